@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# rdmafs: a network file system over RDMA. One file for two readers: kbuild,
+# which comes with KERNELRELEASE set, and the person at the prompt.
+
+ifneq ($(KERNELRELEASE),)
+
+subdir-ccflags-y += -I$(src)
+
+# Lower rooms first: each may use only what stands above it in this list.
+obj-m += regpolicy/
+obj-m += transport/
+obj-m += fs/proto/
+obj-m += fs/client/
+obj-m += fs/server/
+obj-$(RDMAFS_KUNIT) += tests/kunit/
+
+else
+
+KVER ?= $(shell uname -r)
+KDIR ?= /lib/modules/$(KVER)/build
+KBUILD = $(MAKE) -C $(KDIR) M=$(CURDIR)
+DESTDIR ?=
+
+all: modules utils
+
+modules:
+	$(KBUILD) modules
+
+utils:
+	$(MAKE) -C utils
+
+install: modules_install
+	$(MAKE) -C utils install DESTDIR=$(DESTDIR)
+
+modules_install: modules
+	$(KBUILD) INSTALL_MOD_DIR=extra modules_install
+
+# A person's own RNIC and kernel are not needed below: these run in guests.
+check:
+	tests/check/run
+
+check-full:
+	tests/check/run --full
+
+demo:
+	tests/demo
+
+bench:
+	tests/bench/run
+
+clean:
+	$(KBUILD) clean
+	$(MAKE) -C utils clean
+
+help:
+	@echo 'all             modules for KVER=$(KVER), and the user tools'
+	@echo 'modules_install install the modules of KVER'
+	@echo 'install         modules, tools and man pages'
+	@echo 'demo            boot a guest, mount rdmafs over soft-RoCE, run fio on it'
+	@echo 'check           all tests; check-full has the long forms'
+	@echo 'bench           compare with NFS/RDMA, NFS/TCP and NVMe-oF'
+	@echo 'clean           remove what was built'
+
+.PHONY: all modules utils install modules_install check check-full demo bench clean help
+
+endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Taking apart protocol bodies that a peer wrote.
+ *
+ * This is the edge of design rule 11 for everything in a body: lengths are
+ * compared with what is left, never added to it, and names are what the VFS
+ * may be given.  What a value means (an operation's number, flag bits, a
+ * range inside a file) is checked by whoever uses it.
+ *
+ * Nothing is copied but handles: strings and fixed structs point into the
+ * body and live as long as it does.
+ */
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/fs_types.h>
+#include <linux/math.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include "fs/proto/codec.h"
+
+#define DIRENT_ALIGN	8
+
+/* The types that readdir(3) knows; a set of bits, all below 16. */
+#define DIRENT_TYPES	(BIT(DT_UNKNOWN) | BIT(DT_FIFO) | BIT(DT_CHR) | BIT(DT_DIR) | \
+			 BIT(DT_BLK) | BIT(DT_REG) | BIT(DT_LNK) | BIT(DT_SOCK) | BIT(DT_WHT))
+
+static const u8 *dec_take(struct rfp_dec *d, size_t size)
+{
+	const u8 *p = d->p;
+
+	if (d->bad || size > d->end - p) {
+		d->bad = true;
+		return NULL;
+	}
+	d->p = p + size;
+	return p;
+}
+
+static const u8 *dec_counted(struct rfp_dec *d, u16 *len, size_t max)
+{
+	const u8 *p = dec_take(d, sizeof(__le16));
+
+	*len = p ? get_unaligned_le16(p) : 0;
+	if (!*len || *len > max) {
+		d->bad = true;
+		*len = 0;
+		return NULL;
+	}
+	p = dec_take(d, *len);
+	if (!p)
+		*len = 0;
+	return p;
+}
+
+static bool name_is_sound(const char *s, size_t len, bool dotdot_ok)
+{
+	if (memchr(s, '\0', len) || memchr(s, '/', len))
+		return false;
+	if (len == 1)
+		return s[0] != '.';
+	return len != 2 || s[0] != '.' || s[1] != '.' || dotdot_ok;
+}
+
+static void dec_str_drop(struct rfp_dec *d, struct rfp_str *str)
+{
+	d->bad = true;
+	str->s = NULL;
+	str->len = 0;
+}
+
+/**
+ * rfp_dec_init - begin to take a body apart
+ * @d: decoder
+ * @buf: the body
+ * @size: its bytes
+ */
+void rfp_dec_init(struct rfp_dec *d, const void *buf, size_t size)
+{
+	d->p = buf;
+	d->end = d->p + size;
+	d->bad = false;
+}
+EXPORT_SYMBOL_GPL(rfp_dec_init);
+
+/**
+ * rfp_dec_fixed - the next fixed struct
+ * @d: decoder
+ * @size: of the struct
+ *
+ * Return: the struct inside the body, at any alignment; NULL once @d is bad.
+ */
+const void *rfp_dec_fixed(struct rfp_dec *d, size_t size)
+{
+	return dec_take(d, size);
+}
+EXPORT_SYMBOL_GPL(rfp_dec_fixed);
+
+/**
+ * rfp_dec_fh - the next file handle
+ * @d: decoder
+ * @fh: filled in; length 0 once @d is bad
+ */
+void rfp_dec_fh(struct rfp_dec *d, struct rfp_fh *fh)
+{
+	const u8 *p = dec_counted(d, &fh->len, RFP_FH_MAX);
+
+	if (p)
+		memcpy(fh->data, p, fh->len);
+}
+EXPORT_SYMBOL_GPL(rfp_dec_fh);
+
+/**
+ * rfp_dec_name - the next file name
+ * @d: decoder, bad afterwards if the name is not fit for a directory entry
+ * @name: filled in; length 0 once @d is bad
+ * @dotdot_ok: ".." is allowed, as it is in LOOKUP
+ */
+void rfp_dec_name(struct rfp_dec *d, struct rfp_str *name, bool dotdot_ok)
+{
+	name->s = (const char *)dec_counted(d, &name->len, RFP_NAME_MAX);
+	if (name->s && !name_is_sound(name->s, name->len, dotdot_ok))
+		dec_str_drop(d, name);
+}
+EXPORT_SYMBOL_GPL(rfp_dec_name);
+
+/**
+ * rfp_dec_str - the next string that is no file name
+ * @d: decoder, bad afterwards if the string holds a NUL
+ * @str: filled in; length 0 once @d is bad
+ * @max: the most bytes that the protocol allows here
+ */
+void rfp_dec_str(struct rfp_dec *d, struct rfp_str *str, size_t max)
+{
+	str->s = (const char *)dec_counted(d, &str->len, max);
+	if (str->s && memchr(str->s, '\0', str->len))
+		dec_str_drop(d, str);
+}
+EXPORT_SYMBOL_GPL(rfp_dec_str);
+
+/**
+ * rfp_dec_end - whether the whole body was sound
+ * @d: decoder
+ *
+ * Return: 0, or -EBADMSG if something was missing, unsound or left over.
+ */
+int rfp_dec_end(const struct rfp_dec *d)
+{
+	return d->bad || d->p != d->end ? -EBADMSG : 0;
+}
+EXPORT_SYMBOL_GPL(rfp_dec_end);
+
+/* What an entry of these parts is long; all three are u16, so nothing wraps. */
+static size_t dirent_size(u16 name_len, u16 fh_len, bool has_attr)
+{
+	size_t len = sizeof(struct rfp_dirent) + name_len + fh_len;
+
+	if (has_attr)
+		len += sizeof(struct rfp_attr);
+	return round_up(len, DIRENT_ALIGN);
+}
+
+static bool dirent_is_sound(const struct rfp_dirent *de)
+{
+	u16 name_len = le16_to_cpu(de->name_len);
+	u16 fh_len = le16_to_cpu(de->fh_len);
+	bool has_attr = de->flags & RFP_DIRENT_ATTR;
+
+	if (de->flags & ~RFP_DIRENT_ATTR)
+		return false;
+	if (de->type >= 16 || !(DIRENT_TYPES & BIT(de->type)))
+		return false;
+	if (!name_len || name_len > RFP_NAME_MAX)
+		return false;
+	if (fh_len > RFP_FH_MAX || !fh_len == has_attr)
+		return false;
+	return le16_to_cpu(de->rec_len) == dirent_size(name_len, fh_len, has_attr);
+}
+
+/**
+ * rfp_dec_dirent - the next directory entry
+ * @d: decoder over the data of a READDIR reply
+ * @view: filled in if 1 is returned
+ *
+ * Return: 1 if there was an entry, 0 at the end, -EBADMSG if the entry is
+ * unsound; then the decoder stays bad.
+ */
+int rfp_dec_dirent(struct rfp_dec *d, struct rfp_dirent_view *view)
+{
+	const struct rfp_dirent *de;
+	const u8 *p, *end;
+
+	if (!d->bad && d->p == d->end)
+		return 0;
+	de = rfp_dec_fixed(d, sizeof(*de));
+	if (!de)
+		return -EBADMSG;
+	if (!dirent_is_sound(de))
+		goto bad;
+	p = dec_take(d, le16_to_cpu(de->rec_len) - sizeof(*de));
+	if (!p)
+		return -EBADMSG;
+	end = d->p;
+
+	view->cookie = le64_to_cpu(de->cookie);
+	view->ino = le64_to_cpu(de->ino);
+	view->type = de->type;
+	view->attr = NULL;
+	view->fh.len = le16_to_cpu(de->fh_len);
+	if (view->fh.len) {
+		view->attr = (const struct rfp_attr *)p;
+		p += sizeof(*view->attr);
+		memcpy(view->fh.data, p, view->fh.len);
+		p += view->fh.len;
+	}
+	view->name.s = (const char *)p;
+	view->name.len = le16_to_cpu(de->name_len);
+	p += view->name.len;
+	if (!name_is_sound(view->name.s, view->name.len, false))
+		goto bad;
+	if (memchr_inv(p, 0, end - p))
+		goto bad;
+	return 1;
+
+bad:
+	d->bad = true;
+	return -EBADMSG;
+}
+EXPORT_SYMBOL_GPL(rfp_dec_dirent);

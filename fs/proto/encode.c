@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Writing protocol bodies into a buffer of a given size.
+ *
+ * What does not fit, or may not be sent (an empty name, a handle longer than
+ * the protocol knows), makes the encoder bad, and rfp_enc_len() says so at the
+ * end.  The one thing that may run out of room without harm is a directory
+ * entry: a reply holds as many of them as fit.
+ */
+#include <linux/errno.h>
+#include <linux/export.h>
+#include <linux/limits.h>
+#include <linux/math.h>
+#include <linux/string.h>
+#include <linux/unaligned.h>
+#include "fs/proto/codec.h"
+
+/* READDIR data is a sequence of entries, each beginning on such a boundary. */
+#define DIRENT_ALIGN	8
+
+static u8 *enc_take(struct rfp_enc *e, size_t size)
+{
+	u8 *p = e->p;
+
+	if (e->bad || size > e->end - p) {
+		e->bad = true;
+		return NULL;
+	}
+	e->p = p + size;
+	return p;
+}
+
+static void enc_counted(struct rfp_enc *e, const void *data, size_t len, size_t max)
+{
+	u8 *p;
+
+	if (!len || len > max || len > U16_MAX) {
+		e->bad = true;
+		return;
+	}
+	p = enc_take(e, sizeof(__le16) + len);
+	if (!p)
+		return;
+	put_unaligned_le16(len, p);
+	memcpy(p + sizeof(__le16), data, len);
+}
+
+/**
+ * rfp_enc_init - begin a body
+ * @e: encoder
+ * @buf: where to write, @size bytes
+ * @size: room there is
+ */
+void rfp_enc_init(struct rfp_enc *e, void *buf, size_t size)
+{
+	e->base = buf;
+	e->p = buf;
+	e->end = e->base + size;
+	e->bad = false;
+}
+EXPORT_SYMBOL_GPL(rfp_enc_init);
+
+/**
+ * rfp_enc_fixed - room for a fixed struct
+ * @e: encoder
+ * @size: of the struct
+ *
+ * Return: the room, zeroed, so that pad fields need no care; NULL once @e is
+ * bad.
+ */
+void *rfp_enc_fixed(struct rfp_enc *e, size_t size)
+{
+	u8 *p = enc_take(e, size);
+
+	if (p)
+		memset(p, 0, size);
+	return p;
+}
+EXPORT_SYMBOL_GPL(rfp_enc_fixed);
+
+/**
+ * rfp_enc_fh - append a file handle
+ * @e: encoder, bad afterwards if @fh is empty or too long
+ * @fh: the handle
+ */
+void rfp_enc_fh(struct rfp_enc *e, const struct rfp_fh *fh)
+{
+	enc_counted(e, fh->data, fh->len, RFP_FH_MAX);
+}
+EXPORT_SYMBOL_GPL(rfp_enc_fh);
+
+/**
+ * rfp_enc_str - append a name
+ * @e: encoder, bad afterwards if the name is empty or longer than @max
+ * @s: its first byte; no NUL is needed
+ * @len: its bytes
+ * @max: the most that the protocol allows here
+ */
+void rfp_enc_str(struct rfp_enc *e, const char *s, size_t len, size_t max)
+{
+	enc_counted(e, s, len, max);
+}
+EXPORT_SYMBOL_GPL(rfp_enc_str);
+
+/**
+ * rfp_enc_len - end a body
+ * @e: encoder
+ *
+ * Return: its length, or -EMSGSIZE if something did not fit or was not fit to
+ * be sent.
+ */
+int rfp_enc_len(const struct rfp_enc *e)
+{
+	if (e->bad || e->p - e->base > INT_MAX)
+		return -EMSGSIZE;
+	return e->p - e->base;
+}
+EXPORT_SYMBOL_GPL(rfp_enc_len);
+
+/**
+ * rfp_enc_req - begin a request
+ * @e: encoder
+ * @op: operation
+ * @cred: id of the caller's credentials
+ * @size: of the operation's fixed struct, which begins with struct rfp_req
+ *
+ * Return: the struct, zero but for the common part; NULL once @e is bad.
+ */
+void *rfp_enc_req(struct rfp_enc *e, enum rfp_op op, u32 cred, size_t size)
+{
+	struct rfp_req *req;
+
+	if (size < sizeof(*req)) {
+		e->bad = true;
+		return NULL;
+	}
+	req = rfp_enc_fixed(e, size);
+	if (req) {
+		req->op = cpu_to_le16(op);
+		req->cred = cpu_to_le32(cred);
+	}
+	return req;
+}
+EXPORT_SYMBOL_GPL(rfp_enc_req);
+
+/**
+ * rfp_enc_rep - begin a reply of status RFP_OK
+ * @e: encoder
+ * @size: of the operation's fixed struct, which begins with struct rfp_rep
+ *
+ * Return: the struct, zeroed, which is RFP_OK; NULL once @e is bad.
+ */
+void *rfp_enc_rep(struct rfp_enc *e, size_t size)
+{
+	if (size < sizeof(struct rfp_rep)) {
+		e->bad = true;
+		return NULL;
+	}
+	return rfp_enc_fixed(e, size);
+}
+EXPORT_SYMBOL_GPL(rfp_enc_rep);
+
+/**
+ * rfp_enc_dirent - append a directory entry, if it fits
+ * @e: encoder over the data of a READDIR reply
+ * @cookie: where to go on after this entry
+ * @ino: inode number
+ * @type: DT_*
+ * @name: its first byte
+ * @name_len: its bytes
+ * @attr: attributes, NULL together with @fh
+ * @fh: handle, NULL together with @attr
+ *
+ * Return: true if it was written.  False leaves @e as it was if only the room
+ * was too small, and makes it bad if the entry itself breaks the protocol.
+ */
+bool rfp_enc_dirent(struct rfp_enc *e, u64 cookie, u64 ino, u8 type, const char *name,
+		    u16 name_len, const struct rfp_attr *attr, const struct rfp_fh *fh)
+{
+	struct rfp_dirent *de;
+	size_t len, rec_len;
+	u8 *p;
+
+	if (!name_len || name_len > RFP_NAME_MAX || !attr != !fh ||
+	    (fh && (!fh->len || fh->len > RFP_FH_MAX)))
+		e->bad = true;
+	if (e->bad)
+		return false;
+
+	len = sizeof(*de) + name_len;
+	if (fh)
+		len += sizeof(*attr) + fh->len;
+	rec_len = round_up(len, DIRENT_ALIGN);
+	if (rec_len > e->end - e->p)
+		return false;
+
+	de = rfp_enc_fixed(e, rec_len);
+	de->cookie = cpu_to_le64(cookie);
+	de->ino = cpu_to_le64(ino);
+	de->rec_len = cpu_to_le16(rec_len);
+	de->name_len = cpu_to_le16(name_len);
+	de->type = type;
+	p = (u8 *)(de + 1);
+	if (fh) {
+		de->fh_len = cpu_to_le16(fh->len);
+		de->flags = RFP_DIRENT_ATTR;
+		memcpy(p, attr, sizeof(*attr));
+		p += sizeof(*attr);
+		memcpy(p, fh->data, fh->len);
+		p += fh->len;
+	}
+	memcpy(p, name, name_len);
+	return true;
+}
+EXPORT_SYMBOL_GPL(rfp_enc_dirent);

@@ -1,0 +1,713 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The file protocol of rdmafs, draft-1: what stands in the bodies of
+ * transport's requests and replies.  Documentation/protocol.rst is the same
+ * in prose.
+ *
+ * All integers are little-endian.  A body is a fixed struct, named below for
+ * each operation, followed by the variable fields that the comment lists, in
+ * that order, without padding:
+ *
+ *	fh	__le16 length (1..RFP_FH_MAX), then that many bytes
+ *	name	__le16 length (1..RFP_NAME_MAX), then that many bytes; no NUL,
+ *		no '/', neither "." nor ".."
+ *	attr	struct rfp_attr
+ *
+ * Trailing bytes after the last field are an error.  Every request begins
+ * with struct rfp_req, every reply with struct rfp_rep; if its status is not
+ * RFP_OK nothing follows, except where an operation says so.
+ */
+#ifndef RDMAFS_PROTO_H
+#define RDMAFS_PROTO_H
+
+#include <linux/types.h>
+
+#ifndef __packed	/* user space, whose linux/types.h has it not */
+#define __packed __attribute((__packed__))
+#endif
+
+#define RFP_FH_MAX		128	/* bytes of a file handle */
+#define RFP_NAME_MAX		255
+#define RFP_SYMLINK_MAX		4095
+#define RFP_XATTR_NAME_MAX	255
+#define RFP_XATTR_SIZE_MAX	65536
+#define RFP_EXPORT_NAME_MAX	255
+#define RFP_GROUPS_MAX		65536
+
+/**
+ * enum rfp_op - operations
+ *
+ * "data>" is data that travels with the request, ">data" with the reply.
+ *
+ * @RFP_ATTACH:	 struct rfp_req, name of the export (may hold '/', up to
+ *	RFP_EXPORT_NAME_MAX bytes) -> struct rfp_attach_rep, fh, attr of the
+ *	root.
+ * @RFP_SETCRED: struct rfp_setcred_req, data> @ngroups times __le32 -> struct
+ *	rfp_rep.  Names credentials for this session; an id in use is
+ *	redefined.  @cred of its own rfp_req is ignored.
+ * @RFP_LOOKUP:	 struct rfp_req, fh of the directory, name (here "..", and only
+ *	here, is allowed) -> struct rfp_rep, attr and fh of the object, attr of
+ *	the directory.  With RFP_ENOENT the attr of the directory follows.
+ * @RFP_GETATTR: struct rfp_getattr_req, fh -> struct rfp_rep, attr
+ * @RFP_SETATTR: struct rfp_setattr_req, fh -> struct rfp_rep, attr
+ * @RFP_OPEN:	 struct rfp_open_req, fh -> struct rfp_open_rep, attr
+ * @RFP_CREATE:	 struct rfp_create_req, fh of the directory, name -> struct
+ *	rfp_open_rep, attr and fh of the file, attr of the directory.  Opens
+ *	the file as well.
+ * @RFP_CLOSE:	 struct rfp_close_req -> struct rfp_rep
+ * @RFP_READ:	 struct rfp_read_req -> struct rfp_read_rep, >data
+ * @RFP_WRITE:	 struct rfp_write_req, data> -> struct rfp_write_rep, attr
+ * @RFP_COMMIT:	 struct rfp_commit_req -> struct rfp_commit_rep, attr
+ * @RFP_MKDIR:	 struct rfp_mknod_req, fh of the directory, name -> struct
+ *	rfp_rep, attr and fh of the object, attr of the directory
+ * @RFP_MKNOD:	 the same; @mode has the type: S_IFIFO, S_IFSOCK, S_IFCHR,
+ *	S_IFBLK or S_IFREG
+ * @RFP_SYMLINK: the same, data> the target, 1..RFP_SYMLINK_MAX bytes
+ * @RFP_LINK:	 struct rfp_req, fh of the object, fh of the directory, name ->
+ *	struct rfp_rep, attr of the object, attr of the directory
+ * @RFP_UNLINK:	 struct rfp_req, fh of the directory, name -> struct rfp_rep,
+ *	attr of the object as it is now (its link count lowered), attr of the
+ *	directory
+ * @RFP_RMDIR:	 the same
+ * @RFP_RENAME:	 struct rfp_rename_req, fh of the old directory, old name, fh of
+ *	the new directory, new name -> struct rfp_rep, attr of the old
+ *	directory, attr of the new one
+ * @RFP_READLINK: struct rfp_req, fh -> struct rfp_rep, >data
+ * @RFP_READDIR: struct rfp_readdir_req, fh -> struct rfp_readdir_rep, >data:
+ *	as many struct rfp_dirent as fit
+ * @RFP_STATFS:	 struct rfp_req, fh -> struct rfp_statfs_rep
+ * @RFP_GETXATTR: struct rfp_getxattr_req, fh, name of the attribute (may hold
+ *	'/') -> struct rfp_xattr_rep, >data: the value.  With @size 0
+ *	only the value's size is returned; RFP_ERANGE if it does not fit.
+ * @RFP_SETXATTR: struct rfp_setxattr_req, fh, name of the attribute, data> the
+ *	value -> struct rfp_rep, attr.  system.posix_acl_access and _default
+ *	are set in their xattr form.
+ * @RFP_LISTXATTR: struct rfp_getxattr_req, fh -> struct rfp_xattr_rep, >data:
+ *	names, each ended by a NUL
+ * @RFP_REMOVEXATTR: struct rfp_req, fh, name of the attribute -> struct
+ *	rfp_rep, attr
+ * @RFP_FALLOCATE: struct rfp_fallocate_req -> struct rfp_rep, attr
+ * @RFP_SEEK:	 struct rfp_seek_req -> struct rfp_seek_rep
+ * @RFP_NR_OPS:	 one more than the last
+ */
+enum rfp_op {
+	RFP_ATTACH	= 1,
+	RFP_SETCRED	= 2,
+	RFP_LOOKUP	= 3,
+	RFP_GETATTR	= 4,
+	RFP_SETATTR	= 5,
+	RFP_OPEN	= 6,
+	RFP_CREATE	= 7,
+	RFP_CLOSE	= 8,
+	RFP_READ	= 9,
+	RFP_WRITE	= 10,
+	RFP_COMMIT	= 11,
+	RFP_MKDIR	= 12,
+	RFP_MKNOD	= 13,
+	RFP_SYMLINK	= 14,
+	RFP_LINK	= 15,
+	RFP_UNLINK	= 16,
+	RFP_RMDIR	= 17,
+	RFP_RENAME	= 18,
+	RFP_READLINK	= 19,
+	RFP_READDIR	= 20,
+	RFP_STATFS	= 21,
+	RFP_GETXATTR	= 22,
+	RFP_SETXATTR	= 23,
+	RFP_LISTXATTR	= 24,
+	RFP_REMOVEXATTR	= 25,
+	RFP_FALLOCATE	= 26,
+	RFP_SEEK	= 27,
+	RFP_NR_OPS
+};
+
+/*
+ * enum rfp_status - how an operation ended
+ *
+ * The values are the protocol's own: errno numbers differ between
+ * architectures.  fs/proto/status.c has the table.
+ *
+ * @RFP_BADCRED:  the credential id is not known to this session: SETCRED, again
+ * @RFP_BADSTATE: the stateid is not known to this session: OPEN, again
+ * @RFP_BADPROTO: the request can't be parsed or names an unknown operation
+ */
+enum rfp_status {
+	RFP_OK		= 0,
+	RFP_EPERM	= 1,
+	RFP_ENOENT	= 2,
+	RFP_EIO		= 3,
+	RFP_ENXIO	= 4,
+	RFP_EAGAIN	= 5,
+	RFP_ENOMEM	= 6,
+	RFP_EACCES	= 7,
+	RFP_EBUSY	= 8,
+	RFP_EEXIST	= 9,
+	RFP_EXDEV	= 10,
+	RFP_ENODEV	= 11,
+	RFP_ENOTDIR	= 12,
+	RFP_EISDIR	= 13,
+	RFP_EINVAL	= 14,
+	RFP_ETXTBSY	= 15,
+	RFP_EFBIG	= 16,
+	RFP_ENOSPC	= 17,
+	RFP_EROFS	= 18,
+	RFP_EMLINK	= 19,
+	RFP_ENAMETOOLONG = 20,
+	RFP_ENOTEMPTY	= 21,
+	RFP_ELOOP	= 22,
+	RFP_ENODATA	= 23,
+	RFP_EOVERFLOW	= 24,
+	RFP_EOPNOTSUPP	= 25,
+	RFP_ESTALE	= 26,
+	RFP_EDQUOT	= 27,
+	RFP_ERANGE	= 28,
+	RFP_E2BIG	= 29,
+	RFP_ENFILE	= 30,
+	RFP_EBADF	= 31,
+	RFP_EILSEQ	= 32,
+	RFP_BADCRED	= 100,
+	RFP_BADSTATE	= 101,
+	RFP_BADPROTO	= 102,
+};
+
+/**
+ * struct rfp_req - begins every request; 8 bytes
+ * @op:	   enum rfp_op
+ * @flags: must be 0
+ * @cred:  id of the caller's credentials, from RFP_SETCRED
+ */
+struct rfp_req {
+	__le16 op;
+	__le16 flags;
+	__le32 cred;
+} __packed;
+
+/**
+ * struct rfp_rep - begins every reply; 8 bytes
+ * @status: enum rfp_status
+ * @pad:    0
+ */
+struct rfp_rep {
+	__le32 status;
+	__le32 pad;
+} __packed;
+
+/**
+ * struct rfp_time - seconds and nanoseconds since 1970; 12 bytes
+ * @sec:  signed
+ * @nsec: 0..999999999
+ */
+struct rfp_time {
+	__le64 sec;
+	__le32 nsec;
+} __packed;
+
+#define RFP_ATTR_XATTRS	0x1	/* the object has, or may have, extended attributes */
+#define RFP_ATTR_ACL	0x2	/* the object has, or may have, a POSIX ACL */
+
+/**
+ * struct rfp_attr - the attributes of an object; 136 bytes
+ * @ino:    inode number on the server
+ * @change: differs whenever data or attributes have changed
+ * @size:   bytes
+ * @blocks: 512-byte blocks allocated
+ * @atime:  last access
+ * @mtime:  last modification
+ * @ctime:  last change
+ * @btime:  creation; all zero if unknown
+ * @mode:   type and permissions, as in struct stat
+ * @nlink:  links
+ * @uid:    owner
+ * @gid:    group
+ * @rdev_major: of a device node
+ * @rdev_minor: of a device node
+ * @blksize: preferred I/O size
+ * @gen:    generation of the inode number
+ * @flags:  RFP_ATTR_*
+ * @pad:    0
+ * @before: in the reply to an operation that changes this object (WRITE,
+ *	    SETATTR, CREATE, UNLINK, RENAME...): its change cookie as it was
+ *	    just before, so that a client tells its own changes from those
+ *	    of others; 0 if not told
+ * @pad3:   0
+ */
+struct rfp_attr {
+	__le64 ino;
+	__le64 change;
+	__le64 size;
+	__le64 blocks;
+	struct rfp_time atime;
+	struct rfp_time mtime;
+	struct rfp_time ctime;
+	struct rfp_time btime;
+	__le32 mode;
+	__le32 nlink;
+	__le32 uid;
+	__le32 gid;
+	__le32 rdev_major;
+	__le32 rdev_minor;
+	__le32 blksize;
+	__le32 gen;
+	__le32 flags;
+	__le32 pad;
+	__le64 before;
+	__le32 pad3[2];
+} __packed;
+
+#define RFP_EXPORT_RO	0x1	/* the export is read-only */
+#define RFP_EXPORT_ACL	0x2	/* the file system has POSIX ACLs */
+#define RFP_EXPORT_XATTR 0x4	/* the file system has user. xattrs */
+
+/**
+ * struct rfp_attach_rep - 48 bytes
+ * @rep:	common part
+ * @fsid:	16 bytes that name the exported file system
+ * @flags:	RFP_EXPORT_*
+ * @time_gran:	granularity of times, in nanoseconds
+ * @maxbytes:	largest file size
+ * @verifier:	write verifier, see struct rfp_write_rep
+ */
+struct rfp_attach_rep {
+	struct rfp_rep rep;
+	__u8 fsid[16];
+	__le32 flags;
+	__le32 time_gran;
+	__le64 maxbytes;
+	__le64 verifier;
+} __packed;
+
+/**
+ * struct rfp_setcred_req - 24 bytes
+ * @req:     common part
+ * @id:	     name given to the credentials by the client
+ * @uid:     user id on the wire: an id of the initial user namespace
+ * @gid:     group id, likewise
+ * @ngroups: supplementary groups, 0..RFP_GROUPS_MAX, as __le32 in the data
+ */
+struct rfp_setcred_req {
+	struct rfp_req req;
+	__le32 id;
+	__le32 uid;
+	__le32 gid;
+	__le32 ngroups;
+} __packed;
+
+/**
+ * struct rfp_getattr_req - 16 bytes; then fh
+ * @req:     common part
+ * @stateid: an open of this file, or 0: finds the file also when its last
+ *	     name is gone
+ */
+struct rfp_getattr_req {
+	struct rfp_req req;
+	__le64 stateid;
+} __packed;
+
+/* struct rfp_setattr_req.valid */
+#define RFP_SET_MODE	0x001
+#define RFP_SET_UID	0x002
+#define RFP_SET_GID	0x004
+#define RFP_SET_SIZE	0x008
+#define RFP_SET_ATIME	0x010	/* to @atime */
+#define RFP_SET_MTIME	0x020	/* to @mtime */
+#define RFP_SET_ATIME_NOW 0x040	/* to the server's clock */
+#define RFP_SET_MTIME_NOW 0x080
+#define RFP_SET_KILL_SUID 0x100	/* ATTR_KILL_SUID and ATTR_KILL_SGID */
+#define RFP_SET_ALL	0x1ff
+
+/**
+ * struct rfp_setattr_req - 68 bytes; then fh
+ * @req:     common part
+ * @stateid: with RFP_SET_SIZE an open for writing, which needs no permission
+ *	     anew; or 0
+ * @valid:   RFP_SET_*
+ * @mode:    permissions, no type
+ * @uid:     owner
+ * @gid:     group
+ * @size:    bytes
+ * @atime:   last access
+ * @mtime:   last modification
+ * @pad:     0
+ */
+struct rfp_setattr_req {
+	struct rfp_req req;
+	__le64 stateid;
+	__le32 valid;
+	__le32 mode;
+	__le32 uid;
+	__le32 gid;
+	__le64 size;
+	struct rfp_time atime;
+	struct rfp_time mtime;
+	__le32 pad;
+} __packed;
+
+#define RFP_OPEN_READ	0x1
+#define RFP_OPEN_WRITE	0x2
+#define RFP_OPEN_TRUNC	0x4
+#define RFP_OPEN_EXEC	0x8	/* to execute it: ask for x, not for r */
+#define RFP_OPEN_ALL	0xf
+
+/**
+ * struct rfp_open_req - 16 bytes; then fh
+ * @req:   common part
+ * @flags: RFP_OPEN_*
+ * @pad:   0
+ */
+struct rfp_open_req {
+	struct rfp_req req;
+	__le32 flags;
+	__le32 pad;
+} __packed;
+
+#define RFP_OPEN_CREATED 0x1
+
+/**
+ * struct rfp_open_rep - 24 bytes; then attr, and for CREATE fh and attr
+ * @rep:     common part
+ * @stateid: names this open until RFP_CLOSE; never 0
+ * @flags:   RFP_OPEN_CREATED: CREATE made the file
+ * @pad:     0
+ */
+struct rfp_open_rep {
+	struct rfp_rep rep;
+	__le64 stateid;
+	__le32 flags;
+	__le32 pad;
+} __packed;
+
+#define RFP_CREATE_EXCL	0x1	/* the name must be new */
+
+/**
+ * struct rfp_create_req - 24 bytes; then fh, name
+ * @req:   common part
+ * @mode:  permissions, the umask applied already unless a default ACL rules
+ * @umask: the caller's umask, applied by the server if no default ACL rules
+ * @flags: RFP_OPEN_*
+ * @how:   RFP_CREATE_EXCL or 0
+ */
+struct rfp_create_req {
+	struct rfp_req req;
+	__le32 mode;
+	__le32 umask;
+	__le32 flags;
+	__le32 how;
+} __packed;
+
+/**
+ * struct rfp_mknod_req - 24 bytes; then fh, name
+ * @req:   common part
+ * @mode:  type and permissions, umask not applied
+ * @umask: the caller's umask, applied by the server if no default ACL rules
+ * @rdev_major: of a device node
+ * @rdev_minor: of a device node
+ */
+struct rfp_mknod_req {
+	struct rfp_req req;
+	__le32 mode;
+	__le32 umask;
+	__le32 rdev_major;
+	__le32 rdev_minor;
+} __packed;
+
+/**
+ * struct rfp_close_req - 16 bytes
+ * @req:     common part
+ * @stateid: void from here on
+ */
+struct rfp_close_req {
+	struct rfp_req req;
+	__le64 stateid;
+} __packed;
+
+/**
+ * struct rfp_read_req - 32 bytes
+ * @req:     common part
+ * @stateid: an open for reading (or RFP_OPEN_EXEC)
+ * @offset:  in bytes
+ * @count:   in bytes, at most what the client has room for
+ * @pad:     0
+ */
+struct rfp_read_req {
+	struct rfp_req req;
+	__le64 stateid;
+	__le64 offset;
+	__le32 count;
+	__le32 pad;
+} __packed;
+
+#define RFP_READ_EOF	0x1	/* the file ends with, or before, this data */
+
+/**
+ * struct rfp_read_rep - 32 bytes
+ * @rep:    common part
+ * @count:  bytes of data that follow, equal to the data's length
+ * @flags:  RFP_READ_EOF
+ * @change: change cookie of the file after the read
+ * @size:   size of the file after the read
+ */
+struct rfp_read_rep {
+	struct rfp_rep rep;
+	__le32 count;
+	__le32 flags;
+	__le64 change;
+	__le64 size;
+} __packed;
+
+/* struct rfp_write_req.stable, in rising order */
+#define RFP_UNSTABLE	0
+#define RFP_DATA_SYNC	1
+#define RFP_FILE_SYNC	2
+
+#define RFP_WRITE_APPEND 0x1	/* @offset is ignored: the server picks the end */
+
+/**
+ * struct rfp_write_req - 40 bytes
+ * @req:     common part
+ * @stateid: an open for writing
+ * @offset:  in bytes
+ * @count:   bytes, equal to the data's length, at least 1
+ * @stable:  RFP_UNSTABLE, RFP_DATA_SYNC or RFP_FILE_SYNC
+ * @flags:   RFP_WRITE_*
+ * @pad:     0
+ */
+struct rfp_write_req {
+	struct rfp_req req;
+	__le64 stateid;
+	__le64 offset;
+	__le32 count;
+	__le32 stable;
+	__le32 flags;
+	__le32 pad;
+} __packed;
+
+/**
+ * struct rfp_write_rep - 32 bytes; then attr
+ * @rep:      common part
+ * @count:    bytes written, at least 1
+ * @stable:   how far they are: at least what was asked
+ * @verifier: changes whenever unstable data may have been lost: at the
+ *	      server's start and at any writeback error there
+ * @offset:   where they were written
+ */
+struct rfp_write_rep {
+	struct rfp_rep rep;
+	__le32 count;
+	__le32 stable;
+	__le64 verifier;
+	__le64 offset;
+} __packed;
+
+#define RFP_COMMIT_META	0x1	/* all metadata too: fsync, not fdatasync */
+
+/**
+ * struct rfp_commit_req - 40 bytes
+ * @req:     common part
+ * @stateid: an open of the file
+ * @offset:  start of the range
+ * @count:   its length, 0 for all that follows
+ * @flags:   RFP_COMMIT_META
+ * @pad:     0
+ */
+struct rfp_commit_req {
+	struct rfp_req req;
+	__le64 stateid;
+	__le64 offset;
+	__le64 count;
+	__le32 flags;
+	__le32 pad;
+} __packed;
+
+/**
+ * struct rfp_commit_rep - 16 bytes; then attr
+ * @rep:      common part
+ * @verifier: what was written under this verifier is stable now
+ */
+struct rfp_commit_rep {
+	struct rfp_rep rep;
+	__le64 verifier;
+} __packed;
+
+/* struct rfp_rename_req.flags */
+#define RFP_RENAME_NOREPLACE	0x1
+#define RFP_RENAME_EXCHANGE	0x2
+#define RFP_RENAME_WHITEOUT	0x4
+
+/**
+ * struct rfp_rename_req - 16 bytes; then fh, name, fh, name
+ * @req:   common part
+ * @flags: RFP_RENAME_*
+ * @pad:   0
+ */
+struct rfp_rename_req {
+	struct rfp_req req;
+	__le32 flags;
+	__le32 pad;
+} __packed;
+
+#define RFP_READDIR_PLUS	0x1
+
+/**
+ * struct rfp_readdir_req - 24 bytes; then fh
+ * @req:    common part
+ * @cookie: 0, or where the last reply ended
+ * @count:  bytes of entries wanted at most
+ * @flags:  RFP_READDIR_PLUS: with attributes and handles
+ */
+struct rfp_readdir_req {
+	struct rfp_req req;
+	__le64 cookie;
+	__le32 count;
+	__le32 flags;
+} __packed;
+
+#define RFP_READDIR_EOF	0x1
+
+/**
+ * struct rfp_readdir_rep - 16 bytes; then attr of the directory
+ * @rep:   common part
+ * @count: bytes of data, equal to the data's length
+ * @flags: RFP_READDIR_EOF: there are no entries after these
+ */
+struct rfp_readdir_rep {
+	struct rfp_rep rep;
+	__le32 count;
+	__le32 flags;
+} __packed;
+
+#define RFP_DIRENT_ATTR	0x1
+
+/**
+ * struct rfp_dirent - one directory entry; 24 bytes, then, if RFP_DIRENT_ATTR,
+ *	attr and @fh_len bytes of handle; then @name_len bytes of name; then
+ *	zeros up to a multiple of 8.  "." and ".." are not among them.
+ * @cookie:   READDIR with it begins at the entry after this one
+ * @ino:      inode number
+ * @rec_len:  bytes of this entry, all included
+ * @name_len: 1..RFP_NAME_MAX
+ * @fh_len:   1..RFP_FH_MAX, 0 if not RFP_DIRENT_ATTR
+ * @type:     DT_* of readdir(3)
+ * @flags:    RFP_DIRENT_*
+ */
+struct rfp_dirent {
+	__le64 cookie;
+	__le64 ino;
+	__le16 rec_len;
+	__le16 name_len;
+	__le16 fh_len;
+	__u8 type;
+	__u8 flags;
+} __packed;
+
+/**
+ * struct rfp_statfs_rep - 64 bytes
+ * @rep:     common part
+ * @bsize:   block size, in bytes
+ * @namelen: longest name
+ * @blocks:  blocks
+ * @bfree:   free ones
+ * @bavail:  free ones for the caller
+ * @files:   inodes
+ * @ffree:   free ones
+ * @pad:     0
+ */
+struct rfp_statfs_rep {
+	struct rfp_rep rep;
+	__le32 bsize;
+	__le32 namelen;
+	__le64 blocks;
+	__le64 bfree;
+	__le64 bavail;
+	__le64 files;
+	__le64 ffree;
+	__le64 pad;
+} __packed;
+
+/**
+ * struct rfp_getxattr_req - 16 bytes; then fh, and for GETXATTR name
+ * @req:  common part
+ * @size: bytes that the caller has room for, 0: only tell the size
+ * @pad:  0
+ */
+struct rfp_getxattr_req {
+	struct rfp_req req;
+	__le32 size;
+	__le32 pad;
+} __packed;
+
+/**
+ * struct rfp_xattr_rep - 16 bytes
+ * @rep:  common part
+ * @size: bytes of the value or of the list
+ * @pad:  0
+ */
+struct rfp_xattr_rep {
+	struct rfp_rep rep;
+	__le32 size;
+	__le32 pad;
+} __packed;
+
+/* struct rfp_setxattr_req.flags */
+#define RFP_XATTR_CREATE	0x1
+#define RFP_XATTR_REPLACE	0x2
+
+/**
+ * struct rfp_setxattr_req - 16 bytes; then fh, name; data> the value
+ * @req:   common part
+ * @size:  bytes of the value, equal to the data's length
+ * @flags: RFP_XATTR_*
+ */
+struct rfp_setxattr_req {
+	struct rfp_req req;
+	__le32 size;
+	__le32 flags;
+} __packed;
+
+/**
+ * struct rfp_fallocate_req - 40 bytes
+ * @req:     common part
+ * @stateid: an open for writing
+ * @offset:  in bytes
+ * @length:  in bytes, at least 1
+ * @mode:    FALLOC_FL_* of fallocate(2), same values
+ * @pad:     0
+ */
+struct rfp_fallocate_req {
+	struct rfp_req req;
+	__le64 stateid;
+	__le64 offset;
+	__le64 length;
+	__le32 mode;
+	__le32 pad;
+} __packed;
+
+#define RFP_SEEK_DATA	0
+#define RFP_SEEK_HOLE	1
+
+/**
+ * struct rfp_seek_req - 32 bytes
+ * @req:     common part
+ * @stateid: an open of the file
+ * @offset:  where to begin
+ * @whence:  RFP_SEEK_DATA or RFP_SEEK_HOLE
+ * @pad:     0
+ */
+struct rfp_seek_req {
+	struct rfp_req req;
+	__le64 stateid;
+	__le64 offset;
+	__le32 whence;
+	__le32 pad;
+} __packed;
+
+/**
+ * struct rfp_seek_rep - 16 bytes
+ * @rep:    common part
+ * @offset: what was found
+ */
+struct rfp_seek_rep {
+	struct rfp_rep rep;
+	__le64 offset;
+} __packed;
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Protocol status and errno, both ways, from one table.
+ *
+ * The table's first part is one to one.  The second part is for the server
+ * alone: errnos that a file system or the VFS may return there and that have
+ * no meaning, or another one, on a client.  Whatever is in neither is an I/O
+ * error, which every program knows how to take.
+ *
+ * EBADMSG is deliberately absent: file systems return it for a bad checksum
+ * on their medium.  A server that can't parse a request says RFP_BADPROTO by
+ * name.
+ */
+#include <linux/array_size.h>
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+#include <linux/export.h>
+#include "fs/proto/codec.h"
+
+struct status_errno {
+	u32 status;
+	int err;
+};
+
+static const struct status_errno one_to_one[] = {
+	{ RFP_OK,		0 },
+	{ RFP_EPERM,		-EPERM },
+	{ RFP_ENOENT,		-ENOENT },
+	{ RFP_EIO,		-EIO },
+	{ RFP_ENXIO,		-ENXIO },
+	{ RFP_EAGAIN,		-EAGAIN },
+	{ RFP_ENOMEM,		-ENOMEM },
+	{ RFP_EACCES,		-EACCES },
+	{ RFP_EBUSY,		-EBUSY },
+	{ RFP_EEXIST,		-EEXIST },
+	{ RFP_EXDEV,		-EXDEV },
+	{ RFP_ENODEV,		-ENODEV },
+	{ RFP_ENOTDIR,		-ENOTDIR },
+	{ RFP_EISDIR,		-EISDIR },
+	{ RFP_EINVAL,		-EINVAL },
+	{ RFP_ETXTBSY,		-ETXTBSY },
+	{ RFP_EFBIG,		-EFBIG },
+	{ RFP_ENOSPC,		-ENOSPC },
+	{ RFP_EROFS,		-EROFS },
+	{ RFP_EMLINK,		-EMLINK },
+	{ RFP_ENAMETOOLONG,	-ENAMETOOLONG },
+	{ RFP_ENOTEMPTY,	-ENOTEMPTY },
+	{ RFP_ELOOP,		-ELOOP },
+	{ RFP_ENODATA,		-ENODATA },
+	{ RFP_EOVERFLOW,	-EOVERFLOW },
+	{ RFP_EOPNOTSUPP,	-EOPNOTSUPP },
+	{ RFP_ESTALE,		-ESTALE },
+	{ RFP_EDQUOT,		-EDQUOT },
+	{ RFP_ERANGE,		-ERANGE },
+	{ RFP_E2BIG,		-E2BIG },
+	{ RFP_ENFILE,		-ENFILE },
+	{ RFP_EBADF,		-EBADF },
+	{ RFP_EILSEQ,		-EILSEQ },
+	{ RFP_BADCRED,		-EKEYREJECTED },
+	{ RFP_BADSTATE,		-EBADFD },
+	{ RFP_BADPROTO,		-EPROTO },
+};
+
+static const struct status_errno server_only[] = {
+	/* Interrupted before anything was done: the worker is being stopped. */
+	{ RFP_EAGAIN,		-EINTR },
+	{ RFP_EAGAIN,		-ERESTARTSYS },
+	{ RFP_EAGAIN,		-ERESTARTNOINTR },
+	{ RFP_EAGAIN,		-ERESTARTNOHAND },
+	{ RFP_EAGAIN,		-ERESTART_RESTARTBLOCK },
+	/* Ways in which a file system says that it has no such operation. */
+	{ RFP_EOPNOTSUPP,	-ENOTSUPP },
+	{ RFP_EOPNOTSUPP,	-ENOTTY },
+	{ RFP_EOPNOTSUPP,	-ENOIOCTLCMD },
+	/* The backing is itself a network file system and lost the object. */
+	{ RFP_ESTALE,		-EOPENSTALE },
+	/* The object lives beyond a mount point, which is not exported. */
+	{ RFP_EXDEV,		-EREMOTE },
+	/* Limits of the server's process, not of the client's. */
+	{ RFP_ENFILE,		-EMFILE },
+	{ RFP_ENOMEM,		-ENOBUFS },
+	/* An encrypted directory whose key the server has not. */
+	{ RFP_EACCES,		-ENOKEY },
+};
+
+/**
+ * rfp_status_from_errno - status with which to answer
+ * @err: errno, negative or positive; 0 for success
+ *
+ * Return: enum rfp_status; RFP_EIO for what the protocol does not know.
+ */
+u32 rfp_status_from_errno(int err)
+{
+	size_t i;
+
+	if (err > 0)
+		err = -err;
+	for (i = 0; i < ARRAY_SIZE(one_to_one); i++)
+		if (one_to_one[i].err == err)
+			return one_to_one[i].status;
+	for (i = 0; i < ARRAY_SIZE(server_only); i++)
+		if (server_only[i].err == err)
+			return server_only[i].status;
+	return RFP_EIO;
+}
+EXPORT_SYMBOL_GPL(rfp_status_from_errno);
+
+/**
+ * rfp_errno_from_status - what a status means to a caller
+ * @status: as received; any value
+ *
+ * Return: 0 or a negative errno; -EIO for a status that is not in the
+ * protocol.
+ */
+int rfp_errno_from_status(u32 status)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(one_to_one); i++)
+		if (one_to_one[i].status == status)
+			return one_to_one[i].err;
+	return -EIO;
+}
+EXPORT_SYMBOL_GPL(rfp_errno_from_status);

@@ -1,0 +1,933 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls: from submit to done.
+ *
+ * A submitter acquires in the order of design rule 8: translations (a READ
+ * whose data does not fit a message), then a slot, then posts; send-queue
+ * room is waited for by the chain, not by the thread.  From the moment that
+ * slot->call is set, under the lock and with the connection checked, the call
+ * belongs to the session: if the connection dies, recovery sends it again.
+ *
+ * x.pending counts what must be over before the caller gets its pages back:
+ * the reply, each chain that was posted (CALL, LOCAL_INV, the CRW), and the
+ * submitter's own stay in this file.  The last one ends the call: in softirq
+ * where nothing is left to do but to unmap, else from a worker (an MR that a
+ * dead queue pair left bound is deregistered, a bounce buffer copied).
+ *
+ * The peer may send whatever it likes in a reply.  What is not the one answer
+ * expected in that slot ends the connection.
+ */
+#include <linux/ktime.h>
+#include <linux/mempool.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "transport/client.h"
+
+/* Most scatter/gather entries: a megabyte that begins inside a page. */
+#define RXP_IO_SEGS_LARGE	RPOL_CLASS_MAX
+#define RXP_IO_SEGS_SMALL	33
+
+/* Backoff for calls that the server had no room for, in milliseconds. */
+#define RXP_BACKOFF_MIN		1
+#define RXP_BACKOFF_MAX		64
+
+static mempool_t *rxp_io_small;
+static mempool_t *rxp_io_large;
+
+static void rxp_call_put(struct rdmafs_xprt_call *call);
+
+static size_t rxp_io_size(u32 segs)
+{
+	/* At worst one sge in each work request. */
+	return sizeof(struct rxp_io) +
+	       segs * (sizeof(struct scatterlist) + sizeof(struct ib_sge)) +
+	       DIV_ROUND_UP(segs, 4) * sizeof(struct ib_rdma_wr);
+}
+
+/**
+ * rxp_call_init - make the pools of this file
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rxp_call_init(void)
+{
+	rxp_io_small = mempool_create_kmalloc_pool(16, rxp_io_size(RXP_IO_SEGS_SMALL));
+	rxp_io_large = mempool_create_kmalloc_pool(4, rxp_io_size(RXP_IO_SEGS_LARGE));
+	if (!rxp_io_small || !rxp_io_large) {
+		rxp_call_exit();
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * rxp_call_exit - free the pools of this file
+ */
+void rxp_call_exit(void)
+{
+	mempool_destroy(rxp_io_small);
+	mempool_destroy(rxp_io_large);
+}
+
+/* ------------------------------------------------------------ data of a call */
+
+static void rxp_io_work(struct work_struct *work);
+
+static struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call)
+{
+	u32 segs = iov_iter_npages(&call->iter, RXP_IO_SEGS_LARGE + 1);
+	bool large = segs > RXP_IO_SEGS_SMALL;
+	struct rxp_io *io;
+	void *p;
+
+	/* May wait for another I/O's memory, as writeback must. */
+	io = mempool_alloc(large ? rxp_io_large : rxp_io_small, GFP_NOFS);
+	memset(io, 0, sizeof(*io));
+	io->call = call;
+	io->len = iov_iter_count(&call->iter);
+	io->large = large;
+	io->segs = large ? RXP_IO_SEGS_LARGE : RXP_IO_SEGS_SMALL;
+	INIT_WORK(&io->work, rxp_io_work);
+	p = io + 1;
+	io->wr = p;
+	p += DIV_ROUND_UP(io->segs, 4) * sizeof(struct ib_rdma_wr);
+	io->sge = p;
+	p += io->segs * sizeof(struct ib_sge);
+	io->sgt.sgl = p;
+	return io;
+}
+
+static void rxp_io_free(struct rxp_io *io)
+{
+	mempool_free(io, io->large ? rxp_io_large : rxp_io_small);
+}
+
+static enum dma_data_direction rxp_io_dma_dir(const struct rxp_io *io)
+{
+	return io->call->dir == RDMAFS_XPRT_READ ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+}
+
+static void rxp_io_unmap_sg(struct rxp_io *io)
+{
+	if (io->mapped)
+		ib_dma_unmap_sg(io->pool->rdev->ib, io->sgt.sgl, io->sgt.nents,
+				rxp_io_dma_dir(io));
+	io->mapped = 0;
+}
+
+/*
+ * Give back all that is tied to a device.  Process context if the MR is bound.
+ */
+static void rxp_io_unmap(struct rxp_io *io)
+{
+	if (!io->pool)
+		return;
+	if (io->mr)
+		rxp_mr_put(io->pool, io->mr);
+	io->mr = NULL;
+	rxp_io_unmap_sg(io);
+	if (io->bounce)
+		rxp_buf_put(io->pool, io->bounce);
+	io->bounce = NULL;
+	rxp_pool_put(io->pool);
+	io->pool = NULL;
+}
+
+/* The caller's pages, DMA mapped; -EINVAL if there are too many pieces. */
+static int rxp_io_map_sg(struct rxp_io *io)
+{
+	struct iov_iter iter = io->call->iter;
+	ssize_t got;
+
+	if (iov_iter_npages(&iter, io->segs + 1) > io->segs)
+		return -EINVAL;
+	sg_init_table(io->sgt.sgl, io->segs);
+	io->sgt.nents = 0;
+	got = extract_iter_to_sg(&iter, io->len, &io->sgt, io->segs, 0);
+	if (got < 0)
+		return got;
+	if (got != io->len || !io->sgt.nents)
+		return -EINVAL;
+	sg_mark_end(&io->sgt.sgl[io->sgt.nents - 1]);
+	io->mapped = ib_dma_map_sg(io->pool->rdev->ib, io->sgt.sgl, io->sgt.nents,
+				   rxp_io_dma_dir(io));
+	return io->mapped ? 0 : -EIO;
+}
+
+static int rxp_io_bounce(struct rxp_io *io)
+{
+	u32 left = io->len, i;
+
+	io->bounce = rxp_buf_get(io->pool, io->len);
+	if (!io->bounce)
+		return -ENOMEM;
+	if (io->call->dir == RDMAFS_XPRT_WRITE) {
+		struct iov_iter iter = io->call->iter;
+
+		for (i = 0; left; i++) {
+			struct bio_vec *bv = &io->bounce->bv[i];
+			u32 part = min(left, bv->bv_len);
+
+			if (copy_from_iter(page_address(bv->bv_page), part, &iter) != part)
+				return -EFAULT;
+			left -= part;
+		}
+		rxp_buf_sync_for_device(io->pool, io->bounce);
+	}
+	return 0;
+}
+
+static int rxp_io_map_read(struct rxp_io *io, bool nowait)
+{
+	u32 pages, nents;
+	int ret;
+
+	ret = rxp_io_map_sg(io);
+	if (!ret) {
+		pages = iov_iter_npages(&io->call->iter, INT_MAX);
+		io->mr = rxp_mr_get(io->pool, pages, nowait);
+		if (!IS_ERR(io->mr)) {
+			ret = rxp_mr_map(io->mr, io->sgt.sgl, io->mapped, io->len, &io->reg);
+			if (ret != -EINVAL)
+				return ret;
+			rxp_mr_put(io->pool, io->mr);
+			io->mr = NULL;
+		} else {
+			ret = PTR_ERR(io->mr);
+			io->mr = NULL;
+			if (ret != -E2BIG)
+				return ret;
+		}
+		rxp_io_unmap_sg(io);
+	} else if (ret != -EINVAL) {
+		return ret;
+	}
+
+	/* Gaps that no MR bridges: read into pages of ours, copy at the end. */
+	rxp_count(io->pool->stats, bounced);
+	ret = rxp_io_bounce(io);
+	if (ret)
+		return ret;
+	pages = DIV_ROUND_UP(io->len, PAGE_SIZE);
+	io->mr = rxp_mr_get(io->pool, pages, nowait);
+	if (IS_ERR(io->mr)) {
+		ret = PTR_ERR(io->mr);
+		io->mr = NULL;
+		return ret;
+	}
+	nents = rxp_buf_nents(io->bounce, io->len);
+	return rxp_mr_map(io->mr, io->bounce->sgl, nents, io->len, &io->reg);
+}
+
+static int rxp_io_map_write(struct rxp_io *io)
+{
+	int ret = rxp_io_map_sg(io);
+
+	if (!ret) {
+		io->nr_wr = rxp_build_writes(io->pool, io->sgt.sgl, io->len, io->sge, io->wr);
+		return 0;
+	}
+	if (ret != -EINVAL)
+		return ret;
+	rxp_count(io->pool->stats, bounced);
+	ret = rxp_io_bounce(io);
+	if (!ret)
+		io->nr_wr = rxp_build_writes(io->pool, io->bounce->sgl, io->len,
+					     io->bounce->sge, io->bounce->wr);
+	return ret;
+}
+
+/*
+ * Map the data for @pool's device and, for a READ, take an MR.  Process
+ * context; waits for translations unless @nowait.
+ */
+static int rxp_io_map(struct rxp_io *io, struct rxp_pool *pool, bool nowait)
+{
+	int ret;
+
+	rxp_pool_get(pool);
+	io->pool = pool;
+	if (io->call->dir == RDMAFS_XPRT_READ)
+		ret = rxp_io_map_read(io, nowait);
+	else
+		ret = rxp_io_map_write(io);
+	if (ret)
+		rxp_io_unmap(io);
+	return ret;
+}
+
+static void rxp_io_copy_out(struct rxp_io *io)
+{
+	u32 left = io->filled, i;
+	struct iov_iter iter = io->call->iter;
+
+	rxp_buf_sync_for_cpu(io->pool, io->bounce);
+	for (i = 0; left; i++) {
+		struct bio_vec *bv = &io->bounce->bv[i];
+		u32 part = min(left, bv->bv_len);
+
+		if (copy_to_iter(page_address(bv->bv_page), part, &iter) != part) {
+			io->call->status = -EFAULT;
+			break;
+		}
+		left -= part;
+	}
+}
+
+/* -------------------------------------------------------------- end of a call */
+
+/* The last touch of @x: close takes the lock once more before it frees. */
+static void rxp_flight_over(struct rdmafs_xprt *x)
+{
+	spin_lock_bh(&x->lock);
+	if (!--x->in_flight && x->closing)
+		wake_up(&x->wait);
+	spin_unlock_bh(&x->lock);
+}
+
+static void rxp_call_done(struct rdmafs_xprt_call *call)
+{
+	struct rdmafs_xprt *x = call->x.xprt;
+
+	if (call->x.io)
+		rxp_io_free(call->x.io);
+	call->x.io = NULL;
+	rxp_add(&x->stats, rpc_us, div_u64(ktime_get_ns() - call->x.submitted_ns, NSEC_PER_USEC));
+	call->done(call);
+	rxp_flight_over(x);
+}
+
+/* The slot goes first: whoever is told of the end may submit again at once. */
+static void rxp_call_end(struct rdmafs_xprt_call *call)
+{
+	struct rdmafs_xprt *x = call->x.xprt;
+	struct rxp_slot *slot = call->x.slot;
+	bool later = call->status == -EAGAIN;
+
+	if (call->x.io)
+		rxp_io_unmap(call->x.io);
+	spin_lock_bh(&x->lock);
+	slot->call = NULL;
+	if (later && x->state == RXP_ABORTED) {
+		later = false;
+		call->status = -ESHUTDOWN;
+	}
+	if (later) {
+		list_add_tail(&call->x.link, &x->later);
+		queue_delayed_work(rxp_wq, &x->retry_later, msecs_to_jiffies(x->backoff_ms));
+	}
+	spin_unlock_bh(&x->lock);
+	call->x.slot = NULL;
+	rxp_slots_put(&x->slot_account, slot->index);
+	if (!later)
+		rxp_call_done(call);
+}
+
+static void rxp_io_work(struct work_struct *work)
+{
+	struct rxp_io *io = container_of(work, struct rxp_io, work);
+
+	if (io->bounce && io->call->dir == RDMAFS_XPRT_READ && !io->call->status)
+		rxp_io_copy_out(io);
+	rxp_call_end(io->call);
+}
+
+static void rxp_call_put(struct rdmafs_xprt_call *call)
+{
+	struct rxp_io *io = call->x.io;
+
+	if (!refcount_dec_and_test(&call->x.pending))
+		return;
+	if (io && ((io->mr && io->mr->bound) ||
+		   (io->bounce && call->dir == RDMAFS_XPRT_READ)))
+		queue_work(rxp_wq, &io->work);
+	else
+		rxp_call_end(call);
+}
+
+/* -------------------------------------------------------------------- sending */
+
+static void rxp_call_sent(struct rxp_chain *chain, bool ok)
+{
+	struct rxp_slot *slot = container_of(chain, struct rxp_slot, chain);
+
+	rxp_call_put(slot->call);
+}
+
+static void rxp_inv_done(struct rxp_chain *chain, bool ok)
+{
+	struct rxp_io *io = container_of(chain, struct rxp_io, inv_chain);
+
+	if (ok)
+		io->mr->bound = false;
+	rxp_call_put(io->call);
+}
+
+static void rxp_crw_done(struct rxp_chain *chain, bool ok)
+{
+	rxp_call_put(container_of(chain, struct rxp_io, crw)->call);
+}
+
+/* Write a CALL into its slot's buffer; @seq is what it will be sent with. */
+static void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn,
+			    struct rdmafs_xprt_call *call, struct rxp_slot *slot, u32 seq)
+{
+	void *buf = rxp_ring_buf(&x->tx_ring, slot->index);
+	u64 dma = rxp_ring_dma(&x->tx_ring, conn->tx_dma, slot->index);
+	u32 lkey = conn->pool->pd->local_dma_lkey;
+	u32 len = iov_iter_count(&call->iter);
+	struct rxp_io *io = call->x.io;
+	struct rxp_frame f = {
+		.slot = slot->index,
+		.seq = seq,
+		.body = call->req,
+		.body_len = call->req_len,
+	};
+	int nr_sge = 1;
+
+	if (call->dir == RDMAFS_XPRT_READ && len) {
+		f.flags = RXP_F_READ;
+		f.bulk_len = len;
+		if (io) {
+			f.flags |= RXP_F_RKEY;
+			f.rkey = io->mr->mr->rkey;
+			f.iova = io->mr->mr->iova;
+		}
+	} else if (call->dir == RDMAFS_XPRT_WRITE && io) {
+		f.flags = RXP_F_WRITE;
+		f.bulk_len = len;
+	} else if (call->dir == RDMAFS_XPRT_WRITE && len) {
+		struct iov_iter iter = call->iter;
+
+		f.data_len = copy_from_iter(buf + RXP_HEAD_MAX, len, &iter);
+		slot->sge[1].addr = dma + RXP_HEAD_MAX;
+		slot->sge[1].length = f.data_len;
+		slot->sge[1].lkey = lkey;
+		nr_sge = 2;
+	}
+	slot->sge[0].addr = dma;
+	slot->sge[0].length = rxp_frame_put_call(buf, &f);
+	slot->sge[0].lkey = lkey;
+	ib_dma_sync_single_for_device(conn->rdev->ib, dma, RXP_SLOT_BUF, DMA_TO_DEVICE);
+
+	rxp_fill_send(&slot->wr, slot->sge, nr_sge, 0);
+	rxp_chain_init(&slot->chain, rxp_call_sent);
+	if (io && io->mr) {
+		/* From here on nobody knows, until it is seen to be invalid. */
+		io->mr->bound = true;
+		rxp_count(&x->stats, reg_mr);
+		rxp_chain_add(&slot->chain, &io->reg.wr);
+	}
+	rxp_chain_add(&slot->chain, &slot->wr);
+}
+
+/*
+ * One of the references is this post's; it is dropped if there is no post.
+ * Recovery may be at work on the call already: nothing of it is touched here.
+ */
+static void rxp_call_post(struct rdmafs_xprt *x, struct rxp_conn *conn,
+			  struct rdmafs_xprt_call *call, struct rxp_slot *slot)
+{
+	if (rxp_post(conn, &slot->chain))
+		rxp_call_put(call);
+	else
+		rxp_count(&x->stats, msgs_sent);
+}
+
+static struct rxp_conn *rxp_conn_up(struct rdmafs_xprt *x, bool nowait)
+{
+	struct rxp_conn *conn = NULL;
+	int ret = 0;
+
+	for (;;) {
+		spin_lock_bh(&x->lock);
+		if (x->state == RXP_ABORTED) {
+			ret = -ESHUTDOWN;
+		} else if (x->state == RXP_UP) {
+			conn = x->conn;
+			rxp_conn_get(conn);
+		}
+		spin_unlock_bh(&x->lock);
+		if (conn)
+			return conn;
+		if (!ret && nowait)
+			ret = -EAGAIN;
+		if (!ret)
+			ret = wait_event_killable(x->wait, READ_ONCE(x->state) != RXP_DOWN);
+		if (ret)
+			return ERR_PTR(ret == -ERESTARTSYS ? -EINTR : ret);
+	}
+}
+
+static enum rxp_slot_kind rxp_call_kind(const struct rdmafs_xprt_call *call)
+{
+	if (call->flags & RDMAFS_CALL_URGENT)
+		return RXP_SLOT_URGENT;
+	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE)
+		return RXP_SLOT_BULK;
+	return RXP_SLOT_NORMAL;
+}
+
+/* Acquire in order, make the call the session's, post it. */
+static int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
+{
+	bool nowait = call->flags & RDMAFS_CALL_NOWAIT;
+	struct rxp_io *io = call->x.io;
+	struct rxp_conn *conn;
+	struct rxp_pool *pool;
+	struct rxp_slot *slot;
+	int ret;
+
+again:
+	conn = rxp_conn_up(x, nowait);
+	if (IS_ERR(conn))
+		return PTR_ERR(conn);
+	spin_lock_bh(&x->lock);
+	pool = x->pool;
+	if (pool)
+		rxp_pool_get(pool);
+	spin_unlock_bh(&x->lock);
+	if (!pool) {
+		rxp_conn_put(conn);
+		goto again;
+	}
+	if (io) {
+		ret = rxp_io_map(io, pool, nowait);
+		if (ret)
+			goto out_conn;
+	}
+	ret = rxp_slots_get(&x->slot_account, rxp_call_kind(call), nowait);
+	if (ret < 0)
+		goto out_unmap;
+	slot = &x->slots[ret];
+
+	spin_lock_bh(&x->lock);
+	if (x->conn != conn) {
+		spin_unlock_bh(&x->lock);
+		rxp_slots_put(&x->slot_account, slot->index);
+		if (io)
+			rxp_io_unmap(io);
+		rxp_pool_put(pool);
+		rxp_conn_put(conn);
+		goto again;
+	}
+	rxp_call_encode(x, conn, call, slot, slot->seq + 1);
+	slot->seq++;
+	slot->replied = false;
+	slot->fired = false;
+	slot->call = call;
+	call->x.slot = slot;
+	/* The reply, this post, and we. */
+	refcount_set(&call->x.pending, 3);
+	spin_unlock_bh(&x->lock);
+
+	rxp_call_post(x, conn, call, slot);
+	rxp_call_put(call);
+	rxp_pool_put(pool);
+	rxp_conn_put(conn);
+	return 0;
+
+out_unmap:
+	if (io)
+		rxp_io_unmap(io);
+out_conn:
+	rxp_pool_put(pool);
+	rxp_conn_put(conn);
+	return ret;
+}
+
+static void rxp_count_data(struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
+{
+	if (call->dir == RDMAFS_XPRT_READ) {
+		if (call->x.io)
+			rxp_count(&x->stats, read_rdma);
+		else
+			rxp_count(&x->stats, read_inline);
+	} else if (call->dir == RDMAFS_XPRT_WRITE) {
+		if (call->x.io)
+			rxp_count(&x->stats, write_rdma);
+		else
+			rxp_count(&x->stats, write_inline);
+		rxp_add(&x->stats, bytes_written, iov_iter_count(&call->iter));
+	}
+}
+
+/**
+ * rdmafs_xprt_submit - send a call
+ * @x:	  the session
+ * @call: filled in as struct rdmafs_xprt_call says
+ *
+ * Process context; sleeps, killably, for the connection, for translations
+ * and for a slot, unless RDMAFS_CALL_NOWAIT.
+ *
+ * Return: 0: @call->done will be called, or was already; else a negative errno
+ * and it will not be called: -EINTR (killed), -EAGAIN, -ESHUTDOWN (aborted),
+ * -EINVAL (the call is malformed), -E2BIG (more than the quota allows),
+ * -ENOMEM, -EFAULT.
+ */
+int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
+{
+	size_t len = call->dir == RDMAFS_XPRT_NODATA ? 0 : iov_iter_count(&call->iter);
+	int ret;
+
+	if (!call->req_len || call->req_len > RDMAFS_XPRT_BODY_MAX || len > x->data_max ||
+	    (len && user_backed_iter(&call->iter)))
+		return -EINVAL;
+	if (call->dir == RDMAFS_XPRT_NODATA)
+		iov_iter_kvec(&call->iter, ITER_SOURCE, NULL, 0, 0);
+
+	call->x.xprt = x;
+	call->x.slot = NULL;
+	call->x.io = NULL;
+	call->x.submitted_ns = ktime_get_ns();
+	call->status = 0;
+	call->reply_len = 0;
+	call->data_len = 0;
+	INIT_LIST_HEAD(&call->x.link);
+	if (len > RDMAFS_XPRT_INLINE_MAX)
+		call->x.io = rxp_io_alloc(call);
+
+	rxp_count(&x->stats, calls);
+	rxp_count_data(x, call);
+	spin_lock_bh(&x->lock);
+	x->in_flight++;
+	spin_unlock_bh(&x->lock);
+	ret = rxp_call_send(x, call);
+	if (ret) {
+		if (call->x.io)
+			rxp_io_free(call->x.io);
+		rxp_flight_over(x);
+	}
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_submit);
+
+/**
+ * rxp_retry_later_work - send what the server had no room for again
+ * @work: rdmafs_xprt.retry_later
+ */
+void rxp_retry_later_work(struct work_struct *work)
+{
+	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, retry_later.work);
+	struct rdmafs_xprt_call *call;
+	int ret;
+
+	for (;;) {
+		spin_lock_bh(&x->lock);
+		call = list_first_entry_or_null(&x->later, struct rdmafs_xprt_call, x.link);
+		if (call)
+			list_del_init(&call->x.link);
+		spin_unlock_bh(&x->lock);
+		if (!call)
+			return;
+		call->status = 0;
+		call->flags &= ~RDMAFS_CALL_NOWAIT;
+		ret = rxp_call_send(x, call);
+		if (ret) {
+			call->status = ret;
+			rxp_call_done(call);
+		}
+	}
+}
+
+/* ------------------------------------------------------------------ receiving */
+
+static int rxp_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
+			  const struct rxp_frame *f)
+{
+	struct iov_iter iter = call->iter;
+
+	if (f->body_len > call->reply_max)
+		return -EPROTO;
+	if (call->dir != RDMAFS_XPRT_READ && (f->data_len || f->bulk_len))
+		return -EPROTO;
+	if (f->data_len > iov_iter_count(&iter) || f->bulk_len > iov_iter_count(&iter) ||
+	    (f->bulk_len && !call->x.io))
+		return -EPROTO;
+
+	if (copy_to_iter(f->data, f->data_len, &iter) != f->data_len)
+		return -EPROTO;
+	if (call->x.io)
+		call->x.io->filled = f->bulk_len;
+	memcpy(call->reply, f->body, f->body_len);
+	call->reply_len = f->body_len;
+	call->data_len = f->data_len + f->bulk_len;
+	rxp_add(&x->stats, bytes_read, call->data_len);
+	return 0;
+}
+
+/*
+ * Is our key invalid now?  True if the peer did it as it should; a LOCAL_INV
+ * is posted if it did nothing; anything else is an attack.
+ */
+static int rxp_reply_inv(struct rdmafs_xprt *x, struct rxp_conn *conn,
+			 struct rdmafs_xprt_call *call, const struct ib_wc *wc)
+{
+	struct rxp_io *io = call->x.io;
+	bool bound = io && io->mr && io->mr->bound;
+
+	if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
+		if (!bound || wc->ex.invalidate_rkey != io->mr->mr->rkey)
+			return -EPROTO;
+		io->mr->bound = false;
+		rxp_count(&x->stats, remote_inv);
+		return 0;
+	}
+	if (!bound)
+		return 0;
+	rxp_fill_inv(&io->inv, io->mr->mr->rkey);
+	rxp_chain_init(&io->inv_chain, rxp_inv_done);
+	rxp_chain_add(&io->inv_chain, &io->inv);
+	rxp_count(&x->stats, local_inv);
+	refcount_inc(&call->x.pending);
+	if (rxp_post(conn, &io->inv_chain))
+		rxp_call_put(call);
+	return 0;
+}
+
+static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
+			     const struct rxp_frame *f, const struct ib_wc *wc)
+{
+	struct rxp_slot *slot = &x->slots[f->slot];
+	struct rdmafs_xprt_call *call;
+	int ret;
+
+	spin_lock_bh(&x->lock);
+	call = slot->call;
+	if (!call || slot->seq != f->seq || slot->replied) {
+		spin_unlock_bh(&x->lock);
+		return "a reply to no call";
+	}
+	slot->replied = true;
+	spin_unlock_bh(&x->lock);
+
+	rxp_count(&x->stats, replies);
+	ret = rxp_reply_inv(x, conn, call, wc);
+	if (!ret && f->status == RXP_STATUS_OK) {
+		ret = rxp_reply_data(x, call, f);
+		x->backoff_ms = RXP_BACKOFF_MIN;
+	} else if (!ret) {
+		rxp_count(&x->stats, retry_later);
+		x->backoff_ms = clamp(x->backoff_ms * 2, RXP_BACKOFF_MIN, RXP_BACKOFF_MAX);
+		ret = -EAGAIN;
+	}
+	call->status = ret;
+	rxp_call_put(call);
+	return ret == -EPROTO ? "a malformed reply" : NULL;
+}
+
+/* The server's sink is there: the conditional RDMA WRITE held for it fires. */
+static const char *rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn,
+				const struct rxp_frame *f)
+{
+	struct rxp_slot *slot = &x->slots[f->slot];
+	struct rxp_wire_tag *tag;
+	struct ib_rdma_wr *wr;
+	struct rxp_io *io;
+	void *msg;
+	u64 dma;
+	u32 i;
+
+	spin_lock_bh(&x->lock);
+	io = slot->call ? slot->call->x.io : NULL;
+	if (!io || slot->seq != f->seq || slot->replied || slot->fired ||
+	    slot->call->dir != RDMAFS_XPRT_WRITE || f->bulk_len != io->len || !f->rkey) {
+		spin_unlock_bh(&x->lock);
+		return "an STCRW for no write";
+	}
+	slot->fired = true;
+	refcount_inc(&slot->call->x.pending);
+	spin_unlock_bh(&x->lock);
+
+	msg = rxp_ring_buf(&x->tx_ring, slot->index) + RXP_MSG_MAX;
+	dma = rxp_ring_dma(&x->tx_ring, conn->tx_dma, slot->index) + RXP_MSG_MAX;
+	rxp_frame_put_hdr(msg, RXP_CONTROL, RXP_CONTROL_DATA, slot->index, slot->seq);
+	tag = msg + sizeof(struct rxp_wire_hdr);
+	tag->length = cpu_to_le32(io->len);
+	tag->rkey = cpu_to_le32(f->rkey);
+	tag->iova = 0;
+	ib_dma_sync_single_for_device(conn->rdev->ib, dma, RXP_CTL_MAX, DMA_TO_DEVICE);
+	io->crw_sge.addr = dma;
+	io->crw_sge.length = sizeof(struct rxp_wire_hdr) + sizeof(*tag);
+	io->crw_sge.lkey = conn->pool->pd->local_dma_lkey;
+
+	wr = io->bounce ? io->bounce->wr : io->wr;
+	rxp_aim_writes(wr, io->nr_wr, f->iova, f->rkey);
+	rxp_chain_init(&io->crw, rxp_crw_done);
+	for (i = 0; i < io->nr_wr; i++)
+		rxp_chain_add(&io->crw, &wr[i].wr);
+	rxp_fill_send(&io->crw_send, &io->crw_sge, 1, f->rkey);
+	rxp_chain_add(&io->crw, &io->crw_send);
+	if (rxp_post(conn, &io->crw)) {
+		rxp_call_put(io->call);
+		return NULL;
+	}
+	rxp_count(&x->stats, msgs_sent);
+	rxp_add(&x->stats, rdma_writes, io->nr_wr);
+	return NULL;
+}
+
+/**
+ * rxp_client_recv - a message from the server
+ * @conn: where
+ * @rx:	  in which buffer
+ * @wc:	  its completion
+ * @len:  its length
+ *
+ * Softirq.
+ */
+void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len)
+{
+	struct rdmafs_xprt *x = conn->owner;
+	const char *wrong = NULL;
+	struct rxp_frame f;
+
+	if (rxp_frame_check(rxp_conn_buf(rx), len, false, conn->slots, conn->data_max, &f)) {
+		wrong = "a malformed message";
+	} else if (f.type == RXP_REPLY) {
+		wrong = x->slots ? rxp_reply(x, conn, &f, wc) : "a reply to no call";
+	} else if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
+		wrong = "an invalidation out of place";
+	} else if (f.op == RXP_NOTIFY_STCRW) {
+		wrong = x->slots ? rxp_crw_fire(x, conn, &f) : "an STCRW for no write";
+	} else if (f.op == RXP_NOTIFY_WELCOME) {
+		if (completion_done(&conn->welcomed)) {
+			wrong = "a second WELCOME";
+		} else {
+			memcpy(&conn->welcome, f.body, sizeof(conn->welcome));
+			complete_all(&conn->welcomed);
+		}
+	}
+	if (wrong)
+		rxp_conn_protocol_error(conn, wrong);
+	else
+		rxp_rx_repost(rx);
+}
+
+/* ------------------------------------------------------------------- recovery */
+
+/*
+ * The calls that have no reply, for the recovery worker.  The connection is
+ * drained, so nothing but this worker and rxp_call_put() of the reply's
+ * reference touches them.
+ */
+static struct rdmafs_xprt_call *rxp_unanswered(struct rdmafs_xprt *x, u32 i)
+{
+	struct rdmafs_xprt_call *call;
+
+	spin_lock_bh(&x->lock);
+	call = x->slots[i].replied ? NULL : x->slots[i].call;
+	spin_unlock_bh(&x->lock);
+	return call;
+}
+
+/**
+ * rxp_calls_unmap - take what unanswered calls have of a device that is dead to us
+ * @x: the session; its connection is drained
+ *
+ * Process context.
+ *
+ * Return: how many calls wait for a reply.
+ */
+int rxp_calls_unmap(struct rdmafs_xprt *x)
+{
+	struct rdmafs_xprt_call *call;
+	int n = 0;
+	u32 i;
+
+	for (i = 0; x->slots && i < x->slot_account.nr; i++) {
+		call = rxp_unanswered(x, i);
+		if (!call)
+			continue;
+		if (call->x.io)
+			rxp_io_unmap(call->x.io);
+		n++;
+	}
+	return n;
+}
+
+static void rxp_call_fail(struct rdmafs_xprt *x, struct rxp_slot *slot, int err)
+{
+	struct rdmafs_xprt_call *call = slot->call;
+
+	spin_lock_bh(&x->lock);
+	slot->replied = true;
+	spin_unlock_bh(&x->lock);
+	call->status = err;
+	rxp_call_put(call);
+}
+
+/**
+ * rxp_calls_replay - send every unanswered call again on a new connection
+ * @x:		 the session; no submitter posts while it is not UP
+ * @conn:	 the new connection, its session bound
+ * @new_session: the server does not know the old session: what may not be
+ *		 done twice fails with -EREMOTEIO
+ *
+ * Process context, may wait for translations.
+ *
+ * Return: how many were sent.
+ */
+int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_session)
+{
+	struct rdmafs_xprt_call *call;
+	struct rxp_slot *slot;
+	int ret, n = 0;
+	u32 i;
+
+	for (i = 0; i < x->slot_account.nr; i++) {
+		slot = &x->slots[i];
+		call = rxp_unanswered(x, i);
+		if (new_session)
+			slot->seq = call ? 1 : 0;
+		if (!call)
+			continue;
+		if (new_session && !(call->flags & RDMAFS_CALL_IDEMPOTENT)) {
+			slot->seq = 0;
+			rxp_call_fail(x, slot, -EREMOTEIO);
+			continue;
+		}
+		if (call->x.io) {
+			ret = rxp_io_map(call->x.io, conn->pool, false);
+			if (ret) {
+				/* Never sent with this number: the server waits for it. */
+				rxp_conn_lost(conn);
+				return n;
+			}
+		}
+		slot->fired = false;
+		rxp_call_encode(x, conn, call, slot, slot->seq);
+		refcount_inc(&call->x.pending);
+		rxp_count(&x->stats, replays);
+		rxp_call_post(x, conn, call, slot);
+		n++;
+	}
+	return n;
+}
+
+/**
+ * rxp_calls_fail - end all calls that have no reply
+ * @x:	 the session; it has no connection and gets none
+ * @err: what they are told
+ *
+ * Process context.
+ */
+void rxp_calls_fail(struct rdmafs_xprt *x, int err)
+{
+	struct rdmafs_xprt_call *call, *tmp;
+	LIST_HEAD(later);
+	u32 i;
+
+	for (i = 0; x->slots && i < x->slot_account.nr; i++)
+		if (rxp_unanswered(x, i))
+			rxp_call_fail(x, &x->slots[i], err);
+
+	spin_lock_bh(&x->lock);
+	list_splice_init(&x->later, &later);
+	spin_unlock_bh(&x->lock);
+	list_for_each_entry_safe(call, tmp, &later, x.link) {
+		list_del_init(&call->x.link);
+		call->status = err;
+		rxp_call_done(call);
+	}
+}

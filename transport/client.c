@@ -1,0 +1,702 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A mount's session: connecting, losing the connection, connecting again.
+ *
+ * One worker per mount, recover, does all of it after the first connect, so
+ * that nothing of it runs twice at once.  Whoever finds the connection broken
+ * only queues that worker.  The worker takes the connection from the session
+ * (no call is posted on it any more), drains it, takes from the unanswered
+ * calls what they have of the device, and tries to connect until it succeeds
+ * or the mount is aborted: a mount is hard, as NFS has it.  Then it sends the
+ * unanswered calls again and lets submitters in.
+ */
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_cm.h>
+#include "transport/client.h"
+
+/* One step of a reconnect; the CM's own retry would take 4.3 s (design, section 6). */
+#define RXP_RECONNECT_STEP_MS	1000
+#define RXP_RECONNECT_DELAY_MAX	1000
+
+/* rxe takes 7 for "for ever". */
+#define RXP_RETRY_COUNT		6
+
+/* Silence ends a connection after this many unanswered PINGs. */
+#define RXP_MISSED_MAX		5
+
+static void rxp_client_lost(struct rxp_conn *conn)
+{
+	struct rdmafs_xprt *x = conn->owner;
+
+	conn->cm_status = conn->cm_status ?: -ENOTCONN;
+	complete_all(&conn->cm_done);
+	complete_all(&conn->welcomed);
+	if (READ_ONCE(x->ready))
+		mod_delayed_work(rxp_wq, &x->recover, 0);
+}
+
+static const struct rxp_conn_ops rxp_client_ops = {
+	.recv = rxp_client_recv,
+	.lost = rxp_client_lost,
+};
+
+/* ----------------------------------------------------------------- connecting */
+
+static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
+{
+	const struct rxp_wire_reject *rej;
+	u8 len = 0;
+
+	rej = rdma_consumer_reject_data(conn->id, event, &len);
+	if (rej && len >= sizeof(*rej) && le32_to_cpu(rej->magic) == RXP_WIRE_MAGIC) {
+		switch (le16_to_cpu(rej->reason)) {
+		case RXP_REJECT_VERSION:
+			return -EPROTONOSUPPORT;
+		case RXP_REJECT_RESOURCES:
+			return -EBUSY;
+		case RXP_REJECT_STOPPING:
+			return -ECONNREFUSED;
+		default:
+			return -EPROTO;
+		}
+	}
+	if (event->status < 0)		/* iWARP gives an errno */
+		return event->status;
+	switch (event->status) {
+	case IB_CM_REJ_STALE_CONN:
+		return -EAGAIN;
+	case IB_CM_REJ_CONSUMER_DEFINED:
+		return -EPROTO;		/* somebody, but not rdmafs */
+	default:
+		return -ECONNREFUSED;
+	}
+}
+
+/* Sets up and tears down by flags and completions alone: it may not sleep for us. */
+static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct rxp_conn *conn = id->context;
+	int status = 0;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		status = rxp_frame_check_cm(event->param.conn.private_data,
+					    event->param.conn.private_data_len,
+					    RDMAFS_XPRT_DATA_MAX, &conn->cm);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		status = event->status < 0 ? event->status : -EHOSTUNREACH;
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		status = event->status < 0 ? event->status : -EHOSTUNREACH;
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		status = event->status < 0 ? event->status : -ECONNRESET;
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		status = rxp_reject_errno(conn, event);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		rxp_conn_lost(conn);
+		return 0;
+	default:
+		return 0;
+	}
+	conn->cm_status = status;
+	complete(&conn->cm_done);
+	return 0;
+}
+
+static int rxp_cm_wait(struct rxp_conn *conn, unsigned int timeout_ms)
+{
+	long left = wait_for_completion_killable_timeout(&conn->cm_done,
+							 msecs_to_jiffies(timeout_ms));
+
+	if (left < 0)
+		return -EINTR;
+	return left ? conn->cm_status : -ETIMEDOUT;
+}
+
+/* Keep the pool while the mount stays on one device. */
+static int rxp_client_pool(struct rdmafs_xprt *x, struct ib_device *ib)
+{
+	struct rxp_device *rdev = rxp_device_get(ib);
+	struct rxp_pool *old, *pool;
+
+	if (!rdev)
+		return -ENODEV;
+	if (x->pool && x->pool->rdev == rdev) {
+		rxp_device_put(rdev);
+		return 0;
+	}
+	pool = rxp_pool_create(rdev, &x->quota, &x->stats);
+	rxp_device_put(rdev);
+	if (IS_ERR(pool))
+		return PTR_ERR(pool);
+	spin_lock_bh(&x->lock);
+	old = x->pool;
+	x->pool = pool;
+	spin_unlock_bh(&x->lock);
+	if (old)
+		rxp_pool_put(old);
+	return 0;
+}
+
+static int rxp_client_slots(struct rdmafs_xprt *x, struct rxp_conn *conn)
+{
+	u32 granted = le16_to_cpu(conn->cm.slots), i;
+	int ret;
+
+	if (granted > x->want_slots)
+		return -EPROTO;
+	if (x->slots) {
+		if (granted == x->slot_account.nr)
+			goto out;
+		pr_warn_ratelimited("rdmafs: %pISpc now grants %u slots instead of %u: can't go on with it\n",
+				    &x->addr, granted, x->slot_account.nr);
+		return -EPROTO;
+	}
+	ret = rxp_ring_init(&x->tx_ring, granted, RXP_SLOT_BUF);
+	if (!ret)
+		ret = rxp_slots_init(&x->slot_account, granted);
+	if (ret)
+		return ret;
+	x->slots = kcalloc(granted, sizeof(*x->slots), GFP_KERNEL);
+	if (!x->slots)
+		return -ENOMEM;
+	for (i = 0; i < granted; i++)
+		x->slots[i].index = i;
+out:
+	conn->slots = granted;
+	conn->data_max = min3(le32_to_cpu(conn->cm.data_max), RDMAFS_XPRT_DATA_MAX,
+			      (u32)((conn->rdev->max_entries - 1) * PAGE_SIZE));
+	if (x->bound && conn->data_max < x->data_max)
+		return -EPROTO;
+	x->data_max = conn->data_max;
+	return 0;
+}
+
+static int rxp_client_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned int step_ms)
+{
+	int ret;
+
+	ret = rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)&x->addr, step_ms);
+	if (ret)
+		return ret;
+	ret = rxp_cm_wait(conn, 2 * step_ms);
+	if (ret)
+		return ret;
+	reinit_completion(&conn->cm_done);
+	ret = rdma_resolve_route(conn->id, step_ms);
+	if (ret)
+		return ret;
+	return rxp_cm_wait(conn, 2 * step_ms);
+}
+
+static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned int step_ms)
+{
+	struct rxp_wire_hello hello = {
+		.boot = cpu_to_le64(x->boot),
+	};
+	long left;
+	int ret;
+
+	memcpy(hello.session, x->session, sizeof(hello.session));
+	memcpy(hello.client, x->client, sizeof(hello.client));
+	ret = rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_HELLO, &hello, sizeof(hello));
+	if (ret)
+		return ret;
+	left = wait_for_completion_killable_timeout(&conn->welcomed, msecs_to_jiffies(step_ms));
+	if (left < 0)
+		return -EINTR;
+	if (!left)
+		return -ETIMEDOUT;
+	if (test_bit(0, &conn->lost))
+		return -ENOTCONN;
+	switch (le32_to_cpu(conn->welcome.status)) {
+	case RXP_WELCOME_BOUND:
+		return x->bound && !memcmp(conn->welcome.session, x->session, 16) ? 0 : -EPROTO;
+	case RXP_WELCOME_NEW:
+		return 0;
+	case RXP_WELCOME_REFUSED:
+		return -EBUSY;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* Take over what the WELCOME says, send what is unanswered, let submitters in. */
+static void rxp_client_bind(struct rdmafs_xprt *x, struct rxp_conn *conn)
+{
+	bool again = x->bound;
+	bool new_session = le32_to_cpu(conn->welcome.status) == RXP_WELCOME_NEW;
+
+	memcpy(x->session, conn->welcome.session, sizeof(x->session));
+	x->boot = le64_to_cpu(conn->welcome.boot);
+	x->bound = true;
+	x->missed = 0;
+	if (again) {
+		rxp_count(&x->stats, reconnects);
+		if (new_session) {
+			rxp_count(&x->stats, session_resets);
+			pr_info("rdmafs: %pISpc: the server made a new session\n", &x->addr);
+			if (x->ops && x->ops->session_reset)
+				x->ops->session_reset(x->ctx);
+		}
+		rxp_calls_replay(x, conn, new_session);
+	}
+	spin_lock_bh(&x->lock);
+	x->conn = conn;
+	if (x->state == RXP_DOWN)
+		x->state = RXP_UP;
+	spin_unlock_bh(&x->lock);
+	wake_up_all(&x->wait);
+	/* It may have been lost before the session knew it. */
+	if (test_bit(0, &conn->lost) && READ_ONCE(x->ready))
+		mod_delayed_work(rxp_wq, &x->recover, 0);
+}
+
+/*
+ * One attempt, each step of which takes at most @step_ms.  The mount's own
+ * context the first time, the recovery worker's later.
+ */
+static int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms)
+{
+	struct rxp_wire_cm cm = {
+		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
+		.version = cpu_to_le16(READ_ONCE(rxp_wire_version)),
+		.recv_size = cpu_to_le32(RXP_MSG_MAX),
+		.data_max = cpu_to_le32(RDMAFS_XPRT_DATA_MAX),
+		.slots = cpu_to_le16(x->want_slots),
+		.reserve = cpu_to_le16(RXP_RECV_RESERVE),
+	};
+	struct rdma_conn_param param = {
+		.private_data = &cm,
+		.private_data_len = sizeof(cm),
+		.retry_count = RXP_RETRY_COUNT,
+		.rnr_retry_count = RXP_RETRY_COUNT,
+	};
+	struct rxp_conn *conn;
+	int ret;
+
+	conn = rxp_conn_alloc(&rxp_client_ops, x, &x->stats);
+	if (!conn)
+		return -ENOMEM;
+	conn->id = rdma_create_id(x->net, rxp_client_cm_event, conn, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(conn->id)) {
+		ret = PTR_ERR(conn->id);
+		conn->id = NULL;
+		goto out;
+	}
+	ret = rxp_client_resolve(x, conn, step_ms);
+	if (ret)
+		goto out;
+	ret = rxp_client_pool(x, conn->id->device);
+	if (ret)
+		goto out;
+	ret = rxp_conn_setup(conn, x->pool, x->want_slots, IB_POLL_SOFTIRQ);
+	if (ret)
+		goto out;
+	reinit_completion(&conn->cm_done);
+	ret = rdma_connect(conn->id, &param);
+	if (!ret)
+		ret = rxp_cm_wait(conn, step_ms);
+	if (!ret)
+		ret = rxp_client_slots(x, conn);
+	if (!ret)
+		ret = rxp_conn_map_tx(conn, &x->tx_ring);
+	if (!ret)
+		ret = rxp_client_hello(x, conn, step_ms);
+	if (ret)
+		goto out;
+	rxp_client_bind(x, conn);
+	return 0;
+
+out:
+	rxp_conn_kill(conn);
+	rxp_conn_destroy(conn);
+	rxp_conn_put(conn);
+	return ret;
+}
+
+/* ------------------------------------------------------------------- recovery */
+
+static void rxp_recover(struct work_struct *work)
+{
+	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, recover.work);
+	struct rxp_conn *conn = NULL;
+	struct rxp_pool *pool = NULL;
+	bool aborted;
+	int ret;
+
+	spin_lock_bh(&x->lock);
+	aborted = x->state == RXP_ABORTED;
+	if (x->conn && (aborted || test_bit(0, &x->conn->lost))) {
+		conn = x->conn;
+		x->conn = NULL;
+		if (!aborted)
+			x->state = RXP_DOWN;
+	}
+	ret = x->conn ? 1 : 0;
+	spin_unlock_bh(&x->lock);
+
+	if (conn) {
+		if (!aborted)
+			pr_info("rdmafs: %pISpc: connection lost, reconnecting\n", &x->addr);
+		rxp_conn_kill(conn);
+		rxp_calls_unmap(x);
+		rxp_conn_destroy(conn);
+		rxp_conn_put(conn);
+		x->attempts = 0;
+	}
+	spin_lock_bh(&x->lock);
+	if (x->pool && READ_ONCE(x->pool->rdev->removed)) {
+		pool = x->pool;
+		x->pool = NULL;
+	}
+	spin_unlock_bh(&x->lock);
+	if (pool)
+		rxp_pool_put(pool);
+
+	if (aborted) {
+		rxp_calls_fail(x, -ESHUTDOWN);
+		return;
+	}
+	if (ret)
+		return;
+
+	ret = rxp_connect_once(x, RXP_RECONNECT_STEP_MS);
+	if (ret) {
+		unsigned int delay = min(20U << min(x->attempts, 6U), RXP_RECONNECT_DELAY_MAX);
+
+		if (x->attempts++ == 3)
+			pr_warn("rdmafs: %pISpc: server not responding (%d), still trying; umount -f gives up\n",
+				&x->addr, ret);
+		mod_delayed_work(rxp_wq, &x->recover, msecs_to_jiffies(delay));
+	} else {
+		x->attempts = 0;
+		pr_info("rdmafs: %pISpc: connected again\n", &x->addr);
+	}
+}
+
+/*
+ * A PING when nothing came for one beat.  Beats are counted, not seconds: a
+ * machine that stood still must not take that for the server's death.
+ */
+static void rxp_heartbeat(struct work_struct *work)
+{
+	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, heartbeat.work);
+	unsigned long beat = msecs_to_jiffies(max(READ_ONCE(rxp_heartbeat_ms), 100U)) /
+			     RXP_MISSED_MAX;
+	struct rxp_conn *conn = NULL;
+
+	spin_lock_bh(&x->lock);
+	if (x->state == RXP_UP) {
+		conn = x->conn;
+		rxp_conn_get(conn);
+	}
+	if (!conn || time_before(jiffies, (unsigned long)READ_ONCE(conn->last_rx) + beat))
+		x->missed = 0;
+	else if (++x->missed <= RXP_MISSED_MAX)
+		rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_PING, NULL, 0);
+	spin_unlock_bh(&x->lock);
+
+	if (conn) {
+		if (x->missed > RXP_MISSED_MAX) {
+			pr_warn_ratelimited("rdmafs: %pISpc: no answer for %u ms\n", &x->addr,
+					    READ_ONCE(rxp_heartbeat_ms));
+			rxp_conn_lost(conn);
+		}
+		rxp_conn_put(conn);
+	}
+	queue_delayed_work(rxp_wq, &x->heartbeat, beat);
+}
+
+/* ----------------------------------------------------------------------- /proc */
+
+static struct rxp_pool *rxp_client_proc_pool(void *owner)
+{
+	struct rdmafs_xprt *x = owner;
+	struct rxp_pool *pool;
+
+	spin_lock_bh(&x->lock);
+	pool = x->pool;
+	if (pool)
+		rxp_pool_get(pool);
+	spin_unlock_bh(&x->lock);
+	return pool;
+}
+
+static int rxp_client_set_quota(void *owner, const struct rpol_quota *quota)
+{
+	struct rdmafs_xprt *x = owner;
+
+	return rdmafs_xprt_set_quota(x, quota);
+}
+
+static void rxp_client_get_quota(void *owner, struct rpol_quota *quota)
+{
+	struct rdmafs_xprt *x = owner;
+
+	spin_lock_bh(&x->lock);
+	*quota = x->quota;
+	spin_unlock_bh(&x->lock);
+}
+
+static void rxp_client_show_mount(struct seq_file *m, void *owner)
+{
+	struct rdmafs_xprt *x = owner;
+
+	if (x->show_mount)
+		x->show_mount(m, x->ctx);
+}
+
+static void rxp_client_show_window(struct seq_file *m, void *owner)
+{
+	static const char * const state[] = { "down", "up", "aborted" };
+	struct rdmafs_xprt *x = owner;
+
+	spin_lock_bh(&x->lock);
+	seq_printf(m, "server %pISpc\nstate %s\n", &x->addr, state[x->state]);
+	seq_printf(m, "in_flight %u\ndata_max %u\n", x->in_flight, x->data_max);
+	spin_unlock_bh(&x->lock);
+	spin_lock_bh(&x->slot_account.lock);
+	seq_printf(m, "slots %u\nslots_free %u\nslot_waits %llu\n", x->slot_account.nr,
+		   x->slot_account.free, x->slot_account.waits);
+	spin_unlock_bh(&x->slot_account.lock);
+}
+
+static void rxp_client_proc_abort(void *owner)
+{
+	rdmafs_xprt_abort(owner);
+}
+
+/**
+ * rdmafs_xprt_proc_add - make a mount visible in /proc/fs/rdmafs
+ * @x:	  the session
+ * @name: name of the directory: the mount's device number
+ * @show: writes the line that describes the mount
+ *
+ * Process context.
+ *
+ * Return: 0, or -ENOMEM.
+ */
+int rdmafs_xprt_proc_add(struct rdmafs_xprt *x, const char *name,
+			 void (*show)(struct seq_file *m, void *ctx))
+{
+	x->show_mount = show;
+	x->proc.net = x->net;
+	x->proc.owner = x;
+	x->proc.stats = &x->stats;
+	x->proc.pool = rxp_client_proc_pool;
+	x->proc.set_quota = rxp_client_set_quota;
+	x->proc.get_quota = rxp_client_get_quota;
+	x->proc.show_mount = rxp_client_show_mount;
+	x->proc.show_window = rxp_client_show_window;
+	x->proc.abort = rxp_client_proc_abort;
+	return rxp_proc_add(&x->proc, name);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_proc_add);
+
+/* ----------------------------------------------------------------- life and end */
+
+static void rxp_client_free(struct rdmafs_xprt *x)
+{
+	if (x->pool)
+		rxp_pool_put(x->pool);
+	/* Pools count until they are gone. */
+	flush_workqueue(rxp_wq);
+	kfree(x->slots);
+	rxp_slots_destroy(&x->slot_account);
+	rxp_ring_destroy(&x->tx_ring);
+	rxp_stats_destroy(&x->stats);
+	put_net(x->net);
+	kfree(x);
+}
+
+/**
+ * rdmafs_xprt_connect - connect to a server and make a session
+ * @params: where and how
+ * @ops:    the mount's callbacks, may be NULL
+ * @ctx:    for them
+ *
+ * Process context; sleeps, killably, up to params->connect_ms for each step
+ * of the connection.
+ *
+ * Return: the session, or an ERR_PTR: -EHOSTUNREACH, -ETIMEDOUT (no answer),
+ * -ECONNREFUSED (nobody serves the port), -EPROTO (not an rdmafs server),
+ * -EPROTONOSUPPORT (another version), -EBUSY (it takes no sessions now),
+ * -ENODEV (no usable RDMA device on the way to it), -ENOSPC (the device's
+ * translations are all promised to others), -EINVAL, -ENOMEM, -EINTR.
+ */
+struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
+					const struct rdmafs_xprt_client_ops *ops, void *ctx)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(params->connect_ms);
+	struct rdmafs_xprt *x;
+	int ret;
+
+	if (params->slots < RDMAFS_XPRT_SLOTS_MIN || params->slots > RDMAFS_XPRT_SLOTS_MAX)
+		return ERR_PTR(-EINVAL);
+	x = kzalloc(sizeof(*x), GFP_KERNEL);
+	if (!x)
+		return ERR_PTR(-ENOMEM);
+	ret = rxp_stats_init(&x->stats);
+	if (ret) {
+		kfree(x);
+		return ERR_PTR(ret);
+	}
+	x->net = get_net(params->net);
+	x->addr = params->addr;
+	x->ops = ops;
+	x->ctx = ctx;
+	x->want_slots = params->slots;
+	x->quota = params->quota;
+	x->backoff_ms = 1;
+	spin_lock_init(&x->lock);
+	init_waitqueue_head(&x->wait);
+	INIT_LIST_HEAD(&x->later);
+	INIT_DELAYED_WORK(&x->recover, rxp_recover);
+	INIT_DELAYED_WORK(&x->heartbeat, rxp_heartbeat);
+	INIT_DELAYED_WORK(&x->retry_later, rxp_retry_later_work);
+	get_random_bytes(x->client, sizeof(x->client));
+
+	do {
+		ret = rxp_connect_once(x, params->connect_ms);
+		if (ret == -EAGAIN)	/* a stale connection of ours is on its way out there */
+			schedule_timeout_killable(HZ / 20);
+	} while (ret == -EAGAIN && time_before(jiffies, deadline) &&
+		 !fatal_signal_pending(current));
+	if (ret) {
+		rxp_client_free(x);
+		return ERR_PTR(ret == -EAGAIN ? -ETIMEDOUT : ret);
+	}
+	WRITE_ONCE(x->ready, true);
+	queue_delayed_work(rxp_wq, &x->recover, 0);
+	queue_delayed_work(rxp_wq, &x->heartbeat, HZ);
+	return x;
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_connect);
+
+/**
+ * rdmafs_xprt_abort - fail every call, now and later, with -ESHUTDOWN
+ * @x: the session
+ *
+ * Any process context; does not wait.  What umount -f and the abort file do.
+ */
+void rdmafs_xprt_abort(struct rdmafs_xprt *x)
+{
+	struct rxp_pool *pool;
+
+	spin_lock_bh(&x->lock);
+	x->state = RXP_ABORTED;
+	pool = x->pool;
+	if (pool)
+		rxp_pool_get(pool);
+	spin_unlock_bh(&x->lock);
+	wake_up_all(&x->wait);
+	rxp_slots_shutdown(&x->slot_account, -ESHUTDOWN);
+	if (pool) {
+		rpol_member_shutdown(pool->member);
+		rxp_pool_put(pool);
+	}
+	mod_delayed_work(rxp_wq, &x->recover, 0);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_abort);
+
+/**
+ * rdmafs_xprt_close - end the session and free it
+ * @x: the session; no call is submitted any more
+ *
+ * Process context.  Waits for calls in flight: abort first where that must be
+ * bounded.
+ */
+void rdmafs_xprt_close(struct rdmafs_xprt *x)
+{
+	struct rxp_conn *conn = NULL;
+
+	rxp_proc_remove(&x->proc);
+	spin_lock_bh(&x->lock);
+	x->closing = true;
+	spin_unlock_bh(&x->lock);
+	wait_event(x->wait, !READ_ONCE(x->in_flight));
+
+	spin_lock_bh(&x->lock);
+	if (x->state == RXP_UP) {
+		conn = x->conn;
+		rxp_conn_get(conn);
+	}
+	spin_unlock_bh(&x->lock);
+	cancel_delayed_work_sync(&x->heartbeat);
+	if (conn) {
+		/* So that the server need not wait for the lease. */
+		if (!rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_BYE, NULL, 0))
+			rxp_ctl_flush(conn, HZ);
+		rxp_conn_put(conn);
+	}
+	rdmafs_xprt_abort(x);
+	flush_delayed_work(&x->recover);
+	cancel_delayed_work_sync(&x->recover);
+	cancel_delayed_work_sync(&x->retry_later);
+	rxp_client_free(x);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_close);
+
+/**
+ * rdmafs_xprt_set_quota - change a mount's share of the RNIC's translations
+ * @x:	   the session
+ * @quota: the new one
+ *
+ * Return: 0; -EINVAL: it can't be: nothing has changed.
+ */
+int rdmafs_xprt_set_quota(struct rdmafs_xprt *x, const struct rpol_quota *quota)
+{
+	struct rxp_pool *pool = rxp_client_proc_pool(x);
+	int ret = 0;
+
+	if (pool) {
+		ret = rpol_member_set_quota(pool->member, quota);
+		rxp_pool_put(pool);
+	}
+	if (!ret) {
+		spin_lock_bh(&x->lock);
+		x->quota = *quota;
+		spin_unlock_bh(&x->lock);
+	}
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_set_quota);
+
+/**
+ * rdmafs_xprt_data_max - most bytes of data in one call
+ * @x: the session
+ *
+ * Return: bytes, RDMAFS_XPRT_INLINE_MAX..RDMAFS_XPRT_DATA_MAX.
+ */
+u32 rdmafs_xprt_data_max(struct rdmafs_xprt *x)
+{
+	return x->data_max;
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_data_max);
+
+/**
+ * rdmafs_xprt_connected - is there a connection just now?
+ * @x: the session
+ *
+ * Return: true if there is.
+ */
+bool rdmafs_xprt_connected(struct rdmafs_xprt *x)
+{
+	return READ_ONCE(x->state) == RXP_UP;
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_connected);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The client's side of a session: what client.c (connecting) and call.c
+ * (calls) share.
+ */
+#ifndef RDMAFS_TRANSPORT_CLIENT_H
+#define RDMAFS_TRANSPORT_CLIENT_H
+
+#include "transport/internal.h"
+#include "transport/slot.h"
+
+enum rxp_state {
+	RXP_DOWN,	/* no session bound: being connected or reconnected */
+	RXP_UP,		/* calls travel */
+	RXP_ABORTED,	/* every call fails */
+};
+
+/**
+ * struct rxp_slot - a client's slot: one call at a time
+ * @index:   its number
+ * @seq:     of the last call
+ * @call:    the call, from when a recovery would have to send it again until
+ *	     it is over; rdmafs_xprt.lock
+ * @replied: its reply has come
+ * @fired:   its STCRW has come
+ * @chain:   the CALL
+ * @wr:      its SEND
+ * @sge:     head and inline data
+ */
+struct rxp_slot {
+	u16 index;
+	u32 seq;
+	struct rdmafs_xprt_call *call;
+	bool replied;
+	bool fired;
+	struct rxp_chain chain;
+	struct ib_send_wr wr;
+	struct ib_sge sge[2];
+};
+
+/**
+ * struct rxp_io - data of a call that does not travel inside its messages
+ * @call:   whose
+ * @len:    bytes
+ * @pool:   while it is mapped, for whose device; a reference
+ * @segs:   entries of @sgt there is room for
+ * @sgt:    the caller's pages
+ * @mapped: DMA mapped entries, 0 while not mapped
+ * @mr:	    READ: bound from the CALL on
+ * @bounce: data whose pages one MR or one set of WRITEs can't hold goes through here
+ * @filled: bytes that the server wrote into @bounce
+ * @reg:    READ: REG_MR, before the CALL in its chain
+ * @inv:    READ: LOCAL_INV, if the server did not invalidate
+ * @inv_chain: for @inv
+ * @crw:    WRITE: the RDMA WRITEs held for the STCRW and the DATA behind them
+ * @crw_send: the DATA
+ * @crw_sge: its message, in the slot's buffer
+ * @sge:    WRITE: local side
+ * @wr:	    WRITE: the RDMA WRITEs
+ * @nr_wr:  how many
+ * @work:   what has to be done in process context before the call is over
+ * @large:  which pool it came from
+ */
+struct rxp_io {
+	struct rdmafs_xprt_call *call;
+	u32 len;
+	struct rxp_pool *pool;
+	u32 segs;
+	struct sg_table sgt;
+	int mapped;
+	struct rxp_mr *mr;
+	struct rxp_buf *bounce;
+	u32 filled;
+	struct ib_reg_wr reg;
+	struct ib_send_wr inv;
+	struct rxp_chain inv_chain;
+	struct rxp_chain crw;
+	struct ib_send_wr crw_send;
+	struct ib_sge crw_sge;
+	struct ib_sge *sge;
+	struct ib_rdma_wr *wr;
+	u32 nr_wr;
+	struct work_struct work;
+	bool large;
+};
+
+struct rdmafs_xprt {
+	struct net *net;
+	struct sockaddr_storage addr;
+	const struct rdmafs_xprt_client_ops *ops;
+	void *ctx;
+	u32 want_slots;
+	struct rpol_quota quota;
+	struct rxp_stats stats;
+	struct rxp_proc proc;
+	void (*show_mount)(struct seq_file *m, void *ctx);
+
+	spinlock_t lock;
+	enum rxp_state state;
+	struct rxp_conn *conn;		/* while UP */
+	struct rxp_pool *pool;		/* stays over reconnects on one device */
+	wait_queue_head_t wait;		/* state */
+	bool closing;
+
+	struct rxp_slots slot_account;
+	struct rxp_slot *slots;
+	struct rxp_ring tx_ring;
+	u32 data_max;
+
+	u8 session[16];
+	u8 client[16];
+	u64 boot;
+	bool bound;			/* there was a session */
+
+	struct delayed_work recover;
+	bool ready;			/* the first connect is over: recover on your own */
+	unsigned int attempts;
+	struct delayed_work heartbeat;
+	unsigned int missed;
+
+	/* calls that the server had no room for */
+	struct list_head later;
+	struct delayed_work retry_later;
+	unsigned int backoff_ms;
+
+	u32 in_flight;			/* calls from submit to done; lock */
+};
+
+int rxp_call_init(void);
+void rxp_call_exit(void);
+void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
+int rxp_calls_unmap(struct rdmafs_xprt *x);
+int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_session);
+void rxp_calls_fail(struct rdmafs_xprt *x, int err);
+void rxp_retry_later_work(struct work_struct *work);
+
+#endif

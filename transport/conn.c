@@ -1,0 +1,725 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A connection: one RC queue pair, one completion queue, a ring of receives
+ * that always covers what the peer may send.
+ *
+ * Sending: whoever has something to send hands over a chain of prebuilt work
+ * requests.  If the send queue has room it is posted with one doorbell, else
+ * it waits its turn on the connection, in order, and the send completion that
+ * makes room posts it; no thread waits.  A chain's last work request is
+ * signaled, and its completion frees the room of the whole chain.
+ *
+ * Ending: rxp_conn_lost() may come from any context, any number of times; the
+ * owner hears of it once and queues its worker.  rxp_conn_kill() bars further
+ * posting, flushes the queue pair and waits until every completion has been
+ * seen; what was never posted is then given back with ok = false.  Only after
+ * that may memory that a work request named be freed or used for something
+ * else.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "transport/internal.h"
+
+/* Chunks of this order hold message buffers: large enough to waste little. */
+#define RXP_RING_ORDER	3
+
+static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc);
+static void rxp_wc_err(struct ib_cq *cq, struct ib_wc *wc);
+
+/**
+ * rxp_ring_init - allocate message buffers
+ * @ring: to fill in
+ * @nr:   buffers
+ * @size: bytes of each, at most a chunk's
+ *
+ * Process context.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rxp_ring_init(struct rxp_ring *ring, u32 nr, u32 size)
+{
+	u32 chunks, i;
+
+	ring->nr = nr;
+	ring->size = ALIGN(size, 64);
+	ring->per = (PAGE_SIZE << RXP_RING_ORDER) / ring->size;
+	chunks = DIV_ROUND_UP(nr, ring->per);
+	ring->chunk = kcalloc(chunks, sizeof(*ring->chunk), GFP_KERNEL);
+	if (!ring->chunk)
+		return -ENOMEM;
+	for (i = 0; i < chunks; i++) {
+		ring->chunk[i] = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP,
+							  RXP_RING_ORDER);
+		if (!ring->chunk[i]) {
+			rxp_ring_destroy(ring);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/**
+ * rxp_ring_destroy - free message buffers; NULL-safe for a ring of zeros
+ * @ring: the ring, not mapped
+ */
+void rxp_ring_destroy(struct rxp_ring *ring)
+{
+	u32 i;
+
+	if (!ring->chunk)
+		return;
+	for (i = 0; i < DIV_ROUND_UP(ring->nr, ring->per); i++)
+		if (ring->chunk[i])
+			free_pages((unsigned long)ring->chunk[i], RXP_RING_ORDER);
+	kfree(ring->chunk);
+	ring->chunk = NULL;
+}
+
+/**
+ * rxp_ring_buf - address of a buffer
+ * @ring: the ring
+ * @i:	  which
+ *
+ * Return: its address.
+ */
+void *rxp_ring_buf(const struct rxp_ring *ring, u32 i)
+{
+	return ring->chunk[i / ring->per] + (i % ring->per) * ring->size;
+}
+
+/**
+ * rxp_ring_map - map all buffers for a device
+ * @ring: the ring
+ * @ib:	  the device
+ * @dir:  as seen from memory
+ *
+ * Return: an address for each chunk, to be given back by rxp_ring_unmap(), or
+ * NULL.
+ */
+dma_addr_t *rxp_ring_map(const struct rxp_ring *ring, struct ib_device *ib,
+			 enum dma_data_direction dir)
+{
+	u32 chunks = DIV_ROUND_UP(ring->nr, ring->per), i;
+	dma_addr_t *dma = kcalloc(chunks, sizeof(*dma), GFP_KERNEL);
+
+	if (!dma)
+		return NULL;
+	for (i = 0; i < chunks; i++) {
+		dma[i] = ib_dma_map_single(ib, ring->chunk[i], PAGE_SIZE << RXP_RING_ORDER, dir);
+		if (ib_dma_mapping_error(ib, dma[i])) {
+			while (i--)
+				ib_dma_unmap_single(ib, dma[i], PAGE_SIZE << RXP_RING_ORDER, dir);
+			kfree(dma);
+			return NULL;
+		}
+	}
+	return dma;
+}
+
+/**
+ * rxp_ring_unmap - undo rxp_ring_map()
+ * @ring: the ring
+ * @ib:	  the device
+ * @dma:  what rxp_ring_map() returned, or NULL
+ * @dir:  the same direction
+ */
+void rxp_ring_unmap(const struct rxp_ring *ring, struct ib_device *ib, dma_addr_t *dma,
+		    enum dma_data_direction dir)
+{
+	u32 i;
+
+	if (!dma)
+		return;
+	for (i = 0; i < DIV_ROUND_UP(ring->nr, ring->per); i++)
+		ib_dma_unmap_single(ib, dma[i], PAGE_SIZE << RXP_RING_ORDER, dir);
+	kfree(dma);
+}
+
+/**
+ * rxp_ring_dma - DMA address of a buffer
+ * @ring: the ring
+ * @dma:  its mapping
+ * @i:	  which buffer
+ *
+ * Return: the address.
+ */
+u64 rxp_ring_dma(const struct rxp_ring *ring, const dma_addr_t *dma, u32 i)
+{
+	return dma[i / ring->per] + (i % ring->per) * ring->size;
+}
+
+/**
+ * rxp_conn_alloc - make a connection object without any device
+ * @ops:   the owner's callbacks
+ * @owner: the owner
+ * @stats: where to count; outlives the queue pair
+ *
+ * Return: the connection with one reference, or NULL.
+ */
+struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
+				struct rxp_stats *stats)
+{
+	struct rxp_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+
+	if (!conn)
+		return NULL;
+	kref_init(&conn->ref);
+	conn->ops = ops;
+	conn->owner = owner;
+	conn->stats = stats;
+	spin_lock_init(&conn->sq_lock);
+	INIT_LIST_HEAD(&conn->pending);
+	INIT_LIST_HEAD(&conn->failed);
+	INIT_LIST_HEAD(&conn->link);
+	INIT_LIST_HEAD(&conn->dev_link);
+	init_completion(&conn->cm_done);
+	init_completion(&conn->welcomed);
+	conn->err_cqe.done = rxp_wc_err;
+	conn->last_rx = jiffies;
+	return conn;
+}
+
+static void rxp_qp_event(struct ib_event *event, void *context)
+{
+	struct rxp_conn *conn = context;
+
+	/* Errors come with completions as well; these alone must not be missed. */
+	if (event->event == IB_EVENT_QP_FATAL || event->event == IB_EVENT_QP_ACCESS_ERR ||
+	    event->event == IB_EVENT_QP_REQ_ERR)
+		rxp_conn_lost(conn);
+}
+
+static void rxp_ctl_done(struct rxp_chain *chain, bool ok)
+{
+	struct rxp_ctl *ctl = container_of(chain, struct rxp_ctl, chain);
+
+	clear_and_wake_up_bit(0, &ctl->busy);
+}
+
+static int rxp_ctl_init(struct rxp_conn *conn)
+{
+	struct ib_device *ib = conn->rdev->ib;
+	int i;
+
+	conn->ctl = kcalloc(RXP_RECV_RESERVE, sizeof(*conn->ctl), GFP_KERNEL);
+	if (!conn->ctl)
+		return -ENOMEM;
+	for (i = 0; i < RXP_RECV_RESERVE; i++) {
+		struct rxp_ctl *ctl = &conn->ctl[i];
+
+		ctl->conn = conn;
+		ctl->dma = ib_dma_map_single(ib, ctl->msg, sizeof(ctl->msg), DMA_TO_DEVICE);
+		if (ib_dma_mapping_error(ib, ctl->dma)) {
+			ctl->conn = NULL;
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static void rxp_ctl_destroy(struct rxp_conn *conn)
+{
+	int i;
+
+	for (i = 0; conn->ctl && i < RXP_RECV_RESERVE && conn->ctl[i].conn; i++)
+		ib_dma_unmap_single(conn->rdev->ib, conn->ctl[i].dma,
+				    sizeof(conn->ctl[i].msg), DMA_TO_DEVICE);
+	kfree(conn->ctl);
+	conn->ctl = NULL;
+}
+
+static int rxp_post_recv(struct rxp_rx *rx)
+{
+	struct rxp_conn *conn = rx->conn;
+	struct ib_sge sge = {
+		.addr	= rxp_ring_dma(&conn->rx_ring, conn->rx_dma, rx->index),
+		.length	= RXP_MSG_MAX,
+		.lkey	= conn->pool->pd->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = {
+		.wr_cqe	 = &rx->cqe,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+
+	return ib_post_recv(conn->qp, &wr, NULL);
+}
+
+static int rxp_rx_init(struct rxp_conn *conn)
+{
+	u32 nr = 2 * conn->slots + RXP_RECV_RESERVE, i;
+	int ret;
+
+	ret = rxp_ring_init(&conn->rx_ring, nr, RXP_MSG_MAX);
+	if (ret)
+		return ret;
+	conn->rx = kcalloc(nr, sizeof(*conn->rx), GFP_KERNEL);
+	conn->rx_dma = rxp_ring_map(&conn->rx_ring, conn->rdev->ib, DMA_FROM_DEVICE);
+	if (!conn->rx || !conn->rx_dma)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		conn->rx[i].cqe.done = rxp_wc_recv;
+		conn->rx[i].conn = conn;
+		conn->rx[i].index = i;
+	}
+	return 0;
+}
+
+/**
+ * rxp_conn_setup - give a connection its queues and post its receives
+ * @conn:  conn->id is bound to a device
+ * @pool:  pool on that device; a reference is taken
+ * @slots: RPCs at once; receives are posted for twice as many and the reserve
+ * @poll:  where completions are handled
+ *
+ * Process context.  On failure the caller destroys the connection.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
+		   enum ib_poll_context poll)
+{
+	struct ib_device *ib = conn->id->device;
+	struct ib_qp_init_attr attr = {};
+	u32 nr_recv = 2 * slots + RXP_RECV_RESERVE, i;
+	u32 sq;
+	int ret;
+
+	rxp_pool_get(pool);
+	conn->pool = pool;
+	conn->rdev = pool->rdev;
+	conn->slots = slots;
+
+	/* Room for every slot's usual chain; longer ones wait their turn. */
+	sq = max_t(u32, 4 * slots, 128);
+	sq = min_t(u32, sq, ib->attrs.max_qp_wr - 1);
+	if (nr_recv + 1 > ib->attrs.max_qp_wr)
+		return -EINVAL;
+
+	ret = rxp_rx_init(conn);
+	if (ret)
+		return ret;
+	ret = rxp_ctl_init(conn);
+	if (ret)
+		return ret;
+
+	/* One more of each kind for the drain's own work requests. */
+	conn->cq = ib_alloc_cq_any(ib, conn, sq + nr_recv + 2, poll);
+	if (IS_ERR(conn->cq)) {
+		ret = PTR_ERR(conn->cq);
+		conn->cq = NULL;
+		return ret;
+	}
+	attr.event_handler = rxp_qp_event;
+	attr.qp_context = conn;
+	attr.send_cq = conn->cq;
+	attr.recv_cq = conn->cq;
+	attr.sq_sig_type = IB_SIGNAL_REQ_WR;
+	attr.qp_type = IB_QPT_RC;
+	attr.cap.max_send_wr = sq + 1;
+	attr.cap.max_recv_wr = nr_recv + 1;
+	attr.cap.max_send_sge = max_t(u32, pool->max_sge, 2);
+	attr.cap.max_recv_sge = 1;
+	ret = rdma_create_qp(conn->id, pool->pd, &attr);
+	if (ret)
+		return ret;
+	conn->qp = conn->id->qp;
+	conn->sq_free = sq;
+
+	spin_lock_bh(&conn->rdev->lock);
+	list_add(&conn->dev_link, &conn->rdev->conns);
+	spin_unlock_bh(&conn->rdev->lock);
+	if (READ_ONCE(conn->rdev->removed))
+		return -ENODEV;
+
+	for (i = 0; i < nr_recv; i++) {
+		ret = rxp_post_recv(&conn->rx[i]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/**
+ * rxp_conn_map_tx - map the owner's slot buffers for this connection
+ * @conn: set up
+ * @ring: the buffers; they outlive the connection's queue pair
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rxp_conn_map_tx(struct rxp_conn *conn, const struct rxp_ring *ring)
+{
+	conn->tx_dma = rxp_ring_map(ring, conn->rdev->ib, DMA_TO_DEVICE);
+	if (!conn->tx_dma)
+		return -ENOMEM;
+	conn->tx_ring = ring;
+	return 0;
+}
+
+/**
+ * rxp_conn_get - take a reference on the struct and its receive buffers
+ * @conn: the connection
+ */
+void rxp_conn_get(struct rxp_conn *conn)
+{
+	kref_get(&conn->ref);
+}
+
+static void rxp_conn_release(struct kref *ref)
+{
+	struct rxp_conn *conn = container_of(ref, struct rxp_conn, ref);
+
+	rxp_ring_destroy(&conn->rx_ring);
+	kfree(conn->rx);
+	kfree(conn);
+}
+
+/**
+ * rxp_conn_put - drop a reference; any context but hard interrupt
+ * @conn: the connection; the last reference is dropped after rxp_conn_destroy()
+ */
+void rxp_conn_put(struct rxp_conn *conn)
+{
+	kref_put(&conn->ref, rxp_conn_release);
+}
+
+/**
+ * rxp_conn_lost - the connection is of no more use
+ * @conn: the connection
+ *
+ * Any context.  The owner is told once.
+ */
+void rxp_conn_lost(struct rxp_conn *conn)
+{
+	if (!test_and_set_bit(0, &conn->lost))
+		conn->ops->lost(conn);
+}
+
+/**
+ * rxp_conn_protocol_error - the peer did what it must not do: cut it off
+ * @conn: its connection
+ * @what: what it did, for the log
+ */
+void rxp_conn_protocol_error(struct rxp_conn *conn, const char *what)
+{
+	rxp_count(conn->stats, protocol_errors);
+	pr_warn_ratelimited("rdmafs: %pISpc broke the protocol (%s): disconnecting\n",
+			    &conn->id->route.addr.dst_addr, what);
+	rxp_conn_lost(conn);
+}
+
+/**
+ * rxp_conn_kill - stop a connection and wait until the device is done with it
+ * @conn: the connection
+ *
+ * Process context, sleeps.  Called by the owner's worker, once.  Afterwards
+ * no completion comes any more and every chain's done() has been called.
+ */
+void rxp_conn_kill(struct rxp_conn *conn)
+{
+	struct rxp_chain *chain, *tmp;
+	LIST_HEAD(list);
+
+	set_bit(0, &conn->lost);
+	spin_lock_bh(&conn->sq_lock);
+	conn->dead = true;
+	spin_unlock_bh(&conn->sq_lock);
+
+	if (conn->qp) {
+		rdma_disconnect(conn->id);
+		ib_drain_qp(conn->qp);
+	}
+	spin_lock_bh(&conn->sq_lock);
+	list_splice_init(&conn->failed, &list);
+	list_splice_tail_init(&conn->pending, &list);
+	spin_unlock_bh(&conn->sq_lock);
+	list_for_each_entry_safe(chain, tmp, &list, link) {
+		list_del(&chain->link);
+		chain->done(chain, false);
+	}
+}
+
+/**
+ * rxp_conn_destroy - free all that a connection has of the device
+ * @conn: killed, or never set up in full
+ *
+ * Process context.  The struct stays until its last reference goes.
+ * conn->id is destroyed, unless the caller has taken it away.
+ */
+void rxp_conn_destroy(struct rxp_conn *conn)
+{
+	if (conn->rdev) {
+		spin_lock_bh(&conn->rdev->lock);
+		list_del_init(&conn->dev_link);
+		spin_unlock_bh(&conn->rdev->lock);
+	}
+	if (conn->qp)
+		rdma_destroy_qp(conn->id);
+	conn->qp = NULL;
+	if (conn->id)
+		rdma_destroy_id(conn->id);
+	if (conn->cq)
+		ib_free_cq(conn->cq);
+	conn->cq = NULL;
+	if (conn->rdev) {
+		rxp_ctl_destroy(conn);
+		if (conn->tx_ring)
+			rxp_ring_unmap(conn->tx_ring, conn->rdev->ib, conn->tx_dma,
+				       DMA_TO_DEVICE);
+		rxp_ring_unmap(&conn->rx_ring, conn->rdev->ib, conn->rx_dma, DMA_FROM_DEVICE);
+		conn->rx_dma = NULL;
+		conn->tx_dma = NULL;
+		rxp_pool_put(conn->pool);
+	}
+	conn->rdev = NULL;
+	conn->pool = NULL;
+}
+
+/* ------------------------------------------------------------------ receiving */
+
+static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rxp_rx *rx = container_of(wc->wr_cqe, struct rxp_rx, cqe);
+	struct rxp_conn *conn = rx->conn;
+
+	if (wc->status != IB_WC_SUCCESS) {
+		rxp_conn_lost(conn);
+		return;
+	}
+	WRITE_ONCE(conn->last_rx, jiffies);
+	rxp_count(conn->stats, msgs_received);
+	ib_dma_sync_single_for_cpu(conn->rdev->ib,
+				   rxp_ring_dma(&conn->rx_ring, conn->rx_dma, rx->index),
+				   RXP_MSG_MAX, DMA_FROM_DEVICE);
+	conn->ops->recv(conn, rx, wc, wc->byte_len);
+}
+
+/**
+ * rxp_rx_repost - give a receive buffer back to the device
+ * @rx: the buffer; not to be read any more
+ *
+ * Any context but hard interrupt.  Harmless on a dead connection: the lock
+ * keeps a receive from being posted behind the drain.
+ */
+void rxp_rx_repost(struct rxp_rx *rx)
+{
+	struct rxp_conn *conn = rx->conn;
+	bool lost = false;
+
+	spin_lock_bh(&conn->sq_lock);
+	if (!conn->dead)
+		lost = rxp_post_recv(rx);
+	spin_unlock_bh(&conn->sq_lock);
+	if (lost)
+		rxp_conn_lost(conn);
+}
+
+/* -------------------------------------------------------------------- sending */
+
+static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc);
+
+/**
+ * rxp_chain_init - begin an empty chain
+ * @chain: to initialise
+ * @done:  called once the device is done with the chain
+ */
+void rxp_chain_init(struct rxp_chain *chain,
+		    void (*done)(struct rxp_chain *chain, bool ok))
+{
+	chain->cqe.done = rxp_wc_chain;
+	chain->conn = NULL;
+	chain->first = NULL;
+	chain->last = NULL;
+	chain->nr = 0;
+	chain->done = done;
+}
+
+/**
+ * rxp_chain_add - append a work request
+ * @chain: not posted
+ * @wr:	   stays where it is until the chain is posted
+ */
+void rxp_chain_add(struct rxp_chain *chain, struct ib_send_wr *wr)
+{
+	wr->next = NULL;
+	wr->send_flags &= ~IB_SEND_SIGNALED;
+	if (chain->last)
+		chain->last->next = wr;
+	else
+		chain->first = wr;
+	chain->last = wr;
+	chain->nr++;
+}
+
+static bool rxp_post_locked(struct rxp_conn *conn, struct rxp_chain *chain)
+{
+	const struct ib_send_wr *bad;
+	struct ib_send_wr *wr;
+
+	lockdep_assert_held(&conn->sq_lock);
+	for (wr = chain->first; wr; wr = wr->next)
+		wr->wr_cqe = &conn->err_cqe;
+	chain->last->wr_cqe = &chain->cqe;
+	chain->last->send_flags |= IB_SEND_SIGNALED;
+
+	conn->sq_free -= chain->nr;
+	rxp_count(conn->stats, doorbells);
+	if (likely(!ib_post_send(conn->qp, chain->first, &bad)))
+		return true;
+	/* Part of it may be on its way: only the drain tells when it is over. */
+	list_add_tail(&chain->link, &conn->failed);
+	return false;
+}
+
+/**
+ * rxp_post - post a chain, now or as soon as the send queue has room
+ * @conn:  the connection
+ * @chain: at least one work request, no more than the send queue is long
+ *
+ * Any context but hard interrupt.  Never sleeps.
+ *
+ * Return: 0: done() will be called, once; -ENOTCONN: the connection is dead,
+ * the chain was not touched, done() will not be called.
+ */
+int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain)
+{
+	bool ok = true;
+
+	spin_lock_bh(&conn->sq_lock);
+	if (conn->dead) {
+		spin_unlock_bh(&conn->sq_lock);
+		return -ENOTCONN;
+	}
+	chain->conn = conn;
+	if (list_empty(&conn->pending) && chain->nr <= conn->sq_free)
+		ok = rxp_post_locked(conn, chain);
+	else
+		list_add_tail(&chain->link, &conn->pending);
+	spin_unlock_bh(&conn->sq_lock);
+	if (!ok)
+		rxp_conn_lost(conn);
+	return 0;
+}
+
+static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rxp_chain *chain = container_of(wc->wr_cqe, struct rxp_chain, cqe);
+	struct rxp_conn *conn = chain->conn;
+	bool ok = wc->status == IB_WC_SUCCESS;
+	bool lost = !ok;
+
+	rxp_count(conn->stats, send_completions);
+	spin_lock_bh(&conn->sq_lock);
+	conn->sq_free += chain->nr;
+	while (!conn->dead && !list_empty(&conn->pending)) {
+		struct rxp_chain *next = list_first_entry(&conn->pending, struct rxp_chain, link);
+
+		if (next->nr > conn->sq_free)
+			break;
+		list_del(&next->link);
+		if (!rxp_post_locked(conn, next)) {
+			lost = true;
+			break;
+		}
+	}
+	spin_unlock_bh(&conn->sq_lock);
+	if (lost)
+		rxp_conn_lost(conn);
+	chain->done(chain, ok);
+}
+
+/* A work request inside a chain failed; the chain's last one follows, flushed. */
+static void rxp_wc_err(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rxp_conn *conn = container_of(wc->wr_cqe, struct rxp_conn, err_cqe);
+
+	if (wc->status != IB_WC_SUCCESS)
+		rxp_conn_lost(conn);
+}
+
+/**
+ * rxp_fill_send - prepare a SEND
+ * @wr:	      to fill in
+ * @sge:      what to send
+ * @nr_sge:   entries
+ * @inv_rkey: the peer's key to invalidate with it, 0 for none
+ */
+void rxp_fill_send(struct ib_send_wr *wr, struct ib_sge *sge, int nr_sge, u32 inv_rkey)
+{
+	memset(wr, 0, sizeof(*wr));
+	wr->opcode = inv_rkey ? IB_WR_SEND_WITH_INV : IB_WR_SEND;
+	wr->ex.invalidate_rkey = inv_rkey;
+	wr->sg_list = sge;
+	wr->num_sge = nr_sge;
+}
+
+/**
+ * rxp_fill_inv - prepare a LOCAL_INV
+ * @wr:	  to fill in
+ * @rkey: our key
+ */
+void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
+{
+	memset(wr, 0, sizeof(*wr));
+	wr->opcode = IB_WR_LOCAL_INV;
+	wr->ex.invalidate_rkey = rkey;
+}
+
+/**
+ * rxp_ctl_send - send a CONTROL or NOTIFY that belongs to no slot
+ * @conn: the connection
+ * @type: RXP_CONTROL or RXP_NOTIFY
+ * @op:	  its op
+ * @body: what follows the header
+ * @len:  its length
+ *
+ * Any context but hard interrupt.
+ *
+ * Return: 0; -ENOTCONN; -EBUSY: as many as the peer has room for are on their
+ * way.
+ */
+int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 len)
+{
+	struct rxp_ctl *ctl;
+	int i, ret;
+
+	if (sizeof(struct rxp_wire_hdr) + len > RXP_CTL_MAX)
+		return -EMSGSIZE;
+	for (i = 0; i < RXP_RECV_RESERVE; i++)
+		if (!test_and_set_bit_lock(0, &conn->ctl[i].busy))
+			break;
+	if (i == RXP_RECV_RESERVE)
+		return -EBUSY;
+	ctl = &conn->ctl[i];
+	rxp_frame_put_hdr(ctl->msg, type, op, 0, 0);
+	if (len)
+		memcpy(ctl->msg + sizeof(struct rxp_wire_hdr), body, len);
+	ib_dma_sync_single_for_device(conn->rdev->ib, ctl->dma, sizeof(ctl->msg), DMA_TO_DEVICE);
+	ctl->sge.addr = ctl->dma;
+	ctl->sge.length = sizeof(struct rxp_wire_hdr) + len;
+	ctl->sge.lkey = conn->pool->pd->local_dma_lkey;
+	rxp_fill_send(&ctl->wr, &ctl->sge, 1, 0);
+	rxp_chain_init(&ctl->chain, rxp_ctl_done);
+	rxp_chain_add(&ctl->chain, &ctl->wr);
+	ret = rxp_post(conn, &ctl->chain);
+	if (ret)
+		clear_bit_unlock(0, &ctl->busy);
+	else
+		rxp_count(conn->stats, msgs_sent);
+	return ret;
+}
+
+/**
+ * rxp_ctl_flush - wait until what rxp_ctl_send() sent has arrived
+ * @conn:    the connection
+ * @timeout: in jiffies, for each message
+ *
+ * Process context.
+ */
+void rxp_ctl_flush(struct rxp_conn *conn, unsigned long timeout)
+{
+	int i;
+
+	for (i = 0; i < RXP_RECV_RESERVE; i++)
+		wait_on_bit_timeout(&conn->ctl[i].busy, 0, TASK_UNINTERRUPTIBLE, timeout);
+}

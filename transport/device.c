@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * RNICs: each has a domain of the policy, from the moment the device appears
+ * until it is pulled.
+ *
+ * Removal: every connection on the device is told that it is lost.  Their
+ * owners drain and destroy them from workers, mounts drop the pool that they
+ * keep, and the last pool lets go of the device; only then may the core
+ * take it away.
+ */
+#include <linux/module.h>
+#include <linux/proc_fs.h>
+#include "transport/internal.h"
+
+/*
+ * Entries a device is taken to have when its MR count does not bound it
+ * lower: 4 GiB of 4 KiB pages under registration at once.
+ */
+#define RXP_CAPACITY_DEFAULT	(1ULL << 20)
+
+static struct ib_client rxp_ib_client;
+
+static void rxp_device_release(struct kref *ref)
+{
+	struct rxp_device *rdev = container_of(ref, struct rxp_device, ref);
+
+	complete(&rdev->unused);
+}
+
+/**
+ * rxp_device_get - find what transport keeps for a device
+ * @ib: the device
+ *
+ * The caller keeps @ib from being removed, by a connection identifier bound
+ * to it.  Process context.
+ *
+ * Return: a reference, or NULL: the device can't be used, or is going away.
+ */
+struct rxp_device *rxp_device_get(struct ib_device *ib)
+{
+	struct rxp_device *rdev = ib_get_client_data(ib, &rxp_ib_client);
+
+	if (!rdev || READ_ONCE(rdev->removed) || !kref_get_unless_zero(&rdev->ref))
+		return NULL;
+	return rdev;
+}
+
+/**
+ * rxp_device_put - give back what rxp_device_get() returned
+ * @rdev: the device
+ */
+void rxp_device_put(struct rxp_device *rdev)
+{
+	kref_put(&rdev->ref, rxp_device_release);
+}
+
+static int rxp_device_add(struct ib_device *ib)
+{
+	struct rxp_device *rdev;
+	u64 capacity;
+	int ret;
+
+	if (!(ib->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
+	    ib->attrs.max_fast_reg_page_list_len < 2 || ib->attrs.max_send_sge < 4)
+		return -EOPNOTSUPP;
+
+	rdev = kzalloc(sizeof(*rdev), GFP_KERNEL);
+	if (!rdev)
+		return -ENOMEM;
+	rdev->ib = ib;
+	kref_init(&rdev->ref);
+	init_completion(&rdev->unused);
+	spin_lock_init(&rdev->lock);
+	INIT_LIST_HEAD(&rdev->conns);
+	rdev->max_entries = min_t(u32, RPOL_CLASS_MAX, ib->attrs.max_fast_reg_page_list_len);
+
+	/* One MR for each PD is the device's own affair (rxe and siw): leave room. */
+	capacity = (u64)max(ib->attrs.max_mr / 2, 1) * rdev->max_entries;
+	capacity = clamp_t(u64, capacity, RPOL_CLASS_MAX, RXP_CAPACITY_DEFAULT);
+	rdev->domain = rpol_domain_create(capacity);
+	if (IS_ERR(rdev->domain)) {
+		ret = PTR_ERR(rdev->domain);
+		kfree(rdev);
+		return ret;
+	}
+	rxp_proc_add_device(rdev);
+	ib_set_client_data(ib, &rxp_ib_client, rdev);
+	return 0;
+}
+
+static void rxp_device_remove(struct ib_device *ib, void *client_data)
+{
+	struct rxp_device *rdev = client_data;
+	struct rxp_conn *conn;
+
+	if (!rdev)
+		return;
+	WRITE_ONCE(rdev->removed, true);
+	spin_lock_bh(&rdev->lock);
+	list_for_each_entry(conn, &rdev->conns, dev_link)
+		rxp_conn_lost(conn);
+	spin_unlock_bh(&rdev->lock);
+
+	rxp_device_put(rdev);
+	wait_for_completion(&rdev->unused);
+	proc_remove(rdev->proc);
+	rpol_domain_destroy(rdev->domain);
+	kfree(rdev);
+}
+
+static struct ib_client rxp_ib_client = {
+	.name	= "rdmafs",
+	.add	= rxp_device_add,
+	.remove	= rxp_device_remove,
+};
+
+/**
+ * rxp_device_register - begin to take note of RNICs
+ *
+ * Return: 0 or a negative errno.
+ */
+int rxp_device_register(void)
+{
+	return ib_register_client(&rxp_ib_client);
+}
+
+/**
+ * rxp_device_unregister - let go of all RNICs; no mount or server is left
+ */
+void rxp_device_unregister(void)
+{
+	ib_unregister_client(&rxp_ib_client);
+}

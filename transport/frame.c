@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Messages: the one place where bytes off the wire are checked.  What leaves
+ * here as a struct rxp_frame can be used without a further look at lengths;
+ * whether it makes sense in the state that its slot is in is for the caller.
+ */
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+#include <linux/string.h>
+#include "transport/frame.h"
+#include "transport/xprt.h"
+
+static_assert(sizeof(struct rxp_wire_cm) == 32);
+static_assert(sizeof(struct rxp_wire_reject) == 12);
+static_assert(sizeof(struct rxp_wire_hdr) == 16);
+static_assert(sizeof(struct rxp_wire_call) == 16);
+static_assert(sizeof(struct rxp_wire_reply) == 16);
+static_assert(sizeof(struct rxp_wire_tag) == 16);
+static_assert(sizeof(struct rxp_wire_hello) == 40);
+static_assert(sizeof(struct rxp_wire_welcome) == 32);
+static_assert(RXP_BODY_OFFSET + RDMAFS_XPRT_BODY_MAX <= RXP_HEAD_MAX);
+
+static int check_call(const void *p, u32 left, u32 data_max, struct rxp_frame *f)
+{
+	const struct rxp_wire_call *c = p;
+
+	if (left < sizeof(*c) || left - sizeof(*c) != f->body_len + f->data_len)
+		return -EBADMSG;
+	if (!f->body_len || (f->flags & ~RXP_F_ALL))
+		return -EBADMSG;
+	f->bulk_len = le32_to_cpu(c->bulk_len);
+	f->rkey = le32_to_cpu(c->rkey);
+	f->iova = le64_to_cpu(c->iova);
+
+	switch (f->flags) {
+	case 0:
+		if (f->bulk_len || f->rkey || f->iova)
+			return -EBADMSG;
+		break;
+	case RXP_F_READ:
+		if (f->data_len || !f->bulk_len || f->bulk_len > RDMAFS_XPRT_INLINE_MAX ||
+		    f->rkey || f->iova)
+			return -EBADMSG;
+		break;
+	case RXP_F_READ | RXP_F_RKEY:
+		if (f->data_len || !f->bulk_len || f->bulk_len > data_max ||
+		    f->iova > U64_MAX - f->bulk_len)
+			return -EBADMSG;
+		break;
+	case RXP_F_WRITE:
+		if (f->data_len || !f->bulk_len || f->bulk_len > data_max ||
+		    f->rkey || f->iova)
+			return -EBADMSG;
+		break;
+	default:
+		return -EBADMSG;
+	}
+	f->body = p + sizeof(*c);
+	return 0;
+}
+
+static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *f)
+{
+	const struct rxp_wire_reply *r = p;
+
+	if (left < sizeof(*r) || left - sizeof(*r) != f->body_len + f->data_len)
+		return -EBADMSG;
+	if (f->flags)
+		return -EBADMSG;
+	f->status = le32_to_cpu(r->status);
+	f->bulk_len = le32_to_cpu(r->bulk_len);
+	f->service_us = le32_to_cpu(r->service_us);
+	if (f->bulk_len > data_max || (f->bulk_len && f->data_len) || r->pad)
+		return -EBADMSG;
+	switch (f->status) {
+	case RXP_STATUS_OK:
+		if (!f->body_len)
+			return -EBADMSG;
+		break;
+	case RXP_STATUS_RETRY_LATER:
+		if (f->body_len || f->data_len || f->bulk_len)
+			return -EBADMSG;
+		break;
+	default:
+		return -EBADMSG;
+	}
+	f->body = p + sizeof(*r);
+	return 0;
+}
+
+static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame *f)
+{
+	bool tag = false;
+	u32 want;
+
+	if (f->body_len || f->data_len || f->flags)
+		return -EBADMSG;
+	if (from_client) {
+		switch (f->op) {
+		case RXP_CONTROL_HELLO:
+			want = sizeof(struct rxp_wire_hello);
+			break;
+		case RXP_CONTROL_DATA:
+			want = sizeof(struct rxp_wire_tag);
+			tag = true;
+			break;
+		case RXP_CONTROL_PING:
+		case RXP_CONTROL_BYE:
+			want = 0;
+			break;
+		default:
+			return -EBADMSG;
+		}
+	} else {
+		switch (f->op) {
+		case RXP_NOTIFY_WELCOME:
+			want = sizeof(struct rxp_wire_welcome);
+			break;
+		case RXP_NOTIFY_STCRW:
+			want = sizeof(struct rxp_wire_tag);
+			tag = true;
+			break;
+		case RXP_NOTIFY_PONG:
+			want = 0;
+			break;
+		default:
+			return -EBADMSG;
+		}
+	}
+	if (left != want || (!tag && (f->slot || f->seq)))
+		return -EBADMSG;
+	f->body = p;
+	if (tag) {
+		const struct rxp_wire_tag *t = p;
+
+		f->bulk_len = le32_to_cpu(t->length);
+		f->rkey = le32_to_cpu(t->rkey);
+		f->iova = le64_to_cpu(t->iova);
+	}
+	return 0;
+}
+
+/**
+ * rxp_frame_check - take a received message apart
+ * @msg:	 the message
+ * @len:	 its length, as the device reported it
+ * @from_client: whether the peer is the client: which types it may send
+ * @slots:	 slots of the session
+ * @data_max:	 most bytes of data of one RPC
+ * @f:		 out; points into @msg
+ *
+ * Any context.
+ *
+ * Return: 0, or -EBADMSG: the peer broke the protocol and is to be cut off.
+ */
+int rxp_frame_check(const void *msg, u32 len, bool from_client, u32 slots, u32 data_max,
+		    struct rxp_frame *f)
+{
+	const struct rxp_wire_hdr *h = msg;
+	const void *p = msg + sizeof(*h);
+	int ret;
+
+	memset(f, 0, sizeof(*f));
+	if (len < sizeof(*h) || len > RXP_MSG_MAX)
+		return -EBADMSG;
+	f->type = h->type;
+	f->op = h->op;
+	f->slot = le16_to_cpu(h->slot);
+	f->seq = le32_to_cpu(h->seq);
+	f->body_len = le16_to_cpu(h->body_len);
+	f->flags = le16_to_cpu(h->flags);
+	f->data_len = le32_to_cpu(h->data_len);
+	if (f->slot >= slots || f->body_len > RDMAFS_XPRT_BODY_MAX ||
+	    f->data_len > RDMAFS_XPRT_INLINE_MAX)
+		return -EBADMSG;
+	len -= sizeof(*h);
+
+	if (f->type == (from_client ? RXP_CALL : RXP_REPLY)) {
+		if (f->op)
+			return -EBADMSG;
+		ret = from_client ? check_call(p, len, data_max, f) :
+				    check_reply(p, len, data_max, f);
+		f->data = f->body + f->body_len;
+		return ret;
+	}
+	if (f->type == (from_client ? RXP_CONTROL : RXP_NOTIFY))
+		return check_op(p, len, from_client, f);
+	return -EBADMSG;
+}
+
+/**
+ * rxp_frame_check_cm - check private data of a connection request or accept
+ * @data:	the private data
+ * @len:	bytes of it; devices pad it, so more than the struct is fine
+ * @data_limit:	most bytes of data that may be named
+ * @out:	out: a copy
+ *
+ * Return: 0; -EPROTO: not an rdmafs peer; -EPROTONOSUPPORT: another version;
+ * -EINVAL: values out of bounds.
+ */
+int rxp_frame_check_cm(const void *data, u32 len, u32 data_limit, struct rxp_wire_cm *out)
+{
+	u32 slots;
+
+	if (!data || len < sizeof(*out))
+		return -EPROTO;
+	memcpy(out, data, sizeof(*out));
+	if (le32_to_cpu(out->magic) != RXP_WIRE_MAGIC)
+		return -EPROTO;
+	if (le16_to_cpu(out->version) != RXP_WIRE_VERSION)
+		return -EPROTONOSUPPORT;
+	slots = le16_to_cpu(out->slots);
+	if (slots < RDMAFS_XPRT_SLOTS_MIN || slots > RDMAFS_XPRT_SLOTS_MAX ||
+	    le32_to_cpu(out->recv_size) < RXP_MSG_MAX ||
+	    le32_to_cpu(out->data_max) < RDMAFS_XPRT_INLINE_MAX ||
+	    le32_to_cpu(out->data_max) > data_limit ||
+	    le16_to_cpu(out->reserve) < RXP_RECV_RESERVE ||
+	    out->features || out->pad || out->pad2)
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * rxp_frame_put_hdr - write the header of a CONTROL or NOTIFY
+ * @head: where
+ * @type: RXP_CONTROL or RXP_NOTIFY
+ * @op:	  its op
+ * @slot: slot, or 0
+ * @seq:  sequence number, or 0
+ */
+void rxp_frame_put_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq)
+{
+	struct rxp_wire_hdr *h = head;
+
+	memset(h, 0, sizeof(*h));
+	h->type = type;
+	h->op = op;
+	h->slot = cpu_to_le16(slot);
+	h->seq = cpu_to_le32(seq);
+}
+
+static void put_common(struct rxp_wire_hdr *h, u8 type, const struct rxp_frame *f)
+{
+	rxp_frame_put_hdr(h, type, 0, f->slot, f->seq);
+	h->body_len = cpu_to_le16(f->body_len);
+	h->data_len = cpu_to_le32(f->data_len);
+}
+
+/**
+ * rxp_frame_put_call - write the head of a CALL
+ * @head: where, RXP_HEAD_MAX bytes
+ * @f:	  slot, seq, flags, body, body_len, data_len, bulk_len, rkey, iova
+ *
+ * Return: bytes of the head; f->data_len bytes of data go behind it.
+ */
+u32 rxp_frame_put_call(void *head, const struct rxp_frame *f)
+{
+	struct rxp_wire_hdr *h = head;
+	struct rxp_wire_call *c = head + sizeof(*h);
+
+	put_common(h, RXP_CALL, f);
+	h->flags = cpu_to_le16(f->flags);
+	c->bulk_len = cpu_to_le32(f->bulk_len);
+	c->rkey = cpu_to_le32(f->rkey);
+	c->iova = cpu_to_le64(f->iova);
+	memcpy(c + 1, f->body, f->body_len);
+	return RXP_BODY_OFFSET + f->body_len;
+}
+
+/**
+ * rxp_frame_put_reply - write the head of a REPLY around a body that is there
+ * @head: where; the body stands at RXP_BODY_OFFSET already
+ * @f:	  slot, seq, body_len, data_len, bulk_len, status, service_us
+ *
+ * Return: bytes of the head; f->data_len bytes of data go behind it.
+ */
+u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f)
+{
+	struct rxp_wire_hdr *h = head;
+	struct rxp_wire_reply *r = head + sizeof(*h);
+
+	static_assert(sizeof(*r) == sizeof(struct rxp_wire_call));
+	put_common(h, RXP_REPLY, f);
+	r->status = cpu_to_le32(f->status);
+	r->bulk_len = cpu_to_le32(f->bulk_len);
+	r->service_us = cpu_to_le32(f->service_us);
+	r->pad = 0;
+	return RXP_BODY_OFFSET + f->body_len;
+}

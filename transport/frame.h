@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Taking messages apart and putting their headers together.  Pure: bytes in,
+ * values out, so that KUnit runs the very same source.
+ */
+#ifndef RDMAFS_TRANSPORT_FRAME_H
+#define RDMAFS_TRANSPORT_FRAME_H
+
+#include <linux/types.h>
+#include "transport/wire.h"
+
+/* Head of a message: everything but inline data. */
+#define RXP_HEAD_MAX	1024
+/* A receive buffer: the longest message there is. */
+#define RXP_MSG_MAX	(RXP_HEAD_MAX + 4096)
+/* Receives beyond two for each slot: HELLO, PING, BYE and their answers. */
+#define RXP_RECV_RESERVE 8
+
+/**
+ * struct rxp_frame - a message, checked
+ * @type:     enum rxp_wire_type
+ * @op:	      of a CONTROL or NOTIFY
+ * @slot:     below the number of slots, where the message has one
+ * @seq:      as it came
+ * @flags:    RXP_F_*, consistent with the lengths
+ * @body:     body_len bytes; of a CONTROL or NOTIFY its struct
+ * @data:     inline data
+ * @body_len: 1..RDMAFS_XPRT_BODY_MAX of a CALL, may be 0 in a REPLY
+ * @data_len: 0..RDMAFS_XPRT_INLINE_MAX
+ * @bulk_len: see struct rxp_wire_call and rxp_wire_reply
+ * @rkey:     CALL: of the client's room
+ * @iova:     CALL: of the client's room
+ * @status:   REPLY: RXP_STATUS_*
+ * @service_us: REPLY
+ */
+struct rxp_frame {
+	u8 type;
+	u8 op;
+	u16 slot;
+	u32 seq;
+	u16 flags;
+	const void *body;
+	const void *data;
+	u16 body_len;
+	u32 data_len;
+	u32 bulk_len;
+	u32 rkey;
+	u64 iova;
+	u32 status;
+	u32 service_us;
+};
+
+int rxp_frame_check(const void *msg, u32 len, bool from_client, u32 slots, u32 data_max,
+		    struct rxp_frame *f);
+int rxp_frame_check_cm(const void *data, u32 len, u32 data_limit, struct rxp_wire_cm *out);
+
+u32 rxp_frame_put_call(void *head, const struct rxp_frame *f);
+u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f);
+void rxp_frame_put_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq);
+
+/* Offset of a body in a CALL's or REPLY's head. */
+#define RXP_BODY_OFFSET	(sizeof(struct rxp_wire_hdr) + sizeof(struct rxp_wire_call))
+
+#endif

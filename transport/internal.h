@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files of transport share.
+ *
+ * Objects, and who keeps whom alive:
+ *
+ *	rxp_device   one RNIC, from ib_client's add to its remove; holds the
+ *		     policy's domain.  Removal waits for all pools to go.
+ *	rxp_pool     protection domain, member of the policy's domain, idle MRs
+ *		     and idle data buffers.  A mount keeps one for as long as
+ *		     it stays on the same device; a server's session gets that
+ *		     of its connection (design, rule 5).  References: the
+ *		     owner, each connection on it.
+ *	rxp_conn     a queue pair and its receives.  The queue pair goes in
+ *		     rxp_conn_destroy(), by the owner's worker, after a drain;
+ *		     the struct and its receive buffers go with the last
+ *		     reference, since requests read bodies where they arrived.
+ *	rxp_chain    work requests posted with one doorbell, embedded in what
+ *		     they belong to.  Its last one is signaled, and done() is
+ *		     called exactly once: by the completion, or after the drain.
+ *
+ * Locks, outermost first:
+ *
+ *	rdmafs_xprt_server.lock or rdmafs_xprt.recover (the one recovery worker)
+ *	rdmafs_xprt.lock or rdmafs_xprt_session.lock
+ *	rxp_conn.sq_lock
+ *	rxp_pool.lock
+ *
+ * All of them are spinlocks that disable softirqs: completions come in softirq
+ * on the client, in process context on the server.
+ */
+#ifndef RDMAFS_TRANSPORT_INTERNAL_H
+#define RDMAFS_TRANSPORT_INTERNAL_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/percpu.h>
+#include <linux/scatterlist.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+#include "transport/frame.h"
+#include "transport/xprt.h"
+
+/* Bytes at the end of a slot's buffer for the CONTROL or NOTIFY of its RPC. */
+#define RXP_CTL_MAX	64
+#define RXP_SLOT_BUF	(RXP_MSG_MAX + RXP_CTL_MAX)
+
+/* Scatter/gather entries of one RDMA WRITE: more need more memory in each queue entry. */
+#define RXP_WRITE_SGE	16
+
+/* Seconds after which an idle MR or data buffer is given back. */
+#define RXP_IDLE_SECS	5
+
+/* Time after which a session without a message ends (design, section 6). */
+#define RXP_LEASE_MS	30000
+
+/* ------------------------------------------------------------------ counters */
+
+/*
+ * One list makes the enum and the names in /proc; Documentation/ABI describes
+ * them.
+ */
+#define RXP_STATS(X)		\
+	X(calls)		\
+	X(replies)		\
+	X(msgs_sent)		\
+	X(msgs_received)	\
+	X(send_completions)	\
+	X(doorbells)		\
+	X(read_inline)		\
+	X(read_rdma)		\
+	X(write_inline)		\
+	X(write_rdma)		\
+	X(bytes_read)		\
+	X(bytes_written)	\
+	X(rdma_writes)		\
+	X(reg_mr)		\
+	X(local_inv)		\
+	X(remote_inv)		\
+	X(mr_alloc)		\
+	X(mr_free)		\
+	X(bounced)		\
+	X(retry_later)		\
+	X(replays)		\
+	X(reconnects)		\
+	X(session_resets)	\
+	X(protocol_errors)	\
+	X(rpc_us)
+
+enum rxp_stat {
+#define X(name) RXP_STAT_##name,
+	RXP_STATS(X)
+#undef X
+	RXP_NR_STATS
+};
+
+struct rxp_stats {
+	u64 __percpu *v;
+};
+
+int rxp_stats_init(struct rxp_stats *st);
+void rxp_stats_destroy(struct rxp_stats *st);
+void rxp_stats_show(struct seq_file *m, const struct rxp_stats *st);
+
+static inline void rxp_stat_add(struct rxp_stats *st, enum rxp_stat i, u64 n)
+{
+	this_cpu_add(st->v[i], n);
+}
+
+#define rxp_count(st, name)	rxp_stat_add(st, RXP_STAT_##name, 1)
+#define rxp_add(st, name, n)	rxp_stat_add(st, RXP_STAT_##name, n)
+
+/* -------------------------------------------------------------------- device */
+
+struct proc_dir_entry;
+
+struct rxp_device {
+	struct ib_device *ib;
+	struct rpol_domain *domain;
+	struct proc_dir_entry *proc;
+	struct kref ref;
+	struct completion unused;
+	bool removed;
+	spinlock_t lock;		/* conns */
+	struct list_head conns;
+	u32 max_entries;		/* of one MR */
+};
+
+int rxp_device_register(void);
+void rxp_device_unregister(void);
+struct rxp_device *rxp_device_get(struct ib_device *ib);
+void rxp_device_put(struct rxp_device *rdev);
+
+/* ---------------------------------------------------------------------- pool */
+
+/**
+ * struct rxp_mr - a memory region
+ * @mr:	     the region
+ * @link:    among the idle ones of its class
+ * @idle:    when it became idle, in jiffies
+ * @entries: what it is charged
+ * @class:   its class
+ * @bound:   registered, and not known to be invalid
+ */
+struct rxp_mr {
+	struct ib_mr *mr;
+	struct list_head link;
+	unsigned long idle;
+	u32 entries;
+	u8 class;
+	bool bound;
+};
+
+/**
+ * struct rxp_buf - pages for data, DMA mapped for as long as they are in a pool
+ * @link:    among the idle ones of its class
+ * @idle:    when it became idle, in jiffies
+ * @class:   MR class that covers it
+ * @nents:   chunks
+ * @mapped:  DMA mapped entries of @sgl: fewer than @nents if an IOMMU joins them
+ * @size:    bytes
+ * @sgl:     the chunks, DMA mapped
+ * @bv:	     the same for iterators
+ * @sge:     room for the local side of RDMA WRITEs
+ * @wr:	     room for the RDMA WRITEs
+ */
+struct rxp_buf {
+	struct list_head link;
+	unsigned long idle;
+	u8 class;
+	u32 nents;
+	u32 mapped;
+	u32 size;
+	struct scatterlist *sgl;
+	struct bio_vec *bv;
+	struct ib_sge *sge;
+	struct ib_rdma_wr *wr;
+};
+
+struct rxp_pool {
+	struct kref ref;
+	struct rxp_device *rdev;
+	struct ib_pd *pd;
+	struct rpol_member *member;
+	struct rxp_stats *stats;
+	u32 max_sge;
+	spinlock_t lock;		/* the lists */
+	struct list_head mrs[RPOL_NR_CLASSES];
+	struct list_head bufs[RPOL_NR_CLASSES];
+	bool closed;
+	struct delayed_work decay;
+	struct work_struct free;
+};
+
+struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quota *quota,
+				 struct rxp_stats *stats);
+void rxp_pool_get(struct rxp_pool *pool);
+void rxp_pool_put(struct rxp_pool *pool);
+void rxp_pool_close(struct rxp_pool *pool);
+
+struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, bool nowait);
+void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr);
+void rxp_mr_destroy(struct rxp_pool *pool, struct rxp_mr *mr);
+int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
+	       struct ib_reg_wr *wr);
+
+struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len);
+void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf);
+u32 rxp_buf_nents(const struct rxp_buf *buf, u32 len);
+void rxp_buf_sync_for_cpu(struct rxp_pool *pool, struct rxp_buf *buf);
+void rxp_buf_sync_for_device(struct rxp_pool *pool, struct rxp_buf *buf);
+
+u32 rxp_build_writes(struct rxp_pool *pool, struct scatterlist *sgl, u32 len,
+		     struct ib_sge *sge, struct ib_rdma_wr *wr);
+void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, u64 iova, u32 rkey);
+
+/* ---------------------------------------------------------------- connection */
+
+struct rxp_conn;
+
+struct rxp_chain {
+	struct ib_cqe cqe;
+	struct rxp_conn *conn;
+	struct list_head link;
+	struct ib_send_wr *first;
+	struct ib_send_wr *last;
+	u32 nr;
+	/*
+	 * @ok: the last work request was executed.  Softirq or process
+	 * context; the chain may be reused or freed in it.
+	 */
+	void (*done)(struct rxp_chain *chain, bool ok);
+};
+
+/**
+ * struct rxp_ring - message buffers of one owner, of equal size
+ * @nr:	   buffers
+ * @size:  bytes of each
+ * @per:   buffers in a chunk
+ * @chunk: the chunks, one run of pages each
+ */
+struct rxp_ring {
+	u32 nr;
+	u32 size;
+	u32 per;
+	void **chunk;
+};
+
+int rxp_ring_init(struct rxp_ring *ring, u32 nr, u32 size);
+void rxp_ring_destroy(struct rxp_ring *ring);
+void *rxp_ring_buf(const struct rxp_ring *ring, u32 i);
+dma_addr_t *rxp_ring_map(const struct rxp_ring *ring, struct ib_device *ib,
+			 enum dma_data_direction dir);
+void rxp_ring_unmap(const struct rxp_ring *ring, struct ib_device *ib, dma_addr_t *dma,
+		    enum dma_data_direction dir);
+u64 rxp_ring_dma(const struct rxp_ring *ring, const dma_addr_t *dma, u32 i);
+
+struct rxp_rx {
+	struct ib_cqe cqe;
+	struct rxp_conn *conn;
+	u32 index;
+};
+
+/**
+ * struct rxp_conn_ops - what a connection tells its owner
+ * @recv: a message of @len bytes is in rxp_conn_buf(@rx); the owner gives the
+ *	  buffer back by rxp_rx_repost(), now or later.  Softirq on the client,
+ *	  process context on the server.
+ * @lost: the connection is of no more use.  Called once, any context.  The
+ *	  owner kills, drains and destroys it from a worker.
+ */
+struct rxp_conn_ops {
+	void (*recv)(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
+	void (*lost)(struct rxp_conn *conn);
+};
+
+struct rxp_conn {
+	struct kref ref;
+	struct rxp_device *rdev;
+	struct rxp_pool *pool;
+	struct rdma_cm_id *id;
+	struct ib_qp *qp;
+	struct ib_cq *cq;
+	const struct rxp_conn_ops *ops;
+	void *owner;
+	struct list_head dev_link;
+	struct rxp_stats *stats;
+
+	struct rxp_ring rx_ring;
+	struct rxp_rx *rx;
+	dma_addr_t *rx_dma;
+
+	/* The owner's slot buffers, mapped for this connection's device. */
+	const struct rxp_ring *tx_ring;
+	dma_addr_t *tx_dma;
+
+	spinlock_t sq_lock;
+	u32 sq_free;
+	bool dead;
+	struct list_head pending;	/* no send-queue room yet */
+	struct list_head failed;	/* never posted, or only in part */
+	struct ib_cqe err_cqe;
+
+	unsigned long lost;		/* bit 0: ops->lost was called */
+	u32 slots;
+	u32 data_max;
+	u64 last_rx;			/* jiffies */
+
+	/* connection set-up */
+	struct completion cm_done;
+	int cm_status;
+	struct rxp_wire_cm cm;
+	struct completion welcomed;
+	struct rxp_wire_welcome welcome;
+
+	/* the server's */
+	struct rdmafs_xprt_session *session;
+	struct list_head link;
+	struct work_struct work;
+	struct work_struct hello_work;
+	struct rxp_wire_hello hello;
+	bool hello_seen;
+	/* for messages of no slot: WELCOME and PONG, HELLO, PING and BYE */
+	struct rxp_ctl *ctl;
+};
+
+/**
+ * struct rxp_ctl - buffers for messages that belong to no slot
+ *
+ * There are RXP_RECV_RESERVE of them; one that is not free is not needed: the
+ * same kind of message is on its way already.
+ */
+struct rxp_ctl {
+	struct rxp_chain chain;
+	struct ib_send_wr wr;
+	struct ib_sge sge;
+	struct rxp_conn *conn;
+	unsigned long busy;
+	u64 dma;
+	u8 msg[RXP_CTL_MAX] __aligned(8);
+};
+
+struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
+				struct rxp_stats *stats);
+int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
+		   enum ib_poll_context poll);
+int rxp_conn_map_tx(struct rxp_conn *conn, const struct rxp_ring *ring);
+void rxp_conn_get(struct rxp_conn *conn);
+void rxp_conn_put(struct rxp_conn *conn);
+void rxp_conn_lost(struct rxp_conn *conn);
+void rxp_conn_kill(struct rxp_conn *conn);
+void rxp_conn_destroy(struct rxp_conn *conn);
+void rxp_conn_protocol_error(struct rxp_conn *conn, const char *what);
+
+static inline void *rxp_conn_buf(struct rxp_rx *rx)
+{
+	return rxp_ring_buf(&rx->conn->rx_ring, rx->index);
+}
+
+void rxp_rx_repost(struct rxp_rx *rx);
+
+void rxp_chain_init(struct rxp_chain *chain,
+		    void (*done)(struct rxp_chain *chain, bool ok));
+void rxp_chain_add(struct rxp_chain *chain, struct ib_send_wr *wr);
+int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain);
+void rxp_ctl_flush(struct rxp_conn *conn, unsigned long timeout);
+int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 len);
+
+void rxp_fill_send(struct ib_send_wr *wr, struct ib_sge *sge, int nr_sge, u32 inv_rkey);
+void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey);
+
+extern struct workqueue_struct *rxp_wq;
+extern unsigned short rxp_wire_version;
+extern unsigned int rxp_heartbeat_ms;
+
+/* ---------------------------------------------------------------------- proc */
+
+struct rxp_proc {
+	struct proc_dir_entry *dir;
+	struct net *net;
+	void *owner;
+	struct rxp_stats *stats;
+	/* a reference on the pool, or NULL */
+	struct rxp_pool *(*pool)(void *owner);
+	int (*set_quota)(void *owner, const struct rpol_quota *quota);
+	void (*get_quota)(void *owner, struct rpol_quota *quota);
+	void (*show_mount)(struct seq_file *m, void *owner);
+	void (*show_window)(struct seq_file *m, void *owner);
+	void (*abort)(void *owner);
+};
+
+int rxp_proc_init(void);
+void rxp_proc_exit(void);
+int rxp_proc_add(struct rxp_proc *p, const char *name);
+void rxp_proc_remove(struct rxp_proc *p);
+void rxp_proc_add_device(struct rxp_device *rdev);
+
+/* ---------------------------------------------------------------- client, server */
+
+int rxp_client_init(void);
+void rxp_client_exit(void);
+int rxp_server_init(void);
+void rxp_server_exit(void);
+
+#endif

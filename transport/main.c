@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rdmafs_xprt: RPCs over RDMA verbs, between mounts and servers of rdmafs.
+ * transport/xprt.h is what it offers; transport/internal.h tells how it is put
+ * together.
+ */
+#include <linux/module.h>
+#include "transport/client.h"
+#include "transport/server.h"
+
+/*
+ * Ordering of work is each item's own; WQ_MEM_RECLAIM because writeback waits
+ * for reconnects and for MRs to be deregistered here.
+ */
+struct workqueue_struct *rxp_wq;
+
+unsigned short rxp_wire_version = RXP_WIRE_VERSION;
+module_param_named(wire_version, rxp_wire_version, ushort, 0600);
+MODULE_PARM_DESC(wire_version, "protocol version a client offers, to test that servers refuse others");
+
+unsigned int rxp_heartbeat_ms = 5000;
+module_param_named(heartbeat_ms, rxp_heartbeat_ms, uint, 0644);
+MODULE_PARM_DESC(heartbeat_ms, "a server silent for so long, in milliseconds, is taken to be dead");
+
+static int __init rxp_init(void)
+{
+	int ret;
+
+	rxp_wq = alloc_workqueue("rdmafs_xprt", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!rxp_wq)
+		return -ENOMEM;
+	ret = rxp_call_init();
+	if (ret)
+		goto out_wq;
+	ret = rxp_server_init();
+	if (ret)
+		goto out_call;
+	ret = rxp_proc_init();
+	if (ret)
+		goto out_server;
+	ret = rxp_device_register();
+	if (ret)
+		goto out_proc;
+	return 0;
+
+out_proc:
+	rxp_proc_exit();
+out_server:
+	rxp_server_exit();
+out_call:
+	rxp_call_exit();
+out_wq:
+	destroy_workqueue(rxp_wq);
+	return ret;
+}
+
+static void __exit rxp_exit(void)
+{
+	flush_workqueue(rxp_wq);
+	rxp_device_unregister();
+	rxp_proc_exit();
+	destroy_workqueue(rxp_wq);
+	rxp_server_exit();
+	rxp_call_exit();
+}
+
+module_init(rxp_init);
+module_exit(rxp_exit);
+MODULE_DESCRIPTION("rdmafs transport: RPCs over RDMA verbs");
+MODULE_LICENSE("GPL");

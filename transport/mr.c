@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory regions, and the pool that a mount or a session draws them from.
+ *
+ * An MR is bound from the REG_MR of one I/O until that I/O is over: the peer
+ * invalidates it with its last message, or we do (design, rule 3).  It then
+ * goes back to the idle list of its class, still charged to the member.  An
+ * MR whose queue pair went into error is in a state nobody knows: it is
+ * deregistered, and its charge returned only then.
+ *
+ * Idle MRs are given back when somebody in the domain waits, and after
+ * RXP_IDLE_SECS beyond what the member's min keeps.
+ */
+#include <linux/module.h>
+#include <linux/random.h>
+#include "transport/internal.h"
+
+static void rxp_mr_free_list(struct rxp_pool *pool, struct list_head *list)
+{
+	struct rxp_mr *mr, *tmp;
+
+	list_for_each_entry_safe(mr, tmp, list, link) {
+		list_del(&mr->link);
+		rxp_mr_destroy(pool, mr);
+	}
+}
+
+/* The policy asks: others wait.  Oldest first, smallest class first. */
+static void rxp_pool_reclaim(void *ctx, u64 entries)
+{
+	struct rxp_pool *pool = ctx;
+	LIST_HEAD(victims);
+	u64 got = 0;
+	int c;
+
+	spin_lock_bh(&pool->lock);
+	for (c = 0; c < RPOL_NR_CLASSES; c++) {
+		while (got < entries && !list_empty(&pool->mrs[c])) {
+			struct rxp_mr *mr = list_last_entry(&pool->mrs[c], struct rxp_mr, link);
+
+			list_move(&mr->link, &victims);
+			got += mr->entries;
+		}
+	}
+	spin_unlock_bh(&pool->lock);
+	rxp_mr_free_list(pool, &victims);
+}
+
+static const struct rpol_member_ops rxp_member_ops = {
+	.reclaim = rxp_pool_reclaim,
+};
+
+static void rxp_buf_free(struct rxp_pool *pool, struct rxp_buf *buf)
+{
+	u32 i;
+
+	if (buf->sgl) {
+		if (buf->mapped)
+			ib_dma_unmap_sg(pool->rdev->ib, buf->sgl, buf->nents, DMA_BIDIRECTIONAL);
+		for (i = 0; i < buf->nents; i++)
+			if (buf->bv[i].bv_page)
+				__free_pages(buf->bv[i].bv_page, get_order(buf->bv[i].bv_len));
+	}
+	kvfree(buf->sgl);
+	kvfree(buf->bv);
+	kvfree(buf->sge);
+	kvfree(buf->wr);
+	kfree(buf);
+}
+
+static void rxp_pool_decay(struct work_struct *work)
+{
+	struct rxp_pool *pool = container_of(work, struct rxp_pool, decay.work);
+	/* While others wait, nothing is kept beyond the minimum. */
+	unsigned long limit = jiffies - (rpol_pressed(pool->member) ? 0 : RXP_IDLE_SECS * HZ);
+	struct rpol_member_stats st;
+	struct rpol_quota quota;
+	struct rxp_buf *buf, *bt;
+	LIST_HEAD(old_mrs);
+	LIST_HEAD(old_bufs);
+	bool more = false;
+	int c;
+
+	rpol_member_get_quota(pool->member, &quota);
+	rpol_member_get_stats(pool->member, &st);
+
+	spin_lock_bh(&pool->lock);
+	for (c = RPOL_NR_CLASSES - 1; c >= 0; c--) {
+		struct rxp_mr *mr, *mt;
+
+		list_for_each_entry_safe_reverse(mr, mt, &pool->mrs[c], link) {
+			if (time_after(mr->idle, limit))
+				break;
+			if (st.charged < quota.min + mr->entries)
+				break;
+			st.charged -= mr->entries;
+			list_move(&mr->link, &old_mrs);
+		}
+		list_for_each_entry_safe_reverse(buf, bt, &pool->bufs[c], link) {
+			if (time_after(buf->idle, limit))
+				break;
+			list_move(&buf->link, &old_bufs);
+		}
+		more |= !list_empty(&pool->mrs[c]) || !list_empty(&pool->bufs[c]);
+	}
+	more &= !pool->closed;
+	if (more)
+		queue_delayed_work(rxp_wq, &pool->decay, HZ);
+	spin_unlock_bh(&pool->lock);
+
+	rxp_mr_free_list(pool, &old_mrs);
+	list_for_each_entry_safe(buf, bt, &old_bufs, link) {
+		list_del(&buf->link);
+		rxp_buf_free(pool, buf);
+	}
+}
+
+static void rxp_pool_free(struct work_struct *work)
+{
+	struct rxp_pool *pool = container_of(work, struct rxp_pool, free);
+	struct rxp_buf *buf, *bt;
+	int c;
+
+	rxp_pool_close(pool);
+	for (c = 0; c < RPOL_NR_CLASSES; c++) {
+		rxp_mr_free_list(pool, &pool->mrs[c]);
+		list_for_each_entry_safe(buf, bt, &pool->bufs[c], link)
+			rxp_buf_free(pool, buf);
+	}
+	rpol_member_destroy(pool->member);
+	ib_dealloc_pd(pool->pd);
+	rxp_device_put(pool->rdev);
+	kfree(pool);
+}
+
+/**
+ * rxp_pool_create - make a protection domain and a member of the policy's domain
+ * @rdev:  the device; a reference is taken
+ * @quota: the member's
+ * @stats: where its registrations are counted, outlives the pool
+ *
+ * Process context.
+ *
+ * Return: the pool, or an ERR_PTR: -ENOSPC if the device's minima are all
+ * given away, or what the device said.
+ */
+struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quota *quota,
+				 struct rxp_stats *stats)
+{
+	struct rxp_pool *pool;
+	int ret, c;
+
+	pool = kzalloc(sizeof(*pool), GFP_KERNEL);
+	if (!pool)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&pool->ref);
+	kref_get(&rdev->ref);
+	pool->rdev = rdev;
+	pool->stats = stats;
+	pool->max_sge = min_t(u32, rdev->ib->attrs.max_send_sge, RXP_WRITE_SGE);
+	spin_lock_init(&pool->lock);
+	INIT_DELAYED_WORK(&pool->decay, rxp_pool_decay);
+	INIT_WORK(&pool->free, rxp_pool_free);
+	for (c = 0; c < RPOL_NR_CLASSES; c++) {
+		INIT_LIST_HEAD(&pool->mrs[c]);
+		INIT_LIST_HEAD(&pool->bufs[c]);
+	}
+
+	pool->pd = ib_alloc_pd(rdev->ib, 0);
+	if (IS_ERR(pool->pd)) {
+		ret = PTR_ERR(pool->pd);
+		goto out_free;
+	}
+	pool->member = rpol_member_create(rdev->domain, quota, &rxp_member_ops, pool);
+	if (IS_ERR(pool->member)) {
+		ret = PTR_ERR(pool->member);
+		goto out_pd;
+	}
+	return pool;
+
+out_pd:
+	ib_dealloc_pd(pool->pd);
+out_free:
+	rxp_device_put(rdev);
+	kfree(pool);
+	return ERR_PTR(ret);
+}
+
+static void rxp_pool_release(struct kref *ref)
+{
+	struct rxp_pool *pool = container_of(ref, struct rxp_pool, ref);
+
+	queue_work(rxp_wq, &pool->free);
+}
+
+/**
+ * rxp_pool_get - take a reference
+ * @pool: the pool
+ */
+void rxp_pool_get(struct rxp_pool *pool)
+{
+	kref_get(&pool->ref);
+}
+
+/**
+ * rxp_pool_put - drop a reference; the last one has a worker free all
+ * @pool: the pool
+ *
+ * Any context but hard interrupt.
+ */
+void rxp_pool_put(struct rxp_pool *pool)
+{
+	kref_put(&pool->ref, rxp_pool_release);
+}
+
+/**
+ * rxp_pool_close - whoever waits for translations of this pool is sent away
+ * @pool: the pool
+ *
+ * Process context, sleeps for the decay worker.
+ */
+void rxp_pool_close(struct rxp_pool *pool)
+{
+	spin_lock_bh(&pool->lock);
+	pool->closed = true;
+	spin_unlock_bh(&pool->lock);
+	rpol_member_shutdown(pool->member);
+	cancel_delayed_work_sync(&pool->decay);
+}
+
+/**
+ * rxp_mr_get - take an MR for one I/O
+ * @pool:    the pool
+ * @entries: pages that the I/O touches
+ * @nowait:  fail with -EAGAIN rather than wait
+ *
+ * Process context; without @nowait sleeps, killably, until the policy grants
+ * the entries.
+ *
+ * Return: an MR that is not bound, or an ERR_PTR: -EAGAIN, -EINTR, -ESHUTDOWN,
+ * -E2BIG (more than the device or the quota allow), -ENOMEM.
+ */
+struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, bool nowait)
+{
+	u32 max = pool->rdev->max_entries;
+	int c = rpol_class_for(entries, max);
+	struct rxp_mr *mr;
+	int ret;
+
+	if (c < 0)
+		return ERR_PTR(c);
+
+	spin_lock_bh(&pool->lock);
+	mr = list_first_entry_or_null(&pool->mrs[c], struct rxp_mr, link);
+	if (mr)
+		list_del(&mr->link);
+	spin_unlock_bh(&pool->lock);
+	if (mr) {
+		rpol_account_use(pool->member, mr->entries);
+		return mr;
+	}
+
+	mr = kzalloc(sizeof(*mr), GFP_NOFS);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->class = c;
+	mr->entries = rpol_class_entries(c, max);
+	ret = rpol_reserve(pool->member, mr->entries, nowait ? RPOL_NOWAIT : 0);
+	if (ret)
+		goto out_free;
+	mr->mr = ib_alloc_mr(pool->pd, IB_MR_TYPE_MEM_REG, mr->entries);
+	if (IS_ERR(mr->mr)) {
+		ret = PTR_ERR(mr->mr);
+		rpol_release(pool->member, mr->entries);
+		goto out_free;
+	}
+	rxp_count(pool->stats, mr_alloc);
+	rpol_account_use(pool->member, mr->entries);
+	return mr;
+
+out_free:
+	kfree(mr);
+	return ERR_PTR(ret);
+}
+
+/* Free an MR and return its charge; it is not accounted as in use. */
+void rxp_mr_destroy(struct rxp_pool *pool, struct rxp_mr *mr)
+{
+	ib_dereg_mr(mr->mr);
+	rxp_count(pool->stats, mr_free);
+	rpol_release(pool->member, mr->entries);
+	kfree(mr);
+}
+
+/**
+ * rxp_mr_put - give an MR back after its I/O
+ * @pool: the pool
+ * @mr:	  the MR
+ *
+ * An MR that is still bound, its queue pair being dead, is deregistered here
+ * and now: then this sleeps and must be called from process context.  Else any
+ * context but hard interrupt.
+ */
+void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
+{
+	rpol_account_use(pool->member, -(s64)mr->entries);
+	if (mr->bound) {
+		rxp_mr_destroy(pool, mr);
+		return;
+	}
+	mr->idle = jiffies;
+	spin_lock_bh(&pool->lock);
+	list_add(&mr->link, &pool->mrs[mr->class]);
+	if (!pool->closed) {
+		if (rpol_pressed(pool->member))
+			mod_delayed_work(rxp_wq, &pool->decay, 0);
+		else
+			queue_delayed_work(rxp_wq, &pool->decay, HZ);
+	}
+	spin_unlock_bh(&pool->lock);
+}
+
+/*
+ * An address that says nothing about us: random above the page offset, top
+ * bit clear, and far enough from the end not to wrap.
+ */
+static u64 rxp_random_iova(u64 page_offset)
+{
+	return (get_random_u64() & (U64_MAX >> 2) & PAGE_MASK) | page_offset;
+}
+
+/**
+ * rxp_mr_map - map pages into an MR and prepare its registration
+ * @mr:	   an MR that is not bound
+ * @sgl:   DMA mapped
+ * @nents: entries of @sgl
+ * @len:   bytes of the I/O: all that they hold, or less
+ * @wr:	   out: the REG_MR to post; sets wr->key, the new rkey
+ *
+ * Process context: some devices write the translations here.
+ *
+ * Return: 0; -EINVAL: the pages have gaps that one MR can't bridge.
+ */
+int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
+	       struct ib_reg_wr *wr)
+{
+	struct ib_mr *ib = mr->mr;
+	u8 key;
+	int n;
+
+	n = ib_map_mr_sg(ib, sgl, nents, NULL, PAGE_SIZE);
+	if (n != nents || ib->length < len)
+		return -EINVAL;
+	ib->length = len;
+	ib->iova = rxp_random_iova(ib->iova & ~PAGE_MASK);
+
+	/* 1..255 added: never the key of the last use, and not to be guessed. */
+	key = (ib->rkey & 0xff) + 1 + get_random_u32_below(255);
+	ib_update_fast_reg_key(ib, key);
+
+	memset(wr, 0, sizeof(*wr));
+	wr->wr.opcode = IB_WR_REG_MR;
+	wr->mr = ib;
+	wr->key = ib->rkey;
+	wr->access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
+	return 0;
+}
+
+/* Runs of pages: one sge each, so that a megabyte needs few work requests. */
+static int rxp_buf_fill(struct rxp_pool *pool, struct rxp_buf *buf)
+{
+	u32 left = buf->size, i = 0;
+	int order = 3;
+
+	while (left) {
+		struct page *page = NULL;
+
+		while (order > 0 && left < (PAGE_SIZE << order))
+			order--;
+		while (!page) {
+			gfp_t gfp = GFP_NOFS | __GFP_ZERO | __GFP_COMP;
+
+			if (order)
+				gfp |= __GFP_NORETRY | __GFP_NOWARN;
+			page = alloc_pages(gfp, order);
+			if (!page && !order--)
+				return -ENOMEM;
+		}
+		bvec_set_page(&buf->bv[i], page, PAGE_SIZE << order, 0);
+		sg_set_page(&buf->sgl[i], page, PAGE_SIZE << order, 0);
+		left -= PAGE_SIZE << order;
+		i++;
+		buf->nents = i;
+	}
+	sg_mark_end(&buf->sgl[i - 1]);
+	buf->mapped = ib_dma_map_sg(pool->rdev->ib, buf->sgl, i, DMA_BIDIRECTIONAL);
+	return buf->mapped ? 0 : -EIO;
+}
+
+/**
+ * rxp_buf_get - take pages for the data of one RPC
+ * @pool: the pool: pages never leave its session (design, sink pages)
+ * @len:  bytes, 1..RDMAFS_XPRT_DATA_MAX
+ *
+ * Process context, may sleep for memory.
+ *
+ * Return: a buffer of at least @len bytes, or NULL.
+ */
+struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len)
+{
+	static const u32 size[RPOL_NR_CLASSES] = { SZ_32K, SZ_128K, SZ_512K, SZ_1M };
+	struct rxp_buf *buf;
+	u32 pages;
+	int c;
+
+	for (c = 0; c < RPOL_NR_CLASSES && size[c] < len; c++)
+		;
+	if (c == RPOL_NR_CLASSES)
+		return NULL;
+
+	spin_lock_bh(&pool->lock);
+	buf = list_first_entry_or_null(&pool->bufs[c], struct rxp_buf, link);
+	if (buf)
+		list_del(&buf->link);
+	spin_unlock_bh(&pool->lock);
+	if (buf)
+		return buf;
+
+	buf = kzalloc(sizeof(*buf), GFP_NOFS);
+	if (!buf)
+		return NULL;
+	buf->class = c;
+	buf->size = size[c];
+	pages = size[c] >> PAGE_SHIFT;
+	buf->sgl = kvcalloc(pages, sizeof(*buf->sgl), GFP_NOFS);
+	buf->bv = kvcalloc(pages, sizeof(*buf->bv), GFP_NOFS);
+	buf->sge = kvcalloc(pages, sizeof(*buf->sge), GFP_NOFS);
+	buf->wr = kvcalloc(DIV_ROUND_UP(pages, pool->max_sge), sizeof(*buf->wr), GFP_NOFS);
+	if (!buf->sgl || !buf->bv || !buf->sge || !buf->wr)
+		goto out_free;
+	sg_init_table(buf->sgl, pages);
+	if (rxp_buf_fill(pool, buf))
+		goto out_free;
+	return buf;
+
+out_free:
+	rxp_buf_free(pool, buf);
+	return NULL;
+}
+
+/**
+ * rxp_buf_put - give pages back; nothing refers to them any more
+ * @pool: the pool
+ * @buf:  the buffer
+ *
+ * Any context but hard interrupt.
+ */
+void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf)
+{
+	buf->idle = jiffies;
+	spin_lock_bh(&pool->lock);
+	list_add(&buf->link, &pool->bufs[buf->class]);
+	if (!pool->closed)
+		queue_delayed_work(rxp_wq, &pool->decay, HZ);
+	spin_unlock_bh(&pool->lock);
+}
+
+/**
+ * rxp_buf_nents - DMA mapped entries that hold the first bytes
+ * @buf: the buffer
+ * @len: bytes, 1..buf->size
+ *
+ * Return: how many.
+ */
+u32 rxp_buf_nents(const struct rxp_buf *buf, u32 len)
+{
+	struct scatterlist *sg = buf->sgl;
+	u32 n = 1;
+
+	while (sg_dma_len(sg) < len) {
+		len -= sg_dma_len(sg);
+		sg = sg_next(sg);
+		n++;
+	}
+	return n;
+}
+
+/**
+ * rxp_buf_sync_for_cpu - the device has written, the CPU will read
+ * @pool: of the buffer
+ * @buf:  the buffer
+ */
+void rxp_buf_sync_for_cpu(struct rxp_pool *pool, struct rxp_buf *buf)
+{
+	struct ib_device *ib = pool->rdev->ib;
+
+	if (!ib_uses_virt_dma(ib))
+		dma_sync_sg_for_cpu(ib->dma_device, buf->sgl, buf->nents, DMA_BIDIRECTIONAL);
+}
+
+/**
+ * rxp_buf_sync_for_device - the CPU has written, the device will read
+ * @pool: of the buffer
+ * @buf:  the buffer
+ */
+void rxp_buf_sync_for_device(struct rxp_pool *pool, struct rxp_buf *buf)
+{
+	struct ib_device *ib = pool->rdev->ib;
+
+	if (!ib_uses_virt_dma(ib))
+		dma_sync_sg_for_device(ib->dma_device, buf->sgl, buf->nents, DMA_BIDIRECTIONAL);
+}
+
+/**
+ * rxp_build_writes - prepare the RDMA WRITEs for a run of data
+ * @pool: whose local key is used
+ * @sgl:  the data, DMA mapped
+ * @len:  bytes
+ * @sge:  room for as many entries as @sgl has
+ * @wr:	  room for one for each max_sge entries
+ *
+ * Return: work requests used.  rxp_aim_writes() gives them their target.
+ */
+u32 rxp_build_writes(struct rxp_pool *pool, struct scatterlist *sgl, u32 len,
+		     struct ib_sge *sge, struct ib_rdma_wr *wr)
+{
+	u32 nr = 0, n = 0;
+
+	for (; len; sgl = sg_next(sgl)) {
+		u32 part = min_t(u32, len, sg_dma_len(sgl));
+
+		if (!n) {
+			memset(&wr[nr], 0, sizeof(wr[nr]));
+			wr[nr].wr.opcode = IB_WR_RDMA_WRITE;
+			wr[nr].wr.sg_list = sge;
+		}
+		sge->addr = sg_dma_address(sgl);
+		sge->length = part;
+		sge->lkey = pool->pd->local_dma_lkey;
+		sge++;
+		wr[nr].wr.num_sge = ++n;
+		len -= part;
+		if (n == pool->max_sge || !len) {
+			n = 0;
+			nr++;
+		}
+	}
+	return nr;
+}
+
+/**
+ * rxp_aim_writes - give prepared RDMA WRITEs their target
+ * @wr:	  the work requests
+ * @nr:	  how many
+ * @iova: where the first byte goes
+ * @rkey: the peer's key
+ */
+void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, u64 iova, u32 rkey)
+{
+	u32 i;
+	int s;
+
+	for (i = 0; i < nr; i++) {
+		wr[i].remote_addr = iova;
+		wr[i].rkey = rkey;
+		for (s = 0; s < wr[i].wr.num_sge; s++)
+			iova += wr[i].wr.sg_list[s].length;
+	}
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /proc/fs/rdmafs: a directory for each RNIC, each mount and each client of a
+ * server.  Documentation/ABI/proc-rdmafs describes every line.
+ *
+ * A mount's files are for the network namespace it was mounted in: others
+ * get ENOENT.  proc_remove() waits for readers, so the owner only has to call
+ * rxp_proc_remove() before it goes.
+ */
+#include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/proc_fs.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include "transport/internal.h"
+
+static struct proc_dir_entry *rxp_proc_root;
+
+/* More than any quota needs; longer writes are refused whole. */
+#define RXP_PROC_WRITE_MAX	256
+
+static const char * const rxp_stat_names[] = {
+#define X(name) #name,
+	RXP_STATS(X)
+#undef X
+};
+
+/**
+ * rxp_stats_init - make a set of counters
+ * @st: to fill in
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rxp_stats_init(struct rxp_stats *st)
+{
+	st->v = __alloc_percpu(RXP_NR_STATS * sizeof(u64), sizeof(u64));
+	return st->v ? 0 : -ENOMEM;
+}
+
+/**
+ * rxp_stats_destroy - free a set of counters
+ * @st: the set
+ */
+void rxp_stats_destroy(struct rxp_stats *st)
+{
+	free_percpu(st->v);
+	st->v = NULL;
+}
+
+/**
+ * rxp_stats_show - write counters as "name value" lines
+ * @m:	where
+ * @st: the set
+ */
+void rxp_stats_show(struct seq_file *m, const struct rxp_stats *st)
+{
+	int i, cpu;
+
+	for (i = 0; i < RXP_NR_STATS; i++) {
+		u64 sum = 0;
+
+		for_each_possible_cpu(cpu)
+			sum += per_cpu_ptr(st->v, cpu)[i];
+		seq_printf(m, "%s %llu\n", rxp_stat_names[i], sum);
+	}
+}
+
+/* Copy what was written, without its newline; the caller frees it. */
+static char *rxp_proc_text(const char __user *ubuf, size_t len)
+{
+	char *text;
+
+	if (!len || len > RXP_PROC_WRITE_MAX)
+		return ERR_PTR(-EINVAL);
+	text = memdup_user_nul(ubuf, len);
+	if (IS_ERR(text))
+		return text;
+	if (strlen(text) != len) {
+		kfree(text);
+		return ERR_PTR(-EINVAL);
+	}
+	if (text[len - 1] == '\n')
+		text[len - 1] = '\0';
+	return text;
+}
+
+/* --------------------------------------------------------------- mounts, clients */
+
+static bool rxp_proc_visible(const struct rxp_proc *p)
+{
+	return net_eq(current->nsproxy->net_ns, p->net);
+}
+
+static int rxp_mount_show(struct seq_file *m, void *v)
+{
+	struct rxp_proc *p = m->private;
+
+	p->show_mount(m, p->owner);
+	return 0;
+}
+
+static int rxp_window_show(struct seq_file *m, void *v)
+{
+	struct rxp_proc *p = m->private;
+	struct rxp_pool *pool = p->pool(p->owner);
+	struct rpol_member_stats st;
+
+	p->show_window(m, p->owner);
+	if (pool) {
+		rpol_member_get_stats(pool->member, &st);
+		seq_printf(m, "device %s\n", pool->rdev->ib->name);
+		seq_printf(m, "charged %llu\nin_use %llu\nwaiting %llu\nwaiters %llu\n",
+			   st.charged, st.in_use, st.waiting, st.waiters);
+		rxp_pool_put(pool);
+	}
+	return 0;
+}
+
+static int rxp_member_stats_show(struct seq_file *m, void *v)
+{
+	struct rxp_proc *p = m->private;
+	struct rxp_pool *pool = p->pool(p->owner);
+	struct rpol_member_stats st;
+
+	rxp_stats_show(m, p->stats);
+	if (pool) {
+		rpol_member_get_stats(pool->member, &st);
+		seq_printf(m, "grants %llu\nwaits %llu\nrefused %llu\nreclaims %llu\n",
+			   st.grants, st.waits, st.refused, st.reclaims);
+		seq_printf(m, "wait_us %llu\ncharged_peak %llu\n",
+			   div_u64(st.wait_ns, NSEC_PER_USEC), st.charged_peak);
+		rxp_pool_put(pool);
+	}
+	return 0;
+}
+
+static int rxp_quota_show(struct seq_file *m, void *v)
+{
+	struct rxp_proc *p = m->private;
+	struct rpol_quota q;
+
+	if (p->get_quota) {
+		p->get_quota(p->owner, &q);
+	} else {
+		struct rxp_pool *pool = p->pool(p->owner);
+
+		if (!pool)
+			return 0;
+		rpol_member_get_quota(pool->member, &q);
+		rxp_pool_put(pool);
+	}
+	seq_printf(m, "min %llu\n", q.min);
+	if (q.max == RPOL_NO_MAX)
+		seq_puts(m, "max none\n");
+	else
+		seq_printf(m, "max %llu\n", q.max);
+	seq_printf(m, "weight %u\n", q.weight);
+	return 0;
+}
+
+static int rxp_abort_show(struct seq_file *m, void *v)
+{
+	seq_puts(m, "0\n");
+	return 0;
+}
+
+static ssize_t rxp_quota_write(struct file *file, const char __user *ubuf, size_t len,
+			       loff_t *pos)
+{
+	struct rxp_proc *p = pde_data(file_inode(file));
+	struct rxp_pool *pool = p->pool(p->owner);
+	struct rpol_quota q;
+	char *text;
+	int ret;
+
+	if (!pool)
+		return -ENOTCONN;
+	text = rxp_proc_text(ubuf, len);
+	if (IS_ERR(text)) {
+		rxp_pool_put(pool);
+		return PTR_ERR(text);
+	}
+	rpol_member_get_quota(pool->member, &q);
+	ret = rpol_quota_parse(text, &q);
+	if (!ret)
+		ret = p->set_quota ? p->set_quota(p->owner, &q) :
+				     rpol_member_set_quota(pool->member, &q);
+	kfree(text);
+	rxp_pool_put(pool);
+	return ret ? -EINVAL : len;
+}
+
+static ssize_t rxp_abort_write(struct file *file, const char __user *ubuf, size_t len,
+			       loff_t *pos)
+{
+	struct rxp_proc *p = pde_data(file_inode(file));
+	char *text = rxp_proc_text(ubuf, len);
+	bool yes;
+
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	yes = !strcmp(text, "1");
+	kfree(text);
+	if (!yes)
+		return -EINVAL;
+	p->abort(p->owner);
+	return len;
+}
+
+#define RXP_PROC_FILE(fn)							\
+static int fn##_open(struct inode *inode, struct file *file)			\
+{										\
+	struct rxp_proc *p = pde_data(inode);					\
+										\
+	return rxp_proc_visible(p) ? single_open(file, fn##_show, p) : -ENOENT;	\
+}
+
+RXP_PROC_FILE(rxp_mount)
+RXP_PROC_FILE(rxp_window)
+RXP_PROC_FILE(rxp_member_stats)
+RXP_PROC_FILE(rxp_quota)
+RXP_PROC_FILE(rxp_abort)
+
+static const struct proc_ops rxp_mount_ops = {
+	.proc_open = rxp_mount_open,
+	.proc_read = seq_read,
+	.proc_lseek = seq_lseek,
+	.proc_release = single_release,
+};
+
+static const struct proc_ops rxp_window_ops = {
+	.proc_open = rxp_window_open,
+	.proc_read = seq_read,
+	.proc_lseek = seq_lseek,
+	.proc_release = single_release,
+};
+
+static const struct proc_ops rxp_member_stats_ops = {
+	.proc_open = rxp_member_stats_open,
+	.proc_read = seq_read,
+	.proc_lseek = seq_lseek,
+	.proc_release = single_release,
+};
+
+static const struct proc_ops rxp_quota_ops = {
+	.proc_open = rxp_quota_open,
+	.proc_read = seq_read,
+	.proc_write = rxp_quota_write,
+	.proc_lseek = seq_lseek,
+	.proc_release = single_release,
+};
+
+static const struct proc_ops rxp_abort_ops = {
+	.proc_open = rxp_abort_open,
+	.proc_read = seq_read,
+	.proc_write = rxp_abort_write,
+	.proc_lseek = seq_lseek,
+	.proc_release = single_release,
+};
+
+/**
+ * rxp_proc_add - make an owner's directory
+ * @p:	  filled in; lives until rxp_proc_remove()
+ * @name: its name
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rxp_proc_add(struct rxp_proc *p, const char *name)
+{
+	p->dir = proc_mkdir(name, rxp_proc_root);
+	if (!p->dir)
+		return -ENOMEM;
+	if (proc_create_data("mount", 0444, p->dir, &rxp_mount_ops, p) &&
+	    proc_create_data("window", 0444, p->dir, &rxp_window_ops, p) &&
+	    proc_create_data("stats", 0444, p->dir, &rxp_member_stats_ops, p) &&
+	    proc_create_data("quota", 0644, p->dir, &rxp_quota_ops, p) &&
+	    proc_create_data("abort", 0644, p->dir, &rxp_abort_ops, p))
+		return 0;
+	rxp_proc_remove(p);
+	return -ENOMEM;
+}
+
+/**
+ * rxp_proc_remove - remove an owner's directory; waits for its readers
+ * @p: may never have been added
+ */
+void rxp_proc_remove(struct rxp_proc *p)
+{
+	proc_remove(p->dir);
+	p->dir = NULL;
+}
+
+/* --------------------------------------------------------------------- devices */
+
+static int rxp_capacity_show(struct seq_file *m, void *v)
+{
+	struct rxp_device *rdev = m->private;
+	struct rpol_domain_stats st;
+
+	rpol_domain_get_stats(rdev->domain, &st);
+	seq_printf(m, "%llu\n", st.capacity);
+	return 0;
+}
+
+static int rxp_capacity_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, rxp_capacity_show, pde_data(inode));
+}
+
+static ssize_t rxp_capacity_write(struct file *file, const char __user *ubuf, size_t len,
+				  loff_t *pos)
+{
+	struct rxp_device *rdev = pde_data(file_inode(file));
+	char *text = rxp_proc_text(ubuf, len);
+	u64 capacity;
+	int ret;
+
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	ret = kstrtou64(text, 10, &capacity);
+	kfree(text);
+	if (!ret)
+		ret = rpol_domain_set_capacity(rdev->domain, capacity);
+	return ret ? -EINVAL : len;
+}
+
+static int rxp_free_show(struct seq_file *m, void *v)
+{
+	struct rxp_device *rdev = m->private;
+	struct rpol_domain_stats st;
+
+	rpol_domain_get_stats(rdev->domain, &st);
+	seq_printf(m, "%llu\n", st.capacity - min(st.capacity, st.charged));
+	return 0;
+}
+
+static int rxp_device_stats_show(struct seq_file *m, void *v)
+{
+	struct rxp_device *rdev = m->private;
+	struct rpol_domain_stats st;
+
+	rpol_domain_get_stats(rdev->domain, &st);
+	seq_printf(m, "capacity %llu\ncharged %llu\nreserved_min %llu\n", st.capacity,
+		   st.charged, st.reserved_min);
+	seq_printf(m, "members %llu\nwaiters %llu\nwaits %llu\n", st.members, st.waiters,
+		   st.waits);
+	seq_printf(m, "max_entries %u\n", rdev->max_entries);
+	return 0;
+}
+
+static const struct proc_ops rxp_capacity_ops = {
+	.proc_open = rxp_capacity_open,
+	.proc_read = seq_read,
+	.proc_write = rxp_capacity_write,
+	.proc_lseek = seq_lseek,
+	.proc_release = single_release,
+};
+
+/**
+ * rxp_proc_add_device - make an RNIC's directory; without it, it is only not to be seen
+ * @rdev: the device
+ */
+void rxp_proc_add_device(struct rxp_device *rdev)
+{
+	rdev->proc = proc_mkdir(rdev->ib->name, rxp_proc_root);
+	if (!rdev->proc)
+		return;
+	proc_create_data("capacity", 0644, rdev->proc, &rxp_capacity_ops, rdev);
+	proc_create_single_data("free", 0444, rdev->proc, rxp_free_show, rdev);
+	proc_create_single_data("stats", 0444, rdev->proc, rxp_device_stats_show, rdev);
+}
+
+/**
+ * rxp_proc_init - make /proc/fs/rdmafs
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rxp_proc_init(void)
+{
+	rxp_proc_root = proc_mkdir("fs/rdmafs", NULL);
+	return rxp_proc_root ? 0 : -ENOMEM;
+}
+
+/**
+ * rxp_proc_exit - remove /proc/fs/rdmafs
+ */
+void rxp_proc_exit(void)
+{
+	proc_remove(rxp_proc_root);
+}

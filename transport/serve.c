@@ -1,0 +1,773 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests: from a CALL's arrival to its reply.
+ *
+ * A completion handler only checks the message, gives the request its slot
+ * and queues it to the threads; the file system below may block for as long
+ * as it likes.  The threads are ours, not a workqueue's, because a file
+ * server needs an umask of its own (0: the client has applied its user's).
+ *
+ * A CALL that announces a large write first gets a sink: pages of the
+ * session, registered, named to the client by an STCRW.  No thread waits for
+ * the data; its DATA message queues the request again.  If there are no
+ * translations for a sink the client is told to come back (RETRY_LATER), so
+ * that nobody sits on a slot while waiting for another client.
+ *
+ * Slots make a call happen once.  A sequence number one above the last is new;
+ * the last one again is a replay after a reconnect: answered from the slot's
+ * buffer, or bound to the connection it came on if it is executing still, or
+ * executed again if its answer was not worth keeping.  Anything else breaks
+ * the protocol.
+ */
+#include <linux/fs_struct.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "transport/server.h"
+
+static struct kmem_cache *rxp_req_cache;
+
+static void rxp_req_release(struct kref *ref)
+{
+	struct rxp_req *req = container_of(ref, struct rxp_req, ref);
+
+	if (req->mr)
+		rxp_mr_put(req->pool, req->mr);
+	if (req->buf)
+		rxp_buf_put(req->pool, req->buf);
+	if (req->pool)
+		rxp_pool_put(req->pool);
+	if (req->conn)
+		rxp_conn_put(req->conn);
+	rxp_session_put(req->session);
+	kmem_cache_free(rxp_req_cache, req);
+}
+
+/* Process context: an MR that is still bound is deregistered. */
+static void rxp_req_put(struct rxp_req *req)
+{
+	kref_put(&req->ref, rxp_req_release);
+}
+
+static void *rxp_req_buf(struct rxp_req *req)
+{
+	return rxp_ring_buf(&req->session->tx_ring, req->slot);
+}
+
+static void rxp_req_queue(struct rxp_req *req)
+{
+	struct rdmafs_xprt_server *server = req->session->server;
+
+	spin_lock_bh(&server->todo_lock);
+	list_add_tail(&req->link, &server->todo);
+	spin_unlock_bh(&server->todo_lock);
+	wake_up(&server->todo_wait);
+}
+
+/* Under the session's lock: the slot's request is over, one way or the other. */
+static void rxp_slot_leave(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
+			   enum rxp_sslot_state state)
+{
+	lockdep_assert_held(&s->lock);
+	slot->state = state;
+	slot->req = NULL;
+	if (!--s->requests)
+		wake_up_all(&s->idle);
+}
+
+/*
+ * Under the session's lock: the request's connection died before its data was
+ * there.  It is as if the CALL had never come: the client sends it again.
+ */
+static void rxp_req_gone(struct rxp_req *req)
+{
+	struct rxp_sslot *slot = &req->session->slots[req->slot];
+
+	req->state = RXP_REQ_GONE;
+	slot->seq--;
+	rxp_slot_leave(req->session, slot, RXP_SLOT_FREE);
+}
+
+/**
+ * rxp_session_drop_waiting - forget the requests that wait for data of a connection
+ * @s:	  the session
+ * @conn: its connection, drained
+ *
+ * Process context.
+ */
+void rxp_session_drop_waiting(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
+{
+	struct rxp_req *req;
+	u32 i;
+
+	for (i = 0; i < s->nr_slots; i++) {
+		spin_lock_bh(&s->lock);
+		req = s->slots[i].req;
+		if (req && req->state == RXP_REQ_WAITING && req->bound == conn)
+			rxp_req_gone(req);
+		else
+			req = NULL;
+		spin_unlock_bh(&s->lock);
+		if (req)
+			rxp_req_put(req);
+	}
+}
+
+/* ------------------------------------------------------------------- replying */
+
+static void rxp_reply_done(struct rxp_chain *chain, bool ok)
+{
+	rxp_req_put(container_of(chain, struct rxp_req, reply));
+}
+
+/*
+ * Where a reply can go just now.  Filled in under the session's lock, since
+ * the connection gives these up when it is unbound; the references keep them.
+ */
+struct rxp_way {
+	struct rxp_conn *conn;
+	struct rxp_pool *pool;
+	u64 dma;
+};
+
+static bool rxp_way_get(struct rdmafs_xprt_session *s, struct rxp_conn *bound, u16 slot,
+			struct rxp_way *way)
+{
+	lockdep_assert_held(&s->lock);
+	if (!s->conn || s->conn != bound)
+		return false;
+	way->conn = s->conn;
+	way->pool = s->conn->pool;
+	way->dma = rxp_ring_dma(&s->tx_ring, s->conn->tx_dma, slot);
+	rxp_conn_get(way->conn);
+	rxp_pool_get(way->pool);
+	return true;
+}
+
+static void rxp_way_put(struct rxp_way *way)
+{
+	rxp_pool_put(way->pool);
+	rxp_conn_put(way->conn);
+}
+
+/* Post the reply that stands in the slot's buffer, behind @nr_wr RDMA WRITEs. */
+static void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len,
+			   u32 data_len, u32 nr_wr, u32 inv_rkey)
+{
+	u32 lkey = way->pool->pd->local_dma_lkey, i;
+
+	ib_dma_sync_single_for_device(way->pool->rdev->ib, way->dma, RXP_SLOT_BUF,
+				      DMA_TO_DEVICE);
+	req->sge[0].addr = way->dma;
+	req->sge[0].length = head_len;
+	req->sge[0].lkey = lkey;
+	req->sge[1].addr = way->dma + RXP_HEAD_MAX;
+	req->sge[1].length = data_len;
+	req->sge[1].lkey = lkey;
+
+	rxp_chain_init(&req->reply, rxp_reply_done);
+	for (i = 0; i < nr_wr; i++)
+		rxp_chain_add(&req->reply, &req->buf->wr[i].wr);
+	rxp_fill_send(&req->send, req->sge, data_len ? 2 : 1, inv_rkey);
+	rxp_chain_add(&req->reply, &req->send);
+
+	kref_get(&req->ref);
+	if (rxp_post(way->conn, &req->reply)) {
+		rxp_req_put(req);
+		return;
+	}
+	rxp_count(&req->session->stats, msgs_sent);
+	rxp_add(&req->session->stats, rdma_writes, nr_wr);
+}
+
+static void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len,
+			   bool cache)
+{
+	struct rdmafs_xprt_session *s = req->session;
+	struct rxp_sslot *slot = &s->slots[req->slot];
+	struct rxp_frame f = {
+		.slot = req->slot,
+		.seq = req->seq,
+		.body_len = reply_len,
+		.status = status,
+	};
+	struct rxp_way way;
+	u32 head_len, rkey, nr_wr = 0;
+	bool send;
+	u64 iova;
+
+	if (req->in_message)
+		f.data_len = data_len;
+	else
+		f.bulk_len = data_len;
+	f.service_us = min_t(u64, U32_MAX,
+			     div_u64(ktime_get_ns() - req->arrived_ns, NSEC_PER_USEC));
+	head_len = rxp_frame_put_reply(rxp_req_buf(req), &f);
+
+	/* Before the reply: it lets the client send into this receive again. */
+	rxp_rx_repost(req->rx);
+	req->r.body = NULL;
+
+	rxp_count(&s->stats, replies);
+	rxp_add(&s->stats, bytes_read, data_len);
+	spin_lock_bh(&s->lock);
+	slot->head_len = head_len;
+	slot->data_len = f.data_len;
+	rxp_slot_leave(s, slot, cache ? RXP_SLOT_CACHED : RXP_SLOT_FREE);
+	rkey = req->rkey;
+	iova = req->iova;
+	send = rxp_way_get(s, req->bound, req->slot, &way);
+	spin_unlock_bh(&s->lock);
+
+	if (send && f.bulk_len) {
+		if (way.pool->rdev == req->pool->rdev) {
+			rxp_buf_sync_for_device(req->pool, req->buf);
+			nr_wr = rxp_build_writes(way.pool, req->buf->sgl, data_len,
+						 req->buf->sge, req->buf->wr);
+			rxp_aim_writes(req->buf->wr, nr_wr, iova, rkey);
+		} else {
+			/* The client came back over another device: let it ask again there. */
+			rxp_conn_lost(way.conn);
+			rxp_way_put(&way);
+			send = false;
+		}
+	}
+	if (send) {
+		rxp_reply_post(req, &way, head_len, f.data_len, nr_wr,
+			       req->flags & RXP_F_RKEY ? rkey : 0);
+		rxp_way_put(&way);
+	}
+	rxp_req_put(req);
+}
+
+/**
+ * rdmafs_xprt_req_reply - answer a request and let go of it
+ * @r:	       the request; not to be touched any more, nor what it points to
+ * @reply_len: bytes at r->reply, 1..RDMAFS_XPRT_BODY_MAX
+ * @data_len:  bytes put where rdmafs_xprt_req_room() said
+ * @flags:     RDMAFS_REPLY_*
+ *
+ * Process context.
+ */
+void rdmafs_xprt_req_reply(struct rdmafs_xprt_req *r, u16 reply_len, u32 data_len,
+			   unsigned int flags)
+{
+	struct rxp_req *req = container_of(r, struct rxp_req, r);
+
+	/* What was put outside the message is not kept, so neither is the answer. */
+	bool cache = !(flags & RDMAFS_REPLY_NOCACHE) && (!data_len || req->in_message);
+
+	rxp_req_finish(req, RXP_STATUS_OK, reply_len, data_len, cache);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reply);
+
+/**
+ * rdmafs_xprt_req_room - where to put data that goes with the reply
+ * @r:	  the request
+ * @len:  bytes wanted, at most r->read_max
+ * @dest: out: an ITER_DEST of @len bytes
+ *
+ * Process context, may sleep for memory.  Once for a request.
+ *
+ * Return: 0; -EMSGSIZE: more than the client has room for; -ENOMEM; -ENOTCONN:
+ * the client is gone, answer anything.
+ */
+int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *dest)
+{
+	struct rxp_req *req = container_of(r, struct rxp_req, r);
+	struct rdmafs_xprt_session *s = req->session;
+
+	if (len > r->read_max)
+		return -EMSGSIZE;
+	if (len <= RDMAFS_XPRT_INLINE_MAX) {
+		req->in_message = true;
+		req->out.iov_base = rxp_req_buf(req) + RXP_HEAD_MAX;
+		req->out.iov_len = len;
+		iov_iter_kvec(dest, ITER_DEST, &req->out, 1, len);
+		return 0;
+	}
+	spin_lock_bh(&s->lock);
+	if (s->conn && !req->pool) {
+		req->pool = s->conn->pool;
+		rxp_pool_get(req->pool);
+	}
+	spin_unlock_bh(&s->lock);
+	if (!req->pool)
+		return -ENOTCONN;
+	req->buf = rxp_buf_get(req->pool, len);
+	if (!req->buf)
+		return -ENOMEM;
+	iov_iter_bvec(dest, ITER_DEST, req->buf->bv, req->buf->nents, len);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_req_room);
+
+/* ----------------------------------------------------------- data of large writes */
+
+static void rxp_stcrw_done(struct rxp_chain *chain, bool ok)
+{
+	rxp_req_put(container_of(chain, struct rxp_req, stcrw));
+}
+
+/* A sink for the client's data: -EAGAIN if there is none to be had now. */
+static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
+{
+	struct rxp_mr *mr;
+	u32 nents;
+	int ret;
+
+	rxp_pool_get(pool);
+	req->pool = pool;
+	req->buf = rxp_buf_get(pool, req->bulk_len);
+	if (!req->buf)
+		return -EAGAIN;
+	mr = rxp_mr_get(pool, DIV_ROUND_UP(req->bulk_len, PAGE_SIZE), true);
+	if (IS_ERR(mr))
+		return -EAGAIN;
+	req->mr = mr;
+	nents = rxp_buf_nents(req->buf, req->bulk_len);
+	rxp_buf_sync_for_device(pool, req->buf);
+	ret = rxp_mr_map(mr, req->buf->sgl, nents, req->bulk_len, &req->reg);
+	return ret ? -EAGAIN : 0;
+}
+
+static void rxp_stcrw_build(struct rxp_req *req, struct rxp_way *way)
+{
+	void *msg = rxp_req_buf(req) + RXP_MSG_MAX;
+	struct rxp_wire_tag *tag = msg + sizeof(struct rxp_wire_hdr);
+
+	rxp_frame_put_hdr(msg, RXP_NOTIFY, RXP_NOTIFY_STCRW, req->slot, req->seq);
+	tag->length = cpu_to_le32(req->bulk_len);
+	tag->rkey = cpu_to_le32(req->mr->mr->rkey);
+	tag->iova = cpu_to_le64(req->mr->mr->iova);
+	ib_dma_sync_single_for_device(way->pool->rdev->ib, way->dma + RXP_MSG_MAX, RXP_CTL_MAX,
+				      DMA_TO_DEVICE);
+	req->sge[0].addr = way->dma + RXP_MSG_MAX;
+	req->sge[0].length = sizeof(struct rxp_wire_hdr) + sizeof(*tag);
+	req->sge[0].lkey = way->pool->pd->local_dma_lkey;
+	rxp_fill_send(&req->send, req->sge, 1, 0);
+	rxp_chain_init(&req->stcrw, rxp_stcrw_done);
+	rxp_chain_add(&req->stcrw, &req->reg.wr);
+	rxp_chain_add(&req->stcrw, &req->send);
+	req->mr->bound = true;
+}
+
+/* Ask the client for a large write's data.  On a thread. */
+static void rxp_req_fetch(struct rxp_req *req)
+{
+	struct rdmafs_xprt_session *s = req->session;
+	struct rxp_way way;
+	bool alive;
+	int ret;
+
+	spin_lock_bh(&s->lock);
+	alive = rxp_way_get(s, req->bound, req->slot, &way);
+	if (!alive)
+		rxp_req_gone(req);
+	spin_unlock_bh(&s->lock);
+	if (!alive) {
+		rxp_rx_repost(req->rx);
+		rxp_req_put(req);
+		return;
+	}
+	ret = rxp_req_sink(req, way.pool);
+	if (ret) {
+		rxp_way_put(&way);
+		rxp_count(&s->stats, retry_later);
+		rxp_req_finish(req, RXP_STATUS_RETRY_LATER, 0, 0, false);
+		return;
+	}
+	rxp_stcrw_build(req, &way);
+
+	spin_lock_bh(&s->lock);
+	alive = s->conn == way.conn && req->bound == way.conn;
+	if (alive) {
+		req->state = RXP_REQ_WAITING;
+		kref_get(&req->ref);
+	} else {
+		/* Never posted. */
+		req->mr->bound = false;
+		rxp_req_gone(req);
+	}
+	spin_unlock_bh(&s->lock);
+	if (!alive) {
+		rxp_req_put(req);
+	} else if (rxp_post(way.conn, &req->stcrw)) {
+		/* The connection's end finds the request waiting. */
+		rxp_req_put(req);
+	} else {
+		rxp_count(&s->stats, msgs_sent);
+		rxp_count(&s->stats, reg_mr);
+	}
+	rxp_way_put(&way);
+}
+
+/* The sink's key is invalid: what is in its pages is what the service will see. */
+static void rxp_req_fetched(struct rxp_req *req)
+{
+	rxp_mr_put(req->pool, req->mr);
+	req->mr = NULL;
+	rxp_buf_sync_for_cpu(req->pool, req->buf);
+	iov_iter_bvec(&req->r.data, ITER_SOURCE, req->buf->bv, req->buf->nents, req->bulk_len);
+	req->r.data_len = req->bulk_len;
+	rxp_add(&req->session->stats, bytes_written, req->bulk_len);
+	rxp_req_queue(req);
+}
+
+static void rxp_sink_inv_done(struct rxp_chain *chain, bool ok)
+{
+	struct rxp_req *req = container_of(chain, struct rxp_req, inv_chain);
+	struct rdmafs_xprt_session *s = req->session;
+
+	if (ok) {
+		req->mr->bound = false;
+		rxp_req_fetched(req);
+	} else {
+		spin_lock_bh(&s->lock);
+		rxp_req_gone(req);
+		spin_unlock_bh(&s->lock);
+		rxp_req_put(req);
+	}
+	rxp_req_put(req);
+}
+
+/* A DATA message: the client says that its CRW has fired. */
+static const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
+				const struct ib_wc *wc)
+{
+	struct rdmafs_xprt_session *s = conn->session;
+	struct rxp_sslot *slot = &s->slots[f->slot];
+	struct rxp_req *req;
+	u32 rkey;
+
+	spin_lock_bh(&s->lock);
+	req = slot->req;
+	if (!req || req->seq != f->seq || req->state != RXP_REQ_WAITING || req->bound != conn ||
+	    f->bulk_len != req->bulk_len || f->rkey != req->mr->mr->rkey ||
+	    ((wc->wc_flags & IB_WC_WITH_INVALIDATE) && wc->ex.invalidate_rkey != f->rkey)) {
+		spin_unlock_bh(&s->lock);
+		return "data for no write";
+	}
+	rkey = req->mr->mr->rkey;
+	req->state = RXP_REQ_SERVED;
+	kref_get(&req->ref);	/* for the rest of this function, or the LOCAL_INV */
+	spin_unlock_bh(&s->lock);
+
+	if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
+		rxp_count(&s->stats, remote_inv);
+		req->mr->bound = false;
+		rxp_req_fetched(req);
+		rxp_req_put(req);
+		return NULL;
+	}
+	rxp_fill_inv(&req->inv, rkey);
+	rxp_chain_init(&req->inv_chain, rxp_sink_inv_done);
+	rxp_chain_add(&req->inv_chain, &req->inv);
+	rxp_count(&s->stats, local_inv);
+	if (rxp_post(conn, &req->inv_chain))
+		rxp_sink_inv_done(&req->inv_chain, false);
+	return NULL;
+}
+
+/* ------------------------------------------------------------------- receiving */
+
+static struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx,
+				   const struct rxp_frame *f)
+{
+	struct rdmafs_xprt_session *s = conn->session;
+	struct rxp_req *req = kmem_cache_zalloc(rxp_req_cache, GFP_KERNEL);
+
+	if (!req)
+		return NULL;
+	kref_init(&req->ref);
+	rxp_session_get(s);
+	req->session = s;
+	req->slot = f->slot;
+	req->seq = f->seq;
+	req->flags = f->flags;
+	req->bulk_len = f->bulk_len;
+	req->rkey = f->rkey;
+	req->iova = f->iova;
+	req->arrived_ns = ktime_get_ns();
+	rxp_conn_get(conn);
+	req->conn = conn;
+	req->bound = conn;
+	req->rx = rx;
+	req->state = RXP_REQ_QUEUED;
+
+	req->r.session = s;
+	req->r.body = f->body;
+	req->r.body_len = f->body_len;
+	if (f->flags & RXP_F_READ)
+		req->r.read_max = f->bulk_len;
+	req->r.data_len = f->data_len;
+	req->in.iov_base = (void *)f->data;
+	req->in.iov_len = f->data_len;
+	iov_iter_kvec(&req->r.data, ITER_SOURCE, &req->in, 1, f->data_len);
+	return req;
+}
+
+enum rxp_arrival {
+	RXP_ARRIVAL_NEW,	/* execute it */
+	RXP_ARRIVAL_AGAIN,	/* executing already, its answer will come here */
+	RXP_ARRIVAL_CACHED,	/* answer it from the slot's buffer */
+	RXP_ARRIVAL_CLOSING,	/* the session ends: the client will see that */
+	RXP_ARRIVAL_WRONG,
+};
+
+/* Under the session's lock: what is this CALL, seen from its slot? */
+static enum rxp_arrival rxp_slot_take(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
+				      struct rxp_req *req)
+{
+	struct rxp_req *old = slot->req;
+
+	lockdep_assert_held(&s->lock);
+	if (test_bit(0, &s->closing))
+		return RXP_ARRIVAL_CLOSING;
+	if (req->seq == slot->seq + 1) {
+		if (slot->state == RXP_SLOT_EXECUTING)
+			return RXP_ARRIVAL_WRONG;
+	} else if (req->seq == slot->seq && req->seq) {
+		if (slot->state == RXP_SLOT_CACHED)
+			return RXP_ARRIVAL_CACHED;
+		if (slot->state == RXP_SLOT_EXECUTING) {
+			if (old->bound == req->bound || old->flags != req->flags ||
+			    old->bulk_len != req->bulk_len)
+				return RXP_ARRIVAL_WRONG;
+			old->bound = req->bound;
+			old->rkey = req->rkey;
+			old->iova = req->iova;
+			return RXP_ARRIVAL_AGAIN;
+		}
+	} else {
+		return RXP_ARRIVAL_WRONG;
+	}
+	slot->seq = req->seq;
+	slot->state = RXP_SLOT_EXECUTING;
+	slot->req = req;
+	s->requests++;
+	return RXP_ARRIVAL_NEW;
+}
+
+static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
+				    const struct rxp_frame *f)
+{
+	struct rdmafs_xprt_session *s = conn->session;
+	struct rxp_sslot *slot = &s->slots[f->slot];
+	struct rxp_req *req = rxp_req_new(conn, rx, f);
+	u32 head_len = 0, data_len = 0;
+	enum rxp_arrival arrival;
+	struct rxp_way way = {};
+
+	if (!req) {
+		/* The client sends it again on its next connection. */
+		rxp_conn_lost(conn);
+		return NULL;
+	}
+	spin_lock_bh(&s->lock);
+	arrival = rxp_slot_take(s, slot, req);
+	if (arrival == RXP_ARRIVAL_CACHED) {
+		head_len = slot->head_len;
+		data_len = slot->data_len;
+		if (!rxp_way_get(s, conn, req->slot, &way))
+			arrival = RXP_ARRIVAL_CLOSING;
+	}
+	spin_unlock_bh(&s->lock);
+
+	switch (arrival) {
+	case RXP_ARRIVAL_NEW:
+		rxp_count(&s->stats, calls);
+		req->r.reply = rxp_req_buf(req) + RXP_BODY_OFFSET;
+		memset(req->r.reply, 0, RDMAFS_XPRT_BODY_MAX);
+		rxp_req_queue(req);
+		return NULL;
+	case RXP_ARRIVAL_CACHED:
+		rxp_count(&s->stats, replays);
+		rxp_rx_repost(rx);
+		rxp_reply_post(req, &way, head_len, data_len, 0, 0);
+		rxp_way_put(&way);
+		break;
+	case RXP_ARRIVAL_AGAIN:
+		rxp_count(&s->stats, replays);
+		rxp_rx_repost(rx);
+		break;
+	case RXP_ARRIVAL_CLOSING:
+		break;
+	case RXP_ARRIVAL_WRONG:
+		rxp_req_put(req);
+		return "a CALL out of sequence";
+	}
+	rxp_req_put(req);
+	return NULL;
+}
+
+static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
+			       const struct ib_wc *wc)
+{
+	if (f->op == RXP_CONTROL_HELLO) {
+		if (conn->hello_seen)
+			return "a second HELLO";
+		conn->hello_seen = true;
+		memcpy(&conn->hello, f->body, sizeof(conn->hello));
+		rxp_conn_get(conn);
+		queue_work(rxp_wq, &conn->hello_work);
+		return NULL;
+	}
+	if (!conn->session)
+		return "no HELLO";
+	switch (f->op) {
+	case RXP_CONTROL_DATA:
+		return rxp_req_data(conn, f, wc);
+	case RXP_CONTROL_PING:
+		rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_PONG, NULL, 0);
+		return NULL;
+	default:		/* RXP_CONTROL_BYE: rxp_frame_check() knows no other */
+		rxp_session_close(conn->session);
+		return NULL;
+	}
+}
+
+/**
+ * rxp_server_recv - a message from a client
+ * @conn: where
+ * @rx:	  in which buffer
+ * @wc:	  its completion
+ * @len:  its length
+ *
+ * Process context, the completion queue's worker.
+ */
+void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len)
+{
+	const char *wrong;
+	struct rxp_frame f;
+
+	if (rxp_frame_check(rxp_conn_buf(rx), len, true, conn->slots, conn->data_max, &f)) {
+		wrong = "a malformed message";
+	} else if ((wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
+		   !(f.type == RXP_CONTROL && f.op == RXP_CONTROL_DATA)) {
+		wrong = "an invalidation out of place";
+	} else if (f.type == RXP_CONTROL) {
+		wrong = rxp_control(conn, &f, wc);
+		if (!wrong)
+			rxp_rx_repost(rx);
+	} else if (!conn->session) {
+		wrong = "no HELLO";
+	} else {
+		wrong = rxp_call_arrived(conn, rx, &f);
+	}
+	if (wrong)
+		rxp_conn_protocol_error(conn, wrong);
+}
+
+/* --------------------------------------------------------------------- threads */
+
+static struct rxp_req *rxp_todo_next(struct rdmafs_xprt_server *server)
+{
+	struct rxp_req *req;
+
+	spin_lock_bh(&server->todo_lock);
+	req = list_first_entry_or_null(&server->todo, struct rxp_req, link);
+	if (req)
+		list_del(&req->link);
+	spin_unlock_bh(&server->todo_lock);
+	return req;
+}
+
+static void rxp_req_run(struct rdmafs_xprt_server *server, struct rxp_req *req)
+{
+	struct rdmafs_xprt_session *s = req->session;
+
+	if (req->state == RXP_REQ_QUEUED && (req->flags & RXP_F_WRITE)) {
+		rxp_req_fetch(req);
+		return;
+	}
+	spin_lock_bh(&s->lock);
+	req->state = RXP_REQ_SERVED;
+	spin_unlock_bh(&s->lock);
+	server->service->handle(&req->r, server->ctx);
+}
+
+static int rxp_thread(void *data)
+{
+	struct rdmafs_xprt_server *server = data;
+	struct rxp_req *req;
+
+	current->fs->umask = 0;
+	while (!kthread_should_stop()) {
+		wait_event_idle_exclusive(server->todo_wait,
+					  !list_empty(&server->todo) || kthread_should_stop());
+		while ((req = rxp_todo_next(server))) {
+			rxp_req_run(server, req);
+			cond_resched();
+		}
+	}
+	return 0;
+}
+
+static int rxp_thread_begin(void *data)
+{
+	int ret = unshare_fs_struct();
+
+	if (ret) {
+		/* Nothing can be served with another's umask: stay until told to stop. */
+		pr_err("rdmafs: server thread: %d\n", ret);
+		wait_event_idle(((struct rdmafs_xprt_server *)data)->todo_wait,
+				kthread_should_stop());
+		return ret;
+	}
+	return rxp_thread(data);
+}
+
+/**
+ * rxp_serve_start - start a server's threads
+ * @server: the server
+ *
+ * Return: 0 or a negative errno; rxp_serve_stop() undoes either.
+ */
+int rxp_serve_start(struct rdmafs_xprt_server *server)
+{
+	u32 want = clamp_t(u32, 8 * num_online_cpus(), RXP_THREADS_MIN, RXP_THREADS_MAX);
+
+	spin_lock_init(&server->todo_lock);
+	INIT_LIST_HEAD(&server->todo);
+	init_waitqueue_head(&server->todo_wait);
+	while (server->nr_threads < want) {
+		struct task_struct *t = kthread_run(rxp_thread_begin, server, "rdmafsd/%u",
+						    server->nr_threads);
+
+		if (IS_ERR(t))
+			return PTR_ERR(t);
+		server->threads[server->nr_threads++] = t;
+	}
+	return 0;
+}
+
+/**
+ * rxp_serve_stop - stop a server's threads; no request is left
+ * @server: the server
+ */
+void rxp_serve_stop(struct rdmafs_xprt_server *server)
+{
+	while (server->nr_threads)
+		kthread_stop(server->threads[--server->nr_threads]);
+}
+
+/**
+ * rxp_server_init - make the pools of the server
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rxp_server_init(void)
+{
+	rxp_req_cache = KMEM_CACHE(rxp_req, SLAB_HWCACHE_ALIGN);
+	return rxp_req_cache ? 0 : -ENOMEM;
+}
+
+/**
+ * rxp_server_exit - free the pools of the server
+ */
+void rxp_server_exit(void)
+{
+	kmem_cache_destroy(rxp_req_cache);
+}

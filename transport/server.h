@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The server's side: what server.c (connections, sessions) and serve.c
+ * (requests) share.
+ *
+ * References: a session is held by the server's list, by its connection and
+ * by each request.  It *closes* once: taken off the list, its connection
+ * killed, its requests awaited, then the service is told.
+ */
+#ifndef RDMAFS_TRANSPORT_SERVER_H
+#define RDMAFS_TRANSPORT_SERVER_H
+
+#include "transport/internal.h"
+
+/* Requests served at once by one server: each blocks its thread in the file system. */
+#define RXP_THREADS_MIN		8
+#define RXP_THREADS_MAX		64
+
+/**
+ * enum rxp_req_state - where a request is
+ * @RXP_REQ_QUEUED:  with the threads, its sink not asked for yet
+ * @RXP_REQ_WAITING: its STCRW is out, the client's data has not come
+ * @RXP_REQ_SERVED:  its data, if any, is there: it runs to its reply
+ * @RXP_REQ_GONE:    its connection died while it waited: never to be served
+ */
+enum rxp_req_state {
+	RXP_REQ_QUEUED,
+	RXP_REQ_WAITING,
+	RXP_REQ_SERVED,
+	RXP_REQ_GONE,
+};
+
+struct rxp_req {
+	struct rdmafs_xprt_req r;
+	struct kref ref;		/* the slot, and each posted chain */
+	struct rdmafs_xprt_session *session;	/* a reference */
+	struct list_head link;		/* the threads' queue */
+	enum rxp_req_state state;	/* session lock */
+	u16 slot;
+	u32 seq;
+	u32 flags;
+	u32 bulk_len;
+	u64 arrived_ns;
+
+	struct rxp_conn *conn;		/* whose receive buffer @rx it reads; a reference */
+	struct rxp_rx *rx;
+
+	/* where the last CALL of it came from; session lock */
+	struct rxp_conn *bound;		/* compared, never followed */
+	u32 rkey;
+	u64 iova;
+
+	struct rxp_pool *pool;		/* of @buf and @mr; a reference */
+	struct rxp_buf *buf;
+	struct rxp_mr *mr;
+	struct ib_reg_wr reg;
+	struct ib_send_wr inv;
+	struct ib_send_wr send;
+	struct ib_sge sge[2];
+	struct rxp_chain stcrw;
+	struct rxp_chain inv_chain;
+	struct rxp_chain reply;
+	struct kvec in;
+	struct kvec out;
+	bool in_message;		/* the reply's data stands in the slot's buffer */
+};
+
+/* struct rxp_sslot.state */
+enum rxp_sslot_state {
+	RXP_SLOT_FREE,		/* nothing to answer a replay from: execute it */
+	RXP_SLOT_EXECUTING,	/* @req has it */
+	RXP_SLOT_CACHED,	/* the reply stands in the slot's buffer */
+};
+
+struct rxp_sslot {
+	u32 seq;		/* of the last CALL taken */
+	enum rxp_sslot_state state;
+	struct rxp_req *req;
+	u32 head_len;
+	u32 data_len;
+};
+
+struct rdmafs_xprt_session {
+	struct kref ref;
+	struct rdmafs_xprt_server *server;
+	struct list_head link;		/* server->sessions */
+	u8 id[16];
+	u8 client[16];
+	u32 index;
+	char name[64];
+	void *priv;
+	struct rxp_stats stats;
+	struct rxp_proc proc;
+
+	spinlock_t lock;
+	struct rxp_conn *conn;
+	struct rxp_sslot *slots;
+	u32 nr_slots;
+	u32 data_max;
+	struct rxp_ring tx_ring;
+	u32 requests;			/* not yet replied or gone */
+	wait_queue_head_t idle;
+	unsigned long last_seen;
+	unsigned long closing;		/* bit 0 */
+	struct work_struct close;
+};
+
+struct rdmafs_xprt_server {
+	struct net *net;
+	u16 port;
+	const struct rdmafs_xprt_service *service;
+	void *ctx;
+	u64 boot;
+	struct rxp_stats stats;		/* of connections without a session */
+	struct rdma_cm_id *id[2];	/* IPv4, IPv6 */
+
+	spinlock_t lock;
+	struct list_head sessions;
+	struct list_head conns;
+	u32 nr_conns;
+	u32 nr_sessions;		/* until freed */
+	u32 last_index;
+	bool stopping;
+	wait_queue_head_t empty;	/* no connection, no session */
+	struct delayed_work lease;
+
+	spinlock_t todo_lock;
+	struct list_head todo;
+	wait_queue_head_t todo_wait;
+	struct task_struct *threads[RXP_THREADS_MAX];
+	u32 nr_threads;
+};
+
+int rxp_serve_start(struct rdmafs_xprt_server *server);
+void rxp_serve_stop(struct rdmafs_xprt_server *server);
+void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
+void rxp_session_drop_waiting(struct rdmafs_xprt_session *session, struct rxp_conn *conn);
+void rxp_session_get(struct rdmafs_xprt_session *session);
+void rxp_session_put(struct rdmafs_xprt_session *session);
+void rxp_session_close(struct rdmafs_xprt_session *session);
+
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The slot account.  A freed slot goes straight to the first waiter that may
+ * have it: nobody who comes later can snatch it.
+ */
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include "transport/slot.h"
+
+struct rxp_slot_waiter {
+	struct list_head link;
+	struct completion granted;
+	int slot;
+};
+
+/**
+ * rxp_slots_kept - how many free slots a kind of caller must leave alone
+ * @nr:   slots of the session
+ * @kind: of the caller
+ *
+ * Return: that many.
+ */
+u32 rxp_slots_kept(u32 nr, enum rxp_slot_kind kind)
+{
+	switch (kind) {
+	case RXP_SLOT_URGENT:
+		return 0;
+	case RXP_SLOT_NORMAL:
+		return 2;
+	default:
+		return max_t(u32, 8, nr / 4) + 2;
+	}
+}
+
+/**
+ * rxp_slots_init - make an account of free slots
+ * @s:	to fill in
+ * @nr:	slots
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rxp_slots_init(struct rxp_slots *s, u32 nr)
+{
+	u32 i;
+
+	spin_lock_init(&s->lock);
+	for (i = 0; i < RXP_SLOT_KINDS; i++)
+		INIT_LIST_HEAD(&s->waiters[i]);
+	s->stack = kcalloc(nr, sizeof(*s->stack), GFP_KERNEL);
+	if (!s->stack)
+		return -ENOMEM;
+	s->nr = nr;
+	s->free = nr;
+	for (i = 0; i < nr; i++)
+		s->stack[i] = nr - 1 - i;
+	return 0;
+}
+
+/**
+ * rxp_slots_destroy - free an account that nobody uses
+ * @s: the account
+ */
+void rxp_slots_destroy(struct rxp_slots *s)
+{
+	kfree(s->stack);
+	s->stack = NULL;
+}
+
+/* Hand free slots to waiters, the more urgent kinds first. */
+static void rxp_slots_grant(struct rxp_slots *s)
+{
+	enum rxp_slot_kind k;
+
+	for (k = RXP_SLOT_URGENT; k < RXP_SLOT_KINDS; k++) {
+		while (s->free > rxp_slots_kept(s->nr, k) && !list_empty(&s->waiters[k])) {
+			struct rxp_slot_waiter *w;
+
+			w = list_first_entry(&s->waiters[k], struct rxp_slot_waiter, link);
+			list_del_init(&w->link);
+			w->slot = s->stack[--s->free];
+			complete(&w->granted);
+		}
+	}
+}
+
+/**
+ * rxp_slots_get - take a slot
+ * @s:      the account
+ * @kind:   of the caller
+ * @nowait: fail rather than wait
+ *
+ * Process context; without @nowait sleeps, killably.
+ *
+ * Return: the slot; -EAGAIN; -EINTR; or the error of rxp_slots_shutdown().
+ */
+int rxp_slots_get(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait)
+{
+	struct rxp_slot_waiter w = { .slot = -EINTR };
+	int ret;
+
+	spin_lock_bh(&s->lock);
+	if (s->error) {
+		ret = s->error;
+	} else if (s->free > rxp_slots_kept(s->nr, kind) && list_empty(&s->waiters[kind])) {
+		ret = s->stack[--s->free];
+	} else if (nowait) {
+		ret = -EAGAIN;
+	} else {
+		init_completion(&w.granted);
+		list_add_tail(&w.link, &s->waiters[kind]);
+		s->waits++;
+		spin_unlock_bh(&s->lock);
+		ret = wait_for_completion_killable(&w.granted);
+		spin_lock_bh(&s->lock);
+		/* A grant that came with the signal is used: the call's owner sees the kill. */
+		list_del_init(&w.link);
+		ret = w.slot;
+	}
+	spin_unlock_bh(&s->lock);
+	return ret;
+}
+
+/**
+ * rxp_slots_put - give a slot back
+ * @s:	  the account
+ * @slot: the slot
+ *
+ * Any context but hard interrupt.
+ */
+void rxp_slots_put(struct rxp_slots *s, u16 slot)
+{
+	spin_lock_bh(&s->lock);
+	s->stack[s->free++] = slot;
+	rxp_slots_grant(s);
+	spin_unlock_bh(&s->lock);
+}
+
+/**
+ * rxp_slots_shutdown - send all waiters away, now and later
+ * @s:	   the account
+ * @error: what they are told, negative
+ */
+void rxp_slots_shutdown(struct rxp_slots *s, int error)
+{
+	enum rxp_slot_kind k;
+
+	spin_lock_bh(&s->lock);
+	s->error = error;
+	for (k = RXP_SLOT_URGENT; k < RXP_SLOT_KINDS; k++) {
+		while (!list_empty(&s->waiters[k])) {
+			struct rxp_slot_waiter *w;
+
+			w = list_first_entry(&s->waiters[k], struct rxp_slot_waiter, link);
+			list_del_init(&w->link);
+			w->slot = error;
+			complete(&w->granted);
+		}
+	}
+	spin_unlock_bh(&s->lock);
+}

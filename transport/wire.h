@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What transport puts on the wire, draft-1.  Little-endian, fixed sizes,
+ * reserved fields zero and checked.  Documentation/protocol.rst has the
+ * message sequences.
+ *
+ * A message is struct rxp_wire_hdr, then for a CALL struct rxp_wire_call and
+ * for a REPLY struct rxp_wire_reply, then hdr.body_len bytes of body, then
+ * hdr.data_len bytes of inline data; for a CONTROL or NOTIFY the struct that
+ * its op names, with both lengths 0.  A message is exactly as long as that
+ * says.
+ *
+ * (slot, seq) names an RPC: it is the XID of RFC 8166, the key of the reply
+ * cache and the CWTAG that binds an STCRW to the CRW held for it (Ou et al.,
+ * section 3).
+ */
+#ifndef RDMAFS_TRANSPORT_WIRE_H
+#define RDMAFS_TRANSPORT_WIRE_H
+
+#include <linux/types.h>
+
+#define RXP_WIRE_MAGIC		0x53464452	/* "RDFS" */
+#define RXP_WIRE_VERSION	0x8001		/* draft-1 */
+
+/**
+ * struct rxp_wire_cm - private data of a connection request and its accept; 32 bytes
+ * @magic:     RXP_WIRE_MAGIC
+ * @version:   RXP_WIRE_VERSION, matched exactly while it is a draft
+ * @pad:       0
+ * @recv_size: bytes of each of the sender's receive buffers
+ * @data_max:  most bytes of data in one RPC
+ * @features:  feature bits; none is defined, so 0
+ * @slots:     slots wanted; in the accept those granted
+ * @reserve:   receives posted beyond two for each slot
+ * @pad2:      0
+ */
+struct rxp_wire_cm {
+	__le32 magic;
+	__le16 version;
+	__le16 pad;
+	__le32 recv_size;
+	__le32 data_max;
+	__le32 features;
+	__le16 slots;
+	__le16 reserve;
+	__le64 pad2;
+} __packed;
+
+/* struct rxp_wire_reject.reason */
+#define RXP_REJECT_VERSION	1	/* @version is what the server speaks */
+#define RXP_REJECT_PARAMS	2	/* sizes or slots out of bounds */
+#define RXP_REJECT_RESOURCES	3	/* try again later */
+#define RXP_REJECT_STOPPING	4	/* the server goes away */
+
+/**
+ * struct rxp_wire_reject - private data of a reject; 12 bytes
+ * @magic:   RXP_WIRE_MAGIC
+ * @version: the server's
+ * @reason:  RXP_REJECT_*
+ * @pad:     0
+ */
+struct rxp_wire_reject {
+	__le32 magic;
+	__le16 version;
+	__le16 reason;
+	__le32 pad;
+} __packed;
+
+enum rxp_wire_type {
+	RXP_CALL	= 1,	/* client to server */
+	RXP_REPLY	= 2,	/* server to client */
+	RXP_CONTROL	= 3,	/* client to server */
+	RXP_NOTIFY	= 4,	/* server to client */
+};
+
+/* struct rxp_wire_hdr.op of a CONTROL */
+#define RXP_CONTROL_HELLO	1	/* struct rxp_wire_hello: bind the connection */
+#define RXP_CONTROL_DATA	2	/* struct rxp_wire_tag: a CRW fired, its data is there */
+#define RXP_CONTROL_PING	3	/* nothing follows */
+#define RXP_CONTROL_BYE		4	/* nothing follows: the session ends */
+
+/* struct rxp_wire_hdr.op of a NOTIFY */
+#define RXP_NOTIFY_WELCOME	1	/* struct rxp_wire_welcome: answer to a HELLO */
+#define RXP_NOTIFY_STCRW	2	/* struct rxp_wire_tag: fire the CRW of (slot, seq) */
+#define RXP_NOTIFY_PONG		3	/* nothing follows: answer to a PING */
+
+/* struct rxp_wire_hdr.flags of a CALL */
+#define RXP_F_READ		0x1	/* the client has room for bulk_len bytes */
+#define RXP_F_WRITE		0x2	/* bulk_len bytes wait for an STCRW */
+#define RXP_F_RKEY		0x4	/* rkey and iova say where the room is */
+#define RXP_F_ALL		0x7
+
+/**
+ * struct rxp_wire_hdr - begins every message; 16 bytes
+ * @type:     enum rxp_wire_type
+ * @op:	      of a CONTROL or NOTIFY, else 0
+ * @slot:     slot of the RPC, 0 where there is none
+ * @seq:      sequence number in that slot, 0 where there is none
+ * @body_len: bytes of body
+ * @flags:    RXP_F_* of a CALL, else 0
+ * @data_len: bytes of data inside the message
+ */
+struct rxp_wire_hdr {
+	__u8 type;
+	__u8 op;
+	__le16 slot;
+	__le32 seq;
+	__le16 body_len;
+	__le16 flags;
+	__le32 data_len;
+} __packed;
+
+/**
+ * struct rxp_wire_call - 16 bytes
+ * @bulk_len: RXP_F_READ: room; RXP_F_WRITE: bytes to come; else 0
+ * @rkey:     RXP_F_RKEY: key of the room, else 0
+ * @iova:     RXP_F_RKEY: its address, else 0
+ */
+struct rxp_wire_call {
+	__le32 bulk_len;
+	__le32 rkey;
+	__le64 iova;
+} __packed;
+
+/* struct rxp_wire_reply.status */
+#define RXP_STATUS_OK		0	/* executed: the body says how it ended */
+#define RXP_STATUS_RETRY_LATER	1	/* not executed: no room now, send it again */
+
+/**
+ * struct rxp_wire_reply - 16 bytes
+ * @status:	RXP_STATUS_*
+ * @bulk_len:	bytes that RDMA WRITEs put into the client's room, 0 if data
+ *		is inside the message
+ * @service_us: time from the CALL's arrival to this reply, in microseconds
+ * @pad:	0
+ */
+struct rxp_wire_reply {
+	__le32 status;
+	__le32 bulk_len;
+	__le32 service_us;
+	__le32 pad;
+} __packed;
+
+/**
+ * struct rxp_wire_tag - STCRW and DATA, for hdr.slot and hdr.seq; 16 bytes
+ * @length: bytes of the sink; in a DATA the bytes written
+ * @rkey:   STCRW: key of the sink; in a DATA the same again
+ * @iova:   STCRW: its address; in a DATA 0
+ */
+struct rxp_wire_tag {
+	__le32 length;
+	__le32 rkey;
+	__le64 iova;
+} __packed;
+
+/**
+ * struct rxp_wire_hello - 40 bytes
+ * @session:  the session to go on with; all zero: make a new one
+ * @boot:     the server's boot id under which @session was made, or 0
+ * @client:   random id of the mount
+ */
+struct rxp_wire_hello {
+	__u8 session[16];
+	__le64 boot;
+	__u8 client[16];
+} __packed;
+
+/* struct rxp_wire_welcome.status */
+#define RXP_WELCOME_BOUND	0	/* the session goes on where it was */
+#define RXP_WELCOME_NEW		1	/* a new session was made */
+#define RXP_WELCOME_REFUSED	2	/* the server takes no sessions */
+
+/**
+ * struct rxp_wire_welcome - 32 bytes
+ * @session:  its id
+ * @boot:     id of the server's instance: changes when it is restarted
+ * @lease_ms: a session without a message for so long is ended
+ * @status:   RXP_WELCOME_*
+ */
+struct rxp_wire_welcome {
+	__u8 session[16];
+	__le64 boot;
+	__le32 lease_ms;
+	__le32 status;
+} __packed;
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The transport's contract with fs/client and fs/server.
+ *
+ * What crosses: a request and a reply of at most RDMAFS_XPRT_BODY_MAX bytes
+ * each, and beside them at most one run of *data* in one direction, given as
+ * an iov_iter.  Whether data travels inside the message, by RDMA WRITE into
+ * memory registered for this one RPC, or into the other side's sink, is
+ * transport's own affair: no QP, MR or rkey is seen above this line, and no
+ * inode below it.
+ *
+ * A *session* is the conversation between one mount and one server.  It
+ * outlives its connections: after a disconnect the client reconnects and
+ * sends every unanswered call again in its slot, and the server answers from
+ * its reply cache what it has executed already (design, section 6).
+ *
+ * Ownership: whoever submits a call lends transport the request, the reply
+ * buffer and the pages behind the data iterator until @done is called.  On
+ * the server a request and all that it points to belong to the service from
+ * handle() until rdmafs_xprt_req_reply().
+ */
+#ifndef RDMAFS_XPRT_H
+#define RDMAFS_XPRT_H
+
+#include <linux/list.h>
+#include <linux/refcount.h>
+#include <linux/socket.h>
+#include <linux/types.h>
+#include <linux/uio.h>
+#include <linux/uuid.h>
+#include "regpolicy/regpolicy.h"
+
+struct net;
+struct seq_file;
+struct rdmafs_xprt;
+struct rdmafs_xprt_server;
+struct rdmafs_xprt_session;
+
+#define RDMAFS_PORT		20060	/* default port of the server */
+#define RDMAFS_XPRT_BODY_MAX	960	/* bytes of a request or a reply */
+#define RDMAFS_XPRT_INLINE_MAX	4096	/* bytes of data that travel inside a message */
+#define RDMAFS_XPRT_DATA_MAX	(1024 * 1024)	/* bytes of data of one RPC */
+#define RDMAFS_XPRT_CACHE_MAX	512	/* a reply larger than this is not kept */
+#define RDMAFS_XPRT_SLOTS_MIN	16
+#define RDMAFS_XPRT_SLOTS_MAX	1024
+#define RDMAFS_XPRT_SLOTS_DEFAULT 64
+
+/* ------------------------------------------------------------------ client */
+
+/**
+ * enum rdmafs_xprt_dir - which way a call's data goes
+ * @RDMAFS_XPRT_NODATA: no data
+ * @RDMAFS_XPRT_READ:	 from the server into the call's iterator
+ * @RDMAFS_XPRT_WRITE:	 from the call's iterator to the server
+ */
+enum rdmafs_xprt_dir {
+	RDMAFS_XPRT_NODATA,
+	RDMAFS_XPRT_READ,
+	RDMAFS_XPRT_WRITE,
+};
+
+/* struct rdmafs_xprt_call.flags */
+#define RDMAFS_CALL_URGENT	0x1	/* frees something on the server: may use the last slots */
+#define RDMAFS_CALL_IDEMPOTENT	0x2	/* doing it twice is doing it once: may be sent to a restarted server */
+#define RDMAFS_CALL_NOWAIT	0x4	/* -EAGAIN instead of waiting for a slot or translations */
+
+/**
+ * struct rdmafs_xprt_call - one RPC, embedded in the caller's own object
+ * @req:	request body, stable until @done
+ * @req_len:	its length, 1..RDMAFS_XPRT_BODY_MAX
+ * @reply_max:	room at @reply, up to RDMAFS_XPRT_BODY_MAX
+ * @reply:	where the reply's body is put
+ * @dir:	which way data goes
+ * @flags:	RDMAFS_CALL_*
+ * @iter:	the data: ITER_BVEC, ITER_KVEC, ITER_FOLIOQ or ITER_XARRAY,
+ *		count 0..RDMAFS_XPRT_DATA_MAX; never user-backed.  For
+ *		RDMAFS_XPRT_READ it is an ITER_DEST, else an ITER_SOURCE.
+ *		Not advanced by transport.
+ * @done:	called exactly once after a successful submit, in process or
+ *		softirq context: must not sleep; may free the call
+ * @status:	out: 0 if a reply is there, else a negative errno: -EIO (given
+ *		up), -ESHUTDOWN (aborted), -EPROTO (the peer broke the
+ *		protocol), -EREMOTEIO (the server restarted and the call is
+ *		not idempotent: whether it was executed is unknown)
+ * @reply_len:	out: bytes at @reply; a longer reply is -EPROTO
+ * @data_len:	out: bytes of data that the server sent, at most iter.count
+ */
+struct rdmafs_xprt_call {
+	const void *req;
+	u16 req_len;
+	u16 reply_max;
+	void *reply;
+	enum rdmafs_xprt_dir dir;
+	unsigned int flags;
+	struct iov_iter iter;
+	void (*done)(struct rdmafs_xprt_call *call);
+	int status;
+	u16 reply_len;
+	u32 data_len;
+	/* private: transport's, from submit to done */
+	struct {
+		struct list_head link;
+		struct rdmafs_xprt *xprt;
+		struct rxp_slot *slot;
+		struct rxp_io *io;
+		u64 submitted_ns;
+		refcount_t pending;
+	} x;
+};
+
+/**
+ * struct rdmafs_xprt_params - how to reach a server
+ * @net:	network namespace in which to resolve and connect
+ * @addr:	the server's address and port, IPv4 or IPv6
+ * @slots:	RPCs outstanding at once, RDMAFS_XPRT_SLOTS_MIN.._MAX; the
+ *		server may grant fewer
+ * @connect_ms:	how long the first connect may take before it fails
+ * @quota:	share of the RNIC's translations
+ */
+struct rdmafs_xprt_params {
+	struct net *net;
+	struct sockaddr_storage addr;
+	u32 slots;
+	u32 connect_ms;
+	struct rpol_quota quota;
+};
+
+/**
+ * struct rdmafs_xprt_client_ops - what transport tells a mount
+ * @session_reset: the server no longer knows the session (it restarted, or
+ *		the lease ran out while the link was down) and a new one was
+ *		made: credentials, stateids and the write verifier are void.
+ *		Process context, before any call travels in the new session;
+ *		must not submit calls itself.  May be NULL.
+ */
+struct rdmafs_xprt_client_ops {
+	void (*session_reset)(void *ctx);
+};
+
+struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
+					const struct rdmafs_xprt_client_ops *ops, void *ctx);
+void rdmafs_xprt_abort(struct rdmafs_xprt *xprt);
+void rdmafs_xprt_close(struct rdmafs_xprt *xprt);
+int rdmafs_xprt_submit(struct rdmafs_xprt *xprt, struct rdmafs_xprt_call *call);
+int rdmafs_xprt_set_quota(struct rdmafs_xprt *xprt, const struct rpol_quota *quota);
+u32 rdmafs_xprt_data_max(struct rdmafs_xprt *xprt);
+bool rdmafs_xprt_connected(struct rdmafs_xprt *xprt);
+
+/*
+ * A directory of the name @name under /proc/fs/rdmafs for this mount, with
+ * the files mount (one line, written by @show), quota, window, stats and
+ * abort.  It goes with rdmafs_xprt_close().
+ */
+int rdmafs_xprt_proc_add(struct rdmafs_xprt *xprt, const char *name,
+			 void (*show)(struct seq_file *m, void *ctx));
+
+/* ------------------------------------------------------------------ server */
+
+/**
+ * struct rdmafs_xprt_req - a request that arrived
+ * @session:	whose it is
+ * @body:	request body, checked for length and nothing else
+ * @body_len:	its length, 1..RDMAFS_XPRT_BODY_MAX
+ * @data:	what came with it (ITER_SOURCE), complete and no longer writable
+ *		by the peer
+ * @data_len:	its length, 0 if nothing came
+ * @read_max:	bytes of data that the client has room for, 0 if none
+ * @reply:	where the service writes the reply's body, RDMAFS_XPRT_BODY_MAX
+ *		bytes, zeroed
+ * @priv:	the service's own, NULL at first
+ */
+struct rdmafs_xprt_req {
+	struct rdmafs_xprt_session *session;
+	const void *body;
+	u16 body_len;
+	struct iov_iter data;
+	u32 data_len;
+	u32 read_max;
+	void *reply;
+	void *priv;
+};
+
+/* rdmafs_xprt_req_reply() flags */
+#define RDMAFS_REPLY_NOCACHE	0x1	/* executing it again gives as good an answer */
+
+/**
+ * struct rdmafs_xprt_service - what serves the requests of a port
+ * @owner:	module to pin while sessions exist; may be NULL
+ * @session_open: a client made a session; 0, or a negative errno refuses it.
+ *		Process context.  The service may set a pointer of its own
+ *		by rdmafs_xprt_session_set_priv().
+ * @session_close: the session ended: by the client, by its lease, or because
+ *		the server stops.  Process context; no request of it is in
+ *		handle() and none follows.
+ * @handle:	serve @req: process context on a worker, may sleep.  Ends with
+ *		exactly one rdmafs_xprt_req_reply().
+ */
+struct rdmafs_xprt_service {
+	int (*session_open)(struct rdmafs_xprt_session *session, void *ctx);
+	void (*session_close)(struct rdmafs_xprt_session *session, void *ctx);
+	void (*handle)(struct rdmafs_xprt_req *req, void *ctx);
+};
+
+struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
+					      const struct rdmafs_xprt_service *service,
+					      void *ctx);
+void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server);
+
+void rdmafs_xprt_session_set_priv(struct rdmafs_xprt_session *session, void *priv);
+void *rdmafs_xprt_session_priv(struct rdmafs_xprt_session *session);
+const char *rdmafs_xprt_session_name(struct rdmafs_xprt_session *session);
+
+int rdmafs_xprt_req_room(struct rdmafs_xprt_req *req, u32 len, struct iov_iter *dest);
+void rdmafs_xprt_req_reply(struct rdmafs_xprt_req *req, u16 reply_len, u32 data_len,
+			   unsigned int flags);
+
+#endif
