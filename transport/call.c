@@ -208,7 +208,7 @@ static int rxp_io_map_read(struct rxp_io *io, bool nowait)
 	ret = rxp_io_bounce(io);
 	if (ret)
 		return ret;
-	pages = DIV_ROUND_UP(io->len, PAGE_SIZE);
+	pages = rxp_buf_pages(io->bounce, io->len);
 	io->mr = rxp_mr_get(io->pool, pages, nowait);
 	if (IS_ERR(io->mr)) {
 		ret = PTR_ERR(io->mr);
@@ -645,7 +645,7 @@ static int rxp_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 	    (f->bulk_len && !call->x.io))
 		return -EPROTO;
 
-	if (copy_to_iter(f->data, f->data_len, &iter) != f->data_len)
+	if (f->data_len && copy_to_iter(f->data, f->data_len, &iter) != f->data_len)
 		return -EPROTO;
 	if (call->x.io)
 		call->x.io->filled = f->bulk_len;

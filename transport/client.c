@@ -351,7 +351,7 @@ static void rxp_recover(struct work_struct *work)
 	spin_unlock_bh(&x->lock);
 
 	if (conn) {
-		if (!aborted)
+		if (!aborted && !READ_ONCE(x->ended))
 			pr_info("rdmafs: %pISpc: connection lost, reconnecting\n", &x->addr);
 		rxp_conn_kill(conn);
 		rxp_calls_unmap(x);
@@ -372,7 +372,7 @@ static void rxp_recover(struct work_struct *work)
 		rxp_calls_fail(x, -ESHUTDOWN);
 		return;
 	}
-	if (ret)
+	if (ret || READ_ONCE(x->ended))
 		return;
 
 	ret = rxp_connect_once(x, RXP_RECONNECT_STEP_MS);
@@ -638,6 +638,7 @@ void rdmafs_xprt_close(struct rdmafs_xprt *x)
 	}
 	spin_unlock_bh(&x->lock);
 	cancel_delayed_work_sync(&x->heartbeat);
+	WRITE_ONCE(x->ended, true);
 	if (conn) {
 		/* So that the server need not wait for the lease. */
 		if (!rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_BYE, NULL, 0))

@@ -100,7 +100,8 @@ struct rdmafs_xprt {
 	struct rxp_conn *conn;		/* while UP */
 	struct rxp_pool *pool;		/* stays over reconnects on one device */
 	wait_queue_head_t wait;		/* state */
-	bool closing;
+	bool closing;			/* somebody waits for in_flight to be 0 */
+	bool ended;			/* a BYE is out: do not reconnect */
 
 	struct rxp_slots slot_account;
 	struct rxp_slot *slots;

@@ -217,15 +217,13 @@ static int rxp_ctl_init(struct rxp_conn *conn)
 	return 0;
 }
 
-static void rxp_ctl_destroy(struct rxp_conn *conn)
+static void rxp_ctl_unmap(struct rxp_conn *conn)
 {
 	int i;
 
 	for (i = 0; conn->ctl && i < RXP_RECV_RESERVE && conn->ctl[i].conn; i++)
 		ib_dma_unmap_single(conn->rdev->ib, conn->ctl[i].dma,
 				    sizeof(conn->ctl[i].msg), DMA_TO_DEVICE);
-	kfree(conn->ctl);
-	conn->ctl = NULL;
 }
 
 static int rxp_post_recv(struct rxp_rx *rx)
@@ -371,6 +369,7 @@ static void rxp_conn_release(struct kref *ref)
 
 	rxp_ring_destroy(&conn->rx_ring);
 	kfree(conn->rx);
+	kfree(conn->ctl);
 	kfree(conn);
 }
 
@@ -462,7 +461,7 @@ void rxp_conn_destroy(struct rxp_conn *conn)
 		ib_free_cq(conn->cq);
 	conn->cq = NULL;
 	if (conn->rdev) {
-		rxp_ctl_destroy(conn);
+		rxp_ctl_unmap(conn);
 		if (conn->tx_ring)
 			rxp_ring_unmap(conn->tx_ring, conn->rdev->ib, conn->tx_dma,
 				       DMA_TO_DEVICE);
@@ -571,6 +570,16 @@ static bool rxp_post_locked(struct rxp_conn *conn, struct rxp_chain *chain)
 	return false;
 }
 
+/* Under sq_lock, on a live connection: post, or wait for room; false: it is lost. */
+static bool rxp_post_or_queue(struct rxp_conn *conn, struct rxp_chain *chain)
+{
+	chain->conn = conn;
+	if (list_empty(&conn->pending) && chain->nr <= conn->sq_free)
+		return rxp_post_locked(conn, chain);
+	list_add_tail(&chain->link, &conn->pending);
+	return true;
+}
+
 /**
  * rxp_post - post a chain, now or as soon as the send queue has room
  * @conn:  the connection
@@ -583,18 +592,14 @@ static bool rxp_post_locked(struct rxp_conn *conn, struct rxp_chain *chain)
  */
 int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain)
 {
-	bool ok = true;
+	bool ok;
 
 	spin_lock_bh(&conn->sq_lock);
 	if (conn->dead) {
 		spin_unlock_bh(&conn->sq_lock);
 		return -ENOTCONN;
 	}
-	chain->conn = conn;
-	if (list_empty(&conn->pending) && chain->nr <= conn->sq_free)
-		ok = rxp_post_locked(conn, chain);
-	else
-		list_add_tail(&chain->link, &conn->pending);
+	ok = rxp_post_or_queue(conn, chain);
 	spin_unlock_bh(&conn->sq_lock);
 	if (!ok)
 		rxp_conn_lost(conn);
@@ -681,15 +686,24 @@ void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
 int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 len)
 {
 	struct rxp_ctl *ctl;
-	int i, ret;
+	bool ok;
+	int i;
 
 	if (sizeof(struct rxp_wire_hdr) + len > RXP_CTL_MAX)
 		return -EMSGSIZE;
+	/* The lock and the test keep the device from going under our hands. */
+	spin_lock_bh(&conn->sq_lock);
+	if (conn->dead) {
+		spin_unlock_bh(&conn->sq_lock);
+		return -ENOTCONN;
+	}
 	for (i = 0; i < RXP_RECV_RESERVE; i++)
 		if (!test_and_set_bit_lock(0, &conn->ctl[i].busy))
 			break;
-	if (i == RXP_RECV_RESERVE)
+	if (i == RXP_RECV_RESERVE) {
+		spin_unlock_bh(&conn->sq_lock);
 		return -EBUSY;
+	}
 	ctl = &conn->ctl[i];
 	rxp_frame_put_hdr(ctl->msg, type, op, 0, 0);
 	if (len)
@@ -701,12 +715,12 @@ int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 le
 	rxp_fill_send(&ctl->wr, &ctl->sge, 1, 0);
 	rxp_chain_init(&ctl->chain, rxp_ctl_done);
 	rxp_chain_add(&ctl->chain, &ctl->wr);
-	ret = rxp_post(conn, &ctl->chain);
-	if (ret)
-		clear_bit_unlock(0, &ctl->busy);
-	else
-		rxp_count(conn->stats, msgs_sent);
-	return ret;
+	ok = rxp_post_or_queue(conn, &ctl->chain);
+	spin_unlock_bh(&conn->sq_lock);
+	rxp_count(conn->stats, msgs_sent);
+	if (!ok)
+		rxp_conn_lost(conn);
+	return 0;
 }
 
 /**

@@ -210,6 +210,7 @@ int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
 struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len);
 void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf);
 u32 rxp_buf_nents(const struct rxp_buf *buf, u32 len);
+u32 rxp_buf_pages(const struct rxp_buf *buf, u32 len);
 void rxp_buf_sync_for_cpu(struct rxp_pool *pool, struct rxp_buf *buf);
 void rxp_buf_sync_for_device(struct rxp_pool *pool, struct rxp_buf *buf);
 

@@ -486,6 +486,24 @@ u32 rxp_buf_nents(const struct rxp_buf *buf, u32 len)
 }
 
 /**
+ * rxp_buf_pages - translations that the first bytes take, whole chunks of them
+ * @buf: the buffer
+ * @len: bytes, 1..buf->size
+ *
+ * Return: pages.
+ */
+u32 rxp_buf_pages(const struct rxp_buf *buf, u32 len)
+{
+	u32 n = rxp_buf_nents(buf, len), pages = 0;
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sg(buf->sgl, sg, n, i)
+		pages += DIV_ROUND_UP(sg_dma_len(sg), PAGE_SIZE);
+	return pages;
+}
+
+/**
  * rxp_buf_sync_for_cpu - the device has written, the CPU will read
  * @pool: of the buffer
  * @buf:  the buffer

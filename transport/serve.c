@@ -322,7 +322,7 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 	req->buf = rxp_buf_get(pool, req->bulk_len);
 	if (!req->buf)
 		return -EAGAIN;
-	mr = rxp_mr_get(pool, DIV_ROUND_UP(req->bulk_len, PAGE_SIZE), true);
+	mr = rxp_mr_get(pool, rxp_buf_pages(req->buf, req->bulk_len), true);
 	if (IS_ERR(mr))
 		return -EAGAIN;
 	req->mr = mr;

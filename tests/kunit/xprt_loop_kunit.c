@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The transport against itself: an echo service and its client, through real
+ * verbs, within one kernel.  Needs an RDMA device with the address of the
+ * module parameter; every case is skipped without one.
+ *
+ * The service's answer to a request is made of the request, so that a byte
+ * that comes from, or lands in, the wrong place is seen.
+ */
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <net/net_namespace.h>
+#include "transport/xprt.h"
+
+#define LOOP_PORT	20999
+
+static char *address = "10.9.0.1";
+module_param(address, charp, 0444);
+MODULE_PARM_DESC(address, "IPv4 address of an RDMA device of this machine");
+
+/* What a request asks the service to do; its reply is the same struct. */
+struct loop_msg {
+	u32 what;
+	u32 seed;
+	u32 len;
+	u32 sum;
+};
+
+enum { LOOP_ECHO = 1, LOOP_READ, LOOP_WRITE, LOOP_HOLD };
+
+struct loop {
+	struct rdmafs_xprt_server *server;
+	struct rdmafs_xprt *xprt;
+	atomic_t sessions;
+	atomic_t resets;
+	atomic_t held;
+	struct completion release;
+};
+
+static u8 loop_byte(u32 seed, u32 i)
+{
+	return (seed * 31 + i * 7 + (i >> 8)) & 0xff;
+}
+
+static u32 loop_sum(struct iov_iter *iter, u32 len)
+{
+	u8 *buf = kvmalloc(len, GFP_KERNEL);
+	u32 sum = 0, i;
+
+	if (!buf || copy_from_iter(buf, len, iter) != len) {
+		kvfree(buf);
+		return 0;
+	}
+	for (i = 0; i < len; i++)
+		sum = sum * 31 + buf[i];
+	kvfree(buf);
+	return sum;
+}
+
+static void loop_fill(struct iov_iter *iter, u32 seed, u32 len)
+{
+	u8 *buf = kvmalloc(len, GFP_KERNEL);
+	u32 i;
+
+	if (!buf)
+		return;
+	for (i = 0; i < len; i++)
+		buf[i] = loop_byte(seed, i);
+	if (copy_to_iter(buf, len, iter) != len)
+		pr_err("loop: short copy\n");
+	kvfree(buf);
+}
+
+static int loop_session_open(struct rdmafs_xprt_session *s, void *ctx)
+{
+	struct loop *loop = ctx;
+
+	atomic_inc(&loop->sessions);
+	return 0;
+}
+
+static void loop_session_close(struct rdmafs_xprt_session *s, void *ctx)
+{
+	struct loop *loop = ctx;
+
+	atomic_dec(&loop->sessions);
+}
+
+static void loop_handle(struct rdmafs_xprt_req *req, void *ctx)
+{
+	struct loop *loop = ctx;
+	struct loop_msg *out = req->reply;
+	struct iov_iter dest;
+	u32 data_len = 0;
+
+	memcpy(out, req->body, sizeof(*out));
+	switch (out->what) {
+	case LOOP_READ:
+		if (!rdmafs_xprt_req_room(req, out->len, &dest)) {
+			loop_fill(&dest, out->seed, out->len);
+			data_len = out->len;
+		}
+		break;
+	case LOOP_WRITE:
+		out->len = req->data_len;
+		out->sum = loop_sum(&req->data, req->data_len);
+		break;
+	case LOOP_HOLD:
+		atomic_inc(&loop->held);
+		wait_for_completion(&loop->release);
+		break;
+	}
+	rdmafs_xprt_req_reply(req, sizeof(*out), data_len, RDMAFS_REPLY_NOCACHE);
+}
+
+static const struct rdmafs_xprt_service loop_service = {
+	.session_open	= loop_session_open,
+	.session_close	= loop_session_close,
+	.handle		= loop_handle,
+};
+
+static void loop_reset(void *ctx)
+{
+	struct loop *loop = ctx;
+
+	atomic_inc(&loop->resets);
+}
+
+static const struct rdmafs_xprt_client_ops loop_client_ops = {
+	.session_reset = loop_reset,
+};
+
+struct loop_call {
+	struct rdmafs_xprt_call call;
+	struct loop_msg req;
+	struct loop_msg reply;
+	struct completion done;
+};
+
+static void loop_done(struct rdmafs_xprt_call *call)
+{
+	complete(&container_of(call, struct loop_call, call)->done);
+}
+
+static int loop_submit(struct loop *loop, struct loop_call *c, u32 what, u32 seed, u32 len)
+{
+	c->req = (struct loop_msg){ .what = what, .seed = seed, .len = len };
+	c->call.req = &c->req;
+	c->call.req_len = sizeof(c->req);
+	c->call.reply = &c->reply;
+	c->call.reply_max = sizeof(c->reply);
+	c->call.flags = RDMAFS_CALL_IDEMPOTENT;
+	c->call.done = loop_done;
+	init_completion(&c->done);
+	return rdmafs_xprt_submit(loop->xprt, &c->call);
+}
+
+static int loop_wait(struct loop_call *c)
+{
+	if (!wait_for_completion_timeout(&c->done, 60 * HZ))
+		return -ETIMEDOUT;
+	return c->call.status;
+}
+
+static int loop_connect(struct loop *loop)
+{
+	struct rdmafs_xprt_params params = {
+		.net = &init_net,
+		.slots = 16,
+		.connect_ms = 5000,
+		.quota = { .max = RPOL_NO_MAX, .weight = RPOL_WEIGHT_DEFAULT },
+	};
+	struct sockaddr_in *sin = (struct sockaddr_in *)&params.addr;
+
+	sin->sin_family = AF_INET;
+	sin->sin_port = htons(LOOP_PORT);
+	in4_pton(address, -1, (u8 *)&sin->sin_addr, -1, NULL);
+	loop->xprt = rdmafs_xprt_connect(&params, &loop_client_ops, loop);
+	return PTR_ERR_OR_ZERO(loop->xprt);
+}
+
+static int loop_init(struct kunit *test)
+{
+	struct loop *loop = kunit_kzalloc(test, sizeof(*loop), GFP_KERNEL);
+	int ret;
+
+	KUNIT_ASSERT_NOT_NULL(test, loop);
+	init_completion(&loop->release);
+	loop->server = rdmafs_xprt_listen(&init_net, LOOP_PORT, &loop_service, loop);
+	if (IS_ERR(loop->server)) {
+		loop->server = NULL;
+		kunit_skip(test, "can't listen");
+	}
+	ret = loop_connect(loop);
+	if (ret) {
+		rdmafs_xprt_unlisten(loop->server);
+		loop->server = NULL;
+		if (ret == -ENODEV || ret == -EHOSTUNREACH || ret == -ENETUNREACH)
+			kunit_skip(test, "no RDMA device at %s", address);
+		KUNIT_FAIL(test, "connect: %d", ret);
+		return ret;
+	}
+	test->priv = loop;
+	return 0;
+}
+
+static void loop_exit(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+
+	if (!loop)
+		return;
+	if (loop->xprt)
+		rdmafs_xprt_close(loop->xprt);
+	if (loop->server)
+		rdmafs_xprt_unlisten(loop->server);
+	KUNIT_EXPECT_EQ(test, atomic_read(&loop->sessions), 0);
+}
+
+static struct loop_call *loop_new(struct kunit *test)
+{
+	struct loop_call *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	return c;
+}
+
+static void loop_echo(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+	struct loop_call *c = loop_new(test);
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		KUNIT_ASSERT_EQ(test, loop_submit(loop, c, LOOP_ECHO, i, 0), 0);
+		KUNIT_ASSERT_EQ(test, loop_wait(c), 0);
+		KUNIT_ASSERT_EQ(test, c->call.reply_len, sizeof(c->reply));
+		KUNIT_ASSERT_EQ(test, c->reply.seed, i);
+	}
+}
+
+/* Lengths around every boundary: inline, page, MR class, most of all. */
+static const u32 loop_lens[] = {
+	1, 511, 4095, 4096, 4097, 8192, 28672, 32768, 32769, 65536 + 1, 131072, 131073,
+	524288, 524289, 1048576 - 4096, 1048576,
+};
+
+static void loop_read_at(struct kunit *test, u32 len, u32 offset)
+{
+	struct loop *loop = test->priv;
+	struct loop_call *c = loop_new(test);
+	u8 *buf = vzalloc(len + offset + PAGE_SIZE);
+	struct kvec kvec = { .iov_base = buf + offset, .iov_len = len };
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	memset(buf, 0xee, len + offset + PAGE_SIZE);
+	c->call.dir = RDMAFS_XPRT_READ;
+	iov_iter_kvec(&c->call.iter, ITER_DEST, &kvec, 1, len);
+	KUNIT_EXPECT_EQ(test, loop_submit(loop, c, LOOP_READ, len, len), 0);
+	KUNIT_EXPECT_EQ(test, loop_wait(c), 0);
+	KUNIT_EXPECT_EQ(test, c->call.data_len, len);
+	for (i = 0; i < len; i++)
+		if (buf[offset + i] != loop_byte(len, i))
+			break;
+	KUNIT_EXPECT_EQ_MSG(test, i, len, "first wrong byte of %u at offset %u", len, offset);
+	for (i = 0; i < offset; i++)
+		KUNIT_EXPECT_EQ(test, buf[i], 0xee);
+	KUNIT_EXPECT_EQ(test, buf[offset + len], 0xee);
+	vfree(buf);
+}
+
+static void loop_read(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(loop_lens); i++) {
+		if (loop_lens[i] > rdmafs_xprt_data_max(loop->xprt))
+			continue;
+		loop_read_at(test, loop_lens[i], 0);
+		loop_read_at(test, loop_lens[i], 123);
+	}
+}
+
+/* Pieces that no single MR can hold: they are bounced, and right all the same. */
+static void loop_read_gaps(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+	struct loop_call *c = loop_new(test);
+	enum { N = 64, PART = 1000 };
+	struct kvec *kvec = kunit_kcalloc(test, N, sizeof(*kvec), GFP_KERNEL);
+	u8 *buf = vzalloc(N * 3000);
+	int i, k;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	for (i = 0; i < N; i++) {
+		kvec[i].iov_base = buf + i * 3000 + (i % 7);
+		kvec[i].iov_len = PART;
+	}
+	c->call.dir = RDMAFS_XPRT_READ;
+	iov_iter_kvec(&c->call.iter, ITER_DEST, kvec, N, N * PART);
+	KUNIT_EXPECT_EQ(test, loop_submit(loop, c, LOOP_READ, 5, N * PART), 0);
+	KUNIT_EXPECT_EQ(test, loop_wait(c), 0);
+	for (i = 0; i < N; i++)
+		for (k = 0; k < PART; k++)
+			KUNIT_ASSERT_EQ(test, ((u8 *)kvec[i].iov_base)[k],
+					loop_byte(5, i * PART + k));
+	vfree(buf);
+}
+
+static void loop_write(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+	struct loop_call *c = loop_new(test);
+	u8 *buf = vmalloc(1048576 + PAGE_SIZE);
+	struct kvec kvec;
+	u32 len, sum;
+	int i, k;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	for (i = 0; i < ARRAY_SIZE(loop_lens); i++) {
+		len = loop_lens[i];
+		if (len > rdmafs_xprt_data_max(loop->xprt))
+			continue;
+		kvec.iov_base = buf + i;
+		kvec.iov_len = len;
+		for (k = 0, sum = 0; k < len; k++) {
+			((u8 *)kvec.iov_base)[k] = loop_byte(i, k);
+			sum = sum * 31 + loop_byte(i, k);
+		}
+		c->call.dir = RDMAFS_XPRT_WRITE;
+		iov_iter_kvec(&c->call.iter, ITER_SOURCE, &kvec, 1, len);
+		KUNIT_EXPECT_EQ(test, loop_submit(loop, c, LOOP_WRITE, i, len), 0);
+		KUNIT_EXPECT_EQ(test, loop_wait(c), 0);
+		KUNIT_EXPECT_EQ(test, c->reply.len, len);
+		KUNIT_EXPECT_EQ_MSG(test, c->reply.sum, sum, "%u bytes", len);
+	}
+	vfree(buf);
+}
+
+/* More at once than there are slots, of all kinds. */
+static void loop_many(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+	enum { N = 200, LEN = 100000 };
+	struct loop_call *c = kvcalloc(N, sizeof(*c), GFP_KERNEL);
+	struct kvec kvec[4];
+	u8 *buf[4];
+	int i, round;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	for (i = 0; i < 4; i++) {
+		buf[i] = vzalloc(LEN);
+		KUNIT_ASSERT_NOT_NULL(test, buf[i]);
+		kvec[i].iov_base = buf[i];
+		kvec[i].iov_len = LEN;
+	}
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < N; i++) {
+			bool w = i & 1;
+
+			c[i].call.dir = w ? RDMAFS_XPRT_WRITE : RDMAFS_XPRT_READ;
+			iov_iter_kvec(&c[i].call.iter, w ? ITER_SOURCE : ITER_DEST,
+				      &kvec[i % 4], 1, LEN);
+			KUNIT_EXPECT_EQ(test, loop_submit(loop, &c[i], w ? LOOP_WRITE : LOOP_READ,
+							  9, LEN), 0);
+		}
+		for (i = 0; i < N; i++) {
+			KUNIT_EXPECT_EQ(test, loop_wait(&c[i]), 0);
+			if (i & 1)
+				KUNIT_EXPECT_EQ(test, c[i].reply.len, LEN);
+			else
+				KUNIT_EXPECT_EQ(test, c[i].call.data_len, LEN);
+		}
+	}
+	for (i = 0; i < 4; i++)
+		vfree(buf[i]);
+	kvfree(c);
+}
+
+static void loop_abort(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+	struct loop_call *c = loop_new(test);
+
+	KUNIT_ASSERT_EQ(test, loop_submit(loop, c, LOOP_HOLD, 0, 0), 0);
+	rdmafs_xprt_abort(loop->xprt);
+	KUNIT_EXPECT_EQ(test, loop_wait(c), -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, loop_submit(loop, c, LOOP_ECHO, 0, 0), -ESHUTDOWN);
+	complete_all(&loop->release);
+}
+
+/* The server goes and comes back while calls are under way: they are answered. */
+static void loop_restart(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+	struct loop_call *c = kunit_kcalloc(test, 8, sizeof(*c), GFP_KERNEL);
+	u8 *buf = vzalloc(8 * 65536);
+	struct kvec kvec[8];
+	int i, k;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	complete_all(&loop->release);
+	rdmafs_xprt_unlisten(loop->server);
+	KUNIT_EXPECT_EQ(test, atomic_read(&loop->sessions), 0);
+	loop->server = rdmafs_xprt_listen(&init_net, LOOP_PORT, &loop_service, loop);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(loop->server));
+	for (i = 0; i < 8; i++) {
+		kvec[i].iov_base = buf + i * 65536;
+		kvec[i].iov_len = 65536;
+		c[i].call.dir = RDMAFS_XPRT_READ;
+		iov_iter_kvec(&c[i].call.iter, ITER_DEST, &kvec[i], 1, 65536);
+		KUNIT_EXPECT_EQ(test, loop_submit(loop, &c[i], LOOP_READ, i, 65536), 0);
+	}
+	for (i = 0; i < 8; i++) {
+		KUNIT_EXPECT_EQ(test, loop_wait(&c[i]), 0);
+		for (k = 0; k < 65536; k++)
+			KUNIT_ASSERT_EQ(test, buf[i * 65536 + k], loop_byte(i, k));
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&loop->resets), 1);
+	vfree(buf);
+}
+
+static struct kunit_case loop_cases[] = {
+	KUNIT_CASE(loop_echo),
+	KUNIT_CASE(loop_read),
+	KUNIT_CASE(loop_read_gaps),
+	KUNIT_CASE(loop_write),
+	KUNIT_CASE(loop_many),
+	KUNIT_CASE(loop_abort),
+	KUNIT_CASE_SLOW(loop_restart),
+	{}
+};
+
+static struct kunit_suite loop_suite = {
+	.name = "rdmafs_xprt_loop",
+	.init = loop_init,
+	.exit = loop_exit,
+	.test_cases = loop_cases,
+};
+
+kunit_test_suite(loop_suite);
+
+MODULE_DESCRIPTION("KUnit: rdmafs transport through real verbs");
+MODULE_LICENSE("GPL");
