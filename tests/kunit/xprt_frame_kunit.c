@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Messages: golden bytes both ways, and what a hostile peer may send. */
+#include <kunit/test.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "transport/frame.h"
+#include "transport/xprt.h"
+
+#define SLOTS	16
+#define DATA_MAX	(1024 * 1024)
+
+/* A CALL in slot 3, number 7, body "abc", room for 65536 bytes. */
+static const u8 golden_call[] = {
+	0x01, 0x00, 0x03, 0x00, 0x07, 0x00, 0x00, 0x00,
+	0x03, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00,
+	0x00, 0x00, 0x01, 0x00, 0x44, 0x33, 0x22, 0x11,
+	0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
+	'a', 'b', 'c',
+};
+
+/* Its REPLY: body "de", 65536 bytes were written, 5 microseconds. */
+static const u8 golden_reply[] = {
+	0x02, 0x00, 0x03, 0x00, 0x07, 0x00, 0x00, 0x00,
+	0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00,
+	0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	'd', 'e',
+};
+
+/* An STCRW for slot 3, number 7: 8192 bytes. */
+static const u8 golden_stcrw[] = {
+	0x04, 0x02, 0x03, 0x00, 0x07, 0x00, 0x00, 0x00,
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	0x00, 0x20, 0x00, 0x00, 0x44, 0x33, 0x22, 0x11,
+	0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+};
+
+static void frame_call_golden(struct kunit *test)
+{
+	struct rxp_frame in = {
+		.slot = 3, .seq = 7, .flags = RXP_F_READ | RXP_F_RKEY, .body = "abc",
+		.body_len = 3, .bulk_len = 65536, .rkey = 0x11223344,
+		.iova = 0x1122334455667788,
+	};
+	u8 *head = kunit_kzalloc(test, RXP_HEAD_MAX, GFP_KERNEL);
+	struct rxp_frame out;
+
+	KUNIT_ASSERT_NOT_NULL(test, head);
+	KUNIT_ASSERT_EQ(test, rxp_frame_put_call(head, &in), sizeof(golden_call));
+	KUNIT_EXPECT_MEMEQ(test, head, golden_call, sizeof(golden_call));
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_call, sizeof(golden_call), true, SLOTS,
+					      DATA_MAX, &out), 0);
+	KUNIT_EXPECT_EQ(test, out.type, RXP_CALL);
+	KUNIT_EXPECT_EQ(test, out.slot, 3);
+	KUNIT_EXPECT_EQ(test, out.seq, 7);
+	KUNIT_EXPECT_EQ(test, out.flags, in.flags);
+	KUNIT_EXPECT_EQ(test, out.bulk_len, 65536);
+	KUNIT_EXPECT_EQ(test, out.rkey, 0x11223344);
+	KUNIT_EXPECT_EQ(test, out.iova, 0x1122334455667788);
+	KUNIT_EXPECT_EQ(test, out.body_len, 3);
+	KUNIT_EXPECT_MEMEQ(test, out.body, "abc", 3);
+}
+
+static void frame_reply_golden(struct kunit *test)
+{
+	struct rxp_frame in = {
+		.slot = 3, .seq = 7, .body_len = 2, .bulk_len = 65536, .service_us = 5,
+	};
+	u8 *head = kunit_kzalloc(test, RXP_HEAD_MAX, GFP_KERNEL);
+	struct rxp_frame out;
+
+	KUNIT_ASSERT_NOT_NULL(test, head);
+	memcpy(head + RXP_BODY_OFFSET, "de", 2);
+	KUNIT_ASSERT_EQ(test, rxp_frame_put_reply(head, &in), sizeof(golden_reply));
+	KUNIT_EXPECT_MEMEQ(test, head, golden_reply, sizeof(golden_reply));
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_reply, sizeof(golden_reply), false, SLOTS,
+					      DATA_MAX, &out), 0);
+	KUNIT_EXPECT_EQ(test, out.bulk_len, 65536);
+	KUNIT_EXPECT_EQ(test, out.service_us, 5);
+	KUNIT_EXPECT_MEMEQ(test, out.body, "de", 2);
+}
+
+static void frame_stcrw_golden(struct kunit *test)
+{
+	struct rxp_frame out;
+
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_stcrw, sizeof(golden_stcrw), false, SLOTS,
+					      DATA_MAX, &out), 0);
+	KUNIT_EXPECT_EQ(test, out.op, RXP_NOTIFY_STCRW);
+	KUNIT_EXPECT_EQ(test, out.slot, 3);
+	KUNIT_EXPECT_EQ(test, out.bulk_len, 8192);
+	KUNIT_EXPECT_EQ(test, out.rkey, 0x11223344);
+	KUNIT_EXPECT_EQ(test, out.iova, 0x1000);
+}
+
+/* No length but the right one passes; no message passes for the other side's. */
+static void frame_lengths(struct kunit *test)
+{
+	static const struct {
+		const u8 *msg;
+		u32 len;
+		bool from_client;
+	} golden[] = {
+		{ golden_call, sizeof(golden_call), true },
+		{ golden_reply, sizeof(golden_reply), false },
+		{ golden_stcrw, sizeof(golden_stcrw), false },
+	};
+	u8 *buf = kunit_kzalloc(test, RXP_MSG_MAX + 1, GFP_KERNEL);
+	struct rxp_frame f;
+	u32 i, len;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	for (i = 0; i < ARRAY_SIZE(golden); i++) {
+		memset(buf, 0, RXP_MSG_MAX + 1);
+		memcpy(buf, golden[i].msg, golden[i].len);
+		for (len = 0; len <= RXP_MSG_MAX + 1; len++) {
+			int want = len == golden[i].len ? 0 : -EBADMSG;
+
+			KUNIT_ASSERT_EQ_MSG(test,
+					    rxp_frame_check(buf, len, golden[i].from_client,
+							    SLOTS, DATA_MAX, &f),
+					    want, "message %u, length %u", i, len);
+		}
+		KUNIT_EXPECT_EQ(test, rxp_frame_check(buf, golden[i].len, !golden[i].from_client,
+						      SLOTS, DATA_MAX, &f), -EBADMSG);
+	}
+}
+
+struct frame_bad {
+	const char *desc;
+	u32 at;
+	u8 value;
+};
+
+/* One byte of the golden CALL made wrong. */
+static const struct frame_bad frame_bad_calls[] = {
+	{ "type 0", 0, 0 },
+	{ "unknown type", 0, 9 },
+	{ "op in a CALL", 1, 1 },
+	{ "slot out of range", 2, SLOTS },
+	{ "slot far out of range", 3, 0xff },
+	{ "no body", 8, 0 },
+	{ "body beyond the message", 8, 4 },
+	{ "body beyond all messages", 9, 0xff },
+	{ "unknown flag", 10, 0x0d },
+	{ "key without room", 10, 0x04 },
+	{ "room and data to come", 10, 0x07 },
+	{ "key in a write", 10, 0x06 },
+	{ "data beyond the message", 12, 1 },
+	{ "data that wraps", 15, 0xff },
+	{ "more room than any RPC has", 19, 0xff },
+	{ "room that wraps", 31, 0xff },
+};
+
+static void frame_bad_desc(const struct frame_bad *bad, char *desc)
+{
+	strscpy(desc, bad->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(frame_bad_call, frame_bad_calls, frame_bad_desc);
+
+static void frame_call_bad(struct kunit *test)
+{
+	const struct frame_bad *bad = test->param_value;
+	u8 msg[sizeof(golden_call)];
+	struct rxp_frame f;
+
+	memcpy(msg, golden_call, sizeof(msg));
+	msg[bad->at] = bad->value;
+	if (!strcmp(bad->desc, "room that wraps"))
+		memset(msg + 24, 0xff, 8);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(msg, sizeof(msg), true, SLOTS, DATA_MAX, &f),
+			-EBADMSG);
+}
+
+static void frame_cm(struct kunit *test)
+{
+	struct rxp_wire_cm cm = {
+		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
+		.version = cpu_to_le16(RXP_WIRE_VERSION),
+		.recv_size = cpu_to_le32(RXP_MSG_MAX),
+		.data_max = cpu_to_le32(DATA_MAX),
+		.slots = cpu_to_le16(SLOTS),
+		.reserve = cpu_to_le16(RXP_RECV_RESERVE),
+	}, bad, out;
+	u8 padded[64] = {};
+
+	memcpy(padded, &cm, sizeof(cm));
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(padded, sizeof(padded), DATA_MAX, &out), 0);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(&cm, sizeof(cm) - 1, DATA_MAX, &out), -EPROTO);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(NULL, 0, DATA_MAX, &out), -EPROTO);
+	bad = cm;
+	bad.magic = 0;
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(&bad, sizeof(bad), DATA_MAX, &out), -EPROTO);
+	bad = cm;
+	bad.version = cpu_to_le16(RXP_WIRE_VERSION + 1);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(&bad, sizeof(bad), DATA_MAX, &out),
+			-EPROTONOSUPPORT);
+	bad = cm;
+	bad.slots = cpu_to_le16(RDMAFS_XPRT_SLOTS_MAX + 1);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(&bad, sizeof(bad), DATA_MAX, &out), -EINVAL);
+	bad = cm;
+	bad.recv_size = cpu_to_le32(RXP_MSG_MAX - 1);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(&bad, sizeof(bad), DATA_MAX, &out), -EINVAL);
+	bad = cm;
+	bad.data_max = cpu_to_le32(DATA_MAX + 1);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(&bad, sizeof(bad), DATA_MAX, &out), -EINVAL);
+	bad = cm;
+	bad.features = cpu_to_le32(1);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(&bad, sizeof(bad), DATA_MAX, &out), -EINVAL);
+}
+
+static struct kunit_case frame_cases[] = {
+	KUNIT_CASE(frame_call_golden),
+	KUNIT_CASE(frame_reply_golden),
+	KUNIT_CASE(frame_stcrw_golden),
+	KUNIT_CASE(frame_lengths),
+	KUNIT_CASE_PARAM(frame_call_bad, frame_bad_call_gen_params),
+	KUNIT_CASE(frame_cm),
+	{}
+};
+
+static struct kunit_suite frame_suite = {
+	.name = "rdmafs_xprt_frame",
+	.test_cases = frame_cases,
+};
+
+kunit_test_suite(frame_suite);
+
+MODULE_DESCRIPTION("KUnit: rdmafs transport, pure parts");
+MODULE_LICENSE("GPL");

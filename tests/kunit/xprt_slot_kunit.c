@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The slot account: who may take what, and in which order. */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include "transport/slot.h"
+
+#define NR	16
+
+static void slot_kept(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, rxp_slots_kept(NR, RXP_SLOT_URGENT), 0);
+	KUNIT_EXPECT_EQ(test, rxp_slots_kept(NR, RXP_SLOT_NORMAL), 2);
+	KUNIT_EXPECT_EQ(test, rxp_slots_kept(NR, RXP_SLOT_BULK), 10);
+	KUNIT_EXPECT_EQ(test, rxp_slots_kept(256, RXP_SLOT_BULK), 66);
+}
+
+static int slot_take_all(struct rxp_slots *s, enum rxp_slot_kind kind)
+{
+	int n = 0;
+
+	while (rxp_slots_get(s, kind, true) >= 0)
+		n++;
+	return n;
+}
+
+static void slot_reserve(struct kunit *test)
+{
+	struct rxp_slots s = {};
+
+	KUNIT_ASSERT_EQ(test, rxp_slots_init(&s, NR), 0);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_BULK), NR - 10);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_NORMAL), 8);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_URGENT), 2);
+	KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), -EAGAIN);
+	rxp_slots_destroy(&s);
+}
+
+struct slot_thread {
+	struct rxp_slots *s;
+	enum rxp_slot_kind kind;
+	int got;
+	struct completion done;
+};
+
+static int slot_wait(void *data)
+{
+	struct slot_thread *t = data;
+
+	t->got = rxp_slots_get(t->s, t->kind, false);
+	complete(&t->done);
+	return 0;
+}
+
+static void slot_start(struct kunit *test, struct slot_thread *t, struct rxp_slots *s,
+		       enum rxp_slot_kind kind)
+{
+	u64 waits = READ_ONCE(s->waits);
+	struct task_struct *task;
+
+	t->s = s;
+	t->kind = kind;
+	t->got = -1;
+	init_completion(&t->done);
+	task = kthread_run(slot_wait, t, "slot-wait");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	while (READ_ONCE(s->waits) == waits)
+		msleep(1);
+}
+
+static bool slot_granted(struct slot_thread *t)
+{
+	return wait_for_completion_timeout(&t->done, 10 * HZ);
+}
+
+static void slot_order(struct kunit *test)
+{
+	struct slot_thread first, second, bulk, urgent;
+	struct rxp_slots s = {};
+	int i;
+
+	KUNIT_ASSERT_EQ(test, rxp_slots_init(&s, NR), 0);
+	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXP_SLOT_URGENT), NR);
+	slot_start(test, &bulk, &s, RXP_SLOT_BULK);
+	slot_start(test, &first, &s, RXP_SLOT_NORMAL);
+	slot_start(test, &second, &s, RXP_SLOT_NORMAL);
+	slot_start(test, &urgent, &s, RXP_SLOT_URGENT);
+
+	rxp_slots_put(&s, 0);
+	KUNIT_EXPECT_TRUE(test, slot_granted(&urgent));
+	KUNIT_EXPECT_EQ(test, urgent.got, 0);
+	for (i = 1; i <= 2; i++)
+		rxp_slots_put(&s, i);
+	KUNIT_EXPECT_FALSE(test, completion_done(&first.done));
+	rxp_slots_put(&s, 3);
+	KUNIT_EXPECT_TRUE(test, slot_granted(&first));
+	KUNIT_EXPECT_FALSE(test, completion_done(&second.done));
+	rxp_slots_put(&s, 4);
+	KUNIT_EXPECT_TRUE(test, slot_granted(&second));
+	KUNIT_EXPECT_FALSE(test, completion_done(&bulk.done));
+	for (i = 5; i < NR; i++)
+		rxp_slots_put(&s, i);
+	KUNIT_EXPECT_TRUE(test, slot_granted(&bulk));
+	rxp_slots_destroy(&s);
+}
+
+static void slot_shutdown(struct kunit *test)
+{
+	struct slot_thread waiting;
+	struct rxp_slots s = {};
+
+	KUNIT_ASSERT_EQ(test, rxp_slots_init(&s, NR), 0);
+	slot_take_all(&s, RXP_SLOT_URGENT);
+	slot_start(test, &waiting, &s, RXP_SLOT_NORMAL);
+	rxp_slots_shutdown(&s, -ESHUTDOWN);
+	KUNIT_EXPECT_TRUE(test, slot_granted(&waiting));
+	KUNIT_EXPECT_EQ(test, waiting.got, -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, false), -ESHUTDOWN);
+	rxp_slots_destroy(&s);
+}
+
+static struct kunit_case slot_cases[] = {
+	KUNIT_CASE(slot_kept),
+	KUNIT_CASE(slot_reserve),
+	KUNIT_CASE(slot_order),
+	KUNIT_CASE(slot_shutdown),
+	{}
+};
+
+static struct kunit_suite slot_suite = {
+	.name = "rdmafs_xprt_slot",
+	.test_cases = slot_cases,
+};
+
+kunit_test_suite(slot_suite);
