@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The runner's own contract: what tests/guest/run promises to every other test
+# (output, status, files, environment, two nodes) and that it notices a guest
+# that fails. Everything here is on --fs local, NFS or NVMe: it tests the guest.
+# shellcheck disable=SC2016 # the guest expands what stands in single quotes
+set -uo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd -P)
+. "$top/tests/lib/tap.sh"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# guest ARGUMENT...: stdout, stderr and status of a run in $out, $err, $rc.
+guest() {
+	"$top/tests/guest/run" --timeout 120 "$@" >"$tmp/stdout" 2>"$tmp/stderr"
+	rc=$?
+	out=$(tr -d '\0' <"$tmp/stdout")
+	err=$(tail -n 30 "$tmp/stderr")
+}
+
+guest --fs local --out "$tmp/out" -- bash -c '
+	echo to stdout; echo to stderr >&2; wc -c
+	pwd -P; id -u
+	head -c 300000 /dev/urandom >$RDMAFS_OUT/data; mkdir $RDMAFS_OUT/d; echo f >$RDMAFS_OUT/d/f
+	touch here; ls $RDMAFS_BACKING/test
+	mountpoint -q $RDMAFS_MNT && echo mounted
+	mountpoint -q $RDMAFS_SCRATCH_MNT || ls $RDMAFS_SCRATCH_MNT | wc -l
+	mount $RDMAFS_SCRATCH_MNT && touch $RDMAFS_SCRATCH_MNT/x && ls $RDMAFS_SCRATCH_SOURCE
+	cd / && umount $RDMAFS_MNT && mount $RDMAFS_MNT && ls $RDMAFS_MNT/test
+	unshare -Ur true && echo user namespace
+	exit 42'
+is $rc 42 "the command's status comes through" "$err"
+is "$out" "$(printf '%s\n' 'to stdout' 0 /mnt/rdmafs/test 0 here mounted 0 x here 'user namespace')" \
+	"stdout is the command's and nothing else; stdin is empty; the mounts are as promised"
+like "$(cat "$tmp/stderr")" "to stderr" "stderr comes through"
+is "$(stat -c %s "$tmp/out/data" 2>&1) $(cat "$tmp/out/d/f" 2>&1)" "300000 f" "files come back"
+
+guest --fs local -- bash -c 'head -c 2000000 /dev/urandom | tee >(sha256sum >&2); sleep 0.3; sleep 1000 &'
+is "$(sha256sum <"$tmp/stdout")" "$(grep -E '^[0-9a-f]{64}' "$tmp/stderr")" \
+	"binary output arrives whole, and a process left behind does not hold the run"
+
+guest --fs local -- sh -c 'echo c >/proc/sysrq-trigger'
+is $rc 125 "a panic is the guest's failure"
+like "$err" "Kernel panic" "the kernel log's tail is on stderr"
+
+start=$SECONDS
+guest --fs local --timeout 6 -- sleep 1000
+is $rc 125 "a run over its time is ended"
+like "$((SECONDS - start))" '^([0-9]|1[0-9])$' "and that in time"
+
+guest --fs local -- no-such-command
+is $rc 127 "a command that is not there"
+
+guest --fs no-such-fs -- true
+is "$rc $out" "2 " "bad usage"
+
+guest --nodes 2 --net-delay 20ms --fs nfs-rdma --rdma rxe -- bash -c '
+	ping -q -c 2 -i 0.2 server >/dev/null; ping -q -c 3 -i 0.2 server | sed -n "s|.*= \([0-9]*\).*|\1|p"
+	touch made-here; guest-peer ls /backing/export/test; guest-peer uname -n; guest-peer false; echo $?'
+is "$(echo "$out" | tail -n +2)" "$(printf '%s\n' made-here node1 1)" "two nodes, NFS between them" "$err"
+like "$(echo "$out" | head -n 1)" '^4[0-9]$' "a round trip takes twice the delay"
+
+guest --fs nvme-rdma --rdma siw -- bash -c 'echo $RDMAFS_DEV; findmnt -rno SOURCE,FSTYPE -T .'
+is "$out" "$(printf '%s\n' /dev/nvme0n1 '/dev/nvme0n1 ext4')" "NVMe over siw is an ext4 on its device" "$err"
+
+for backing in ext4 xfs btrfs; do
+	guest --fs local --backing $backing --size 600M -- bash -c '
+		findmnt -rno FSTYPE -T .; touch f; setfattr -n user.a -v b f && getfattr --only-values -n user.a f; echo
+		setfacl -m u:1000:r f && getfacl -cn f | grep user:1000'
+	is "$out" "$(printf '%s\n' $backing b user:1000:r--)" "backing $backing with xattrs and ACLs" "$err"
+done
+
+tap_done
