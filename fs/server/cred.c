@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who is calling.
+ *
+ * A client names each of its callers once, by SETCRED: user, group and groups
+ * under an id of the client's choice.  What that caller may be depends on the
+ * export, whose squashing turns root, or everybody, into the anonymous user.
+ * So an identity keeps a few struct cred, each made for one export when it was
+ * first used there.
+ *
+ * A cred differs from the server's own in fsuid, fsgid and groups, as nfsd's
+ * do, and in that it has no capability at all unless its user is root after
+ * squashing.  Ids are those of the initial user namespace.
+ *
+ * The table is bounded by count and by the groups it holds.  What is too much
+ * throws out identities that were unused longest: their owner meets BADCRED
+ * and registers them again.
+ */
+#include <linux/capability.h>
+#include <linux/jiffies.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include "server.h"
+
+const struct cred *rdmafsd_own_cred;
+
+/**
+ * rdmafsd_creds_init - make the server's own credentials
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rdmafsd_creds_init(void)
+{
+	rdmafsd_own_cred = prepare_kernel_cred(&init_task);
+	return rdmafsd_own_cred ? 0 : -ENOMEM;
+}
+
+/**
+ * rdmafsd_creds_exit - the reverse of rdmafsd_creds_init()
+ */
+void rdmafsd_creds_exit(void)
+{
+	put_cred(rdmafsd_own_cred);
+}
+
+static void rdmafsd_ident_put(struct rdmafsd_ident *ident)
+{
+	unsigned int i;
+
+	if (!ident || !refcount_dec_and_test(&ident->refs))
+		return;
+	for (i = 0; i < RDMAFSD_IDENT_CREDS; i++)
+		put_cred(ident->creds[i].cred);
+	put_group_info(ident->groups);
+	kfree_rcu(ident, rcu);
+}
+
+static struct rdmafsd_ident *rdmafsd_ident_get(struct rdmafsd_session *ses, u32 id)
+{
+	struct rdmafsd_ident *ident;
+
+	rcu_read_lock();
+	ident = xa_load(&ses->idents, id);
+	if (ident && !refcount_inc_not_zero(&ident->refs))
+		ident = NULL;
+	rcu_read_unlock();
+	return ident;
+}
+
+/* Out of the account; the table's reference is the caller's now. */
+static void rdmafsd_ident_gone(struct rdmafsd_session *ses, struct rdmafsd_ident *ident)
+{
+	lockdep_assert_held(&ses->idents_lock);
+	ses->nr_idents--;
+	ses->nr_groups -= ident->groups->ngroups;
+}
+
+static void rdmafsd_ident_evict(struct rdmafsd_session *ses, u32 keep)
+{
+	struct rdmafsd_ident *ident, *victim = NULL;
+	unsigned long id, victim_id = 0;
+
+	lockdep_assert_held(&ses->idents_lock);
+	xa_for_each(&ses->idents, id, ident) {
+		if (id == keep)
+			continue;
+		if (!victim || time_before(READ_ONCE(ident->used), READ_ONCE(victim->used))) {
+			victim = ident;
+			victim_id = id;
+		}
+	}
+	if (victim) {
+		xa_erase(&ses->idents, victim_id);
+		rdmafsd_ident_gone(ses, victim);
+		rdmafsd_ident_put(victim);
+	}
+}
+
+/**
+ * rdmafsd_ident_set - define, or define anew, an identity of a client
+ * @ses:    the client's session
+ * @id:	    the client's name for it
+ * @uid:    user, valid
+ * @gid:    group, valid
+ * @groups: supplementary groups, sorted; the caller's reference goes, also on
+ *	    failure
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gid,
+		      struct group_info *groups)
+{
+	struct rdmafsd_ident *ident, *old;
+
+	ident = kzalloc(sizeof(*ident), GFP_KERNEL_ACCOUNT);
+	if (!ident)
+		goto nomem;
+	ident->uid = uid;
+	ident->gid = gid;
+	ident->groups = groups;
+	ident->used = jiffies;
+	spin_lock_init(&ident->lock);
+	refcount_set(&ident->refs, 1);
+
+	mutex_lock(&ses->idents_lock);
+	old = xa_store(&ses->idents, id, ident, GFP_KERNEL_ACCOUNT);
+	if (xa_is_err(old)) {
+		mutex_unlock(&ses->idents_lock);
+		rdmafsd_ident_put(ident);
+		return xa_err(old);
+	}
+	if (old)
+		rdmafsd_ident_gone(ses, old);
+	ses->nr_idents++;
+	ses->nr_groups += groups->ngroups;
+	while (ses->nr_idents > 1 && (ses->nr_idents > RDMAFSD_IDENTS_MAX ||
+				      ses->nr_groups > RDMAFSD_GROUPS_MAX))
+		rdmafsd_ident_evict(ses, id);
+	mutex_unlock(&ses->idents_lock);
+	rdmafsd_ident_put(old);
+	return 0;
+
+nomem:
+	put_group_info(groups);
+	return -ENOMEM;
+}
+
+/**
+ * rdmafsd_idents_free - forget all identities of a session that ends
+ * @ses: the session, with no request at work
+ */
+void rdmafsd_idents_free(struct rdmafsd_session *ses)
+{
+	struct rdmafsd_ident *ident;
+	unsigned long id;
+
+	xa_for_each(&ses->idents, id, ident)
+		rdmafsd_ident_put(ident);
+	xa_destroy(&ses->idents);
+}
+
+static struct group_info *rdmafsd_squash_groups(struct group_info *from, kgid_t anon)
+{
+	struct group_info *to;
+	bool root = false;
+	int i;
+
+	for (i = 0; i < from->ngroups; i++)
+		root |= gid_eq(from->gid[i], GLOBAL_ROOT_GID);
+	if (!root)
+		return get_group_info(from);
+
+	to = groups_alloc(from->ngroups);
+	if (!to)
+		return NULL;
+	for (i = 0; i < from->ngroups; i++)
+		to->gid[i] = gid_eq(from->gid[i], GLOBAL_ROOT_GID) ? anon : from->gid[i];
+	groups_sort(to);
+	return to;
+}
+
+static const struct cred *rdmafsd_cred_make(struct rdmafsd_ident *ident,
+					    struct rdmafsd_export *exp)
+{
+	struct group_info *groups;
+	kuid_t uid = ident->uid;
+	kgid_t gid = ident->gid;
+	struct cred *cred;
+
+	switch (exp->p.squash) {
+	case RDMAFSD_SQUASH_ALL:
+		uid = exp->p.anonuid;
+		gid = exp->p.anongid;
+		groups = groups_alloc(0);
+		break;
+	case RDMAFSD_SQUASH_ROOT:
+		if (uid_eq(uid, GLOBAL_ROOT_UID))
+			uid = exp->p.anonuid;
+		if (gid_eq(gid, GLOBAL_ROOT_GID))
+			gid = exp->p.anongid;
+		groups = rdmafsd_squash_groups(ident->groups, exp->p.anongid);
+		break;
+	default:
+		groups = get_group_info(ident->groups);
+		break;
+	}
+	if (!groups)
+		return NULL;
+
+	cred = prepare_kernel_cred(&init_task);
+	if (cred) {
+		cred->fsuid = uid;
+		cred->fsgid = gid;
+		set_groups(cred, groups);
+		if (!uid_eq(uid, GLOBAL_ROOT_UID)) {
+			cred->cap_inheritable = CAP_EMPTY_SET;
+			cred->cap_permitted = CAP_EMPTY_SET;
+			cred->cap_effective = CAP_EMPTY_SET;
+			cred->cap_ambient = CAP_EMPTY_SET;
+		}
+	}
+	put_group_info(groups);
+	return cred;
+}
+
+static const struct cred *rdmafsd_cred_cached(struct rdmafsd_ident *ident, u64 serial)
+{
+	const struct cred *cred = NULL;
+	unsigned int i;
+
+	spin_lock(&ident->lock);
+	for (i = 0; i < RDMAFSD_IDENT_CREDS; i++)
+		if (ident->creds[i].serial == serial) {
+			cred = get_cred(ident->creds[i].cred);
+			break;
+		}
+	spin_unlock(&ident->lock);
+	return cred;
+}
+
+static void rdmafsd_cred_keep(struct rdmafsd_ident *ident, u64 serial, const struct cred *cred)
+{
+	const struct cred *old;
+	unsigned int i;
+
+	spin_lock(&ident->lock);
+	i = ident->next++ % RDMAFSD_IDENT_CREDS;
+	old = ident->creds[i].cred;
+	ident->creds[i].serial = serial;
+	ident->creds[i].cred = get_cred(cred);
+	spin_unlock(&ident->lock);
+	put_cred(old);
+}
+
+/**
+ * rdmafsd_cred_get - what a caller is in an export
+ * @ses: the client's session
+ * @id:	 the client's name for the caller
+ * @exp: the export
+ *
+ * Return: credentials to be put by put_cred(); NULL if the id is not known; or
+ * ERR_PTR(-ENOMEM).
+ */
+const struct cred *rdmafsd_cred_get(struct rdmafsd_session *ses, u32 id,
+				    struct rdmafsd_export *exp)
+{
+	struct rdmafsd_ident *ident = rdmafsd_ident_get(ses, id);
+	const struct cred *cred;
+
+	if (!ident)
+		return NULL;
+	WRITE_ONCE(ident->used, jiffies);
+	cred = rdmafsd_cred_cached(ident, exp->serial);
+	if (!cred) {
+		cred = rdmafsd_cred_make(ident, exp);
+		if (cred)
+			rdmafsd_cred_keep(ident, exp->serial, cred);
+		else
+			cred = ERR_PTR(-ENOMEM);
+	}
+	rdmafsd_ident_put(ident);
+	return cred;
+}

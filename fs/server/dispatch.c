@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From a request to its reply.
+ *
+ * struct rdmafsd_rq gathers what a request takes on its way: first the
+ * export's in-flight count (with the first handle or stateid), then the
+ * caller's credentials, then what the operation itself locks and gives back.
+ * The two former are taken off here, in the reverse order, before the reply
+ * goes out: after rdmafs_xprt_req_reply() the request is transport's again.
+ *
+ * Replies to operations that change something are kept by transport's reply
+ * cache, and so must not exceed RDMAFS_XPRT_CACHE_MAX bytes; the longest,
+ * CREATE's, has 426.  COMMIT is among them: it reports a writeback error only
+ * once.
+ */
+#include <linux/build_bug.h>
+#include <linux/uio.h>
+#include "server.h"
+
+static_assert(sizeof(struct rfp_open_rep) + 2 * sizeof(struct rfp_attr) +
+	      sizeof(__le16) + RFP_FH_MAX <= RDMAFS_XPRT_CACHE_MAX);
+static_assert(sizeof(struct rfp_write_rep) + sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
+
+static const struct rdmafsd_op {
+	rdmafsd_op_fn fn;
+	unsigned int flags;
+} rdmafsd_ops[RFP_NR_OPS] = {
+	[RFP_ATTACH]	= { rdmafsd_op_attach, RDMAFS_REPLY_NOCACHE },
+	[RFP_SETCRED]	= { rdmafsd_op_setcred, RDMAFS_REPLY_NOCACHE },
+	[RFP_LOOKUP]	= { rdmafsd_op_lookup, RDMAFS_REPLY_NOCACHE },
+	[RFP_GETATTR]	= { rdmafsd_op_getattr, RDMAFS_REPLY_NOCACHE },
+	[RFP_SETATTR]	= { rdmafsd_op_setattr },
+	[RFP_OPEN]	= { rdmafsd_op_open },
+	[RFP_CREATE]	= { rdmafsd_op_create },
+	[RFP_CLOSE]	= { rdmafsd_op_close },
+	[RFP_READ]	= { rdmafsd_op_read, RDMAFS_REPLY_NOCACHE },
+	[RFP_WRITE]	= { rdmafsd_op_write },
+	[RFP_COMMIT]	= { rdmafsd_op_commit },
+	[RFP_MKDIR]	= { rdmafsd_op_mkdir },
+	[RFP_MKNOD]	= { rdmafsd_op_mknod },
+	[RFP_SYMLINK]	= { rdmafsd_op_symlink },
+	[RFP_LINK]	= { rdmafsd_op_link },
+	[RFP_UNLINK]	= { rdmafsd_op_unlink },
+	[RFP_RMDIR]	= { rdmafsd_op_rmdir },
+	[RFP_RENAME]	= { rdmafsd_op_rename },
+	[RFP_READLINK]	= { rdmafsd_op_readlink, RDMAFS_REPLY_NOCACHE },
+	[RFP_READDIR]	= { rdmafsd_op_readdir, RDMAFS_REPLY_NOCACHE },
+	[RFP_STATFS]	= { rdmafsd_op_statfs, RDMAFS_REPLY_NOCACHE },
+	[RFP_GETXATTR]	= { rdmafsd_op_getxattr, RDMAFS_REPLY_NOCACHE },
+	[RFP_SETXATTR]	= { rdmafsd_op_setxattr },
+	[RFP_LISTXATTR]	= { rdmafsd_op_listxattr, RDMAFS_REPLY_NOCACHE },
+	[RFP_REMOVEXATTR] = { rdmafsd_op_removexattr },
+	[RFP_FALLOCATE]	= { rdmafsd_op_fallocate },
+	[RFP_SEEK]	= { rdmafsd_op_seek, RDMAFS_REPLY_NOCACHE },
+};
+
+/**
+ * rdmafsd_rq_dec_end - all arguments have been taken: were they well formed?
+ * @rq: the request
+ *
+ * Return: 0 or RFP_BADPROTO.
+ */
+int rdmafsd_rq_dec_end(struct rdmafsd_rq *rq)
+{
+	return rfp_dec_end(&rq->dec) ? RFP_BADPROTO : 0;
+}
+
+/**
+ * rdmafsd_rq_enter - put on the caller's credentials
+ * @rq: the request, in its export
+ *
+ * Return: 0, RFP_BADCRED, or -ENOMEM.
+ */
+int rdmafsd_rq_enter(struct rdmafsd_rq *rq)
+{
+	const struct cred *cred = rdmafsd_cred_get(rq->ses, rq->cred_id, rq->exp);
+
+	if (!cred)
+		return RFP_BADCRED;
+	if (IS_ERR(cred))
+		return PTR_ERR(cred);
+	rq->cred = cred;
+	rq->saved = override_creds(cred);
+	return 0;
+}
+
+/**
+ * rdmafsd_rq_enter_opener - put on the credentials that the file was opened with
+ * @rq: the request, with its state
+ *
+ * For what an open file alone entitles to.
+ */
+void rdmafsd_rq_enter_opener(struct rdmafsd_rq *rq)
+{
+	rq->cred = get_cred(rq->state->file->f_cred);
+	rq->saved = override_creds(rq->cred);
+}
+
+/**
+ * rdmafsd_rq_leave - take the caller's credentials off
+ * @rq: the request, with or without them
+ */
+void rdmafsd_rq_leave(struct rdmafsd_rq *rq)
+{
+	if (!rq->cred)
+		return;
+	revert_creds(rq->saved);
+	put_cred(rq->cred);
+	rq->cred = NULL;
+}
+
+/**
+ * rdmafsd_rq_state - find the open that the request is about
+ * @rq: the request; enters the export, and so must be in none yet
+ * @id: the stateid
+ *
+ * Return: 0, RFP_BADSTATE, or -ESTALE if the export is ending.
+ */
+int rdmafsd_rq_state(struct rdmafsd_rq *rq, u64 id)
+{
+	struct rdmafsd_state *st = rdmafsd_state_get(rq->ses, id);
+
+	if (IS_ERR(st))
+		return PTR_ERR(st) == -EBADF ? RFP_BADSTATE : PTR_ERR(st);
+	rq->exp = st->exp;
+	rq->state = st;
+	return 0;
+}
+
+/**
+ * rdmafsd_rq_want_write - ask to change the file system
+ * @rq: the request, in its export
+ *
+ * Return: 0, to be followed by rdmafsd_rq_drop_write(), or -EROFS.
+ */
+int rdmafsd_rq_want_write(struct rdmafsd_rq *rq)
+{
+	return rq->exp->p.read_only ? -EROFS : mnt_want_write(rq->exp->path.mnt);
+}
+
+/**
+ * rdmafsd_rq_drop_write - the change is done
+ * @rq: the request
+ */
+void rdmafsd_rq_drop_write(struct rdmafsd_rq *rq)
+{
+	mnt_drop_write(rq->exp->path.mnt);
+}
+
+/**
+ * rdmafsd_rq_data_put - send data with the reply
+ * @rq:	  the request
+ * @data: the data
+ * @len:  its length
+ *
+ * Return: 0, -ERANGE if the client has no room for it, or what transport says.
+ */
+int rdmafsd_rq_data_put(struct rdmafsd_rq *rq, const void *data, size_t len)
+{
+	struct iov_iter dest;
+	int err;
+
+	if (!len)
+		return 0;
+	if (len > rq->req->read_max)
+		return -ERANGE;
+	err = rdmafs_xprt_req_room(rq->req, len, &dest);
+	if (err)
+		return err;
+	if (copy_to_iter(data, len, &dest) != len)
+		return -EIO;
+	rq->data_len = len;
+	return 0;
+}
+
+/**
+ * rdmafsd_rep - begin the reply
+ * @rq:	  the request
+ * @size: of the fixed part
+ *
+ * Return: the fixed part, zeroed, its status RFP_OK.  Never NULL: it is the
+ * first thing in a buffer that holds any.
+ */
+void *rdmafsd_rep(struct rdmafsd_rq *rq, size_t size)
+{
+	return rfp_enc_rep(&rq->enc, size);
+}
+
+/**
+ * rdmafsd_rep_attr - append an object's attributes to the reply
+ * @rq:	    the request
+ * @dentry: the object, positive
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmafsd_rep_attr(struct rdmafsd_rq *rq, struct dentry *dentry)
+{
+	struct rfp_attr *attr = rfp_enc_fixed(&rq->enc, sizeof(*attr));
+
+	return attr ? rdmafsd_getattr(rq->exp, dentry, attr) : -EIO;
+}
+
+/**
+ * rdmafsd_rep_fh - append an object's handle to the reply
+ * @rq:	    the request
+ * @dentry: the object, positive
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmafsd_rep_fh(struct rdmafsd_rq *rq, struct dentry *dentry)
+{
+	struct rfp_fh fh;
+	int err;
+
+	err = rdmafsd_fh_encode(rq->exp, dentry, &fh);
+	if (!err)
+		rfp_enc_fh(&rq->enc, &fh);
+	return err;
+}
+
+static int rdmafsd_run(struct rdmafsd_rq *rq, unsigned int *flags)
+{
+	struct rdmafs_xprt_req *req = rq->req;
+	const struct rfp_req *head = req->body;
+	unsigned int op;
+
+	*flags = RDMAFS_REPLY_NOCACHE;
+	if (req->body_len < sizeof(*head) || head->flags)
+		return RFP_BADPROTO;
+	op = le16_to_cpu(head->op);
+	if (op >= RFP_NR_OPS || !rdmafsd_ops[op].fn)
+		return RFP_BADPROTO;
+	rq->cred_id = le32_to_cpu(head->cred);
+	*flags = rdmafsd_ops[op].flags;
+	return rdmafsd_ops[op].fn(rq);
+}
+
+/**
+ * rdmafsd_handle - serve a request
+ * @req: the request, transport's again when this returns
+ * @ctx: unused
+ *
+ * Context: a kthread with its own fs_struct and umask 0.
+ */
+void rdmafsd_handle(struct rdmafs_xprt_req *req, void *ctx)
+{
+	struct rdmafsd_rq rq = {
+		.req = req,
+		.ses = rdmafs_xprt_session_priv(req->session),
+	};
+	unsigned int flags;
+	int err, len;
+
+	rfp_dec_init(&rq.dec, req->body, req->body_len);
+	rfp_enc_init(&rq.enc, req->reply, RDMAFS_XPRT_BODY_MAX);
+	err = rdmafsd_run(&rq, &flags);
+
+	rdmafsd_rq_leave(&rq);
+	if (rq.state)
+		rdmafsd_state_put(rq.state);
+	rdmafsd_export_put(rq.exp);
+
+	len = err ? err : rfp_enc_len(&rq.enc);
+	if (len < 0 || err) {
+		struct rfp_rep *rep;
+
+		rfp_enc_init(&rq.enc, req->reply, RDMAFS_XPRT_BODY_MAX);
+		rep = rdmafsd_rep(&rq, sizeof(*rep));
+		rep->status = cpu_to_le32(len > 0 ? len : rfp_status_from_errno(len));
+		len = sizeof(*rep);
+		rq.data_len = 0;
+	}
+	rdmafs_xprt_req_reply(req, len, rq.data_len, flags);
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * File handles.
+ *
+ *	__le32	id of the export
+ *	u8	exportfs's type of what follows; 0: the root of the export
+ *	u8	its length, in 32-bit words
+ *	__le16	0
+ *	...	exportfs's handle
+ *	8 bytes	HMAC-SHA256 over all of the above, truncated, under the secret
+ *
+ * A client can thus use only handles that it, or another client of the
+ * export, was given: it can't name files outside of the export by guessing
+ * inode numbers.  A handle says nothing about a name: it stays valid when its
+ * object is renamed, and after a restart with the same id and secret.
+ *
+ * A directory is accepted only while it lies under the root of the export.
+ * Other objects are not looked for in the tree at each request (what nfsd
+ * calls no_subtree_check): a file that was moved out of the export by a local
+ * process stays reachable for clients that hold its handle.
+ *
+ * Decoding runs with the server's own credentials, because connecting a
+ * directory that is not cached to the root reads directories on the way.
+ */
+#include <crypto/hash.h>
+#include <crypto/utils.h>
+#include <linux/exportfs.h>
+#include <linux/uuid.h>
+#include "server.h"
+
+struct rdmafsd_fh_head {
+	__le32 id;
+	u8 type;
+	u8 words;
+	__le16 pad;
+} __packed;
+
+#define RDMAFSD_FID_MAX \
+	((RFP_FH_MAX - sizeof(struct rdmafsd_fh_head) - RDMAFSD_MAC_LEN) / sizeof(u32))
+#define RDMAFSD_DIGEST_LEN	32
+
+/* A handle as exportfs wants it: in words, aligned. */
+union rdmafsd_fid {
+	struct fid fid;
+	u32 words[RDMAFSD_FID_MAX];
+};
+
+static int rdmafsd_mac(struct rdmafsd_export *exp, const void *data, unsigned int len,
+		       u8 digest[RDMAFSD_DIGEST_LEN])
+{
+	SHASH_DESC_ON_STACK(desc, exp->mac);
+	int err;
+
+	desc->tfm = exp->mac;
+	err = crypto_shash_digest(desc, data, len, digest);
+	shash_desc_zero(desc);
+	return err;
+}
+
+/**
+ * rdmafsd_mac_init - make ready to sign the handles of an export
+ * @exp: the export, with settings and path; gets @mac and @fsid
+ *
+ * The fsid comes from secret, id and the file system's own UUID, so that it is
+ * the same after a restart and differs between exports.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmafsd_mac_init(struct rdmafsd_export *exp)
+{
+	struct {
+		char what[9];
+		__le32 id;
+		u8 uuid[UUID_SIZE];
+	} __packed seed = { .what = "rdmafsid", .id = cpu_to_le32(exp->p.id) };
+	u8 digest[RDMAFSD_DIGEST_LEN];
+	int err;
+
+	exp->mac = crypto_alloc_shash("hmac(sha256)", 0, 0);
+	if (IS_ERR(exp->mac))
+		return PTR_ERR(exp->mac);
+	err = crypto_shash_setkey(exp->mac, exp->p.secret, RDMAFSD_SECRET_LEN);
+	if (!err) {
+		export_uuid(seed.uuid, &exp->path.dentry->d_sb->s_uuid);
+		err = rdmafsd_mac(exp, &seed, sizeof(seed), digest);
+	}
+	if (err) {
+		crypto_free_shash(exp->mac);
+		return err;
+	}
+	memcpy(exp->fsid, digest, sizeof(exp->fsid));
+	return 0;
+}
+
+/**
+ * rdmafsd_fh_encode - make the handle of an object
+ * @exp:    the export
+ * @dentry: the object, positive
+ * @fh:	    gets the handle
+ *
+ * Return: 0, -EOVERFLOW if the file system's handles are too long for the
+ * protocol, or another negative errno.
+ */
+int rdmafsd_fh_encode(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_fh *fh)
+{
+	struct rdmafsd_fh_head head = { .id = cpu_to_le32(exp->p.id) };
+	u8 digest[RDMAFSD_DIGEST_LEN];
+	int words = RDMAFSD_FID_MAX;
+	union rdmafsd_fid fid;
+	size_t len;
+	int err;
+
+	if (dentry == exp->path.dentry) {
+		head.type = FILEID_ROOT;
+		words = 0;
+	} else {
+		int type = exportfs_encode_fh(dentry, &fid.fid, &words, 0);
+
+		if (type <= FILEID_ROOT || type >= FILEID_INVALID ||
+		    words <= 0 || words > RDMAFSD_FID_MAX)
+			return type < 0 ? type : -EOVERFLOW;
+		head.type = type;
+	}
+	head.words = words;
+
+	memcpy(fh->data, &head, sizeof(head));
+	len = sizeof(head) + words * sizeof(u32);
+	memcpy(fh->data + sizeof(head), fid.words, words * sizeof(u32));
+	err = rdmafsd_mac(exp, fh->data, len, digest);
+	if (err)
+		return err;
+	memcpy(fh->data + len, digest, RDMAFSD_MAC_LEN);
+	fh->len = len + RDMAFSD_MAC_LEN;
+	return 0;
+}
+
+/**
+ * rdmafsd_dir_inside - does a directory lie in its export?
+ * @exp: the export
+ * @dir: a directory of its file system, connected
+ *
+ * Return: whether it is the root of the export or under it.
+ */
+bool rdmafsd_dir_inside(struct rdmafsd_export *exp, struct dentry *dir)
+{
+	return exp->whole || is_subdir(dir, exp->path.dentry);
+}
+
+static int rdmafsd_fh_acceptable(void *ctx, struct dentry *dentry)
+{
+	struct rdmafsd_export *exp = ctx;
+
+	return !d_is_dir(dentry) || rdmafsd_dir_inside(exp, dentry);
+}
+
+/* Enter the export that a handle names, or stay in it if it is the same one. */
+static int rdmafsd_rq_export(struct rdmafsd_rq *rq, u32 id)
+{
+	if (rq->exp)
+		return rq->exp->p.id == id ? 0 : -EXDEV;
+	rq->exp = rdmafsd_export_find_id(id);
+	return rq->exp ? 0 : -ESTALE;
+}
+
+/**
+ * rdmafsd_rq_fh - find the object of a handle
+ * @rq:	    the request; enters the export if it is in none yet
+ * @fh:	    the handle, from the wire
+ * @dentry: gets the object, positive, to be put by dput()
+ *
+ * To be called before rdmafsd_rq_enter().
+ *
+ * Return: 0, -ESTALE (forged, of an export that is not there, or the object is
+ * gone), -EXDEV (not the export that the request is in), or -ENOMEM.
+ */
+int rdmafsd_rq_fh(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry)
+{
+	u8 digest[RDMAFSD_DIGEST_LEN];
+	struct rdmafsd_fh_head head;
+	union rdmafsd_fid fid;
+	struct dentry *d;
+	size_t len;
+	int err;
+
+	if (fh->len < sizeof(head) + RDMAFSD_MAC_LEN || fh->len > RFP_FH_MAX)
+		return -ESTALE;
+	memcpy(&head, fh->data, sizeof(head));
+	len = sizeof(head) + head.words * sizeof(u32);
+	if (head.pad || fh->len != len + RDMAFSD_MAC_LEN)
+		return -ESTALE;
+	err = rdmafsd_rq_export(rq, le32_to_cpu(head.id));
+	if (err)
+		return err;
+	err = rdmafsd_mac(rq->exp, fh->data, len, digest);
+	if (err)
+		return err;
+	if (crypto_memneq(digest, fh->data + len, RDMAFSD_MAC_LEN))
+		return -ESTALE;
+
+	if (head.type == FILEID_ROOT) {
+		*dentry = dget(rq->exp->path.dentry);
+		return 0;
+	}
+	memcpy(fid.words, fh->data + sizeof(head), head.words * sizeof(u32));
+	d = exportfs_decode_fh(rq->exp->path.mnt, &fid.fid, head.words, head.type,
+			       rdmafsd_fh_acceptable, rq->exp);
+	if (IS_ERR(d))
+		return PTR_ERR(d);
+	if (d_really_is_negative(d)) {
+		dput(d);
+		return -ESTALE;
+	}
+	*dentry = d;
+	return 0;
+}
+
+/**
+ * rdmafsd_rq_dir - the same, for what must be a directory
+ * @rq:	    the request
+ * @fh:	    the handle
+ * @dentry: gets the directory
+ *
+ * Return: as rdmafsd_rq_fh(), or -ENOTDIR.
+ */
+int rdmafsd_rq_dir(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry)
+{
+	int err = rdmafsd_rq_fh(rq, fh, dentry);
+
+	if (!err && !d_can_lookup(*dentry)) {
+		dput(*dentry);
+		*dentry = NULL;
+		err = -ENOTDIR;
+	}
+	return err;
+}

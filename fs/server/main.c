@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rdmafsd: loading and unloading.
+ *
+ * Nothing is served until configfs says so.  Every directory made there holds
+ * a reference to the module, so that unloading meets no exports, no ports and
+ * hence no sessions: only memory that waits for an RCU grace period.
+ */
+#include <linux/module.h>
+#include "server.h"
+
+static int __init rdmafsd_init(void)
+{
+	int err;
+
+	rdmafsd_cookies_init();
+	err = rdmafsd_creds_init();
+	if (err)
+		return err;
+	err = rdmafsd_configfs_init();
+	if (err)
+		rdmafsd_creds_exit();
+	return err;
+}
+
+static void __exit rdmafsd_exit(void)
+{
+	rdmafsd_configfs_exit();
+	rcu_barrier();
+	rdmafsd_creds_exit();
+}
+
+module_init(rdmafsd_init);
+module_exit(rdmafsd_exit);
+
+MODULE_DESCRIPTION("rdmafs server");
+MODULE_LICENSE("GPL");
+MODULE_SOFTDEP("pre: configfs hmac sha256");

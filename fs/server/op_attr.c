@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * GETATTR, SETATTR, STATFS.
+ *
+ * SETATTR splits in two where a size is among the changes: the size first,
+ * then the rest, since file systems do not expect both in one call.  Who may
+ * do what is decided where it always is, in notify_change() and the file
+ * system, under the caller's credentials.
+ *
+ * A stateid beside the handle finds the file also when its last name is gone.
+ */
+#include <linux/filelock.h>
+#include <linux/statfs.h>
+#include "server.h"
+
+/* By the open if there is one, else by the handle. */
+static int rdmafsd_attr_object(struct rdmafsd_rq *rq, u64 stateid, const struct rfp_fh *fh,
+			       struct dentry **dentry)
+{
+	int err;
+
+	if (!stateid)
+		return rdmafsd_rq_fh(rq, fh, dentry);
+	err = rdmafsd_rq_state(rq, stateid);
+	if (!err)
+		*dentry = dget(rq->state->file->f_path.dentry);
+	return err;
+}
+
+/**
+ * rdmafsd_op_getattr - RFP_GETATTR
+ * @rq: the request
+ *
+ * Needs no credentials: whoever has come to hold the handle may ask.
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_getattr(struct rdmafsd_rq *rq)
+{
+	const struct rfp_getattr_req *greq = rfp_dec_fixed(&rq->dec, sizeof(*greq));
+	struct dentry *dentry;
+	struct rfp_fh fh;
+	int err;
+
+	rfp_dec_fh(&rq->dec, &fh);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	err = rdmafsd_attr_object(rq, le64_to_cpu(greq->stateid), &fh, &dentry);
+	if (err)
+		return err;
+	rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	err = rdmafsd_rep_attr(rq, dentry);
+	dput(dentry);
+	return err;
+}
+
+static int rdmafsd_time_from(const struct rfp_time *wire, struct timespec64 *ts)
+{
+	u32 nsec = le32_to_cpu(wire->nsec);
+
+	if (nsec >= NSEC_PER_SEC)
+		return -EINVAL;
+	ts->tv_sec = (s64)le64_to_cpu(wire->sec);
+	ts->tv_nsec = nsec;
+	return 0;
+}
+
+static int rdmafsd_iattr_times(const struct rfp_setattr_req *sreq, u32 valid, struct iattr *ia)
+{
+	const u32 now = RFP_SET_ATIME_NOW | RFP_SET_MTIME_NOW;
+	const u32 set = RFP_SET_ATIME | RFP_SET_MTIME;
+	int err = 0;
+
+	/* Truncation has moved it already, and needed no ownership for it. */
+	if (valid & RFP_SET_SIZE)
+		valid &= ~RFP_SET_MTIME_NOW;
+
+	if (valid & (RFP_SET_ATIME | RFP_SET_ATIME_NOW))
+		ia->ia_valid |= ATTR_ATIME;
+	if (valid & (RFP_SET_MTIME | RFP_SET_MTIME_NOW))
+		ia->ia_valid |= ATTR_MTIME;
+	if (valid & RFP_SET_ATIME) {
+		ia->ia_valid |= ATTR_ATIME_SET;
+		err = rdmafsd_time_from(&sreq->atime, &ia->ia_atime);
+	}
+	if (!err && (valid & RFP_SET_MTIME)) {
+		ia->ia_valid |= ATTR_MTIME_SET;
+		err = rdmafsd_time_from(&sreq->mtime, &ia->ia_mtime);
+	}
+	/* "Now" for both is all that the right to write is enough for. */
+	if ((valid & now) == now && !(valid & set))
+		ia->ia_valid |= ATTR_TOUCH;
+	else if (valid & (now | set))
+		ia->ia_valid |= ATTR_TIMES_SET;
+	return err;
+}
+
+static int rdmafsd_iattr_owner(const struct rfp_setattr_req *sreq, u32 valid, struct iattr *ia)
+{
+	if (valid & RFP_SET_UID) {
+		ia->ia_uid = make_kuid(&init_user_ns, le32_to_cpu(sreq->uid));
+		ia->ia_valid |= ATTR_UID;
+		if (!uid_valid(ia->ia_uid))
+			return -EINVAL;
+	}
+	if (valid & RFP_SET_GID) {
+		ia->ia_gid = make_kgid(&init_user_ns, le32_to_cpu(sreq->gid));
+		ia->ia_valid |= ATTR_GID;
+		if (!gid_valid(ia->ia_gid))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/*
+ * What depends on the object's present mode, with its i_rwsem held.  A change
+ * of mode and the order to take set-id bits away must not go together.
+ */
+static void rdmafsd_iattr_mode(struct inode *inode, u32 valid, u32 mode, struct iattr *ia)
+{
+	bool chown = (ia->ia_valid & (ATTR_UID | ATTR_GID)) && !S_ISDIR(inode->i_mode);
+	bool kill = (valid & RFP_SET_KILL_SUID) && S_ISREG(inode->i_mode);
+
+	if (chown)
+		ia->ia_valid |= ATTR_KILL_PRIV;
+	if (valid & RFP_SET_MODE) {
+		ia->ia_mode = (mode & S_IALLUGO) | (inode->i_mode & ~S_IALLUGO);
+		if (chown || kill) {
+			ia->ia_mode &= ~S_ISUID;
+			if (ia->ia_mode & 0010)
+				ia->ia_mode &= ~S_ISGID;
+		}
+		ia->ia_valid |= ATTR_MODE;
+		return;
+	}
+	if (chown)
+		ia->ia_valid |= ATTR_KILL_SUID | setattr_should_drop_sgid(&nop_mnt_idmap, inode);
+	if (kill)
+		ia->ia_valid |= setattr_should_drop_suidgid(&nop_mnt_idmap, inode) |
+				ATTR_KILL_PRIV;
+}
+
+/*
+ * To take set-id bits away, and nothing else, is what VFS does for whoever
+ * writes to the file: the right to write is enough, ownership not asked.
+ */
+static int rdmafsd_iattr_kill_only(struct rdmafsd_rq *rq, struct inode *inode, struct iattr *ia)
+{
+	int err = 0;
+
+	if (!rq->state)
+		err = inode_permission(&nop_mnt_idmap, inode, MAY_WRITE);
+	else if (!(rq->state->file->f_mode & FMODE_WRITE))
+		err = -EBADF;
+	if (!err)
+		ia->ia_valid |= ATTR_FORCE;
+	return err;
+}
+
+static int rdmafsd_setattr_rest(struct rdmafsd_rq *rq, struct dentry *dentry,
+				const struct rfp_setattr_req *sreq, u32 valid)
+{
+	struct inode *inode = d_inode(dentry), *delegated = NULL;
+	struct iattr base = {}, ia;
+	int err;
+
+	err = rdmafsd_iattr_owner(sreq, valid, &base);
+	if (!err)
+		err = rdmafsd_iattr_times(sreq, valid, &base);
+	if (!err && valid == RFP_SET_KILL_SUID)
+		err = rdmafsd_iattr_kill_only(rq, inode, &base);
+	if (err)
+		return err;
+	if (!base.ia_valid && !(valid & (RFP_SET_MODE | RFP_SET_KILL_SUID)))
+		return 0;
+	base.ia_valid |= ATTR_CTIME;
+
+	err = rdmafsd_rq_want_write(rq);
+	if (err)
+		return err;
+	do {
+		/* notify_change() writes into what it is given. */
+		ia = base;
+		inode_lock(inode);
+		rdmafsd_iattr_mode(inode, valid, le32_to_cpu(sreq->mode), &ia);
+		err = notify_change(&nop_mnt_idmap, dentry, &ia, &delegated);
+		inode_unlock(inode);
+	} while (delegated && !(err = break_deleg_wait(&delegated)));
+	rdmafsd_rq_drop_write(rq);
+	return err;
+}
+
+static int rdmafsd_setattr_size(struct rdmafsd_rq *rq, struct dentry *dentry, u64 size)
+{
+	struct path path = { .mnt = rq->exp->path.mnt, .dentry = dentry };
+
+	if (size > LLONG_MAX)
+		return -EINVAL;
+	if (!rq->state)
+		return rq->exp->p.read_only ? -EROFS : vfs_truncate(&path, size);
+	if (!(rq->state->file->f_mode & FMODE_WRITE))
+		return -EBADF;
+	return rdmafsd_truncate_file(rq, rq->state->file, size, 0);
+}
+
+static int rdmafsd_setattr_run(struct rdmafsd_rq *rq, struct dentry *dentry,
+			       const struct rfp_setattr_req *sreq)
+{
+	u32 valid = le32_to_cpu(sreq->valid);
+	int err, err2;
+
+	err = rdmafsd_rq_enter(rq);
+	if (!err && (valid & RFP_SET_SIZE))
+		err = rdmafsd_setattr_size(rq, dentry, le64_to_cpu(sreq->size));
+	if (err)
+		return err;
+	err = rdmafsd_setattr_rest(rq, dentry, sreq, valid);
+	/* Also when the second half failed: the first may be done. */
+	if (!err || (valid & RFP_SET_SIZE)) {
+		err2 = rdmafsd_changed_commit(rq->exp, dentry);
+		if (!err)
+			err = err2;
+	}
+	if (err)
+		return err;
+	rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	return rdmafsd_rep_attr(rq, dentry);
+}
+
+/**
+ * rdmafsd_op_setattr - RFP_SETATTR
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_setattr(struct rdmafsd_rq *rq)
+{
+	const struct rfp_setattr_req *sreq = rfp_dec_fixed(&rq->dec, sizeof(*sreq));
+	struct dentry *dentry;
+	struct rfp_fh fh;
+	int err;
+
+	rfp_dec_fh(&rq->dec, &fh);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	if (le32_to_cpu(sreq->valid) & ~RFP_SET_ALL)
+		return -EINVAL;
+	err = rdmafsd_attr_object(rq, le64_to_cpu(sreq->stateid), &fh, &dentry);
+	if (err)
+		return err;
+	err = rdmafsd_setattr_run(rq, dentry, sreq);
+	dput(dentry);
+	return err;
+}
+
+/**
+ * rdmafsd_op_statfs - RFP_STATFS
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_statfs(struct rdmafsd_rq *rq)
+{
+	struct rfp_statfs_rep *rep;
+	struct dentry *dentry;
+	struct kstatfs st;
+	struct rfp_fh fh;
+	struct path path;
+	int err;
+
+	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
+	rfp_dec_fh(&rq->dec, &fh);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	err = rdmafsd_rq_fh(rq, &fh, &dentry);
+	if (err)
+		return err;
+	path.mnt = rq->exp->path.mnt;
+	path.dentry = dentry;
+	err = vfs_statfs(&path, &st);
+	dput(dentry);
+	if (err)
+		return err;
+
+	rep = rdmafsd_rep(rq, sizeof(*rep));
+	rep->bsize = cpu_to_le32(st.f_frsize ? st.f_frsize : st.f_bsize);
+	rep->namelen = cpu_to_le32(min_t(long, st.f_namelen, RFP_NAME_MAX));
+	rep->blocks = cpu_to_le64(st.f_blocks);
+	rep->bfree = cpu_to_le64(st.f_bfree);
+	rep->bavail = cpu_to_le64(st.f_bavail);
+	rep->files = cpu_to_le64(st.f_files);
+	rep->ffree = cpu_to_le64(st.f_ffree);
+	return 0;
+}

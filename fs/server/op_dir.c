@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * LOOKUP, READLINK, READDIR.
+ *
+ * READDIR reads names into a buffer first and looks them up afterwards, since
+ * the file system calls back with the directory locked.  The cookie of an
+ * entry is the position behind it: that of the next entry, or where the
+ * directory's file stands after the last one.  So a listing goes on after an
+ * entry whether or not it still exists; what positions mean across changes is
+ * the file system's promise to seekdir(3), which is the same one.
+ *
+ * Nothing leads out of an export: ".." of its root is the root, and mount
+ * points are seen as the directories they cover.
+ */
+#include <linux/dcache.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include "server.h"
+
+static struct dentry *rdmafsd_lookup_parent(struct rdmafsd_rq *rq, struct dentry *dir)
+{
+	struct dentry *parent;
+	int err;
+
+	err = inode_permission(&nop_mnt_idmap, d_inode(dir), MAY_EXEC);
+	if (err)
+		return ERR_PTR(err);
+	if (dir == rq->exp->path.dentry)
+		return dget(dir);
+	parent = dget_parent(dir);
+	/* It may have been moved out of the export since its handle was decoded. */
+	if (!rdmafsd_dir_inside(rq->exp, parent)) {
+		dput(parent);
+		return ERR_PTR(-ESTALE);
+	}
+	return parent;
+}
+
+static struct dentry *rdmafsd_lookup_name(struct rdmafsd_rq *rq, struct dentry *dir,
+					  const struct rfp_str *name)
+{
+	if (name->len == 2 && !memcmp(name->s, "..", 2))
+		return rdmafsd_lookup_parent(rq, dir);
+	return lookup_one_positive_unlocked(&nop_mnt_idmap, name->s, dir, name->len);
+}
+
+static int rdmafsd_lookup_run(struct rdmafsd_rq *rq, struct dentry *dir,
+			      const struct rfp_str *name)
+{
+	struct rfp_rep *rep;
+	struct dentry *obj;
+	int err;
+
+	err = rdmafsd_rq_enter(rq);
+	if (err)
+		return err;
+	obj = rdmafsd_lookup_name(rq, dir, name);
+	if (IS_ERR(obj) && PTR_ERR(obj) != -ENOENT)
+		return PTR_ERR(obj);
+	rep = rdmafsd_rep(rq, sizeof(*rep));
+	if (IS_ERR(obj)) {
+		rep->status = cpu_to_le32(RFP_ENOENT);
+		return rdmafsd_rep_attr(rq, dir);
+	}
+	err = rdmafsd_rep_attr(rq, obj);
+	if (!err)
+		err = rdmafsd_rep_fh(rq, obj);
+	if (!err)
+		err = rdmafsd_rep_attr(rq, dir);
+	dput(obj);
+	return err;
+}
+
+/**
+ * rdmafsd_op_lookup - RFP_LOOKUP
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_lookup(struct rdmafsd_rq *rq)
+{
+	struct rfp_str name;
+	struct dentry *dir;
+	struct rfp_fh fh;
+	int err;
+
+	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
+	rfp_dec_fh(&rq->dec, &fh);
+	rfp_dec_name(&rq->dec, &name, true);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	err = rdmafsd_rq_dir(rq, &fh, &dir);
+	if (err)
+		return err;
+	err = rdmafsd_lookup_run(rq, dir, &name);
+	dput(dir);
+	return err;
+}
+
+static int rdmafsd_readlink_run(struct rdmafsd_rq *rq, struct dentry *dentry)
+{
+	struct path path = { .mnt = rq->exp->path.mnt, .dentry = dentry };
+	DEFINE_DELAYED_CALL(done);
+	const char *target;
+	int err;
+
+	if (!d_is_symlink(dentry))
+		return -EINVAL;
+	touch_atime(&path);
+	target = vfs_get_link(dentry, &done);
+	if (IS_ERR(target))
+		return PTR_ERR(target);
+	err = rdmafsd_rq_data_put(rq, target, strlen(target));
+	do_delayed_call(&done);
+	if (!err)
+		rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	return err;
+}
+
+/**
+ * rdmafsd_op_readlink - RFP_READLINK
+ * @rq: the request
+ *
+ * Needs no credentials: a link's permissions mean nothing.
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_readlink(struct rdmafsd_rq *rq)
+{
+	struct dentry *dentry;
+	struct rfp_fh fh;
+	int err;
+
+	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
+	rfp_dec_fh(&rq->dec, &fh);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	err = rdmafsd_rq_fh(rq, &fh, &dentry);
+	if (err)
+		return err;
+	err = rdmafsd_readlink_run(rq, dentry);
+	dput(dentry);
+	return err;
+}
+
+/* A name read from the directory, waiting to be looked up. */
+struct rdmafsd_raw {
+	u64 ino;
+	loff_t pos;
+	u16 rec;
+	u16 len;
+	u8 type;
+	char name[];
+};
+
+#define RDMAFSD_RAW_MAX	ALIGN(sizeof(struct rdmafsd_raw) + RFP_NAME_MAX, 8)
+
+/*
+ * Names are read ahead in runs of this many bytes: some hundreds, so that the
+ * directory is not locked for long nor many are read in vain; in runs of a
+ * page for those who ask for little.
+ */
+#define RDMAFSD_RAW_BUF	(32 * 1024)
+
+/**
+ * struct rdmafsd_readdir - a listing under way
+ * @ctx:   VFS's
+ * @raw:   names of this run
+ * @size:  room there
+ * @used:  bytes there
+ * @full:  a name did not fit
+ * @rq:	   the request
+ * @dir:   the directory
+ * @file:  the same, open
+ * @plus:  with attributes
+ * @out:   entries for the client
+ * @nr:    how many
+ */
+struct rdmafsd_readdir {
+	struct dir_context ctx;
+	void *raw;
+	size_t size;
+	size_t used;
+	bool full;
+	struct rdmafsd_rq *rq;
+	struct dentry *dir;
+	struct file *file;
+	bool plus;
+	struct rfp_enc out;
+	unsigned int nr;
+};
+
+static bool rdmafsd_readdir_actor(struct dir_context *ctx, const char *name, int len,
+				  loff_t pos, u64 ino, unsigned int type)
+{
+	struct rdmafsd_readdir *r = container_of(ctx, struct rdmafsd_readdir, ctx);
+	struct rdmafsd_raw *raw = r->raw + r->used;
+	size_t rec = ALIGN(sizeof(*raw) + len, 8);
+
+	/* No file system of Linux has longer ones; the protocol can't tell them. */
+	if (len <= 0 || len > RFP_NAME_MAX)
+		return true;
+	if (rec > r->size - r->used) {
+		r->full = true;
+		return false;
+	}
+	raw->ino = ino;
+	raw->pos = pos;
+	raw->rec = rec;
+	raw->len = len;
+	raw->type = type;
+	memcpy(raw->name, name, len);
+	r->used += rec;
+	return true;
+}
+
+static bool rdmafsd_raw_is_dots(const struct rdmafsd_raw *raw)
+{
+	return raw->name[0] == '.' &&
+	       (raw->len == 1 || (raw->len == 2 && raw->name[1] == '.'));
+}
+
+/* Attributes and handle of an entry; false if it can't be had, or is gone. */
+static bool rdmafsd_readdir_plus(struct rdmafsd_readdir *r, const struct rdmafsd_raw *raw,
+				 struct rfp_attr *attr, struct rfp_fh *fh)
+{
+	struct dentry *dentry;
+	bool ok;
+
+	dentry = lookup_one_positive_unlocked(&nop_mnt_idmap, raw->name, r->dir, raw->len);
+	if (IS_ERR(dentry))
+		return false;
+	ok = !rdmafsd_getattr(r->rq->exp, dentry, attr) &&
+	     !rdmafsd_fh_encode(r->rq->exp, dentry, fh);
+	dput(dentry);
+	return ok;
+}
+
+static bool rdmafsd_readdir_emit(struct rdmafsd_readdir *r, const struct rdmafsd_raw *raw,
+				 u64 cookie)
+{
+	struct rfp_attr attr;
+	struct rfp_fh fh;
+	bool plus;
+
+	if (rdmafsd_raw_is_dots(raw))
+		return true;
+	plus = r->plus && rdmafsd_readdir_plus(r, raw, &attr, &fh);
+	if (!rfp_enc_dirent(&r->out, cookie, raw->ino, raw->type, raw->name, raw->len,
+			    plus ? &attr : NULL, plus ? &fh : NULL))
+		return false;
+	r->nr++;
+	return true;
+}
+
+/* What was read of names, to the client; false when its room is used up. */
+static bool rdmafsd_readdir_flush(struct rdmafsd_readdir *r)
+{
+	size_t at = 0;
+
+	while (at < r->used) {
+		const struct rdmafsd_raw *raw = r->raw + at, *next;
+		u64 cookie = r->file->f_pos;
+
+		at += raw->rec;
+		if (at < r->used) {
+			next = r->raw + at;
+			cookie = next->pos;
+		}
+		if (!rdmafsd_readdir_emit(r, raw, cookie))
+			return false;
+	}
+	return true;
+}
+
+/* 1: the directory ends here; 0: there may be more; or a negative errno. */
+static int rdmafsd_readdir_fill(struct rdmafsd_readdir *r)
+{
+	int err;
+
+	for (;;) {
+		r->used = 0;
+		r->full = false;
+		err = iterate_dir(r->file, &r->ctx);
+		/* Some file systems call it an error that the buffer is full. */
+		if (err < 0 && !r->full)
+			return r->nr ? 0 : err;
+		if (!r->used)
+			return 1;
+		if (!rdmafsd_readdir_flush(r))
+			return r->nr ? 0 : -ERANGE;
+	}
+}
+
+static int rdmafsd_readdir_reply(struct rdmafsd_readdir *r, bool eof)
+{
+	struct rdmafsd_rq *rq = r->rq;
+	struct rfp_readdir_rep *rep;
+	int len = rfp_enc_len(&r->out);
+	int err;
+
+	if (len < 0)
+		return -EIO;
+	err = rdmafsd_rq_data_put(rq, r->out.base, len);
+	if (err)
+		return err;
+	rep = rdmafsd_rep(rq, sizeof(*rep));
+	rep->count = cpu_to_le32(len);
+	rep->flags = cpu_to_le32(eof ? RFP_READDIR_EOF : 0);
+	return rdmafsd_rep_attr(rq, r->dir);
+}
+
+static int rdmafsd_readdir_list(struct rdmafsd_readdir *r, u64 cookie, u32 count)
+{
+	void *buf;
+	int err = -ENOMEM;
+
+	r->size = clamp_t(size_t, count, PAGE_SIZE, RDMAFSD_RAW_BUF);
+	BUILD_BUG_ON(RDMAFSD_RAW_MAX > PAGE_SIZE);
+	r->raw = kvmalloc(r->size, GFP_KERNEL);
+	buf = kvmalloc(count, GFP_KERNEL);
+	if (r->raw && buf) {
+		rfp_enc_init(&r->out, buf, count);
+		r->ctx.actor = rdmafsd_readdir_actor;
+		err = 0;
+		if (cookie) {
+			loff_t pos = vfs_llseek(r->file, cookie, SEEK_SET);
+
+			err = pos < 0 ? pos : 0;
+		}
+		if (!err)
+			err = rdmafsd_readdir_fill(r);
+		if (err >= 0)
+			err = rdmafsd_readdir_reply(r, err);
+	}
+	kvfree(buf);
+	kvfree(r->raw);
+	return err;
+}
+
+static int rdmafsd_readdir_run(struct rdmafsd_rq *rq, struct dentry *dir, u64 cookie, u32 count,
+			       bool plus)
+{
+	struct path path = { .mnt = rq->exp->path.mnt, .dentry = dir };
+	struct rdmafsd_readdir r = { .rq = rq, .dir = dir, .plus = plus };
+	int err;
+
+	err = rdmafsd_rq_enter(rq);
+	if (!err)
+		err = inode_permission(&nop_mnt_idmap, d_inode(dir), MAY_READ | MAY_OPEN);
+	if (err)
+		return err;
+	r.file = dentry_open(&path, O_RDONLY | O_DIRECTORY | O_LARGEFILE, current_cred());
+	if (IS_ERR(r.file))
+		return PTR_ERR(r.file);
+	/* ext4 and others: positions of all 64 bits, hence hardly any two alike. */
+	r.file->f_mode |= FMODE_64BITHASH;
+	err = rdmafsd_readdir_list(&r, cookie, count);
+	rdmafsd_file_close(r.file);
+	return err;
+}
+
+/**
+ * rdmafsd_op_readdir - RFP_READDIR
+ * @rq: the request
+ *
+ * RFP_ERANGE if not even one entry fits into the client's room.
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_readdir(struct rdmafsd_rq *rq)
+{
+	const struct rfp_readdir_req *rreq = rfp_dec_fixed(&rq->dec, sizeof(*rreq));
+	struct dentry *dir;
+	struct rfp_fh fh;
+	u32 count, flags;
+	u64 cookie;
+	int err;
+
+	rfp_dec_fh(&rq->dec, &fh);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	flags = le32_to_cpu(rreq->flags);
+	cookie = le64_to_cpu(rreq->cookie);
+	count = min3(le32_to_cpu(rreq->count), rq->req->read_max, (u32)RDMAFS_XPRT_DATA_MAX);
+	if ((flags & ~RFP_READDIR_PLUS) || cookie > LLONG_MAX)
+		return -EINVAL;
+	if (count < sizeof(struct rfp_dirent))
+		return -ERANGE;
+	err = rdmafsd_rq_dir(rq, &fh, &dir);
+	if (err)
+		return err;
+	err = rdmafsd_readdir_run(rq, dir, cookie, count, flags & RFP_READDIR_PLUS);
+	dput(dir);
+	return err;
+}

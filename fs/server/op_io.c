@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * READ, WRITE, COMMIT, FALLOCATE, SEEK: what is done with an open file.
+ *
+ * Nothing is asked but what the file was opened for.  READ, COMMIT and SEEK run
+ * as whoever opened it; WRITE and FALLOCATE as the caller they name, because
+ * set-id bits and quota depend on who writes.
+ *
+ * Stability: an UNSTABLE write is in the server's page cache.  The verifier in
+ * its reply is read before the data goes in: should writeback fail in between,
+ * or at any time until COMMIT, then COMMIT answers with another one or with
+ * the error itself, and the client writes again (see state.c).  Errors of
+ * writeback are looked for where something becomes stable, not at unstable
+ * writes: those would make a new verifier each time, and clients write again
+ * for ever.  On a file system without stable storage everything is as stable
+ * as it will be, and the reply says so.
+ *
+ * Writers run with PF_LOCAL_THROTTLE: when the client is on this machine its
+ * dirty pages wait for ours, which must then not wait for its.
+ */
+#include <linux/pagemap.h>
+#include <linux/sched.h>
+#include <linux/uio.h>
+#include "server.h"
+
+static ssize_t rdmafsd_read_do(struct file *file, loff_t pos, struct iov_iter *to)
+{
+	struct kiocb kiocb;
+	ssize_t done = 0, ret;
+
+	do {
+		init_sync_kiocb(&kiocb, file);
+		kiocb.ki_pos = pos + done;
+		ret = vfs_iocb_iter_read(file, &kiocb, to);
+		if (ret > 0)
+			done += ret;
+	} while (ret > 0 && iov_iter_count(to));
+	return done ? done : ret;
+}
+
+static int rdmafsd_read_reply(struct rdmafsd_rq *rq, u64 end, u32 got)
+{
+	struct rfp_read_rep *rep = rdmafsd_rep(rq, sizeof(*rep));
+	u64 cookie, size;
+	int err;
+
+	err = rdmafsd_cookie(&rq->state->file->f_path, &cookie, &size);
+	if (err)
+		return err;
+	rep->count = cpu_to_le32(got);
+	/* Not because it is short: an error after some pages looks the same. */
+	rep->flags = cpu_to_le32(end >= size ? RFP_READ_EOF : 0);
+	rep->change = cpu_to_le64(cookie);
+	rep->size = cpu_to_le64(size);
+	rq->data_len = got;
+	return 0;
+}
+
+/**
+ * rdmafsd_op_read - RFP_READ
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_read(struct rdmafsd_rq *rq)
+{
+	const struct rfp_read_req *rreq = rfp_dec_fixed(&rq->dec, sizeof(*rreq));
+	struct iov_iter to;
+	ssize_t got = 0;
+	u64 pos;
+	u32 len;
+	int err;
+
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	pos = le64_to_cpu(rreq->offset);
+	len = min3(le32_to_cpu(rreq->count), rq->req->read_max, (u32)RDMAFS_XPRT_DATA_MAX);
+	if (pos > (u64)LLONG_MAX - len)
+		return -EINVAL;
+	err = rdmafsd_rq_state(rq, le64_to_cpu(rreq->stateid));
+	if (err)
+		return err;
+	if (!(rq->state->file->f_mode & FMODE_READ))
+		return -EBADF;
+
+	if (len) {
+		err = rdmafs_xprt_req_room(rq->req, len, &to);
+		if (err)
+			return err;
+		rdmafsd_rq_enter_opener(rq);
+		got = rdmafsd_read_do(rq->state->file, pos, &to);
+		if (got < 0)
+			return got;
+	}
+	return rdmafsd_read_reply(rq, pos + got, got);
+}
+
+static int rdmafsd_write_iocb_flags(u32 stable, u32 flags)
+{
+	int iocb = 0;
+
+	if (stable >= RFP_DATA_SYNC)
+		iocb |= IOCB_DSYNC;
+	if (stable >= RFP_FILE_SYNC)
+		iocb |= IOCB_SYNC;
+	if (flags & RFP_WRITE_APPEND)
+		iocb |= IOCB_APPEND;
+	return iocb;
+}
+
+static ssize_t rdmafsd_write_do(struct rdmafsd_rq *rq, struct kiocb *kiocb)
+{
+	unsigned int saved = current->flags;
+	ssize_t ret;
+
+	current->flags |= PF_LOCAL_THROTTLE;
+	ret = vfs_iocb_iter_write(kiocb->ki_filp, kiocb, &rq->req->data);
+	current_restore_flags(saved, PF_LOCAL_THROTTLE);
+	return ret;
+}
+
+static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 flags)
+{
+	struct file *file = rq->state->file;
+	struct rfp_write_rep *rep;
+	struct kiocb kiocb;
+	u64 verifier;
+	ssize_t done;
+
+	if (IS_APPEND(file_inode(file)) && !(flags & RFP_WRITE_APPEND))
+		return -EPERM;
+
+	init_sync_kiocb(&kiocb, file);
+	kiocb.ki_pos = pos;
+	kiocb.ki_flags |= rdmafsd_write_iocb_flags(stable, flags);
+	verifier = rdmafsd_export_verifier(rq->exp);
+	done = rdmafsd_write_do(rq, &kiocb);
+	/* The file may be changed also where the write failed in the end. */
+	rdmafsd_changed(file_inode(file));
+	/*
+	 * A stable write consumes errors that unstable ones before it have left
+	 * behind: their writers must learn of it.
+	 */
+	if (stable != RFP_UNSTABLE)
+		rdmafsd_state_check_wb(rq->state);
+	if (done <= 0)
+		return done ? done : -EIO;
+
+	rep = rdmafsd_rep(rq, sizeof(*rep));
+	rep->count = cpu_to_le32(done);
+	rep->stable = cpu_to_le32(rq->exp->volatile_fs ? RFP_FILE_SYNC : stable);
+	rep->verifier = cpu_to_le64(verifier);
+	rep->offset = cpu_to_le64(kiocb.ki_pos - done);
+	return rdmafsd_rep_attr(rq, file->f_path.dentry);
+}
+
+/**
+ * rdmafsd_op_write - RFP_WRITE
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_write(struct rdmafsd_rq *rq)
+{
+	const struct rfp_write_req *wreq = rfp_dec_fixed(&rq->dec, sizeof(*wreq));
+	u32 count, stable, flags;
+	u64 pos;
+	int err;
+
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	count = le32_to_cpu(wreq->count);
+	stable = le32_to_cpu(wreq->stable);
+	flags = le32_to_cpu(wreq->flags);
+	pos = flags & RFP_WRITE_APPEND ? 0 : le64_to_cpu(wreq->offset);
+	if (!count || count != rq->req->data_len || stable > RFP_FILE_SYNC ||
+	    (flags & ~RFP_WRITE_APPEND))
+		return RFP_BADPROTO;
+	if (pos > (u64)LLONG_MAX - count)
+		return -EFBIG;
+	err = rdmafsd_rq_state(rq, le64_to_cpu(wreq->stateid));
+	if (err)
+		return err;
+	if (!(rq->state->file->f_mode & FMODE_WRITE))
+		return -EBADF;
+	err = rdmafsd_rq_enter(rq);
+	if (!err)
+		err = rdmafsd_write_run(rq, pos, stable, flags);
+	return err;
+}
+
+static int rdmafsd_commit_range(struct rdmafsd_state *st, loff_t start, loff_t end, int datasync)
+{
+	int err = 0, lost;
+
+	if (st->file->f_op->fsync)
+		err = vfs_fsync_range(st->file, start, end, datasync);
+	lost = rdmafsd_state_check_wb(st);
+	/* Failed in another way than by writeback: still nothing was promised. */
+	if (err && !lost)
+		atomic64_inc(&st->exp->verf_gen);
+	return err ? err : lost;
+}
+
+/**
+ * rdmafsd_op_commit - RFP_COMMIT
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_commit(struct rdmafsd_rq *rq)
+{
+	const struct rfp_commit_req *creq = rfp_dec_fixed(&rq->dec, sizeof(*creq));
+	u64 start, count, end = LLONG_MAX;
+	struct rfp_commit_rep *rep;
+	u32 flags;
+	int err;
+
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	start = le64_to_cpu(creq->offset);
+	count = le64_to_cpu(creq->count);
+	flags = le32_to_cpu(creq->flags);
+	if (start > LLONG_MAX || (flags & ~RFP_COMMIT_META))
+		return -EINVAL;
+	if (count && count - 1 < (u64)LLONG_MAX - start)
+		end = start + count - 1;
+	err = rdmafsd_rq_state(rq, le64_to_cpu(creq->stateid));
+	if (err)
+		return err;
+	rdmafsd_rq_enter_opener(rq);
+	err = rdmafsd_commit_range(rq->state, start, end, !(flags & RFP_COMMIT_META));
+	if (err)
+		return err;
+
+	rep = rdmafsd_rep(rq, sizeof(*rep));
+	rep->verifier = cpu_to_le64(rdmafsd_export_verifier(rq->exp));
+	return rdmafsd_rep_attr(rq, rq->state->file->f_path.dentry);
+}
+
+/**
+ * rdmafsd_op_fallocate - RFP_FALLOCATE
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
+{
+	const struct rfp_fallocate_req *freq = rfp_dec_fixed(&rq->dec, sizeof(*freq));
+	struct dentry *dentry;
+	u64 offset, length;
+	int err;
+
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	offset = le64_to_cpu(freq->offset);
+	length = le64_to_cpu(freq->length);
+	if (!length || offset > LLONG_MAX || length > LLONG_MAX)
+		return -EINVAL;
+	err = rdmafsd_rq_state(rq, le64_to_cpu(freq->stateid));
+	if (!err)
+		err = rdmafsd_rq_enter(rq);
+	if (err)
+		return err;
+	/* Modes that this kernel does not know are refused by VFS. */
+	err = vfs_fallocate(rq->state->file, le32_to_cpu(freq->mode), offset, length);
+	dentry = rq->state->file->f_path.dentry;
+	if (!err)
+		err = rdmafsd_changed_commit(rq->exp, dentry);
+	if (err)
+		return err;
+	rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	return rdmafsd_rep_attr(rq, dentry);
+}
+
+/**
+ * rdmafsd_op_seek - RFP_SEEK
+ * @rq: the request
+ *
+ * The file's own position moves, too: nothing here depends on it.
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_seek(struct rdmafsd_rq *rq)
+{
+	const struct rfp_seek_req *sreq = rfp_dec_fixed(&rq->dec, sizeof(*sreq));
+	struct rfp_seek_rep *rep;
+	u64 offset;
+	u32 whence;
+	loff_t pos;
+	int err;
+
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	offset = le64_to_cpu(sreq->offset);
+	whence = le32_to_cpu(sreq->whence);
+	if (offset > LLONG_MAX)
+		return -ENXIO;
+	if (whence != RFP_SEEK_DATA && whence != RFP_SEEK_HOLE)
+		return -EINVAL;
+	err = rdmafsd_rq_state(rq, le64_to_cpu(sreq->stateid));
+	if (err)
+		return err;
+	rdmafsd_rq_enter_opener(rq);
+	pos = vfs_llseek(rq->state->file, offset, whence == RFP_SEEK_DATA ? SEEK_DATA : SEEK_HOLE);
+	if (pos < 0)
+		return pos;
+	rep = rdmafsd_rep(rq, sizeof(*rep));
+	rep->offset = cpu_to_le64(pos);
+	return 0;
+}

@@ -1,0 +1,602 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Operations on names: MKDIR, MKNOD, SYMLINK, LINK, UNLINK, RMDIR, RENAME.
+ *
+ * All the same way: ask to write to the mount, lock the directory (or two),
+ * look the name up, do it, unlock, and only then bring directory and object to
+ * stable storage and read their attributes.  Delegations and leases that other
+ * servers or processes hold on an object are broken and waited for without
+ * the locks.
+ *
+ * Names never cross a mount: what stands under a mount point of the server is
+ * what clients see, and a directory that is one can't be removed or replaced
+ * (VFS says EBUSY).
+ */
+#include <linux/filelock.h>
+#include <linux/fsnotify.h>
+#include <linux/kdev_t.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include "server.h"
+
+/* A reply of the common form: object, perhaps its handle, and directory. */
+static int rdmafsd_name_reply(struct rdmafsd_rq *rq, struct dentry *obj, bool fh,
+			      struct dentry *dir)
+{
+	int err;
+
+	rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	err = rdmafsd_rep_attr(rq, obj);
+	if (!err && fh)
+		err = rdmafsd_rep_fh(rq, obj);
+	if (!err)
+		err = rdmafsd_rep_attr(rq, dir);
+	return err;
+}
+
+static int rdmafsd_name_commit(struct rdmafsd_rq *rq, struct dentry *obj, struct dentry *dir)
+{
+	int err, err2;
+
+	err = rdmafsd_changed_commit(rq->exp, obj);
+	err2 = rdmafsd_changed_commit(rq->exp, dir);
+	return err ? err : err2;
+}
+
+/**
+ * struct rdmafsd_make - something to be made
+ * @dir:    where
+ * @name:   how it will be called
+ * @mode:   type and permissions, before the umask
+ * @umask:  the caller's
+ * @dev:    of a device node
+ * @target: of a symbolic link
+ */
+struct rdmafsd_make {
+	struct dentry *dir;
+	struct rfp_str name;
+	umode_t mode;
+	u32 umask;
+	dev_t dev;
+	const char *target;
+};
+
+static int rdmafsd_make_vfs(struct rdmafsd_make *m, struct dentry *dentry)
+{
+	struct inode *dir = d_inode(m->dir);
+	umode_t mode = rdmafsd_create_mode(m->dir, m->mode, m->umask);
+
+	switch (m->mode & S_IFMT) {
+	case S_IFDIR:
+		return vfs_mkdir(&nop_mnt_idmap, dir, dentry, mode);
+	case S_IFLNK:
+		return vfs_symlink(&nop_mnt_idmap, dir, dentry, m->target);
+	case S_IFREG:
+		return vfs_create(&nop_mnt_idmap, dir, dentry, mode | S_IFREG, true);
+	default:
+		return vfs_mknod(&nop_mnt_idmap, dir, dentry,
+				 mode | (m->mode & S_IFMT), m->dev);
+	}
+}
+
+static struct dentry *rdmafsd_make_locked(struct rdmafsd_make *m, int ro_err)
+{
+	struct dentry *dentry;
+	int err;
+
+	dentry = lookup_one(&nop_mnt_idmap, m->name.s, m->dir, m->name.len);
+	if (IS_ERR(dentry))
+		return dentry;
+	err = d_really_is_positive(dentry) ? -EEXIST : ro_err;
+	if (!err)
+		err = rdmafsd_make_vfs(m, dentry);
+	if (!err)
+		return rdmafsd_lookup_again(m->dir, dentry, &m->name);
+	dput(dentry);
+	return ERR_PTR(err);
+}
+
+static int rdmafsd_make_run(struct rdmafsd_rq *rq, struct rdmafsd_make *m)
+{
+	struct inode *dir = d_inode(m->dir);
+	struct dentry *dentry;
+	int ro_err, err;
+
+	/* A name that is taken is EEXIST also where nothing may be written. */
+	ro_err = rdmafsd_rq_want_write(rq);
+	inode_lock_nested(dir, I_MUTEX_PARENT);
+	dentry = rdmafsd_make_locked(m, ro_err);
+	inode_unlock(dir);
+	if (!ro_err)
+		rdmafsd_rq_drop_write(rq);
+	if (IS_ERR(dentry))
+		return PTR_ERR(dentry);
+
+	err = rdmafsd_name_commit(rq, dentry, m->dir);
+	if (!err)
+		err = rdmafsd_name_reply(rq, dentry, true, m->dir);
+	dput(dentry);
+	return err;
+}
+
+static int rdmafsd_make_decode(struct rdmafsd_rq *rq, struct rdmafsd_make *m, struct rfp_fh *fh)
+{
+	const struct rfp_mknod_req *mreq = rfp_dec_fixed(&rq->dec, sizeof(*mreq));
+	u32 major, minor;
+	int err;
+
+	rfp_dec_fh(&rq->dec, fh);
+	rfp_dec_name(&rq->dec, &m->name, false);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	m->mode = le32_to_cpu(mreq->mode) & (S_IFMT | S_IALLUGO);
+	m->umask = le32_to_cpu(mreq->umask);
+	major = le32_to_cpu(mreq->rdev_major);
+	minor = le32_to_cpu(mreq->rdev_minor);
+	if (major >= 1 << (32 - MINORBITS) || minor > MINORMASK)
+		return -EINVAL;
+	m->dev = MKDEV(major, minor);
+	return 0;
+}
+
+static int rdmafsd_make(struct rdmafsd_rq *rq, struct rdmafsd_make *m, const struct rfp_fh *fh)
+{
+	int err;
+
+	err = rdmafsd_rq_dir(rq, fh, &m->dir);
+	if (err)
+		return err;
+	err = rdmafsd_rq_enter(rq);
+	if (!err)
+		err = rdmafsd_make_run(rq, m);
+	dput(m->dir);
+	return err;
+}
+
+/**
+ * rdmafsd_op_mkdir - RFP_MKDIR
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_mkdir(struct rdmafsd_rq *rq)
+{
+	struct rdmafsd_make m = {};
+	struct rfp_fh fh;
+	int err;
+
+	err = rdmafsd_make_decode(rq, &m, &fh);
+	if (err)
+		return err;
+	m.mode = S_IFDIR | (m.mode & S_IALLUGO);
+	return rdmafsd_make(rq, &m, &fh);
+}
+
+/**
+ * rdmafsd_op_mknod - RFP_MKNOD
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_mknod(struct rdmafsd_rq *rq)
+{
+	struct rdmafsd_make m = {};
+	struct rfp_fh fh;
+	int err;
+
+	err = rdmafsd_make_decode(rq, &m, &fh);
+	if (err)
+		return err;
+	switch (m.mode & S_IFMT) {
+	case S_IFREG:
+	case S_IFIFO:
+	case S_IFSOCK:
+		m.dev = 0;
+		break;
+	case S_IFCHR:
+	case S_IFBLK:
+		break;
+	default:
+		return -EINVAL;
+	}
+	return rdmafsd_make(rq, &m, &fh);
+}
+
+/**
+ * rdmafsd_op_symlink - RFP_SYMLINK
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_symlink(struct rdmafsd_rq *rq)
+{
+	struct rdmafsd_make m = {};
+	u32 len = rq->req->data_len;
+	struct rfp_fh fh;
+	char *target;
+	int err;
+
+	err = rdmafsd_make_decode(rq, &m, &fh);
+	if (err)
+		return err;
+	if (!len)
+		return -EINVAL;
+	if (len > RFP_SYMLINK_MAX)
+		return -ENAMETOOLONG;
+	target = kmalloc(len + 1, GFP_KERNEL);
+	if (!target)
+		return -ENOMEM;
+	err = -EINVAL;
+	if (copy_from_iter_full(target, len, &rq->req->data)) {
+		target[len] = '\0';
+		m.mode = S_IFLNK | 0777;
+		m.target = target;
+		if (strlen(target) == len)
+			err = rdmafsd_make(rq, &m, &fh);
+	}
+	kfree(target);
+	return err;
+}
+
+static int rdmafsd_link_do(struct rdmafsd_rq *rq, struct dentry *obj, struct dentry *dir,
+			   const struct rfp_str *name)
+{
+	struct inode *delegated = NULL;
+	struct dentry *dentry;
+	int err;
+
+	do {
+		inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
+		dentry = lookup_one(&nop_mnt_idmap, name->s, dir, name->len);
+		err = PTR_ERR_OR_ZERO(dentry);
+		if (!err) {
+			err = vfs_link(obj, &nop_mnt_idmap, d_inode(dir), dentry, &delegated);
+			dput(dentry);
+		}
+		inode_unlock(d_inode(dir));
+	} while (delegated && !(err = break_deleg_wait(&delegated)));
+	return err;
+}
+
+static int rdmafsd_link_run(struct rdmafsd_rq *rq, struct dentry *obj, struct dentry *dir,
+			    const struct rfp_str *name)
+{
+	int err;
+
+	err = rdmafsd_rq_enter(rq);
+	if (!err)
+		err = rdmafsd_rq_want_write(rq);
+	if (err)
+		return err;
+	err = rdmafsd_link_do(rq, obj, dir, name);
+	rdmafsd_rq_drop_write(rq);
+	if (!err)
+		err = rdmafsd_name_commit(rq, obj, dir);
+	if (!err)
+		err = rdmafsd_name_reply(rq, obj, false, dir);
+	return err;
+}
+
+/**
+ * rdmafsd_op_link - RFP_LINK
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_link(struct rdmafsd_rq *rq)
+{
+	struct dentry *obj, *dir;
+	struct rfp_fh ofh, dfh;
+	struct rfp_str name;
+	int err;
+
+	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
+	rfp_dec_fh(&rq->dec, &ofh);
+	rfp_dec_fh(&rq->dec, &dfh);
+	rfp_dec_name(&rq->dec, &name, false);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	err = rdmafsd_rq_fh(rq, &ofh, &obj);
+	if (err)
+		return err;
+	err = rdmafsd_rq_dir(rq, &dfh, &dir);
+	if (!err) {
+		err = rdmafsd_link_run(rq, obj, dir, &name);
+		dput(dir);
+	}
+	dput(obj);
+	return err;
+}
+
+static int rdmafsd_remove_vfs(struct dentry *dir, struct dentry *dentry, bool rmdir,
+			      struct inode **delegated)
+{
+	if (d_really_is_negative(dentry))
+		return -ENOENT;
+	if (rmdir)
+		return vfs_rmdir(&nop_mnt_idmap, d_inode(dir), dentry);
+	return vfs_unlink(&nop_mnt_idmap, d_inode(dir), dentry, delegated);
+}
+
+/* Remove a name; @obj gets what it stood for, to be put when nothing is locked. */
+static int rdmafsd_remove_do(struct dentry *dir, const struct rfp_str *name, bool rmdir,
+			     struct dentry **obj)
+{
+	struct inode *delegated = NULL;
+	struct dentry *dentry;
+	int err;
+
+	do {
+		inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
+		dentry = lookup_one(&nop_mnt_idmap, name->s, dir, name->len);
+		err = PTR_ERR_OR_ZERO(dentry);
+		if (!err) {
+			/*
+			 * Two references: the last one would have its inode
+			 * taken away with the name, here with the lock held,
+			 * and the reply tells what became of the object.
+			 */
+			*obj = dget(dentry);
+			err = rdmafsd_remove_vfs(dir, dentry, rmdir, &delegated);
+			dput(dentry);
+		}
+		inode_unlock(d_inode(dir));
+		if (err && !IS_ERR(dentry)) {
+			dput(*obj);
+			*obj = NULL;
+		}
+	} while (delegated && !(err = break_deleg_wait(&delegated)));
+	return err;
+}
+
+static int rdmafsd_remove_run(struct rdmafsd_rq *rq, struct dentry *dir,
+			      const struct rfp_str *name, bool rmdir)
+{
+	struct dentry *obj = NULL;
+	int err;
+
+	err = rdmafsd_rq_enter(rq);
+	if (!err)
+		err = rdmafsd_rq_want_write(rq);
+	if (err)
+		return err;
+	err = rdmafsd_remove_do(dir, name, rmdir, &obj);
+	rdmafsd_rq_drop_write(rq);
+	if (err)
+		return err;
+	err = rdmafsd_name_commit(rq, obj, dir);
+	if (!err)
+		err = rdmafsd_name_reply(rq, obj, false, dir);
+	dput(obj);
+	return err;
+}
+
+static int rdmafsd_remove(struct rdmafsd_rq *rq, bool rmdir)
+{
+	struct rfp_str name;
+	struct dentry *dir;
+	struct rfp_fh fh;
+	int err;
+
+	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
+	rfp_dec_fh(&rq->dec, &fh);
+	rfp_dec_name(&rq->dec, &name, false);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	err = rdmafsd_rq_dir(rq, &fh, &dir);
+	if (err)
+		return err;
+	err = rdmafsd_remove_run(rq, dir, &name, rmdir);
+	dput(dir);
+	return err;
+}
+
+/**
+ * rdmafsd_op_unlink - RFP_UNLINK
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_unlink(struct rdmafsd_rq *rq)
+{
+	return rdmafsd_remove(rq, false);
+}
+
+/**
+ * rdmafsd_op_rmdir - RFP_RMDIR
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_rmdir(struct rdmafsd_rq *rq)
+{
+	return rdmafsd_remove(rq, true);
+}
+
+/**
+ * struct rdmafsd_rename - a rename under way
+ * @od:	   old directory
+ * @nd:	   new directory
+ * @oname: old name
+ * @nname: new name
+ * @flags: RENAME_*
+ * @moved: the object, once it is done
+ * @other: what had the new name, once it is done: replaced or exchanged;
+ *	   negative if there was nothing
+ */
+struct rdmafsd_rename {
+	struct dentry *od, *nd;
+	struct rfp_str oname, nname;
+	unsigned int flags;
+	struct dentry *moved, *other;
+};
+
+static int rdmafsd_rename_check(struct rdmafsd_rename *r, struct dentry *old,
+				struct dentry *new, struct dentry *trap)
+{
+	if (d_really_is_negative(old))
+		return -ENOENT;
+	if ((r->flags & RENAME_NOREPLACE) && d_really_is_positive(new))
+		return -EEXIST;
+	if ((r->flags & RENAME_EXCHANGE) && d_really_is_negative(new))
+		return -ENOENT;
+	/* One directory would move into itself. */
+	if (old == trap)
+		return -EINVAL;
+	if (new == trap)
+		return r->flags & RENAME_EXCHANGE ? -EINVAL : -ENOTEMPTY;
+	return 0;
+}
+
+static int rdmafsd_rename_vfs(struct rdmafsd_rename *r, struct dentry *old, struct dentry *new,
+			      struct dentry *trap, struct inode **delegated)
+{
+	struct renamedata rd = {
+		.old_mnt_idmap = &nop_mnt_idmap,
+		.old_dir = d_inode(r->od),
+		.old_dentry = old,
+		.new_mnt_idmap = &nop_mnt_idmap,
+		.new_dir = d_inode(r->nd),
+		.new_dentry = new,
+		.delegated_inode = delegated,
+		.flags = r->flags,
+	};
+	int err;
+
+	err = rdmafsd_rename_check(r, old, new, trap);
+	if (!err)
+		err = vfs_rename(&rd);
+	if (!err) {
+		r->moved = dget(old);
+		r->other = dget(new);
+	}
+	return err;
+}
+
+static int rdmafsd_rename_locked(struct rdmafsd_rename *r, struct dentry *trap,
+				 struct inode **delegated)
+{
+	struct dentry *old, *new;
+	int err;
+
+	old = lookup_one(&nop_mnt_idmap, r->oname.s, r->od, r->oname.len);
+	if (IS_ERR(old))
+		return PTR_ERR(old);
+	new = lookup_one(&nop_mnt_idmap, r->nname.s, r->nd, r->nname.len);
+	err = PTR_ERR_OR_ZERO(new);
+	if (!err) {
+		err = rdmafsd_rename_vfs(r, old, new, trap, delegated);
+		dput(new);
+	}
+	dput(old);
+	return err;
+}
+
+static int rdmafsd_rename_do(struct rdmafsd_rename *r)
+{
+	struct inode *delegated = NULL;
+	struct dentry *trap;
+	int err;
+
+	do {
+		trap = lock_rename(r->nd, r->od);
+		if (IS_ERR(trap))
+			return PTR_ERR(trap);
+		err = rdmafsd_rename_locked(r, trap, &delegated);
+		unlock_rename(r->nd, r->od);
+	} while (delegated && !(err = break_deleg_wait(&delegated)));
+	return err;
+}
+
+static int rdmafsd_rename_commit(struct rdmafsd_rq *rq, struct rdmafsd_rename *r)
+{
+	int err;
+
+	rdmafsd_changed(d_inode(r->moved));
+	if (d_really_is_positive(r->other))
+		rdmafsd_changed(d_inode(r->other));
+	/* The new name first: a crash between the two leaves one too many. */
+	err = rdmafsd_changed_commit(rq->exp, r->nd);
+	if (!err && r->od != r->nd)
+		err = rdmafsd_changed_commit(rq->exp, r->od);
+	return err;
+}
+
+static int rdmafsd_rename_run(struct rdmafsd_rq *rq, struct rdmafsd_rename *r)
+{
+	int err;
+
+	err = rdmafsd_rq_enter(rq);
+	if (!err)
+		err = rdmafsd_rq_want_write(rq);
+	if (err)
+		return err;
+	err = rdmafsd_rename_do(r);
+	rdmafsd_rq_drop_write(rq);
+	if (err)
+		return err;
+	err = rdmafsd_rename_commit(rq, r);
+	dput(r->moved);
+	dput(r->other);
+	if (err)
+		return err;
+	rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	err = rdmafsd_rep_attr(rq, r->od);
+	if (!err)
+		err = rdmafsd_rep_attr(rq, r->nd);
+	return err;
+}
+
+static int rdmafsd_rename_flags(u32 wire, unsigned int *flags)
+{
+	*flags = 0;
+	if (wire & RFP_RENAME_NOREPLACE)
+		*flags |= RENAME_NOREPLACE;
+	if (wire & RFP_RENAME_EXCHANGE)
+		*flags |= RENAME_EXCHANGE;
+	if (wire & RFP_RENAME_WHITEOUT)
+		*flags |= RENAME_WHITEOUT;
+	if (wire & ~(RFP_RENAME_NOREPLACE | RFP_RENAME_EXCHANGE | RFP_RENAME_WHITEOUT))
+		return -EINVAL;
+	if ((*flags & RENAME_EXCHANGE) && (*flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)))
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * rdmafsd_op_rename - RFP_RENAME
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_rename(struct rdmafsd_rq *rq)
+{
+	const struct rfp_rename_req *rreq = rfp_dec_fixed(&rq->dec, sizeof(*rreq));
+	struct rdmafsd_rename r = {};
+	struct rfp_fh ofh, nfh;
+	int err;
+
+	rfp_dec_fh(&rq->dec, &ofh);
+	rfp_dec_name(&rq->dec, &r.oname, false);
+	rfp_dec_fh(&rq->dec, &nfh);
+	rfp_dec_name(&rq->dec, &r.nname, false);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	err = rdmafsd_rename_flags(le32_to_cpu(rreq->flags), &r.flags);
+	if (err)
+		return err;
+	err = rdmafsd_rq_dir(rq, &ofh, &r.od);
+	if (err)
+		return err;
+	err = rdmafsd_rq_dir(rq, &nfh, &r.nd);
+	if (!err) {
+		err = rdmafsd_rename_run(rq, &r);
+		dput(r.nd);
+	}
+	dput(r.od);
+	return err;
+}

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * OPEN, CREATE, CLOSE.
+ *
+ * dentry_open() asks no permission: what open(2) asks on its way is asked
+ * here.  CREATE opens the file that it has just made without asking, since the
+ * mode that a file is created with binds everybody but its creator's open.
+ *
+ * Only regular files are opened.  A FIFO, socket or device means something on
+ * the client's machine and nothing here; opening one could block or have
+ * effects.  CREATE that meets something else than a regular file says what:
+ * RFP_EISDIR, RFP_ELOOP (a symbolic link), RFP_EOPNOTSUPP (the rest), after
+ * which the client looks it up.
+ *
+ * Append-only files may be opened for writing, but WRITE then appends or fails:
+ * with other systems' O_APPEND the flag would have to travel.
+ */
+#include <linux/fs.h>
+#include <linux/posix_acl.h>
+#include <linux/security.h>
+#include "server.h"
+
+static int rdmafsd_open_type(struct dentry *dentry)
+{
+	if (d_is_reg(dentry))
+		return 0;
+	if (d_is_dir(dentry))
+		return -EISDIR;
+	if (d_is_symlink(dentry))
+		return -ELOOP;
+	return -EOPNOTSUPP;
+}
+
+static int rdmafsd_open_mask(u32 flags)
+{
+	int mask = MAY_OPEN;
+
+	if (flags & RFP_OPEN_READ)
+		mask |= MAY_READ;
+	if (flags & (RFP_OPEN_WRITE | RFP_OPEN_TRUNC))
+		mask |= MAY_WRITE;
+	if (flags & RFP_OPEN_EXEC)
+		mask |= MAY_EXEC;
+	return mask;
+}
+
+static int rdmafsd_open_permission(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags)
+{
+	struct inode *inode = d_inode(dentry);
+
+	if ((flags & RFP_OPEN_EXEC) && ((rq->exp->path.mnt->mnt_flags & MNT_NOEXEC) ||
+					(inode->i_sb->s_iflags & SB_I_NOEXEC)))
+		return -EACCES;
+	if ((flags & (RFP_OPEN_WRITE | RFP_OPEN_TRUNC)) &&
+	    (rq->exp->p.read_only || __mnt_is_readonly(rq->exp->path.mnt)))
+		return -EROFS;
+	if ((flags & RFP_OPEN_TRUNC) && IS_APPEND(inode))
+		return -EPERM;
+	return inode_permission(&nop_mnt_idmap, inode, rdmafsd_open_mask(flags));
+}
+
+static int rdmafsd_open_flags(u32 flags)
+{
+	bool read = flags & (RFP_OPEN_READ | RFP_OPEN_EXEC);
+
+	if (!(flags & (RFP_OPEN_WRITE | RFP_OPEN_TRUNC)))
+		return O_RDONLY | O_LARGEFILE;
+	return (read ? O_RDWR : O_WRONLY) | O_LARGEFILE;
+}
+
+/* Open a file to which the caller has been admitted, and make it known. */
+static int rdmafsd_open_do(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, u64 *id)
+{
+	struct path path = { .mnt = rq->exp->path.mnt, .dentry = dentry };
+	struct file *file;
+	int err;
+
+	file = dentry_open(&path, rdmafsd_open_flags(flags), current_cred());
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	err = security_file_post_open(file, rdmafsd_open_mask(flags) & ~MAY_OPEN);
+	if (!err && (flags & RFP_OPEN_TRUNC)) {
+		err = rdmafsd_truncate_file(rq, file, 0, ATTR_OPEN);
+		if (!err)
+			err = rdmafsd_changed_commit(rq->exp, dentry);
+	}
+	if (!err)
+		err = rdmafsd_state_add(rq->ses, rq->exp, file, id);
+	if (err)
+		rdmafsd_file_close(file);
+	return err;
+}
+
+static int rdmafsd_open_existing(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, u64 *id)
+{
+	int err;
+
+	err = rdmafsd_open_type(dentry);
+	if (!err)
+		err = rdmafsd_open_permission(rq, dentry, flags);
+	if (!err)
+		err = rdmafsd_open_do(rq, dentry, flags, id);
+	return err;
+}
+
+static int rdmafsd_open_check_flags(u32 flags)
+{
+	if ((flags & ~RFP_OPEN_ALL) || !(flags & (RFP_OPEN_READ | RFP_OPEN_WRITE | RFP_OPEN_EXEC)))
+		return -EINVAL;
+	return 0;
+}
+
+/* The client does not learn of an open whose reply can't be made. */
+static void rdmafsd_open_undo(struct rdmafsd_rq *rq, u64 id)
+{
+	struct rdmafsd_state *st = rdmafsd_state_get(rq->ses, id);
+
+	if (IS_ERR(st))
+		return;
+	if (rdmafsd_state_remove(rq->ses, st))
+		rdmafsd_state_put(st);
+	rdmafsd_state_put(st);
+	rdmafsd_export_put(rq->exp);
+}
+
+static int rdmafsd_open_run(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags)
+{
+	struct rfp_open_rep *rep;
+	u64 id;
+	int err;
+
+	err = rdmafsd_state_reserve(rq->ses);
+	if (err)
+		return err;
+	err = rdmafsd_open_existing(rq, dentry, flags, &id);
+	if (err) {
+		rdmafsd_state_unreserve(rq->ses);
+		return err;
+	}
+	rep = rdmafsd_rep(rq, sizeof(*rep));
+	rep->stateid = cpu_to_le64(id);
+	err = rdmafsd_rep_attr(rq, dentry);
+	if (err)
+		rdmafsd_open_undo(rq, id);
+	return err;
+}
+
+/**
+ * rdmafsd_op_open - RFP_OPEN
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_open(struct rdmafsd_rq *rq)
+{
+	const struct rfp_open_req *oreq = rfp_dec_fixed(&rq->dec, sizeof(*oreq));
+	struct dentry *dentry;
+	struct rfp_fh fh;
+	u32 flags;
+	int err;
+
+	rfp_dec_fh(&rq->dec, &fh);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	flags = le32_to_cpu(oreq->flags);
+	err = rdmafsd_open_check_flags(flags);
+	if (err)
+		return err;
+	err = rdmafsd_rq_fh(rq, &fh, &dentry);
+	if (err)
+		return err;
+	err = rdmafsd_rq_enter(rq);
+	if (!err)
+		err = rdmafsd_open_run(rq, dentry, flags);
+	dput(dentry);
+	return err;
+}
+
+struct rdmafsd_create {
+	struct dentry *dir;
+	struct rfp_str name;
+	u32 mode;
+	u32 umask;
+	u32 flags;
+	bool excl;
+	bool created;
+};
+
+/**
+ * rdmafsd_create_mode - the mode of something new
+ * @dir:   where; its i_rwsem is held
+ * @mode:  as the caller asked
+ * @umask: the caller's
+ *
+ * A default ACL of the directory takes the place of the umask.  The umask of
+ * the running thread is 0, and so takes nothing away in VFS.
+ *
+ * Return: permissions.
+ */
+umode_t rdmafsd_create_mode(struct dentry *dir, u32 mode, u32 umask)
+{
+	struct inode *inode = d_inode(dir);
+	struct posix_acl *acl = NULL;
+
+	if (IS_POSIXACL(inode))
+		acl = get_inode_acl(inode, ACL_TYPE_DEFAULT);
+	if (IS_ERR_OR_NULL(acl))
+		mode &= ~(umask & 0777);
+	else
+		posix_acl_release(acl);
+	return mode & S_IALLUGO;
+}
+
+/**
+ * rdmafsd_lookup_again - the dentry of something just created
+ * @dir:    where; its i_rwsem is held
+ * @dentry: what it was created with; the caller's reference goes
+ * @name:   its name
+ *
+ * Some file systems instantiate another dentry than the one they were given.
+ *
+ * Return: a positive dentry or an ERR_PTR.
+ */
+struct dentry *rdmafsd_lookup_again(struct dentry *dir, struct dentry *dentry,
+				    const struct rfp_str *name)
+{
+	if (!d_unhashed(dentry) && d_really_is_positive(dentry))
+		return dentry;
+	dput(dentry);
+	dentry = lookup_one(&nop_mnt_idmap, name->s, dir, name->len);
+	if (!IS_ERR(dentry) && d_really_is_negative(dentry)) {
+		dput(dentry);
+		dentry = ERR_PTR(-ENOENT);
+	}
+	return dentry;
+}
+
+/* With the directory locked: find the name, or make it. */
+static struct dentry *rdmafsd_create_locked(struct rdmafsd_create *c, int ro_err)
+{
+	struct inode *dir = d_inode(c->dir);
+	struct dentry *dentry;
+	umode_t mode;
+	int err;
+
+	dentry = lookup_one(&nop_mnt_idmap, c->name.s, c->dir, c->name.len);
+	if (IS_ERR(dentry))
+		return dentry;
+	if (d_really_is_positive(dentry)) {
+		if (!c->excl)
+			return dentry;
+		err = -EEXIST;
+		goto put;
+	}
+	err = ro_err;
+	if (err)
+		goto put;
+	mode = S_IFREG | rdmafsd_create_mode(c->dir, c->mode, c->umask);
+	err = vfs_create(&nop_mnt_idmap, dir, dentry, mode, true);
+	if (err)
+		goto put;
+	c->created = true;
+	return rdmafsd_lookup_again(c->dir, dentry, &c->name);
+
+put:
+	dput(dentry);
+	return ERR_PTR(err);
+}
+
+static struct dentry *rdmafsd_create_do(struct rdmafsd_rq *rq, struct rdmafsd_create *c)
+{
+	struct inode *dir = d_inode(c->dir);
+	struct dentry *dentry;
+	int ro_err;
+
+	/* That it exists already is better news than that it can't be made. */
+	ro_err = rdmafsd_rq_want_write(rq);
+	inode_lock_nested(dir, I_MUTEX_PARENT);
+	dentry = rdmafsd_create_locked(c, ro_err);
+	inode_unlock(dir);
+	if (!ro_err)
+		rdmafsd_rq_drop_write(rq);
+	return dentry;
+}
+
+static int rdmafsd_create_open(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
+			       struct dentry *dentry, u64 *id)
+{
+	int err;
+
+	if (!c->created)
+		return rdmafsd_open_existing(rq, dentry, c->flags, id);
+	err = rdmafsd_changed_commit(rq->exp, dentry);
+	if (!err)
+		err = rdmafsd_changed_commit(rq->exp, c->dir);
+	if (!err)
+		err = rdmafsd_open_do(rq, dentry, c->flags & ~RFP_OPEN_TRUNC, id);
+	return err;
+}
+
+static int rdmafsd_create_reply(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
+				struct dentry *dentry, u64 id)
+{
+	struct rfp_open_rep *rep = rdmafsd_rep(rq, sizeof(*rep));
+	int err;
+
+	rep->stateid = cpu_to_le64(id);
+	rep->flags = cpu_to_le32(c->created ? RFP_OPEN_CREATED : 0);
+	err = rdmafsd_rep_attr(rq, dentry);
+	if (!err)
+		err = rdmafsd_rep_fh(rq, dentry);
+	if (!err)
+		err = rdmafsd_rep_attr(rq, c->dir);
+	return err;
+}
+
+static int rdmafsd_create_run(struct rdmafsd_rq *rq, struct rdmafsd_create *c)
+{
+	struct dentry *dentry;
+	u64 id;
+	int err;
+
+	err = rdmafsd_state_reserve(rq->ses);
+	if (err)
+		return err;
+	dentry = rdmafsd_create_do(rq, c);
+	if (IS_ERR(dentry)) {
+		rdmafsd_state_unreserve(rq->ses);
+		return PTR_ERR(dentry);
+	}
+	err = rdmafsd_create_open(rq, c, dentry, &id);
+	if (err) {
+		rdmafsd_state_unreserve(rq->ses);
+	} else {
+		err = rdmafsd_create_reply(rq, c, dentry, id);
+		if (err)
+			rdmafsd_open_undo(rq, id);
+	}
+	dput(dentry);
+	return err;
+}
+
+/**
+ * rdmafsd_op_create - RFP_CREATE
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_create(struct rdmafsd_rq *rq)
+{
+	const struct rfp_create_req *creq = rfp_dec_fixed(&rq->dec, sizeof(*creq));
+	struct rdmafsd_create c = {};
+	struct rfp_fh fh;
+	int err;
+
+	rfp_dec_fh(&rq->dec, &fh);
+	rfp_dec_name(&rq->dec, &c.name, false);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	c.mode = le32_to_cpu(creq->mode);
+	c.umask = le32_to_cpu(creq->umask);
+	c.flags = le32_to_cpu(creq->flags);
+	c.excl = le32_to_cpu(creq->how) & RFP_CREATE_EXCL;
+	if (le32_to_cpu(creq->how) & ~RFP_CREATE_EXCL)
+		return -EINVAL;
+	err = rdmafsd_open_check_flags(c.flags);
+	if (err)
+		return err;
+	err = rdmafsd_rq_dir(rq, &fh, &c.dir);
+	if (err)
+		return err;
+	err = rdmafsd_rq_enter(rq);
+	if (!err)
+		err = rdmafsd_create_run(rq, &c);
+	dput(c.dir);
+	return err;
+}
+
+/**
+ * rdmafsd_op_close - RFP_CLOSE
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_close(struct rdmafsd_rq *rq)
+{
+	const struct rfp_close_req *creq = rfp_dec_fixed(&rq->dec, sizeof(*creq));
+	int err;
+
+	err = rdmafsd_rq_dec_end(rq);
+	if (!err)
+		err = rdmafsd_rq_state(rq, le64_to_cpu(creq->stateid));
+	if (err)
+		return err;
+	/* The file closes with the last request at work with it. */
+	if (!rdmafsd_state_remove(rq->ses, rq->state))
+		return RFP_BADSTATE;
+	rdmafsd_state_put(rq->state);
+	rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	return 0;
+}

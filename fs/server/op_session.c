@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * ATTACH and SETCRED: entering an export, and saying who one's users are.
+ */
+#include <linux/cred.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include <linux/xattr.h>
+#include "server.h"
+
+static void rdmafsd_attach_fill(struct rdmafsd_export *exp, struct rfp_attach_rep *rep)
+{
+	struct super_block *sb = exp->path.dentry->d_sb;
+	u32 flags = 0;
+
+	if (exp->p.read_only || __mnt_is_readonly(exp->path.mnt))
+		flags |= RFP_EXPORT_RO;
+	if (sb->s_flags & SB_POSIXACL)
+		flags |= RFP_EXPORT_ACL;
+	if (sb->s_xattr)
+		flags |= RFP_EXPORT_XATTR;
+	memcpy(rep->fsid, exp->fsid, sizeof(rep->fsid));
+	rep->flags = cpu_to_le32(flags);
+	rep->time_gran = cpu_to_le32(sb->s_time_gran);
+	rep->maxbytes = cpu_to_le64(sb->s_maxbytes);
+	rep->verifier = cpu_to_le64(rdmafsd_export_verifier(exp));
+}
+
+/**
+ * rdmafsd_op_attach - RFP_ATTACH
+ * @rq: the request
+ *
+ * Needs no credentials: the root's attributes and handle are for everybody who
+ * may mount.
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_attach(struct rdmafsd_rq *rq)
+{
+	struct rfp_str name;
+	int err;
+
+	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
+	rfp_dec_str(&rq->dec, &name, RFP_EXPORT_NAME_MAX);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	rq->exp = rdmafsd_export_find_name(name.s, name.len);
+	if (!rq->exp)
+		return -ENOENT;
+
+	rdmafsd_attach_fill(rq->exp, rdmafsd_rep(rq, sizeof(struct rfp_attach_rep)));
+	err = rdmafsd_rep_fh(rq, rq->exp->path.dentry);
+	if (!err)
+		err = rdmafsd_rep_attr(rq, rq->exp->path.dentry);
+	return err;
+}
+
+static int rdmafsd_groups_take(struct rdmafsd_rq *rq, u32 n, struct group_info **groups)
+{
+	struct group_info *gi;
+	__le32 *wire = NULL;
+	int err = 0;
+	u32 i;
+
+	if (n) {
+		wire = kvmalloc_array(n, sizeof(*wire), GFP_KERNEL);
+		if (!wire)
+			return -ENOMEM;
+	}
+	gi = groups_alloc(n);
+	if (!gi) {
+		kvfree(wire);
+		return -ENOMEM;
+	}
+	if (!copy_from_iter_full(wire, n * sizeof(*wire), &rq->req->data))
+		err = -EIO;
+	for (i = 0; i < n && !err; i++) {
+		gi->gid[i] = make_kgid(&init_user_ns, le32_to_cpu(wire[i]));
+		if (!gid_valid(gi->gid[i]))
+			err = -EINVAL;
+	}
+	kvfree(wire);
+	if (err) {
+		put_group_info(gi);
+		return err;
+	}
+	groups_sort(gi);
+	*groups = gi;
+	return 0;
+}
+
+/**
+ * rdmafsd_op_setcred - RFP_SETCRED
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_setcred(struct rdmafsd_rq *rq)
+{
+	const struct rfp_setcred_req *sreq = rfp_dec_fixed(&rq->dec, sizeof(*sreq));
+	struct group_info *groups;
+	kuid_t uid;
+	kgid_t gid;
+	u32 n;
+	int err;
+
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	n = le32_to_cpu(sreq->ngroups);
+	if (n > RFP_GROUPS_MAX || rq->req->data_len != n * sizeof(__le32))
+		return RFP_BADPROTO;
+	uid = make_kuid(&init_user_ns, le32_to_cpu(sreq->uid));
+	gid = make_kgid(&init_user_ns, le32_to_cpu(sreq->gid));
+	if (!uid_valid(uid) || !gid_valid(gid))
+		return -EINVAL;
+
+	err = rdmafsd_groups_take(rq, n, &groups);
+	if (err)
+		return err;
+	err = rdmafsd_ident_set(rq->ses, le32_to_cpu(sreq->id), uid, gid, groups);
+	if (!err)
+		rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	return err;
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Extended attributes and ACLs.
+ *
+ * Four namespaces travel: user., trusted. (for whom VFS allows it), security.
+ * and the two POSIX ACLs, which travel in their xattr form with ids of the
+ * initial user namespace but are handed to the file system as what they are.
+ * Everything else of "system." is a file system's private affair and not
+ * offered.
+ */
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+#include <linux/xattr.h>
+#include "server.h"
+
+/**
+ * struct rdmafsd_xattr - what a request is about
+ * @dentry: the object
+ * @name:   the attribute's name, terminated
+ * @acl:    it is a POSIX ACL
+ */
+struct rdmafsd_xattr {
+	struct dentry *dentry;
+	char name[RFP_XATTR_NAME_MAX + 1];
+	bool acl;
+};
+
+static bool rdmafsd_xattr_offered(const char *name)
+{
+	return is_posix_acl_xattr(name) ||
+	       !strncmp(name, XATTR_USER_PREFIX, XATTR_USER_PREFIX_LEN) ||
+	       !strncmp(name, XATTR_TRUSTED_PREFIX, XATTR_TRUSTED_PREFIX_LEN) ||
+	       !strncmp(name, XATTR_SECURITY_PREFIX, XATTR_SECURITY_PREFIX_LEN);
+}
+
+/* Take handle and name apart, find the object, put on the credentials. */
+static int rdmafsd_xattr_begin(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
+{
+	struct rfp_str name;
+	struct rfp_fh fh;
+	int err;
+
+	rfp_dec_fh(&rq->dec, &fh);
+	rfp_dec_str(&rq->dec, &name, RFP_XATTR_NAME_MAX);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	memcpy(x->name, name.s, name.len);
+	x->name[name.len] = '\0';
+	if (!rdmafsd_xattr_offered(x->name))
+		return -EOPNOTSUPP;
+	x->acl = is_posix_acl_xattr(x->name);
+	err = rdmafsd_rq_fh(rq, &fh, &x->dentry);
+	if (err)
+		return err;
+	err = rdmafsd_rq_enter(rq);
+	if (err)
+		dput(x->dentry);
+	return err;
+}
+
+/* The value's size, the value too if there is room; -ERANGE if too little. */
+static int rdmafsd_xattr_get(struct rdmafsd_xattr *x, void *buf, size_t size)
+{
+	struct posix_acl *acl;
+	int len;
+
+	if (!x->acl)
+		return vfs_getxattr(&nop_mnt_idmap, x->dentry, x->name, buf, size);
+	acl = vfs_get_acl(&nop_mnt_idmap, x->dentry, x->name);
+	if (IS_ERR(acl))
+		return PTR_ERR(acl);
+	if (!acl)
+		return -ENODATA;
+	len = posix_acl_to_xattr(&init_user_ns, acl, buf, size);
+	posix_acl_release(acl);
+	return len;
+}
+
+static int rdmafsd_xattr_reply(struct rdmafsd_rq *rq, const void *buf, int len)
+{
+	struct rfp_xattr_rep *rep;
+	int err = 0;
+
+	if (buf)
+		err = rdmafsd_rq_data_put(rq, buf, len);
+	if (err)
+		return err;
+	rep = rdmafsd_rep(rq, sizeof(*rep));
+	rep->size = cpu_to_le32(len);
+	return 0;
+}
+
+/* Room that the client has, as it says and as transport knows; 0: just tell. */
+static size_t rdmafsd_xattr_room(struct rdmafsd_rq *rq, const struct rfp_getxattr_req *greq)
+{
+	return min3(le32_to_cpu(greq->size), rq->req->read_max, (u32)RFP_XATTR_SIZE_MAX);
+}
+
+static int rdmafsd_getxattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x, size_t room)
+{
+	void *buf = NULL;
+	int len;
+
+	if (room) {
+		buf = kvmalloc(room, GFP_KERNEL);
+		if (!buf)
+			return -ENOMEM;
+	}
+	len = rdmafsd_xattr_get(x, buf, room);
+	if (len >= 0)
+		len = rdmafsd_xattr_reply(rq, buf, len);
+	kvfree(buf);
+	return len;
+}
+
+/**
+ * rdmafsd_op_getxattr - RFP_GETXATTR
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_getxattr(struct rdmafsd_rq *rq)
+{
+	const struct rfp_getxattr_req *greq = rfp_dec_fixed(&rq->dec, sizeof(*greq));
+	struct rdmafsd_xattr x;
+	int err;
+
+	err = rdmafsd_xattr_begin(rq, &x);
+	if (err)
+		return err;
+	err = rdmafsd_getxattr_run(rq, &x, rdmafsd_xattr_room(rq, greq));
+	dput(x.dentry);
+	return err;
+}
+
+static int rdmafsd_xattr_set(struct rdmafsd_xattr *x, const void *value, size_t size, int flags)
+{
+	struct posix_acl *acl = NULL;
+	int err;
+
+	if (!x->acl)
+		return vfs_setxattr(&nop_mnt_idmap, x->dentry, x->name, value, size, flags);
+	if (size)
+		acl = posix_acl_from_xattr(&init_user_ns, value, size);
+	if (IS_ERR(acl))
+		return PTR_ERR(acl);
+	err = vfs_set_acl(&nop_mnt_idmap, x->dentry, x->name, acl);
+	posix_acl_release(acl);
+	return err;
+}
+
+static int rdmafsd_xattr_changed(struct rdmafsd_rq *rq, struct dentry *dentry)
+{
+	int err;
+
+	err = rdmafsd_changed_commit(rq->exp, dentry);
+	if (err)
+		return err;
+	rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	return rdmafsd_rep_attr(rq, dentry);
+}
+
+static int rdmafsd_setxattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x,
+				const void *value, size_t size, int flags)
+{
+	int err;
+
+	err = rdmafsd_rq_want_write(rq);
+	if (err)
+		return err;
+	err = rdmafsd_xattr_set(x, value, size, flags);
+	rdmafsd_rq_drop_write(rq);
+	return err ? err : rdmafsd_xattr_changed(rq, x->dentry);
+}
+
+static int rdmafsd_xattr_flags(u32 wire, int *flags)
+{
+	*flags = 0;
+	if (wire & RFP_XATTR_CREATE)
+		*flags |= XATTR_CREATE;
+	if (wire & RFP_XATTR_REPLACE)
+		*flags |= XATTR_REPLACE;
+	return wire & ~(RFP_XATTR_CREATE | RFP_XATTR_REPLACE) ? -EINVAL : 0;
+}
+
+/**
+ * rdmafsd_op_setxattr - RFP_SETXATTR
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_setxattr(struct rdmafsd_rq *rq)
+{
+	const struct rfp_setxattr_req *sreq = rfp_dec_fixed(&rq->dec, sizeof(*sreq));
+	u32 size = rq->req->data_len;
+	struct rdmafsd_xattr x;
+	void *value;
+	int err, flags;
+
+	err = rdmafsd_xattr_begin(rq, &x);
+	if (err)
+		return err;
+	err = RFP_BADPROTO;
+	if (le32_to_cpu(sreq->size) != size)
+		goto put;
+	err = -E2BIG;
+	if (size > RFP_XATTR_SIZE_MAX)
+		goto put;
+	err = rdmafsd_xattr_flags(le32_to_cpu(sreq->flags), &flags);
+	if (err)
+		goto put;
+
+	/* An empty value is a value: never pass NULL for it. */
+	value = kvmalloc(size ? size : 1, GFP_KERNEL);
+	err = -ENOMEM;
+	if (!value)
+		goto put;
+	err = -EIO;
+	if (!size || copy_from_iter_full(value, size, &rq->req->data))
+		err = rdmafsd_setxattr_run(rq, &x, value, size, flags);
+	kvfree(value);
+put:
+	dput(x.dentry);
+	return err;
+}
+
+/**
+ * rdmafsd_op_removexattr - RFP_REMOVEXATTR
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_removexattr(struct rdmafsd_rq *rq)
+{
+	struct rdmafsd_xattr x;
+	int err;
+
+	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
+	err = rdmafsd_xattr_begin(rq, &x);
+	if (err)
+		return err;
+	err = rdmafsd_rq_want_write(rq);
+	if (!err) {
+		if (x.acl)
+			err = vfs_remove_acl(&nop_mnt_idmap, x.dentry, x.name);
+		else
+			err = vfs_removexattr(&nop_mnt_idmap, x.dentry, x.name);
+		rdmafsd_rq_drop_write(rq);
+	}
+	if (!err)
+		err = rdmafsd_xattr_changed(rq, x.dentry);
+	dput(x.dentry);
+	return err;
+}
+
+/* Drop names that GETXATTR would refuse; returns the length that is left. */
+static size_t rdmafsd_xattr_filter(char *list, size_t len)
+{
+	size_t in = 0, out = 0;
+
+	while (in < len) {
+		size_t n = strnlen(list + in, len - in);
+
+		if (in + n == len)
+			break;
+		if (rdmafsd_xattr_offered(list + in)) {
+			memmove(list + out, list + in, n + 1);
+			out += n + 1;
+		}
+		in += n + 1;
+	}
+	return out;
+}
+
+static int rdmafsd_listxattr_run(struct rdmafsd_rq *rq, struct dentry *dentry, size_t room)
+{
+	char *list;
+	ssize_t len;
+
+	/* The size alone has to be that of what would be sent: so always read. */
+	list = kvmalloc(XATTR_LIST_MAX, GFP_KERNEL);
+	if (!list)
+		return -ENOMEM;
+	len = vfs_listxattr(dentry, list, XATTR_LIST_MAX);
+	if (len == -ERANGE)
+		len = -E2BIG;
+	if (len >= 0) {
+		len = rdmafsd_xattr_filter(list, len);
+		if (room && len > room)
+			len = -ERANGE;
+		else
+			len = rdmafsd_xattr_reply(rq, room ? list : NULL, len);
+	}
+	kvfree(list);
+	return len;
+}
+
+/**
+ * rdmafsd_op_listxattr - RFP_LISTXATTR
+ * @rq: the request
+ *
+ * Return: see rdmafsd_op_fn.
+ */
+int rdmafsd_op_listxattr(struct rdmafsd_rq *rq)
+{
+	const struct rfp_getxattr_req *lreq = rfp_dec_fixed(&rq->dec, sizeof(*lreq));
+	struct dentry *dentry;
+	struct rfp_fh fh;
+	int err;
+
+	rfp_dec_fh(&rq->dec, &fh);
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	err = rdmafsd_rq_fh(rq, &fh, &dentry);
+	if (err)
+		return err;
+	err = rdmafsd_rq_enter(rq);
+	if (!err)
+		err = rdmafsd_listxattr_run(rq, dentry, rdmafsd_xattr_room(rq, lreq));
+	dput(dentry);
+	return err;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Open state.
+ *
+ * A stateid names a struct file that was opened for a client after its
+ * permissions were checked.  From then on it is not asked again, whatever
+ * happens to the file's mode or name: POSIX wants that of an open file, and
+ * the client's writeback needs it.  The low half of a stateid is an index, the
+ * high half random, so that a stateid left over from an earlier open does not
+ * fit the next one, nor can be guessed.
+ *
+ * A session's end removes states from the table as its export's end does, and
+ * both may meet CLOSE: whoever takes the state out of the table owns the
+ * table's reference.
+ *
+ * Writeback errors: the kernel tells each struct file once, and forgets when
+ * the inode goes.  A state remembers on its own account which error it has
+ * seen last, and a new one moves the export's write verifier first and is
+ * remembered second, so that no COMMIT can pass between them and promise with
+ * the old verifier what was lost.
+ */
+#include <linux/file.h>
+#include <linux/pagemap.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include "server.h"
+
+/**
+ * rdmafsd_file_close - close a file here and now
+ * @file: the file, the caller's reference goes
+ *
+ * A kthread's fput() leaves the work to a queue that nothing bounds, and an
+ * export that ends must know that its files are closed.  Nothing may be locked
+ * that ->release() could want.
+ */
+void rdmafsd_file_close(struct file *file)
+{
+	get_file(file);
+	filp_close(file, NULL);
+	__fput_sync(file);
+}
+
+/**
+ * rdmafsd_state_reserve - take room for an open
+ * @ses: the client's session
+ *
+ * Before anything is changed for it, such as a file created.
+ *
+ * Return: 0, to be followed by rdmafsd_state_add() or
+ * rdmafsd_state_unreserve(), or -ENFILE.
+ */
+int rdmafsd_state_reserve(struct rdmafsd_session *ses)
+{
+	if (atomic_inc_return(&ses->nr_states) <= RDMAFSD_STATES_MAX)
+		return 0;
+	atomic_dec(&ses->nr_states);
+	return -ENFILE;
+}
+
+/**
+ * rdmafsd_state_unreserve - give back what rdmafsd_state_reserve() took
+ * @ses: the client's session
+ */
+void rdmafsd_state_unreserve(struct rdmafsd_session *ses)
+{
+	atomic_dec(&ses->nr_states);
+}
+
+/**
+ * rdmafsd_state_add - make an open file known to its client
+ * @ses:  the client's session, with room reserved
+ * @exp:  the export, in flight
+ * @file: the file; on success the state's from now on
+ * @id:	  gets the stateid
+ *
+ * Return: 0, which uses up the reservation, or -ENOMEM, which does not.
+ */
+int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
+		      struct file *file, u64 *id)
+{
+	struct rdmafsd_state *st;
+	u32 index;
+	int err;
+
+	st = kzalloc(sizeof(*st), GFP_KERNEL_ACCOUNT);
+	if (!st)
+		return -ENOMEM;
+	st->file = file;
+	st->exp = exp;
+	st->wb_err = filemap_sample_wb_err(file->f_mapping);
+	refcount_set(&st->refs, 1);
+
+	/* Reserved first, published when complete. */
+	err = xa_alloc_cyclic(&ses->states, &index, NULL, xa_limit_31b,
+			      &ses->next_state, GFP_KERNEL_ACCOUNT);
+	if (err < 0) {
+		kfree(st);
+		return err;
+	}
+	st->id = (u64)get_random_u32() << 32 | index;
+	*id = st->id;
+	refcount_inc(&exp->refs);
+	/* Can't fail: the slot has its memory. */
+	xa_store(&ses->states, index, st, GFP_KERNEL_ACCOUNT);
+	return 0;
+}
+
+/**
+ * rdmafsd_state_get - find the open that a stateid names, and enter its export
+ * @ses: the client's session
+ * @id:	 the stateid, from the wire
+ *
+ * In this order: an export that ends waits for requests at work in it, and
+ * would not wait for one that holds nothing but a file.
+ *
+ * Return: the state, to be put by rdmafsd_state_put() and its export after it
+ * by rdmafsd_export_put(); or an ERR_PTR: -EBADF if there is no such open,
+ * -ESTALE if its export is ending.
+ */
+struct rdmafsd_state *rdmafsd_state_get(struct rdmafsd_session *ses, u64 id)
+{
+	struct rdmafsd_state *st;
+
+	rcu_read_lock();
+	st = xa_load(&ses->states, lower_32_bits(id));
+	if (!st || st->id != id) {
+		st = ERR_PTR(-EBADF);
+	} else if (!percpu_ref_tryget_live(&st->exp->inflight)) {
+		st = ERR_PTR(-ESTALE);
+	} else if (!refcount_inc_not_zero(&st->refs)) {
+		percpu_ref_put(&st->exp->inflight);
+		st = ERR_PTR(-EBADF);
+	}
+	rcu_read_unlock();
+	return st;
+}
+
+/**
+ * rdmafsd_state_put - be done with a state; the last one closes the file
+ * @st: the state; process context, with nothing of the VFS locked
+ */
+void rdmafsd_state_put(struct rdmafsd_state *st)
+{
+	if (!refcount_dec_and_test(&st->refs))
+		return;
+	/* The inode may go with the file, and what it knows of lost data. */
+	if (st->file->f_mode & FMODE_WRITE)
+		rdmafsd_state_check_wb(st);
+	rdmafsd_file_close(st->file);
+	rdmafsd_export_free(st->exp);
+	kfree_rcu(st, rcu);
+}
+
+/**
+ * rdmafsd_state_remove - take a state out of its session's table
+ * @ses: the session
+ * @st:	 the state
+ *
+ * Return: whether the caller did, and now owns the table's reference.
+ */
+bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st)
+{
+	if (xa_cmpxchg(&ses->states, lower_32_bits(st->id), st, NULL, 0) != st)
+		return false;
+	atomic_dec(&ses->nr_states);
+	return true;
+}
+
+/**
+ * rdmafsd_states_close - close a client's files
+ * @ses: the client's session, kept from going away by the caller
+ * @exp: those of one export that has no request at work; NULL for all, with no
+ *	 request of the session at work
+ */
+void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *exp)
+{
+	struct rdmafsd_state *st;
+	unsigned long index;
+
+	/*
+	 * xa_for_each() takes no lock between its steps.  A state of another
+	 * export may be closed, and freed, meanwhile: so hold on to it before
+	 * it is looked at.
+	 */
+	for (index = 0;; index++) {
+		rcu_read_lock();
+		st = xa_find(&ses->states, &index, ULONG_MAX, XA_PRESENT);
+		if (!st) {
+			rcu_read_unlock();
+			break;
+		}
+		if ((exp && st->exp != exp) || !refcount_inc_not_zero(&st->refs)) {
+			rcu_read_unlock();
+			continue;
+		}
+		rcu_read_unlock();
+		if (rdmafsd_state_remove(ses, st))
+			rdmafsd_state_put(st);
+		rdmafsd_state_put(st);
+	}
+}
+
+/**
+ * rdmafsd_state_check_wb - has unstable data of this file been lost?
+ * @st: the state
+ *
+ * If so the write verifier of the export has another value when this returns,
+ * so that clients write again what they have not committed.
+ *
+ * Return: 0, or the error that writeback met since this was last asked.
+ */
+int rdmafsd_state_check_wb(struct rdmafsd_state *st)
+{
+	errseq_t old = READ_ONCE(st->wb_err), new = old;
+	int err;
+
+	err = errseq_check_and_advance(&st->file->f_mapping->wb_err, &new);
+	if (err) {
+		/* Fully ordered: whoever sees the new error sees the new verifier. */
+		atomic64_inc_return(&st->exp->verf_gen);
+		cmpxchg(&st->wb_err, old, new);
+	}
+	return err;
+}
