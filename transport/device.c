@@ -10,13 +10,14 @@
  */
 #include <linux/module.h>
 #include <linux/proc_fs.h>
+#include <linux/sizes.h>
 #include "transport/internal.h"
 
 /*
  * Entries a device is taken to have when its MR count does not bound it
  * lower: 4 GiB of 4 KiB pages under registration at once.
  */
-#define RXP_CAPACITY_DEFAULT	(1ULL << 20)
+#define RXP_CAPACITY_DEFAULT	((u64)SZ_1M)
 
 static struct ib_client rxp_ib_client;
 

@@ -59,41 +59,33 @@
 
 /* ------------------------------------------------------------------ counters */
 
-/*
- * One list makes the enum and the names in /proc; Documentation/ABI describes
- * them.
- */
-#define RXP_STATS(X)		\
-	X(calls)		\
-	X(replies)		\
-	X(msgs_sent)		\
-	X(msgs_received)	\
-	X(send_completions)	\
-	X(doorbells)		\
-	X(read_inline)		\
-	X(read_rdma)		\
-	X(write_inline)		\
-	X(write_rdma)		\
-	X(bytes_read)		\
-	X(bytes_written)	\
-	X(rdma_writes)		\
-	X(reg_mr)		\
-	X(local_inv)		\
-	X(remote_inv)		\
-	X(mr_alloc)		\
-	X(mr_free)		\
-	X(bounced)		\
-	X(retry_later)		\
-	X(replays)		\
-	X(reconnects)		\
-	X(session_resets)	\
-	X(protocol_errors)	\
-	X(rpc_us)
-
+/* Names in /proc stand in proc.c, in this order; Documentation/ABI describes them. */
 enum rxp_stat {
-#define X(name) RXP_STAT_##name,
-	RXP_STATS(X)
-#undef X
+	RXP_STAT_calls,
+	RXP_STAT_replies,
+	RXP_STAT_msgs_sent,
+	RXP_STAT_msgs_received,
+	RXP_STAT_send_completions,
+	RXP_STAT_doorbells,
+	RXP_STAT_read_inline,
+	RXP_STAT_read_rdma,
+	RXP_STAT_write_inline,
+	RXP_STAT_write_rdma,
+	RXP_STAT_bytes_read,
+	RXP_STAT_bytes_written,
+	RXP_STAT_rdma_writes,
+	RXP_STAT_reg_mr,
+	RXP_STAT_local_inv,
+	RXP_STAT_remote_inv,
+	RXP_STAT_mr_alloc,
+	RXP_STAT_mr_free,
+	RXP_STAT_bounced,
+	RXP_STAT_retry_later,
+	RXP_STAT_replays,
+	RXP_STAT_reconnects,
+	RXP_STAT_session_resets,
+	RXP_STAT_protocol_errors,
+	RXP_STAT_rpc_us,
 	RXP_NR_STATS
 };
 
@@ -328,8 +320,8 @@ struct rxp_conn {
 	struct rxp_ctl *ctl;
 };
 
-/**
- * struct rxp_ctl - buffers for messages that belong to no slot
+/*
+ * A buffer for messages that belong to no slot.
  *
  * There are RXP_RECV_RESERVE of them; one that is not free is not needed: the
  * same kind of message is on its way already.

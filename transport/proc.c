@@ -21,10 +21,32 @@ static struct proc_dir_entry *rxp_proc_root;
 /* More than any quota needs; longer writes are refused whole. */
 #define RXP_PROC_WRITE_MAX	256
 
-static const char * const rxp_stat_names[] = {
-#define X(name) #name,
-	RXP_STATS(X)
-#undef X
+static const char * const rxp_stat_names[RXP_NR_STATS] = {
+	[RXP_STAT_calls] = "calls",
+	[RXP_STAT_replies] = "replies",
+	[RXP_STAT_msgs_sent] = "msgs_sent",
+	[RXP_STAT_msgs_received] = "msgs_received",
+	[RXP_STAT_send_completions] = "send_completions",
+	[RXP_STAT_doorbells] = "doorbells",
+	[RXP_STAT_read_inline] = "read_inline",
+	[RXP_STAT_read_rdma] = "read_rdma",
+	[RXP_STAT_write_inline] = "write_inline",
+	[RXP_STAT_write_rdma] = "write_rdma",
+	[RXP_STAT_bytes_read] = "bytes_read",
+	[RXP_STAT_bytes_written] = "bytes_written",
+	[RXP_STAT_rdma_writes] = "rdma_writes",
+	[RXP_STAT_reg_mr] = "reg_mr",
+	[RXP_STAT_local_inv] = "local_inv",
+	[RXP_STAT_remote_inv] = "remote_inv",
+	[RXP_STAT_mr_alloc] = "mr_alloc",
+	[RXP_STAT_mr_free] = "mr_free",
+	[RXP_STAT_bounced] = "bounced",
+	[RXP_STAT_retry_later] = "retry_later",
+	[RXP_STAT_replays] = "replays",
+	[RXP_STAT_reconnects] = "reconnects",
+	[RXP_STAT_session_resets] = "session_resets",
+	[RXP_STAT_protocol_errors] = "protocol_errors",
+	[RXP_STAT_rpc_us] = "rpc_us",
 };
 
 /**

@@ -61,7 +61,7 @@ enum rdmafs_xprt_dir {
 
 /* struct rdmafs_xprt_call.flags */
 #define RDMAFS_CALL_URGENT	0x1	/* frees something on the server: may use the last slots */
-#define RDMAFS_CALL_IDEMPOTENT	0x2	/* doing it twice is doing it once: may be sent to a restarted server */
+#define RDMAFS_CALL_IDEMPOTENT	0x2	/* harmless if done twice: a restarted server may get it */
 #define RDMAFS_CALL_NOWAIT	0x4	/* -EAGAIN instead of waiting for a slot or translations */
 
 /**
@@ -185,7 +185,6 @@ struct rdmafs_xprt_req {
 
 /**
  * struct rdmafs_xprt_service - what serves the requests of a port
- * @owner:	module to pin while sessions exist; may be NULL
  * @session_open: a client made a session; 0, or a negative errno refuses it.
  *		Process context.  The service may set a pointer of its own
  *		by rdmafs_xprt_session_set_priv().

@@ -65,7 +65,7 @@ static void slot_start(struct kunit *test, struct slot_thread *t, struct rxp_slo
 	task = kthread_run(slot_wait, t, "slot-wait");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	while (READ_ONCE(s->waits) == waits)
-		msleep(1);
+		usleep_range(100, 1000);
 }
 
 static bool slot_granted(struct slot_thread *t)
