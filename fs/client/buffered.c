@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading and writing through the page cache, which is netfs' work; here is
+ * what it asks of a file system, and where we keep out of its way:
+ *
+ *	- init_request never fails for writeback: netfs would drop the dirty
+ *	  pages without an error.
+ *	- zero_point stays at LLONG_MAX: we can't know where another client's
+ *	  data ends.
+ *	- Its write-through mode holds wb_lock while it waits for pages that
+ *	  need wb_lock; synchronous writes are made by fsync instead.
+ *	- A folio filled around a partial write keeps its record of the dirty
+ *	  part; the first store through a mapping must end that, or only that
+ *	  part would be written back.
+ *	- READs reach beyond the end of the file as we know it and are cut at
+ *	  folio boundaries: what lies behind the end is for the server to say,
+ *	  and no folio is filled by two requests.
+ *
+ * Ownership: folios are locked (reading) or under writeback (writing, until
+ * stable) from issue to termination.
+ */
+#include <linux/mm.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+#include "client.h"
+
+static int rdmafs_init_request(struct netfs_io_request *rreq, struct file *file)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(rreq->inode->i_sb);
+	struct rdmafs_open *open = NULL;
+
+	switch (rreq->origin) {
+	case NETFS_READAHEAD:
+	case NETFS_READPAGE:
+	case NETFS_READ_GAPS:
+	case NETFS_READ_FOR_WRITE:
+		rreq->rsize = mnt->rsize;
+		if (file && rdmafs_file_open(file) &&
+		    (rdmafs_file_open(file)->flags & (RFP_OPEN_READ | RFP_OPEN_EXEC)))
+			open = rdmafs_open_get(rdmafs_file_open(file));
+		else
+			open = rdmafs_open_find(rreq->inode, RFP_OPEN_READ | RFP_OPEN_EXEC);
+		if (!open)
+			return -EBADF;
+		break;
+	default:
+		rreq->wsize = mnt->wsize;
+		open = rdmafs_open_find(rreq->inode, RFP_OPEN_WRITE);
+		break;
+	}
+	rreq->netfs_priv = open;
+	return 0;
+}
+
+static void rdmafs_free_request(struct netfs_io_request *rreq)
+{
+	if (rreq->netfs_priv)
+		rdmafs_open_put(rreq->netfs_priv);
+}
+
+static int rdmafs_prepare_read(struct netfs_io_subrequest *subreq)
+{
+	struct netfs_io_request *rreq = subreq->rreq;
+	u64 end = rreq->start + rreq->len;
+	u64 max = rreq->rsize;
+	u64 cut;
+
+	rreq->io_streams[0].sreq_max_len = max;
+	if (test_bit(NETFS_SREQ_RETRYING, &subreq->flags))
+		return 0;
+	if (rreq->origin == NETFS_READ_GAPS) {
+		/* Pieces of pages, which no one translation covers. */
+		max = min_t(u64, max, RDMAFS_XPRT_INLINE_MAX);
+	} else {
+		cut = round_down(subreq->start + max, min_t(u64, RDMAFS_FOLIO_MAX, max));
+		if (cut > subreq->start)
+			max = cut - subreq->start;
+	}
+	subreq->len = min(max, end - subreq->start);
+	return 0;
+}
+
+static void rdmafs_read_finish(struct rdmafs_op *op, int err)
+{
+	struct netfs_io_subrequest *subreq = op->io.priv;
+
+	subreq->transferred += op->io.done;
+	if (op->io.eof)
+		__set_bit(NETFS_SREQ_HIT_EOF, &subreq->flags);
+	rdmafs_op_put(op);
+	netfs_read_subreq_terminated(subreq, err, true);
+}
+
+static void rdmafs_issue_read(struct netfs_io_subrequest *subreq)
+{
+	struct rdmafs_op *op;
+
+	op = rdmafs_io_new(subreq->rreq->netfs_priv, false, RDMAFS_POOL_COMMON);
+	op->io.iter = subreq->io_iter;
+	op->io.pos = subreq->start + subreq->transferred;
+	op->io.len = iov_iter_count(&subreq->io_iter);
+	op->io.finish = rdmafs_read_finish;
+	op->io.priv = subreq;
+	rdmafs_io_start(op, false);
+}
+
+static void rdmafs_begin_writeback(struct netfs_io_request *wreq)
+{
+	wreq->io_streams[0].avail = true;
+}
+
+static void rdmafs_issue_write(struct netfs_io_subrequest *subreq)
+{
+	struct rdmafs_open *open = subreq->rreq->netfs_priv;
+
+	/* Dirtied without an open for writing: nobody may write it. */
+	if (!open)
+		netfs_write_subrequest_terminated(subreq, -EIO, false);
+	else
+		rdmafs_commit_issue(open, subreq);
+}
+
+static void rdmafs_update_i_size(struct inode *inode, loff_t size)
+{
+	spin_lock(&inode->i_lock);
+	if (size > i_size_read(inode))
+		i_size_write(inode, size);
+	spin_unlock(&inode->i_lock);
+}
+
+const struct netfs_request_ops rdmafs_netfs_ops = {
+	.init_request	= rdmafs_init_request,
+	.free_request	= rdmafs_free_request,
+	.prepare_read	= rdmafs_prepare_read,
+	.issue_read	= rdmafs_issue_read,
+	.update_i_size	= rdmafs_update_i_size,
+	.begin_writeback = rdmafs_begin_writeback,
+	.issue_write	= rdmafs_issue_write,
+};
+
+static int rdmafs_writepages(struct address_space *mapping, struct writeback_control *wbc)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(mapping->host);
+	int err;
+
+	rdmafs_commit_begin(ri);
+	err = netfs_writepages(mapping, wbc);
+	rdmafs_commit_end(ri);
+	return err;
+}
+
+const struct address_space_operations rdmafs_aops = {
+	.read_folio	= netfs_read_folio,
+	.readahead	= netfs_readahead,
+	.dirty_folio	= netfs_dirty_folio,
+	.release_folio	= netfs_release_folio,
+	.invalidate_folio = netfs_invalidate_folio,
+	.writepages	= rdmafs_writepages,
+	.migrate_folio	= filemap_migrate_folio,
+	.error_remove_folio = generic_error_remove_folio,
+};
+
+/**
+ * rdmafs_buffered_read - read through the page cache
+ * @iocb: where
+ * @iter: where to
+ *
+ * Return: bytes, or a negative errno.
+ */
+ssize_t rdmafs_buffered_read(struct kiocb *iocb, struct iov_iter *iter)
+{
+	struct inode *inode = file_inode(iocb->ki_filp);
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	ssize_t ret;
+
+	if (iocb->ki_flags & IOCB_NOWAIT) {
+		if (rdmafs_attr_expired(inode) || test_bit(RDMAFS_I_INVALID, &ri->flags) ||
+		    !inode_trylock_shared(inode))
+			return -EAGAIN;
+		if (test_bit(NETFS_ICTX_ODIRECT, &ri->netfs.flags)) {
+			inode_unlock_shared(inode);
+			return -EAGAIN;
+		}
+	} else {
+		ret = rdmafs_revalidate_mapping(inode, true);
+		if (ret)
+			return ret;
+		ret = netfs_start_io_read(inode);
+		if (ret)
+			return ret;
+	}
+	ret = filemap_read(iocb, iter, 0);
+	netfs_end_io_read(inode);
+	return ret;
+}
+
+/**
+ * rdmafs_buffered_write - write into the page cache
+ * @iocb: where
+ * @from: what
+ *
+ * Return: bytes, or a negative errno.
+ */
+ssize_t rdmafs_buffered_write(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct inode *inode = file_inode(iocb->ki_filp);
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	int sync = iocb->ki_flags & (IOCB_DSYNC | IOCB_SYNC);
+	ssize_t ret;
+
+	if (iocb->ki_flags & IOCB_NOWAIT)
+		return -EAGAIN;
+	ret = rdmafs_revalidate_mapping(inode, false);
+	if (ret)
+		return ret;
+	ret = rdmafs_lock_write(inode);
+	if (ret)
+		return ret;
+	ret = generic_write_checks(iocb, from);
+	if (ret <= 0)
+		goto out;
+	/* The server does it too; but a mapping may read them before that. */
+	if (inode->i_mode & (S_ISUID | S_ISGID)) {
+		int err = file_remove_privs(iocb->ki_filp);
+
+		if (err) {
+			ret = err;
+			goto out;
+		}
+	}
+	if (iocb->ki_pos > i_size_read(inode))
+		rdmafs_zero_tail(inode, i_size_read(inode));
+	atomic_inc(&ri->writers);
+	iocb->ki_flags &= ~sync;
+	ret = netfs_perform_write(iocb, from, NULL);
+	iocb->ki_flags |= sync;
+	atomic_dec(&ri->writers);
+out:
+	inode_unlock(inode);
+	if (ret > 0)
+		ret = generic_write_sync(iocb, ret);
+	return ret;
+}
+
+/**
+ * rdmafs_page_mkwrite - a mapping is about to store into a folio
+ * @vmf: the fault
+ *
+ * Return: VM_FAULT_LOCKED with the folio locked, or why not.
+ */
+vm_fault_t rdmafs_page_mkwrite(struct vm_fault *vmf)
+{
+	struct folio *folio = page_folio(vmf->page);
+	struct inode *inode = file_inode(vmf->vma->vm_file);
+	vm_fault_t ret = VM_FAULT_NOPAGE;
+	void *priv;
+
+	sb_start_pagefault(inode->i_sb);
+	if (folio_lock_killable(folio))
+		goto out;
+	if (folio->mapping != inode->i_mapping)
+		goto unlock;
+	if (folio_wait_writeback_killable(folio))
+		goto unlock;
+	if (!folio_test_uptodate(folio)) {
+		ret = VM_FAULT_SIGBUS;
+		goto unlock;
+	}
+	/* From now on all of the folio is dirty. */
+	priv = folio_get_private(folio);
+	if (netfs_is_folio_info(priv)) {
+		folio_detach_private(folio);
+		kfree(__netfs_folio_info(priv));
+	}
+	ret = VM_FAULT_LOCKED;
+	goto out;
+unlock:
+	folio_unlock(folio);
+out:
+	sb_end_pagefault(inode->i_sb);
+	return ret;
+}

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The client file system: what its files share.
+ *
+ * How a request travels.  A &struct rdmafs_op holds one request and one reply
+ * body and the transport's call.  Synchronous operations (op.c) wait for it
+ * killably; a killed waiter detaches, and the op lives on until transport has
+ * called done.  Reads and writes of file data (io.c) never wait: they end in
+ * a callback, which may run in softirq context.
+ *
+ * Lifetimes
+ *	op	refs: one of its maker, one of transport from submit to done.
+ *		All memory that transport may touch (request, reply, @buf) is
+ *		the op's own, or stays put until its callback has run: folios
+ *		under writeback or locked for reading, pages pinned by direct.c.
+ *	open	refs: the struct file's, and one of each op that names its
+ *		stateid.  Holds an inode reference.  The last put sends CLOSE,
+ *		from a worker unless the caller may sleep.
+ *	cred	refs: of opens and of ops.  Its id is given to other
+ *		credentials only when nobody refers to it, so that an id
+ *		travelling in a detached op keeps its meaning.
+ *	inode	the VFS's.  An UNSTABLE write keeps its folios under writeback
+ *		until COMMIT has answered, and those keep the inode: eviction
+ *		waits for netfs requests, then cancels the commit work.
+ *	mount	from fill_super to kill_sb, which waits for the opens to be
+ *		closed before it closes the transport.
+ *
+ * Lock order
+ *	inode->i_rwsem
+ *	  mapping->invalidate_lock
+ *	    netfs_inode.wb_lock
+ *	      folio lock
+ *		rdmafs_open.lock (reopening)
+ *		  rdmafs_cred.lock (registering)
+ *		    inode->i_lock
+ *		      rdmafs_inode.lock, rdmafs_mount.cred_lock (irqsave)
+ *	What done callbacks take are the locks of the last line only.
+ */
+#ifndef RDMAFS_CLIENT_H
+#define RDMAFS_CLIENT_H
+
+#include <linux/completion.h>
+#include <linux/cred.h>
+#include <linux/fs.h>
+#include <linux/mempool.h>
+#include <linux/netfs.h>
+#include <linux/pagemap.h>
+#include <linux/workqueue.h>
+#include "fs/proto/codec.h"
+#include "transport/xprt.h"
+
+#define RDMAFS_MAGIC		0x72646d66	/* "rdmf" */
+
+/* Uncommitted bytes of one inode that make a COMMIT due. */
+#define RDMAFS_COMMIT_BYTES	(32U << 20)
+/* And the longest that an answered write waits for one while more are in flight. */
+#define RDMAFS_COMMIT_DELAY	(HZ / 20)
+
+/*
+ * Largest folio of the page cache.  Reads are cut at multiples of it, so that
+ * no folio is filled by two requests.
+ */
+#define RDMAFS_FOLIO_MAX	(256U << 10)
+
+/* How often one operation is sent again after BADCRED or BADSTATE. */
+#define RDMAFS_OP_TRIES		8
+
+/**
+ * struct rdmafs_opts - what mount(8) said
+ * @addr:	the server, with port
+ * @host:	what stands before the colon of the source
+ * @export:	name of the export, without a leading slash
+ * @slots:	RPCs outstanding at once
+ * @connect_s:	seconds that the first connect may take
+ * @rsize:	bytes read by one RPC at most
+ * @wsize:	bytes written by one RPC at most
+ * @acregmin:	seconds that a file's attributes are believed at least
+ * @acregmax:	and at most
+ * @acdirmin:	the same of a directory
+ * @acdirmax:	likewise
+ * @quota:	share of the RNIC's translations
+ */
+struct rdmafs_opts {
+	struct sockaddr_storage addr;
+	char *host;
+	char *export;
+	u32 slots;
+	u32 connect_s;
+	u32 rsize;
+	u32 wsize;
+	u32 acregmin;
+	u32 acregmax;
+	u32 acdirmin;
+	u32 acdirmax;
+	struct rpol_quota quota;
+};
+
+#define RDMAFS_CRED_HASH	64
+#define RDMAFS_CRED_IDLE_MAX	256	/* unused credentials that are remembered */
+
+/**
+ * struct rdmafs_mount - one mount
+ * @xprt:	its session
+ * @sb:		its superblock
+ * @opts:	its options
+ * @root_fh:	handle of the export's root
+ * @export_flags: RFP_EXPORT_*
+ * @rsize:	bytes of one READ at most
+ * @wsize:	bytes of one WRITE at most
+ * @session:	generation of the session; ids and stateids of an older one are void
+ * @clock:	ticks with every change made by us; tells which attributes are
+ *		older than such a change
+ * @nr_opens:	opens not yet closed
+ * @opens_wait:	woken when @nr_opens falls to 0
+ * @cred_lock:	protects the four below
+ * @creds:	known credentials by hash
+ * @cred_idle:	those without references, least recently used first
+ * @nr_idle:	how many they are
+ * @cred_next:	the id that was never given away
+ */
+struct rdmafs_mount {
+	struct rdmafs_xprt *xprt;
+	struct super_block *sb;
+	struct rdmafs_opts opts;
+	struct rfp_fh root_fh;
+	u32 export_flags;
+	u32 rsize;
+	u32 wsize;
+	atomic_t session;
+	atomic64_t clock;
+	atomic_t nr_opens;
+	wait_queue_head_t opens_wait;
+
+	spinlock_t cred_lock; /* protects what follows; see the lock order */
+	struct hlist_head creds[RDMAFS_CRED_HASH];
+	struct list_head cred_idle;
+	unsigned int nr_idle;
+	u32 cred_next;
+};
+
+/**
+ * struct rdmafs_cred - credentials as the server knows them
+ * @hash:	in rdmafs_mount.creds
+ * @idle:	in rdmafs_mount.cred_idle while @ref is 0
+ * @mnt:	of this mount
+ * @ref:	users, under cred_lock
+ * @id:		its name on the wire
+ * @session:	in which session it was registered, 0 if in none
+ * @lock:	held while it is being registered
+ * @uid:	file system user
+ * @gid:	file system group
+ * @groups:	supplementary groups
+ */
+struct rdmafs_cred {
+	struct hlist_node hash;
+	struct list_head idle;
+	struct rdmafs_mount *mnt;
+	unsigned int ref;
+	u32 id;
+	int session;
+	struct mutex lock; /* serialises registration */
+	kuid_t uid;
+	kgid_t gid;
+	struct group_info *groups;
+};
+
+/* struct rdmafs_inode.flags */
+#define RDMAFS_I_INVALID	0	/* someone else changed it: cached pages may be old */
+#define RDMAFS_I_UNSURE		1	/* a change of ours may have hidden one of someone else */
+#define RDMAFS_I_STASH		2	/* @stash holds attributes */
+#define RDMAFS_I_UNSYNCED	3	/* written since the last COMMIT with metadata was sent */
+#define RDMAFS_I_STALE		4	/* the server does not know the handle any more */
+
+#define RDMAFS_NR_EDGES		16
+
+/**
+ * struct rdmafs_edge - a change of our own: the cookie before and after it
+ * @before: as told by the server
+ * @after:  likewise
+ */
+struct rdmafs_edge {
+	u64 before;
+	u64 after;
+};
+
+/**
+ * struct rdmafs_inode - our part of an inode
+ * @netfs:	netfs' part with the VFS inode; must be first
+ * @fh:		handle
+ * @btime:	creation
+ * @attr_flags:	RFP_ATTR_*
+ * @writers:	tasks that may extend the file in memory at this moment
+ * @syncing:	fsyncs under way: a lone write goes out FILE_SYNC
+ * @lock:	protects what follows; irqsave, taken by done callbacks
+ * @flags:	RDMAFS_I_*
+ * @change:	every change up to this cookie is ours or was taken note of
+ * @clock:	value of the mount's clock when a change of ours ended
+ * @own:	operations of ours in flight that change it
+ * @edges:	changes of ours that do not connect to @change (yet)
+ * @nr_edges:	how many
+ * @expires:	jiffies from which on its attributes are asked for again
+ * @timeo:	how long they were believed last, in jiffies
+ * @verifier:	of a directory: changes when someone else changed it; names
+ *		looked up under another verifier are asked for again
+ * @stash:	attributes that came with a write's reply, to be taken over
+ *		where one may sleep
+ * @opens:	opens of the file
+ * @issuing:	calls of writepages under way
+ * @held:	the last write of writepages, not sent yet: if it stays the
+ *		only one it needs no COMMIT
+ * @inflight:	writes of writepages sent and not answered
+ * @uncommitted: answered ones that wait for a COMMIT
+ * @uncommitted_bytes: how much they are
+ * @commit_work: sends it
+ */
+struct rdmafs_inode {
+	struct netfs_inode netfs;
+	struct rfp_fh fh;
+	struct timespec64 btime;
+	u32 attr_flags;
+	atomic_t writers;
+	atomic_t syncing;
+
+	spinlock_t lock; /* protects what follows; see the lock order */
+	unsigned long flags;
+	u64 change;
+	u64 clock;
+	unsigned int own;
+	struct rdmafs_edge edges[RDMAFS_NR_EDGES];
+	unsigned int nr_edges;
+	unsigned long expires;
+	unsigned long timeo;
+	unsigned long verifier;
+	struct rfp_attr stash;
+	struct list_head opens;
+
+	unsigned int issuing;
+	struct rdmafs_op *held;
+	unsigned int inflight;
+	struct list_head uncommitted;
+	u64 uncommitted_bytes;
+	struct delayed_work commit_work;
+};
+
+/**
+ * struct rdmafs_open - an open of a file, as the server knows it
+ * @link:	in rdmafs_inode.opens
+ * @ref:	users
+ * @inode:	the file, referenced
+ * @cred:	the opener's
+ * @flags:	RFP_OPEN_READ, _WRITE, _EXEC
+ * @stateid:	the server's name for it
+ * @session:	in which session, 0 if the server forgot it
+ * @lock:	held while it is opened again
+ * @work:	closes it
+ */
+struct rdmafs_open {
+	struct list_head link;
+	refcount_t ref;
+	struct inode *inode;
+	struct rdmafs_cred *cred;
+	u32 flags;
+	u64 stateid;
+	int session;
+	struct mutex lock; /* serialises opening again */
+	struct work_struct work;
+};
+
+/**
+ * enum rdmafs_pool - where an op's memory comes from when there is none
+ * @RDMAFS_POOL_COMMON: operations that wait for nothing but the server
+ * @RDMAFS_POOL_WRITE:	writeback, which may wait for a COMMIT (of the above)
+ * @RDMAFS_POOL_NESTED:	what an operation needs first: SETCRED, OPEN again
+ * @RDMAFS_NR_POOLS:	their number
+ */
+enum rdmafs_pool {
+	RDMAFS_POOL_COMMON,
+	RDMAFS_POOL_WRITE,
+	RDMAFS_POOL_NESTED,
+	RDMAFS_NR_POOLS
+};
+
+struct rdmafs_op;
+
+/**
+ * struct rdmafs_io - what a READ or WRITE has besides
+ * @iter:	all of its data, not advanced
+ * @pos:	where in the file; the server's answer for an append
+ * @len:	bytes
+ * @done:	of these, how many are there
+ * @stable:	what is asked for; lowest of what was answered
+ * @flags:	RFP_WRITE_*
+ * @verifier:	under which it was written
+ * @answered:	@verifier was set
+ * @mixed:	parts were written under different verifiers
+ * @eof:	a read found the end of the file
+ * @again:	0, or the status (-errno of op.c) that a worker has to mend
+ * @finish:	called once, in any context
+ * @priv:	the caller's
+ * @link:	the caller's
+ */
+struct rdmafs_io {
+	struct iov_iter iter;
+	loff_t pos;
+	size_t len;
+	size_t done;
+	u32 stable;
+	u32 flags;
+	u64 verifier;
+	bool answered;
+	bool mixed;
+	bool eof;
+	int again;
+	void (*finish)(struct rdmafs_op *op, int err);
+	void *priv;
+	struct list_head link;
+};
+
+/**
+ * struct rdmafs_op - one operation
+ * @call:	transport's part
+ * @mnt:	the mount
+ * @enc:	encoder of the request
+ * @cred:	whose request it is, referenced
+ * @bare:	a SETCRED: @cred need not be known to the server first
+ * @open:	the open whose stateid it names, referenced, or NULL
+ * @stateid:	where in the request
+ * @session:	the session as it was when ids were filled in
+ * @clock:	the mount's clock as it was when it was sent
+ * @ref:	see Lifetimes above
+ * @state:	whether its waiter is still there
+ * @tries:	how often it was sent
+ * @pool:	where its memory came from
+ * @closes:	an OPEN or CREATE: what it opens is to be closed if nobody waits
+ * @sent:	it reached transport at least once
+ * @done:	completed by transport
+ * @work:	what can't be done in a callback
+ * @buf:	memory for the data of a synchronous operation
+ * @kvec:	the same for the iterator
+ * @io:		if it is a READ or a WRITE
+ * @req:	request body
+ * @rep:	reply body
+ */
+struct rdmafs_op {
+	struct rdmafs_xprt_call call;
+	struct rdmafs_mount *mnt;
+	struct rfp_enc enc;
+	struct rdmafs_cred *cred;
+	struct rdmafs_open *open;
+	__le64 *stateid;
+	int session;
+	u64 clock;
+	refcount_t ref;
+	atomic_t state;
+	unsigned int tries;
+	enum rdmafs_pool pool;
+	bool bare;
+	bool closes;
+	bool sent;
+	struct completion done;
+	struct work_struct work;
+	void *buf;
+	struct kvec kvec;
+	struct rdmafs_io io;
+	u8 req[RDMAFS_XPRT_BODY_MAX] __aligned(8);
+	u8 rep[RDMAFS_XPRT_BODY_MAX] __aligned(8);
+};
+
+static inline struct rdmafs_inode *RDMAFS_I(struct inode *inode)
+{
+	return container_of(inode, struct rdmafs_inode, netfs.inode);
+}
+
+static inline struct rdmafs_mount *RDMAFS_M(struct super_block *sb)
+{
+	return sb->s_fs_info;
+}
+
+/* The open of a regular file. */
+static inline struct rdmafs_open *rdmafs_file_open(struct file *file)
+{
+	return file->private_data;
+}
+
+/* main.c */
+extern struct workqueue_struct *rdmafs_wq;
+
+/* op.c */
+int rdmafs_op_init(void);
+void rdmafs_op_exit(void);
+struct rdmafs_op *rdmafs_op_new(struct rdmafs_mount *mnt, enum rfp_op nr, size_t size);
+struct rdmafs_op *rdmafs_op_new_open(struct rdmafs_open *open, enum rfp_op nr, size_t size,
+				     size_t stateid_off, enum rdmafs_pool pool);
+struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_mount *mnt, enum rfp_op nr, size_t size,
+				     struct rdmafs_cred *cred, enum rdmafs_pool pool);
+void rdmafs_op_put(struct rdmafs_op *op);
+int rdmafs_op_buf(struct rdmafs_op *op, enum rdmafs_xprt_dir dir, size_t size);
+void rdmafs_op_use_open(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *where);
+int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait);
+int rdmafs_op_status(struct rdmafs_op *op);
+bool rdmafs_op_mend(struct rdmafs_op *op, int err);
+int rdmafs_op_run(struct rdmafs_op *op);
+const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t size);
+int rdmafs_errno(int err);
+
+/* What rdmafs_op_status() says besides errnos; never seen outside of op.c and io.c. */
+#define RDMAFS_EBADCRED		10001
+#define RDMAFS_EBADSTATE	10002
+
+/* cred.c */
+struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt);
+struct rdmafs_cred *rdmafs_cred_get(struct rdmafs_cred *cred);
+void rdmafs_cred_put(struct rdmafs_cred *cred);
+int rdmafs_cred_ready(struct rdmafs_cred *cred);
+void rdmafs_cred_init(struct rdmafs_mount *mnt);
+void rdmafs_cred_destroy(struct rdmafs_mount *mnt);
+
+/* open.c */
+struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cred, u32 flags,
+				    u64 stateid, int session);
+int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp);
+struct rdmafs_open *rdmafs_open_get(struct rdmafs_open *open);
+struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags);
+int rdmafs_open_ready(struct rdmafs_open *open);
+void rdmafs_open_put(struct rdmafs_open *open);
+void rdmafs_open_put_sync(struct rdmafs_open *open);
+void rdmafs_open_close_stray(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid);
+
+/* io.c */
+struct rdmafs_op *rdmafs_io_new(struct rdmafs_open *open, bool write, enum rdmafs_pool pool);
+void rdmafs_io_start(struct rdmafs_op *op, bool nowait);
+
+/* attr.c */
+int rdmafs_attr_check(struct super_block *sb, const struct rfp_attr *attr);
+void rdmafs_attr_init(struct inode *inode, const struct rfp_attr *attr, u64 clock);
+void rdmafs_attr_fresh(struct inode *inode, const struct rfp_attr *attr, u64 clock);
+void rdmafs_attr_own_begin(struct inode *inode);
+void rdmafs_attr_own_end(struct inode *inode, const struct rfp_attr *attr);
+void rdmafs_attr_own_end_atomic(struct inode *inode, const struct rfp_attr *attr);
+void rdmafs_attr_expire(struct inode *inode);
+bool rdmafs_attr_expired(struct inode *inode);
+int rdmafs_revalidate(struct inode *inode, bool force);
+int rdmafs_revalidate_mapping(struct inode *inode, bool attrs);
+int rdmafs_invalidate_mapping(struct inode *inode);
+void rdmafs_flush(struct inode *inode);
+int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat,
+		   u32 request_mask, unsigned int query_flags);
+int rdmafs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *attr);
+int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask);
+void rdmafs_zero_tail(struct inode *inode, loff_t from);
+
+/* inode.c */
+int rdmafs_inode_init(void);
+void rdmafs_inode_exit(void);
+struct inode *rdmafs_alloc_inode(struct super_block *sb);
+void rdmafs_free_inode(struct inode *inode);
+void rdmafs_evict_inode(struct inode *inode);
+struct inode *rdmafs_iget(struct super_block *sb, const struct rfp_fh *fh,
+			  const struct rfp_attr *attr, u64 clock);
+bool rdmafs_same_fh(struct inode *inode, const struct rfp_fh *fh);
+
+/* namei.c */
+extern const struct inode_operations rdmafs_dir_iops;
+extern const struct inode_operations rdmafs_symlink_iops;
+extern const struct dentry_operations rdmafs_dentry_ops;
+void rdmafs_dentry_fresh(struct dentry *dentry, unsigned long verifier);
+unsigned long rdmafs_dir_verifier(struct inode *dir);
+
+/* dir.c */
+extern const struct file_operations rdmafs_dir_fops;
+
+/* file.c */
+extern const struct inode_operations rdmafs_file_iops;
+extern const struct inode_operations rdmafs_special_iops;
+extern const struct file_operations rdmafs_file_fops;
+int rdmafs_lock_write(struct inode *inode);
+void rdmafs_file_attach(struct file *file, struct rdmafs_open *open);
+int rdmafs_file_open_atomic(struct inode *inode, struct file *file);
+
+/* buffered.c */
+extern const struct address_space_operations rdmafs_aops;
+extern const struct netfs_request_ops rdmafs_netfs_ops;
+ssize_t rdmafs_buffered_read(struct kiocb *iocb, struct iov_iter *iter);
+ssize_t rdmafs_buffered_write(struct kiocb *iocb, struct iov_iter *from);
+vm_fault_t rdmafs_page_mkwrite(struct vm_fault *vmf);
+
+/* direct.c */
+ssize_t rdmafs_direct_read(struct kiocb *iocb, struct iov_iter *iter);
+ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from);
+ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from);
+
+/* commit.c */
+void rdmafs_commit_work(struct work_struct *work);
+void rdmafs_commit_issue(struct rdmafs_open *open, struct netfs_io_subrequest *subreq);
+void rdmafs_commit_begin(struct rdmafs_inode *ri);
+void rdmafs_commit_end(struct rdmafs_inode *ri);
+int rdmafs_commit_send(struct rdmafs_open *open, bool meta, u64 *verifier);
+int rdmafs_fsync(struct file *file, loff_t start, loff_t end, int datasync);
+
+/* xattr.c */
+extern const struct xattr_handler * const rdmafs_xattr_handlers[];
+ssize_t rdmafs_listxattr(struct dentry *dentry, char *list, size_t size);
+int rdmafs_getxattr(struct inode *inode, const char *name, void *value, size_t size);
+int rdmafs_setxattr(struct inode *inode, const char *name, const void *value, size_t size,
+		    u32 flags);
+int rdmafs_removexattr(struct inode *inode, const char *name);
+
+/* acl.c */
+struct posix_acl *rdmafs_get_inode_acl(struct inode *inode, int type, bool rcu);
+int rdmafs_set_acl(struct mnt_idmap *idmap, struct dentry *dentry, struct posix_acl *acl,
+		   int type);
+
+/* super.c */
+extern struct file_system_type rdmafs_type;
+
+#endif

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Stability: a page is clean when the server's disk has it, not before.
+ *
+ * netfs knows no commit phase, so an UNSTABLE answer does not end its
+ * subrequest.  The op waits on the inode's list, its folios under writeback,
+ * until a COMMIT has been answered under the verifier of the write; under
+ * another one the server may have lost it, and it is written again, from the
+ * same folios, this time DATA_SYNC.
+ *
+ * When COMMIT goes out: when nothing of the inode is being issued or in
+ * flight; when RDMAFS_COMMIT_BYTES wait; and after RDMAFS_COMMIT_DELAY in any
+ * case, for a writepages under way may itself wait for a folio on the list.
+ *
+ * A lone write needs none: writepages sends each write when the next one
+ * comes, and the last at its end, where it is known whether it is the only
+ * one; then it goes DATA_SYNC (FILE_SYNC if fsync waits) and is one round
+ * trip.  Nothing can wait for a folio of the held write while writepages goes
+ * on: writepages only meets folios behind it, and whoever holds one of their
+ * locks waits at most for that same folio.
+ *
+ * COMMIT is sent by a worker.  Ops on the list keep the inode; after the last
+ * of them is ended the inode must not be touched.
+ */
+#include <linux/slab.h>
+#include "client.h"
+
+/* Ask for a COMMIT as soon as possible. */
+static void rdmafs_commit_kick(struct rdmafs_inode *ri)
+{
+	mod_delayed_work(rdmafs_wq, &ri->commit_work, 0);
+}
+
+static bool rdmafs_commit_idle_locked(struct rdmafs_inode *ri)
+{
+	lockdep_assert_held(&ri->lock);
+	return !ri->issuing && !ri->inflight && !list_empty(&ri->uncommitted);
+}
+
+/* Give the subrequest back to netfs; the inode may be gone after this. */
+static void rdmafs_commit_done(struct rdmafs_op *op, int err)
+{
+	struct netfs_io_subrequest *subreq = op->io.priv;
+	ssize_t done = op->io.done;
+
+	/* netfs would try again at once, and for ever. */
+	if (err == -EAGAIN)
+		err = -EIO;
+	rdmafs_op_put(op);
+	netfs_write_subrequest_terminated(subreq, err ? err : done, true);
+}
+
+/* A write of writepages has been answered; any context. */
+static void rdmafs_commit_finish(struct rdmafs_op *op, int err)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(op->open->inode);
+	bool unstable = !err && op->io.answered;
+	bool first, due;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ri->lock, irq);
+	ri->inflight--;
+	first = list_empty(&ri->uncommitted);
+	if (unstable) {
+		list_add_tail(&op->io.link, &ri->uncommitted);
+		ri->uncommitted_bytes += op->io.len;
+	}
+	due = rdmafs_commit_idle_locked(ri) || ri->uncommitted_bytes >= RDMAFS_COMMIT_BYTES;
+	if (due)
+		rdmafs_commit_kick(ri);
+	else if (unstable && first)
+		queue_delayed_work(rdmafs_wq, &ri->commit_work, RDMAFS_COMMIT_DELAY);
+	spin_unlock_irqrestore(&ri->lock, irq);
+	if (!unstable)
+		rdmafs_commit_done(op, err);
+}
+
+static void rdmafs_commit_write(struct rdmafs_op *op, u32 stable)
+{
+	op->io.stable = stable;
+	op->io.done = 0;
+	op->io.answered = false;
+	op->io.mixed = false;
+	op->tries = 0;
+	rdmafs_io_start(op, false);
+}
+
+/**
+ * rdmafs_commit_issue - write what a subrequest of writepages holds
+ * @open:   an open for writing
+ * @subreq: the subrequest
+ */
+void rdmafs_commit_issue(struct rdmafs_open *open, struct netfs_io_subrequest *subreq)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
+	struct rdmafs_op *op;
+
+	op = rdmafs_io_new(open, true, RDMAFS_POOL_WRITE);
+	op->io.iter = subreq->io_iter;
+	op->io.pos = subreq->start + subreq->transferred;
+	op->io.len = iov_iter_count(&subreq->io_iter);
+	op->io.finish = rdmafs_commit_finish;
+	op->io.priv = subreq;
+
+	spin_lock_irq(&ri->lock);
+	if (ri->issuing)
+		swap(op, ri->held);
+	if (op)
+		ri->inflight++;
+	spin_unlock_irq(&ri->lock);
+	if (op)
+		rdmafs_commit_write(op, RFP_UNSTABLE);
+}
+
+/**
+ * rdmafs_commit_begin - writepages begins
+ * @ri: the file
+ */
+void rdmafs_commit_begin(struct rdmafs_inode *ri)
+{
+	spin_lock_irq(&ri->lock);
+	ri->issuing++;
+	spin_unlock_irq(&ri->lock);
+}
+
+/**
+ * rdmafs_commit_end - writepages has issued all it had
+ * @ri: the file
+ */
+void rdmafs_commit_end(struct rdmafs_inode *ri)
+{
+	struct rdmafs_op *op;
+	bool alone;
+
+	spin_lock_irq(&ri->lock);
+	ri->issuing--;
+	op = ri->held;
+	ri->held = NULL;
+	alone = !ri->inflight && list_empty(&ri->uncommitted);
+	if (op)
+		ri->inflight++;
+	else if (rdmafs_commit_idle_locked(ri))
+		rdmafs_commit_kick(ri);
+	spin_unlock_irq(&ri->lock);
+	if (!op)
+		return;
+	if (!alone)
+		rdmafs_commit_write(op, RFP_UNSTABLE);
+	else if (atomic_read(&ri->syncing))
+		rdmafs_commit_write(op, RFP_FILE_SYNC);
+	else
+		rdmafs_commit_write(op, RFP_DATA_SYNC);
+}
+
+/**
+ * rdmafs_commit_send - COMMIT a whole file
+ * @open:     an open of it
+ * @meta:     with all metadata, as for fsync(2)
+ * @verifier: what was written under this one is stable now; may be NULL
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_commit_send(struct rdmafs_open *open, bool meta, u64 *verifier)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
+	const struct rfp_commit_rep *rep;
+	struct rfp_commit_req *req;
+	const struct rfp_attr *attr;
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	int err;
+
+	op = rdmafs_op_new_open(open, RFP_COMMIT, sizeof(*req),
+				offsetof(struct rfp_commit_req, stateid), RDMAFS_POOL_COMMON);
+	req = (struct rfp_commit_req *)op->req;
+	/* Cleared first: a write that ends meanwhile is not covered. */
+	if (meta) {
+		req->flags = cpu_to_le32(RFP_COMMIT_META);
+		clear_bit(RDMAFS_I_UNSYNCED, &ri->flags);
+	}
+	err = rdmafs_op_run(op);
+	if (!err) {
+		rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+		attr = rfp_dec_fixed(&dec, sizeof(*attr));
+		if (rfp_dec_end(&dec) || rdmafs_attr_check(open->inode->i_sb, attr)) {
+			err = -EIO;
+		} else {
+			rdmafs_attr_fresh(open->inode, attr, op->clock);
+			if (verifier)
+				*verifier = le64_to_cpu(rep->verifier);
+		}
+	}
+	if (err && meta)
+		set_bit(RDMAFS_I_UNSYNCED, &ri->flags);
+	rdmafs_op_put(op);
+	return err;
+}
+
+/**
+ * rdmafs_commit_work - make stable what waits for it
+ * @work: the inode's commit_work
+ */
+void rdmafs_commit_work(struct work_struct *work)
+{
+	struct rdmafs_inode *ri = container_of(to_delayed_work(work), struct rdmafs_inode,
+					       commit_work);
+	struct rdmafs_op *op, *next;
+	u64 verifier = 0;
+	LIST_HEAD(list);
+	int err;
+
+	spin_lock_irq(&ri->lock);
+	list_splice_init(&ri->uncommitted, &list);
+	ri->uncommitted_bytes = 0;
+	spin_unlock_irq(&ri->lock);
+	if (list_empty(&list))
+		return;
+
+	op = list_first_entry(&list, struct rdmafs_op, io.link);
+	err = rdmafs_commit_send(op->open, atomic_read(&ri->syncing), &verifier);
+	list_for_each_entry_safe(op, next, &list, io.link) {
+		list_del_init(&op->io.link);
+		if (!err && (op->io.mixed || op->io.verifier != verifier)) {
+			spin_lock_irq(&ri->lock);
+			ri->inflight++;
+			spin_unlock_irq(&ri->lock);
+			rdmafs_commit_write(op, RFP_DATA_SYNC);
+		} else {
+			rdmafs_commit_done(op, err);
+		}
+	}
+}
+
+/**
+ * rdmafs_fsync - fsync(2), fdatasync(2), msync(2), O_SYNC
+ * @file:     the file
+ * @start:    first byte
+ * @end:      last byte
+ * @datasync: metadata does not matter
+ *
+ * Return: 0, or an error since the last call.
+ */
+int rdmafs_fsync(struct file *file, loff_t start, loff_t end, int datasync)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(file_inode(file));
+	int err;
+
+	if (!datasync)
+		atomic_inc(&ri->syncing);
+	err = file_write_and_wait_range(file, start, end);
+	if (!datasync)
+		atomic_dec(&ri->syncing);
+	if (err)
+		return err;
+	/* What was written is stable by now, but perhaps not its times. */
+	if (!datasync && test_bit(RDMAFS_I_UNSYNCED, &ri->flags))
+		err = rdmafs_commit_send(rdmafs_file_open(file), true, NULL);
+	return err;
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Reading directories.
+ *
+ * Positions.  "." is 0, ".." is 1.  A server's cookie says "after this entry";
+ * position cookie + 2 stands for the entry after it, so 2 is the first one
+ * (cookie 0).  As the server's cookies keep their meaning while entries come
+ * and go, so do our positions.  Cookies of the very end (ext4's is 2^63 - 1)
+ * do not fit; they become RDMAFS_POS_END, behind which there is nothing.
+ *
+ * Each open directory holds the last reply and goes through it; a seek to
+ * another place asks anew, and so does one to the beginning.  The first
+ * fetches are small, so that they need no translation of the RNIC; a large
+ * directory goes over to large ones.
+ *
+ * Entries come with handles and attributes, which go to the dcache and the
+ * inodes: what usually follows (stat, rm -r, find) needs no request then.
+ */
+#include <linux/slab.h>
+#include "client.h"
+
+#define RDMAFS_POS_FIRST	2
+#define RDMAFS_POS_END		LLONG_MAX
+
+#define RDMAFS_DIR_SMALL	RDMAFS_XPRT_INLINE_MAX
+#define RDMAFS_DIR_SMALL_FETCHES 4
+#define RDMAFS_DIR_LARGE	65536
+
+/**
+ * struct rdmafs_dir - an open directory
+ * @lock:    iterate may be called by several tasks
+ * @op:	     holds the reply, NULL if there is none
+ * @dec:     where we are in it
+ * @pos:     position that @dec stands for
+ * @cookie:  cookie that @dec stands for
+ * @fetches: since the beginning
+ * @eof:     nothing follows the reply
+ */
+struct rdmafs_dir {
+	struct mutex lock; /* protects the rest */
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	loff_t pos;
+	u64 cookie;
+	unsigned int fetches;
+	bool eof;
+};
+
+static loff_t rdmafs_dir_pos(u64 cookie)
+{
+	if (cookie >= (u64)RDMAFS_POS_END - RDMAFS_POS_FIRST)
+		return RDMAFS_POS_END;
+	return cookie + RDMAFS_POS_FIRST;
+}
+
+static void rdmafs_dir_drop(struct rdmafs_dir *d)
+{
+	if (d->op)
+		rdmafs_op_put(d->op);
+	d->op = NULL;
+	d->eof = false;
+}
+
+/* Enter what the server said about a name in the dcache. */
+static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view *ent,
+			     unsigned long verifier, u64 clock)
+{
+	struct qstr name = QSTR_INIT(ent->name.s, ent->name.len);
+	DECLARE_WAIT_QUEUE_HEAD_ONSTACK(wq);
+	struct super_block *sb = parent->d_sb;
+	struct dentry *dentry, *alias;
+	struct inode *inode;
+
+	name.hash = full_name_hash(parent, name.name, name.len);
+	dentry = d_lookup(parent, &name);
+	if (dentry && !d_in_lookup(dentry)) {
+		inode = d_inode(dentry);
+		if (inode && rdmafs_same_fh(inode, &ent->fh) && !rdmafs_attr_check(sb, ent->attr)) {
+			rdmafs_attr_fresh(inode, ent->attr, clock);
+			rdmafs_dentry_fresh(dentry, verifier);
+			dput(dentry);
+			return;
+		}
+		d_invalidate(dentry);
+		dput(dentry);
+		dentry = NULL;
+	}
+	if (!dentry) {
+		dentry = d_alloc_parallel(parent, &name, &wq);
+		if (IS_ERR(dentry))
+			return;
+	}
+	/* Somebody else has just looked it up. */
+	if (!d_in_lookup(dentry)) {
+		dput(dentry);
+		return;
+	}
+	inode = rdmafs_iget(sb, &ent->fh, ent->attr, clock);
+	if (IS_ERR(inode)) {
+		/* Not hashed: a lookup will ask again. */
+		d_lookup_done(dentry);
+		dput(dentry);
+		return;
+	}
+	rdmafs_dentry_fresh(dentry, verifier);
+	alias = d_splice_alias(inode, dentry);
+	d_lookup_done(dentry);
+	if (!IS_ERR_OR_NULL(alias)) {
+		rdmafs_dentry_fresh(alias, verifier);
+		dput(alias);
+	}
+	dput(dentry);
+}
+
+static void rdmafs_dir_prime_all(struct dentry *parent, struct rfp_dec dec,
+				 unsigned long verifier, u64 clock)
+{
+	struct rfp_dirent_view ent;
+
+	while (rfp_dec_dirent(&dec, &ent) == 1) {
+		if (ent.attr && ent.fh.len)
+			rdmafs_dir_prime(parent, &ent, verifier, clock);
+		cond_resched();
+	}
+}
+
+/* Get the entries after d->cookie. */
+static int rdmafs_dir_fetch(struct file *file, struct rdmafs_dir *d)
+{
+	struct inode *dir = file_inode(file);
+	unsigned long verifier = rdmafs_dir_verifier(dir);
+	const struct rfp_readdir_rep *rep;
+	struct rfp_readdir_req *req;
+	const struct rfp_attr *attr;
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	u32 size, count;
+	int err;
+
+	rdmafs_dir_drop(d);
+	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_READDIR, sizeof(*req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	size = d->fetches < RDMAFS_DIR_SMALL_FETCHES ? RDMAFS_DIR_SMALL : RDMAFS_DIR_LARGE;
+	err = rdmafs_op_buf(op, RDMAFS_XPRT_READ, size);
+	if (err && size > RDMAFS_DIR_SMALL) {
+		size = RDMAFS_DIR_SMALL;
+		err = rdmafs_op_buf(op, RDMAFS_XPRT_READ, size);
+	}
+	if (err)
+		goto out;
+	req = (struct rfp_readdir_req *)op->req;
+	req->cookie = cpu_to_le64(d->cookie);
+	req->count = cpu_to_le32(size);
+	req->flags = cpu_to_le32(RFP_READDIR_PLUS);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
+	err = rdmafs_op_run(op);
+	if (err)
+		goto out;
+
+	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+	attr = rfp_dec_fixed(&dec, sizeof(*attr));
+	err = -EIO;
+	if (rfp_dec_end(&dec) || rdmafs_attr_check(dir->i_sb, attr))
+		goto out;
+	count = le32_to_cpu(rep->count);
+	d->eof = le32_to_cpu(rep->flags) & RFP_READDIR_EOF;
+	/* No entry and no end would go on for ever. */
+	if (count != op->call.data_len || (!count && !d->eof))
+		goto out;
+	rdmafs_attr_fresh(dir, attr, op->clock);
+	rfp_dec_init(&d->dec, op->buf, count);
+	d->op = op;
+	d->fetches++;
+	rdmafs_dir_prime_all(file_dentry(file), d->dec, verifier, op->clock);
+	return 0;
+out:
+	rdmafs_op_put(op);
+	return err;
+}
+
+/* Be where ctx->pos is. */
+static void rdmafs_dir_seek(struct rdmafs_dir *d, loff_t pos)
+{
+	if (d->pos == pos && pos != RDMAFS_POS_FIRST)
+		return;
+	/* At the beginning: what has been changed since is to be seen. */
+	if (d->pos == pos && !d->op)
+		return;
+	rdmafs_dir_drop(d);
+	d->pos = pos;
+	d->cookie = pos - RDMAFS_POS_FIRST;
+	d->fetches = 0;
+}
+
+static int rdmafs_readdir_locked(struct file *file, struct dir_context *ctx,
+				 struct rdmafs_dir *d)
+{
+	struct rfp_dirent_view ent;
+	struct rfp_dec before;
+	int ret;
+
+	rdmafs_dir_seek(d, ctx->pos);
+	while (ctx->pos != RDMAFS_POS_END) {
+		if (!d->op) {
+			ret = rdmafs_dir_fetch(file, d);
+			if (ret)
+				return ret;
+		}
+		before = d->dec;
+		ret = rfp_dec_dirent(&d->dec, &ent);
+		if (ret < 0)
+			return -EIO;
+		if (!ret) {
+			if (d->eof)
+				break;
+			rdmafs_dir_drop(d);
+			continue;
+		}
+		if (!dir_emit(ctx, ent.name.s, ent.name.len, ent.ino, ent.type)) {
+			d->dec = before;
+			break;
+		}
+		d->cookie = ent.cookie;
+		ctx->pos = rdmafs_dir_pos(ent.cookie);
+		d->pos = ctx->pos;
+	}
+	return 0;
+}
+
+static int rdmafs_readdir(struct file *file, struct dir_context *ctx)
+{
+	struct rdmafs_dir *d = file->private_data;
+	int err;
+
+	if (ctx->pos < 0)
+		return -EINVAL;
+	if (!dir_emit_dots(file, ctx))
+		return 0;
+	if (mutex_lock_killable(&d->lock))
+		return -EINTR;
+	err = rdmafs_readdir_locked(file, ctx, d);
+	mutex_unlock(&d->lock);
+	return err;
+}
+
+static loff_t rdmafs_dir_llseek(struct file *file, loff_t offset, int whence)
+{
+	switch (whence) {
+	case SEEK_CUR:
+		if (offset)
+			return -EINVAL;
+		return file->f_pos;
+	case SEEK_SET:
+		break;
+	default:
+		return -EINVAL;
+	}
+	/* Any position may be one that telldir(3) has given. */
+	return vfs_setpos(file, offset, LLONG_MAX);
+}
+
+static int rdmafs_dir_open(struct inode *inode, struct file *file)
+{
+	struct rdmafs_dir *d;
+
+	d = kzalloc(sizeof(*d), GFP_KERNEL);
+	if (!d)
+		return -ENOMEM;
+	mutex_init(&d->lock);
+	file->private_data = d;
+	return 0;
+}
+
+static int rdmafs_dir_release(struct inode *inode, struct file *file)
+{
+	struct rdmafs_dir *d = file->private_data;
+
+	rdmafs_dir_drop(d);
+	kfree(d);
+	return 0;
+}
+
+/* Changes of names are stable before the server answers. */
+static int rdmafs_dir_fsync(struct file *file, loff_t start, loff_t end, int datasync)
+{
+	return 0;
+}
+
+const struct file_operations rdmafs_dir_fops = {
+	.open		= rdmafs_dir_open,
+	.release	= rdmafs_dir_release,
+	.iterate_shared	= rdmafs_readdir,
+	.read		= generic_read_dir,
+	.llseek		= rdmafs_dir_llseek,
+	.fsync		= rdmafs_dir_fsync,
+};

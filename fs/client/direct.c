@@ -1,0 +1,726 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * O_DIRECT, and appending writes: from the user's pages to transport.
+ *
+ * A request is cut into parts of at most one RPC; each pins its own pages and
+ * is one READ or WRITE (io.c).  The last part to end finishes the request:
+ * inline if that can be done in any context, else in a worker.  What counts is
+ * the run of bytes from the beginning up to the first part that failed or was
+ * short.
+ *
+ * A write of one part goes DATA_SYNC (FILE_SYNC for O_SYNC).  The parts of a
+ * longer one go UNSTABLE and are kept until a COMMIT under their verifier has
+ * been answered; those written under another one are written again.  So a
+ * direct write is stable when it returns, and never synced again.
+ *
+ * O_APPEND: the server picks the offset, part by part, so that clients that
+ * append to one file do not overwrite each other; the page cache is flushed
+ * before and dropped after.  As there is no copy from which it could be sent
+ * again, an append is DATA_SYNC as well.
+ *
+ * Ownership: a part's pages are pinned until its op has finished (written
+ * unstably: until stable).  A killed task leaves the request; iocb and iterator
+ * of a synchronous one are not touched any more from then on.
+ */
+#include <linux/bvec.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "client.h"
+
+/* Pages extracted from an iterator at once. */
+#define RDMAFS_DIO_BATCH	16
+
+/* What becomes of a part's pages. */
+enum rdmafs_dio_hold {
+	RDMAFS_DIO_PINNED,	/* user's, pinned */
+	RDMAFS_DIO_REF,		/* the kernel's, referenced, or our own copy */
+	RDMAFS_DIO_LENT,	/* the kernel's, there until ki_complete */
+};
+
+/**
+ * struct rdmafs_dio - a direct request
+ * @inode:   the file, kept by @open
+ * @open:    whose stateid is used
+ * @iocb:    of an asynchronous request, else NULL
+ * @write:   a write
+ * @append:  where, the server says
+ * @sync:    a write with all metadata
+ * @work_needed: it can't be finished in any context
+ * @pos:     where in the file
+ * @len:     bytes submitted
+ * @parts:   parts not yet ended, and one for the submitter
+ * @ref:     the parts' and the waiter's
+ * @lock:    protects the next three; irqsave
+ * @good:    bytes from the beginning that are done
+ * @error:   why not more, 0 at the end of the file
+ * @unstable: written parts that wait for the COMMIT
+ * @nr_parts: parts submitted
+ * @result:  what the system call returns
+ * @done:    @result is valid
+ * @work:    finishes it
+ */
+struct rdmafs_dio {
+	struct inode *inode;
+	struct rdmafs_open *open;
+	struct kiocb *iocb;
+	bool write;
+	bool append;
+	bool sync;
+	bool work_needed;
+	loff_t pos;
+	size_t len;
+	atomic_t parts;
+	refcount_t ref;
+	spinlock_t lock; /* protects good, error, unstable */
+	size_t good;
+	int error;
+	struct list_head unstable;
+	unsigned int nr_parts;
+	ssize_t result;
+	struct completion done;
+	struct work_struct work;
+};
+
+/**
+ * struct rdmafs_dio_part - one RPC of it
+ * @dio:  the request
+ * @op:	  the operation
+ * @link: in rdmafs_dio.unstable
+ * @off:  bytes of the request before this part
+ * @hold: what becomes of the pages
+ * @work: releases pages that can't be released in any context
+ * @nr:	  of @bv
+ * @bv:	  the pages
+ */
+struct rdmafs_dio_part {
+	struct rdmafs_dio *dio;
+	struct rdmafs_op *op;
+	struct list_head link;
+	size_t off;
+	enum rdmafs_dio_hold hold;
+	struct work_struct work;
+	unsigned int nr;
+	struct bio_vec bv[] __counted_by(nr);
+};
+
+static void rdmafs_dio_part_free(struct rdmafs_dio_part *part)
+{
+	unsigned int i;
+
+	for (i = 0; i < part->nr; i++) {
+		if (part->hold == RDMAFS_DIO_PINNED)
+			unpin_user_page(part->bv[i].bv_page);
+		else if (part->hold == RDMAFS_DIO_REF)
+			put_page(part->bv[i].bv_page);
+	}
+	kfree(part);
+}
+
+static void rdmafs_dio_part_dirty(struct rdmafs_dio_part *part)
+{
+	unsigned int i;
+
+	for (i = 0; i < part->nr; i++)
+		set_page_dirty_lock(part->bv[i].bv_page);
+}
+
+static void rdmafs_dio_put(struct rdmafs_dio *dio)
+{
+	if (refcount_dec_and_test(&dio->ref))
+		kfree(dio);
+}
+
+/* The end of a part, or of what was submitted: bytes up to @end, if not more. */
+static void rdmafs_dio_limit(struct rdmafs_dio *dio, size_t end, int error)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&dio->lock, irq);
+	if (end < dio->good) {
+		dio->good = end;
+		dio->error = error;
+	}
+	spin_unlock_irqrestore(&dio->lock, irq);
+}
+
+/* Any context: nothing is left to do but to tell. */
+static void rdmafs_dio_finish(struct rdmafs_dio *dio, bool inline_)
+{
+	struct inode *inode = dio->inode;
+	struct kiocb *iocb = dio->iocb;
+	ssize_t result;
+
+	dio->good = min(dio->good, dio->len);
+	result = dio->good ? (ssize_t)dio->good : dio->error;
+	dio->result = result;
+	if (dio->write)
+		atomic_dec(&RDMAFS_I(inode)->writers);
+	inode_dio_end(inode);
+	rdmafs_open_put(dio->open);
+	if (!inline_ && iocb) {
+		if (result > 0)
+			iocb->ki_pos = dio->pos + result;
+		iocb->ki_complete(iocb, result);
+	}
+	complete(&dio->done);
+	rdmafs_dio_put(dio);
+}
+
+static void rdmafs_dio_rewritten(struct rdmafs_op *op, int err)
+{
+	struct rdmafs_dio_part *part = op->io.priv;
+
+	if (err || op->io.done < op->io.len)
+		rdmafs_dio_limit(part->dio, part->off + op->io.done, err ? err : -EIO);
+	complete(&op->done);
+}
+
+/* Make the parts of a long write stable. */
+static void rdmafs_dio_commit(struct rdmafs_dio *dio)
+{
+	struct rdmafs_dio_part *part, *next;
+	u64 verifier = 0;
+	int err;
+
+	if (list_empty(&dio->unstable))
+		return;
+	err = rdmafs_commit_send(dio->open, dio->sync, &verifier);
+	list_for_each_entry_safe(part, next, &dio->unstable, link) {
+		struct rdmafs_op *op = part->op;
+
+		list_del(&part->link);
+		if (err) {
+			rdmafs_dio_limit(dio, part->off, err);
+		} else if (op->io.mixed || op->io.verifier != verifier) {
+			op->io.done = 0;
+			op->io.answered = false;
+			op->io.mixed = false;
+			op->io.stable = dio->sync ? RFP_FILE_SYNC : RFP_DATA_SYNC;
+			op->io.finish = rdmafs_dio_rewritten;
+			op->tries = 0;
+			reinit_completion(&op->done);
+			rdmafs_io_start(op, false);
+			/* The server's answer, or transport's end. */
+			wait_for_completion(&op->done);
+		}
+		rdmafs_op_put(op);
+		rdmafs_dio_part_free(part);
+	}
+}
+
+/* Process context: all that sleeps. */
+static void rdmafs_dio_settle(struct rdmafs_dio *dio)
+{
+	struct inode *inode = dio->inode;
+	struct address_space *mapping = inode->i_mapping;
+	size_t good;
+	loff_t end;
+
+	if (!dio->write)
+		return;
+	rdmafs_dio_commit(dio);
+	good = min(dio->good, dio->len);
+	if (!good)
+		return;
+	end = dio->pos + good;
+	spin_lock(&inode->i_lock);
+	if (end > i_size_read(inode))
+		i_size_write(inode, end);
+	spin_unlock(&inode->i_lock);
+	/* A mapping may have read the old data meanwhile. */
+	if (mapping->nrpages &&
+	    invalidate_inode_pages2_range(mapping, dio->pos >> PAGE_SHIFT,
+					  (end - 1) >> PAGE_SHIFT))
+		set_bit(RDMAFS_I_INVALID, &RDMAFS_I(inode)->flags);
+}
+
+static void rdmafs_dio_work(struct work_struct *work)
+{
+	struct rdmafs_dio *dio = container_of(work, struct rdmafs_dio, work);
+
+	rdmafs_dio_settle(dio);
+	rdmafs_dio_finish(dio, false);
+}
+
+/* A part has ended; any context. */
+static void rdmafs_dio_part_end(struct rdmafs_dio *dio)
+{
+	if (!atomic_dec_and_test(&dio->parts))
+		return;
+	if (dio->write && (dio->work_needed || dio->inode->i_mapping->nrpages))
+		queue_work(rdmafs_wq, &dio->work);
+	else
+		rdmafs_dio_finish(dio, false);
+}
+
+static void rdmafs_dio_part_work(struct work_struct *work)
+{
+	struct rdmafs_dio_part *part = container_of(work, struct rdmafs_dio_part, work);
+	struct rdmafs_dio *dio = part->dio;
+
+	rdmafs_dio_part_dirty(part);
+	rdmafs_dio_part_free(part);
+	rdmafs_dio_part_end(dio);
+}
+
+/* Were pages of the user's cleaned while data was put there? */
+static bool rdmafs_dio_part_cleaned(struct rdmafs_dio_part *part)
+{
+	unsigned int i;
+
+	for (i = 0; i < part->nr; i++)
+		if (!PageDirty(part->bv[i].bv_page))
+			return true;
+	return false;
+}
+
+/* The op of a part has finished; any context. */
+static void rdmafs_dio_io_finish(struct rdmafs_op *op, int err)
+{
+	struct rdmafs_dio_part *part = op->io.priv;
+	struct rdmafs_dio *dio = part->dio;
+	unsigned long irq;
+
+	if (dio->append)
+		dio->pos = op->io.pos;
+	if (err || op->io.done < op->io.len)
+		rdmafs_dio_limit(dio, part->off + op->io.done, err);
+	if (dio->write && op->io.answered && op->io.done) {
+		spin_lock_irqsave(&dio->lock, irq);
+		list_add_tail(&part->link, &dio->unstable);
+		dio->work_needed = true;
+		/* What is written again is what was written. */
+		op->io.len = op->io.done;
+		iov_iter_truncate(&op->io.iter, op->io.len);
+		spin_unlock_irqrestore(&dio->lock, irq);
+		rdmafs_dio_part_end(dio);
+		return;
+	}
+	rdmafs_op_put(op);
+	if (!dio->write && part->hold == RDMAFS_DIO_PINNED && rdmafs_dio_part_cleaned(part)) {
+		INIT_WORK(&part->work, rdmafs_dio_part_work);
+		queue_work(rdmafs_wq, &part->work);
+		return;
+	}
+	rdmafs_dio_part_free(part);
+	rdmafs_dio_part_end(dio);
+}
+
+/*
+ * May a segment at @off follow what @part has? One translation covers pages
+ * that are full but for the first one's beginning and the last one's end.
+ */
+static bool rdmafs_dio_fits(const struct rdmafs_dio_part *part, size_t have, size_t more,
+			    size_t off)
+{
+	const struct bio_vec *last;
+
+	if (!part->nr || have + more <= RDMAFS_XPRT_INLINE_MAX)
+		return true;
+	last = &part->bv[part->nr - 1];
+	return !off && !((last->bv_offset + last->bv_len) & ~PAGE_MASK);
+}
+
+static struct rdmafs_dio_part *rdmafs_dio_part_alloc(unsigned int nr)
+{
+	struct rdmafs_dio_part *part;
+
+	part = kzalloc(struct_size(part, bv, nr), GFP_KERNEL);
+	if (part)
+		part->nr = nr;
+	return part;
+}
+
+/* Copy up to @max bytes of @iter to pages of our own. */
+static struct rdmafs_dio_part *rdmafs_dio_copy(struct iov_iter *iter, size_t max, size_t *len)
+{
+	unsigned int i, nr = DIV_ROUND_UP(max, PAGE_SIZE);
+	struct rdmafs_dio_part *part = rdmafs_dio_part_alloc(nr);
+	size_t n, got;
+
+	*len = 0;
+	if (!part)
+		return ERR_PTR(-ENOMEM);
+	part->hold = RDMAFS_DIO_REF;
+	for (i = 0; i < nr; i++) {
+		struct page *page = alloc_page(GFP_KERNEL);
+
+		part->nr = i;
+		if (!page) {
+			rdmafs_dio_part_free(part);
+			return ERR_PTR(-ENOMEM);
+		}
+		part->nr = i + 1;
+		n = min_t(size_t, max - *len, PAGE_SIZE);
+		bvec_set_page(&part->bv[i], page, n, 0);
+		got = copy_page_from_iter(page, 0, n, iter);
+		*len += got;
+		if (!got) {
+			put_page(page);
+			part->nr = i;
+			break;
+		}
+		part->bv[i].bv_len = got;
+		if (got < n)
+			break;
+	}
+	if (!*len) {
+		rdmafs_dio_part_free(part);
+		return ERR_PTR(-EFAULT);
+	}
+	return part;
+}
+
+/* Take up to @max bytes of pages from @iter; a read's must fit one translation. */
+static struct rdmafs_dio_part *rdmafs_dio_extract(struct iov_iter *iter, size_t max, bool read,
+						  enum rdmafs_dio_hold hold, size_t *len)
+{
+	unsigned int room = iov_iter_npages(iter, max / PAGE_SIZE + 2);
+	struct page *batch[RDMAFS_DIO_BATCH], **pages = batch;
+	struct rdmafs_dio_part *part;
+	bool full = false;
+	size_t off, n;
+	ssize_t got = 0;
+	unsigned int i, nr;
+
+	*len = 0;
+	part = rdmafs_dio_part_alloc(room);
+	if (!part)
+		return ERR_PTR(-ENOMEM);
+	part->hold = hold;
+	part->nr = 0;
+	while (!full && *len < max && part->nr < room && iov_iter_count(iter)) {
+		got = iov_iter_extract_pages(iter, &pages, max - *len,
+					     min_t(unsigned int, room - part->nr,
+						   RDMAFS_DIO_BATCH), 0, &off);
+		if (got <= 0)
+			break;
+		nr = DIV_ROUND_UP(off + got, PAGE_SIZE);
+		for (i = 0; i < nr; i++) {
+			n = min_t(size_t, got, PAGE_SIZE - off);
+			if (read && !full && !rdmafs_dio_fits(part, *len, got, off)) {
+				/* The rest goes to the next part. */
+				iov_iter_revert(iter, got);
+				full = true;
+			}
+			if (full) {
+				if (hold == RDMAFS_DIO_PINNED)
+					unpin_user_page(pages[i]);
+				continue;
+			}
+			if (hold == RDMAFS_DIO_REF)
+				get_page(pages[i]);
+			part->nr++;
+			bvec_set_page(&part->bv[part->nr - 1], pages[i], n, off);
+			*len += n;
+			got -= n;
+			off = 0;
+		}
+	}
+	if (!*len) {
+		rdmafs_dio_part_free(part);
+		return ERR_PTR(got < 0 ? got : -EFAULT);
+	}
+	return part;
+}
+
+static struct rdmafs_dio_part *rdmafs_dio_part_new(struct rdmafs_dio *dio,
+						   struct iov_iter *iter, size_t *len)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(dio->inode->i_sb);
+	size_t max = min_t(size_t, iov_iter_count(iter), dio->write ? mnt->wsize : mnt->rsize);
+	enum rdmafs_dio_hold hold;
+
+	if (user_backed_iter(iter)) {
+		/* Copying a little is cheaper than pinning. */
+		if (dio->append && max <= RDMAFS_XPRT_INLINE_MAX)
+			return rdmafs_dio_copy(iter, max, len);
+		hold = RDMAFS_DIO_PINNED;
+	} else if (iov_iter_is_bvec(iter)) {
+		hold = dio->iocb ? RDMAFS_DIO_LENT : RDMAFS_DIO_REF;
+	} else {
+		/* Only writes come here with other kinds. */
+		return rdmafs_dio_copy(iter, max, len);
+	}
+	return rdmafs_dio_extract(iter, max, !dio->write, hold, len);
+}
+
+static struct rdmafs_dio *rdmafs_dio_new(struct kiocb *iocb, bool write, bool append)
+{
+	struct rdmafs_dio *dio = kzalloc(sizeof(*dio), GFP_KERNEL);
+	struct file *file = iocb->ki_filp;
+
+	if (!dio)
+		return NULL;
+	dio->inode = file_inode(file);
+	dio->open = rdmafs_open_get(rdmafs_file_open(file));
+	dio->iocb = is_sync_kiocb(iocb) || append ? NULL : iocb;
+	dio->write = write;
+	dio->append = append;
+	dio->sync = iocb->ki_flags & IOCB_SYNC;
+	dio->pos = iocb->ki_pos;
+	dio->good = SIZE_MAX;
+	atomic_set(&dio->parts, 1);
+	/* The parts', and the submitter's. */
+	refcount_set(&dio->ref, 2);
+	spin_lock_init(&dio->lock);
+	INIT_LIST_HEAD(&dio->unstable);
+	init_completion(&dio->done);
+	INIT_WORK(&dio->work, rdmafs_dio_work);
+	inode_dio_begin(dio->inode);
+	if (write)
+		atomic_inc(&RDMAFS_I(dio->inode)->writers);
+	return dio;
+}
+
+static void rdmafs_dio_start_part(struct rdmafs_dio *dio, struct rdmafs_dio_part *part,
+				  size_t len, bool more, bool nowait)
+{
+	struct rdmafs_op *op = rdmafs_io_new(dio->open, dio->write, RDMAFS_POOL_COMMON);
+
+	part->dio = dio;
+	part->op = op;
+	part->off = dio->len;
+	op->io.pos = dio->pos + dio->len;
+	op->io.len = len;
+	op->io.finish = rdmafs_dio_io_finish;
+	op->io.priv = part;
+	iov_iter_bvec(&op->io.iter, dio->write ? ITER_SOURCE : ITER_DEST, part->bv, part->nr, len);
+	if (dio->write) {
+		if (dio->append)
+			op->io.flags = RFP_WRITE_APPEND;
+		if (dio->append || (!dio->nr_parts && !more))
+			op->io.stable = dio->sync ? RFP_FILE_SYNC : RFP_DATA_SYNC;
+		else
+			op->io.stable = RFP_UNSTABLE;
+	} else if (part->hold == RDMAFS_DIO_PINNED) {
+		rdmafs_dio_part_dirty(part);
+	}
+	dio->len += len;
+	dio->nr_parts++;
+	atomic_inc(&dio->parts);
+	rdmafs_io_start(op, nowait);
+}
+
+/*
+ * Send all of @iter (an append: one part of it), and wait unless the request
+ * is asynchronous.
+ */
+static ssize_t rdmafs_dio_submit(struct rdmafs_dio *dio, struct iov_iter *iter, bool nowait)
+{
+	struct rdmafs_dio_part *part;
+	struct kiocb *iocb = dio->iocb;
+	ssize_t ret;
+	size_t len;
+
+	while (iov_iter_count(iter)) {
+		part = rdmafs_dio_part_new(dio, iter, &len);
+		if (IS_ERR(part)) {
+			rdmafs_dio_limit(dio, dio->len, PTR_ERR(part));
+			break;
+		}
+		rdmafs_dio_start_part(dio, part, len, iov_iter_count(iter), nowait);
+		/* No sense in more behind a part that has failed already. */
+		if (READ_ONCE(dio->good) != SIZE_MAX || dio->append)
+			break;
+	}
+
+	if (atomic_dec_and_test(&dio->parts)) {
+		/* All is done already, so that the caller can be told at once. */
+		rdmafs_dio_settle(dio);
+		rdmafs_dio_finish(dio, true);
+		ret = dio->result;
+		if (ret > 0 && iocb)
+			iocb->ki_pos = dio->pos + ret;
+	} else if (iocb) {
+		ret = -EIOCBQUEUED;
+	} else if (wait_for_completion_killable(&dio->done)) {
+		ret = -EINTR;
+	} else {
+		ret = dio->result;
+	}
+	return ret;
+}
+
+static int rdmafs_dio_lock(struct inode *inode, bool nowait)
+{
+	if (!nowait)
+		return netfs_start_io_direct(inode);
+	if (!inode_trylock_shared(inode))
+		return -EAGAIN;
+	if (test_bit(NETFS_ICTX_ODIRECT, &netfs_inode(inode)->flags))
+		return 0;
+	inode_unlock_shared(inode);
+	return -EAGAIN;
+}
+
+/* Nothing dirty in the way, and for a write nothing clean either. */
+static int rdmafs_dio_clear(struct kiocb *iocb, size_t count, bool write)
+{
+	struct inode *inode = file_inode(iocb->ki_filp);
+	struct address_space *mapping = inode->i_mapping;
+	loff_t pos = iocb->ki_pos, end = pos + count - 1;
+	int err;
+
+	if (!mapping->nrpages)
+		return 0;
+	if (iocb->ki_flags & IOCB_NOWAIT)
+		return filemap_range_has_page(mapping, pos, end) ? -EAGAIN : 0;
+	err = filemap_write_and_wait_range(mapping, pos, end);
+	if (err)
+		return err;
+	/* What can't be dropped now is dropped afterwards. */
+	if (write)
+		invalidate_inode_pages2_range(mapping, pos >> PAGE_SHIFT, end >> PAGE_SHIFT);
+	return 0;
+}
+
+/**
+ * rdmafs_direct_read - read past the page cache
+ * @iocb: where
+ * @iter: where to
+ *
+ * Return: bytes, -EIOCBQUEUED, or a negative errno.
+ */
+ssize_t rdmafs_direct_read(struct kiocb *iocb, struct iov_iter *iter)
+{
+	struct inode *inode = file_inode(iocb->ki_filp);
+	bool nowait = iocb->ki_flags & IOCB_NOWAIT;
+	bool sync = is_sync_kiocb(iocb);
+	struct rdmafs_dio *dio;
+	ssize_t ret;
+
+	if (iocb->ki_pos < 0)
+		return -EINVAL;
+	/* Kernel memory that can't be kept beyond a killed task. */
+	if (!user_backed_iter(iter) && !iov_iter_is_bvec(iter))
+		return rdmafs_buffered_read(iocb, iter);
+	if (nowait && iov_iter_count(iter) > RDMAFS_M(inode->i_sb)->rsize)
+		return -EAGAIN;
+	ret = rdmafs_dio_lock(inode, nowait);
+	if (ret)
+		return ret;
+	ret = rdmafs_dio_clear(iocb, iov_iter_count(iter), false);
+	if (ret)
+		goto out;
+	ret = -ENOMEM;
+	dio = rdmafs_dio_new(iocb, false, false);
+	if (!dio)
+		goto out;
+	ret = rdmafs_dio_submit(dio, iter, nowait);
+	/* An asynchronous one may be completed, and gone. */
+	if (sync && ret > 0)
+		iocb->ki_pos += ret;
+	rdmafs_dio_put(dio);
+out:
+	netfs_end_io_direct(inode);
+	return ret;
+}
+
+static int rdmafs_dio_privs(struct kiocb *iocb)
+{
+	if (!(file_inode(iocb->ki_filp)->i_mode & (S_ISUID | S_ISGID)))
+		return 0;
+	return iocb->ki_flags & IOCB_NOWAIT ? -EAGAIN : file_remove_privs(iocb->ki_filp);
+}
+
+/**
+ * rdmafs_direct_write - write past the page cache
+ * @iocb: where
+ * @from: what
+ *
+ * Return: bytes, -EIOCBQUEUED, or a negative errno.
+ */
+ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct inode *inode = file_inode(iocb->ki_filp);
+	bool nowait = iocb->ki_flags & IOCB_NOWAIT;
+	bool sync = is_sync_kiocb(iocb);
+	struct rdmafs_dio *dio;
+	loff_t size;
+	ssize_t ret;
+
+	if (nowait && iov_iter_count(from) > RDMAFS_M(inode->i_sb)->wsize)
+		return -EAGAIN;
+	ret = rdmafs_dio_lock(inode, nowait);
+	if (ret)
+		return ret;
+	ret = generic_write_checks(iocb, from);
+	if (ret <= 0)
+		goto out;
+	ret = rdmafs_dio_privs(iocb);
+	if (ret)
+		goto out;
+	ret = rdmafs_dio_clear(iocb, iov_iter_count(from), true);
+	if (ret)
+		goto out;
+	ret = -ENOMEM;
+	dio = rdmafs_dio_new(iocb, true, false);
+	if (!dio)
+		goto out;
+	size = i_size_read(inode);
+	if (iocb->ki_pos > size)
+		rdmafs_zero_tail(inode, size);
+	if (iocb->ki_pos + iov_iter_count(from) > size)
+		dio->work_needed = true;
+	ret = rdmafs_dio_submit(dio, from, nowait);
+	/* An asynchronous one may be completed, and gone. */
+	if (sync && ret > 0)
+		iocb->ki_pos += ret;
+	rdmafs_dio_put(dio);
+out:
+	netfs_end_io_direct(inode);
+	return ret;
+}
+
+/**
+ * rdmafs_append_write - write at the end, wherever that is by now
+ * @iocb: O_APPEND, O_DIRECT or not
+ * @from: what
+ *
+ * Atomic between clients for what one RPC carries.
+ *
+ * Return: bytes, or a negative errno.
+ */
+ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from)
+{
+	struct inode *inode = file_inode(iocb->ki_filp);
+	struct rdmafs_dio *dio;
+	ssize_t ret, total = 0;
+
+	if (iocb->ki_flags & IOCB_NOWAIT)
+		return -EAGAIN;
+	ret = rdmafs_lock_write(inode);
+	if (ret)
+		return ret;
+	ret = generic_write_checks(iocb, from);
+	if (ret <= 0)
+		goto out;
+	ret = rdmafs_dio_privs(iocb);
+	if (ret)
+		goto out;
+	/* The server's end of the file must be ours, too. */
+	rdmafs_flush(inode);
+	rdmafs_zero_tail(inode, i_size_read(inode));
+	while (iov_iter_count(from)) {
+		ret = -ENOMEM;
+		dio = rdmafs_dio_new(iocb, true, true);
+		if (!dio)
+			break;
+		dio->work_needed = true;
+		ret = rdmafs_dio_submit(dio, from, false);
+		if (ret > 0) {
+			iocb->ki_pos = dio->pos + ret;
+			total += ret;
+		}
+		/* A short one: what follows would not follow it. */
+		if (ret != dio->len)
+			ret = ret < 0 ? ret : -EIO;
+		rdmafs_dio_put(dio);
+		if (ret < 0)
+			break;
+	}
+out:
+	inode_unlock(inode);
+	return total ? total : ret;
+}

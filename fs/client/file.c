@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Regular files: opening, closing, and everything on an open file that is not
+ * reading or writing.
+ *
+ * Close-to-open: open gets fresh attributes and drops cached pages if someone
+ * else has changed the file; close writes back, commits, and reports errors.
+ * What a mapping dirties after close(2) keeps the struct file and is written
+ * back when that is released, before the server is told CLOSE.
+ */
+#include <linux/fs.h>
+#include <linux/falloc.h>
+#include <linux/mm.h>
+#include <linux/splice.h>
+#include "client.h"
+
+/**
+ * rdmafs_lock_write - take i_rwsem for writing through the page cache
+ * @inode: the file
+ *
+ * Exclusively, and with no direct I/O under way: netfs' own lock lets
+ * buffered writers in together, which loses the larger of two new sizes.
+ *
+ * Return: 0 or -EINTR.  To be undone by inode_unlock().
+ */
+int rdmafs_lock_write(struct inode *inode)
+{
+	struct netfs_inode *ni = netfs_inode(inode);
+
+	if (down_write_killable(&inode->i_rwsem))
+		return -EINTR;
+	if (test_bit(NETFS_ICTX_ODIRECT, &ni->flags)) {
+		clear_bit(NETFS_ICTX_ODIRECT, &ni->flags);
+		inode_dio_wait(inode);
+	}
+	return 0;
+}
+
+/**
+ * rdmafs_file_attach - give a file its open
+ * @file: the file
+ * @open: the open, whose reference becomes the file's; NULL takes it away
+ */
+void rdmafs_file_attach(struct file *file, struct rdmafs_open *open)
+{
+	file->private_data = open;
+}
+
+/* The server has granted the open and told its attributes. */
+static int rdmafs_file_opened(struct inode *inode, struct file *file)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+
+	file->f_mode |= FMODE_CAN_ODIRECT | FMODE_NOWAIT;
+	if (test_and_clear_bit(RDMAFS_I_UNSURE, &ri->flags))
+		set_bit(RDMAFS_I_INVALID, &ri->flags);
+	return rdmafs_revalidate_mapping(inode, false);
+}
+
+/**
+ * rdmafs_file_open_atomic - the open part of atomic_open
+ * @inode: the file
+ * @file:  its open is attached already
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_file_open_atomic(struct inode *inode, struct file *file)
+{
+	return rdmafs_file_opened(inode, file);
+}
+
+static int rdmafs_file_open_cb(struct inode *inode, struct file *file)
+{
+	struct rdmafs_open *open;
+	u32 flags = 0;
+	int err;
+
+	if (file->f_flags & __FMODE_EXEC)
+		flags |= RFP_OPEN_EXEC;
+	else if (file->f_mode & FMODE_READ)
+		flags |= RFP_OPEN_READ;
+	if (file->f_mode & FMODE_WRITE)
+		flags |= RFP_OPEN_WRITE;
+	/* open(2) with access mode 3 allows neither, and asks for both. */
+	if (!flags)
+		flags = RFP_OPEN_READ | RFP_OPEN_WRITE;
+	err = rdmafs_open_send(inode, flags, &open);
+	if (err)
+		return err;
+	err = rdmafs_file_opened(inode, file);
+	if (err) {
+		rdmafs_open_put_sync(open);
+		return err;
+	}
+	rdmafs_file_attach(file, open);
+	return 0;
+}
+
+static int rdmafs_file_flush(struct file *file, fl_owner_t id)
+{
+	if (!(file->f_mode & FMODE_WRITE))
+		return 0;
+	rdmafs_flush(file_inode(file));
+	/* Reported, not taken: fsync(2) through another descriptor sees it too. */
+	return filemap_check_wb_err(file->f_mapping, READ_ONCE(file->f_wb_err));
+}
+
+static int rdmafs_file_release(struct inode *inode, struct file *file)
+{
+	struct rdmafs_open *open = rdmafs_file_open(file);
+
+	if (!open)
+		return 0;
+	/* Writeback needs an open for writing, and this may be the last one. */
+	if (open->flags & RFP_OPEN_WRITE)
+		rdmafs_flush(inode);
+	file->private_data = NULL;
+	rdmafs_open_put_sync(open);
+	return 0;
+}
+
+static ssize_t rdmafs_file_read_iter(struct kiocb *iocb, struct iov_iter *iter)
+{
+	if (!iov_iter_count(iter))
+		return 0;
+	if (iocb->ki_flags & IOCB_DIRECT)
+		return rdmafs_direct_read(iocb, iter);
+	return rdmafs_buffered_read(iocb, iter);
+}
+
+static ssize_t rdmafs_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	if (!iov_iter_count(from))
+		return 0;
+	/* Atomic between clients only if the server finds the end. */
+	if (iocb->ki_flags & IOCB_APPEND)
+		return rdmafs_append_write(iocb, from);
+	if (iocb->ki_flags & IOCB_DIRECT)
+		return rdmafs_direct_write(iocb, from);
+	return rdmafs_buffered_write(iocb, from);
+}
+
+static ssize_t rdmafs_file_splice_read(struct file *in, loff_t *ppos,
+				       struct pipe_inode_info *pipe, size_t len,
+				       unsigned int flags)
+{
+	struct inode *inode = file_inode(in);
+	ssize_t ret;
+
+	ret = rdmafs_revalidate_mapping(inode, true);
+	if (ret)
+		return ret;
+	ret = netfs_start_io_read(inode);
+	if (ret)
+		return ret;
+	ret = filemap_splice_read(in, ppos, pipe, len, flags);
+	netfs_end_io_read(inode);
+	return ret;
+}
+
+static const struct vm_operations_struct rdmafs_vm_ops = {
+	.fault		= filemap_fault,
+	.map_pages	= filemap_map_pages,
+	.page_mkwrite	= rdmafs_page_mkwrite,
+};
+
+static int rdmafs_file_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	int err;
+
+	err = rdmafs_revalidate_mapping(file_inode(file), true);
+	if (err)
+		return err;
+	vma->vm_ops = &rdmafs_vm_ops;
+	return 0;
+}
+
+static loff_t rdmafs_file_seek_hole(struct file *file, loff_t offset, int whence)
+{
+	struct inode *inode = file_inode(file);
+	const struct rfp_seek_rep *rep;
+	struct rfp_seek_req *req;
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	u64 found;
+	loff_t ret;
+
+	if (offset < 0)
+		return -ENXIO;
+	/* What is dirty here is a hole there. */
+	rdmafs_flush(inode);
+	op = rdmafs_op_new_open(rdmafs_file_open(file), RFP_SEEK, sizeof(*req),
+				offsetof(struct rfp_seek_req, stateid), RDMAFS_POOL_COMMON);
+	req = (struct rfp_seek_req *)op->req;
+	req->offset = cpu_to_le64(offset);
+	req->whence = cpu_to_le32(whence == SEEK_DATA ? RFP_SEEK_DATA : RFP_SEEK_HOLE);
+	ret = rdmafs_op_run(op);
+	if (ret)
+		goto out;
+	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+	ret = -EIO;
+	if (rfp_dec_end(&dec))
+		goto out;
+	found = le64_to_cpu(rep->offset);
+	if (found > LLONG_MAX)
+		goto out;
+	ret = vfs_setpos(file, found, inode->i_sb->s_maxbytes);
+out:
+	rdmafs_op_put(op);
+	return ret;
+}
+
+static loff_t rdmafs_file_llseek(struct file *file, loff_t offset, int whence)
+{
+	int err;
+
+	switch (whence) {
+	case SEEK_DATA:
+	case SEEK_HOLE:
+		return rdmafs_file_seek_hole(file, offset, whence);
+	case SEEK_END:
+		err = rdmafs_revalidate(file_inode(file), false);
+		if (err)
+			return err;
+		break;
+	}
+	return generic_file_llseek(file, offset, whence);
+}
+
+static int rdmafs_fallocate_send(struct file *file, int mode, loff_t offset, loff_t len)
+{
+	struct inode *inode = file_inode(file);
+	const struct rfp_attr *attr = NULL;
+	struct rfp_fallocate_req *req;
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	int err;
+
+	op = rdmafs_op_new_open(rdmafs_file_open(file), RFP_FALLOCATE, sizeof(*req),
+				offsetof(struct rfp_fallocate_req, stateid),
+				RDMAFS_POOL_COMMON);
+	req = (struct rfp_fallocate_req *)op->req;
+	req->offset = cpu_to_le64(offset);
+	req->length = cpu_to_le64(len);
+	req->mode = cpu_to_le32(mode);
+	/* Shifting the rest of a file twice is not shifting it once. */
+	if (!(mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)))
+		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
+
+	rdmafs_attr_own_begin(inode);
+	err = rdmafs_op_run(op);
+	if (!err) {
+		rdmafs_op_reply(op, &dec, sizeof(struct rfp_rep));
+		attr = rfp_dec_fixed(&dec, sizeof(*attr));
+		if (rfp_dec_end(&dec) || rdmafs_attr_check(inode->i_sb, attr)) {
+			attr = NULL;
+			err = -EIO;
+		}
+	}
+	set_bit(RDMAFS_I_UNSYNCED, &RDMAFS_I(inode)->flags);
+	rdmafs_attr_own_end(inode, attr);
+	rdmafs_op_put(op);
+	return err;
+}
+
+static long rdmafs_file_fallocate(struct file *file, int mode, loff_t offset, loff_t len)
+{
+	struct inode *inode = file_inode(file);
+	struct address_space *mapping = inode->i_mapping;
+	loff_t end = offset + len, size;
+	int err;
+
+	err = rdmafs_lock_write(inode);
+	if (err)
+		return err;
+	inode_dio_wait(inode);
+	size = i_size_read(inode);
+	if (!(mode & FALLOC_FL_KEEP_SIZE) && end > size) {
+		err = inode_newsize_ok(inode, end);
+		if (err)
+			goto out;
+		rdmafs_zero_tail(inode, size);
+	}
+	/* As in setattr: nothing is read or written back across the change. */
+	filemap_invalidate_lock(mapping);
+	rdmafs_flush(inode);
+	err = rdmafs_fallocate_send(file, mode, offset, len);
+	if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
+		truncate_pagecache(inode, offset);
+	else if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
+		truncate_pagecache_range(inode, offset, end - 1);
+	WRITE_ONCE(RDMAFS_I(inode)->netfs.zero_point, LLONG_MAX);
+	filemap_invalidate_unlock(mapping);
+out:
+	inode_unlock(inode);
+	return err;
+}
+
+const struct inode_operations rdmafs_file_iops = {
+	.permission	= rdmafs_permission,
+	.getattr	= rdmafs_getattr,
+	.setattr	= rdmafs_setattr,
+	.listxattr	= rdmafs_listxattr,
+	.get_inode_acl	= rdmafs_get_inode_acl,
+	.set_acl	= rdmafs_set_acl,
+};
+
+const struct inode_operations rdmafs_special_iops = {
+	.permission	= rdmafs_permission,
+	.getattr	= rdmafs_getattr,
+	.setattr	= rdmafs_setattr,
+	.listxattr	= rdmafs_listxattr,
+	.get_inode_acl	= rdmafs_get_inode_acl,
+	.set_acl	= rdmafs_set_acl,
+};
+
+const struct file_operations rdmafs_file_fops = {
+	.open		= rdmafs_file_open_cb,
+	.release	= rdmafs_file_release,
+	.flush		= rdmafs_file_flush,
+	.fsync		= rdmafs_fsync,
+	.llseek		= rdmafs_file_llseek,
+	.read_iter	= rdmafs_file_read_iter,
+	.write_iter	= rdmafs_file_write_iter,
+	.mmap		= rdmafs_file_mmap,
+	.splice_read	= rdmafs_file_splice_read,
+	.splice_write	= iter_file_splice_write,
+	.fallocate	= rdmafs_file_fallocate,
+};

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * READ and WRITE of file data, without waiting.
+ *
+ * rdmafs_io_start() sends as much as the op's iterator holds (at most what
+ * one RPC carries) and returns; op->io.finish is called once, in process or
+ * softirq context, when all of it is done, when a read met the end of the
+ * file, or when it failed.  A short answer is followed by a request for the
+ * rest; that, and the renewal of ids (op.c), is done by a worker, as it
+ * sleeps.
+ *
+ * A task that has been killed can't send, but what it was about to send may
+ * be others' data (writeback, readahead).  So its requests are handed to a
+ * worker as well.
+ *
+ * Ownership: the pages behind the iterator stay where they are until finish.
+ */
+#include <linux/slab.h>
+#include "client.h"
+
+static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker);
+
+static void rdmafs_io_end(struct rdmafs_op *op, int err, const struct rfp_attr *attr)
+{
+	if (op->call.dir == RDMAFS_XPRT_WRITE) {
+		if (op->io.stable < RFP_FILE_SYNC)
+			set_bit(RDMAFS_I_UNSYNCED, &RDMAFS_I(op->open->inode)->flags);
+		rdmafs_attr_own_end_atomic(op->open->inode, attr);
+	}
+	op->io.finish(op, err);
+}
+
+/* A worker: mend what went wrong, or go on after a short answer. */
+static void rdmafs_io_work(struct work_struct *work)
+{
+	struct rdmafs_op *op = container_of(work, struct rdmafs_op, work);
+	int again = op->io.again;
+
+	op->io.again = 0;
+	if (again && !rdmafs_op_mend(op, again))
+		rdmafs_io_end(op, -EIO, NULL);
+	else
+		rdmafs_io_try(op, false, true);
+}
+
+static void rdmafs_io_later(struct rdmafs_op *op, int again)
+{
+	op->io.again = again;
+	INIT_WORK(&op->work, rdmafs_io_work);
+	queue_work(rdmafs_wq, &op->work);
+}
+
+/* Take a READ's answer: 0, or -errno; true in @more if the rest is to be asked for. */
+static int rdmafs_io_read_done(struct rdmafs_op *op, bool *more)
+{
+	struct rdmafs_io *io = &op->io;
+	const struct rfp_read_rep *rep;
+	struct rfp_dec dec;
+	u32 count;
+
+	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+	if (rfp_dec_end(&dec) || !rep)
+		return -EIO;
+	count = le32_to_cpu(rep->count);
+	if (count != op->call.data_len || count > io->len - io->done)
+		return -EIO;
+	io->done += count;
+	if (io->done == io->len)
+		return 0;
+	if (le32_to_cpu(rep->flags) & RFP_READ_EOF) {
+		io->eof = true;
+		return 0;
+	}
+	if (!count)
+		return -EIO;
+	*more = true;
+	return 0;
+}
+
+static int rdmafs_io_write_done(struct rdmafs_op *op, bool *more, const struct rfp_attr **attr)
+{
+	struct rdmafs_io *io = &op->io;
+	const struct rfp_write_rep *rep;
+	struct rfp_dec dec;
+	u32 count, stable;
+	u64 verifier;
+
+	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+	*attr = rep ? rfp_dec_fixed(&dec, sizeof(**attr)) : NULL;
+	if (!*attr || rfp_dec_end(&dec) || rdmafs_attr_check(op->mnt->sb, *attr)) {
+		*attr = NULL;
+		return -EIO;
+	}
+	count = le32_to_cpu(rep->count);
+	stable = le32_to_cpu(rep->stable);
+	verifier = le64_to_cpu(rep->verifier);
+	if (!count || count > io->len - io->done || stable < io->stable ||
+	    stable > RFP_FILE_SYNC)
+		return -EIO;
+	if (io->flags & RFP_WRITE_APPEND) {
+		u64 offset = le64_to_cpu(rep->offset);
+
+		if (offset > LLONG_MAX - count)
+			return -EIO;
+		/* Only one answer: the rest would be another append. */
+		io->pos = offset;
+		io->done = count;
+		return 0;
+	}
+	/* Stable data does not depend on the verifier. */
+	if (stable == RFP_UNSTABLE) {
+		if (io->answered && io->verifier != verifier)
+			io->mixed = true;
+		io->answered = true;
+		io->verifier = verifier;
+	}
+	io->done += count;
+	*more = io->done < io->len;
+	return 0;
+}
+
+/* Transport has done; any context. */
+static void rdmafs_io_done(struct rdmafs_xprt_call *call)
+{
+	struct rdmafs_op *op = container_of(call, struct rdmafs_op, call);
+	const struct rfp_attr *attr = NULL;
+	bool more = false;
+	int err;
+
+	err = rdmafs_op_status(op);
+	if (err == -RDMAFS_EBADCRED || err == -RDMAFS_EBADSTATE) {
+		rdmafs_io_later(op, err);
+		return;
+	}
+	if (!err && call->dir == RDMAFS_XPRT_READ)
+		err = rdmafs_io_read_done(op, &more);
+	else if (!err)
+		err = rdmafs_io_write_done(op, &more, &attr);
+	if (!err && more) {
+		/* It got on, so the tries begin anew. */
+		op->tries = 0;
+		if (attr) {
+			rdmafs_attr_own_end_atomic(op->open->inode, attr);
+			rdmafs_attr_own_begin(op->open->inode);
+		}
+		rdmafs_io_later(op, 0);
+		return;
+	}
+	rdmafs_io_end(op, err, attr);
+}
+
+static void rdmafs_io_fill(struct rdmafs_op *op)
+{
+	struct rdmafs_io *io = &op->io;
+	size_t count = io->len - io->done;
+
+	if (op->call.dir == RDMAFS_XPRT_READ) {
+		struct rfp_read_req *req = (struct rfp_read_req *)op->req;
+
+		req->offset = cpu_to_le64(io->pos + io->done);
+		req->count = cpu_to_le32(count);
+	} else {
+		struct rfp_write_req *req = (struct rfp_write_req *)op->req;
+
+		req->offset = cpu_to_le64(io->pos + io->done);
+		req->count = cpu_to_le32(count);
+		req->stable = cpu_to_le32(io->stable);
+		req->flags = cpu_to_le32(io->flags);
+	}
+	op->call.iter = io->iter;
+	iov_iter_advance(&op->call.iter, io->done);
+	iov_iter_truncate(&op->call.iter, count);
+}
+
+static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker)
+{
+	int err;
+
+	err = rdmafs_op_prepare(op, nowait);
+	if (!err) {
+		rdmafs_io_fill(op);
+		op->call.done = rdmafs_io_done;
+		if (nowait)
+			op->call.flags |= RDMAFS_CALL_NOWAIT;
+		else
+			op->call.flags &= ~RDMAFS_CALL_NOWAIT;
+		err = rdmafs_errno(rdmafs_xprt_submit(op->mnt->xprt, &op->call));
+	}
+	if (!err)
+		return;
+	if (err == -EINTR && !worker)
+		rdmafs_io_later(op, 0);
+	else
+		rdmafs_io_end(op, err, NULL);
+}
+
+/**
+ * rdmafs_io_new - make a READ or a WRITE
+ * @open:  on this open; a reference is taken
+ * @write: a WRITE
+ * @pool:  memory to fall back to
+ *
+ * The caller fills in op->io: iter, pos, len, stable, flags, finish.
+ *
+ * Return: the op; never fails.
+ */
+struct rdmafs_op *rdmafs_io_new(struct rdmafs_open *open, bool write, enum rdmafs_pool pool)
+{
+	struct rdmafs_op *op;
+
+	if (write)
+		op = rdmafs_op_new_open(open, RFP_WRITE, sizeof(struct rfp_write_req),
+					offsetof(struct rfp_write_req, stateid), pool);
+	else
+		op = rdmafs_op_new_open(open, RFP_READ, sizeof(struct rfp_read_req),
+					offsetof(struct rfp_read_req, stateid), pool);
+	op->call.dir = write ? RDMAFS_XPRT_WRITE : RDMAFS_XPRT_READ;
+	INIT_LIST_HEAD(&op->io.link);
+	return op;
+}
+
+/**
+ * rdmafs_io_start - send a READ or a WRITE
+ * @op:	    the op; what it has done before is done again if io.done is 0
+ * @nowait: finish with -EAGAIN rather than sleep
+ *
+ * The reference of the caller goes to op->io.finish.
+ *
+ * Context: process.
+ */
+void rdmafs_io_start(struct rdmafs_op *op, bool nowait)
+{
+	if (op->call.dir == RDMAFS_XPRT_WRITE) {
+		rdmafs_attr_own_begin(op->open->inode);
+		/* An append that may have been executed must not be repeated. */
+		if (op->io.flags & RFP_WRITE_APPEND)
+			op->call.flags &= ~RDMAFS_CALL_IDEMPOTENT;
+	}
+	rdmafs_io_try(op, nowait, false);
+}

@@ -1,0 +1,708 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Names: looking them up, believing them for a while, changing them.
+ *
+ * A cached name, positive or negative, is believed without a request while
+ * the attributes of its directory are, and the directory has not been changed
+ * by someone else since the name was looked up: d_fsdata holds the directory's
+ * verifier of then.  Else it is looked up again, which refreshes the
+ * attributes of both.  The last component of an open is always looked up
+ * again: another client's rename before our open must be seen by it.
+ *
+ * Changes of our own are entered in the dcache as they succeed.
+ */
+#include <linux/namei.h>
+#include <linux/slab.h>
+#include "client.h"
+
+/**
+ * rdmafs_dir_verifier - under what names found now are to be believed
+ * @dir: the directory
+ *
+ * To be taken before the request that finds them.
+ *
+ * Return: the verifier.
+ */
+unsigned long rdmafs_dir_verifier(struct inode *dir)
+{
+	return READ_ONCE(RDMAFS_I(dir)->verifier);
+}
+
+/**
+ * rdmafs_dentry_fresh - a name has just been confirmed by the server
+ * @dentry:   the name
+ * @verifier: rdmafs_dir_verifier() of its directory
+ */
+void rdmafs_dentry_fresh(struct dentry *dentry, unsigned long verifier)
+{
+	WRITE_ONCE(dentry->d_fsdata, (void *)verifier);
+}
+
+/**
+ * struct rdmafs_found - what a reply with an object says
+ * @fh:	   handle of the object
+ * @attr:  its attributes
+ * @dir:   attributes of the directory
+ * @clock: of the request
+ */
+struct rdmafs_found {
+	struct rfp_fh fh;
+	const struct rfp_attr *attr;
+	const struct rfp_attr *dir;
+	u64 clock;
+};
+
+/* attr and fh of the object, attr of the directory. */
+static int rdmafs_found_decode(struct rdmafs_op *op, struct rfp_dec *dec, struct super_block *sb,
+			       struct rdmafs_found *found)
+{
+	found->attr = rfp_dec_fixed(dec, sizeof(*found->attr));
+	rfp_dec_fh(dec, &found->fh);
+	found->dir = rfp_dec_fixed(dec, sizeof(*found->dir));
+	found->clock = op->clock;
+	if (rfp_dec_end(dec) || rdmafs_attr_check(sb, found->attr) ||
+	    rdmafs_attr_check(sb, found->dir))
+		return -EIO;
+	return 0;
+}
+
+/*
+ * LOOKUP: 0 and @found, -ENOENT (the directory's attributes are taken over),
+ * or another error.  *@opp is to be put after @found has been used.
+ */
+static int rdmafs_lookup_send(struct inode *dir, const struct qstr *name,
+			      struct rdmafs_found *found, struct rdmafs_op **opp)
+{
+	const struct rfp_attr *attr;
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	int err;
+
+	*opp = NULL;
+	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_LOOKUP, sizeof(struct rfp_req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	*opp = op;
+	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
+	rfp_enc_str(&op->enc, name->name, name->len, RFP_NAME_MAX);
+	err = rdmafs_op_run(op);
+	if (err && err != -ENOENT)
+		return err;
+	if (!rdmafs_op_reply(op, &dec, sizeof(struct rfp_rep)))
+		return -EIO;
+	if (err == -ENOENT) {
+		attr = rfp_dec_fixed(&dec, sizeof(*attr));
+		if (rfp_dec_end(&dec) || rdmafs_attr_check(dir->i_sb, attr))
+			/* No proof, but no name either. */
+			return -ENOENT;
+		rdmafs_attr_fresh(dir, attr, op->clock);
+		return -ENOENT;
+	}
+	err = rdmafs_found_decode(op, &dec, dir->i_sb, found);
+	if (!err)
+		rdmafs_attr_fresh(dir, found->dir, op->clock);
+	return err;
+}
+
+static struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags)
+{
+	unsigned long verifier;
+	struct rdmafs_found found;
+	struct inode *inode = NULL;
+	struct dentry *res;
+	struct rdmafs_op *op;
+	int err;
+
+	if (dentry->d_name.len > RFP_NAME_MAX)
+		return ERR_PTR(-ENAMETOOLONG);
+	/*
+	 * mkdir, mknod, symlink, link: the server says EEXIST if it must.  The
+	 * name stays unhashed until it has been made.
+	 */
+	if ((flags & (LOOKUP_CREATE | LOOKUP_EXCL)) == (LOOKUP_CREATE | LOOKUP_EXCL) &&
+	    !(flags & (LOOKUP_OPEN | LOOKUP_RENAME_TARGET)) && !sb_rdonly(dir->i_sb))
+		return NULL;
+
+	verifier = rdmafs_dir_verifier(dir);
+	err = rdmafs_lookup_send(dir, &dentry->d_name, &found, &op);
+	if (!err)
+		inode = rdmafs_iget(dir->i_sb, &found.fh, found.attr, found.clock);
+	else if (err != -ENOENT)
+		inode = ERR_PTR(err);
+	if (op)
+		rdmafs_op_put(op);
+	rdmafs_dentry_fresh(dentry, verifier);
+	res = d_splice_alias(inode, dentry);
+	if (!IS_ERR_OR_NULL(res))
+		rdmafs_dentry_fresh(res, verifier);
+	return res;
+}
+
+/* Is the name still what it was? 1, 0 or a negative errno. */
+static int rdmafs_reval_ask(struct inode *dir, struct dentry *dentry)
+{
+	unsigned long verifier = rdmafs_dir_verifier(dir);
+	struct inode *inode = d_inode(dentry);
+	struct rdmafs_found found;
+	struct name_snapshot name;
+	struct rdmafs_op *op;
+	int err;
+
+	take_dentry_name_snapshot(&name, dentry);
+	err = rdmafs_lookup_send(dir, &name.name, &found, &op);
+	release_dentry_name_snapshot(&name);
+	if (err == -ENOENT) {
+		err = !inode;
+	} else if (err == -ESTALE || err == -ENOTDIR) {
+		err = 0;
+	} else if (!err) {
+		err = inode && rdmafs_same_fh(inode, &found.fh) &&
+		      !((inode->i_mode ^ le32_to_cpu(found.attr->mode)) & S_IFMT);
+		if (err) {
+			clear_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags);
+			rdmafs_attr_fresh(inode, found.attr, found.clock);
+		}
+	}
+	if (op)
+		rdmafs_op_put(op);
+	if (err == 1)
+		rdmafs_dentry_fresh(dentry, verifier);
+	return err;
+}
+
+static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
+{
+	struct dentry *parent;
+	struct inode *dir, *inode;
+	bool valid;
+	int ret;
+
+	if (flags & LOOKUP_RCU) {
+		dir = d_inode_rcu(READ_ONCE(dentry->d_parent));
+		inode = d_inode_rcu(dentry);
+	} else {
+		inode = d_inode(dentry);
+		/*
+		 * About to be made or replaced: what the server has under the
+		 * name is its affair.
+		 */
+		if (!inode && (flags & (LOOKUP_CREATE | LOOKUP_RENAME_TARGET)))
+			return 0;
+		parent = dget_parent(dentry);
+		dir = d_inode(parent);
+	}
+	valid = dir && !(flags & (LOOKUP_OPEN | LOOKUP_REVAL)) && !rdmafs_attr_expired(dir) &&
+		(unsigned long)READ_ONCE(dentry->d_fsdata) == rdmafs_dir_verifier(dir) &&
+		!(inode && test_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags));
+	if (flags & LOOKUP_RCU)
+		return valid ? 1 : -ECHILD;
+	ret = valid ? 1 : rdmafs_reval_ask(dir, dentry);
+	dput(parent);
+	return ret;
+}
+
+/* jumps (/proc/self/fd, "."): no name was looked up, so ask for the object. */
+static int rdmafs_d_weak_revalidate(struct dentry *dentry, unsigned int flags)
+{
+	struct inode *inode = d_inode(dentry);
+	int err;
+
+	if (!inode)
+		return 1;
+	err = rdmafs_revalidate(inode, false);
+	return err == -ESTALE ? 0 : err ? err : 1;
+}
+
+/**
+ * struct rdmafs_make - an object to be made
+ * @nr:	    RFP_MKDIR, RFP_MKNOD or RFP_SYMLINK
+ * @mode:   type and permissions
+ * @dev:    of a device node
+ * @target: of a symbolic link
+ */
+struct rdmafs_make {
+	enum rfp_op nr;
+	umode_t mode;
+	dev_t dev;
+	const char *target;
+};
+
+/* Enter what was made in the dcache. */
+static int rdmafs_made(struct inode *dir, struct dentry *dentry, struct rdmafs_found *found,
+		       unsigned long verifier)
+{
+	struct inode *inode;
+	struct dentry *res;
+
+	inode = rdmafs_iget(dir->i_sb, &found->fh, found->attr, found->clock);
+	if (IS_ERR(inode)) {
+		d_drop(dentry);
+		return PTR_ERR(inode);
+	}
+	rdmafs_dentry_fresh(dentry, verifier);
+	if (!d_unhashed(dentry)) {
+		d_instantiate(dentry, inode);
+		return 0;
+	}
+	res = d_splice_alias(inode, dentry);
+	if (IS_ERR(res))
+		return PTR_ERR(res);
+	/* Someone looked it up under another name before we had the reply. */
+	dput(res);
+	return 0;
+}
+
+static int rdmafs_make(struct inode *dir, struct dentry *dentry, const struct rdmafs_make *make)
+{
+	unsigned long verifier = rdmafs_dir_verifier(dir);
+	const struct rfp_attr *dattr = NULL;
+	struct rfp_mknod_req *req;
+	struct rdmafs_found found;
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	size_t len;
+	int err;
+
+	if (dentry->d_name.len > RFP_NAME_MAX)
+		return -ENAMETOOLONG;
+	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), make->nr, sizeof(*req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	req = (struct rfp_mknod_req *)op->req;
+	req->mode = cpu_to_le32(make->mode);
+	req->umask = cpu_to_le32(current_umask());
+	req->rdev_major = cpu_to_le32(MAJOR(make->dev));
+	req->rdev_minor = cpu_to_le32(MINOR(make->dev));
+	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
+	rfp_enc_str(&op->enc, dentry->d_name.name, dentry->d_name.len, RFP_NAME_MAX);
+	if (make->target) {
+		len = strlen(make->target);
+		err = len > RFP_SYMLINK_MAX ? -ENAMETOOLONG :
+		      rdmafs_op_buf(op, RDMAFS_XPRT_WRITE, len);
+		if (err)
+			goto out;
+		memcpy(op->buf, make->target, len);
+	}
+
+	rdmafs_attr_own_begin(dir);
+	err = rdmafs_op_run(op);
+	if (!err) {
+		rdmafs_op_reply(op, &dec, sizeof(struct rfp_rep));
+		err = rdmafs_found_decode(op, &dec, dir->i_sb, &found);
+		if (!err)
+			dattr = found.dir;
+	}
+	rdmafs_attr_own_end(dir, dattr);
+	if (!err)
+		err = rdmafs_made(dir, dentry, &found, verifier);
+	else
+		/* It may be there or not: look it up next time. */
+		d_drop(dentry);
+out:
+	rdmafs_op_put(op);
+	return err;
+}
+
+static int rdmafs_mkdir(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+			umode_t mode)
+{
+	struct rdmafs_make make = { .nr = RFP_MKDIR, .mode = mode | S_IFDIR };
+
+	return rdmafs_make(dir, dentry, &make);
+}
+
+static int rdmafs_mknod(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+			umode_t mode, dev_t dev)
+{
+	struct rdmafs_make make = { .nr = RFP_MKNOD, .mode = mode, .dev = dev };
+
+	return rdmafs_make(dir, dentry, &make);
+}
+
+/* For callers inside the kernel; open(2) goes through atomic_open. */
+static int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+			 umode_t mode, bool excl)
+{
+	struct rdmafs_make make = { .nr = RFP_MKNOD, .mode = mode | S_IFREG };
+
+	return rdmafs_make(dir, dentry, &make);
+}
+
+static int rdmafs_symlink(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
+			  const char *target)
+{
+	struct rdmafs_make make = {
+		.nr = RFP_SYMLINK, .mode = S_IFLNK | 0777, .target = target,
+	};
+
+	return rdmafs_make(dir, dentry, &make);
+}
+
+/* attr of an object, attr of its directory: both changed by us. */
+static int rdmafs_two_attrs(struct rdmafs_op *op, struct super_block *sb,
+			    const struct rfp_attr **a, const struct rfp_attr **b)
+{
+	struct rfp_dec dec;
+
+	rdmafs_op_reply(op, &dec, sizeof(struct rfp_rep));
+	*a = rfp_dec_fixed(&dec, sizeof(**a));
+	*b = rfp_dec_fixed(&dec, sizeof(**b));
+	if (rfp_dec_end(&dec) || rdmafs_attr_check(sb, *a) || rdmafs_attr_check(sb, *b)) {
+		*a = NULL;
+		*b = NULL;
+		return -EIO;
+	}
+	return 0;
+}
+
+static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *dentry)
+{
+	unsigned long verifier = rdmafs_dir_verifier(dir);
+	const struct rfp_attr *attr = NULL, *dattr = NULL;
+	struct inode *inode = d_inode(old);
+	struct rdmafs_op *op;
+	int err;
+
+	if (dentry->d_name.len > RFP_NAME_MAX)
+		return -ENAMETOOLONG;
+	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_LINK, sizeof(struct rfp_req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
+	rfp_enc_str(&op->enc, dentry->d_name.name, dentry->d_name.len, RFP_NAME_MAX);
+
+	rdmafs_attr_own_begin(dir);
+	rdmafs_attr_own_begin(inode);
+	err = rdmafs_op_run(op);
+	if (!err)
+		err = rdmafs_two_attrs(op, dir->i_sb, &attr, &dattr);
+	rdmafs_attr_own_end(inode, attr);
+	rdmafs_attr_own_end(dir, dattr);
+	rdmafs_op_put(op);
+	if (err) {
+		d_drop(dentry);
+		return err;
+	}
+	ihold(inode);
+	rdmafs_dentry_fresh(dentry, verifier);
+	if (d_unhashed(dentry))
+		d_add(dentry, inode);
+	else
+		d_instantiate(dentry, inode);
+	return 0;
+}
+
+static int rdmafs_remove(struct inode *dir, struct dentry *dentry, enum rfp_op nr)
+{
+	const struct rfp_attr *attr = NULL, *dattr = NULL;
+	struct inode *inode = d_inode(dentry);
+	struct rdmafs_op *op;
+	int err;
+
+	if (dentry->d_name.len > RFP_NAME_MAX)
+		return -ENAMETOOLONG;
+	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), nr, sizeof(struct rfp_req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
+	rfp_enc_str(&op->enc, dentry->d_name.name, dentry->d_name.len, RFP_NAME_MAX);
+
+	rdmafs_attr_own_begin(dir);
+	rdmafs_attr_own_begin(inode);
+	err = rdmafs_op_run(op);
+	if (!err)
+		err = rdmafs_two_attrs(op, dir->i_sb, &attr, &dattr);
+	/* Only if it is the object that we know under the name. */
+	if (attr && le64_to_cpu(attr->ino) != inode->i_ino)
+		attr = NULL;
+	rdmafs_attr_own_end(inode, attr);
+	rdmafs_attr_own_end(dir, dattr);
+	rdmafs_op_put(op);
+	if (err == -ENOENT || err == -EIO)
+		d_drop(dentry);
+	if (err)
+		return err;
+	/*
+	 * The name is free, and will stay so until we or someone else make it
+	 * again: a negative entry under the present verifier.
+	 */
+	rdmafs_dentry_fresh(dentry, rdmafs_dir_verifier(dir));
+	if (nr == RFP_RMDIR)
+		clear_nlink(inode);
+	return 0;
+}
+
+static int rdmafs_unlink(struct inode *dir, struct dentry *dentry)
+{
+	return rdmafs_remove(dir, dentry, RFP_UNLINK);
+}
+
+static int rdmafs_rmdir(struct inode *dir, struct dentry *dentry)
+{
+	return rdmafs_remove(dir, dentry, RFP_RMDIR);
+}
+
+static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct dentry *odentry,
+			 struct inode *ndir, struct dentry *ndentry, unsigned int flags)
+{
+	const struct rfp_attr *oattr = NULL, *nattr = NULL;
+	struct inode *inode = d_inode(odentry), *target = d_inode(ndentry);
+	struct rfp_rename_req *req;
+	struct rdmafs_op *op;
+	u32 how = 0;
+	int err;
+
+	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT))
+		return -EINVAL;
+	if (odentry->d_name.len > RFP_NAME_MAX || ndentry->d_name.len > RFP_NAME_MAX)
+		return -ENAMETOOLONG;
+	if (flags & RENAME_NOREPLACE)
+		how |= RFP_RENAME_NOREPLACE;
+	if (flags & RENAME_EXCHANGE)
+		how |= RFP_RENAME_EXCHANGE;
+	if (flags & RENAME_WHITEOUT)
+		how |= RFP_RENAME_WHITEOUT;
+	op = rdmafs_op_new(RDMAFS_M(odir->i_sb), RFP_RENAME, sizeof(*req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	req = (struct rfp_rename_req *)op->req;
+	req->flags = cpu_to_le32(how);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(odir)->fh);
+	rfp_enc_str(&op->enc, odentry->d_name.name, odentry->d_name.len, RFP_NAME_MAX);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(ndir)->fh);
+	rfp_enc_str(&op->enc, ndentry->d_name.name, ndentry->d_name.len, RFP_NAME_MAX);
+
+	rdmafs_attr_own_begin(odir);
+	if (ndir != odir)
+		rdmafs_attr_own_begin(ndir);
+	err = rdmafs_op_run(op);
+	if (!err)
+		err = rdmafs_two_attrs(op, odir->i_sb, &oattr, &nattr);
+	if (ndir != odir)
+		rdmafs_attr_own_end(ndir, nattr);
+	rdmafs_attr_own_end(odir, oattr);
+	rdmafs_op_put(op);
+
+	if (err == -ENOENT || err == -EIO || err == -EINTR) {
+		d_drop(odentry);
+		d_drop(ndentry);
+	}
+	if (err)
+		return err;
+	/* Change times, and the link count of what was replaced. */
+	rdmafs_attr_expire(inode);
+	if (target) {
+		rdmafs_attr_expire(target);
+		if (!(flags & RENAME_EXCHANGE)) {
+			if (S_ISDIR(target->i_mode))
+				clear_nlink(target);
+			else if (target->i_nlink)
+				drop_nlink(target);
+		}
+	}
+	/* The VFS moves them next: each is believed like its new directory. */
+	rdmafs_dentry_fresh(odentry, rdmafs_dir_verifier(ndir));
+	rdmafs_dentry_fresh(ndentry, rdmafs_dir_verifier(odir));
+	return 0;
+}
+
+/* CREATE: makes the file if need be, and opens it. */
+static int rdmafs_create_open(struct inode *dir, struct dentry *dentry, struct file *file,
+			      unsigned int flags, umode_t mode)
+{
+	unsigned long verifier = rdmafs_dir_verifier(dir);
+	struct rdmafs_mount *mnt = RDMAFS_M(dir->i_sb);
+	const struct rfp_open_rep *rep;
+	const struct rfp_attr *dattr = NULL;
+	struct rdmafs_found found;
+	struct rfp_create_req *req;
+	struct rdmafs_open *open;
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	u32 how = 0;
+	int err;
+
+	op = rdmafs_op_new(mnt, RFP_CREATE, sizeof(*req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	if ((flags & O_ACCMODE) != O_WRONLY)
+		how |= RFP_OPEN_READ;
+	if ((flags & O_ACCMODE) != O_RDONLY)
+		how |= RFP_OPEN_WRITE;
+	req = (struct rfp_create_req *)op->req;
+	req->mode = cpu_to_le32(mode & S_IALLUGO);
+	req->umask = cpu_to_le32(current_umask());
+	req->flags = cpu_to_le32(how);
+	req->how = cpu_to_le32(flags & O_EXCL ? RFP_CREATE_EXCL : 0);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
+	rfp_enc_str(&op->enc, dentry->d_name.name, dentry->d_name.len, RFP_NAME_MAX);
+	op->closes = true;
+	/* Without O_EXCL a restarted server may be asked twice. */
+	if (!(flags & O_EXCL))
+		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
+
+	rdmafs_attr_own_begin(dir);
+	err = rdmafs_op_run(op);
+	if (!err) {
+		rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+		err = rdmafs_found_decode(op, &dec, dir->i_sb, &found);
+		if (!err)
+			dattr = found.dir;
+	}
+	rdmafs_attr_own_end(dir, dattr);
+	if (err) {
+		if (err == -EIO || err == -EINTR)
+			d_drop(dentry);
+		goto out;
+	}
+
+	err = rdmafs_made(dir, dentry, &found, verifier);
+	if (!err && !d_is_reg(dentry))
+		err = -EIO;
+	if (err)
+		goto out_close;
+	open = rdmafs_open_new(d_inode(dentry), op->cred, how, le64_to_cpu(rep->stateid),
+			       op->session);
+	if (IS_ERR(open)) {
+		err = PTR_ERR(open);
+		goto out_close;
+	}
+	if (le32_to_cpu(rep->flags) & RFP_OPEN_CREATED)
+		file->f_mode |= FMODE_CREATED;
+	rdmafs_file_attach(file, open);
+	/* From here on the file's release puts the open, whatever follows. */
+	err = finish_open(file, dentry, rdmafs_file_open_atomic);
+	if (err && !(file->f_mode & FMODE_OPENED)) {
+		rdmafs_file_attach(file, NULL);
+		rdmafs_open_put_sync(open);
+	}
+	goto out;
+
+out_close:
+	rdmafs_open_close_stray(mnt, op->cred, le64_to_cpu(rep->stateid));
+out:
+	rdmafs_op_put(op);
+	return err;
+}
+
+static int rdmafs_atomic_open(struct inode *dir, struct dentry *dentry, struct file *file,
+			      unsigned int flags, umode_t mode)
+{
+	struct dentry *res = NULL;
+	int err;
+
+	if (dentry->d_name.len > RFP_NAME_MAX)
+		return -ENAMETOOLONG;
+	if ((flags & O_CREAT) && !(flags & O_DIRECTORY)) {
+		err = rdmafs_create_open(dir, dentry, file, flags, mode);
+		switch (err) {
+		case -EEXIST:
+			if (flags & O_EXCL)
+				return err;
+			break;
+		case -EISDIR:
+		case -ELOOP:
+		case -EINVAL:
+		case -ENXIO:
+		case -ENODEV:
+		case -EOPNOTSUPP:
+			/*
+			 * Something other than a regular file: a link to be
+			 * followed, a FIFO or device of this machine.
+			 */
+			break;
+		default:
+			return err;
+		}
+	}
+	/*
+	 * O_CREAT with a name that the VFS holds for absent: it comes here
+	 * hashed and negative, and has to be looked up all the same.
+	 */
+	if (!d_in_lookup(dentry)) {
+		if (!(flags & O_CREAT) || !d_is_negative(dentry))
+			return finish_no_open(file, NULL);
+		d_drop(dentry);
+	}
+	res = rdmafs_lookup(dir, dentry, 0);
+	if (IS_ERR(res))
+		return PTR_ERR(res);
+	return finish_no_open(file, res);
+}
+
+static const char *rdmafs_get_link(struct dentry *dentry, struct inode *inode,
+				   struct delayed_call *done)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	char *link, *old;
+	int err;
+
+	/* Of a handle the target never changes: it is asked for once. */
+	link = READ_ONCE(inode->i_link);
+	if (link)
+		return link;
+	if (!dentry)
+		return ERR_PTR(-ECHILD);
+	op = rdmafs_op_new(mnt, RFP_READLINK, sizeof(struct rfp_req));
+	if (IS_ERR(op))
+		return ERR_CAST(op);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
+	err = rdmafs_op_buf(op, RDMAFS_XPRT_READ, RFP_SYMLINK_MAX);
+	if (!err)
+		err = rdmafs_op_run(op);
+	if (err)
+		goto out;
+	rdmafs_op_reply(op, &dec, sizeof(struct rfp_rep));
+	err = -EIO;
+	if (rfp_dec_end(&dec) || !op->call.data_len || op->call.data_len > RFP_SYMLINK_MAX ||
+	    memchr(op->buf, 0, op->call.data_len))
+		goto out;
+	err = -ENOMEM;
+	link = kmemdup_nul(op->buf, op->call.data_len, GFP_KERNEL);
+	if (!link)
+		goto out;
+	old = cmpxchg(&inode->i_link, NULL, link);
+	if (old) {
+		kfree(link);
+		link = old;
+	}
+	err = 0;
+out:
+	rdmafs_op_put(op);
+	return err ? ERR_PTR(err) : link;
+}
+
+const struct inode_operations rdmafs_dir_iops = {
+	.lookup		= rdmafs_lookup,
+	.atomic_open	= rdmafs_atomic_open,
+	.create		= rdmafs_create,
+	.link		= rdmafs_link,
+	.unlink		= rdmafs_unlink,
+	.symlink	= rdmafs_symlink,
+	.mkdir		= rdmafs_mkdir,
+	.rmdir		= rdmafs_rmdir,
+	.mknod		= rdmafs_mknod,
+	.rename		= rdmafs_rename,
+	.permission	= rdmafs_permission,
+	.getattr	= rdmafs_getattr,
+	.setattr	= rdmafs_setattr,
+	.listxattr	= rdmafs_listxattr,
+	.get_inode_acl	= rdmafs_get_inode_acl,
+	.set_acl	= rdmafs_set_acl,
+};
+
+const struct inode_operations rdmafs_symlink_iops = {
+	.get_link	= rdmafs_get_link,
+	.permission	= rdmafs_permission,
+	.getattr	= rdmafs_getattr,
+	.setattr	= rdmafs_setattr,
+	.listxattr	= rdmafs_listxattr,
+};
+
+const struct dentry_operations rdmafs_dentry_ops = {
+	.d_revalidate	= rdmafs_d_revalidate,
+	.d_weak_revalidate = rdmafs_d_weak_revalidate,
+};

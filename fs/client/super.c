@@ -1,0 +1,718 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Mounting: options, connecting, the superblock, unmounting.
+ *
+ * Every mount is a session and a superblock of its own.  mount.rdmafs resolves
+ * the server's name and passes its address in addr=; a numeric host in the
+ * source does without it.
+ *
+ * Ownership: the context owns the options until fill_super has taken them;
+ * kill_sb undoes what get_tree did, in reverse order, and waits for files
+ * that are still being closed.
+ */
+#include <linux/fs_context.h>
+#include <linux/fs_parser.h>
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <linux/sched/signal.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/statfs.h>
+#include <net/net_namespace.h>
+#include "client.h"
+
+#define RDMAFS_CONNECT_DEFAULT	5	/* seconds */
+#define RDMAFS_CONNECT_MAX	600
+#define RDMAFS_READAHEAD	(4U << 20)	/* bytes: several RPCs on their way */
+#define RDMAFS_AC_MAX		86400
+
+/* Seconds that attributes are believed without asking. */
+#define RDMAFS_ACREGMIN		1
+#define RDMAFS_ACREGMAX		60
+#define RDMAFS_ACDIRMIN		1
+#define RDMAFS_ACDIRMAX		60
+
+enum rdmafs_param {
+	RDMAFS_OPT_SOURCE,
+	RDMAFS_OPT_ADDR,
+	RDMAFS_OPT_PORT,
+	RDMAFS_OPT_SLOTS,
+	RDMAFS_OPT_CONNECT_TIMEOUT,
+	RDMAFS_OPT_RSIZE,
+	RDMAFS_OPT_WSIZE,
+	RDMAFS_OPT_ACREGMIN,
+	RDMAFS_OPT_ACREGMAX,
+	RDMAFS_OPT_ACDIRMIN,
+	RDMAFS_OPT_ACDIRMAX,
+	RDMAFS_OPT_ACTIMEO,
+	RDMAFS_OPT_NOAC,
+	RDMAFS_OPT_MIN,
+	RDMAFS_OPT_MAX,
+	RDMAFS_OPT_WEIGHT,
+};
+
+static const struct fs_parameter_spec rdmafs_params[] = {
+	fsparam_string("source",	RDMAFS_OPT_SOURCE),
+	fsparam_string("addr",		RDMAFS_OPT_ADDR),
+	fsparam_u32("port",		RDMAFS_OPT_PORT),
+	fsparam_u32("slots",		RDMAFS_OPT_SLOTS),
+	fsparam_u32("connect_timeout",	RDMAFS_OPT_CONNECT_TIMEOUT),
+	fsparam_u32("rsize",		RDMAFS_OPT_RSIZE),
+	fsparam_u32("wsize",		RDMAFS_OPT_WSIZE),
+	fsparam_u32("acregmin",		RDMAFS_OPT_ACREGMIN),
+	fsparam_u32("acregmax",		RDMAFS_OPT_ACREGMAX),
+	fsparam_u32("acdirmin",		RDMAFS_OPT_ACDIRMIN),
+	fsparam_u32("acdirmax",		RDMAFS_OPT_ACDIRMAX),
+	fsparam_u32("actimeo",		RDMAFS_OPT_ACTIMEO),
+	fsparam_flag("noac",		RDMAFS_OPT_NOAC),
+	fsparam_u64("min",		RDMAFS_OPT_MIN),
+	fsparam_u64("max",		RDMAFS_OPT_MAX),
+	fsparam_u32("weight",		RDMAFS_OPT_WEIGHT),
+	{}
+};
+
+/**
+ * struct rdmafs_ctx - a mount or remount being prepared
+ * @opts: the options so far
+ * @addr: the server's address as text
+ * @port: its port
+ * @seen: bits of enum rdmafs_param that were given
+ * @mnt:  connected, not yet a superblock's
+ */
+struct rdmafs_ctx {
+	struct rdmafs_opts opts;
+	char *addr;
+	u16 port;
+	unsigned long seen;
+	struct rdmafs_mount *mnt;
+};
+
+static void rdmafs_opts_clear(struct rdmafs_opts *opts)
+{
+	kfree(opts->host);
+	kfree(opts->export);
+	opts->host = NULL;
+	opts->export = NULL;
+}
+
+static u16 rdmafs_port(const struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		return ntohs(((const struct sockaddr_in6 *)addr)->sin6_port);
+	return ntohs(((const struct sockaddr_in *)addr)->sin_port);
+}
+
+/* host:/export, [v6]:/export */
+static int rdmafs_parse_source(struct fs_context *fc, const char *source)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	const char *host = source, *end, *export;
+
+	if (*host == '[') {
+		host++;
+		end = strchr(host, ']');
+		if (!end || end[1] != ':')
+			return invalfc(fc, "source '%s' is not [address]:/export", source);
+		export = end + 2;
+	} else {
+		end = strstr(host, ":/");
+		if (!end)
+			end = strchr(host, ':');
+		if (!end)
+			return invalfc(fc, "source '%s' is not host:/export", source);
+		export = end + 1;
+	}
+	if (end == host)
+		return invalfc(fc, "source '%s' names no host", source);
+	while (*export == '/')
+		export++;
+	if (!*export)
+		return invalfc(fc, "source '%s' names no export", source);
+	if (strlen(export) > RFP_EXPORT_NAME_MAX)
+		return invalfc(fc, "source: the export's name is longer than %u bytes",
+			       RFP_EXPORT_NAME_MAX);
+	rdmafs_opts_clear(&ctx->opts);
+	ctx->opts.host = kmemdup_nul(host, end - host, GFP_KERNEL);
+	ctx->opts.export = kstrdup(export, GFP_KERNEL);
+	if (!ctx->opts.host || !ctx->opts.export)
+		return -ENOMEM;
+	return 0;
+}
+
+static int rdmafs_parse_range(struct fs_context *fc, const char *key, u32 value, u32 min,
+			      u32 max, u32 *to)
+{
+	if (value < min || value > max)
+		return invalfc(fc, "%s=%u is not between %u and %u", key, value, min, max);
+	*to = value;
+	return 0;
+}
+
+static int rdmafs_parse_param(struct fs_context *fc, struct fs_parameter *param)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_opts *opts = &ctx->opts;
+	struct fs_parse_result res;
+	const char *key = param->key;
+	u32 n;
+	int opt, err;
+
+	opt = fs_parse(fc, rdmafs_params, param, &res);
+	if (opt < 0)
+		return opt;
+	ctx->seen |= BIT(opt);
+	switch (opt) {
+	case RDMAFS_OPT_SOURCE:
+		if (fc->source)
+			return invalfc(fc, "more than one source");
+		err = rdmafs_parse_source(fc, param->string);
+		if (err)
+			return err;
+		fc->source = param->string;
+		param->string = NULL;
+		return 0;
+	case RDMAFS_OPT_ADDR:
+		if (!*param->string)
+			return invalfc(fc, "addr= is empty");
+		kfree(ctx->addr);
+		ctx->addr = param->string;
+		param->string = NULL;
+		return 0;
+	case RDMAFS_OPT_PORT:
+		err = rdmafs_parse_range(fc, key, res.uint_32, 1, U16_MAX, &n);
+		if (!err)
+			ctx->port = n;
+		return err;
+	case RDMAFS_OPT_SLOTS:
+		return rdmafs_parse_range(fc, key, res.uint_32, RDMAFS_XPRT_SLOTS_MIN,
+					  RDMAFS_XPRT_SLOTS_MAX, &opts->slots);
+	case RDMAFS_OPT_CONNECT_TIMEOUT:
+		return rdmafs_parse_range(fc, key, res.uint_32, 1, RDMAFS_CONNECT_MAX,
+					  &opts->connect_s);
+	case RDMAFS_OPT_RSIZE:
+	case RDMAFS_OPT_WSIZE:
+		err = rdmafs_parse_range(fc, key, res.uint_32, PAGE_SIZE, RDMAFS_XPRT_DATA_MAX,
+					 &n);
+		if (err)
+			return err;
+		if (!is_power_of_2(n))
+			return invalfc(fc, "%s=%u is not a power of two", key, n);
+		*(opt == RDMAFS_OPT_RSIZE ? &opts->rsize : &opts->wsize) = n;
+		return 0;
+	case RDMAFS_OPT_ACREGMIN:
+		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &opts->acregmin);
+	case RDMAFS_OPT_ACREGMAX:
+		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &opts->acregmax);
+	case RDMAFS_OPT_ACDIRMIN:
+		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &opts->acdirmin);
+	case RDMAFS_OPT_ACDIRMAX:
+		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &opts->acdirmax);
+	case RDMAFS_OPT_ACTIMEO:
+	case RDMAFS_OPT_NOAC:
+		n = 0;
+		if (opt == RDMAFS_OPT_ACTIMEO) {
+			err = rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &n);
+			if (err)
+				return err;
+		}
+		opts->acregmin = n;
+		opts->acregmax = n;
+		opts->acdirmin = n;
+		opts->acdirmax = n;
+		return 0;
+	case RDMAFS_OPT_MIN:
+		opts->quota.min = res.uint_64;
+		return 0;
+	case RDMAFS_OPT_MAX:
+		opts->quota.max = res.uint_64;
+		return 0;
+	case RDMAFS_OPT_WEIGHT:
+		return rdmafs_parse_range(fc, key, res.uint_32, 1, RPOL_WEIGHT_MAX,
+					  &opts->quota.weight);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int rdmafs_check_opts(struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_opts *opts = &ctx->opts;
+
+	if (opts->acregmax < opts->acregmin)
+		return invalfc(fc, "acregmax=%u is less than acregmin=%u", opts->acregmax,
+			       opts->acregmin);
+	if (opts->acdirmax < opts->acdirmin)
+		return invalfc(fc, "acdirmax=%u is less than acdirmin=%u", opts->acdirmax,
+			       opts->acdirmin);
+	if (opts->quota.max < opts->quota.min)
+		return invalfc(fc, "max=%llu is less than min=%llu", opts->quota.max,
+			       opts->quota.min);
+	return 0;
+}
+
+/* ------------------------------------------------------------- the session */
+
+/* Transport: the server lost the session; what was registered is void. */
+static void rdmafs_session_reset(void *p)
+{
+	struct rdmafs_mount *mnt = p;
+
+	/* 0 stands for "in no session". */
+	if (!atomic_inc_return(&mnt->session))
+		atomic_inc(&mnt->session);
+}
+
+static const struct rdmafs_xprt_client_ops rdmafs_xprt_ops = {
+	.session_reset = rdmafs_session_reset,
+};
+
+static int rdmafs_connect_failed(struct fs_context *fc, int err)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	const struct sockaddr_storage *addr = &ctx->opts.addr;
+
+	switch (err) {
+	case -ETIMEDOUT:
+		errorfc(fc, "no answer from %pISpc within %u s", addr, ctx->opts.connect_s);
+		break;
+	case -ECONNREFUSED:
+		errorfc(fc, "%pISpc refuses: no rdmafs server there", addr);
+		break;
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+		errorfc(fc, "%pISpc can't be reached", addr);
+		break;
+	case -EPROTONOSUPPORT:
+		errorfc(fc, "the server at %pISpc speaks another version of the protocol", addr);
+		break;
+	case -EPROTO:
+		errorfc(fc, "what answers at %pISpc is no rdmafs server", addr);
+		break;
+	case -ENODEV:
+	case -ENXIO:
+	case -EADDRNOTAVAIL:
+		errorfc(fc, "no RDMA device leads to %pISpc", addr);
+		break;
+	case -ENOSPC:
+		errorfc(fc, "min=%llu is more than the RDMA device has left",
+			ctx->opts.quota.min);
+		break;
+	case -EACCES:
+	case -EPERM:
+		errorfc(fc, "%pISpc does not admit this client", addr);
+		break;
+	case -EINTR:
+	case -ERESTARTSYS:
+		break;
+	default:
+		errorfc(fc, "connecting to %pISpc failed: error %d", addr, err);
+		break;
+	}
+	return err == -ERESTARTSYS ? -EINTR : err;
+}
+
+static int rdmafs_resolve(struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	const char *text = ctx->addr ?: ctx->opts.host;
+	char port[8];
+
+	snprintf(port, sizeof(port), "%u", ctx->port);
+	if (inet_pton_with_scope(fc->net_ns, AF_UNSPEC, text, port, &ctx->opts.addr))
+		return invalfc(fc, ctx->addr ? "addr=%s is not an IP address" :
+			       "'%s' is not an IP address (is mount.rdmafs installed?)", text);
+	return 0;
+}
+
+static int rdmafs_connect(struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_mount *mnt;
+	struct rdmafs_xprt_params params = {
+		.net = fc->net_ns,
+		.slots = ctx->opts.slots,
+		.connect_ms = ctx->opts.connect_s * MSEC_PER_SEC,
+		.quota = ctx->opts.quota,
+	};
+	int err;
+
+	mnt = kzalloc(sizeof(*mnt), GFP_KERNEL);
+	if (!mnt)
+		return -ENOMEM;
+	atomic_set(&mnt->session, 1);
+	init_waitqueue_head(&mnt->opens_wait);
+	rdmafs_cred_init(mnt);
+	params.addr = ctx->opts.addr;
+	mnt->xprt = rdmafs_xprt_connect(&params, &rdmafs_xprt_ops, mnt);
+	if (IS_ERR(mnt->xprt)) {
+		err = rdmafs_connect_failed(fc, PTR_ERR(mnt->xprt));
+		kfree(mnt);
+		return err;
+	}
+	mnt->opts = ctx->opts;
+	ctx->opts.host = NULL;
+	ctx->opts.export = NULL;
+	mnt->rsize = min(mnt->opts.rsize, rounddown_pow_of_two(rdmafs_xprt_data_max(mnt->xprt)));
+	mnt->wsize = min(mnt->opts.wsize, rounddown_pow_of_two(rdmafs_xprt_data_max(mnt->xprt)));
+	ctx->mnt = mnt;
+	return 0;
+}
+
+static void rdmafs_mount_free(struct rdmafs_mount *mnt)
+{
+	/* Ends what killed tasks left behind; nothing is on its way after. */
+	rdmafs_xprt_close(mnt->xprt);
+	flush_workqueue(rdmafs_wq);
+	rdmafs_cred_destroy(mnt);
+	rdmafs_opts_clear(&mnt->opts);
+	kfree(mnt);
+}
+
+/* ---------------------------------------------------------- the superblock */
+
+static int rdmafs_statfs(struct dentry *dentry, struct kstatfs *st)
+{
+	struct inode *inode = d_inode(dentry);
+	const struct rfp_statfs_rep *rep;
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	int err;
+
+	op = rdmafs_op_new(RDMAFS_M(dentry->d_sb), RFP_STATFS, sizeof(struct rfp_req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
+	err = rdmafs_op_run(op);
+	if (err)
+		goto out;
+	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+	err = -EIO;
+	if (rfp_dec_end(&dec) || !rep->bsize)
+		goto out;
+	st->f_type = RDMAFS_MAGIC;
+	st->f_bsize = le32_to_cpu(rep->bsize);
+	st->f_frsize = st->f_bsize;
+	st->f_namelen = min_t(u32, le32_to_cpu(rep->namelen), RFP_NAME_MAX);
+	st->f_blocks = le64_to_cpu(rep->blocks);
+	st->f_bfree = le64_to_cpu(rep->bfree);
+	st->f_bavail = le64_to_cpu(rep->bavail);
+	st->f_files = le64_to_cpu(rep->files);
+	st->f_ffree = le64_to_cpu(rep->ffree);
+	st->f_fsid = u64_to_fsid(huge_encode_dev(dentry->d_sb->s_dev));
+	err = 0;
+out:
+	rdmafs_op_put(op);
+	return err;
+}
+
+static int rdmafs_show_options(struct seq_file *m, struct dentry *root)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(root->d_sb);
+	const struct rdmafs_opts *opts = &mnt->opts;
+	const struct sockaddr_storage *addr = &opts->addr;
+
+	seq_printf(m, ",addr=%pISc,port=%u", addr, rdmafs_port(addr));
+	seq_printf(m, ",slots=%u,connect_timeout=%u,rsize=%u,wsize=%u", opts->slots,
+		   opts->connect_s, mnt->rsize, mnt->wsize);
+	if (!opts->acregmax && !opts->acdirmax)
+		seq_puts(m, ",noac");
+	else
+		seq_printf(m, ",acregmin=%u,acregmax=%u,acdirmin=%u,acdirmax=%u", opts->acregmin,
+			   opts->acregmax, opts->acdirmin, opts->acdirmax);
+	if (opts->quota.min)
+		seq_printf(m, ",min=%llu", opts->quota.min);
+	if (opts->quota.max != RPOL_NO_MAX)
+		seq_printf(m, ",max=%llu", opts->quota.max);
+	if (opts->quota.weight != RPOL_WEIGHT_DEFAULT)
+		seq_printf(m, ",weight=%u", opts->quota.weight);
+	return 0;
+}
+
+/* The line of /proc/fs/rdmafs/<st_dev>/mount. */
+static void rdmafs_proc_show(struct seq_file *m, void *p)
+{
+	const struct rdmafs_mount *mnt = p;
+
+	seq_printf(m, "%s:/%s on %pISpc\n", mnt->opts.host, mnt->opts.export, &mnt->opts.addr);
+}
+
+/* umount -f: whatever waits for the server gets an error now. */
+static void rdmafs_umount_begin(struct super_block *sb)
+{
+	rdmafs_xprt_abort(RDMAFS_M(sb)->xprt);
+}
+
+static const struct super_operations rdmafs_super_ops = {
+	.alloc_inode	= rdmafs_alloc_inode,
+	.free_inode	= rdmafs_free_inode,
+	.evict_inode	= rdmafs_evict_inode,
+	.drop_inode	= generic_drop_inode,
+	.statfs		= rdmafs_statfs,
+	.show_options	= rdmafs_show_options,
+	.umount_begin	= rdmafs_umount_begin,
+};
+
+/* Ask for the export; *@opp holds @attr. */
+static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, struct rdmafs_op **opp,
+			 const struct rfp_attr **attr)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(sb);
+	const struct rfp_attach_rep *rep;
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	u32 gran;
+	int err;
+
+	op = rdmafs_op_new(mnt, RFP_ATTACH, sizeof(struct rfp_req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	*opp = op;
+	rfp_enc_str(&op->enc, mnt->opts.export, strlen(mnt->opts.export), RFP_EXPORT_NAME_MAX);
+	err = rdmafs_op_run(op);
+	if (err == -ENOENT)
+		errorfc(fc, "%s has no export '%s'", mnt->opts.host, mnt->opts.export);
+	else if (err == -EACCES || err == -EPERM)
+		errorfc(fc, "%s does not give export '%s' to this client", mnt->opts.host,
+			mnt->opts.export);
+	else if (err && err != -EINTR)
+		errorfc(fc, "export '%s' of %s: error %d", mnt->opts.export, mnt->opts.host, err);
+	if (err)
+		return err;
+	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+	rfp_dec_fh(&dec, &mnt->root_fh);
+	*attr = rfp_dec_fixed(&dec, sizeof(**attr));
+	if (rfp_dec_end(&dec) || rdmafs_attr_check(sb, *attr) ||
+	    !S_ISDIR(le32_to_cpu((*attr)->mode))) {
+		errorfc(fc, "%s sent an unsound answer", mnt->opts.host);
+		return -EIO;
+	}
+	mnt->export_flags = le32_to_cpu(rep->flags);
+	gran = le32_to_cpu(rep->time_gran);
+	sb->s_time_gran = gran && gran <= NSEC_PER_SEC ? gran : 1;
+	sb->s_maxbytes = min_t(u64, le64_to_cpu(rep->maxbytes), MAX_LFS_FILESIZE);
+	return 0;
+}
+
+static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_mount *mnt = ctx->mnt;
+	const struct rfp_attr *attr;
+	struct rdmafs_op *op = NULL;
+	struct inode *root;
+	char name[32];
+	int err;
+
+	/* kill_sb ends it from here on. */
+	ctx->mnt = NULL;
+	sb->s_fs_info = mnt;
+	mnt->sb = sb;
+	sb->s_magic = RDMAFS_MAGIC;
+	sb->s_op = &rdmafs_super_ops;
+	sb->s_d_op = &rdmafs_dentry_ops;
+	sb->s_xattr = rdmafs_xattr_handlers;
+	sb->s_blocksize = PAGE_SIZE;
+	sb->s_blocksize_bits = PAGE_SHIFT;
+	/* What is on its way by reference must not change: iWARP checks a CRC. */
+	sb->s_iflags |= SB_I_STABLE_WRITES;
+	sb->s_flags |= SB_NOATIME | SB_NODIRATIME;
+
+	err = super_setup_bdi(sb);
+	if (err)
+		return err;
+	sb->s_bdi->ra_pages = max(RDMAFS_READAHEAD, 4 * mnt->rsize) >> PAGE_SHIFT;
+	sb->s_bdi->io_pages = mnt->rsize >> PAGE_SHIFT;
+
+	err = rdmafs_attach(fc, sb, &op, &attr);
+	if (err)
+		goto out;
+	if (mnt->export_flags & RFP_EXPORT_ACL)
+		sb->s_flags |= SB_POSIXACL;
+	if ((mnt->export_flags & RFP_EXPORT_RO) && !sb_rdonly(sb)) {
+		infofc(fc, "export '%s' is read-only", mnt->opts.export);
+		sb->s_flags |= SB_RDONLY;
+	}
+	root = rdmafs_iget(sb, &mnt->root_fh, attr, op->clock);
+	if (IS_ERR(root)) {
+		err = PTR_ERR(root);
+		goto out;
+	}
+	sb->s_root = d_make_root(root);
+	if (!sb->s_root) {
+		err = -ENOMEM;
+		goto out;
+	}
+	snprintf(name, sizeof(name), "%u:%u", MAJOR(sb->s_dev), MINOR(sb->s_dev));
+	err = rdmafs_xprt_proc_add(mnt->xprt, name, rdmafs_proc_show);
+out:
+	if (op)
+		rdmafs_op_put(op);
+	return err;
+}
+
+static int rdmafs_get_tree(struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	int err;
+
+	if (fc->user_ns != &init_user_ns) {
+		errorfc(fc, "only the initial user namespace can mount: ids on the wire are its own");
+		return -EPERM;
+	}
+	if (!fc->source || !ctx->opts.host)
+		return invalfc(fc, "no source: host:/export is needed");
+	err = rdmafs_check_opts(fc);
+	if (err)
+		return err;
+	err = rdmafs_resolve(fc);
+	if (err)
+		return err;
+	err = rdmafs_connect(fc);
+	if (err)
+		return err;
+	return get_tree_nodev(fc, rdmafs_fill_super);
+}
+
+/* Options that a remount may not change, with their names. */
+static int rdmafs_reconfigure_fixed(struct fs_context *fc, const struct rdmafs_mount *mnt)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	const struct rdmafs_opts *old = &mnt->opts, *new = &ctx->opts;
+	const char *what = NULL;
+
+	if (new->slots != old->slots)
+		what = "slots";
+	else if (new->connect_s != old->connect_s)
+		what = "connect_timeout";
+	else if ((ctx->seen & BIT(RDMAFS_OPT_RSIZE)) && new->rsize != mnt->rsize)
+		what = "rsize";
+	else if ((ctx->seen & BIT(RDMAFS_OPT_WSIZE)) && new->wsize != mnt->wsize)
+		what = "wsize";
+	else if ((ctx->seen & (BIT(RDMAFS_OPT_ADDR) | BIT(RDMAFS_OPT_PORT))) &&
+		 memcmp(&new->addr, &old->addr, sizeof(old->addr)))
+		what = "addr or port";
+	if (what)
+		return invalfc(fc, "%s can't be changed by a remount", what);
+	return 0;
+}
+
+static int rdmafs_reconfigure(struct fs_context *fc)
+{
+	struct super_block *sb = fc->root->d_sb;
+	struct rdmafs_mount *mnt = RDMAFS_M(sb);
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	const struct rdmafs_opts *new = &ctx->opts;
+	int err;
+
+	err = rdmafs_check_opts(fc);
+	if (!err && ctx->addr)
+		err = rdmafs_resolve(fc);
+	if (!err)
+		err = rdmafs_reconfigure_fixed(fc, mnt);
+	if (err)
+		return err;
+	if ((mnt->export_flags & RFP_EXPORT_RO) && (fc->sb_flags_mask & SB_RDONLY) &&
+	    !(fc->sb_flags & SB_RDONLY)) {
+		errorfc(fc, "export '%s' is read-only", mnt->opts.export);
+		return -EROFS;
+	}
+	sync_filesystem(sb);
+	if (memcmp(&new->quota, &mnt->opts.quota, sizeof(new->quota))) {
+		err = rdmafs_xprt_set_quota(mnt->xprt, &new->quota);
+		if (err) {
+			errorfc(fc, "min, max, weight: the RDMA device can't give that");
+			return err;
+		}
+		mnt->opts.quota = new->quota;
+	}
+	mnt->opts.acregmin = new->acregmin;
+	mnt->opts.acregmax = new->acregmax;
+	mnt->opts.acdirmin = new->acdirmin;
+	mnt->opts.acdirmax = new->acdirmax;
+	return 0;
+}
+
+static void rdmafs_free_fc(struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+
+	if (!ctx)
+		return;
+	if (ctx->mnt)
+		rdmafs_mount_free(ctx->mnt);
+	rdmafs_opts_clear(&ctx->opts);
+	kfree(ctx->addr);
+	kfree(ctx);
+}
+
+static const struct fs_context_operations rdmafs_context_ops = {
+	.free		= rdmafs_free_fc,
+	.parse_param	= rdmafs_parse_param,
+	.get_tree	= rdmafs_get_tree,
+	.reconfigure	= rdmafs_reconfigure,
+};
+
+static int rdmafs_init_fs_context(struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx;
+	struct rdmafs_opts *opts;
+
+	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL);
+	if (!ctx)
+		return -ENOMEM;
+	opts = &ctx->opts;
+	if (fc->purpose == FS_CONTEXT_FOR_RECONFIGURE) {
+		const struct rdmafs_mount *mnt = RDMAFS_M(fc->root->d_sb);
+
+		*opts = mnt->opts;
+		opts->host = kstrdup(mnt->opts.host, GFP_KERNEL);
+		opts->export = kstrdup(mnt->opts.export, GFP_KERNEL);
+		if (!opts->host || !opts->export) {
+			rdmafs_opts_clear(opts);
+			kfree(ctx);
+			return -ENOMEM;
+		}
+		ctx->port = rdmafs_port(&opts->addr);
+	} else {
+		ctx->port = RDMAFS_PORT;
+		opts->slots = RDMAFS_XPRT_SLOTS_DEFAULT;
+		opts->connect_s = RDMAFS_CONNECT_DEFAULT;
+		opts->rsize = RDMAFS_XPRT_DATA_MAX;
+		opts->wsize = RDMAFS_XPRT_DATA_MAX;
+		opts->acregmin = RDMAFS_ACREGMIN;
+		opts->acregmax = RDMAFS_ACREGMAX;
+		opts->acdirmin = RDMAFS_ACDIRMIN;
+		opts->acdirmax = RDMAFS_ACDIRMAX;
+		opts->quota.max = RPOL_NO_MAX;
+		opts->quota.weight = RPOL_WEIGHT_DEFAULT;
+	}
+	fc->fs_private = ctx;
+	fc->ops = &rdmafs_context_ops;
+	return 0;
+}
+
+static void rdmafs_kill_sb(struct super_block *sb)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(sb);
+
+	/*
+	 * Files that are still being closed hold inodes.  It takes an answer
+	 * of the server; whoever has no patience kills us and ends the session.
+	 */
+	if (mnt && wait_event_killable(mnt->opens_wait, !atomic_read(&mnt->nr_opens))) {
+		rdmafs_xprt_abort(mnt->xprt);
+		wait_event(mnt->opens_wait, !atomic_read(&mnt->nr_opens));
+	}
+	kill_anon_super(sb);
+	if (mnt)
+		rdmafs_mount_free(mnt);
+}
+
+struct file_system_type rdmafs_type = {
+	.owner		= THIS_MODULE,
+	.name		= "rdmafs",
+	.init_fs_context = rdmafs_init_fs_context,
+	.parameters	= rdmafs_params,
+	.kill_sb	= rdmafs_kill_sb,
+};

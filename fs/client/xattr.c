@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Extended attributes: passed through.
+ *
+ * The server says with the attributes of an object whether it has any.  If
+ * not, a lookup is answered here: the kernel asks for security.capability of
+ * whatever is executed, and ls(1) for ACLs of all it lists.
+ */
+#include <linux/capability.h>
+#include <linux/slab.h>
+#include <linux/xattr.h>
+#include "client.h"
+
+/* Take a reply's size and copy the data, if it was asked for. */
+static int rdmafs_xattr_take(struct rdmafs_op *op, void *value, size_t size)
+{
+	const struct rfp_xattr_rep *rep;
+	struct rfp_dec dec;
+	u32 n;
+
+	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+	if (rfp_dec_end(&dec))
+		return -EIO;
+	n = le32_to_cpu(rep->size);
+	if (n > RFP_XATTR_SIZE_MAX)
+		return -E2BIG;
+	if (!size)
+		return n;
+	if (n > size || n != op->call.data_len)
+		return -EIO;
+	memcpy(value, op->buf, n);
+	return n;
+}
+
+/**
+ * rdmafs_getxattr - the value of an attribute
+ * @inode: the object
+ * @name:  full name
+ * @value: room for it
+ * @size:  of the room, 0 to learn how much is needed
+ *
+ * Return: bytes, or a negative errno.
+ */
+int rdmafs_getxattr(struct inode *inode, const char *name, void *value, size_t size)
+{
+	struct rfp_getxattr_req *req;
+	struct rdmafs_op *op;
+	int err;
+
+	size = min_t(size_t, size, RFP_XATTR_SIZE_MAX);
+	op = rdmafs_op_new(RDMAFS_M(inode->i_sb), RFP_GETXATTR, sizeof(*req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	req = (struct rfp_getxattr_req *)op->req;
+	req->size = cpu_to_le32(size);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
+	rfp_enc_str(&op->enc, name, strlen(name), RFP_XATTR_NAME_MAX);
+	err = size ? rdmafs_op_buf(op, RDMAFS_XPRT_READ, size) : 0;
+	if (!err)
+		err = rdmafs_op_run(op);
+	if (!err)
+		err = rdmafs_xattr_take(op, value, size);
+	rdmafs_op_put(op);
+	return err;
+}
+
+/* Send a request whose reply is the attributes of the object that it changes. */
+static int rdmafs_xattr_change(struct rdmafs_op *op, struct inode *inode)
+{
+	const struct rfp_attr *attr = NULL;
+	struct rfp_dec dec;
+	int err;
+
+	rdmafs_attr_own_begin(inode);
+	err = rdmafs_op_run(op);
+	if (!err) {
+		rdmafs_op_reply(op, &dec, sizeof(struct rfp_rep));
+		attr = rfp_dec_fixed(&dec, sizeof(*attr));
+		if (rfp_dec_end(&dec) || rdmafs_attr_check(inode->i_sb, attr)) {
+			attr = NULL;
+			err = -EIO;
+		}
+	}
+	rdmafs_attr_own_end(inode, attr);
+	return err;
+}
+
+/**
+ * rdmafs_setxattr - set an attribute
+ * @inode: the object
+ * @name:  full name
+ * @value: its value
+ * @size:  bytes of it
+ * @flags: RFP_XATTR_*
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_setxattr(struct inode *inode, const char *name, const void *value, size_t size,
+		    u32 flags)
+{
+	struct rfp_setxattr_req *req;
+	struct rdmafs_op *op;
+	int err = 0;
+
+	if (size > RFP_XATTR_SIZE_MAX)
+		return -E2BIG;
+	op = rdmafs_op_new(RDMAFS_M(inode->i_sb), RFP_SETXATTR, sizeof(*req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	req = (struct rfp_setxattr_req *)op->req;
+	req->size = cpu_to_le32(size);
+	req->flags = cpu_to_le32(flags);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
+	rfp_enc_str(&op->enc, name, strlen(name), RFP_XATTR_NAME_MAX);
+	if (size) {
+		err = rdmafs_op_buf(op, RDMAFS_XPRT_WRITE, size);
+		if (!err)
+			memcpy(op->buf, value, size);
+	}
+	if (!err)
+		err = rdmafs_xattr_change(op, inode);
+	rdmafs_op_put(op);
+	return err;
+}
+
+/**
+ * rdmafs_removexattr - remove an attribute
+ * @inode: the object
+ * @name:  full name
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_removexattr(struct inode *inode, const char *name)
+{
+	struct rdmafs_op *op;
+	int err;
+
+	op = rdmafs_op_new(RDMAFS_M(inode->i_sb), RFP_REMOVEXATTR, sizeof(struct rfp_req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
+	rfp_enc_str(&op->enc, name, strlen(name), RFP_XATTR_NAME_MAX);
+	err = rdmafs_xattr_change(op, inode);
+	rdmafs_op_put(op);
+	return err;
+}
+
+/* Leave out what the caller may not see. */
+static ssize_t rdmafs_list_filter(char *list, ssize_t size)
+{
+	char *from = list, *to = list, *end = list + size;
+	size_t n;
+
+	if (capable(CAP_SYS_ADMIN))
+		return size;
+	while (from < end) {
+		n = strnlen(from, end - from);
+		if (n == end - from)
+			break;
+		n++;
+		if (strncmp(from, XATTR_TRUSTED_PREFIX, XATTR_TRUSTED_PREFIX_LEN)) {
+			memmove(to, from, n);
+			to += n;
+		}
+		from += n;
+	}
+	return to - list;
+}
+
+/**
+ * rdmafs_listxattr - names of the attributes
+ * @dentry: the object
+ * @list:   room for them, each ended by a NUL
+ * @size:   of the room, 0 to learn how much is needed
+ *
+ * Return: bytes, or a negative errno.
+ */
+ssize_t rdmafs_listxattr(struct dentry *dentry, char *list, size_t size)
+{
+	struct inode *inode = d_inode(dentry);
+	struct rfp_getxattr_req *req;
+	struct rdmafs_op *op;
+	ssize_t ret;
+
+	size = min_t(size_t, size, RFP_XATTR_SIZE_MAX);
+	ret = rdmafs_revalidate(inode, false);
+	if (ret)
+		return ret;
+	if (!(READ_ONCE(RDMAFS_I(inode)->attr_flags) & (RFP_ATTR_XATTRS | RFP_ATTR_ACL)))
+		return 0;
+	op = rdmafs_op_new(RDMAFS_M(inode->i_sb), RFP_LISTXATTR, sizeof(*req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	req = (struct rfp_getxattr_req *)op->req;
+	req->size = cpu_to_le32(size);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
+	ret = size ? rdmafs_op_buf(op, RDMAFS_XPRT_READ, size) : 0;
+	if (!ret)
+		ret = rdmafs_op_run(op);
+	if (!ret)
+		ret = rdmafs_xattr_take(op, list, size);
+	if (ret > 0 && size)
+		ret = rdmafs_list_filter(list, ret);
+	rdmafs_op_put(op);
+	return ret;
+}
+
+static int rdmafs_xattr_get(const struct xattr_handler *handler, struct dentry *dentry,
+			    struct inode *inode, const char *name, void *value, size_t size)
+{
+	int err;
+
+	err = rdmafs_revalidate(inode, false);
+	if (err)
+		return err;
+	if (!(READ_ONCE(RDMAFS_I(inode)->attr_flags) & RFP_ATTR_XATTRS)) {
+		if (handler->flags == RFP_EXPORT_XATTR &&
+		    !(RDMAFS_M(inode->i_sb)->export_flags & RFP_EXPORT_XATTR))
+			return -EOPNOTSUPP;
+		return -ENODATA;
+	}
+	return rdmafs_getxattr(inode, xattr_full_name(handler, name), value, size);
+}
+
+static int rdmafs_xattr_set(const struct xattr_handler *handler, struct mnt_idmap *idmap,
+			    struct dentry *dentry, struct inode *inode, const char *name,
+			    const void *value, size_t size, int flags)
+{
+	const char *full = xattr_full_name(handler, name);
+	u32 how = 0;
+
+	if (!value)
+		return rdmafs_removexattr(inode, full);
+	if (flags & XATTR_CREATE)
+		how |= RFP_XATTR_CREATE;
+	if (flags & XATTR_REPLACE)
+		how |= RFP_XATTR_REPLACE;
+	return rdmafs_setxattr(inode, full, value, size, how);
+}
+
+static const struct xattr_handler rdmafs_xattr_user = {
+	.prefix	= XATTR_USER_PREFIX,
+	.flags	= RFP_EXPORT_XATTR,
+	.get	= rdmafs_xattr_get,
+	.set	= rdmafs_xattr_set,
+};
+
+static const struct xattr_handler rdmafs_xattr_trusted = {
+	.prefix	= XATTR_TRUSTED_PREFIX,
+	.get	= rdmafs_xattr_get,
+	.set	= rdmafs_xattr_set,
+};
+
+static const struct xattr_handler rdmafs_xattr_security = {
+	.prefix	= XATTR_SECURITY_PREFIX,
+	.get	= rdmafs_xattr_get,
+	.set	= rdmafs_xattr_set,
+};
+
+const struct xattr_handler * const rdmafs_xattr_handlers[] = {
+	&rdmafs_xattr_user,
+	&rdmafs_xattr_trusted,
+	&rdmafs_xattr_security,
+	NULL
+};
