@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the scenarios on a mount share on the host's side. A scenario boots a
+# guest or a few; the programs in tests/scenarios/inside do the work there and
+# print TAP, which comes through with new numbers; and each guest adds a test of
+# its own: that its kernel had nothing to report.
+#
+# Environment:
+#   RDMAFS_KERNEL   uml (default), uml-debug or debian
+#   RDMAFS_SCALE    1 (default) is the whole test; by 20 sizes, counts and times
+#                   are divided for the slow kernels
+#   RDMAFS_FS       what is mounted (default rdmafs); the scenarios that are about
+#                   files only pass on nfs-rdma or local as well, which is how to
+#                   find out whether a test or the file system is wrong
+#   RDMAFS_ONLY     a regular expression: only guests whose label matches it boot
+
+. "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
+
+scenario_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
+scenario_fs=${RDMAFS_FS:-rdmafs}
+scenario_kernel=${RDMAFS_KERNEL:-uml}
+scenario_scale=${RDMAFS_SCALE:-1}
+
+# only_on FS...: leave, all skipped, when another file system is asked for.
+only_on() {
+	case " $* " in
+	*" $scenario_fs "*) ;;
+	*)
+		echo "1..0 # SKIP not about $scenario_fs"
+		exit 0
+		;;
+	esac
+}
+
+# scenario_line LINE: one line of a guest's TAP, renumbered. Anything else that
+# a program says is kept as a comment.
+scenario_line() {
+	case $1 in
+	'ok '* | 'not ok '*)
+		scenario_seen=$((scenario_seen + 1))
+		tap_count=$((tap_count + 1))
+		if [ "${1%% *}" = ok ]; then
+			printf 'ok %d - %s%s\n' "$tap_count" "$scenario_prefix" "${1#*- }"
+		else
+			tap_failed=$((tap_failed + 1))
+			printf 'not ok %d - %s%s\n' "$tap_count" "$scenario_prefix" "${1#*- }"
+		fi
+		;;
+	'1..'*) scenario_plan=${1#1..} ;;
+	'#'*) printf '%s\n' "$1" ;;
+	*) printf '# %s\n' "$1" ;;
+	esac
+}
+
+# scenario LABEL [RUN-OPTION]... -- PROGRAM [ARGUMENT]...
+# PROGRAM is below tests/scenarios/inside and prints TAP with a plan at its end.
+scenario() {
+	local label=$1 options=() err status= line
+	shift
+	if [[ ! $label =~ ${RDMAFS_ONLY:-} ]]; then
+		diag "$label: not asked for"
+		return
+	fi
+	while [ "$1" != -- ]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	err=$(mktemp)
+	scenario_seen=0 scenario_plan='' scenario_prefix="$label: "
+	while IFS= read -r line; do
+		case $line in
+		'status: '*) status=${line#status: } ;;
+		*) scenario_line "$line" ;;
+		esac
+	done < <(
+		"$scenario_top/tests/guest/run" --kernel "$scenario_kernel" --fs "$scenario_fs" \
+			--timeout 900 "${options[@]}" -- env "RDMAFS_SCALE=$scenario_scale" \
+			"$scenario_top/tests/scenarios/inside/$1" "${@:2}" 2>"$err"
+		echo "status: $?"
+	)
+	if [ "${status:-125}" -gt 1 ]; then
+		tap 1 "$label: the guest ends without a report" "status ${status:-unknown}" \
+			"$(tail -n 60 "$err")"
+	elif [ "$scenario_plan" != "$scenario_seen" ]; then
+		tap 1 "$label: the guest's program comes to its end" \
+			"planned ${scenario_plan:-nothing}, seen $scenario_seen, status $status" \
+			"$(tail -n 30 "$err")"
+	else
+		tap 0 "$label: the guest ends without a report"
+	fi
+	rm -f "$err"
+}

@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The server's settings in memory, and the file that keeps them.
+ *
+ * The file:
+ *
+ *	# a comment
+ *	[export data/projects]
+ *	path = /srv/data/projects
+ *	squash = root
+ *	[port 20060]
+ *
+ * A value is the rest of its line.  What is not said has its default; id and
+ * secret, which make a client's handles outlive the server, have none: left
+ * out, they stay what they are.  A file with any error in it is not used at
+ * all, and every bad line is reported.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "config.h"
+
+const char *const attr_names[NR_ATTRS] = {
+	[ATTR_PATH]	 = "path",
+	[ATTR_ID]	 = "id",
+	[ATTR_SECRET]	 = "secret",
+	[ATTR_READ_ONLY] = "read_only",
+	[ATTR_SQUASH]	 = "squash",
+	[ATTR_ANONUID]	 = "anonuid",
+	[ATTR_ANONGID]	 = "anongid",
+};
+
+/**
+ * must - memory, or the end
+ * @p: what an allocation returned
+ *
+ * Nothing useful can be done without memory, and nothing is half written:
+ * configfs is changed one file at a time and the file by a rename.
+ */
+void *must(void *p)
+{
+	if (!p) {
+		complain("out of memory");
+		exit(2);
+	}
+	return p;
+}
+
+static void export_free(struct export *exp)
+{
+	size_t i;
+
+	free(exp->name);
+	free(exp->label);
+	for (i = 0; i < NR_ATTRS; i++)
+		free(exp->attr[i]);
+}
+
+/**
+ * config_free - free all exports and ports
+ * @cfg: the settings
+ */
+void config_free(struct config *cfg)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->nr_exports; i++)
+		export_free(&cfg->exports[i]);
+	free(cfg->exports);
+	free(cfg->ports);
+	memset(cfg, 0, sizeof(*cfg));
+}
+
+/**
+ * config_find - find an export by its name
+ * @cfg:  where
+ * @name: its name, cleaned
+ *
+ * Return: the export, or NULL.
+ */
+struct export *config_find(struct config *cfg, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->nr_exports; i++)
+		if (!strcmp(cfg->exports[i].name, name))
+			return &cfg->exports[i];
+	return NULL;
+}
+
+/**
+ * config_add_export - add an export without attributes
+ * @cfg:  where; pointers to its exports are void afterwards
+ * @name: its name, cleaned
+ *
+ * Return: the export.
+ */
+struct export *config_add_export(struct config *cfg, const char *name)
+{
+	struct export *exp;
+
+	cfg->exports = must(reallocarray(cfg->exports, cfg->nr_exports + 1, sizeof(*exp)));
+	exp = &cfg->exports[cfg->nr_exports++];
+	memset(exp, 0, sizeof(*exp));
+	exp->name = must(strdup(name));
+	exp->enable = true;
+	return exp;
+}
+
+/**
+ * config_add_port - add a port
+ * @cfg:    where
+ * @number: its number
+ * @enable: listen on it
+ */
+void config_add_port(struct config *cfg, uint16_t number, bool enable)
+{
+	cfg->ports = must(reallocarray(cfg->ports, cfg->nr_ports + 1, sizeof(*cfg->ports)));
+	cfg->ports[cfg->nr_ports++] = (struct port){ .number = number, .enable = enable };
+}
+
+/**
+ * export_set - set an attribute
+ * @exp:   the export
+ * @a:	   which
+ * @value: to what
+ */
+void export_set(struct export *exp, enum attr a, const char *value)
+{
+	char *copy = must(strdup(value));
+
+	free(exp->attr[a]);
+	exp->attr[a] = copy;
+}
+
+/**
+ * export_fill_defaults - set what was not set and has a default
+ * @exp: the export
+ */
+void export_fill_defaults(struct export *exp)
+{
+	static const char *const defaults[NR_ATTRS] = {
+		[ATTR_READ_ONLY] = "0",
+		[ATTR_SQUASH]	 = "root",
+		[ATTR_ANONUID]	 = ANON_ID,
+		[ATTR_ANONGID]	 = ANON_ID,
+	};
+	int a;
+
+	for (a = 0; a < NR_ATTRS; a++)
+		if (!exp->attr[a] && defaults[a])
+			export_set(exp, a, defaults[a]);
+}
+
+/* ------------------------------------------------------------------ values */
+
+static bool has_control(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			return true;
+	return false;
+}
+
+static bool is_number(const char *s, unsigned long min, unsigned long max)
+{
+	unsigned long v;
+	char *end;
+
+	/* leading zeros mean octal to some and nothing to others */
+	if (!isdigit((unsigned char)*s) || (s[0] == '0' && s[1]))
+		return false;
+	errno = 0;
+	v = strtoul(s, &end, 10);
+	return !errno && !*end && v >= min && v <= max;
+}
+
+/**
+ * attr_check - is this a value of that attribute?
+ * @a:	   the attribute
+ * @value: the value
+ *
+ * Return: NULL if so, else what is wrong.
+ */
+const char *attr_check(enum attr a, const char *value)
+{
+	size_t len = strlen(value);
+
+	switch (a) {
+	case ATTR_PATH:
+		if (*value != '/')
+			return "a path begins with '/'";
+		if (has_control(value) || value[len - 1] == ' ')
+			return "a path has no control characters, and no blank at its end";
+		if (len > 4000)
+			return "the path is too long";
+		return NULL;
+	case ATTR_ID:
+		return is_number(value, 1, UINT32_MAX) ? NULL :
+		       "an id is a number from 1 to 4294967295";
+	case ATTR_SECRET:
+		if (len != 64 || strspn(value, "0123456789abcdefABCDEF") != len)
+			return "a secret has 64 hexadecimal digits";
+		return NULL;
+	case ATTR_READ_ONLY:
+		return is_number(value, 0, 1) ? NULL : "read_only is 0 or 1";
+	case ATTR_SQUASH:
+		if (strcmp(value, "none") && strcmp(value, "root") && strcmp(value, "all"))
+			return "squash is none, root or all";
+		return NULL;
+	case ATTR_ANONUID:
+	case ATTR_ANONGID:
+		/* -1 is no id */
+		return is_number(value, 0, UINT32_MAX - 1) ? NULL :
+		       "a user or group id is a number from 0 to 4294967294";
+	default:
+		return "no such attribute";
+	}
+}
+
+/**
+ * name_check - can this be the name of an export?
+ * @name: the name, cleaned
+ *
+ * Return: NULL if so, else what is wrong.
+ */
+const char *name_check(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!len)
+		return "an export's name must not be empty";
+	if (len > NAME_BYTES)
+		return "an export's name has at most 255 bytes";
+	if (has_control(name) || name[0] == ' ' || name[len - 1] == ' ')
+		return "an export's name has no control characters, and no blanks at its ends";
+	return NULL;
+}
+
+/**
+ * name_clean - a name without the slashes at its ends
+ * @name: the name
+ *
+ * Return: a copy, to be freed.
+ */
+char *name_clean(const char *name)
+{
+	size_t len;
+
+	name += strspn(name, "/");
+	len = strlen(name);
+	while (len && name[len - 1] == '/')
+		len--;
+	return must(strndup(name, len));
+}
+
+/**
+ * name_to_label - the directory in configfs of an export
+ * @name: its name, cleaned
+ *
+ * Different names have different labels: '/', '%' and a leading '.' become
+ * %2F, %25 and %2E.
+ *
+ * Return: the label, to be freed.
+ */
+char *name_to_label(const char *name)
+{
+	char *label = must(malloc(3 * strlen(name) + 1)), *p = label;
+	const char *s;
+
+	for (s = name; *s; s++)
+		if (*s == '/' || *s == '%' || (*s == '.' && s == name))
+			p += sprintf(p, "%%%02X", (unsigned char)*s);
+		else
+			*p++ = *s;
+	*p = '\0';
+	return label;
+}
+
+/**
+ * parse_port - read a port's number
+ * @text: the number
+ * @port: where to
+ *
+ * Return: 0 or -EINVAL.
+ */
+int parse_port(const char *text, uint16_t *port)
+{
+	if (!is_number(text, 1, UINT16_MAX))
+		return -EINVAL;
+	*port = strtoul(text, NULL, 10);
+	return 0;
+}
+
+/* -------------------------------------------------------------------- file */
+
+/**
+ * struct parser - where a file is read
+ * @cfg:	what was read
+ * @line:	number of the line
+ * @exp:	the export whose section this is, NULL if none
+ * @port:	this is the section of the last port
+ * @skip:	the section's head was bad: its lines are not looked at
+ * @enable_set:	the section had an enable line
+ */
+struct parser {
+	struct config *cfg;
+	unsigned int line;
+	bool exp;
+	bool port;
+	bool skip;
+	bool enable_set;
+};
+
+static struct export *parser_export(struct parser *ps)
+{
+	return ps->exp ? &ps->cfg->exports[ps->cfg->nr_exports - 1] : NULL;
+}
+
+static char *trim(char *s)
+{
+	char *end;
+
+	s += strspn(s, " \t");
+	end = s + strlen(s);
+	while (end > s && strchr(" \t\r\n", end[-1]))
+		end--;
+	*end = '\0';
+	return s;
+}
+
+static const char *begin_export(struct parser *ps, const char *text)
+{
+	char *name = name_clean(text);
+	const char *why = name_check(name);
+
+	if (!why && config_find(ps->cfg, name))
+		why = "this export stands above already";
+	if (!why) {
+		config_add_export(ps->cfg, name)->line = ps->line;
+		ps->exp = true;
+	}
+	free(name);
+	return why;
+}
+
+static const char *begin_port(struct parser *ps, const char *text)
+{
+	uint16_t number;
+	size_t i;
+
+	if (parse_port(text, &number))
+		return "a port is a number from 1 to 65535";
+	for (i = 0; i < ps->cfg->nr_ports; i++)
+		if (ps->cfg->ports[i].number == number)
+			return "this port stands above already";
+	config_add_port(ps->cfg, number, true);
+	ps->port = true;
+	return NULL;
+}
+
+/* What an export's section must have. */
+static const char *end_section(struct parser *ps)
+{
+	struct export *exp = parser_export(ps);
+
+	if (!exp)
+		return NULL;
+	if (!exp->attr[ATTR_PATH])
+		return "this export has no path";
+	export_fill_defaults(exp);
+	return NULL;
+}
+
+static const char *parse_head(struct parser *ps, char *s)
+{
+	size_t len = strlen(s);
+	const char *why;
+
+	ps->exp = false;
+	ps->port = false;
+	ps->enable_set = false;
+	ps->skip = true;
+	if (s[len - 1] != ']')
+		return "a section is written [export NAME] or [port NUMBER]";
+	s[len - 1] = '\0';
+	s = trim(s + 1);
+	if (!strncmp(s, "export ", 7))
+		why = begin_export(ps, trim(s + 7));
+	else if (!strncmp(s, "port ", 5))
+		why = begin_port(ps, trim(s + 5));
+	else
+		why = "a section is written [export NAME] or [port NUMBER]";
+	ps->skip = why;
+	return why;
+}
+
+static const char *set_enable(struct parser *ps, const char *value)
+{
+	struct export *exp = parser_export(ps);
+
+	if (!is_number(value, 0, 1))
+		return "enable is 0 or 1";
+	if (ps->enable_set)
+		return "this stands above already";
+	ps->enable_set = true;
+	if (exp)
+		exp->enable = *value == '1';
+	else
+		ps->cfg->ports[ps->cfg->nr_ports - 1].enable = *value == '1';
+	return NULL;
+}
+
+static const char *parse_key(struct parser *ps, char *s)
+{
+	struct export *exp = parser_export(ps);
+	char *eq = strchr(s, '='), *value;
+	const char *why;
+	int a;
+
+	if (!eq)
+		return "neither a section, nor KEY = VALUE, nor a comment";
+	*eq = '\0';
+	s = trim(s);
+	value = trim(eq + 1);
+	if (ps->skip)
+		return NULL;
+	if (!exp && !ps->port)
+		return "this stands in no section";
+	if (!strcmp(s, "enable"))
+		return set_enable(ps, value);
+	for (a = 0; exp && a < NR_ATTRS; a++) {
+		if (strcmp(s, attr_names[a]))
+			continue;
+		if (exp->attr[a])
+			return "this stands above already";
+		why = attr_check(a, value);
+		/* set even if bad: one message for it is enough */
+		export_set(exp, a, value);
+		return why;
+	}
+	return "no such key in this section";
+}
+
+static const char *parse_line(struct parser *ps, char *text)
+{
+	char *s = trim(text);
+
+	if (!*s || *s == '#' || *s == ';')
+		return NULL;
+	return *s == '[' ? parse_head(ps, s) : parse_key(ps, s);
+}
+
+static const char *check_ids(struct config *cfg, unsigned int *line)
+{
+	size_t i, k;
+
+	for (i = 0; i < cfg->nr_exports; i++)
+		for (k = 0; k < i; k++) {
+			const char *a = cfg->exports[i].attr[ATTR_ID];
+			const char *b = cfg->exports[k].attr[ATTR_ID];
+
+			if (!a || !b || strtoul(a, NULL, 10) != strtoul(b, NULL, 10))
+				continue;
+			*line = cfg->exports[i].line;
+			return "this export has the id of one above";
+		}
+	return NULL;
+}
+
+/**
+ * config_parse - read settings from a file
+ * @f:	  the file
+ * @file: its name, for messages
+ * @cfg:  where to, empty; to be freed whatever is returned
+ *
+ * Return: 0, or -EINVAL or -EIO after messages, one for each bad line.
+ */
+int config_parse(FILE *f, const char *file, struct config *cfg)
+{
+	struct parser ps = { .cfg = cfg };
+	unsigned int head = 0, line;
+	char *text = NULL;
+	const char *why;
+	size_t size = 0;
+	ssize_t len;
+	int err = 0;
+
+	for (;;) {
+		len = getline(&text, &size, f);
+		ps.line++;
+		if (len < 0 || text[strspn(text, " \t")] == '[') {
+			why = end_section(&ps);
+			if (why) {
+				complain("%s: line %u: %s", file, head, why);
+				err = -EINVAL;
+			}
+			head = ps.line;
+		}
+		if (len < 0)
+			break;
+		why = strlen(text) != (size_t)len ? "a NUL byte" : parse_line(&ps, text);
+		if (why) {
+			complain("%s: line %u: %s", file, ps.line, why);
+			err = -EINVAL;
+		}
+	}
+	free(text);
+	if (ferror(f)) {
+		complain("%s: %s", file, strerror(errno));
+		return -EIO;
+	}
+	why = check_ids(cfg, &line);
+	if (why) {
+		complain("%s: line %u: %s", file, line, why);
+		err = -EINVAL;
+	}
+	return err;
+}
+
+/**
+ * config_write - write settings as config_parse() reads them
+ * @f:	 where to
+ * @cfg: the settings
+ */
+void config_write(FILE *f, const struct config *cfg)
+{
+	size_t i;
+	int a;
+
+	fputs("# Written by \"rdmafsctl save\"; see rdmafsctl(8).\n"
+	      "# A secret signs the file handles of its export: keep this file private.\n", f);
+	for (i = 0; i < cfg->nr_exports; i++) {
+		const struct export *exp = &cfg->exports[i];
+
+		fprintf(f, "\n[export %s]\n", exp->name);
+		for (a = 0; a < NR_ATTRS; a++)
+			if (exp->attr[a])
+				fprintf(f, "%s = %s\n", attr_names[a], exp->attr[a]);
+		if (!exp->enable)
+			fputs("enable = 0\n", f);
+	}
+	for (i = 0; i < cfg->nr_ports; i++)
+		fprintf(f, "\n[port %u]\n%s", cfg->ports[i].number,
+			cfg->ports[i].enable ? "" : "enable = 0\n");
+}

@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The server's settings in the kernel: /sys/kernel/config/rdmafs.
+ *
+ * One directory for each export, one for each port, one value in each file; an
+ * export's values can be written only while it is not enabled.  Commands that
+ * change something exclude each other by a lock on the base directory.
+ *
+ * The base may be any directory, by which the tool is tested without a kernel
+ * that has the server: configfs makes an item's files itself, elsewhere they
+ * are made here.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "config.h"
+
+#define CONFIGFS_MAGIC	0x62656570
+#define CONFIGFS_DIR	"/sys/kernel/config"
+
+static const char default_base[] = CONFIGFS_DIR "/rdmafs";
+
+const char *configfs_base = default_base;
+static bool real;	/* @configfs_base is configfs */
+static bool want_secrets;
+
+static char *path_of(const char *dir, const char *label, const char *file)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/%s/%s%s%s", configfs_base, dir, label, file ? "/" : "",
+		     file ? file : "") < 0)
+		path = NULL;
+	return must(path);
+}
+
+/* 0, or -errno */
+static int read_value(const char *path, char **value)
+{
+	char buf[8192];
+	size_t len = 0;
+	ssize_t n = 0;
+	int fd;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while (len < sizeof(buf) - 1) {
+		n = read(fd, buf + len, sizeof(buf) - 1 - len);
+		if (n <= 0)
+			break;
+		len += n;
+	}
+	if (n < 0) {
+		n = -errno;
+		close(fd);
+		return n;
+	}
+	close(fd);
+	if (len && buf[len - 1] == '\n')
+		len--;
+	buf[len] = '\0';
+	*value = must(strdup(buf));
+	return 0;
+}
+
+/* One write(2): configfs takes each as a whole value. 0, or -errno */
+static int write_value(const char *path, const char *value)
+{
+	size_t len = strlen(value);
+	char *line;
+	ssize_t n;
+	int fd, err = 0;
+
+	fd = open(path, O_WRONLY | O_CLOEXEC | (real ? 0 : O_CREAT | O_TRUNC), 0644);
+	if (fd < 0)
+		return -errno;
+	line = must(malloc(len + 2));
+	memcpy(line, value, len);
+	line[len] = '\n';
+	n = write(fd, line, len + 1);
+	if (n < 0)
+		err = -errno;
+	else if ((size_t)n != len + 1)
+		err = -EIO;
+	free(line);
+	if (close(fd) && !err)
+		err = -errno;
+	return err;
+}
+
+/* ------------------------------------------------------------------- set-up */
+
+static void run(const char *program, const char *arg)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execl(program, program, "-q", arg, (char *)NULL);
+		_exit(127);
+	}
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+}
+
+static bool is_configfs(const char *dir)
+{
+	struct statfs st;
+
+	return !statfs(dir, &st) && (unsigned long)st.f_type == CONFIGFS_MAGIC;
+}
+
+/* Bring up what the real base needs; what is there already is left alone. */
+static int provide_base(void)
+{
+	if (!access(configfs_base, F_OK))
+		return 0;
+	if (!is_configfs(CONFIGFS_DIR)) {
+		run("/sbin/modprobe", "configfs");
+		/* modprobe may be all it took: systemd mounts it then */
+		if (!is_configfs(CONFIGFS_DIR) &&
+		    mount("configfs", CONFIGFS_DIR, "configfs", 0, NULL)) {
+			complain("%s: can't mount configfs: %s", CONFIGFS_DIR, strerror(errno));
+			return 3;
+		}
+	}
+	if (access(configfs_base, F_OK))
+		run("/sbin/modprobe", "rdmafsd");
+	if (access(configfs_base, F_OK)) {
+		complain("%s: %s: modprobe could not load the server's module, rdmafsd",
+			 configfs_base, strerror(errno));
+		return 3;
+	}
+	return 0;
+}
+
+/**
+ * configfs_begin - find the server's settings
+ * @change: they are to be changed: load the server if it is not there, and
+ *	    keep others from changing them until this process ends
+ *
+ * Return: 0, or an exit status after a message.
+ */
+int configfs_begin(bool change)
+{
+	int fd, rc;
+
+	if (change && configfs_base == default_base) {
+		rc = provide_base();
+		if (rc)
+			return rc;
+	}
+	fd = open(configfs_base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		complain("%s: %s%s", configfs_base, strerror(errno),
+			 errno == ENOENT ? ": the server is not loaded" : "");
+		return 3;
+	}
+	real = is_configfs(configfs_base);
+	/* held on purpose until the process ends */
+	if (change && flock(fd, LOCK_EX)) {
+		complain("%s: can't lock: %s", configfs_base, strerror(errno));
+		close(fd);
+		return 2;
+	}
+	if (!change)
+		close(fd);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ reading */
+
+static int read_attr(const char *dir, const char *label, const char *file, char **value)
+{
+	char *path = path_of(dir, label, file);
+	int err = read_value(path, value);
+
+	if (err)
+		complain("%s: %s", path, strerror(-err));
+	free(path);
+	return err ? 2 : 0;
+}
+
+static int read_enable(const char *dir, const char *label, bool *enable)
+{
+	char *value = NULL;
+	int rc = read_attr(dir, label, "enable", &value);
+
+	if (!rc)
+		*enable = !strcmp(value, "1");
+	free(value);
+	return rc;
+}
+
+static int read_export(struct config *cfg, const char *label)
+{
+	struct export *exp;
+	char *name = NULL;
+	int a, rc;
+
+	rc = read_attr("exports", label, "name", &name);
+	if (rc)
+		return rc;
+	exp = config_add_export(cfg, name);
+	free(name);
+	exp->label = must(strdup(label));
+	for (a = 0; a < NR_ATTRS && !rc; a++)
+		if (a != ATTR_SECRET || want_secrets)
+			rc = read_attr("exports", label, attr_names[a], &exp->attr[a]);
+	if (!rc)
+		rc = read_enable("exports", label, &exp->enable);
+	return rc;
+}
+
+static int read_port(struct config *cfg, const char *label)
+{
+	uint16_t number;
+	bool enable;
+	int rc;
+
+	if (parse_port(label, &number))
+		return 0;
+	rc = read_enable("ports", label, &enable);
+	if (!rc)
+		config_add_port(cfg, number, enable);
+	return rc;
+}
+
+static int for_each_item(struct config *cfg, const char *dir,
+			 int (*fn)(struct config *cfg, const char *label))
+{
+	char *path = path_of(dir, "", NULL);
+	struct dirent **list = NULL;
+	int i, n, rc = 0;
+
+	n = scandir(path, &list, NULL, versionsort);
+	if (n < 0) {
+		complain("%s: %s", path, strerror(errno));
+		free(path);
+		return 2;
+	}
+	for (i = 0; i < n; i++) {
+		/* a label never begins with a dot */
+		if (!rc && list[i]->d_name[0] != '.')
+			rc = fn(cfg, list[i]->d_name);
+		free(list[i]);
+	}
+	free(list);
+	free(path);
+	return rc;
+}
+
+/**
+ * configfs_read - read all settings
+ * @cfg:     where to, empty; to be freed whatever is returned
+ * @secrets: the secrets too, which only root may
+ *
+ * Return: 0, or an exit status after a message.
+ */
+int configfs_read(struct config *cfg, bool secrets)
+{
+	int rc;
+
+	want_secrets = secrets;
+	rc = for_each_item(cfg, "exports", read_export);
+	if (!rc)
+		rc = for_each_item(cfg, "ports", read_port);
+	return rc;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+/* What the kernel means by an error of enabling an export. */
+static const char *explain_enable(int err)
+{
+	switch (err) {
+	case ENOENT:
+		return "no such directory";
+	case ENOTDIR:
+		return "not a directory";
+	case EEXIST:
+		return "another export has its name or its id";
+	case EOPNOTSUPP:
+		return "file systems of this type can't be exported: they have no file handles";
+	case EINVAL:
+		return "the kernel refuses it and says why in its log (dmesg)";
+	default:
+		return strerror(err);
+	}
+}
+
+static int write_attr(const char *dir, const char *label, const char *file, const char *value)
+{
+	char *path = path_of(dir, label, file);
+	int err = write_value(path, value);
+
+	/* a secret does not belong on a terminal */
+	if (err)
+		complain("%s: can't write '%s': %s", path,
+			 strcmp(file, attr_names[ATTR_SECRET]) ? value : "...", strerror(-err));
+	free(path);
+	return err ? 2 : 0;
+}
+
+static int set_export_enable(const struct export *exp, const char *label, bool enable)
+{
+	char *path = path_of("exports", label, "enable");
+	int err = write_value(path, enable ? "1" : "0");
+
+	if (err)
+		complain("export %s (%s): can't be %s: %s", exp->name,
+			 exp->attr[ATTR_PATH] ? exp->attr[ATTR_PATH] : "no path",
+			 enable ? "enabled" : "disabled", explain_enable(-err));
+	free(path);
+	return err ? 2 : 0;
+}
+
+static int make_item(const char *dir, const char *label)
+{
+	char *path = path_of(dir, label, NULL);
+	int rc = 0;
+
+	if (mkdir(path, 0755)) {
+		complain("%s: can't make it: %s", path, strerror(errno));
+		rc = 2;
+	}
+	free(path);
+	return rc;
+}
+
+static void unlink_values(const char *item)
+{
+	struct dirent *de;
+	DIR *d = opendir(item);
+
+	while (d) {
+		de = readdir(d);
+		if (!de)
+			break;
+		unlinkat(dirfd(d), de->d_name, 0);
+	}
+	if (d)
+		closedir(d);
+}
+
+static int remove_item(const char *dir, const char *label)
+{
+	char *path = path_of(dir, label, NULL);
+	int rc = 0;
+
+	if (!real)
+		unlink_values(path);
+	if (rmdir(path)) {
+		complain("%s: can't remove it: %s", path, strerror(errno));
+		rc = 2;
+	}
+	free(path);
+	return rc;
+}
+
+/* Is an attribute as it is wanted?  Unset ones are as they should be. */
+static bool same_attr(const struct export *have, const struct export *want, enum attr a)
+{
+	if (!want->attr[a])
+		return true;
+	/* hexadecimal digits of either case */
+	if (a == ATTR_SECRET)
+		return !strcasecmp(have->attr[a], want->attr[a]);
+	return !strcmp(have->attr[a], want->attr[a]);
+}
+
+static bool same_attrs(const struct export *have, const struct export *want)
+{
+	int a;
+
+	for (a = 0; a < NR_ATTRS; a++)
+		if (!same_attr(have, want, a))
+			return false;
+	return true;
+}
+
+/* @have is NULL if the export is new */
+static int write_attrs(const struct export *have, const struct export *want, const char *label)
+{
+	int a, rc = 0;
+
+	for (a = 0; a < NR_ATTRS && !rc; a++)
+		if (have ? !same_attr(have, want, a) : !!want->attr[a])
+			rc = write_attr("exports", label, attr_names[a], want->attr[a]);
+	return rc;
+}
+
+/**
+ * configfs_export_create - make an export, and enable it if it wants that
+ * @exp: the export; attributes that are not set get the kernel's defaults
+ *
+ * If it fails nothing of the export is left.
+ *
+ * Return: 0, or an exit status after a message.
+ */
+int configfs_export_create(const struct export *exp)
+{
+	char *label = name_to_label(exp->name);
+	int rc;
+
+	if (strlen(label) > NAME_BYTES) {
+		complain("export %s: too long for a directory's name in configfs, '/' becoming %%2F",
+			 exp->name);
+		free(label);
+		return 2;
+	}
+	rc = make_item("exports", label);
+	if (rc)
+		goto out;
+	rc = write_attr("exports", label, "name", exp->name);
+	if (!rc)
+		rc = write_attrs(NULL, exp, label);
+	if (!rc)
+		rc = set_export_enable(exp, label, exp->enable);
+	if (rc)
+		remove_item("exports", label);
+out:
+	free(label);
+	return rc;
+}
+
+/**
+ * configfs_export_update - change an export to what is wanted of it
+ * @have: the export as it is
+ * @want: how it should be; attributes that are not set stay
+ *
+ * Clients with files open notice if anything but @enable differs: the export is
+ * disabled for a moment.
+ *
+ * Return: 0, or an exit status after a message.
+ */
+int configfs_export_update(const struct export *have, const struct export *want)
+{
+	bool same = same_attrs(have, want);
+	int rc = 0;
+
+	if (same && have->enable == want->enable)
+		return 0;
+	if (!same && have->enable)
+		rc = set_export_enable(have, have->label, false);
+	if (!rc && !same)
+		rc = write_attrs(have, want, have->label);
+	if (!rc)
+		rc = set_export_enable(want, have->label, want->enable);
+	return rc;
+}
+
+/**
+ * configfs_export_remove - end an export and forget it
+ * @label: its directory
+ *
+ * Return: 0, or an exit status after a message.
+ */
+int configfs_export_remove(const char *label)
+{
+	return remove_item("exports", label);
+}
+
+static int set_port_enable(const char *label, uint16_t port, bool enable)
+{
+	char *path = path_of("ports", label, "enable");
+	int err = write_value(path, enable ? "1" : "0");
+
+	if (err)
+		complain("port %u: can't be %s: %s", port, enable ? "enabled" : "disabled",
+			 err == -EADDRINUSE ? "something else listens there" : strerror(-err));
+	free(path);
+	return err ? 2 : 0;
+}
+
+/**
+ * configfs_port_start - listen on a port; no error if it does already
+ * @port: the port
+ *
+ * Return: 0, or an exit status after a message.
+ */
+int configfs_port_start(uint16_t port)
+{
+	char label[8], *path;
+	bool made;
+	int rc = 0;
+
+	snprintf(label, sizeof(label), "%u", port);
+	path = path_of("ports", label, NULL);
+	made = access(path, F_OK) != 0;
+	free(path);
+	if (made)
+		rc = make_item("ports", label);
+	if (rc)
+		return rc;
+	rc = set_port_enable(label, port, true);
+	if (rc && made)
+		remove_item("ports", label);
+	return rc;
+}
+
+/**
+ * configfs_port_stop - listen no more on a port, and forget it
+ * @port: the port, which must exist
+ *
+ * Return: 0, or an exit status after a message.
+ */
+int configfs_port_stop(uint16_t port)
+{
+	char label[8];
+	int rc;
+
+	snprintf(label, sizeof(label), "%u", port);
+	rc = set_port_enable(label, port, false);
+	return rc ? rc : remove_item("ports", label);
+}

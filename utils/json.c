@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Writes strings and numbers as JSON.  File names may be any bytes: what is
+ * not a control character goes out as it is, as ls(1) would print it.
+ */
+#include <string.h>
+#include "json.h"
+
+/**
+ * json_string - write a string with its quotes
+ * @f: where to
+ * @s: the string
+ */
+void json_string(FILE *f, const char *s)
+{
+	putc('"', f);
+	for (; *s; s++) {
+		unsigned char c = *s;
+
+		if (c == '"' || c == '\\')
+			fprintf(f, "\\%c", c);
+		else if (c < 0x20 || c == 0x7f)
+			fprintf(f, "\\u%04x", c);
+		else
+			putc(c, f);
+	}
+	putc('"', f);
+}
+
+/**
+ * json_value - write a number as such, anything else as a string
+ * @f: where to
+ * @s: the value
+ */
+void json_value(FILE *f, const char *s)
+{
+	const char *digits = s + (*s == '-');
+
+	/* JSON knows no leading zeros */
+	if (*digits && strspn(digits, "0123456789") == strlen(digits) &&
+	    (digits[0] != '0' || !digits[1]))
+		fputs(s, f);
+	else
+		json_string(f, s);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Strings as JSON has them. */
+#ifndef RDMAFS_JSON_H
+#define RDMAFS_JSON_H
+
+#include <stdio.h>
+
+void json_string(FILE *f, const char *s);
+void json_value(FILE *f, const char *s);
+
+#endif

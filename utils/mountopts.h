@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What becomes of a mount's options: each is either an attribute of the mount
+ * (nosuid), a parameter of the file system that the kernel checks (port=), or
+ * something that only user space cares about (_netdev).
+ */
+#ifndef RDMAFS_MOUNTOPTS_H
+#define RDMAFS_MOUNTOPTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * struct param - an option for the kernel
+ * @name:  its name
+ * @value: its value, NULL for a flag
+ */
+struct param {
+	char *name;
+	char *value;
+};
+
+/**
+ * struct mount_options - options, sorted
+ * @attr:     MOUNT_ATTR_* to set
+ * @params:   what the kernel gets, in the order given
+ * @nr:       how many of them
+ * @user:     what user space keeps, as an option string; NULL if nothing
+ * @addr:     value of addr=, NULL if not given: not among @params
+ * @port:     value of port=, NULL if not given: is among @params as well
+ * @remount:  change a mount rather than make one
+ */
+struct mount_options {
+	uint64_t attr;
+	struct param *params;
+	size_t nr;
+	char *user;
+	char *addr;
+	char *port;
+	bool remount;
+};
+
+int mount_options_parse(struct mount_options *mo, const char *text, char **bad);
+void mount_options_free(struct mount_options *mo);
+
+int mount_source_split(const char *source, char **host, const char **name, const char **why);
+
+#endif

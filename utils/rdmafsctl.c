@@ -1,0 +1,731 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * rdmafsctl: what the server exports, and on which ports it listens.
+ *
+ * The settings live in configfs, where they may be read and changed by hand as
+ * well; nothing is remembered here.  "save" writes them to a file, "load" makes
+ * configfs hold what the file says.
+ *
+ * Exit status: 0 done; 1 wrong usage, or a file that can't be parsed; 2 it was
+ * refused, by the kernel or because there is no such export or port; 3 the
+ * server is not there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "config.h"
+#include "json.h"
+
+#define VERSION		"draft-1"
+#define DEFAULT_DIR	"/etc/rdmafs"
+#define DEFAULT_FILE	DEFAULT_DIR "/exports.conf"
+
+enum {
+	EX_OK = 0,
+	EX_BAD = 1,
+	EX_REFUSED = 2,
+};
+
+/**
+ * complain - one line on stderr
+ * @format: as for printf(3)
+ */
+void complain(const char *format, ...)
+{
+	va_list ap;
+
+	fputs("rdmafsctl: ", stderr);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+static const char usage_text[] =
+	"Usage: rdmafsctl [--configfs DIR] COMMAND\n"
+	"\n"
+	"  export add NAME PATH [-o OPTION[,OPTION]...]\n"
+	"                             export the directory PATH as NAME; options are\n"
+	"                             ro, rw, root_squash, no_root_squash, all_squash,\n"
+	"                             anonuid=N, anongid=N, id=N\n"
+	"  export remove NAME|--all   end an export, or all\n"
+	"  export list [--json]       show what is exported\n"
+	"  start [--port P]           listen on P; else on the ports there are, or on 20060\n"
+	"  stop [--port P]            listen no more on P; else on no port at all\n"
+	"  status [--json]            show ports, and how many exports there are\n"
+	"  save [FILE]                write the settings to FILE\n"
+	"  load [FILE]                add and change what FILE says\n"
+	"  --help, --version\n"
+	"\n"
+	"FILE is " DEFAULT_FILE " unless given; - is standard input or output.\n"
+	"See rdmafsctl(8).\n";
+
+static int usage_error(const char *why, const char *what)
+{
+	complain("%s%s%s", why, what ? ": " : "", what ? what : "");
+	complain("try rdmafsctl --help");
+	return EX_BAD;
+}
+
+/* ------------------------------------------------------------------ exports */
+
+/* NULL, or what is wrong */
+static const char *apply_option(struct export *exp, char *option)
+{
+	static const struct {
+		const char *name;
+		enum attr attr;
+		const char *value;
+	} words[] = {
+		{ "ro",		    ATTR_READ_ONLY, "1" },
+		{ "rw",		    ATTR_READ_ONLY, "0" },
+		{ "root_squash",    ATTR_SQUASH, "root" },
+		{ "no_root_squash", ATTR_SQUASH, "none" },
+		{ "all_squash",	    ATTR_SQUASH, "all" },
+	};
+	static const enum attr numbers[] = { ATTR_ANONUID, ATTR_ANONGID, ATTR_ID };
+	char *value = strchr(option, '=');
+	const char *why;
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(option, words[i].name)) {
+			export_set(exp, words[i].attr, words[i].value);
+			return NULL;
+		}
+	if (!value)
+		return "no such option";
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		const char *name = attr_names[numbers[i]];
+
+		if (strlen(name) != (size_t)(value - option) ||
+		    strncmp(option, name, value - option))
+			continue;
+		why = attr_check(numbers[i], value + 1);
+		if (!why)
+			export_set(exp, numbers[i], value + 1);
+		return why;
+	}
+	return "no such option";
+}
+
+static int apply_options(struct export *exp, char *options)
+{
+	const char *why;
+	char *option;
+
+	while ((option = strsep(&options, ","))) {
+		if (!*option)
+			continue;
+		why = apply_option(exp, option);
+		if (why) {
+			complain("option %s: %s", option, why);
+			return EX_BAD;
+		}
+	}
+	return EX_OK;
+}
+
+/* NAME PATH and options, in any order, into @want */
+static int parse_add(int argc, char **argv, struct config *want)
+{
+	static const struct option longopts[] = {
+		{ "options", required_argument, NULL, 'o' },
+		{ }
+	};
+	struct export *exp;
+	char *name;
+	const char *why;
+	int c, rc = EX_OK;
+
+	exp = config_add_export(want, "");
+	while (!rc && (c = getopt_long(argc, argv, "o:", longopts, NULL)) != -1)
+		rc = c == 'o' ? apply_options(exp, optarg) : EX_BAD;
+	if (rc)
+		return rc;
+	if (argc - optind != 2)
+		return usage_error("export add wants a NAME and a PATH", NULL);
+	name = name_clean(argv[optind]);
+	free(exp->name);
+	exp->name = name;
+	why = name_check(exp->name);
+	if (!why)
+		why = attr_check(ATTR_PATH, argv[optind + 1]);
+	if (why) {
+		complain("export %s at %s: %s", argv[optind], argv[optind + 1], why);
+		return EX_BAD;
+	}
+	export_set(exp, ATTR_PATH, argv[optind + 1]);
+	export_fill_defaults(exp);
+	return EX_OK;
+}
+
+static int export_add(int argc, char **argv)
+{
+	struct config want = { }, have = { };
+	int rc;
+
+	rc = parse_add(argc, argv, &want);
+	if (!rc)
+		rc = configfs_begin(true);
+	if (!rc)
+		rc = configfs_read(&have, false);
+	if (!rc && config_find(&have, want.exports[0].name)) {
+		complain("export %s: there is one already", want.exports[0].name);
+		rc = EX_REFUSED;
+	}
+	if (!rc)
+		rc = configfs_export_create(&want.exports[0]);
+	config_free(&want);
+	config_free(&have);
+	return rc;
+}
+
+static int remove_exports(struct config *have, const char *name)
+{
+	struct export *exp = NULL;
+	int rc = EX_OK, one;
+	size_t i;
+
+	if (name) {
+		exp = config_find(have, name);
+		if (exp)
+			return configfs_export_remove(exp->label);
+		complain("export %s: there is no such export", name);
+		return EX_REFUSED;
+	}
+	for (i = 0; i < have->nr_exports; i++) {
+		one = configfs_export_remove(have->exports[i].label);
+		if (one)
+			rc = one;
+	}
+	return rc;
+}
+
+static int export_remove(int argc, char **argv)
+{
+	static const struct option longopts[] = {
+		{ "all", no_argument, NULL, 'a' },
+		{ }
+	};
+	struct config have = { };
+	bool all = false;
+	char *name = NULL;
+	int c, rc;
+
+	while ((c = getopt_long(argc, argv, "a", longopts, NULL)) != -1) {
+		if (c != 'a')
+			return EX_BAD;
+		all = true;
+	}
+	if (argc - optind != !all)
+		return usage_error("export remove wants a NAME or --all", NULL);
+	if (!all)
+		name = name_clean(argv[optind]);
+	rc = configfs_begin(true);
+	if (!rc)
+		rc = configfs_read(&have, false);
+	if (!rc)
+		rc = remove_exports(&have, name);
+	free(name);
+	config_free(&have);
+	return rc;
+}
+
+static void print_export(const struct export *exp)
+{
+	const char *squash = exp->attr[ATTR_SQUASH];
+
+	printf("%-20s %s (%s,%s", exp->name, exp->attr[ATTR_PATH],
+	       strcmp(exp->attr[ATTR_READ_ONLY], "1") ? "rw" : "ro",
+	       !strcmp(squash, "none") ? "no_root_squash" :
+	       !strcmp(squash, "all") ? "all_squash" : "root_squash");
+	if (strcmp(exp->attr[ATTR_ANONUID], ANON_ID))
+		printf(",anonuid=%s", exp->attr[ATTR_ANONUID]);
+	if (strcmp(exp->attr[ATTR_ANONGID], ANON_ID))
+		printf(",anongid=%s", exp->attr[ATTR_ANONGID]);
+	printf(",id=%s)%s\n", exp->attr[ATTR_ID], exp->enable ? "" : " not enabled");
+}
+
+static void print_exports_json(const struct config *cfg)
+{
+	size_t i;
+	int a;
+
+	putchar('[');
+	for (i = 0; i < cfg->nr_exports; i++) {
+		const struct export *exp = &cfg->exports[i];
+
+		printf("%s\n  {\"name\": ", i ? "," : "");
+		json_string(stdout, exp->name);
+		for (a = 0; a < NR_ATTRS; a++) {
+			if (a == ATTR_SECRET)
+				continue;
+			printf(", \"%s\": ", attr_names[a]);
+			if (a == ATTR_READ_ONLY)
+				fputs(strcmp(exp->attr[a], "1") ? "false" : "true", stdout);
+			else if (a == ATTR_PATH)
+				json_string(stdout, exp->attr[a]);
+			else
+				json_value(stdout, exp->attr[a]);
+		}
+		printf(", \"enable\": %s}", exp->enable ? "true" : "false");
+	}
+	puts(cfg->nr_exports ? "\n]" : "]");
+}
+
+/* -1: bad usage was reported */
+static int parse_json(int argc, char **argv)
+{
+	static const struct option longopts[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ }
+	};
+	int c, json = 0;
+
+	while ((c = getopt_long(argc, argv, "j", longopts, NULL)) != -1) {
+		if (c != 'j')
+			return -1;
+		json = 1;
+	}
+	if (optind != argc) {
+		usage_error("this is too much", argv[optind]);
+		return -1;
+	}
+	return json;
+}
+
+static int export_list(int argc, char **argv)
+{
+	struct config have = { };
+	int rc, json;
+	size_t i;
+
+	json = parse_json(argc, argv);
+	if (json < 0)
+		return EX_BAD;
+	rc = configfs_begin(false);
+	if (!rc)
+		rc = configfs_read(&have, false);
+	if (!rc && json)
+		print_exports_json(&have);
+	for (i = 0; !rc && !json && i < have.nr_exports; i++)
+		print_export(&have.exports[i]);
+	config_free(&have);
+	return rc;
+}
+
+/* -------------------------------------------------------------------- ports */
+
+static int parse_port_option(int argc, char **argv, uint16_t *port, bool *given)
+{
+	static const struct option longopts[] = {
+		{ "port", required_argument, NULL, 'p' },
+		{ }
+	};
+	int c;
+
+	*given = false;
+	while ((c = getopt_long(argc, argv, "p:", longopts, NULL)) != -1) {
+		if (c != 'p')
+			return EX_BAD;
+		if (parse_port(optarg, port))
+			return usage_error("a port is a number from 1 to 65535", optarg);
+		*given = true;
+	}
+	if (optind != argc)
+		return usage_error("this is too much", argv[optind]);
+	return EX_OK;
+}
+
+/* Without a number: the ports that there are, or the default one. */
+static int start_ports(const struct config *have, uint16_t port, bool given)
+{
+	int rc = EX_OK, one;
+	size_t i;
+
+	if (given || !have->nr_ports)
+		return configfs_port_start(port);
+	for (i = 0; i < have->nr_ports; i++) {
+		one = configfs_port_start(have->ports[i].number);
+		if (one)
+			rc = one;
+	}
+	return rc;
+}
+
+static int start(int argc, char **argv)
+{
+	struct config have = { };
+	uint16_t port = DEFAULT_PORT;
+	bool given;
+	int rc;
+
+	rc = parse_port_option(argc, argv, &port, &given);
+	if (!rc)
+		rc = configfs_begin(true);
+	if (!rc)
+		rc = configfs_read(&have, false);
+	if (!rc)
+		rc = start_ports(&have, port, given);
+	config_free(&have);
+	return rc;
+}
+
+static int stop_ports(const struct config *have, uint16_t port, bool given)
+{
+	int rc = EX_OK, one;
+	bool found = false;
+	size_t i;
+
+	for (i = 0; i < have->nr_ports; i++) {
+		if (given && have->ports[i].number != port)
+			continue;
+		found = true;
+		one = configfs_port_stop(have->ports[i].number);
+		if (one)
+			rc = one;
+	}
+	if (given && !found) {
+		complain("port %u: the server does not listen there", port);
+		rc = EX_REFUSED;
+	}
+	return rc;
+}
+
+static int stop(int argc, char **argv)
+{
+	struct config have = { };
+	uint16_t port = 0;
+	bool given;
+	int rc;
+
+	rc = parse_port_option(argc, argv, &port, &given);
+	if (!rc)
+		rc = configfs_begin(true);
+	if (!rc)
+		rc = configfs_read(&have, false);
+	if (!rc)
+		rc = stop_ports(&have, port, given);
+	config_free(&have);
+	return rc;
+}
+
+static size_t nr_enabled(const struct config *cfg)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < cfg->nr_exports; i++)
+		n += cfg->exports[i].enable;
+	return n;
+}
+
+static void print_status(const struct config *cfg, bool json)
+{
+	size_t i;
+
+	if (json) {
+		fputs("{\"ports\": [", stdout);
+		for (i = 0; i < cfg->nr_ports; i++)
+			printf("%s{\"port\": %u, \"enable\": %s}", i ? ", " : "",
+			       cfg->ports[i].number, cfg->ports[i].enable ? "true" : "false");
+		printf("], \"exports\": %zu, \"enabled\": %zu}\n", cfg->nr_exports,
+		       nr_enabled(cfg));
+		return;
+	}
+	for (i = 0; i < cfg->nr_ports; i++)
+		printf("port %u: %s\n", cfg->ports[i].number,
+		       cfg->ports[i].enable ? "listening" : "not enabled");
+	if (!cfg->nr_ports)
+		puts("no port: rdmafsctl start");
+	printf("exports: %zu, of which enabled: %zu\n", cfg->nr_exports, nr_enabled(cfg));
+}
+
+static int status(int argc, char **argv)
+{
+	struct config have = { };
+	int rc, json;
+
+	json = parse_json(argc, argv);
+	if (json < 0)
+		return EX_BAD;
+	rc = configfs_begin(false);
+	if (!rc)
+		rc = configfs_read(&have, false);
+	if (!rc)
+		print_status(&have, json);
+	config_free(&have);
+	return rc;
+}
+
+/* -------------------------------------------------------------------- files */
+
+static int parse_file(int argc, char **argv, const char **file)
+{
+	static const struct option none[] = { { } };
+
+	if (getopt_long(argc, argv, "", none, NULL) != -1)
+		return EX_BAD;
+	if (argc - optind > 1)
+		return usage_error("this is too much", argv[optind + 1]);
+	*file = argc > optind ? argv[optind] : DEFAULT_FILE;
+	return EX_OK;
+}
+
+/* All three: 0, or -errno. */
+
+static int fill_temp(char *tmp, const struct config *cfg)
+{
+	int err = 0, fd = mkostemp(tmp, O_CLOEXEC);	/* mode 0600 */
+	FILE *f;
+
+	if (fd < 0)
+		return -errno;
+	f = must(fdopen(fd, "w"));
+	config_write(f, cfg);
+	if (fflush(f) || fsync(fd))
+		err = -errno;
+	if (fclose(f) && !err)
+		err = -errno;
+	if (err)
+		unlink(tmp);
+	return err;
+}
+
+static int sync_dir_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	char *dir = must(slash ? strndup(file, slash - file + 1) : strdup("."));
+	int err = 0, fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd))
+		err = -errno;
+	if (fd >= 0)
+		close(fd);
+	free(dir);
+	return err;
+}
+
+/* A crash leaves the old file or the new one; nobody but the owner may read either. */
+static int replace_file(const char *file, const struct config *cfg)
+{
+	char *tmp;
+	int err;
+
+	if (asprintf(&tmp, "%s.XXXXXX", file) < 0)
+		tmp = NULL;
+	must(tmp);
+	err = fill_temp(tmp, cfg);
+	if (!err && rename(tmp, file)) {
+		err = -errno;
+		unlink(tmp);
+	}
+	free(tmp);
+	return err ? err : sync_dir_of(file);
+}
+
+static int write_file(const char *file, const struct config *cfg)
+{
+	int err;
+
+	if (!strcmp(file, DEFAULT_FILE))
+		mkdir(DEFAULT_DIR, 0755);
+	err = replace_file(file, cfg);
+	if (!err)
+		return EX_OK;
+	complain("%s: %s", file, strerror(-err));
+	return EX_REFUSED;
+}
+
+static int check_writable(const struct config *cfg)
+{
+	const char *why;
+	size_t i;
+
+	for (i = 0; i < cfg->nr_exports; i++) {
+		const struct export *exp = &cfg->exports[i];
+
+		if (!*exp->attr[ATTR_PATH]) {
+			complain("export %s: not saved: it has no path", exp->name);
+			return EX_REFUSED;
+		}
+		why = name_check(exp->name);
+		if (!why)
+			why = attr_check(ATTR_PATH, exp->attr[ATTR_PATH]);
+		if (why) {
+			complain("export %s: can't be saved: %s", exp->name, why);
+			return EX_REFUSED;
+		}
+	}
+	return EX_OK;
+}
+
+static int save(int argc, char **argv)
+{
+	struct config have = { };
+	const char *file;
+	int rc;
+
+	rc = parse_file(argc, argv, &file);
+	if (!rc)
+		rc = configfs_begin(false);
+	if (!rc)
+		rc = configfs_read(&have, true);
+	if (!rc)
+		rc = check_writable(&have);
+	if (!rc && !strcmp(file, "-"))
+		config_write(stdout, &have);
+	else if (!rc)
+		rc = write_file(file, &have);
+	config_free(&have);
+	return rc;
+}
+
+static int read_file(const char *file, struct config *cfg)
+{
+	FILE *f = strcmp(file, "-") ? fopen(file, "re") : stdin;
+	int err;
+
+	if (!f) {
+		complain("%s: %s", file, strerror(errno));
+		return EX_REFUSED;
+	}
+	err = config_parse(f, file, cfg);
+	if (f != stdin)
+		fclose(f);
+	if (err)
+		complain("%s: nothing of it was loaded", file);
+	return err == -EINVAL ? EX_BAD : err ? EX_REFUSED : EX_OK;
+}
+
+static int load_port(const struct port *want, const struct config *have)
+{
+	size_t i;
+
+	if (want->enable)
+		return configfs_port_start(want->number);
+	for (i = 0; i < have->nr_ports; i++)
+		if (have->ports[i].number == want->number)
+			return configfs_port_stop(want->number);
+	return EX_OK;
+}
+
+/* Everything that can be done is done; the status is that of the last failure. */
+static int load_config(struct config *want, struct config *have)
+{
+	const struct export *old;
+	int one, rc = EX_OK;
+	size_t i;
+
+	for (i = 0; i < want->nr_exports; i++) {
+		old = config_find(have, want->exports[i].name);
+		one = old ? configfs_export_update(old, &want->exports[i]) :
+			    configfs_export_create(&want->exports[i]);
+		if (one)
+			rc = one;
+	}
+	for (i = 0; i < want->nr_ports; i++) {
+		one = load_port(&want->ports[i], have);
+		if (one)
+			rc = one;
+	}
+	return rc;
+}
+
+static int load(int argc, char **argv)
+{
+	struct config want = { }, have = { };
+	const char *file;
+	int rc;
+
+	rc = parse_file(argc, argv, &file);
+	if (!rc)
+		rc = read_file(file, &want);
+	if (!rc)
+		rc = configfs_begin(true);
+	if (!rc)
+		rc = configfs_read(&have, true);
+	if (!rc)
+		rc = load_config(&want, &have);
+	config_free(&want);
+	config_free(&have);
+	return rc;
+}
+
+/* --------------------------------------------------------------------- main */
+
+static const struct command {
+	const char *group;
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "export", "add",	export_add },
+	{ "export", "remove",	export_remove },
+	{ "export", "list",	export_list },
+	{ NULL,	    "start",	start },
+	{ NULL,	    "stop",	stop },
+	{ NULL,	    "status",	status },
+	{ NULL,	    "save",	save },
+	{ NULL,	    "load",	load },
+};
+
+static int run_command(int argc, char **argv)
+{
+	const char *group = NULL;
+	size_t i;
+
+	if (argc && !strcmp(argv[0], "export")) {
+		group = "export";
+		argc--;
+		argv++;
+	}
+	if (!argc)
+		return usage_error(group ? "export what?" : "no command", NULL);
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (!commands[i].group != !group || strcmp(commands[i].name, argv[0]))
+			continue;
+		optind = 0;	/* begin anew, at the command's arguments */
+		return commands[i].run(argc, argv);
+	}
+	return usage_error("no such command", argv[0]);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longopts[] = {
+		{ "configfs", required_argument, NULL, 'c' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ }
+	};
+	int c, rc;
+
+	/* "+": what follows the command is the command's */
+	while ((c = getopt_long(argc, argv, "+hV", longopts, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			configfs_base = optarg;
+			break;
+		case 'h':
+			fputs(usage_text, stdout);
+			return EX_OK;
+		case 'V':
+			puts("rdmafsctl " VERSION);
+			return EX_OK;
+		default:
+			fputs(usage_text, stderr);
+			return EX_BAD;
+		}
+	}
+	rc = run_command(argc - optind, argv + optind);
+	if (fflush(stdout) || ferror(stdout)) {
+		complain("standard output: %s", strerror(errno));
+		return EX_REFUSED;
+	}
+	return rc;
+}
