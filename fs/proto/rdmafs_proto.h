@@ -50,10 +50,13 @@
  *	the directory.  With RFP_ENOENT the attr of the directory follows.
  * @RFP_GETATTR: struct rfp_getattr_req, fh -> struct rfp_rep, attr
  * @RFP_SETATTR: struct rfp_setattr_req, fh -> struct rfp_rep, attr
- * @RFP_OPEN:	 struct rfp_open_req, fh -> struct rfp_open_rep, attr
+ * @RFP_OPEN:	 struct rfp_open_req, fh -> struct rfp_open_rep, attr.  Only regular
+ *	files are opened: RFP_EISDIR for a directory, RFP_ELOOP for a symbolic
+ *	link, RFP_EOPNOTSUPP for a device, FIFO or socket.
  * @RFP_CREATE:	 struct rfp_create_req, fh of the directory, name -> struct
  *	rfp_open_rep, attr and fh of the file, attr of the directory.  Opens
- *	the file as well.
+ *	the file as well.  If the name exists and is no regular file, the
+ *	statuses of RFP_OPEN, or RFP_EEXIST with RFP_CREATE_EXCL: look it up.
  * @RFP_CLOSE:	 struct rfp_close_req -> struct rfp_rep
  * @RFP_READ:	 struct rfp_read_req -> struct rfp_read_rep, >data
  * @RFP_WRITE:	 struct rfp_write_req, data> -> struct rfp_write_rep, attr

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_regpolicy_admit: the admission rule as arithmetic, against the
+ * sentence that it stands for: a member may have what the capacity leaves
+ * after all charges and after what is missing to the others' minima.
+ */
+#include <kunit/test.h>
+#include <linux/limits.h>
+#include "regpolicy/admit.h"
+#include "regpolicy/regpolicy.h"
+
+static void admit_held(struct kunit *test)
+{
+	struct rpol_account acct = { .charged = 5, .min = 8, .max = RPOL_NO_MAX };
+
+	KUNIT_EXPECT_EQ(test, rpol_account_held(&acct), 8);
+	acct.charged = 8;
+	KUNIT_EXPECT_EQ(test, rpol_account_held(&acct), 8);
+	acct.charged = 9;
+	KUNIT_EXPECT_EQ(test, rpol_account_held(&acct), 9);
+	acct.min = 0;
+	KUNIT_EXPECT_EQ(test, rpol_account_held(&acct), 9);
+}
+
+static void admit_own(struct kunit *test)
+{
+	struct rpol_account acct = { .charged = 90, .max = 100 };
+
+	KUNIT_EXPECT_TRUE(test, rpol_admit_own(&acct, 10));
+	KUNIT_EXPECT_FALSE(test, rpol_admit_own(&acct, 11));
+	KUNIT_EXPECT_FALSE(test, rpol_admit_own(&acct, U32_MAX));
+	acct.charged = 101;
+	KUNIT_EXPECT_FALSE(test, rpol_admit_own(&acct, 1));
+	acct.max = RPOL_NO_MAX;
+	KUNIT_EXPECT_TRUE(test, rpol_admit_own(&acct, U32_MAX));
+}
+
+static void admit_ever(struct kunit *test)
+{
+	struct rpol_account acct = { .charged = 1000, .min = 100, .max = 500 };
+
+	/* What is charged at the moment is no reason for never. */
+	KUNIT_EXPECT_TRUE(test, rpol_admit_ever(&acct, 1000, 100, 500));
+	KUNIT_EXPECT_FALSE(test, rpol_admit_ever(&acct, 1000, 100, 501));
+	/* 600 are kept for others. */
+	KUNIT_EXPECT_TRUE(test, rpol_admit_ever(&acct, 1000, 700, 400));
+	KUNIT_EXPECT_FALSE(test, rpol_admit_ever(&acct, 1000, 700, 401));
+	acct.min = 0;
+	KUNIT_EXPECT_FALSE(test, rpol_admit_ever(&acct, 1000, 1000, 1));
+	acct.max = RPOL_NO_MAX;
+	KUNIT_EXPECT_TRUE(test, rpol_admit_ever(&acct, RPOL_CAPACITY_MAX, 0, U32_MAX));
+}
+
+/* All states of two members in a domain of 6, debts included. */
+static void admit_need(struct kunit *test)
+{
+	const s64 capacity = 6;
+	struct rpol_account a = { .max = RPOL_NO_MAX }, b = { .max = RPOL_NO_MAX };
+	s64 common, free;
+	u32 n;
+
+	for (a.charged = 0; a.charged <= 8; a.charged++)
+	for (a.min = 0; a.min <= 6; a.min++)
+	for (b.charged = 0; b.charged <= 8; b.charged++)
+	for (b.min = 0; a.min + b.min <= 6; b.min++) {
+		common = capacity - (s64)rpol_account_held(&a) - (s64)rpol_account_held(&b);
+		free = capacity - (s64)(a.charged + b.charged);
+		if (b.min > b.charged)
+			free -= b.min - b.charged;
+		for (n = 1; n <= 9; n++)
+			KUNIT_ASSERT_EQ_MSG(test, rpol_admit_need(&a, n) <= common, (s64)n <= free,
+					    "a %llu/%llu b %llu/%llu n %u", a.charged, a.min,
+					    b.charged, b.min, n);
+	}
+}
+
+/* What a charge takes from common is what it makes its member hold more. */
+static void admit_need_is_what_is_taken(struct kunit *test)
+{
+	struct rpol_account before, after;
+	s64 need;
+	u32 n;
+
+	for (before.charged = 0; before.charged < 40; before.charged++) {
+		for (before.min = 0; before.min < 40; before.min++) {
+			for (n = 1; n < 40; n++) {
+				after = before;
+				after.charged += n;
+				need = rpol_admit_need(&before, n);
+				KUNIT_ASSERT_EQ(test, max(need, 0LL),
+						(s64)(rpol_account_held(&after) -
+						      rpol_account_held(&before)));
+			}
+		}
+	}
+}
+
+static void admit_extremes(struct kunit *test)
+{
+	struct rpol_account acct = { .charged = 0, .min = RPOL_CAPACITY_MAX, .max = RPOL_NO_MAX };
+
+	KUNIT_EXPECT_EQ(test, rpol_admit_need(&acct, 1), 1 - (s64)RPOL_CAPACITY_MAX);
+	acct.charged = RPOL_CAPACITY_MAX;
+	KUNIT_EXPECT_EQ(test, rpol_admit_need(&acct, U32_MAX), (s64)U32_MAX);
+	acct.min = 0;
+	KUNIT_EXPECT_EQ(test, rpol_admit_need(&acct, U32_MAX), (s64)U32_MAX);
+}
+
+static struct kunit_case admit_cases[] = {
+	KUNIT_CASE(admit_held),
+	KUNIT_CASE(admit_own),
+	KUNIT_CASE(admit_ever),
+	KUNIT_CASE(admit_need),
+	KUNIT_CASE(admit_need_is_what_is_taken),
+	KUNIT_CASE(admit_extremes),
+	{}
+};
+
+static struct kunit_suite admit_suite = {
+	.name = "rdmafs_regpolicy_admit",
+	.test_cases = admit_cases,
+};
+
+kunit_test_suite(admit_suite);

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suites rdmafs_regpolicy_class and rdmafs_regpolicy_quota: MR classes, and
+ * quotas as an administrator writes them.
+ */
+#include <kunit/test.h>
+#include <linux/limits.h>
+#include "regpolicy/regpolicy.h"
+
+struct class_case {
+	const char *desc;
+	u32 entries;
+	u32 device_max;
+	int class;
+};
+
+static const struct class_case class_table[] = {
+	{ "nothing",		0,	512,	-EINVAL },
+	{ "one",		1,	512,	0 },
+	{ "8",			8,	512,	0 },
+	{ "9",			9,	512,	1 },
+	{ "128 KiB unaligned",	33,	512,	1 },
+	{ "34",			34,	512,	2 },
+	{ "512 KiB unaligned",	129,	512,	2 },
+	{ "130",		130,	512,	3 },
+	{ "1 MiB unaligned",	257,	512,	3 },
+	{ "258",		258,	512,	-E2BIG },
+	{ "U32_MAX",		U32_MAX, U32_MAX, -E2BIG },
+	{ "256 on a 256 device", 256,	256,	3 },
+	{ "257 on a 256 device", 257,	256,	-E2BIG },
+	{ "100 on a 100 device", 100,	100,	2 },
+	{ "101 on a 100 device", 101,	100,	-E2BIG },
+	{ "4 on a 4 device",	4,	4,	0 },
+	{ "5 on a 4 device",	5,	4,	-E2BIG },
+	{ "device without MRs",	1,	0,	-E2BIG },
+};
+
+static void class_desc(const struct class_case *c, char *desc)
+{
+	strscpy(desc, c->desc, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(class, class_table, class_desc);
+
+static void class_for(struct kunit *test)
+{
+	const struct class_case *c = test->param_value;
+
+	KUNIT_EXPECT_EQ(test, rpol_class_for(c->entries, c->device_max), c->class);
+}
+
+static void class_entries(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, rpol_class_entries(0, 512), 8);
+	KUNIT_EXPECT_EQ(test, rpol_class_entries(1, 512), 33);
+	KUNIT_EXPECT_EQ(test, rpol_class_entries(2, 512), 129);
+	KUNIT_EXPECT_EQ(test, rpol_class_entries(3, 512), RPOL_CLASS_MAX);
+	KUNIT_EXPECT_EQ(test, rpol_class_entries(3, 256), 256);
+	KUNIT_EXPECT_EQ(test, rpol_class_entries(2, 100), 100);
+	KUNIT_EXPECT_EQ(test, rpol_class_entries(3, 100), 100);
+	KUNIT_EXPECT_EQ(test, rpol_class_entries(RPOL_NR_CLASSES, 512), 0);
+	KUNIT_EXPECT_EQ(test, rpol_class_entries(UINT_MAX, 512), 0);
+}
+
+/* The class found holds the transfer, and the one below it does not. */
+static void class_is_the_smallest(struct kunit *test)
+{
+	u32 entries, max;
+	int class;
+
+	for (max = 1; max <= 300; max++) {
+		for (entries = 1; entries <= 300; entries++) {
+			class = rpol_class_for(entries, max);
+			if (class == -E2BIG) {
+				KUNIT_ASSERT_GT(test, entries,
+						rpol_class_entries(RPOL_NR_CLASSES - 1, max));
+				continue;
+			}
+			KUNIT_ASSERT_GE(test, class, 0);
+			KUNIT_ASSERT_LE(test, entries, rpol_class_entries(class, max));
+			if (class)
+				KUNIT_ASSERT_GT(test, entries, rpol_class_entries(class - 1, max));
+		}
+	}
+}
+
+static struct kunit_case class_cases[] = {
+	KUNIT_CASE_PARAM(class_for, class_gen_params),
+	KUNIT_CASE(class_entries),
+	KUNIT_CASE(class_is_the_smallest),
+	{}
+};
+
+static struct kunit_suite class_suite = {
+	.name = "rdmafs_regpolicy_class",
+	.test_cases = class_cases,
+};
+
+kunit_test_suite(class_suite);
+
+struct quota_case {
+	const char *text;
+	struct rpol_quota want;
+};
+
+/* Every text meets this one, so that what it does not name can be seen to stay. */
+static const struct rpol_quota quota_before = { .min = 10, .max = 1000, .weight = 77 };
+
+static const struct quota_case good_table[] = {
+	{ "min=64 max=4096 weight=200",		{ 64, 4096, 200 } },
+	{ "weight=200 max=4096 min=64",		{ 64, 4096, 200 } },
+	{ "min=64",				{ 64, 1000, 77 } },
+	{ "min=0",				{ 0, 1000, 77 } },
+	{ "max=10",				{ 10, 10, 77 } },
+	{ "max=none",				{ 10, RPOL_NO_MAX, 77 } },
+	{ "max=none min=5000",			{ 5000, RPOL_NO_MAX, 77 } },
+	{ "min=5000 max=6000",			{ 5000, 6000, 77 } },
+	{ "weight=1",				{ 10, 1000, 1 } },
+	{ "weight=10000",			{ 10, 1000, 10000 } },
+	{ "weight=00100",			{ 10, 1000, 100 } },
+	{ "  min=64\t\tmax=128  ",		{ 64, 128, 77 } },
+	{ "min=64\nmax=128\n",			{ 64, 128, 77 } },
+	{ "min=64\r\n",				{ 64, 1000, 77 } },
+	{ "max=18446744073709551615",		{ 10, RPOL_NO_MAX, 77 } },
+	{ "max=18446744073709551614",		{ 10, RPOL_NO_MAX - 1, 77 } },
+};
+
+static const char *const bad_table[] = {
+	"", " ", "\n", "\t \n",
+	"min", "min=", "min= 64", "min =64", "= 64", "=", "64",
+	"min=-1", "min=+1", "min=0x40", "min=64k", "min=6 4", "min=1.5", "min=1,max=2",
+	"min=none", "weight=none", "max=None", "max=nones", "max=non", "max=",
+	"MIN=64", "mins=64", "xmin=64", "minmax=1", "shares=1", "min=64 shares=1",
+	"min=18446744073709551616", "max=99999999999999999999999", "max=184467440737095516160",
+	"weight=0", "weight=10001", "weight=4294967297", "weight=18446744073709551617",
+	"weight=-1",
+	"min=1001", "max=9", "min=200 max=100", "max=0",
+	"min=64 min=64", "max=2000 max=none", "weight=1 min=2 weight=1",
+	"min=64;max=128", "min=64 max=128 junk", "junk min=64", "min=64 \x01",
+	"min=\xd9\xa1", "min=64\xa0", "min=64\vmax=128",
+};
+
+static void good_desc(const struct quota_case *c, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%*pE", (int)strlen(c->text), c->text);
+}
+
+static void bad_desc(const char *const *text, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "'%*pE'", (int)strlen(*text), *text);
+}
+
+KUNIT_ARRAY_PARAM(good, good_table, good_desc);
+KUNIT_ARRAY_PARAM(bad, bad_table, bad_desc);
+
+static void quota_good(struct kunit *test)
+{
+	const struct quota_case *c = test->param_value;
+	struct rpol_quota q = quota_before;
+
+	KUNIT_EXPECT_EQ(test, rpol_quota_parse(c->text, &q), 0);
+	KUNIT_EXPECT_EQ(test, q.min, c->want.min);
+	KUNIT_EXPECT_EQ(test, q.max, c->want.max);
+	KUNIT_EXPECT_EQ(test, q.weight, c->want.weight);
+}
+
+static void quota_bad(struct kunit *test)
+{
+	const char *const *text = test->param_value;
+	struct rpol_quota q = quota_before;
+
+	KUNIT_EXPECT_EQ(test, rpol_quota_parse(*text, &q), -EINVAL);
+	KUNIT_EXPECT_EQ(test, q.min, quota_before.min);
+	KUNIT_EXPECT_EQ(test, q.max, quota_before.max);
+	KUNIT_EXPECT_EQ(test, q.weight, quota_before.weight);
+}
+
+static struct kunit_case quota_cases[] = {
+	KUNIT_CASE_PARAM(quota_good, good_gen_params),
+	KUNIT_CASE_PARAM(quota_bad, bad_gen_params),
+	{}
+};
+
+static struct kunit_suite quota_suite = {
+	.name = "rdmafs_regpolicy_quota",
+	.test_cases = quota_cases,
+};
+
+kunit_test_suite(quota_suite);
+
+MODULE_DESCRIPTION("KUnit suites of rdmafs' registration policy");
+MODULE_LICENSE("GPL");

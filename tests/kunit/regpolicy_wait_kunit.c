@@ -1,0 +1,800 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_regpolicy_wait: reservations that wait, by real threads.
+ *
+ * An *actor* is a thread that makes one reservation and tells when it ended,
+ * how, and as which of all.  A test starts actors one after the other, seeing
+ * each one wait before the next begins, so that the order of arrival is known.
+ * Whatever a test leaves behind, the suite's exit ends: it shuts down all
+ * members, which ends all waits, and gives back what they were granted.
+ */
+#include <kunit/test.h>
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/kthread.h>
+#include <linux/prandom.h>
+#include <linux/sched/signal.h>
+#include "regpolicy/regpolicy.h"
+
+#define MAX_MEMBERS	8
+#define MAX_ACTORS	32
+
+/* Long enough for a loaded machine; a test that passes never takes it. */
+#define PATIENCE	(20 * HZ)
+/* For what must not happen: long beside a wakeup. */
+#define A_WHILE_MS	30
+
+struct stage;
+
+struct actor {
+	struct stage *stage;
+	struct rpol_member *mem;
+	u32 entries;
+	struct task_struct *task;
+	struct completion ended;
+	int ret;
+	int place;
+};
+
+struct stage {
+	struct rpol_domain *dom;
+	struct rpol_member *mem[MAX_MEMBERS];
+	int nr_members;
+	struct actor actor[MAX_ACTORS];
+	int nr_actors;
+	atomic_t places;
+	/* The idle pool of the member whose ops are stage_ops. */
+	struct rpol_member *pool;
+	atomic_t idle;
+	atomic_t reclaims;
+	struct completion in_reclaim;
+	struct completion leave_reclaim;
+	bool hold_reclaim;
+};
+
+static int actor_run(void *arg)
+{
+	struct actor *a = arg;
+
+	allow_kernel_signal(SIGKILL);
+	a->ret = rpol_reserve(a->mem, a->entries, 0);
+	a->place = atomic_inc_return(&a->stage->places);
+	flush_signals(current);
+	complete(&a->ended);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static u64 waiters_of(struct rpol_domain *dom)
+{
+	struct rpol_domain_stats st;
+
+	rpol_domain_get_stats(dom, &st);
+	return st.waiters;
+}
+
+static u64 charged_of(struct rpol_member *mem)
+{
+	struct rpol_member_stats st;
+
+	rpol_member_get_stats(mem, &st);
+	return st.charged;
+}
+
+static void expect_waiters(struct kunit *test, u64 nr)
+{
+	struct stage *s = test->priv;
+	unsigned long until = jiffies + PATIENCE;
+
+	while (waiters_of(s->dom) != nr && time_before(jiffies, until))
+		msleep(1);
+	KUNIT_ASSERT_EQ(test, waiters_of(s->dom), nr);
+}
+
+static struct actor *actor(struct kunit *test, struct rpol_member *mem, u32 entries)
+{
+	struct stage *s = test->priv;
+	struct actor *a;
+
+	KUNIT_ASSERT_LT(test, s->nr_actors, MAX_ACTORS);
+	a = &s->actor[s->nr_actors];
+	a->stage = s;
+	a->mem = mem;
+	a->entries = entries;
+	init_completion(&a->ended);
+	a->task = kthread_create(actor_run, a, "rpol-actor");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(a->task));
+	get_task_struct(a->task);
+	s->nr_actors++;
+	wake_up_process(a->task);
+	return a;
+}
+
+static struct actor *waiting_actor(struct kunit *test, struct rpol_member *mem, u32 entries)
+{
+	struct stage *s = test->priv;
+	u64 waiters = waiters_of(s->dom);
+	struct actor *a = actor(test, mem, entries);
+
+	expect_waiters(test, waiters + 1);
+	return a;
+}
+
+static void expect_end(struct kunit *test, struct actor *a, int ret)
+{
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&a->ended, PATIENCE), 0UL);
+	KUNIT_EXPECT_EQ(test, a->ret, ret);
+}
+
+static void expect_still_waiting(struct kunit *test, struct actor *a)
+{
+	msleep(A_WHILE_MS);
+	KUNIT_EXPECT_FALSE(test, completion_done(&a->ended));
+}
+
+static void domain(struct kunit *test, u64 capacity)
+{
+	struct stage *s = test->priv;
+	struct rpol_domain *dom = rpol_domain_create(capacity);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dom);
+	s->dom = dom;
+}
+
+static struct rpol_member *member_ops(struct kunit *test, u64 min, u64 max,
+				      const struct rpol_member_ops *ops)
+{
+	struct rpol_quota q = { .min = min, .max = max, .weight = RPOL_WEIGHT_DEFAULT };
+	struct stage *s = test->priv;
+	struct rpol_member *mem;
+
+	KUNIT_ASSERT_LT(test, s->nr_members, MAX_MEMBERS);
+	mem = rpol_member_create(s->dom, &q, ops, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mem);
+	s->mem[s->nr_members++] = mem;
+	return mem;
+}
+
+static struct rpol_member *member(struct kunit *test, u64 min, u64 max)
+{
+	return member_ops(test, min, max, NULL);
+}
+
+static void reserve(struct kunit *test, struct rpol_member *mem, u32 entries)
+{
+	KUNIT_ASSERT_EQ(test, rpol_reserve(mem, entries, RPOL_NOWAIT), 0);
+}
+
+/* Releases, in pieces of 8, up to @entries of what is idle in the pool. */
+static void stage_reclaim(void *ctx, u64 entries)
+{
+	struct stage *s = ctx;
+	s64 left = entries;
+
+	atomic_inc(&s->reclaims);
+	complete(&s->in_reclaim);
+	if (s->hold_reclaim)
+		wait_for_completion(&s->leave_reclaim);
+	while (left > 0 && atomic_add_unless(&s->idle, -8, 0)) {
+		rpol_release(s->pool, 8);
+		left -= 8;
+	}
+}
+
+static const struct rpol_member_ops stage_ops = { .reclaim = stage_reclaim };
+
+static int wait_init(struct kunit *test)
+{
+	struct stage *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+
+	if (!s)
+		return -ENOMEM;
+	init_completion(&s->in_reclaim);
+	init_completion(&s->leave_reclaim);
+	test->priv = s;
+	return 0;
+}
+
+static void wait_exit(struct kunit *test)
+{
+	struct stage *s = test->priv;
+	int i;
+
+	if (!s)
+		return;
+	complete_all(&s->leave_reclaim);
+	for (i = 0; i < s->nr_members; i++)
+		rpol_member_shutdown(s->mem[i]);
+	for (i = 0; i < s->nr_actors; i++) {
+		kthread_stop(s->actor[i].task);
+		put_task_struct(s->actor[i].task);
+	}
+	atomic_set(&s->idle, 0);
+	for (i = 0; i < s->nr_members; i++) {
+		rpol_release(s->mem[i], charged_of(s->mem[i]));
+		rpol_member_destroy(s->mem[i]);
+	}
+	if (s->dom)
+		rpol_domain_destroy(s->dom);
+}
+
+/* Ends the last member made, in the middle of a test. */
+static void drop_last_member(struct stage *s)
+{
+	rpol_member_destroy(s->mem[--s->nr_members]);
+}
+
+static void wait_until_released(struct kunit *test)
+{
+	struct rpol_member *a, *b;
+	struct rpol_member_stats st;
+	struct actor *w;
+
+	domain(test, 1000);
+	a = member(test, 0, RPOL_NO_MAX);
+	b = member(test, 0, RPOL_NO_MAX);
+	reserve(test, a, 1000);
+	w = waiting_actor(test, b, 100);
+	KUNIT_EXPECT_TRUE(test, rpol_pressed(a));
+	rpol_member_get_stats(b, &st);
+	KUNIT_EXPECT_EQ(test, st.waiters, 1);
+	KUNIT_EXPECT_EQ(test, st.waiting, 100);
+	KUNIT_EXPECT_EQ(test, st.waits, 1);
+
+	rpol_release(a, 99);
+	expect_still_waiting(test, w);
+	KUNIT_EXPECT_TRUE(test, rpol_pressed(a));
+	rpol_release(a, 1);
+	expect_end(test, w, 0);
+	KUNIT_EXPECT_FALSE(test, rpol_pressed(a));
+	rpol_member_get_stats(b, &st);
+	KUNIT_EXPECT_EQ(test, st.charged, 100);
+	KUNIT_EXPECT_EQ(test, st.waiters, 0);
+	KUNIT_EXPECT_EQ(test, st.waiting, 0);
+	KUNIT_EXPECT_EQ(test, st.grants, 1);
+	KUNIT_EXPECT_GE(test, st.wait_ns, (u64)A_WHILE_MS * NSEC_PER_MSEC);
+}
+
+/* A small request behind a large one, of others, of its own and out of turn. */
+static void wait_small_behind_large(struct kunit *test)
+{
+	struct rpol_member *a, *b, *c;
+	struct actor *large, *small, *own;
+
+	domain(test, 1000);
+	a = member(test, 0, RPOL_NO_MAX);
+	b = member(test, 0, RPOL_NO_MAX);
+	c = member(test, 0, RPOL_NO_MAX);
+	reserve(test, a, 1000);
+	large = waiting_actor(test, b, 257);
+	small = waiting_actor(test, c, 8);
+	own = waiting_actor(test, b, 8);
+
+	rpol_release(a, 256);
+	expect_still_waiting(test, small);
+	expect_still_waiting(test, own);
+	KUNIT_EXPECT_EQ(test, rpol_reserve(a, 1, RPOL_NOWAIT), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, rpol_reserve(c, 1, RPOL_NOWAIT), -EAGAIN);
+
+	rpol_release(a, 1);
+	expect_end(test, large, 0);
+	expect_still_waiting(test, small);
+	rpol_release(a, 8);
+	expect_end(test, small, 0);
+	expect_still_waiting(test, own);
+	rpol_release(a, 8);
+	expect_end(test, own, 0);
+	KUNIT_EXPECT_LT(test, large->place, small->place);
+	KUNIT_EXPECT_LT(test, small->place, own->place);
+}
+
+static void wait_in_order_of_arrival(struct kunit *test)
+{
+	static const u32 sizes[] = { 257, 8, 129, 33, 8, 257, 8, 33, 129, 8 };
+	struct actor *w[ARRAY_SIZE(sizes)];
+	struct rpol_member *a, *m[3];
+	u32 total = 0;
+	size_t i;
+
+	domain(test, 2000);
+	a = member(test, 0, RPOL_NO_MAX);
+	for (i = 0; i < ARRAY_SIZE(m); i++)
+		m[i] = member(test, 0, RPOL_NO_MAX);
+	reserve(test, a, 2000);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		w[i] = waiting_actor(test, m[i % ARRAY_SIZE(m)], sizes[i]);
+		total += sizes[i];
+	}
+	/* One entry at a time: never two at once, so places are certain. */
+	for (i = 0; i < total; i++)
+		rpol_release(a, 1);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		expect_end(test, w[i], 0);
+	KUNIT_EXPECT_EQ(test, waiters_of(((struct stage *)test->priv)->dom), 0);
+}
+
+/* The same, waiting for each before the next is possible. */
+static void wait_one_by_one(struct kunit *test)
+{
+	struct rpol_member *a, *m[4];
+	struct actor *w[12];
+	size_t i, j;
+
+	domain(test, 2000);
+	a = member(test, 0, RPOL_NO_MAX);
+	for (i = 0; i < ARRAY_SIZE(m); i++)
+		m[i] = member(test, 0, RPOL_NO_MAX);
+	reserve(test, a, 2000);
+	for (i = 0; i < ARRAY_SIZE(w); i++)
+		w[i] = waiting_actor(test, m[(i * 7) % ARRAY_SIZE(m)], 100);
+	for (i = 0; i < ARRAY_SIZE(w); i++) {
+		rpol_release(a, 100);
+		expect_end(test, w[i], 0);
+		KUNIT_EXPECT_EQ(test, w[i]->place, (int)i + 1);
+		for (j = i + 1; j < ARRAY_SIZE(w); j++)
+			KUNIT_EXPECT_FALSE(test, completion_done(&w[j]->ended));
+	}
+}
+
+/* Who is at his own maximum holds up nobody but himself. */
+static void wait_for_own_maximum(struct kunit *test)
+{
+	struct rpol_member *a, *b;
+	struct actor *w, *behind;
+
+	domain(test, 1000);
+	a = member(test, 0, 300);
+	b = member(test, 0, RPOL_NO_MAX);
+	reserve(test, a, 300);
+	w = waiting_actor(test, a, 50);
+	behind = waiting_actor(test, a, 1);
+	KUNIT_EXPECT_TRUE(test, rpol_pressed(a));
+	KUNIT_EXPECT_FALSE(test, rpol_pressed(b));
+	reserve(test, b, 700);
+	KUNIT_EXPECT_FALSE(test, rpol_pressed(b));
+	rpol_release(b, 700);
+	reserve(test, b, 257);
+	rpol_release(a, 49);
+	expect_still_waiting(test, w);
+	KUNIT_EXPECT_FALSE(test, completion_done(&behind->ended));
+	rpol_release(a, 2);
+	expect_end(test, w, 0);
+	expect_end(test, behind, 0);
+	KUNIT_EXPECT_EQ(test, charged_of(a), 300);
+}
+
+/* What is kept for a member is its to take, whoever waits. */
+static void wait_minimum_needs_no_turn(struct kunit *test)
+{
+	struct rpol_member *a, *b, *c;
+	struct actor *w, *kept;
+
+	domain(test, 1000);
+	a = member(test, 0, RPOL_NO_MAX);
+	b = member(test, 0, RPOL_NO_MAX);
+	c = member(test, 200, RPOL_NO_MAX);
+	reserve(test, a, 700);
+	w = waiting_actor(test, b, 257);
+	reserve(test, c, 150);
+	/* 50 within the minimum, one from the common part: has to queue. */
+	KUNIT_EXPECT_EQ(test, rpol_reserve(c, 51, RPOL_NOWAIT), -EAGAIN);
+	kept = waiting_actor(test, c, 51);
+	/* Never out of its own member's order, though it would fit. */
+	KUNIT_EXPECT_EQ(test, rpol_reserve(c, 1, RPOL_NOWAIT), -EAGAIN);
+	/* c's releases bring what c waits for nearer, but b nothing. */
+	KUNIT_EXPECT_TRUE(test, rpol_pressed(c));
+	rpol_release(c, 1);
+	expect_end(test, kept, 0);
+	KUNIT_EXPECT_FALSE(test, rpol_pressed(c));
+	KUNIT_EXPECT_TRUE(test, rpol_pressed(a));
+	expect_still_waiting(test, w);
+	rpol_release(a, 157);
+	expect_end(test, w, 0);
+}
+
+static void wait_killed(struct kunit *test)
+{
+	struct rpol_member *a, *b;
+	struct rpol_member_stats st;
+	struct actor *large, *small;
+
+	domain(test, 1000);
+	a = member(test, 0, RPOL_NO_MAX);
+	b = member(test, 0, RPOL_NO_MAX);
+	reserve(test, a, 900);
+	large = waiting_actor(test, b, 257);
+	small = waiting_actor(test, b, 100);
+	send_sig(SIGKILL, large->task, 1);
+	expect_end(test, large, -EINTR);
+	/* Nothing was released, but the one in front is gone. */
+	expect_end(test, small, 0);
+	rpol_member_get_stats(b, &st);
+	KUNIT_EXPECT_EQ(test, st.charged, 100);
+	KUNIT_EXPECT_EQ(test, st.refused, 1);
+	KUNIT_EXPECT_EQ(test, st.waiting, 0);
+	KUNIT_EXPECT_FALSE(test, rpol_pressed(a));
+}
+
+static void wait_killed_behind(struct kunit *test)
+{
+	struct rpol_member *a, *b;
+	struct actor *first, *second;
+
+	domain(test, 1000);
+	a = member(test, 0, RPOL_NO_MAX);
+	b = member(test, 0, RPOL_NO_MAX);
+	reserve(test, a, 1000);
+	first = waiting_actor(test, b, 100);
+	second = waiting_actor(test, b, 100);
+	send_sig(SIGKILL, second->task, 1);
+	expect_end(test, second, -EINTR);
+	expect_still_waiting(test, first);
+	rpol_release(a, 100);
+	expect_end(test, first, 0);
+	KUNIT_EXPECT_EQ(test, charged_of(b), 100);
+}
+
+static void wait_shut_down(struct kunit *test)
+{
+	struct rpol_member *a, *b, *c;
+	struct actor *w[3], *other;
+	size_t i;
+
+	domain(test, 1000);
+	a = member(test, 0, RPOL_NO_MAX);
+	b = member(test, 0, RPOL_NO_MAX);
+	c = member(test, 0, RPOL_NO_MAX);
+	reserve(test, a, 900);
+	for (i = 0; i < ARRAY_SIZE(w); i++)
+		w[i] = waiting_actor(test, b, 200);
+	other = waiting_actor(test, c, 100);
+	rpol_member_shutdown(b);
+	for (i = 0; i < ARRAY_SIZE(w); i++)
+		expect_end(test, w[i], -ESHUTDOWN);
+	expect_end(test, other, 0);
+	KUNIT_EXPECT_EQ(test, rpol_reserve(b, 1, 0), -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, charged_of(b), 0);
+}
+
+static void wait_capacity_changes(struct kunit *test)
+{
+	struct stage *s = test->priv;
+	struct rpol_member *a, *b;
+	struct actor *w, *never;
+
+	domain(test, 1000);
+	a = member(test, 0, RPOL_NO_MAX);
+	b = member(test, 0, RPOL_NO_MAX);
+	reserve(test, a, 1000);
+	w = waiting_actor(test, b, 100);
+	never = waiting_actor(test, b, 600);
+	/* Below what is charged: one can still be served one day, one can't. */
+	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 500), 0);
+	expect_end(test, never, -E2BIG);
+	rpol_release(a, 500);
+	expect_still_waiting(test, w);
+	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 599), 0);
+	expect_still_waiting(test, w);
+	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 600), 0);
+	expect_end(test, w, 0);
+}
+
+static void wait_quota_changes(struct kunit *test)
+{
+	struct rpol_quota q = { .min = 0, .max = 400, .weight = 1 };
+	struct rpol_member *a, *b, *c;
+	struct actor *w, *never;
+
+	domain(test, 1000);
+	a = member(test, 0, 300);
+	reserve(test, a, 300);
+	w = waiting_actor(test, a, 100);
+	never = waiting_actor(test, a, 300);
+	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(a, &q), 0);
+	expect_end(test, w, 0);
+	q.max = 200;
+	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(a, &q), 0);
+	expect_end(test, never, -E2BIG);
+
+	/* Another's minimum puts it out of reach; another's end brings it back. */
+	b = member(test, 0, RPOL_NO_MAX);
+	never = waiting_actor(test, b, 700);
+	c = member(test, 400, RPOL_NO_MAX);
+	KUNIT_EXPECT_NOT_NULL(test, c);
+	expect_end(test, never, -E2BIG);
+	w = waiting_actor(test, b, 600);
+	rpol_release(a, 400);
+	expect_end(test, w, 0);
+	w = waiting_actor(test, b, 100);
+	drop_last_member(test->priv);
+	expect_end(test, w, 0);
+}
+
+static void wait_reclaims_idle(struct kunit *test)
+{
+	struct stage *s = test->priv;
+	struct rpol_member_stats st;
+	struct rpol_member *b;
+	struct actor *w;
+
+	domain(test, 1000);
+	s->pool = member_ops(test, 0, RPOL_NO_MAX, &stage_ops);
+	b = member(test, 0, RPOL_NO_MAX);
+	reserve(test, s->pool, 1000);
+	rpol_account_use(s->pool, 200);
+	atomic_set(&s->idle, 800);
+
+	w = actor(test, b, 104);
+	expect_end(test, w, 0);
+	/* No more than was wanted went, and it was asked for once. */
+	KUNIT_EXPECT_EQ(test, charged_of(s->pool), 1000 - 104);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 1);
+	rpol_member_get_stats(s->pool, &st);
+	KUNIT_EXPECT_EQ(test, st.reclaims, 1);
+	/* It fits now without asking. */
+	rpol_release(b, 104);
+	w = actor(test, b, 104);
+	expect_end(test, w, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 1);
+}
+
+static void wait_reclaims_what_falls_idle(struct kunit *test)
+{
+	struct stage *s = test->priv;
+	struct rpol_member *b;
+	struct actor *w;
+
+	domain(test, 1000);
+	s->pool = member_ops(test, 0, RPOL_NO_MAX, &stage_ops);
+	b = member(test, 0, RPOL_NO_MAX);
+	reserve(test, s->pool, 1000);
+	rpol_account_use(s->pool, 1000);
+	w = waiting_actor(test, b, 8);
+	expect_still_waiting(test, w);
+	/* All is in use: not to be asked. */
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 0);
+	KUNIT_EXPECT_TRUE(test, rpol_pressed(s->pool));
+	/* A member that does not look at rpol_pressed() is asked anyway. */
+	atomic_set(&s->idle, 16);
+	rpol_account_use(s->pool, -16);
+	expect_end(test, w, 0);
+	KUNIT_EXPECT_EQ(test, charged_of(s->pool), 1000 - 8);
+}
+
+static void wait_reclaims_own(struct kunit *test)
+{
+	struct stage *s = test->priv;
+	struct rpol_member *b;
+	struct actor *w;
+
+	domain(test, 1000);
+	b = member_ops(test, 0, RPOL_NO_MAX, &stage_ops);
+	s->pool = member_ops(test, 0, 304, &stage_ops);
+	reserve(test, b, 100);
+	reserve(test, s->pool, 304);
+	atomic_set(&s->idle, 304);
+	w = actor(test, s->pool, 33);
+	expect_end(test, w, 0);
+	/* 33 take five MRs of 8; b, whose MRs would not help, was let alone. */
+	KUNIT_EXPECT_EQ(test, charged_of(s->pool), 304 - 40 + 33);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 1);
+}
+
+static void wait_reclaims_not_what_is_kept(struct kunit *test)
+{
+	struct stage *s = test->priv;
+	struct rpol_member *a, *b;
+	struct actor *w;
+
+	domain(test, 1000);
+	s->pool = member_ops(test, 500, RPOL_NO_MAX, &stage_ops);
+	a = member(test, 0, RPOL_NO_MAX);
+	b = member(test, 0, RPOL_NO_MAX);
+	reserve(test, s->pool, 400);
+	atomic_set(&s->idle, 400);
+	reserve(test, a, 500);
+	w = waiting_actor(test, b, 8);
+	expect_still_waiting(test, w);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 0);
+	KUNIT_EXPECT_FALSE(test, rpol_pressed(s->pool));
+	rpol_release(a, 8);
+	expect_end(test, w, 0);
+}
+
+static void wait_capacity_cut_reclaims(struct kunit *test)
+{
+	struct stage *s = test->priv;
+
+	domain(test, 1000);
+	s->pool = member_ops(test, 0, RPOL_NO_MAX, &stage_ops);
+	reserve(test, s->pool, 960);
+	atomic_set(&s->idle, 800);
+	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 600), 0);
+	KUNIT_EXPECT_EQ(test, charged_of(s->pool), 600);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 1);
+}
+
+struct destroyer {
+	struct rpol_member *mem;
+	struct completion done;
+};
+
+static int destroyer_run(void *arg)
+{
+	struct destroyer *d = arg;
+
+	rpol_member_destroy(d->mem);
+	kthread_complete_and_exit(&d->done, 0);
+}
+
+/* A member is not gone while its callback runs, and is not called afterwards. */
+static void wait_destroy_during_reclaim(struct kunit *test)
+{
+	struct stage *s = test->priv;
+	struct destroyer d;
+	struct rpol_member *b;
+	struct task_struct *task;
+	struct actor *w;
+
+	domain(test, 1000);
+	b = member(test, 0, RPOL_NO_MAX);
+	s->hold_reclaim = true;
+	s->pool = member_ops(test, 0, RPOL_NO_MAX, &stage_ops);
+	reserve(test, s->pool, 1000);
+	w = waiting_actor(test, b, 8);
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&s->in_reclaim, PATIENCE), 0UL);
+
+	rpol_release(s->pool, 1000);
+	d.mem = s->pool;
+	init_completion(&d.done);
+	task = kthread_run(destroyer_run, &d, "rpol-destroyer");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	s->nr_members--;
+	msleep(A_WHILE_MS);
+	KUNIT_EXPECT_FALSE(test, completion_done(&d.done));
+	complete_all(&s->leave_reclaim);
+	/* Without a limit: the stack that it works on is ours. */
+	wait_for_completion(&d.done);
+	expect_end(test, w, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 1);
+}
+
+/* Many threads at random; whoever is granted tells the sum, which must fit. */
+#define CROWD_MEMBERS	4
+#define CROWD_THREADS	12
+#define CROWD_ROUNDS	400
+#define CROWD_CAPACITY	600
+
+struct crowd {
+	atomic_t held;
+	atomic_t held_by[CROWD_MEMBERS];
+	atomic_t running;
+	atomic_t over;
+	atomic_t failed;
+	struct completion done;
+	struct rpol_member *mem[CROWD_MEMBERS];
+	u32 max[CROWD_MEMBERS];
+};
+
+struct crowd_thread {
+	struct crowd *crowd;
+	u32 seed;
+};
+
+static int crowd_run(void *arg)
+{
+	static const u32 sizes[] = { 8, 33, 129, 257 };
+	struct crowd_thread *t = arg;
+	struct crowd *c = t->crowd;
+	struct rnd_state rnd;
+	u32 n, m, round;
+
+	prandom_seed_state(&rnd, t->seed);
+	for (round = 0; round < CROWD_ROUNDS; round++) {
+		m = prandom_u32_state(&rnd) % CROWD_MEMBERS;
+		n = sizes[prandom_u32_state(&rnd) % ARRAY_SIZE(sizes)];
+		if (n > c->max[m])
+			continue;
+		if (rpol_reserve(c->mem[m], n, 0)) {
+			atomic_inc(&c->failed);
+			continue;
+		}
+		if (atomic_add_return(n, &c->held) > CROWD_CAPACITY ||
+		    atomic_add_return(n, &c->held_by[m]) > c->max[m])
+			atomic_inc(&c->over);
+		if (prandom_u32_state(&rnd) % 2)
+			cond_resched();
+		else if (prandom_u32_state(&rnd) % 8 == 0)
+			schedule_timeout_uninterruptible(1);
+		else
+			schedule();
+		atomic_sub(n, &c->held);
+		atomic_sub(n, &c->held_by[m]);
+		rpol_release(c->mem[m], n);
+	}
+	if (atomic_dec_and_test(&c->running))
+		complete(&c->done);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+static void wait_random_crowd(struct kunit *test)
+{
+	static const u64 mins[CROWD_MEMBERS] = { 0, 33, 0, 129 };
+	static const u32 maxs[CROWD_MEMBERS] = { 438, 300, 129, 600 };
+	struct task_struct *task[CROWD_THREADS];
+	struct crowd_thread thread[CROWD_THREADS];
+	struct stage *s = test->priv;
+	struct rpol_domain_stats st;
+	unsigned long left;
+	struct crowd *c;
+	int i;
+
+	c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	init_completion(&c->done);
+	domain(test, CROWD_CAPACITY);
+	for (i = 0; i < CROWD_MEMBERS; i++) {
+		c->mem[i] = member(test, mins[i], maxs[i]);
+		c->max[i] = maxs[i];
+	}
+	atomic_set(&c->running, CROWD_THREADS);
+	for (i = 0; i < CROWD_THREADS; i++) {
+		thread[i].crowd = c;
+		thread[i].seed = i + 1;
+		task[i] = kthread_run(crowd_run, &thread[i], "rpol-crowd");
+		if (IS_ERR(task[i]))
+			atomic_dec(&c->running);
+	}
+	left = wait_for_completion_timeout(&c->done, 3 * PATIENCE);
+	KUNIT_EXPECT_NE_MSG(test, left, 0UL, "somebody was never woken");
+	if (!left)
+		for (i = 0; i < CROWD_MEMBERS; i++)
+			rpol_member_shutdown(c->mem[i]);
+	for (i = 0; i < CROWD_THREADS; i++) {
+		KUNIT_EXPECT_FALSE(test, IS_ERR(task[i]));
+		if (!IS_ERR(task[i]))
+			kthread_stop(task[i]);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->over), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->failed), 0);
+	rpol_domain_get_stats(s->dom, &st);
+	KUNIT_EXPECT_EQ(test, st.charged, 0);
+	KUNIT_EXPECT_EQ(test, st.waiters, 0);
+	KUNIT_EXPECT_GT_MSG(test, st.waits, 0ULL, "nobody ever waited: nothing was tested");
+}
+
+static struct kunit_case wait_cases[] = {
+	KUNIT_CASE(wait_until_released),
+	KUNIT_CASE(wait_small_behind_large),
+	KUNIT_CASE(wait_in_order_of_arrival),
+	KUNIT_CASE(wait_one_by_one),
+	KUNIT_CASE(wait_for_own_maximum),
+	KUNIT_CASE(wait_minimum_needs_no_turn),
+	KUNIT_CASE(wait_killed),
+	KUNIT_CASE(wait_killed_behind),
+	KUNIT_CASE(wait_shut_down),
+	KUNIT_CASE(wait_capacity_changes),
+	KUNIT_CASE(wait_quota_changes),
+	KUNIT_CASE(wait_reclaims_idle),
+	KUNIT_CASE(wait_reclaims_what_falls_idle),
+	KUNIT_CASE(wait_reclaims_own),
+	KUNIT_CASE(wait_reclaims_not_what_is_kept),
+	KUNIT_CASE(wait_capacity_cut_reclaims),
+	KUNIT_CASE(wait_destroy_during_reclaim),
+	KUNIT_CASE_SLOW(wait_random_crowd),
+	{}
+};
+
+static struct kunit_suite wait_suite = {
+	.name = "rdmafs_regpolicy_wait",
+	.init = wait_init,
+	.exit = wait_exit,
+	.test_cases = wait_cases,
+};
+
+kunit_test_suite(wait_suite);

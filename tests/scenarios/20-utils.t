@@ -1,0 +1,312 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The user tools as far as they need no kernel of ours: what becomes of mount
+# options and sources, the server's settings in a directory that stands for
+# configfs, the settings file with all that can be wrong in it, and rdmafs-stat
+# on a directory that stands for /proc/fs/rdmafs.
+set -uo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd -P)
+. "$top/tests/lib/tap.sh"
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+if ! utils=$("$top/tests/guest/modules" utils 2>"$tmp/build.log"); then
+	tap 1 "the tools build" "$(cat "$tmp/build.log")"
+	tap_done
+	exit 1
+fi
+tap 0 "the tools build"
+export LC_ALL=C
+
+# run COMMAND...: its output in $out, its messages in $err, its status in $rc.
+run() {
+	"$@" >"$tmp/out" 2>"$tmp/err" </dev/null
+	rc=$?
+	out=$(cat "$tmp/out")
+	err=$(cat "$tmp/err")
+}
+
+# ------------------------------------------------------------- mount.rdmafs
+
+m() { run "$utils/mount.rdmafs" -f -v "$@"; }
+
+m '[::1]:/a/b' "$tmp" -o 'ro,nosuid,_netdev,x-systemd.automount,port=1234,slots=9,noauto,comment=x,nofail'
+is "$rc $out" "0 host=::1 export=a/b port=1234
+kernel option ro
+kernel option port=1234
+kernel option slots=9
+mount attributes 0x3
+kept in user space: _netdev,x-systemd.automount
+addr=::1" "options are sorted: attributes, the kernel's, user space's"
+
+m 127.0.0.1:export "$tmp" -o noatime,nodev -o relatime,noexec,dev,sync,dirsync,nodiratime
+is "$out" "host=127.0.0.1 export=export port=20060
+kernel option sync
+kernel option dirsync
+mount attributes 0x88
+addr=127.0.0.1" "the last of contradicting options counts; -o may be repeated"
+
+m 127.0.0.1:/x "$tmp" -o user,exec
+like "$out" 'attributes 0x6'$'\n' "user means nosuid,nodev,noexec unless said otherwise"
+
+m 127.0.0.1:/x "$tmp" -o 'context="system_u:object_r:tmp_t:s0:c1,c2",rw'
+like "$out" 'kernel option context=system_u:object_r:tmp_t:s0:c1,c2'$'\n''kernel option rw' \
+	"a quoted value keeps its comma"
+
+m no.such.host.invalid:/x "$tmp" -o addr=fe80::1%lo
+like "$out" 'addr=fe80::1%(lo|1)$' "addr= takes the place of the host's name"
+
+m no.such.host.invalid:/x "$tmp"
+is $rc 32 "a host that is not known"
+like "$err" '^mount\.rdmafs: no\.such\.host\.invalid:/x: host no\.such\.host\.invalid: ' "and says so"
+
+while IFS='|' read -r source what; do
+	m "$source" "$tmp"
+	is "$rc" 1 "refused: $what"
+	like "$err" "^mount.rdmafs: $(printf '%q' "$source" | sed 's/[][]/\\&/g; s/\\\\/\\/g').*(HOST|ADDRESS).:/EXPORT|HOST:/EXPORT" \
+		"with a message"
+done <<'END'
+server|no colon
+:/x|no host
+server:|no export
+server:///|no export but slashes
+::1:/x|IPv6 without brackets
+[::1|a bracket that is not closed
+[::1]/x|no colon after the bracket
+/dev/sda:x|a device
+END
+
+m 127.0.0.1:/x "$tmp" -o 'rw,slots="4'
+is "$rc" 1 "an unbalanced quote"
+like "$err" 'slots="4' "is named"
+m 127.0.0.1:/x "$tmp/none"
+is "$rc $err" "32 mount.rdmafs: 127.0.0.1:/x: mount point $tmp/none: No such file or directory" \
+	"a mount point that is not there"
+m 127.0.0.1:/x /dev/null
+is "$rc" 32 "a mount point that is no directory"
+m 127.0.0.1:/x
+is "$rc" 1 "too few arguments"
+m 127.0.0.1:/x "$tmp" -t nfs
+is "$rc" 1 "another type"
+run "$utils/mount.rdmafs" --help
+like "$rc $out" "^0 Usage" "--help"
+
+# ----------------------------------------------------------------- rdmafsctl
+
+cfs=$tmp/configfs
+c() { run "$utils/rdmafsctl" --configfs "$cfs" "$@"; }
+# A directory is made without the values that the kernel would put into it.
+kernel_defaults() {
+	local d=$cfs/exports/$1
+	[ -e "$d/id" ] || echo 4711 >"$d/id"
+	[ -e "$d/secret" ] || printf '%064d\n' 7 >"$d/secret"
+}
+
+c status
+is "$rc" 3 "no server"
+mkdir -p "$cfs/exports" "$cfs/ports"
+c status
+is "$rc $out" "0 no port: rdmafsctl start
+exports: 0, of which enabled: 0" "an empty server"
+
+c export add /data/a.b%c/ /srv/data -o ro,no_root_squash,anonuid=99,id=17
+is "$rc$err" 0 "export add"
+label=data%2Fa.b%25c
+is "$(ls "$cfs/exports")" "$label" "its label"
+kernel_defaults "$label"
+is "$(cd "$cfs/exports/$label" && cat name path id read_only squash anonuid anongid enable | xargs)" \
+	"data/a.b%c /srv/data 17 1 none 99 65534 1" "its values"
+c export add data/a.b%c /srv/other
+is "$rc $err" "2 rdmafsctl: export data/a.b%c: there is one already" "a second one of that name"
+c export add .hidden '/srv/with blank' -o all_squash
+kernel_defaults %2Ehidden
+is "$rc $(cat "$cfs/exports/%2Ehidden/"{name,path,squash} | tr '\n' ' ')" "0 .hidden /srv/with blank all " \
+	"a name with a dot, a path with a blank"
+
+while IFS='|' read -r name path options what; do
+	c export add "$name" "$path" ${options:+-o "$options"}
+	is "$rc" 1 "refused: $what"
+	like "$err" "^rdmafsctl: (export|option) .*: " "with a message"
+done <<'END'
+/|/srv||an empty name
+x|srv||a relative path
+x|/srv|id=0|id 0
+x|/srv|id=010|an id with a leading zero
+x|/srv|anonuid=4294967295|uid -1
+x|/srv|anongid=-1|gid -1
+x|/srv|rw,squash_all|an option that is none
+x|/srv|id|an option without its value
+END
+c export add "$(printf 'n%.0s' {1..256})" /srv
+is "$rc" 1 "refused: a name of 256 bytes"
+c export add $'x\ny' /srv
+is "$rc" 1 "refused: a newline in the name"
+c export add x $'/srv\n'
+is "$rc" 1 "refused: a newline in the path"
+c export add "$(printf '/%.0s' {1..90})$(printf 'a/%.0s' {1..90})z" /srv
+is "$rc $(find "$cfs/exports" -mindepth 1 -maxdepth 1 | wc -l)" "2 2" "refused: a label that is too long"
+
+c export list
+is "$out" ".hidden              /srv/with blank (rw,all_squash,id=4711)
+data/a.b%c           /srv/data (ro,no_root_squash,anonuid=99,id=17)" "export list"
+c export list --json
+is "$(echo "$out" | python3 -c 'import json, sys
+for e in json.load(sys.stdin): print(e["name"], e["path"], e["id"], e["read_only"], e["squash"], e["enable"], "secret" in e)')" \
+	".hidden /srv/with blank 4711 False all True False
+data/a.b%c /srv/data 17 True none True False" "as JSON, without secrets"
+
+c start
+is "$rc $(cat "$cfs/ports/20060/enable")" "0 1" "start: the default port"
+c start --port 999
+is "$rc $(cat "$cfs/ports/999/enable")" "0 1" "start: another port"
+c status
+is "$out" "port 999: listening
+port 20060: listening
+exports: 2, of which enabled: 2" "status"
+c status --json
+is "$(echo "$out" | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["ports"][1]["port"], d["enabled"])')" \
+	"20060 2" "status as JSON"
+for p in 0 65536 080 x ''; do
+	c start --port "$p"
+	is "$rc" 1 "refused: port '$p'"
+done
+
+umask 022
+c save "$tmp/saved.conf"
+is "$rc $(stat -c %a "$tmp/saved.conf") $(find "$tmp" -name 'saved.conf*' | wc -l)" "0 600 1" \
+	"save: for root's eyes, and no temporary file is left"
+c save "$tmp/no/such/dir/file"
+is "$rc $err" "2 rdmafsctl: $tmp/no/such/dir/file: No such file or directory" "save: nowhere"
+
+tree() { (cd "$cfs" && find . -type f | sort | xargs -d '\n' grep -H .); }
+before=$(tree)
+c load "$tmp/saved.conf"
+is "$rc$err" 0 "load of what is there already"
+is "$(tree)" "$before" "changes nothing"
+
+c stop --port 4242
+is "$rc $err" "2 rdmafsctl: port 4242: the server does not listen there" "stop: a port that is not there"
+c stop --port 999
+is "$rc $(ls "$cfs/ports")" "0 20060" "stop: one port"
+c stop
+is "$rc $(ls "$cfs/ports")" "0 " "stop: all"
+c export remove nothing
+is "$rc $err" "2 rdmafsctl: export nothing: there is no such export" "export remove: no such export"
+c export remove /data/a.b%c
+is "$rc $(ls "$cfs/exports")" "0 %2Ehidden" "export remove"
+c export remove
+is "$rc" 1 "export remove: which?"
+c export remove --all
+is "$rc $(ls "$cfs/exports")" "0 " "export remove --all"
+
+c load "$tmp/saved.conf"
+is "$rc$err" 0 "load into an empty server"
+is "$(tree)" "$before" "brings back everything, secrets too"
+
+sed -e 's/^path = .srv.data$/path = \/srv\/moved/; s/^secret = .*/\U&/; s/SECRET/secret/' \
+	-e '/^\[export .hidden/,/^$/ { /^squash/d }' "$tmp/saved.conf" >"$tmp/changed.conf"
+printf '[export new]\npath=/srv/new\n\n[port 999]\nenable = 0\n' >>"$tmp/changed.conf"
+sed -i '0,/^\[port 999\]/ { /^\[port 999\]/d }' "$tmp/changed.conf"
+c load "$tmp/changed.conf"
+is "$rc$err" 0 "load of a changed file"
+is "$(diff <(echo "$before") <(tree) | grep '^[<>]' | grep -v exports/new)" \
+	"< ./exports/%2Ehidden/squash:all
+> ./exports/%2Ehidden/squash:root
+< ./exports/data%2Fa.b%25c/path:/srv/data
+> ./exports/data%2Fa.b%25c/path:/srv/moved
+< ./ports/999/enable:1" "changes what differs"
+is "$(cat "$cfs/exports/new/"{path,squash,enable} | xargs)" "/srv/new root 1" "and adds what is missing"
+kernel_defaults new
+
+# Every line that is wrong is named; nothing is changed.
+before=$(tree)
+cat >"$tmp/bad.conf" <<'END'
+path = /srv/nowhere
+[export a]
+path = relative
+squash = sometimes
+colour = blue
+[export b]
+read_only = 2
+read_only = 1
+[export a]
+path = /x
+[port 0]
+[port 1
+[share x]
+enable = 1
+[port 77]
+path = /srv
+[port 77]
+nonsense
+[export c]
+path = /c
+id = 5
+[export d]
+path = /d
+id = 5
+secret = 1234
+enable = yes
+[export /]
+END
+c load "$tmp/bad.conf"
+is $rc 1 "load of a bad file"
+is "$(echo "$err" | sed -n 's/.*: line \([0-9]*\): .*/\1/p' | xargs)" "1 3 4 5 7 8 6 9 11 12 13 16 17 18 25 26 27 22" \
+	"every bad line is named" "$err"
+is "$(tree)" "$before" "and nothing is changed"
+printf '[export a]\npath = /x\0y\n' >"$tmp/nul.conf"
+c load "$tmp/nul.conf"
+like "$rc $err" "^1 .*line 2: a NUL byte" "a NUL byte"
+c load "$tmp"
+is "$rc" 2 "load of a directory"
+c load "$tmp/none"
+is "$rc" 2 "load of nothing"
+printf '# only\n; comments\n\n' >"$tmp/empty.conf"
+c load "$tmp/empty.conf"
+is "$rc" 0 "load of a file without settings"
+printf '[export dos]\r\npath = /srv/dos\r\n[port 1]' >"$tmp/dos.conf"
+c load "$tmp/dos.conf"
+is "$rc $(cat "$cfs/exports/dos/path" "$cfs/ports/1/enable" | xargs)" "0 /srv/dos 1" \
+	"ends of line as on other systems, and none at the end"
+
+for words in '' 'export' 'export frob' 'frob' 'status x' 'save a b' 'export list x' 'start x' '--frob'; do
+	# shellcheck disable=SC2086
+	c $words
+	is "$rc" 1 "wrong usage: '$words'"
+done
+run "$utils/rdmafsctl" --help
+like "$rc $out" "^0 Usage" "--help"
+
+# --------------------------------------------------------------- rdmafs-stat
+
+proc=$tmp/proc
+s() { run "$utils/rdmafs-stat" --proc "$proc" "$@"; }
+s
+is "$rc" 2 "no module"
+mkdir -p "$proc/rxe0" "$proc/0:41" "$proc/empty"
+echo 65536 >"$proc/rxe0/capacity"
+echo 65000 >"$proc/rxe0/free"
+printf 'capacity 65536\nmembers 1\n' >"$proc/rxe0/stats"
+echo "server:/export on 10.9.0.1:20060" >"$proc/0:41/mount"
+printf 'min 0\nmax none\nweight 100\n' >"$proc/0:41/quota"
+printf 'charged 257\nin_use 33\n' >"$proc/0:41/window"
+printf 'calls 10\nbytes_read 1048576\nunknown_key 7\n' >"$proc/0:41/stats"
+s
+is "$rc $(echo "$out" | tr -s " ")" "0 rxe0: capacity 65536 entries, free 65000
+ charged in_use waiting calls msgs reg_mr inv rd_MiB wr_MiB waits mount
+0:41 257 33 - 10 - - - 1 - - server:/export on 10.9.0.1:20060" "the table, with what is there"
+s --all
+like "$out" "0:41 stats.unknown_key 7" "--all shows what is not known too"
+s --json
+is "$(echo "$out" | python3 -c 'import json, sys
+d = json.load(sys.stdin)
+m = d["members"]["0:41"]
+print(d["devices"]["rxe0"]["capacity"], m["quota"]["max"], m["stats"]["unknown_key"], m["mount"], len(d["members"]))')" \
+	"65536 none 7 server:/export on 10.9.0.1:20060 1" "--json"
+s 0.1 2
+is "$(echo "$out" | grep -c 0:41) $(echo "$out" | grep -c 'per second')" "2 1" "an interval and a count"
+s 0
+is "$rc" 1 "an interval of nothing"
+
+tap_done
