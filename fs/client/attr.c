@@ -81,12 +81,20 @@ static struct timespec64 rdmafs_time(const struct rfp_time *t)
 	return ts;
 }
 
+/* Names found so far are to be looked up again; 0 is that of none. */
+static void rdmafs_verifier_next_locked(struct rdmafs_inode *ri)
+{
+	lockdep_assert_held(&ri->lock);
+	if (!++ri->verifier)
+		ri->verifier = 1;
+}
+
 /* Someone else changed the object. */
 static void rdmafs_foreign_locked(struct rdmafs_inode *ri)
 {
 	lockdep_assert_held(&ri->lock);
 	set_bit(RDMAFS_I_INVALID, &ri->flags);
-	ri->verifier++;
+	rdmafs_verifier_next_locked(ri);
 	ri->timeo = 0;
 	forget_all_cached_acls(&ri->netfs.inode);
 }
@@ -143,7 +151,7 @@ static void rdmafs_own_locked(struct rdmafs_inode *ri, const struct rfp_attr *at
 
 		if (!before) {
 			set_bit(RDMAFS_I_UNSURE, &ri->flags);
-			ri->verifier++;
+			rdmafs_verifier_next_locked(ri);
 			before = ri->change;
 		}
 		if (ri->nr_edges == RDMAFS_NR_EDGES)

@@ -269,7 +269,7 @@ struct rdmafs_open {
 /**
  * enum rdmafs_pool - where an op's memory comes from when there is none
  * @RDMAFS_POOL_COMMON: operations that wait for nothing but the server
- * @RDMAFS_POOL_WRITE:	writeback, which may wait for a COMMIT (of the above)
+ * @RDMAFS_POOL_WRITE:	writes, which may wait for a COMMIT (of the above)
  * @RDMAFS_POOL_NESTED:	what an operation needs first: SETCRED, OPEN again
  * @RDMAFS_NR_POOLS:	their number
  */

@@ -46,6 +46,9 @@ static void rdmafs_commit_done(struct rdmafs_op *op, int err)
 	/* netfs would try again at once, and for ever. */
 	if (err == -EAGAIN)
 		err = -EIO;
+	/* The pages are clean now, and hold what the server has not got. */
+	if (err)
+		set_bit(RDMAFS_I_INVALID, &RDMAFS_I(op->open->inode)->flags);
 	rdmafs_op_put(op);
 	netfs_write_subrequest_terminated(subreq, err ? err : done, true);
 }

@@ -476,7 +476,9 @@ static struct rdmafs_dio *rdmafs_dio_new(struct kiocb *iocb, bool write, bool ap
 static void rdmafs_dio_start_part(struct rdmafs_dio *dio, struct rdmafs_dio_part *part,
 				  size_t len, bool more, bool nowait)
 {
-	struct rdmafs_op *op = rdmafs_io_new(dio->open, dio->write, RDMAFS_POOL_COMMON);
+	struct rdmafs_op *op = rdmafs_io_new(dio->open, dio->write,
+						dio->write ? RDMAFS_POOL_WRITE :
+							     RDMAFS_POOL_COMMON);
 
 	part->dio = dio;
 	part->op = op;

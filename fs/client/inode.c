@@ -32,6 +32,8 @@ struct inode *rdmafs_alloc_inode(struct super_block *sb)
 		return NULL;
 	memset_after(ri, 0, netfs);
 	spin_lock_init(&ri->lock);
+	/* A name that was never confirmed has 0. */
+	ri->verifier = 1;
 	INIT_LIST_HEAD(&ri->opens);
 	INIT_LIST_HEAD(&ri->uncommitted);
 	INIT_DELAYED_WORK(&ri->commit_work, rdmafs_commit_work);

@@ -419,7 +419,7 @@ static int rdmafs_remove(struct inode *dir, struct dentry *dentry, enum rfp_op n
 	rdmafs_attr_own_end(inode, attr);
 	rdmafs_attr_own_end(dir, dattr);
 	rdmafs_op_put(op);
-	if (err == -ENOENT || err == -EIO)
+	if (err == -ENOENT || err == -EIO || err == -EINTR)
 		d_drop(dentry);
 	if (err)
 		return err;

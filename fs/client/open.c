@@ -206,7 +206,7 @@ static bool rdmafs_open_close(struct rdmafs_mount *mnt, struct rdmafs_cred *cred
 	bool sent;
 	int err;
 
-	op = rdmafs_op_new_cred(mnt, RFP_CLOSE, sizeof(*req), cred, RDMAFS_POOL_NESTED);
+	op = rdmafs_op_new_cred(mnt, RFP_CLOSE, sizeof(*req), cred, RDMAFS_POOL_COMMON);
 	req = (struct rfp_close_req *)op->req;
 	req->stateid = cpu_to_le64(stateid);
 	err = rdmafs_op_run(op);

@@ -27,7 +27,7 @@
 #define RDMAFS_AC_MAX		86400
 
 /* Seconds that attributes are believed without asking. */
-#define RDMAFS_ACREGMIN		1
+#define RDMAFS_ACREGMIN		3
 #define RDMAFS_ACREGMAX		60
 #define RDMAFS_ACDIRMIN		1
 #define RDMAFS_ACDIRMAX		60
@@ -556,8 +556,9 @@ static int rdmafs_get_tree(struct fs_context *fc)
 	struct rdmafs_ctx *ctx = fc->fs_private;
 	int err;
 
+	/* Ids on the wire are its own. */
 	if (fc->user_ns != &init_user_ns) {
-		errorfc(fc, "only the initial user namespace can mount: ids on the wire are its own");
+		errorfc(fc, "only the initial user namespace can mount");
 		return -EPERM;
 	}
 	if (!fc->source || !ctx->opts.host)
