@@ -26,6 +26,9 @@
 /* Unbound or bound, so many at most: a peer must not exhaust the host by connecting. */
 #define RXP_CONNS_MAX		4096
 
+/* Numbers the sessions of all ports: their directories in /proc stand side by side. */
+static atomic_t rxp_session_count = ATOMIC_INIT(0);
+
 static void rxp_server_lost(struct rxp_conn *conn)
 {
 	queue_work(rxp_wq, &conn->work);
@@ -191,7 +194,6 @@ static struct rdmafs_xprt_session *rxp_session_new(struct rdmafs_xprt_server *se
 		return ERR_PTR(ret);
 	}
 	spin_lock_bh(&server->lock);
-	s->index = ++server->last_index;
 	list_add_tail(&s->link, &server->sessions);
 	spin_unlock_bh(&server->lock);
 
@@ -202,7 +204,7 @@ static struct rdmafs_xprt_session *rxp_session_new(struct rdmafs_xprt_server *se
 	s->proc.show_mount = rxp_session_show_mount;
 	s->proc.show_window = rxp_session_show_window;
 	s->proc.abort = rxp_session_proc_abort;
-	snprintf(dir, sizeof(dir), "client-%u", s->index);
+	snprintf(dir, sizeof(dir), "client-%u", atomic_inc_return(&rxp_session_count));
 	rxp_proc_add(&s->proc, dir);	/* without it the session is only not to be seen */
 	return s;
 }

@@ -86,7 +86,6 @@ struct rdmafs_xprt_session {
 	struct list_head link;		/* server->sessions */
 	u8 id[16];
 	u8 client[16];
-	u32 index;
 	char name[64];
 	void *priv;
 	struct rxp_stats stats;
@@ -119,7 +118,6 @@ struct rdmafs_xprt_server {
 	struct list_head conns;
 	u32 nr_conns;
 	u32 nr_sessions;		/* until freed */
-	u32 last_index;
 	bool stopping;
 	wait_queue_head_t empty;	/* no connection, no session */
 	struct delayed_work lease;
