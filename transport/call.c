@@ -497,8 +497,11 @@ again:
 			goto out_conn;
 	}
 	ret = rxp_slots_get(&x->slot_account, rxp_call_kind(call), nowait);
-	if (ret < 0)
-		goto out_unmap;
+	if (ret < 0) {
+		if (io)
+			rxp_io_unmap(io);
+		goto out_conn;
+	}
 	slot = &x->slots[ret];
 
 	spin_lock_bh(&x->lock);
@@ -527,12 +530,13 @@ again:
 	rxp_conn_put(conn);
 	return 0;
 
-out_unmap:
-	if (io)
-		rxp_io_unmap(io);
 out_conn:
 	rxp_pool_put(pool);
 	rxp_conn_put(conn);
+	/* Not the call's end but the device's: whoever waited on it begins anew. */
+	if ((ret == -ESHUTDOWN && READ_ONCE(x->state) != RXP_ABORTED) ||
+	    (ret == -EAGAIN && !nowait))
+		goto again;
 	return ret;
 }
 

@@ -365,8 +365,12 @@ static void rxp_recover(struct work_struct *work)
 		x->pool = NULL;
 	}
 	spin_unlock_bh(&x->lock);
-	if (pool)
+	if (pool) {
+		/* The device waits for everyone to let go of it. */
+		rpol_member_shutdown(pool->member);
+		rxp_slots_kick(&x->slot_account);
 		rxp_pool_put(pool);
+	}
 
 	if (aborted) {
 		rxp_calls_fail(x, -ESHUTDOWN);

@@ -93,7 +93,8 @@ static void rxp_slots_grant(struct rxp_slots *s)
  *
  * Process context; without @nowait sleeps, killably.
  *
- * Return: the slot; -EAGAIN; -EINTR; or the error of rxp_slots_shutdown().
+ * Return: the slot; -EAGAIN: there is none (@nowait), or rxp_slots_kick();
+ * -EINTR; or the error of rxp_slots_shutdown().
  */
 int rxp_slots_get(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait)
 {
@@ -137,17 +138,11 @@ void rxp_slots_put(struct rxp_slots *s, u16 slot)
 	spin_unlock_bh(&s->lock);
 }
 
-/**
- * rxp_slots_shutdown - send all waiters away, now and later
- * @s:	   the account
- * @error: what they are told, negative
- */
-void rxp_slots_shutdown(struct rxp_slots *s, int error)
+/* Send all who wait now away with @error. */
+static void rxp_slots_dismiss(struct rxp_slots *s, int error)
 {
 	enum rxp_slot_kind k;
 
-	spin_lock_bh(&s->lock);
-	s->error = error;
 	for (k = RXP_SLOT_URGENT; k < RXP_SLOT_KINDS; k++) {
 		while (!list_empty(&s->waiters[k])) {
 			struct rxp_slot_waiter *w;
@@ -158,5 +153,30 @@ void rxp_slots_shutdown(struct rxp_slots *s, int error)
 			complete(&w->granted);
 		}
 	}
+}
+
+/**
+ * rxp_slots_kick - have all waiters give up what they hold of a device
+ * @s: the account
+ *
+ * They are told -EAGAIN, and come back when there is a device again.
+ */
+void rxp_slots_kick(struct rxp_slots *s)
+{
+	spin_lock_bh(&s->lock);
+	rxp_slots_dismiss(s, -EAGAIN);
+	spin_unlock_bh(&s->lock);
+}
+
+/**
+ * rxp_slots_shutdown - send all waiters away, now and later
+ * @s:	   the account
+ * @error: what they are told, negative
+ */
+void rxp_slots_shutdown(struct rxp_slots *s, int error)
+{
+	spin_lock_bh(&s->lock);
+	s->error = error;
+	rxp_slots_dismiss(s, error);
 	spin_unlock_bh(&s->lock);
 }

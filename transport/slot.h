@@ -39,6 +39,7 @@ int rxp_slots_init(struct rxp_slots *s, u32 nr);
 void rxp_slots_destroy(struct rxp_slots *s);
 int rxp_slots_get(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait);
 void rxp_slots_put(struct rxp_slots *s, u16 slot);
+void rxp_slots_kick(struct rxp_slots *s);
 void rxp_slots_shutdown(struct rxp_slots *s, int error);
 
 #endif
