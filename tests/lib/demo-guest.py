@@ -94,7 +94,7 @@ def two_passes(name, size, *args):
     with open("demo", "w") as f:
         f.truncate(size << 20)
     written = one_pass(f"{name} writes", "write", size, *args, "--do_verify=0")
-    one_pass(f"{name} read, verified", "read", size, *args, "--verify_only=1")
+    one_pass(f"{name} reads", "read", size, *args, "--verify_only=1")
     os.unlink("demo")
     return written
 
@@ -110,7 +110,7 @@ def main():
     print("                          throughput     IOPS     mean      99%  per I/O"
           "   client  server")
     total = two_passes("4 KiB random", mib, "--bs=4k", "--rw=randwrite", "--iodepth=8")
-    total += two_passes("1 MiB", 2 * mib, "--bs=1m", "--rw=write", "--iodepth=2")
+    total += two_passes("1 MiB", 4 * mib, "--bs=1m", "--rw=write", "--iodepth=2")
     print(f"\n{total >> 20} MiB were written and read again; the checksum of every block"
           " is right.")
     print("Client, server and the software RDMA device share an emulated machine here:"
