@@ -234,8 +234,8 @@ static int read_port(struct config *cfg, const char *label)
 	return rc;
 }
 
-static int for_each_item(struct config *cfg, const char *dir,
-			 int (*fn)(struct config *cfg, const char *label))
+static int read_items(struct config *cfg, const char *dir,
+		      int (*fn)(struct config *cfg, const char *label))
 {
 	char *path = path_of(dir, "", NULL);
 	struct dirent **list = NULL;
@@ -270,9 +270,9 @@ int configfs_read(struct config *cfg, bool secrets)
 	int rc;
 
 	want_secrets = secrets;
-	rc = for_each_item(cfg, "exports", read_export);
+	rc = read_items(cfg, "exports", read_export);
 	if (!rc)
-		rc = for_each_item(cfg, "ports", read_port);
+		rc = read_items(cfg, "ports", read_port);
 	return rc;
 }
 
@@ -412,7 +412,7 @@ int configfs_export_create(const struct export *exp)
 	int rc;
 
 	if (strlen(label) > NAME_BYTES) {
-		complain("export %s: too long for a directory's name in configfs, '/' becoming %%2F",
+		complain("export %s: too long for a directory in configfs, '/' becoming %%2F",
 			 exp->name);
 		free(label);
 		return 2;

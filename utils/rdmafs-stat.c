@@ -5,8 +5,9 @@
  * That directory has a directory for each RNIC (with a file "capacity"), for
  * each mount, and for each client of a server here (both with a file
  * "window").  The file "mount" has one line of text; the others hold "key
- * value" lines, or one value.  Nothing else is assumed: keys that this program does not know are shown all the same, and
- * columns whose keys are not there are empty.
+ * value" lines, or one value.  Nothing else is assumed: keys that this program
+ * does not know are shown all the same, and columns whose keys are not there
+ * are empty.
  */
 #include <ctype.h>
 #include <dirent.h>

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""The benchmark's part in the guest: fio on all contenders, interleaved.
+
+Every round runs every cell (a kind of I/O) on every contender and on its local
+backing, in an order of its own, so that whatever drifts drifts for all. Each
+run leaves one record: speed, and what the counters of the kernel say it cost.
+Records go to $RDMAFS_OUT/runs.json; report.py makes sense of them.
+
+Counters, where the kernel has them:
+  messages      receives of the software RDMA device (rxe: rdma_recvs); every SEND
+                is one, for all contenders alike
+  reg_mr, inv, completions
+                calls of rxe's own functions, by kprobes (Debian's kernel)
+  own_reg_mr, own_inv
+                what a contender counts itself: rdmafs in /proc/fs/rdmafs, NFS in
+                /proc/self/mountstats (chunks)
+  rpcs          RPCs of NFS
+  ctxt          context switches of the machine, fio's own included
+"""
+
+import argparse
+import glob
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+KPROBES = {"reg_mr": "rxe_reg_fast_mr", "inv": "rxe_invalidate_mr",
+           "completions": "rxe_cq_post"}
+TRACING = "/sys/kernel/tracing"
+
+
+def read_text(path):
+    try:
+        with open(path) as f:
+            return f.read()
+    except OSError:
+        return ""
+
+
+def write_text(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+# ------------------------------------------------------------------- counters
+
+def key_values(text):
+    found = {}
+    for line in text.splitlines():
+        key, _, value = line.partition(" ")
+        if value.strip().isdigit():
+            found[key] = int(value)
+    return found
+
+
+def kprobes_on():
+    """Count calls of a few functions of rxe; False where that can't be done."""
+    if not os.path.exists(f"{TRACING}/kprobe_events"):
+        return False
+    try:
+        for name, function in KPROBES.items():
+            # open() would seek to the end, which this file refuses
+            fd = os.open(f"{TRACING}/kprobe_events", os.O_WRONLY | os.O_APPEND)
+            os.write(fd, f"p:bench/{name} {function}\n".encode())
+            os.close(fd)
+            write_text(f"{TRACING}/events/bench/{name}/enable", "1")
+        # hits are counted either way; the events themselves are not wanted
+        write_text(f"{TRACING}/tracing_on", "0")
+    except OSError as error:
+        print(f"bench: no kprobes: {error}", file=sys.stderr)
+        return False
+    return True
+
+
+def kprobe_hits():
+    hits = {}
+    for line in read_text(f"{TRACING}/kprobe_profile").splitlines():
+        name, count, missed = line.split()
+        hits[name] = int(count) + int(missed)
+    return hits
+
+
+def rdmafs_counters():
+    total = {}
+    for path in glob.glob("/proc/fs/rdmafs/*/stats"):
+        stats = key_values(read_text(path))
+        if "reg_mr" not in stats:
+            continue        # a device
+        total["own_reg_mr"] = total.get("own_reg_mr", 0) + stats["reg_mr"]
+        total["own_inv"] = total.get("own_inv", 0) + stats["local_inv"]
+    return total
+
+
+def nfs_counters(mount):
+    ours = False
+    for line in read_text("/proc/self/mountstats").splitlines():
+        words = line.split()
+        if line.startswith("device "):
+            ours = words[4] == mount
+        elif ours and words[:2] == ["xprt:", "rdma"]:
+            n = [int(w) for w in words[2:]]
+            # after ten numbers of every transport: read, write, reply chunks
+            return {"rpcs": n[5], "own_reg_mr": n[10] + n[11] + n[12], "own_inv": n[24]}
+        elif ours and words[:2] == ["xprt:", "tcp"]:
+            return {"rpcs": int(words[7])}
+    return {}
+
+
+def counters(name, kprobes):
+    found = {}
+    for line in read_text("/proc/stat").splitlines():
+        if line.startswith("ctxt "):
+            found["ctxt"] = int(line.split()[1])
+    recvs = glob.glob("/sys/class/infiniband/*/ports/1/hw_counters/rdma_recvs")
+    if recvs:
+        found["messages"] = int(read_text(recvs[0]))
+    if name == "rdmafs":
+        found.update(rdmafs_counters())
+    elif name.startswith("nfs"):
+        found.update(nfs_counters(f"/mnt/{name}"))
+    if kprobes:
+        found.update(kprobe_hits())
+    return found
+
+
+# ------------------------------------------------------------------------ fio
+
+def cells(quick):
+    """Name and fio's arguments of every kind of I/O."""
+    found = []
+    for bs in "4k", "128k", "1m":
+        for rw in "read", "write":
+            for depth in 1, 16:
+                args = [f"--bs={bs}", f"--rw=rand{rw}", f"--iodepth={depth}",
+                        "--direct=1", "--ioengine=libaio"]
+                if depth > 1:
+                    args += ["--iodepth_batch_submit=8", "--iodepth_batch_complete_min=1",
+                             f"--iodepth_batch_complete_max={depth}"]
+                found.append((f"{rw} {bs} QD{depth}", rw, args))
+    for rw in "read", "write":
+        found.append((f"buffered {rw}", rw,
+                      ["--bs=128k", f"--rw={rw}", "--direct=0", "--ioengine=psync",
+                       "--invalidate=1", "--end_fsync=1"]))
+    if quick:
+        keep = ("read 4k QD1", "read 4k QD16", "write 4k QD16", "read 1m QD1", "write 1m QD1",
+                "buffered read", "buffered write")
+        found = [c for c in found if c[0] in keep]
+    return found
+
+
+def run_fio(target, rw, args, mib, limit):
+    """One job; limit is --runtime=... or --number_ios=..."""
+    command = ["fio", "--name=bench", "--thread", "--output-format=json",
+               f"--filename={target}", f"--size={mib}m", "--randrepeat=0",
+               "--norandommap=1", "--refill_buffers=0", *args, *limit]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)}: status {done.returncode}:"
+                           f" {done.stderr.strip()} {done.stdout[-500:]}")
+    job = json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0]
+    if job["error"]:
+        raise RuntimeError(f"{' '.join(command)}: error {job['error']}")
+    return job[rw]
+
+
+def limit_of(cell, options):
+    if "buffered" in cell:
+        return []               # the whole file
+    if options.ios:
+        return [f"--number_ios={options.ios}"]
+    return ["--time_based", f"--runtime={int(options.seconds * 1000)}ms"]
+
+
+def counted_run(name, target, rw, args, mib, limit, kprobes):
+    """fio's result, and what was added to the counters."""
+    before = counters(name, kprobes)
+    result = run_fio(target, rw, args, mib, limit)
+    after = counters(name, kprobes)
+    return result, {k: after[k] - before[k] for k in after if k in before}
+
+
+def one_run(name, target, cell, rw, args, options, kprobes):
+    limit = limit_of(cell, options)
+    result, cost = counted_run(name, target, rw, args, options.mib, limit, kprobes)
+    ios = result["total_ios"]
+    if options.ios and limit:
+        # Opening and closing count too: a run of a single I/O tells how much.
+        once = counted_run(name, target, rw, args, options.mib, ["--number_ios=1"], kprobes)[1]
+        cost = {k: cost[k] - once[k] for k in cost}
+        ios -= 1
+    return {"contender": name, "cell": cell, "ios": ios,
+            "iops": result["iops"], "bytes_s": result["bw_bytes"],
+            "lat_us": result["clat_ns"]["mean"] / 1000,
+            "p99_us": result["clat_ns"].get("percentile", {}).get("99.000000", 0) / 1000,
+            "cost": cost}
+
+
+def bring_up(options):
+    """Targets by name: contenders, and their backings as local-tmpfs, local-brd."""
+    done = subprocess.run(["bash", f"{HERE}/contenders.sh", "up", str(options.mib),
+                           *options.contenders.split(",")], stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit("bench: the contenders could not be set up")
+    targets, local_of = {}, {}
+    for line in done.stdout.splitlines():
+        name, target, local = line.split()
+        local_name = "local-brd" if local.startswith("/dev/") else "local-tmpfs"
+        targets[name] = target
+        targets[local_name] = local
+        local_of[name] = local_name
+    for name in targets:
+        xprt = nfs_counters(f"/mnt/{name}")
+        if name == "nfs-rdma" and "own_reg_mr" not in xprt:
+            sys.exit("bench: the NFS/RDMA mount is not over RDMA")
+        if name == "nfs-tcp" and "own_reg_mr" in xprt:
+            sys.exit("bench: the NFS/TCP mount is over RDMA")
+    return targets, local_of
+
+
+def parse_arguments():
+    p = argparse.ArgumentParser()
+    p.add_argument("--rounds", type=int, default=9)
+    p.add_argument("--seconds", type=float, default=1.0, help="of each run")
+    p.add_argument("--ios", type=int, default=0, help="I/Os of each run, instead of a time")
+    p.add_argument("--mib", type=int, default=64, help="size of each file")
+    p.add_argument("--quick", action="store_true", help="fewer cells")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--contenders", default="rdmafs,nfs-rdma,nfs-tcp,nvme-rdma")
+    p.add_argument("--name", default="runs", help="of the file in $RDMAFS_OUT")
+    return p.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    targets, local_of = bring_up(options)
+    kprobes = kprobes_on()
+    shuffle = random.Random(options.seed)
+    runs, start = [], time.monotonic()
+    for number in range(options.rounds):
+        order = [(cell, name) for cell in cells(options.quick) for name in targets]
+        shuffle.shuffle(order)
+        for (cell, rw, args), name in order:
+            run = one_run(name, targets[name], cell, rw, args, options, kprobes)
+            run["round"] = number
+            runs.append(run)
+        print(f"bench: round {number + 1} of {options.rounds} done after"
+              f" {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+    result = {"kernel": os.uname().release, "guest": os.environ["RDMAFS_KERNEL"],
+              "rdma": os.environ["RDMAFS_RDMA"], "options": vars(options),
+              "cells": [c[0] for c in cells(options.quick)], "local_of": local_of,
+              "kprobes": kprobes, "runs": runs}
+    write_text(f"{os.environ['RDMAFS_OUT']}/{options.name}.json", json.dumps(result))
+    if subprocess.run(["bash", f"{HERE}/contenders.sh", "down"]).returncode:
+        sys.exit("bench: the contenders could not be taken down")
+
+
+main()
