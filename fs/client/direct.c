@@ -566,8 +566,18 @@ static int rdmafs_dio_clear(struct kiocb *iocb, size_t count, bool write)
 
 	if (!mapping->nrpages)
 		return 0;
-	if (iocb->ki_flags & IOCB_NOWAIT)
-		return filemap_range_has_page(mapping, pos, end) ? -EAGAIN : 0;
+	/*
+	 * Dirty data behind a read counts as well: until it is written, the
+	 * server's file may end before ours, and a hole there would read short.
+	 */
+	if (!write)
+		end = LLONG_MAX;
+	if (iocb->ki_flags & IOCB_NOWAIT) {
+		if (write ? filemap_range_has_page(mapping, pos, end) :
+			    filemap_range_needs_writeback(mapping, pos, end))
+			return -EAGAIN;
+		return 0;
+	}
 	err = filemap_write_and_wait_range(mapping, pos, end);
 	if (err)
 		return err;
