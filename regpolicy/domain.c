@@ -51,21 +51,26 @@ void rpol_domain_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, 
 	complete(&w->wake);
 }
 
+/* Whether @w could be served if everything were released. */
+static bool waiter_possible_locked(struct rpol_domain *dom, struct rpol_waiter *w)
+{
+	bool ever;
+
+	spin_lock(&w->mem->lock);
+	ever = rpol_admit_ever(&w->mem->acct, dom->capacity, dom->sum_min, w->entries);
+	spin_unlock(&w->mem->lock);
+	return ever;
+}
+
 /* Tries to serve @w; what keeps it waiting is left in its member's verdict. */
 static void waiter_serve_locked(struct rpol_domain *dom, struct rpol_waiter *w, bool closed)
 {
 	struct rpol_member *mem = w->mem;
-	bool ever;
 
 	spin_lock(&mem->lock);
-	ever = rpol_admit_ever(&mem->acct, dom->capacity, dom->sum_min, w->entries);
-	if (ever)
-		mem->verdict = rpol_member_charge_locked(mem, w->entries, closed);
+	mem->verdict = rpol_member_charge_locked(mem, w->entries, closed);
 	spin_unlock(&mem->lock);
-
-	if (!ever)
-		rpol_domain_dequeue_locked(dom, w, -E2BIG);
-	else if (mem->verdict == RPOL_ADMITTED)
+	if (mem->verdict == RPOL_ADMITTED)
 		rpol_domain_dequeue_locked(dom, w, 0);
 }
 
@@ -100,6 +105,11 @@ void rpol_domain_serve_locked(struct rpol_domain *dom)
 	list_for_each_entry(mem, &dom->members, link)
 		mem->verdict = RPOL_ADMITTED;
 	list_for_each_entry_safe(w, next, &dom->waiters, link) {
+		/* Also of one that stands behind another: it would wait in vain. */
+		if (!waiter_possible_locked(dom, w)) {
+			rpol_domain_dequeue_locked(dom, w, -E2BIG);
+			continue;
+		}
 		if (w->mem->verdict != RPOL_ADMITTED)
 			continue;
 		waiter_serve_locked(dom, w, closed);

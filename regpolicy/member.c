@@ -269,9 +269,8 @@ EXPORT_SYMBOL_GPL(rpol_release);
 void rpol_account_use(struct rpol_member *mem, s64 entries)
 {
 	atomic64_add(entries, &mem->in_use);
-	/* Pairs with the barrier in rpol_domain_reclaim(). */
 	if (entries < 0)
-		smp_mb__after_atomic();
+		smp_mb__after_atomic();	/* pairs with the barrier in rpol_domain_reclaim() */
 }
 EXPORT_SYMBOL_GPL(rpol_account_use);
 

@@ -303,14 +303,18 @@ void rxp_mr_destroy(struct rxp_pool *pool, struct rxp_mr *mr)
  */
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 {
-	rpol_account_use(pool->member, -(s64)mr->entries);
+	s64 entries = mr->entries;
+
 	if (mr->bound) {
+		rpol_account_use(pool->member, -entries);
 		rxp_mr_destroy(pool, mr);
 		return;
 	}
 	mr->idle = jiffies;
 	spin_lock_bh(&pool->lock);
 	list_add(&mr->link, &pool->mrs[mr->class]);
+	/* In this order no waiter can miss it: found first, counted second, asked last. */
+	rpol_account_use(pool->member, -entries);
 	if (!pool->closed) {
 		if (rpol_pressed(pool->member))
 			mod_delayed_work(rxp_wq, &pool->decay, 0);

@@ -209,22 +209,33 @@ static struct rdmafs_xprt_session *rxp_session_new(struct rdmafs_xprt_server *se
 	return s;
 }
 
-/* Of the id and the boot that the client names; a reference, or NULL. */
+/*
+ * Of the id and the boot that the client names; a reference, or NULL.
+ *
+ * Another session of that client is over.  But what it still executes is sent
+ * again in the next one, and must not be done once more after that: *@busy
+ * says that the next one has to wait.
+ */
 static struct rdmafs_xprt_session *rxp_session_find(struct rdmafs_xprt_server *server,
-						    struct rxp_conn *conn)
+						    struct rxp_conn *conn, bool *busy)
 {
 	const struct rxp_wire_hello *hello = &conn->hello;
 	struct rdmafs_xprt_session *s, *found = NULL;
 
+	*busy = false;
 	if (le64_to_cpu(hello->boot) != server->boot)
 		return NULL;
 	spin_lock_bh(&server->lock);
 	list_for_each_entry(s, &server->sessions, link) {
-		if (memcmp(s->id, hello->session, sizeof(s->id)) ||
-		    memcmp(s->client, hello->client, sizeof(s->client)) ||
-		    s->nr_slots != conn->slots || s->data_max > conn->data_max ||
-		    test_bit(0, &s->closing))
+		if (memcmp(s->client, hello->client, sizeof(s->client)))
 			continue;
+		if (memcmp(s->id, hello->session, sizeof(s->id)) ||
+		    s->nr_slots != conn->slots || s->data_max > conn->data_max ||
+		    test_bit(0, &s->closing)) {
+			rxp_session_close(s);
+			*busy = true;
+			continue;
+		}
 		rxp_session_get(s);
 		found = s;
 		break;
@@ -251,11 +262,14 @@ static int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *con
 		.lease_ms = cpu_to_le32(RXP_LEASE_MS),
 		.status = cpu_to_le32(RXP_WELCOME_BOUND),
 	};
-	struct rdmafs_xprt_session *s = rxp_session_find(server, conn);
+	struct rdmafs_xprt_session *s;
+	bool busy;
 	int ret;
 
+	s = rxp_session_find(server, conn, &busy);
 	if (!s) {
-		s = rxp_session_new(server, conn);
+		/* A client that is refused tries again. */
+		s = busy ? ERR_PTR(-EBUSY) : rxp_session_new(server, conn);
 		if (IS_ERR(s)) {
 			welcome.status = cpu_to_le32(RXP_WELCOME_REFUSED);
 			rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_WELCOME, &welcome,

@@ -204,24 +204,25 @@ static void dirent_encoder_refuses(struct kunit *test)
 	struct rfp_fh long_fh = { .len = RFP_FH_MAX + 1 }, no_fh = {};
 	struct rfp_attr attr = {};
 	struct rfp_enc e;
-	u8 buf[1024];
+	u8 *buf = kunit_kmalloc(test, 1024, GFP_KERNEL);
 
-	rfp_enc_init(&e, buf, sizeof(buf));
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	rfp_enc_init(&e, buf, 1024);
 	KUNIT_EXPECT_FALSE(test, rfp_enc_dirent(&e, 1, 1, 0, "", 0, NULL, NULL));
 	KUNIT_EXPECT_EQ(test, rfp_enc_len(&e), -EMSGSIZE);
-	rfp_enc_init(&e, buf, sizeof(buf));
+	rfp_enc_init(&e, buf, 1024);
 	KUNIT_EXPECT_FALSE(test, rfp_enc_dirent(&e, 1, 1, 0, "a", RFP_NAME_MAX + 1, NULL, NULL));
 	KUNIT_EXPECT_EQ(test, rfp_enc_len(&e), -EMSGSIZE);
-	rfp_enc_init(&e, buf, sizeof(buf));
+	rfp_enc_init(&e, buf, 1024);
 	KUNIT_EXPECT_FALSE(test, rfp_enc_dirent(&e, 1, 1, 0, "a", 1, &attr, NULL));
 	KUNIT_EXPECT_EQ(test, rfp_enc_len(&e), -EMSGSIZE);
-	rfp_enc_init(&e, buf, sizeof(buf));
+	rfp_enc_init(&e, buf, 1024);
 	KUNIT_EXPECT_FALSE(test, rfp_enc_dirent(&e, 1, 1, 0, "a", 1, NULL, &gold_fh));
 	KUNIT_EXPECT_EQ(test, rfp_enc_len(&e), -EMSGSIZE);
-	rfp_enc_init(&e, buf, sizeof(buf));
+	rfp_enc_init(&e, buf, 1024);
 	KUNIT_EXPECT_FALSE(test, rfp_enc_dirent(&e, 1, 1, 0, "a", 1, &attr, &no_fh));
 	KUNIT_EXPECT_EQ(test, rfp_enc_len(&e), -EMSGSIZE);
-	rfp_enc_init(&e, buf, sizeof(buf));
+	rfp_enc_init(&e, buf, 1024);
 	KUNIT_EXPECT_FALSE(test, rfp_enc_dirent(&e, 1, 1, 0, "a", 1, &attr, &long_fh));
 	KUNIT_EXPECT_EQ(test, rfp_enc_len(&e), -EMSGSIZE);
 }

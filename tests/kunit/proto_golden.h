@@ -19,15 +19,15 @@
 #define GOLD_CRED	0xc4c3c2c1
 
 /* What follows a fixed struct: each with its length before it. */
-static const u8 gold_fh_bytes[] = { 0x04, 0x00, 0xde, 0xad, 0xbe, 0xef };
-static const u8 gold_name_bytes[] = { 0x05, 0x00, 'h', 'e', 'l', 'l', 'o' };
-static const u8 gold_str_bytes[] = { 0x04, 0x00, 'a', '/', '.', 'b' };
+static const u8 gold_fh_bytes[] __maybe_unused = { 0x04, 0x00, 0xde, 0xad, 0xbe, 0xef };
+static const u8 gold_name_bytes[] __maybe_unused = { 0x05, 0x00, 'h', 'e', 'l', 'l', 'o' };
+static const u8 gold_str_bytes[] __maybe_unused = { 0x04, 0x00, 'a', '/', '.', 'b' };
 
 static const struct rfp_fh gold_fh = { .len = 4, .data = { 0xde, 0xad, 0xbe, 0xef } };
 #define GOLD_NAME	"hello"
 #define GOLD_STR	"a/.b"
 
-static const u8 gold_attr_bytes[] = {
+static const u8 gold_attr_bytes[] __maybe_unused = {
 	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* ino */
 	0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,	/* change */
 	0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,	/* size */
@@ -608,7 +608,7 @@ struct gold_body {
 #define GOLD_REP(_name, _struct, _fill, _shape) \
 	{ #_name, 0, sizeof(struct _struct), _fill, _shape, gold_##_name, sizeof(gold_##_name) }
 
-static const struct gold_body gold_bodies[] = {
+static const struct gold_body gold_bodies[] __maybe_unused = {
 	GOLD_REQ(attach_req, RFP_ATTACH, rfp_req, NULL, "s"),
 	GOLD_REQ(setcred_req, RFP_SETCRED, rfp_setcred_req, fill_setcred_req, ""),
 	GOLD_REQ(lookup_req, RFP_LOOKUP, rfp_req, NULL, "fn"),

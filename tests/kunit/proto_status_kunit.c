@@ -13,7 +13,7 @@ struct status_case {
 	int err;
 };
 
-#define STATUS(_name)	{ #_name, RFP_##_name, -_name }
+#define STATUS(_name)	{ #_name, RFP_##_name, -(_name) }
 
 /* Written out once more: a slip in the library's table must not hide here. */
 static const struct status_case status_cases[] = {

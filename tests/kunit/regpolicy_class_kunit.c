@@ -126,7 +126,7 @@ static const struct quota_case good_table[] = {
 };
 
 static const char *const bad_table[] = {
-	"", " ", "\n", "\t \n",
+	"", " ", "\n", "\t\n",
 	"min", "min=", "min= 64", "min =64", "= 64", "=", "64",
 	"min=-1", "min=+1", "min=0x40", "min=64k", "min=6 4", "min=1.5", "min=1,max=2",
 	"min=none", "weight=none", "max=None", "max=nones", "max=non", "max=",

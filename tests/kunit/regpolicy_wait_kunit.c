@@ -90,7 +90,7 @@ static void expect_waiters(struct kunit *test, u64 nr)
 	unsigned long until = jiffies + PATIENCE;
 
 	while (waiters_of(s->dom) != nr && time_before(jiffies, until))
-		msleep(1);
+		usleep_range(100, 1000);
 	KUNIT_ASSERT_EQ(test, waiters_of(s->dom), nr);
 }
 
@@ -105,7 +105,7 @@ static struct actor *actor(struct kunit *test, struct rpol_member *mem, u32 entr
 	a->mem = mem;
 	a->entries = entries;
 	init_completion(&a->ended);
-	a->task = kthread_create(actor_run, a, "rpol-actor");
+	a->task = kthread_create(actor_run, a, "rpol-waiter");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(a->task));
 	get_task_struct(a->task);
 	s->nr_actors++;
