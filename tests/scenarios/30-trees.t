@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Real trees on a mount: the kernel's headers (over 10,000 files, with symbolic
+# links) copied, compared, compared again without caches and after a new mount,
+# and removed; git's clone, commit, repack and fsck; a module built.
+set -uo pipefail
+. "$(dirname "$0")/../lib/scenario.sh"
+
+scenario ext4 --backing ext4 --size 700M -- trees copy git module
+tap_done

@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Bytes stay what they were: SQLite, fio's verification over block sizes, engines
+# and caches, sparse files over 4 GiB, maps, appends from several writers.
+set -uo pipefail
+. "$(dirname "$0")/../lib/scenario.sh"
+
+scenario tmpfs -- data sqlite sparse maps append fio
+scenario xfs --backing xfs --size 900M -- data fio sparse append
+tap_done

@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What system calls promise, one by one: names, links, modes, owners, times,
+# attributes, ACLs, sizes, holes, directories that change while they are read,
+# locks, two mounts of one export, and a disk that is full.
+set -uo pipefail
+. "$(dirname "$0")/../lib/scenario.sh"
+
+scenario ext4 --backing ext4 --size 600M -- posix all
+scenario tmpfs --backing tmpfs -- posix some
+scenario full --backing ext4 --size 48M -- full
+tap_done

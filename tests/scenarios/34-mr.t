@@ -1,0 +1,12 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What I/O costs in messages and memory regions, and that what is idle holds none
+# and what has ended leaves none.
+set -uo pipefail
+. "$(dirname "$0")/../lib/scenario.sh"
+only_on rdmafs
+
+scenario rxe -- mr
+[ "$scenario_kernel" = debian ] || scenario siw --rdma siw -- mr cost
+tap_done

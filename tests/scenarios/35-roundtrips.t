@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Serial round trips, counted with a clock: two nodes, 20 ms each way, one
+# operation at a time, so that its latency divided by 40 ms is their number.
+set -uo pipefail
+. "$(dirname "$0")/../lib/scenario.sh"
+
+scenario 20ms --nodes 2 --net-delay 20ms -- roundtrips
+tap_done

@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What goes wrong and must not go far: mounts that can't be, exports that say no,
+# servers that stop, come back or do not, values that are none. Each ends with the
+# right errno, in seconds, and a mount with one line that names the cause.
+set -uo pipefail
+. "$(dirname "$0")/../lib/scenario.sh"
+only_on rdmafs
+
+scenario mount -- bad mounts exports quota
+scenario server -- bad unexport restart gone
+scenario link --nodes 2 -- bad link
+tap_done

@@ -1,0 +1,21 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What breaks under load is mended without anyone noticing: sessions ended,
+# servers restarted, devices and links gone; translations and memory that run
+# short; and umount -f where nothing can be mended.
+set -uo pipefail
+. "$(dirname "$0")/../lib/scenario.sh"
+
+only_on rdmafs
+scenario one --backing ext4 --size 500M -- faults abort restart rmmod capacity force
+scenario device -- faults device
+scenario memory --mem 400M --backing tmpfs --size 160M -- faults memory:100
+if [ "$scenario_kernel" = uml-debug ]; then
+	scenario inject -- faults inject
+fi
+if [ "$scenario_kernel" != debian ]; then
+	scenario two --nodes 2 -- faults abort restart silence link
+	scenario memory-two --nodes 2 --mem 300M -- faults memory:110
+fi
+tap_done

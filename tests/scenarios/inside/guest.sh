@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the scenarios' programs share inside a guest. Sourced first; the working
+# directory is then a directory on the mount.
+
+. "$RDMAFS_TOP/tests/lib/tap.sh"
+inside=$RDMAFS_TOP/tests/scenarios/inside
+scale=${RDMAFS_SCALE:-1}
+: "$inside"
+
+# scaled N [LEAST]: N divided by the scale, at least LEAST (default 1).
+scaled() {
+	local n=$(($1 / scale)) least=${2:-1}
+	echo $((n > least ? n : least))
+}
+
+# check NAME COMMAND...: passes if COMMAND does; its output is the reason if not.
+check() {
+	local name=$1 result=0 start=$SECONDS
+	shift
+	"$@" >/tmp/check.out 2>&1 || result=$?
+	tap $result "$name" "status $result:" "$(tail -n 15 /tmp/check.out)"
+	if [ $((SECONDS - start)) -ge 3 ]; then
+		diag "$((SECONDS - start)) s"
+	fi
+	return $result
+}
+
+# fails_with MESSAGE NAME COMMAND...: passes if COMMAND fails and says MESSAGE.
+fails_with() {
+	local want=$1 name=$2 out result=0
+	shift 2
+	out=$("$@" 2>&1) || result=$?
+	if [ $result -eq 0 ]; then
+		tap 1 "$name" "it succeeded: $out"
+	else
+		like "$out" "$want" "$name"
+	fi
+}
+
+drop_caches() {
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+}
+
+# Unmount and mount the run's mount, as a new session with nothing cached.
+remount() {
+	local here=$PWD result=0
+	cd / || return
+	umount "$RDMAFS_MNT" && mount "$RDMAFS_MNT" || result=1
+	cd "$here" || return
+	return $result
+}
+
+# wait_for SECONDS COMMAND...: until COMMAND passes.
+wait_for() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.1
+	done
+}
+
+# The mount's directory below /proc/fs/rdmafs: named by the device number.
+proc_of() {
+	local minor major
+	read -r major minor < <(stat -c '%Hd %Ld' "$1")
+	echo "/proc/fs/rdmafs/$major:$minor"
+}
+
+# value KEY FILE: of "key value" lines.
+value() { awk -v k="$1" '$1 == k { print $2; found = 1 } END { exit !found }' "$2"; }
+
+# isnt HAVE UNWANTED NAME
+isnt() {
+	[ "$1" != "$2" ]
+	tap $? "$3" "have: $1"
+}
