@@ -56,7 +56,7 @@ scenario_line() {
 # scenario LABEL [RUN-OPTION]... -- PROGRAM [ARGUMENT]...
 # PROGRAM is below tests/scenarios/inside and prints TAP with a plan at its end.
 scenario() {
-	local label=$1 options=() err status= line
+	local label=$1 options=() err status='' line
 	shift
 	if [[ ! $label =~ ${RDMAFS_ONLY:-} ]]; then
 		diag "$label: not asked for"

@@ -5,6 +5,7 @@
 # links) copied, compared, compared again without caches and after a new mount,
 # and removed; git's clone, commit, repack and fsck; a module built.
 set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
 
 scenario ext4 --backing ext4 --size 700M -- trees copy git module

@@ -4,6 +4,7 @@
 # Bytes stay what they were: SQLite, fio's verification over block sizes, engines
 # and caches, sparse files over 4 GiB, maps, appends from several writers.
 set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
 
 scenario tmpfs -- data sqlite sparse maps append fio

@@ -5,6 +5,7 @@
 # attributes, ACLs, sizes, holes, directories that change while they are read,
 # locks, two mounts of one export, and a disk that is full.
 set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
 
 scenario ext4 --backing ext4 --size 600M -- posix all

@@ -4,6 +4,7 @@
 # What I/O costs in messages and memory regions, and that what is idle holds none
 # and what has ended leaves none.
 set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
 only_on rdmafs
 

@@ -4,6 +4,7 @@
 # Serial round trips, counted with a clock: two nodes, 20 ms each way, one
 # operation at a time, so that its latency divided by 40 ms is their number.
 set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
 
 scenario 20ms --nodes 2 --net-delay 20ms -- roundtrips

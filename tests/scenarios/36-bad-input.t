@@ -5,6 +5,7 @@
 # servers that stop, come back or do not, values that are none. Each ends with the
 # right errno, in seconds, and a mount with one line that names the cause.
 set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
 only_on rdmafs
 
