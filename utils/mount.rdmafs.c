@@ -391,6 +391,10 @@ static int do_mount(const struct mount_options *mo, const char *host)
 	struct addrinfo *list;
 	int err, rc;
 
+	if (mo->addr && !*mo->addr) {
+		complain("option addr= has no value");
+		return EX_FAIL;
+	}
 	err = getaddrinfo(mo->addr ? mo->addr : host, NULL, &hints, &list);
 	if (err) {
 		complain("host %s: %s", mo->addr ? mo->addr : host,

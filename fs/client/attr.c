@@ -607,6 +607,10 @@ int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask)
 		if (err)
 			return err;
 	}
+	/* Owner and mode are those of somebody else; what can't be run is not for anybody. */
+	if (RDMAFS_M(inode->i_sb)->export_flags & RFP_EXPORT_SQUASH)
+		return (mask & MAY_EXEC) && S_ISREG(inode->i_mode) &&
+		       !(inode->i_mode & 0111) ? -EACCES : 0;
 	return generic_permission(idmap, inode, mask);
 }
 

@@ -260,6 +260,7 @@ struct rfp_attr {
 #define RFP_EXPORT_RO	0x1	/* the export is read-only */
 #define RFP_EXPORT_ACL	0x2	/* the file system has POSIX ACLs */
 #define RFP_EXPORT_XATTR 0x4	/* the file system has user. xattrs */
+#define RFP_EXPORT_SQUASH 0x8	/* everybody is one user: only the server knows what he may do */
 
 /**
  * struct rfp_attach_rep - 48 bytes

@@ -22,6 +22,7 @@
  *			once or not at all
  *	--errors-ok	memory may run out and I/O may fail: then all begins
  *			anew in another file; but what succeeded must be right
+ *	--inject	this process' allocations fail as debugfs was told
  *	--verbose	every operation as it is made
  *
  * Every byte written tells its operation, so that wrong data can be traced to
@@ -64,6 +65,7 @@ static struct {
 	unsigned int append;
 	bool eio_ok;
 	bool errors_ok;
+	bool inject;
 	bool verbose;
 } opt = { .ops = 2000, .size = 4 << 20, .align = 1, .piece = 16384 };
 
@@ -1011,6 +1013,16 @@ static void names(void)
 	}
 }
 
+/* From now on; loading the program has to succeed. */
+static void inject(bool on)
+{
+	int to = open_again("/proc/self/make-it-fail", O_WRONLY);
+
+	if (write(to, on ? "1" : "0", 1) != 1)
+		fail("make-it-fail: %s", strerror(errno));
+	close(to);
+}
+
 static void exercise(void)
 {
 	uint64_t started = time(NULL);
@@ -1022,6 +1034,8 @@ static void exercise(void)
 	snprintf(name, sizeof(name), "%s.scratch", path);
 	scratch = open_again(name, O_RDWR | O_CREAT | O_TRUNC);
 	create();
+	if (opt.inject)
+		inject(true);
 	while (more(started)) {
 		op++;
 		one_operation();
@@ -1033,6 +1047,8 @@ static void exercise(void)
 			check_all("all");
 		}
 	}
+	if (opt.inject)
+		inject(false);
 	op++;
 	note("close, open and compare all");
 	close_all();
@@ -1254,6 +1270,7 @@ static void options(int argc, char **argv)
 		{ "append", 1, NULL, 'a' },
 		{ "eio-ok", 0, NULL, 'e' },
 		{ "errors-ok", 0, NULL, 'E' },
+		{ "inject", 0, NULL, 'f' },
 		{ "verbose", 0, NULL, 'v' },
 		{}
 	};
@@ -1275,6 +1292,7 @@ static void options(int argc, char **argv)
 		case 'a': opt.append = number(optarg); break;
 		case 'e': opt.eio_ok = true; break;
 		case 'E': opt.errors_ok = true; break;
+		case 'f': opt.inject = true; break;
 		case 'v': opt.verbose = true; break;
 		default: exit(2);
 		}
