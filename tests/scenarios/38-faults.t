@@ -15,7 +15,7 @@ if [ "$scenario_kernel" = uml-debug ]; then
 	scenario inject -- faults inject
 fi
 if [ "$scenario_kernel" != debian ]; then
-	scenario two --nodes 2 -- faults abort restart silence link
+	scenario two --nodes 2 --mount-opts rsize=65536,wsize=65536 -- faults abort restart
 	scenario memory-two --nodes 2 --mem 300M -- faults memory:110
 fi
 tap_done
