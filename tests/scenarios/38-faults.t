@@ -16,6 +16,5 @@ if [ "$scenario_kernel" = uml-debug ]; then
 fi
 if [ "$scenario_kernel" != debian ]; then
 	scenario two --nodes 2 --mount-opts rsize=65536,wsize=65536 -- faults abort restart
-	scenario memory-two --nodes 2 --mem 300M -- faults memory:110
 fi
 tap_done
