@@ -338,27 +338,30 @@ static int rdmafs_symlink(struct mnt_idmap *idmap, struct inode *dir, struct den
 	return rdmafs_make(dir, dentry, &make);
 }
 
-/* attr of an object, attr of its directory: both changed by us. */
-static int rdmafs_two_attrs(struct rdmafs_op *op, struct super_block *sb,
-			    const struct rfp_attr **a, const struct rfp_attr **b)
+/* A reply of @nr attrs, of what we have changed; all or none are good. */
+static int rdmafs_attrs(struct rdmafs_op *op, struct super_block *sb,
+			const struct rfp_attr **attrs, unsigned int nr)
 {
 	struct rfp_dec dec;
+	unsigned int i;
+	int err = 0;
 
 	rdmafs_op_reply(op, &dec, sizeof(struct rfp_rep));
-	*a = rfp_dec_fixed(&dec, sizeof(**a));
-	*b = rfp_dec_fixed(&dec, sizeof(**b));
-	if (rfp_dec_end(&dec) || rdmafs_attr_check(sb, *a) || rdmafs_attr_check(sb, *b)) {
-		*a = NULL;
-		*b = NULL;
-		return -EIO;
+	for (i = 0; i < nr; i++) {
+		attrs[i] = rfp_dec_fixed(&dec, sizeof(*attrs[i]));
+		if (rdmafs_attr_check(sb, attrs[i]))
+			err = -EIO;
 	}
-	return 0;
+	if (!err && !rfp_dec_end(&dec))
+		return 0;
+	memset(attrs, 0, nr * sizeof(*attrs));
+	return -EIO;
 }
 
 static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *dentry)
 {
 	unsigned long verifier = rdmafs_dir_verifier(dir);
-	const struct rfp_attr *attr = NULL, *dattr = NULL;
+	const struct rfp_attr *attrs[2] = {};	/* the object, the directory */
 	struct inode *inode = d_inode(old);
 	struct rdmafs_op *op;
 	int err;
@@ -376,9 +379,9 @@ static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *den
 	rdmafs_attr_own_begin(inode);
 	err = rdmafs_op_run(op);
 	if (!err)
-		err = rdmafs_two_attrs(op, dir->i_sb, &attr, &dattr);
-	rdmafs_attr_own_end(inode, attr);
-	rdmafs_attr_own_end(dir, dattr);
+		err = rdmafs_attrs(op, dir->i_sb, attrs, 2);
+	rdmafs_attr_own_end(inode, attrs[0]);
+	rdmafs_attr_own_end(dir, attrs[1]);
 	rdmafs_op_put(op);
 	if (err) {
 		d_drop(dentry);
@@ -393,9 +396,15 @@ static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *den
 	return 0;
 }
 
+/* NULL if another object had the name than we know under it. */
+static const struct rfp_attr *rdmafs_attr_of(struct inode *inode, const struct rfp_attr *attr)
+{
+	return attr && le64_to_cpu(attr->ino) == inode->i_ino ? attr : NULL;
+}
+
 static int rdmafs_remove(struct inode *dir, struct dentry *dentry, enum rfp_op nr)
 {
-	const struct rfp_attr *attr = NULL, *dattr = NULL;
+	const struct rfp_attr *attrs[2] = {};	/* the object, the directory */
 	struct inode *inode = d_inode(dentry);
 	struct rdmafs_op *op;
 	int err;
@@ -412,12 +421,9 @@ static int rdmafs_remove(struct inode *dir, struct dentry *dentry, enum rfp_op n
 	rdmafs_attr_own_begin(inode);
 	err = rdmafs_op_run(op);
 	if (!err)
-		err = rdmafs_two_attrs(op, dir->i_sb, &attr, &dattr);
-	/* Only if it is the object that we know under the name. */
-	if (attr && le64_to_cpu(attr->ino) != inode->i_ino)
-		attr = NULL;
-	rdmafs_attr_own_end(inode, attr);
-	rdmafs_attr_own_end(dir, dattr);
+		err = rdmafs_attrs(op, dir->i_sb, attrs, 2);
+	rdmafs_attr_own_end(inode, rdmafs_attr_of(inode, attrs[0]));
+	rdmafs_attr_own_end(dir, attrs[1]);
 	rdmafs_op_put(op);
 	if (err == -ENOENT || err == -EIO || err == -EINTR)
 		d_drop(dentry);
@@ -446,7 +452,7 @@ static int rdmafs_rmdir(struct inode *dir, struct dentry *dentry)
 static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct dentry *odentry,
 			 struct inode *ndir, struct dentry *ndentry, unsigned int flags)
 {
-	const struct rfp_attr *oattr = NULL, *nattr = NULL;
+	const struct rfp_attr *attrs[3] = {};	/* what is moved, both directories */
 	struct inode *inode = d_inode(odentry), *target = d_inode(ndentry);
 	struct rfp_rename_req *req;
 	struct rdmafs_op *op;
@@ -473,15 +479,17 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 	rfp_enc_fh(&op->enc, &RDMAFS_I(ndir)->fh);
 	rfp_enc_str(&op->enc, ndentry->d_name.name, ndentry->d_name.len, RFP_NAME_MAX);
 
+	rdmafs_attr_own_begin(inode);
 	rdmafs_attr_own_begin(odir);
 	if (ndir != odir)
 		rdmafs_attr_own_begin(ndir);
 	err = rdmafs_op_run(op);
 	if (!err)
-		err = rdmafs_two_attrs(op, odir->i_sb, &oattr, &nattr);
+		err = rdmafs_attrs(op, odir->i_sb, attrs, 3);
+	rdmafs_attr_own_end(inode, rdmafs_attr_of(inode, attrs[0]));
+	rdmafs_attr_own_end(odir, attrs[1]);
 	if (ndir != odir)
-		rdmafs_attr_own_end(ndir, nattr);
-	rdmafs_attr_own_end(odir, oattr);
+		rdmafs_attr_own_end(ndir, attrs[2]);
 	rdmafs_op_put(op);
 
 	if (err == -ENOENT || err == -EIO || err == -EINTR) {
@@ -490,8 +498,7 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 	}
 	if (err)
 		return err;
-	/* Change times, and the link count of what was replaced. */
-	rdmafs_attr_expire(inode);
+	/* Change time and link count of what was replaced. */
 	if (target) {
 		rdmafs_attr_expire(target);
 		if (!(flags & RENAME_EXCHANGE)) {

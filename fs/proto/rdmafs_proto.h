@@ -73,8 +73,8 @@
  *	directory
  * @RFP_RMDIR:	 the same
  * @RFP_RENAME:	 struct rfp_rename_req, fh of the old directory, old name, fh of
- *	the new directory, new name -> struct rfp_rep, attr of the old
- *	directory, attr of the new one
+ *	the new directory, new name -> struct rfp_rep, attr of what was moved,
+ *	attr of the old directory, attr of the new one
  * @RFP_READLINK: struct rfp_req, fh -> struct rfp_rep, >data
  * @RFP_READDIR: struct rfp_readdir_req, fh -> struct rfp_readdir_rep, >data:
  *	as many struct rfp_dirent as fit

@@ -1,23 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Attributes, the change cookie, and bringing changes to stable storage.
- *
- * The cookie has to differ after every change and must not come back.
- *
- * - Where the file system keeps an i_version, it is the base.  VFS raises it
- *   before the change is visible: a client that asks in between would learn
- *   the new value with the old contents.  So once a change made through us is
- *   done, i_version is raised again if anybody has asked for it meanwhile.
- *   For regular files ctime is added, since i_version may fall back after a
- *   crash of the server and would then repeat itself.
- * - Elsewhere ctime is the base.  It is as coarse as the timer, so a counter is
- *   added, from a table by hash of the inode, that grows with each change made
- *   through us; it begins at a value made of the time of loading, which is
- *   more than it can have grown to before.  Two inodes may share a counter:
- *   that costs a client a needless re-read, where there is no i_version.
- *
- * All parts only ever grow, so their sum does not repeat.  Changes made by
- * local processes of the server are seen as well as the file system tells.
+ * Attributes, and bringing changes to stable storage.
  *
  * Attributes are read with the server's own credentials: what is known about
  * an object must not depend on who asked first, because clients cache it.
@@ -25,80 +8,10 @@
 #include <linux/exportfs.h>
 #include <linux/filelock.h>
 #include <linux/fs.h>
-#include <linux/hash.h>
-#include <linux/iversion.h>
 #include <linux/posix_acl.h>
 #include <linux/stat.h>
-#include <linux/timekeeping.h>
 #include <linux/xattr.h>
 #include "server.h"
-
-#define RDMAFSD_COOKIE_BITS	13	/* 64 KiB of counters */
-
-static atomic64_t rdmafsd_cookies[1 << RDMAFSD_COOKIE_BITS];
-static u64 rdmafsd_cookie_base;
-
-/**
- * rdmafsd_cookies_init - where counters begin this time
- */
-void rdmafsd_cookies_init(void)
-{
-	/* More than a million changes per second never catch up with it. */
-	rdmafsd_cookie_base = (u64)ktime_get_real_seconds() << 20;
-}
-
-static atomic64_t *rdmafsd_cookie_of(struct inode *inode)
-{
-	unsigned long key = inode->i_ino ^ hash_ptr(inode->i_sb, BITS_PER_LONG);
-
-	return &rdmafsd_cookies[hash_long(key, RDMAFSD_COOKIE_BITS)];
-}
-
-/**
- * rdmafsd_changed - a change of an object made through us is done
- * @inode: the object
- *
- * Before its attributes are read for the reply.
- */
-void rdmafsd_changed(struct inode *inode)
-{
-	if (IS_I_VERSION(inode))
-		inode_maybe_inc_iversion(inode, false);
-	atomic64_inc(rdmafsd_cookie_of(inode));
-}
-
-static u64 rdmafsd_cookie_from(struct inode *inode, const struct kstat *stat)
-{
-	u64 ctime = ((u64)stat->ctime.tv_sec << 30) + stat->ctime.tv_nsec;
-
-	if (!(stat->result_mask & STATX_CHANGE_COOKIE))
-		return ctime + rdmafsd_cookie_base + atomic64_read(rdmafsd_cookie_of(inode));
-	if (S_ISREG(stat->mode) && !(stat->attributes & STATX_ATTR_CHANGE_MONOTONIC))
-		return stat->change_cookie + ctime;
-	return stat->change_cookie;
-}
-
-/**
- * rdmafsd_cookie - just the change cookie and the size
- * @path:   the object
- * @cookie: gets the one
- * @size:   gets the other
- *
- * Return: 0 or a negative errno.
- */
-int rdmafsd_cookie(const struct path *path, u64 *cookie, u64 *size)
-{
-	struct kstat stat;
-	int err;
-
-	err = vfs_getattr_nosec(path, &stat, STATX_SIZE | STATX_CTIME | STATX_CHANGE_COOKIE,
-				AT_STATX_SYNC_AS_STAT);
-	if (err)
-		return err;
-	*cookie = rdmafsd_cookie_from(d_inode(path->dentry), &stat);
-	*size = stat.size;
-	return 0;
-}
 
 static struct rfp_time rdmafsd_time(const struct timespec64 *ts)
 {
@@ -234,19 +147,6 @@ int rdmafsd_commit(struct rdmafsd_export *exp, struct dentry *dentry)
 	if (sb->s_op->write_inode)
 		return sync_inode_metadata(inode, 1);
 	return rdmafsd_commit_fsync(exp, dentry);
-}
-
-/**
- * rdmafsd_changed_commit - an object was changed: move its cookie, commit it
- * @exp:    the export
- * @dentry: the object, positive
- *
- * Return: 0 or a negative errno.
- */
-int rdmafsd_changed_commit(struct rdmafsd_export *exp, struct dentry *dentry)
-{
-	rdmafsd_changed(d_inode(dentry));
-	return rdmafsd_commit(exp, dentry);
 }
 
 /*

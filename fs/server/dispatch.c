@@ -9,8 +9,8 @@
  * goes out: after rdmafs_xprt_req_reply() the request is transport's again.
  *
  * Replies to operations that change something are kept by transport's reply
- * cache, and so must not exceed RDMAFS_XPRT_CACHE_MAX bytes; the longest,
- * CREATE's, has 426.  COMMIT is among them: it reports a writeback error only
+ * cache, and so must not exceed RDMAFS_XPRT_CACHE_MAX bytes; the longest are
+ * those of CREATE and RENAME.  COMMIT is among them: it reports a writeback error only
  * once.
  */
 #include <linux/build_bug.h>
@@ -19,6 +19,7 @@
 
 static_assert(sizeof(struct rfp_open_rep) + 2 * sizeof(struct rfp_attr) +
 	      sizeof(__le16) + RFP_FH_MAX <= RDMAFS_XPRT_CACHE_MAX);
+static_assert(sizeof(struct rfp_rep) + 3 * sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
 static_assert(sizeof(struct rfp_write_rep) + sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
 
 static const struct rdmafsd_op {
@@ -198,6 +199,33 @@ int rdmafsd_rep_attr(struct rdmafsd_rq *rq, struct dentry *dentry)
 	struct rfp_attr *attr = rfp_enc_fixed(&rq->enc, sizeof(*attr));
 
 	return attr ? rdmafsd_getattr(rq->exp, dentry, attr) : -EIO;
+}
+
+/**
+ * rdmafsd_rep_attr_changed - the same for an object that the request has changed
+ * @rq:	    the request
+ * @dentry: the object, positive
+ * @chg:    its change, ended
+ *
+ * The cookie is that of the change, though attributes may be newer: what
+ * others have done since must still look like a change to the client.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, struct dentry *dentry,
+			     const struct rdmafsd_change *chg)
+{
+	struct rfp_attr *attr = rfp_enc_fixed(&rq->enc, sizeof(*attr));
+	int err;
+
+	if (!attr)
+		return -EIO;
+	err = rdmafsd_getattr(rq->exp, dentry, attr);
+	if (!err && chg->before) {
+		attr->before = cpu_to_le64(chg->before);
+		attr->change = cpu_to_le64(chg->after);
+	}
+	return err;
 }
 
 /**

@@ -13,7 +13,7 @@ static int __init rdmafsd_init(void)
 {
 	int err;
 
-	rdmafsd_cookies_init();
+	rdmafsd_changes_init();
 	err = rdmafsd_creds_init();
 	if (err)
 		return err;

@@ -208,24 +208,31 @@ static int rdmafsd_setattr_run(struct rdmafsd_rq *rq, struct dentry *dentry,
 			       const struct rfp_setattr_req *sreq)
 {
 	u32 valid = le32_to_cpu(sreq->valid);
+	struct rdmafsd_change chg;
+	bool half = false;
 	int err, err2;
 
 	err = rdmafsd_rq_enter(rq);
-	if (!err && (valid & RFP_SET_SIZE))
-		err = rdmafsd_setattr_size(rq, dentry, le64_to_cpu(sreq->size));
 	if (err)
 		return err;
-	err = rdmafsd_setattr_rest(rq, dentry, sreq, valid);
-	/* Also when the second half failed: the first may be done. */
-	if (!err || (valid & RFP_SET_SIZE)) {
-		err2 = rdmafsd_changed_commit(rq->exp, dentry);
+	rdmafsd_change_begin(rq, dentry, &chg);
+	if (valid & RFP_SET_SIZE) {
+		err = rdmafsd_setattr_size(rq, dentry, le64_to_cpu(sreq->size));
+		half = !err;
+	}
+	if (!err)
+		err = rdmafsd_setattr_rest(rq, dentry, sreq, valid);
+	rdmafsd_change_end(&chg);
+	/* Also when the second half failed: the first is done. */
+	if (!err || half) {
+		err2 = rdmafsd_commit(rq->exp, dentry);
 		if (!err)
 			err = err2;
 	}
 	if (err)
 		return err;
 	rdmafsd_rep(rq, sizeof(struct rfp_rep));
-	return rdmafsd_rep_attr(rq, dentry);
+	return rdmafsd_rep_attr_changed(rq, dentry, &chg);
 }
 
 /**

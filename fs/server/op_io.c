@@ -124,6 +124,7 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
 {
 	struct file *file = rq->state->file;
 	struct rfp_write_rep *rep;
+	struct rdmafsd_change chg;
 	struct kiocb kiocb;
 	u64 verifier;
 	ssize_t done;
@@ -135,9 +136,9 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
 	kiocb.ki_pos = pos;
 	kiocb.ki_flags |= rdmafsd_write_iocb_flags(stable, flags);
 	verifier = rdmafsd_export_verifier(rq->exp);
+	rdmafsd_change_begin(rq, file->f_path.dentry, &chg);
 	done = rdmafsd_write_do(rq, &kiocb);
-	/* The file may be changed also where the write failed in the end. */
-	rdmafsd_changed(file_inode(file));
+	rdmafsd_change_end(&chg);
 	/*
 	 * A stable write consumes errors that unstable ones before it have left
 	 * behind: their writers must learn of it.
@@ -152,7 +153,7 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
 	rep->stable = cpu_to_le32(rq->exp->volatile_fs ? RFP_FILE_SYNC : stable);
 	rep->verifier = cpu_to_le64(verifier);
 	rep->offset = cpu_to_le64(kiocb.ki_pos - done);
-	return rdmafsd_rep_attr(rq, file->f_path.dentry);
+	return rdmafsd_rep_attr_changed(rq, file->f_path.dentry, &chg);
 }
 
 /**
@@ -250,6 +251,7 @@ int rdmafsd_op_commit(struct rdmafsd_rq *rq)
 int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
 {
 	const struct rfp_fallocate_req *freq = rfp_dec_fixed(&rq->dec, sizeof(*freq));
+	struct rdmafsd_change chg;
 	struct dentry *dentry;
 	u64 offset, length;
 	int err;
@@ -267,14 +269,16 @@ int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
 	if (err)
 		return err;
 	/* Modes that this kernel does not know are refused by VFS. */
-	err = vfs_fallocate(rq->state->file, le32_to_cpu(freq->mode), offset, length);
 	dentry = rq->state->file->f_path.dentry;
+	rdmafsd_change_begin(rq, dentry, &chg);
+	err = vfs_fallocate(rq->state->file, le32_to_cpu(freq->mode), offset, length);
+	rdmafsd_change_end(&chg);
 	if (!err)
-		err = rdmafsd_changed_commit(rq->exp, dentry);
+		err = rdmafsd_commit(rq->exp, dentry);
 	if (err)
 		return err;
 	rdmafsd_rep(rq, sizeof(struct rfp_rep));
-	return rdmafsd_rep_attr(rq, dentry);
+	return rdmafsd_rep_attr_changed(rq, dentry, &chg);
 }
 
 /**

@@ -19,18 +19,28 @@
 #include <linux/uio.h>
 #include "server.h"
 
-/* A reply of the common form: object, perhaps its handle, and directory. */
-static int rdmafsd_name_reply(struct rdmafsd_rq *rq, struct dentry *obj, bool fh,
-			      struct dentry *dir)
+/**
+ * struct rdmafsd_named - a name that was made or removed
+ * @obj:  what it stands for, or did; put by whoever has this structure
+ * @ochg: the object's change
+ * @dchg: that of the directory
+ */
+struct rdmafsd_named {
+	struct dentry *obj;
+	struct rdmafsd_change ochg;
+	struct rdmafsd_change dchg;
+};
+
+/* A reply to the change of a name that an object has lost or got besides. */
+static int rdmafsd_name_reply(struct rdmafsd_rq *rq, struct dentry *dir,
+			      const struct rdmafsd_named *n)
 {
 	int err;
 
 	rdmafsd_rep(rq, sizeof(struct rfp_rep));
-	err = rdmafsd_rep_attr(rq, obj);
-	if (!err && fh)
-		err = rdmafsd_rep_fh(rq, obj);
+	err = rdmafsd_rep_attr_changed(rq, n->obj, &n->ochg);
 	if (!err)
-		err = rdmafsd_rep_attr(rq, dir);
+		err = rdmafsd_rep_attr_changed(rq, dir, &n->dchg);
 	return err;
 }
 
@@ -38,8 +48,8 @@ static int rdmafsd_name_commit(struct rdmafsd_rq *rq, struct dentry *obj, struct
 {
 	int err, err2;
 
-	err = rdmafsd_changed_commit(rq->exp, obj);
-	err2 = rdmafsd_changed_commit(rq->exp, dir);
+	err = rdmafsd_commit(rq->exp, obj);
+	err2 = rdmafsd_commit(rq->exp, dir);
 	return err ? err : err2;
 }
 
@@ -51,6 +61,7 @@ static int rdmafsd_name_commit(struct rdmafsd_rq *rq, struct dentry *obj, struct
  * @umask:  the caller's
  * @dev:    of a device node
  * @target: of a symbolic link
+ * @chg:    the change of @dir, once it is done
  */
 struct rdmafsd_make {
 	struct dentry *dir;
@@ -59,6 +70,7 @@ struct rdmafsd_make {
 	u32 umask;
 	dev_t dev;
 	const char *target;
+	struct rdmafsd_change chg;
 };
 
 static int rdmafsd_make_vfs(struct rdmafsd_make *m, struct dentry *dentry)
@@ -79,7 +91,8 @@ static int rdmafsd_make_vfs(struct rdmafsd_make *m, struct dentry *dentry)
 	}
 }
 
-static struct dentry *rdmafsd_make_locked(struct rdmafsd_make *m, int ro_err)
+static struct dentry *rdmafsd_make_locked(struct rdmafsd_rq *rq, struct rdmafsd_make *m,
+					  int ro_err)
 {
 	struct dentry *dentry;
 	int err;
@@ -88,12 +101,30 @@ static struct dentry *rdmafsd_make_locked(struct rdmafsd_make *m, int ro_err)
 	if (IS_ERR(dentry))
 		return dentry;
 	err = d_really_is_positive(dentry) ? -EEXIST : ro_err;
-	if (!err)
+	if (!err) {
+		rdmafsd_change_begin(rq, m->dir, &m->chg);
 		err = rdmafsd_make_vfs(m, dentry);
+		rdmafsd_change_end(&m->chg);
+	}
 	if (!err)
 		return rdmafsd_lookup_again(m->dir, dentry, &m->name);
 	dput(dentry);
 	return ERR_PTR(err);
+}
+
+/* The object, its handle, and the directory. */
+static int rdmafsd_make_reply(struct rdmafsd_rq *rq, struct dentry *obj,
+			      const struct rdmafsd_make *m)
+{
+	int err;
+
+	rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	err = rdmafsd_rep_attr(rq, obj);
+	if (!err)
+		err = rdmafsd_rep_fh(rq, obj);
+	if (!err)
+		err = rdmafsd_rep_attr_changed(rq, m->dir, &m->chg);
+	return err;
 }
 
 static int rdmafsd_make_run(struct rdmafsd_rq *rq, struct rdmafsd_make *m)
@@ -105,7 +136,7 @@ static int rdmafsd_make_run(struct rdmafsd_rq *rq, struct rdmafsd_make *m)
 	/* A name that is taken is EEXIST also where nothing may be written. */
 	ro_err = rdmafsd_rq_want_write(rq);
 	inode_lock_nested(dir, I_MUTEX_PARENT);
-	dentry = rdmafsd_make_locked(m, ro_err);
+	dentry = rdmafsd_make_locked(rq, m, ro_err);
 	inode_unlock(dir);
 	if (!ro_err)
 		rdmafsd_rq_drop_write(rq);
@@ -114,7 +145,7 @@ static int rdmafsd_make_run(struct rdmafsd_rq *rq, struct rdmafsd_make *m)
 
 	err = rdmafsd_name_commit(rq, dentry, m->dir);
 	if (!err)
-		err = rdmafsd_name_reply(rq, dentry, true, m->dir);
+		err = rdmafsd_make_reply(rq, dentry, m);
 	dput(dentry);
 	return err;
 }
@@ -239,8 +270,8 @@ int rdmafsd_op_symlink(struct rdmafsd_rq *rq)
 	return err;
 }
 
-static int rdmafsd_link_do(struct rdmafsd_rq *rq, struct dentry *obj, struct dentry *dir,
-			   const struct rfp_str *name)
+static int rdmafsd_link_do(struct rdmafsd_rq *rq, struct dentry *dir,
+			   const struct rfp_str *name, struct rdmafsd_named *n)
 {
 	struct inode *delegated = NULL;
 	struct dentry *dentry;
@@ -251,7 +282,11 @@ static int rdmafsd_link_do(struct rdmafsd_rq *rq, struct dentry *obj, struct den
 		dentry = lookup_one(&nop_mnt_idmap, name->s, dir, name->len);
 		err = PTR_ERR_OR_ZERO(dentry);
 		if (!err) {
-			err = vfs_link(obj, &nop_mnt_idmap, d_inode(dir), dentry, &delegated);
+			rdmafsd_change_begin(rq, dir, &n->dchg);
+			rdmafsd_change_begin(rq, n->obj, &n->ochg);
+			err = vfs_link(n->obj, &nop_mnt_idmap, d_inode(dir), dentry, &delegated);
+			rdmafsd_change_end(&n->ochg);
+			rdmafsd_change_end(&n->dchg);
 			dput(dentry);
 		}
 		inode_unlock(d_inode(dir));
@@ -262,6 +297,7 @@ static int rdmafsd_link_do(struct rdmafsd_rq *rq, struct dentry *obj, struct den
 static int rdmafsd_link_run(struct rdmafsd_rq *rq, struct dentry *obj, struct dentry *dir,
 			    const struct rfp_str *name)
 {
+	struct rdmafsd_named n = { .obj = obj };
 	int err;
 
 	err = rdmafsd_rq_enter(rq);
@@ -269,12 +305,12 @@ static int rdmafsd_link_run(struct rdmafsd_rq *rq, struct dentry *obj, struct de
 		err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	err = rdmafsd_link_do(rq, obj, dir, name);
+	err = rdmafsd_link_do(rq, dir, name, &n);
 	rdmafsd_rq_drop_write(rq);
 	if (!err)
 		err = rdmafsd_name_commit(rq, obj, dir);
 	if (!err)
-		err = rdmafsd_name_reply(rq, obj, false, dir);
+		err = rdmafsd_name_reply(rq, dir, &n);
 	return err;
 }
 
@@ -310,19 +346,27 @@ int rdmafsd_op_link(struct rdmafsd_rq *rq)
 	return err;
 }
 
-static int rdmafsd_remove_vfs(struct dentry *dir, struct dentry *dentry, bool rmdir,
-			      struct inode **delegated)
+static int rdmafsd_remove_vfs(struct rdmafsd_rq *rq, struct dentry *dir, bool rmdir,
+			      struct rdmafsd_named *n, struct inode **delegated)
 {
-	if (d_really_is_negative(dentry))
+	int err;
+
+	if (d_really_is_negative(n->obj))
 		return -ENOENT;
+	rdmafsd_change_begin(rq, dir, &n->dchg);
+	rdmafsd_change_begin(rq, n->obj, &n->ochg);
 	if (rmdir)
-		return vfs_rmdir(&nop_mnt_idmap, d_inode(dir), dentry);
-	return vfs_unlink(&nop_mnt_idmap, d_inode(dir), dentry, delegated);
+		err = vfs_rmdir(&nop_mnt_idmap, d_inode(dir), n->obj);
+	else
+		err = vfs_unlink(&nop_mnt_idmap, d_inode(dir), n->obj, delegated);
+	rdmafsd_change_end(&n->ochg);
+	rdmafsd_change_end(&n->dchg);
+	return err;
 }
 
-/* Remove a name; @obj gets what it stood for, to be put when nothing is locked. */
-static int rdmafsd_remove_do(struct dentry *dir, const struct rfp_str *name, bool rmdir,
-			     struct dentry **obj)
+/* Remove a name; @n->obj is to be put when nothing is locked. */
+static int rdmafsd_remove_do(struct rdmafsd_rq *rq, struct dentry *dir,
+			     const struct rfp_str *name, bool rmdir, struct rdmafsd_named *n)
 {
 	struct inode *delegated = NULL;
 	struct dentry *dentry;
@@ -338,14 +382,14 @@ static int rdmafsd_remove_do(struct dentry *dir, const struct rfp_str *name, boo
 			 * taken away with the name, here with the lock held,
 			 * and the reply tells what became of the object.
 			 */
-			*obj = dget(dentry);
-			err = rdmafsd_remove_vfs(dir, dentry, rmdir, &delegated);
+			n->obj = dget(dentry);
+			err = rdmafsd_remove_vfs(rq, dir, rmdir, n, &delegated);
 			dput(dentry);
 		}
 		inode_unlock(d_inode(dir));
 		if (err && !IS_ERR(dentry)) {
-			dput(*obj);
-			*obj = NULL;
+			dput(n->obj);
+			n->obj = NULL;
 		}
 	} while (delegated && !(err = break_deleg_wait(&delegated)));
 	return err;
@@ -354,7 +398,7 @@ static int rdmafsd_remove_do(struct dentry *dir, const struct rfp_str *name, boo
 static int rdmafsd_remove_run(struct rdmafsd_rq *rq, struct dentry *dir,
 			      const struct rfp_str *name, bool rmdir)
 {
-	struct dentry *obj = NULL;
+	struct rdmafsd_named n = {};
 	int err;
 
 	err = rdmafsd_rq_enter(rq);
@@ -362,14 +406,14 @@ static int rdmafsd_remove_run(struct rdmafsd_rq *rq, struct dentry *dir,
 		err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	err = rdmafsd_remove_do(dir, name, rmdir, &obj);
+	err = rdmafsd_remove_do(rq, dir, name, rmdir, &n);
 	rdmafsd_rq_drop_write(rq);
 	if (err)
 		return err;
-	err = rdmafsd_name_commit(rq, obj, dir);
+	err = rdmafsd_name_commit(rq, n.obj, dir);
 	if (!err)
-		err = rdmafsd_name_reply(rq, obj, false, dir);
-	dput(obj);
+		err = rdmafsd_name_reply(rq, dir, &n);
+	dput(n.obj);
 	return err;
 }
 
@@ -423,15 +467,19 @@ int rdmafsd_op_rmdir(struct rdmafsd_rq *rq)
  * @oname: old name
  * @nname: new name
  * @flags: RENAME_*
- * @moved: the object, once it is done
- * @other: what had the new name, once it is done: replaced or exchanged;
- *	   negative if there was nothing
+ * @moved: what had the old name, once it is done; put when nothing is locked
+ * @mchg:  its change
+ * @ochg:  the change of @od
+ * @nchg:  that of @nd, if it is another one
+ * @gone:  what had the new name, once it is done; put when nothing is locked,
+ *	   for its inode may go with it
  */
 struct rdmafsd_rename {
 	struct dentry *od, *nd;
 	struct rfp_str oname, nname;
 	unsigned int flags;
-	struct dentry *moved, *other;
+	struct rdmafsd_change mchg, ochg, nchg;
+	struct dentry *moved, *gone;
 };
 
 static int rdmafsd_rename_check(struct rdmafsd_rename *r, struct dentry *old,
@@ -451,9 +499,11 @@ static int rdmafsd_rename_check(struct rdmafsd_rename *r, struct dentry *old,
 	return 0;
 }
 
-static int rdmafsd_rename_vfs(struct rdmafsd_rename *r, struct dentry *old, struct dentry *new,
-			      struct dentry *trap, struct inode **delegated)
+static int rdmafsd_rename_vfs(struct rdmafsd_rq *rq, struct rdmafsd_rename *r,
+			      struct dentry *old, struct dentry *new, struct inode **delegated)
 {
+	bool other = d_really_is_positive(new);
+	struct rdmafsd_change replaced;
 	struct renamedata rd = {
 		.old_mnt_idmap = &nop_mnt_idmap,
 		.old_dir = d_inode(r->od),
@@ -466,18 +516,28 @@ static int rdmafsd_rename_vfs(struct rdmafsd_rename *r, struct dentry *old, stru
 	};
 	int err;
 
-	err = rdmafsd_rename_check(r, old, new, trap);
-	if (!err)
-		err = vfs_rename(&rd);
+	rdmafsd_change_begin(rq, r->od, &r->ochg);
+	if (r->nd != r->od)
+		rdmafsd_change_begin(rq, r->nd, &r->nchg);
+	rdmafsd_change_begin(rq, old, &r->mchg);
+	if (other)
+		rdmafsd_change_begin(rq, new, &replaced);
+	err = vfs_rename(&rd);
+	if (other)
+		rdmafsd_change_end(&replaced);
+	rdmafsd_change_end(&r->mchg);
+	if (r->nd != r->od)
+		rdmafsd_change_end(&r->nchg);
+	rdmafsd_change_end(&r->ochg);
 	if (!err) {
 		r->moved = dget(old);
-		r->other = dget(new);
+		r->gone = dget(new);
 	}
 	return err;
 }
 
-static int rdmafsd_rename_locked(struct rdmafsd_rename *r, struct dentry *trap,
-				 struct inode **delegated)
+static int rdmafsd_rename_locked(struct rdmafsd_rq *rq, struct rdmafsd_rename *r,
+				 struct dentry *trap, struct inode **delegated)
 {
 	struct dentry *old, *new;
 	int err;
@@ -488,14 +548,16 @@ static int rdmafsd_rename_locked(struct rdmafsd_rename *r, struct dentry *trap,
 	new = lookup_one(&nop_mnt_idmap, r->nname.s, r->nd, r->nname.len);
 	err = PTR_ERR_OR_ZERO(new);
 	if (!err) {
-		err = rdmafsd_rename_vfs(r, old, new, trap, delegated);
+		err = rdmafsd_rename_check(r, old, new, trap);
+		if (!err)
+			err = rdmafsd_rename_vfs(rq, r, old, new, delegated);
 		dput(new);
 	}
 	dput(old);
 	return err;
 }
 
-static int rdmafsd_rename_do(struct rdmafsd_rename *r)
+static int rdmafsd_rename_do(struct rdmafsd_rq *rq, struct rdmafsd_rename *r)
 {
 	struct inode *delegated = NULL;
 	struct dentry *trap;
@@ -505,7 +567,7 @@ static int rdmafsd_rename_do(struct rdmafsd_rename *r)
 		trap = lock_rename(r->nd, r->od);
 		if (IS_ERR(trap))
 			return PTR_ERR(trap);
-		err = rdmafsd_rename_locked(r, trap, &delegated);
+		err = rdmafsd_rename_locked(rq, r, trap, &delegated);
 		unlock_rename(r->nd, r->od);
 	} while (delegated && !(err = break_deleg_wait(&delegated)));
 	return err;
@@ -515,13 +577,23 @@ static int rdmafsd_rename_commit(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 {
 	int err;
 
-	rdmafsd_changed(d_inode(r->moved));
-	if (d_really_is_positive(r->other))
-		rdmafsd_changed(d_inode(r->other));
 	/* The new name first: a crash between the two leaves one too many. */
-	err = rdmafsd_changed_commit(rq->exp, r->nd);
+	err = rdmafsd_commit(rq->exp, r->nd);
 	if (!err && r->od != r->nd)
-		err = rdmafsd_changed_commit(rq->exp, r->od);
+		err = rdmafsd_commit(rq->exp, r->od);
+	return err;
+}
+
+static int rdmafsd_rename_reply(struct rdmafsd_rq *rq, const struct rdmafsd_rename *r)
+{
+	int err;
+
+	rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	err = rdmafsd_rep_attr_changed(rq, r->moved, &r->mchg);
+	if (!err)
+		err = rdmafsd_rep_attr_changed(rq, r->od, &r->ochg);
+	if (!err)
+		err = rdmafsd_rep_attr_changed(rq, r->nd, r->nd == r->od ? &r->ochg : &r->nchg);
 	return err;
 }
 
@@ -534,19 +606,15 @@ static int rdmafsd_rename_run(struct rdmafsd_rq *rq, struct rdmafsd_rename *r)
 		err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	err = rdmafsd_rename_do(r);
+	err = rdmafsd_rename_do(rq, r);
 	rdmafsd_rq_drop_write(rq);
 	if (err)
 		return err;
+	dput(r->gone);
 	err = rdmafsd_rename_commit(rq, r);
-	dput(r->moved);
-	dput(r->other);
-	if (err)
-		return err;
-	rdmafsd_rep(rq, sizeof(struct rfp_rep));
-	err = rdmafsd_rep_attr(rq, r->od);
 	if (!err)
-		err = rdmafsd_rep_attr(rq, r->nd);
+		err = rdmafsd_rename_reply(rq, r);
+	dput(r->moved);
 	return err;
 }
 

@@ -68,6 +68,18 @@ static int rdmafsd_open_flags(u32 flags)
 	return (read ? O_RDWR : O_WRONLY) | O_LARGEFILE;
 }
 
+static int rdmafsd_open_truncate(struct rdmafsd_rq *rq, struct file *file)
+{
+	struct dentry *dentry = file->f_path.dentry;
+	struct rdmafsd_change chg;
+	int err;
+
+	rdmafsd_change_begin(rq, dentry, &chg);
+	err = rdmafsd_truncate_file(rq, file, 0, ATTR_OPEN);
+	rdmafsd_change_end(&chg);
+	return err ? err : rdmafsd_commit(rq->exp, dentry);
+}
+
 /* Open a file to which the caller has been admitted, and make it known. */
 static int rdmafsd_open_do(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, u64 *id)
 {
@@ -79,11 +91,8 @@ static int rdmafsd_open_do(struct rdmafsd_rq *rq, struct dentry *dentry, u32 fla
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	err = security_file_post_open(file, rdmafsd_open_mask(flags) & ~MAY_OPEN);
-	if (!err && (flags & RFP_OPEN_TRUNC)) {
-		err = rdmafsd_truncate_file(rq, file, 0, ATTR_OPEN);
-		if (!err)
-			err = rdmafsd_changed_commit(rq->exp, dentry);
-	}
+	if (!err && (flags & RFP_OPEN_TRUNC))
+		err = rdmafsd_open_truncate(rq, file);
 	if (!err)
 		err = rdmafsd_state_add(rq->ses, rq->exp, file, id);
 	if (err)
@@ -185,6 +194,7 @@ struct rdmafsd_create {
 	u32 flags;
 	bool excl;
 	bool created;
+	struct rdmafsd_change chg;	/* of the directory, if created */
 };
 
 /**
@@ -237,7 +247,8 @@ struct dentry *rdmafsd_lookup_again(struct dentry *dir, struct dentry *dentry,
 }
 
 /* With the directory locked: find the name, or make it. */
-static struct dentry *rdmafsd_create_locked(struct rdmafsd_create *c, int ro_err)
+static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
+					    int ro_err)
 {
 	struct inode *dir = d_inode(c->dir);
 	struct dentry *dentry;
@@ -257,7 +268,9 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_create *c, int ro_err
 	if (err)
 		goto put;
 	mode = S_IFREG | rdmafsd_create_mode(c->dir, c->mode, c->umask);
+	rdmafsd_change_begin(rq, c->dir, &c->chg);
 	err = vfs_create(&nop_mnt_idmap, dir, dentry, mode, true);
+	rdmafsd_change_end(&c->chg);
 	if (err)
 		goto put;
 	c->created = true;
@@ -277,7 +290,7 @@ static struct dentry *rdmafsd_create_do(struct rdmafsd_rq *rq, struct rdmafsd_cr
 	/* That it exists already is better news than that it can't be made. */
 	ro_err = rdmafsd_rq_want_write(rq);
 	inode_lock_nested(dir, I_MUTEX_PARENT);
-	dentry = rdmafsd_create_locked(c, ro_err);
+	dentry = rdmafsd_create_locked(rq, c, ro_err);
 	inode_unlock(dir);
 	if (!ro_err)
 		rdmafsd_rq_drop_write(rq);
@@ -291,9 +304,9 @@ static int rdmafsd_create_open(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 
 	if (!c->created)
 		return rdmafsd_open_existing(rq, dentry, c->flags, id);
-	err = rdmafsd_changed_commit(rq->exp, dentry);
+	err = rdmafsd_commit(rq->exp, dentry);
 	if (!err)
-		err = rdmafsd_changed_commit(rq->exp, c->dir);
+		err = rdmafsd_commit(rq->exp, c->dir);
 	if (!err)
 		err = rdmafsd_open_do(rq, dentry, c->flags & ~RFP_OPEN_TRUNC, id);
 	return err;
@@ -311,7 +324,7 @@ static int rdmafsd_create_reply(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 	if (!err)
 		err = rdmafsd_rep_fh(rq, dentry);
 	if (!err)
-		err = rdmafsd_rep_attr(rq, c->dir);
+		err = rdmafsd_rep_attr_changed(rq, c->dir, &c->chg);
 	return err;
 }
 

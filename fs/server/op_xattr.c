@@ -154,28 +154,32 @@ static int rdmafsd_xattr_set(struct rdmafsd_xattr *x, const void *value, size_t 
 	return err;
 }
 
-static int rdmafsd_xattr_changed(struct rdmafsd_rq *rq, struct dentry *dentry)
+static int rdmafsd_xattr_changed(struct rdmafsd_rq *rq, const struct rdmafsd_change *chg)
 {
+	struct dentry *dentry = chg->path.dentry;
 	int err;
 
-	err = rdmafsd_changed_commit(rq->exp, dentry);
+	err = rdmafsd_commit(rq->exp, dentry);
 	if (err)
 		return err;
 	rdmafsd_rep(rq, sizeof(struct rfp_rep));
-	return rdmafsd_rep_attr(rq, dentry);
+	return rdmafsd_rep_attr_changed(rq, dentry, chg);
 }
 
 static int rdmafsd_setxattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x,
 				const void *value, size_t size, int flags)
 {
+	struct rdmafsd_change chg;
 	int err;
 
 	err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
+	rdmafsd_change_begin(rq, x->dentry, &chg);
 	err = rdmafsd_xattr_set(x, value, size, flags);
+	rdmafsd_change_end(&chg);
 	rdmafsd_rq_drop_write(rq);
-	return err ? err : rdmafsd_xattr_changed(rq, x->dentry);
+	return err ? err : rdmafsd_xattr_changed(rq, &chg);
 }
 
 static int rdmafsd_xattr_flags(u32 wire, int *flags)
@@ -229,6 +233,24 @@ put:
 	return err;
 }
 
+static int rdmafsd_removexattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
+{
+	struct rdmafsd_change chg;
+	int err;
+
+	err = rdmafsd_rq_want_write(rq);
+	if (err)
+		return err;
+	rdmafsd_change_begin(rq, x->dentry, &chg);
+	if (x->acl)
+		err = vfs_remove_acl(&nop_mnt_idmap, x->dentry, x->name);
+	else
+		err = vfs_removexattr(&nop_mnt_idmap, x->dentry, x->name);
+	rdmafsd_change_end(&chg);
+	rdmafsd_rq_drop_write(rq);
+	return err ? err : rdmafsd_xattr_changed(rq, &chg);
+}
+
 /**
  * rdmafsd_op_removexattr - RFP_REMOVEXATTR
  * @rq: the request
@@ -244,16 +266,7 @@ int rdmafsd_op_removexattr(struct rdmafsd_rq *rq)
 	err = rdmafsd_xattr_begin(rq, &x);
 	if (err)
 		return err;
-	err = rdmafsd_rq_want_write(rq);
-	if (!err) {
-		if (x.acl)
-			err = vfs_remove_acl(&nop_mnt_idmap, x.dentry, x.name);
-		else
-			err = vfs_removexattr(&nop_mnt_idmap, x.dentry, x.name);
-		rdmafsd_rq_drop_write(rq);
-	}
-	if (!err)
-		err = rdmafsd_xattr_changed(rq, x.dentry);
+	err = rdmafsd_removexattr_run(rq, &x);
 	dput(x.dentry);
 	return err;
 }

@@ -12,7 +12,8 @@
  *	dispatch.c	struct rdmafsd_rq: what one request holds while it runs
  *	op_*.c		the operations
  *	handle.c	file handle <-> dentry
- *	attr.c		attributes, the change cookie, commit to stable storage
+ *	attr.c		attributes, commit to stable storage
+ *	change.c	the change cookie, and whose changes moved it
  *	cred.c		SETCRED's identities, squashing, struct cred
  *	state.c		stateids: opens
  *	session.c	what belongs to one client
@@ -43,8 +44,8 @@
  *	      mount's and superblock's write counts (mnt_want_write)
  *	        i_rwsem of a directory	(I_MUTEX_PARENT; two of them: lock_rename)
  *	          i_rwsem of what is in it
- *	session->idents_lock, ident->lock	leaves, nothing is taken under them
- *						but the allocator's locks
+ *	session->idents_lock, ident->lock, those of change.c	leaves: nothing is
+ *				taken under them but the allocator's locks
  *
  * Tables are xarrays, read under RCU; what is found there is used only after
  * its count was raised from non-zero.
@@ -285,6 +286,18 @@ struct rdmafsd_rq {
 	u32 data_len;
 };
 
+/**
+ * struct rdmafsd_change - a change that is made for a client
+ * @path:   the object
+ * @before: its cookie before the change; 0 if others changed it meanwhile
+ * @after:  the cookie with the change
+ */
+struct rdmafsd_change {
+	struct path path;
+	u64 before;
+	u64 after;
+};
+
 /*
  * An operation: returns 0 with the reply in rq->enc, a negative errno, or a
  * positive status that no errno stands for (RFP_BADCRED and the like); in the
@@ -305,6 +318,8 @@ int rdmafsd_rq_data_put(struct rdmafsd_rq *rq, const void *data, size_t len);
 
 void *rdmafsd_rep(struct rdmafsd_rq *rq, size_t size);
 int rdmafsd_rep_attr(struct rdmafsd_rq *rq, struct dentry *dentry);
+int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, struct dentry *dentry,
+			     const struct rdmafsd_change *chg);
 int rdmafsd_rep_fh(struct rdmafsd_rq *rq, struct dentry *dentry);
 
 /* ----------------------------------------------------- handles, attributes */
@@ -315,12 +330,14 @@ int rdmafsd_rq_fh(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry 
 int rdmafsd_rq_dir(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry);
 bool rdmafsd_dir_inside(struct rdmafsd_export *exp, struct dentry *dir);
 
-void rdmafsd_cookies_init(void);
-void rdmafsd_changed(struct inode *inode);
+void rdmafsd_changes_init(void);
+void rdmafsd_change_begin(struct rdmafsd_rq *rq, struct dentry *dentry,
+			  struct rdmafsd_change *chg);
+void rdmafsd_change_end(struct rdmafsd_change *chg);
+u64 rdmafsd_cookie_from(struct inode *inode, const struct kstat *stat);
 int rdmafsd_cookie(const struct path *path, u64 *cookie, u64 *size);
 int rdmafsd_getattr(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_attr *attr);
 int rdmafsd_commit(struct rdmafsd_export *exp, struct dentry *dentry);
-int rdmafsd_changed_commit(struct rdmafsd_export *exp, struct dentry *dentry);
 int rdmafsd_truncate_file(struct rdmafsd_rq *rq, struct file *file, loff_t size,
 			  unsigned int extra);
 
