@@ -22,6 +22,9 @@
 #define RXP_RECONNECT_STEP_MS	1000
 #define RXP_RECONNECT_DELAY_MAX	1000
 
+/* A connection that has lived so long begins with a clean record when it ends. */
+#define RXP_STABLE_SECS		2
+
 /* rxe takes 7 for "for ever". */
 #define RXP_RETRY_COUNT		6
 
@@ -244,6 +247,7 @@ static void rxp_client_bind(struct rdmafs_xprt *x, struct rxp_conn *conn)
 	memcpy(x->session, conn->welcome.session, sizeof(x->session));
 	x->boot = le64_to_cpu(conn->welcome.boot);
 	x->bound = true;
+	x->bound_at = jiffies;
 	x->missed = 0;
 	if (again) {
 		rxp_count(&x->stats, reconnects);
@@ -331,6 +335,14 @@ out:
 
 /* ------------------------------------------------------------------- recovery */
 
+static void rxp_recover_later(struct rdmafs_xprt *x)
+{
+	unsigned int delay = min(20U << min(x->attempts, 6U), RXP_RECONNECT_DELAY_MAX);
+
+	x->attempts++;
+	mod_delayed_work(rxp_wq, &x->recover, msecs_to_jiffies(delay));
+}
+
 static void rxp_recover(struct work_struct *work)
 {
 	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, recover.work);
@@ -357,7 +369,6 @@ static void rxp_recover(struct work_struct *work)
 		rxp_calls_unmap(x);
 		rxp_conn_destroy(conn);
 		rxp_conn_put(conn);
-		x->attempts = 0;
 	}
 	spin_lock_bh(&x->lock);
 	if (x->pool && READ_ONCE(x->pool->rdev->removed)) {
@@ -379,18 +390,23 @@ static void rxp_recover(struct work_struct *work)
 	if (ret || READ_ONCE(x->ended))
 		return;
 
-	ret = rxp_connect_once(x, RXP_RECONNECT_STEP_MS);
-	if (ret) {
-		unsigned int delay = min(20U << min(x->attempts, 6U), RXP_RECONNECT_DELAY_MAX);
-
-		if (x->attempts++ == 3)
-			pr_warn("rdmafs: %pISpc: server not responding (%d), still trying; umount -f gives up\n",
-				&x->addr, ret);
-		mod_delayed_work(rxp_wq, &x->recover, msecs_to_jiffies(delay));
-	} else {
+	/* Connections that die as soon as they are made are failed attempts, too. */
+	if (conn && time_after(jiffies, x->bound_at + RXP_STABLE_SECS * HZ))
 		x->attempts = 0;
-		pr_info("rdmafs: %pISpc: connected again\n", &x->addr);
+	if (conn && x->attempts) {
+		rxp_recover_later(x);
+		return;
 	}
+	ret = rxp_connect_once(x, RXP_RECONNECT_STEP_MS);
+	if (!ret) {
+		x->attempts++;
+		pr_info("rdmafs: %pISpc: connected again\n", &x->addr);
+		return;
+	}
+	if (x->attempts == 3)
+		pr_warn("rdmafs: %pISpc: server not responding (%d), still trying; umount -f gives up\n",
+			&x->addr, ret);
+	rxp_recover_later(x);
 }
 
 /*

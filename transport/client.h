@@ -115,7 +115,8 @@ struct rdmafs_xprt {
 
 	struct delayed_work recover;
 	bool ready;			/* the first connect is over: recover on your own */
-	unsigned int attempts;
+	unsigned int attempts;		/* to connect, since a connection was last good */
+	unsigned long bound_at;		/* jiffies */
 	struct delayed_work heartbeat;
 	unsigned int missed;
 
