@@ -13,7 +13,6 @@
 #   RDMAFS_FS       what is mounted (default rdmafs); the scenarios that are about
 #                   files only pass on nfs-rdma or local as well, which is how to
 #                   find out whether a test or the file system is wrong
-#   RDMAFS_LONG     1: also what takes a minute or depends on the host's load
 #   RDMAFS_ONLY     a regular expression: only guests whose label matches it boot
 
 . "$(dirname "${BASH_SOURCE[0]}")/tap.sh"

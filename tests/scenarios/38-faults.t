@@ -14,7 +14,6 @@ scenario memory --mem 400M --backing tmpfs --size 160M -- faults memory:100
 if [ "$scenario_kernel" = uml-debug ]; then
 	scenario inject -- faults inject
 fi
-if [ "$scenario_kernel" != debian ]; then
-	scenario two --nodes 2 --mount-opts rsize=65536,wsize=65536 -- faults abort restart
-fi
+scenario two --nodes 2 -- faults abort restart link silence
+scenario two-memory --nodes 2 --mem 400M -- faults memory:110
 tap_done

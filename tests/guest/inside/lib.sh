@@ -42,6 +42,7 @@ guest_net() {
 		GUEST_DEV=$(cd /sys/class/net && echo e*)
 	else
 		GUEST_DEV=eth0
+		ip link set vec0 name eth0
 	fi
 	sysctl -qw "net.ipv6.conf.$GUEST_DEV.accept_dad=0"
 	ip addr add "10.9.0.$node/24" dev "$GUEST_DEV"

@@ -73,6 +73,16 @@ proc_of() {
 # value KEY FILE: of "key value" lines.
 value() { awk -v k="$1" '$1 == k { print $2; found = 1 } END { exit !found }' "$2"; }
 
+# With two nodes: nothing arrives at either, until link_up.
+link_down() {
+	tc qdisc replace dev "$GUEST_DEV" root netem loss 100%
+	guest-peer tc qdisc replace dev "$GUEST_DEV" root netem loss 100%
+}
+link_up() {
+	guest-peer tc qdisc del dev "$GUEST_DEV" root
+	tc qdisc del dev "$GUEST_DEV" root
+}
+
 # isnt HAVE UNWANTED NAME
 isnt() {
 	[ "$1" != "$2" ]
