@@ -592,7 +592,8 @@ int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct ksta
  * @mask:  MAY_*
  *
  * The server asks again; this spares it what fails anyway, and serves what is
- * cached.
+ * cached.  Whether a file may be opened is left to it alone: OPEN is sent in
+ * any case, and it knows the mode as it is now.
  *
  * Return: 0 or a negative errno.
  */
@@ -600,6 +601,8 @@ int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask)
 {
 	int err;
 
+	if ((mask & MAY_OPEN) && S_ISREG(inode->i_mode))
+		return 0;
 	if (rdmafs_attr_expired(inode) || test_bit(RDMAFS_I_STASH, &RDMAFS_I(inode)->flags)) {
 		if (mask & MAY_NOT_BLOCK)
 			return -ECHILD;

@@ -419,6 +419,7 @@ void rdmafs_cred_destroy(struct rdmafs_mount *mnt);
 struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cred, u32 flags,
 				    u64 stateid, int session);
 int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp);
+int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp);
 struct rdmafs_open *rdmafs_open_get(struct rdmafs_open *open);
 struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags);
 int rdmafs_open_ready(struct rdmafs_open *open);
@@ -474,6 +475,7 @@ extern const struct inode_operations rdmafs_file_iops;
 extern const struct inode_operations rdmafs_special_iops;
 extern const struct file_operations rdmafs_file_fops;
 int rdmafs_lock_write(struct inode *inode);
+u32 rdmafs_open_flags(const struct file *file);
 void rdmafs_file_attach(struct file *file, struct rdmafs_open *open);
 int rdmafs_file_open_atomic(struct inode *inode, struct file *file);
 

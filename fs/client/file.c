@@ -37,6 +37,26 @@ int rdmafs_lock_write(struct inode *inode)
 }
 
 /**
+ * rdmafs_open_flags - what to open a file for
+ * @file: being opened
+ *
+ * Return: RFP_OPEN_*.
+ */
+u32 rdmafs_open_flags(const struct file *file)
+{
+	u32 flags = 0;
+
+	if (file->f_flags & __FMODE_EXEC)
+		flags |= RFP_OPEN_EXEC;
+	else if (file->f_mode & FMODE_READ)
+		flags |= RFP_OPEN_READ;
+	if (file->f_mode & FMODE_WRITE)
+		flags |= RFP_OPEN_WRITE;
+	/* open(2) with access mode 3 allows neither, and asks for both. */
+	return flags ? flags : RFP_OPEN_READ | RFP_OPEN_WRITE;
+}
+
+/**
  * rdmafs_file_attach - give a file its open
  * @file: the file
  * @open: the open, whose reference becomes the file's; NULL takes it away
@@ -72,19 +92,9 @@ int rdmafs_file_open_atomic(struct inode *inode, struct file *file)
 static int rdmafs_file_open_cb(struct inode *inode, struct file *file)
 {
 	struct rdmafs_open *open;
-	u32 flags = 0;
 	int err;
 
-	if (file->f_flags & __FMODE_EXEC)
-		flags |= RFP_OPEN_EXEC;
-	else if (file->f_mode & FMODE_READ)
-		flags |= RFP_OPEN_READ;
-	if (file->f_mode & FMODE_WRITE)
-		flags |= RFP_OPEN_WRITE;
-	/* open(2) with access mode 3 allows neither, and asks for both. */
-	if (!flags)
-		flags = RFP_OPEN_READ | RFP_OPEN_WRITE;
-	err = rdmafs_open_send(inode, flags, &open);
+	err = rdmafs_open_dentry(file_dentry(file), rdmafs_open_flags(file), &open);
 	if (err)
 		return err;
 	err = rdmafs_file_opened(inode, file);

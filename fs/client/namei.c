@@ -6,8 +6,9 @@
  * the attributes of its directory are, and the directory has not been changed
  * by someone else since the name was looked up: d_fsdata holds the directory's
  * verifier of then.  Else it is looked up again, which refreshes the
- * attributes of both.  The last component of an open is always looked up
- * again: another client's rename before our open must be seen by it.
+ * attributes of both.  The last component of an open is never just believed,
+ * since another client's rename before our open must be seen by it: files are
+ * opened by name, in one request; the rest is looked up again.
  *
  * Changes of our own are entered in the dcache as they succeed.
  */
@@ -170,6 +171,21 @@ static int rdmafs_reval_ask(struct inode *dir, struct dentry *dentry)
 	return err;
 }
 
+/* May the name be used without asking for it? */
+static bool rdmafs_d_believed(struct inode *dir, struct dentry *dentry, struct inode *inode,
+			      unsigned int flags)
+{
+	if (flags & LOOKUP_REVAL)
+		return false;
+	/* A file is opened by its name, which confirms it: rdmafs_open_dentry(). */
+	if (flags & LOOKUP_OPEN)
+		return inode && S_ISREG(inode->i_mode) &&
+		       !(flags & (LOOKUP_EXCL | LOOKUP_DIRECTORY));
+	return !rdmafs_attr_expired(dir) &&
+	       (unsigned long)READ_ONCE(dentry->d_fsdata) == rdmafs_dir_verifier(dir) &&
+	       !(inode && test_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags));
+}
+
 static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
 {
 	struct dentry *parent;
@@ -191,9 +207,7 @@ static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
 		parent = dget_parent(dentry);
 		dir = d_inode(parent);
 	}
-	valid = dir && !(flags & (LOOKUP_OPEN | LOOKUP_REVAL)) && !rdmafs_attr_expired(dir) &&
-		(unsigned long)READ_ONCE(dentry->d_fsdata) == rdmafs_dir_verifier(dir) &&
-		!(inode && test_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags));
+	valid = dir && rdmafs_d_believed(dir, dentry, inode, flags);
 	if (flags & LOOKUP_RCU)
 		return valid ? 1 : -ECHILD;
 	ret = valid ? 1 : rdmafs_reval_ask(dir, dentry);
@@ -514,68 +528,97 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 	return 0;
 }
 
-/* CREATE: makes the file if need be, and opens it. */
-static int rdmafs_create_open(struct inode *dir, struct dentry *dentry, struct file *file,
-			      unsigned int flags, umode_t mode)
-{
-	unsigned long verifier = rdmafs_dir_verifier(dir);
-	struct rdmafs_mount *mnt = RDMAFS_M(dir->i_sb);
+/**
+ * struct rdmafs_by_name - a file to be opened by its name, and perhaps made
+ * @flags: RFP_OPEN_*
+ * @how:   RFP_CREATE_*
+ * @mode:  permissions of a new file
+ * @op:	   holds what follows; put by the caller, if not NULL
+ * @rep:   the reply
+ * @found: what was opened
+ */
+struct rdmafs_by_name {
+	u32 flags;
+	u32 how;
+	umode_t mode;
+	struct rdmafs_op *op;
 	const struct rfp_open_rep *rep;
-	const struct rfp_attr *dattr = NULL;
 	struct rdmafs_found found;
+};
+
+/* CREATE: opens the file, and makes it if it is to. */
+static int rdmafs_by_name_send(struct inode *dir, const struct qstr *name,
+			       struct rdmafs_by_name *b)
+{
+	const struct rfp_attr *dattr = NULL;
 	struct rfp_create_req *req;
-	struct rdmafs_open *open;
 	struct rdmafs_op *op;
 	struct rfp_dec dec;
-	u32 how = 0;
 	int err;
 
-	op = rdmafs_op_new(mnt, RFP_CREATE, sizeof(*req));
+	b->op = NULL;
+	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_CREATE, sizeof(*req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
-	if ((flags & O_ACCMODE) != O_WRONLY)
-		how |= RFP_OPEN_READ;
-	if ((flags & O_ACCMODE) != O_RDONLY)
-		how |= RFP_OPEN_WRITE;
+	b->op = op;
 	req = (struct rfp_create_req *)op->req;
-	req->mode = cpu_to_le32(mode & S_IALLUGO);
+	req->mode = cpu_to_le32(b->mode & S_IALLUGO);
 	req->umask = cpu_to_le32(current_umask());
-	req->flags = cpu_to_le32(how);
-	req->how = cpu_to_le32(flags & O_EXCL ? RFP_CREATE_EXCL : 0);
+	req->flags = cpu_to_le32(b->flags);
+	req->how = cpu_to_le32(b->how);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
-	rfp_enc_str(&op->enc, dentry->d_name.name, dentry->d_name.len, RFP_NAME_MAX);
+	rfp_enc_str(&op->enc, name->name, name->len, RFP_NAME_MAX);
 	op->closes = true;
 	/* Without O_EXCL a restarted server may be asked twice. */
-	if (!(flags & O_EXCL))
+	if (!(b->how & RFP_CREATE_EXCL))
 		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
 
-	rdmafs_attr_own_begin(dir);
+	if (!(b->how & RFP_CREATE_NOT))
+		rdmafs_attr_own_begin(dir);
 	err = rdmafs_op_run(op);
 	if (!err) {
-		rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
-		err = rdmafs_found_decode(op, &dec, dir->i_sb, &found);
+		b->rep = rdmafs_op_reply(op, &dec, sizeof(*b->rep));
+		err = rdmafs_found_decode(op, &dec, dir->i_sb, &b->found);
 		if (!err)
-			dattr = found.dir;
+			dattr = b->found.dir;
 	}
-	rdmafs_attr_own_end(dir, dattr);
-	if (err) {
-		if (err == -EIO || err == -EINTR)
-			d_drop(dentry);
-		goto out;
-	}
+	if (!(b->how & RFP_CREATE_NOT))
+		rdmafs_attr_own_end(dir, dattr);
+	else if (dattr)
+		rdmafs_attr_fresh(dir, dattr, op->clock);
+	return err;
+}
 
-	err = rdmafs_made(dir, dentry, &found, verifier);
+static struct rdmafs_open *rdmafs_by_name_open(struct inode *inode, const struct rdmafs_by_name *b)
+{
+	u64 stateid = le64_to_cpu(b->rep->stateid);
+
+	return rdmafs_open_new(inode, b->op->cred, b->flags, stateid, b->op->session);
+}
+
+/* Opened in vain. */
+static void rdmafs_by_name_undo(const struct rdmafs_by_name *b)
+{
+	rdmafs_open_close_stray(b->op->mnt, b->op->cred, le64_to_cpu(b->rep->stateid));
+}
+
+static int rdmafs_by_name_attach(struct inode *dir, struct dentry *dentry, struct file *file,
+				 struct rdmafs_by_name *b, unsigned long verifier)
+{
+	struct rdmafs_open *open;
+	int err;
+
+	err = rdmafs_made(dir, dentry, &b->found, verifier);
 	if (!err && !d_is_reg(dentry))
 		err = -EIO;
 	if (err)
-		goto out_close;
-	open = rdmafs_open_new(d_inode(dentry), op->cred, how, le64_to_cpu(rep->stateid),
-			       op->session);
+		goto undo;
+	open = rdmafs_by_name_open(d_inode(dentry), b);
 	if (IS_ERR(open)) {
 		err = PTR_ERR(open);
-		goto out_close;
+		goto undo;
 	}
-	if (le32_to_cpu(rep->flags) & RFP_OPEN_CREATED)
+	if (le32_to_cpu(b->rep->flags) & RFP_OPEN_CREATED)
 		file->f_mode |= FMODE_CREATED;
 	rdmafs_file_attach(file, open);
 	/* From here on the file's release puts the open, whatever follows. */
@@ -584,12 +627,95 @@ static int rdmafs_create_open(struct inode *dir, struct dentry *dentry, struct f
 		rdmafs_file_attach(file, NULL);
 		rdmafs_open_put_sync(open);
 	}
-	goto out;
+	return err;
 
-out_close:
-	rdmafs_open_close_stray(mnt, op->cred, le64_to_cpu(rep->stateid));
-out:
-	rdmafs_op_put(op);
+undo:
+	rdmafs_by_name_undo(b);
+	return err;
+}
+
+static int rdmafs_open_new_name(struct inode *dir, struct dentry *dentry, struct file *file,
+				unsigned int flags, umode_t mode)
+{
+	unsigned long verifier = rdmafs_dir_verifier(dir);
+	struct rdmafs_by_name b = { .flags = rdmafs_open_flags(file), .mode = mode };
+	int err;
+
+	if (!(flags & O_CREAT))
+		b.how = RFP_CREATE_NOT;
+	else if (flags & O_EXCL)
+		b.how = RFP_CREATE_EXCL;
+	err = rdmafs_by_name_send(dir, &dentry->d_name, &b);
+	if (!err) {
+		err = rdmafs_by_name_attach(dir, dentry, file, &b, verifier);
+	} else if (err == -EIO || err == -EINTR) {
+		d_drop(dentry);
+	} else if (err == -ENOENT && d_in_lookup(dentry)) {
+		rdmafs_dentry_fresh(dentry, verifier);
+		d_splice_alias(NULL, dentry);
+	}
+	if (b.op)
+		rdmafs_op_put(b.op);
+	return err;
+}
+
+/**
+ * rdmafs_open_dentry - open a file that has been found by name
+ * @dentry: the file, positive
+ * @flags:  RFP_OPEN_*
+ * @openp:  the open
+ *
+ * By its name, which need not be confirmed before: that the name still stands
+ * for this file is found out here.  A file that has none here is opened by its
+ * handle.
+ *
+ * Return: 0; -EOPENSTALE: the name is another's or nobody's, and has been
+ * dropped; or another negative errno.
+ */
+int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp)
+{
+	struct inode *inode = d_inode(dentry);
+	struct rdmafs_by_name b = { .flags = flags, .how = RFP_CREATE_NOT };
+	struct name_snapshot name;
+	unsigned long verifier;
+	struct dentry *parent;
+	int err;
+
+	if (d_unhashed(dentry) || IS_ROOT(dentry))
+		return rdmafs_open_send(inode, flags, openp);
+	parent = dget_parent(dentry);
+	verifier = rdmafs_dir_verifier(d_inode(parent));
+	take_dentry_name_snapshot(&name, dentry);
+	err = rdmafs_by_name_send(d_inode(parent), &name.name, &b);
+	release_dentry_name_snapshot(&name);
+	dput(parent);
+	if (!err && !rdmafs_same_fh(inode, &b.found.fh)) {
+		rdmafs_by_name_undo(&b);
+		err = -ENOENT;
+	}
+	switch (err) {
+	case 0:
+		clear_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags);
+		rdmafs_attr_fresh(inode, b.found.attr, b.found.clock);
+		rdmafs_dentry_fresh(dentry, verifier);
+		*openp = rdmafs_by_name_open(inode, &b);
+		if (IS_ERR(*openp)) {
+			rdmafs_by_name_undo(&b);
+			err = PTR_ERR(*openp);
+		}
+		break;
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ESTALE:
+	case -EISDIR:
+	case -ELOOP:
+	case -EOPNOTSUPP:
+		d_drop(dentry);
+		err = -EOPENSTALE;
+		break;
+	}
+	if (b.op)
+		rdmafs_op_put(b.op);
 	return err;
 }
 
@@ -601,11 +727,11 @@ static int rdmafs_atomic_open(struct inode *dir, struct dentry *dentry, struct f
 
 	if (dentry->d_name.len > RFP_NAME_MAX)
 		return -ENAMETOOLONG;
-	if ((flags & O_CREAT) && !(flags & O_DIRECTORY)) {
-		err = rdmafs_create_open(dir, dentry, file, flags, mode);
+	if (!(flags & O_DIRECTORY) && ((flags & O_CREAT) || d_in_lookup(dentry))) {
+		err = rdmafs_open_new_name(dir, dentry, file, flags, mode);
 		switch (err) {
 		case -EEXIST:
-			if (flags & O_EXCL)
+			if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
 				return err;
 			break;
 		case -EISDIR:

@@ -8,9 +8,11 @@
  * is opened again by its handle before the next use.
  *
  * An open goes when the last of its users goes: the struct file, or a read or
- * write that a killed task left behind.  Whoever may sleep closes at once, as
- * what follows may depend on it (execve of a file just written); others leave
- * it to a worker, and so does a task that was killed, for it can't send.
+ * write that a killed task left behind.  CLOSE has nothing to say that anyone
+ * could use, so it is sent and not waited for; only where the file itself goes
+ * with it, its last name being gone, one waits, because close(2) has to give
+ * back the space.  Who may not sleep leaves it to a worker, and so does a task
+ * that was killed, for it can't send.
  */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -198,21 +200,51 @@ struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags)
 	return found;
 }
 
-/* Tell the server; false if it could not be sent because the task was killed. */
-static bool rdmafs_open_close(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid)
+static struct rdmafs_op *rdmafs_close_new(struct rdmafs_mount *mnt, struct rdmafs_cred *cred,
+					  u64 stateid)
 {
 	struct rfp_close_req *req;
 	struct rdmafs_op *op;
-	bool sent;
-	int err;
 
 	op = rdmafs_op_new_cred(mnt, RFP_CLOSE, sizeof(*req), cred, RDMAFS_POOL_COMMON);
 	req = (struct rfp_close_req *)op->req;
 	req->stateid = cpu_to_le64(stateid);
+	return op;
+}
+
+/* Tell the server and wait; false if it could not be sent because the task was killed. */
+static bool rdmafs_open_close(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid)
+{
+	struct rdmafs_op *op = rdmafs_close_new(mnt, cred, stateid);
+	bool sent;
+	int err;
+
 	err = rdmafs_op_run(op);
 	sent = op->sent || err != -EINTR;
 	rdmafs_op_put(op);
 	return sent;
+}
+
+/* Whatever the answer is: the server has closed it, or does not know it. */
+static void rdmafs_close_done(struct rdmafs_xprt_call *call)
+{
+	rdmafs_op_put(container_of(call, struct rdmafs_op, call));
+}
+
+/* Tell the server; false if it could not be sent. */
+static bool rdmafs_open_close_nowait(struct rdmafs_mount *mnt, struct rdmafs_open *open)
+{
+	struct rdmafs_op *op = rdmafs_close_new(mnt, open->cred, open->stateid);
+	int err;
+
+	op->call.done = rdmafs_close_done;
+	err = rdmafs_op_prepare(op, true);
+	/* Unmounting waits for it: transport closes when no call is in flight. */
+	if (!err)
+		err = rdmafs_xprt_submit(mnt->xprt, &op->call);
+	if (err)
+		rdmafs_op_put(op);
+	return !err;
 }
 
 static void rdmafs_open_free(struct rdmafs_open *open)
@@ -226,13 +258,15 @@ static void rdmafs_open_free(struct rdmafs_open *open)
 }
 
 /* True if there is nothing to close (any more). */
-static bool rdmafs_open_end(struct rdmafs_open *open)
+static bool rdmafs_open_end(struct rdmafs_open *open, bool wait)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
 
 	if (open->session != atomic_read(&mnt->session))
 		return true;
-	return rdmafs_open_close(mnt, open->cred, open->stateid);
+	if (wait || !open->inode->i_nlink)
+		return rdmafs_open_close(mnt, open->cred, open->stateid);
+	return rdmafs_open_close_nowait(mnt, open);
 }
 
 /* A worker: nobody kills it, so that CLOSE gets through if anything does. */
@@ -240,7 +274,7 @@ static void rdmafs_open_work(struct work_struct *work)
 {
 	struct rdmafs_open *open = container_of(work, struct rdmafs_open, work);
 
-	rdmafs_open_end(open);
+	rdmafs_open_end(open, true);
 	rdmafs_open_free(open);
 }
 
@@ -270,8 +304,10 @@ void rdmafs_open_put(struct rdmafs_open *open)
 }
 
 /**
- * rdmafs_open_put_sync - drop a reference; if it was the last, the file is closed on return
+ * rdmafs_open_put_sync - drop a reference; if it was the last, CLOSE is sent
  * @open: the open
+ *
+ * When this returns, a file without a name is closed and gone.
  *
  * Context: process, may sleep.
  */
@@ -279,7 +315,7 @@ void rdmafs_open_put_sync(struct rdmafs_open *open)
 {
 	if (!rdmafs_open_unlink(open))
 		return;
-	if (!fatal_signal_pending(current) && rdmafs_open_end(open))
+	if (!fatal_signal_pending(current) && rdmafs_open_end(open, false))
 		rdmafs_open_free(open);
 	else
 		queue_work(rdmafs_wq, &open->work);

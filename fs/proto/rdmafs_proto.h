@@ -55,8 +55,9 @@
  *	link, RFP_EOPNOTSUPP for a device, FIFO or socket.
  * @RFP_CREATE:	 struct rfp_create_req, fh of the directory, name -> struct
  *	rfp_open_rep, attr and fh of the file, attr of the directory.  Opens
- *	the file as well.  If the name exists and is no regular file, the
- *	statuses of RFP_OPEN, or RFP_EEXIST with RFP_CREATE_EXCL: look it up.
+ *	the file by its name, and makes it if it is to.  If the name exists and
+ *	is no regular file, the statuses of RFP_OPEN, or RFP_EEXIST with
+ *	RFP_CREATE_EXCL: look it up.
  * @RFP_CLOSE:	 struct rfp_close_req -> struct rfp_rep
  * @RFP_READ:	 struct rfp_read_req -> struct rfp_read_rep, >data
  * @RFP_WRITE:	 struct rfp_write_req, data> -> struct rfp_write_rep, attr
@@ -381,6 +382,7 @@ struct rfp_open_rep {
 } __packed;
 
 #define RFP_CREATE_EXCL	0x1	/* the name must be new */
+#define RFP_CREATE_NOT	0x2	/* the name must exist; the mode means nothing */
 
 /**
  * struct rfp_create_req - 24 bytes; then fh, name
@@ -388,7 +390,7 @@ struct rfp_open_rep {
  * @mode:  permissions, the umask applied already unless a default ACL rules
  * @umask: the caller's umask, applied by the server if no default ACL rules
  * @flags: RFP_OPEN_*
- * @how:   RFP_CREATE_EXCL or 0
+ * @how:   RFP_CREATE_EXCL, RFP_CREATE_NOT or 0
  */
 struct rfp_create_req {
 	struct rfp_req req;

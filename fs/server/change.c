@@ -163,6 +163,21 @@ void rdmafsd_change_begin(struct rdmafsd_rq *rq, struct dentry *dentry,
 }
 
 /**
+ * rdmafsd_change_none - an object was not changed by a request that might have
+ * @rq:	    the request
+ * @dentry: the object, positive
+ * @chg:    as if a change had begun and ended
+ */
+void rdmafsd_change_none(struct rdmafsd_rq *rq, struct dentry *dentry,
+			 struct rdmafsd_change *chg)
+{
+	chg->path.mnt = rq->exp->path.mnt;
+	chg->path.dentry = dentry;
+	chg->before = rdmafsd_change_sample(chg);
+	chg->after = chg->before;
+}
+
+/**
  * rdmafsd_change_end - it has been made, or has failed
  * @chg: the change; its @before is 0 from now on if others were at it, too
  */

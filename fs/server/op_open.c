@@ -192,9 +192,9 @@ struct rdmafsd_create {
 	u32 mode;
 	u32 umask;
 	u32 flags;
-	bool excl;
+	u32 how;
 	bool created;
-	struct rdmafsd_change chg;	/* of the directory, if created */
+	struct rdmafsd_change chg;	/* of the directory */
 };
 
 /**
@@ -259,8 +259,10 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	if (IS_ERR(dentry))
 		return dentry;
 	if (d_really_is_positive(dentry)) {
-		if (!c->excl)
+		if (!(c->how & RFP_CREATE_EXCL)) {
+			rdmafsd_change_none(rq, c->dir, &c->chg);
 			return dentry;
+		}
 		err = -EEXIST;
 		goto put;
 	}
@@ -286,6 +288,13 @@ static struct dentry *rdmafsd_create_do(struct rdmafsd_rq *rq, struct rdmafsd_cr
 	struct inode *dir = d_inode(c->dir);
 	struct dentry *dentry;
 	int ro_err;
+
+	if (c->how & RFP_CREATE_NOT) {
+		/* In this order: a name that goes meanwhile shows in the cookie. */
+		rdmafsd_change_none(rq, c->dir, &c->chg);
+		return lookup_one_positive_unlocked(&nop_mnt_idmap, c->name.s, c->dir,
+						    c->name.len);
+	}
 
 	/* That it exists already is better news than that it can't be made. */
 	ro_err = rdmafsd_rq_want_write(rq);
@@ -375,8 +384,8 @@ int rdmafsd_op_create(struct rdmafsd_rq *rq)
 	c.mode = le32_to_cpu(creq->mode);
 	c.umask = le32_to_cpu(creq->umask);
 	c.flags = le32_to_cpu(creq->flags);
-	c.excl = le32_to_cpu(creq->how) & RFP_CREATE_EXCL;
-	if (le32_to_cpu(creq->how) & ~RFP_CREATE_EXCL)
+	c.how = le32_to_cpu(creq->how);
+	if (c.how != RFP_CREATE_EXCL && c.how != RFP_CREATE_NOT && c.how)
 		return -EINVAL;
 	err = rdmafsd_open_check_flags(c.flags);
 	if (err)

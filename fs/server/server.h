@@ -334,6 +334,8 @@ void rdmafsd_changes_init(void);
 void rdmafsd_change_begin(struct rdmafsd_rq *rq, struct dentry *dentry,
 			  struct rdmafsd_change *chg);
 void rdmafsd_change_end(struct rdmafsd_change *chg);
+void rdmafsd_change_none(struct rdmafsd_rq *rq, struct dentry *dentry,
+			 struct rdmafsd_change *chg);
 u64 rdmafsd_cookie_from(struct inode *inode, const struct kstat *stat);
 int rdmafsd_cookie(const struct path *path, u64 *cookie, u64 *size);
 int rdmafsd_getattr(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_attr *attr);
