@@ -343,9 +343,9 @@ static void rxp_recover_later(struct rdmafs_xprt *x)
 	mod_delayed_work(rxp_wq, &x->recover, msecs_to_jiffies(delay));
 }
 
-static void rxp_recover(struct work_struct *work)
+/* One step of recovery: by the worker, or by close once the worker is disabled. */
+static void rxp_recover_step(struct rdmafs_xprt *x)
 {
-	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, recover.work);
 	struct rxp_conn *conn = NULL;
 	struct rxp_pool *pool = NULL;
 	bool aborted;
@@ -407,6 +407,11 @@ static void rxp_recover(struct work_struct *work)
 		pr_warn("rdmafs: %pISpc: server not responding (%d), still trying; umount -f gives up\n",
 			&x->addr, ret);
 	rxp_recover_later(x);
+}
+
+static void rxp_recover(struct work_struct *work)
+{
+	rxp_recover_step(container_of(work, struct rdmafs_xprt, recover.work));
 }
 
 /*
@@ -666,8 +671,13 @@ void rdmafs_xprt_close(struct rdmafs_xprt *x)
 		rxp_conn_put(conn);
 	}
 	rdmafs_xprt_abort(x);
-	flush_delayed_work(&x->recover);
-	cancel_delayed_work_sync(&x->recover);
+	/*
+	 * The last step is taken here.  To flush the worker is not enough: the
+	 * connection's end queues it anew, which takes it from under the flush,
+	 * and the connection would outlive us.
+	 */
+	disable_delayed_work_sync(&x->recover);
+	rxp_recover_step(x);
 	cancel_delayed_work_sync(&x->retry_later);
 	rxp_client_free(x);
 }
