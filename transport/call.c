@@ -4,7 +4,12 @@
  *
  * A submitter acquires in the order of design rule 8: translations (a READ
  * whose data does not fit a message), then a slot, then posts; send-queue
- * room is waited for by the chain, not by the thread.  From the moment that
+ * room is waited for by the chain, not by the thread.  Where mapping overlaps
+ * with the server's work (io.c), the CALL goes first; the submitter's pages
+ * then follow it: by an STCRW for the server's CRW (READ), or by its own CRW,
+ * which fires when pages and the server's STCRW are both there (WRITE).  If
+ * they can't be mapped after all, a CANCEL follows, and the server answers
+ * CANCELLED, unless it has no need of them.  From the moment that
  * slot->call is set, under the lock and with the connection checked, the call
  * belongs to the session: if the connection dies, recovery sends it again.
  *
@@ -23,256 +28,9 @@
 #include <linux/slab.h>
 #include "transport/client.h"
 
-/* Most scatter/gather entries: a megabyte that begins inside a page. */
-#define RXP_IO_SEGS_LARGE	RPOL_CLASS_MAX
-#define RXP_IO_SEGS_SMALL	33
-
 /* Backoff for calls that the server had no room for, in milliseconds. */
 #define RXP_BACKOFF_MIN		1
 #define RXP_BACKOFF_MAX		64
-
-static mempool_t *rxp_io_small;
-static mempool_t *rxp_io_large;
-
-static void rxp_call_put(struct rdmafs_xprt_call *call);
-
-static size_t rxp_io_size(u32 segs)
-{
-	/* At worst one sge in each work request. */
-	return sizeof(struct rxp_io) +
-	       segs * (sizeof(struct scatterlist) + sizeof(struct ib_sge)) +
-	       DIV_ROUND_UP(segs, 4) * sizeof(struct ib_rdma_wr);
-}
-
-/**
- * rxp_call_init - make the pools of this file
- *
- * Return: 0 or -ENOMEM.
- */
-int rxp_call_init(void)
-{
-	rxp_io_small = mempool_create_kmalloc_pool(16, rxp_io_size(RXP_IO_SEGS_SMALL));
-	rxp_io_large = mempool_create_kmalloc_pool(4, rxp_io_size(RXP_IO_SEGS_LARGE));
-	if (!rxp_io_small || !rxp_io_large) {
-		rxp_call_exit();
-		return -ENOMEM;
-	}
-	return 0;
-}
-
-/**
- * rxp_call_exit - free the pools of this file
- */
-void rxp_call_exit(void)
-{
-	mempool_destroy(rxp_io_small);
-	mempool_destroy(rxp_io_large);
-}
-
-/* ------------------------------------------------------------ data of a call */
-
-static void rxp_io_work(struct work_struct *work);
-
-static struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call)
-{
-	u32 segs = iov_iter_npages(&call->iter, RXP_IO_SEGS_LARGE + 1);
-	bool large = segs > RXP_IO_SEGS_SMALL;
-	struct rxp_io *io;
-	void *p;
-
-	/* May wait for another I/O's memory, as writeback must. */
-	io = mempool_alloc(large ? rxp_io_large : rxp_io_small, GFP_NOFS);
-	memset(io, 0, sizeof(*io));
-	io->call = call;
-	io->len = iov_iter_count(&call->iter);
-	io->large = large;
-	io->segs = large ? RXP_IO_SEGS_LARGE : RXP_IO_SEGS_SMALL;
-	INIT_WORK(&io->work, rxp_io_work);
-	p = io + 1;
-	io->wr = p;
-	p += DIV_ROUND_UP(io->segs, 4) * sizeof(struct ib_rdma_wr);
-	io->sge = p;
-	p += io->segs * sizeof(struct ib_sge);
-	io->sgt.sgl = p;
-	return io;
-}
-
-static void rxp_io_free(struct rxp_io *io)
-{
-	mempool_free(io, io->large ? rxp_io_large : rxp_io_small);
-}
-
-static enum dma_data_direction rxp_io_dma_dir(const struct rxp_io *io)
-{
-	return io->call->dir == RDMAFS_XPRT_READ ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
-}
-
-static void rxp_io_unmap_sg(struct rxp_io *io)
-{
-	if (io->mapped)
-		ib_dma_unmap_sg(io->pool->rdev->ib, io->sgt.sgl, io->sgt.nents,
-				rxp_io_dma_dir(io));
-	io->mapped = 0;
-}
-
-/*
- * Give back all that is tied to a device.  Process context if the MR is bound.
- */
-static void rxp_io_unmap(struct rxp_io *io)
-{
-	if (!io->pool)
-		return;
-	if (io->mr)
-		rxp_mr_put(io->pool, io->mr);
-	io->mr = NULL;
-	rxp_io_unmap_sg(io);
-	if (io->bounce)
-		rxp_buf_put(io->pool, io->bounce);
-	io->bounce = NULL;
-	rxp_pool_put(io->pool);
-	io->pool = NULL;
-}
-
-/* The caller's pages, DMA mapped; -EINVAL if there are too many pieces. */
-static int rxp_io_map_sg(struct rxp_io *io)
-{
-	struct iov_iter iter = io->call->iter;
-	ssize_t got;
-
-	if (iov_iter_npages(&iter, io->segs + 1) > io->segs)
-		return -EINVAL;
-	sg_init_table(io->sgt.sgl, io->segs);
-	io->sgt.nents = 0;
-	got = extract_iter_to_sg(&iter, io->len, &io->sgt, io->segs, 0);
-	if (got < 0)
-		return got;
-	if (got != io->len || !io->sgt.nents)
-		return -EINVAL;
-	sg_mark_end(&io->sgt.sgl[io->sgt.nents - 1]);
-	io->mapped = ib_dma_map_sg(io->pool->rdev->ib, io->sgt.sgl, io->sgt.nents,
-				   rxp_io_dma_dir(io));
-	return io->mapped ? 0 : -EIO;
-}
-
-static int rxp_io_bounce(struct rxp_io *io)
-{
-	u32 left = io->len, i;
-
-	io->bounce = rxp_buf_get(io->pool, io->len);
-	if (!io->bounce)
-		return -ENOMEM;
-	if (io->call->dir == RDMAFS_XPRT_WRITE) {
-		struct iov_iter iter = io->call->iter;
-
-		for (i = 0; left; i++) {
-			struct bio_vec *bv = &io->bounce->bv[i];
-			u32 part = min(left, bv->bv_len);
-
-			if (copy_from_iter(page_address(bv->bv_page), part, &iter) != part)
-				return -EFAULT;
-			left -= part;
-		}
-		rxp_buf_sync_for_device(io->pool, io->bounce);
-	}
-	return 0;
-}
-
-static int rxp_io_map_read(struct rxp_io *io, bool nowait)
-{
-	u32 pages, nents;
-	int ret;
-
-	ret = rxp_io_map_sg(io);
-	if (!ret) {
-		pages = iov_iter_npages(&io->call->iter, INT_MAX);
-		io->mr = rxp_mr_get(io->pool, pages, nowait);
-		if (!IS_ERR(io->mr)) {
-			ret = rxp_mr_map(io->mr, io->sgt.sgl, io->mapped, io->len, &io->reg);
-			if (ret != -EINVAL)
-				return ret;
-			rxp_mr_put(io->pool, io->mr);
-			io->mr = NULL;
-		} else {
-			ret = PTR_ERR(io->mr);
-			io->mr = NULL;
-			if (ret != -E2BIG)
-				return ret;
-		}
-		rxp_io_unmap_sg(io);
-	} else if (ret != -EINVAL) {
-		return ret;
-	}
-
-	/* Gaps that no MR bridges: read into pages of ours, copy at the end. */
-	rxp_count(io->pool->stats, bounced);
-	ret = rxp_io_bounce(io);
-	if (ret)
-		return ret;
-	pages = rxp_buf_pages(io->bounce, io->len);
-	io->mr = rxp_mr_get(io->pool, pages, nowait);
-	if (IS_ERR(io->mr)) {
-		ret = PTR_ERR(io->mr);
-		io->mr = NULL;
-		return ret;
-	}
-	nents = rxp_buf_nents(io->bounce, io->len);
-	return rxp_mr_map(io->mr, io->bounce->sgl, nents, io->len, &io->reg);
-}
-
-static int rxp_io_map_write(struct rxp_io *io)
-{
-	int ret = rxp_io_map_sg(io);
-
-	if (!ret) {
-		io->nr_wr = rxp_build_writes(io->pool, io->sgt.sgl, io->len, io->sge, io->wr);
-		return 0;
-	}
-	if (ret != -EINVAL)
-		return ret;
-	rxp_count(io->pool->stats, bounced);
-	ret = rxp_io_bounce(io);
-	if (!ret)
-		io->nr_wr = rxp_build_writes(io->pool, io->bounce->sgl, io->len,
-					     io->bounce->sge, io->bounce->wr);
-	return ret;
-}
-
-/*
- * Map the data for @pool's device and, for a READ, take an MR.  Process
- * context; waits for translations unless @nowait.
- */
-static int rxp_io_map(struct rxp_io *io, struct rxp_pool *pool, bool nowait)
-{
-	int ret;
-
-	rxp_pool_get(pool);
-	io->pool = pool;
-	if (io->call->dir == RDMAFS_XPRT_READ)
-		ret = rxp_io_map_read(io, nowait);
-	else
-		ret = rxp_io_map_write(io);
-	if (ret)
-		rxp_io_unmap(io);
-	return ret;
-}
-
-static void rxp_io_copy_out(struct rxp_io *io)
-{
-	u32 left = io->filled, i;
-	struct iov_iter iter = io->call->iter;
-
-	rxp_buf_sync_for_cpu(io->pool, io->bounce);
-	for (i = 0; left; i++) {
-		struct bio_vec *bv = &io->bounce->bv[i];
-		u32 part = min(left, bv->bv_len);
-
-		if (copy_to_iter(page_address(bv->bv_page), part, &iter) != part) {
-			io->call->status = -EFAULT;
-			break;
-		}
-		left -= part;
-	}
-}
 
 /* -------------------------------------------------------------- end of a call */
 
@@ -377,6 +135,7 @@ static void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	u32 lkey = conn->pool->pd->local_dma_lkey;
 	u32 len = iov_iter_count(&call->iter);
 	struct rxp_io *io = call->x.io;
+	bool mapped = io && !io->mapping;
 	struct rxp_frame f = {
 		.slot = slot->index,
 		.seq = seq,
@@ -388,7 +147,7 @@ static void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	if (call->dir == RDMAFS_XPRT_READ && len) {
 		f.flags = RXP_F_READ;
 		f.bulk_len = len;
-		if (io) {
+		if (mapped) {
 			f.flags |= RXP_F_RKEY;
 			f.rkey = io->mr->mr->rkey;
 			f.iova = io->mr->mr->iova;
@@ -412,7 +171,7 @@ static void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn,
 
 	rxp_fill_send(&slot->wr, slot->sge, nr_sge, 0);
 	rxp_chain_init(&slot->chain, rxp_call_sent);
-	if (io && io->mr) {
+	if (mapped && io->mr) {
 		/* From here on nobody knows, until it is seen to be invalid. */
 		io->mr->bound = true;
 		rxp_count(&x->stats, reg_mr);
@@ -468,11 +227,119 @@ static enum rxp_slot_kind rxp_call_kind(const struct rdmafs_xprt_call *call)
 	return RXP_SLOT_NORMAL;
 }
 
+/* The message behind the CALL: @len bytes of it beyond the header are there. */
+static void rxp_io_say(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io, u8 op,
+		       u32 rkey, u64 iova)
+{
+	struct rxp_slot *slot = io->call->x.slot;
+	void *msg = rxp_ring_buf(&x->tx_ring, slot->index) + RXP_MSG_MAX;
+	u64 dma = rxp_ring_dma(&x->tx_ring, conn->tx_dma, slot->index) + RXP_MSG_MAX;
+	struct rxp_wire_tag *tag = msg + sizeof(struct rxp_wire_hdr);
+	u32 len = sizeof(struct rxp_wire_hdr);
+
+	rxp_frame_put_hdr(msg, RXP_CONTROL, op, slot->index, slot->seq);
+	if (op != RXP_CONTROL_CANCEL) {
+		tag->length = cpu_to_le32(io->len);
+		tag->rkey = cpu_to_le32(rkey);
+		tag->iova = cpu_to_le64(iova);
+		len += sizeof(*tag);
+	}
+	ib_dma_sync_single_for_device(conn->rdev->ib, dma, RXP_CTL_MAX, DMA_TO_DEVICE);
+	io->crw_sge.addr = dma;
+	io->crw_sge.length = len;
+	io->crw_sge.lkey = conn->pool->pd->local_dma_lkey;
+	rxp_fill_send(&io->crw_send, &io->crw_sge, 1, op == RXP_CONTROL_DATA ? rkey : 0);
+}
+
+/* Post what rxp_io_say() has prepared; the call's reference is the chain's. */
+static void rxp_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
+{
+	rxp_chain_add(&io->crw, &io->crw_send);
+	if (rxp_post(conn, &io->crw))
+		rxp_call_put(io->call);
+	else
+		rxp_count(&x->stats, msgs_sent);
+}
+
+/* WRITE: pages and sink are both there. */
+static void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io,
+			 u64 iova, u32 rkey)
+{
+	struct ib_rdma_wr *wr = io->bounce ? io->bounce->wr : io->wr;
+	u32 i;
+
+	rxp_io_say(x, conn, io, RXP_CONTROL_DATA, rkey, 0);
+	rxp_aim_writes(wr, io->nr_wr, iova, rkey);
+	rxp_chain_init(&io->crw, rxp_crw_done);
+	for (i = 0; i < io->nr_wr; i++)
+		rxp_chain_add(&io->crw, &wr[i].wr);
+	rxp_add(&x->stats, rdma_writes, io->nr_wr);
+	rxp_io_post(x, conn, io);
+}
+
+/* READ: the pages are there: the server's CRW may fire. */
+static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
+{
+	rxp_io_say(x, conn, io, RXP_CONTROL_STCRW, io->mr->mr->rkey, io->mr->mr->iova);
+	rxp_chain_init(&io->crw, rxp_crw_done);
+	rxp_chain_add(&io->crw, &io->reg.wr);
+	rxp_count(&x->stats, reg_mr);
+	rxp_io_post(x, conn, io);
+}
+
+static void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
+{
+	rxp_io_say(x, conn, io, RXP_CONTROL_CANCEL, 0, 0);
+	rxp_chain_init(&io->crw, rxp_crw_done);
+	rxp_io_post(x, conn, io);
+}
+
+/*
+ * The CALL is out; map what it is about.  The submitter's reference keeps the
+ * call, io->mapping keeps recovery from the mapping.
+ */
+static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_conn *conn,
+			      struct rdmafs_xprt_call *call, struct rxp_slot *slot)
+{
+	struct rxp_io *io = call->x.io;
+	bool read = call->dir == RDMAFS_XPRT_READ, follow;
+	int err = rxp_io_map_late(io);
+
+	spin_lock_bh(&x->lock);
+	io->mapping = false;
+	/* Answered without need of it; or to be sent again by recovery. */
+	follow = x->conn == conn && !slot->replied;
+	if (follow && err) {
+		io->cancelled = true;
+		io->map_err = err;
+	} else if (follow && read) {
+		/* From here on nobody knows, until it is seen to be invalid. */
+		io->mr->bound = true;
+	} else if (follow) {
+		follow = io->tagged;
+	}
+	if (follow)
+		refcount_inc(&call->x.pending);
+	if (x->conn != conn)
+		wake_up_all(&x->wait);
+	spin_unlock_bh(&x->lock);
+
+	if (!follow)
+		return;
+	if (err)
+		rxp_cancel_send(x, conn, io);
+	else if (read)
+		rxp_stcrw_send(x, conn, io);
+	else
+		rxp_crw_fire(x, conn, io, io->tag_iova, io->tag_rkey);
+}
+
 /* Acquire in order, make the call the session's, post it. */
 static int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 {
 	bool nowait = call->flags & RDMAFS_CALL_NOWAIT;
 	struct rxp_io *io = call->x.io;
+	bool overlap = false;
 	struct rxp_conn *conn;
 	struct rxp_pool *pool;
 	struct rxp_slot *slot;
@@ -492,7 +359,8 @@ again:
 		goto again;
 	}
 	if (io) {
-		ret = rxp_io_map(io, pool, nowait);
+		overlap = rxp_io_overlaps(x, io) && !rxp_io_reserve(io, pool);
+		ret = overlap ? 0 : rxp_io_map(io, pool, nowait);
 		if (ret)
 			goto out_conn;
 	}
@@ -514,6 +382,11 @@ again:
 		rxp_conn_put(conn);
 		goto again;
 	}
+	if (io) {
+		io->mapping = overlap;
+		io->tagged = false;
+		io->cancelled = false;
+	}
 	rxp_call_encode(x, conn, call, slot, slot->seq + 1);
 	slot->seq++;
 	slot->replied = false;
@@ -525,6 +398,10 @@ again:
 	spin_unlock_bh(&x->lock);
 
 	rxp_call_post(x, conn, call, slot);
+	if (overlap && call->dir == RDMAFS_XPRT_READ)
+		rxp_count(&x->stats, read_overlapped);
+	if (overlap)
+		rxp_call_map_late(x, conn, call, slot);
 	rxp_call_put(call);
 	rxp_pool_put(pool);
 	rxp_conn_put(conn);
@@ -588,8 +465,10 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	call->reply_len = 0;
 	call->data_len = 0;
 	INIT_LIST_HEAD(&call->x.link);
-	if (len > RDMAFS_XPRT_INLINE_MAX)
+	if (len > RDMAFS_XPRT_INLINE_MAX) {
 		call->x.io = rxp_io_alloc(call);
+		INIT_WORK(&call->x.io->work, rxp_io_work);
+	}
 
 	rxp_count(&x->stats, calls);
 	rxp_count_data(x, call);
@@ -637,7 +516,7 @@ void rxp_retry_later_work(struct work_struct *work)
 /* ------------------------------------------------------------------ receiving */
 
 static int rxp_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
-			  const struct rxp_frame *f)
+			  const struct rxp_frame *f, bool keyed)
 {
 	struct iov_iter iter = call->iter;
 
@@ -645,8 +524,10 @@ static int rxp_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 		return -EPROTO;
 	if (call->dir != RDMAFS_XPRT_READ && (f->data_len || f->bulk_len))
 		return -EPROTO;
-	if (f->data_len > iov_iter_count(&iter) || f->bulk_len > iov_iter_count(&iter) ||
-	    (f->bulk_len && !call->x.io))
+	if (f->data_len > iov_iter_count(&iter) || f->bulk_len > iov_iter_count(&iter))
+		return -EPROTO;
+	/* Nobody writes without a key; that one was out is all that can be said now. */
+	if (f->bulk_len && (!call->x.io || !keyed))
 		return -EPROTO;
 
 	if (f->data_len && copy_to_iter(f->data, f->data_len, &iter) != f->data_len)
@@ -689,48 +570,67 @@ static int rxp_reply_inv(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	return 0;
 }
 
+static int rxp_reply_status(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
+			    const struct rxp_frame *f, bool keyed)
+{
+	struct rxp_io *io = call->x.io;
+
+	switch (f->status) {
+	case RXP_STATUS_OK:
+		x->backoff_ms = RXP_BACKOFF_MIN;
+		if (io && call->dir == RDMAFS_XPRT_READ)
+			rxp_io_served(x, io, f->service_us);
+		return rxp_reply_data(x, call, f, keyed);
+	case RXP_STATUS_CANCELLED:
+		if (io->map_err != -EINVAL)
+			return io->map_err;
+		/* A bounce buffer's work is done before a CALL. */
+		io->direct = true;
+		return -EAGAIN;
+	default:
+		rxp_count(&x->stats, retry_later);
+		x->backoff_ms = clamp(x->backoff_ms * 2, RXP_BACKOFF_MIN, RXP_BACKOFF_MAX);
+		return -EAGAIN;
+	}
+}
+
 static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 			     const struct rxp_frame *f, const struct ib_wc *wc)
 {
 	struct rxp_slot *slot = &x->slots[f->slot];
 	struct rdmafs_xprt_call *call;
+	struct rxp_io *io;
+	bool keyed;
 	int ret;
 
 	spin_lock_bh(&x->lock);
 	call = slot->call;
-	if (!call || slot->seq != f->seq || slot->replied) {
+	io = call ? call->x.io : NULL;
+	if (!call || slot->seq != f->seq || slot->replied ||
+	    (f->status == RXP_STATUS_CANCELLED && !(io && io->cancelled))) {
 		spin_unlock_bh(&x->lock);
 		return "a reply to no call";
 	}
 	slot->replied = true;
+	keyed = io && io->mr && io->mr->bound;
 	spin_unlock_bh(&x->lock);
 
 	rxp_count(&x->stats, replies);
 	ret = rxp_reply_inv(x, conn, call, wc);
-	if (!ret && f->status == RXP_STATUS_OK) {
-		ret = rxp_reply_data(x, call, f);
-		x->backoff_ms = RXP_BACKOFF_MIN;
-	} else if (!ret) {
-		rxp_count(&x->stats, retry_later);
-		x->backoff_ms = clamp(x->backoff_ms * 2, RXP_BACKOFF_MIN, RXP_BACKOFF_MAX);
-		ret = -EAGAIN;
-	}
+	if (!ret)
+		ret = rxp_reply_status(x, call, f, keyed);
 	call->status = ret;
 	rxp_call_put(call);
 	return ret == -EPROTO ? "a malformed reply" : NULL;
 }
 
 /* The server's sink is there: the conditional RDMA WRITE held for it fires. */
-static const char *rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn,
-				const struct rxp_frame *f)
+static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *conn,
+				     const struct rxp_frame *f)
 {
 	struct rxp_slot *slot = &x->slots[f->slot];
-	struct rxp_wire_tag *tag;
-	struct ib_rdma_wr *wr;
 	struct rxp_io *io;
-	void *msg;
-	u64 dma;
-	u32 i;
+	bool fire;
 
 	spin_lock_bh(&x->lock);
 	io = slot->call ? slot->call->x.io : NULL;
@@ -740,34 +640,16 @@ static const char *rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn,
 		return "an STCRW for no write";
 	}
 	slot->fired = true;
-	refcount_inc(&slot->call->x.pending);
+	fire = !io->mapping && !io->cancelled;
+	if (fire)
+		refcount_inc(&slot->call->x.pending);
+	/* Else the submitter fires it, or has cancelled. */
+	io->tagged = true;
+	io->tag_rkey = f->rkey;
+	io->tag_iova = f->iova;
 	spin_unlock_bh(&x->lock);
-
-	msg = rxp_ring_buf(&x->tx_ring, slot->index) + RXP_MSG_MAX;
-	dma = rxp_ring_dma(&x->tx_ring, conn->tx_dma, slot->index) + RXP_MSG_MAX;
-	rxp_frame_put_hdr(msg, RXP_CONTROL, RXP_CONTROL_DATA, slot->index, slot->seq);
-	tag = msg + sizeof(struct rxp_wire_hdr);
-	tag->length = cpu_to_le32(io->len);
-	tag->rkey = cpu_to_le32(f->rkey);
-	tag->iova = 0;
-	ib_dma_sync_single_for_device(conn->rdev->ib, dma, RXP_CTL_MAX, DMA_TO_DEVICE);
-	io->crw_sge.addr = dma;
-	io->crw_sge.length = sizeof(struct rxp_wire_hdr) + sizeof(*tag);
-	io->crw_sge.lkey = conn->pool->pd->local_dma_lkey;
-
-	wr = io->bounce ? io->bounce->wr : io->wr;
-	rxp_aim_writes(wr, io->nr_wr, f->iova, f->rkey);
-	rxp_chain_init(&io->crw, rxp_crw_done);
-	for (i = 0; i < io->nr_wr; i++)
-		rxp_chain_add(&io->crw, &wr[i].wr);
-	rxp_fill_send(&io->crw_send, &io->crw_sge, 1, f->rkey);
-	rxp_chain_add(&io->crw, &io->crw_send);
-	if (rxp_post(conn, &io->crw)) {
-		rxp_call_put(io->call);
-		return NULL;
-	}
-	rxp_count(&x->stats, msgs_sent);
-	rxp_add(&x->stats, rdma_writes, io->nr_wr);
+	if (fire)
+		rxp_crw_fire(x, conn, io, f->iova, f->rkey);
 	return NULL;
 }
 
@@ -793,7 +675,7 @@ void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 	} else if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
 		wrong = "an invalidation out of place";
 	} else if (f.op == RXP_NOTIFY_STCRW) {
-		wrong = x->slots ? rxp_crw_fire(x, conn, &f) : "an STCRW for no write";
+		wrong = x->slots ? rxp_stcrw_arrived(x, conn, &f) : "an STCRW for no write";
 	} else if (f.op == RXP_NOTIFY_WELCOME) {
 		if (completion_done(&conn->welcomed)) {
 			wrong = "a second WELCOME";
@@ -825,6 +707,16 @@ static struct rdmafs_xprt_call *rxp_unanswered(struct rdmafs_xprt *x, u32 i)
 	return call;
 }
 
+static bool rxp_io_settled(struct rdmafs_xprt *x, struct rxp_io *io)
+{
+	bool settled;
+
+	spin_lock_bh(&x->lock);
+	settled = !io->mapping;
+	spin_unlock_bh(&x->lock);
+	return settled;
+}
+
 /**
  * rxp_calls_unmap - take what unanswered calls have of a device that is dead to us
  * @x: the session; its connection is drained
@@ -843,8 +735,11 @@ int rxp_calls_unmap(struct rdmafs_xprt *x)
 		call = rxp_unanswered(x, i);
 		if (!call)
 			continue;
-		if (call->x.io)
+		if (call->x.io) {
+			/* Its submitter sees that the connection is gone, and wakes us. */
+			wait_event(x->wait, rxp_io_settled(x, call->x.io));
 			rxp_io_unmap(call->x.io);
+		}
 		n++;
 	}
 	return n;

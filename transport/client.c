@@ -495,6 +495,7 @@ static void rxp_client_show_window(struct seq_file *m, void *owner)
 	seq_printf(m, "server %pISpc\nstate %s\n", &x->addr, state[x->state]);
 	seq_printf(m, "in_flight %u\ndata_max %u\n", x->in_flight, x->data_max);
 	spin_unlock_bh(&x->lock);
+	rxp_io_show_costs(m, x);
 	spin_lock_bh(&x->slot_account.lock);
 	seq_printf(m, "slots %u\nslots_free %u\nslot_waits %llu\n", x->slot_account.nr,
 		   x->slot_account.free, x->slot_account.waits);
@@ -587,6 +588,7 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 	x->ctx = ctx;
 	x->want_slots = params->slots;
 	x->quota = params->quota;
+	x->reg = params->reg;
 	x->backoff_ms = 1;
 	spin_lock_init(&x->lock);
 	init_waitqueue_head(&x->wait);
@@ -707,6 +709,17 @@ int rdmafs_xprt_set_quota(struct rdmafs_xprt *x, const struct rpol_quota *quota)
 	return ret;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_set_quota);
+
+/**
+ * rdmafs_xprt_set_reg - change when a mount's large READs register
+ * @x:	 the session
+ * @reg: from the next READ on
+ */
+void rdmafs_xprt_set_reg(struct rdmafs_xprt *x, enum rdmafs_xprt_reg reg)
+{
+	WRITE_ONCE(x->reg, reg);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_set_reg);
 
 /**
  * rdmafs_xprt_data_max - most bytes of data in one call

@@ -46,18 +46,28 @@ struct rxp_slot {
  * @segs:   entries of @sgt there is room for
  * @sgt:    the caller's pages
  * @mapped: DMA mapped entries, 0 while not mapped
- * @mr:	    READ: bound from the CALL on
+ * @mr:	    READ: bound from the CALL, or the STCRW, on
  * @bounce: data whose pages one MR or one set of WRITEs can't hold goes through here
  * @filled: bytes that the server wrote into @bounce
- * @reg:    READ: REG_MR, before the CALL in its chain
+ * @reg:    READ: REG_MR, before the CALL or the STCRW in its chain
  * @inv:    READ: LOCAL_INV, if the server did not invalidate
  * @inv_chain: for @inv
- * @crw:    WRITE: the RDMA WRITEs held for the STCRW and the DATA behind them
- * @crw_send: the DATA
+ * @crw:    WRITE: the RDMA WRITEs held for the STCRW and the DATA behind them;
+ *	    READ: the STCRW; either: the CANCEL
+ * @crw_send: the DATA, STCRW or CANCEL
  * @crw_sge: its message, in the slot's buffer
  * @sge:    WRITE: local side
  * @wr:	    WRITE: the RDMA WRITEs
  * @nr_wr:  how many
+ * @mapping: its submitter is mapping it though the CALL has been sent: nobody
+ *	    else may touch the mapping; rdmafs_xprt.lock
+ * @tagged: WRITE: the STCRW came meanwhile; rdmafs_xprt.lock
+ * @tag_rkey: of it
+ * @tag_iova: of it
+ * @cancelled: mapping failed after the CALL was sent: a CANCEL is out
+ * @map_err: why
+ * @direct: map it before the CALL
+ * @waited: mapping it had to wait for translations
  * @work:   what has to be done in process context before the call is over
  * @large:  which pool it came from
  */
@@ -80,8 +90,26 @@ struct rxp_io {
 	struct ib_sge *sge;
 	struct ib_rdma_wr *wr;
 	u32 nr_wr;
+	bool mapping;
+	bool tagged;
+	u32 tag_rkey;
+	u64 tag_iova;
+	bool cancelled;
+	int map_err;
+	bool direct;
+	bool waited;
 	struct work_struct work;
 	bool large;
+};
+
+/**
+ * struct rxp_cost - what READs of one MR class have taken lately
+ * @map_ns:	pinning, mapping and registering here
+ * @service_ns: the server, from CALL to REPLY
+ */
+struct rxp_cost {
+	u32 map_ns;
+	u32 service_ns;
 };
 
 struct rdmafs_xprt {
@@ -125,11 +153,25 @@ struct rdmafs_xprt {
 	struct delayed_work retry_later;
 	unsigned int backoff_ms;
 
+	enum rdmafs_xprt_reg reg;
+	struct rxp_cost cost[RPOL_NR_CLASSES];	/* averages, written without a lock */
+
 	u32 in_flight;			/* calls from submit to done; lock */
 };
 
-int rxp_call_init(void);
-void rxp_call_exit(void);
+int rxp_io_init(void);
+void rxp_io_exit(void);
+struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call);
+void rxp_io_free(struct rxp_io *io);
+bool rxp_io_overlaps(struct rdmafs_xprt *x, const struct rxp_io *io);
+int rxp_io_reserve(struct rxp_io *io, struct rxp_pool *pool);
+int rxp_io_map_late(struct rxp_io *io);
+int rxp_io_map(struct rxp_io *io, struct rxp_pool *pool, bool nowait);
+void rxp_io_unmap(struct rxp_io *io);
+void rxp_io_copy_out(struct rxp_io *io);
+void rxp_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x);
+void rxp_io_served(struct rdmafs_xprt *x, const struct rxp_io *io, u32 us);
+
 void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 int rxp_calls_unmap(struct rdmafs_xprt *x);
 int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_session);

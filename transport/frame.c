@@ -38,7 +38,7 @@ static int check_call(const void *p, u32 left, u32 data_max, struct rxp_frame *f
 			return -EBADMSG;
 		break;
 	case RXP_F_READ:
-		if (f->data_len || !f->bulk_len || f->bulk_len > RDMAFS_XPRT_INLINE_MAX ||
+		if (f->data_len || !f->bulk_len || f->bulk_len > data_max ||
 		    f->rkey || f->iova)
 			return -EBADMSG;
 		break;
@@ -78,6 +78,7 @@ static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *
 			return -EBADMSG;
 		break;
 	case RXP_STATUS_RETRY_LATER:
+	case RXP_STATUS_CANCELLED:
 		if (f->body_len || f->data_len || f->bulk_len)
 			return -EBADMSG;
 		break;
@@ -101,7 +102,12 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 			want = sizeof(struct rxp_wire_hello);
 			break;
 		case RXP_CONTROL_DATA:
+		case RXP_CONTROL_STCRW:
 			want = sizeof(struct rxp_wire_tag);
+			tag = true;
+			break;
+		case RXP_CONTROL_CANCEL:
+			want = 0;
 			tag = true;
 			break;
 		case RXP_CONTROL_PING:
@@ -130,7 +136,7 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 	if (left != want || (!tag && (f->slot || f->seq)))
 		return -EBADMSG;
 	f->body = p;
-	if (tag) {
+	if (tag && want) {
 		const struct rxp_wire_tag *t = p;
 
 		f->bulk_len = le32_to_cpu(t->length);

@@ -69,6 +69,7 @@ enum rxp_stat {
 	RXP_STAT_doorbells,
 	RXP_STAT_read_inline,
 	RXP_STAT_read_rdma,
+	RXP_STAT_read_overlapped,
 	RXP_STAT_write_inline,
 	RXP_STAT_write_rdma,
 	RXP_STAT_bytes_read,
@@ -365,6 +366,19 @@ int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 le
 void rxp_fill_send(struct ib_send_wr *wr, struct ib_sge *sge, int nr_sge, u32 inv_rkey);
 void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey);
 
+/**
+ * struct rxp_inject - what to pretend, for measuring; 0 is nothing
+ * @map_us:	 mapping data takes so many microseconds longer
+ * @map_page_us: and so many for each page
+ * @service_us:	 serving a request takes so many longer
+ */
+struct rxp_inject {
+	u32 map_us;
+	u32 map_page_us;
+	u32 service_us;
+};
+
+extern struct rxp_inject rxp_inject;
 extern struct workqueue_struct *rxp_wq;
 extern unsigned short rxp_wire_version;
 extern unsigned int rxp_heartbeat_ms;

@@ -22,6 +22,13 @@ unsigned int rxp_heartbeat_ms = 5000;
 module_param_named(heartbeat_ms, rxp_heartbeat_ms, uint, 0644);
 MODULE_PARM_DESC(heartbeat_ms, "a server silent for so long, in milliseconds, is taken to be dead");
 
+module_param_named(inject_map_us, rxp_inject.map_us, uint, 0600);
+MODULE_PARM_DESC(inject_map_us, "for measuring: mapping data takes so many microseconds longer");
+module_param_named(inject_map_page_us, rxp_inject.map_page_us, uint, 0600);
+MODULE_PARM_DESC(inject_map_page_us, "for measuring: and so many for each page");
+module_param_named(inject_service_us, rxp_inject.service_us, uint, 0600);
+MODULE_PARM_DESC(inject_service_us, "for measuring: serving takes so many microseconds longer");
+
 static int __init rxp_init(void)
 {
 	int ret;
@@ -29,12 +36,12 @@ static int __init rxp_init(void)
 	rxp_wq = alloc_workqueue("rdmafs_xprt", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!rxp_wq)
 		return -ENOMEM;
-	ret = rxp_call_init();
+	ret = rxp_io_init();
 	if (ret)
 		goto out_wq;
 	ret = rxp_server_init();
 	if (ret)
-		goto out_call;
+		goto out_io;
 	ret = rxp_proc_init();
 	if (ret)
 		goto out_server;
@@ -47,8 +54,8 @@ out_proc:
 	rxp_proc_exit();
 out_server:
 	rxp_server_exit();
-out_call:
-	rxp_call_exit();
+out_io:
+	rxp_io_exit();
 out_wq:
 	destroy_workqueue(rxp_wq);
 	return ret;
@@ -61,7 +68,7 @@ static void __exit rxp_exit(void)
 	rxp_proc_exit();
 	destroy_workqueue(rxp_wq);
 	rxp_server_exit();
-	rxp_call_exit();
+	rxp_io_exit();
 }
 
 module_init(rxp_init);

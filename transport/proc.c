@@ -30,6 +30,7 @@ static const char * const rxp_stat_names[RXP_NR_STATS] = {
 	[RXP_STAT_doorbells] = "doorbells",
 	[RXP_STAT_read_inline] = "read_inline",
 	[RXP_STAT_read_rdma] = "read_rdma",
+	[RXP_STAT_read_overlapped] = "read_overlapped",
 	[RXP_STAT_write_inline] = "write_inline",
 	[RXP_STAT_write_rdma] = "write_rdma",
 	[RXP_STAT_bytes_read] = "bytes_read",

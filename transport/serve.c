@@ -13,12 +13,19 @@
  * translations for a sink the client is told to come back (RETRY_LATER), so
  * that nobody sits on a slot while waiting for another client.
  *
+ * A CALL that announces a large READ but names no memory will be followed by
+ * an STCRW (Ou et al., FRRWP): the client registers while the file is read.
+ * Whichever of the two is ready first waits for the other: a reply with its
+ * RDMA WRITEs is held in the request, and posted by the STCRW's completion.
+ * Either kind of waiting ends by a CANCEL, too, and with the connection.
+ *
  * Slots make a call happen once.  A sequence number one above the last is new;
  * the last one again is a replay after a reconnect: answered from the slot's
  * buffer, or bound to the connection it came on if it is executing still, or
  * executed again if its answer was not worth keeping.  Anything else breaks
  * the protocol.
  */
+#include <linux/delay.h>
 #include <linux/fs_struct.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -78,7 +85,8 @@ static void rxp_slot_leave(struct rdmafs_xprt_session *s, struct rxp_sslot *slot
 
 /*
  * Under the session's lock: the request's connection died before its data was
- * there.  It is as if the CALL had never come: the client sends it again.
+ * there, or before that could go.  It is as if the CALL had never come: the
+ * client sends it again.
  */
 static void rxp_req_gone(struct rxp_req *req)
 {
@@ -104,7 +112,8 @@ void rxp_session_drop_waiting(struct rdmafs_xprt_session *s, struct rxp_conn *co
 	for (i = 0; i < s->nr_slots; i++) {
 		spin_lock_bh(&s->lock);
 		req = s->slots[i].req;
-		if (req && req->state == RXP_REQ_WAITING && req->bound == conn)
+		if (req && req->bound == conn &&
+		    (req->state == RXP_REQ_WAITING || req->state == RXP_REQ_HELD))
 			rxp_req_gone(req);
 		else
 			req = NULL;
@@ -181,21 +190,90 @@ static void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_le
 	rxp_add(&req->session->stats, rdma_writes, nr_wr);
 }
 
+/**
+ * struct rxp_answer - a reply on its way out of the session's lock
+ * @way:      where it goes
+ * @send:     whether there is a way
+ * @keyed:    whether it invalidates @rkey
+ * @rkey:     the client's key
+ * @iova:     and address, for data that goes by RDMA WRITE
+ * @data_len: bytes of data in the message
+ */
+struct rxp_answer {
+	struct rxp_way way;
+	bool send;
+	bool keyed;
+	u32 rkey;
+	u64 iova;
+	u32 data_len;
+};
+
+/* The request leaves its slot; rxp_answer_post() follows without the lock. */
+static void rxp_answer_take(struct rxp_req *req, u32 data_len, bool cache, struct rxp_answer *a)
+{
+	struct rdmafs_xprt_session *s = req->session;
+	struct rxp_sslot *slot = &s->slots[req->slot];
+
+	lockdep_assert_held(&s->lock);
+	slot->head_len = req->head_len;
+	slot->data_len = data_len;
+	rxp_slot_leave(s, slot, cache ? RXP_SLOT_CACHED : RXP_SLOT_FREE);
+	a->send = rxp_way_get(s, req->bound, req->slot, &a->way);
+	a->keyed = req->keyed;
+	a->rkey = req->rkey;
+	a->iova = req->iova;
+	a->data_len = data_len;
+}
+
+/* The reply that stands in the slot's buffer goes, with its data; so does the slot's reference. */
+static void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
+{
+	u32 nr_wr = 0;
+
+	if (a->send && req->out_len && a->way.pool->rdev != req->pool->rdev) {
+		/* The client came back over another device: let it ask again there. */
+		rxp_conn_lost(a->way.conn);
+		rxp_way_put(&a->way);
+		a->send = false;
+	}
+	if (a->send && req->out_len) {
+		rxp_buf_sync_for_device(req->pool, req->buf);
+		nr_wr = rxp_build_writes(a->way.pool, req->buf->sgl, req->out_len,
+					 req->buf->sge, req->buf->wr);
+		rxp_aim_writes(req->buf->wr, nr_wr, a->iova, a->rkey);
+	}
+	if (a->send) {
+		rxp_reply_post(req, &a->way, req->head_len, a->data_len, nr_wr,
+			       a->keyed ? a->rkey : 0);
+		rxp_way_put(&a->way);
+	}
+	rxp_req_put(req);
+}
+
+/* Neither data nor room is to be had any more: say so. */
+static void rxp_req_write_cancelled(struct rxp_req *req)
+{
+	struct rxp_frame f = {
+		.slot = req->slot,
+		.seq = req->seq,
+		.status = RXP_STATUS_CANCELLED,
+	};
+
+	req->head_len = rxp_frame_put_reply(rxp_req_buf(req), &f);
+	req->out_len = 0;
+}
+
 static void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len,
 			   bool cache)
 {
 	struct rdmafs_xprt_session *s = req->session;
-	struct rxp_sslot *slot = &s->slots[req->slot];
 	struct rxp_frame f = {
 		.slot = req->slot,
 		.seq = req->seq,
 		.body_len = reply_len,
 		.status = status,
 	};
-	struct rxp_way way;
-	u32 head_len, rkey, nr_wr = 0;
-	bool send;
-	u64 iova;
+	struct rxp_answer a;
 
 	if (req->in_message)
 		f.data_len = data_len;
@@ -203,7 +281,8 @@ static void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 d
 		f.bulk_len = data_len;
 	f.service_us = min_t(u64, U32_MAX,
 			     div_u64(ktime_get_ns() - req->arrived_ns, NSEC_PER_USEC));
-	head_len = rxp_frame_put_reply(rxp_req_buf(req), &f);
+	req->head_len = rxp_frame_put_reply(rxp_req_buf(req), &f);
+	req->out_len = f.bulk_len;
 
 	/* Before the reply: it lets the client send into this receive again. */
 	rxp_rx_repost(req->rx);
@@ -212,33 +291,19 @@ static void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 d
 	rxp_count(&s->stats, replies);
 	rxp_add(&s->stats, bytes_read, data_len);
 	spin_lock_bh(&s->lock);
-	slot->head_len = head_len;
-	slot->data_len = f.data_len;
-	rxp_slot_leave(s, slot, cache ? RXP_SLOT_CACHED : RXP_SLOT_FREE);
-	rkey = req->rkey;
-	iova = req->iova;
-	send = rxp_way_get(s, req->bound, req->slot, &way);
-	spin_unlock_bh(&s->lock);
-
-	if (send && f.bulk_len) {
-		if (way.pool->rdev == req->pool->rdev) {
-			rxp_buf_sync_for_device(req->pool, req->buf);
-			nr_wr = rxp_build_writes(way.pool, req->buf->sgl, data_len,
-						 req->buf->sge, req->buf->wr);
-			rxp_aim_writes(req->buf->wr, nr_wr, iova, rkey);
-		} else {
-			/* The client came back over another device: let it ask again there. */
-			rxp_conn_lost(way.conn);
-			rxp_way_put(&way);
-			send = false;
+	if (req->out_len && !req->keyed) {
+		if (req->cancelled) {
+			rxp_req_write_cancelled(req);
+		} else if (s->conn && s->conn == req->bound) {
+			/* The STCRW posts it, or the connection's end finds it. */
+			req->state = RXP_REQ_HELD;
+			spin_unlock_bh(&s->lock);
+			return;
 		}
 	}
-	if (send) {
-		rxp_reply_post(req, &way, head_len, f.data_len, nr_wr,
-			       req->flags & RXP_F_RKEY ? rkey : 0);
-		rxp_way_put(&way);
-	}
-	rxp_req_put(req);
+	rxp_answer_take(req, f.data_len, cache, &a);
+	spin_unlock_bh(&s->lock);
+	rxp_answer_post(req, &a);
 }
 
 /**
@@ -353,12 +418,18 @@ static void rxp_stcrw_build(struct rxp_req *req, struct rxp_way *way)
 	req->mr->bound = true;
 }
 
+/* The client can't send what it announced: no sink is bound for it any more. */
+static void rxp_req_cancelled(struct rxp_req *req)
+{
+	rxp_req_finish(req, RXP_STATUS_CANCELLED, 0, 0, false);
+}
+
 /* Ask the client for a large write's data.  On a thread. */
 static void rxp_req_fetch(struct rxp_req *req)
 {
 	struct rdmafs_xprt_session *s = req->session;
+	bool alive, cancelled;
 	struct rxp_way way;
-	bool alive;
 	int ret;
 
 	spin_lock_bh(&s->lock);
@@ -382,17 +453,22 @@ static void rxp_req_fetch(struct rxp_req *req)
 
 	spin_lock_bh(&s->lock);
 	alive = s->conn == way.conn && req->bound == way.conn;
-	if (alive) {
+	cancelled = alive && req->cancelled;
+	if (alive && !cancelled) {
 		req->state = RXP_REQ_WAITING;
 		kref_get(&req->ref);
 	} else {
 		/* Never posted. */
 		req->mr->bound = false;
-		rxp_req_gone(req);
 	}
+	if (!alive)
+		rxp_req_gone(req);
 	spin_unlock_bh(&s->lock);
 	if (!alive) {
+		rxp_rx_repost(req->rx);
 		rxp_req_put(req);
+	} else if (cancelled) {
+		rxp_req_cancelled(req);
 	} else if (rxp_post(way.conn, &req->stcrw)) {
 		/* The connection's end finds the request waiting. */
 		rxp_req_put(req);
@@ -420,8 +496,11 @@ static void rxp_sink_inv_done(struct rxp_chain *chain, bool ok)
 	struct rxp_req *req = container_of(chain, struct rxp_req, inv_chain);
 	struct rdmafs_xprt_session *s = req->session;
 
-	if (ok) {
+	if (ok)
 		req->mr->bound = false;
+	if (ok && req->cancelled) {
+		rxp_req_cancelled(req);
+	} else if (ok) {
 		rxp_req_fetched(req);
 	} else {
 		spin_lock_bh(&s->lock);
@@ -432,6 +511,17 @@ static void rxp_sink_inv_done(struct rxp_chain *chain, bool ok)
 	rxp_req_put(req);
 }
 
+/* Take the sink's key back ourselves; a reference goes with it. */
+static void rxp_sink_inv(struct rxp_req *req, struct rxp_conn *conn)
+{
+	rxp_fill_inv(&req->inv, req->mr->mr->rkey);
+	rxp_chain_init(&req->inv_chain, rxp_sink_inv_done);
+	rxp_chain_add(&req->inv_chain, &req->inv);
+	rxp_count(&req->session->stats, local_inv);
+	if (rxp_post(conn, &req->inv_chain))
+		rxp_sink_inv_done(&req->inv_chain, false);
+}
+
 /* A DATA message: the client says that its CRW has fired. */
 static const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
 				const struct ib_wc *wc)
@@ -439,7 +529,6 @@ static const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f
 	struct rdmafs_xprt_session *s = conn->session;
 	struct rxp_sslot *slot = &s->slots[f->slot];
 	struct rxp_req *req;
-	u32 rkey;
 
 	spin_lock_bh(&s->lock);
 	req = slot->req;
@@ -449,7 +538,6 @@ static const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f
 		spin_unlock_bh(&s->lock);
 		return "data for no write";
 	}
-	rkey = req->mr->mr->rkey;
 	req->state = RXP_REQ_SERVED;
 	kref_get(&req->ref);	/* for the rest of this function, or the LOCAL_INV */
 	spin_unlock_bh(&s->lock);
@@ -461,13 +549,92 @@ static const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f
 		rxp_req_put(req);
 		return NULL;
 	}
-	rxp_fill_inv(&req->inv, rkey);
-	rxp_chain_init(&req->inv_chain, rxp_sink_inv_done);
-	rxp_chain_add(&req->inv_chain, &req->inv);
-	rxp_count(&s->stats, local_inv);
-	if (rxp_post(conn, &req->inv_chain))
-		rxp_sink_inv_done(&req->inv_chain, false);
+	rxp_sink_inv(req, conn);
 	return NULL;
+}
+
+/* A CONTROL that names an RPC of this connection: find its request; NULL: it is answered. */
+static struct rxp_req *rxp_req_named(struct rxp_conn *conn, const struct rxp_frame *f,
+				     const char **wrong)
+{
+	struct rxp_sslot *slot = &conn->session->slots[f->slot];
+	struct rxp_req *req = slot->req;
+
+	lockdep_assert_held(&conn->session->lock);
+	/* It may cross the reply, but not the slot's next CALL. */
+	if (!f->seq || f->seq != slot->seq || (req && (req->seq != f->seq || req->bound != conn)))
+		*wrong = "a CONTROL for no RPC";
+	return *wrong ? NULL : req;
+}
+
+/* The client's memory is registered: a reply that is held for it goes. */
+static const char *rxp_req_stcrw(struct rxp_conn *conn, const struct rxp_frame *f)
+{
+	struct rdmafs_xprt_session *s = conn->session;
+	const char *wrong = NULL;
+	struct rxp_answer a;
+	struct rxp_req *req;
+
+	spin_lock_bh(&s->lock);
+	req = rxp_req_named(conn, f, &wrong);
+	if (!req)
+		goto out;
+	if (!(req->flags & RXP_F_READ) || req->keyed || req->cancelled ||
+	    f->bulk_len != req->bulk_len || f->iova > U64_MAX - f->bulk_len) {
+		wrong = "an STCRW for no read";
+		goto out;
+	}
+	req->keyed = true;
+	req->rkey = f->rkey;
+	req->iova = f->iova;
+	if (req->state != RXP_REQ_HELD)
+		goto out;
+	req->state = RXP_REQ_SERVED;
+	rxp_answer_take(req, 0, false, &a);
+	spin_unlock_bh(&s->lock);
+	rxp_answer_post(req, &a);
+	return NULL;
+out:
+	spin_unlock_bh(&s->lock);
+	return wrong;
+}
+
+/* The client could not map what the CALL is about. */
+static const char *rxp_req_cancel(struct rxp_conn *conn, const struct rxp_frame *f)
+{
+	struct rdmafs_xprt_session *s = conn->session;
+	const char *wrong = NULL;
+	struct rxp_answer a;
+	struct rxp_req *req;
+
+	spin_lock_bh(&s->lock);
+	req = rxp_req_named(conn, f, &wrong);
+	if (!req)
+		goto out;
+	if (req->cancelled || req->keyed || !(req->flags & (RXP_F_READ | RXP_F_WRITE)) ||
+	    ((req->flags & RXP_F_WRITE) && req->state == RXP_REQ_SERVED)) {
+		wrong = "a CANCEL of nothing";
+		goto out;
+	}
+	req->cancelled = true;
+	if (req->state == RXP_REQ_HELD) {
+		req->state = RXP_REQ_SERVED;
+		rxp_req_write_cancelled(req);
+		rxp_answer_take(req, 0, false, &a);
+		spin_unlock_bh(&s->lock);
+		rxp_answer_post(req, &a);
+		return NULL;
+	}
+	if (req->state != RXP_REQ_WAITING)
+		goto out;	/* whoever is at work with it will see */
+	req->state = RXP_REQ_SERVED;
+	kref_get(&req->ref);
+	spin_unlock_bh(&s->lock);
+	rxp_sink_inv(req, conn);
+	return NULL;
+out:
+	spin_unlock_bh(&s->lock);
+	return wrong;
 }
 
 /* ------------------------------------------------------------------- receiving */
@@ -487,6 +654,7 @@ static struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx,
 	req->seq = f->seq;
 	req->flags = f->flags;
 	req->bulk_len = f->bulk_len;
+	req->keyed = f->flags & RXP_F_RKEY;
 	req->rkey = f->rkey;
 	req->iova = f->iova;
 	req->arrived_ns = ktime_get_ns();
@@ -532,10 +700,14 @@ static enum rxp_arrival rxp_slot_take(struct rdmafs_xprt_session *s, struct rxp_
 		if (slot->state == RXP_SLOT_CACHED)
 			return RXP_ARRIVAL_CACHED;
 		if (slot->state == RXP_SLOT_EXECUTING) {
-			if (old->bound == req->bound || old->flags != req->flags ||
+			/* What was overlapped is direct when it is sent again. */
+			if (old->bound == req->bound ||
+			    ((old->flags ^ req->flags) & ~RXP_F_RKEY) ||
 			    old->bulk_len != req->bulk_len)
 				return RXP_ARRIVAL_WRONG;
 			old->bound = req->bound;
+			old->keyed = req->keyed;
+			old->cancelled = false;
 			old->rkey = req->rkey;
 			old->iova = req->iova;
 			return RXP_ARRIVAL_AGAIN;
@@ -619,6 +791,10 @@ static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
 	switch (f->op) {
 	case RXP_CONTROL_DATA:
 		return rxp_req_data(conn, f, wc);
+	case RXP_CONTROL_STCRW:
+		return rxp_req_stcrw(conn, f);
+	case RXP_CONTROL_CANCEL:
+		return rxp_req_cancel(conn, f);
 	case RXP_CONTROL_PING:
 		rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_PONG, NULL, 0);
 		return NULL;
@@ -677,6 +853,7 @@ static struct rxp_req *rxp_todo_next(struct rdmafs_xprt_server *server)
 static void rxp_req_run(struct rdmafs_xprt_server *server, struct rxp_req *req)
 {
 	struct rdmafs_xprt_session *s = req->session;
+	u32 us;
 
 	if (req->state == RXP_REQ_QUEUED && (req->flags & RXP_F_WRITE)) {
 		rxp_req_fetch(req);
@@ -685,6 +862,9 @@ static void rxp_req_run(struct rdmafs_xprt_server *server, struct rxp_req *req)
 	spin_lock_bh(&s->lock);
 	req->state = RXP_REQ_SERVED;
 	spin_unlock_bh(&s->lock);
+	us = READ_ONCE(rxp_inject.service_us);
+	if (unlikely(us))
+		usleep_range(us, us + us / 50 + 1);
 	server->service->handle(&req->r, server->ctx);
 }
 

@@ -20,12 +20,14 @@
  * enum rxp_req_state - where a request is
  * @RXP_REQ_QUEUED:  with the threads, its sink not asked for yet
  * @RXP_REQ_WAITING: its STCRW is out, the client's data has not come
+ * @RXP_REQ_HELD:    served, its RDMA WRITEs and reply wait for the client's STCRW
  * @RXP_REQ_SERVED:  its data, if any, is there: it runs to its reply
  * @RXP_REQ_GONE:    its connection died while it waited: never to be served
  */
 enum rxp_req_state {
 	RXP_REQ_QUEUED,
 	RXP_REQ_WAITING,
+	RXP_REQ_HELD,
 	RXP_REQ_SERVED,
 	RXP_REQ_GONE,
 };
@@ -47,8 +49,13 @@ struct rxp_req {
 
 	/* where the last CALL of it came from; session lock */
 	struct rxp_conn *bound;		/* compared, never followed */
+	bool keyed;			/* rkey and iova are known */
+	bool cancelled;			/* the client takes its data, or its room, back */
 	u32 rkey;
 	u64 iova;
+
+	u32 head_len;			/* of the reply in the slot's buffer */
+	u32 out_len;			/* bytes that go by RDMA WRITE */
 
 	struct rxp_pool *pool;		/* of @buf and @mr; a reference */
 	struct rxp_buf *buf;

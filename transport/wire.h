@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What transport puts on the wire, draft-1.  Little-endian, fixed sizes,
+ * What transport puts on the wire, draft-2.  Little-endian, fixed sizes,
  * reserved fields zero and checked.  Documentation/protocol.rst has the
  * message sequences.
  *
@@ -20,7 +20,7 @@
 #include <linux/types.h>
 
 #define RXP_WIRE_MAGIC		0x53464452	/* "RDFS" */
-#define RXP_WIRE_VERSION	0x8001		/* draft-1 */
+#define RXP_WIRE_VERSION	0x8002		/* draft-2 */
 
 /**
  * struct rxp_wire_cm - private data of a connection request and its accept; 32 bytes
@@ -78,6 +78,8 @@ enum rxp_wire_type {
 #define RXP_CONTROL_DATA	2	/* struct rxp_wire_tag: a CRW fired, its data is there */
 #define RXP_CONTROL_PING	3	/* nothing follows */
 #define RXP_CONTROL_BYE		4	/* nothing follows: the session ends */
+#define RXP_CONTROL_STCRW	5	/* struct rxp_wire_tag: fire the CRW of (slot, seq) */
+#define RXP_CONTROL_CANCEL	6	/* nothing follows: no data for, or of, (slot, seq) */
 
 /* struct rxp_wire_hdr.op of a NOTIFY */
 #define RXP_NOTIFY_WELCOME	1	/* struct rxp_wire_welcome: answer to a HELLO */
@@ -87,7 +89,7 @@ enum rxp_wire_type {
 /* struct rxp_wire_hdr.flags of a CALL */
 #define RXP_F_READ		0x1	/* the client has room for bulk_len bytes */
 #define RXP_F_WRITE		0x2	/* bulk_len bytes wait for an STCRW */
-#define RXP_F_RKEY		0x4	/* rkey and iova say where the room is */
+#define RXP_F_RKEY		0x4	/* rkey and iova say where the room is, else an STCRW */
 #define RXP_F_ALL		0x7
 
 /**
@@ -125,6 +127,7 @@ struct rxp_wire_call {
 /* struct rxp_wire_reply.status */
 #define RXP_STATUS_OK		0	/* executed: the body says how it ended */
 #define RXP_STATUS_RETRY_LATER	1	/* not executed: no room now, send it again */
+#define RXP_STATUS_CANCELLED	2	/* the client took its data or its room back */
 
 /**
  * struct rxp_wire_reply - 16 bytes

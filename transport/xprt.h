@@ -109,6 +109,18 @@ struct rdmafs_xprt_call {
 };
 
 /**
+ * enum rdmafs_xprt_reg - when a large READ's memory is registered
+ * @RDMAFS_REG_AUTO:	   whichever has been faster for its size
+ * @RDMAFS_REG_DIRECT:	   before the request is sent
+ * @RDMAFS_REG_OVERLAPPED: while the server is at work
+ */
+enum rdmafs_xprt_reg {
+	RDMAFS_REG_AUTO,
+	RDMAFS_REG_DIRECT,
+	RDMAFS_REG_OVERLAPPED,
+};
+
+/**
  * struct rdmafs_xprt_params - how to reach a server
  * @net:	network namespace in which to resolve and connect
  * @addr:	the server's address and port, IPv4 or IPv6
@@ -116,6 +128,7 @@ struct rdmafs_xprt_call {
  *		server may grant fewer
  * @connect_ms:	how long the first connect may take before it fails
  * @quota:	share of the RNIC's translations
+ * @reg:	when large READs register
  */
 struct rdmafs_xprt_params {
 	struct net *net;
@@ -123,6 +136,7 @@ struct rdmafs_xprt_params {
 	u32 slots;
 	u32 connect_ms;
 	struct rpol_quota quota;
+	enum rdmafs_xprt_reg reg;
 };
 
 /**
@@ -142,6 +156,7 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 void rdmafs_xprt_abort(struct rdmafs_xprt *xprt);
 void rdmafs_xprt_close(struct rdmafs_xprt *xprt);
 int rdmafs_xprt_submit(struct rdmafs_xprt *xprt, struct rdmafs_xprt_call *call);
+void rdmafs_xprt_set_reg(struct rdmafs_xprt *x, enum rdmafs_xprt_reg reg);
 int rdmafs_xprt_set_quota(struct rdmafs_xprt *xprt, const struct rpol_quota *quota);
 u32 rdmafs_xprt_data_max(struct rdmafs_xprt *xprt);
 bool rdmafs_xprt_connected(struct rdmafs_xprt *xprt);

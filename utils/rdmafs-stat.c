@@ -22,7 +22,7 @@
 #include <unistd.h>
 #include "json.h"
 
-#define VERSION "draft-1"
+#define VERSION "draft-2"
 
 static const char *proc_dir = "/proc/fs/rdmafs";
 

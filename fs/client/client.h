@@ -71,6 +71,7 @@
  * @host:	what stands before the colon of the source
  * @export:	name of the export, without a leading slash
  * @slots:	RPCs outstanding at once
+ * @reg:	when large READs register
  * @connect_s:	seconds that the first connect may take
  * @rsize:	bytes read by one RPC at most
  * @wsize:	bytes written by one RPC at most
@@ -85,6 +86,7 @@ struct rdmafs_opts {
 	char *host;
 	char *export;
 	u32 slots;
+	enum rdmafs_xprt_reg reg;
 	u32 connect_s;
 	u32 rsize;
 	u32 wsize;

@@ -49,6 +49,14 @@ enum rdmafs_param {
 	RDMAFS_OPT_MIN,
 	RDMAFS_OPT_MAX,
 	RDMAFS_OPT_WEIGHT,
+	RDMAFS_OPT_REG,
+};
+
+static const struct constant_table rdmafs_reg_names[] = {
+	{ "auto",	RDMAFS_REG_AUTO },
+	{ "direct",	RDMAFS_REG_DIRECT },
+	{ "overlapped",	RDMAFS_REG_OVERLAPPED },
+	{}
 };
 
 static const struct fs_parameter_spec rdmafs_params[] = {
@@ -68,6 +76,7 @@ static const struct fs_parameter_spec rdmafs_params[] = {
 	fsparam_u64("min",		RDMAFS_OPT_MIN),
 	fsparam_u64("max",		RDMAFS_OPT_MAX),
 	fsparam_u32("weight",		RDMAFS_OPT_WEIGHT),
+	fsparam_enum("reg",		RDMAFS_OPT_REG, rdmafs_reg_names),
 	{}
 };
 
@@ -229,6 +238,9 @@ static int rdmafs_parse_param(struct fs_context *fc, struct fs_parameter *param)
 	case RDMAFS_OPT_WEIGHT:
 		return rdmafs_parse_range(fc, key, res.uint_32, 1, RPOL_WEIGHT_MAX,
 					  &opts->quota.weight);
+	case RDMAFS_OPT_REG:
+		opts->reg = res.uint_32;
+		return 0;
 	default:
 		return -EINVAL;
 	}
@@ -334,6 +346,7 @@ static int rdmafs_connect(struct fs_context *fc)
 		.slots = ctx->opts.slots,
 		.connect_ms = ctx->opts.connect_s * MSEC_PER_SEC,
 		.quota = ctx->opts.quota,
+		.reg = ctx->opts.reg,
 	};
 	int err;
 
@@ -426,6 +439,8 @@ static int rdmafs_show_options(struct seq_file *m, struct dentry *root)
 		seq_printf(m, ",max=%llu", opts->quota.max);
 	if (opts->quota.weight != RPOL_WEIGHT_DEFAULT)
 		seq_printf(m, ",weight=%u", opts->quota.weight);
+	if (opts->reg != RDMAFS_REG_AUTO)
+		seq_printf(m, ",reg=%s", rdmafs_reg_names[opts->reg].name);
 	return 0;
 }
 
@@ -627,6 +642,8 @@ static int rdmafs_reconfigure(struct fs_context *fc)
 		}
 		mnt->opts.quota = new->quota;
 	}
+	rdmafs_xprt_set_reg(mnt->xprt, new->reg);
+	mnt->opts.reg = new->reg;
 	mnt->opts.acregmin = new->acregmin;
 	mnt->opts.acregmax = new->acregmax;
 	mnt->opts.acdirmin = new->acdirmin;

@@ -93,6 +93,29 @@ static void frame_stcrw_golden(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, out.iova, 0x1000);
 }
 
+/* What a client says behind a CALL whose memory it had not registered yet. */
+static void frame_overlapped(struct kunit *test)
+{
+	u8 msg[sizeof(golden_stcrw)];
+	struct rxp_frame out;
+
+	memcpy(msg, golden_stcrw, sizeof(msg));
+	msg[0] = RXP_CONTROL;
+	msg[1] = RXP_CONTROL_STCRW;
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, sizeof(msg), true, SLOTS, DATA_MAX, &out), 0);
+	KUNIT_EXPECT_EQ(test, out.bulk_len, 8192);
+	KUNIT_EXPECT_EQ(test, out.rkey, 0x11223344);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(msg, sizeof(msg), false, SLOTS, DATA_MAX, &out),
+			-EBADMSG);
+	msg[1] = RXP_CONTROL_CANCEL;
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(msg, sizeof(msg), true, SLOTS, DATA_MAX, &out),
+			-EBADMSG);
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, sizeof(struct rxp_wire_hdr), true, SLOTS,
+					      DATA_MAX, &out), 0);
+	KUNIT_EXPECT_EQ(test, out.slot, 3);
+	KUNIT_EXPECT_EQ(test, out.rkey, 0);
+}
+
 /* No length but the right one passes; no message passes for the other side's. */
 static void frame_lengths(struct kunit *test)
 {
@@ -214,6 +237,7 @@ static struct kunit_case frame_cases[] = {
 	KUNIT_CASE(frame_call_golden),
 	KUNIT_CASE(frame_reply_golden),
 	KUNIT_CASE(frame_stcrw_golden),
+	KUNIT_CASE(frame_overlapped),
 	KUNIT_CASE(frame_lengths),
 	KUNIT_CASE_PARAM(frame_call_bad, frame_bad_call_gen_params),
 	KUNIT_CASE(frame_cm),

@@ -314,6 +314,41 @@ static void loop_read_gaps(struct kunit *test)
 	vfree(buf);
 }
 
+/* The same with memory registered after the CALL: in order, and cancelled for gaps. */
+static void loop_read_overlapped(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+
+	rdmafs_xprt_set_reg(loop->xprt, RDMAFS_REG_OVERLAPPED);
+	loop_read(test);
+	loop_read_gaps(test);
+	loop_read(test);
+}
+
+/* An answer without data comes while its memory is being registered, or before. */
+static void loop_read_nothing(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+	struct loop_call *c = loop_new(test);
+	u8 *buf = vzalloc(1048576);
+	struct kvec kvec = { .iov_base = buf, .iov_len = 1048576 };
+	int i, reg;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	for (reg = RDMAFS_REG_DIRECT; reg <= RDMAFS_REG_OVERLAPPED; reg++) {
+		rdmafs_xprt_set_reg(loop->xprt, reg);
+		for (i = 0; i < 50; i++) {
+			c->call.dir = RDMAFS_XPRT_READ;
+			iov_iter_kvec(&c->call.iter, ITER_DEST, &kvec, 1,
+				      min(1048576U, rdmafs_xprt_data_max(loop->xprt)));
+			KUNIT_ASSERT_EQ(test, loop_submit(loop, c, LOOP_ECHO, i, 0), 0);
+			KUNIT_ASSERT_EQ(test, loop_wait(c), 0);
+			KUNIT_EXPECT_EQ(test, c->call.data_len, 0);
+		}
+	}
+	vfree(buf);
+}
+
 static void loop_write(struct kunit *test)
 {
 	struct loop *loop = test->priv;
@@ -384,6 +419,14 @@ static void loop_many(struct kunit *test)
 	kvfree(c);
 }
 
+static void loop_many_overlapped(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+
+	rdmafs_xprt_set_reg(loop->xprt, RDMAFS_REG_OVERLAPPED);
+	loop_many(test);
+}
+
 static void loop_abort(struct kunit *test)
 {
 	struct loop *loop = test->priv;
@@ -428,14 +471,26 @@ static void loop_restart(struct kunit *test)
 	vfree(buf);
 }
 
+static void loop_restart_overlapped(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+
+	rdmafs_xprt_set_reg(loop->xprt, RDMAFS_REG_OVERLAPPED);
+	loop_restart(test);
+}
+
 static struct kunit_case loop_cases[] = {
 	KUNIT_CASE(loop_echo),
 	KUNIT_CASE(loop_read),
 	KUNIT_CASE(loop_read_gaps),
+	KUNIT_CASE(loop_read_overlapped),
+	KUNIT_CASE(loop_read_nothing),
 	KUNIT_CASE(loop_write),
 	KUNIT_CASE(loop_many),
+	KUNIT_CASE(loop_many_overlapped),
 	KUNIT_CASE(loop_abort),
 	KUNIT_CASE_SLOW(loop_restart),
+	KUNIT_CASE_SLOW(loop_restart_overlapped),
 	{}
 };
 

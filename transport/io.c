@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The data of a call that does not travel inside its messages: the caller's
+ * pages, mapped for the device, and for a READ the MR over them.
+ *
+ * Mapping comes before the CALL (direct), or after it has been sent
+ * (overlapped: Ou et al., FRRWP), while the server is at work already.  Then
+ * the translations are reserved before, without waiting, and only the work is
+ * done late.  Which of the two pays for a READ is decided here, too: direct
+ * takes R + d + S + d, overlapped 2d + max(R, S) and one message more, where R
+ * is what mapping takes here, S what the server takes, d one way.  Both are
+ * known from the last I/Os of that size.  A WRITE has no message more, so it
+ * is always overlapped: whichever is ready last, its pages or the server's
+ * sink, lets it go.
+ *
+ * Pages that one MR, or one set of RDMA WRITEs, can't hold go through a bounce
+ * buffer.
+ */
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/mempool.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include "transport/client.h"
+
+/* Most scatter/gather entries: a megabyte that begins inside a page. */
+#define RXP_IO_SEGS_LARGE	RPOL_CLASS_MAX
+#define RXP_IO_SEGS_SMALL	33
+
+/*
+ * What one message more costs both sides together, at least: about what rxe
+ * takes for it in UML.  An RNIC takes less, but the gain must be worth it.
+ */
+#define RXP_MESSAGE_NS		(20 * NSEC_PER_USEC)
+
+struct rxp_inject rxp_inject;
+
+static mempool_t *rxp_io_small;
+static mempool_t *rxp_io_large;
+
+static size_t rxp_io_size(u32 segs)
+{
+	/* At worst one sge in each work request. */
+	return sizeof(struct rxp_io) +
+	       segs * (sizeof(struct scatterlist) + sizeof(struct ib_sge)) +
+	       DIV_ROUND_UP(segs, 4) * sizeof(struct ib_rdma_wr);
+}
+
+/**
+ * rxp_io_init - make the pools of this file
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rxp_io_init(void)
+{
+	rxp_io_small = mempool_create_kmalloc_pool(16, rxp_io_size(RXP_IO_SEGS_SMALL));
+	rxp_io_large = mempool_create_kmalloc_pool(4, rxp_io_size(RXP_IO_SEGS_LARGE));
+	if (!rxp_io_small || !rxp_io_large) {
+		rxp_io_exit();
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * rxp_io_exit - free the pools of this file
+ */
+void rxp_io_exit(void)
+{
+	mempool_destroy(rxp_io_small);
+	mempool_destroy(rxp_io_large);
+}
+
+/* ------------------------------------------------------------ data of a call */
+
+/**
+ * rxp_io_alloc - describe the data of a call
+ * @call: with its iterator
+ *
+ * Process context, may wait for another I/O's memory, as writeback must.
+ *
+ * Return: the io, to be freed by rxp_io_free(); never fails.
+ */
+struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call)
+{
+	u32 segs = iov_iter_npages(&call->iter, RXP_IO_SEGS_LARGE + 1);
+	bool large = segs > RXP_IO_SEGS_SMALL;
+	struct rxp_io *io;
+	void *p;
+
+	io = mempool_alloc(large ? rxp_io_large : rxp_io_small, GFP_NOFS);
+	memset(io, 0, sizeof(*io));
+	io->call = call;
+	io->len = iov_iter_count(&call->iter);
+	io->large = large;
+	io->segs = large ? RXP_IO_SEGS_LARGE : RXP_IO_SEGS_SMALL;
+	p = io + 1;
+	io->wr = p;
+	p += DIV_ROUND_UP(io->segs, 4) * sizeof(struct ib_rdma_wr);
+	io->sge = p;
+	p += io->segs * sizeof(struct ib_sge);
+	io->sgt.sgl = p;
+	return io;
+}
+
+/**
+ * rxp_io_free - the call is over
+ * @io: not mapped
+ */
+void rxp_io_free(struct rxp_io *io)
+{
+	mempool_free(io, io->large ? rxp_io_large : rxp_io_small);
+}
+
+static enum dma_data_direction rxp_io_dma_dir(const struct rxp_io *io)
+{
+	return io->call->dir == RDMAFS_XPRT_READ ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
+}
+
+static void rxp_io_unmap_sg(struct rxp_io *io)
+{
+	if (io->mapped)
+		ib_dma_unmap_sg(io->pool->rdev->ib, io->sgt.sgl, io->sgt.nents,
+				rxp_io_dma_dir(io));
+	io->mapped = 0;
+}
+
+/**
+ * rxp_io_unmap - give back all that is tied to a device
+ * @io: mapped or not
+ *
+ * Process context if the MR is bound, else any but hard interrupt.
+ */
+void rxp_io_unmap(struct rxp_io *io)
+{
+	if (!io->pool)
+		return;
+	if (io->mr)
+		rxp_mr_put(io->pool, io->mr);
+	io->mr = NULL;
+	rxp_io_unmap_sg(io);
+	if (io->bounce)
+		rxp_buf_put(io->pool, io->bounce);
+	io->bounce = NULL;
+	rxp_pool_put(io->pool);
+	io->pool = NULL;
+}
+
+/* The caller's pages, DMA mapped; -EINVAL if there are too many pieces. */
+static int rxp_io_map_sg(struct rxp_io *io)
+{
+	struct iov_iter iter = io->call->iter;
+	ssize_t got;
+
+	if (iov_iter_npages(&iter, io->segs + 1) > io->segs)
+		return -EINVAL;
+	sg_init_table(io->sgt.sgl, io->segs);
+	io->sgt.nents = 0;
+	got = extract_iter_to_sg(&iter, io->len, &io->sgt, io->segs, 0);
+	if (got < 0)
+		return got;
+	if (got != io->len || !io->sgt.nents)
+		return -EINVAL;
+	sg_mark_end(&io->sgt.sgl[io->sgt.nents - 1]);
+	io->mapped = ib_dma_map_sg(io->pool->rdev->ib, io->sgt.sgl, io->sgt.nents,
+				   rxp_io_dma_dir(io));
+	return io->mapped ? 0 : -EIO;
+}
+
+static int rxp_io_bounce(struct rxp_io *io)
+{
+	u32 left = io->len, i;
+
+	io->bounce = rxp_buf_get(io->pool, io->len);
+	if (!io->bounce)
+		return -ENOMEM;
+	if (io->call->dir == RDMAFS_XPRT_WRITE) {
+		struct iov_iter iter = io->call->iter;
+
+		for (i = 0; left; i++) {
+			struct bio_vec *bv = &io->bounce->bv[i];
+			u32 part = min(left, bv->bv_len);
+
+			if (copy_from_iter(page_address(bv->bv_page), part, &iter) != part)
+				return -EFAULT;
+			left -= part;
+		}
+		rxp_buf_sync_for_device(io->pool, io->bounce);
+	}
+	return 0;
+}
+
+static int rxp_io_take_mr(struct rxp_io *io, u32 pages, bool nowait)
+{
+	struct rxp_mr *mr = rxp_mr_get(io->pool, pages, true);
+
+	if (IS_ERR(mr) && PTR_ERR(mr) == -EAGAIN && !nowait) {
+		io->waited = true;
+		mr = rxp_mr_get(io->pool, pages, false);
+	}
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	io->mr = mr;
+	return 0;
+}
+
+/* The caller's own pages; -EINVAL: there are gaps in them that no MR bridges. */
+static int rxp_io_map_read_pages(struct rxp_io *io, bool nowait)
+{
+	int ret;
+
+	if (!io->mr) {
+		ret = rxp_io_take_mr(io, iov_iter_npages(&io->call->iter, INT_MAX), nowait);
+		if (ret)
+			return ret == -E2BIG ? -EINVAL : ret;
+	}
+	ret = rxp_io_map_sg(io);
+	if (!ret)
+		ret = rxp_mr_map(io->mr, io->sgt.sgl, io->mapped, io->len, &io->reg);
+	return ret;
+}
+
+static int rxp_io_map_read(struct rxp_io *io, bool nowait)
+{
+	int ret;
+
+	ret = rxp_io_map_read_pages(io, nowait);
+	if (ret != -EINVAL || io->mapping)
+		return ret;
+	/* Read into pages of ours, copy at the end. */
+	rxp_io_unmap_sg(io);
+	if (io->mr)
+		rxp_mr_put(io->pool, io->mr);
+	io->mr = NULL;
+	rxp_count(io->pool->stats, bounced);
+	ret = rxp_io_bounce(io);
+	if (!ret)
+		ret = rxp_io_take_mr(io, rxp_buf_pages(io->bounce, io->len), nowait);
+	if (!ret)
+		ret = rxp_mr_map(io->mr, io->bounce->sgl, rxp_buf_nents(io->bounce, io->len),
+				 io->len, &io->reg);
+	return ret;
+}
+
+static int rxp_io_map_write(struct rxp_io *io)
+{
+	int ret = rxp_io_map_sg(io);
+
+	if (!ret) {
+		io->nr_wr = rxp_build_writes(io->pool, io->sgt.sgl, io->len, io->sge, io->wr);
+		return 0;
+	}
+	if (ret != -EINVAL)
+		return ret;
+	rxp_count(io->pool->stats, bounced);
+	ret = rxp_io_bounce(io);
+	if (!ret)
+		io->nr_wr = rxp_build_writes(io->pool, io->bounce->sgl, io->len,
+					     io->bounce->sge, io->bounce->wr);
+	return ret;
+}
+
+/* Debugging: what registration would take on a slower device, T = a * p + b. */
+static void rxp_io_inject(struct rxp_io *io)
+{
+	u32 base = READ_ONCE(rxp_inject.map_us), page = READ_ONCE(rxp_inject.map_page_us);
+	u32 us;
+
+	if (likely(!base && !page))
+		return;
+	us = base + page * iov_iter_npages(&io->call->iter, INT_MAX);
+	usleep_range(us, us + us / 50 + 1);
+}
+
+/* An average in which the last of many count most; either side may be late. */
+static void rxp_average(u32 *average, u64 ns)
+{
+	u32 old = READ_ONCE(*average), new = min_t(u64, ns, U32_MAX / 2);
+
+	WRITE_ONCE(*average, old ? old - old / 8 + new / 8 : new);
+}
+
+static struct rxp_cost *rxp_io_cost(struct rdmafs_xprt *x, const struct rxp_io *io)
+{
+	int c = rpol_class_for(DIV_ROUND_UP(io->len, PAGE_SIZE), RPOL_CLASS_MAX);
+
+	return &x->cost[max(c, 0)];
+}
+
+/**
+ * rxp_io_served - what the server said it took for a READ
+ * @x:	the session
+ * @io: of the READ
+ * @us: in microseconds, from CALL to REPLY
+ */
+void rxp_io_served(struct rdmafs_xprt *x, const struct rxp_io *io, u32 us)
+{
+	rxp_average(&rxp_io_cost(x, io)->service_ns, (u64)us * NSEC_PER_USEC);
+}
+
+/**
+ * rxp_io_overlaps - is the data to be mapped after the CALL has been sent?
+ * @x:	the session
+ * @io: of a call about to be sent
+ *
+ * Return: true if so.
+ */
+bool rxp_io_overlaps(struct rdmafs_xprt *x, const struct rxp_io *io)
+{
+	const struct rxp_cost *cost = rxp_io_cost(x, io);
+
+	enum rdmafs_xprt_reg reg = READ_ONCE(x->reg);
+
+	if (io->direct)
+		return false;
+	if (io->call->dir == RDMAFS_XPRT_WRITE)
+		return true;
+	if (reg != RDMAFS_REG_AUTO)
+		return reg == RDMAFS_REG_OVERLAPPED;
+	return min(READ_ONCE(cost->map_ns), READ_ONCE(cost->service_ns)) > RXP_MESSAGE_NS;
+}
+
+/**
+ * rxp_io_show_costs - what that decision stands on, by class
+ * @m: where
+ * @x: the session
+ */
+void rxp_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x)
+{
+	static const char * const name[] = { "auto", "direct", "overlapped" };
+	int c;
+
+	seq_printf(m, "reg %s\nmessage_ns %lu\nmap_ns", name[READ_ONCE(x->reg)], RXP_MESSAGE_NS);
+	for (c = 0; c < RPOL_NR_CLASSES; c++)
+		seq_printf(m, " %u", READ_ONCE(x->cost[c].map_ns));
+	seq_puts(m, "\nservice_ns");
+	for (c = 0; c < RPOL_NR_CLASSES; c++)
+		seq_printf(m, " %u", READ_ONCE(x->cost[c].service_ns));
+	seq_putc(m, '\n');
+}
+
+static int rxp_io_map_pages(struct rxp_io *io, bool nowait)
+{
+	struct rdmafs_xprt *x = io->call->x.xprt;
+	u64 start = ktime_get_ns();
+	int ret;
+
+	io->waited = false;
+	rxp_io_inject(io);
+	if (io->call->dir == RDMAFS_XPRT_READ)
+		ret = rxp_io_map_read(io, nowait);
+	else
+		ret = rxp_io_map_write(io);
+	/* Waiting for translations is not what mapping takes. */
+	if (!ret && !io->waited)
+		rxp_average(&rxp_io_cost(x, io)->map_ns, ktime_get_ns() - start);
+	return ret;
+}
+
+/**
+ * rxp_io_reserve - take what mapping will need, without waiting
+ * @io:	  not mapped
+ * @pool: on the device to be used; a reference is taken
+ *
+ * Process context.
+ *
+ * Return: 0, after which rxp_io_map_late() maps it; or a negative errno: map
+ * it before the CALL.
+ */
+int rxp_io_reserve(struct rxp_io *io, struct rxp_pool *pool)
+{
+	int ret = 0;
+
+	rxp_pool_get(pool);
+	io->pool = pool;
+	if (io->call->dir == RDMAFS_XPRT_READ)
+		ret = rxp_io_take_mr(io, iov_iter_npages(&io->call->iter, INT_MAX), true);
+	if (ret)
+		rxp_io_unmap(io);
+	return ret;
+}
+
+/**
+ * rxp_io_map_late - map after the CALL has been sent
+ * @io: reserved, io->mapping set
+ *
+ * Process context.  The reply may come meanwhile.
+ *
+ * Return: 0; -EINVAL: only a bounce buffer will do, for a READ; or another
+ * negative errno.  What was mapped so far is unmapped with the call's end.
+ */
+int rxp_io_map_late(struct rxp_io *io)
+{
+	return rxp_io_map_pages(io, true);
+}
+
+/**
+ * rxp_io_map - map before the CALL is sent
+ * @io:	    not mapped
+ * @pool:   on the device to be used; a reference is taken
+ * @nowait: -EAGAIN rather than waiting for translations
+ *
+ * Process context.
+ *
+ * Return: 0 or a negative errno, and nothing is mapped.
+ */
+int rxp_io_map(struct rxp_io *io, struct rxp_pool *pool, bool nowait)
+{
+	int ret;
+
+	rxp_pool_get(pool);
+	io->pool = pool;
+	ret = rxp_io_map_pages(io, nowait);
+	if (ret)
+		rxp_io_unmap(io);
+	return ret;
+}
+
+/**
+ * rxp_io_copy_out - what was read into the bounce buffer goes where it belongs
+ * @io: of a READ, answered
+ *
+ * Process context.
+ */
+void rxp_io_copy_out(struct rxp_io *io)
+{
+	u32 left = io->filled, i;
+	struct iov_iter iter = io->call->iter;
+
+	rxp_buf_sync_for_cpu(io->pool, io->bounce);
+	for (i = 0; left; i++) {
+		struct bio_vec *bv = &io->bounce->bv[i];
+		u32 part = min(left, bv->bv_len);
+
+		if (copy_to_iter(page_address(bv->bv_page), part, &iter) != part) {
+			io->call->status = -EFAULT;
+			break;
+		}
+		left -= part;
+	}
+}
