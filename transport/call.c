@@ -126,9 +126,26 @@ static void rxp_crw_done(struct rxp_chain *chain, bool ok)
 	rxp_call_put(container_of(chain, struct rxp_io, crw)->call);
 }
 
-/* Write a CALL into its slot's buffer; @seq is what it will be sent with. */
+/* The RDMA WRITEs of a WRITE whose sink is known. */
+static void rxp_add_writes(struct rdmafs_xprt *x, struct rxp_chain *chain, struct rxp_io *io,
+			   u64 iova, u32 rkey)
+{
+	struct ib_rdma_wr *wr = io->bounce ? io->bounce->wr : io->wr;
+	u32 i;
+
+	rxp_aim_writes(wr, io->nr_wr, iova, rkey);
+	for (i = 0; i < io->nr_wr; i++)
+		rxp_chain_add(chain, &wr[i].wr);
+	rxp_add(&x->stats, rdma_writes, io->nr_wr);
+}
+
+/*
+ * Write a CALL into its slot's buffer; @seq is what it will be sent with, and
+ * @grant, if not NULL, where its data goes.
+ */
 static void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn,
-			    struct rdmafs_xprt_call *call, struct rxp_slot *slot, u32 seq)
+			    struct rdmafs_xprt_call *call, struct rxp_slot *slot, u32 seq,
+			    const struct rxp_held_grant *grant)
 {
 	void *buf = rxp_ring_buf(&x->tx_ring, slot->index);
 	u64 dma = rxp_ring_dma(&x->tx_ring, conn->tx_dma, slot->index);
@@ -155,6 +172,10 @@ static void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	} else if (call->dir == RDMAFS_XPRT_WRITE && io) {
 		f.flags = RXP_F_WRITE;
 		f.bulk_len = len;
+		if (grant) {
+			f.flags |= RXP_F_RKEY;
+			f.rkey = grant->rkey;
+		}
 	} else if (call->dir == RDMAFS_XPRT_WRITE && len) {
 		struct iov_iter iter = call->iter;
 
@@ -169,8 +190,10 @@ static void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	slot->sge[0].lkey = lkey;
 	ib_dma_sync_single_for_device(conn->rdev->ib, dma, RXP_SLOT_BUF, DMA_TO_DEVICE);
 
-	rxp_fill_send(&slot->wr, slot->sge, nr_sge, 0);
+	rxp_fill_send(&slot->wr, slot->sge, nr_sge, grant ? grant->rkey : 0);
 	rxp_chain_init(&slot->chain, rxp_call_sent);
+	if (grant)
+		rxp_add_writes(x, &slot->chain, io, grant->iova, grant->rkey);
 	if (mapped && io->mr) {
 		/* From here on nobody knows, until it is seen to be invalid. */
 		io->mr->bound = true;
@@ -218,11 +241,11 @@ static struct rxp_conn *rxp_conn_up(struct rdmafs_xprt *x, bool nowait)
 	}
 }
 
-static enum rxp_slot_kind rxp_call_kind(const struct rdmafs_xprt_call *call)
+static enum rxp_slot_kind rxp_call_kind(const struct rdmafs_xprt_call *call, bool granted)
 {
 	if (call->flags & RDMAFS_CALL_URGENT)
 		return RXP_SLOT_URGENT;
-	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE)
+	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && !granted)
 		return RXP_SLOT_BULK;
 	return RXP_SLOT_NORMAL;
 }
@@ -265,15 +288,9 @@ static void rxp_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp
 static void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io,
 			 u64 iova, u32 rkey)
 {
-	struct ib_rdma_wr *wr = io->bounce ? io->bounce->wr : io->wr;
-	u32 i;
-
 	rxp_io_say(x, conn, io, RXP_CONTROL_DATA, rkey, 0);
-	rxp_aim_writes(wr, io->nr_wr, iova, rkey);
 	rxp_chain_init(&io->crw, rxp_crw_done);
-	for (i = 0; i < io->nr_wr; i++)
-		rxp_chain_add(&io->crw, &wr[i].wr);
-	rxp_add(&x->stats, rdma_writes, io->nr_wr);
+	rxp_add_writes(x, &io->crw, io, iova, rkey);
 	rxp_io_post(x, conn, io);
 }
 
@@ -339,7 +356,8 @@ static int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 {
 	bool nowait = call->flags & RDMAFS_CALL_NOWAIT;
 	struct rxp_io *io = call->x.io;
-	bool overlap = false;
+	bool overlap = false, grant = false;
+	struct rxp_held_grant held;
 	struct rxp_conn *conn;
 	struct rxp_pool *pool;
 	struct rxp_slot *slot;
@@ -359,12 +377,14 @@ again:
 		goto again;
 	}
 	if (io) {
-		overlap = rxp_io_overlaps(x, io) && !rxp_io_reserve(io, pool);
+		/* With a sink at hand the data goes with the CALL. */
+		grant = call->dir == RDMAFS_XPRT_WRITE && READ_ONCE(x->nr_grants);
+		overlap = !grant && rxp_io_overlaps(x, io) && !rxp_io_reserve(io, pool);
 		ret = overlap ? 0 : rxp_io_map(io, pool, nowait);
 		if (ret)
 			goto out_conn;
 	}
-	ret = rxp_slots_get(&x->slot_account, rxp_call_kind(call), nowait);
+	ret = rxp_slots_get(&x->slot_account, rxp_call_kind(call, grant), nowait);
 	if (ret < 0) {
 		if (io)
 			rxp_io_unmap(io);
@@ -387,7 +407,9 @@ again:
 		io->tagged = false;
 		io->cancelled = false;
 	}
-	rxp_call_encode(x, conn, call, slot, slot->seq + 1);
+	/* Gone, or all too small: then its CRW waits for an STCRW. */
+	grant = grant && rxp_grant_take(x, io->len, &held);
+	rxp_call_encode(x, conn, call, slot, slot->seq + 1, grant ? &held : NULL);
 	slot->seq++;
 	slot->replied = false;
 	slot->fired = false;
@@ -398,6 +420,8 @@ again:
 	spin_unlock_bh(&x->lock);
 
 	rxp_call_post(x, conn, call, slot);
+	if (grant)
+		rxp_count(&x->stats, write_granted);
 	if (overlap && call->dir == RDMAFS_XPRT_READ)
 		rxp_count(&x->stats, read_overlapped);
 	if (overlap)
@@ -617,6 +641,9 @@ static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 
 	rxp_count(&x->stats, replies);
 	ret = rxp_reply_inv(x, conn, call, wc);
+	if (!ret && (f->flags & RXP_F_GRANT) &&
+	    (call->dir != RDMAFS_XPRT_WRITE || !rxp_granted(x, f)))
+		ret = -EPROTO;
 	if (!ret)
 		ret = rxp_reply_status(x, call, f, keyed);
 	call->status = ret;
@@ -676,6 +703,8 @@ void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 		wrong = "an invalidation out of place";
 	} else if (f.op == RXP_NOTIFY_STCRW) {
 		wrong = x->slots ? rxp_stcrw_arrived(x, conn, &f) : "an STCRW for no write";
+	} else if (f.op == RXP_NOTIFY_RECALL) {
+		rxp_grant_recalled(x, conn, f.rkey);
 	} else if (f.op == RXP_NOTIFY_WELCOME) {
 		if (completion_done(&conn->welcomed)) {
 			wrong = "a second WELCOME";
@@ -795,7 +824,7 @@ int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_sess
 			}
 		}
 		slot->fired = false;
-		rxp_call_encode(x, conn, call, slot, slot->seq);
+		rxp_call_encode(x, conn, call, slot, slot->seq, NULL);
 		refcount_inc(&call->x.pending);
 		rxp_count(&x->stats, replays);
 		rxp_call_post(x, conn, call, slot);

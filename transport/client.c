@@ -366,6 +366,9 @@ static void rxp_recover_step(struct rdmafs_xprt *x)
 		if (!aborted && !READ_ONCE(x->ended))
 			pr_info("rdmafs: %pISpc: connection lost, reconnecting\n", &x->addr);
 		rxp_conn_kill(conn);
+		spin_lock_bh(&x->lock);
+		rxp_grants_forget(x);
+		spin_unlock_bh(&x->lock);
 		rxp_calls_unmap(x);
 		rxp_conn_destroy(conn);
 		rxp_conn_put(conn);
@@ -442,6 +445,7 @@ static void rxp_heartbeat(struct work_struct *work)
 					    READ_ONCE(rxp_heartbeat_ms));
 			rxp_conn_lost(conn);
 		}
+		rxp_grants_give_back(x, conn);
 		rxp_conn_put(conn);
 	}
 	queue_delayed_work(rxp_wq, &x->heartbeat, beat);
@@ -493,7 +497,8 @@ static void rxp_client_show_window(struct seq_file *m, void *owner)
 
 	spin_lock_bh(&x->lock);
 	seq_printf(m, "server %pISpc\nstate %s\n", &x->addr, state[x->state]);
-	seq_printf(m, "in_flight %u\ndata_max %u\n", x->in_flight, x->data_max);
+	seq_printf(m, "in_flight %u\ndata_max %u\nsinks_held %u\n", x->in_flight, x->data_max,
+		   x->nr_grants);
 	spin_unlock_bh(&x->lock);
 	rxp_io_show_costs(m, x);
 	spin_lock_bh(&x->slot_account.lock);

@@ -112,6 +112,25 @@ struct rxp_cost {
 	u32 service_ns;
 };
 
+/* More than any server makes. */
+#define RXP_HELD_GRANTS_MAX	256
+
+/**
+ * struct rxp_held_grant - a sink of the server's that one WRITE may go to unasked
+ * @len:      bytes
+ * @rkey:     key
+ * @iova:     address
+ * @recalled: the server wants it back
+ * @since:    when it came, in jiffies
+ */
+struct rxp_held_grant {
+	u32 len;
+	u32 rkey;
+	u64 iova;
+	bool recalled;
+	unsigned long since;
+};
+
 struct rdmafs_xprt {
 	struct net *net;
 	struct sockaddr_storage addr;
@@ -156,8 +175,17 @@ struct rdmafs_xprt {
 	enum rdmafs_xprt_reg reg;
 	struct rxp_cost cost[RPOL_NR_CLASSES];	/* averages, written without a lock */
 
+	struct rxp_held_grant grants[RXP_HELD_GRANTS_MAX];	/* oldest first; lock */
+	u32 nr_grants;
+
 	u32 in_flight;			/* calls from submit to done; lock */
 };
+
+bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f);
+bool rxp_grant_take(struct rdmafs_xprt *x, u32 len, struct rxp_held_grant *out);
+void rxp_grants_forget(struct rdmafs_xprt *x);
+void rxp_grants_give_back(struct rdmafs_xprt *x, struct rxp_conn *conn);
+void rxp_grant_recalled(struct rdmafs_xprt *x, struct rxp_conn *conn, u32 rkey);
 
 int rxp_io_init(void);
 void rxp_io_exit(void);

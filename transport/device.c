@@ -68,6 +68,7 @@ static int rxp_device_add(struct ib_device *ib)
 	rdev = kzalloc(sizeof(*rdev), GFP_KERNEL);
 	if (!rdev)
 		return -ENOMEM;
+	rdev->short_until = jiffies;
 	rdev->ib = ib;
 	kref_init(&rdev->ref);
 	init_completion(&rdev->unused);

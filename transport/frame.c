@@ -18,7 +18,7 @@ static_assert(sizeof(struct rxp_wire_reply) == 16);
 static_assert(sizeof(struct rxp_wire_tag) == 16);
 static_assert(sizeof(struct rxp_wire_hello) == 40);
 static_assert(sizeof(struct rxp_wire_welcome) == 32);
-static_assert(RXP_BODY_OFFSET + RDMAFS_XPRT_BODY_MAX <= RXP_HEAD_MAX);
+static_assert(RXP_BODY_OFFSET + RDMAFS_XPRT_BODY_MAX + sizeof(struct rxp_wire_tag) <= RXP_HEAD_MAX);
 
 static int check_call(const void *p, u32 left, u32 data_max, struct rxp_frame *f)
 {
@@ -47,6 +47,10 @@ static int check_call(const void *p, u32 left, u32 data_max, struct rxp_frame *f
 		    f->iova > U64_MAX - f->bulk_len)
 			return -EBADMSG;
 		break;
+	case RXP_F_WRITE | RXP_F_RKEY:
+		if (f->data_len || !f->bulk_len || f->bulk_len > data_max || f->iova)
+			return -EBADMSG;
+		break;
 	case RXP_F_WRITE:
 		if (f->data_len || !f->bulk_len || f->bulk_len > data_max ||
 		    f->rkey || f->iova)
@@ -56,16 +60,19 @@ static int check_call(const void *p, u32 left, u32 data_max, struct rxp_frame *f
 		return -EBADMSG;
 	}
 	f->body = p + sizeof(*c);
+	f->data = f->body + f->body_len;
 	return 0;
 }
 
 static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *f)
 {
 	const struct rxp_wire_reply *r = p;
+	const struct rxp_wire_tag *t;
+	u32 grant = f->flags & RXP_F_GRANT ? sizeof(*t) : 0;
 
-	if (left < sizeof(*r) || left - sizeof(*r) != f->body_len + f->data_len)
+	if (left < sizeof(*r) || left - sizeof(*r) != f->body_len + grant + f->data_len)
 		return -EBADMSG;
-	if (f->flags)
+	if (f->flags & ~RXP_F_GRANT)
 		return -EBADMSG;
 	f->status = le32_to_cpu(r->status);
 	f->bulk_len = le32_to_cpu(r->bulk_len);
@@ -86,12 +93,23 @@ static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *
 		return -EBADMSG;
 	}
 	f->body = p + sizeof(*r);
+	f->data = f->body + f->body_len + grant;
+	if (grant) {
+		t = f->body + f->body_len;
+		f->grant_len = le32_to_cpu(t->length);
+		f->grant_rkey = le32_to_cpu(t->rkey);
+		f->grant_iova = le64_to_cpu(t->iova);
+		if (f->status != RXP_STATUS_OK || !f->grant_len ||
+		    f->grant_len > RDMAFS_XPRT_DATA_MAX ||
+		    f->grant_iova > U64_MAX - f->grant_len)
+			return -EBADMSG;
+	}
 	return 0;
 }
 
 static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame *f)
 {
-	bool tag = false;
+	bool rpc = false;
 	u32 want;
 
 	if (f->body_len || f->data_len || f->flags)
@@ -104,11 +122,14 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 		case RXP_CONTROL_DATA:
 		case RXP_CONTROL_STCRW:
 			want = sizeof(struct rxp_wire_tag);
-			tag = true;
+			rpc = true;
 			break;
 		case RXP_CONTROL_CANCEL:
 			want = 0;
-			tag = true;
+			rpc = true;
+			break;
+		case RXP_CONTROL_RETURN:
+			want = sizeof(struct rxp_wire_tag);
 			break;
 		case RXP_CONTROL_PING:
 		case RXP_CONTROL_BYE:
@@ -124,7 +145,10 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 			break;
 		case RXP_NOTIFY_STCRW:
 			want = sizeof(struct rxp_wire_tag);
-			tag = true;
+			rpc = true;
+			break;
+		case RXP_NOTIFY_RECALL:
+			want = sizeof(struct rxp_wire_tag);
 			break;
 		case RXP_NOTIFY_PONG:
 			want = 0;
@@ -133,10 +157,10 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 			return -EBADMSG;
 		}
 	}
-	if (left != want || (!tag && (f->slot || f->seq)))
+	if (left != want || (!rpc && (f->slot || f->seq)))
 		return -EBADMSG;
 	f->body = p;
-	if (tag && want) {
+	if (want == sizeof(struct rxp_wire_tag)) {
 		const struct rxp_wire_tag *t = p;
 
 		f->bulk_len = le32_to_cpu(t->length);
@@ -186,7 +210,6 @@ int rxp_frame_check(const void *msg, u32 len, bool from_client, u32 slots, u32 d
 			return -EBADMSG;
 		ret = from_client ? check_call(p, len, data_max, f) :
 				    check_reply(p, len, data_max, f);
-		f->data = f->body + f->body_len;
 		return ret;
 	}
 	if (f->type == (from_client ? RXP_CONTROL : RXP_NOTIFY))
@@ -292,4 +315,29 @@ u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f)
 	r->service_us = cpu_to_le32(f->service_us);
 	r->pad = 0;
 	return RXP_BODY_OFFSET + f->body_len;
+}
+
+/**
+ * rxp_frame_put_grant - append a grant to a reply
+ * @head: of the reply, by rxp_frame_put_reply()
+ * @len:  what that returned; the head is sizeof(*tag) bytes longer now
+ * @tag:  the grant
+ */
+void rxp_frame_put_grant(void *head, u32 len, const struct rxp_wire_tag *tag)
+{
+	struct rxp_wire_hdr *h = head;
+
+	h->flags = cpu_to_le16(RXP_F_GRANT);
+	memcpy(head + len, tag, sizeof(*tag));
+}
+
+/**
+ * rxp_frame_drop_grant - take it off again
+ * @head: of a reply, with or without a grant
+ */
+void rxp_frame_drop_grant(void *head)
+{
+	struct rxp_wire_hdr *h = head;
+
+	h->flags = 0;
 }

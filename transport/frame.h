@@ -32,6 +32,9 @@
  * @iova:     CALL: of the client's room
  * @status:   REPLY: RXP_STATUS_*
  * @service_us: REPLY
+ * @grant_len: REPLY with RXP_F_GRANT: bytes of the sink
+ * @grant_rkey: its key
+ * @grant_iova: its address
  */
 struct rxp_frame {
 	u8 type;
@@ -48,6 +51,9 @@ struct rxp_frame {
 	u64 iova;
 	u32 status;
 	u32 service_us;
+	u32 grant_len;
+	u32 grant_rkey;
+	u64 grant_iova;
 };
 
 int rxp_frame_check(const void *msg, u32 len, bool from_client, u32 slots, u32 data_max,
@@ -56,6 +62,8 @@ int rxp_frame_check_cm(const void *data, u32 len, u32 data_limit, struct rxp_wir
 
 u32 rxp_frame_put_call(void *head, const struct rxp_frame *f);
 u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f);
+void rxp_frame_put_grant(void *head, u32 len, const struct rxp_wire_tag *tag);
+void rxp_frame_drop_grant(void *head);
 void rxp_frame_put_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq);
 
 /* Offset of a body in a CALL's or REPLY's head. */

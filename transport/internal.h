@@ -72,6 +72,7 @@ enum rxp_stat {
 	RXP_STAT_read_overlapped,
 	RXP_STAT_write_inline,
 	RXP_STAT_write_rdma,
+	RXP_STAT_write_granted,
 	RXP_STAT_bytes_read,
 	RXP_STAT_bytes_written,
 	RXP_STAT_rdma_writes,
@@ -81,6 +82,9 @@ enum rxp_stat {
 	RXP_STAT_mr_alloc,
 	RXP_STAT_mr_free,
 	RXP_STAT_bounced,
+	RXP_STAT_grants_made,
+	RXP_STAT_grants_returned,
+	RXP_STAT_grants_recalled,
 	RXP_STAT_retry_later,
 	RXP_STAT_replays,
 	RXP_STAT_reconnects,
@@ -120,6 +124,7 @@ struct rxp_device {
 	spinlock_t lock;		/* conns */
 	struct list_head conns;
 	u32 max_entries;		/* of one MR */
+	unsigned long short_until;	/* jiffies: no new grants before */
 };
 
 int rxp_device_register(void);
@@ -382,6 +387,7 @@ extern struct rxp_inject rxp_inject;
 extern struct workqueue_struct *rxp_wq;
 extern unsigned short rxp_wire_version;
 extern unsigned int rxp_heartbeat_ms;
+extern unsigned int rxp_grants_max;
 
 /* ---------------------------------------------------------------------- proc */
 

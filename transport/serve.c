@@ -162,7 +162,7 @@ static void rxp_way_put(struct rxp_way *way)
 
 /* Post the reply that stands in the slot's buffer, behind @nr_wr RDMA WRITEs. */
 static void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len,
-			   u32 data_len, u32 nr_wr, u32 inv_rkey)
+			   u32 data_len, u32 nr_wr, u32 inv_rkey, bool grant)
 {
 	u32 lkey = way->pool->pd->local_dma_lkey, i;
 
@@ -178,6 +178,11 @@ static void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_le
 	rxp_chain_init(&req->reply, rxp_reply_done);
 	for (i = 0; i < nr_wr; i++)
 		rxp_chain_add(&req->reply, &req->buf->wr[i].wr);
+	if (grant) {
+		/* Its key is valid before the client learns of it. */
+		rxp_chain_add(&req->reply, &req->reg.wr);
+		rxp_count(&req->session->stats, reg_mr);
+	}
 	rxp_fill_send(&req->send, req->sge, data_len ? 2 : 1, inv_rkey);
 	rxp_chain_add(&req->reply, &req->send);
 
@@ -243,8 +248,14 @@ static void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
 		rxp_aim_writes(req->buf->wr, nr_wr, a->iova, a->rkey);
 	}
 	if (a->send) {
-		rxp_reply_post(req, &a->way, req->head_len, a->data_len, nr_wr,
-			       a->keyed ? a->rkey : 0);
+		bool grant = req->granted && a->way.conn == req->conn;
+		u32 head_len = req->head_len + (grant ? sizeof(struct rxp_wire_tag) : 0);
+
+		/* Made for a connection that is gone: it went with it. */
+		if (req->granted && !grant)
+			rxp_frame_drop_grant(rxp_req_buf(req));
+		rxp_reply_post(req, &a->way, head_len, a->data_len, nr_wr,
+			       a->keyed ? a->rkey : 0, grant);
 		rxp_way_put(&a->way);
 	}
 	rxp_req_put(req);
@@ -273,6 +284,7 @@ static void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 d
 		.body_len = reply_len,
 		.status = status,
 	};
+	struct rxp_wire_tag tag;
 	struct rxp_answer a;
 
 	if (req->in_message)
@@ -283,6 +295,10 @@ static void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 d
 			     div_u64(ktime_get_ns() - req->arrived_ns, NSEC_PER_USEC));
 	req->head_len = rxp_frame_put_reply(rxp_req_buf(req), &f);
 	req->out_len = f.bulk_len;
+	if (status == RXP_STATUS_OK && rxp_grant_offer(req, req->conn, &tag)) {
+		rxp_frame_put_grant(rxp_req_buf(req), req->head_len, &tag);
+		req->granted = true;
+	}
 
 	/* Before the reply: it lets the client send into this receive again. */
 	rxp_rx_repost(req->rx);
@@ -388,8 +404,10 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 	if (!req->buf)
 		return -EAGAIN;
 	mr = rxp_mr_get(pool, rxp_buf_pages(req->buf, req->bulk_len), true);
-	if (IS_ERR(mr))
+	if (IS_ERR(mr)) {
+		rxp_grants_shortage(req->session->server, pool);
 		return -EAGAIN;
+	}
 	req->mr = mr;
 	nents = rxp_buf_nents(req->buf, req->bulk_len);
 	rxp_buf_sync_for_device(pool, req->buf);
@@ -479,11 +497,12 @@ static void rxp_req_fetch(struct rxp_req *req)
 	rxp_way_put(&way);
 }
 
-/* The sink's key is invalid: what is in its pages is what the service will see. */
+/*
+ * The sink's key is invalid: what is in its pages is what the service will see.
+ * The MR stays: it may become a grant.
+ */
 static void rxp_req_fetched(struct rxp_req *req)
 {
-	rxp_mr_put(req->pool, req->mr);
-	req->mr = NULL;
 	rxp_buf_sync_for_cpu(req->pool, req->buf);
 	iov_iter_bvec(&req->r.data, ITER_SOURCE, req->buf->bv, req->buf->nents, req->bulk_len);
 	req->r.data_len = req->bulk_len;
@@ -561,6 +580,9 @@ static struct rxp_req *rxp_req_named(struct rxp_conn *conn, const struct rxp_fra
 	struct rxp_req *req = slot->req;
 
 	lockdep_assert_held(&conn->session->lock);
+	/* Its CALL was not taken: the session ends, or there was no memory for it. */
+	if (test_bit(0, &conn->session->closing) || test_bit(0, &conn->lost))
+		return NULL;
 	/* It may cross the reply, but not the slot's next CALL. */
 	if (!f->seq || f->seq != slot->seq || (req && (req->seq != f->seq || req->bound != conn)))
 		*wrong = "a CONTROL for no RPC";
@@ -654,7 +676,7 @@ static struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx,
 	req->seq = f->seq;
 	req->flags = f->flags;
 	req->bulk_len = f->bulk_len;
-	req->keyed = f->flags & RXP_F_RKEY;
+	req->keyed = (f->flags & RXP_F_READ) && (f->flags & RXP_F_RKEY);
 	req->rkey = f->rkey;
 	req->iova = f->iova;
 	req->arrived_ns = ktime_get_ns();
@@ -722,9 +744,26 @@ static enum rxp_arrival rxp_slot_take(struct rdmafs_xprt_session *s, struct rxp_
 	return RXP_ARRIVAL_NEW;
 }
 
-static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
-				    const struct rxp_frame *f)
+/* A CALL whose data is in a granted sink: is the key invalid? Then it can be served. */
+static const char *rxp_call_granted(struct rxp_conn *conn, struct rxp_req *req,
+				    const struct ib_wc *wc)
 {
+	rxp_count(&req->session->stats, write_granted);
+	if (!(wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
+		kref_get(&req->ref);
+		rxp_sink_inv(req, conn);
+		return NULL;
+	}
+	rxp_count(&req->session->stats, remote_inv);
+	req->mr->bound = false;
+	rxp_req_fetched(req);
+	return NULL;
+}
+
+static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
+				    const struct rxp_frame *f, const struct ib_wc *wc)
+{
+	bool granted = (f->flags & RXP_F_WRITE) && (f->flags & RXP_F_RKEY);
 	struct rdmafs_xprt_session *s = conn->session;
 	struct rxp_sslot *slot = &s->slots[f->slot];
 	struct rxp_req *req = rxp_req_new(conn, rx, f);
@@ -739,6 +778,18 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	}
 	spin_lock_bh(&s->lock);
 	arrival = rxp_slot_take(s, slot, req);
+	if (granted && arrival == RXP_ARRIVAL_NEW) {
+		if (rxp_grant_use(req, conn)) {
+			req->state = RXP_REQ_SERVED;
+		} else {
+			slot->seq--;
+			rxp_slot_leave(s, slot, RXP_SLOT_FREE);
+			arrival = RXP_ARRIVAL_WRONG;
+		}
+	} else if (granted && arrival != RXP_ARRIVAL_CLOSING) {
+		/* A grant does not outlive its connection, and so is never said again. */
+		arrival = RXP_ARRIVAL_WRONG;
+	}
 	if (arrival == RXP_ARRIVAL_CACHED) {
 		head_len = slot->head_len;
 		data_len = slot->data_len;
@@ -752,12 +803,15 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 		rxp_count(&s->stats, calls);
 		req->r.reply = rxp_req_buf(req) + RXP_BODY_OFFSET;
 		memset(req->r.reply, 0, RDMAFS_XPRT_BODY_MAX);
+		if (granted)
+			return rxp_call_granted(conn, req, wc);
 		rxp_req_queue(req);
 		return NULL;
 	case RXP_ARRIVAL_CACHED:
 		rxp_count(&s->stats, replays);
 		rxp_rx_repost(rx);
-		rxp_reply_post(req, &way, head_len, data_len, 0, 0);
+		rxp_frame_drop_grant(rxp_req_buf(req));
+		rxp_reply_post(req, &way, head_len, data_len, 0, 0, false);
 		rxp_way_put(&way);
 		break;
 	case RXP_ARRIVAL_AGAIN:
@@ -795,6 +849,9 @@ static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
 		return rxp_req_stcrw(conn, f);
 	case RXP_CONTROL_CANCEL:
 		return rxp_req_cancel(conn, f);
+	case RXP_CONTROL_RETURN:
+		rxp_grant_return(conn, f->rkey);
+		return NULL;
 	case RXP_CONTROL_PING:
 		rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_PONG, NULL, 0);
 		return NULL;
@@ -821,7 +878,9 @@ void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 	if (rxp_frame_check(rxp_conn_buf(rx), len, true, conn->slots, conn->data_max, &f)) {
 		wrong = "a malformed message";
 	} else if ((wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
-		   !(f.type == RXP_CONTROL && f.op == RXP_CONTROL_DATA)) {
+		   !(f.type == RXP_CONTROL && f.op == RXP_CONTROL_DATA) &&
+		   !(f.type == RXP_CALL && f.flags == (RXP_F_WRITE | RXP_F_RKEY) &&
+		     f.rkey == wc->ex.invalidate_rkey)) {
 		wrong = "an invalidation out of place";
 	} else if (f.type == RXP_CONTROL) {
 		wrong = rxp_control(conn, &f, wc);
@@ -830,7 +889,7 @@ void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 	} else if (!conn->session) {
 		wrong = "no HELLO";
 	} else {
-		wrong = rxp_call_arrived(conn, rx, &f);
+		wrong = rxp_call_arrived(conn, rx, &f, wc);
 	}
 	if (wrong)
 		rxp_conn_protocol_error(conn, wrong);

@@ -171,6 +171,7 @@ static struct rdmafs_xprt_session *rxp_session_new(struct rdmafs_xprt_server *se
 	init_waitqueue_head(&s->idle);
 	INIT_WORK(&s->close, rxp_session_close_work);
 	INIT_LIST_HEAD(&s->link);
+	INIT_LIST_HEAD(&s->grants);
 	get_random_bytes(s->id, sizeof(s->id));
 	memcpy(s->client, conn->hello.client, sizeof(s->client));
 	snprintf(s->name, sizeof(s->name), "%pISpc", &conn->id->route.addr.dst_addr);
@@ -345,6 +346,8 @@ static void rxp_server_conn_work(struct work_struct *work)
 		s->last_seen = jiffies;
 		wake_up_all(&s->idle);
 		spin_unlock_bh(&s->lock);
+		/* No more are made for this connection, now that it is nobody's. */
+		rxp_grants_drop(s, conn);
 	}
 	rxp_conn_destroy(conn);
 	conn->stats = &server->stats;
@@ -506,7 +509,21 @@ static void rxp_lease_work(struct work_struct *work)
 		spin_unlock(&s->lock);
 	}
 	spin_unlock_bh(&server->lock);
+	queue_delayed_work(rxp_wq, &server->recall, 0);
 	queue_delayed_work(rxp_wq, &server->lease, RXP_LEASE_TICK);
+}
+
+static void rxp_recall_work(struct work_struct *work)
+{
+	struct rdmafs_xprt_server *server =
+		container_of(work, struct rdmafs_xprt_server, recall.work);
+	bool more;
+
+	spin_lock_bh(&server->lock);
+	more = rxp_grants_tick(server);
+	spin_unlock_bh(&server->lock);
+	if (more)
+		queue_delayed_work(rxp_wq, &server->recall, HZ / 4);
 }
 
 /* ------------------------------------------------------------------- listening */
@@ -566,6 +583,7 @@ void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server)
 		if (server->id[i])
 			rdma_destroy_id(server->id[i]);
 	cancel_delayed_work_sync(&server->lease);
+	disable_delayed_work_sync(&server->recall);
 
 	do {
 		spin_lock_bh(&server->lock);
@@ -629,6 +647,7 @@ struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 	INIT_LIST_HEAD(&server->conns);
 	init_waitqueue_head(&server->empty);
 	INIT_DELAYED_WORK(&server->lease, rxp_lease_work);
+	INIT_DELAYED_WORK(&server->recall, rxp_recall_work);
 	ret = rxp_serve_start(server);
 	if (ret)
 		goto out;

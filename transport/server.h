@@ -32,6 +32,30 @@ enum rxp_req_state {
 	RXP_REQ_GONE,
 };
 
+/**
+ * struct rxp_grant - a sink that the client may write to
+ * @link:     in its session's list; session lock
+ * @session:  whose; held while it is invalidated
+ * @conn:     whose queue pair registered it; compared, and followed while it is the session's
+ * @pool:     of the others; a reference
+ * @buf:      pages
+ * @mr:	      their key, bound
+ * @recalled: when it was called back, in jiffies, or 0
+ * @inv_chain: LOCAL_INV after a RETURN
+ * @inv:      its work request
+ */
+struct rxp_grant {
+	struct list_head link;
+	struct rdmafs_xprt_session *session;
+	struct rxp_conn *conn;
+	struct rxp_pool *pool;
+	struct rxp_buf *buf;
+	struct rxp_mr *mr;
+	unsigned long recalled;
+	struct rxp_chain inv_chain;
+	struct ib_send_wr inv;
+};
+
 struct rxp_req {
 	struct rdmafs_xprt_req r;
 	struct kref ref;		/* the slot, and each posted chain */
@@ -54,7 +78,8 @@ struct rxp_req {
 	u32 rkey;
 	u64 iova;
 
-	u32 head_len;			/* of the reply in the slot's buffer */
+	u32 head_len;			/* of the reply in the slot's buffer, without a grant */
+	bool granted;			/* one is behind it, for @conn */
 	u32 out_len;			/* bytes that go by RDMA WRITE */
 
 	struct rxp_pool *pool;		/* of @buf and @mr; a reference */
@@ -105,6 +130,8 @@ struct rdmafs_xprt_session {
 	u32 data_max;
 	struct rxp_ring tx_ring;
 	u32 requests;			/* not yet replied or gone */
+	struct list_head grants;
+	u32 nr_grants;
 	wait_queue_head_t idle;
 	unsigned long last_seen;
 	unsigned long closing;		/* bit 0 */
@@ -128,6 +155,7 @@ struct rdmafs_xprt_server {
 	bool stopping;
 	wait_queue_head_t empty;	/* no connection, no session */
 	struct delayed_work lease;
+	struct delayed_work recall;
 
 	spinlock_t todo_lock;
 	struct list_head todo;
@@ -135,6 +163,13 @@ struct rdmafs_xprt_server {
 	struct task_struct *threads[RXP_THREADS_MAX];
 	u32 nr_threads;
 };
+
+bool rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn, struct rxp_wire_tag *tag);
+bool rxp_grant_use(struct rxp_req *req, struct rxp_conn *conn);
+void rxp_grant_return(struct rxp_conn *conn, u32 rkey);
+void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
+bool rxp_grants_tick(struct rdmafs_xprt_server *server);
+void rxp_grants_shortage(struct rdmafs_xprt_server *server, struct rxp_pool *pool);
 
 int rxp_serve_start(struct rdmafs_xprt_server *server);
 void rxp_serve_stop(struct rdmafs_xprt_server *server);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What transport puts on the wire, draft-2.  Little-endian, fixed sizes,
+ * What transport puts on the wire, draft-3.  Little-endian, fixed sizes,
  * reserved fields zero and checked.  Documentation/protocol.rst has the
  * message sequences.
  *
  * A message is struct rxp_wire_hdr, then for a CALL struct rxp_wire_call and
  * for a REPLY struct rxp_wire_reply, then hdr.body_len bytes of body, then
- * hdr.data_len bytes of inline data; for a CONTROL or NOTIFY the struct that
+ * struct rxp_wire_tag if the REPLY has RXP_F_GRANT, then hdr.data_len bytes of
+ * inline data; for a CONTROL or NOTIFY the struct that
  * its op names, with both lengths 0.  A message is exactly as long as that
  * says.
  *
@@ -20,7 +21,7 @@
 #include <linux/types.h>
 
 #define RXP_WIRE_MAGIC		0x53464452	/* "RDFS" */
-#define RXP_WIRE_VERSION	0x8002		/* draft-2 */
+#define RXP_WIRE_VERSION	0x8003		/* draft-3 */
 
 /**
  * struct rxp_wire_cm - private data of a connection request and its accept; 32 bytes
@@ -80,17 +81,26 @@ enum rxp_wire_type {
 #define RXP_CONTROL_BYE		4	/* nothing follows: the session ends */
 #define RXP_CONTROL_STCRW	5	/* struct rxp_wire_tag: fire the CRW of (slot, seq) */
 #define RXP_CONTROL_CANCEL	6	/* nothing follows: no data for, or of, (slot, seq) */
+#define RXP_CONTROL_RETURN	7	/* struct rxp_wire_tag: a grant goes back unused */
 
 /* struct rxp_wire_hdr.op of a NOTIFY */
 #define RXP_NOTIFY_WELCOME	1	/* struct rxp_wire_welcome: answer to a HELLO */
 #define RXP_NOTIFY_STCRW	2	/* struct rxp_wire_tag: fire the CRW of (slot, seq) */
 #define RXP_NOTIFY_PONG		3	/* nothing follows: answer to a PING */
+#define RXP_NOTIFY_RECALL	4	/* struct rxp_wire_tag: use this grant soon or return it */
 
 /* struct rxp_wire_hdr.flags of a CALL */
 #define RXP_F_READ		0x1	/* the client has room for bulk_len bytes */
 #define RXP_F_WRITE		0x2	/* bulk_len bytes wait for an STCRW */
 #define RXP_F_RKEY		0x4	/* rkey and iova say where the room is, else an STCRW */
 #define RXP_F_ALL		0x7
+/*
+ * WRITE with RKEY: the data is in the granted sink of that key, which the CALL
+ * invalidates; nothing is waited for.
+ */
+
+/* struct rxp_wire_hdr.flags of a REPLY */
+#define RXP_F_GRANT		0x1	/* a tag behind the body: a sink for one WRITE to come */
 
 /**
  * struct rxp_wire_hdr - begins every message; 16 bytes
@@ -99,7 +109,7 @@ enum rxp_wire_type {
  * @slot:     slot of the RPC, 0 where there is none
  * @seq:      sequence number in that slot, 0 where there is none
  * @body_len: bytes of body
- * @flags:    RXP_F_* of a CALL, else 0
+ * @flags:    RXP_F_* of a CALL or REPLY, else 0
  * @data_len: bytes of data inside the message
  */
 struct rxp_wire_hdr {
@@ -115,8 +125,8 @@ struct rxp_wire_hdr {
 /**
  * struct rxp_wire_call - 16 bytes
  * @bulk_len: RXP_F_READ: room; RXP_F_WRITE: bytes to come; else 0
- * @rkey:     RXP_F_RKEY: key of the room, else 0
- * @iova:     RXP_F_RKEY: its address, else 0
+ * @rkey:     RXP_F_RKEY: key of the room, or of the granted sink, else 0
+ * @iova:     RXP_F_RKEY with RXP_F_READ: the room's address, else 0
  */
 struct rxp_wire_call {
 	__le32 bulk_len;
@@ -145,10 +155,11 @@ struct rxp_wire_reply {
 } __packed;
 
 /**
- * struct rxp_wire_tag - STCRW and DATA, for hdr.slot and hdr.seq; 16 bytes
- * @length: bytes of the sink; in a DATA the bytes written
- * @rkey:   STCRW: key of the sink; in a DATA the same again
- * @iova:   STCRW: its address; in a DATA 0
+ * struct rxp_wire_tag - STCRW and DATA, for hdr.slot and hdr.seq; grants; 16 bytes
+ * @length: bytes of the sink or room; in a DATA the bytes written; in a RETURN
+ *	    or RECALL 0
+ * @rkey:   STCRW, grant: its key; in the others the same again
+ * @iova:   STCRW, grant: its address; in the others 0
  */
 struct rxp_wire_tag {
 	__le32 length;

@@ -116,6 +116,56 @@ static void frame_overlapped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, out.rkey, 0);
 }
 
+/* A reply that brings a grant, and what is said of one later. */
+static void frame_grant(struct kunit *test)
+{
+	struct rxp_wire_tag tag = {
+		.length = cpu_to_le32(131072),
+		.rkey = cpu_to_le32(0x55667788),
+		.iova = cpu_to_le64(0x7000),
+	};
+	struct rxp_frame in = { .slot = 3, .seq = 7, .body_len = 2 }, out;
+	u8 *head = kunit_kzalloc(test, RXP_HEAD_MAX, GFP_KERNEL);
+	struct rxp_wire_tag *at;
+	u32 len;
+
+	KUNIT_ASSERT_NOT_NULL(test, head);
+	len = rxp_frame_put_reply(head, &in);
+	rxp_frame_put_grant(head, len, &tag);
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(head, len + sizeof(tag), false, SLOTS, DATA_MAX,
+					      &out), 0);
+	KUNIT_EXPECT_EQ(test, out.body_len, 2);
+	KUNIT_EXPECT_EQ(test, out.grant_len, 131072);
+	KUNIT_EXPECT_EQ(test, out.grant_rkey, 0x55667788);
+	KUNIT_EXPECT_EQ(test, out.grant_iova, 0x7000);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len, false, SLOTS, DATA_MAX, &out), -EBADMSG);
+
+	at = (void *)head + len;
+	at->length = 0;
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), false, SLOTS, DATA_MAX,
+					      &out), -EBADMSG);
+	at->length = cpu_to_le32(RDMAFS_XPRT_DATA_MAX + 1);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), false, SLOTS, DATA_MAX,
+					      &out), -EBADMSG);
+	at->length = tag.length;
+	at->iova = cpu_to_le64(U64_MAX - 1);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), false, SLOTS, DATA_MAX,
+					      &out), -EBADMSG);
+	rxp_frame_drop_grant(head);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), false, SLOTS, DATA_MAX,
+					      &out), -EBADMSG);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len, false, SLOTS, DATA_MAX, &out), 0);
+
+	rxp_frame_put_hdr(head, RXP_NOTIFY, RXP_NOTIFY_RECALL, 0, 0);
+	memcpy(head + sizeof(struct rxp_wire_hdr), &tag, sizeof(tag));
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(head, sizeof(struct rxp_wire_hdr) + sizeof(tag),
+					      false, SLOTS, DATA_MAX, &out), 0);
+	KUNIT_EXPECT_EQ(test, out.rkey, 0x55667788);
+	rxp_frame_put_hdr(head, RXP_CONTROL, RXP_CONTROL_RETURN, 1, 0);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, sizeof(struct rxp_wire_hdr) + sizeof(tag),
+					      true, SLOTS, DATA_MAX, &out), -EBADMSG);
+}
+
 /* No length but the right one passes; no message passes for the other side's. */
 static void frame_lengths(struct kunit *test)
 {
@@ -168,7 +218,7 @@ static const struct frame_bad frame_bad_calls[] = {
 	{ "unknown flag", 10, 0x0d },
 	{ "key without room", 10, 0x04 },
 	{ "room and data to come", 10, 0x07 },
-	{ "key in a write", 10, 0x06 },
+	{ "address of a granted sink", 10, 0x06 },
 	{ "data beyond the message", 12, 1 },
 	{ "data that wraps", 15, 0xff },
 	{ "more room than any RPC has", 19, 0xff },
@@ -238,6 +288,7 @@ static struct kunit_case frame_cases[] = {
 	KUNIT_CASE(frame_reply_golden),
 	KUNIT_CASE(frame_stcrw_golden),
 	KUNIT_CASE(frame_overlapped),
+	KUNIT_CASE(frame_grant),
 	KUNIT_CASE(frame_lengths),
 	KUNIT_CASE_PARAM(frame_call_bad, frame_bad_call_gen_params),
 	KUNIT_CASE(frame_cm),
