@@ -112,9 +112,6 @@ struct rxp_cost {
 	u32 service_ns;
 };
 
-/* More than any server makes. */
-#define RXP_HELD_GRANTS_MAX	256
-
 /**
  * struct rxp_held_grant - a sink of the server's that one WRITE may go to unasked
  * @len:      bytes
@@ -175,7 +172,7 @@ struct rdmafs_xprt {
 	enum rdmafs_xprt_reg reg;
 	struct rxp_cost cost[RPOL_NR_CLASSES];	/* averages, written without a lock */
 
-	struct rxp_held_grant grants[RXP_HELD_GRANTS_MAX];	/* oldest first; lock */
+	struct rxp_held_grant grants[RXP_WIRE_GRANTS];	/* oldest first; lock */
 	u32 nr_grants;
 
 	u32 in_flight;			/* calls from submit to done; lock */

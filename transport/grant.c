@@ -87,7 +87,8 @@ bool rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn, struct rxp_wire
 	u32 len;
 
 	if (!(req->flags & RXP_F_WRITE) || !req->mr || !req->buf || req->pool != conn->pool ||
-	    READ_ONCE(s->nr_grants) >= READ_ONCE(rxp_grants_max) || rxp_grants_short(req->pool))
+	    READ_ONCE(s->nr_grants) >= READ_ONCE(rxp_grants_max) ||
+	    rxp_grants_short(req->pool))
 		return false;
 	g = kzalloc(sizeof(*g), GFP_KERNEL);
 	if (!g)
@@ -110,7 +111,8 @@ bool rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn, struct rxp_wire
 
 	spin_lock_bh(&s->lock);
 	/* When the connection is gone nobody would come to take it back. */
-	granted = s->conn == conn;
+	granted = s->conn == conn &&
+		  s->nr_grants < min(READ_ONCE(rxp_grants_max), RXP_WIRE_GRANTS);
 	if (granted) {
 		list_add(&g->link, &s->grants);
 		s->nr_grants++;
@@ -305,7 +307,7 @@ bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
 	bool room;
 
 	spin_lock_bh(&x->lock);
-	room = x->nr_grants < RXP_HELD_GRANTS_MAX;
+	room = x->nr_grants < RXP_WIRE_GRANTS;
 	if (room) {
 		h = &x->grants[x->nr_grants++];
 		h->len = f->grant_len;

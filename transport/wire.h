@@ -99,6 +99,9 @@ enum rxp_wire_type {
  * invalidates; nothing is waited for.
  */
 
+/* Grants that a connection may have, used ones not counted */
+#define RXP_WIRE_GRANTS		256
+
 /* struct rxp_wire_hdr.flags of a REPLY */
 #define RXP_F_GRANT		0x1	/* a tag behind the body: a sink for one WRITE to come */
 
