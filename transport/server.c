@@ -337,7 +337,12 @@ static void rxp_server_conn_work(struct work_struct *work)
 	struct rdmafs_xprt_session *s;
 
 	rxp_conn_kill(conn);
-	flush_work(&conn->hello_work);	/* no message comes to queue it again */
+	/*
+	 * No message comes to queue it again.  Not flushed: it is of the same
+	 * workqueue as this, whose rescuer may be all there is to run either.
+	 */
+	if (cancel_work_sync(&conn->hello_work))
+		rxp_conn_put(conn);
 	s = conn->session;
 	if (s) {
 		rxp_session_drop_waiting(s, conn);
