@@ -15,5 +15,8 @@ else
 	scenario mount -- bad mounts exports quota
 	scenario server -- bad unexport restart gone
 fi
-scenario link --nodes 2 -- bad link
+# With lockdep UML's own network driver is reported now and then when it comes up.
+if [ "$scenario_kernel" != uml-debug ]; then
+	scenario link --nodes 2 -- bad link
+fi
 tap_done
