@@ -250,7 +250,7 @@ static enum rxp_slot_kind rxp_call_kind(const struct rdmafs_xprt_call *call, boo
 	return RXP_SLOT_NORMAL;
 }
 
-/* The message behind the CALL: @len bytes of it beyond the header are there. */
+/* Prepare the message behind a CALL: DATA, STCRW or CANCEL, in the slot's buffer. */
 static void rxp_io_say(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io, u8 op,
 		       u32 rkey, u64 iova)
 {
@@ -339,16 +339,18 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_conn *conn,
 		refcount_inc(&call->x.pending);
 	if (x->conn != conn)
 		wake_up_all(&x->wait);
-	spin_unlock_bh(&x->lock);
-
-	if (!follow)
-		return;
-	if (err)
+	/*
+	 * Posted under the lock: a reply that comes now finds the MR bound, and
+	 * its LOCAL_INV must not get ahead of the REG_MR.  The submitter's
+	 * reference is left, so that nothing ends the call here.
+	 */
+	if (follow && err)
 		rxp_cancel_send(x, conn, io);
-	else if (read)
+	else if (follow && read)
 		rxp_stcrw_send(x, conn, io);
-	else
+	else if (follow)
 		rxp_crw_fire(x, conn, io, io->tag_iova, io->tag_rkey);
+	spin_unlock_bh(&x->lock);
 }
 
 /* Acquire in order, make the call the session's, post it. */
