@@ -13,7 +13,7 @@ obj-m += transport/
 obj-m += fs/proto/
 obj-m += fs/client/
 obj-m += fs/server/
-obj-$(RDMAFS_KUNIT) += tests/kunit/
+obj-$(RDMAFS_KUNIT) += tests/kunit/ tests/bare/
 
 else
 

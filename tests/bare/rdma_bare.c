@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A bare RDMA WRITE and SEND, answered by a SEND: what a link and a device
+ * take for moving data, without any file system.
+ *
+ * Loading the module makes it listen on port 20061.  Writing
+ *
+ *	ADDRESS SIZE COUNT DEPTH
+ *
+ * to /proc/rdma_bare connects to the module at that IPv4 address (its own is
+ * fine), moves SIZE bytes COUNT times with DEPTH of them outstanding, and
+ * returns when it is done; reading the file gives what the last one took:
+ *
+ *	size SIZE count COUNT depth DEPTH ns NANOSECONDS
+ *
+ * All memory is registered before the clock runs, sends are unsignaled but for
+ * one in BARE_SIGNAL, and both sides handle completions in softirq: nothing
+ * that moves data and says so can be cheaper.
+ */
+#include <linux/inet.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/proc_fs.h>
+#include <linux/scatterlist.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#define BARE_PORT	20061
+#define BARE_MAX	(1024 * 1024)	/* bytes of one RDMA WRITE */
+#define BARE_ORDER	4		/* of the pieces of memory that it moves */
+#define BARE_PIECE	(PAGE_SIZE << BARE_ORDER)
+#define BARE_PIECES	(BARE_MAX / BARE_PIECE)
+#define BARE_DEPTH	64
+#define BARE_SIGNAL	16
+#define BARE_MS		10000		/* for any step of connecting */
+
+/* First from the client, empty; back with where to write; then each is empty. */
+struct bare_msg {
+	__le64 iova;
+	__le32 rkey;
+	__le32 unused;
+};
+
+struct bare_conn {
+	struct rdma_cm_id *id;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_mr *mr;			/* the server's */
+	struct scatterlist sgl[BARE_PIECES];
+	int mapped;
+	struct bare_msg *msgs;			/* one page: receives, then the one sent */
+	u64 msgs_dma;
+	struct ib_cqe recv_cqe;
+	struct ib_cqe send_cqe;
+	struct ib_reg_wr reg;
+	struct completion step;
+	int status;
+	unsigned int sends;
+	struct work_struct end;
+	unsigned long ending;			/* bit 0: @end is queued */
+	struct list_head link;
+	bool server;
+
+	/* the client's */
+	u64 iova;
+	u32 rkey;
+	u32 size;
+	u32 count;
+	u32 begun;
+	u32 ended;
+};
+
+static struct rdma_cm_id *bare_listener;
+static LIST_HEAD(bare_conns);			/* the server's */
+static DEFINE_SPINLOCK(bare_lock);		/* bare_conns */
+static struct workqueue_struct *bare_wq;
+static DEFINE_MUTEX(bare_running);
+static char bare_result[128];
+
+static void bare_fail(struct bare_conn *c, int status)
+{
+	if (!c->status)
+		c->status = status;
+	complete(&c->step);
+}
+
+static int bare_post_recv(struct bare_conn *c)
+{
+	struct ib_sge sge = {
+		.addr	= c->msgs_dma,
+		.length	= sizeof(*c->msgs),
+		.lkey	= c->pd->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = { .wr_cqe = &c->recv_cqe, .sg_list = &sge, .num_sge = 1 };
+
+	return ib_post_recv(c->id->qp, &wr, NULL);
+}
+
+/* A SEND, behind @first if there is something. */
+static int bare_send(struct bare_conn *c, struct ib_send_wr *first, struct ib_send_wr *last)
+{
+	struct ib_sge sge = {
+		.addr	= c->msgs_dma + sizeof(*c->msgs),
+		.length	= sizeof(*c->msgs),
+		.lkey	= c->pd->local_dma_lkey,
+	};
+	struct ib_send_wr send = {
+		.wr_cqe	= &c->send_cqe,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode	= IB_WR_SEND,
+		.send_flags = ++c->sends % BARE_SIGNAL ? 0 : IB_SEND_SIGNALED,
+	};
+
+	if (last)
+		last->next = &send;
+	return ib_post_send(c->id->qp, first ?: &send, NULL);
+}
+
+static int bare_write(struct bare_conn *c)
+{
+	struct ib_sge sge[BARE_PIECES];
+	struct ib_rdma_wr wr = {
+		.wr.wr_cqe = &c->send_cqe,
+		.wr.sg_list = sge,
+		.wr.opcode = IB_WR_RDMA_WRITE,
+		.remote_addr = c->iova,
+		.rkey = c->rkey,
+	};
+	u32 left = c->size, n = 0;
+
+	while (left) {
+		sge[n].addr = sg_dma_address(&c->sgl[n]);
+		sge[n].length = min_t(u32, left, BARE_PIECE);
+		sge[n].lkey = c->pd->local_dma_lkey;
+		left -= sge[n++].length;
+	}
+	wr.wr.num_sge = n;
+	return bare_send(c, &wr.wr, &wr.wr);
+}
+
+static void bare_sent(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct bare_conn *c = container_of(wc->wr_cqe, struct bare_conn, send_cqe);
+
+	if (wc->status != IB_WC_SUCCESS)
+		bare_fail(c, -EIO);
+}
+
+static void bare_received(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct bare_conn *c = container_of(wc->wr_cqe, struct bare_conn, recv_cqe);
+	int ret = 0;
+
+	if (wc->status != IB_WC_SUCCESS || bare_post_recv(c)) {
+		bare_fail(c, -EIO);
+		return;
+	}
+	if (c->server && !c->rkey) {
+		c->rkey = c->mr->rkey;
+		ret = bare_send(c, &c->reg.wr, &c->reg.wr);
+	} else if (c->server) {
+		ret = bare_send(c, NULL, NULL);
+	} else if (!c->rkey) {
+		c->rkey = le32_to_cpu(c->msgs->rkey);
+		c->iova = le64_to_cpu(c->msgs->iova);
+		complete(&c->step);
+	} else if (++c->ended == c->count) {
+		complete(&c->step);
+	} else if (c->begun < c->count) {
+		c->begun++;
+		ret = bare_write(c);
+	}
+	if (ret)
+		bare_fail(c, ret);
+}
+
+static void bare_free_pages(struct bare_conn *c)
+{
+	int i;
+
+	for (i = 0; i < BARE_PIECES; i++)
+		if (sg_page(&c->sgl[i]))
+			__free_pages(sg_page(&c->sgl[i]), BARE_ORDER);
+}
+
+static int bare_alloc_pages(struct bare_conn *c)
+{
+	struct page *page;
+	int i;
+
+	sg_init_table(c->sgl, BARE_PIECES);
+	for (i = 0; i < BARE_PIECES; i++) {
+		page = alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP, BARE_ORDER);
+		if (!page)
+			return -ENOMEM;
+		sg_set_page(&c->sgl[i], page, BARE_PIECE, 0);
+	}
+	c->msgs = (void *)get_zeroed_page(GFP_KERNEL);
+	return c->msgs ? 0 : -ENOMEM;
+}
+
+static int bare_map(struct bare_conn *c)
+{
+	struct ib_device *ib = c->id->device;
+
+	c->msgs_dma = ib_dma_map_single(ib, c->msgs, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	if (ib_dma_mapping_error(ib, c->msgs_dma)) {
+		c->msgs_dma = 0;
+		return -ENOMEM;
+	}
+	c->mapped = ib_dma_map_sg(ib, c->sgl, BARE_PIECES, DMA_BIDIRECTIONAL);
+	return c->mapped == BARE_PIECES ? 0 : -ENOMEM;
+}
+
+static int bare_register(struct bare_conn *c)
+{
+	c->mr = ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, BARE_MAX / PAGE_SIZE);
+	if (IS_ERR(c->mr)) {
+		int ret = PTR_ERR(c->mr);
+
+		c->mr = NULL;
+		return ret;
+	}
+	if (ib_map_mr_sg(c->mr, c->sgl, c->mapped, NULL, PAGE_SIZE) != c->mapped)
+		return -EINVAL;
+	c->reg.wr.opcode = IB_WR_REG_MR;
+	c->reg.wr.wr_cqe = &c->send_cqe;
+	c->reg.mr = c->mr;
+	c->reg.key = c->mr->rkey;
+	c->reg.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
+	c->msgs[1].rkey = cpu_to_le32(c->mr->rkey);
+	c->msgs[1].iova = cpu_to_le64(c->mr->iova);
+	return 0;
+}
+
+/* c->id is bound to a device. */
+static int bare_setup(struct bare_conn *c)
+{
+	struct ib_qp_init_attr attr = {
+		.cap.max_send_wr = 4 * BARE_DEPTH,
+		.cap.max_recv_wr = 2 * BARE_DEPTH,
+		.cap.max_send_sge = BARE_PIECES,
+		.cap.max_recv_sge = 1,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	int ret, i;
+
+	c->pd = ib_alloc_pd(c->id->device, 0);
+	if (IS_ERR(c->pd)) {
+		ret = PTR_ERR(c->pd);
+		c->pd = NULL;
+		return ret;
+	}
+	c->cq = ib_alloc_cq_any(c->id->device, c, 6 * BARE_DEPTH + 4, IB_POLL_SOFTIRQ);
+	if (IS_ERR(c->cq)) {
+		ret = PTR_ERR(c->cq);
+		c->cq = NULL;
+		return ret;
+	}
+	attr.send_cq = c->cq;
+	attr.recv_cq = c->cq;
+	ret = rdma_create_qp(c->id, c->pd, &attr);
+	if (!ret)
+		ret = bare_alloc_pages(c);
+	if (!ret)
+		ret = bare_map(c);
+	if (!ret && c->server)
+		ret = bare_register(c);
+	for (i = 0; !ret && i < BARE_DEPTH + 1; i++)
+		ret = bare_post_recv(c);
+	return ret;
+}
+
+/* Process context; not in a handler of c->id. */
+static void bare_destroy(struct bare_conn *c)
+{
+	struct ib_device *ib = c->id->device;
+
+	if (c->id->qp) {
+		rdma_disconnect(c->id);
+		ib_drain_qp(c->id->qp);
+		rdma_destroy_qp(c->id);
+	}
+	if (c->mr)
+		ib_dereg_mr(c->mr);
+	if (c->mapped)
+		ib_dma_unmap_sg(ib, c->sgl, BARE_PIECES, DMA_BIDIRECTIONAL);
+	if (c->msgs_dma)
+		ib_dma_unmap_single(ib, c->msgs_dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	if (c->cq)
+		ib_free_cq(c->cq);
+	if (c->pd)
+		ib_dealloc_pd(c->pd);
+	rdma_destroy_id(c->id);
+	bare_free_pages(c);
+	free_page((unsigned long)c->msgs);
+	kfree(c);
+}
+
+static void bare_end(struct work_struct *work)
+{
+	struct bare_conn *c = container_of(work, struct bare_conn, end);
+
+	spin_lock(&bare_lock);
+	list_del(&c->link);
+	spin_unlock(&bare_lock);
+	bare_destroy(c);
+}
+
+static void bare_end_later(struct bare_conn *c)
+{
+	if (!test_and_set_bit(0, &c->ending))
+		queue_work(bare_wq, &c->end);
+}
+
+static struct bare_conn *bare_conn_new(struct rdma_cm_id *id, bool server)
+{
+	struct bare_conn *c = kzalloc(sizeof(*c), GFP_KERNEL);
+
+	if (!c)
+		return NULL;
+	c->id = id;
+	c->server = server;
+	c->recv_cqe.done = bare_received;
+	c->send_cqe.done = bare_sent;
+	init_completion(&c->step);
+	INIT_WORK(&c->end, bare_end);
+	return c;
+}
+
+/* -------------------------------------------------------------------- server */
+
+static int bare_server_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
+
+static int bare_accept(struct rdma_cm_id *id)
+{
+	struct rdma_conn_param param = { .rnr_retry_count = 7, .retry_count = 6 };
+	struct bare_conn *c = bare_conn_new(id, true);
+	int ret;
+
+	if (!c)
+		return -ENOMEM;		/* the id goes with this error */
+	id->context = c;
+	spin_lock(&bare_lock);
+	list_add(&c->link, &bare_conns);
+	spin_unlock(&bare_lock);
+	ret = bare_setup(c);
+	if (!ret)
+		ret = rdma_accept(id, &param);
+	if (ret)
+		bare_end_later(c);
+	return 0;
+}
+
+static int bare_server_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct bare_conn *c = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		return bare_accept(id);
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_DISCONNECTED:
+		if (c)
+			bare_end_later(c);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+static int bare_listen(void)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_port = htons(BARE_PORT),
+	};
+	int ret;
+
+	bare_listener = rdma_create_id(&init_net, bare_server_event, NULL, RDMA_PS_TCP,
+				       IB_QPT_RC);
+	if (IS_ERR(bare_listener))
+		return PTR_ERR(bare_listener);
+	ret = rdma_bind_addr(bare_listener, (struct sockaddr *)&addr);
+	if (!ret)
+		ret = rdma_listen(bare_listener, 4);
+	if (ret)
+		rdma_destroy_id(bare_listener);
+	return ret;
+}
+
+/* -------------------------------------------------------------------- client */
+
+static int bare_client_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct bare_conn *c = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ESTABLISHED:
+		complete(&c->step);
+		break;
+	default:
+		bare_fail(c, -ECONNREFUSED);
+	}
+	return 0;
+}
+
+static int bare_step(struct bare_conn *c, int ret, unsigned int ms)
+{
+	if (ret)
+		return ret;
+	if (!wait_for_completion_timeout(&c->step, msecs_to_jiffies(ms)))
+		return -ETIMEDOUT;
+	return c->status;
+}
+
+static int bare_connect(struct bare_conn *c, struct sockaddr_in *to)
+{
+	struct rdma_conn_param param = { .rnr_retry_count = 7, .retry_count = 6 };
+	int ret;
+
+	ret = bare_step(c, rdma_resolve_addr(c->id, NULL, (struct sockaddr *)to, BARE_MS), BARE_MS);
+	if (!ret)
+		ret = bare_step(c, rdma_resolve_route(c->id, BARE_MS), BARE_MS);
+	if (!ret)
+		ret = bare_setup(c);
+	if (!ret)
+		ret = bare_step(c, rdma_connect(c->id, &param), BARE_MS);
+	if (!ret)
+		ret = bare_step(c, bare_send(c, NULL, NULL), BARE_MS);
+	return ret;
+}
+
+static int bare_measure(struct bare_conn *c, u32 size, u32 count, u32 depth)
+{
+	u64 start = ktime_get_ns();
+	int ret = 0;
+	u32 i;
+
+	c->size = size;
+	c->count = count;
+	/* Said before the first is posted: its answer may come at once. */
+	c->begun = min(depth, count);
+	for (i = 0; !ret && i < min(depth, count); i++) {
+		local_bh_disable();
+		ret = bare_write(c);
+		local_bh_enable();
+	}
+	ret = bare_step(c, ret, 60 * BARE_MS);
+	if (!ret)
+		snprintf(bare_result, sizeof(bare_result), "size %u count %u depth %u ns %llu\n",
+			 size, count, depth, ktime_get_ns() - start);
+	return ret;
+}
+
+static int bare_run(struct sockaddr_in *to, u32 size, u32 count, u32 depth)
+{
+	struct rdma_cm_id *id;
+	struct bare_conn *c;
+	int ret;
+
+	id = rdma_create_id(&init_net, bare_client_event, NULL, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return PTR_ERR(id);
+	c = bare_conn_new(id, false);
+	if (!c) {
+		rdma_destroy_id(id);
+		return -ENOMEM;
+	}
+	id->context = c;
+	ret = bare_connect(c, to);
+	if (!ret)
+		ret = bare_measure(c, size, count, depth);
+	bare_destroy(c);
+	return ret;
+}
+
+/* ---------------------------------------------------------------------- proc */
+
+static ssize_t bare_proc_write(struct file *file, const char __user *buf, size_t len,
+			       loff_t *pos)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(BARE_PORT) };
+	u32 size, count, depth;
+	char text[80] = "", addr[16];
+	int ret;
+
+	if (len >= sizeof(text) || copy_from_user(text, buf, len))
+		return -EINVAL;
+	if (sscanf(text, "%15s %u %u %u", addr, &size, &count, &depth) != 4 ||
+	    !in4_pton(addr, -1, (u8 *)&to.sin_addr, -1, NULL) || !size || size > BARE_MAX ||
+	    !count || !depth || depth > BARE_DEPTH)
+		return -EINVAL;
+	mutex_lock(&bare_running);
+	ret = bare_run(&to, size, count, depth);
+	mutex_unlock(&bare_running);
+	return ret ?: len;
+}
+
+static int bare_proc_show(struct seq_file *m, void *v)
+{
+	mutex_lock(&bare_running);
+	seq_puts(m, bare_result);
+	mutex_unlock(&bare_running);
+	return 0;
+}
+
+static int bare_proc_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, bare_proc_show, NULL);
+}
+
+static const struct proc_ops bare_proc_ops = {
+	.proc_open	= bare_proc_open,
+	.proc_read	= seq_read,
+	.proc_write	= bare_proc_write,
+	.proc_lseek	= seq_lseek,
+	.proc_release	= single_release,
+};
+
+static int __init bare_init(void)
+{
+	int ret = -ENOMEM;
+
+	bare_wq = alloc_workqueue("rdma_bare", 0, 0);
+	if (!bare_wq)
+		return ret;
+	if (!proc_create("rdma_bare", 0600, NULL, &bare_proc_ops))
+		goto out_wq;
+	ret = bare_listen();
+	if (!ret)
+		return 0;
+	remove_proc_entry("rdma_bare", NULL);
+out_wq:
+	destroy_workqueue(bare_wq);
+	return ret;
+}
+
+static void __exit bare_exit(void)
+{
+	struct bare_conn *c;
+
+	remove_proc_entry("rdma_bare", NULL);
+	rdma_destroy_id(bare_listener);
+	spin_lock(&bare_lock);
+	list_for_each_entry(c, &bare_conns, link)
+		bare_end_later(c);
+	spin_unlock(&bare_lock);
+	destroy_workqueue(bare_wq);
+}
+
+module_init(bare_init);
+module_exit(bare_exit);
+MODULE_DESCRIPTION("A bare RDMA WRITE and SEND, for comparison");
+MODULE_LICENSE("GPL");
