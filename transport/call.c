@@ -201,6 +201,8 @@ static void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn,
 		rxp_chain_add(&slot->chain, &io->reg.wr);
 	}
 	rxp_chain_add(&slot->chain, &slot->wr);
+	if (slot->chain.nr == 1)
+		rxp_chain_quiet(conn, &slot->chain, slot->sge[0].length + f.data_len);
 }
 
 /*
@@ -210,7 +212,14 @@ static void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn,
 static void rxp_call_post(struct rdmafs_xprt *x, struct rxp_conn *conn,
 			  struct rdmafs_xprt_call *call, struct rxp_slot *slot)
 {
-	if (rxp_post(conn, &slot->chain))
+	int ret;
+
+	/* Nothing follows a small CALL that it would have to come before. */
+	if (slot->chain.quiet && !call->x.io)
+		ret = rxp_post_plugged(conn, &slot->chain);
+	else
+		ret = rxp_post(conn, &slot->chain);
+	if (ret)
 		rxp_call_put(call);
 	else
 		rxp_count(&x->stats, msgs_sent);

@@ -7,7 +7,18 @@
  * requests.  If the send queue has room it is posted with one doorbell, else
  * it waits its turn on the connection, in order, and the send completion that
  * makes room posts it; no thread waits.  A chain's last work request is
- * signaled, and its completion frees the room of the whole chain.
+ * signaled, and its completion frees the room of the whole chain.  A *quiet*
+ * chain names no memory but messages that live as long as the connection, so
+ * nobody need know when the device is done with it: it goes unsignaled, is
+ * over as soon as it is posted, and its room is freed by the next signaled
+ * one.  At most a quarter of the send queue is taken up that way, so there is
+ * always room that somebody gives back.
+ *
+ * Under load many small messages are made by one task before it sleeps: the
+ * calls of one io_submit(), the replies of one burst of requests.  Such a task
+ * has plugged its I/O (blk_start_plug()), as for a disk, and what it posts by
+ * rxp_post_plugged() goes out together, with one doorbell, when it unplugs or
+ * sleeps.
  *
  * Ending: rxp_conn_lost() may come from any context, any number of times; the
  * owner hears of it once and queues its worker.  rxp_conn_kill() bars further
@@ -16,8 +27,10 @@
  * that may memory that a work request named be freed or used for something
  * else.
  */
+#include <linux/blkdev.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include "transport/internal.h"
 
 /* Chunks of this order hold message buffers: large enough to waste little. */
@@ -25,6 +38,7 @@
 
 static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc);
 static void rxp_wc_err(struct ib_cq *cq, struct ib_wc *wc);
+static void rxp_chains_done(struct list_head *list, bool ok);
 
 /**
  * rxp_ring_init - allocate message buffers
@@ -323,6 +337,7 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 		return ret;
 	conn->qp = conn->id->qp;
 	conn->sq_free = sq;
+	conn->sq_quiet_max = sq / 4;
 
 	spin_lock_bh(&conn->rdev->lock);
 	list_add(&conn->dev_link, &conn->rdev->conns);
@@ -416,13 +431,14 @@ void rxp_conn_protocol_error(struct rxp_conn *conn, const char *what)
  */
 void rxp_conn_kill(struct rxp_conn *conn)
 {
-	struct rxp_chain *chain, *tmp;
 	LIST_HEAD(list);
 
 	set_bit(0, &conn->lost);
 	spin_lock_bh(&conn->sq_lock);
 	conn->dead = true;
 	spin_unlock_bh(&conn->sq_lock);
+	/* Whoever has plugged something unplugs before sleeping. */
+	wait_var_event(&conn->plugged, !READ_ONCE(conn->plugged));
 
 	if (conn->qp) {
 		rdma_disconnect(conn->id);
@@ -432,10 +448,7 @@ void rxp_conn_kill(struct rxp_conn *conn)
 	list_splice_init(&conn->failed, &list);
 	list_splice_tail_init(&conn->pending, &list);
 	spin_unlock_bh(&conn->sq_lock);
-	list_for_each_entry_safe(chain, tmp, &list, link) {
-		list_del(&chain->link);
-		chain->done(chain, false);
-	}
+	rxp_chains_done(&list, false);
 }
 
 /**
@@ -530,7 +543,26 @@ void rxp_chain_init(struct rxp_chain *chain,
 	chain->first = NULL;
 	chain->last = NULL;
 	chain->nr = 0;
+	chain->quiet = false;
 	chain->done = done;
+}
+
+/**
+ * rxp_chain_quiet - nobody has to know when the device is done with a chain
+ * @conn:  where it will be posted
+ * @chain: SENDs of messages in buffers that stay mapped until the connection
+ *	   is destroyed, and nothing else.  The buffer is written again only
+ *	   once the peer has shown that it got the message: what may be sent
+ *	   again by then is dropped unseen, whatever it says.
+ * @bytes: of the messages
+ *
+ * iWARP devices may send unsignaled pages by reference (siw), and so hand
+ * them to TCP when the connection, and its mapping, is long gone.
+ */
+void rxp_chain_quiet(const struct rxp_conn *conn, struct rxp_chain *chain, u32 bytes)
+{
+	chain->quiet = bytes < PAGE_SIZE ||
+		       !rdma_protocol_iwarp(conn->rdev->ib, conn->id->port_num);
 }
 
 /**
@@ -550,79 +582,159 @@ void rxp_chain_add(struct rxp_chain *chain, struct ib_send_wr *wr)
 	chain->nr++;
 }
 
-static bool rxp_post_locked(struct rxp_conn *conn, struct rxp_chain *chain)
+enum rxp_posted {
+	RXP_POSTED,		/* or it waits for room: done() will be called */
+	RXP_POSTED_OVER,	/* quiet, and posted: the caller calls done() */
+	RXP_POSTED_LOST,	/* the connection is lost; done() will be called */
+};
+
+/* Take a chain's room and decide how its end will be seen. True: not at all. */
+static bool rxp_chain_ready(struct rxp_conn *conn, struct rxp_chain *chain)
 {
-	const struct ib_send_wr *bad;
+	bool quiet = chain->quiet && conn->sq_quiet + chain->nr <= conn->sq_quiet_max;
 	struct ib_send_wr *wr;
 
-	lockdep_assert_held(&conn->sq_lock);
 	for (wr = chain->first; wr; wr = wr->next)
 		wr->wr_cqe = &conn->err_cqe;
+	conn->sq_free -= chain->nr;
+	if (quiet) {
+		conn->sq_quiet += chain->nr;
+		return true;
+	}
 	chain->last->wr_cqe = &chain->cqe;
 	chain->last->send_flags |= IB_SEND_SIGNALED;
-
-	conn->sq_free -= chain->nr;
-	rxp_count(conn->stats, doorbells);
-	if (likely(!ib_post_send(conn->qp, chain->first, &bad)))
-		return true;
-	/* Part of it may be on its way: only the drain tells when it is over. */
-	list_add_tail(&chain->link, &conn->failed);
+	chain->frees = chain->nr + conn->sq_quiet;
+	conn->sq_quiet = 0;
 	return false;
 }
 
-/* Under sq_lock, on a live connection: post, or wait for room; false: it is lost. */
-static bool rxp_post_or_queue(struct rxp_conn *conn, struct rxp_chain *chain)
+static enum rxp_posted rxp_post_locked(struct rxp_conn *conn, struct rxp_chain *chain)
+{
+	bool quiet = rxp_chain_ready(conn, chain);
+	const struct ib_send_wr *bad;
+
+	lockdep_assert_held(&conn->sq_lock);
+	rxp_count(conn->stats, doorbells);
+	if (likely(!ib_post_send(conn->qp, chain->first, &bad)))
+		return quiet ? RXP_POSTED_OVER : RXP_POSTED;
+	/* Part of it may be on its way: only the drain tells when it is over. */
+	list_add_tail(&chain->link, &conn->failed);
+	return RXP_POSTED_LOST;
+}
+
+/* Under sq_lock, on a live connection: post, or wait for room. */
+static enum rxp_posted rxp_post_or_queue(struct rxp_conn *conn, struct rxp_chain *chain)
 {
 	chain->conn = conn;
 	if (list_empty(&conn->pending) && chain->nr <= conn->sq_free)
 		return rxp_post_locked(conn, chain);
 	list_add_tail(&chain->link, &conn->pending);
-	return true;
+	return RXP_POSTED;
 }
 
 /**
  * rxp_post - post a chain, now or as soon as the send queue has room
  * @conn:  the connection
- * @chain: at least one work request, no more than the send queue is long
+ * @chain: at least one work request, at most three quarters of the send queue
  *
  * Any context but hard interrupt.  Never sleeps.
  *
- * Return: 0: done() will be called, once; -ENOTCONN: the connection is dead,
- * the chain was not touched, done() will not be called.
+ * Return: 0: done() will be called, once, or was already if the chain is
+ * quiet; -ENOTCONN: the connection is dead, the chain was not touched, done()
+ * will not be called.
  */
 int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain)
 {
-	bool ok;
+	enum rxp_posted posted;
 
 	spin_lock_bh(&conn->sq_lock);
 	if (conn->dead) {
 		spin_unlock_bh(&conn->sq_lock);
 		return -ENOTCONN;
 	}
-	ok = rxp_post_or_queue(conn, chain);
+	posted = rxp_post_or_queue(conn, chain);
 	spin_unlock_bh(&conn->sq_lock);
-	if (!ok)
+	if (posted == RXP_POSTED_OVER)
+		chain->done(chain, true);
+	else if (posted == RXP_POSTED_LOST)
 		rxp_conn_lost(conn);
 	return 0;
 }
 
-static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
+/* What a task has made and not posted yet. */
+struct rxp_plug {
+	struct blk_plug_cb cb;
+	struct list_head chains;	/* NULL pointers until the first one comes */
+};
+
+static void rxp_chains_done(struct list_head *list, bool ok)
 {
-	struct rxp_chain *chain = container_of(wc->wr_cqe, struct rxp_chain, cqe);
-	struct rxp_conn *conn = chain->conn;
-	bool ok = wc->status == IB_WC_SUCCESS;
-	bool lost = !ok;
+	struct rxp_chain *chain, *tmp;
 
-	rxp_count(conn->stats, send_completions);
-	spin_lock_bh(&conn->sq_lock);
-	conn->sq_free += chain->nr;
-	while (!conn->dead && !list_empty(&conn->pending)) {
-		struct rxp_chain *next = list_first_entry(&conn->pending, struct rxp_chain, link);
+	list_for_each_entry_safe(chain, tmp, list, link) {
+		list_del(&chain->link);
+		chain->done(chain, ok);
+	}
+}
 
-		if (next->nr > conn->sq_free)
+/*
+ * Under sq_lock: post with one doorbell what can be, quiet chains as long as
+ * there is room for them, and move it from @list to @over; the rest goes one by
+ * one.  False: the connection is lost.
+ */
+static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
+			      struct list_head *over)
+{
+	struct ib_send_wr *first = NULL, *last = NULL;
+	struct rxp_chain *chain, *tmp;
+	const struct ib_send_wr *bad;
+
+	if (!list_empty(&conn->pending))
+		return true;
+	list_for_each_entry_safe(chain, tmp, list, link) {
+		if (!chain->quiet || chain->nr > conn->sq_free ||
+		    conn->sq_quiet + chain->nr > conn->sq_quiet_max)
 			break;
-		list_del(&next->link);
-		if (!rxp_post_locked(conn, next)) {
+		rxp_chain_ready(conn, chain);
+		list_move_tail(&chain->link, over);
+		if (last)
+			last->next = chain->first;
+		else
+			first = chain->first;
+		last = chain->last;
+	}
+	if (!first)
+		return true;
+	rxp_count(conn->stats, doorbells);
+	if (likely(!ib_post_send(conn->qp, first, &bad)))
+		return true;
+	/* As for one chain: only the drain tells what has become of them. */
+	list_splice_tail_init(over, &conn->failed);
+	return false;
+}
+
+/* Process context, but the task may be about to sleep: must not itself. */
+static void rxp_unplug(struct blk_plug_cb *cb, bool from_schedule)
+{
+	struct rxp_plug *plug = container_of(cb, struct rxp_plug, cb);
+	struct rxp_conn *conn = cb->data;
+	struct rxp_chain *chain;
+	bool lost = false;
+	LIST_HEAD(over);
+
+	spin_lock_bh(&conn->sq_lock);
+	if (!conn->dead)
+		lost = !rxp_post_together(conn, &plug->chains, &over);
+	while (!lost && !conn->dead && !list_empty(&plug->chains)) {
+		chain = list_first_entry(&plug->chains, struct rxp_chain, link);
+		list_del(&chain->link);
+		switch (rxp_post_or_queue(conn, chain)) {
+		case RXP_POSTED:
+			break;
+		case RXP_POSTED_OVER:
+			list_add_tail(&chain->link, &over);
+			break;
+		case RXP_POSTED_LOST:
 			lost = true;
 			break;
 		}
@@ -630,10 +742,87 @@ static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
 	spin_unlock_bh(&conn->sq_lock);
 	if (lost)
 		rxp_conn_lost(conn);
+	rxp_chains_done(&over, true);
+	rxp_chains_done(&plug->chains, false);
+
+	spin_lock_bh(&conn->sq_lock);
+	conn->plugged--;
+	spin_unlock_bh(&conn->sq_lock);
+	wake_up_var(&conn->plugged);
+	rxp_conn_put(conn);
+	kfree(plug);
+}
+
+/**
+ * rxp_post_plugged - post a chain when the task unplugs; at once if it has not plugged
+ * @conn:  the connection
+ * @chain: as for rxp_post(); nothing may be posted later that must come after it
+ *
+ * Process context.  Never sleeps.
+ *
+ * Return: as rxp_post().
+ */
+int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain)
+{
+	struct blk_plug_cb *cb;
+	struct rxp_plug *plug;
+	bool dead;
+
+	cb = blk_check_plugged(rxp_unplug, conn, sizeof(*plug));
+	if (!cb)
+		return rxp_post(conn, chain);
+	plug = container_of(cb, struct rxp_plug, cb);
+	spin_lock_bh(&conn->sq_lock);
+	dead = conn->dead;
+	if (!plug->chains.next) {
+		INIT_LIST_HEAD(&plug->chains);
+		rxp_conn_get(conn);
+		conn->plugged++;
+	}
+	if (!dead) {
+		chain->conn = conn;
+		list_add_tail(&chain->link, &plug->chains);
+	}
+	spin_unlock_bh(&conn->sq_lock);
+	return dead ? -ENOTCONN : 0;
+}
+
+static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rxp_chain *chain = container_of(wc->wr_cqe, struct rxp_chain, cqe);
+	struct rxp_conn *conn = chain->conn;
+	bool ok = wc->status == IB_WC_SUCCESS;
+	struct rxp_chain *next;
+	bool lost = !ok;
+	LIST_HEAD(over);
+
+	rxp_count(conn->stats, send_completions);
+	spin_lock_bh(&conn->sq_lock);
+	conn->sq_free += chain->frees;
+	while (!lost && !conn->dead && !list_empty(&conn->pending)) {
+		next = list_first_entry(&conn->pending, struct rxp_chain, link);
+		if (next->nr > conn->sq_free)
+			break;
+		list_del(&next->link);
+		switch (rxp_post_locked(conn, next)) {
+		case RXP_POSTED:
+			break;
+		case RXP_POSTED_OVER:
+			list_add_tail(&next->link, &over);
+			break;
+		case RXP_POSTED_LOST:
+			lost = true;
+			break;
+		}
+	}
+	spin_unlock_bh(&conn->sq_lock);
+	if (lost)
+		rxp_conn_lost(conn);
+	rxp_chains_done(&over, true);
 	chain->done(chain, ok);
 }
 
-/* A work request inside a chain failed; the chain's last one follows, flushed. */
+/* A work request inside a chain, or of a quiet one, failed. */
 static void rxp_wc_err(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rxp_conn *conn = container_of(wc->wr_cqe, struct rxp_conn, err_cqe);
@@ -685,8 +874,8 @@ void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
  */
 int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 len)
 {
+	enum rxp_posted posted;
 	struct rxp_ctl *ctl;
-	bool ok;
 	int i;
 
 	if (sizeof(struct rxp_wire_hdr) + len > RXP_CTL_MAX)
@@ -715,10 +904,10 @@ int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 le
 	rxp_fill_send(&ctl->wr, &ctl->sge, 1, 0);
 	rxp_chain_init(&ctl->chain, rxp_ctl_done);
 	rxp_chain_add(&ctl->chain, &ctl->wr);
-	ok = rxp_post_or_queue(conn, &ctl->chain);
+	posted = rxp_post_or_queue(conn, &ctl->chain);
 	spin_unlock_bh(&conn->sq_lock);
 	rxp_count(conn->stats, msgs_sent);
-	if (!ok)
+	if (posted == RXP_POSTED_LOST)
 		rxp_conn_lost(conn);
 	return 0;
 }

@@ -16,8 +16,9 @@
  *		     the struct and its receive buffers go with the last
  *		     reference, since requests read bodies where they arrived.
  *	rxp_chain    work requests posted with one doorbell, embedded in what
- *		     they belong to.  Its last one is signaled, and done() is
- *		     called exactly once: by the completion, or after the drain.
+ *		     they belong to.  done() is called exactly once: by the
+ *		     completion of the last one, or after the drain, or, if
+ *		     nobody has to know (conn.c, "quiet"), when it is posted.
  *
  * Locks, outermost first:
  *
@@ -63,6 +64,8 @@
 enum rxp_stat {
 	RXP_STAT_calls,
 	RXP_STAT_replies,
+	RXP_STAT_served_now,
+	RXP_STAT_served_by_thread,
 	RXP_STAT_msgs_sent,
 	RXP_STAT_msgs_received,
 	RXP_STAT_send_completions,
@@ -70,6 +73,7 @@ enum rxp_stat {
 	RXP_STAT_read_inline,
 	RXP_STAT_read_rdma,
 	RXP_STAT_read_overlapped,
+	RXP_STAT_read_in_place,
 	RXP_STAT_write_inline,
 	RXP_STAT_write_rdma,
 	RXP_STAT_write_granted,
@@ -178,6 +182,20 @@ struct rxp_buf {
 	struct ib_rdma_wr *wr;
 };
 
+/**
+ * struct rxp_pages - pages lent by the service, DMA mapped
+ * @nr:	 entries of @sgl
+ * @sgl: the pages, a reference each
+ * @sge: room for the local side of RDMA WRITEs
+ * @wr:	 room for the RDMA WRITEs
+ */
+struct rxp_pages {
+	u32 nr;
+	struct scatterlist *sgl;
+	struct ib_sge *sge;
+	struct ib_rdma_wr *wr;
+};
+
 struct rxp_pool {
 	struct kref ref;
 	struct rxp_device *rdev;
@@ -212,6 +230,9 @@ u32 rxp_buf_pages(const struct rxp_buf *buf, u32 len);
 void rxp_buf_sync_for_cpu(struct rxp_pool *pool, struct rxp_buf *buf);
 void rxp_buf_sync_for_device(struct rxp_pool *pool, struct rxp_buf *buf);
 
+struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr);
+void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p);
+
 u32 rxp_build_writes(struct rxp_pool *pool, struct scatterlist *sgl, u32 len,
 		     struct ib_sge *sge, struct ib_rdma_wr *wr);
 void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, u64 iova, u32 rkey);
@@ -227,9 +248,11 @@ struct rxp_chain {
 	struct ib_send_wr *first;
 	struct ib_send_wr *last;
 	u32 nr;
+	u32 frees;		/* send-queue entries that its completion gives back */
+	bool quiet;
 	/*
-	 * @ok: the last work request was executed.  Softirq or process
-	 * context; the chain may be reused or freed in it.
+	 * @ok: the last work request was executed, or will be.  Softirq or
+	 * process context; the chain may be reused or freed in it.
 	 */
 	void (*done)(struct rxp_chain *chain, bool ok);
 };
@@ -298,6 +321,9 @@ struct rxp_conn {
 
 	spinlock_t sq_lock;
 	u32 sq_free;
+	u32 sq_quiet;			/* posted unsignaled since the last signaled one */
+	u32 sq_quiet_max;
+	u32 plugged;			/* tasks that have plugged something */
 	bool dead;
 	struct list_head pending;	/* no send-queue room yet */
 	struct list_head failed;	/* never posted, or only in part */
@@ -364,7 +390,9 @@ void rxp_rx_repost(struct rxp_rx *rx);
 void rxp_chain_init(struct rxp_chain *chain,
 		    void (*done)(struct rxp_chain *chain, bool ok));
 void rxp_chain_add(struct rxp_chain *chain, struct ib_send_wr *wr);
+void rxp_chain_quiet(const struct rxp_conn *conn, struct rxp_chain *chain, u32 bytes);
 int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain);
+int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain);
 void rxp_ctl_flush(struct rxp_conn *conn, unsigned long timeout);
 int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 len);
 

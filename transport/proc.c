@@ -24,6 +24,8 @@ static struct proc_dir_entry *rxp_proc_root;
 static const char * const rxp_stat_names[RXP_NR_STATS] = {
 	[RXP_STAT_calls] = "calls",
 	[RXP_STAT_replies] = "replies",
+	[RXP_STAT_served_now] = "served_now",
+	[RXP_STAT_served_by_thread] = "served_by_thread",
 	[RXP_STAT_msgs_sent] = "msgs_sent",
 	[RXP_STAT_msgs_received] = "msgs_received",
 	[RXP_STAT_send_completions] = "send_completions",
@@ -31,6 +33,7 @@ static const char * const rxp_stat_names[RXP_NR_STATS] = {
 	[RXP_STAT_read_inline] = "read_inline",
 	[RXP_STAT_read_rdma] = "read_rdma",
 	[RXP_STAT_read_overlapped] = "read_overlapped",
+	[RXP_STAT_read_in_place] = "read_in_place",
 	[RXP_STAT_write_inline] = "write_inline",
 	[RXP_STAT_write_rdma] = "write_rdma",
 	[RXP_STAT_write_granted] = "write_granted",

@@ -2,10 +2,9 @@
 /*
  * Requests: from a CALL's arrival to its reply.
  *
- * A completion handler only checks the message, gives the request its slot
- * and queues it to the threads; the file system below may block for as long
- * as it likes.  The threads are ours, not a workqueue's, because a file
- * server needs an umask of its own (0: the client has applied its user's).
+ * A completion handler checks the message, gives the request its slot, and
+ * serves it if the service can do so without blocking; else it queues it to the
+ * threads (threads.c), where the file system may block for as long as it likes.
  *
  * A CALL that announces a large write first gets a sink: pages of the
  * session, registered, named to the client by an STCRW.  No thread waits for
@@ -26,8 +25,6 @@
  * the protocol.
  */
 #include <linux/delay.h>
-#include <linux/fs_struct.h>
-#include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -43,6 +40,8 @@ static void rxp_req_release(struct kref *ref)
 		rxp_mr_put(req->pool, req->mr);
 	if (req->buf)
 		rxp_buf_put(req->pool, req->buf);
+	if (req->pages)
+		rxp_pages_release(req->pool, req->pages);
 	if (req->pool)
 		rxp_pool_put(req->pool);
 	if (req->conn)
@@ -60,16 +59,6 @@ static void rxp_req_put(struct rxp_req *req)
 static void *rxp_req_buf(struct rxp_req *req)
 {
 	return rxp_ring_buf(&req->session->tx_ring, req->slot);
-}
-
-static void rxp_req_queue(struct rxp_req *req)
-{
-	struct rdmafs_xprt_server *server = req->session->server;
-
-	spin_lock_bh(&server->todo_lock);
-	list_add_tail(&req->link, &server->todo);
-	spin_unlock_bh(&server->todo_lock);
-	wake_up(&server->todo_wait);
 }
 
 /* Under the session's lock: the slot's request is over, one way or the other. */
@@ -160,11 +149,13 @@ static void rxp_way_put(struct rxp_way *way)
 	rxp_conn_put(way->conn);
 }
 
-/* Post the reply that stands in the slot's buffer, behind @nr_wr RDMA WRITEs. */
+/* Post the reply that stands in the slot's buffer, behind @nr_wr RDMA WRITEs @wr. */
 static void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len,
-			   u32 data_len, u32 nr_wr, u32 inv_rkey, bool grant)
+			   u32 data_len, struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey,
+			   bool grant)
 {
 	u32 lkey = way->pool->pd->local_dma_lkey, i;
+	int ret;
 
 	ib_dma_sync_single_for_device(way->pool->rdev->ib, way->dma, RXP_SLOT_BUF,
 				      DMA_TO_DEVICE);
@@ -177,7 +168,7 @@ static void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_le
 
 	rxp_chain_init(&req->reply, rxp_reply_done);
 	for (i = 0; i < nr_wr; i++)
-		rxp_chain_add(&req->reply, &req->buf->wr[i].wr);
+		rxp_chain_add(&req->reply, &wr[i].wr);
 	if (grant) {
 		/* Its key is valid before the client learns of it. */
 		rxp_chain_add(&req->reply, &req->reg.wr);
@@ -185,9 +176,15 @@ static void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_le
 	}
 	rxp_fill_send(&req->send, req->sge, data_len ? 2 : 1, inv_rkey);
 	rxp_chain_add(&req->reply, &req->send);
+	if (req->reply.nr == 1)
+		rxp_chain_quiet(way->conn, &req->reply, head_len + data_len);
 
 	kref_get(&req->ref);
-	if (rxp_post(way->conn, &req->reply)) {
+	if (req->reply.quiet)
+		ret = rxp_post_plugged(way->conn, &req->reply);
+	else
+		ret = rxp_post(way->conn, &req->reply);
+	if (ret) {
 		rxp_req_put(req);
 		return;
 	}
@@ -230,9 +227,22 @@ static void rxp_answer_take(struct rxp_req *req, u32 data_len, bool cache, struc
 	a->data_len = data_len;
 }
 
+static u32 rxp_req_build_writes(struct rxp_req *req, struct rxp_pool *pool,
+				struct ib_rdma_wr **wr)
+{
+	if (req->pages) {
+		*wr = req->pages->wr;
+		return rxp_build_writes(pool, req->pages->sgl, req->out_len, req->pages->sge, *wr);
+	}
+	rxp_buf_sync_for_device(req->pool, req->buf);
+	*wr = req->buf->wr;
+	return rxp_build_writes(pool, req->buf->sgl, req->out_len, req->buf->sge, *wr);
+}
+
 /* The reply that stands in the slot's buffer goes, with its data; so does the slot's reference. */
 static void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
 {
+	struct ib_rdma_wr *wr = NULL;
 	u32 nr_wr = 0;
 
 	if (a->send && req->out_len && a->way.pool->rdev != req->pool->rdev) {
@@ -242,10 +252,8 @@ static void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
 		a->send = false;
 	}
 	if (a->send && req->out_len) {
-		rxp_buf_sync_for_device(req->pool, req->buf);
-		nr_wr = rxp_build_writes(a->way.pool, req->buf->sgl, req->out_len,
-					 req->buf->sge, req->buf->wr);
-		rxp_aim_writes(req->buf->wr, nr_wr, a->iova, a->rkey);
+		nr_wr = rxp_req_build_writes(req, a->way.pool, &wr);
+		rxp_aim_writes(wr, nr_wr, a->iova, a->rkey);
 	}
 	if (a->send) {
 		bool grant = req->granted && a->way.conn == req->conn;
@@ -254,7 +262,7 @@ static void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
 		/* Made for a connection that is gone: it went with it. */
 		if (req->granted && !grant)
 			rxp_frame_drop_grant(rxp_req_buf(req));
-		rxp_reply_post(req, &a->way, head_len, a->data_len, nr_wr,
+		rxp_reply_post(req, &a->way, head_len, a->data_len, wr, nr_wr,
 			       a->keyed ? a->rkey : 0, grant);
 		rxp_way_put(&a->way);
 	}
@@ -291,8 +299,9 @@ static void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 d
 		f.data_len = data_len;
 	else
 		f.bulk_len = data_len;
-	f.service_us = min_t(u64, U32_MAX,
-			     div_u64(ktime_get_ns() - req->arrived_ns, NSEC_PER_USEC));
+	if (req->arrived_ns)
+		f.service_us = min_t(u64, U32_MAX,
+				     div_u64(ktime_get_ns() - req->arrived_ns, NSEC_PER_USEC));
 	req->head_len = rxp_frame_put_reply(rxp_req_buf(req), &f);
 	req->out_len = f.bulk_len;
 	if (status == RXP_STATUS_OK && rxp_grant_offer(req, req->conn, &tag)) {
@@ -343,13 +352,28 @@ void rdmafs_xprt_req_reply(struct rdmafs_xprt_req *r, u16 reply_len, u32 data_le
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reply);
 
+/* The pool for data of a reply: that of the connection there is now, if any. */
+static bool rxp_req_take_pool(struct rxp_req *req)
+{
+	struct rdmafs_xprt_session *s = req->session;
+
+	spin_lock_bh(&s->lock);
+	if (s->conn && !req->pool) {
+		req->pool = s->conn->pool;
+		rxp_pool_get(req->pool);
+	}
+	spin_unlock_bh(&s->lock);
+	return req->pool;
+}
+
 /**
  * rdmafs_xprt_req_room - where to put data that goes with the reply
  * @r:	  the request
  * @len:  bytes wanted, at most r->read_max
  * @dest: out: an ITER_DEST of @len bytes
  *
- * Process context, may sleep for memory.  Once for a request.
+ * Process context; may sleep for memory if @len is more than
+ * RDMAFS_XPRT_INLINE_MAX, and then once for a request.
  *
  * Return: 0; -EMSGSIZE: more than the client has room for; -ENOMEM; -ENOTCONN:
  * the client is gone, answer anything.
@@ -357,7 +381,6 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reply);
 int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *dest)
 {
 	struct rxp_req *req = container_of(r, struct rxp_req, r);
-	struct rdmafs_xprt_session *s = req->session;
 
 	if (len > r->read_max)
 		return -EMSGSIZE;
@@ -368,13 +391,7 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 		iov_iter_kvec(dest, ITER_DEST, &req->out, 1, len);
 		return 0;
 	}
-	spin_lock_bh(&s->lock);
-	if (s->conn && !req->pool) {
-		req->pool = s->conn->pool;
-		rxp_pool_get(req->pool);
-	}
-	spin_unlock_bh(&s->lock);
-	if (!req->pool)
+	if (!rxp_req_take_pool(req))
 		return -ENOTCONN;
 	req->buf = rxp_buf_get(req->pool, len);
 	if (!req->buf)
@@ -383,6 +400,37 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 	return 0;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_req_room);
+
+/**
+ * rdmafs_xprt_req_pages - send the reply's data from where it is
+ * @r:	the request
+ * @bv: the data, without gaps; nobody else's to take back before transport
+ *	drops the reference that comes with each entry
+ * @nr: entries, at least 1
+ * @len: bytes, more than RDMAFS_XPRT_INLINE_MAX and at most r->read_max
+ *
+ * Process context, may sleep for memory.  Instead of rdmafs_xprt_req_room().
+ *
+ * Return: 0, and the references are transport's; -EMSGSIZE, -ENOMEM,
+ * -ENOTCONN, and they are not.
+ */
+int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u32 nr, u32 len)
+{
+	struct rxp_req *req = container_of(r, struct rxp_req, r);
+	struct rxp_pages *pages;
+
+	if (len > r->read_max || len <= RDMAFS_XPRT_INLINE_MAX || req->pages || req->buf)
+		return -EMSGSIZE;
+	if (!rxp_req_take_pool(req))
+		return -ENOTCONN;
+	pages = rxp_pages_lend(req->pool, bv, nr);
+	if (IS_ERR(pages))
+		return PTR_ERR(pages);
+	req->pages = pages;
+	rxp_count(&req->session->stats, read_in_place);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_req_pages);
 
 /* ----------------------------------------------------------- data of large writes */
 
@@ -507,7 +555,7 @@ static void rxp_req_fetched(struct rxp_req *req)
 	iov_iter_bvec(&req->r.data, ITER_SOURCE, req->buf->bv, req->buf->nents, req->bulk_len);
 	req->r.data_len = req->bulk_len;
 	rxp_add(&req->session->stats, bytes_written, req->bulk_len);
-	rxp_req_queue(req);
+	rxp_threads_add(&req->session->server->threads, req);
 }
 
 static void rxp_sink_inv_done(struct rxp_chain *chain, bool ok)
@@ -679,7 +727,9 @@ static struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx,
 	req->keyed = (f->flags & RXP_F_READ) && (f->flags & RXP_F_RKEY);
 	req->rkey = f->rkey;
 	req->iova = f->iova;
-	req->arrived_ns = ktime_get_ns();
+	/* Of use to the client only where mapping can overlap with it. */
+	if (f->bulk_len > RDMAFS_XPRT_INLINE_MAX)
+		req->arrived_ns = ktime_get_ns();
 	rxp_conn_get(conn);
 	req->conn = conn;
 	req->bound = conn;
@@ -760,6 +810,28 @@ static const char *rxp_call_granted(struct rxp_conn *conn, struct rxp_req *req,
 	return NULL;
 }
 
+/*
+ * Two stages (Liss et al.): what can't block is served here, and its reply is
+ * on its way before anybody else has been woken.
+ */
+static bool rxp_req_now(struct rxp_req *req)
+{
+	struct rdmafs_xprt_server *server = req->session->server;
+
+	if (!server->service->handle_now || req->bulk_len > RDMAFS_XPRT_INLINE_MAX ||
+	    unlikely(READ_ONCE(rxp_inject.service_us)))
+		return false;
+	/* Its own, as answering gives away the slot's. */
+	kref_get(&req->ref);
+	if (server->service->handle_now(&req->r, server->ctx)) {
+		rxp_count(&req->session->stats, served_now);
+		rxp_req_put(req);
+		return true;
+	}
+	rxp_req_put(req);
+	return false;
+}
+
 static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 				    const struct rxp_frame *f, const struct ib_wc *wc)
 {
@@ -805,13 +877,15 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 		memset(req->r.reply, 0, RDMAFS_XPRT_BODY_MAX);
 		if (granted)
 			return rxp_call_granted(conn, req, wc);
-		rxp_req_queue(req);
+		if (rxp_req_now(req))
+			return NULL;
+		rxp_threads_add(&req->session->server->threads, req);
 		return NULL;
 	case RXP_ARRIVAL_CACHED:
 		rxp_count(&s->stats, replays);
 		rxp_rx_repost(rx);
 		rxp_frame_drop_grant(rxp_req_buf(req));
-		rxp_reply_post(req, &way, head_len, data_len, 0, 0, false);
+		rxp_reply_post(req, &way, head_len, data_len, NULL, 0, 0, false);
 		rxp_way_put(&way);
 		break;
 	case RXP_ARRIVAL_AGAIN:
@@ -895,29 +969,23 @@ void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 		rxp_conn_protocol_error(conn, wrong);
 }
 
-/* --------------------------------------------------------------------- threads */
-
-static struct rxp_req *rxp_todo_next(struct rdmafs_xprt_server *server)
-{
-	struct rxp_req *req;
-
-	spin_lock_bh(&server->todo_lock);
-	req = list_first_entry_or_null(&server->todo, struct rxp_req, link);
-	if (req)
-		list_del(&req->link);
-	spin_unlock_bh(&server->todo_lock);
-	return req;
-}
-
-static void rxp_req_run(struct rdmafs_xprt_server *server, struct rxp_req *req)
+/**
+ * rxp_req_run - serve a request, or ask for its data
+ * @req: the request, from rxp_threads_add()
+ *
+ * On a thread.
+ */
+void rxp_req_run(struct rxp_req *req)
 {
 	struct rdmafs_xprt_session *s = req->session;
+	struct rdmafs_xprt_server *server = s->server;
 	u32 us;
 
 	if (req->state == RXP_REQ_QUEUED && (req->flags & RXP_F_WRITE)) {
 		rxp_req_fetch(req);
 		return;
 	}
+	rxp_count(&s->stats, served_by_thread);
 	spin_lock_bh(&s->lock);
 	req->state = RXP_REQ_SERVED;
 	spin_unlock_bh(&s->lock);
@@ -925,71 +993,6 @@ static void rxp_req_run(struct rdmafs_xprt_server *server, struct rxp_req *req)
 	if (unlikely(us))
 		usleep_range(us, us + us / 50 + 1);
 	server->service->handle(&req->r, server->ctx);
-}
-
-static int rxp_thread(void *data)
-{
-	struct rdmafs_xprt_server *server = data;
-	struct rxp_req *req;
-
-	current->fs->umask = 0;
-	while (!kthread_should_stop()) {
-		wait_event_idle_exclusive(server->todo_wait,
-					  !list_empty(&server->todo) || kthread_should_stop());
-		while ((req = rxp_todo_next(server))) {
-			rxp_req_run(server, req);
-			cond_resched();
-		}
-	}
-	return 0;
-}
-
-static int rxp_thread_begin(void *data)
-{
-	int ret = unshare_fs_struct();
-
-	if (ret) {
-		/* Nothing can be served with another's umask: stay until told to stop. */
-		pr_err("rdmafs: server thread: %d\n", ret);
-		wait_event_idle(((struct rdmafs_xprt_server *)data)->todo_wait,
-				kthread_should_stop());
-		return ret;
-	}
-	return rxp_thread(data);
-}
-
-/**
- * rxp_serve_start - start a server's threads
- * @server: the server
- *
- * Return: 0 or a negative errno; rxp_serve_stop() undoes either.
- */
-int rxp_serve_start(struct rdmafs_xprt_server *server)
-{
-	u32 want = clamp_t(u32, 8 * num_online_cpus(), RXP_THREADS_MIN, RXP_THREADS_MAX);
-
-	spin_lock_init(&server->todo_lock);
-	INIT_LIST_HEAD(&server->todo);
-	init_waitqueue_head(&server->todo_wait);
-	while (server->nr_threads < want) {
-		struct task_struct *t = kthread_run(rxp_thread_begin, server, "rdmafsd/%u",
-						    server->nr_threads);
-
-		if (IS_ERR(t))
-			return PTR_ERR(t);
-		server->threads[server->nr_threads++] = t;
-	}
-	return 0;
-}
-
-/**
- * rxp_serve_stop - stop a server's threads; no request is left
- * @server: the server
- */
-void rxp_serve_stop(struct rdmafs_xprt_server *server)
-{
-	while (server->nr_threads)
-		kthread_stop(server->threads[--server->nr_threads]);
 }
 
 /**

@@ -600,7 +600,7 @@ void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server)
 		/* Again and again: a HELLO may be making a session just now. */
 	} while (!wait_event_timeout(server->empty, rxp_server_empty(server), HZ / 10));
 
-	rxp_serve_stop(server);
+	rxp_threads_stop(&server->threads);
 	flush_workqueue(rxp_wq);
 	rxp_stats_destroy(&server->stats);
 	put_net(server->net);
@@ -653,7 +653,7 @@ struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 	init_waitqueue_head(&server->empty);
 	INIT_DELAYED_WORK(&server->lease, rxp_lease_work);
 	INIT_DELAYED_WORK(&server->recall, rxp_recall_work);
-	ret = rxp_serve_start(server);
+	ret = rxp_threads_start(&server->threads);
 	if (ret)
 		goto out;
 	queue_delayed_work(rxp_wq, &server->lease, RXP_LEASE_TICK);

@@ -82,8 +82,9 @@ struct rxp_req {
 	bool granted;			/* one is behind it, for @conn */
 	u32 out_len;			/* bytes that go by RDMA WRITE */
 
-	struct rxp_pool *pool;		/* of @buf and @mr; a reference */
+	struct rxp_pool *pool;		/* of @buf, @pages and @mr; a reference */
 	struct rxp_buf *buf;
+	struct rxp_pages *pages;	/* instead of @buf: what is sent from where it is */
 	struct rxp_mr *mr;
 	struct ib_reg_wr reg;
 	struct ib_send_wr inv;
@@ -138,6 +139,26 @@ struct rdmafs_xprt_session {
 	struct work_struct close;
 };
 
+/**
+ * struct rxp_threads - the server's threads
+ * @lock:    inner to all others; the next four
+ * @todo:    requests that no thread has taken
+ * @idle:    threads asleep, the last to fall asleep first
+ * @roused:  the one that has been woken and has not looked yet, or NULL
+ * @running: threads that serve a request and do not block in it
+ * @thread:  all of them
+ * @nr:      how many
+ */
+struct rxp_threads {
+	spinlock_t lock;
+	struct list_head todo;
+	struct list_head idle;
+	struct rxp_thread *roused;
+	int running;
+	struct rxp_thread *thread[RXP_THREADS_MAX];
+	u32 nr;
+};
+
 struct rdmafs_xprt_server {
 	struct net *net;
 	u16 port;
@@ -157,11 +178,7 @@ struct rdmafs_xprt_server {
 	struct delayed_work lease;
 	struct delayed_work recall;
 
-	spinlock_t todo_lock;
-	struct list_head todo;
-	wait_queue_head_t todo_wait;
-	struct task_struct *threads[RXP_THREADS_MAX];
-	u32 nr_threads;
+	struct rxp_threads threads;
 };
 
 bool rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn, struct rxp_wire_tag *tag);
@@ -171,8 +188,10 @@ void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
 bool rxp_grants_tick(struct rdmafs_xprt_server *server);
 void rxp_grants_shortage(struct rdmafs_xprt_server *server, struct rxp_pool *pool);
 
-int rxp_serve_start(struct rdmafs_xprt_server *server);
-void rxp_serve_stop(struct rdmafs_xprt_server *server);
+int rxp_threads_start(struct rxp_threads *ts);
+void rxp_threads_stop(struct rxp_threads *ts);
+void rxp_threads_add(struct rxp_threads *ts, struct rxp_req *req);
+void rxp_req_run(struct rxp_req *req);
 void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 void rxp_session_drop_waiting(struct rdmafs_xprt_session *session, struct rxp_conn *conn);
 void rxp_session_get(struct rdmafs_xprt_session *session);

@@ -208,11 +208,16 @@ struct rdmafs_xprt_req {
  *		handle() and none follows.
  * @handle:	serve @req: process context on a worker, may sleep.  Ends with
  *		exactly one rdmafs_xprt_req_reply().
+ * @handle_now:	the same where the request arrived, for requests whose data
+ *		travels inside the messages: process context, but must not
+ *		sleep.  False: it did nothing, and @handle gets the request.
+ *		May be NULL.
  */
 struct rdmafs_xprt_service {
 	int (*session_open)(struct rdmafs_xprt_session *session, void *ctx);
 	void (*session_close)(struct rdmafs_xprt_session *session, void *ctx);
 	void (*handle)(struct rdmafs_xprt_req *req, void *ctx);
+	bool (*handle_now)(struct rdmafs_xprt_req *req, void *ctx);
 };
 
 struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
@@ -225,6 +230,8 @@ void *rdmafs_xprt_session_priv(struct rdmafs_xprt_session *session);
 const char *rdmafs_xprt_session_name(struct rdmafs_xprt_session *session);
 
 int rdmafs_xprt_req_room(struct rdmafs_xprt_req *req, u32 len, struct iov_iter *dest);
+int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *req, const struct bio_vec *bv, u32 nr,
+			  u32 len);
 void rdmafs_xprt_req_reply(struct rdmafs_xprt_req *req, u16 reply_len, u32 data_len,
 			   unsigned int flags);
 

@@ -22,9 +22,11 @@ static_assert(sizeof(struct rfp_open_rep) + 2 * sizeof(struct rfp_attr) +
 static_assert(sizeof(struct rfp_rep) + 3 * sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
 static_assert(sizeof(struct rfp_write_rep) + sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
 
+/* @now: the same where the request arrived, if that can be done without blocking. */
 static const struct rdmafsd_op {
 	rdmafsd_op_fn fn;
 	unsigned int flags;
+	rdmafsd_op_fn now;
 } rdmafsd_ops[RFP_NR_OPS] = {
 	[RFP_ATTACH]	= { rdmafsd_op_attach, RDMAFS_REPLY_NOCACHE },
 	[RFP_SETCRED]	= { rdmafsd_op_setcred, RDMAFS_REPLY_NOCACHE },
@@ -34,7 +36,7 @@ static const struct rdmafsd_op {
 	[RFP_OPEN]	= { rdmafsd_op_open },
 	[RFP_CREATE]	= { rdmafsd_op_create },
 	[RFP_CLOSE]	= { rdmafsd_op_close },
-	[RFP_READ]	= { rdmafsd_op_read, RDMAFS_REPLY_NOCACHE },
+	[RFP_READ]	= { rdmafsd_op_read, RDMAFS_REPLY_NOCACHE, rdmafsd_now_read },
 	[RFP_WRITE]	= { rdmafsd_op_write },
 	[RFP_COMMIT]	= { rdmafsd_op_commit },
 	[RFP_MKDIR]	= { rdmafsd_op_mkdir },
@@ -263,6 +265,61 @@ static int rdmafsd_run(struct rdmafsd_rq *rq, unsigned int *flags)
 	return rdmafsd_ops[op].fn(rq);
 }
 
+/* What rdmafsd_handle_now() could not let go of. */
+static void rdmafsd_put_late(struct rdmafs_xprt_req *req)
+{
+	struct rdmafsd_state *st = req->priv;
+	struct rdmafsd_export *exp = st->exp;
+
+	req->priv = NULL;
+	rdmafsd_state_put(st);
+	rdmafsd_export_put(exp);
+}
+
+/**
+ * rdmafsd_handle_now - serve a request where it arrived, if it can't block
+ * @req: the request
+ * @ctx: unused
+ *
+ * Context: a completion handler in process context, no fs_struct to speak of.
+ * Must not sleep: messages that other requests wait for come by the same way.
+ *
+ * Return: true: it has been answered and is transport's again; false: it is
+ * for rdmafsd_handle(), untouched.
+ */
+bool rdmafsd_handle_now(struct rdmafs_xprt_req *req, void *ctx)
+{
+	const struct rfp_req *head = req->body;
+	struct rdmafsd_rq rq = {
+		.req = req,
+		.ses = rdmafs_xprt_session_priv(req->session),
+	};
+	rdmafsd_op_fn now;
+	unsigned int op;
+	bool done;
+
+	if (req->body_len < sizeof(*head) || head->flags)
+		return false;
+	op = le16_to_cpu(head->op);
+	now = op < RFP_NR_OPS ? rdmafsd_ops[op].now : NULL;
+	if (!now)
+		return false;
+	rq.cred_id = le32_to_cpu(head->cred);
+	rfp_dec_init(&rq.dec, req->body, req->body_len);
+	rfp_enc_init(&rq.enc, req->reply, RDMAFS_XPRT_BODY_MAX);
+	done = !now(&rq) && rfp_enc_len(&rq.enc) > 0;
+	if (rq.state && !refcount_dec_not_one(&rq.state->refs)) {
+		/* Closed meanwhile, and the last one out closes the file: on a thread. */
+		req->priv = rq.state;
+		return false;
+	}
+	rdmafsd_export_put(rq.exp);
+	if (done)
+		rdmafs_xprt_req_reply(req, rfp_enc_len(&rq.enc), rq.data_len,
+				      rdmafsd_ops[op].flags);
+	return done;
+}
+
 /**
  * rdmafsd_handle - serve a request
  * @req: the request, transport's again when this returns
@@ -279,6 +336,8 @@ void rdmafsd_handle(struct rdmafs_xprt_req *req, void *ctx)
 	unsigned int flags;
 	int err, len;
 
+	if (req->priv)
+		rdmafsd_put_late(req);
 	rfp_dec_init(&rq.dec, req->body, req->body_len);
 	rfp_enc_init(&rq.enc, req->reply, RDMAFS_XPRT_BODY_MAX);
 	err = rdmafsd_run(&rq, &flags);

@@ -18,8 +18,11 @@
  * Writers run with PF_LOCAL_THROTTLE: when the client is on this machine its
  * dirty pages wait for ours, which must then not wait for its.
  */
+#include <linux/bvec.h>
+#include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 #include <linux/uio.h>
 #include "server.h"
 
@@ -56,6 +59,58 @@ static int rdmafsd_read_reply(struct rdmafsd_rq *rq, u64 end, u32 got)
 	return 0;
 }
 
+/* Much that is in the page cache goes from there: -EAGAIN if it is not, or can't. */
+static ssize_t rdmafsd_read_pages(struct rdmafsd_rq *rq, loff_t pos, u32 len)
+{
+	u32 max = len / PAGE_SIZE + 2, nr;
+	struct bio_vec *bv;
+	ssize_t got;
+
+	bv = kmalloc_array(max, sizeof(*bv), GFP_KERNEL | __GFP_NOWARN);
+	if (!bv)
+		return -EAGAIN;
+	got = rdmafsd_cached_pages(rq->state->file, pos, len, bv, max, &nr);
+	if (nr && (got <= RDMAFS_XPRT_INLINE_MAX ||
+		   rdmafs_xprt_req_pages(rq->req, bv, nr, got))) {
+		while (nr)
+			put_page(bv[--nr].bv_page);
+		got = -EAGAIN;
+	}
+	kfree(bv);
+	return got;
+}
+
+static ssize_t rdmafsd_read_room(struct rdmafsd_rq *rq, loff_t pos, u32 len)
+{
+	struct iov_iter to;
+	int err;
+
+	err = rdmafs_xprt_req_room(rq->req, len, &to);
+	if (err)
+		return err;
+	rdmafsd_rq_enter_opener(rq);
+	return rdmafsd_read_do(rq->state->file, pos, &to);
+}
+
+/* What is to be read; on success the request has its state. */
+static int rdmafsd_read_args(struct rdmafsd_rq *rq, u64 *pos, u32 *len)
+{
+	const struct rfp_read_req *rreq = rfp_dec_fixed(&rq->dec, sizeof(*rreq));
+	int err;
+
+	err = rdmafsd_rq_dec_end(rq);
+	if (err)
+		return err;
+	*pos = le64_to_cpu(rreq->offset);
+	*len = min3(le32_to_cpu(rreq->count), rq->req->read_max, (u32)RDMAFS_XPRT_DATA_MAX);
+	if (*pos > (u64)LLONG_MAX - *len)
+		return -EINVAL;
+	err = rdmafsd_rq_state(rq, le64_to_cpu(rreq->stateid));
+	if (err)
+		return err;
+	return rq->state->file->f_mode & FMODE_READ ? 0 : -EBADF;
+}
+
 /**
  * rdmafsd_op_read - RFP_READ
  * @rq: the request
@@ -64,36 +119,48 @@ static int rdmafsd_read_reply(struct rdmafsd_rq *rq, u64 end, u32 got)
  */
 int rdmafsd_op_read(struct rdmafsd_rq *rq)
 {
-	const struct rfp_read_req *rreq = rfp_dec_fixed(&rq->dec, sizeof(*rreq));
-	struct iov_iter to;
-	ssize_t got = 0;
+	ssize_t got = -EAGAIN;
 	u64 pos;
 	u32 len;
 	int err;
 
-	err = rdmafsd_rq_dec_end(rq);
+	err = rdmafsd_read_args(rq, &pos, &len);
 	if (err)
 		return err;
-	pos = le64_to_cpu(rreq->offset);
-	len = min3(le32_to_cpu(rreq->count), rq->req->read_max, (u32)RDMAFS_XPRT_DATA_MAX);
-	if (pos > (u64)LLONG_MAX - len)
-		return -EINVAL;
-	err = rdmafsd_rq_state(rq, le64_to_cpu(rreq->stateid));
-	if (err)
-		return err;
-	if (!(rq->state->file->f_mode & FMODE_READ))
-		return -EBADF;
-
-	if (len) {
-		err = rdmafs_xprt_req_room(rq->req, len, &to);
-		if (err)
-			return err;
-		rdmafsd_rq_enter_opener(rq);
-		got = rdmafsd_read_do(rq->state->file, pos, &to);
-		if (got < 0)
-			return got;
-	}
+	if (!len)
+		return rdmafsd_read_reply(rq, pos, 0);
+	if (len > RDMAFS_XPRT_INLINE_MAX)
+		got = rdmafsd_read_pages(rq, pos, len);
+	if (got == -EAGAIN)
+		got = rdmafsd_read_room(rq, pos, len);
+	if (got < 0)
+		return got;
 	return rdmafsd_read_reply(rq, pos + got, got);
+}
+
+/**
+ * rdmafsd_now_read - RFP_READ of a little that is in the page cache
+ * @rq: the request
+ *
+ * Where it arrived: must not block.  The attributes that the reply needs are
+ * in memory on the file systems that rdmafsd_cached_read() knows.
+ *
+ * Return: 0, or -EAGAIN: for a thread, whatever it is.
+ */
+int rdmafsd_now_read(struct rdmafsd_rq *rq)
+{
+	struct iov_iter to;
+	ssize_t got;
+	u64 pos;
+	u32 len;
+
+	if (rdmafsd_read_args(rq, &pos, &len) || !len || len > RDMAFS_XPRT_INLINE_MAX ||
+	    rdmafs_xprt_req_room(rq->req, len, &to))
+		return -EAGAIN;
+	got = rdmafsd_cached_read(rq->state->file, pos, &to);
+	if (got < 0 || rdmafsd_read_reply(rq, pos + got, got))
+		return -EAGAIN;
+	return 0;
 }
 
 static int rdmafsd_write_iocb_flags(u32 stable, u32 flags)

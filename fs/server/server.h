@@ -16,6 +16,7 @@
  *	change.c	the change cookie, and whose changes moved it
  *	cred.c		SETCRED's identities, squashing, struct cred
  *	state.c		stateids: opens
+ *	pagecache.c	reading without blocking
  *	session.c	what belongs to one client
  *	export.c	exports that are live
  *	configfs.c	what the administrator sees
@@ -306,6 +307,7 @@ struct rdmafsd_change {
 typedef int (*rdmafsd_op_fn)(struct rdmafsd_rq *rq);
 
 void rdmafsd_handle(struct rdmafs_xprt_req *req, void *ctx);
+bool rdmafsd_handle_now(struct rdmafs_xprt_req *req, void *ctx);
 
 int rdmafsd_rq_dec_end(struct rdmafsd_rq *rq);
 int rdmafsd_rq_enter(struct rdmafsd_rq *rq);
@@ -337,6 +339,10 @@ void rdmafsd_change_end(struct rdmafsd_change *chg);
 void rdmafsd_change_none(struct rdmafsd_rq *rq, struct dentry *dentry,
 			 struct rdmafsd_change *chg);
 u64 rdmafsd_cookie_from(struct inode *inode, const struct kstat *stat);
+ssize_t rdmafsd_cached_read(struct file *file, loff_t pos, struct iov_iter *to);
+ssize_t rdmafsd_cached_pages(struct file *file, loff_t pos, size_t len, struct bio_vec *bv,
+			     u32 max, u32 *nr);
+
 int rdmafsd_cookie(const struct path *path, u64 *cookie, u64 *size);
 int rdmafsd_getattr(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_attr *attr);
 int rdmafsd_commit(struct rdmafsd_export *exp, struct dentry *dentry);
@@ -354,6 +360,7 @@ int rdmafsd_op_open(struct rdmafsd_rq *rq);
 int rdmafsd_op_create(struct rdmafsd_rq *rq);
 int rdmafsd_op_close(struct rdmafsd_rq *rq);
 int rdmafsd_op_read(struct rdmafsd_rq *rq);
+int rdmafsd_now_read(struct rdmafsd_rq *rq);
 int rdmafsd_op_write(struct rdmafsd_rq *rq);
 int rdmafsd_op_commit(struct rdmafsd_rq *rq);
 int rdmafsd_op_mkdir(struct rdmafsd_rq *rq);

@@ -63,4 +63,5 @@ const struct rdmafs_xprt_service rdmafsd_service = {
 	.session_open = rdmafsd_session_open,
 	.session_close = rdmafsd_session_close,
 	.handle = rdmafsd_handle,
+	.handle_now = rdmafsd_handle_now,
 };

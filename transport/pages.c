@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pages that are somebody else's, sent from where they are.
+ *
+ * The service lends them, one reference each, with a request's reply; they are
+ * DMA mapped for the one time and let go of with the request, which outlives
+ * the RDMA WRITEs that read them (design, rule 6: the chain is signaled).
+ * What is written to them meanwhile may travel or not, as with any read that
+ * runs beside a write.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "transport/internal.h"
+
+/**
+ * rxp_pages_lend - map pages for RDMA WRITEs to read
+ * @pool: on the device
+ * @bv:	  the pages
+ * @nr:	  how many, at least 1
+ *
+ * Process context, may sleep for memory.
+ *
+ * Return: them, with their references, to be given to rxp_pages_release(); or
+ * an ERR_PTR, and the references are the caller's still.
+ */
+struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr)
+{
+	u32 nr_wr = DIV_ROUND_UP(nr, pool->max_sge), i;
+	struct rxp_pages *p;
+	void *room;
+
+	p = kvmalloc(sizeof(*p) + nr_wr * sizeof(*p->wr) +
+		     nr * (sizeof(*p->sge) + sizeof(*p->sgl)), GFP_NOFS);
+	if (!p)
+		return ERR_PTR(-ENOMEM);
+	room = p + 1;
+	p->wr = room;
+	room += nr_wr * sizeof(*p->wr);
+	p->sge = room;
+	room += nr * sizeof(*p->sge);
+	p->sgl = room;
+	p->nr = nr;
+	sg_init_table(p->sgl, nr);
+	for (i = 0; i < nr; i++)
+		sg_set_page(&p->sgl[i], bv[i].bv_page, bv[i].bv_len, bv[i].bv_offset);
+	if (!ib_dma_map_sg(pool->rdev->ib, p->sgl, nr, DMA_TO_DEVICE)) {
+		kvfree(p);
+		return ERR_PTR(-ENOMEM);
+	}
+	return p;
+}
+
+/**
+ * rxp_pages_release - the device has no more use for pages
+ * @pool: as for rxp_pages_lend()
+ * @p:	  the pages
+ */
+void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p)
+{
+	u32 i;
+
+	ib_dma_unmap_sg(pool->rdev->ib, p->sgl, p->nr, DMA_TO_DEVICE);
+	for (i = 0; i < p->nr; i++)
+		put_page(sg_page(&p->sgl[i]));
+	kvfree(p);
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The server's threads: where requests run that may block.
+ *
+ * The threads are ours, not a workqueue's, because a file server needs an
+ * umask of its own (0: the client has applied its user's).
+ *
+ * Requests come in bursts, one completion handler's worth, and most of them do
+ * not block.  So no more than one thread at a time is on its way out of sleep,
+ * and the next one is roused when it is of use: on a machine of several CPUs
+ * when the first has taken a request and there are more; on one CPU when the
+ * first is about to sleep, which its plug tells.  (A second thread on the same
+ * CPU only shares a burst with the first, and breaks it in two.)  The thread
+ * that slept last is roused first: it is the one whose stack is still in the
+ * cache.
+ *
+ * The replies of a burst go out together, when the thread finds nothing more
+ * to do, or blocks, or turns to a request that moves much data.
+ */
+#include <linux/blkdev.h>
+#include <linux/fs_struct.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+#include "transport/server.h"
+
+/* Replies held back at most for others to join them. */
+#define RXP_BURST	16
+
+/**
+ * struct rxp_thread - one of them
+ * @link:    among the idle ones, empty if it is not
+ * @threads: all of them
+ * @task:    the thread
+ * @running: counted among those that run
+ */
+struct rxp_thread {
+	struct list_head link;
+	struct rxp_threads *threads;
+	struct task_struct *task;
+	bool running;
+};
+
+/* Under the lock: the thread to be woken once the lock is dropped, or NULL. */
+static struct rxp_thread *rxp_threads_rouse(struct rxp_threads *ts)
+{
+	struct rxp_thread *t;
+
+	lockdep_assert_held(&ts->lock);
+	if (ts->roused || list_empty(&ts->todo) || (ts->running && num_online_cpus() == 1))
+		return NULL;
+	t = list_first_entry_or_null(&ts->idle, struct rxp_thread, link);
+	if (t)
+		list_del_init(&t->link);
+	ts->roused = t;
+	return t;
+}
+
+static void rxp_thread_runs(struct rxp_thread *t, bool running)
+{
+	lockdep_assert_held(&t->threads->lock);
+	t->threads->running += running - t->running;
+	t->running = running;
+}
+
+/**
+ * rxp_threads_add - have a request served
+ * @ts:	 the threads
+ * @req: the request; theirs from now on
+ *
+ * Any context but hard interrupt.
+ */
+void rxp_threads_add(struct rxp_threads *ts, struct rxp_req *req)
+{
+	struct rxp_thread *t;
+
+	spin_lock_bh(&ts->lock);
+	list_add_tail(&req->link, &ts->todo);
+	t = rxp_threads_rouse(ts);
+	spin_unlock_bh(&ts->lock);
+	if (t)
+		wake_up_process(t->task);
+}
+
+/* A thread does not run any more, or can't tell: another one may be of use. */
+static void rxp_thread_blocks(struct rxp_thread *t)
+{
+	struct rxp_threads *ts = t->threads;
+	struct rxp_thread *other;
+
+	spin_lock_bh(&ts->lock);
+	rxp_thread_runs(t, false);
+	other = rxp_threads_rouse(ts);
+	spin_unlock_bh(&ts->lock);
+	if (other)
+		wake_up_process(other->task);
+}
+
+static void rxp_thread_unplug(struct blk_plug_cb *cb, bool from_schedule)
+{
+	struct rxp_thread *t = cb->data;
+
+	kfree(cb);
+	if (from_schedule)
+		rxp_thread_blocks(t);
+}
+
+/* Be told when the thread is about to sleep. */
+static void rxp_thread_watch(struct rxp_thread *t)
+{
+	if (!blk_check_plugged(rxp_thread_unplug, t, sizeof(struct blk_plug_cb)))
+		rxp_thread_blocks(t);
+}
+
+/* The next request, or NULL. */
+static struct rxp_req *rxp_thread_next(struct rxp_thread *t)
+{
+	struct rxp_thread *other = NULL;
+	struct rxp_threads *ts = t->threads;
+	struct rxp_req *req;
+
+	spin_lock_bh(&ts->lock);
+	rxp_thread_runs(t, true);
+	req = list_first_entry_or_null(&ts->todo, struct rxp_req, link);
+	if (req) {
+		list_del(&req->link);
+		other = rxp_threads_rouse(ts);
+	}
+	spin_unlock_bh(&ts->lock);
+	if (other)
+		wake_up_process(other->task);
+	return req;
+}
+
+/* Sleep until roused or told to stop. */
+static void rxp_thread_idle(struct rxp_thread *t)
+{
+	struct rxp_threads *ts = t->threads;
+	bool idle;
+
+	spin_lock_bh(&ts->lock);
+	idle = list_empty(&ts->todo);
+	if (idle) {
+		rxp_thread_runs(t, false);
+		list_add(&t->link, &ts->idle);
+		set_current_state(TASK_IDLE);
+	}
+	spin_unlock_bh(&ts->lock);
+	if (idle && !kthread_should_stop())
+		schedule();
+	__set_current_state(TASK_RUNNING);
+
+	spin_lock_bh(&ts->lock);
+	list_del_init(&t->link);
+	if (ts->roused == t)
+		ts->roused = NULL;
+	spin_unlock_bh(&ts->lock);
+}
+
+/* Serve what there is. */
+static void rxp_thread_burst(struct rxp_thread *t)
+{
+	struct blk_plug plug;
+	struct rxp_req *req;
+	unsigned int n = 0;
+
+	blk_start_plug(&plug);
+	while ((req = rxp_thread_next(t))) {
+		if (req->bulk_len > RDMAFS_XPRT_INLINE_MAX || ++n % RXP_BURST == 0) {
+			blk_finish_plug(&plug);
+			blk_start_plug(&plug);
+		}
+		rxp_thread_watch(t);
+		rxp_req_run(req);
+		cond_resched();
+	}
+	blk_finish_plug(&plug);
+}
+
+static int rxp_thread(void *data)
+{
+	struct rxp_thread *t = data;
+	int ret = unshare_fs_struct();
+
+	if (ret) {
+		/* Nothing can be served with another's umask: be none of them. */
+		pr_err("rdmafs: server thread: %d\n", ret);
+		for (;;) {
+			set_current_state(TASK_IDLE);
+			if (kthread_should_stop())
+				break;
+			schedule();
+		}
+		__set_current_state(TASK_RUNNING);
+		return ret;
+	}
+	current->fs->umask = 0;
+	while (!kthread_should_stop()) {
+		rxp_thread_burst(t);
+		rxp_thread_idle(t);
+	}
+	return 0;
+}
+
+/**
+ * rxp_threads_start - start a server's threads
+ * @ts: to fill in
+ *
+ * Return: 0 or a negative errno; rxp_threads_stop() undoes either.
+ */
+int rxp_threads_start(struct rxp_threads *ts)
+{
+	u32 want = clamp_t(u32, 8 * num_online_cpus(), RXP_THREADS_MIN, RXP_THREADS_MAX);
+
+	spin_lock_init(&ts->lock);
+	INIT_LIST_HEAD(&ts->todo);
+	INIT_LIST_HEAD(&ts->idle);
+	while (ts->nr < want) {
+		struct rxp_thread *t = kzalloc(sizeof(*t), GFP_KERNEL);
+		struct task_struct *task;
+
+		if (!t)
+			return -ENOMEM;
+		INIT_LIST_HEAD(&t->link);
+		t->threads = ts;
+		task = kthread_create(rxp_thread, t, "rdmafsd/%u", ts->nr);
+		if (IS_ERR(task)) {
+			kfree(t);
+			return PTR_ERR(task);
+		}
+		t->task = task;
+		ts->thread[ts->nr++] = t;
+		wake_up_process(task);
+	}
+	return 0;
+}
+
+/**
+ * rxp_threads_stop - stop a server's threads; no request is left
+ * @ts: the threads
+ */
+void rxp_threads_stop(struct rxp_threads *ts)
+{
+	while (ts->nr) {
+		struct rxp_thread *t = ts->thread[--ts->nr];
+
+		kthread_stop(t->task);
+		spin_lock_bh(&ts->lock);
+		list_del(&t->link);
+		spin_unlock_bh(&ts->lock);
+		kfree(t);
+	}
+}
