@@ -27,10 +27,20 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "transport/client.h"
+#include "transport/trace.h"
 
 /* Backoff for calls that the server had no room for, in milliseconds. */
 #define RXP_BACKOFF_MIN		1
 #define RXP_BACKOFF_MAX		64
+
+/* A step in a call's life, for whoever traces; its slot is its own still. */
+#define rxp_trace(step, of)							\
+do {										\
+	const struct rdmafs_xprt_call *c = (of);				\
+										\
+	trace_rdmafs_call_##step(c->x.xprt->session, c->x.slot->index,		\
+				 c->x.slot->seq, iov_iter_count(&c->iter));	\
+} while (0)
 
 /* -------------------------------------------------------------- end of a call */
 
@@ -64,6 +74,7 @@ static void rxp_call_end(struct rdmafs_xprt_call *call)
 
 	if (call->x.io)
 		rxp_io_unmap(call->x.io);
+	rxp_trace(completed, call);
 	spin_lock_bh(&x->lock);
 	slot->call = NULL;
 	if (later && x->state == RXP_ABORTED) {
@@ -116,8 +127,10 @@ static void rxp_inv_done(struct rxp_chain *chain, bool ok)
 {
 	struct rxp_io *io = container_of(chain, struct rxp_io, inv_chain);
 
-	if (ok)
+	if (ok) {
 		io->mr->bound = false;
+		rxp_trace(invalidated, io->call);
+	}
 	rxp_call_put(io->call);
 }
 
@@ -297,6 +310,7 @@ static void rxp_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp
 static void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io,
 			 u64 iova, u32 rkey)
 {
+	rxp_trace(crw_fired, io->call);
 	rxp_io_say(x, conn, io, RXP_CONTROL_DATA, rkey, 0);
 	rxp_chain_init(&io->crw, rxp_crw_done);
 	rxp_add_writes(x, &io->crw, io, iova, rkey);
@@ -306,6 +320,7 @@ static void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rx
 /* READ: the pages are there: the server's CRW may fire. */
 static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
 {
+	rxp_trace(stcrw_sent, io->call);
 	rxp_io_say(x, conn, io, RXP_CONTROL_STCRW, io->mr->mr->rkey, io->mr->mr->iova);
 	rxp_chain_init(&io->crw, rxp_crw_done);
 	rxp_chain_add(&io->crw, &io->reg.wr);
@@ -315,6 +330,7 @@ static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct 
 
 static void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
 {
+	rxp_trace(cancelled, io->call);
 	rxp_io_say(x, conn, io, RXP_CONTROL_CANCEL, 0, 0);
 	rxp_chain_init(&io->crw, rxp_crw_done);
 	rxp_io_post(x, conn, io);
@@ -331,6 +347,7 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	bool read = call->dir == RDMAFS_XPRT_READ, follow;
 	int err = rxp_io_map_late(io);
 
+	rxp_trace(mapped, call);
 	spin_lock_bh(&x->lock);
 	io->mapping = false;
 	/* Answered without need of it; or to be sent again by recovery. */
@@ -430,6 +447,7 @@ again:
 	refcount_set(&call->x.pending, 3);
 	spin_unlock_bh(&x->lock);
 
+	rxp_trace(sent, call);
 	rxp_call_post(x, conn, call, slot);
 	if (grant)
 		rxp_count(&x->stats, write_granted);
@@ -591,6 +609,7 @@ static int rxp_reply_inv(struct rdmafs_xprt *x, struct rxp_conn *conn,
 			return -EPROTO;
 		io->mr->bound = false;
 		rxp_count(&x->stats, remote_inv);
+		rxp_trace(invalidated, call);
 		return 0;
 	}
 	if (!bound)
@@ -651,6 +670,7 @@ static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	spin_unlock_bh(&x->lock);
 
 	rxp_count(&x->stats, replies);
+	rxp_trace(replied, call);
 	ret = rxp_reply_inv(x, conn, call, wc);
 	if (!ret && (f->flags & RXP_F_GRANT) &&
 	    (call->dir != RDMAFS_XPRT_WRITE || !rxp_granted(x, f)))
@@ -685,6 +705,7 @@ static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 	io->tagged = true;
 	io->tag_rkey = f->rkey;
 	io->tag_iova = f->iova;
+	rxp_trace(stcrw_received, io->call);
 	spin_unlock_bh(&x->lock);
 	if (fire)
 		rxp_crw_fire(x, conn, io, f->iova, f->rkey);

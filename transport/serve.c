@@ -29,6 +29,15 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "transport/server.h"
+#include "transport/trace.h"
+
+/* A step in a request's life, for whoever traces. */
+#define rxp_trace(step, of, len)						\
+do {										\
+	const struct rxp_req *r = (of);						\
+										\
+	trace_rdmafs_req_##step(r->session->id, r->slot, r->seq, len);		\
+} while (0)
 
 static struct kmem_cache *rxp_req_cache;
 
@@ -116,7 +125,10 @@ void rxp_session_drop_waiting(struct rdmafs_xprt_session *s, struct rxp_conn *co
 
 static void rxp_reply_done(struct rxp_chain *chain, bool ok)
 {
-	rxp_req_put(container_of(chain, struct rxp_req, reply));
+	struct rxp_req *req = container_of(chain, struct rxp_req, reply);
+
+	rxp_trace(completed, req, 0);
+	rxp_req_put(req);
 }
 
 /*
@@ -179,6 +191,7 @@ static void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_le
 	if (req->reply.nr == 1)
 		rxp_chain_quiet(way->conn, &req->reply, head_len + data_len);
 
+	rxp_trace(replied, req, data_len + req->out_len);
 	kref_get(&req->ref);
 	if (req->reply.quiet)
 		ret = rxp_post_plugged(way->conn, &req->reply);
@@ -315,6 +328,7 @@ static void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 d
 
 	rxp_count(&s->stats, replies);
 	rxp_add(&s->stats, bytes_read, data_len);
+	rxp_trace(served, req, data_len);
 	spin_lock_bh(&s->lock);
 	if (req->out_len && !req->keyed) {
 		if (req->cancelled) {
@@ -322,6 +336,7 @@ static void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 d
 		} else if (s->conn && s->conn == req->bound) {
 			/* The STCRW posts it, or the connection's end finds it. */
 			req->state = RXP_REQ_HELD;
+			rxp_trace(crw_held, req, req->out_len);
 			spin_unlock_bh(&s->lock);
 			return;
 		}
@@ -516,6 +531,7 @@ static void rxp_req_fetch(struct rxp_req *req)
 		return;
 	}
 	rxp_stcrw_build(req, &way);
+	rxp_trace(stcrw_sent, req, req->bulk_len);
 
 	spin_lock_bh(&s->lock);
 	alive = s->conn == way.conn && req->bound == way.conn;
@@ -555,6 +571,7 @@ static void rxp_req_fetched(struct rxp_req *req)
 	iov_iter_bvec(&req->r.data, ITER_SOURCE, req->buf->bv, req->buf->nents, req->bulk_len);
 	req->r.data_len = req->bulk_len;
 	rxp_add(&req->session->stats, bytes_written, req->bulk_len);
+	rxp_trace(data, req, req->bulk_len);
 	rxp_threads_add(&req->session->server->threads, req);
 }
 
@@ -657,6 +674,7 @@ static const char *rxp_req_stcrw(struct rxp_conn *conn, const struct rxp_frame *
 	req->keyed = true;
 	req->rkey = f->rkey;
 	req->iova = f->iova;
+	rxp_trace(stcrw_received, req, f->bulk_len);
 	if (req->state != RXP_REQ_HELD)
 		goto out;
 	req->state = RXP_REQ_SERVED;
@@ -873,6 +891,7 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	switch (arrival) {
 	case RXP_ARRIVAL_NEW:
 		rxp_count(&s->stats, calls);
+		rxp_trace(arrived, req, f->bulk_len + f->data_len);
 		req->r.reply = rxp_req_buf(req) + RXP_BODY_OFFSET;
 		memset(req->r.reply, 0, RDMAFS_XPRT_BODY_MAX);
 		if (granted)

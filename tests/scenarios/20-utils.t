@@ -309,4 +309,36 @@ is "$(echo "$out" | grep -c 0:41) $(echo "$out" | grep -c 'per second')" "2 1" "
 s 0
 is "$rc" 1 "an interval of nothing"
 
+# -------------------------------------------------------------- rdmafs-trace
+
+t() { run "$utils/rdmafs-trace" "$@"; }
+cat >"$tmp/trace" <<'END'
+# tracer: nop
+          fio-77      [000] ...1.   100.000010: rdmafs_call_sent: session=00c0ffee slot=3 seq=9 len=65536
+  kworker/0:1-8       [000] ...1.   100.000050: rdmafs_req_arrived: session=00c0ffee slot=3 seq=9 len=65536
+          fio-77      [000] ...1.   100.000030: rdmafs_call_stcrw_sent: session=00c0ffee slot=3 seq=9 len=65536
+          fio-77      [000] ...1.   100.000020: rdmafs_call_sent: session=00c0ffee slot=4 seq=2 len=0
+          fio-77      [000] ..s1.   100.000090: rdmafs_call_replied: session=00c0ffee slot=5 seq=1 len=8
+          fio-77      [000] ..s1.   100.000095: rdmafs_call_replied: session=00c0ffee slot=4
+          fio-77      [000] ..s1.   100.000110: sched_switch: prev_comm=rdmafs_
+END
+t -l 1 "$tmp/trace"
+is "$rc $(echo "$out" | tr -s ' .')" "0 session 00c0ffee slot 3 seq 9: 65536 bytes, 40.0 us
+ 0.0 client sent *
+ 20.0 client stcrw sent .*
+ 40.0 server arrived .#" "a timeline, in the order of time, of what began in the trace"
+t "$tmp/trace"
+is "$rc $(echo "$out" | grep -c session)" "0 2" "both of them"
+t -n 1 -s "$tmp/trace"
+is "$rc $(echo "$out" | grep session)" "0 session 00c0ffee slot 3 seq 9: 65536 bytes, 40.0 us" "the slowest"
+t -l 70000 "$tmp/trace"
+is "$rc" 2 "nothing to draw"
+t "$tmp/nothing"
+is "$rc" 2 "no such file"
+for words in "-n x" "-l -1" "-t 0" "-t 1e9" "-t 1 $tmp/trace" --unknown; do
+	# shellcheck disable=SC2086 # words
+	t $words
+	is "$rc" 1 "wrong usage: '$words'"
+done
+
 tap_done

@@ -1,0 +1,12 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The tracepoints: each step of an RPC's life is there, in the order in which
+# the protocol has them, and rdmafs-trace draws it.
+set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
+. "$(dirname "$0")/../lib/scenario.sh"
+only_on rdmafs
+
+scenario steps -- trace
+tap_done
