@@ -23,7 +23,7 @@
 #define RDMAFS_POS_END		LLONG_MAX
 
 #define RDMAFS_DIR_SMALL	RDMAFS_XPRT_INLINE_MAX
-#define RDMAFS_DIR_SMALL_FETCHES 4
+#define RDMAFS_DIR_SMALL_FETCHES 1
 #define RDMAFS_DIR_LARGE	65536
 
 /**
@@ -212,10 +212,16 @@ static int rdmafs_readdir_locked(struct file *file, struct dir_context *ctx,
 		if (ret < 0)
 			return -EIO;
 		if (!ret) {
-			if (d->eof)
-				break;
-			rdmafs_dir_drop(d);
-			continue;
+			if (!d->eof) {
+				rdmafs_dir_drop(d);
+				continue;
+			}
+			/* Empty: else the next call would begin again, to see what is new. */
+			if (ctx->pos == RDMAFS_POS_FIRST) {
+				ctx->pos = RDMAFS_POS_END;
+				d->pos = ctx->pos;
+			}
+			break;
 		}
 		if (!dir_emit(ctx, ent.name.s, ent.name.len, ent.ino, ent.type)) {
 			d->dec = before;
