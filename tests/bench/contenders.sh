@@ -50,6 +50,10 @@ up_nvme() {
 up() {
 	local mib=$1 name
 	shift
+	# Where the KUnit suites are built, so is this.
+	if [ -e "$RDMAFS_MODULES/rdma_bare.ko" ]; then
+		insmod "$RDMAFS_MODULES/rdma_bare.ko"
+	fi
 	for name; do
 		case $name in
 		rdmafs | nfs-rdma | nfs-tcp) up_mount "$name" "$mib" ;;
@@ -67,6 +71,9 @@ down() {
 		fi
 	done
 	rdmafs_stop_server
+	if [ -e /proc/rdma_bare ]; then
+		rmmod rdma_bare
+	fi
 }
 
 case ${1:-} in

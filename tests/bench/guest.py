@@ -32,6 +32,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 KPROBES = {"reg_mr": "rxe_reg_fast_mr", "inv": "rxe_invalidate_mr",
            "completions": "rxe_cq_post"}
 TRACING = "/sys/kernel/tracing"
+BARE = "bare"
 
 
 def read_text(path):
@@ -184,7 +185,30 @@ def counted_run(name, target, rw, args, mib, limit, kprobes):
     return result, {k: after[k] - before[k] for k in after if k in before}
 
 
+def bare_run(address, cell, options):
+    """Verbs alone: as many RDMA WRITEs as fill about the time of a fio run."""
+    words = cell.split()
+    size = {"4k": 4096, "128k": 131072, "1m": 1048576}[words[1]]
+    depth, count = int(words[2][2:]), 50
+    while True:
+        write_text("/proc/rdma_bare", f"{address} {size} {count} {depth}")
+        found = key_pairs(read_text("/proc/rdma_bare"))
+        if options.ios or found["ns"] >= options.seconds * 0.8e9:
+            break
+        count = min(10**7, int(count * max(1.5, options.seconds * 1e9 / found["ns"])))
+    iops = count * 1e9 / found["ns"]
+    return {"contender": BARE, "cell": cell, "ios": count, "iops": iops,
+            "bytes_s": iops * size, "lat_us": depth * 1e6 / iops, "p99_us": 0, "cost": {}}
+
+
+def key_pairs(text):
+    words = text.split()
+    return {k: int(v) for k, v in zip(words[::2], words[1::2])}
+
+
 def one_run(name, target, cell, rw, args, options, kprobes):
+    if name == BARE:
+        return bare_run(target, cell, options)
     limit = limit_of(cell, options)
     result, cost = counted_run(name, target, rw, args, options.mib, limit, kprobes)
     ios = result["total_ios"]
@@ -219,6 +243,8 @@ def bring_up(options):
             sys.exit("bench: the NFS/RDMA mount is not over RDMA")
         if name == "nfs-tcp" and "own_reg_mr" in xprt:
             sys.exit("bench: the NFS/TCP mount is over RDMA")
+    if os.path.exists("/proc/rdma_bare"):
+        targets[BARE] = "10.9.0.1"
     return targets, local_of
 
 
@@ -242,7 +268,8 @@ def main():
     shuffle = random.Random(options.seed)
     runs, start = [], time.monotonic()
     for number in range(options.rounds):
-        order = [(cell, name) for cell in cells(options.quick) for name in targets]
+        order = [(cell, name) for cell in cells(options.quick) for name in targets
+                 if name != BARE or "buffered" not in cell[0]]
         shuffle.shuffle(order)
         for (cell, rw, args), name in order:
             run = one_run(name, targets[name], cell, rw, args, options, kprobes)

@@ -14,7 +14,7 @@ import sys
 from xml.sax.saxutils import escape
 
 RESAMPLES = 2000
-ORDER = ["rdmafs", "nfs-rdma", "nfs-tcp", "nvme-rdma", "local-tmpfs", "local-brd"]
+ORDER = ["rdmafs", "nfs-rdma", "nfs-tcp", "nvme-rdma", "local-tmpfs", "local-brd", "bare"]
 COLOURS = {"rdmafs": "#c0392b", "nfs-rdma": "#2c6fbb", "nfs-tcp": "#7f8c8d",
            "nvme-rdma": "#27864f"}
 
@@ -33,14 +33,14 @@ class Data:
     def __init__(self, raw):
         self.cells = raw["cells"]
         self.names = sorted({r["contender"] for r in raw["runs"]}, key=ORDER.index)
-        self.peers = [n for n in self.names if not n.startswith("local")]
+        self.peers = [n for n in self.names if not n.startswith("local") and n != "bare"]
         self.local_of = raw["local_of"]
         self.runs = {}
         for r in sorted(raw["runs"], key=lambda r: r["round"]):
             self.runs.setdefault((r["contender"], r["cell"]), []).append(r)
 
     def values(self, name, cell, key):
-        return [r[key] for r in self.runs[name, cell]]
+        return [r[key] for r in self.runs.get((name, cell), [])]
 
     def costs(self, name, cell, key):
         return [r["cost"][key] / r["ios"] for r in self.runs.get((name, cell), [])
@@ -49,18 +49,24 @@ class Data:
 
 def summarise(data, rng):
     """All that is reported, as one object."""
-    result = {"throughput": {}, "iops": {}, "latency_us": {}, "ratio": {}, "net_us": {}}
+    result = {"throughput": {}, "iops": {}, "latency_us": {}, "ratio": {}, "net_us": {},
+              "floor": {}}
     for cell in data.cells:
         for name in data.names:
             for key, field, scale in (("throughput", "bytes_s", 1e6), ("iops", "iops", 1),
                                       ("latency_us", "lat_us", 1)):
                 values = [v / scale for v in data.values(name, cell, field)]
-                result[key].setdefault(cell, {})[name] = interval(values, rng)
+                if values:
+                    result[key].setdefault(cell, {})[name] = interval(values, rng)
         for name in data.peers:
             mine = data.values(name, cell, "iops")
             local = data.values(data.local_of[name], cell, "iops")
             net = [1e6 / m - 1e6 / n for m, n in zip(mine, local)]
             result["net_us"].setdefault(cell, {})[name] = interval(net, rng)
+            bare = data.values("bare", cell, "iops")
+            if bare:
+                result["floor"].setdefault(cell, {})[name] = interval(
+                    [1 / m / (1 / n + 1 / b) for m, n, b in zip(mine, local, bare)], rng)
             if name != "rdmafs" and "rdmafs" in data.peers:
                 ours = data.values("rdmafs", cell, "iops")
                 result["ratio"].setdefault(cell, {})[name] = interval(
@@ -109,6 +115,8 @@ def number(v):
 
 
 def with_interval(v):
+    if not v:
+        return "–"
     return f"{number(v['median'])} [{number(v['low'])}, {number(v['high'])}]"
 
 
@@ -141,9 +149,9 @@ def markdown(raw, data, result, counts):
              " contenders.", "",
              "## Throughput, MB/s", ""]
     lines += table(data.cells, data.names,
-                   lambda c, n: with_interval(result["throughput"][c][n]))
+                   lambda c, n: with_interval(result["throughput"][c].get(n)))
     lines += ["", "## I/O per second", ""]
-    lines += table(data.cells, data.names, lambda c, n: with_interval(result["iops"][c][n]))
+    lines += table(data.cells, data.names, lambda c, n: with_interval(result["iops"][c].get(n)))
     if others and "rdmafs" in data.peers:
         lines += ["", "## rdmafs in relation to the others", "",
                   "Above 1 rdmafs is faster.", ""]
@@ -153,6 +161,12 @@ def markdown(raw, data, result, counts):
               " (tmpfs; for NVMe-oF a RAM disk). One CPU does it all, so this is CPU time of"
               " client, server and software RDMA together.", ""]
     lines += table(data.cells, data.peers, lambda c, n: with_interval(result["net_us"][c][n]))
+    if result["floor"]:
+        lines += ["", "## Time of an I/O in relation to the least possible", "",
+                  "The least: a bare RDMA WRITE and SEND, answered by a SEND (tests/bare),"
+                  " and the same I/O on the contender's own local backing.", ""]
+        lines += table(list(result["floor"]), data.peers,
+                       lambda c, n: with_interval(result["floor"][c][n]))
     lines += ["", "## Counts for one I/O", "",
               "Messages / registrations / invalidations / completions / context switches."
               " Messages are SENDs of either side (NFS/TCP: RPCs × 2); registrations,"
