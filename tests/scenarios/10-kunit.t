@@ -23,6 +23,7 @@ suites=(
 	rdmafs_regpolicy_quota
 	rdmafs_regpolicy_wait
 	rdmafs_xprt_frame
+	rdmafs_xprt_hostile
 	rdmafs_xprt_loop
 	rdmafs_xprt_slot
 )

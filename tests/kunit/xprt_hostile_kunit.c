@@ -1,0 +1,926 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_xprt_hostile: a client that speaks to the server in bare verbs
+ * and breaks the protocol: tags that are forged, late or said twice, messages
+ * out of place, keys that it has given back.
+ *
+ * Each case says one thing that it must not, or may just so, in a connection
+ * of its own.  What it must not costs it that connection; what it may leaves
+ * it as it was; and a well-behaved client beside it notices nothing either
+ * way.  Needs an RDMA device with the address of the module parameter.
+ */
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+#include "transport/frame.h"
+#include "transport/xprt.h"
+
+#define HOSTILE_PORT	20998
+#define HOSTILE_SLOTS	16
+#define HOSTILE_RECVS	(2 * HOSTILE_SLOTS + RXP_RECV_RESERVE)
+#define HOSTILE_WAIT	(20 * HZ)
+#define HOSTILE_LEN	65536
+
+static char *address = "10.9.0.1";
+module_param(address, charp, 0444);
+MODULE_PARM_DESC(address, "IPv4 address of an RDMA device of this machine");
+
+/* ------------------------------------------------------------------- service */
+
+/* A request's body, and its reply's. */
+struct hostile_msg {
+	u32 what;
+	u32 sum;
+};
+
+/* HOSTILE_ROOM answers with as much data as there is room for. */
+enum { HOSTILE_ECHO = 1, HOSTILE_ROOM, HOSTILE_HOLD };
+
+struct hostile {
+	struct rdmafs_xprt_server *server;
+	struct completion release;
+	atomic_t held;
+	struct raw *good;
+	struct raw *bad;
+};
+
+static void hostile_handle(struct rdmafs_xprt_req *req, void *ctx)
+{
+	struct hostile_msg *out = req->reply;
+	struct hostile *h = ctx;
+	struct iov_iter dest;
+	u32 len = 0;
+	u8 byte;
+
+	memcpy(out, req->body, min_t(u32, sizeof(*out), req->body_len));
+	while (iov_iter_count(&req->data) && copy_from_iter(&byte, 1, &req->data) == 1)
+		out->sum += byte;
+	switch (out->what) {
+	case HOSTILE_ROOM:
+		if (!rdmafs_xprt_req_room(req, req->read_max, &dest))
+			len = iov_iter_zero(req->read_max, &dest);
+		break;
+	case HOSTILE_HOLD:
+		atomic_inc(&h->held);
+		wait_for_completion(&h->release);
+		break;
+	}
+	rdmafs_xprt_req_reply(req, sizeof(*out), len, RDMAFS_REPLY_NOCACHE);
+}
+
+static int hostile_session_open(struct rdmafs_xprt_session *s, void *ctx)
+{
+	return 0;
+}
+
+static void hostile_session_close(struct rdmafs_xprt_session *s, void *ctx)
+{
+}
+
+static const struct rdmafs_xprt_service hostile_service = {
+	.session_open	= hostile_session_open,
+	.session_close	= hostile_session_close,
+	.handle		= hostile_handle,
+};
+
+/* ---------------------------------------------------------- a client in verbs */
+
+struct raw_msg {
+	struct ib_cqe cqe;
+	struct raw *raw;
+	u64 dma;
+	u32 len;
+	u8 buf[RXP_MSG_MAX] __aligned(64);
+};
+
+struct raw {
+	struct rdma_cm_id *id;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct raw_msg *recv;
+	struct raw_msg *send;
+	u32 taken;			/* receives that were looked at */
+	atomic_t arrived;
+	wait_queue_head_t wait;
+	bool cut;			/* the connection is gone */
+	struct completion step;
+	int status;
+	struct completion sent;
+	bool send_ok;
+};
+
+static int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct raw *raw = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ESTABLISHED:
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		WRITE_ONCE(raw->cut, true);
+		wake_up_all(&raw->wait);
+		return 0;
+	default:
+		raw->status = event->status ?: -ECONNREFUSED;
+	}
+	complete(&raw->step);
+	return 0;
+}
+
+static void raw_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct raw_msg *m = container_of(wc->wr_cqe, struct raw_msg, cqe);
+
+	if (wc->status == IB_WC_SUCCESS) {
+		m->len = wc->byte_len;
+		atomic_inc(&m->raw->arrived);
+	} else {
+		WRITE_ONCE(m->raw->cut, true);
+	}
+	wake_up_all(&m->raw->wait);
+}
+
+static void raw_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct raw_msg *m = container_of(wc->wr_cqe, struct raw_msg, cqe);
+
+	m->raw->send_ok = wc->status == IB_WC_SUCCESS;
+	if (!m->raw->send_ok)
+		WRITE_ONCE(m->raw->cut, true);
+	complete(&m->raw->sent);
+	wake_up_all(&m->raw->wait);
+}
+
+static int raw_map(struct raw *raw, struct raw_msg *m, void (*done)(struct ib_cq *, struct ib_wc *),
+		   enum dma_data_direction dir)
+{
+	m->raw = raw;
+	m->cqe.done = done;
+	m->dma = ib_dma_map_single(raw->id->device, m->buf, sizeof(m->buf), dir);
+	return ib_dma_mapping_error(raw->id->device, m->dma) ? -ENOMEM : 0;
+}
+
+static int raw_post_recv(struct raw *raw, struct raw_msg *m)
+{
+	struct ib_sge sge = {
+		.addr = m->dma, .length = RXP_MSG_MAX, .lkey = raw->pd->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = { .wr_cqe = &m->cqe, .sg_list = &sge, .num_sge = 1 };
+
+	return ib_post_recv(raw->id->qp, &wr, NULL);
+}
+
+static int raw_setup(struct raw *raw)
+{
+	struct ib_qp_init_attr attr = {
+		.cap.max_send_wr = 16,
+		.cap.max_recv_wr = HOSTILE_RECVS + 1,
+		.cap.max_send_sge = 1,
+		.cap.max_recv_sge = 1,
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	int ret, i;
+
+	raw->pd = ib_alloc_pd(raw->id->device, 0);
+	if (IS_ERR(raw->pd))
+		return PTR_ERR(raw->pd);
+	raw->cq = ib_alloc_cq_any(raw->id->device, raw, HOSTILE_RECVS + 32, IB_POLL_WORKQUEUE);
+	if (IS_ERR(raw->cq))
+		return PTR_ERR(raw->cq);
+	attr.send_cq = raw->cq;
+	attr.recv_cq = raw->cq;
+	ret = rdma_create_qp(raw->id, raw->pd, &attr);
+	if (!ret)
+		ret = raw_map(raw, raw->send, raw_send_done, DMA_TO_DEVICE);
+	for (i = 0; !ret && i < HOSTILE_RECVS; i++) {
+		ret = raw_map(raw, &raw->recv[i], raw_recv_done, DMA_FROM_DEVICE);
+		if (!ret)
+			ret = raw_post_recv(raw, &raw->recv[i]);
+	}
+	return ret;
+}
+
+static int raw_step(struct raw *raw, int ret)
+{
+	if (ret)
+		return ret;
+	if (!wait_for_completion_timeout(&raw->step, HOSTILE_WAIT))
+		return -ETIMEDOUT;
+	return raw->status;
+}
+
+/* A SEND of what stands in raw->send; with @rkey it invalidates. */
+static int raw_send(struct raw *raw, u32 len, u32 rkey)
+{
+	struct ib_sge sge = {
+		.addr = raw->send->dma, .length = len, .lkey = raw->pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.wr_cqe = &raw->send->cqe, .sg_list = &sge, .num_sge = 1,
+		.opcode = rkey ? IB_WR_SEND_WITH_INV : IB_WR_SEND,
+		.ex.invalidate_rkey = rkey, .send_flags = IB_SEND_SIGNALED,
+	};
+	int ret;
+
+	reinit_completion(&raw->sent);
+	ret = ib_post_send(raw->id->qp, &wr, NULL);
+	if (!ret && !wait_for_completion_timeout(&raw->sent, HOSTILE_WAIT))
+		ret = -ETIMEDOUT;
+	return ret;
+}
+
+/* An RDMA WRITE of a few bytes. */
+static int raw_write(struct raw *raw, u64 iova, u32 rkey)
+{
+	struct ib_sge sge = {
+		.addr = raw->send->dma, .length = 64, .lkey = raw->pd->local_dma_lkey,
+	};
+	struct ib_rdma_wr wr = {
+		.wr.wr_cqe = &raw->send->cqe, .wr.sg_list = &sge, .wr.num_sge = 1,
+		.wr.opcode = IB_WR_RDMA_WRITE, .wr.send_flags = IB_SEND_SIGNALED,
+		.remote_addr = iova, .rkey = rkey,
+	};
+	int ret;
+
+	memset(raw->send->buf, 1, 64);
+	reinit_completion(&raw->sent);
+	ret = ib_post_send(raw->id->qp, &wr.wr, NULL);
+	if (!ret && !wait_for_completion_timeout(&raw->sent, HOSTILE_WAIT))
+		ret = -ETIMEDOUT;
+	return ret;
+}
+
+/* A CONTROL; @tag may be NULL. */
+static int raw_control(struct raw *raw, u8 op, u16 slot, u32 seq, const struct rxp_wire_tag *tag,
+		       u32 inv_rkey)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+
+	memset(hdr, 0, sizeof(*hdr));
+	hdr->type = RXP_CONTROL;
+	hdr->op = op;
+	hdr->slot = cpu_to_le16(slot);
+	hdr->seq = cpu_to_le32(seq);
+	if (tag)
+		memcpy(hdr + 1, tag, sizeof(*tag));
+	return raw_send(raw, sizeof(*hdr) + (tag ? sizeof(*tag) : 0), inv_rkey);
+}
+
+static int raw_tag(struct raw *raw, u8 op, u16 slot, u32 seq, u32 len, u32 rkey, u64 iova)
+{
+	struct rxp_wire_tag tag = {
+		.length = cpu_to_le32(len), .rkey = cpu_to_le32(rkey), .iova = cpu_to_le64(iova),
+	};
+
+	return raw_control(raw, op, slot, seq, &tag, 0);
+}
+
+/* A CALL of a struct hostile_msg. */
+static int raw_call(struct raw *raw, u16 slot, u32 seq, u32 what, u16 flags, u32 bulk, u32 rkey)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+	struct hostile_msg *body = (struct hostile_msg *)(call + 1);
+
+	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + sizeof(*body));
+	hdr->type = RXP_CALL;
+	hdr->slot = cpu_to_le16(slot);
+	hdr->seq = cpu_to_le32(seq);
+	hdr->body_len = cpu_to_le16(sizeof(*body));
+	hdr->flags = cpu_to_le16(flags);
+	call->bulk_len = cpu_to_le32(bulk);
+	call->rkey = cpu_to_le32(rkey);
+	if (flags == (RXP_F_READ | RXP_F_RKEY))
+		call->iova = cpu_to_le64(PAGE_SIZE);
+	body->what = what;
+	return raw_send(raw, sizeof(*hdr) + sizeof(*call) + sizeof(*body),
+			flags == (RXP_F_WRITE | RXP_F_RKEY) ? rkey : 0);
+}
+
+static bool raw_arrived(struct raw *raw)
+{
+	return READ_ONCE(raw->cut) || atomic_read(&raw->arrived) > raw->taken;
+}
+
+/* The next message, or NULL: none came, or the connection is gone. */
+static struct rxp_wire_hdr *raw_next(struct raw *raw)
+{
+	struct raw_msg *m;
+
+	wait_event_timeout(raw->wait, raw_arrived(raw), HOSTILE_WAIT);
+	if (atomic_read(&raw->arrived) <= raw->taken)
+		return NULL;
+	m = &raw->recv[raw->taken++ % HOSTILE_RECVS];
+	ib_dma_sync_single_for_cpu(raw->id->device, m->dma, sizeof(m->buf), DMA_FROM_DEVICE);
+	return (struct rxp_wire_hdr *)m->buf;
+}
+
+/* The next message, which has to be this; its receive is never posted again. */
+static void *raw_expect(struct kunit *test, struct raw *raw, u8 type, u8 op, u16 slot, u32 seq)
+{
+	struct rxp_wire_hdr *hdr = raw_next(raw);
+
+	KUNIT_ASSERT_NOT_NULL_MSG(test, hdr, "no message, cut: %d", raw->cut);
+	KUNIT_EXPECT_EQ(test, hdr->type, type);
+	KUNIT_EXPECT_EQ(test, hdr->op, op);
+	KUNIT_EXPECT_EQ(test, le16_to_cpu(hdr->slot), slot);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(hdr->seq), seq);
+	return hdr + 1;
+}
+
+static struct rxp_wire_reply *raw_reply(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
+{
+	return raw_expect(test, raw, RXP_REPLY, 0, slot, seq);
+}
+
+static void raw_close(struct raw *raw)
+{
+	struct ib_device *ib = raw->id->device;
+	int i;
+
+	if (raw->id->qp) {
+		rdma_disconnect(raw->id);
+		ib_drain_qp(raw->id->qp);
+		rdma_destroy_qp(raw->id);
+	}
+	for (i = 0; raw->recv && i < HOSTILE_RECVS; i++)
+		if (raw->recv[i].dma)
+			ib_dma_unmap_single(ib, raw->recv[i].dma, sizeof(raw->recv[i].buf),
+					    DMA_FROM_DEVICE);
+	if (raw->send && raw->send->dma)
+		ib_dma_unmap_single(ib, raw->send->dma, sizeof(raw->send->buf), DMA_TO_DEVICE);
+	if (!IS_ERR_OR_NULL(raw->cq))
+		ib_free_cq(raw->cq);
+	if (!IS_ERR_OR_NULL(raw->pd))
+		ib_dealloc_pd(raw->pd);
+	rdma_destroy_id(raw->id);
+	kvfree(raw->recv);
+	kvfree(raw->send);
+	kfree(raw);
+}
+
+/* Connected, without a session. */
+static struct raw *raw_open(void)
+{
+	struct rxp_wire_cm cm = {
+		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
+		.version = cpu_to_le16(RXP_WIRE_VERSION),
+		.recv_size = cpu_to_le32(RXP_MSG_MAX),
+		.data_max = cpu_to_le32(RDMAFS_XPRT_DATA_MAX),
+		.slots = cpu_to_le16(HOSTILE_SLOTS),
+		.reserve = cpu_to_le16(RXP_RECV_RESERVE),
+	};
+	struct rdma_conn_param param = {
+		.private_data = &cm, .private_data_len = sizeof(cm),
+		.retry_count = 6, .rnr_retry_count = 6,
+	};
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(HOSTILE_PORT) };
+	struct raw *raw = kzalloc(sizeof(*raw), GFP_KERNEL);
+	int ret = -ENOMEM;
+
+	if (!raw)
+		return ERR_PTR(ret);
+	init_waitqueue_head(&raw->wait);
+	init_completion(&raw->step);
+	init_completion(&raw->sent);
+	in4_pton(address, -1, (u8 *)&to.sin_addr, -1, NULL);
+	raw->id = rdma_create_id(&init_net, raw_event, raw, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(raw->id)) {
+		ret = PTR_ERR(raw->id);
+		kfree(raw);
+		return ERR_PTR(ret);
+	}
+	raw->recv = kvcalloc(HOSTILE_RECVS, sizeof(*raw->recv), GFP_KERNEL);
+	raw->send = kvzalloc(sizeof(*raw->send), GFP_KERNEL);
+	if (raw->recv && raw->send)
+		ret = raw_step(raw, rdma_resolve_addr(raw->id, NULL, (struct sockaddr *)&to, 5000));
+	if (!ret)
+		ret = raw_step(raw, rdma_resolve_route(raw->id, 5000));
+	if (!ret)
+		ret = raw_setup(raw);
+	if (!ret)
+		ret = raw_step(raw, rdma_connect(raw->id, &param));
+	if (ret) {
+		raw_close(raw);
+		return ERR_PTR(ret);
+	}
+	return raw;
+}
+
+static int raw_hello(struct raw *raw)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+	struct rxp_wire_hello *hello = (struct rxp_wire_hello *)(hdr + 1);
+
+	memset(hdr, 0, sizeof(*hdr) + sizeof(*hello));
+	hdr->type = RXP_CONTROL;
+	hdr->op = RXP_CONTROL_HELLO;
+	get_random_bytes(hello->client, sizeof(hello->client));
+	return raw_send(raw, sizeof(*hdr) + sizeof(*hello), 0);
+}
+
+static struct raw *raw_session(struct kunit *test)
+{
+	struct raw *raw = raw_open();
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(raw));
+	KUNIT_ASSERT_EQ(test, raw_hello(raw), 0);
+	raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
+	return raw;
+}
+
+/* --------------------------------------------------------------------- cases */
+
+/* A request that is executing, in slot 1. */
+static void hostile_hold(struct kunit *test, struct raw *raw, u16 flags, u32 bulk, u32 rkey)
+{
+	struct hostile *h = test->priv;
+	int before = atomic_read(&h->held);
+	unsigned long end = jiffies + HOSTILE_WAIT;
+
+	KUNIT_ASSERT_EQ(test, raw_call(raw, 1, 1, HOSTILE_HOLD, flags, bulk, rkey), 0);
+	while (atomic_read(&h->held) == before && time_before(jiffies, end))
+		msleep(1);
+	KUNIT_ASSERT_GT(test, atomic_read(&h->held), before);
+}
+
+/* A large write up to the server's STCRW, in slot 2; gives its tag. */
+static struct rxp_wire_tag hostile_sink(struct kunit *test, struct raw *raw)
+{
+	KUNIT_ASSERT_EQ(test, raw_call(raw, 2, 1, HOSTILE_ECHO, RXP_F_WRITE, HOSTILE_LEN, 0), 0);
+	return *(struct rxp_wire_tag *)raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, 2, 1);
+}
+
+/* The same to its end, which brings a grant. */
+static struct rxp_wire_tag hostile_grant(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_tag tag = hostile_sink(test, raw);
+	u32 rkey = le32_to_cpu(tag.rkey);
+	struct rxp_wire_reply *reply;
+
+	tag.iova = 0;
+	KUNIT_ASSERT_EQ(test, raw_control(raw, RXP_CONTROL_DATA, 2, 1, &tag, rkey), 0);
+	reply = raw_reply(test, raw, 2, 1);
+	KUNIT_ASSERT_EQ(test, le16_to_cpu(((struct rxp_wire_hdr *)reply - 1)->flags), RXP_F_GRANT);
+	/* What was never written is nobody's data. */
+	KUNIT_EXPECT_EQ(test, ((struct hostile_msg *)(reply + 1))->sum, 0);
+	return *(struct rxp_wire_tag *)((struct hostile_msg *)(reply + 1) + 1);
+}
+
+static void bad_truncated(struct kunit *test, struct raw *raw)
+{
+	memset(raw->send->buf, 0, 8);
+	raw_send(raw, 8, 0);
+}
+
+static void bad_type(struct kunit *test, struct raw *raw)
+{
+	memset(raw->send->buf, 0, 64);
+	raw->send->buf[0] = RXP_REPLY;
+	raw_send(raw, sizeof(struct rxp_wire_hdr) + sizeof(struct rxp_wire_reply), 0);
+}
+
+static void bad_op(struct kunit *test, struct raw *raw)
+{
+	raw_control(raw, 99, 0, 0, NULL, 0);
+}
+
+static void bad_length(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+
+	memset(hdr, 0, 64);
+	hdr->type = RXP_CALL;
+	hdr->seq = cpu_to_le32(1);
+	hdr->body_len = cpu_to_le16(9);
+	raw_send(raw, sizeof(*hdr) + sizeof(struct rxp_wire_call) + 8, 0);
+}
+
+static void bad_slot(struct kunit *test, struct raw *raw)
+{
+	raw_call(raw, HOSTILE_SLOTS, 1, HOSTILE_ECHO, 0, 0, 0);
+}
+
+static void bad_seq_ahead(struct kunit *test, struct raw *raw)
+{
+	raw_call(raw, 0, 2, HOSTILE_ECHO, 0, 0, 0);
+}
+
+static void bad_seq_behind(struct kunit *test, struct raw *raw)
+{
+	u32 i;
+
+	for (i = 1; i <= 3; i++) {
+		raw_call(raw, 0, i, HOSTILE_ECHO, 0, 0, 0);
+		raw_reply(test, raw, 0, i);
+	}
+	raw_call(raw, 0, 1, HOSTILE_ECHO, 0, 0, 0);
+}
+
+static void bad_slot_busy(struct kunit *test, struct raw *raw)
+{
+	hostile_hold(test, raw, 0, 0, 0);
+	raw_call(raw, 1, 2, HOSTILE_ECHO, 0, 0, 0);
+}
+
+static void bad_call_twice(struct kunit *test, struct raw *raw)
+{
+	hostile_hold(test, raw, 0, 0, 0);
+	raw_call(raw, 1, 1, HOSTILE_HOLD, 0, 0, 0);
+}
+
+static void bad_hello_twice(struct kunit *test, struct raw *raw)
+{
+	raw_hello(raw);
+}
+
+static void bad_inv_ping(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_tag grant = hostile_grant(test, raw);
+
+	raw_control(raw, RXP_CONTROL_PING, 0, 0, NULL, le32_to_cpu(grant.rkey));
+}
+
+static void bad_stcrw_idle(struct kunit *test, struct raw *raw)
+{
+	raw_tag(raw, RXP_CONTROL_STCRW, 0, 0, HOSTILE_LEN, 1, PAGE_SIZE);
+}
+
+static void bad_stcrw_future(struct kunit *test, struct raw *raw)
+{
+	hostile_hold(test, raw, RXP_F_READ, HOSTILE_LEN, 0);
+	raw_tag(raw, RXP_CONTROL_STCRW, 1, 2, HOSTILE_LEN, 1, PAGE_SIZE);
+}
+
+static void bad_stcrw_past(struct kunit *test, struct raw *raw)
+{
+	raw_call(raw, 0, 1, HOSTILE_ECHO, RXP_F_READ, HOSTILE_LEN, 0);
+	raw_reply(test, raw, 0, 1);
+	raw_call(raw, 0, 2, HOSTILE_ECHO, 0, 0, 0);
+	raw_reply(test, raw, 0, 2);
+	raw_tag(raw, RXP_CONTROL_STCRW, 0, 1, HOSTILE_LEN, 1, PAGE_SIZE);
+}
+
+static void bad_stcrw_twice(struct kunit *test, struct raw *raw)
+{
+	hostile_hold(test, raw, RXP_F_READ, HOSTILE_LEN, 0);
+	raw_tag(raw, RXP_CONTROL_STCRW, 1, 1, HOSTILE_LEN, 1, PAGE_SIZE);
+	raw_tag(raw, RXP_CONTROL_STCRW, 1, 1, HOSTILE_LEN, 1, PAGE_SIZE);
+}
+
+static void bad_stcrw_length(struct kunit *test, struct raw *raw)
+{
+	hostile_hold(test, raw, RXP_F_READ, HOSTILE_LEN, 0);
+	raw_tag(raw, RXP_CONTROL_STCRW, 1, 1, HOSTILE_LEN + 1, 1, PAGE_SIZE);
+}
+
+static void bad_stcrw_wraps(struct kunit *test, struct raw *raw)
+{
+	hostile_hold(test, raw, RXP_F_READ, HOSTILE_LEN, 0);
+	raw_tag(raw, RXP_CONTROL_STCRW, 1, 1, HOSTILE_LEN, 1, U64_MAX - HOSTILE_LEN + 1);
+}
+
+static void bad_stcrw_keyed(struct kunit *test, struct raw *raw)
+{
+	hostile_hold(test, raw, RXP_F_READ | RXP_F_RKEY, HOSTILE_LEN, 1);
+	raw_tag(raw, RXP_CONTROL_STCRW, 1, 1, HOSTILE_LEN, 1, PAGE_SIZE);
+}
+
+static void bad_stcrw_no_room(struct kunit *test, struct raw *raw)
+{
+	hostile_hold(test, raw, 0, 0, 0);
+	raw_tag(raw, RXP_CONTROL_STCRW, 1, 1, 0, 1, PAGE_SIZE);
+}
+
+static void bad_stcrw_cancelled(struct kunit *test, struct raw *raw)
+{
+	hostile_hold(test, raw, RXP_F_READ, HOSTILE_LEN, 0);
+	raw_control(raw, RXP_CONTROL_CANCEL, 1, 1, NULL, 0);
+	raw_tag(raw, RXP_CONTROL_STCRW, 1, 1, HOSTILE_LEN, 1, PAGE_SIZE);
+}
+
+static void bad_cancel_keyed(struct kunit *test, struct raw *raw)
+{
+	hostile_hold(test, raw, RXP_F_READ, HOSTILE_LEN, 0);
+	raw_tag(raw, RXP_CONTROL_STCRW, 1, 1, HOSTILE_LEN, 1, PAGE_SIZE);
+	raw_control(raw, RXP_CONTROL_CANCEL, 1, 1, NULL, 0);
+}
+
+static void bad_cancel_twice(struct kunit *test, struct raw *raw)
+{
+	hostile_hold(test, raw, RXP_F_READ, HOSTILE_LEN, 0);
+	raw_control(raw, RXP_CONTROL_CANCEL, 1, 1, NULL, 0);
+	raw_control(raw, RXP_CONTROL_CANCEL, 1, 1, NULL, 0);
+}
+
+/* Memory that is not there: the device of ours refuses it, and the connection goes. */
+static void bad_stcrw_forged(struct kunit *test, struct raw *raw)
+{
+	raw_call(raw, 0, 1, HOSTILE_ROOM, RXP_F_READ, HOSTILE_LEN, 0);
+	raw_tag(raw, RXP_CONTROL_STCRW, 0, 1, HOSTILE_LEN, 0x77777777, PAGE_SIZE);
+}
+
+static void bad_data_idle(struct kunit *test, struct raw *raw)
+{
+	raw_tag(raw, RXP_CONTROL_DATA, 0, 0, HOSTILE_LEN, 1, 0);
+}
+
+static void bad_data_read(struct kunit *test, struct raw *raw)
+{
+	hostile_hold(test, raw, RXP_F_READ, HOSTILE_LEN, 0);
+	raw_tag(raw, RXP_CONTROL_DATA, 1, 1, HOSTILE_LEN, 1, 0);
+}
+
+static void bad_data_key(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_tag tag = hostile_sink(test, raw);
+
+	raw_tag(raw, RXP_CONTROL_DATA, 2, 1, HOSTILE_LEN, le32_to_cpu(tag.rkey) ^ 1, 0);
+}
+
+static void bad_data_length(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_tag tag = hostile_sink(test, raw);
+
+	raw_tag(raw, RXP_CONTROL_DATA, 2, 1, HOSTILE_LEN - 1, le32_to_cpu(tag.rkey), 0);
+}
+
+static void bad_data_other_inv(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_tag grant = hostile_grant(test, raw), tag;
+
+	/* In slot 3, whose DATA then invalidates the grant, not the sink. */
+	raw_call(raw, 3, 1, HOSTILE_ECHO, RXP_F_WRITE, HOSTILE_LEN, 0);
+	tag = *(struct rxp_wire_tag *)raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, 3, 1);
+	tag.iova = 0;
+	raw_control(raw, RXP_CONTROL_DATA, 3, 1, &tag, le32_to_cpu(grant.rkey));
+}
+
+static void bad_data_twice(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_tag tag = hostile_sink(test, raw);
+	u32 rkey = le32_to_cpu(tag.rkey);
+
+	raw_tag(raw, RXP_CONTROL_DATA, 2, 1, HOSTILE_LEN, rkey, 0);
+	raw_tag(raw, RXP_CONTROL_DATA, 2, 1, HOSTILE_LEN, rkey, 0);
+}
+
+static void bad_grant_forged(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_tag grant = hostile_grant(test, raw);
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+
+	/* Without an invalidation, which the device itself would refuse. */
+	raw_call(raw, 3, 1, HOSTILE_ECHO, 0, 0, 0);
+	raw_reply(test, raw, 3, 1);
+	hdr->seq = cpu_to_le32(2);
+	hdr->flags = cpu_to_le16(RXP_F_WRITE | RXP_F_RKEY);
+	((struct rxp_wire_call *)(hdr + 1))->bulk_len = cpu_to_le32(HOSTILE_LEN);
+	((struct rxp_wire_call *)(hdr + 1))->rkey = cpu_to_le32(le32_to_cpu(grant.rkey) ^ 1);
+	raw_send(raw, sizeof(*hdr) + sizeof(struct rxp_wire_call) + sizeof(struct hostile_msg), 0);
+}
+
+static void bad_grant_too_long(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_tag grant = hostile_grant(test, raw);
+
+	raw_call(raw, 3, 1, HOSTILE_ECHO, RXP_F_WRITE | RXP_F_RKEY,
+		 le32_to_cpu(grant.length) + 1, le32_to_cpu(grant.rkey));
+}
+
+static void bad_grant_twice(struct kunit *test, struct raw *raw)
+{
+	u32 rkey = le32_to_cpu(hostile_grant(test, raw).rkey);
+
+	raw_call(raw, 3, 1, HOSTILE_ECHO, RXP_F_WRITE | RXP_F_RKEY, HOSTILE_LEN, rkey);
+	raw_reply(test, raw, 3, 1);
+	raw_call(raw, 4, 1, HOSTILE_ECHO, RXP_F_WRITE | RXP_F_RKEY, HOSTILE_LEN, rkey);
+}
+
+/* Once it has been given back, the device refuses what is written there. */
+static void bad_grant_returned(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_tag grant = hostile_grant(test, raw);
+	u32 rkey = le32_to_cpu(grant.rkey);
+
+	KUNIT_EXPECT_EQ(test, raw_write(raw, le64_to_cpu(grant.iova), rkey), 0);
+	KUNIT_EXPECT_TRUE(test, raw->send_ok);
+	raw_tag(raw, RXP_CONTROL_RETURN, 0, 0, 0, rkey, 0);
+	/* The answer to a later message: the RETURN has been seen to. */
+	raw_call(raw, 3, 1, HOSTILE_ECHO, 0, 0, 0);
+	raw_reply(test, raw, 3, 1);
+	while (!raw->cut && !raw_write(raw, le64_to_cpu(grant.iova), rkey) && raw->send_ok)
+		msleep(1);
+	KUNIT_EXPECT_FALSE(test, raw->send_ok);
+}
+
+static void good_stcrw_late(struct kunit *test, struct raw *raw)
+{
+	raw_call(raw, 0, 1, HOSTILE_ECHO, RXP_F_READ, HOSTILE_LEN, 0);
+	raw_reply(test, raw, 0, 1);
+	raw_tag(raw, RXP_CONTROL_STCRW, 0, 1, HOSTILE_LEN, 1, PAGE_SIZE);
+}
+
+static void good_cancel_late(struct kunit *test, struct raw *raw)
+{
+	raw_call(raw, 0, 1, HOSTILE_ECHO, RXP_F_READ, HOSTILE_LEN, 0);
+	raw_reply(test, raw, 0, 1);
+	raw_control(raw, RXP_CONTROL_CANCEL, 0, 1, NULL, 0);
+}
+
+static void good_cancel_held(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_reply *reply;
+
+	raw_call(raw, 0, 1, HOSTILE_ROOM, RXP_F_READ, HOSTILE_LEN, 0);
+	raw_control(raw, RXP_CONTROL_CANCEL, 0, 1, NULL, 0);
+	reply = raw_reply(test, raw, 0, 1);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(reply->status), RXP_STATUS_CANCELLED);
+}
+
+static void good_cancel_write(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_reply *reply;
+
+	hostile_sink(test, raw);
+	raw_control(raw, RXP_CONTROL_CANCEL, 2, 1, NULL, 0);
+	reply = raw_reply(test, raw, 2, 1);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(reply->status), RXP_STATUS_CANCELLED);
+}
+
+static void good_return_unknown(struct kunit *test, struct raw *raw)
+{
+	raw_tag(raw, RXP_CONTROL_RETURN, 0, 0, 0, 0x12345678, 0);
+}
+
+static void good_replay(struct kunit *test, struct raw *raw)
+{
+	raw_call(raw, 0, 1, HOSTILE_ECHO, 0, 0, 0);
+	raw_reply(test, raw, 0, 1);
+	raw_call(raw, 0, 1, HOSTILE_ECHO, 0, 0, 0);
+	raw_reply(test, raw, 0, 1);
+}
+
+static const struct hostile_case {
+	const char *name;
+	void (*run)(struct kunit *test, struct raw *raw);
+	bool lives;
+} hostile_table[] = {
+	{ "a truncated header", bad_truncated },
+	{ "a message of the server's", bad_type },
+	{ "an unknown CONTROL", bad_op },
+	{ "lengths that do not add up", bad_length },
+	{ "a slot that there is not", bad_slot },
+	{ "a sequence number ahead", bad_seq_ahead },
+	{ "a sequence number behind", bad_seq_behind },
+	{ "a CALL in a slot that executes", bad_slot_busy },
+	{ "a CALL twice", bad_call_twice },
+	{ "a second HELLO", bad_hello_twice },
+	{ "a PING that invalidates", bad_inv_ping },
+	{ "STCRW for no RPC", bad_stcrw_idle },
+	{ "STCRW for an RPC to come", bad_stcrw_future },
+	{ "STCRW for an RPC long over", bad_stcrw_past },
+	{ "STCRW twice", bad_stcrw_twice },
+	{ "STCRW of another length", bad_stcrw_length },
+	{ "STCRW that wraps", bad_stcrw_wraps },
+	{ "STCRW after a key in the CALL", bad_stcrw_keyed },
+	{ "STCRW for an RPC without room", bad_stcrw_no_room },
+	{ "STCRW after CANCEL", bad_stcrw_cancelled },
+	{ "STCRW with a forged key", bad_stcrw_forged },
+	{ "CANCEL after STCRW", bad_cancel_keyed },
+	{ "CANCEL twice", bad_cancel_twice },
+	{ "DATA for no RPC", bad_data_idle },
+	{ "DATA for a READ", bad_data_read },
+	{ "DATA of another key", bad_data_key },
+	{ "DATA of another length", bad_data_length },
+	{ "DATA that invalidates another key", bad_data_other_inv },
+	{ "DATA twice", bad_data_twice },
+	{ "a forged grant", bad_grant_forged },
+	{ "more than was granted", bad_grant_too_long },
+	{ "a grant used twice", bad_grant_twice },
+	{ "a grant that was returned", bad_grant_returned },
+	{ "STCRW that crossed the reply", good_stcrw_late, true },
+	{ "CANCEL that crossed the reply", good_cancel_late, true },
+	{ "CANCEL of a READ", good_cancel_held, true },
+	{ "CANCEL of a WRITE", good_cancel_write, true },
+	{ "RETURN of what is not there", good_return_unknown, true },
+	{ "a CALL sent again", good_replay, true },
+};
+
+static void hostile_desc(const struct hostile_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(hostile, hostile_table, hostile_desc);
+
+/* The well-behaved one: its slot 5 goes on as if nothing had happened. */
+static void hostile_good(struct kunit *test, u32 seq)
+{
+	struct hostile *h = test->priv;
+
+	KUNIT_ASSERT_EQ(test, raw_call(h->good, 5, seq, HOSTILE_ECHO, 0, 0, 0), 0);
+	raw_reply(test, h->good, 5, seq);
+}
+
+static void hostile_says(struct kunit *test)
+{
+	const struct hostile_case *c = test->param_value;
+	struct hostile *h = test->priv;
+	struct raw *raw;
+
+	hostile_good(test, 1);
+	raw = raw_session(test);
+	h->bad = raw;
+	c->run(test, raw);
+	if (c->lives) {
+		KUNIT_EXPECT_EQ(test, raw_call(raw, 7, 1, HOSTILE_ECHO, 0, 0, 0), 0);
+		raw_reply(test, raw, 7, 1);
+		KUNIT_EXPECT_FALSE(test, READ_ONCE(raw->cut));
+	} else {
+		KUNIT_EXPECT_TRUE_MSG(test, wait_event_timeout(raw->wait, READ_ONCE(raw->cut),
+							       HOSTILE_WAIT), "still connected");
+	}
+	complete_all(&h->release);
+	hostile_good(test, 2);
+	raw_close(raw);
+	h->bad = NULL;
+	hostile_good(test, 3);
+}
+
+static void hostile_no_hello(struct kunit *test)
+{
+	struct raw *raw = raw_open();
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(raw));
+	raw_call(raw, 0, 1, HOSTILE_ECHO, 0, 0, 0);
+	KUNIT_EXPECT_TRUE(test, wait_event_timeout(raw->wait, READ_ONCE(raw->cut), HOSTILE_WAIT));
+	raw_close(raw);
+	hostile_good(test, 1);
+}
+
+static int hostile_init(struct kunit *test)
+{
+	struct hostile *h = kunit_kzalloc(test, sizeof(*h), GFP_KERNEL);
+	struct raw *raw;
+
+	KUNIT_ASSERT_NOT_NULL(test, h);
+	init_completion(&h->release);
+	h->server = rdmafs_xprt_listen(&init_net, HOSTILE_PORT, &hostile_service, h);
+	if (IS_ERR(h->server))
+		kunit_skip(test, "can't listen");
+	raw = raw_open();
+	if (IS_ERR(raw)) {
+		rdmafs_xprt_unlisten(h->server);
+		if (PTR_ERR(raw) == -ENODEV || PTR_ERR(raw) == -EHOSTUNREACH ||
+		    PTR_ERR(raw) == -ENETUNREACH)
+			kunit_skip(test, "no RDMA device at %s", address);
+		KUNIT_FAIL(test, "connect: %ld", PTR_ERR(raw));
+		return PTR_ERR(raw);
+	}
+	h->good = raw;
+	test->priv = h;
+	KUNIT_EXPECT_EQ(test, raw_hello(raw), 0);
+	raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
+	return 0;
+}
+
+static void hostile_exit(struct kunit *test)
+{
+	struct hostile *h = test->priv;
+
+	if (!h)
+		return;
+	complete_all(&h->release);
+	if (h->bad)
+		raw_close(h->bad);
+	raw_close(h->good);
+	rdmafs_xprt_unlisten(h->server);
+}
+
+static struct kunit_case hostile_cases[] = {
+	KUNIT_CASE_PARAM(hostile_says, hostile_gen_params),
+	KUNIT_CASE(hostile_no_hello),
+	{}
+};
+
+static struct kunit_suite hostile_suite = {
+	.name = "rdmafs_xprt_hostile",
+	.init = hostile_init,
+	.exit = hostile_exit,
+	.test_cases = hostile_cases,
+};
+
+kunit_test_suite(hostile_suite);
+
+MODULE_DESCRIPTION("KUnit: what a hostile client of rdmafs may say");
+MODULE_LICENSE("GPL");
