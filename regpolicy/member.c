@@ -197,12 +197,13 @@ static int reserve_wait(struct rpol_member *mem, u32 entries, unsigned int flags
  * rpol_reserve - charge a member for MRs that are to be made
  * @mem: the member
  * @entries: of all of them together, at least 1
- * @flags: RPOL_NOWAIT
+ * @flags: RPOL_NOWAIT, or that and RPOL_RECLAIM
  *
  * Served in order of arrival.  All that an I/O takes is to be reserved by one
  * call: two calls of two I/Os could wait for each other.
  *
- * Context: process; may sleep, killably, unless RPOL_NOWAIT is given.
+ * Context: process; may sleep, killably, unless RPOL_NOWAIT is given.  With
+ * RPOL_RECLAIM members' callbacks are called.
  * Return: 0: charged, until rpol_release(); -EAGAIN: would have to wait;
  * -EINTR: killed while waiting; -ESHUTDOWN: rpol_member_shutdown() was called;
  * -E2BIG: larger than the member's maximum, or than the capacity without the
@@ -216,6 +217,12 @@ int rpol_reserve(struct rpol_member *mem, u32 entries, unsigned int flags)
 	if (!entries)
 		return -EINVAL;
 	ret = reserve_now(mem, entries);
+	if (ret == -EAGAIN && (flags & RPOL_RECLAIM)) {
+		struct rpol_waiter w = { .mem = mem, .entries = entries };
+
+		rpol_domain_reclaim(mem->dom, &w);
+		ret = reserve_now(mem, entries);
+	}
 	if (ret == -EAGAIN)
 		ret = reserve_wait(mem, entries, flags);
 	return ret;

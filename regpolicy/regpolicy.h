@@ -107,6 +107,7 @@ struct rpol_domain_stats {
 };
 
 #define RPOL_NOWAIT	0x1	/* rpol_reserve(): -EAGAIN rather than wait */
+#define RPOL_RECLAIM	0x2	/* with RPOL_NOWAIT: have idle MRs given back first */
 
 int rpol_class_for(u32 entries, u32 device_max);
 u32 rpol_class_entries(unsigned int class, u32 device_max);

@@ -217,7 +217,7 @@ void rxp_pool_get(struct rxp_pool *pool);
 void rxp_pool_put(struct rxp_pool *pool);
 void rxp_pool_close(struct rxp_pool *pool);
 
-struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, bool nowait);
+struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, unsigned int flags);
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr);
 void rxp_mr_destroy(struct rxp_pool *pool, struct rxp_mr *mr);
 int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,

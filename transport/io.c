@@ -192,11 +192,11 @@ static int rxp_io_bounce(struct rxp_io *io)
 
 static int rxp_io_take_mr(struct rxp_io *io, u32 pages, bool nowait)
 {
-	struct rxp_mr *mr = rxp_mr_get(io->pool, pages, true);
+	struct rxp_mr *mr = rxp_mr_get(io->pool, pages, RPOL_NOWAIT);
 
 	if (IS_ERR(mr) && PTR_ERR(mr) == -EAGAIN && !nowait) {
 		io->waited = true;
-		mr = rxp_mr_get(io->pool, pages, false);
+		mr = rxp_mr_get(io->pool, pages, 0);
 	}
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);

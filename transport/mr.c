@@ -232,15 +232,16 @@ void rxp_pool_close(struct rxp_pool *pool)
  * rxp_mr_get - take an MR for one I/O
  * @pool:    the pool
  * @entries: pages that the I/O touches
- * @nowait:  fail with -EAGAIN rather than wait
+ * @flags:   RPOL_NOWAIT: fail with -EAGAIN rather than wait; and RPOL_RECLAIM:
+ *	     but have idle MRs of others freed first
  *
- * Process context; without @nowait sleeps, killably, until the policy grants
- * the entries.
+ * Process context; without RPOL_NOWAIT sleeps, killably, until the policy
+ * grants the entries.
  *
  * Return: an MR that is not bound, or an ERR_PTR: -EAGAIN, -EINTR, -ESHUTDOWN,
  * -E2BIG (more than the device or the quota allow), -ENOMEM.
  */
-struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, bool nowait)
+struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, unsigned int flags)
 {
 	u32 max = pool->rdev->max_entries;
 	int c = rpol_class_for(entries, max);
@@ -265,7 +266,7 @@ struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, bool nowait)
 		return ERR_PTR(-ENOMEM);
 	mr->class = c;
 	mr->entries = rpol_class_entries(c, max);
-	ret = rpol_reserve(pool->member, mr->entries, nowait ? RPOL_NOWAIT : 0);
+	ret = rpol_reserve(pool->member, mr->entries, flags);
 	if (ret)
 		goto out_free;
 	mr->mr = ib_alloc_mr(pool->pd, IB_MR_TYPE_MEM_REG, mr->entries);

@@ -466,7 +466,8 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 	req->buf = rxp_buf_get(pool, req->bulk_len);
 	if (!req->buf)
 		return -EAGAIN;
-	mr = rxp_mr_get(pool, rxp_buf_pages(req->buf, req->bulk_len), true);
+	mr = rxp_mr_get(pool, rxp_buf_pages(req->buf, req->bulk_len),
+			RPOL_NOWAIT | RPOL_RECLAIM);
 	if (IS_ERR(mr)) {
 		rxp_grants_shortage(req->session->server, pool);
 		return -EAGAIN;

@@ -541,6 +541,26 @@ static void wait_reclaims_idle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 1);
 }
 
+/* Who does not wait can have idle MRs given back all the same. */
+static void wait_not_but_reclaim(struct kunit *test)
+{
+	struct stage *s = test->priv;
+	struct rpol_member *b;
+
+	domain(test, 1000);
+	s->pool = member_ops(test, 0, RPOL_NO_MAX, &stage_ops);
+	b = member(test, 0, RPOL_NO_MAX);
+	reserve(test, s->pool, 1000);
+	rpol_account_use(s->pool, 1000);
+	KUNIT_EXPECT_EQ(test, rpol_reserve(b, 257, RPOL_NOWAIT | RPOL_RECLAIM), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 0);
+	rpol_account_use(s->pool, -800);
+	atomic_set(&s->idle, 800);
+	KUNIT_EXPECT_EQ(test, rpol_reserve(b, 257, RPOL_NOWAIT), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, rpol_reserve(b, 257, RPOL_NOWAIT | RPOL_RECLAIM), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&s->idle), 800 - 264);
+}
+
 static void wait_reclaims_what_falls_idle(struct kunit *test)
 {
 	struct stage *s = test->priv;
@@ -781,6 +801,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_capacity_changes),
 	KUNIT_CASE(wait_quota_changes),
 	KUNIT_CASE(wait_reclaims_idle),
+	KUNIT_CASE(wait_not_but_reclaim),
 	KUNIT_CASE(wait_reclaims_what_falls_idle),
 	KUNIT_CASE(wait_reclaims_own),
 	KUNIT_CASE(wait_reclaims_not_what_is_kept),
