@@ -594,6 +594,7 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 	x->want_slots = params->slots;
 	x->quota = params->quota;
 	x->reg = params->reg;
+	rdmafs_xprt_set_poll(x, params->poll_us);
 	x->backoff_ms = 1;
 	spin_lock_init(&x->lock);
 	init_waitqueue_head(&x->wait);

@@ -169,6 +169,10 @@ struct rdmafs_xprt {
 	struct delayed_work retry_later;
 	unsigned int backoff_ms;
 
+	u32 poll_us;
+	int poll_score;			/* without a lock, as the next */
+	u32 poll_rested;
+
 	enum rdmafs_xprt_reg reg;
 	struct rxp_cost cost[RPOL_NR_CLASSES];	/* averages, written without a lock */
 

@@ -95,6 +95,8 @@ enum rxp_stat {
 	RXP_STAT_session_resets,
 	RXP_STAT_protocol_errors,
 	RXP_STAT_rpc_us,
+	RXP_STAT_poll_hits,
+	RXP_STAT_poll_misses,
 	RXP_NR_STATS
 };
 

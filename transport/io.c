@@ -330,6 +330,7 @@ void rxp_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x)
 	static const char * const name[] = { "auto", "direct", "overlapped" };
 	int c;
 
+	seq_printf(m, "poll_us %u\n", READ_ONCE(x->poll_us));
 	seq_printf(m, "reg %s\nmessage_ns %lu\nmap_ns", name[READ_ONCE(x->reg)], RXP_MESSAGE_NS);
 	for (c = 0; c < RPOL_NR_CLASSES; c++)
 		seq_printf(m, " %u", READ_ONCE(x->cost[c].map_ns));

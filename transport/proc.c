@@ -55,6 +55,8 @@ static const char * const rxp_stat_names[RXP_NR_STATS] = {
 	[RXP_STAT_session_resets] = "session_resets",
 	[RXP_STAT_protocol_errors] = "protocol_errors",
 	[RXP_STAT_rpc_us] = "rpc_us",
+	[RXP_STAT_poll_hits] = "poll_hits",
+	[RXP_STAT_poll_misses] = "poll_misses",
 };
 
 /**

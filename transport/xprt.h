@@ -30,6 +30,7 @@
 #include <linux/uuid.h>
 #include "regpolicy/regpolicy.h"
 
+struct completion;
 struct net;
 struct seq_file;
 struct rdmafs_xprt;
@@ -129,6 +130,7 @@ enum rdmafs_xprt_reg {
  * @connect_ms:	how long the first connect may take before it fails
  * @quota:	share of the RNIC's translations
  * @reg:	when large READs register
+ * @poll_us:	microseconds for which rdmafs_xprt_poll() spins, 0 for never
  */
 struct rdmafs_xprt_params {
 	struct net *net;
@@ -137,6 +139,7 @@ struct rdmafs_xprt_params {
 	u32 connect_ms;
 	struct rpol_quota quota;
 	enum rdmafs_xprt_reg reg;
+	u32 poll_us;
 };
 
 /**
@@ -156,6 +159,8 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 void rdmafs_xprt_abort(struct rdmafs_xprt *xprt);
 void rdmafs_xprt_close(struct rdmafs_xprt *xprt);
 int rdmafs_xprt_submit(struct rdmafs_xprt *xprt, struct rdmafs_xprt_call *call);
+void rdmafs_xprt_set_poll(struct rdmafs_xprt *x, u32 us);
+bool rdmafs_xprt_poll(struct rdmafs_xprt *x, struct completion *done);
 void rdmafs_xprt_set_reg(struct rdmafs_xprt *x, enum rdmafs_xprt_reg reg);
 int rdmafs_xprt_set_quota(struct rdmafs_xprt *xprt, const struct rpol_quota *quota);
 u32 rdmafs_xprt_data_max(struct rdmafs_xprt *xprt);
@@ -210,7 +215,8 @@ struct rdmafs_xprt_req {
  *		exactly one rdmafs_xprt_req_reply().
  * @handle_now:	the same where the request arrived, for requests whose data
  *		travels inside the messages: process context, but must not
- *		sleep.  False: it did nothing, and @handle gets the request.
+ *		sleep.  False: nothing was done that @handle, which gets the
+ *		request next, would not do again; @priv may be set.
  *		May be NULL.
  */
 struct rdmafs_xprt_service {

@@ -65,6 +65,9 @@
 /* How often one operation is sent again after BADCRED or BADSTATE. */
 #define RDMAFS_OP_TRIES		8
 
+/* More than this and sleeping costs nothing in comparison. */
+#define RDMAFS_POLL_US_MAX	1000
+
 /**
  * struct rdmafs_opts - what mount(8) said
  * @addr:	the server, with port
@@ -72,6 +75,7 @@
  * @export:	name of the export, without a leading slash
  * @slots:	RPCs outstanding at once
  * @reg:	when large READs register
+ * @poll_us:	microseconds for which a synchronous caller polls
  * @connect_s:	seconds that the first connect may take
  * @rsize:	bytes read by one RPC at most
  * @wsize:	bytes written by one RPC at most
@@ -87,6 +91,7 @@ struct rdmafs_opts {
 	char *export;
 	u32 slots;
 	enum rdmafs_xprt_reg reg;
+	u32 poll_us;
 	u32 connect_s;
 	u32 rsize;
 	u32 wsize;

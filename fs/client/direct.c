@@ -536,10 +536,9 @@ static ssize_t rdmafs_dio_submit(struct rdmafs_dio *dio, struct iov_iter *iter, 
 			iocb->ki_pos = dio->pos + ret;
 	} else if (iocb) {
 		ret = -EIOCBQUEUED;
-	} else if (wait_for_completion_killable(&dio->done)) {
-		ret = -EINTR;
 	} else {
-		ret = dio->result;
+		rdmafs_xprt_poll(RDMAFS_M(dio->inode->i_sb)->xprt, &dio->done);
+		ret = wait_for_completion_killable(&dio->done) ? -EINTR : dio->result;
 	}
 	return ret;
 }

@@ -341,6 +341,7 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 		return rdmafs_errno(err);
 	}
 	op->sent = true;
+	rdmafs_xprt_poll(op->mnt->xprt, &op->done);
 	if (!wait_for_completion_killable(&op->done))
 		return rdmafs_op_status(op);
 	/* A stray open keeps the mount's transport until it is closed. */

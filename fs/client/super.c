@@ -50,6 +50,7 @@ enum rdmafs_param {
 	RDMAFS_OPT_MAX,
 	RDMAFS_OPT_WEIGHT,
 	RDMAFS_OPT_REG,
+	RDMAFS_OPT_POLL_US,
 };
 
 static const struct constant_table rdmafs_reg_names[] = {
@@ -77,6 +78,7 @@ static const struct fs_parameter_spec rdmafs_params[] = {
 	fsparam_u64("max",		RDMAFS_OPT_MAX),
 	fsparam_u32("weight",		RDMAFS_OPT_WEIGHT),
 	fsparam_enum("reg",		RDMAFS_OPT_REG, rdmafs_reg_names),
+	fsparam_u32("poll_us",		RDMAFS_OPT_POLL_US),
 	{}
 };
 
@@ -241,6 +243,9 @@ static int rdmafs_parse_param(struct fs_context *fc, struct fs_parameter *param)
 	case RDMAFS_OPT_REG:
 		opts->reg = res.uint_32;
 		return 0;
+	case RDMAFS_OPT_POLL_US:
+		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_POLL_US_MAX,
+					  &opts->poll_us);
 	default:
 		return -EINVAL;
 	}
@@ -347,6 +352,7 @@ static int rdmafs_connect(struct fs_context *fc)
 		.connect_ms = ctx->opts.connect_s * MSEC_PER_SEC,
 		.quota = ctx->opts.quota,
 		.reg = ctx->opts.reg,
+		.poll_us = ctx->opts.poll_us,
 	};
 	int err;
 
@@ -441,6 +447,8 @@ static int rdmafs_show_options(struct seq_file *m, struct dentry *root)
 		seq_printf(m, ",weight=%u", opts->quota.weight);
 	if (opts->reg != RDMAFS_REG_AUTO)
 		seq_printf(m, ",reg=%s", rdmafs_reg_names[opts->reg].name);
+	if (opts->poll_us)
+		seq_printf(m, ",poll_us=%u", opts->poll_us);
 	return 0;
 }
 
@@ -644,6 +652,8 @@ static int rdmafs_reconfigure(struct fs_context *fc)
 	}
 	rdmafs_xprt_set_reg(mnt->xprt, new->reg);
 	mnt->opts.reg = new->reg;
+	rdmafs_xprt_set_poll(mnt->xprt, new->poll_us);
+	mnt->opts.poll_us = new->poll_us;
 	mnt->opts.acregmin = new->acregmin;
 	mnt->opts.acregmax = new->acregmax;
 	mnt->opts.acdirmin = new->acdirmin;

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Selective polling: a caller that waits for one answer spins for a little
+ * before it sleeps, which saves it a context switch where the answer takes
+ * less than that, and another CPU sees to the completion.
+ *
+ * It stops by itself where it does not pay: hits and misses move a score, and
+ * a mount whose score is low polls only now and then, to see whether that has
+ * changed.  A task that others want to run ahead of does not spin.
+ */
+#include <linux/completion.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include "transport/client.h"
+
+/* Four hits make up for one miss: a spin in vain takes longer than a good one. */
+#define RXP_POLL_MAX	64
+#define RXP_POLL_OFF	16
+#define RXP_POLL_MISS	4
+/* Waits between two tries while it is off. */
+#define RXP_POLL_REST	256
+
+/* Several may do this at once and one be lost: it is a guess all the same. */
+static bool rxp_poll_pays(struct rdmafs_xprt *x)
+{
+	u32 rested;
+
+	if (READ_ONCE(x->poll_score) >= RXP_POLL_OFF)
+		return true;
+	rested = READ_ONCE(x->poll_rested) + 1;
+	WRITE_ONCE(x->poll_rested, rested);
+	return rested % RXP_POLL_REST == 0;
+}
+
+static void rxp_poll_learn(struct rdmafs_xprt *x, bool hit)
+{
+	int score = READ_ONCE(x->poll_score);
+
+	score += hit ? 1 : -RXP_POLL_MISS;
+	WRITE_ONCE(x->poll_score, clamp(score, 0, RXP_POLL_MAX));
+	if (hit)
+		rxp_count(&x->stats, poll_hits);
+	else
+		rxp_count(&x->stats, poll_misses);
+}
+
+/**
+ * rdmafs_xprt_poll - before sleeping for an answer, wait for it awake
+ * @x:	  the session
+ * @done: completed by the call's done()
+ *
+ * Process context.  Does nothing unless the mount polls (poll_us) and it has
+ * paid lately.
+ *
+ * Return: whether @done is complete.
+ */
+bool rdmafs_xprt_poll(struct rdmafs_xprt *x, struct completion *done)
+{
+	u32 us = READ_ONCE(x->poll_us);
+	bool hit = false;
+	u64 end;
+
+	/* What is plugged has not been posted: only sleeping, or going on, does that. */
+	if (likely(!us) || current->plug || !rxp_poll_pays(x))
+		return false;
+	end = ktime_get_ns() + us * NSEC_PER_USEC;
+	do {
+		hit = completion_done(done);
+		if (hit)
+			break;
+		cpu_relax();
+	} while (!need_resched() && ktime_get_ns() < end);
+	rxp_poll_learn(x, hit);
+	return hit;
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_poll);
+
+/**
+ * rdmafs_xprt_set_poll - change for how long a mount's callers poll
+ * @x:	the session
+ * @us: microseconds, 0 for never
+ */
+void rdmafs_xprt_set_poll(struct rdmafs_xprt *x, u32 us)
+{
+	if (us == READ_ONCE(x->poll_us))
+		return;
+	WRITE_ONCE(x->poll_score, RXP_POLL_MAX / 2);
+	WRITE_ONCE(x->poll_us, us);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_set_poll);
