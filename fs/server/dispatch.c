@@ -285,7 +285,7 @@ static void rdmafsd_put_late(struct rdmafs_xprt_req *req)
  * Must not sleep: messages that other requests wait for come by the same way.
  *
  * Return: true: it has been answered and is transport's again; false: it is
- * for rdmafsd_handle(), untouched.
+ * for rdmafsd_handle(), which begins anew.
  */
 bool rdmafsd_handle_now(struct rdmafs_xprt_req *req, void *ctx)
 {

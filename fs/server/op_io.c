@@ -51,8 +51,11 @@ static int rdmafsd_read_reply(struct rdmafsd_rq *rq, u64 end, u32 got)
 	if (err)
 		return err;
 	rep->count = cpu_to_le32(got);
-	/* Not because it is short: an error after some pages looks the same. */
-	rep->flags = cpu_to_le32(end >= size ? RFP_READ_EOF : 0);
+	/*
+	 * Not because it is short: an error after some pages looks the same.  But
+	 * nothing at all was the end, even if the file has grown since.
+	 */
+	rep->flags = cpu_to_le32(end >= size || !got ? RFP_READ_EOF : 0);
 	rep->change = cpu_to_le64(cookie);
 	rep->size = cpu_to_le64(size);
 	rq->data_len = got;
@@ -62,14 +65,19 @@ static int rdmafsd_read_reply(struct rdmafsd_rq *rq, u64 end, u32 got)
 /* Much that is in the page cache goes from there: -EAGAIN if it is not, or can't. */
 static ssize_t rdmafsd_read_pages(struct rdmafsd_rq *rq, loff_t pos, u32 len)
 {
-	u32 max = len / PAGE_SIZE + 2, nr;
+	u32 max = len / PAGE_SIZE + 2, nr = 0;
 	struct bio_vec *bv;
+	loff_t at = pos;
 	ssize_t got;
 
 	bv = kmalloc_array(max, sizeof(*bv), GFP_KERNEL | __GFP_NOWARN);
 	if (!bv)
 		return -EAGAIN;
-	got = rdmafsd_cached_pages(rq->state->file, pos, len, bv, max, &nr);
+	rdmafsd_rq_enter_opener(rq);
+	got = rw_verify_area(READ, rq->state->file, &at, len);
+	rdmafsd_rq_leave(rq);
+	if (!got)
+		got = rdmafsd_cached_pages(rq->state->file, pos, len, bv, max, &nr);
 	if (nr && (got <= RDMAFS_XPRT_INLINE_MAX ||
 		   rdmafs_xprt_req_pages(rq->req, bv, nr, got))) {
 		while (nr)

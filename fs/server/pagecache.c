@@ -14,7 +14,8 @@
  * A folio that is missing, not up to date, poisoned, or that should start
  * readahead, an atime that is due, somebody who watches the file system by
  * fsnotify: in all these cases the caller is told to read in the usual way, on
- * a thread.  Permission is that of the open (state.c).
+ * a thread.  Permission is that of the open (state.c); a security module that
+ * looks again at each read is asked where a read runs on a thread.
  */
 #include <linux/bvec.h>
 #include <linux/fs.h>
@@ -78,50 +79,6 @@ static struct folio *rdmafsd_cached_folio(struct address_space *mapping, loff_t 
 }
 
 /**
- * rdmafsd_cached_read - read what is in the page cache
- * @file: open for reading
- * @pos:  where
- * @to:	  to where, an ITER_DEST of the kernel's memory
- *
- * Any context that may not sleep.
- *
- * Return: bytes, fewer than asked for only at the end of the file; -EAGAIN: it
- * has to be read in the usual way, and @to is spoilt.
- */
-ssize_t rdmafsd_cached_read(struct file *file, loff_t pos, struct iov_iter *to)
-{
-	struct inode *inode = file_inode(file);
-	size_t want = iov_iter_count(to), done = 0;
-	loff_t size;
-
-	if (!rdmafsd_cache_is_all(file) || rdmafsd_atime_due(file))
-		return -EAGAIN;
-	size = i_size_read(inode);
-	if (pos >= size)
-		return 0;
-	want = min_t(loff_t, want, size - pos);
-	while (done < want) {
-		struct folio *folio = rdmafsd_cached_folio(file->f_mapping, pos + done);
-		size_t off, n;
-
-		if (!folio)
-			return -EAGAIN;
-		off = offset_in_folio(folio, pos + done);
-		n = min(want - done, folio_size(folio) - off);
-		if (mapping_writably_mapped(file->f_mapping))
-			flush_dcache_folio(folio);
-		n = copy_folio_to_iter(folio, off, n, to);
-		folio_mark_accessed(folio);
-		folio_put(folio);
-		if (!n)
-			return -EAGAIN;
-		done += n;
-	}
-	/* What was cut off meanwhile is not part of the file. */
-	return i_size_read(inode) >= pos + done ? done : -EAGAIN;
-}
-
-/**
  * rdmafsd_cached_pages - find what is in the page cache
  * @file: open for reading
  * @pos:  where
@@ -173,4 +130,36 @@ again:
 	while (n)
 		put_page(bv[--n].bv_page);
 	return -EAGAIN;
+}
+
+/* Pages that a read of what fits a message can touch. */
+#define RDMAFSD_SMALL_PAGES	(RDMAFS_XPRT_INLINE_MAX / PAGE_SIZE + 1)
+
+/**
+ * rdmafsd_cached_read - read what is in the page cache
+ * @file: open for reading
+ * @pos:  where
+ * @to:	  to where, an ITER_DEST of the kernel's memory, at most
+ *	  RDMAFS_XPRT_INLINE_MAX bytes
+ *
+ * Any context that may not sleep.
+ *
+ * Return: bytes, fewer than asked for only at the end of the file; -EAGAIN: it
+ * has to be read in the usual way, and @to is spoilt.
+ */
+ssize_t rdmafsd_cached_read(struct file *file, loff_t pos, struct iov_iter *to)
+{
+	struct bio_vec bv[RDMAFSD_SMALL_PAGES];
+	ssize_t got;
+	u32 nr, i;
+
+	got = rdmafsd_cached_pages(file, pos, iov_iter_count(to), bv, ARRAY_SIZE(bv), &nr);
+	for (i = 0; i < nr; i++) {
+		if (copy_folio_to_iter(page_folio(bv[i].bv_page), bv[i].bv_offset, bv[i].bv_len,
+				       to) != bv[i].bv_len)
+			got = -EAGAIN;
+		put_page(bv[i].bv_page);
+	}
+	/* What was cut off meanwhile is not part of the file. */
+	return got > 0 && i_size_read(file_inode(file)) < pos + got ? -EAGAIN : got;
 }
