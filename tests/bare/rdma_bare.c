@@ -256,7 +256,7 @@ static int bare_register(struct bare_conn *c)
 static int bare_setup(struct bare_conn *c)
 {
 	struct ib_qp_init_attr attr = {
-		.cap.max_send_wr = (BARE_PIECES + 2) * BARE_DEPTH,
+		.cap.max_send_wr = (BARE_PIECES + 1) * (BARE_DEPTH + BARE_SIGNAL),
 		.cap.max_recv_wr = 2 * BARE_DEPTH,
 		.cap.max_send_sge = 1,
 		.cap.max_recv_sge = 1,
@@ -271,7 +271,7 @@ static int bare_setup(struct bare_conn *c)
 		c->pd = NULL;
 		return ret;
 	}
-	c->cq = ib_alloc_cq_any(c->id->device, c, (BARE_PIECES + 4) * BARE_DEPTH + 4, IB_POLL_SOFTIRQ);
+	c->cq = ib_alloc_cq_any(c->id->device, c, (BARE_PIECES + 4) * (BARE_DEPTH + BARE_SIGNAL), IB_POLL_SOFTIRQ);
 	if (IS_ERR(c->cq)) {
 		ret = PTR_ERR(c->cq);
 		c->cq = NULL;
