@@ -338,6 +338,7 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 	conn->qp = conn->id->qp;
 	conn->sq_free = sq;
 	conn->sq_quiet_max = sq / 4;
+	conn->by_reference = rdma_protocol_iwarp(ib, conn->id->port_num);
 
 	spin_lock_bh(&conn->rdev->lock);
 	list_add(&conn->dev_link, &conn->rdev->conns);
@@ -427,7 +428,8 @@ void rxp_conn_protocol_error(struct rxp_conn *conn, const char *what)
  * @conn: the connection
  *
  * Process context, sleeps.  Called by the owner's worker, once.  Afterwards
- * no completion comes any more and every chain's done() has been called.
+ * no completion comes any more and every chain's done() has been called, or
+ * is being called by whoever has posted it (a quiet one).
  */
 void rxp_conn_kill(struct rxp_conn *conn)
 {
@@ -558,11 +560,12 @@ void rxp_chain_init(struct rxp_chain *chain,
  *
  * iWARP devices may send unsignaled pages by reference (siw), and so hand
  * them to TCP when the connection, and its mapping, is long gone.
+ *
+ * Any context, also when the connection is being destroyed.
  */
 void rxp_chain_quiet(const struct rxp_conn *conn, struct rxp_chain *chain, u32 bytes)
 {
-	chain->quiet = bytes < PAGE_SIZE ||
-		       !rdma_protocol_iwarp(conn->rdev->ib, conn->id->port_num);
+	chain->quiet = bytes < PAGE_SIZE || !conn->by_reference;
 }
 
 /**
@@ -594,8 +597,12 @@ static bool rxp_chain_ready(struct rxp_conn *conn, struct rxp_chain *chain)
 	bool quiet = chain->quiet && conn->sq_quiet + chain->nr <= conn->sq_quiet_max;
 	struct ib_send_wr *wr;
 
-	for (wr = chain->first; wr; wr = wr->next)
+	for (wr = chain->first; wr; wr = wr->next) {
 		wr->wr_cqe = &conn->err_cqe;
+		/* Else siw may still send from there when the chain is done. */
+		if (conn->by_reference && wr->opcode == IB_WR_RDMA_WRITE)
+			wr->send_flags |= IB_SEND_SIGNALED;
+	}
 	conn->sq_free -= chain->nr;
 	if (quiet) {
 		conn->sq_quiet += chain->nr;
@@ -713,31 +720,45 @@ static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 	return false;
 }
 
+/*
+ * Under sq_lock, on a live connection: post in order what waits for room, as
+ * far as there is some.  Quiet chains go to @over.  False: the connection is lost.
+ */
+static bool rxp_post_pending(struct rxp_conn *conn, struct list_head *over)
+{
+	struct rxp_chain *chain, *tmp;
+
+	list_for_each_entry_safe(chain, tmp, &conn->pending, link) {
+		if (chain->nr > conn->sq_free)
+			return true;
+		list_del(&chain->link);
+		switch (rxp_post_locked(conn, chain)) {
+		case RXP_POSTED:
+			break;
+		case RXP_POSTED_OVER:
+			list_add_tail(&chain->link, over);
+			break;
+		case RXP_POSTED_LOST:
+			return false;
+		}
+	}
+	return true;
+}
+
 /* Process context, but the task may be about to sleep: must not itself. */
 static void rxp_unplug(struct blk_plug_cb *cb, bool from_schedule)
 {
 	struct rxp_plug *plug = container_of(cb, struct rxp_plug, cb);
 	struct rxp_conn *conn = cb->data;
-	struct rxp_chain *chain;
 	bool lost = false;
 	LIST_HEAD(over);
 
 	spin_lock_bh(&conn->sq_lock);
-	if (!conn->dead)
+	if (!conn->dead) {
 		lost = !rxp_post_together(conn, &plug->chains, &over);
-	while (!lost && !conn->dead && !list_empty(&plug->chains)) {
-		chain = list_first_entry(&plug->chains, struct rxp_chain, link);
-		list_del(&chain->link);
-		switch (rxp_post_or_queue(conn, chain)) {
-		case RXP_POSTED:
-			break;
-		case RXP_POSTED_OVER:
-			list_add_tail(&chain->link, &over);
-			break;
-		case RXP_POSTED_LOST:
-			lost = true;
-			break;
-		}
+		list_splice_tail_init(&plug->chains, &conn->pending);
+		if (!lost)
+			lost = !rxp_post_pending(conn, &over);
 	}
 	spin_unlock_bh(&conn->sq_lock);
 	if (lost)
@@ -748,6 +769,8 @@ static void rxp_unplug(struct blk_plug_cb *cb, bool from_schedule)
 	spin_lock_bh(&conn->sq_lock);
 	conn->plugged--;
 	spin_unlock_bh(&conn->sq_lock);
+	/* Pairs with the waiter's queueing itself before it looks: wake_up_var() looks unlocked. */
+	smp_mb();
 	wake_up_var(&conn->plugged);
 	rxp_conn_put(conn);
 	kfree(plug);
@@ -792,29 +815,14 @@ static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
 	struct rxp_chain *chain = container_of(wc->wr_cqe, struct rxp_chain, cqe);
 	struct rxp_conn *conn = chain->conn;
 	bool ok = wc->status == IB_WC_SUCCESS;
-	struct rxp_chain *next;
 	bool lost = !ok;
 	LIST_HEAD(over);
 
 	rxp_count(conn->stats, send_completions);
 	spin_lock_bh(&conn->sq_lock);
 	conn->sq_free += chain->frees;
-	while (!lost && !conn->dead && !list_empty(&conn->pending)) {
-		next = list_first_entry(&conn->pending, struct rxp_chain, link);
-		if (next->nr > conn->sq_free)
-			break;
-		list_del(&next->link);
-		switch (rxp_post_locked(conn, next)) {
-		case RXP_POSTED:
-			break;
-		case RXP_POSTED_OVER:
-			list_add_tail(&next->link, &over);
-			break;
-		case RXP_POSTED_LOST:
-			lost = true;
-			break;
-		}
-	}
+	if (!lost && !conn->dead)
+		lost = !rxp_post_pending(conn, &over);
 	spin_unlock_bh(&conn->sq_lock);
 	if (lost)
 		rxp_conn_lost(conn);

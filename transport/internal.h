@@ -26,6 +26,7 @@
  *	rdmafs_xprt.lock or rdmafs_xprt_session.lock
  *	rxp_conn.sq_lock
  *	rxp_pool.lock
+ *	rxp_threads.lock
  *
  * All of them are spinlocks that disable softirqs: completions come in softirq
  * on the client, in process context on the server.
@@ -326,6 +327,7 @@ struct rxp_conn {
 	u32 sq_quiet;			/* posted unsignaled since the last signaled one */
 	u32 sq_quiet_max;
 	u32 plugged;			/* tasks that have plugged something */
+	bool by_reference;		/* the device sends unsignaled pages from where they are */
 	bool dead;
 	struct list_head pending;	/* no send-queue room yet */
 	struct list_head failed;	/* never posted, or only in part */

@@ -29,8 +29,10 @@ struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv
 	struct rxp_pages *p;
 	void *room;
 
-	p = kvmalloc(sizeof(*p) + nr_wr * sizeof(*p->wr) +
-		     nr * (sizeof(*p->sge) + sizeof(*p->sgl)), GFP_NOFS);
+	/* Not kvmalloc(): it may be freed where nobody sleeps, and there is another way. */
+	p = kmalloc(sizeof(*p) + nr_wr * sizeof(*p->wr) +
+		    nr * (sizeof(*p->sge) + sizeof(*p->sgl)),
+		    GFP_NOFS | __GFP_NOWARN | __GFP_NORETRY);
 	if (!p)
 		return ERR_PTR(-ENOMEM);
 	room = p + 1;
@@ -44,7 +46,7 @@ struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv
 	for (i = 0; i < nr; i++)
 		sg_set_page(&p->sgl[i], bv[i].bv_page, bv[i].bv_len, bv[i].bv_offset);
 	if (!ib_dma_map_sg(pool->rdev->ib, p->sgl, nr, DMA_TO_DEVICE)) {
-		kvfree(p);
+		kfree(p);
 		return ERR_PTR(-ENOMEM);
 	}
 	return p;
@@ -62,5 +64,5 @@ void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p)
 	ib_dma_unmap_sg(pool->rdev->ib, p->sgl, p->nr, DMA_TO_DEVICE);
 	for (i = 0; i < p->nr; i++)
 		put_page(sg_page(&p->sgl[i]));
-	kvfree(p);
+	kfree(p);
 }

@@ -427,7 +427,7 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_req_room);
  * Process context, may sleep for memory.  Instead of rdmafs_xprt_req_room().
  *
  * Return: 0, and the references are transport's; -EMSGSIZE, -ENOMEM,
- * -ENOTCONN, and they are not.
+ * -ENOTCONN, -EAGAIN (the client has not said where they go), and they are not.
  */
 int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u32 nr, u32 len)
 {
@@ -436,6 +436,9 @@ int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u
 
 	if (len > r->read_max || len <= RDMAFS_XPRT_INLINE_MAX || req->pages || req->buf)
 		return -EMSGSIZE;
+	/* Who does not say where they go could keep them for ever. */
+	if (!READ_ONCE(req->keyed))
+		return -EAGAIN;
 	if (!rxp_req_take_pool(req))
 		return -ENOTCONN;
 	pages = rxp_pages_lend(req->pool, bv, nr);
@@ -837,7 +840,9 @@ static bool rxp_req_now(struct rxp_req *req)
 {
 	struct rdmafs_xprt_server *server = req->session->server;
 
-	if (!server->service->handle_now || req->bulk_len > RDMAFS_XPRT_INLINE_MAX ||
+	/* A WRITE may have to fetch its data first, and may end before it is served. */
+	if (!server->service->handle_now || (req->flags & RXP_F_WRITE) ||
+	    req->bulk_len > RDMAFS_XPRT_INLINE_MAX ||
 	    unlikely(READ_ONCE(rxp_inject.service_us)))
 		return false;
 	/* Its own, as answering gives away the slot's. */
@@ -845,6 +850,8 @@ static bool rxp_req_now(struct rxp_req *req)
 	if (server->service->handle_now(&req->r, server->ctx)) {
 		rxp_count(&req->session->stats, served_now);
 		rxp_req_put(req);
+		/* A completion queue may hold thousands of them. */
+		cond_resched();
 		return true;
 	}
 	rxp_req_put(req);

@@ -15,7 +15,8 @@
  * cache.
  *
  * The replies of a burst go out together, when the thread finds nothing more
- * to do, or blocks, or turns to a request that moves much data.
+ * to do, or blocks, or turns to a request that may take longer than moving a
+ * little data does.
  */
 #include <linux/blkdev.h>
 #include <linux/fs_struct.h>
@@ -32,12 +33,14 @@
  * @threads: all of them
  * @task:    the thread
  * @running: counted among those that run
+ * @flushing: the thread itself unplugs
  */
 struct rxp_thread {
 	struct list_head link;
 	struct rxp_threads *threads;
 	struct task_struct *task;
 	bool running;
+	bool flushing;
 };
 
 /* Under the lock: the thread to be woken once the lock is dropped, or NULL. */
@@ -100,7 +103,8 @@ static void rxp_thread_unplug(struct blk_plug_cb *cb, bool from_schedule)
 	struct rxp_thread *t = cb->data;
 
 	kfree(cb);
-	if (from_schedule)
+	/* Somebody below may unplug for us, and sleep after that: as good as asleep. */
+	if (!t->flushing)
 		rxp_thread_blocks(t);
 }
 
@@ -156,6 +160,20 @@ static void rxp_thread_idle(struct rxp_thread *t)
 	spin_unlock_bh(&ts->lock);
 }
 
+static void rxp_thread_flush(struct rxp_thread *t, struct blk_plug *plug)
+{
+	t->flushing = true;
+	blk_finish_plug(plug);
+	t->flushing = false;
+}
+
+/* A little data to read or write: replies may wait for as long as that takes. */
+static bool rxp_req_is_small(const struct rxp_req *req)
+{
+	return req->flags & RXP_F_READ ? req->bulk_len <= RDMAFS_XPRT_INLINE_MAX :
+					 !req->bulk_len && req->r.data_len;
+}
+
 /* Serve what there is. */
 static void rxp_thread_burst(struct rxp_thread *t)
 {
@@ -165,15 +183,15 @@ static void rxp_thread_burst(struct rxp_thread *t)
 
 	blk_start_plug(&plug);
 	while ((req = rxp_thread_next(t))) {
-		if (req->bulk_len > RDMAFS_XPRT_INLINE_MAX || ++n % RXP_BURST == 0) {
-			blk_finish_plug(&plug);
+		if (!rxp_req_is_small(req) || ++n % RXP_BURST == 0) {
+			rxp_thread_flush(t, &plug);
 			blk_start_plug(&plug);
 		}
 		rxp_thread_watch(t);
 		rxp_req_run(req);
 		cond_resched();
 	}
-	blk_finish_plug(&plug);
+	rxp_thread_flush(t, &plug);
 }
 
 static int rxp_thread(void *data)

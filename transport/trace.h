@@ -44,7 +44,7 @@ DECLARE_EVENT_CLASS(rdmafs_rpc,
 		     TP_ARGS(id, slot, seq, len))
 
 /* The client's, in the order in which they can come. */
-RDMAFS_RPC_EVENT(rdmafs_call_sent);		/* the CALL was posted, or plugged */
+RDMAFS_RPC_EVENT(rdmafs_call_sent);		/* the CALL is about to be posted */
 RDMAFS_RPC_EVENT(rdmafs_call_mapped);		/* pages mapped after that (FRRWP) */
 RDMAFS_RPC_EVENT(rdmafs_call_stcrw_sent);	/* READ: registered, the server's CRW may fire */
 RDMAFS_RPC_EVENT(rdmafs_call_cancelled);	/* a CANCEL was posted */
@@ -56,12 +56,12 @@ RDMAFS_RPC_EVENT(rdmafs_call_completed);	/* the caller is told */
 
 /* The server's. */
 RDMAFS_RPC_EVENT(rdmafs_req_arrived);		/* a CALL */
-RDMAFS_RPC_EVENT(rdmafs_req_stcrw_sent);	/* WRITE: the sink is registered and named */
+RDMAFS_RPC_EVENT(rdmafs_req_stcrw_sent);	/* WRITE: there is a sink, and the client is about to be told */
 RDMAFS_RPC_EVENT(rdmafs_req_data);		/* WRITE: the data is there, the key invalid */
 RDMAFS_RPC_EVENT(rdmafs_req_served);		/* the file system has answered */
 RDMAFS_RPC_EVENT(rdmafs_req_crw_held);		/* READ: the reply waits for an STCRW */
 RDMAFS_RPC_EVENT(rdmafs_req_stcrw_received);	/* READ: there it is */
-RDMAFS_RPC_EVENT(rdmafs_req_replied);		/* RDMA WRITEs, if any, and REPLY were posted */
+RDMAFS_RPC_EVENT(rdmafs_req_replied);		/* RDMA WRITEs, if any, and REPLY are about to be posted */
 RDMAFS_RPC_EVENT(rdmafs_req_completed);		/* and need not be waited for any more */
 
 #endif
