@@ -56,12 +56,12 @@ RDMAFS_RPC_EVENT(rdmafs_call_completed);	/* the caller is told */
 
 /* The server's. */
 RDMAFS_RPC_EVENT(rdmafs_req_arrived);		/* a CALL */
-RDMAFS_RPC_EVENT(rdmafs_req_stcrw_sent);	/* WRITE: there is a sink, and the client is about to be told */
+RDMAFS_RPC_EVENT(rdmafs_req_stcrw_sent);	/* WRITE: the sink is about to be named */
 RDMAFS_RPC_EVENT(rdmafs_req_data);		/* WRITE: the data is there, the key invalid */
 RDMAFS_RPC_EVENT(rdmafs_req_served);		/* the file system has answered */
 RDMAFS_RPC_EVENT(rdmafs_req_crw_held);		/* READ: the reply waits for an STCRW */
 RDMAFS_RPC_EVENT(rdmafs_req_stcrw_received);	/* READ: there it is */
-RDMAFS_RPC_EVENT(rdmafs_req_replied);		/* RDMA WRITEs, if any, and REPLY are about to be posted */
+RDMAFS_RPC_EVENT(rdmafs_req_replied);		/* about to be posted, with RDMA WRITEs if any */
 RDMAFS_RPC_EVENT(rdmafs_req_completed);		/* and need not be waited for any more */
 
 #endif

@@ -126,7 +126,7 @@ static int bare_send(struct bare_conn *c, struct ib_send_wr *first, struct ib_se
 
 /*
  * One WRITE for each piece: rxe, which sends 128 packets before it wants an
- * acknowledgement, gets twice as many on a long link as in one long WRITE.
+ * acknowledgment, gets twice as many on a long link as in one long WRITE.
  */
 static int bare_write(struct bare_conn *c)
 {
@@ -271,7 +271,8 @@ static int bare_setup(struct bare_conn *c)
 		c->pd = NULL;
 		return ret;
 	}
-	c->cq = ib_alloc_cq_any(c->id->device, c, (BARE_PIECES + 4) * (BARE_DEPTH + BARE_SIGNAL), IB_POLL_SOFTIRQ);
+	c->cq = ib_alloc_cq_any(c->id->device, c,
+				(BARE_PIECES + 4) * (BARE_DEPTH + BARE_SIGNAL), IB_POLL_SOFTIRQ);
 	if (IS_ERR(c->cq)) {
 		ret = PTR_ERR(c->cq);
 		c->cq = NULL;

@@ -449,7 +449,7 @@ static void hostile_hold(struct kunit *test, struct raw *raw, u16 flags, u32 bul
 
 	KUNIT_ASSERT_EQ(test, raw_call(raw, 1, 1, HOSTILE_HOLD, flags, bulk, rkey), 0);
 	while (atomic_read(&h->held) == before && time_before(jiffies, end))
-		msleep(1);
+		usleep_range(1000, 2000);
 	KUNIT_ASSERT_GT(test, atomic_read(&h->held), before);
 }
 
@@ -719,7 +719,7 @@ static void bad_grant_returned(struct kunit *test, struct raw *raw)
 	raw_call(raw, 3, 1, HOSTILE_ECHO, 0, 0, 0);
 	raw_reply(test, raw, 3, 1);
 	while (!raw->cut && !raw_write(raw, le64_to_cpu(grant.iova), rkey) && raw->send_ok)
-		msleep(1);
+		usleep_range(1000, 2000);
 	KUNIT_EXPECT_FALSE(test, raw->send_ok);
 }
 
