@@ -313,11 +313,20 @@ void rdmafs_attr_own_begin(struct inode *inode)
 	spin_unlock_irqrestore(&ri->lock, irq);
 }
 
-/* Are these the newest attributes seen? */
+/*
+ * Are these the newest attributes seen?  Replies come in any order: a change
+ * that waits for the one before it has been here with attributes as well.
+ */
 static bool rdmafs_attr_newest_locked(struct rdmafs_inode *ri, const struct rfp_attr *attr)
 {
+	u64 change = le64_to_cpu(attr->change);
+	unsigned int i;
+
 	lockdep_assert_held(&ri->lock);
-	return le64_to_cpu(attr->change) >= ri->change;
+	for (i = 0; i < ri->nr_edges; i++)
+		if (ri->edges[i].after > change)
+			return false;
+	return change >= ri->change;
 }
 
 /**
