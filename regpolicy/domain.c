@@ -181,12 +181,12 @@ void rpol_domain_reclaim(struct rpol_domain *dom, const struct rpol_waiter *w)
 
 static bool capacity_is_sound(u64 capacity)
 {
-	return capacity >= RPOL_CLASS_MAX && capacity <= RPOL_CAPACITY_MAX;
+	return capacity >= RPOL_CAPACITY_MIN && capacity <= RPOL_CAPACITY_MAX;
 }
 
 /**
  * rpol_domain_create - make a domain for an RNIC
- * @capacity: entries there are, at least RPOL_CLASS_MAX
+ * @capacity: entries there are, at least RPOL_CAPACITY_MIN
  *
  * Context: process.
  * Return: the domain; ERR_PTR(-EINVAL) for a capacity that no RPC fits into or
@@ -232,7 +232,7 @@ EXPORT_SYMBOL_GPL(rpol_domain_destroy);
  *
  * Context: process; members' callbacks are called.
  * Return: 0; -EINVAL if @capacity is below the sum of the minima or below
- * RPOL_CLASS_MAX, or absurdly large.
+ * RPOL_CAPACITY_MIN, or absurdly large.
  */
 int rpol_domain_set_capacity(struct rpol_domain *dom, u64 capacity)
 {

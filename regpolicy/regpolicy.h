@@ -25,11 +25,14 @@ struct rpol_member;
 
 /*
  * MR classes, in entries.  An unaligned transfer of N pages touches N + 1:
- * hence 33, 129 and 257 for 128 KiB, 512 KiB and 1 MiB.  Eight serve what
- * is just too large to be sent inline.
+ * hence 33, 129 and 257 for 128 KiB, 512 KiB and 1 MiB, 513 and 1025 for 2 and
+ * 4 MiB.  Eight serve what is just too large to be sent inline.
  */
-#define RPOL_NR_CLASSES		4
-#define RPOL_CLASS_MAX		257
+#define RPOL_NR_CLASSES		6
+#define RPOL_CLASS_MAX		1025
+
+/* A domain smaller than this could not serve an RPC of the usual size, 1 MiB. */
+#define RPOL_CAPACITY_MIN	257
 
 /* Quota value that means "no bound of its own". */
 #define RPOL_NO_MAX		U64_MAX

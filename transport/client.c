@@ -182,7 +182,7 @@ static int rxp_client_slots(struct rdmafs_xprt *x, struct rxp_conn *conn)
 out:
 	conn->slots = granted;
 	conn->data_max = min3(le32_to_cpu(conn->cm.data_max), RDMAFS_XPRT_DATA_MAX,
-			      (u32)((conn->rdev->max_entries - 1) * PAGE_SIZE));
+			      (u32)(conn->rdev->max_entries * PAGE_SIZE));
 	if (x->bound && conn->data_max < x->data_max)
 		return -EPROTO;
 	x->data_max = conn->data_max;
@@ -730,6 +730,9 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_set_reg);
 /**
  * rdmafs_xprt_data_max - most bytes of data in one call
  * @x: the session
+ *
+ * Where an MR of the device bounds it, data that begins inside a page must be
+ * shorter: it may touch no more pages than that many bytes do.
  *
  * Return: bytes, RDMAFS_XPRT_INLINE_MAX..RDMAFS_XPRT_DATA_MAX.
  */

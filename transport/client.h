@@ -69,7 +69,7 @@ struct rxp_slot {
  * @direct: map it before the CALL
  * @waited: mapping it had to wait for translations
  * @work:   what has to be done in process context before the call is over
- * @large:  which pool it came from
+ * @kind:   which pool it came from
  */
 struct rxp_io {
 	struct rdmafs_xprt_call *call;
@@ -99,7 +99,7 @@ struct rxp_io {
 	bool direct;
 	bool waited;
 	struct work_struct work;
-	bool large;
+	u8 kind;
 };
 
 /**

@@ -302,8 +302,9 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 	conn->rdev = pool->rdev;
 	conn->slots = slots;
 
-	/* Room for every slot's usual chain; longer ones wait their turn. */
-	sq = max_t(u32, 4 * slots, 128);
+	/* Room for every slot's usual chain, and twice for the longest; others wait their turn. */
+	sq = max3(4 * slots, 128U,
+		  2 * (DIV_ROUND_UP(pool->rdev->max_entries, pool->max_sge) + RXP_CHAIN_EXTRA));
 	sq = min_t(u32, sq, ib->attrs.max_qp_wr - 1);
 	if (nr_recv + 1 > ib->attrs.max_qp_wr)
 		return -EINVAL;

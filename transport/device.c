@@ -74,11 +74,13 @@ static int rxp_device_add(struct ib_device *ib)
 	init_completion(&rdev->unused);
 	spin_lock_init(&rdev->lock);
 	INIT_LIST_HEAD(&rdev->conns);
-	rdev->max_entries = min_t(u32, RPOL_CLASS_MAX, ib->attrs.max_fast_reg_page_list_len);
+	/* What one MR holds, and what a quarter of a send queue can write to it. */
+	rdev->max_entries = min3((u32)RPOL_CLASS_MAX, ib->attrs.max_fast_reg_page_list_len,
+				 rxp_max_sge(ib) * (ib->attrs.max_qp_wr / 4));
 
 	/* One MR for each PD is the device's own affair (rxe and siw): leave room. */
 	capacity = (u64)max(ib->attrs.max_mr / 2, 1) * rdev->max_entries;
-	capacity = clamp_t(u64, capacity, RPOL_CLASS_MAX, RXP_CAPACITY_DEFAULT);
+	capacity = clamp_t(u64, capacity, RPOL_CAPACITY_MIN, RXP_CAPACITY_DEFAULT);
 	rdev->domain = rpol_domain_create(capacity);
 	if (IS_ERR(rdev->domain)) {
 		ret = PTR_ERR(rdev->domain);

@@ -53,6 +53,9 @@
 /* Scatter/gather entries of one RDMA WRITE: more need more memory in each queue entry. */
 #define RXP_WRITE_SGE	16
 
+/* Work requests of a chain beside its RDMA WRITEs, at most: REG_MR and SEND. */
+#define RXP_CHAIN_EXTRA	2
+
 /* Seconds after which an idle MR or data buffer is given back. */
 #define RXP_IDLE_SECS	5
 
@@ -133,6 +136,11 @@ struct rxp_device {
 	u32 max_entries;		/* of one MR */
 	unsigned long short_until;	/* jiffies: no new grants before */
 };
+
+static inline u32 rxp_max_sge(struct ib_device *ib)
+{
+	return min_t(u32, ib->attrs.max_send_sge, RXP_WRITE_SGE);
+}
 
 int rxp_device_register(void);
 void rxp_device_unregister(void);

@@ -23,9 +23,10 @@
 #include <linux/slab.h>
 #include "transport/client.h"
 
-/* Most scatter/gather entries: a megabyte that begins inside a page. */
-#define RXP_IO_SEGS_LARGE	RPOL_CLASS_MAX
-#define RXP_IO_SEGS_SMALL	33
+/* Scatter/gather entries of an io, by kind: 128 KiB, 1 MiB and 4 MiB that begin in a page. */
+static const u32 rxp_io_segs[] = { 33, 257, RPOL_CLASS_MAX };
+/* Kept for when memory is short: what writeback takes one at a time will do. */
+static const int rxp_io_reserve_nr[] = { 16, 4, 1 };
 
 /*
  * What one message more costs both sides together, at least: about what rxe
@@ -35,8 +36,7 @@
 
 struct rxp_inject rxp_inject;
 
-static mempool_t *rxp_io_small;
-static mempool_t *rxp_io_large;
+static mempool_t *rxp_io_pool[ARRAY_SIZE(rxp_io_segs)];
 
 static size_t rxp_io_size(u32 segs)
 {
@@ -53,11 +53,15 @@ static size_t rxp_io_size(u32 segs)
  */
 int rxp_io_init(void)
 {
-	rxp_io_small = mempool_create_kmalloc_pool(16, rxp_io_size(RXP_IO_SEGS_SMALL));
-	rxp_io_large = mempool_create_kmalloc_pool(4, rxp_io_size(RXP_IO_SEGS_LARGE));
-	if (!rxp_io_small || !rxp_io_large) {
-		rxp_io_exit();
-		return -ENOMEM;
+	int k;
+
+	for (k = 0; k < ARRAY_SIZE(rxp_io_segs); k++) {
+		rxp_io_pool[k] = mempool_create_kmalloc_pool(rxp_io_reserve_nr[k],
+							     rxp_io_size(rxp_io_segs[k]));
+		if (!rxp_io_pool[k]) {
+			rxp_io_exit();
+			return -ENOMEM;
+		}
 	}
 	return 0;
 }
@@ -67,8 +71,12 @@ int rxp_io_init(void)
  */
 void rxp_io_exit(void)
 {
-	mempool_destroy(rxp_io_small);
-	mempool_destroy(rxp_io_large);
+	int k;
+
+	for (k = 0; k < ARRAY_SIZE(rxp_io_segs); k++) {
+		mempool_destroy(rxp_io_pool[k]);
+		rxp_io_pool[k] = NULL;
+	}
 }
 
 /* ------------------------------------------------------------ data of a call */
@@ -83,17 +91,20 @@ void rxp_io_exit(void)
  */
 struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call)
 {
-	u32 segs = iov_iter_npages(&call->iter, RXP_IO_SEGS_LARGE + 1);
-	bool large = segs > RXP_IO_SEGS_SMALL;
+	u32 segs = iov_iter_npages(&call->iter, RPOL_CLASS_MAX + 1);
 	struct rxp_io *io;
+	u8 kind = 0;
 	void *p;
 
-	io = mempool_alloc(large ? rxp_io_large : rxp_io_small, GFP_NOFS);
+	/* What has more pieces yet goes through a bounce buffer. */
+	while (kind < ARRAY_SIZE(rxp_io_segs) - 1 && segs > rxp_io_segs[kind])
+		kind++;
+	io = mempool_alloc(rxp_io_pool[kind], GFP_NOFS);
 	memset(io, 0, sizeof(*io));
 	io->call = call;
 	io->len = iov_iter_count(&call->iter);
-	io->large = large;
-	io->segs = large ? RXP_IO_SEGS_LARGE : RXP_IO_SEGS_SMALL;
+	io->kind = kind;
+	io->segs = rxp_io_segs[kind];
 	p = io + 1;
 	io->wr = p;
 	p += DIV_ROUND_UP(io->segs, 4) * sizeof(struct ib_rdma_wr);
@@ -109,7 +120,7 @@ struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call)
  */
 void rxp_io_free(struct rxp_io *io)
 {
-	mempool_free(io, io->large ? rxp_io_large : rxp_io_small);
+	mempool_free(io, rxp_io_pool[io->kind]);
 }
 
 static enum dma_data_direction rxp_io_dma_dir(const struct rxp_io *io)
@@ -150,13 +161,14 @@ void rxp_io_unmap(struct rxp_io *io)
 static int rxp_io_map_sg(struct rxp_io *io)
 {
 	struct iov_iter iter = io->call->iter;
+	int pages = iov_iter_npages(&iter, io->segs + 1);
 	ssize_t got;
 
-	if (iov_iter_npages(&iter, io->segs + 1) > io->segs)
+	if (pages > io->segs)
 		return -EINVAL;
-	sg_init_table(io->sgt.sgl, io->segs);
+	sg_init_table(io->sgt.sgl, pages);
 	io->sgt.nents = 0;
-	got = extract_iter_to_sg(&iter, io->len, &io->sgt, io->segs, 0);
+	got = extract_iter_to_sg(&iter, io->len, &io->sgt, pages, 0);
 	if (got < 0)
 		return got;
 	if (got != io->len || !io->sgt.nents)

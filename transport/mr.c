@@ -157,7 +157,7 @@ struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quot
 	kref_get(&rdev->ref);
 	pool->rdev = rdev;
 	pool->stats = stats;
-	pool->max_sge = min_t(u32, rdev->ib->attrs.max_send_sge, RXP_WRITE_SGE);
+	pool->max_sge = rxp_max_sge(rdev->ib);
 	spin_lock_init(&pool->lock);
 	INIT_DELAYED_WORK(&pool->decay, rxp_pool_decay);
 	INIT_WORK(&pool->free, rxp_pool_free);
@@ -413,7 +413,9 @@ static int rxp_buf_fill(struct rxp_pool *pool, struct rxp_buf *buf)
  */
 struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len)
 {
-	static const u32 size[RPOL_NR_CLASSES] = { SZ_32K, SZ_128K, SZ_512K, SZ_1M };
+	static const u32 size[RPOL_NR_CLASSES] = {
+		SZ_32K, SZ_128K, SZ_512K, SZ_1M, SZ_2M, SZ_4M
+	};
 	struct rxp_buf *buf;
 	u32 pages;
 	int c;

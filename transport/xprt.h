@@ -40,7 +40,7 @@ struct rdmafs_xprt_session;
 #define RDMAFS_PORT		20060	/* default port of the server */
 #define RDMAFS_XPRT_BODY_MAX	960	/* bytes of a request or a reply */
 #define RDMAFS_XPRT_INLINE_MAX	4096	/* bytes of data that travel inside a message */
-#define RDMAFS_XPRT_DATA_MAX	(1024 * 1024)	/* bytes of data of one RPC */
+#define RDMAFS_XPRT_DATA_MAX	(4U << 20)	/* bytes of data of one RPC */
 #define RDMAFS_XPRT_CACHE_MAX	512	/* bytes of a reply that the reply cache keeps at least */
 #define RDMAFS_XPRT_SLOTS_MIN	16
 #define RDMAFS_XPRT_SLOTS_MAX	1024

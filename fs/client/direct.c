@@ -372,10 +372,12 @@ static struct rdmafs_dio_part *rdmafs_dio_copy(struct iov_iter *iter, size_t max
 }
 
 /* Take up to @max bytes of pages from @iter; a read's must fit one translation. */
-static struct rdmafs_dio_part *rdmafs_dio_extract(struct iov_iter *iter, size_t max, bool read,
-						  enum rdmafs_dio_hold hold, size_t *len)
+static struct rdmafs_dio_part *rdmafs_dio_extract(struct rdmafs_dio *dio, struct iov_iter *iter,
+						  size_t max, enum rdmafs_dio_hold hold,
+						  size_t *len)
 {
 	unsigned int room = iov_iter_npages(iter, max / PAGE_SIZE + 2);
+	bool read = !dio->write;
 	struct page *batch[RDMAFS_DIO_BATCH], **pages = batch;
 	struct rdmafs_dio_part *part;
 	bool full = false;
@@ -384,6 +386,10 @@ static struct rdmafs_dio_part *rdmafs_dio_extract(struct iov_iter *iter, size_t 
 	unsigned int i, nr;
 
 	*len = 0;
+	/* As much as the device translates at once, wherever in a page it begins. */
+	if (read)
+		room = min_t(unsigned int, room,
+			     rdmafs_xprt_data_max(RDMAFS_M(dio->inode->i_sb)->xprt) / PAGE_SIZE);
 	part = rdmafs_dio_part_alloc(room);
 	if (!part)
 		return ERR_PTR(-ENOMEM);
@@ -442,7 +448,7 @@ static struct rdmafs_dio_part *rdmafs_dio_part_new(struct rdmafs_dio *dio,
 		/* Only writes come here with other kinds. */
 		return rdmafs_dio_copy(iter, max, len);
 	}
-	return rdmafs_dio_extract(iter, max, !dio->write, hold, len);
+	return rdmafs_dio_extract(dio, iter, max, hold, len);
 }
 
 static struct rdmafs_dio *rdmafs_dio_new(struct kiocb *iocb, bool write, bool append)

@@ -23,6 +23,7 @@
 
 #define RDMAFS_CONNECT_DEFAULT	5	/* seconds */
 #define RDMAFS_CONNECT_MAX	600
+#define RDMAFS_IO_SIZE		(1U << 20)	/* bytes of one READ or WRITE, by default */
 #define RDMAFS_READAHEAD	(4U << 20)	/* bytes: several RPCs on their way */
 #define RDMAFS_AC_MAX		86400
 
@@ -706,8 +707,8 @@ static int rdmafs_init_fs_context(struct fs_context *fc)
 		ctx->port = RDMAFS_PORT;
 		opts->slots = RDMAFS_XPRT_SLOTS_DEFAULT;
 		opts->connect_s = RDMAFS_CONNECT_DEFAULT;
-		opts->rsize = RDMAFS_XPRT_DATA_MAX;
-		opts->wsize = RDMAFS_XPRT_DATA_MAX;
+		opts->rsize = RDMAFS_IO_SIZE;
+		opts->wsize = RDMAFS_IO_SIZE;
 		opts->acregmin = RDMAFS_ACREGMIN;
 		opts->acregmax = RDMAFS_ACREGMAX;
 		opts->acdirmin = RDMAFS_ACDIRMIN;

@@ -24,7 +24,11 @@ static const struct class_case class_table[] = {
 	{ "512 KiB unaligned",	129,	512,	2 },
 	{ "130",		130,	512,	3 },
 	{ "1 MiB unaligned",	257,	512,	3 },
-	{ "258",		258,	512,	-E2BIG },
+	{ "258",		258,	512,	4 },
+	{ "2 MiB unaligned",	513,	2048,	4 },
+	{ "513 on a 512 device", 513,	512,	-E2BIG },
+	{ "4 MiB unaligned",	1025,	2048,	5 },
+	{ "1026",		1026,	2048,	-E2BIG },
 	{ "U32_MAX",		U32_MAX, U32_MAX, -E2BIG },
 	{ "256 on a 256 device", 256,	256,	3 },
 	{ "257 on a 256 device", 257,	256,	-E2BIG },
@@ -54,7 +58,9 @@ static void class_entries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpol_class_entries(0, 512), 8);
 	KUNIT_EXPECT_EQ(test, rpol_class_entries(1, 512), 33);
 	KUNIT_EXPECT_EQ(test, rpol_class_entries(2, 512), 129);
-	KUNIT_EXPECT_EQ(test, rpol_class_entries(3, 512), RPOL_CLASS_MAX);
+	KUNIT_EXPECT_EQ(test, rpol_class_entries(3, 512), 257);
+	KUNIT_EXPECT_EQ(test, rpol_class_entries(5, 512), 512);
+	KUNIT_EXPECT_EQ(test, rpol_class_entries(5, 2048), RPOL_CLASS_MAX);
 	KUNIT_EXPECT_EQ(test, rpol_class_entries(3, 256), 256);
 	KUNIT_EXPECT_EQ(test, rpol_class_entries(2, 100), 100);
 	KUNIT_EXPECT_EQ(test, rpol_class_entries(3, 100), 100);
@@ -68,8 +74,8 @@ static void class_is_the_smallest(struct kunit *test)
 	u32 entries, max;
 	int class;
 
-	for (max = 1; max <= 300; max++) {
-		for (entries = 1; entries <= 300; entries++) {
+	for (max = 1; max <= 1100; max += 7) {
+		for (entries = 1; entries <= 1100; entries++) {
 			class = rpol_class_for(entries, max);
 			if (class == -E2BIG) {
 				KUNIT_ASSERT_GT(test, entries,

@@ -55,12 +55,12 @@ static void domain_capacity_bounds(struct kunit *test)
 	struct rpol_domain *dom;
 
 	KUNIT_EXPECT_EQ(test, PTR_ERR(rpol_domain_create(0)), -EINVAL);
-	KUNIT_EXPECT_EQ(test, PTR_ERR(rpol_domain_create(RPOL_CLASS_MAX - 1)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(rpol_domain_create(RPOL_CAPACITY_MIN - 1)), -EINVAL);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(rpol_domain_create(U64_MAX)), -EINVAL);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(rpol_domain_create(S64_MAX)), -EINVAL);
 
-	dom = domain(test, RPOL_CLASS_MAX);
-	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(dom, RPOL_CLASS_MAX - 1), -EINVAL);
+	dom = domain(test, RPOL_CAPACITY_MIN);
+	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(dom, RPOL_CAPACITY_MIN - 1), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(dom, U64_MAX), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(dom, 1000), 0);
 	member(test, dom, 600, RPOL_NO_MAX);
@@ -337,7 +337,7 @@ static void walk_set_capacity(struct kunit *test, struct walk *w)
 	u64 capacity = 200 + walk_random(w, 2000);
 	int want = 0;
 
-	if (capacity < RPOL_CLASS_MAX || capacity < walk_sum_min(w, -1))
+	if (capacity < RPOL_CAPACITY_MIN || capacity < walk_sum_min(w, -1))
 		want = -EINVAL;
 	KUNIT_ASSERT_EQ(test, rpol_domain_set_capacity(w->dom, capacity), want);
 	if (!want)
