@@ -461,18 +461,19 @@ static int rdmafs_attr_fetch(struct inode *inode)
 	struct rdmafs_open *open = NULL;
 	int err = -ESTALE;
 
-	/* An open may find what its last name does not lead to any more. */
-	if (inode->i_nlink)
-		err = rdmafs_attr_ask(inode, NULL);
-	if (err == -ESTALE && S_ISREG(inode->i_mode))
+	/*
+	 * An open may find what its last name does not lead to any more, and the
+	 * server need not look for what it has open.
+	 */
+	if (S_ISREG(inode->i_mode))
 		open = rdmafs_open_find(inode,
 					RFP_OPEN_READ | RFP_OPEN_WRITE | RFP_OPEN_EXEC);
 	if (open) {
 		err = rdmafs_attr_ask(inode, open);
 		rdmafs_open_put_sync(open);
-	} else if (!inode->i_nlink) {
-		err = rdmafs_attr_ask(inode, NULL);
 	}
+	if (!open || (err == -ESTALE && inode->i_nlink))
+		err = rdmafs_attr_ask(inode, NULL);
 	if (err == -ESTALE)
 		set_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags);
 	return err;

@@ -53,11 +53,16 @@ static u32 rdmafsd_attr_flags(struct dentry *dentry)
 	return flags;
 }
 
-static void rdmafsd_attr_fill(struct dentry *dentry, const struct kstat *stat,
-			      struct rfp_attr *attr)
+/**
+ * rdmafsd_attr_fill - attributes as they go on the wire
+ * @inode: whose
+ * @stat:  as the file system tells them
+ * @flags: RFP_ATTR_*
+ * @attr:  gets them
+ */
+void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u32 flags,
+		       struct rfp_attr *attr)
 {
-	struct inode *inode = d_inode(dentry);
-
 	*attr = (struct rfp_attr){
 		.ino = cpu_to_le64(stat->ino),
 		.change = cpu_to_le64(rdmafsd_cookie_from(inode, stat)),
@@ -74,7 +79,7 @@ static void rdmafsd_attr_fill(struct dentry *dentry, const struct kstat *stat,
 		.rdev_minor = cpu_to_le32(MINOR(stat->rdev)),
 		.blksize = cpu_to_le32(stat->blksize),
 		.gen = cpu_to_le32(inode->i_generation),
-		.flags = cpu_to_le32(rdmafsd_attr_flags(dentry)),
+		.flags = cpu_to_le32(flags),
 	};
 	if (stat->result_mask & STATX_BTIME)
 		attr->btime = rdmafsd_time(&stat->btime);
@@ -96,10 +101,9 @@ int rdmafsd_getattr(struct rdmafsd_export *exp, struct dentry *dentry, struct rf
 	int err;
 
 	saved = override_creds(rdmafsd_own_cred);
-	err = vfs_getattr(&path, &stat, STATX_BASIC_STATS | STATX_BTIME | STATX_CHANGE_COOKIE,
-			  AT_STATX_SYNC_AS_STAT);
+	err = vfs_getattr(&path, &stat, RDMAFSD_STATX, AT_STATX_SYNC_AS_STAT);
 	if (!err)
-		rdmafsd_attr_fill(dentry, &stat, attr);
+		rdmafsd_attr_fill(d_inode(dentry), &stat, rdmafsd_attr_flags(dentry), attr);
 	revert_creds(saved);
 	return err;
 }

@@ -78,11 +78,16 @@ static struct rdmafsd_changing *rdmafsd_changing_of(struct inode *inode)
 	return &rdmafsd_table[hash_long(key, RDMAFSD_CHANGE_BITS)];
 }
 
-/*
+/**
+ * rdmafsd_has_version - is a file's i_version of use to tell changes by?
+ * @inode: the file
+ *
  * xfs raises i_version for whatever it writes to its log, that it has found
  * space for delayed data, say: every file written would seem to change again.
+ *
+ * Return: true if so.
  */
-static bool rdmafsd_has_version(struct inode *inode)
+bool rdmafsd_has_version(struct inode *inode)
 {
 	return IS_I_VERSION(inode) && inode->i_sb->s_magic != XFS_SUPER_MAGIC;
 }

@@ -31,7 +31,7 @@ static const struct rdmafsd_op {
 	[RFP_ATTACH]	= { rdmafsd_op_attach, RDMAFS_REPLY_NOCACHE },
 	[RFP_SETCRED]	= { rdmafsd_op_setcred, RDMAFS_REPLY_NOCACHE },
 	[RFP_LOOKUP]	= { rdmafsd_op_lookup, RDMAFS_REPLY_NOCACHE },
-	[RFP_GETATTR]	= { rdmafsd_op_getattr, RDMAFS_REPLY_NOCACHE },
+	[RFP_GETATTR]	= { rdmafsd_op_getattr, RDMAFS_REPLY_NOCACHE, rdmafsd_now_getattr },
 	[RFP_SETATTR]	= { rdmafsd_op_setattr },
 	[RFP_OPEN]	= { rdmafsd_op_open },
 	[RFP_CREATE]	= { rdmafsd_op_create },

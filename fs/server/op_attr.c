@@ -39,6 +39,7 @@ int rdmafsd_op_getattr(struct rdmafsd_rq *rq)
 {
 	const struct rfp_getattr_req *greq = rfp_dec_fixed(&rq->dec, sizeof(*greq));
 	struct dentry *dentry;
+	struct rfp_attr *attr;
 	struct rfp_fh fh;
 	int err;
 
@@ -50,9 +51,35 @@ int rdmafsd_op_getattr(struct rdmafsd_rq *rq)
 	if (err)
 		return err;
 	rdmafsd_rep(rq, sizeof(struct rfp_rep));
-	err = rdmafsd_rep_attr(rq, dentry);
+	attr = rfp_enc_fixed(&rq->enc, sizeof(*attr));
+	err = attr ? rdmafsd_getattr(rq->exp, dentry, attr) : -EIO;
+	if (!err && rq->state)
+		rdmafsd_attrs_seen(rq->state, attr);
 	dput(dentry);
 	return err;
+}
+
+/**
+ * rdmafsd_now_getattr - RFP_GETATTR of an open file
+ * @rq: the request
+ *
+ * Where it arrived: must not block, as the way from a handle to its object may.
+ *
+ * Return: 0, or -EAGAIN: for a thread, whatever it is.
+ */
+int rdmafsd_now_getattr(struct rdmafsd_rq *rq)
+{
+	const struct rfp_getattr_req *greq = rfp_dec_fixed(&rq->dec, sizeof(*greq));
+	struct rfp_attr *attr;
+	struct rfp_fh fh;
+
+	rfp_dec_fh(&rq->dec, &fh);
+	if (rdmafsd_rq_dec_end(rq) || !greq->stateid ||
+	    rdmafsd_rq_state(rq, le64_to_cpu(greq->stateid)))
+		return -EAGAIN;
+	rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	attr = rfp_enc_fixed(&rq->enc, sizeof(*attr));
+	return attr ? rdmafsd_getattr_now(rq->state, attr) : -EAGAIN;
 }
 
 static int rdmafsd_time_from(const struct rfp_time *wire, struct timespec64 *ts)

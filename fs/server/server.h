@@ -16,7 +16,7 @@
  *	change.c	the change cookie, and whose changes moved it
  *	cred.c		SETCRED's identities, squashing, struct cred
  *	state.c		stateids: opens
- *	pagecache.c	reading without blocking
+ *	nowait.c	what can be served without blocking
  *	session.c	what belongs to one client
  *	export.c	exports that are live
  *	configfs.c	what the administrator sees
@@ -238,6 +238,9 @@ extern const struct cred *rdmafsd_own_cred;
  * @id:     the whole stateid
  * @refs:   the table's and those of requests
  * @rcu:    defers its freeing
+ * @lock:   guards the next two; a leaf
+ * @seen:   the file's change cookie when they were last looked for, or 0
+ * @flags:  RFP_ATTR_* that it had then
  */
 struct rdmafsd_state {
 	struct file *file;
@@ -246,6 +249,9 @@ struct rdmafsd_state {
 	u64 id;
 	refcount_t refs;
 	struct rcu_head rcu;
+	spinlock_t lock;
+	u64 seen;
+	u32 flags;
 };
 
 int rdmafsd_state_reserve(struct rdmafsd_session *ses);
@@ -338,12 +344,20 @@ void rdmafsd_change_begin(struct rdmafsd_rq *rq, struct dentry *dentry,
 void rdmafsd_change_end(struct rdmafsd_change *chg);
 void rdmafsd_change_none(struct rdmafsd_rq *rq, struct dentry *dentry,
 			 struct rdmafsd_change *chg);
+bool rdmafsd_has_version(struct inode *inode);
 u64 rdmafsd_cookie_from(struct inode *inode, const struct kstat *stat);
 ssize_t rdmafsd_cached_read(struct file *file, loff_t pos, struct iov_iter *to);
+void rdmafsd_attrs_seen(struct rdmafsd_state *st, const struct rfp_attr *attr);
+int rdmafsd_getattr_now(struct rdmafsd_state *st, struct rfp_attr *attr);
 ssize_t rdmafsd_cached_pages(struct file *file, loff_t pos, size_t len, struct bio_vec *bv,
 			     u32 max, u32 *nr);
 
 int rdmafsd_cookie(const struct path *path, u64 *cookie, u64 *size);
+/* What an rfp_attr is made of. */
+#define RDMAFSD_STATX	(STATX_BASIC_STATS | STATX_BTIME | STATX_CHANGE_COOKIE)
+
+void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u32 flags,
+		       struct rfp_attr *attr);
 int rdmafsd_getattr(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_attr *attr);
 int rdmafsd_commit(struct rdmafsd_export *exp, struct dentry *dentry);
 int rdmafsd_truncate_file(struct rdmafsd_rq *rq, struct file *file, loff_t size,
@@ -355,6 +369,7 @@ int rdmafsd_op_attach(struct rdmafsd_rq *rq);
 int rdmafsd_op_setcred(struct rdmafsd_rq *rq);
 int rdmafsd_op_lookup(struct rdmafsd_rq *rq);
 int rdmafsd_op_getattr(struct rdmafsd_rq *rq);
+int rdmafsd_now_getattr(struct rdmafsd_rq *rq);
 int rdmafsd_op_setattr(struct rdmafsd_rq *rq);
 int rdmafsd_op_open(struct rdmafsd_rq *rq);
 int rdmafsd_op_create(struct rdmafsd_rq *rq);

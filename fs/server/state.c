@@ -89,6 +89,7 @@ int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 	st->exp = exp;
 	st->wb_err = filemap_sample_wb_err(file->f_mapping);
 	refcount_set(&st->refs, 1);
+	spin_lock_init(&st->lock);
 
 	/* Reserved first, published when complete. */
 	err = xa_alloc_cyclic(&ses->states, &index, NULL, xa_limit_31b,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading what is in the page cache already, without ever blocking.
+ * What can be served where a request arrives, without ever blocking.
  *
- * This is the one place that says for which files, on which file systems, that
- * is as good as a read (design, rule 7).  The mapping must be the inode's own,
- * and ->read_iter() of the file system must take no lock and do nothing but
- * copy from up-to-date folios and touch the atime:
+ * This is the one place that says for which operations, on which files and
+ * file systems, that is so (design, rule 7).
+ *
+ * Reading what is in the page cache.  The mapping must be the inode's own, and
+ * ->read_iter() of the file system must take no lock and do nothing but copy
+ * from up-to-date folios and touch the atime:
  *
  *	tmpfs, ext4, btrfs	so it is, for buffered reads
  *	xfs			its reads exclude writers (XFS_IOLOCK_SHARED): no
@@ -14,8 +16,16 @@
  * A folio that is missing, not up to date, poisoned, or that should start
  * readahead, an atime that is due, somebody who watches the file system by
  * fsnotify: in all these cases the caller is told to read in the usual way, on
- * a thread.  Permission is that of the open (state.c); a security module that
- * looks again at each read is asked where a read runs on a thread.
+ * a thread.
+ *
+ * Attributes of an open file.  ->getattr() of tmpfs, ext4 and btrfs takes no
+ * more than spinlocks.  Whether there are xattrs and ACLs is another matter: to
+ * look for them ext4 sleeps.  But both change i_version, so what was seen on a
+ * thread holds for as long as the change cookie stays (not on xfs, whose
+ * i_version is of no use).
+ *
+ * Permission is that of the open (state.c); a security module that looks again
+ * at each access is asked where that runs on a thread.
  */
 #include <linux/bvec.h>
 #include <linux/fs.h>
@@ -162,4 +172,57 @@ ssize_t rdmafsd_cached_read(struct file *file, loff_t pos, struct iov_iter *to)
 	}
 	/* What was cut off meanwhile is not part of the file. */
 	return got > 0 && i_size_read(file_inode(file)) < pos + got ? -EAGAIN : got;
+}
+
+/**
+ * rdmafsd_attrs_seen - note what rdmafsd_getattr_now() could not find out
+ * @st:	  an open
+ * @attr: of its file, the cookie read before the flags
+ */
+void rdmafsd_attrs_seen(struct rdmafsd_state *st, const struct rfp_attr *attr)
+{
+	spin_lock(&st->lock);
+	st->seen = le64_to_cpu(attr->change);
+	st->flags = le32_to_cpu(attr->flags);
+	spin_unlock(&st->lock);
+}
+
+static bool rdmafsd_attrs_in_memory(struct inode *inode)
+{
+	switch (inode->i_sb->s_magic) {
+	case TMPFS_MAGIC:
+	case EXT4_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+		return rdmafsd_has_version(inode);
+	}
+	return false;
+}
+
+/**
+ * rdmafsd_getattr_now - attributes of an open file
+ * @st:	  the open
+ * @attr: gets them
+ *
+ * Any context that may not sleep.
+ *
+ * Return: 0; -EAGAIN: they have to be found in the usual way.
+ */
+int rdmafsd_getattr_now(struct rdmafsd_state *st, struct rfp_attr *attr)
+{
+	struct inode *inode = file_inode(st->file);
+	struct kstat stat;
+	bool seen;
+	u32 flags;
+
+	if (!rdmafsd_attrs_in_memory(inode) ||
+	    vfs_getattr_nosec(&st->file->f_path, &stat, RDMAFSD_STATX, AT_STATX_SYNC_AS_STAT))
+		return -EAGAIN;
+	spin_lock(&st->lock);
+	flags = st->flags;
+	seen = st->seen && st->seen == rdmafsd_cookie_from(inode, &stat);
+	spin_unlock(&st->lock);
+	if (!seen)
+		return -EAGAIN;
+	rdmafsd_attr_fill(inode, &stat, flags, attr);
+	return 0;
 }
