@@ -1,0 +1,64 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+#
+# Usage: atonce.py DIRECTORY [SAME-DIRECTORY-ON-THE-SERVER]
+#
+# DIRECTORY is on a mount with noac. What fstat() and small reads of an open file
+# ask for is served where it arrives, by the server's own counters where it is
+# this kernel; and what changes on the server is seen all the same.
+import glob
+import os
+import sys
+
+COUNT = 200
+directory = sys.argv[1]
+behind = sys.argv[2] if len(sys.argv) > 2 and sys.argv[2] else None
+
+
+def served_now():
+    total = 0
+    for name in glob.glob("/proc/fs/rdmafs/*/stats"):
+        with open(name, encoding="ascii") as f:
+            total += sum(int(line.split()[1]) for line in f if line.startswith("served_now "))
+    return total
+
+
+def expect(what, holds):
+    if not holds:
+        sys.exit(f"not so: {what}")
+
+
+path = os.path.join(directory, "atonce")
+fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+os.write(fd, b"x" * 4096)
+os.fsync(fd)
+for _ in range(3):
+    os.fstat(fd)
+before = served_now()
+for _ in range(COUNT):
+    expect("its size", os.fstat(fd).st_size == 4096)
+got = served_now() - before
+print("fstat: served at once", got)
+expect("nearly all were served at once", not behind or got >= COUNT * 9 // 10)
+
+os.fchmod(fd, 0o640)
+expect("the new mode is seen", os.fstat(fd).st_mode & 0o777 == 0o640)
+if behind:
+    local = os.path.join(behind, "atonce")
+    for i in range(20):
+        os.truncate(local, 5000 + i)
+        expect("the server's own change is seen", os.fstat(fd).st_size == 5000 + i)
+        os.setxattr(local, f"user.n{i}", b"v")
+        expect("so is an xattr", f"user.n{i}" in os.listxattr(fd))
+        os.removexattr(local, f"user.n{i}")
+        expect("and that it is gone", f"user.n{i}" not in os.listxattr(fd))
+os.close(fd)
+direct = os.open(path, os.O_RDONLY | os.O_DIRECT)
+before = served_now()
+for _ in range(COUNT):
+    expect("a read", len(os.pread(direct, 4096, 0)) == 4096)
+got = served_now() - before
+print("read: served at once", got)
+expect("nearly all were served at once", not behind or got >= COUNT * 9 // 10)
+os.close(direct)
+os.unlink(path)
