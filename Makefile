@@ -49,6 +49,9 @@ demo:
 bench:
 	tests/bench/run
 
+bench-fairness:
+	tests/bench/fairness
+
 clean:
 	$(KBUILD) clean
 	$(MAKE) -C utils clean
@@ -60,8 +63,9 @@ help:
 	@echo 'demo            boot a guest, mount rdmafs over soft-RoCE, run fio on it'
 	@echo 'check           all tests; check-full has the long forms'
 	@echo 'bench           compare with NFS/RDMA, NFS/TCP and NVMe-oF'
+	@echo 'bench-fairness  how mounts share translations when these are short'
 	@echo 'clean           remove what was built'
 
-.PHONY: all modules utils install modules_install check check-full demo bench clean help
+.PHONY: all modules utils install modules_install check check-full demo bench bench-fairness clean help
 
 endif

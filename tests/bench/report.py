@@ -176,6 +176,36 @@ def markdown(raw, data, result, counts):
     return "\n".join(lines) + "\n"
 
 
+FILES = {"write": "write {mib} MiB, fsync", "read": "read {mib} MiB", "unpack":
+         "unpack {entries} files", "remove": "remove them"}
+
+
+def summarise_files(raw, rng):
+    """Seconds of each kind of work, and rdmafs' in relation to the others."""
+    times = {}
+    for run in sorted(raw["runs"], key=lambda r: r["round"]):
+        for what, seconds in run["seconds"].items():
+            times.setdefault(FILES[what].format(**raw), {}).setdefault(
+                run["contender"], []).append(seconds)
+    ratios = {what: {n: interval([o / v for o, v in zip(of["rdmafs"], values)], rng)
+                     for n, values in of.items() if n != "rdmafs"}
+              for what, of in times.items() if "rdmafs" in of}
+    return {"seconds": {what: {n: interval(v, rng) for n, v in of.items()}
+                        for what, of in times.items()}, "ratio": ratios}
+
+
+def files_markdown(files):
+    kinds = list(files["seconds"])
+    names = sorted(files["seconds"][kinds[0]], key=ORDER.index)
+    lines = ["", "## Whole files through the page cache, seconds", ""]
+    lines += table(kinds, names, lambda c, n: with_interval(files["seconds"][c].get(n)))
+    if files["ratio"]:
+        others = [n for n in names if n != "rdmafs"]
+        lines += ["", "rdmafs' time in relation to the others'; below 1 it is faster.", ""]
+        lines += table(kinds, others, lambda c, n: with_interval(files["ratio"][c].get(n)))
+    return "\n".join(lines) + "\n"
+
+
 # ------------------------------------------------------------------------ SVG
 
 def panel(x, y, width, cell, result, names):
@@ -236,6 +266,10 @@ def main():
     result = summarise(data, random.Random(1))
     counts = count_costs(data, Data(counting) if counting else None)
     text = markdown(raw, data, result, counts)
+    files = load(f"{out}/files.json")
+    if files:
+        result["files"] = summarise_files(files, random.Random(1))
+        text += files_markdown(result["files"])
     everything = {k: raw[k] for k in ("kernel", "guest", "rdma", "options", "cells")}
     everything.update(result, counts=counts, runs=raw["runs"],
                       count_runs=counting["runs"] if counting else [])
@@ -245,7 +279,7 @@ def main():
         f.write(text)
     with open(f"{out}/bench.svg", "w") as f:
         f.write(svg(raw, data, result))
-    for name in "runs.json", "counts.json":
+    for name in "runs.json", "counts.json", "files.json":
         if os.path.exists(f"{out}/{name}"):
             os.unlink(f"{out}/{name}")
     print(text)

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Makes fairness.md and fairness.svg of what fairness.py measured.
+
+Usage: fairness_report.py DIRECTORY
+"""
+
+import json
+import os
+import statistics
+import sys
+from xml.sax.saxutils import escape
+
+COLOURS = ["#c0392b", "#2c6fbb", "#27864f", "#8e44ad", "#d68910", "#148f77", "#7f8c8d", "#5d4037"]
+
+
+class Report:
+    def __init__(self):
+        self.rows = []
+
+    def row(self, what, value, limit, holds):
+        self.rows.append((what, value, limit, {True: "yes", False: "NO", None: ""}[holds]))
+
+    def text(self):
+        head = ("", "measured", "wanted", "holds")
+        width = [max(len(r[i]) for r in self.rows + [head]) for i in range(4)]
+        lines = ["| " + " | ".join(c.ljust(w) for c, w in zip(r, width)) + " |"
+                 for r in [head] + self.rows]
+        lines.insert(1, "|" + "|".join("-" * (w + 2) for w in width) + "|")
+        return "\n".join(lines) + "\n"
+
+
+def ratio_row(report, what, over, under, limit, most):
+    ratio = over / under
+    report.row(what, f"{ratio:.2f}", f"{'at most' if most else 'at least'} {limit}",
+               ratio <= limit if most else ratio >= limit)
+
+
+def shares_rows(report, name, found):
+    held = ", ".join(f"{v:.0f}" for v in found["entries"].values())
+    report.row(f"{name}: entries held, mean over {found['seconds']:.0f} s", held,
+               f"of {found['capacity']}", None)
+    if name == "equal":
+        report.row("equal: farthest from its share", f"{found['worst']:.1%}", "at most 5%",
+                   found["worst"] <= 0.05)
+    elif name == "weighted":
+        report.row("3:1: farthest from its share", f"{found['worst']:.1%}", "at most 10%",
+                   found["worst"] <= 0.10)
+    else:
+        report.row("eight: Jain's index", f"{found['jain']:.4f}", "at least 0.99",
+                   found["jain"] >= 0.99)
+    report.row(f"{name}: bound or in conversion", f"{found['busy']:.1%}", "at least 95%",
+               found["busy"] >= 0.95)
+    report.row(f"{name}: I/O errors", str(found["errors"]), "0", not found["errors"])
+
+
+def hoarder_rows(report, found):
+    h, base = found["hoarder"], found.get("baseline")
+    report.row("light beside a hoarder: p99", f"{h['light']['p99_us']:.0f} us", "", None)
+    if base:
+        report.row("baseline: entries for all, hoarder held by max=",
+                   f"{base['light']['p99_us']:.0f} us", f"max={base['hoarder_max']}", None)
+        ratio_row(report, "ratio", h["light"]["p99_us"], base["light"]["p99_us"], 1.5, True)
+    report.row("from the first wait to the first grant", f"{h['first_wait_us'] / 1000:.1f} ms",
+               f"an RPC of the hoarder: {h['hoarder_rpc_us'] / 1000:.1f} ms",
+               h["first_wait_us"] <= h["hoarder_rpc_us"])
+    report.row("the light one's waits", f"{h['light_waits']} of {h['light']['ios']}", "", None)
+    report.row("the hoarder has all again after", f"{h['regained_s']:.2f} s", "at most 2 s",
+               h["regained_s"] <= 2)
+    report.row("I/O errors", str(h["light"]["error"] + h["hoarder"]["error"]), "0",
+               not h["light"]["error"] and not h["hoarder"]["error"])
+
+
+def build(found):
+    report = Report()
+    for name in "equal", "weighted", "eight":
+        if name in found:
+            shares_rows(report, name, found[name])
+    if "hoarder" in found:
+        hoarder_rows(report, found)
+    if "fifo" in found:
+        fifo = found["fifo"]
+        base = found.get("baseline", {}).get("light", {}).get("p99_us")
+        report.row("the same under plain FIFO: p99", f"{fifo['light']['p99_us']:.0f} us",
+                   "for comparison" + (f": {fifo['light']['p99_us'] / base:.1f} of the baseline"
+                                       if base else ""), None)
+    if "churn" in found:
+        c = found["churn"]
+        wanted = found["options"]["revocations"]
+        report.row("revocations", str(c["revocations"]), f"at least {wanted}",
+                   c["revocations"] >= wanted)
+        report.row("I/O errors by them", str(c["errors"]), "0", not c["errors"])
+    for name, what in (("without_mrs", ("shortage", "plenty")), ("proc", ("ours", "uptime"))):
+        if name in found:
+            rates = {k: statistics.median(v) for k, v in found[name].items()}
+            title = {"without_mrs": "4 KiB reads in a shortage, of their rate without one",
+                     "proc": "16 KiB reads while /proc is read 1,000 times a second, of those"
+                             " beside /proc/uptime"}[name]
+            ratio_row(report, title, rates[what[0]], rates[what[1]], 0.9, False)
+    if "policy_ns" in found:
+        ns = found["policy_ns"]["acquire_release_ns"]
+        report.row("grant and release, uncontended", f"{ns} ns", "at most 300 ns", ns <= 300)
+    return report
+
+
+def plot(found, name, title, x, y, width, height):
+    data = found[name]["plot"]
+    points = data["points"]
+    if not points:
+        return ""
+    last = points[-1][0] or 1
+    top = found[name]["capacity"]
+    out = [f'<g transform="translate({x},{y})">',
+           f'<text x="0" y="-8" font-size="13">{escape(title)}</text>',
+           f'<rect width="{width}" height="{height}" fill="none" stroke="#999"/>',
+           f'<text x="-6" y="10" font-size="10" text-anchor="end">{top}</text>',
+           f'<text x="-6" y="{height}" font-size="10" text-anchor="end">0</text>',
+           f'<text x="{width}" y="{height + 14}" font-size="10" text-anchor="end">{last:.0f} s'
+           "</text>"]
+    if "light_from" in data:
+        a, b = (data[k] / last * width for k in ("light_from", "light_to"))
+        out.append(f'<rect x="{a:.1f}" width="{b - a:.1f}" height="{height}" fill="#eee"/>')
+    for i, label in enumerate(data["names"]):
+        path = " ".join(f"{p[0] / last * width:.1f},{height - p[i + 1] / top * height:.1f}"
+                        for p in points)
+        colour = COLOURS[i % len(COLOURS)]
+        out.append(f'<polyline points="{path}" fill="none" stroke="{colour}"/>')
+        out.append(f'<text x="{width + 6}" y="{12 + 14 * i}" font-size="11" fill="{colour}">'
+                   f"{escape(label)}</text>")
+    return "\n".join(out + ["</g>"])
+
+
+def main():
+    where = sys.argv[1]
+    with open(os.path.join(where, "fairness.json")) as f:
+        found = json.load(f)
+    text = build(found).text()
+    with open(os.path.join(where, "fairness.md"), "w") as f:
+        f.write(text)
+    titles = [("equal", "two equal greedy readers: entries held"), ("weighted", "weights 3:1"),
+              ("eight", "eight equal mounts"),
+              ("hoarder", "a hoarder, and a light mount that comes later (grey)"),
+              ("fifo", "the same under plain FIFO")]
+    titles = [t for t in titles if t[0] in found]
+    width, height, step = 640, 140, 200
+    body = "\n".join(plot(found, name, title, 60, 40 + i * step, width, height)
+                     for i, (name, title) in enumerate(titles))
+    with open(os.path.join(where, "fairness.svg"), "w") as f:
+        f.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 160}"'
+                f' height="{40 + step * len(titles)}" font-family="sans-serif">\n'
+                f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n')
+    sys.stdout.write(text)
+
+
+main()
