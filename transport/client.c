@@ -418,8 +418,10 @@ static void rxp_recover(struct work_struct *work)
 }
 
 /*
- * A PING when nothing came for one beat.  Beats are counted, not seconds: a
- * machine that stood still must not take that for the server's death.
+ * A PING when nothing came since the last beat.  Messages are counted, not their
+ * age: an answer to a PING comes within the same jiffy and is then a beat old.
+ * Beats are counted, not seconds: a machine that stood still must not take that
+ * for the server's death.
  */
 static void rxp_heartbeat(struct work_struct *work)
 {
@@ -427,16 +429,20 @@ static void rxp_heartbeat(struct work_struct *work)
 	unsigned long beat = msecs_to_jiffies(max(READ_ONCE(rxp_heartbeat_ms), 100U)) /
 			     RXP_MISSED_MAX;
 	struct rxp_conn *conn = NULL;
+	u32 received;
 
 	spin_lock_bh(&x->lock);
 	if (x->state == RXP_UP) {
 		conn = x->conn;
 		rxp_conn_get(conn);
 	}
-	if (!conn || time_before(jiffies, (unsigned long)READ_ONCE(conn->last_rx) + beat))
+	/* Read once, and before the PING: its answer is for the next beat to see. */
+	received = conn ? READ_ONCE(conn->received) : 0;
+	if (!conn || received != x->seen)
 		x->missed = 0;
 	else if (++x->missed <= RXP_MISSED_MAX)
 		rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_PING, NULL, 0);
+	x->seen = received;
 	spin_unlock_bh(&x->lock);
 
 	if (conn) {

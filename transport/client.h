@@ -162,7 +162,8 @@ struct rdmafs_xprt {
 	unsigned int attempts;		/* to connect, since a connection was last good */
 	unsigned long bound_at;		/* jiffies */
 	struct delayed_work heartbeat;
-	unsigned int missed;
+	unsigned int missed;		/* beats without a message */
+	u32 seen;			/* of rxp_conn.received, at the last beat */
 
 	/* calls that the server had no room for */
 	struct list_head later;

@@ -502,6 +502,7 @@ static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	WRITE_ONCE(conn->last_rx, jiffies);
+	WRITE_ONCE(conn->received, conn->received + 1);
 	rxp_count(conn->stats, msgs_received);
 	ib_dma_sync_single_for_cpu(conn->rdev->ib,
 				   rxp_ring_dma(&conn->rx_ring, conn->rx_dma, rx->index),

@@ -345,6 +345,7 @@ struct rxp_conn {
 	u32 slots;
 	u32 data_max;
 	u64 last_rx;			/* jiffies */
+	u32 received;			/* messages, wraps; written by the completion handler alone */
 
 	/* connection set-up */
 	struct completion cm_done;
