@@ -24,11 +24,14 @@
 #ifndef RDMAFS_REGPOLICY_ADMIT_H
 #define RDMAFS_REGPOLICY_ADMIT_H
 
-#include <linux/limits.h>
+#include <linux/bits.h>
 #include <linux/types.h>
 
-/* Sums of a capacity, all charges and all minima stay far from wrapping. */
-#define RPOL_CAPACITY_MAX	((u64)S64_MAX / 4)
+/*
+ * 16 TiB under registration at once.  Sums stay far from wrapping, and so do
+ * the products of entitle.c.
+ */
+#define RPOL_CAPACITY_MAX	BIT_ULL(32)
 
 /**
  * struct rpol_account - what the rule looks at of a member

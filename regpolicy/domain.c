@@ -2,179 +2,102 @@
 /*
  * A domain: one RNIC's entries, who is charged for them, who waits for them.
  *
- * Waiting reservations stand in one queue, in order of arrival.  Whenever
- * something is released or a limit changes, the queue is looked through from
- * its head and everybody is served who can be without taking what somebody
- * before him waits for:
- *
- *   - of the common part nothing is taken past the first waiter that lacks it,
- *     so a small request never starves a large one;
- *   - a waiter at its own member's maximum holds up that member only;
- *   - what is kept for a member is its to take, whoever waits for the common
- *     part;
- *   - a member's reservations are never served out of their order.
- *
- * A waiter asks the members to give back idle MRs, and asks again from time
- * to time: an MR that was in use when it was asked may be idle now.
+ * Limits are changed here, and what has to be told is told here, when the
+ * lock is dropped.  What is done in time is done by rpol_domain_tick().
  */
 #include <linux/err.h>
 #include <linux/export.h>
+#include <linux/math64.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/time64.h>
 #include "regpolicy/domain.h"
 
-/* Puts @w last.  The caller serves the queue afterwards. */
-void rpol_domain_enqueue_locked(struct rpol_domain *dom, struct rpol_waiter *w)
-{
-	lockdep_assert_held(&dom->lock);
-	list_add_tail(&w->link, &dom->waiters);
-	WRITE_ONCE(w->mem->nr_waiters, w->mem->nr_waiters + 1);
-	w->mem->waiting += w->entries;
-	atomic_inc(&dom->nr_waiters);
-	/*
-	 * Pairs with the barrier in rpol_release(): either the release sees
-	 * this waiter, or the waiter's own look at the queue sees the release.
-	 */
-	smp_mb__after_atomic();
-}
-
-/* Ends @w with @ret and wakes its task.  The caller serves the queue afterwards. */
-void rpol_domain_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, int ret)
-{
-	lockdep_assert_held(&dom->lock);
-	list_del(&w->link);
-	WRITE_ONCE(w->mem->nr_waiters, w->mem->nr_waiters - 1);
-	w->mem->waiting -= w->entries;
-	atomic_dec(&dom->nr_waiters);
-	w->ret = ret;
-	w->ended = true;
-	complete(&w->wake);
-}
-
-/* Whether @w could be served if everything were released. */
-static bool waiter_possible_locked(struct rpol_domain *dom, struct rpol_waiter *w)
-{
-	bool ever;
-
-	spin_lock(&w->mem->lock);
-	ever = rpol_admit_ever(&w->mem->acct, dom->capacity, dom->sum_min, w->entries);
-	spin_unlock(&w->mem->lock);
-	return ever;
-}
-
-/* Tries to serve @w; what keeps it waiting is left in its member's verdict. */
-static void waiter_serve_locked(struct rpol_domain *dom, struct rpol_waiter *w, bool closed)
-{
-	struct rpol_member *mem = w->mem;
-
-	spin_lock(&mem->lock);
-	mem->verdict = rpol_member_charge_locked(mem, w->entries, closed);
-	spin_unlock(&mem->lock);
-	if (mem->verdict == RPOL_ADMITTED)
-		rpol_domain_dequeue_locked(dom, w, 0);
-}
-
-/* Whose releases would help a waiter: kept entries come free for nobody else. */
-static void members_press_locked(struct rpol_domain *dom)
-{
-	struct rpol_member *mem;
-	bool pressed;
-
-	list_for_each_entry(mem, &dom->members, link) {
-		pressed = mem->verdict != RPOL_ADMITTED;
-		if (dom->closed && READ_ONCE(mem->acct.charged) > mem->acct.min)
-			pressed = true;
-		if (pressed != mem->pressed)
-			WRITE_ONCE(mem->pressed, pressed);
-	}
-}
+/* As long as NFS/RDMA's peers take to reconnect: a pause, not an end. */
+#define IDLE_MS_DEFAULT		5000
+/* An hour. */
+#define IDLE_MS_MAX		3600000
 
 /**
- * rpol_domain_serve_locked - look through the queue
- * @dom: the domain, its lock held
- *
- * Ends every waiter that can be served now or can never be.
- */
-void rpol_domain_serve_locked(struct rpol_domain *dom)
-{
-	struct rpol_waiter *w, *next;
-	struct rpol_member *mem;
-	bool closed = false;
-
-	lockdep_assert_held(&dom->lock);
-	list_for_each_entry(mem, &dom->members, link)
-		mem->verdict = RPOL_ADMITTED;
-	list_for_each_entry_safe(w, next, &dom->waiters, link) {
-		/* Also of one that stands behind another: it would wait in vain. */
-		if (!waiter_possible_locked(dom, w)) {
-			rpol_domain_dequeue_locked(dom, w, -E2BIG);
-			continue;
-		}
-		if (w->mem->verdict != RPOL_ADMITTED)
-			continue;
-		waiter_serve_locked(dom, w, closed);
-		if (w->mem->verdict == RPOL_WAIT_COMMON)
-			closed = true;
-	}
-	WRITE_ONCE(dom->closed, closed);
-	members_press_locked(dom);
-}
-
-/* Whether @mem may have idle MRs that would bring @w, or a lowered capacity, closer. */
-static bool member_can_help_locked(const struct rpol_member *mem, const struct rpol_waiter *w)
-{
-	u64 charged = READ_ONCE(mem->acct.charged);
-	s64 in_use = atomic64_read(&mem->in_use);
-
-	if (!mem->ops || !mem->ops->reclaim || mem->dying)
-		return false;
-	if (in_use > 0 && charged <= in_use)
-		return false;
-	if (w && w->mem == mem)
-		return charged > 0;
-	if (w && w->mem->verdict == RPOL_WAIT_OWN)
-		return false;
-	return charged > mem->acct.min;
-}
-
-/**
- * rpol_domain_reclaim - ask members to give back idle MRs
+ * rpol_domain_wake - have rpol_domain_tick() called
  * @dom: the domain
- * @w: on whose behalf; NULL to cover what @dom lacks since its capacity was
- *     lowered
+ * @delay_ns: from now
  *
- * Context: process, no lock held; members' callbacks are called.
+ * Context: any, no lock of this room held.
  */
-void rpol_domain_reclaim(struct rpol_domain *dom, const struct rpol_waiter *w)
+void rpol_domain_wake(struct rpol_domain *dom, u64 delay_ns)
+{
+	if (!dom->ops || !dom->ops->wake)
+		return;
+	atomic_set(&dom->ticking, 1);
+	dom->ops->wake(dom->ctx, delay_ns);
+}
+
+/**
+ * rpol_domain_lock - take a domain's lock
+ * @dom: the domain
+ */
+void rpol_domain_lock(struct rpol_domain *dom)
+	__acquires(&dom->lock)
+{
+	spin_lock_bh(&dom->lock);
+}
+
+/* Calls back for one thing that is to be told; drops the lock meanwhile. */
+static bool tell_one_locked(struct rpol_domain *dom)
 {
 	struct rpol_member *mem;
-	s64 lack;
+	struct rpol_waiter *w;
+	u64 delay;
 
-	spin_lock_bh(&dom->lock);
-	rpol_domain_serve_locked(dom);
-	/*
-	 * Pairs with the barrier in rpol_account_use(): whoever makes an MR
-	 * idle after this sees that it is pressed, and whoever did before is
-	 * seen by member_can_help_locked().
-	 */
-	smp_mb();
-	list_for_each_entry(mem, &dom->members, link) {
-		lack = w ? w->entries : -atomic64_read(&dom->common);
-		if (lack <= 0 || (w && w->ended))
-			break;
-		if (!member_can_help_locked(mem, w))
-			continue;
-		rpol_member_pin_locked(mem);
-		spin_lock(&mem->lock);
-		mem->stats.reclaims++;
-		spin_unlock(&mem->lock);
-		spin_unlock_bh(&dom->lock);
-
-		mem->ops->reclaim(mem->ctx, lack);
-
-		/* A pinned member stays in the list, so the walk can go on from it. */
-		spin_lock_bh(&dom->lock);
+	w = list_first_entry_or_null(&dom->granted, struct rpol_waiter, link);
+	if (w) {
+		list_del_init(&w->link);
+		mem = w->mem;
+		spin_unlock(&dom->lock);
+		w->granted(w, w->ret);
+		spin_lock(&dom->lock);
 		rpol_member_unpin(mem);
+		return true;
+	}
+	mem = list_first_entry_or_null(&dom->asked, struct rpol_member, ask);
+	if (mem) {
+		/* Off the list before the call: victims that come now are told anew. */
+		list_del_init(&mem->ask);
+		spin_unlock(&dom->lock);
+		mem->ops->reclaim(mem->ctx);
+		spin_lock(&dom->lock);
+		rpol_member_unpin(mem);
+		return true;
+	}
+	if (dom->wake_now || (dom->tight && !atomic_read(&dom->ticking) && dom->ops &&
+			      dom->ops->wake)) {
+		delay = dom->wake_now ? 0 : RPOL_TICK_TIGHT;
+		dom->wake_now = false;
+		spin_unlock(&dom->lock);
+		rpol_domain_wake(dom, delay);
+		spin_lock(&dom->lock);
+		return true;
+	}
+	return false;
+}
+
+/**
+ * rpol_domain_unlock - call back as is due, and drop a domain's lock
+ * @dom: the domain
+ *
+ * One at a time: who comes here from a callback, or beside one, leaves what he
+ * has to tell to the one who is at it.  So callbacks do not nest.  Bottom
+ * halves stay off meanwhile, so that he can't be kept from it for long.
+ */
+void rpol_domain_unlock(struct rpol_domain *dom)
+	__releases(&dom->lock)
+{
+	if (!dom->telling) {
+		dom->telling = true;
+		while (tell_one_locked(dom))
+			;
+		dom->telling = false;
 	}
 	spin_unlock_bh(&dom->lock);
 }
@@ -184,15 +107,29 @@ static bool capacity_is_sound(u64 capacity)
 	return capacity >= RPOL_CAPACITY_MIN && capacity <= RPOL_CAPACITY_MAX;
 }
 
+static void capacity_integrate_locked(struct rpol_domain *dom, u64 now)
+{
+	u64 us;
+
+	if (now <= dom->capacity_at)
+		return;
+	us = div_u64(now - dom->capacity_at, NSEC_PER_USEC);
+	dom->stats.capacity_us += us * dom->capacity;
+	dom->capacity_at += us * NSEC_PER_USEC;
+}
+
 /**
  * rpol_domain_create - make a domain for an RNIC
  * @capacity: entries there are, at least RPOL_CAPACITY_MIN
+ * @ops: its owner's, or NULL
+ * @ctx: handed to @ops
  *
  * Context: process.
  * Return: the domain; ERR_PTR(-EINVAL) for a capacity that no RPC fits into or
  * that no RNIC has, ERR_PTR(-ENOMEM).
  */
-struct rpol_domain *rpol_domain_create(u64 capacity)
+struct rpol_domain *rpol_domain_create(u64 capacity, const struct rpol_domain_ops *ops,
+				       void *ctx)
 {
 	struct rpol_domain *dom;
 
@@ -203,16 +140,30 @@ struct rpol_domain *rpol_domain_create(u64 capacity)
 		return ERR_PTR(-ENOMEM);
 	spin_lock_init(&dom->lock);
 	INIT_LIST_HEAD(&dom->members);
-	INIT_LIST_HEAD(&dom->waiters);
+	INIT_LIST_HEAD(&dom->owed);
+	INIT_LIST_HEAD(&dom->rest);
+	INIT_LIST_HEAD(&dom->over);
+	INIT_LIST_HEAD(&dom->granted);
+	INIT_LIST_HEAD(&dom->asked);
+	dom->ops = ops;
+	dom->ctx = ctx;
 	dom->capacity = capacity;
 	atomic64_set(&dom->common, capacity);
+	dom->tun.low = capacity / 64;
+	dom->tun.high = capacity / 32;
+	dom->tun.idle_ms = IDLE_MS_DEFAULT;
+	dom->vtime_at = rpol_now(dom);
+	dom->vtime_rate = 1ULL << RPOL_VTIME_BITS;
+	dom->capacity_at = dom->vtime_at;
+	dom->random = 88172645463325252ULL;
 	return dom;
 }
 EXPORT_SYMBOL_GPL(rpol_domain_create);
 
 /**
  * rpol_domain_destroy - the RNIC is gone
- * @dom: the domain, which has no members any more
+ * @dom: the domain, which has no members any more, and whose tick is not
+ *	 called any more
  *
  * Context: process.
  */
@@ -227,32 +178,85 @@ EXPORT_SYMBOL_GPL(rpol_domain_destroy);
 /**
  * rpol_domain_set_capacity - say how many entries there are
  * @dom: the domain
- * @capacity: entries.  If less than is charged, idle MRs are asked back and
+ * @capacity: entries.  If less than is charged, idle MRs are taken and
  *	      nothing is granted until the excess is released
  *
- * Context: process; members' callbacks are called.
+ * Context: any but hard interrupt.
  * Return: 0; -EINVAL if @capacity is below the sum of the minima or below
  * RPOL_CAPACITY_MIN, or absurdly large.
  */
 int rpol_domain_set_capacity(struct rpol_domain *dom, u64 capacity)
 {
+	u64 now;
+
 	if (!capacity_is_sound(capacity))
 		return -EINVAL;
 
-	spin_lock_bh(&dom->lock);
+	rpol_domain_lock(dom);
 	if (capacity < dom->sum_min) {
-		spin_unlock_bh(&dom->lock);
+		rpol_domain_unlock(dom);
 		return -EINVAL;
 	}
+	now = rpol_now(dom);
+	capacity_integrate_locked(dom, now);
 	atomic64_add((s64)capacity - (s64)dom->capacity, &dom->common);
-	dom->capacity = capacity;
-	rpol_domain_serve_locked(dom);
-	spin_unlock_bh(&dom->lock);
-
-	rpol_domain_reclaim(dom, NULL);
+	WRITE_ONCE(dom->capacity, capacity);
+	/* Watermarks are parts of what there is. */
+	dom->tun.low = min(dom->tun.low, capacity);
+	dom->tun.high = min(dom->tun.high, capacity);
+	rpol_order_refuse_locked(dom, now);
+	if (dom->nr_waiters || atomic64_read(&dom->common) < 0) {
+		WRITE_ONCE(dom->tight, true);
+		rpol_balance_locked(dom, now);
+	}
+	rpol_order_serve_locked(dom, now);
+	rpol_domain_unlock(dom);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(rpol_domain_set_capacity);
+
+/**
+ * rpol_domain_set_tunables - change how a domain is run
+ * @dom: the domain
+ * @tun: the new tunables
+ *
+ * Context: any but hard interrupt.
+ * Return: 0; -EINVAL, nothing changed, for what does not exist, a low
+ * watermark above the high one or the high one above the capacity, or an age
+ * of more than an hour.
+ */
+int rpol_domain_set_tunables(struct rpol_domain *dom, const struct rpol_tunables *tun)
+{
+	int ret = -EINVAL;
+	u64 now;
+
+	rpol_domain_lock(dom);
+	now = rpol_now(dom);
+	if (tun->discipline < RPOL_NR_DISCIPLINES && tun->replacement < RPOL_NR_REPLACEMENTS &&
+	    tun->low <= tun->high && tun->high <= dom->capacity && tun->idle_ms <= IDLE_MS_MAX) {
+		dom->tun = *tun;
+		/* Windows of the old discipline go, those of the new one come. */
+		rpol_balance_locked(dom, now);
+		rpol_order_serve_locked(dom, now);
+		ret = 0;
+	}
+	rpol_domain_unlock(dom);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rpol_domain_set_tunables);
+
+/**
+ * rpol_domain_get_tunables - read how a domain is run
+ * @dom: the domain
+ * @tun: filled in
+ */
+void rpol_domain_get_tunables(struct rpol_domain *dom, struct rpol_tunables *tun)
+{
+	rpol_domain_lock(dom);
+	*tun = dom->tun;
+	rpol_domain_unlock(dom);
+}
+EXPORT_SYMBOL_GPL(rpol_domain_get_tunables);
 
 /**
  * rpol_domain_get_stats - read a domain's account
@@ -263,16 +267,89 @@ EXPORT_SYMBOL_GPL(rpol_domain_set_capacity);
 void rpol_domain_get_stats(struct rpol_domain *dom, struct rpol_domain_stats *st)
 {
 	struct rpol_member *mem;
+	u64 now;
 
-	memset(st, 0, sizeof(*st));
-	spin_lock_bh(&dom->lock);
+	rpol_domain_lock(dom);
+	now = rpol_now(dom);
+	capacity_integrate_locked(dom, now);
+	*st = dom->stats;
 	st->capacity = dom->capacity;
 	st->reserved_min = dom->sum_min;
+	st->revoking = atomic64_read(&dom->revoking);
 	st->members = dom->nr_members;
-	st->waiters = atomic_read(&dom->nr_waiters);
-	st->waits = dom->waits;
-	list_for_each_entry(mem, &dom->members, link)
-		st->charged += READ_ONCE(mem->acct.charged);
-	spin_unlock_bh(&dom->lock);
+	st->waiters = dom->nr_waiters;
+	list_for_each_entry(mem, &dom->members, link) {
+		spin_lock(&mem->lock);
+		rpol_member_integrate_locked(mem, now);
+		st->charged += mem->acct.charged;
+		st->charged_us += mem->stats.charged_us;
+		spin_unlock(&mem->lock);
+	}
+	rpol_domain_unlock(dom);
 }
 EXPORT_SYMBOL_GPL(rpol_domain_get_stats);
+
+/* Whether a tick has anything to do later on. */
+static bool anything_idle_locked(struct rpol_domain *dom)
+{
+	struct rpol_member *mem;
+	bool idle;
+
+	list_for_each_entry(mem, &dom->members, link) {
+		spin_lock(&mem->lock);
+		idle = mem->idle_entries > 0;
+		spin_unlock(&mem->lock);
+		if (idle)
+			return true;
+	}
+	return false;
+}
+
+static u64 tick_delay_locked(struct rpol_domain *dom)
+{
+	if (dom->tight)
+		return RPOL_TICK_TIGHT;
+	if (!anything_idle_locked(dom))
+		return 0;
+	if (atomic64_read(&dom->common) < (s64)dom->tun.low)
+		return RPOL_TICK_LOW;
+	return RPOL_TICK_CALM;
+}
+
+/**
+ * rpol_domain_tick - do what is due
+ * @dom: the domain
+ *
+ * Computes entitlements while somebody waits, takes what was idle for too
+ * long, and keeps as many entries free as the watermarks say.
+ *
+ * Context: any but hard interrupt; meant for a worker, of which only one may
+ * be in here.
+ * Return: ns until it wants to be called again; 0: not before ops->wake().
+ */
+u64 rpol_domain_tick(struct rpol_domain *dom)
+{
+	struct rpol_member *mem;
+	u64 now, delay;
+
+	rpol_domain_lock(dom);
+	/*
+	 * Before the look at what is idle: what falls idle after that look, with
+	 * its member's lock held, sees this and wakes.
+	 */
+	atomic_set(&dom->ticking, 0);
+	now = rpol_now(dom);
+	capacity_integrate_locked(dom, now);
+	if (dom->tight)
+		rpol_balance_locked(dom, now);
+	list_for_each_entry(mem, &dom->members, link)
+		rpol_idle_expire_locked(dom, mem, now);
+	rpol_watermark_locked(dom, now);
+	rpol_order_serve_locked(dom, now);
+	delay = tick_delay_locked(dom);
+	if (delay)
+		atomic_set(&dom->ticking, 1);
+	rpol_domain_unlock(dom);
+	return delay;
+}
+EXPORT_SYMBOL_GPL(rpol_domain_tick);

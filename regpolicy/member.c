@@ -1,28 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A member: one mount or session and its account with the domain.
- *
- * Reserving and releasing take the member's lock and, for what exceeds its
- * minimum, one atomic operation on the domain.  Only a reservation that does
- * not fit, or a release while somebody waits, goes to the domain's lock.
- *
- * A waiter that is killed leaves the queue; if it was granted what it wants in
- * the same moment it keeps that, so nothing is ever granted to nobody.
+ * A member: one mount or session, from its beginning to its end, and its
+ * bounds.
  */
 #include <linux/err.h>
 #include <linux/export.h>
-#include <linux/jiffies.h>
-#include <linux/ktime.h>
 #include <linux/slab.h>
 #include "regpolicy/domain.h"
 #include "regpolicy/quota.h"
-
-/*
- * How often a waiter asks again for idle MRs.  Long beside any RPC, after
- * which an MR is given back without being asked for; short beside a person's
- * patience, for the ones that fell idle unnoticed.
- */
-#define RECLAIM_PERIOD	(HZ / 10)
 
 /* Keeps @mem in its domain until unpinned; the domain's lock is held. */
 void rpol_member_pin_locked(struct rpol_member *mem)
@@ -38,264 +23,42 @@ void rpol_member_unpin(struct rpol_member *mem)
 		complete(&mem->unpinned);
 }
 
-/*
- * Takes from the common part what a charge needs of it, which is nothing if
- * @need is not positive; but even then a debt must be left covered.
- */
-static bool common_take(struct rpol_domain *dom, s64 need)
+static struct rpol_member *member_alloc(const struct rpol_quota *quota)
 {
-	s64 common = atomic64_read(&dom->common);
+	struct rpol_member *mem = kzalloc(sizeof(*mem), GFP_KERNEL);
+	int class;
 
-	do {
-		if (need > common)
-			return false;
-		if (need <= 0)
-			return true;
-	} while (!atomic64_try_cmpxchg(&dom->common, &common, common - need));
-	return true;
+	if (!mem)
+		return NULL;
+	mem->weight = quota->weight;
+	mem->acct.min = quota->min;
+	mem->acct.max = quota->max;
+	mem->window = RPOL_NO_WINDOW;
+	spin_lock_init(&mem->lock);
+	for (class = 0; class < RPOL_NR_CLASSES; class++)
+		INIT_LIST_HEAD(&mem->idle[class]);
+	INIT_LIST_HEAD(&mem->victims);
+	INIT_LIST_HEAD(&mem->waiters);
+	INIT_LIST_HEAD(&mem->order);
+	INIT_LIST_HEAD(&mem->over);
+	INIT_LIST_HEAD(&mem->ask);
+	refcount_set(&mem->pins, 1);
+	init_completion(&mem->unpinned);
+	return mem;
 }
 
-/**
- * rpol_member_charge_locked - charge a member, if the rule allows it now
- * @mem: the member, its lock held
- * @entries: to be charged
- * @closed: somebody waits for the common part: nothing may be taken of it
- *
- * Return: RPOL_ADMITTED if @entries are charged, else what is in the way.
- */
-enum rpol_verdict rpol_member_charge_locked(struct rpol_member *mem, u32 entries, bool closed)
+/* Has the change of a limit, or of who there is, take effect at once. */
+static void limits_changed_locked(struct rpol_domain *dom)
 {
-	s64 need;
+	u64 now = rpol_now(dom);
 
-	lockdep_assert_held(&mem->lock);
-	if (!rpol_admit_own(&mem->acct, entries))
-		return RPOL_WAIT_OWN;
-	need = rpol_admit_need(&mem->acct, entries);
-	if ((closed && need > 0) || !common_take(mem->dom, need))
-		return RPOL_WAIT_COMMON;
-
-	WRITE_ONCE(mem->acct.charged, mem->acct.charged + entries);
-	mem->stats.grants++;
-	if (mem->stats.charged_peak < mem->acct.charged)
-		mem->stats.charged_peak = mem->acct.charged;
-	return RPOL_ADMITTED;
-}
-
-/* One attempt that overtakes nobody: 0, -EAGAIN if it has to wait, -ESHUTDOWN. */
-static int reserve_now(struct rpol_member *mem, u32 entries)
-{
-	int ret = -EAGAIN;
-
-	spin_lock_bh(&mem->lock);
-	if (mem->shutdown) {
-		mem->stats.refused++;
-		ret = -ESHUTDOWN;
-	} else if (!READ_ONCE(mem->nr_waiters) &&
-		   rpol_member_charge_locked(mem, entries, READ_ONCE(mem->dom->closed)) ==
-		   RPOL_ADMITTED) {
-		ret = 0;
+	rpol_order_refuse_locked(dom, now);
+	if (dom->nr_waiters || atomic64_read(&dom->common) < 0) {
+		WRITE_ONCE(dom->tight, true);
+		rpol_balance_locked(dom, now);
 	}
-	spin_unlock_bh(&mem->lock);
-	return ret;
+	rpol_order_serve_locked(dom, now);
 }
-
-static void account_refusal(struct rpol_member *mem)
-{
-	spin_lock_bh(&mem->lock);
-	mem->stats.refused++;
-	spin_unlock_bh(&mem->lock);
-}
-
-/*
- * Joins the queue, unless that is refused or of no use.  The first look at
- * the queue may serve the newcomer at once; then nothing remains to be waited
- * for, and it does not count as having waited.
- */
-static int wait_begin(struct rpol_waiter *w, unsigned int flags)
-{
-	struct rpol_member *mem = w->mem;
-	struct rpol_domain *dom = mem->dom;
-	int ret = 0;
-
-	init_completion(&w->wake);
-	spin_lock_bh(&dom->lock);
-	if (mem->shutdown) {
-		ret = -ESHUTDOWN;
-	} else if (!rpol_admit_ever(&mem->acct, dom->capacity, dom->sum_min, w->entries)) {
-		ret = -E2BIG;
-	} else if (flags & RPOL_NOWAIT) {
-		ret = -EAGAIN;
-	} else {
-		rpol_member_pin_locked(mem);
-		rpol_domain_enqueue_locked(dom, w);
-		rpol_domain_serve_locked(dom);
-		if (!w->ended) {
-			dom->waits++;
-			spin_lock(&mem->lock);
-			mem->stats.waits++;
-			spin_unlock(&mem->lock);
-		}
-	}
-	spin_unlock_bh(&dom->lock);
-	return ret;
-}
-
-/* Sleeps until @w has ended, by itself or by a fatal signal. */
-static void wait_sleep(struct rpol_waiter *w)
-{
-	struct rpol_domain *dom = w->mem->dom;
-	u64 began = ktime_get_ns();
-	long left;
-
-	do {
-		rpol_domain_reclaim(dom, w);
-		left = wait_for_completion_killable_timeout(&w->wake, RECLAIM_PERIOD);
-	} while (!left);
-
-	spin_lock_bh(&dom->lock);
-	if (!w->ended) {
-		rpol_domain_dequeue_locked(dom, w, -EINTR);
-		/* Those behind may fit where this one did not. */
-		rpol_domain_serve_locked(dom);
-	} else if (!w->ret) {
-		spin_lock(&w->mem->lock);
-		w->mem->stats.wait_ns += ktime_get_ns() - began;
-		spin_unlock(&w->mem->lock);
-	}
-	spin_unlock_bh(&dom->lock);
-}
-
-static int reserve_wait(struct rpol_member *mem, u32 entries, unsigned int flags)
-{
-	struct rpol_waiter w = { .mem = mem, .entries = entries };
-	struct rpol_domain *dom = mem->dom;
-	int ret;
-
-	ret = wait_begin(&w, flags);
-	if (ret) {
-		if (ret != -E2BIG)
-			account_refusal(mem);
-		return ret;
-	}
-	if (!completion_done(&w.wake))
-		wait_sleep(&w);
-
-	/*
-	 * Whoever ended this waiter did so under the lock and has left it after
-	 * this; and a member that is being destroyed lives until it is dropped.
-	 */
-	spin_lock_bh(&dom->lock);
-	ret = w.ret;
-	if (ret && ret != -E2BIG)
-		account_refusal(mem);
-	rpol_member_unpin(mem);
-	spin_unlock_bh(&dom->lock);
-	return ret;
-}
-
-/**
- * rpol_reserve - charge a member for MRs that are to be made
- * @mem: the member
- * @entries: of all of them together, at least 1
- * @flags: RPOL_NOWAIT, or that and RPOL_RECLAIM
- *
- * Served in order of arrival.  All that an I/O takes is to be reserved by one
- * call: two calls of two I/Os could wait for each other.
- *
- * Context: process; may sleep, killably, unless RPOL_NOWAIT is given.  With
- * RPOL_RECLAIM members' callbacks are called.
- * Return: 0: charged, until rpol_release(); -EAGAIN: would have to wait;
- * -EINTR: killed while waiting; -ESHUTDOWN: rpol_member_shutdown() was called;
- * -E2BIG: larger than the member's maximum, or than the capacity without the
- * others' minima: ask for less; -EINVAL: no entries.
- */
-int rpol_reserve(struct rpol_member *mem, u32 entries, unsigned int flags)
-{
-	int ret;
-
-	might_sleep_if(!(flags & RPOL_NOWAIT));
-	if (!entries)
-		return -EINVAL;
-	ret = reserve_now(mem, entries);
-	if (ret == -EAGAIN && (flags & RPOL_RECLAIM)) {
-		struct rpol_waiter w = { .mem = mem, .entries = entries };
-
-		rpol_domain_reclaim(mem->dom, &w);
-		ret = reserve_now(mem, entries);
-	}
-	if (ret == -EAGAIN)
-		ret = reserve_wait(mem, entries, flags);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(rpol_reserve);
-
-/**
- * rpol_release - MRs are gone, stop charging for them
- * @mem: the member
- * @entries: what was reserved for them
- *
- * Context: any but hard interrupt.
- */
-void rpol_release(struct rpol_member *mem, u32 entries)
-{
-	struct rpol_domain *dom = mem->dom;
-	u64 held;
-
-	spin_lock_bh(&mem->lock);
-	/* A count that is wrong must not become one that is huge. */
-	if (WARN_ON_ONCE(entries > mem->acct.charged))
-		entries = mem->acct.charged;
-	held = rpol_account_held(&mem->acct);
-	WRITE_ONCE(mem->acct.charged, mem->acct.charged - entries);
-	held -= rpol_account_held(&mem->acct);
-	if (held)
-		atomic64_add(held, &dom->common);
-	spin_unlock_bh(&mem->lock);
-
-	/* Pairs with the barrier in rpol_domain_enqueue_locked(). */
-	smp_mb();
-	if (atomic_read(&dom->nr_waiters)) {
-		spin_lock_bh(&dom->lock);
-		rpol_domain_serve_locked(dom);
-		spin_unlock_bh(&dom->lock);
-	}
-}
-EXPORT_SYMBOL_GPL(rpol_release);
-
-/**
- * rpol_account_use - MRs begin or cease to be bound to an I/O
- * @mem: the member
- * @entries: theirs; negative when they cease to be
- *
- * Call it with a negative number after the MRs can be found by the reclaim
- * callback, and look at rpol_pressed() afterwards: then no waiter can miss
- * them.
- *
- * Context: any.
- */
-void rpol_account_use(struct rpol_member *mem, s64 entries)
-{
-	atomic64_add(entries, &mem->in_use);
-	if (entries < 0)
-		smp_mb__after_atomic();	/* pairs with the barrier in rpol_domain_reclaim() */
-}
-EXPORT_SYMBOL_GPL(rpol_account_use);
-
-/**
- * rpol_pressed - whether somebody waits for what this member could release
- * @mem: the member
- *
- * Asked by a member whenever one of its MRs falls idle; if true, the MR is
- * better freed than kept.
- *
- * Context: any; one read.
- * Return: true if so.
- */
-bool rpol_pressed(struct rpol_member *mem)
-{
-	return READ_ONCE(mem->pressed);
-}
-EXPORT_SYMBOL_GPL(rpol_pressed);
 
 /**
  * rpol_member_create - a mount or a session begins to use an RNIC
@@ -317,32 +80,29 @@ struct rpol_member *rpol_member_create(struct rpol_domain *dom,
 
 	if (!rpol_quota_valid(quota))
 		return ERR_PTR(-EINVAL);
-	mem = kzalloc(sizeof(*mem), GFP_KERNEL);
+	mem = member_alloc(quota);
 	if (!mem)
 		return ERR_PTR(-ENOMEM);
 	mem->dom = dom;
 	mem->ops = ops;
 	mem->ctx = ctx;
-	mem->weight = quota->weight;
-	mem->acct.min = quota->min;
-	mem->acct.max = quota->max;
-	spin_lock_init(&mem->lock);
-	refcount_set(&mem->pins, 1);
-	init_completion(&mem->unpinned);
 
-	spin_lock_bh(&dom->lock);
+	rpol_domain_lock(dom);
 	if (quota->min > dom->capacity - dom->sum_min) {
-		spin_unlock_bh(&dom->lock);
+		rpol_domain_unlock(dom);
 		kfree(mem);
 		return ERR_PTR(-ENOSPC);
 	}
+	mem->charged_at = rpol_now(dom);
+	mem->waiting_at = mem->charged_at;
+	mem->demand.since = mem->charged_at;
 	dom->sum_min += quota->min;
 	dom->nr_members++;
 	atomic64_sub(rpol_account_held(&mem->acct), &dom->common);
 	list_add_tail(&mem->link, &dom->members);
-	/* A minimum may have put a waiter's request out of reach. */
-	rpol_domain_serve_locked(dom);
-	spin_unlock_bh(&dom->lock);
+	/* A minimum may have put a claim out of reach, or be held by others. */
+	limits_changed_locked(dom);
+	rpol_domain_unlock(dom);
 	return mem;
 }
 EXPORT_SYMBOL_GPL(rpol_member_create);
@@ -351,34 +111,34 @@ EXPORT_SYMBOL_GPL(rpol_member_create);
  * rpol_member_shutdown - charge this member for nothing any more
  * @mem: the member
  *
- * Its waiting reservations, and all later ones, end with -ESHUTDOWN.
- * Releasing goes on as before.
+ * Its waiting claims, and all later ones, end with -ESHUTDOWN.  MRs go on to
+ * fall idle, to be revoked and to be released as before.
  *
  * Context: any but hard interrupt.
  */
 void rpol_member_shutdown(struct rpol_member *mem)
 {
 	struct rpol_domain *dom = mem->dom;
-	struct rpol_waiter *w, *next;
+	u64 now;
 
-	spin_lock_bh(&dom->lock);
+	rpol_domain_lock(dom);
+	now = rpol_now(dom);
 	spin_lock(&mem->lock);
 	mem->shutdown = true;
+	mem->stats.refused += mem->nr_waiters;
 	spin_unlock(&mem->lock);
-	list_for_each_entry_safe(w, next, &dom->waiters, link)
-		if (w->mem == mem)
-			rpol_domain_dequeue_locked(dom, w, -ESHUTDOWN);
-	rpol_domain_serve_locked(dom);
-	spin_unlock_bh(&dom->lock);
+	rpol_order_refuse_locked(dom, now);
+	rpol_order_serve_locked(dom, now);
+	rpol_domain_unlock(dom);
 }
 EXPORT_SYMBOL_GPL(rpol_member_shutdown);
 
 /**
  * rpol_member_destroy - a mount or a session has ended
- * @mem: the member, which has released all that it was charged; no call with
- *	 it may begin any more
+ * @mem: the member, which has released all that it was charged, its idle MRs
+ *	 after rpol_mr_flush(); no call with it may begin any more
  *
- * Waits for callbacks and reservations that are still on their way out.
+ * Waits for callbacks and claims that are still on their way out.
  *
  * Context: process.
  */
@@ -387,21 +147,26 @@ void rpol_member_destroy(struct rpol_member *mem)
 	struct rpol_domain *dom = mem->dom;
 
 	rpol_member_shutdown(mem);
-	spin_lock_bh(&dom->lock);
-	mem->dying = true;
+	rpol_domain_lock(dom);
 	rpol_member_unpin(mem);
-	spin_unlock_bh(&dom->lock);
+	rpol_domain_unlock(dom);
 	wait_for_completion(&mem->unpinned);
 
-	spin_lock_bh(&dom->lock);
+	rpol_domain_lock(dom);
 	/* The RNIC's entries are not lost even if their owner forgot them. */
 	WARN_ON_ONCE(mem->acct.charged);
+	spin_lock(&mem->lock);
+	rpol_member_integrate_locked(mem, rpol_now(dom));
+	dom->stats.charged_us += mem->stats.charged_us;
+	atomic64_sub(mem->revoking, &dom->revoking);
+	spin_unlock(&mem->lock);
 	atomic64_add(rpol_account_held(&mem->acct), &dom->common);
 	dom->sum_min -= mem->acct.min;
 	dom->nr_members--;
+	list_del(&mem->over);
 	list_del(&mem->link);
-	rpol_domain_serve_locked(dom);
-	spin_unlock_bh(&dom->lock);
+	limits_changed_locked(dom);
+	rpol_domain_unlock(dom);
 	kfree(mem);
 }
 EXPORT_SYMBOL_GPL(rpol_member_destroy);
@@ -410,7 +175,7 @@ EXPORT_SYMBOL_GPL(rpol_member_destroy);
  * rpol_member_set_quota - change a member's bounds
  * @mem: the member
  * @quota: the new ones.  What is charged above them stays until released;
- *	   reservations that they put out of reach end with -E2BIG
+ *	   claims that they put out of reach end with -E2BIG
  *
  * Context: any but hard interrupt.
  * Return: 0; -EINVAL, nothing changed, for a quota that contradicts itself or
@@ -424,9 +189,9 @@ int rpol_member_set_quota(struct rpol_member *mem, const struct rpol_quota *quot
 	if (!rpol_quota_valid(quota))
 		return -EINVAL;
 
-	spin_lock_bh(&dom->lock);
+	rpol_domain_lock(dom);
 	if (quota->min > dom->capacity - (dom->sum_min - mem->acct.min)) {
-		spin_unlock_bh(&dom->lock);
+		rpol_domain_unlock(dom);
 		return -EINVAL;
 	}
 	spin_lock(&mem->lock);
@@ -437,8 +202,8 @@ int rpol_member_set_quota(struct rpol_member *mem, const struct rpol_quota *quot
 	mem->weight = quota->weight;
 	atomic64_sub((s64)(rpol_account_held(&mem->acct) - held), &dom->common);
 	spin_unlock(&mem->lock);
-	rpol_domain_serve_locked(dom);
-	spin_unlock_bh(&dom->lock);
+	limits_changed_locked(dom);
+	rpol_domain_unlock(dom);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(rpol_member_set_quota);
@@ -465,19 +230,24 @@ EXPORT_SYMBOL_GPL(rpol_member_get_quota);
  */
 void rpol_member_get_stats(struct rpol_member *mem, struct rpol_member_stats *st)
 {
-	s64 in_use;
+	struct rpol_domain *dom = mem->dom;
+	u64 now;
 
-	spin_lock_bh(&mem->dom->lock);
+	rpol_domain_lock(dom);
+	now = rpol_now(dom);
+	rpol_deficit_update_locked(dom, mem, now);
 	spin_lock(&mem->lock);
 	*st = mem->stats;
 	st->charged = mem->acct.charged;
-	spin_unlock(&mem->lock);
+	st->in_use = mem->bound;
+	st->idle = mem->idle_entries;
 	st->waiting = mem->waiting;
 	st->waiters = mem->nr_waiters;
-	spin_unlock_bh(&mem->dom->lock);
-
-	/* It is counted apart, so it may run ahead of a release for a moment. */
-	in_use = atomic64_read(&mem->in_use);
-	st->in_use = in_use > 0 ? in_use : 0;
+	st->demand = rpol_peak_read(&mem->demand, now, mem->bound + mem->waiting);
+	st->entitlement = mem->share;
+	st->window = rpol_member_window_locked(mem, now);
+	spin_unlock(&mem->lock);
+	st->deficit_us = mem->deficit.value >> RPOL_FRAC_BITS;
+	rpol_domain_unlock(dom);
 }
 EXPORT_SYMBOL_GPL(rpol_member_get_stats);

@@ -9,19 +9,36 @@
  * section 5; Magoutis, section 2: the share of the TLB is what is rationed,
  * not what happens to be used of it).
  *
+ * The life of an MR as it is seen from here:
+ *
+ *	rpol_mr_get()	charged (or an idle one taken again) and bound to an I/O
+ *	rpol_mr_idle()	the I/O is over; the policy keeps it on its idle lists
+ *	reclaim()	the policy wants some idle MRs destroyed: these are victims
+ *	rpol_mr_reap()	the owner fetches a victim, deregisters it, and says so by
+ *	rpol_mr_freed()	charged no more
+ *	rpol_release()	or it was destroyed while bound
+ *
+ * So nothing is bound without the policy's consent, not even an MR that its
+ * owner has had all along.  Documentation/regpolicy.rst has the rules.
+ *
  * This room knows counts, sizes and times.  It knows no verbs and no files,
- * and calls up only through &struct rpol_member_ops.
+ * and calls up only through &struct rpol_member_ops, &struct rpol_domain_ops
+ * and &struct rpol_waiter.
  *
  * Locking: every function serialises itself.  Nothing here is called from
- * hard interrupt context.  Callbacks run with no lock of this room held.
+ * hard interrupt context.  Callbacks run with no lock of this room held, with
+ * bottom halves off, one at a time in each domain, and must not sleep.  They
+ * may call everything here that does not sleep.
  */
 #ifndef RDMAFS_REGPOLICY_H
 #define RDMAFS_REGPOLICY_H
 
+#include <linux/list.h>
 #include <linux/types.h>
 
 struct rpol_domain;
 struct rpol_member;
+struct rpol_waiter;
 
 /*
  * MR classes, in entries.  An unaligned transfer of N pages touches N + 1:
@@ -30,12 +47,16 @@ struct rpol_member;
  */
 #define RPOL_NR_CLASSES		6
 #define RPOL_CLASS_MAX		1025
+/* In the place of a class: a new MR, whatever is idle. */
+#define RPOL_NO_CLASS		RPOL_NR_CLASSES
 
 /* A domain smaller than this could not serve an RPC of the usual size, 1 MiB. */
 #define RPOL_CAPACITY_MIN	257
 
 /* Quota value that means "no bound of its own". */
 #define RPOL_NO_MAX		U64_MAX
+/* Window value of a member that is not bounded by one. */
+#define RPOL_NO_WINDOW		U64_MAX
 
 #define RPOL_WEIGHT_DEFAULT	100
 #define RPOL_WEIGHT_MAX		10000
@@ -53,41 +74,165 @@ struct rpol_quota {
 };
 
 /**
- * struct rpol_member_ops - what the policy asks of a member
- * @reclaim: entries are waited for: free idle MRs and rpol_release() them,
- *	     until @entries are released (the last MR may make it more) or
- *	     none is idle.  Called from process context, may be called
- *	     concurrently; the freeing itself may be left to a worker.  @ctx
- *	     is rpol_member_create()'s.  Never called after
- *	     rpol_member_destroy() has returned.
+ * enum rpol_discipline - who is served first when entries are waited for
+ * @RPOL_FAIR: who is below its entitlement, by weight and in turns
+ * @RPOL_FIFO: who came first; no entitlements, no windows: to compare with
  */
-struct rpol_member_ops {
-	void (*reclaim)(void *ctx, u64 entries);
+enum rpol_discipline {
+	RPOL_FAIR,
+	RPOL_FIFO,
+};
+
+#define RPOL_NR_DISCIPLINES	(RPOL_FIFO + 1)
+
+/**
+ * enum rpol_replacement - which idle MR is taken first
+ * @RPOL_LRU:	 the one idle for the longest time
+ * @RPOL_LFU:	 the one used least often, of those idle for long
+ * @RPOL_RANDOM: any, of those idle for long
+ */
+enum rpol_replacement {
+	RPOL_LRU,
+	RPOL_LFU,
+	RPOL_RANDOM,
+};
+
+#define RPOL_NR_REPLACEMENTS	(RPOL_RANDOM + 1)
+
+/**
+ * struct rpol_tunables - what an administrator sets of a domain
+ * @discipline:	 enum rpol_discipline
+ * @replacement: enum rpol_replacement
+ * @low:	 with fewer entries free, idle MRs are taken ahead of need ...
+ * @high:	 ... until so many are free; not below @low
+ * @idle_ms:	 an MR idle for so long is taken, down to its member's min
+ */
+struct rpol_tunables {
+	u32 discipline;
+	u32 replacement;
+	u64 low;
+	u64 high;
+	u32 idle_ms;
 };
 
 /**
- * struct rpol_member_stats - a member's account, all monotonic but the first four
+ * struct rpol_mr - an MR as it is seen from here, part of its owner's
+ * @link:    on a list of its member's idle MRs or victims; the policy's
+ * @idle_at: when it fell idle, in the domain's ns; the policy's
+ * @uses:    times it was bound; the policy's
+ * @class:   0..RPOL_NR_CLASSES - 1, the owner's
+ * @entries: what it is charged, the owner's
+ */
+struct rpol_mr {
+	struct list_head link;
+	u64 idle_at;
+	u32 uses;
+	u32 class;
+	u32 entries;
+};
+
+/**
+ * struct rpol_member_ops - what the policy asks of a member
+ * @reclaim: there are victims: have a worker fetch them by rpol_mr_reap(),
+ *	     destroy them and call rpol_mr_freed() for each.  Not called after
+ *	     rpol_member_destroy() has returned
+ */
+struct rpol_member_ops {
+	void (*reclaim)(void *ctx);
+};
+
+/**
+ * struct rpol_domain_ops - what the policy asks of a domain's owner
+ * @now:  the time in ns, never running backwards; NULL for the kernel's
+ *	  monotonic clock
+ * @wake: call rpol_domain_tick() from a worker @delay_ns from now, or when it
+ *	  is to be called anyway if that is earlier.  NULL if nobody will: then
+ *	  idle MRs stay until they are waited for.  May be called from any
+ *	  context, by several at once
+ */
+struct rpol_domain_ops {
+	u64 (*now)(void *ctx);
+	void (*wake)(void *ctx, u64 delay_ns);
+};
+
+/**
+ * struct rpol_waiter - a claim that can be waited for, see rpol_mr_claim()
+ * @mem:     whose; the caller's, as the next three
+ * @entries: wanted
+ * @class:   of the MR wanted, or RPOL_NO_CLASS
+ * @granted: tells how it ended: 0, -ESHUTDOWN or -E2BIG.  @w is its owner's
+ *	     again.  Callback rules as above
+ * @mr:	     with 0: the idle MR taken, or NULL: one is to be made
+ * @link:    this and all below is the policy's
+ * @since:   when it began
+ * @seq:     its place in the order of arrival
+ * @ret:     how it ended
+ * @waits:   it is in its member's queue
+ */
+struct rpol_waiter {
+	struct rpol_member *mem;
+	u32 entries;
+	unsigned int class;
+	void (*granted)(struct rpol_waiter *w, int ret);
+	struct rpol_mr *mr;
+
+	struct list_head link;
+	u64 since;
+	u64 seq;
+	int ret;
+	bool waits;
+};
+
+/* Waits by length: bucket N has those below 2^N us, the last also all longer ones. */
+#define RPOL_WAIT_BUCKETS	25
+
+/**
+ * struct rpol_member_stats - a member's account
  * @charged:	entries charged now
- * @in_use:	entries of MRs bound to an I/O now (see rpol_account_use())
- * @waiting:	entries asked for by waiting reservations now
- * @waiters:	reservations waiting now
- * @grants:	reservations granted
- * @waits:	reservations that had to wait
- * @refused:	reservations refused: nowait, killed or shut down
- * @reclaims:	times the policy asked for idle MRs
+ * @in_use:	of these, bound to an I/O now
+ * @idle:	of these, idle now and not yet victims
+ * @waiting:	entries asked for by waiting claims now
+ * @waiters:	claims waiting now
+ * @demand:	the most it had in use and waited for, of late
+ * @entitlement: its share when last computed, which is while somebody waits
+ * @window:	bound on what it may have in use without asking in turn, or
+ *		RPOL_NO_WINDOW
+ * @deficit_us:	entry-microseconds that it is behind (or, negative, ahead of)
+ *		what it is entitled to
+ * @grants:	claims granted; this and all below only grows
+ * @waits:	claims that had to wait
+ * @refused:	claims refused: nowait, killed, cancelled or shut down
+ * @reclaims:	times it was asked for idle MRs
+ * @revoked:	idle MRs that became victims
+ * @cuts:	times its window was cut below what it had in use
+ * @charged_us: entry-microseconds charged
+ * @waiting_us: entry-microseconds waited for
  * @wait_ns:	time all granted waits took together
+ * @wait_max_ns: the longest of them
+ * @wait_hist:	their number by length
  * @charged_peak: the largest @charged seen
  */
 struct rpol_member_stats {
 	u64 charged;
 	u64 in_use;
+	u64 idle;
 	u64 waiting;
 	u64 waiters;
+	u64 demand;
+	u64 entitlement;
+	u64 window;
+	s64 deficit_us;
 	u64 grants;
 	u64 waits;
 	u64 refused;
 	u64 reclaims;
+	u64 revoked;
+	u64 cuts;
+	u64 charged_us;
+	u64 waiting_us;
 	u64 wait_ns;
+	u64 wait_max_ns;
+	u64 wait_hist[RPOL_WAIT_BUCKETS];
 	u64 charged_peak;
 };
 
@@ -96,29 +241,42 @@ struct rpol_member_stats {
  * @capacity:	entries there are
  * @charged:	entries charged to all members
  * @reserved_min: sum of the members' minima
+ * @revoking:	entries of victims on their way back
  * @members:	members there are
- * @waiters:	reservations waiting now, of all members
- * @waits:	reservations that ever had to wait
+ * @waiters:	claims waiting now, of all members
+ * @waits:	claims that ever had to wait; this and all below only grows
+ * @rebalances:	times entitlements were computed
+ * @capacity_us: entry-microseconds there were
+ * @charged_us: entry-microseconds charged, to members that are gone as well:
+ *		the part of @capacity_us that was used
  */
 struct rpol_domain_stats {
 	u64 capacity;
 	u64 charged;
 	u64 reserved_min;
+	u64 revoking;
 	u64 members;
 	u64 waiters;
 	u64 waits;
+	u64 rebalances;
+	u64 capacity_us;
+	u64 charged_us;
 };
 
-#define RPOL_NOWAIT	0x1	/* rpol_reserve(): -EAGAIN rather than wait */
-#define RPOL_RECLAIM	0x2	/* with RPOL_NOWAIT: have idle MRs given back first */
+#define RPOL_NOWAIT	0x1	/* -EAGAIN rather than wait */
+#define RPOL_RECLAIM	0x2	/* with RPOL_NOWAIT: have idle MRs revoked for a later try */
 
 int rpol_class_for(u32 entries, u32 device_max);
 u32 rpol_class_entries(unsigned int class, u32 device_max);
 
-struct rpol_domain *rpol_domain_create(u64 capacity);
+struct rpol_domain *rpol_domain_create(u64 capacity, const struct rpol_domain_ops *ops,
+				       void *ctx);
 void rpol_domain_destroy(struct rpol_domain *dom);
 int rpol_domain_set_capacity(struct rpol_domain *dom, u64 capacity);
+int rpol_domain_set_tunables(struct rpol_domain *dom, const struct rpol_tunables *tun);
+void rpol_domain_get_tunables(struct rpol_domain *dom, struct rpol_tunables *tun);
 void rpol_domain_get_stats(struct rpol_domain *dom, struct rpol_domain_stats *st);
+u64 rpol_domain_tick(struct rpol_domain *dom);
 
 struct rpol_member *rpol_member_create(struct rpol_domain *dom,
 				       const struct rpol_quota *quota,
@@ -129,9 +287,17 @@ int rpol_member_set_quota(struct rpol_member *mem, const struct rpol_quota *quot
 void rpol_member_get_quota(struct rpol_member *mem, struct rpol_quota *quota);
 void rpol_member_get_stats(struct rpol_member *mem, struct rpol_member_stats *st);
 
+int rpol_mr_get(struct rpol_member *mem, unsigned int class, u32 entries, unsigned int flags,
+		struct rpol_mr **mr);
+int rpol_mr_claim(struct rpol_waiter *w);
+bool rpol_mr_cancel(struct rpol_waiter *w);
+void rpol_mr_idle(struct rpol_member *mem, struct rpol_mr *mr);
+struct rpol_mr *rpol_mr_reap(struct rpol_member *mem);
+void rpol_mr_freed(struct rpol_member *mem, u32 entries);
+void rpol_mr_flush(struct rpol_member *mem);
+
 int rpol_reserve(struct rpol_member *mem, u32 entries, unsigned int flags);
 void rpol_release(struct rpol_member *mem, u32 entries);
-void rpol_account_use(struct rpol_member *mem, s64 entries);
 bool rpol_pressed(struct rpol_member *mem);
 
 int rpol_quota_parse(const char *text, struct rpol_quota *quota);

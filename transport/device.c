@@ -55,6 +55,29 @@ void rxp_device_put(struct rxp_device *rdev)
 	kref_put(&rdev->ref, rxp_device_release);
 }
 
+static void rxp_device_tick(struct work_struct *work)
+{
+	struct rxp_device *rdev = container_of(work, struct rxp_device, tick.work);
+	u64 delay = rpol_domain_tick(rdev->domain);
+
+	if (delay)
+		queue_delayed_work(rxp_wq, &rdev->tick, nsecs_to_jiffies(delay));
+}
+
+static void rxp_device_wake(void *ctx, u64 delay_ns)
+{
+	struct rxp_device *rdev = ctx;
+
+	if (delay_ns)
+		queue_delayed_work(rxp_wq, &rdev->tick, nsecs_to_jiffies(delay_ns));
+	else
+		mod_delayed_work(rxp_wq, &rdev->tick, 0);
+}
+
+static const struct rpol_domain_ops rxp_domain_ops = {
+	.wake = rxp_device_wake,
+};
+
 static int rxp_device_add(struct ib_device *ib)
 {
 	struct rxp_device *rdev;
@@ -74,6 +97,7 @@ static int rxp_device_add(struct ib_device *ib)
 	init_completion(&rdev->unused);
 	spin_lock_init(&rdev->lock);
 	INIT_LIST_HEAD(&rdev->conns);
+	INIT_DELAYED_WORK(&rdev->tick, rxp_device_tick);
 	/* What one MR holds, and what a quarter of a send queue can write to it. */
 	rdev->max_entries = min3((u32)RPOL_CLASS_MAX, ib->attrs.max_fast_reg_page_list_len,
 				 rxp_max_sge(ib) * (ib->attrs.max_qp_wr / 4));
@@ -81,7 +105,7 @@ static int rxp_device_add(struct ib_device *ib)
 	/* One MR for each PD is the device's own affair (rxe and siw): leave room. */
 	capacity = (u64)max(ib->attrs.max_mr / 2, 1) * rdev->max_entries;
 	capacity = clamp_t(u64, capacity, RPOL_CAPACITY_MIN, RXP_CAPACITY_DEFAULT);
-	rdev->domain = rpol_domain_create(capacity);
+	rdev->domain = rpol_domain_create(capacity, &rxp_domain_ops, rdev);
 	if (IS_ERR(rdev->domain)) {
 		ret = PTR_ERR(rdev->domain);
 		kfree(rdev);
@@ -108,6 +132,7 @@ static void rxp_device_remove(struct ib_device *ib, void *client_data)
 	rxp_device_put(rdev);
 	wait_for_completion(&rdev->unused);
 	proc_remove(rdev->proc);
+	cancel_delayed_work_sync(&rdev->tick);
 	rpol_domain_destroy(rdev->domain);
 	kfree(rdev);
 }

@@ -127,6 +127,7 @@ struct proc_dir_entry;
 struct rxp_device {
 	struct ib_device *ib;
 	struct rpol_domain *domain;
+	struct delayed_work tick;	/* the domain's */
 	struct proc_dir_entry *proc;
 	struct kref ref;
 	struct completion unused;
@@ -152,18 +153,14 @@ void rxp_device_put(struct rxp_device *rdev);
 /**
  * struct rxp_mr - a memory region
  * @mr:	     the region
- * @link:    among the idle ones of its class
- * @idle:    when it became idle, in jiffies
+ * @policy:  its class and what it is charged; on the policy's lists while idle
  * @entries: what it is charged
- * @class:   its class
  * @bound:   registered, and not known to be invalid
  */
 struct rxp_mr {
 	struct ib_mr *mr;
-	struct list_head link;
-	unsigned long idle;
+	struct rpol_mr policy;
 	u32 entries;
-	u8 class;
 	bool bound;
 };
 
@@ -215,10 +212,10 @@ struct rxp_pool {
 	struct rxp_stats *stats;
 	u32 max_sge;
 	spinlock_t lock;		/* the lists */
-	struct list_head mrs[RPOL_NR_CLASSES];
 	struct list_head bufs[RPOL_NR_CLASSES];
 	bool closed;
 	struct delayed_work decay;
+	struct work_struct reap;	/* destroys the policy's victims */
 	struct work_struct free;
 };
 
@@ -230,7 +227,6 @@ void rxp_pool_close(struct rxp_pool *pool);
 
 struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, unsigned int flags);
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr);
-void rxp_mr_destroy(struct rxp_pool *pool, struct rxp_mr *mr);
 int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
 	       struct ib_reg_wr *wr);
 

@@ -4,46 +4,45 @@
  *
  * An MR is bound from the REG_MR of one I/O until that I/O is over: the peer
  * invalidates it with its last message, or we do (design, rule 3).  It then
- * goes back to the idle list of its class, still charged to the member.  An
- * MR whose queue pair went into error is in a state nobody knows: it is
+ * goes back to the policy, which keeps it idle, still charged to the member,
+ * and has it destroyed when it is needed elsewhere or was idle for too long.
+ * An MR whose queue pair went into error is in a state nobody knows: it is
  * deregistered, and its charge returned only then.
- *
- * Idle MRs are given back when somebody in the domain waits, and after
- * RXP_IDLE_SECS beyond what the member's min keeps.
  */
 #include <linux/module.h>
 #include <linux/random.h>
 #include "transport/internal.h"
 
-static void rxp_mr_free_list(struct rxp_pool *pool, struct list_head *list)
+static void rxp_mr_destroy(struct rxp_pool *pool, struct rxp_mr *mr)
 {
-	struct rxp_mr *mr, *tmp;
+	ib_dereg_mr(mr->mr);
+	rxp_count(pool->stats, mr_free);
+	kfree(mr);
+}
 
-	list_for_each_entry_safe(mr, tmp, list, link) {
-		list_del(&mr->link);
-		rxp_mr_destroy(pool, mr);
+static void rxp_pool_reap(struct rxp_pool *pool)
+{
+	struct rpol_mr *victim;
+	u32 entries;
+
+	while ((victim = rpol_mr_reap(pool->member))) {
+		entries = victim->entries;
+		rxp_mr_destroy(pool, container_of(victim, struct rxp_mr, policy));
+		rpol_mr_freed(pool->member, entries);
 	}
 }
 
-/* The policy asks: others wait.  Oldest first, smallest class first. */
-static void rxp_pool_reclaim(void *ctx, u64 entries)
+static void rxp_pool_reap_work(struct work_struct *work)
+{
+	rxp_pool_reap(container_of(work, struct rxp_pool, reap));
+}
+
+/* The policy has victims; called wherever that may turn out. */
+static void rxp_pool_reclaim(void *ctx)
 {
 	struct rxp_pool *pool = ctx;
-	LIST_HEAD(victims);
-	u64 got = 0;
-	int c;
 
-	spin_lock_bh(&pool->lock);
-	for (c = 0; c < RPOL_NR_CLASSES; c++) {
-		while (got < entries && !list_empty(&pool->mrs[c])) {
-			struct rxp_mr *mr = list_last_entry(&pool->mrs[c], struct rxp_mr, link);
-
-			list_move(&mr->link, &victims);
-			got += mr->entries;
-		}
-	}
-	spin_unlock_bh(&pool->lock);
-	rxp_mr_free_list(pool, &victims);
+	queue_work(rxp_wq, &pool->reap);
 }
 
 static const struct rpol_member_ops rxp_member_ops = {
@@ -71,44 +70,26 @@ static void rxp_buf_free(struct rxp_pool *pool, struct rxp_buf *buf)
 static void rxp_pool_decay(struct work_struct *work)
 {
 	struct rxp_pool *pool = container_of(work, struct rxp_pool, decay.work);
-	/* While others wait, nothing is kept beyond the minimum. */
-	unsigned long limit = jiffies - (rpol_pressed(pool->member) ? 0 : RXP_IDLE_SECS * HZ);
-	struct rpol_member_stats st;
-	struct rpol_quota quota;
+	unsigned long limit = jiffies - RXP_IDLE_SECS * HZ;
 	struct rxp_buf *buf, *bt;
-	LIST_HEAD(old_mrs);
 	LIST_HEAD(old_bufs);
 	bool more = false;
 	int c;
 
-	rpol_member_get_quota(pool->member, &quota);
-	rpol_member_get_stats(pool->member, &st);
-
 	spin_lock_bh(&pool->lock);
 	for (c = RPOL_NR_CLASSES - 1; c >= 0; c--) {
-		struct rxp_mr *mr, *mt;
-
-		list_for_each_entry_safe_reverse(mr, mt, &pool->mrs[c], link) {
-			if (time_after(mr->idle, limit))
-				break;
-			if (st.charged < quota.min + mr->entries)
-				break;
-			st.charged -= mr->entries;
-			list_move(&mr->link, &old_mrs);
-		}
 		list_for_each_entry_safe_reverse(buf, bt, &pool->bufs[c], link) {
 			if (time_after(buf->idle, limit))
 				break;
 			list_move(&buf->link, &old_bufs);
 		}
-		more |= !list_empty(&pool->mrs[c]) || !list_empty(&pool->bufs[c]);
+		more |= !list_empty(&pool->bufs[c]);
 	}
 	more &= !pool->closed;
 	if (more)
 		queue_delayed_work(rxp_wq, &pool->decay, HZ);
 	spin_unlock_bh(&pool->lock);
 
-	rxp_mr_free_list(pool, &old_mrs);
 	list_for_each_entry_safe(buf, bt, &old_bufs, link) {
 		list_del(&buf->link);
 		rxp_buf_free(pool, buf);
@@ -122,12 +103,16 @@ static void rxp_pool_free(struct work_struct *work)
 	int c;
 
 	rxp_pool_close(pool);
-	for (c = 0; c < RPOL_NR_CLASSES; c++) {
-		rxp_mr_free_list(pool, &pool->mrs[c]);
+	for (c = 0; c < RPOL_NR_CLASSES; c++)
 		list_for_each_entry_safe(buf, bt, &pool->bufs[c], link)
 			rxp_buf_free(pool, buf);
-	}
+	rpol_mr_flush(pool->member);
+	/* A worker may be about to destroy the last ones; what it leaves is ours. */
+	cancel_work_sync(&pool->reap);
+	rxp_pool_reap(pool);
 	rpol_member_destroy(pool->member);
+	/* Queued in vain by a call that was late, but the last. */
+	cancel_work_sync(&pool->reap);
 	ib_dealloc_pd(pool->pd);
 	rxp_device_put(pool->rdev);
 	kfree(pool);
@@ -161,10 +146,9 @@ struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quot
 	spin_lock_init(&pool->lock);
 	INIT_DELAYED_WORK(&pool->decay, rxp_pool_decay);
 	INIT_WORK(&pool->free, rxp_pool_free);
-	for (c = 0; c < RPOL_NR_CLASSES; c++) {
-		INIT_LIST_HEAD(&pool->mrs[c]);
+	INIT_WORK(&pool->reap, rxp_pool_reap_work);
+	for (c = 0; c < RPOL_NR_CLASSES; c++)
 		INIT_LIST_HEAD(&pool->bufs[c]);
-	}
 
 	pool->pd = ib_alloc_pd(rdev->ib, 0);
 	if (IS_ERR(pool->pd)) {
@@ -233,7 +217,7 @@ void rxp_pool_close(struct rxp_pool *pool)
  * @pool:    the pool
  * @entries: pages that the I/O touches
  * @flags:   RPOL_NOWAIT: fail with -EAGAIN rather than wait; and RPOL_RECLAIM:
- *	     but have idle MRs of others freed first
+ *	     but have idle MRs of others revoked, for a later try
  *
  * Process context; without RPOL_NOWAIT sleeps, killably, until the policy
  * grants the entries.
@@ -245,52 +229,39 @@ struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, unsigned int flags
 {
 	u32 max = pool->rdev->max_entries;
 	int c = rpol_class_for(entries, max);
+	struct rpol_mr *idle;
 	struct rxp_mr *mr;
 	int ret;
 
 	if (c < 0)
 		return ERR_PTR(c);
+	entries = rpol_class_entries(c, max);
+	ret = rpol_mr_get(pool->member, c, entries, flags, &idle);
+	if (ret)
+		return ERR_PTR(ret);
+	if (idle)
+		return container_of(idle, struct rxp_mr, policy);
 
-	spin_lock_bh(&pool->lock);
-	mr = list_first_entry_or_null(&pool->mrs[c], struct rxp_mr, link);
-	if (mr)
-		list_del(&mr->link);
-	spin_unlock_bh(&pool->lock);
-	if (mr) {
-		rpol_account_use(pool->member, mr->entries);
-		return mr;
-	}
-
+	ret = -ENOMEM;
 	mr = kzalloc(sizeof(*mr), GFP_NOFS);
 	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->class = c;
-	mr->entries = rpol_class_entries(c, max);
-	ret = rpol_reserve(pool->member, mr->entries, flags);
-	if (ret)
-		goto out_free;
-	mr->mr = ib_alloc_mr(pool->pd, IB_MR_TYPE_MEM_REG, mr->entries);
+		goto out_release;
+	mr->entries = entries;
+	mr->policy.class = c;
+	mr->policy.entries = entries;
+	mr->mr = ib_alloc_mr(pool->pd, IB_MR_TYPE_MEM_REG, entries);
 	if (IS_ERR(mr->mr)) {
 		ret = PTR_ERR(mr->mr);
-		rpol_release(pool->member, mr->entries);
 		goto out_free;
 	}
 	rxp_count(pool->stats, mr_alloc);
-	rpol_account_use(pool->member, mr->entries);
 	return mr;
 
 out_free:
 	kfree(mr);
+out_release:
+	rpol_release(pool->member, entries);
 	return ERR_PTR(ret);
-}
-
-/* Free an MR and return its charge; it is not accounted as in use. */
-void rxp_mr_destroy(struct rxp_pool *pool, struct rxp_mr *mr)
-{
-	ib_dereg_mr(mr->mr);
-	rxp_count(pool->stats, mr_free);
-	rpol_release(pool->member, mr->entries);
-	kfree(mr);
 }
 
 /**
@@ -304,25 +275,14 @@ void rxp_mr_destroy(struct rxp_pool *pool, struct rxp_mr *mr)
  */
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 {
-	s64 entries = mr->entries;
+	u32 entries = mr->entries;
 
-	if (mr->bound) {
-		rpol_account_use(pool->member, -entries);
-		rxp_mr_destroy(pool, mr);
+	if (!mr->bound) {
+		rpol_mr_idle(pool->member, &mr->policy);
 		return;
 	}
-	mr->idle = jiffies;
-	spin_lock_bh(&pool->lock);
-	list_add(&mr->link, &pool->mrs[mr->class]);
-	/* In this order no waiter can miss it: found first, counted second, asked last. */
-	rpol_account_use(pool->member, -entries);
-	if (!pool->closed) {
-		if (rpol_pressed(pool->member))
-			mod_delayed_work(rxp_wq, &pool->decay, 0);
-		else
-			queue_delayed_work(rxp_wq, &pool->decay, HZ);
-	}
-	spin_unlock_bh(&pool->lock);
+	rxp_mr_destroy(pool, mr);
+	rpol_release(pool->member, entries);
 }
 
 /*

@@ -45,13 +45,6 @@ struct stage {
 	struct actor actor[MAX_ACTORS];
 	int nr_actors;
 	atomic_t places;
-	/* The idle pool of the member whose ops are stage_ops. */
-	struct rpol_member *pool;
-	atomic_t idle;
-	atomic_t reclaims;
-	struct completion in_reclaim;
-	struct completion leave_reclaim;
-	bool hold_reclaim;
 };
 
 static int actor_run(void *arg)
@@ -138,29 +131,35 @@ static void expect_still_waiting(struct kunit *test, struct actor *a)
 static void domain(struct kunit *test, u64 capacity)
 {
 	struct stage *s = test->priv;
-	struct rpol_domain *dom = rpol_domain_create(capacity);
+	struct rpol_domain *dom = rpol_domain_create(capacity, NULL, NULL);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dom);
 	s->dom = dom;
 }
 
-static struct rpol_member *member_ops(struct kunit *test, u64 min, u64 max,
-				      const struct rpol_member_ops *ops)
+/* Where it matters who came first. */
+static void fifo_domain(struct kunit *test, u64 capacity)
+{
+	struct stage *s = test->priv;
+	struct rpol_tunables tun;
+
+	domain(test, capacity);
+	rpol_domain_get_tunables(s->dom, &tun);
+	tun.discipline = RPOL_FIFO;
+	KUNIT_ASSERT_EQ(test, rpol_domain_set_tunables(s->dom, &tun), 0);
+}
+
+static struct rpol_member *member(struct kunit *test, u64 min, u64 max)
 {
 	struct rpol_quota q = { .min = min, .max = max, .weight = RPOL_WEIGHT_DEFAULT };
 	struct stage *s = test->priv;
 	struct rpol_member *mem;
 
 	KUNIT_ASSERT_LT(test, s->nr_members, MAX_MEMBERS);
-	mem = rpol_member_create(s->dom, &q, ops, s);
+	mem = rpol_member_create(s->dom, &q, NULL, NULL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mem);
 	s->mem[s->nr_members++] = mem;
 	return mem;
-}
-
-static struct rpol_member *member(struct kunit *test, u64 min, u64 max)
-{
-	return member_ops(test, min, max, NULL);
 }
 
 static void reserve(struct kunit *test, struct rpol_member *mem, u32 entries)
@@ -168,32 +167,12 @@ static void reserve(struct kunit *test, struct rpol_member *mem, u32 entries)
 	KUNIT_ASSERT_EQ(test, rpol_reserve(mem, entries, RPOL_NOWAIT), 0);
 }
 
-/* Releases, in pieces of 8, up to @entries of what is idle in the pool. */
-static void stage_reclaim(void *ctx, u64 entries)
-{
-	struct stage *s = ctx;
-	s64 left = entries;
-
-	atomic_inc(&s->reclaims);
-	complete(&s->in_reclaim);
-	if (s->hold_reclaim)
-		wait_for_completion(&s->leave_reclaim);
-	while (left > 0 && atomic_add_unless(&s->idle, -8, 0)) {
-		rpol_release(s->pool, 8);
-		left -= 8;
-	}
-}
-
-static const struct rpol_member_ops stage_ops = { .reclaim = stage_reclaim };
-
 static int wait_init(struct kunit *test)
 {
 	struct stage *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
 
 	if (!s)
 		return -ENOMEM;
-	init_completion(&s->in_reclaim);
-	init_completion(&s->leave_reclaim);
 	test->priv = s;
 	return 0;
 }
@@ -205,14 +184,12 @@ static void wait_exit(struct kunit *test)
 
 	if (!s)
 		return;
-	complete_all(&s->leave_reclaim);
 	for (i = 0; i < s->nr_members; i++)
 		rpol_member_shutdown(s->mem[i]);
 	for (i = 0; i < s->nr_actors; i++) {
 		kthread_stop(s->actor[i].task);
 		put_task_struct(s->actor[i].task);
 	}
-	atomic_set(&s->idle, 0);
 	for (i = 0; i < s->nr_members; i++) {
 		rpol_release(s->mem[i], charged_of(s->mem[i]));
 		rpol_member_destroy(s->mem[i]);
@@ -264,7 +241,7 @@ static void wait_small_behind_large(struct kunit *test)
 	struct rpol_member *a, *b, *c;
 	struct actor *large, *small, *own;
 
-	domain(test, 1000);
+	fifo_domain(test, 1000);
 	a = member(test, 0, RPOL_NO_MAX);
 	b = member(test, 0, RPOL_NO_MAX);
 	c = member(test, 0, RPOL_NO_MAX);
@@ -299,7 +276,7 @@ static void wait_in_order_of_arrival(struct kunit *test)
 	u32 total = 0;
 	size_t i;
 
-	domain(test, 2000);
+	fifo_domain(test, 2000);
 	a = member(test, 0, RPOL_NO_MAX);
 	for (i = 0; i < ARRAY_SIZE(m); i++)
 		m[i] = member(test, 0, RPOL_NO_MAX);
@@ -323,7 +300,7 @@ static void wait_one_by_one(struct kunit *test)
 	struct actor *w[12];
 	size_t i, j;
 
-	domain(test, 2000);
+	fifo_domain(test, 2000);
 	a = member(test, 0, RPOL_NO_MAX);
 	for (i = 0; i < ARRAY_SIZE(m); i++)
 		m[i] = member(test, 0, RPOL_NO_MAX);
@@ -513,175 +490,6 @@ static void wait_quota_changes(struct kunit *test)
 	expect_end(test, w, 0);
 }
 
-static void wait_reclaims_idle(struct kunit *test)
-{
-	struct stage *s = test->priv;
-	struct rpol_member_stats st;
-	struct rpol_member *b;
-	struct actor *w;
-
-	domain(test, 1000);
-	s->pool = member_ops(test, 0, RPOL_NO_MAX, &stage_ops);
-	b = member(test, 0, RPOL_NO_MAX);
-	reserve(test, s->pool, 1000);
-	rpol_account_use(s->pool, 200);
-	atomic_set(&s->idle, 800);
-
-	w = actor(test, b, 104);
-	expect_end(test, w, 0);
-	/* No more than was wanted went, and it was asked for once. */
-	KUNIT_EXPECT_EQ(test, charged_of(s->pool), 1000 - 104);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 1);
-	rpol_member_get_stats(s->pool, &st);
-	KUNIT_EXPECT_EQ(test, st.reclaims, 1);
-	/* It fits now without asking. */
-	rpol_release(b, 104);
-	w = actor(test, b, 104);
-	expect_end(test, w, 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 1);
-}
-
-/* Who does not wait can have idle MRs given back all the same. */
-static void wait_not_but_reclaim(struct kunit *test)
-{
-	struct stage *s = test->priv;
-	struct rpol_member *b;
-
-	domain(test, 1000);
-	s->pool = member_ops(test, 0, RPOL_NO_MAX, &stage_ops);
-	b = member(test, 0, RPOL_NO_MAX);
-	reserve(test, s->pool, 1000);
-	rpol_account_use(s->pool, 1000);
-	KUNIT_EXPECT_EQ(test, rpol_reserve(b, 257, RPOL_NOWAIT | RPOL_RECLAIM), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 0);
-	rpol_account_use(s->pool, -800);
-	atomic_set(&s->idle, 800);
-	KUNIT_EXPECT_EQ(test, rpol_reserve(b, 257, RPOL_NOWAIT), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, rpol_reserve(b, 257, RPOL_NOWAIT | RPOL_RECLAIM), 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->idle), 800 - 264);
-}
-
-static void wait_reclaims_what_falls_idle(struct kunit *test)
-{
-	struct stage *s = test->priv;
-	struct rpol_member *b;
-	struct actor *w;
-
-	domain(test, 1000);
-	s->pool = member_ops(test, 0, RPOL_NO_MAX, &stage_ops);
-	b = member(test, 0, RPOL_NO_MAX);
-	reserve(test, s->pool, 1000);
-	rpol_account_use(s->pool, 1000);
-	w = waiting_actor(test, b, 8);
-	expect_still_waiting(test, w);
-	/* All is in use: not to be asked. */
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 0);
-	KUNIT_EXPECT_TRUE(test, rpol_pressed(s->pool));
-	/* A member that does not look at rpol_pressed() is asked anyway. */
-	atomic_set(&s->idle, 16);
-	rpol_account_use(s->pool, -16);
-	expect_end(test, w, 0);
-	KUNIT_EXPECT_EQ(test, charged_of(s->pool), 1000 - 8);
-}
-
-static void wait_reclaims_own(struct kunit *test)
-{
-	struct stage *s = test->priv;
-	struct rpol_member *b;
-	struct actor *w;
-
-	domain(test, 1000);
-	b = member_ops(test, 0, RPOL_NO_MAX, &stage_ops);
-	s->pool = member_ops(test, 0, 304, &stage_ops);
-	reserve(test, b, 100);
-	reserve(test, s->pool, 304);
-	atomic_set(&s->idle, 304);
-	w = actor(test, s->pool, 33);
-	expect_end(test, w, 0);
-	/* 33 take five MRs of 8; b, whose MRs would not help, was let alone. */
-	KUNIT_EXPECT_EQ(test, charged_of(s->pool), 304 - 40 + 33);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 1);
-}
-
-static void wait_reclaims_not_what_is_kept(struct kunit *test)
-{
-	struct stage *s = test->priv;
-	struct rpol_member *a, *b;
-	struct actor *w;
-
-	domain(test, 1000);
-	s->pool = member_ops(test, 500, RPOL_NO_MAX, &stage_ops);
-	a = member(test, 0, RPOL_NO_MAX);
-	b = member(test, 0, RPOL_NO_MAX);
-	reserve(test, s->pool, 400);
-	atomic_set(&s->idle, 400);
-	reserve(test, a, 500);
-	w = waiting_actor(test, b, 8);
-	expect_still_waiting(test, w);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 0);
-	KUNIT_EXPECT_FALSE(test, rpol_pressed(s->pool));
-	rpol_release(a, 8);
-	expect_end(test, w, 0);
-}
-
-static void wait_capacity_cut_reclaims(struct kunit *test)
-{
-	struct stage *s = test->priv;
-
-	domain(test, 1000);
-	s->pool = member_ops(test, 0, RPOL_NO_MAX, &stage_ops);
-	reserve(test, s->pool, 960);
-	atomic_set(&s->idle, 800);
-	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 600), 0);
-	KUNIT_EXPECT_EQ(test, charged_of(s->pool), 600);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 1);
-}
-
-struct destroyer {
-	struct rpol_member *mem;
-	struct completion done;
-};
-
-static int destroyer_run(void *arg)
-{
-	struct destroyer *d = arg;
-
-	rpol_member_destroy(d->mem);
-	kthread_complete_and_exit(&d->done, 0);
-}
-
-/* A member is not gone while its callback runs, and is not called afterwards. */
-static void wait_destroy_during_reclaim(struct kunit *test)
-{
-	struct stage *s = test->priv;
-	struct destroyer d;
-	struct rpol_member *b;
-	struct task_struct *task;
-	struct actor *w;
-
-	domain(test, 1000);
-	b = member(test, 0, RPOL_NO_MAX);
-	s->hold_reclaim = true;
-	s->pool = member_ops(test, 0, RPOL_NO_MAX, &stage_ops);
-	reserve(test, s->pool, 1000);
-	w = waiting_actor(test, b, 8);
-	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&s->in_reclaim, PATIENCE), 0UL);
-
-	rpol_release(s->pool, 1000);
-	d.mem = s->pool;
-	init_completion(&d.done);
-	task = kthread_run(destroyer_run, &d, "rpol-destroyer");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	s->nr_members--;
-	msleep(A_WHILE_MS);
-	KUNIT_EXPECT_FALSE(test, completion_done(&d.done));
-	complete_all(&s->leave_reclaim);
-	/* Without a limit: the stack that it works on is ours. */
-	wait_for_completion(&d.done);
-	expect_end(test, w, 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&s->reclaims), 1);
-}
-
 /* Many threads at random; whoever is granted tells the sum, which must fit. */
 #define CROWD_MEMBERS	4
 #define CROWD_THREADS	12
@@ -800,13 +608,6 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_shut_down),
 	KUNIT_CASE(wait_capacity_changes),
 	KUNIT_CASE(wait_quota_changes),
-	KUNIT_CASE(wait_reclaims_idle),
-	KUNIT_CASE(wait_not_but_reclaim),
-	KUNIT_CASE(wait_reclaims_what_falls_idle),
-	KUNIT_CASE(wait_reclaims_own),
-	KUNIT_CASE(wait_reclaims_not_what_is_kept),
-	KUNIT_CASE(wait_capacity_cut_reclaims),
-	KUNIT_CASE(wait_destroy_during_reclaim),
 	KUNIT_CASE_SLOW(wait_random_crowd),
 	{}
 };

@@ -20,6 +20,9 @@ suites=(
 	rdmafs_regpolicy_admit
 	rdmafs_regpolicy_class
 	rdmafs_regpolicy_domain
+	rdmafs_regpolicy_entitle
+	rdmafs_regpolicy_fair
+	rdmafs_regpolicy_idle
 	rdmafs_regpolicy_quota
 	rdmafs_regpolicy_wait
 	rdmafs_xprt_frame

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Idle MRs: kept by class, taken again by their member, or made victims.
+ *
+ * A member takes the MR of a class that fell idle last; so the ones at the end
+ * of a list are both the oldest and the least used, and a replacement policy
+ * that looks at the last few of each class sees the best victims.  To look at
+ * all would take longer than to make an MR.
+ */
+#include <linux/list.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+#include "regpolicy/domain.h"
+
+/* Of each class, the MRs that a replacement policy chooses from. */
+#define CANDIDATES_OF_CLASS	8
+/* Of the members that have too much, those that it chooses from. */
+#define CANDIDATES_OF_MEMBERS	32
+
+/* xorshift64: any will do, and a simulation repeats itself. */
+static u64 random_below(struct rpol_domain *dom, u32 below)
+{
+	dom->random ^= dom->random << 13;
+	dom->random ^= dom->random >> 7;
+	dom->random ^= dom->random << 17;
+	return (dom->random >> 32) % below;
+}
+
+/**
+ * rpol_idle_take_locked - bind an idle MR again
+ * @mem: the member, its lock held
+ * @class: of the MR, or RPOL_NO_CLASS
+ *
+ * Return: the one that fell idle last, or NULL.
+ */
+struct rpol_mr *rpol_idle_take_locked(struct rpol_member *mem, unsigned int class)
+{
+	struct rpol_mr *mr;
+
+	lockdep_assert_held(&mem->lock);
+	if (class >= RPOL_NR_CLASSES)
+		return NULL;
+	mr = list_first_entry_or_null(&mem->idle[class], struct rpol_mr, link);
+	if (!mr)
+		return NULL;
+	list_del(&mr->link);
+	mem->idle_entries -= mr->entries;
+	mr->uses++;
+	return mr;
+}
+
+/**
+ * rpol_idle_put_locked - an MR falls idle
+ * @mem: the member, its lock held
+ * @mr: the MR
+ * @now: ns
+ */
+void rpol_idle_put_locked(struct rpol_member *mem, struct rpol_mr *mr, u64 now)
+{
+	lockdep_assert_held(&mem->lock);
+	mr->idle_at = now;
+	mem->idle_entries += mr->entries;
+	list_add(&mr->link, &mem->idle[min_t(u32, mr->class, RPOL_NR_CLASSES - 1)]);
+}
+
+/* Whether @a is to be taken rather than @b, by policies that compare. */
+static bool better_victim(const struct rpol_domain *dom, const struct rpol_mr *a,
+			  const struct rpol_mr *b)
+{
+	if (dom->tun.replacement == RPOL_LFU && a->uses != b->uses)
+		return a->uses < b->uses;
+	return a->idle_at < b->idle_at;
+}
+
+/* The victim that the replacement policy chooses among one member's, or NULL. */
+static struct rpol_mr *idle_victim_locked(struct rpol_domain *dom, struct rpol_member *mem)
+{
+	struct rpol_mr *mr, *best = NULL;
+	unsigned int class, n;
+	u32 seen = 0;
+
+	for (class = 0; class < RPOL_NR_CLASSES; class++) {
+		n = 0;
+		list_for_each_entry_reverse(mr, &mem->idle[class], link) {
+			if (n++ == CANDIDATES_OF_CLASS)
+				break;
+			seen++;
+			if (dom->tun.replacement == RPOL_RANDOM) {
+				/* The N-th replaces with 1/N: each has the same chance. */
+				if (!random_below(dom, seen))
+					best = mr;
+			} else if (!best || better_victim(dom, mr, best)) {
+				best = mr;
+			}
+		}
+	}
+	return best;
+}
+
+static void make_victim_locked(struct rpol_domain *dom, struct rpol_member *mem,
+			       struct rpol_mr *mr)
+{
+	list_move_tail(&mr->link, &mem->victims);
+	mem->idle_entries -= mr->entries;
+	mem->revoking += mr->entries;
+	atomic64_add(mr->entries, &dom->revoking);
+	mem->stats.revoked++;
+}
+
+/* Has a member told that it has victims; its lock is held. */
+static void ask_locked(struct rpol_domain *dom, struct rpol_member *mem)
+{
+	if (!mem->ops || !mem->ops->reclaim || !list_empty(&mem->ask))
+		return;
+	mem->stats.reclaims++;
+	list_add_tail(&mem->ask, &dom->asked);
+	rpol_member_pin_locked(mem);
+}
+
+/**
+ * rpol_idle_revoke_locked - make victims of a member's idle MRs
+ * @dom: its domain, whose lock is held; told when that is dropped
+ * @mem: the member
+ * @entries: at least, unless there are fewer
+ * @keep: none is taken when not more than this would remain charged
+ *
+ * Return: entries of the new victims.
+ */
+u64 rpol_idle_revoke_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 entries,
+			    u64 keep)
+{
+	struct rpol_mr *mr;
+	u64 got = 0;
+
+	lockdep_assert_held(&dom->lock);
+	spin_lock(&mem->lock);
+	while (got < entries && mem->acct.charged > keep + mem->revoking) {
+		mr = idle_victim_locked(dom, mem);
+		if (!mr)
+			break;
+		got += mr->entries;
+		make_victim_locked(dom, mem, mr);
+	}
+	if (got)
+		ask_locked(dom, mem);
+	spin_unlock(&mem->lock);
+	return got;
+}
+
+/**
+ * rpol_idle_expire_locked - make victims of what has been idle for too long
+ * @dom: the domain, its lock held
+ * @mem: the member, which keeps its minimum
+ * @now: ns
+ */
+void rpol_idle_expire_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
+{
+	u64 age = (u64)dom->tun.idle_ms * NSEC_PER_MSEC;
+	struct rpol_mr *mr, *next;
+	bool any = false;
+	int class;
+
+	lockdep_assert_held(&dom->lock);
+	spin_lock(&mem->lock);
+	for (class = RPOL_NR_CLASSES - 1; class >= 0; class--) {
+		list_for_each_entry_safe_reverse(mr, next, &mem->idle[class], link) {
+			if (now < mr->idle_at + age ||
+			    mem->acct.charged < mem->acct.min + mem->revoking + mr->entries)
+				break;
+			make_victim_locked(dom, mem, mr);
+			any = true;
+		}
+	}
+	if (any)
+		ask_locked(dom, mem);
+	spin_unlock(&mem->lock);
+}
+
+/* On the list of those that have too much, or not. */
+static void over_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep)
+{
+	bool over;
+
+	spin_lock(&mem->lock);
+	over = mem->idle_entries && mem->acct.charged > keep + mem->revoking;
+	spin_unlock(&mem->lock);
+	mem->keep = keep;
+	if (over && list_empty(&mem->over))
+		list_add_tail(&mem->over, &dom->over);
+	else if (!over)
+		list_del_init(&mem->over);
+}
+
+/**
+ * rpol_over_update_locked - note whether a member has idle MRs that others may get
+ * @dom: the domain, its lock held
+ * @mem: the member, whose account or entitlement has changed
+ */
+void rpol_over_update_locked(struct rpol_domain *dom, struct rpol_member *mem)
+{
+	u64 keep;
+
+	lockdep_assert_held(&dom->lock);
+	spin_lock(&mem->lock);
+	keep = rpol_member_keeps(mem);
+	spin_unlock(&mem->lock);
+	over_set(dom, mem, keep);
+}
+
+/* The member whose victim the replacement policy would choose. */
+static struct rpol_member *over_choose(struct rpol_domain *dom)
+{
+	struct rpol_member *mem, *best = NULL;
+	struct rpol_mr *mr, best_mr;
+	u32 n = 0;
+
+	list_for_each_entry(mem, &dom->over, over) {
+		if (n++ == CANDIDATES_OF_MEMBERS)
+			break;
+		if (dom->tun.replacement == RPOL_RANDOM) {
+			if (!random_below(dom, n))
+				best = mem;
+			continue;
+		}
+		/* Compared by value: with its lock dropped the MR may be taken again. */
+		spin_lock(&mem->lock);
+		mr = idle_victim_locked(dom, mem);
+		if (mr && (!best || better_victim(dom, mr, &best_mr))) {
+			best_mr = *mr;
+			best = mem;
+		}
+		spin_unlock(&mem->lock);
+	}
+	return best;
+}
+
+/**
+ * rpol_over_revoke_locked - make victims, wherever there is too much
+ * @dom: the domain, its lock held
+ * @entries: at least, unless there are fewer
+ *
+ * Each step takes an MR or a member off the list.
+ */
+void rpol_over_revoke_locked(struct rpol_domain *dom, u64 entries)
+{
+	struct rpol_member *mem;
+	u64 got;
+
+	lockdep_assert_held(&dom->lock);
+	while (entries && !list_empty(&dom->over)) {
+		mem = over_choose(dom);
+		if (!mem)
+			mem = list_first_entry(&dom->over, struct rpol_member, over);
+		got = rpol_idle_revoke_locked(dom, mem, 1, mem->keep);
+		entries -= min(entries, got);
+		over_set(dom, mem, mem->keep);
+		if (!got)
+			list_del_init(&mem->over);
+	}
+}
+
+/**
+ * rpol_watermark_locked - take idle MRs ahead of need
+ * @dom: the domain, its lock held; while it is tight, waiters see to that
+ * @now: ns
+ *
+ * What members have needed of late is not taken from them, nor their minimum.
+ */
+void rpol_watermark_locked(struct rpol_domain *dom, u64 now)
+{
+	s64 left = atomic64_read(&dom->common) + atomic64_read(&dom->revoking);
+	struct rpol_member *mem;
+	u64 keep;
+
+	lockdep_assert_held(&dom->lock);
+	if (dom->tight || left >= (s64)dom->tun.low)
+		return;
+	list_for_each_entry(mem, &dom->members, link) {
+		spin_lock(&mem->lock);
+		keep = rpol_peak_read(&mem->demand, now, mem->bound + mem->waiting);
+		keep = max(keep, mem->acct.min);
+		spin_unlock(&mem->lock);
+		over_set(dom, mem, keep);
+	}
+	rpol_over_revoke_locked(dom, (s64)dom->tun.high - left);
+	/* Who is to keep what is another matter when somebody waits. */
+	list_for_each_entry(mem, &dom->members, link)
+		list_del_init(&mem->over);
+}

@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The life of an MR: bound, idle, bound again, gone.
+ *
+ * Binding one takes the member's lock and, for what is charged beyond its
+ * minimum, one atomic operation on the domain.  Only who exceeds its window or
+ * finds no room, and who gives back what somebody may wait for, goes to the
+ * domain's lock.
+ *
+ * A waiter that is killed leaves the queue; if it was granted what it wants in
+ * the same moment it keeps that, so nothing is ever granted to nobody.
+ */
+#include <linux/err.h>
+#include <linux/export.h>
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/time64.h>
+#include "regpolicy/domain.h"
+
+/*
+ * How often a sleeping waiter looks at the queue itself.  It never has to if
+ * the domain's owner calls rpol_domain_tick() when it is asked to.
+ */
+#define WAIT_PERIOD	(HZ / 10)
+
+/**
+ * rpol_member_integrate_locked - bring the time integrals up to date
+ * @mem: the member, its lock held; called before a change of what is charged
+ *	 or waited for
+ * @now: ns
+ */
+void rpol_member_integrate_locked(struct rpol_member *mem, u64 now)
+{
+	u64 us;
+
+	lockdep_assert_held(&mem->lock);
+	/* Clocks of two processors may be read in another order than locks are taken. */
+	if (now > mem->charged_at) {
+		us = div_u64(now - mem->charged_at, NSEC_PER_USEC);
+		mem->stats.charged_us += mem->acct.charged * us;
+		mem->charged_at += us * NSEC_PER_USEC;
+	}
+	if (now > mem->waiting_at) {
+		us = div_u64(now - mem->waiting_at, NSEC_PER_USEC);
+		mem->stats.waiting_us += mem->waiting * us;
+		mem->waiting_at += us * NSEC_PER_USEC;
+	}
+}
+
+/*
+ * Takes from the common part what a charge needs of it, which is nothing if
+ * @need is not positive; but even then a debt must be left covered.
+ */
+static bool common_take(struct rpol_domain *dom, s64 need)
+{
+	s64 common = atomic64_read(&dom->common);
+
+	do {
+		if (need > common)
+			return false;
+		if (need <= 0)
+			return true;
+	} while (!atomic64_try_cmpxchg(&dom->common, &common, common - need));
+	return true;
+}
+
+/**
+ * rpol_member_bind_locked - bind an idle MR, or charge for a new one
+ * @mem: the member, its lock held
+ * @class: of the MR, or RPOL_NO_CLASS
+ * @entries: of it
+ * @closed: somebody waits: nothing may be taken of the common part
+ * @now: ns
+ * @mr: out, if admitted: the idle MR, or NULL for a new one
+ *
+ * The window is not looked at here.
+ *
+ * Return: RPOL_ADMITTED if @entries are bound, else what is in the way.
+ */
+enum rpol_verdict rpol_member_bind_locked(struct rpol_member *mem, unsigned int class,
+					  u32 entries, bool closed, u64 now,
+					  struct rpol_mr **mr)
+{
+	s64 need;
+
+	lockdep_assert_held(&mem->lock);
+	*mr = rpol_idle_take_locked(mem, class);
+	if (!*mr) {
+		if (!rpol_admit_own(&mem->acct, entries))
+			return RPOL_WAIT_OWN;
+		need = rpol_admit_need(&mem->acct, entries);
+		if ((closed && need > 0) || !common_take(mem->dom, need))
+			return RPOL_WAIT_COMMON;
+		rpol_member_integrate_locked(mem, now);
+		WRITE_ONCE(mem->acct.charged, mem->acct.charged + entries);
+		if (mem->stats.charged_peak < mem->acct.charged)
+			mem->stats.charged_peak = mem->acct.charged;
+	}
+	mem->bound += entries;
+	mem->stats.grants++;
+	return RPOL_ADMITTED;
+}
+
+/**
+ * rpol_member_window_locked - a member's window now
+ * @mem: the member, its lock held
+ * @now: ns
+ *
+ * Cut while others wait, growing back afterwards.
+ *
+ * Return: entries, or RPOL_NO_WINDOW.
+ */
+u64 rpol_member_window_locked(struct rpol_member *mem, u64 now)
+{
+	struct rpol_domain *dom = mem->dom;
+	u64 since, window;
+
+	if (mem->window == RPOL_NO_WINDOW || READ_ONCE(dom->contended))
+		return mem->window;
+	since = READ_ONCE(dom->calm_since);
+	window = rpol_window_grown(mem->window, READ_ONCE(dom->capacity),
+				   now > since ? now - since : 0);
+	if (window == RPOL_NO_WINDOW)
+		mem->window = window;
+	return window;
+}
+
+/* One attempt that overtakes nobody: 0, -EAGAIN if it has to queue, -ESHUTDOWN. */
+static int mr_get_now(struct rpol_member *mem, unsigned int class, u32 entries,
+		      struct rpol_mr **mr)
+{
+	struct rpol_domain *dom = mem->dom;
+	u64 now = rpol_now(dom);
+	int ret = -EAGAIN;
+
+	spin_lock_bh(&mem->lock);
+	rpol_peak_note(&mem->demand, now, mem->bound + mem->waiting,
+		       mem->bound + mem->waiting + entries);
+	if (mem->shutdown) {
+		mem->stats.refused++;
+		ret = -ESHUTDOWN;
+	} else if (!mem->nr_waiters &&
+		   mem->bound + entries <= rpol_member_window_locked(mem, now) &&
+		   rpol_member_bind_locked(mem, class, entries, READ_ONCE(dom->tight), now,
+					   mr) == RPOL_ADMITTED) {
+		ret = 0;
+	}
+	spin_unlock_bh(&mem->lock);
+	return ret;
+}
+
+static void account_refusal(struct rpol_member *mem)
+{
+	spin_lock_bh(&mem->lock);
+	mem->stats.refused++;
+	spin_unlock_bh(&mem->lock);
+}
+
+/*
+ * Joins the queue, unless that is refused or of no use.  The first look at
+ * the queue may serve the newcomer at once; then it does not count as having
+ * waited, and nobody else notices.
+ *
+ * Return: 0: granted; -EINPROGRESS: @w waits; -EAGAIN, -ESHUTDOWN, -E2BIG.
+ */
+static int claim_begin(struct rpol_waiter *w, unsigned int flags)
+{
+	struct rpol_member *mem = w->mem;
+	struct rpol_domain *dom = mem->dom;
+	u64 now;
+	int ret;
+
+	rpol_domain_lock(dom);
+	now = rpol_now(dom);
+	if (mem->shutdown) {
+		ret = -ESHUTDOWN;
+	} else if (!rpol_admit_ever(&mem->acct, dom->capacity, dom->sum_min, w->entries)) {
+		ret = -E2BIG;
+	} else {
+		rpol_order_enqueue_locked(dom, w, now);
+		rpol_order_serve_locked(dom, now);
+		/* Who only looks, and does not wait, cuts nobody's window. */
+		if (w->waits && flags != RPOL_NOWAIT) {
+			rpol_balance_try_locked(dom, now);
+			rpol_order_serve_locked(dom, now);
+		}
+		if (w->waits && (flags & RPOL_NOWAIT)) {
+			rpol_order_dequeue_locked(dom, w, -EAGAIN, now);
+			rpol_order_serve_locked(dom, now);
+		}
+		ret = w->waits ? -EINPROGRESS : w->ret;
+		if (ret == -EINPROGRESS) {
+			dom->stats.waits++;
+			spin_lock(&mem->lock);
+			mem->stats.waits++;
+			spin_unlock(&mem->lock);
+		} else {
+			/* It is told by what this returns. */
+			list_del(&w->link);
+			rpol_member_unpin(mem);
+		}
+	}
+	rpol_domain_unlock(dom);
+	if (ret == -EAGAIN || ret == -ESHUTDOWN)
+		account_refusal(mem);
+	return ret;
+}
+
+/**
+ * rpol_mr_claim - bind an MR, now or later
+ * @w: whose, what, and how to tell; stays where it is until it was told
+ *
+ * Claims of one member are served in order.  All that an I/O takes is to be
+ * claimed at once: two claims of two I/Os could wait for each other.
+ *
+ * Context: any but hard interrupt.
+ * Return: 0: bound, see @w->mr, and w->granted() is not called; -EINPROGRESS:
+ * w->granted() will be called, or rpol_mr_cancel() returns true; -ESHUTDOWN;
+ * -E2BIG: larger than the member's maximum, or than the capacity without the
+ * others' minima: ask for less; -EINVAL: no entries, or no such class.
+ */
+int rpol_mr_claim(struct rpol_waiter *w)
+{
+	int ret;
+
+	if (!w->entries || w->class > RPOL_NO_CLASS)
+		return -EINVAL;
+	ret = mr_get_now(w->mem, w->class, w->entries, &w->mr);
+	if (ret == -EAGAIN)
+		ret = claim_begin(w, 0);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rpol_mr_claim);
+
+/**
+ * rpol_mr_cancel - do not wait any longer
+ * @w: for which rpol_mr_claim() returned -EINPROGRESS
+ *
+ * Context: any but hard interrupt.
+ * Return: true: @w is its owner's again, nothing was granted; false: it ended
+ * before, and w->granted() was called, runs, or is about to be called.
+ */
+bool rpol_mr_cancel(struct rpol_waiter *w)
+{
+	struct rpol_member *mem = w->mem;
+	struct rpol_domain *dom = mem->dom;
+	bool waits;
+	u64 now;
+
+	rpol_domain_lock(dom);
+	now = rpol_now(dom);
+	waits = w->waits;
+	if (waits) {
+		rpol_order_dequeue_locked(dom, w, -ECANCELED, now);
+		list_del(&w->link);
+		/* Those behind may fit where this one did not. */
+		rpol_order_serve_locked(dom, now);
+		spin_lock(&mem->lock);
+		mem->stats.refused++;
+		spin_unlock(&mem->lock);
+		rpol_member_unpin(mem);
+	}
+	rpol_domain_unlock(dom);
+	return waits;
+}
+EXPORT_SYMBOL_GPL(rpol_mr_cancel);
+
+struct sleeper {
+	struct rpol_waiter w;
+	struct completion wake;
+};
+
+static void sleeper_granted(struct rpol_waiter *w, int ret)
+{
+	complete(&container_of(w, struct sleeper, w)->wake);
+}
+
+/* Sleeps until @s has ended, by itself or by a fatal signal. */
+static int sleeper_wait(struct sleeper *s)
+{
+	struct rpol_domain *dom = s->w.mem->dom;
+	long left;
+	u64 now;
+
+	for (;;) {
+		left = wait_for_completion_killable_timeout(&s->wake, WAIT_PERIOD);
+		if (left > 0)
+			return s->w.ret;
+		if (left < 0) {
+			if (rpol_mr_cancel(&s->w))
+				return -EINTR;
+			wait_for_completion(&s->wake);
+			return s->w.ret;
+		}
+		rpol_domain_lock(dom);
+		now = rpol_now(dom);
+		rpol_balance_try_locked(dom, now);
+		rpol_order_serve_locked(dom, now);
+		rpol_domain_unlock(dom);
+	}
+}
+
+/**
+ * rpol_mr_get - bind an MR, waiting for it if need be
+ * @mem: the member
+ * @class: of the MR, or RPOL_NO_CLASS
+ * @entries: of an MR of this class
+ * @flags: RPOL_NOWAIT, or that and RPOL_RECLAIM
+ * @mr: out, with 0: an idle MR, bound now; or NULL: one is to be made, and
+ *	is charged already.  If it can't be made: rpol_release()
+ *
+ * Context: process; sleeps, killably, unless RPOL_NOWAIT is given; with that,
+ * any but hard interrupt.
+ * Return: 0; -EAGAIN: would have to wait; -EINTR: killed while waiting;
+ * -ESHUTDOWN, -E2BIG, -EINVAL: as rpol_mr_claim().
+ */
+int rpol_mr_get(struct rpol_member *mem, unsigned int class, u32 entries, unsigned int flags,
+		struct rpol_mr **mr)
+{
+	struct sleeper s = {
+		.w = { .mem = mem, .class = class, .entries = entries,
+		       .granted = sleeper_granted },
+	};
+	int ret;
+
+	might_sleep_if(!(flags & RPOL_NOWAIT));
+	if (!entries || class > RPOL_NO_CLASS)
+		return -EINVAL;
+	ret = mr_get_now(mem, class, entries, mr);
+	if (ret != -EAGAIN)
+		return ret;
+	init_completion(&s.wake);
+	ret = claim_begin(&s.w, flags);
+	if (ret == -EINPROGRESS)
+		ret = sleeper_wait(&s);
+	*mr = s.w.mr;
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rpol_mr_get);
+
+/**
+ * rpol_reserve - charge a member for an MR that it will not leave idle
+ * @mem: the member
+ * @entries: at least 1
+ * @flags: as for rpol_mr_get()
+ *
+ * Context and return: as for rpol_mr_get().  Ended by rpol_release().
+ */
+int rpol_reserve(struct rpol_member *mem, u32 entries, unsigned int flags)
+{
+	struct rpol_mr *mr;
+
+	return rpol_mr_get(mem, RPOL_NO_CLASS, entries, flags, &mr);
+}
+EXPORT_SYMBOL_GPL(rpol_reserve);
+
+/**
+ * rpol_mr_idle - an MR's I/O is over, and it is not bound any more
+ * @mem: the member
+ * @mr: the MR, the policy's from now on
+ *
+ * Context: any but hard interrupt.
+ */
+void rpol_mr_idle(struct rpol_member *mem, struct rpol_mr *mr)
+{
+	struct rpol_domain *dom = mem->dom;
+	u64 now = rpol_now(dom);
+	bool ask, wake;
+
+	spin_lock_bh(&mem->lock);
+	rpol_peak_note(&mem->demand, now, mem->bound + mem->waiting, mem->bound + mem->waiting);
+	/* A count that is wrong must not become one that is huge. */
+	mem->bound -= min_t(u64, mr->entries, mem->bound);
+	rpol_idle_put_locked(mem, mr, now);
+	ask = mem->nr_waiters ||
+	      (READ_ONCE(dom->tight) && mem->acct.charged > rpol_member_keeps(mem));
+	/* Under the lock: a last tick clears it before it looks for idle MRs. */
+	wake = !atomic_read(&dom->ticking);
+	spin_unlock_bh(&mem->lock);
+
+	if (ask) {
+		rpol_domain_lock(dom);
+		rpol_over_update_locked(dom, mem);
+		rpol_order_own_locked(dom, mem, now);
+		rpol_order_serve_locked(dom, now);
+		rpol_domain_unlock(dom);
+	}
+	if (wake)
+		rpol_domain_wake(dom, RPOL_TICK_CALM);
+}
+EXPORT_SYMBOL_GPL(rpol_mr_idle);
+
+/**
+ * rpol_mr_reap - fetch an MR that is to be destroyed
+ * @mem: the member
+ *
+ * Context: any but hard interrupt.
+ * Return: a victim, its owner's again, to be destroyed and then reported by
+ * rpol_mr_freed(); NULL if there is none.
+ */
+struct rpol_mr *rpol_mr_reap(struct rpol_member *mem)
+{
+	struct rpol_mr *mr;
+
+	spin_lock_bh(&mem->lock);
+	mr = list_first_entry_or_null(&mem->victims, struct rpol_mr, link);
+	if (mr)
+		list_del(&mr->link);
+	spin_unlock_bh(&mem->lock);
+	return mr;
+}
+EXPORT_SYMBOL_GPL(rpol_mr_reap);
+
+/* Ends a charge; of what was bound, or of a victim. */
+static void uncharge(struct rpol_member *mem, u32 entries, bool bound)
+{
+	struct rpol_domain *dom = mem->dom;
+	u64 now = rpol_now(dom), held;
+	bool own;
+
+	spin_lock_bh(&mem->lock);
+	/* A count that is wrong must not become one that is huge. */
+	if (WARN_ON_ONCE(entries > mem->acct.charged))
+		entries = mem->acct.charged;
+	rpol_member_integrate_locked(mem, now);
+	held = rpol_account_held(&mem->acct);
+	WRITE_ONCE(mem->acct.charged, mem->acct.charged - entries);
+	held -= rpol_account_held(&mem->acct);
+	if (bound) {
+		rpol_peak_note(&mem->demand, now, mem->bound + mem->waiting,
+			       mem->bound + mem->waiting);
+		mem->bound -= min_t(u64, entries, mem->bound);
+	} else {
+		entries = min_t(u64, entries, mem->revoking);
+		mem->revoking -= entries;
+		atomic64_sub(entries, &dom->revoking);
+	}
+	if (held)
+		atomic64_add(held, &dom->common);
+	own = mem->nr_waiters;
+	spin_unlock_bh(&mem->lock);
+
+	/* Pairs with the barrier in rpol_order_enqueue_locked(). */
+	smp_mb();
+	if (own || READ_ONCE(dom->tight)) {
+		rpol_domain_lock(dom);
+		rpol_order_own_locked(dom, mem, now);
+		rpol_order_serve_locked(dom, now);
+		rpol_domain_unlock(dom);
+	}
+}
+
+/**
+ * rpol_release - a bound MR is gone, or was never made
+ * @mem: the member
+ * @entries: what it was charged
+ *
+ * Context: any but hard interrupt.
+ */
+void rpol_release(struct rpol_member *mem, u32 entries)
+{
+	uncharge(mem, entries, true);
+}
+EXPORT_SYMBOL_GPL(rpol_release);
+
+/**
+ * rpol_mr_freed - a victim is gone
+ * @mem: the member
+ * @entries: what it was charged
+ *
+ * Context: any but hard interrupt.
+ */
+void rpol_mr_freed(struct rpol_member *mem, u32 entries)
+{
+	uncharge(mem, entries, false);
+}
+EXPORT_SYMBOL_GPL(rpol_mr_freed);
+
+/**
+ * rpol_mr_flush - make victims of all idle MRs of a member
+ * @mem: the member; its reclaim callback is called if there are any
+ *
+ * Context: any but hard interrupt.
+ */
+void rpol_mr_flush(struct rpol_member *mem)
+{
+	rpol_domain_lock(mem->dom);
+	rpol_idle_revoke_locked(mem->dom, mem, U64_MAX, 0);
+	rpol_domain_unlock(mem->dom);
+}
+EXPORT_SYMBOL_GPL(rpol_mr_flush);
+
+/**
+ * rpol_pressed - whether somebody waits for what this member could release
+ * @mem: the member
+ *
+ * For members that hold MRs bound without an I/O, as grants are: if true, they
+ * are better recalled.
+ *
+ * Context: any but hard interrupt.
+ * Return: true if so.
+ */
+bool rpol_pressed(struct rpol_member *mem)
+{
+	bool pressed;
+
+	spin_lock_bh(&mem->lock);
+	pressed = mem->nr_waiters || (READ_ONCE(mem->dom->tight) &&
+				      mem->acct.charged > rpol_member_keeps(mem));
+	spin_unlock_bh(&mem->lock);
+	return pressed;
+}
+EXPORT_SYMBOL_GPL(rpol_pressed);

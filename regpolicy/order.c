@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * REGISTER-WAIT: in which order claims are served.
+ *
+ * Each member has a queue of claims, served in order of arrival, and members
+ * whose queue is not empty stand in two lines:
+ *
+ *	owed	the first claim leaves its member within its entitlement
+ *	rest	it does not: what is to be had here is what entitlements leave
+ *		by not being whole numbers of MRs, and what others do not use
+ *
+ * In either line the member that is most behind comes first, that is, the one
+ * with the largest deficit (balance.c); that makes it a deficit round robin by
+ * weight whose quantum is time.  Members whose entitlement is less than one MR
+ * are always in the second line and take turns in it; of those that waited
+ * there for a second, the first to come is entitled to its MR (balance.c).
+ * Nobody starves in the first line, since all that can be granted there fits
+ * into the capacity together.
+ *
+ * Whoever stands first and lacks entries of the common part closes it for all
+ * behind: a small claim never starves a large one.  A claim at its own
+ * member's maximum leaves the line until that member gives something back, and
+ * holds up nobody else.  What a member gives back itself, it may use again out
+ * of turn if that takes nothing of the common part and, in the second line, if
+ * it is not yet a quantum ahead of who stands first: else each turn would cost
+ * a deregistration and a registration.
+ *
+ * With the discipline "fifo" there is only the second line, in order of
+ * arrival.
+ */
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/list_sort.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/time64.h>
+#include "regpolicy/domain.h"
+
+/*
+ * Longest time by which a member may use an MR ahead of its turn: long beside
+ * making an MR, short beside what a person notices.
+ */
+#define QUANTUM_US		10000
+
+static struct rpol_waiter *first_claim(const struct rpol_member *mem)
+{
+	return list_first_entry(&mem->waiters, struct rpol_waiter, link);
+}
+
+static bool is_fair(const struct rpol_domain *dom)
+{
+	return dom->tun.discipline == RPOL_FAIR;
+}
+
+/* Whether granting @entries more leaves @mem within its entitlement. */
+static bool within_share(struct rpol_member *mem, u32 entries)
+{
+	bool within;
+
+	spin_lock(&mem->lock);
+	within = mem->bound + entries <= rpol_member_keeps(mem);
+	spin_unlock(&mem->lock);
+	return within;
+}
+
+static bool is_owed(struct rpol_domain *dom, struct rpol_member *mem)
+{
+	return is_fair(dom) && within_share(mem, first_claim(mem)->entries);
+}
+
+/* Whether more is charged than there is, victims not counted. */
+static bool in_debt(struct rpol_domain *dom)
+{
+	return atomic64_read(&dom->common) + atomic64_read(&dom->revoking) < 0;
+}
+
+/* Less than 0 if @a comes before @b. */
+static int compare(const struct rpol_domain *dom, const struct rpol_member *a,
+		   const struct rpol_member *b, u64 now)
+{
+	s64 da, db;
+
+	if (is_fair(dom)) {
+		da = rpol_deficit_read_locked(dom, a, now);
+		db = rpol_deficit_read_locked(dom, b, now);
+		if (da != db)
+			return da > db ? -1 : 1;
+	}
+	return first_claim(a)->seq < first_claim(b)->seq ? -1 : 1;
+}
+
+/**
+ * rpol_order_forget_locked - take a member out of the line
+ * @dom: the domain, its lock held
+ * @mem: the member, whose claims go on waiting
+ */
+void rpol_order_forget_locked(struct rpol_domain *dom, struct rpol_member *mem)
+{
+	lockdep_assert_held(&dom->lock);
+	list_del_init(&mem->order);
+	dom->wanted -= mem->placed;
+	mem->placed = 0;
+}
+
+/**
+ * rpol_order_place_locked - put a member in its place in the line
+ * @dom: the domain, its lock held
+ * @mem: the member; if no claim of it waits it leaves the line
+ * @now: ns
+ *
+ * Who was just served is far behind, so the place is sought from the end.
+ */
+void rpol_order_place_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
+{
+	struct list_head *line = &dom->rest;
+	struct rpol_member *pos;
+
+	rpol_order_forget_locked(dom, mem);
+	if (list_empty(&mem->waiters))
+		return;
+	rpol_deficit_update_locked(dom, mem, now);
+	mem->placed = mem->waiting;
+	dom->wanted += mem->placed;
+	if (is_owed(dom, mem))
+		line = &dom->owed;
+	list_for_each_entry_reverse(pos, line, order)
+		if (compare(dom, pos, mem, now) < 0)
+			break;
+	list_add(&mem->order, &pos->order);
+}
+
+struct sorting {
+	const struct rpol_domain *dom;
+	u64 now;
+};
+
+static int compare_links(void *priv, const struct list_head *a, const struct list_head *b)
+{
+	const struct sorting *s = priv;
+
+	return compare(s->dom, list_entry(a, struct rpol_member, order),
+		       list_entry(b, struct rpol_member, order), s->now);
+}
+
+/**
+ * rpol_order_sort_locked - put all members that wait in their places
+ * @dom: the domain, its lock held; deficits are up to date
+ * @now: ns
+ */
+void rpol_order_sort_locked(struct rpol_domain *dom, u64 now)
+{
+	struct sorting s = { .dom = dom, .now = now };
+	struct rpol_member *mem;
+
+	list_for_each_entry(mem, &dom->members, link) {
+		if (list_empty(&mem->waiters))
+			continue;
+		rpol_order_forget_locked(dom, mem);
+		mem->placed = mem->waiting;
+		dom->wanted += mem->placed;
+		list_add_tail(&mem->order, is_owed(dom, mem) ? &dom->owed : &dom->rest);
+	}
+	list_sort(&s, &dom->owed, compare_links);
+	list_sort(&s, &dom->rest, compare_links);
+}
+
+/**
+ * rpol_order_enqueue_locked - begin to wait
+ * @dom: the domain, its lock held
+ * @w: the claim; its member is pinned until it was told
+ * @now: ns
+ *
+ * The caller serves the queue afterwards.
+ */
+void rpol_order_enqueue_locked(struct rpol_domain *dom, struct rpol_waiter *w, u64 now)
+{
+	struct rpol_member *mem = w->mem;
+
+	lockdep_assert_held(&dom->lock);
+	/* Up to now it was not waiting, and may have earned nothing. */
+	rpol_deficit_update_locked(dom, mem, now);
+	w->since = now;
+	w->seq = ++dom->seq;
+	w->ret = 0;
+	w->mr = NULL;
+	w->waits = true;
+	list_add_tail(&w->link, &mem->waiters);
+	rpol_member_pin_locked(mem);
+	dom->nr_waiters++;
+	WRITE_ONCE(dom->tight, true);
+
+	spin_lock(&mem->lock);
+	rpol_member_integrate_locked(mem, now);
+	rpol_peak_note(&mem->demand, now, mem->bound + mem->waiting,
+		       mem->bound + mem->waiting + w->entries);
+	mem->nr_waiters++;
+	mem->waiting += w->entries;
+	spin_unlock(&mem->lock);
+	/*
+	 * Pairs with the barrier in uncharge(): either that sees that it is
+	 * tight, or the look at the common part that follows sees the release.
+	 */
+	smp_mb();
+	rpol_order_place_locked(dom, mem, now);
+}
+
+static void account_wait(struct rpol_member *mem, u64 ns)
+{
+	u64 us = div_u64(ns, NSEC_PER_USEC);
+
+	mem->stats.wait_ns += ns;
+	mem->stats.wait_max_ns = max(mem->stats.wait_max_ns, ns);
+	mem->stats.wait_hist[min(fls64(us), RPOL_WAIT_BUCKETS - 1)]++;
+}
+
+/**
+ * rpol_order_dequeue_locked - end a claim
+ * @dom: the domain, its lock held
+ * @w: the claim, which waits; is on rpol_domain.granted afterwards
+ * @ret: how it ended
+ * @now: ns
+ *
+ * The caller serves the queue afterwards.
+ */
+void rpol_order_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, int ret, u64 now)
+{
+	struct rpol_member *mem = w->mem;
+
+	lockdep_assert_held(&dom->lock);
+	rpol_deficit_update_locked(dom, mem, now);
+	list_move_tail(&w->link, &dom->granted);
+	w->waits = false;
+	w->ret = ret;
+	dom->nr_waiters--;
+
+	spin_lock(&mem->lock);
+	rpol_member_integrate_locked(mem, now);
+	mem->nr_waiters--;
+	mem->waiting -= w->entries;
+	/* Who was served at once has not waited. */
+	if (!ret && now > w->since)
+		account_wait(mem, now - w->since);
+	spin_unlock(&mem->lock);
+	rpol_order_place_locked(dom, mem, now);
+}
+
+/*
+ * Tries to serve a member's first claim.  What is missing is sought among the
+ * member's own idle MRs of other classes.
+ */
+static enum rpol_verdict serve_first(struct rpol_domain *dom, struct rpol_member *mem, bool closed,
+				     u64 now)
+{
+	struct rpol_waiter *w = first_claim(mem);
+	enum rpol_verdict verdict;
+	s64 lack = 0;
+
+	/* Not even with an idle MR of its own: that goes to pay the debt. */
+	if (in_debt(dom) && !within_share(mem, w->entries))
+		return RPOL_WAIT_COMMON;
+	spin_lock(&mem->lock);
+	verdict = rpol_member_bind_locked(mem, w->class, w->entries, closed, now, &w->mr);
+	if (verdict == RPOL_WAIT_OWN)
+		lack = (s64)(mem->acct.charged + w->entries) - (s64)(mem->acct.max + mem->revoking);
+	else if (verdict == RPOL_WAIT_COMMON && !closed)
+		lack = rpol_admit_need(&mem->acct, w->entries) - atomic64_read(&dom->common) -
+		       atomic64_read(&dom->revoking);
+	spin_unlock(&mem->lock);
+
+	if (verdict == RPOL_ADMITTED)
+		rpol_order_dequeue_locked(dom, w, 0, now);
+	else if (lack > 0)
+		rpol_idle_revoke_locked(dom, mem, lack, 0);
+	rpol_over_update_locked(dom, mem);
+	return verdict;
+}
+
+/* Whether a member may go on with what it has, whoever waits in the second line. */
+static bool may_stay(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
+{
+	struct rpol_waiter *w = first_claim(mem);
+	struct rpol_member *head;
+	s64 ahead;
+
+	if (is_fair(dom) && within_share(mem, w->entries))
+		return true;
+	if (in_debt(dom))
+		return false;
+	if (!list_empty(&dom->owed))
+		return list_first_entry(&dom->owed, struct rpol_member, order) == mem;
+	head = list_first_entry_or_null(&dom->rest, struct rpol_member, order);
+	if (!head || head == mem)
+		return true;
+	if (!is_fair(dom))
+		return false;
+	ahead = rpol_deficit_read_locked(dom, head, now) -
+		rpol_deficit_read_locked(dom, mem, now);
+	return ahead <= ((s64)w->entries * QUANTUM_US) << RPOL_FRAC_BITS;
+}
+
+/**
+ * rpol_order_own_locked - a member gave something back; its own claims first
+ * @dom: the domain, its lock held
+ * @mem: the member
+ * @now: ns
+ *
+ * Serves it what takes nothing of the common part: an idle MR of its own, or
+ * what is kept for it.
+ */
+void rpol_order_own_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
+{
+	if (list_empty(&mem->waiters))
+		return;
+	/* It may have left the line at its own maximum. */
+	rpol_order_place_locked(dom, mem, now);
+	while (!list_empty(&mem->waiters) && may_stay(dom, mem, now) &&
+	       serve_first(dom, mem, true, now) == RPOL_ADMITTED)
+		;
+}
+
+static struct rpol_member *next_in_line(struct rpol_domain *dom)
+{
+	struct rpol_member *mem;
+
+	mem = list_first_entry_or_null(&dom->owed, struct rpol_member, order);
+	if (!mem)
+		mem = list_first_entry_or_null(&dom->rest, struct rpol_member, order);
+	return mem;
+}
+
+/*
+ * Whether anybody stands in a line, or the RNIC is short of what is charged.
+ * Who waits at its own member's maximum is no reason for others to go slower.
+ */
+static void tighten(struct rpol_domain *dom, u64 now)
+{
+	bool tight = dom->wanted || atomic64_read(&dom->common) < 0;
+
+	WRITE_ONCE(dom->tight, tight);
+	if (tight || !dom->contended)
+		return;
+	WRITE_ONCE(dom->calm_since, now);
+	WRITE_ONCE(dom->contended, false);
+}
+
+/**
+ * rpol_order_serve_locked - serve all that can be served
+ * @dom: the domain, its lock held
+ * @now: ns
+ *
+ * Each step grants a claim, takes a member out of the line, or is the last.
+ * For what is lacking then, idle MRs are taken from members that have more
+ * than they are to keep.
+ */
+void rpol_order_serve_locked(struct rpol_domain *dom, u64 now)
+{
+	enum rpol_verdict verdict;
+	struct rpol_member *mem;
+	s64 lack;
+
+	lockdep_assert_held(&dom->lock);
+	while ((mem = next_in_line(dom))) {
+		verdict = serve_first(dom, mem, false, now);
+		if (verdict == RPOL_WAIT_COMMON)
+			break;
+		if (verdict == RPOL_WAIT_OWN)
+			rpol_order_forget_locked(dom, mem);
+	}
+	lack = (s64)dom->wanted - atomic64_read(&dom->common) - atomic64_read(&dom->revoking);
+	if (lack > 0)
+		rpol_over_revoke_locked(dom, lack);
+	tighten(dom, now);
+}
+
+/**
+ * rpol_order_refuse_locked - end all claims that can never be served
+ * @dom: the domain, its lock held, after a limit was changed
+ * @now: ns
+ *
+ * The caller serves the queue afterwards.
+ */
+void rpol_order_refuse_locked(struct rpol_domain *dom, u64 now)
+{
+	struct rpol_waiter *w, *next;
+	struct rpol_member *mem;
+	bool ever;
+
+	lockdep_assert_held(&dom->lock);
+	list_for_each_entry(mem, &dom->members, link) {
+		list_for_each_entry_safe(w, next, &mem->waiters, link) {
+			spin_lock(&mem->lock);
+			ever = rpol_admit_ever(&mem->acct, dom->capacity, dom->sum_min,
+					       w->entries);
+			spin_unlock(&mem->lock);
+			if (mem->shutdown)
+				rpol_order_dequeue_locked(dom, w, -ESHUTDOWN, now);
+			else if (!ever)
+				rpol_order_dequeue_locked(dom, w, -E2BIG, now);
+		}
+	}
+}

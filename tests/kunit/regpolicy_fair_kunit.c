@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_regpolicy_fair: who gets how much, when, while others wait.
+ */
+#include <kunit/test.h>
+#include <linux/err.h>
+#include <linux/prandom.h>
+#include "regpolicy_stage.h"
+
+#define LARGE		3	/* class of 257 entries */
+#define L		257ULL
+#define SMALL		0	/* of 8 */
+
+/* All takes all; the first to come then has its part after one I/O each. */
+static void fair_window_is_cut_at_once(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 8 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_claim *c[4];
+	struct rpol_member_stats st;
+	int i;
+
+	stage_hoard(a, LARGE, 8);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).window, RPOL_NO_WINDOW);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 8 * L);
+	for (i = 0; i < 4; i++) {
+		c[i] = stage_claim(b, LARGE);
+		KUNIT_EXPECT_FALSE(test, c[i]->ended);
+		s->now += MS;
+	}
+	st = stage_stats(a);
+	KUNIT_EXPECT_EQ(test, st.entitlement, 4 * L);
+	KUNIT_EXPECT_EQ(test, st.window, 4 * L);
+	KUNIT_EXPECT_GE(test, st.cuts, 1);
+	KUNIT_EXPECT_TRUE(test, rpol_pressed(a->mem));
+	KUNIT_EXPECT_TRUE(test, rpol_pressed(b->mem));
+	/* Each MR that falls idle now is b's, although a would use it again. */
+	for (i = 0; i < 4; i++) {
+		stage_idle(a, stage_oldest(a));
+		KUNIT_EXPECT_TRUE(test, c[i]->ended);
+		KUNIT_EXPECT_EQ(test, stage_stats(a).charged, (7 - i) * L);
+		stage_check(s);
+	}
+	KUNIT_EXPECT_EQ(test, a->freed, 4);
+	/* Both have their part: nobody is pressed, nothing is taken any more. */
+	KUNIT_EXPECT_FALSE(test, rpol_pressed(a->mem));
+	stage_idle(a, stage_oldest(a));
+	KUNIT_EXPECT_EQ(test, stage_stats(a).idle, L);
+}
+
+/* An idle MR of one's own is bound with the policy's consent, or not at all. */
+static void fair_idle_is_not_free_to_use(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 4 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+
+	stage_hoard(a, LARGE, 4);
+	stage_hoard(b, LARGE, 4);
+	stage_pass(s, 10 * MS);
+	s->keep_victims = true;
+	stage_idle_all(a);
+	/* Two are b's, and cannot be bound while they are being destroyed. */
+	KUNIT_EXPECT_EQ(test, stage_stats(a).idle, 2 * L);
+	KUNIT_EXPECT_NOT_NULL(test, stage_get(a, LARGE));
+	KUNIT_EXPECT_NOT_NULL(test, stage_get(a, LARGE));
+	KUNIT_EXPECT_NULL(test, stage_get(a, LARGE));
+	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 0);
+	stage_reap(a);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 2 * L);
+}
+
+static void fair_window_regrows_in_steps(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 80 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	u64 before, window, steps = 0;
+
+	stage_hoard(a, LARGE, 80);
+	stage_hoard(b, LARGE, 40);
+	s->now += MS;
+	stage_pass(s, 50 * MS);
+	before = stage_stats(a).window;
+	KUNIT_EXPECT_EQ(test, before, 40 * L);
+	stage_idle_all(a);
+	/* Nobody waits any more. */
+	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 40 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 40 * L);
+	stage_idle_all(b);
+	stage_leave(s, b);
+	for (;;) {
+		stage_pass(s, 10 * MS);
+		window = stage_stats(a).window;
+		KUNIT_ASSERT_GE(test, window, before);
+		if (window == RPOL_NO_WINDOW)
+			break;
+		if (window > before)
+			KUNIT_EXPECT_EQ(test, window - before, 10 * L);
+		before = window;
+		KUNIT_ASSERT_LT(test, ++steps, 200);
+	}
+	KUNIT_EXPECT_GE(test, steps, 20);
+	/* And who wants more than its window while nobody waits gets it, in its turn. */
+	stage_hoard(a, LARGE, 80);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 80 * L);
+}
+
+/* A light member between two I/Os keeps its MR, however much others want it. */
+static void fair_light_member_keeps_its_mr(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 10 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *light = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_mr *mr;
+	int i;
+
+	mr = stage_get(light, LARGE);
+	KUNIT_ASSERT_NOT_NULL(test, mr);
+	stage_idle(light, mr);
+	stage_hoard(a, LARGE, 30);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 9 * L);
+	for (i = 0; i < 50; i++) {
+		stage_pass(s, 20 * MS);
+		mr = stage_get(light, LARGE);
+		KUNIT_ASSERT_NOT_NULL(test, mr);
+		stage_pass(s, 2 * MS);
+		stage_idle(light, mr);
+		stage_check(s);
+	}
+	KUNIT_EXPECT_EQ(test, light->freed, 0);
+	/* It stops: within two seconds the other one has all. */
+	stage_pass(s, 1100 * MS);
+	KUNIT_EXPECT_EQ(test, stage_stats(light).charged, 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 10 * L);
+	KUNIT_EXPECT_EQ(test, light->freed, 1);
+}
+
+static void fair_minimum_is_kept(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 10 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 10000);
+	struct stage_member *b = stage_member(s, 3 * L, RPOL_NO_MAX, 1);
+	int i;
+
+	stage_hoard(a, LARGE, 30);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 7 * L);
+	stage_pass(s, 3000 * MS);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 7 * L);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_NOT_NULL(test, stage_get(b, LARGE));
+	KUNIT_EXPECT_NULL(test, stage_get(b, LARGE));
+}
+
+/* Charged entry-microseconds of @m during @ns of a run. */
+static void run_measured(struct stage *s, u64 ns, u64 *charged, u64 *total)
+{
+	u64 before[STAGE_MEMBERS];
+	int i;
+
+	for (i = 0; i < s->nr; i++)
+		before[i] = stage_stats(&s->m[i]).charged_us;
+	stage_run(s, ns);
+	*total = 0;
+	for (i = 0; i < s->nr; i++) {
+		charged[i] = stage_stats(&s->m[i]).charged_us - before[i];
+		*total += charged[i];
+	}
+}
+
+static void load(struct stage_member *m, u32 depth, u32 class, u64 service)
+{
+	m->depth = depth;
+	m->class = class;
+	m->service = service;
+}
+
+/* Jain's index, in thousandths. */
+static u64 jain(const u64 *x, int n)
+{
+	u64 sum = 0, squares = 0, v;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		v = div_u64(x[i], 1000);
+		sum += v;
+		squares += v * v;
+	}
+	return squares ? div64_u64(1000 * sum, n * div64_u64(squares, sum)) : 0;
+}
+
+/* Eight members, twenty MRs: two and a half each, so halves must go round. */
+static void fair_eight_on_twenty(struct kunit *test)
+{
+	u64 charged[STAGE_MEMBERS], total;
+	struct stage *s = stage_open(test, 20 * L);
+	int i;
+
+	for (i = 0; i < 8; i++)
+		load(stage_member(s, 0, RPOL_NO_MAX, 100), 4, LARGE, 5 * MS);
+	stage_run(s, 300 * MS);
+	run_measured(s, 3000 * MS, charged, &total);
+	KUNIT_EXPECT_GE(test, jain(charged, 8), 990);
+	KUNIT_EXPECT_GE(test, total, 20 * L * 3000000 * 95 / 100);
+	KUNIT_EXPECT_LE(test, total, 20 * L * 3000000);
+}
+
+static void fair_by_weight(struct kunit *test)
+{
+	u64 charged[STAGE_MEMBERS], total;
+	struct stage *s = stage_open(test, 20 * L);
+	u64 ratio;
+
+	load(stage_member(s, 0, RPOL_NO_MAX, 300), 40, LARGE, 5 * MS);
+	load(stage_member(s, 0, RPOL_NO_MAX, 100), 40, LARGE, 5 * MS);
+	stage_run(s, 300 * MS);
+	run_measured(s, 3000 * MS, charged, &total);
+	ratio = div64_u64(charged[0] * 100, charged[1]);
+	KUNIT_EXPECT_GE(test, ratio, 285);
+	KUNIT_EXPECT_LE(test, ratio, 315);
+}
+
+/* Two MRs for five members: each has less than one, and they take turns in time. */
+static void fair_turns_below_one_mr(struct kunit *test)
+{
+	static const u32 weights[] = { 100, 100, 100, 100, 200 };
+	u64 charged[STAGE_MEMBERS], total;
+	struct stage *s = stage_open(test, 2 * L + 200);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(weights); i++)
+		load(stage_member(s, 0, RPOL_NO_MAX, weights[i]), 2, LARGE, (1 + i) * MS);
+	stage_run(s, 500 * MS);
+	run_measured(s, 6000 * MS, charged, &total);
+	for (i = 0; i < ARRAY_SIZE(weights); i++) {
+		KUNIT_EXPECT_GE(test, charged[i], total * weights[i] / 600 * 90 / 100);
+		KUNIT_EXPECT_LE(test, charged[i], total * weights[i] / 600 * 110 / 100);
+	}
+	KUNIT_EXPECT_GE(test, total, 2 * L * 6000000 * 95 / 100);
+}
+
+/* The smallest weight beside the largest, which alone fills all there is. */
+static void fair_nobody_starves(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 4 * L - 1);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, RPOL_WEIGHT_MAX);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 1);
+
+	load(a, 40, SMALL, 2 * MS);
+	load(b, 0, LARGE, 2 * MS);
+	stage_run(s, 100 * MS);
+	a->depth = 200;
+	b->depth = 1;
+	stage_run(s, 4500 * MS);
+	KUNIT_EXPECT_GE(test, b->done, 3);
+	KUNIT_EXPECT_LE(test, stage_stats(b).wait_max_ns, 1200 * MS);
+	KUNIT_EXPECT_GE(test, a->done, 1000);
+}
+
+/* Nobody takes past the large one that stands first. */
+static void fair_large_is_not_overtaken(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 3 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *c = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_claim *large, *small;
+
+	stage_hoard(a, SMALL, 95);
+	large = stage_claim(b, LARGE);
+	s->now += MS;
+	KUNIT_EXPECT_TRUE(test, list_empty(&a->claims));
+	KUNIT_EXPECT_FALSE(test, large->ended);
+	/* 3 * 257 - 95 * 8 = 11 entries are free. */
+	small = stage_claim(c, SMALL);
+	KUNIT_EXPECT_FALSE(test, small->ended);
+	while (!large->ended && stage_oldest(a)) {
+		KUNIT_EXPECT_FALSE(test, small->ended);
+		stage_idle(a, stage_oldest(a));
+	}
+	KUNIT_EXPECT_TRUE(test, large->ended);
+	stage_check(s);
+}
+
+static void fair_own_maximum_holds_up_nobody(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 10 * L);
+	struct stage_member *a = stage_member(s, 0, 2 * L, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_claim *c;
+
+	stage_hoard(a, LARGE, 2);
+	c = stage_claim(a, LARGE);
+	KUNIT_EXPECT_FALSE(test, c->ended);
+	KUNIT_EXPECT_TRUE(test, rpol_pressed(a->mem));
+	stage_hoard(b, LARGE, 8);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 8 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).waits, 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).window, RPOL_NO_WINDOW);
+	KUNIT_EXPECT_FALSE(test, rpol_pressed(b->mem));
+	stage_idle(a, stage_oldest(a));
+	KUNIT_EXPECT_TRUE(test, c->ended);
+	KUNIT_EXPECT_EQ(test, a->freed, 0);
+}
+
+static void fair_cancel(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 2 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_claim *first, *second;
+	struct rpol_waiter nothing = { .mem = a->mem };
+	u64 refused;
+
+	KUNIT_EXPECT_EQ(test, rpol_mr_claim(&nothing), -EINVAL);
+	nothing.entries = 8;
+	nothing.class = RPOL_NO_CLASS + 1;
+	KUNIT_EXPECT_EQ(test, rpol_mr_claim(&nothing), -EINVAL);
+	stage_hoard(a, LARGE, 2);
+	first = stage_claim(b, LARGE);
+	second = stage_claim(b, SMALL);
+	refused = stage_stats(b).refused;
+	KUNIT_EXPECT_TRUE(test, rpol_mr_cancel(&first->w));
+	KUNIT_EXPECT_FALSE(test, first->ended);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).refused, refused + 1);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).waiting, 8);
+	list_del_init(&first->link);
+	stage_idle(a, stage_oldest(a));
+	KUNIT_EXPECT_TRUE(test, second->ended);
+	/* Too late: it was granted, and stays so. */
+	KUNIT_EXPECT_FALSE(test, rpol_mr_cancel(&second->w));
+	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 8);
+}
+
+static void fair_shut_down_with_claims(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 2 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_claim *c[3];
+	size_t i;
+
+	stage_hoard(a, LARGE, 2);
+	for (i = 0; i < ARRAY_SIZE(c); i++)
+		c[i] = stage_claim(b, LARGE);
+	rpol_member_shutdown(b->mem);
+	for (i = 0; i < ARRAY_SIZE(c); i++) {
+		KUNIT_EXPECT_TRUE(test, c[i]->ended);
+		KUNIT_EXPECT_EQ(test, c[i]->ret, -ESHUTDOWN);
+	}
+	KUNIT_EXPECT_EQ(test, stage_claim(b, LARGE)->ret, -ESHUTDOWN);
+	/* One that is shut down gives back what it has all the same. */
+	rpol_member_shutdown(a->mem);
+	stage_idle_all(a);
+	stage_pass(s, 6000 * MS);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 0);
+}
+
+/* A member that comes under contention, with a minimum that others hold. */
+static void fair_create_under_contention(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 10 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b;
+	struct rpol_quota q = { .min = 11 * L, .max = RPOL_NO_MAX, .weight = 100 };
+	int i;
+
+	stage_hoard(a, LARGE, 30);
+	KUNIT_EXPECT_EQ(test, PTR_ERR(rpol_member_create(s->dom, &q, NULL, NULL)), -ENOSPC);
+	b = stage_member(s, 4 * L, RPOL_NO_MAX, 1);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 6 * L);
+	KUNIT_EXPECT_NULL(test, stage_get(b, LARGE));
+	for (i = 0; i < 4; i++)
+		stage_idle(a, stage_oldest(a));
+	/* Kept for b now, not lent to a, which waits. */
+	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 6 * L);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_NOT_NULL(test, stage_get(b, LARGE));
+	stage_check(s);
+	stage_leave(s, b);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 10 * L);
+}
+
+static void fair_quota_under_load(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 12 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct rpol_quota q = { .min = 0, .max = RPOL_NO_MAX, .weight = 200 };
+
+	stage_hoard(a, LARGE, 20);
+	stage_hoard(b, LARGE, 20);
+	s->now += MS;
+	stage_pass(s, 20 * MS);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 6 * L);
+	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(b->mem, &q), 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 4 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).window, 8 * L);
+	q.min = 13 * L;
+	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(b->mem, &q), -EINVAL);
+	q.min = 10 * L;
+	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(b->mem, &q), 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 2 * L);
+	q.min = 0;
+	q.max = 3 * L;
+	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(b->mem, &q), 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).window, 3 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 9 * L);
+	stage_idle_all(a);
+	stage_check(s);
+}
+
+static void fair_capacity_under_load(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 12 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+
+	stage_hoard(a, LARGE, 40);
+	stage_hoard(b, LARGE, 20);
+	stage_pass(s, 10 * MS);
+	stage_idle_all(a);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use + stage_stats(b).in_use, 12 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 6 * L);
+	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 4 * L), 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 2 * L);
+	/* Nothing is torn from an I/O, and nothing is granted until it fits. */
+	stage_idle(a, stage_oldest(a));
+	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 5 * L);
+	while (stage_stats(a).charged + stage_stats(b).charged > 4 * L) {
+		stage_idle(a, stage_oldest(a));
+		stage_idle(b, stage_oldest(b));
+	}
+	s->capacity = 4 * L;
+	stage_check(s);
+	s->capacity = 8 * L;
+	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 8 * L), 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 4 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 4 * L);
+}
+
+/* Plain order of arrival, the other discipline: who hoards goes on hoarding. */
+static void fair_fifo_beside(struct kunit *test)
+{
+	u64 charged[STAGE_MEMBERS], total;
+	struct stage *s = stage_open(test, 10 * L);
+
+	stage_tune(s, RPOL_FIFO, RPOL_LRU);
+	load(stage_member(s, 0, RPOL_NO_MAX, 100), 90, LARGE, 5 * MS);
+	load(stage_member(s, 0, RPOL_NO_MAX, 100), 10, LARGE, 5 * MS);
+	stage_run(s, 300 * MS);
+	run_measured(s, 2000 * MS, charged, &total);
+	KUNIT_EXPECT_GE(test, charged[0], 5 * charged[1]);
+	KUNIT_EXPECT_EQ(test, stage_stats(&s->m[0]).window, RPOL_NO_WINDOW);
+	/* And the policy puts that right without a pause. */
+	stage_tune(s, RPOL_FAIR, RPOL_LRU);
+	stage_run(s, 100 * MS);
+	run_measured(s, 2000 * MS, charged, &total);
+	KUNIT_EXPECT_GE(test, jain(charged, 2), 990);
+}
+
+/* Anything, in any order; stage_check() is the test. */
+static void fair_random_walk(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 15 * L);
+	struct stage_member *m;
+	struct rnd_state rnd;
+	u32 step, i;
+
+	prandom_seed_state(&rnd, 1977);
+	s->running = true;
+	for (i = 0; i < 6; i++)
+		stage_member(s, i == 2 ? 300 : 0, i == 4 ? 4 * L : RPOL_NO_MAX, 50 << i);
+	for (step = 0; step < 20000; step++) {
+		m = &s->m[prandom_u32_state(&rnd) % s->nr];
+		s->now += prandom_u32_state(&rnd) % (2 * MS);
+		switch (prandom_u32_state(&rnd) % 16) {
+		case 0 ... 5:
+			if (list_count_nodes(&m->claims) < 8)
+				stage_claim(m, prandom_u32_state(&rnd) % RPOL_NR_CLASSES);
+			break;
+		case 6:
+			stage_get(m, prandom_u32_state(&rnd) % RPOL_NR_CLASSES);
+			break;
+		case 7:
+			stage_idle_all(m);
+			break;
+		case 8:
+			stage_pass(s, 20 * MS);
+			break;
+		case 9:
+			if (prandom_u32_state(&rnd) % 8 == 0)
+				stage_tune(s, RPOL_FAIR, prandom_u32_state(&rnd) %
+					   RPOL_NR_REPLACEMENTS);
+			break;
+		default:
+			if (stage_oldest(m))
+				stage_idle(m, stage_oldest(m));
+		}
+		stage_check(s);
+	}
+}
+
+static struct kunit_case fair_cases[] = {
+	KUNIT_CASE(fair_window_is_cut_at_once),
+	KUNIT_CASE(fair_idle_is_not_free_to_use),
+	KUNIT_CASE(fair_window_regrows_in_steps),
+	KUNIT_CASE(fair_light_member_keeps_its_mr),
+	KUNIT_CASE(fair_minimum_is_kept),
+	KUNIT_CASE(fair_eight_on_twenty),
+	KUNIT_CASE(fair_by_weight),
+	KUNIT_CASE(fair_turns_below_one_mr),
+	KUNIT_CASE(fair_nobody_starves),
+	KUNIT_CASE(fair_large_is_not_overtaken),
+	KUNIT_CASE(fair_own_maximum_holds_up_nobody),
+	KUNIT_CASE(fair_cancel),
+	KUNIT_CASE(fair_shut_down_with_claims),
+	KUNIT_CASE(fair_create_under_contention),
+	KUNIT_CASE(fair_quota_under_load),
+	KUNIT_CASE(fair_capacity_under_load),
+	KUNIT_CASE(fair_fifo_beside),
+	KUNIT_CASE(fair_random_walk),
+	{}
+};
+
+static struct kunit_suite fair_suite = {
+	.name = "rdmafs_regpolicy_fair",
+	.test_cases = fair_cases,
+};
+
+kunit_test_suite(fair_suite);

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_regpolicy_idle: which idle MRs are taken, when, and from whom.
+ */
+#include <kunit/test.h>
+#include "regpolicy_stage.h"
+
+#define LARGE		3	/* class of 257 entries */
+#define L		257ULL
+#define MIDDLE		2	/* of 129 */
+#define SMALL		0	/* of 8 */
+
+/* Three idle MRs: the oldest is 1, the least used is 2. */
+static void three_idle(struct stage_member *m)
+{
+	struct stage_mr *mr[3];
+	int i, n;
+
+	for (i = 0; i < 3; i++)
+		mr[i] = stage_get(m, LARGE);
+	for (n = 0; n < 6; n++) {
+		/* 3 and 1 are used again and again, 2 never. */
+		stage_idle(m, mr[n % 2 ? 0 : 2]);
+		KUNIT_ASSERT_PTR_EQ(m->stage->test, stage_get(m, LARGE), mr[n % 2 ? 0 : 2]);
+	}
+	for (i = 0; i < 3; i++) {
+		m->stage->now += MS;
+		stage_idle(m, mr[i]);
+	}
+}
+
+static u64 first_victim(struct kunit *test, u32 replacement)
+{
+	struct stage *s = stage_open(test, 3 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+
+	stage_tune(s, RPOL_FAIR, replacement);
+	three_idle(a);
+	/* Both demand all: each is entitled to half, and b takes one. */
+	KUNIT_EXPECT_TRUE(test, stage_claim(b, LARGE)->ended);
+	KUNIT_EXPECT_EQ(test, a->freed, 1);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).idle, 2 * L);
+	return a->last_victim;
+}
+
+static void idle_lru(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, first_victim(test, RPOL_LRU), 1);
+}
+
+static void idle_lfu(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, first_victim(test, RPOL_LFU), 2);
+}
+
+/* Of many trials each MR is taken in some, and none in most. */
+static void idle_random(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 300 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_mr *mr[3];
+	u32 taken[3] = { };
+	u64 names;
+	int i, n;
+
+	stage_tune(s, RPOL_FAIR, RPOL_RANDOM);
+	for (n = 0; n < 300; n++) {
+		struct stage_member *b;
+
+		KUNIT_ASSERT_EQ(test, rpol_domain_set_capacity(s->dom, 3 * L), 0);
+		names = s->names;
+		for (i = 0; i < 3; i++)
+			mr[i] = stage_get(a, LARGE);
+		for (i = 0; i < 3; i++)
+			stage_idle(a, mr[i]);
+		b = stage_member(s, 0, RPOL_NO_MAX, 100);
+		stage_claim(b, LARGE);
+		KUNIT_ASSERT_GT(test, a->last_victim, names);
+		taken[a->last_victim - names - 1]++;
+		stage_leave(s, b);
+		rpol_mr_flush(a->mem);
+	}
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_GT(test, taken[i], 60);
+		KUNIT_EXPECT_LT(test, taken[i], 140);
+	}
+}
+
+/* Across members it is the oldest of all that goes, whoever's it is. */
+static void idle_lru_across_members(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 4 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *c = stage_member(s, 0, RPOL_NO_MAX, 10000);
+	struct stage_mr *mr[4];
+	int i;
+
+	for (i = 0; i < 4; i++)
+		mr[i] = stage_get(i % 2 ? a : b, LARGE);
+	for (i = 0; i < 4; i++) {
+		s->now += MS;
+		stage_idle(i % 2 ? a : b, mr[i]);
+	}
+	for (i = 0; i < 4; i++) {
+		stage_claim(c, LARGE);
+		s->now += MS;
+		KUNIT_EXPECT_EQ(test, a->freed, (i + 1) / 2);
+		KUNIT_EXPECT_EQ(test, b->freed, (i + 2) / 2);
+	}
+	KUNIT_EXPECT_EQ(test, stage_stats(c).in_use, 4 * L);
+}
+
+/* Only what is lacking is taken, and only once while it is on its way. */
+static void idle_no_more_than_lacking(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 1000);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct rpol_domain_stats st;
+	struct stage_claim *c;
+
+	stage_hoard(a, SMALL, 125);
+	stage_idle_all(a);
+	s->keep_victims = true;
+	c = stage_claim(b, MIDDLE);
+	rpol_domain_get_stats(s->dom, &st);
+	KUNIT_EXPECT_EQ(test, st.revoking, 17 * 8);
+	KUNIT_EXPECT_EQ(test, a->asked, 1);
+	stage_pass(s, 30 * MS);
+	rpol_domain_get_stats(s->dom, &st);
+	KUNIT_EXPECT_EQ(test, st.revoking, 17 * 8);
+	KUNIT_EXPECT_FALSE(test, c->ended);
+	stage_reap(a);
+	KUNIT_EXPECT_TRUE(test, c->ended);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 1000 - 17 * 8);
+	rpol_domain_get_stats(s->dom, &st);
+	KUNIT_EXPECT_EQ(test, st.revoking, 0);
+}
+
+/* Own idle MRs of other classes make room first, also at one's own maximum. */
+static void idle_classes_are_converted(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 2 * L);
+	struct stage_member *a = stage_member(s, 0, L, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+
+	stage_hoard(a, SMALL, 32);
+	stage_idle_all(a);
+	stage_hoard(b, MIDDLE, 1);
+	stage_idle_all(b);
+	KUNIT_EXPECT_TRUE(test, stage_claim(a, LARGE)->ended);
+	KUNIT_EXPECT_EQ(test, a->freed, 32);
+	KUNIT_EXPECT_EQ(test, b->freed, 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, L);
+
+	/* And where the domain is what is full. */
+	stage_hoard(b, SMALL, 16);
+	stage_idle_all(b);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).charged, 257);
+	KUNIT_EXPECT_TRUE(test, stage_claim(b, LARGE)->ended);
+	KUNIT_EXPECT_EQ(test, b->freed, 17);
+	KUNIT_EXPECT_EQ(test, a->freed, 32);
+}
+
+/* Who does not wait can have idle MRs revoked all the same. */
+static void idle_nowait_and_reclaim(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 2 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct rpol_mr *mr;
+
+	stage_hoard(a, LARGE, 2);
+	KUNIT_EXPECT_EQ(test, rpol_mr_get(b->mem, LARGE, L, RPOL_NOWAIT | RPOL_RECLAIM, &mr),
+			-EAGAIN);
+	KUNIT_EXPECT_EQ(test, a->asked, 0);
+	stage_idle_all(a);
+	KUNIT_EXPECT_EQ(test, rpol_mr_get(b->mem, LARGE, L, RPOL_NOWAIT, &mr), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, a->asked, 0);
+	s->keep_victims = true;
+	KUNIT_EXPECT_EQ(test, rpol_mr_get(b->mem, LARGE, L, RPOL_NOWAIT | RPOL_RECLAIM, &mr),
+			-EAGAIN);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).waiters, 0);
+	stage_reap(a);
+	KUNIT_EXPECT_EQ(test, a->freed, 1);
+	KUNIT_EXPECT_NOT_NULL(test, stage_get(b, LARGE));
+}
+
+static void idle_minimum_decays_not(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 100 * L);
+	struct stage_member *a = stage_member(s, 3 * L, RPOL_NO_MAX, 100);
+
+	stage_hoard(a, LARGE, 10);
+	stage_idle_all(a);
+	KUNIT_EXPECT_GT(test, s->wakes, 0);
+	stage_pass(s, 4900 * MS);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 10 * L);
+	stage_pass(s, 200 * MS);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 3 * L);
+	stage_pass(s, 20000 * MS);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 3 * L);
+}
+
+/* With nothing idle and nobody waiting there is nothing to tick for. */
+static void idle_ticks_end(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 100 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+
+	KUNIT_EXPECT_EQ(test, rpol_domain_tick(s->dom), 0);
+	stage_hoard(a, LARGE, 100);
+	KUNIT_EXPECT_EQ(test, rpol_domain_tick(s->dom), 0);
+	KUNIT_EXPECT_EQ(test, s->wakes, 0);
+	stage_claim(b, LARGE);
+	KUNIT_EXPECT_EQ(test, s->wakes, 1);
+	KUNIT_EXPECT_GT(test, rpol_domain_tick(s->dom), 0);
+	stage_idle_all(a);
+	KUNIT_EXPECT_EQ(test, s->wakes, 1);
+	KUNIT_EXPECT_GT(test, rpol_domain_tick(s->dom), 0);
+	s->now += 6000 * MS;
+	KUNIT_EXPECT_EQ(test, rpol_domain_tick(s->dom), 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 0);
+	/* And anew. */
+	stage_idle_all(b);
+	KUNIT_EXPECT_EQ(test, s->wakes, 2);
+}
+
+static void idle_watermarks(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 100 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct rpol_tunables tun;
+
+	rpol_domain_get_tunables(s->dom, &tun);
+	tun.low = 5 * L;
+	tun.high = 10 * L;
+	KUNIT_EXPECT_EQ(test, rpol_domain_set_tunables(s->dom, &tun), 0);
+	stage_hoard(a, LARGE, 97);
+	stage_idle_all(a);
+	stage_hoard(b, LARGE, 1);
+	/* What was needed of late is not taken ahead of need ... */
+	stage_pass(s, 100 * MS);
+	KUNIT_EXPECT_EQ(test, a->freed, 0);
+	/* ... but once it is not, as much as the high watermark says. */
+	stage_pass(s, 1100 * MS);
+	KUNIT_EXPECT_EQ(test, a->freed, 8);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).charged + stage_stats(b).charged, 90 * L);
+	/* Watermarks withhold nothing. */
+	stage_hoard(b, LARGE, 11);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 12 * L);
+
+	tun.high = 4 * L;
+	KUNIT_EXPECT_EQ(test, rpol_domain_set_tunables(s->dom, &tun), -EINVAL);
+	tun.high = 101 * L;
+	KUNIT_EXPECT_EQ(test, rpol_domain_set_tunables(s->dom, &tun), -EINVAL);
+	tun.high = 10 * L;
+	tun.replacement = RPOL_NR_REPLACEMENTS;
+	KUNIT_EXPECT_EQ(test, rpol_domain_set_tunables(s->dom, &tun), -EINVAL);
+	rpol_domain_get_tunables(s->dom, &tun);
+	KUNIT_EXPECT_EQ(test, tun.high, 10 * L);
+	KUNIT_EXPECT_EQ(test, tun.replacement, RPOL_LRU);
+}
+
+static void idle_capacity_cut(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 1000);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+
+	stage_hoard(a, SMALL, 120);
+	stage_idle_all(a);
+	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 600), 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 600);
+	KUNIT_EXPECT_EQ(test, a->asked, 1);
+}
+
+/* What a member leaves idle goes with it, victims included. */
+static void idle_leaves_with_member(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 4 * L);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct rpol_domain_stats st;
+	struct stage_claim *c;
+
+	stage_hoard(a, LARGE, 4);
+	stage_idle_all(a);
+	s->keep_victims = true;
+	c = stage_claim(b, LARGE);
+	KUNIT_EXPECT_FALSE(test, c->ended);
+	stage_leave(s, a);
+	KUNIT_EXPECT_TRUE(test, c->ended);
+	rpol_domain_get_stats(s->dom, &st);
+	KUNIT_EXPECT_EQ(test, st.revoking, 0);
+	KUNIT_EXPECT_EQ(test, st.charged, L);
+}
+
+static void idle_integrals(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 4 * L);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct rpol_domain_stats st;
+
+	stage_hoard(a, LARGE, 4);
+	s->now += 3 * MS;
+	stage_claim(b, LARGE);
+	s->now += 5 * MS;
+	KUNIT_EXPECT_EQ(test, stage_stats(a).charged_us, 4 * L * 8000);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).waiting_us, L * 5000);
+	stage_idle(a, stage_oldest(a));
+	s->now += MS;
+	KUNIT_EXPECT_EQ(test, stage_stats(b).charged_us, L * 1000);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).waiting_us, L * 5000);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).wait_ns, 5 * MS);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).wait_max_ns, 5 * MS);
+	/* 5000 us are less than 2^13. */
+	KUNIT_EXPECT_EQ(test, stage_stats(b).wait_hist[13], 1);
+	stage_leave(s, a);
+	rpol_domain_get_stats(s->dom, &st);
+	KUNIT_EXPECT_EQ(test, st.capacity_us, 4 * L * 9000);
+	KUNIT_EXPECT_EQ(test, st.charged_us, st.capacity_us);
+}
+
+static struct kunit_case idle_cases[] = {
+	KUNIT_CASE(idle_lru),
+	KUNIT_CASE(idle_lfu),
+	KUNIT_CASE(idle_random),
+	KUNIT_CASE(idle_lru_across_members),
+	KUNIT_CASE(idle_no_more_than_lacking),
+	KUNIT_CASE(idle_classes_are_converted),
+	KUNIT_CASE(idle_nowait_and_reclaim),
+	KUNIT_CASE(idle_minimum_decays_not),
+	KUNIT_CASE(idle_ticks_end),
+	KUNIT_CASE(idle_watermarks),
+	KUNIT_CASE(idle_capacity_cut),
+	KUNIT_CASE(idle_leaves_with_member),
+	KUNIT_CASE(idle_integrals),
+	{}
+};
+
+static struct kunit_suite idle_suite = {
+	.name = "rdmafs_regpolicy_idle",
+	.test_cases = idle_cases,
+};
+
+kunit_test_suite(idle_suite);

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The stage of regpolicy_stage.h.
+ */
+#include <linux/err.h>
+#include <linux/slab.h>
+#include "regpolicy_stage.h"
+
+static u64 stage_now(void *ctx)
+{
+	return ((struct stage *)ctx)->now;
+}
+
+static void stage_wake(void *ctx, u64 delay_ns)
+{
+	((struct stage *)ctx)->wakes++;
+}
+
+static const struct rpol_domain_ops stage_domain_ops = {
+	.now = stage_now,
+	.wake = stage_wake,
+};
+
+static void stage_reclaim(void *ctx)
+{
+	struct stage_member *m = ctx;
+
+	m->asked++;
+	if (!m->stage->keep_victims)
+		stage_reap(m);
+}
+
+static const struct rpol_member_ops stage_member_ops = { .reclaim = stage_reclaim };
+
+static void stage_close(void *data)
+{
+	struct stage *s = data;
+
+	s->keep_victims = false;
+	while (s->nr)
+		stage_leave(s, &s->m[s->nr - 1]);
+	rpol_domain_destroy(s->dom);
+}
+
+/* A domain without members; gone when the case ends, however it ends. */
+struct stage *stage_open(struct kunit *test, u64 capacity)
+{
+	struct stage *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	s->test = test;
+	s->capacity = capacity;
+	s->now = 1000000 * MS;
+	s->dom = rpol_domain_create(capacity, &stage_domain_ops, s);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s->dom);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, stage_close, s), 0);
+	return s;
+}
+
+void stage_tune(struct stage *s, u32 discipline, u32 replacement)
+{
+	struct rpol_tunables tun;
+
+	rpol_domain_get_tunables(s->dom, &tun);
+	tun.discipline = discipline;
+	tun.replacement = replacement;
+	KUNIT_ASSERT_EQ(s->test, rpol_domain_set_tunables(s->dom, &tun), 0);
+}
+
+struct stage_member *stage_member(struct stage *s, u64 min, u64 max, u32 weight)
+{
+	struct rpol_quota q = { .min = min, .max = max, .weight = weight };
+	struct stage_member *m;
+
+	KUNIT_ASSERT_LT(s->test, s->nr, STAGE_MEMBERS);
+	m = &s->m[s->nr];
+	memset(m, 0, sizeof(*m));
+	m->stage = s;
+	INIT_LIST_HEAD(&m->busy);
+	INIT_LIST_HEAD(&m->claims);
+	m->mem = rpol_member_create(s->dom, &q, &stage_member_ops, m);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(s->test, m->mem);
+	s->nr++;
+	return m;
+}
+
+static void claim_end(struct stage_claim *c)
+{
+	list_del(&c->link);
+	c->ended = true;
+	c->place = ++c->m->stage->places;
+}
+
+/* Ends the last member made, and whatever it has. */
+void stage_leave(struct stage *s, struct stage_member *m)
+{
+	struct stage_claim *c, *next;
+	struct stage_mr *mr, *mn;
+
+	list_for_each_entry_safe(c, next, &m->claims, link)
+		if (rpol_mr_cancel(&c->w))
+			claim_end(c);
+	rpol_member_shutdown(m->mem);
+	list_for_each_entry_safe(mr, mn, &m->busy, link) {
+		list_del(&mr->link);
+		m->held -= mr->mr.entries;
+		rpol_release(m->mem, mr->mr.entries);
+		kfree(mr);
+	}
+	rpol_mr_flush(m->mem);
+	stage_reap(m);
+	KUNIT_EXPECT_EQ(s->test, m->held, 0);
+	rpol_member_destroy(m->mem);
+	s->nr--;
+}
+
+static struct stage_mr *busy(struct stage_member *m, struct rpol_mr *idle, unsigned int class)
+{
+	struct stage_mr *mr;
+
+	if (idle) {
+		mr = container_of(idle, struct stage_mr, mr);
+	} else {
+		mr = kzalloc(sizeof(*mr), GFP_ATOMIC);
+		if (!mr)
+			return NULL;
+		mr->mr.class = class;
+		mr->mr.entries = rpol_class_entries(class, U32_MAX);
+		mr->name = ++m->stage->names;
+		m->held += mr->mr.entries;
+	}
+	mr->until = m->stage->now + m->service;
+	list_add_tail(&mr->link, &m->busy);
+	return mr;
+}
+
+/* An MR if there is one now, or NULL. */
+struct stage_mr *stage_get(struct stage_member *m, unsigned int class)
+{
+	u32 entries = rpol_class_entries(class, U32_MAX);
+	struct rpol_mr *idle;
+
+	if (rpol_mr_get(m->mem, class, entries, RPOL_NOWAIT, &idle))
+		return NULL;
+	return busy(m, idle, class);
+}
+
+static void stage_granted(struct rpol_waiter *w, int ret)
+{
+	struct stage_claim *c = container_of(w, struct stage_claim, w);
+
+	claim_end(c);
+	c->ret = ret;
+	if (!ret)
+		busy(c->m, w->mr, w->class);
+	/* In a long run there are many. */
+	if (c->m->stage->running)
+		kunit_kfree(c->m->stage->test, c);
+}
+
+/* A claim, which may have ended already. */
+struct stage_claim *stage_claim(struct stage_member *m, unsigned int class)
+{
+	struct kunit *test = m->stage->test;
+	struct stage_claim *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	int ret;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	c->m = m;
+	c->w.mem = m->mem;
+	c->w.class = class;
+	c->w.entries = rpol_class_entries(class, U32_MAX);
+	c->w.granted = stage_granted;
+	list_add_tail(&c->link, &m->claims);
+	ret = rpol_mr_claim(&c->w);
+	if (ret == -EINPROGRESS)
+		return c;
+	stage_granted(&c->w, ret);
+	return m->stage->running ? NULL : c;
+}
+
+/* Binds as many as there are, up to @nr, and leaves as many more claims waiting. */
+void stage_hoard(struct stage_member *m, unsigned int class, u32 nr)
+{
+	while (nr--)
+		stage_claim(m, class);
+}
+
+void stage_idle(struct stage_member *m, struct stage_mr *mr)
+{
+	list_del(&mr->link);
+	rpol_mr_idle(m->mem, &mr->mr);
+}
+
+void stage_idle_all(struct stage_member *m)
+{
+	struct stage_mr *mr, *next;
+	LIST_HEAD(all);
+
+	list_splice_init(&m->busy, &all);
+	list_for_each_entry_safe(mr, next, &all, link)
+		stage_idle(m, mr);
+}
+
+void stage_reap(struct stage_member *m)
+{
+	struct rpol_mr *victim;
+	struct stage_mr *mr;
+	u32 entries;
+
+	while ((victim = rpol_mr_reap(m->mem))) {
+		mr = container_of(victim, struct stage_mr, mr);
+		entries = victim->entries;
+		m->freed++;
+		m->last_victim = mr->name;
+		m->held -= entries;
+		kfree(mr);
+		rpol_mr_freed(m->mem, entries);
+	}
+}
+
+/* Time passes, in ticks. */
+void stage_pass(struct stage *s, u64 ns)
+{
+	u64 step;
+
+	while (ns) {
+		step = min_t(u64, ns, 10 * MS);
+		s->now += step;
+		ns -= step;
+		rpol_domain_tick(s->dom);
+	}
+}
+
+static u32 outstanding(const struct stage_member *m)
+{
+	return list_count_nodes((struct list_head *)&m->busy) +
+	       list_count_nodes((struct list_head *)&m->claims);
+}
+
+/* Each member keeps @depth I/Os going; a step is half a millisecond. */
+void stage_run(struct stage *s, u64 ns)
+{
+	const u64 step = MS / 2, end = s->now + ns;
+	struct stage_mr *mr;
+	int i, steps = 0;
+
+	s->running = true;
+	while (s->now < end) {
+		s->now += step;
+		for (i = 0; i < s->nr; i++) {
+			while ((mr = stage_oldest(&s->m[i])) && mr->until <= s->now) {
+				s->m[i].done++;
+				stage_idle(&s->m[i], mr);
+			}
+			while (outstanding(&s->m[i]) < s->m[i].depth)
+				stage_claim(&s->m[i], s->m[i].class);
+		}
+		stage_check(s);
+		if (++steps % 100 == 0)
+			rpol_domain_tick(s->dom);
+	}
+	s->running = false;
+}
+
+struct stage_mr *stage_oldest(struct stage_member *m)
+{
+	return list_first_entry_or_null(&m->busy, struct stage_mr, link);
+}
+
+struct rpol_member_stats stage_stats(struct stage_member *m)
+{
+	struct rpol_member_stats st;
+
+	rpol_member_get_stats(m->mem, &st);
+	return st;
+}
+
+/*
+ * What must hold when nothing is under way: not more is charged than there is;
+ * nobody who is entitled to what it waits for does so while entries are free,
+ * or idle where more is charged than entitled.
+ */
+void stage_check(struct stage *s)
+{
+	struct rpol_member_stats st[STAGE_MEMBERS];
+	u64 held = 0, kept = 0, idle_over = 0, free;
+	struct rpol_quota q;
+	struct stage_claim *c;
+	bool owed = false;
+	int i;
+
+	for (i = 0; i < s->nr; i++) {
+		st[i] = stage_stats(&s->m[i]);
+		KUNIT_ASSERT_EQ(s->test, st[i].charged, s->m[i].held);
+		KUNIT_ASSERT_LE(s->test, st[i].in_use + st[i].idle, st[i].charged);
+		held += st[i].charged;
+		rpol_member_get_quota(s->m[i].mem, &q);
+		kept += max(q.min, st[i].charged) - st[i].charged;
+		if (st[i].charged > st[i].entitlement)
+			idle_over += st[i].idle;
+	}
+	KUNIT_ASSERT_LE(s->test, held, s->capacity);
+	if (s->keep_victims)
+		return;
+	free = s->capacity - min(s->capacity, held + kept);
+	for (i = 0; i < s->nr; i++) {
+		c = list_first_entry_or_null(&s->m[i].claims, struct stage_claim, link);
+		if (!c || st[i].in_use + c->w.entries > st[i].entitlement)
+			continue;
+		owed = true;
+		/* The largest claim of all may stand before it. */
+		KUNIT_ASSERT_LT(s->test, free, (u64)RPOL_CLASS_MAX);
+	}
+	if (owed)
+		KUNIT_ASSERT_EQ(s->test, idle_over, 0);
+}
