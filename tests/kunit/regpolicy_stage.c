@@ -34,12 +34,16 @@ static const struct rpol_member_ops stage_member_ops = { .reclaim = stage_reclai
 
 static void stage_close(void *data)
 {
+	struct stage_claim *c, *next;
 	struct stage *s = data;
 
 	s->keep_victims = false;
 	while (s->nr)
 		stage_leave(s, &s->m[s->nr - 1]);
 	rpol_domain_destroy(s->dom);
+	/* Not managed by KUnit, which would free them before this is called. */
+	list_for_each_entry_safe(c, next, &s->all, all)
+		kfree(c);
 }
 
 /* A domain without members; gone when the case ends, however it ends. */
@@ -51,6 +55,7 @@ struct stage *stage_open(struct kunit *test, u64 capacity)
 	s->test = test;
 	s->capacity = capacity;
 	s->now = 1000000 * MS;
+	INIT_LIST_HEAD(&s->all);
 	s->dom = rpol_domain_create(capacity, &stage_domain_ops, s);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s->dom);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, stage_close, s), 0);
@@ -154,18 +159,20 @@ static void stage_granted(struct rpol_waiter *w, int ret)
 	if (!ret)
 		busy(c->m, w->mr, w->class);
 	/* In a long run there are many. */
-	if (c->m->stage->running)
-		kunit_kfree(c->m->stage->test, c);
+	if (c->m->stage->running) {
+		list_del(&c->all);
+		kfree(c);
+	}
 }
 
 /* A claim, which may have ended already. */
 struct stage_claim *stage_claim(struct stage_member *m, unsigned int class)
 {
-	struct kunit *test = m->stage->test;
-	struct stage_claim *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	struct stage_claim *c = kzalloc(sizeof(*c), GFP_KERNEL);
 	int ret;
 
-	KUNIT_ASSERT_NOT_NULL(test, c);
+	KUNIT_ASSERT_NOT_NULL(m->stage->test, c);
+	list_add_tail(&c->all, &m->stage->all);
 	c->m = m;
 	c->w.mem = m->mem;
 	c->w.class = class;

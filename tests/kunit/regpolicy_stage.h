@@ -42,6 +42,7 @@ struct stage_mr {
 struct stage_claim {
 	struct rpol_waiter w;
 	struct list_head link;
+	struct list_head all;
 	struct stage_member *m;
 	bool ended;
 	int ret;
@@ -58,6 +59,7 @@ struct stage {
 	u64 places;
 	bool keep_victims;		/* victims wait for stage_reap() */
 	bool running;
+	struct list_head all;		/* stage_claim.all */
 	struct stage_member m[STAGE_MEMBERS];
 	int nr;
 };
