@@ -224,6 +224,38 @@ void rpol_member_get_quota(struct rpol_member *mem, struct rpol_quota *quota)
 EXPORT_SYMBOL_GPL(rpol_member_get_quota);
 
 /**
+ * rpol_member_room - the largest MR that is worth asking for just now
+ * @mem:	the member
+ * @device_max: entries that one MR of the device can hold
+ *
+ * Bounded by the member's maximum, by what others' minima leave, and, while
+ * somebody waits, by its entitlement: whoever asks for more than that waits for
+ * a turn in time, when smaller MRs could be had all the while.
+ *
+ * Any context; takes no lock, so that it may be out of date at once.
+ *
+ * Return: entries of a class, the smallest one if none fits.
+ */
+u32 rpol_member_room(struct rpol_member *mem, u32 device_max)
+{
+	struct rpol_domain *dom = mem->dom;
+	u64 min = READ_ONCE(mem->acct.min), sum_min = READ_ONCE(dom->sum_min);
+	u64 most = READ_ONCE(dom->capacity);
+	u32 room = rpol_class_entries(0, device_max);
+	unsigned int class;
+
+	most -= min(most, sum_min - min(sum_min, min));
+	most = min(most, READ_ONCE(mem->acct.max));
+	if (READ_ONCE(dom->contended))
+		most = min(most, max(READ_ONCE(mem->share), min));
+	for (class = 1; class < RPOL_NR_CLASSES; class++)
+		if (rpol_class_entries(class, device_max) <= most)
+			room = rpol_class_entries(class, device_max);
+	return room;
+}
+EXPORT_SYMBOL_GPL(rpol_member_room);
+
+/**
  * rpol_member_get_stats - read a member's account
  * @mem: the member
  * @st: filled in

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Quotas as an administrator writes them: "min=64 max=4096 weight=200".
+ * Quotas and tunables as an administrator writes them: "min=64 max=4096
+ * weight=200", "discipline=fair idle_ms=5000".
  *
  * Strict on purpose.  A quota that is half understood gives a mount a share
  * that nobody asked for, so there are no signs, no hexadecimal, no suffixes,
@@ -15,12 +16,38 @@
 #include "regpolicy/quota.h"
 #include "regpolicy/regpolicy.h"
 
-enum quota_key { KEY_MIN, KEY_MAX, KEY_WEIGHT, NR_KEYS };
+enum key {
+	KEY_MIN, KEY_MAX, KEY_WEIGHT,
+	KEY_DISCIPLINE, KEY_REPLACEMENT, KEY_LOW, KEY_HIGH, KEY_IDLE_MS,
+	NR_KEYS
+};
 
 static const char *const key_names[NR_KEYS] = {
-	[KEY_MIN]	= "min=",
-	[KEY_MAX]	= "max=",
-	[KEY_WEIGHT]	= "weight=",
+	[KEY_MIN]		= "min=",
+	[KEY_MAX]		= "max=",
+	[KEY_WEIGHT]		= "weight=",
+	[KEY_DISCIPLINE]	= "discipline=",
+	[KEY_REPLACEMENT]	= "replacement=",
+	[KEY_LOW]		= "low=",
+	[KEY_HIGH]		= "high=",
+	[KEY_IDLE_MS]		= "idle_ms=",
+};
+
+static const char *const discipline_names[RPOL_NR_DISCIPLINES] = {
+	[RPOL_FAIR] = "fair",
+	[RPOL_FIFO] = "fifo",
+};
+
+static const char *const replacement_names[RPOL_NR_REPLACEMENTS] = {
+	[RPOL_LRU]	= "lru",
+	[RPOL_LFU]	= "lfu",
+	[RPOL_RANDOM]	= "random",
+};
+
+/* What a line is about: one of these is not NULL. */
+struct target {
+	struct rpol_quota *quota;
+	struct rpol_tunables *tun;
 };
 
 /* isspace() would take 0xa0 and form feeds as well. */
@@ -48,36 +75,69 @@ static int parse_number(const char *s, size_t len, u64 *value)
 	return 0;
 }
 
-static int parse_value(struct rpol_quota *quota, enum quota_key key, const char *s, size_t len)
+static int parse_name(const char *const *names, u32 nr, const char *s, size_t len, u32 *value)
 {
-	u64 value;
-	int ret;
+	u32 i;
 
-	if (key == KEY_MAX && len == strlen("none") && !memcmp(s, "none", len)) {
-		quota->max = RPOL_NO_MAX;
-		return 0;
+	for (i = 0; i < nr; i++) {
+		if (strlen(names[i]) == len && !memcmp(s, names[i], len)) {
+			*value = i;
+			return 0;
+		}
 	}
-	ret = parse_number(s, len, &value);
-	if (ret)
-		return ret;
+	return -EINVAL;
+}
+
+static int parse_u32(const char *s, size_t len, u32 max, u32 *value)
+{
+	u64 v;
+	int ret = parse_number(s, len, &v);
+
+	if (ret || v > max)
+		return -EINVAL;
+	*value = v;
+	return 0;
+}
+
+static int parse_quota(struct rpol_quota *quota, enum key key, const char *s, size_t len)
+{
 	switch (key) {
 	case KEY_MIN:
-		quota->min = value;
-		return 0;
+		return parse_number(s, len, &quota->min);
 	case KEY_MAX:
-		quota->max = value;
-		return 0;
+		if (len == strlen("none") && !memcmp(s, "none", len)) {
+			quota->max = RPOL_NO_MAX;
+			return 0;
+		}
+		return parse_number(s, len, &quota->max);
 	case KEY_WEIGHT:
-		if (value > RPOL_WEIGHT_MAX)
-			return -EINVAL;
-		quota->weight = value;
-		return 0;
+		return parse_u32(s, len, RPOL_WEIGHT_MAX, &quota->weight);
 	default:
 		return -EINVAL;
 	}
 }
 
-static int parse_word(struct rpol_quota *quota, unsigned int *seen, const char *s, size_t len)
+static int parse_tunable(struct rpol_tunables *tun, enum key key, const char *s, size_t len)
+{
+	switch (key) {
+	case KEY_DISCIPLINE:
+		return parse_name(discipline_names, RPOL_NR_DISCIPLINES, s, len,
+				  &tun->discipline);
+	case KEY_REPLACEMENT:
+		return parse_name(replacement_names, RPOL_NR_REPLACEMENTS, s, len,
+				  &tun->replacement);
+	case KEY_LOW:
+		return parse_number(s, len, &tun->low);
+	case KEY_HIGH:
+		return parse_number(s, len, &tun->high);
+	case KEY_IDLE_MS:
+		return parse_u32(s, len, U32_MAX, &tun->idle_ms);
+	default:
+		return -EINVAL;
+	}
+}
+
+static int parse_word(const struct target *to, unsigned int *seen, const char *s, size_t len)
 {
 	size_t name_len;
 	unsigned int i;
@@ -89,9 +149,32 @@ static int parse_word(struct rpol_quota *quota, unsigned int *seen, const char *
 		if (*seen & (1U << i))
 			return -EINVAL;
 		*seen |= 1U << i;
-		return parse_value(quota, i, s + name_len, len - name_len);
+		if (to->quota)
+			return parse_quota(to->quota, i, s + name_len, len - name_len);
+		return parse_tunable(to->tun, i, s + name_len, len - name_len);
 	}
 	return -EINVAL;
+}
+
+/* Words separated by white space, each at most once and at least one. */
+static int parse_line(const struct target *to, const char *text)
+{
+	unsigned int seen = 0;
+	const char *word;
+	int ret;
+
+	for (;;) {
+		while (is_blank(*text))
+			text++;
+		if (!*text)
+			return seen ? 0 : -EINVAL;
+		word = text;
+		while (*text && !is_blank(*text))
+			text++;
+		ret = parse_word(to, &seen, word, text - word);
+		if (ret)
+			return ret;
+	}
 }
 
 /**
@@ -118,25 +201,57 @@ bool rpol_quota_valid(const struct rpol_quota *quota)
 int rpol_quota_parse(const char *text, struct rpol_quota *quota)
 {
 	struct rpol_quota q = *quota;
-	unsigned int seen = 0;
-	const char *word;
-	int ret;
+	const struct target to = { .quota = &q };
 
-	for (;;) {
-		while (is_blank(*text))
-			text++;
-		if (!*text)
-			break;
-		word = text;
-		while (*text && !is_blank(*text))
-			text++;
-		ret = parse_word(&q, &seen, word, text - word);
-		if (ret)
-			return ret;
-	}
-	if (!seen || !rpol_quota_valid(&q))
+	if (parse_line(&to, text) || !rpol_quota_valid(&q))
 		return -EINVAL;
 	*quota = q;
 	return 0;
 }
 EXPORT_SYMBOL_GPL(rpol_quota_parse);
+
+/**
+ * rpol_tunables_parse - read a domain's tunables as an administrator writes them
+ * @text: any of discipline=fair|fifo, replacement=lru|lfu|random, low=N,
+ *	  high=N, idle_ms=N, each at most once, in any order, separated by white
+ *	  space
+ * @tun:  what is not named keeps its value; unchanged unless 0 is returned
+ *
+ * Return: 0, or -EINVAL for anything but that and for a text that names nothing.
+ * Whether they fit together rpol_domain_set_tunables() says.
+ */
+int rpol_tunables_parse(const char *text, struct rpol_tunables *tun)
+{
+	struct rpol_tunables t = *tun;
+	const struct target to = { .tun = &t };
+
+	if (parse_line(&to, text))
+		return -EINVAL;
+	*tun = t;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(rpol_tunables_parse);
+
+/**
+ * rpol_discipline_name - as it is written
+ * @discipline: enum rpol_discipline
+ *
+ * Return: its name.
+ */
+const char *rpol_discipline_name(u32 discipline)
+{
+	return discipline < RPOL_NR_DISCIPLINES ? discipline_names[discipline] : "?";
+}
+EXPORT_SYMBOL_GPL(rpol_discipline_name);
+
+/**
+ * rpol_replacement_name - as it is written
+ * @replacement: enum rpol_replacement
+ *
+ * Return: its name.
+ */
+const char *rpol_replacement_name(u32 replacement)
+{
+	return replacement < RPOL_NR_REPLACEMENTS ? replacement_names[replacement] : "?";
+}
+EXPORT_SYMBOL_GPL(rpol_replacement_name);

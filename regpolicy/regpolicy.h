@@ -286,6 +286,7 @@ void rpol_member_destroy(struct rpol_member *mem);
 int rpol_member_set_quota(struct rpol_member *mem, const struct rpol_quota *quota);
 void rpol_member_get_quota(struct rpol_member *mem, struct rpol_quota *quota);
 void rpol_member_get_stats(struct rpol_member *mem, struct rpol_member_stats *st);
+u32 rpol_member_room(struct rpol_member *mem, u32 device_max);
 
 int rpol_mr_get(struct rpol_member *mem, unsigned int class, u32 entries, unsigned int flags,
 		struct rpol_mr **mr);
@@ -301,5 +302,8 @@ void rpol_release(struct rpol_member *mem, u32 entries);
 bool rpol_pressed(struct rpol_member *mem);
 
 int rpol_quota_parse(const char *text, struct rpol_quota *quota);
+int rpol_tunables_parse(const char *text, struct rpol_tunables *tun);
+const char *rpol_discipline_name(u32 discipline);
+const char *rpol_replacement_name(u32 replacement);
 
 #endif

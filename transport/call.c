@@ -136,7 +136,10 @@ static void rxp_inv_done(struct rxp_chain *chain, bool ok)
 
 static void rxp_crw_done(struct rxp_chain *chain, bool ok)
 {
-	rxp_call_put(container_of(chain, struct rxp_io, crw)->call);
+	struct rxp_io *io = container_of(chain, struct rxp_io, crw);
+
+	WRITE_ONCE(io->crw_busy, false);
+	rxp_call_put(io->call);
 }
 
 /* The RDMA WRITEs of a WRITE whose sink is known. */
@@ -300,8 +303,9 @@ static void rxp_io_say(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_
 static void rxp_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
 {
 	rxp_chain_add(&io->crw, &io->crw_send);
+	io->crw_busy = true;
 	if (rxp_post(conn, &io->crw))
-		rxp_call_put(io->call);
+		rxp_crw_done(&io->crw, false);
 	else
 		rxp_count(&x->stats, msgs_sent);
 }
@@ -328,7 +332,13 @@ static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct 
 	rxp_io_post(x, conn, io);
 }
 
-static void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
+/**
+ * rxp_cancel_send - tell the server that a call's data, or room, is not to be had
+ * @x:	  the session, its lock held
+ * @conn: its connection
+ * @io:	  of the call: its chain is not busy; one of the call's references goes
+ */
+void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
 {
 	rxp_trace(cancelled, io->call);
 	rxp_io_say(x, conn, io, RXP_CONTROL_CANCEL, 0, 0);
@@ -441,6 +451,7 @@ again:
 	slot->seq++;
 	slot->replied = false;
 	slot->fired = false;
+	slot->sent = jiffies;
 	slot->call = call;
 	call->x.slot = slot;
 	/* The reply, this post, and we. */
@@ -641,6 +652,8 @@ static int rxp_reply_status(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call
 		/* A bounce buffer's work is done before a CALL. */
 		io->direct = true;
 		return -EAGAIN;
+	case RXP_STATUS_TOO_LARGE:
+		return call->dir == RDMAFS_XPRT_WRITE && io ? -E2BIG : -EPROTO;
 	default:
 		rxp_count(&x->stats, retry_later);
 		x->backoff_ms = clamp(x->backoff_ms * 2, RXP_BACKOFF_MIN, RXP_BACKOFF_MAX);
@@ -731,6 +744,8 @@ void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 		wrong = "a malformed message";
 	} else if (f.type == RXP_REPLY) {
 		wrong = x->slots ? rxp_reply(x, conn, &f, wc) : "a reply to no call";
+	} else if (f.op == RXP_NOTIFY_DROPPED) {
+		wrong = x->slots ? rxp_call_dropped(x, &f, wc) : "a key of no call";
 	} else if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
 		wrong = "an invalidation out of place";
 	} else if (f.op == RXP_NOTIFY_STCRW) {
@@ -856,6 +871,12 @@ int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_sess
 			}
 		}
 		slot->fired = false;
+		slot->sent = jiffies;
+		if (call->x.io) {
+			/* It is mapped, and direct, whatever became of it before. */
+			call->x.io->cancelled = false;
+			call->x.io->tagged = false;
+		}
 		rxp_call_encode(x, conn, call, slot, slot->seq, NULL);
 		refcount_inc(&call->x.pending);
 		rxp_count(&x->stats, replays);

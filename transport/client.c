@@ -452,6 +452,7 @@ static void rxp_heartbeat(struct work_struct *work)
 			rxp_conn_lost(conn);
 		}
 		rxp_grants_give_back(x, conn);
+		rxp_calls_revoke(x, conn);
 		rxp_conn_put(conn);
 	}
 	queue_delayed_work(rxp_wq, &x->heartbeat, beat);
@@ -747,6 +748,35 @@ u32 rdmafs_xprt_data_max(struct rdmafs_xprt *x)
 	return x->data_max;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_data_max);
+
+/**
+ * rdmafs_xprt_read_max - most bytes that a READ should ask for just now
+ * @x: the session
+ *
+ * Less than rdmafs_xprt_data_max() where the mount's quota, or while others
+ * wait its entitlement, has no room for an RPC of that size: smaller ones get
+ * their turn sooner.  A larger one is not refused unless it could never be
+ * granted.
+ *
+ * Any context but hard interrupt.
+ *
+ * Return: bytes, RDMAFS_XPRT_INLINE_MAX..RDMAFS_XPRT_DATA_MAX.
+ */
+u32 rdmafs_xprt_read_max(struct rdmafs_xprt *x)
+{
+	u32 max = x->data_max, entries;
+
+	spin_lock_bh(&x->lock);
+	if (x->pool) {
+		entries = rpol_member_room(x->pool->member, x->pool->rdev->max_entries);
+		/* Data may begin inside a page; a whole MR of the device is for what does not. */
+		if (entries < x->pool->rdev->max_entries)
+			max = entries > 1 ? (entries - 1) * PAGE_SIZE : 0;
+	}
+	spin_unlock_bh(&x->lock);
+	return clamp_t(u32, max, RDMAFS_XPRT_INLINE_MAX, x->data_max);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_read_max);
 
 /**
  * rdmafs_xprt_connected - is there a connection just now?

@@ -33,6 +33,7 @@ struct rxp_slot {
 	struct rdmafs_xprt_call *call;
 	bool replied;
 	bool fired;
+	unsigned long sent;		/* jiffies, last time */
 	struct rxp_chain chain;
 	struct ib_send_wr wr;
 	struct ib_sge sge[2];
@@ -54,6 +55,7 @@ struct rxp_slot {
  * @inv_chain: for @inv
  * @crw:    WRITE: the RDMA WRITEs held for the STCRW and the DATA behind them;
  *	    READ: the STCRW; either: the CANCEL
+ * @crw_busy: it has been posted and is not over
  * @crw_send: the DATA, STCRW or CANCEL
  * @crw_sge: its message, in the slot's buffer
  * @sge:    WRITE: local side
@@ -64,7 +66,8 @@ struct rxp_slot {
  * @tagged: WRITE: the STCRW came meanwhile; rdmafs_xprt.lock
  * @tag_rkey: of it
  * @tag_iova: of it
- * @cancelled: mapping failed after the CALL was sent: a CANCEL is out
+ * @cancelled: a CANCEL is out: mapping failed after the CALL was sent, or its
+ *	    translations are needed elsewhere; rdmafs_xprt.lock
  * @map_err: why
  * @direct: map it before the CALL
  * @waited: mapping it had to wait for translations
@@ -85,6 +88,7 @@ struct rxp_io {
 	struct ib_send_wr inv;
 	struct rxp_chain inv_chain;
 	struct rxp_chain crw;
+	bool crw_busy;
 	struct ib_send_wr crw_send;
 	struct ib_sge crw_sge;
 	struct ib_sge *sge;
@@ -206,6 +210,10 @@ void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 int rxp_calls_unmap(struct rdmafs_xprt *x);
 int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_session);
 void rxp_calls_fail(struct rdmafs_xprt *x, int err);
+void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io);
+void rxp_calls_revoke(struct rdmafs_xprt *x, struct rxp_conn *conn);
+const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_frame *f,
+			     const struct ib_wc *wc);
 void rxp_retry_later_work(struct work_struct *work);
 
 #endif

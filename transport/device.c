@@ -55,23 +55,27 @@ void rxp_device_put(struct rxp_device *rdev)
 	kref_put(&rdev->ref, rxp_device_release);
 }
 
+/* The policy wants its tick so soon; what is queued for earlier will do. */
+static void rxp_device_wake(void *ctx, u64 delay_ns)
+{
+	unsigned long delay = nsecs_to_jiffies(delay_ns);
+	struct rxp_device *rdev = ctx;
+
+	spin_lock_bh(&rdev->tick_lock);
+	if (!delayed_work_pending(&rdev->tick) || time_before(jiffies + delay, rdev->tick_due)) {
+		rdev->tick_due = jiffies + delay;
+		mod_delayed_work(rxp_wq, &rdev->tick, delay);
+	}
+	spin_unlock_bh(&rdev->tick_lock);
+}
+
 static void rxp_device_tick(struct work_struct *work)
 {
 	struct rxp_device *rdev = container_of(work, struct rxp_device, tick.work);
 	u64 delay = rpol_domain_tick(rdev->domain);
 
 	if (delay)
-		queue_delayed_work(rxp_wq, &rdev->tick, nsecs_to_jiffies(delay));
-}
-
-static void rxp_device_wake(void *ctx, u64 delay_ns)
-{
-	struct rxp_device *rdev = ctx;
-
-	if (delay_ns)
-		queue_delayed_work(rxp_wq, &rdev->tick, nsecs_to_jiffies(delay_ns));
-	else
-		mod_delayed_work(rxp_wq, &rdev->tick, 0);
+		rxp_device_wake(rdev, delay);
 }
 
 static const struct rpol_domain_ops rxp_domain_ops = {
@@ -98,6 +102,7 @@ static int rxp_device_add(struct ib_device *ib)
 	spin_lock_init(&rdev->lock);
 	INIT_LIST_HEAD(&rdev->conns);
 	INIT_DELAYED_WORK(&rdev->tick, rxp_device_tick);
+	spin_lock_init(&rdev->tick_lock);
 	/* What one MR holds, and what a quarter of a send queue can write to it. */
 	rdev->max_entries = min3((u32)RPOL_CLASS_MAX, ib->attrs.max_fast_reg_page_list_len,
 				 rxp_max_sge(ib) * (ib->attrs.max_qp_wr / 4));
@@ -132,7 +137,7 @@ static void rxp_device_remove(struct ib_device *ib, void *client_data)
 	rxp_device_put(rdev);
 	wait_for_completion(&rdev->unused);
 	proc_remove(rdev->proc);
-	cancel_delayed_work_sync(&rdev->tick);
+	disable_delayed_work_sync(&rdev->tick);
 	rpol_domain_destroy(rdev->domain);
 	kfree(rdev);
 }

@@ -86,6 +86,7 @@ static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *
 		break;
 	case RXP_STATUS_RETRY_LATER:
 	case RXP_STATUS_CANCELLED:
+	case RXP_STATUS_TOO_LARGE:
 		if (f->body_len || f->data_len || f->bulk_len)
 			return -EBADMSG;
 		break;
@@ -149,6 +150,10 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 			break;
 		case RXP_NOTIFY_RECALL:
 			want = sizeof(struct rxp_wire_tag);
+			break;
+		case RXP_NOTIFY_DROPPED:
+			want = 0;
+			rpc = true;
 			break;
 		case RXP_NOTIFY_PONG:
 			want = 0;

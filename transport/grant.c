@@ -93,7 +93,7 @@ bool rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn, struct rxp_wire
 	g = kzalloc(sizeof(*g), GFP_KERNEL);
 	if (!g)
 		return false;
-	len = min(req->buf->size, req->mr->entries * (u32)PAGE_SIZE);
+	len = min(req->buf->size, req->mr->policy.entries * (u32)PAGE_SIZE);
 	if (rxp_mr_map(req->mr, req->buf->sgl, rxp_buf_nents(req->buf, len), len, &req->reg)) {
 		kfree(g);
 		return false;
@@ -260,6 +260,11 @@ bool rxp_grants_tick(struct rdmafs_xprt_server *server)
 		g = list_first_entry_or_null(&s->grants, struct rxp_grant, link);
 		/* Those called back have to come, shortage or not. */
 		recall = g && (g->recalled || rxp_grants_short(g->pool));
+		if (rxp_session_overdue(s, &more)) {
+			pr_warn_ratelimited("rdmafs: %s keeps what others wait for: disconnecting\n",
+					    s->name);
+			rxp_conn_lost(s->conn);
+		}
 		spin_unlock_bh(&s->lock);
 		if (!recall)
 			continue;

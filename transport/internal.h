@@ -56,6 +56,9 @@
 /* Work requests of a chain beside its RDMA WRITEs, at most: REG_MR and SEND. */
 #define RXP_CHAIN_EXTRA	2
 
+/* RPCs put off for which a session stands in line at once. */
+#define RXP_CLAIMS_MAX	64
+
 /* Seconds after which an idle MR or data buffer is given back. */
 #define RXP_IDLE_SECS	5
 
@@ -94,6 +97,7 @@ enum rxp_stat {
 	RXP_STAT_grants_returned,
 	RXP_STAT_grants_recalled,
 	RXP_STAT_retry_later,
+	RXP_STAT_cancelled,
 	RXP_STAT_replays,
 	RXP_STAT_reconnects,
 	RXP_STAT_session_resets,
@@ -128,6 +132,8 @@ struct rxp_device {
 	struct ib_device *ib;
 	struct rpol_domain *domain;
 	struct delayed_work tick;	/* the domain's */
+	spinlock_t tick_lock;		/* a leaf */
+	unsigned long tick_due;		/* jiffies, while it is queued */
 	struct proc_dir_entry *proc;
 	struct kref ref;
 	struct completion unused;
@@ -154,13 +160,11 @@ void rxp_device_put(struct rxp_device *rdev);
  * struct rxp_mr - a memory region
  * @mr:	     the region
  * @policy:  its class and what it is charged; on the policy's lists while idle
- * @entries: what it is charged
  * @bound:   registered, and not known to be invalid
  */
 struct rxp_mr {
 	struct ib_mr *mr;
 	struct rpol_mr policy;
-	u32 entries;
 	bool bound;
 };
 
@@ -214,6 +218,7 @@ struct rxp_pool {
 	spinlock_t lock;		/* the lists */
 	struct list_head bufs[RPOL_NR_CLASSES];
 	bool closed;
+	atomic_t claims;		/* rxp_mr_claim(): how many there are */
 	struct delayed_work decay;
 	struct work_struct reap;	/* destroys the policy's victims */
 	struct work_struct free;
@@ -227,6 +232,7 @@ void rxp_pool_close(struct rxp_pool *pool);
 
 struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, unsigned int flags);
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr);
+void rxp_mr_claim(struct rxp_pool *pool, u32 entries);
 int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
 	       struct ib_reg_wr *wr);
 
@@ -421,9 +427,11 @@ struct rxp_inject {
 };
 
 extern struct rxp_inject rxp_inject;
+void rxp_pretend(u32 us);
 extern struct workqueue_struct *rxp_wq;
 extern unsigned short rxp_wire_version;
 extern unsigned int rxp_heartbeat_ms;
+extern unsigned int rxp_grace_ms;
 extern unsigned int rxp_grants_max;
 
 /* ---------------------------------------------------------------------- proc */

@@ -219,12 +219,16 @@ static int rxp_io_take_mr(struct rxp_io *io, u32 pages, bool nowait)
 /* The caller's own pages; -EINVAL: there are gaps in them that no MR bridges. */
 static int rxp_io_map_read_pages(struct rxp_io *io, bool nowait)
 {
+	u32 pages = iov_iter_npages(&io->call->iter, INT_MAX);
 	int ret;
 
 	if (!io->mr) {
-		ret = rxp_io_take_mr(io, iov_iter_npages(&io->call->iter, INT_MAX), nowait);
+		/* More than a quota allows stays too much in whatever pages. */
+		if (pages > io->pool->rdev->max_entries)
+			return -EINVAL;
+		ret = rxp_io_take_mr(io, pages, nowait);
 		if (ret)
-			return ret == -E2BIG ? -EINVAL : ret;
+			return ret;
 	}
 	ret = rxp_io_map_sg(io);
 	if (!ret)
@@ -272,6 +276,20 @@ static int rxp_io_map_write(struct rxp_io *io)
 	return ret;
 }
 
+/**
+ * rxp_pretend - let time go by, for measuring
+ * @us: microseconds
+ *
+ * Process context.  Exact where it is short, which is not for long times.
+ */
+void rxp_pretend(u32 us)
+{
+	if (us < 100 * USEC_PER_MSEC)
+		usleep_range(us, us + us / 50 + 1);
+	else
+		msleep(us / USEC_PER_MSEC);
+}
+
 /* Debugging: what registration would take on a slower device, T = a * p + b. */
 static void rxp_io_inject(struct rxp_io *io)
 {
@@ -281,7 +299,7 @@ static void rxp_io_inject(struct rxp_io *io)
 	if (likely(!base && !page))
 		return;
 	us = base + page * iov_iter_npages(&io->call->iter, INT_MAX);
-	usleep_range(us, us + us / 50 + 1);
+	rxp_pretend(us);
 }
 
 /* An average in which the last of many count most; either side may be late. */

@@ -212,42 +212,15 @@ void rxp_pool_close(struct rxp_pool *pool)
 	cancel_delayed_work_sync(&pool->decay);
 }
 
-/**
- * rxp_mr_get - take an MR for one I/O
- * @pool:    the pool
- * @entries: pages that the I/O touches
- * @flags:   RPOL_NOWAIT: fail with -EAGAIN rather than wait; and RPOL_RECLAIM:
- *	     but have idle MRs of others revoked, for a later try
- *
- * Process context; without RPOL_NOWAIT sleeps, killably, until the policy
- * grants the entries.
- *
- * Return: an MR that is not bound, or an ERR_PTR: -EAGAIN, -EINTR, -ESHUTDOWN,
- * -E2BIG (more than the device or the quota allow), -ENOMEM.
- */
-struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, unsigned int flags)
+/* An MR whose entries are charged already; they are not if there is none. */
+static struct rxp_mr *rxp_mr_make(struct rxp_pool *pool, int class, u32 entries)
 {
-	u32 max = pool->rdev->max_entries;
-	int c = rpol_class_for(entries, max);
-	struct rpol_mr *idle;
-	struct rxp_mr *mr;
-	int ret;
+	struct rxp_mr *mr = kzalloc(sizeof(*mr), GFP_NOFS);
+	int ret = -ENOMEM;
 
-	if (c < 0)
-		return ERR_PTR(c);
-	entries = rpol_class_entries(c, max);
-	ret = rpol_mr_get(pool->member, c, entries, flags, &idle);
-	if (ret)
-		return ERR_PTR(ret);
-	if (idle)
-		return container_of(idle, struct rxp_mr, policy);
-
-	ret = -ENOMEM;
-	mr = kzalloc(sizeof(*mr), GFP_NOFS);
 	if (!mr)
 		goto out_release;
-	mr->entries = entries;
-	mr->policy.class = c;
+	mr->policy.class = class;
 	mr->policy.entries = entries;
 	mr->mr = ib_alloc_mr(pool->pd, IB_MR_TYPE_MEM_REG, entries);
 	if (IS_ERR(mr->mr)) {
@@ -265,6 +238,36 @@ out_release:
 }
 
 /**
+ * rxp_mr_get - take an MR for one I/O
+ * @pool:    the pool
+ * @entries: pages that the I/O touches
+ * @flags:   RPOL_NOWAIT: fail with -EAGAIN rather than wait; and RPOL_RECLAIM:
+ *	     but have idle MRs of others revoked, for a later try
+ *
+ * Process context; without RPOL_NOWAIT sleeps, killably, until the policy
+ * grants the entries.
+ *
+ * Return: an MR that is not bound, or an ERR_PTR: -EAGAIN, -EINTR, -ESHUTDOWN,
+ * -E2BIG (more than the device or the quota allow), -ENOMEM.
+ */
+struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, unsigned int flags)
+{
+	u32 max = pool->rdev->max_entries;
+	int class = rpol_class_for(entries, max);
+	struct rpol_mr *idle;
+	int ret;
+
+	if (class < 0)
+		return ERR_PTR(class);
+	entries = rpol_class_entries(class, max);
+	ret = rpol_mr_get(pool->member, class, entries, flags, &idle);
+	if (ret)
+		return ERR_PTR(ret);
+	return idle ? container_of(idle, struct rxp_mr, policy) :
+		      rxp_mr_make(pool, class, entries);
+}
+
+/**
  * rxp_mr_put - give an MR back after its I/O
  * @pool: the pool
  * @mr:	  the MR
@@ -275,7 +278,7 @@ out_release:
  */
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 {
-	u32 entries = mr->entries;
+	u32 entries = mr->policy.entries;
 
 	if (!mr->bound) {
 		rpol_mr_idle(pool->member, &mr->policy);
@@ -283,6 +286,92 @@ void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 	}
 	rxp_mr_destroy(pool, mr);
 	rpol_release(pool->member, entries);
+}
+
+/*
+ * A claim of entries for an RPC whose client was told to come back.  What is
+ * granted becomes an idle MR of the session's: the client finds it there, or the
+ * policy takes it back in time.
+ */
+struct rxp_claim {
+	struct rpol_waiter w;
+	struct rxp_pool *pool;
+	struct work_struct work;
+};
+
+static void rxp_claim_over(struct rxp_claim *claim)
+{
+	atomic_dec(&claim->pool->claims);
+	rxp_pool_put(claim->pool);
+	kfree(claim);
+}
+
+static void rxp_claim_work(struct work_struct *work)
+{
+	struct rxp_claim *claim = container_of(work, struct rxp_claim, work);
+	struct rxp_mr *mr = claim->w.mr ? container_of(claim->w.mr, struct rxp_mr, policy) :
+					  rxp_mr_make(claim->pool, claim->w.class,
+						      claim->w.entries);
+
+	if (!IS_ERR(mr))
+		rpol_mr_idle(claim->pool->member, &mr->policy);
+	rxp_claim_over(claim);
+}
+
+/* Must not sleep. */
+static void rxp_claim_granted(struct rpol_waiter *w, int ret)
+{
+	struct rxp_claim *claim = container_of(w, struct rxp_claim, w);
+
+	if (ret)
+		rxp_claim_over(claim);
+	else
+		queue_work(rxp_wq, &claim->work);
+}
+
+/**
+ * rxp_mr_claim - stand in line for what rxp_mr_get() could not get
+ * @pool:    the pool
+ * @entries: as they were asked for
+ *
+ * A session has so many claims at most as its client can have RPCs wait: more of
+ * them are not made.
+ *
+ * Process context.
+ */
+void rxp_mr_claim(struct rxp_pool *pool, u32 entries)
+{
+	u32 max = pool->rdev->max_entries;
+	int class = rpol_class_for(entries, max);
+	struct rxp_claim *claim;
+
+	if (class < 0)
+		return;
+	if (atomic_inc_return(&pool->claims) > RXP_CLAIMS_MAX) {
+		atomic_dec(&pool->claims);
+		return;
+	}
+	claim = kzalloc(sizeof(*claim), GFP_NOFS);
+	if (!claim) {
+		atomic_dec(&pool->claims);
+		return;
+	}
+	rxp_pool_get(pool);
+	claim->pool = pool;
+	INIT_WORK(&claim->work, rxp_claim_work);
+	claim->w.mem = pool->member;
+	claim->w.class = class;
+	claim->w.entries = rpol_class_entries(class, max);
+	claim->w.granted = rxp_claim_granted;
+	switch (rpol_mr_claim(&claim->w)) {
+	case -EINPROGRESS:
+		break;
+	case 0:
+		queue_work(rxp_wq, &claim->work);
+		break;
+	default:
+		rxp_claim_over(claim);
+	}
 }
 
 /*

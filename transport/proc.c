@@ -8,6 +8,7 @@
  * rxp_proc_remove() before it goes.
  */
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/nsproxy.h>
 #include <linux/proc_fs.h>
 #include <linux/sched.h>
@@ -17,6 +18,9 @@
 #include "transport/internal.h"
 
 static struct proc_dir_entry *rxp_proc_root;
+
+/* A write changes what it names and nothing else, also beside another. */
+static DEFINE_MUTEX(rxp_proc_write_lock);
 
 /* More than any quota needs; longer writes are refused whole. */
 #define RXP_PROC_WRITE_MAX	256
@@ -50,6 +54,7 @@ static const char * const rxp_stat_names[RXP_NR_STATS] = {
 	[RXP_STAT_grants_returned] = "sinks_returned",
 	[RXP_STAT_grants_recalled] = "sinks_recalled",
 	[RXP_STAT_retry_later] = "retry_later",
+	[RXP_STAT_cancelled] = "cancelled",
 	[RXP_STAT_replays] = "replays",
 	[RXP_STAT_reconnects] = "reconnects",
 	[RXP_STAT_session_resets] = "session_resets",
@@ -143,11 +148,35 @@ static int rxp_window_show(struct seq_file *m, void *v)
 	if (pool) {
 		rpol_member_get_stats(pool->member, &st);
 		seq_printf(m, "device %s\n", pool->rdev->ib->name);
-		seq_printf(m, "charged %llu\nin_use %llu\nwaiting %llu\nwaiters %llu\n",
-			   st.charged, st.in_use, st.waiting, st.waiters);
+		seq_printf(m, "charged %llu\nin_use %llu\nidle %llu\nwaiting %llu\nwaiters %llu\n",
+			   st.charged, st.in_use, st.idle, st.waiting, st.waiters);
+		seq_printf(m, "demand %llu\nentitlement %llu\ndeficit_us %lld\n", st.demand,
+			   st.entitlement, st.deficit_us);
+		if (st.window == RPOL_NO_WINDOW)
+			seq_puts(m, "window none\n");
+		else
+			seq_printf(m, "window %llu\n", st.window);
 		rxp_pool_put(pool);
 	}
 	return 0;
+}
+
+/* What the policy counts of a member. */
+static void rxp_account_show(struct seq_file *m, const struct rpol_member_stats *st)
+{
+	int i;
+
+	seq_printf(m, "grants %llu\nwaits %llu\nrefused %llu\nreclaims %llu\n",
+		   st->grants, st->waits, st->refused, st->reclaims);
+	seq_printf(m, "revocations %llu\nwindow_cuts %llu\n", st->revoked, st->cuts);
+	seq_printf(m, "charged_us %llu\nwaiting_us %llu\n", st->charged_us, st->waiting_us);
+	seq_printf(m, "wait_us %llu\nwait_max_us %llu\ncharged_peak %llu\n",
+		   div_u64(st->wait_ns, NSEC_PER_USEC), div_u64(st->wait_max_ns, NSEC_PER_USEC),
+		   st->charged_peak);
+	seq_puts(m, "wait_hist");
+	for (i = 0; i < RPOL_WAIT_BUCKETS; i++)
+		seq_printf(m, " %llu", st->wait_hist[i]);
+	seq_putc(m, '\n');
 }
 
 static int rxp_member_stats_show(struct seq_file *m, void *v)
@@ -159,10 +188,7 @@ static int rxp_member_stats_show(struct seq_file *m, void *v)
 	rxp_stats_show(m, p->stats);
 	if (pool) {
 		rpol_member_get_stats(pool->member, &st);
-		seq_printf(m, "grants %llu\nwaits %llu\nrefused %llu\nreclaims %llu\n",
-			   st.grants, st.waits, st.refused, st.reclaims);
-		seq_printf(m, "wait_us %llu\ncharged_peak %llu\n",
-			   div_u64(st.wait_ns, NSEC_PER_USEC), st.charged_peak);
+		rxp_account_show(m, &st);
 		rxp_pool_put(pool);
 	}
 	return 0;
@@ -214,11 +240,13 @@ static ssize_t rxp_quota_write(struct file *file, const char __user *ubuf, size_
 		rxp_pool_put(pool);
 		return PTR_ERR(text);
 	}
+	mutex_lock(&rxp_proc_write_lock);
 	rpol_member_get_quota(pool->member, &q);
 	ret = rpol_quota_parse(text, &q);
 	if (!ret)
 		ret = p->set_quota ? p->set_quota(p->owner, &q) :
 				     rpol_member_set_quota(pool->member, &q);
+	mutex_unlock(&rxp_proc_write_lock);
 	kfree(text);
 	rxp_pool_put(pool);
 	return ret ? -EINVAL : len;
@@ -378,14 +406,61 @@ static int rxp_device_stats_show(struct seq_file *m, void *v)
 		   st.charged, st.reserved_min);
 	seq_printf(m, "members %llu\nwaiters %llu\nwaits %llu\n", st.members, st.waiters,
 		   st.waits);
+	seq_printf(m, "revoking %llu\nrebalances %llu\n", st.revoking, st.rebalances);
+	seq_printf(m, "capacity_us %llu\ncharged_us %llu\n", st.capacity_us, st.charged_us);
 	seq_printf(m, "max_entries %u\n", rdev->max_entries);
 	return 0;
+}
+
+static int rxp_policy_show(struct seq_file *m, void *v)
+{
+	struct rxp_device *rdev = m->private;
+	struct rpol_tunables tun;
+
+	rpol_domain_get_tunables(rdev->domain, &tun);
+	seq_printf(m, "discipline %s\nreplacement %s\n", rpol_discipline_name(tun.discipline),
+		   rpol_replacement_name(tun.replacement));
+	seq_printf(m, "low %llu\nhigh %llu\nidle_ms %u\n", tun.low, tun.high, tun.idle_ms);
+	return 0;
+}
+
+static int rxp_policy_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, rxp_policy_show, pde_data(inode));
+}
+
+static ssize_t rxp_policy_write(struct file *file, const char __user *ubuf, size_t len,
+				loff_t *pos)
+{
+	struct rxp_device *rdev = pde_data(file_inode(file));
+	char *text = rxp_proc_text(ubuf, len);
+	struct rpol_tunables tun;
+	int ret;
+
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	mutex_lock(&rxp_proc_write_lock);
+	rpol_domain_get_tunables(rdev->domain, &tun);
+	ret = rpol_tunables_parse(text, &tun);
+	if (!ret)
+		ret = rpol_domain_set_tunables(rdev->domain, &tun);
+	mutex_unlock(&rxp_proc_write_lock);
+	kfree(text);
+	return ret ? -EINVAL : len;
 }
 
 static const struct proc_ops rxp_capacity_ops = {
 	.proc_open = rxp_capacity_open,
 	.proc_read = seq_read,
 	.proc_write = rxp_capacity_write,
+	.proc_lseek = seq_lseek,
+	.proc_release = single_release,
+};
+
+static const struct proc_ops rxp_policy_ops = {
+	.proc_open = rxp_policy_open,
+	.proc_read = seq_read,
+	.proc_write = rxp_policy_write,
 	.proc_lseek = seq_lseek,
 	.proc_release = single_release,
 };
@@ -400,6 +475,7 @@ void rxp_proc_add_device(struct rxp_device *rdev)
 	if (!rdev->proc)
 		return;
 	proc_create_data("capacity", 0644, rdev->proc, &rxp_capacity_ops, rdev);
+	proc_create_data("policy", 0644, rdev->proc, &rxp_policy_ops, rdev);
 	proc_create_single_data("free", 0444, rdev->proc, rxp_free_show, rdev);
 	proc_create_single_data("stats", 0444, rdev->proc, rxp_device_stats_show, rdev);
 }

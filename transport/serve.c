@@ -59,13 +59,24 @@ static void rxp_req_release(struct kref *ref)
 	kmem_cache_free(rxp_req_cache, req);
 }
 
-/* Process context: an MR that is still bound is deregistered. */
-static void rxp_req_put(struct rxp_req *req)
+/**
+ * rxp_req_put - drop a reference
+ * @req: the request
+ *
+ * Process context: an MR that is still bound is deregistered.
+ */
+void rxp_req_put(struct rxp_req *req)
 {
 	kref_put(&req->ref, rxp_req_release);
 }
 
-static void *rxp_req_buf(struct rxp_req *req)
+/**
+ * rxp_req_buf - the buffer of a request's slot
+ * @req: the request
+ *
+ * Return: RXP_SLOT_BUF bytes, in the session's ring.
+ */
+void *rxp_req_buf(struct rxp_req *req)
 {
 	return rxp_ring_buf(&req->session->tx_ring, req->slot);
 }
@@ -336,6 +347,7 @@ static void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 d
 		} else if (s->conn && s->conn == req->bound) {
 			/* The STCRW posts it, or the connection's end finds it. */
 			req->state = RXP_REQ_HELD;
+			req->waits_since = jiffies;
 			rxp_trace(crw_held, req, req->out_len);
 			spin_unlock_bh(&s->lock);
 			return;
@@ -457,7 +469,7 @@ static void rxp_stcrw_done(struct rxp_chain *chain, bool ok)
 	rxp_req_put(container_of(chain, struct rxp_req, stcrw));
 }
 
-/* A sink for the client's data: -EAGAIN if there is none to be had now. */
+/* A sink for the client's data: -EAGAIN if there is none to be had now, -E2BIG never. */
 static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 {
 	struct rxp_mr *mr;
@@ -472,7 +484,11 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 	mr = rxp_mr_get(pool, rxp_buf_pages(req->buf, req->bulk_len),
 			RPOL_NOWAIT | RPOL_RECLAIM);
 	if (IS_ERR(mr)) {
+		if (PTR_ERR(mr) == -E2BIG)
+			return -E2BIG;
 		rxp_grants_shortage(req->session->server, pool);
+		if (PTR_ERR(mr) == -EAGAIN)
+			rxp_mr_claim(pool, rxp_buf_pages(req->buf, req->bulk_len));
 		return -EAGAIN;
 	}
 	req->mr = mr;
@@ -530,8 +546,10 @@ static void rxp_req_fetch(struct rxp_req *req)
 	ret = rxp_req_sink(req, way.pool);
 	if (ret) {
 		rxp_way_put(&way);
-		rxp_count(&s->stats, retry_later);
-		rxp_req_finish(req, RXP_STATUS_RETRY_LATER, 0, 0, false);
+		if (ret != -E2BIG)
+			rxp_count(&s->stats, retry_later);
+		rxp_req_finish(req, ret == -E2BIG ? RXP_STATUS_TOO_LARGE : RXP_STATUS_RETRY_LATER,
+			       0, 0, false);
 		return;
 	}
 	rxp_stcrw_build(req, &way);
@@ -542,6 +560,7 @@ static void rxp_req_fetch(struct rxp_req *req)
 	cancelled = alive && req->cancelled;
 	if (alive && !cancelled) {
 		req->state = RXP_REQ_WAITING;
+		req->waits_since = jiffies;
 		kref_get(&req->ref);
 	} else {
 		/* Never posted. */
@@ -691,7 +710,10 @@ out:
 	return wrong;
 }
 
-/* The client could not map what the CALL is about. */
+/*
+ * The client could not map what the CALL is about; or it has named memory for
+ * it, and needs that elsewhere (revoke.c).
+ */
 static const char *rxp_req_cancel(struct rxp_conn *conn, const struct rxp_frame *f)
 {
 	struct rdmafs_xprt_session *s = conn->session;
@@ -703,9 +725,13 @@ static const char *rxp_req_cancel(struct rxp_conn *conn, const struct rxp_frame 
 	req = rxp_req_named(conn, f, &wrong);
 	if (!req)
 		goto out;
-	if (req->cancelled || req->keyed || !(req->flags & (RXP_F_READ | RXP_F_WRITE)) ||
-	    ((req->flags & RXP_F_WRITE) && req->state == RXP_REQ_SERVED)) {
+	if (req->cancelled || !(req->flags & (RXP_F_READ | RXP_F_WRITE)) ||
+	    ((req->flags & RXP_F_WRITE) && (req->keyed || req->state == RXP_REQ_SERVED))) {
 		wrong = "a CANCEL of nothing";
+		goto out;
+	}
+	if (req->keyed) {
+		rxp_req_drop(req, conn);
 		goto out;
 	}
 	req->cancelled = true;
@@ -1018,7 +1044,7 @@ void rxp_req_run(struct rxp_req *req)
 	spin_unlock_bh(&s->lock);
 	us = READ_ONCE(rxp_inject.service_us);
 	if (unlikely(us))
-		usleep_range(us, us + us / 50 + 1);
+		rxp_pretend(us);
 	server->service->handle(&req->r, server->ctx);
 }
 

@@ -75,6 +75,7 @@ struct rxp_req {
 	struct rxp_conn *bound;		/* compared, never followed */
 	bool keyed;			/* rkey and iova are known */
 	bool cancelled;			/* the client takes its data, or its room, back */
+	unsigned long waits_since;	/* jiffies: WAITING or HELD */
 	u32 rkey;
 	u64 iova;
 
@@ -87,10 +88,11 @@ struct rxp_req {
 	struct rxp_pages *pages;	/* instead of @buf: what is sent from where it is */
 	struct rxp_mr *mr;
 	struct ib_reg_wr reg;
-	struct ib_send_wr inv;
+	struct ib_send_wr inv;		/* LOCAL_INV of a sink; DROPPED of a READ */
 	struct ib_send_wr send;
 	struct ib_sge sge[2];
-	struct rxp_chain stcrw;
+	struct ib_sge drop_sge;
+	struct rxp_chain stcrw;		/* STCRW of a WRITE; DROPPED of a READ */
 	struct rxp_chain inv_chain;
 	struct rxp_chain reply;
 	struct kvec in;
@@ -185,6 +187,10 @@ bool rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn, struct rxp_wire
 bool rxp_grant_use(struct rxp_req *req, struct rxp_conn *conn);
 void rxp_grant_return(struct rxp_conn *conn, u32 rkey);
 void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
+void rxp_req_put(struct rxp_req *req);
+void *rxp_req_buf(struct rxp_req *req);
+void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn);
+bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more);
 bool rxp_grants_tick(struct rdmafs_xprt_server *server);
 void rxp_grants_shortage(struct rdmafs_xprt_server *server, struct rxp_pool *pool);
 

@@ -88,6 +88,7 @@ enum rxp_wire_type {
 #define RXP_NOTIFY_STCRW	2	/* struct rxp_wire_tag: fire the CRW of (slot, seq) */
 #define RXP_NOTIFY_PONG		3	/* nothing follows: answer to a PING */
 #define RXP_NOTIFY_RECALL	4	/* struct rxp_wire_tag: use this grant soon or return it */
+#define RXP_NOTIFY_DROPPED	5	/* nothing follows: no data for (slot, seq); invalidates its key */
 
 /* struct rxp_wire_hdr.flags of a CALL */
 #define RXP_F_READ		0x1	/* the client has room for bulk_len bytes */
@@ -141,6 +142,7 @@ struct rxp_wire_call {
 #define RXP_STATUS_OK		0	/* executed: the body says how it ended */
 #define RXP_STATUS_RETRY_LATER	1	/* not executed: no room now, send it again */
 #define RXP_STATUS_CANCELLED	2	/* the client took its data or its room back */
+#define RXP_STATUS_TOO_LARGE	3	/* not executed: the client may never have so much room */
 
 /**
  * struct rxp_wire_reply - 16 bytes

@@ -163,6 +163,7 @@ void rdmafs_xprt_set_poll(struct rdmafs_xprt *x, u32 us);
 bool rdmafs_xprt_poll(struct rdmafs_xprt *x, struct completion *done);
 void rdmafs_xprt_set_reg(struct rdmafs_xprt *x, enum rdmafs_xprt_reg reg);
 int rdmafs_xprt_set_quota(struct rdmafs_xprt *xprt, const struct rpol_quota *quota);
+u32 rdmafs_xprt_read_max(struct rdmafs_xprt *xprt);
 u32 rdmafs_xprt_data_max(struct rdmafs_xprt *xprt);
 bool rdmafs_xprt_connected(struct rdmafs_xprt *xprt);
 

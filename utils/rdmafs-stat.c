@@ -27,7 +27,9 @@
 static const char *proc_dir = "/proc/fs/rdmafs";
 
 /* the files that are read, if they are there */
-static const char *const files[] = { "mount", "quota", "window", "stats", "capacity", "free" };
+static const char *const files[] = {
+	"mount", "quota", "window", "stats", "capacity", "free", "policy"
+};
 #define NR_FILES (sizeof(files) / sizeof(files[0]))
 
 /**
@@ -268,47 +270,74 @@ static void print_json(const struct snapshot *s)
 	fputs("}\n", stdout);
 }
 
-/* Columns of the table: counters show their growth when there is an interval. */
+enum kind { GAUGE, RATE, RATE_MB, MEAN };
+
+/*
+ * Columns of the table.  Counters show their growth where there is an
+ * interval, else what they have come to; a mean is that of what was counted in
+ * the same time.
+ */
 static const struct column {
 	const char *head;
+	enum kind kind;
 	const char *file;
 	const char *key;
-	bool counter;
+	const char *by;		/* MEAN: the counter to divide by */
+	double unit;		/* MEAN: so many of the key's units are one */
 } columns[] = {
-	{ "charged", "window", "charged", false },
-	{ "in_use",  "window", "in_use", false },
-	{ "waiting", "window", "waiting", false },
-	{ "calls",   "stats", "calls", true },
-	{ "msgs",    "stats", "msgs_sent", true },
-	{ "reg_mr",  "stats", "reg_mr", true },
-	{ "inv",     "stats", "local_inv", true },
-	{ "rd_MiB",  "stats", "bytes_read", true },
-	{ "wr_MiB",  "stats", "bytes_written", true },
-	{ "waits",   "stats", "waits", true },
+	{ "share",    GAUGE,   "window", "charged", NULL, 0 },
+	{ "entitled", GAUGE,   "window", "entitlement", NULL, 0 },
+	{ "window",   GAUGE,   "window", "window", NULL, 0 },
+	{ "in_use",   GAUGE,   "window", "in_use", NULL, 0 },
+	{ "waiting",  GAUGE,   "window", "waiting", NULL, 0 },
+	{ "rpc/s",    RATE,    "stats", "calls", NULL, 0 },
+	{ "rd_MB/s",  RATE_MB, "stats", "bytes_read", NULL, 0 },
+	{ "wr_MB/s",  RATE_MB, "stats", "bytes_written", NULL, 0 },
+	{ "rpc_us",   MEAN,    "stats", "rpc_us", "replies", 1 },
+	{ "revoked",  RATE,    "stats", "revocations", NULL, 0 },
+	{ "waits",    RATE,    "stats", "waits", NULL, 0 },
+	{ "wait_ms",  MEAN,    "stats", "wait_us", "waits", 1000 },
 };
+
+/* How much a counter has grown since @old; since it began, without one. */
+static bool grown(const struct entry *e, const struct entry *old, const char *file,
+		  const char *key, double *v)
+{
+	const char *now = find(e, file, key);
+	const char *before = old ? find(old, file, key) : NULL;
+
+	if (!now || !isdigit((unsigned char)*now))
+		return false;
+	*v = strtod(now, NULL) - (before ? strtod(before, NULL) : 0);
+	return true;
+}
 
 static void print_cell(const struct column *c, const struct entry *e, const struct entry *old,
 		       double seconds)
 {
-	const char *now = find(e, c->file, c->key);
-	const char *before = old ? find(old, c->file, c->key) : NULL;
-	double v;
+	double v = 0, n = 0;
+	bool known = grown(e, c->kind == GAUGE ? NULL : old, c->file, c->key, &v);
 
-	if (!now || !isdigit((unsigned char)*now)) {
-		printf(" %9s", "-");
-		return;
+	switch (c->kind) {
+	case GAUGE:
+		break;
+	case RATE_MB:
+		v /= 1e6;
+		/* fall through */
+	case RATE:
+		if (old && seconds > 0)
+			v /= seconds;
+		break;
+	case MEAN:
+		known = known && grown(e, old, c->file, c->by, &n) && n > 0;
+		if (known)
+			v /= n * c->unit;
+		break;
 	}
-	v = strtod(now, NULL);
-	if (strstr(c->head, "MiB"))
-		v /= 1 << 20;
-	if (c->counter && before) {
-		double b = strtod(before, NULL);
-
-		v = (strtod(now, NULL) - b) / seconds;
-		if (strstr(c->head, "MiB"))
-			v /= 1 << 20;
-	}
-	printf(v < 1000 && v != (double)(uint64_t)v ? " %9.1f" : " %9.0f", v);
+	if (!known)
+		printf(" %8s", "-");
+	else
+		printf(v < 1000 && v != (double)(uint64_t)v ? " %8.1f" : " %8.0f", v);
 }
 
 static const struct entry *find_entry(const struct snapshot *s, const char *name)
@@ -335,9 +364,9 @@ static void print_table(const struct snapshot *s, const struct snapshot *old)
 			printf("%s: capacity %s entries, free %s\n", e->name,
 			       capacity ? capacity : "?", free_now ? free_now : "?");
 	}
-	printf("%-12s", old ? "per second" : "");
+	printf("%-12s", old ? "per second" : "in all");
 	for (k = 0; k < sizeof(columns) / sizeof(columns[0]); k++)
-		printf(" %9s", columns[k].head);
+		printf(" %8s", columns[k].head);
 	puts("  mount");
 	for (i = 0; i < s->nr; i++) {
 		const struct entry *e = &s->entries[i];

@@ -295,6 +295,7 @@ struct rdmafs_op;
  * @pos:	where in the file; the server's answer for an append
  * @len:	bytes
  * @done:	of these, how many are there
+ * @limit:	most bytes that one RPC may carry, 0 if there is no such bound
  * @stable:	what is asked for; lowest of what was answered
  * @flags:	RFP_WRITE_*
  * @verifier:	under which it was written
@@ -311,6 +312,7 @@ struct rdmafs_io {
 	loff_t pos;
 	size_t len;
 	size_t done;
+	size_t limit;
 	u32 stable;
 	u32 flags;
 	u64 verifier;

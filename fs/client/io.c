@@ -7,7 +7,9 @@
  * softirq context, when all of it is done, when a read met the end of the
  * file, or when it failed.  A short answer is followed by a request for the
  * rest; that, and the renewal of ids (op.c), is done by a worker, as it
- * sleeps.
+ * sleeps.  So is what has to go in smaller pieces, because a quota or what
+ * others are entitled to leaves no room for one RPC of that size: on our RNIC,
+ * which is known before, or on the server's.
  *
  * A task that has been killed can't send, but what it was about to send may
  * be others' data (writeback, readahead).  So its requests are handed to a
@@ -119,6 +121,17 @@ static int rdmafs_io_write_done(struct rdmafs_op *op, bool *more, const struct r
 	return 0;
 }
 
+/* There can't be translations for so much: half of it; what is inline needs none. */
+static bool rdmafs_io_smaller(struct rdmafs_op *op)
+{
+	size_t count = iov_iter_count(&op->call.iter);
+
+	if (count <= RDMAFS_XPRT_INLINE_MAX)
+		return false;
+	op->io.limit = max_t(size_t, round_down(count / 2, PAGE_SIZE), RDMAFS_XPRT_INLINE_MAX);
+	return true;
+}
+
 /* Transport has done; any context. */
 static void rdmafs_io_done(struct rdmafs_xprt_call *call)
 {
@@ -130,6 +143,10 @@ static void rdmafs_io_done(struct rdmafs_xprt_call *call)
 	err = rdmafs_op_status(op);
 	if (err == -RDMAFS_EBADCRED || err == -RDMAFS_EBADSTATE) {
 		rdmafs_io_later(op, err);
+		return;
+	}
+	if (err == -E2BIG && rdmafs_io_smaller(op)) {
+		rdmafs_io_later(op, 0);
 		return;
 	}
 	if (!err && call->dir == RDMAFS_XPRT_READ)
@@ -154,9 +171,13 @@ static void rdmafs_io_fill(struct rdmafs_op *op)
 	struct rdmafs_io *io = &op->io;
 	size_t count = io->len - io->done;
 
+	if (io->limit)
+		count = min(count, io->limit);
 	if (op->call.dir == RDMAFS_XPRT_READ) {
 		struct rfp_read_req *req = (struct rfp_read_req *)op->req;
 
+		if (count > RDMAFS_XPRT_INLINE_MAX)
+			count = min_t(size_t, count, rdmafs_xprt_read_max(op->mnt->xprt));
 		req->offset = cpu_to_le64(io->pos + io->done);
 		req->count = cpu_to_le32(count);
 	} else {
@@ -188,7 +209,7 @@ static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker)
 	}
 	if (!err)
 		return;
-	if (err == -EINTR && !worker)
+	if ((err == -EINTR && !worker) || (err == -E2BIG && rdmafs_io_smaller(op)))
 		rdmafs_io_later(op, 0);
 	else
 		rdmafs_io_end(op, err, NULL);

@@ -62,7 +62,7 @@ class Device:
         write_text(f"{self.path}/capacity", str(entries))
 
     def discipline(self, name):
-        write_text(f"{self.path}/discipline", name)
+        write_text(f"{self.path}/policy", f"discipline={name}")
 
     def stats(self):
         return key_values(f"{self.path}/stats")
@@ -163,7 +163,7 @@ def measured(device, mounts, seconds):
             "rpc_us": {n: (s1[n]["rpc_us"] - s0[n]["rpc_us"]) / max(1, rpcs[n]) for n in mounts},
             "bytes_s": {n: (s1[n]["bytes_read"] - s0[n]["bytes_read"]) / (t1 - t0)
                         for n in mounts},
-            "busy": (d1["busy_us"] - d0["busy_us"]) / us / d1["capacity"]}
+            "busy": (d1["charged_us"] - d0["charged_us"]) / (d1["capacity_us"] - d0["capacity_us"])}
 
 
 def jain(values):

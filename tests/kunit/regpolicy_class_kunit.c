@@ -181,9 +181,50 @@ static void quota_bad(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, q.weight, quota_before.weight);
 }
 
+static const struct rpol_tunables tun_before = {
+	.discipline = RPOL_FIFO, .replacement = RPOL_RANDOM, .low = 10, .high = 20, .idle_ms = 5000,
+};
+
+static const char *const bad_tunables[] = {
+	"", " ", "discipline", "discipline=", "discipline=Fair", "discipline=fairly",
+	"discipline=0", "replacement=mru", "replacement=lru,lfu", "low=-1", "low=1k",
+	"low=18446744073709551616", "idle_ms=4294967296", "idle_ms=none", "min=1", "low=1 min=2",
+	"low=1 low=2", "discipline=fair discipline=fair", "discipline=fair;low=1",
+};
+
+static void tunables_parse(struct kunit *test)
+{
+	struct rpol_tunables t = tun_before;
+	size_t i;
+
+	KUNIT_EXPECT_EQ(test, rpol_tunables_parse("discipline=fair", &t), 0);
+	KUNIT_EXPECT_EQ(test, t.discipline, RPOL_FAIR);
+	KUNIT_EXPECT_EQ(test, t.replacement, tun_before.replacement);
+	KUNIT_EXPECT_EQ(test, t.low, tun_before.low);
+	KUNIT_EXPECT_EQ(test, rpol_tunables_parse(" replacement=lfu\tlow=1 high=2 idle_ms=3\n", &t),
+			0);
+	KUNIT_EXPECT_EQ(test, t.discipline, RPOL_FAIR);
+	KUNIT_EXPECT_EQ(test, t.replacement, RPOL_LFU);
+	KUNIT_EXPECT_EQ(test, t.low, 1);
+	KUNIT_EXPECT_EQ(test, t.high, 2);
+	KUNIT_EXPECT_EQ(test, t.idle_ms, 3);
+	KUNIT_EXPECT_EQ(test, rpol_tunables_parse("replacement=lru", &t), 0);
+	KUNIT_EXPECT_EQ(test, t.replacement, RPOL_LRU);
+
+	for (i = 0; i < ARRAY_SIZE(bad_tunables); i++) {
+		t = tun_before;
+		KUNIT_EXPECT_EQ_MSG(test, rpol_tunables_parse(bad_tunables[i], &t), -EINVAL, "%s",
+				    bad_tunables[i]);
+		KUNIT_EXPECT_MEMEQ(test, &t, &tun_before, sizeof(t));
+	}
+	KUNIT_EXPECT_STREQ(test, rpol_discipline_name(RPOL_FIFO), "fifo");
+	KUNIT_EXPECT_STREQ(test, rpol_replacement_name(RPOL_LRU), "lru");
+}
+
 static struct kunit_case quota_cases[] = {
 	KUNIT_CASE_PARAM(quota_good, good_gen_params),
 	KUNIT_CASE_PARAM(quota_bad, bad_gen_params),
+	KUNIT_CASE(tunables_parse),
 	{}
 };
 

@@ -290,12 +290,12 @@ echo 65000 >"$proc/rxe0/free"
 printf 'capacity 65536\nmembers 1\n' >"$proc/rxe0/stats"
 echo "server:/export on 10.9.0.1:20060" >"$proc/0:41/mount"
 printf 'min 0\nmax none\nweight 100\n' >"$proc/0:41/quota"
-printf 'charged 257\nin_use 33\n' >"$proc/0:41/window"
-printf 'calls 10\nbytes_read 1048576\nunknown_key 7\n' >"$proc/0:41/stats"
+printf 'charged 257\nin_use 33\nwindow none\n' >"$proc/0:41/window"
+printf 'calls 10\nreplies 10\nrpc_us 2500\nbytes_read 1048576\nunknown_key 7\n' >"$proc/0:41/stats"
 s
 is "$rc $(echo "$out" | tr -s " ")" "0 rxe0: capacity 65536 entries, free 65000
- charged in_use waiting calls msgs reg_mr inv rd_MiB wr_MiB waits mount
-0:41 257 33 - 10 - - - 1 - - server:/export on 10.9.0.1:20060" "the table, with what is there"
+in all share entitled window in_use waiting rpc/s rd_MB/s wr_MB/s rpc_us revoked waits wait_ms mount
+0:41 257 - - 33 - 10 1.0 - 250 - - - server:/export on 10.9.0.1:20060" "the table, with what is there"
 s --all
 like "$out" "0:41 stats.unknown_key 7" "--all shows what is not known too"
 s --json

@@ -1,0 +1,370 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""How mounts share an RNIC's translations, seen from outside. Prints TAP.
+
+Usage: policy.py [PART]...    in a directory on the mount
+
+Loads run until a condition holds, never for a time; what is compared are counts
+and shares, with room for a slow machine. tests/bench/fairness measures.
+"""
+
+import glob
+import mmap
+import os
+import subprocess
+import sys
+import threading
+import time
+
+MR = 257                        # entries that a READ of 1 MiB takes
+OPTS = os.environ["RDMAFS_MOUNT_OPTS"]
+SOURCE = os.environ["RDMAFS_SOURCE"]
+PARAMETERS = "/sys/module/rdmafs_xprt/parameters"
+MIB = 1 << 20
+number = failed = 0
+
+
+def tap(ok, what, why=""):
+    global number, failed
+    number += 1
+    failed += not ok
+    print(f"{'ok' if ok else 'not ok'} {number} - {what}", flush=True)
+    if not ok and why:
+        print(f"# {why}", flush=True)
+
+
+def read_text(path):
+    with open(path) as f:
+        return f.read()
+
+
+def write_text(path, text):
+    with open(path, "w") as f:
+        f.write(str(text))
+
+
+def key_values(path):
+    found = {}
+    for line in read_text(path).splitlines():
+        key, _, value = line.partition(" ")
+        found[key] = int(value) if value.lstrip("-").isdigit() else value
+    return found
+
+
+def wait_for(seconds, condition):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+class Device:
+    def __init__(self):
+        (self.path,) = [os.path.dirname(p) for p in glob.glob("/proc/fs/rdmafs/*/capacity")]
+        self.plenty = int(read_text(f"{self.path}/capacity"))
+
+    def capacity(self, entries):
+        write_text(f"{self.path}/capacity", entries)
+
+
+class Mount:
+    count = 0
+
+    def __init__(self, options=""):
+        Mount.count += 1
+        self.where = f"/mnt/policy{Mount.count}"
+        os.makedirs(self.where, exist_ok=True)
+        subprocess.run(["mount", "-t", "rdmafs", "-o", f"{OPTS}{options}", SOURCE, self.where],
+                       check=True)
+        st = os.stat(self.where)
+        self.proc = f"/proc/fs/rdmafs/{os.major(st.st_dev)}:{os.minor(st.st_dev)}"
+        self.file = f"{self.where}/test/policy.data"
+
+    def stats(self):
+        return key_values(f"{self.proc}/stats")
+
+    def window(self):
+        return key_values(f"{self.proc}/window")
+
+    def quota(self, text=None):
+        if text is None:
+            return read_text(f"{self.proc}/quota")
+        write_text(f"{self.proc}/quota", text)
+
+    def umount(self):
+        subprocess.run(["umount", self.where], check=True)
+
+
+class Load:
+    """Threads that read or write a file until they are stopped, or so many times."""
+
+    def __init__(self, mount, size, threads, write=False, times=None, verify=None, gate=None):
+        self.going, self.done, self.errors = True, 0, []
+        self.opened, self.gate = 0, gate
+        self.lock = threading.Lock()
+        self.args = (mount.file + (".w" if write else ""), size, write, times, verify)
+        self.threads = [threading.Thread(target=self.run, args=(i,)) for i in range(threads)]
+        for t in self.threads:
+            t.start()
+
+    def run(self, index):
+        path, size, write, times, verify = self.args
+        memory = mmap.mmap(-1, size)
+        flags = os.O_DIRECT | (os.O_RDWR | os.O_CREAT if write else os.O_RDONLY)
+        try:
+            fd = os.open(path, flags, 0o600)
+            with self.lock:
+                self.opened += 1
+            if self.gate:
+                self.gate.wait()
+            slots = 8 * MIB // size
+            n = 0
+            while self.going and (times is None or n < times):
+                offset = (index + n) % slots * size
+                got = (os.pwritev if write else os.preadv)(fd, [memory], offset)
+                if got != size:
+                    raise OSError(f"{got} of {size} bytes")
+                if verify and memory[:] != verify[offset:offset + size]:
+                    raise OSError(f"wrong data at {offset}")
+                n += 1
+                with self.lock:
+                    self.done += 1
+            os.close(fd)
+        except OSError as error:
+            self.errors.append(str(error))
+
+    def wait(self):
+        for t in self.threads:
+            t.join()
+        return self.errors
+
+    def stop(self):
+        self.going = False
+        return self.wait()
+
+
+BAD = ["", "min", "min=", "min=-1", "min=18446744073709551616", "min=10 max=9", "max=0 min=1",
+       "weight=0", "weight=10001", "weight=-5", "min=1 min=2", "frob=1", "min=1 frob=2",
+       "min=0x10", "min=1k", "min=1,max=2", "max=nones", "\0", "min=1\0", "x" * 4096,
+       "min=1 " * (MIB // 6)]
+BAD_POLICY = ["", "discipline=", "discipline=lru", "replacement=fair", "low=2 high=1",
+              "idle_ms=-1", "frob=1", "low=1 low=1", "x" * MIB]
+BAD_CAPACITY = ["", "0", "256", "-1", "18446744073709551616", "1e6", "257 257", "x" * MIB]
+
+
+def refused(path, texts):
+    """Each is refused with EINVAL, and nothing is changed by it."""
+    before, wrong = read_text(path), []
+    for text in texts:
+        fd = os.open(path, os.O_WRONLY)
+        try:
+            os.write(fd, text.encode())
+            if text:
+                wrong.append(f"{text[:40]!r}: accepted")
+        except OSError as error:
+            if error.errno != 22:
+                wrong.append(f"{text[:40]!r}: {error}")
+        os.close(fd)
+        if read_text(path) != before:
+            wrong.append(f"{text[:40]!r}: changed it to {read_text(path)!r}")
+    return wrong
+
+
+def files(device):
+    m = Mount()
+    for path, texts in ((f"{m.proc}/quota", BAD), (f"{device.path}/policy", BAD_POLICY),
+                        (f"{device.path}/capacity", BAD_CAPACITY)):
+        wrong = refused(path, texts)
+        tap(not wrong, f"bad text for {os.path.basename(path)} is EINVAL and changes nothing",
+            "; ".join(wrong))
+    m.quota("min=64 max=4096 weight=200")
+    tap(m.quota() == "min 64\nmax 4096\nweight 200\n", "quota is what was written", m.quota())
+    m.quota("weight=300")
+    tap(m.quota() == "min 64\nmax 4096\nweight 300\n", "any subset", m.quota())
+    try:
+        m.quota(f"min={device.plenty + 1} max=none")
+        tap(False, "more than there is can't be kept")
+    except OSError as error:
+        tap(error.errno == 22, "more than there is can't be kept: EINVAL", str(error))
+    subprocess.run(["mount", "-o", "remount,min=32,max=2048,weight=50", m.where], check=True)
+    tap(m.quota() == "min 32\nmax 2048\nweight 50\n", "remount changes them", m.quota())
+    m.umount()
+    done = subprocess.run(["mount", "-t", "rdmafs", "-o", f"{OPTS},min={device.plenty + 1}",
+                           SOURCE, "/mnt"], stderr=subprocess.PIPE, text=True)
+    tap(done.returncode != 0 and done.stderr, "nor asked for by mount", done.stderr)
+    # readers and writers at once
+    m = Mount()
+    stop, wrong = threading.Event(), []
+
+    def writer(text):
+        while not stop.is_set():
+            m.quota(text)
+
+    def reader():
+        while not stop.is_set():
+            text = m.quota()
+            if len(text.splitlines()) != 3 or "weight" not in text:
+                wrong.append(text)
+    jobs = [threading.Thread(target=writer, args=(t,))
+            for t in ("min=1", "max=4096", "weight=7")] + \
+           [threading.Thread(target=reader) for _ in range(2)]
+    for j in jobs:
+        j.start()
+    load = Load(m, MIB, 4, times=20)
+    errors = load.wait()
+    stop.set()
+    for j in jobs:
+        j.join()
+    tap(not wrong and not errors and m.quota() == "min 1\nmax 4096\nweight 7\n",
+        "readers and writers at once lose nothing", f"{wrong[:1]} {errors} {m.quota()!r}")
+    m.umount()
+
+
+def shares(device):
+    """Two greedy mounts, weights 3:1: what they hold, and that nobody fails."""
+    capacity = 8 * MR
+    mounts = [Mount(",weight=300"), Mount(",weight=100")]
+    device.capacity(capacity)
+    loads = [Load(m, MIB, 16) for m in mounts]
+    ok = wait_for(60, lambda: all(load.done > 20 for load in loads))
+    before = [m.stats()["charged_us"] for m in mounts]
+    start = [load.done for load in loads]
+    ok = ok and wait_for(120, lambda: sum(load.done for load in loads) - sum(start) > 400)
+    held = [m.stats()["charged_us"] - b for m, b in zip(mounts, before)]
+    errors = sum((load.stop() for load in loads), [])
+    ratio = held[0] / max(1, held[1])
+    tap(ok and not errors, "both get on, and no I/O fails", f"{errors}")
+    tap(2 < ratio < 4.5, "3:1 by weight", f"held {held}: {ratio:.2f}")
+    charged = key_values(f"{device.path}/stats")["charged"]
+    tap(charged <= capacity, "and never more than there is", f"{charged} of {capacity}")
+    device.capacity(device.plenty)
+    for m in mounts:
+        m.umount()
+
+
+def hoarder(device):
+    """Somebody who wants little is not kept waiting by somebody who wants all."""
+    capacity = 8 * MR
+    big, small = Mount(), Mount()
+    device.capacity(capacity)
+    load = Load(big, MIB, 32)
+    tap(wait_for(60, lambda: big.window()["charged"] >= capacity - MR), "one mount holds all")
+    light = Load(small, 65536, 1, times=200)
+    errors = light.wait()
+    s = small.stats()
+    tap(not errors and light.done == 200, "another comes and reads", f"{errors}")
+    tap(s["waits"] <= 20, "and waits the first time, not each time",
+        f"{s['waits']} waits for {s['grants']} grants")
+    # its share was lent again: the large one comes to hold all
+    tap(wait_for(60, lambda: big.window()["charged"] >= capacity // MR * MR - MR),
+        "what it no longer uses is lent again")
+    errors = load.stop()
+    tap(not errors, "no I/O of the large one has failed", f"{errors[:3]}")
+    tap(big.stats()["revocations"] + big.stats()["window_cuts"] > 0, "from which was taken")
+    device.capacity(device.plenty)
+    big.umount()
+    small.umount()
+
+
+def small_shares(device):
+    """Large I/O with room for small RPCs only; the data is right."""
+    data = read_text_bytes()
+    m = Mount()
+    for quota in "max=257", "max=129", "max=33", "max=8", "max=7":
+        m.quota(quota)
+        errors = Load(m, MIB, 2, times=8, verify=data).wait()
+        tap(not errors and m.stats()["charged_peak"] <= 257, f"1 MiB reads with {quota}",
+            f"{errors}")
+    m.quota("max=none")
+    # the server's side: the client's own directory there
+    clients = glob.glob("/proc/fs/rdmafs/client-*/quota")
+    for quota in "max=129", "max=33", "max=7":
+        for c in clients:
+            write_text(c, quota)
+        errors = Load(m, MIB, 2, write=True, times=4).wait()
+        tap(not errors, f"1 MiB writes with {quota} on the server", f"{errors}")
+    for c in clients:
+        write_text(c, "max=none")
+    m.umount()
+
+
+def read_text_bytes():
+    with open("policy.data", "rb") as f:
+        return f.read()
+
+
+def changes(device):
+    """Quota and capacity changed under load: at once, and nobody fails."""
+    a, b = Mount(), Mount()
+    loads = [Load(a, MIB, 16), Load(b, MIB, 16)]
+    tap(wait_for(60, lambda: all(load.done > 10 for load in loads)), "two loads run")
+    for entries in 3 * MR, 20 * MR, 2 * MR, 10 * MR:
+        device.capacity(entries)
+        ok = wait_for(60, lambda e=entries: key_values(f"{device.path}/stats")["charged"] <= e)
+        done = [load.done for load in loads]
+        ok = ok and wait_for(60, lambda d=done: all(l.done > n + 5 for l, n in zip(loads, d)))
+        tap(ok, f"capacity {entries}: kept, and both get on",
+            f"{key_values(device.path + '/stats')} {[l.errors for l in loads]}")
+    for quota, most in (("max=514", 514), ("max=257", 257)):
+        a.quota(quota)
+        done = loads[0].done
+        ok = wait_for(60, lambda m=most: a.window()["charged"] <= m)
+        ok = ok and wait_for(60, lambda d=done: loads[0].done > d + 5)
+        tap(ok, f"{quota}: kept, and it gets on", f"{a.window()} {loads[0].errors}")
+    errors = sum((load.stop() for load in loads), [])
+    tap(not errors, "no I/O has failed", f"{errors[:3]}")
+    device.capacity(device.plenty)
+    a.umount()
+    b.umount()
+
+
+def grace(device):
+    """A server that lives, but does not answer for longer than the grace period."""
+    capacity, grace_ms = 4 * MR, read_text(f"{PARAMETERS}/grace_ms").strip()
+    big, small = Mount(",reg=direct"), Mount(",reg=direct")
+    data = read_text_bytes()
+    Load(small, 65536, 1, times=1).wait()
+    write_text(f"{PARAMETERS}/grace_ms", 1000)
+    device.capacity(capacity)
+    gates = threading.Event(), threading.Event()
+    load = Load(big, MIB, 8, times=2, verify=data, gate=gates[0])
+    light = Load(small, 65536, 1, times=20, verify=data, gate=gates[1])
+    wait_for(60, lambda: load.opened == 8 and light.opened == 1)
+    write_text(f"{PARAMETERS}/inject_service_us", 20000000)
+    gates[0].set()
+    tap(wait_for(15, lambda: big.window()["in_use"] >= capacity - MR), "one mount holds all",
+        f"{big.window()} {load.errors}")
+    time_stuck = time.monotonic()
+    write_text(f"{PARAMETERS}/inject_service_us", 0)
+    gates[1].set()
+    ok = wait_for(15, lambda: light.done == 20)
+    tap(ok, "another reads though the first one's answers are overdue",
+        f"after {time.monotonic() - time_stuck:.1f} s: {light.done}; {big.window()}")
+    errors = light.wait() + load.wait()
+    tap(not errors, "and what was put off is read in the end, and right", f"{errors}")
+    s = big.stats()
+    tap(s["cancelled"] > 0 and s["reconnects"] == 0, "CANCELs were sent, no connection was lost",
+        f"cancelled {s['cancelled']} reconnects {s['reconnects']}")
+    write_text(f"{PARAMETERS}/grace_ms", grace_ms)
+    device.capacity(device.plenty)
+    big.umount()
+    small.umount()
+
+
+PARTS = {"files": files, "shares": shares, "hoarder": hoarder, "small_shares": small_shares,
+         "changes": changes, "grace": grace}
+
+
+def main():
+    with open("policy.data", "wb") as f:
+        f.write(os.urandom(8 * MIB))
+    device = Device()
+    for name in sys.argv[1:] or PARTS:
+        PARTS[name](device)
+    print(f"1..{number}")
+    sys.exit(failed > 0)
+
+
+main()

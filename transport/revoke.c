@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What is bound to an I/O and needed elsewhere, and does not come back.
+ *
+ * A response is the upper bound on how long somebody who is entitled to
+ * translations waits for them.  A server whose disk hangs would make that for
+ * ever.  So a READ that is overdue by the grace period T while others wait gets
+ * a CANCEL.  A server that lives drops the RDMA WRITE, held or yet to come, and
+ * says so in a DROPPED that invalidates the key; it answers the call, CANCELLED,
+ * when it is through with it, and the call is sent again in its turn.  A server
+ * that does not live misses its heartbeats as well: the connection goes, and
+ * the keys with it (client.c).
+ *
+ * On the server the same holds for sinks of a client that does not send the data
+ * it announced, and for held replies of one that does not say where they go: its
+ * connection goes.
+ */
+#include <linux/module.h>
+#include "transport/client.h"
+#include "transport/server.h"
+#include "transport/trace.h"
+
+/* The grace period T (Magoutis, section 4), in milliseconds. */
+unsigned int rxp_grace_ms = 10000;
+
+/* ------------------------------------------------------------------ the client */
+
+/* Its translations could be given back, and should have been. */
+static bool rxp_slot_overdue(const struct rxp_slot *slot, unsigned long before)
+{
+	const struct rdmafs_xprt_call *call = slot->call;
+	const struct rxp_io *io = call ? call->x.io : NULL;
+
+	return io && !slot->replied && call->dir == RDMAFS_XPRT_READ && !io->mapping &&
+	       !io->cancelled && !READ_ONCE(io->crw_busy) && io->mr && io->mr->bound &&
+	       time_before(slot->sent, before);
+}
+
+/**
+ * rxp_calls_revoke - cancel the READs that hold for too long what others wait for
+ * @x:	  the session
+ * @conn: its connection
+ *
+ * Process context, from the heartbeat.
+ */
+void rxp_calls_revoke(struct rdmafs_xprt *x, struct rxp_conn *conn)
+{
+	unsigned long before = jiffies - msecs_to_jiffies(READ_ONCE(rxp_grace_ms));
+	u32 i;
+
+	spin_lock_bh(&x->lock);
+	if (x->conn == conn && x->pool && rpol_pressed(x->pool->member)) {
+		for (i = 0; i < x->slot_account.nr; i++) {
+			struct rxp_slot *slot = &x->slots[i];
+
+			if (!rxp_slot_overdue(slot, before))
+				continue;
+			slot->call->x.io->cancelled = true;
+			slot->call->x.io->map_err = -EAGAIN;
+			refcount_inc(&slot->call->x.pending);
+			rxp_count(&x->stats, cancelled);
+			rxp_cancel_send(x, conn, slot->call->x.io);
+		}
+	}
+	spin_unlock_bh(&x->lock);
+}
+
+/**
+ * rxp_call_dropped - the server will not write to a call's memory any more
+ * @x:	the session
+ * @f:	the message
+ * @wc: its completion, which says what it has invalidated
+ *
+ * Softirq.
+ *
+ * Return: NULL, or what is wrong with it.
+ */
+const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_frame *f,
+			     const struct ib_wc *wc)
+{
+	struct rxp_slot *slot = &x->slots[f->slot];
+	struct rxp_io *io;
+	struct rxp_mr *mr;
+
+	spin_lock_bh(&x->lock);
+	io = slot->call ? slot->call->x.io : NULL;
+	if (!io || slot->seq != f->seq || slot->replied || !io->cancelled || !io->mr ||
+	    !io->mr->bound || !(wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
+	    wc->ex.invalidate_rkey != io->mr->mr->rkey) {
+		spin_unlock_bh(&x->lock);
+		return "a key of no call";
+	}
+	mr = io->mr;
+	io->mr = NULL;
+	mr->bound = false;
+	spin_unlock_bh(&x->lock);
+	rxp_count(&x->stats, remote_inv);
+	/* The pool stays with the call until its reply, which can't overtake us. */
+	rxp_mr_put(io->pool, mr);
+	return NULL;
+}
+
+/* ------------------------------------------------------------------ the server */
+
+static void rxp_dropped_done(struct rxp_chain *chain, bool ok)
+{
+	rxp_req_put(container_of(chain, struct rxp_req, stcrw));
+}
+
+/**
+ * rxp_req_drop - a READ's data will not be written; give the client its key back
+ * @req:  being served, its key known; cancelled from now on
+ * @conn: the connection that it is bound to
+ *
+ * Context: process, with the session's lock held: so the reply, which comes
+ * without the key, can't get ahead of this message.
+ */
+void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn)
+{
+	u64 dma = rxp_ring_dma(&req->session->tx_ring, conn->tx_dma, req->slot) + RXP_MSG_MAX;
+	void *msg = rxp_req_buf(req) + RXP_MSG_MAX;
+
+	lockdep_assert_held(&req->session->lock);
+	req->cancelled = true;
+	req->keyed = false;
+	rxp_frame_put_hdr(msg, RXP_NOTIFY, RXP_NOTIFY_DROPPED, req->slot, req->seq);
+	ib_dma_sync_single_for_device(conn->rdev->ib, dma, RXP_CTL_MAX, DMA_TO_DEVICE);
+	req->drop_sge.addr = dma;
+	req->drop_sge.length = sizeof(struct rxp_wire_hdr);
+	req->drop_sge.lkey = conn->pool->pd->local_dma_lkey;
+	rxp_fill_send(&req->inv, &req->drop_sge, 1, req->rkey);
+	rxp_chain_init(&req->stcrw, rxp_dropped_done);
+	rxp_chain_add(&req->stcrw, &req->inv);
+	kref_get(&req->ref);
+	if (rxp_post(conn, &req->stcrw)) {
+		/* Not the last one: the request is at work. */
+		rxp_req_put(req);
+		return;
+	}
+	rxp_count(&req->session->stats, cancelled);
+	rxp_count(&req->session->stats, msgs_sent);
+}
+
+/* What a client lets wait for its own part, and for how long. */
+static bool rxp_req_overdue(const struct rxp_req *req, unsigned long before)
+{
+	return req && (req->state == RXP_REQ_WAITING || req->state == RXP_REQ_HELD) &&
+	       time_before(req->waits_since, before);
+}
+
+/**
+ * rxp_session_overdue - does a client keep to itself what others wait for?
+ * @s:	  the session, its lock held
+ * @more: set if it has to be asked again
+ *
+ * Return: true if for longer than the grace period: its connection is to go.
+ */
+bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
+{
+	unsigned long before = jiffies - msecs_to_jiffies(READ_ONCE(rxp_grace_ms));
+	u32 i;
+
+	lockdep_assert_held(&s->lock);
+	if (!s->conn || !rpol_pressed(s->conn->pool->member))
+		return false;
+	*more = true;
+	for (i = 0; i < s->nr_slots; i++)
+		if (rxp_req_overdue(s->slots[i].req, before))
+			return true;
+	return false;
+}
