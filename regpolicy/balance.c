@@ -8,7 +8,7 @@
  * member has gone by since the last time.  That bounds the cost, which is a
  * fraction of a microsecond for each member, to a part of one processor that
  * does not grow with their number; who comes earlier has the next tick called
- * at once.
+ * then.
  *
  * A member's *deficit* is what it was entitled to and did not have, as
  * entries times time: it grows with (entitlement - charged) * dt while a claim
@@ -41,7 +41,7 @@
 /* Below so many members the first claim that waits never has to wait for a tick. */
 #define FEW_MEMBERS		64
 #define INTERVAL_NS		1000ULL		/* for each member */
-#define INTERVAL_MIN_NS		50000ULL
+#define INTERVAL_MIN_NS		20000ULL
 
 static u64 vtime_at(const struct rpol_domain *dom, u64 now)
 {
@@ -135,8 +135,10 @@ static struct rpol_member *find_overdue(struct rpol_domain *dom, u64 now)
 	const struct rpol_waiter *w;
 	u64 seq = U64_MAX;
 
-	/* Those who stand in the first line need no help. */
-	list_for_each_entry(mem, &dom->rest, order) {
+	list_for_each_entry(mem, &dom->members, link) {
+		/* Who stands in the first line needs no help. */
+		if (mem->line != &dom->rest)
+			continue;
 		w = list_first_entry(&mem->waiters, struct rpol_waiter, link);
 		if (READ_ONCE(mem->bound) || now < w->since + PATIENCE_NS || w->seq >= seq)
 			continue;
@@ -226,7 +228,9 @@ void rpol_balance_locked(struct rpol_domain *dom, u64 now)
 	dom->balanced_at = now;
 	dom->due = false;
 	dom->stats.rebalances++;
-	rpol_order_sort_locked(dom, now);
+	/* Their entitlements are new, and some have left the line. */
+	list_for_each_entry(mem, &dom->members, link)
+		rpol_order_line_up_locked(dom, mem);
 }
 
 /**
@@ -249,6 +253,6 @@ void rpol_balance_try_locked(struct rpol_domain *dom, u64 now)
 		rpol_balance_locked(dom, now);
 	} else if (!dom->due) {
 		dom->due = true;
-		dom->wake_now = true;
+		dom->wake_in = dom->balanced_at + interval - now;
 	}
 }

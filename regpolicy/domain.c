@@ -70,10 +70,10 @@ static bool tell_one_locked(struct rpol_domain *dom)
 		rpol_member_unpin(mem);
 		return true;
 	}
-	if (dom->wake_now || (dom->tight && !atomic_read(&dom->ticking) && dom->ops &&
-			      dom->ops->wake)) {
-		delay = dom->wake_now ? 0 : RPOL_TICK_TIGHT;
-		dom->wake_now = false;
+	if (dom->wake_in || (dom->tight && !atomic_read(&dom->ticking) && dom->ops &&
+			     dom->ops->wake)) {
+		delay = dom->wake_in ?: RPOL_TICK_TIGHT;
+		dom->wake_in = 0;
 		spin_unlock(&dom->lock);
 		rpol_domain_wake(dom, delay);
 		spin_lock(&dom->lock);
@@ -140,8 +140,8 @@ struct rpol_domain *rpol_domain_create(u64 capacity, const struct rpol_domain_op
 		return ERR_PTR(-ENOMEM);
 	spin_lock_init(&dom->lock);
 	INIT_LIST_HEAD(&dom->members);
-	INIT_LIST_HEAD(&dom->owed);
-	INIT_LIST_HEAD(&dom->rest);
+	dom->owed = RB_ROOT_CACHED;
+	dom->rest = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&dom->over);
 	INIT_LIST_HEAD(&dom->granted);
 	INIT_LIST_HEAD(&dom->asked);

@@ -24,6 +24,7 @@
 #include <linux/completion.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
+#include <linux/rbtree.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include "regpolicy/admit.h"
@@ -75,7 +76,7 @@ enum rpol_verdict {
  * @asked:	rpol_member.ask of members that have victims, to be told
  * @telling:	somebody calls back; what is to be told is left to him
  * @due:	entitlements are to be computed, by the next tick
- * @wake_now:	somebody has to be told that
+ * @wake_in:	if not 0: in so many ns, and that has to be told
  * @balanced_at: when they were, ns
  * @vtime:	time in us, slowed by how far entitlements were used up (see
  *		balance.c), with RPOL_VTIME_BITS of fraction
@@ -104,14 +105,14 @@ struct rpol_domain {
 	u64 wanted;
 	u64 seq;
 	struct list_head members;
-	struct list_head owed;
-	struct list_head rest;
+	struct rb_root_cached owed;
+	struct rb_root_cached rest;
 	struct list_head over;
 	struct list_head granted;
 	struct list_head asked;
 	bool telling;
 	bool due;
-	bool wake_now;
+	u64 wake_in;
 	u64 balanced_at;
 	u64 vtime;
 	u64 vtime_at;
@@ -173,7 +174,9 @@ struct rpol_deficit {
  * @link:	on rpol_domain.members; guarded, as all below, by the domain's
  *		lock
  * @waiters:	rpol_waiter.link, in order of arrival
- * @order:	on rpol_domain.owed or rest
+ * @order:	in @line
+ * @line:	rpol_domain.owed or rest; NULL while it does not stand in one
+ * @rank:	its deficit when it was put there
  * @placed:	what it counts for in rpol_domain.wanted
  * @over:	on rpol_domain.over
  * @keep:	what it is to keep then
@@ -208,7 +211,9 @@ struct rpol_member {
 
 	struct list_head link;
 	struct list_head waiters;
-	struct list_head order;
+	struct rb_node order;
+	struct rb_root_cached *line;
+	s64 rank;
 	u64 placed;
 	struct list_head over;
 	u64 keep;
@@ -251,10 +256,8 @@ enum rpol_verdict rpol_member_bind_locked(struct rpol_member *mem, unsigned int 
 /* order.c */
 void rpol_order_enqueue_locked(struct rpol_domain *dom, struct rpol_waiter *w, u64 now);
 void rpol_order_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, int ret, u64 now);
-void rpol_order_place_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now);
-void rpol_order_forget_locked(struct rpol_domain *dom, struct rpol_member *mem);
+void rpol_order_line_up_locked(struct rpol_domain *dom, struct rpol_member *mem);
 void rpol_order_own_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now);
-void rpol_order_sort_locked(struct rpol_domain *dom, u64 now);
 void rpol_order_serve_locked(struct rpol_domain *dom, u64 now);
 void rpol_order_refuse_locked(struct rpol_domain *dom, u64 now);
 

@@ -177,14 +177,11 @@ void rpol_idle_expire_locked(struct rpol_domain *dom, struct rpol_member *mem, u
 	spin_unlock(&mem->lock);
 }
 
-/* On the list of those that have too much, or not. */
+/* On the list of those that have too much, or not; @mem's lock is held. */
 static void over_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep)
 {
-	bool over;
+	bool over = mem->idle_entries && mem->acct.charged > keep + mem->revoking;
 
-	spin_lock(&mem->lock);
-	over = mem->idle_entries && mem->acct.charged > keep + mem->revoking;
-	spin_unlock(&mem->lock);
 	mem->keep = keep;
 	if (over && list_empty(&mem->over))
 		list_add_tail(&mem->over, &dom->over);
@@ -199,13 +196,10 @@ static void over_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep)
  */
 void rpol_over_update_locked(struct rpol_domain *dom, struct rpol_member *mem)
 {
-	u64 keep;
-
 	lockdep_assert_held(&dom->lock);
 	spin_lock(&mem->lock);
-	keep = rpol_member_keeps(mem);
+	over_set(dom, mem, rpol_member_keeps(mem));
 	spin_unlock(&mem->lock);
-	over_set(dom, mem, keep);
 }
 
 /* The member whose victim the replacement policy would choose. */
@@ -254,7 +248,9 @@ void rpol_over_revoke_locked(struct rpol_domain *dom, u64 entries)
 			mem = list_first_entry(&dom->over, struct rpol_member, over);
 		got = rpol_idle_revoke_locked(dom, mem, 1, mem->keep);
 		entries -= min(entries, got);
+		spin_lock(&mem->lock);
 		over_set(dom, mem, mem->keep);
+		spin_unlock(&mem->lock);
 		if (!got)
 			list_del_init(&mem->over);
 	}
@@ -279,9 +275,8 @@ void rpol_watermark_locked(struct rpol_domain *dom, u64 now)
 	list_for_each_entry(mem, &dom->members, link) {
 		spin_lock(&mem->lock);
 		keep = rpol_peak_read(&mem->demand, now, mem->bound + mem->waiting);
-		keep = max(keep, mem->acct.min);
+		over_set(dom, mem, max(keep, mem->acct.min));
 		spin_unlock(&mem->lock);
-		over_set(dom, mem, keep);
 	}
 	rpol_over_revoke_locked(dom, (s64)dom->tun.high - left);
 	/* Who is to keep what is another matter when somebody waits. */

@@ -39,7 +39,6 @@ static struct rpol_member *member_alloc(const struct rpol_quota *quota)
 		INIT_LIST_HEAD(&mem->idle[class]);
 	INIT_LIST_HEAD(&mem->victims);
 	INIT_LIST_HEAD(&mem->waiters);
-	INIT_LIST_HEAD(&mem->order);
 	INIT_LIST_HEAD(&mem->over);
 	INIT_LIST_HEAD(&mem->ask);
 	refcount_set(&mem->pins, 1);

@@ -30,9 +30,9 @@
  */
 #include <linux/errno.h>
 #include <linux/list.h>
-#include <linux/list_sort.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/rbtree.h>
 #include <linux/time64.h>
 #include "regpolicy/domain.h"
 
@@ -74,94 +74,51 @@ static bool in_debt(struct rpol_domain *dom)
 	return atomic64_read(&dom->common) + atomic64_read(&dom->revoking) < 0;
 }
 
-/* Less than 0 if @a comes before @b. */
-static int compare(const struct rpol_domain *dom, const struct rpol_member *a,
-		   const struct rpol_member *b, u64 now)
+/* By what was owed when the members were put in line: exact enough for a tick. */
+static bool comes_before(struct rb_node *a, const struct rb_node *b)
 {
-	s64 da, db;
+	const struct rpol_member *ma = rb_entry(a, struct rpol_member, order);
+	const struct rpol_member *mb = rb_entry(b, struct rpol_member, order);
 
-	if (is_fair(dom)) {
-		da = rpol_deficit_read_locked(dom, a, now);
-		db = rpol_deficit_read_locked(dom, b, now);
-		if (da != db)
-			return da > db ? -1 : 1;
-	}
-	return first_claim(a)->seq < first_claim(b)->seq ? -1 : 1;
+	if (ma->rank != mb->rank)
+		return ma->rank > mb->rank;
+	return first_claim(ma)->seq < first_claim(mb)->seq;
+}
+
+static struct rpol_member *first_in(struct rb_root_cached *line)
+{
+	struct rb_node *first = rb_first_cached(line);
+
+	return first ? rb_entry(first, struct rpol_member, order) : NULL;
+}
+
+/* Takes a member out of the line; its claims, if any, go on waiting. */
+static void forget(struct rpol_domain *dom, struct rpol_member *mem)
+{
+	if (!mem->line)
+		return;
+	rb_erase_cached(&mem->order, mem->line);
+	mem->line = NULL;
+	dom->wanted -= mem->placed;
 }
 
 /**
- * rpol_order_forget_locked - take a member out of the line
+ * rpol_order_line_up_locked - put a member in its place in the line
  * @dom: the domain, its lock held
- * @mem: the member, whose claims go on waiting
+ * @mem: the member, whose deficit is up to date; not in line if its first
+ *	 claim has just changed.  If no claim of it waits it leaves the line
  */
-void rpol_order_forget_locked(struct rpol_domain *dom, struct rpol_member *mem)
+void rpol_order_line_up_locked(struct rpol_domain *dom, struct rpol_member *mem)
 {
 	lockdep_assert_held(&dom->lock);
-	list_del_init(&mem->order);
-	dom->wanted -= mem->placed;
-	mem->placed = 0;
-}
-
-/**
- * rpol_order_place_locked - put a member in its place in the line
- * @dom: the domain, its lock held
- * @mem: the member; if no claim of it waits it leaves the line
- * @now: ns
- *
- * Who was just served is far behind, so the place is sought from the end.
- */
-void rpol_order_place_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
-{
-	struct list_head *line = &dom->rest;
-	struct rpol_member *pos;
-
-	rpol_order_forget_locked(dom, mem);
+	forget(dom, mem);
 	if (list_empty(&mem->waiters))
 		return;
-	rpol_deficit_update_locked(dom, mem, now);
+	mem->rank = is_fair(dom) ? mem->deficit.value : 0;
+	mem->line = is_owed(dom, mem) ? &dom->owed : &dom->rest;
 	mem->placed = mem->waiting;
 	dom->wanted += mem->placed;
-	if (is_owed(dom, mem))
-		line = &dom->owed;
-	list_for_each_entry_reverse(pos, line, order)
-		if (compare(dom, pos, mem, now) < 0)
-			break;
-	list_add(&mem->order, &pos->order);
-}
-
-struct sorting {
-	const struct rpol_domain *dom;
-	u64 now;
-};
-
-static int compare_links(void *priv, const struct list_head *a, const struct list_head *b)
-{
-	const struct sorting *s = priv;
-
-	return compare(s->dom, list_entry(a, struct rpol_member, order),
-		       list_entry(b, struct rpol_member, order), s->now);
-}
-
-/**
- * rpol_order_sort_locked - put all members that wait in their places
- * @dom: the domain, its lock held; deficits are up to date
- * @now: ns
- */
-void rpol_order_sort_locked(struct rpol_domain *dom, u64 now)
-{
-	struct sorting s = { .dom = dom, .now = now };
-	struct rpol_member *mem;
-
-	list_for_each_entry(mem, &dom->members, link) {
-		if (list_empty(&mem->waiters))
-			continue;
-		rpol_order_forget_locked(dom, mem);
-		mem->placed = mem->waiting;
-		dom->wanted += mem->placed;
-		list_add_tail(&mem->order, is_owed(dom, mem) ? &dom->owed : &dom->rest);
-	}
-	list_sort(&s, &dom->owed, compare_links);
-	list_sort(&s, &dom->rest, compare_links);
+	rb_add_cached(&mem->order, mem->line, comes_before);
 }
 
 /**
@@ -201,7 +158,7 @@ void rpol_order_enqueue_locked(struct rpol_domain *dom, struct rpol_waiter *w, u
 	 * tight, or the look at the common part that follows sees the release.
 	 */
 	smp_mb();
-	rpol_order_place_locked(dom, mem, now);
+	rpol_order_line_up_locked(dom, mem);
 }
 
 static void account_wait(struct rpol_member *mem, u64 ns)
@@ -228,6 +185,8 @@ void rpol_order_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, i
 
 	lockdep_assert_held(&dom->lock);
 	rpol_deficit_update_locked(dom, mem, now);
+	/* Its place is by its first claim, which goes. */
+	forget(dom, mem);
 	list_move_tail(&w->link, &dom->granted);
 	w->waits = false;
 	w->ret = ret;
@@ -241,7 +200,7 @@ void rpol_order_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, i
 	if (!ret && now > w->since)
 		account_wait(mem, now - w->since);
 	spin_unlock(&mem->lock);
-	rpol_order_place_locked(dom, mem, now);
+	rpol_order_line_up_locked(dom, mem);
 }
 
 /*
@@ -286,9 +245,9 @@ static bool may_stay(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 		return true;
 	if (in_debt(dom))
 		return false;
-	if (!list_empty(&dom->owed))
-		return list_first_entry(&dom->owed, struct rpol_member, order) == mem;
-	head = list_first_entry_or_null(&dom->rest, struct rpol_member, order);
+	if (first_in(&dom->owed))
+		return false;
+	head = first_in(&dom->rest);
 	if (!head || head == mem)
 		return true;
 	if (!is_fair(dom))
@@ -311,21 +270,12 @@ void rpol_order_own_locked(struct rpol_domain *dom, struct rpol_member *mem, u64
 {
 	if (list_empty(&mem->waiters))
 		return;
+	rpol_deficit_update_locked(dom, mem, now);
 	/* It may have left the line at its own maximum. */
-	rpol_order_place_locked(dom, mem, now);
+	rpol_order_line_up_locked(dom, mem);
 	while (!list_empty(&mem->waiters) && may_stay(dom, mem, now) &&
 	       serve_first(dom, mem, true, now) == RPOL_ADMITTED)
 		;
-}
-
-static struct rpol_member *next_in_line(struct rpol_domain *dom)
-{
-	struct rpol_member *mem;
-
-	mem = list_first_entry_or_null(&dom->owed, struct rpol_member, order);
-	if (!mem)
-		mem = list_first_entry_or_null(&dom->rest, struct rpol_member, order);
-	return mem;
 }
 
 /*
@@ -359,12 +309,12 @@ void rpol_order_serve_locked(struct rpol_domain *dom, u64 now)
 	s64 lack;
 
 	lockdep_assert_held(&dom->lock);
-	while ((mem = next_in_line(dom))) {
+	while ((mem = first_in(&dom->owed) ?: first_in(&dom->rest))) {
 		verdict = serve_first(dom, mem, false, now);
 		if (verdict == RPOL_WAIT_COMMON)
 			break;
 		if (verdict == RPOL_WAIT_OWN)
-			rpol_order_forget_locked(dom, mem);
+			forget(dom, mem);
 	}
 	lack = (s64)dom->wanted - atomic64_read(&dom->common) - atomic64_read(&dom->revoking);
 	if (lack > 0)

@@ -58,7 +58,7 @@ void rxp_device_put(struct rxp_device *rdev)
 /* The policy wants its tick so soon; what is queued for earlier will do. */
 static void rxp_device_wake(void *ctx, u64 delay_ns)
 {
-	unsigned long delay = nsecs_to_jiffies(delay_ns);
+	unsigned long delay = nsecs_to_jiffies(delay_ns) + 1;
 	struct rxp_device *rdev = ctx;
 
 	spin_lock_bh(&rdev->tick_lock);
