@@ -52,6 +52,10 @@ bench:
 bench-fairness:
 	tests/bench/fairness
 
+# The registration policy alone, by its own source, in user space.
+sim:
+	tests/sim/run
+
 clean:
 	$(KBUILD) clean
 	$(MAKE) -C utils clean
@@ -64,8 +68,9 @@ help:
 	@echo 'check           all tests; check-full has the long forms'
 	@echo 'bench           compare with NFS/RDMA, NFS/TCP and NVMe-oF'
 	@echo 'bench-fairness  how mounts share translations when these are short'
+	@echo 'sim             simulate the registration policy; tables and plots'
 	@echo 'clean           remove what was built'
 
-.PHONY: all modules utils install modules_install check check-full demo bench bench-fairness clean help
+.PHONY: all modules utils install modules_install check check-full demo bench bench-fairness sim clean help
 
 endif

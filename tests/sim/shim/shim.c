@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What of the shim is too long for a header.
+ */
+#include <stdio.h>
+#include <linux/rbtree.h>
+
+bool shim_warn(bool bad, const char *what, const char *file, int line)
+{
+	if (bad) {
+		fprintf(stderr, "%s:%d: WARN_ON(%s)\n", file, line, what);
+		abort();
+	}
+	return bad;
+}
+
+/* Puts @with, which may be NULL, where @node hangs. */
+static void hang(struct rb_root_cached *tree, struct rb_node *node, struct rb_node *with)
+{
+	struct rb_node *up = node->parent;
+
+	if (with)
+		with->parent = up;
+	if (up)
+		up->child[up->child[1] == node] = with;
+	else
+		tree->root = with;
+}
+
+/* Exchanges @node with its child on side @side, in level but not in order. */
+static void rotate(struct rb_root_cached *tree, struct rb_node *node, int side)
+{
+	struct rb_node *kid = node->child[side], *inner = kid->child[!side];
+
+	hang(tree, node, kid);
+	node->parent = kid;
+	kid->child[!side] = node;
+	node->child[side] = inner;
+	if (inner)
+		inner->parent = node;
+}
+
+static struct rb_node *leftmost(const struct rb_root_cached *tree)
+{
+	struct rb_node *n = tree->root;
+
+	while (n && n->child[0])
+		n = n->child[0];
+	return n;
+}
+
+void rb_add_cached(struct rb_node *node, struct rb_root_cached *tree,
+		   bool (*less)(struct rb_node *a, const struct rb_node *b))
+{
+	static u32 random = 2463534242u;
+	struct rb_node **at = &tree->root, *up = NULL;
+
+	random ^= random << 13;
+	random ^= random >> 17;
+	random ^= random << 5;
+	while (*at) {
+		up = *at;
+		at = &up->child[!less(node, up)];
+	}
+	*at = node;
+	*node = (struct rb_node){ .parent = up, .priority = random };
+	while (node->parent && node->parent->priority < node->priority)
+		rotate(tree, node->parent, node->parent->child[1] == node);
+	tree->leftmost = leftmost(tree);
+}
+
+void rb_erase_cached(struct rb_node *node, struct rb_root_cached *tree)
+{
+	struct rb_node *l, *r;
+
+	while ((l = node->child[0]) && (r = node->child[1]))
+		rotate(tree, node, l->priority < r->priority);
+	hang(tree, node, node->child[0] ? node->child[0] : node->child[1]);
+	tree->leftmost = leftmost(tree);
+}
