@@ -186,6 +186,7 @@ static void share_publish(struct rpol_domain *dom, struct rpol_member *mem)
 	spin_lock(&mem->lock);
 	/* To the nearest: of two thirds and one, neither may lose an entry to rounding. */
 	mem->share = (mem->claim.share + (1 << (RPOL_FRAC_BITS - 1))) >> RPOL_FRAC_BITS;
+	mem->curbed = mem->claim.share < mem->claim.ceil;
 	if (dom->tun.discipline == RPOL_FAIR)
 		window = rpol_member_keeps(mem);
 	if (window < mem->window && window < mem->bound)

@@ -159,6 +159,7 @@ struct rpol_deficit {
  * @bound:	entries in use
  * @window:	bound of @bound for who does not ask in turn; RPOL_NO_WINDOW
  * @share:	its entitlement, in entries; written under both locks
+ * @curbed:	that is less than it demanded; the same
  * @demand:	of @bound and @waiting together
  * @idle:	rpol_mr.link by class, the one that fell idle last in front
  * @idle_entries: of all MRs in @idle
@@ -196,6 +197,7 @@ struct rpol_member {
 	u64 bound;
 	u64 window;
 	u64 share;
+	bool curbed;
 	struct rpol_peak demand;
 	struct list_head idle[RPOL_NR_CLASSES];
 	u64 idle_entries;

@@ -245,7 +245,8 @@ u32 rpol_member_room(struct rpol_member *mem, u32 device_max)
 
 	most -= min(most, sum_min - min(sum_min, min));
 	most = min(most, READ_ONCE(mem->acct.max));
-	if (READ_ONCE(dom->contended))
+	/* Who gets all that it demands may demand more. */
+	if (READ_ONCE(dom->contended) && READ_ONCE(mem->curbed))
 		most = min(most, max(READ_ONCE(mem->share), min));
 	for (class = 1; class < RPOL_NR_CLASSES; class++)
 		if (rpol_class_entries(class, device_max) <= most)

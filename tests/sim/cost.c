@@ -8,8 +8,6 @@
 #include "regpolicy/domain.h"
 #include "sim.h"
 
-#define LARGE	3
-#define L	257ULL
 #define ROUNDS	2000000
 
 static u64 cost_fast(void)
@@ -17,16 +15,16 @@ static u64 cost_fast(void)
 	struct rpol_quota q = { .max = RPOL_NO_MAX, .weight = 100 };
 	struct rpol_domain *dom = rpol_domain_create(64 << 10, NULL, NULL);
 	struct rpol_member *mem = rpol_member_create(dom, &q, NULL, NULL);
-	struct rpol_mr own = { .class = LARGE, .entries = L }, *mr;
+	struct rpol_mr own = { .class = L_CLASS, .entries = L }, *mr;
 	u64 best = U64_MAX, began;
 	int round, i;
 
-	assert(!rpol_mr_get(mem, LARGE, L, RPOL_NOWAIT, &mr) && !mr);
+	assert(!rpol_mr_get(mem, L_CLASS, L, RPOL_NOWAIT, &mr) && !mr);
 	for (round = 0; round < 5; round++) {
 		began = ktime_get_ns();
 		for (i = 0; i < ROUNDS; i++) {
 			rpol_mr_idle(mem, &own);
-			assert(!rpol_mr_get(mem, LARGE, L, RPOL_NOWAIT, &mr));
+			assert(!rpol_mr_get(mem, L_CLASS, L, RPOL_NOWAIT, &mr));
 		}
 		best = min(best, ktime_get_ns() - began);
 	}
@@ -46,7 +44,7 @@ static void cost_many(u32 nr, u64 capacity)
 	u64 turn = (u64)nr * L > capacity ? 10 * MS * nr * L / capacity : 0;
 
 	for (i = 0; i < nr; i++)
-		sim_load(&s->m[i], 0, 100 * SEC, depth, LARGE, 5 * MS, 0);
+		sim_load(&s->m[i], 0, 100 * SEC, depth, L_CLASS, 5 * MS, 0);
 	sim_start(s);
 	/* Until all have had a turn or two, then for as long. */
 	length = max(length, 6 * turn);

@@ -5,8 +5,6 @@
 #include <string.h>
 #include "sim.h"
 
-#define LARGE		3
-#define L		257ULL
 #define SAMPLES		512
 
 /* What is written down of a run, every few ms. */
@@ -85,8 +83,8 @@ static void scene_hoard(enum sim_policy policy, const char *dir)
 	struct sim *s = sim_open(policy, 64 << 10, 2);
 	u64 part = 0, yielded = 0, regained = 0, t;
 
-	sim_load(&s->m[0], 0, 6 * SEC, 600, LARGE, 5 * MS, 0);
-	sim_load(&s->m[1], SEC, 3 * SEC, 200, LARGE, 5 * MS, 0);
+	sim_load(&s->m[0], 0, 6 * SEC, 600, L_CLASS, 5 * MS, 0);
+	sim_load(&s->m[1], SEC, 3 * SEC, 200, L_CLASS, 5 * MS, 0);
 	sampled(s, 6 * SEC);
 	sim_start(s);
 	for (t = 0; t < 6 * SEC; t += MS) {
@@ -111,8 +109,8 @@ static void scene_light(enum sim_policy policy, const char *dir)
 	struct sim *s = sim_open(policy, 20 * L, 2);
 	struct rpol_member_stats st;
 
-	sim_load(&s->m[0], 0, 5 * SEC, 200, LARGE, 5 * MS, 0);
-	sim_load(&s->m[1], SEC, 4 * SEC, 1, LARGE, 2 * MS, 3 * MS);
+	sim_load(&s->m[0], 0, 5 * SEC, 200, L_CLASS, 5 * MS, 0);
+	sim_load(&s->m[1], SEC, 4 * SEC, 1, L_CLASS, 2 * MS, 3 * MS);
 	sampled(s, 5 * SEC);
 	sim_start(s);
 	sim_run(s, 5 * SEC);
@@ -139,7 +137,7 @@ static double scene_even(enum sim_policy policy, const char *scene, const char *
 	for (i = 0; i < nr; i++) {
 		s->m[i].weight = weights[i % nr_weights];
 		/* Who asks for more at a time gets more of a first come, first served. */
-		sim_load(&s->m[i], 0, 10 * SEC, depth * (1 + i % 3), LARGE, 5 * MS, 0);
+		sim_load(&s->m[i], 0, 10 * SEC, depth * (1 + i % 3), L_CLASS, 5 * MS, 0);
 	}
 	sampled(s, 6 * SEC);
 	sim_start(s);
@@ -172,10 +170,10 @@ static void scene_bursts(enum sim_policy policy, const char *dir)
 	struct rpol_member_stats st;
 	u32 i;
 
-	sim_load(&s->m[0], 0, 6 * SEC, 400, LARGE, 4 * MS, 0);
-	sim_load(&s->m[1], 0, 6 * SEC, 400, LARGE, 8 * MS, 0);
+	sim_load(&s->m[0], 0, 6 * SEC, 400, L_CLASS, 4 * MS, 0);
+	sim_load(&s->m[1], 0, 6 * SEC, 400, L_CLASS, 8 * MS, 0);
 	for (i = 0; i < 10; i++)
-		sim_load(&s->m[2], (500 + 500 * i) * MS, (560 + 500 * i) * MS, 60, LARGE, 4 * MS,
+		sim_load(&s->m[2], (500 + 500 * i) * MS, (560 + 500 * i) * MS, 60, L_CLASS, 4 * MS,
 			 0);
 	sampled(s, 6 * SEC);
 	sim_start(s);
@@ -200,7 +198,7 @@ static void scene_crumbs(enum sim_policy policy, const char *dir)
 	double got[2];
 
 	sim_load(&s->m[0], 0, 10 * SEC, 2000, 0, 2 * MS, 0);
-	sim_load(&s->m[1], 0, 10 * SEC, 16, LARGE, 5 * MS, 0);
+	sim_load(&s->m[1], 0, 10 * SEC, 16, L_CLASS, 5 * MS, 0);
 	sampled(s, 5 * SEC);
 	sim_start(s);
 	sim_run(s, SEC / 2);
@@ -322,8 +320,8 @@ int check_run(void)
 	check(least > 0.9, "at random: nine tenths used", least);
 
 	s = sim_open(SIM_FAIR, 64 << 10, 2);
-	sim_load(&s->m[0], 0, 6 * SEC, 600, LARGE, 5 * MS, 0);
-	sim_load(&s->m[1], SEC, 3 * SEC, 200, LARGE, 5 * MS, 0);
+	sim_load(&s->m[0], 0, 6 * SEC, 600, L_CLASS, 5 * MS, 0);
+	sim_load(&s->m[1], SEC, 3 * SEC, 200, L_CLASS, 5 * MS, 0);
 	sim_start(s);
 	sim_run(s, SEC + 10 * MS);
 	check(s->m[1].bound > s->capacity * 45 / 100,

@@ -153,7 +153,7 @@ static void io_claim(struct sim_io *io)
 		io_end(io);
 		return;
 	}
-	io->w.class = l->class < RPOL_NR_CLASSES ? l->class : sim_random(s, RPOL_NR_CLASSES);
+	io->w.class = l->class <= L_CLASS ? l->class : sim_random(s, L_CLASS + 1);
 	io->w.entries = rpol_class_entries(io->w.class, U32_MAX);
 	io->waiting = true;
 	s->decisions++;
@@ -294,7 +294,7 @@ void sim_start(struct sim *s)
 		m = &s->m[i];
 		q = (struct rpol_quota){ .min = m->min, .max = m->max, .weight = m->weight };
 		if (s->policy == SIM_QUOTA)
-			q.max = max_t(u64, s->capacity / s->nr, RPOL_CLASS_MAX);
+			q.max = max_t(u64, s->capacity / s->nr, L);
 		m->mem = rpol_member_create(s->dom, &q, &sim_member_ops, m);
 		assert(!IS_ERR(m->mem));
 		m->bound_at = s->now;

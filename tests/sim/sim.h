@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include "regpolicy/regpolicy.h"
 
+/* The MR of a READ of the usual size, 1 MiB: its class and its entries. */
+#define L_CLASS		3
+#define L		257ULL
+
 #define US		1000ULL
 #define MS		1000000ULL
 #define SEC		1000000000ULL
