@@ -179,7 +179,7 @@ static void claim_fill(struct rpol_member *mem, u64 now, bool anew, bool overdue
 }
 
 /* Publishes an entitlement, and cuts the window to it. */
-static void share_publish(struct rpol_domain *dom, struct rpol_member *mem)
+static void share_publish(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 {
 	u64 window = RPOL_NO_WINDOW;
 
@@ -193,7 +193,7 @@ static void share_publish(struct rpol_domain *dom, struct rpol_member *mem)
 		mem->stats.cuts++;
 	mem->window = window;
 	spin_unlock(&mem->lock);
-	rpol_over_update_locked(dom, mem);
+	rpol_over_update_locked(dom, mem, now);
 }
 
 /**
@@ -222,7 +222,7 @@ void rpol_balance_locked(struct rpol_domain *dom, u64 now)
 	rpol_entitle(&claims, dom->capacity << RPOL_FRAC_BITS);
 	list_for_each_entry(mem, &dom->members, link) {
 		entitled += mem->claim.share;
-		share_publish(dom, mem);
+		share_publish(dom, mem, now);
 	}
 	vtime_set_rate(dom, now, used << RPOL_FRAC_BITS, entitled);
 	WRITE_ONCE(dom->contended, true);

@@ -15,6 +15,13 @@
 
 /* Of each class, the MRs that a replacement policy chooses from. */
 #define CANDIDATES_OF_CLASS	8
+/*
+ * While others wait, an MR of a member within its entitlement stays idle for no
+ * longer: long beside the pauses of a program that does one I/O after the
+ * other, short enough that what a burst leaves does not lie idle.
+ */
+#define HOLD_NS			100000000ULL
+
 /* Of the members that have too much, those that it chooses from. */
 #define CANDIDATES_OF_MEMBERS	32
 
@@ -123,21 +130,24 @@ static void ask_locked(struct rpol_domain *dom, struct rpol_member *mem)
  * @dom: its domain, whose lock is held; told when that is dropped
  * @mem: the member
  * @entries: at least, unless there are fewer
- * @keep: none is taken when not more than this would remain charged
+ * @keep: charged to it, of which none is taken ...
+ * @before: ... unless it fell idle before this, in ns, and is beyond its min
  *
  * Return: entries of the new victims.
  */
 u64 rpol_idle_revoke_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 entries,
-			    u64 keep)
+			    u64 keep, u64 before)
 {
 	struct rpol_mr *mr;
 	u64 got = 0;
 
 	lockdep_assert_held(&dom->lock);
 	spin_lock(&mem->lock);
-	while (got < entries && mem->acct.charged > keep + mem->revoking) {
+	while (got < entries) {
 		mr = idle_victim_locked(dom, mem);
-		if (!mr)
+		if (!mr || (mem->acct.charged <= keep + mem->revoking &&
+			    (mr->idle_at >= before ||
+			     mem->acct.charged <= mem->acct.min + mem->revoking)))
 			break;
 		got += mr->entries;
 		make_victim_locked(dom, mem, mr);
@@ -177,10 +187,28 @@ void rpol_idle_expire_locked(struct rpol_domain *dom, struct rpol_member *mem, u
 	spin_unlock(&mem->lock);
 }
 
-/* On the list of those that have too much, or not; @mem's lock is held. */
-static void over_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep)
+/* When the MR that has been idle for longest became so; there is one. */
+static u64 idle_since(const struct rpol_member *mem)
 {
-	bool over = mem->idle_entries && mem->acct.charged > keep + mem->revoking;
+	u64 since = U64_MAX;
+	int class;
+
+	for (class = 0; class < RPOL_NR_CLASSES; class++)
+		if (!list_empty(&mem->idle[class]))
+			since = min(since, list_last_entry(&mem->idle[class], struct rpol_mr,
+							   link)->idle_at);
+	return since;
+}
+
+/* On the list of those that have too much, or not; @mem's lock is held. */
+static void over_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep, u64 before)
+{
+	bool over = false;
+
+	if (mem->idle_entries)
+		over = mem->acct.charged > keep + mem->revoking ||
+		       (mem->acct.charged > mem->acct.min + mem->revoking &&
+			idle_since(mem) < before);
 
 	mem->keep = keep;
 	if (over && list_empty(&mem->over))
@@ -193,12 +221,13 @@ static void over_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep)
  * rpol_over_update_locked - note whether a member has idle MRs that others may get
  * @dom: the domain, its lock held
  * @mem: the member, whose account or entitlement has changed
+ * @now: ns
  */
-void rpol_over_update_locked(struct rpol_domain *dom, struct rpol_member *mem)
+void rpol_over_update_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 {
 	lockdep_assert_held(&dom->lock);
 	spin_lock(&mem->lock);
-	over_set(dom, mem, rpol_member_keeps(mem));
+	over_set(dom, mem, rpol_member_keeps(mem), now - HOLD_NS);
 	spin_unlock(&mem->lock);
 }
 
@@ -229,14 +258,8 @@ static struct rpol_member *over_choose(struct rpol_domain *dom)
 	return best;
 }
 
-/**
- * rpol_over_revoke_locked - make victims, wherever there is too much
- * @dom: the domain, its lock held
- * @entries: at least, unless there are fewer
- *
- * Each step takes an MR or a member off the list.
- */
-void rpol_over_revoke_locked(struct rpol_domain *dom, u64 entries)
+/* Each step takes an MR or a member off the list. */
+static void over_revoke(struct rpol_domain *dom, u64 entries, u64 before)
 {
 	struct rpol_member *mem;
 	u64 got;
@@ -246,14 +269,27 @@ void rpol_over_revoke_locked(struct rpol_domain *dom, u64 entries)
 		mem = over_choose(dom);
 		if (!mem)
 			mem = list_first_entry(&dom->over, struct rpol_member, over);
-		got = rpol_idle_revoke_locked(dom, mem, 1, mem->keep);
+		got = rpol_idle_revoke_locked(dom, mem, 1, mem->keep, before);
 		entries -= min(entries, got);
 		spin_lock(&mem->lock);
-		over_set(dom, mem, mem->keep);
+		over_set(dom, mem, mem->keep, before);
 		spin_unlock(&mem->lock);
 		if (!got)
 			list_del_init(&mem->over);
 	}
+}
+
+/**
+ * rpol_over_revoke_locked - make victims for those who wait
+ * @dom: the domain, its lock held
+ * @entries: at least, unless there are fewer
+ * @now: ns
+ *
+ * Wherever more is charged than a member is to keep, or idle for long.
+ */
+void rpol_over_revoke_locked(struct rpol_domain *dom, u64 entries, u64 now)
+{
+	over_revoke(dom, entries, now - HOLD_NS);
 }
 
 /**
@@ -275,10 +311,10 @@ void rpol_watermark_locked(struct rpol_domain *dom, u64 now)
 	list_for_each_entry(mem, &dom->members, link) {
 		spin_lock(&mem->lock);
 		keep = rpol_peak_read(&mem->demand, now, mem->bound + mem->waiting);
-		over_set(dom, mem, max(keep, mem->acct.min));
+		over_set(dom, mem, max(keep, mem->acct.min), 0);
 		spin_unlock(&mem->lock);
 	}
-	rpol_over_revoke_locked(dom, (s64)dom->tun.high - left);
+	over_revoke(dom, (s64)dom->tun.high - left, 0);
 	/* Who is to keep what is another matter when somebody waits. */
 	list_for_each_entry(mem, &dom->members, link)
 		list_del_init(&mem->over);

@@ -381,7 +381,7 @@ void rpol_mr_idle(struct rpol_member *mem, struct rpol_mr *mr)
 
 	if (ask) {
 		rpol_domain_lock(dom);
-		rpol_over_update_locked(dom, mem);
+		rpol_over_update_locked(dom, mem, now);
 		rpol_order_own_locked(dom, mem, now);
 		rpol_order_serve_locked(dom, now);
 		rpol_domain_unlock(dom);
@@ -486,7 +486,7 @@ EXPORT_SYMBOL_GPL(rpol_mr_freed);
 void rpol_mr_flush(struct rpol_member *mem)
 {
 	rpol_domain_lock(mem->dom);
-	rpol_idle_revoke_locked(mem->dom, mem, U64_MAX, 0);
+	rpol_idle_revoke_locked(mem->dom, mem, U64_MAX, 0, U64_MAX);
 	rpol_domain_unlock(mem->dom);
 }
 EXPORT_SYMBOL_GPL(rpol_mr_flush);

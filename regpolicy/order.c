@@ -229,8 +229,8 @@ static enum rpol_verdict serve_first(struct rpol_domain *dom, struct rpol_member
 	if (verdict == RPOL_ADMITTED)
 		rpol_order_dequeue_locked(dom, w, 0, now);
 	else if (lack > 0)
-		rpol_idle_revoke_locked(dom, mem, lack, 0);
-	rpol_over_update_locked(dom, mem);
+		rpol_idle_revoke_locked(dom, mem, lack, 0, 0);
+	rpol_over_update_locked(dom, mem, now);
 	return verdict;
 }
 
@@ -318,7 +318,7 @@ void rpol_order_serve_locked(struct rpol_domain *dom, u64 now)
 	}
 	lack = (s64)dom->wanted - atomic64_read(&dom->common) - atomic64_read(&dom->revoking);
 	if (lack > 0)
-		rpol_over_revoke_locked(dom, lack);
+		rpol_over_revoke_locked(dom, lack, now);
 	tighten(dom, now);
 }
 

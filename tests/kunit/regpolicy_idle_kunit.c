@@ -139,6 +139,30 @@ static void idle_no_more_than_lacking(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st.revoking, 0);
 }
 
+/* Within its entitlement a member keeps idle MRs for a while, but not for long. */
+static void idle_is_not_held_for_long(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 4 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_claim *c;
+
+	stage_hoard(a, LARGE, 2);
+	stage_idle_all(a);
+	stage_hoard(b, LARGE, 10);
+	stage_pass(s, 90 * MS);
+	KUNIT_EXPECT_EQ(test, stage_stats(a).entitlement, 2 * L);
+	KUNIT_EXPECT_EQ(test, a->freed, 0);
+	stage_pass(s, 30 * MS);
+	KUNIT_EXPECT_EQ(test, a->freed, 2);
+	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 4 * L);
+	/* It is entitled to them all the same: it waits for one I/O. */
+	c = stage_claim(a, LARGE);
+	KUNIT_EXPECT_FALSE(test, c->ended);
+	stage_idle(b, stage_oldest(b));
+	KUNIT_EXPECT_TRUE(test, c->ended);
+}
+
 /* Own idle MRs of other classes make room first, also at one's own maximum. */
 static void idle_classes_are_converted(struct kunit *test)
 {
@@ -332,6 +356,7 @@ static struct kunit_case idle_cases[] = {
 	KUNIT_CASE(idle_random),
 	KUNIT_CASE(idle_lru_across_members),
 	KUNIT_CASE(idle_no_more_than_lacking),
+	KUNIT_CASE(idle_is_not_held_for_long),
 	KUNIT_CASE(idle_classes_are_converted),
 	KUNIT_CASE(idle_nowait_and_reclaim),
 	KUNIT_CASE(idle_minimum_decays_not),

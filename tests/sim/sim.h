@@ -47,18 +47,7 @@ struct sim_load {
 
 #define SIM_LOADS	24
 
-/**
- * struct sim_member - one member, and what it got
- * @weight: as rpol_quota
- * @min:    likewise
- * @max:    likewise
- * @load:   @nr_loads of them, not overlapping
- * @bound:  entries in use now
- * @bound_ns: entries in use, times ns
- * @done:   I/Os done
- * @first_bound: when it first had something in use, ns
- * Others are the engine's.
- */
+/* One member: its quota, what it does, and what it got. */
 struct sim_member {
 	struct sim *sim;
 	struct rpol_member *mem;
@@ -67,12 +56,12 @@ struct sim_member {
 	u64 max;
 	struct sim_load load[SIM_LOADS];
 	u32 nr_loads;
-	u64 bound;
+	u64 bound;		/* entries in use now */
 	u64 bound_at;
-	u64 bound_ns;
-	u64 done;
-	u64 made;
-	u32 going[SIM_LOADS];
+	u64 bound_ns;		/* entries in use, times ns, up to bound_at */
+	u64 done;		/* I/Os */
+	u64 made;		/* MRs */
+	u32 going[SIM_LOADS];	/* I/Os under way, by load */
 	bool reaping;
 };
 

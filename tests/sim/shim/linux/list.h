@@ -53,6 +53,7 @@ static inline void list_move_tail(struct list_head *e, struct list_head *h)
 }
 
 #define list_entry(p, type, m)		container_of(p, type, m)
+#define list_last_entry(h, type, m)	list_entry((h)->prev, type, m)
 #define list_first_entry(h, type, m)	list_entry((h)->next, type, m)
 #define list_first_entry_or_null(h, type, m) \
 	(list_empty(h) ? NULL : list_first_entry(h, type, m))
