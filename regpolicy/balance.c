@@ -225,6 +225,9 @@ void rpol_balance_locked(struct rpol_domain *dom, u64 now)
 		share_publish(dom, mem, now);
 	}
 	vtime_set_rate(dom, now, used << RPOL_FRAC_BITS, entitled);
+	/* A tick may be far off: while somebody waits they come more often. */
+	if (!dom->contended)
+		dom->wake_in = RPOL_TICK_TIGHT;
 	WRITE_ONCE(dom->contended, true);
 	dom->balanced_at = now;
 	dom->due = false;

@@ -76,7 +76,8 @@ enum rpol_verdict {
  * @asked:	rpol_member.ask of members that have victims, to be told
  * @telling:	somebody calls back; what is to be told is left to him
  * @due:	entitlements are to be computed, by the next tick
- * @wake_in:	if not 0: in so many ns, and that has to be told
+ * @wake_in:	if not 0: the next tick is to be in so many ns, which has to be
+ *		told
  * @balanced_at: when they were, ns
  * @vtime:	time in us, slowed by how far entitlements were used up (see
  *		balance.c), with RPOL_VTIME_BITS of fraction

@@ -248,9 +248,22 @@ static void idle_ticks_end(struct kunit *test)
 	s->now += 6000 * MS;
 	KUNIT_EXPECT_EQ(test, rpol_domain_tick(s->dom), 0);
 	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 0);
-	/* And anew. */
-	stage_idle_all(b);
+	/* One that is far off is pulled in when somebody begins to wait. */
+	stage_hoard(a, LARGE, 99);
+	stage_idle(b, stage_oldest(b));
 	KUNIT_EXPECT_EQ(test, s->wakes, 2);
+	KUNIT_EXPECT_GT(test, s->next_tick, 500 * MS);
+	stage_hoard(b, LARGE, 2);
+	KUNIT_EXPECT_EQ(test, s->wakes, 3);
+	KUNIT_EXPECT_LT(test, s->next_tick, 100 * MS);
+	stage_idle_all(a);
+	stage_idle_all(b);
+	s->now += 6000 * MS;
+	KUNIT_EXPECT_EQ(test, rpol_domain_tick(s->dom), 0);
+	/* And anew. */
+	stage_hoard(b, LARGE, 1);
+	stage_idle_all(b);
+	KUNIT_EXPECT_EQ(test, s->wakes, 4);
 }
 
 static void idle_watermarks(struct kunit *test)

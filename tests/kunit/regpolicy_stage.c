@@ -13,7 +13,10 @@ static u64 stage_now(void *ctx)
 
 static void stage_wake(void *ctx, u64 delay_ns)
 {
-	((struct stage *)ctx)->wakes++;
+	struct stage *s = ctx;
+
+	s->wakes++;
+	s->next_tick = delay_ns;
 }
 
 static const struct rpol_domain_ops stage_domain_ops = {

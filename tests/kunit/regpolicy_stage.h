@@ -55,6 +55,7 @@ struct stage {
 	u64 capacity;
 	u64 now;
 	u64 wakes;
+	u64 next_tick;			/* ns from the last wake */
 	u64 names;
 	u64 places;
 	bool keep_victims;		/* victims wait for stage_reap() */
