@@ -293,7 +293,7 @@ struct rpol_member_stats stage_stats(struct stage_member *m)
  */
 void stage_check(struct stage *s)
 {
-	struct rpol_member_stats st[STAGE_MEMBERS];
+	struct rpol_member_stats *st = s->st;
 	u64 held = 0, kept = 0, idle_over = 0, free;
 	struct rpol_quota q;
 	struct stage_claim *c;

@@ -63,6 +63,7 @@ struct stage {
 	struct list_head all;		/* stage_claim.all */
 	struct stage_member m[STAGE_MEMBERS];
 	int nr;
+	struct rpol_member_stats st[STAGE_MEMBERS];	/* too large for a stack */
 };
 
 struct stage *stage_open(struct kunit *test, u64 capacity);
