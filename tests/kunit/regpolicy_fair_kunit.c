@@ -18,35 +18,35 @@ static void fair_window_is_cut_at_once(struct kunit *test)
 	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
 	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
 	struct stage_claim *c[4];
-	struct rpol_member_stats st;
+	const struct rpol_member_stats *st;
 	int i;
 
 	stage_hoard(a, LARGE, 8);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).window, RPOL_NO_WINDOW);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 8 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->window, RPOL_NO_WINDOW);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use, 8 * L);
 	for (i = 0; i < 4; i++) {
 		c[i] = stage_claim(b, LARGE);
 		KUNIT_EXPECT_FALSE(test, c[i]->ended);
 		s->now += MS;
 	}
 	st = stage_stats(a);
-	KUNIT_EXPECT_EQ(test, st.entitlement, 4 * L);
-	KUNIT_EXPECT_EQ(test, st.window, 4 * L);
-	KUNIT_EXPECT_GE(test, st.cuts, 1);
+	KUNIT_EXPECT_EQ(test, st->entitlement, 4 * L);
+	KUNIT_EXPECT_EQ(test, st->window, 4 * L);
+	KUNIT_EXPECT_GE(test, st->cuts, 1);
 	KUNIT_EXPECT_TRUE(test, rpol_pressed(a->mem));
 	KUNIT_EXPECT_TRUE(test, rpol_pressed(b->mem));
 	/* Each MR that falls idle now is b's, although a would use it again. */
 	for (i = 0; i < 4; i++) {
 		stage_idle(a, stage_oldest(a));
 		KUNIT_EXPECT_TRUE(test, c[i]->ended);
-		KUNIT_EXPECT_EQ(test, stage_stats(a).charged, (7 - i) * L);
+		KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, (7 - i) * L);
 		stage_check(s);
 	}
 	KUNIT_EXPECT_EQ(test, a->freed, 4);
 	/* Both have their part: nobody is pressed, nothing is taken any more. */
 	KUNIT_EXPECT_FALSE(test, rpol_pressed(a->mem));
 	stage_idle(a, stage_oldest(a));
-	KUNIT_EXPECT_EQ(test, stage_stats(a).idle, L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->idle, L);
 }
 
 /* An idle MR of one's own is bound with the policy's consent, or not at all. */
@@ -62,13 +62,13 @@ static void fair_idle_is_not_free_to_use(struct kunit *test)
 	s->keep_victims = true;
 	stage_idle_all(a);
 	/* Two are b's, and cannot be bound while they are being destroyed. */
-	KUNIT_EXPECT_EQ(test, stage_stats(a).idle, 2 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->idle, 2 * L);
 	KUNIT_EXPECT_NOT_NULL(test, stage_get(a, LARGE));
 	KUNIT_EXPECT_NOT_NULL(test, stage_get(a, LARGE));
 	KUNIT_EXPECT_NULL(test, stage_get(a, LARGE));
-	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 0);
 	stage_reap(a);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 2 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 2 * L);
 }
 
 static void fair_window_regrows_in_steps(struct kunit *test)
@@ -82,17 +82,17 @@ static void fair_window_regrows_in_steps(struct kunit *test)
 	stage_hoard(b, LARGE, 40);
 	s->now += MS;
 	stage_pass(s, 50 * MS);
-	before = stage_stats(a).window;
+	before = stage_stats(a)->window;
 	KUNIT_EXPECT_EQ(test, before, 40 * L);
 	stage_idle_all(a);
 	/* Nobody waits any more. */
-	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 40 * L);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 40 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 40 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->window, 40 * L);
 	stage_idle_all(b);
 	stage_leave(s, b);
 	for (;;) {
 		stage_pass(s, 10 * MS);
-		window = stage_stats(a).window;
+		window = stage_stats(a)->window;
 		KUNIT_ASSERT_GE(test, window, before);
 		if (window == RPOL_NO_WINDOW)
 			break;
@@ -104,7 +104,7 @@ static void fair_window_regrows_in_steps(struct kunit *test)
 	KUNIT_EXPECT_GE(test, steps, 20);
 	/* And who wants more than its window while nobody waits gets it, in its turn. */
 	stage_hoard(a, LARGE, 80);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 80 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use, 80 * L);
 }
 
 /* A light member between two I/Os keeps its MR, however much others want it. */
@@ -120,7 +120,7 @@ static void fair_light_member_keeps_its_mr(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, mr);
 	stage_idle(light, mr);
 	stage_hoard(a, LARGE, 30);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 9 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use, 9 * L);
 	for (i = 0; i < 50; i++) {
 		stage_pass(s, 20 * MS);
 		mr = stage_get(light, LARGE);
@@ -132,8 +132,8 @@ static void fair_light_member_keeps_its_mr(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, light->freed, 0);
 	/* It stops: within two seconds the other one has all. */
 	stage_pass(s, 1100 * MS);
-	KUNIT_EXPECT_EQ(test, stage_stats(light).charged, 0);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 10 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(light)->charged, 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use, 10 * L);
 	KUNIT_EXPECT_EQ(test, light->freed, 1);
 }
 
@@ -145,9 +145,9 @@ static void fair_minimum_is_kept(struct kunit *test)
 	int i;
 
 	stage_hoard(a, LARGE, 30);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 7 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use, 7 * L);
 	stage_pass(s, 3000 * MS);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 7 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use, 7 * L);
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_NOT_NULL(test, stage_get(b, LARGE));
 	KUNIT_EXPECT_NULL(test, stage_get(b, LARGE));
@@ -160,11 +160,11 @@ static void run_measured(struct stage *s, u64 ns, u64 *charged, u64 *total)
 	int i;
 
 	for (i = 0; i < s->nr; i++)
-		before[i] = stage_stats(&s->m[i]).charged_us;
+		before[i] = stage_stats(&s->m[i])->charged_us;
 	stage_run(s, ns);
 	*total = 0;
 	for (i = 0; i < s->nr; i++) {
-		charged[i] = stage_stats(&s->m[i]).charged_us - before[i];
+		charged[i] = stage_stats(&s->m[i])->charged_us - before[i];
 		*total += charged[i];
 	}
 }
@@ -254,7 +254,7 @@ static void fair_nobody_starves(struct kunit *test)
 	b->depth = 1;
 	stage_run(s, 4500 * MS);
 	KUNIT_EXPECT_GE(test, b->done, 3);
-	KUNIT_EXPECT_LE(test, stage_stats(b).wait_max_ns, 1200 * MS);
+	KUNIT_EXPECT_LE(test, stage_stats(b)->wait_max_ns, 1200 * MS);
 	KUNIT_EXPECT_GE(test, a->done, 1000);
 }
 
@@ -295,9 +295,9 @@ static void fair_own_maximum_holds_up_nobody(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c->ended);
 	KUNIT_EXPECT_TRUE(test, rpol_pressed(a->mem));
 	stage_hoard(b, LARGE, 8);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 8 * L);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).waits, 0);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).window, RPOL_NO_WINDOW);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 8 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->waits, 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->window, RPOL_NO_WINDOW);
 	KUNIT_EXPECT_FALSE(test, rpol_pressed(b->mem));
 	stage_idle(a, stage_oldest(a));
 	KUNIT_EXPECT_TRUE(test, c->ended);
@@ -320,17 +320,17 @@ static void fair_cancel(struct kunit *test)
 	stage_hoard(a, LARGE, 2);
 	first = stage_claim(b, LARGE);
 	second = stage_claim(b, SMALL);
-	refused = stage_stats(b).refused;
+	refused = stage_stats(b)->refused;
 	KUNIT_EXPECT_TRUE(test, rpol_mr_cancel(&first->w));
 	KUNIT_EXPECT_FALSE(test, first->ended);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).refused, refused + 1);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).waiting, 8);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->refused, refused + 1);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->waiting, 8);
 	list_del_init(&first->link);
 	stage_idle(a, stage_oldest(a));
 	KUNIT_EXPECT_TRUE(test, second->ended);
 	/* Too late: it was granted, and stays so. */
 	KUNIT_EXPECT_FALSE(test, rpol_mr_cancel(&second->w));
-	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 8);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 8);
 }
 
 static void fair_shut_down_with_claims(struct kunit *test)
@@ -354,7 +354,7 @@ static void fair_shut_down_with_claims(struct kunit *test)
 	rpol_member_shutdown(a->mem);
 	stage_idle_all(a);
 	stage_pass(s, 6000 * MS);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 0);
 }
 
 /* A member that comes under contention, with a minimum that others hold. */
@@ -369,17 +369,17 @@ static void fair_create_under_contention(struct kunit *test)
 	stage_hoard(a, LARGE, 30);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(rpol_member_create(s->dom, &q, NULL, NULL)), -ENOSPC);
 	b = stage_member(s, 4 * L, RPOL_NO_MAX, 1);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 6 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->window, 6 * L);
 	KUNIT_EXPECT_NULL(test, stage_get(b, LARGE));
 	for (i = 0; i < 4; i++)
 		stage_idle(a, stage_oldest(a));
 	/* Kept for b now, not lent to a, which waits. */
-	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 6 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 6 * L);
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_NOT_NULL(test, stage_get(b, LARGE));
 	stage_check(s);
 	stage_leave(s, b);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 10 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use, 10 * L);
 }
 
 static void fair_quota_under_load(struct kunit *test)
@@ -393,20 +393,20 @@ static void fair_quota_under_load(struct kunit *test)
 	stage_hoard(b, LARGE, 20);
 	s->now += MS;
 	stage_pass(s, 20 * MS);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 6 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->window, 6 * L);
 	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(b->mem, &q), 0);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 4 * L);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).window, 8 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->window, 4 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->window, 8 * L);
 	q.min = 13 * L;
 	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(b->mem, &q), -EINVAL);
 	q.min = 10 * L;
 	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(b->mem, &q), 0);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 2 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->window, 2 * L);
 	q.min = 0;
 	q.max = 3 * L;
 	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(b->mem, &q), 0);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).window, 3 * L);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 9 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->window, 3 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->window, 9 * L);
 	stage_idle_all(a);
 	stage_check(s);
 }
@@ -421,14 +421,14 @@ static void fair_capacity_under_load(struct kunit *test)
 	stage_hoard(b, LARGE, 20);
 	stage_pass(s, 10 * MS);
 	stage_idle_all(a);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use + stage_stats(b).in_use, 12 * L);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 6 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use + stage_stats(b)->in_use, 12 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 6 * L);
 	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 4 * L), 0);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).window, 2 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->window, 2 * L);
 	/* Nothing is torn from an I/O, and nothing is granted until it fits. */
 	stage_idle(a, stage_oldest(a));
-	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 5 * L);
-	while (stage_stats(a).charged + stage_stats(b).charged > 4 * L) {
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 5 * L);
+	while (stage_stats(a)->charged + stage_stats(b)->charged > 4 * L) {
 		stage_idle(a, stage_oldest(a));
 		stage_idle(b, stage_oldest(b));
 	}
@@ -436,8 +436,8 @@ static void fair_capacity_under_load(struct kunit *test)
 	stage_check(s);
 	s->capacity = 8 * L;
 	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 8 * L), 0);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).in_use, 4 * L);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 4 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use, 4 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 4 * L);
 }
 
 /* Plain order of arrival, the other discipline: who hoards goes on hoarding. */
@@ -452,7 +452,7 @@ static void fair_fifo_beside(struct kunit *test)
 	stage_run(s, 300 * MS);
 	run_measured(s, 2000 * MS, charged, &total);
 	KUNIT_EXPECT_GE(test, charged[0], 5 * charged[1]);
-	KUNIT_EXPECT_EQ(test, stage_stats(&s->m[0]).window, RPOL_NO_WINDOW);
+	KUNIT_EXPECT_EQ(test, stage_stats(&s->m[0])->window, RPOL_NO_WINDOW);
 	/* And the policy puts that right without a pause. */
 	stage_tune(s, RPOL_FAIR, RPOL_LRU);
 	stage_run(s, 100 * MS);

@@ -40,7 +40,7 @@ static u64 first_victim(struct kunit *test, u32 replacement)
 	/* Both demand all: each is entitled to half, and b takes one. */
 	KUNIT_EXPECT_TRUE(test, stage_claim(b, LARGE)->ended);
 	KUNIT_EXPECT_EQ(test, a->freed, 1);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).idle, 2 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->idle, 2 * L);
 	return a->last_victim;
 }
 
@@ -109,7 +109,7 @@ static void idle_lru_across_members(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, a->freed, (i + 1) / 2);
 		KUNIT_EXPECT_EQ(test, b->freed, (i + 2) / 2);
 	}
-	KUNIT_EXPECT_EQ(test, stage_stats(c).in_use, 4 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(c)->in_use, 4 * L);
 }
 
 /* Only what is lacking is taken, and only once while it is on its way. */
@@ -134,7 +134,7 @@ static void idle_no_more_than_lacking(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c->ended);
 	stage_reap(a);
 	KUNIT_EXPECT_TRUE(test, c->ended);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 1000 - 17 * 8);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 1000 - 17 * 8);
 	rpol_domain_get_stats(s->dom, &st);
 	KUNIT_EXPECT_EQ(test, st.revoking, 0);
 }
@@ -151,11 +151,11 @@ static void idle_is_not_held_for_long(struct kunit *test)
 	stage_idle_all(a);
 	stage_hoard(b, LARGE, 10);
 	stage_pass(s, 90 * MS);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).entitlement, 2 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->entitlement, 2 * L);
 	KUNIT_EXPECT_EQ(test, a->freed, 0);
 	stage_pass(s, 30 * MS);
 	KUNIT_EXPECT_EQ(test, a->freed, 2);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 4 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 4 * L);
 	/* It is entitled to them all the same: it waits for one I/O. */
 	c = stage_claim(a, LARGE);
 	KUNIT_EXPECT_FALSE(test, c->ended);
@@ -177,12 +177,12 @@ static void idle_classes_are_converted(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, stage_claim(a, LARGE)->ended);
 	KUNIT_EXPECT_EQ(test, a->freed, 32);
 	KUNIT_EXPECT_EQ(test, b->freed, 0);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, L);
 
 	/* And where the domain is what is full. */
 	stage_hoard(b, SMALL, 16);
 	stage_idle_all(b);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).charged, 257);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->charged, 257);
 	KUNIT_EXPECT_TRUE(test, stage_claim(b, LARGE)->ended);
 	KUNIT_EXPECT_EQ(test, b->freed, 17);
 	KUNIT_EXPECT_EQ(test, a->freed, 32);
@@ -206,7 +206,7 @@ static void idle_nowait_and_reclaim(struct kunit *test)
 	s->keep_victims = true;
 	KUNIT_EXPECT_EQ(test, rpol_mr_get(b->mem, LARGE, L, RPOL_NOWAIT | RPOL_RECLAIM, &mr),
 			-EAGAIN);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).waiters, 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->waiters, 0);
 	stage_reap(a);
 	KUNIT_EXPECT_EQ(test, a->freed, 1);
 	KUNIT_EXPECT_NOT_NULL(test, stage_get(b, LARGE));
@@ -221,11 +221,11 @@ static void idle_minimum_decays_not(struct kunit *test)
 	stage_idle_all(a);
 	KUNIT_EXPECT_GT(test, s->wakes, 0);
 	stage_pass(s, 4900 * MS);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 10 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 10 * L);
 	stage_pass(s, 200 * MS);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 3 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 3 * L);
 	stage_pass(s, 20000 * MS);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 3 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 3 * L);
 }
 
 /* With nothing idle and nobody waiting there is nothing to tick for. */
@@ -247,7 +247,7 @@ static void idle_ticks_end(struct kunit *test)
 	KUNIT_EXPECT_GT(test, rpol_domain_tick(s->dom), 0);
 	s->now += 6000 * MS;
 	KUNIT_EXPECT_EQ(test, rpol_domain_tick(s->dom), 0);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 0);
 	/* One that is far off is pulled in when somebody begins to wait. */
 	stage_hoard(a, LARGE, 99);
 	stage_idle(b, stage_oldest(b));
@@ -286,10 +286,10 @@ static void idle_watermarks(struct kunit *test)
 	/* ... but once it is not, as much as the high watermark says. */
 	stage_pass(s, 1100 * MS);
 	KUNIT_EXPECT_EQ(test, a->freed, 8);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).charged + stage_stats(b).charged, 90 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged + stage_stats(b)->charged, 90 * L);
 	/* Watermarks withhold nothing. */
 	stage_hoard(b, LARGE, 11);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).in_use, 12 * L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 12 * L);
 
 	tun.high = 4 * L;
 	KUNIT_EXPECT_EQ(test, rpol_domain_set_tunables(s->dom, &tun), -EINVAL);
@@ -311,7 +311,7 @@ static void idle_capacity_cut(struct kunit *test)
 	stage_hoard(a, SMALL, 120);
 	stage_idle_all(a);
 	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 600), 0);
-	KUNIT_EXPECT_EQ(test, stage_stats(a).charged, 600);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 600);
 	KUNIT_EXPECT_EQ(test, a->asked, 1);
 }
 
@@ -347,16 +347,16 @@ static void idle_integrals(struct kunit *test)
 	s->now += 3 * MS;
 	stage_claim(b, LARGE);
 	s->now += 5 * MS;
-	KUNIT_EXPECT_EQ(test, stage_stats(a).charged_us, 4 * L * 8000);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).waiting_us, L * 5000);
+	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged_us, 4 * L * 8000);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->waiting_us, L * 5000);
 	stage_idle(a, stage_oldest(a));
 	s->now += MS;
-	KUNIT_EXPECT_EQ(test, stage_stats(b).charged_us, L * 1000);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).waiting_us, L * 5000);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).wait_ns, 5 * MS);
-	KUNIT_EXPECT_EQ(test, stage_stats(b).wait_max_ns, 5 * MS);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->charged_us, L * 1000);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->waiting_us, L * 5000);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->wait_ns, 5 * MS);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->wait_max_ns, 5 * MS);
 	/* 5000 us are less than 2^13. */
-	KUNIT_EXPECT_EQ(test, stage_stats(b).wait_hist[13], 1);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->wait_hist[13], 1);
 	stage_leave(s, a);
 	rpol_domain_get_stats(s->dom, &st);
 	KUNIT_EXPECT_EQ(test, st.capacity_us, 4 * L * 9000);

@@ -278,12 +278,10 @@ struct stage_mr *stage_oldest(struct stage_member *m)
 	return list_first_entry_or_null(&m->busy, struct stage_mr, link);
 }
 
-struct rpol_member_stats stage_stats(struct stage_member *m)
+const struct rpol_member_stats *stage_stats(struct stage_member *m)
 {
-	struct rpol_member_stats st;
-
-	rpol_member_get_stats(m->mem, &st);
-	return st;
+	rpol_member_get_stats(m->mem, &m->st);
+	return &m->st;
 }
 
 /*
@@ -293,7 +291,7 @@ struct rpol_member_stats stage_stats(struct stage_member *m)
  */
 void stage_check(struct stage *s)
 {
-	struct rpol_member_stats *st = s->st;
+	const struct rpol_member_stats *st;
 	u64 held = 0, kept = 0, idle_over = 0, free;
 	struct rpol_quota q;
 	struct stage_claim *c;
@@ -301,14 +299,14 @@ void stage_check(struct stage *s)
 	int i;
 
 	for (i = 0; i < s->nr; i++) {
-		st[i] = stage_stats(&s->m[i]);
-		KUNIT_ASSERT_EQ(s->test, st[i].charged, s->m[i].held);
-		KUNIT_ASSERT_LE(s->test, st[i].in_use + st[i].idle, st[i].charged);
-		held += st[i].charged;
+		st = stage_stats(&s->m[i]);
+		KUNIT_ASSERT_EQ(s->test, st->charged, s->m[i].held);
+		KUNIT_ASSERT_LE(s->test, st->in_use + st->idle, st->charged);
+		held += st->charged;
 		rpol_member_get_quota(s->m[i].mem, &q);
-		kept += max(q.min, st[i].charged) - st[i].charged;
-		if (st[i].charged > st[i].entitlement)
-			idle_over += st[i].idle;
+		kept += max(q.min, st->charged) - st->charged;
+		if (st->charged > st->entitlement)
+			idle_over += st->idle;
 	}
 	KUNIT_ASSERT_LE(s->test, held, s->capacity);
 	if (s->keep_victims)
@@ -316,7 +314,8 @@ void stage_check(struct stage *s)
 	free = s->capacity - min(s->capacity, held + kept);
 	for (i = 0; i < s->nr; i++) {
 		c = list_first_entry_or_null(&s->m[i].claims, struct stage_claim, link);
-		if (!c || st[i].in_use + c->w.entries > st[i].entitlement)
+		st = &s->m[i].st;
+		if (!c || st->in_use + c->w.entries > st->entitlement)
 			continue;
 		owed = true;
 		/* The largest claim of all may stand before it. */

@@ -30,6 +30,7 @@ struct stage_member {
 	u32 class;
 	u64 service;
 	u64 done;
+	struct rpol_member_stats st;	/* as last read; too large for a stack */
 };
 
 struct stage_mr {
@@ -63,7 +64,6 @@ struct stage {
 	struct list_head all;		/* stage_claim.all */
 	struct stage_member m[STAGE_MEMBERS];
 	int nr;
-	struct rpol_member_stats st[STAGE_MEMBERS];	/* too large for a stack */
 };
 
 struct stage *stage_open(struct kunit *test, u64 capacity);
@@ -79,7 +79,7 @@ void stage_reap(struct stage_member *m);
 void stage_run(struct stage *s, u64 ns);
 void stage_pass(struct stage *s, u64 ns);
 struct stage_mr *stage_oldest(struct stage_member *m);
-struct rpol_member_stats stage_stats(struct stage_member *m);
+const struct rpol_member_stats *stage_stats(struct stage_member *m);
 void stage_check(struct stage *s);
 
 #endif
