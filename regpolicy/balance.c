@@ -26,6 +26,7 @@
  * A deficit is bounded by what a second of the entitlement, or of one maximal
  * MR, amounts to; it begins anew when a member has demanded nothing of late.
  */
+#include <linux/bits.h>
 #include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -66,11 +67,22 @@ static s64 deficit_bound(const struct rpol_member *mem, s64 value)
 	return clamp(value, -most, most);
 }
 
-/* What was earned since @mem's deficit was brought up to date. */
+/*
+ * What was earned since @mem's deficit was brought up to date, and what @us
+ * entry-microseconds amount to; both no more than is bounded anyway, so that
+ * a long calm overflows nothing.
+ */
 static s64 earned(const struct rpol_domain *dom, const struct rpol_member *mem, u64 now)
 {
-	return mul_u64_u64_shr(mem->claim.share, vtime_at(dom, now) - mem->deficit.vtime,
-			       RPOL_VTIME_BITS);
+	u64 vtime = min(vtime_at(dom, now) - mem->deficit.vtime,
+			2ULL * DEFICIT_US << RPOL_VTIME_BITS);
+
+	return mul_u64_u64_shr(mem->claim.share, vtime, RPOL_VTIME_BITS);
+}
+
+static s64 spending(u64 us)
+{
+	return min(us, BIT_ULL(52)) << RPOL_FRAC_BITS;
 }
 
 /**
@@ -92,7 +104,7 @@ s64 rpol_deficit_read_locked(const struct rpol_domain *dom, const struct rpol_me
 
 	gain = earned(dom, mem, now);
 	if (now_us > mem->deficit.at)
-		spent = (mem->deficit.charged * (now_us - mem->deficit.at)) << RPOL_FRAC_BITS;
+		spent = spending(mem->deficit.charged * (now_us - mem->deficit.at));
 	if (list_empty(&mem->waiters))
 		gain = min(gain, spent);
 	return deficit_bound(mem, mem->deficit.value + gain - spent);
@@ -118,7 +130,7 @@ void rpol_deficit_update_locked(struct rpol_domain *dom, struct rpol_member *mem
 	spin_unlock(&mem->lock);
 
 	gain = earned(dom, mem, now);
-	spent = (charged_us - d->charged_us) << RPOL_FRAC_BITS;
+	spent = spending(charged_us - d->charged_us);
 	if (list_empty(&mem->waiters))
 		gain = min(gain, spent);
 	d->value = deficit_bound(mem, d->value + gain - spent);
