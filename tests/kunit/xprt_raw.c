@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One end of a connection in bare verbs.  Whoever uses it is a kunit case, one
+ * thread, and sends one message at a time; what arrives is kept until asked
+ * for.  All of it is process context: completions come on a workqueue.
+ */
+#include <linux/delay.h>
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include "xprt_raw.h"
+
+static char *address = "10.9.0.1";
+module_param(address, charp, 0444);
+MODULE_PARM_DESC(address, "IPv4 address of an RDMA device of this machine");
+
+/* The module's parameter, with a port; 0 or -EINVAL. */
+int raw_address(u16 port, struct sockaddr_in *addr)
+{
+	memset(addr, 0, sizeof(*addr));
+	addr->sin_family = AF_INET;
+	addr->sin_port = htons(port);
+	return in4_pton(address, -1, (u8 *)&addr->sin_addr, -1, NULL) ? 0 : -EINVAL;
+}
+
+const char *raw_address_name(void)
+{
+	return address;
+}
+
+/* Private data that nobody has anything against. */
+void raw_fill_cm(struct rxp_wire_cm *cm)
+{
+	*cm = (struct rxp_wire_cm) {
+		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
+		.version = cpu_to_le16(RXP_WIRE_VERSION),
+		.recv_size = cpu_to_le32(RXP_MSG_MAX),
+		.data_max = cpu_to_le32(RDMAFS_XPRT_DATA_MAX),
+		.slots = cpu_to_le16(RAW_SLOTS),
+		.reserve = cpu_to_le16(RXP_RECV_RESERVE),
+	};
+}
+
+/* ----------------------------------------------------------------- completions */
+
+/* Of a connection's own id: of the end that connects, and of the one that accepts. */
+int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct raw *raw = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ESTABLISHED:
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		WRITE_ONCE(raw->cut, true);
+		wake_up_all(&raw->wait);
+		return 0;
+	default:
+		raw->status = event->status ?: -ECONNREFUSED;
+	}
+	complete(&raw->step);
+	return 0;
+}
+
+static void raw_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct raw_msg *m = container_of(wc->wr_cqe, struct raw_msg, cqe);
+
+	if (wc->status == IB_WC_SUCCESS) {
+		m->len = wc->byte_len;
+		atomic_inc(&m->raw->arrived);
+	} else {
+		WRITE_ONCE(m->raw->cut, true);
+	}
+	wake_up_all(&m->raw->wait);
+}
+
+static void raw_failed(struct raw *raw)
+{
+	WRITE_ONCE(raw->cut, true);
+	wake_up_all(&raw->wait);
+}
+
+static void raw_send_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct raw_msg *m = container_of(wc->wr_cqe, struct raw_msg, cqe);
+
+	m->raw->send_ok = wc->status == IB_WC_SUCCESS;
+	if (!m->raw->send_ok)
+		raw_failed(m->raw);
+	complete(&m->raw->sent);
+}
+
+static void raw_more_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct raw *raw = container_of(wc->wr_cqe, struct raw, more);
+
+	if (wc->status != IB_WC_SUCCESS)
+		raw_failed(raw);
+}
+
+/* ------------------------------------------------------------------ life and end */
+
+static void raw_free(struct raw *raw)
+{
+	kvfree(raw->recv);
+	kvfree(raw->send);
+	kfree(raw);
+}
+
+/* Without a device; raw->id is the caller's to set. */
+struct raw *raw_alloc(void)
+{
+	struct raw *raw = kzalloc(sizeof(*raw), GFP_KERNEL);
+
+	if (!raw)
+		return NULL;
+	init_waitqueue_head(&raw->wait);
+	init_completion(&raw->step);
+	init_completion(&raw->sent);
+	INIT_LIST_HEAD(&raw->link);
+	raw->more.done = raw_more_done;
+	raw->recv = kvcalloc(RAW_RECVS, sizeof(*raw->recv), GFP_KERNEL);
+	raw->send = kvzalloc(sizeof(*raw->send), GFP_KERNEL);
+	if (raw->recv && raw->send)
+		return raw;
+	raw_free(raw);
+	return NULL;
+}
+
+static int raw_map(struct raw *raw, struct raw_msg *m, void (*done)(struct ib_cq *, struct ib_wc *),
+		   enum dma_data_direction dir)
+{
+	m->raw = raw;
+	m->cqe.done = done;
+	m->dma = ib_dma_map_single(raw->id->device, m->buf, sizeof(m->buf), dir);
+	return ib_dma_mapping_error(raw->id->device, m->dma) ? -ENOMEM : 0;
+}
+
+/* Give a receive to the device, for the first time or again. */
+int raw_repost(struct raw *raw, struct raw_msg *m)
+{
+	struct ib_sge sge = {
+		.addr = m->dma, .length = RXP_MSG_MAX, .lkey = raw->pd->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = { .wr_cqe = &m->cqe, .sg_list = &sge, .num_sge = 1 };
+
+	return ib_post_recv(raw->id->qp, &wr, NULL);
+}
+
+/* Queues and receives, on the device that raw->id is bound to. */
+int raw_setup(struct raw *raw)
+{
+	struct ib_qp_init_attr attr = {
+		.cap.max_send_wr = 16,
+		.cap.max_recv_wr = RAW_RECVS + 1,
+		.cap.max_send_sge = 2,
+		.cap.max_recv_sge = 1,
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	int ret, i;
+
+	raw->pd = ib_alloc_pd(raw->id->device, 0);
+	if (IS_ERR(raw->pd))
+		return PTR_ERR(raw->pd);
+	raw->cq = ib_alloc_cq_any(raw->id->device, raw, RAW_RECVS + 32, IB_POLL_WORKQUEUE);
+	if (IS_ERR(raw->cq))
+		return PTR_ERR(raw->cq);
+	attr.send_cq = raw->cq;
+	attr.recv_cq = raw->cq;
+	ret = rdma_create_qp(raw->id, raw->pd, &attr);
+	if (!ret)
+		ret = raw_map(raw, raw->send, raw_send_done, DMA_TO_DEVICE);
+	for (i = 0; !ret && i < RAW_RECVS; i++) {
+		ret = raw_map(raw, &raw->recv[i], raw_recv_done, DMA_FROM_DEVICE);
+		if (!ret)
+			ret = raw_repost(raw, &raw->recv[i]);
+	}
+	return ret;
+}
+
+/* Wait for what a call of the connection manager, which returned @ret, has begun. */
+int raw_step(struct raw *raw, int ret)
+{
+	if (ret)
+		return ret;
+	if (!wait_for_completion_timeout(&raw->step, RAW_WAIT))
+		return -ETIMEDOUT;
+	return raw->status;
+}
+
+void raw_close(struct raw *raw)
+{
+	struct ib_device *ib = raw->id->device;
+	int i;
+
+	if (raw->id->qp) {
+		rdma_disconnect(raw->id);
+		ib_drain_qp(raw->id->qp);
+		rdma_destroy_qp(raw->id);
+	}
+	for (i = 0; i < RAW_RECVS; i++)
+		if (raw->recv[i].dma)
+			ib_dma_unmap_single(ib, raw->recv[i].dma, sizeof(raw->recv[i].buf),
+					    DMA_FROM_DEVICE);
+	if (raw->send->dma)
+		ib_dma_unmap_single(ib, raw->send->dma, sizeof(raw->send->buf), DMA_TO_DEVICE);
+	if (!IS_ERR_OR_NULL(raw->cq))
+		ib_free_cq(raw->cq);
+	if (!IS_ERR_OR_NULL(raw->pd))
+		ib_dealloc_pd(raw->pd);
+	rdma_destroy_id(raw->id);
+	raw_free(raw);
+}
+
+/* A client's end, connected, without a session. */
+struct raw *raw_open(u16 port)
+{
+	struct rxp_wire_cm cm;
+	struct rdma_conn_param param = {
+		.private_data = &cm, .private_data_len = sizeof(cm),
+		.retry_count = 6, .rnr_retry_count = 6,
+	};
+	struct raw *raw = raw_alloc();
+	struct sockaddr_in to;
+	int ret;
+
+	if (!raw)
+		return ERR_PTR(-ENOMEM);
+	raw_fill_cm(&cm);
+	raw->id = rdma_create_id(&init_net, raw_event, raw, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(raw->id)) {
+		ret = PTR_ERR(raw->id);
+		raw_free(raw);
+		return ERR_PTR(ret);
+	}
+	ret = raw_address(port, &to);
+	if (!ret)
+		ret = raw_step(raw, rdma_resolve_addr(raw->id, NULL, (struct sockaddr *)&to, 5000));
+	if (!ret)
+		ret = raw_step(raw, rdma_resolve_route(raw->id, 5000));
+	if (!ret)
+		ret = raw_setup(raw);
+	if (!ret)
+		ret = raw_step(raw, rdma_connect(raw->id, &param));
+	if (ret) {
+		raw_close(raw);
+		return ERR_PTR(ret);
+	}
+	return raw;
+}
+
+/* A server's end: set up, and accepted with this private data. */
+int raw_accept(struct raw *raw, const void *data, u8 len)
+{
+	struct rdma_conn_param param = {
+		.private_data = data, .private_data_len = len, .rnr_retry_count = 6,
+	};
+	int ret = raw_setup(raw);
+
+	if (ret)
+		return ret;
+	/* Not in the request's own event, which would hold it. */
+	rdma_lock_handler(raw->id);
+	ret = rdma_accept(raw->id, &param);
+	rdma_unlock_handler(raw->id);
+	return raw_step(raw, ret);
+}
+
+/* True once the connection is gone. */
+bool raw_wait_cut(struct raw *raw)
+{
+	return wait_event_timeout(raw->wait, READ_ONCE(raw->cut), RAW_WAIT);
+}
+
+/* ---------------------------------------------------------------------- sending */
+
+/* Post, and wait until the device is done with the last one, which is raw->send's. */
+int raw_post(struct raw *raw, struct ib_send_wr *wr)
+{
+	struct ib_send_wr *last;
+	int ret;
+
+	for (last = wr; last->next; last = last->next)
+		last->wr_cqe = &raw->more;
+	last->wr_cqe = &raw->send->cqe;
+	ib_dma_sync_single_for_device(raw->id->device, raw->send->dma, sizeof(raw->send->buf),
+				      DMA_TO_DEVICE);
+	reinit_completion(&raw->sent);
+	ret = ib_post_send(raw->id->qp, wr, NULL);
+	if (!ret && !wait_for_completion_timeout(&raw->sent, RAW_WAIT))
+		ret = -ETIMEDOUT;
+	return ret;
+}
+
+/* A SEND of what stands in raw->send; with @rkey it invalidates. */
+int raw_send(struct raw *raw, u32 len, u32 rkey)
+{
+	struct ib_sge sge = {
+		.addr = raw->send->dma, .length = len, .lkey = raw->pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.sg_list = &sge, .num_sge = len ? 1 : 0,
+		.opcode = rkey ? IB_WR_SEND_WITH_INV : IB_WR_SEND,
+		.ex.invalidate_rkey = rkey,
+	};
+
+	return raw_post(raw, &wr);
+}
+
+/* An RDMA WRITE of what stands in raw->send. */
+int raw_write(struct raw *raw, u64 iova, u32 rkey, u32 len)
+{
+	struct ib_sge sge = {
+		.addr = raw->send->dma, .length = len, .lkey = raw->pd->local_dma_lkey,
+	};
+	struct ib_rdma_wr wr = {
+		.wr.sg_list = &sge, .wr.num_sge = 1, .wr.opcode = IB_WR_RDMA_WRITE,
+		.remote_addr = iova, .rkey = rkey,
+	};
+
+	return raw_post(raw, &wr.wr);
+}
+
+/* A CONTROL or NOTIFY and the structure behind its header. */
+int raw_say(struct raw *raw, u8 type, u8 op, u16 slot, u32 seq, const void *body, u32 len,
+	    u32 inv_rkey)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+
+	memset(hdr, 0, sizeof(*hdr));
+	hdr->type = type;
+	hdr->op = op;
+	hdr->slot = cpu_to_le16(slot);
+	hdr->seq = cpu_to_le32(seq);
+	if (len)
+		memcpy(hdr + 1, body, len);
+	return raw_send(raw, sizeof(*hdr) + len, inv_rkey);
+}
+
+/* -------------------------------------------------------------------- receiving */
+
+static bool raw_arrived(struct raw *raw)
+{
+	return READ_ONCE(raw->cut) || atomic_read(&raw->arrived) > raw->taken;
+}
+
+/* The next message, or NULL: none came, or the connection is gone. */
+struct raw_msg *raw_next_msg(struct raw *raw)
+{
+	struct raw_msg *m;
+
+	wait_event_timeout(raw->wait, raw_arrived(raw), RAW_WAIT);
+	if (atomic_read(&raw->arrived) <= raw->taken)
+		return NULL;
+	m = &raw->recv[raw->taken++ % RAW_RECVS];
+	ib_dma_sync_single_for_cpu(raw->id->device, m->dma, sizeof(m->buf), DMA_FROM_DEVICE);
+	return m;
+}
+
+struct rxp_wire_hdr *raw_next(struct raw *raw)
+{
+	struct raw_msg *m = raw_next_msg(raw);
+
+	return m ? (struct rxp_wire_hdr *)m->buf : NULL;
+}
+
+/* The next message, which has to be this; its receive is not posted again. */
+void *raw_expect(struct kunit *test, struct raw *raw, u8 type, u8 op, u16 slot, u32 seq)
+{
+	struct rxp_wire_hdr *hdr = raw_next(raw);
+
+	KUNIT_ASSERT_NOT_NULL_MSG(test, hdr, "no message, cut: %d", raw->cut);
+	KUNIT_EXPECT_EQ(test, hdr->type, type);
+	KUNIT_EXPECT_EQ(test, hdr->op, op);
+	KUNIT_EXPECT_EQ(test, le16_to_cpu(hdr->slot), slot);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(hdr->seq), seq);
+	return hdr + 1;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One end of a connection in bare verbs, for the suites that break the
+ * protocol: what it sends is what a case has written, and nothing is checked.
+ */
+#ifndef RDMAFS_KUNIT_XPRT_RAW_H
+#define RDMAFS_KUNIT_XPRT_RAW_H
+
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/in.h>
+#include <linux/list.h>
+#include <linux/wait.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+#include "transport/frame.h"
+#include "transport/xprt.h"
+
+#define RAW_SLOTS	16
+#define RAW_RECVS	(2 * RAW_SLOTS + RXP_RECV_RESERVE)
+#define RAW_WAIT	(20 * HZ)
+
+struct raw;
+
+struct raw_msg {
+	struct ib_cqe cqe;
+	struct raw *raw;
+	u64 dma;
+	u32 len;
+	u8 buf[RXP_MSG_MAX] __aligned(64);
+};
+
+/**
+ * struct raw - one end of a connection
+ * @id:	     its own
+ * @pd:	     protection domain
+ * @cq:	     of sends and receives
+ * @recv:    RAW_RECVS receives
+ * @send:    what is sent is written here
+ * @more:    completions of sends that nobody waits for
+ * @taken:   receives that were looked at
+ * @arrived: receives that came
+ * @wait:    for @arrived and @cut
+ * @cut:     the connection is gone
+ * @step:    of the connection's set-up
+ * @status:  of that step
+ * @sent:    the device is done with the last work request
+ * @send_ok: and executed it
+ * @link:    a server's: among those that nobody has accepted
+ */
+struct raw {
+	struct rdma_cm_id *id;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct raw_msg *recv;
+	struct raw_msg *send;
+	struct ib_cqe more;
+	u32 taken;
+	atomic_t arrived;
+	wait_queue_head_t wait;
+	bool cut;
+	struct completion step;
+	int status;
+	struct completion sent;
+	bool send_ok;
+	struct list_head link;
+};
+
+int raw_address(u16 port, struct sockaddr_in *addr);
+const char *raw_address_name(void);
+void raw_fill_cm(struct rxp_wire_cm *cm);
+
+struct raw *raw_alloc(void);
+int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
+int raw_setup(struct raw *raw);
+int raw_step(struct raw *raw, int ret);
+struct raw *raw_open(u16 port);
+int raw_accept(struct raw *raw, const void *data, u8 len);
+void raw_close(struct raw *raw);
+bool raw_wait_cut(struct raw *raw);
+
+int raw_post(struct raw *raw, struct ib_send_wr *wr);
+int raw_send(struct raw *raw, u32 len, u32 rkey);
+int raw_write(struct raw *raw, u64 iova, u32 rkey, u32 len);
+int raw_say(struct raw *raw, u8 type, u8 op, u16 slot, u32 seq, const void *body, u32 len,
+	    u32 inv_rkey);
+
+struct raw_msg *raw_next_msg(struct raw *raw);
+struct rxp_wire_hdr *raw_next(struct raw *raw);
+int raw_repost(struct raw *raw, struct raw_msg *m);
+void *raw_expect(struct kunit *test, struct raw *raw, u8 type, u8 op, u16 slot, u32 seq);
+
+#endif
