@@ -452,6 +452,7 @@ again:
 	slot->replied = false;
 	slot->fired = false;
 	slot->sent = jiffies;
+	slot->conn = conn;
 	slot->call = call;
 	call->x.slot = slot;
 	/* The reply, this post, and we. */
@@ -673,7 +674,7 @@ static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	spin_lock_bh(&x->lock);
 	call = slot->call;
 	io = call ? call->x.io : NULL;
-	if (!call || slot->seq != f->seq || slot->replied ||
+	if (!call || slot->conn != conn || slot->seq != f->seq || slot->replied ||
 	    (f->status == RXP_STATUS_CANCELLED && !(io && io->cancelled))) {
 		spin_unlock_bh(&x->lock);
 		return "a reply to no call";
@@ -705,7 +706,7 @@ static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 
 	spin_lock_bh(&x->lock);
 	io = slot->call ? slot->call->x.io : NULL;
-	if (!io || slot->seq != f->seq || slot->replied || slot->fired ||
+	if (!io || slot->conn != conn || slot->seq != f->seq || slot->replied || slot->fired ||
 	    slot->call->dir != RDMAFS_XPRT_WRITE || f->bulk_len != io->len || !f->rkey) {
 		spin_unlock_bh(&x->lock);
 		return "an STCRW for no write";
@@ -725,6 +726,23 @@ static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 	return NULL;
 }
 
+/*
+ * Until the WELCOME is here nothing else may come, and that not before the
+ * HELLO is out: what a connection may say depends on the session it is bound to.
+ */
+static const char *rxp_welcome(struct rxp_conn *conn, const struct rxp_frame *f)
+{
+	/* Pairs with rxp_client_hello(). */
+	if (!smp_load_acquire(&conn->hello_sent))
+		return "a message before the HELLO";
+	if (f->type != RXP_NOTIFY || f->op != RXP_NOTIFY_WELCOME)
+		return "a message before the WELCOME";
+	memcpy(&conn->welcome, f->body, sizeof(conn->welcome));
+	conn->welcome_seen = true;
+	complete_all(&conn->welcomed);
+	return NULL;
+}
+
 /**
  * rxp_client_recv - a message from the server
  * @conn: where
@@ -740,26 +758,23 @@ void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 	const char *wrong = NULL;
 	struct rxp_frame f;
 
-	if (rxp_frame_check(rxp_conn_buf(rx), len, false, conn->slots, conn->data_max, &f)) {
+	if (rxp_frame_check(rxp_conn_buf(rx), len, false, conn->slots, conn->data_max, &f))
 		wrong = "a malformed message";
-	} else if (f.type == RXP_REPLY) {
-		wrong = x->slots ? rxp_reply(x, conn, &f, wc) : "a reply to no call";
-	} else if (f.op == RXP_NOTIFY_DROPPED) {
-		wrong = x->slots ? rxp_call_dropped(x, &f, wc) : "a key of no call";
-	} else if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
+	else if (f.type != RXP_REPLY && f.op != RXP_NOTIFY_DROPPED &&
+		 (wc->wc_flags & IB_WC_WITH_INVALIDATE))
 		wrong = "an invalidation out of place";
-	} else if (f.op == RXP_NOTIFY_STCRW) {
-		wrong = x->slots ? rxp_stcrw_arrived(x, conn, &f) : "an STCRW for no write";
-	} else if (f.op == RXP_NOTIFY_RECALL) {
+	else if (!conn->welcome_seen)
+		wrong = rxp_welcome(conn, &f);
+	else if (f.type == RXP_REPLY)
+		wrong = rxp_reply(x, conn, &f, wc);
+	else if (f.op == RXP_NOTIFY_STCRW)
+		wrong = rxp_stcrw_arrived(x, conn, &f);
+	else if (f.op == RXP_NOTIFY_DROPPED)
+		wrong = rxp_call_dropped(x, conn, &f, wc);
+	else if (f.op == RXP_NOTIFY_RECALL)
 		rxp_grant_recalled(x, conn, f.rkey);
-	} else if (f.op == RXP_NOTIFY_WELCOME) {
-		if (completion_done(&conn->welcomed)) {
-			wrong = "a second WELCOME";
-		} else {
-			memcpy(&conn->welcome, f.body, sizeof(conn->welcome));
-			complete_all(&conn->welcomed);
-		}
-	}
+	else if (f.op == RXP_NOTIFY_WELCOME)
+		wrong = "a second WELCOME";
 	if (wrong)
 		rxp_conn_protocol_error(conn, wrong);
 	else
@@ -811,6 +826,10 @@ int rxp_calls_unmap(struct rdmafs_xprt *x)
 		call = rxp_unanswered(x, i);
 		if (!call)
 			continue;
+		/* Its answer comes when it has been sent again, and not before. */
+		spin_lock_bh(&x->lock);
+		x->slots[i].conn = NULL;
+		spin_unlock_bh(&x->lock);
 		if (call->x.io) {
 			/* Its submitter sees that the connection is gone, and wakes us. */
 			wait_event(x->wait, rxp_io_settled(x, call->x.io));
@@ -880,6 +899,9 @@ int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_sess
 		rxp_call_encode(x, conn, call, slot, slot->seq, NULL);
 		refcount_inc(&call->x.pending);
 		rxp_count(&x->stats, replays);
+		spin_lock_bh(&x->lock);
+		slot->conn = conn;
+		spin_unlock_bh(&x->lock);
 		rxp_call_post(x, conn, call, slot);
 		n++;
 	}

@@ -216,6 +216,8 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
 
 	memcpy(hello.session, x->session, sizeof(hello.session));
 	memcpy(hello.client, x->client, sizeof(hello.client));
+	/* Pairs with rxp_welcome(): the connection's limits are set. */
+	smp_store_release(&conn->hello_sent, true);
 	ret = rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_HELLO, &hello, sizeof(hello));
 	if (ret)
 		return ret;

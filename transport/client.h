@@ -22,7 +22,9 @@ enum rxp_state {
  * @call:    the call, from when a recovery would have to send it again until
  *	     it is over; rdmafs_xprt.lock
  * @replied: its reply has come
- * @fired:   its STCRW has come
+ * @fired:   its STCRW has come, or it needs none
+ * @conn:    where the CALL was sent, so that is where its reply and STCRW may
+ *	     come; NULL until then; rdmafs_xprt.lock
  * @chain:   the CALL
  * @wr:      its SEND
  * @sge:     head and inline data
@@ -34,6 +36,7 @@ struct rxp_slot {
 	bool replied;
 	bool fired;
 	unsigned long sent;		/* jiffies, last time */
+	const struct rxp_conn *conn;
 	struct rxp_chain chain;
 	struct ib_send_wr wr;
 	struct ib_sge sge[2];
@@ -212,8 +215,8 @@ int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_sess
 void rxp_calls_fail(struct rdmafs_xprt *x, int err);
 void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io);
 void rxp_calls_revoke(struct rdmafs_xprt *x, struct rxp_conn *conn);
-const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_frame *f,
-			     const struct ib_wc *wc);
+const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
+			     const struct rxp_frame *f, const struct ib_wc *wc);
 void rxp_retry_later_work(struct work_struct *work);
 
 #endif

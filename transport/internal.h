@@ -355,6 +355,8 @@ struct rxp_conn {
 	struct rxp_wire_cm cm;
 	struct completion welcomed;
 	struct rxp_wire_welcome welcome;
+	bool hello_sent;
+	bool welcome_seen;		/* the receive handler's own */
 
 	/* the server's */
 	struct rdmafs_xprt_session *session;

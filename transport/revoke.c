@@ -67,16 +67,17 @@ void rxp_calls_revoke(struct rdmafs_xprt *x, struct rxp_conn *conn)
 
 /**
  * rxp_call_dropped - the server will not write to a call's memory any more
- * @x:	the session
- * @f:	the message
- * @wc: its completion, which says what it has invalidated
+ * @x:	  the session
+ * @conn: where it says so
+ * @f:	  the message
+ * @wc:	  its completion, which says what it has invalidated
  *
  * Softirq.
  *
  * Return: NULL, or what is wrong with it.
  */
-const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_frame *f,
-			     const struct ib_wc *wc)
+const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
+			     const struct rxp_frame *f, const struct ib_wc *wc)
 {
 	struct rxp_slot *slot = &x->slots[f->slot];
 	struct rxp_io *io;
@@ -84,8 +85,8 @@ const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_frame *f,
 
 	spin_lock_bh(&x->lock);
 	io = slot->call ? slot->call->x.io : NULL;
-	if (!io || slot->seq != f->seq || slot->replied || !io->cancelled || !io->mr ||
-	    !io->mr->bound || !(wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
+	if (!io || slot->conn != conn || slot->seq != f->seq || slot->replied ||
+	    !io->cancelled || !io->mr || !io->mr->bound || !(wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
 	    wc->ex.invalidate_rkey != io->mr->mr->rkey) {
 		spin_unlock_bh(&x->lock);
 		return "a key of no call";
