@@ -450,7 +450,7 @@ again:
 	rxp_call_encode(x, conn, call, slot, slot->seq + 1, grant ? &held : NULL);
 	slot->seq++;
 	slot->replied = false;
-	slot->fired = false;
+	slot->fired = grant;
 	slot->sent = jiffies;
 	slot->conn = conn;
 	slot->call = call;
