@@ -707,7 +707,8 @@ static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 	spin_lock_bh(&x->lock);
 	io = slot->call ? slot->call->x.io : NULL;
 	if (!io || slot->conn != conn || slot->seq != f->seq || slot->replied || slot->fired ||
-	    slot->call->dir != RDMAFS_XPRT_WRITE || f->bulk_len != io->len || !f->rkey) {
+	    slot->call->dir != RDMAFS_XPRT_WRITE || f->bulk_len != io->len || !f->rkey ||
+	    f->iova > U64_MAX - f->bulk_len) {
 		spin_unlock_bh(&x->lock);
 		return "an STCRW for no write";
 	}
