@@ -687,7 +687,7 @@ static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	rxp_trace(replied, call);
 	ret = rxp_reply_inv(x, conn, call, wc);
 	if (!ret && (f->flags & RXP_F_GRANT) &&
-	    (call->dir != RDMAFS_XPRT_WRITE || !rxp_granted(x, f)))
+	    (call->dir != RDMAFS_XPRT_WRITE || !io || !rxp_granted(x, f)))
 		ret = -EPROTO;
 	if (!ret)
 		ret = rxp_reply_status(x, call, f, keyed);

@@ -100,7 +100,7 @@ static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *
 		f->grant_len = le32_to_cpu(t->length);
 		f->grant_rkey = le32_to_cpu(t->rkey);
 		f->grant_iova = le64_to_cpu(t->iova);
-		if (f->status != RXP_STATUS_OK || !f->grant_len ||
+		if (f->status != RXP_STATUS_OK || !f->grant_len || !f->grant_rkey ||
 		    f->grant_len > RDMAFS_XPRT_DATA_MAX ||
 		    f->grant_iova > U64_MAX - f->grant_len)
 			return -EBADMSG;

@@ -304,15 +304,18 @@ void rxp_grants_shortage(struct rdmafs_xprt_server *server, struct rxp_pool *poo
  *
  * Softirq.
  *
- * Return: false if it brings more than there can be.
+ * Return: false if it brings more than there can be, or one that is there.
  */
 bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
 {
 	struct rxp_held_grant *h;
 	bool room;
+	u32 i;
 
 	spin_lock_bh(&x->lock);
 	room = x->nr_grants < RXP_WIRE_GRANTS;
+	for (i = 0; i < x->nr_grants; i++)
+		room &= x->grants[i].rkey != f->grant_rkey;
 	if (room) {
 		h = &x->grants[x->nr_grants++];
 		h->len = f->grant_len;
