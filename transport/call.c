@@ -893,9 +893,8 @@ int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_sess
 		slot->fired = false;
 		slot->sent = jiffies;
 		if (call->x.io) {
-			/* It is mapped, and direct, whatever became of it before. */
-			call->x.io->cancelled = false;
 			call->x.io->tagged = false;
+			call->x.io->cancelled = false;
 		}
 		rxp_call_encode(x, conn, call, slot, slot->seq, NULL);
 		refcount_inc(&call->x.pending);
