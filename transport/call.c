@@ -557,17 +557,16 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_submit);
 void rxp_retry_later_work(struct work_struct *work)
 {
 	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, retry_later.work);
-	struct rdmafs_xprt_call *call;
+	struct rdmafs_xprt_call *call, *tmp;
+	LIST_HEAD(again);
 	int ret;
 
-	for (;;) {
-		spin_lock_bh(&x->lock);
-		call = list_first_entry_or_null(&x->later, struct rdmafs_xprt_call, x.link);
-		if (call)
-			list_del_init(&call->x.link);
-		spin_unlock_bh(&x->lock);
-		if (!call)
-			return;
+	/* Those that are refused meanwhile have to wait anew. */
+	spin_lock_bh(&x->lock);
+	list_splice_init(&x->later, &again);
+	spin_unlock_bh(&x->lock);
+	list_for_each_entry_safe(call, tmp, &again, x.link) {
+		list_del_init(&call->x.link);
 		call->status = 0;
 		call->flags &= ~RDMAFS_CALL_NOWAIT;
 		ret = rxp_call_send(x, call);
