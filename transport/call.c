@@ -457,10 +457,18 @@ again:
 	call->x.slot = slot;
 	/* The reply, this post, and we. */
 	refcount_set(&call->x.pending, 3);
+	rxp_trace(sent, call);
+	/*
+	 * A reply that comes from here on finds the MR bound, though the server
+	 * can't have seen the CALL: its LOCAL_INV must not get ahead of the
+	 * REG_MR.  A CALL without an MR does not care, and may be plugged.
+	 */
+	if (io)
+		rxp_call_post(x, conn, call, slot);
 	spin_unlock_bh(&x->lock);
 
-	rxp_trace(sent, call);
-	rxp_call_post(x, conn, call, slot);
+	if (!io)
+		rxp_call_post(x, conn, call, slot);
 	if (grant)
 		rxp_count(&x->stats, write_granted);
 	if (overlap && call->dir == RDMAFS_XPRT_READ)
@@ -900,8 +908,8 @@ int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_sess
 		rxp_count(&x->stats, replays);
 		spin_lock_bh(&x->lock);
 		slot->conn = conn;
-		spin_unlock_bh(&x->lock);
 		rxp_call_post(x, conn, call, slot);
+		spin_unlock_bh(&x->lock);
 		n++;
 	}
 	return n;
