@@ -859,6 +859,24 @@ static void rxp_call_fail(struct rdmafs_xprt *x, struct rxp_slot *slot, int err)
 	rxp_call_put(call);
 }
 
+/* The server does not know the session: its slots begin anew. */
+static void rxp_slots_renew(struct rdmafs_xprt *x)
+{
+	struct rdmafs_xprt_call *call;
+	struct rxp_slot *slot;
+	u32 i;
+
+	for (i = 0; i < x->slot_account.nr; i++) {
+		slot = &x->slots[i];
+		call = rxp_unanswered(x, i);
+		if (call && !(call->flags & RDMAFS_CALL_IDEMPOTENT)) {
+			rxp_call_fail(x, slot, -EREMOTEIO);
+			call = NULL;
+		}
+		slot->seq = call ? 1 : 0;
+	}
+}
+
 /**
  * rxp_calls_replay - send every unanswered call again on a new connection
  * @x:		 the session; no submitter posts while it is not UP
@@ -877,18 +895,13 @@ int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_sess
 	int ret, n = 0;
 	u32 i;
 
+	if (new_session)
+		rxp_slots_renew(x);
 	for (i = 0; i < x->slot_account.nr; i++) {
 		slot = &x->slots[i];
 		call = rxp_unanswered(x, i);
-		if (new_session)
-			slot->seq = call ? 1 : 0;
 		if (!call)
 			continue;
-		if (new_session && !(call->flags & RDMAFS_CALL_IDEMPOTENT)) {
-			slot->seq = 0;
-			rxp_call_fail(x, slot, -EREMOTEIO);
-			continue;
-		}
 		if (call->x.io) {
 			ret = rxp_io_map(call->x.io, conn->pool, false);
 			if (ret) {
