@@ -27,6 +27,8 @@ suites=(
 	rdmafs_regpolicy_wait
 	rdmafs_xprt_frame
 	rdmafs_xprt_hostile
+	rdmafs_xprt_hostile_accept
+	rdmafs_xprt_hostile_server
 	rdmafs_xprt_loop
 	rdmafs_xprt_slot
 )

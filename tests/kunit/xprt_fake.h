@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A server in bare verbs for the client of transport/xprt.h, and calls whose
+ * memory is watched.  The case is the server: nothing is answered unless it
+ * does so.
+ */
+#ifndef RDMAFS_KUNIT_XPRT_FAKE_H
+#define RDMAFS_KUNIT_XPRT_FAKE_H
+
+#include "transport/client.h"
+#include "xprt_raw.h"
+
+#define FAKE_LEN	65536
+#define FAKE_SMALL	1000
+#define FAKE_CALLS	4
+#define FAKE_SINKS	4
+
+/* More than the server grants, so that there are numbers between the two. */
+#define FAKE_WANT_SLOTS	32
+
+/* What stands around a call's data, and in a READ's before it is answered. */
+#define FAKE_POISON	0xee
+#define FAKE_GUARD	512
+
+/* Pieces with gaps that no MR bridges. */
+#define FAKE_PIECES	64
+#define FAKE_STRIDE	3000
+#define FAKE_ROOM	(FAKE_PIECES * FAKE_STRIDE)
+
+/* A request's body, and its reply's. */
+struct fake_msg {
+	u32 id;
+	u32 pad;
+};
+
+enum fake_kind {
+	FAKE_NONE,
+	FAKE_ECHO,
+	FAKE_READ_SMALL,
+	FAKE_READ,		/* registered before the CALL */
+	FAKE_READ_LATE,		/* after it */
+	FAKE_READ_GAPS,		/* after it, in vain: CANCEL */
+	FAKE_WRITE_SMALL,
+	FAKE_WRITE,
+	FAKE_WRITE_GRANTED,
+};
+
+/**
+ * struct fake_call - a call, and what the server has seen of it
+ * @call:   the call
+ * @req:    its body
+ * @reply:  room for the reply's
+ * @kind:   of call
+ * @len:    bytes of data
+ * @buf:    FAKE_GUARD bytes on either side of FAKE_ROOM
+ * @kvec:   the data
+ * @done:   it ended
+ * @ended:  so many times
+ * @hit:    its pages may hold part of the data though it is not answered
+ * @seen:   the server has a CALL that it has not answered
+ * @keyed:  and its room's address
+ * @fired:  and its DATA
+ * @cancelled: and its CANCEL
+ * @slot:   of the CALL
+ * @flags:  of the CALL
+ * @seq:    of the CALL
+ * @rkey:   of the CALL or STCRW
+ * @iova:   of the CALL or STCRW
+ */
+struct fake_call {
+	struct rdmafs_xprt_call call;
+	struct fake_msg req;
+	struct fake_msg reply;
+	enum fake_kind kind;
+	u32 len;
+	u8 *buf;
+	struct kvec kvec[FAKE_PIECES];
+	struct completion done;
+	atomic_t ended;
+	bool hit;
+
+	bool seen;
+	bool keyed;
+	bool fired;
+	bool cancelled;
+	u16 slot;
+	u16 flags;
+	u32 seq;
+	u32 rkey;
+	u64 iova;
+};
+
+/**
+ * struct fake - the server, and the client under test
+ * @listen:  listens
+ * @lock:    @pending
+ * @pending: connections that nobody has accepted
+ * @wait:    for them
+ * @raw:     the connection
+ * @hello:   what the client said there first
+ * @connect: rdmafs_xprt_connect() in a thread of its own
+ * @error:   what it returned
+ * @connect_ms: what it is given
+ * @xprt:    the session under test
+ * @resets:  times that the client was told of a new session
+ * @call:    the calls
+ * @pages:   what the sinks are made of
+ * @sg:	     the same
+ * @mapped:  its entries that are mapped for the connection's device
+ * @sink:    registered on the connection
+ * @nr_sinks: how many
+ * @grant:   the next reply to a large WRITE brings a sink
+ * @returned: rkey of the last RETURN
+ * @nr_returned: so many came
+ * @pings:   so many came
+ * @mute:    and are not answered
+ */
+struct fake {
+	struct rdma_cm_id *listen;
+	spinlock_t lock;
+	struct list_head pending;
+	wait_queue_head_t wait;
+	struct raw *raw;
+	struct rxp_wire_hello hello;
+
+	struct work_struct connect;
+	int error;
+	u32 connect_ms;
+	struct rdmafs_xprt *xprt;
+	atomic_t resets;
+
+	struct fake_call call[FAKE_CALLS];
+
+	struct page *pages;
+	struct scatterlist sg;
+	int mapped;
+	struct ib_mr *sink[FAKE_SINKS];
+	u32 nr_sinks;
+	bool grant;
+	u32 returned;
+	u32 nr_returned;
+	u32 pings;
+	bool mute;
+};
+
+/**
+ * struct fake_reply - a REPLY as it is to be sent
+ * @type:     RXP_REPLY
+ * @op:	      0
+ * @slot:     of the CALL
+ * @seq:      of the CALL
+ * @status:   RXP_STATUS_*
+ * @pad:      0
+ * @bulk_len: bytes that were written
+ * @body_len: bytes of body; struct fake_msg comes first
+ * @data_len: bytes of data
+ * @flags:    RXP_F_GRANT
+ * @id:	      of the call, in body and data
+ * @inv:      key that is invalidated, or 0
+ * @extra:    bytes that it is longer than it says
+ * @grant:    with RXP_F_GRANT
+ */
+struct fake_reply {
+	u8 type;
+	u8 op;
+	u16 slot;
+	u32 seq;
+	u32 status;
+	u32 pad;
+	u32 bulk_len;
+	u16 body_len;
+	u32 data_len;
+	u16 flags;
+	u32 id;
+	u32 inv;
+	int extra;
+	struct rxp_wire_tag grant;
+};
+
+struct fake *fake_new(struct kunit *test);
+void fake_free(struct fake *f);
+
+struct raw *fake_take_request(struct fake *f);
+bool fake_accept(struct fake *f, const struct rxp_wire_cm *cm);
+void fake_take_hello(struct kunit *test, struct fake *f);
+void fake_put_welcome(struct fake *f, struct rxp_wire_welcome *w, u32 status);
+int fake_welcome(struct fake *f, u32 status);
+void fake_start(struct kunit *test, struct fake *f);
+void fake_again(struct kunit *test, struct fake *f, u32 status);
+void fake_drop(struct fake *f);
+
+void fake_submit(struct kunit *test, struct fake *f, u32 id, enum fake_kind kind);
+struct fake_call *fake_submit_all(struct kunit *test, struct fake *f, enum fake_kind kind);
+void fake_await(struct kunit *test, struct fake_call *c);
+void fake_untouched(struct kunit *test, struct fake *f);
+void fake_check(struct kunit *test, const struct fake_call *c);
+void fake_ended(struct kunit *test, struct fake *f, int status, int others);
+void fake_idle(struct kunit *test, struct fake *f);
+u64 fake_stat(struct fake *f, enum rxp_stat stat);
+
+void fake_take(struct kunit *test, struct fake *f);
+void fake_take_call(struct kunit *test, struct fake *f, struct fake_call *c);
+struct rxp_wire_tag fake_sink(struct kunit *test, struct fake *f);
+int fake_notify(struct fake *f, u8 op, u16 slot, u32 seq, const struct rxp_wire_tag *tag, u32 inv);
+int fake_stcrw(struct kunit *test, struct fake *f, const struct fake_call *c);
+struct fake_reply fake_ok(const struct fake_call *c);
+u32 fake_put_reply(void *buf, const struct fake_reply *r);
+int fake_reply(struct fake *f, const struct fake_reply *r);
+void fake_write(struct kunit *test, struct fake *f, struct fake_call *c);
+void fake_serve(struct kunit *test, struct fake *f, struct fake_call *c);
+void fake_serve_all(struct kunit *test, struct fake *f);
+
+#endif

@@ -1,0 +1,632 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_xprt_hostile_accept: a server in bare verbs that breaks the
+ * protocol when a connection is made, or says nothing, or never has room.
+ *
+ * On the first connect the caller is told why it failed.  Later the client
+ * tries again until a server is as it should be, and nothing of a call is
+ * touched meanwhile: a call is answered on the connection that it was sent on.
+ */
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <rdma/ib_cm.h>
+#include "xprt_fake.h"
+
+/* ------------------------------------------------------------------ the accept */
+
+#define ACCEPT(name, change...)							\
+static void accept_##name(struct rxp_wire_cm *cm)				\
+{										\
+	change;									\
+}
+
+ACCEPT(magic, cm->magic ^= cpu_to_le32(1))
+ACCEPT(version, cm->version = cpu_to_le16(RXP_WIRE_VERSION + 1))
+ACCEPT(recv_size, cm->recv_size = cpu_to_le32(RXP_MSG_MAX - 1))
+ACCEPT(data_small, cm->data_max = cpu_to_le32(RDMAFS_XPRT_INLINE_MAX - 1))
+ACCEPT(data_large, cm->data_max = cpu_to_le32(RDMAFS_XPRT_DATA_MAX + 1))
+ACCEPT(features, cm->features = cpu_to_le32(1))
+ACCEPT(reserve, cm->reserve = cpu_to_le16(RXP_RECV_RESERVE - 1))
+ACCEPT(pad, cm->pad = cpu_to_le16(1))
+ACCEPT(pad2, cm->pad2 = cpu_to_le64(1))
+ACCEPT(slots_none, cm->slots = 0)
+ACCEPT(slots_few, cm->slots = cpu_to_le16(RDMAFS_XPRT_SLOTS_MIN - 1))
+ACCEPT(slots_more, cm->slots = cpu_to_le16(FAKE_WANT_SLOTS + 1))
+ACCEPT(slots_many, cm->slots = cpu_to_le16(RDMAFS_XPRT_SLOTS_MAX + 1))
+ACCEPT(nothing, memset(cm, 0, sizeof(*cm)))
+
+static const struct accept_case {
+	const char *name;
+	void (*change)(struct rxp_wire_cm *cm);
+	int error;
+} accept_table[] = {
+	{ "another magic", accept_magic, -EPROTO },
+	{ "nothing", accept_nothing, -EPROTO },
+	{ "another version", accept_version, -EPROTONOSUPPORT },
+	{ "receives too small", accept_recv_size, -EINVAL },
+	{ "too few receives", accept_reserve, -EINVAL },
+	{ "too little data", accept_data_small, -EINVAL },
+	{ "too much data", accept_data_large, -EINVAL },
+	{ "an unknown feature", accept_features, -EINVAL },
+	{ "something in the padding", accept_pad, -EINVAL },
+	{ "something in the other padding", accept_pad2, -EINVAL },
+	{ "no slots", accept_slots_none, -EINVAL },
+	{ "too few slots", accept_slots_few, -EINVAL },
+	{ "more slots than were asked", accept_slots_more, -EPROTO },
+	{ "more slots than there can be", accept_slots_many, -EINVAL },
+};
+
+static void accept_desc(const struct accept_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(accept, accept_table, accept_desc);
+
+/* The caller's connect fails so. */
+static void accept_failed(struct kunit *test, struct fake *f, int error)
+{
+	flush_work(&f->connect);
+	KUNIT_EXPECT_EQ(test, f->error, error);
+	KUNIT_EXPECT_NULL(test, f->xprt);
+}
+
+static void hostile_accept(struct kunit *test)
+{
+	const struct accept_case *c = test->param_value;
+	struct fake *f = test->priv;
+	struct rxp_wire_cm cm;
+
+	raw_fill_cm(&cm);
+	c->change(&cm);
+	schedule_work(&f->connect);
+	KUNIT_ASSERT_TRUE(test, fake_accept(f, &cm));
+	accept_failed(test, f, c->error);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(f->raw));
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->raw->arrived), 0);
+}
+
+static const struct reject_case {
+	const char *name;
+	u32 magic;
+	u16 reason;
+	int error;
+} reject_table[] = {
+	{ "version", RXP_WIRE_MAGIC, RXP_REJECT_VERSION, -EPROTONOSUPPORT },
+	{ "parameters", RXP_WIRE_MAGIC, RXP_REJECT_PARAMS, -EPROTO },
+	{ "resources", RXP_WIRE_MAGIC, RXP_REJECT_RESOURCES, -EBUSY },
+	{ "stopping", RXP_WIRE_MAGIC, RXP_REJECT_STOPPING, -ECONNREFUSED },
+	{ "an unknown reason", RXP_WIRE_MAGIC, 99, -EPROTO },
+	{ "another magic", RXP_WIRE_MAGIC ^ 1, RXP_REJECT_RESOURCES, -EPROTO },
+};
+
+static void reject_desc(const struct reject_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(reject, reject_table, reject_desc);
+
+static void hostile_reject(struct kunit *test)
+{
+	const struct reject_case *c = test->param_value;
+	struct rxp_wire_reject rej = {
+		.magic = cpu_to_le32(c->magic), .reason = cpu_to_le16(c->reason),
+	};
+	struct fake *f = test->priv;
+
+	schedule_work(&f->connect);
+	f->raw = fake_take_request(f);
+	KUNIT_ASSERT_NOT_NULL(test, f->raw);
+	KUNIT_EXPECT_EQ(test, rdma_reject(f->raw->id, &rej, sizeof(rej),
+					  IB_CM_REJ_CONSUMER_DEFINED), 0);
+	accept_failed(test, f, c->error);
+}
+
+/* A request that nobody answers. */
+static void hostile_no_accept(struct kunit *test)
+{
+	struct fake *f = test->priv;
+
+	f->connect_ms = 1000;
+	schedule_work(&f->connect);
+	f->raw = fake_take_request(f);
+	KUNIT_ASSERT_NOT_NULL(test, f->raw);
+	accept_failed(test, f, -ETIMEDOUT);
+}
+
+/* ----------------------------------------------------------------- the WELCOME */
+
+static void welcome_bound(struct fake *f)
+{
+	fake_welcome(f, RXP_WELCOME_BOUND);
+}
+
+static void welcome_refused(struct fake *f)
+{
+	fake_welcome(f, RXP_WELCOME_REFUSED);
+}
+
+static void welcome_unknown(struct fake *f)
+{
+	fake_welcome(f, 99);
+}
+
+static void welcome_foreign(struct fake *f)
+{
+	struct rxp_wire_welcome w;
+
+	fake_put_welcome(f, &w, RXP_WELCOME_BOUND);
+	w.session[0] ^= 1;
+	raw_say(f->raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0, &w, sizeof(w), 0);
+}
+
+static void welcome_short(struct fake *f)
+{
+	struct rxp_wire_welcome w;
+
+	fake_put_welcome(f, &w, RXP_WELCOME_NEW);
+	raw_say(f->raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0, &w, sizeof(w) - 1, 0);
+}
+
+static void welcome_slot(struct fake *f)
+{
+	struct rxp_wire_welcome w;
+
+	fake_put_welcome(f, &w, RXP_WELCOME_NEW);
+	raw_say(f->raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 1, 0, &w, sizeof(w), 0);
+}
+
+static void welcome_pong(struct fake *f)
+{
+	fake_notify(f, RXP_NOTIFY_PONG, 0, 0, NULL, 0);
+}
+
+static void welcome_reply(struct fake *f)
+{
+	struct fake_reply r = {
+		.type = RXP_REPLY, .seq = 1, .body_len = sizeof(struct fake_msg),
+	};
+
+	fake_reply(f, &r);
+}
+
+static void welcome_never(struct fake *f)
+{
+}
+
+static void welcome_leave(struct fake *f)
+{
+	rdma_disconnect(f->raw->id);
+}
+
+static const struct welcome_case {
+	const char *name;
+	void (*say)(struct fake *f);
+	int error;
+} welcome_table[] = {
+	{ "goes on with no session", welcome_bound, -EPROTO },
+	{ "of an unknown status", welcome_unknown, -EPROTO },
+	{ "refused", welcome_refused, -EBUSY },
+	{ "cut short", welcome_short, -ENOTCONN },
+	{ "with a slot", welcome_slot, -ENOTCONN },
+	{ "a PONG instead", welcome_pong, -ENOTCONN },
+	{ "a REPLY instead", welcome_reply, -ENOTCONN },
+	{ "never", welcome_never, -ETIMEDOUT },
+	{ "gone", welcome_leave, -ENOTCONN },
+};
+
+static void welcome_desc(const struct welcome_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(welcome, welcome_table, welcome_desc);
+
+static void hostile_welcome(struct kunit *test)
+{
+	const struct welcome_case *c = test->param_value;
+	struct fake *f = test->priv;
+	struct rxp_wire_cm cm;
+
+	raw_fill_cm(&cm);
+	if (c->error == -ETIMEDOUT)
+		f->connect_ms = 1000;
+	schedule_work(&f->connect);
+	KUNIT_ASSERT_TRUE(test, fake_accept(f, &cm));
+	fake_take_hello(test, f);
+	c->say(f);
+	accept_failed(test, f, c->error);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(f->raw));
+}
+
+/* -------------------------------------------------------------- connecting again */
+
+/* A WELCOME and what stands at @more of the send buffer, with one doorbell. */
+static int again_welcome_and(struct fake *f, u32 more, u32 len, u32 inv)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)f->raw->send->buf;
+	u32 lkey = f->raw->pd->local_dma_lkey;
+	struct ib_sge sge[2] = {
+		{ .addr = f->raw->send->dma, .lkey = lkey,
+		  .length = sizeof(*hdr) + sizeof(struct rxp_wire_welcome) },
+		{ .addr = f->raw->send->dma + more, .length = len, .lkey = lkey },
+	};
+	struct ib_send_wr wr[2] = {
+		{ .opcode = IB_WR_SEND, .sg_list = &sge[0], .num_sge = 1, .next = &wr[1] },
+		{ .opcode = inv ? IB_WR_SEND_WITH_INV : IB_WR_SEND, .sg_list = &sge[1],
+		  .num_sge = 1, .ex.invalidate_rkey = inv },
+	};
+
+	memset(hdr, 0, sizeof(*hdr));
+	hdr->type = RXP_NOTIFY;
+	hdr->op = RXP_NOTIFY_WELCOME;
+	fake_put_welcome(f, (struct rxp_wire_welcome *)(hdr + 1), RXP_WELCOME_BOUND);
+	return raw_post(f->raw, wr);
+}
+
+static void again_accept(struct kunit *test, struct fake *f)
+{
+	struct rxp_wire_cm cm;
+
+	raw_fill_cm(&cm);
+	KUNIT_ASSERT_TRUE(test, fake_accept(f, &cm));
+}
+
+static void again_other_slots(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	struct rxp_wire_cm cm;
+
+	raw_fill_cm(&cm);
+	cm.slots = cpu_to_le16(RAW_SLOTS + 8);
+	KUNIT_ASSERT_TRUE(test, fake_accept(f, &cm));
+}
+
+static void again_less_data(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	struct rxp_wire_cm cm;
+
+	raw_fill_cm(&cm);
+	cm.data_max = cpu_to_le32(RDMAFS_XPRT_INLINE_MAX);
+	KUNIT_ASSERT_TRUE(test, fake_accept(f, &cm));
+}
+
+static void again_foreign(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	again_accept(test, f);
+	fake_take_hello(test, f);
+	welcome_foreign(f);
+}
+
+static void again_refused(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	again_accept(test, f);
+	fake_take_hello(test, f);
+	welcome_refused(f);
+}
+
+static void again_short(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	again_accept(test, f);
+	fake_take_hello(test, f);
+	welcome_short(f);
+}
+
+static void again_left(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	again_accept(test, f);
+	fake_take_hello(test, f);
+	welcome_leave(f);
+}
+
+static void again_left_welcome(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	again_accept(test, f);
+	fake_take_hello(test, f);
+	fake_welcome(f, RXP_WELCOME_BOUND);
+	welcome_leave(f);
+}
+
+/* Before the HELLO, or at least before the WELCOME: in a slot that was never granted. */
+static void again_reply_no_slot(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	struct fake_reply r = fake_ok(v);
+
+	again_accept(test, f);
+	r.slot = FAKE_WANT_SLOTS - 1;
+	fake_reply(f, &r);
+}
+
+static void again_reply(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	struct fake_reply r = fake_ok(v);
+
+	again_accept(test, f);
+	fake_take_hello(test, f);
+	fake_reply(f, &r);
+}
+
+static void again_stcrw_first(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	again_accept(test, f);
+	fake_stcrw(test, f, v);
+}
+
+static void again_stcrw(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	again_accept(test, f);
+	fake_take_hello(test, f);
+	fake_stcrw(test, f, v);
+}
+
+/* An answer that comes with the WELCOME, before the call can have been sent again. */
+static void again_reply_welcome(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	struct fake_reply r = fake_ok(v);
+	u32 len;
+
+	again_accept(test, f);
+	fake_take_hello(test, f);
+	len = fake_put_reply(f->raw->send->buf + 1024, &r);
+	again_welcome_and(f, 1024, len, 0);
+}
+
+static void again_stcrw_welcome(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	struct {
+		struct rxp_wire_hdr hdr;
+		struct rxp_wire_tag tag;
+	} *m;
+
+	again_accept(test, f);
+	fake_take_hello(test, f);
+	m = (void *)(f->raw->send->buf + 1024);
+	memset(m, 0, sizeof(*m));
+	m->hdr.type = RXP_NOTIFY;
+	m->hdr.op = RXP_NOTIFY_STCRW;
+	m->hdr.slot = cpu_to_le16(v->slot);
+	m->hdr.seq = cpu_to_le32(v->seq);
+	m->tag = fake_sink(test, f);
+	again_welcome_and(f, 1024, sizeof(*m), 0);
+}
+
+/* The CANCEL was for the connection that is gone. */
+static void again_cancelled(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	struct fake_reply r;
+
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	fake_take_call(test, f, v);
+	KUNIT_EXPECT_TRUE(test, v->keyed);
+	r = fake_ok(v);
+	r.status = RXP_STATUS_CANCELLED;
+	r.body_len = 0;
+	fake_reply(f, &r);
+}
+
+static const struct again_case {
+	const char *name;
+	void (*run)(struct kunit *test, struct fake *f, struct fake_call *v);
+	enum fake_kind kind;
+	bool judged;
+} again_table[] = {
+	{ "another number of slots", again_other_slots, FAKE_ECHO, false },
+	{ "less data", again_less_data, FAKE_READ, false },
+	{ "a foreign session", again_foreign, FAKE_READ, false },
+	{ "no session", again_refused, FAKE_READ, false },
+	{ "half a WELCOME", again_short, FAKE_READ, true },
+	{ "leaves before the WELCOME", again_left, FAKE_READ, false },
+	{ "leaves after the WELCOME", again_left_welcome, FAKE_READ, false },
+	{ "a REPLY before all, in no slot", again_reply_no_slot, FAKE_ECHO, true },
+	{ "a REPLY before the WELCOME", again_reply, FAKE_ECHO, true },
+	{ "the same, to a READ", again_reply, FAKE_READ_SMALL, true },
+	{ "a REPLY before the CALL", again_reply_welcome, FAKE_ECHO, true },
+	{ "the same, to a READ before its CALL", again_reply_welcome, FAKE_READ, true },
+	{ "STCRW before all", again_stcrw_first, FAKE_WRITE, true },
+	{ "STCRW before the WELCOME", again_stcrw, FAKE_WRITE, true },
+	{ "STCRW before the CALL", again_stcrw_welcome, FAKE_WRITE, true },
+	{ "CANCELLED for an old CANCEL", again_cancelled, FAKE_READ_GAPS, true },
+};
+
+static void again_desc(const struct again_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(again, again_table, again_desc);
+
+static void hostile_again(struct kunit *test)
+{
+	const struct again_case *c = test->param_value;
+	struct fake *f = test->priv;
+	struct fake_call *v;
+	u32 i;
+
+	fake_start(test, f);
+	v = fake_submit_all(test, f, c->kind);
+	fake_drop(f);
+	c->run(test, f, v);
+	KUNIT_ASSERT_TRUE_MSG(test, raw_wait_cut(f->raw), "still connected");
+	fake_drop(f);
+	for (i = 0; i < FAKE_CALLS; i++)
+		KUNIT_EXPECT_EQ(test, atomic_read(&f->call[i].ended), 0);
+	fake_untouched(test, f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	fake_serve_all(test, f);
+	fake_ended(test, f, 0, 0);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_protocol_errors), c->judged);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 0);
+}
+
+/* A new session: what may be done twice is sent again as the first of its slot. */
+static void hostile_new_session(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct fake_call *v;
+	u32 i;
+
+	fake_start(test, f);
+	v = fake_submit_all(test, f, FAKE_WRITE_GRANTED);
+	KUNIT_EXPECT_EQ(test, v->seq, 2);
+	v->call.flags &= ~RDMAFS_CALL_IDEMPOTENT;
+	fake_drop(f);
+	fake_again(test, f, RXP_WELCOME_NEW);
+	for (i = 1; i < FAKE_CALLS; i++) {
+		fake_take_call(test, f, &f->call[i]);
+		KUNIT_EXPECT_EQ(test, f->call[i].seq, 1);
+	}
+	fake_serve_all(test, f);
+	fake_ended(test, f, -EREMOTEIO, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 1);
+}
+
+/* ------------------------------------------------------------- silence and abort */
+
+/* Who does not even answer PINGs is left; the calls are answered elsewhere. */
+static void hostile_silent(struct kunit *test)
+{
+	struct fake *f = test->priv;
+
+	fake_start(test, f);
+	fake_submit_all(test, f, FAKE_READ_LATE);
+	f->mute = true;
+	while (f->pings < 5)
+		fake_take(test, f);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(f->raw));
+	f->mute = false;
+	fake_drop(f);
+	fake_untouched(test, f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	fake_serve_all(test, f);
+	fake_ended(test, f, 0, 0);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_protocol_errors), 0);
+}
+
+static const struct abort_case {
+	const char *name;
+	enum fake_kind kind;
+} abort_table[] = {
+	{ "a small READ", FAKE_READ_SMALL },
+	{ "a READ", FAKE_READ },
+	{ "a READ registered late", FAKE_READ_LATE },
+	{ "a READ cancelled", FAKE_READ_GAPS },
+	{ "a small WRITE", FAKE_WRITE_SMALL },
+	{ "a WRITE", FAKE_WRITE },
+	{ "a granted WRITE", FAKE_WRITE_GRANTED },
+};
+
+static void abort_desc(const struct abort_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(abort, abort_table, abort_desc);
+
+/* A server that holds its answers back does not hold the mount. */
+static void hostile_abort(struct kunit *test)
+{
+	const struct abort_case *c = test->param_value;
+	struct fake *f = test->priv;
+	struct fake_call *v;
+
+	fake_start(test, f);
+	v = fake_submit_all(test, f, c->kind);
+	rdmafs_xprt_abort(f->xprt);
+	fake_ended(test, f, -ESHUTDOWN, -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, rdmafs_xprt_submit(f->xprt, &v->call), -ESHUTDOWN);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(f->raw));
+}
+
+/* The same where nobody takes the client back. */
+static void hostile_abort_down(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct raw *raw;
+
+	fake_start(test, f);
+	fake_submit_all(test, f, FAKE_READ);
+	fake_drop(f);
+	raw = fake_take_request(f);
+	KUNIT_ASSERT_NOT_NULL(test, raw);
+	rdmafs_xprt_abort(f->xprt);
+	fake_ended(test, f, -ESHUTDOWN, -ESHUTDOWN);
+	raw_close(raw);
+}
+
+/* ------------------------------------------------------------- RETRY_LATER for ever */
+
+static void later_say(struct kunit *test, struct fake *f, struct fake_call *c)
+{
+	struct fake_reply r = fake_ok(c);
+
+	r.status = RXP_STATUS_RETRY_LATER;
+	r.body_len = 0;
+	KUNIT_ASSERT_EQ(test, fake_reply(f, &r), 0);
+	c->seen = false;
+}
+
+/* The client asks less and less often, however many calls it is about; abort ends it. */
+static void hostile_later(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	unsigned long end;
+	u32 i, said = 0;
+
+	fake_start(test, f);
+	fake_submit_all(test, f, FAKE_WRITE);
+	end = jiffies + 2 * HZ;
+	while (time_before(jiffies, end)) {
+		for (i = 0; i < FAKE_CALLS; i++) {
+			if (!f->call[i].seen)
+				continue;
+			later_say(test, f, &f->call[i]);
+			said++;
+		}
+		fake_take(test, f);
+	}
+	/* Each once in 64 ms, when the wait has become that long. */
+	KUNIT_EXPECT_GE(test, said, FAKE_CALLS * 10);
+	KUNIT_EXPECT_LE(test, said, FAKE_CALLS * 60);
+	for (i = 0; i < FAKE_CALLS; i++)
+		if (f->call[i].seen)
+			later_say(test, f, &f->call[i]);
+	rdmafs_xprt_abort(f->xprt);
+	fake_ended(test, f, -ESHUTDOWN, -ESHUTDOWN);
+}
+
+/* ----------------------------------------------------------------------- suite */
+
+static int hostile_accept_init(struct kunit *test)
+{
+	fake_new(test);
+	return 0;
+}
+
+static void hostile_accept_exit(struct kunit *test)
+{
+	if (test->priv)
+		fake_free(test->priv);
+}
+
+static struct kunit_case hostile_accept_cases[] = {
+	KUNIT_CASE_PARAM(hostile_accept, accept_gen_params),
+	KUNIT_CASE_PARAM(hostile_reject, reject_gen_params),
+	KUNIT_CASE(hostile_no_accept),
+	KUNIT_CASE_PARAM(hostile_welcome, welcome_gen_params),
+	KUNIT_CASE_PARAM(hostile_again, again_gen_params),
+	KUNIT_CASE(hostile_new_session),
+	KUNIT_CASE_SLOW(hostile_silent),
+	KUNIT_CASE_PARAM(hostile_abort, abort_gen_params),
+	KUNIT_CASE(hostile_abort_down),
+	KUNIT_CASE_SLOW(hostile_later),
+	{}
+};
+
+static struct kunit_suite hostile_accept_suite = {
+	.name = "rdmafs_xprt_hostile_accept",
+	.init = hostile_accept_init,
+	.exit = hostile_accept_exit,
+	.test_cases = hostile_accept_cases,
+};
+
+kunit_test_suite(hostile_accept_suite);
