@@ -437,6 +437,7 @@ static void rxp_heartbeat(struct work_struct *work)
 	if (x->state == RXP_UP) {
 		conn = x->conn;
 		rxp_conn_get(conn);
+		heard = READ_ONCE(conn->last_rx);
 	}
 	/* Read once, and before the PING: its answer is for the next beat to see. */
 	received = conn ? READ_ONCE(conn->received) : 0;

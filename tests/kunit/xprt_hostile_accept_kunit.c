@@ -502,6 +502,20 @@ static void hostile_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_protocol_errors), 0);
 }
 
+/* Who answers PINGs and has nothing else to say is not left. */
+static void hostile_idle(struct kunit *test)
+{
+	unsigned long end = jiffies + 8 * HZ;
+	struct fake *f = test->priv;
+
+	fake_start(test, f);
+	while (time_before(jiffies, end))
+		fake_take(test, f);
+	KUNIT_EXPECT_GE(test, f->pings, 3);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(f->raw->cut));
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_reconnects), 0);
+}
+
 static const struct abort_case {
 	const char *name;
 	enum fake_kind kind;
@@ -616,6 +630,7 @@ static struct kunit_case hostile_accept_cases[] = {
 	KUNIT_CASE_PARAM(hostile_again, again_gen_params),
 	KUNIT_CASE(hostile_new_session),
 	KUNIT_CASE_SLOW(hostile_silent),
+	KUNIT_CASE_SLOW(hostile_idle),
 	KUNIT_CASE_PARAM(hostile_abort, abort_gen_params),
 	KUNIT_CASE(hostile_abort_down),
 	KUNIT_CASE_SLOW(hostile_later),
