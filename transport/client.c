@@ -437,7 +437,6 @@ static void rxp_heartbeat(struct work_struct *work)
 	if (x->state == RXP_UP) {
 		conn = x->conn;
 		rxp_conn_get(conn);
-		heard = READ_ONCE(conn->last_rx);
 	}
 	/* Read once, and before the PING: its answer is for the next beat to see. */
 	received = conn ? READ_ONCE(conn->received) : 0;
@@ -578,7 +577,8 @@ static void rxp_client_free(struct rdmafs_xprt *x)
  * -ECONNREFUSED (nobody serves the port), -EPROTO (not an rdmafs server),
  * -EPROTONOSUPPORT (another version), -EBUSY (it takes no sessions now),
  * -ENODEV (no usable RDMA device on the way to it), -ENOSPC (the device's
- * translations are all promised to others), -EINVAL, -ENOMEM, -EINTR.
+ * translations are all promised to others), -ENOTCONN (it left, or said what
+ * it must not), -EINVAL (it offers sizes that can't be), -ENOMEM, -EINTR.
  */
 struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 					const struct rdmafs_xprt_client_ops *ops, void *ctx)
