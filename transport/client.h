@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The client's side of a session: what client.c (connecting) and call.c
- * (calls) share.
+ * The client's side of a session: what client.c (its life), connect.c
+ * (connecting) and call.c (calls) share.
  */
 #ifndef RDMAFS_TRANSPORT_CLIENT_H
 #define RDMAFS_TRANSPORT_CLIENT_H
@@ -209,6 +209,7 @@ void rxp_io_copy_out(struct rxp_io *io);
 void rxp_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x);
 void rxp_io_served(struct rdmafs_xprt *x, const struct rxp_io *io, u32 us);
 
+int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms);
 void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 int rxp_calls_unmap(struct rdmafs_xprt *x);
 int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_session);

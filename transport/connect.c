@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * One attempt to connect a mount to its server: address, route, queues, the
+ * server's accept, and HELLO and WELCOME, each with a bound on its time.
+ *
+ * Runs in mount(8) the first time and in the recovery worker (client.c) later,
+ * never twice at once.  The CM's callback sets up and tears down nothing: it
+ * leaves a status and completes what the attempt waits for.
+ */
+#include <linux/slab.h>
+#include <rdma/ib_cm.h>
+#include "transport/client.h"
+
+/* rxe takes 7 for "for ever". */
+#define RXP_RETRY_COUNT		6
+
+static void rxp_client_lost(struct rxp_conn *conn)
+{
+	struct rdmafs_xprt *x = conn->owner;
+
+	conn->cm_status = conn->cm_status ?: -ENOTCONN;
+	complete_all(&conn->cm_done);
+	complete_all(&conn->welcomed);
+	if (READ_ONCE(x->ready))
+		mod_delayed_work(rxp_wq, &x->recover, 0);
+}
+
+static const struct rxp_conn_ops rxp_client_ops = {
+	.recv = rxp_client_recv,
+	.lost = rxp_client_lost,
+};
+
+static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
+{
+	const struct rxp_wire_reject *rej;
+	u8 len = 0;
+
+	rej = rdma_consumer_reject_data(conn->id, event, &len);
+	if (rej && len >= sizeof(*rej) && le32_to_cpu(rej->magic) == RXP_WIRE_MAGIC) {
+		switch (le16_to_cpu(rej->reason)) {
+		case RXP_REJECT_VERSION:
+			return -EPROTONOSUPPORT;
+		case RXP_REJECT_RESOURCES:
+			return -EBUSY;
+		case RXP_REJECT_STOPPING:
+			return -ECONNREFUSED;
+		default:
+			return -EPROTO;
+		}
+	}
+	if (event->status < 0)		/* iWARP gives an errno */
+		return event->status;
+	switch (event->status) {
+	case IB_CM_REJ_STALE_CONN:
+		return -EAGAIN;
+	case IB_CM_REJ_CONSUMER_DEFINED:
+		return -EPROTO;		/* somebody, but not rdmafs */
+	default:
+		return -ECONNREFUSED;
+	}
+}
+
+/* Sets up and tears down by flags and completions alone: it may not sleep for us. */
+static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct rxp_conn *conn = id->context;
+	int status = 0;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		status = rxp_frame_check_cm(event->param.conn.private_data,
+					    event->param.conn.private_data_len,
+					    RDMAFS_XPRT_DATA_MAX, &conn->cm);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		status = event->status < 0 ? event->status : -EHOSTUNREACH;
+		break;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		status = event->status < 0 ? event->status : -EHOSTUNREACH;
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		status = event->status < 0 ? event->status : -ECONNRESET;
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		status = rxp_reject_errno(conn, event);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		rxp_conn_lost(conn);
+		return 0;
+	default:
+		return 0;
+	}
+	conn->cm_status = status;
+	complete(&conn->cm_done);
+	return 0;
+}
+
+static int rxp_cm_wait(struct rxp_conn *conn, unsigned int timeout_ms)
+{
+	long left = wait_for_completion_killable_timeout(&conn->cm_done,
+							 msecs_to_jiffies(timeout_ms));
+
+	if (left < 0)
+		return -EINTR;
+	return left ? conn->cm_status : -ETIMEDOUT;
+}
+
+/* Keep the pool while the mount stays on one device. */
+static int rxp_client_pool(struct rdmafs_xprt *x, struct ib_device *ib)
+{
+	struct rxp_device *rdev = rxp_device_get(ib);
+	struct rxp_pool *old, *pool;
+
+	if (!rdev)
+		return -ENODEV;
+	if (x->pool && x->pool->rdev == rdev) {
+		rxp_device_put(rdev);
+		return 0;
+	}
+	pool = rxp_pool_create(rdev, &x->quota, &x->stats);
+	rxp_device_put(rdev);
+	if (IS_ERR(pool))
+		return PTR_ERR(pool);
+	spin_lock_bh(&x->lock);
+	old = x->pool;
+	x->pool = pool;
+	spin_unlock_bh(&x->lock);
+	if (old)
+		rxp_pool_put(old);
+	return 0;
+}
+
+static int rxp_client_slots(struct rdmafs_xprt *x, struct rxp_conn *conn)
+{
+	u32 granted = le16_to_cpu(conn->cm.slots), i;
+	int ret;
+
+	if (granted > x->want_slots)
+		return -EPROTO;
+	if (x->slots) {
+		if (granted == x->slot_account.nr)
+			goto out;
+		pr_warn_ratelimited("rdmafs: %pISpc now grants %u slots instead of %u: can't go on with it\n",
+				    &x->addr, granted, x->slot_account.nr);
+		return -EPROTO;
+	}
+	ret = rxp_ring_init(&x->tx_ring, granted, RXP_SLOT_BUF);
+	if (!ret)
+		ret = rxp_slots_init(&x->slot_account, granted);
+	if (ret)
+		return ret;
+	x->slots = kcalloc(granted, sizeof(*x->slots), GFP_KERNEL);
+	if (!x->slots)
+		return -ENOMEM;
+	for (i = 0; i < granted; i++)
+		x->slots[i].index = i;
+out:
+	conn->slots = granted;
+	conn->data_max = min3(le32_to_cpu(conn->cm.data_max), RDMAFS_XPRT_DATA_MAX,
+			      (u32)(conn->rdev->max_entries * PAGE_SIZE));
+	if (x->bound && conn->data_max < x->data_max)
+		return -EPROTO;
+	x->data_max = conn->data_max;
+	return 0;
+}
+
+static int rxp_client_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned int step_ms)
+{
+	int ret;
+
+	ret = rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)&x->addr, step_ms);
+	if (ret)
+		return ret;
+	ret = rxp_cm_wait(conn, 2 * step_ms);
+	if (ret)
+		return ret;
+	reinit_completion(&conn->cm_done);
+	ret = rdma_resolve_route(conn->id, step_ms);
+	if (ret)
+		return ret;
+	return rxp_cm_wait(conn, 2 * step_ms);
+}
+
+static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned int step_ms)
+{
+	struct rxp_wire_hello hello = {
+		.boot = cpu_to_le64(x->boot),
+	};
+	long left;
+	int ret;
+
+	memcpy(hello.session, x->session, sizeof(hello.session));
+	memcpy(hello.client, x->client, sizeof(hello.client));
+	/* Pairs with rxp_welcome(): the connection's limits are set. */
+	smp_store_release(&conn->hello_sent, true);
+	ret = rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_HELLO, &hello, sizeof(hello));
+	if (ret)
+		return ret;
+	left = wait_for_completion_killable_timeout(&conn->welcomed, msecs_to_jiffies(step_ms));
+	if (left < 0)
+		return -EINTR;
+	if (!left)
+		return -ETIMEDOUT;
+	if (test_bit(0, &conn->lost))
+		return -ENOTCONN;
+	switch (le32_to_cpu(conn->welcome.status)) {
+	case RXP_WELCOME_BOUND:
+		return x->bound && !memcmp(conn->welcome.session, x->session, 16) ? 0 : -EPROTO;
+	case RXP_WELCOME_NEW:
+		return 0;
+	case RXP_WELCOME_REFUSED:
+		return -EBUSY;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* Take over what the WELCOME says, send what is unanswered, let submitters in. */
+static void rxp_client_bind(struct rdmafs_xprt *x, struct rxp_conn *conn)
+{
+	bool again = x->bound;
+	bool new_session = le32_to_cpu(conn->welcome.status) == RXP_WELCOME_NEW;
+
+	memcpy(x->session, conn->welcome.session, sizeof(x->session));
+	x->boot = le64_to_cpu(conn->welcome.boot);
+	x->bound = true;
+	x->bound_at = jiffies;
+	x->missed = 0;
+	if (again) {
+		rxp_count(&x->stats, reconnects);
+		if (new_session) {
+			rxp_count(&x->stats, session_resets);
+			pr_info("rdmafs: %pISpc: the server made a new session\n", &x->addr);
+			if (x->ops && x->ops->session_reset)
+				x->ops->session_reset(x->ctx);
+		}
+		rxp_calls_replay(x, conn, new_session);
+	}
+	spin_lock_bh(&x->lock);
+	x->conn = conn;
+	if (x->state == RXP_DOWN)
+		x->state = RXP_UP;
+	spin_unlock_bh(&x->lock);
+	wake_up_all(&x->wait);
+	/* It may have been lost before the session knew it. */
+	if (test_bit(0, &conn->lost) && READ_ONCE(x->ready))
+		mod_delayed_work(rxp_wq, &x->recover, 0);
+}
+
+/**
+ * rxp_connect_once - try to connect, and let submitters in
+ * @x:	     the session, without a connection
+ * @step_ms: how long each step may take
+ *
+ * Process context; sleeps, killably.
+ *
+ * Return: 0, or a negative errno, with nothing left behind: see
+ * rdmafs_xprt_connect(); -EAGAIN: the peer still has a stale connection.
+ */
+int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms)
+{
+	struct rxp_wire_cm cm = {
+		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
+		.version = cpu_to_le16(READ_ONCE(rxp_wire_version)),
+		.recv_size = cpu_to_le32(RXP_MSG_MAX),
+		.data_max = cpu_to_le32(RDMAFS_XPRT_DATA_MAX),
+		.slots = cpu_to_le16(x->want_slots),
+		.reserve = cpu_to_le16(RXP_RECV_RESERVE),
+	};
+	struct rdma_conn_param param = {
+		.private_data = &cm,
+		.private_data_len = sizeof(cm),
+		.retry_count = RXP_RETRY_COUNT,
+		.rnr_retry_count = RXP_RETRY_COUNT,
+	};
+	struct rxp_conn *conn;
+	int ret;
+
+	conn = rxp_conn_alloc(&rxp_client_ops, x, &x->stats);
+	if (!conn)
+		return -ENOMEM;
+	conn->id = rdma_create_id(x->net, rxp_client_cm_event, conn, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(conn->id)) {
+		ret = PTR_ERR(conn->id);
+		conn->id = NULL;
+		goto out;
+	}
+	ret = rxp_client_resolve(x, conn, step_ms);
+	if (ret)
+		goto out;
+	ret = rxp_client_pool(x, conn->id->device);
+	if (ret)
+		goto out;
+	ret = rxp_conn_setup(conn, x->pool, x->want_slots, IB_POLL_SOFTIRQ);
+	if (ret)
+		goto out;
+	reinit_completion(&conn->cm_done);
+	ret = rdma_connect(conn->id, &param);
+	if (!ret)
+		ret = rxp_cm_wait(conn, step_ms);
+	if (!ret)
+		ret = rxp_client_slots(x, conn);
+	if (!ret)
+		ret = rxp_conn_map_tx(conn, &x->tx_ring);
+	if (!ret)
+		ret = rxp_client_hello(x, conn, step_ms);
+	if (ret)
+		goto out;
+	rxp_client_bind(x, conn);
+	return 0;
+
+out:
+	rxp_conn_kill(conn);
+	rxp_conn_destroy(conn);
+	rxp_conn_put(conn);
+	return ret;
+}
