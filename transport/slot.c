@@ -3,11 +3,13 @@
  * The slot account.  A freed slot goes straight to the first waiter that may
  * have it: nobody who comes later can snatch it.
  */
+#include <linux/bitmap.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "transport/slot.h"
+#include "transport/xprt.h"
 
 struct rxp_slot_waiter {
 	struct list_head link;
@@ -35,11 +37,24 @@ u32 rxp_slots_kept(u32 nr, enum rxp_slot_kind kind)
 }
 
 /**
- * rxp_slots_init - make an account of free slots
+ * rxp_slots_carried - how many slots travel on one of a session's connections
+ * @nr:    slots of the session
+ * @index: of the connection
+ * @conns: connections of the session
+ *
+ * Return: that many: those whose number modulo @conns is @index.
+ */
+u32 rxp_slots_carried(u32 nr, u32 index, u32 conns)
+{
+	return DIV_ROUND_UP(nr - index, conns);
+}
+
+/**
+ * rxp_slots_init - make an account of free slots, all of one connection
  * @s:	to fill in
  * @nr:	slots
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0 or -ENOMEM; rxp_slots_destroy() undoes either.
  */
 int rxp_slots_init(struct rxp_slots *s, u32 nr)
 {
@@ -48,13 +63,14 @@ int rxp_slots_init(struct rxp_slots *s, u32 nr)
 	spin_lock_init(&s->lock);
 	for (i = 0; i < RXP_SLOT_KINDS; i++)
 		INIT_LIST_HEAD(&s->waiters[i]);
-	s->stack = kcalloc(nr, sizeof(*s->stack), GFP_KERNEL);
-	if (!s->stack)
+	s->map = bitmap_alloc(nr, GFP_KERNEL);
+	s->of = kcalloc(RDMAFS_XPRT_CONNS_MAX, BITS_TO_LONGS(nr) * sizeof(long), GFP_KERNEL);
+	if (!s->map || !s->of)
 		return -ENOMEM;
 	s->nr = nr;
 	s->free = nr;
-	for (i = 0; i < nr; i++)
-		s->stack[i] = nr - 1 - i;
+	bitmap_fill(s->map, nr);
+	rxp_slots_spread(s, 1);
 	return 0;
 }
 
@@ -64,8 +80,52 @@ int rxp_slots_init(struct rxp_slots *s, u32 nr)
  */
 void rxp_slots_destroy(struct rxp_slots *s)
 {
-	kfree(s->stack);
-	s->stack = NULL;
+	bitmap_free(s->map);
+	kfree(s->of);
+	s->map = NULL;
+	s->of = NULL;
+}
+
+static unsigned long *rxp_slots_of(const struct rxp_slots *s, u32 conn)
+{
+	return s->of + conn * BITS_TO_LONGS(s->nr);
+}
+
+/**
+ * rxp_slots_spread - say over how many connections calls are to be spread
+ * @s:	   the account
+ * @conns: connections, 1..RDMAFS_XPRT_CONNS_MAX
+ *
+ * Any context but hard interrupt.  Slots that are taken stay so.
+ */
+void rxp_slots_spread(struct rxp_slots *s, u32 conns)
+{
+	u32 i;
+
+	spin_lock_bh(&s->lock);
+	s->conns = conns;
+	s->turn = 0;
+	for (i = 0; i < conns; i++)
+		bitmap_zero(rxp_slots_of(s, i), s->nr);
+	for (i = 0; i < s->nr; i++)
+		__set_bit(i, rxp_slots_of(s, i % conns));
+	spin_unlock_bh(&s->lock);
+}
+
+/* There is a free one. */
+static int rxp_slots_take(struct rxp_slots *s)
+{
+	u32 slot;
+
+	lockdep_assert_held(&s->lock);
+	do {
+		slot = find_first_and_bit(s->map, rxp_slots_of(s, s->turn), s->nr);
+		if (++s->turn == s->conns)
+			s->turn = 0;
+	} while (slot >= s->nr);
+	__clear_bit(slot, s->map);
+	s->free--;
+	return slot;
 }
 
 /* Hand free slots to waiters, the more urgent kinds first. */
@@ -79,7 +139,7 @@ static void rxp_slots_grant(struct rxp_slots *s)
 
 			w = list_first_entry(&s->waiters[k], struct rxp_slot_waiter, link);
 			list_del_init(&w->link);
-			w->slot = s->stack[--s->free];
+			w->slot = rxp_slots_take(s);
 			complete(&w->granted);
 		}
 	}
@@ -105,7 +165,7 @@ int rxp_slots_get(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait)
 	if (s->error) {
 		ret = s->error;
 	} else if (s->free > rxp_slots_kept(s->nr, kind) && list_empty(&s->waiters[kind])) {
-		ret = s->stack[--s->free];
+		ret = rxp_slots_take(s);
 	} else if (nowait) {
 		ret = -EAGAIN;
 	} else {
@@ -133,7 +193,8 @@ int rxp_slots_get(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait)
 void rxp_slots_put(struct rxp_slots *s, u16 slot)
 {
 	spin_lock_bh(&s->lock);
-	s->stack[s->free++] = slot;
+	__set_bit(slot, s->map);
+	s->free++;
 	rxp_slots_grant(s);
 	spin_unlock_bh(&s->lock);
 }

@@ -45,6 +45,7 @@ struct rdmafs_xprt_session;
 #define RDMAFS_XPRT_SLOTS_MIN	16
 #define RDMAFS_XPRT_SLOTS_MAX	1024
 #define RDMAFS_XPRT_SLOTS_DEFAULT 64
+#define RDMAFS_XPRT_CONNS_MAX	16	/* connections of one session */
 
 /* ------------------------------------------------------------------ client */
 

@@ -4,6 +4,7 @@
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include "transport/slot.h"
+#include "transport/xprt.h"
 
 #define NR	16
 
@@ -33,6 +34,72 @@ static void slot_reserve(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_NORMAL), 8);
 	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_URGENT), 2);
 	KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), -EAGAIN);
+	rxp_slots_destroy(&s);
+}
+
+/* Each connection in its turn gives its lowest, or is passed over. */
+static void slot_spread(struct kunit *test)
+{
+	static const int want[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	struct rxp_slots s = {};
+	int i, n;
+
+	KUNIT_ASSERT_EQ(test, rxp_slots_init(&s, NR), 0);
+	/* One connection: the same one again and again. */
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_NORMAL, true), 0);
+		rxp_slots_put(&s, 0);
+	}
+	rxp_slots_spread(&s, 4);
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		n = rxp_slots_get(&s, RXP_SLOT_URGENT, true);
+		KUNIT_EXPECT_EQ(test, n, want[i]);
+	}
+	/* One call at a time still goes round, in four slots. */
+	for (i = 0; i < ARRAY_SIZE(want); i++)
+		rxp_slots_put(&s, want[i]);
+	for (i = 0; i < 12; i++) {
+		n = rxp_slots_get(&s, RXP_SLOT_URGENT, true);
+		KUNIT_EXPECT_EQ(test, n, i % 4);
+		rxp_slots_put(&s, n);
+	}
+	/* Who has none is passed over. */
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_URGENT), NR);
+	rxp_slots_put(&s, 8);
+	rxp_slots_put(&s, 4);
+	rxp_slots_put(&s, 5);
+	n = rxp_slots_get(&s, RXP_SLOT_URGENT, true);
+	KUNIT_EXPECT_EQ(test, n, 4);
+	n = rxp_slots_get(&s, RXP_SLOT_URGENT, true);
+	KUNIT_EXPECT_EQ(test, n, 5);
+	n = rxp_slots_get(&s, RXP_SLOT_URGENT, true);
+	KUNIT_EXPECT_EQ(test, n, 8);
+	KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), -EAGAIN);
+	rxp_slots_destroy(&s);
+}
+
+/* With any number of connections each slot is carried by one, and by one alone. */
+static void slot_carried(struct kunit *test)
+{
+	struct rxp_slots s = {};
+	u32 conns, i, sum;
+
+	KUNIT_ASSERT_EQ(test, rxp_slots_init(&s, 67), 0);
+	for (conns = 1; conns <= RDMAFS_XPRT_CONNS_MAX; conns++) {
+		u32 of[RDMAFS_XPRT_CONNS_MAX] = {};
+
+		rxp_slots_spread(&s, conns);
+		KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_URGENT), 67);
+		for (i = 0; i < 67; i++) {
+			of[i % conns]++;
+			rxp_slots_put(&s, i);
+		}
+		for (i = 0, sum = 0; i < conns; i++) {
+			KUNIT_EXPECT_EQ(test, rxp_slots_carried(67, i, conns), of[i]);
+			sum += of[i];
+		}
+		KUNIT_EXPECT_EQ(test, sum, 67);
+	}
 	rxp_slots_destroy(&s);
 }
 
@@ -122,6 +189,8 @@ static void slot_shutdown(struct kunit *test)
 static struct kunit_case slot_cases[] = {
 	KUNIT_CASE(slot_kept),
 	KUNIT_CASE(slot_reserve),
+	KUNIT_CASE(slot_spread),
+	KUNIT_CASE(slot_carried),
 	KUNIT_CASE(slot_order),
 	KUNIT_CASE(slot_shutdown),
 	{}
