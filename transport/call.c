@@ -241,28 +241,31 @@ static void rxp_call_post(struct rdmafs_xprt *x, struct rxp_conn *conn,
 		rxp_count(&x->stats, msgs_sent);
 }
 
-static struct rxp_conn *rxp_conn_up(struct rdmafs_xprt *x, bool nowait)
+/* Wait until calls can travel; a reference on the pool of whose device they will. */
+static struct rxp_pool *rxp_pool_up(struct rdmafs_xprt *x, bool nowait)
 {
-	struct rxp_conn *conn = NULL;
+	struct rxp_pool *pool = NULL;
 	int ret = 0;
 
 	for (;;) {
 		spin_lock_bh(&x->lock);
 		if (x->state == RXP_ABORTED) {
 			ret = -ESHUTDOWN;
-		} else if (x->state == RXP_UP) {
-			conn = x->conn;
-			rxp_conn_get(conn);
+		} else if (x->state == RXP_UP && x->pool) {
+			pool = x->pool;
+			rxp_pool_get(pool);
 		}
 		spin_unlock_bh(&x->lock);
-		if (conn)
-			return conn;
+		if (pool)
+			return pool;
 		if (!ret && nowait)
 			ret = -EAGAIN;
 		if (!ret)
 			ret = wait_event_killable(x->wait, READ_ONCE(x->state) != RXP_DOWN);
 		if (ret)
 			return ERR_PTR(ret == -ERESTARTSYS ? -EINTR : ret);
+		/* UP without a pool: the worker is about to see that the device goes. */
+		cond_resched();
 	}
 }
 
@@ -361,7 +364,7 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	spin_lock_bh(&x->lock);
 	io->mapping = false;
 	/* Answered without need of it; or to be sent again by recovery. */
-	follow = x->conn == conn && !slot->replied;
+	follow = rxp_conn_current(x, conn) && !slot->replied;
 	if (follow && err) {
 		io->cancelled = true;
 		io->map_err = err;
@@ -373,7 +376,7 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	}
 	if (follow)
 		refcount_inc(&call->x.pending);
-	if (x->conn != conn)
+	if (!rxp_conn_current(x, conn))
 		wake_up_all(&x->wait);
 	/*
 	 * Posted under the lock: a reply that comes now finds the MR bound, and
@@ -402,44 +405,37 @@ static int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	int ret;
 
 again:
-	conn = rxp_conn_up(x, nowait);
-	if (IS_ERR(conn))
-		return PTR_ERR(conn);
-	spin_lock_bh(&x->lock);
-	pool = x->pool;
-	if (pool)
-		rxp_pool_get(pool);
-	spin_unlock_bh(&x->lock);
-	if (!pool) {
-		rxp_conn_put(conn);
-		goto again;
-	}
+	pool = rxp_pool_up(x, nowait);
+	if (IS_ERR(pool))
+		return PTR_ERR(pool);
 	if (io) {
 		/* With a sink at hand the data goes with the CALL. */
 		grant = call->dir == RDMAFS_XPRT_WRITE && READ_ONCE(x->nr_grants);
 		overlap = !grant && rxp_io_overlaps(x, io) && !rxp_io_reserve(io, pool);
 		ret = overlap ? 0 : rxp_io_map(io, pool, nowait);
 		if (ret)
-			goto out_conn;
+			goto out_pool;
 	}
 	ret = rxp_slots_get(&x->slot_account, rxp_call_kind(call, grant), nowait);
 	if (ret < 0) {
 		if (io)
 			rxp_io_unmap(io);
-		goto out_conn;
+		goto out_pool;
 	}
 	slot = &x->slots[ret];
 
 	spin_lock_bh(&x->lock);
-	if (x->conn != conn) {
+	/* Another connection than when we began does, if it is on the same device. */
+	if (x->state != RXP_UP || x->pool != pool) {
 		spin_unlock_bh(&x->lock);
 		rxp_slots_put(&x->slot_account, slot->index);
 		if (io)
 			rxp_io_unmap(io);
 		rxp_pool_put(pool);
-		rxp_conn_put(conn);
 		goto again;
 	}
+	conn = x->conns[slot->index % x->nr_conns];
+	rxp_conn_get(conn);
 	if (io) {
 		io->mapping = overlap;
 		io->tagged = false;
@@ -480,9 +476,8 @@ again:
 	rxp_conn_put(conn);
 	return 0;
 
-out_conn:
+out_pool:
 	rxp_pool_put(pool);
-	rxp_conn_put(conn);
 	/* Not the call's end but the device's: whoever waited on it begins anew. */
 	if ((ret == -ESHUTDOWN && READ_ONCE(x->state) != RXP_ABORTED) ||
 	    (ret == -EAGAIN && !nowait))
@@ -768,6 +763,8 @@ void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 
 	if (rxp_frame_check(rxp_conn_buf(rx), len, false, conn->slots, conn->data_max, &f))
 		wrong = "a malformed message";
+	else if (rxp_frame_astray(&f, conn->index, conn->count))
+		wrong = "a message on another connection than its slot's";
 	else if (f.type != RXP_REPLY && f.op != RXP_NOTIFY_DROPPED &&
 		 (wc->wc_flags & IB_WC_WITH_INVALIDATE))
 		wrong = "an invalidation out of place";
@@ -780,7 +777,7 @@ void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 	else if (f.op == RXP_NOTIFY_DROPPED)
 		wrong = rxp_call_dropped(x, conn, &f, wc);
 	else if (f.op == RXP_NOTIFY_RECALL)
-		rxp_grant_recalled(x, conn, f.rkey);
+		rxp_grant_recalled(x, f.rkey);
 	else if (f.op == RXP_NOTIFY_WELCOME)
 		wrong = "a second WELCOME";
 	if (wrong)
@@ -859,46 +856,51 @@ static void rxp_call_fail(struct rdmafs_xprt *x, struct rxp_slot *slot, int err)
 	rxp_call_put(call);
 }
 
-/* The server does not know the session: its slots begin anew. */
-static void rxp_slots_renew(struct rdmafs_xprt *x)
+/**
+ * rxp_calls_renumber - the server has made a new session: its slots begin anew
+ * @x: the session; it has no connection that calls travel on
+ *
+ * Process context.  What may not be done twice fails with -EREMOTEIO; the other
+ * unanswered calls are their slots' first.
+ */
+void rxp_calls_renumber(struct rdmafs_xprt *x)
 {
 	struct rdmafs_xprt_call *call;
-	struct rxp_slot *slot;
 	u32 i;
 
 	for (i = 0; i < x->slot_account.nr; i++) {
-		slot = &x->slots[i];
+		struct rxp_slot *slot = &x->slots[i];
+
 		call = rxp_unanswered(x, i);
-		if (call && !(call->flags & RDMAFS_CALL_IDEMPOTENT)) {
+		slot->seq = 0;
+		if (call && call->flags & RDMAFS_CALL_IDEMPOTENT)
+			slot->seq = 1;
+		else if (call)
 			rxp_call_fail(x, slot, -EREMOTEIO);
-			call = NULL;
-		}
-		slot->seq = call ? 1 : 0;
 	}
 }
 
 /**
- * rxp_calls_replay - send every unanswered call again on a new connection
- * @x:		 the session; no submitter posts while it is not UP
- * @conn:	 the new connection, its session bound
- * @new_session: the server does not know the old session: what may not be
- *		 done twice fails with -EREMOTEIO
+ * rxp_calls_replay - send every unanswered call again on new connections
+ * @x:	   the session; no submitter posts while it is not UP
+ * @conns: its new connections, all bound
+ * @nr:	   how many
  *
  * Process context, may wait for translations.
  *
  * Return: how many were sent.
  */
-int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_session)
+int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 {
 	struct rdmafs_xprt_call *call;
+	struct rxp_conn *conn;
 	struct rxp_slot *slot;
 	int ret, n = 0;
 	u32 i;
 
-	if (new_session)
-		rxp_slots_renew(x);
 	for (i = 0; i < x->slot_account.nr; i++) {
 		slot = &x->slots[i];
+		conn = conns[i % nr];
 		call = rxp_unanswered(x, i);
 		if (!call)
 			continue;

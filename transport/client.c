@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A mount's session: connecting, losing the connection, connecting again.
+ * A mount's session: connecting, losing a connection, connecting again.
  *
  * One worker per mount, recover, does all of it after the first connect, so
- * that nothing of it runs twice at once.  Whoever finds the connection broken
- * only queues that worker.  The worker takes the connection from the session
- * (no call is posted on it any more), drains it, takes from the unanswered
+ * that nothing of it runs twice at once.  Whoever finds a connection broken
+ * only queues that worker.  The worker takes all connections from the session
+ * (no call is posted on them any more), drains them, takes from the unanswered
  * calls what they have of the device, and tries to connect until it succeeds
  * or the mount is aborted: a mount is hard, as NFS has it.  Then it sends the
  * unanswered calls again and lets submitters in.
@@ -37,35 +37,64 @@ static void rxp_recover_later(struct rdmafs_xprt *x)
 	mod_delayed_work(rxp_wq, &x->recover, msecs_to_jiffies(delay));
 }
 
+/*
+ * Take the connections from the session if one of them is lost, or in any case;
+ * gives how many they were.  No call is posted on them any more.
+ */
+static u32 rxp_conns_take(struct rdmafs_xprt *x, struct rxp_conn **conns, bool aborted)
+{
+	bool lost = aborted;
+	u32 nr = x->nr_conns, i;
+
+	lockdep_assert_held(&x->lock);
+	for (i = 0; i < nr; i++) {
+		conns[i] = x->conns[i];
+		lost |= test_bit(0, &conns[i]->lost);
+	}
+	if (!lost || !nr)
+		return 0;
+	x->nr_conns = 0;
+	if (!aborted)
+		x->state = RXP_DOWN;
+	return nr;
+}
+
+/* Drain them all before anything that one of them may have used is let go. */
+static void rxp_conns_end(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		rxp_conn_kill(conns[i]);
+	spin_lock_bh(&x->lock);
+	rxp_grants_forget(x);
+	spin_unlock_bh(&x->lock);
+	rxp_calls_unmap(x);
+	for (i = 0; i < nr; i++) {
+		rxp_conn_destroy(conns[i]);
+		rxp_conn_put(conns[i]);
+	}
+}
+
 /* One step of recovery: by the worker, or by close once the worker is disabled. */
 static void rxp_recover_step(struct rdmafs_xprt *x)
 {
-	struct rxp_conn *conn = NULL;
+	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
 	struct rxp_pool *pool = NULL;
-	bool aborted;
+	bool aborted, up;
+	u32 lost;
 	int ret;
 
 	spin_lock_bh(&x->lock);
 	aborted = x->state == RXP_ABORTED;
-	if (x->conn && (aborted || test_bit(0, &x->conn->lost))) {
-		conn = x->conn;
-		x->conn = NULL;
-		if (!aborted)
-			x->state = RXP_DOWN;
-	}
-	ret = x->conn ? 1 : 0;
+	lost = rxp_conns_take(x, conns, aborted);
+	up = x->nr_conns;
 	spin_unlock_bh(&x->lock);
 
-	if (conn) {
+	if (lost) {
 		if (!aborted && !READ_ONCE(x->ended))
 			pr_info("rdmafs: %pISpc: connection lost, reconnecting\n", &x->addr);
-		rxp_conn_kill(conn);
-		spin_lock_bh(&x->lock);
-		rxp_grants_forget(x);
-		spin_unlock_bh(&x->lock);
-		rxp_calls_unmap(x);
-		rxp_conn_destroy(conn);
-		rxp_conn_put(conn);
+		rxp_conns_end(x, conns, lost);
 	}
 	spin_lock_bh(&x->lock);
 	if (x->pool && READ_ONCE(x->pool->rdev->removed)) {
@@ -84,13 +113,13 @@ static void rxp_recover_step(struct rdmafs_xprt *x)
 		rxp_calls_fail(x, -ESHUTDOWN);
 		return;
 	}
-	if (ret || READ_ONCE(x->ended))
+	if (up || READ_ONCE(x->ended))
 		return;
 
 	/* Connections that die as soon as they are made are failed attempts, too. */
-	if (conn && time_after(jiffies, x->bound_at + RXP_STABLE_SECS * HZ))
+	if (lost && time_after(jiffies, x->bound_at + RXP_STABLE_SECS * HZ))
 		x->attempts = 0;
-	if (conn && x->attempts) {
+	if (lost && x->attempts) {
 		rxp_recover_later(x);
 		return;
 	}
@@ -112,6 +141,30 @@ static void rxp_recover(struct work_struct *work)
 }
 
 /*
+ * Has something come, or may it still?  Each connection is asked: one that
+ * carries nothing could be dead for long before a call finds out, and the server
+ * ends one that is silent for a lease. */
+static bool rxp_conn_beats(struct rxp_conn *conn)
+{
+	/* Read once, and before the PING: its answer is for the next beat to see. */
+	u64 received = READ_ONCE(conn->received);
+
+	if (unlikely(READ_ONCE(rxp_inject.lose) == conn->index + 1)) {
+		WRITE_ONCE(rxp_inject.lose, 0);
+		rxp_conn_lost(conn);
+		return true;
+	}
+	if (received != conn->seen)
+		conn->missed = 0;
+	else if (++conn->missed <= RXP_MISSED_MAX)
+		rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_PING, NULL, 0);
+	else
+		rxp_conn_lost(conn);
+	conn->seen = received;
+	return conn->missed <= RXP_MISSED_MAX;
+}
+
+/*
  * A PING when nothing came since the last beat.  Messages are counted, not their
  * age: an answer to a PING comes within the same jiffy and is then a beat old.
  * Beats are counted, not seconds: a machine that stood still must not take that
@@ -122,33 +175,18 @@ static void rxp_heartbeat(struct work_struct *work)
 	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, heartbeat.work);
 	unsigned long beat = msecs_to_jiffies(max(READ_ONCE(rxp_heartbeat_ms), 100U)) /
 			     RXP_MISSED_MAX;
-	struct rxp_conn *conn = NULL;
-	u32 received;
+	bool dead = false;
+	u32 i;
 
 	spin_lock_bh(&x->lock);
-	if (x->state == RXP_UP) {
-		conn = x->conn;
-		rxp_conn_get(conn);
-	}
-	/* Read once, and before the PING: its answer is for the next beat to see. */
-	received = conn ? READ_ONCE(conn->received) : 0;
-	if (!conn || received != x->seen)
-		x->missed = 0;
-	else if (++x->missed <= RXP_MISSED_MAX)
-		rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_PING, NULL, 0);
-	x->seen = received;
+	for (i = 0; x->state == RXP_UP && i < x->nr_conns; i++)
+		dead |= !rxp_conn_beats(x->conns[i]);
 	spin_unlock_bh(&x->lock);
-
-	if (conn) {
-		if (x->missed > RXP_MISSED_MAX) {
-			pr_warn_ratelimited("rdmafs: %pISpc: no answer for %u ms\n", &x->addr,
-					    READ_ONCE(rxp_heartbeat_ms));
-			rxp_conn_lost(conn);
-		}
-		rxp_grants_give_back(x, conn);
-		rxp_calls_revoke(x, conn);
-		rxp_conn_put(conn);
-	}
+	if (dead)
+		pr_warn_ratelimited("rdmafs: %pISpc: no answer for %u ms\n", &x->addr,
+				    READ_ONCE(rxp_heartbeat_ms));
+	rxp_grants_give_back(x);
+	rxp_calls_revoke(x);
 	queue_delayed_work(rxp_wq, &x->heartbeat, beat);
 }
 
@@ -195,9 +233,14 @@ static void rxp_client_show_window(struct seq_file *m, void *owner)
 {
 	static const char * const state[] = { "down", "up", "aborted" };
 	struct rdmafs_xprt *x = owner;
+	u32 i;
 
 	spin_lock_bh(&x->lock);
-	seq_printf(m, "server %pISpc\nstate %s\n", &x->addr, state[x->state]);
+	seq_printf(m, "server %pISpc\nstate %s\nconnections %u\nreceived", &x->addr,
+		   state[x->state], x->nr_conns);
+	for (i = 0; i < x->nr_conns; i++)
+		seq_printf(m, " %llu", READ_ONCE(x->conns[i]->received));
+	seq_putc(m, '\n');
 	seq_printf(m, "in_flight %u\ndata_max %u\nsinks_held %u\n", x->in_flight, x->data_max,
 		   x->nr_grants);
 	spin_unlock_bh(&x->lock);
@@ -267,7 +310,8 @@ static void rxp_client_free(struct rdmafs_xprt *x)
  *
  * Return: the session, or an ERR_PTR: -EHOSTUNREACH, -ETIMEDOUT (no answer),
  * -ECONNREFUSED (nobody serves the port), -EPROTO (not an rdmafs server),
- * -EPROTONOSUPPORT (another version), -EBUSY (it takes no sessions now),
+ * -EPROTONOSUPPORT (another version), -ECONNRESET (it lost the session while the
+ * connections were being made), -EBUSY (it takes no sessions now),
  * -ENODEV (no usable RDMA device on the way to it), -ENOSPC (the device's
  * translations are all promised to others), -ENOTCONN (it left, or said what
  * it must not), -EINVAL (it offers sizes that can't be), -ENOMEM, -EINTR.
@@ -279,7 +323,8 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 	struct rdmafs_xprt *x;
 	int ret;
 
-	if (params->slots < RDMAFS_XPRT_SLOTS_MIN || params->slots > RDMAFS_XPRT_SLOTS_MAX)
+	if (params->slots < RDMAFS_XPRT_SLOTS_MIN || params->slots > RDMAFS_XPRT_SLOTS_MAX ||
+	    !params->conns || params->conns > RDMAFS_XPRT_CONNS_MAX)
 		return ERR_PTR(-EINVAL);
 	x = kzalloc(sizeof(*x), GFP_KERNEL);
 	if (!x)
@@ -294,6 +339,7 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 	x->ops = ops;
 	x->ctx = ctx;
 	x->want_slots = params->slots;
+	x->want_conns = params->conns;
 	x->quota = params->quota;
 	x->reg = params->reg;
 	rdmafs_xprt_set_poll(x, params->poll_us);
@@ -368,7 +414,7 @@ void rdmafs_xprt_close(struct rdmafs_xprt *x)
 
 	spin_lock_bh(&x->lock);
 	if (x->state == RXP_UP) {
-		conn = x->conn;
+		conn = x->conns[0];
 		rxp_conn_get(conn);
 	}
 	spin_unlock_bh(&x->lock);

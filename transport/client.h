@@ -141,6 +141,7 @@ struct rdmafs_xprt {
 	const struct rdmafs_xprt_client_ops *ops;
 	void *ctx;
 	u32 want_slots;
+	u32 want_conns;
 	struct rpol_quota quota;
 	struct rxp_stats stats;
 	struct rxp_proc proc;
@@ -148,7 +149,13 @@ struct rdmafs_xprt {
 
 	spinlock_t lock;
 	enum rxp_state state;
-	struct rxp_conn *conn;		/* while UP */
+	/*
+	 * All that the session has, or none: they are made together, before it
+	 * is UP, and fall together.  A slot's messages travel on that of its
+	 * number modulo @nr_conns.
+	 */
+	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
+	u32 nr_conns;
 	struct rxp_pool *pool;		/* stays over reconnects on one device */
 	wait_queue_head_t wait;		/* state */
 	bool closing;			/* somebody waits for in_flight to be 0 */
@@ -162,15 +169,13 @@ struct rdmafs_xprt {
 	u8 session[16];
 	u8 client[16];
 	u64 boot;
-	bool bound;			/* there was a session */
+	bool bound;			/* the server has made @session */
 
 	struct delayed_work recover;
 	bool ready;			/* the first connect is over: recover on your own */
 	unsigned int attempts;		/* to connect, since a connection was last good */
 	unsigned long bound_at;		/* jiffies */
 	struct delayed_work heartbeat;
-	unsigned int missed;		/* beats without a message */
-	u32 seen;			/* of rxp_conn.received, at the last beat */
 
 	/* calls that the server had no room for */
 	struct list_head later;
@@ -190,11 +195,18 @@ struct rdmafs_xprt {
 	u32 in_flight;			/* calls from submit to done; lock */
 };
 
+/* Is a connection, which may have been lost since, still one of the session's? */
+static inline bool rxp_conn_current(const struct rdmafs_xprt *x, const struct rxp_conn *conn)
+{
+	lockdep_assert_held(&x->lock);
+	return conn->index < x->nr_conns && x->conns[conn->index] == conn;
+}
+
 bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f);
 bool rxp_grant_take(struct rdmafs_xprt *x, u32 len, struct rxp_held_grant *out);
 void rxp_grants_forget(struct rdmafs_xprt *x);
-void rxp_grants_give_back(struct rdmafs_xprt *x, struct rxp_conn *conn);
-void rxp_grant_recalled(struct rdmafs_xprt *x, struct rxp_conn *conn, u32 rkey);
+void rxp_grants_give_back(struct rdmafs_xprt *x);
+void rxp_grant_recalled(struct rdmafs_xprt *x, u32 rkey);
 
 int rxp_io_init(void);
 void rxp_io_exit(void);
@@ -212,10 +224,11 @@ void rxp_io_served(struct rdmafs_xprt *x, const struct rxp_io *io, u32 us);
 int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms);
 void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 int rxp_calls_unmap(struct rdmafs_xprt *x);
-int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, bool new_session);
+void rxp_calls_renumber(struct rdmafs_xprt *x);
+int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr);
 void rxp_calls_fail(struct rdmafs_xprt *x, int err);
 void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io);
-void rxp_calls_revoke(struct rdmafs_xprt *x, struct rxp_conn *conn);
+void rxp_calls_revoke(struct rdmafs_xprt *x);
 const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
 			     const struct rxp_frame *f, const struct ib_wc *wc);
 void rxp_retry_later_work(struct work_struct *work);

@@ -32,6 +32,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "transport/internal.h"
+#include "transport/slot.h"
 
 /* Chunks of this order hold message buffers: large enough to waste little. */
 #define RXP_RING_ORDER	3
@@ -167,11 +168,13 @@ u64 rxp_ring_dma(const struct rxp_ring *ring, const dma_addr_t *dma, u32 i)
  * @ops:   the owner's callbacks
  * @owner: the owner
  * @stats: where to count; outlives the queue pair
+ * @index: which of its session's connections it is
+ * @count: how many they are
  *
  * Return: the connection with one reference, or NULL.
  */
 struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
-				struct rxp_stats *stats)
+				struct rxp_stats *stats, u32 index, u32 count)
 {
 	struct rxp_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
 
@@ -181,6 +184,8 @@ struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
 	conn->ops = ops;
 	conn->owner = owner;
 	conn->stats = stats;
+	conn->index = index;
+	conn->count = count;
 	spin_lock_init(&conn->sq_lock);
 	INIT_LIST_HEAD(&conn->pending);
 	INIT_LIST_HEAD(&conn->failed);
@@ -259,7 +264,7 @@ static int rxp_post_recv(struct rxp_rx *rx)
 
 static int rxp_rx_init(struct rxp_conn *conn)
 {
-	u32 nr = 2 * conn->slots + RXP_RECV_RESERVE, i;
+	u32 nr = conn->nr_rx, i;
 	int ret;
 
 	ret = rxp_ring_init(&conn->rx_ring, nr, RXP_MSG_MAX);
@@ -277,11 +282,26 @@ static int rxp_rx_init(struct rxp_conn *conn)
 	return 0;
 }
 
+/*
+ * The connections of a session complete on CPUs that follow each other, and
+ * sessions begin anywhere.
+ */
+static int rxp_conn_vector(struct rxp_conn *conn)
+{
+	static atomic_t next = ATOMIC_INIT(0);
+	u32 vectors = min_t(u32, conn->id->device->num_comp_vectors, num_online_cpus());
+
+	if (!conn->index)
+		conn->pool->vector = atomic_inc_return(&next);
+	return (conn->pool->vector + conn->index) % max(vectors, 1U);
+}
+
 /**
  * rxp_conn_setup - give a connection its queues and post its receives
  * @conn:  conn->id is bound to a device
  * @pool:  pool on that device; a reference is taken
- * @slots: RPCs at once; receives are posted for twice as many and the reserve
+ * @slots: RPCs at once in the session; receives are posted for twice as many as
+ *	   travel here, and the reserve
  * @poll:  where completions are handled
  *
  * Process context.  On failure the caller destroys the connection.
@@ -293,7 +313,8 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 {
 	struct ib_device *ib = conn->id->device;
 	struct ib_qp_init_attr attr = {};
-	u32 nr_recv = 2 * slots + RXP_RECV_RESERVE, i;
+	u32 carried = rxp_slots_carried(slots, conn->index, conn->count);
+	u32 nr_recv = 2 * carried + RXP_RECV_RESERVE, i;
 	u32 sq;
 	int ret;
 
@@ -301,9 +322,10 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 	conn->pool = pool;
 	conn->rdev = pool->rdev;
 	conn->slots = slots;
+	conn->nr_rx = nr_recv;
 
 	/* Room for every slot's usual chain, and twice for the longest; others wait their turn. */
-	sq = max3(4 * slots, 128U,
+	sq = max3(4 * carried, 128U,
 		  2 * (DIV_ROUND_UP(pool->rdev->max_entries, pool->max_sge) + RXP_CHAIN_EXTRA));
 	sq = min_t(u32, sq, ib->attrs.max_qp_wr - 1);
 	if (nr_recv + 1 > ib->attrs.max_qp_wr)
@@ -317,7 +339,7 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 		return ret;
 
 	/* One more of each kind for the drain's own work requests. */
-	conn->cq = ib_alloc_cq_any(ib, conn, sq + nr_recv + 2, poll);
+	conn->cq = ib_alloc_cq(ib, conn, sq + nr_recv + 2, rxp_conn_vector(conn), poll);
 	if (IS_ERR(conn->cq)) {
 		ret = PTR_ERR(conn->cq);
 		conn->cq = NULL;
@@ -369,6 +391,18 @@ int rxp_conn_map_tx(struct rxp_conn *conn, const struct rxp_ring *ring)
 		return -ENOMEM;
 	conn->tx_ring = ring;
 	return 0;
+}
+
+/**
+ * rxp_conn_unmap_tx - undo rxp_conn_map_tx()
+ * @conn: mapped or not; drained, or nothing of the buffers was ever sent
+ */
+void rxp_conn_unmap_tx(struct rxp_conn *conn)
+{
+	if (conn->tx_ring)
+		rxp_ring_unmap(conn->tx_ring, conn->rdev->ib, conn->tx_dma, DMA_TO_DEVICE);
+	conn->tx_ring = NULL;
+	conn->tx_dma = NULL;
 }
 
 /**
@@ -478,12 +512,9 @@ void rxp_conn_destroy(struct rxp_conn *conn)
 	conn->cq = NULL;
 	if (conn->rdev) {
 		rxp_ctl_unmap(conn);
-		if (conn->tx_ring)
-			rxp_ring_unmap(conn->tx_ring, conn->rdev->ib, conn->tx_dma,
-				       DMA_TO_DEVICE);
+		rxp_conn_unmap_tx(conn);
 		rxp_ring_unmap(&conn->rx_ring, conn->rdev->ib, conn->rx_dma, DMA_FROM_DEVICE);
 		conn->rx_dma = NULL;
-		conn->tx_dma = NULL;
 		rxp_pool_put(conn->pool);
 	}
 	conn->rdev = NULL;

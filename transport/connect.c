@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One attempt to connect a mount to its server: address, route, queues, the
- * server's accept, and HELLO and WELCOME, each with a bound on its time.
+ * One attempt to connect a mount to its server.  For each connection: address,
+ * route, queues, the server's accept, and HELLO and WELCOME, each with a bound on
+ * its time.  Connection 0 makes or resumes the session; the others join it, by
+ * its id and the incarnation that connection 0 was told.  If one of them can't
+ * be made none stays, and the next attempt, another incarnation, begins with 0.
  *
  * Runs in mount(8) the first time and in the recovery worker (client.c) later,
  * never twice at once.  The CM's callback sets up and tears down nothing: it
@@ -13,6 +16,22 @@
 
 /* rxe takes 7 for "for ever". */
 #define RXP_RETRY_COUNT		6
+
+/**
+ * struct rxp_attempt - connections being made
+ * @step_ms: how long each step of each of them may take
+ * @count:   how many they will be
+ * @limit:   how many a server allows that refused @count, else 0
+ * @incarnation: what connection 0 was told
+ * @conns:   those that are bound
+ */
+struct rxp_attempt {
+	unsigned int step_ms;
+	u32 count;
+	u32 limit;
+	__le32 incarnation;
+	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
+};
 
 static void rxp_client_lost(struct rxp_conn *conn)
 {
@@ -44,6 +63,12 @@ static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
 			return -EBUSY;
 		case RXP_REJECT_STOPPING:
 			return -ECONNREFUSED;
+		case RXP_REJECT_COUNT:
+			conn->limit = le32_to_cpu(rej->limit);
+			return -ERANGE;
+		case RXP_REJECT_JOIN:
+			/* The session was lost while it was being joined. */
+			return -ECONNRESET;
 		default:
 			return -EPROTO;
 		}
@@ -111,10 +136,10 @@ static int rxp_cm_wait(struct rxp_conn *conn, unsigned int timeout_ms)
 	return left ? conn->cm_status : -ETIMEDOUT;
 }
 
-/* Keep the pool while the mount stays on one device. */
-static int rxp_client_pool(struct rdmafs_xprt *x, struct ib_device *ib)
+/* Keep the pool while the mount stays on one device; it is never on two. */
+static int rxp_client_pool(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
-	struct rxp_device *rdev = rxp_device_get(ib);
+	struct rxp_device *rdev = rxp_device_get(conn->id->device);
 	struct rxp_pool *old, *pool;
 
 	if (!rdev)
@@ -122,6 +147,12 @@ static int rxp_client_pool(struct rdmafs_xprt *x, struct ib_device *ib)
 	if (x->pool && x->pool->rdev == rdev) {
 		rxp_device_put(rdev);
 		return 0;
+	}
+	if (conn->index) {
+		rxp_device_put(rdev);
+		pr_warn_ratelimited("rdmafs: %pISpc: its connections would go over several RDMA devices: give nconnect=1\n",
+				    &x->addr);
+		return -ENODEV;
 	}
 	pool = rxp_pool_create(rdev, &x->quota, &x->stats);
 	rxp_device_put(rdev);
@@ -141,7 +172,8 @@ static int rxp_client_slots(struct rdmafs_xprt *x, struct rxp_conn *conn)
 	u32 granted = le16_to_cpu(conn->cm.slots), i;
 	int ret;
 
-	if (granted > x->want_slots)
+	if (granted > x->want_slots || conn->cm.index != conn->index ||
+	    conn->cm.count != conn->count)
 		return -EPROTO;
 	if (x->slots) {
 		if (granted == x->slot_account.nr)
@@ -166,7 +198,9 @@ out:
 			      (u32)(conn->rdev->max_entries * PAGE_SIZE));
 	if (x->bound && conn->data_max < x->data_max)
 		return -EPROTO;
-	x->data_max = conn->data_max;
+	if (!conn->index)
+		x->data_max = conn->data_max;
+	conn->data_max = x->data_max;
 	return 0;
 }
 
@@ -213,7 +247,7 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
 	case RXP_WELCOME_BOUND:
 		return x->bound && !memcmp(conn->welcome.session, x->session, 16) ? 0 : -EPROTO;
 	case RXP_WELCOME_NEW:
-		return 0;
+		return conn->index ? -EPROTO : 0;
 	case RXP_WELCOME_REFUSED:
 		return -EBUSY;
 	default:
@@ -221,56 +255,61 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
 	}
 }
 
-/* Take over what the WELCOME says, send what is unanswered, let submitters in. */
-static void rxp_client_bind(struct rdmafs_xprt *x, struct rxp_conn *conn)
+/*
+ * Connection 0 has its WELCOME: the session is this one from now on, even if
+ * the others can't be made this time.  Nothing has been sent in it yet.
+ */
+static void rxp_client_adopt(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
-	bool again = x->bound;
-	bool new_session = le32_to_cpu(conn->welcome.status) == RXP_WELCOME_NEW;
-
 	memcpy(x->session, conn->welcome.session, sizeof(x->session));
 	x->boot = le64_to_cpu(conn->welcome.boot);
 	x->bound = true;
+	if (le32_to_cpu(conn->welcome.status) != RXP_WELCOME_NEW || !READ_ONCE(x->ready))
+		return;
+	rxp_count(&x->stats, session_resets);
+	pr_info("rdmafs: %pISpc: the server made a new session\n", &x->addr);
+	if (x->ops && x->ops->session_reset)
+		x->ops->session_reset(x->ctx);
+	rxp_calls_renumber(x);
+}
+
+/* All are there: send what is unanswered, let submitters in. */
+static void rxp_client_bind(struct rdmafs_xprt *x, struct rxp_attempt *a)
+{
+	bool lost = false;
+	u32 i;
+
 	x->bound_at = jiffies;
-	x->missed = 0;
-	if (again) {
+	if (READ_ONCE(x->ready)) {
 		rxp_count(&x->stats, reconnects);
-		if (new_session) {
-			rxp_count(&x->stats, session_resets);
-			pr_info("rdmafs: %pISpc: the server made a new session\n", &x->addr);
-			if (x->ops && x->ops->session_reset)
-				x->ops->session_reset(x->ctx);
-		}
-		rxp_calls_replay(x, conn, new_session);
+		rxp_calls_replay(x, a->conns, a->count);
 	}
+	rxp_slots_spread(&x->slot_account, a->count);
 	spin_lock_bh(&x->lock);
-	x->conn = conn;
+	memcpy(x->conns, a->conns, sizeof(x->conns));
+	x->nr_conns = a->count;
 	if (x->state == RXP_DOWN)
 		x->state = RXP_UP;
+	for (i = 0; i < a->count; i++)
+		lost |= test_bit(0, &a->conns[i]->lost);
 	spin_unlock_bh(&x->lock);
 	wake_up_all(&x->wait);
 	/* It may have been lost before the session knew it. */
-	if (test_bit(0, &conn->lost) && READ_ONCE(x->ready))
+	if (lost && READ_ONCE(x->ready))
 		mod_delayed_work(rxp_wq, &x->recover, 0);
 }
 
-/**
- * rxp_connect_once - try to connect, and let submitters in
- * @x:	     the session, without a connection
- * @step_ms: how long each step may take
- *
- * Process context; sleeps, killably.
- *
- * Return: 0, or a negative errno, with nothing left behind: see
- * rdmafs_xprt_connect(); -EAGAIN: the peer still has a stale connection.
- */
-int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms)
+static int rxp_client_connect(struct rdmafs_xprt *x, struct rxp_attempt *a,
+			      struct rxp_conn *conn, u32 slots)
 {
 	struct rxp_wire_cm cm = {
 		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
 		.version = cpu_to_le16(READ_ONCE(rxp_wire_version)),
+		.index = conn->index,
+		.count = conn->count,
 		.recv_size = cpu_to_le32(RXP_MSG_MAX),
 		.data_max = cpu_to_le32(RDMAFS_XPRT_DATA_MAX),
-		.slots = cpu_to_le16(x->want_slots),
+		.slots = cpu_to_le16(slots),
 		.reserve = cpu_to_le16(RXP_RECV_RESERVE),
 	};
 	struct rdma_conn_param param = {
@@ -279,10 +318,25 @@ int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms)
 		.retry_count = RXP_RETRY_COUNT,
 		.rnr_retry_count = RXP_RETRY_COUNT,
 	};
-	struct rxp_conn *conn;
 	int ret;
 
-	conn = rxp_conn_alloc(&rxp_client_ops, x, &x->stats);
+	if (conn->index) {
+		cm.incarnation = a->incarnation;
+		memcpy(cm.session, x->session, sizeof(cm.session));
+	}
+	reinit_completion(&conn->cm_done);
+	ret = rdma_connect(conn->id, &param);
+	return ret ?: rxp_cm_wait(conn, a->step_ms);
+}
+
+/* A connection, up to its WELCOME. */
+static int rxp_connect_one(struct rdmafs_xprt *x, struct rxp_attempt *a, u32 index)
+{
+	struct rxp_conn *conn;
+	u32 slots;
+	int ret;
+
+	conn = rxp_conn_alloc(&rxp_client_ops, x, &x->stats, index, a->count);
 	if (!conn)
 		return -ENOMEM;
 	conn->id = rdma_create_id(x->net, rxp_client_cm_event, conn, RDMA_PS_TCP, IB_QPT_RC);
@@ -291,33 +345,82 @@ int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms)
 		conn->id = NULL;
 		goto out;
 	}
-	ret = rxp_client_resolve(x, conn, step_ms);
-	if (ret)
-		goto out;
-	ret = rxp_client_pool(x, conn->id->device);
-	if (ret)
-		goto out;
-	ret = rxp_conn_setup(conn, x->pool, x->want_slots, IB_POLL_SOFTIRQ);
-	if (ret)
-		goto out;
-	reinit_completion(&conn->cm_done);
-	ret = rdma_connect(conn->id, &param);
+	/* The others join what the session has, not what was wanted of it. */
+	slots = index ? x->slot_account.nr : x->want_slots;
+	ret = rxp_client_resolve(x, conn, a->step_ms);
 	if (!ret)
-		ret = rxp_cm_wait(conn, step_ms);
+		ret = rxp_client_pool(x, conn);
+	if (!ret)
+		ret = rxp_conn_setup(conn, x->pool, slots, IB_POLL_SOFTIRQ);
+	if (!ret)
+		ret = rxp_client_connect(x, a, conn, slots);
 	if (!ret)
 		ret = rxp_client_slots(x, conn);
 	if (!ret)
 		ret = rxp_conn_map_tx(conn, &x->tx_ring);
 	if (!ret)
-		ret = rxp_client_hello(x, conn, step_ms);
+		ret = rxp_client_hello(x, conn, a->step_ms);
 	if (ret)
 		goto out;
-	rxp_client_bind(x, conn);
+	if (!index) {
+		a->incarnation = conn->welcome.incarnation;
+		rxp_client_adopt(x, conn);
+	}
+	a->conns[index] = conn;
 	return 0;
 
 out:
+	a->limit = conn->limit;
 	rxp_conn_kill(conn);
 	rxp_conn_destroy(conn);
 	rxp_conn_put(conn);
 	return ret;
+}
+
+static int rxp_connect_all(struct rdmafs_xprt *x, struct rxp_attempt *a)
+{
+	int ret;
+	u32 i;
+
+	for (i = 0; i < a->count; i++) {
+		ret = rxp_connect_one(x, a, i);
+		if (ret)
+			goto out;
+	}
+	return 0;
+
+out:
+	while (i--) {
+		rxp_conn_kill(a->conns[i]);
+		rxp_conn_destroy(a->conns[i]);
+		rxp_conn_put(a->conns[i]);
+	}
+	return ret;
+}
+
+/**
+ * rxp_connect_once - try to connect, and let submitters in
+ * @x:	     the session, without a connection
+ * @step_ms: how long each step of each connection may take
+ *
+ * Process context; sleeps, killably.
+ *
+ * Return: 0, or a negative errno, with nothing left behind: see
+ * rdmafs_xprt_connect(); -EAGAIN: the peer still has a stale connection.
+ */
+int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms)
+{
+	struct rxp_attempt a = { .step_ms = step_ms, .count = x->want_conns };
+	int ret = rxp_connect_all(x, &a);
+
+	/* The server says how many it allows; fewer are better than none. */
+	if (ret == -ERANGE && a.limit && a.limit < a.count) {
+		pr_info("rdmafs: %pISpc allows %u connections instead of %u\n", &x->addr,
+			a.limit, a.count);
+		a.count = a.limit;
+		ret = rxp_connect_all(x, &a);
+	}
+	if (!ret)
+		rxp_client_bind(x, &a);
+	return ret == -ERANGE ? -EPROTO : ret;
 }

@@ -10,14 +10,14 @@
 #include "transport/frame.h"
 #include "transport/xprt.h"
 
-static_assert(sizeof(struct rxp_wire_cm) == 32);
+static_assert(sizeof(struct rxp_wire_cm) == 48);
 static_assert(sizeof(struct rxp_wire_reject) == 12);
 static_assert(sizeof(struct rxp_wire_hdr) == 16);
 static_assert(sizeof(struct rxp_wire_call) == 16);
 static_assert(sizeof(struct rxp_wire_reply) == 16);
 static_assert(sizeof(struct rxp_wire_tag) == 16);
 static_assert(sizeof(struct rxp_wire_hello) == 40);
-static_assert(sizeof(struct rxp_wire_welcome) == 32);
+static_assert(sizeof(struct rxp_wire_welcome) == 40);
 static_assert(RXP_BODY_OFFSET + RDMAFS_XPRT_BODY_MAX + sizeof(struct rxp_wire_tag) <= RXP_HEAD_MAX);
 
 static int check_call(const void *p, u32 left, u32 data_max, struct rxp_frame *f)
@@ -164,6 +164,7 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 	}
 	if (left != want || (!rpc && (f->slot || f->seq)))
 		return -EBADMSG;
+	f->rpc = rpc;
 	f->body = p;
 	if (want == sizeof(struct rxp_wire_tag)) {
 		const struct rxp_wire_tag *t = p;
@@ -213,6 +214,7 @@ int rxp_frame_check(const void *msg, u32 len, bool from_client, u32 slots, u32 d
 	if (f->type == (from_client ? RXP_CALL : RXP_REPLY)) {
 		if (f->op)
 			return -EBADMSG;
+		f->rpc = true;
 		ret = from_client ? check_call(p, len, data_max, f) :
 				    check_reply(p, len, data_max, f);
 		return ret;
@@ -220,6 +222,16 @@ int rxp_frame_check(const void *msg, u32 len, bool from_client, u32 slots, u32 d
 	if (f->type == (from_client ? RXP_CONTROL : RXP_NOTIFY))
 		return check_op(p, len, from_client, f);
 	return -EBADMSG;
+}
+
+/* Connection 0 makes or resumes the session, the others name it. */
+static bool cm_place_ok(const struct rxp_wire_cm *cm)
+{
+	bool named = memchr_inv(cm->session, 0, sizeof(cm->session));
+
+	if (cm->count > RDMAFS_XPRT_CONNS_MAX || cm->index >= cm->count)
+		return false;
+	return cm->index ? named && cm->incarnation : !named && !cm->incarnation;
 }
 
 /**
@@ -249,7 +261,7 @@ int rxp_frame_check_cm(const void *data, u32 len, u32 data_limit, struct rxp_wir
 	    le32_to_cpu(out->data_max) < RDMAFS_XPRT_INLINE_MAX ||
 	    le32_to_cpu(out->data_max) > data_limit ||
 	    le16_to_cpu(out->reserve) < RXP_RECV_RESERVE ||
-	    out->features || out->pad || out->pad2)
+	    out->features || out->pad || !cm_place_ok(out))
 		return -EINVAL;
 	return 0;
 }

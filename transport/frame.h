@@ -13,13 +13,14 @@
 #define RXP_HEAD_MAX	1024
 /* A receive buffer: the longest message there is. */
 #define RXP_MSG_MAX	(RXP_HEAD_MAX + 4096)
-/* Receives beyond two for each slot: HELLO, PING, BYE and their answers. */
+/* Receives beyond two for each slot of a connection: HELLO, PING, BYE and their answers. */
 #define RXP_RECV_RESERVE 8
 
 /**
  * struct rxp_frame - a message, checked
  * @type:     enum rxp_wire_type
  * @op:	      of a CONTROL or NOTIFY
+ * @rpc:      it names an RPC, by @slot and @seq
  * @slot:     below the number of slots, where the message has one
  * @seq:      as it came
  * @flags:    RXP_F_*, consistent with the lengths
@@ -39,6 +40,7 @@
 struct rxp_frame {
 	u8 type;
 	u8 op;
+	bool rpc;
 	u16 slot;
 	u32 seq;
 	u16 flags;
@@ -65,6 +67,19 @@ u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f);
 void rxp_frame_put_grant(void *head, u32 len, const struct rxp_wire_tag *tag);
 void rxp_frame_drop_grant(void *head);
 void rxp_frame_put_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq);
+
+/**
+ * rxp_frame_astray - did a message take another connection than its slot's?
+ * @f:	   the message, checked
+ * @index: of the connection it came on
+ * @count: connections of its session
+ *
+ * Return: true if so: the peer broke the protocol.
+ */
+static inline bool rxp_frame_astray(const struct rxp_frame *f, u32 index, u32 count)
+{
+	return count > 1 && f->rpc && f->slot % count != index;
+}
 
 /* Offset of a body in a CALL's or REPLY's head. */
 #define RXP_BODY_OFFSET	(sizeof(struct rxp_wire_hdr) + sizeof(struct rxp_wire_call))

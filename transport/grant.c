@@ -9,12 +9,14 @@
  * round trip.  A grant is good for one WRITE, whose reply brings the next; so
  * a client comes to hold as many as it has WRITEs outstanding.
  *
- * On the server a grant belongs to its session and its connection and is
- * charged like any MR.  It ends by use, by the client's RETURN, or with the
- * connection.  When somebody finds no translations, all are called back
- * (RECALL) and none is made for a while; a client that neither uses nor returns
- * one in time loses its connection, and with it the keys.  A client returns
- * what it has not used for some seconds.
+ * On the server a grant belongs to its session, whose connections have one
+ * protection domain: whichever carries the WRITE's slot may use it.  It is
+ * charged like any MR, and ends by use, by the client's RETURN, or with the
+ * connection that registered it, with which the others fall.  When somebody
+ * finds no translations, all are called back (RECALL) and none is made for a
+ * while; a client that neither uses nor returns one in time loses its
+ * connections, and with them the keys.  A client returns what it has not used
+ * for some seconds.
  *
  * The sink's pages are the session's own (mr.c), and are read only when the key
  * is known to be invalid.
@@ -50,6 +52,7 @@ static void rxp_grant_unlink(struct rdmafs_xprt_session *s, struct rxp_grant *g)
 	s->nr_grants--;
 }
 
+/* By the protection domain of where it is named: those of before a reconnect are void. */
 static struct rxp_grant *rxp_grant_find(struct rdmafs_xprt_session *s, struct rxp_conn *conn,
 					u32 rkey)
 {
@@ -57,7 +60,7 @@ static struct rxp_grant *rxp_grant_find(struct rdmafs_xprt_session *s, struct rx
 
 	lockdep_assert_held(&s->lock);
 	list_for_each_entry(g, &s->grants, link)
-		if (g->conn == conn && g->mr->mr->rkey == rkey)
+		if (g->pool == conn->pool && g->mr->mr->rkey == rkey)
 			return g;
 	return NULL;
 }
@@ -111,7 +114,7 @@ bool rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn, struct rxp_wire
 
 	spin_lock_bh(&s->lock);
 	/* When the connection is gone nobody would come to take it back. */
-	granted = s->conn == conn &&
+	granted = s->conns[conn->index] == conn &&
 		  s->nr_grants < min(READ_ONCE(rxp_grants_max), RXP_WIRE_GRANTS);
 	if (granted) {
 		list_add(&g->link, &s->grants);
@@ -263,7 +266,7 @@ bool rxp_grants_tick(struct rdmafs_xprt_server *server)
 		if (rxp_session_overdue(s, &more)) {
 			pr_warn_ratelimited("rdmafs: %s keeps what others wait for: disconnecting\n",
 					    s->name);
-			rxp_conn_lost(s->conn);
+			rxp_session_lose(s);
 		}
 		spin_unlock_bh(&s->lock);
 		if (!recall)
@@ -272,10 +275,10 @@ bool rxp_grants_tick(struct rdmafs_xprt_server *server)
 		if (rxp_grants_recall_session(s))
 			continue;
 		spin_lock_bh(&s->lock);
-		if (s->conn) {
+		if (s->nr_bound) {
 			pr_warn_ratelimited("rdmafs: %s does not return grants: disconnecting\n",
 					    s->name);
-			rxp_conn_lost(s->conn);
+			rxp_session_lose(s);
 		}
 		spin_unlock_bh(&s->lock);
 	}
@@ -361,7 +364,7 @@ bool rxp_grant_take(struct rdmafs_xprt *x, u32 len, struct rxp_held_grant *out)
 }
 
 /**
- * rxp_grants_forget - the connection is gone, and all grants with it
+ * rxp_grants_forget - the connections are gone, and all grants with them
  * @x: the session, its lock held
  */
 void rxp_grants_forget(struct rdmafs_xprt *x)
@@ -372,29 +375,29 @@ void rxp_grants_forget(struct rdmafs_xprt *x)
 
 /**
  * rxp_grants_give_back - return what was called back or has grown old
- * @x:	  the session
- * @conn: its connection
+ * @x: the session
  *
  * Process context, from the heartbeat, or any but hard interrupt.
  */
-void rxp_grants_give_back(struct rdmafs_xprt *x, struct rxp_conn *conn)
+void rxp_grants_give_back(struct rdmafs_xprt *x)
 {
 	unsigned long old = jiffies - RXP_IDLE_SECS * HZ;
 	struct rxp_wire_tag tag = {};
 	u32 i, kept = 0;
 
 	spin_lock_bh(&x->lock);
-	for (i = 0; x->conn == conn && i < x->nr_grants; i++) {
+	for (i = 0; x->nr_conns && i < x->nr_grants; i++) {
 		struct rxp_held_grant h = x->grants[i];
 
 		tag.rkey = cpu_to_le32(h.rkey);
 		if ((h.recalled || time_before(h.since, old)) &&
-		    !rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_RETURN, &tag, sizeof(tag)))
+		    !rxp_ctl_send(x->conns[0], RXP_CONTROL, RXP_CONTROL_RETURN, &tag,
+				  sizeof(tag)))
 			rxp_count(&x->stats, grants_returned);
 		else
 			x->grants[kept++] = h;
 	}
-	if (x->conn == conn)
+	if (x->nr_conns)
 		x->nr_grants = kept;
 	spin_unlock_bh(&x->lock);
 }
@@ -402,12 +405,11 @@ void rxp_grants_give_back(struct rdmafs_xprt *x, struct rxp_conn *conn)
 /**
  * rxp_grant_recalled - the server wants a grant back
  * @x:	  the session
- * @conn: where it says so
  * @rkey: the grant's
  *
  * Softirq.  One that is not held is being used: the server will see.
  */
-void rxp_grant_recalled(struct rdmafs_xprt *x, struct rxp_conn *conn, u32 rkey)
+void rxp_grant_recalled(struct rdmafs_xprt *x, u32 rkey)
 {
 	u32 i;
 
@@ -416,5 +418,5 @@ void rxp_grant_recalled(struct rdmafs_xprt *x, struct rxp_conn *conn, u32 rkey)
 		if (x->grants[i].rkey == rkey)
 			x->grants[i].recalled = true;
 	spin_unlock_bh(&x->lock);
-	rxp_grants_give_back(x, conn);
+	rxp_grants_give_back(x);
 }

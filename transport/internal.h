@@ -9,8 +9,8 @@
  *	rxp_pool     protection domain, member of the policy's domain, idle MRs
  *		     and idle data buffers.  A mount keeps one for as long as
  *		     it stays on the same device; a server's session gets that
- *		     of its connection (design, rule 5).  References: the
- *		     owner, each connection on it.
+ *		     of its connection 0, which the others join (design,
+ *		     rule 5).  References: the owner, each connection on it.
  *	rxp_conn     a queue pair and its receives.  The queue pair goes in
  *		     rxp_conn_destroy(), by the owner's worker, after a drain;
  *		     the struct and its receive buffers go with the last
@@ -215,6 +215,7 @@ struct rxp_pool {
 	struct rpol_member *member;
 	struct rxp_stats *stats;
 	u32 max_sge;
+	u32 vector;			/* for completions of connection 0; the others follow */
 	spinlock_t lock;		/* the lists */
 	struct list_head bufs[RPOL_NR_CLASSES];
 	bool closed;
@@ -344,14 +345,20 @@ struct rxp_conn {
 	struct ib_cqe err_cqe;
 
 	unsigned long lost;		/* bit 0: ops->lost was called */
-	u32 slots;
+	u32 index;			/* among the @count connections of its session */
+	u32 count;
+	u32 slots;			/* of the session */
+	u32 nr_rx;
 	u32 data_max;
 	u64 last_rx;			/* jiffies */
-	u32 received;			/* messages, wraps; written by the completion handler alone */
+	u64 received;			/* messages; by the completion queue's handler alone */
+	u64 seen;			/* the client's: of @received, at the last beat */
+	u32 missed;			/* beats without any */
 
 	/* connection set-up */
 	struct completion cm_done;
 	int cm_status;
+	u32 limit;			/* connections that the server allows, if it refused */
 	struct rxp_wire_cm cm;
 	struct completion welcomed;
 	struct rxp_wire_welcome welcome;
@@ -386,10 +393,11 @@ struct rxp_ctl {
 };
 
 struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
-				struct rxp_stats *stats);
+				struct rxp_stats *stats, u32 index, u32 count);
 int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 		   enum ib_poll_context poll);
 int rxp_conn_map_tx(struct rxp_conn *conn, const struct rxp_ring *ring);
+void rxp_conn_unmap_tx(struct rxp_conn *conn);
 void rxp_conn_get(struct rxp_conn *conn);
 void rxp_conn_put(struct rxp_conn *conn);
 void rxp_conn_lost(struct rxp_conn *conn);
@@ -421,11 +429,14 @@ void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey);
  * @map_us:	 mapping data takes so many microseconds longer
  * @map_page_us: and so many for each page
  * @service_us:	 serving a request takes so many longer
+ * @lose:	 for testing: a client's connection of this index, counted from 1,
+ *		 is lost, once
  */
 struct rxp_inject {
 	u32 map_us;
 	u32 map_page_us;
 	u32 service_us;
+	u32 lose;
 };
 
 extern struct rxp_inject rxp_inject;
@@ -435,6 +446,7 @@ extern unsigned short rxp_wire_version;
 extern unsigned int rxp_heartbeat_ms;
 extern unsigned int rxp_grace_ms;
 extern unsigned int rxp_grants_max;
+extern unsigned int rxp_conns_max;
 
 /* ---------------------------------------------------------------------- proc */
 

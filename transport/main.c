@@ -28,12 +28,19 @@ MODULE_PARM_DESC(grace_ms, "how long a response may be overdue, in milliseconds,
 module_param_named(grants_max, rxp_grants_max, uint, 0644);
 MODULE_PARM_DESC(grants_max, "sinks that a server lets a client hold; 0: every large write asks for one");
 
+unsigned int rxp_conns_max = RDMAFS_XPRT_CONNS_MAX;
+module_param_named(conns_max, rxp_conns_max, uint, 0644);
+MODULE_PARM_DESC(conns_max, "connections that a server allows each client, from the next one on; at least 1");
+
 module_param_named(inject_map_us, rxp_inject.map_us, uint, 0600);
 MODULE_PARM_DESC(inject_map_us, "for measuring: mapping data takes so many microseconds longer");
 module_param_named(inject_map_page_us, rxp_inject.map_page_us, uint, 0600);
 MODULE_PARM_DESC(inject_map_page_us, "for measuring: and so many for each page");
 module_param_named(inject_service_us, rxp_inject.service_us, uint, 0600);
 MODULE_PARM_DESC(inject_service_us, "for measuring: serving takes so many microseconds longer");
+
+module_param_named(inject_lose, rxp_inject.lose, uint, 0600);
+MODULE_PARM_DESC(inject_lose, "for testing: a mount's connection of this number, from 1, is lost once");
 
 static int __init rxp_init(void)
 {

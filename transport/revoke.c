@@ -38,18 +38,17 @@ static bool rxp_slot_overdue(const struct rxp_slot *slot, unsigned long before)
 
 /**
  * rxp_calls_revoke - cancel the READs that hold for too long what others wait for
- * @x:	  the session
- * @conn: its connection
+ * @x: the session
  *
  * Process context, from the heartbeat.
  */
-void rxp_calls_revoke(struct rdmafs_xprt *x, struct rxp_conn *conn)
+void rxp_calls_revoke(struct rdmafs_xprt *x)
 {
 	unsigned long before = jiffies - msecs_to_jiffies(READ_ONCE(rxp_grace_ms));
 	u32 i;
 
 	spin_lock_bh(&x->lock);
-	if (x->conn == conn && x->pool && rpol_pressed(x->pool->member)) {
+	if (x->state == RXP_UP && x->pool && rpol_pressed(x->pool->member)) {
 		for (i = 0; i < x->slot_account.nr; i++) {
 			struct rxp_slot *slot = &x->slots[i];
 
@@ -59,7 +58,7 @@ void rxp_calls_revoke(struct rdmafs_xprt *x, struct rxp_conn *conn)
 			slot->call->x.io->map_err = -EAGAIN;
 			refcount_inc(&slot->call->x.pending);
 			rxp_count(&x->stats, cancelled);
-			rxp_cancel_send(x, conn, slot->call->x.io);
+			rxp_cancel_send(x, x->conns[i % x->nr_conns], slot->call->x.io);
 		}
 	}
 	spin_unlock_bh(&x->lock);
@@ -162,7 +161,7 @@ bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 	u32 i;
 
 	lockdep_assert_held(&s->lock);
-	if (!s->conn || !rpol_pressed(s->conn->pool->member))
+	if (!s->conns[0] || !rpol_pressed(s->conns[0]->pool->member))
 		return false;
 	*more = true;
 	for (i = 0; i < s->nr_slots; i++)

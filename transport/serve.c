@@ -155,12 +155,13 @@ struct rxp_way {
 static bool rxp_way_get(struct rdmafs_xprt_session *s, struct rxp_conn *bound, u16 slot,
 			struct rxp_way *way)
 {
-	lockdep_assert_held(&s->lock);
-	if (!s->conn || s->conn != bound)
+	struct rxp_conn *conn = rxp_slot_conn(s, slot);
+
+	if (!conn || conn != bound)
 		return false;
-	way->conn = s->conn;
-	way->pool = s->conn->pool;
-	way->dma = rxp_ring_dma(&s->tx_ring, s->conn->tx_dma, slot);
+	way->conn = conn;
+	way->pool = conn->pool;
+	way->dma = rxp_ring_dma(&s->tx_ring, conn->tx_dma, slot);
 	rxp_conn_get(way->conn);
 	rxp_pool_get(way->pool);
 	return true;
@@ -344,7 +345,7 @@ static void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 d
 	if (req->out_len && !req->keyed) {
 		if (req->cancelled) {
 			rxp_req_write_cancelled(req);
-		} else if (s->conn && s->conn == req->bound) {
+		} else if (rxp_slot_conn(s, req->slot) == req->bound) {
 			/* The STCRW posts it, or the connection's end finds it. */
 			req->state = RXP_REQ_HELD;
 			req->waits_since = jiffies;
@@ -383,10 +384,12 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reply);
 static bool rxp_req_take_pool(struct rxp_req *req)
 {
 	struct rdmafs_xprt_session *s = req->session;
+	struct rxp_conn *conn;
 
 	spin_lock_bh(&s->lock);
-	if (s->conn && !req->pool) {
-		req->pool = s->conn->pool;
+	conn = rxp_slot_conn(s, req->slot);
+	if (conn && !req->pool) {
+		req->pool = conn->pool;
 		rxp_pool_get(req->pool);
 	}
 	spin_unlock_bh(&s->lock);
@@ -556,7 +559,7 @@ static void rxp_req_fetch(struct rxp_req *req)
 	rxp_trace(stcrw_sent, req, req->bulk_len);
 
 	spin_lock_bh(&s->lock);
-	alive = s->conn == way.conn && req->bound == way.conn;
+	alive = rxp_slot_conn(s, req->slot) == way.conn && req->bound == way.conn;
 	cancelled = alive && req->cancelled;
 	if (alive && !cancelled) {
 		req->state = RXP_REQ_WAITING;
@@ -1004,6 +1007,8 @@ void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 
 	if (rxp_frame_check(rxp_conn_buf(rx), len, true, conn->slots, conn->data_max, &f)) {
 		wrong = "a malformed message";
+	} else if (rxp_frame_astray(&f, conn->index, conn->count)) {
+		wrong = "a message on another connection than its slot's";
 	} else if ((wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
 		   !(f.type == RXP_CONTROL && f.op == RXP_CONTROL_DATA) &&
 		   !(f.type == RXP_CALL && f.flags == (RXP_F_WRITE | RXP_F_RKEY) &&

@@ -3,10 +3,15 @@
  * A server's port: listening, accepting, binding connections to sessions, and
  * the end of both.
  *
- * A connection is accepted before it is known whose it is; its HELLO binds it
- * to a session, old or new.  If the old session still has a connection, that
- * one is drained first: no request of it then waits for data that could come
- * twice, and no reply to it is on its way (design, section 6).
+ * A client's connection 0 is accepted before it is known whose it is; its HELLO
+ * binds it to a session, old or new.  If the old session still has connections,
+ * they are drained first: no request then waits for data that could come twice,
+ * and no reply is on its way (design, section 6).
+ *
+ * The others name the session that they join, which shows that they are the same
+ * client's, when they ask to be accepted: their queue pairs are made in its
+ * protection domain.  They also name the incarnation, so that one which comes
+ * late, when connection 0 is another, is turned away.
  *
  * Each connection has one work item, which kills and destroys it.  Each
  * session has one, which closes it: asked for by a BYE, by the lease, or by
@@ -94,9 +99,23 @@ static bool rxp_session_idle(struct rdmafs_xprt_session *s)
 	bool idle;
 
 	spin_lock_bh(&s->lock);
-	idle = !s->conn && !s->requests;
+	idle = !s->nr_bound && !s->requests;
 	spin_unlock_bh(&s->lock);
 	return idle;
+}
+
+/**
+ * rxp_session_lose - all connections of a session are of no more use
+ * @session: the session, its lock held
+ */
+void rxp_session_lose(struct rdmafs_xprt_session *session)
+{
+	u32 i;
+
+	lockdep_assert_held(&session->lock);
+	for (i = 0; i < session->nr_conns; i++)
+		if (session->conns[i])
+			rxp_conn_lost(session->conns[i]);
 }
 
 static void rxp_session_close_work(struct work_struct *work)
@@ -105,8 +124,7 @@ static void rxp_session_close_work(struct work_struct *work)
 	struct rdmafs_xprt_server *server = s->server;
 
 	spin_lock_bh(&s->lock);
-	if (s->conn)
-		rxp_conn_lost(s->conn);
+	rxp_session_lose(s);
 	spin_unlock_bh(&s->lock);
 	wait_event(s->idle, rxp_session_idle(s));
 
@@ -125,8 +143,8 @@ static struct rxp_pool *rxp_session_proc_pool(void *owner)
 	struct rxp_pool *pool = NULL;
 
 	spin_lock_bh(&s->lock);
-	if (s->conn) {
-		pool = s->conn->pool;
+	if (s->conns[0]) {
+		pool = s->conns[0]->pool;
 		rxp_pool_get(pool);
 	}
 	spin_unlock_bh(&s->lock);
@@ -145,8 +163,10 @@ static void rxp_session_show_window(struct seq_file *m, void *owner)
 	struct rdmafs_xprt_session *s = owner;
 
 	spin_lock_bh(&s->lock);
-	seq_printf(m, "client %s\nstate %s\nslots %u\nexecuting %u\ndata_max %u\n", s->name,
-		   s->conn ? "up" : "down", s->nr_slots, s->requests, s->data_max);
+	seq_printf(m, "client %s\nstate %s\nconnections %u\n", s->name,
+		   s->nr_bound ? "up" : "down", s->nr_bound);
+	seq_printf(m, "slots %u\nexecuting %u\ndata_max %u\n", s->nr_slots, s->requests,
+		   s->data_max);
 	spin_unlock_bh(&s->lock);
 }
 
@@ -175,6 +195,7 @@ static struct rdmafs_xprt_session *rxp_session_new(struct rdmafs_xprt_server *se
 	get_random_bytes(s->id, sizeof(s->id));
 	memcpy(s->client, conn->hello.client, sizeof(s->client));
 	snprintf(s->name, sizeof(s->name), "%pISpc", &conn->id->route.addr.dst_addr);
+	s->nr_conns = conn->count;
 	s->nr_slots = conn->slots;
 	s->data_max = conn->data_max;
 	s->last_seen = jiffies;
@@ -250,72 +271,186 @@ static bool rxp_session_unbound(struct rdmafs_xprt_session *s)
 	bool unbound;
 
 	spin_lock_bh(&s->lock);
-	unbound = !s->conn;
+	unbound = !s->nr_bound;
 	spin_unlock_bh(&s->lock);
 	return unbound;
+}
+
+/*
+ * May a connection come in this place of the session?  Asked when it wants to be
+ * accepted, and again when it is bound: much may have happened in between.
+ */
+static bool rxp_join_fits(const struct rdmafs_xprt_session *s, const struct rxp_wire_cm *cm)
+{
+	lockdep_assert_held(&s->lock);
+	return s->conns[0] && !test_bit(0, &s->closing) &&
+	       le32_to_cpu(cm->incarnation) == s->incarnation && cm->count == s->nr_conns &&
+	       !s->conns[cm->index] && le16_to_cpu(cm->slots) == s->nr_slots &&
+	       le32_to_cpu(cm->data_max) >= s->data_max;
+}
+
+/* The session that a connection joins; a reference, or NULL. */
+static struct rdmafs_xprt_session *rxp_session_joined(struct rdmafs_xprt_server *server,
+						      const struct rxp_wire_cm *cm)
+{
+	struct rdmafs_xprt_session *s, *found = NULL;
+
+	spin_lock_bh(&server->lock);
+	list_for_each_entry(s, &server->sessions, link) {
+		if (memcmp(s->id, cm->session, sizeof(s->id)))
+			continue;
+		rxp_session_get(s);
+		found = s;
+		break;
+	}
+	spin_unlock_bh(&server->lock);
+	return found;
+}
+
+/* The pool of the session that a connection wants to join, if it may; a reference. */
+static struct rxp_pool *rxp_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+{
+	struct rdmafs_xprt_session *s = rxp_session_joined(server, &conn->cm);
+	struct rxp_pool *pool = NULL;
+
+	if (!s)
+		return ERR_PTR(-ESTALE);
+	spin_lock_bh(&s->lock);
+	if (rxp_join_fits(s, &conn->cm) && s->conns[0]->pool->rdev->ib == conn->id->device) {
+		pool = s->conns[0]->pool;
+		rxp_pool_get(pool);
+	}
+	spin_unlock_bh(&s->lock);
+	rxp_session_put(s);
+	return pool ?: ERR_PTR(-ESTALE);
+}
+
+/* Under the session's lock: the place is free; a reference on the session goes with it. */
+static void rxp_conn_take_place(struct rxp_conn *conn, struct rdmafs_xprt_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	s->conns[conn->index] = conn;
+	s->nr_bound++;
+	s->last_seen = jiffies;
+	conn->session = s;
+	conn->stats = &s->stats;
+	conn->data_max = s->data_max;
+}
+
+/* A connection that joins its session has said HELLO.  Process context. */
+static int rxp_conn_join(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+{
+	const struct rxp_wire_hello *hello = &conn->hello;
+	struct rdmafs_xprt_session *s = rxp_session_joined(server, &conn->cm);
+	int ret = -ESTALE;
+
+	if (!s)
+		return ret;
+	if (memcmp(hello->session, s->id, sizeof(s->id)) ||
+	    memcmp(hello->client, s->client, sizeof(s->client)) ||
+	    le64_to_cpu(hello->boot) != server->boot)
+		goto out_put;
+	ret = rxp_conn_map_tx(conn, &s->tx_ring);
+	if (ret)
+		goto out_put;
+	spin_lock_bh(&s->lock);
+	if (rxp_join_fits(s, &conn->cm) && !test_bit(0, &conn->lost))
+		rxp_conn_take_place(conn, s);
+	else
+		ret = -ESTALE;
+	spin_unlock_bh(&s->lock);
+	if (!ret)
+		return 0;
+	/* The buffers are the session's, which may go before the connection does. */
+	rxp_conn_unmap_tx(conn);
+out_put:
+	rxp_session_put(s);
+	return ret;
+}
+
+/*
+ * Connection 0 begins an incarnation of a session: all that is left of the one
+ * before goes first, with what is on its way.  Process context.
+ */
+static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
+{
+	int ret;
+
+	for (;;) {
+		spin_lock_bh(&s->lock);
+		rxp_session_lose(s);
+		spin_unlock_bh(&s->lock);
+		if (!wait_event_timeout(s->idle, rxp_session_unbound(s), 30 * HZ))
+			return -ETIMEDOUT;
+		ret = conn->tx_ring ? 0 : rxp_conn_map_tx(conn, &s->tx_ring);
+		if (ret)
+			return ret;
+		spin_lock_bh(&s->lock);
+		if (test_bit(0, &s->closing) || test_bit(0, &conn->lost)) {
+			spin_unlock_bh(&s->lock);
+			return -ENOTCONN;
+		}
+		if (!s->nr_bound)
+			break;
+		spin_unlock_bh(&s->lock);
+	}
+	/* 0 is no incarnation, not even after all of them. */
+	s->incarnation = s->incarnation + 1 ?: 1;
+	s->nr_conns = conn->count;
+	rxp_conn_take_place(conn, s);
+	spin_unlock_bh(&s->lock);
+	return 0;
+}
+
+/* Nobody takes the connection's session away before rxp_hello_work() is over. */
+static int rxp_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 status)
+{
+	struct rdmafs_xprt_session *s = conn->session;
+	struct rxp_wire_welcome welcome = {
+		.boot = cpu_to_le64(server->boot),
+		.lease_ms = cpu_to_le32(RXP_LEASE_MS),
+		.status = cpu_to_le32(status),
+	};
+
+	if (s) {
+		memcpy(welcome.session, s->id, sizeof(welcome.session));
+		spin_lock_bh(&s->lock);
+		welcome.incarnation = cpu_to_le32(s->incarnation);
+		spin_unlock_bh(&s->lock);
+	}
+	return rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_WELCOME, &welcome, sizeof(welcome));
 }
 
 /* The connection's HELLO has come: bind it.  Process context. */
 static int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
-	struct rxp_wire_welcome welcome = {
-		.boot = cpu_to_le64(server->boot),
-		.lease_ms = cpu_to_le32(RXP_LEASE_MS),
-		.status = cpu_to_le32(RXP_WELCOME_BOUND),
-	};
+	u32 status = RXP_WELCOME_BOUND;
 	struct rdmafs_xprt_session *s;
 	bool busy;
 	int ret;
 
+	if (conn->index) {
+		ret = rxp_conn_join(server, conn);
+		return ret ?: rxp_welcome(server, conn, status);
+	}
 	s = rxp_session_find(server, conn, &busy);
 	if (!s) {
-		/* A client that is refused tries again. */
 		s = busy ? ERR_PTR(-EBUSY) : rxp_session_new(server, conn);
 		if (IS_ERR(s)) {
-			welcome.status = cpu_to_le32(RXP_WELCOME_REFUSED);
-			rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_WELCOME, &welcome,
-				     sizeof(welcome));
+			/* It tries again. */
+			rxp_welcome(server, conn, RXP_WELCOME_REFUSED);
 			return 0;
 		}
 		rxp_session_get(s);
-		welcome.status = cpu_to_le32(RXP_WELCOME_NEW);
+		status = RXP_WELCOME_NEW;
 	}
-	/* The old connection goes first, with all that is on its way. */
-	for (;;) {
-		spin_lock_bh(&s->lock);
-		if (s->conn)
-			rxp_conn_lost(s->conn);
-		spin_unlock_bh(&s->lock);
-		if (!wait_event_timeout(s->idle, rxp_session_unbound(s), 30 * HZ)) {
-			ret = -ETIMEDOUT;
-			goto out_put;
-		}
-		ret = conn->tx_ring ? 0 : rxp_conn_map_tx(conn, &s->tx_ring);
-		if (ret)
-			goto out_put;
-		spin_lock_bh(&s->lock);
-		if (test_bit(0, &s->closing) || test_bit(0, &conn->lost)) {
-			spin_unlock_bh(&s->lock);
-			ret = -ENOTCONN;
-			goto out_put;
-		}
-		if (!s->conn)
-			break;
-		spin_unlock_bh(&s->lock);
+	ret = rxp_conn_begin(s, conn);
+	if (ret) {
+		rxp_conn_unmap_tx(conn);
+		rxp_session_put(s);
+		return ret;
 	}
-	s->conn = conn;
-	s->last_seen = jiffies;
-	conn->session = s;		/* the reference goes with it */
-	conn->stats = &s->stats;
-	conn->data_max = s->data_max;
-	spin_unlock_bh(&s->lock);
-
-	memcpy(welcome.session, s->id, sizeof(welcome.session));
-	return rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_WELCOME, &welcome, sizeof(welcome));
-
-out_put:
-	rxp_session_put(s);
-	return ret;
+	return rxp_welcome(server, conn, status);
 }
 
 static void rxp_hello_work(struct work_struct *work)
@@ -347,8 +482,11 @@ static void rxp_server_conn_work(struct work_struct *work)
 	if (s) {
 		rxp_session_drop_waiting(s, conn);
 		spin_lock_bh(&s->lock);
-		s->conn = NULL;
+		s->conns[conn->index] = NULL;
+		s->nr_bound--;
 		s->last_seen = jiffies;
+		/* The others go, too: so what waited for this one is sent again with all. */
+		rxp_session_lose(s);
 		wake_up_all(&s->idle);
 		spin_unlock_bh(&s->lock);
 		/* No more are made for this connection, now that it is nobody's. */
@@ -366,6 +504,12 @@ static void rxp_server_conn_work(struct work_struct *work)
 	rxp_conn_put(conn);
 }
 
+/* The parameter may be written at any time, with anything. */
+static u32 rxp_conns_allowed(void)
+{
+	return clamp_t(u32, READ_ONCE(rxp_conns_max), 1, RDMAFS_XPRT_CONNS_MAX);
+}
+
 static int rxp_server_reject(struct rdma_cm_id *id, u16 reason)
 {
 	struct rxp_wire_reject rej = {
@@ -374,24 +518,38 @@ static int rxp_server_reject(struct rdma_cm_id *id, u16 reason)
 		.reason = cpu_to_le16(reason),
 	};
 
+	if (reason == RXP_REJECT_COUNT)
+		rej.limit = cpu_to_le32(rxp_conns_allowed());
 	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
 	/* Nonzero has the CM destroy the identifier. */
 	return -ECONNREFUSED;
 }
 
-static int rxp_server_accept(struct rdmafs_xprt_server *server, struct rxp_conn *conn,
-			     const struct rxp_wire_cm *req)
+/* A session's own, or that of the session which is joined; a reference, or an ERR_PTR. */
+static struct rxp_pool *rxp_server_pool(struct rdmafs_xprt_server *server,
+					struct rxp_conn *conn, struct rxp_device *rdev)
 {
 	static const struct rpol_quota quota = {
 		.max = RPOL_NO_MAX,
 		.weight = RPOL_WEIGHT_DEFAULT,
 	};
+
+	return conn->index ? rxp_join_pool(server, conn) :
+			     rxp_pool_create(rdev, &quota, &server->stats);
+}
+
+static int rxp_server_accept(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+{
+	const struct rxp_wire_cm *req = &conn->cm;
 	struct rxp_wire_cm cm = {
 		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
 		.version = cpu_to_le16(RXP_WIRE_VERSION),
+		.index = req->index,
+		.count = req->count,
 		.recv_size = cpu_to_le32(RXP_MSG_MAX),
 		.reserve = cpu_to_le16(RXP_RECV_RESERVE),
 		.slots = req->slots,
+		.incarnation = req->incarnation,
 	};
 	struct rdma_conn_param param = {
 		.private_data = &cm,
@@ -404,11 +562,12 @@ static int rxp_server_accept(struct rdmafs_xprt_server *server, struct rxp_conn 
 
 	if (!rdev)
 		return -ENODEV;
+	memcpy(cm.session, req->session, sizeof(cm.session));
 	/* An unaligned sink is not needed: all entries hold data. */
 	conn->data_max = min3(le32_to_cpu(req->data_max), RDMAFS_XPRT_DATA_MAX,
 			      (u32)(rdev->max_entries * PAGE_SIZE));
 	cm.data_max = cpu_to_le32(conn->data_max);
-	pool = rxp_pool_create(rdev, &quota, &server->stats);
+	pool = rxp_server_pool(server, conn, rdev);
 	rxp_device_put(rdev);
 	if (IS_ERR(pool))
 		return PTR_ERR(pool);
@@ -436,9 +595,13 @@ static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct 
 		return rxp_server_reject(id, ret == -EPROTONOSUPPORT ? RXP_REJECT_VERSION :
 							   RXP_REJECT_PARAMS);
 	}
-	conn = rxp_conn_alloc(&rxp_server_conn_ops, server, &server->stats);
+	/* Those of a session that has them already are let in. */
+	if (!req.index && req.count > rxp_conns_allowed())
+		return rxp_server_reject(id, RXP_REJECT_COUNT);
+	conn = rxp_conn_alloc(&rxp_server_conn_ops, server, &server->stats, req.index, req.count);
 	if (!conn)
 		return rxp_server_reject(id, RXP_REJECT_RESOURCES);
+	conn->cm = req;
 	INIT_WORK(&conn->work, rxp_server_conn_work);
 	INIT_WORK(&conn->hello_work, rxp_hello_work);
 	conn->id = id;
@@ -458,11 +621,11 @@ static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct 
 	}
 
 	id->context = conn;
-	ret = rxp_server_accept(server, conn, &req);
+	ret = rxp_server_accept(server, conn);
 	if (!ret)
 		goto out;
 	pr_warn_ratelimited("rdmafs: can't accept %pISpc: %d\n", &id->route.addr.dst_addr, ret);
-	rxp_server_reject(id, RXP_REJECT_RESOURCES);
+	rxp_server_reject(id, ret == -ESTALE ? RXP_REJECT_JOIN : RXP_REJECT_RESOURCES);
 out:
 	/* Only from here on may anybody else have the connection torn down. */
 	clear_bit(0, &conn->lost);
@@ -509,7 +672,7 @@ static void rxp_lease_work(struct work_struct *work)
 			rxp_conn_lost(conn);
 	list_for_each_entry(s, &server->sessions, link) {
 		spin_lock(&s->lock);
-		if (!s->conn && time_after(jiffies, s->last_seen + lease))
+		if (!s->nr_bound && time_after(jiffies, s->last_seen + lease))
 			rxp_session_close(s);
 		spin_unlock(&s->lock);
 	}

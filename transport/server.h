@@ -3,8 +3,8 @@
  * The server's side: what server.c (connections, sessions) and serve.c
  * (requests) share.
  *
- * References: a session is held by the server's list, by its connection and
- * by each request.  It *closes* once: taken off the list, its connection
+ * References: a session is held by the server's list, by its connections and
+ * by each request.  It *closes* once: taken off the list, its connections
  * killed, its requests awaited, then the service is told.
  */
 #ifndef RDMAFS_TRANSPORT_SERVER_H
@@ -36,7 +36,8 @@ enum rxp_req_state {
  * struct rxp_grant - a sink that the client may write to
  * @link:     in its session's list; session lock
  * @session:  whose; held while it is invalidated
- * @conn:     whose queue pair registered it; compared, and followed while it is the session's
+ * @conn:     whose queue pair registered it: it ends with that one, which is
+ *	      followed while it is the session's
  * @pool:     of the others; a reference
  * @buf:      pages
  * @mr:	      their key, bound
@@ -127,7 +128,15 @@ struct rdmafs_xprt_session {
 	struct rxp_proc proc;
 
 	spinlock_t lock;
-	struct rxp_conn *conn;
+	/*
+	 * By index.  Connection 0 comes first, when none is left of those before,
+	 * and begins an incarnation; the others are bound only while it is, and
+	 * all go with any one.  They have its pool.
+	 */
+	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
+	u32 nr_conns;			/* of this incarnation, when all are bound */
+	u32 nr_bound;
+	u32 incarnation;
 	struct rxp_sslot *slots;
 	u32 nr_slots;
 	u32 data_max;
@@ -140,6 +149,13 @@ struct rdmafs_xprt_session {
 	unsigned long closing;		/* bit 0 */
 	struct work_struct close;
 };
+
+/* The connection that a slot's messages travel on, or NULL. */
+static inline struct rxp_conn *rxp_slot_conn(const struct rdmafs_xprt_session *s, u16 slot)
+{
+	lockdep_assert_held(&s->lock);
+	return s->conns[slot % s->nr_conns];
+}
 
 /**
  * struct rxp_threads - the server's threads
@@ -202,6 +218,7 @@ void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 void rxp_session_drop_waiting(struct rdmafs_xprt_session *session, struct rxp_conn *conn);
 void rxp_session_get(struct rdmafs_xprt_session *session);
 void rxp_session_put(struct rdmafs_xprt_session *session);
+void rxp_session_lose(struct rdmafs_xprt_session *session);
 void rxp_session_close(struct rdmafs_xprt_session *session);
 
 #endif

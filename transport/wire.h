@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What transport puts on the wire, draft-3.  Little-endian, fixed sizes,
+ * What transport puts on the wire, draft-4.  Little-endian, fixed sizes,
  * reserved fields zero and checked.  Documentation/protocol.rst has the
  * message sequences.
  *
@@ -21,30 +21,39 @@
 #include <linux/types.h>
 
 #define RXP_WIRE_MAGIC		0x53464452	/* "RDFS" */
-#define RXP_WIRE_VERSION	0x8003		/* draft-3 */
+#define RXP_WIRE_VERSION	0x8004		/* draft-4 */
 
 /**
- * struct rxp_wire_cm - private data of a connection request and its accept; 32 bytes
+ * struct rxp_wire_cm - private data of a connection request and its accept; 48 bytes
  * @magic:     RXP_WIRE_MAGIC
  * @version:   RXP_WIRE_VERSION, matched exactly while it is a draft
- * @pad:       0
+ * @index:     which of its session's connections this is, below @count
+ * @count:     how many there are to be
  * @recv_size: bytes of each of the sender's receive buffers
  * @data_max:  most bytes of data in one RPC
  * @features:  feature bits; none is defined, so 0
- * @slots:     slots wanted; in the accept those granted
- * @reserve:   receives posted beyond two for each slot
- * @pad2:      0
+ * @slots:     slots of the session wanted; in the accept those granted
+ * @reserve:   receives posted beyond two for each slot that travels here
+ * @incarnation: the WELCOME's of connection 0, so never 0; of connection 0
+ *	       itself 0
+ * @pad:       0
+ * @session:   the session to join; of connection 0 all zero
+ *
+ * The accept repeats @index, @count, @incarnation and @session.
  */
 struct rxp_wire_cm {
 	__le32 magic;
 	__le16 version;
-	__le16 pad;
+	__u8 index;
+	__u8 count;
 	__le32 recv_size;
 	__le32 data_max;
 	__le32 features;
 	__le16 slots;
 	__le16 reserve;
-	__le64 pad2;
+	__le32 incarnation;
+	__le32 pad;
+	__u8 session[16];
 } __packed;
 
 /* struct rxp_wire_reject.reason */
@@ -52,19 +61,21 @@ struct rxp_wire_cm {
 #define RXP_REJECT_PARAMS	2	/* sizes or slots out of bounds */
 #define RXP_REJECT_RESOURCES	3	/* try again later */
 #define RXP_REJECT_STOPPING	4	/* the server goes away */
+#define RXP_REJECT_COUNT	5	/* more connections than @limit */
+#define RXP_REJECT_JOIN		6	/* no such session, or not such a place in it */
 
 /**
  * struct rxp_wire_reject - private data of a reject; 12 bytes
  * @magic:   RXP_WIRE_MAGIC
  * @version: the server's
  * @reason:  RXP_REJECT_*
- * @pad:     0
+ * @limit:   RXP_REJECT_COUNT: connections that a session may have, else 0
  */
 struct rxp_wire_reject {
 	__le32 magic;
 	__le16 version;
 	__le16 reason;
-	__le32 pad;
+	__le32 limit;
 } __packed;
 
 enum rxp_wire_type {
@@ -100,7 +111,7 @@ enum rxp_wire_type {
  * invalidates; nothing is waited for.
  */
 
-/* Grants that a connection may have, used ones not counted */
+/* Grants that a session may have, used ones not counted */
 #define RXP_WIRE_GRANTS		256
 
 /* struct rxp_wire_hdr.flags of a REPLY */
@@ -190,17 +201,21 @@ struct rxp_wire_hello {
 #define RXP_WELCOME_REFUSED	2	/* the server takes no sessions */
 
 /**
- * struct rxp_wire_welcome - 32 bytes
+ * struct rxp_wire_welcome - 40 bytes
  * @session:  its id
  * @boot:     id of the server's instance: changes when it is restarted
  * @lease_ms: a session without a message for so long is ended
  * @status:   RXP_WELCOME_*
+ * @incarnation: which time this is that its connection 0 was bound; 0 if refused
+ * @pad:      0
  */
 struct rxp_wire_welcome {
 	__u8 session[16];
 	__le64 boot;
 	__le32 lease_ms;
 	__le32 status;
+	__le32 incarnation;
+	__le32 pad;
 } __packed;
 
 #endif

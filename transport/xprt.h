@@ -10,9 +10,10 @@
  * inode below it.
  *
  * A *session* is the conversation between one mount and one server.  It
- * outlives its connections: after a disconnect the client reconnects and
- * sends every unanswered call again in its slot, and the server answers from
- * its reply cache what it has executed already (design, section 6).
+ * outlives its connections, of which it may have several at a time.  They fall
+ * together: when one is lost the client makes all of them again and sends every
+ * unanswered call again in its slot, and the server answers from its reply
+ * cache what it has executed already (design, section 6).
  *
  * Ownership: whoever submits a call lends transport the request, the reply
  * buffer and the pages behind the data iterator until @done is called.  On
@@ -128,6 +129,8 @@ enum rdmafs_xprt_reg {
  * @addr:	the server's address and port, IPv4 or IPv6
  * @slots:	RPCs outstanding at once, RDMAFS_XPRT_SLOTS_MIN.._MAX; the
  *		server may grant fewer
+ * @conns:	connections to spread them over, 1..RDMAFS_XPRT_CONNS_MAX; the
+ *		server may allow fewer
  * @connect_ms:	how long the first connect may take before it fails
  * @quota:	share of the RNIC's translations
  * @reg:	when large READs register
@@ -137,6 +140,7 @@ struct rdmafs_xprt_params {
 	struct net *net;
 	struct sockaddr_storage addr;
 	u32 slots;
+	u32 conns;
 	u32 connect_ms;
 	struct rpol_quota quota;
 	enum rdmafs_xprt_reg reg;

@@ -350,6 +350,7 @@ static int rdmafs_connect(struct fs_context *fc)
 	struct rdmafs_xprt_params params = {
 		.net = fc->net_ns,
 		.slots = ctx->opts.slots,
+		.conns = 1,
 		.connect_ms = ctx->opts.connect_s * MSEC_PER_SEC,
 		.quota = ctx->opts.quota,
 		.reg = ctx->opts.reg,

@@ -109,6 +109,7 @@ void fake_put_welcome(struct fake *f, struct rxp_wire_welcome *w, u32 status)
 	w->boot = cpu_to_le64(FAKE_BOOT);
 	w->lease_ms = cpu_to_le32(RXP_LEASE_MS);
 	w->status = cpu_to_le32(status);
+	w->incarnation = cpu_to_le32(1);
 }
 
 int fake_welcome(struct fake *f, u32 status)
@@ -125,6 +126,7 @@ static void fake_connect(struct work_struct *work)
 	struct rdmafs_xprt_params params = {
 		.net = &init_net,
 		.slots = FAKE_WANT_SLOTS,
+		.conns = 1,
 		.connect_ms = f->connect_ms,
 		.quota = { .max = RPOL_NO_MAX, .weight = RPOL_WEIGHT_DEFAULT },
 		.reg = RDMAFS_REG_DIRECT,

@@ -27,6 +27,16 @@ static const u8 golden_reply[] = {
 	'd', 'e',
 };
 
+/* What connection 1 of 4 asks to be accepted with: 16 slots, 1 MiB, incarnation 5. */
+static const u8 golden_join[] = {
+	0x52, 0x44, 0x46, 0x53, 0x04, 0x80, 0x01, 0x04,
+	0x00, 0x14, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00,
+	0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x08, 0x00,
+	0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7,
+	0xa8, 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf,
+};
+
 /* An STCRW for slot 3, number 7: 8192 bytes. */
 static const u8 golden_stcrw[] = {
 	0x04, 0x02, 0x03, 0x00, 0x07, 0x00, 0x00, 0x00,
@@ -251,6 +261,7 @@ static void frame_cm(struct kunit *test)
 	struct rxp_wire_cm cm = {
 		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
 		.version = cpu_to_le16(RXP_WIRE_VERSION),
+		.count = 1,
 		.recv_size = cpu_to_le32(RXP_MSG_MAX),
 		.data_max = cpu_to_le32(DATA_MAX),
 		.slots = cpu_to_le16(SLOTS),
@@ -283,6 +294,100 @@ static void frame_cm(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(&bad, sizeof(bad), DATA_MAX, &out), -EINVAL);
 }
 
+static void frame_join_golden(struct kunit *test)
+{
+	struct rxp_wire_cm cm = {
+		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
+		.version = cpu_to_le16(RXP_WIRE_VERSION),
+		.index = 1,
+		.count = 4,
+		.recv_size = cpu_to_le32(RXP_MSG_MAX),
+		.data_max = cpu_to_le32(DATA_MAX),
+		.slots = cpu_to_le16(SLOTS),
+		.reserve = cpu_to_le16(RXP_RECV_RESERVE),
+		.incarnation = cpu_to_le32(5),
+	}, out;
+	int i;
+
+	for (i = 0; i < sizeof(cm.session); i++)
+		cm.session[i] = 0xa0 + i;
+	KUNIT_ASSERT_EQ(test, sizeof(cm), sizeof(golden_join));
+	KUNIT_EXPECT_MEMEQ(test, (const u8 *)&cm, golden_join, sizeof(golden_join));
+	KUNIT_ASSERT_EQ(test, rxp_frame_check_cm(golden_join, sizeof(golden_join), DATA_MAX, &out),
+			0);
+	KUNIT_EXPECT_MEMEQ(test, (const u8 *)&out, golden_join, sizeof(golden_join));
+}
+
+/* One byte of it made wrong. */
+static const struct frame_bad frame_bad_joins[] = {
+	{ "connection 0 that joins", 6, 0 },
+	{ "connection 4 of 4", 6, 4 },
+	{ "connection 255", 6, 255 },
+	{ "of none", 7, 0 },
+	{ "the only one", 7, 1 },
+	{ "of 17", 7, 17 },
+	{ "of 255", 7, 255 },
+	{ "feature", 16, 1 },
+	{ "no incarnation", 24, 0 },
+	{ "pad", 28, 1 },
+};
+
+KUNIT_ARRAY_PARAM(frame_bad_join, frame_bad_joins, frame_bad_desc);
+
+static void frame_join_bad(struct kunit *test)
+{
+	const struct frame_bad *bad = test->param_value;
+	u8 msg[sizeof(golden_join)];
+	struct rxp_wire_cm out;
+
+	memcpy(msg, golden_join, sizeof(msg));
+	msg[bad->at] = bad->value;
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(msg, sizeof(msg), DATA_MAX, &out), -EINVAL);
+}
+
+/* Connection 0 names neither a session nor an incarnation, any other both. */
+static void frame_join_names(struct kunit *test)
+{
+	u8 msg[sizeof(golden_join)];
+	struct rxp_wire_cm out;
+
+	memcpy(msg, golden_join, sizeof(msg));
+	memset(msg + 32, 0, 16);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(msg, sizeof(msg), DATA_MAX, &out), -EINVAL);
+	msg[6] = 0;
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(msg, sizeof(msg), DATA_MAX, &out), -EINVAL);
+	msg[24] = 0;
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(msg, sizeof(msg), DATA_MAX, &out), 0);
+	msg[7] = RDMAFS_XPRT_CONNS_MAX;
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(msg, sizeof(msg), DATA_MAX, &out), 0);
+	msg[47] = 1;
+	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(msg, sizeof(msg), DATA_MAX, &out), -EINVAL);
+}
+
+/* What names an RPC has one way to go; what names none may go anywhere. */
+static void frame_astray(struct kunit *test)
+{
+	struct rxp_wire_hdr ping = { .type = RXP_CONTROL, .op = RXP_CONTROL_PING };
+	struct rxp_frame f;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_call, sizeof(golden_call), true, SLOTS,
+					      DATA_MAX, &f), 0);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, rxp_frame_astray(&f, i, 4), i != 3);
+	KUNIT_EXPECT_FALSE(test, rxp_frame_astray(&f, 0, 1));
+	KUNIT_EXPECT_FALSE(test, rxp_frame_astray(&f, 0, 3));
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_reply, sizeof(golden_reply), false, SLOTS,
+					      DATA_MAX, &f), 0);
+	KUNIT_EXPECT_TRUE(test, rxp_frame_astray(&f, 0, 2));
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_stcrw, sizeof(golden_stcrw), false, SLOTS,
+					      DATA_MAX, &f), 0);
+	KUNIT_EXPECT_TRUE(test, rxp_frame_astray(&f, 0, 2));
+	KUNIT_EXPECT_FALSE(test, rxp_frame_astray(&f, 1, 2));
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(&ping, sizeof(ping), true, SLOTS, DATA_MAX, &f), 0);
+	KUNIT_EXPECT_FALSE(test, rxp_frame_astray(&f, 1, 2));
+}
+
 static struct kunit_case frame_cases[] = {
 	KUNIT_CASE(frame_call_golden),
 	KUNIT_CASE(frame_reply_golden),
@@ -292,6 +397,10 @@ static struct kunit_case frame_cases[] = {
 	KUNIT_CASE(frame_lengths),
 	KUNIT_CASE_PARAM(frame_call_bad, frame_bad_call_gen_params),
 	KUNIT_CASE(frame_cm),
+	KUNIT_CASE(frame_join_golden),
+	KUNIT_CASE_PARAM(frame_join_bad, frame_bad_join_gen_params),
+	KUNIT_CASE(frame_join_names),
+	KUNIT_CASE(frame_astray),
 	{}
 };
 

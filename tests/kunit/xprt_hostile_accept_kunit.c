@@ -27,8 +27,13 @@ ACCEPT(data_small, cm->data_max = cpu_to_le32(RDMAFS_XPRT_INLINE_MAX - 1))
 ACCEPT(data_large, cm->data_max = cpu_to_le32(RDMAFS_XPRT_DATA_MAX + 1))
 ACCEPT(features, cm->features = cpu_to_le32(1))
 ACCEPT(reserve, cm->reserve = cpu_to_le16(RXP_RECV_RESERVE - 1))
-ACCEPT(pad, cm->pad = cpu_to_le16(1))
-ACCEPT(pad2, cm->pad2 = cpu_to_le64(1))
+ACCEPT(pad, cm->pad = cpu_to_le32(1))
+ACCEPT(index, cm->index = 1)
+ACCEPT(count_none, cm->count = 0)
+ACCEPT(count_more, cm->count = 2)
+ACCEPT(count_many, cm->count = RDMAFS_XPRT_CONNS_MAX + 1)
+ACCEPT(session, cm->session[15] = 1)
+ACCEPT(incarnation, cm->incarnation = cpu_to_le32(1))
 ACCEPT(slots_none, cm->slots = 0)
 ACCEPT(slots_few, cm->slots = cpu_to_le16(RDMAFS_XPRT_SLOTS_MIN - 1))
 ACCEPT(slots_more, cm->slots = cpu_to_le16(FAKE_WANT_SLOTS + 1))
@@ -49,7 +54,12 @@ static const struct accept_case {
 	{ "too much data", accept_data_large, -EINVAL },
 	{ "an unknown feature", accept_features, -EINVAL },
 	{ "something in the padding", accept_pad, -EINVAL },
-	{ "something in the other padding", accept_pad2, -EINVAL },
+	{ "another index", accept_index, -EINVAL },
+	{ "no connections", accept_count_none, -EINVAL },
+	{ "more connections than were asked", accept_count_more, -EPROTO },
+	{ "more connections than there can be", accept_count_many, -EINVAL },
+	{ "a session for connection 0", accept_session, -EINVAL },
+	{ "an incarnation for connection 0", accept_incarnation, -EINVAL },
 	{ "no slots", accept_slots_none, -EINVAL },
 	{ "too few slots", accept_slots_few, -EINVAL },
 	{ "more slots than were asked", accept_slots_more, -EPROTO },

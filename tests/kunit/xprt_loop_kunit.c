@@ -15,7 +15,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <net/net_namespace.h>
-#include "transport/xprt.h"
+#include "transport/client.h"
 
 #define LOOP_PORT	20999
 
@@ -167,11 +167,12 @@ static int loop_wait(struct loop_call *c)
 	return c->call.status;
 }
 
-static int loop_connect(struct loop *loop)
+static int loop_connect(struct loop *loop, u32 conns)
 {
 	struct rdmafs_xprt_params params = {
 		.net = &init_net,
 		.slots = 16,
+		.conns = conns,
 		.connect_ms = 5000,
 		.quota = { .max = RPOL_NO_MAX, .weight = RPOL_WEIGHT_DEFAULT },
 	};
@@ -196,7 +197,7 @@ static int loop_init(struct kunit *test)
 		loop->server = NULL;
 		kunit_skip(test, "can't listen");
 	}
-	ret = loop_connect(loop);
+	ret = loop_connect(loop, 1);
 	if (ret) {
 		rdmafs_xprt_unlisten(loop->server);
 		loop->server = NULL;
@@ -479,6 +480,165 @@ static void loop_restart_overlapped(struct kunit *test)
 	loop_restart(test);
 }
 
+/* Another session, of so many connections. */
+static void loop_reconnect(struct kunit *test, u32 conns)
+{
+	struct loop *loop = test->priv;
+	int ret;
+
+	rdmafs_xprt_close(loop->xprt);
+	ret = loop_connect(loop, conns);
+	if (ret)
+		loop->xprt = NULL;
+	KUNIT_ASSERT_EQ(test, ret, 0);
+	KUNIT_ASSERT_EQ(test, loop->xprt->nr_conns, conns);
+}
+
+static u64 loop_count(struct loop *loop, enum rxp_stat stat)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(loop->xprt->stats.v, cpu)[stat];
+	return sum;
+}
+
+/* Everything there is over several connections, each of which gets its part. */
+static void loop_nconnect(struct kunit *test)
+{
+	static const u32 counts[] = { 2, 3, 4, RDMAFS_XPRT_CONNS_MAX };
+	struct loop *loop = test->priv;
+	u64 before[RDMAFS_XPRT_CONNS_MAX];
+	int i, k;
+
+	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		loop_reconnect(test, counts[i]);
+		for (k = 0; k < counts[i]; k++)
+			before[k] = loop->xprt->conns[k]->received;
+		loop_echo(test);
+		for (k = 0; k < counts[i]; k++)
+			KUNIT_EXPECT_GE_MSG(test, loop->xprt->conns[k]->received - before[k],
+					    1000 / counts[i], "connection %d of %u", k, counts[i]);
+		loop_read(test);
+		loop_read_gaps(test);
+		loop_write(test);
+		loop_many(test);
+		rdmafs_xprt_set_reg(loop->xprt, RDMAFS_REG_OVERLAPPED);
+		loop_read(test);
+		loop_many(test);
+		KUNIT_EXPECT_EQ(test, loop_count(loop, RXP_STAT_reconnects), 0);
+		KUNIT_EXPECT_EQ(test, loop_count(loop, RXP_STAT_protocol_errors), 0);
+	}
+}
+
+/* A sink granted by the reply on one connection takes a WRITE on another. */
+static void loop_nconnect_granted(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+	struct loop_call *c = loop_new(test);
+	u8 *buf = vzalloc(65536);
+	struct kvec kvec = { .iov_base = buf, .iov_len = 65536 };
+	u64 granted;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	loop_reconnect(test, 3);
+	for (i = 0; i < 20; i++) {
+		memset(buf, i, 65536);
+		c->call.dir = RDMAFS_XPRT_WRITE;
+		iov_iter_kvec(&c->call.iter, ITER_SOURCE, &kvec, 1, 65536);
+		KUNIT_EXPECT_EQ(test, loop_submit(loop, c, LOOP_WRITE, i, 65536), 0);
+		KUNIT_EXPECT_EQ(test, loop_wait(c), 0);
+		KUNIT_EXPECT_EQ(test, c->reply.len, 65536);
+	}
+	/* One at a time takes the connections in turn, so never that of its grant. */
+	granted = loop_count(loop, RXP_STAT_write_granted);
+	KUNIT_EXPECT_EQ(test, granted, 19);
+	vfree(buf);
+}
+
+static bool loop_up(struct loop *loop, u32 conns)
+{
+	bool up;
+
+	spin_lock_bh(&loop->xprt->lock);
+	up = loop->xprt->state == RXP_UP && loop->xprt->nr_conns == conns;
+	spin_unlock_bh(&loop->xprt->lock);
+	return up;
+}
+
+/* Whichever connection goes, all come back, and nothing is lost or done twice. */
+static void loop_lose_one(struct kunit *test)
+{
+	enum { CONNS = 4, HELD = 4, MOVED = 8, LEN = 65536 };
+	struct loop *loop = test->priv;
+	struct loop_call *c = kunit_kcalloc(test, HELD + MOVED, sizeof(*c), GFP_KERNEL);
+	u8 *buf = vzalloc(MOVED * LEN);
+	struct kvec kvec[MOVED];
+	unsigned long end;
+	int i, k, lost;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	loop_reconnect(test, CONNS);
+	for (lost = 0; lost < CONNS; lost++) {
+		atomic_set(&loop->held, 0);
+		reinit_completion(&loop->release);
+		for (i = 0; i < HELD; i++)
+			KUNIT_EXPECT_EQ(test, loop_submit(loop, &c[i], LOOP_HOLD, i, 0), 0);
+		end = jiffies + 20 * HZ;
+		while (atomic_read(&loop->held) < HELD && time_before(jiffies, end))
+			usleep_range(1000, 2000);
+		KUNIT_EXPECT_EQ(test, atomic_read(&loop->held), HELD);
+		memset(buf, 0, MOVED * LEN);
+		for (i = 0; i < MOVED; i++) {
+			struct loop_call *m = &c[HELD + i];
+			bool w = i & 1;
+
+			kvec[i].iov_base = buf + i * LEN;
+			kvec[i].iov_len = LEN;
+			m->call.dir = w ? RDMAFS_XPRT_WRITE : RDMAFS_XPRT_READ;
+			iov_iter_kvec(&m->call.iter, w ? ITER_SOURCE : ITER_DEST, &kvec[i], 1, LEN);
+			KUNIT_EXPECT_EQ(test, loop_submit(loop, m, w ? LOOP_WRITE : LOOP_READ, i,
+							  LEN), 0);
+		}
+		KUNIT_EXPECT_EQ(test, rdma_disconnect(loop->xprt->conns[lost]->id), 0);
+		for (i = HELD; i < HELD + MOVED; i++)
+			KUNIT_EXPECT_EQ(test, loop_wait(&c[i]), 0);
+		while (!loop_up(loop, CONNS) && time_before(jiffies, end))
+			usleep_range(1000, 2000);
+		KUNIT_EXPECT_TRUE(test, loop_up(loop, CONNS));
+		/* They are held still, once each: their answers come on the new connections. */
+		KUNIT_EXPECT_EQ(test, atomic_read(&loop->held), HELD);
+		complete_all(&loop->release);
+		for (i = 0; i < HELD; i++)
+			KUNIT_EXPECT_EQ(test, loop_wait(&c[i]), 0);
+		for (i = 0; i < MOVED; i += 2)
+			for (k = 0; k < LEN; k++)
+				KUNIT_ASSERT_EQ(test, buf[i * LEN + k], loop_byte(i, k));
+		KUNIT_EXPECT_EQ(test, loop_count(loop, RXP_STAT_reconnects), lost + 1);
+		/* Those that die young are tried again later and later: let it be old. */
+		msleep(2500);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&loop->resets), 0);
+	KUNIT_EXPECT_EQ(test, loop_count(loop, RXP_STAT_protocol_errors), 0);
+	vfree(buf);
+}
+
+/* The server goes and comes back: all connections of a new session. */
+static void loop_nconnect_restart(struct kunit *test)
+{
+	unsigned long end = jiffies + 60 * HZ;
+	struct loop *loop = test->priv;
+
+	loop_reconnect(test, 4);
+	loop_restart(test);
+	while (!loop_up(loop, 4) && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_TRUE(test, loop_up(loop, 4));
+}
+
 static struct kunit_case loop_cases[] = {
 	KUNIT_CASE(loop_echo),
 	KUNIT_CASE(loop_read),
@@ -488,9 +648,13 @@ static struct kunit_case loop_cases[] = {
 	KUNIT_CASE(loop_write),
 	KUNIT_CASE(loop_many),
 	KUNIT_CASE(loop_many_overlapped),
+	KUNIT_CASE_SLOW(loop_nconnect),
+	KUNIT_CASE(loop_nconnect_granted),
 	KUNIT_CASE(loop_abort),
 	KUNIT_CASE_SLOW(loop_restart),
 	KUNIT_CASE_SLOW(loop_restart_overlapped),
+	KUNIT_CASE_SLOW(loop_lose_one),
+	KUNIT_CASE_SLOW(loop_nconnect_restart),
 	{}
 };
 

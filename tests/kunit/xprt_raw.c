@@ -35,6 +35,7 @@ void raw_fill_cm(struct rxp_wire_cm *cm)
 	*cm = (struct rxp_wire_cm) {
 		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
 		.version = cpu_to_le16(RXP_WIRE_VERSION),
+		.count = 1,
 		.recv_size = cpu_to_le32(RXP_MSG_MAX),
 		.data_max = cpu_to_le32(RDMAFS_XPRT_DATA_MAX),
 		.slots = cpu_to_le16(RAW_SLOTS),
