@@ -74,6 +74,7 @@
  * @host:	what stands before the colon of the source
  * @export:	name of the export, without a leading slash
  * @slots:	RPCs outstanding at once
+ * @nconnect:	connections that they are spread over
  * @reg:	when large READs register
  * @poll_us:	microseconds for which a synchronous caller polls
  * @connect_s:	seconds that the first connect may take
@@ -90,6 +91,7 @@ struct rdmafs_opts {
 	char *host;
 	char *export;
 	u32 slots;
+	u32 nconnect;
 	enum rdmafs_xprt_reg reg;
 	u32 poll_us;
 	u32 connect_s;

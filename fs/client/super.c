@@ -52,6 +52,7 @@ enum rdmafs_param {
 	RDMAFS_OPT_WEIGHT,
 	RDMAFS_OPT_REG,
 	RDMAFS_OPT_POLL_US,
+	RDMAFS_OPT_NCONNECT,
 };
 
 static const struct constant_table rdmafs_reg_names[] = {
@@ -80,6 +81,7 @@ static const struct fs_parameter_spec rdmafs_params[] = {
 	fsparam_u32("weight",		RDMAFS_OPT_WEIGHT),
 	fsparam_enum("reg",		RDMAFS_OPT_REG, rdmafs_reg_names),
 	fsparam_u32("poll_us",		RDMAFS_OPT_POLL_US),
+	fsparam_u32("nconnect",		RDMAFS_OPT_NCONNECT),
 	{}
 };
 
@@ -247,6 +249,9 @@ static int rdmafs_parse_param(struct fs_context *fc, struct fs_parameter *param)
 	case RDMAFS_OPT_POLL_US:
 		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_POLL_US_MAX,
 					  &opts->poll_us);
+	case RDMAFS_OPT_NCONNECT:
+		return rdmafs_parse_range(fc, key, res.uint_32, 1, RDMAFS_XPRT_CONNS_MAX,
+					  &opts->nconnect);
 	default:
 		return -EINVAL;
 	}
@@ -350,7 +355,7 @@ static int rdmafs_connect(struct fs_context *fc)
 	struct rdmafs_xprt_params params = {
 		.net = fc->net_ns,
 		.slots = ctx->opts.slots,
-		.conns = 1,
+		.conns = ctx->opts.nconnect,
 		.connect_ms = ctx->opts.connect_s * MSEC_PER_SEC,
 		.quota = ctx->opts.quota,
 		.reg = ctx->opts.reg,
@@ -449,6 +454,8 @@ static int rdmafs_show_options(struct seq_file *m, struct dentry *root)
 		seq_printf(m, ",weight=%u", opts->quota.weight);
 	if (opts->reg != RDMAFS_REG_AUTO)
 		seq_printf(m, ",reg=%s", rdmafs_reg_names[opts->reg].name);
+	if (opts->nconnect != 1)
+		seq_printf(m, ",nconnect=%u", opts->nconnect);
 	if (opts->poll_us)
 		seq_printf(m, ",poll_us=%u", opts->poll_us);
 	return 0;
@@ -609,6 +616,8 @@ static int rdmafs_reconfigure_fixed(struct fs_context *fc, const struct rdmafs_m
 
 	if (new->slots != old->slots)
 		what = "slots";
+	else if (new->nconnect != old->nconnect)
+		what = "nconnect";
 	else if (new->connect_s != old->connect_s)
 		what = "connect_timeout";
 	else if ((ctx->seen & BIT(RDMAFS_OPT_RSIZE)) && new->rsize != mnt->rsize)
@@ -707,6 +716,7 @@ static int rdmafs_init_fs_context(struct fs_context *fc)
 	} else {
 		ctx->port = RDMAFS_PORT;
 		opts->slots = RDMAFS_XPRT_SLOTS_DEFAULT;
+		opts->nconnect = 1;
 		opts->connect_s = RDMAFS_CONNECT_DEFAULT;
 		opts->rsize = RDMAFS_IO_SIZE;
 		opts->wsize = RDMAFS_IO_SIZE;

@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# nconnect=N: a session over several connections, each of which carries its part,
+# and all of which are made again when one of them goes.
+set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
+. "$(dirname "$0")/../lib/scenario.sh"
+only_on rdmafs
+
+scenario rxe --mount-opts nconnect=4 -- nconnect carry lose allow options leave
+[ "$scenario_kernel" != uml ] || scenario siw --rdma siw --mount-opts nconnect=3 -- nconnect carry lose leave
+scenario two --nodes 2 --mount-opts nconnect=4 -- nconnect carry lose
+tap_done
