@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The server's side: what server.c (connections, sessions) and serve.c
+ * The server's side: what server.c (connections), session.c and serve.c
  * (requests) share.
  *
  * References: a session is held by the server's list, by its connections and
@@ -216,6 +216,8 @@ void rxp_threads_add(struct rxp_threads *ts, struct rxp_req *req);
 void rxp_req_run(struct rxp_req *req);
 void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 void rxp_session_drop_waiting(struct rdmafs_xprt_session *session, struct rxp_conn *conn);
+struct rxp_pool *rxp_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
+int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 void rxp_session_get(struct rdmafs_xprt_session *session);
 void rxp_session_put(struct rdmafs_xprt_session *session);
 void rxp_session_lose(struct rdmafs_xprt_session *session);
