@@ -330,7 +330,7 @@ def grace(device):
     device.capacity(capacity)
     gates = threading.Event(), threading.Event()
     load = Load(big, MIB, 8, times=2, verify=data, gate=gates[0])
-    light = Load(small, 65536, 1, times=20, verify=data, gate=gates[1])
+    light = Load(small, MIB, 1, times=5, verify=data, gate=gates[1])
     wait_for(60, lambda: load.opened == 8 and light.opened == 1)
     write_text(f"{PARAMETERS}/inject_service_us", 20000000)
     gates[0].set()
@@ -339,7 +339,7 @@ def grace(device):
     time_stuck = time.monotonic()
     write_text(f"{PARAMETERS}/inject_service_us", 0)
     gates[1].set()
-    ok = wait_for(15, lambda: light.done == 20)
+    ok = wait_for(15, lambda: light.done == 5)
     tap(ok, "another reads though the first one's answers are overdue",
         f"after {time.monotonic() - time_stuck:.1f} s: {light.done}; {big.window()}")
     errors = light.wait() + load.wait()
