@@ -13,24 +13,12 @@
 #include <kunit/test.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
-#include <linux/inet.h>
 #include <linux/module.h>
-#include <linux/slab.h>
 #include <net/net_namespace.h>
-#include <rdma/ib_verbs.h>
-#include <rdma/rdma_cm.h>
-#include "transport/frame.h"
-#include "transport/xprt.h"
+#include "xprt_raw.h"
 
 #define HOSTILE_PORT	20998
-#define HOSTILE_SLOTS	16
-#define HOSTILE_RECVS	(2 * HOSTILE_SLOTS + RXP_RECV_RESERVE)
-#define HOSTILE_WAIT	(20 * HZ)
 #define HOSTILE_LEN	65536
-
-static char *address = "10.9.0.1";
-module_param(address, charp, 0444);
-MODULE_PARM_DESC(address, "IPv4 address of an RDMA device of this machine");
 
 /* ------------------------------------------------------------------- service */
 
@@ -93,185 +81,6 @@ static const struct rdmafs_xprt_service hostile_service = {
 
 /* ---------------------------------------------------------- a client in verbs */
 
-struct raw_msg {
-	struct ib_cqe cqe;
-	struct raw *raw;
-	u64 dma;
-	u32 len;
-	u8 buf[RXP_MSG_MAX] __aligned(64);
-};
-
-struct raw {
-	struct rdma_cm_id *id;
-	struct ib_pd *pd;
-	struct ib_cq *cq;
-	struct raw_msg *recv;
-	struct raw_msg *send;
-	u32 taken;			/* receives that were looked at */
-	atomic_t arrived;
-	wait_queue_head_t wait;
-	bool cut;			/* the connection is gone */
-	struct completion step;
-	int status;
-	struct completion sent;
-	bool send_ok;
-	u16 reason;			/* it was rejected for, or 0 */
-	u8 client[16];
-	struct rxp_wire_welcome welcome;
-};
-
-static int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
-{
-	const struct rxp_wire_reject *rej;
-	struct raw *raw = id->context;
-	u8 len = 0;
-
-	switch (event->event) {
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-	case RDMA_CM_EVENT_ESTABLISHED:
-		break;
-	case RDMA_CM_EVENT_REJECTED:
-		rej = rdma_consumer_reject_data(id, event, &len);
-		if (rej && len >= sizeof(*rej))
-			raw->reason = le16_to_cpu(rej->reason);
-		raw->status = -ECONNREFUSED;
-		break;
-	case RDMA_CM_EVENT_DISCONNECTED:
-		WRITE_ONCE(raw->cut, true);
-		wake_up_all(&raw->wait);
-		return 0;
-	default:
-		raw->status = event->status ?: -ECONNREFUSED;
-	}
-	complete(&raw->step);
-	return 0;
-}
-
-static void raw_recv_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct raw_msg *m = container_of(wc->wr_cqe, struct raw_msg, cqe);
-
-	if (wc->status == IB_WC_SUCCESS) {
-		m->len = wc->byte_len;
-		atomic_inc(&m->raw->arrived);
-	} else {
-		WRITE_ONCE(m->raw->cut, true);
-	}
-	wake_up_all(&m->raw->wait);
-}
-
-static void raw_send_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct raw_msg *m = container_of(wc->wr_cqe, struct raw_msg, cqe);
-
-	m->raw->send_ok = wc->status == IB_WC_SUCCESS;
-	if (!m->raw->send_ok)
-		WRITE_ONCE(m->raw->cut, true);
-	complete(&m->raw->sent);
-	wake_up_all(&m->raw->wait);
-}
-
-static int raw_map(struct raw *raw, struct raw_msg *m, void (*done)(struct ib_cq *, struct ib_wc *),
-		   enum dma_data_direction dir)
-{
-	m->raw = raw;
-	m->cqe.done = done;
-	m->dma = ib_dma_map_single(raw->id->device, m->buf, sizeof(m->buf), dir);
-	return ib_dma_mapping_error(raw->id->device, m->dma) ? -ENOMEM : 0;
-}
-
-static int raw_post_recv(struct raw *raw, struct raw_msg *m)
-{
-	struct ib_sge sge = {
-		.addr = m->dma, .length = RXP_MSG_MAX, .lkey = raw->pd->local_dma_lkey,
-	};
-	struct ib_recv_wr wr = { .wr_cqe = &m->cqe, .sg_list = &sge, .num_sge = 1 };
-
-	return ib_post_recv(raw->id->qp, &wr, NULL);
-}
-
-static int raw_setup(struct raw *raw)
-{
-	struct ib_qp_init_attr attr = {
-		.cap.max_send_wr = 16,
-		.cap.max_recv_wr = HOSTILE_RECVS + 1,
-		.cap.max_send_sge = 1,
-		.cap.max_recv_sge = 1,
-		.sq_sig_type = IB_SIGNAL_ALL_WR,
-		.qp_type = IB_QPT_RC,
-	};
-	int ret, i;
-
-	raw->pd = ib_alloc_pd(raw->id->device, 0);
-	if (IS_ERR(raw->pd))
-		return PTR_ERR(raw->pd);
-	raw->cq = ib_alloc_cq_any(raw->id->device, raw, HOSTILE_RECVS + 32, IB_POLL_WORKQUEUE);
-	if (IS_ERR(raw->cq))
-		return PTR_ERR(raw->cq);
-	attr.send_cq = raw->cq;
-	attr.recv_cq = raw->cq;
-	ret = rdma_create_qp(raw->id, raw->pd, &attr);
-	if (!ret)
-		ret = raw_map(raw, raw->send, raw_send_done, DMA_TO_DEVICE);
-	for (i = 0; !ret && i < HOSTILE_RECVS; i++) {
-		ret = raw_map(raw, &raw->recv[i], raw_recv_done, DMA_FROM_DEVICE);
-		if (!ret)
-			ret = raw_post_recv(raw, &raw->recv[i]);
-	}
-	return ret;
-}
-
-static int raw_step(struct raw *raw, int ret)
-{
-	if (ret)
-		return ret;
-	if (!wait_for_completion_timeout(&raw->step, HOSTILE_WAIT))
-		return -ETIMEDOUT;
-	return raw->status;
-}
-
-/* A SEND of what stands in raw->send; with @rkey it invalidates. */
-static int raw_send(struct raw *raw, u32 len, u32 rkey)
-{
-	struct ib_sge sge = {
-		.addr = raw->send->dma, .length = len, .lkey = raw->pd->local_dma_lkey,
-	};
-	struct ib_send_wr wr = {
-		.wr_cqe = &raw->send->cqe, .sg_list = &sge, .num_sge = 1,
-		.opcode = rkey ? IB_WR_SEND_WITH_INV : IB_WR_SEND,
-		.ex.invalidate_rkey = rkey, .send_flags = IB_SEND_SIGNALED,
-	};
-	int ret;
-
-	reinit_completion(&raw->sent);
-	ret = ib_post_send(raw->id->qp, &wr, NULL);
-	if (!ret && !wait_for_completion_timeout(&raw->sent, HOSTILE_WAIT))
-		ret = -ETIMEDOUT;
-	return ret;
-}
-
-/* An RDMA WRITE of a few bytes. */
-static int raw_write(struct raw *raw, u64 iova, u32 rkey)
-{
-	struct ib_sge sge = {
-		.addr = raw->send->dma, .length = 64, .lkey = raw->pd->local_dma_lkey,
-	};
-	struct ib_rdma_wr wr = {
-		.wr.wr_cqe = &raw->send->cqe, .wr.sg_list = &sge, .wr.num_sge = 1,
-		.wr.opcode = IB_WR_RDMA_WRITE, .wr.send_flags = IB_SEND_SIGNALED,
-		.remote_addr = iova, .rkey = rkey,
-	};
-	int ret;
-
-	memset(raw->send->buf, 1, 64);
-	reinit_completion(&raw->sent);
-	ret = ib_post_send(raw->id->qp, &wr.wr, NULL);
-	if (!ret && !wait_for_completion_timeout(&raw->sent, HOSTILE_WAIT))
-		ret = -ETIMEDOUT;
-	return ret;
-}
-
 /* A CONTROL; @tag may be NULL. */
 static int raw_control(struct raw *raw, u8 op, u16 slot, u32 seq, const struct rxp_wire_tag *tag,
 		       u32 inv_rkey)
@@ -319,80 +128,19 @@ static int raw_call(struct raw *raw, u16 slot, u32 seq, u32 what, u16 flags, u32
 			flags == (RXP_F_WRITE | RXP_F_RKEY) ? rkey : 0);
 }
 
-static bool raw_arrived(struct raw *raw)
-{
-	return READ_ONCE(raw->cut) || atomic_read(&raw->arrived) > raw->taken;
-}
-
-/* The next message, or NULL: none came, or the connection is gone. */
-static struct rxp_wire_hdr *raw_next(struct raw *raw)
-{
-	struct raw_msg *m;
-
-	wait_event_timeout(raw->wait, raw_arrived(raw), HOSTILE_WAIT);
-	if (atomic_read(&raw->arrived) <= raw->taken)
-		return NULL;
-	m = &raw->recv[raw->taken++ % HOSTILE_RECVS];
-	ib_dma_sync_single_for_cpu(raw->id->device, m->dma, sizeof(m->buf), DMA_FROM_DEVICE);
-	return (struct rxp_wire_hdr *)m->buf;
-}
-
-/* The next message, which has to be this; its receive is never posted again. */
-static void *raw_expect(struct kunit *test, struct raw *raw, u8 type, u8 op, u16 slot, u32 seq)
-{
-	struct rxp_wire_hdr *hdr = raw_next(raw);
-
-	KUNIT_ASSERT_NOT_NULL_MSG(test, hdr, "no message, cut: %d", raw->cut);
-	KUNIT_EXPECT_EQ(test, hdr->type, type);
-	KUNIT_EXPECT_EQ(test, hdr->op, op);
-	KUNIT_EXPECT_EQ(test, le16_to_cpu(hdr->slot), slot);
-	KUNIT_EXPECT_EQ(test, le32_to_cpu(hdr->seq), seq);
-	return hdr + 1;
-}
-
 static struct rxp_wire_reply *raw_reply(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 {
 	return raw_expect(test, raw, RXP_REPLY, 0, slot, seq);
 }
 
-static void raw_close(struct raw *raw)
-{
-	struct ib_device *ib = raw->id->device;
-	int i;
-
-	if (raw->id->qp) {
-		rdma_disconnect(raw->id);
-		ib_drain_qp(raw->id->qp);
-		rdma_destroy_qp(raw->id);
-	}
-	for (i = 0; raw->recv && i < HOSTILE_RECVS; i++)
-		if (raw->recv[i].dma)
-			ib_dma_unmap_single(ib, raw->recv[i].dma, sizeof(raw->recv[i].buf),
-					    DMA_FROM_DEVICE);
-	if (raw->send && raw->send->dma)
-		ib_dma_unmap_single(ib, raw->send->dma, sizeof(raw->send->buf), DMA_TO_DEVICE);
-	if (!IS_ERR_OR_NULL(raw->cq))
-		ib_free_cq(raw->cq);
-	if (!IS_ERR_OR_NULL(raw->pd))
-		ib_dealloc_pd(raw->pd);
-	rdma_destroy_id(raw->id);
-	kvfree(raw->recv);
-	kvfree(raw->send);
-	kfree(raw);
-}
-
 /* What connection 0 of so many asks to be accepted with. */
 static struct rxp_wire_cm raw_cm(u8 count)
 {
-	return (struct rxp_wire_cm) {
-		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
-		.version = cpu_to_le16(RXP_WIRE_VERSION),
-		.count = count,
-		.recv_size = cpu_to_le32(RXP_MSG_MAX),
-		.data_max = cpu_to_le32(RDMAFS_XPRT_DATA_MAX),
-		.slots = cpu_to_le16(HOSTILE_SLOTS),
-		.reserve = cpu_to_le16(RXP_RECV_RESERVE),
-	};
+	struct rxp_wire_cm cm;
+
+	raw_fill_cm(&cm);
+	cm.count = count;
+	return cm;
 }
 
 /* What the second of two in @first's session asks with. */
@@ -404,55 +152,6 @@ static struct rxp_wire_cm raw_join_cm(const struct raw *first)
 	cm.incarnation = first->welcome.incarnation;
 	memcpy(cm.session, first->welcome.session, sizeof(cm.session));
 	return cm;
-}
-
-/* Connected, without a session; @reason may be NULL: why it was rejected, or 0. */
-static struct raw *raw_open_as(const struct rxp_wire_cm *cm, u16 *reason)
-{
-	struct rdma_conn_param param = {
-		.private_data = cm, .private_data_len = sizeof(*cm),
-		.retry_count = 6, .rnr_retry_count = 6,
-	};
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(HOSTILE_PORT) };
-	struct raw *raw = kzalloc(sizeof(*raw), GFP_KERNEL);
-	int ret = -ENOMEM;
-
-	if (!raw)
-		return ERR_PTR(ret);
-	init_waitqueue_head(&raw->wait);
-	init_completion(&raw->step);
-	init_completion(&raw->sent);
-	in4_pton(address, -1, (u8 *)&to.sin_addr, -1, NULL);
-	raw->id = rdma_create_id(&init_net, raw_event, raw, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(raw->id)) {
-		ret = PTR_ERR(raw->id);
-		kfree(raw);
-		return ERR_PTR(ret);
-	}
-	raw->recv = kvcalloc(HOSTILE_RECVS, sizeof(*raw->recv), GFP_KERNEL);
-	raw->send = kvzalloc(sizeof(*raw->send), GFP_KERNEL);
-	if (raw->recv && raw->send)
-		ret = raw_step(raw, rdma_resolve_addr(raw->id, NULL, (struct sockaddr *)&to, 5000));
-	if (!ret)
-		ret = raw_step(raw, rdma_resolve_route(raw->id, 5000));
-	if (!ret)
-		ret = raw_setup(raw);
-	if (!ret)
-		ret = raw_step(raw, rdma_connect(raw->id, &param));
-	if (reason)
-		*reason = raw->reason;
-	if (ret) {
-		raw_close(raw);
-		return ERR_PTR(ret);
-	}
-	return raw;
-}
-
-static struct raw *raw_open(void)
-{
-	struct rxp_wire_cm cm = raw_cm(1);
-
-	return raw_open_as(&cm, NULL);
 }
 
 /* A HELLO to the session of @of as its client, or as a new client's if that is NULL. */
@@ -487,7 +186,7 @@ static void raw_welcome(struct kunit *test, struct raw *raw, u32 status)
 static struct raw *raw_session_of(struct kunit *test, u8 count)
 {
 	struct rxp_wire_cm cm = raw_cm(count);
-	struct raw *raw = raw_open_as(&cm, NULL);
+	struct raw *raw = raw_open_as(HOSTILE_PORT, &cm, NULL);
 	struct hostile *h = test->priv;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(raw));
@@ -501,7 +200,7 @@ static struct raw *raw_session_of(struct kunit *test, u8 count)
 static struct raw *raw_join(struct kunit *test, struct raw *first)
 {
 	struct rxp_wire_cm cm = raw_join_cm(first);
-	struct raw *raw = raw_open_as(&cm, NULL);
+	struct raw *raw = raw_open_as(HOSTILE_PORT, &cm, NULL);
 	struct hostile *h = test->priv;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(raw));
@@ -514,19 +213,12 @@ static struct raw *raw_join(struct kunit *test, struct raw *first)
 	return raw;
 }
 
-static bool raw_cut(struct raw *raw)
-{
-	return wait_event_timeout(raw->wait, READ_ONCE(raw->cut), HOSTILE_WAIT);
-}
-
-/* --------------------------------------------------------------------- cases */
-
 /* A request that is executing, in slot 1. */
 static void hostile_hold(struct kunit *test, struct raw *raw, u16 flags, u32 bulk, u32 rkey)
 {
 	struct hostile *h = test->priv;
 	int before = atomic_read(&h->held);
-	unsigned long end = jiffies + HOSTILE_WAIT;
+	unsigned long end = jiffies + RAW_WAIT;
 
 	KUNIT_ASSERT_EQ(test, raw_call(raw, 1, 1, HOSTILE_HOLD, flags, bulk, rkey), 0);
 	while (atomic_read(&h->held) == before && time_before(jiffies, end))
@@ -588,7 +280,7 @@ static void bad_length(struct kunit *test, struct raw *raw)
 
 static void bad_slot(struct kunit *test, struct raw *raw)
 {
-	raw_call(raw, HOSTILE_SLOTS, 1, HOSTILE_ECHO, 0, 0, 0);
+	raw_call(raw, RAW_SLOTS, 1, HOSTILE_ECHO, 0, 0, 0);
 }
 
 static void bad_seq_ahead(struct kunit *test, struct raw *raw)
@@ -807,13 +499,13 @@ static void bad_grant_returned(struct kunit *test, struct raw *raw)
 	struct rxp_wire_tag grant = hostile_grant(test, raw);
 	u32 rkey = le32_to_cpu(grant.rkey);
 
-	KUNIT_EXPECT_EQ(test, raw_write(raw, le64_to_cpu(grant.iova), rkey), 0);
+	KUNIT_EXPECT_EQ(test, raw_write(raw, le64_to_cpu(grant.iova), rkey, 64), 0);
 	KUNIT_EXPECT_TRUE(test, raw->send_ok);
 	raw_tag(raw, RXP_CONTROL_RETURN, 0, 0, 0, rkey, 0);
 	/* The answer to a later message: the RETURN has been seen to. */
 	raw_call(raw, 3, 1, HOSTILE_ECHO, 0, 0, 0);
 	raw_reply(test, raw, 3, 1);
-	while (!raw->cut && !raw_write(raw, le64_to_cpu(grant.iova), rkey) && raw->send_ok)
+	while (!raw->cut && !raw_write(raw, le64_to_cpu(grant.iova), rkey, 64) && raw->send_ok)
 		usleep_range(1000, 2000);
 	KUNIT_EXPECT_FALSE(test, raw->send_ok);
 }
@@ -942,7 +634,7 @@ static void hostile_says(struct kunit *test)
 		raw_reply(test, raw, 7, 1);
 		KUNIT_EXPECT_FALSE(test, READ_ONCE(raw->cut));
 	} else {
-		KUNIT_EXPECT_TRUE_MSG(test, raw_cut(raw), "still connected");
+		KUNIT_EXPECT_TRUE_MSG(test, raw_wait_cut(raw), "still connected");
 	}
 	complete_all(&h->release);
 	hostile_good(test, 2);
@@ -953,11 +645,11 @@ static void hostile_says(struct kunit *test)
 
 static void hostile_no_hello(struct kunit *test)
 {
-	struct raw *raw = raw_open();
+	struct raw *raw = raw_open(HOSTILE_PORT);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(raw));
 	raw_call(raw, 0, 1, HOSTILE_ECHO, 0, 0, 0);
-	KUNIT_EXPECT_TRUE(test, raw_cut(raw));
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw));
 	raw_close(raw);
 	hostile_good(test, 1);
 }
@@ -1011,7 +703,7 @@ static void join_early(struct rxp_wire_cm *cm)
 
 static void join_slots(struct rxp_wire_cm *cm)
 {
-	cm->slots = cpu_to_le16(2 * HOSTILE_SLOTS);
+	cm->slots = cpu_to_le16(2 * RAW_SLOTS);
 }
 
 static void join_data(struct rxp_wire_cm *cm)
@@ -1062,13 +754,13 @@ static void hostile_joining(struct kunit *test)
 	u16 reason;
 
 	j->make(&cm);
-	second = raw_open_as(&cm, &reason);
+	second = raw_open_as(HOSTILE_PORT, &cm, &reason);
 	KUNIT_EXPECT_TRUE(test, IS_ERR(second));
 	KUNIT_EXPECT_EQ(test, reason, j->reason);
 	second = raw_join(test, first);
 	hostile_both(test, first, second, 1);
 	cm = raw_join_cm(first);
-	KUNIT_EXPECT_TRUE(test, IS_ERR(raw_open_as(&cm, &reason)));
+	KUNIT_EXPECT_TRUE(test, IS_ERR(raw_open_as(HOSTILE_PORT, &cm, &reason)));
 	KUNIT_EXPECT_EQ(test, reason, RXP_REJECT_JOIN);
 	hostile_both(test, first, second, 2);
 	hostile_good(test, 1);
@@ -1081,11 +773,11 @@ static void hostile_join_hello(struct kunit *test)
 	struct rxp_wire_cm cm = raw_join_cm(first);
 	struct hostile *h = test->priv;
 
-	second = raw_open_as(&cm, NULL);
+	second = raw_open_as(HOSTILE_PORT, &cm, NULL);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(second));
 	h->joined = second;
 	KUNIT_EXPECT_EQ(test, raw_hello(second, h->good), 0);
-	KUNIT_EXPECT_TRUE(test, raw_cut(second));
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(second));
 	KUNIT_EXPECT_EQ(test, atomic_read(&second->arrived), 0);
 	h->joined = NULL;
 	raw_close(second);
@@ -1102,24 +794,24 @@ static void hostile_join_late(struct kunit *test)
 	struct hostile *h = test->priv;
 	u16 reason;
 
-	late = raw_open_as(&join, NULL);
+	late = raw_open_as(HOSTILE_PORT, &join, NULL);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(late));
 	h->joined = late;
-	first = raw_open_as(&cm, NULL);
+	first = raw_open_as(HOSTILE_PORT, &cm, NULL);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(first));
 	KUNIT_EXPECT_EQ(test, raw_hello(first, old), 0);
-	KUNIT_EXPECT_TRUE(test, raw_cut(old));
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(old));
 	raw_welcome(test, first, RXP_WELCOME_BOUND);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(first->welcome.incarnation),
 			le32_to_cpu(old->welcome.incarnation) + 1);
 	KUNIT_EXPECT_EQ(test, raw_hello(late, old), 0);
-	KUNIT_EXPECT_TRUE(test, raw_cut(late));
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(late));
 	KUNIT_EXPECT_EQ(test, atomic_read(&late->arrived), 0);
 	h->joined = NULL;
 	raw_close(late);
 	h->bad = first;
 	raw_close(old);
-	KUNIT_EXPECT_TRUE(test, IS_ERR(raw_open_as(&join, &reason)));
+	KUNIT_EXPECT_TRUE(test, IS_ERR(raw_open_as(HOSTILE_PORT, &join, &reason)));
 	KUNIT_EXPECT_EQ(test, reason, RXP_REJECT_JOIN);
 	second = raw_join(test, first);
 	hostile_both(test, first, second, 1);
@@ -1133,8 +825,8 @@ static void hostile_astray(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, raw_call(first, 2, 1, HOSTILE_ROOM, RXP_F_READ, HOSTILE_LEN, 0), 0);
 	raw_control(second, RXP_CONTROL_CANCEL, 2, 1, NULL, 0);
-	KUNIT_EXPECT_TRUE(test, raw_cut(second));
-	KUNIT_EXPECT_TRUE(test, raw_cut(first));
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(second));
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(first));
 	hostile_good(test, 1);
 }
 
@@ -1147,13 +839,13 @@ static void hostile_fall(struct kunit *test)
 	hostile_both(test, first, second, 1);
 	h->joined = NULL;
 	raw_close(second);
-	KUNIT_EXPECT_TRUE(test, raw_cut(first));
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(first));
 	raw_close(first);
 	first = raw_session_of(test, 2);
 	second = raw_join(test, first);
 	h->bad = NULL;
 	raw_close(first);
-	KUNIT_EXPECT_TRUE(test, raw_cut(second));
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(second));
 	hostile_good(test, 1);
 }
 
@@ -1165,14 +857,15 @@ static void hostile_grant_shared(struct kunit *test)
 	u32 rkey = le32_to_cpu(grant.rkey);
 	struct rxp_wire_reply *reply;
 
-	KUNIT_EXPECT_EQ(test, raw_write(second, le64_to_cpu(grant.iova), rkey), 0);
+	memset(second->send->buf, 1, 64);
+	KUNIT_EXPECT_EQ(test, raw_write(second, le64_to_cpu(grant.iova), rkey, 64), 0);
 	KUNIT_EXPECT_TRUE(test, second->send_ok);
 	raw_call(second, 3, 1, HOSTILE_ECHO, RXP_F_WRITE | RXP_F_RKEY, HOSTILE_LEN, rkey);
 	reply = raw_reply(test, second, 3, 1);
 	KUNIT_EXPECT_EQ(test, ((struct hostile_msg *)(reply + 1))->sum, 64);
 	raw_call(first, 4, 1, HOSTILE_ECHO, RXP_F_WRITE | RXP_F_RKEY, HOSTILE_LEN, rkey);
-	KUNIT_EXPECT_TRUE(test, raw_cut(first));
-	KUNIT_EXPECT_TRUE(test, raw_cut(second));
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(first));
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(second));
 	hostile_good(test, 1);
 }
 
@@ -1186,12 +879,12 @@ static int hostile_init(struct kunit *test)
 	h->server = rdmafs_xprt_listen(&init_net, HOSTILE_PORT, &hostile_service, h);
 	if (IS_ERR(h->server))
 		kunit_skip(test, "can't listen");
-	raw = raw_open();
+	raw = raw_open(HOSTILE_PORT);
 	if (IS_ERR(raw)) {
 		rdmafs_xprt_unlisten(h->server);
 		if (PTR_ERR(raw) == -ENODEV || PTR_ERR(raw) == -EHOSTUNREACH ||
 		    PTR_ERR(raw) == -ENETUNREACH)
-			kunit_skip(test, "no RDMA device at %s", address);
+			kunit_skip(test, "no RDMA device at %s", raw_address_name());
 		KUNIT_FAIL(test, "connect: %ld", PTR_ERR(raw));
 		return PTR_ERR(raw);
 	}

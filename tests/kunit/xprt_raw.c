@@ -48,12 +48,20 @@ void raw_fill_cm(struct rxp_wire_cm *cm)
 /* Of a connection's own id: of the end that connects, and of the one that accepts. */
 int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
+	const struct rxp_wire_reject *rej;
 	struct raw *raw = id->context;
+	u8 len = 0;
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 	case RDMA_CM_EVENT_ESTABLISHED:
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		rej = rdma_consumer_reject_data(id, event, &len);
+		if (rej && len >= sizeof(*rej))
+			raw->reason = le16_to_cpu(rej->reason);
+		raw->status = -ECONNREFUSED;
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		WRITE_ONCE(raw->cut, true);
@@ -218,12 +226,11 @@ void raw_close(struct raw *raw)
 	raw_free(raw);
 }
 
-/* A client's end, connected, without a session. */
-struct raw *raw_open(u16 port)
+/* A client's end, connected, without a session; @reason may be NULL. */
+struct raw *raw_open_as(u16 port, const struct rxp_wire_cm *cm, u16 *reason)
 {
-	struct rxp_wire_cm cm;
 	struct rdma_conn_param param = {
-		.private_data = &cm, .private_data_len = sizeof(cm),
+		.private_data = cm, .private_data_len = sizeof(*cm),
 		.retry_count = 6, .rnr_retry_count = 6,
 	};
 	struct raw *raw = raw_alloc();
@@ -232,7 +239,6 @@ struct raw *raw_open(u16 port)
 
 	if (!raw)
 		return ERR_PTR(-ENOMEM);
-	raw_fill_cm(&cm);
 	raw->id = rdma_create_id(&init_net, raw_event, raw, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(raw->id)) {
 		ret = PTR_ERR(raw->id);
@@ -248,11 +254,22 @@ struct raw *raw_open(u16 port)
 		ret = raw_setup(raw);
 	if (!ret)
 		ret = raw_step(raw, rdma_connect(raw->id, &param));
+	if (reason)
+		*reason = raw->reason;
 	if (ret) {
 		raw_close(raw);
 		return ERR_PTR(ret);
 	}
 	return raw;
+}
+
+/* The same with all as it should be. */
+struct raw *raw_open(u16 port)
+{
+	struct rxp_wire_cm cm;
+
+	raw_fill_cm(&cm);
+	return raw_open_as(port, &cm, NULL);
 }
 
 /* A server's end: set up, and accepted with this private data. */

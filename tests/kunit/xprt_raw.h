@@ -46,6 +46,9 @@ struct raw_msg {
  * @status:  of that step
  * @sent:    the device is done with the last work request
  * @send_ok: and executed it
+ * @reason:  why it was rejected, or 0
+ * @client:  the client that it says it is
+ * @welcome: what it was told
  * @link:    a server's: among those that nobody has accepted
  */
 struct raw {
@@ -63,6 +66,9 @@ struct raw {
 	int status;
 	struct completion sent;
 	bool send_ok;
+	u16 reason;
+	u8 client[16];
+	struct rxp_wire_welcome welcome;
 	struct list_head link;
 };
 
@@ -74,6 +80,7 @@ struct raw *raw_alloc(void);
 int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
 int raw_setup(struct raw *raw);
 int raw_step(struct raw *raw, int ret);
+struct raw *raw_open_as(u16 port, const struct rxp_wire_cm *cm, u16 *reason);
 struct raw *raw_open(u16 port);
 int raw_accept(struct raw *raw, const void *data, u8 len);
 void raw_close(struct raw *raw);
