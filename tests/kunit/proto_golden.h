@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Golden bytes of draft-3: one body of every kind, as it stands on the wire.
+ * Golden bytes, as of draft-3: one body of every kind, as it stands on the wire.
  *
  * The bytes follow Documentation/protocol.rst, field by field; the functions
  * beside them fill the same values into the structs by name.  A field that
