@@ -72,8 +72,10 @@ static void rxp_call_end(struct rdmafs_xprt_call *call)
 	struct rxp_slot *slot = call->x.slot;
 	bool later = call->status == -EAGAIN;
 
-	if (call->x.io)
+	if (call->x.io) {
 		rxp_io_unmap(call->x.io);
+		rxp_io_copy_small(call->x.io);
+	}
 	rxp_trace(completed, call);
 	spin_lock_bh(&x->lock);
 	slot->call = NULL;
@@ -597,10 +599,17 @@ static int rxp_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 	if (f->bulk_len && (!call->x.io || !keyed))
 		return -EPROTO;
 
-	if (f->data_len && copy_to_iter(f->data, f->data_len, &iter) != f->data_len)
-		return -EPROTO;
-	if (call->x.io)
+	if (call->x.io) {
 		call->x.io->filled = f->bulk_len;
+		if (f->data_len) {
+			call->x.io->small = kmemdup(f->data, f->data_len, GFP_ATOMIC);
+			/* It may be asked for again. */
+			if (!call->x.io->small)
+				return -EAGAIN;
+		}
+	} else if (f->data_len && copy_to_iter(f->data, f->data_len, &iter) != f->data_len) {
+		return -EPROTO;
+	}
 	memcpy(call->reply, f->body, f->body_len);
 	call->reply_len = f->body_len;
 	call->data_len = f->data_len + f->bulk_len;

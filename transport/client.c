@@ -143,7 +143,8 @@ static void rxp_recover(struct work_struct *work)
 /*
  * Has something come, or may it still?  Each connection is asked: one that
  * carries nothing could be dead for long before a call finds out, and the server
- * ends one that is silent for a lease. */
+ * ends one that is silent for a lease.
+ */
 static bool rxp_conn_beats(struct rxp_conn *conn)
 {
 	/* Read once, and before the PING: its answer is for the next beat to see. */

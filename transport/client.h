@@ -23,6 +23,7 @@ enum rxp_state {
  *	     it is over; rdmafs_xprt.lock
  * @replied: its reply has come
  * @fired:   its STCRW has come, or it needs none
+ * @sent:    when the CALL was, in jiffies
  * @conn:    where the CALL was sent, so that is where its reply and STCRW may
  *	     come; NULL until then; rdmafs_xprt.lock
  * @chain:   the CALL
@@ -35,7 +36,7 @@ struct rxp_slot {
 	struct rdmafs_xprt_call *call;
 	bool replied;
 	bool fired;
-	unsigned long sent;		/* jiffies, last time */
+	unsigned long sent;
 	const struct rxp_conn *conn;
 	struct rxp_chain chain;
 	struct ib_send_wr wr;
@@ -52,6 +53,8 @@ struct rxp_slot {
  * @mapped: DMA mapped entries, 0 while not mapped
  * @mr:	    READ: bound from the CALL, or the STCRW, on
  * @bounce: data whose pages one MR or one set of WRITEs can't hold goes through here
+ * @small:  READ: data that came inside the REPLY after all, until the pages are
+ *	    unmapped: what is copied there before, unmapping may undo
  * @filled: bytes that the server wrote into @bounce
  * @reg:    READ: REG_MR, before the CALL or the STCRW in its chain
  * @inv:    READ: LOCAL_INV, if the server did not invalidate
@@ -86,6 +89,7 @@ struct rxp_io {
 	int mapped;
 	struct rxp_mr *mr;
 	struct rxp_buf *bounce;
+	void *small;
 	u32 filled;
 	struct ib_reg_wr reg;
 	struct ib_send_wr inv;
@@ -218,6 +222,7 @@ int rxp_io_map_late(struct rxp_io *io);
 int rxp_io_map(struct rxp_io *io, struct rxp_pool *pool, bool nowait);
 void rxp_io_unmap(struct rxp_io *io);
 void rxp_io_copy_out(struct rxp_io *io);
+void rxp_io_copy_small(struct rxp_io *io);
 void rxp_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x);
 void rxp_io_served(struct rdmafs_xprt *x, const struct rxp_io *io, u32 us);
 

@@ -120,6 +120,7 @@ struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call)
  */
 void rxp_io_free(struct rxp_io *io)
 {
+	kfree(io->small);
 	mempool_free(io, rxp_io_pool[io->kind]);
 }
 
@@ -469,4 +470,21 @@ void rxp_io_copy_out(struct rxp_io *io)
 		}
 		left -= part;
 	}
+}
+
+/**
+ * rxp_io_copy_small - what came inside the REPLY goes where it belongs
+ * @io: of a READ, answered and unmapped
+ *
+ * Any context but hard interrupt.
+ */
+void rxp_io_copy_small(struct rxp_io *io)
+{
+	struct iov_iter iter = io->call->iter;
+
+	if (io->small && !io->call->status &&
+	    copy_to_iter(io->small, io->call->data_len, &iter) != io->call->data_len)
+		io->call->status = -EFAULT;
+	kfree(io->small);
+	io->small = NULL;
 }

@@ -85,7 +85,8 @@ const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
 	spin_lock_bh(&x->lock);
 	io = slot->call ? slot->call->x.io : NULL;
 	if (!io || slot->conn != conn || slot->seq != f->seq || slot->replied ||
-	    !io->cancelled || !io->mr || !io->mr->bound || !(wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
+	    !io->cancelled || !io->mr || !io->mr->bound ||
+	    !(wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
 	    wc->ex.invalidate_rkey != io->mr->mr->rkey) {
 		spin_unlock_bh(&x->lock);
 		return "a key of no call";

@@ -99,7 +99,7 @@ enum rxp_wire_type {
 #define RXP_NOTIFY_STCRW	2	/* struct rxp_wire_tag: fire the CRW of (slot, seq) */
 #define RXP_NOTIFY_PONG		3	/* nothing follows: answer to a PING */
 #define RXP_NOTIFY_RECALL	4	/* struct rxp_wire_tag: use this grant soon or return it */
-#define RXP_NOTIFY_DROPPED	5	/* nothing follows: no data for (slot, seq); invalidates its key */
+#define RXP_NOTIFY_DROPPED	5	/* nothing follows: no data for (slot, seq); its key goes */
 
 /* struct rxp_wire_hdr.flags of a CALL */
 #define RXP_F_READ		0x1	/* the client has room for bulk_len bytes */

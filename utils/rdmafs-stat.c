@@ -30,6 +30,7 @@ static const char *proc_dir = "/proc/fs/rdmafs";
 static const char *const files[] = {
 	"mount", "quota", "window", "stats", "capacity", "free", "policy"
 };
+
 #define NR_FILES (sizeof(files) / sizeof(files[0]))
 
 /**
@@ -321,10 +322,10 @@ static void print_cell(const struct column *c, const struct entry *e, const stru
 	switch (c->kind) {
 	case GAUGE:
 		break;
-	case RATE_MB:
-		v /= 1e6;
-		/* fall through */
 	case RATE:
+	case RATE_MB:
+		if (c->kind == RATE_MB)
+			v /= 1e6;
 		if (old && seconds > 0)
 			v /= seconds;
 		break;

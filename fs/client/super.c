@@ -16,6 +16,7 @@
 #include <linux/module.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/statfs.h>
 #include <net/net_namespace.h>
@@ -23,7 +24,7 @@
 
 #define RDMAFS_CONNECT_DEFAULT	5	/* seconds */
 #define RDMAFS_CONNECT_MAX	600
-#define RDMAFS_IO_SIZE		(1U << 20)	/* bytes of one READ or WRITE, by default */
+#define RDMAFS_IO_SIZE		SZ_1M		/* bytes of one READ or WRITE, by default */
 #define RDMAFS_READAHEAD	(4U << 20)	/* bytes: several RPCs on their way */
 #define RDMAFS_AC_MAX		86400
 

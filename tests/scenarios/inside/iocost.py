@@ -18,7 +18,7 @@ counters = ("reg_mr", "local_inv", "remote_inv", "mr_alloc", "bounced", "retry_l
 
 def read_stats():
     with open(sys.argv[-1], encoding="ascii") as f:
-        values = dict(line.split() for line in f)
+        values = dict(line.split(maxsplit=1) for line in f)
     have = {name: int(values[name]) for name in counters}
     have["messages"] = int(values["msgs_sent"]) + int(values["msgs_received"])
     return have
