@@ -102,12 +102,14 @@ static void claim_end(struct stage_claim *c)
 /* Ends the last member made, and whatever it has. */
 void stage_leave(struct stage *s, struct stage_member *m)
 {
-	struct stage_claim *c, *next;
 	struct stage_mr *mr, *mn;
+	struct stage_claim *c;
 
-	list_for_each_entry_safe(c, next, &m->claims, link)
-		if (rpol_mr_cancel(&c->w))
-			claim_end(c);
+	/* Each time from the first: the end of one may be the grant of the next. */
+	while ((c = list_first_entry_or_null(&m->claims, struct stage_claim, link))) {
+		KUNIT_EXPECT_TRUE(s->test, rpol_mr_cancel(&c->w));
+		claim_end(c);
+	}
 	rpol_member_shutdown(m->mem);
 	list_for_each_entry_safe(mr, mn, &m->busy, link) {
 		list_del(&mr->link);
