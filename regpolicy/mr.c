@@ -126,6 +126,20 @@ u64 rpol_member_window_locked(struct rpol_member *mem, u64 now)
 	return window;
 }
 
+/*
+ * Serves the queue.  A claim that only its own member's maximum held up, or
+ * that stood behind such a one, may be in line again now, and the first for
+ * long: then entitlements are as old as that, and nobody knows who has too much.
+ */
+static void serve_locked(struct rpol_domain *dom, u64 now)
+{
+	rpol_order_serve_locked(dom, now);
+	if (dom->contended || !dom->wanted)
+		return;
+	rpol_balance_try_locked(dom, now);
+	rpol_order_serve_locked(dom, now);
+}
+
 /* One attempt that overtakes nobody: 0, -EAGAIN if it has to queue, -ESHUTDOWN. */
 static int mr_get_now(struct rpol_member *mem, unsigned int class, u32 entries,
 		      struct rpol_mr **mr)
@@ -187,7 +201,7 @@ static int claim_begin(struct rpol_waiter *w, unsigned int flags)
 		}
 		if (w->waits && (flags & RPOL_NOWAIT)) {
 			rpol_order_dequeue_locked(dom, w, -EAGAIN, now);
-			rpol_order_serve_locked(dom, now);
+			serve_locked(dom, now);
 		}
 		ret = w->waits ? -EINPROGRESS : w->ret;
 		if (ret == -EINPROGRESS) {
@@ -255,7 +269,7 @@ bool rpol_mr_cancel(struct rpol_waiter *w)
 		rpol_order_dequeue_locked(dom, w, -ECANCELED, now);
 		list_del(&w->link);
 		/* Those behind may fit where this one did not. */
-		rpol_order_serve_locked(dom, now);
+		serve_locked(dom, now);
 		spin_lock(&mem->lock);
 		mem->stats.refused++;
 		spin_unlock(&mem->lock);
@@ -383,7 +397,7 @@ void rpol_mr_idle(struct rpol_member *mem, struct rpol_mr *mr)
 		rpol_domain_lock(dom);
 		rpol_over_update_locked(dom, mem, now);
 		rpol_order_own_locked(dom, mem, now);
-		rpol_order_serve_locked(dom, now);
+		serve_locked(dom, now);
 		rpol_domain_unlock(dom);
 	}
 	if (wake)
@@ -446,7 +460,7 @@ static void uncharge(struct rpol_member *mem, u32 entries, bool bound)
 	if (own || READ_ONCE(dom->tight)) {
 		rpol_domain_lock(dom);
 		rpol_order_own_locked(dom, mem, now);
-		rpol_order_serve_locked(dom, now);
+		serve_locked(dom, now);
 		rpol_domain_unlock(dom);
 	}
 }

@@ -304,6 +304,30 @@ static void fair_own_maximum_holds_up_nobody(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->freed, 0);
 }
 
+/*
+ * Nobody waits but at its own maximum, for long.  Who then gets back to where
+ * only others are in its way finds out at once what these have too much of.
+ */
+static void fair_own_maximum_lifted(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 3 * L + 8);
+	struct stage_member *a = stage_member(s, 0, L, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_claim *c;
+
+	stage_hoard(a, SMALL, 1);
+	c = stage_claim(a, LARGE);
+	KUNIT_EXPECT_FALSE(test, c->ended);
+	stage_hoard(b, LARGE, 3);
+	stage_idle(b, stage_oldest(b));
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->idle, L);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->waits, 0);
+	stage_idle(a, stage_oldest(a));
+	KUNIT_EXPECT_TRUE(test, c->ended);
+	KUNIT_EXPECT_EQ(test, b->freed, 1);
+	stage_check(s);
+}
+
 static void fair_cancel(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 2 * L);
@@ -514,6 +538,7 @@ static struct kunit_case fair_cases[] = {
 	KUNIT_CASE(fair_nobody_starves),
 	KUNIT_CASE(fair_large_is_not_overtaken),
 	KUNIT_CASE(fair_own_maximum_holds_up_nobody),
+	KUNIT_CASE(fair_own_maximum_lifted),
 	KUNIT_CASE(fair_cancel),
 	KUNIT_CASE(fair_shut_down_with_claims),
 	KUNIT_CASE(fair_create_under_contention),
