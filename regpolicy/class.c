@@ -12,7 +12,9 @@
 #include <linux/minmax.h>
 #include "regpolicy/regpolicy.h"
 
-static const u32 class_entries[RPOL_NR_CLASSES] = { 8, 33, 129, 257, 513, RPOL_CLASS_MAX };
+static const u32 class_entries[RPOL_NR_CLASSES] = {
+	8, 33, 129, RPOL_CLASS_USUAL, 513, RPOL_CLASS_MAX
+};
 
 /**
  * rpol_class_entries - what an MR of a class holds, and is charged

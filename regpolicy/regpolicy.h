@@ -46,12 +46,16 @@ struct rpol_waiter;
  * 4 MiB.  Eight serve what is just too large to be sent inline.
  */
 #define RPOL_NR_CLASSES		6
+#define RPOL_CLASS_USUAL	257
 #define RPOL_CLASS_MAX		1025
 /* In the place of a class: a new MR, whatever is idle. */
 #define RPOL_NO_CLASS		RPOL_NR_CLASSES
 
-/* A domain smaller than this could not serve an RPC of the usual size, 1 MiB. */
-#define RPOL_CAPACITY_MIN	257
+/*
+ * A domain smaller than this could not serve an RPC of the usual size, 1 MiB.
+ * It may be too small for larger ones: they get -E2BIG and are split.
+ */
+#define RPOL_CAPACITY_MIN	RPOL_CLASS_USUAL
 
 /* Quota value that means "no bound of its own". */
 #define RPOL_NO_MAX		U64_MAX

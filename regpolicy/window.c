@@ -57,7 +57,12 @@ u64 rpol_peak_read(struct rpol_peak *p, u64 now, u64 value)
  */
 u64 rpol_window_grown(u64 window, u64 capacity, u64 elapsed)
 {
-	u64 step = max_t(u64, RPOL_CLASS_MAX, capacity / RPOL_REGROW_PARTS);
+	u64 part = (capacity + RPOL_REGROW_PARTS - 1) / RPOL_REGROW_PARTS;
+	/*
+	 * In a small domain, the MR of a usual RPC: that of the largest could be
+	 * all there is, and who lacks a part of one is served by the line.
+	 */
+	u64 step = max_t(u64, RPOL_CLASS_USUAL, part);
 	u64 steps = div_u64(elapsed, RPOL_REGROW_NS);
 
 	/* More steps than parts are never needed, and never overflow. */

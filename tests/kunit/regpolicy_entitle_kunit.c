@@ -202,8 +202,9 @@ static void entitle_window_grows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpol_window_grown(500, 80000, 0), 500);
 	KUNIT_EXPECT_EQ(test, rpol_window_grown(500, 80000, RPOL_REGROW_NS - 1), 500);
 	KUNIT_EXPECT_EQ(test, rpol_window_grown(500, 80000, RPOL_REGROW_NS), 10500);
-	/* No step is less than an MR. */
-	KUNIT_EXPECT_EQ(test, rpol_window_grown(500, 1000, RPOL_REGROW_NS), 757);
+	/* No step is less than the MR of a usual RPC. */
+	KUNIT_EXPECT_EQ(test, rpol_window_grown(500, 1000, RPOL_REGROW_NS),
+			500 + RPOL_CLASS_USUAL);
 	for (t = 0; t <= RPOL_REGROW_NS * RPOL_REGROW_PARTS; t += RPOL_REGROW_NS / 3) {
 		w = rpol_window_grown(0, 80000, t);
 		KUNIT_EXPECT_GE(test, w, last);
@@ -211,6 +212,10 @@ static void entitle_window_grows(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, rpol_window_grown(0, 80000, RPOL_REGROW_NS * RPOL_REGROW_PARTS),
 			RPOL_NO_WINDOW);
+	/* A capacity that is no multiple of the parts: the last step is the last. */
+	KUNIT_EXPECT_EQ(test, rpol_window_grown(0, 80001, RPOL_REGROW_NS * RPOL_REGROW_PARTS),
+			RPOL_NO_WINDOW);
+	KUNIT_EXPECT_EQ(test, rpol_window_grown(0, RPOL_CAPACITY_MIN, U64_MAX), RPOL_NO_WINDOW);
 	KUNIT_EXPECT_EQ(test, rpol_window_grown(0, RPOL_CLASS_MAX, U64_MAX), RPOL_NO_WINDOW);
 	KUNIT_EXPECT_EQ(test, rpol_window_grown(0, 1ULL << 32, U64_MAX), RPOL_NO_WINDOW);
 }

@@ -328,6 +328,34 @@ static void fair_own_maximum_lifted(struct kunit *test)
 	stage_check(s);
 }
 
+/* A domain may be too small for the largest MRs: they are refused, none is waited for. */
+static void fair_capacity_below_largest(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 2 * RPOL_CLASS_MAX);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_claim *c;
+
+	KUNIT_EXPECT_EQ(test, rpol_member_room(a->mem, U32_MAX), RPOL_CLASS_MAX);
+	stage_hoard(a, RPOL_NR_CLASSES - 1, 2);
+	c = stage_claim(b, RPOL_NR_CLASSES - 1);
+	KUNIT_EXPECT_FALSE(test, c->ended);
+	KUNIT_ASSERT_EQ(test, rpol_domain_set_capacity(s->dom, RPOL_CAPACITY_MIN), 0);
+	KUNIT_EXPECT_TRUE(test, c->ended);
+	KUNIT_EXPECT_EQ(test, c->ret, -E2BIG);
+	c = stage_claim(b, LARGE);
+	KUNIT_EXPECT_FALSE(test, c->ended);
+	stage_idle_all(a);
+	KUNIT_EXPECT_TRUE(test, c->ended);
+	KUNIT_EXPECT_EQ(test, c->ret, 0);
+	s->capacity = RPOL_CAPACITY_MIN;
+	stage_check(s);
+	KUNIT_EXPECT_EQ(test, rpol_member_room(b->mem, U32_MAX), RPOL_CAPACITY_MIN);
+	KUNIT_EXPECT_EQ(test, stage_claim(b, RPOL_NR_CLASSES - 1)->ret, -E2BIG);
+	stage_idle_all(b);
+	KUNIT_EXPECT_EQ(test, stage_claim(a, RPOL_NR_CLASSES - 1)->ret, -E2BIG);
+}
+
 static void fair_cancel(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 2 * L);
@@ -539,6 +567,7 @@ static struct kunit_case fair_cases[] = {
 	KUNIT_CASE(fair_large_is_not_overtaken),
 	KUNIT_CASE(fair_own_maximum_holds_up_nobody),
 	KUNIT_CASE(fair_own_maximum_lifted),
+	KUNIT_CASE(fair_capacity_below_largest),
 	KUNIT_CASE(fair_cancel),
 	KUNIT_CASE(fair_shut_down_with_claims),
 	KUNIT_CASE(fair_create_under_contention),
