@@ -79,6 +79,8 @@ static void rxp_call_end(struct rdmafs_xprt_call *call)
 	rxp_trace(completed, call);
 	spin_lock_bh(&x->lock);
 	slot->call = NULL;
+	/* Once it is among those it may be sent again, in another slot, at once. */
+	call->x.slot = NULL;
 	if (later && x->state == RXP_ABORTED) {
 		later = false;
 		call->status = -ESHUTDOWN;
@@ -88,7 +90,6 @@ static void rxp_call_end(struct rdmafs_xprt_call *call)
 		queue_delayed_work(rxp_wq, &x->retry_later, msecs_to_jiffies(x->backoff_ms));
 	}
 	spin_unlock_bh(&x->lock);
-	call->x.slot = NULL;
 	rxp_slots_put(&x->slot_account, slot->index);
 	if (!later)
 		rxp_call_done(call);
