@@ -290,8 +290,7 @@ static void rxp_client_free(struct rdmafs_xprt *x)
 {
 	if (x->pool)
 		rxp_pool_put(x->pool);
-	/* Pools count until they are gone. */
-	flush_workqueue(rxp_wq);
+	rxp_stats_wait(&x->stats);
 	kfree(x->slots);
 	rxp_slots_destroy(&x->slot_account);
 	rxp_ring_destroy(&x->tx_ring);

@@ -108,11 +108,18 @@ enum rxp_stat {
 	RXP_NR_STATS
 };
 
+/**
+ * struct rxp_stats - a set of counters
+ * @v:	   the counters
+ * @pools: pools that count here and are not gone yet
+ */
 struct rxp_stats {
 	u64 __percpu *v;
+	atomic_t pools;
 };
 
 int rxp_stats_init(struct rxp_stats *st);
+void rxp_stats_wait(struct rxp_stats *st);
 void rxp_stats_destroy(struct rxp_stats *st);
 void rxp_stats_show(struct seq_file *m, const struct rxp_stats *st);
 

@@ -11,6 +11,7 @@
  */
 #include <linux/module.h>
 #include <linux/random.h>
+#include <linux/wait_bit.h>
 #include "transport/internal.h"
 
 static void rxp_mr_destroy(struct rxp_pool *pool, struct rxp_mr *mr)
@@ -99,6 +100,7 @@ static void rxp_pool_decay(struct work_struct *work)
 static void rxp_pool_free(struct work_struct *work)
 {
 	struct rxp_pool *pool = container_of(work, struct rxp_pool, free);
+	struct rxp_stats *stats = pool->stats;
 	struct rxp_buf *buf, *bt;
 	int c;
 
@@ -116,6 +118,9 @@ static void rxp_pool_free(struct work_struct *work)
 	ib_dealloc_pd(pool->pd);
 	rxp_device_put(pool->rdev);
 	kfree(pool);
+	/* Their owner may go now; to be woken it need not be there any more. */
+	if (atomic_dec_and_test(&stats->pools))
+		wake_up_var(&stats->pools);
 }
 
 /**
@@ -160,6 +165,7 @@ struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quot
 		ret = PTR_ERR(pool->member);
 		goto out_pd;
 	}
+	atomic_inc(&stats->pools);
 	return pool;
 
 out_pd:

@@ -15,6 +15,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/wait_bit.h>
 #include "transport/internal.h"
 
 static struct proc_dir_entry *rxp_proc_root;
@@ -72,8 +73,21 @@ static const char * const rxp_stat_names[RXP_NR_STATS] = {
  */
 int rxp_stats_init(struct rxp_stats *st)
 {
+	atomic_set(&st->pools, 0);
 	st->v = __alloc_percpu(RXP_NR_STATS * sizeof(u64), sizeof(u64));
 	return st->v ? 0 : -ENOMEM;
+}
+
+/**
+ * rxp_stats_wait - wait until no pool counts there any more
+ * @st: the set; nobody makes such a pool any more, or has use of one
+ *
+ * Process context.  For these pools alone: what else the workqueue has to do
+ * may wait for a server, or for translations, for as long as these take.
+ */
+void rxp_stats_wait(struct rxp_stats *st)
+{
+	wait_var_event(&st->pools, !atomic_read_acquire(&st->pools));
 }
 
 /**

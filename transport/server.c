@@ -339,7 +339,7 @@ void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server)
 	} while (!wait_event_timeout(server->empty, rxp_server_empty(server), HZ / 10));
 
 	rxp_threads_stop(&server->threads);
-	flush_workqueue(rxp_wq);
+	rxp_stats_wait(&server->stats);
 	rxp_stats_destroy(&server->stats);
 	put_net(server->net);
 	kfree(server);
