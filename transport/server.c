@@ -47,6 +47,9 @@ static void rxp_server_conn_work(struct work_struct *work)
 	struct rdmafs_xprt_session *s;
 
 	rxp_conn_kill(conn);
+	/* Who stands in line for translations for this connection needs none any more. */
+	if (conn->pool)
+		rxp_pool_close(conn->pool);
 	/*
 	 * No message comes to queue it again.  Not flushed: it is of the same
 	 * workqueue as this, whose rescuer may be all there is to run either.
