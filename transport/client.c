@@ -97,7 +97,8 @@ static void rxp_recover_step(struct rdmafs_xprt *x)
 		rxp_conns_end(x, conns, lost);
 	}
 	spin_lock_bh(&x->lock);
-	if (x->pool && READ_ONCE(x->pool->rdev->removed)) {
+	/* Who is aborted has no more use of it, and nothing that tells of a removal. */
+	if (x->pool && (aborted || READ_ONCE(x->pool->rdev->removed))) {
 		pool = x->pool;
 		x->pool = NULL;
 	}

@@ -354,8 +354,29 @@ def grace(device):
     small.umount()
 
 
+def removal(device):
+    """A mount that was aborted, and has no connection, lets go of its RNIC."""
+    name = os.path.basename(device.path)
+    netdev = read_text(f"/sys/class/infiniband/{name}/ports/1/gid_attrs/ndevs/0").strip()
+    m = Mount()
+    Load(m, MIB, 1, times=1).wait()
+    write_text(f"{m.proc}/abort", 1)
+    ok = wait_for(30, lambda: m.window()["state"] == "aborted" and "device" not in m.window())
+    tap(ok, "aborted, it has no part of an RNIC", f"{m.window()}")
+    delete = subprocess.Popen(["rdma", "link", "delete", name])
+    try:
+        tap(delete.wait(60) == 0, "which can be removed")
+    except subprocess.TimeoutExpired:
+        tap(False, "which can be removed", "it waits for the mount")
+    m.umount()
+    delete.wait()
+    subprocess.run(["rdma", "link", "add", name, "type", os.environ["RDMAFS_RDMA"],
+                    "netdev", netdev], check=True)
+    tap(read_text_bytes() != b"", "and the others find it when it is back")
+
+
 PARTS = {"files": files, "shares": shares, "hoarder": hoarder, "small_shares": small_shares,
-         "changes": changes, "grace": grace}
+         "changes": changes, "grace": grace, "removal": removal}
 
 
 def main():
