@@ -334,9 +334,9 @@ def grace(device):
     wait_for(60, lambda: load.opened == 8 and light.opened == 1)
     write_text(f"{PARAMETERS}/inject_service_us", 20000000)
     gates[0].set()
-    # less than the other one's READ takes
-    tap(wait_for(15, lambda: int(read_text(f"{device.path}/free")) < MR), "one mount holds all",
-        f"{big.window()} {load.errors}")
+    # also what the other has had idle: else that would do for its reads
+    tap(wait_for(15, lambda: big.window()["in_use"] > capacity - MR), "one mount holds all",
+        f"{big.window()} {small.window()} {load.errors}")
     time_stuck = time.monotonic()
     write_text(f"{PARAMETERS}/inject_service_us", 0)
     gates[1].set()
