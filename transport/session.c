@@ -153,6 +153,7 @@ static void rxp_session_proc_abort(void *owner)
 	rxp_session_close(owner);
 }
 
+/* In the list of sessions; the caller gets a reference of its own. */
 static struct rdmafs_xprt_session *rxp_session_new(struct rdmafs_xprt_server *server,
 						   struct rxp_conn *conn)
 {
@@ -193,10 +194,6 @@ static struct rdmafs_xprt_session *rxp_session_new(struct rdmafs_xprt_server *se
 		rxp_session_put(s);
 		return ERR_PTR(ret);
 	}
-	spin_lock_bh(&server->lock);
-	list_add_tail(&s->link, &server->sessions);
-	spin_unlock_bh(&server->lock);
-
 	s->proc.net = server->net;
 	s->proc.owner = s;
 	s->proc.stats = &s->stats;
@@ -206,6 +203,12 @@ static struct rdmafs_xprt_session *rxp_session_new(struct rdmafs_xprt_server *se
 	s->proc.abort = rxp_session_proc_abort;
 	snprintf(dir, sizeof(dir), "client-%u", atomic_inc_return(&rxp_session_count));
 	rxp_proc_add(&s->proc, dir);	/* without it the session is only not to be seen */
+
+	/* Once it is in the list it may be closed, which takes all this down again. */
+	rxp_session_get(s);
+	spin_lock_bh(&server->lock);
+	list_add_tail(&s->link, &server->sessions);
+	spin_unlock_bh(&server->lock);
 	return s;
 }
 
@@ -436,7 +439,6 @@ int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 			rxp_welcome(server, conn, RXP_WELCOME_REFUSED);
 			return 0;
 		}
-		rxp_session_get(s);
 		status = RXP_WELCOME_NEW;
 	}
 	ret = rxp_conn_begin(s, conn);
