@@ -526,3 +526,25 @@ bool rpol_pressed(struct rpol_member *mem)
 	return pressed;
 }
 EXPORT_SYMBOL_GPL(rpol_pressed);
+
+/**
+ * rpol_excess - what a member has that others are entitled to, and wait for
+ * @mem: the member
+ *
+ * Not what it lacks itself: that is no reason to break off an I/O of its own.
+ *
+ * Context: any but hard interrupt.
+ * Return: entries, victims not counted; 0 if nobody waits for any of its.
+ */
+u64 rpol_excess(struct rpol_member *mem)
+{
+	u64 keeps, excess = 0;
+
+	spin_lock_bh(&mem->lock);
+	keeps = rpol_member_keeps(mem) + mem->revoking;
+	if (READ_ONCE(mem->dom->tight) && mem->acct.charged > keeps)
+		excess = mem->acct.charged - keeps;
+	spin_unlock_bh(&mem->lock);
+	return excess;
+}
+EXPORT_SYMBOL_GPL(rpol_excess);

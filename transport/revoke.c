@@ -25,41 +25,71 @@ unsigned int rxp_grace_ms = 10000;
 
 /* ------------------------------------------------------------------ the client */
 
-/* Its translations could be given back, and should have been. */
-static bool rxp_slot_overdue(const struct rxp_slot *slot, unsigned long before)
+/* The MR of a READ that the server could be asked to let go of, or has been. */
+static const struct rxp_mr *rxp_slot_revocable(const struct rxp_slot *slot)
 {
 	const struct rdmafs_xprt_call *call = slot->call;
 	const struct rxp_io *io = call ? call->x.io : NULL;
 
-	return io && !slot->replied && call->dir == RDMAFS_XPRT_READ && !io->mapping &&
-	       !io->cancelled && !READ_ONCE(io->crw_busy) && io->mr && io->mr->bound &&
-	       time_before(slot->sent, before);
+	if (!io || slot->replied || call->dir != RDMAFS_XPRT_READ || io->mapping || !io->mr ||
+	    !io->mr->bound)
+		return NULL;
+	return io->mr;
+}
+
+/* Entries that come back without being asked for once more. */
+static u64 rxp_calls_revoked(struct rdmafs_xprt *x)
+{
+	const struct rxp_mr *mr;
+	u64 entries = 0;
+	u32 i;
+
+	lockdep_assert_held(&x->lock);
+	for (i = 0; i < x->slot_account.nr; i++) {
+		mr = rxp_slot_revocable(&x->slots[i]);
+		if (mr && x->slots[i].call->x.io->cancelled)
+			entries += mr->policy.entries;
+	}
+	return entries;
 }
 
 /**
  * rxp_calls_revoke - cancel the READs that hold for too long what others wait for
  * @x: the session
  *
+ * No more of them than cover what others are entitled to: each one that is
+ * cancelled is read again, and a server that is slow would never come to an
+ * end with any.
+ *
  * Process context, from the heartbeat.
  */
 void rxp_calls_revoke(struct rdmafs_xprt *x)
 {
 	unsigned long before = jiffies - msecs_to_jiffies(READ_ONCE(rxp_grace_ms));
+	u64 excess = 0, revoked = 0;
 	u32 i;
 
 	spin_lock_bh(&x->lock);
-	if (x->state == RXP_UP && x->pool && rpol_pressed(x->pool->member)) {
-		for (i = 0; i < x->slot_account.nr; i++) {
-			struct rxp_slot *slot = &x->slots[i];
+	if (x->state == RXP_UP && x->pool)
+		excess = rpol_excess(x->pool->member);
+	if (excess)
+		revoked = rxp_calls_revoked(x);
+	for (i = 0; revoked < excess && i < x->slot_account.nr; i++) {
+		struct rxp_slot *slot = &x->slots[i];
+		const struct rxp_mr *mr = rxp_slot_revocable(slot);
+		struct rxp_io *io;
 
-			if (!rxp_slot_overdue(slot, before))
-				continue;
-			slot->call->x.io->cancelled = true;
-			slot->call->x.io->map_err = -EAGAIN;
-			refcount_inc(&slot->call->x.pending);
-			rxp_count(&x->stats, cancelled);
-			rxp_cancel_send(x, x->conns[i % x->nr_conns], slot->call->x.io);
-		}
+		if (!mr || !time_before(slot->sent, before))
+			continue;
+		io = slot->call->x.io;
+		if (io->cancelled || READ_ONCE(io->crw_busy))
+			continue;
+		io->cancelled = true;
+		io->map_err = -EAGAIN;
+		refcount_inc(&slot->call->x.pending);
+		revoked += mr->policy.entries;
+		rxp_count(&x->stats, cancelled);
+		rxp_cancel_send(x, x->conns[i % x->nr_conns], io);
 	}
 	spin_unlock_bh(&x->lock);
 }
@@ -162,7 +192,7 @@ bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 	u32 i;
 
 	lockdep_assert_held(&s->lock);
-	if (!s->conns[0] || !rpol_pressed(s->conns[0]->pool->member))
+	if (!s->conns[0] || !rpol_excess(s->conns[0]->pool->member))
 		return false;
 	*more = true;
 	for (i = 0; i < s->nr_slots; i++)

@@ -35,6 +35,8 @@ static void fair_window_is_cut_at_once(struct kunit *test)
 	KUNIT_EXPECT_GE(test, st->cuts, 1);
 	KUNIT_EXPECT_TRUE(test, rpol_pressed(a->mem));
 	KUNIT_EXPECT_TRUE(test, rpol_pressed(b->mem));
+	KUNIT_EXPECT_EQ(test, rpol_excess(a->mem), 4 * L);
+	KUNIT_EXPECT_EQ(test, rpol_excess(b->mem), 0);
 	/* Each MR that falls idle now is b's, although a would use it again. */
 	for (i = 0; i < 4; i++) {
 		stage_idle(a, stage_oldest(a));
@@ -45,6 +47,7 @@ static void fair_window_is_cut_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->freed, 4);
 	/* Both have their part: nobody is pressed, nothing is taken any more. */
 	KUNIT_EXPECT_FALSE(test, rpol_pressed(a->mem));
+	KUNIT_EXPECT_EQ(test, rpol_excess(a->mem), 0);
 	stage_idle(a, stage_oldest(a));
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->idle, L);
 }
@@ -294,6 +297,7 @@ static void fair_own_maximum_holds_up_nobody(struct kunit *test)
 	c = stage_claim(a, LARGE);
 	KUNIT_EXPECT_FALSE(test, c->ended);
 	KUNIT_EXPECT_TRUE(test, rpol_pressed(a->mem));
+	KUNIT_EXPECT_EQ(test, rpol_excess(a->mem), 0);
 	stage_hoard(b, LARGE, 8);
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 8 * L);
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->waits, 0);

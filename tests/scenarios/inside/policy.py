@@ -354,6 +354,28 @@ def grace(device):
     small.umount()
 
 
+def slow(device):
+    """A server that takes longer than the grace period, when nobody else waits."""
+    grace_ms = read_text(f"{PARAMETERS}/grace_ms").strip()
+    m = Mount(",reg=direct,max=257")
+    data = read_text_bytes()
+    start = threading.Event()
+    load = Load(m, MIB, 2, times=1, verify=data, gate=start)
+    wait_for(60, lambda: load.opened == 2)
+    write_text(f"{PARAMETERS}/grace_ms", 500)
+    write_text(f"{PARAMETERS}/inject_service_us", 4000000)
+    start.set()
+    ok = wait_for(30, lambda: load.done == 2)
+    write_text(f"{PARAMETERS}/inject_service_us", 0)
+    errors, s = load.wait(), m.stats()
+    tap(ok and not errors and s["waits"] > 0, "one waits for the other's MR, and both are read",
+        f"{errors} {load.done} done, {s['waits']} waits")
+    tap(s["cancelled"] == 0, "who waits for nobody but himself is not revoked",
+        f"{s['cancelled']} cancelled")
+    write_text(f"{PARAMETERS}/grace_ms", grace_ms)
+    m.umount()
+
+
 def removal(device):
     """A mount that was aborted, and has no connection, lets go of its RNIC."""
     name = os.path.basename(device.path)
@@ -376,7 +398,7 @@ def removal(device):
 
 
 PARTS = {"files": files, "shares": shares, "hoarder": hoarder, "small_shares": small_shares,
-         "changes": changes, "grace": grace, "removal": removal}
+         "changes": changes, "grace": grace, "slow": slow, "removal": removal}
 
 
 def main():
