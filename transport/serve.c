@@ -489,7 +489,9 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 	if (IS_ERR(mr)) {
 		if (PTR_ERR(mr) == -E2BIG)
 			return -E2BIG;
-		rxp_grants_shortage(req->session->server, pool);
+		/* Of a connection that is gone: that is no shortage. */
+		if (PTR_ERR(mr) != -ESHUTDOWN)
+			rxp_grants_shortage(req->session->server, pool);
 		if (PTR_ERR(mr) == -EAGAIN)
 			rxp_mr_claim(pool, rxp_buf_pages(req->buf, req->bulk_len));
 		return -EAGAIN;
