@@ -10,5 +10,5 @@ only_on rdmafs
 
 scenario rxe --mount-opts nconnect=4 -- nconnect carry lose allow options leave
 [ "$scenario_kernel" != uml ] || scenario siw --rdma siw --mount-opts nconnect=3 -- nconnect carry lose leave
-scenario two --nodes 2 --mount-opts nconnect=4 -- nconnect carry lose
+[ "$scenario_scale" != 1 ] || scenario two --nodes 2 --mount-opts nconnect=4 -- nconnect carry lose
 tap_done
