@@ -110,8 +110,8 @@ class Fio:
         read = job["read"]
         return {"error": job["error"] or (self.process.returncode and not self.stopped), "ios": read["total_ios"],
                 "iops": read["iops"], "mb_s": read["bw_bytes"] / 1e6,
-                "p50_us": read["clat_ns"].get("percentile", {}).get("50.000000", 0) / 1000,
-                "p99_us": read["clat_ns"].get("percentile", {}).get("99.000000", 0) / 1000}
+                "p50_us": read["lat_ns"].get("percentile", {}).get("50.000000", 0) / 1000,
+                "p99_us": read["lat_ns"].get("percentile", {}).get("99.000000", 0) / 1000}
 
     def stop(self):
         self.stopped = True
@@ -119,9 +119,11 @@ class Fio:
         return self.result()
 
 
-def hoard(mount, depth, seconds=3600):
-    return Fio(mount, "--bs=1m", "--rw=randread", f"--iodepth={depth}", "--time_based",
-               f"--runtime={seconds}")
+def hoard(mount, depth):
+    """Threads, each of which can wait for entries by itself, with so much between them."""
+    threads = max(1, depth // 4)
+    return Fio(mount, "--bs=1m", "--rw=randread", f"--numjobs={threads}", "--group_reporting",
+               f"--iodepth={depth // threads}", "--time_based", "--runtime=3600")
 
 
 class Sampler(threading.Thread):
@@ -203,8 +205,9 @@ def shares(device, weights, capacity, depth, seconds):
     return found
 
 
-LIGHT = ["--bs=64k", "--rw=randread", "--iodepth=1", "--clat_percentiles=1",
-         "--percentile_list=50:99"]
+# The whole latency: entries are waited for while an I/O is being submitted.
+LIGHT = ["--bs=64k", "--rw=randread", "--iodepth=1", "--clat_percentiles=0",
+         "--lat_percentiles=1", "--percentile_list=50:99"]
 
 
 def light(mount, ios):
@@ -241,7 +244,8 @@ def hoarder_and_light(device, capacity, ios, discipline):
     stopped = time.monotonic()
     if discipline == "fair":
         wait_until("the hoarder has it all again", 10, lambda:
-                   mounts["hoarder"].window()["charged"] >= (capacity // MR) * MR * 0.97)
+                   mounts["light"].window()["charged"] == 0 and
+                   mounts["hoarder"].window()["charged"] > capacity - MR)
         found["regained_s"] = time.monotonic() - stopped
         time.sleep(1)
     found["plot"] = dict(sampler.stop(), light_from=start, light_to=end)
