@@ -178,8 +178,6 @@ static int rxp_window_show(struct seq_file *m, void *v)
 /* What the policy counts of a member. */
 static void rxp_account_show(struct seq_file *m, const struct rpol_member_stats *st)
 {
-	int i;
-
 	seq_printf(m, "grants %llu\nwaits %llu\nrefused %llu\nreclaims %llu\n",
 		   st->grants, st->waits, st->refused, st->reclaims);
 	seq_printf(m, "revocations %llu\nwindow_cuts %llu\n", st->revoked, st->cuts);
@@ -187,10 +185,24 @@ static void rxp_account_show(struct seq_file *m, const struct rpol_member_stats 
 	seq_printf(m, "wait_us %llu\nwait_max_us %llu\ncharged_peak %llu\n",
 		   div_u64(st->wait_ns, NSEC_PER_USEC), div_u64(st->wait_max_ns, NSEC_PER_USEC),
 		   st->charged_peak);
-	seq_puts(m, "wait_hist");
-	for (i = 0; i < RPOL_WAIT_BUCKETS; i++)
-		seq_printf(m, " %llu", st->wait_hist[i]);
-	seq_putc(m, '\n');
+}
+
+/* Waits by length: those shorter than so many microseconds, and not than half of it. */
+static int rxp_waits_show(struct seq_file *m, void *v)
+{
+	struct rxp_proc *p = m->private;
+	struct rxp_pool *pool = p->pool(p->owner);
+	struct rpol_member_stats st;
+	int i;
+
+	if (!pool)
+		return 0;
+	rpol_member_get_stats(pool->member, &st);
+	rxp_pool_put(pool);
+	for (i = 0; i < RPOL_WAIT_BUCKETS - 1; i++)
+		seq_printf(m, "%llu %llu\n", 1ULL << i, st.wait_hist[i]);
+	seq_printf(m, "longer %llu\n", st.wait_hist[i]);
+	return 0;
 }
 
 static int rxp_member_stats_show(struct seq_file *m, void *v)
@@ -294,6 +306,7 @@ static int fn##_open(struct inode *inode, struct file *file)			\
 RXP_PROC_FILE(rxp_mount)
 RXP_PROC_FILE(rxp_window)
 RXP_PROC_FILE(rxp_member_stats)
+RXP_PROC_FILE(rxp_waits)
 RXP_PROC_FILE(rxp_quota)
 RXP_PROC_FILE(rxp_abort)
 
@@ -313,6 +326,13 @@ static const struct proc_ops rxp_window_ops = {
 
 static const struct proc_ops rxp_member_stats_ops = {
 	.proc_open = rxp_member_stats_open,
+	.proc_read = seq_read,
+	.proc_lseek = seq_lseek,
+	.proc_release = single_release,
+};
+
+static const struct proc_ops rxp_waits_ops = {
+	.proc_open = rxp_waits_open,
 	.proc_read = seq_read,
 	.proc_lseek = seq_lseek,
 	.proc_release = single_release,
@@ -349,6 +369,7 @@ int rxp_proc_add(struct rxp_proc *p, const char *name)
 	if (proc_create_data("mount", 0444, p->dir, &rxp_mount_ops, p) &&
 	    proc_create_data("window", 0444, p->dir, &rxp_window_ops, p) &&
 	    proc_create_data("stats", 0444, p->dir, &rxp_member_stats_ops, p) &&
+	    proc_create_data("waits", 0444, p->dir, &rxp_waits_ops, p) &&
 	    proc_create_data("quota", 0644, p->dir, &rxp_quota_ops, p) &&
 	    proc_create_data("abort", 0644, p->dir, &rxp_abort_ops, p))
 		return 0;
