@@ -197,8 +197,9 @@ static void share_publish(struct rpol_domain *dom, struct rpol_member *mem, u64 
 
 	spin_lock(&mem->lock);
 	/* To the nearest: of two thirds and one, neither may lose an entry to rounding. */
-	mem->share = (mem->claim.share + (1 << (RPOL_FRAC_BITS - 1))) >> RPOL_FRAC_BITS;
-	mem->curbed = mem->claim.share < mem->claim.ceil;
+	WRITE_ONCE(mem->share,
+		   (mem->claim.share + (1 << (RPOL_FRAC_BITS - 1))) >> RPOL_FRAC_BITS);
+	WRITE_ONCE(mem->curbed, mem->claim.share < mem->claim.ceil);
 	if (dom->tun.discipline == RPOL_FAIR)
 		window = rpol_member_keeps(mem);
 	if (window < mem->window && window < mem->bound)

@@ -128,6 +128,7 @@ struct rdmafs_xprt_session {
 	struct rxp_proc proc;
 
 	spinlock_t lock;
+	struct rpol_quota quota;	/* the administrator's, for whatever pool it has */
 	/*
 	 * By index.  Connection 0 comes first, when none is left of those before,
 	 * and begins an incarnation; the others are bound only while it is, and

@@ -148,6 +148,33 @@ static void rxp_session_show_window(struct seq_file *m, void *owner)
 	spin_unlock_bh(&s->lock);
 }
 
+static int rxp_session_set_quota(void *owner, const struct rpol_quota *quota)
+{
+	struct rxp_pool *pool = rxp_session_proc_pool(owner);
+	struct rdmafs_xprt_session *s = owner;
+	int ret;
+
+	if (!pool)
+		return -ENOTCONN;
+	ret = rpol_member_set_quota(pool->member, quota);
+	rxp_pool_put(pool);
+	if (ret)
+		return ret;
+	spin_lock_bh(&s->lock);
+	s->quota = *quota;
+	spin_unlock_bh(&s->lock);
+	return 0;
+}
+
+static void rxp_session_get_quota(void *owner, struct rpol_quota *quota)
+{
+	struct rdmafs_xprt_session *s = owner;
+
+	spin_lock_bh(&s->lock);
+	*quota = s->quota;
+	spin_unlock_bh(&s->lock);
+}
+
 static void rxp_session_proc_abort(void *owner)
 {
 	rxp_session_close(owner);
@@ -178,6 +205,7 @@ static struct rdmafs_xprt_session *rxp_session_new(struct rdmafs_xprt_server *se
 	s->nr_slots = conn->slots;
 	s->data_max = conn->data_max;
 	s->last_seen = jiffies;
+	rpol_member_get_quota(conn->pool->member, &s->quota);
 	spin_lock_bh(&server->lock);
 	server->nr_sessions++;
 	spin_unlock_bh(&server->lock);
@@ -198,6 +226,8 @@ static struct rdmafs_xprt_session *rxp_session_new(struct rdmafs_xprt_server *se
 	s->proc.owner = s;
 	s->proc.stats = &s->stats;
 	s->proc.pool = rxp_session_proc_pool;
+	s->proc.set_quota = rxp_session_set_quota;
+	s->proc.get_quota = rxp_session_get_quota;
 	s->proc.show_mount = rxp_session_show_mount;
 	s->proc.show_window = rxp_session_show_window;
 	s->proc.abort = rxp_session_proc_abort;
@@ -363,6 +393,7 @@ out_put:
  */
 static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
+	struct rpol_quota quota;
 	int ret;
 
 	for (;;) {
@@ -387,7 +418,11 @@ static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	s->incarnation = s->incarnation + 1 ?: 1;
 	s->nr_conns = conn->count;
 	rxp_conn_take_place(conn, s);
+	quota = s->quota;
 	spin_unlock_bh(&s->lock);
+	if (rpol_member_set_quota(conn->pool->member, &quota))
+		pr_warn_ratelimited("rdmafs: %s: its minimum of %llu entries can't be kept any more\n",
+				    s->name, quota.min);
 	return 0;
 }
 

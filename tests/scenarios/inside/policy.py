@@ -72,11 +72,11 @@ class Device:
 class Mount:
     count = 0
 
-    def __init__(self, options=""):
+    def __init__(self, options="", source=SOURCE):
         Mount.count += 1
         self.where = f"/mnt/policy{Mount.count}"
         os.makedirs(self.where, exist_ok=True)
-        subprocess.run(["mount", "-t", "rdmafs", "-o", f"{OPTS}{options}", SOURCE, self.where],
+        subprocess.run(["mount", "-t", "rdmafs", "-o", f"{OPTS}{options}", source, self.where],
                        check=True)
         st = os.stat(self.where)
         self.proc = f"/proc/fs/rdmafs/{os.major(st.st_dev)}:{os.minor(st.st_dev)}"
@@ -190,6 +190,22 @@ def files(device):
         tap(error.errno == 22, "more than there is can't be kept: EINVAL", str(error))
     subprocess.run(["mount", "-o", "remount,min=32,max=2048,weight=50", m.where], check=True)
     tap(m.quota() == "min 32\nmax 2048\nweight 50\n", "remount changes them", m.quota())
+    # the server's side: the newest client is that mount's
+    client = max(glob.glob("/proc/fs/rdmafs/client-*/quota"),
+                 key=lambda p: int(p.split("-")[1].split("/")[0]))
+    write_text(client, "min=16 weight=7")
+    reconnects = m.stats()["reconnects"]
+
+    def lost():
+        # some mount's: whichever looks first
+        if read_text(f"{PARAMETERS}/inject_lose").strip() == "0":
+            write_text(f"{PARAMETERS}/inject_lose", 1)
+        return m.stats()["reconnects"] > reconnects
+    tap(wait_for(60, lost), "a connection is lost and made again")
+    write_text(f"{PARAMETERS}/inject_lose", 0)
+    ok = wait_for(30, lambda: m.window()["state"] == "up" and
+                  read_text(client) == "min 16\nmax none\nweight 7\n")
+    tap(ok, "a client's quota outlives its connection", read_text(client))
     m.umount()
     done = subprocess.run(["mount", "-t", "rdmafs", "-o", f"{OPTS},min={device.plenty + 1}",
                            SOURCE, "/mnt"], stderr=subprocess.PIPE, text=True)
@@ -376,6 +392,45 @@ def slow(device):
     m.umount()
 
 
+def shell(command):
+    return subprocess.run(["bash", "-c", command], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout.strip()
+
+
+def stopped(device):
+    """Two nodes: a server that holds all entries falls silent; another one lives."""
+    link = os.environ["GUEST_DEV"]
+    shell('. "$RDMAFS_GUEST_LIB"; guest_backing tmpfs 64M && rdmafs_server >&2')
+    os.mkdir("/backing/export/test")
+    data = read_text_bytes()
+    with open("/backing/export/test/policy.data", "wb") as f:
+        f.write(data)
+    address = shell(f"ip -4 -o addr show dev {link} | grep -o '10[.][0-9.]*' | head -n 1")
+    far, near = Mount(), Mount(source=f"{address}:/export")
+    capacity = 8 * MR
+    device.capacity(capacity)
+    load = Load(far, MIB, 16, verify=data)
+    tap(wait_for(60, lambda: far.window()["charged"] > capacity - MR and load.done > 16),
+        "a mount of the other node's server holds all", f"{far.window()} {load.errors}")
+    shell(f"guest-peer tc qdisc add dev {link} root netem loss 100%")
+    other = Load(near, MIB, 2, times=10, verify=data)
+    tap(wait_for(30, lambda: other.done == 20),
+        "that server falls silent: another mount goes on", f"{far.window()} {near.window()}")
+    tap(wait_for(30, lambda: far.window().get("charged", 0) == 0),
+        "and nothing is charged to the one that waits", f"{far.window()}")
+    done = load.done
+    shell(f"guest-peer tc qdisc del dev {link} root")
+    tap(wait_for(60, lambda: load.done > done + 16), "the server is back, and so is its mount",
+        f"{load.done} after {done}; {far.window()}")
+    errors = other.wait() + load.stop()
+    tap(not errors and far.stats()["session_resets"] == 0,
+        "no I/O has failed, all was read right, the session lived on", f"{errors[:3]}")
+    device.capacity(device.plenty)
+    far.umount()
+    near.umount()
+    shell('. "$RDMAFS_GUEST_LIB"; rdmafs_stop_server >&2; umount -R /backing')
+
+
 def removal(device):
     """A mount that was aborted, and has no connection, lets go of its RNIC."""
     name = os.path.basename(device.path)
@@ -399,6 +454,7 @@ def removal(device):
 
 PARTS = {"files": files, "shares": shares, "hoarder": hoarder, "small_shares": small_shares,
          "changes": changes, "grace": grace, "slow": slow, "removal": removal}
+TWO_NODES = {"stopped": stopped}
 
 
 def main():
@@ -406,7 +462,7 @@ def main():
         f.write(os.urandom(8 * MIB))
     device = Device()
     for name in sys.argv[1:] or PARTS:
-        PARTS[name](device)
+        (PARTS | TWO_NODES)[name](device)
     print(f"1..{number}")
     sys.exit(failed > 0)
 
