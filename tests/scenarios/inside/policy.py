@@ -403,6 +403,10 @@ def stopped(device):
     shell('. "$RDMAFS_GUEST_LIB"; guest_backing tmpfs 64M && rdmafs_server >&2')
     os.mkdir("/backing/export/test")
     data = read_text_bytes()
+    # bash looks at both, and would wait for the server
+    os.chdir("/")
+    os.environ.pop("OLDPWD", None)
+    os.environ["PWD"] = "/"
     with open("/backing/export/test/policy.data", "wb") as f:
         f.write(data)
     address = shell(f"ip -4 -o addr show dev {link} | grep -o '10[.][0-9.]*' | head -n 1")
