@@ -1039,7 +1039,8 @@ void rxp_req_run(struct rxp_req *req)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	struct rdmafs_xprt_server *server = s->server;
-	u32 us;
+	/* Before it is counted: who sees the count knows what it will take. */
+	u32 us = READ_ONCE(rxp_inject.service_us);
 
 	if (req->state == RXP_REQ_QUEUED && (req->flags & RXP_F_WRITE)) {
 		rxp_req_fetch(req);
@@ -1049,7 +1050,6 @@ void rxp_req_run(struct rxp_req *req)
 	spin_lock_bh(&s->lock);
 	req->state = RXP_REQ_SERVED;
 	spin_unlock_bh(&s->lock);
-	us = READ_ONCE(rxp_inject.service_us);
 	if (unlikely(us))
 		rxp_pretend(us);
 	server->service->handle(&req->r, server->ctx);

@@ -8,8 +8,8 @@ dozen of the largest MRs. What each of them held is read from its own files in
 when somebody looked. Results go to $RDMAFS_OUT/fairness.json; fairness_report.py
 prints and plots them.
 
-READs alone take translations of the client, so the loads are READs; server and
-clients are one kernel and one RNIC.
+READs alone take translations of the client, WRITEs alone those of the server, so the
+loads are one or the other; server and clients are one kernel and one RNIC.
 """
 
 import argparse
@@ -74,11 +74,14 @@ class Mount:
     def __init__(self, name, options=""):
         self.where = f"/mnt/fair-{name}"
         os.makedirs(self.where, exist_ok=True)
+        others = set(glob.glob("/proc/fs/rdmafs/client-*"))
         subprocess.run(["mount", "-t", "rdmafs", "-o", f"{OPTS},slots=256{options}", SOURCE,
                         self.where], check=True)
         st = os.stat(self.where)
         self.proc = f"/proc/fs/rdmafs/{os.major(st.st_dev)}:{os.minor(st.st_dev)}"
         self.file = f"{self.where}/test/fair"
+        # what the server has of it, and charges for its WRITEs
+        (self.client,) = set(glob.glob("/proc/fs/rdmafs/client-*")) - others
 
     def stats(self):
         return key_values(f"{self.proc}/stats")
@@ -88,6 +91,12 @@ class Mount:
 
     def quota(self, text):
         write_text(f"{self.proc}/quota", text)
+
+    def of_reads(self):
+        return key_values(f"{self.proc}/stats")
+
+    def of_writes(self):
+        return key_values(f"{self.client}/stats")
 
     def umount(self):
         subprocess.run(["umount", self.where], check=True)
@@ -99,7 +108,7 @@ class Fio:
 
     def __init__(self, mount, *args):
         command = ["fio", "--name=load", "--thread", "--output-format=json", "--direct=1",
-                   f"--filename={mount.file}", f"--size={MIB}m", "--randrepeat=0",
+                   f"--filename={mount.file}", "--rw=randread", f"--size={MIB}m", "--randrepeat=0",
                    "--norandommap=1", "--ioengine=libaio", *args]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.stopped = False    # fio calls that a failure
@@ -107,11 +116,12 @@ class Fio:
     def result(self):
         out = self.process.communicate()[0]
         job = json.loads(out[out.index("{"):])["jobs"][0]
-        read = job["read"]
-        return {"error": job["error"] or (self.process.returncode and not self.stopped), "ios": read["total_ios"],
-                "iops": read["iops"], "mb_s": read["bw_bytes"] / 1e6,
-                "p50_us": read["lat_ns"].get("percentile", {}).get("50.000000", 0) / 1000,
-                "p99_us": read["lat_ns"].get("percentile", {}).get("99.000000", 0) / 1000}
+        done = job["read"] if job["read"]["total_ios"] else job["write"]
+        late = done["lat_ns"].get("percentile", {})
+        return {"error": job["error"] or (self.process.returncode and not self.stopped),
+                "ios": done["total_ios"], "iops": done["iops"], "mb_s": done["bw_bytes"] / 1e6,
+                "p50_us": late.get("50.000000", 0) / 1000,
+                "p99_us": late.get("99.000000", 0) / 1000}
 
     def stop(self):
         self.stopped = True
@@ -119,11 +129,11 @@ class Fio:
         return self.result()
 
 
-def hoard(mount, depth):
+def hoard(mount, depth, *args):
     """Threads, each of which can wait for entries by itself, with so much between them."""
     threads = max(1, depth // 4)
-    return Fio(mount, "--bs=1m", "--rw=randread", f"--numjobs={threads}", "--group_reporting",
-               f"--iodepth={depth // threads}", "--time_based", "--runtime=3600")
+    return Fio(mount, "--bs=1m", f"--numjobs={threads}", "--group_reporting",
+               f"--iodepth={depth // threads}", "--time_based", "--runtime=3600", *args)
 
 
 class Sampler(threading.Thread):
@@ -152,21 +162,17 @@ class Sampler(threading.Thread):
         return {"names": list(self.mounts), "points": self.points}
 
 
-def measured(device, mounts, seconds):
-    """Time integrals over some seconds of a load that is running."""
+def measured(device, stats, seconds):
+    """Time integrals over some seconds of a load that is running, by members' stats."""
     def look():
-        return (time.monotonic(), device.stats(), {n: m.stats() for n, m in mounts.items()})
+        return (time.monotonic(), device.stats(), {n: read() for n, read in stats.items()})
 
     t0, d0, s0 = look()
     time.sleep(seconds)
     t1, d1, s1 = look()
     us = (t1 - t0) * 1e6
-    held = {n: (s1[n]["charged_us"] - s0[n]["charged_us"]) / us for n in mounts}
-    rpcs = {n: s1[n]["replies"] - s0[n]["replies"] for n in mounts}
-    return {"seconds": t1 - t0, "entries": held,
-            "rpc_us": {n: (s1[n]["rpc_us"] - s0[n]["rpc_us"]) / max(1, rpcs[n]) for n in mounts},
-            "bytes_s": {n: (s1[n]["bytes_read"] - s0[n]["bytes_read"]) / (t1 - t0)
-                        for n in mounts},
+    return {"seconds": t1 - t0,
+            "entries": {n: (s1[n]["charged_us"] - s0[n]["charged_us"]) / us for n in stats},
             "busy": (d1["charged_us"] - d0["charged_us"]) / (d1["capacity_us"] - d0["capacity_us"])}
 
 
@@ -191,7 +197,7 @@ def shares(device, weights, capacity, depth, seconds):
                lambda: all(m.window()["charged"] > 0 for m in mounts.values()))
     time.sleep(1)
     sampler = Sampler(mounts)
-    found = measured(device, mounts, seconds)
+    found = measured(device, {n: m.of_reads for n, m in mounts.items()}, seconds)
     found["plot"] = sampler.stop()
     found["errors"] = sum(load.stop()["error"] for load in loads)
     device.capacity(device.plenty)
@@ -205,8 +211,29 @@ def shares(device, weights, capacity, depth, seconds):
     return found
 
 
+def writers(device, weights, capacity, depth, seconds):
+    """Greedy clients of one server, which shares its sinks among them."""
+    mounts = {f"w{i}": Mount(f"w{i}") for i in range(len(weights))}
+    for m, weight in zip(mounts.values(), weights):
+        write_text(f"{m.client}/quota", f"weight={weight}")
+    device.capacity(capacity)
+    loads = [hoard(m, depth, "--rw=randwrite") for m in mounts.values()]
+    wait_until("everybody's sinks", 10,
+               lambda: all(m.of_writes()["charged_us"] > 0 for m in mounts.values()))
+    time.sleep(1)
+    found = measured(device, {n: m.of_writes for n, m in mounts.items()}, seconds)
+    found["errors"] = sum(bool(load.stop()["error"]) for load in loads)
+    device.capacity(device.plenty)
+    for m in mounts.values():
+        m.umount()
+    held = [h / w for h, w in zip(found["entries"].values(), weights)]
+    found.update(weights=weights, capacity=capacity, jain=jain(held),
+                 worst=max(abs(h * len(held) / sum(held) - 1) for h in held))
+    return found
+
+
 # The whole latency: entries are waited for while an I/O is being submitted.
-LIGHT = ["--bs=64k", "--rw=randread", "--iodepth=1", "--clat_percentiles=0",
+LIGHT = ["--bs=64k", "--iodepth=1", "--clat_percentiles=0",
          "--lat_percentiles=1", "--percentile_list=50:99"]
 
 
@@ -270,51 +297,113 @@ def baseline(device, outstanding, ios):
     return {"light": result, "hoarder_max": max(1, round(outstanding / MR)) * MR}
 
 
+# A hoarder that never has the MR that it wants next.
+MIXED = ["--rw=randread", "--bssplit=16k/25:64k/25:256k/25:1m/25"]
+
+
 def churn(device, capacity, revocations, limit):
     """Light mounts come and go beside hoarders until so much has been revoked."""
     mounts = {n: Mount(n) for n in ("h0", "h1", "light")}
     device.capacity(capacity)
-    loads = [hoard(mounts["h0"], 64), hoard(mounts["h1"], 64)]
+    loads = [hoard(mounts["h0"], 64), hoard(mounts["h1"], 64, *MIXED)]
     before = {n: m.stats()["revocations"] for n, m in mounts.items()}
     errors, runs, start = 0, 0, time.monotonic()
     while time.monotonic() - start < limit:
-        result = Fio(mounts["light"], "--bs=1m", "--rw=randread", "--iodepth=16",
-                     "--number_ios=48").result()
+        result = Fio(mounts["light"], "--bs=1m", "--iodepth=16", "--number_ios=48").result()
         errors += bool(result["error"])
         runs += 1
-        done = sum(m.stats()["revocations"] - before[n] for n, m in mounts.items())
-        if done >= revocations:
+        done = {n: m.stats()["revocations"] - before[n] for n, m in mounts.items()}
+        if sum(done.values()) >= revocations:
             break
-        time.sleep(0.2)     # long enough for what it held to be lent again
+        # until what it held is lent again
+        wait_until("the light one's entries", 10,
+                   lambda: mounts["light"].window()["charged"] == 0)
     errors += sum(bool(load.stop()["error"]) for load in loads)
     device.capacity(device.plenty)
     for m in mounts.values():
         m.umount()
-    return {"revocations": done, "errors": errors, "runs": runs,
+    return {"revocations": sum(done.values()), "of": done, "errors": errors, "runs": runs,
             "seconds": time.monotonic() - start}
 
 
-def without_mrs(device, capacity, seconds):
-    """4 KiB reads beside a hoarder: does it matter that entries are short?"""
-    rates = {}
-    for what in "plenty", "shortage", "plenty", "shortage", "plenty", "shortage":
-        mounts = {"hoarder": Mount("hoarder"), "small": Mount("small")}
-        if what == "shortage":
-            device.capacity(capacity)
-        else:
-            mounts["hoarder"].quota(f"max={capacity // MR * MR}")
-        load = hoard(mounts["hoarder"], 64)
-        time.sleep(1)
-        result = Fio(mounts["small"], "--bs=4k", "--rw=randread", "--iodepth=16",
-                     "--iodepth_batch_submit=8", "--iodepth_batch_complete_min=1",
-                     "--iodepth_batch_complete_max=16", "--time_based",
-                     f"--runtime={seconds}").result()
-        rates.setdefault(what, []).append(result["iops"])
-        load.stop()
-        device.capacity(device.plenty)
-        for m in mounts.values():
-            m.umount()
-    return rates
+def without_mrs(device, capacity, rounds, seconds):
+    """4 KiB reads beside a hoarder: does it matter that entries are short?
+
+    The hoarder has as much outstanding either way: by the capacity, or by its quota.
+    """
+    mounts = {"hoarder": Mount("hoarder"), "small": Mount("small")}
+    load = hoard(mounts["hoarder"], 64)
+    pairs = []
+    for turn in range(rounds):
+        pair = {}
+        for what in ("plenty", "shortage")[::1 if turn % 2 else -1]:
+            if what == "shortage":
+                device.capacity(capacity)
+                mounts["hoarder"].quota("max=none")
+            else:
+                mounts["hoarder"].quota(f"max={capacity // MR * MR}")
+                device.capacity(device.plenty)
+            wait_until("the hoarder's outstanding", 10, lambda:
+                       capacity - 2 * MR < mounts["hoarder"].window()["charged"] <= capacity)
+            moved, start = mounts["hoarder"].stats()["bytes_read"], time.monotonic()
+            pair[what] = Fio(mounts["small"], "--bs=4k", "--iodepth=16",
+                             "--iodepth_batch_submit=8", "--iodepth_batch_complete_min=1",
+                             "--iodepth_batch_complete_max=16", "--time_based",
+                             f"--runtime={seconds}").result()["iops"]
+            pair[f"{what}_mb_s"] = ((mounts["hoarder"].stats()["bytes_read"] - moved) / 1e6 /
+                                    (time.monotonic() - start))
+        pairs.append(pair)
+    load.stop()
+    device.capacity(device.plenty)
+    for m in mounts.values():
+        m.umount()
+    return pairs
+
+
+class Elsewhere:
+    """A peer's mount or device: what Fio needs to know of it."""
+
+    def __init__(self, path):
+        self.file = path
+
+
+# Each has its connection for itself, as mounts of ours have, and NFS as many threads.
+PEERS = {"nfs-rdma": """
+nfs_server; echo 64 >/proc/fs/nfsd/threads; nfs_client
+for n in hoarder light; do
+    echo $n >/sys/fs/nfs/net/nfs_client/identifier
+    guest_mount nfs-rdma export /mnt/nfs-$n
+    echo /mnt/nfs-$n/test/fair
+done
+""", "nvme-rdma": """
+nvme-rdma_server; nvme-rdma_client
+id=5a1b9f0e-6b0d-4a5e-9d8c-000000000002
+echo "transport=rdma,traddr=$GUEST_SERVER,trsvcid=4420,nqn=$nvme_nqn,hostnqn=nqn.2014-08.org.nvmexpress:uuid:$id,hostid=$id" >/dev/nvme-fabrics
+until [ -b /dev/nvme1n1 ]; do sleep 0.1; done
+dd if=/dev/zero of=/dev/nvme0n1 bs=1M count=64 oflag=direct status=none
+echo /dev/nvme0n1; echo /dev/nvme1n1
+"""}
+
+
+def peers(ios, rounds):
+    """The light load alone and beside the hoarder's, on every contender's own terms."""
+    files = {}
+    for name, script in PEERS.items():
+        made = subprocess.run(["bash", "-ec", f". $RDMAFS_GUEST_LIB\n{script}"], check=True,
+                              stdout=subprocess.PIPE, text=True).stdout.split()
+        files[name] = [Elsewhere(path) for path in made]
+    files["rdmafs"] = ours = [Mount("hoarder"), Mount("light")]
+    found = {name: {"alone": [], "beside": []} for name in files}
+    for _ in range(rounds):
+        for name, (big, small) in files.items():
+            found[name]["alone"].append(light(small, ios).result()["p99_us"])
+            load = hoard(big, 64)
+            time.sleep(1)
+            found[name]["beside"].append(light(small, ios).result()["p99_us"])
+            load.stop()
+    for m in ours:
+        m.umount()
+    return found
 
 
 READER = """
@@ -340,7 +429,7 @@ def proc_cost(seconds):
         paths = ours if what == "ours" else ["/proc/uptime"] * len(ours)
         reader = subprocess.Popen([sys.executable, "-c", READER, str(1000 / len(ours)),
                                    str(seconds + 1), *paths])
-        result = Fio(mount, "--bs=16k", "--rw=randread", "--iodepth=16", "--time_based",
+        result = Fio(mount, "--bs=16k", "--iodepth=16", "--time_based",
                      f"--runtime={seconds}").result()
         reader.wait()
         rates.setdefault(what, []).append(result["iops"])
@@ -373,6 +462,8 @@ def main():
     part("equal", lambda: shares(device, [100, 100], capacity, 96, options.seconds))
     part("weighted", lambda: shares(device, [300, 100], capacity, 96, options.seconds))
     part("eight", lambda: shares(device, [100] * 8, capacity // 2, 24, options.seconds))
+    part("writers", lambda: writers(device, [100, 100], capacity, 96, options.seconds))
+    part("writers31", lambda: writers(device, [300, 100], capacity, 96, options.seconds))
     for turn in range(options.rounds):
         name = f"hoarder{turn}"
         part("hoarder", lambda: found.setdefault(name, hoarder_and_light(
@@ -381,8 +472,9 @@ def main():
             device, found[name]["hoarder_entries"], options.ios)))
     part("fifo", lambda: hoarder_and_light(device, capacity, options.ios // 10, "fifo"))
     part("churn", lambda: churn(device, capacity, options.revocations, 300))
-    part("without_mrs", lambda: without_mrs(device, capacity, options.seconds / 2))
+    part("without_mrs", lambda: without_mrs(device, capacity, 9, options.seconds / 4))
     part("proc", lambda: proc_cost(options.seconds / 2))
+    part("peers", lambda: peers(options.ios // 4, options.rounds))
     module = f"{os.environ['RDMAFS_MODULES']}/policy_cost.ko"
     if os.path.exists(module):
         subprocess.run(["insmod", module], check=True)

@@ -40,11 +40,11 @@ def shares_rows(report, name, found):
     held = ", ".join(f"{v:.0f}" for v in found["entries"].values())
     report.row(f"{name}: entries held, mean over {found['seconds']:.0f} s", held,
                f"of {found['capacity']}", None)
-    if name == "equal":
-        report.row("equal: farthest from its share", f"{found['worst']:.1%}", "at most 5%",
+    if name in ("equal", "writers"):
+        report.row(f"{name}: farthest from its share", f"{found['worst']:.1%}", "at most 5%",
                    found["worst"] <= 0.05)
-    elif name == "weighted":
-        report.row("3:1: farthest from its share", f"{found['worst']:.1%}", "at most 10%",
+    elif name in ("weighted", "writers31"):
+        report.row(f"{name}: farthest from its share", f"{found['worst']:.1%}", "at most 10%",
                    found["worst"] <= 0.10)
     else:
         report.row("eight: Jain's index", f"{found['jain']:.4f}", "at least 0.99",
@@ -52,6 +52,22 @@ def shares_rows(report, name, found):
     report.row(f"{name}: bound or in conversion", f"{found['busy']:.1%}", "at least 95%",
                found["busy"] >= 0.95)
     report.row(f"{name}: I/O errors", str(found["errors"]), "0", not found["errors"])
+
+
+def without_mrs_rows(report, pairs):
+    ratio = statistics.median(p["shortage"] / p["plenty"] for p in pairs)
+    load = statistics.median(p["shortage_mb_s"] / p["plenty_mb_s"] for p in pairs)
+    each_one = each(sorted(p["shortage"] / p["plenty"] for p in pairs), digits=2)
+    report.row(f"4 KiB reads in a shortage, of their rate without one: median of {each_one}",
+               f"{ratio:.2f}", "at least 0.9", ratio >= 0.9)
+    report.row("the hoarder's throughput then, of that without a shortage", f"{load:.2f}", "", None)
+
+
+def peers_rows(report, found):
+    for name, p in found.items():
+        alone, beside = (statistics.median(p[k]) for k in ("alone", "beside"))
+        report.row(f"{name}: p99 of the light load beside the hoarder's, no quotas, entries for all",
+                   f"{beside:.0f} us", f"alone: {alone:.0f} us", None)
 
 
 def turns(found, name):
@@ -90,7 +106,7 @@ def hoarder_rows(report, found):
 
 def build(found):
     report = Report()
-    for name in "equal", "weighted", "eight":
+    for name in "equal", "weighted", "eight", "writers", "writers31":
         if name in found:
             shares_rows(report, name, found[name])
     if turns(found, "baseline"):
@@ -108,13 +124,14 @@ def build(found):
         report.row("revocations", str(c["revocations"]), f"at least {wanted}",
                    c["revocations"] >= wanted)
         report.row("I/O errors by them", str(c["errors"]), "0", not c["errors"])
-    for name, what in (("without_mrs", ("shortage", "plenty")), ("proc", ("ours", "uptime"))):
-        if name in found:
-            rates = {k: statistics.median(v) for k, v in found[name].items()}
-            title = {"without_mrs": "4 KiB reads in a shortage, of their rate without one",
-                     "proc": "16 KiB reads while /proc is read 1,000 times a second, of those"
-                             " beside /proc/uptime"}[name]
-            ratio_row(report, title, rates[what[0]], rates[what[1]], 0.9, False)
+    if "without_mrs" in found:
+        without_mrs_rows(report, found["without_mrs"])
+    if "proc" in found:
+        rates = {k: statistics.median(v) for k, v in found["proc"].items()}
+        ratio_row(report, "16 KiB reads while /proc is read 1,000 times a second, of those"
+                  " beside /proc/uptime", rates["ours"], rates["uptime"], 0.9, False)
+    if "peers" in found:
+        peers_rows(report, found["peers"])
     if "policy_ns" in found:
         ns = found["policy_ns"]["acquire_release_ns"]
         report.row("grant and release, uncontended", f"{ns} ns", "at most 300 ns", ns <= 300)

@@ -52,7 +52,7 @@ for suite in "${suites[@]}"; do
 	tap $? "suite $suite"
 done
 if [ "$tap_failed" -gt 0 ]; then
-	diag "$(grep -E 'EXPECTATION|ASSERTION|Expected|^        |not ok' "$log" | grep -v '^        ok' | tail -n 60)"
+	diag "$(grep -E 'EXPECTATION|ASSERTION|Expected|not ok|rdmafs: ' "$log" | tail -n 60)"
 fi
 is "$status" 0 "the guest had nothing to report"
 tap_done

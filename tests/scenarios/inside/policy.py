@@ -336,6 +336,11 @@ def changes(device):
     b.umount()
 
 
+def served_by_threads():
+    return sum(key_values(s)["served_by_thread"]
+               for s in glob.glob("/proc/fs/rdmafs/client-*/stats"))
+
+
 def grace(device):
     """A server that lives, but does not answer for longer than the grace period."""
     capacity, grace_ms = 4 * MR, read_text(f"{PARAMETERS}/grace_ms").strip()
@@ -349,10 +354,13 @@ def grace(device):
     light = Load(small, MIB, 1, times=5, verify=data, gate=gates[1])
     wait_for(60, lambda: load.opened == 8 and light.opened == 1)
     write_text(f"{PARAMETERS}/inject_service_us", 20000000)
+    served, registered = served_by_threads(), big.stats()["reg_mr"]
     gates[0].set()
-    # also what the other has had idle: else that would do for its reads
-    tap(wait_for(15, lambda: big.window()["in_use"] > capacity - MR), "one mount holds all",
-        f"{big.window()} {small.window()} {load.errors}")
+    # Also what the other has had idle, else that would do for its reads; and each of
+    # its requests is being served, or it will not take long.
+    tap(wait_for(15, lambda: big.window()["in_use"] > capacity - MR and
+                 served_by_threads() - served >= big.stats()["reg_mr"] - registered),
+        "one mount holds all", f"{big.window()} {small.window()} {load.errors}")
     time_stuck = time.monotonic()
     write_text(f"{PARAMETERS}/inject_service_us", 0)
     gates[1].set()
