@@ -29,10 +29,6 @@
 #include "transport/client.h"
 #include "transport/trace.h"
 
-/* Backoff for calls that the server had no room for, in milliseconds. */
-#define RXP_BACKOFF_MIN		1
-#define RXP_BACKOFF_MAX		64
-
 /* A step in a call's life, for whoever traces; its slot is its own still. */
 #define rxp_trace(step, of)							\
 do {										\
@@ -53,7 +49,13 @@ static void rxp_flight_over(struct rdmafs_xprt *x)
 	spin_unlock_bh(&x->lock);
 }
 
-static void rxp_call_done(struct rdmafs_xprt_call *call)
+/**
+ * rxp_call_done - tell the caller
+ * @call: its call, which is over, with @call->status
+ *
+ * Any context but hard interrupt.
+ */
+void rxp_call_done(struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_xprt *x = call->x.xprt;
 
@@ -85,10 +87,10 @@ static void rxp_call_end(struct rdmafs_xprt_call *call)
 		later = false;
 		call->status = -ESHUTDOWN;
 	}
-	if (later) {
-		list_add_tail(&call->x.link, &x->later);
-		queue_delayed_work(rxp_wq, &x->retry_later, msecs_to_jiffies(x->backoff_ms));
-	}
+	if (later)
+		rxp_later_add(x, call);
+	else if (call->dir == RDMAFS_XPRT_WRITE && call->x.io)
+		rxp_later_room(x);
 	spin_unlock_bh(&x->lock);
 	rxp_slots_put(&x->slot_account, slot->index);
 	if (!later)
@@ -395,8 +397,16 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	spin_unlock_bh(&x->lock);
 }
 
-/* Acquire in order, make the call the session's, post it. */
-static int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
+/**
+ * rxp_call_send - acquire in order, make the call the session's, post it
+ * @x:	  the session
+ * @call: the call, in flight, in no slot
+ *
+ * Process context; sleeps as rdmafs_xprt_submit() does.
+ *
+ * Return: 0, or what rdmafs_xprt_submit() says of it.
+ */
+int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 {
 	bool nowait = call->flags & RDMAFS_CALL_NOWAIT;
 	struct rxp_io *io = call->x.io;
@@ -546,6 +556,8 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	spin_lock_bh(&x->lock);
 	x->in_flight++;
 	spin_unlock_bh(&x->lock);
+	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && rxp_later_behind(x, call))
+		return 0;
 	ret = rxp_call_send(x, call);
 	if (ret) {
 		if (call->x.io)
@@ -555,33 +567,6 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	return ret;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_submit);
-
-/**
- * rxp_retry_later_work - send what the server had no room for again
- * @work: rdmafs_xprt.retry_later
- */
-void rxp_retry_later_work(struct work_struct *work)
-{
-	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, retry_later.work);
-	struct rdmafs_xprt_call *call, *tmp;
-	LIST_HEAD(again);
-	int ret;
-
-	/* Those that are refused meanwhile have to wait anew. */
-	spin_lock_bh(&x->lock);
-	list_splice_init(&x->later, &again);
-	spin_unlock_bh(&x->lock);
-	list_for_each_entry_safe(call, tmp, &again, x.link) {
-		list_del_init(&call->x.link);
-		call->status = 0;
-		call->flags &= ~RDMAFS_CALL_NOWAIT;
-		ret = rxp_call_send(x, call);
-		if (ret) {
-			call->status = ret;
-			rxp_call_done(call);
-		}
-	}
-}
 
 /* ------------------------------------------------------------------ receiving */
 
@@ -655,7 +640,6 @@ static int rxp_reply_status(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call
 
 	switch (f->status) {
 	case RXP_STATUS_OK:
-		x->backoff_ms = RXP_BACKOFF_MIN;
 		if (io && call->dir == RDMAFS_XPRT_READ)
 			rxp_io_served(x, io, f->service_us);
 		return rxp_reply_data(x, call, f, keyed);
@@ -669,7 +653,6 @@ static int rxp_reply_status(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call
 		return call->dir == RDMAFS_XPRT_WRITE && io ? -E2BIG : -EPROTO;
 	default:
 		rxp_count(&x->stats, retry_later);
-		x->backoff_ms = clamp(x->backoff_ms * 2, RXP_BACKOFF_MIN, RXP_BACKOFF_MAX);
 		return -EAGAIN;
 	}
 }
@@ -949,20 +932,10 @@ int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
  */
 void rxp_calls_fail(struct rdmafs_xprt *x, int err)
 {
-	struct rdmafs_xprt_call *call, *tmp;
-	LIST_HEAD(later);
 	u32 i;
 
 	for (i = 0; x->slots && i < x->slot_account.nr; i++)
 		if (rxp_unanswered(x, i))
 			rxp_call_fail(x, &x->slots[i], err);
-
-	spin_lock_bh(&x->lock);
-	list_splice_init(&x->later, &later);
-	spin_unlock_bh(&x->lock);
-	list_for_each_entry_safe(call, tmp, &later, x.link) {
-		list_del_init(&call->x.link);
-		call->status = err;
-		rxp_call_done(call);
-	}
+	rxp_later_fail(x, err);
 }

@@ -344,13 +344,11 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 	x->quota = params->quota;
 	x->reg = params->reg;
 	rdmafs_xprt_set_poll(x, params->poll_us);
-	x->backoff_ms = 1;
 	spin_lock_init(&x->lock);
 	init_waitqueue_head(&x->wait);
-	INIT_LIST_HEAD(&x->later);
 	INIT_DELAYED_WORK(&x->recover, rxp_recover);
 	INIT_DELAYED_WORK(&x->heartbeat, rxp_heartbeat);
-	INIT_DELAYED_WORK(&x->retry_later, rxp_retry_later_work);
+	rxp_later_init(x);
 	get_random_bytes(x->client, sizeof(x->client));
 
 	do {
@@ -435,7 +433,7 @@ void rdmafs_xprt_close(struct rdmafs_xprt *x)
 	 */
 	disable_delayed_work_sync(&x->recover);
 	rxp_recover_step(x);
-	cancel_delayed_work_sync(&x->retry_later);
+	rxp_later_stop(x);
 	rxp_client_free(x);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_close);

@@ -124,6 +124,32 @@ struct rxp_cost {
 };
 
 /**
+ * struct rxp_later - calls that can't go on yet (later.c); the session's lock
+ * @writes:	those that the server had no room for, oldest first
+ * @write_work: sends them again
+ * @room:	so many of them may go, as others came back served
+ * @probe:	and so many in addition at @probe_at
+ * @probe_at:	jiffies
+ * @probe_ms:	from one @probe_at to the next, milliseconds
+ * @refused:	since the last @probe_at one was refused
+ * @served:	and one was served
+ * @reads:	those that have to stand in line for translations, oldest first
+ * @read_work:	stands there
+ */
+struct rxp_later {
+	struct list_head writes;
+	struct delayed_work write_work;
+	u32 room;
+	u32 probe;
+	unsigned long probe_at;
+	unsigned int probe_ms;
+	bool refused;
+	bool served;
+	struct list_head reads;
+	struct delayed_work read_work;
+};
+
+/**
  * struct rxp_held_grant - a sink of the server's that one WRITE may go to unasked
  * @len:      bytes
  * @rkey:     key
@@ -181,10 +207,7 @@ struct rdmafs_xprt {
 	unsigned long bound_at;		/* jiffies */
 	struct delayed_work heartbeat;
 
-	/* calls that the server had no room for */
-	struct list_head later;
-	struct delayed_work retry_later;
-	unsigned int backoff_ms;
+	struct rxp_later later;
 
 	u32 poll_us;
 	int poll_score;			/* without a lock, as the next */
@@ -236,6 +259,14 @@ void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io
 void rxp_calls_revoke(struct rdmafs_xprt *x);
 const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
 			     const struct rxp_frame *f, const struct ib_wc *wc);
-void rxp_retry_later_work(struct work_struct *work);
+int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
+void rxp_call_done(struct rdmafs_xprt_call *call);
+
+void rxp_later_init(struct rdmafs_xprt *x);
+void rxp_later_stop(struct rdmafs_xprt *x);
+void rxp_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
+bool rxp_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
+void rxp_later_room(struct rdmafs_xprt *x);
+void rxp_later_fail(struct rdmafs_xprt *x, int err);
 
 #endif

@@ -218,8 +218,8 @@ def writers(device, weights, capacity, depth, seconds):
         write_text(f"{m.client}/quota", f"weight={weight}")
     device.capacity(capacity)
     loads = [hoard(m, depth, "--rw=randwrite") for m in mounts.values()]
-    wait_until("everybody's sinks", 10,
-               lambda: all(m.of_writes()["charged_us"] > 0 for m in mounts.values()))
+    wait_until("everybody wants all", 30, lambda: all(
+        key_values(f"{m.client}/window")["demand"] > capacity for m in mounts.values()))
     time.sleep(1)
     found = measured(device, {n: m.of_writes for n, m in mounts.items()}, seconds)
     found["errors"] = sum(bool(load.stop()["error"]) for load in loads)
