@@ -5,11 +5,14 @@
  *
  * Loading the module makes it listen on port 20061.  Writing
  *
- *	ADDRESS SIZE COUNT DEPTH
+ *	ADDRESS SIZE COUNT DEPTH [copy|gather]
  *
  * to /proc/rdma_bare connects to the module at that IPv4 address (its own is
  * fine), moves SIZE bytes COUNT times with DEPTH of them outstanding, and
- * returns when it is done; reading the file gives what the last one took:
+ * returns when it is done.  With "copy" or "gather" the data, at most a page of
+ * it, is inside the SEND: copied into memory that stays mapped, by an unsignaled
+ * SEND; or gathered from its own page, mapped for that and unmapped when the
+ * completion has come.  Reading the file gives what the last one took:
  *
  *	size SIZE count COUNT depth DEPTH ns NANOSECONDS
  *
@@ -26,6 +29,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
@@ -37,12 +41,29 @@
 #define BARE_DEPTH	64
 #define BARE_SIGNAL	16
 #define BARE_MS		10000		/* for any step of connecting */
+#define BARE_RX		(PAGE_SIZE + 1024)	/* of the two pages for messages */
+#define BARE_COLD	4096		/* pages that data inside messages is from */
+#define BARE_OPS	256		/* more than are ever unsent */
+
+/* Where the data of a SEND is. */
+enum bare_how { BARE_WRITE, BARE_COPY, BARE_GATHER };
 
 /* First from the client, empty; back with where to write; then each is empty. */
 struct bare_msg {
 	__le64 iova;
 	__le32 rkey;
 	__le32 unused;
+};
+
+struct bare_conn;
+
+/* A SEND with data inside. */
+struct bare_op {
+	struct bare_conn *c;
+	struct ib_cqe cqe;
+	void *copy;
+	u64 copy_dma;
+	u64 dma;			/* gathered from there, until sent */
 };
 
 struct bare_conn {
@@ -52,7 +73,7 @@ struct bare_conn {
 	struct ib_mr *mr;			/* the server's */
 	struct scatterlist sgl[BARE_PIECES];
 	int mapped;
-	struct bare_msg *msgs;			/* one page: receives, then the one sent */
+	struct bare_msg *msgs;			/* two pages: receives, then the one sent */
 	u64 msgs_dma;
 	struct ib_cqe recv_cqe;
 	struct ib_cqe send_cqe;
@@ -75,6 +96,10 @@ struct bare_conn {
 	spinlock_t lock;			/* the next two, until they are posted */
 	struct ib_rdma_wr wr[BARE_PIECES];
 	struct ib_sge sge[BARE_PIECES];
+	enum bare_how how;
+	struct bare_op *ops;			/* BARE_OPS of them, and ... */
+	void *cold;				/* ... the data, unless @how is BARE_WRITE */
+	unsigned int next_op;
 };
 
 static struct rdma_cm_id *bare_listener;
@@ -95,7 +120,7 @@ static int bare_post_recv(struct bare_conn *c)
 {
 	struct ib_sge sge = {
 		.addr	= c->msgs_dma,
-		.length	= sizeof(*c->msgs),
+		.length	= BARE_RX,
 		.lkey	= c->pd->local_dma_lkey,
 	};
 	struct ib_recv_wr wr = { .wr_cqe = &c->recv_cqe, .sg_list = &sge, .num_sge = 1 };
@@ -107,7 +132,7 @@ static int bare_post_recv(struct bare_conn *c)
 static int bare_send(struct bare_conn *c, struct ib_send_wr *first, struct ib_send_wr *last)
 {
 	struct ib_sge sge = {
-		.addr	= c->msgs_dma + sizeof(*c->msgs),
+		.addr	= c->msgs_dma + BARE_RX,
 		.length	= sizeof(*c->msgs),
 		.lkey	= c->pd->local_dma_lkey,
 	};
@@ -157,6 +182,74 @@ static int bare_write(struct bare_conn *c)
 	return ret;
 }
 
+static void bare_op_over(struct bare_op *op, int status)
+{
+	if (op->dma)
+		ib_dma_unmap_page(op->c->id->device, op->dma, PAGE_SIZE, DMA_TO_DEVICE);
+	op->dma = 0;
+	if (status)
+		bare_fail(op->c, status);
+}
+
+static void bare_op_sent(struct ib_cq *cq, struct ib_wc *wc)
+{
+	bare_op_over(container_of(wc->wr_cqe, struct bare_op, cqe),
+		     wc->status == IB_WC_SUCCESS ? 0 : -EIO);
+}
+
+/* A SEND with the data inside: of another page each time. */
+static int bare_send_data(struct bare_conn *c)
+{
+	struct ib_sge sge[2] = { {
+		.addr	= c->msgs_dma + BARE_RX,
+		.length	= sizeof(*c->msgs),
+		.lkey	= c->pd->local_dma_lkey,
+	}, {
+		.length	= c->size,
+		.lkey	= c->pd->local_dma_lkey,
+	} };
+	struct ib_send_wr send = { .sg_list = sge, .num_sge = 2, .opcode = IB_WR_SEND };
+	struct ib_device *ib = c->id->device;
+	struct bare_op *op;
+	void *data;
+	int ret;
+
+	spin_lock_bh(&c->lock);
+	op = &c->ops[c->next_op % BARE_OPS];
+	data = c->cold + (c->next_op++ % BARE_COLD) * PAGE_SIZE;
+	send.wr_cqe = &op->cqe;
+	if (op->dma) {
+		ret = -EBUSY;
+		goto out;
+	}
+	if (c->how == BARE_GATHER) {
+		op->dma = ib_dma_map_page(ib, vmalloc_to_page(data), 0, PAGE_SIZE, DMA_TO_DEVICE);
+		if (ib_dma_mapping_error(ib, op->dma)) {
+			op->dma = 0;
+			ret = -ENOMEM;
+			goto out;
+		}
+		sge[1].addr = op->dma;
+		send.send_flags = IB_SEND_SIGNALED;
+	} else {
+		memcpy(op->copy, data, c->size);
+		ib_dma_sync_single_for_device(ib, op->copy_dma, PAGE_SIZE, DMA_TO_DEVICE);
+		sge[1].addr = op->copy_dma;
+		send.send_flags = ++c->sends % BARE_SIGNAL ? 0 : IB_SEND_SIGNALED;
+	}
+	ret = ib_post_send(c->id->qp, &send, NULL);
+	if (ret)
+		bare_op_over(op, 0);
+out:
+	spin_unlock_bh(&c->lock);
+	return ret;
+}
+
+static int bare_move(struct bare_conn *c)
+{
+	return c->how == BARE_WRITE ? bare_write(c) : bare_send_data(c);
+}
+
 static void bare_sent(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct bare_conn *c = container_of(wc->wr_cqe, struct bare_conn, send_cqe);
@@ -187,7 +280,7 @@ static void bare_received(struct ib_cq *cq, struct ib_wc *wc)
 		complete(&c->step);
 	} else if (c->begun < c->count) {
 		c->begun++;
-		ret = bare_write(c);
+		ret = bare_move(c);
 	}
 	if (ret)
 		bare_fail(c, ret);
@@ -214,15 +307,56 @@ static int bare_alloc_pages(struct bare_conn *c)
 			return -ENOMEM;
 		sg_set_page(&c->sgl[i], page, BARE_PIECE, 0);
 	}
-	c->msgs = (void *)get_zeroed_page(GFP_KERNEL);
+	c->msgs = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, 1);
 	return c->msgs ? 0 : -ENOMEM;
+}
+
+static int bare_ops_setup(struct bare_conn *c)
+{
+	struct ib_device *ib = c->id->device;
+	int i;
+
+	c->cold = vzalloc(BARE_COLD * PAGE_SIZE);
+	c->ops = kvcalloc(BARE_OPS, sizeof(*c->ops), GFP_KERNEL);
+	if (!c->cold || !c->ops)
+		return -ENOMEM;
+	for (i = 0; i < BARE_OPS; i++) {
+		struct bare_op *op = &c->ops[i];
+
+		op->c = c;
+		op->cqe.done = bare_op_sent;
+		op->copy = (void *)__get_free_page(GFP_KERNEL);
+		if (!op->copy)
+			return -ENOMEM;
+		op->copy_dma = ib_dma_map_single(ib, op->copy, PAGE_SIZE, DMA_TO_DEVICE);
+		if (ib_dma_mapping_error(ib, op->copy_dma)) {
+			op->copy_dma = 0;
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* The queue pair is drained. */
+static void bare_ops_free(struct bare_conn *c)
+{
+	struct ib_device *ib = c->id->device;
+	int i;
+
+	for (i = 0; c->ops && i < BARE_OPS; i++) {
+		if (c->ops[i].copy_dma)
+			ib_dma_unmap_single(ib, c->ops[i].copy_dma, PAGE_SIZE, DMA_TO_DEVICE);
+		free_page((unsigned long)c->ops[i].copy);
+	}
+	kvfree(c->ops);
+	vfree(c->cold);
 }
 
 static int bare_map(struct bare_conn *c)
 {
 	struct ib_device *ib = c->id->device;
 
-	c->msgs_dma = ib_dma_map_single(ib, c->msgs, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	c->msgs_dma = ib_dma_map_single(ib, c->msgs, 2 * PAGE_SIZE, DMA_BIDIRECTIONAL);
 	if (ib_dma_mapping_error(ib, c->msgs_dma)) {
 		c->msgs_dma = 0;
 		return -ENOMEM;
@@ -233,6 +367,8 @@ static int bare_map(struct bare_conn *c)
 
 static int bare_register(struct bare_conn *c)
 {
+	struct bare_msg *reply;
+
 	c->mr = ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, BARE_MAX / PAGE_SIZE);
 	if (IS_ERR(c->mr)) {
 		int ret = PTR_ERR(c->mr);
@@ -247,8 +383,9 @@ static int bare_register(struct bare_conn *c)
 	c->reg.mr = c->mr;
 	c->reg.key = c->mr->rkey;
 	c->reg.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
-	c->msgs[1].rkey = cpu_to_le32(c->mr->rkey);
-	c->msgs[1].iova = cpu_to_le64(c->mr->iova);
+	reply = (void *)c->msgs + BARE_RX;
+	reply->rkey = cpu_to_le32(c->mr->rkey);
+	reply->iova = cpu_to_le64(c->mr->iova);
 	return 0;
 }
 
@@ -258,7 +395,7 @@ static int bare_setup(struct bare_conn *c)
 	struct ib_qp_init_attr attr = {
 		.cap.max_send_wr = (BARE_PIECES + 1) * (BARE_DEPTH + BARE_SIGNAL),
 		.cap.max_recv_wr = 2 * BARE_DEPTH,
-		.cap.max_send_sge = 1,
+		.cap.max_send_sge = 2,
 		.cap.max_recv_sge = 1,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
@@ -287,6 +424,8 @@ static int bare_setup(struct bare_conn *c)
 		ret = bare_map(c);
 	if (!ret && c->server)
 		ret = bare_register(c);
+	if (!ret && c->how != BARE_WRITE)
+		ret = bare_ops_setup(c);
 	for (i = 0; !ret && i < BARE_DEPTH + 1; i++)
 		ret = bare_post_recv(c);
 	return ret;
@@ -307,14 +446,15 @@ static void bare_destroy(struct bare_conn *c)
 	if (c->mapped)
 		ib_dma_unmap_sg(ib, c->sgl, BARE_PIECES, DMA_BIDIRECTIONAL);
 	if (c->msgs_dma)
-		ib_dma_unmap_single(ib, c->msgs_dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
+		ib_dma_unmap_single(ib, c->msgs_dma, 2 * PAGE_SIZE, DMA_BIDIRECTIONAL);
 	if (c->cq)
 		ib_free_cq(c->cq);
 	if (c->pd)
 		ib_dealloc_pd(c->pd);
+	bare_ops_free(c);
 	rdma_destroy_id(c->id);
 	bare_free_pages(c);
-	free_page((unsigned long)c->msgs);
+	free_pages((unsigned long)c->msgs, 1);
 	kfree(c);
 }
 
@@ -467,7 +607,7 @@ static int bare_measure(struct bare_conn *c, u32 size, u32 count, u32 depth)
 	/* Said before the first is posted: its answer may come at once. */
 	c->begun = min(depth, count);
 	for (i = 0; !ret && i < min(depth, count); i++)
-		ret = bare_write(c);
+		ret = bare_move(c);
 	ret = bare_step(c, ret, 60 * BARE_MS);
 	if (!ret)
 		snprintf(bare_result, sizeof(bare_result), "size %u count %u depth %u ns %llu\n",
@@ -475,7 +615,7 @@ static int bare_measure(struct bare_conn *c, u32 size, u32 count, u32 depth)
 	return ret;
 }
 
-static int bare_run(struct sockaddr_in *to, u32 size, u32 count, u32 depth)
+static int bare_run(struct sockaddr_in *to, u32 size, u32 count, u32 depth, enum bare_how how)
 {
 	struct rdma_cm_id *id;
 	struct bare_conn *c;
@@ -490,6 +630,7 @@ static int bare_run(struct sockaddr_in *to, u32 size, u32 count, u32 depth)
 		return -ENOMEM;
 	}
 	id->context = c;
+	c->how = how;
 	ret = bare_connect(c, to);
 	if (!ret)
 		ret = bare_measure(c, size, count, depth);
@@ -503,18 +644,24 @@ static ssize_t bare_proc_write(struct file *file, const char __user *buf, size_t
 			       loff_t *pos)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(BARE_PORT) };
+	char text[80] = "", addr[16], word[8] = "";
+	enum bare_how how = BARE_WRITE;
 	u32 size, count, depth;
-	char text[80] = "", addr[16];
 	int ret;
 
 	if (len >= sizeof(text) || copy_from_user(text, buf, len))
 		return -EINVAL;
-	if (sscanf(text, "%15s %u %u %u", addr, &size, &count, &depth) != 4 ||
+	ret = sscanf(text, "%15s %u %u %u %7s", addr, &size, &count, &depth, word);
+	if (!strcmp(word, "copy"))
+		how = BARE_COPY;
+	else if (!strcmp(word, "gather"))
+		how = BARE_GATHER;
+	if (ret != (how == BARE_WRITE ? 4 : 5) || (how != BARE_WRITE && size > PAGE_SIZE) ||
 	    !in4_pton(addr, -1, (u8 *)&to.sin_addr, -1, NULL) || !size || size > BARE_MAX ||
 	    !count || !depth || depth > BARE_DEPTH)
 		return -EINVAL;
 	mutex_lock(&bare_running);
-	ret = bare_run(&to, size, count, depth);
+	ret = bare_run(&to, size, count, depth, how);
 	mutex_unlock(&bare_running);
 	return ret ?: len;
 }
