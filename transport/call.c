@@ -81,8 +81,9 @@ static void rxp_call_end(struct rdmafs_xprt_call *call)
 	rxp_trace(completed, call);
 	spin_lock_bh(&x->lock);
 	slot->call = NULL;
-	/* Once it is among those it may be sent again, in another slot, at once. */
 	call->x.slot = NULL;
+	/* Free before somebody is told that there is room, or sends this call again. */
+	rxp_slots_put(&x->slot_account, slot->index);
 	if (later && x->state == RXP_ABORTED) {
 		later = false;
 		call->status = -ESHUTDOWN;
@@ -92,7 +93,6 @@ static void rxp_call_end(struct rdmafs_xprt_call *call)
 	else if (call->dir == RDMAFS_XPRT_WRITE && call->x.io)
 		rxp_later_room(x);
 	spin_unlock_bh(&x->lock);
-	rxp_slots_put(&x->slot_account, slot->index);
 	if (!later)
 		rxp_call_done(call);
 }
@@ -401,14 +401,14 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_conn *conn,
  * rxp_call_send - acquire in order, make the call the session's, post it
  * @x:	  the session
  * @call: the call, in flight, in no slot
+ * @nowait: -EAGAIN rather than wait for the connection, translations or a slot
  *
  * Process context; sleeps as rdmafs_xprt_submit() does.
  *
- * Return: 0, or what rdmafs_xprt_submit() says of it.
+ * Return: 0: the call may be over by now; or what rdmafs_xprt_submit() says of it.
  */
-int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
+int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait)
 {
-	bool nowait = call->flags & RDMAFS_CALL_NOWAIT;
 	struct rxp_io *io = call->x.io;
 	bool overlap = false, grant = false;
 	struct rxp_held_grant held;
@@ -558,7 +558,7 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	spin_unlock_bh(&x->lock);
 	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && rxp_later_behind(x, call))
 		return 0;
-	ret = rxp_call_send(x, call);
+	ret = rxp_call_send(x, call, call->flags & RDMAFS_CALL_NOWAIT);
 	if (ret) {
 		if (call->x.io)
 			rxp_io_free(call->x.io);

@@ -345,6 +345,7 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 	x->reg = params->reg;
 	rdmafs_xprt_set_poll(x, params->poll_us);
 	spin_lock_init(&x->lock);
+	mutex_init(&x->quota_change);
 	init_waitqueue_head(&x->wait);
 	INIT_DELAYED_WORK(&x->recover, rxp_recover);
 	INIT_DELAYED_WORK(&x->heartbeat, rxp_heartbeat);
@@ -447,9 +448,11 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_close);
  */
 int rdmafs_xprt_set_quota(struct rdmafs_xprt *x, const struct rpol_quota *quota)
 {
-	struct rxp_pool *pool = rxp_client_proc_pool(x);
+	struct rxp_pool *pool;
 	int ret = 0;
 
+	mutex_lock(&x->quota_change);
+	pool = rxp_client_proc_pool(x);
 	if (pool) {
 		ret = rpol_member_set_quota(pool->member, quota);
 		rxp_pool_put(pool);
@@ -459,6 +462,7 @@ int rdmafs_xprt_set_quota(struct rdmafs_xprt *x, const struct rpol_quota *quota)
 		x->quota = *quota;
 		spin_unlock_bh(&x->lock);
 	}
+	mutex_unlock(&x->quota_change);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_set_quota);

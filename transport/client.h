@@ -127,6 +127,7 @@ struct rxp_cost {
  * struct rxp_later - calls that can't go on yet (later.c); the session's lock
  * @writes:	those that the server had no room for, oldest first
  * @write_work: sends them again
+ * @sending:	and does so now
  * @room:	so many of them may go, as others came back served
  * @probe:	and so many in addition at @probe_at
  * @probe_at:	jiffies
@@ -135,10 +136,13 @@ struct rxp_cost {
  * @served:	and one was served
  * @reads:	those that have to stand in line for translations, oldest first
  * @read_work:	stands there
+ * @read_ms:	delay of those that the server refused
+ * @read_refused: the last time, in jiffies
  */
 struct rxp_later {
 	struct list_head writes;
 	struct delayed_work write_work;
+	bool sending;
 	u32 room;
 	u32 probe;
 	unsigned long probe_at;
@@ -147,6 +151,8 @@ struct rxp_later {
 	bool served;
 	struct list_head reads;
 	struct delayed_work read_work;
+	unsigned int read_ms;
+	unsigned long read_refused;
 };
 
 /**
@@ -172,7 +178,8 @@ struct rdmafs_xprt {
 	void *ctx;
 	u32 want_slots;
 	u32 want_conns;
-	struct rpol_quota quota;
+	struct mutex quota_change;	/* outside lock: a new quota or a new pool */
+	struct rpol_quota quota;	/* written under both */
 	struct rxp_stats stats;
 	struct rxp_proc proc;
 	void (*show_mount)(struct seq_file *m, void *ctx);
@@ -259,7 +266,7 @@ void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io
 void rxp_calls_revoke(struct rdmafs_xprt *x);
 const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
 			     const struct rxp_frame *f, const struct ib_wc *wc);
-int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
+int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);
 void rxp_call_done(struct rdmafs_xprt_call *call);
 
 void rxp_later_init(struct rdmafs_xprt *x);

@@ -154,14 +154,18 @@ static int rxp_client_pool(struct rdmafs_xprt *x, struct rxp_conn *conn)
 				    &x->addr);
 		return -ENODEV;
 	}
+	mutex_lock(&x->quota_change);
 	pool = rxp_pool_create(rdev, &x->quota, &x->stats);
 	rxp_device_put(rdev);
-	if (IS_ERR(pool))
+	if (IS_ERR(pool)) {
+		mutex_unlock(&x->quota_change);
 		return PTR_ERR(pool);
+	}
 	spin_lock_bh(&x->lock);
 	old = x->pool;
 	x->pool = pool;
 	spin_unlock_bh(&x->lock);
+	mutex_unlock(&x->quota_change);
 	if (old)
 		rxp_pool_put(old);
 	return 0;

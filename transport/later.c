@@ -28,6 +28,28 @@
 #define RXP_PROBE_MIN		4U
 #define RXP_PROBE_MAX		1024U
 
+/* For a READ that the server refused, which had no memory. */
+static unsigned long rxp_later_read_delay(struct rxp_later *later)
+{
+	if (time_after(jiffies, later->read_refused + HZ))
+		later->read_ms = RXP_PROBE_MS_MIN;
+	else
+		later->read_ms = min(2 * later->read_ms, RXP_PROBE_MS_MAX);
+	later->read_refused = jiffies;
+	return msecs_to_jiffies(later->read_ms);
+}
+
+/* By age: the one that was refused is one of the oldest. */
+static void rxp_later_insert(struct rxp_later *later, struct rdmafs_xprt_call *call)
+{
+	struct rdmafs_xprt_call *c;
+
+	list_for_each_entry(c, &later->writes, x.link)
+		if (c->x.submitted_ns > call->x.submitted_ns)
+			break;
+	list_add_tail(&call->x.link, &c->x.link);
+}
+
 /**
  * rxp_later_add - a call has to be sent again later
  * @x:	  the session, its lock held
@@ -41,15 +63,25 @@ void rxp_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 
 	lockdep_assert_held(&x->lock);
 	if (call->dir == RDMAFS_XPRT_READ) {
-		bool at_once = call->x.io && call->x.io->cancelled;
+		bool cancelled = call->x.io && call->x.io->cancelled;
 
 		list_add_tail(&call->x.link, &later->reads);
 		queue_delayed_work(system_unbound_wq, &later->read_work,
-				   at_once ? 0 : msecs_to_jiffies(RXP_PROBE_MS_MIN));
+				   cancelled ? 0 : rxp_later_read_delay(later));
 		return;
 	}
+	/* What was learnt some time ago does not count any more. */
+	if (!time_in_range(later->probe_at, jiffies - HZ,
+			   jiffies + msecs_to_jiffies(RXP_PROBE_MS_MAX))) {
+		later->probe = RXP_PROBE_MIN;
+		later->probe_ms = RXP_PROBE_MS_MIN;
+		later->probe_at = jiffies + msecs_to_jiffies(later->probe_ms);
+		later->served = false;
+	}
+	if (list_empty(&later->writes))
+		later->room = 0;
 	later->refused = true;
-	list_add_tail(&call->x.link, &later->writes);
+	rxp_later_insert(later, call);
 	queue_delayed_work(rxp_wq, &later->write_work, msecs_to_jiffies(later->probe_ms));
 }
 
@@ -64,12 +96,14 @@ void rxp_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
  */
 bool rxp_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 {
+	struct rxp_later *later = &x->later;
 	bool behind;
 
 	spin_lock_bh(&x->lock);
-	behind = !list_empty(&x->later.writes) && !x->nr_grants && x->state == RXP_UP;
+	behind = (!list_empty(&later->writes) || later->sending) && !x->nr_grants &&
+		 x->state == RXP_UP;
 	if (behind)
-		list_add_tail(&call->x.link, &x->later.writes);
+		list_add_tail(&call->x.link, &later->writes);
 	spin_unlock_bh(&x->lock);
 	return behind;
 }
@@ -85,21 +119,18 @@ void rxp_later_room(struct rdmafs_xprt *x)
 	struct rxp_later *later = &x->later;
 
 	lockdep_assert_held(&x->lock);
-	if (list_empty(&later->writes))
+	if (list_empty(&later->writes) && !later->sending)
 		return;
 	later->served = true;
 	later->room++;
 	mod_delayed_work(rxp_wq, &later->write_work, 0);
 }
 
-/* How many may go now. */
-static u32 rxp_later_turns(struct rxp_later *later)
+/* How many may go in addition. */
+static u32 rxp_later_probe(struct rxp_later *later)
 {
-	u32 n = later->room;
-
-	later->room = 0;
 	if (time_before(jiffies, later->probe_at))
-		return n;
+		return 0;
 	if (later->served)
 		later->probe_ms = RXP_PROBE_MS_MIN;
 	else
@@ -108,75 +139,84 @@ static u32 rxp_later_turns(struct rxp_later *later)
 	later->refused = false;
 	later->served = false;
 	later->probe_at = jiffies + msecs_to_jiffies(later->probe_ms);
-	return n + later->probe;
+	return later->probe;
 }
 
-/* Those that could not be sent wait in front of the others; unless all is over. */
-static void rxp_later_put_back(struct rdmafs_xprt *x, struct list_head *calls)
+/* Send the oldest again; the session's lock is dropped meanwhile. */
+static int rxp_later_send(struct rdmafs_xprt *x)
+	__must_hold(&x->lock)
 {
 	struct rxp_later *later = &x->later;
-	bool aborted;
+	struct rdmafs_xprt_call *call;
+	int ret;
 
-	spin_lock_bh(&x->lock);
-	aborted = x->state == RXP_ABORTED;
-	list_splice_init(calls, &later->writes);
-	if (!aborted && !list_empty(&later->writes))
-		queue_delayed_work(rxp_wq, &later->write_work,
-				   max_t(long, later->probe_at - jiffies, 1));
+	call = list_first_entry(&later->writes, struct rdmafs_xprt_call, x.link);
+	list_del_init(&call->x.link);
 	spin_unlock_bh(&x->lock);
-	if (aborted)
-		rxp_later_fail(x, -ESHUTDOWN);
+	call->status = 0;
+	ret = rxp_call_send(x, call, true);
+	if (ret && ret != -EAGAIN) {
+		call->status = ret;
+		rxp_call_done(call);
+	}
+	spin_lock_bh(&x->lock);
+	if (ret == -EAGAIN)
+		rxp_later_insert(later, call);
+	return ret;
 }
 
 static void rxp_later_writes(struct work_struct *work)
 {
 	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, later.write_work.work);
-	struct rdmafs_xprt_call *call;
+	struct rxp_later *later = &x->later;
 	struct blk_plug plug;
-	LIST_HEAD(turn);
+	bool aborted;
 	int ret = 0;
-	u32 n;
-
-	spin_lock_bh(&x->lock);
-	for (n = rxp_later_turns(&x->later); n && !list_empty(&x->later.writes); n--)
-		list_move_tail(x->later.writes.next, &turn);
-	spin_unlock_bh(&x->lock);
+	u32 probe;
 
 	blk_start_plug(&plug);
-	while (ret != -EAGAIN && !list_empty(&turn)) {
-		call = list_first_entry(&turn, struct rdmafs_xprt_call, x.link);
-		list_del_init(&call->x.link);
-		call->status = 0;
-		call->flags |= RDMAFS_CALL_NOWAIT;
-		ret = rxp_call_send(x, call);
-		if (ret == -EAGAIN) {
-			list_add(&call->x.link, &turn);
-		} else if (ret) {
-			call->status = ret;
-			rxp_call_done(call);
-		}
+	spin_lock_bh(&x->lock);
+	later->sending = true;
+	probe = rxp_later_probe(later);
+	while ((later->room || probe) && !list_empty(&later->writes)) {
+		ret = rxp_later_send(x);
+		if (ret == -EAGAIN)
+			break;
+		if (later->room)
+			later->room--;
+		else
+			probe--;
 	}
+	/* No slot, or no connection: nothing is known of the server's room. */
+	if (ret == -EAGAIN)
+		later->refused = true;
+	later->sending = false;
+	/* Unless all is over, and somebody has been here before us to say so. */
+	aborted = x->state == RXP_ABORTED;
+	if (!aborted && !list_empty(&later->writes))
+		queue_delayed_work(rxp_wq, &later->write_work,
+				   max_t(long, later->probe_at - jiffies, 1));
+	spin_unlock_bh(&x->lock);
 	blk_finish_plug(&plug);
-	rxp_later_put_back(x, &turn);
+	if (aborted)
+		rxp_later_fail(x, -ESHUTDOWN);
 }
 
 static void rxp_later_reads(struct work_struct *work)
 {
 	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, later.read_work.work);
-	struct rdmafs_xprt_call *call;
+	struct rdmafs_xprt_call *call, *tmp;
+	LIST_HEAD(turn);
 	int ret;
 
-	for (;;) {
-		spin_lock_bh(&x->lock);
-		call = list_first_entry_or_null(&x->later.reads, struct rdmafs_xprt_call, x.link);
-		if (call)
-			list_del_init(&call->x.link);
-		spin_unlock_bh(&x->lock);
-		if (!call)
-			return;
+	/* Those that are refused meanwhile wait anew. */
+	spin_lock_bh(&x->lock);
+	list_splice_init(&x->later.reads, &turn);
+	spin_unlock_bh(&x->lock);
+	list_for_each_entry_safe(call, tmp, &turn, x.link) {
+		list_del_init(&call->x.link);
 		call->status = 0;
-		call->flags &= ~RDMAFS_CALL_NOWAIT;
-		ret = rxp_call_send(x, call);
+		ret = rxp_call_send(x, call, false);
 		if (ret) {
 			call->status = ret;
 			rxp_call_done(call);
@@ -217,9 +257,9 @@ void rxp_later_init(struct rdmafs_xprt *x)
 	INIT_LIST_HEAD(&x->later.reads);
 	INIT_DELAYED_WORK(&x->later.write_work, rxp_later_writes);
 	INIT_DELAYED_WORK(&x->later.read_work, rxp_later_reads);
-	x->later.probe_at = jiffies;
-	x->later.probe_ms = RXP_PROBE_MS_MIN;
-	x->later.probe = RXP_PROBE_MIN;
+	x->later.probe_at = jiffies - 2 * HZ;
+	x->later.read_ms = RXP_PROBE_MS_MIN;
+	x->later.read_refused = jiffies;
 }
 
 /**

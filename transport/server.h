@@ -128,6 +128,7 @@ struct rdmafs_xprt_session {
 	struct rxp_proc proc;
 
 	spinlock_t lock;
+	struct mutex quota_change;	/* outside lock: a new quota or a new pool */
 	struct rpol_quota quota;	/* the administrator's, for whatever pool it has */
 	/*
 	 * By index.  Connection 0 comes first, when none is left of those before,

@@ -150,20 +150,23 @@ static void rxp_session_show_window(struct seq_file *m, void *owner)
 
 static int rxp_session_set_quota(void *owner, const struct rpol_quota *quota)
 {
-	struct rxp_pool *pool = rxp_session_proc_pool(owner);
 	struct rdmafs_xprt_session *s = owner;
-	int ret;
+	struct rxp_pool *pool;
+	int ret = -ENOTCONN;
 
-	if (!pool)
-		return -ENOTCONN;
-	ret = rpol_member_set_quota(pool->member, quota);
-	rxp_pool_put(pool);
-	if (ret)
-		return ret;
-	spin_lock_bh(&s->lock);
-	s->quota = *quota;
-	spin_unlock_bh(&s->lock);
-	return 0;
+	mutex_lock(&s->quota_change);
+	pool = rxp_session_proc_pool(s);
+	if (pool) {
+		ret = rpol_member_set_quota(pool->member, quota);
+		rxp_pool_put(pool);
+	}
+	if (!ret) {
+		spin_lock_bh(&s->lock);
+		s->quota = *quota;
+		spin_unlock_bh(&s->lock);
+	}
+	mutex_unlock(&s->quota_change);
+	return ret;
 }
 
 static void rxp_session_get_quota(void *owner, struct rpol_quota *quota)
@@ -194,6 +197,7 @@ static struct rdmafs_xprt_session *rxp_session_new(struct rdmafs_xprt_server *se
 	kref_init(&s->ref);
 	s->server = server;
 	spin_lock_init(&s->lock);
+	mutex_init(&s->quota_change);
 	init_waitqueue_head(&s->idle);
 	INIT_WORK(&s->close, rxp_session_close_work);
 	INIT_LIST_HEAD(&s->link);
@@ -393,7 +397,6 @@ out_put:
  */
 static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
-	struct rpol_quota quota;
 	int ret;
 
 	for (;;) {
@@ -418,11 +421,13 @@ static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	s->incarnation = s->incarnation + 1 ?: 1;
 	s->nr_conns = conn->count;
 	rxp_conn_take_place(conn, s);
-	quota = s->quota;
 	spin_unlock_bh(&s->lock);
-	if (rpol_member_set_quota(conn->pool->member, &quota))
+	/* Who has just written one for the pool before has said so in s->quota. */
+	mutex_lock(&s->quota_change);
+	if (rpol_member_set_quota(conn->pool->member, &s->quota))
 		pr_warn_ratelimited("rdmafs: %s: its minimum of %llu entries can't be kept any more\n",
-				    s->name, quota.min);
+				    s->name, s->quota.min);
+	mutex_unlock(&s->quota_change);
 	return 0;
 }
 

@@ -406,6 +406,49 @@ def peers(ios, rounds):
     return found
 
 
+def quota_change(device, capacity, rounds):
+    """How soon a mount that uses all keeps to a quota written meanwhile."""
+    mount = Mount("hoarder")
+    device.capacity(capacity)
+    load = hoard(mount, 64)
+    took = []
+    before = mount.stats()
+    for _ in range(rounds):
+        mount.quota("max=none")
+        wait_until("the hoarder has all", 10, lambda:
+                   mount.window()["charged"] > capacity - MR)
+        time.sleep(0.5)
+        mount.quota(f"max={10 * MR}")
+        start = time.monotonic()
+        wait_until("the quota", 10, lambda: mount.window()["charged"] <= 10 * MR)
+        took.append((time.monotonic() - start) * 1e6)
+    after = mount.stats()
+    error = load.stop()["error"]
+    device.capacity(device.plenty)
+    mount.umount()
+    return {"took_us": took, "error": error, "rpc_us": (after["rpc_us"] - before["rpc_us"]) /
+            max(1, after["replies"] - before["replies"])}
+
+
+def idle(device):
+    """After 1 GiB of large I/O: until a mount holds no more than its minimum."""
+    def mrs():
+        shown = subprocess.run(["rdma", "resource", "show", "mr"], check=True,
+                               stdout=subprocess.PIPE, text=True).stdout
+        return sum("rdmafs" in line for line in shown.splitlines())
+
+    idle_ms = key_values(f"{device.path}/policy").get("idle_ms", 5000)
+    mount = Mount("idle")
+    Fio(mount, "--bs=1m", "--iodepth=16", "--number_ios=1024", "--io_size=2g").result()
+    start, held = time.monotonic(), mount.window()["charged"]
+    wait_until("its minimum", 60, lambda: mount.window()["charged"] == 0)
+    took = time.monotonic() - start
+    wait_until("no MRs", 60, lambda: not mrs())
+    shown = time.monotonic() - start
+    mount.umount()
+    return {"held": held, "took_s": took, "shown_s": shown, "idle_ms": idle_ms}
+
+
 READER = """
 import sys, time
 paths, every, end = sys.argv[3:], 1 / float(sys.argv[1]), time.monotonic() + float(sys.argv[2])
@@ -474,6 +517,8 @@ def main():
     part("churn", lambda: churn(device, capacity, options.revocations, 300))
     part("without_mrs", lambda: without_mrs(device, capacity, 9, options.seconds / 4))
     part("proc", lambda: proc_cost(options.seconds / 2))
+    part("quota", lambda: quota_change(device, capacity, 9))
+    part("idle", lambda: idle(device))
     part("peers", lambda: peers(options.ios // 4, options.rounds))
     module = f"{os.environ['RDMAFS_MODULES']}/policy_cost.ko"
     if os.path.exists(module):

@@ -130,11 +130,27 @@ def build(found):
         rates = {k: statistics.median(v) for k, v in found["proc"].items()}
         ratio_row(report, "16 KiB reads while /proc is read 1,000 times a second, of those"
                   " beside /proc/uptime", rates["ours"], rates["uptime"], 0.9, False)
+    if "quota" in found:
+        q = found["quota"]
+        report.row("a smaller max= is kept after, median and longest of "
+                   f"{len(q['took_us'])}", f"{statistics.median(q['took_us']) / 1e3:.0f}, "
+                   f"{max(q['took_us']) / 1e3:.0f} ms",
+                   f"an RPC: {q['rpc_us'] / 1e3:.0f} ms", max(q["took_us"]) <= q["rpc_us"])
+    if "idle" in found:
+        i = found["idle"]
+        limit = i["idle_ms"] / 1e3 + 2
+        report.row(f"after 1 GiB of I/O: {i['held']} entries are down to none after",
+                   f"{i['took_s']:.1f} s", f"at most {limit:.0f} s", i["took_s"] <= limit)
+        report.row("and rdma resource show mr has none of ours after", f"{i['shown_s']:.1f} s",
+                   f"at most {limit:.0f} s", i["shown_s"] <= limit)
     if "peers" in found:
         peers_rows(report, found["peers"])
     if "policy_ns" in found:
         ns = found["policy_ns"]["acquire_release_ns"]
         report.row("grant and release, uncontended", f"{ns} ns", "at most 300 ns", ns <= 300)
+        if "proc" in found:
+            part = ns * 1e-9 * statistics.median(found["proc"]["uptime"])
+            report.row("that, of a 16 KiB read at QD16", f"{part:.2%}", "less than 1%", part < 0.01)
     return report
 
 

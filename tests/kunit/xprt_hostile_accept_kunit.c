@@ -608,14 +608,44 @@ static void hostile_later(struct kunit *test)
 		}
 		fake_take(test, f);
 	}
-	/* Each once in 64 ms, when the wait has become that long. */
-	KUNIT_EXPECT_GE(test, said, FAKE_CALLS * 10);
-	KUNIT_EXPECT_LE(test, said, FAKE_CALLS * 60);
+	/* Each once in 80 ms, when the wait has become that long. */
+	KUNIT_EXPECT_GE(test, said, FAKE_CALLS * 8);
+	KUNIT_EXPECT_LE(test, said, FAKE_CALLS * 40);
 	for (i = 0; i < FAKE_CALLS; i++)
 		if (f->call[i].seen)
 			later_say(test, f, &f->call[i]);
 	rdmafs_xprt_abort(f->xprt);
 	fake_ended(test, f, -ESHUTDOWN, -ESHUTDOWN);
+}
+
+/* A WRITE does not overtake one that the server has refused. */
+static void hostile_later_in_order(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	unsigned long end = jiffies + 10 * HZ;
+	struct list_head *writes;
+	u32 i;
+
+	fake_start(test, f);
+	writes = &f->xprt->later.writes;
+	fake_submit(test, f, 0, FAKE_WRITE);
+	fake_take_call(test, f, &f->call[0]);
+	later_say(test, f, &f->call[0]);
+	while (list_empty_careful(writes) && time_before(jiffies, end))
+		usleep_range(100, 200);
+	KUNIT_EXPECT_TRUE(test, time_before(jiffies, end));
+	fake_submit(test, f, 1, FAKE_WRITE);
+	while (!f->call[0].seen && !f->call[1].seen)
+		fake_take(test, f);
+	KUNIT_EXPECT_TRUE(test, f->call[0].seen);
+	KUNIT_EXPECT_FALSE(test, f->call[1].seen);
+	for (i = 0; i < 2; i++) {
+		fake_take_call(test, f, &f->call[i]);
+		fake_serve(test, f, &f->call[i]);
+		fake_await(test, &f->call[i]);
+		KUNIT_EXPECT_EQ(test, f->call[i].call.status, 0);
+	}
+	fake_idle(test, f);
 }
 
 /* ----------------------------------------------------------------------- suite */
@@ -644,6 +674,7 @@ static struct kunit_case hostile_accept_cases[] = {
 	KUNIT_CASE_PARAM(hostile_abort, abort_gen_params),
 	KUNIT_CASE(hostile_abort_down),
 	KUNIT_CASE_SLOW(hostile_later),
+	KUNIT_CASE(hostile_later_in_order),
 	{}
 };
 
