@@ -276,6 +276,8 @@ struct rpol_mr *rpol_idle_take_locked(struct rpol_member *mem, unsigned int clas
 void rpol_idle_put_locked(struct rpol_member *mem, struct rpol_mr *mr, u64 now);
 u64 rpol_idle_revoke_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 entries,
 			    u64 keep, u64 before);
+bool rpol_idle_beyond_max(const struct rpol_member *mem);
+void rpol_idle_trim_locked(struct rpol_domain *dom, struct rpol_member *mem);
 void rpol_idle_expire_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now);
 void rpol_over_update_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now);
 void rpol_over_revoke_locked(struct rpol_domain *dom, u64 entries, u64 now);

@@ -159,6 +159,37 @@ u64 rpol_idle_revoke_locked(struct rpol_domain *dom, struct rpol_member *mem, u6
 }
 
 /**
+ * rpol_idle_beyond_max - is a member charged more than its maximum, which was lowered?
+ * @mem: the member, its lock held
+ *
+ * Then what falls idle is not for it to bind again.
+ *
+ * Return: true if so; victims are not counted.
+ */
+bool rpol_idle_beyond_max(const struct rpol_member *mem)
+{
+	lockdep_assert_held(&mem->lock);
+	return mem->acct.charged > mem->revoking &&
+	       mem->acct.charged - mem->revoking > mem->acct.max;
+}
+
+/**
+ * rpol_idle_trim_locked - make victims of what is idle beyond a member's maximum
+ * @dom: its domain, whose lock is held
+ * @mem: the member
+ */
+void rpol_idle_trim_locked(struct rpol_domain *dom, struct rpol_member *mem)
+{
+	bool beyond;
+
+	spin_lock(&mem->lock);
+	beyond = rpol_idle_beyond_max(mem);
+	spin_unlock(&mem->lock);
+	if (beyond)
+		rpol_idle_revoke_locked(dom, mem, U64_MAX, mem->acct.max, 0);
+}
+
+/**
  * rpol_idle_expire_locked - make victims of what has been idle for too long
  * @dom: the domain, its lock held
  * @mem: the member, which keeps its minimum

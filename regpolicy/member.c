@@ -173,8 +173,8 @@ EXPORT_SYMBOL_GPL(rpol_member_destroy);
 /**
  * rpol_member_set_quota - change a member's bounds
  * @mem: the member
- * @quota: the new ones.  What is charged above them stays until released;
- *	   claims that they put out of reach end with -E2BIG
+ * @quota: the new ones.  What is charged above them goes when it falls idle, or
+ *	   at once if it is; claims that they put out of reach end with -E2BIG
  *
  * Context: any but hard interrupt.
  * Return: 0; -EINVAL, nothing changed, for a quota that contradicts itself or
@@ -201,6 +201,7 @@ int rpol_member_set_quota(struct rpol_member *mem, const struct rpol_quota *quot
 	mem->weight = quota->weight;
 	atomic64_sub((s64)(rpol_account_held(&mem->acct) - held), &dom->common);
 	spin_unlock(&mem->lock);
+	rpol_idle_trim_locked(dom, mem);
 	limits_changed_locked(dom);
 	rpol_domain_unlock(dom);
 	return 0;

@@ -85,7 +85,7 @@ enum rpol_verdict rpol_member_bind_locked(struct rpol_member *mem, unsigned int 
 	s64 need;
 
 	lockdep_assert_held(&mem->lock);
-	*mr = rpol_idle_take_locked(mem, class);
+	*mr = rpol_idle_beyond_max(mem) ? NULL : rpol_idle_take_locked(mem, class);
 	if (!*mr) {
 		if (!rpol_admit_own(&mem->acct, entries))
 			return RPOL_WAIT_OWN;
@@ -380,14 +380,15 @@ void rpol_mr_idle(struct rpol_member *mem, struct rpol_mr *mr)
 {
 	struct rpol_domain *dom = mem->dom;
 	u64 now = rpol_now(dom);
-	bool ask, wake;
+	bool ask, beyond, wake;
 
 	spin_lock_bh(&mem->lock);
 	rpol_peak_note(&mem->demand, now, mem->bound + mem->waiting, mem->bound + mem->waiting);
 	/* A count that is wrong must not become one that is huge. */
 	mem->bound -= min_t(u64, mr->entries, mem->bound);
 	rpol_idle_put_locked(mem, mr, now);
-	ask = mem->nr_waiters ||
+	beyond = rpol_idle_beyond_max(mem);
+	ask = mem->nr_waiters || beyond ||
 	      (READ_ONCE(dom->tight) && mem->acct.charged > rpol_member_keeps(mem));
 	/* Under the lock: a last tick clears it before it looks for idle MRs. */
 	wake = !atomic_read(&dom->ticking);
@@ -395,6 +396,8 @@ void rpol_mr_idle(struct rpol_member *mem, struct rpol_mr *mr)
 
 	if (ask) {
 		rpol_domain_lock(dom);
+		if (beyond)
+			rpol_idle_trim_locked(dom, mem);
 		rpol_over_update_locked(dom, mem, now);
 		rpol_order_own_locked(dom, mem, now);
 		serve_locked(dom, now);
@@ -506,11 +509,11 @@ void rpol_mr_flush(struct rpol_member *mem)
 EXPORT_SYMBOL_GPL(rpol_mr_flush);
 
 /**
- * rpol_pressed - whether somebody waits for what this member could release
+ * rpol_pressed - whether this member had better release what it can
  * @mem: the member
  *
- * For members that hold MRs bound without an I/O, as grants are: if true, they
- * are better recalled.
+ * Somebody waits for it, or it is more than its maximum.  For members that hold
+ * MRs bound without an I/O, as grants are: if true, they are better recalled.
  *
  * Context: any but hard interrupt.
  * Return: true if so.
@@ -520,8 +523,8 @@ bool rpol_pressed(struct rpol_member *mem)
 	bool pressed;
 
 	spin_lock_bh(&mem->lock);
-	pressed = mem->nr_waiters || (READ_ONCE(mem->dom->tight) &&
-				      mem->acct.charged > rpol_member_keeps(mem));
+	pressed = mem->nr_waiters || rpol_idle_beyond_max(mem) ||
+		  (READ_ONCE(mem->dom->tight) && mem->acct.charged > rpol_member_keeps(mem));
 	spin_unlock_bh(&mem->lock);
 	return pressed;
 }

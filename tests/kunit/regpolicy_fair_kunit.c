@@ -467,6 +467,39 @@ static void fair_quota_under_load(struct kunit *test)
 	stage_check(s);
 }
 
+/* Whether there are entries enough or not, a new maximum holds once I/O is over. */
+static void fair_max_lowered(struct kunit *test)
+{
+	static const u64 capacity[] = { 40 * L, 6 * L };
+	struct rpol_quota q = { .min = 0, .max = RPOL_NO_MAX, .weight = 100 };
+	u64 done;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(capacity); i++) {
+		struct stage *s = stage_open(test, capacity[i]);
+		struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+
+		load(a, 8, LARGE, 2 * MS);
+		stage_run(s, 20 * MS);
+		KUNIT_EXPECT_GE(test, stage_stats(a)->charged, 6 * L);
+		q.max = 3 * L;
+		KUNIT_EXPECT_EQ(test, rpol_member_set_quota(a->mem, &q), 0);
+		stage_run(s, 4 * MS);
+		KUNIT_EXPECT_LE(test, stage_stats(a)->charged, 3 * L);
+		done = a->done;
+		stage_run(s, 20 * MS);
+		KUNIT_EXPECT_GE(test, a->done, done + 15);
+		KUNIT_EXPECT_LE(test, stage_stats(a)->charged, 3 * L);
+		/* With nothing under way it holds at once. */
+		a->depth = 0;
+		stage_run(s, 4 * MS);
+		q.max = L;
+		KUNIT_EXPECT_EQ(test, rpol_member_set_quota(a->mem, &q), 0);
+		stage_run(s, MS);
+		KUNIT_EXPECT_LE(test, stage_stats(a)->charged, L);
+	}
+}
+
 static void fair_capacity_under_load(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 12 * L);
@@ -576,6 +609,7 @@ static struct kunit_case fair_cases[] = {
 	KUNIT_CASE(fair_shut_down_with_claims),
 	KUNIT_CASE(fair_create_under_contention),
 	KUNIT_CASE(fair_quota_under_load),
+	KUNIT_CASE(fair_max_lowered),
 	KUNIT_CASE(fair_capacity_under_load),
 	KUNIT_CASE(fair_fifo_beside),
 	KUNIT_CASE(fair_random_walk),
