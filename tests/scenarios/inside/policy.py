@@ -11,6 +11,7 @@ and shares, with room for a slow machine. tests/bench/fairness measures.
 import glob
 import mmap
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -19,6 +20,7 @@ import time
 MR = 257                        # entries that a READ of 1 MiB takes
 OPTS = os.environ["RDMAFS_MOUNT_OPTS"]
 SOURCE = os.environ["RDMAFS_SOURCE"]
+TOP = os.path.abspath(f"{os.path.dirname(__file__)}/../../..")
 PARAMETERS = "/sys/module/rdmafs_xprt/parameters"
 MIB = 1 << 20
 number = failed = 0
@@ -172,8 +174,22 @@ def refused(path, texts):
     return wrong
 
 
+def undocumented(*paths):
+    """Keys in these files that the documents do not explain."""
+    texts = [read_text(f"{TOP}/Documentation/{name}")
+             for name in ("ABI/proc-rdmafs", "man/rdmafs-proc.5")]
+    keys = {line.split()[0] for path in paths for line in read_text(path).splitlines()}
+    return sorted(k for k in keys if not all(re.search(rf"^(\t\t|\.B ){k}\b", t, re.M)
+                                             for t in texts))
+
+
 def files(device):
     m = Mount()
+    client = glob.glob("/proc/fs/rdmafs/client-*")[0]
+    missing = undocumented(*(f"{d}/{name}" for d in (m.proc, client)
+                             for name in ("window", "stats")),
+                           f"{device.path}/stats", f"{device.path}/policy")
+    tap(not missing, "every value is explained", " ".join(missing))
     for path, texts in ((f"{m.proc}/quota", BAD), (f"{device.path}/policy", BAD_POLICY),
                         (f"{device.path}/capacity", BAD_CAPACITY)):
         wrong = refused(path, texts)
