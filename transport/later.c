@@ -78,8 +78,6 @@ void rxp_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 		later->probe_at = jiffies + msecs_to_jiffies(later->probe_ms);
 		later->served = false;
 	}
-	if (list_empty(&later->writes))
-		later->room = 0;
 	later->refused = true;
 	rxp_later_insert(later, call);
 	queue_delayed_work(rxp_wq, &later->write_work, msecs_to_jiffies(later->probe_ms));
@@ -159,6 +157,7 @@ static int rxp_later_send(struct rdmafs_xprt *x)
 		call->status = ret;
 		rxp_call_done(call);
 	}
+	cond_resched();
 	spin_lock_bh(&x->lock);
 	if (ret == -EAGAIN)
 		rxp_later_insert(later, call);
@@ -179,18 +178,24 @@ static void rxp_later_writes(struct work_struct *work)
 	later->sending = true;
 	probe = rxp_later_probe(later);
 	while ((later->room || probe) && !list_empty(&later->writes)) {
-		ret = rxp_later_send(x);
-		if (ret == -EAGAIN)
-			break;
-		if (later->room)
+		bool room = later->room;
+
+		/* Taken first: while one is sent more may come. */
+		if (room)
 			later->room--;
 		else
 			probe--;
+		ret = rxp_later_send(x);
+		if (ret == -EAGAIN) {
+			/* No slot, or no connection: nothing is known of the server's room. */
+			later->room += room;
+			later->refused = true;
+			break;
+		}
 	}
-	/* No slot, or no connection: nothing is known of the server's room. */
-	if (ret == -EAGAIN)
-		later->refused = true;
 	later->sending = false;
+	if (list_empty(&later->writes))
+		later->room = 0;
 	/* Unless all is over, and somebody has been here before us to say so. */
 	aborted = x->state == RXP_ABORTED;
 	if (!aborted && !list_empty(&later->writes))
