@@ -222,8 +222,7 @@ static void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn,
 		rxp_chain_add(&slot->chain, &io->reg.wr);
 	}
 	rxp_chain_add(&slot->chain, &slot->wr);
-	if (slot->chain.nr == 1)
-		rxp_chain_quiet(conn, &slot->chain, slot->sge[0].length + f.data_len);
+	rxp_chain_quiet(conn, &slot->chain, slot->sge[0].length + f.data_len);
 }
 
 /*

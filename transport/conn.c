@@ -8,11 +8,12 @@
  * it waits its turn on the connection, in order, and the send completion that
  * makes room posts it; no thread waits.  A chain's last work request is
  * signaled, and its completion frees the room of the whole chain.  A *quiet*
- * chain names no memory but messages that live as long as the connection, so
- * nobody need know when the device is done with it: it goes unsignaled, is
- * over as soon as it is posted, and its room is freed by the next signaled
- * one.  At most a quarter of the send queue is taken up that way, so there is
- * always room that somebody gives back.
+ * chain is one SEND of a message that lives as long as the connection, so
+ * nobody need know when the device is done with it: it goes unsignaled, and is
+ * over as soon as it is posted.  Its room is freed by the next signaled chain;
+ * if a quarter of the send queue is taken up without there being one, a quiet
+ * chain is signaled for that alone, and is over all the same (a completion comes
+ * later than the reply does, and who waits for both waits longer).
  *
  * Under load many small messages are made by one task before it sleeps: the
  * calls of one io_submit(), the replies of one burst of requests.  Such a task
@@ -39,6 +40,7 @@
 
 static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc);
 static void rxp_wc_err(struct ib_cq *cq, struct ib_wc *wc);
+static void rxp_wc_quiet(struct ib_cq *cq, struct ib_wc *wc);
 static void rxp_chains_done(struct list_head *list, bool ok);
 
 /**
@@ -194,6 +196,7 @@ struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
 	init_completion(&conn->cm_done);
 	init_completion(&conn->welcomed);
 	conn->err_cqe.done = rxp_wc_err;
+	conn->quiet_cqe.done = rxp_wc_quiet;
 	conn->last_rx = jiffies;
 	return conn;
 }
@@ -585,11 +588,12 @@ void rxp_chain_init(struct rxp_chain *chain,
 /**
  * rxp_chain_quiet - nobody has to know when the device is done with a chain
  * @conn:  where it will be posted
- * @chain: SENDs of messages in buffers that stay mapped until the connection
- *	   is destroyed, and nothing else.  The buffer is written again only
- *	   once the peer has shown that it got the message: what may be sent
- *	   again by then is dropped unseen, whatever it says.
- * @bytes: of the messages
+ * @chain: complete.  If it is no more than a SEND, then of a message in a
+ *	   buffer that stays mapped until the connection is destroyed.  The
+ *	   buffer is written again only once the peer has shown that it got the
+ *	   message: what may be sent again by then is dropped unseen, whatever it
+ *	   says.
+ * @bytes: of the message
  *
  * iWARP devices may send unsignaled pages by reference (siw), and so hand
  * them to TCP when the connection, and its mapping, is long gone.
@@ -598,7 +602,7 @@ void rxp_chain_init(struct rxp_chain *chain,
  */
 void rxp_chain_quiet(const struct rxp_conn *conn, struct rxp_chain *chain, u32 bytes)
 {
-	chain->quiet = bytes < PAGE_SIZE || !conn->by_reference;
+	chain->quiet = chain->nr == 1 && (bytes < PAGE_SIZE || !conn->by_reference);
 }
 
 /**
@@ -624,10 +628,9 @@ enum rxp_posted {
 	RXP_POSTED_LOST,	/* the connection is lost; done() will be called */
 };
 
-/* Take a chain's room and decide how its end will be seen. True: not at all. */
-static bool rxp_chain_ready(struct rxp_conn *conn, struct rxp_chain *chain)
+/* Take a chain's room, and see to it that its end gives that back. */
+static void rxp_chain_ready(struct rxp_conn *conn, struct rxp_chain *chain)
 {
-	bool quiet = chain->quiet && conn->sq_quiet + chain->nr <= conn->sq_quiet_max;
 	struct ib_send_wr *wr;
 
 	for (wr = chain->first; wr; wr = wr->next) {
@@ -637,26 +640,27 @@ static bool rxp_chain_ready(struct rxp_conn *conn, struct rxp_chain *chain)
 			wr->send_flags |= IB_SEND_SIGNALED;
 	}
 	conn->sq_free -= chain->nr;
-	if (quiet) {
-		conn->sq_quiet += chain->nr;
-		return true;
-	}
-	chain->last->wr_cqe = &chain->cqe;
+	if (chain->quiet && ++conn->sq_quiet < conn->sq_quiet_max)
+		return;
 	chain->last->send_flags |= IB_SEND_SIGNALED;
-	chain->frees = chain->nr + conn->sq_quiet;
+	if (chain->quiet) {
+		chain->last->wr_cqe = &conn->quiet_cqe;
+	} else {
+		chain->last->wr_cqe = &chain->cqe;
+		chain->frees = chain->nr + conn->sq_quiet;
+	}
 	conn->sq_quiet = 0;
-	return false;
 }
 
 static enum rxp_posted rxp_post_locked(struct rxp_conn *conn, struct rxp_chain *chain)
 {
-	bool quiet = rxp_chain_ready(conn, chain);
 	const struct ib_send_wr *bad;
 
 	lockdep_assert_held(&conn->sq_lock);
+	rxp_chain_ready(conn, chain);
 	rxp_count(conn->stats, doorbells);
 	if (likely(!ib_post_send(conn->qp, chain->first, &bad)))
-		return quiet ? RXP_POSTED_OVER : RXP_POSTED;
+		return chain->quiet ? RXP_POSTED_OVER : RXP_POSTED;
 	/* Part of it may be on its way: only the drain tells when it is over. */
 	list_add_tail(&chain->link, &conn->failed);
 	return RXP_POSTED_LOST;
@@ -718,9 +722,8 @@ static void rxp_chains_done(struct list_head *list, bool ok)
 }
 
 /*
- * Under sq_lock: post with one doorbell what can be, quiet chains as long as
- * there is room for them, and move it from @list to @over; the rest goes one by
- * one.  False: the connection is lost.
+ * Under sq_lock: post with one doorbell as many of the quiet chains in @list as
+ * there is room for, and move them to @over.  False: the connection is lost.
  */
 static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 			      struct list_head *over)
@@ -732,8 +735,7 @@ static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 	if (!list_empty(&conn->pending))
 		return true;
 	list_for_each_entry_safe(chain, tmp, list, link) {
-		if (!chain->quiet || chain->nr > conn->sq_free ||
-		    conn->sq_quiet + chain->nr > conn->sq_quiet_max)
+		if (!conn->sq_free)
 			break;
 		rxp_chain_ready(conn, chain);
 		list_move_tail(&chain->link, over);
@@ -812,7 +814,7 @@ static void rxp_unplug(struct blk_plug_cb *cb, bool from_schedule)
 /**
  * rxp_post_plugged - post a chain when the task unplugs; at once if it has not plugged
  * @conn:  the connection
- * @chain: as for rxp_post(); nothing may be posted later that must come after it
+ * @chain: a quiet one; nothing may be posted later that must come after it
  *
  * Process context.  Never sleeps.
  *
@@ -843,27 +845,40 @@ int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain)
 	return dead ? -ENOTCONN : 0;
 }
 
-static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
+/* Room for @frees more: post what waits for it, unless the connection is @lost. */
+static void rxp_sq_room(struct rxp_conn *conn, u32 frees, bool lost)
 {
-	struct rxp_chain *chain = container_of(wc->wr_cqe, struct rxp_chain, cqe);
-	struct rxp_conn *conn = chain->conn;
-	bool ok = wc->status == IB_WC_SUCCESS;
-	bool lost = !ok;
 	LIST_HEAD(over);
 
 	rxp_count(conn->stats, send_completions);
 	spin_lock_bh(&conn->sq_lock);
-	conn->sq_free += chain->frees;
+	conn->sq_free += frees;
 	if (!lost && !conn->dead)
 		lost = !rxp_post_pending(conn, &over);
 	spin_unlock_bh(&conn->sq_lock);
 	if (lost)
 		rxp_conn_lost(conn);
 	rxp_chains_done(&over, true);
+}
+
+static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rxp_chain *chain = container_of(wc->wr_cqe, struct rxp_chain, cqe);
+	bool ok = wc->status == IB_WC_SUCCESS;
+
+	rxp_sq_room(chain->conn, chain->frees, !ok);
 	chain->done(chain, ok);
 }
 
-/* A work request inside a chain, or of a quiet one, failed. */
+/* Of as many quiet chains as there may be without this. */
+static void rxp_wc_quiet(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rxp_conn *conn = container_of(wc->wr_cqe, struct rxp_conn, quiet_cqe);
+
+	rxp_sq_room(conn, conn->sq_quiet_max, wc->status != IB_WC_SUCCESS);
+}
+
+/* A work request inside a chain, or an unsignaled quiet one, failed. */
 static void rxp_wc_err(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rxp_conn *conn = container_of(wc->wr_cqe, struct rxp_conn, err_cqe);

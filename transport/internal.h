@@ -350,6 +350,7 @@ struct rxp_conn {
 	struct list_head pending;	/* no send-queue room yet */
 	struct list_head failed;	/* never posted, or only in part */
 	struct ib_cqe err_cqe;
+	struct ib_cqe quiet_cqe;	/* of a quiet chain that frees the room of others */
 
 	unsigned long lost;		/* bit 0: ops->lost was called */
 	u32 index;			/* among the @count connections of its session */

@@ -200,8 +200,7 @@ static void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_le
 	}
 	rxp_fill_send(&req->send, req->sge, data_len ? 2 : 1, inv_rkey);
 	rxp_chain_add(&req->reply, &req->send);
-	if (req->reply.nr == 1)
-		rxp_chain_quiet(way->conn, &req->reply, head_len + data_len);
+	rxp_chain_quiet(way->conn, &req->reply, head_len + data_len);
 
 	rxp_trace(replied, req, data_len + req->out_len);
 	kref_get(&req->ref);

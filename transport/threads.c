@@ -183,10 +183,12 @@ static void rxp_thread_burst(struct rxp_thread *t)
 
 	blk_start_plug(&plug);
 	while ((req = rxp_thread_next(t))) {
-		if (!rxp_req_is_small(req) || ++n % RXP_BURST == 0) {
+		if (!rxp_req_is_small(req) || n == RXP_BURST) {
 			rxp_thread_flush(t, &plug);
 			blk_start_plug(&plug);
+			n = 0;
 		}
+		n++;
 		rxp_thread_watch(t);
 		rxp_req_run(req);
 		cond_resched();
