@@ -241,8 +241,6 @@ static void rxp_call_post(struct rdmafs_xprt *x, struct rxp_conn *conn,
 		ret = rxp_post(conn, &slot->chain);
 	if (ret)
 		rxp_call_put(call);
-	else
-		rxp_count(&x->stats, msgs_sent);
 }
 
 /* Wait until calls can travel; a reference on the pool of whose device they will. */
@@ -313,8 +311,6 @@ static void rxp_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp
 	io->crw_busy = true;
 	if (rxp_post(conn, &io->crw))
 		rxp_crw_done(&io->crw, false);
-	else
-		rxp_count(&x->stats, msgs_sent);
 }
 
 /* WRITE: pages and sink are both there. */
@@ -738,6 +734,35 @@ static const char *rxp_welcome(struct rxp_conn *conn, const struct rxp_frame *f)
 	return NULL;
 }
 
+static const char *rxp_frame_arrived(struct rxp_conn *conn, const struct rxp_frame *f,
+				     const struct ib_wc *wc)
+{
+	struct rdmafs_xprt *x = conn->owner;
+
+	if (rxp_frame_astray(f, conn->index, conn->count))
+		return "a message on another connection than its slot's";
+	if ((wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
+	    !(f->type == RXP_REPLY && f->alone) && f->op != RXP_NOTIFY_DROPPED)
+		return "an invalidation out of place";
+	if (!conn->welcome_seen)
+		return rxp_welcome(conn, f);
+	if (f->type == RXP_REPLY)
+		return rxp_reply(x, conn, f, wc);
+	switch (f->op) {
+	case RXP_NOTIFY_STCRW:
+		return rxp_stcrw_arrived(x, conn, f);
+	case RXP_NOTIFY_DROPPED:
+		return rxp_call_dropped(x, conn, f, wc);
+	case RXP_NOTIFY_RECALL:
+		rxp_grant_recalled(x, f->rkey);
+		return NULL;
+	case RXP_NOTIFY_WELCOME:
+		return "a second WELCOME";
+	default:		/* RXP_NOTIFY_PONG: rxp_frame_check() knows no other */
+		return NULL;
+	}
+}
+
 /**
  * rxp_client_recv - a message from the server
  * @conn: where
@@ -749,33 +774,22 @@ static const char *rxp_welcome(struct rxp_conn *conn, const struct rxp_frame *f)
  */
 void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len)
 {
-	struct rdmafs_xprt *x = conn->owner;
 	const char *wrong = NULL;
 	struct rxp_frame f;
+	u32 at = 0;
 
-	if (rxp_frame_check(rxp_conn_buf(rx), len, false, conn->slots, conn->data_max, &f))
-		wrong = "a malformed message";
-	else if (rxp_frame_astray(&f, conn->index, conn->count))
-		wrong = "a message on another connection than its slot's";
-	else if (f.type != RXP_REPLY && f.op != RXP_NOTIFY_DROPPED &&
-		 (wc->wc_flags & IB_WC_WITH_INVALIDATE))
-		wrong = "an invalidation out of place";
-	else if (!conn->welcome_seen)
-		wrong = rxp_welcome(conn, &f);
-	else if (f.type == RXP_REPLY)
-		wrong = rxp_reply(x, conn, &f, wc);
-	else if (f.op == RXP_NOTIFY_STCRW)
-		wrong = rxp_stcrw_arrived(x, conn, &f);
-	else if (f.op == RXP_NOTIFY_DROPPED)
-		wrong = rxp_call_dropped(x, conn, &f, wc);
-	else if (f.op == RXP_NOTIFY_RECALL)
-		rxp_grant_recalled(x, f.rkey);
-	else if (f.op == RXP_NOTIFY_WELCOME)
-		wrong = "a second WELCOME";
+	do {
+		if (rxp_frame_check(rxp_conn_buf(rx), len, at, false, conn->slots, conn->data_max,
+				    &f))
+			wrong = "a malformed message";
+		else
+			wrong = rxp_frame_arrived(conn, &f, wc);
+		at = f.end;
+	} while (!wrong && at < len);
 	if (wrong)
 		rxp_conn_protocol_error(conn, wrong);
 	else
-		rxp_rx_repost(rx);
+		rxp_rx_put(rx);
 }
 
 /* ------------------------------------------------------------------- recovery */

@@ -19,7 +19,7 @@
  * calls of one io_submit(), the replies of one burst of requests.  Such a task
  * has plugged its I/O (blk_start_plug()), as for a disk, and what it posts by
  * rxp_post_plugged() goes out together, with one doorbell, when it unplugs or
- * sleeps.
+ * sleeps: as one message, as far as it fits into one of the peer's receives.
  *
  * Ending: rxp_conn_lost() may come from any context, any number of times; the
  * owner hears of it once and queues its worker.  rxp_conn_kill() bars further
@@ -357,6 +357,7 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 	attr.cap.max_send_wr = sq + 1;
 	attr.cap.max_recv_wr = nr_recv + 1;
 	attr.cap.max_send_sge = max_t(u32, pool->max_sge, 2);
+	conn->send_sge = attr.cap.max_send_sge;
 	attr.cap.max_recv_sge = 1;
 	ret = rdma_create_qp(conn->id, pool->pd, &attr);
 	if (ret)
@@ -541,21 +542,24 @@ static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 	ib_dma_sync_single_for_cpu(conn->rdev->ib,
 				   rxp_ring_dma(&conn->rx_ring, conn->rx_dma, rx->index),
 				   RXP_MSG_MAX, DMA_FROM_DEVICE);
+	atomic_set(&rx->users, 1);
 	conn->ops->recv(conn, rx, wc, wc->byte_len);
 }
 
 /**
- * rxp_rx_repost - give a receive buffer back to the device
+ * rxp_rx_put - done with a receive buffer; the last one gives it to the device
  * @rx: the buffer; not to be read any more
  *
  * Any context but hard interrupt.  Harmless on a dead connection: the lock
  * keeps a receive from being posted behind the drain.
  */
-void rxp_rx_repost(struct rxp_rx *rx)
+void rxp_rx_put(struct rxp_rx *rx)
 {
 	struct rxp_conn *conn = rx->conn;
 	bool lost = false;
 
+	if (!atomic_dec_and_test(&rx->users))
+		return;
 	spin_lock_bh(&conn->sq_lock);
 	if (!conn->dead)
 		lost = rxp_post_recv(rx);
@@ -635,6 +639,8 @@ static void rxp_chain_ready(struct rxp_conn *conn, struct rxp_chain *chain)
 
 	for (wr = chain->first; wr; wr = wr->next) {
 		wr->wr_cqe = &conn->err_cqe;
+		if (wr->opcode == IB_WR_SEND || wr->opcode == IB_WR_SEND_WITH_INV)
+			rxp_count(conn->stats, msgs_sent);
 		/* Else siw may still send from there when the chain is done. */
 		if (conn->by_reference && wr->opcode == IB_WR_RDMA_WRITE)
 			wr->send_flags |= IB_SEND_SIGNALED;
@@ -721,9 +727,50 @@ static void rxp_chains_done(struct list_head *list, bool ok)
 	}
 }
 
+static u32 rxp_send_bytes(const struct ib_send_wr *wr)
+{
+	u32 bytes = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		bytes += wr->sg_list[i].length;
+	return bytes;
+}
+
+/*
+ * Under sq_lock: let @wr's message travel in @head's, which is not posted yet,
+ * if there is room for it.  @head's list of what to send moves to conn->joined,
+ * where it may grow: it is the last one there, *@used entries long in all.
+ */
+static bool rxp_send_join(struct rxp_conn *conn, struct ib_send_wr *head,
+			  const struct ib_send_wr *wr, u32 *used)
+{
+	/* As for a message by itself, siw must not take it for pages. */
+	u32 limit = conn->by_reference ? PAGE_SIZE - 1 : RXP_MSG_MAX;
+	struct ib_sge *sge = conn->joined + *used;
+	bool moved = head->sg_list >= conn->joined && head->sg_list < sge;
+	u32 more = wr->num_sge + (moved ? 0 : head->num_sge);
+
+	if (head->opcode != IB_WR_SEND || wr->opcode != IB_WR_SEND ||
+	    head->num_sge + wr->num_sge > conn->send_sge ||
+	    *used + more > ARRAY_SIZE(conn->joined) ||
+	    rxp_send_bytes(head) + rxp_send_bytes(wr) > limit)
+		return false;
+	if (!moved) {
+		memcpy(sge, head->sg_list, head->num_sge * sizeof(*sge));
+		head->sg_list = sge;
+		sge += head->num_sge;
+	}
+	memcpy(sge, wr->sg_list, wr->num_sge * sizeof(*sge));
+	head->num_sge += wr->num_sge;
+	*used += more;
+	return true;
+}
+
 /*
  * Under sq_lock: post with one doorbell as many of the quiet chains in @list as
- * there is room for, and move them to @over.  False: the connection is lost.
+ * there is room for, and move them to @over.  Messages that fit into one
+ * another's buffer travel as one.  False: the connection is lost.
  */
 static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 			      struct list_head *over)
@@ -731,10 +778,16 @@ static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 	struct ib_send_wr *first = NULL, *last = NULL;
 	struct rxp_chain *chain, *tmp;
 	const struct ib_send_wr *bad;
+	u32 used = 0;
 
 	if (!list_empty(&conn->pending))
 		return true;
 	list_for_each_entry_safe(chain, tmp, list, link) {
+		if (last && rxp_send_join(conn, last, chain->first, &used)) {
+			rxp_count(conn->stats, msgs_joined);
+			list_move_tail(&chain->link, over);
+			continue;
+		}
 		if (!conn->sq_free)
 			break;
 		rxp_chain_ready(conn, chain);
@@ -962,7 +1015,6 @@ int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 le
 	rxp_chain_add(&ctl->chain, &ctl->wr);
 	posted = rxp_post_or_queue(conn, &ctl->chain);
 	spin_unlock_bh(&conn->sq_lock);
-	rxp_count(conn->stats, msgs_sent);
 	if (posted == RXP_POSTED_LOST)
 		rxp_conn_lost(conn);
 	return 0;

@@ -20,11 +20,13 @@ static_assert(sizeof(struct rxp_wire_hello) == 40);
 static_assert(sizeof(struct rxp_wire_welcome) == 40);
 static_assert(RXP_BODY_OFFSET + RDMAFS_XPRT_BODY_MAX + sizeof(struct rxp_wire_tag) <= RXP_HEAD_MAX);
 
+/* What follows a header: its length, or a negative errno. */
 static int check_call(const void *p, u32 left, u32 data_max, struct rxp_frame *f)
 {
 	const struct rxp_wire_call *c = p;
+	u32 need = sizeof(*c) + f->body_len + f->data_len;
 
-	if (left < sizeof(*c) || left - sizeof(*c) != f->body_len + f->data_len)
+	if (left < need)
 		return -EBADMSG;
 	if (!f->body_len || (f->flags & ~RXP_F_ALL))
 		return -EBADMSG;
@@ -61,7 +63,7 @@ static int check_call(const void *p, u32 left, u32 data_max, struct rxp_frame *f
 	}
 	f->body = p + sizeof(*c);
 	f->data = f->body + f->body_len;
-	return 0;
+	return need;
 }
 
 static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *f)
@@ -69,8 +71,9 @@ static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *
 	const struct rxp_wire_reply *r = p;
 	const struct rxp_wire_tag *t;
 	u32 grant = f->flags & RXP_F_GRANT ? sizeof(*t) : 0;
+	u32 need = sizeof(*r) + f->body_len + grant + f->data_len;
 
-	if (left < sizeof(*r) || left - sizeof(*r) != f->body_len + grant + f->data_len)
+	if (left < need)
 		return -EBADMSG;
 	if (f->flags & ~RXP_F_GRANT)
 		return -EBADMSG;
@@ -105,7 +108,7 @@ static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *
 		    f->grant_iova > U64_MAX - f->grant_len)
 			return -EBADMSG;
 	}
-	return 0;
+	return need;
 }
 
 static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame *f)
@@ -173,13 +176,14 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 		f->rkey = le32_to_cpu(t->rkey);
 		f->iova = le64_to_cpu(t->iova);
 	}
-	return 0;
+	return want;
 }
 
 /**
  * rxp_frame_check - take a received message apart
  * @msg:	 the message
  * @len:	 its length, as the device reported it
+ * @at:		 where in it to look: 0, and then on from f->end until that is @len
  * @from_client: whether the peer is the client: which types it may send
  * @slots:	 slots of the session
  * @data_max:	 most bytes of data of one RPC
@@ -189,15 +193,16 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
  *
  * Return: 0, or -EBADMSG: the peer broke the protocol and is to be cut off.
  */
-int rxp_frame_check(const void *msg, u32 len, bool from_client, u32 slots, u32 data_max,
-		    struct rxp_frame *f)
+int rxp_frame_check(const void *msg, u32 len, u32 at, bool from_client, u32 slots,
+		    u32 data_max, struct rxp_frame *f)
 {
-	const struct rxp_wire_hdr *h = msg;
-	const void *p = msg + sizeof(*h);
+	const struct rxp_wire_hdr *h = msg + at;
+	const void *p = h + 1;
+	u32 left = len - at;
 	int ret;
 
 	memset(f, 0, sizeof(*f));
-	if (len < sizeof(*h) || len > RXP_MSG_MAX)
+	if (len > RXP_MSG_MAX || left < sizeof(*h))
 		return -EBADMSG;
 	f->type = h->type;
 	f->op = h->op;
@@ -209,19 +214,24 @@ int rxp_frame_check(const void *msg, u32 len, bool from_client, u32 slots, u32 d
 	if (f->slot >= slots || f->body_len > RDMAFS_XPRT_BODY_MAX ||
 	    f->data_len > RDMAFS_XPRT_INLINE_MAX)
 		return -EBADMSG;
-	len -= sizeof(*h);
+	left -= sizeof(*h);
 
 	if (f->type == (from_client ? RXP_CALL : RXP_REPLY)) {
 		if (f->op)
 			return -EBADMSG;
 		f->rpc = true;
-		ret = from_client ? check_call(p, len, data_max, f) :
-				    check_reply(p, len, data_max, f);
-		return ret;
+		ret = from_client ? check_call(p, left, data_max, f) :
+				    check_reply(p, left, data_max, f);
+	} else if (f->type == (from_client ? RXP_CONTROL : RXP_NOTIFY) && !at) {
+		ret = check_op(p, left, from_client, f);
+	} else {
+		return -EBADMSG;
 	}
-	if (f->type == (from_client ? RXP_CONTROL : RXP_NOTIFY))
-		return check_op(p, len, from_client, f);
-	return -EBADMSG;
+	if (ret < 0)
+		return ret;
+	f->end = at + sizeof(*h) + ret;
+	f->alone = !at && f->end == len;
+	return 0;
 }
 
 /* Connection 0 makes or resumes the session, the others name it. */

@@ -9,7 +9,7 @@
 #include <linux/types.h>
 #include "transport/wire.h"
 
-/* Head of a message: everything but inline data. */
+/* Head of a frame: everything but inline data. */
 #define RXP_HEAD_MAX	1024
 /* A receive buffer: the longest message there is. */
 #define RXP_MSG_MAX	(RXP_HEAD_MAX + 4096)
@@ -17,10 +17,12 @@
 #define RXP_RECV_RESERVE 8
 
 /**
- * struct rxp_frame - a message, checked
+ * struct rxp_frame - one RPC's part of a message, or all of it, checked
  * @type:     enum rxp_wire_type
  * @op:	      of a CONTROL or NOTIFY
  * @rpc:      it names an RPC, by @slot and @seq
+ * @alone:    there is nothing else in the message
+ * @end:      where the next one begins, or the message's length
  * @slot:     below the number of slots, where the message has one
  * @seq:      as it came
  * @flags:    RXP_F_*, consistent with the lengths
@@ -41,6 +43,8 @@ struct rxp_frame {
 	u8 type;
 	u8 op;
 	bool rpc;
+	bool alone;
+	u32 end;
 	u16 slot;
 	u32 seq;
 	u16 flags;
@@ -58,8 +62,8 @@ struct rxp_frame {
 	u64 grant_iova;
 };
 
-int rxp_frame_check(const void *msg, u32 len, bool from_client, u32 slots, u32 data_max,
-		    struct rxp_frame *f);
+int rxp_frame_check(const void *msg, u32 len, u32 at, bool from_client, u32 slots,
+		    u32 data_max, struct rxp_frame *f);
 int rxp_frame_check_cm(const void *data, u32 len, u32 data_limit, struct rxp_wire_cm *out);
 
 u32 rxp_frame_put_call(void *head, const struct rxp_frame *f);

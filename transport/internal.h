@@ -53,6 +53,9 @@
 /* Scatter/gather entries of one RDMA WRITE: more need more memory in each queue entry. */
 #define RXP_WRITE_SGE	16
 
+/* Scatter/gather entries of the messages of one doorbell that travel in others. */
+#define RXP_JOINED	64
+
 /* Work requests of a chain beside its RDMA WRITEs, at most: REG_MR and SEND. */
 #define RXP_CHAIN_EXTRA	2
 
@@ -74,6 +77,7 @@ enum rxp_stat {
 	RXP_STAT_served_now,
 	RXP_STAT_served_by_thread,
 	RXP_STAT_msgs_sent,
+	RXP_STAT_msgs_joined,
 	RXP_STAT_msgs_received,
 	RXP_STAT_send_completions,
 	RXP_STAT_doorbells,
@@ -305,12 +309,13 @@ struct rxp_rx {
 	struct ib_cqe cqe;
 	struct rxp_conn *conn;
 	u32 index;
+	atomic_t users;		/* frames of the message in it that are in use */
 };
 
 /**
  * struct rxp_conn_ops - what a connection tells its owner
  * @recv: a message of @len bytes is in rxp_conn_buf(@rx); the owner gives the
- *	  buffer back by rxp_rx_repost(), now or later.  Softirq on the client,
+ *	  buffer back by rxp_rx_put(), now or later.  Softirq on the client,
  *	  process context on the server.
  * @lost: the connection is of no more use.  Called once, any context.  The
  *	  owner kills, drains and destroys it from a worker.
@@ -344,6 +349,8 @@ struct rxp_conn {
 	u32 sq_free;
 	u32 sq_quiet;			/* posted unsignaled since the last signaled one */
 	u32 sq_quiet_max;
+	u32 send_sge;			/* of one SEND */
+	struct ib_sge joined[RXP_JOINED];	/* of messages being posted as one */
 	u32 plugged;			/* tasks that have plugged something */
 	bool by_reference;		/* the device sends unsignaled pages from where they are */
 	bool dead;
@@ -418,7 +425,12 @@ static inline void *rxp_conn_buf(struct rxp_rx *rx)
 	return rxp_ring_buf(&rx->conn->rx_ring, rx->index);
 }
 
-void rxp_rx_repost(struct rxp_rx *rx);
+static inline void rxp_rx_get(struct rxp_rx *rx)
+{
+	atomic_inc(&rx->users);
+}
+
+void rxp_rx_put(struct rxp_rx *rx);
 
 void rxp_chain_init(struct rxp_chain *chain,
 		    void (*done)(struct rxp_chain *chain, bool ok));

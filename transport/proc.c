@@ -32,6 +32,7 @@ static const char * const rxp_stat_names[RXP_NR_STATS] = {
 	[RXP_STAT_served_now] = "served_now",
 	[RXP_STAT_served_by_thread] = "served_by_thread",
 	[RXP_STAT_msgs_sent] = "msgs_sent",
+	[RXP_STAT_msgs_joined] = "msgs_joined",
 	[RXP_STAT_msgs_received] = "msgs_received",
 	[RXP_STAT_send_completions] = "send_completions",
 	[RXP_STAT_doorbells] = "doorbells",

@@ -169,7 +169,6 @@ void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn)
 		return;
 	}
 	rxp_count(&req->session->stats, cancelled);
-	rxp_count(&req->session->stats, msgs_sent);
 }
 
 /* What a client lets wait for its own part, and for how long. */

@@ -24,6 +24,7 @@
  * executed again if its answer was not worth keeping.  Anything else breaks
  * the protocol.
  */
+#include <linux/blkdev.h>
 #include <linux/delay.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -212,7 +213,6 @@ static void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_le
 		rxp_req_put(req);
 		return;
 	}
-	rxp_count(&req->session->stats, msgs_sent);
 	rxp_add(&req->session->stats, rdma_writes, nr_wr);
 }
 
@@ -334,7 +334,7 @@ static void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 d
 	}
 
 	/* Before the reply: it lets the client send into this receive again. */
-	rxp_rx_repost(req->rx);
+	rxp_rx_put(req->rx);
 	req->r.body = NULL;
 
 	rxp_count(&s->stats, replies);
@@ -543,7 +543,7 @@ static void rxp_req_fetch(struct rxp_req *req)
 		rxp_req_gone(req);
 	spin_unlock_bh(&s->lock);
 	if (!alive) {
-		rxp_rx_repost(req->rx);
+		rxp_rx_put(req->rx);
 		rxp_req_put(req);
 		return;
 	}
@@ -574,7 +574,7 @@ static void rxp_req_fetch(struct rxp_req *req)
 		rxp_req_gone(req);
 	spin_unlock_bh(&s->lock);
 	if (!alive) {
-		rxp_rx_repost(req->rx);
+		rxp_rx_put(req->rx);
 		rxp_req_put(req);
 	} else if (cancelled) {
 		rxp_req_cancelled(req);
@@ -582,7 +582,6 @@ static void rxp_req_fetch(struct rxp_req *req)
 		/* The connection's end finds the request waiting. */
 		rxp_req_put(req);
 	} else {
-		rxp_count(&s->stats, msgs_sent);
 		rxp_count(&s->stats, reg_mr);
 	}
 	rxp_way_put(&way);
@@ -880,8 +879,6 @@ static bool rxp_req_now(struct rxp_req *req)
 	if (server->service->handle_now(&req->r, server->ctx)) {
 		rxp_count(&req->session->stats, served_now);
 		rxp_req_put(req);
-		/* A completion queue may hold thousands of them. */
-		cond_resched();
 		return true;
 	}
 	rxp_req_put(req);
@@ -940,14 +937,14 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 		return NULL;
 	case RXP_ARRIVAL_CACHED:
 		rxp_count(&s->stats, replays);
-		rxp_rx_repost(rx);
+		rxp_rx_put(rx);
 		rxp_frame_drop_grant(rxp_req_buf(req));
 		rxp_reply_post(req, &way, head_len, data_len, NULL, 0, 0, false);
 		rxp_way_put(&way);
 		break;
 	case RXP_ARRIVAL_AGAIN:
 		rxp_count(&s->stats, replays);
-		rxp_rx_repost(rx);
+		rxp_rx_put(rx);
 		break;
 	case RXP_ARRIVAL_CLOSING:
 		break;
@@ -992,6 +989,29 @@ static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
 	}
 }
 
+static const char *rxp_frame_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
+				     const struct rxp_frame *f, const struct ib_wc *wc)
+{
+	const char *wrong;
+
+	if (rxp_frame_astray(f, conn->index, conn->count))
+		return "a message on another connection than its slot's";
+	if ((wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
+	    !(f->type == RXP_CONTROL && f->op == RXP_CONTROL_DATA) &&
+	    !(f->type == RXP_CALL && f->alone && f->flags == (RXP_F_WRITE | RXP_F_RKEY) &&
+	      f->rkey == wc->ex.invalidate_rkey))
+		return "an invalidation out of place";
+	if (f->type == RXP_CONTROL) {
+		wrong = rxp_control(conn, f, wc);
+		if (!wrong)
+			rxp_rx_put(rx);
+		return wrong;
+	}
+	if (!conn->session)
+		return "no HELLO";
+	return rxp_call_arrived(conn, rx, f, wc);
+}
+
 /**
  * rxp_server_recv - a message from a client
  * @conn: where
@@ -1003,29 +1023,36 @@ static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
  */
 void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len)
 {
-	const char *wrong;
+	const char *wrong = NULL;
+	struct blk_plug plug;
 	struct rxp_frame f;
+	bool plugged = false;
+	u32 at = 0;
 
-	if (rxp_frame_check(rxp_conn_buf(rx), len, true, conn->slots, conn->data_max, &f)) {
-		wrong = "a malformed message";
-	} else if (rxp_frame_astray(&f, conn->index, conn->count)) {
-		wrong = "a message on another connection than its slot's";
-	} else if ((wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
-		   !(f.type == RXP_CONTROL && f.op == RXP_CONTROL_DATA) &&
-		   !(f.type == RXP_CALL && f.flags == (RXP_F_WRITE | RXP_F_RKEY) &&
-		     f.rkey == wc->ex.invalidate_rkey)) {
-		wrong = "an invalidation out of place";
-	} else if (f.type == RXP_CONTROL) {
-		wrong = rxp_control(conn, &f, wc);
-		if (!wrong)
-			rxp_rx_repost(rx);
-	} else if (!conn->session) {
-		wrong = "no HELLO";
-	} else {
-		wrong = rxp_call_arrived(conn, rx, &f, wc);
-	}
+	do {
+		if (rxp_frame_check(rxp_conn_buf(rx), len, at, true, conn->slots, conn->data_max,
+				    &f)) {
+			wrong = "a malformed message";
+			break;
+		}
+		at = f.end;
+		if (!f.alone && !plugged) {
+			/* The replies to CALLs that travelled together do so, too. */
+			blk_start_plug(&plug);
+			plugged = true;
+		}
+		/* Each has a use of the buffer; the last one that of the message. */
+		if (at < len)
+			rxp_rx_get(rx);
+		wrong = rxp_frame_arrived(conn, rx, &f, wc);
+	} while (!wrong && at < len);
+	if (plugged)
+		blk_finish_plug(&plug);
 	if (wrong)
 		rxp_conn_protocol_error(conn, wrong);
+	/* A completion queue may hold thousands of them; to stop at each breaks bursts up. */
+	if (conn->received % RXP_RECV_BURST == 0)
+		cond_resched();
 }
 
 /**

@@ -16,6 +16,9 @@
 #define RXP_THREADS_MIN		8
 #define RXP_THREADS_MAX		64
 
+/* Messages taken by a completion handler before it lets others run. */
+#define RXP_RECV_BURST		64
+
 /**
  * enum rxp_req_state - where a request is
  * @RXP_REQ_QUEUED:  with the threads, its sink not asked for yet

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What transport puts on the wire, draft-4.  Little-endian, fixed sizes,
+ * What transport puts on the wire, draft-5.  Little-endian, fixed sizes,
  * reserved fields zero and checked.  Documentation/protocol.rst has the
  * message sequences.
  *
- * A message is struct rxp_wire_hdr, then for a CALL struct rxp_wire_call and
- * for a REPLY struct rxp_wire_reply, then hdr.body_len bytes of body, then
- * struct rxp_wire_tag if the REPLY has RXP_F_GRANT, then hdr.data_len bytes of
- * inline data; for a CONTROL or NOTIFY the struct that
- * its op names, with both lengths 0.  A message is exactly as long as that
- * says.
+ * A message is one or several frames without gaps.  A frame is struct
+ * rxp_wire_hdr, then for a CALL struct rxp_wire_call and for a REPLY struct
+ * rxp_wire_reply, then hdr.body_len bytes of body, then struct rxp_wire_tag if
+ * the REPLY has RXP_F_GRANT, then hdr.data_len bytes of inline data; for a
+ * CONTROL or NOTIFY the struct that its op names, with both lengths 0.  A
+ * message is exactly as long as its frames say.
+ *
+ * Only CALLs, or only replies, stand together in a message, each of another
+ * slot; and no message of several frames invalidates a key.
  *
  * (slot, seq) names an RPC: it is the XID of RFC 8166, the key of the reply
  * cache and the CWTAG that binds an STCRW to the CRW held for it (Ou et al.,
@@ -21,7 +24,7 @@
 #include <linux/types.h>
 
 #define RXP_WIRE_MAGIC		0x53464452	/* "RDFS" */
-#define RXP_WIRE_VERSION	0x8004		/* draft-4 */
+#define RXP_WIRE_VERSION	0x8005		/* draft-5 */
 
 /**
  * struct rxp_wire_cm - private data of a connection request and its accept; 48 bytes
@@ -118,14 +121,14 @@ enum rxp_wire_type {
 #define RXP_F_GRANT		0x1	/* a tag behind the body: a sink for one WRITE to come */
 
 /**
- * struct rxp_wire_hdr - begins every message; 16 bytes
+ * struct rxp_wire_hdr - begins every frame; 16 bytes
  * @type:     enum rxp_wire_type
  * @op:	      of a CONTROL or NOTIFY, else 0
  * @slot:     slot of the RPC, 0 where there is none
  * @seq:      sequence number in that slot, 0 where there is none
  * @body_len: bytes of body
  * @flags:    RXP_F_* of a CALL or REPLY, else 0
- * @data_len: bytes of data inside the message
+ * @data_len: bytes of data inside the frame
  */
 struct rxp_wire_hdr {
 	__u8 type;

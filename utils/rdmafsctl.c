@@ -21,7 +21,7 @@
 #include "config.h"
 #include "json.h"
 
-#define VERSION		"draft-4"
+#define VERSION		"draft-5"
 #define DEFAULT_DIR	"/etc/rdmafs"
 #define DEFAULT_FILE	DEFAULT_DIR "/exports.conf"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The file protocol of rdmafs, draft-4: what stands in the bodies of
+ * The file protocol of rdmafs, draft-5: what stands in the bodies of
  * transport's requests and replies.  Documentation/protocol.rst is the same
  * in prose.
  *

@@ -29,7 +29,7 @@ static const u8 golden_reply[] = {
 
 /* What connection 1 of 4 asks to be accepted with: 16 slots, 1 MiB, incarnation 5. */
 static const u8 golden_join[] = {
-	0x52, 0x44, 0x46, 0x53, 0x04, 0x80, 0x01, 0x04,
+	0x52, 0x44, 0x46, 0x53, 0x05, 0x80, 0x01, 0x04,
 	0x00, 0x14, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00,
 	0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x08, 0x00,
 	0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -45,6 +45,24 @@ static const u8 golden_stcrw[] = {
 	0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 };
 
+/* Frames of a message, or -EBADMSG. */
+static int check_all(const void *msg, u32 len, bool from_client)
+{
+	struct rxp_frame f;
+	u32 at = 0;
+	int n = 0;
+
+	do {
+		if (rxp_frame_check(msg, len, at, from_client, SLOTS, DATA_MAX, &f))
+			return -EBADMSG;
+		if (f.end <= at || f.end > len)
+			return -ERANGE;
+		at = f.end;
+		n++;
+	} while (at < len);
+	return n;
+}
+
 static void frame_call_golden(struct kunit *test)
 {
 	struct rxp_frame in = {
@@ -58,7 +76,7 @@ static void frame_call_golden(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, head);
 	KUNIT_ASSERT_EQ(test, rxp_frame_put_call(head, &in), sizeof(golden_call));
 	KUNIT_EXPECT_MEMEQ(test, head, golden_call, sizeof(golden_call));
-	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_call, sizeof(golden_call), true, SLOTS,
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_call, sizeof(golden_call), 0, true, SLOTS,
 					      DATA_MAX, &out), 0);
 	KUNIT_EXPECT_EQ(test, out.type, RXP_CALL);
 	KUNIT_EXPECT_EQ(test, out.slot, 3);
@@ -83,7 +101,7 @@ static void frame_reply_golden(struct kunit *test)
 	memcpy(head + RXP_BODY_OFFSET, "de", 2);
 	KUNIT_ASSERT_EQ(test, rxp_frame_put_reply(head, &in), sizeof(golden_reply));
 	KUNIT_EXPECT_MEMEQ(test, head, golden_reply, sizeof(golden_reply));
-	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_reply, sizeof(golden_reply), false, SLOTS,
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_reply, sizeof(golden_reply), 0, false, SLOTS,
 					      DATA_MAX, &out), 0);
 	KUNIT_EXPECT_EQ(test, out.bulk_len, 65536);
 	KUNIT_EXPECT_EQ(test, out.service_us, 5);
@@ -94,7 +112,7 @@ static void frame_stcrw_golden(struct kunit *test)
 {
 	struct rxp_frame out;
 
-	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_stcrw, sizeof(golden_stcrw), false, SLOTS,
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_stcrw, sizeof(golden_stcrw), 0, false, SLOTS,
 					      DATA_MAX, &out), 0);
 	KUNIT_EXPECT_EQ(test, out.op, RXP_NOTIFY_STCRW);
 	KUNIT_EXPECT_EQ(test, out.slot, 3);
@@ -112,15 +130,15 @@ static void frame_overlapped(struct kunit *test)
 	memcpy(msg, golden_stcrw, sizeof(msg));
 	msg[0] = RXP_CONTROL;
 	msg[1] = RXP_CONTROL_STCRW;
-	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, sizeof(msg), true, SLOTS, DATA_MAX, &out), 0);
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, sizeof(msg), 0, true, SLOTS, DATA_MAX, &out), 0);
 	KUNIT_EXPECT_EQ(test, out.bulk_len, 8192);
 	KUNIT_EXPECT_EQ(test, out.rkey, 0x11223344);
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(msg, sizeof(msg), false, SLOTS, DATA_MAX, &out),
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(msg, sizeof(msg), 0, false, SLOTS, DATA_MAX, &out),
 			-EBADMSG);
 	msg[1] = RXP_CONTROL_CANCEL;
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(msg, sizeof(msg), true, SLOTS, DATA_MAX, &out),
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(msg, sizeof(msg), 0, true, SLOTS, DATA_MAX, &out),
 			-EBADMSG);
-	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, sizeof(struct rxp_wire_hdr), true, SLOTS,
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, sizeof(struct rxp_wire_hdr), 0, true, SLOTS,
 					      DATA_MAX, &out), 0);
 	KUNIT_EXPECT_EQ(test, out.slot, 3);
 	KUNIT_EXPECT_EQ(test, out.rkey, 0);
@@ -142,37 +160,37 @@ static void frame_grant(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, head);
 	len = rxp_frame_put_reply(head, &in);
 	rxp_frame_put_grant(head, len, &tag);
-	KUNIT_ASSERT_EQ(test, rxp_frame_check(head, len + sizeof(tag), false, SLOTS, DATA_MAX,
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(head, len + sizeof(tag), 0, false, SLOTS, DATA_MAX,
 					      &out), 0);
 	KUNIT_EXPECT_EQ(test, out.body_len, 2);
 	KUNIT_EXPECT_EQ(test, out.grant_len, 131072);
 	KUNIT_EXPECT_EQ(test, out.grant_rkey, 0x55667788);
 	KUNIT_EXPECT_EQ(test, out.grant_iova, 0x7000);
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len, false, SLOTS, DATA_MAX, &out), -EBADMSG);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len, 0, false, SLOTS, DATA_MAX, &out),
+			-EBADMSG);
 
 	at = (void *)head + len;
 	at->length = 0;
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), false, SLOTS, DATA_MAX,
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), 0, false, SLOTS, DATA_MAX,
 					      &out), -EBADMSG);
 	at->length = cpu_to_le32(RDMAFS_XPRT_DATA_MAX + 1);
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), false, SLOTS, DATA_MAX,
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), 0, false, SLOTS, DATA_MAX,
 					      &out), -EBADMSG);
 	at->length = tag.length;
 	at->iova = cpu_to_le64(U64_MAX - 1);
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), false, SLOTS, DATA_MAX,
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), 0, false, SLOTS, DATA_MAX,
 					      &out), -EBADMSG);
 	rxp_frame_drop_grant(head);
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), false, SLOTS, DATA_MAX,
-					      &out), -EBADMSG);
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len, false, SLOTS, DATA_MAX, &out), 0);
+	KUNIT_EXPECT_EQ(test, check_all(head, len + sizeof(tag), false), -EBADMSG);
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len, 0, false, SLOTS, DATA_MAX, &out), 0);
 
 	rxp_frame_put_hdr(head, RXP_NOTIFY, RXP_NOTIFY_RECALL, 0, 0);
 	memcpy(head + sizeof(struct rxp_wire_hdr), &tag, sizeof(tag));
-	KUNIT_ASSERT_EQ(test, rxp_frame_check(head, sizeof(struct rxp_wire_hdr) + sizeof(tag),
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(head, sizeof(struct rxp_wire_hdr) + sizeof(tag), 0,
 					      false, SLOTS, DATA_MAX, &out), 0);
 	KUNIT_EXPECT_EQ(test, out.rkey, 0x55667788);
 	rxp_frame_put_hdr(head, RXP_CONTROL, RXP_CONTROL_RETURN, 1, 0);
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, sizeof(struct rxp_wire_hdr) + sizeof(tag),
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, sizeof(struct rxp_wire_hdr) + sizeof(tag), 0,
 					      true, SLOTS, DATA_MAX, &out), -EBADMSG);
 }
 
@@ -197,16 +215,59 @@ static void frame_lengths(struct kunit *test)
 		memset(buf, 0, RXP_MSG_MAX + 1);
 		memcpy(buf, golden[i].msg, golden[i].len);
 		for (len = 0; len <= RXP_MSG_MAX + 1; len++) {
-			int want = len == golden[i].len ? 0 : -EBADMSG;
+			int ret = check_all(buf, len, golden[i].from_client);
 
-			KUNIT_ASSERT_EQ_MSG(test,
-					    rxp_frame_check(buf, len, golden[i].from_client,
-							    SLOTS, DATA_MAX, &f),
-					    want, "message %u, length %u", i, len);
+			KUNIT_ASSERT_EQ_MSG(test, ret, len == golden[i].len ? 1 : -EBADMSG,
+					    "message %u, length %u", i, len);
 		}
-		KUNIT_EXPECT_EQ(test, rxp_frame_check(buf, golden[i].len, !golden[i].from_client,
-						      SLOTS, DATA_MAX, &f), -EBADMSG);
+		KUNIT_EXPECT_EQ(test, rxp_frame_check(buf, golden[i].len, 0,
+						      !golden[i].from_client, SLOTS, DATA_MAX, &f),
+				-EBADMSG);
 	}
+}
+
+/* Several RPCs in a message: back to back, whole, and nothing but CALLs, or replies. */
+static void frame_together(struct kunit *test)
+{
+	u8 *msg = kunit_kzalloc(test, RXP_MSG_MAX, GFP_KERNEL);
+	const u32 call = sizeof(golden_call), stcrw = sizeof(golden_stcrw);
+	struct rxp_frame f;
+	u32 len;
+
+	KUNIT_ASSERT_NOT_NULL(test, msg);
+	memcpy(msg, golden_call, call);
+	memcpy(msg + call, golden_call, call);
+	msg[call + 2] = 5;
+	KUNIT_EXPECT_EQ(test, check_all(msg, 2 * call, true), 2);
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, 2 * call, 0, true, SLOTS, DATA_MAX, &f), 0);
+	KUNIT_EXPECT_EQ(test, f.slot, 3);
+	KUNIT_EXPECT_EQ(test, f.end, call);
+	KUNIT_EXPECT_FALSE(test, f.alone);
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, 2 * call, call, true, SLOTS, DATA_MAX, &f), 0);
+	KUNIT_EXPECT_EQ(test, f.slot, 5);
+	KUNIT_EXPECT_EQ(test, f.end, 2 * call);
+	KUNIT_EXPECT_FALSE(test, f.alone);
+	KUNIT_EXPECT_PTR_EQ(test, f.body, (void *)msg + call + RXP_BODY_OFFSET);
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, call, 0, true, SLOTS, DATA_MAX, &f), 0);
+	KUNIT_EXPECT_TRUE(test, f.alone);
+
+	for (len = call + 1; len < 2 * call; len++)
+		KUNIT_ASSERT_EQ_MSG(test, check_all(msg, len, true), -EBADMSG, "length %u", len);
+
+	/* A CONTROL stands alone: neither behind a CALL nor before one. */
+	memcpy(msg + call, golden_stcrw, stcrw);
+	msg[call] = RXP_CONTROL;
+	msg[call + 1] = RXP_CONTROL_STCRW;
+	KUNIT_EXPECT_EQ(test, check_all(msg, call + stcrw, true), -EBADMSG);
+	memcpy(msg, msg + call, stcrw);
+	KUNIT_EXPECT_EQ(test, check_all(msg, stcrw, true), 1);
+	memcpy(msg + stcrw, golden_call, call);
+	KUNIT_EXPECT_EQ(test, check_all(msg, stcrw + call, true), -EBADMSG);
+
+	memcpy(msg, golden_reply, sizeof(golden_reply));
+	memcpy(msg + sizeof(golden_reply), golden_reply, sizeof(golden_reply));
+	KUNIT_EXPECT_EQ(test, check_all(msg, 2 * sizeof(golden_reply), false), 2);
+	KUNIT_EXPECT_EQ(test, check_all(msg, 2 * sizeof(golden_reply), true), -EBADMSG);
 }
 
 struct frame_bad {
@@ -252,7 +313,7 @@ static void frame_call_bad(struct kunit *test)
 	msg[bad->at] = bad->value;
 	if (!strcmp(bad->desc, "room that wraps"))
 		memset(msg + 24, 0xff, 8);
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(msg, sizeof(msg), true, SLOTS, DATA_MAX, &f),
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(msg, sizeof(msg), 0, true, SLOTS, DATA_MAX, &f),
 			-EBADMSG);
 }
 
@@ -371,20 +432,21 @@ static void frame_astray(struct kunit *test)
 	struct rxp_frame f;
 	u32 i;
 
-	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_call, sizeof(golden_call), true, SLOTS,
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_call, sizeof(golden_call), 0, true, SLOTS,
 					      DATA_MAX, &f), 0);
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_EQ(test, rxp_frame_astray(&f, i, 4), i != 3);
 	KUNIT_EXPECT_FALSE(test, rxp_frame_astray(&f, 0, 1));
 	KUNIT_EXPECT_FALSE(test, rxp_frame_astray(&f, 0, 3));
-	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_reply, sizeof(golden_reply), false, SLOTS,
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_reply, sizeof(golden_reply), 0, false, SLOTS,
 					      DATA_MAX, &f), 0);
 	KUNIT_EXPECT_TRUE(test, rxp_frame_astray(&f, 0, 2));
-	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_stcrw, sizeof(golden_stcrw), false, SLOTS,
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_stcrw, sizeof(golden_stcrw), 0, false, SLOTS,
 					      DATA_MAX, &f), 0);
 	KUNIT_EXPECT_TRUE(test, rxp_frame_astray(&f, 0, 2));
 	KUNIT_EXPECT_FALSE(test, rxp_frame_astray(&f, 1, 2));
-	KUNIT_ASSERT_EQ(test, rxp_frame_check(&ping, sizeof(ping), true, SLOTS, DATA_MAX, &f), 0);
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(&ping, sizeof(ping), 0, true, SLOTS, DATA_MAX, &f),
+			0);
 	KUNIT_EXPECT_FALSE(test, rxp_frame_astray(&f, 1, 2));
 }
 
@@ -395,6 +457,7 @@ static struct kunit_case frame_cases[] = {
 	KUNIT_CASE(frame_overlapped),
 	KUNIT_CASE(frame_grant),
 	KUNIT_CASE(frame_lengths),
+	KUNIT_CASE(frame_together),
 	KUNIT_CASE_PARAM(frame_call_bad, frame_bad_call_gen_params),
 	KUNIT_CASE(frame_cm),
 	KUNIT_CASE(frame_join_golden),

@@ -106,10 +106,10 @@ static int raw_tag(struct raw *raw, u8 op, u16 slot, u32 seq, u32 len, u32 rkey,
 	return raw_control(raw, op, slot, seq, &tag, 0);
 }
 
-/* A CALL of a struct hostile_msg. */
-static int raw_call(struct raw *raw, u16 slot, u32 seq, u32 what, u16 flags, u32 bulk, u32 rkey)
+/* Write a CALL of a struct hostile_msg out; its length. */
+static u32 raw_put_call(void *buf, u16 slot, u32 seq, u32 what, u16 flags, u32 bulk, u32 rkey)
 {
-	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+	struct rxp_wire_hdr *hdr = buf;
 	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
 	struct hostile_msg *body = (struct hostile_msg *)(call + 1);
 
@@ -124,8 +124,14 @@ static int raw_call(struct raw *raw, u16 slot, u32 seq, u32 what, u16 flags, u32
 	if (flags == (RXP_F_READ | RXP_F_RKEY))
 		call->iova = cpu_to_le64(PAGE_SIZE);
 	body->what = what;
-	return raw_send(raw, sizeof(*hdr) + sizeof(*call) + sizeof(*body),
-			flags == (RXP_F_WRITE | RXP_F_RKEY) ? rkey : 0);
+	return sizeof(*hdr) + sizeof(*call) + sizeof(*body);
+}
+
+static int raw_call(struct raw *raw, u16 slot, u32 seq, u32 what, u16 flags, u32 bulk, u32 rkey)
+{
+	u32 len = raw_put_call(raw->send->buf, slot, seq, what, flags, bulk, rkey);
+
+	return raw_send(raw, len, flags == (RXP_F_WRITE | RXP_F_RKEY) ? rkey : 0);
 }
 
 static struct rxp_wire_reply *raw_reply(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
@@ -557,6 +563,100 @@ static void good_replay(struct kunit *test, struct raw *raw)
 	raw_reply(test, raw, 0, 1);
 }
 
+/* Two CALLs in a message, the second one of a slot that the first one is executing in. */
+static void bad_together_busy(struct kunit *test, struct raw *raw)
+{
+	u8 *buf = raw->send->buf;
+	u32 len = raw_put_call(buf, 1, 1, HOSTILE_HOLD, 0, 0, 0);
+
+	len += raw_put_call(buf + len, 1, 2, HOSTILE_ECHO, 0, 0, 0);
+	raw_send(raw, len, 0);
+}
+
+static void bad_together_short(struct kunit *test, struct raw *raw)
+{
+	u8 *buf = raw->send->buf;
+	u32 len = raw_put_call(buf, 1, 1, HOSTILE_ECHO, 0, 0, 0);
+
+	len += raw_put_call(buf + len, 2, 1, HOSTILE_ECHO, 0, 0, 0);
+	raw_send(raw, len - 1, 0);
+}
+
+static void bad_together_control(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_hdr ping = { .type = RXP_CONTROL, .op = RXP_CONTROL_PING };
+	u8 *buf = raw->send->buf;
+	u32 len = raw_put_call(buf, 1, 1, HOSTILE_ECHO, 0, 0, 0);
+
+	memcpy(buf + len, &ping, sizeof(ping));
+	raw_send(raw, len + sizeof(ping), 0);
+}
+
+static void bad_control_together(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_hdr ping = { .type = RXP_CONTROL, .op = RXP_CONTROL_PING };
+	u8 *buf = raw->send->buf;
+	u32 len = raw_put_call(buf + sizeof(ping), 1, 1, HOSTILE_ECHO, 0, 0, 0);
+
+	memcpy(buf, &ping, sizeof(ping));
+	raw_send(raw, sizeof(ping) + len, 0);
+}
+
+/* Each may be said, and the key is that of the first one. */
+static void bad_together_inv(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_tag grant = hostile_grant(test, raw);
+	u32 rkey = le32_to_cpu(grant.rkey), len;
+	u8 *buf = raw->send->buf;
+
+	len = raw_put_call(buf, 3, 1, HOSTILE_ECHO, RXP_F_WRITE | RXP_F_RKEY, HOSTILE_LEN, rkey);
+	len += raw_put_call(buf + len, 4, 1, HOSTILE_ECHO, 0, 0, 0);
+	raw_send(raw, len, rkey);
+}
+
+/* Replies to @want, a bit for each slot, in whatever order and messages. */
+static void raw_replies(struct kunit *test, struct raw *raw, unsigned long want, u32 seq)
+{
+	struct rxp_frame f;
+	struct raw_msg *m;
+	u32 at;
+
+	while (want) {
+		m = raw_next_msg(raw);
+		KUNIT_ASSERT_NOT_NULL_MSG(test, m, "no message, cut: %d", raw->cut);
+		for (at = 0; at < m->len; at = f.end) {
+			const struct rxp_wire_hdr *hdr = (void *)m->buf + at;
+			const struct rxp_wire_reply *r = (void *)(hdr + 1);
+
+			f.end = at + sizeof(*hdr) + sizeof(*r) + le16_to_cpu(hdr->body_len) +
+				le32_to_cpu(hdr->data_len);
+			KUNIT_ASSERT_LE(test, f.end, m->len);
+			KUNIT_EXPECT_EQ(test, hdr->type, RXP_REPLY);
+			KUNIT_EXPECT_EQ(test, le32_to_cpu(hdr->seq), seq);
+			KUNIT_EXPECT_EQ(test, le32_to_cpu(r->status), RXP_STATUS_OK);
+			KUNIT_EXPECT_TRUE(test, __test_and_clear_bit(le16_to_cpu(hdr->slot),
+								     &want));
+		}
+		KUNIT_ASSERT_EQ(test, raw_repost(raw, m), 0);
+	}
+}
+
+/* Many in a message, and then the same again and again: all of their receives are back. */
+static void good_together(struct kunit *test, struct raw *raw)
+{
+	u8 *buf = raw->send->buf;
+	u32 len, seq, i;
+
+	/* The WELCOME's receive: they go round in order. */
+	KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[0]), 0);
+	for (seq = 1; seq <= 3 * RAW_RECVS; seq++) {
+		for (i = 8, len = 0; i < RAW_SLOTS; i++)
+			len += raw_put_call(buf + len, i, seq, HOSTILE_ECHO, 0, 0, 0);
+		KUNIT_ASSERT_EQ(test, raw_send(raw, len, 0), 0);
+		raw_replies(test, raw, GENMASK(RAW_SLOTS - 1, 8), seq);
+	}
+}
+
 static const struct hostile_case {
 	const char *name;
 	void (*run)(struct kunit *test, struct raw *raw);
@@ -602,6 +702,12 @@ static const struct hostile_case {
 	{ "CANCEL of a WRITE", good_cancel_write, true },
 	{ "RETURN of what is not there", good_return_unknown, true },
 	{ "a CALL sent again", good_replay, true },
+	{ "CALLs together, one slot", bad_together_busy },
+	{ "CALLs together, cut short", bad_together_short },
+	{ "a CONTROL behind a CALL", bad_together_control },
+	{ "a CALL behind a CONTROL", bad_control_together },
+	{ "CALLs together that invalidate", bad_together_inv },
+	{ "CALLs together", good_together, true },
 };
 
 static void hostile_desc(const struct hostile_case *c, char *desc)

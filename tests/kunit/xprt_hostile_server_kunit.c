@@ -222,6 +222,66 @@ static void good_later(struct kunit *test, struct fake *f, struct fake_call *v)
 	}
 }
 
+/* ----------------------------------------------------------- several in a message */
+
+/* The call without data, whose CALL is there. */
+static struct fake_call *bystander_echo(struct kunit *test, struct fake *f)
+{
+	fake_take_call(test, f, &f->call[2]);
+	return &f->call[2];
+}
+
+static u32 bad_put_two(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	struct fake_reply r = fake_ok(v), other = fake_ok(bystander_echo(test, f));
+	u8 *buf = f->raw->send->buf;
+	u32 len;
+
+	if (v->kind == FAKE_READ_SMALL)
+		r.data_len = v->len;
+	len = fake_put_reply(buf, &r);
+	return len + fake_put_reply(buf + len, &other);
+}
+
+static void good_together(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	raw_send(f->raw, bad_put_two(test, f, v), 0);
+	fake_await(test, v);
+	fake_await(test, &f->call[2]);
+	KUNIT_EXPECT_EQ(test, v->call.data_len, v->len);
+}
+
+static void bad_together_short(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	raw_send(f->raw, bad_put_two(test, f, v) - 1, 0);
+}
+
+/* Either may be said; the key is that of the first. */
+static void bad_together_inv(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	raw_send(f->raw, bad_put_two(test, f, v), v->rkey);
+}
+
+static void bad_together_same(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	struct fake_reply r = fake_ok(v);
+	u8 *buf = f->raw->send->buf;
+	u32 len = fake_put_reply(buf, &r);
+
+	raw_send(f->raw, len + fake_put_reply(buf + len, &r), 0);
+}
+
+static void bad_together_notify(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	struct rxp_wire_hdr pong = { .type = RXP_NOTIFY, .op = RXP_NOTIFY_PONG };
+	struct fake_reply r = fake_ok(v);
+	u8 *buf = f->raw->send->buf;
+	u32 len = fake_put_reply(buf, &r);
+
+	memcpy(buf + len, &pong, sizeof(pong));
+	raw_send(f->raw, len + sizeof(pong), 0);
+}
+
 /* ----------------------------------------------------------- keys and addresses */
 
 static void bad_inv_garbage(struct kunit *test, struct fake *f, struct fake_call *v)
@@ -551,6 +611,12 @@ static const struct bad_case {
 	{ "RETRY_LATER to a call without data", good_later, FAKE_ECHO, BAD_LIVES },
 	{ "RETRY_LATER to a READ", good_later, FAKE_READ, BAD_LIVES },
 	{ "RETRY_LATER to a WRITE", good_later, FAKE_WRITE, BAD_LIVES },
+
+	{ "replies together", good_together, FAKE_READ_SMALL, BAD_LIVES },
+	{ "replies together, cut short", bad_together_short, FAKE_READ_SMALL, BAD_JUDGED },
+	{ "replies together that invalidate", bad_together_inv, FAKE_READ, BAD_JUDGED },
+	{ "replies together to one call", bad_together_same, FAKE_ECHO, BAD_JUDGED },
+	{ "a NOTIFY behind a REPLY", bad_together_notify, FAKE_ECHO, BAD_JUDGED },
 
 	{ "a garbage key invalidated", bad_inv_garbage, FAKE_READ, BAD_REFUSED },
 	{ "a key invalidated for a call without", bad_inv_other, FAKE_ECHO, BAD_JUDGED, -EPROTO },

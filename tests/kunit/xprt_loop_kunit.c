@@ -8,6 +8,7 @@
  * that comes from, or lands in, the wrong place is seen.
  */
 #include <kunit/test.h>
+#include <linux/blkdev.h>
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/inet.h>
@@ -420,6 +421,86 @@ static void loop_many(struct kunit *test)
 	kvfree(c);
 }
 
+static u64 loop_stat(struct loop *loop, enum rxp_stat stat)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(loop->xprt->stats.v, cpu)[stat];
+	return sum;
+}
+
+static void loop_check(struct kunit *test, const struct loop_call *c, u8 *buf, u32 len)
+{
+	u32 i, sum = 0;
+
+	switch (c->req.what) {
+	case LOOP_READ:
+		KUNIT_ASSERT_EQ(test, c->call.data_len, len);
+		for (i = 0; i < len; i++)
+			KUNIT_ASSERT_EQ(test, buf[i], loop_byte(c->req.seed, i));
+		break;
+	case LOOP_WRITE:
+		for (i = 0; i < len; i++)
+			sum = sum * 31 + buf[i];
+		KUNIT_EXPECT_EQ(test, c->reply.len, len);
+		KUNIT_EXPECT_EQ(test, c->reply.sum, sum);
+		break;
+	default:
+		KUNIT_EXPECT_EQ(test, c->reply.seed, c->req.seed);
+	}
+}
+
+/* Small calls that a task makes in one go travel together, as far as they fit; data, too. */
+static void loop_together(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+	static const u32 what[] = { LOOP_ECHO, LOOP_READ, LOOP_WRITE };
+	static const u32 lens[] = { 200, 1, 777, RDMAFS_XPRT_INLINE_MAX };
+	enum { N = 12 };
+	struct loop_call *c = kunit_kcalloc(test, N, sizeof(*c), GFP_KERNEL);
+	u8 *buf = kunit_kzalloc(test, N * RDMAFS_XPRT_INLINE_MAX, GFP_KERNEL);
+	struct kvec kvec[N];
+	struct blk_plug plug;
+	u64 sent, joined;
+	u32 i, j, round;
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	for (round = 0; round < 40; round++) {
+		u32 len = lens[round % ARRAY_SIZE(lens)];
+
+		blk_start_plug(&plug);
+		for (i = 0; i < N; i++) {
+			u32 op = what[i % 3];
+
+			kvec[i].iov_base = buf + i * RDMAFS_XPRT_INLINE_MAX;
+			kvec[i].iov_len = len;
+			for (j = 0; op == LOOP_WRITE && j < len; j++)
+				((u8 *)kvec[i].iov_base)[j] = loop_byte(round + i, j);
+			c[i].call.dir = op == LOOP_READ ? RDMAFS_XPRT_READ :
+					op == LOOP_WRITE ? RDMAFS_XPRT_WRITE : RDMAFS_XPRT_NODATA;
+			if (op != LOOP_ECHO)
+				iov_iter_kvec(&c[i].call.iter,
+					      op == LOOP_WRITE ? ITER_SOURCE : ITER_DEST,
+					      &kvec[i], 1, len);
+			KUNIT_EXPECT_EQ(test, loop_submit(loop, &c[i], op, round * N + i, len), 0);
+		}
+		blk_finish_plug(&plug);
+		for (i = 0; i < N; i++) {
+			KUNIT_EXPECT_EQ(test, loop_wait(&c[i]), 0);
+			loop_check(test, &c[i], kvec[i].iov_base, len);
+		}
+	}
+	sent = loop_stat(loop, RXP_STAT_msgs_sent);
+	joined = loop_stat(loop, RXP_STAT_msgs_joined);
+	/* A HELLO, and PINGs, are no calls. */
+	KUNIT_EXPECT_GT(test, sent + joined, N * 40);
+	KUNIT_EXPECT_LT(test, sent + joined, N * 40 + 20);
+	KUNIT_EXPECT_GT(test, joined, N * 40 / 2);
+}
+
 static void loop_many_overlapped(struct kunit *test)
 {
 	struct loop *loop = test->priv;
@@ -650,6 +731,7 @@ static struct kunit_case loop_cases[] = {
 	KUNIT_CASE(loop_write),
 	KUNIT_CASE(loop_many),
 	KUNIT_CASE(loop_many_overlapped),
+	KUNIT_CASE(loop_together),
 	KUNIT_CASE_SLOW(loop_nconnect),
 	KUNIT_CASE(loop_nconnect_granted),
 	KUNIT_CASE(loop_abort),
