@@ -82,6 +82,23 @@ static const struct rpol_domain_ops rxp_domain_ops = {
 	.wake = rxp_device_wake,
 };
 
+/*
+ * The verbs do not say whether an MR that was invalidated names its pages still.
+ * These drivers were read: a REG_MR takes them from where ib_map_mr_sg() has put
+ * them, and nothing else writes there.
+ */
+static bool rxp_device_keeps_pages(const struct ib_device *ib)
+{
+	switch (ib->ops.driver_id) {
+	case RDMA_DRIVER_RXE:
+	case RDMA_DRIVER_SIW:
+	case RDMA_DRIVER_MLX5:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static int rxp_device_add(struct ib_device *ib)
 {
 	struct rxp_device *rdev;
@@ -96,6 +113,7 @@ static int rxp_device_add(struct ib_device *ib)
 	if (!rdev)
 		return -ENOMEM;
 	rdev->short_until = jiffies;
+	rdev->keeps_pages = rxp_device_keeps_pages(ib);
 	rdev->ib = ib;
 	kref_init(&rdev->ref);
 	init_completion(&rdev->unused);

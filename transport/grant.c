@@ -97,7 +97,7 @@ bool rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn, struct rxp_wire
 	if (!g)
 		return false;
 	len = min(req->buf->size, req->mr->policy.entries * (u32)PAGE_SIZE);
-	if (rxp_mr_map(req->mr, req->buf->sgl, rxp_buf_nents(req->buf, len), len, &req->reg)) {
+	if (rxp_mr_map_buf(req->pool, req->mr, req->buf, len, &req->reg)) {
 		kfree(g);
 		return false;
 	}

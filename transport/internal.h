@@ -152,6 +152,7 @@ struct rxp_device {
 	spinlock_t lock;		/* conns */
 	struct list_head conns;
 	u32 max_entries;		/* of one MR */
+	bool keeps_pages;		/* an invalid MR names its pages still */
 	unsigned long short_until;	/* jiffies: no new grants before */
 };
 
@@ -172,16 +173,21 @@ void rxp_device_put(struct rxp_device *rdev);
  * @mr:	     the region
  * @policy:  its class and what it is charged; on the policy's lists while idle
  * @bound:   registered, and not known to be invalid
+ * @buf:     id of the buffer that it was mapped for, or 0
+ * @nents:   entries of it
  */
 struct rxp_mr {
 	struct ib_mr *mr;
 	struct rpol_mr policy;
 	bool bound;
+	u64 buf;
+	u32 nents;
 };
 
 /**
  * struct rxp_buf - pages for data, DMA mapped for as long as they are in a pool
  * @link:    among the idle ones of its class
+ * @id:	     never another's, not 0
  * @idle:    when it became idle, in jiffies
  * @class:   MR class that covers it
  * @nents:   chunks
@@ -194,6 +200,7 @@ struct rxp_mr {
  */
 struct rxp_buf {
 	struct list_head link;
+	u64 id;
 	unsigned long idle;
 	u8 class;
 	u32 nents;
@@ -247,6 +254,8 @@ void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr);
 void rxp_mr_claim(struct rxp_pool *pool, u32 entries);
 int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
 	       struct ib_reg_wr *wr);
+int rxp_mr_map_buf(struct rxp_pool *pool, struct rxp_mr *mr, struct rxp_buf *buf, u32 len,
+		   struct ib_reg_wr *wr);
 
 struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len);
 void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf);

@@ -254,8 +254,7 @@ static int rxp_io_map_read(struct rxp_io *io, bool nowait)
 	if (!ret)
 		ret = rxp_io_take_mr(io, rxp_buf_pages(io->bounce, io->len), nowait);
 	if (!ret)
-		ret = rxp_mr_map(io->mr, io->bounce->sgl, rxp_buf_nents(io->bounce, io->len),
-				 io->len, &io->reg);
+		ret = rxp_mr_map_buf(io->pool, io->mr, io->bounce, io->len, &io->reg);
 	return ret;
 }
 

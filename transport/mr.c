@@ -389,6 +389,33 @@ static u64 rxp_random_iova(u64 page_offset)
 	return (get_random_u64() & (U64_MAX >> 2) & PAGE_MASK) | page_offset;
 }
 
+static int rxp_mr_set_pages(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len)
+{
+	mr->buf = 0;
+	if (ib_map_mr_sg(mr->mr, sgl, nents, NULL, PAGE_SIZE) != nents || mr->mr->length < len)
+		return -EINVAL;
+	return 0;
+}
+
+static void rxp_mr_prepare(struct rxp_mr *mr, u32 len, struct ib_reg_wr *wr)
+{
+	struct ib_mr *ib = mr->mr;
+	u8 key;
+
+	ib->length = len;
+	ib->iova = rxp_random_iova(ib->iova & ~PAGE_MASK);
+
+	/* 1..255 added: never the key of the last use, and not to be guessed. */
+	key = (ib->rkey & 0xff) + 1 + get_random_u32_below(255);
+	ib_update_fast_reg_key(ib, key);
+
+	memset(wr, 0, sizeof(*wr));
+	wr->wr.opcode = IB_WR_REG_MR;
+	wr->mr = ib;
+	wr->key = ib->rkey;
+	wr->access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
+}
+
 /**
  * rxp_mr_map - map pages into an MR and prepare its registration
  * @mr:	   an MR that is not bound
@@ -404,25 +431,43 @@ static u64 rxp_random_iova(u64 page_offset)
 int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
 	       struct ib_reg_wr *wr)
 {
-	struct ib_mr *ib = mr->mr;
-	u8 key;
-	int n;
+	int ret = rxp_mr_set_pages(mr, sgl, nents, len);
 
-	n = ib_map_mr_sg(ib, sgl, nents, NULL, PAGE_SIZE);
-	if (n != nents || ib->length < len)
-		return -EINVAL;
-	ib->length = len;
-	ib->iova = rxp_random_iova(ib->iova & ~PAGE_MASK);
+	if (!ret)
+		rxp_mr_prepare(mr, len, wr);
+	return ret;
+}
 
-	/* 1..255 added: never the key of the last use, and not to be guessed. */
-	key = (ib->rkey & 0xff) + 1 + get_random_u32_below(255);
-	ib_update_fast_reg_key(ib, key);
+/**
+ * rxp_mr_map_buf - the same for the beginning of a buffer of the pool's
+ * @pool: whose both are
+ * @mr:	  an MR that is not bound
+ * @buf:  the buffer
+ * @len:  bytes, 1..@buf->size
+ * @wr:	  out: the REG_MR to post; sets wr->key, the new rkey
+ *
+ * A sink that is granted is mostly the one that was written last: where the
+ * device keeps the translations of an MR that is invalid they are not written
+ * again, which costs more than all else that a registration does here.
+ *
+ * Process context.
+ *
+ * Return: as rxp_mr_map().
+ */
+int rxp_mr_map_buf(struct rxp_pool *pool, struct rxp_mr *mr, struct rxp_buf *buf, u32 len,
+		   struct ib_reg_wr *wr)
+{
+	u32 nents = rxp_buf_nents(buf, len);
+	int ret;
 
-	memset(wr, 0, sizeof(*wr));
-	wr->wr.opcode = IB_WR_REG_MR;
-	wr->mr = ib;
-	wr->key = ib->rkey;
-	wr->access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
+	if (!pool->rdev->keeps_pages || mr->buf != buf->id || mr->nents != nents) {
+		ret = rxp_mr_set_pages(mr, buf->sgl, nents, len);
+		if (ret)
+			return ret;
+		mr->buf = buf->id;
+		mr->nents = nents;
+	}
+	rxp_mr_prepare(mr, len, wr);
 	return 0;
 }
 
@@ -471,6 +516,7 @@ struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len)
 	static const u32 size[RPOL_NR_CLASSES] = {
 		SZ_32K, SZ_128K, SZ_512K, SZ_1M, SZ_2M, SZ_4M
 	};
+	static atomic64_t rxp_buf_ids;
 	struct rxp_buf *buf;
 	u32 pages;
 	int c;
@@ -491,6 +537,7 @@ struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len)
 	buf = kzalloc(sizeof(*buf), GFP_NOFS);
 	if (!buf)
 		return NULL;
+	buf->id = atomic64_inc_return(&rxp_buf_ids);
 	buf->class = c;
 	buf->size = size[c];
 	pages = size[c] >> PAGE_SHIFT;

@@ -475,8 +475,6 @@ static void rxp_stcrw_done(struct rxp_chain *chain, bool ok)
 static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 {
 	struct rxp_mr *mr;
-	u32 nents;
-	int ret;
 
 	rxp_pool_get(pool);
 	req->pool = pool;
@@ -496,10 +494,8 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 		return -EAGAIN;
 	}
 	req->mr = mr;
-	nents = rxp_buf_nents(req->buf, req->bulk_len);
 	rxp_buf_sync_for_device(pool, req->buf);
-	ret = rxp_mr_map(mr, req->buf->sgl, nents, req->bulk_len, &req->reg);
-	return ret ? -EAGAIN : 0;
+	return rxp_mr_map_buf(pool, mr, req->buf, req->bulk_len, &req->reg) ? -EAGAIN : 0;
 }
 
 static void rxp_stcrw_build(struct rxp_req *req, struct rxp_way *way)
