@@ -13,6 +13,7 @@
 #   RDMAFS_FS       what is mounted (default rdmafs); the scenarios that are about
 #                   files only pass on nfs-rdma or local as well, which is how to
 #                   find out whether a test or the file system is wrong
+#   RDMAFS_RDMA     rxe (default) or siw; scenarios that name a device keep theirs
 #   RDMAFS_ONLY     a regular expression: only guests whose label matches it boot
 
 . "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
@@ -20,6 +21,7 @@
 scenario_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 scenario_fs=${RDMAFS_FS:-rdmafs}
 scenario_kernel=${RDMAFS_KERNEL:-uml}
+scenario_rdma=${RDMAFS_RDMA:-rxe}
 scenario_scale=${RDMAFS_SCALE:-1}
 
 # only_on FS...: leave, all skipped, when another file system is asked for.
@@ -76,7 +78,7 @@ scenario() {
 		esac
 	done < <(
 		"$scenario_top/tests/guest/run" --kernel "$scenario_kernel" --fs "$scenario_fs" \
-			--timeout 900 "${options[@]}" -- env "RDMAFS_SCALE=$scenario_scale" \
+			--rdma "$scenario_rdma" --timeout 900 "${options[@]}" -- env "RDMAFS_SCALE=$scenario_scale" \
 			"$scenario_top/tests/scenarios/inside/$1" "${@:2}" 2>"$err"
 		echo "status: $?"
 	)
