@@ -55,6 +55,11 @@ static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
 	u8 len = 0;
 
 	rej = rdma_consumer_reject_data(conn->id, event, &len);
+	if (!rej && rdma_protocol_iwarp(conn->id->device, conn->id->port_num)) {
+		/* siw says ECONNRESET, which the core does not take for the server's word. */
+		rej = event->param.conn.private_data;
+		len = event->param.conn.private_data_len;
+	}
 	if (rej && len >= sizeof(*rej) && le32_to_cpu(rej->magic) == RXP_WIRE_MAGIC) {
 		switch (le16_to_cpu(rej->reason)) {
 		case RXP_REJECT_VERSION:
