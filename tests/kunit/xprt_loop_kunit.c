@@ -422,7 +422,7 @@ static void loop_many(struct kunit *test)
 	kvfree(c);
 }
 
-static u64 loop_stat(struct loop *loop, enum rxp_stat stat)
+static u64 loop_count(struct loop *loop, enum rxp_stat stat)
 {
 	u64 sum = 0;
 	int cpu;
@@ -494,8 +494,8 @@ static void loop_together(struct kunit *test)
 			loop_check(test, &c[i], kvec[i].iov_base, len);
 		}
 	}
-	sent = loop_stat(loop, RXP_STAT_msgs_sent);
-	joined = loop_stat(loop, RXP_STAT_msgs_joined);
+	sent = loop_count(loop, RXP_STAT_msgs_sent);
+	joined = loop_count(loop, RXP_STAT_msgs_joined);
 	/* A HELLO, and PINGs, are no calls. */
 	KUNIT_EXPECT_GT(test, sent + joined, N * 40);
 	KUNIT_EXPECT_LT(test, sent + joined, N * 40 + 20);
@@ -574,16 +574,6 @@ static void loop_reconnect(struct kunit *test, u32 conns)
 		loop->xprt = NULL;
 	KUNIT_ASSERT_EQ(test, ret, 0);
 	KUNIT_ASSERT_EQ(test, loop->xprt->nr_conns, conns);
-}
-
-static u64 loop_count(struct loop *loop, enum rxp_stat stat)
-{
-	u64 sum = 0;
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		sum += per_cpu_ptr(loop->xprt->stats.v, cpu)[stat];
-	return sum;
 }
 
 /* Everything there is over several connections, each of which gets its part. */

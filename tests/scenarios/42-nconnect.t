@@ -11,6 +11,6 @@ only_on rdmafs
 scenario rxe --mount-opts nconnect=4 -- nconnect carry lose allow options leave
 # the long form only
 [ "$scenario_scale" = 1 ] || { tap_done; exit; }
-[ "$scenario_kernel" != uml ] || scenario siw --rdma siw --mount-opts nconnect=3 -- nconnect carry lose leave
+[ "$scenario_kernel" != uml ] || scenario siw --rdma siw --mount-opts nconnect=3 -- nconnect carry lose allow leave
 scenario two --nodes 2 --mount-opts nconnect=4 -- nconnect carry lose
 tap_done
