@@ -968,6 +968,28 @@ void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
 	wr->ex.invalidate_rkey = rkey;
 }
 
+/* One that is free, or an errno of rxp_ctl_send()'s.  Under conn->sq_lock. */
+static struct rxp_ctl *rxp_ctl_get(struct rxp_conn *conn)
+{
+	int i;
+
+	/* The lock and the test keep the device from going under our hands. */
+	if (conn->dead)
+		return ERR_PTR(-ENOTCONN);
+	for (i = 0; i < RXP_RECV_RESERVE; i++)
+		if (!test_and_set_bit_lock(0, &conn->ctl[i].busy))
+			return &conn->ctl[i];
+	return ERR_PTR(-EBUSY);
+}
+
+/* Its work request is filled in.  Under conn->sq_lock. */
+static enum rxp_posted rxp_ctl_post(struct rxp_ctl *ctl)
+{
+	rxp_chain_init(&ctl->chain, rxp_ctl_done);
+	rxp_chain_add(&ctl->chain, &ctl->wr.wr);
+	return rxp_post_or_queue(ctl->conn, &ctl->chain);
+}
+
 /**
  * rxp_ctl_send - send a CONTROL or NOTIFY that belongs to no slot
  * @conn: the connection
@@ -985,24 +1007,15 @@ int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 le
 {
 	enum rxp_posted posted;
 	struct rxp_ctl *ctl;
-	int i;
 
 	if (sizeof(struct rxp_wire_hdr) + len > RXP_CTL_MAX)
 		return -EMSGSIZE;
-	/* The lock and the test keep the device from going under our hands. */
 	spin_lock_bh(&conn->sq_lock);
-	if (conn->dead) {
+	ctl = rxp_ctl_get(conn);
+	if (IS_ERR(ctl)) {
 		spin_unlock_bh(&conn->sq_lock);
-		return -ENOTCONN;
+		return PTR_ERR(ctl);
 	}
-	for (i = 0; i < RXP_RECV_RESERVE; i++)
-		if (!test_and_set_bit_lock(0, &conn->ctl[i].busy))
-			break;
-	if (i == RXP_RECV_RESERVE) {
-		spin_unlock_bh(&conn->sq_lock);
-		return -EBUSY;
-	}
-	ctl = &conn->ctl[i];
 	rxp_frame_put_hdr(ctl->msg, type, op, 0, 0);
 	if (len)
 		memcpy(ctl->msg + sizeof(struct rxp_wire_hdr), body, len);
@@ -1010,14 +1023,37 @@ int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 le
 	ctl->sge.addr = ctl->dma;
 	ctl->sge.length = sizeof(struct rxp_wire_hdr) + len;
 	ctl->sge.lkey = conn->pool->pd->local_dma_lkey;
-	rxp_fill_send(&ctl->wr, &ctl->sge, 1, 0);
-	rxp_chain_init(&ctl->chain, rxp_ctl_done);
-	rxp_chain_add(&ctl->chain, &ctl->wr);
-	posted = rxp_post_or_queue(conn, &ctl->chain);
+	rxp_fill_send(&ctl->wr.wr, &ctl->sge, 1, 0);
+	posted = rxp_ctl_post(ctl);
 	spin_unlock_bh(&conn->sq_lock);
 	if (posted == RXP_POSTED_LOST)
 		rxp_conn_lost(conn);
 	return 0;
+}
+
+/**
+ * rxp_ctl_rtr - give the peer's device something to look at
+ * @conn: the connection, over iWARP
+ *
+ * An RDMA WRITE of nothing: the ready-to-receive frame of RFC 6581, section 9,
+ * of which the peer's software hears nothing and for which no key is looked at
+ * (RFC 5040, section 5.2.1 and RFC 5041).  Any context but hard interrupt.
+ */
+void rxp_ctl_rtr(struct rxp_conn *conn)
+{
+	enum rxp_posted posted = RXP_POSTED;
+	struct rxp_ctl *ctl;
+
+	spin_lock_bh(&conn->sq_lock);
+	ctl = rxp_ctl_get(conn);
+	if (!IS_ERR(ctl)) {
+		memset(&ctl->wr, 0, sizeof(ctl->wr));
+		ctl->wr.wr.opcode = IB_WR_RDMA_WRITE;
+		posted = rxp_ctl_post(ctl);
+	}
+	spin_unlock_bh(&conn->sq_lock);
+	if (posted == RXP_POSTED_LOST)
+		rxp_conn_lost(conn);
 }
 
 /**

@@ -17,6 +17,9 @@
 /* rxe takes 7 for "for ever". */
 #define RXP_RETRY_COUNT		6
 
+/* An iWARP connection that is silent for so many ms is given something to look at. */
+#define RXP_RTR_MS		100U
+
 /**
  * struct rxp_attempt - connections being made
  * @step_ms: how long each step of each of them may take
@@ -230,12 +233,34 @@ static int rxp_client_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsi
 	return rxp_cm_wait(conn, 2 * step_ms);
 }
 
+/*
+ * A server on siw that tells us it is there listens to the connection for data a
+ * moment later only (siw_accept() in 6.12): what arrives in between it finds when
+ * more does.  A HELLO is followed by nothing until it is answered, so that has to
+ * come from here.
+ */
+static int rxp_welcome_wait(struct rxp_conn *conn, unsigned int step_ms)
+{
+	bool iwarp = rdma_protocol_iwarp(conn->id->device, conn->id->port_num);
+	unsigned int waited, ms;
+	long left;
+
+	for (waited = 0; waited < step_ms; waited += ms) {
+		ms = iwarp ? min(step_ms - waited, RXP_RTR_MS) : step_ms;
+		left = wait_for_completion_killable_timeout(&conn->welcomed, msecs_to_jiffies(ms));
+		if (left)
+			return left < 0 ? -EINTR : 0;
+		if (iwarp)
+			rxp_ctl_rtr(conn);
+	}
+	return -ETIMEDOUT;
+}
+
 static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned int step_ms)
 {
 	struct rxp_wire_hello hello = {
 		.boot = cpu_to_le64(x->boot),
 	};
-	long left;
 	int ret;
 
 	memcpy(hello.session, x->session, sizeof(hello.session));
@@ -245,11 +270,9 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
 	ret = rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_HELLO, &hello, sizeof(hello));
 	if (ret)
 		return ret;
-	left = wait_for_completion_killable_timeout(&conn->welcomed, msecs_to_jiffies(step_ms));
-	if (left < 0)
-		return -EINTR;
-	if (!left)
-		return -ETIMEDOUT;
+	ret = rxp_welcome_wait(conn, step_ms);
+	if (ret)
+		return ret;
 	if (test_bit(0, &conn->lost))
 		return -ENOTCONN;
 	switch (le32_to_cpu(conn->welcome.status)) {

@@ -408,7 +408,7 @@ struct rxp_conn {
  */
 struct rxp_ctl {
 	struct rxp_chain chain;
-	struct ib_send_wr wr;
+	struct ib_rdma_wr wr;
 	struct ib_sge sge;
 	struct rxp_conn *conn;
 	unsigned long busy;
@@ -449,6 +449,7 @@ int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain);
 int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain);
 void rxp_ctl_flush(struct rxp_conn *conn, unsigned long timeout);
 int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 len);
+void rxp_ctl_rtr(struct rxp_conn *conn);
 
 void rxp_fill_send(struct ib_send_wr *wr, struct ib_sge *sge, int nr_sge, u32 inv_rkey);
 void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey);
