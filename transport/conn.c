@@ -23,10 +23,10 @@
  *
  * Ending: rxp_conn_lost() may come from any context, any number of times; the
  * owner hears of it once and queues its worker.  rxp_conn_kill() bars further
- * posting, flushes the queue pair and waits until every completion has been
- * seen; what was never posted is then given back with ok = false.  Only after
- * that may memory that a work request named be freed or used for something
- * else.
+ * posting, flushes the queue pair, waits until every completion has been seen,
+ * and destroys the queues; what has had no completion is then given back with
+ * ok = false.  Only after that may memory that a work request named be freed or
+ * used for something else.
  */
 #include <linux/blkdev.h>
 #include <linux/module.h>
@@ -190,7 +190,7 @@ struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
 	conn->count = count;
 	spin_lock_init(&conn->sq_lock);
 	INIT_LIST_HEAD(&conn->pending);
-	INIT_LIST_HEAD(&conn->failed);
+	INIT_LIST_HEAD(&conn->posted);
 	INIT_LIST_HEAD(&conn->link);
 	INIT_LIST_HEAD(&conn->dev_link);
 	init_completion(&conn->cm_done);
@@ -484,9 +484,20 @@ void rxp_conn_kill(struct rxp_conn *conn)
 	if (conn->qp) {
 		rdma_disconnect(conn->id);
 		ib_drain_qp(conn->qp);
+		rdma_destroy_qp(conn->id);
 	}
+	conn->qp = NULL;
+	if (conn->cq)
+		ib_free_cq(conn->cq);
+	conn->cq = NULL;
+	/*
+	 * What could not be posted, or only in part, and what siw says nothing of:
+	 * a send that failed leaves it idle with work in its queue, which a QP that
+	 * goes to ERROR by way of CLOSING does not flush
+	 * (siw_qp_nextstate_from_close() in 6.12).  No completion can come any more.
+	 */
 	spin_lock_bh(&conn->sq_lock);
-	list_splice_init(&conn->failed, &list);
+	list_splice_init(&conn->posted, &list);
 	list_splice_tail_init(&conn->pending, &list);
 	spin_unlock_bh(&conn->sq_lock);
 	rxp_chains_done(&list, false);
@@ -494,7 +505,7 @@ void rxp_conn_kill(struct rxp_conn *conn)
 
 /**
  * rxp_conn_destroy - free all that a connection has of the device
- * @conn: killed, or never set up in full
+ * @conn: killed
  *
  * Process context.  The struct stays until its last reference goes.
  * conn->id is destroyed, unless the caller has taken it away.
@@ -506,14 +517,8 @@ void rxp_conn_destroy(struct rxp_conn *conn)
 		list_del_init(&conn->dev_link);
 		spin_unlock_bh(&conn->rdev->lock);
 	}
-	if (conn->qp)
-		rdma_destroy_qp(conn->id);
-	conn->qp = NULL;
 	if (conn->id)
 		rdma_destroy_id(conn->id);
-	if (conn->cq)
-		ib_free_cq(conn->cq);
-	conn->cq = NULL;
 	if (conn->rdev) {
 		rxp_ctl_unmap(conn);
 		rxp_conn_unmap_tx(conn);
@@ -665,10 +670,13 @@ static enum rxp_posted rxp_post_locked(struct rxp_conn *conn, struct rxp_chain *
 	lockdep_assert_held(&conn->sq_lock);
 	rxp_chain_ready(conn, chain);
 	rxp_count(conn->stats, doorbells);
+	if (!chain->quiet)
+		list_add_tail(&chain->link, &conn->posted);
 	if (likely(!ib_post_send(conn->qp, chain->first, &bad)))
 		return chain->quiet ? RXP_POSTED_OVER : RXP_POSTED;
-	/* Part of it may be on its way: only the drain tells when it is over. */
-	list_add_tail(&chain->link, &conn->failed);
+	/* Part of it may be on its way: that it is over is known when the QP is gone. */
+	if (chain->quiet)
+		list_add_tail(&chain->link, &conn->posted);
 	return RXP_POSTED_LOST;
 }
 
@@ -803,8 +811,8 @@ static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 	rxp_count(conn->stats, doorbells);
 	if (likely(!ib_post_send(conn->qp, first, &bad)))
 		return true;
-	/* As for one chain: only the drain tells what has become of them. */
-	list_splice_tail_init(over, &conn->failed);
+	/* As for one chain. */
+	list_splice_tail_init(over, &conn->posted);
 	return false;
 }
 
@@ -898,13 +906,18 @@ int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain)
 	return dead ? -ENOTCONN : 0;
 }
 
-/* Room for @frees more: post what waits for it, unless the connection is @lost. */
-static void rxp_sq_room(struct rxp_conn *conn, u32 frees, bool lost)
+/*
+ * Room for @frees more: post what waits for it, unless the connection is @lost.
+ * @chain, unless it is NULL, has been executed.
+ */
+static void rxp_sq_room(struct rxp_conn *conn, struct rxp_chain *chain, u32 frees, bool lost)
 {
 	LIST_HEAD(over);
 
 	rxp_count(conn->stats, send_completions);
 	spin_lock_bh(&conn->sq_lock);
+	if (chain)
+		list_del(&chain->link);
 	conn->sq_free += frees;
 	if (!lost && !conn->dead)
 		lost = !rxp_post_pending(conn, &over);
@@ -919,7 +932,7 @@ static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
 	struct rxp_chain *chain = container_of(wc->wr_cqe, struct rxp_chain, cqe);
 	bool ok = wc->status == IB_WC_SUCCESS;
 
-	rxp_sq_room(chain->conn, chain->frees, !ok);
+	rxp_sq_room(chain->conn, chain, chain->frees, !ok);
 	chain->done(chain, ok);
 }
 
@@ -928,7 +941,7 @@ static void rxp_wc_quiet(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rxp_conn *conn = container_of(wc->wr_cqe, struct rxp_conn, quiet_cqe);
 
-	rxp_sq_room(conn, conn->sq_quiet_max, wc->status != IB_WC_SUCCESS);
+	rxp_sq_room(conn, NULL, conn->sq_quiet_max, wc->status != IB_WC_SUCCESS);
 }
 
 /* A work request inside a chain, or an unsignaled quiet one, failed. */

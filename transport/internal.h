@@ -364,7 +364,7 @@ struct rxp_conn {
 	bool by_reference;		/* the device sends unsignaled pages from where they are */
 	bool dead;
 	struct list_head pending;	/* no send-queue room yet */
-	struct list_head failed;	/* never posted, or only in part */
+	struct list_head posted;	/* no completion yet, or there will be none */
 	struct ib_cqe err_cqe;
 	struct ib_cqe quiet_cqe;	/* of a quiet chain that frees the room of others */
 
