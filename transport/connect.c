@@ -40,8 +40,15 @@ static void rxp_client_lost(struct rxp_conn *conn)
 {
 	struct rdmafs_xprt *x = conn->owner;
 
-	conn->cm_status = conn->cm_status ?: -ENOTCONN;
-	complete_all(&conn->cm_done);
+	/*
+	 * While it is being made the CM has the last word, unless it waits for us to
+	 * let the device go: siw flushes the receives of a connection that the server
+	 * refuses before the CM says why it does.
+	 */
+	if (conn->rdev && READ_ONCE(conn->rdev->removed)) {
+		conn->cm_status = -ENOTCONN;
+		complete_all(&conn->cm_done);
+	}
 	complete_all(&conn->welcomed);
 	if (READ_ONCE(x->ready))
 		mod_delayed_work(rxp_wq, &x->recover, 0);
@@ -125,7 +132,8 @@ static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *even
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		rxp_conn_lost(conn);
-		return 0;
+		status = -ENOTCONN;
+		break;
 	default:
 		return 0;
 	}
