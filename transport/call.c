@@ -235,7 +235,7 @@ static void rxp_call_post(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	int ret;
 
 	/* Nothing follows a small CALL that it would have to come before. */
-	if (slot->chain.quiet && !call->x.io)
+	if (!call->x.io)
 		ret = rxp_post_plugged(conn, &slot->chain);
 	else
 		ret = rxp_post(conn, &slot->chain);

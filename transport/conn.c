@@ -776,9 +776,9 @@ static bool rxp_send_join(struct rxp_conn *conn, struct ib_send_wr *head,
 }
 
 /*
- * Under sq_lock: post with one doorbell as many of the quiet chains in @list as
- * there is room for, and move them to @over.  Messages that fit into one
- * another's buffer travel as one.  False: the connection is lost.
+ * Under sq_lock: post with one doorbell as many of the chains in @list as there is
+ * room for, and move the quiet ones to @over.  Their messages, if they fit into one
+ * another's buffer, travel as one.  False: the connection is lost.
  */
 static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 			      struct list_head *over)
@@ -786,20 +786,22 @@ static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 	struct ib_send_wr *first = NULL, *last = NULL;
 	struct rxp_chain *chain, *tmp;
 	const struct ib_send_wr *bad;
+	bool joins = false;
 	u32 used = 0;
 
 	if (!list_empty(&conn->pending))
 		return true;
 	list_for_each_entry_safe(chain, tmp, list, link) {
-		if (last && rxp_send_join(conn, last, chain->first, &used)) {
+		if (joins && chain->quiet && rxp_send_join(conn, last, chain->first, &used)) {
 			rxp_count(conn->stats, msgs_joined);
 			list_move_tail(&chain->link, over);
 			continue;
 		}
-		if (!conn->sq_free)
+		if (chain->nr > conn->sq_free)
 			break;
 		rxp_chain_ready(conn, chain);
-		list_move_tail(&chain->link, over);
+		list_move_tail(&chain->link, chain->quiet ? over : &conn->posted);
+		joins = chain->quiet;
 		if (last)
 			last->next = chain->first;
 		else
@@ -875,7 +877,7 @@ static void rxp_unplug(struct blk_plug_cb *cb, bool from_schedule)
 /**
  * rxp_post_plugged - post a chain when the task unplugs; at once if it has not plugged
  * @conn:  the connection
- * @chain: a quiet one; nothing may be posted later that must come after it
+ * @chain: as for rxp_post(); nothing may be posted later that must come after it
  *
  * Process context.  Never sleeps.
  *
