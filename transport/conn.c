@@ -997,7 +997,7 @@ static struct rxp_ctl *rxp_ctl_get(struct rxp_conn *conn)
 	return ERR_PTR(-EBUSY);
 }
 
-/* Its work request is filled in.  Under conn->sq_lock. */
+/* Post it, its work request filled in.  Under conn->sq_lock. */
 static enum rxp_posted rxp_ctl_post(struct rxp_ctl *ctl)
 {
 	rxp_chain_init(&ctl->chain, rxp_ctl_done);
@@ -1050,9 +1050,9 @@ int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 le
  * rxp_ctl_rtr - give the peer's device something to look at
  * @conn: the connection, over iWARP
  *
- * An RDMA WRITE of nothing: the ready-to-receive frame of RFC 6581, section 9,
- * of which the peer's software hears nothing and for which no key is looked at
- * (RFC 5040, section 5.2.1 and RFC 5041).  Any context but hard interrupt.
+ * An RDMA WRITE of nothing, as the ready-to-receive frame of RFC 6581 is: the
+ * peer's software hears nothing of it, and siw looks at no key for it.  Any context
+ * but hard interrupt.
  */
 void rxp_ctl_rtr(struct rxp_conn *conn)
 {
