@@ -10,7 +10,10 @@
  * never twice at once.  The CM's callback sets up and tears down nothing: it
  * leaves a status and completes what the attempt waits for.
  */
+#include <linux/kthread.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_cm.h>
 #include "transport/client.h"
 
@@ -339,6 +342,63 @@ static void rxp_client_bind(struct rdmafs_xprt *x, struct rxp_attempt *a)
 		mod_delayed_work(rxp_wq, &x->recover, 0);
 }
 
+/**
+ * struct rxp_connecting - an rdma_connect() in a thread of its own
+ * @id:	   the connection's
+ * @param: what it is to say
+ * @cut:   it need not begin any more
+ * @done:  it has returned
+ */
+struct rxp_connecting {
+	struct rdma_cm_id *id;
+	struct rdma_conn_param *param;
+	bool cut;
+	struct completion done;
+};
+
+static int rxp_connecting_thread(void *arg)
+{
+	struct rxp_connecting *c = arg;
+	int ret = -EINTR;
+
+	/* Until this a signal is dropped; the lock inside it orders @cut. */
+	allow_kernel_signal(SIGKILL);
+	if (!READ_ONCE(c->cut))
+		ret = rdma_connect(c->id, c->param);
+	complete(&c->done);
+	return ret;
+}
+
+/*
+ * siw connects its socket inside rdma_connect() and waits there until TCP gives up,
+ * two minutes by default; only a signal ends that.  So a thread waits, which gets one
+ * when the step's time is over, or when the caller is killed: nothing is left behind.
+ */
+static int rxp_connect_bounded(struct rdma_cm_id *id, struct rdma_conn_param *param,
+			       unsigned int step_ms)
+{
+	struct rxp_connecting c = { .id = id, .param = param };
+	struct task_struct *task;
+	long left;
+	int ret;
+
+	init_completion(&c.done);
+	task = kthread_create(rxp_connecting_thread, &c, "rdmafs_connect");
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	get_task_struct(task);
+	wake_up_process(task);
+	left = wait_for_completion_killable_timeout(&c.done, msecs_to_jiffies(step_ms));
+	if (left <= 0) {
+		WRITE_ONCE(c.cut, true);
+		send_sig(SIGKILL, task, 1);
+	}
+	ret = kthread_stop_put(task);
+	if (left <= 0)
+		return left ? -EINTR : -ETIMEDOUT;
+	return ret;
+}
+
 static int rxp_client_connect(struct rdmafs_xprt *x, struct rxp_attempt *a,
 			      struct rxp_conn *conn, u32 slots)
 {
@@ -365,7 +425,15 @@ static int rxp_client_connect(struct rdmafs_xprt *x, struct rxp_attempt *a,
 		memcpy(cm.session, x->session, sizeof(cm.session));
 	}
 	reinit_completion(&conn->cm_done);
-	ret = rdma_connect(conn->id, &param);
+	/*
+	 * siw makes its socket in the namespace of the task, which for a thread is the
+	 * first one: in others mount(8) has to wait itself.
+	 */
+	if (rdma_protocol_iwarp(conn->id->device, conn->id->port_num) &&
+	    net_eq(x->net, &init_net))
+		ret = rxp_connect_bounded(conn->id, &param, a->step_ms);
+	else
+		ret = rdma_connect(conn->id, &param);
 	return ret ?: rxp_cm_wait(conn, a->step_ms);
 }
 
