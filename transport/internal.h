@@ -18,7 +18,7 @@
  *	rxp_chain    work requests posted with one doorbell, embedded in what
  *		     they belong to.  done() is called exactly once: by the
  *		     completion of the last one, or after the drain, or, if
- *		     nobody has to know (conn.c, "quiet"), when it is posted.
+ *		     nobody has to know (send.c, "quiet"), when it is posted.
  *
  * Locks, outermost first:
  *
@@ -441,12 +441,16 @@ static inline void rxp_rx_get(struct rxp_rx *rx)
 
 void rxp_rx_put(struct rxp_rx *rx);
 
+void rxp_send_init(struct rxp_conn *conn);
+void rxp_send_end(struct rxp_conn *conn);
 void rxp_chain_init(struct rxp_chain *chain,
 		    void (*done)(struct rxp_chain *chain, bool ok));
 void rxp_chain_add(struct rxp_chain *chain, struct ib_send_wr *wr);
 void rxp_chain_quiet(const struct rxp_conn *conn, struct rxp_chain *chain, u32 bytes);
 int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain);
 int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain);
+int rxp_ctl_init(struct rxp_conn *conn);
+void rxp_ctl_unmap(struct rxp_conn *conn);
 void rxp_ctl_flush(struct rxp_conn *conn, unsigned long timeout);
 int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 len);
 void rxp_ctl_rtr(struct rxp_conn *conn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The server's side: what server.c (connections), session.c and serve.c
- * (requests) share.
+ * The server's side: what server.c (connections), session.c, serve.c
+ * (requests) and reply.c share.
  *
  * References: a session is held by the server's list, by its connections and
  * by each request.  It *closes* once: taken off the list, its connections
@@ -204,11 +204,64 @@ struct rdmafs_xprt_server {
 	struct rxp_threads threads;
 };
 
+/* A step in a request's life, for whoever traces. */
+#define rxp_trace(step, of, len)						\
+do {										\
+	const struct rxp_req *r = (of);						\
+										\
+	trace_rdmafs_req_##step(r->session->id, r->slot, r->seq, len);		\
+} while (0)
+
+/**
+ * struct rxp_way - where a reply can go just now
+ * @conn: the connection; a reference
+ * @pool: its pool; a reference
+ * @dma:  the slot's buffer, mapped for it
+ *
+ * Filled in under the session's lock, since the connection gives these up when it is
+ * unbound; the references keep them.
+ */
+struct rxp_way {
+	struct rxp_conn *conn;
+	struct rxp_pool *pool;
+	u64 dma;
+};
+
+/**
+ * struct rxp_answer - a reply on its way out of the session's lock
+ * @way:      where it goes
+ * @send:     whether there is a way
+ * @keyed:    whether it invalidates @rkey
+ * @rkey:     the client's key
+ * @iova:     and address, for data that goes by RDMA WRITE
+ * @data_len: bytes of data in the message
+ */
+struct rxp_answer {
+	struct rxp_way way;
+	bool send;
+	bool keyed;
+	u32 rkey;
+	u64 iova;
+	u32 data_len;
+};
+
+bool rxp_way_get(struct rdmafs_xprt_session *s, struct rxp_conn *bound, u16 slot,
+		 struct rxp_way *way);
+void rxp_way_put(struct rxp_way *way);
+void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 data_len,
+		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, bool grant);
+void rxp_answer_take(struct rxp_req *req, u32 data_len, bool cache, struct rxp_answer *a);
+void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a);
+void rxp_req_write_cancelled(struct rxp_req *req);
+void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len, bool cache);
+
 bool rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn, struct rxp_wire_tag *tag);
 bool rxp_grant_use(struct rxp_req *req, struct rxp_conn *conn);
 void rxp_grant_return(struct rxp_conn *conn, u32 rkey);
 void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
 void rxp_req_put(struct rxp_req *req);
+void rxp_slot_leave(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
+		    enum rxp_sslot_state state);
 void *rxp_req_buf(struct rxp_req *req);
 void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn);
 bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more);

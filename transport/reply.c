@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Replies: where their data is put while a request is served, and how they go.
+ *
+ * A request is answered by whoever serves it, or, if its reply is held for the
+ * client's memory, by who brings that (serve.c).  Under the session's lock it leaves
+ * its slot and learns which connection there is (rxp_answer_take()); then, without
+ * the lock, it is posted there (rxp_answer_post()).  What it reads from, slot's
+ * buffer apart, stays the request's until the device is done with the chain.
+ */
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include "transport/server.h"
+#include "transport/trace.h"
+
+static void rxp_reply_done(struct rxp_chain *chain, bool ok)
+{
+	struct rxp_req *req = container_of(chain, struct rxp_req, reply);
+
+	rxp_trace(completed, req, 0);
+	rxp_req_put(req);
+}
+
+/**
+ * rxp_way_get - where a reply can go just now
+ * @s:	   the session; its lock is held
+ * @bound: where the last CALL came from; compared only
+ * @slot:  the slot
+ * @way:   to fill in
+ *
+ * Any context but hard interrupt.
+ *
+ * Return: whether there is a way; if so, rxp_way_put() gives up what keeps it.
+ */
+bool rxp_way_get(struct rdmafs_xprt_session *s, struct rxp_conn *bound, u16 slot,
+		 struct rxp_way *way)
+{
+	struct rxp_conn *conn = rxp_slot_conn(s, slot);
+
+	if (!conn || conn != bound)
+		return false;
+	way->conn = conn;
+	way->pool = conn->pool;
+	way->dma = rxp_ring_dma(&s->tx_ring, conn->tx_dma, slot);
+	rxp_conn_get(way->conn);
+	rxp_pool_get(way->pool);
+	return true;
+}
+
+/**
+ * rxp_way_put - done with a way
+ * @way: rxp_way_get() filled it in
+ *
+ * Any context but hard interrupt.
+ */
+void rxp_way_put(struct rxp_way *way)
+{
+	rxp_pool_put(way->pool);
+	rxp_conn_put(way->conn);
+}
+
+/**
+ * rxp_reply_post - post the reply that stands in the slot's buffer
+ * @req:      the request; its chain takes a reference
+ * @way:      where it goes
+ * @head_len: bytes of the head
+ * @data_len: bytes of data in the message
+ * @wr:	      RDMA WRITEs that go before it
+ * @nr_wr:    how many
+ * @inv_rkey: the client's key that it invalidates, or 0
+ * @grant:    req->reg goes before it: the key is valid before the client learns of it
+ *
+ * Process context.
+ */
+void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 data_len,
+		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, bool grant)
+{
+	u32 lkey = way->pool->pd->local_dma_lkey, i;
+	int ret;
+
+	ib_dma_sync_single_for_device(way->pool->rdev->ib, way->dma, RXP_SLOT_BUF,
+				      DMA_TO_DEVICE);
+	req->sge[0].addr = way->dma;
+	req->sge[0].length = head_len;
+	req->sge[0].lkey = lkey;
+	req->sge[1].addr = way->dma + RXP_HEAD_MAX;
+	req->sge[1].length = data_len;
+	req->sge[1].lkey = lkey;
+
+	rxp_chain_init(&req->reply, rxp_reply_done);
+	for (i = 0; i < nr_wr; i++)
+		rxp_chain_add(&req->reply, &wr[i].wr);
+	if (grant) {
+		rxp_chain_add(&req->reply, &req->reg.wr);
+		rxp_count(&req->session->stats, reg_mr);
+	}
+	rxp_fill_send(&req->send, req->sge, data_len ? 2 : 1, inv_rkey);
+	rxp_chain_add(&req->reply, &req->send);
+	rxp_chain_quiet(way->conn, &req->reply, head_len + data_len);
+
+	rxp_trace(replied, req, data_len + req->out_len);
+	kref_get(&req->ref);
+	if (req->reply.quiet)
+		ret = rxp_post_plugged(way->conn, &req->reply);
+	else
+		ret = rxp_post(way->conn, &req->reply);
+	if (ret) {
+		rxp_req_put(req);
+		return;
+	}
+	rxp_add(&req->session->stats, rdma_writes, nr_wr);
+}
+
+/**
+ * rxp_answer_take - a request leaves its slot
+ * @req:      answered; its session's lock is held
+ * @data_len: bytes of data in the message
+ * @cache:    a replay is answered from the slot's buffer
+ * @a:	      to fill in for rxp_answer_post(), which follows without the lock
+ */
+void rxp_answer_take(struct rxp_req *req, u32 data_len, bool cache, struct rxp_answer *a)
+{
+	struct rdmafs_xprt_session *s = req->session;
+	struct rxp_sslot *slot = &s->slots[req->slot];
+
+	lockdep_assert_held(&s->lock);
+	slot->head_len = req->head_len;
+	slot->data_len = data_len;
+	rxp_slot_leave(s, slot, cache ? RXP_SLOT_CACHED : RXP_SLOT_FREE);
+	a->send = rxp_way_get(s, req->bound, req->slot, &a->way);
+	a->keyed = req->keyed;
+	a->rkey = req->rkey;
+	a->iova = req->iova;
+	a->data_len = data_len;
+}
+
+static u32 rxp_req_build_writes(struct rxp_req *req, struct rxp_pool *pool,
+				struct ib_rdma_wr **wr)
+{
+	if (req->pages) {
+		*wr = req->pages->wr;
+		return rxp_build_writes(pool, req->pages->sgl, req->out_len, req->pages->sge, *wr);
+	}
+	rxp_buf_sync_for_device(req->pool, req->buf);
+	*wr = req->buf->wr;
+	return rxp_build_writes(pool, req->buf->sgl, req->out_len, req->buf->sge, *wr);
+}
+
+/**
+ * rxp_answer_post - send the reply that stands in the slot's buffer, with its data
+ * @req: the request; the slot's reference to it goes
+ * @a:	 rxp_answer_take() filled it in
+ *
+ * Process context.
+ */
+void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
+{
+	struct ib_rdma_wr *wr = NULL;
+	u32 nr_wr = 0;
+
+	if (a->send && req->out_len && a->way.pool->rdev != req->pool->rdev) {
+		/* The client came back over another device: let it ask again there. */
+		rxp_conn_lost(a->way.conn);
+		rxp_way_put(&a->way);
+		a->send = false;
+	}
+	if (a->send && req->out_len) {
+		nr_wr = rxp_req_build_writes(req, a->way.pool, &wr);
+		rxp_aim_writes(wr, nr_wr, a->iova, a->rkey);
+	}
+	if (a->send) {
+		bool grant = req->granted && a->way.conn == req->conn;
+		u32 head_len = req->head_len + (grant ? sizeof(struct rxp_wire_tag) : 0);
+
+		/* Made for a connection that is gone: it went with it. */
+		if (req->granted && !grant)
+			rxp_frame_drop_grant(rxp_req_buf(req));
+		rxp_reply_post(req, &a->way, head_len, a->data_len, wr, nr_wr,
+			       a->keyed ? a->rkey : 0, grant);
+		rxp_way_put(&a->way);
+	}
+	rxp_req_put(req);
+}
+
+/**
+ * rxp_req_write_cancelled - reply that neither data nor room is to be had any more
+ * @req: the request; the reply is written to its slot's buffer, not sent
+ */
+void rxp_req_write_cancelled(struct rxp_req *req)
+{
+	struct rxp_frame f = {
+		.slot = req->slot,
+		.seq = req->seq,
+		.status = RXP_STATUS_CANCELLED,
+	};
+
+	req->head_len = rxp_frame_put_reply(rxp_req_buf(req), &f);
+	req->out_len = 0;
+}
+
+/**
+ * rxp_req_finish - a request is served: reply, or hold the reply until it can go
+ * @req:       the request; not to be touched any more
+ * @status:    RXP_STATUS_*
+ * @reply_len: bytes of the reply's body, which stands in the slot's buffer
+ * @data_len:  bytes of data
+ * @cache:     a replay is answered from the slot's buffer
+ *
+ * Process context.
+ */
+void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len, bool cache)
+{
+	struct rdmafs_xprt_session *s = req->session;
+	struct rxp_frame f = {
+		.slot = req->slot,
+		.seq = req->seq,
+		.body_len = reply_len,
+		.status = status,
+	};
+	struct rxp_wire_tag tag;
+	struct rxp_answer a;
+
+	if (req->in_message)
+		f.data_len = data_len;
+	else
+		f.bulk_len = data_len;
+	if (req->arrived_ns)
+		f.service_us = min_t(u64, U32_MAX,
+				     div_u64(ktime_get_ns() - req->arrived_ns, NSEC_PER_USEC));
+	req->head_len = rxp_frame_put_reply(rxp_req_buf(req), &f);
+	req->out_len = f.bulk_len;
+	if (status == RXP_STATUS_OK && rxp_grant_offer(req, req->conn, &tag)) {
+		rxp_frame_put_grant(rxp_req_buf(req), req->head_len, &tag);
+		req->granted = true;
+	}
+
+	/* Before the reply: it lets the client send into this receive again. */
+	rxp_rx_put(req->rx);
+	req->r.body = NULL;
+
+	rxp_count(&s->stats, replies);
+	rxp_add(&s->stats, bytes_read, data_len);
+	rxp_trace(served, req, data_len);
+	spin_lock_bh(&s->lock);
+	if (req->out_len && !req->keyed) {
+		if (req->cancelled) {
+			rxp_req_write_cancelled(req);
+		} else if (rxp_slot_conn(s, req->slot) == req->bound) {
+			/* The STCRW posts it, or the connection's end finds it. */
+			req->state = RXP_REQ_HELD;
+			req->waits_since = jiffies;
+			rxp_trace(crw_held, req, req->out_len);
+			spin_unlock_bh(&s->lock);
+			return;
+		}
+	}
+	rxp_answer_take(req, f.data_len, cache, &a);
+	spin_unlock_bh(&s->lock);
+	rxp_answer_post(req, &a);
+}
+
+/**
+ * rdmafs_xprt_req_reply - answer a request and let go of it
+ * @r:	       the request; not to be touched any more, nor what it points to
+ * @reply_len: bytes at r->reply, 1..RDMAFS_XPRT_BODY_MAX
+ * @data_len:  bytes put where rdmafs_xprt_req_room() said
+ * @flags:     RDMAFS_REPLY_*
+ *
+ * Process context.
+ */
+void rdmafs_xprt_req_reply(struct rdmafs_xprt_req *r, u16 reply_len, u32 data_len,
+			   unsigned int flags)
+{
+	struct rxp_req *req = container_of(r, struct rxp_req, r);
+
+	/* What was put outside the message is not kept, so neither is the answer. */
+	bool cache = !(flags & RDMAFS_REPLY_NOCACHE) && (!data_len || req->in_message);
+
+	rxp_req_finish(req, RXP_STATUS_OK, reply_len, data_len, cache);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reply);
+
+/* The pool for data of a reply: that of the connection there is now, if any. */
+static bool rxp_req_take_pool(struct rxp_req *req)
+{
+	struct rdmafs_xprt_session *s = req->session;
+	struct rxp_conn *conn;
+
+	spin_lock_bh(&s->lock);
+	conn = rxp_slot_conn(s, req->slot);
+	if (conn && !req->pool) {
+		req->pool = conn->pool;
+		rxp_pool_get(req->pool);
+	}
+	spin_unlock_bh(&s->lock);
+	return req->pool;
+}
+
+/**
+ * rdmafs_xprt_req_room - where to put data that goes with the reply
+ * @r:	  the request
+ * @len:  bytes wanted, at most r->read_max
+ * @dest: out: an ITER_DEST of @len bytes
+ *
+ * Process context; may sleep for memory if @len is more than
+ * RDMAFS_XPRT_INLINE_MAX, and then once for a request.
+ *
+ * Return: 0; -EMSGSIZE: more than the client has room for; -ENOMEM; -ENOTCONN:
+ * the client is gone, answer anything.
+ */
+int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *dest)
+{
+	struct rxp_req *req = container_of(r, struct rxp_req, r);
+
+	if (len > r->read_max)
+		return -EMSGSIZE;
+	if (len <= RDMAFS_XPRT_INLINE_MAX) {
+		req->in_message = true;
+		req->out.iov_base = rxp_req_buf(req) + RXP_HEAD_MAX;
+		req->out.iov_len = len;
+		iov_iter_kvec(dest, ITER_DEST, &req->out, 1, len);
+		return 0;
+	}
+	if (!rxp_req_take_pool(req))
+		return -ENOTCONN;
+	req->buf = rxp_buf_get(req->pool, len);
+	if (!req->buf)
+		return -ENOMEM;
+	iov_iter_bvec(dest, ITER_DEST, req->buf->bv, req->buf->nents, len);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_req_room);
+
+/**
+ * rdmafs_xprt_req_pages - send the reply's data from where it is
+ * @r:	the request
+ * @bv: the data, without gaps; nobody else's to take back before transport
+ *	drops the reference that comes with each entry
+ * @nr: entries, at least 1
+ * @len: bytes, more than RDMAFS_XPRT_INLINE_MAX and at most r->read_max
+ *
+ * Process context, may sleep for memory.  Instead of rdmafs_xprt_req_room().
+ *
+ * Return: 0, and the references are transport's; -EMSGSIZE, -ENOMEM,
+ * -ENOTCONN, -EAGAIN (the client has not said where they go), and they are not.
+ */
+int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u32 nr, u32 len)
+{
+	struct rxp_req *req = container_of(r, struct rxp_req, r);
+	struct rxp_pages *pages;
+
+	if (len > r->read_max || len <= RDMAFS_XPRT_INLINE_MAX || req->pages || req->buf)
+		return -EMSGSIZE;
+	/* Who does not say where they go could keep them for ever. */
+	if (!READ_ONCE(req->keyed))
+		return -EAGAIN;
+	if (!rxp_req_take_pool(req))
+		return -ENOTCONN;
+	pages = rxp_pages_lend(req->pool, bv, nr);
+	if (IS_ERR(pages))
+		return PTR_ERR(pages);
+	req->pages = pages;
+	rxp_count(&req->session->stats, read_in_place);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_req_pages);

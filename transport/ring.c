@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Message buffers: allocated once by their owner, in runs of pages, and mapped for as
+ * long as a connection lasts, so that a message costs neither (design, rule 2).
+ */
+#include <linux/slab.h>
+#include "transport/internal.h"
+
+/* Chunks of this order hold message buffers: large enough to waste little. */
+#define RXP_RING_ORDER	3
+
+/**
+ * rxp_ring_init - allocate message buffers
+ * @ring: to fill in
+ * @nr:   buffers
+ * @size: bytes of each, at most a chunk's
+ *
+ * Process context.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rxp_ring_init(struct rxp_ring *ring, u32 nr, u32 size)
+{
+	u32 chunks, i;
+
+	ring->nr = nr;
+	ring->size = ALIGN(size, 64);
+	ring->per = (PAGE_SIZE << RXP_RING_ORDER) / ring->size;
+	chunks = DIV_ROUND_UP(nr, ring->per);
+	ring->chunk = kcalloc(chunks, sizeof(*ring->chunk), GFP_KERNEL);
+	if (!ring->chunk)
+		return -ENOMEM;
+	for (i = 0; i < chunks; i++) {
+		ring->chunk[i] = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP,
+							  RXP_RING_ORDER);
+		if (!ring->chunk[i]) {
+			rxp_ring_destroy(ring);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/**
+ * rxp_ring_destroy - free message buffers; NULL-safe for a ring of zeros
+ * @ring: the ring, not mapped
+ */
+void rxp_ring_destroy(struct rxp_ring *ring)
+{
+	u32 i;
+
+	if (!ring->chunk)
+		return;
+	for (i = 0; i < DIV_ROUND_UP(ring->nr, ring->per); i++)
+		if (ring->chunk[i])
+			free_pages((unsigned long)ring->chunk[i], RXP_RING_ORDER);
+	kfree(ring->chunk);
+	ring->chunk = NULL;
+}
+
+/**
+ * rxp_ring_buf - address of a buffer
+ * @ring: the ring
+ * @i:	  which
+ *
+ * Return: its address.
+ */
+void *rxp_ring_buf(const struct rxp_ring *ring, u32 i)
+{
+	return ring->chunk[i / ring->per] + (i % ring->per) * ring->size;
+}
+
+/**
+ * rxp_ring_map - map all buffers for a device
+ * @ring: the ring
+ * @ib:	  the device
+ * @dir:  as seen from memory
+ *
+ * Return: an address for each chunk, to be given back by rxp_ring_unmap(), or
+ * NULL.
+ */
+dma_addr_t *rxp_ring_map(const struct rxp_ring *ring, struct ib_device *ib,
+			 enum dma_data_direction dir)
+{
+	u32 chunks = DIV_ROUND_UP(ring->nr, ring->per), i;
+	dma_addr_t *dma = kcalloc(chunks, sizeof(*dma), GFP_KERNEL);
+
+	if (!dma)
+		return NULL;
+	for (i = 0; i < chunks; i++) {
+		dma[i] = ib_dma_map_single(ib, ring->chunk[i], PAGE_SIZE << RXP_RING_ORDER, dir);
+		if (ib_dma_mapping_error(ib, dma[i])) {
+			while (i--)
+				ib_dma_unmap_single(ib, dma[i], PAGE_SIZE << RXP_RING_ORDER, dir);
+			kfree(dma);
+			return NULL;
+		}
+	}
+	return dma;
+}
+
+/**
+ * rxp_ring_unmap - undo rxp_ring_map()
+ * @ring: the ring
+ * @ib:	  the device
+ * @dma:  what rxp_ring_map() returned, or NULL
+ * @dir:  the same direction
+ */
+void rxp_ring_unmap(const struct rxp_ring *ring, struct ib_device *ib, dma_addr_t *dma,
+		    enum dma_data_direction dir)
+{
+	u32 i;
+
+	if (!dma)
+		return;
+	for (i = 0; i < DIV_ROUND_UP(ring->nr, ring->per); i++)
+		ib_dma_unmap_single(ib, dma[i], PAGE_SIZE << RXP_RING_ORDER, dir);
+	kfree(dma);
+}
+
+/**
+ * rxp_ring_dma - DMA address of a buffer
+ * @ring: the ring
+ * @dma:  its mapping
+ * @i:	  which buffer
+ *
+ * Return: the address.
+ */
+u64 rxp_ring_dma(const struct rxp_ring *ring, const dma_addr_t *dma, u32 i)
+{
+	return dma[i / ring->per] + (i % ring->per) * ring->size;
+}

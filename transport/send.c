@@ -1,0 +1,622 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sending on a connection.
+ *
+ * Whoever has something to send hands over a chain of prebuilt work
+ * requests.  If the send queue has room it is posted with one doorbell, else
+ * it waits its turn on the connection, in order, and the send completion that
+ * makes room posts it; no thread waits.  A chain's last work request is
+ * signaled, and its completion frees the room of the whole chain.  A *quiet*
+ * chain is one SEND of a message that lives as long as the connection, so
+ * nobody need know when the device is done with it: it goes unsignaled, and is
+ * over as soon as it is posted.  Its room is freed by the next signaled chain;
+ * if a quarter of the send queue is taken up without there being one, a quiet
+ * chain is signaled for that alone, and is over all the same (a completion comes
+ * later than the reply does, and who waits for both waits longer).
+ *
+ * Under load many small messages are made by one task before it sleeps: the
+ * calls of one io_submit(), the replies of one burst of requests.  Such a task
+ * has plugged its I/O (blk_start_plug()), as for a disk, and what it posts by
+ * rxp_post_plugged() goes out together, with one doorbell, when it unplugs or
+ * sleeps: as one message, as far as it fits into one of the peer's receives.
+ */
+#include <linux/blkdev.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include "transport/internal.h"
+
+static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc);
+
+/**
+ * rxp_chain_init - begin an empty chain
+ * @chain: to initialise
+ * @done:  called once the device is done with the chain
+ */
+void rxp_chain_init(struct rxp_chain *chain,
+		    void (*done)(struct rxp_chain *chain, bool ok))
+{
+	chain->cqe.done = rxp_wc_chain;
+	chain->conn = NULL;
+	chain->first = NULL;
+	chain->last = NULL;
+	chain->nr = 0;
+	chain->quiet = false;
+	chain->done = done;
+}
+
+/**
+ * rxp_chain_quiet - nobody has to know when the device is done with a chain
+ * @conn:  where it will be posted
+ * @chain: complete.  If it is no more than a SEND, then of a message in a
+ *	   buffer that stays mapped until the connection is destroyed.  The
+ *	   buffer is written again only once the peer has shown that it got the
+ *	   message: what may be sent again by then is dropped unseen, whatever it
+ *	   says.
+ * @bytes: of the message
+ *
+ * iWARP devices may send unsignaled pages by reference (siw), and so hand
+ * them to TCP when the connection, and its mapping, is long gone.
+ *
+ * Any context, also when the connection is being destroyed.
+ */
+void rxp_chain_quiet(const struct rxp_conn *conn, struct rxp_chain *chain, u32 bytes)
+{
+	chain->quiet = chain->nr == 1 && (bytes < PAGE_SIZE || !conn->by_reference);
+}
+
+/**
+ * rxp_chain_add - append a work request
+ * @chain: not posted
+ * @wr:	   stays where it is until the chain is posted
+ */
+void rxp_chain_add(struct rxp_chain *chain, struct ib_send_wr *wr)
+{
+	wr->next = NULL;
+	wr->send_flags &= ~IB_SEND_SIGNALED;
+	if (chain->last)
+		chain->last->next = wr;
+	else
+		chain->first = wr;
+	chain->last = wr;
+	chain->nr++;
+}
+
+enum rxp_posted {
+	RXP_POSTED,		/* or it waits for room: done() will be called */
+	RXP_POSTED_OVER,	/* quiet, and posted: the caller calls done() */
+	RXP_POSTED_LOST,	/* the connection is lost; done() will be called */
+};
+
+/* Take a chain's room, and see to it that its end gives that back. */
+static void rxp_chain_ready(struct rxp_conn *conn, struct rxp_chain *chain)
+{
+	struct ib_send_wr *wr;
+
+	for (wr = chain->first; wr; wr = wr->next) {
+		wr->wr_cqe = &conn->err_cqe;
+		if (wr->opcode == IB_WR_SEND || wr->opcode == IB_WR_SEND_WITH_INV)
+			rxp_count(conn->stats, msgs_sent);
+		/* Else siw may still send from there when the chain is done. */
+		if (conn->by_reference && wr->opcode == IB_WR_RDMA_WRITE)
+			wr->send_flags |= IB_SEND_SIGNALED;
+	}
+	conn->sq_free -= chain->nr;
+	if (chain->quiet && ++conn->sq_quiet < conn->sq_quiet_max)
+		return;
+	chain->last->send_flags |= IB_SEND_SIGNALED;
+	if (chain->quiet) {
+		chain->last->wr_cqe = &conn->quiet_cqe;
+	} else {
+		chain->last->wr_cqe = &chain->cqe;
+		chain->frees = chain->nr + conn->sq_quiet;
+	}
+	conn->sq_quiet = 0;
+}
+
+static enum rxp_posted rxp_post_locked(struct rxp_conn *conn, struct rxp_chain *chain)
+{
+	const struct ib_send_wr *bad;
+
+	lockdep_assert_held(&conn->sq_lock);
+	rxp_chain_ready(conn, chain);
+	rxp_count(conn->stats, doorbells);
+	if (!chain->quiet)
+		list_add_tail(&chain->link, &conn->posted);
+	if (likely(!ib_post_send(conn->qp, chain->first, &bad)))
+		return chain->quiet ? RXP_POSTED_OVER : RXP_POSTED;
+	/* Part of it may be on its way: that it is over is known when the QP is gone. */
+	if (chain->quiet)
+		list_add_tail(&chain->link, &conn->posted);
+	return RXP_POSTED_LOST;
+}
+
+/* Under sq_lock, on a live connection: post, or wait for room. */
+static enum rxp_posted rxp_post_or_queue(struct rxp_conn *conn, struct rxp_chain *chain)
+{
+	chain->conn = conn;
+	if (list_empty(&conn->pending) && chain->nr <= conn->sq_free)
+		return rxp_post_locked(conn, chain);
+	list_add_tail(&chain->link, &conn->pending);
+	return RXP_POSTED;
+}
+
+/**
+ * rxp_post - post a chain, now or as soon as the send queue has room
+ * @conn:  the connection
+ * @chain: at least one work request, at most three quarters of the send queue
+ *
+ * Any context but hard interrupt.  Never sleeps.
+ *
+ * Return: 0: done() will be called, once, or was already if the chain is
+ * quiet; -ENOTCONN: the connection is dead, the chain was not touched, done()
+ * will not be called.
+ */
+int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain)
+{
+	enum rxp_posted posted;
+
+	spin_lock_bh(&conn->sq_lock);
+	if (conn->dead) {
+		spin_unlock_bh(&conn->sq_lock);
+		return -ENOTCONN;
+	}
+	posted = rxp_post_or_queue(conn, chain);
+	spin_unlock_bh(&conn->sq_lock);
+	if (posted == RXP_POSTED_OVER)
+		chain->done(chain, true);
+	else if (posted == RXP_POSTED_LOST)
+		rxp_conn_lost(conn);
+	return 0;
+}
+
+/* What a task has made and not posted yet. */
+struct rxp_plug {
+	struct blk_plug_cb cb;
+	struct list_head chains;	/* NULL pointers until the first one comes */
+};
+
+static void rxp_chains_done(struct list_head *list, bool ok)
+{
+	struct rxp_chain *chain, *tmp;
+
+	list_for_each_entry_safe(chain, tmp, list, link) {
+		list_del(&chain->link);
+		chain->done(chain, ok);
+	}
+}
+
+static u32 rxp_send_bytes(const struct ib_send_wr *wr)
+{
+	u32 bytes = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		bytes += wr->sg_list[i].length;
+	return bytes;
+}
+
+/*
+ * Under sq_lock: let @wr's message travel in @head's, which is not posted yet,
+ * if there is room for it.  @head's list of what to send moves to conn->joined,
+ * where it may grow: it is the last one there, *@used entries long in all.
+ */
+static bool rxp_send_join(struct rxp_conn *conn, struct ib_send_wr *head,
+			  const struct ib_send_wr *wr, u32 *used)
+{
+	/* As for a message by itself, siw must not take it for pages. */
+	u32 limit = conn->by_reference ? PAGE_SIZE - 1 : RXP_MSG_MAX;
+	struct ib_sge *sge = conn->joined + *used;
+	bool moved = head->sg_list >= conn->joined && head->sg_list < sge;
+	u32 more = wr->num_sge + (moved ? 0 : head->num_sge);
+
+	if (head->opcode != IB_WR_SEND || wr->opcode != IB_WR_SEND ||
+	    head->num_sge + wr->num_sge > conn->send_sge ||
+	    *used + more > ARRAY_SIZE(conn->joined) ||
+	    rxp_send_bytes(head) + rxp_send_bytes(wr) > limit)
+		return false;
+	if (!moved) {
+		memcpy(sge, head->sg_list, head->num_sge * sizeof(*sge));
+		head->sg_list = sge;
+		sge += head->num_sge;
+	}
+	memcpy(sge, wr->sg_list, wr->num_sge * sizeof(*sge));
+	head->num_sge += wr->num_sge;
+	*used += more;
+	return true;
+}
+
+/*
+ * Under sq_lock: post with one doorbell as many of the chains in @list as there is
+ * room for, and move the quiet ones to @over.  Their messages, if they fit into one
+ * another's buffer, travel as one.  False: the connection is lost.
+ */
+static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
+			      struct list_head *over)
+{
+	struct ib_send_wr *first = NULL, *last = NULL;
+	struct rxp_chain *chain, *tmp;
+	const struct ib_send_wr *bad;
+	bool joins = false;
+	u32 used = 0;
+
+	if (!list_empty(&conn->pending))
+		return true;
+	list_for_each_entry_safe(chain, tmp, list, link) {
+		if (joins && chain->quiet && rxp_send_join(conn, last, chain->first, &used)) {
+			rxp_count(conn->stats, msgs_joined);
+			list_move_tail(&chain->link, over);
+			continue;
+		}
+		if (chain->nr > conn->sq_free)
+			break;
+		rxp_chain_ready(conn, chain);
+		list_move_tail(&chain->link, chain->quiet ? over : &conn->posted);
+		joins = chain->quiet;
+		if (last)
+			last->next = chain->first;
+		else
+			first = chain->first;
+		last = chain->last;
+	}
+	if (!first)
+		return true;
+	rxp_count(conn->stats, doorbells);
+	if (likely(!ib_post_send(conn->qp, first, &bad)))
+		return true;
+	/* As for one chain. */
+	list_splice_tail_init(over, &conn->posted);
+	return false;
+}
+
+/*
+ * Under sq_lock, on a live connection: post in order what waits for room, as
+ * far as there is some.  Quiet chains go to @over.  False: the connection is lost.
+ */
+static bool rxp_post_pending(struct rxp_conn *conn, struct list_head *over)
+{
+	struct rxp_chain *chain, *tmp;
+
+	list_for_each_entry_safe(chain, tmp, &conn->pending, link) {
+		if (chain->nr > conn->sq_free)
+			return true;
+		list_del(&chain->link);
+		switch (rxp_post_locked(conn, chain)) {
+		case RXP_POSTED:
+			break;
+		case RXP_POSTED_OVER:
+			list_add_tail(&chain->link, over);
+			break;
+		case RXP_POSTED_LOST:
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Process context, but the task may be about to sleep: must not itself. */
+static void rxp_unplug(struct blk_plug_cb *cb, bool from_schedule)
+{
+	struct rxp_plug *plug = container_of(cb, struct rxp_plug, cb);
+	struct rxp_conn *conn = cb->data;
+	bool lost = false;
+	LIST_HEAD(over);
+
+	spin_lock_bh(&conn->sq_lock);
+	if (!conn->dead) {
+		lost = !rxp_post_together(conn, &plug->chains, &over);
+		list_splice_tail_init(&plug->chains, &conn->pending);
+		if (!lost)
+			lost = !rxp_post_pending(conn, &over);
+	}
+	spin_unlock_bh(&conn->sq_lock);
+	if (lost)
+		rxp_conn_lost(conn);
+	rxp_chains_done(&over, true);
+	rxp_chains_done(&plug->chains, false);
+
+	spin_lock_bh(&conn->sq_lock);
+	conn->plugged--;
+	spin_unlock_bh(&conn->sq_lock);
+	/* Pairs with the waiter's queueing itself before it looks: wake_up_var() looks unlocked. */
+	smp_mb();
+	wake_up_var(&conn->plugged);
+	rxp_conn_put(conn);
+	kfree(plug);
+}
+
+/**
+ * rxp_post_plugged - post a chain when the task unplugs; at once if it has not plugged
+ * @conn:  the connection
+ * @chain: as for rxp_post(); nothing may be posted later that must come after it
+ *
+ * Process context.  Never sleeps.
+ *
+ * Return: as rxp_post().
+ */
+int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain)
+{
+	struct blk_plug_cb *cb;
+	struct rxp_plug *plug;
+	bool dead;
+
+	cb = blk_check_plugged(rxp_unplug, conn, sizeof(*plug));
+	if (!cb)
+		return rxp_post(conn, chain);
+	plug = container_of(cb, struct rxp_plug, cb);
+	spin_lock_bh(&conn->sq_lock);
+	dead = conn->dead;
+	if (!plug->chains.next) {
+		INIT_LIST_HEAD(&plug->chains);
+		rxp_conn_get(conn);
+		conn->plugged++;
+	}
+	if (!dead) {
+		chain->conn = conn;
+		list_add_tail(&chain->link, &plug->chains);
+	}
+	spin_unlock_bh(&conn->sq_lock);
+	return dead ? -ENOTCONN : 0;
+}
+
+/*
+ * Room for @frees more: post what waits for it, unless the connection is @lost.
+ * @chain, unless it is NULL, has been executed.
+ */
+static void rxp_sq_room(struct rxp_conn *conn, struct rxp_chain *chain, u32 frees, bool lost)
+{
+	LIST_HEAD(over);
+
+	rxp_count(conn->stats, send_completions);
+	spin_lock_bh(&conn->sq_lock);
+	if (chain)
+		list_del(&chain->link);
+	conn->sq_free += frees;
+	if (!lost && !conn->dead)
+		lost = !rxp_post_pending(conn, &over);
+	spin_unlock_bh(&conn->sq_lock);
+	if (lost)
+		rxp_conn_lost(conn);
+	rxp_chains_done(&over, true);
+}
+
+static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rxp_chain *chain = container_of(wc->wr_cqe, struct rxp_chain, cqe);
+	bool ok = wc->status == IB_WC_SUCCESS;
+
+	rxp_sq_room(chain->conn, chain, chain->frees, !ok);
+	chain->done(chain, ok);
+}
+
+/* Of as many quiet chains as there may be without this. */
+static void rxp_wc_quiet(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rxp_conn *conn = container_of(wc->wr_cqe, struct rxp_conn, quiet_cqe);
+
+	rxp_sq_room(conn, NULL, conn->sq_quiet_max, wc->status != IB_WC_SUCCESS);
+}
+
+/* A work request inside a chain, or an unsignaled quiet one, failed. */
+static void rxp_wc_err(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rxp_conn *conn = container_of(wc->wr_cqe, struct rxp_conn, err_cqe);
+
+	if (wc->status != IB_WC_SUCCESS)
+		rxp_conn_lost(conn);
+}
+
+/**
+ * rxp_send_init - begin with nothing to send
+ * @conn: being allocated
+ */
+void rxp_send_init(struct rxp_conn *conn)
+{
+	spin_lock_init(&conn->sq_lock);
+	INIT_LIST_HEAD(&conn->pending);
+	INIT_LIST_HEAD(&conn->posted);
+	conn->err_cqe.done = rxp_wc_err;
+	conn->quiet_cqe.done = rxp_wc_quiet;
+}
+
+/**
+ * rxp_send_end - give back what has had no completion, and will have none
+ * @conn: dead; its queues are gone
+ *
+ * Process context.  What could not be posted, or only in part, and what siw says
+ * nothing of: a send that failed leaves it idle with work in its queue, which a
+ * QP that goes to ERROR by way of CLOSING does not flush
+ * (siw_qp_nextstate_from_close() in 6.12).
+ */
+void rxp_send_end(struct rxp_conn *conn)
+{
+	LIST_HEAD(list);
+
+	spin_lock_bh(&conn->sq_lock);
+	list_splice_init(&conn->posted, &list);
+	list_splice_tail_init(&conn->pending, &list);
+	spin_unlock_bh(&conn->sq_lock);
+	rxp_chains_done(&list, false);
+}
+
+/**
+ * rxp_fill_send - prepare a SEND
+ * @wr:	      to fill in
+ * @sge:      what to send
+ * @nr_sge:   entries
+ * @inv_rkey: the peer's key to invalidate with it, 0 for none
+ */
+void rxp_fill_send(struct ib_send_wr *wr, struct ib_sge *sge, int nr_sge, u32 inv_rkey)
+{
+	memset(wr, 0, sizeof(*wr));
+	wr->opcode = inv_rkey ? IB_WR_SEND_WITH_INV : IB_WR_SEND;
+	wr->ex.invalidate_rkey = inv_rkey;
+	wr->sg_list = sge;
+	wr->num_sge = nr_sge;
+}
+
+/**
+ * rxp_fill_inv - prepare a LOCAL_INV
+ * @wr:	  to fill in
+ * @rkey: our key
+ */
+void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
+{
+	memset(wr, 0, sizeof(*wr));
+	wr->opcode = IB_WR_LOCAL_INV;
+	wr->ex.invalidate_rkey = rkey;
+}
+
+/* ------------------------------------------------------- messages of no slot */
+
+static void rxp_ctl_done(struct rxp_chain *chain, bool ok)
+{
+	struct rxp_ctl *ctl = container_of(chain, struct rxp_ctl, chain);
+
+	clear_and_wake_up_bit(0, &ctl->busy);
+}
+
+/**
+ * rxp_ctl_init - allocate and map the buffers for messages of no slot
+ * @conn: has its device
+ *
+ * Process context.
+ *
+ * Return: 0 or -ENOMEM; rxp_ctl_unmap() undoes either, but for the memory, which
+ * goes with the connection.
+ */
+int rxp_ctl_init(struct rxp_conn *conn)
+{
+	struct ib_device *ib = conn->rdev->ib;
+	int i;
+
+	conn->ctl = kcalloc(RXP_RECV_RESERVE, sizeof(*conn->ctl), GFP_KERNEL);
+	if (!conn->ctl)
+		return -ENOMEM;
+	for (i = 0; i < RXP_RECV_RESERVE; i++) {
+		struct rxp_ctl *ctl = &conn->ctl[i];
+
+		ctl->conn = conn;
+		ctl->dma = ib_dma_map_single(ib, ctl->msg, sizeof(ctl->msg), DMA_TO_DEVICE);
+		if (ib_dma_mapping_error(ib, ctl->dma)) {
+			ctl->conn = NULL;
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/**
+ * rxp_ctl_unmap - undo the mapping of rxp_ctl_init()
+ * @conn: killed, or never used
+ */
+void rxp_ctl_unmap(struct rxp_conn *conn)
+{
+	int i;
+
+	for (i = 0; conn->ctl && i < RXP_RECV_RESERVE && conn->ctl[i].conn; i++)
+		ib_dma_unmap_single(conn->rdev->ib, conn->ctl[i].dma,
+				    sizeof(conn->ctl[i].msg), DMA_TO_DEVICE);
+}
+
+/* One that is free, or an errno of rxp_ctl_send()'s.  Under conn->sq_lock. */
+static struct rxp_ctl *rxp_ctl_get(struct rxp_conn *conn)
+{
+	int i;
+
+	/* The lock and the test keep the device from going under our hands. */
+	if (conn->dead)
+		return ERR_PTR(-ENOTCONN);
+	for (i = 0; i < RXP_RECV_RESERVE; i++)
+		if (!test_and_set_bit_lock(0, &conn->ctl[i].busy))
+			return &conn->ctl[i];
+	return ERR_PTR(-EBUSY);
+}
+
+/* Post it, its work request filled in.  Under conn->sq_lock. */
+static enum rxp_posted rxp_ctl_post(struct rxp_ctl *ctl)
+{
+	rxp_chain_init(&ctl->chain, rxp_ctl_done);
+	rxp_chain_add(&ctl->chain, &ctl->wr.wr);
+	return rxp_post_or_queue(ctl->conn, &ctl->chain);
+}
+
+/**
+ * rxp_ctl_send - send a CONTROL or NOTIFY that belongs to no slot
+ * @conn: the connection
+ * @type: RXP_CONTROL or RXP_NOTIFY
+ * @op:	  its op
+ * @body: what follows the header
+ * @len:  its length
+ *
+ * Any context but hard interrupt.
+ *
+ * Return: 0; -ENOTCONN; -EBUSY: as many as the peer has room for are on their
+ * way.
+ */
+int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 len)
+{
+	enum rxp_posted posted;
+	struct rxp_ctl *ctl;
+
+	if (sizeof(struct rxp_wire_hdr) + len > RXP_CTL_MAX)
+		return -EMSGSIZE;
+	spin_lock_bh(&conn->sq_lock);
+	ctl = rxp_ctl_get(conn);
+	if (IS_ERR(ctl)) {
+		spin_unlock_bh(&conn->sq_lock);
+		return PTR_ERR(ctl);
+	}
+	rxp_frame_put_hdr(ctl->msg, type, op, 0, 0);
+	if (len)
+		memcpy(ctl->msg + sizeof(struct rxp_wire_hdr), body, len);
+	ib_dma_sync_single_for_device(conn->rdev->ib, ctl->dma, sizeof(ctl->msg), DMA_TO_DEVICE);
+	ctl->sge.addr = ctl->dma;
+	ctl->sge.length = sizeof(struct rxp_wire_hdr) + len;
+	ctl->sge.lkey = conn->pool->pd->local_dma_lkey;
+	rxp_fill_send(&ctl->wr.wr, &ctl->sge, 1, 0);
+	posted = rxp_ctl_post(ctl);
+	spin_unlock_bh(&conn->sq_lock);
+	if (posted == RXP_POSTED_LOST)
+		rxp_conn_lost(conn);
+	return 0;
+}
+
+/**
+ * rxp_ctl_rtr - give the peer's device something to look at
+ * @conn: the connection, over iWARP
+ *
+ * An RDMA WRITE of nothing, as the ready-to-receive frame of RFC 6581 is: the
+ * peer's software hears nothing of it, and siw looks at no key for it.  Any context
+ * but hard interrupt.
+ */
+void rxp_ctl_rtr(struct rxp_conn *conn)
+{
+	enum rxp_posted posted = RXP_POSTED;
+	struct rxp_ctl *ctl;
+
+	spin_lock_bh(&conn->sq_lock);
+	ctl = rxp_ctl_get(conn);
+	if (!IS_ERR(ctl)) {
+		memset(&ctl->wr, 0, sizeof(ctl->wr));
+		ctl->wr.wr.opcode = IB_WR_RDMA_WRITE;
+		posted = rxp_ctl_post(ctl);
+	}
+	spin_unlock_bh(&conn->sq_lock);
+	if (posted == RXP_POSTED_LOST)
+		rxp_conn_lost(conn);
+}
+
+/**
+ * rxp_ctl_flush - wait until what rxp_ctl_send() sent has arrived
+ * @conn:    the connection
+ * @timeout: in jiffies, for each message
+ *
+ * Process context.
+ */
+void rxp_ctl_flush(struct rxp_conn *conn, unsigned long timeout)
+{
+	int i;
+
+	for (i = 0; i < RXP_RECV_RESERVE; i++)
+		wait_on_bit_timeout(&conn->ctl[i].busy, 0, TASK_UNINTERRUPTIBLE, timeout);
+}
