@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sending, on a device that does nothing but take note: what is posted, when, what is
+ * signaled, and that each chain is given back once, whatever the device says or fails
+ * to say.
+ */
+#include <kunit/test.h>
+#include <linux/blkdev.h>
+#include "transport/internal.h"
+
+#define ROOM		16
+#define QUIET_MAX	4
+#define SGE		6
+#define LOG		32
+
+/* A work request as the device saw it. */
+struct send_seen {
+	enum ib_wr_opcode opcode;
+	struct ib_cqe *cqe;		/* NULL: not signaled */
+	struct ib_cqe *err_cqe;
+	int nr_sge;
+	u32 bytes;
+	u64 first;			/* address of its first byte */
+	int doorbell;
+};
+
+struct send_stage {
+	struct ib_device ib;
+	struct ib_pd pd;
+	struct ib_qp qp;
+	struct rxp_device rdev;
+	struct rxp_pool pool;
+	struct rxp_stats stats;
+	struct rxp_conn conn;
+	struct send_seen seen[LOG];
+	int nr_seen;
+	int doorbells;
+	int fail_at;			/* this doorbell's first work request is taken, no more */
+	int lost;			/* times that the connection was lost */
+	int refs;
+};
+
+/* A message, or an RDMA WRITE and a message. */
+struct send_msg {
+	struct rxp_chain chain;
+	struct ib_rdma_wr write;
+	struct ib_send_wr send;
+	struct ib_sge sge[2];
+	int done;
+	bool ok;
+};
+
+static struct send_stage *send_stage_of(struct rxp_conn *conn)
+{
+	return container_of(conn, struct send_stage, conn);
+}
+
+/* What send.c wants of conn.c. */
+void rxp_conn_lost(struct rxp_conn *conn)
+{
+	send_stage_of(conn)->lost++;
+}
+
+void rxp_conn_get(struct rxp_conn *conn)
+{
+	send_stage_of(conn)->refs++;
+}
+
+void rxp_conn_put(struct rxp_conn *conn)
+{
+	send_stage_of(conn)->refs--;
+}
+
+static int send_fake_post(struct ib_qp *qp, const struct ib_send_wr *wr,
+			  const struct ib_send_wr **bad)
+{
+	struct send_stage *st = container_of(qp, struct send_stage, qp);
+	int doorbell = ++st->doorbells, n = 0, i;
+
+	for (; wr; wr = wr->next, n++) {
+		struct send_seen *seen = &st->seen[st->nr_seen];
+
+		if (doorbell == st->fail_at && n == 1)
+			break;
+		if (st->nr_seen == LOG)
+			return -ENOMEM;
+		st->nr_seen++;
+		seen->opcode = wr->opcode;
+		seen->cqe = wr->send_flags & IB_SEND_SIGNALED ? wr->wr_cqe : NULL;
+		seen->err_cqe = wr->wr_cqe;
+		seen->nr_sge = wr->num_sge;
+		seen->doorbell = doorbell;
+		seen->first = wr->num_sge ? wr->sg_list[0].addr : 0;
+		seen->bytes = 0;
+		for (i = 0; i < wr->num_sge; i++)
+			seen->bytes += wr->sg_list[i].length;
+	}
+	*bad = wr;
+	return doorbell == st->fail_at ? -EINVAL : 0;
+}
+
+static int send_init(struct kunit *test)
+{
+	struct send_stage *st = kunit_kzalloc(test, sizeof(*st), GFP_KERNEL);
+
+	if (!st)
+		return -ENOMEM;
+	st->stats.v = __alloc_percpu(sizeof(u64) * RXP_NR_STATS, __alignof__(u64));
+	if (!st->stats.v)
+		return -ENOMEM;
+	st->ib.ops.post_send = send_fake_post;
+	st->qp.device = &st->ib;
+	st->rdev.ib = &st->ib;
+	st->pool.pd = &st->pd;
+	st->conn.qp = &st->qp;
+	st->conn.rdev = &st->rdev;
+	st->conn.pool = &st->pool;
+	st->conn.stats = &st->stats;
+	st->conn.sq_free = ROOM;
+	st->conn.sq_quiet_max = QUIET_MAX;
+	st->conn.send_sge = SGE;
+	rxp_send_init(&st->conn);
+	test->priv = st;
+	return 0;
+}
+
+static void send_exit(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+
+	if (st)
+		free_percpu(st->stats.v);
+}
+
+static void send_done(struct rxp_chain *chain, bool ok)
+{
+	struct send_msg *m = container_of(chain, struct send_msg, chain);
+
+	m->done++;
+	m->ok = ok;
+}
+
+/* A SEND of @bytes, its address @id; after an RDMA WRITE if @write. */
+static void send_make(struct send_msg *m, u64 id, u32 bytes, bool write)
+{
+	memset(m, 0, sizeof(*m));
+	m->sge[0].addr = id;
+	m->sge[0].length = bytes;
+	rxp_chain_init(&m->chain, send_done);
+	if (write) {
+		m->sge[1].addr = id + 1;
+		m->sge[1].length = 2 * PAGE_SIZE;
+		m->write.wr.opcode = IB_WR_RDMA_WRITE;
+		m->write.wr.sg_list = &m->sge[1];
+		m->write.wr.num_sge = 1;
+		rxp_chain_add(&m->chain, &m->write.wr);
+	}
+	rxp_fill_send(&m->send, m->sge, 1, 0);
+	rxp_chain_add(&m->chain, &m->send);
+}
+
+static struct send_msg *send_msgs(struct kunit *test, int n, u32 bytes, bool write)
+{
+	struct send_msg *m = kunit_kcalloc(test, n, sizeof(*m), GFP_KERNEL);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	for (i = 0; i < n; i++)
+		send_make(&m[i], 100 * (i + 1), bytes, write);
+	return m;
+}
+
+static void send_complete(struct send_stage *st, struct ib_cqe *cqe, enum ib_wc_status status)
+{
+	struct ib_wc wc = { .wr_cqe = cqe, .status = status };
+
+	cqe->done(NULL, &wc);
+}
+
+/* What has no room waits its turn; nothing overtakes it. */
+static void send_room(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, 4, 64, true);
+	int i;
+
+	st->conn.sq_free = 5;
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, rxp_post(&st->conn, &m[i].chain), 0);
+	/* There would be room for a message by itself. */
+	send_make(&m[3], 400, 64, false);
+	KUNIT_EXPECT_EQ(test, rxp_post(&st->conn, &m[3].chain), 0);
+	KUNIT_EXPECT_EQ(test, st->nr_seen, 4);
+	KUNIT_EXPECT_EQ(test, st->conn.sq_free, 1);
+
+	KUNIT_EXPECT_PTR_EQ(test, st->seen[1].cqe, &m[0].chain.cqe);
+	send_complete(st, st->seen[1].cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, m[0].done, 1);
+	KUNIT_EXPECT_TRUE(test, m[0].ok);
+	KUNIT_EXPECT_EQ(test, st->nr_seen, 7);
+	KUNIT_EXPECT_EQ(test, st->seen[5].first, 300);
+	KUNIT_EXPECT_EQ(test, st->seen[6].first, 400);
+	KUNIT_EXPECT_EQ(test, st->conn.sq_free, 0);
+	KUNIT_EXPECT_EQ(test, m[1].done + m[2].done + m[3].done, 0);
+
+	send_complete(st, &m[1].chain.cqe, IB_WC_SUCCESS);
+	send_complete(st, &m[2].chain.cqe, IB_WC_SUCCESS);
+	send_complete(st, &m[3].chain.cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, st->conn.sq_free, 5);
+	rxp_send_end(&st->conn);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, m[i].done, 1);
+	KUNIT_EXPECT_EQ(test, st->lost, 0);
+}
+
+/* Quiet ones are over when posted; each QUIET_MAX-th frees the room of all. */
+static void send_quiet(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, ROOM + 1, 64, false);
+	int i;
+
+	for (i = 0; i <= ROOM; i++) {
+		rxp_chain_quiet(&st->conn, &m[i].chain, 64);
+		KUNIT_EXPECT_TRUE(test, m[i].chain.quiet);
+		KUNIT_EXPECT_EQ(test, rxp_post(&st->conn, &m[i].chain), 0);
+		KUNIT_EXPECT_EQ(test, m[i].done, i < ROOM ? 1 : 0);
+		if (i < ROOM)
+			KUNIT_EXPECT_PTR_EQ(test, st->seen[i].cqe, i % QUIET_MAX == QUIET_MAX - 1 ?
+					    &st->conn.quiet_cqe : NULL);
+	}
+	KUNIT_EXPECT_EQ(test, st->nr_seen, ROOM);
+	send_complete(st, &st->conn.quiet_cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, st->nr_seen, ROOM + 1);
+	KUNIT_EXPECT_EQ(test, m[ROOM].done, 1);
+	KUNIT_EXPECT_EQ(test, st->conn.sq_free, QUIET_MAX - 1);
+	/* A signaled one that comes behind three quiet ones frees their room, too. */
+	send_make(&m[0], 1, 64, true);
+	KUNIT_EXPECT_EQ(test, rxp_post(&st->conn, &m[0].chain), 0);
+	KUNIT_EXPECT_EQ(test, m[0].chain.frees, 3);
+	rxp_send_end(&st->conn);
+	KUNIT_EXPECT_EQ(test, m[0].done, 1);
+	KUNIT_EXPECT_FALSE(test, m[0].ok);
+}
+
+/* The device is gone, and never said what became of anything. */
+static void send_no_completion(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, 3, 64, true);
+	int i;
+
+	st->conn.sq_free = 4;
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, rxp_post(&st->conn, &m[i].chain), 0);
+	KUNIT_EXPECT_EQ(test, st->nr_seen, 4);
+	st->conn.dead = true;
+	KUNIT_EXPECT_EQ(test, rxp_post(&st->conn, &m[0].chain), -ENOTCONN);
+	rxp_send_end(&st->conn);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, m[i].done, 1);
+		KUNIT_EXPECT_FALSE(test, m[i].ok);
+	}
+	rxp_send_end(&st->conn);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, m[i].done, 1);
+}
+
+/* A completion that says no ends the connection, and posts nothing more. */
+static void send_failed(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, 3, 64, true);
+	int i;
+
+	st->conn.sq_free = 4;
+	for (i = 0; i < 3; i++)
+		rxp_post(&st->conn, &m[i].chain);
+	/* Of the RDMA WRITE, which nobody asked to hear of, and then of the chain. */
+	send_complete(st, st->seen[0].err_cqe, IB_WC_REM_ACCESS_ERR);
+	KUNIT_EXPECT_EQ(test, st->lost, 1);
+	KUNIT_EXPECT_EQ(test, m[0].done, 0);
+	send_complete(st, st->seen[1].cqe, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, m[0].done, 1);
+	KUNIT_EXPECT_FALSE(test, m[0].ok);
+	KUNIT_EXPECT_EQ(test, st->nr_seen, 4);
+	st->conn.dead = true;
+	/* siw says nothing of the second. */
+	rxp_send_end(&st->conn);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, m[i].done, 1);
+}
+
+/* What the device takes in part only, or not at all, is its until it is gone. */
+static void send_refused(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, 3, 64, true);
+	struct blk_plug plug;
+	int i;
+
+	st->fail_at = 1;
+	KUNIT_EXPECT_EQ(test, rxp_post(&st->conn, &m[0].chain), 0);
+	KUNIT_EXPECT_EQ(test, st->lost, 1);
+	KUNIT_EXPECT_EQ(test, m[0].done, 0);
+
+	send_make(&m[1], 1, 64, false);
+	send_make(&m[2], 2, 64, false);
+	rxp_chain_quiet(&st->conn, &m[1].chain, 64);
+	rxp_chain_quiet(&st->conn, &m[2].chain, 64);
+	st->fail_at = 2;
+	blk_start_plug(&plug);
+	KUNIT_EXPECT_EQ(test, rxp_post_plugged(&st->conn, &m[1].chain), 0);
+	KUNIT_EXPECT_EQ(test, rxp_post_plugged(&st->conn, &m[2].chain), 0);
+	blk_finish_plug(&plug);
+	KUNIT_EXPECT_EQ(test, st->lost, 2);
+	KUNIT_EXPECT_EQ(test, m[1].done + m[2].done, 0);
+
+	st->conn.dead = true;
+	rxp_send_end(&st->conn);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, m[i].done, 1);
+		KUNIT_EXPECT_FALSE(test, m[i].ok);
+	}
+	KUNIT_EXPECT_EQ(test, st->refs, 0);
+}
+
+/* What a task plugs goes by one doorbell; small messages travel in one another. */
+static void send_plugged(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, 10, 500, false);
+	struct blk_plug plug;
+	int i;
+
+	send_make(&m[7], 800, 500, true);
+	blk_start_plug(&plug);
+	for (i = 0; i < 10; i++) {
+		rxp_chain_quiet(&st->conn, &m[i].chain, 500);
+		KUNIT_EXPECT_EQ(test, rxp_post_plugged(&st->conn, &m[i].chain), 0);
+		KUNIT_EXPECT_EQ(test, m[i].done, 0);
+	}
+	KUNIT_EXPECT_EQ(test, st->doorbells, 0);
+	KUNIT_EXPECT_EQ(test, st->refs, 1);
+	blk_finish_plug(&plug);
+	KUNIT_EXPECT_EQ(test, st->doorbells, 1);
+	KUNIT_EXPECT_EQ(test, st->refs, 0);
+	KUNIT_EXPECT_EQ(test, st->conn.plugged, 0);
+
+	/* Six entries, then one, the WRITE and its SEND by themselves, the last two. */
+	KUNIT_ASSERT_EQ(test, st->nr_seen, 5);
+	KUNIT_EXPECT_EQ(test, st->seen[0].nr_sge, SGE);
+	KUNIT_EXPECT_EQ(test, st->seen[0].bytes, SGE * 500);
+	KUNIT_EXPECT_EQ(test, st->seen[0].first, 100);
+	KUNIT_EXPECT_EQ(test, st->seen[1].first, 700);
+	KUNIT_EXPECT_EQ(test, st->seen[1].nr_sge, 1);
+	KUNIT_EXPECT_EQ(test, st->seen[2].opcode, IB_WR_RDMA_WRITE);
+	KUNIT_EXPECT_EQ(test, st->seen[3].first, 800);
+	KUNIT_EXPECT_PTR_EQ(test, st->seen[3].cqe, &m[7].chain.cqe);
+	KUNIT_EXPECT_EQ(test, st->seen[4].first, 900);
+	KUNIT_EXPECT_EQ(test, st->seen[4].nr_sge, 2);
+	for (i = 0; i < 10; i++)
+		KUNIT_EXPECT_EQ(test, m[i].done, i != 7);
+	send_complete(st, &m[7].chain.cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, m[7].done, 1);
+	KUNIT_EXPECT_EQ(test, st->conn.sq_free, ROOM - 1);
+}
+
+/* No message is longer than a receive, nor, where pages go by reference, than a page. */
+static void send_join_limit(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, 3, 2000, false);
+	struct blk_plug plug;
+	int i;
+
+	blk_start_plug(&plug);
+	for (i = 0; i < 3; i++) {
+		rxp_chain_quiet(&st->conn, &m[i].chain, 2000);
+		rxp_post_plugged(&st->conn, &m[i].chain);
+	}
+	blk_finish_plug(&plug);
+	KUNIT_ASSERT_EQ(test, st->nr_seen, 2);
+	KUNIT_EXPECT_EQ(test, st->seen[0].bytes, 4000);
+
+	st->conn.by_reference = true;
+	st->nr_seen = 0;
+	blk_start_plug(&plug);
+	for (i = 0; i < 2; i++) {
+		send_make(&m[i], i, PAGE_SIZE / 2, false);
+		rxp_chain_quiet(&st->conn, &m[i].chain, PAGE_SIZE / 2);
+		rxp_post_plugged(&st->conn, &m[i].chain);
+	}
+	blk_finish_plug(&plug);
+	KUNIT_EXPECT_EQ(test, st->nr_seen, 2);
+
+	/* A page, or an RDMA WRITE, would be sent when the chain is long given back. */
+	send_make(&m[0], 1, PAGE_SIZE, false);
+	rxp_chain_quiet(&st->conn, &m[0].chain, PAGE_SIZE);
+	KUNIT_EXPECT_FALSE(test, m[0].chain.quiet);
+	st->nr_seen = 0;
+	send_make(&m[1], 2, 64, true);
+	rxp_post(&st->conn, &m[1].chain);
+	KUNIT_EXPECT_PTR_EQ(test, st->seen[0].cqe, &st->conn.err_cqe);
+	send_complete(st, st->seen[0].cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, m[1].done, 0);
+	rxp_send_end(&st->conn);
+	KUNIT_EXPECT_EQ(test, m[1].done, 1);
+}
+
+/* A plug that is pulled when the connection is gone gives everything back. */
+static void send_plug_dead(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, 3, 64, false);
+	struct blk_plug plug;
+	int i;
+
+	blk_start_plug(&plug);
+	for (i = 0; i < 2; i++) {
+		rxp_chain_quiet(&st->conn, &m[i].chain, 64);
+		KUNIT_EXPECT_EQ(test, rxp_post_plugged(&st->conn, &m[i].chain), 0);
+	}
+	st->conn.dead = true;
+	KUNIT_EXPECT_EQ(test, rxp_post_plugged(&st->conn, &m[2].chain), -ENOTCONN);
+	blk_finish_plug(&plug);
+	KUNIT_EXPECT_EQ(test, st->nr_seen, 0);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, m[i].done, 1);
+		KUNIT_EXPECT_FALSE(test, m[i].ok);
+	}
+	KUNIT_EXPECT_EQ(test, m[2].done, 0);
+	KUNIT_EXPECT_EQ(test, st->refs, 0);
+}
+
+/* Messages of no slot: as many as the peer has room for, each buffer once. */
+static void send_control(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	u8 body[8] = {};
+	int i;
+
+	KUNIT_ASSERT_EQ(test, rxp_ctl_init(&st->conn), 0);
+	KUNIT_EXPECT_EQ(test, rxp_ctl_send(&st->conn, RXP_CONTROL, RXP_CONTROL_PING, body,
+					   RXP_CTL_MAX), -EMSGSIZE);
+	for (i = 0; i < RXP_RECV_RESERVE; i++)
+		KUNIT_EXPECT_EQ(test, rxp_ctl_send(&st->conn, RXP_CONTROL, RXP_CONTROL_PING, body,
+						   sizeof(body)), 0);
+	KUNIT_EXPECT_EQ(test, rxp_ctl_send(&st->conn, RXP_CONTROL, RXP_CONTROL_PING, body,
+					   sizeof(body)), -EBUSY);
+	rxp_ctl_rtr(&st->conn);
+	KUNIT_ASSERT_EQ(test, st->nr_seen, RXP_RECV_RESERVE);
+	KUNIT_EXPECT_EQ(test, st->seen[0].bytes, sizeof(struct rxp_wire_hdr) + sizeof(body));
+
+	send_complete(st, st->seen[3].cqe, IB_WC_SUCCESS);
+	rxp_ctl_rtr(&st->conn);
+	KUNIT_ASSERT_EQ(test, st->nr_seen, RXP_RECV_RESERVE + 1);
+	KUNIT_EXPECT_EQ(test, st->seen[RXP_RECV_RESERVE].opcode, IB_WR_RDMA_WRITE);
+	KUNIT_EXPECT_EQ(test, st->seen[RXP_RECV_RESERVE].bytes, 0);
+
+	st->conn.dead = true;
+	rxp_send_end(&st->conn);
+	/* All are free again: nobody waits. */
+	rxp_ctl_flush(&st->conn, MAX_SCHEDULE_TIMEOUT);
+	KUNIT_EXPECT_EQ(test, rxp_ctl_send(&st->conn, RXP_CONTROL, RXP_CONTROL_PING, body,
+					   sizeof(body)), -ENOTCONN);
+	rxp_ctl_unmap(&st->conn);
+	kfree(st->conn.ctl);
+}
+
+static struct kunit_case send_cases[] = {
+	KUNIT_CASE(send_room),
+	KUNIT_CASE(send_quiet),
+	KUNIT_CASE(send_no_completion),
+	KUNIT_CASE(send_failed),
+	KUNIT_CASE(send_refused),
+	KUNIT_CASE(send_plugged),
+	KUNIT_CASE(send_join_limit),
+	KUNIT_CASE(send_plug_dead),
+	KUNIT_CASE(send_control),
+	{}
+};
+
+static struct kunit_suite send_suite = {
+	.name = "rdmafs_xprt_send",
+	.init = send_init,
+	.exit = send_exit,
+	.test_cases = send_cases,
+};
+
+kunit_test_suite(send_suite);
