@@ -114,6 +114,7 @@ static int rxp_device_add(struct ib_device *ib)
 		return -ENOMEM;
 	rdev->short_until = jiffies;
 	rdev->keeps_pages = rxp_device_keeps_pages(ib);
+	rdev->short_writes = ib->ops.driver_id == RDMA_DRIVER_RXE;
 	rdev->ib = ib;
 	kref_init(&rdev->ref);
 	init_completion(&rdev->unused);

@@ -153,6 +153,7 @@ struct rxp_device {
 	struct list_head conns;
 	u32 max_entries;		/* of one MR */
 	bool keeps_pages;		/* an invalid MR names its pages still */
+	bool short_writes;		/* long RDMA WRITEs take longer: rxp_build_writes() */
 	unsigned long short_until;	/* jiffies: no new grants before */
 };
 
@@ -266,10 +267,6 @@ void rxp_buf_sync_for_device(struct rxp_pool *pool, struct rxp_buf *buf);
 
 struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr);
 void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p);
-
-u32 rxp_build_writes(struct rxp_pool *pool, struct scatterlist *sgl, u32 len,
-		     struct ib_sge *sge, struct ib_rdma_wr *wr);
-void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, u64 iova, u32 rkey);
 
 /* ---------------------------------------------------------------- connection */
 
@@ -457,6 +454,9 @@ void rxp_ctl_rtr(struct rxp_conn *conn);
 
 void rxp_fill_send(struct ib_send_wr *wr, struct ib_sge *sge, int nr_sge, u32 inv_rkey);
 void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey);
+u32 rxp_build_writes(const struct rxp_pool *pool, struct scatterlist *sgl, u32 len,
+		     struct ib_sge *sge, struct ib_rdma_wr *wr);
+void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, u64 iova, u32 rkey);
 
 /**
  * struct rxp_inject - what to pretend, for measuring; 0 is nothing

@@ -466,6 +466,72 @@ void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
 	wr->ex.invalidate_rkey = rkey;
 }
 
+/**
+ * rxp_build_writes - prepare the RDMA WRITEs for a run of data
+ * @pool: whose local key is used
+ * @sgl:  the data, DMA mapped
+ * @len:  bytes
+ * @sge:  room for as many entries as @sgl has
+ * @wr:	  room for one for each max_sge entries
+ *
+ * What lies side by side is one entry: of a huge page or a large folio all of a
+ * request is, and goes by one RDMA WRITE.  Not on rxe: it lets 128 packets travel
+ * unacknowledged and asks for an acknowledgment at a message's end, inside one only
+ * after 65, so that 1 MiB in one WRITE takes 12 round trips where 16 WRITEs take 8.
+ * Any context.
+ *
+ * Return: work requests used.  rxp_aim_writes() gives them their target.
+ */
+u32 rxp_build_writes(const struct rxp_pool *pool, struct scatterlist *sgl, u32 len,
+		     struct ib_sge *sge, struct ib_rdma_wr *wr)
+{
+	struct ib_sge *last = NULL;
+	u32 nr = 0;
+
+	for (; len; sgl = sg_next(sgl)) {
+		u64 addr = sg_dma_address(sgl);
+		u32 part = min_t(u32, len, sg_dma_len(sgl));
+
+		len -= part;
+		if (last && !pool->rdev->short_writes && last->addr + last->length == addr) {
+			last->length += part;
+			continue;
+		}
+		if (!nr || wr[nr - 1].wr.num_sge == pool->max_sge) {
+			memset(&wr[nr], 0, sizeof(wr[nr]));
+			wr[nr].wr.opcode = IB_WR_RDMA_WRITE;
+			wr[nr].wr.sg_list = sge;
+			nr++;
+		}
+		last = sge++;
+		last->addr = addr;
+		last->length = part;
+		last->lkey = pool->pd->local_dma_lkey;
+		wr[nr - 1].wr.num_sge++;
+	}
+	return nr;
+}
+
+/**
+ * rxp_aim_writes - give prepared RDMA WRITEs their target
+ * @wr:	  the work requests
+ * @nr:	  how many
+ * @iova: where the first byte goes
+ * @rkey: the peer's key
+ */
+void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, u64 iova, u32 rkey)
+{
+	u32 i;
+	int s;
+
+	for (i = 0; i < nr; i++) {
+		wr[i].remote_addr = iova;
+		wr[i].rkey = rkey;
+		for (s = 0; s < wr[i].wr.num_sge; s++)
+			iova += wr[i].wr.sg_list[s].length;
+	}
+}
+
 /* ------------------------------------------------------- messages of no slot */
 
 static void rxp_ctl_done(struct rxp_chain *chain, bool ok)

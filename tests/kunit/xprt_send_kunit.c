@@ -468,6 +468,60 @@ static void send_control(struct kunit *test)
 	kfree(st->conn.ctl);
 }
 
+/* What lies side by side is one entry; the rest is cut where a work request is full. */
+static void send_writes(struct kunit *test)
+{
+	static const struct {
+		u64 addr;
+		u32 len;
+	} data[] = {
+		{ 0x10e00, 0x200 }, { 0x11000, 0x1000 }, { 0x12000, 0x1000 },	/* one run */
+		{ 0x20000, 0x1000 }, { 0x1f000, 0x1000 },	/* backwards: two */
+		{ 0x40000, 0x1000 }, { 0x41000, 0x1000 },	/* the last of these is cut */
+	};
+	struct scatterlist sgl[ARRAY_SIZE(data)];
+	struct ib_sge sge[ARRAY_SIZE(data)];
+	struct send_stage *st = test->priv;
+	struct ib_rdma_wr wr[4];
+	u32 len = 0x200 + 5 * 0x1000 + 0x800;
+	int i;
+
+	st->pool.rdev = &st->rdev;
+	st->pd.local_dma_lkey = 7;
+	st->pool.max_sge = 2;
+	sg_init_table(sgl, ARRAY_SIZE(data));
+	for (i = 0; i < ARRAY_SIZE(data); i++) {
+		sg_dma_address(&sgl[i]) = data[i].addr;
+		sg_dma_len(&sgl[i]) = data[i].len;
+	}
+	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, len, sge, wr), 2);
+	rxp_aim_writes(wr, 2, 0x1000000, 9);
+	KUNIT_EXPECT_EQ(test, wr[0].wr.num_sge, 2);
+	KUNIT_EXPECT_EQ(test, wr[0].remote_addr, 0x1000000);
+	KUNIT_EXPECT_EQ(test, sge[0].addr, 0x10e00);
+	KUNIT_EXPECT_EQ(test, sge[0].length, 0x2200);
+	KUNIT_EXPECT_EQ(test, sge[1].addr, 0x20000);
+	KUNIT_EXPECT_EQ(test, wr[1].wr.num_sge, 2);
+	KUNIT_EXPECT_PTR_EQ(test, wr[1].wr.sg_list, &sge[2]);
+	KUNIT_EXPECT_EQ(test, wr[1].remote_addr, 0x1003200);
+	KUNIT_EXPECT_EQ(test, wr[1].rkey, 9);
+	KUNIT_EXPECT_EQ(test, sge[2].addr, 0x1f000);
+	KUNIT_EXPECT_EQ(test, sge[2].length, 0x1000);
+	KUNIT_EXPECT_EQ(test, sge[3].length, 0x1800);
+	KUNIT_EXPECT_EQ(test, sge[3].lkey, 7);
+
+	/* A run that is longer than the data. */
+	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, 0x300, sge, wr), 1);
+	KUNIT_EXPECT_EQ(test, wr[0].wr.num_sge, 1);
+	KUNIT_EXPECT_EQ(test, sge[0].length, 0x300);
+
+	/* A device that takes longer over long ones. */
+	st->rdev.short_writes = true;
+	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, len, sge, wr), 4);
+	KUNIT_EXPECT_EQ(test, wr[3].wr.num_sge, 1);
+	KUNIT_EXPECT_EQ(test, sge[6].length, 0x800);
+}
+
 static struct kunit_case send_cases[] = {
 	KUNIT_CASE(send_room),
 	KUNIT_CASE(send_quiet),
@@ -478,6 +532,7 @@ static struct kunit_case send_cases[] = {
 	KUNIT_CASE(send_join_limit),
 	KUNIT_CASE(send_plug_dead),
 	KUNIT_CASE(send_control),
+	KUNIT_CASE(send_writes),
 	{}
 };
 
