@@ -73,6 +73,17 @@ static bool rdmafsd_atime_due(struct file *file)
 	return ktime_get_real_seconds() - atime.tv_sec >= 24 * 60 * 60;
 }
 
+/*
+ * Readahead's mark is reclaim's as well (PG_reclaim), which drop_caches sets on what it
+ * can't drop because it is dirty.  To go on reading ahead at such a page is the next
+ * one's affair; tmpfs, whose pages are all dirty, has no readahead.
+ */
+static bool rdmafsd_folio_readahead(const struct folio *folio)
+{
+	return folio_test_readahead(folio) && !folio_test_dirty(folio) &&
+	       !folio_test_writeback(folio);
+}
+
 /* The folio at @pos with a reference, if it can be read just so. */
 static struct folio *rdmafsd_cached_folio(struct address_space *mapping, loff_t pos)
 {
@@ -81,7 +92,7 @@ static struct folio *rdmafsd_cached_folio(struct address_space *mapping, loff_t 
 	if (IS_ERR(folio))
 		return NULL;
 	if (likely(folio_test_uptodate(folio) && folio->mapping == mapping &&
-		   !folio_test_readahead(folio) && !folio_test_hwpoison(folio) &&
+		   !rdmafsd_folio_readahead(folio) && !folio_test_hwpoison(folio) &&
 		   !(folio_test_large(folio) && folio_test_has_hwpoisoned(folio))))
 		return folio;
 	folio_put(folio);

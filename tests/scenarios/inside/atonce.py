@@ -4,8 +4,9 @@
 # Usage: atonce.py DIRECTORY [SAME-DIRECTORY-ON-THE-SERVER]
 #
 # DIRECTORY is on a mount with noac. What fstat() and small reads of an open file
-# ask for is served where it arrives, by the server's own counters where it is
-# this kernel; and what changes on the server is seen all the same.
+# ask for is served where it arrives, and large reads from the page cache's own pages,
+# by the server's own counters where it is this kernel; and what changes on the server
+# is seen all the same.
 import glob
 import os
 import sys
@@ -15,12 +16,16 @@ directory = sys.argv[1]
 behind = sys.argv[2] if len(sys.argv) > 2 and sys.argv[2] else None
 
 
-def served_now():
+def counted(key):
     total = 0
     for name in glob.glob("/proc/fs/rdmafs/*/stats"):
         with open(name, encoding="ascii") as f:
-            total += sum(int(line.split()[1]) for line in f if line.startswith("served_now "))
+            total += sum(int(line.split()[1]) for line in f if line.startswith(key + " "))
     return total
+
+
+def served_now():
+    return counted("served_now")
 
 
 def expect(what, holds):
@@ -67,4 +72,26 @@ got = served_now() - before
 print("read: served at once", got)
 expect("nearly all were served at once", not behind or got >= COUNT * 9 // 10)
 os.close(direct)
+
+# What drop_caches can't drop, as it is dirty, is read from where it is as before.
+size = 1 << 20
+fd = os.open(path, os.O_RDWR)
+for _ in range(size // 4096 // 16):
+    os.write(fd, b"y" * 65536)
+os.fsync(fd)
+buffer = bytearray(size)
+for _ in range(100000):
+    before = counted("read_in_place")
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.preadv(fd, [buffer], 0)
+    if not behind or counted("read_in_place") > before:
+        break
+with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as f:
+    f.write("3")
+before = counted("read_in_place")
+expect("a large read", os.preadv(fd, [buffer], 0) == size and buffer == b"y" * size)
+got = counted("read_in_place") - before
+print("large read after drop_caches: in place", got)
+expect("it came from where it is", not behind or got > 0)
+os.close(fd)
 os.unlink(path)
