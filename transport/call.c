@@ -106,7 +106,13 @@ static void rxp_io_work(struct work_struct *work)
 	rxp_call_end(io->call);
 }
 
-static void rxp_call_put(struct rdmafs_xprt_call *call)
+/**
+ * rxp_call_put - one thing less that has to be over before the caller is told
+ * @call: its last reference may be this one: it is not to be touched afterwards
+ *
+ * Any context.
+ */
+void rxp_call_put(struct rdmafs_xprt_call *call)
 {
 	struct rxp_io *io = call->x.io;
 
@@ -160,13 +166,19 @@ static void rxp_add_writes(struct rdmafs_xprt *x, struct rxp_chain *chain, struc
 	rxp_add(&x->stats, rdma_writes, io->nr_wr);
 }
 
-/*
- * Write a CALL into its slot's buffer; @seq is what it will be sent with, and
- * @grant, if not NULL, where its data goes.
+/**
+ * rxp_call_encode - write a CALL into its slot's buffer, and chain what goes with it
+ * @x:	   the session
+ * @conn:  where it will be posted
+ * @call:  its data, if there is any, is mapped or follows later
+ * @slot:  the call's
+ * @seq:   what it will be sent with
+ * @grant: where its data goes, or NULL
+ *
+ * Any context.
  */
-static void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn,
-			    struct rdmafs_xprt_call *call, struct rxp_slot *slot, u32 seq,
-			    const struct rxp_held_grant *grant)
+void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
+		     struct rxp_slot *slot, u32 seq, const struct rxp_held_grant *grant)
 {
 	void *buf = rxp_ring_buf(&x->tx_ring, slot->index);
 	u64 dma = rxp_ring_dma(&x->tx_ring, conn->tx_dma, slot->index);
@@ -225,12 +237,18 @@ static void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	rxp_chain_quiet(conn, &slot->chain, slot->sge[0].length + f.data_len);
 }
 
-/*
- * One of the references is this post's; it is dropped if there is no post.
- * Recovery may be at work on the call already: nothing of it is touched here.
+/**
+ * rxp_call_post - post an encoded CALL
+ * @x:	  the session
+ * @conn: where it was encoded for
+ * @call: one of its references is this post's; it is dropped if there is no post
+ * @slot: the call's
+ *
+ * Any context; where the call has an MR, under x.lock, so that no reply finds it
+ * unposted.  Recovery may be at work on the call already: nothing of it is touched here.
  */
-static void rxp_call_post(struct rdmafs_xprt *x, struct rxp_conn *conn,
-			  struct rdmafs_xprt_call *call, struct rxp_slot *slot)
+void rxp_call_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
+		   struct rxp_slot *slot)
 {
 	int ret;
 
@@ -790,165 +808,4 @@ void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 		rxp_conn_protocol_error(conn, wrong);
 	else
 		rxp_rx_put(rx);
-}
-
-/* ------------------------------------------------------------------- recovery */
-
-/*
- * The calls that have no reply, for the recovery worker.  The connection is
- * drained, so nothing but this worker and rxp_call_put() of the reply's
- * reference touches them.
- */
-static struct rdmafs_xprt_call *rxp_unanswered(struct rdmafs_xprt *x, u32 i)
-{
-	struct rdmafs_xprt_call *call;
-
-	spin_lock_bh(&x->lock);
-	call = x->slots[i].replied ? NULL : x->slots[i].call;
-	spin_unlock_bh(&x->lock);
-	return call;
-}
-
-static bool rxp_io_settled(struct rdmafs_xprt *x, struct rxp_io *io)
-{
-	bool settled;
-
-	spin_lock_bh(&x->lock);
-	settled = !io->mapping;
-	spin_unlock_bh(&x->lock);
-	return settled;
-}
-
-/**
- * rxp_calls_unmap - take what unanswered calls have of a device that is dead to us
- * @x: the session; its connection is drained
- *
- * Process context.
- *
- * Return: how many calls wait for a reply.
- */
-int rxp_calls_unmap(struct rdmafs_xprt *x)
-{
-	struct rdmafs_xprt_call *call;
-	int n = 0;
-	u32 i;
-
-	for (i = 0; x->slots && i < x->slot_account.nr; i++) {
-		call = rxp_unanswered(x, i);
-		if (!call)
-			continue;
-		/* Its answer comes when it has been sent again, and not before. */
-		spin_lock_bh(&x->lock);
-		x->slots[i].conn = NULL;
-		spin_unlock_bh(&x->lock);
-		if (call->x.io) {
-			/* Its submitter sees that the connection is gone, and wakes us. */
-			wait_event(x->wait, rxp_io_settled(x, call->x.io));
-			rxp_io_unmap(call->x.io);
-		}
-		n++;
-	}
-	return n;
-}
-
-static void rxp_call_fail(struct rdmafs_xprt *x, struct rxp_slot *slot, int err)
-{
-	struct rdmafs_xprt_call *call = slot->call;
-
-	spin_lock_bh(&x->lock);
-	slot->replied = true;
-	spin_unlock_bh(&x->lock);
-	call->status = err;
-	rxp_call_put(call);
-}
-
-/**
- * rxp_calls_renumber - the server has made a new session: its slots begin anew
- * @x: the session; it has no connection that calls travel on
- *
- * Process context.  What may not be done twice fails with -EREMOTEIO; the other
- * unanswered calls are their slots' first.
- */
-void rxp_calls_renumber(struct rdmafs_xprt *x)
-{
-	struct rdmafs_xprt_call *call;
-	u32 i;
-
-	for (i = 0; i < x->slot_account.nr; i++) {
-		struct rxp_slot *slot = &x->slots[i];
-
-		call = rxp_unanswered(x, i);
-		slot->seq = 0;
-		if (call && call->flags & RDMAFS_CALL_IDEMPOTENT)
-			slot->seq = 1;
-		else if (call)
-			rxp_call_fail(x, slot, -EREMOTEIO);
-	}
-}
-
-/**
- * rxp_calls_replay - send every unanswered call again on new connections
- * @x:	   the session; no submitter posts while it is not UP
- * @conns: its new connections, all bound
- * @nr:	   how many
- *
- * Process context, may wait for translations.
- *
- * Return: how many were sent.
- */
-int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
-{
-	struct rdmafs_xprt_call *call;
-	struct rxp_conn *conn;
-	struct rxp_slot *slot;
-	int ret, n = 0;
-	u32 i;
-
-	for (i = 0; i < x->slot_account.nr; i++) {
-		slot = &x->slots[i];
-		conn = conns[i % nr];
-		call = rxp_unanswered(x, i);
-		if (!call)
-			continue;
-		if (call->x.io) {
-			ret = rxp_io_map(call->x.io, conn->pool, false);
-			if (ret) {
-				/* Never sent with this number: the server waits for it. */
-				rxp_conn_lost(conn);
-				return n;
-			}
-		}
-		slot->fired = false;
-		slot->sent = jiffies;
-		if (call->x.io) {
-			call->x.io->tagged = false;
-			call->x.io->cancelled = false;
-		}
-		rxp_call_encode(x, conn, call, slot, slot->seq, NULL);
-		refcount_inc(&call->x.pending);
-		rxp_count(&x->stats, replays);
-		spin_lock_bh(&x->lock);
-		slot->conn = conn;
-		rxp_call_post(x, conn, call, slot);
-		spin_unlock_bh(&x->lock);
-		n++;
-	}
-	return n;
-}
-
-/**
- * rxp_calls_fail - end all calls that have no reply
- * @x:	 the session; it has no connection and gets none
- * @err: what they are told
- *
- * Process context.
- */
-void rxp_calls_fail(struct rdmafs_xprt *x, int err)
-{
-	u32 i;
-
-	for (i = 0; x->slots && i < x->slot_account.nr; i++)
-		if (rxp_unanswered(x, i))
-			rxp_call_fail(x, &x->slots[i], err);
-	rxp_later_fail(x, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The client's side of a session: what client.c (its life), connect.c
- * (connecting) and call.c (calls) share.
+ * (connecting), call.c (calls) and replay.c (their recovery) share.
  */
 #ifndef RDMAFS_TRANSPORT_CLIENT_H
 #define RDMAFS_TRANSPORT_CLIENT_H
@@ -258,16 +258,22 @@ void rxp_io_served(struct rdmafs_xprt *x, const struct rxp_io *io, u32 us);
 
 int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms);
 void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
-int rxp_calls_unmap(struct rdmafs_xprt *x);
-void rxp_calls_renumber(struct rdmafs_xprt *x);
-int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr);
-void rxp_calls_fail(struct rdmafs_xprt *x, int err);
 void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io);
 void rxp_calls_revoke(struct rdmafs_xprt *x);
 const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
 			     const struct rxp_frame *f, const struct ib_wc *wc);
 int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);
 void rxp_call_done(struct rdmafs_xprt_call *call);
+void rxp_call_put(struct rdmafs_xprt_call *call);
+void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
+		     struct rxp_slot *slot, u32 seq, const struct rxp_held_grant *grant);
+void rxp_call_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
+		   struct rxp_slot *slot);
+
+int rxp_calls_unmap(struct rdmafs_xprt *x);
+void rxp_calls_renumber(struct rdmafs_xprt *x);
+int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr);
+void rxp_calls_fail(struct rdmafs_xprt *x, int err);
 
 void rxp_later_init(struct rdmafs_xprt *x);
 void rxp_later_stop(struct rdmafs_xprt *x);
