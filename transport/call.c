@@ -252,8 +252,8 @@ void rxp_call_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_x
 {
 	int ret;
 
-	/* Nothing follows a small CALL that it would have to come before. */
-	if (!call->x.io)
+	/* Nothing follows a small CALL, or one with its data, that would have to come later. */
+	if (!call->x.io || (call->dir == RDMAFS_XPRT_WRITE && slot->fired))
 		ret = rxp_post_plugged(conn, &slot->chain);
 	else
 		ret = rxp_post(conn, &slot->chain);
@@ -483,13 +483,14 @@ again:
 	/*
 	 * A reply that comes from here on finds the MR bound, though the server
 	 * can't have seen the CALL: its LOCAL_INV must not get ahead of the
-	 * REG_MR.  A CALL without an MR does not care, and may be plugged.
+	 * REG_MR.  A CALL without an MR does not care, and may be plugged: a small
+	 * one, and a WRITE into a granted sink.
 	 */
-	if (io)
+	if (io && !grant)
 		rxp_call_post(x, conn, call, slot);
 	spin_unlock_bh(&x->lock);
 
-	if (!io)
+	if (!io || grant)
 		rxp_call_post(x, conn, call, slot);
 	if (grant)
 		rxp_count(&x->stats, write_granted);

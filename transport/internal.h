@@ -38,6 +38,7 @@
 #include <linux/kref.h>
 #include <linux/percpu.h>
 #include <linux/scatterlist.h>
+#include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -52,6 +53,9 @@
 
 /* Scatter/gather entries of one RDMA WRITE: more need more memory in each queue entry. */
 #define RXP_WRITE_SGE	16
+
+/* Bytes of RDMA WRITEs for which a doorbell waits at most: rxp_post_plugged(). */
+#define RXP_PLUG_MAX	SZ_1M
 
 /* Scatter/gather entries of the messages of one doorbell that travel in others. */
 #define RXP_JOINED	64

@@ -18,7 +18,8 @@
  * calls of one io_submit(), the replies of one burst of requests.  Such a task
  * has plugged its I/O (blk_start_plug()), as for a disk, and what it posts by
  * rxp_post_plugged() goes out together, with one doorbell, when it unplugs or
- * sleeps: as one message, as far as it fits into one of the peer's receives.
+ * sleeps: as one message, as far as it fits into one of the peer's receives.  So do
+ * WRITEs into granted sinks, their data before all of their messages.
  */
 #include <linux/blkdev.h>
 #include <linux/slab.h>
@@ -173,6 +174,7 @@ int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain)
 struct rxp_plug {
 	struct blk_plug_cb cb;
 	struct list_head chains;	/* NULL pointers until the first one comes */
+	u32 bytes;			/* of their RDMA WRITEs */
 };
 
 static void rxp_chains_done(struct list_head *list, bool ok)
@@ -228,13 +230,18 @@ static bool rxp_send_join(struct rxp_conn *conn, struct ib_send_wr *head,
 /*
  * Under sq_lock: post with one doorbell as many of the chains in @list as there is
  * room for, and move the quiet ones to @over.  Their messages, if they fit into one
- * another's buffer, travel as one.  False: the connection is lost.
+ * another's buffer, travel as one.  The RDMA WRITEs of all come first: so the peer
+ * gets the messages in one burst, is roused once for it, and its replies make a burst
+ * again; the queue pair executes in order, so a chain's last completion says of its
+ * WRITEs what it did.  False: the connection is lost.
  */
 static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 			      struct list_head *over)
 {
-	struct ib_send_wr *first = NULL, *last = NULL;
+	struct ib_send_wr *writes = NULL, **writes_end = &writes;
+	struct ib_send_wr *sends = NULL, **sends_end = &sends;
 	struct rxp_chain *chain, *tmp;
+	struct ib_send_wr *last = NULL;
 	const struct ib_send_wr *bad;
 	bool joins = false;
 	u32 used = 0;
@@ -242,7 +249,9 @@ static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 	if (!list_empty(&conn->pending))
 		return true;
 	list_for_each_entry_safe(chain, tmp, list, link) {
-		if (joins && chain->quiet && rxp_send_join(conn, last, chain->first, &used)) {
+		struct ib_send_wr *wr = chain->first;
+
+		if (joins && chain->quiet && rxp_send_join(conn, last, wr, &used)) {
 			rxp_count(conn->stats, msgs_joined);
 			list_move_tail(&chain->link, over);
 			continue;
@@ -252,16 +261,19 @@ static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 		rxp_chain_ready(conn, chain);
 		list_move_tail(&chain->link, chain->quiet ? over : &conn->posted);
 		joins = chain->quiet;
-		if (last)
-			last->next = chain->first;
-		else
-			first = chain->first;
+		for (; wr != chain->last && wr->opcode == IB_WR_RDMA_WRITE; wr = wr->next) {
+			*writes_end = wr;
+			writes_end = &wr->next;
+		}
+		*sends_end = wr;
 		last = chain->last;
+		sends_end = &last->next;
 	}
-	if (!first)
+	if (!sends)
 		return true;
+	*writes_end = sends;
 	rxp_count(conn->stats, doorbells);
-	if (likely(!ib_post_send(conn->qp, first, &bad)))
+	if (likely(!ib_post_send(conn->qp, writes, &bad)))
 		return true;
 	/* As for one chain. */
 	list_splice_tail_init(over, &conn->posted);
@@ -293,14 +305,13 @@ static bool rxp_post_pending(struct rxp_conn *conn, struct list_head *over)
 	return true;
 }
 
-/* Process context, but the task may be about to sleep: must not itself. */
-static void rxp_unplug(struct blk_plug_cb *cb, bool from_schedule)
+/* Post what a task has plugged.  Its chains are over, or wait, or have failed. */
+static void rxp_plug_post(struct rxp_conn *conn, struct rxp_plug *plug)
 {
-	struct rxp_plug *plug = container_of(cb, struct rxp_plug, cb);
-	struct rxp_conn *conn = cb->data;
 	bool lost = false;
 	LIST_HEAD(over);
 
+	plug->bytes = 0;
 	spin_lock_bh(&conn->sq_lock);
 	if (!conn->dead) {
 		lost = !rxp_post_together(conn, &plug->chains, &over);
@@ -313,6 +324,15 @@ static void rxp_unplug(struct blk_plug_cb *cb, bool from_schedule)
 		rxp_conn_lost(conn);
 	rxp_chains_done(&over, true);
 	rxp_chains_done(&plug->chains, false);
+}
+
+/* Process context, but the task may be about to sleep: must not itself. */
+static void rxp_unplug(struct blk_plug_cb *cb, bool from_schedule)
+{
+	struct rxp_plug *plug = container_of(cb, struct rxp_plug, cb);
+	struct rxp_conn *conn = cb->data;
+
+	rxp_plug_post(conn, plug);
 
 	spin_lock_bh(&conn->sq_lock);
 	conn->plugged--;
@@ -324,12 +344,23 @@ static void rxp_unplug(struct blk_plug_cb *cb, bool from_schedule)
 	kfree(plug);
 }
 
+/* What a chain's RDMA WRITEs write. */
+static u32 rxp_chain_data(const struct rxp_chain *chain)
+{
+	const struct ib_send_wr *wr;
+	u32 bytes = 0;
+
+	for (wr = chain->first; wr && wr->opcode == IB_WR_RDMA_WRITE; wr = wr->next)
+		bytes += rxp_send_bytes(wr);
+	return bytes;
+}
+
 /**
  * rxp_post_plugged - post a chain when the task unplugs; at once if it has not plugged
  * @conn:  the connection
  * @chain: as for rxp_post(); nothing may be posted later that must come after it
  *
- * Process context.  Never sleeps.
+ * Process context.  Never sleeps.  Data of more than RXP_PLUG_MAX does not wait.
  *
  * Return: as rxp_post().
  */
@@ -353,8 +384,11 @@ int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain)
 	if (!dead) {
 		chain->conn = conn;
 		list_add_tail(&chain->link, &plug->chains);
+		plug->bytes += rxp_chain_data(chain);
 	}
 	spin_unlock_bh(&conn->sq_lock);
+	if (plug->bytes >= RXP_PLUG_MAX)
+		rxp_plug_post(conn, plug);
 	return dead ? -ENOTCONN : 0;
 }
 

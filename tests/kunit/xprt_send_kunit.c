@@ -347,14 +347,14 @@ static void send_plugged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->refs, 0);
 	KUNIT_EXPECT_EQ(test, st->conn.plugged, 0);
 
-	/* Six entries, then one, the WRITE and its SEND by themselves, the last two. */
+	/* The WRITE, six entries, then one, the WRITE's SEND by itself, the last two. */
 	KUNIT_ASSERT_EQ(test, st->nr_seen, 5);
-	KUNIT_EXPECT_EQ(test, st->seen[0].nr_sge, SGE);
-	KUNIT_EXPECT_EQ(test, st->seen[0].bytes, SGE * 500);
-	KUNIT_EXPECT_EQ(test, st->seen[0].first, 100);
-	KUNIT_EXPECT_EQ(test, st->seen[1].first, 700);
-	KUNIT_EXPECT_EQ(test, st->seen[1].nr_sge, 1);
-	KUNIT_EXPECT_EQ(test, st->seen[2].opcode, IB_WR_RDMA_WRITE);
+	KUNIT_EXPECT_EQ(test, st->seen[0].opcode, IB_WR_RDMA_WRITE);
+	KUNIT_EXPECT_EQ(test, st->seen[1].nr_sge, SGE);
+	KUNIT_EXPECT_EQ(test, st->seen[1].bytes, SGE * 500);
+	KUNIT_EXPECT_EQ(test, st->seen[1].first, 100);
+	KUNIT_EXPECT_EQ(test, st->seen[2].first, 700);
+	KUNIT_EXPECT_EQ(test, st->seen[2].nr_sge, 1);
 	KUNIT_EXPECT_EQ(test, st->seen[3].first, 800);
 	KUNIT_EXPECT_PTR_EQ(test, st->seen[3].cqe, &m[7].chain.cqe);
 	KUNIT_EXPECT_EQ(test, st->seen[4].first, 900);
@@ -364,6 +364,64 @@ static void send_plugged(struct kunit *test)
 	send_complete(st, &m[7].chain.cqe, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, m[7].done, 1);
 	KUNIT_EXPECT_EQ(test, st->conn.sq_free, ROOM - 1);
+}
+
+/* The data of a burst goes before its messages; what has no room keeps its place. */
+static void send_data_first(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, 4, 64, true);
+	struct blk_plug plug;
+	int i;
+
+	st->conn.sq_free = 7;
+	blk_start_plug(&plug);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, rxp_post_plugged(&st->conn, &m[i].chain), 0);
+	blk_finish_plug(&plug);
+	KUNIT_EXPECT_EQ(test, st->doorbells, 1);
+	KUNIT_ASSERT_EQ(test, st->nr_seen, 6);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, st->seen[i].opcode, IB_WR_RDMA_WRITE);
+		KUNIT_EXPECT_EQ(test, st->seen[i].first, 100 * (i + 1) + 1);
+		KUNIT_EXPECT_EQ(test, st->seen[3 + i].first, 100 * (i + 1));
+		KUNIT_EXPECT_PTR_EQ(test, st->seen[3 + i].cqe, &m[i].chain.cqe);
+	}
+	KUNIT_EXPECT_EQ(test, st->conn.sq_free, 1);
+
+	send_complete(st, &m[0].chain.cqe, IB_WC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, st->nr_seen, 8);
+	KUNIT_EXPECT_EQ(test, st->seen[6].first, 401);
+	KUNIT_EXPECT_EQ(test, st->seen[7].first, 400);
+	for (i = 1; i < 4; i++)
+		send_complete(st, &m[i].chain.cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, st->conn.sq_free, 7);
+	for (i = 0; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, m[i].done, 1);
+}
+
+/* Much data does not wait until the task unplugs. */
+static void send_plug_max(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, 3, 64, true);
+	struct blk_plug plug;
+	int i;
+
+	blk_start_plug(&plug);
+	for (i = 0; i < 3; i++) {
+		m[i].sge[1].length = RXP_PLUG_MAX / 2;
+		KUNIT_EXPECT_EQ(test, rxp_post_plugged(&st->conn, &m[i].chain), 0);
+		KUNIT_EXPECT_EQ(test, st->nr_seen, i ? 4 : 0);
+	}
+	KUNIT_EXPECT_EQ(test, st->refs, 1);
+	blk_finish_plug(&plug);
+	KUNIT_EXPECT_EQ(test, st->nr_seen, 6);
+	KUNIT_EXPECT_EQ(test, st->doorbells, 2);
+	KUNIT_EXPECT_EQ(test, st->refs, 0);
+	for (i = 0; i < 3; i++)
+		send_complete(st, &m[i].chain.cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, st->conn.sq_free, ROOM);
 }
 
 /* No message is longer than a receive, nor, where pages go by reference, than a page. */
@@ -529,6 +587,8 @@ static struct kunit_case send_cases[] = {
 	KUNIT_CASE(send_failed),
 	KUNIT_CASE(send_refused),
 	KUNIT_CASE(send_plugged),
+	KUNIT_CASE(send_data_first),
+	KUNIT_CASE(send_plug_max),
 	KUNIT_CASE(send_join_limit),
 	KUNIT_CASE(send_plug_dead),
 	KUNIT_CASE(send_control),
