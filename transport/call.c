@@ -244,8 +244,9 @@ void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
  * @call: one of its references is this post's; it is dropped if there is no post
  * @slot: the call's
  *
- * Any context; where the call has an MR, under x.lock, so that no reply finds it
- * unposted.  Recovery may be at work on the call already: nothing of it is touched here.
+ * Process context; where the call has an MR, under x.lock, so that no reply finds it
+ * unposted.  Without the lock, recovery may have taken the call, and its slot another
+ * one: then @conn is dead, and nothing is changed but the reference.
  */
 void rxp_call_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
 		   struct rxp_slot *slot)
