@@ -15,7 +15,6 @@
  */
 #define pr_fmt(fmt) "rdmafsd: " fmt
 
-#include <crypto/hash.h>
 #include <linux/exportfs.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -160,7 +159,7 @@ static int rdmafsd_export_publish(struct rdmafsd_export *exp)
  *
  * Return: the export, or an ERR_PTR: -EINVAL (bad settings, id-mapped mount),
  * -EEXIST (name or id is taken), -EOPNOTSUPP (no file handles), an error of
- * path lookup, -ENOMEM, or what the crypto layer says.
+ * path lookup, or -ENOMEM.
  */
 struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *p,
 					    const char *path)
@@ -192,14 +191,10 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 	exp->whole = IS_ROOT(exp->path.dentry);
 	exp->volatile_fs = rdmafsd_fs_is_volatile(d_inode(exp->path.dentry));
 
-	err = rdmafsd_mac_init(exp);
-	if (err) {
-		pr_err("%s: no HMAC-SHA256 to sign handles with (%d)\n", p->name, err);
-		goto put_path;
-	}
+	rdmafsd_keys_init(exp);
 	err = percpu_ref_init(&exp->inflight, rdmafsd_export_idle, 0, GFP_KERNEL);
 	if (err)
-		goto free_mac;
+		goto put_path;
 	err = rdmafsd_export_publish(exp);
 	if (err)
 		goto exit_ref;
@@ -207,8 +202,6 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 
 exit_ref:
 	percpu_ref_exit(&exp->inflight);
-free_mac:
-	crypto_free_shash(exp->mac);
 put_path:
 	path_put(&exp->path);
 free:
@@ -234,7 +227,6 @@ void rdmafsd_export_stop(struct rdmafsd_export *exp)
 	/* No request can add a state from here on. */
 	rdmafsd_sessions_close_export(exp);
 	percpu_ref_exit(&exp->inflight);
-	crypto_free_shash(exp->mac);
 	path_put(&exp->path);
 	rdmafsd_export_free(exp);
 }

@@ -35,4 +35,4 @@ module_exit(rdmafsd_exit);
 
 MODULE_DESCRIPTION("rdmafs server");
 MODULE_LICENSE("GPL");
-MODULE_SOFTDEP("pre: configfs hmac sha256");
+MODULE_SOFTDEP("pre: configfs");

@@ -67,16 +67,15 @@
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/siphash.h>
 #include <linux/uidgid.h>
 #include <linux/xarray.h>
 #include "fs/proto/codec.h"
 #include "fs/proto/rdmafs_proto.h"
 #include "transport/xprt.h"
 
-struct crypto_shash;
-
-#define RDMAFSD_SECRET_LEN	32	/* HMAC-SHA256 gains nothing from more */
-#define RDMAFSD_MAC_LEN		8	/* of the MAC's 32 bytes, in a handle */
+#define RDMAFSD_SECRET_LEN	32	/* two keys of SipHash */
+#define RDMAFSD_MAC_LEN		sizeof(__le64)
 
 /*
  * What one client may make the server keep.  Too many opens are refused; an
@@ -123,7 +122,7 @@ struct rdmafsd_export_params {
  * @whole:	@path is the root of its file system: every directory is inside
  * @volatile_fs: the file system has no stable storage: nothing to commit
  * @fsid:	names the file system to clients, the same after a restart
- * @mac:	HMAC-SHA256 under the secret
+ * @key:	signs handles
  * @verf:	base of the write verifier, random
  * @verf_gen:	added to it; grows with every writeback error
  * @inflight:	requests at work
@@ -138,7 +137,7 @@ struct rdmafsd_export {
 	bool whole;
 	bool volatile_fs;
 	u8 fsid[16];
-	struct crypto_shash *mac;
+	siphash_key_t key;
 	u64 verf;
 	atomic64_t verf_gen;
 	struct percpu_ref inflight;
@@ -333,7 +332,7 @@ int rdmafsd_rep_fh(struct rdmafsd_rq *rq, struct dentry *dentry);
 /* ----------------------------------------------------- handles, attributes */
 
 int rdmafsd_fh_encode(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_fh *fh);
-int rdmafsd_mac_init(struct rdmafsd_export *exp);
+void rdmafsd_keys_init(struct rdmafsd_export *exp);
 int rdmafsd_rq_fh(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry);
 int rdmafsd_rq_dir(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry);
 bool rdmafsd_dir_inside(struct rdmafsd_export *exp, struct dentry *dir);
