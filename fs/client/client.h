@@ -121,11 +121,12 @@ struct rdmafs_opts {
  *		older than such a change
  * @nr_opens:	opens not yet closed
  * @opens_wait:	woken when @nr_opens falls to 0
- * @cred_lock:	protects the four below
+ * @cred_lock:	protects the five below
  * @creds:	known credentials by hash
  * @cred_idle:	those without references, least recently used first
  * @nr_idle:	how many they are
  * @cred_next:	the id that was never given away
+ * @cred_serial: rdmafs_cred.serial of the last one made
  */
 struct rdmafs_mount {
 	struct rdmafs_xprt *xprt;
@@ -145,6 +146,7 @@ struct rdmafs_mount {
 	struct list_head cred_idle;
 	unsigned int nr_idle;
 	u32 cred_next;
+	u64 cred_serial;
 };
 
 /**
@@ -153,6 +155,7 @@ struct rdmafs_mount {
  * @idle:	in rdmafs_mount.cred_idle while @ref is 0
  * @mnt:	of this mount
  * @ref:	users, under cred_lock
+ * @serial:	never the same for two, as @id is, which is used again
  * @id:		its name on the wire
  * @session:	in which session it was registered, 0 if in none
  * @lock:	held while it is being registered
@@ -165,6 +168,7 @@ struct rdmafs_cred {
 	struct list_head idle;
 	struct rdmafs_mount *mnt;
 	unsigned int ref;
+	u64 serial;
 	u32 id;
 	int session;
 	struct mutex lock; /* serialises registration */
@@ -480,6 +484,33 @@ unsigned long rdmafs_dir_verifier(struct inode *dir);
 
 /* dir.c */
 extern const struct file_operations rdmafs_dir_fops;
+
+/* listing.c */
+#define RDMAFS_LISTING_NONE	ULONG_MAX	/* not known where, or not to be kept */
+
+/**
+ * struct rdmafs_listing - a reply to READDIR, and where it is kept
+ * @index:  first page of it in the directory's page cache
+ * @cookie: that it begins after
+ * @cred:   rdmafs_cred.serial of who asked
+ * @change: the directory's change cookie, when it was asked for and then
+ * @data:   entries
+ * @count:  bytes of them
+ * @eof:    the directory ends with it
+ */
+struct rdmafs_listing {
+	pgoff_t index;
+	u64 cookie;
+	u64 cred;
+	u64 change;
+	void *data;
+	u32 count;
+	bool eof;
+};
+
+u64 rdmafs_listing_change(struct inode *dir);
+int rdmafs_listing_load(struct inode *dir, struct rdmafs_listing *l);
+void rdmafs_listing_keep(struct inode *dir, struct rdmafs_listing *l, unsigned long sent);
 
 /* file.c */
 extern const struct inode_operations rdmafs_file_iops;

@@ -106,6 +106,7 @@ struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt)
 		} else {
 			new->id = mnt->cred_next++;
 		}
+		new->serial = ++mnt->cred_serial;
 		hlist_add_head(&new->hash, &mnt->creds[rdmafs_cred_hash(new->uid, new->gid, gi)]);
 	}
 	spin_unlock_irqrestore(&mnt->cred_lock, flags);

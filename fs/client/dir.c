@@ -11,7 +11,8 @@
  * Each open directory holds the last reply and goes through it; a seek to
  * another place asks anew, and so does one to the beginning.  The first
  * fetches are small, so that they need no translation of the RNIC; a large
- * directory goes over to large ones.
+ * directory goes over to large ones.  Who reads from the beginning finds what
+ * has been kept of the last time (listing.c).
  *
  * Entries come with handles and attributes, which go to the dcache and the
  * inodes: what usually follows (stat, rm -r, find) needs no request then.
@@ -29,20 +30,28 @@
 /**
  * struct rdmafs_dir - an open directory
  * @lock:    iterate may be called by several tasks
- * @op:	     holds the reply, NULL if there is none
+ * @op:	     holds the reply if it has just come, else NULL
+ * @kept:    holds it if it was kept, else NULL
  * @dec:     where we are in it
  * @pos:     position that @dec stands for
  * @cookie:  cookie that @dec stands for
  * @fetches: since the beginning
+ * @index:   where the next reply may be kept, or RDMAFS_LISTING_NONE
+ * @begun:   it was read from the beginning before
+ * @ask:     the next reply is to come from the server
  * @eof:     nothing follows the reply
  */
 struct rdmafs_dir {
 	struct mutex lock; /* protects the rest */
 	struct rdmafs_op *op;
+	void *kept;
 	struct rfp_dec dec;
 	loff_t pos;
 	u64 cookie;
 	unsigned int fetches;
+	pgoff_t index;
+	bool begun;
+	bool ask;
 	bool eof;
 };
 
@@ -57,7 +66,9 @@ static void rdmafs_dir_drop(struct rdmafs_dir *d)
 {
 	if (d->op)
 		rdmafs_op_put(d->op);
+	kvfree(d->kept);
 	d->op = NULL;
+	d->kept = NULL;
 	d->eof = false;
 }
 
@@ -124,23 +135,46 @@ static void rdmafs_dir_prime_all(struct dentry *parent, struct rfp_dec dec,
 	}
 }
 
-/* Get the entries after d->cookie. */
-static int rdmafs_dir_fetch(struct file *file, struct rdmafs_dir *d)
+/* Send READDIR and go through what it says; @l gets that. */
+static int rdmafs_dir_ask(struct file *file, struct rdmafs_op *op, struct rdmafs_listing *l)
 {
 	struct inode *dir = file_inode(file);
 	unsigned long verifier = rdmafs_dir_verifier(dir);
 	const struct rfp_readdir_rep *rep;
-	struct rfp_readdir_req *req;
 	const struct rfp_attr *attr;
-	struct rdmafs_op *op;
-	struct rfp_dec dec;
-	u32 size, count;
+	struct rfp_dec entries, dec;
 	int err;
 
-	rdmafs_dir_drop(d);
-	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_READDIR, sizeof(*req));
-	if (IS_ERR(op))
-		return PTR_ERR(op);
+	err = rdmafs_op_run(op);
+	if (err)
+		return err;
+	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+	attr = rfp_dec_fixed(&dec, sizeof(*attr));
+	if (rfp_dec_end(&dec) || rdmafs_attr_check(dir->i_sb, attr))
+		return -EIO;
+	l->data = op->buf;
+	l->count = le32_to_cpu(rep->count);
+	l->eof = le32_to_cpu(rep->flags) & RFP_READDIR_EOF;
+	l->change = le64_to_cpu(attr->change);
+	/* No entry and no end would go on for ever. */
+	if (l->count != op->call.data_len || (!l->count && !l->eof))
+		return -EIO;
+	rdmafs_attr_fresh(dir, attr, op->clock);
+	rfp_dec_init(&entries, l->data, l->count);
+	rdmafs_dir_prime_all(file_dentry(file), entries, verifier, op->clock);
+	return 0;
+}
+
+static int rdmafs_dir_fetch(struct file *file, struct rdmafs_dir *d, struct rdmafs_op *op,
+			    struct rdmafs_listing *l)
+{
+	struct rfp_readdir_req *req = (struct rfp_readdir_req *)op->req;
+	struct inode *dir = file_inode(file);
+	unsigned long sent = jiffies;
+	u64 change;
+	u32 size;
+	int err;
+
 	size = d->fetches < RDMAFS_DIR_SMALL_FETCHES ? RDMAFS_DIR_SMALL : RDMAFS_DIR_LARGE;
 	err = rdmafs_op_buf(op, RDMAFS_XPRT_READ, size);
 	if (err && size > RDMAFS_DIR_SMALL) {
@@ -148,35 +182,57 @@ static int rdmafs_dir_fetch(struct file *file, struct rdmafs_dir *d)
 		err = rdmafs_op_buf(op, RDMAFS_XPRT_READ, size);
 	}
 	if (err)
-		goto out;
-	req = (struct rfp_readdir_req *)op->req;
+		return err;
 	req->cookie = cpu_to_le64(d->cookie);
 	req->count = cpu_to_le32(size);
 	req->flags = cpu_to_le32(RFP_READDIR_PLUS);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
-	err = rdmafs_op_run(op);
+	change = rdmafs_listing_change(dir);
+	err = rdmafs_dir_ask(file, op, l);
 	if (err)
-		goto out;
-
-	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
-	attr = rfp_dec_fixed(&dec, sizeof(*attr));
-	err = -EIO;
-	if (rfp_dec_end(&dec) || rdmafs_attr_check(dir->i_sb, attr))
-		goto out;
-	count = le32_to_cpu(rep->count);
-	d->eof = le32_to_cpu(rep->flags) & RFP_READDIR_EOF;
-	/* No entry and no end would go on for ever. */
-	if (count != op->call.data_len || (!count && !d->eof))
-		goto out;
-	rdmafs_attr_fresh(dir, attr, op->clock);
-	rfp_dec_init(&d->dec, op->buf, count);
-	d->op = op;
-	d->fetches++;
-	rdmafs_dir_prime_all(file_dentry(file), d->dec, verifier, op->clock);
+		return err;
+	if (l->index != RDMAFS_LISTING_NONE && l->change == change)
+		rdmafs_listing_keep(dir, l, sent);
+	else
+		l->index = RDMAFS_LISTING_NONE;
+	d->ask = false;
 	return 0;
-out:
-	rdmafs_op_put(op);
-	return err;
+}
+
+/* Get the entries after d->cookie. */
+static int rdmafs_dir_next(struct file *file, struct rdmafs_dir *d)
+{
+	struct rdmafs_listing l = { .index = d->index, .cookie = d->cookie };
+	struct inode *dir = file_inode(file);
+	struct rdmafs_op *op;
+	int err;
+
+	rdmafs_dir_drop(d);
+	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_READDIR, sizeof(struct rfp_readdir_req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	l.cred = op->cred->serial;
+	if (!d->ask && l.index != RDMAFS_LISTING_NONE && !rdmafs_listing_load(dir, &l)) {
+		d->kept = l.data;
+		rdmafs_op_put(op);
+	} else {
+		err = rdmafs_dir_fetch(file, d, op, &l);
+		if (err) {
+			rdmafs_op_put(op);
+			return err;
+		}
+		d->op = op;
+	}
+	rfp_dec_init(&d->dec, l.data, l.count);
+	d->eof = l.eof;
+	d->index = l.index;
+	d->fetches++;
+	return 0;
+}
+
+static bool rdmafs_dir_has(const struct rdmafs_dir *d)
+{
+	return d->op || d->kept;
 }
 
 /* Be where ctx->pos is. */
@@ -185,12 +241,16 @@ static void rdmafs_dir_seek(struct rdmafs_dir *d, loff_t pos)
 	if (d->pos == pos && pos != RDMAFS_POS_FIRST)
 		return;
 	/* At the beginning: what has been changed since is to be seen. */
-	if (d->pos == pos && !d->op)
+	if (d->pos == pos && !rdmafs_dir_has(d))
 		return;
 	rdmafs_dir_drop(d);
 	d->pos = pos;
 	d->cookie = pos - RDMAFS_POS_FIRST;
 	d->fetches = 0;
+	d->index = pos == RDMAFS_POS_FIRST ? 0 : RDMAFS_LISTING_NONE;
+	/* What the open has confirmed is as old as the open: see rewinddir(3). */
+	d->ask = d->begun;
+	d->begun = true;
 }
 
 static int rdmafs_readdir_locked(struct file *file, struct dir_context *ctx,
@@ -202,8 +262,8 @@ static int rdmafs_readdir_locked(struct file *file, struct dir_context *ctx,
 
 	rdmafs_dir_seek(d, ctx->pos);
 	while (ctx->pos != RDMAFS_POS_END) {
-		if (!d->op) {
-			ret = rdmafs_dir_fetch(file, d);
+		if (!rdmafs_dir_has(d)) {
+			ret = rdmafs_dir_next(file, d);
 			if (ret)
 				return ret;
 		}

@@ -215,7 +215,10 @@ static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
 	return ret;
 }
 
-/* jumps (/proc/self/fd, "."): no name was looked up, so ask for the object. */
+/*
+ * Jumps (/proc/self/fd, "."): no name was looked up, so ask for the object.  A
+ * directory is read as it is now at the earliest when it is opened.
+ */
 static int rdmafs_d_weak_revalidate(struct dentry *dentry, unsigned int flags)
 {
 	struct inode *inode = d_inode(dentry);
@@ -223,7 +226,7 @@ static int rdmafs_d_weak_revalidate(struct dentry *dentry, unsigned int flags)
 
 	if (!inode)
 		return 1;
-	err = rdmafs_revalidate(inode, false);
+	err = rdmafs_revalidate(inode, (flags & LOOKUP_OPEN) && S_ISDIR(inode->i_mode));
 	return err == -ESTALE ? 0 : err ? err : 1;
 }
 

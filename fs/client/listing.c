@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Replies to READDIR, kept for a moment.
+ *
+ * Who reads a directory often reads it again: rm -r first looks whether it is
+ * empty, a shell expands the same pattern twice.  What an open of it has just
+ * confirmed by the change cookie need not be sent again then, nor have its
+ * names entered in the dcache once more.
+ *
+ * Replies lie in the directory's page cache, one after the other, where the
+ * kernel takes memory back and drop_caches finds it; there is nothing to
+ * invalidate.  Each page says what it is a part of, so that one that is gone,
+ * or belongs to something older, is as good as none:
+ *	- the directory's change cookie, known before READDIR was sent and the
+ *	  same in its reply: no change lies between names and cookie.  A listing
+ *	  is used while that is what the directory is known to have now, and its
+ *	  attributes are believed;
+ *	- whose credentials asked: the server may refuse it to others;
+ *	- until when the entries' attributes are believed, which came with it.
+ *	  After that it is better to get all anew than to ask for each.
+ *
+ * Folios are filled and read under their lock; nothing is taken under it.
+ */
+#include <linux/highmem.h>
+#include <linux/slab.h>
+#include <linux/swap.h>
+#include "client.h"
+
+/* Of one directory; a larger one is not likely to be read twice in a row. */
+#define RDMAFS_LISTING_PAGES	(SZ_1M >> PAGE_SHIFT)
+
+/*
+ * The beginning of each page.  @serial is never the same for two replies: it
+ * tells parts of one from those of the other where all else is the same.
+ */
+struct rdmafs_listing_head {
+	u64 change;
+	u64 cookie;
+	u64 cred;
+	u64 serial;
+	unsigned long expires;
+	u32 count;
+	u32 eof;
+};
+
+#define RDMAFS_LISTING_ROOM	(PAGE_SIZE - sizeof(struct rdmafs_listing_head))
+
+static atomic64_t rdmafs_listing_serial;
+
+/**
+ * rdmafs_listing_change - the change cookie that a directory is known to have
+ * @dir: the directory
+ *
+ * Return: the cookie.
+ */
+u64 rdmafs_listing_change(struct inode *dir)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(dir);
+	u64 change;
+
+	spin_lock_irq(&ri->lock);
+	change = ri->change;
+	spin_unlock_irq(&ri->lock);
+	return change;
+}
+
+/* The head of a page and @len bytes of what follows it. */
+static bool rdmafs_listing_get(struct address_space *mapping, pgoff_t index,
+			       struct rdmafs_listing_head *head, void *data, size_t len)
+{
+	struct folio *folio = filemap_lock_folio(mapping, index);
+	bool ok;
+
+	if (IS_ERR(folio))
+		return false;
+	ok = folio_test_uptodate(folio);
+	if (ok) {
+		memcpy_from_folio((char *)head, folio, 0, sizeof(*head));
+		memcpy_from_folio(data, folio, sizeof(*head), len);
+		folio_mark_accessed(folio);
+	}
+	folio_unlock(folio);
+	folio_put(folio);
+	return ok;
+}
+
+static bool rdmafs_listing_put(struct address_space *mapping, pgoff_t index,
+			       const struct rdmafs_listing_head *head, const void *data,
+			       size_t len)
+{
+	struct folio *folio = __filemap_get_folio(mapping, index,
+						  FGP_LOCK | FGP_ACCESSED | FGP_CREAT,
+						  mapping_gfp_mask(mapping) | __GFP_NOWARN);
+
+	if (IS_ERR(folio))
+		return false;
+	memcpy_to_folio(folio, 0, (const char *)head, sizeof(*head));
+	memcpy_to_folio(folio, sizeof(*head), data, len);
+	folio_mark_uptodate(folio);
+	folio_unlock(folio);
+	folio_put(folio);
+	return true;
+}
+
+/**
+ * rdmafs_listing_load - use a reply that was kept
+ * @dir: the directory
+ * @l:	 @index, @cookie and @cred are given; gets the rest, @index that of the
+ *	 next reply, @data to be freed by kvfree()
+ *
+ * Context: process; may sleep.
+ * Return: 0, -ENOENT if there is none that may be used, or -ENOMEM.
+ */
+int rdmafs_listing_load(struct inode *dir, struct rdmafs_listing *l)
+{
+	struct rdmafs_listing_head head, part;
+	pgoff_t index = l->index;
+	size_t at = 0, len;
+	char *data;
+
+	if (rdmafs_attr_expired(dir) ||
+	    !rdmafs_listing_get(dir->i_mapping, index, &head, NULL, 0))
+		return -ENOENT;
+	if (head.change != rdmafs_listing_change(dir) || head.cookie != l->cookie ||
+	    head.cred != l->cred || time_after_eq(jiffies, head.expires))
+		return -ENOENT;
+	data = kvmalloc(max(head.count, 1U), GFP_KERNEL);
+	if (!data)
+		return -ENOMEM;
+	do {
+		len = min(RDMAFS_LISTING_ROOM, head.count - at);
+		if (!rdmafs_listing_get(dir->i_mapping, index++, &part, data + at, len) ||
+		    part.serial != head.serial) {
+			kvfree(data);
+			return -ENOENT;
+		}
+		at += len;
+	} while (at < head.count);
+	l->data = data;
+	l->count = head.count;
+	l->eof = head.eof;
+	l->index = index;
+	return 0;
+}
+
+/**
+ * rdmafs_listing_keep - keep a reply
+ * @dir:  the directory
+ * @l:	  all of it; @index becomes that of the next reply, or
+ *	  RDMAFS_LISTING_NONE if this one was not kept
+ * @sent: jiffies when it was asked for
+ *
+ * Context: process; may sleep.
+ */
+void rdmafs_listing_keep(struct inode *dir, struct rdmafs_listing *l, unsigned long sent)
+{
+	const struct rdmafs_opts *opts = &RDMAFS_M(dir->i_sb)->opts;
+	unsigned long life = min(opts->acregmin, opts->acdirmin) * HZ;
+	struct rdmafs_listing_head head = {
+		.change = l->change,
+		.cookie = l->cookie,
+		.cred = l->cred,
+		.expires = sent + life,
+		.count = l->count,
+		.eof = l->eof,
+	};
+	pgoff_t index = l->index;
+	size_t at = 0, len;
+
+	l->index = RDMAFS_LISTING_NONE;
+	if (!life || index + l->count / RDMAFS_LISTING_ROOM >= RDMAFS_LISTING_PAGES)
+		return;
+	head.serial = atomic64_inc_return(&rdmafs_listing_serial);
+	do {
+		len = min(RDMAFS_LISTING_ROOM, l->count - at);
+		if (!rdmafs_listing_put(dir->i_mapping, index++, &head, l->data + at, len))
+			return;
+		at += len;
+	} while (at < l->count);
+	l->index = index;
+}
