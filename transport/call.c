@@ -239,17 +239,15 @@ void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 
 /**
  * rxp_call_post - post an encoded CALL
- * @x:	  the session
  * @conn: where it was encoded for
  * @call: one of its references is this post's; it is dropped if there is no post
  * @slot: the call's
  *
- * Process context; where the call has an MR, under x.lock, so that no reply finds it
- * unposted.  Without the lock, recovery may have taken the call, and its slot another
- * one: then @conn is dead, and nothing is changed but the reference.
+ * Process context; where the call has an MR, under its session's lock, so that no
+ * reply finds it unposted.  Without the lock, recovery may have taken the call, and its
+ * slot another one: then @conn is dead, and nothing is changed but the reference.
  */
-void rxp_call_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
-		   struct rxp_slot *slot)
+void rxp_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct rxp_slot *slot)
 {
 	int ret;
 
@@ -488,11 +486,11 @@ again:
 	 * one, and a WRITE into a granted sink.
 	 */
 	if (io && !grant)
-		rxp_call_post(x, conn, call, slot);
+		rxp_call_post(conn, call, slot);
 	spin_unlock_bh(&x->lock);
 
 	if (!io || grant)
-		rxp_call_post(x, conn, call, slot);
+		rxp_call_post(conn, call, slot);
 	if (grant)
 		rxp_count(&x->stats, write_granted);
 	if (overlap && call->dir == RDMAFS_XPRT_READ)

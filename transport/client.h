@@ -267,8 +267,7 @@ void rxp_call_done(struct rdmafs_xprt_call *call);
 void rxp_call_put(struct rdmafs_xprt_call *call);
 void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
 		     struct rxp_slot *slot, u32 seq, const struct rxp_held_grant *grant);
-void rxp_call_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
-		   struct rxp_slot *slot);
+void rxp_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct rxp_slot *slot);
 
 int rxp_calls_unmap(struct rdmafs_xprt *x);
 void rxp_calls_renumber(struct rdmafs_xprt *x);

@@ -138,7 +138,7 @@ int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 		rxp_count(&x->stats, replays);
 		spin_lock_bh(&x->lock);
 		slot->conn = conn;
-		rxp_call_post(x, conn, call, slot);
+		rxp_call_post(conn, call, slot);
 		spin_unlock_bh(&x->lock);
 		n++;
 	}
