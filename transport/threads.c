@@ -15,8 +15,9 @@
  * cache.
  *
  * The replies of a burst go out together, when the thread finds nothing more
- * to do, or blocks, or turns to a request that may take longer than moving a
- * little data does.
+ * to do, or blocks, or turns to a request that may take longer than moving
+ * data does.  The data of large ones goes first then, and the client gets all
+ * the messages in one burst (rxp_post_plugged()).
  */
 #include <linux/blkdev.h>
 #include <linux/fs_struct.h>
@@ -167,28 +168,41 @@ static void rxp_thread_flush(struct rxp_thread *t, struct blk_plug *plug)
 	t->flushing = false;
 }
 
-/* A little data to read or write: replies may wait for as long as that takes. */
-static bool rxp_req_is_small(const struct rxp_req *req)
+/*
+ * Bytes that a request moves if it does hardly more than that, so that replies may
+ * wait for it, else 0.  The reply to a large WRITE is not held back: nothing of its
+ * data waits to be sent with others'.
+ */
+static u32 rxp_req_moves(const struct rxp_req *req)
 {
-	return req->flags & RXP_F_READ ? req->bulk_len <= RDMAFS_XPRT_INLINE_MAX :
-					 !req->bulk_len && req->r.data_len;
+	if (req->flags & RXP_F_READ)
+		return req->bulk_len;
+	return req->bulk_len ? 0 : req->r.data_len;
 }
 
-/* Serve what there is. */
+/*
+ * Serve what there is.  Replies with a little data go together, and so do large ones,
+ * until that is worth a doorbell; a small one does not wait for the large that follow.
+ */
 static void rxp_thread_burst(struct rxp_thread *t)
 {
+	u32 n = 0, moved = 0, len, before = 0;
 	struct blk_plug plug;
 	struct rxp_req *req;
-	unsigned int n = 0;
 
 	blk_start_plug(&plug);
 	while ((req = rxp_thread_next(t))) {
-		if (!rxp_req_is_small(req) || n == RXP_BURST) {
+		len = rxp_req_moves(req);
+		if (!len || n == RXP_BURST || moved + len > RXP_PLUG_MAX ||
+		    (len > RDMAFS_XPRT_INLINE_MAX && before <= RDMAFS_XPRT_INLINE_MAX)) {
 			rxp_thread_flush(t, &plug);
 			blk_start_plug(&plug);
 			n = 0;
+			moved = 0;
 		}
 		n++;
+		moved += len;
+		before = len;
 		rxp_thread_watch(t);
 		rxp_req_run(req);
 		cond_resched();
