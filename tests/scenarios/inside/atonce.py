@@ -76,8 +76,7 @@ os.close(direct)
 # What drop_caches can't drop, as it is dirty, is read from where it is as before.
 size = 1 << 20
 fd = os.open(path, os.O_RDWR)
-for _ in range(size // 4096 // 16):
-    os.write(fd, b"y" * 65536)
+os.write(fd, b"y" * size)
 os.fsync(fd)
 buffer = bytearray(size)
 for _ in range(100000):
