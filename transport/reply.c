@@ -100,7 +100,7 @@ void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 
 
 	rxp_trace(replied, req, data_len + req->out_len);
 	kref_get(&req->ref);
-	/* Data waits for that of the replies that follow; a sink's MR may be put only awake. */
+	/* Data waits for that of the replies that follow.  Grants come with WRITEs, without any. */
 	if (req->reply.quiet || (nr_wr && !grant))
 		ret = rxp_post_plugged(way->conn, &req->reply);
 	else

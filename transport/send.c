@@ -19,7 +19,7 @@
  * has plugged its I/O (blk_start_plug()), as for a disk, and what it posts by
  * rxp_post_plugged() goes out together, with one doorbell, when it unplugs or
  * sleeps: as one message, as far as it fits into one of the peer's receives.  So do
- * WRITEs into granted sinks, their data before all of their messages.
+ * WRITEs into granted sinks and replies with data, the data before all messages.
  */
 #include <linux/blkdev.h>
 #include <linux/slab.h>
