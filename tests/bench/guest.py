@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """The benchmark's part in the guest: fio on all contenders, interleaved.
 
-Every round runs every cell (a kind of I/O) on every contender and on its local
-backing, in an order of its own, so that whatever drifts drifts for all. Each
-run leaves one record: speed, and what the counters of the kernel say it cost.
+Every round runs every cell (a kind of I/O), in an order of its own, and a cell on
+every contender and on its local backing one right after the other, again in an order
+of its own: what is compared with each other is seconds apart, so that whatever drifts
+drifts for all. Each run leaves one record: speed, and what the counters of the kernel
+say it cost.
 Records go to $RDMAFS_OUT/runs.json; report.py makes sense of them.
 
 Counters, where the kernel has them:
@@ -24,6 +26,7 @@ import glob
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -131,8 +134,8 @@ def counters(name, kprobes):
 
 # ------------------------------------------------------------------------ fio
 
-def cells(quick):
-    """Name and fio's arguments of every kind of I/O."""
+def cells(options):
+    """Name and fio's arguments of every kind of I/O that was asked for."""
     found = []
     for bs in "4k", "128k", "1m":
         for rw in "read", "write":
@@ -147,11 +150,11 @@ def cells(quick):
         found.append((f"buffered {rw}", rw,
                       ["--bs=128k", f"--rw={rw}", "--direct=0", "--ioengine=psync",
                        "--invalidate=1", "--end_fsync=1"]))
-    if quick:
+    if options.quick:
         keep = ("read 4k QD1", "read 4k QD16", "write 4k QD16", "read 1m QD1", "write 1m QD1",
                 "buffered read", "buffered write")
         found = [c for c in found if c[0] in keep]
-    return found
+    return [c for c in found if re.search(options.kinds, c[0])]
 
 
 def run_fio(target, rw, args, mib, limit):
@@ -255,6 +258,7 @@ def parse_arguments():
     p.add_argument("--ios", type=int, default=0, help="I/Os of each run, instead of a time")
     p.add_argument("--mib", type=int, default=64, help="size of each file")
     p.add_argument("--quick", action="store_true", help="fewer cells")
+    p.add_argument("--kinds", default="", help="only cells whose names this regex finds")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--contenders", default="rdmafs,nfs-rdma,nfs-tcp,nvme-rdma")
     p.add_argument("--name", default="runs", help="of the file in $RDMAFS_OUT")
@@ -263,23 +267,25 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
+    kinds = cells(options)
+    if not kinds:
+        sys.exit(f"bench: no kind of I/O matches {options.kinds}")
     targets, local_of = bring_up(options)
     kprobes = kprobes_on()
     shuffle = random.Random(options.seed)
     runs, start = [], time.monotonic()
     for number in range(options.rounds):
-        order = [(cell, name) for cell in cells(options.quick) for name in targets
-                 if name != BARE or "buffered" not in cell[0]]
-        shuffle.shuffle(order)
-        for (cell, rw, args), name in order:
-            run = one_run(name, targets[name], cell, rw, args, options, kprobes)
-            run["round"] = number
-            runs.append(run)
+        for cell, rw, args in shuffle.sample(kinds, len(kinds)):
+            names = [n for n in targets if n != BARE or "buffered" not in cell]
+            for name in shuffle.sample(names, len(names)):
+                run = one_run(name, targets[name], cell, rw, args, options, kprobes)
+                run["round"] = number
+                runs.append(run)
         print(f"bench: round {number + 1} of {options.rounds} done after"
               f" {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     result = {"kernel": os.uname().release, "guest": os.environ["RDMAFS_KERNEL"],
               "rdma": os.environ["RDMAFS_RDMA"], "options": vars(options),
-              "cells": [c[0] for c in cells(options.quick)], "local_of": local_of,
+              "cells": [c[0] for c in kinds], "local_of": local_of,
               "kprobes": kprobes, "runs": runs}
     write_text(f"{os.environ['RDMAFS_OUT']}/{options.name}.json", json.dumps(result))
     if subprocess.run(["bash", f"{HERE}/contenders.sh", "down"]).returncode:

@@ -3,7 +3,7 @@
 """Makes bench.json, bench.md and bench.svg of what guest.py measured.
 
 Every figure is a median over rounds with a 95 % bootstrap interval. Ratios and
-net costs pair the runs of one round, which were made within the same minutes.
+net costs pair the runs of one round, which were made right after one another.
 """
 
 import json
