@@ -8,8 +8,9 @@
  *	ADDRESS SIZE COUNT DEPTH [copy|gather]
  *
  * to /proc/rdma_bare connects to the module at that IPv4 address (its own is
- * fine), moves SIZE bytes COUNT times with DEPTH of them outstanding, and
- * returns when it is done.  With "copy" or "gather" the data, at most a page of
+ * fine), moves SIZE bytes COUNT times with DEPTH of them outstanding, each from
+ * memory of its own and into memory of its own, as I/O does, and returns when it
+ * is done.  With "copy" or "gather" the data, at most a page of
  * it, is inside the SEND: copied into memory that stays mapped, by an unsignaled
  * SEND; or gathered from its own page, mapped for that and unmapped when the
  * completion has come.  Reading the file gives what the last one took:
@@ -35,7 +36,7 @@
 
 #define BARE_PORT	20061
 #define BARE_MAX	(1024 * 1024)	/* bytes of one RDMA WRITE */
-#define BARE_ORDER	4		/* of the pieces of memory that it moves */
+#define BARE_ORDER	4		/* of the pieces of memory that it moves, at most */
 #define BARE_PIECE	(PAGE_SIZE << BARE_ORDER)
 #define BARE_PIECES	(BARE_MAX / BARE_PIECE)
 #define BARE_DEPTH	64
@@ -48,7 +49,16 @@
 /* Where the data of a SEND is. */
 enum bare_how { BARE_WRITE, BARE_COPY, BARE_GATHER };
 
-/* First from the client, empty; back with where to write; then each is empty. */
+/* Private data of the client's connection request. */
+struct bare_ask {
+	__le32 size;			/* of an RDMA WRITE, 0 if there will be none */
+	__le32 depth;
+};
+
+/*
+ * First from the client, empty; back as many as asked for, with where to write; then
+ * each is empty.
+ */
 struct bare_msg {
 	__le64 iova;
 	__le32 rkey;
@@ -56,6 +66,16 @@ struct bare_msg {
 };
 
 struct bare_conn;
+
+/* What one of the outstanding RDMA WRITEs moves: on the server's side with an MR. */
+struct bare_buf {
+	struct scatterlist sgl[BARE_PIECES];
+	int mapped;
+	struct ib_mr *mr;
+	struct ib_reg_wr reg;
+	u64 iova;			/* the server's, on the client */
+	u32 rkey;
+};
 
 /* A SEND with data inside. */
 struct bare_op {
@@ -70,14 +90,16 @@ struct bare_conn {
 	struct rdma_cm_id *id;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
-	struct ib_mr *mr;			/* the server's */
-	struct scatterlist sgl[BARE_PIECES];
-	int mapped;
+	u32 size;
+	u32 depth;
+	struct bare_buf *bufs;			/* @depth of them, if WRITEs move @size */
+	unsigned int order;			/* of their pieces, ... */
+	int pieces;				/* ... each of which has so many */
+	bool greeted;
 	struct bare_msg *msgs;			/* two pages: receives, then the one sent */
 	u64 msgs_dma;
 	struct ib_cqe recv_cqe;
 	struct ib_cqe send_cqe;
-	struct ib_reg_wr reg;
 	struct completion step;
 	int status;
 	unsigned int sends;
@@ -87,9 +109,6 @@ struct bare_conn {
 	bool server;
 
 	/* the client's */
-	u64 iova;
-	u32 rkey;
-	u32 size;
 	u32 count;
 	u32 begun;
 	u32 ended;
@@ -128,12 +147,13 @@ static int bare_post_recv(struct bare_conn *c)
 	return ib_post_recv(c->id->qp, &wr, NULL);
 }
 
-/* A SEND, behind @first if there is something. */
-static int bare_send(struct bare_conn *c, struct ib_send_wr *first, struct ib_send_wr *last)
+/* A SEND of @nr struct bare_msg, behind @first if there is something. */
+static int bare_send(struct bare_conn *c, struct ib_send_wr *first, struct ib_send_wr *last,
+		     u32 nr)
 {
 	struct ib_sge sge = {
 		.addr	= c->msgs_dma + BARE_RX,
-		.length	= sizeof(*c->msgs),
+		.length	= nr * sizeof(*c->msgs),
 		.lkey	= c->pd->local_dma_lkey,
 	};
 	struct ib_send_wr send = {
@@ -153,8 +173,9 @@ static int bare_send(struct bare_conn *c, struct ib_send_wr *first, struct ib_se
  * One WRITE for each piece: rxe, which sends 128 packets before it wants an
  * acknowledgment, gets twice as many on a long link as in one long WRITE.
  */
-static int bare_write(struct bare_conn *c)
+static int bare_write(struct bare_conn *c, u32 index)
 {
+	struct bare_buf *buf = &c->bufs[index % c->depth];
 	struct ib_send_wr *last = NULL;
 	u32 done = 0, n;
 	int ret;
@@ -163,21 +184,21 @@ static int bare_write(struct bare_conn *c)
 	for (n = 0; done < c->size; n++) {
 		struct ib_rdma_wr *wr = &c->wr[n];
 
-		c->sge[n].addr = sg_dma_address(&c->sgl[n]);
-		c->sge[n].length = min_t(u32, c->size - done, BARE_PIECE);
+		c->sge[n].addr = sg_dma_address(&buf->sgl[n]);
+		c->sge[n].length = min_t(u32, c->size - done, PAGE_SIZE << c->order);
 		c->sge[n].lkey = c->pd->local_dma_lkey;
 		wr->wr.wr_cqe = &c->send_cqe;
 		wr->wr.sg_list = &c->sge[n];
 		wr->wr.num_sge = 1;
 		wr->wr.opcode = IB_WR_RDMA_WRITE;
-		wr->remote_addr = c->iova + done;
-		wr->rkey = c->rkey;
+		wr->remote_addr = buf->iova + done;
+		wr->rkey = buf->rkey;
 		if (last)
 			last->next = &wr->wr;
 		last = &wr->wr;
 		done += c->sge[n].length;
 	}
-	ret = bare_send(c, &c->wr[0].wr, last);
+	ret = bare_send(c, &c->wr[0].wr, last, 1);
 	spin_unlock_bh(&c->lock);
 	return ret;
 }
@@ -245,9 +266,36 @@ out:
 	return ret;
 }
 
-static int bare_move(struct bare_conn *c)
+/* RC queue pairs work in order: what @index - depth moved from and into is free. */
+static int bare_move(struct bare_conn *c, u32 index)
 {
-	return c->how == BARE_WRITE ? bare_write(c) : bare_send_data(c);
+	return c->how == BARE_WRITE ? bare_write(c, index) : bare_send_data(c);
+}
+
+/* The server's MRs become valid, and the client learns of them. */
+static int bare_tell(struct bare_conn *c)
+{
+	struct ib_send_wr *first = NULL;
+	u32 i;
+
+	if (!c->bufs)
+		return bare_send(c, NULL, NULL, 1);
+	for (i = c->depth; i--; ) {
+		c->bufs[i].reg.wr.next = first;
+		first = &c->bufs[i].reg.wr;
+	}
+	return bare_send(c, first, &c->bufs[c->depth - 1].reg.wr, c->depth);
+}
+
+static void bare_told(struct bare_conn *c)
+{
+	u32 i;
+
+	for (i = 0; c->bufs && i < c->depth; i++) {
+		c->bufs[i].rkey = le32_to_cpu(c->msgs[i].rkey);
+		c->bufs[i].iova = le64_to_cpu(c->msgs[i].iova);
+	}
+	complete(&c->step);
 }
 
 static void bare_sent(struct ib_cq *cq, struct ib_wc *wc)
@@ -261,54 +309,101 @@ static void bare_sent(struct ib_cq *cq, struct ib_wc *wc)
 static void bare_received(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct bare_conn *c = container_of(wc->wr_cqe, struct bare_conn, recv_cqe);
+	bool first = !c->greeted;
 	int ret = 0;
 
+	c->greeted = true;
 	if (wc->status != IB_WC_SUCCESS || bare_post_recv(c)) {
 		bare_fail(c, -EIO);
 		return;
 	}
-	if (c->server && !c->rkey) {
-		c->rkey = c->mr->rkey;
-		ret = bare_send(c, &c->reg.wr, &c->reg.wr);
-	} else if (c->server) {
-		ret = bare_send(c, NULL, NULL);
-	} else if (!c->rkey) {
-		c->rkey = le32_to_cpu(c->msgs->rkey);
-		c->iova = le64_to_cpu(c->msgs->iova);
-		complete(&c->step);
+	if (c->server) {
+		ret = first ? bare_tell(c) : bare_send(c, NULL, NULL, 1);
+	} else if (first) {
+		bare_told(c);
 	} else if (++c->ended == c->count) {
 		complete(&c->step);
 	} else if (c->begun < c->count) {
-		c->begun++;
-		ret = bare_move(c);
+		ret = bare_move(c, c->begun++);
 	}
 	if (ret)
 		bare_fail(c, ret);
 }
 
-static void bare_free_pages(struct bare_conn *c)
-{
-	int i;
-
-	for (i = 0; i < BARE_PIECES; i++)
-		if (sg_page(&c->sgl[i]))
-			__free_pages(sg_page(&c->sgl[i]), BARE_ORDER);
-}
-
-static int bare_alloc_pages(struct bare_conn *c)
+static int bare_buf_alloc(struct bare_conn *c, struct bare_buf *buf)
 {
 	struct page *page;
 	int i;
 
-	sg_init_table(c->sgl, BARE_PIECES);
-	for (i = 0; i < BARE_PIECES; i++) {
-		page = alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP, BARE_ORDER);
+	sg_init_table(buf->sgl, c->pieces);
+	for (i = 0; i < c->pieces; i++) {
+		page = alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP, c->order);
 		if (!page)
 			return -ENOMEM;
-		sg_set_page(&c->sgl[i], page, BARE_PIECE, 0);
+		sg_set_page(&buf->sgl[i], page, PAGE_SIZE << c->order, 0);
 	}
-	c->msgs = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, 1);
-	return c->msgs ? 0 : -ENOMEM;
+	buf->mapped = ib_dma_map_sg(c->id->device, buf->sgl, c->pieces, DMA_BIDIRECTIONAL);
+	return buf->mapped == c->pieces ? 0 : -ENOMEM;
+}
+
+static int bare_buf_register(struct bare_conn *c, struct bare_buf *buf, struct bare_msg *tell)
+{
+	buf->mr = ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, c->pieces << c->order);
+	if (IS_ERR(buf->mr)) {
+		int ret = PTR_ERR(buf->mr);
+
+		buf->mr = NULL;
+		return ret;
+	}
+	if (ib_map_mr_sg(buf->mr, buf->sgl, buf->mapped, NULL, PAGE_SIZE) != buf->mapped)
+		return -EINVAL;
+	buf->reg.wr.opcode = IB_WR_REG_MR;
+	buf->reg.wr.wr_cqe = &c->send_cqe;
+	buf->reg.mr = buf->mr;
+	buf->reg.key = buf->mr->rkey;
+	buf->reg.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
+	tell->rkey = cpu_to_le32(buf->mr->rkey);
+	tell->iova = cpu_to_le64(buf->mr->iova);
+	return 0;
+}
+
+static int bare_bufs_setup(struct bare_conn *c)
+{
+	struct bare_msg *tell = (void *)c->msgs + BARE_RX;
+	int ret = 0;
+	u32 i;
+
+	c->order = min(get_order(c->size), BARE_ORDER);
+	c->pieces = DIV_ROUND_UP(c->size, PAGE_SIZE << c->order);
+	c->bufs = kvcalloc(c->depth, sizeof(*c->bufs), GFP_KERNEL);
+	if (!c->bufs)
+		return -ENOMEM;
+	for (i = 0; !ret && i < c->depth; i++) {
+		ret = bare_buf_alloc(c, &c->bufs[i]);
+		if (!ret && c->server)
+			ret = bare_buf_register(c, &c->bufs[i], &tell[i]);
+	}
+	return ret;
+}
+
+/* The queue pair is gone. */
+static void bare_bufs_free(struct bare_conn *c)
+{
+	int n;
+	u32 i;
+
+	for (i = 0; c->bufs && i < c->depth; i++) {
+		struct bare_buf *buf = &c->bufs[i];
+
+		if (buf->mr)
+			ib_dereg_mr(buf->mr);
+		if (buf->mapped)
+			ib_dma_unmap_sg(c->id->device, buf->sgl, c->pieces, DMA_BIDIRECTIONAL);
+		for (n = 0; n < c->pieces; n++)
+			if (sg_page(&buf->sgl[n]))
+				__free_pages(sg_page(&buf->sgl[n]), c->order);
+	}
+	kvfree(c->bufs);
 }
 
 static int bare_ops_setup(struct bare_conn *c)
@@ -352,40 +447,18 @@ static void bare_ops_free(struct bare_conn *c)
 	vfree(c->cold);
 }
 
-static int bare_map(struct bare_conn *c)
+static int bare_msgs_setup(struct bare_conn *c)
 {
 	struct ib_device *ib = c->id->device;
 
+	c->msgs = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, 1);
+	if (!c->msgs)
+		return -ENOMEM;
 	c->msgs_dma = ib_dma_map_single(ib, c->msgs, 2 * PAGE_SIZE, DMA_BIDIRECTIONAL);
 	if (ib_dma_mapping_error(ib, c->msgs_dma)) {
 		c->msgs_dma = 0;
 		return -ENOMEM;
 	}
-	c->mapped = ib_dma_map_sg(ib, c->sgl, BARE_PIECES, DMA_BIDIRECTIONAL);
-	return c->mapped == BARE_PIECES ? 0 : -ENOMEM;
-}
-
-static int bare_register(struct bare_conn *c)
-{
-	struct bare_msg *reply;
-
-	c->mr = ib_alloc_mr(c->pd, IB_MR_TYPE_MEM_REG, BARE_MAX / PAGE_SIZE);
-	if (IS_ERR(c->mr)) {
-		int ret = PTR_ERR(c->mr);
-
-		c->mr = NULL;
-		return ret;
-	}
-	if (ib_map_mr_sg(c->mr, c->sgl, c->mapped, NULL, PAGE_SIZE) != c->mapped)
-		return -EINVAL;
-	c->reg.wr.opcode = IB_WR_REG_MR;
-	c->reg.wr.wr_cqe = &c->send_cqe;
-	c->reg.mr = c->mr;
-	c->reg.key = c->mr->rkey;
-	c->reg.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
-	reply = (void *)c->msgs + BARE_RX;
-	reply->rkey = cpu_to_le32(c->mr->rkey);
-	reply->iova = cpu_to_le64(c->mr->iova);
 	return 0;
 }
 
@@ -419,11 +492,9 @@ static int bare_setup(struct bare_conn *c)
 	attr.recv_cq = c->cq;
 	ret = rdma_create_qp(c->id, c->pd, &attr);
 	if (!ret)
-		ret = bare_alloc_pages(c);
-	if (!ret)
-		ret = bare_map(c);
-	if (!ret && c->server)
-		ret = bare_register(c);
+		ret = bare_msgs_setup(c);
+	if (!ret && c->size && c->how == BARE_WRITE)
+		ret = bare_bufs_setup(c);
 	if (!ret && c->how != BARE_WRITE)
 		ret = bare_ops_setup(c);
 	for (i = 0; !ret && i < BARE_DEPTH + 1; i++)
@@ -441,10 +512,7 @@ static void bare_destroy(struct bare_conn *c)
 		ib_drain_qp(c->id->qp);
 		rdma_destroy_qp(c->id);
 	}
-	if (c->mr)
-		ib_dereg_mr(c->mr);
-	if (c->mapped)
-		ib_dma_unmap_sg(ib, c->sgl, BARE_PIECES, DMA_BIDIRECTIONAL);
+	bare_bufs_free(c);
 	if (c->msgs_dma)
 		ib_dma_unmap_single(ib, c->msgs_dma, 2 * PAGE_SIZE, DMA_BIDIRECTIONAL);
 	if (c->cq)
@@ -453,7 +521,6 @@ static void bare_destroy(struct bare_conn *c)
 		ib_dealloc_pd(c->pd);
 	bare_ops_free(c);
 	rdma_destroy_id(c->id);
-	bare_free_pages(c);
 	free_pages((unsigned long)c->msgs, 1);
 	kfree(c);
 }
@@ -494,14 +561,25 @@ static struct bare_conn *bare_conn_new(struct rdma_cm_id *id, bool server)
 
 static int bare_server_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
 
-static int bare_accept(struct rdma_cm_id *id)
+static int bare_accept(struct rdma_cm_id *id, const struct rdma_conn_param *asked)
 {
 	struct rdma_conn_param param = { .rnr_retry_count = 7, .retry_count = 6 };
-	struct bare_conn *c = bare_conn_new(id, true);
+	const struct bare_ask *ask = asked->private_data;
+	struct bare_conn *c;
+	u32 size, depth;
 	int ret;
 
+	if (!ask || asked->private_data_len < sizeof(*ask))
+		return -EINVAL;		/* the id goes with an error */
+	size = le32_to_cpu(ask->size);
+	depth = le32_to_cpu(ask->depth);
+	if (size > BARE_MAX || !depth || depth > BARE_DEPTH)
+		return -EINVAL;
+	c = bare_conn_new(id, true);
 	if (!c)
-		return -ENOMEM;		/* the id goes with this error */
+		return -ENOMEM;
+	c->size = size;
+	c->depth = depth;
 	id->context = c;
 	spin_lock(&bare_lock);
 	list_add(&c->link, &bare_conns);
@@ -520,7 +598,7 @@ static int bare_server_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		return bare_accept(id);
+		return bare_accept(id, &event->param.conn);
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_DISCONNECTED:
@@ -581,7 +659,16 @@ static int bare_step(struct bare_conn *c, int ret, unsigned int ms)
 
 static int bare_connect(struct bare_conn *c, struct sockaddr_in *to)
 {
-	struct rdma_conn_param param = { .rnr_retry_count = 7, .retry_count = 6 };
+	struct bare_ask ask = {
+		.size = cpu_to_le32(c->how == BARE_WRITE ? c->size : 0),
+		.depth = cpu_to_le32(c->depth),
+	};
+	struct rdma_conn_param param = {
+		.rnr_retry_count = 7,
+		.retry_count = 6,
+		.private_data = &ask,
+		.private_data_len = sizeof(ask),
+	};
 	int ret;
 
 	ret = bare_step(c, rdma_resolve_addr(c->id, NULL, (struct sockaddr *)to, BARE_MS), BARE_MS);
@@ -592,26 +679,25 @@ static int bare_connect(struct bare_conn *c, struct sockaddr_in *to)
 	if (!ret)
 		ret = bare_step(c, rdma_connect(c->id, &param), BARE_MS);
 	if (!ret)
-		ret = bare_step(c, bare_send(c, NULL, NULL), BARE_MS);
+		ret = bare_step(c, bare_send(c, NULL, NULL, 1), BARE_MS);
 	return ret;
 }
 
-static int bare_measure(struct bare_conn *c, u32 size, u32 count, u32 depth)
+static int bare_measure(struct bare_conn *c, u32 count)
 {
 	u64 start = ktime_get_ns();
 	int ret = 0;
 	u32 i;
 
-	c->size = size;
 	c->count = count;
 	/* Said before the first is posted: its answer may come at once. */
-	c->begun = min(depth, count);
-	for (i = 0; !ret && i < min(depth, count); i++)
-		ret = bare_move(c);
+	c->begun = min(c->depth, count);
+	for (i = 0; !ret && i < min(c->depth, count); i++)
+		ret = bare_move(c, i);
 	ret = bare_step(c, ret, 60 * BARE_MS);
 	if (!ret)
 		snprintf(bare_result, sizeof(bare_result), "size %u count %u depth %u ns %llu\n",
-			 size, count, depth, ktime_get_ns() - start);
+			 c->size, count, c->depth, ktime_get_ns() - start);
 	return ret;
 }
 
@@ -631,9 +717,11 @@ static int bare_run(struct sockaddr_in *to, u32 size, u32 count, u32 depth, enum
 	}
 	id->context = c;
 	c->how = how;
+	c->size = size;
+	c->depth = depth;
 	ret = bare_connect(c, to);
 	if (!ret)
-		ret = bare_measure(c, size, count, depth);
+		ret = bare_measure(c, count);
 	bare_destroy(c);
 	return ret;
 }
