@@ -242,6 +242,9 @@ static void rxp_client_show_window(struct seq_file *m, void *owner)
 		   state[x->state], x->nr_conns);
 	for (i = 0; i < x->nr_conns; i++)
 		seq_printf(m, " %llu", READ_ONCE(x->conns[i]->received));
+	seq_puts(m, "\nrecv_size");
+	for (i = 0; i < x->nr_conns; i++)
+		seq_printf(m, " %u", x->conns[i]->recv_size);
 	seq_putc(m, '\n');
 	seq_printf(m, "in_flight %u\ndata_max %u\nsinks_held %u\n", x->in_flight, x->data_max,
 		   x->nr_grants);

@@ -10,10 +10,16 @@
  * ok = false.  Only after that may memory that a work request named be freed or
  * used for something else.
  */
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "transport/internal.h"
 #include "transport/slot.h"
+
+/* The part of all memory that large receives may take: one in so many. */
+#define RXP_RECV_SHARE	64
+
+static atomic64_t rxp_recv_charged = ATOMIC64_INIT(0);
 
 static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc);
 
@@ -59,12 +65,36 @@ static void rxp_qp_event(struct ib_event *event, void *context)
 		rxp_conn_lost(conn);
 }
 
+/*
+ * Messages of a burst travel in one another as far as a receive goes, so the larger
+ * receives are, the fewer messages, acknowledgments and wake-ups there are; but each slot
+ * has two.  So they are large only until all large ones together take RXP_RECV_SHARE of
+ * the memory.
+ */
+static void rxp_recv_charge(struct rxp_conn *conn)
+{
+	u32 size = clamp(READ_ONCE(rxp_recv_size), RXP_MSG_MAX, RXP_RECV_MAX);
+	u64 limit = ((u64)totalram_pages() << PAGE_SHIFT) / RXP_RECV_SHARE;
+	u64 bytes = (u64)conn->nr_rx * size;
+
+	conn->recv_size = RXP_MSG_MAX;
+	/* On iWARP a peer's messages hardly travel in one another: rxp_send_limit(). */
+	if (size == RXP_MSG_MAX || conn->by_reference)
+		return;
+	if (atomic64_add_return(bytes, &rxp_recv_charged) > limit) {
+		atomic64_sub(bytes, &rxp_recv_charged);
+		return;
+	}
+	conn->recv_size = size;
+	conn->recv_charged = bytes;
+}
+
 static int rxp_post_recv(struct rxp_rx *rx)
 {
 	struct rxp_conn *conn = rx->conn;
 	struct ib_sge sge = {
 		.addr	= rxp_ring_dma(&conn->rx_ring, conn->rx_dma, rx->index),
-		.length	= RXP_MSG_MAX,
+		.length	= conn->recv_size,
 		.lkey	= conn->pool->pd->local_dma_lkey,
 	};
 	struct ib_recv_wr wr = {
@@ -81,7 +111,7 @@ static int rxp_rx_init(struct rxp_conn *conn)
 	u32 nr = conn->nr_rx, i;
 	int ret;
 
-	ret = rxp_ring_init(&conn->rx_ring, nr, RXP_MSG_MAX);
+	ret = rxp_ring_init(&conn->rx_ring, nr, conn->recv_size);
 	if (ret)
 		return ret;
 	conn->rx = kcalloc(nr, sizeof(*conn->rx), GFP_KERNEL);
@@ -137,6 +167,8 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 	conn->rdev = pool->rdev;
 	conn->slots = slots;
 	conn->nr_rx = nr_recv;
+	conn->by_reference = rdma_protocol_iwarp(ib, conn->id->port_num);
+	rxp_recv_charge(conn);
 
 	/* Room for every slot's usual chain, and twice for the longest; others wait their turn. */
 	sq = max3(4 * carried, 128U,
@@ -176,7 +208,6 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 	conn->qp = conn->id->qp;
 	conn->sq_free = sq;
 	conn->sq_quiet_max = sq / 4;
-	conn->by_reference = rdma_protocol_iwarp(ib, conn->id->port_num);
 
 	spin_lock_bh(&conn->rdev->lock);
 	list_add(&conn->dev_link, &conn->rdev->conns);
@@ -234,6 +265,7 @@ static void rxp_conn_release(struct kref *ref)
 	struct rxp_conn *conn = container_of(ref, struct rxp_conn, ref);
 
 	rxp_ring_destroy(&conn->rx_ring);
+	atomic64_sub(conn->recv_charged, &rxp_recv_charged);
 	kfree(conn->rx);
 	kfree(conn->ctl);
 	kfree(conn);
@@ -345,7 +377,7 @@ static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 	rxp_count(conn->stats, msgs_received);
 	ib_dma_sync_single_for_cpu(conn->rdev->ib,
 				   rxp_ring_dma(&conn->rx_ring, conn->rx_dma, rx->index),
-				   RXP_MSG_MAX, DMA_FROM_DEVICE);
+				   wc->byte_len, DMA_FROM_DEVICE);
 	atomic_set(&rx->users, 1);
 	conn->ops->recv(conn, rx, wc, wc->byte_len);
 }

@@ -224,6 +224,7 @@ out:
 	if (!conn->index)
 		x->data_max = conn->data_max;
 	conn->data_max = x->data_max;
+	rxp_send_limit(conn);
 	return 0;
 }
 
@@ -407,7 +408,7 @@ static int rxp_client_connect(struct rdmafs_xprt *x, struct rxp_attempt *a,
 		.version = cpu_to_le16(READ_ONCE(rxp_wire_version)),
 		.index = conn->index,
 		.count = conn->count,
-		.recv_size = cpu_to_le32(RXP_MSG_MAX),
+		.recv_size = cpu_to_le32(conn->recv_size),
 		.data_max = cpu_to_le32(RDMAFS_XPRT_DATA_MAX),
 		.slots = cpu_to_le16(slots),
 		.reserve = cpu_to_le16(RXP_RECV_RESERVE),

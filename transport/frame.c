@@ -202,7 +202,7 @@ int rxp_frame_check(const void *msg, u32 len, u32 at, bool from_client, u32 slot
 	int ret;
 
 	memset(f, 0, sizeof(*f));
-	if (len > RXP_MSG_MAX || left < sizeof(*h))
+	if (len > RXP_RECV_MAX || left < sizeof(*h))
 		return -EBADMSG;
 	f->type = h->type;
 	f->op = h->op;

@@ -11,8 +11,10 @@
 
 /* Head of a frame: everything but inline data. */
 #define RXP_HEAD_MAX	1024
-/* A receive buffer: the longest message there is. */
+/* The longest message of one frame, and so the smallest receive buffer. */
 #define RXP_MSG_MAX	(RXP_HEAD_MAX + 4096)
+/* The largest receive buffer: what is longer is no message of ours. */
+#define RXP_RECV_MAX	32768
 /* Receives beyond two for each slot of a connection: HELLO, PING, BYE and their answers. */
 #define RXP_RECV_RESERVE 8
 

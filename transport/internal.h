@@ -374,6 +374,9 @@ struct rxp_conn {
 	u32 count;
 	u32 slots;			/* of the session */
 	u32 nr_rx;
+	u32 recv_size;			/* bytes of each of our receives */
+	u64 recv_charged;		/* of rxp_recv_charged */
+	u32 join_max;			/* of a message in which others travel; 0: none do yet */
 	u32 data_max;
 	u64 last_rx;			/* jiffies */
 	u64 received;			/* messages; by the completion queue's handler alone */
@@ -443,6 +446,7 @@ static inline void rxp_rx_get(struct rxp_rx *rx)
 void rxp_rx_put(struct rxp_rx *rx);
 
 void rxp_send_init(struct rxp_conn *conn);
+void rxp_send_limit(struct rxp_conn *conn);
 void rxp_send_end(struct rxp_conn *conn);
 void rxp_chain_init(struct rxp_chain *chain,
 		    void (*done)(struct rxp_chain *chain, bool ok));
@@ -485,6 +489,7 @@ extern unsigned int rxp_heartbeat_ms;
 extern unsigned int rxp_grace_ms;
 extern unsigned int rxp_grants_max;
 extern unsigned int rxp_conns_max;
+extern unsigned int rxp_recv_size;
 
 /* ---------------------------------------------------------------------- proc */
 

@@ -32,6 +32,10 @@ unsigned int rxp_conns_max = RDMAFS_XPRT_CONNS_MAX;
 module_param_named(conns_max, rxp_conns_max, uint, 0644);
 MODULE_PARM_DESC(conns_max, "connections that a server allows each client, from the next one on; at least 1");
 
+unsigned int rxp_recv_size = RXP_RECV_MAX;
+module_param_named(recv_size, rxp_recv_size, uint, 0644);
+MODULE_PARM_DESC(recv_size, "bytes of each receive of the next connections, 5120 to 32768; 5120 when all larger ones take 1/64 of the memory");
+
 module_param_named(inject_map_us, rxp_inject.map_us, uint, 0600);
 MODULE_PARM_DESC(inject_map_us, "for measuring: mapping data takes so many microseconds longer");
 module_param_named(inject_map_page_us, rxp_inject.map_page_us, uint, 0600);

@@ -100,8 +100,8 @@ void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 
 
 	rxp_trace(replied, req, data_len + req->out_len);
 	kref_get(&req->ref);
-	/* Data waits for that of the replies that follow.  Grants come with WRITEs, without any. */
-	if (req->reply.quiet || (nr_wr && !grant))
+	/* Data waits for that of the replies that follow; a grant, which no READ gets, does not. */
+	if (req->reply.quiet || nr_wr)
 		ret = rxp_post_plugged(way->conn, &req->reply);
 	else
 		ret = rxp_post(way->conn, &req->reply);

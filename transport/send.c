@@ -187,6 +187,19 @@ static void rxp_chains_done(struct list_head *list, bool ok)
 	}
 }
 
+/**
+ * rxp_send_limit - from now on messages may travel in one another
+ * @conn: conn->cm is what the peer said of its receives
+ *
+ * On iWARP less than a page: as for a message by itself, siw must not take it for pages.
+ *
+ * Any context, before anything but the HELLO is sent.
+ */
+void rxp_send_limit(struct rxp_conn *conn)
+{
+	conn->join_max = conn->by_reference ? PAGE_SIZE - 1 : le32_to_cpu(conn->cm.recv_size);
+}
+
 static u32 rxp_send_bytes(const struct ib_send_wr *wr)
 {
 	u32 bytes = 0;
@@ -205,8 +218,6 @@ static u32 rxp_send_bytes(const struct ib_send_wr *wr)
 static bool rxp_send_join(struct rxp_conn *conn, struct ib_send_wr *head,
 			  const struct ib_send_wr *wr, u32 *used)
 {
-	/* As for a message by itself, siw must not take it for pages. */
-	u32 limit = conn->by_reference ? PAGE_SIZE - 1 : RXP_MSG_MAX;
 	struct ib_sge *sge = conn->joined + *used;
 	bool moved = head->sg_list >= conn->joined && head->sg_list < sge;
 	u32 more = wr->num_sge + (moved ? 0 : head->num_sge);
@@ -214,7 +225,7 @@ static bool rxp_send_join(struct rxp_conn *conn, struct ib_send_wr *head,
 	if (head->opcode != IB_WR_SEND || wr->opcode != IB_WR_SEND ||
 	    head->num_sge + wr->num_sge > conn->send_sge ||
 	    *used + more > ARRAY_SIZE(conn->joined) ||
-	    rxp_send_bytes(head) + rxp_send_bytes(wr) > limit)
+	    rxp_send_bytes(head) + rxp_send_bytes(wr) > conn->join_max)
 		return false;
 	if (!moved) {
 		memcpy(sge, head->sg_list, head->num_sge * sizeof(*sge));

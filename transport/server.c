@@ -124,7 +124,6 @@ static int rxp_server_accept(struct rdmafs_xprt_server *server, struct rxp_conn 
 		.version = cpu_to_le16(RXP_WIRE_VERSION),
 		.index = req->index,
 		.count = req->count,
-		.recv_size = cpu_to_le32(RXP_MSG_MAX),
 		.reserve = cpu_to_le16(RXP_RECV_RESERVE),
 		.slots = req->slots,
 		.incarnation = req->incarnation,
@@ -153,6 +152,8 @@ static int rxp_server_accept(struct rdmafs_xprt_server *server, struct rxp_conn 
 	rxp_pool_put(pool);
 	if (ret)
 		return ret;
+	cm.recv_size = cpu_to_le32(conn->recv_size);
+	rxp_send_limit(conn);
 	return rdma_accept(conn->id, &param);
 }
 

@@ -206,15 +206,15 @@ static void frame_lengths(struct kunit *test)
 		{ golden_reply, sizeof(golden_reply), false },
 		{ golden_stcrw, sizeof(golden_stcrw), false },
 	};
-	u8 *buf = kunit_kzalloc(test, RXP_MSG_MAX + 1, GFP_KERNEL);
+	u8 *buf = kunit_kzalloc(test, RXP_RECV_MAX + 1, GFP_KERNEL);
 	struct rxp_frame f;
 	u32 i, len;
 
 	KUNIT_ASSERT_NOT_NULL(test, buf);
 	for (i = 0; i < ARRAY_SIZE(golden); i++) {
-		memset(buf, 0, RXP_MSG_MAX + 1);
+		memset(buf, 0, RXP_RECV_MAX + 1);
 		memcpy(buf, golden[i].msg, golden[i].len);
-		for (len = 0; len <= RXP_MSG_MAX + 1; len++) {
+		for (len = 0; len <= RXP_RECV_MAX + 1; len++) {
 			int ret = check_all(buf, len, golden[i].from_client);
 
 			KUNIT_ASSERT_EQ_MSG(test, ret, len == golden[i].len ? 1 : -EBADMSG,

@@ -56,13 +56,15 @@ static void bad_truncated(struct kunit *test, struct fake *f, struct fake_call *
 /* More than a receive holds. */
 static void bad_oversized(struct kunit *test, struct fake *f, struct fake_call *v)
 {
-	struct ib_sge sge[2] = {
-		{ .addr = f->raw->send->dma, .length = RXP_MSG_MAX,
-		  .lkey = f->raw->pd->local_dma_lkey },
-		{ .addr = f->raw->send->dma, .length = 64, .lkey = f->raw->pd->local_dma_lkey },
-	};
-	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = sge, .num_sge = 2 };
+	struct ib_sge sge[8];
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .sg_list = sge };
 
+	wr.num_sge = min_t(int, raw_sge(f->raw), ARRAY_SIZE(sge));
+	for (int i = 0; i < wr.num_sge; i++) {
+		sge[i].addr = f->raw->send->dma;
+		sge[i].length = RXP_MSG_MAX;
+		sge[i].lkey = f->raw->pd->local_dma_lkey;
+	}
 	raw_post(f->raw, &wr);
 }
 

@@ -160,13 +160,19 @@ int raw_repost(struct raw *raw, struct raw_msg *m)
 	return ib_post_recv(raw->id->qp, &wr, NULL);
 }
 
+/* Entries of a SEND: more of our buffers than fit into any receive there. */
+int raw_sge(struct raw *raw)
+{
+	return min(RXP_RECV_MAX / RXP_MSG_MAX + 1, raw->id->device->attrs.max_send_sge);
+}
+
 /* Queues and receives, on the device that raw->id is bound to. */
 int raw_setup(struct raw *raw)
 {
 	struct ib_qp_init_attr attr = {
 		.cap.max_send_wr = 16,
 		.cap.max_recv_wr = RAW_RECVS + 1,
-		.cap.max_send_sge = 2,
+		.cap.max_send_sge = raw_sge(raw),
 		.cap.max_recv_sge = 1,
 		.sq_sig_type = IB_SIGNAL_ALL_WR,
 		.qp_type = IB_QPT_RC,

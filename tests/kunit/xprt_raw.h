@@ -77,6 +77,7 @@ const char *raw_address_name(void);
 void raw_fill_cm(struct rxp_wire_cm *cm);
 
 struct raw *raw_alloc(void);
+int raw_sge(struct raw *raw);
 int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
 int raw_setup(struct raw *raw);
 int raw_step(struct raw *raw, int ret);

@@ -119,6 +119,8 @@ static int send_init(struct kunit *test)
 	st->conn.sq_free = ROOM;
 	st->conn.sq_quiet_max = QUIET_MAX;
 	st->conn.send_sge = SGE;
+	st->conn.cm.recv_size = cpu_to_le32(RXP_MSG_MAX);
+	rxp_send_limit(&st->conn);
 	rxp_send_init(&st->conn);
 	test->priv = st;
 	return 0;
@@ -428,7 +430,7 @@ static void send_plug_max(struct kunit *test)
 static void send_join_limit(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
-	struct send_msg *m = send_msgs(test, 3, 2000, false);
+	struct send_msg *m = send_msgs(test, 5, 2000, false);
 	struct blk_plug plug;
 	int i;
 
@@ -441,7 +443,23 @@ static void send_join_limit(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, st->nr_seen, 2);
 	KUNIT_EXPECT_EQ(test, st->seen[0].bytes, 4000);
 
+	/* The peer's, however large: four of 4,096 bytes fill one to the last byte. */
+	st->conn.cm.recv_size = cpu_to_le32(4 * PAGE_SIZE);
+	rxp_send_limit(&st->conn);
+	st->nr_seen = 0;
+	blk_start_plug(&plug);
+	for (i = 0; i < 5; i++) {
+		send_make(&m[i], i, PAGE_SIZE, false);
+		rxp_chain_quiet(&st->conn, &m[i].chain, PAGE_SIZE);
+		rxp_post_plugged(&st->conn, &m[i].chain);
+	}
+	blk_finish_plug(&plug);
+	KUNIT_ASSERT_EQ(test, st->nr_seen, 2);
+	KUNIT_EXPECT_EQ(test, st->seen[0].bytes, 4 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, st->seen[1].bytes, PAGE_SIZE);
+
 	st->conn.by_reference = true;
+	rxp_send_limit(&st->conn);
 	st->nr_seen = 0;
 	blk_start_plug(&plug);
 	for (i = 0; i < 2; i++) {

@@ -10,5 +10,5 @@ only_on rdmafs
 
 scenario rxe -- mr
 [ "$scenario_kernel" = debian ] || scenario recall -- recall
-[ "$scenario_kernel" != uml ] || scenario siw --rdma siw -- mr cost large
+[ "$scenario_kernel" != uml ] || scenario siw --rdma siw -- mr cost large bursts
 tap_done
