@@ -317,15 +317,14 @@ static void bare_received(struct ib_cq *cq, struct ib_wc *wc)
 		bare_fail(c, -EIO);
 		return;
 	}
-	if (c->server) {
+	if (c->server)
 		ret = first ? bare_tell(c) : bare_send(c, NULL, NULL, 1);
-	} else if (first) {
+	else if (first)
 		bare_told(c);
-	} else if (++c->ended == c->count) {
+	else if (++c->ended == c->count)
 		complete(&c->step);
-	} else if (c->begun < c->count) {
+	else if (c->begun < c->count)
 		ret = bare_move(c, c->begun++);
-	}
 	if (ret)
 		bare_fail(c, ret);
 }
