@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The file protocol of rdmafs, draft-5: what stands in the bodies of
+ * The file protocol of rdmafs, draft-6: what stands in the bodies of
  * transport's requests and replies.  Documentation/protocol.rst is the same
  * in prose.
  *
@@ -90,7 +90,7 @@
  *	names, each ended by a NUL
  * @RFP_REMOVEXATTR: struct rfp_req, fh, name of the attribute -> struct
  *	rfp_rep, attr
- * @RFP_FALLOCATE: struct rfp_fallocate_req -> struct rfp_rep, attr
+ * @RFP_FALLOCATE: struct rfp_fallocate_req -> struct rfp_fallocate_rep, attr
  * @RFP_SEEK:	 struct rfp_seek_req -> struct rfp_seek_rep
  * @RFP_NR_OPS:	 one more than the last
  */
@@ -131,9 +131,13 @@ enum rfp_op {
  * The values are the protocol's own: errno numbers differ between
  * architectures.  fs/proto/status.c has the table.
  *
+ * @RFP_EAGAIN:	  somebody on the server has to give something up first, a lease or
+ *		  a delegation, and was asked to: send the request again in a moment
  * @RFP_BADCRED:  the credential id is not known to this session: SETCRED, again
  * @RFP_BADSTATE: the stateid is not known to this session: OPEN, again
  * @RFP_BADPROTO: the request can't be parsed or names an unknown operation
+ * @RFP_OFFLINE:  the export is not served at present, and may be again: send the request
+ *		  again in a moment; nothing has been executed
  */
 enum rfp_status {
 	RFP_OK		= 0,
@@ -172,12 +176,15 @@ enum rfp_status {
 	RFP_BADCRED	= 100,
 	RFP_BADSTATE	= 101,
 	RFP_BADPROTO	= 102,
+	RFP_OFFLINE	= 103,
 };
+
+#define RFP_REQ_ACCESS	0x1	/* tell in attributes what the caller may do */
 
 /**
  * struct rfp_req - begins every request; 8 bytes
  * @op:	   enum rfp_op
- * @flags: must be 0
+ * @flags: RFP_REQ_*, which GETATTR and LOOKUP may have
  * @cred:  id of the caller's credentials, from RFP_SETCRED
  */
 struct rfp_req {
@@ -209,9 +216,14 @@ struct rfp_time {
 #define RFP_ATTR_XATTRS	0x1	/* the object has, or may have, extended attributes */
 #define RFP_ATTR_ACL	0x2	/* the object has, or may have, a POSIX ACL */
 
+#define RFP_ACCESS_EXEC	0x1	/* the caller may execute or search it */
+#define RFP_ACCESS_WRITE 0x2	/* write it */
+#define RFP_ACCESS_READ	0x4	/* read it */
+#define RFP_ACCESS_TOLD	0x8	/* the other three are known */
+
 /**
  * struct rfp_attr - the attributes of an object; 136 bytes
- * @ino:    inode number on the server
+ * @ino:    unique in the export's file system: the inode number, as a rule
  * @change: differs whenever data or attributes have changed
  * @size:   bytes
  * @blocks: 512-byte blocks allocated
@@ -228,7 +240,7 @@ struct rfp_time {
  * @blksize: preferred I/O size
  * @gen:    generation of the inode number
  * @flags:  RFP_ATTR_*
- * @pad:    0
+ * @access: RFP_ACCESS_*, if the request had RFP_REQ_ACCESS, else 0
  * @before: in the reply to an operation that changes this object (WRITE,
  *	    SETATTR, CREATE, UNLINK, RENAME...): its change cookie as it was
  *	    just before, so that a client tells its own changes from those
@@ -253,7 +265,7 @@ struct rfp_attr {
 	__le32 blksize;
 	__le32 gen;
 	__le32 flags;
-	__le32 pad;
+	__le32 access;
 	__le64 before;
 	__le32 pad3[2];
 } __packed;
@@ -262,6 +274,7 @@ struct rfp_attr {
 #define RFP_EXPORT_ACL	0x2	/* the file system has POSIX ACLs */
 #define RFP_EXPORT_XATTR 0x4	/* the file system has user. xattrs */
 #define RFP_EXPORT_SQUASH 0x8	/* everybody is one user: only the server knows what he may do */
+#define RFP_EXPORT_ROOT_SQUASH 0x10	/* user and group 0 are somebody else: likewise */
 
 /**
  * struct rfp_attach_rep - 48 bytes
@@ -354,35 +367,52 @@ struct rfp_setattr_req {
 #define RFP_OPEN_ALL	0xf
 
 /**
- * struct rfp_open_req - 16 bytes; then fh
+ * struct rfp_proof - 16 bytes; that a client was granted an open
+ * @claim: number of the open, 0 for no proof
+ * @mac:   the server's own; of @claim, client, caller, file and flags
+ */
+struct rfp_proof {
+	__le64 claim;
+	__le64 mac;
+} __packed;
+
+/**
+ * struct rfp_open_req - 32 bytes; then fh
  * @req:   common part
  * @flags: RFP_OPEN_*
  * @pad:   0
+ * @proof: what the reply said that opened this file before, to the same client, with
+ *	   the same @flags and for the same caller: it is opened again without asking
+ *	   for permission; or 0
  */
 struct rfp_open_req {
 	struct rfp_req req;
 	__le32 flags;
 	__le32 pad;
+	struct rfp_proof proof;
 } __packed;
 
 #define RFP_OPEN_CREATED 0x1
 
 /**
- * struct rfp_open_rep - 24 bytes; then attr, and for CREATE fh and attr
+ * struct rfp_open_rep - 40 bytes; then attr, and for CREATE fh and attr
  * @rep:     common part
  * @stateid: names this open until RFP_CLOSE; never 0
  * @flags:   RFP_OPEN_CREATED: CREATE made the file
  * @pad:     0
+ * @proof:   for struct rfp_open_req, in another session
  */
 struct rfp_open_rep {
 	struct rfp_rep rep;
 	__le64 stateid;
 	__le32 flags;
 	__le32 pad;
+	struct rfp_proof proof;
 } __packed;
 
 #define RFP_CREATE_EXCL	0x1	/* the name must be new */
 #define RFP_CREATE_NOT	0x2	/* the name must exist; the mode means nothing */
+#define RFP_CREATE_AGAIN 0x4	/* asked before, in a session that was lost with the answer */
 
 /**
  * struct rfp_create_req - 24 bytes; then fh, name
@@ -390,7 +420,7 @@ struct rfp_open_rep {
  * @mode:  permissions, the umask applied already unless a default ACL rules
  * @umask: the caller's umask, applied by the server if no default ACL rules
  * @flags: RFP_OPEN_*
- * @how:   RFP_CREATE_EXCL, RFP_CREATE_NOT or 0
+ * @how:   RFP_CREATE_EXCL, RFP_CREATE_NOT, RFP_CREATE_AGAIN or 0
  */
 struct rfp_create_req {
 	struct rfp_req req;
@@ -685,6 +715,17 @@ struct rfp_fallocate_req {
 	__le64 length;
 	__le32 mode;
 	__le32 pad;
+} __packed;
+
+/**
+ * struct rfp_fallocate_rep - 16 bytes; then attr
+ * @rep:  common part
+ * @done: bytes from @offset on that it was done for, at least 1; the client asks for the
+ *	  rest
+ */
+struct rfp_fallocate_rep {
+	struct rfp_rep rep;
+	__le64 done;
 } __packed;
 
 #define RFP_SEEK_DATA	0

@@ -59,6 +59,7 @@ static const struct status_errno one_to_one[] = {
 	{ RFP_BADCRED,		-EKEYREJECTED },
 	{ RFP_BADSTATE,		-EBADFD },
 	{ RFP_BADPROTO,		-EPROTO },
+	{ RFP_OFFLINE,		-ENONET },
 };
 
 static const struct status_errno server_only[] = {
