@@ -275,21 +275,21 @@ void rpol_domain_get_stats(struct rpol_domain *dom, struct rpol_domain_stats *st
 	*st = dom->stats;
 	st->capacity = dom->capacity;
 	st->reserved_min = dom->sum_min;
-	st->revoking = atomic64_read(&dom->revoking);
 	st->members = dom->nr_members;
 	st->waiters = dom->nr_waiters;
 	list_for_each_entry(mem, &dom->members, link) {
 		spin_lock(&mem->lock);
 		rpol_member_integrate_locked(mem, now);
 		st->charged += mem->acct.charged;
-		st->charged_us += mem->stats.charged_us;
+		st->revoking += mem->revoking;
+		rpol_domain_add_us(st, &mem->stats);
 		spin_unlock(&mem->lock);
 	}
 	rpol_domain_unlock(dom);
 }
 EXPORT_SYMBOL_GPL(rpol_domain_get_stats);
 
-/* Whether a tick has anything to do later on. */
+/* Whether a tick has anything to do later on: what is lent may be called back. */
 static bool anything_idle_locked(struct rpol_domain *dom)
 {
 	struct rpol_member *mem;
@@ -297,7 +297,7 @@ static bool anything_idle_locked(struct rpol_domain *dom)
 
 	list_for_each_entry(mem, &dom->members, link) {
 		spin_lock(&mem->lock);
-		idle = mem->idle_entries > 0;
+		idle = mem->idle_entries || mem->lent_entries;
 		spin_unlock(&mem->lock);
 		if (idle)
 			return true;
@@ -342,8 +342,10 @@ u64 rpol_domain_tick(struct rpol_domain *dom)
 	capacity_integrate_locked(dom, now);
 	if (dom->tight)
 		rpol_balance_locked(dom, now);
-	list_for_each_entry(mem, &dom->members, link)
+	list_for_each_entry(mem, &dom->members, link) {
+		rpol_idle_overdue_locked(dom, mem, now);
 		rpol_idle_expire_locked(dom, mem, now);
+	}
 	rpol_watermark_locked(dom, now);
 	rpol_order_serve_locked(dom, now);
 	delay = tick_delay_locked(dom);

@@ -59,7 +59,9 @@ enum rpol_verdict {
  * @ops:	its owner's; may be NULL
  * @ctx:	handed to @ops
  * @ticking:	rpol_domain_tick() is going to be called
- * @revoking:	entries of victims, still charged
+ * @revoking:	entries of victims and of what was called back of late, still charged
+ * @waited:	clock of the time in which somebody stood in a line, see
+ *		rpol_waited_ns(); written under @lock
  * @lock:	guards all below
  * @tun:	the tunables; @tun.discipline is read without the lock as well
  * @sum_min:	of all members; never above @capacity
@@ -97,6 +99,7 @@ struct rpol_domain {
 	void *ctx;
 	atomic_t ticking;
 	atomic64_t revoking;
+	atomic64_t waited;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	struct rpol_tunables tun;
@@ -157,20 +160,27 @@ struct rpol_deficit {
  * @lock:	guards the next group
  * @acct:	what is charged, and the bounds of it; the bounds are written
  *		under the domain's lock as well
- * @bound:	entries in use
+ * @bound:	entries in use; what is charged is these, @idle_entries, @lent_entries
+ *		and @revoking together
  * @window:	bound of @bound for who does not ask in turn; RPOL_NO_WINDOW
  * @share:	its entitlement, in entries; written under both locks
  * @curbed:	that is less than it demanded; the same
  * @demand:	of @bound and @waiting together
  * @idle:	rpol_mr.link by class, the one that fell idle last in front
  * @idle_entries: of all MRs in @idle
+ * @lent:	rpol_mr.link of those lent and not called back, the youngest in front
+ * @lent_entries: of all MRs in @lent
+ * @recalled:	rpol_mr.link of those called back, and not overdue, the first in front
  * @victims:	rpol_mr.link
- * @revoking:	entries of victims, fetched or not, that are still charged
+ * @revoking:	entries of victims, fetched or not, that are still charged, and of
+ *		what is called back, overdue or not
  * @weight:	its part, relative to the others'
  * @shutdown:	nothing is granted any more; written under both locks
+ * @dismissals:	how often who waited was sent away; written under both locks
  * @nr_waiters:	length of @waiters; written under both locks
  * @waiting:	entries that they want; written under both locks
  * @charged_at:	when @stats.charged_us was brought up to date, ns
+ * @waited_at:	rpol_waited_ns() of then
  * @waiting_at:	when @stats.waiting_us was
  * @stats:	what is counted
  * @link:	on rpol_domain.members; guarded, as all below, by the domain's
@@ -202,13 +212,18 @@ struct rpol_member {
 	struct rpol_peak demand;
 	struct list_head idle[RPOL_NR_CLASSES];
 	u64 idle_entries;
+	struct list_head lent;
+	u64 lent_entries;
+	struct list_head recalled;
 	struct list_head victims;
 	u64 revoking;
 	u32 weight;
 	bool shutdown;
+	u32 dismissals;
 	u32 nr_waiters;
 	u64 waiting;
 	u64 charged_at;
+	u64 waited_at;
 	u64 waiting_at;
 	struct rpol_member_stats stats;
 
@@ -227,9 +242,33 @@ struct rpol_member {
 	struct completion unpinned;
 };
 
+/* What is charged over time is summed up by domain. */
+static inline void rpol_domain_add_us(struct rpol_domain_stats *sum,
+				      const struct rpol_member_stats *st)
+{
+	sum->charged_us += st->charged_us;
+	sum->bound_us += st->bound_us;
+	sum->converting_us += st->converting_us;
+	sum->idle_us += st->idle_us;
+	sum->idle_waited_us += st->idle_waited_us;
+}
+
 static inline u64 rpol_now(const struct rpol_domain *dom)
 {
 	return dom->ops && dom->ops->now ? dom->ops->now(dom->ctx) : ktime_get_ns();
+}
+
+/*
+ * For how long somebody has stood in a line, since the beginning, in ns.  Members
+ * take it for what it was idle meanwhile, so that nobody has to visit them all when a
+ * wait begins or ends.  One word tells the time: its last bit says whether the clock
+ * runs, the others what is to be added to now, or the sum.
+ */
+static inline u64 rpol_waited_ns(const struct rpol_domain *dom, u64 now)
+{
+	s64 word = atomic64_read(&dom->waited);
+
+	return (word >> 1) + (word & 1 ? now : 0);
 }
 
 /* What a member keeps of its idle MRs while others wait; its lock is held. */
@@ -272,13 +311,16 @@ s64 rpol_deficit_read_locked(const struct rpol_domain *dom, const struct rpol_me
 			     u64 now);
 
 /* idle.c */
-struct rpol_mr *rpol_idle_take_locked(struct rpol_member *mem, unsigned int class);
+void rpol_mr_move_locked(struct rpol_member *mem, struct rpol_mr *mr, enum rpol_mr_state to,
+			 u64 now);
+struct rpol_mr *rpol_idle_take_locked(struct rpol_member *mem, unsigned int class, u64 now);
 void rpol_idle_put_locked(struct rpol_member *mem, struct rpol_mr *mr, u64 now);
 u64 rpol_idle_revoke_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 entries,
 			    u64 keep, u64 before);
 bool rpol_idle_beyond_max(const struct rpol_member *mem);
 void rpol_idle_trim_locked(struct rpol_domain *dom, struct rpol_member *mem);
 void rpol_idle_expire_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now);
+void rpol_idle_overdue_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now);
 void rpol_over_update_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now);
 void rpol_over_revoke_locked(struct rpol_domain *dom, u64 entries, u64 now);
 void rpol_watermark_locked(struct rpol_domain *dom, u64 now);

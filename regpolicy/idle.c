@@ -6,7 +6,11 @@
  * of a list are both the oldest and the least used, and a replacement policy
  * that looks at the last few of each class sees the best victims.  To look at
  * all would take longer than to make an MR.
+ *
+ * What is lent to a peer is idle as well, and taken by the same rules, after what
+ * is idle here: it comes back only when the peer says so.
  */
+#include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
@@ -22,6 +26,12 @@
  */
 #define HOLD_NS			100000000ULL
 
+/*
+ * What is called back is relied on for so long: long beside a round trip.  Who does not
+ * answer keeps nobody from what others have.
+ */
+#define RECALL_NS		100000000ULL
+
 /* Of the members that have too much, those that it chooses from. */
 #define CANDIDATES_OF_MEMBERS	32
 
@@ -34,14 +44,69 @@ static u64 random_below(struct rpol_domain *dom, u32 below)
 	return (dom->random >> 32) % below;
 }
 
+/* What a member's MRs of a state are counted in. */
+static u64 *entries_in(struct rpol_member *mem, enum rpol_mr_state state)
+{
+	switch (state) {
+	case RPOL_MR_BOUND:
+		return &mem->bound;
+	case RPOL_MR_IDLE:
+		return &mem->idle_entries;
+	case RPOL_MR_LENT:
+		return &mem->lent_entries;
+	default:
+		return &mem->revoking;
+	}
+}
+
+static bool is_leaving(enum rpol_mr_state state)
+{
+	return state == RPOL_MR_RECALLED || state == RPOL_MR_VICTIM;
+}
+
+/**
+ * rpol_mr_move_locked - an MR's state changes
+ * @mem: whose it is, its lock held
+ * @mr: the MR; on the list of its new state, or on none, afterwards: the caller's
+ * @to: the new state
+ * @now: ns
+ */
+void rpol_mr_move_locked(struct rpol_member *mem, struct rpol_mr *mr, enum rpol_mr_state to,
+			 u64 now)
+{
+	static const bool leads_to[RPOL_NR_MR_STATES][RPOL_NR_MR_STATES] = {
+		[RPOL_MR_BOUND]    = { [RPOL_MR_IDLE] = true, [RPOL_MR_LENT] = true },
+		[RPOL_MR_IDLE]     = { [RPOL_MR_BOUND] = true, [RPOL_MR_VICTIM] = true },
+		[RPOL_MR_LENT]     = { [RPOL_MR_BOUND] = true, [RPOL_MR_IDLE] = true,
+				       [RPOL_MR_RECALLED] = true },
+		[RPOL_MR_RECALLED] = { [RPOL_MR_BOUND] = true, [RPOL_MR_IDLE] = true,
+				       [RPOL_MR_OVERDUE] = true },
+		[RPOL_MR_OVERDUE]  = { [RPOL_MR_BOUND] = true, [RPOL_MR_IDLE] = true },
+	};
+	u64 *from = entries_in(mem, mr->state);
+
+	lockdep_assert_held(&mem->lock);
+	WARN_ON_ONCE(!leads_to[mr->state][to]);
+	rpol_member_integrate_locked(mem, now);
+	/* A count that is wrong must not become one that is huge. */
+	*from -= min_t(u64, mr->entries, *from);
+	*entries_in(mem, to) += mr->entries;
+	if (is_leaving(to))
+		atomic64_add(mr->entries, &mem->dom->revoking);
+	else if (is_leaving(mr->state))
+		atomic64_sub(mr->entries, &mem->dom->revoking);
+	WRITE_ONCE(mr->state, to);
+}
+
 /**
  * rpol_idle_take_locked - bind an idle MR again
  * @mem: the member, its lock held
  * @class: of the MR, or RPOL_NO_CLASS
+ * @now: ns
  *
  * Return: the one that fell idle last, or NULL.
  */
-struct rpol_mr *rpol_idle_take_locked(struct rpol_member *mem, unsigned int class)
+struct rpol_mr *rpol_idle_take_locked(struct rpol_member *mem, unsigned int class, u64 now)
 {
 	struct rpol_mr *mr;
 
@@ -51,8 +116,8 @@ struct rpol_mr *rpol_idle_take_locked(struct rpol_member *mem, unsigned int clas
 	mr = list_first_entry_or_null(&mem->idle[class], struct rpol_mr, link);
 	if (!mr)
 		return NULL;
-	list_del(&mr->link);
-	mem->idle_entries -= mr->entries;
+	list_del_init(&mr->link);
+	rpol_mr_move_locked(mem, mr, RPOL_MR_BOUND, now);
 	mr->uses++;
 	return mr;
 }
@@ -60,15 +125,27 @@ struct rpol_mr *rpol_idle_take_locked(struct rpol_member *mem, unsigned int clas
 /**
  * rpol_idle_put_locked - an MR falls idle
  * @mem: the member, its lock held
- * @mr: the MR
+ * @mr: the MR, bound, or lent and not used: then it has been idle since it was
  * @now: ns
  */
 void rpol_idle_put_locked(struct rpol_member *mem, struct rpol_mr *mr, u64 now)
 {
+	struct list_head *idle = &mem->idle[min_t(u32, mr->class, RPOL_NR_CLASSES - 1)];
+	struct list_head *at;
+
 	lockdep_assert_held(&mem->lock);
-	mr->idle_at = now;
-	mem->idle_entries += mr->entries;
-	list_add(&mr->link, &mem->idle[min_t(u32, mr->class, RPOL_NR_CLASSES - 1)]);
+	if (mr->state == RPOL_MR_BOUND) {
+		mr->idle_at = now;
+		list_add(&mr->link, idle);
+	} else {
+		/* By its age, which is mostly great. */
+		for (at = idle->prev; at != idle; at = at->prev)
+			if (list_entry(at, struct rpol_mr, link)->idle_at > mr->idle_at)
+				break;
+		list_del(&mr->link);
+		list_add(&mr->link, at);
+	}
+	rpol_mr_move_locked(mem, mr, RPOL_MR_IDLE, now);
 }
 
 /* Whether @a is to be taken rather than @b, by policies that compare. */
@@ -108,11 +185,33 @@ static struct rpol_mr *idle_victim_locked(struct rpol_domain *dom, struct rpol_m
 static void make_victim_locked(struct rpol_domain *dom, struct rpol_member *mem,
 			       struct rpol_mr *mr)
 {
-	list_move_tail(&mr->link, &mem->victims);
-	mem->idle_entries -= mr->entries;
-	mem->revoking += mr->entries;
-	atomic64_add(mr->entries, &dom->revoking);
+	if (mr->state == RPOL_MR_LENT) {
+		/* Its owner has it; it is found there by its state. */
+		mr->recalled_at = rpol_now(dom);
+		list_move_tail(&mr->link, &mem->recalled);
+		rpol_mr_move_locked(mem, mr, RPOL_MR_RECALLED, mr->recalled_at);
+	} else {
+		list_move_tail(&mr->link, &mem->victims);
+		rpol_mr_move_locked(mem, mr, RPOL_MR_VICTIM, rpol_now(dom));
+	}
 	mem->stats.revoked++;
+}
+
+/* What has been lent for longest, or NULL. */
+static struct rpol_mr *lent_oldest(const struct rpol_member *mem)
+{
+	return list_empty(&mem->lent) ? NULL :
+					list_last_entry(&mem->lent, struct rpol_mr, link);
+}
+
+/* Whether @mr may be taken from a member that is to keep so much. */
+static bool may_take(const struct rpol_member *mem, const struct rpol_mr *mr, u64 keep,
+		     u64 before)
+{
+	if (!mr)
+		return false;
+	return mem->acct.charged > keep + mem->revoking ||
+	       (mr->idle_at < before && mem->acct.charged > mem->acct.min + mem->revoking);
 }
 
 /* Has a member told that it has victims; its lock is held. */
@@ -126,14 +225,14 @@ static void ask_locked(struct rpol_domain *dom, struct rpol_member *mem)
 }
 
 /**
- * rpol_idle_revoke_locked - make victims of a member's idle MRs
+ * rpol_idle_revoke_locked - make victims of a member's idle MRs, call lent ones back
  * @dom: its domain, whose lock is held; told when that is dropped
  * @mem: the member
  * @entries: at least, unless there are fewer
  * @keep: charged to it, of which none is taken ...
  * @before: ... unless it fell idle before this, in ns, and is beyond its min
  *
- * Return: entries of the new victims.
+ * Return: entries of these.
  */
 u64 rpol_idle_revoke_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 entries,
 			    u64 keep, u64 before)
@@ -145,9 +244,9 @@ u64 rpol_idle_revoke_locked(struct rpol_domain *dom, struct rpol_member *mem, u6
 	spin_lock(&mem->lock);
 	while (got < entries) {
 		mr = idle_victim_locked(dom, mem);
-		if (!mr || (mem->acct.charged <= keep + mem->revoking &&
-			    (mr->idle_at >= before ||
-			     mem->acct.charged <= mem->acct.min + mem->revoking)))
+		if (!may_take(mem, mr, keep, before))
+			mr = lent_oldest(mem);
+		if (!may_take(mem, mr, keep, before))
 			break;
 		got += mr->entries;
 		make_victim_locked(dom, mem, mr);
@@ -218,10 +317,32 @@ void rpol_idle_expire_locked(struct rpol_domain *dom, struct rpol_member *mem, u
 	spin_unlock(&mem->lock);
 }
 
-/* When the MR that has been idle for longest became so; there is one. */
+/**
+ * rpol_idle_overdue_locked - rely no more on what was called back and has not come
+ * @dom: the domain, its lock held; the caller serves the queue afterwards
+ * @mem: the member
+ * @now: ns
+ */
+void rpol_idle_overdue_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
+{
+	struct rpol_mr *mr, *next;
+
+	lockdep_assert_held(&dom->lock);
+	spin_lock(&mem->lock);
+	list_for_each_entry_safe(mr, next, &mem->recalled, link) {
+		if (now < mr->recalled_at + RECALL_NS)
+			break;
+		list_del_init(&mr->link);
+		rpol_mr_move_locked(mem, mr, RPOL_MR_OVERDUE, now);
+	}
+	spin_unlock(&mem->lock);
+}
+
+/* When the MR that has been idle, or lent, for longest became so; there is one. */
 static u64 idle_since(const struct rpol_member *mem)
 {
-	u64 since = U64_MAX;
+	const struct rpol_mr *lent = lent_oldest(mem);
+	u64 since = lent ? lent->idle_at : U64_MAX;
 	int class;
 
 	for (class = 0; class < RPOL_NR_CLASSES; class++)
@@ -236,7 +357,7 @@ static void over_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep,
 {
 	bool over = false;
 
-	if (mem->idle_entries)
+	if (mem->idle_entries || mem->lent_entries)
 		over = mem->acct.charged > keep + mem->revoking ||
 		       (mem->acct.charged > mem->acct.min + mem->revoking &&
 			idle_since(mem) < before);
@@ -249,7 +370,7 @@ static void over_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep,
 }
 
 /**
- * rpol_over_update_locked - note whether a member has idle MRs that others may get
+ * rpol_over_update_locked - note whether a member has MRs idle or lent that others may get
  * @dom: the domain, its lock held
  * @mem: the member, whose account or entitlement has changed
  * @now: ns

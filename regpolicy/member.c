@@ -37,6 +37,8 @@ static struct rpol_member *member_alloc(const struct rpol_quota *quota)
 	spin_lock_init(&mem->lock);
 	for (class = 0; class < RPOL_NR_CLASSES; class++)
 		INIT_LIST_HEAD(&mem->idle[class]);
+	INIT_LIST_HEAD(&mem->lent);
+	INIT_LIST_HEAD(&mem->recalled);
 	INIT_LIST_HEAD(&mem->victims);
 	INIT_LIST_HEAD(&mem->waiters);
 	INIT_LIST_HEAD(&mem->over);
@@ -93,6 +95,7 @@ struct rpol_member *rpol_member_create(struct rpol_domain *dom,
 		return ERR_PTR(-ENOSPC);
 	}
 	mem->charged_at = rpol_now(dom);
+	mem->waited_at = rpol_waited_ns(dom, mem->charged_at);
 	mem->waiting_at = mem->charged_at;
 	mem->demand.since = mem->charged_at;
 	dom->sum_min += quota->min;
@@ -133,6 +136,48 @@ void rpol_member_shutdown(struct rpol_member *mem)
 EXPORT_SYMBOL_GPL(rpol_member_shutdown);
 
 /**
+ * rpol_member_dismiss - send away who waits for this member just now
+ * @mem: the member
+ * @error: how their claims end, negative
+ *
+ * And who has decided to wait before this, and begins to only later: see
+ * rpol_mr_get_since().
+ *
+ * Context: any but hard interrupt.
+ */
+void rpol_member_dismiss(struct rpol_member *mem, int error)
+{
+	struct rpol_domain *dom = mem->dom;
+	struct rpol_waiter *w, *next;
+	u64 now;
+
+	rpol_domain_lock(dom);
+	now = rpol_now(dom);
+	spin_lock(&mem->lock);
+	mem->stats.refused += mem->nr_waiters;
+	WRITE_ONCE(mem->dismissals, mem->dismissals + 1);
+	spin_unlock(&mem->lock);
+	list_for_each_entry_safe(w, next, &mem->waiters, link)
+		rpol_order_dequeue_locked(dom, w, error, now);
+	rpol_order_serve_locked(dom, now);
+	rpol_domain_unlock(dom);
+}
+EXPORT_SYMBOL_GPL(rpol_member_dismiss);
+
+/**
+ * rpol_member_dismissals - how often those who waited were sent away
+ * @mem: the member
+ *
+ * Context: any.
+ * Return: a number for rpol_mr_get_since(), which may wrap.
+ */
+u32 rpol_member_dismissals(const struct rpol_member *mem)
+{
+	return READ_ONCE(mem->dismissals);
+}
+EXPORT_SYMBOL_GPL(rpol_member_dismissals);
+
+/**
  * rpol_member_destroy - a mount or a session has ended
  * @mem: the member, which has released all that it was charged, its idle MRs
  *	 after rpol_mr_flush(); no call with it may begin any more
@@ -156,7 +201,7 @@ void rpol_member_destroy(struct rpol_member *mem)
 	WARN_ON_ONCE(mem->acct.charged);
 	spin_lock(&mem->lock);
 	rpol_member_integrate_locked(mem, rpol_now(dom));
-	dom->stats.charged_us += mem->stats.charged_us;
+	rpol_domain_add_us(&dom->stats, &mem->stats);
 	atomic64_sub(mem->revoking, &dom->revoking);
 	spin_unlock(&mem->lock);
 	atomic64_add(rpol_account_held(&mem->acct), &dom->common);
@@ -227,6 +272,7 @@ EXPORT_SYMBOL_GPL(rpol_member_get_quota);
  * rpol_member_room - the largest MR that is worth asking for just now
  * @mem:	the member
  * @device_max: entries that one MR of the device can hold
+ * @least:	what each of its MRs is charged at least
  *
  * Bounded by the member's maximum, by what others' minima leave, and, while
  * somebody waits, by its entitlement: whoever asks for more than that waits for
@@ -236,7 +282,7 @@ EXPORT_SYMBOL_GPL(rpol_member_get_quota);
  *
  * Return: entries of a class, the smallest one if none fits.
  */
-u32 rpol_member_room(struct rpol_member *mem, u32 device_max)
+u32 rpol_member_room(struct rpol_member *mem, u32 device_max, u32 least)
 {
 	struct rpol_domain *dom = mem->dom;
 	u64 min = READ_ONCE(mem->acct.min), sum_min = READ_ONCE(dom->sum_min);
@@ -250,7 +296,7 @@ u32 rpol_member_room(struct rpol_member *mem, u32 device_max)
 	if (READ_ONCE(dom->contended) && READ_ONCE(mem->curbed))
 		most = min(most, max(READ_ONCE(mem->share), min));
 	for (class = 1; class < RPOL_NR_CLASSES; class++)
-		if (rpol_class_entries(class, device_max) <= most)
+		if (rpol_class_charge(class, device_max, least) <= most)
 			room = rpol_class_entries(class, device_max);
 	return room;
 }
@@ -274,6 +320,7 @@ void rpol_member_get_stats(struct rpol_member *mem, struct rpol_member_stats *st
 	st->charged = mem->acct.charged;
 	st->in_use = mem->bound;
 	st->idle = mem->idle_entries;
+	st->lent = mem->lent_entries;
 	st->waiting = mem->waiting;
 	st->waiters = mem->nr_waiters;
 	st->demand = rpol_peak_read(&mem->demand, now, mem->bound + mem->waiting);

@@ -26,20 +26,28 @@
 
 /**
  * rpol_member_integrate_locked - bring the time integrals up to date
- * @mem: the member, its lock held; called before a change of what is charged
- *	 or waited for
+ * @mem: the member, its lock held; called before a change of what is charged,
+ *	 what it is charged for, or what is waited for
  * @now: ns
  */
 void rpol_member_integrate_locked(struct rpol_member *mem, u64 now)
 {
-	u64 us;
+	u64 idle = mem->idle_entries + mem->lent_entries, us, waited, waited_us = 0;
 
 	lockdep_assert_held(&mem->lock);
 	/* Clocks of two processors may be read in another order than locks are taken. */
 	if (now > mem->charged_at) {
 		us = div_u64(now - mem->charged_at, NSEC_PER_USEC);
+		waited = rpol_waited_ns(mem->dom, now);
+		if (waited > mem->waited_at)
+			waited_us = min(us, div_u64(waited - mem->waited_at, NSEC_PER_USEC));
 		mem->stats.charged_us += mem->acct.charged * us;
+		mem->stats.bound_us += mem->bound * us;
+		mem->stats.converting_us += mem->revoking * us;
+		mem->stats.idle_us += idle * (us - waited_us);
+		mem->stats.idle_waited_us += idle * waited_us;
 		mem->charged_at += us * NSEC_PER_USEC;
+		mem->waited_at += waited_us * NSEC_PER_USEC;
 	}
 	if (now > mem->waiting_at) {
 		us = div_u64(now - mem->waiting_at, NSEC_PER_USEC);
@@ -85,7 +93,7 @@ enum rpol_verdict rpol_member_bind_locked(struct rpol_member *mem, unsigned int 
 	s64 need;
 
 	lockdep_assert_held(&mem->lock);
-	*mr = rpol_idle_beyond_max(mem) ? NULL : rpol_idle_take_locked(mem, class);
+	*mr = rpol_idle_beyond_max(mem) ? NULL : rpol_idle_take_locked(mem, class, now);
 	if (!*mr) {
 		if (!rpol_admit_own(&mem->acct, entries))
 			return RPOL_WAIT_OWN;
@@ -96,8 +104,8 @@ enum rpol_verdict rpol_member_bind_locked(struct rpol_member *mem, unsigned int 
 		WRITE_ONCE(mem->acct.charged, mem->acct.charged + entries);
 		if (mem->stats.charged_peak < mem->acct.charged)
 			mem->stats.charged_peak = mem->acct.charged;
+		mem->bound += entries;
 	}
-	mem->bound += entries;
 	mem->stats.grants++;
 	return RPOL_ADMITTED;
 }
@@ -174,11 +182,12 @@ static void account_refusal(struct rpol_member *mem)
 /*
  * Joins the queue, unless that is refused or of no use.  The first look at
  * the queue may serve the newcomer at once; then it does not count as having
- * waited, and nobody else notices.
+ * waited, and nobody else notices.  With @since nobody queues who was meant
+ * when others were sent away.
  *
  * Return: 0: granted; -EINPROGRESS: @w waits; -EAGAIN, -ESHUTDOWN, -E2BIG.
  */
-static int claim_begin(struct rpol_waiter *w, unsigned int flags)
+static int claim_begin(struct rpol_waiter *w, unsigned int flags, const u32 *since)
 {
 	struct rpol_member *mem = w->mem;
 	struct rpol_domain *dom = mem->dom;
@@ -189,6 +198,8 @@ static int claim_begin(struct rpol_waiter *w, unsigned int flags)
 	now = rpol_now(dom);
 	if (mem->shutdown) {
 		ret = -ESHUTDOWN;
+	} else if (since && mem->dismissals != *since) {
+		ret = -EAGAIN;
 	} else if (!rpol_admit_ever(&mem->acct, dom->capacity, dom->sum_min, w->entries)) {
 		ret = -E2BIG;
 	} else {
@@ -242,7 +253,7 @@ int rpol_mr_claim(struct rpol_waiter *w)
 		return -EINVAL;
 	ret = mr_get_now(w->mem, w->class, w->entries, &w->mr);
 	if (ret == -EAGAIN)
-		ret = claim_begin(w, 0);
+		ret = claim_begin(w, 0, NULL);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(rpol_mr_claim);
@@ -315,6 +326,29 @@ static int sleeper_wait(struct sleeper *s)
 	}
 }
 
+static int mr_get(struct rpol_member *mem, unsigned int class, u32 entries, unsigned int flags,
+		  const u32 *since, struct rpol_mr **mr)
+{
+	struct sleeper s = {
+		.w = { .mem = mem, .class = class, .entries = entries,
+		       .granted = sleeper_granted },
+	};
+	int ret;
+
+	might_sleep_if(!(flags & RPOL_NOWAIT));
+	if (!entries || class > RPOL_NO_CLASS)
+		return -EINVAL;
+	ret = mr_get_now(mem, class, entries, mr);
+	if (ret != -EAGAIN)
+		return ret;
+	init_completion(&s.wake);
+	ret = claim_begin(&s.w, flags, since);
+	if (ret == -EINPROGRESS)
+		ret = sleeper_wait(&s);
+	*mr = s.w.mr;
+	return ret;
+}
+
 /**
  * rpol_mr_get - bind an MR, waiting for it if need be
  * @mem: the member
@@ -332,26 +366,27 @@ static int sleeper_wait(struct sleeper *s)
 int rpol_mr_get(struct rpol_member *mem, unsigned int class, u32 entries, unsigned int flags,
 		struct rpol_mr **mr)
 {
-	struct sleeper s = {
-		.w = { .mem = mem, .class = class, .entries = entries,
-		       .granted = sleeper_granted },
-	};
-	int ret;
-
-	might_sleep_if(!(flags & RPOL_NOWAIT));
-	if (!entries || class > RPOL_NO_CLASS)
-		return -EINVAL;
-	ret = mr_get_now(mem, class, entries, mr);
-	if (ret != -EAGAIN)
-		return ret;
-	init_completion(&s.wake);
-	ret = claim_begin(&s.w, flags);
-	if (ret == -EINPROGRESS)
-		ret = sleeper_wait(&s);
-	*mr = s.w.mr;
-	return ret;
+	return mr_get(mem, class, entries, flags, NULL, mr);
 }
 EXPORT_SYMBOL_GPL(rpol_mr_get);
+
+/**
+ * rpol_mr_get_since - the same, unless those who wait were sent away meanwhile
+ * @mem: the member
+ * @class: of the MR, or RPOL_NO_CLASS
+ * @entries: of an MR of this class
+ * @since: rpol_member_dismissals() when the caller saw that it may wait
+ * @mr: as for rpol_mr_get()
+ *
+ * Context: process; sleeps, killably.
+ * Return: as rpol_mr_get(); -EAGAIN: rpol_member_dismiss() was called since then.
+ */
+int rpol_mr_get_since(struct rpol_member *mem, unsigned int class, u32 entries, u32 since,
+		      struct rpol_mr **mr)
+{
+	return mr_get(mem, class, entries, 0, &since, mr);
+}
+EXPORT_SYMBOL_GPL(rpol_mr_get_since);
 
 /**
  * rpol_reserve - charge a member for an MR that it will not leave idle
@@ -369,10 +404,31 @@ int rpol_reserve(struct rpol_member *mem, u32 entries, unsigned int flags)
 }
 EXPORT_SYMBOL_GPL(rpol_reserve);
 
+/* Whether somebody may wait for what @mem has idle now. */
+static bool asked_for(const struct rpol_member *mem)
+{
+	lockdep_assert_held(&mem->lock);
+	return mem->nr_waiters || rpol_idle_beyond_max(mem) ||
+	       (READ_ONCE(mem->dom->tight) && mem->acct.charged > rpol_member_keeps(mem));
+}
+
+/* Something of @mem's has fallen idle that somebody may wait for. */
+static void offer(struct rpol_member *mem, u64 now)
+{
+	struct rpol_domain *dom = mem->dom;
+
+	rpol_domain_lock(dom);
+	rpol_idle_trim_locked(dom, mem);
+	rpol_over_update_locked(dom, mem, now);
+	rpol_order_own_locked(dom, mem, now);
+	serve_locked(dom, now);
+	rpol_domain_unlock(dom);
+}
+
 /**
  * rpol_mr_idle - an MR's I/O is over, and it is not bound any more
  * @mem: the member
- * @mr: the MR, the policy's from now on
+ * @mr: the MR, the policy's from now on; bound, or lent and returned
  *
  * Context: any but hard interrupt.
  */
@@ -380,33 +436,95 @@ void rpol_mr_idle(struct rpol_member *mem, struct rpol_mr *mr)
 {
 	struct rpol_domain *dom = mem->dom;
 	u64 now = rpol_now(dom);
-	bool ask, beyond, wake;
+	bool ask, wake;
 
 	spin_lock_bh(&mem->lock);
 	rpol_peak_note(&mem->demand, now, mem->bound + mem->waiting, mem->bound + mem->waiting);
-	/* A count that is wrong must not become one that is huge. */
-	mem->bound -= min_t(u64, mr->entries, mem->bound);
+	/* What was called back is wanted, also of a member within its entitlement. */
+	ask = rpol_mr_recalled(mr);
 	rpol_idle_put_locked(mem, mr, now);
-	beyond = rpol_idle_beyond_max(mem);
-	ask = mem->nr_waiters || beyond ||
-	      (READ_ONCE(dom->tight) && mem->acct.charged > rpol_member_keeps(mem));
+	ask |= asked_for(mem);
 	/* Under the lock: a last tick clears it before it looks for idle MRs. */
 	wake = !atomic_read(&dom->ticking);
 	spin_unlock_bh(&mem->lock);
 
-	if (ask) {
-		rpol_domain_lock(dom);
-		if (beyond)
-			rpol_idle_trim_locked(dom, mem);
-		rpol_over_update_locked(dom, mem, now);
-		rpol_order_own_locked(dom, mem, now);
-		serve_locked(dom, now);
-		rpol_domain_unlock(dom);
-	}
+	if (ask)
+		offer(mem, now);
 	if (wake)
 		rpol_domain_wake(dom, RPOL_TICK_CALM);
 }
 EXPORT_SYMBOL_GPL(rpol_mr_idle);
+
+/**
+ * rpol_mr_lend - an MR stays bound, but to no I/O: the peer may use it unasked
+ * @mem: the member
+ * @mr: the MR, bound; its owner's still, which can say where it is
+ *
+ * It counts as idle.  When somebody waits it is called back as idle ones are taken:
+ * rpol_mr_recalled() is true then, and ops->reclaim() called.  It ends by
+ * rpol_mr_regain() or rpol_mr_idle().
+ *
+ * Context: any but hard interrupt; callbacks may run before this returns.
+ */
+void rpol_mr_lend(struct rpol_member *mem, struct rpol_mr *mr)
+{
+	struct rpol_domain *dom = mem->dom;
+	u64 now = rpol_now(dom);
+	bool ask, wake;
+
+	spin_lock_bh(&mem->lock);
+	rpol_peak_note(&mem->demand, now, mem->bound + mem->waiting, mem->bound + mem->waiting);
+	mr->idle_at = now;
+	rpol_mr_move_locked(mem, mr, RPOL_MR_LENT, now);
+	list_add(&mr->link, &mem->lent);
+	ask = asked_for(mem);
+	/* As for what falls idle. */
+	wake = !atomic_read(&dom->ticking);
+	spin_unlock_bh(&mem->lock);
+	if (ask)
+		offer(mem, now);
+	if (wake)
+		rpol_domain_wake(dom, RPOL_TICK_CALM);
+}
+EXPORT_SYMBOL_GPL(rpol_mr_lend);
+
+/**
+ * rpol_mr_regain - an MR that was lent is its owner's again
+ * @mem: the member
+ * @mr: the MR, for an I/O of the peer's, called back or not, or to be destroyed;
+ *	one that is not lent stays what it is
+ *
+ * Context: any but hard interrupt.
+ */
+void rpol_mr_regain(struct rpol_member *mem, struct rpol_mr *mr)
+{
+	u64 now = rpol_now(mem->dom);
+
+	spin_lock_bh(&mem->lock);
+	if (mr->state == RPOL_MR_LENT || rpol_mr_recalled(mr)) {
+		rpol_peak_note(&mem->demand, now, mem->bound + mem->waiting,
+			       mem->bound + mem->waiting + mr->entries);
+		list_del_init(&mr->link);
+		rpol_mr_move_locked(mem, mr, RPOL_MR_BOUND, now);
+		mr->uses++;
+	}
+	spin_unlock_bh(&mem->lock);
+}
+EXPORT_SYMBOL_GPL(rpol_mr_regain);
+
+/**
+ * rpol_mr_recalled - is an MR that was lent wanted back?
+ * @mr: the MR, lent by the caller, who sees to it that it stays so
+ *
+ * Return: true from when it was called back until it is regained or idle.
+ */
+bool rpol_mr_recalled(const struct rpol_mr *mr)
+{
+	enum rpol_mr_state state = READ_ONCE(mr->state);
+
+	return state == RPOL_MR_RECALLED || state == RPOL_MR_OVERDUE;
+}
+EXPORT_SYMBOL_GPL(rpol_mr_recalled);
 
 /**
  * rpol_mr_reap - fetch an MR that is to be destroyed

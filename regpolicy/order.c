@@ -121,6 +121,18 @@ void rpol_order_line_up_locked(struct rpol_domain *dom, struct rpol_member *mem)
 	rb_add_cached(&mem->order, mem->line, comes_before);
 }
 
+/* Starts or stops the clock of rpol_waited_ns(). */
+static void waited_run(struct rpol_domain *dom, bool run, u64 now)
+{
+	s64 word = atomic64_read(&dom->waited), sum = word >> 1;
+
+	lockdep_assert_held(&dom->lock);
+	if ((word & 1) == run)
+		return;
+	sum = run ? sum - (s64)now : sum + (s64)now;
+	atomic64_set(&dom->waited, sum * 2 + run);
+}
+
 /**
  * rpol_order_enqueue_locked - begin to wait
  * @dom: the domain, its lock held
@@ -145,6 +157,7 @@ void rpol_order_enqueue_locked(struct rpol_domain *dom, struct rpol_waiter *w, u
 	rpol_member_pin_locked(mem);
 	dom->nr_waiters++;
 	WRITE_ONCE(dom->tight, true);
+	waited_run(dom, true, now);
 
 	spin_lock(&mem->lock);
 	rpol_member_integrate_locked(mem, now);
@@ -287,6 +300,7 @@ static void tighten(struct rpol_domain *dom, u64 now)
 	bool tight = dom->wanted || atomic64_read(&dom->common) < 0;
 
 	WRITE_ONCE(dom->tight, tight);
+	waited_run(dom, dom->wanted, now);
 	if (tight || !dom->contended)
 		return;
 	WRITE_ONCE(dom->calm_since, now);

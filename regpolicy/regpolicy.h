@@ -5,7 +5,8 @@
  * A *domain* stands for one RNIC and has a capacity in *entries*, one entry
  * being the translation of one page.  A *member* is one consumer on it: a
  * client's mount or a server's session.  An MR of a class with N entries is
- * charged N to its member for as long as it exists, bound or idle (design,
+ * charged N, or more where MRs are few (rpol_capacity_for()), to its member
+ * for as long as it exists, bound or idle (design,
  * section 5; Magoutis, section 2: the share of the TLB is what is rationed,
  * not what happens to be used of it).
  *
@@ -13,7 +14,10 @@
  *
  *	rpol_mr_get()	charged (or an idle one taken again) and bound to an I/O
  *	rpol_mr_idle()	the I/O is over; the policy keeps it on its idle lists
- *	reclaim()	the policy wants some idle MRs destroyed: these are victims
+ *	rpol_mr_lend()	or it stays bound, to no I/O yet: the peer may use it unasked
+ *	rpol_mr_regain() which it does, or its owner is to destroy it
+ *	reclaim()	the policy wants some idle MRs destroyed: these are victims;
+ *			or some of those that are lent called back
  *	rpol_mr_reap()	the owner fetches a victim, deregisters it, and says so by
  *	rpol_mr_freed()	charged no more
  *	rpol_release()	or it was destroyed while bound
@@ -120,16 +124,40 @@ struct rpol_tunables {
 };
 
 /**
+ * enum rpol_mr_state - what an MR is to the policy
+ * @RPOL_MR_BOUND:    its owner's: of an I/O, or on its way to or from one
+ * @RPOL_MR_IDLE:     on its member's idle lists
+ * @RPOL_MR_LENT:     idle, but for the peer to use unasked
+ * @RPOL_MR_RECALLED: lent, and wanted back: its owner is to see to that
+ * @RPOL_MR_OVERDUE:  the same for so long that nobody relies on it any more
+ * @RPOL_MR_VICTIM:   idle, and to be destroyed by its owner
+ */
+enum rpol_mr_state {
+	RPOL_MR_BOUND,
+	RPOL_MR_IDLE,
+	RPOL_MR_LENT,
+	RPOL_MR_RECALLED,
+	RPOL_MR_OVERDUE,
+	RPOL_MR_VICTIM,
+};
+
+#define RPOL_NR_MR_STATES	(RPOL_MR_VICTIM + 1)
+
+/**
  * struct rpol_mr - an MR as it is seen from here, part of its owner's
- * @link:    on a list of its member's idle MRs or victims; the policy's
- * @idle_at: when it fell idle, in the domain's ns; the policy's
+ * @link:    on a list of its member's; the policy's
+ * @state:   where it is; the policy's, BOUND to begin with
+ * @idle_at: when it fell idle, or was lent, in the domain's ns; the policy's
+ * @recalled_at: when it was called back; the same
  * @uses:    times it was bound; the policy's
  * @class:   0..RPOL_NR_CLASSES - 1, the owner's
  * @entries: what it is charged, the owner's
  */
 struct rpol_mr {
 	struct list_head link;
+	enum rpol_mr_state state;
 	u64 idle_at;
+	u64 recalled_at;
 	u32 uses;
 	u32 class;
 	u32 entries;
@@ -138,8 +166,9 @@ struct rpol_mr {
 /**
  * struct rpol_member_ops - what the policy asks of a member
  * @reclaim: there are victims: have a worker fetch them by rpol_mr_reap(),
- *	     destroy them and call rpol_mr_freed() for each.  Not called after
- *	     rpol_member_destroy() has returned
+ *	     destroy them and call rpol_mr_freed() for each; or some that are
+ *	     lent are wanted back, all at once: see rpol_mr_recalled().  Not called
+ *	     after rpol_member_destroy() has returned
  */
 struct rpol_member_ops {
 	void (*reclaim)(void *ctx);
@@ -195,6 +224,7 @@ struct rpol_waiter {
  * @charged:	entries charged now
  * @in_use:	of these, bound to an I/O now
  * @idle:	of these, idle now and not yet victims
+ * @lent:	of these, lent now and not called back
  * @waiting:	entries asked for by waiting claims now
  * @waiters:	claims waiting now
  * @demand:	the most it had in use and waited for, of late
@@ -207,9 +237,14 @@ struct rpol_waiter {
  * @waits:	claims that had to wait
  * @refused:	claims refused: nowait, killed, cancelled or shut down
  * @reclaims:	times it was asked for idle MRs
- * @revoked:	idle MRs that became victims
+ * @revoked:	idle MRs that became victims, and lent ones that were called back
  * @cuts:	times its window was cut below what it had in use
- * @charged_us: entry-microseconds charged
+ * @charged_us: entry-microseconds charged, which are the sum of the next four:
+ * @bound_us:	bound, to I/Os mostly
+ * @converting_us: on their way from this member to others: victims, and what was
+ *		lent and is called back
+ * @idle_us:	idle or lent, while nobody in the domain stood in line
+ * @idle_waited_us: idle or lent, while somebody did
  * @waiting_us: entry-microseconds waited for
  * @wait_ns:	time all granted waits took together
  * @wait_max_ns: the longest of them
@@ -220,6 +255,7 @@ struct rpol_member_stats {
 	u64 charged;
 	u64 in_use;
 	u64 idle;
+	u64 lent;
 	u64 waiting;
 	u64 waiters;
 	u64 demand;
@@ -233,6 +269,10 @@ struct rpol_member_stats {
 	u64 revoked;
 	u64 cuts;
 	u64 charged_us;
+	u64 bound_us;
+	u64 converting_us;
+	u64 idle_us;
+	u64 idle_waited_us;
 	u64 waiting_us;
 	u64 wait_ns;
 	u64 wait_max_ns;
@@ -251,8 +291,11 @@ struct rpol_member_stats {
  * @waits:	claims that ever had to wait; this and all below only grows
  * @rebalances:	times entitlements were computed
  * @capacity_us: entry-microseconds there were
- * @charged_us: entry-microseconds charged, to members that are gone as well:
- *		the part of @capacity_us that was used
+ * @charged_us: entry-microseconds charged, to members that are gone as well
+ * @bound_us:	of these, see &struct rpol_member_stats, as the next three
+ * @converting_us: likewise
+ * @idle_us:	likewise
+ * @idle_waited_us: likewise: what the policy wasted
  */
 struct rpol_domain_stats {
 	u64 capacity;
@@ -265,6 +308,10 @@ struct rpol_domain_stats {
 	u64 rebalances;
 	u64 capacity_us;
 	u64 charged_us;
+	u64 bound_us;
+	u64 converting_us;
+	u64 idle_us;
+	u64 idle_waited_us;
 };
 
 #define RPOL_NOWAIT	0x1	/* -EAGAIN rather than wait */
@@ -272,6 +319,8 @@ struct rpol_domain_stats {
 
 int rpol_class_for(u32 entries, u32 device_max);
 u32 rpol_class_entries(unsigned int class, u32 device_max);
+u32 rpol_class_charge(unsigned int class, u32 device_max, u32 least);
+u64 rpol_capacity_for(u64 mrs, u32 device_max, u64 most, u32 *least);
 
 struct rpol_domain *rpol_domain_create(u64 capacity, const struct rpol_domain_ops *ops,
 				       void *ctx);
@@ -286,17 +335,24 @@ struct rpol_member *rpol_member_create(struct rpol_domain *dom,
 				       const struct rpol_quota *quota,
 				       const struct rpol_member_ops *ops, void *ctx);
 void rpol_member_shutdown(struct rpol_member *mem);
+void rpol_member_dismiss(struct rpol_member *mem, int error);
+u32 rpol_member_dismissals(const struct rpol_member *mem);
 void rpol_member_destroy(struct rpol_member *mem);
 int rpol_member_set_quota(struct rpol_member *mem, const struct rpol_quota *quota);
 void rpol_member_get_quota(struct rpol_member *mem, struct rpol_quota *quota);
 void rpol_member_get_stats(struct rpol_member *mem, struct rpol_member_stats *st);
-u32 rpol_member_room(struct rpol_member *mem, u32 device_max);
+u32 rpol_member_room(struct rpol_member *mem, u32 device_max, u32 least);
 
 int rpol_mr_get(struct rpol_member *mem, unsigned int class, u32 entries, unsigned int flags,
 		struct rpol_mr **mr);
+int rpol_mr_get_since(struct rpol_member *mem, unsigned int class, u32 entries, u32 since,
+		      struct rpol_mr **mr);
 int rpol_mr_claim(struct rpol_waiter *w);
 bool rpol_mr_cancel(struct rpol_waiter *w);
 void rpol_mr_idle(struct rpol_member *mem, struct rpol_mr *mr);
+void rpol_mr_lend(struct rpol_member *mem, struct rpol_mr *mr);
+void rpol_mr_regain(struct rpol_member *mem, struct rpol_mr *mr);
+bool rpol_mr_recalled(const struct rpol_mr *mr);
 struct rpol_mr *rpol_mr_reap(struct rpol_member *mem);
 void rpol_mr_freed(struct rpol_member *mem, u32 entries);
 void rpol_mr_flush(struct rpol_member *mem);
