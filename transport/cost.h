@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef RDMAFS_TRANSPORT_COST_H
+#define RDMAFS_TRANSPORT_COST_H
+
+#include <linux/types.h>
+
+u32 rxp_message_cost(u32 old, u64 call_ns, u32 service_us);
+
+#endif

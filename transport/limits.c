@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What clients may make a server keep before it knows who they are.
+ *
+ * Connections and sessions are counted when they are asked for, all of them and those
+ * of one client, which is a source address; an IPv6 client has the 64 bits that its
+ * network leaves to it.  A connection has a few seconds to become a session's.  When
+ * there are too many that have not, the oldest of the client that has most of them
+ * makes room for one of a client that has less.  A client that has as many as it may,
+ * and comes again, loses its oldest that is silent: whatever it was, it has gone.
+ *
+ * Message buffers, by far the most of what a connection takes, are bounded in bytes,
+ * all of them and those of one client: it has its share of what the others leave, so
+ * that there is some for who comes later.  Receives larger than need be make bursts
+ * faster: each connection gets a share of what is left for them, a client a quarter of
+ * all.  Both are taken in one step, under the budget's lock: however many come at once,
+ * none takes what another has been promised.
+ */
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include "transport/server.h"
+
+/* The part of all memory that message buffers may take, and large receives: one in so many. */
+#define RXP_RING_PART	16
+#define RXP_LARGE_PART	64
+
+/* The part that one connection may take of what is left for large receives, or a client of all. */
+#define RXP_LARGE_SHARE	4
+
+/* A client that lives is not silent for so long: it sends PINGs. */
+#define RXP_SILENT_MS		5000U
+
+/* Larger by less is not worth it. */
+#define RXP_LARGE_STEP	1024
+
+/**
+ * rdmafs_xprt_limits_default - what clients are allowed unless it is set
+ * @limits: gets it
+ */
+void rdmafs_xprt_limits_default(struct rdmafs_xprt_limits *limits)
+{
+	u32 mib = max_t(u64, ((u64)totalram_pages() << PAGE_SHIFT) >> 20, RXP_LARGE_PART);
+
+	*limits = (struct rdmafs_xprt_limits) {
+		.connections = 4096,
+		.client_connections = 64,
+		.unbound_connections = 256,
+		.unbound_ms = 5000,
+		.sessions = 4096,
+		.client_sessions = 16,
+		.slots = 128,
+		.client_share = 25,
+		.ring_mib = mib / RXP_RING_PART,
+		.large_mib = mib / RXP_LARGE_PART,
+		.data_mib = 64,
+	};
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_limits_default);
+
+/**
+ * rdmafs_xprt_set_limits - allow clients more or less
+ * @server: the server
+ * @limits: counts from the next one on; what clients have they keep, and the number
+ *	    of slots stays as it is: clients that come back want as many as they had
+ */
+void rdmafs_xprt_set_limits(struct rdmafs_xprt_server *server,
+			    const struct rdmafs_xprt_limits *limits)
+{
+	u32 slots = server->limits.slots;
+
+	spin_lock_bh(&server->lock);
+	server->limits = *limits;
+	server->limits.slots = slots;
+	spin_unlock_bh(&server->lock);
+	rxp_budget_set(server->budget, limits);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_set_limits);
+
+/* ------------------------------------------------------------------------- bytes */
+
+/**
+ * rxp_budget_create - bytes for the message buffers of a server
+ * @limits: how many
+ *
+ * Return: the budget with one reference, or NULL.
+ */
+struct rxp_budget *rxp_budget_create(const struct rdmafs_xprt_limits *limits)
+{
+	struct rxp_budget *b = kzalloc(sizeof(*b), GFP_KERNEL);
+
+	if (!b)
+		return NULL;
+	kref_init(&b->ref);
+	spin_lock_init(&b->lock);
+	INIT_LIST_HEAD(&b->takers);
+	rxp_budget_set(b, limits);
+	return b;
+}
+
+/**
+ * rxp_budget_set - change how many they are
+ * @b:	    the budget
+ * @limits: the new ones
+ */
+void rxp_budget_set(struct rxp_budget *b, const struct rdmafs_xprt_limits *limits)
+{
+	spin_lock_bh(&b->lock);
+	b->ring_max = (u64)limits->ring_mib << 20;
+	b->large_max = (u64)limits->large_mib << 20;
+	b->share = limits->client_share;
+	spin_unlock_bh(&b->lock);
+}
+
+static void rxp_budget_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct rxp_budget, ref));
+}
+
+/**
+ * rxp_budget_put - drop a reference
+ * @b: the budget
+ */
+void rxp_budget_put(struct rxp_budget *b)
+{
+	kref_put(&b->ref, rxp_budget_release);
+}
+
+/**
+ * rxp_taker_get - the account of a client
+ * @b:	  the budget
+ * @addr: where the client comes from
+ *
+ * Process context.
+ *
+ * Return: a reference, which holds the budget, too; or NULL without memory.
+ */
+struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct sockaddr_storage *addr)
+{
+	struct rxp_taker *new = kzalloc(sizeof(*new), GFP_KERNEL), *t;
+
+	if (!new)
+		return NULL;
+	new->budget = b;
+	new->refs = 1;
+	rxp_source(addr, &new->source);
+	spin_lock_bh(&b->lock);
+	list_for_each_entry(t, &b->takers, link) {
+		if (!memcmp(&t->source, &new->source, sizeof(t->source))) {
+			t->refs++;
+			spin_unlock_bh(&b->lock);
+			kfree(new);
+			return t;
+		}
+	}
+	list_add(&new->link, &b->takers);
+	kref_get(&b->ref);
+	spin_unlock_bh(&b->lock);
+	return new;
+}
+
+/**
+ * rxp_taker_hold - take another reference
+ * @t: the account
+ *
+ * Return: @t.
+ */
+struct rxp_taker *rxp_taker_hold(struct rxp_taker *t)
+{
+	spin_lock_bh(&t->budget->lock);
+	t->refs++;
+	spin_unlock_bh(&t->budget->lock);
+	return t;
+}
+
+/**
+ * rxp_taker_put - drop a reference
+ * @t: the account
+ */
+void rxp_taker_put(struct rxp_taker *t)
+{
+	struct rxp_budget *b = t->budget;
+	bool last;
+
+	spin_lock_bh(&b->lock);
+	last = !--t->refs;
+	if (last)
+		list_del(&t->link);
+	spin_unlock_bh(&b->lock);
+	if (!last)
+		return;
+	kfree(t);
+	rxp_budget_put(b);
+}
+
+/* Are there so many bytes for this client?  Of what the others leave it has its share. */
+static bool rxp_taker_fits(const struct rxp_taker *t, u64 bytes)
+{
+	const struct rxp_budget *b = t->budget;
+	u64 others = b->ring - t->ring;
+
+	lockdep_assert_held(&b->lock);
+	if (b->ring + bytes > b->ring_max)
+		return false;
+	return t->ring + bytes <= div_u64((b->ring_max - others) * b->share, 100);
+}
+
+static void rxp_taker_add(struct rxp_taker *t, u64 bytes, u64 large)
+{
+	lockdep_assert_held(&t->budget->lock);
+	t->ring += bytes;
+	t->large += large;
+	t->budget->ring += bytes;
+	t->budget->large += large;
+}
+
+/**
+ * rxp_taker_charge - take bytes for message buffers
+ * @t:	   the client's account
+ * @bytes: how many
+ *
+ * Return: whether there are so many for it.
+ */
+bool rxp_taker_charge(struct rxp_taker *t, u64 bytes)
+{
+	struct rxp_budget *b = t->budget;
+	bool fits;
+
+	spin_lock_bh(&b->lock);
+	fits = rxp_taker_fits(t, bytes);
+	if (fits)
+		rxp_taker_add(t, bytes, 0);
+	else
+		b->refused++;
+	spin_unlock_bh(&b->lock);
+	return fits;
+}
+
+/**
+ * rxp_taker_uncharge - give them back
+ * @t:	   the client's account
+ * @bytes: of message buffers
+ * @large: of those, those of large receives
+ */
+void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large)
+{
+	struct rxp_budget *b = t->budget;
+
+	spin_lock_bh(&b->lock);
+	t->ring -= bytes;
+	t->large -= large;
+	b->ring -= bytes;
+	b->large -= large;
+	spin_unlock_bh(&b->lock);
+}
+
+/**
+ * rxp_taker_large - take a share of what is left for large receives
+ * @t:	  the client's account
+ * @nr:	  receives
+ * @size: bytes of each that would be best
+ *
+ * Return: bytes of each that may be had, and are charged, or RXP_MSG_MAX, which are
+ * not large and are charged as other buffers.
+ */
+u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size)
+{
+	struct rxp_budget *b = t->budget;
+	u64 share, own;
+
+	spin_lock_bh(&b->lock);
+	share = b->large_max - min(b->large, b->large_max);
+	share /= RXP_LARGE_SHARE;
+	own = b->large_max / RXP_LARGE_SHARE;
+	share = min(share, own - min(t->large, own));
+	size = round_down(min_t(u64, size, div_u64(share, nr)), RXP_LARGE_STEP);
+	if (size <= RXP_MSG_MAX || !rxp_taker_fits(t, (u64)nr * size))
+		size = RXP_MSG_MAX;
+	else
+		rxp_taker_add(t, (u64)nr * size, (u64)nr * size);
+	spin_unlock_bh(&b->lock);
+	return size;
+}
+
+/* -------------------------------------------------------------------- admission */
+
+/**
+ * rxp_source - what is counted as one client
+ * @addr:   its address
+ * @source: gets it
+ */
+void rxp_source(const struct sockaddr_storage *addr, struct rdmafs_xprt_source *source)
+{
+	memset(source, 0, sizeof(*source));
+	source->family = addr->ss_family;
+	if (addr->ss_family == AF_INET6)
+		memcpy(source->addr, &((const struct sockaddr_in6 *)addr)->sin6_addr,
+		       sizeof(source->addr));
+	else
+		memcpy(source->addr, &((const struct sockaddr_in *)addr)->sin_addr,
+		       sizeof(struct in_addr));
+}
+
+/**
+ * rxp_same_client - are two addresses those of one client?
+ * @a: one
+ * @b: the other
+ *
+ * Return: whether they are.
+ */
+bool rxp_same_client(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	struct rdmafs_xprt_source from[2];
+
+	rxp_source(a, &from[0]);
+	rxp_source(b, &from[1]);
+	return !memcmp(&from[0], &from[1], sizeof(from[0]));
+}
+
+/**
+ * rxp_conn_settle - a connection counts as unbound no more
+ * @server: the server; its lock is held
+ * @conn:   the connection
+ */
+void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+{
+	lockdep_assert_held(&server->lock);
+	if (!conn->unbound)
+		return;
+	conn->unbound = false;
+	conn->taker->unbound--;
+	server->nr_unbound--;
+}
+
+/*
+ * Has it been silent for longer than a client would be?  After a break of the network a
+ * client comes again before we hear that the former connection is gone.
+ */
+static bool rxp_conn_silent(const struct rdmafs_xprt_server *server, const struct rxp_conn *conn)
+{
+	u32 ms = max(server->limits.unbound_ms, RXP_SILENT_MS);
+
+	return time_after_eq(jiffies, (unsigned long)READ_ONCE(conn->last_rx) +
+				      msecs_to_jiffies(ms));
+}
+
+/*
+ * May a client have one connection more?  @silent gets the one that has to make room for
+ * it, if it is made: the client's oldest that is silent.
+ */
+static bool rxp_admit_client(struct rdmafs_xprt_server *server, const struct rxp_conn *new,
+			     struct rxp_conn **silent)
+{
+	struct rxp_conn *conn;
+	u32 nr = 0;
+
+	*silent = NULL;
+
+	lockdep_assert_held(&server->lock);
+	list_for_each_entry(conn, &server->conns, link) {
+		if (conn->taker != new->taker || rxp_conn_is_lost(conn))
+			continue;
+		nr++;
+		if (!*silent && rxp_conn_silent(server, conn))
+			*silent = conn;
+	}
+	if (nr >= server->limits.client_connections)
+		return *silent;
+	*silent = NULL;
+	return true;
+}
+
+/*
+ * May one come that is no session's yet?  If there are too many, the oldest of the client
+ * that has most of them goes for it, unless its own client has as many.
+ */
+static bool rxp_admit_unbound(struct rdmafs_xprt_server *server, const struct rxp_conn *new)
+{
+	u32 most = new->taker->unbound;
+	struct rxp_conn *conn, *victim = NULL;
+
+	lockdep_assert_held(&server->lock);
+	if (server->nr_unbound < server->limits.unbound_connections)
+		return true;
+	list_for_each_entry(conn, &server->conns, link) {
+		if (conn->unbound && conn->taker->unbound > most) {
+			most = conn->taker->unbound;
+			victim = conn;
+		}
+	}
+	if (!victim)
+		return false;
+	server->unbound_dropped++;
+	rxp_conn_settle(server, victim);
+	rxp_conn_lost(victim);
+	return true;
+}
+
+/**
+ * rxp_admit_conn - may a connection be made?
+ * @server: the server; its lock is held
+ * @conn:   the connection, conn->source set
+ * @limit:  gets the limit, if that is the client's own
+ *
+ * Return: 0, or why not: RXP_REJECT_*.
+ */
+u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 *limit)
+{
+	const struct rdmafs_xprt_limits *l = &server->limits;
+	struct rxp_conn *silent;
+
+	lockdep_assert_held(&server->lock);
+	if (server->stopping)
+		return RXP_REJECT_STOPPING;
+	if (!rxp_admit_client(server, conn, &silent)) {
+		*limit = l->client_connections;
+		server->refused_conns++;
+		return RXP_REJECT_LIMIT;
+	}
+	if (server->nr_conns >= l->connections || !rxp_admit_unbound(server, conn)) {
+		server->refused_conns++;
+		return RXP_REJECT_RESOURCES;
+	}
+	if (silent) {
+		server->silent_dropped++;
+		rxp_conn_lost(silent);
+	}
+	return 0;
+}
+
+/**
+ * rxp_admit_session - may a session be made?
+ * @server:  the server; its lock is held
+ * @session: the session, its source set
+ *
+ * Return: 0, -EBUSY: not now; -EUSERS: the client has as many as it may.
+ */
+int rxp_admit_session(struct rdmafs_xprt_server *server,
+		      const struct rdmafs_xprt_session *session)
+{
+	struct rdmafs_xprt_session *s;
+	u32 nr = 0;
+
+	lockdep_assert_held(&server->lock);
+	list_for_each_entry(s, &server->sessions, link)
+		nr += rxp_same_client(&s->source, &session->source);
+	if (nr < server->limits.client_sessions && server->nr_sessions < server->limits.sessions)
+		return 0;
+	server->refused_sessions++;
+	return nr < server->limits.client_sessions ? -EBUSY : -EUSERS;
+}
+
+/**
+ * rxp_limits_show - what there is, and what there may be
+ * @m:	   where
+ * @owner: the server
+ */
+void rxp_limits_show(struct seq_file *m, void *owner)
+{
+	struct rdmafs_xprt_server *server = owner;
+	struct rxp_budget *b = server->budget;
+	struct rdmafs_xprt_limits l;
+
+	spin_lock_bh(&server->lock);
+	l = server->limits;
+	seq_printf(m, "connections %u\nmax_connections %u\n", server->nr_conns, l.connections);
+	seq_printf(m, "unbound_connections %u\nmax_unbound_connections %u\n", server->nr_unbound,
+		   l.unbound_connections);
+	seq_printf(m, "max_client_connections %u\nmax_unbound_ms %u\n", l.client_connections,
+		   l.unbound_ms);
+	seq_printf(m, "sessions %u\nmax_sessions %u\nmax_client_sessions %u\n",
+		   server->nr_sessions, l.sessions, l.client_sessions);
+	seq_printf(m, "max_slots %u\nmax_data_bytes %llu\n", l.slots, (u64)l.data_mib << 20);
+	seq_printf(m, "refused_connections %llu\nrefused_sessions %llu\nunbound_dropped %llu\n",
+		   server->refused_conns, server->refused_sessions, server->unbound_dropped);
+	seq_printf(m, "silent_dropped %llu\nmax_client_share %u\n", server->silent_dropped,
+		   l.client_share);
+	spin_unlock_bh(&server->lock);
+	spin_lock_bh(&b->lock);
+	seq_printf(m, "ring_bytes %llu\nmax_ring_bytes %llu\nrefused_rings %llu\n", b->ring,
+		   b->ring_max, b->refused);
+	seq_printf(m, "large_bytes %llu\nmax_large_bytes %llu\n", b->large, b->large_max);
+	spin_unlock_bh(&b->lock);
+	if (server->service->show_limits)
+		server->service->show_limits(m, server->ctx);
+}

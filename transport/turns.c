@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Whose request gets the next of the server's threads.
+ *
+ * Sessions take turns, one request each, and none has more than a quarter of the
+ * threads: what its requests block on leaves threads to the others.  All sessions of one
+ * client together leave a quarter to other clients.
+ *
+ * What blocks is a file system: one that is frozen, or whose disk does not answer, blocks
+ * all who use it.  So the service tells of each request what it may wait for, its
+ * *domain*, and none of these has more threads than it leaves free: half of them if it is
+ * alone, a quarter if another half is blocked elsewhere, and so on.  A request whose turn
+ * comes when its domain has its share is parked there, in its session's place among those
+ * that have threads, but not in its client's; when there is room again it is the next of
+ * its session.
+ */
+#include <linux/hash.h>
+#include <linux/slab.h>
+#include "transport/server.h"
+
+/* Domains that are kept though there is no request for them: it may come. */
+#define RXP_DOMAINS_IDLE	64
+
+/**
+ * struct rxp_domain - what requests may wait for; all under rxp_threads.lock
+ * @node:    in its bucket
+ * @key:     the service's name for it
+ * @parked:  requests whose turn came when it had no room
+ * @link:    among those with parked ones, the one that has waited longest first
+ * @serving: threads that have a request for it
+ * @nr:	     requests for it: waiting, parked or served
+ */
+struct rxp_domain {
+	struct hlist_node node;
+	u64 key;
+	struct list_head parked;
+	struct list_head link;
+	u32 serving;
+	u32 nr;
+};
+
+/* ------------------------------------------------------------------------ sessions */
+
+/**
+ * rxp_turns_init - a session without requests, of a client without others
+ * @turns: its turns
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rxp_turns_init(struct rxp_turns *turns)
+{
+	INIT_LIST_HEAD(&turns->todo);
+	INIT_LIST_HEAD(&turns->link);
+	turns->client = kzalloc(sizeof(*turns->client), GFP_KERNEL);
+	if (!turns->client)
+		return -ENOMEM;
+	kref_init(&turns->client->ref);
+	INIT_LIST_HEAD(&turns->client->waiting);
+	return 0;
+}
+
+static void rxp_client_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct rxp_client, ref));
+}
+
+/**
+ * rxp_turns_exit - undo rxp_turns_init()
+ * @turns: of a session without requests
+ */
+void rxp_turns_exit(struct rxp_turns *turns)
+{
+	kref_put(&turns->client->ref, rxp_client_release);
+}
+
+/**
+ * rxp_turns_join - a session is of the same client as another
+ * @turns: its turns, before it has requests
+ * @other: the other's
+ *
+ * Any context but hard interrupt.
+ */
+void rxp_turns_join(struct rxp_turns *turns, const struct rxp_turns *other)
+{
+	rxp_turns_exit(turns);
+	turns->client = other->client;
+	kref_get(&turns->client->ref);
+}
+
+/* A session's requests have become more, or its threads fewer: does its turn come? */
+static void rxp_turns_update(struct rxp_threads *ts, struct rxp_turns *turns)
+{
+	struct rxp_client *client = turns->client;
+
+	lockdep_assert_held(&ts->lock);
+	if (list_empty(&turns->link) && !list_empty(&turns->todo) && turns->taken < ts->share)
+		list_add_tail(&turns->link, client->serving < ts->client_share ? &ts->turns :
+			      &client->waiting);
+}
+
+/* ------------------------------------------------------------------------- domains */
+
+static struct hlist_head *rxp_domain_bucket(struct rxp_threads *ts, u64 key)
+{
+	return &ts->domains[hash_64(key, RXP_DOMAIN_BITS)];
+}
+
+static struct rxp_domain *rxp_domain_find(struct rxp_threads *ts, u64 key)
+{
+	struct rxp_domain *d;
+
+	lockdep_assert_held(&ts->lock);
+	hlist_for_each_entry(d, rxp_domain_bucket(ts, key), node)
+		if (d->key == key)
+			return d;
+	return NULL;
+}
+
+static void rxp_domain_free(struct rxp_threads *ts, struct rxp_domain *d)
+{
+	hlist_del(&d->node);
+	ts->nr_domains--;
+	kfree(d);
+}
+
+/*
+ * The domain that a request is for.  One that there is no memory for is none: it has only
+ * its session's bounds, and its client's.
+ */
+static void rxp_domain_join(struct rxp_threads *ts, struct rxp_req *req, u64 key)
+{
+	struct rxp_domain *d = NULL;
+
+	lockdep_assert_held(&ts->lock);
+	if (key)
+		d = rxp_domain_find(ts, key);
+	if (key && !d) {
+		d = kzalloc(sizeof(*d), GFP_ATOMIC | __GFP_NOWARN);
+		if (d) {
+			d->key = key;
+			INIT_LIST_HEAD(&d->parked);
+			INIT_LIST_HEAD(&d->link);
+			hlist_add_head(&d->node, rxp_domain_bucket(ts, key));
+			ts->nr_domains++;
+		}
+	}
+	req->domain = d;
+	if (d)
+		d->nr++;
+}
+
+/* May it have one thread more? */
+static bool rxp_domain_has_room(const struct rxp_threads *ts, const struct rxp_domain *d)
+{
+	lockdep_assert_held(&ts->lock);
+	return !d || d->serving < ts->nr - ts->serving;
+}
+
+/* The request keeps its session's place; its session may have another one's turn. */
+static void rxp_domain_park(struct rxp_threads *ts, struct rxp_req *req)
+{
+	struct rxp_domain *d = req->domain;
+
+	lockdep_assert_held(&ts->lock);
+	list_add_tail(&req->link, &d->parked);
+	if (list_empty(&d->link))
+		list_add_tail(&d->link, &ts->parked);
+	req->session->turns.taken++;
+}
+
+/* The first that is parked there and whose client may have one thread more, or NULL. */
+static struct rxp_req *rxp_domain_first(const struct rxp_threads *ts, const struct rxp_domain *d)
+{
+	struct rxp_req *req;
+
+	lockdep_assert_held(&ts->lock);
+	list_for_each_entry(req, &d->parked, link)
+		if (req->session->turns.client->serving < ts->client_share)
+			return req;
+	return NULL;
+}
+
+/*
+ * One of those that are parked is its session's next, if its domain has room and its
+ * client may have a thread.  One is enough: this is asked for each thread that is through
+ * with a request, which makes room for no more than one.
+ */
+static void rxp_domains_unpark(struct rxp_threads *ts)
+{
+	struct rxp_domain *d;
+	struct rxp_req *req;
+
+	lockdep_assert_held(&ts->lock);
+	list_for_each_entry(d, &ts->parked, link) {
+		req = rxp_domain_has_room(ts, d) ? rxp_domain_first(ts, d) : NULL;
+		if (!req)
+			continue;
+		list_move(&req->link, &req->session->turns.todo);
+		if (list_empty(&d->parked))
+			list_del_init(&d->link);
+		else
+			list_move_tail(&d->link, &ts->parked);
+		req->session->turns.taken--;
+		rxp_turns_update(ts, &req->session->turns);
+		return;
+	}
+}
+
+/* ------------------------------------------------------------------------ requests */
+
+/**
+ * rxp_turns_add - a request is to have a thread
+ * @ts:	 the threads, locked
+ * @req: the request
+ * @key: what it may wait for, in the service's words; 0: nothing
+ */
+void rxp_turns_add(struct rxp_threads *ts, struct rxp_req *req, u64 key)
+{
+	lockdep_assert_held(&ts->lock);
+	rxp_domain_join(ts, req, key);
+	list_add_tail(&req->link, &req->session->turns.todo);
+	rxp_turns_update(ts, &req->session->turns);
+}
+
+/* The session whose turn it is, or NULL. */
+static struct rxp_turns *rxp_turns_first(struct rxp_threads *ts)
+{
+	struct rxp_turns *turns;
+
+	lockdep_assert_held(&ts->lock);
+	for (;;) {
+		turns = list_first_entry_or_null(&ts->turns, struct rxp_turns, link);
+		if (!turns || turns->client->serving < ts->client_share)
+			return turns;
+		/* Others of the client were faster. */
+		list_move_tail(&turns->link, &turns->client->waiting);
+	}
+}
+
+/**
+ * rxp_turns_take - the next request for a thread
+ * @ts: the threads, locked
+ *
+ * Return: the request of the session whose turn it is, or NULL; rxp_turns_served() ends
+ * what begins with it.
+ */
+struct rxp_req *rxp_turns_take(struct rxp_threads *ts)
+{
+	struct rxp_turns *turns;
+	struct rxp_req *req;
+
+	lockdep_assert_held(&ts->lock);
+	rxp_domains_unpark(ts);
+	while ((turns = rxp_turns_first(ts))) {
+		req = list_first_entry(&turns->todo, struct rxp_req, link);
+		list_del(&req->link);
+		list_del_init(&turns->link);
+		if (rxp_domain_has_room(ts, req->domain)) {
+			turns->taken++;
+			turns->client->serving++;
+			ts->serving++;
+			if (req->domain)
+				req->domain->serving++;
+			rxp_turns_update(ts, turns);
+			return req;
+		}
+		rxp_domain_park(ts, req);
+		rxp_turns_update(ts, turns);
+	}
+	return NULL;
+}
+
+/**
+ * rxp_turns_served - a thread is through with a request
+ * @ts:	    the threads, locked
+ * @turns:  those of its session, which may have another one, or its client
+ * @domain: what it was for, or NULL
+ */
+void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rxp_domain *domain)
+{
+	struct rxp_client *client = turns->client;
+
+	lockdep_assert_held(&ts->lock);
+	ts->serving--;
+	turns->taken--;
+	client->serving--;
+	if (domain) {
+		domain->serving--;
+		if (!--domain->nr && ts->nr_domains > RXP_DOMAINS_IDLE)
+			rxp_domain_free(ts, domain);
+	}
+	/* One place, one session; the one that has waited longest. */
+	if (!list_empty(&client->waiting) && client->serving < ts->client_share)
+		list_move_tail(client->waiting.next, &ts->turns);
+	rxp_turns_update(ts, turns);
+}
+
+/**
+ * rxp_domains_free - no request will come any more
+ * @ts: the threads
+ */
+void rxp_domains_free(struct rxp_threads *ts)
+{
+	struct hlist_node *next;
+	struct rxp_domain *d;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(ts->domains); i++)
+		hlist_for_each_entry_safe(d, next, &ts->domains[i], node)
+			rxp_domain_free(ts, d);
+}
