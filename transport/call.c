@@ -11,13 +11,14 @@
  * they can't be mapped after all, a CANCEL follows, and the server answers
  * CANCELLED, unless it has no need of them.  From the moment that
  * slot->call is set, under the lock and with the connection checked, the call
- * belongs to the session: if the connection dies, recovery sends it again.
+ * belongs to the session: if the connection dies, recovery sends it again.  What
+ * may happen to it next is in client_state.c; rxp_call_move() is where it does.
  *
  * x.pending counts what must be over before the caller gets its pages back:
  * the reply, each chain that was posted (CALL, LOCAL_INV, the CRW), and the
  * submitter's own stay in this file.  The last one ends the call: in softirq
  * where nothing is left to do but to unmap, else from a worker (an MR that a
- * dead queue pair left bound is deregistered, a bounce buffer copied).
+ * dead queue pair has left is deregistered, a bounce buffer copied).
  *
  * The peer may send whatever it likes in a reply.  What is not the one answer
  * expected in that slot ends the connection.
@@ -38,14 +39,35 @@ do {										\
 				 c->x.slot->seq, iov_iter_count(&c->iter));	\
 } while (0)
 
+/**
+ * rxp_call_move - something happened to the call in a slot
+ * @x:	   the session, its lock held
+ * @slot:  the slot
+ * @event: what
+ *
+ * Return: true; false, and nothing has changed: that can't be in its state.
+ */
+bool rxp_call_move(struct rdmafs_xprt *x, struct rxp_slot *slot, enum rxp_call_event event)
+{
+	int next = rxp_call_next(slot->state, event);
+
+	lockdep_assert_held(&x->lock);
+	trace_rdmafs_call_state(x->session, slot->index, slot->seq, slot->state, event, next);
+	/* The server may say anything; we may not. */
+	if (next < 0)
+		return WARN_ON_ONCE(event < RXP_CALL_EV_STCRW);
+	slot->state = next;
+	return true;
+}
+
 /* -------------------------------------------------------------- end of a call */
 
 /* The last touch of @x: close takes the lock once more before it frees. */
 static void rxp_flight_over(struct rdmafs_xprt *x)
 {
 	spin_lock_bh(&x->lock);
-	if (!--x->in_flight && x->closing)
-		wake_up(&x->wait);
+	if (!--x->in_flight && wq_has_sleeper(&x->wait))
+		wake_up_all(&x->wait);
 	spin_unlock_bh(&x->lock);
 }
 
@@ -72,7 +94,7 @@ static void rxp_call_end(struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_xprt *x = call->x.xprt;
 	struct rxp_slot *slot = call->x.slot;
-	bool later = call->status == -EAGAIN;
+	bool later = false;
 
 	if (call->x.io) {
 		rxp_io_unmap(call->x.io);
@@ -80,13 +102,14 @@ static void rxp_call_end(struct rdmafs_xprt_call *call)
 	}
 	rxp_trace(completed, call);
 	spin_lock_bh(&x->lock);
+	rxp_call_move(x, slot, RXP_CALL_EV_END);
 	slot->call = NULL;
 	call->x.slot = NULL;
 	/* Free before somebody is told that there is room, or sends this call again. */
 	rxp_slots_put(&x->slot_account, slot->index);
-	if (later && x->state == RXP_ABORTED) {
-		later = false;
-		call->status = -ESHUTDOWN;
+	if (call->status == -EAGAIN) {
+		call->status = rxp_call_given_up(x, call);
+		later = !call->status;
 	}
 	if (later)
 		rxp_later_add(x, call);
@@ -118,7 +141,7 @@ void rxp_call_put(struct rdmafs_xprt_call *call)
 
 	if (!refcount_dec_and_test(&call->x.pending))
 		return;
-	if (io && ((io->mr && io->mr->bound) ||
+	if (io && ((io->mr && rxp_mr_known(io->mr)) ||
 		   (io->bounce && call->dir == RDMAFS_XPRT_READ)))
 		queue_work(rxp_wq, &io->work);
 	else
@@ -137,19 +160,45 @@ static void rxp_call_sent(struct rxp_chain *chain, bool ok)
 static void rxp_inv_done(struct rxp_chain *chain, bool ok)
 {
 	struct rxp_io *io = container_of(chain, struct rxp_io, inv_chain);
+	struct rdmafs_xprt *x = io->call->x.xprt;
+	struct rxp_mr *mr = NULL;
 
-	if (ok) {
-		io->mr->bound = false;
+	if (ok)
 		rxp_trace(invalidated, io->call);
-	}
+	spin_lock_bh(&x->lock);
+	/* Of a READ that was dropped: others wait for this, and its reply may take long. */
+	if (ok && io->call->x.slot->state == RXP_CALL_DROPPED)
+		swap(mr, io->mr);
+	spin_unlock_bh(&x->lock);
+	if (mr)
+		rxp_mr_put(io->pool, mr);
 	rxp_call_put(io->call);
+}
+
+/**
+ * rxp_io_invalidate - take back the key of a READ's memory ourselves
+ * @io: of the READ, its MR lent out; the call is not over before that is done
+ *
+ * Softirq.
+ */
+void rxp_io_invalidate(struct rxp_io *io)
+{
+	struct rdmafs_xprt_call *call = io->call;
+
+	rxp_count(&call->x.xprt->stats, local_inv);
+	refcount_inc(&call->x.pending);
+	if (rxp_mr_invalidate(io->mr, &io->inv_chain, &io->inv, rxp_inv_done))
+		rxp_call_put(call);
 }
 
 static void rxp_crw_done(struct rxp_chain *chain, bool ok)
 {
 	struct rxp_io *io = container_of(chain, struct rxp_io, crw);
+	struct rdmafs_xprt *x = io->call->x.xprt;
 
-	WRITE_ONCE(io->crw_busy, false);
+	spin_lock_bh(&x->lock);
+	rxp_call_move(x, io->call->x.slot, RXP_CALL_EV_FOLLOWED);
+	spin_unlock_bh(&x->lock);
 	rxp_call_put(io->call);
 }
 
@@ -170,22 +219,23 @@ static void rxp_add_writes(struct rdmafs_xprt *x, struct rxp_chain *chain, struc
  * rxp_call_encode - write a CALL into its slot's buffer, and chain what goes with it
  * @x:	   the session
  * @conn:  where it will be posted
- * @call:  its data, if there is any, is mapped or follows later
+ * @call:  the call
  * @slot:  the call's
  * @seq:   what it will be sent with
+ * @mapped: its data, if it does not fit the message, is mapped, else it follows later
  * @grant: where its data goes, or NULL
  *
  * Any context.
  */
 void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
-		     struct rxp_slot *slot, u32 seq, const struct rxp_held_grant *grant)
+		     struct rxp_slot *slot, u32 seq, bool mapped,
+		     const struct rxp_held_grant *grant)
 {
 	void *buf = rxp_ring_buf(&x->tx_ring, slot->index);
 	u64 dma = rxp_ring_dma(&x->tx_ring, conn->tx_dma, slot->index);
 	u32 lkey = conn->pool->pd->local_dma_lkey;
 	u32 len = iov_iter_count(&call->iter);
 	struct rxp_io *io = call->x.io;
-	bool mapped = io && !io->mapping;
 	struct rxp_frame f = {
 		.slot = slot->index,
 		.seq = seq,
@@ -197,7 +247,7 @@ void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 	if (call->dir == RDMAFS_XPRT_READ && len) {
 		f.flags = RXP_F_READ;
 		f.bulk_len = len;
-		if (mapped) {
+		if (io && mapped) {
 			f.flags |= RXP_F_RKEY;
 			f.rkey = io->mr->mr->rkey;
 			f.iova = io->mr->mr->iova;
@@ -227,11 +277,9 @@ void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 	rxp_chain_init(&slot->chain, rxp_call_sent);
 	if (grant)
 		rxp_add_writes(x, &slot->chain, io, grant->iova, grant->rkey);
-	if (mapped && io->mr) {
-		/* From here on nobody knows, until it is seen to be invalid. */
-		io->mr->bound = true;
+	if (io && io->mr && mapped) {
 		rxp_count(&x->stats, reg_mr);
-		rxp_chain_add(&slot->chain, &io->reg.wr);
+		rxp_chain_reg(&slot->chain, io->mr, &io->reg);
 	}
 	rxp_chain_add(&slot->chain, &slot->wr);
 	rxp_chain_quiet(conn, &slot->chain, slot->sge[0].length + f.data_len);
@@ -242,50 +290,18 @@ void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
  * @conn: where it was encoded for
  * @call: one of its references is this post's; it is dropped if there is no post
  * @slot: the call's
+ * @plug: nothing follows the CALL that would have to come later: a small one, or one
+ *	  with its data
  *
  * Process context; where the call has an MR, under its session's lock, so that no
  * reply finds it unposted.  Without the lock, recovery may have taken the call, and its
  * slot another one: then @conn is dead, and nothing is changed but the reference.
  */
-void rxp_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct rxp_slot *slot)
+void rxp_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct rxp_slot *slot,
+		   bool plug)
 {
-	int ret;
-
-	/* Nothing follows a small CALL, or one with its data, that would have to come later. */
-	if (!call->x.io || (call->dir == RDMAFS_XPRT_WRITE && slot->fired))
-		ret = rxp_post_plugged(conn, &slot->chain);
-	else
-		ret = rxp_post(conn, &slot->chain);
-	if (ret)
+	if (plug ? rxp_post_plugged(conn, &slot->chain) : rxp_post(conn, &slot->chain))
 		rxp_call_put(call);
-}
-
-/* Wait until calls can travel; a reference on the pool of whose device they will. */
-static struct rxp_pool *rxp_pool_up(struct rdmafs_xprt *x, bool nowait)
-{
-	struct rxp_pool *pool = NULL;
-	int ret = 0;
-
-	for (;;) {
-		spin_lock_bh(&x->lock);
-		if (x->state == RXP_ABORTED) {
-			ret = -ESHUTDOWN;
-		} else if (x->state == RXP_UP && x->pool) {
-			pool = x->pool;
-			rxp_pool_get(pool);
-		}
-		spin_unlock_bh(&x->lock);
-		if (pool)
-			return pool;
-		if (!ret && nowait)
-			ret = -EAGAIN;
-		if (!ret)
-			ret = wait_event_killable(x->wait, READ_ONCE(x->state) != RXP_DOWN);
-		if (ret)
-			return ERR_PTR(ret == -ERESTARTSYS ? -EINTR : ret);
-		/* UP without a pool: the worker is about to see that the device goes. */
-		cond_resched();
-	}
 }
 
 static enum rxp_slot_kind rxp_call_kind(const struct rdmafs_xprt_call *call, bool granted)
@@ -325,9 +341,8 @@ static void rxp_io_say(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_
 static void rxp_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
 {
 	rxp_chain_add(&io->crw, &io->crw_send);
-	io->crw_busy = true;
 	if (rxp_post(conn, &io->crw))
-		rxp_crw_done(&io->crw, false);
+		rxp_call_put(io->call);
 }
 
 /* WRITE: pages and sink are both there. */
@@ -347,7 +362,7 @@ static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct 
 	rxp_trace(stcrw_sent, io->call);
 	rxp_io_say(x, conn, io, RXP_CONTROL_STCRW, io->mr->mr->rkey, io->mr->mr->iova);
 	rxp_chain_init(&io->crw, rxp_crw_done);
-	rxp_chain_add(&io->crw, &io->reg.wr);
+	rxp_chain_reg(&io->crw, io->mr, &io->reg);
 	rxp_count(&x->stats, reg_mr);
 	rxp_io_post(x, conn, io);
 }
@@ -356,57 +371,77 @@ static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct 
  * rxp_cancel_send - tell the server that a call's data, or room, is not to be had
  * @x:	  the session, its lock held
  * @conn: its connection
- * @io:	  of the call: its chain is not busy; one of the call's references goes
+ * @io:	  of the call, CANCELLED: its chain is not busy; one of its references goes
  */
 void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
 {
 	rxp_trace(cancelled, io->call);
+	io->cancelled_at = jiffies;
 	rxp_io_say(x, conn, io, RXP_CONTROL_CANCEL, 0, 0);
 	rxp_chain_init(&io->crw, rxp_crw_done);
 	rxp_io_post(x, conn, io);
 }
 
 /*
- * The CALL is out; map what it is about.  The submitter's reference keeps the
- * call, io->mapping keeps recovery from the mapping.
+ * The CALL is out; map what it is about.  The submitter's reference keeps the call,
+ * its state keeps recovery from the mapping.
  */
-static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_conn *conn,
+static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_pool *pool, struct rxp_conn *conn,
 			      struct rdmafs_xprt_call *call, struct rxp_slot *slot)
 {
 	struct rxp_io *io = call->x.io;
-	bool read = call->dir == RDMAFS_XPRT_READ, follow;
+	bool read = call->dir == RDMAFS_XPRT_READ;
 	int err = rxp_io_map_late(io);
+	struct rxp_mr *mr = NULL;
 
 	rxp_trace(mapped, call);
-	spin_lock_bh(&x->lock);
-	io->mapping = false;
-	/* Answered without need of it; or to be sent again by recovery. */
-	follow = rxp_conn_current(x, conn) && !slot->replied;
-	if (follow && err) {
-		io->cancelled = true;
-		io->map_err = err;
-	} else if (follow && read) {
-		/* From here on nobody knows, until it is seen to be invalid. */
-		io->mr->bound = true;
-	} else if (follow) {
-		follow = io->tagged;
-	}
-	if (follow)
-		refcount_inc(&call->x.pending);
-	if (!rxp_conn_current(x, conn))
-		wake_up_all(&x->wait);
 	/*
-	 * Posted under the lock: a reply that comes now finds the MR bound, and
-	 * its LOCAL_INV must not get ahead of the REG_MR.  The submitter's
+	 * Posted under the lock: a reply that comes now finds the MR registering,
+	 * and its LOCAL_INV goes behind that.  The submitter's
 	 * reference is left, so that nothing ends the call here.
 	 */
-	if (follow && err)
+	spin_lock_bh(&x->lock);
+	/* Recovery, which has its connections, will come to it. */
+	if (!rxp_conn_current(x, conn))
+		rxp_call_move(x, slot, RXP_CALL_EV_LOSE);
+	rxp_call_move(x, slot, err ? RXP_CALL_EV_UNMAPPABLE :
+			       read ? RXP_CALL_EV_REGISTERED : RXP_CALL_EV_MAPPED);
+	switch (slot->state) {
+	case RXP_CALL_CANCELLED:
+		io->map_err = err;
+		/* Never registered: nobody has to wait for the answer to have it. */
+		swap(mr, io->mr);
+		refcount_inc(&call->x.pending);
 		rxp_cancel_send(x, conn, io);
-	else if (follow && read)
-		rxp_stcrw_send(x, conn, io);
-	else if (follow)
-		rxp_crw_fire(x, conn, io, io->tag_iova, io->tag_rkey);
+		break;
+	case RXP_CALL_FOLLOWED:
+		refcount_inc(&call->x.pending);
+		if (read)
+			rxp_stcrw_send(x, conn, io);
+		else
+			rxp_crw_fire(x, conn, io, io->tag_iova, io->tag_rkey);
+		break;
+	case RXP_CALL_LOST:
+		wake_up_all(&x->wait);
+		break;
+	default:	/* held for its STCRW, or answered without need of it */
+		break;
+	}
 	spin_unlock_bh(&x->lock);
+	/* By its own pool: recovery may have unmapped the call already, and let go of that. */
+	if (mr)
+		rxp_mr_put(pool, mr);
+}
+
+/* How a call begins whose CALL goes out. */
+static enum rxp_call_event rxp_call_begins(const struct rdmafs_xprt_call *call, bool overlap,
+					   bool granted)
+{
+	if (call->x.io && overlap)
+		return RXP_CALL_EV_OPEN;
+	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && !granted)
+		return RXP_CALL_EV_HOLD;
+	return RXP_CALL_EV_SEND;
 }
 
 /**
@@ -430,9 +465,10 @@ int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool now
 	int ret;
 
 again:
-	pool = rxp_pool_up(x, nowait);
+	pool = rxp_call_pool(x, call, nowait);
 	if (IS_ERR(pool))
 		return PTR_ERR(pool);
+	rdmafs_test_point("call_pool", call->dir);
 	if (io) {
 		/* With a sink at hand the data goes with the CALL. */
 		grant = call->dir == RDMAFS_XPRT_WRITE && READ_ONCE(x->nr_grants);
@@ -441,17 +477,17 @@ again:
 		if (ret)
 			goto out_pool;
 	}
-	ret = rxp_slots_get(&x->slot_account, rxp_call_kind(call, grant), nowait);
+	ret = rxp_slots_get_since(&x->slot_account, rxp_call_kind(call, grant), nowait,
+				  call->x.kicks);
 	if (ret < 0) {
 		if (io)
 			rxp_io_unmap(io);
 		goto out_pool;
 	}
 	slot = &x->slots[ret];
-
+	rdmafs_test_point("call_slot", ret);
 	spin_lock_bh(&x->lock);
-	/* Another connection than when we began does, if it is on the same device. */
-	if (x->state != RXP_UP || x->pool != pool) {
+	if (!rxp_call_fits(x, call, pool, slot)) {
 		spin_unlock_bh(&x->lock);
 		rxp_slots_put(&x->slot_account, slot->index);
 		if (io)
@@ -461,42 +497,41 @@ again:
 	}
 	conn = x->conns[slot->index % x->nr_conns];
 	rxp_conn_get(conn);
-	if (io) {
-		io->mapping = overlap;
-		io->tagged = false;
-		io->cancelled = false;
-	}
+	if (io)
+		io->map_err = 0;
 	/* Gone, or all too small: then its CRW waits for an STCRW. */
 	grant = grant && rxp_grant_take(x, io->len, &held);
-	rxp_call_encode(x, conn, call, slot, slot->seq + 1, grant ? &held : NULL);
-	slot->seq++;
-	slot->replied = false;
-	slot->fired = grant;
+	rxp_call_encode(x, conn, call, slot, rxp_seq_next(slot->seq), !overlap,
+			grant ? &held : NULL);
+	slot->seq = rxp_seq_next(slot->seq);
 	slot->sent = jiffies;
-	slot->conn = conn;
+	slot->sent_ns = rxp_message_time(call, slot->seq);
 	slot->call = call;
 	call->x.slot = slot;
+	rxp_call_move(x, slot, rxp_call_begins(call, overlap, grant));
 	/* The reply, this post, and we. */
 	refcount_set(&call->x.pending, 3);
 	rxp_trace(sent, call);
 	/*
-	 * A reply that comes from here on finds the MR bound, though the server
-	 * can't have seen the CALL: its LOCAL_INV must not get ahead of the
-	 * REG_MR.  A CALL without an MR does not care, and may be plugged: a small
+	 * A reply that comes from here on, though the server can't have seen the
+	 * CALL, finds the MR registering, and its LOCAL_INV goes behind that.  A
+	 * CALL without an MR does not care, and may be plugged: a small
 	 * one, and a WRITE into a granted sink.
 	 */
 	if (io && !grant)
-		rxp_call_post(conn, call, slot);
+		rxp_call_post(conn, call, slot, false);
 	spin_unlock_bh(&x->lock);
 
-	if (!io || grant)
-		rxp_call_post(conn, call, slot);
+	if (!io || grant) {
+		rdmafs_test_point("call_unposted", slot->index);
+		rxp_call_post(conn, call, slot, true);
+	}
 	if (grant)
 		rxp_count(&x->stats, write_granted);
 	if (overlap && call->dir == RDMAFS_XPRT_READ)
 		rxp_count(&x->stats, read_overlapped);
 	if (overlap)
-		rxp_call_map_late(x, conn, call, slot);
+		rxp_call_map_late(x, pool, conn, call, slot);
 	rxp_call_put(call);
 	rxp_pool_put(pool);
 	rxp_conn_put(conn);
@@ -536,8 +571,10 @@ static void rxp_count_data(struct rdmafs_xprt *x, const struct rdmafs_xprt_call 
  * and for a slot, unless RDMAFS_CALL_NOWAIT.
  *
  * Return: 0: @call->done will be called, or was already; else a negative errno
- * and it will not be called: -EINTR (killed), -EAGAIN, -ESHUTDOWN (aborted),
- * -EINVAL (the call is malformed), -E2BIG (more than the quota allows),
+ * and it will not be called: -EINTR (killed), -EAGAIN, -ESHUTDOWN (aborted), -EIO
+ * (given up by rdmafs_xprt_fail_outstanding() while it waited),
+ * -EINVAL (the call is malformed), -E2BIG (more than the quota allows, or than
+ * rdmafs_xprt_data_max() is by now: ask for less),
  * -ENOMEM, -EFAULT.
  */
 int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
@@ -545,9 +582,12 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	size_t len = call->dir == RDMAFS_XPRT_NODATA ? 0 : iov_iter_count(&call->iter);
 	int ret;
 
-	if (!call->req_len || call->req_len > RDMAFS_XPRT_BODY_MAX || len > x->data_max ||
-	    (len && user_backed_iter(&call->iter)))
+	if (!call->req_len || call->req_len > RDMAFS_XPRT_BODY_MAX ||
+	    len > RDMAFS_XPRT_DATA_MAX || (len && user_backed_iter(&call->iter)))
 		return -EINVAL;
+	/* It was more, before the mount moved to another device or the server did. */
+	if (len > READ_ONCE(x->data_max))
+		return -E2BIG;
 	if (call->dir == RDMAFS_XPRT_NODATA)
 		iov_iter_kvec(&call->iter, ITER_SOURCE, NULL, 0, 0);
 
@@ -567,6 +607,7 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	rxp_count(&x->stats, calls);
 	rxp_count_data(x, call);
 	spin_lock_bh(&x->lock);
+	call->x.epoch = x->epoch;
 	x->in_flight++;
 	spin_unlock_bh(&x->lock);
 	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && rxp_later_behind(x, call))
@@ -617,32 +658,30 @@ static int rxp_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 }
 
 /*
- * Is our key invalid now?  True if the peer did it as it should; a LOCAL_INV
- * is posted if it did nothing; anything else is an attack.
+ * Is our key invalid now?  True if the peer did it as it should, and can be believed;
+ * else a LOCAL_INV is posted; to invalidate another one is an attack.
  */
-static int rxp_reply_inv(struct rdmafs_xprt *x, struct rxp_conn *conn,
-			 struct rdmafs_xprt_call *call, const struct ib_wc *wc)
+static int rxp_reply_inv(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
+			 const struct ib_wc *wc)
 {
 	struct rxp_io *io = call->x.io;
-	bool bound = io && io->mr && io->mr->bound;
+	bool lent = io && io->mr && rxp_mr_lent(io->mr);
 
 	if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
-		if (!bound || wc->ex.invalidate_rkey != io->mr->mr->rkey)
+		if (!lent || wc->ex.invalidate_rkey != io->mr->mr->rkey)
 			return -EPROTO;
-		io->mr->bound = false;
 		rxp_count(&x->stats, remote_inv);
-		rxp_trace(invalidated, call);
-		return 0;
+		/*
+		 * The data is handed on only when the CALL's chain is over.  But until then rxe
+		 * may have executed its REG_MR once more, behind the invalidation.
+		 */
+		if (rxp_mr_remote_inv(io->mr, !io->mr->pool->rdev->repeats_reg)) {
+			rxp_trace(invalidated, call);
+			return 0;
+		}
 	}
-	if (!bound)
-		return 0;
-	rxp_fill_inv(&io->inv, io->mr->mr->rkey);
-	rxp_chain_init(&io->inv_chain, rxp_inv_done);
-	rxp_chain_add(&io->inv_chain, &io->inv);
-	rxp_count(&x->stats, local_inv);
-	refcount_inc(&call->x.pending);
-	if (rxp_post(conn, &io->inv_chain))
-		rxp_call_put(call);
+	if (lent)
+		rxp_io_invalidate(io);
 	return 0;
 }
 
@@ -655,6 +694,8 @@ static int rxp_reply_status(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call
 	case RXP_STATUS_OK:
 		if (io && call->dir == RDMAFS_XPRT_READ)
 			rxp_io_served(x, io, f->service_us);
+		else if (!io)
+			rxp_message_seen(x, call->x.slot, f->service_us);
 		return rxp_reply_data(x, call, f, keyed);
 	case RXP_STATUS_CANCELLED:
 		if (io->map_err != -EINVAL)
@@ -680,20 +721,20 @@ static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	int ret;
 
 	spin_lock_bh(&x->lock);
-	call = slot->call;
-	io = call ? call->x.io : NULL;
-	if (!call || slot->conn != conn || slot->seq != f->seq || slot->replied ||
-	    (f->status == RXP_STATUS_CANCELLED && !(io && io->cancelled))) {
+	if (slot->seq != f->seq ||
+	    !rxp_call_move(x, slot, f->status == RXP_STATUS_CANCELLED ? RXP_CALL_EV_CANCELLED :
+								      RXP_CALL_EV_REPLY)) {
 		spin_unlock_bh(&x->lock);
 		return "a reply to no call";
 	}
-	slot->replied = true;
-	keyed = io && io->mr && io->mr->bound;
+	call = slot->call;
+	io = call->x.io;
+	keyed = io && io->mr && rxp_mr_lent(io->mr);
 	spin_unlock_bh(&x->lock);
 
 	rxp_count(&x->stats, replies);
 	rxp_trace(replied, call);
-	ret = rxp_reply_inv(x, conn, call, wc);
+	ret = rxp_reply_inv(x, call, wc);
 	if (!ret && (f->flags & RXP_F_GRANT) &&
 	    (call->dir != RDMAFS_XPRT_WRITE || !io || !rxp_granted(x, f)))
 		ret = -EPROTO;
@@ -714,18 +755,16 @@ static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 
 	spin_lock_bh(&x->lock);
 	io = slot->call ? slot->call->x.io : NULL;
-	if (!io || slot->conn != conn || slot->seq != f->seq || slot->replied || slot->fired ||
-	    slot->call->dir != RDMAFS_XPRT_WRITE || f->bulk_len != io->len || !f->rkey ||
-	    f->iova > U64_MAX - f->bulk_len) {
+	if (!io || slot->seq != f->seq || slot->call->dir != RDMAFS_XPRT_WRITE ||
+	    f->bulk_len != io->len || !f->rkey || f->iova > U64_MAX - f->bulk_len ||
+	    !rxp_call_move(x, slot, RXP_CALL_EV_STCRW)) {
 		spin_unlock_bh(&x->lock);
 		return "an STCRW for no write";
 	}
-	slot->fired = true;
-	fire = !io->mapping && !io->cancelled;
+	/* Else the submitter fires it, or has cancelled. */
+	fire = slot->state == RXP_CALL_FOLLOWED;
 	if (fire)
 		refcount_inc(&slot->call->x.pending);
-	/* Else the submitter fires it, or has cancelled. */
-	io->tagged = true;
 	io->tag_rkey = f->rkey;
 	io->tag_iova = f->iova;
 	rxp_trace(stcrw_received, io->call);
@@ -741,12 +780,14 @@ static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
  */
 static const char *rxp_welcome(struct rxp_conn *conn, const struct rxp_frame *f)
 {
-	/* Pairs with rxp_client_hello(). */
-	if (!smp_load_acquire(&conn->hello_sent))
+	if (READ_ONCE(conn->state) < RXP_CONN_HELLO)
 		return "a message before the HELLO";
 	if (f->type != RXP_NOTIFY || f->op != RXP_NOTIFY_WELCOME)
 		return "a message before the WELCOME";
 	memcpy(&conn->welcome, f->body, sizeof(conn->welcome));
+	/* Lost meanwhile: nothing that comes any more is looked at. */
+	if (rxp_conn_move(conn, RXP_CONN_BIND))
+		return NULL;
 	conn->welcome_seen = true;
 	complete_all(&conn->welcomed);
 	return NULL;
@@ -772,7 +813,7 @@ static const char *rxp_frame_arrived(struct rxp_conn *conn, const struct rxp_fra
 	case RXP_NOTIFY_DROPPED:
 		return rxp_call_dropped(x, conn, f, wc);
 	case RXP_NOTIFY_RECALL:
-		rxp_grant_recalled(x, f->rkey);
+		rxp_grants_recalled(x, f);
 		return NULL;
 	case RXP_NOTIFY_WELCOME:
 		return "a second WELCOME";
@@ -804,7 +845,8 @@ void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 			wrong = rxp_frame_arrived(conn, &f, wc);
 		at = f.end;
 	} while (!wrong && at < len);
-	if (wrong)
+	/* What comes late, when recovery has begun, need not fit any more. */
+	if (wrong && !rxp_conn_is_lost(conn))
 		rxp_conn_protocol_error(conn, wrong);
 	else
 		rxp_rx_put(rx);

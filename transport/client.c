@@ -12,17 +12,18 @@
  */
 #include <linux/module.h>
 #include <linux/random.h>
+#include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include "transport/client.h"
-
-/* One step of a reconnect; the CM's own retry would take 4.3 s (design, section 6). */
-#define RXP_RECONNECT_STEP_MS	1000
-#define RXP_RECONNECT_DELAY_MAX	1000
+#include "transport/trace.h"
 
 /* A connection that has lived so long begins with a clean record when it ends. */
 #define RXP_STABLE_SECS		2
+
+/* Jiffies until calls that could not be sent again for want of memory are tried again. */
+#define RXP_UNSENT_DELAY	(HZ / 10)
 
 /* Silence ends a connection after this many unanswered PINGs. */
 #define RXP_MISSED_MAX		5
@@ -31,35 +32,56 @@
 
 static void rxp_recover_later(struct rdmafs_xprt *x)
 {
-	unsigned int delay = min(20U << min(x->attempts, 6U), RXP_RECONNECT_DELAY_MAX);
+	unsigned int delay = rxp_retry_delay(x->attempts, get_random_u32());
 
 	x->attempts++;
-	mod_delayed_work(rxp_wq, &x->recover, msecs_to_jiffies(delay));
+	mod_delayed_work(rxp_recover_wq, &x->recover, msecs_to_jiffies(delay));
+}
+
+/**
+ * rxp_state_move - something happened to a session
+ * @x:	   the session, its lock held
+ * @event: what
+ *
+ * Return: whether that changed its state.
+ */
+bool rxp_state_move(struct rdmafs_xprt *x, enum rxp_event event)
+{
+	enum rxp_state old = x->state, new = rxp_state_next(old, event);
+
+	lockdep_assert_held(&x->lock);
+	trace_rdmafs_session_state(x->session, old, event, new);
+	WRITE_ONCE(x->state, new);
+	return new != old;
 }
 
 /*
- * Take the connections from the session if one of them is lost, or in any case;
- * gives how many they were.  No call is posted on them any more.
+ * Take the connections from the session if one of them is lost, or if all calls
+ * are to fail; gives how many they were.  No call is posted on them any more.
  */
-static u32 rxp_conns_take(struct rdmafs_xprt *x, struct rxp_conn **conns, bool aborted)
+static u32 rxp_conns_take(struct rdmafs_xprt *x, struct rxp_conn **conns)
 {
-	bool lost = aborted;
+	bool lost = x->state == RXP_FAILING || x->state == RXP_ABORTED;
 	u32 nr = x->nr_conns, i;
 
 	lockdep_assert_held(&x->lock);
 	for (i = 0; i < nr; i++) {
 		conns[i] = x->conns[i];
-		lost |= test_bit(0, &conns[i]->lost);
+		lost |= rxp_conn_is_lost(conns[i]);
 	}
 	if (!lost || !nr)
 		return 0;
+	for (i = 0; i < nr; i++)
+		rxp_conn_lost(conns[i]);
 	x->nr_conns = 0;
-	if (!aborted)
-		x->state = RXP_DOWN;
+	rxp_state_move(x, RXP_EV_LOST);
 	return nr;
 }
 
-/* Drain them all before anything that one of them may have used is let go. */
+/*
+ * The connections are gone: drain them all before anything that one of them may have
+ * used is let go.
+ */
 static void rxp_conns_end(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 {
 	u32 i;
@@ -69,53 +91,49 @@ static void rxp_conns_end(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr
 	spin_lock_bh(&x->lock);
 	rxp_grants_forget(x);
 	spin_unlock_bh(&x->lock);
-	rxp_calls_unmap(x);
-	for (i = 0; i < nr; i++) {
-		rxp_conn_destroy(conns[i]);
-		rxp_conn_put(conns[i]);
-	}
+	rxp_calls_lose(x);
+	for (i = 0; i < nr; i++)
+		rxp_client_conn_free(x, conns[i]);
 }
 
-/* One step of recovery: by the worker, or by close once the worker is disabled. */
-static void rxp_recover_step(struct rdmafs_xprt *x)
+/* Let go of a device that waits for that; who is aborted has no more use of any. */
+static void rxp_pool_leave(struct rdmafs_xprt *x, bool aborted)
 {
-	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
 	struct rxp_pool *pool = NULL;
-	bool aborted, up;
-	u32 lost;
-	int ret;
 
 	spin_lock_bh(&x->lock);
-	aborted = x->state == RXP_ABORTED;
-	lost = rxp_conns_take(x, conns, aborted);
-	up = x->nr_conns;
-	spin_unlock_bh(&x->lock);
-
-	if (lost) {
-		if (!aborted && !READ_ONCE(x->ended))
-			pr_info("rdmafs: %pISpc: connection lost, reconnecting\n", &x->addr);
-		rxp_conns_end(x, conns, lost);
-	}
-	spin_lock_bh(&x->lock);
-	/* Who is aborted has no more use of it, and nothing that tells of a removal. */
 	if (x->pool && (aborted || READ_ONCE(x->pool->rdev->removed))) {
 		pool = x->pool;
 		x->pool = NULL;
 	}
 	spin_unlock_bh(&x->lock);
-	if (pool) {
-		/* The device waits for everyone to let go of it. */
-		rpol_member_shutdown(pool->member);
-		rxp_slots_kick(&x->slot_account);
-		rxp_pool_put(pool);
-	}
+	if (!pool)
+		return;
+	rpol_member_shutdown(pool->member);
+	rxp_slots_kick(&x->slot_account);
+	rxp_pool_put(pool);
+}
 
-	if (aborted) {
-		rxp_calls_fail(x, -ESHUTDOWN);
-		return;
-	}
-	if (up || READ_ONCE(x->ended))
-		return;
+/*
+ * End what was outstanding when rdmafs_xprt_fail_outstanding() was called.  The
+ * server may execute it still, or have it come late: a new session begins only when
+ * it has done with the old one, so nothing of that is done behind what follows.
+ */
+static void rxp_recover_fail(struct rdmafs_xprt *x)
+{
+	int failed = rxp_calls_fail(x, -EIO);
+
+	spin_lock_bh(&x->lock);
+	if (failed)
+		memset(x->session, 0, sizeof(x->session));
+	rxp_state_move(x, RXP_EV_FAILED);
+	spin_unlock_bh(&x->lock);
+	wake_up_all(&x->wait);
+}
+
+static void rxp_recover_connect(struct rdmafs_xprt *x, bool lost)
+{
+	int ret;
 
 	/* Connections that die as soon as they are made are failed attempts, too. */
 	if (lost && time_after(jiffies, x->bound_at + RXP_STABLE_SECS * HZ))
@@ -124,7 +142,7 @@ static void rxp_recover_step(struct rdmafs_xprt *x)
 		rxp_recover_later(x);
 		return;
 	}
-	ret = rxp_connect_once(x, RXP_RECONNECT_STEP_MS);
+	ret = rxp_connect_once(x, rxp_retry_step(x->attempts));
 	if (!ret) {
 		x->attempts++;
 		pr_info("rdmafs: %pISpc: connected again\n", &x->addr);
@@ -134,6 +152,46 @@ static void rxp_recover_step(struct rdmafs_xprt *x)
 		pr_warn("rdmafs: %pISpc: server not responding (%d), still trying; umount -f gives up\n",
 			&x->addr, ret);
 	rxp_recover_later(x);
+}
+
+/* There was no memory to map these; they keep only their slots meanwhile. */
+static void rxp_recover_unsent(struct rdmafs_xprt *x)
+{
+	/* Nobody but us takes them from the session. */
+	x->unsent = rxp_calls_replay(x, x->conns, x->nr_conns);
+	if (x->unsent)
+		queue_delayed_work(rxp_recover_wq, &x->recover, RXP_UNSENT_DELAY);
+}
+
+/* One step of recovery: by the worker, or by close once the worker is disabled. */
+static void rxp_recover_step(struct rdmafs_xprt *x)
+{
+	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
+	/* Memory may only come when what waits for us has been written. */
+	unsigned int noio = memalloc_noio_save();
+	enum rxp_state state;
+	u32 lost, up;
+
+	spin_lock_bh(&x->lock);
+	lost = rxp_conns_take(x, conns);
+	up = x->nr_conns;
+	state = x->state;
+	spin_unlock_bh(&x->lock);
+
+	if (lost && state == RXP_DOWN)
+		pr_info("rdmafs: %pISpc: connection lost, reconnecting\n", &x->addr);
+	if (lost)
+		rxp_conns_end(x, conns, lost);
+	rxp_pool_leave(x, state == RXP_ABORTED);
+	if (state == RXP_FAILING)
+		rxp_recover_fail(x);
+	if (state == RXP_ABORTED)
+		rxp_calls_fail(x, -ESHUTDOWN);
+	else if (state != RXP_ENDED && !up)
+		rxp_recover_connect(x, lost);
+	else if (up && x->unsent)
+		rxp_recover_unsent(x);
+	memalloc_noio_restore(noio);
 }
 
 static void rxp_recover(struct work_struct *work)
@@ -151,8 +209,7 @@ static bool rxp_conn_beats(struct rxp_conn *conn)
 	/* Read once, and before the PING: its answer is for the next beat to see. */
 	u64 received = READ_ONCE(conn->received);
 
-	if (unlikely(READ_ONCE(rxp_inject.lose) == conn->index + 1)) {
-		WRITE_ONCE(rxp_inject.lose, 0);
+	if (rdmafs_test_fail("client_beat", conn->index)) {
 		rxp_conn_lost(conn);
 		return true;
 	}
@@ -216,11 +273,7 @@ static int rxp_client_set_quota(void *owner, const struct rpol_quota *quota)
 
 static void rxp_client_get_quota(void *owner, struct rpol_quota *quota)
 {
-	struct rdmafs_xprt *x = owner;
-
-	spin_lock_bh(&x->lock);
-	*quota = x->quota;
-	spin_unlock_bh(&x->lock);
+	rdmafs_xprt_get_quota(owner, quota);
 }
 
 static void rxp_client_show_mount(struct seq_file *m, void *owner)
@@ -233,7 +286,14 @@ static void rxp_client_show_mount(struct seq_file *m, void *owner)
 
 static void rxp_client_show_window(struct seq_file *m, void *owner)
 {
-	static const char * const state[] = { "down", "up", "aborted" };
+	static const char * const state[RXP_NR_STATES] = {
+		[RXP_CONNECTING] = "connecting",
+		[RXP_UP] = "up",
+		[RXP_DOWN] = "down",
+		[RXP_FAILING] = "failing",
+		[RXP_ENDED] = "ended",
+		[RXP_ABORTED] = "aborted",
+	};
 	struct rdmafs_xprt *x = owner;
 	u32 i;
 
@@ -292,12 +352,16 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_proc_add);
 
 static void rxp_client_free(struct rdmafs_xprt *x)
 {
+	u32 i;
+
 	if (x->pool)
 		rxp_pool_put(x->pool);
 	rxp_stats_wait(&x->stats);
-	kfree(x->slots);
+	kvfree(x->slots);
 	rxp_slots_destroy(&x->slot_account);
 	rxp_ring_destroy(&x->tx_ring);
+	for (i = 0; i < ARRAY_SIZE(x->rx_rings); i++)
+		rxp_recv_release(&x->rx_rings[i]);
 	rxp_stats_destroy(&x->stats);
 	put_net(x->net);
 	kfree(x);
@@ -312,13 +376,15 @@ static void rxp_client_free(struct rdmafs_xprt *x)
  * Process context; sleeps, killably, up to params->connect_ms for each step
  * of the connection.
  *
- * Return: the session, or an ERR_PTR: -EHOSTUNREACH, -ETIMEDOUT (no answer),
+ * Return: the session, or an ERR_PTR: -EHOSTUNREACH, -ETIMEDOUT (no answer, or only lost
+ * connections),
  * -ECONNREFUSED (nobody serves the port), -EPROTO (not an rdmafs server),
  * -EPROTONOSUPPORT (another version), -ECONNRESET (it lost the session while the
  * connections were being made), -EBUSY (it takes no sessions now),
+ * -EUSERS (this client has as many connections or sessions there as it may),
  * -ENODEV (no usable RDMA device on the way to it), -ENOSPC (the device's
- * translations are all promised to others), -ENOTCONN (it left, or said what
- * it must not), -EINVAL (it offers sizes that can't be), -ENOMEM, -EINTR.
+ * translations are all promised to others), -ENOTCONN (it said what it must
+ * not), -EINVAL (it offers sizes that can't be), -ENOMEM, -EINTR.
  */
 struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 					const struct rdmafs_xprt_client_ops *ops, void *ctx)
@@ -357,7 +423,7 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 
 	do {
 		ret = rxp_connect_once(x, params->connect_ms);
-		if (ret == -EAGAIN)	/* a stale connection of ours is on its way out there */
+		if (ret == -EAGAIN)	/* a stale one of ours goes there, or this one was lost */
 			schedule_timeout_killable(HZ / 20);
 	} while (ret == -EAGAIN && time_before(jiffies, deadline) &&
 		 !fatal_signal_pending(current));
@@ -365,25 +431,60 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 		rxp_client_free(x);
 		return ERR_PTR(ret == -EAGAIN ? -ETIMEDOUT : ret);
 	}
-	WRITE_ONCE(x->ready, true);
-	queue_delayed_work(rxp_wq, &x->recover, 0);
 	queue_delayed_work(rxp_wq, &x->heartbeat, HZ);
 	return x;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_connect);
 
 /**
+ * rdmafs_xprt_fail_outstanding - fail what is outstanding, with -EIO, and go on
+ * @x: the session
+ *
+ * Calls that wait for a reply, for a connection, for translations or for a slot end;
+ * calls that are submitted afterwards are served as ever.  Whether a call that had
+ * been sent was executed is unknown; its session ends, so that it is not from then on.
+ *
+ * Any process context.  Waiters are sent away at once; calls that had been sent end
+ * when the recovery worker has taken their memory from the device.
+ */
+void rdmafs_xprt_fail_outstanding(struct rdmafs_xprt *x)
+{
+	struct rxp_pool *pool;
+	bool recover = false;
+
+	spin_lock_bh(&x->lock);
+	WRITE_ONCE(x->epoch, x->epoch + 1);
+	if (rxp_calls_unanswered(x))
+		recover = rxp_state_move(x, RXP_EV_FAIL);
+	pool = x->pool;
+	if (pool)
+		rxp_pool_get(pool);
+	spin_unlock_bh(&x->lock);
+	wake_up_all(&x->wait);
+	/* They look again whether they are to go on. */
+	rxp_slots_kick(&x->slot_account);
+	if (pool) {
+		rpol_member_dismiss(pool->member, -EAGAIN);
+		rxp_pool_put(pool);
+	}
+	rxp_later_fail(x);
+	if (recover)
+		mod_delayed_work(rxp_recover_wq, &x->recover, 0);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_fail_outstanding);
+
+/**
  * rdmafs_xprt_abort - fail every call, now and later, with -ESHUTDOWN
  * @x: the session
  *
- * Any process context; does not wait.  What umount -f and the abort file do.
+ * Any process context; does not wait.  What the abort file does.
  */
 void rdmafs_xprt_abort(struct rdmafs_xprt *x)
 {
 	struct rxp_pool *pool;
 
 	spin_lock_bh(&x->lock);
-	x->state = RXP_ABORTED;
+	rxp_state_move(x, RXP_EV_ABORT);
 	pool = x->pool;
 	if (pool)
 		rxp_pool_get(pool);
@@ -394,7 +495,7 @@ void rdmafs_xprt_abort(struct rdmafs_xprt *x)
 		rpol_member_shutdown(pool->member);
 		rxp_pool_put(pool);
 	}
-	mod_delayed_work(rxp_wq, &x->recover, 0);
+	mod_delayed_work(rxp_recover_wq, &x->recover, 0);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_abort);
 
@@ -402,27 +503,27 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_abort);
  * rdmafs_xprt_close - end the session and free it
  * @x: the session; no call is submitted any more
  *
- * Process context.  Waits for calls in flight: abort first where that must be
- * bounded.
+ * Process context.  Waits for calls in flight; a task that is killed meanwhile aborts
+ * them.
  */
 void rdmafs_xprt_close(struct rdmafs_xprt *x)
 {
 	struct rxp_conn *conn = NULL;
 
 	rxp_proc_remove(&x->proc);
-	spin_lock_bh(&x->lock);
-	x->closing = true;
-	spin_unlock_bh(&x->lock);
-	wait_event(x->wait, !READ_ONCE(x->in_flight));
+	if (wait_event_killable(x->wait, !READ_ONCE(x->in_flight))) {
+		rdmafs_xprt_abort(x);
+		wait_event(x->wait, !READ_ONCE(x->in_flight));
+	}
 
 	spin_lock_bh(&x->lock);
 	if (x->state == RXP_UP) {
 		conn = x->conns[0];
 		rxp_conn_get(conn);
 	}
+	rxp_state_move(x, RXP_EV_END);
 	spin_unlock_bh(&x->lock);
 	cancel_delayed_work_sync(&x->heartbeat);
-	WRITE_ONCE(x->ended, true);
 	if (conn) {
 		/* So that the server need not wait for the lease. */
 		if (!rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_BYE, NULL, 0))
@@ -471,6 +572,21 @@ int rdmafs_xprt_set_quota(struct rdmafs_xprt *x, const struct rpol_quota *quota)
 EXPORT_SYMBOL_GPL(rdmafs_xprt_set_quota);
 
 /**
+ * rdmafs_xprt_get_quota - a mount's share of the RNIC's translations, as it is now
+ * @x:	   the session
+ * @quota: filled in
+ *
+ * Any context but hard interrupt.
+ */
+void rdmafs_xprt_get_quota(struct rdmafs_xprt *x, struct rpol_quota *quota)
+{
+	spin_lock_bh(&x->lock);
+	*quota = x->quota;
+	spin_unlock_bh(&x->lock);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_get_quota);
+
+/**
  * rdmafs_xprt_set_reg - change when a mount's large READs register
  * @x:	 the session
  * @reg: from the next READ on
@@ -515,7 +631,8 @@ u32 rdmafs_xprt_read_max(struct rdmafs_xprt *x)
 
 	spin_lock_bh(&x->lock);
 	if (x->pool) {
-		entries = rpol_member_room(x->pool->member, x->pool->rdev->max_entries);
+		entries = rpol_member_room(x->pool->member, x->pool->rdev->max_entries,
+					   x->pool->rdev->mr_least);
 		/* Data may begin inside a page; a whole MR of the device is for what does not. */
 		if (entries < x->pool->rdev->max_entries)
 			max = entries > 1 ? (entries - 1) * PAGE_SIZE : 0;

@@ -6,38 +6,31 @@
 #ifndef RDMAFS_TRANSPORT_CLIENT_H
 #define RDMAFS_TRANSPORT_CLIENT_H
 
+#include "transport/client_state.h"
+#include "transport/cost.h"
 #include "transport/internal.h"
 #include "transport/slot.h"
 
-enum rxp_state {
-	RXP_DOWN,	/* no session bound: being connected or reconnected */
-	RXP_UP,		/* calls travel */
-	RXP_ABORTED,	/* every call fails */
-};
-
 /**
  * struct rxp_slot - a client's slot: one call at a time
- * @index:   its number
- * @seq:     of the last call
- * @call:    the call, from when a recovery would have to send it again until
- *	     it is over; rdmafs_xprt.lock
- * @replied: its reply has come
- * @fired:   its STCRW has come, or it needs none
- * @sent:    when the CALL was, in jiffies
- * @conn:    where the CALL was sent, so that is where its reply and STCRW may
- *	     come; NULL until then; rdmafs_xprt.lock
- * @chain:   the CALL
- * @wr:      its SEND
- * @sge:     head and inline data
+ * @index: its number
+ * @seq:   of the last call
+ * @state: where @call is; written by rxp_call_move() alone; rdmafs_xprt.lock
+ * @call:  the call, from when a recovery would have to send it again until
+ *	   it is over; rdmafs_xprt.lock
+ * @sent:  when the CALL was, in jiffies
+ * @sent_ns: the same in ns, if it shows what a message costs, else 0
+ * @chain: the CALL
+ * @wr:    its SEND
+ * @sge:   head and inline data
  */
 struct rxp_slot {
 	u16 index;
 	u32 seq;
+	enum rxp_call_state state;
 	struct rdmafs_xprt_call *call;
-	bool replied;
-	bool fired;
 	unsigned long sent;
-	const struct rxp_conn *conn;
+	u64 sent_ns;
 	struct rxp_chain chain;
 	struct ib_send_wr wr;
 	struct ib_sge sge[2];
@@ -51,7 +44,7 @@ struct rxp_slot {
  * @segs:   entries of @sgt there is room for
  * @sgt:    the caller's pages
  * @mapped: DMA mapped entries, 0 while not mapped
- * @mr:	    READ: bound from the CALL, or the STCRW, on
+ * @mr:	    READ: registered with the CALL, or the STCRW
  * @bounce: data whose pages one MR or one set of WRITEs can't hold goes through here
  * @small:  READ: data that came inside the REPLY after all, until the pages are
  *	    unmapped: what is copied there before, unmapping may undo
@@ -61,20 +54,16 @@ struct rxp_slot {
  * @inv_chain: for @inv
  * @crw:    WRITE: the RDMA WRITEs held for the STCRW and the DATA behind them;
  *	    READ: the STCRW; either: the CANCEL
- * @crw_busy: it has been posted and is not over
  * @crw_send: the DATA, STCRW or CANCEL
  * @crw_sge: its message, in the slot's buffer
  * @sge:    WRITE: local side
  * @wr:	    WRITE: the RDMA WRITEs
  * @nr_wr:  how many
- * @mapping: its submitter is mapping it though the CALL has been sent: nobody
- *	    else may touch the mapping; rdmafs_xprt.lock
- * @tagged: WRITE: the STCRW came meanwhile; rdmafs_xprt.lock
- * @tag_rkey: of it
+ * @tag_rkey: WRITE: of the STCRW; rdmafs_xprt.lock
  * @tag_iova: of it
- * @cancelled: a CANCEL is out: mapping failed after the CALL was sent, or its
- *	    translations are needed elsewhere; rdmafs_xprt.lock
- * @map_err: why
+ * @cancelled_at: when a CANCEL went out, in jiffies
+ * @map_err: why a CANCEL is out, else 0: mapping failed after the CALL was sent, or
+ *	    its translations are needed elsewhere; rdmafs_xprt.lock
  * @direct: map it before the CALL
  * @waited: mapping it had to wait for translations
  * @work:   what has to be done in process context before the call is over
@@ -95,17 +84,14 @@ struct rxp_io {
 	struct ib_send_wr inv;
 	struct rxp_chain inv_chain;
 	struct rxp_chain crw;
-	bool crw_busy;
 	struct ib_send_wr crw_send;
 	struct ib_sge crw_sge;
 	struct ib_sge *sge;
 	struct ib_rdma_wr *wr;
 	u32 nr_wr;
-	bool mapping;
-	bool tagged;
 	u32 tag_rkey;
 	u64 tag_iova;
-	bool cancelled;
+	unsigned long cancelled_at;
 	int map_err;
 	bool direct;
 	bool waited;
@@ -185,7 +171,8 @@ struct rdmafs_xprt {
 	void (*show_mount)(struct seq_file *m, void *ctx);
 
 	spinlock_t lock;
-	enum rxp_state state;
+	enum rxp_state state;		/* written by rxp_state_move() alone */
+	u32 epoch;			/* calls of an earlier one are given up; lock */
 	/*
 	 * All that the session has, or none: they are made together, before it
 	 * is UP, and fall together.  A slot's messages travel on that of its
@@ -194,22 +181,21 @@ struct rdmafs_xprt {
 	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
 	u32 nr_conns;
 	struct rxp_pool *pool;		/* stays over reconnects on one device */
-	wait_queue_head_t wait;		/* state */
-	bool closing;			/* somebody waits for in_flight to be 0 */
-	bool ended;			/* a BYE is out: do not reconnect */
+	wait_queue_head_t wait;		/* state, epoch, in_flight */
 
 	struct rxp_slots slot_account;
 	struct rxp_slot *slots;
 	struct rxp_ring tx_ring;
+	/* Receives of connections that are gone, by index, for the next ones. */
+	struct rxp_ring rx_rings[RDMAFS_XPRT_CONNS_MAX];
 	u32 data_max;
 
-	u8 session[16];
+	u8 session[16];			/* all zero: the server is to make a new one */
 	u8 client[16];
 	u64 boot;
-	bool bound;			/* the server has made @session */
 
 	struct delayed_work recover;
-	bool ready;			/* the first connect is over: recover on your own */
+	u32 unsent;			/* calls that could not be sent again yet; the worker's */
 	unsigned int attempts;		/* to connect, since a connection was last good */
 	unsigned long bound_at;		/* jiffies */
 	struct delayed_work heartbeat;
@@ -222,6 +208,7 @@ struct rdmafs_xprt {
 
 	enum rdmafs_xprt_reg reg;
 	struct rxp_cost cost[RPOL_NR_CLASSES];	/* averages, written without a lock */
+	u32 message_ns;			/* 0: not known; likewise */
 
 	struct rxp_held_grant grants[RXP_WIRE_GRANTS];	/* oldest first; lock */
 	u32 nr_grants;
@@ -236,11 +223,17 @@ static inline bool rxp_conn_current(const struct rdmafs_xprt *x, const struct rx
 	return conn->index < x->nr_conns && x->conns[conn->index] == conn;
 }
 
+/* Has the server told us which session this is? */
+static inline bool rxp_session_known(const struct rdmafs_xprt *x)
+{
+	return memchr_inv(x->session, 0, sizeof(x->session));
+}
+
 bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f);
 bool rxp_grant_take(struct rdmafs_xprt *x, u32 len, struct rxp_held_grant *out);
 void rxp_grants_forget(struct rdmafs_xprt *x);
 void rxp_grants_give_back(struct rdmafs_xprt *x);
-void rxp_grant_recalled(struct rdmafs_xprt *x, u32 rkey);
+void rxp_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f);
 
 int rxp_io_init(void);
 void rxp_io_exit(void);
@@ -255,9 +248,19 @@ void rxp_io_copy_out(struct rxp_io *io);
 void rxp_io_copy_small(struct rxp_io *io);
 void rxp_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x);
 void rxp_io_served(struct rdmafs_xprt *x, const struct rxp_io *io, u32 us);
+u64 rxp_message_time(const struct rdmafs_xprt_call *call, u32 seq);
+void rxp_message_seen(struct rdmafs_xprt *x, const struct rxp_slot *slot, u32 us);
 
+bool rxp_state_move(struct rdmafs_xprt *x, enum rxp_event event);
+int rxp_call_given_up(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call);
+struct rxp_pool *rxp_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);
+bool rxp_call_fits(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call,
+		   const struct rxp_pool *pool, const struct rxp_slot *slot);
+
+void rxp_client_conn_free(struct rdmafs_xprt *x, struct rxp_conn *conn);
 int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms);
 void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
+bool rxp_call_move(struct rdmafs_xprt *x, struct rxp_slot *slot, enum rxp_call_event event);
 void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io);
 void rxp_calls_revoke(struct rdmafs_xprt *x);
 const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
@@ -265,20 +268,24 @@ const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
 int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);
 void rxp_call_done(struct rdmafs_xprt_call *call);
 void rxp_call_put(struct rdmafs_xprt_call *call);
+void rxp_io_invalidate(struct rxp_io *io);
 void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
-		     struct rxp_slot *slot, u32 seq, const struct rxp_held_grant *grant);
-void rxp_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct rxp_slot *slot);
+		     struct rxp_slot *slot, u32 seq, bool mapped,
+		     const struct rxp_held_grant *grant);
+void rxp_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct rxp_slot *slot,
+		   bool plug);
 
-int rxp_calls_unmap(struct rdmafs_xprt *x);
-void rxp_calls_renumber(struct rdmafs_xprt *x);
-int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr);
-void rxp_calls_fail(struct rdmafs_xprt *x, int err);
+void rxp_calls_lose(struct rdmafs_xprt *x);
+void rxp_calls_renumber(struct rdmafs_xprt *x, u32 data_max);
+u32 rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr);
+bool rxp_calls_unanswered(struct rdmafs_xprt *x);
+int rxp_calls_fail(struct rdmafs_xprt *x, int err);
 
 void rxp_later_init(struct rdmafs_xprt *x);
 void rxp_later_stop(struct rdmafs_xprt *x);
 void rxp_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
 bool rxp_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
 void rxp_later_room(struct rdmafs_xprt *x);
-void rxp_later_fail(struct rdmafs_xprt *x, int err);
+void rxp_later_fail(struct rdmafs_xprt *x);
 
 #endif

@@ -3,6 +3,8 @@
  * A connection: one RC queue pair, one completion queue, a ring of receives
  * that always covers what the peer may send.  How things are sent stands in send.c.
  *
+ * What it may do next is in connstate.c; rxp_conn_step() is where it does.
+ *
  * Ending: rxp_conn_lost() may come from any context, any number of times; the
  * owner hears of it once and queues its worker.  rxp_conn_kill() bars further
  * posting, flushes the queue pair, waits until every completion has been seen,
@@ -15,6 +17,7 @@
 #include <linux/wait_bit.h>
 #include "transport/internal.h"
 #include "transport/slot.h"
+#include "transport/trace.h"
 
 /* The part of all memory that large receives may take: one in so many. */
 #define RXP_RECV_SHARE	64
@@ -41,6 +44,7 @@ struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
 	if (!conn)
 		return NULL;
 	kref_init(&conn->ref);
+	spin_lock_init(&conn->state_lock);
 	conn->ops = ops;
 	conn->owner = owner;
 	conn->stats = stats;
@@ -55,38 +59,108 @@ struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
 	return conn;
 }
 
-static void rxp_qp_event(struct ib_event *event, void *context)
-{
-	struct rxp_conn *conn = context;
+/* The peer finds no receive: wait so long.  Left alone it is 655 ms. */
+#define RXP_RNR_TIMER	IB_RNR_TIMER_010_24
 
-	/* Errors come with completions as well; these alone must not be missed. */
-	if (event->event == IB_EVENT_QP_FATAL || event->event == IB_EVENT_QP_ACCESS_ERR ||
-	    event->event == IB_EVENT_QP_REQ_ERR)
-		rxp_conn_lost(conn);
+/* Wait so long for an acknowledgment: 4.096 us << 17 is half a second. */
+#define RXP_ACK_TIMEOUT	17
+
+/**
+ * rxp_conn_tune - choose what the other side would choose for us, or nobody
+ * @conn: conn->id is not resolved, or not accepted, yet
+ *
+ * A queue pair's patience is taken from the request otherwise, so a client would say
+ * how long a server waits for it.
+ */
+void rxp_conn_tune(struct rxp_conn *conn)
+{
+	int tos = READ_ONCE(rxp_service_type);
+
+	rdma_set_min_rnr_timer(conn->id, RXP_RNR_TIMER);
+	rdma_set_ack_timeout(conn->id, RXP_ACK_TIMEOUT);
+	if (tos >= 0)
+		rdma_set_service_type(conn->id, tos);
+}
+
+/**
+ * rxp_recv_release - free receive buffers
+ * @ring: the buffers, or a ring of zeros
+ */
+void rxp_recv_release(struct rxp_ring *ring)
+{
+	rxp_ring_destroy(ring);
+	atomic64_sub(ring->charged, &rxp_recv_charged);
+	ring->charged = 0;
+}
+
+/* Large receives, unless there are too many, or no memory for them. */
+static int rxp_recv_large(struct rxp_ring *ring, u32 nr, u32 size)
+{
+	u64 limit = ((u64)totalram_pages() << PAGE_SHIFT) / RXP_RECV_SHARE;
+	u64 bytes = (u64)nr * size;
+
+	if (atomic64_add_return(bytes, &rxp_recv_charged) > limit ||
+	    rxp_ring_init(ring, nr, size, false)) {
+		atomic64_sub(bytes, &rxp_recv_charged);
+		return -ENOMEM;
+	}
+	ring->charged = bytes;
+	return 0;
+}
+
+/* A server's: its share of what clients may have (limits.c). */
+static int rxp_recv_init_budget(struct rxp_conn *conn, u32 size)
+{
+	u32 nr = conn->nr_rx;
+
+	conn->recv_size = rxp_taker_large(conn->taker, nr, size);
+	conn->ring_charged = (u64)nr * conn->recv_size;
+	if (conn->recv_size > RXP_MSG_MAX) {
+		conn->recv_charged = conn->ring_charged;
+		if (!rxp_ring_init(&conn->rx_ring, nr, conn->recv_size, false))
+			return 0;
+		rxp_taker_uncharge(conn->taker, conn->ring_charged, conn->recv_charged);
+		conn->recv_charged = 0;
+		conn->recv_size = RXP_MSG_MAX;
+		conn->ring_charged = (u64)nr * RXP_MSG_MAX;
+	}
+	if (!rxp_taker_charge(conn->taker, conn->ring_charged)) {
+		conn->ring_charged = 0;
+		return -ENOBUFS;
+	}
+	return rxp_ring_init(&conn->rx_ring, nr, RXP_MSG_MAX, true);
 }
 
 /*
  * Messages of a burst travel in one another as far as a receive goes, so the larger
  * receives are, the fewer messages, acknowledgments and wake-ups there are; but each slot
  * has two.  So they are large only until all large ones together take RXP_RECV_SHARE of
- * the memory.
+ * the memory, and as long as there is any without an effort.  Those that the connection
+ * before had are there already, on the client: a mount connects again when there is no
+ * memory left, too.  A server's have a budget of their own.
  */
-static void rxp_recv_charge(struct rxp_conn *conn)
+static int rxp_recv_init(struct rxp_conn *conn)
 {
 	u32 size = clamp(READ_ONCE(rxp_recv_size), RXP_MSG_MAX, RXP_RECV_MAX);
-	u64 limit = ((u64)totalram_pages() << PAGE_SHIFT) / RXP_RECV_SHARE;
-	u64 bytes = (u64)conn->nr_rx * size;
+	struct rxp_ring *ring = &conn->rx_ring, large = {};
+	bool kept = ring->chunk && ring->nr >= conn->nr_rx;
+	int ret = 0;
 
-	conn->recv_size = RXP_MSG_MAX;
 	/* On iWARP a peer's messages hardly travel in one another: rxp_send_limit(). */
-	if (size == RXP_MSG_MAX || conn->by_reference)
-		return;
-	if (atomic64_add_return(bytes, &rxp_recv_charged) > limit) {
-		atomic64_sub(bytes, &rxp_recv_charged);
-		return;
+	if (conn->by_reference)
+		size = RXP_MSG_MAX;
+	if (conn->taker)
+		return rxp_recv_init_budget(conn, size);
+	if (size > RXP_MSG_MAX && !(kept && ring->size >= size) &&
+	    !rxp_recv_large(&large, conn->nr_rx, size)) {
+		rxp_recv_release(ring);
+		*ring = large;
+	} else if (!kept) {
+		rxp_recv_release(ring);
+		ret = rxp_ring_init(ring, conn->nr_rx, RXP_MSG_MAX, true);
 	}
-	conn->recv_size = size;
-	conn->recv_charged = bytes;
+	conn->recv_size = ring->charged ? min(size, ring->size) : RXP_MSG_MAX;
+	return ret;
 }
 
 static int rxp_post_recv(struct rxp_rx *rx)
@@ -111,10 +185,10 @@ static int rxp_rx_init(struct rxp_conn *conn)
 	u32 nr = conn->nr_rx, i;
 	int ret;
 
-	ret = rxp_ring_init(&conn->rx_ring, nr, conn->recv_size);
+	ret = rxp_recv_init(conn);
 	if (ret)
 		return ret;
-	conn->rx = kcalloc(nr, sizeof(*conn->rx), GFP_KERNEL);
+	conn->rx = kvcalloc(nr, sizeof(*conn->rx), GFP_KERNEL);
 	conn->rx_dma = rxp_ring_map(&conn->rx_ring, conn->rdev->ib, DMA_FROM_DEVICE);
 	if (!conn->rx || !conn->rx_dma)
 		return -ENOMEM;
@@ -124,20 +198,6 @@ static int rxp_rx_init(struct rxp_conn *conn)
 		conn->rx[i].index = i;
 	}
 	return 0;
-}
-
-/*
- * The connections of a session complete on CPUs that follow each other, and
- * sessions begin anywhere.
- */
-static int rxp_conn_vector(struct rxp_conn *conn)
-{
-	static atomic_t next = ATOMIC_INIT(0);
-	u32 vectors = min_t(u32, conn->id->device->num_comp_vectors, num_online_cpus());
-
-	if (!conn->index)
-		conn->pool->vector = atomic_inc_return(&next);
-	return (conn->pool->vector + conn->index) % max(vectors, 1U);
 }
 
 /**
@@ -156,10 +216,8 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 		   enum ib_poll_context poll)
 {
 	struct ib_device *ib = conn->id->device;
-	struct ib_qp_init_attr attr = {};
 	u32 carried = rxp_slots_carried(slots, conn->index, conn->count);
 	u32 nr_recv = 2 * carried + RXP_RECV_RESERVE, i;
-	u32 sq;
 	int ret;
 
 	rxp_pool_get(pool);
@@ -168,12 +226,7 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 	conn->slots = slots;
 	conn->nr_rx = nr_recv;
 	conn->by_reference = rdma_protocol_iwarp(ib, conn->id->port_num);
-	rxp_recv_charge(conn);
 
-	/* Room for every slot's usual chain, and twice for the longest; others wait their turn. */
-	sq = max3(4 * carried, 128U,
-		  2 * (DIV_ROUND_UP(pool->rdev->max_entries, pool->max_sge) + RXP_CHAIN_EXTRA));
-	sq = min_t(u32, sq, ib->attrs.max_qp_wr - 1);
 	if (nr_recv + 1 > ib->attrs.max_qp_wr)
 		return -EINVAL;
 
@@ -184,30 +237,9 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 	if (ret)
 		return ret;
 
-	/* One more of each kind for the drain's own work requests. */
-	conn->cq = ib_alloc_cq(ib, conn, sq + nr_recv + 2, rxp_conn_vector(conn), poll);
-	if (IS_ERR(conn->cq)) {
-		ret = PTR_ERR(conn->cq);
-		conn->cq = NULL;
-		return ret;
-	}
-	attr.event_handler = rxp_qp_event;
-	attr.qp_context = conn;
-	attr.send_cq = conn->cq;
-	attr.recv_cq = conn->cq;
-	attr.sq_sig_type = IB_SIGNAL_REQ_WR;
-	attr.qp_type = IB_QPT_RC;
-	attr.cap.max_send_wr = sq + 1;
-	attr.cap.max_recv_wr = nr_recv + 1;
-	attr.cap.max_send_sge = max_t(u32, pool->max_sge, 2);
-	conn->send_sge = attr.cap.max_send_sge;
-	attr.cap.max_recv_sge = 1;
-	ret = rdma_create_qp(conn->id, pool->pd, &attr);
+	ret = rxp_qp_create(conn, carried, poll);
 	if (ret)
 		return ret;
-	conn->qp = conn->id->qp;
-	conn->sq_free = sq;
-	conn->sq_quiet_max = sq / 4;
 
 	spin_lock_bh(&conn->rdev->lock);
 	list_add(&conn->dev_link, &conn->rdev->conns);
@@ -264,9 +296,12 @@ static void rxp_conn_release(struct kref *ref)
 {
 	struct rxp_conn *conn = container_of(ref, struct rxp_conn, ref);
 
-	rxp_ring_destroy(&conn->rx_ring);
-	atomic64_sub(conn->recv_charged, &rxp_recv_charged);
-	kfree(conn->rx);
+	rxp_recv_release(&conn->rx_ring);
+	if (conn->taker) {
+		rxp_taker_uncharge(conn->taker, conn->ring_charged, conn->recv_charged);
+		rxp_taker_put(conn->taker);
+	}
+	kvfree(conn->rx);
 	kfree(conn->ctl);
 	kfree(conn);
 }
@@ -280,16 +315,58 @@ void rxp_conn_put(struct rxp_conn *conn)
 	kref_put(&conn->ref, rxp_conn_release);
 }
 
+/* The one place where a connection's state changes. */
+static int rxp_conn_step(struct rxp_conn *conn, enum rxp_conn_event event)
+{
+	enum rxp_conn_state from = conn->state;
+	int to = rxp_conn_next(from, event);
+
+	lockdep_assert_held(&conn->state_lock);
+	if (to >= 0)
+		WRITE_ONCE(conn->state, to);
+	if (to != from)
+		trace_rdmafs_conn_state(conn, conn->index, from, event, to);
+	return to;
+}
+
+/**
+ * rxp_conn_move - something has happened to a connection
+ * @conn:  the connection
+ * @event: what; not RXP_CONN_LOSE and RXP_CONN_KILL, which have functions of their own
+ *
+ * Any context.
+ *
+ * Return: 0; -EPROTO: not in the state that it is in; -ENOTCONN: it is lost.
+ */
+int rxp_conn_move(struct rxp_conn *conn, enum rxp_conn_event event)
+{
+	unsigned long flags;
+	int ret;
+
+	spin_lock_irqsave(&conn->state_lock, flags);
+	ret = rxp_conn_step(conn, event);
+	spin_unlock_irqrestore(&conn->state_lock, flags);
+	return min(ret, 0);
+}
+
 /**
  * rxp_conn_lost - the connection is of no more use
  * @conn: the connection
  *
- * Any context.  The owner is told once.
+ * Any context.  The owner is told once, unless he has begun to end it himself.
  */
 void rxp_conn_lost(struct rxp_conn *conn)
 {
-	if (!test_and_set_bit(0, &conn->lost))
+	unsigned long flags;
+	bool told;
+
+	spin_lock_irqsave(&conn->state_lock, flags);
+	told = conn->state >= RXP_CONN_LOST;
+	rxp_conn_step(conn, RXP_CONN_LOSE);
+	/* Under the lock: whoever sees it lost may rely on the owner's knowing. */
+	if (!told)
 		conn->ops->lost(conn);
+	spin_unlock_irqrestore(&conn->state_lock, flags);
 }
 
 /**
@@ -300,6 +377,7 @@ void rxp_conn_lost(struct rxp_conn *conn)
 void rxp_conn_protocol_error(struct rxp_conn *conn, const char *what)
 {
 	rxp_count(conn->stats, protocol_errors);
+	WRITE_ONCE(conn->broke, true);
 	pr_warn_ratelimited("rdmafs: %pISpc broke the protocol (%s): disconnecting\n",
 			    &conn->id->route.addr.dst_addr, what);
 	rxp_conn_lost(conn);
@@ -315,9 +393,13 @@ void rxp_conn_protocol_error(struct rxp_conn *conn, const char *what)
  */
 void rxp_conn_kill(struct rxp_conn *conn)
 {
-	set_bit(0, &conn->lost);
+	unsigned long flags;
+
+	/* Both locks: who posts holds the one, who only asks the other. */
 	spin_lock_bh(&conn->sq_lock);
-	conn->dead = true;
+	spin_lock_irqsave(&conn->state_lock, flags);
+	rxp_conn_step(conn, RXP_CONN_KILL);
+	spin_unlock_irqrestore(&conn->state_lock, flags);
 	spin_unlock_bh(&conn->sq_lock);
 	/* Whoever has plugged something unplugs before sleeping. */
 	wait_var_event(&conn->plugged, !READ_ONCE(conn->plugged));
@@ -397,7 +479,7 @@ void rxp_rx_put(struct rxp_rx *rx)
 	if (!atomic_dec_and_test(&rx->users))
 		return;
 	spin_lock_bh(&conn->sq_lock);
-	if (!conn->dead)
+	if (!rxp_conn_is_dead(conn))
 		lost = rxp_post_recv(rx);
 	spin_unlock_bh(&conn->sq_lock);
 	if (lost)

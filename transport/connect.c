@@ -11,14 +11,12 @@
  * leaves a status and completes what the attempt waits for.
  */
 #include <linux/kthread.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cm.h>
 #include "transport/client.h"
-
-/* rxe takes 7 for "for ever". */
-#define RXP_RETRY_COUNT		6
 
 /* An iWARP connection that is silent for so many ms is given something to look at. */
 #define RXP_RTR_MS		100U
@@ -53,13 +51,22 @@ static void rxp_client_lost(struct rxp_conn *conn)
 		complete_all(&conn->cm_done);
 	}
 	complete_all(&conn->welcomed);
-	if (READ_ONCE(x->ready))
-		mod_delayed_work(rxp_wq, &x->recover, 0);
+	/* Pairs with rxp_client_bind(): one of us sees that there is something to do. */
+	smp_mb();
+	if (READ_ONCE(x->state) != RXP_CONNECTING)
+		mod_delayed_work(rxp_recover_wq, &x->recover, 0);
+}
+
+/* RETURNs that found no buffer are what a connection of a mount waits for. */
+static void rxp_client_room(struct rxp_conn *conn)
+{
+	rxp_grants_give_back(conn->owner);
 }
 
 static const struct rxp_conn_ops rxp_client_ops = {
 	.recv = rxp_client_recv,
 	.lost = rxp_client_lost,
+	.room = rxp_client_room,
 };
 
 static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
@@ -84,6 +91,8 @@ static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
 		case RXP_REJECT_COUNT:
 			conn->limit = le32_to_cpu(rej->limit);
 			return -ERANGE;
+		case RXP_REJECT_LIMIT:
+			return -EUSERS;
 		case RXP_REJECT_JOIN:
 			/* The session was lost while it was being joined. */
 			return -ECONNRESET;
@@ -97,7 +106,8 @@ static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
 	case IB_CM_REJ_STALE_CONN:
 		return -EAGAIN;
 	case IB_CM_REJ_CONSUMER_DEFINED:
-		return -EPROTO;		/* somebody, but not rdmafs */
+		/* Not rdmafs; or one whose connection was gone before it could speak. */
+		return rej && memchr_inv(rej, 0, len) ? -EPROTO : -EAGAIN;
 	default:
 		return -ECONNREFUSED;
 	}
@@ -133,6 +143,7 @@ static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *even
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		rxp_conn_lost(conn);
 		status = -ENOTCONN;
@@ -163,6 +174,7 @@ static int rxp_client_pool(struct rdmafs_xprt *x, struct rxp_conn *conn)
 
 	if (!rdev)
 		return -ENODEV;
+	rdmafs_test_point("client_device", conn->index);
 	if (x->pool && x->pool->rdev == rdev) {
 		rxp_device_put(rdev);
 		return 0;
@@ -190,40 +202,46 @@ static int rxp_client_pool(struct rdmafs_xprt *x, struct rxp_conn *conn)
 	return 0;
 }
 
+/*
+ * What a connection asks for: what there is room for, once that is known, as the server
+ * may be one that grants more than the last.  The others join what the session has.
+ */
+static u32 rxp_client_wants(const struct rdmafs_xprt *x, u32 index)
+{
+	if (index)
+		return x->slot_account.nr;
+	return x->slots ? x->slot_account.max : x->want_slots;
+}
+
 static int rxp_client_slots(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	u32 granted = le16_to_cpu(conn->cm.slots), i;
 	int ret;
 
-	if (granted > x->want_slots || conn->cm.index != conn->index ||
-	    conn->cm.count != conn->count)
+	if (granted > rxp_client_wants(x, conn->index) || conn->cm.index != conn->index ||
+	    conn->cm.count != conn->count || (conn->index && granted != x->slot_account.nr))
 		return -EPROTO;
-	if (x->slots) {
-		if (granted == x->slot_account.nr)
-			goto out;
-		pr_warn_ratelimited("rdmafs: %pISpc now grants %u slots instead of %u: can't go on with it\n",
-				    &x->addr, granted, x->slot_account.nr);
-		return -EPROTO;
-	}
-	ret = rxp_ring_init(&x->tx_ring, granted, RXP_SLOT_BUF);
+	if (x->slots)
+		goto out;
+	ret = rxp_ring_init(&x->tx_ring, granted, RXP_SLOT_BUF, true);
 	if (!ret)
 		ret = rxp_slots_init(&x->slot_account, granted);
 	if (ret)
 		return ret;
-	x->slots = kcalloc(granted, sizeof(*x->slots), GFP_KERNEL);
+	x->slots = kvcalloc(granted, sizeof(*x->slots), GFP_KERNEL);
 	if (!x->slots)
 		return -ENOMEM;
-	for (i = 0; i < granted; i++)
+	for (i = 0; i < granted; i++) {
 		x->slots[i].index = i;
+		x->slots[i].seq = rdmafs_test_knob(seq_before);
+	}
 out:
 	conn->slots = granted;
-	conn->data_max = min3(le32_to_cpu(conn->cm.data_max), RDMAFS_XPRT_DATA_MAX,
-			      (u32)(conn->rdev->max_entries * PAGE_SIZE));
-	if (x->bound && conn->data_max < x->data_max)
-		return -EPROTO;
+	/* What the server may say; and what calls may have, which a smaller device bounds. */
+	conn->data_max = min(le32_to_cpu(conn->cm.data_max), RDMAFS_XPRT_DATA_MAX);
 	if (!conn->index)
-		x->data_max = conn->data_max;
-	conn->data_max = x->data_max;
+		WRITE_ONCE(x->data_max, min_t(u64, conn->data_max,
+					      (u64)conn->rdev->max_entries * PAGE_SIZE));
 	rxp_send_limit(conn);
 	return 0;
 }
@@ -277,23 +295,29 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
 
 	memcpy(hello.session, x->session, sizeof(hello.session));
 	memcpy(hello.client, x->client, sizeof(hello.client));
-	/* Pairs with rxp_welcome(): the connection's limits are set. */
-	smp_store_release(&conn->hello_sent, true);
+	/* Its limits are set: the answer may come. */
+	ret = rxp_conn_move(conn, RXP_CONN_GREET);
+	if (ret)
+		return ret;
 	ret = rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_HELLO, &hello, sizeof(hello));
 	if (ret)
 		return ret;
 	ret = rxp_welcome_wait(conn, step_ms);
 	if (ret)
 		return ret;
-	if (test_bit(0, &conn->lost))
+	if (rxp_conn_is_lost(conn))
 		return -ENOTCONN;
 	switch (le32_to_cpu(conn->welcome.status)) {
 	case RXP_WELCOME_BOUND:
-		return x->bound && !memcmp(conn->welcome.session, x->session, 16) ? 0 : -EPROTO;
+		return rxp_session_known(x) && conn->slots == x->slot_account.nr &&
+		       !memcmp(conn->welcome.session, x->session, sizeof(x->session)) ? 0 : -EPROTO;
 	case RXP_WELCOME_NEW:
-		return conn->index ? -EPROTO : 0;
+		return !conn->index && memchr_inv(conn->welcome.session, 0, sizeof(x->session)) ?
+		       0 : -EPROTO;
 	case RXP_WELCOME_REFUSED:
 		return -EBUSY;
+	case RXP_WELCOME_LIMIT:
+		return -EUSERS;
 	default:
 		return -EPROTO;
 	}
@@ -307,14 +331,19 @@ static void rxp_client_adopt(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	memcpy(x->session, conn->welcome.session, sizeof(x->session));
 	x->boot = le64_to_cpu(conn->welcome.boot);
-	x->bound = true;
-	if (le32_to_cpu(conn->welcome.status) != RXP_WELCOME_NEW || !READ_ONCE(x->ready))
+	if (conn->slots != x->slot_account.nr)
+		pr_info("rdmafs: %pISpc now grants %u slots instead of %u\n", &x->addr,
+			conn->slots, x->slot_account.nr);
+	/* Before calls may travel: rxp_call_send() looks whether its slot is one of these. */
+	rxp_slots_spread(&x->slot_account, conn->slots, conn->count);
+	if (le32_to_cpu(conn->welcome.status) != RXP_WELCOME_NEW ||
+	    READ_ONCE(x->state) == RXP_CONNECTING)
 		return;
 	rxp_count(&x->stats, session_resets);
 	pr_info("rdmafs: %pISpc: the server made a new session\n", &x->addr);
 	if (x->ops && x->ops->session_reset)
 		x->ops->session_reset(x->ctx);
-	rxp_calls_renumber(x);
+	rxp_calls_renumber(x, conn->data_max);
 }
 
 /* All are there: send what is unanswered, let submitters in. */
@@ -324,23 +353,26 @@ static void rxp_client_bind(struct rdmafs_xprt *x, struct rxp_attempt *a)
 	u32 i;
 
 	x->bound_at = jiffies;
-	if (READ_ONCE(x->ready)) {
+	/* It may be another way, on another device. */
+	WRITE_ONCE(x->message_ns, 0);
+	if (READ_ONCE(x->state) != RXP_CONNECTING) {
 		rxp_count(&x->stats, reconnects);
-		rxp_calls_replay(x, a->conns, a->count);
+		x->unsent = rxp_calls_replay(x, a->conns, a->count);
+		lost = x->unsent;
 	}
-	rxp_slots_spread(&x->slot_account, a->count);
 	spin_lock_bh(&x->lock);
 	memcpy(x->conns, a->conns, sizeof(x->conns));
 	x->nr_conns = a->count;
-	if (x->state == RXP_DOWN)
-		x->state = RXP_UP;
+	rxp_state_move(x, RXP_EV_BOUND);
+	/* Pairs with rxp_client_lost(). */
+	smp_mb();
 	for (i = 0; i < a->count; i++)
-		lost |= test_bit(0, &a->conns[i]->lost);
+		lost |= rxp_conn_is_lost(a->conns[i]);
 	spin_unlock_bh(&x->lock);
 	wake_up_all(&x->wait);
-	/* It may have been lost before the session knew it. */
-	if (lost && READ_ONCE(x->ready))
-		mod_delayed_work(rxp_wq, &x->recover, 0);
+	/* One may have been lost before the session knew it, or a call be left. */
+	if (lost)
+		mod_delayed_work(rxp_recover_wq, &x->recover, 0);
 }
 
 /**
@@ -360,6 +392,7 @@ struct rxp_connecting {
 static int rxp_connecting_thread(void *arg)
 {
 	struct rxp_connecting *c = arg;
+	unsigned int noio = memalloc_noio_save();
 	int ret = -EINTR;
 
 	/* Until this a signal is dropped; the lock inside it orders @cut. */
@@ -367,6 +400,7 @@ static int rxp_connecting_thread(void *arg)
 	if (!READ_ONCE(c->cut))
 		ret = rdma_connect(c->id, c->param);
 	complete(&c->done);
+	memalloc_noio_restore(noio);
 	return ret;
 }
 
@@ -405,7 +439,7 @@ static int rxp_client_connect(struct rdmafs_xprt *x, struct rxp_attempt *a,
 {
 	struct rxp_wire_cm cm = {
 		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
-		.version = cpu_to_le16(READ_ONCE(rxp_wire_version)),
+		.version = cpu_to_le16(RXP_WIRE_VERSION + rdmafs_test_knob(version_up)),
 		.index = conn->index,
 		.count = conn->count,
 		.recv_size = cpu_to_le32(conn->recv_size),
@@ -438,6 +472,25 @@ static int rxp_client_connect(struct rdmafs_xprt *x, struct rxp_attempt *a,
 	return ret ?: rxp_cm_wait(conn, a->step_ms);
 }
 
+/**
+ * rxp_client_conn_free - let go of a connection, but keep its receives for the next one
+ * @x:	  the session
+ * @conn: killed
+ *
+ * Process context.
+ */
+void rxp_client_conn_free(struct rdmafs_xprt *x, struct rxp_conn *conn)
+{
+	struct rxp_ring *spare = &x->rx_rings[conn->index];
+
+	rxp_conn_destroy(conn);
+	/* Nothing looks at a message of the client's when its completion has been handled. */
+	rxp_recv_release(spare);
+	*spare = conn->rx_ring;
+	memset(&conn->rx_ring, 0, sizeof(conn->rx_ring));
+	rxp_conn_put(conn);
+}
+
 /* A connection, up to its WELCOME. */
 static int rxp_connect_one(struct rdmafs_xprt *x, struct rxp_attempt *a, u32 index)
 {
@@ -448,19 +501,23 @@ static int rxp_connect_one(struct rdmafs_xprt *x, struct rxp_attempt *a, u32 ind
 	conn = rxp_conn_alloc(&rxp_client_ops, x, &x->stats, index, a->count);
 	if (!conn)
 		return -ENOMEM;
+	conn->rx_ring = x->rx_rings[index];
+	memset(&x->rx_rings[index], 0, sizeof(x->rx_rings[index]));
 	conn->id = rdma_create_id(x->net, rxp_client_cm_event, conn, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(conn->id)) {
 		ret = PTR_ERR(conn->id);
 		conn->id = NULL;
 		goto out;
 	}
-	/* The others join what the session has, not what was wanted of it. */
-	slots = index ? x->slot_account.nr : x->want_slots;
+	rxp_conn_tune(conn);
+	slots = rxp_client_wants(x, index);
 	ret = rxp_client_resolve(x, conn, a->step_ms);
 	if (!ret)
 		ret = rxp_client_pool(x, conn);
 	if (!ret)
 		ret = rxp_conn_setup(conn, x->pool, slots, IB_POLL_SOFTIRQ);
+	if (!ret)
+		ret = rxp_conn_move(conn, RXP_CONN_MADE);
 	if (!ret)
 		ret = rxp_client_connect(x, a, conn, slots);
 	if (!ret)
@@ -479,10 +536,12 @@ static int rxp_connect_one(struct rdmafs_xprt *x, struct rxp_attempt *a, u32 ind
 	return 0;
 
 out:
+	/* Not for what the server said: it was lost, and the next one may live. */
+	if (ret == -ENOTCONN && !READ_ONCE(conn->broke))
+		ret = -EAGAIN;
 	a->limit = conn->limit;
 	rxp_conn_kill(conn);
-	rxp_conn_destroy(conn);
-	rxp_conn_put(conn);
+	rxp_client_conn_free(x, conn);
 	return ret;
 }
 
@@ -501,8 +560,7 @@ static int rxp_connect_all(struct rdmafs_xprt *x, struct rxp_attempt *a)
 out:
 	while (i--) {
 		rxp_conn_kill(a->conns[i]);
-		rxp_conn_destroy(a->conns[i]);
-		rxp_conn_put(a->conns[i]);
+		rxp_client_conn_free(x, a->conns[i]);
 	}
 	return ret;
 }
@@ -515,7 +573,8 @@ out:
  * Process context; sleeps, killably.
  *
  * Return: 0, or a negative errno, with nothing left behind: see
- * rdmafs_xprt_connect(); -EAGAIN: the peer still has a stale connection.
+ * rdmafs_xprt_connect(); -EAGAIN: the peer still has a stale connection, or this one was
+ * lost, or refused without a reason.
  */
 int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms)
 {

@@ -32,17 +32,21 @@ static void rxp_device_release(struct kref *ref)
  * rxp_device_get - find what transport keeps for a device
  * @ib: the device
  *
- * The caller keeps @ib from being removed, by a connection identifier bound
- * to it.  Process context.
+ * The caller keeps @ib itself, by a connection identifier bound to it.  But we are
+ * told of its removal before such identifiers are, so what we keep may go at any
+ * moment.  Any context.
  *
  * Return: a reference, or NULL: the device can't be used, or is going away.
  */
 struct rxp_device *rxp_device_get(struct ib_device *ib)
 {
-	struct rxp_device *rdev = ib_get_client_data(ib, &rxp_ib_client);
+	struct rxp_device *rdev;
 
-	if (!rdev || READ_ONCE(rdev->removed) || !kref_get_unless_zero(&rdev->ref))
-		return NULL;
+	rcu_read_lock();
+	rdev = ib_get_client_data(ib, &rxp_ib_client);
+	if (rdev && (READ_ONCE(rdev->removed) || !kref_get_unless_zero(&rdev->ref)))
+		rdev = NULL;
+	rcu_read_unlock();
 	return rdev;
 }
 
@@ -99,6 +103,20 @@ static bool rxp_device_keeps_pages(const struct ib_device *ib)
 	}
 }
 
+/*
+ * InfiniBand and RoCE have the responder refuse to invalidate a key that is not valid;
+ * for iWARP one that is invalid already is good enough.
+ */
+static bool rxp_device_checks_inv(struct ib_device *ib)
+{
+	u32 port;
+
+	rdma_for_each_port(ib, port)
+		if (rdma_protocol_iwarp(ib, port))
+			return false;
+	return true;
+}
+
 static int rxp_device_add(struct ib_device *ib)
 {
 	struct rxp_device *rdev;
@@ -114,6 +132,9 @@ static int rxp_device_add(struct ib_device *ib)
 		return -ENOMEM;
 	rdev->short_until = jiffies;
 	rdev->keeps_pages = rxp_device_keeps_pages(ib);
+	rdev->checks_inv = rxp_device_checks_inv(ib);
+	/* What it sends again it executes again, with all that stands between. */
+	rdev->repeats_reg = ib->ops.driver_id == RDMA_DRIVER_RXE;
 	rdev->short_writes = ib->ops.driver_id == RDMA_DRIVER_RXE;
 	rdev->ib = ib;
 	kref_init(&rdev->ref);
@@ -127,8 +148,9 @@ static int rxp_device_add(struct ib_device *ib)
 				 rxp_max_sge(ib) * (ib->attrs.max_qp_wr / 4));
 
 	/* One MR for each PD is the device's own affair (rxe and siw): leave room. */
-	capacity = (u64)max(ib->attrs.max_mr / 2, 1) * rdev->max_entries;
-	capacity = clamp_t(u64, capacity, RPOL_CAPACITY_MIN, RXP_CAPACITY_DEFAULT);
+	rdev->max_mrs = max(ib->attrs.max_mr / 2, 1);
+	capacity = rpol_capacity_for(rdev->max_mrs, rdev->max_entries, RXP_CAPACITY_DEFAULT,
+				     &rdev->mr_least);
 	rdev->domain = rpol_domain_create(capacity, &rxp_domain_ops, rdev);
 	if (IS_ERR(rdev->domain)) {
 		ret = PTR_ERR(rdev->domain);
@@ -138,6 +160,22 @@ static int rxp_device_add(struct ib_device *ib)
 	rxp_proc_add_device(rdev);
 	ib_set_client_data(ib, &rxp_ib_client, rdev);
 	return 0;
+}
+
+/**
+ * rxp_device_set_capacity - bound what all on a device may hold together
+ * @rdev:     the device
+ * @capacity: entries
+ *
+ * Return: 0; -EINVAL: too few, or so many that there are not enough MRs for them.
+ */
+int rxp_device_set_capacity(struct rxp_device *rdev, u64 capacity)
+{
+	u32 smallest = rpol_class_charge(0, rdev->max_entries, rdev->mr_least);
+
+	if (capacity > (u64)rdev->max_mrs * smallest)
+		return -EINVAL;
+	return rpol_domain_set_capacity(rdev->domain, capacity);
 }
 
 static void rxp_device_remove(struct ib_device *ib, void *client_data)
@@ -158,7 +196,9 @@ static void rxp_device_remove(struct ib_device *ib, void *client_data)
 	proc_remove(rdev->proc);
 	disable_delayed_work_sync(&rdev->tick);
 	rpol_domain_destroy(rdev->domain);
-	kfree(rdev);
+	/* The core forgets it after us, which is too late for who looks it up just now. */
+	ib_set_client_data(ib, &rxp_ib_client, NULL);
+	kfree_rcu(rdev, rcu);
 }
 
 static struct ib_client rxp_ib_client = {

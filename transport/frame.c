@@ -111,9 +111,22 @@ static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *
 	return need;
 }
 
+/* How long a RECALL or RETURN is, which says so itself; U32_MAX: never so. */
+static u32 check_keys(const void *p, u32 left, struct rxp_frame *f)
+{
+	const struct rxp_wire_keys *keys = p;
+
+	if (left < sizeof(*keys))
+		return U32_MAX;
+	f->nr_keys = le16_to_cpu(keys->nr);
+	if (!f->nr_keys || f->nr_keys > RXP_WIRE_KEYS || keys->pad)
+		return U32_MAX;
+	return sizeof(*keys) + f->nr_keys * sizeof(keys->rkey[0]);
+}
+
 static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame *f)
 {
-	bool rpc = false;
+	bool rpc = false, tag = false;
 	u32 want;
 
 	if (f->body_len || f->data_len || f->flags)
@@ -127,13 +140,14 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 		case RXP_CONTROL_STCRW:
 			want = sizeof(struct rxp_wire_tag);
 			rpc = true;
+			tag = true;
 			break;
 		case RXP_CONTROL_CANCEL:
 			want = 0;
 			rpc = true;
 			break;
 		case RXP_CONTROL_RETURN:
-			want = sizeof(struct rxp_wire_tag);
+			want = check_keys(p, left, f);
 			break;
 		case RXP_CONTROL_PING:
 		case RXP_CONTROL_BYE:
@@ -150,9 +164,10 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 		case RXP_NOTIFY_STCRW:
 			want = sizeof(struct rxp_wire_tag);
 			rpc = true;
+			tag = true;
 			break;
 		case RXP_NOTIFY_RECALL:
-			want = sizeof(struct rxp_wire_tag);
+			want = check_keys(p, left, f);
 			break;
 		case RXP_NOTIFY_DROPPED:
 			want = 0;
@@ -169,7 +184,7 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 		return -EBADMSG;
 	f->rpc = rpc;
 	f->body = p;
-	if (want == sizeof(struct rxp_wire_tag)) {
+	if (tag) {
 		const struct rxp_wire_tag *t = p;
 
 		f->bulk_len = le32_to_cpu(t->length);

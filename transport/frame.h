@@ -6,6 +6,7 @@
 #ifndef RDMAFS_TRANSPORT_FRAME_H
 #define RDMAFS_TRANSPORT_FRAME_H
 
+#include <asm/byteorder.h>
 #include <linux/types.h>
 #include "transport/wire.h"
 
@@ -40,6 +41,7 @@
  * @grant_len: REPLY with RXP_F_GRANT: bytes of the sink
  * @grant_rkey: its key
  * @grant_iova: its address
+ * @nr_keys:  RECALL, RETURN: keys in the struct rxp_wire_keys at @body
  */
 struct rxp_frame {
 	u8 type;
@@ -62,7 +64,16 @@ struct rxp_frame {
 	u32 grant_len;
 	u32 grant_rkey;
 	u64 grant_iova;
+	u32 nr_keys;
 };
+
+/* One of those in a RECALL or RETURN, by index. */
+static inline u32 rxp_frame_key(const struct rxp_frame *f, u32 i)
+{
+	const struct rxp_wire_keys *keys = f->body;
+
+	return le32_to_cpu(keys->rkey[i]);
+}
 
 int rxp_frame_check(const void *msg, u32 len, u32 at, bool from_client, u32 slots,
 		    u32 data_max, struct rxp_frame *f);
@@ -73,6 +84,12 @@ u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f);
 void rxp_frame_put_grant(void *head, u32 len, const struct rxp_wire_tag *tag);
 void rxp_frame_drop_grant(void *head);
 void rxp_frame_put_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq);
+
+/* The number after @seq in a slot: they wrap, but 0 is none. */
+static inline u32 rxp_seq_next(u32 seq)
+{
+	return seq + 1 ?: 1;
+}
 
 /**
  * rxp_frame_astray - did a message take another connection than its slot's?

@@ -10,13 +10,20 @@
  * a client comes to hold as many as it has WRITEs outstanding.
  *
  * On the server a grant belongs to its session, whose connections have one
- * protection domain: whichever carries the WRITE's slot may use it.  It is
- * charged like any MR, and ends by use, by the client's RETURN, or with the
- * connection that registered it, with which the others fall.  When somebody
- * finds no translations, all are called back (RECALL) and none is made for a
- * while; a client that neither uses nor returns one in time loses its
- * connections, and with them the keys.  A client returns what it has not used
- * for some seconds.
+ * protection domain: whichever carries the WRITE's slot may use it, and return it.  It
+ * is charged like any MR, and ends by use, by the client's RETURN, or with the
+ * connection that registered it, with which the others fall.  A client may name it
+ * before it was told of it, by guessing: so it is listed in the moment that its
+ * registration is posted, and invalidated behind that (binding.c).
+ *
+ * To the policy it is lent: idle, and charged.  When anybody on the device waits for
+ * translations, be it a session or a mount of this host, the policy says which are
+ * wanted back, and all of these go in one RECALL, and come in one RETURN.  When a
+ * session found no translations none is made for a while.  A client that neither uses
+ * nor returns one in time loses its connections, and with them the keys.  A client
+ * returns what it has not used for some seconds.  One that is returned counts until its
+ * key is invalid, and is to be in the same time: its LOCAL_INV stands in a queue that
+ * the client may stop.
  *
  * The sink's pages are the session's own (mr.c), and are read only when the key
  * is known to be invalid.
@@ -24,6 +31,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "transport/client.h"
+#include "transport/points.h"
 #include "transport/server.h"
 
 /* Most grants of one session. */
@@ -35,12 +43,16 @@ unsigned int rxp_grants_max = 32;
 /* Seconds that a client has for a RETURN. */
 #define RXP_RECALL_SECS		10
 
+/* RETURNs of grants that are not there; who returns only what it was given has none. */
+#define RXP_STRAYS_MAX		16
+
 /* ------------------------------------------------------------------ the server */
 
 static void rxp_grant_free(struct rxp_grant *g)
 {
 	rxp_mr_put(g->pool, g->mr);
 	rxp_buf_put(g->pool, g->buf);
+	rxp_session_uncharge(g->session, g->charged);
 	rxp_pool_put(g->pool);
 	kfree(g);
 }
@@ -48,8 +60,16 @@ static void rxp_grant_free(struct rxp_grant *g)
 static void rxp_grant_unlink(struct rdmafs_xprt_session *s, struct rxp_grant *g)
 {
 	lockdep_assert_held(&s->lock);
-	list_del(&g->link);
+	list_del_init(&g->link);
 	s->nr_grants--;
+	s->grant_bytes -= g->charged;
+}
+
+/* Half of the pages that a session may have are for what is not granted. */
+static bool rxp_grants_fit(const struct rdmafs_xprt_session *s, u32 bytes)
+{
+	lockdep_assert_held(&s->lock);
+	return s->grant_bytes + bytes <= (u64)READ_ONCE(s->server->limits.data_mib) << 19;
 }
 
 /* By the protection domain of where it is named: those of before a reconnect are void. */
@@ -60,7 +80,7 @@ static struct rxp_grant *rxp_grant_find(struct rdmafs_xprt_session *s, struct rx
 
 	lockdep_assert_held(&s->lock);
 	list_for_each_entry(g, &s->grants, link)
-		if (g->pool == conn->pool && g->mr->mr->rkey == rkey)
+		if (!g->returned && g->pool == conn->pool && g->mr->mr->rkey == rkey)
 			return g;
 	return NULL;
 }
@@ -77,60 +97,106 @@ static bool rxp_grants_short(struct rxp_pool *pool)
  * @conn: where its reply goes
  * @tag:  out: what the reply says
  *
- * Process context.  On success the sink is the grant's, and req->reg has to be
- * posted before the reply.
+ * Process context.  On success the sink is the grant's, and req->reg is its
+ * registration.
  *
- * Return: whether there is a grant.
+ * Return: the grant, for rxp_grant_post() or rxp_grant_cancel(); or NULL.
  */
-bool rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn, struct rxp_wire_tag *tag)
+struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
+				  struct rxp_wire_tag *tag)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	struct rxp_grant *g;
-	bool granted;
+	bool room;
 	u32 len;
 
 	if (!(req->flags & RXP_F_WRITE) || !req->mr || !req->buf || req->pool != conn->pool ||
+	    rxp_mr_known(req->mr) ||
 	    READ_ONCE(s->nr_grants) >= READ_ONCE(rxp_grants_max) ||
 	    rxp_grants_short(req->pool))
-		return false;
+		return NULL;
 	g = kzalloc(sizeof(*g), GFP_KERNEL);
 	if (!g)
-		return false;
-	len = min(req->buf->size, req->mr->policy.entries * (u32)PAGE_SIZE);
+		return NULL;
+	len = min(req->buf->size, req->mr->room * (u32)PAGE_SIZE);
 	if (rxp_mr_map_buf(req->pool, req->mr, req->buf, len, &req->reg)) {
 		kfree(g);
-		return false;
+		return NULL;
 	}
+	INIT_LIST_HEAD(&g->link);
 	g->conn = conn;
 	g->session = s;
 	g->pool = req->pool;
 	g->buf = req->buf;
 	g->mr = req->mr;
-	g->mr->bound = true;
 	tag->length = cpu_to_le32(len);
 	tag->rkey = cpu_to_le32(g->mr->mr->rkey);
 	tag->iova = cpu_to_le64(g->mr->mr->iova);
 	rxp_buf_sync_for_device(g->pool, g->buf);
 
 	spin_lock_bh(&s->lock);
-	/* When the connection is gone nobody would come to take it back. */
-	granted = s->conns[conn->index] == conn &&
-		  s->nr_grants < min(READ_ONCE(rxp_grants_max), RXP_WIRE_GRANTS);
-	if (granted) {
-		list_add(&g->link, &s->grants);
+	room = s->nr_grants < min(READ_ONCE(rxp_grants_max), RXP_WIRE_GRANTS) &&
+	       rxp_grants_fit(s, req->charged);
+	if (room) {
 		s->nr_grants++;
+		s->grant_bytes += req->charged;
 	}
 	spin_unlock_bh(&s->lock);
-	if (!granted) {
-		g->mr->bound = false;	/* never posted */
+	if (!room) {
 		kfree(g);
-		return false;
+		return NULL;
 	}
 	rxp_pool_get(g->pool);
+	g->charged = req->charged;
+	req->charged = 0;
 	req->buf = NULL;
 	req->mr = NULL;
-	rxp_count(&s->stats, grants_made);
-	return true;
+	return g;
+}
+
+/**
+ * rxp_grant_post - post the reply that brings a grant; from now on it may be used
+ * @g:	   the grant
+ * @chain: its registration and the reply
+ *
+ * Process context.
+ *
+ * Return: 0; -ENOTCONN: the connection is dead, the chain was not posted, there is no
+ * grant.
+ */
+int rxp_grant_post(struct rxp_grant *g, struct rxp_chain *chain)
+{
+	struct rdmafs_xprt_session *s = g->session;
+	int ret;
+
+	/* One step: who finds the grant finds its REG_MR in the queue. */
+	spin_lock_bh(&s->lock);
+	ret = rxp_post(g->conn, chain);
+	if (!ret) {
+		list_add(&g->link, &s->grants);
+		/* It may be wanted back at once: a worker calls it back, behind the reply. */
+		rpol_mr_lend(g->pool->member, &g->mr->policy);
+	}
+	spin_unlock_bh(&s->lock);
+	if (ret)
+		rxp_grant_cancel(g);
+	else
+		rxp_count(&s->stats, grants_made);
+	return ret;
+}
+
+/**
+ * rxp_grant_cancel - a grant that nobody can use is no more
+ * @g: the grant, not posted, or returned and invalid
+ *
+ * Any context but hard interrupt.
+ */
+void rxp_grant_cancel(struct rxp_grant *g)
+{
+	spin_lock_bh(&g->session->lock);
+	rxp_grant_unlink(g->session, g);
+	spin_unlock_bh(&g->session->lock);
+	rxp_grant_free(g);
 }
 
 /**
@@ -148,9 +214,11 @@ bool rxp_grant_use(struct rxp_req *req, struct rxp_conn *conn)
 	if (!g || req->bulk_len > g->mr->mr->length)
 		return false;
 	rxp_grant_unlink(s, g);
+	rpol_mr_regain(g->pool->member, &g->mr->policy);
 	req->pool = g->pool;
 	req->buf = g->buf;
 	req->mr = g->mr;
+	req->charged = g->charged;
 	kfree(g);
 	return true;
 }
@@ -160,40 +228,50 @@ static void rxp_grant_inv_done(struct rxp_chain *chain, bool ok)
 	struct rxp_grant *g = container_of(chain, struct rxp_grant, inv_chain);
 	struct rdmafs_xprt_session *s = g->session;
 
-	if (ok)
-		g->mr->bound = false;
-	rxp_grant_free(g);
+	rxp_grant_cancel(g);
 	rxp_session_put(s);
 }
 
-/**
- * rxp_grant_return - the client gives a grant back
- * @conn: where it says so
- * @rkey: the grant's
- *
- * Process context.  One that is not there was used in the meantime, or never
- * was: then the client can't do anything with it either.
- */
-void rxp_grant_return(struct rxp_conn *conn, u32 rkey)
+static const char *rxp_grant_return(struct rxp_conn *conn, u32 rkey)
 {
 	struct rdmafs_xprt_session *s = conn->session;
 	struct rxp_grant *g;
 
 	spin_lock_bh(&s->lock);
 	g = rxp_grant_find(s, conn, rkey);
-	if (g)
-		rxp_grant_unlink(s, g);
+	if (g) {
+		g->returned = true;
+		g->recalled = g->recalled ?: jiffies | 1;
+	}
 	spin_unlock_bh(&s->lock);
 	if (!g)
-		return;
+		return ++conn->strays > RXP_STRAYS_MAX ? "RETURNs of no grants" : NULL;
 	rxp_session_get(s);
 	rxp_count(&s->stats, grants_returned);
 	rxp_count(&s->stats, local_inv);
-	rxp_fill_inv(&g->inv, rkey);
-	rxp_chain_init(&g->inv_chain, rxp_grant_inv_done);
-	rxp_chain_add(&g->inv_chain, &g->inv);
-	if (rxp_post(conn, &g->inv_chain))
+	if (rxp_mr_invalidate(g->mr, &g->inv_chain, &g->inv, rxp_grant_inv_done))
 		rxp_grant_inv_done(&g->inv_chain, false);
+	return NULL;
+}
+
+/**
+ * rxp_grants_returned - the client gives grants back
+ * @conn: where it says so, not necessarily the one that registered them
+ * @f:	  the RETURN
+ *
+ * Process context.
+ *
+ * Return: NULL, or what is wrong with it: too often it was one that is not there.
+ */
+const char *rxp_grants_returned(struct rxp_conn *conn, const struct rxp_frame *f)
+{
+	const char *wrong = NULL;
+	u32 i;
+
+	rxp_count(&conn->session->stats, returns);
+	for (i = 0; !wrong && i < f->nr_keys; i++)
+		wrong = rxp_grant_return(conn, rxp_frame_key(f, i));
+	return wrong;
 }
 
 /**
@@ -210,7 +288,7 @@ void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 
 	spin_lock_bh(&s->lock);
 	list_for_each_entry_safe(g, tmp, &s->grants, link) {
-		if (g->conn != conn)
+		if (g->conn != conn || g->returned)
 			continue;
 		rxp_grant_unlink(s, g);
 		list_add(&g->link, &gone);
@@ -220,31 +298,108 @@ void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 		rxp_grant_free(g);
 }
 
-/* Ask for all of a session's; false if its client has had its time. */
-static bool rxp_grants_recall_session(struct rdmafs_xprt_session *s)
+/*
+ * Call back as many of those that the policy wants as one message names.  It goes where
+ * the replies went that brought them, so that it can't be there first.  False if there
+ * are none, or no message is to be had now: the connection says when one is.
+ */
+static bool rxp_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
-	struct rxp_wire_tag tag = {};
-	struct rxp_grant *g;
-	bool patient = true;
+	struct rxp_grant *batch[RXP_WIRE_KEYS], *g;
+	u32 rkeys[RXP_WIRE_KEYS], nr = 0, i;
 
-	spin_lock_bh(&s->lock);
+	lockdep_assert_held(&s->lock);
 	list_for_each_entry(g, &s->grants, link) {
-		if (g->recalled) {
-			patient &= time_before(jiffies, g->recalled + RXP_RECALL_SECS * HZ);
+		if (g->conn != conn || g->told || g->returned ||
+		    !rpol_mr_recalled(&g->mr->policy))
 			continue;
-		}
-		tag.rkey = cpu_to_le32(g->mr->mr->rkey);
-		if (rxp_ctl_send(g->conn, RXP_NOTIFY, RXP_NOTIFY_RECALL, &tag, sizeof(tag)))
-			break;	/* at the next tick */
-		g->recalled = jiffies | 1;
-		rxp_count(&s->stats, grants_recalled);
+		/* Its time runs from now on: a client may let nothing more be sent. */
+		g->recalled = g->recalled ?: jiffies | 1;
+		if (nr == RXP_WIRE_KEYS)
+			continue;
+		batch[nr] = g;
+		rkeys[nr++] = g->mr->mr->rkey;
 	}
-	spin_unlock_bh(&s->lock);
-	return patient;
+	if (!nr || rdmafs_test_fail("recall", 0) ||
+	    rxp_ctl_send_keys(conn, RXP_NOTIFY, RXP_NOTIFY_RECALL, rkeys, nr))
+		return false;
+	for (i = 0; i < nr; i++)
+		batch[i]->told = true;
+	rxp_count(&s->stats, recalls);
+	rxp_add(&s->stats, grants_recalled, nr);
+	return true;
+}
+
+static void rxp_session_recall(struct rdmafs_xprt_session *s)
+{
+	u32 i;
+
+	lockdep_assert_held(&s->lock);
+	for (i = 0; i < s->nr_conns; i++)
+		while (s->conns[i] && rxp_grants_call_back(s, s->conns[i]))
+			;
+}
+
+/* Has any of those called back, or given back, not come in time?  @more if one is to. */
+static bool rxp_grants_overdue(struct rdmafs_xprt_session *s, bool *more)
+{
+	bool overdue = false;
+	struct rxp_grant *g;
+
+	lockdep_assert_held(&s->lock);
+	list_for_each_entry(g, &s->grants, link) {
+		if (!g->recalled)
+			continue;
+		*more = true;
+		overdue |= time_after(jiffies, g->recalled + RXP_RECALL_SECS * HZ);
+	}
+	return overdue;
 }
 
 /**
- * rxp_grants_tick - call grants back while translations are short
+ * rxp_grants_recall - call back what the policy wants of a pool
+ * @pool: the pool
+ *
+ * Process context, the pool's worker.
+ */
+void rxp_grants_recall(struct rxp_pool *pool)
+{
+	struct rdmafs_xprt_session *s;
+	bool any = false;
+
+	spin_lock_bh(&pool->lock);
+	s = pool->session;
+	if (s)
+		rxp_session_get(s);
+	spin_unlock_bh(&pool->lock);
+	if (!s)
+		return;
+	spin_lock_bh(&s->lock);
+	rxp_session_recall(s);
+	rxp_grants_overdue(s, &any);
+	spin_unlock_bh(&s->lock);
+	/* To see that they come. */
+	if (any)
+		queue_delayed_work(rxp_wq, &s->server->recall, HZ / 4);
+	rxp_session_put(s);
+}
+
+/**
+ * rxp_pool_bind - whose grants are made of a pool
+ * @pool: the pool
+ * @s:	  the session, whose connection 0 has a reference on it until it is NULL
+ *
+ * Process context, connection 0's worker.
+ */
+void rxp_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s)
+{
+	spin_lock_bh(&pool->lock);
+	pool->session = s;
+	spin_unlock_bh(&pool->lock);
+}
+
+/**
+ * rxp_grants_tick - see that what was called back comes, while translations are short
  * @server: the server, its lock held
  *
  * Return: whether it has to be called again soon.
@@ -256,26 +411,13 @@ bool rxp_grants_tick(struct rdmafs_xprt_server *server)
 
 	lockdep_assert_held(&server->lock);
 	list_for_each_entry(s, &server->sessions, link) {
-		struct rxp_grant *g;
-		bool recall;
-
 		spin_lock_bh(&s->lock);
-		g = list_first_entry_or_null(&s->grants, struct rxp_grant, link);
-		/* Those called back have to come, shortage or not. */
-		recall = g && (g->recalled || rxp_grants_short(g->pool));
 		if (rxp_session_overdue(s, &more)) {
-			pr_warn_ratelimited("rdmafs: %s keeps what others wait for: disconnecting\n",
+			pr_warn_ratelimited("rdmafs: %s leaves requests half done: disconnecting\n",
 					    s->name);
 			rxp_session_lose(s);
 		}
-		spin_unlock_bh(&s->lock);
-		if (!recall)
-			continue;
-		more = true;
-		if (rxp_grants_recall_session(s))
-			continue;
-		spin_lock_bh(&s->lock);
-		if (s->nr_bound) {
+		if (rxp_grants_overdue(s, &more) && s->nr_bound) {
 			pr_warn_ratelimited("rdmafs: %s does not return grants: disconnecting\n",
 					    s->name);
 			rxp_session_lose(s);
@@ -287,8 +429,8 @@ bool rxp_grants_tick(struct rdmafs_xprt_server *server)
 
 /**
  * rxp_grants_shortage - somebody found no translations for a sink
- * @server: whose sessions may hold some as grants
- * @pool:   of the one that found none
+ * @server: whose clients may keep to themselves what they have no use for
+ * @pool:   of the one that found none, on whose device no grants are made for a while
  *
  * Any context but hard interrupt.
  */
@@ -373,6 +515,37 @@ void rxp_grants_forget(struct rdmafs_xprt *x)
 	x->nr_grants = 0;
 }
 
+/*
+ * Return as many of those that were called back, or came before @old, as one message
+ * names.  False if there are none, or no message is to be had now: the connection says
+ * when one is.
+ */
+static bool rxp_grants_return(struct rdmafs_xprt *x, unsigned long old)
+{
+	u32 rkeys[RXP_WIRE_KEYS], at[RXP_WIRE_KEYS], nr = 0, i;
+
+	lockdep_assert_held(&x->lock);
+	for (i = 0; i < x->nr_grants && nr < RXP_WIRE_KEYS; i++) {
+		const struct rxp_held_grant *h = &x->grants[i];
+
+		if (!h->recalled && !time_before(h->since, old))
+			continue;
+		rkeys[nr] = h->rkey;
+		at[nr++] = i;
+	}
+	if (!nr || rxp_ctl_send_keys(x->conns[0], RXP_CONTROL, RXP_CONTROL_RETURN, rkeys, nr))
+		return false;
+	/* From the last one on, so that the others stay where they are. */
+	for (i = nr; i--;) {
+		x->nr_grants--;
+		memmove(&x->grants[at[i]], &x->grants[at[i] + 1],
+			(x->nr_grants - at[i]) * sizeof(*x->grants));
+	}
+	rxp_count(&x->stats, returns);
+	rxp_add(&x->stats, grants_returned, nr);
+	return true;
+}
+
 /**
  * rxp_grants_give_back - return what was called back or has grown old
  * @x: the session
@@ -381,42 +554,32 @@ void rxp_grants_forget(struct rdmafs_xprt *x)
  */
 void rxp_grants_give_back(struct rdmafs_xprt *x)
 {
-	unsigned long old = jiffies - RXP_IDLE_SECS * HZ;
-	struct rxp_wire_tag tag = {};
-	u32 i, kept = 0;
+	u32 idle_s = rdmafs_test_knob(grant_idle_s) ?: RXP_IDLE_SECS;
+	unsigned long old = jiffies - idle_s * HZ;
 
 	spin_lock_bh(&x->lock);
-	for (i = 0; x->nr_conns && i < x->nr_grants; i++) {
-		struct rxp_held_grant h = x->grants[i];
-
-		tag.rkey = cpu_to_le32(h.rkey);
-		if ((h.recalled || time_before(h.since, old)) &&
-		    !rxp_ctl_send(x->conns[0], RXP_CONTROL, RXP_CONTROL_RETURN, &tag,
-				  sizeof(tag)))
-			rxp_count(&x->stats, grants_returned);
-		else
-			x->grants[kept++] = h;
-	}
-	if (x->nr_conns)
-		x->nr_grants = kept;
+	while (x->nr_conns && rxp_grants_return(x, old))
+		;
 	spin_unlock_bh(&x->lock);
 }
 
 /**
- * rxp_grant_recalled - the server wants a grant back
- * @x:	  the session
- * @rkey: the grant's
+ * rxp_grants_recalled - the server wants grants back
+ * @x: the session
+ * @f: the RECALL
  *
  * Softirq.  One that is not held is being used: the server will see.
  */
-void rxp_grant_recalled(struct rdmafs_xprt *x, u32 rkey)
+void rxp_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f)
 {
-	u32 i;
+	u32 i, k;
 
+	rxp_count(&x->stats, recalls);
 	spin_lock_bh(&x->lock);
 	for (i = 0; i < x->nr_grants; i++)
-		if (x->grants[i].rkey == rkey)
-			x->grants[i].recalled = true;
+		for (k = 0; k < f->nr_keys; k++)
+			if (x->grants[i].rkey == rxp_frame_key(f, k))
+				x->grants[i].recalled = true;
 	spin_unlock_bh(&x->lock);
 	rxp_grants_give_back(x);
 }

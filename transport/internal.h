@@ -44,7 +44,10 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
+#include "transport/connstate.h"
 #include "transport/frame.h"
+#include "transport/points.h"
+#include "transport/qp_plan.h"
 #include "transport/xprt.h"
 
 /* Bytes at the end of a slot's buffer for the CONTROL or NOTIFY of its RPC. */
@@ -60,14 +63,17 @@
 /* Scatter/gather entries of the messages of one doorbell that travel in others. */
 #define RXP_JOINED	64
 
-/* Work requests of a chain beside its RDMA WRITEs, at most: REG_MR and SEND. */
-#define RXP_CHAIN_EXTRA	2
-
 /* RPCs put off for which a session stands in line at once. */
 #define RXP_CLAIMS_MAX	64
 
 /* Seconds after which an idle MR or data buffer is given back. */
 #define RXP_IDLE_SECS	5
+
+/*
+ * So often is a packet, or a SEND that found no receive, sent again.  More is "for
+ * ever", on rxe at least, so a server takes no client whose queue pair would do so.
+ */
+#define RXP_RETRY_COUNT	6
 
 /* Time after which a session without a message ends (design, section 6). */
 #define RXP_LEASE_MS	30000
@@ -104,6 +110,8 @@ enum rxp_stat {
 	RXP_STAT_grants_made,
 	RXP_STAT_grants_returned,
 	RXP_STAT_grants_recalled,
+	RXP_STAT_recalls,
+	RXP_STAT_returns,
 	RXP_STAT_retry_later,
 	RXP_STAT_cancelled,
 	RXP_STAT_replays,
@@ -151,12 +159,17 @@ struct rxp_device {
 	unsigned long tick_due;		/* jiffies, while it is queued */
 	struct proc_dir_entry *proc;
 	struct kref ref;
+	struct rcu_head rcu;
 	struct completion unused;
 	bool removed;
 	spinlock_t lock;		/* conns */
 	struct list_head conns;
 	u32 max_entries;		/* of one MR */
+	u32 max_mrs;			/* that we make at most, idle ones included */
+	u32 mr_least;			/* entries that each is charged at least */
 	bool keeps_pages;		/* an invalid MR names its pages still */
+	bool checks_inv;		/* refuses to invalidate what is not registered */
+	bool repeats_reg;		/* and may register it again until the chain is over */
 	bool short_writes;		/* long RDMA WRITEs take longer: rxp_build_writes() */
 	unsigned long short_until;	/* jiffies: no new grants before */
 };
@@ -170,23 +183,73 @@ int rxp_device_register(void);
 void rxp_device_unregister(void);
 struct rxp_device *rxp_device_get(struct ib_device *ib);
 void rxp_device_put(struct rxp_device *rdev);
+int rxp_device_set_capacity(struct rxp_device *rdev, u64 capacity);
 
 /* ---------------------------------------------------------------------- pool */
+
+/**
+ * enum rxp_mr_state - what is known of an MR's key (binding.c)
+ * @RXP_MR_IDLE:	 no queue pair knows it
+ * @RXP_MR_REGISTERING:	 its REG_MR stands in a queue
+ * @RXP_MR_BOUND:	 that was executed
+ * @RXP_MR_RETURNED:	 the peer has invalidated it, but that chain is not over
+ * @RXP_MR_INVALIDATING: a LOCAL_INV stands behind it
+ * @RXP_MR_UNKNOWN:	 its queue pair has failed
+ * @RXP_MR_NR_STATES:	 how many
+ */
+enum rxp_mr_state {
+	RXP_MR_IDLE,
+	RXP_MR_REGISTERING,
+	RXP_MR_BOUND,
+	RXP_MR_RETURNED,
+	RXP_MR_INVALIDATING,
+	RXP_MR_UNKNOWN,
+	RXP_MR_NR_STATES
+};
+
+/**
+ * enum rxp_mr_event - what becomes of an MR
+ * @RXP_MR_POSTED:	a chain that registers it was handed over
+ * @RXP_MR_REGISTERED:	and was executed
+ * @RXP_MR_REMOTE_INV:	the peer has invalidated it, and is believed
+ * @RXP_MR_LOCAL_INV:	a chain that invalidates it was handed over
+ * @RXP_MR_INVALIDATED:	and was executed
+ * @RXP_MR_FAILED:	either chain was not executed
+ * @RXP_MR_NR_EVENTS:	how many
+ */
+enum rxp_mr_event {
+	RXP_MR_POSTED,
+	RXP_MR_REGISTERED,
+	RXP_MR_REMOTE_INV,
+	RXP_MR_LOCAL_INV,
+	RXP_MR_INVALIDATED,
+	RXP_MR_FAILED,
+	RXP_MR_NR_EVENTS
+};
+
+struct rxp_conn;
+struct rxp_chain;
 
 /**
  * struct rxp_mr - a memory region
  * @mr:	     the region
  * @policy:  its class and what it is charged; on the policy's lists while idle
- * @bound:   registered, and not known to be invalid
+ * @pool:    whose it is
+ * @state:   of its binding; the pool's lock
+ * @conn:    where it was registered, with a reference, unless it is idle
  * @buf:     id of the buffer that it was mapped for, or 0
  * @nents:   entries of it
+ * @room:    entries it can hold, which may be fewer than it is charged
  */
 struct rxp_mr {
 	struct ib_mr *mr;
 	struct rpol_mr policy;
-	bool bound;
+	struct rxp_pool *pool;
+	enum rxp_mr_state state;
+	struct rxp_conn *conn;
 	u64 buf;
 	u32 nents;
+	u32 room;
 };
 
 /**
@@ -237,15 +300,16 @@ struct rxp_pool {
 	struct ib_pd *pd;
 	struct rpol_member *member;
 	struct rxp_stats *stats;
-	u32 max_sge;
+	u32 max_sge;			/* may fall, see rxp_qp_create() */
 	u32 vector;			/* for completions of connection 0; the others follow */
-	spinlock_t lock;		/* the lists */
+	spinlock_t lock;		/* the lists, and the states of MRs */
 	struct list_head bufs[RPOL_NR_CLASSES];
 	bool closed;
 	atomic_t claims;		/* rxp_mr_claim(): how many there are */
 	struct delayed_work decay;
-	struct work_struct reap;	/* destroys the policy's victims */
+	struct work_struct reap;	/* recalls grants, and destroys the policy's victims */
 	struct work_struct free;
+	struct rdmafs_xprt_session *session;	/* while it is bound, on a server; lock */
 };
 
 struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quota *quota,
@@ -253,8 +317,11 @@ struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quot
 void rxp_pool_get(struct rxp_pool *pool);
 void rxp_pool_put(struct rxp_pool *pool);
 void rxp_pool_close(struct rxp_pool *pool);
+void rxp_pool_reclaim(void *pool);
+void rxp_grants_recall(struct rxp_pool *pool);
 
 struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, unsigned int flags);
+struct rxp_mr *rxp_mr_wait(struct rxp_pool *pool, u32 entries, u32 since);
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr);
 void rxp_mr_claim(struct rxp_pool *pool, u32 entries);
 int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
@@ -262,6 +329,29 @@ int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
 int rxp_mr_map_buf(struct rxp_pool *pool, struct rxp_mr *mr, struct rxp_buf *buf, u32 len,
 		   struct ib_reg_wr *wr);
 
+enum rxp_mr_state rxp_mr_next(enum rxp_mr_state state, enum rxp_mr_event event);
+void rxp_mr_trace(const struct rxp_mr *mr, enum rxp_mr_event event, enum rxp_mr_state to);
+void rxp_mr_posted(struct rxp_mr *mr, struct rxp_conn *conn);
+void rxp_mr_over(struct rxp_mr *mr, bool inv, bool ok);
+bool rxp_mr_remote_inv(struct rxp_mr *mr, bool waits);
+int rxp_mr_invalidate(struct rxp_mr *mr, struct rxp_chain *chain, struct ib_send_wr *wr,
+		      void (*done)(struct rxp_chain *chain, bool ok));
+
+/* Does a queue pair know the MR's key, or may one? */
+static inline bool rxp_mr_known(const struct rxp_mr *mr)
+{
+	return READ_ONCE(mr->state) != RXP_MR_IDLE;
+}
+
+/* May the peer write to the MR now, or might it have just before? */
+static inline bool rxp_mr_lent(const struct rxp_mr *mr)
+{
+	enum rxp_mr_state state = READ_ONCE(mr->state);
+
+	return state == RXP_MR_REGISTERING || state == RXP_MR_BOUND || state == RXP_MR_UNKNOWN;
+}
+
+u32 rxp_buf_size(u32 len);
 struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len);
 void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf);
 u32 rxp_buf_nents(const struct rxp_buf *buf, u32 len);
@@ -274,11 +364,65 @@ void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p);
 
 /* ---------------------------------------------------------------- connection */
 
-struct rxp_conn;
+/**
+ * struct rxp_budget - bytes for the message buffers of a server
+ * @ref:       the server's, and each taker's, which may be freed later
+ * @lock:      a leaf
+ * @ring:      taken
+ * @ring_max:  so many may be
+ * @large:     of those, by large receives
+ * @large_max: so many may be
+ * @share:     percent of what others leave that one client may take
+ * @refused:   connections and sessions that found too few
+ * @takers:    &struct rxp_taker, clients that have some
+ */
+struct rxp_budget {
+	struct kref ref;
+	spinlock_t lock;	/* the rest */
+	u64 ring;
+	u64 ring_max;
+	u64 large;
+	u64 large_max;
+	u32 share;
+	u64 refused;
+	struct list_head takers;
+};
+
+/**
+ * struct rxp_taker - what a client has of a budget
+ * @budget:  the budget; a reference
+ * @link:    in its list
+ * @source:  which client
+ * @refs:    of connections and sessions; these and the next two: the budget's lock
+ * @ring:    bytes of message buffers
+ * @large:   of those, of large receives
+ * @unbound: its connections that are no session's; the server's lock
+ */
+struct rxp_taker {
+	struct rxp_budget *budget;
+	struct list_head link;
+	struct rdmafs_xprt_source source;
+	u32 refs;
+	u64 ring;
+	u64 large;
+	u32 unbound;
+};
+
+struct rxp_budget *rxp_budget_create(const struct rdmafs_xprt_limits *limits);
+void rxp_budget_set(struct rxp_budget *b, const struct rdmafs_xprt_limits *limits);
+void rxp_budget_put(struct rxp_budget *b);
+struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct sockaddr_storage *addr);
+struct rxp_taker *rxp_taker_hold(struct rxp_taker *t);
+void rxp_taker_put(struct rxp_taker *t);
+bool rxp_taker_charge(struct rxp_taker *t, u64 bytes);
+void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large);
+u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size);
 
 struct rxp_chain {
 	struct ib_cqe cqe;
 	struct rxp_conn *conn;
+	struct rxp_mr *mr;	/* that it registers, or invalidates, or NULL */
+	bool inv;		/* the latter */
 	struct list_head link;
 	struct ib_send_wr *first;
 	struct ib_send_wr *last;
@@ -297,16 +441,20 @@ struct rxp_chain {
  * @nr:	   buffers
  * @size:  bytes of each
  * @per:   buffers in a chunk
+ * @order: of a chunk
  * @chunk: the chunks, one run of pages each
+ * @charged: bytes of them in rxp_recv_charged: large receives
  */
 struct rxp_ring {
 	u32 nr;
 	u32 size;
 	u32 per;
+	u32 order;
 	void **chunk;
+	u64 charged;
 };
 
-int rxp_ring_init(struct rxp_ring *ring, u32 nr, u32 size);
+int rxp_ring_init(struct rxp_ring *ring, u32 nr, u32 size, bool must);
 void rxp_ring_destroy(struct rxp_ring *ring);
 void *rxp_ring_buf(const struct rxp_ring *ring, u32 i);
 dma_addr_t *rxp_ring_map(const struct rxp_ring *ring, struct ib_device *ib,
@@ -328,11 +476,14 @@ struct rxp_rx {
  *	  buffer back by rxp_rx_put(), now or later.  Softirq on the client,
  *	  process context on the server.
  * @lost: the connection is of no more use.  Called once, any context.  The
- *	  owner kills, drains and destroys it from a worker.
+ *	  owner kills, drains and destroys it from a worker, and holds a reference
+ *	  for that.
+ * @room: rxp_ctl_send() returned -EBUSY, and need not any more.  As @recv.
  */
 struct rxp_conn_ops {
 	void (*recv)(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 	void (*lost)(struct rxp_conn *conn);
+	void (*room)(struct rxp_conn *conn);
 };
 
 struct rxp_conn {
@@ -363,19 +514,23 @@ struct rxp_conn {
 	struct ib_sge joined[RXP_JOINED];	/* of messages being posted as one */
 	u32 plugged;			/* tasks that have plugged something */
 	bool by_reference;		/* the device sends unsignaled pages from where they are */
-	bool dead;
+	bool over;			/* dead, and every chain was given back */
 	struct list_head pending;	/* no send-queue room yet */
 	struct list_head posted;	/* no completion yet, or there will be none */
 	struct ib_cqe err_cqe;
 	struct ib_cqe quiet_cqe;	/* of a quiet chain that frees the room of others */
 
-	unsigned long lost;		/* bit 0: ops->lost was called */
+	spinlock_t state_lock;		/* a leaf; for DEAD inside sq_lock, too */
+	enum rxp_conn_state state;
+	bool broke;			/* the peer broke the protocol on it */
+	u32 strays;			/* RETURNs of what was not there; its handler's own */
 	u32 index;			/* among the @count connections of its session */
 	u32 count;
 	u32 slots;			/* of the session */
 	u32 nr_rx;
 	u32 recv_size;			/* bytes of each of our receives */
-	u64 recv_charged;		/* of rxp_recv_charged */
+	u64 recv_charged;		/* to @taker, of large ones */
+	u64 ring_charged;		/* to @taker */
 	u32 join_max;			/* of a message in which others travel; 0: none do yet */
 	u32 data_max;
 	u64 last_rx;			/* jiffies */
@@ -390,26 +545,35 @@ struct rxp_conn {
 	struct rxp_wire_cm cm;
 	struct completion welcomed;
 	struct rxp_wire_welcome welcome;
-	bool hello_sent;
 	bool welcome_seen;		/* the receive handler's own */
 
 	/* the server's */
 	struct rdmafs_xprt_session *session;
 	struct list_head link;
+	u64 serial;			/* a later one was asked for later */
+	struct sockaddr_storage source;	/* what tells clients apart */
+	struct rxp_taker *taker;	/* its client's account; a reference; NULL on a client */
+	unsigned long asked;		/* when it was asked for, in jiffies */
+	bool unbound;			/* counted as such; the server's lock */
 	struct work_struct work;
-	struct work_struct hello_work;
 	struct rxp_wire_hello hello;
-	bool hello_seen;
-	/* for messages of no slot: WELCOME and PONG, HELLO, PING and BYE */
+	struct rdmafs_xprt_session *asks;	/* for its place 0; a reference */
+	/* for messages of no slot: WELCOME, PONG and RECALL; HELLO, PING, BYE and RETURN */
 	struct rxp_ctl *ctl;
+	unsigned long ctl_short;	/* bit 0: somebody found none free */
 };
 
 /*
  * A buffer for messages that belong to no slot.
  *
- * There are RXP_RECV_RESERVE of them; one that is not free is not needed: the
- * same kind of message is on its way already.
+ * There are RXP_RECV_RESERVE of them.  Of most kinds one that finds none free is not
+ * needed: the same is on its way already.  For RECALL and RETURN ops->room() says when
+ * one is free again, and all that a session can have granted fits into them together.
  */
+#define RXP_CTL_MSG	(sizeof(struct rxp_wire_hdr) + sizeof(struct rxp_wire_keys) +	\
+			 RXP_WIRE_KEYS * sizeof(__le32))
+static_assert(RXP_RECV_RESERVE * RXP_WIRE_KEYS >= RXP_WIRE_GRANTS);
+
 struct rxp_ctl {
 	struct rxp_chain chain;
 	struct ib_rdma_wr wr;
@@ -417,21 +581,38 @@ struct rxp_ctl {
 	struct rxp_conn *conn;
 	unsigned long busy;
 	u64 dma;
-	u8 msg[RXP_CTL_MAX] __aligned(8);
+	u8 msg[RXP_CTL_MSG] __aligned(8);
 };
 
 struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
 				struct rxp_stats *stats, u32 index, u32 count);
+void rxp_recv_release(struct rxp_ring *ring);
+int rxp_qp_create(struct rxp_conn *conn, u32 carried, enum ib_poll_context poll);
 int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 		   enum ib_poll_context poll);
 int rxp_conn_map_tx(struct rxp_conn *conn, const struct rxp_ring *ring);
 void rxp_conn_unmap_tx(struct rxp_conn *conn);
 void rxp_conn_get(struct rxp_conn *conn);
 void rxp_conn_put(struct rxp_conn *conn);
+int rxp_conn_move(struct rxp_conn *conn, enum rxp_conn_event event);
+void rxp_conn_tune(struct rxp_conn *conn);
 void rxp_conn_lost(struct rxp_conn *conn);
 void rxp_conn_kill(struct rxp_conn *conn);
 void rxp_conn_destroy(struct rxp_conn *conn);
 void rxp_conn_protocol_error(struct rxp_conn *conn, const char *what);
+
+/* Of no more use, or never to be; once true it stays so. */
+static inline bool rxp_conn_is_lost(const struct rxp_conn *conn)
+{
+	return READ_ONCE(conn->state) >= RXP_CONN_LOST;
+}
+
+/* May anything still be posted? */
+static inline bool rxp_conn_is_dead(const struct rxp_conn *conn)
+{
+	lockdep_assert_held(&conn->sq_lock);
+	return conn->state == RXP_CONN_DEAD;
+}
 
 static inline void *rxp_conn_buf(struct rxp_rx *rx)
 {
@@ -451,13 +632,16 @@ void rxp_send_end(struct rxp_conn *conn);
 void rxp_chain_init(struct rxp_chain *chain,
 		    void (*done)(struct rxp_chain *chain, bool ok));
 void rxp_chain_add(struct rxp_chain *chain, struct ib_send_wr *wr);
+void rxp_chain_reg(struct rxp_chain *chain, struct rxp_mr *mr, struct ib_reg_wr *wr);
 void rxp_chain_quiet(const struct rxp_conn *conn, struct rxp_chain *chain, u32 bytes);
 int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain);
+int rxp_post_behind(struct rxp_conn *conn, struct rxp_chain *chain);
 int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain);
 int rxp_ctl_init(struct rxp_conn *conn);
 void rxp_ctl_unmap(struct rxp_conn *conn);
 void rxp_ctl_flush(struct rxp_conn *conn, unsigned long timeout);
 int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 len);
+int rxp_ctl_send_keys(struct rxp_conn *conn, u8 type, u8 op, const u32 *rkeys, u32 nr);
 void rxp_ctl_rtr(struct rxp_conn *conn);
 
 void rxp_fill_send(struct ib_send_wr *wr, struct ib_sge *sge, int nr_sge, u32 inv_rkey);
@@ -466,30 +650,17 @@ u32 rxp_build_writes(const struct rxp_pool *pool, struct scatterlist *sgl, u32 l
 		     struct ib_sge *sge, struct ib_rdma_wr *wr);
 void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, u64 iova, u32 rkey);
 
-/**
- * struct rxp_inject - what to pretend, for measuring; 0 is nothing
- * @map_us:	 mapping data takes so many microseconds longer
- * @map_page_us: and so many for each page
- * @service_us:	 serving a request takes so many longer
- * @lose:	 for testing: a client's connection of this index, counted from 1,
- *		 is lost, once
- */
-struct rxp_inject {
-	u32 map_us;
-	u32 map_page_us;
-	u32 service_us;
-	u32 lose;
-};
-
-extern struct rxp_inject rxp_inject;
-void rxp_pretend(u32 us);
 extern struct workqueue_struct *rxp_wq;
-extern unsigned short rxp_wire_version;
+extern struct workqueue_struct *rxp_conn_wq;
+extern struct workqueue_struct *rxp_session_wq;
+extern struct workqueue_struct *rxp_recover_wq;
+extern struct workqueue_struct *rxp_turn_wq;
 extern unsigned int rxp_heartbeat_ms;
 extern unsigned int rxp_grace_ms;
 extern unsigned int rxp_grants_max;
 extern unsigned int rxp_conns_max;
 extern unsigned int rxp_recv_size;
+extern int rxp_service_type;
 
 /* ---------------------------------------------------------------------- proc */
 
@@ -512,6 +683,7 @@ void rxp_proc_exit(void);
 int rxp_proc_add(struct rxp_proc *p, const char *name);
 void rxp_proc_remove(struct rxp_proc *p);
 void rxp_proc_add_device(struct rxp_device *rdev);
+struct proc_dir_entry *rxp_proc_add_port(u16 port, void *server);
 
 /* ---------------------------------------------------------------- client, server */
 

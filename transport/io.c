@@ -9,7 +9,8 @@
  * done late.  Which of the two pays for a READ is decided here, too: direct
  * takes R + d + S + d, overlapped 2d + max(R, S) and one message more, where R
  * is what mapping takes here, S what the server takes, d one way.  Both are
- * known from the last I/Os of that size.  A WRITE has no message more, so it
+ * known from the last I/Os of that size, what a message costs from small calls
+ * (cost.c).  A WRITE has no message more, so it
  * is always overlapped: whichever is ready last, its pages or the server's
  * sink, lets it go.
  *
@@ -29,21 +30,19 @@ static const u32 rxp_io_segs[] = { 33, 257, RPOL_CLASS_MAX };
 static const int rxp_io_reserve_nr[] = { 16, 4, 1 };
 
 /*
- * What one message more costs both sides together, at least: about what rxe
- * takes for it in UML.  An RNIC takes less, but the gain must be worth it.
+ * What one message more costs both sides together, until some were seen (cost.c):
+ * about what rxe takes for it in UML.
  */
 #define RXP_MESSAGE_NS		(20 * NSEC_PER_USEC)
-
-struct rxp_inject rxp_inject;
 
 static mempool_t *rxp_io_pool[ARRAY_SIZE(rxp_io_segs)];
 
 static size_t rxp_io_size(u32 segs)
 {
-	/* At worst one sge in each work request. */
+	/* At worst so few sges in each work request. */
 	return sizeof(struct rxp_io) +
 	       segs * (sizeof(struct scatterlist) + sizeof(struct ib_sge)) +
-	       DIV_ROUND_UP(segs, 4) * sizeof(struct ib_rdma_wr);
+	       DIV_ROUND_UP(segs, RXP_SGE_MIN) * sizeof(struct ib_rdma_wr);
 }
 
 /**
@@ -107,7 +106,7 @@ struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call)
 	io->segs = rxp_io_segs[kind];
 	p = io + 1;
 	io->wr = p;
-	p += DIV_ROUND_UP(io->segs, 4) * sizeof(struct ib_rdma_wr);
+	p += DIV_ROUND_UP(io->segs, RXP_SGE_MIN) * sizeof(struct ib_rdma_wr);
 	io->sge = p;
 	p += io->segs * sizeof(struct ib_sge);
 	io->sgt.sgl = p;
@@ -141,7 +140,7 @@ static void rxp_io_unmap_sg(struct rxp_io *io)
  * rxp_io_unmap - give back all that is tied to a device
  * @io: mapped or not
  *
- * Process context if the MR is bound, else any but hard interrupt.
+ * Process context unless the MR is idle, else any but hard interrupt.
  */
 void rxp_io_unmap(struct rxp_io *io)
 {
@@ -175,9 +174,11 @@ static int rxp_io_map_sg(struct rxp_io *io)
 	if (got != io->len || !io->sgt.nents)
 		return -EINVAL;
 	sg_mark_end(&io->sgt.sgl[io->sgt.nents - 1]);
-	io->mapped = ib_dma_map_sg(io->pool->rdev->ib, io->sgt.sgl, io->sgt.nents,
-				   rxp_io_dma_dir(io));
-	return io->mapped ? 0 : -EIO;
+	if (!rdmafs_test_fail("io_dma_map", io->call->dir))
+		io->mapped = ib_dma_map_sg(io->pool->rdev->ib, io->sgt.sgl, io->sgt.nents,
+					   rxp_io_dma_dir(io));
+	/* No room in the IOMMU or in what it is bounced through: a shortage, like others. */
+	return io->mapped ? 0 : -ENOMEM;
 }
 
 static int rxp_io_bounce(struct rxp_io *io)
@@ -209,7 +210,7 @@ static int rxp_io_take_mr(struct rxp_io *io, u32 pages, bool nowait)
 
 	if (IS_ERR(mr) && PTR_ERR(mr) == -EAGAIN && !nowait) {
 		io->waited = true;
-		mr = rxp_mr_get(io->pool, pages, 0);
+		mr = rxp_mr_wait(io->pool, pages, io->call->x.dismissals);
 	}
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
@@ -223,6 +224,8 @@ static int rxp_io_map_read_pages(struct rxp_io *io, bool nowait)
 	u32 pages = iov_iter_npages(&io->call->iter, INT_MAX);
 	int ret;
 
+	if (DIV_ROUND_UP(io->len, PAGE_SIZE) > io->pool->rdev->max_entries)
+		return -E2BIG;
 	if (!io->mr) {
 		/* More than a quota allows stays too much in whatever pages. */
 		if (pages > io->pool->rdev->max_entries)
@@ -237,12 +240,12 @@ static int rxp_io_map_read_pages(struct rxp_io *io, bool nowait)
 	return ret;
 }
 
-static int rxp_io_map_read(struct rxp_io *io, bool nowait)
+static int rxp_io_map_read(struct rxp_io *io, bool nowait, bool late)
 {
 	int ret;
 
 	ret = rxp_io_map_read_pages(io, nowait);
-	if (ret != -EINVAL || io->mapping)
+	if (ret != -EINVAL || late)
 		return ret;
 	/* Read into pages of ours, copy at the end. */
 	rxp_io_unmap_sg(io);
@@ -276,30 +279,13 @@ static int rxp_io_map_write(struct rxp_io *io)
 	return ret;
 }
 
-/**
- * rxp_pretend - let time go by, for measuring
- * @us: microseconds
- *
- * Process context.  Exact where it is short, which is not for long times.
- */
-void rxp_pretend(u32 us)
+/* For measuring: what registration would take on a slower device, T = a * p + b. */
+static void rxp_io_slow(const struct rxp_io *io)
 {
-	if (us < 100 * USEC_PER_MSEC)
-		usleep_range(us, us + us / 50 + 1);
-	else
-		msleep(us / USEC_PER_MSEC);
-}
+	u32 base = rdmafs_test_knob(map_us), page = rdmafs_test_knob(map_page_us);
 
-/* Debugging: what registration would take on a slower device, T = a * p + b. */
-static void rxp_io_inject(struct rxp_io *io)
-{
-	u32 base = READ_ONCE(rxp_inject.map_us), page = READ_ONCE(rxp_inject.map_page_us);
-	u32 us;
-
-	if (likely(!base && !page))
-		return;
-	us = base + page * iov_iter_npages(&io->call->iter, INT_MAX);
-	rxp_pretend(us);
+	if (base || page)
+		rdmafs_test_delay(base + page * iov_iter_npages(&io->call->iter, INT_MAX));
 }
 
 /* An average in which the last of many count most; either side may be late. */
@@ -329,6 +315,39 @@ void rxp_io_served(struct rdmafs_xprt *x, const struct rxp_io *io, u32 us)
 }
 
 /**
+ * rxp_message_time - when a call is sent, if it is to show what a message costs
+ * @call: the call
+ * @seq:  its number
+ *
+ * Any context.
+ *
+ * Return: ns, or 0: of most it does not matter.
+ */
+u64 rxp_message_time(const struct rdmafs_xprt_call *call, u32 seq)
+{
+	return call->x.io || seq % RXP_WIRE_SAMPLE ? 0 : ktime_get_ns();
+}
+
+/**
+ * rxp_message_seen - such a call was answered
+ * @x:	  the session
+ * @slot: its slot
+ * @us:	  what the server said it took for it, from CALL to REPLY
+ */
+void rxp_message_seen(struct rdmafs_xprt *x, const struct rxp_slot *slot, u32 us)
+{
+	if (slot->sent_ns)
+		WRITE_ONCE(x->message_ns,
+			   rxp_message_cost(READ_ONCE(x->message_ns),
+					    ktime_get_ns() - slot->sent_ns, us));
+}
+
+static u32 rxp_message_ns(const struct rdmafs_xprt *x)
+{
+	return READ_ONCE(x->message_ns) ?: RXP_MESSAGE_NS;
+}
+
+/**
  * rxp_io_overlaps - is the data to be mapped after the CALL has been sent?
  * @x:	the session
  * @io: of a call about to be sent
@@ -347,7 +366,7 @@ bool rxp_io_overlaps(struct rdmafs_xprt *x, const struct rxp_io *io)
 		return true;
 	if (reg != RDMAFS_REG_AUTO)
 		return reg == RDMAFS_REG_OVERLAPPED;
-	return min(READ_ONCE(cost->map_ns), READ_ONCE(cost->service_ns)) > RXP_MESSAGE_NS;
+	return min(READ_ONCE(cost->map_ns), READ_ONCE(cost->service_ns)) > rxp_message_ns(x);
 }
 
 /**
@@ -361,7 +380,7 @@ void rxp_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x)
 	int c;
 
 	seq_printf(m, "poll_us %u\n", READ_ONCE(x->poll_us));
-	seq_printf(m, "reg %s\nmessage_ns %lu\nmap_ns", name[READ_ONCE(x->reg)], RXP_MESSAGE_NS);
+	seq_printf(m, "reg %s\nmessage_ns %u\nmap_ns", name[READ_ONCE(x->reg)], rxp_message_ns(x));
 	for (c = 0; c < RPOL_NR_CLASSES; c++)
 		seq_printf(m, " %u", READ_ONCE(x->cost[c].map_ns));
 	seq_puts(m, "\nservice_ns");
@@ -370,16 +389,16 @@ void rxp_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x)
 	seq_putc(m, '\n');
 }
 
-static int rxp_io_map_pages(struct rxp_io *io, bool nowait)
+static int rxp_io_map_pages(struct rxp_io *io, bool nowait, bool late)
 {
 	struct rdmafs_xprt *x = io->call->x.xprt;
 	u64 start = ktime_get_ns();
 	int ret;
 
 	io->waited = false;
-	rxp_io_inject(io);
+	rxp_io_slow(io);
 	if (io->call->dir == RDMAFS_XPRT_READ)
-		ret = rxp_io_map_read(io, nowait);
+		ret = rxp_io_map_read(io, nowait, late);
 	else
 		ret = rxp_io_map_write(io);
 	/* Waiting for translations is not what mapping takes. */
@@ -413,7 +432,7 @@ int rxp_io_reserve(struct rxp_io *io, struct rxp_pool *pool)
 
 /**
  * rxp_io_map_late - map after the CALL has been sent
- * @io: reserved, io->mapping set
+ * @io: reserved; its call is in a state that lets nobody else touch the mapping
  *
  * Process context.  The reply may come meanwhile.
  *
@@ -422,7 +441,7 @@ int rxp_io_reserve(struct rxp_io *io, struct rxp_pool *pool)
  */
 int rxp_io_map_late(struct rxp_io *io)
 {
-	return rxp_io_map_pages(io, true);
+	return rxp_io_map_pages(io, true, true);
 }
 
 /**
@@ -441,7 +460,7 @@ int rxp_io_map(struct rxp_io *io, struct rxp_pool *pool, bool nowait)
 
 	rxp_pool_get(pool);
 	io->pool = pool;
-	ret = rxp_io_map_pages(io, nowait);
+	ret = rxp_io_map_pages(io, nowait, false);
 	if (ret)
 		rxp_io_unmap(io);
 	return ret;

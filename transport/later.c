@@ -63,10 +63,10 @@ void rxp_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 
 	lockdep_assert_held(&x->lock);
 	if (call->dir == RDMAFS_XPRT_READ) {
-		bool cancelled = call->x.io && call->x.io->cancelled;
+		bool cancelled = call->x.io && call->x.io->map_err;
 
 		list_add_tail(&call->x.link, &later->reads);
-		queue_delayed_work(system_unbound_wq, &later->read_work,
+		queue_delayed_work(rxp_turn_wq, &later->read_work,
 				   cancelled ? 0 : rxp_later_read_delay(later));
 		return;
 	}
@@ -204,7 +204,7 @@ static void rxp_later_writes(struct work_struct *work)
 	spin_unlock_bh(&x->lock);
 	blk_finish_plug(&plug);
 	if (aborted)
-		rxp_later_fail(x, -ESHUTDOWN);
+		rxp_later_fail(x);
 }
 
 static void rxp_later_reads(struct work_struct *work)
@@ -230,24 +230,29 @@ static void rxp_later_reads(struct work_struct *work)
 }
 
 /**
- * rxp_later_fail - end all calls that wait here
- * @x:	 the session; it has no connection and gets none
- * @err: what they are told
+ * rxp_later_fail - end the calls that wait here and are given up
+ * @x: the session
  *
  * Process context.
  */
-void rxp_later_fail(struct rdmafs_xprt *x, int err)
+void rxp_later_fail(struct rdmafs_xprt *x)
 {
+	struct list_head *lists[] = { &x->later.writes, &x->later.reads };
 	struct rdmafs_xprt_call *call, *tmp;
 	LIST_HEAD(calls);
+	int i;
 
 	spin_lock_bh(&x->lock);
-	list_splice_init(&x->later.writes, &calls);
-	list_splice_init(&x->later.reads, &calls);
+	for (i = 0; i < ARRAY_SIZE(lists); i++) {
+		list_for_each_entry_safe(call, tmp, lists[i], x.link) {
+			call->status = rxp_call_given_up(x, call);
+			if (call->status)
+				list_move_tail(&call->x.link, &calls);
+		}
+	}
 	spin_unlock_bh(&x->lock);
 	list_for_each_entry_safe(call, tmp, &calls, x.link) {
 		list_del_init(&call->x.link);
-		call->status = err;
 		rxp_call_done(call);
 	}
 }

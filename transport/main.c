@@ -9,21 +9,65 @@
 #include "transport/server.h"
 
 /*
- * Ordering of work is each item's own; WQ_MEM_RECLAIM because writeback waits
- * for reconnects and for MRs to be deregistered here.
+ * Ordering of work is each item's own.  Which work is on which queue depends on what
+ * it may wait for (Documentation/architecture.rst, "Who may wait for whom"): for nobody
+ * who is on the same queue.
  */
-struct workqueue_struct *rxp_wq;
+struct workqueue_struct *rxp_wq;	/* what waits for devices alone */
+struct workqueue_struct *rxp_conn_wq;	/* a server's connections: accepted, bound, ended */
+struct workqueue_struct *rxp_session_wq;	/* a server's sessions: its file systems */
+struct workqueue_struct *rxp_recover_wq;	/* mounts that connect again: their servers */
+struct workqueue_struct *rxp_turn_wq;	/* READs that stand in line: for translations */
 
-unsigned short rxp_wire_version = RXP_WIRE_VERSION;
-module_param_named(wire_version, rxp_wire_version, ushort, 0600);
-MODULE_PARM_DESC(wire_version, "protocol version a client offers, to test that servers refuse others");
+/* Connections at once: each maps, or gives back, some MiB. */
+#define RXP_CONN_WORKS	16
+
+/*
+ * WQ_MEM_RECLAIM because writeback waits for reconnects and for MRs to be
+ * deregistered here.
+ */
+static const struct {
+	struct workqueue_struct **wq;
+	const char *name;
+	int at_once;
+} rxp_queues[] = {
+	{ &rxp_wq, "rdmafs_xprt", 0 },
+	{ &rxp_conn_wq, "rdmafs_conn", RXP_CONN_WORKS },
+	{ &rxp_session_wq, "rdmafs_session", WQ_UNBOUND_MAX_ACTIVE },
+	{ &rxp_recover_wq, "rdmafs_recover", WQ_UNBOUND_MAX_ACTIVE },
+	{ &rxp_turn_wq, "rdmafs_turn", WQ_UNBOUND_MAX_ACTIVE },
+};
+
+static void rxp_queues_destroy(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rxp_queues); i++)
+		if (*rxp_queues[i].wq)
+			destroy_workqueue(*rxp_queues[i].wq);
+}
+
+static int rxp_queues_create(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rxp_queues); i++) {
+		*rxp_queues[i].wq = alloc_workqueue("%s", WQ_UNBOUND | WQ_MEM_RECLAIM,
+						    rxp_queues[i].at_once, rxp_queues[i].name);
+		if (!*rxp_queues[i].wq) {
+			rxp_queues_destroy();
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
 
 unsigned int rxp_heartbeat_ms = 5000;
 module_param_named(heartbeat_ms, rxp_heartbeat_ms, uint, 0644);
 MODULE_PARM_DESC(heartbeat_ms, "a server silent for so long, in milliseconds, is taken to be dead");
 
 module_param_named(grace_ms, rxp_grace_ms, uint, 0644);
-MODULE_PARM_DESC(grace_ms, "how long a response may be overdue, in milliseconds, while others wait for its translations");
+MODULE_PARM_DESC(grace_ms, "how long a response may be overdue, in milliseconds, while others wait for its translations, and a reply that the client has not said where to put always");
 
 module_param_named(grants_max, rxp_grants_max, uint, 0644);
 MODULE_PARM_DESC(grants_max, "sinks that a server lets a client hold; 0: every large write asks for one");
@@ -34,28 +78,22 @@ MODULE_PARM_DESC(conns_max, "connections that a server allows each client, from 
 
 unsigned int rxp_recv_size = RXP_RECV_MAX;
 module_param_named(recv_size, rxp_recv_size, uint, 0644);
-MODULE_PARM_DESC(recv_size, "bytes of each receive of the next connections, 5120 to 32768; 5120 when all larger ones take 1/64 of the memory");
+MODULE_PARM_DESC(recv_size, "bytes of each receive of the next connections, 5120 to 32768; 5120 when all larger ones take 1/64 of the memory, or there is none for them");
 
-module_param_named(inject_map_us, rxp_inject.map_us, uint, 0600);
-MODULE_PARM_DESC(inject_map_us, "for measuring: mapping data takes so many microseconds longer");
-module_param_named(inject_map_page_us, rxp_inject.map_page_us, uint, 0600);
-MODULE_PARM_DESC(inject_map_page_us, "for measuring: and so many for each page");
-module_param_named(inject_service_us, rxp_inject.service_us, uint, 0600);
-MODULE_PARM_DESC(inject_service_us, "for measuring: serving takes so many microseconds longer");
-
-module_param_named(inject_lose, rxp_inject.lose, uint, 0600);
-MODULE_PARM_DESC(inject_lose, "for testing: a mount's connection of this number, from 1, is lost once");
+int rxp_service_type = -1;
+module_param_named(service_type, rxp_service_type, int, 0644);
+MODULE_PARM_DESC(service_type, "type of service of the next connections' packets, 0 to 255; -1: the RDMA core's own");
 
 static int __init rxp_init(void)
 {
 	int ret;
 
-	rxp_wq = alloc_workqueue("rdmafs_xprt", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!rxp_wq)
-		return -ENOMEM;
+	ret = rxp_queues_create();
+	if (ret)
+		return ret;
 	ret = rxp_io_init();
 	if (ret)
-		goto out_wq;
+		goto out_queues;
 	ret = rxp_server_init();
 	if (ret)
 		goto out_io;
@@ -73,8 +111,8 @@ out_server:
 	rxp_server_exit();
 out_io:
 	rxp_io_exit();
-out_wq:
-	destroy_workqueue(rxp_wq);
+out_queues:
+	rxp_queues_destroy();
 	return ret;
 }
 
@@ -83,7 +121,7 @@ static void __exit rxp_exit(void)
 	flush_workqueue(rxp_wq);
 	rxp_device_unregister();
 	rxp_proc_exit();
-	destroy_workqueue(rxp_wq);
+	rxp_queues_destroy();
 	rxp_server_exit();
 	rxp_io_exit();
 }

@@ -3,8 +3,8 @@
  * Memory regions, and the pool that a mount or a session draws them from.
  *
  * An MR is bound from the REG_MR of one I/O until that I/O is over: the peer
- * invalidates it with its last message, or we do (design, rule 3).  It then
- * goes back to the policy, which keeps it idle, still charged to the member,
+ * invalidates it with its last message, or we do (design, rule 3; binding.c).  It
+ * then goes back to the policy, which keeps it idle, still charged to the member,
  * and has it destroyed when it is needed elsewhere or was idle for too long.
  * An MR whose queue pair went into error is in a state nobody knows: it is
  * deregistered, and its charge returned only then.
@@ -13,10 +13,13 @@
 #include <linux/random.h>
 #include <linux/wait_bit.h>
 #include "transport/internal.h"
+#include "transport/points.h"
 
 static void rxp_mr_destroy(struct rxp_pool *pool, struct rxp_mr *mr)
 {
 	ib_dereg_mr(mr->mr);
+	if (mr->conn)
+		rxp_conn_put(mr->conn);
 	rxp_count(pool->stats, mr_free);
 	kfree(mr);
 }
@@ -35,11 +38,20 @@ static void rxp_pool_reap(struct rxp_pool *pool)
 
 static void rxp_pool_reap_work(struct work_struct *work)
 {
-	rxp_pool_reap(container_of(work, struct rxp_pool, reap));
+	struct rxp_pool *pool = container_of(work, struct rxp_pool, reap);
+
+	/* First what takes the peer's time. */
+	rxp_grants_recall(pool);
+	rxp_pool_reap(pool);
 }
 
-/* The policy has victims; called wherever that may turn out. */
-static void rxp_pool_reclaim(void *ctx)
+/**
+ * rxp_pool_reclaim - have a worker do what the policy wants of a pool
+ * @ctx: the pool, which is there until it is taken out of the policy
+ *
+ * There are victims, or grants to be called back.  Any context, must not sleep.
+ */
+void rxp_pool_reclaim(void *ctx)
 {
 	struct rxp_pool *pool = ctx;
 
@@ -58,7 +70,7 @@ static void rxp_buf_free(struct rxp_pool *pool, struct rxp_buf *buf)
 		if (buf->mapped)
 			ib_dma_unmap_sg(pool->rdev->ib, buf->sgl, buf->nents, DMA_BIDIRECTIONAL);
 		for (i = 0; i < buf->nents; i++)
-			if (buf->bv[i].bv_page)
+			if (buf->bv[i].bv_page && !rdmafs_test_keep(buf->bv[i].bv_page))
 				__free_pages(buf->bv[i].bv_page, get_order(buf->bv[i].bv_len));
 	}
 	kvfree(buf->sgl);
@@ -218,17 +230,25 @@ void rxp_pool_close(struct rxp_pool *pool)
 	cancel_delayed_work_sync(&pool->decay);
 }
 
-/* An MR whose entries are charged already; they are not if there is none. */
-static struct rxp_mr *rxp_mr_make(struct rxp_pool *pool, int class, u32 entries)
+static u32 rxp_mr_charge(const struct rxp_pool *pool, int class)
 {
+	return rpol_class_charge(class, pool->rdev->max_entries, pool->rdev->mr_least);
+}
+
+/* An MR whose entries are charged already; they are not if there is none. */
+static struct rxp_mr *rxp_mr_make(struct rxp_pool *pool, int class)
+{
+	u32 charge = rxp_mr_charge(pool, class);
 	struct rxp_mr *mr = kzalloc(sizeof(*mr), GFP_NOFS);
 	int ret = -ENOMEM;
 
 	if (!mr)
 		goto out_release;
+	mr->pool = pool;
 	mr->policy.class = class;
-	mr->policy.entries = entries;
-	mr->mr = ib_alloc_mr(pool->pd, IB_MR_TYPE_MEM_REG, entries);
+	mr->policy.entries = charge;
+	mr->room = rpol_class_entries(class, pool->rdev->max_entries);
+	mr->mr = ib_alloc_mr(pool->pd, IB_MR_TYPE_MEM_REG, mr->room);
 	if (IS_ERR(mr->mr)) {
 		ret = PTR_ERR(mr->mr);
 		goto out_free;
@@ -239,38 +259,62 @@ static struct rxp_mr *rxp_mr_make(struct rxp_pool *pool, int class, u32 entries)
 out_free:
 	kfree(mr);
 out_release:
-	rpol_release(pool->member, entries);
+	rpol_release(pool->member, charge);
 	return ERR_PTR(ret);
 }
 
+/* The policy grants the entries: the MR that it gave with them, or a new one. */
+static struct rxp_mr *rxp_mr_granted(struct rxp_pool *pool, int class, struct rpol_mr *idle)
+{
+	return idle ? container_of(idle, struct rxp_mr, policy) : rxp_mr_make(pool, class);
+}
+
 /**
- * rxp_mr_get - take an MR for one I/O
+ * rxp_mr_get - take an MR for one I/O, without waiting
  * @pool:    the pool
  * @entries: pages that the I/O touches
- * @flags:   RPOL_NOWAIT: fail with -EAGAIN rather than wait; and RPOL_RECLAIM:
- *	     but have idle MRs of others revoked, for a later try
+ * @flags:   RPOL_NOWAIT; and RPOL_RECLAIM: but have idle MRs of others revoked, for a
+ *	     later try
  *
- * Process context; without RPOL_NOWAIT sleeps, killably, until the policy
- * grants the entries.
+ * Process context.
  *
- * Return: an MR that is not bound, or an ERR_PTR: -EAGAIN, -EINTR, -ESHUTDOWN,
- * -E2BIG (more than the device or the quota allow), -ENOMEM.
+ * Return: an MR that is idle, or an ERR_PTR: -EAGAIN, -ESHUTDOWN, -E2BIG (more than the
+ * device or the quota allow), -ENOMEM.
  */
 struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, unsigned int flags)
 {
-	u32 max = pool->rdev->max_entries;
-	int class = rpol_class_for(entries, max);
+	int class = rpol_class_for(entries, pool->rdev->max_entries);
 	struct rpol_mr *idle;
 	int ret;
 
 	if (class < 0)
 		return ERR_PTR(class);
-	entries = rpol_class_entries(class, max);
-	ret = rpol_mr_get(pool->member, class, entries, flags, &idle);
-	if (ret)
-		return ERR_PTR(ret);
-	return idle ? container_of(idle, struct rxp_mr, policy) :
-		      rxp_mr_make(pool, class, entries);
+	ret = rpol_mr_get(pool->member, class, rxp_mr_charge(pool, class), flags | RPOL_NOWAIT,
+			  &idle);
+	return ret ? ERR_PTR(ret) : rxp_mr_granted(pool, class, idle);
+}
+
+/**
+ * rxp_mr_wait - take an MR for one I/O, waiting for it
+ * @pool:    the pool
+ * @entries: pages that the I/O touches
+ * @since:   rpol_member_dismissals() when the caller saw that it may wait
+ *
+ * Process context; sleeps, killably, until the policy grants the entries.
+ *
+ * Return: an MR that is idle, or an ERR_PTR: -EAGAIN (all who wait were sent away since
+ * then), -EINTR, -ESHUTDOWN, -E2BIG (more than the device or the quota allow), -ENOMEM.
+ */
+struct rxp_mr *rxp_mr_wait(struct rxp_pool *pool, u32 entries, u32 since)
+{
+	int class = rpol_class_for(entries, pool->rdev->max_entries);
+	struct rpol_mr *idle;
+	int ret;
+
+	if (class < 0)
+		return ERR_PTR(class);
+	ret = rpol_mr_get_since(pool->member, class, rxp_mr_charge(pool, class), since, &idle);
+	return ret ? ERR_PTR(ret) : rxp_mr_granted(pool, class, idle);
 }
 
 /**
@@ -278,20 +322,29 @@ struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, unsigned int flags
  * @pool: the pool
  * @mr:	  the MR
  *
- * An MR that is still bound, its queue pair being dead, is deregistered here
+ * An MR that is not idle, its queue pair being dead, is deregistered here
  * and now: then this sleeps and must be called from process context.  Else any
- * context but hard interrupt.
+ * context but hard interrupt.  While a chain that registers or invalidates it is
+ * under way it can't be given back.
  */
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 {
 	u32 entries = mr->policy.entries;
 
-	if (!mr->bound) {
+	switch (READ_ONCE(mr->state)) {
+	case RXP_MR_IDLE:
 		rpol_mr_idle(pool->member, &mr->policy);
-		return;
+		break;
+	case RXP_MR_BOUND:
+	case RXP_MR_UNKNOWN:
+		rpol_mr_regain(pool->member, &mr->policy);
+		rxp_mr_destroy(pool, mr);
+		rpol_release(pool->member, entries);
+		break;
+	default:
+		/* Rather lost than written to by a device that knows it. */
+		WARN_ON_ONCE(1);
 	}
-	rxp_mr_destroy(pool, mr);
-	rpol_release(pool->member, entries);
 }
 
 /*
@@ -315,9 +368,7 @@ static void rxp_claim_over(struct rxp_claim *claim)
 static void rxp_claim_work(struct work_struct *work)
 {
 	struct rxp_claim *claim = container_of(work, struct rxp_claim, work);
-	struct rxp_mr *mr = claim->w.mr ? container_of(claim->w.mr, struct rxp_mr, policy) :
-					  rxp_mr_make(claim->pool, claim->w.class,
-						      claim->w.entries);
+	struct rxp_mr *mr = rxp_mr_granted(claim->pool, claim->w.class, claim->w.mr);
 
 	if (!IS_ERR(mr))
 		rpol_mr_idle(claim->pool->member, &mr->policy);
@@ -347,8 +398,7 @@ static void rxp_claim_granted(struct rpol_waiter *w, int ret)
  */
 void rxp_mr_claim(struct rxp_pool *pool, u32 entries)
 {
-	u32 max = pool->rdev->max_entries;
-	int class = rpol_class_for(entries, max);
+	int class = rpol_class_for(entries, pool->rdev->max_entries);
 	struct rxp_claim *claim;
 
 	if (class < 0)
@@ -367,7 +417,7 @@ void rxp_mr_claim(struct rxp_pool *pool, u32 entries)
 	INIT_WORK(&claim->work, rxp_claim_work);
 	claim->w.mem = pool->member;
 	claim->w.class = class;
-	claim->w.entries = rpol_class_entries(class, max);
+	claim->w.entries = rxp_mr_charge(pool, class);
 	claim->w.granted = rxp_claim_granted;
 	switch (rpol_mr_claim(&claim->w)) {
 	case -EINPROGRESS:
@@ -418,7 +468,7 @@ static void rxp_mr_prepare(struct rxp_mr *mr, u32 len, struct ib_reg_wr *wr)
 
 /**
  * rxp_mr_map - map pages into an MR and prepare its registration
- * @mr:	   an MR that is not bound
+ * @mr:	   an MR that is idle
  * @sgl:   DMA mapped
  * @nents: entries of @sgl
  * @len:   bytes of the I/O: all that they hold, or less
@@ -441,7 +491,7 @@ int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
 /**
  * rxp_mr_map_buf - the same for the beginning of a buffer of the pool's
  * @pool: whose both are
- * @mr:	  an MR that is not bound
+ * @mr:	  an MR that is idle
  * @buf:  the buffer
  * @len:  bytes, 1..@buf->size
  * @wr:	  out: the REG_MR to post; sets wr->key, the new rkey
@@ -498,8 +548,37 @@ static int rxp_buf_fill(struct rxp_pool *pool, struct rxp_buf *buf)
 		buf->nents = i;
 	}
 	sg_mark_end(&buf->sgl[i - 1]);
-	buf->mapped = ib_dma_map_sg(pool->rdev->ib, buf->sgl, i, DMA_BIDIRECTIONAL);
-	return buf->mapped ? 0 : -EIO;
+	if (!rdmafs_test_fail("buf_dma_map", 0))
+		buf->mapped = ib_dma_map_sg(pool->rdev->ib, buf->sgl, i, DMA_BIDIRECTIONAL);
+	return buf->mapped ? 0 : -ENOMEM;
+}
+
+static const u32 rxp_buf_sizes[RPOL_NR_CLASSES] = {
+	SZ_32K, SZ_128K, SZ_512K, SZ_1M, SZ_2M, SZ_4M
+};
+
+/* The class of a buffer, RPOL_NR_CLASSES if there is none. */
+static int rxp_buf_class(u32 len)
+{
+	int c;
+
+	for (c = 0; c < RPOL_NR_CLASSES && rxp_buf_sizes[c] < len; c++)
+		;
+	return c;
+}
+
+/**
+ * rxp_buf_size - what rxp_buf_get() takes
+ * @len: bytes, 1..RDMAFS_XPRT_DATA_MAX
+ *
+ * Return: bytes of the buffer.
+ */
+u32 rxp_buf_size(u32 len)
+{
+	int c = min(rxp_buf_class(len), RPOL_NR_CLASSES - 1);
+
+	/* Pages may be larger than the smallest class: of 64 KiB, for one. */
+	return max_t(u32, rxp_buf_sizes[c], PAGE_SIZE);
 }
 
 /**
@@ -513,16 +592,11 @@ static int rxp_buf_fill(struct rxp_pool *pool, struct rxp_buf *buf)
  */
 struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len)
 {
-	static const u32 size[RPOL_NR_CLASSES] = {
-		SZ_32K, SZ_128K, SZ_512K, SZ_1M, SZ_2M, SZ_4M
-	};
 	static atomic64_t rxp_buf_ids;
+	int c = rxp_buf_class(len);
 	struct rxp_buf *buf;
 	u32 pages;
-	int c;
 
-	for (c = 0; c < RPOL_NR_CLASSES && size[c] < len; c++)
-		;
 	if (c == RPOL_NR_CLASSES)
 		return NULL;
 
@@ -531,20 +605,22 @@ struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len)
 	if (buf)
 		list_del(&buf->link);
 	spin_unlock_bh(&pool->lock);
-	if (buf)
+	if (buf) {
+		rdmafs_test_take(buf->bv, buf->nents);
 		return buf;
+	}
 
 	buf = kzalloc(sizeof(*buf), GFP_NOFS);
 	if (!buf)
 		return NULL;
 	buf->id = atomic64_inc_return(&rxp_buf_ids);
 	buf->class = c;
-	buf->size = size[c];
-	pages = size[c] >> PAGE_SHIFT;
+	buf->size = rxp_buf_size(len);
+	pages = buf->size >> PAGE_SHIFT;
 	buf->sgl = kvcalloc(pages, sizeof(*buf->sgl), GFP_NOFS);
 	buf->bv = kvcalloc(pages, sizeof(*buf->bv), GFP_NOFS);
 	buf->sge = kvcalloc(pages, sizeof(*buf->sge), GFP_NOFS);
-	buf->wr = kvcalloc(DIV_ROUND_UP(pages, pool->max_sge), sizeof(*buf->wr), GFP_NOFS);
+	buf->wr = kvcalloc(DIV_ROUND_UP(pages, RXP_SGE_MIN), sizeof(*buf->wr), GFP_NOFS);
 	if (!buf->sgl || !buf->bv || !buf->sge || !buf->wr)
 		goto out_free;
 	sg_init_table(buf->sgl, pages);
@@ -566,6 +642,7 @@ out_free:
  */
 void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf)
 {
+	rdmafs_test_give(buf->bv, buf->nents);
 	buf->idle = jiffies;
 	spin_lock_bh(&pool->lock);
 	list_add(&buf->link, &pool->bufs[buf->class]);

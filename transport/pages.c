@@ -25,7 +25,7 @@
  */
 struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr)
 {
-	u32 nr_wr = DIV_ROUND_UP(nr, pool->max_sge), i;
+	u32 nr_wr = DIV_ROUND_UP(nr, RXP_SGE_MIN), i;
 	struct rxp_pages *p;
 	void *room;
 
@@ -45,7 +45,8 @@ struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv
 	sg_init_table(p->sgl, nr);
 	for (i = 0; i < nr; i++)
 		sg_set_page(&p->sgl[i], bv[i].bv_page, bv[i].bv_len, bv[i].bv_offset);
-	if (!ib_dma_map_sg(pool->rdev->ib, p->sgl, nr, DMA_TO_DEVICE)) {
+	if (rdmafs_test_fail("lend_dma_map", 0) ||
+	    !ib_dma_map_sg(pool->rdev->ib, p->sgl, nr, DMA_TO_DEVICE)) {
 		kfree(p);
 		return ERR_PTR(-ENOMEM);
 	}

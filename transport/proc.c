@@ -17,6 +17,7 @@
 #include <linux/uaccess.h>
 #include <linux/wait_bit.h>
 #include "transport/internal.h"
+#include "transport/server.h"
 
 static struct proc_dir_entry *rxp_proc_root;
 
@@ -55,6 +56,8 @@ static const char * const rxp_stat_names[RXP_NR_STATS] = {
 	[RXP_STAT_grants_made] = "sinks_granted",
 	[RXP_STAT_grants_returned] = "sinks_returned",
 	[RXP_STAT_grants_recalled] = "sinks_recalled",
+	[RXP_STAT_recalls] = "recalls",
+	[RXP_STAT_returns] = "returns",
 	[RXP_STAT_retry_later] = "retry_later",
 	[RXP_STAT_cancelled] = "cancelled",
 	[RXP_STAT_replays] = "replays",
@@ -163,8 +166,9 @@ static int rxp_window_show(struct seq_file *m, void *v)
 	if (pool) {
 		rpol_member_get_stats(pool->member, &st);
 		seq_printf(m, "device %s\n", pool->rdev->ib->name);
-		seq_printf(m, "charged %llu\nin_use %llu\nidle %llu\nwaiting %llu\nwaiters %llu\n",
-			   st.charged, st.in_use, st.idle, st.waiting, st.waiters);
+		seq_printf(m, "charged %llu\nin_use %llu\nidle %llu\nlent %llu\n", st.charged,
+			   st.in_use, st.idle, st.lent);
+		seq_printf(m, "waiting %llu\nwaiters %llu\n", st.waiting, st.waiters);
 		seq_printf(m, "demand %llu\nentitlement %llu\ndeficit_us %lld\n", st.demand,
 			   st.entitlement, st.deficit_us);
 		if (st.window == RPOL_NO_WINDOW)
@@ -182,7 +186,10 @@ static void rxp_account_show(struct seq_file *m, const struct rpol_member_stats 
 	seq_printf(m, "grants %llu\nwaits %llu\nrefused %llu\nreclaims %llu\n",
 		   st->grants, st->waits, st->refused, st->reclaims);
 	seq_printf(m, "revocations %llu\nwindow_cuts %llu\n", st->revoked, st->cuts);
-	seq_printf(m, "charged_us %llu\nwaiting_us %llu\n", st->charged_us, st->waiting_us);
+	seq_printf(m, "charged_us %llu\nbound_us %llu\nconverting_us %llu\n", st->charged_us,
+		   st->bound_us, st->converting_us);
+	seq_printf(m, "idle_us %llu\nidle_waited_us %llu\nwaiting_us %llu\n", st->idle_us,
+		   st->idle_waited_us, st->waiting_us);
 	seq_printf(m, "wait_us %llu\nwait_max_us %llu\ncharged_peak %llu\n",
 		   div_u64(st->wait_ns, NSEC_PER_USEC), div_u64(st->wait_max_ns, NSEC_PER_USEC),
 		   st->charged_peak);
@@ -418,7 +425,7 @@ static ssize_t rxp_capacity_write(struct file *file, const char __user *ubuf, si
 	ret = kstrtou64(text, 10, &capacity);
 	kfree(text);
 	if (!ret)
-		ret = rpol_domain_set_capacity(rdev->domain, capacity);
+		ret = rxp_device_set_capacity(rdev, capacity);
 	return ret ? -EINVAL : len;
 }
 
@@ -443,8 +450,12 @@ static int rxp_device_stats_show(struct seq_file *m, void *v)
 	seq_printf(m, "members %llu\nwaiters %llu\nwaits %llu\n", st.members, st.waiters,
 		   st.waits);
 	seq_printf(m, "revoking %llu\nrebalances %llu\n", st.revoking, st.rebalances);
-	seq_printf(m, "capacity_us %llu\ncharged_us %llu\n", st.capacity_us, st.charged_us);
-	seq_printf(m, "max_entries %u\n", rdev->max_entries);
+	seq_printf(m, "capacity_us %llu\ncharged_us %llu\nbound_us %llu\n", st.capacity_us,
+		   st.charged_us, st.bound_us);
+	seq_printf(m, "converting_us %llu\nidle_us %llu\nidle_waited_us %llu\n",
+		   st.converting_us, st.idle_us, st.idle_waited_us);
+	seq_printf(m, "max_entries %u\nmax_mrs %u\nmr_least %u\n", rdev->max_entries, rdev->max_mrs,
+		   rdev->mr_least);
 	return 0;
 }
 
@@ -514,6 +525,31 @@ void rxp_proc_add_device(struct rxp_device *rdev)
 	proc_create_data("policy", 0644, rdev->proc, &rxp_policy_ops, rdev);
 	proc_create_single_data("free", 0444, rdev->proc, rxp_free_show, rdev);
 	proc_create_single_data("stats", 0444, rdev->proc, rxp_device_stats_show, rdev);
+}
+
+static int rxp_port_limits_show(struct seq_file *m, void *v)
+{
+	rxp_limits_show(m, m->private);
+	return 0;
+}
+
+/**
+ * rxp_proc_add_port - make a server's directory
+ * @port:   its port
+ * @server: the server, which removes the directory before it goes
+ *
+ * Return: the directory, or NULL.
+ */
+struct proc_dir_entry *rxp_proc_add_port(u16 port, void *server)
+{
+	struct proc_dir_entry *dir;
+	char name[16];
+
+	snprintf(name, sizeof(name), "port-%u", port);
+	dir = proc_mkdir(name, rxp_proc_root);
+	if (dir)
+		proc_create_single_data("limits", 0444, dir, rxp_port_limits_show, server);
+	return dir;
 }
 
 /**

@@ -8,64 +8,59 @@
 #include <linux/wait.h>
 #include "transport/client.h"
 
-static struct rdmafs_xprt_call *rxp_unanswered(struct rdmafs_xprt *x, u32 i)
+/* The call in a slot that lost its connection before there was a reply, or NULL. */
+static struct rdmafs_xprt_call *rxp_call_lost(struct rdmafs_xprt *x, u32 i)
 {
 	struct rdmafs_xprt_call *call;
 
 	spin_lock_bh(&x->lock);
-	call = x->slots[i].replied ? NULL : x->slots[i].call;
+	call = x->slots[i].state == RXP_CALL_LOST ? x->slots[i].call : NULL;
 	spin_unlock_bh(&x->lock);
 	return call;
 }
 
-static bool rxp_io_settled(struct rdmafs_xprt *x, struct rxp_io *io)
+static bool rxp_call_settled(struct rdmafs_xprt *x, const struct rxp_slot *slot)
 {
 	bool settled;
 
 	spin_lock_bh(&x->lock);
-	settled = !io->mapping;
+	settled = slot->state != RXP_CALL_LOST_MAPPING;
 	spin_unlock_bh(&x->lock);
 	return settled;
 }
 
 /**
- * rxp_calls_unmap - take what unanswered calls have of a device that is dead to us
- * @x: the session; its connection is drained
+ * rxp_calls_lose - take what unanswered calls have of a device that is dead to us
+ * @x: the session; its connections are drained
  *
  * Process context.
- *
- * Return: how many calls wait for a reply.
  */
-int rxp_calls_unmap(struct rdmafs_xprt *x)
+void rxp_calls_lose(struct rdmafs_xprt *x)
 {
 	struct rdmafs_xprt_call *call;
-	int n = 0;
 	u32 i;
 
-	for (i = 0; x->slots && i < x->slot_account.nr; i++) {
-		call = rxp_unanswered(x, i);
-		if (!call)
-			continue;
-		/* Its answer comes when it has been sent again, and not before. */
+	for (i = 0; x->slots && i < x->slot_account.max; i++) {
+		struct rxp_slot *slot = &x->slots[i];
+
 		spin_lock_bh(&x->lock);
-		x->slots[i].conn = NULL;
+		rxp_call_move(x, slot, RXP_CALL_EV_LOSE);
 		spin_unlock_bh(&x->lock);
-		if (call->x.io) {
-			/* Its submitter sees that the connection is gone, and wakes us. */
-			wait_event(x->wait, rxp_io_settled(x, call->x.io));
+		/* Its submitter sees that the connection is gone, and wakes us. */
+		wait_event(x->wait, rxp_call_settled(x, slot));
+		call = rxp_call_lost(x, i);
+		if (call && call->x.io)
 			rxp_io_unmap(call->x.io);
-		}
-		n++;
 	}
-	return n;
 }
 
+/* With -EAGAIN it is sent again, in whatever slot. */
 static void rxp_call_fail(struct rdmafs_xprt *x, struct rxp_slot *slot, int err)
 {
 	struct rdmafs_xprt_call *call = slot->call;
 
 	spin_lock_bh(&x->lock);
-	slot->replied = true;
+	rxp_call_move(x, slot, RXP_CALL_EV_FAIL);
 	spin_unlock_bh(&x->lock);
 	call->status = err;
 	rxp_call_put(call);
@@ -73,91 +68,150 @@ static void rxp_call_fail(struct rdmafs_xprt *x, struct rxp_slot *slot, int err)
 
 /**
  * rxp_calls_renumber - the server has made a new session: its slots begin anew
- * @x: the session; it has no connection that calls travel on
+ * @x:	      the session; it has no connection that calls travel on
+ * @data_max: most bytes of data in one of its calls
  *
- * Process context.  What may not be done twice fails with -EREMOTEIO; the other
- * unanswered calls are their slots' first.
+ * Process context.  What may not be done twice fails with -EREMOTEIO, what has become
+ * too large with -E2BIG; the other unanswered calls are their slots' first.  Those in
+ * slots that the new session has not leave them, and are sent again in others.
  */
-void rxp_calls_renumber(struct rdmafs_xprt *x)
+void rxp_calls_renumber(struct rdmafs_xprt *x, u32 data_max)
 {
 	struct rdmafs_xprt_call *call;
 	u32 i;
 
-	for (i = 0; i < x->slot_account.nr; i++) {
+	for (i = 0; i < x->slot_account.max; i++) {
 		struct rxp_slot *slot = &x->slots[i];
 
-		call = rxp_unanswered(x, i);
-		slot->seq = 0;
-		if (call && call->flags & RDMAFS_CALL_IDEMPOTENT)
-			slot->seq = 1;
-		else if (call)
+		call = rxp_call_lost(x, i);
+		slot->seq = rdmafs_test_knob(seq_before);
+		if (!call)
+			continue;
+		if (!(call->flags & RDMAFS_CALL_IDEMPOTENT))
 			rxp_call_fail(x, slot, -EREMOTEIO);
+		else if (iov_iter_count(&call->iter) > data_max)
+			rxp_call_fail(x, slot, -E2BIG);
+		else if (i >= x->slot_account.nr)
+			rxp_call_fail(x, slot, -EAGAIN);
+		else
+			slot->seq = rxp_seq_next(slot->seq);
 	}
+}
+
+/*
+ * What becomes of a READ that can't be mapped, when the server has said that it is
+ * cancelled: it stands in line without a slot, unless that were for ever.
+ */
+static int rxp_replay_error(int err)
+{
+	switch (err) {
+	case -EAGAIN:
+	case -ENOMEM:
+	case -EIO:
+	case -ESHUTDOWN:	/* the device goes, or all is aborted: who comes next will see */
+		return -EAGAIN;
+	default:
+		return err;
+	}
+}
+
+/* Send a call again whose io, if it has one, is mapped, or is not with @err. */
+static void rxp_call_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_slot *slot,
+			    int err)
+{
+	struct rdmafs_xprt_call *call = slot->call;
+	enum rxp_call_event event = RXP_CALL_EV_SEND;
+
+	if (err)
+		event = RXP_CALL_EV_VOID;
+	else if (call->x.io && call->dir == RDMAFS_XPRT_WRITE)
+		event = RXP_CALL_EV_HOLD;
+	rxp_call_encode(x, conn, call, slot, slot->seq, !err, NULL);
+	rxp_count(&x->stats, replays);
+	spin_lock_bh(&x->lock);
+	slot->sent = jiffies;
+	slot->sent_ns = 0;
+	if (call->x.io)
+		call->x.io->map_err = err ? rxp_replay_error(err) : 0;
+	refcount_add(err ? 2 : 1, &call->x.pending);
+	rxp_call_move(x, slot, event);
+	rxp_call_post(conn, call, slot, false);
+	if (err)
+		rxp_cancel_send(x, conn, call->x.io);
+	spin_unlock_bh(&x->lock);
 }
 
 /**
  * rxp_calls_replay - send every unanswered call again on new connections
- * @x:	   the session; no submitter posts while it is not UP
+ * @x:	   the session
  * @conns: its new connections, all bound
  * @nr:	   how many
  *
- * Process context, may wait for translations.
+ * A READ that needs more translations than are to be had at once does not wait for
+ * them in its slot, for which those who have them may wait (design, rule 8).  But the
+ * server counts its number: so it is sent, and a CANCEL behind it.
  *
- * Return: how many were sent.
+ * Process context.
+ *
+ * Return: how many WRITEs are left, for whose data there is no memory just now.
  */
-int rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
+u32 rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 {
 	struct rdmafs_xprt_call *call;
-	struct rxp_conn *conn;
-	struct rxp_slot *slot;
-	int ret, n = 0;
-	u32 i;
+	u32 i, left = 0;
+	int err;
 
-	for (i = 0; i < x->slot_account.nr; i++) {
-		slot = &x->slots[i];
-		conn = conns[i % nr];
-		call = rxp_unanswered(x, i);
+	for (i = 0; i < x->slot_account.max; i++) {
+		call = rxp_call_lost(x, i);
 		if (!call)
 			continue;
-		if (call->x.io) {
-			ret = rxp_io_map(call->x.io, conn->pool, false);
-			if (ret) {
-				/* Never sent with this number: the server waits for it. */
-				rxp_conn_lost(conn);
-				return n;
-			}
-		}
-		slot->fired = false;
-		slot->sent = jiffies;
-		if (call->x.io) {
-			call->x.io->tagged = false;
-			call->x.io->cancelled = false;
-		}
-		rxp_call_encode(x, conn, call, slot, slot->seq, NULL);
-		refcount_inc(&call->x.pending);
-		rxp_count(&x->stats, replays);
-		spin_lock_bh(&x->lock);
-		slot->conn = conn;
-		rxp_call_post(conn, call, slot);
-		spin_unlock_bh(&x->lock);
-		n++;
+		err = call->x.io ? rxp_io_map(call->x.io, conns[i % nr]->pool, true) : 0;
+		/* The server may have its data already, and answer it: it can't be cancelled. */
+		if (err && call->dir == RDMAFS_XPRT_WRITE)
+			left++;
+		else
+			rxp_call_replay(x, conns[i % nr], &x->slots[i], err);
 	}
-	return n;
+	return left;
+}
+
+/**
+ * rxp_calls_unanswered - does any call wait for its reply?
+ * @x: the session, its lock held
+ *
+ * Return: true if so.
+ */
+bool rxp_calls_unanswered(struct rdmafs_xprt *x)
+{
+	u32 i;
+
+	lockdep_assert_held(&x->lock);
+	for (i = 0; x->slots && i < x->slot_account.max; i++)
+		if (rxp_call_unanswered(x->slots[i].state))
+			return true;
+	return false;
 }
 
 /**
  * rxp_calls_fail - end all calls that have no reply
- * @x:	 the session; it has no connection and gets none
+ * @x:	 the session; it has no connection
  * @err: what they are told
  *
  * Process context.
+ *
+ * Return: how many there were in slots: the server may serve these still.
  */
-void rxp_calls_fail(struct rdmafs_xprt *x, int err)
+int rxp_calls_fail(struct rdmafs_xprt *x, int err)
 {
+	int n = 0;
 	u32 i;
 
-	for (i = 0; x->slots && i < x->slot_account.nr; i++)
-		if (rxp_unanswered(x, i))
-			rxp_call_fail(x, &x->slots[i], err);
-	rxp_later_fail(x, err);
+	for (i = 0; x->slots && i < x->slot_account.max; i++) {
+		if (!rxp_call_lost(x, i))
+			continue;
+		rxp_call_fail(x, &x->slots[i], err);
+		n++;
+	}
+	rxp_later_fail(x);
+	return n;
 }

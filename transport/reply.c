@@ -10,6 +10,7 @@
  */
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include "transport/points.h"
 #include "transport/server.h"
 #include "transport/trace.h"
 
@@ -24,7 +25,7 @@ static void rxp_reply_done(struct rxp_chain *chain, bool ok)
 /**
  * rxp_way_get - where a reply can go just now
  * @s:	   the session; its lock is held
- * @bound: where the last CALL came from; compared only
+ * @bound: serial number of the connection that the last CALL came from
  * @slot:  the slot
  * @way:   to fill in
  *
@@ -32,12 +33,12 @@ static void rxp_reply_done(struct rxp_chain *chain, bool ok)
  *
  * Return: whether there is a way; if so, rxp_way_put() gives up what keeps it.
  */
-bool rxp_way_get(struct rdmafs_xprt_session *s, struct rxp_conn *bound, u16 slot,
+bool rxp_way_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
 		 struct rxp_way *way)
 {
 	struct rxp_conn *conn = rxp_slot_conn(s, slot);
 
-	if (!conn || conn != bound)
+	if (!conn || conn->serial != bound)
 		return false;
 	way->conn = conn;
 	way->pool = conn->pool;
@@ -60,7 +61,7 @@ void rxp_way_put(struct rxp_way *way)
 }
 
 /**
- * rxp_reply_post - post the reply that stands in the slot's buffer
+ * rxp_reply_post - post the reply that stands in the slot's buffer, which is synced
  * @req:      the request; its chain takes a reference
  * @way:      where it goes
  * @head_len: bytes of the head
@@ -68,18 +69,17 @@ void rxp_way_put(struct rxp_way *way)
  * @wr:	      RDMA WRITEs that go before it
  * @nr_wr:    how many
  * @inv_rkey: the client's key that it invalidates, or 0
- * @grant:    req->reg goes before it: the key is valid before the client learns of it
+ * @grant:    its registration, req->reg, goes before it: the key is valid before the
+ *	      client learns of it; or NULL
  *
  * Process context.
  */
 void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 data_len,
-		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, bool grant)
+		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, struct rxp_grant *grant)
 {
 	u32 lkey = way->pool->pd->local_dma_lkey, i;
 	int ret;
 
-	ib_dma_sync_single_for_device(way->pool->rdev->ib, way->dma, RXP_SLOT_BUF,
-				      DMA_TO_DEVICE);
 	req->sge[0].addr = way->dma;
 	req->sge[0].length = head_len;
 	req->sge[0].lkey = lkey;
@@ -91,7 +91,7 @@ void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 
 	for (i = 0; i < nr_wr; i++)
 		rxp_chain_add(&req->reply, &wr[i].wr);
 	if (grant) {
-		rxp_chain_add(&req->reply, &req->reg.wr);
+		rxp_chain_reg(&req->reply, grant->mr, &req->reg);
 		rxp_count(&req->session->stats, reg_mr);
 	}
 	rxp_fill_send(&req->send, req->sge, data_len ? 2 : 1, inv_rkey);
@@ -101,7 +101,9 @@ void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 
 	rxp_trace(replied, req, data_len + req->out_len);
 	kref_get(&req->ref);
 	/* Data waits for that of the replies that follow; a grant, which no READ gets, does not. */
-	if (req->reply.quiet || nr_wr)
+	if (grant)
+		ret = rxp_grant_post(grant, &req->reply);
+	else if (req->reply.quiet || nr_wr)
 		ret = rxp_post_plugged(way->conn, &req->reply);
 	else
 		ret = rxp_post(way->conn, &req->reply);
@@ -125,10 +127,17 @@ void rxp_answer_take(struct rxp_req *req, u32 data_len, bool cache, struct rxp_a
 	struct rxp_sslot *slot = &s->slots[req->slot];
 
 	lockdep_assert_held(&s->lock);
+	rxp_req_move(req, RXP_REQ_ANSWER);
 	slot->head_len = req->head_len;
 	slot->data_len = data_len;
 	rxp_slot_leave(s, slot, cache ? RXP_SLOT_CACHED : RXP_SLOT_FREE);
 	a->send = rxp_way_get(s, req->bound, req->slot, &a->way);
+	a->grant = a->send && req->grant && a->way.conn == req->conn;
+	/* Made for a connection that is gone. */
+	if (req->grant && !a->grant)
+		rxp_frame_drop_grant(rxp_req_buf(req));
+	if (a->send)
+		rxp_way_sync(s, &a->way, 0, RXP_SLOT_BUF);
 	a->keyed = req->keyed;
 	a->rkey = req->rkey;
 	a->iova = req->iova;
@@ -168,14 +177,16 @@ void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
 	if (a->send && req->out_len) {
 		nr_wr = rxp_req_build_writes(req, a->way.pool, &wr);
 		rxp_aim_writes(wr, nr_wr, a->iova, a->rkey);
+		/* A server that says what is not so. */
+		if (rdmafs_test_fail("reply_unwritten", req->slot))
+			nr_wr = 0;
 	}
 	if (a->send) {
-		bool grant = req->granted && a->way.conn == req->conn;
+		struct rxp_grant *grant = a->grant ? req->grant : NULL;
 		u32 head_len = req->head_len + (grant ? sizeof(struct rxp_wire_tag) : 0);
 
-		/* Made for a connection that is gone: it went with it. */
-		if (req->granted && !grant)
-			rxp_frame_drop_grant(rxp_req_buf(req));
+		if (grant)
+			req->grant = NULL;
 		rxp_reply_post(req, &a->way, head_len, a->data_len, wr, nr_wr,
 			       a->keyed ? a->rkey : 0, grant);
 		rxp_way_put(&a->way);
@@ -230,10 +241,10 @@ void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len
 				     div_u64(ktime_get_ns() - req->arrived_ns, NSEC_PER_USEC));
 	req->head_len = rxp_frame_put_reply(rxp_req_buf(req), &f);
 	req->out_len = f.bulk_len;
-	if (status == RXP_STATUS_OK && rxp_grant_offer(req, req->conn, &tag)) {
+	if (status == RXP_STATUS_OK)
+		req->grant = rxp_grant_offer(req, req->conn, &tag);
+	if (req->grant)
 		rxp_frame_put_grant(rxp_req_buf(req), req->head_len, &tag);
-		req->granted = true;
-	}
 
 	/* Before the reply: it lets the client send into this receive again. */
 	rxp_rx_put(req->rx);
@@ -246,12 +257,12 @@ void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len
 	if (req->out_len && !req->keyed) {
 		if (req->cancelled) {
 			rxp_req_write_cancelled(req);
-		} else if (rxp_slot_conn(s, req->slot) == req->bound) {
+		} else if (rxp_req_connected(req)) {
 			/* The STCRW posts it, or the connection's end finds it. */
-			req->state = RXP_REQ_HELD;
-			req->waits_since = jiffies;
+			rxp_req_move(req, RXP_REQ_HOLD);
 			rxp_trace(crw_held, req, req->out_len);
 			spin_unlock_bh(&s->lock);
+			rdmafs_test_point("req_held", f.slot);
 			return;
 		}
 	}
@@ -277,6 +288,11 @@ void rdmafs_xprt_req_reply(struct rdmafs_xprt_req *r, u16 reply_len, u32 data_le
 	/* What was put outside the message is not kept, so neither is the answer. */
 	bool cache = !(flags & RDMAFS_REPLY_NOCACHE) && (!data_len || req->in_message);
 
+	if (req->put_off) {
+		rxp_count(&req->session->stats, retry_later);
+		rxp_req_finish(req, RXP_STATUS_RETRY_LATER, 0, 0, false);
+		return;
+	}
 	rxp_req_finish(req, RXP_STATUS_OK, reply_len, data_len, cache);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reply);
@@ -306,8 +322,9 @@ static bool rxp_req_take_pool(struct rxp_req *req)
  * Process context; may sleep for memory if @len is more than
  * RDMAFS_XPRT_INLINE_MAX, and then once for a request.
  *
- * Return: 0; -EMSGSIZE: more than the client has room for; -ENOMEM; -ENOTCONN:
- * the client is gone, answer anything.
+ * Return: 0; -EMSGSIZE: more than the client has room for; -ENOMEM, also if the session
+ * has as many pages as it may: then the client is told to ask again, whatever the answer
+ * is; -ENOTCONN: the client is gone, answer anything.
  */
 int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *dest)
 {
@@ -324,9 +341,17 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 	}
 	if (!rxp_req_take_pool(req))
 		return -ENOTCONN;
-	req->buf = rxp_buf_get(req->pool, len);
-	if (!req->buf)
+	if (req->charged || req->put_off)
 		return -ENOMEM;
+	if (!rxp_req_charge(req, rxp_buf_size(len))) {
+		req->put_off = true;
+		return -ENOMEM;
+	}
+	req->buf = rxp_buf_get(req->pool, len);
+	if (!req->buf) {
+		rxp_req_uncharge(req);
+		return -ENOMEM;
+	}
 	iov_iter_bvec(dest, ITER_DEST, req->buf->bv, req->buf->nents, len);
 	return 0;
 }
@@ -357,9 +382,13 @@ int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u
 		return -EAGAIN;
 	if (!rxp_req_take_pool(req))
 		return -ENOTCONN;
+	if (!rxp_req_charge(req, len))
+		return -ENOMEM;
 	pages = rxp_pages_lend(req->pool, bv, nr);
-	if (IS_ERR(pages))
+	if (IS_ERR(pages)) {
+		rxp_req_uncharge(req);
 		return PTR_ERR(pages);
+	}
 	req->pages = pages;
 	rxp_count(&req->session->stats, read_in_place);
 	return 0;

@@ -9,11 +9,12 @@
  * says so in a DROPPED that invalidates the key; it answers the call, CANCELLED,
  * when it is through with it, and the call is sent again in its turn.  A server
  * that does not live misses its heartbeats as well: the connection goes, and
- * the keys with it (client.c).
+ * the keys with it (client.c).  So it does if a server that answers PINGs has not
+ * answered a CANCEL within T.
  *
  * On the server the same holds for sinks of a client that does not send the data
- * it announced, and for held replies of one that does not say where they go: its
- * connection goes.
+ * it announced: its connection goes.  So does that of one that does not say where
+ * held replies go, whether others wait or not: they take memory.
  */
 #include <linux/module.h>
 #include "transport/client.h"
@@ -31,8 +32,8 @@ static const struct rxp_mr *rxp_slot_revocable(const struct rxp_slot *slot)
 	const struct rdmafs_xprt_call *call = slot->call;
 	const struct rxp_io *io = call ? call->x.io : NULL;
 
-	if (!io || slot->replied || call->dir != RDMAFS_XPRT_READ || io->mapping || !io->mr ||
-	    !io->mr->bound)
+	if (!io || call->dir != RDMAFS_XPRT_READ || !rxp_call_unanswered(slot->state) ||
+	    rxp_call_being_mapped(slot->state) || !io->mr || !rxp_mr_known(io->mr))
 		return NULL;
 	return io->mr;
 }
@@ -45,12 +46,21 @@ static u64 rxp_calls_revoked(struct rdmafs_xprt *x)
 	u32 i;
 
 	lockdep_assert_held(&x->lock);
-	for (i = 0; i < x->slot_account.nr; i++) {
+	for (i = 0; i < x->slot_account.max; i++) {
 		mr = rxp_slot_revocable(&x->slots[i]);
-		if (mr && x->slots[i].call->x.io->cancelled)
+		if (mr && x->slots[i].state == RXP_CALL_CANCELLED)
 			entries += mr->policy.entries;
 	}
 	return entries;
+}
+
+/* A CANCEL that has not been answered in time costs the server its connection. */
+static bool rxp_slot_unanswered(const struct rxp_slot *slot, unsigned long before)
+{
+	const struct rxp_mr *mr = rxp_slot_revocable(slot);
+
+	return mr && slot->state == RXP_CALL_CANCELLED && rxp_mr_lent(mr) &&
+	       time_before(slot->call->x.io->cancelled_at, before);
 }
 
 /**
@@ -74,7 +84,15 @@ void rxp_calls_revoke(struct rdmafs_xprt *x)
 		excess = rpol_excess(x->pool->member);
 	if (excess)
 		revoked = rxp_calls_revoked(x);
-	for (i = 0; revoked < excess && i < x->slot_account.nr; i++) {
+	for (i = 0; x->state == RXP_UP && i < x->slot_account.max; i++) {
+		if (!rxp_slot_unanswered(&x->slots[i], before))
+			continue;
+		pr_warn_ratelimited("rdmafs: %pISpc does not answer a CANCEL: disconnecting\n",
+				    &x->addr);
+		rxp_conn_lost(x->conns[i % x->nr_conns]);
+		break;
+	}
+	for (i = 0; revoked < excess && i < x->slot_account.max; i++) {
 		struct rxp_slot *slot = &x->slots[i];
 		const struct rxp_mr *mr = rxp_slot_revocable(slot);
 		struct rxp_io *io;
@@ -82,9 +100,10 @@ void rxp_calls_revoke(struct rdmafs_xprt *x)
 		if (!mr || !time_before(slot->sent, before))
 			continue;
 		io = slot->call->x.io;
-		if (io->cancelled || READ_ONCE(io->crw_busy))
+		/* Cancelled already, or its STCRW is in the send queue still. */
+		if (slot->state != RXP_CALL_SENT)
 			continue;
-		io->cancelled = true;
+		rxp_call_move(x, slot, RXP_CALL_EV_CANCEL);
 		io->map_err = -EAGAIN;
 		refcount_inc(&slot->call->x.pending);
 		revoked += mr->policy.entries;
@@ -113,21 +132,27 @@ const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
 	struct rxp_mr *mr;
 
 	spin_lock_bh(&x->lock);
-	io = slot->call ? slot->call->x.io : NULL;
-	if (!io || slot->conn != conn || slot->seq != f->seq || slot->replied ||
-	    !io->cancelled || !io->mr || !io->mr->bound ||
+	/* In no other state: else its MR may be put at this moment, without the lock. */
+	io = slot->state == RXP_CALL_CANCELLED ? slot->call->x.io : NULL;
+	if (!io || slot->seq != f->seq || !io->mr || !rxp_mr_lent(io->mr) ||
 	    !(wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
-	    wc->ex.invalidate_rkey != io->mr->mr->rkey) {
+	    wc->ex.invalidate_rkey != io->mr->mr->rkey ||
+	    !rxp_call_move(x, slot, RXP_CALL_EV_DROP)) {
 		spin_unlock_bh(&x->lock);
 		return "a key of no call";
 	}
 	mr = io->mr;
-	io->mr = NULL;
-	mr->bound = false;
+	if (rxp_mr_remote_inv(mr, false))
+		io->mr = NULL;
+	else
+		mr = NULL;
 	spin_unlock_bh(&x->lock);
 	rxp_count(&x->stats, remote_inv);
 	/* The pool stays with the call until its reply, which can't overtake us. */
-	rxp_mr_put(io->pool, mr);
+	if (mr)
+		rxp_mr_put(io->pool, mr);
+	else
+		rxp_io_invalidate(io);
 	return NULL;
 }
 
@@ -171,31 +196,42 @@ void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn)
 	rxp_count(&req->session->stats, cancelled);
 }
 
-/* What a client lets wait for its own part, and for how long. */
-static bool rxp_req_overdue(const struct rxp_req *req, unsigned long before)
+/*
+ * What a client lets wait for its own part, and for how long.  A held reply has all of
+ * its data in memory: that ends in any case.  A key that we take back stands behind
+ * what the client has not let go.
+ */
+static bool rxp_req_overdue(const struct rxp_req *req, bool wanted, unsigned long before)
 {
-	return req && (req->state == RXP_REQ_WAITING || req->state == RXP_REQ_HELD) &&
-	       time_before(req->waits_since, before);
+	bool waits = req && (req->state == RXP_REQ_WAITING || req->state == RXP_REQ_INVALIDATING);
+
+	return req && (req->state == RXP_REQ_HELD || (wanted && waits)) &&
+	       time_before(req->since, before);
 }
 
 /**
- * rxp_session_overdue - does a client keep to itself what others wait for?
+ * rxp_session_overdue - does a client keep to itself what it has no use for?
  * @s:	  the session, its lock held
  * @more: set if it has to be asked again
+ *
+ * Translations only while others wait for them; memory always.
  *
  * Return: true if for longer than the grace period: its connection is to go.
  */
 bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 {
-	unsigned long before = jiffies - msecs_to_jiffies(READ_ONCE(rxp_grace_ms));
+	u32 grace_ms = rdmafs_test_knob(grace_ms) ?: READ_ONCE(rxp_grace_ms);
+	unsigned long before = jiffies - msecs_to_jiffies(grace_ms);
+	bool wanted;
 	u32 i;
 
 	lockdep_assert_held(&s->lock);
-	if (!s->conns[0] || !rpol_excess(s->conns[0]->pool->member))
+	if (!s->conns[0])
 		return false;
-	*more = true;
+	wanted = rpol_excess(s->conns[0]->pool->member);
+	*more |= wanted;
 	for (i = 0; i < s->nr_slots; i++)
-		if (rxp_req_overdue(s->slots[i].req, before))
+		if (rxp_req_overdue(s->slots[i].req, wanted, before))
 			return true;
 	return false;
 }

@@ -6,39 +6,59 @@
 #include <linux/slab.h>
 #include "transport/internal.h"
 
-/* Chunks of this order hold message buffers: large enough to waste little. */
-#define RXP_RING_ORDER	3
+/* Chunks of so many bytes hold message buffers: large enough to waste little. */
+#define RXP_RING_CHUNK	SZ_32K
 
-/**
- * rxp_ring_init - allocate message buffers
- * @ring: to fill in
- * @nr:   buffers
- * @size: bytes of each, at most a chunk's
- *
- * Process context.
- *
- * Return: 0 or -ENOMEM.
- */
-int rxp_ring_init(struct rxp_ring *ring, u32 nr, u32 size)
+static int rxp_ring_fill(struct rxp_ring *ring, u32 nr, u32 size, u32 order, gfp_t gfp)
 {
 	u32 chunks, i;
 
 	ring->nr = nr;
-	ring->size = ALIGN(size, 64);
-	ring->per = (PAGE_SIZE << RXP_RING_ORDER) / ring->size;
+	ring->size = size;
+	ring->order = order;
+	ring->per = (PAGE_SIZE << order) / size;
 	chunks = DIV_ROUND_UP(nr, ring->per);
-	ring->chunk = kcalloc(chunks, sizeof(*ring->chunk), GFP_KERNEL);
+	ring->chunk = kvcalloc(chunks, sizeof(*ring->chunk), GFP_KERNEL);
 	if (!ring->chunk)
 		return -ENOMEM;
 	for (i = 0; i < chunks; i++) {
-		ring->chunk[i] = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO | __GFP_COMP,
-							  RXP_RING_ORDER);
+		if (!rdmafs_test_fail("ring_chunk", order))
+			ring->chunk[i] = (void *)__get_free_pages(gfp | __GFP_ZERO | __GFP_COMP,
+								  order);
 		if (!ring->chunk[i]) {
 			rxp_ring_destroy(ring);
 			return -ENOMEM;
 		}
 	}
 	return 0;
+}
+
+/**
+ * rxp_ring_init - allocate message buffers
+ * @ring: to fill in
+ * @nr:   buffers
+ * @size: bytes of each, at most a chunk's
+ * @must: without large chunks smaller ones are to do, down to a buffer each
+ *
+ * Large chunks are an attempt, which makes nobody else give up memory: writeback may
+ * wait for what these buffers are for.
+ *
+ * Process context.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rxp_ring_init(struct rxp_ring *ring, u32 nr, u32 size, bool must)
+{
+	u32 small;
+	int ret;
+
+	size = ALIGN(size, 64);
+	small = get_order(size);
+	ret = rxp_ring_fill(ring, nr, size, get_order(RXP_RING_CHUNK),
+			    GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	if (ret && must)
+		ret = rxp_ring_fill(ring, nr, size, small, GFP_KERNEL);
+	return ret;
 }
 
 /**
@@ -53,8 +73,8 @@ void rxp_ring_destroy(struct rxp_ring *ring)
 		return;
 	for (i = 0; i < DIV_ROUND_UP(ring->nr, ring->per); i++)
 		if (ring->chunk[i])
-			free_pages((unsigned long)ring->chunk[i], RXP_RING_ORDER);
-	kfree(ring->chunk);
+			free_pages((unsigned long)ring->chunk[i], ring->order);
+	kvfree(ring->chunk);
 	ring->chunk = NULL;
 }
 
@@ -83,16 +103,17 @@ dma_addr_t *rxp_ring_map(const struct rxp_ring *ring, struct ib_device *ib,
 			 enum dma_data_direction dir)
 {
 	u32 chunks = DIV_ROUND_UP(ring->nr, ring->per), i;
-	dma_addr_t *dma = kcalloc(chunks, sizeof(*dma), GFP_KERNEL);
+	dma_addr_t *dma = kvcalloc(chunks, sizeof(*dma), GFP_KERNEL);
+	u32 bytes = PAGE_SIZE << ring->order;
 
 	if (!dma)
 		return NULL;
 	for (i = 0; i < chunks; i++) {
-		dma[i] = ib_dma_map_single(ib, ring->chunk[i], PAGE_SIZE << RXP_RING_ORDER, dir);
+		dma[i] = ib_dma_map_single(ib, ring->chunk[i], bytes, dir);
 		if (ib_dma_mapping_error(ib, dma[i])) {
 			while (i--)
-				ib_dma_unmap_single(ib, dma[i], PAGE_SIZE << RXP_RING_ORDER, dir);
-			kfree(dma);
+				ib_dma_unmap_single(ib, dma[i], bytes, dir);
+			kvfree(dma);
 			return NULL;
 		}
 	}
@@ -114,8 +135,8 @@ void rxp_ring_unmap(const struct rxp_ring *ring, struct ib_device *ib, dma_addr_
 	if (!dma)
 		return;
 	for (i = 0; i < DIV_ROUND_UP(ring->nr, ring->per); i++)
-		ib_dma_unmap_single(ib, dma[i], PAGE_SIZE << RXP_RING_ORDER, dir);
-	kfree(dma);
+		ib_dma_unmap_single(ib, dma[i], PAGE_SIZE << ring->order, dir);
+	kvfree(dma);
 }
 
 /**

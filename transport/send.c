@@ -38,6 +38,8 @@ void rxp_chain_init(struct rxp_chain *chain,
 {
 	chain->cqe.done = rxp_wc_chain;
 	chain->conn = NULL;
+	chain->mr = NULL;
+	chain->inv = false;
 	chain->first = NULL;
 	chain->last = NULL;
 	chain->nr = 0;
@@ -80,6 +82,35 @@ void rxp_chain_add(struct rxp_chain *chain, struct ib_send_wr *wr)
 		chain->first = wr;
 	chain->last = wr;
 	chain->nr++;
+}
+
+/**
+ * rxp_chain_reg - append the registration of an MR
+ * @chain: not posted; its last work request is to be signaled: not a quiet one
+ * @mr:	   idle until the chain is posted; one for each chain
+ * @wr:	   of rxp_mr_map()
+ */
+void rxp_chain_reg(struct rxp_chain *chain, struct rxp_mr *mr, struct ib_reg_wr *wr)
+{
+	chain->mr = mr;
+	rxp_chain_add(chain, &wr->wr);
+}
+
+/* A chain enters a live connection: posted now, or later, but never given up unseen. */
+static void rxp_chain_enter(struct rxp_conn *conn, struct rxp_chain *chain)
+{
+	lockdep_assert_held(&conn->sq_lock);
+	chain->conn = conn;
+	if (chain->mr && !chain->inv)
+		rxp_mr_posted(chain->mr, conn);
+}
+
+/* Its end.  It may be used again, or freed, when this returns. */
+static void rxp_chain_over(struct rxp_chain *chain, bool ok)
+{
+	if (chain->mr)
+		rxp_mr_over(chain->mr, chain->inv, ok);
+	chain->done(chain, ok);
 }
 
 enum rxp_posted {
@@ -134,7 +165,7 @@ static enum rxp_posted rxp_post_locked(struct rxp_conn *conn, struct rxp_chain *
 /* Under sq_lock, on a live connection: post, or wait for room. */
 static enum rxp_posted rxp_post_or_queue(struct rxp_conn *conn, struct rxp_chain *chain)
 {
-	chain->conn = conn;
+	rxp_chain_enter(conn, chain);
 	if (list_empty(&conn->pending) && chain->nr <= conn->sq_free)
 		return rxp_post_locked(conn, chain);
 	list_add_tail(&chain->link, &conn->pending);
@@ -157,17 +188,48 @@ int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain)
 	enum rxp_posted posted;
 
 	spin_lock_bh(&conn->sq_lock);
-	if (conn->dead) {
+	if (rxp_conn_is_dead(conn)) {
 		spin_unlock_bh(&conn->sq_lock);
 		return -ENOTCONN;
 	}
 	posted = rxp_post_or_queue(conn, chain);
 	spin_unlock_bh(&conn->sq_lock);
 	if (posted == RXP_POSTED_OVER)
-		chain->done(chain, true);
+		rxp_chain_over(chain, true);
 	else if (posted == RXP_POSTED_LOST)
 		rxp_conn_lost(conn);
 	return 0;
+}
+
+/**
+ * rxp_post_behind - post a chain whose end must not come before that of earlier ones
+ * @conn:  the connection, dead or alive
+ * @chain: not a quiet one
+ *
+ * On a connection that is dead it is not posted, but given back after what was.
+ *
+ * Any context but hard interrupt.  Never sleeps.
+ *
+ * Return: 0: done() will be called, once; -ENOTCONN: all that was posted is over, the
+ * chain was not touched, done() will not be called.
+ */
+int rxp_post_behind(struct rxp_conn *conn, struct rxp_chain *chain)
+{
+	enum rxp_posted posted = RXP_POSTED;
+	bool over;
+
+	spin_lock_bh(&conn->sq_lock);
+	over = conn->over;
+	if (!over && !rxp_conn_is_dead(conn)) {
+		posted = rxp_post_or_queue(conn, chain);
+	} else if (!over) {
+		chain->conn = conn;
+		list_add_tail(&chain->link, &conn->pending);
+	}
+	spin_unlock_bh(&conn->sq_lock);
+	if (posted == RXP_POSTED_LOST)
+		rxp_conn_lost(conn);
+	return over ? -ENOTCONN : 0;
 }
 
 /* What a task has made and not posted yet. */
@@ -183,7 +245,7 @@ static void rxp_chains_done(struct list_head *list, bool ok)
 
 	list_for_each_entry_safe(chain, tmp, list, link) {
 		list_del(&chain->link);
-		chain->done(chain, ok);
+		rxp_chain_over(chain, ok);
 	}
 }
 
@@ -324,7 +386,7 @@ static void rxp_plug_post(struct rxp_conn *conn, struct rxp_plug *plug)
 
 	plug->bytes = 0;
 	spin_lock_bh(&conn->sq_lock);
-	if (!conn->dead) {
+	if (!rxp_conn_is_dead(conn)) {
 		lost = !rxp_post_together(conn, &plug->chains, &over);
 		list_splice_tail_init(&plug->chains, &conn->pending);
 		if (!lost)
@@ -386,14 +448,14 @@ int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain)
 		return rxp_post(conn, chain);
 	plug = container_of(cb, struct rxp_plug, cb);
 	spin_lock_bh(&conn->sq_lock);
-	dead = conn->dead;
+	dead = rxp_conn_is_dead(conn);
 	if (!plug->chains.next) {
 		INIT_LIST_HEAD(&plug->chains);
 		rxp_conn_get(conn);
 		conn->plugged++;
 	}
 	if (!dead) {
-		chain->conn = conn;
+		rxp_chain_enter(conn, chain);
 		list_add_tail(&chain->link, &plug->chains);
 		plug->bytes += rxp_chain_data(chain);
 	}
@@ -416,7 +478,7 @@ static void rxp_sq_room(struct rxp_conn *conn, struct rxp_chain *chain, u32 free
 	if (chain)
 		list_del(&chain->link);
 	conn->sq_free += frees;
-	if (!lost && !conn->dead)
+	if (!lost && !rxp_conn_is_dead(conn))
 		lost = !rxp_post_pending(conn, &over);
 	spin_unlock_bh(&conn->sq_lock);
 	if (lost)
@@ -430,7 +492,7 @@ static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
 	bool ok = wc->status == IB_WC_SUCCESS;
 
 	rxp_sq_room(chain->conn, chain, chain->frees, !ok);
-	chain->done(chain, ok);
+	rxp_chain_over(chain, ok);
 }
 
 /* Of as many quiet chains as there may be without this. */
@@ -470,17 +532,23 @@ void rxp_send_init(struct rxp_conn *conn)
  * Process context.  What could not be posted, or only in part, and what siw says
  * nothing of: a send that failed leaves it idle with work in its queue, which a
  * QP that goes to ERROR by way of CLOSING does not flush
- * (siw_qp_nextstate_from_close() in 6.12).
+ * (siw_qp_nextstate_from_close() in 6.12).  What comes meanwhile by rxp_post_behind()
+ * is given back after it.
  */
 void rxp_send_end(struct rxp_conn *conn)
 {
 	LIST_HEAD(list);
 
 	spin_lock_bh(&conn->sq_lock);
-	list_splice_init(&conn->posted, &list);
-	list_splice_tail_init(&conn->pending, &list);
+	while (!list_empty(&conn->posted) || !list_empty(&conn->pending)) {
+		list_splice_init(&conn->posted, &list);
+		list_splice_tail_init(&conn->pending, &list);
+		spin_unlock_bh(&conn->sq_lock);
+		rxp_chains_done(&list, false);
+		spin_lock_bh(&conn->sq_lock);
+	}
+	conn->over = true;
 	spin_unlock_bh(&conn->sq_lock);
-	rxp_chains_done(&list, false);
 }
 
 /**
@@ -517,7 +585,7 @@ void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
  * @sgl:  the data, DMA mapped
  * @len:  bytes
  * @sge:  room for as many entries as @sgl has
- * @wr:	  room for one for each max_sge entries
+ * @wr:	  room for one for each RXP_SGE_MIN entries
  *
  * What lies side by side is one entry: of a huge page or a large folio all of a
  * request is, and goes by one RDMA WRITE.  Not on rxe: it lets 128 packets travel
@@ -530,8 +598,8 @@ void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
 u32 rxp_build_writes(const struct rxp_pool *pool, struct scatterlist *sgl, u32 len,
 		     struct ib_sge *sge, struct ib_rdma_wr *wr)
 {
+	u32 max_sge = READ_ONCE(pool->max_sge), nr = 0;
 	struct ib_sge *last = NULL;
-	u32 nr = 0;
 
 	for (; len; sgl = sg_next(sgl)) {
 		u64 addr = sg_dma_address(sgl);
@@ -542,7 +610,7 @@ u32 rxp_build_writes(const struct rxp_pool *pool, struct scatterlist *sgl, u32 l
 			last->length += part;
 			continue;
 		}
-		if (!nr || wr[nr - 1].wr.num_sge == pool->max_sge) {
+		if (!nr || wr[nr - 1].wr.num_sge == max_sge) {
 			memset(&wr[nr], 0, sizeof(wr[nr]));
 			wr[nr].wr.opcode = IB_WR_RDMA_WRITE;
 			wr[nr].wr.sg_list = sge;
@@ -582,8 +650,12 @@ void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, u64 iova, u32 rkey)
 static void rxp_ctl_done(struct rxp_chain *chain, bool ok)
 {
 	struct rxp_ctl *ctl = container_of(chain, struct rxp_ctl, chain);
+	struct rxp_conn *conn = ctl->conn;
 
+	/* There is a full barrier in it: who finds it busy still has said so, and is seen. */
 	clear_and_wake_up_bit(0, &ctl->busy);
+	if (ok && test_and_clear_bit(0, &conn->ctl_short))
+		conn->ops->room(conn);
 }
 
 /**
@@ -635,11 +707,18 @@ static struct rxp_ctl *rxp_ctl_get(struct rxp_conn *conn)
 	int i;
 
 	/* The lock and the test keep the device from going under our hands. */
-	if (conn->dead)
+	if (rxp_conn_is_dead(conn))
 		return ERR_PTR(-ENOTCONN);
-	for (i = 0; i < RXP_RECV_RESERVE; i++)
-		if (!test_and_set_bit_lock(0, &conn->ctl[i].busy))
-			return &conn->ctl[i];
+	for (i = 0; i < 2 * RXP_RECV_RESERVE; i++) {
+		/* All are busy: once more, so that nobody frees the last one unnoticed. */
+		if (i == RXP_RECV_RESERVE) {
+			set_bit(0, &conn->ctl_short);
+			/* Pairs with that between the two in rxp_ctl_done(). */
+			smp_mb__after_atomic();
+		}
+		if (!test_and_set_bit_lock(0, &conn->ctl[i % RXP_RECV_RESERVE].busy))
+			return &conn->ctl[i % RXP_RECV_RESERVE];
+	}
 	return ERR_PTR(-EBUSY);
 }
 
@@ -662,14 +741,14 @@ static enum rxp_posted rxp_ctl_post(struct rxp_ctl *ctl)
  * Any context but hard interrupt.
  *
  * Return: 0; -ENOTCONN; -EBUSY: as many as the peer has room for are on their
- * way.
+ * way; conn->ops->room() will be called.
  */
 int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 len)
 {
 	enum rxp_posted posted;
 	struct rxp_ctl *ctl;
 
-	if (sizeof(struct rxp_wire_hdr) + len > RXP_CTL_MAX)
+	if (sizeof(struct rxp_wire_hdr) + len > RXP_CTL_MSG)
 		return -EMSGSIZE;
 	spin_lock_bh(&conn->sq_lock);
 	ctl = rxp_ctl_get(conn);
@@ -690,6 +769,28 @@ int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 le
 	if (posted == RXP_POSTED_LOST)
 		rxp_conn_lost(conn);
 	return 0;
+}
+
+/**
+ * rxp_ctl_send_keys - send a RECALL or RETURN
+ * @conn:  the connection
+ * @type:  RXP_CONTROL or RXP_NOTIFY
+ * @op:	   its op
+ * @rkeys: of the grants
+ * @nr:	   how many, 1..RXP_WIRE_KEYS
+ *
+ * Context and return: as rxp_ctl_send().
+ */
+int rxp_ctl_send_keys(struct rxp_conn *conn, u8 type, u8 op, const u32 *rkeys, u32 nr)
+{
+	__le32 body[sizeof(struct rxp_wire_keys) / sizeof(__le32) + RXP_WIRE_KEYS] = {};
+	struct rxp_wire_keys *keys = (struct rxp_wire_keys *)body;
+	u32 i;
+
+	keys->nr = cpu_to_le16(nr);
+	for (i = 0; i < nr; i++)
+		keys->rkey[i] = cpu_to_le32(rkeys[i]);
+	return rxp_ctl_send(conn, type, op, keys, struct_size(keys, rkey, nr));
 }
 
 /**

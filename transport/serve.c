@@ -18,115 +18,16 @@
  * RDMA WRITEs is held in the request, and posted by the STCRW's completion.
  * Either kind of waiting ends by a CANCEL, too, and with the connection.
  *
- * Slots make a call happen once.  A sequence number one above the last is new;
+ * Slots make a call happen once.  A sequence number next to the last is new;
  * the last one again is a replay after a reconnect: answered from the slot's
  * buffer, or bound to the connection it came on if it is executing still, or
  * executed again if its answer was not worth keeping.  Anything else breaks
- * the protocol.
+ * the protocol, and so does a client that goes on while its replies do not: each
+ * keeps its data until the device is done with it.
  */
 #include <linux/blkdev.h>
-#include <linux/ktime.h>
-#include <linux/slab.h>
 #include "transport/server.h"
 #include "transport/trace.h"
-
-static struct kmem_cache *rxp_req_cache;
-
-static void rxp_req_release(struct kref *ref)
-{
-	struct rxp_req *req = container_of(ref, struct rxp_req, ref);
-
-	if (req->mr)
-		rxp_mr_put(req->pool, req->mr);
-	if (req->buf)
-		rxp_buf_put(req->pool, req->buf);
-	if (req->pages)
-		rxp_pages_release(req->pool, req->pages);
-	if (req->pool)
-		rxp_pool_put(req->pool);
-	if (req->conn)
-		rxp_conn_put(req->conn);
-	rxp_session_put(req->session);
-	kmem_cache_free(rxp_req_cache, req);
-}
-
-/**
- * rxp_req_put - drop a reference
- * @req: the request
- *
- * Process context: an MR that is still bound is deregistered.
- */
-void rxp_req_put(struct rxp_req *req)
-{
-	kref_put(&req->ref, rxp_req_release);
-}
-
-/**
- * rxp_req_buf - the buffer of a request's slot
- * @req: the request
- *
- * Return: RXP_SLOT_BUF bytes, in the session's ring.
- */
-void *rxp_req_buf(struct rxp_req *req)
-{
-	return rxp_ring_buf(&req->session->tx_ring, req->slot);
-}
-
-/**
- * rxp_slot_leave - a slot's request is over, one way or the other
- * @s:	   the session; its lock is held
- * @slot:  the slot
- * @state: what it is now: free, or its answer cached
- */
-void rxp_slot_leave(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
-		    enum rxp_sslot_state state)
-{
-	lockdep_assert_held(&s->lock);
-	slot->state = state;
-	slot->req = NULL;
-	if (!--s->requests)
-		wake_up_all(&s->idle);
-}
-
-/*
- * Under the session's lock: the request's connection died before its data was
- * there, or before that could go.  It is as if the CALL had never come: the
- * client sends it again.
- */
-static void rxp_req_gone(struct rxp_req *req)
-{
-	struct rxp_sslot *slot = &req->session->slots[req->slot];
-
-	req->state = RXP_REQ_GONE;
-	slot->seq--;
-	rxp_slot_leave(req->session, slot, RXP_SLOT_FREE);
-}
-
-/**
- * rxp_session_drop_waiting - forget the requests that wait for data of a connection
- * @s:	  the session
- * @conn: its connection, drained
- *
- * Process context.
- */
-void rxp_session_drop_waiting(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
-{
-	struct rxp_req *req;
-	u32 i;
-
-	for (i = 0; i < s->nr_slots; i++) {
-		spin_lock_bh(&s->lock);
-		req = s->slots[i].req;
-		if (req && req->bound == conn &&
-		    (req->state == RXP_REQ_WAITING || req->state == RXP_REQ_HELD))
-			rxp_req_gone(req);
-		else
-			req = NULL;
-		spin_unlock_bh(&s->lock);
-		if (req)
-			rxp_req_put(req);
-	}
-}
 
 /* ----------------------------------------------------------- data of large writes */
 
@@ -142,6 +43,8 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 
 	rxp_pool_get(pool);
 	req->pool = pool;
+	if (!rxp_req_charge(req, rxp_buf_size(req->bulk_len)))
+		return -EAGAIN;
 	req->buf = rxp_buf_get(pool, req->bulk_len);
 	if (!req->buf)
 		return -EAGAIN;
@@ -171,16 +74,13 @@ static void rxp_stcrw_build(struct rxp_req *req, struct rxp_way *way)
 	tag->length = cpu_to_le32(req->bulk_len);
 	tag->rkey = cpu_to_le32(req->mr->mr->rkey);
 	tag->iova = cpu_to_le64(req->mr->mr->iova);
-	ib_dma_sync_single_for_device(way->pool->rdev->ib, way->dma + RXP_MSG_MAX, RXP_CTL_MAX,
-				      DMA_TO_DEVICE);
 	req->sge[0].addr = way->dma + RXP_MSG_MAX;
 	req->sge[0].length = sizeof(struct rxp_wire_hdr) + sizeof(*tag);
 	req->sge[0].lkey = way->pool->pd->local_dma_lkey;
 	rxp_fill_send(&req->send, req->sge, 1, 0);
 	rxp_chain_init(&req->stcrw, rxp_stcrw_done);
-	rxp_chain_add(&req->stcrw, &req->reg.wr);
+	rxp_chain_reg(&req->stcrw, req->mr, &req->reg);
 	rxp_chain_add(&req->stcrw, &req->send);
-	req->mr->bound = true;
 }
 
 /* The client can't send what it announced: no sink is bound for it any more. */
@@ -189,61 +89,106 @@ static void rxp_req_cancelled(struct rxp_req *req)
 	rxp_req_finish(req, RXP_STATUS_CANCELLED, 0, 0, false);
 }
 
-/* Ask the client for a large write's data.  On a thread. */
+/* What came of a sink once there was one. */
+enum rxp_asked {
+	RXP_ASKED,		/* the STCRW is posted */
+	RXP_ASKED_IN_VAIN,	/* the client has taken its WRITE back */
+	RXP_ASKED_ELSEWHERE,	/* the connection is gone: the sink is of no use any more */
+};
+
+static enum rxp_asked rxp_req_ask(struct rxp_req *req, struct rxp_way *way)
+{
+	struct rdmafs_xprt_session *s = req->session;
+	enum rxp_asked asked = RXP_ASKED;
+	bool unsent = false;
+
+	spin_lock_bh(&s->lock);
+	if (req->bound != way->conn->serial || rxp_slot_conn(s, req->slot) != way->conn) {
+		asked = RXP_ASKED_ELSEWHERE;
+	} else if (req->cancelled) {
+		asked = RXP_ASKED_IN_VAIN;
+	} else {
+		rxp_req_move(req, RXP_REQ_ASK);
+		rxp_way_sync(s, way, RXP_MSG_MAX, RXP_CTL_MAX);
+		/* In one step: whoever finds it waiting finds its REG_MR in the queue. */
+		kref_get(&req->ref);
+		unsent = rxp_post(way->conn, &req->stcrw);
+	}
+	spin_unlock_bh(&s->lock);
+	/* The connection's end finds it waiting. */
+	if (unsent)
+		rxp_req_put(req);
+	else if (asked == RXP_ASKED)
+		rxp_count(&s->stats, reg_mr);
+	return asked;
+}
+
+static void rxp_req_drop_sink(struct rxp_req *req)
+{
+	if (req->mr)
+		rxp_mr_put(req->pool, req->mr);
+	if (req->buf)
+		rxp_buf_put(req->pool, req->buf);
+	rxp_req_uncharge(req);
+	rxp_pool_put(req->pool);
+	req->mr = NULL;
+	req->buf = NULL;
+	req->pool = NULL;
+}
+
+/* A way to where the CALL came from last, or the end of the request. */
+static bool rxp_req_fetch_way(struct rxp_req *req, struct rxp_way *way)
+{
+	struct rdmafs_xprt_session *s = req->session;
+	bool alive;
+
+	spin_lock_bh(&s->lock);
+	alive = rxp_way_get(s, req->bound, req->slot, way);
+	if (!alive)
+		rxp_req_gone(req, RXP_REQ_DROP);
+	spin_unlock_bh(&s->lock);
+	if (!alive)
+		rxp_req_put(req);
+	return alive;
+}
+
+/*
+ * Ask the client for a large write's data.  On a thread.  While that gets a sink the
+ * connection may be lost, and the CALL may have come again on the next one: then the
+ * request is that one's, and nobody but us will ask there.
+ */
 static void rxp_req_fetch(struct rxp_req *req)
 {
 	struct rdmafs_xprt_session *s = req->session;
-	bool alive, cancelled;
+	enum rxp_asked asked;
 	struct rxp_way way;
 	int ret;
 
-	spin_lock_bh(&s->lock);
-	alive = rxp_way_get(s, req->bound, req->slot, &way);
-	if (!alive)
-		rxp_req_gone(req);
-	spin_unlock_bh(&s->lock);
-	if (!alive) {
-		rxp_rx_put(req->rx);
-		rxp_req_put(req);
-		return;
-	}
-	ret = rxp_req_sink(req, way.pool);
-	if (ret) {
-		rxp_way_put(&way);
-		if (ret != -E2BIG)
-			rxp_count(&s->stats, retry_later);
-		rxp_req_finish(req, ret == -E2BIG ? RXP_STATUS_TOO_LARGE : RXP_STATUS_RETRY_LATER,
-			       0, 0, false);
-		return;
-	}
-	rxp_stcrw_build(req, &way);
-	rxp_trace(stcrw_sent, req, req->bulk_len);
+	do {
+		if (!rxp_req_fetch_way(req, &way))
+			return;
+		ret = rxp_req_sink(req, way.pool);
+		rdmafs_test_point("req_ask", req->slot);
+		if (ret) {
+			rxp_way_put(&way);
+			if (ret != -E2BIG)
+				rxp_count(&s->stats, retry_later);
+			rxp_req_finish(req, ret == -E2BIG ? RXP_STATUS_TOO_LARGE :
+				       RXP_STATUS_RETRY_LATER, 0, 0, false);
+			return;
+		}
+		rxp_stcrw_build(req, &way);
+		rxp_trace(stcrw_sent, req, req->bulk_len);
+		asked = rxp_req_ask(req, &way);
+		rdmafs_test_point("req_asked", req->slot);
+		if (asked == RXP_ASKED_ELSEWHERE) {
+			rxp_req_drop_sink(req);
+			rxp_way_put(&way);
+		}
+	} while (asked == RXP_ASKED_ELSEWHERE);
 
-	spin_lock_bh(&s->lock);
-	alive = rxp_slot_conn(s, req->slot) == way.conn && req->bound == way.conn;
-	cancelled = alive && req->cancelled;
-	if (alive && !cancelled) {
-		req->state = RXP_REQ_WAITING;
-		req->waits_since = jiffies;
-		kref_get(&req->ref);
-	} else {
-		/* Never posted. */
-		req->mr->bound = false;
-	}
-	if (!alive)
-		rxp_req_gone(req);
-	spin_unlock_bh(&s->lock);
-	if (!alive) {
-		rxp_rx_put(req->rx);
-		rxp_req_put(req);
-	} else if (cancelled) {
+	if (asked == RXP_ASKED_IN_VAIN)
 		rxp_req_cancelled(req);
-	} else if (rxp_post(way.conn, &req->stcrw)) {
-		/* The connection's end finds the request waiting. */
-		rxp_req_put(req);
-	} else {
-		rxp_count(&s->stats, reg_mr);
-	}
 	rxp_way_put(&way);
 }
 
@@ -265,61 +210,75 @@ static void rxp_sink_inv_done(struct rxp_chain *chain, bool ok)
 {
 	struct rxp_req *req = container_of(chain, struct rxp_req, inv_chain);
 	struct rdmafs_xprt_session *s = req->session;
+	bool cancelled;
 
-	if (ok)
-		req->mr->bound = false;
-	if (ok && req->cancelled) {
-		rxp_req_cancelled(req);
-	} else if (ok) {
-		rxp_req_fetched(req);
-	} else {
-		spin_lock_bh(&s->lock);
-		rxp_req_gone(req);
-		spin_unlock_bh(&s->lock);
+	spin_lock_bh(&s->lock);
+	cancelled = req->cancelled;
+	if (!ok)
+		rxp_req_gone(req, RXP_REQ_DROP);
+	else if (!cancelled)
+		rxp_req_move(req, RXP_REQ_INVALIDATED);
+	spin_unlock_bh(&s->lock);
+	if (!ok)
 		rxp_req_put(req);
-	}
+	else if (cancelled)
+		rxp_req_cancelled(req);
+	else
+		rxp_req_fetched(req);
 	rxp_req_put(req);
 }
 
 /* Take the sink's key back ourselves; a reference goes with it. */
-static void rxp_sink_inv(struct rxp_req *req, struct rxp_conn *conn)
+static void rxp_sink_inv(struct rxp_req *req)
 {
-	rxp_fill_inv(&req->inv, req->mr->mr->rkey);
-	rxp_chain_init(&req->inv_chain, rxp_sink_inv_done);
-	rxp_chain_add(&req->inv_chain, &req->inv);
 	rxp_count(&req->session->stats, local_inv);
-	if (rxp_post(conn, &req->inv_chain))
+	if (rxp_mr_invalidate(req->mr, &req->inv_chain, &req->inv, rxp_sink_inv_done))
 		rxp_sink_inv_done(&req->inv_chain, false);
+}
+
+/* Did the client invalidate the sink's key, and can that be believed? */
+static bool rxp_sink_invalid(struct rxp_req *req, const struct ib_wc *wc, bool own)
+{
+	if (!(wc->wc_flags & IB_WC_WITH_INVALIDATE))
+		return false;
+	rxp_count(&req->session->stats, remote_inv);
+	/*
+	 * Of its own STCRW the request has a reference; a grant was another one's.  But rxe
+	 * goes back to what is not acknowledged, and executes each REG_MR on the way once
+	 * more: until the STCRW is out the client could make the key valid again.
+	 */
+	return rxp_mr_remote_inv(req->mr, own && !req->pool->rdev->repeats_reg);
 }
 
 /* A DATA message: the client says that its CRW has fired. */
 static const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
 				const struct ib_wc *wc)
 {
+	bool invalid = false, claimed = wc->wc_flags & IB_WC_WITH_INVALIDATE;
 	struct rdmafs_xprt_session *s = conn->session;
 	struct rxp_sslot *slot = &s->slots[f->slot];
 	struct rxp_req *req;
 
 	spin_lock_bh(&s->lock);
 	req = slot->req;
-	if (!req || req->seq != f->seq || req->state != RXP_REQ_WAITING || req->bound != conn ||
-	    f->bulk_len != req->bulk_len || f->rkey != req->mr->mr->rkey ||
-	    ((wc->wc_flags & IB_WC_WITH_INVALIDATE) && wc->ex.invalidate_rkey != f->rkey)) {
+	if (!req || req->seq != f->seq || req->state != RXP_REQ_WAITING ||
+	    req->bound != conn->serial || f->bulk_len != req->bulk_len ||
+	    f->rkey != req->mr->mr->rkey ||
+	    (claimed && wc->ex.invalidate_rkey != f->rkey)) {
 		spin_unlock_bh(&s->lock);
 		return "data for no write";
 	}
-	req->state = RXP_REQ_SERVED;
+	invalid = rxp_sink_invalid(req, wc, true);
+	rxp_req_move(req, invalid ? RXP_REQ_DATA : RXP_REQ_INVALIDATE);
 	kref_get(&req->ref);	/* for the rest of this function, or the LOCAL_INV */
 	spin_unlock_bh(&s->lock);
 
-	if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
-		rxp_count(&s->stats, remote_inv);
-		req->mr->bound = false;
+	if (invalid) {
 		rxp_req_fetched(req);
 		rxp_req_put(req);
-		return NULL;
+	} else {
+		rxp_sink_inv(req);
 	}
-	rxp_sink_inv(req, conn);
 	return NULL;
 }
 
@@ -332,10 +291,11 @@ static struct rxp_req *rxp_req_named(struct rxp_conn *conn, const struct rxp_fra
 
 	lockdep_assert_held(&conn->session->lock);
 	/* Its CALL was not taken: the session ends, or there was no memory for it. */
-	if (test_bit(0, &conn->session->closing) || test_bit(0, &conn->lost))
+	if (rxp_session_closes(conn->session) || rxp_conn_is_lost(conn))
 		return NULL;
 	/* It may cross the reply, but not the slot's next CALL. */
-	if (!f->seq || f->seq != slot->seq || (req && (req->seq != f->seq || req->bound != conn)))
+	if (!f->seq || f->seq != slot->seq ||
+	    (req && (req->seq != f->seq || req->bound != conn->serial)))
 		*wrong = "a CONTROL for no RPC";
 	return *wrong ? NULL : req;
 }
@@ -363,7 +323,6 @@ static const char *rxp_req_stcrw(struct rxp_conn *conn, const struct rxp_frame *
 	rxp_trace(stcrw_received, req, f->bulk_len);
 	if (req->state != RXP_REQ_HELD)
 		goto out;
-	req->state = RXP_REQ_SERVED;
 	rxp_answer_take(req, 0, false, &a);
 	spin_unlock_bh(&s->lock);
 	rxp_answer_post(req, &a);
@@ -389,7 +348,7 @@ static const char *rxp_req_cancel(struct rxp_conn *conn, const struct rxp_frame 
 	if (!req)
 		goto out;
 	if (req->cancelled || !(req->flags & (RXP_F_READ | RXP_F_WRITE)) ||
-	    ((req->flags & RXP_F_WRITE) && (req->keyed || req->state == RXP_REQ_SERVED))) {
+	    ((req->flags & RXP_F_WRITE) && (req->keyed || req->state > RXP_REQ_WAITING))) {
 		wrong = "a CANCEL of nothing";
 		goto out;
 	}
@@ -399,7 +358,6 @@ static const char *rxp_req_cancel(struct rxp_conn *conn, const struct rxp_frame 
 	}
 	req->cancelled = true;
 	if (req->state == RXP_REQ_HELD) {
-		req->state = RXP_REQ_SERVED;
 		rxp_req_write_cancelled(req);
 		rxp_answer_take(req, 0, false, &a);
 		spin_unlock_bh(&s->lock);
@@ -408,10 +366,10 @@ static const char *rxp_req_cancel(struct rxp_conn *conn, const struct rxp_frame 
 	}
 	if (req->state != RXP_REQ_WAITING)
 		goto out;	/* whoever is at work with it will see */
-	req->state = RXP_REQ_SERVED;
+	rxp_req_move(req, RXP_REQ_INVALIDATE);
 	kref_get(&req->ref);
 	spin_unlock_bh(&s->lock);
-	rxp_sink_inv(req, conn);
+	rxp_sink_inv(req);
 	return NULL;
 out:
 	spin_unlock_bh(&s->lock);
@@ -420,52 +378,25 @@ out:
 
 /* ------------------------------------------------------------------- receiving */
 
-static struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx,
-				   const struct rxp_frame *f)
-{
-	struct rdmafs_xprt_session *s = conn->session;
-	struct rxp_req *req = kmem_cache_zalloc(rxp_req_cache, GFP_KERNEL);
-
-	if (!req)
-		return NULL;
-	kref_init(&req->ref);
-	rxp_session_get(s);
-	req->session = s;
-	req->slot = f->slot;
-	req->seq = f->seq;
-	req->flags = f->flags;
-	req->bulk_len = f->bulk_len;
-	req->keyed = (f->flags & RXP_F_READ) && (f->flags & RXP_F_RKEY);
-	req->rkey = f->rkey;
-	req->iova = f->iova;
-	/* Of use to the client only where mapping can overlap with it. */
-	if (f->bulk_len > RDMAFS_XPRT_INLINE_MAX)
-		req->arrived_ns = ktime_get_ns();
-	rxp_conn_get(conn);
-	req->conn = conn;
-	req->bound = conn;
-	req->rx = rx;
-	req->state = RXP_REQ_QUEUED;
-
-	req->r.session = s;
-	req->r.body = f->body;
-	req->r.body_len = f->body_len;
-	if (f->flags & RXP_F_READ)
-		req->r.read_max = f->bulk_len;
-	req->r.data_len = f->data_len;
-	req->in.iov_base = (void *)f->data;
-	req->in.iov_len = f->data_len;
-	iov_iter_kvec(&req->r.data, ITER_SOURCE, &req->in, 1, f->data_len);
-	return req;
-}
-
 enum rxp_arrival {
 	RXP_ARRIVAL_NEW,	/* execute it */
 	RXP_ARRIVAL_AGAIN,	/* executing already, its answer will come here */
 	RXP_ARRIVAL_CACHED,	/* answer it from the slot's buffer */
 	RXP_ARRIVAL_CLOSING,	/* the session ends: the client will see that */
+	RXP_ARRIVAL_EARLY,	/* the replies to too many before it have not gone */
 	RXP_ARRIVAL_WRONG,
 };
+
+/* Will there be a reply to it? Then what it takes is its slot's until that has gone. */
+static enum rxp_arrival rxp_slot_count(struct rxp_sslot *slot, struct rxp_req *req,
+				       enum rxp_arrival arrival)
+{
+	if (atomic_read(&slot->alive) >= RXP_SLOT_LAG_MAX)
+		return RXP_ARRIVAL_EARLY;
+	atomic_inc(&slot->alive);
+	req->counted = true;
+	return arrival;
+}
 
 /* Under the session's lock: what is this CALL, seen from its slot? */
 static enum rxp_arrival rxp_slot_take(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
@@ -474,19 +405,20 @@ static enum rxp_arrival rxp_slot_take(struct rdmafs_xprt_session *s, struct rxp_
 	struct rxp_req *old = slot->req;
 
 	lockdep_assert_held(&s->lock);
-	if (test_bit(0, &s->closing))
+	if (rxp_session_closes(s))
 		return RXP_ARRIVAL_CLOSING;
-	if (req->seq == slot->seq + 1) {
+	if (req->seq == rxp_seq_next(slot->seq)) {
 		if (slot->state == RXP_SLOT_EXECUTING)
 			return RXP_ARRIVAL_WRONG;
 	} else if (req->seq == slot->seq && req->seq) {
 		if (slot->state == RXP_SLOT_CACHED)
-			return RXP_ARRIVAL_CACHED;
+			return rxp_slot_count(slot, req, RXP_ARRIVAL_CACHED);
 		if (slot->state == RXP_SLOT_EXECUTING) {
 			/* What was overlapped is direct when it is sent again. */
 			if (old->bound == req->bound ||
 			    ((old->flags ^ req->flags) & ~RXP_F_RKEY) ||
-			    old->bulk_len != req->bulk_len)
+			    old->bulk_len != req->bulk_len ||
+			    rxp_req_move(old, RXP_REQ_REPLAY))
 				return RXP_ARRIVAL_WRONG;
 			old->bound = req->bound;
 			old->keyed = req->keyed;
@@ -498,6 +430,8 @@ static enum rxp_arrival rxp_slot_take(struct rdmafs_xprt_session *s, struct rxp_
 	} else {
 		return RXP_ARRIVAL_WRONG;
 	}
+	if (rxp_slot_count(slot, req, RXP_ARRIVAL_NEW) != RXP_ARRIVAL_NEW)
+		return RXP_ARRIVAL_EARLY;
 	slot->seq = req->seq;
 	slot->state = RXP_SLOT_EXECUTING;
 	slot->req = req;
@@ -506,18 +440,15 @@ static enum rxp_arrival rxp_slot_take(struct rdmafs_xprt_session *s, struct rxp_
 }
 
 /* A CALL whose data is in a granted sink: is the key invalid? Then it can be served. */
-static const char *rxp_call_granted(struct rxp_conn *conn, struct rxp_req *req,
-				    const struct ib_wc *wc)
+static const char *rxp_call_granted(struct rxp_req *req, bool invalid)
 {
 	rxp_count(&req->session->stats, write_granted);
-	if (!(wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
+	if (invalid) {
+		rxp_req_fetched(req);
+	} else {
 		kref_get(&req->ref);
-		rxp_sink_inv(req, conn);
-		return NULL;
+		rxp_sink_inv(req);
 	}
-	rxp_count(&req->session->stats, remote_inv);
-	req->mr->bound = false;
-	rxp_req_fetched(req);
 	return NULL;
 }
 
@@ -532,7 +463,7 @@ static bool rxp_req_now(struct rxp_req *req)
 	/* A WRITE may have to fetch its data first, and may end before it is served. */
 	if (!server->service->handle_now || (req->flags & RXP_F_WRITE) ||
 	    req->bulk_len > RDMAFS_XPRT_INLINE_MAX ||
-	    unlikely(READ_ONCE(rxp_inject.service_us)))
+	    rdmafs_test_knob(service_us))
 		return false;
 	/* Its own, as answering gives away the slot's. */
 	kref_get(&req->ref);
@@ -553,6 +484,7 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	struct rxp_sslot *slot = &s->slots[f->slot];
 	struct rxp_req *req = rxp_req_new(conn, rx, f);
 	u32 head_len = 0, data_len = 0;
+	bool invalid = false;
 	enum rxp_arrival arrival;
 	struct rxp_way way = {};
 
@@ -565,21 +497,25 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	arrival = rxp_slot_take(s, slot, req);
 	if (granted && arrival == RXP_ARRIVAL_NEW) {
 		if (rxp_grant_use(req, conn)) {
-			req->state = RXP_REQ_SERVED;
+			invalid = rxp_sink_invalid(req, wc, false);
+			rxp_req_move(req, invalid ? RXP_REQ_DATA : RXP_REQ_INVALIDATE);
 		} else {
-			slot->seq--;
-			rxp_slot_leave(s, slot, RXP_SLOT_FREE);
+			rxp_req_gone(req, RXP_REQ_DROP);
 			arrival = RXP_ARRIVAL_WRONG;
 		}
-	} else if (granted && arrival != RXP_ARRIVAL_CLOSING) {
+	} else if (granted && arrival != RXP_ARRIVAL_CLOSING && arrival != RXP_ARRIVAL_EARLY) {
 		/* A grant does not outlive its connection, and so is never said again. */
 		arrival = RXP_ARRIVAL_WRONG;
 	}
 	if (arrival == RXP_ARRIVAL_CACHED) {
 		head_len = slot->head_len;
 		data_len = slot->data_len;
-		if (!rxp_way_get(s, conn, req->slot, &way))
+		if (rxp_way_get(s, conn->serial, req->slot, &way)) {
+			rxp_frame_drop_grant(rxp_req_buf(req));
+			rxp_way_sync(s, &way, 0, RXP_SLOT_BUF);
+		} else {
 			arrival = RXP_ARRIVAL_CLOSING;
+		}
 	}
 	spin_unlock_bh(&s->lock);
 
@@ -590,7 +526,7 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 		req->r.reply = rxp_req_buf(req) + RXP_BODY_OFFSET;
 		memset(req->r.reply, 0, RDMAFS_XPRT_BODY_MAX);
 		if (granted)
-			return rxp_call_granted(conn, req, wc);
+			return rxp_call_granted(req, invalid);
 		if (rxp_req_now(req))
 			return NULL;
 		rxp_threads_add(&req->session->server->threads, req);
@@ -598,8 +534,7 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	case RXP_ARRIVAL_CACHED:
 		rxp_count(&s->stats, replays);
 		rxp_rx_put(rx);
-		rxp_frame_drop_grant(rxp_req_buf(req));
-		rxp_reply_post(req, &way, head_len, data_len, NULL, 0, 0, false);
+		rxp_reply_post(req, &way, head_len, data_len, NULL, 0, 0, NULL);
 		rxp_way_put(&way);
 		break;
 	case RXP_ARRIVAL_AGAIN:
@@ -608,6 +543,9 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 		break;
 	case RXP_ARRIVAL_CLOSING:
 		break;
+	case RXP_ARRIVAL_EARLY:
+		rxp_req_put(req);
+		return "CALLs ahead of their replies";
 	case RXP_ARRIVAL_WRONG:
 		rxp_req_put(req);
 		return "a CALL out of sequence";
@@ -620,12 +558,14 @@ static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
 			       const struct ib_wc *wc)
 {
 	if (f->op == RXP_CONTROL_HELLO) {
-		if (conn->hello_seen)
+		switch (rxp_conn_move(conn, RXP_CONN_GREET)) {
+		case -EPROTO:
 			return "a second HELLO";
-		conn->hello_seen = true;
+		case -ENOTCONN:
+			return NULL;
+		}
 		memcpy(&conn->hello, f->body, sizeof(conn->hello));
-		rxp_conn_get(conn);
-		queue_work(rxp_wq, &conn->hello_work);
+		rxp_server_conn_wake(conn);
 		return NULL;
 	}
 	if (!conn->session)
@@ -636,10 +576,11 @@ static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
 	case RXP_CONTROL_STCRW:
 		return rxp_req_stcrw(conn, f);
 	case RXP_CONTROL_CANCEL:
+		if (rdmafs_test_fail("cancel_unheard", f->slot))
+			return NULL;
 		return rxp_req_cancel(conn, f);
 	case RXP_CONTROL_RETURN:
-		rxp_grant_return(conn, f->rkey);
-		return NULL;
+		return rxp_grants_returned(conn, f);
 	case RXP_CONTROL_PING:
 		rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_PONG, NULL, 0);
 		return NULL;
@@ -726,36 +667,20 @@ void rxp_req_run(struct rxp_req *req)
 	struct rdmafs_xprt_session *s = req->session;
 	struct rdmafs_xprt_server *server = s->server;
 	/* Before it is counted: who sees the count knows what it will take. */
-	u32 us = READ_ONCE(rxp_inject.service_us);
+	u32 us = rdmafs_test_knob(service_us);
 
-	if (req->state == RXP_REQ_QUEUED && (req->flags & RXP_F_WRITE)) {
+	bool fetch;
+
+	spin_lock_bh(&s->lock);
+	fetch = req->state == RXP_REQ_QUEUED && (req->flags & RXP_F_WRITE);
+	rxp_req_move(req, fetch ? RXP_REQ_FETCH : RXP_REQ_SERVE);
+	spin_unlock_bh(&s->lock);
+	if (fetch) {
 		rxp_req_fetch(req);
 		return;
 	}
 	rxp_count(&s->stats, served_by_thread);
-	spin_lock_bh(&s->lock);
-	req->state = RXP_REQ_SERVED;
-	spin_unlock_bh(&s->lock);
-	if (unlikely(us))
-		rxp_pretend(us);
+	rdmafs_test_delay(us);
+	rdmafs_test_point("req_run", req->slot);
 	server->service->handle(&req->r, server->ctx);
-}
-
-/**
- * rxp_server_init - make the pools of the server
- *
- * Return: 0 or -ENOMEM.
- */
-int rxp_server_init(void)
-{
-	rxp_req_cache = KMEM_CACHE(rxp_req, SLAB_HWCACHE_ALIGN);
-	return rxp_req_cache ? 0 : -ENOMEM;
-}
-
-/**
- * rxp_server_exit - free the pools of the server
- */
-void rxp_server_exit(void)
-{
-	kmem_cache_destroy(rxp_req_cache);
 }

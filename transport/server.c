@@ -1,48 +1,73 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A server's port: listening, accepting, and the end of both.  What binds a
- * connection to its session is in session.c.
+ * connection to its session is in bind.c.
  *
- * Each connection has one work item, which kills and destroys it.
+ * Each connection has one work item, which accepts it, binds it to its session and
+ * ends it, and so never does two of these at once.  The callback of the connection
+ * manager only looks at the request: to make queues and to map their buffers takes
+ * milliseconds, for which all other requests would wait.
  */
 #include <linux/module.h>
+#include <linux/proc_fs.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cm.h>
+#include "transport/points.h"
 #include "transport/server.h"
 
 /* How often leases are looked at. */
 #define RXP_LEASE_TICK		(5 * HZ)
 
-/* Unbound or bound, so many at most: a peer must not exhaust the host by connecting. */
-#define RXP_CONNS_MAX		4096
+/* And those that have not become a session's. */
+#define RXP_UNBOUND_TICK	(HZ / 4)
 
-static void rxp_server_lost(struct rxp_conn *conn)
+/**
+ * rxp_server_conn_wake - there is something for a connection's worker to do
+ * @conn: the connection
+ *
+ * Any context.  The worker has a reference.
+ */
+void rxp_server_conn_wake(struct rxp_conn *conn)
 {
-	queue_work(rxp_wq, &conn->work);
+	rxp_conn_get(conn);
+	/* If it is queued already this can't be the last one. */
+	if (!queue_work(rxp_conn_wq, &conn->work))
+		rxp_conn_put(conn);
+}
+
+/* RECALLs that found no buffer are what a connection of the server waits for. */
+static void rxp_server_conn_room(struct rxp_conn *conn)
+{
+	rxp_pool_reclaim(conn->pool);
 }
 
 static const struct rxp_conn_ops rxp_server_conn_ops = {
 	.recv = rxp_server_recv,
-	.lost = rxp_server_lost,
+	.lost = rxp_server_conn_wake,
+	.room = rxp_server_conn_room,
 };
 
 /* ----------------------------------------------------------------- connections */
 
-static void rxp_hello_work(struct work_struct *work)
+/**
+ * rxp_conn_settled - a connection is its session's now, or is nothing any more
+ * @server: the server
+ * @conn:   the connection
+ *
+ * Any context but hard interrupt.
+ */
+void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
-	struct rxp_conn *conn = container_of(work, struct rxp_conn, hello_work);
-
-	if (rxp_conn_bind(conn->owner, conn))
-		rxp_conn_lost(conn);
-	rxp_conn_put(conn);
+	spin_lock_bh(&server->lock);
+	rxp_conn_settle(server, conn);
+	spin_unlock_bh(&server->lock);
 }
 
 /* The connection is lost: take it out of everything, drain it, free it. */
-static void rxp_server_conn_work(struct work_struct *work)
+static void rxp_server_conn_end(struct rxp_conn *conn)
 {
-	struct rxp_conn *conn = container_of(work, struct rxp_conn, work);
 	struct rdmafs_xprt_server *server = conn->owner;
 	struct rdmafs_xprt_session *s;
 
@@ -50,30 +75,21 @@ static void rxp_server_conn_work(struct work_struct *work)
 	/* Who stands in line for translations for this connection needs none any more. */
 	if (conn->pool)
 		rxp_pool_close(conn->pool);
-	/*
-	 * No message comes to queue it again.  Not flushed: it is of the same
-	 * workqueue as this, whose rescuer may be all there is to run either.
-	 */
-	if (cancel_work_sync(&conn->hello_work))
-		rxp_conn_put(conn);
+	rxp_conn_unask(conn);
 	s = conn->session;
 	if (s) {
-		rxp_session_drop_waiting(s, conn);
-		spin_lock_bh(&s->lock);
-		s->conns[conn->index] = NULL;
-		s->nr_bound--;
-		s->last_seen = jiffies;
-		/* The others go, too: so what waited for this one is sent again with all. */
-		rxp_session_lose(s);
-		wake_up_all(&s->idle);
-		spin_unlock_bh(&s->lock);
+		rdmafs_test_point("conn_drained", conn->index);
+		rxp_session_unbind(s, conn);
 		/* No more are made for this connection, now that it is nobody's. */
 		rxp_grants_drop(s, conn);
+		if (!conn->index)
+			rxp_pool_bind(conn->pool, NULL);
 	}
 	rxp_conn_destroy(conn);
 	conn->stats = &server->stats;
 	if (s)
 		rxp_session_put(s);
+	rxp_conn_settled(server, conn);
 	spin_lock_bh(&server->lock);
 	list_del(&conn->link);
 	server->nr_conns--;
@@ -88,16 +104,15 @@ static u32 rxp_conns_allowed(void)
 	return clamp_t(u32, READ_ONCE(rxp_conns_max), 1, RDMAFS_XPRT_CONNS_MAX);
 }
 
-static int rxp_server_reject(struct rdma_cm_id *id, u16 reason)
+static int rxp_server_reject(struct rdma_cm_id *id, u16 reason, u32 limit)
 {
 	struct rxp_wire_reject rej = {
 		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
 		.version = cpu_to_le16(RXP_WIRE_VERSION),
 		.reason = cpu_to_le16(reason),
+		.limit = cpu_to_le32(limit),
 	};
 
-	if (reason == RXP_REJECT_COUNT)
-		rej.limit = cpu_to_le32(rxp_conns_allowed());
 	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
 	/* Nonzero has the CM destroy the identifier. */
 	return -ECONNREFUSED;
@@ -116,7 +131,7 @@ static struct rxp_pool *rxp_server_pool(struct rdmafs_xprt_server *server,
 			     rxp_pool_create(rdev, &quota, &server->stats);
 }
 
-static int rxp_server_accept(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+static int rxp_server_conn_accept(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
 	const struct rxp_wire_cm *req = &conn->cm;
 	struct rxp_wire_cm cm = {
@@ -125,21 +140,26 @@ static int rxp_server_accept(struct rdmafs_xprt_server *server, struct rxp_conn 
 		.index = req->index,
 		.count = req->count,
 		.reserve = cpu_to_le16(RXP_RECV_RESERVE),
-		.slots = req->slots,
 		.incarnation = req->incarnation,
 	};
 	struct rdma_conn_param param = {
 		.private_data = &cm,
 		.private_data_len = sizeof(cm),
-		.rnr_retry_count = 6,
+		.rnr_retry_count = RXP_RETRY_COUNT,
 	};
 	struct rxp_device *rdev = rxp_device_get(conn->id->device);
 	struct rxp_pool *pool;
+	u32 slots;
 	int ret;
 
 	if (!rdev)
 		return -ENODEV;
 	memcpy(cm.session, req->session, sizeof(cm.session));
+	/* Who joins a session asks for what it has. */
+	slots = le16_to_cpu(req->slots);
+	if (!conn->index)
+		slots = min(slots, READ_ONCE(server->limits.slots));
+	cm.slots = cpu_to_le16(slots);
 	/* An unaligned sink is not needed: all entries hold data. */
 	conn->data_max = min3(le32_to_cpu(req->data_max), RDMAFS_XPRT_DATA_MAX,
 			      (u32)(rdev->max_entries * PAGE_SIZE));
@@ -148,13 +168,75 @@ static int rxp_server_accept(struct rdmafs_xprt_server *server, struct rxp_conn 
 	rxp_device_put(rdev);
 	if (IS_ERR(pool))
 		return PTR_ERR(pool);
-	ret = rxp_conn_setup(conn, pool, le16_to_cpu(req->slots), IB_POLL_WORKQUEUE);
+	ret = rxp_conn_setup(conn, pool, slots, IB_POLL_WORKQUEUE);
 	rxp_pool_put(pool);
 	if (ret)
 		return ret;
 	cm.recv_size = cpu_to_le32(conn->recv_size);
 	rxp_send_limit(conn);
-	return rdma_accept(conn->id, &param);
+	/* Before the client hears of it: its HELLO may be served before we are back here. */
+	ret = rxp_conn_move(conn, RXP_CONN_MADE);
+	if (ret)
+		return ret;
+	rxp_conn_tune(conn);
+	rdma_lock_handler(conn->id);
+	ret = rdma_accept(conn->id, &param);
+	rdma_unlock_handler(conn->id);
+	rdmafs_test_point("conn_accepted", conn->index);
+	return ret;
+}
+
+static void rxp_server_conn_make(struct rxp_conn *conn)
+{
+	int ret = rxp_server_conn_accept(conn->owner, conn);
+
+	if (!ret || rxp_conn_is_lost(conn))
+		return;		/* in the latter case we come back to end it */
+	pr_warn_ratelimited("rdmafs: can't accept %pISpc: %d\n", &conn->id->route.addr.dst_addr,
+			    ret);
+	rxp_server_reject(conn->id, ret == -ESTALE ? RXP_REJECT_JOIN : RXP_REJECT_RESOURCES,
+			  0);
+	rxp_conn_lost(conn);
+}
+
+static void rxp_server_conn_work(struct work_struct *work)
+{
+	struct rxp_conn *conn = container_of(work, struct rxp_conn, work);
+
+	switch (READ_ONCE(conn->state)) {
+	case RXP_CONN_NEW:
+		rxp_server_conn_make(conn);
+		break;
+	case RXP_CONN_HELLO:
+		if (rxp_conn_bind(conn->owner, conn))
+			rxp_conn_lost(conn);
+		break;
+	case RXP_CONN_LOST:
+		rxp_server_conn_end(conn);
+		break;
+	default:
+		break;
+	}
+	rxp_conn_put(conn);
+}
+
+static int rxp_server_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct rxp_conn *conn = id->context;
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+		rxp_conn_lost(conn);
+		return 0;
+	default:
+		return 0;
+	}
 }
 
 static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct rdma_cm_id *id,
@@ -162,77 +244,73 @@ static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct 
 {
 	struct rxp_wire_cm req;
 	struct rxp_conn *conn;
-	bool full;
+	u32 limit = 0;
+	u16 reason;
 	int ret;
 
 	ret = rxp_frame_check_cm(event->param.conn.private_data,
 				 event->param.conn.private_data_len, U32_MAX, &req);
+	if (!ret && (event->param.conn.retry_count > RXP_RETRY_COUNT ||
+		     event->param.conn.rnr_retry_count > RXP_RETRY_COUNT))
+		ret = -EINVAL;
 	if (ret) {
 		pr_warn_ratelimited("rdmafs: refused %pISpc: %s\n", &id->route.addr.dst_addr,
 				    ret == -EPROTONOSUPPORT ? "it speaks another version" :
 				    "not a valid rdmafs connection request");
 		return rxp_server_reject(id, ret == -EPROTONOSUPPORT ? RXP_REJECT_VERSION :
-							   RXP_REJECT_PARAMS);
+							   RXP_REJECT_PARAMS, 0);
 	}
 	/* Those of a session that has them already are let in. */
 	if (!req.index && req.count > rxp_conns_allowed())
-		return rxp_server_reject(id, RXP_REJECT_COUNT);
+		return rxp_server_reject(id, RXP_REJECT_COUNT, rxp_conns_allowed());
 	conn = rxp_conn_alloc(&rxp_server_conn_ops, server, &server->stats, req.index, req.count);
 	if (!conn)
-		return rxp_server_reject(id, RXP_REJECT_RESOURCES);
+		return rxp_server_reject(id, RXP_REJECT_RESOURCES, 0);
 	conn->cm = req;
 	INIT_WORK(&conn->work, rxp_server_conn_work);
-	INIT_WORK(&conn->hello_work, rxp_hello_work);
 	conn->id = id;
-	set_bit(0, &conn->lost);
+	conn->source = id->route.addr.dst_addr;
+	conn->asked = jiffies;
+	conn->taker = rxp_taker_get(server->budget, &conn->source);
+	if (!conn->taker) {
+		rxp_conn_put(conn);
+		return rxp_server_reject(id, RXP_REJECT_RESOURCES, 0);
+	}
 
 	spin_lock_bh(&server->lock);
-	full = server->stopping || server->nr_conns >= RXP_CONNS_MAX;
-	if (!full) {
+	reason = rxp_admit_conn(server, conn, &limit);
+	if (!reason) {
 		server->nr_conns++;
+		conn->serial = ++server->serial;
 		list_add_tail(&conn->link, &server->conns);
+		conn->unbound = true;
+		conn->taker->unbound++;
+		if (!server->nr_unbound++)
+			mod_delayed_work(rxp_wq, &server->unbound, RXP_UNBOUND_TICK);
 	}
 	spin_unlock_bh(&server->lock);
-	if (full) {
+	if (reason) {
 		rxp_conn_put(conn);
-		return rxp_server_reject(id, server->stopping ? RXP_REJECT_STOPPING :
-							RXP_REJECT_RESOURCES);
+		if (reason != RXP_REJECT_STOPPING)
+			pr_warn_ratelimited("rdmafs: refused %pISpc: port %u has no room for more connections%s\n",
+					    &id->route.addr.dst_addr, server->port,
+					    limit ? " of this client" : "");
+		return rxp_server_reject(id, reason, limit);
 	}
 
 	id->context = conn;
-	ret = rxp_server_accept(server, conn);
-	if (!ret)
-		goto out;
-	pr_warn_ratelimited("rdmafs: can't accept %pISpc: %d\n", &id->route.addr.dst_addr, ret);
-	rxp_server_reject(id, ret == -ESTALE ? RXP_REJECT_JOIN : RXP_REJECT_RESOURCES);
-out:
-	/* Only from here on may anybody else have the connection torn down. */
-	clear_bit(0, &conn->lost);
-	if (ret || (conn->rdev && READ_ONCE(conn->rdev->removed)))
-		rxp_conn_lost(conn);
+	id->event_handler = rxp_server_conn_event;
+	rxp_server_conn_wake(conn);
 	return 0;
 }
 
+/* Of an identifier that listens. */
 static int rxp_server_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
-	switch (event->event) {
-	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		return rxp_server_connect_request(id->context, id, event);
-	case RDMA_CM_EVENT_ESTABLISHED:
+	/* Whatever befalls a device, this one stays for devices to come. */
+	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
-	case RDMA_CM_EVENT_DISCONNECTED:
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-	case RDMA_CM_EVENT_CONNECT_ERROR:
-	case RDMA_CM_EVENT_UNREACHABLE:
-	case RDMA_CM_EVENT_REJECTED:
-		/* A listening identifier has no queue pair; it stays for devices to come. */
-		if (id->qp)
-			rxp_conn_lost(id->context);
-		return 0;
-	default:
-		return 0;
-	}
+	return rxp_server_connect_request(id->context, id, event);
 }
 
 /* ---------------------------------------------------------------------- leases */
@@ -252,12 +330,34 @@ static void rxp_lease_work(struct work_struct *work)
 	list_for_each_entry(s, &server->sessions, link) {
 		spin_lock(&s->lock);
 		if (!s->nr_bound && time_after(jiffies, s->last_seen + lease))
-			rxp_session_close(s);
+			rxp_session_close_locked(s);
 		spin_unlock(&s->lock);
 	}
 	spin_unlock_bh(&server->lock);
 	queue_delayed_work(rxp_wq, &server->recall, 0);
 	queue_delayed_work(rxp_wq, &server->lease, RXP_LEASE_TICK);
+}
+
+/* Who has connected and does not go on makes room for others. */
+static void rxp_unbound_work(struct work_struct *work)
+{
+	struct rdmafs_xprt_server *server =
+		container_of(work, struct rdmafs_xprt_server, unbound.work);
+	unsigned long patience;
+	struct rxp_conn *conn;
+
+	spin_lock_bh(&server->lock);
+	patience = msecs_to_jiffies(server->limits.unbound_ms);
+	list_for_each_entry(conn, &server->conns, link) {
+		if (!conn->unbound || rxp_conn_is_lost(conn) ||
+		    !time_after(jiffies, conn->asked + patience))
+			continue;
+		server->unbound_dropped++;
+		rxp_conn_lost(conn);
+	}
+	if (server->nr_unbound)
+		queue_delayed_work(rxp_wq, &server->unbound, RXP_UNBOUND_TICK);
+	spin_unlock_bh(&server->lock);
 }
 
 static void rxp_recall_work(struct work_struct *work)
@@ -331,6 +431,8 @@ void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server)
 			rdma_destroy_id(server->id[i]);
 	cancel_delayed_work_sync(&server->lease);
 	disable_delayed_work_sync(&server->recall);
+	disable_delayed_work_sync(&server->unbound);
+	proc_remove(server->proc);
 
 	do {
 		spin_lock_bh(&server->lock);
@@ -346,6 +448,7 @@ void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server)
 	rxp_stats_wait(&server->stats);
 	rxp_stats_destroy(&server->stats);
 	put_net(server->net);
+	rxp_budget_put(server->budget);
 	kfree(server);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_unlisten);
@@ -356,6 +459,7 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_unlisten);
  * @port:    port, on all addresses, IPv4 and IPv6
  * @service: what serves the requests
  * @ctx:     for it
+ * @limits:  what clients are allowed; NULL: the defaults
  *
  * Process context.
  *
@@ -363,7 +467,7 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_unlisten);
  */
 struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 					      const struct rdmafs_xprt_service *service,
-					      void *ctx)
+					      void *ctx, const struct rdmafs_xprt_limits *limits)
 {
 	struct sockaddr_in sin = {
 		.sin_family = AF_INET,
@@ -384,6 +488,16 @@ struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 		kfree(server);
 		return ERR_PTR(ret);
 	}
+	if (limits)
+		server->limits = *limits;
+	else
+		rdmafs_xprt_limits_default(&server->limits);
+	server->budget = rxp_budget_create(&server->limits);
+	if (!server->budget) {
+		rxp_stats_destroy(&server->stats);
+		kfree(server);
+		return ERR_PTR(-ENOMEM);
+	}
 	server->net = get_net(net);
 	server->port = port;
 	server->service = service;
@@ -395,6 +509,7 @@ struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 	init_waitqueue_head(&server->empty);
 	INIT_DELAYED_WORK(&server->lease, rxp_lease_work);
 	INIT_DELAYED_WORK(&server->recall, rxp_recall_work);
+	INIT_DELAYED_WORK(&server->unbound, rxp_unbound_work);
 	ret = rxp_threads_start(&server->threads);
 	if (ret)
 		goto out;
@@ -406,8 +521,11 @@ struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 		if (ret == -EAFNOSUPPORT)	/* a kernel without IPv6 */
 			ret = 0;
 	}
-	if (!ret)
+	if (!ret) {
+		/* Without it, it is only not to be seen. */
+		server->proc = rxp_proc_add_port(port, server);
 		return server;
+	}
 out:
 	rdmafs_xprt_unlisten(server);
 	return ERR_PTR(ret);

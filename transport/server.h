@@ -1,50 +1,47 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The server's side: what server.c (connections), session.c, serve.c
- * (requests) and reply.c share.
+ * The server's side: what server.c (connections), session.c, bind.c (one in the
+ * other), request.c, serve.c (what requests do) and reply.c share.
  *
- * References: a session is held by the server's list, by its connections and
- * by each request.  It *closes* once: taken off the list, its connections
- * killed, its requests awaited, then the service is told.
+ * References: a session is held by the server's list, by its connections, those
+ * that wait to be, and by each request.  It *closes* once: its connections are
+ * lost, and when these and its requests are gone the service is told.
  */
 #ifndef RDMAFS_TRANSPORT_SERVER_H
 #define RDMAFS_TRANSPORT_SERVER_H
 
 #include "transport/internal.h"
+#include "transport/reqstate.h"
 
 /* Requests served at once by one server: each blocks its thread in the file system. */
-#define RXP_THREADS_MIN		8
-#define RXP_THREADS_MAX		64
+#define RXP_THREADS_MIN		32
+#define RXP_THREADS_MAX		128
+
+#define RXP_DOMAIN_BITS		6
+
+/*
+ * Requests of one slot, the one that has it apart, that are there for chains which are
+ * not over.  Who sends the next CALL has the last reply, but the device may say so
+ * later, and an acknowledgment may be lost.
+ */
+#define RXP_SLOT_LAG_MAX	4
 
 /* Messages taken by a completion handler before it lets others run. */
 #define RXP_RECV_BURST		64
 
 /**
- * enum rxp_req_state - where a request is
- * @RXP_REQ_QUEUED:  with the threads, its sink not asked for yet
- * @RXP_REQ_WAITING: its STCRW is out, the client's data has not come
- * @RXP_REQ_HELD:    served, its RDMA WRITEs and reply wait for the client's STCRW
- * @RXP_REQ_SERVED:  its data, if any, is there: it runs to its reply
- * @RXP_REQ_GONE:    its connection died while it waited: never to be served
- */
-enum rxp_req_state {
-	RXP_REQ_QUEUED,
-	RXP_REQ_WAITING,
-	RXP_REQ_HELD,
-	RXP_REQ_SERVED,
-	RXP_REQ_GONE,
-};
-
-/**
  * struct rxp_grant - a sink that the client may write to
- * @link:     in its session's list; session lock
+ * @link:     in its session's list, from when its registration is posted; session lock
  * @session:  whose; held while it is invalidated
- * @conn:     whose queue pair registered it: it ends with that one, which is
+ * @conn:     whose queue pair registers it: it ends with that one, which is
  *	      followed while it is the session's
  * @pool:     of the others; a reference
  * @buf:      pages
- * @mr:	      their key, bound
- * @recalled: when it was called back, in jiffies, or 0
+ * @mr:	      their key
+ * @charged:  bytes that its session is charged for it
+ * @recalled: when it was found to be wanted back, or given back, in jiffies, or 0
+ * @told:     its RECALL is posted
+ * @returned: given back: listed until its key is invalid, and of no other use
  * @inv_chain: LOCAL_INV after a RETURN
  * @inv:      its work request
  */
@@ -55,7 +52,10 @@ struct rxp_grant {
 	struct rxp_pool *pool;
 	struct rxp_buf *buf;
 	struct rxp_mr *mr;
+	u32 charged;
 	unsigned long recalled;
+	bool told;
+	bool returned;
 	struct rxp_chain inv_chain;
 	struct ib_send_wr inv;
 };
@@ -64,9 +64,12 @@ struct rxp_req {
 	struct rdmafs_xprt_req r;
 	struct kref ref;		/* the slot, and each posted chain */
 	struct rdmafs_xprt_session *session;	/* a reference */
-	struct list_head link;		/* the threads' queue */
-	enum rxp_req_state state;	/* session lock */
+	/* its session's, or its domain's, for the threads; or of those that are gone */
+	struct list_head link;
+	struct rxp_domain *domain;	/* while it is the threads'; or NULL */
+	enum rxp_req_state state;	/* session lock; rxp_req_move() */
 	u16 slot;
+	bool counted;			/* in its slot's @alive */
 	u32 seq;
 	u32 flags;
 	u32 bulk_len;
@@ -76,21 +79,23 @@ struct rxp_req {
 	struct rxp_rx *rx;
 
 	/* where the last CALL of it came from; session lock */
-	struct rxp_conn *bound;		/* compared, never followed */
+	u64 bound;			/* its serial number: its memory may be another's by now */
 	bool keyed;			/* rkey and iova are known */
 	bool cancelled;			/* the client takes its data, or its room, back */
-	unsigned long waits_since;	/* jiffies: WAITING or HELD */
+	unsigned long since;		/* jiffies: it is in its state */
 	u32 rkey;
 	u64 iova;
 
 	u32 head_len;			/* of the reply in the slot's buffer, without a grant */
-	bool granted;			/* one is behind it, for @conn */
+	struct rxp_grant *grant;	/* one is behind it, not listed yet */
 	u32 out_len;			/* bytes that go by RDMA WRITE */
 
 	struct rxp_pool *pool;		/* of @buf, @pages and @mr; a reference */
 	struct rxp_buf *buf;
 	struct rxp_pages *pages;	/* instead of @buf: what is sent from where it is */
 	struct rxp_mr *mr;
+	u32 charged;			/* bytes that its session is charged for them */
+	bool put_off;			/* there were too few: the client is to come back */
 	struct ib_reg_wr reg;
 	struct ib_send_wr inv;		/* LOCAL_INV of a sink; DROPPED of a READ */
 	struct ib_send_wr send;
@@ -117,6 +122,48 @@ struct rxp_sslot {
 	struct rxp_req *req;
 	u32 head_len;
 	u32 data_len;
+	atomic_t alive;		/* requests, this and former ones, that are not freed */
+};
+
+/**
+ * enum rxp_session_state - where a session is
+ * @RXP_SESSION_MAKING:	 a worker makes it; the first connection waits
+ * @RXP_SESSION_OPEN:	 it takes connections, and with them requests
+ * @RXP_SESSION_CLOSING: no more of either; those that are there end
+ * @RXP_SESSION_ENDING:	 none is left: a worker closes it
+ */
+enum rxp_session_state {
+	RXP_SESSION_MAKING,
+	RXP_SESSION_OPEN,
+	RXP_SESSION_CLOSING,
+	RXP_SESSION_ENDING,
+};
+
+/**
+ * struct rxp_client - what the sessions of one client have of the threads
+ * @ref:     the sessions'
+ * @waiting: those that could have a thread, but for the others; rxp_threads.lock
+ * @serving: threads that have a request of any; rxp_threads.lock
+ */
+struct rxp_client {
+	struct kref ref;
+	struct list_head waiting;
+	u32 serving;
+};
+
+/**
+ * struct rxp_turns - a session's requests for the threads; rxp_threads.lock
+ * @todo:    those that no thread has taken
+ * @link:    among the sessions whose turn comes, or those that its client makes wait;
+ *	     empty if it has none to do, or its share of the threads
+ * @taken:   those that threads have, or that are parked with their domain
+ * @client:  whose session it is; a reference
+ */
+struct rxp_turns {
+	struct list_head todo;
+	struct list_head link;
+	u32 taken;
+	struct rxp_client *client;
 };
 
 struct rdmafs_xprt_session {
@@ -125,10 +172,13 @@ struct rdmafs_xprt_session {
 	struct list_head link;		/* server->sessions */
 	u8 id[16];
 	u8 client[16];
+	struct sockaddr_storage source;
 	char name[64];
 	void *priv;
 	struct rxp_stats stats;
 	struct rxp_proc proc;
+
+	struct rxp_turns turns;
 
 	spinlock_t lock;
 	struct mutex quota_change;	/* outside lock: a new quota or a new pool */
@@ -142,18 +192,34 @@ struct rdmafs_xprt_session {
 	u32 nr_conns;			/* of this incarnation, when all are bound */
 	u32 nr_bound;
 	u32 incarnation;
+	struct rxp_conn *next;		/* connection 0 that waits for its place */
+	u64 newest;			/* serial of the last that asked; server->lock */
 	struct rxp_sslot *slots;
 	u32 nr_slots;
 	u32 data_max;
 	struct rxp_ring tx_ring;
+	struct rxp_taker *taker;	/* its client's account; a reference */
+	u64 ring_charged;		/* to it */
 	u32 requests;			/* not yet replied or gone */
 	struct list_head grants;
 	u32 nr_grants;
-	wait_queue_head_t idle;
+	u64 grant_bytes;		/* of @data_bytes; lock */
+	atomic64_t data_bytes;		/* of pages that its requests and grants have */
 	unsigned long last_seen;
-	unsigned long closing;		/* bit 0 */
-	struct work_struct close;
+	enum rxp_session_state state;	/* lock */
+	bool making;			/* its worker has not made it yet; lock */
+	bool opened;			/* the service knows it: its worker's own */
+	u32 want_slots;			/* @nr_slots once it is made */
+	struct work_struct make;
+	struct work_struct end;
 };
+
+/* Does it take nothing new any more? */
+static inline bool rxp_session_closes(const struct rdmafs_xprt_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	return s->state >= RXP_SESSION_CLOSING;
+}
 
 /* The connection that a slot's messages travel on, or NULL. */
 static inline struct rxp_conn *rxp_slot_conn(const struct rdmafs_xprt_session *s, u16 slot)
@@ -162,24 +228,44 @@ static inline struct rxp_conn *rxp_slot_conn(const struct rdmafs_xprt_session *s
 	return s->conns[slot % s->nr_conns];
 }
 
+/* Is the connection still there that the last CALL of a request came from? */
+static inline bool rxp_req_connected(const struct rxp_req *req)
+{
+	const struct rxp_conn *conn = rxp_slot_conn(req->session, req->slot);
+
+	return conn && conn->serial == req->bound;
+}
+
 /**
  * struct rxp_threads - the server's threads
- * @lock:    inner to all others; the next four
- * @todo:    requests that no thread has taken
+ * @lock:    inner to all others; the next four, and the last four
+ * @turns:   sessions with requests that a thread may take, the next one first
  * @idle:    threads asleep, the last to fall asleep first
  * @roused:  the one that has been woken and has not looked yet, or NULL
  * @running: threads that serve a request and do not block in it
  * @thread:  all of them
  * @nr:      how many
+ * @share:   how many of them one session may have at a time
+ * @client_share: and all sessions of one client
+ * @serving: how many have a request
+ * @domains: what requests wait for, or may (turns.c)
+ * @nr_domains: how many
+ * @parked:  those of them that have more requests than they may have threads
  */
 struct rxp_threads {
 	spinlock_t lock;
-	struct list_head todo;
+	struct list_head turns;
 	struct list_head idle;
 	struct rxp_thread *roused;
 	int running;
 	struct rxp_thread *thread[RXP_THREADS_MAX];
 	u32 nr;
+	u32 share;
+	u32 client_share;
+	u32 serving;
+	struct hlist_head domains[1 << RXP_DOMAIN_BITS];
+	u32 nr_domains;
+	struct list_head parked;
 };
 
 struct rdmafs_xprt_server {
@@ -188,6 +274,7 @@ struct rdmafs_xprt_server {
 	const struct rdmafs_xprt_service *service;
 	void *ctx;
 	u64 boot;
+	struct rdmafs_xprt_limits limits;	/* lock */
 	struct rxp_stats stats;		/* of connections without a session */
 	struct rdma_cm_id *id[2];	/* IPv4, IPv6 */
 
@@ -195,14 +282,46 @@ struct rdmafs_xprt_server {
 	struct list_head sessions;
 	struct list_head conns;
 	u32 nr_conns;
+	u64 serial;			/* of the last connection that was asked for */
+	u32 nr_unbound;			/* of those, no session's yet */
+	u64 refused_conns;
+	u64 refused_sessions;
+	u64 unbound_dropped;
+	u64 silent_dropped;
 	u32 nr_sessions;		/* until freed */
 	bool stopping;
 	wait_queue_head_t empty;	/* no connection, no session */
+	struct rxp_budget *budget;
+	struct proc_dir_entry *proc;
 	struct delayed_work lease;
+	struct delayed_work unbound;	/* drops those that don't become a session's */
 	struct delayed_work recall;
 
 	struct rxp_threads threads;
 };
+
+/*
+ * Take bytes of pages for the data of a session's requests: are there so many?  They are
+ * a READ's until the device has sent them, and a sink's or a grant's for as long as that is
+ * there.  Whoever wants more is told to come back.
+ */
+static inline bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes)
+{
+	s64 max = (s64)READ_ONCE(s->server->limits.data_mib) << 20;
+	s64 have = atomic64_read(&s->data_bytes);
+
+	/* Not even for a moment more: it would be another one's room. */
+	do {
+		if (have + bytes > max)
+			return false;
+	} while (!atomic64_try_cmpxchg(&s->data_bytes, &have, have + bytes));
+	return true;
+}
+
+static inline void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes)
+{
+	atomic64_sub(bytes, &s->data_bytes);
+}
 
 /* A step in a request's life, for whoever traces. */
 #define rxp_trace(step, of, len)						\
@@ -231,6 +350,7 @@ struct rxp_way {
  * struct rxp_answer - a reply on its way out of the session's lock
  * @way:      where it goes
  * @send:     whether there is a way
+ * @grant:    a grant goes with it
  * @keyed:    whether it invalidates @rkey
  * @rkey:     the client's key
  * @iova:     and address, for data that goes by RDMA WRITE
@@ -239,46 +359,92 @@ struct rxp_way {
 struct rxp_answer {
 	struct rxp_way way;
 	bool send;
+	bool grant;
 	bool keyed;
 	u32 rkey;
 	u64 iova;
 	u32 data_len;
 };
 
-bool rxp_way_get(struct rdmafs_xprt_session *s, struct rxp_conn *bound, u16 slot,
+/*
+ * The device is to see what was written to the slot's buffer.  Under the lock of the
+ * session, which the connection is bound to: its mapping goes only after that.
+ */
+static inline void rxp_way_sync(const struct rdmafs_xprt_session *s, const struct rxp_way *way,
+				u32 at, u32 len)
+{
+	lockdep_assert_held(&s->lock);
+	ib_dma_sync_single_for_device(way->pool->rdev->ib, way->dma + at, len, DMA_TO_DEVICE);
+}
+
+bool rxp_way_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
 		 struct rxp_way *way);
 void rxp_way_put(struct rxp_way *way);
 void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 data_len,
-		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, bool grant);
+		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, struct rxp_grant *grant);
 void rxp_answer_take(struct rxp_req *req, u32 data_len, bool cache, struct rxp_answer *a);
 void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a);
 void rxp_req_write_cancelled(struct rxp_req *req);
 void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len, bool cache);
 
-bool rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn, struct rxp_wire_tag *tag);
+struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
+				  struct rxp_wire_tag *tag);
+int rxp_grant_post(struct rxp_grant *g, struct rxp_chain *chain);
+void rxp_grant_cancel(struct rxp_grant *g);
 bool rxp_grant_use(struct rxp_req *req, struct rxp_conn *conn);
-void rxp_grant_return(struct rxp_conn *conn, u32 rkey);
+const char *rxp_grants_returned(struct rxp_conn *conn, const struct rxp_frame *f);
+void rxp_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s);
 void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
+
+struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const struct rxp_frame *f);
 void rxp_req_put(struct rxp_req *req);
+bool rxp_req_charge(struct rxp_req *req, u32 bytes);
+void rxp_req_uncharge(struct rxp_req *req);
+int rxp_req_move(struct rxp_req *req, enum rxp_req_event event);
+void rxp_req_gone(struct rxp_req *req, enum rxp_req_event event);
 void rxp_slot_leave(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
 		    enum rxp_sslot_state state);
 void *rxp_req_buf(struct rxp_req *req);
+void rxp_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
+
 void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn);
 bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more);
 bool rxp_grants_tick(struct rdmafs_xprt_server *server);
 void rxp_grants_shortage(struct rdmafs_xprt_server *server, struct rxp_pool *pool);
 
+int rxp_turns_init(struct rxp_turns *turns);
+void rxp_turns_exit(struct rxp_turns *turns);
+void rxp_turns_join(struct rxp_turns *turns, const struct rxp_turns *other);
+void rxp_source(const struct sockaddr_storage *addr, struct rdmafs_xprt_source *source);
+bool rxp_same_client(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 int rxp_threads_start(struct rxp_threads *ts);
 void rxp_threads_stop(struct rxp_threads *ts);
 void rxp_threads_add(struct rxp_threads *ts, struct rxp_req *req);
+void rxp_turns_add(struct rxp_threads *ts, struct rxp_req *req, u64 key);
+struct rxp_req *rxp_turns_take(struct rxp_threads *ts);
+void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rxp_domain *domain);
+void rxp_domains_free(struct rxp_threads *ts);
 void rxp_req_run(struct rxp_req *req);
 void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
-void rxp_session_drop_waiting(struct rdmafs_xprt_session *session, struct rxp_conn *conn);
 struct rxp_pool *rxp_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
+void rxp_conn_unask(struct rxp_conn *conn);
+void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
+void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
+u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 *limit);
+int rxp_admit_session(struct rdmafs_xprt_server *server,
+		      const struct rdmafs_xprt_session *session);
+void rxp_limits_show(struct seq_file *m, void *owner);
+void rxp_server_conn_wake(struct rxp_conn *conn);
 void rxp_session_get(struct rdmafs_xprt_session *session);
 void rxp_session_put(struct rdmafs_xprt_session *session);
 void rxp_session_lose(struct rdmafs_xprt_session *session);
 void rxp_session_close(struct rdmafs_xprt_session *session);
+void rxp_session_close_locked(struct rdmafs_xprt_session *session);
+void rxp_session_settle(struct rdmafs_xprt_session *session);
+struct rdmafs_xprt_session *rxp_session_alloc(struct rdmafs_xprt_server *server,
+					      struct rxp_conn *conn);
+void rxp_session_free(struct rdmafs_xprt_session *session);
+void rxp_session_start(struct rdmafs_xprt_session *session);
 
 #endif

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions on the server: made, bound to connections, closed.
+ * Sessions on the server: made and closed.  How connections get into them is in
+ * bind.c.
  *
- * A client's connection 0 is accepted before it is known whose it is; its HELLO
- * binds it to a session, old or new.  If the old session still has connections,
- * they are drained first: no request then waits for data that could come twice,
- * and no reply is on its way (design, section 6).
- *
- * The others name the session that they join, which shows that they are the same
- * client's, when they ask to be accepted: their queue pairs are made in its
- * protection domain.  They also name the incarnation, so that one which comes
- * late, when connection 0 is another, is turned away.
- *
- * Each session has one work item, which closes it: asked for by a BYE, by the
- * lease, or by the end of the server.
+ * A session is made by a work on the queue of connections, and closed by one on a
+ * queue for these alone, which is queued when the last connection and the last request
+ * are gone, after a BYE, the lease, or the end of the server asked for it.  To close it
+ * may take as long as the file systems below do; however many do that at a time, new
+ * ones are made.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -38,8 +32,11 @@ static void rxp_session_release(struct kref *ref)
 	struct rdmafs_xprt_session *s = container_of(ref, struct rdmafs_xprt_session, ref);
 	struct rdmafs_xprt_server *server = s->server;
 
-	kfree(s->slots);
+	rxp_turns_exit(&s->turns);
+	kvfree(s->slots);
 	rxp_ring_destroy(&s->tx_ring);
+	rxp_taker_uncharge(s->taker, s->ring_charged, 0);
+	rxp_taker_put(s->taker);
 	rxp_stats_destroy(&s->stats);
 	kfree(s);
 
@@ -59,27 +56,19 @@ void rxp_session_put(struct rdmafs_xprt_session *session)
 }
 
 /**
- * rxp_session_close - begin to end a session
- * @session: the session
+ * rxp_session_settle - see whether a session that closes can be closed
+ * @session: the session; its lock is held
  *
- * Any context but hard interrupt; a worker does it.
+ * After a request or a connection has left it.  Any context but hard interrupt.
  */
-void rxp_session_close(struct rdmafs_xprt_session *session)
+void rxp_session_settle(struct rdmafs_xprt_session *session)
 {
-	if (!test_and_set_bit(0, &session->closing)) {
-		rxp_session_get(session);
-		queue_work(rxp_wq, &session->close);
-	}
-}
-
-static bool rxp_session_idle(struct rdmafs_xprt_session *s)
-{
-	bool idle;
-
-	spin_lock_bh(&s->lock);
-	idle = !s->nr_bound && !s->requests;
-	spin_unlock_bh(&s->lock);
-	return idle;
+	lockdep_assert_held(&session->lock);
+	if (session->state != RXP_SESSION_CLOSING || session->making || session->nr_bound ||
+	    session->requests)
+		return;
+	session->state = RXP_SESSION_ENDING;
+	queue_work(rxp_session_wq, &session->end);
 }
 
 /**
@@ -96,23 +85,34 @@ void rxp_session_lose(struct rdmafs_xprt_session *session)
 			rxp_conn_lost(session->conns[i]);
 }
 
-static void rxp_session_close_work(struct work_struct *work)
+/**
+ * rxp_session_close_locked - begin to end a session
+ * @session: the session, its lock held
+ *
+ * Any context but hard interrupt; a worker does it.
+ */
+void rxp_session_close_locked(struct rdmafs_xprt_session *session)
 {
-	struct rdmafs_xprt_session *s = container_of(work, struct rdmafs_xprt_session, close);
-	struct rdmafs_xprt_server *server = s->server;
+	lockdep_assert_held(&session->lock);
+	if (session->state >= RXP_SESSION_CLOSING)
+		return;
+	session->state = RXP_SESSION_CLOSING;
+	rxp_session_lose(session);
+	/* It waits for a place, and is told that there will be none. */
+	if (session->next)
+		rxp_server_conn_wake(session->next);
+	rxp_session_settle(session);
+}
 
-	spin_lock_bh(&s->lock);
-	rxp_session_lose(s);
-	spin_unlock_bh(&s->lock);
-	wait_event(s->idle, rxp_session_idle(s));
-
-	rxp_proc_remove(&s->proc);
-	server->service->session_close(s, server->ctx);
-	spin_lock_bh(&server->lock);
-	list_del(&s->link);
-	spin_unlock_bh(&server->lock);
-	rxp_session_put(s);	/* the list's */
-	rxp_session_put(s);	/* this work's */
+/**
+ * rxp_session_close - the same without the lock
+ * @session: the session
+ */
+void rxp_session_close(struct rdmafs_xprt_session *session)
+{
+	spin_lock_bh(&session->lock);
+	rxp_session_close_locked(session);
+	spin_unlock_bh(&session->lock);
 }
 
 static struct rxp_pool *rxp_session_proc_pool(void *owner)
@@ -145,6 +145,8 @@ static void rxp_session_show_window(struct seq_file *m, void *owner)
 		   s->nr_bound ? "up" : "down", s->nr_bound);
 	seq_printf(m, "slots %u\nexecuting %u\ndata_max %u\n", s->nr_slots, s->requests,
 		   s->data_max);
+	seq_printf(m, "data_bytes %llu\ngrant_bytes %llu\n",
+		   (u64)atomic64_read(&s->data_bytes), s->grant_bytes);
 	spin_unlock_bh(&s->lock);
 }
 
@@ -183,50 +185,11 @@ static void rxp_session_proc_abort(void *owner)
 	rxp_session_close(owner);
 }
 
-/* In the list of sessions; the caller gets a reference of its own. */
-static struct rdmafs_xprt_session *rxp_session_new(struct rdmafs_xprt_server *server,
-						   struct rxp_conn *conn)
+static void rxp_session_add_proc(struct rdmafs_xprt_session *s)
 {
-	struct rdmafs_xprt_session *s;
 	char dir[32];
-	int ret;
 
-	s = kzalloc(sizeof(*s), GFP_KERNEL);
-	if (!s)
-		return ERR_PTR(-ENOMEM);
-	kref_init(&s->ref);
-	s->server = server;
-	spin_lock_init(&s->lock);
-	mutex_init(&s->quota_change);
-	init_waitqueue_head(&s->idle);
-	INIT_WORK(&s->close, rxp_session_close_work);
-	INIT_LIST_HEAD(&s->link);
-	INIT_LIST_HEAD(&s->grants);
-	get_random_bytes(s->id, sizeof(s->id));
-	memcpy(s->client, conn->hello.client, sizeof(s->client));
-	snprintf(s->name, sizeof(s->name), "%pISpc", &conn->id->route.addr.dst_addr);
-	s->nr_conns = conn->count;
-	s->nr_slots = conn->slots;
-	s->data_max = conn->data_max;
-	s->last_seen = jiffies;
-	rpol_member_get_quota(conn->pool->member, &s->quota);
-	spin_lock_bh(&server->lock);
-	server->nr_sessions++;
-	spin_unlock_bh(&server->lock);
-
-	ret = rxp_stats_init(&s->stats);
-	if (!ret)
-		ret = rxp_ring_init(&s->tx_ring, s->nr_slots, RXP_SLOT_BUF);
-	s->slots = kcalloc(s->nr_slots, sizeof(*s->slots), GFP_KERNEL);
-	if (!s->slots)
-		ret = -ENOMEM;
-	if (!ret)
-		ret = server->service->session_open(s, server->ctx);
-	if (ret) {
-		rxp_session_put(s);
-		return ERR_PTR(ret);
-	}
-	s->proc.net = server->net;
+	s->proc.net = s->server->net;
 	s->proc.owner = s;
 	s->proc.stats = &s->stats;
 	s->proc.pool = rxp_session_proc_pool;
@@ -237,257 +200,152 @@ static struct rdmafs_xprt_session *rxp_session_new(struct rdmafs_xprt_server *se
 	s->proc.abort = rxp_session_proc_abort;
 	snprintf(dir, sizeof(dir), "client-%u", atomic_inc_return(&rxp_session_count));
 	rxp_proc_add(&s->proc, dir);	/* without it the session is only not to be seen */
-
-	/* Once it is in the list it may be closed, which takes all this down again. */
-	rxp_session_get(s);
-	spin_lock_bh(&server->lock);
-	list_add_tail(&s->link, &server->sessions);
-	spin_unlock_bh(&server->lock);
-	return s;
 }
 
-/*
- * Of the id and the boot that the client names; a reference, or NULL.
- *
- * Another session of that client is over.  But what it still executes is sent
- * again in the next one, and must not be done once more after that: *@busy
- * says that the next one has to wait.
- */
-static struct rdmafs_xprt_session *rxp_session_find(struct rdmafs_xprt_server *server,
-						    struct rxp_conn *conn, bool *busy)
+/* What takes memory, and the service's part. */
+static int rxp_session_make(struct rdmafs_xprt_session *s)
 {
-	const struct rxp_wire_hello *hello = &conn->hello;
-	struct rdmafs_xprt_session *s, *found = NULL;
-
-	*busy = false;
-	if (le64_to_cpu(hello->boot) != server->boot)
-		return NULL;
-	spin_lock_bh(&server->lock);
-	list_for_each_entry(s, &server->sessions, link) {
-		if (memcmp(s->client, hello->client, sizeof(s->client)))
-			continue;
-		if (memcmp(s->id, hello->session, sizeof(s->id)) ||
-		    s->nr_slots != conn->slots || s->data_max > conn->data_max ||
-		    test_bit(0, &s->closing)) {
-			rxp_session_close(s);
-			*busy = true;
-			continue;
-		}
-		rxp_session_get(s);
-		found = s;
-		break;
-	}
-	spin_unlock_bh(&server->lock);
-	return found;
-}
-
-static bool rxp_session_unbound(struct rdmafs_xprt_session *s)
-{
-	bool unbound;
-
-	spin_lock_bh(&s->lock);
-	unbound = !s->nr_bound;
-	spin_unlock_bh(&s->lock);
-	return unbound;
-}
-
-/*
- * May a connection come in this place of the session?  Asked when it wants to be
- * accepted, and again when it is bound: much may have happened in between.
- */
-static bool rxp_join_fits(const struct rdmafs_xprt_session *s, const struct rxp_wire_cm *cm)
-{
-	lockdep_assert_held(&s->lock);
-	return s->conns[0] && !test_bit(0, &s->closing) &&
-	       le32_to_cpu(cm->incarnation) == s->incarnation && cm->count == s->nr_conns &&
-	       !s->conns[cm->index] && le16_to_cpu(cm->slots) == s->nr_slots &&
-	       le32_to_cpu(cm->data_max) >= s->data_max;
-}
-
-/* The session that a connection joins; a reference, or NULL. */
-static struct rdmafs_xprt_session *rxp_session_joined(struct rdmafs_xprt_server *server,
-						      const struct rxp_wire_cm *cm)
-{
-	struct rdmafs_xprt_session *s, *found = NULL;
-
-	spin_lock_bh(&server->lock);
-	list_for_each_entry(s, &server->sessions, link) {
-		if (memcmp(s->id, cm->session, sizeof(s->id)))
-			continue;
-		rxp_session_get(s);
-		found = s;
-		break;
-	}
-	spin_unlock_bh(&server->lock);
-	return found;
-}
-
-/**
- * rxp_join_pool - the pool of the session that a connection wants to join
- * @server: the server
- * @conn:   the connection, its request checked
- *
- * Process context.
- *
- * Return: a reference, or -ESTALE as an ERR_PTR: it may not join.
- */
-struct rxp_pool *rxp_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
-{
-	struct rdmafs_xprt_session *s = rxp_session_joined(server, &conn->cm);
-	struct rxp_pool *pool = NULL;
-
-	if (!s)
-		return ERR_PTR(-ESTALE);
-	spin_lock_bh(&s->lock);
-	if (rxp_join_fits(s, &conn->cm) && s->conns[0]->pool->rdev->ib == conn->id->device) {
-		pool = s->conns[0]->pool;
-		rxp_pool_get(pool);
-	}
-	spin_unlock_bh(&s->lock);
-	rxp_session_put(s);
-	return pool ?: ERR_PTR(-ESTALE);
-}
-
-/* Under the session's lock: the place is free; a reference on the session goes with it. */
-static void rxp_conn_take_place(struct rxp_conn *conn, struct rdmafs_xprt_session *s)
-{
-	lockdep_assert_held(&s->lock);
-	s->conns[conn->index] = conn;
-	s->nr_bound++;
-	s->last_seen = jiffies;
-	conn->session = s;
-	conn->stats = &s->stats;
-	conn->data_max = s->data_max;
-}
-
-/* A connection that joins its session has said HELLO.  Process context. */
-static int rxp_conn_join(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
-{
-	const struct rxp_wire_hello *hello = &conn->hello;
-	struct rdmafs_xprt_session *s = rxp_session_joined(server, &conn->cm);
-	int ret = -ESTALE;
-
-	if (!s)
-		return ret;
-	if (memcmp(hello->session, s->id, sizeof(s->id)) ||
-	    memcmp(hello->client, s->client, sizeof(s->client)) ||
-	    le64_to_cpu(hello->boot) != server->boot)
-		goto out_put;
-	ret = rxp_conn_map_tx(conn, &s->tx_ring);
-	if (ret)
-		goto out_put;
-	spin_lock_bh(&s->lock);
-	if (rxp_join_fits(s, &conn->cm) && !test_bit(0, &conn->lost))
-		rxp_conn_take_place(conn, s);
-	else
-		ret = -ESTALE;
-	spin_unlock_bh(&s->lock);
-	if (!ret)
-		return 0;
-	/* The buffers are the session's, which may go before the connection does. */
-	rxp_conn_unmap_tx(conn);
-out_put:
-	rxp_session_put(s);
-	return ret;
-}
-
-/*
- * Connection 0 begins an incarnation of a session: all that is left of the one
- * before goes first, with what is on its way.  Process context.
- */
-static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
-{
+	struct rdmafs_xprt_server *server = s->server;
 	int ret;
+	u32 i;
 
-	for (;;) {
-		spin_lock_bh(&s->lock);
-		rxp_session_lose(s);
-		spin_unlock_bh(&s->lock);
-		if (!wait_event_timeout(s->idle, rxp_session_unbound(s), 30 * HZ))
-			return -ETIMEDOUT;
-		ret = conn->tx_ring ? 0 : rxp_conn_map_tx(conn, &s->tx_ring);
-		if (ret)
-			return ret;
-		spin_lock_bh(&s->lock);
-		if (test_bit(0, &s->closing) || test_bit(0, &conn->lost)) {
-			spin_unlock_bh(&s->lock);
-			return -ENOTCONN;
-		}
-		if (!s->nr_bound)
-			break;
-		spin_unlock_bh(&s->lock);
-	}
-	/* 0 is no incarnation, not even after all of them. */
-	s->incarnation = s->incarnation + 1 ?: 1;
-	s->nr_conns = conn->count;
-	rxp_conn_take_place(conn, s);
-	spin_unlock_bh(&s->lock);
-	/* Who has just written one for the pool before has said so in s->quota. */
-	mutex_lock(&s->quota_change);
-	if (rpol_member_set_quota(conn->pool->member, &s->quota))
-		pr_warn_ratelimited("rdmafs: %s: its minimum of %llu entries can't be kept any more\n",
-				    s->name, s->quota.min);
-	mutex_unlock(&s->quota_change);
+	if (!rxp_taker_charge(s->taker, (u64)s->want_slots * RXP_SLOT_BUF))
+		return -ENOBUFS;
+	s->ring_charged = (u64)s->want_slots * RXP_SLOT_BUF;
+	ret = rxp_ring_init(&s->tx_ring, s->want_slots, RXP_SLOT_BUF, true);
+	if (ret)
+		return ret;
+	s->slots = kvcalloc(s->want_slots, sizeof(*s->slots), GFP_KERNEL);
+	if (!s->slots)
+		return -ENOMEM;
+	for (i = 0; i < s->want_slots; i++)
+		s->slots[i].seq = rdmafs_test_knob(seq_before);
+	ret = server->service->session_open(s, server->ctx);
+	if (ret)
+		return ret;
+	s->opened = true;
+	rxp_session_add_proc(s);
 	return 0;
 }
 
-/* Nobody takes the connection's session away before rxp_hello_work() is over. */
-static int rxp_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 status)
+static void rxp_session_end_work(struct work_struct *work)
 {
-	struct rdmafs_xprt_session *s = conn->session;
-	struct rxp_wire_welcome welcome = {
-		.boot = cpu_to_le64(server->boot),
-		.lease_ms = cpu_to_le32(RXP_LEASE_MS),
-		.status = cpu_to_le32(status),
-	};
+	struct rdmafs_xprt_session *s = container_of(work, struct rdmafs_xprt_session, end);
+	struct rdmafs_xprt_server *server = s->server;
 
-	if (s) {
-		memcpy(welcome.session, s->id, sizeof(welcome.session));
-		spin_lock_bh(&s->lock);
-		welcome.incarnation = cpu_to_le32(s->incarnation);
-		spin_unlock_bh(&s->lock);
-	}
-	return rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_WELCOME, &welcome, sizeof(welcome));
+	rxp_proc_remove(&s->proc);
+	rdmafs_test_point("session_end", s->nr_slots);
+	if (s->opened)
+		server->service->session_close(s, server->ctx);
+	spin_lock_bh(&server->lock);
+	list_del(&s->link);
+	spin_unlock_bh(&server->lock);
+	rxp_session_put(s);	/* the list's */
+}
+
+static void rxp_session_make_work(struct work_struct *work)
+{
+	struct rdmafs_xprt_session *s = container_of(work, struct rdmafs_xprt_session, make);
+	int ret = rxp_session_make(s);
+
+	spin_lock_bh(&s->lock);
+	s->making = false;
+	if (!ret)
+		s->nr_slots = s->want_slots;
+	if (s->state == RXP_SESSION_MAKING)
+		s->state = ret ? RXP_SESSION_CLOSING : RXP_SESSION_OPEN;
+	if (s->next)
+		rxp_server_conn_wake(s->next);
+	/* It may be over already. */
+	rxp_session_settle(s);
+	spin_unlock_bh(&s->lock);
+	rxp_session_put(s);	/* the work's */
 }
 
 /**
- * rxp_conn_bind - a connection's HELLO has come: bind it to its session, and answer
+ * rxp_session_alloc - a session for a connection that brings none
  * @server: the server
- * @conn:   the connection
+ * @conn:   connection 0, its HELLO there
  *
- * Process context; waits for connections that it replaces.
+ * Process context.  Nobody knows of it yet: rxp_session_start() or
+ * rxp_session_free() is next.
  *
- * Return: 0, also if the client was told to come again; else the connection is
- * of no use.
+ * Return: the session with the list's reference, or NULL.
  */
-int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+struct rdmafs_xprt_session *rxp_session_alloc(struct rdmafs_xprt_server *server,
+					      struct rxp_conn *conn)
 {
-	u32 status = RXP_WELCOME_BOUND;
-	struct rdmafs_xprt_session *s;
-	bool busy;
-	int ret;
+	struct rdmafs_xprt_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
 
-	if (conn->index) {
-		ret = rxp_conn_join(server, conn);
-		return ret ?: rxp_welcome(server, conn, status);
+	if (!s)
+		return NULL;
+	if (rxp_turns_init(&s->turns)) {
+		kfree(s);
+		return NULL;
 	}
-	s = rxp_session_find(server, conn, &busy);
-	if (!s) {
-		s = busy ? ERR_PTR(-EBUSY) : rxp_session_new(server, conn);
-		if (IS_ERR(s)) {
-			/* It tries again. */
-			rxp_welcome(server, conn, RXP_WELCOME_REFUSED);
-			return 0;
+	if (rxp_stats_init(&s->stats)) {
+		rxp_turns_exit(&s->turns);
+		kfree(s);
+		return NULL;
+	}
+	kref_init(&s->ref);
+	s->server = server;
+	spin_lock_init(&s->lock);
+	mutex_init(&s->quota_change);
+	INIT_WORK(&s->make, rxp_session_make_work);
+	INIT_WORK(&s->end, rxp_session_end_work);
+	INIT_LIST_HEAD(&s->link);
+	INIT_LIST_HEAD(&s->grants);
+	get_random_bytes(s->id, sizeof(s->id));
+	memcpy(s->client, conn->hello.client, sizeof(s->client));
+	snprintf(s->name, sizeof(s->name), "%pISpc", &conn->id->route.addr.dst_addr);
+	s->source = conn->source;
+	s->taker = rxp_taker_hold(conn->taker);
+	s->state = RXP_SESSION_MAKING;
+	s->making = true;
+	s->nr_conns = conn->count;
+	s->want_slots = conn->slots;
+	s->data_max = conn->data_max;
+	s->last_seen = jiffies;
+	s->newest = conn->serial;
+	rpol_member_get_quota(conn->pool->member, &s->quota);
+	return s;
+}
+
+/**
+ * rxp_session_free - free what rxp_session_alloc() made, and was not started
+ * @session: the session, or NULL
+ */
+void rxp_session_free(struct rdmafs_xprt_session *session)
+{
+	if (!session)
+		return;
+	rxp_taker_put(session->taker);
+	rxp_stats_destroy(&session->stats);
+	rxp_turns_exit(&session->turns);
+	kfree(session);
+}
+
+/**
+ * rxp_session_start - let a new session be known and made
+ * @session: from rxp_session_alloc(); its server's lock is held
+ */
+void rxp_session_start(struct rdmafs_xprt_session *session)
+{
+	struct rdmafs_xprt_server *server = session->server;
+	struct rdmafs_xprt_session *s;
+
+	lockdep_assert_held(&server->lock);
+	list_for_each_entry(s, &server->sessions, link) {
+		if (rxp_same_client(&s->source, &session->source)) {
+			rxp_turns_join(&session->turns, &s->turns);
+			break;
 		}
-		status = RXP_WELCOME_NEW;
 	}
-	ret = rxp_conn_begin(s, conn);
-	if (ret) {
-		rxp_conn_unmap_tx(conn);
-		rxp_session_put(s);
-		return ret;
-	}
-	return rxp_welcome(server, conn, status);
+	server->nr_sessions++;
+	list_add_tail(&session->link, &server->sessions);
+	rxp_session_get(session);
+	queue_work(rxp_conn_wq, &session->make);
 }
 
 /**
@@ -524,3 +382,28 @@ const char *rdmafs_xprt_session_name(struct rdmafs_xprt_session *session)
 	return session->name;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_session_name);
+
+/**
+ * rdmafs_xprt_session_client - what the client calls itself
+ * @session: the session
+ * @client:  gets RDMAFS_XPRT_CLIENT_ID bytes: random, the same in all sessions of a mount,
+ *	     and known to nobody else who does not read the wire
+ */
+void rdmafs_xprt_session_client(const struct rdmafs_xprt_session *session, u8 *client)
+{
+	static_assert(sizeof(session->client) == RDMAFS_XPRT_CLIENT_ID);
+	memcpy(client, session->client, sizeof(session->client));
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_session_client);
+
+/**
+ * rdmafs_xprt_session_source - what transport counts as one client
+ * @session: the session
+ * @source:  gets where it comes from
+ */
+void rdmafs_xprt_session_source(const struct rdmafs_xprt_session *session,
+				struct rdmafs_xprt_source *source)
+{
+	rxp_source(&session->source, source);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_session_source);

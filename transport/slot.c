@@ -52,7 +52,7 @@ u32 rxp_slots_carried(u32 nr, u32 index, u32 conns)
 /**
  * rxp_slots_init - make an account of free slots, all of one connection
  * @s:	to fill in
- * @nr:	slots
+ * @nr:	slots, of which there never are more
  *
  * Return: 0 or -ENOMEM; rxp_slots_destroy() undoes either.
  */
@@ -67,10 +67,9 @@ int rxp_slots_init(struct rxp_slots *s, u32 nr)
 	s->of = kcalloc(RDMAFS_XPRT_CONNS_MAX, BITS_TO_LONGS(nr) * sizeof(long), GFP_KERNEL);
 	if (!s->map || !s->of)
 		return -ENOMEM;
-	s->nr = nr;
-	s->free = nr;
+	s->max = nr;
 	bitmap_fill(s->map, nr);
-	rxp_slots_spread(s, 1);
+	rxp_slots_spread(s, nr, 1);
 	return 0;
 }
 
@@ -88,28 +87,7 @@ void rxp_slots_destroy(struct rxp_slots *s)
 
 static unsigned long *rxp_slots_of(const struct rxp_slots *s, u32 conn)
 {
-	return s->of + conn * BITS_TO_LONGS(s->nr);
-}
-
-/**
- * rxp_slots_spread - say over how many connections calls are to be spread
- * @s:	   the account
- * @conns: connections, 1..RDMAFS_XPRT_CONNS_MAX
- *
- * Any context but hard interrupt.  Slots that are taken stay so.
- */
-void rxp_slots_spread(struct rxp_slots *s, u32 conns)
-{
-	u32 i;
-
-	spin_lock_bh(&s->lock);
-	s->conns = conns;
-	s->turn = 0;
-	for (i = 0; i < conns; i++)
-		bitmap_zero(rxp_slots_of(s, i), s->nr);
-	for (i = 0; i < s->nr; i++)
-		__set_bit(i, rxp_slots_of(s, i % conns));
-	spin_unlock_bh(&s->lock);
+	return s->of + conn * BITS_TO_LONGS(s->max);
 }
 
 /* There is a free one. */
@@ -146,17 +124,56 @@ static void rxp_slots_grant(struct rxp_slots *s)
 }
 
 /**
- * rxp_slots_get - take a slot
+ * rxp_slots_spread - say how many slots there are, and over how many connections they go
+ * @s:	   the account
+ * @nr:	   slots, at most those that it was made with
+ * @conns: connections, 1..RDMAFS_XPRT_CONNS_MAX
+ *
+ * Any context but hard interrupt.  Slots that are taken stay so.
+ */
+void rxp_slots_spread(struct rxp_slots *s, u32 nr, u32 conns)
+{
+	u32 i;
+
+	spin_lock_bh(&s->lock);
+	s->nr = nr;
+	s->free = bitmap_weight(s->map, nr);
+	s->conns = conns;
+	s->turn = 0;
+	for (i = 0; i < conns; i++)
+		bitmap_zero(rxp_slots_of(s, i), s->max);
+	for (i = 0; i < nr; i++)
+		__set_bit(i, rxp_slots_of(s, i % conns));
+	rxp_slots_grant(s);
+	spin_unlock_bh(&s->lock);
+}
+
+/**
+ * rxp_slots_kicks - how often those who waited were sent away
+ * @s: the account
+ *
+ * Any context.
+ *
+ * Return: a number for rxp_slots_get_since(), which may wrap.
+ */
+u32 rxp_slots_kicks(const struct rxp_slots *s)
+{
+	return READ_ONCE(s->kicks);
+}
+
+/**
+ * rxp_slots_get_since - take a slot, but do not wait if those who do were sent away
  * @s:      the account
  * @kind:   of the caller
  * @nowait: fail rather than wait
+ * @since:  rxp_slots_kicks() when the caller saw that it may wait
  *
  * Process context; without @nowait sleeps, killably.
  *
- * Return: the slot; -EAGAIN: there is none (@nowait), or rxp_slots_kick();
+ * Return: the slot; -EAGAIN: there is none (@nowait), or rxp_slots_kick() since then;
  * -EINTR; or the error of rxp_slots_shutdown().
  */
-int rxp_slots_get(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait)
+int rxp_slots_get_since(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait, u32 since)
 {
 	struct rxp_slot_waiter w = { .slot = -EINTR };
 	int ret;
@@ -166,7 +183,7 @@ int rxp_slots_get(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait)
 		ret = s->error;
 	} else if (s->free > rxp_slots_kept(s->nr, kind) && list_empty(&s->waiters[kind])) {
 		ret = rxp_slots_take(s);
-	} else if (nowait) {
+	} else if (nowait || s->kicks != since) {
 		ret = -EAGAIN;
 	} else {
 		init_completion(&w.granted);
@@ -184,6 +201,19 @@ int rxp_slots_get(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait)
 }
 
 /**
+ * rxp_slots_get - take a slot
+ * @s:      the account
+ * @kind:   of the caller
+ * @nowait: fail rather than wait
+ *
+ * Return: as rxp_slots_get_since() from now on.
+ */
+int rxp_slots_get(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait)
+{
+	return rxp_slots_get_since(s, kind, nowait, rxp_slots_kicks(s));
+}
+
+/**
  * rxp_slots_put - give a slot back
  * @s:	  the account
  * @slot: the slot
@@ -194,7 +224,8 @@ void rxp_slots_put(struct rxp_slots *s, u16 slot)
 {
 	spin_lock_bh(&s->lock);
 	__set_bit(slot, s->map);
-	s->free++;
+	if (slot < s->nr)
+		s->free++;
 	rxp_slots_grant(s);
 	spin_unlock_bh(&s->lock);
 }
@@ -225,6 +256,7 @@ static void rxp_slots_dismiss(struct rxp_slots *s, int error)
 void rxp_slots_kick(struct rxp_slots *s)
 {
 	spin_lock_bh(&s->lock);
+	WRITE_ONCE(s->kicks, s->kicks + 1);
 	rxp_slots_dismiss(s, -EAGAIN);
 	spin_unlock_bh(&s->lock);
 }

@@ -14,6 +14,8 @@
  * that slept last is roused first: it is the one whose stack is still in the
  * cache.
  *
+ * Whose request is next, and who has had his share of the threads, is in turns.c.
+ *
  * The replies of a burst go out together, when the thread finds nothing more
  * to do, or blocks, or turns to a request that may take longer than moving
  * data does.  The data of large ones goes first then, and the client gets all
@@ -33,6 +35,8 @@
  * @link:    among the idle ones, empty if it is not
  * @threads: all of them
  * @task:    the thread
+ * @session: whose request it serves; a reference
+ * @domain: what that may wait for, or NULL
  * @running: counted among those that run
  * @flushing: the thread itself unplugs
  */
@@ -40,6 +44,8 @@ struct rxp_thread {
 	struct list_head link;
 	struct rxp_threads *threads;
 	struct task_struct *task;
+	struct rdmafs_xprt_session *session;
+	struct rxp_domain *domain;
 	bool running;
 	bool flushing;
 };
@@ -50,7 +56,7 @@ static struct rxp_thread *rxp_threads_rouse(struct rxp_threads *ts)
 	struct rxp_thread *t;
 
 	lockdep_assert_held(&ts->lock);
-	if (ts->roused || list_empty(&ts->todo) || (ts->running && num_online_cpus() == 1))
+	if (ts->roused || list_empty(&ts->turns) || (ts->running && num_online_cpus() == 1))
 		return NULL;
 	t = list_first_entry_or_null(&ts->idle, struct rxp_thread, link);
 	if (t)
@@ -75,10 +81,14 @@ static void rxp_thread_runs(struct rxp_thread *t, bool running)
  */
 void rxp_threads_add(struct rxp_threads *ts, struct rxp_req *req)
 {
+	struct rdmafs_xprt_server *server = req->session->server;
 	struct rxp_thread *t;
+	u64 key = 0;
 
+	if (server->service->waits_for)
+		key = server->service->waits_for(&req->r, server->ctx);
 	spin_lock_bh(&ts->lock);
-	list_add_tail(&req->link, &ts->todo);
+	rxp_turns_add(ts, req, key);
 	t = rxp_threads_rouse(ts);
 	spin_unlock_bh(&ts->lock);
 	if (t)
@@ -116,21 +126,29 @@ static void rxp_thread_watch(struct rxp_thread *t)
 		rxp_thread_blocks(t);
 }
 
-/* The next request, or NULL. */
+/* The thread is through with its request.  The next one, or NULL. */
 static struct rxp_req *rxp_thread_next(struct rxp_thread *t)
 {
-	struct rxp_thread *other = NULL;
+	struct rdmafs_xprt_session *served = t->session;
 	struct rxp_threads *ts = t->threads;
+	struct rxp_thread *other = NULL;
 	struct rxp_req *req;
 
 	spin_lock_bh(&ts->lock);
 	rxp_thread_runs(t, true);
-	req = list_first_entry_or_null(&ts->todo, struct rxp_req, link);
+	t->session = NULL;
+	if (served)
+		rxp_turns_served(ts, &served->turns, t->domain);
+	req = rxp_turns_take(ts);
 	if (req) {
-		list_del(&req->link);
+		t->session = req->session;
+		t->domain = req->domain;
+		rxp_session_get(t->session);
 		other = rxp_threads_rouse(ts);
 	}
 	spin_unlock_bh(&ts->lock);
+	if (served)
+		rxp_session_put(served);
 	if (other)
 		wake_up_process(other->task);
 	return req;
@@ -143,7 +161,7 @@ static void rxp_thread_idle(struct rxp_thread *t)
 	bool idle;
 
 	spin_lock_bh(&ts->lock);
-	idle = list_empty(&ts->todo);
+	idle = list_empty(&ts->turns);
 	if (idle) {
 		rxp_thread_runs(t, false);
 		list_add(&t->link, &ts->idle);
@@ -243,11 +261,14 @@ static int rxp_thread(void *data)
  */
 int rxp_threads_start(struct rxp_threads *ts)
 {
-	u32 want = clamp_t(u32, 8 * num_online_cpus(), RXP_THREADS_MIN, RXP_THREADS_MAX);
+	u32 want = clamp_t(u32, 16 * num_online_cpus(), RXP_THREADS_MIN, RXP_THREADS_MAX);
 
 	spin_lock_init(&ts->lock);
-	INIT_LIST_HEAD(&ts->todo);
+	INIT_LIST_HEAD(&ts->turns);
 	INIT_LIST_HEAD(&ts->idle);
+	ts->share = want / 4;
+	ts->client_share = want - want / 4;
+	INIT_LIST_HEAD(&ts->parked);
 	while (ts->nr < want) {
 		struct rxp_thread *t = kzalloc(sizeof(*t), GFP_KERNEL);
 		struct task_struct *task;
@@ -283,4 +304,5 @@ void rxp_threads_stop(struct rxp_threads *ts)
 		spin_unlock_bh(&ts->lock);
 		kfree(t);
 	}
+	rxp_domains_free(ts);
 }

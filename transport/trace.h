@@ -14,6 +14,27 @@
 
 #include <linux/tracepoint.h>
 #include <linux/unaligned.h>
+#include "transport/client_state.h"
+#include "transport/connstate.h"
+#include "transport/reqstate.h"
+
+#define rdmafs_show_state(state)			\
+	__print_symbolic(state,				\
+		{ RXP_CONNECTING,	"connecting" },	\
+		{ RXP_UP,		"up" },		\
+		{ RXP_DOWN,		"down" },	\
+		{ RXP_FAILING,		"failing" },	\
+		{ RXP_ENDED,		"ended" },	\
+		{ RXP_ABORTED,		"aborted" })
+
+#define rdmafs_show_event(event)			\
+	__print_symbolic(event,				\
+		{ RXP_EV_BOUND,		"bound" },	\
+		{ RXP_EV_LOST,		"lost" },	\
+		{ RXP_EV_FAIL,		"fail" },	\
+		{ RXP_EV_FAILED,	"failed" },	\
+		{ RXP_EV_END,		"end" },	\
+		{ RXP_EV_ABORT,		"abort" })
 
 /*
  * @id:  of the session, its first bytes
@@ -36,6 +57,85 @@ DECLARE_EVENT_CLASS(rdmafs_rpc,
 	),
 	TP_printk("session=%08x slot=%u seq=%u len=%u",
 		  __entry->session, __entry->slot, __entry->seq, __entry->len)
+);
+
+/* A mount's session: by its id, all zero before the first WELCOME. */
+TRACE_EVENT(rdmafs_session_state,
+	TP_PROTO(const u8 *id, u32 from, u32 event, u32 to),
+	TP_ARGS(id, from, event, to),
+	TP_STRUCT__entry(
+		__field(u32, session)
+		__field(u32, from)
+		__field(u32, event)
+		__field(u32, to)
+	),
+	TP_fast_assign(
+		__entry->session = get_unaligned_be32(id);
+		__entry->from = from;
+		__entry->event = event;
+		__entry->to = to;
+	),
+	TP_printk("session=%08x %s %s -> %s", __entry->session,
+		  rdmafs_show_state(__entry->from), rdmafs_show_event(__entry->event),
+		  rdmafs_show_state(__entry->to))
+);
+
+#define rdmafs_show_call(state)						\
+	__print_symbolic(state,						\
+		{ RXP_CALL_FREE,		"free" },		\
+		{ RXP_CALL_SENT,		"sent" },		\
+		{ RXP_CALL_MAPPING,		"mapping" },		\
+		{ RXP_CALL_TAGGED,		"tagged" },		\
+		{ RXP_CALL_HELD,		"held" },		\
+		{ RXP_CALL_FOLLOWED,		"followed" },		\
+		{ RXP_CALL_CANCELLED,		"cancelled" },		\
+		{ RXP_CALL_DROPPED,		"dropped" },		\
+		{ RXP_CALL_LOST,		"lost" },		\
+		{ RXP_CALL_LOST_MAPPING,	"lost-mapping" },	\
+		{ RXP_CALL_ANSWERED,		"answered" },		\
+		{ RXP_CALL_ANSWERED_MAPPING,	"answered-mapping" },	\
+		{ -EPROTO,			"never" })
+
+/* The call in a client's slot. */
+TRACE_EVENT(rdmafs_call_state,
+	TP_PROTO(const u8 *id, u16 slot, u32 seq, int from, int event, int to),
+	TP_ARGS(id, slot, seq, from, event, to),
+	TP_STRUCT__entry(
+		__field(u32, session)
+		__field(u32, seq)
+		__field(int, from)
+		__field(int, event)
+		__field(int, to)
+		__field(u16, slot)
+	),
+	TP_fast_assign(
+		__entry->session = get_unaligned_be32(id);
+		__entry->seq = seq;
+		__entry->from = from;
+		__entry->event = event;
+		__entry->to = to;
+		__entry->slot = slot;
+	),
+	TP_printk("session=%08x slot=%u seq=%u %s %s -> %s", __entry->session, __entry->slot,
+		  __entry->seq, rdmafs_show_call(__entry->from),
+		  __print_symbolic(__entry->event,
+				   { RXP_CALL_EV_SEND, "send" },
+				   { RXP_CALL_EV_HOLD, "hold" },
+				   { RXP_CALL_EV_OPEN, "open" },
+				   { RXP_CALL_EV_VOID, "void" },
+				   { RXP_CALL_EV_MAPPED, "mapped" },
+				   { RXP_CALL_EV_REGISTERED, "registered" },
+				   { RXP_CALL_EV_UNMAPPABLE, "unmappable" },
+				   { RXP_CALL_EV_FOLLOWED, "followed" },
+				   { RXP_CALL_EV_CANCEL, "cancel" },
+				   { RXP_CALL_EV_LOSE, "lose" },
+				   { RXP_CALL_EV_FAIL, "fail" },
+				   { RXP_CALL_EV_END, "end" },
+				   { RXP_CALL_EV_STCRW, "stcrw" },
+				   { RXP_CALL_EV_DROP, "drop" },
+				   { RXP_CALL_EV_CANCELLED, "cancelled" },
+				   { RXP_CALL_EV_REPLY, "reply" }),
+		  rdmafs_show_call(__entry->to))
 );
 
 #define RDMAFS_RPC_EVENT(name)						\
@@ -63,6 +163,141 @@ RDMAFS_RPC_EVENT(rdmafs_req_crw_held);		/* READ: the reply waits for an STCRW */
 RDMAFS_RPC_EVENT(rdmafs_req_stcrw_received);	/* READ: there it is */
 RDMAFS_RPC_EVENT(rdmafs_req_replied);		/* about to be posted, with RDMA WRITEs if any */
 RDMAFS_RPC_EVENT(rdmafs_req_completed);		/* and need not be waited for any more */
+
+/* A connection, on either side: what it was, what happened, what it is or why not. */
+TRACE_EVENT(rdmafs_conn_state,
+	TP_PROTO(const void *conn, u32 index, int from, int event, int to),
+	TP_ARGS(conn, index, from, event, to),
+	TP_STRUCT__entry(
+		__field(const void *, conn)
+		__field(u32, index)
+		__field(int, from)
+		__field(int, event)
+		__field(int, to)
+	),
+	TP_fast_assign(
+		__entry->conn = conn;
+		__entry->index = index;
+		__entry->from = from;
+		__entry->event = event;
+		__entry->to = to;
+	),
+	TP_printk("conn=%p index=%u from=%s event=%s to=%s", __entry->conn, __entry->index,
+		  __print_symbolic(__entry->from,
+				   { RXP_CONN_NEW, "new" },
+				   { RXP_CONN_OPEN, "open" },
+				   { RXP_CONN_HELLO, "hello" },
+				   { RXP_CONN_REFUSED, "refused" },
+				   { RXP_CONN_BOUND, "bound" },
+				   { RXP_CONN_LOST, "lost" },
+				   { RXP_CONN_DEAD, "dead" }),
+		  __print_symbolic(__entry->event,
+				   { RXP_CONN_MADE, "made" },
+				   { RXP_CONN_GREET, "greet" },
+				   { RXP_CONN_REFUSE, "refuse" },
+				   { RXP_CONN_BIND, "bind" },
+				   { RXP_CONN_LOSE, "lose" },
+				   { RXP_CONN_KILL, "kill" }),
+		  __print_symbolic(__entry->to,
+				   { RXP_CONN_OPEN, "open" },
+				   { RXP_CONN_HELLO, "hello" },
+				   { RXP_CONN_REFUSED, "refused" },
+				   { RXP_CONN_BOUND, "bound" },
+				   { RXP_CONN_LOST, "lost" },
+				   { RXP_CONN_DEAD, "dead" },
+				   { -EPROTO, "never" },
+				   { -ENOTCONN, "too late" }))
+);
+
+/* A request on the server: what it was, what happened, what it is, or that it can't be. */
+TRACE_EVENT(rdmafs_req_state,
+	TP_PROTO(const u8 *id, u16 slot, u32 seq, int from, int event, int to),
+	TP_ARGS(id, slot, seq, from, event, to),
+	TP_STRUCT__entry(
+		__field(u32, session)
+		__field(u32, seq)
+		__field(u16, slot)
+		__field(int, from)
+		__field(int, event)
+		__field(int, to)
+	),
+	TP_fast_assign(
+		__entry->session = get_unaligned_be32(id);
+		__entry->seq = seq;
+		__entry->slot = slot;
+		__entry->from = from;
+		__entry->event = event;
+		__entry->to = to;
+	),
+	TP_printk("session=%08x slot=%u seq=%u from=%s event=%s to=%s",
+		  __entry->session, __entry->slot, __entry->seq,
+		  __print_symbolic(__entry->from,
+				   { RXP_REQ_QUEUED, "queued" },
+				   { RXP_REQ_FETCHING, "fetching" },
+				   { RXP_REQ_WAITING, "waiting" },
+				   { RXP_REQ_INVALIDATING, "invalidating" },
+				   { RXP_REQ_READY, "ready" },
+				   { RXP_REQ_SERVING, "serving" },
+				   { RXP_REQ_HELD, "held" },
+				   { RXP_REQ_ANSWERED, "answered" },
+				   { RXP_REQ_GONE, "gone" }),
+		  __print_symbolic(__entry->event,
+				   { RXP_REQ_FETCH, "fetch" },
+				   { RXP_REQ_ASK, "ask" },
+				   { RXP_REQ_DATA, "data" },
+				   { RXP_REQ_INVALIDATE, "invalidate" },
+				   { RXP_REQ_INVALIDATED, "invalidated" },
+				   { RXP_REQ_SERVE, "serve" },
+				   { RXP_REQ_HOLD, "hold" },
+				   { RXP_REQ_ANSWER, "answer" },
+				   { RXP_REQ_REPLAY, "replay" },
+				   { RXP_REQ_UNBIND, "unbind" },
+				   { RXP_REQ_DROP, "drop" }),
+		  __print_symbolic(__entry->to,
+				   { RXP_REQ_QUEUED, "queued" },
+				   { RXP_REQ_FETCHING, "fetching" },
+				   { RXP_REQ_WAITING, "waiting" },
+				   { RXP_REQ_INVALIDATING, "invalidating" },
+				   { RXP_REQ_READY, "ready" },
+				   { RXP_REQ_SERVING, "serving" },
+				   { RXP_REQ_HELD, "held" },
+				   { RXP_REQ_ANSWERED, "answered" },
+				   { RXP_REQ_GONE, "gone" },
+				   { -EPROTO, "never" }))
+);
+
+#define RDMAFS_MR_STATES						\
+	{ RXP_MR_IDLE, "idle" }, { RXP_MR_REGISTERING, "registering" },	\
+	{ RXP_MR_BOUND, "bound" }, { RXP_MR_RETURNED, "returned" },	\
+	{ RXP_MR_INVALIDATING, "invalidating" },	\
+	{ RXP_MR_UNKNOWN, "unknown" }
+
+#define RDMAFS_MR_EVENTS						\
+	{ RXP_MR_POSTED, "posted" }, { RXP_MR_REGISTERED, "registered" },	\
+	{ RXP_MR_REMOTE_INV, "remote_inv" }, { RXP_MR_LOCAL_INV, "local_inv" },	\
+	{ RXP_MR_INVALIDATED, "invalidated" }, { RXP_MR_FAILED, "failed" }
+
+/* The binding of an MR, in the words of binding.c; @key is its rkey without the last byte. */
+TRACE_EVENT(rdmafs_mr,
+	TP_PROTO(u32 rkey, u32 from, u32 event, u32 to),
+	TP_ARGS(rkey, from, event, to),
+	TP_STRUCT__entry(
+		__field(u32, key)
+		__field(u8, from)
+		__field(u8, event)
+		__field(u8, to)
+	),
+	TP_fast_assign(
+		__entry->key = rkey >> 8;
+		__entry->from = from;
+		__entry->event = event;
+		__entry->to = to;
+	),
+	TP_printk("mr=%06x %s: %s -> %s", __entry->key,
+		  __print_symbolic(__entry->event, RDMAFS_MR_EVENTS),
+		  __print_symbolic(__entry->from, RDMAFS_MR_STATES),
+		  __print_symbolic(__entry->to, RDMAFS_MR_STATES))
+);
 
 #endif
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What transport puts on the wire, draft-5.  Little-endian, fixed sizes,
+ * What transport puts on the wire, draft-6.  Little-endian, fixed sizes,
  * reserved fields zero and checked.  Documentation/protocol.rst has the
  * message sequences.
  *
@@ -24,7 +24,7 @@
 #include <linux/types.h>
 
 #define RXP_WIRE_MAGIC		0x53464452	/* "RDFS" */
-#define RXP_WIRE_VERSION	0x8005		/* draft-5 */
+#define RXP_WIRE_VERSION	0x8006		/* draft-6 */
 
 /**
  * struct rxp_wire_cm - private data of a connection request and its accept; 48 bytes
@@ -66,13 +66,15 @@ struct rxp_wire_cm {
 #define RXP_REJECT_STOPPING	4	/* the server goes away */
 #define RXP_REJECT_COUNT	5	/* more connections than @limit */
 #define RXP_REJECT_JOIN		6	/* no such session, or not such a place in it */
+#define RXP_REJECT_LIMIT	7	/* this client has @limit connections, as many as it may */
 
 /**
  * struct rxp_wire_reject - private data of a reject; 12 bytes
  * @magic:   RXP_WIRE_MAGIC
  * @version: the server's
  * @reason:  RXP_REJECT_*
- * @limit:   RXP_REJECT_COUNT: connections that a session may have, else 0
+ * @limit:   RXP_REJECT_COUNT: connections that a session may have; RXP_REJECT_LIMIT:
+ *	     that a client may; else 0
  */
 struct rxp_wire_reject {
 	__le32 magic;
@@ -95,13 +97,13 @@ enum rxp_wire_type {
 #define RXP_CONTROL_BYE		4	/* nothing follows: the session ends */
 #define RXP_CONTROL_STCRW	5	/* struct rxp_wire_tag: fire the CRW of (slot, seq) */
 #define RXP_CONTROL_CANCEL	6	/* nothing follows: no data for, or of, (slot, seq) */
-#define RXP_CONTROL_RETURN	7	/* struct rxp_wire_tag: a grant goes back unused */
+#define RXP_CONTROL_RETURN	7	/* struct rxp_wire_keys: these grants go back unused */
 
 /* struct rxp_wire_hdr.op of a NOTIFY */
 #define RXP_NOTIFY_WELCOME	1	/* struct rxp_wire_welcome: answer to a HELLO */
 #define RXP_NOTIFY_STCRW	2	/* struct rxp_wire_tag: fire the CRW of (slot, seq) */
 #define RXP_NOTIFY_PONG		3	/* nothing follows: answer to a PING */
-#define RXP_NOTIFY_RECALL	4	/* struct rxp_wire_tag: use this grant soon or return it */
+#define RXP_NOTIFY_RECALL	4	/* struct rxp_wire_keys: use these grants or return them */
 #define RXP_NOTIFY_DROPPED	5	/* nothing follows: no data for (slot, seq); its key goes */
 
 /* struct rxp_wire_hdr.flags of a CALL */
@@ -116,6 +118,15 @@ enum rxp_wire_type {
 
 /* Grants that a session may have, used ones not counted */
 #define RXP_WIRE_GRANTS		256
+
+/* Grants that one RECALL or RETURN may name */
+#define RXP_WIRE_KEYS		32
+
+/*
+ * Of a call whose data fits its messages the REPLY says how long the server took if its
+ * number is a multiple of this.
+ */
+#define RXP_WIRE_SAMPLE		16
 
 /* struct rxp_wire_hdr.flags of a REPLY */
 #define RXP_F_GRANT		0x1	/* a tag behind the body: a sink for one WRITE to come */
@@ -175,15 +186,26 @@ struct rxp_wire_reply {
 
 /**
  * struct rxp_wire_tag - STCRW and DATA, for hdr.slot and hdr.seq; grants; 16 bytes
- * @length: bytes of the sink or room; in a DATA the bytes written; in a RETURN
- *	    or RECALL 0
- * @rkey:   STCRW, grant: its key; in the others the same again
- * @iova:   STCRW, grant: its address; in the others 0
+ * @length: bytes of the sink or room; in a DATA the bytes written
+ * @rkey:   STCRW, grant: its key; in a DATA the same again
+ * @iova:   STCRW, grant: its address; in a DATA 0
  */
 struct rxp_wire_tag {
 	__le32 length;
 	__le32 rkey;
 	__le64 iova;
+} __packed;
+
+/**
+ * struct rxp_wire_keys - RECALL and RETURN; 4 bytes and 4 for each key
+ * @nr:	  keys, 1..RXP_WIRE_KEYS
+ * @pad:  0
+ * @rkey: of a grant each
+ */
+struct rxp_wire_keys {
+	__le16 nr;
+	__le16 pad;
+	__le32 rkey[];
 } __packed;
 
 /**
@@ -202,6 +224,7 @@ struct rxp_wire_hello {
 #define RXP_WELCOME_BOUND	0	/* the session goes on where it was */
 #define RXP_WELCOME_NEW		1	/* a new session was made */
 #define RXP_WELCOME_REFUSED	2	/* the server takes no sessions */
+#define RXP_WELCOME_LIMIT	3	/* this client has as many sessions as it may */
 
 /**
  * struct rxp_wire_welcome - 40 bytes

@@ -65,7 +65,8 @@ enum rdmafs_xprt_dir {
 /* struct rdmafs_xprt_call.flags */
 #define RDMAFS_CALL_URGENT	0x1	/* frees something on the server: may use the last slots */
 #define RDMAFS_CALL_IDEMPOTENT	0x2	/* harmless if done twice: a restarted server may get it */
-#define RDMAFS_CALL_NOWAIT	0x4	/* -EAGAIN instead of waiting for a slot or translations */
+/* -EAGAIN instead of waiting for a connection, translations or a slot */
+#define RDMAFS_CALL_NOWAIT	0x4
 
 /**
  * struct rdmafs_xprt_call - one RPC, embedded in the caller's own object
@@ -106,6 +107,9 @@ struct rdmafs_xprt_call {
 		struct rdmafs_xprt *xprt;
 		struct rxp_slot *slot;
 		struct rxp_io *io;
+		u32 epoch;
+		u32 dismissals;
+		u32 kicks;
 		u64 submitted_ns;
 		refcount_t pending;
 	} x;
@@ -161,6 +165,7 @@ struct rdmafs_xprt_client_ops {
 
 struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 					const struct rdmafs_xprt_client_ops *ops, void *ctx);
+void rdmafs_xprt_fail_outstanding(struct rdmafs_xprt *xprt);
 void rdmafs_xprt_abort(struct rdmafs_xprt *xprt);
 void rdmafs_xprt_close(struct rdmafs_xprt *xprt);
 int rdmafs_xprt_submit(struct rdmafs_xprt *xprt, struct rdmafs_xprt_call *call);
@@ -168,6 +173,7 @@ void rdmafs_xprt_set_poll(struct rdmafs_xprt *x, u32 us);
 bool rdmafs_xprt_poll(struct rdmafs_xprt *x, struct completion *done);
 void rdmafs_xprt_set_reg(struct rdmafs_xprt *x, enum rdmafs_xprt_reg reg);
 int rdmafs_xprt_set_quota(struct rdmafs_xprt *xprt, const struct rpol_quota *quota);
+void rdmafs_xprt_get_quota(struct rdmafs_xprt *xprt, struct rpol_quota *quota);
 u32 rdmafs_xprt_read_max(struct rdmafs_xprt *xprt);
 u32 rdmafs_xprt_data_max(struct rdmafs_xprt *xprt);
 bool rdmafs_xprt_connected(struct rdmafs_xprt *xprt);
@@ -212,8 +218,13 @@ struct rdmafs_xprt_req {
 /**
  * struct rdmafs_xprt_service - what serves the requests of a port
  * @session_open: a client made a session; 0, or a negative errno refuses it.
- *		Process context.  The service may set a pointer of its own
- *		by rdmafs_xprt_session_set_priv().
+ *		Process context, and no wait for what @handle waits for.  The
+ *		service may set a pointer of its own by
+ *		rdmafs_xprt_session_set_priv().
+ * @waits_for:	what @handle may wait for, such as the file system that a
+ *		request is about: a number for each, 0 for nothing.  Requests
+ *		for one leave threads to those for others.  Process context,
+ *		must not sleep.  May be NULL.
  * @session_close: the session ended: by the client, by its lease, or because
  *		the server stops.  Process context; no request of it is in
  *		handle() and none follows.
@@ -224,22 +235,76 @@ struct rdmafs_xprt_req {
  *		sleep.  False: nothing was done that @handle, which gets the
  *		request next, would not do again; @priv may be set.
  *		May be NULL.
+ * @show_limits: write what the service's own limits are, and what there is, as lines
+ *		"key value" to the file limits of the port.  May be NULL.
  */
 struct rdmafs_xprt_service {
 	int (*session_open)(struct rdmafs_xprt_session *session, void *ctx);
+	u64 (*waits_for)(struct rdmafs_xprt_req *req, void *ctx);
 	void (*session_close)(struct rdmafs_xprt_session *session, void *ctx);
 	void (*handle)(struct rdmafs_xprt_req *req, void *ctx);
 	bool (*handle_now)(struct rdmafs_xprt_req *req, void *ctx);
+	void (*show_limits)(struct seq_file *m, void *ctx);
 };
 
+/**
+ * struct rdmafs_xprt_limits - what the administrator allows the clients of a port
+ * @connections: connections in all, of whatever source
+ * @client_connections: of one source address
+ * @unbound_connections: of any that are no session's yet
+ * @unbound_ms: how long they may be that, in milliseconds
+ * @sessions:	sessions in all
+ * @client_sessions: of one source address
+ * @slots:	of a session; from when the port is enabled next
+ * @client_share: percent of the message buffers that others leave which one client may take
+ * @ring_mib:	MiB of message buffers
+ * @large_mib:	of these, MiB of receives that are larger than need be
+ * @data_mib:	MiB of pages behind the large READs and WRITEs of a session
+ *
+ * Each is an attribute of the port in configfs: fs/server/configfs.c has the
+ * least and the most that may be written, transport/limits.c the default.
+ */
+struct rdmafs_xprt_limits {
+	u32 connections;
+	u32 client_connections;
+	u32 unbound_connections;
+	u32 unbound_ms;
+	u32 sessions;
+	u32 client_sessions;
+	u32 slots;
+	u32 client_share;
+	u32 ring_mib;
+	u32 large_mib;
+	u32 data_mib;
+};
+
+void rdmafs_xprt_limits_default(struct rdmafs_xprt_limits *limits);
 struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 					      const struct rdmafs_xprt_service *service,
-					      void *ctx);
+					      void *ctx, const struct rdmafs_xprt_limits *limits);
+void rdmafs_xprt_set_limits(struct rdmafs_xprt_server *server,
+			    const struct rdmafs_xprt_limits *limits);
 void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server);
+
+/* Of what a client calls itself. */
+#define RDMAFS_XPRT_CLIENT_ID	16
+
+/**
+ * struct rdmafs_xprt_source - where a client comes from; compared as bytes
+ * @family: of its address
+ * @addr:   IPv4: the address; IPv6: the 64 bits of its network, the others being its own
+ */
+struct rdmafs_xprt_source {
+	u16 family;
+	u8 addr[8];
+};
 
 void rdmafs_xprt_session_set_priv(struct rdmafs_xprt_session *session, void *priv);
 void *rdmafs_xprt_session_priv(struct rdmafs_xprt_session *session);
 const char *rdmafs_xprt_session_name(struct rdmafs_xprt_session *session);
+void rdmafs_xprt_session_client(const struct rdmafs_xprt_session *session, u8 *client);
+void rdmafs_xprt_session_source(const struct rdmafs_xprt_session *session,
+				struct rdmafs_xprt_source *source);
 
 int rdmafs_xprt_req_room(struct rdmafs_xprt_req *req, u32 len, struct iov_iter *dest);
 int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *req, const struct bio_vec *bv, u32 nr,
