@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Attributes, and bringing changes to stable storage.
+ * Attributes, and setting a size.
  *
  * Attributes are read with the server's own credentials: what is known about
  * an object must not depend on who asked first, because clients cache it.
@@ -10,7 +10,9 @@
 #include <linux/fs.h>
 #include <linux/posix_acl.h>
 #include <linux/stat.h>
+#include <linux/swab.h>
 #include <linux/xattr.h>
+#include <uapi/linux/btrfs_tree.h>
 #include "server.h"
 
 static struct rfp_time rdmafsd_time(const struct timespec64 *ts)
@@ -31,26 +33,55 @@ static bool rdmafsd_has_acl(struct inode *inode, int type)
 	return acl;
 }
 
+/* A list that is longer than this is taken to hold a name that is offered. */
+#define RDMAFSD_NAMES_MAX	256
+
+/* Has it any that a client may ask for?  Names of a security module are on every file. */
+static bool rdmafsd_has_xattrs(const struct rdmafsd_export *exp, struct dentry *dentry)
+{
+	char names[RDMAFSD_NAMES_MAX];
+	ssize_t len, at;
+
+	if (!d_inode(dentry)->i_op->listxattr)
+		return false;
+	len = vfs_listxattr(dentry, names, sizeof(names));
+	if (len < 0)
+		return len != -EOPNOTSUPP;
+	for (at = 0; at < len; at += strnlen(names + at, len - at) + 1)
+		if (rdmafsd_xattr_offered(exp, names + at))
+			return true;
+	return false;
+}
+
 /*
  * Exact, not "may have": each bit set in vain costs the client's ls a request
  * for each file.  ACLs come from the inode's cache after the first time; a
  * list of xattrs is short, and with the inode.
  */
-static u32 rdmafsd_attr_flags(struct dentry *dentry)
+static u32 rdmafsd_attr_flags(const struct rdmafsd_export *exp, struct dentry *dentry)
 {
 	struct inode *inode = d_inode(dentry);
-	ssize_t names = 0;
 	u32 flags = 0;
 
-	if (inode->i_op->listxattr)
-		names = vfs_listxattr(dentry, NULL, 0);
-	if (names && names != -EOPNOTSUPP)
+	if (rdmafsd_has_xattrs(exp, dentry))
 		flags |= RFP_ATTR_XATTRS;
 	if (IS_POSIXACL(inode) && !S_ISLNK(inode->i_mode) &&
 	    (rdmafsd_has_acl(inode, ACL_TYPE_ACCESS) ||
 	     (S_ISDIR(inode->i_mode) && rdmafsd_has_acl(inode, ACL_TYPE_DEFAULT))))
 		flags |= RFP_ATTR_ACL;
 	return flags;
+}
+
+/*
+ * A number that no other object of the file system has.  Subvolumes (of btrfs) have
+ * each their own inode numbers, all but the top one are mixed with the subvolume's.
+ */
+static u64 rdmafsd_ino(const struct kstat *stat)
+{
+	if (!(stat->result_mask & STATX_SUBVOL) || stat->subvol == BTRFS_FS_TREE_OBJECTID)
+		return stat->ino;
+	/* Both begin small: one grows from below, one from above. */
+	return stat->ino ^ swab64(stat->subvol);
 }
 
 /**
@@ -64,7 +95,7 @@ void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u32 flags,
 		       struct rfp_attr *attr)
 {
 	*attr = (struct rfp_attr){
-		.ino = cpu_to_le64(stat->ino),
+		.ino = cpu_to_le64(rdmafsd_ino(stat)),
 		.change = cpu_to_le64(rdmafsd_cookie_from(inode, stat)),
 		.size = cpu_to_le64(stat->size),
 		.blocks = cpu_to_le64(stat->blocks),
@@ -102,104 +133,93 @@ int rdmafsd_getattr(struct rdmafsd_export *exp, struct dentry *dentry, struct rf
 
 	saved = override_creds(rdmafsd_own_cred);
 	err = vfs_getattr(&path, &stat, RDMAFSD_STATX, AT_STATX_SYNC_AS_STAT);
-	if (!err)
-		rdmafsd_attr_fill(d_inode(dentry), &stat, rdmafsd_attr_flags(dentry), attr);
+	if (!err) {
+		if (stat.nlink && rdmafsd_is_orphan(exp, d_inode(dentry)))
+			stat.nlink--;
+		rdmafsd_attr_fill(d_inode(dentry), &stat, rdmafsd_attr_flags(exp, dentry),
+				  attr);
+	}
 	revert_creds(saved);
 	return err;
 }
 
-/* By fsync, for file systems that write inodes in no other way, as btrfs. */
-static int rdmafsd_commit_fsync(struct rdmafsd_export *exp, struct dentry *dentry)
+/**
+ * rdmafsd_access - what the current credentials allow
+ * @inode: the object
+ *
+ * Return: RFP_ACCESS_*.
+ */
+u32 rdmafsd_access(struct inode *inode)
 {
-	struct path path = { .mnt = exp->path.mnt, .dentry = dentry };
-	struct super_block *sb = dentry->d_sb;
-	struct file *file;
-	int err;
+	u32 access = RFP_ACCESS_TOLD;
 
-	/* What can't be opened without side effects has to go with all the rest. */
-	if (!d_is_reg(dentry) && !d_is_dir(dentry)) {
-		down_read(&sb->s_umount);
-		err = sync_filesystem(sb);
-		up_read(&sb->s_umount);
+	if (!inode_permission(&nop_mnt_idmap, inode, MAY_READ))
+		access |= RFP_ACCESS_READ;
+	if (!inode_permission(&nop_mnt_idmap, inode, MAY_WRITE))
+		access |= RFP_ACCESS_WRITE;
+	if (!inode_permission(&nop_mnt_idmap, inode, MAY_EXEC))
+		access |= RFP_ACCESS_EXEC;
+	return access;
+}
+
+/**
+ * rdmafsd_deleg_end - a change was made, unless a delegation stood in its way
+ * @delegated: what the VFS's function has left there
+ * @err:       what it returned
+ *
+ * Whoever has the delegation has been asked for it.  To wait for him would take a
+ * thread from all others, for as long as he likes: the client comes again.
+ *
+ * Return: @err; -EAGAIN with a delegation.
+ */
+int rdmafsd_deleg_end(struct inode **delegated, int err)
+{
+	if (!*delegated)
 		return err;
-	}
-	file = dentry_open(&path, O_RDONLY | O_LARGEFILE, rdmafsd_own_cred);
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	err = file->f_op->fsync ? vfs_fsync(file, 0) : 0;
-	rdmafsd_file_close(file);
-	return err;
+	iput(*delegated);
+	*delegated = NULL;
+	return -EAGAIN;
 }
 
 /**
- * rdmafsd_commit - bring an object's metadata to stable storage
- * @exp:    the export
- * @dentry: the object, positive; nothing of it locked by the caller
+ * rdmafsd_truncate - set the size of a file
+ * @rq:	    the request, with the caller's credentials on
+ * @dentry: the file
+ * @file:   the same if it is open for writing, else NULL
+ * @size:   new size
+ * @extra:  ATTR_OPEN, or 0
  *
- * Return: 0 or a negative errno.
- */
-int rdmafsd_commit(struct rdmafsd_export *exp, struct dentry *dentry)
-{
-	struct inode *inode = d_inode(dentry);
-	struct super_block *sb = inode->i_sb;
-
-	/* What has no name left does not outlive a crash: nothing to keep. */
-	if (exp->volatile_fs || !inode->i_nlink)
-		return 0;
-	if (sb->s_export_op->commit_metadata)
-		return sb->s_export_op->commit_metadata(inode);
-	if (sb->s_op->write_inode)
-		return sync_inode_metadata(inode, 1);
-	return rdmafsd_commit_fsync(exp, dentry);
-}
-
-/*
- * As ftruncate() does it: set-id bits and capabilities go, times move even if
- * the size does not.  The right to write was checked when the file was opened,
- * but whoever writes need not be allowed to change the mode: hence ATTR_FORCE,
+ * As truncate() and, with @file, ftruncate() do it: set-id bits and capabilities
+ * go, times move with @file even if the size does not.  That the caller may write
+ * has been checked; he need not be allowed to change the mode: hence ATTR_FORCE,
  * which lets the bits be removed.
- */
-static int rdmafsd_truncate_locked(struct dentry *dentry, struct file *file, loff_t size,
-				   unsigned int extra, struct inode **delegated)
-{
-	struct iattr ia = {
-		.ia_valid = ATTR_SIZE | ATTR_MTIME | ATTR_CTIME | ATTR_FILE | extra,
-		.ia_size = size,
-		.ia_file = file,
-	};
-
-	ia.ia_valid |= setattr_should_drop_suidgid(&nop_mnt_idmap, d_inode(dentry)) |
-		       ATTR_KILL_PRIV | ATTR_FORCE;
-	return notify_change(&nop_mnt_idmap, dentry, &ia, delegated);
-}
-
-/**
- * rdmafsd_truncate_file - set the size of an open file
- * @rq:	   the request, with the caller's credentials on
- * @file:  the file, open for writing
- * @size:  new size
- * @extra: ATTR_OPEN, or 0
  *
- * Return: 0 or a negative errno.
+ * Return: 0; -EAGAIN: later, see rdmafsd_deleg_end(); or another negative errno.
  */
-int rdmafsd_truncate_file(struct rdmafsd_rq *rq, struct file *file, loff_t size,
-			  unsigned int extra)
+int rdmafsd_truncate(struct rdmafsd_rq *rq, struct dentry *dentry, struct file *file, loff_t size,
+		     unsigned int extra)
 {
-	struct dentry *dentry = file->f_path.dentry;
 	struct inode *inode = d_inode(dentry);
 	struct inode *delegated = NULL;
+	struct iattr ia = {
+		.ia_valid = ATTR_SIZE | ATTR_KILL_PRIV | ATTR_FORCE | extra,
+		.ia_size = size,
+	};
 	int err;
 
 	if (IS_APPEND(inode))
 		return -EPERM;
+	if (file) {
+		ia.ia_valid |= ATTR_FILE | ATTR_MTIME | ATTR_CTIME;
+		ia.ia_file = file;
+	}
 	err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	do {
-		inode_lock(inode);
-		err = rdmafsd_truncate_locked(dentry, file, size, extra, &delegated);
-		inode_unlock(inode);
-	} while (delegated && !(err = break_deleg_wait(&delegated)));
+	inode_lock(inode);
+	ia.ia_valid |= setattr_should_drop_suidgid(&nop_mnt_idmap, inode);
+	err = notify_change(&nop_mnt_idmap, dentry, &ia, &delegated);
+	inode_unlock(inode);
 	rdmafsd_rq_drop_write(rq);
-	return err;
+	return rdmafsd_deleg_end(&delegated, err);
 }

@@ -8,16 +8,23 @@
  *	exports/LABEL/secret	signs handles, 64 hex digits, for root's eyes;
  *				random unless set
  *	exports/LABEL/read_only	0 or 1
+ *	exports/LABEL/devices	1: device nodes may be made there
+ *	exports/LABEL/xattrs	user: user. attributes and ACLs; all: also trusted.
+ *				and security.
  *	exports/LABEL/squash	none, root or all
  *	exports/LABEL/anonuid	who squashed users become
  *	exports/LABEL/anongid	their group
+ *	exports/LABEL/mountpoint 1: not to be enabled where nothing is mounted
  *	exports/LABEL/enable	1 exports it; 0 ends that, waiting for requests
- *				at work and closing what clients have open
+ *				at work and closing what clients have open; clients
+ *				then wait until it is 1 again, or LABEL is gone
  *	ports/NUMBER/enable	1 listens there, on all addresses
+ *	ports/NUMBER/max_connections	of all clients together
  *
- * An enabled export's other attributes can't be written (EBUSY).  Removing a
- * directory disables it first.  Handles survive a restart if id and secret are
- * set to what they were: rdmafsctl saves them.
+ * Limits of a port may be written at any time.  An enabled export's other
+ * attributes can't be written (EBUSY).  Removing a directory disables it first.
+ * Handles survive a restart if id and secret are set to what they were:
+ * rdmafsctl saves them.
  *
  * Each directory holds a reference to the module, by configfs.
  */
@@ -40,6 +47,7 @@
 /**
  * struct rdmafsd_cfg - an export as it is written down
  * @item: its directory
+ * @known: that there is such an export
  * @lock: guards the rest
  * @p:	  its settings
  * @path: its root, not looked up before it is enabled
@@ -47,6 +55,7 @@
  */
 struct rdmafsd_cfg {
 	struct config_item item;
+	struct rdmafsd_known known;
 	struct mutex lock;	/* @p, @path, @live */
 	struct rdmafsd_export_params p;
 	char *path;
@@ -170,6 +179,7 @@ static ssize_t rdmafsd_cfg_id_store(struct config_item *item, const char *page, 
 	if (err)
 		return err;
 	WRITE_ONCE(cfg->p.id, id);
+	rdmafsd_known_change(&cfg->known, id);
 	mutex_unlock(&cfg->lock);
 	return count;
 }
@@ -206,6 +216,23 @@ static ssize_t rdmafsd_cfg_secret_store(struct config_item *item, const char *pa
 	return err ? err : count;
 }
 
+/* A boolean of an export that is not enabled. */
+static ssize_t rdmafsd_cfg_bool_store(struct rdmafsd_cfg *cfg, const char *page, size_t count,
+				      bool *to)
+{
+	bool on;
+	int err;
+
+	err = kstrtobool(page, &on);
+	if (!err)
+		err = rdmafsd_cfg_lock_off(cfg);
+	if (err)
+		return err;
+	WRITE_ONCE(*to, on);
+	mutex_unlock(&cfg->lock);
+	return count;
+}
+
 static ssize_t rdmafsd_cfg_read_only_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%d\n", READ_ONCE(to_cfg(item)->p.read_only));
@@ -213,6 +240,52 @@ static ssize_t rdmafsd_cfg_read_only_show(struct config_item *item, char *page)
 
 static ssize_t rdmafsd_cfg_read_only_store(struct config_item *item, const char *page,
 					   size_t count)
+{
+	return rdmafsd_cfg_bool_store(to_cfg(item), page, count, &to_cfg(item)->p.read_only);
+}
+
+static ssize_t rdmafsd_cfg_devices_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_cfg(item)->p.devices));
+}
+
+static ssize_t rdmafsd_cfg_devices_store(struct config_item *item, const char *page, size_t count)
+{
+	return rdmafsd_cfg_bool_store(to_cfg(item), page, count, &to_cfg(item)->p.devices);
+}
+
+static const char * const rdmafsd_xattrs_names[] = { "user", "all" };
+
+static ssize_t rdmafsd_cfg_xattrs_show(struct config_item *item, char *page)
+{
+	bool all = READ_ONCE(to_cfg(item)->p.all_xattrs);
+
+	return sysfs_emit(page, "%s\n", rdmafsd_xattrs_names[all]);
+}
+
+static ssize_t rdmafsd_cfg_xattrs_store(struct config_item *item, const char *page, size_t count)
+{
+	int all = sysfs_match_string(rdmafsd_xattrs_names, page);
+	struct rdmafsd_cfg *cfg = to_cfg(item);
+	int err;
+
+	if (all < 0)
+		return all;
+	err = rdmafsd_cfg_lock_off(cfg);
+	if (err)
+		return err;
+	WRITE_ONCE(cfg->p.all_xattrs, all);
+	mutex_unlock(&cfg->lock);
+	return count;
+}
+
+static ssize_t rdmafsd_cfg_mountpoint_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_cfg(item)->p.mountpoint));
+}
+
+static ssize_t rdmafsd_cfg_mountpoint_store(struct config_item *item, const char *page,
+					    size_t count)
 {
 	struct rdmafsd_cfg *cfg = to_cfg(item);
 	bool on;
@@ -223,7 +296,7 @@ static ssize_t rdmafsd_cfg_read_only_store(struct config_item *item, const char 
 		err = rdmafsd_cfg_lock_off(cfg);
 	if (err)
 		return err;
-	WRITE_ONCE(cfg->p.read_only, on);
+	WRITE_ONCE(cfg->p.mountpoint, on);
 	mutex_unlock(&cfg->lock);
 	return count;
 }
@@ -361,9 +434,12 @@ CONFIGFS_ATTR(rdmafsd_cfg_, name);
 CONFIGFS_ATTR(rdmafsd_cfg_, path);
 CONFIGFS_ATTR(rdmafsd_cfg_, id);
 CONFIGFS_ATTR(rdmafsd_cfg_, read_only);
+CONFIGFS_ATTR(rdmafsd_cfg_, devices);
+CONFIGFS_ATTR(rdmafsd_cfg_, xattrs);
 CONFIGFS_ATTR(rdmafsd_cfg_, squash);
 CONFIGFS_ATTR(rdmafsd_cfg_, anonuid);
 CONFIGFS_ATTR(rdmafsd_cfg_, anongid);
+CONFIGFS_ATTR(rdmafsd_cfg_, mountpoint);
 CONFIGFS_ATTR(rdmafsd_cfg_, enable);
 
 /* Whoever reads it can make handles to every file of the file system. */
@@ -381,9 +457,12 @@ static struct configfs_attribute *rdmafsd_cfg_attrs[] = {
 	&rdmafsd_cfg_attr_id,
 	&rdmafsd_cfg_attr_secret,
 	&rdmafsd_cfg_attr_read_only,
+	&rdmafsd_cfg_attr_devices,
+	&rdmafsd_cfg_attr_xattrs,
 	&rdmafsd_cfg_attr_squash,
 	&rdmafsd_cfg_attr_anonuid,
 	&rdmafsd_cfg_attr_anongid,
+	&rdmafsd_cfg_attr_mountpoint,
 	&rdmafsd_cfg_attr_enable,
 	NULL,
 };
@@ -431,6 +510,7 @@ static struct config_item *rdmafsd_exports_make(struct config_group *group, cons
 	cfg->p.anonuid = KUIDT_INIT(RDMAFSD_ANON_ID);
 	cfg->p.anongid = KGIDT_INIT(RDMAFSD_ANON_ID);
 	config_item_init_type_name(&cfg->item, label, &rdmafsd_cfg_type);
+	rdmafsd_known_add(&cfg->known, cfg->p.id);
 	return &cfg->item;
 }
 
@@ -438,6 +518,8 @@ static void rdmafsd_exports_drop(struct config_group *group, struct config_item 
 {
 	struct rdmafsd_cfg *cfg = to_cfg(item);
 
+	/* First: clients are told at once that there is nothing to wait for. */
+	rdmafsd_known_remove(&cfg->known);
 	mutex_lock(&cfg->lock);
 	rdmafsd_cfg_stop(cfg);
 	mutex_unlock(&cfg->lock);
@@ -457,14 +539,16 @@ static const struct config_item_type rdmafsd_exports_type = {
 /**
  * struct rdmafsd_port - a port to listen on
  * @item:   its directory
- * @lock:   guards @server
+ * @lock:   guards @limits and @server
  * @port:   its number
+ * @limits: what clients are allowed
  * @server: transport's while it is enabled
  */
 struct rdmafsd_port {
 	struct config_item item;
-	struct mutex lock;	/* @server */
+	struct mutex lock;	/* @limits, @server */
 	u16 port;
+	struct rdmafs_xprt_limits limits;
 	struct rdmafs_xprt_server *server;
 };
 
@@ -485,7 +569,7 @@ static int rdmafsd_port_start(struct rdmafsd_port *port)
 	lockdep_assert_held(&port->lock);
 	if (port->server)
 		return 0;
-	server = rdmafs_xprt_listen(&init_net, port->port, &rdmafsd_service, NULL);
+	server = rdmafs_xprt_listen(&init_net, port->port, &rdmafsd_service, NULL, &port->limits);
 	if (IS_ERR(server)) {
 		pr_err("can't listen on port %u (%ld)\n", port->port, PTR_ERR(server));
 		return PTR_ERR(server);
@@ -523,8 +607,94 @@ static ssize_t rdmafsd_port_enable_store(struct config_item *item, const char *p
 
 CONFIGFS_ATTR(rdmafsd_port_, enable);
 
+/**
+ * struct rdmafsd_limit - a field of struct rdmafs_xprt_limits as an attribute
+ * @offset: where it is
+ * @min:    the least that may be written
+ * @max:    the most
+ */
+struct rdmafsd_limit {
+	size_t offset;
+	u32 min;
+	u32 max;
+};
+
+static u32 *rdmafsd_limit_of(struct rdmafsd_port *port, const struct rdmafsd_limit *limit)
+{
+	return (void *)&port->limits + limit->offset;
+}
+
+static ssize_t rdmafsd_limit_show(struct rdmafsd_port *port, char *page,
+				  const struct rdmafsd_limit *limit)
+{
+	return sysfs_emit(page, "%u\n", READ_ONCE(*rdmafsd_limit_of(port, limit)));
+}
+
+static ssize_t rdmafsd_limit_store(struct rdmafsd_port *port, const char *page, size_t count,
+				   const struct rdmafsd_limit *limit)
+{
+	u32 value;
+	int err;
+
+	err = kstrtou32(page, 0, &value);
+	if (err)
+		return err;
+	if (value < limit->min || value > limit->max)
+		return -ERANGE;
+	mutex_lock(&port->lock);
+	WRITE_ONCE(*rdmafsd_limit_of(port, limit), value);
+	if (port->server)
+		rdmafs_xprt_set_limits(port->server, &port->limits);
+	mutex_unlock(&port->lock);
+	return count;
+}
+
+#define RDMAFSD_LIMIT(name, least, most)						\
+static const struct rdmafsd_limit rdmafsd_limit_##name = {				\
+	.offset = offsetof(struct rdmafs_xprt_limits, name),				\
+	.min = (least),									\
+	.max = (most),									\
+};											\
+											\
+static ssize_t rdmafsd_port_max_##name##_show(struct config_item *item, char *page)	\
+{											\
+	return rdmafsd_limit_show(to_port(item), page, &rdmafsd_limit_##name);		\
+}											\
+											\
+static ssize_t rdmafsd_port_max_##name##_store(struct config_item *item,		\
+					       const char *page, size_t count)		\
+{											\
+	return rdmafsd_limit_store(to_port(item), page, count, &rdmafsd_limit_##name);	\
+}											\
+											\
+CONFIGFS_ATTR(rdmafsd_port_, max_##name)
+
+/* One line each, here and below. */
+RDMAFSD_LIMIT(connections, 1, 1 << 20);
+RDMAFSD_LIMIT(client_connections, 1, 1 << 20);
+RDMAFSD_LIMIT(unbound_connections, 1, 1 << 20);
+RDMAFSD_LIMIT(unbound_ms, 100, 60000);
+RDMAFSD_LIMIT(sessions, 1, 1 << 20);
+RDMAFSD_LIMIT(client_sessions, 1, 1 << 20);
+RDMAFSD_LIMIT(slots, RDMAFS_XPRT_SLOTS_MIN, RDMAFS_XPRT_SLOTS_MAX);
+RDMAFSD_LIMIT(client_share, 1, 100);
+RDMAFSD_LIMIT(ring_mib, 1, 1 << 24);
+RDMAFSD_LIMIT(large_mib, 0, 1 << 24);
+RDMAFSD_LIMIT(data_mib, 2 * RDMAFS_XPRT_DATA_MAX >> 20, 1 << 20);	/* grants: half of it */
+
 static struct configfs_attribute *rdmafsd_port_attrs[] = {
 	&rdmafsd_port_attr_enable,
+	&rdmafsd_port_attr_max_connections,
+	&rdmafsd_port_attr_max_client_connections,
+	&rdmafsd_port_attr_max_unbound_connections,
+	&rdmafsd_port_attr_max_unbound_ms,
+	&rdmafsd_port_attr_max_sessions,
+	&rdmafsd_port_attr_max_client_sessions,
+	&rdmafsd_port_attr_max_slots,
+	&rdmafsd_port_attr_max_client_share,
+	&rdmafsd_port_attr_max_ring_mib,
+	&rdmafsd_port_attr_max_large_mib,
+	&rdmafsd_port_attr_max_data_mib,
 	NULL,
 };
 
@@ -563,6 +733,7 @@ static struct config_item *rdmafsd_ports_make(struct config_group *group, const 
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&port->lock);
 	port->port = number;
+	rdmafs_xprt_limits_default(&port->limits);
 	config_item_init_type_name(&port->item, name, &rdmafsd_port_type);
 	return &port->item;
 }
@@ -587,8 +758,61 @@ static const struct config_item_type rdmafsd_ports_type = {
 	.ct_group_ops = &rdmafsd_ports_ops,
 };
 
+static ssize_t rdmafsd_root_opens_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", rdmafsd_opens_now());
+}
+
+static ssize_t rdmafsd_opens_limit_store(const char *page, size_t count, u32 *limit)
+{
+	u32 value;
+	int err;
+
+	err = kstrtou32(page, 0, &value);
+	if (err)
+		return err;
+	if (!value || value > INT_MAX / 2)
+		return -ERANGE;
+	WRITE_ONCE(*limit, value);
+	return count;
+}
+
+static ssize_t rdmafsd_root_max_opens_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", READ_ONCE(rdmafsd_opens_limits.all));
+}
+
+static ssize_t rdmafsd_root_max_opens_store(struct config_item *item, const char *page,
+					    size_t count)
+{
+	return rdmafsd_opens_limit_store(page, count, &rdmafsd_opens_limits.all);
+}
+
+static ssize_t rdmafsd_root_max_opens_client_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", READ_ONCE(rdmafsd_opens_limits.client));
+}
+
+static ssize_t rdmafsd_root_max_opens_client_store(struct config_item *item, const char *page,
+						   size_t count)
+{
+	return rdmafsd_opens_limit_store(page, count, &rdmafsd_opens_limits.client);
+}
+
+CONFIGFS_ATTR_RO(rdmafsd_root_, opens);
+CONFIGFS_ATTR(rdmafsd_root_, max_opens);
+CONFIGFS_ATTR(rdmafsd_root_, max_opens_client);
+
+static struct configfs_attribute *rdmafsd_root_attrs[] = {
+	&rdmafsd_root_attr_opens,
+	&rdmafsd_root_attr_max_opens,
+	&rdmafsd_root_attr_max_opens_client,
+	NULL,
+};
+
 static const struct config_item_type rdmafsd_root_type = {
 	.ct_owner = THIS_MODULE,
+	.ct_attrs = rdmafsd_root_attrs,
 };
 
 static struct config_group rdmafsd_exports_group;

@@ -10,7 +10,9 @@
  *
  * A cred differs from the server's own in fsuid, fsgid and groups, as nfsd's
  * do, and in that it has no capability at all unless its user is root after
- * squashing.  Ids are those of the initial user namespace.
+ * squashing.  Root has those that are about files (CAP_NFSD_SET), not those over
+ * the machine; where the export offers all extended attributes, also the two that
+ * these ask for.  Ids are those of the initial user namespace.
  *
  * The table is bounded by count and by the groups it holds.  What is too much
  * throws out identities that were unused longest: their owner meets BADCRED
@@ -73,27 +75,50 @@ static void rdmafsd_ident_gone(struct rdmafsd_session *ses, struct rdmafsd_ident
 	lockdep_assert_held(&ses->idents_lock);
 	ses->nr_idents--;
 	ses->nr_groups -= ident->groups->ngroups;
+	spin_lock(&ses->lru_lock);
+	list_del_init(&ident->lru);
+	spin_unlock(&ses->lru_lock);
 }
 
-static void rdmafsd_ident_evict(struct rdmafsd_session *ses, u32 keep)
+/* Into the account, as the one that was used last. */
+static void rdmafsd_ident_come(struct rdmafsd_session *ses, struct rdmafsd_ident *ident)
 {
-	struct rdmafsd_ident *ident, *victim = NULL;
-	unsigned long id, victim_id = 0;
+	lockdep_assert_held(&ses->idents_lock);
+	ses->nr_idents++;
+	ses->nr_groups += ident->groups->ngroups;
+	spin_lock(&ses->lru_lock);
+	list_add_tail(&ident->lru, &ses->idents_lru);
+	spin_unlock(&ses->lru_lock);
+}
+
+/* At most once in a jiffy, so that the lock is nobody's to wait for. */
+static void rdmafsd_ident_used(struct rdmafsd_session *ses, struct rdmafsd_ident *ident)
+{
+	unsigned long now = jiffies;
+
+	if (READ_ONCE(ident->used) == now)
+		return;
+	WRITE_ONCE(ident->used, now);
+	spin_lock(&ses->lru_lock);
+	if (!list_empty(&ident->lru))
+		list_move_tail(&ident->lru, &ses->idents_lru);
+	spin_unlock(&ses->lru_lock);
+}
+
+/* The one that was unused longest goes; there are two at least. */
+static void rdmafsd_ident_evict(struct rdmafsd_session *ses, const struct rdmafsd_ident *keep)
+{
+	struct rdmafsd_ident *ident;
 
 	lockdep_assert_held(&ses->idents_lock);
-	xa_for_each(&ses->idents, id, ident) {
-		if (id == keep)
-			continue;
-		if (!victim || time_before(READ_ONCE(ident->used), READ_ONCE(victim->used))) {
-			victim = ident;
-			victim_id = id;
-		}
-	}
-	if (victim) {
-		xa_erase(&ses->idents, victim_id);
-		rdmafsd_ident_gone(ses, victim);
-		rdmafsd_ident_put(victim);
-	}
+	spin_lock(&ses->lru_lock);
+	ident = list_first_entry(&ses->idents_lru, struct rdmafsd_ident, lru);
+	if (ident == keep)
+		ident = list_next_entry(ident, lru);
+	spin_unlock(&ses->lru_lock);
+	xa_erase(&ses->idents, ident->id);
+	rdmafsd_ident_gone(ses, ident);
+	rdmafsd_ident_put(ident);
 }
 
 /**
@@ -115,6 +140,7 @@ int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gi
 	ident = kzalloc(sizeof(*ident), GFP_KERNEL_ACCOUNT);
 	if (!ident)
 		goto nomem;
+	ident->id = id;
 	ident->uid = uid;
 	ident->gid = gid;
 	ident->groups = groups;
@@ -131,11 +157,10 @@ int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gi
 	}
 	if (old)
 		rdmafsd_ident_gone(ses, old);
-	ses->nr_idents++;
-	ses->nr_groups += groups->ngroups;
+	rdmafsd_ident_come(ses, ident);
 	while (ses->nr_idents > 1 && (ses->nr_idents > RDMAFSD_IDENTS_MAX ||
 				      ses->nr_groups > RDMAFSD_GROUPS_MAX))
-		rdmafsd_ident_evict(ses, id);
+		rdmafsd_ident_evict(ses, ident);
 	mutex_unlock(&ses->idents_lock);
 	rdmafsd_ident_put(old);
 	return 0;
@@ -179,6 +204,19 @@ static struct group_info *rdmafsd_squash_groups(struct group_info *from, kgid_t 
 	return to;
 }
 
+static kernel_cap_t rdmafsd_cred_caps(const struct rdmafsd_export *exp, kuid_t uid)
+{
+	kernel_cap_t caps = CAP_NFSD_SET;
+
+	if (!uid_eq(uid, GLOBAL_ROOT_UID))
+		return CAP_EMPTY_SET;
+	if (exp->p.all_xattrs) {
+		cap_raise(caps, CAP_SYS_ADMIN);
+		cap_raise(caps, CAP_SETFCAP);
+	}
+	return caps;
+}
+
 static const struct cred *rdmafsd_cred_make(struct rdmafsd_ident *ident,
 					    struct rdmafsd_export *exp)
 {
@@ -212,12 +250,10 @@ static const struct cred *rdmafsd_cred_make(struct rdmafsd_ident *ident,
 		cred->fsuid = uid;
 		cred->fsgid = gid;
 		set_groups(cred, groups);
-		if (!uid_eq(uid, GLOBAL_ROOT_UID)) {
-			cred->cap_inheritable = CAP_EMPTY_SET;
-			cred->cap_permitted = CAP_EMPTY_SET;
-			cred->cap_effective = CAP_EMPTY_SET;
-			cred->cap_ambient = CAP_EMPTY_SET;
-		}
+		cred->cap_inheritable = CAP_EMPTY_SET;
+		cred->cap_permitted = rdmafsd_cred_caps(exp, uid);
+		cred->cap_effective = cred->cap_permitted;
+		cred->cap_ambient = CAP_EMPTY_SET;
 	}
 	put_group_info(groups);
 	return cred;
@@ -269,7 +305,7 @@ const struct cred *rdmafsd_cred_get(struct rdmafsd_session *ses, u32 id,
 
 	if (!ident)
 		return NULL;
-	WRITE_ONCE(ident->used, jiffies);
+	rdmafsd_ident_used(ses, ident);
 	cred = rdmafsd_cred_cached(ident, exp->serial);
 	if (!cred) {
 		cred = rdmafsd_cred_make(ident, exp);

@@ -16,22 +16,28 @@
 #include <linux/build_bug.h>
 #include <linux/uio.h>
 #include "server.h"
+#include "transport/points.h"
 
 static_assert(sizeof(struct rfp_open_rep) + 2 * sizeof(struct rfp_attr) +
 	      sizeof(__le16) + RFP_FH_MAX <= RDMAFS_XPRT_CACHE_MAX);
 static_assert(sizeof(struct rfp_rep) + 3 * sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
 static_assert(sizeof(struct rfp_write_rep) + sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
 
-/* @now: the same where the request arrived, if that can be done without blocking. */
+/*
+ * @flags: RDMAFS_REPLY_*; @req_flags: RFP_REQ_* that it may have
+ * @now: the same where the request arrived, if that can be done without blocking
+ */
 static const struct rdmafsd_op {
 	rdmafsd_op_fn fn;
 	unsigned int flags;
 	rdmafsd_op_fn now;
+	u16 req_flags;
 } rdmafsd_ops[RFP_NR_OPS] = {
 	[RFP_ATTACH]	= { rdmafsd_op_attach, RDMAFS_REPLY_NOCACHE },
 	[RFP_SETCRED]	= { rdmafsd_op_setcred, RDMAFS_REPLY_NOCACHE },
-	[RFP_LOOKUP]	= { rdmafsd_op_lookup, RDMAFS_REPLY_NOCACHE },
-	[RFP_GETATTR]	= { rdmafsd_op_getattr, RDMAFS_REPLY_NOCACHE, rdmafsd_now_getattr },
+	[RFP_LOOKUP]	= { rdmafsd_op_lookup, RDMAFS_REPLY_NOCACHE, NULL, RFP_REQ_ACCESS },
+	[RFP_GETATTR]	= { rdmafsd_op_getattr, RDMAFS_REPLY_NOCACHE, rdmafsd_now_getattr,
+			    RFP_REQ_ACCESS },
 	[RFP_SETATTR]	= { rdmafsd_op_setattr },
 	[RFP_OPEN]	= { rdmafsd_op_open },
 	[RFP_CREATE]	= { rdmafsd_op_create },
@@ -117,7 +123,7 @@ void rdmafsd_rq_leave(struct rdmafsd_rq *rq)
  * @rq: the request; enters the export, and so must be in none yet
  * @id: the stateid
  *
- * Return: 0, RFP_BADSTATE, or -ESTALE if the export is ending.
+ * Return: 0, RFP_BADSTATE, or what rdmafsd_export_missing() says of one that is ending.
  */
 int rdmafsd_rq_state(struct rdmafsd_rq *rq, u64 id)
 {
@@ -199,8 +205,14 @@ void *rdmafsd_rep(struct rdmafsd_rq *rq, size_t size)
 int rdmafsd_rep_attr(struct rdmafsd_rq *rq, struct dentry *dentry)
 {
 	struct rfp_attr *attr = rfp_enc_fixed(&rq->enc, sizeof(*attr));
+	int err;
 
-	return attr ? rdmafsd_getattr(rq->exp, dentry, attr) : -EIO;
+	if (!attr)
+		return -EIO;
+	err = rdmafsd_getattr(rq->exp, dentry, attr);
+	if (!err && rq->access)
+		attr->access = cpu_to_le32(rdmafsd_access(d_inode(dentry)));
+	return err;
 }
 
 /**
@@ -255,13 +267,18 @@ static int rdmafsd_run(struct rdmafsd_rq *rq, unsigned int *flags)
 	unsigned int op;
 
 	*flags = RDMAFS_REPLY_NOCACHE;
-	if (req->body_len < sizeof(*head) || head->flags)
+	if (req->body_len < sizeof(*head))
 		return RFP_BADPROTO;
 	op = le16_to_cpu(head->op);
-	if (op >= RFP_NR_OPS || !rdmafsd_ops[op].fn)
+	if (op >= RFP_NR_OPS || !rdmafsd_ops[op].fn ||
+	    (le16_to_cpu(head->flags) & ~rdmafsd_ops[op].req_flags))
 		return RFP_BADPROTO;
+	rq->access = le16_to_cpu(head->flags) & RFP_REQ_ACCESS;
 	rq->cred_id = le32_to_cpu(head->cred);
 	*flags = rdmafsd_ops[op].flags;
+	if (rdmafs_test_fail("op_run", op))
+		return -ENOMEM;
+	rdmafs_test_point("op_begin", op);
 	return rdmafsd_ops[op].fn(rq);
 }
 

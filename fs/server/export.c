@@ -9,9 +9,11 @@
  * that asks for them; requests take no lock but a per-CPU count.
  *
  * Stopping: out of the table, no request begins any more, wait for those that
- * run, close what clients have open, drop the path.  Whatever clients still
- * hold - handles, stateids - answers ESTALE or BADSTATE from then on, and
- * works again (handles) once an export with the same id and secret is live.
+ * run, close what clients have open, drop the path.  Stateids answer BADSTATE from
+ * then on.  Handles answer OFFLINE while an export with their id is written down in
+ * configfs: it is to be live again, and clients wait for that with what they have to
+ * write.  They answer ESTALE when there is none, which is final for what they mean to
+ * write; all the same they work again once one with the same id and secret is live.
  */
 #define pr_fmt(fmt) "rdmafsd: " fmt
 
@@ -22,7 +24,65 @@
 
 static DEFINE_MUTEX(rdmafsd_exports_lock);	/* changes of the table */
 static DEFINE_XARRAY(rdmafsd_exports);		/* &struct rdmafsd_export by id */
+static DEFINE_SPINLOCK(rdmafsd_known_lock);	/* a leaf: what follows */
+static LIST_HEAD(rdmafsd_known);		/* &struct rdmafsd_known */
 static atomic64_t rdmafsd_export_serial;
+
+/**
+ * rdmafsd_known_add - an export is written down
+ * @known: its entry
+ * @id:	   its id
+ */
+void rdmafsd_known_add(struct rdmafsd_known *known, u32 id)
+{
+	spin_lock(&rdmafsd_known_lock);
+	known->id = id;
+	list_add_tail(&known->link, &rdmafsd_known);
+	spin_unlock(&rdmafsd_known_lock);
+}
+
+/**
+ * rdmafsd_known_change - it gets another id
+ * @known: its entry
+ * @id:	   its id from now on
+ */
+void rdmafsd_known_change(struct rdmafsd_known *known, u32 id)
+{
+	spin_lock(&rdmafsd_known_lock);
+	known->id = id;
+	spin_unlock(&rdmafsd_known_lock);
+}
+
+/**
+ * rdmafsd_known_remove - it is gone for good
+ * @known: its entry
+ */
+void rdmafsd_known_remove(struct rdmafsd_known *known)
+{
+	spin_lock(&rdmafsd_known_lock);
+	list_del(&known->link);
+	spin_unlock(&rdmafsd_known_lock);
+}
+
+/**
+ * rdmafsd_export_missing - what to say of an export that is not live
+ * @id: its id
+ *
+ * Context: any but interrupt.
+ * Return: -ENONET, which is RFP_OFFLINE: it is written down; else -ESTALE.
+ */
+int rdmafsd_export_missing(u32 id)
+{
+	struct rdmafsd_known *known;
+	int err = -ESTALE;
+
+	spin_lock(&rdmafsd_known_lock);
+	list_for_each_entry(known, &rdmafsd_known, link)
+		if (known->id == id)
+			err = -ENONET;
+	spin_unlock(&rdmafsd_known_lock);
+	return err;
+}
 
 static void rdmafsd_export_idle(struct percpu_ref *ref)
 {
@@ -65,6 +125,26 @@ struct rdmafsd_export *rdmafsd_export_find_id(u32 id)
 		exp = NULL;
 	rcu_read_unlock();
 	return exp;
+}
+
+/**
+ * rdmafsd_export_domain - the file system of a live export
+ * @id: its id
+ *
+ * Any context that may take no lock that sleeps.
+ *
+ * Return: a number for it, or 0: there is no such export.
+ */
+u64 rdmafsd_export_domain(u32 id)
+{
+	struct rdmafsd_export *exp;
+	u64 domain;
+
+	rcu_read_lock();
+	exp = xa_load(&rdmafsd_exports, id);
+	domain = exp ? exp->domain : 0;
+	rcu_read_unlock();
+	return domain;
 }
 
 static bool rdmafsd_name_is(const struct rdmafsd_export *exp, const char *name, size_t len)
@@ -118,14 +198,6 @@ static int rdmafsd_export_check(const struct path *path, const char *name)
 	return 0;
 }
 
-static bool rdmafsd_fs_is_volatile(struct inode *root)
-{
-	const struct super_operations *ops = root->i_sb->s_op;
-
-	return !ops->write_inode && !root->i_sb->s_export_op->commit_metadata &&
-	       (!root->i_fop->fsync || root->i_fop->fsync == noop_fsync);
-}
-
 static int rdmafsd_export_publish(struct rdmafsd_export *exp)
 {
 	struct rdmafsd_export *other;
@@ -158,8 +230,8 @@ static int rdmafsd_export_publish(struct rdmafsd_export *exp)
  * Each failure leaves a line in the log.
  *
  * Return: the export, or an ERR_PTR: -EINVAL (bad settings, id-mapped mount),
- * -EEXIST (name or id is taken), -EOPNOTSUPP (no file handles), an error of
- * path lookup, or -ENOMEM.
+ * -ENODEV (no mount point), -EEXIST (name or id is taken), -EOPNOTSUPP (no file
+ * handles), an error of path lookup, or -ENOMEM.
  */
 struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *p,
 					    const char *path)
@@ -185,16 +257,29 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 		pr_err("%s: no directory at '%s' (%d)\n", p->name, path, err);
 		goto free;
 	}
+	if (p->mountpoint && exp->path.dentry != exp->path.mnt->mnt_root) {
+		pr_err("%s: nothing is mounted at '%s': mount it first (mountpoint)\n", p->name,
+		       path);
+		err = -ENODEV;
+		goto put_path;
+	}
 	err = rdmafsd_export_check(&exp->path, p->name);
 	if (err)
 		goto put_path;
 	exp->whole = IS_ROOT(exp->path.dentry);
-	exp->volatile_fs = rdmafsd_fs_is_volatile(d_inode(exp->path.dentry));
+	exp->domain = exp->path.dentry->d_sb->s_dev;
+	rdmafsd_commit_init(exp);
 
 	rdmafsd_keys_init(exp);
-	err = percpu_ref_init(&exp->inflight, rdmafsd_export_idle, 0, GFP_KERNEL);
+	err = rdmafsd_opened_init(exp);
 	if (err)
 		goto put_path;
+	err = rdmafsd_orphans_start(exp);
+	if (err)
+		goto exit_opened;
+	err = percpu_ref_init(&exp->inflight, rdmafsd_export_idle, 0, GFP_KERNEL);
+	if (err)
+		goto exit_opened;
 	err = rdmafsd_export_publish(exp);
 	if (err)
 		goto exit_ref;
@@ -202,6 +287,8 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 
 exit_ref:
 	percpu_ref_exit(&exp->inflight);
+exit_opened:
+	rdmafsd_opened_exit(exp);
 put_path:
 	path_put(&exp->path);
 free:
@@ -227,6 +314,7 @@ void rdmafsd_export_stop(struct rdmafsd_export *exp)
 	/* No request can add a state from here on. */
 	rdmafsd_sessions_close_export(exp);
 	percpu_ref_exit(&exp->inflight);
+	rdmafsd_opened_exit(exp);
 	path_put(&exp->path);
 	rdmafsd_export_free(exp);
 }

@@ -7,7 +7,8 @@
  *	u8	its length, in 32-bit words
  *	__le16	0
  *	...	exportfs's handle
- *	8 bytes	SipHash-2-4 of all of the above, under the secret
+ *	8 bytes	SipHash-2-4 of all of the above, under a key made of the secret and
+ *		of what the file system calls itself
  *
  * A client can thus use only handles that it, or another client of the
  * export, was given: it can't name files outside of the export by guessing
@@ -28,6 +29,8 @@
  */
 #include <linux/exportfs.h>
 #include <linux/siphash.h>
+#include <linux/statfs.h>
+#include <linux/string.h>
 #include <linux/unaligned.h>
 #include <linux/uuid.h>
 #include "server.h"
@@ -48,9 +51,17 @@ union rdmafsd_fid {
 	u32 words[RDMAFSD_FID_MAX];
 };
 
-/* One half of the secret signs handles, the other names the file system. */
+/* One half of the secret signs handles and proofs, the other names the file system. */
 static_assert(RDMAFSD_SECRET_LEN == 2 * sizeof(siphash_key_t));
 static_assert(sizeof_field(struct rdmafsd_export, fsid) == 2 * sizeof(__le64));
+
+/* What is derived from the secret, two words for each use. */
+enum {
+	RDMAFSD_USE_HANDLE = 0,
+	RDMAFSD_USE_PROOF = 2,
+	RDMAFSD_USE_FSID = 4,
+	RDMAFSD_NR_USES = 6,
+};
 
 static siphash_key_t rdmafsd_key(const u8 *half)
 {
@@ -64,29 +75,106 @@ static __le64 rdmafsd_mac(struct rdmafsd_export *exp, const void *data, size_t l
 	return cpu_to_le64(siphash(data, len, &exp->key));
 }
 
+/*
+ * Which file system it is, whatever may be mounted in its place some day: its UUID, or,
+ * if it has none, what statfs(2) calls it, which mostly is made from its device.
+ */
+static void rdmafsd_fs_identity(const struct path *path, u8 *identity)
+{
+	struct super_block *sb = path->dentry->d_sb;
+	struct kstatfs st;
+
+	if (!uuid_is_null(&sb->s_uuid)) {
+		export_uuid(identity, &sb->s_uuid);
+		return;
+	}
+	put_unaligned_le64(sb->s_magic, identity);
+	if (vfs_statfs(path, &st))
+		return;
+	put_unaligned_le32(st.f_fsid.val[0], identity + sizeof(u64));
+	put_unaligned_le32(st.f_fsid.val[1], identity + sizeof(u64) + sizeof(u32));
+}
+
 /**
  * rdmafsd_keys_init - what follows from the secret of an export
- * @exp: the export, with settings and path; gets @key and @fsid
+ * @exp: the export, with settings and path; gets its keys and @fsid
  *
- * The fsid comes from secret, id and the file system's own UUID, so that it is
- * the same after a restart and differs between exports.
+ * All of it depends on the file system that is exported, too: handles and proofs of
+ * one are nothing in another that is found at the same path, as the directory under a
+ * disk that has not been mounted.  The fsid comes from id, half of the secret and
+ * file system, so that it is the same after a restart and differs between exports.
  */
 void rdmafsd_keys_init(struct rdmafsd_export *exp)
 {
 	struct {
 		__le32 id;
-		__le32 half;
-		u8 uuid[UUID_SIZE];
+		__le32 use;
+		u8 identity[UUID_SIZE];
 	} seed = { .id = cpu_to_le32(exp->p.id) };
-	siphash_key_t key = rdmafsd_key(exp->p.secret + sizeof(key));
+	siphash_key_t sign = rdmafsd_key(exp->p.secret);
+	siphash_key_t name = rdmafsd_key(exp->p.secret + sizeof(sign));
+	u64 out[RDMAFSD_NR_USES];
 	__le64 fsid[2];
+	u32 use;
 
-	exp->key = rdmafsd_key(exp->p.secret);
-	export_uuid(seed.uuid, &exp->path.dentry->d_sb->s_uuid);
-	fsid[0] = cpu_to_le64(siphash(&seed, sizeof(seed), &key));
-	seed.half = cpu_to_le32(1);
-	fsid[1] = cpu_to_le64(siphash(&seed, sizeof(seed), &key));
+	rdmafsd_fs_identity(&exp->path, seed.identity);
+	for (use = 0; use < RDMAFSD_NR_USES; use++) {
+		seed.use = cpu_to_le32(use);
+		out[use] = siphash(&seed, sizeof(seed), use < RDMAFSD_USE_FSID ? &sign : &name);
+	}
+	exp->key = (siphash_key_t){ { out[RDMAFSD_USE_HANDLE], out[RDMAFSD_USE_HANDLE + 1] } };
+	exp->proof_key = (siphash_key_t){ { out[RDMAFSD_USE_PROOF], out[RDMAFSD_USE_PROOF + 1] } };
+	fsid[0] = cpu_to_le64(out[RDMAFSD_USE_FSID]);
+	fsid[1] = cpu_to_le64(out[RDMAFSD_USE_FSID + 1]);
 	memcpy(exp->fsid, fsid, sizeof(fsid));
+	memzero_explicit(out, sizeof(out));
+}
+
+/**
+ * rdmafsd_open_proof - what a client shows to open a file again
+ * @rq:	    the request, with the credentials of who opened it on
+ * @dentry: the file, positive
+ * @flags:  RFP_OPEN_* that it was opened with, without RFP_OPEN_TRUNC
+ * @claim:  number of the open's claim, not 0
+ * @proof:  gets the proof
+ *
+ * A MAC of all that and of what the client calls itself, under the secret that signs
+ * handles: the client that has been granted an open once is granted it again, in another
+ * session and by a server that was started anew.  It is under a key of its own, so that
+ * no handle is a proof.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmafsd_open_proof(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, u64 claim,
+		       struct rfp_proof *proof)
+{
+	struct {
+		__le64 claim;
+		u8 client[RDMAFS_XPRT_CLIENT_ID];
+		__le32 uid;
+		__le32 gid;
+		__le32 flags;
+		__le32 fh_len;
+		u8 fh[RFP_FH_MAX];
+	} what = {
+		.claim = cpu_to_le64(claim),
+		.uid = cpu_to_le32(from_kuid(&init_user_ns, current_fsuid())),
+		.gid = cpu_to_le32(from_kgid(&init_user_ns, current_fsgid())),
+		.flags = cpu_to_le32(flags),
+	};
+	struct rfp_fh fh;
+	int err;
+
+	err = rdmafsd_fh_encode(rq->exp, dentry, &fh);
+	if (err)
+		return err;
+	memcpy(what.client, rq->ses->id, sizeof(what.client));
+	what.fh_len = cpu_to_le32(fh.len);
+	memcpy(what.fh, fh.data, fh.len);
+	proof->claim = what.claim;
+	proof->mac = cpu_to_le64(siphash(&what, offsetof(typeof(what), fh) + fh.len,
+					 &rq->exp->proof_key));
+	return 0;
 }
 
 /**
@@ -147,13 +235,29 @@ static int rdmafsd_fh_acceptable(void *ctx, struct dentry *dentry)
 	return !d_is_dir(dentry) || rdmafsd_dir_inside(exp, dentry);
 }
 
+/**
+ * rdmafsd_fh_export - the export that a handle names, whoever made it
+ * @fh: the handle, from the wire
+ *
+ * Return: the export's id, or 0.
+ */
+u32 rdmafsd_fh_export(const struct rfp_fh *fh)
+{
+	struct rdmafsd_fh_head head;
+
+	if (fh->len < sizeof(head))
+		return 0;
+	memcpy(&head, fh->data, sizeof(head));
+	return le32_to_cpu(head.id);
+}
+
 /* Enter the export that a handle names, or stay in it if it is the same one. */
 static int rdmafsd_rq_export(struct rdmafsd_rq *rq, u32 id)
 {
 	if (rq->exp)
 		return rq->exp->p.id == id ? 0 : -EXDEV;
 	rq->exp = rdmafsd_export_find_id(id);
-	return rq->exp ? 0 : -ESTALE;
+	return rq->exp ? 0 : rdmafsd_export_missing(id);
 }
 
 /**
@@ -165,7 +269,8 @@ static int rdmafsd_rq_export(struct rdmafsd_rq *rq, u32 id)
  * To be called before rdmafsd_rq_enter().
  *
  * Return: 0, -ESTALE (forged, of an export that is not there, or the object is
- * gone), -EXDEV (not the export that the request is in), or -ENOMEM.
+ * gone), -ENONET (of one that is not live at present), -EXDEV (not the export that the
+ * request is in), or -ENOMEM.
  */
 int rdmafsd_rq_fh(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry)
 {

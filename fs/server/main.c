@@ -14,6 +14,7 @@ static int __init rdmafsd_init(void)
 	int err;
 
 	rdmafsd_changes_init();
+	rdmafsd_opens_init();
 	err = rdmafsd_creds_init();
 	if (err)
 		return err;

@@ -234,6 +234,8 @@ int rdmafsd_getattr_now(struct rdmafsd_state *st, struct rfp_attr *attr)
 	spin_unlock(&st->lock);
 	if (!seen)
 		return -EAGAIN;
+	if (stat.nlink && READ_ONCE(st->claim->of->name) == RDMAFSD_ORPHAN)
+		stat.nlink--;
 	rdmafsd_attr_fill(inode, &stat, flags, attr);
 	return 0;
 }

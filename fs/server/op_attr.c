@@ -31,7 +31,8 @@ static int rdmafsd_attr_object(struct rdmafsd_rq *rq, u64 stateid, const struct 
  * rdmafsd_op_getattr - RFP_GETATTR
  * @rq: the request
  *
- * Needs no credentials: whoever has come to hold the handle may ask.
+ * Needs no credentials: whoever has come to hold the handle may ask.  Only with
+ * RFP_REQ_ACCESS does it matter who does.
  *
  * Return: see rdmafsd_op_fn.
  */
@@ -55,6 +56,10 @@ int rdmafsd_op_getattr(struct rdmafsd_rq *rq)
 	err = attr ? rdmafsd_getattr(rq->exp, dentry, attr) : -EIO;
 	if (!err && rq->state)
 		rdmafsd_attrs_seen(rq->state, attr);
+	if (!err && rq->access)
+		err = rdmafsd_rq_enter(rq);
+	if (!err && rq->access)
+		attr->access = cpu_to_le32(rdmafsd_access(d_inode(dentry)));
 	dput(dentry);
 	return err;
 }
@@ -170,65 +175,82 @@ static void rdmafsd_iattr_mode(struct inode *inode, u32 valid, u32 mode, struct 
 
 /*
  * To take set-id bits away, and nothing else, is what VFS does for whoever
- * writes to the file: the right to write is enough, ownership not asked.
+ * writes to the file: the right to write is enough, ownership not asked.  It is
+ * also what is left of a chown(2) to nobody, which its owner may do in any case:
+ * notify_change() decides.
  */
 static int rdmafsd_iattr_kill_only(struct rdmafsd_rq *rq, struct inode *inode, struct iattr *ia)
 {
-	int err = 0;
-
-	if (!rq->state)
-		err = inode_permission(&nop_mnt_idmap, inode, MAY_WRITE);
-	else if (!(rq->state->file->f_mode & FMODE_WRITE))
-		err = -EBADF;
-	if (!err)
+	if (rq->state && !(rq->state->file->f_mode & FMODE_WRITE))
+		return -EBADF;
+	if (rq->state || !inode_permission(&nop_mnt_idmap, inode, MAY_WRITE))
 		ia->ia_valid |= ATTR_FORCE;
-	return err;
+	return 0;
 }
 
 static int rdmafsd_setattr_rest(struct rdmafsd_rq *rq, struct dentry *dentry,
 				const struct rfp_setattr_req *sreq, u32 valid)
 {
 	struct inode *inode = d_inode(dentry), *delegated = NULL;
-	struct iattr base = {}, ia;
+	struct iattr ia = {};
 	int err;
 
-	err = rdmafsd_iattr_owner(sreq, valid, &base);
+	err = rdmafsd_iattr_owner(sreq, valid, &ia);
 	if (!err)
-		err = rdmafsd_iattr_times(sreq, valid, &base);
+		err = rdmafsd_iattr_times(sreq, valid, &ia);
 	if (!err && valid == RFP_SET_KILL_SUID)
-		err = rdmafsd_iattr_kill_only(rq, inode, &base);
+		err = rdmafsd_iattr_kill_only(rq, inode, &ia);
 	if (err)
 		return err;
-	if (!base.ia_valid && !(valid & (RFP_SET_MODE | RFP_SET_KILL_SUID)))
+	if (!ia.ia_valid && !(valid & (RFP_SET_MODE | RFP_SET_KILL_SUID)))
 		return 0;
-	base.ia_valid |= ATTR_CTIME;
+	ia.ia_valid |= ATTR_CTIME;
 
 	err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	do {
-		/* notify_change() writes into what it is given. */
-		ia = base;
-		inode_lock(inode);
-		rdmafsd_iattr_mode(inode, valid, le32_to_cpu(sreq->mode), &ia);
-		err = notify_change(&nop_mnt_idmap, dentry, &ia, &delegated);
-		inode_unlock(inode);
-	} while (delegated && !(err = break_deleg_wait(&delegated)));
+	inode_lock(inode);
+	rdmafsd_iattr_mode(inode, valid, le32_to_cpu(sreq->mode), &ia);
+	err = notify_change(&nop_mnt_idmap, dentry, &ia, &delegated);
+	inode_unlock(inode);
 	rdmafsd_rq_drop_write(rq);
+	return rdmafsd_deleg_end(&delegated, err);
+}
+
+/* vfs_truncate(), but that nobody's lease is waited for. */
+static int rdmafsd_setattr_size_path(struct rdmafsd_rq *rq, struct dentry *dentry, u64 size)
+{
+	struct inode *inode = d_inode(dentry);
+	int err;
+
+	if (d_is_dir(dentry))
+		return -EISDIR;
+	if (!d_is_reg(dentry))
+		return -EINVAL;
+	if (rq->exp->p.read_only)
+		return -EROFS;
+	err = inode_permission(&nop_mnt_idmap, inode, MAY_WRITE);
+	if (err)
+		return err;
+	err = get_write_access(inode);
+	if (err)
+		return err;
+	err = break_lease(inode, O_WRONLY | O_NONBLOCK);
+	if (!err)
+		err = rdmafsd_truncate(rq, dentry, NULL, size, 0);
+	put_write_access(inode);
 	return err;
 }
 
 static int rdmafsd_setattr_size(struct rdmafsd_rq *rq, struct dentry *dentry, u64 size)
 {
-	struct path path = { .mnt = rq->exp->path.mnt, .dentry = dentry };
-
 	if (size > LLONG_MAX)
 		return -EINVAL;
 	if (!rq->state)
-		return rq->exp->p.read_only ? -EROFS : vfs_truncate(&path, size);
+		return rdmafsd_setattr_size_path(rq, dentry, size);
 	if (!(rq->state->file->f_mode & FMODE_WRITE))
 		return -EBADF;
-	return rdmafsd_truncate_file(rq, rq->state->file, size, 0);
+	return rdmafsd_truncate(rq, dentry, rq->state->file, size, 0);
 }
 
 static int rdmafsd_setattr_run(struct rdmafsd_rq *rq, struct dentry *dentry,

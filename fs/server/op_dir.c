@@ -14,6 +14,7 @@
  */
 #include <linux/dcache.h>
 #include <linux/mm.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "server.h"
@@ -42,7 +43,7 @@ static struct dentry *rdmafsd_lookup_name(struct rdmafsd_rq *rq, struct dentry *
 {
 	if (name->len == 2 && !memcmp(name->s, "..", 2))
 		return rdmafsd_lookup_parent(rq, dir);
-	return lookup_one_positive_unlocked(&nop_mnt_idmap, name->s, dir, name->len);
+	return rdmafsd_lookup_there(rq->exp, dir, name);
 }
 
 static int rdmafsd_lookup_run(struct rdmafsd_rq *rq, struct dentry *dir,
@@ -89,6 +90,8 @@ int rdmafsd_op_lookup(struct rdmafsd_rq *rq)
 	rfp_dec_fh(&rq->dec, &fh);
 	rfp_dec_name(&rq->dec, &name, true);
 	err = rdmafsd_rq_dec_end(rq);
+	if (!err && rdmafsd_name_reserved(&name))
+		err = -EACCES;
 	if (err)
 		return err;
 	err = rdmafsd_rq_dir(rq, &fh, &dir);
@@ -165,6 +168,9 @@ struct rdmafsd_raw {
  */
 #define RDMAFSD_RAW_BUF	(32 * 1024)
 
+/* A listing goes in pieces of this many bytes at most: some thousand entries. */
+#define RDMAFSD_READDIR_MAX	((u32)SZ_1M)
+
 /**
  * struct rdmafsd_readdir - a listing under way
  * @ctx:   VFS's
@@ -223,6 +229,22 @@ static bool rdmafsd_raw_is_dots(const struct rdmafsd_raw *raw)
 	       (raw->len == 1 || (raw->len == 2 && raw->name[1] == '.'));
 }
 
+static bool rdmafsd_raw_is_reserved(const struct rdmafsd_readdir *r, const struct rdmafsd_raw *raw)
+{
+	const struct rfp_str name = { .s = raw->name, .len = raw->len };
+	struct dentry *dentry;
+
+	if (rdmafsd_name_reserved(&name))
+		return true;
+	if (raw->ino != READ_ONCE(r->rq->exp->orphans_ino))
+		return false;
+	/* Or it is another one, as of a subvolume. */
+	dentry = rdmafsd_lookup_there(r->rq->exp, r->dir, &name);
+	if (!IS_ERR(dentry))
+		dput(dentry);
+	return PTR_ERR(dentry) == -EACCES;
+}
+
 /* Attributes and handle of an entry; false if it can't be had, or is gone. */
 static bool rdmafsd_readdir_plus(struct rdmafsd_readdir *r, const struct rdmafsd_raw *raw,
 				 struct rfp_attr *attr, struct rfp_fh *fh)
@@ -246,11 +268,12 @@ static bool rdmafsd_readdir_emit(struct rdmafsd_readdir *r, const struct rdmafsd
 	struct rfp_fh fh;
 	bool plus;
 
-	if (rdmafsd_raw_is_dots(raw))
+	if (rdmafsd_raw_is_dots(raw) || rdmafsd_raw_is_reserved(r, raw))
 		return true;
 	plus = r->plus && rdmafsd_readdir_plus(r, raw, &attr, &fh);
-	if (!rfp_enc_dirent(&r->out, cookie, raw->ino, raw->type, raw->name, raw->len,
-			    plus ? &attr : NULL, plus ? &fh : NULL))
+	/* That of the object, should it be the root of a subvolume, say. */
+	if (!rfp_enc_dirent(&r->out, cookie, plus ? le64_to_cpu(attr.ino) : raw->ino,
+			    raw->type, raw->name, raw->len, plus ? &attr : NULL, plus ? &fh : NULL))
 		return false;
 	r->nr++;
 	return true;
@@ -386,7 +409,7 @@ int rdmafsd_op_readdir(struct rdmafsd_rq *rq)
 		return err;
 	flags = le32_to_cpu(rreq->flags);
 	cookie = le64_to_cpu(rreq->cookie);
-	count = min3(le32_to_cpu(rreq->count), rq->req->read_max, (u32)RDMAFS_XPRT_DATA_MAX);
+	count = min3(le32_to_cpu(rreq->count), rq->req->read_max, RDMAFSD_READDIR_MAX);
 	if ((flags & ~RFP_READDIR_PLUS) || cookie > LLONG_MAX)
 		return -EINVAL;
 	if (count < sizeof(struct rfp_dirent))

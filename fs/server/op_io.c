@@ -19,9 +19,11 @@
  * dirty pages wait for ours, which must then not wait for its.
  */
 #include <linux/bvec.h>
+#include <linux/falloc.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "server.h"
@@ -225,7 +227,8 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
 
 	rep = rdmafsd_rep(rq, sizeof(*rep));
 	rep->count = cpu_to_le32(done);
-	rep->stable = cpu_to_le32(rq->exp->volatile_fs ? RFP_FILE_SYNC : stable);
+	rep->stable = cpu_to_le32(rdmafsd_export_is_volatile(rq->exp) ? RFP_FILE_SYNC :
+								     stable);
 	rep->verifier = cpu_to_le64(verifier);
 	rep->offset = cpu_to_le64(kiocb.ki_pos - done);
 	return rdmafsd_rep_attr_changed(rq, file->f_path.dentry, &chg);
@@ -317,6 +320,32 @@ int rdmafsd_op_commit(struct rdmafsd_rq *rq)
 	return rdmafsd_rep_attr(rq, rq->state->file->f_path.dentry);
 }
 
+/* Most that is allocated, or let go of, by one request. */
+#define RDMAFSD_FALLOCATE_MAX	SZ_1G
+
+/*
+ * The part of a FALLOCATE that is done at once: its thread, its slot and the file's lock
+ * are not kept for a whole disk.  What shifts the rest of the file has no parts.  Nor is
+ * there much behind the end of the file to be taken away, and that may be far.
+ */
+static u64 rdmafsd_fallocate_part(struct inode *inode, u32 mode, u64 offset, u64 length)
+{
+	if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
+		return length;
+	if ((mode & FALLOC_FL_PUNCH_HOLE) && offset >= i_size_read(inode))
+		return length;
+	return min_t(u64, length, RDMAFSD_FALLOCATE_MAX - offset % RDMAFSD_FALLOCATE_MAX);
+}
+
+static int rdmafsd_fallocate_reply(struct rdmafsd_rq *rq, u64 done,
+				   const struct rdmafsd_change *chg)
+{
+	struct rfp_fallocate_rep *rep = rdmafsd_rep(rq, sizeof(*rep));
+
+	rep->done = cpu_to_le64(done);
+	return rdmafsd_rep_attr_changed(rq, rq->state->file->f_path.dentry, chg);
+}
+
 /**
  * rdmafsd_op_fallocate - RFP_FALLOCATE
  * @rq: the request
@@ -329,6 +358,7 @@ int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
 	struct rdmafsd_change chg;
 	struct dentry *dentry;
 	u64 offset, length;
+	u32 mode;
 	int err;
 
 	err = rdmafsd_rq_dec_end(rq);
@@ -336,8 +366,12 @@ int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
 		return err;
 	offset = le64_to_cpu(freq->offset);
 	length = le64_to_cpu(freq->length);
+	mode = le32_to_cpu(freq->mode);
 	if (!length || offset > LLONG_MAX || length > LLONG_MAX)
 		return -EINVAL;
+	/* As it would be told for all of it, before a part is done. */
+	if (length > LLONG_MAX - offset)
+		return -EFBIG;
 	err = rdmafsd_rq_state(rq, le64_to_cpu(freq->stateid));
 	if (!err)
 		err = rdmafsd_rq_enter(rq);
@@ -345,15 +379,15 @@ int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
 		return err;
 	/* Modes that this kernel does not know are refused by VFS. */
 	dentry = rq->state->file->f_path.dentry;
+	if (offset + length > dentry->d_sb->s_maxbytes)
+		return -EFBIG;
+	length = rdmafsd_fallocate_part(d_inode(dentry), mode, offset, length);
 	rdmafsd_change_begin(rq, dentry, &chg);
-	err = vfs_fallocate(rq->state->file, le32_to_cpu(freq->mode), offset, length);
+	err = vfs_fallocate(rq->state->file, mode, offset, length);
 	rdmafsd_change_end(&chg);
 	if (!err)
 		err = rdmafsd_commit(rq->exp, dentry);
-	if (err)
-		return err;
-	rdmafsd_rep(rq, sizeof(struct rfp_rep));
-	return rdmafsd_rep_attr_changed(rq, dentry, &chg);
+	return err ? err : rdmafsd_fallocate_reply(rq, length, &chg);
 }
 
 /**

@@ -4,13 +4,15 @@
  *
  * All the same way: ask to write to the mount, lock the directory (or two),
  * look the name up, do it, unlock, and only then bring directory and object to
- * stable storage and read their attributes.  Delegations and leases that other
- * servers or processes hold on an object are broken and waited for without
- * the locks.
+ * stable storage and read their attributes.  Where another server holds a
+ * delegation of an object it is asked for it, and the client to come again.
  *
  * Names never cross a mount: what stands under a mount point of the server is
  * what clients see, and a directory that is one can't be removed or replaced
  * (VFS says EBUSY).
+ *
+ * A file that is open gets another name, which clients do not see, before its last one
+ * is removed or another object is moved over it: opened.c.
  */
 #include <linux/filelock.h>
 #include <linux/fsnotify.h>
@@ -91,16 +93,26 @@ static int rdmafsd_make_vfs(struct rdmafsd_make *m, struct dentry *dentry)
 	}
 }
 
+/* A node of 0:0 is a whiteout: a mark, that leads to no device. */
+static bool rdmafsd_make_allowed(struct rdmafsd_rq *rq, const struct rdmafsd_make *m)
+{
+	bool device = S_ISCHR(m->mode) || S_ISBLK(m->mode);
+
+	return !device || rq->exp->p.devices || (S_ISCHR(m->mode) && m->dev == WHITEOUT_DEV);
+}
+
 static struct dentry *rdmafsd_make_locked(struct rdmafsd_rq *rq, struct rdmafsd_make *m,
 					  int ro_err)
 {
 	struct dentry *dentry;
 	int err;
 
-	dentry = lookup_one(&nop_mnt_idmap, m->name.s, m->dir, m->name.len);
+	dentry = rdmafsd_lookup(rq->exp, m->dir, &m->name);
 	if (IS_ERR(dentry))
 		return dentry;
 	err = d_really_is_positive(dentry) ? -EEXIST : ro_err;
+	if (!err && !rdmafsd_make_allowed(rq, m))
+		err = -EPERM;
 	if (!err) {
 		rdmafsd_change_begin(rq, m->dir, &m->chg);
 		err = rdmafsd_make_vfs(m, dentry);
@@ -159,6 +171,8 @@ static int rdmafsd_make_decode(struct rdmafsd_rq *rq, struct rdmafsd_make *m, st
 	rfp_dec_fh(&rq->dec, fh);
 	rfp_dec_name(&rq->dec, &m->name, false);
 	err = rdmafsd_rq_dec_end(rq);
+	if (!err && rdmafsd_name_reserved(&m->name))
+		err = -EACCES;
 	if (err)
 		return err;
 	m->mode = le32_to_cpu(mreq->mode) & (S_IFMT | S_IALLUGO);
@@ -277,21 +291,19 @@ static int rdmafsd_link_do(struct rdmafsd_rq *rq, struct dentry *dir,
 	struct dentry *dentry;
 	int err;
 
-	do {
-		inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
-		dentry = lookup_one(&nop_mnt_idmap, name->s, dir, name->len);
-		err = PTR_ERR_OR_ZERO(dentry);
-		if (!err) {
-			rdmafsd_change_begin(rq, dir, &n->dchg);
-			rdmafsd_change_begin(rq, n->obj, &n->ochg);
-			err = vfs_link(n->obj, &nop_mnt_idmap, d_inode(dir), dentry, &delegated);
-			rdmafsd_change_end(&n->ochg);
-			rdmafsd_change_end(&n->dchg);
-			dput(dentry);
-		}
-		inode_unlock(d_inode(dir));
-	} while (delegated && !(err = break_deleg_wait(&delegated)));
-	return err;
+	inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
+	dentry = rdmafsd_lookup(rq->exp, dir, name);
+	err = PTR_ERR_OR_ZERO(dentry);
+	if (!err) {
+		rdmafsd_change_begin(rq, dir, &n->dchg);
+		rdmafsd_change_begin(rq, n->obj, &n->ochg);
+		err = vfs_link(n->obj, &nop_mnt_idmap, d_inode(dir), dentry, &delegated);
+		rdmafsd_change_end(&n->ochg);
+		rdmafsd_change_end(&n->dchg);
+		dput(dentry);
+	}
+	inode_unlock(d_inode(dir));
+	return rdmafsd_deleg_end(&delegated, err);
 }
 
 static int rdmafsd_link_run(struct rdmafsd_rq *rq, struct dentry *obj, struct dentry *dir,
@@ -301,6 +313,9 @@ static int rdmafsd_link_run(struct rdmafsd_rq *rq, struct dentry *obj, struct de
 	int err;
 
 	err = rdmafsd_rq_enter(rq);
+	/* It has no name to be given another one beside. */
+	if (!err && rdmafsd_is_orphan(rq->exp, d_inode(obj)))
+		err = -ENOENT;
 	if (!err)
 		err = rdmafsd_rq_want_write(rq);
 	if (err)
@@ -332,6 +347,8 @@ int rdmafsd_op_link(struct rdmafsd_rq *rq)
 	rfp_dec_fh(&rq->dec, &dfh);
 	rfp_dec_name(&rq->dec, &name, false);
 	err = rdmafsd_rq_dec_end(rq);
+	if (!err && rdmafsd_name_reserved(&name))
+		err = -EACCES;
 	if (err)
 		return err;
 	err = rdmafsd_rq_fh(rq, &ofh, &obj);
@@ -344,6 +361,15 @@ int rdmafsd_op_link(struct rdmafsd_rq *rq)
 	}
 	dput(obj);
 	return err;
+}
+
+#define RDMAFSD_NAME_TRIES	16
+
+/* Shall what failed be tried again?  Delegations of others are not waited for. */
+static bool rdmafsd_name_again(int *err, struct inode **delegated, unsigned int *tries)
+{
+	*err = rdmafsd_deleg_end(delegated, *err);
+	return *err == -ESTALE && ++*tries < RDMAFSD_NAME_TRIES;
 }
 
 static int rdmafsd_remove_vfs(struct rdmafsd_rq *rq, struct dentry *dir, bool rmdir,
@@ -364,34 +390,71 @@ static int rdmafsd_remove_vfs(struct rdmafsd_rq *rq, struct dentry *dir, bool rm
 	return err;
 }
 
-/* Remove a name; @n->obj is to be put when nothing is locked. */
+/* The name may have become another's while it was not locked: once more, then. */
+static int rdmafsd_remove_locked(struct rdmafsd_rq *rq, struct dentry *dir,
+				 const struct rfp_str *name, bool rmdir,
+				 const struct rdmafsd_leaving *l, struct rdmafsd_named *n,
+				 struct inode **delegated)
+{
+	struct dentry *dentry;
+	int err;
+
+	dentry = rdmafsd_lookup(rq->exp, dir, name);
+	if (IS_ERR(dentry))
+		return PTR_ERR(dentry);
+	/*
+	 * Two references: the last one would have its inode taken away with the
+	 * name, here with the lock held, and the reply tells what became of the
+	 * object.
+	 */
+	n->obj = dget(dentry);
+	err = -ESTALE;
+	if (rmdir || rdmafsd_leaving_is(l, dentry))
+		err = rdmafsd_remove_vfs(rq, dir, rmdir, n, delegated);
+	dput(dentry);
+	return err;
+}
+
+/* Try once to remove a name; @n->obj is to be put when nothing is locked. */
+static int rdmafsd_remove_try(struct rdmafsd_rq *rq, struct dentry *dir,
+			      const struct rfp_str *name, bool rmdir, struct rdmafsd_named *n,
+			      struct inode **delegated)
+{
+	struct rdmafsd_leaving l = {};
+	int err;
+
+	err = rdmafsd_rq_want_write(rq);
+	if (err)
+		return err;
+	if (!rmdir)
+		err = rdmafsd_leaving_begin(rq, dir, name, &l, delegated);
+	if (!err) {
+		inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
+		err = rdmafsd_remove_locked(rq, dir, name, rmdir, &l, n, delegated);
+		inode_unlock(d_inode(dir));
+	}
+	if (!err)
+		rdmafsd_leaving_change(&l, &n->ochg);
+	rdmafsd_leaving_end(rq, &l, !err);
+	rdmafsd_rq_drop_write(rq);
+	rdmafsd_leaving_put(rq, &l);
+	if (err && n->obj) {
+		dput(n->obj);
+		n->obj = NULL;
+	}
+	return err;
+}
+
 static int rdmafsd_remove_do(struct rdmafsd_rq *rq, struct dentry *dir,
 			     const struct rfp_str *name, bool rmdir, struct rdmafsd_named *n)
 {
 	struct inode *delegated = NULL;
-	struct dentry *dentry;
+	unsigned int tries = 0;
 	int err;
 
 	do {
-		inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
-		dentry = lookup_one(&nop_mnt_idmap, name->s, dir, name->len);
-		err = PTR_ERR_OR_ZERO(dentry);
-		if (!err) {
-			/*
-			 * Two references: the last one would have its inode
-			 * taken away with the name, here with the lock held,
-			 * and the reply tells what became of the object.
-			 */
-			n->obj = dget(dentry);
-			err = rdmafsd_remove_vfs(rq, dir, rmdir, n, &delegated);
-			dput(dentry);
-		}
-		inode_unlock(d_inode(dir));
-		if (err && !IS_ERR(dentry)) {
-			dput(n->obj);
-			n->obj = NULL;
-		}
-	} while (delegated && !(err = break_deleg_wait(&delegated)));
+		err = rdmafsd_remove_try(rq, dir, name, rmdir, n, &delegated);
+	} while (rdmafsd_name_again(&err, &delegated, &tries));
 	return err;
 }
 
@@ -403,11 +466,7 @@ static int rdmafsd_remove_run(struct rdmafsd_rq *rq, struct dentry *dir,
 
 	err = rdmafsd_rq_enter(rq);
 	if (!err)
-		err = rdmafsd_rq_want_write(rq);
-	if (err)
-		return err;
-	err = rdmafsd_remove_do(rq, dir, name, rmdir, &n);
-	rdmafsd_rq_drop_write(rq);
+		err = rdmafsd_remove_do(rq, dir, name, rmdir, &n);
 	if (err)
 		return err;
 	err = rdmafsd_name_commit(rq, n.obj, dir);
@@ -428,6 +487,8 @@ static int rdmafsd_remove(struct rdmafsd_rq *rq, bool rmdir)
 	rfp_dec_fh(&rq->dec, &fh);
 	rfp_dec_name(&rq->dec, &name, false);
 	err = rdmafsd_rq_dec_end(rq);
+	if (!err && rdmafsd_name_reserved(&name))
+		err = -EACCES;
 	if (err)
 		return err;
 	err = rdmafsd_rq_dir(rq, &fh, &dir);
@@ -536,19 +597,28 @@ static int rdmafsd_rename_vfs(struct rdmafsd_rq *rq, struct rdmafsd_rename *r,
 	return err;
 }
 
+/* Only what takes the place of another object removes its name. */
+static bool rdmafsd_rename_replaces(const struct rdmafsd_rename *r)
+{
+	return !(r->flags & (RENAME_NOREPLACE | RENAME_EXCHANGE));
+}
+
 static int rdmafsd_rename_locked(struct rdmafsd_rq *rq, struct rdmafsd_rename *r,
-				 struct dentry *trap, struct inode **delegated)
+				 struct dentry *trap, const struct rdmafsd_leaving *l,
+				 struct inode **delegated)
 {
 	struct dentry *old, *new;
 	int err;
 
-	old = lookup_one(&nop_mnt_idmap, r->oname.s, r->od, r->oname.len);
+	old = rdmafsd_lookup(rq->exp, r->od, &r->oname);
 	if (IS_ERR(old))
 		return PTR_ERR(old);
-	new = lookup_one(&nop_mnt_idmap, r->nname.s, r->nd, r->nname.len);
+	new = rdmafsd_lookup(rq->exp, r->nd, &r->nname);
 	err = PTR_ERR_OR_ZERO(new);
 	if (!err) {
 		err = rdmafsd_rename_check(r, old, new, trap);
+		if (!err && rdmafsd_rename_replaces(r) && !rdmafsd_leaving_is(l, new))
+			err = -ESTALE;
 		if (!err)
 			err = rdmafsd_rename_vfs(rq, r, old, new, delegated);
 		dput(new);
@@ -557,19 +627,42 @@ static int rdmafsd_rename_locked(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 	return err;
 }
 
-static int rdmafsd_rename_do(struct rdmafsd_rq *rq, struct rdmafsd_rename *r)
+static int rdmafsd_rename_try(struct rdmafsd_rq *rq, struct rdmafsd_rename *r,
+			      struct inode **delegated)
 {
-	struct inode *delegated = NULL;
+	struct rdmafsd_leaving l = {};
 	struct dentry *trap;
 	int err;
 
-	do {
+	err = rdmafsd_rq_want_write(rq);
+	if (err)
+		return err;
+	if (rdmafsd_rename_replaces(r))
+		err = rdmafsd_leaving_begin(rq, r->nd, &r->nname, &l, delegated);
+	if (!err) {
 		trap = lock_rename(r->nd, r->od);
-		if (IS_ERR(trap))
-			return PTR_ERR(trap);
-		err = rdmafsd_rename_locked(rq, r, trap, &delegated);
-		unlock_rename(r->nd, r->od);
-	} while (delegated && !(err = break_deleg_wait(&delegated)));
+		err = PTR_ERR_OR_ZERO(trap);
+		if (!err) {
+			err = rdmafsd_rename_locked(rq, r, trap, &l, delegated);
+			unlock_rename(r->nd, r->od);
+		}
+	}
+	/* Moved over itself it has kept its name. */
+	rdmafsd_leaving_end(rq, &l, !err && l.obj && d_inode(l.obj) != d_inode(r->moved));
+	rdmafsd_rq_drop_write(rq);
+	rdmafsd_leaving_put(rq, &l);
+	return err;
+}
+
+static int rdmafsd_rename_do(struct rdmafsd_rq *rq, struct rdmafsd_rename *r)
+{
+	struct inode *delegated = NULL;
+	unsigned int tries = 0;
+	int err;
+
+	do {
+		err = rdmafsd_rename_try(rq, r, &delegated);
+	} while (rdmafsd_name_again(&err, &delegated, &tries));
 	return err;
 }
 
@@ -581,6 +674,14 @@ static int rdmafsd_rename_commit(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 	err = rdmafsd_commit(rq->exp, r->nd);
 	if (!err && r->od != r->nd)
 		err = rdmafsd_commit(rq->exp, r->od);
+	/*
+	 * A journal has it all in one transaction.  Without one there is the object
+	 * itself left; and btrfs, told of the directory alone, loses a symbolic link
+	 * with several names that replaced something.
+	 */
+	if (!err && (rq->exp->commit == RDMAFSD_COMMIT_INODE ||
+		     rq->exp->commit == RDMAFSD_COMMIT_FSYNC))
+		err = rdmafsd_commit(rq->exp, r->moved);
 	return err;
 }
 
@@ -603,11 +704,7 @@ static int rdmafsd_rename_run(struct rdmafsd_rq *rq, struct rdmafsd_rename *r)
 
 	err = rdmafsd_rq_enter(rq);
 	if (!err)
-		err = rdmafsd_rq_want_write(rq);
-	if (err)
-		return err;
-	err = rdmafsd_rename_do(rq, r);
-	rdmafsd_rq_drop_write(rq);
+		err = rdmafsd_rename_do(rq, r);
 	if (err)
 		return err;
 	dput(r->gone);
@@ -652,6 +749,8 @@ int rdmafsd_op_rename(struct rdmafsd_rq *rq)
 	rfp_dec_fh(&rq->dec, &nfh);
 	rfp_dec_name(&rq->dec, &r.nname, false);
 	err = rdmafsd_rq_dec_end(rq);
+	if (!err && (rdmafsd_name_reserved(&r.oname) || rdmafsd_name_reserved(&r.nname)))
+		err = -EACCES;
 	if (err)
 		return err;
 	err = rdmafsd_rename_flags(le32_to_cpu(rreq->flags), &r.flags);

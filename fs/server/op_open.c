@@ -4,7 +4,10 @@
  *
  * dentry_open() asks no permission: what open(2) asks on its way is asked
  * here.  CREATE opens the file that it has just made without asking, since the
- * mode that a file is created with binds everybody but its creator's open.
+ * mode that a file is created with binds everybody but its creator's open.  An
+ * open that is shown to have been granted before (its session was lost) is not
+ * asked for permission either, as the file itself, had it stayed open, would not
+ * have been.
  *
  * Only regular files are opened.  A FIFO, socket or device means something on
  * the client's machine and nothing here; opening one could block or have
@@ -18,6 +21,7 @@
 #include <linux/fs.h>
 #include <linux/posix_acl.h>
 #include <linux/security.h>
+#include "transport/points.h"
 #include "server.h"
 
 static int rdmafsd_open_type(struct dentry *dentry)
@@ -44,7 +48,35 @@ static int rdmafsd_open_mask(u32 flags)
 	return mask;
 }
 
-static int rdmafsd_open_permission(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags)
+/**
+ * struct rdmafsd_opening - an open on its way
+ * @flags:   RFP_OPEN_* that it is asked for with
+ * @before:  number of the claim that it is proven to have had before, or 0
+ * @claim:   its claim, until a state has it
+ * @number:  the claim's
+ * @stateid: the state's, once there is one
+ */
+struct rdmafsd_opening {
+	u32 flags;
+	u64 before;
+	struct rdmafsd_claim *claim;
+	u64 number;
+	u64 stateid;
+};
+
+/* Has the caller had this very open before? */
+static bool rdmafsd_open_proven(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags,
+				const struct rfp_proof *proof)
+{
+	struct rfp_proof want;
+
+	return proof->claim && !(flags & RFP_OPEN_TRUNC) &&
+	       !rdmafsd_open_proof(rq, dentry, flags, le64_to_cpu(proof->claim), &want) &&
+	       proof->mac == want.mac;
+}
+
+static int rdmafsd_open_permission(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags,
+				   bool again)
 {
 	struct inode *inode = d_inode(dentry);
 
@@ -54,6 +86,8 @@ static int rdmafsd_open_permission(struct rdmafsd_rq *rq, struct dentry *dentry,
 	if ((flags & (RFP_OPEN_WRITE | RFP_OPEN_TRUNC)) &&
 	    (rq->exp->p.read_only || __mnt_is_readonly(rq->exp->path.mnt)))
 		return -EROFS;
+	if (again)
+		return 0;
 	if ((flags & RFP_OPEN_TRUNC) && IS_APPEND(inode))
 		return -EPERM;
 	return inode_permission(&nop_mnt_idmap, inode, rdmafsd_open_mask(flags));
@@ -75,41 +109,75 @@ static int rdmafsd_open_truncate(struct rdmafsd_rq *rq, struct file *file)
 	int err;
 
 	rdmafsd_change_begin(rq, dentry, &chg);
-	err = rdmafsd_truncate_file(rq, file, 0, ATTR_OPEN);
+	err = rdmafsd_truncate(rq, dentry, file, 0, ATTR_OPEN);
 	rdmafsd_change_end(&chg);
 	return err ? err : rdmafsd_commit(rq->exp, dentry);
 }
 
-/* Open a file to which the caller has been admitted, and make it known. */
-static int rdmafsd_open_do(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, u64 *id)
+static int rdmafsd_open_file(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags,
+			     struct rdmafsd_opening *o)
 {
 	struct path path = { .mnt = rq->exp->path.mnt, .dentry = dentry };
 	struct file *file;
 	int err;
 
-	file = dentry_open(&path, rdmafsd_open_flags(flags), current_cred());
+	/* Leases are broken without waiting for those who have them: the client comes again. */
+	file = dentry_open(&path, rdmafsd_open_flags(flags) | O_NONBLOCK, current_cred());
 	if (IS_ERR(file))
 		return PTR_ERR(file);
+	spin_lock(&file->f_lock);
+	file->f_flags &= ~O_NONBLOCK;
+	spin_unlock(&file->f_lock);
 	err = security_file_post_open(file, rdmafsd_open_mask(flags) & ~MAY_OPEN);
 	if (!err && (flags & RFP_OPEN_TRUNC))
 		err = rdmafsd_open_truncate(rq, file);
 	if (!err)
-		err = rdmafsd_state_add(rq->ses, rq->exp, file, id);
+		err = rdmafsd_state_add(rq->ses, rq->exp, file, o->claim, &o->stateid);
 	if (err)
 		rdmafsd_file_close(file);
 	return err;
 }
 
-static int rdmafsd_open_existing(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, u64 *id)
+/* Open a file to which the caller has been admitted, and make it known. */
+static int rdmafsd_open_do(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags,
+			   struct rdmafsd_opening *o)
+{
+	int err = rdmafsd_claim_open(rq->exp, d_inode(dentry), &o->claim, o->before);
+
+	if (err)
+		return err;
+	o->number = o->claim->id;
+	err = rdmafsd_open_file(rq, dentry, flags, o);
+	if (!err)
+		o->claim = NULL;	/* the state's, which may be gone already */
+	return err;
+}
+
+static int rdmafsd_open_existing(struct rdmafsd_rq *rq, struct dentry *dentry,
+				 struct rdmafsd_opening *o)
 {
 	int err;
 
 	err = rdmafsd_open_type(dentry);
+	if (err)
+		return err;
+	err = rdmafsd_open_permission(rq, dentry, o->flags, o->before);
 	if (!err)
-		err = rdmafsd_open_permission(rq, dentry, flags);
-	if (!err)
-		err = rdmafsd_open_do(rq, dentry, flags, id);
+		err = rdmafsd_open_do(rq, dentry, o->flags, o);
 	return err;
+}
+
+/* Room for it, before anything is changed for it. */
+static int rdmafsd_open_begin(struct rdmafsd_rq *rq, struct rdmafsd_opening *o)
+{
+	o->claim = rdmafsd_claim_new(rq->ses->client, o->before);
+	return PTR_ERR_OR_ZERO(o->claim);
+}
+
+/* It has come to nothing.  For what it had before the client may come again. */
+static void rdmafsd_open_fail(struct rdmafsd_rq *rq, struct rdmafsd_opening *o)
+{
+	rdmafsd_claim_put(rq->exp, o->claim, o->before);
 }
 
 static int rdmafsd_open_check_flags(u32 flags)
@@ -119,38 +187,54 @@ static int rdmafsd_open_check_flags(u32 flags)
 	return 0;
 }
 
-/* The client does not learn of an open whose reply can't be made. */
-static void rdmafsd_open_undo(struct rdmafsd_rq *rq, u64 id)
+/*
+ * The client does not learn of an open whose reply can't be made, nor come back for it;
+ * but for what it had before it may.
+ */
+static void rdmafsd_open_undo(struct rdmafsd_rq *rq, const struct rdmafsd_opening *o)
 {
-	struct rdmafsd_state *st = rdmafsd_state_get(rq->ses, id);
+	struct rdmafsd_state *st = rdmafsd_state_get(rq->ses, o->stateid);
 
 	if (IS_ERR(st))
 		return;
-	if (rdmafsd_state_remove(rq->ses, st))
+	if (rdmafsd_state_remove(rq->ses, st)) {
+		WRITE_ONCE(st->closed, !o->before);
 		rdmafsd_state_put(st);
+	}
 	rdmafsd_state_put(st);
 	rdmafsd_export_put(rq->exp);
 }
 
-static int rdmafsd_open_run(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags)
+static int rdmafsd_open_reply(struct rdmafsd_rq *rq, struct dentry *dentry,
+			      const struct rdmafsd_opening *o, bool created)
 {
-	struct rfp_open_rep *rep;
-	u64 id;
+	struct rfp_open_rep *rep = rdmafsd_rep(rq, sizeof(*rep));
 	int err;
 
-	err = rdmafsd_state_reserve(rq->ses);
+	rep->stateid = cpu_to_le64(o->stateid);
+	rep->flags = cpu_to_le32(created ? RFP_OPEN_CREATED : 0);
+	err = rdmafsd_open_proof(rq, dentry, o->flags & ~RFP_OPEN_TRUNC, o->number, &rep->proof);
+	if (rdmafs_test_fail("open_reply", d_inode(dentry)->i_ino))
+		err = -EIO;
+	return err ? err : rdmafsd_rep_attr(rq, dentry);
+}
+
+static int rdmafsd_open_run(struct rdmafsd_rq *rq, struct dentry *dentry,
+			    struct rdmafsd_opening *o)
+{
+	int err;
+
+	err = rdmafsd_open_begin(rq, o);
 	if (err)
 		return err;
-	err = rdmafsd_open_existing(rq, dentry, flags, &id);
+	err = rdmafsd_open_existing(rq, dentry, o);
 	if (err) {
-		rdmafsd_state_unreserve(rq->ses);
+		rdmafsd_open_fail(rq, o);
 		return err;
 	}
-	rep = rdmafsd_rep(rq, sizeof(*rep));
-	rep->stateid = cpu_to_le64(id);
-	err = rdmafsd_rep_attr(rq, dentry);
+	err = rdmafsd_open_reply(rq, dentry, o, false);
 	if (err)
-		rdmafsd_open_undo(rq, id);
+		rdmafsd_open_undo(rq, o);
 	return err;
 }
 
@@ -163,25 +247,30 @@ static int rdmafsd_open_run(struct rdmafsd_rq *rq, struct dentry *dentry, u32 fl
 int rdmafsd_op_open(struct rdmafsd_rq *rq)
 {
 	const struct rfp_open_req *oreq = rfp_dec_fixed(&rq->dec, sizeof(*oreq));
+	struct rdmafsd_opening o = {};
 	struct dentry *dentry;
 	struct rfp_fh fh;
-	u32 flags;
 	int err;
 
 	rfp_dec_fh(&rq->dec, &fh);
 	err = rdmafsd_rq_dec_end(rq);
 	if (err)
 		return err;
-	flags = le32_to_cpu(oreq->flags);
-	err = rdmafsd_open_check_flags(flags);
+	o.flags = le32_to_cpu(oreq->flags);
+	err = rdmafsd_open_check_flags(o.flags);
 	if (err)
 		return err;
 	err = rdmafsd_rq_fh(rq, &fh, &dentry);
 	if (err)
 		return err;
 	err = rdmafsd_rq_enter(rq);
-	if (!err)
-		err = rdmafsd_open_run(rq, dentry, flags);
+	if (!err) {
+		if (rdmafsd_open_proven(rq, dentry, o.flags, &oreq->proof))
+			o.before = le64_to_cpu(oreq->proof.claim);
+		err = rdmafsd_open_run(rq, dentry, &o);
+		if (!err && o.before)
+			rdmafsd_cut_again(rq->ses, rq->exp, d_inode(dentry), o.before);
+	}
 	dput(dentry);
 	return err;
 }
@@ -191,9 +280,9 @@ struct rdmafsd_create {
 	struct rfp_str name;
 	u32 mode;
 	u32 umask;
-	u32 flags;
 	u32 how;
 	bool created;
+	struct rdmafsd_opening open;
 	struct rdmafsd_change chg;	/* of the directory */
 };
 
@@ -255,7 +344,7 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	umode_t mode;
 	int err;
 
-	dentry = lookup_one(&nop_mnt_idmap, c->name.s, c->dir, c->name.len);
+	dentry = rdmafsd_lookup(rq->exp, c->dir, &c->name);
 	if (IS_ERR(dentry))
 		return dentry;
 	if (d_really_is_positive(dentry)) {
@@ -292,8 +381,7 @@ static struct dentry *rdmafsd_create_do(struct rdmafsd_rq *rq, struct rdmafsd_cr
 	if (c->how & RFP_CREATE_NOT) {
 		/* In this order: a name that goes meanwhile shows in the cookie. */
 		rdmafsd_change_none(rq, c->dir, &c->chg);
-		return lookup_one_positive_unlocked(&nop_mnt_idmap, c->name.s, c->dir,
-						    c->name.len);
+		return rdmafsd_lookup_there(rq->exp, c->dir, &c->name);
 	}
 
 	/* That it exists already is better news than that it can't be made. */
@@ -306,30 +394,58 @@ static struct dentry *rdmafsd_create_do(struct rdmafsd_rq *rq, struct rdmafsd_cr
 	return dentry;
 }
 
+/*
+ * Was it made by the same request in a session that was lost?  Nobody knows, but if its
+ * owner finds it as it would have been made he is given nothing that he has not: he could
+ * change its mode.
+ */
+static bool rdmafsd_create_was_done(struct dentry *dentry)
+{
+	struct inode *inode = d_inode(dentry);
+
+	return d_is_reg(dentry) && !i_size_read(inode) &&
+	       uid_eq(inode->i_uid, current_fsuid());
+}
+
+/* What binds its owner, too, whatever mode he gives it. */
+static int rdmafsd_create_done_permission(struct rdmafsd_rq *rq, struct dentry *dentry,
+					  u32 flags)
+{
+	struct inode *inode = d_inode(dentry);
+
+	if ((flags & (RFP_OPEN_WRITE | RFP_OPEN_TRUNC)) &&
+	    (IS_IMMUTABLE(inode) || IS_APPEND(inode)))
+		return -EPERM;
+	return rdmafsd_open_permission(rq, dentry, flags, true);
+}
+
 static int rdmafsd_create_open(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
-			       struct dentry *dentry, u64 *id)
+			       struct dentry *dentry)
 {
 	int err;
 
+	if (!c->created && (c->how & RFP_CREATE_AGAIN) && rdmafsd_create_was_done(dentry)) {
+		err = rdmafsd_create_done_permission(rq, dentry, c->open.flags);
+		if (err)
+			return err;
+		c->created = true;
+	}
 	if (!c->created)
-		return rdmafsd_open_existing(rq, dentry, c->flags, id);
+		return rdmafsd_open_existing(rq, dentry, &c->open);
 	err = rdmafsd_commit(rq->exp, dentry);
 	if (!err)
 		err = rdmafsd_commit(rq->exp, c->dir);
 	if (!err)
-		err = rdmafsd_open_do(rq, dentry, c->flags & ~RFP_OPEN_TRUNC, id);
+		err = rdmafsd_open_do(rq, dentry, c->open.flags & ~RFP_OPEN_TRUNC, &c->open);
 	return err;
 }
 
 static int rdmafsd_create_reply(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
-				struct dentry *dentry, u64 id)
+				struct dentry *dentry)
 {
-	struct rfp_open_rep *rep = rdmafsd_rep(rq, sizeof(*rep));
 	int err;
 
-	rep->stateid = cpu_to_le64(id);
-	rep->flags = cpu_to_le32(c->created ? RFP_OPEN_CREATED : 0);
-	err = rdmafsd_rep_attr(rq, dentry);
+	err = rdmafsd_open_reply(rq, dentry, &c->open, c->created);
 	if (!err)
 		err = rdmafsd_rep_fh(rq, dentry);
 	if (!err)
@@ -340,24 +456,24 @@ static int rdmafsd_create_reply(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 static int rdmafsd_create_run(struct rdmafsd_rq *rq, struct rdmafsd_create *c)
 {
 	struct dentry *dentry;
-	u64 id;
 	int err;
 
-	err = rdmafsd_state_reserve(rq->ses);
+	err = rdmafsd_open_begin(rq, &c->open);
 	if (err)
 		return err;
 	dentry = rdmafsd_create_do(rq, c);
 	if (IS_ERR(dentry)) {
-		rdmafsd_state_unreserve(rq->ses);
+		rdmafsd_open_fail(rq, &c->open);
 		return PTR_ERR(dentry);
 	}
-	err = rdmafsd_create_open(rq, c, dentry, &id);
+	err = rdmafsd_create_open(rq, c, dentry);
+	rdmafs_test_point("create_opened", d_inode(c->dir)->i_ino);
 	if (err) {
-		rdmafsd_state_unreserve(rq->ses);
+		rdmafsd_open_fail(rq, &c->open);
 	} else {
-		err = rdmafsd_create_reply(rq, c, dentry, id);
+		err = rdmafsd_create_reply(rq, c, dentry);
 		if (err)
-			rdmafsd_open_undo(rq, id);
+			rdmafsd_open_undo(rq, &c->open);
 	}
 	dput(dentry);
 	return err;
@@ -383,11 +499,14 @@ int rdmafsd_op_create(struct rdmafsd_rq *rq)
 		return err;
 	c.mode = le32_to_cpu(creq->mode);
 	c.umask = le32_to_cpu(creq->umask);
-	c.flags = le32_to_cpu(creq->flags);
+	c.open.flags = le32_to_cpu(creq->flags);
 	c.how = le32_to_cpu(creq->how);
-	if (c.how != RFP_CREATE_EXCL && c.how != RFP_CREATE_NOT && c.how)
+	if (c.how != RFP_CREATE_EXCL && c.how != RFP_CREATE_NOT && c.how != RFP_CREATE_AGAIN &&
+	    c.how)
 		return -EINVAL;
-	err = rdmafsd_open_check_flags(c.flags);
+	err = rdmafsd_open_check_flags(c.open.flags);
+	if (!err && rdmafsd_name_reserved(&c.name))
+		err = -EACCES;
 	if (err)
 		return err;
 	err = rdmafsd_rq_dir(rq, &fh, &c.dir);
@@ -414,11 +533,14 @@ int rdmafsd_op_close(struct rdmafsd_rq *rq)
 	err = rdmafsd_rq_dec_end(rq);
 	if (!err)
 		err = rdmafsd_rq_state(rq, le64_to_cpu(creq->stateid));
+	if (err == RFP_BADSTATE)
+		rdmafsd_cut_closed(rq->ses, le64_to_cpu(creq->stateid));
 	if (err)
 		return err;
 	/* The file closes with the last request at work with it. */
 	if (!rdmafsd_state_remove(rq->ses, rq->state))
 		return RFP_BADSTATE;
+	WRITE_ONCE(rq->state->closed, true);
 	rdmafsd_state_put(rq->state);
 	rdmafsd_rep(rq, sizeof(struct rfp_rep));
 	return 0;

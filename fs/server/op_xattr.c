@@ -2,11 +2,12 @@
 /*
  * Extended attributes and ACLs.
  *
- * Four namespaces travel: user., trusted. (for whom VFS allows it), security.
- * and the two POSIX ACLs, which travel in their xattr form with ids of the
- * initial user namespace but are handed to the file system as what they are.
- * Everything else of "system." is a file system's private affair and not
- * offered.
+ * Offered are user. and the two POSIX ACLs, which travel in their xattr form
+ * with ids of the initial user namespace but are handed to the file system as
+ * what they are.  What "system." has else is a file system's private affair.
+ * trusted. and security. are the server's own: what its overlays and its security
+ * modules, and file capabilities there, rest on.  They are offered only where the
+ * export says so, and then to those for whom VFS allows it.
  */
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -29,12 +30,21 @@ struct rdmafsd_xattr {
 	bool acl;
 };
 
-static bool rdmafsd_xattr_offered(const char *name)
+/**
+ * rdmafsd_xattr_offered - do clients of an export see this attribute?
+ * @exp:  the export
+ * @name: the attribute's full name
+ *
+ * Return: true if so.
+ */
+bool rdmafsd_xattr_offered(const struct rdmafsd_export *exp, const char *name)
 {
-	return is_posix_acl_xattr(name) ||
-	       !strncmp(name, XATTR_USER_PREFIX, XATTR_USER_PREFIX_LEN) ||
-	       !strncmp(name, XATTR_TRUSTED_PREFIX, XATTR_TRUSTED_PREFIX_LEN) ||
-	       !strncmp(name, XATTR_SECURITY_PREFIX, XATTR_SECURITY_PREFIX_LEN);
+	if (is_posix_acl_xattr(name) ||
+	    !strncmp(name, XATTR_USER_PREFIX, XATTR_USER_PREFIX_LEN))
+		return true;
+	return exp->p.all_xattrs &&
+	       (!strncmp(name, XATTR_TRUSTED_PREFIX, XATTR_TRUSTED_PREFIX_LEN) ||
+		!strncmp(name, XATTR_SECURITY_PREFIX, XATTR_SECURITY_PREFIX_LEN));
 }
 
 /* Take handle and name apart, find the object, put on the credentials. */
@@ -51,13 +61,11 @@ static int rdmafsd_xattr_begin(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
 		return err;
 	memcpy(x->name, name.s, name.len);
 	x->name[name.len] = '\0';
-	if (!rdmafsd_xattr_offered(x->name))
-		return -EOPNOTSUPP;
 	x->acl = is_posix_acl_xattr(x->name);
 	err = rdmafsd_rq_fh(rq, &fh, &x->dentry);
 	if (err)
 		return err;
-	err = rdmafsd_rq_enter(rq);
+	err = rdmafsd_xattr_offered(rq->exp, x->name) ? rdmafsd_rq_enter(rq) : -EOPNOTSUPP;
 	if (err)
 		dput(x->dentry);
 	return err;
@@ -272,7 +280,7 @@ int rdmafsd_op_removexattr(struct rdmafsd_rq *rq)
 }
 
 /* Drop names that GETXATTR would refuse; returns the length that is left. */
-static size_t rdmafsd_xattr_filter(char *list, size_t len)
+static size_t rdmafsd_xattr_filter(const struct rdmafsd_export *exp, char *list, size_t len)
 {
 	size_t in = 0, out = 0;
 
@@ -281,7 +289,7 @@ static size_t rdmafsd_xattr_filter(char *list, size_t len)
 
 		if (in + n == len)
 			break;
-		if (rdmafsd_xattr_offered(list + in)) {
+		if (rdmafsd_xattr_offered(exp, list + in)) {
 			memmove(list + out, list + in, n + 1);
 			out += n + 1;
 		}
@@ -303,7 +311,7 @@ static int rdmafsd_listxattr_run(struct rdmafsd_rq *rq, struct dentry *dentry, s
 	if (len == -ERANGE)
 		len = -E2BIG;
 	if (len >= 0) {
-		len = rdmafsd_xattr_filter(list, len);
+		len = rdmafsd_xattr_filter(rq->exp, list, len);
 		if (room && len > room)
 			len = -ERANGE;
 		else

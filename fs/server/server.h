@@ -12,11 +12,16 @@
  *	dispatch.c	struct rdmafsd_rq: what one request holds while it runs
  *	op_*.c		the operations
  *	handle.c	file handle <-> dentry
- *	attr.c		attributes, commit to stable storage
+ *	attr.c		attributes
+ *	commit.c	changes to stable storage
  *	change.c	the change cookie, and whose changes moved it
  *	cred.c		SETCRED's identities, squashing, struct cred
  *	state.c		stateids: opens
+ *	clients.c	how many of them a client may have
+ *	opened.c	which files are open, and wait for who had them open
+ *	orphan.c	where they are once their names are gone
  *	nowait.c	what can be served without blocking
+ *	waits.c		what the others may block on
  *	session.c	what belongs to one client
  *	export.c	exports that are live
  *	configfs.c	what the administrator sees
@@ -28,12 +33,15 @@
  *		waits for them, closes the opens of all sessions, and lets go
  *		of the path: after that the file system can be unmounted.  The
  *		memory alone lives on in @refs while a state points to it.
- *	struct rdmafsd_session	from session_open to session_close.
- *		Transport calls no handle() outside of that.
+ *	struct rdmafsd_session	from session_open to session_close, its memory
+ *		for as long as an export that ends looks at it.  Transport calls
+ *		no handle() outside of that.
  *	struct rdmafsd_state	@refs: one for the table of the session, one
  *		for each request at work with it.  Whoever takes it out of the
  *		table (CLOSE, disable, session_close) puts the table's.  The
  *		last put closes the file, at once and in process context.
+ *	struct rdmafsd_opened, struct rdmafsd_claim	see opened.c: within their
+ *		export's life.
  *	struct rdmafsd_ident	the same, for SETCRED.
  *
  * Lock order
@@ -41,12 +49,15 @@
  *	configfs (su_mutex)
  *	  cfg->lock, port->lock		one item's settings and its state
  *	    rdmafsd_exports_lock	names of live exports
- *	    rdmafsd_sessions_lock	list of sessions; files are closed under it
  *	      mount's and superblock's write counts (mnt_want_write)
- *	        i_rwsem of a directory	(I_MUTEX_PARENT; two of them: lock_rename)
- *	          i_rwsem of what is in it
- *	session->idents_lock, ident->lock, those of change.c	leaves: nothing is
- *				taken under them but the allocator's locks
+ *	        naming semaphore of a file	(opened.c)
+ *	          exp->orphans_lock
+ *	            i_rwsem of a directory	(I_MUTEX_PARENT; two of them: lock_rename)
+ *	              i_rwsem of what is in it
+ *	session->idents_lock (outside of lru_lock), ident->lock, exp->opened_lock,
+ *	that of clients, that of known exports, those of change.c
+ *				leaves: nothing is taken under them but the
+ *				allocator's locks and those of a hash table
  *
  * Tables are xarrays, read under RCU; what is found there is used only after
  * its count was raised from non-zero.
@@ -65,10 +76,13 @@
 #include <linux/path.h>
 #include <linux/percpu-refcount.h>
 #include <linux/refcount.h>
+#include <linux/rhashtable-types.h>
+#include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/siphash.h>
 #include <linux/uidgid.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include "fs/proto/codec.h"
 #include "fs/proto/rdmafs_proto.h"
@@ -78,11 +92,11 @@
 #define RDMAFSD_MAC_LEN		sizeof(__le64)
 
 /*
- * What one client may make the server keep.  Too many opens are refused; an
- * identity too many throws out the one that was unused longest, since the
- * client registers it again when it is told BADCRED.
+ * What one client may make the server keep.  Too many opens are refused (their
+ * bounds are struct rdmafsd_opens_limits); an identity too many throws out the
+ * one that was unused longest, since the client registers it again when it is
+ * told BADCRED.
  */
-#define RDMAFSD_STATES_MAX	65536
 #define RDMAFSD_IDENTS_MAX	4096
 #define RDMAFSD_GROUPS_MAX	(4 * RFP_GROUPS_MAX)	/* of all identities together */
 
@@ -95,10 +109,30 @@ enum rdmafsd_squash {
 };
 
 /**
+ * enum rdmafsd_commit - how changes are brought to stable storage, see commit.c
+ * @RDMAFSD_COMMIT_NEVER: there is none
+ * @RDMAFSD_COMMIT_CALL:  by the file system's ->commit_metadata()
+ * @RDMAFSD_COMMIT_INODE: by writing an inode with its pages and buffers
+ * @RDMAFSD_COMMIT_FSYNC: by the ->fsync() of its directories, for all objects
+ * @RDMAFSD_COMMIT_SYNC:  by fsync of what can be opened, else with the whole
+ *			  file system
+ */
+enum rdmafsd_commit {
+	RDMAFSD_COMMIT_NEVER,
+	RDMAFSD_COMMIT_CALL,
+	RDMAFSD_COMMIT_INODE,
+	RDMAFSD_COMMIT_FSYNC,
+	RDMAFSD_COMMIT_SYNC,
+};
+
+/**
  * struct rdmafsd_export_params - what an administrator sets
  * @id:		names the export in handles; not 0
  * @secret:	signs handles
  * @read_only:	refuse changes
+ * @devices:	let device nodes be made
+ * @all_xattrs:	offer trusted. and security. attributes, too
+ * @mountpoint:	refuse to start where no file system is mounted
  * @squash:	who becomes @anonuid:@anongid
  * @anonuid:	user that squashed callers become
  * @anongid:	their group
@@ -108,51 +142,108 @@ struct rdmafsd_export_params {
 	u32 id;
 	u8 secret[RDMAFSD_SECRET_LEN];
 	bool read_only;
+	bool devices;
+	bool all_xattrs;
+	bool mountpoint;
 	enum rdmafsd_squash squash;
 	kuid_t anonuid;
 	kgid_t anongid;
 	char name[RFP_EXPORT_NAME_MAX + 1];
 };
 
+#define RDMAFSD_NAMING_BITS	6	/* semaphores for the names of an export's open files */
+
 /**
  * struct rdmafsd_export - an export that is live
  * @p:		its settings, constant while it is live
  * @serial:	never the same for two lives: tells cached credentials apart
  * @path:	its root
+ * @domain:	its file system: what requests in it may wait for, see waits.c
  * @whole:	@path is the root of its file system: every directory is inside
- * @volatile_fs: the file system has no stable storage: nothing to commit
+ * @commit:	how its file system is made to keep changes
  * @fsid:	names the file system to clients, the same after a restart
  * @key:	signs handles
+ * @proof_key: signs proofs of opens
  * @verf:	base of the write verifier, random
  * @verf_gen:	added to it; grows with every writeback error
  * @inflight:	requests at work
  * @idle:	@inflight is gone
+ * @nr_states:	states that hold a file open, closing ones too
+ * @opened:	&struct rdmafsd_opened by inode
+ * @claims:	&struct rdmafsd_claim by number
+ * @opened_lock: changes of @opened, @claims and what is in them, and of the next two
+ * @left:	the claims that clients may come back for, the first to be lost first
+ * @nr_orphans:	of what is in @opened, those without a name of their own
+ * @reap:	lets go of those that nobody comes back for
+ * @reap_at:	when it is to run, in jiffies
+ * @orphans_lock: guards the next three
+ * @orphans:	the directory of orphans once it was needed
+ * @orphans_inode: its inode, to be compared with
+ * @orphans_ino: and that one's number
  * @refs:	this memory
- * @rcu:	defers its freeing
+ * @rcu:	defers its freeing; in the first 4 KiB, as kfree_rcu() wants it
+ * @naming:	each held while the name of a file goes; by inode, see opened.c
  */
 struct rdmafsd_export {
 	struct rdmafsd_export_params p;
 	u64 serial;
 	struct path path;
+	u64 domain;
 	bool whole;
-	bool volatile_fs;
+	enum rdmafsd_commit commit;
 	u8 fsid[16];
 	siphash_key_t key;
+	siphash_key_t proof_key;
 	u64 verf;
 	atomic64_t verf_gen;
 	struct percpu_ref inflight;
 	struct completion idle;
+	atomic_t nr_states;
+	struct rhashtable opened;
+	struct rhashtable claims;
+	spinlock_t opened_lock;		/* see above */
+	struct list_head left;
+	unsigned int nr_orphans;
+	struct delayed_work reap;
+	unsigned long reap_at;
+	struct mutex orphans_lock;	/* the next three */
+	struct dentry *orphans;
+	const struct inode *orphans_inode;
+	u64 orphans_ino;
 	refcount_t refs;
 	struct rcu_head rcu;
+	struct rw_semaphore naming[1 << RDMAFSD_NAMING_BITS];
 };
+
+/**
+ * struct rdmafsd_known - an export that is written down, live or not
+ * @link: among all such
+ * @id:	  its number in handles
+ */
+struct rdmafsd_known {
+	struct list_head link;
+	u32 id;
+};
+
+void rdmafsd_known_add(struct rdmafsd_known *known, u32 id);
+void rdmafsd_known_change(struct rdmafsd_known *known, u32 id);
+void rdmafsd_known_remove(struct rdmafsd_known *known);
+int rdmafsd_export_missing(u32 id);
 
 struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *p,
 					    const char *path);
 void rdmafsd_export_stop(struct rdmafsd_export *exp);
 struct rdmafsd_export *rdmafsd_export_find_id(u32 id);
+u64 rdmafsd_export_domain(u32 id);
 struct rdmafsd_export *rdmafsd_export_find_name(const char *name, size_t len);
 void rdmafsd_export_put(struct rdmafsd_export *exp);
 void rdmafsd_export_free(struct rdmafsd_export *exp);
+
+/* All is as stable there as it will ever be. */
+static inline bool rdmafsd_export_is_volatile(const struct rdmafsd_export *exp)
+{
+	return exp->commit == RDMAFSD_COMMIT_NEVER;
+}
 
 static inline u64 rdmafsd_export_verifier(struct rdmafsd_export *exp)
 {
@@ -165,6 +256,8 @@ static inline u64 rdmafsd_export_verifier(struct rdmafsd_export *exp)
 
 /**
  * struct rdmafsd_ident - a caller, as its client named it by SETCRED
+ * @id:	    its name
+ * @lru:    among those of its session; empty once it is in its table no more
  * @uid:    user
  * @gid:    group
  * @groups: supplementary groups, sorted
@@ -176,6 +269,8 @@ static inline u64 rdmafsd_export_verifier(struct rdmafsd_export *exp)
  * @rcu:    defers its freeing
  */
 struct rdmafsd_ident {
+	u32 id;
+	struct list_head lru;
 	kuid_t uid;
 	kgid_t gid;
 	struct group_info *groups;
@@ -191,25 +286,77 @@ struct rdmafsd_ident {
 };
 
 /**
+ * struct rdmafsd_opens_limits - how many opens there may be
+ * @all:    of all clients together
+ * @client: of one, which is a source address, in all of its sessions
+ *
+ * Written by the administrator at any time; what is open stays open, and is opened again
+ * after its session was lost.
+ */
+struct rdmafsd_opens_limits {
+	u32 all;
+	u32 client;
+};
+
+extern struct rdmafsd_opens_limits rdmafsd_opens_limits;
+
+/**
+ * struct rdmafsd_client - what transport takes for one client
+ * @link:   in the list of all
+ * @refs:   sessions and claims; under the lock of the list
+ * @opens:  claims that it has
+ * @source: where it comes from
+ */
+struct rdmafsd_client {
+	struct list_head link;
+	unsigned int refs;
+	atomic_t opens;
+	struct rdmafs_xprt_source source;
+};
+
+struct rdmafsd_client *rdmafsd_client_get(const struct rdmafs_xprt_source *source);
+void rdmafsd_client_put(struct rdmafsd_client *client);
+void rdmafsd_opens_init(void);
+u32 rdmafsd_opens_now(void);
+u32 rdmafsd_left_now(void);
+void rdmafsd_opens_show(struct seq_file *m, void *ctx);
+struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool again);
+void rdmafsd_claim_free(struct rdmafsd_claim *claim);
+
+/**
  * struct rdmafsd_session - what belongs to one client
- * @link:	in the list of all
+ * @serial:	in the table of all
+ * @id:		what the client calls itself, in this session and the next
  * @idents:	&struct rdmafsd_ident by the id that the client chose
  * @idents_lock: serialises changes of @idents
+ * @idents_lru:	the same, what was used last at its end
+ * @lru_lock:	guards it; a leaf
  * @nr_idents:	how many there are
  * @nr_groups:	groups of all of them together
  * @states:	&struct rdmafsd_state by the low half of the stateid
  * @next_state:	where to look for a free one; under the lock of @states
- * @nr_states:	how many there are, or are being made
+ * @client:	whose opens they are
+ * @cut:	&struct rdmafsd_cut, see cut.c, which has the lock
+ * @ended:	there are to be no more of them; likewise
+ * @refs:	this memory
+ * @rcu:	defers its freeing
  */
 struct rdmafsd_session {
-	struct list_head link;
+	u32 serial;
+	u8 id[RDMAFS_XPRT_CLIENT_ID];
 	struct xarray idents;
 	struct mutex idents_lock;	/* changes of @idents, and their account */
+	struct list_head idents_lru;
+	spinlock_t lru_lock;		/* @idents_lru */
 	unsigned int nr_idents;
 	unsigned int nr_groups;
 	struct xarray states;
 	u32 next_state;
-	atomic_t nr_states;
+	struct rdmafsd_client *client;
+	struct list_head cut;
+	bool ended;
+	refcount_t refs;
+	struct rcu_head rcu;
 };
 
 extern const struct rdmafs_xprt_service rdmafsd_service;
@@ -233,6 +380,8 @@ extern const struct cred *rdmafsd_own_cred;
  * struct rdmafsd_state - an open
  * @file:   the open file; its mode tells what may be done with it
  * @exp:    where it is, holding the memory only
+ * @claim:  its part in what becomes of the file there
+ * @closed: by its client, who does not come back for it
  * @wb_err: last writeback error that moved the verifier
  * @id:     the whole stateid
  * @refs:   the table's and those of requests
@@ -244,6 +393,8 @@ extern const struct cred *rdmafsd_own_cred;
 struct rdmafsd_state {
 	struct file *file;
 	struct rdmafsd_export *exp;
+	struct rdmafsd_claim *claim;
+	bool closed;
 	errseq_t wb_err;
 	u64 id;
 	refcount_t refs;
@@ -253,16 +404,116 @@ struct rdmafsd_state {
 	u32 flags;
 };
 
-int rdmafsd_state_reserve(struct rdmafsd_session *ses);
-void rdmafsd_state_unreserve(struct rdmafsd_session *ses);
 int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
-		      struct file *file, u64 *id);
+		      struct file *file, struct rdmafsd_claim *claim, u64 *id);
 struct rdmafsd_state *rdmafsd_state_get(struct rdmafsd_session *ses, u64 id);
+u64 rdmafsd_state_domain(struct rdmafsd_session *ses, u64 id);
 void rdmafsd_state_put(struct rdmafsd_state *st);
 bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st);
 void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *exp);
 int rdmafsd_state_check_wb(struct rdmafsd_state *st);
 void rdmafsd_file_close(struct file *file);
+
+/* ------------------------------------------------------------- opened files */
+
+/**
+ * enum rdmafsd_opened_name - where the name of an open file is
+ * @RDMAFSD_NAMED:  where users see it
+ * @RDMAFSD_ORPHAN: in the directory of orphans
+ * @RDMAFSD_GONE:   just being removed from there
+ */
+enum rdmafsd_opened_name {
+	RDMAFSD_NAMED,
+	RDMAFSD_ORPHAN,
+	RDMAFSD_GONE,
+};
+
+/**
+ * struct rdmafsd_opened - a file that clients have open, or may come back for
+ * @node:    in the table of its export
+ * @inode:   the file, referenced
+ * @name:    where its name is
+ * @opens:   who counts: states, and removals of its name under way
+ * @awaited: claims that are LEFT
+ * @rcu:     defers its freeing
+ */
+struct rdmafsd_opened {
+	struct rhash_head node;
+	struct inode *inode;
+	enum rdmafsd_opened_name name;
+	unsigned int opens;
+	unsigned int awaited;
+	struct rcu_head rcu;
+};
+
+/**
+ * enum rdmafsd_claim_state - what stands behind a claim
+ * @RDMAFSD_CLAIM_NEW:	 nothing yet, or no more
+ * @RDMAFSD_CLAIM_OPEN:	 a state
+ * @RDMAFSD_CLAIM_AGAIN: a state whose client has it open again, too
+ * @RDMAFSD_CLAIM_LEFT:	 a state that was lost: its client may come back
+ */
+enum rdmafsd_claim_state {
+	RDMAFSD_CLAIM_NEW,
+	RDMAFSD_CLAIM_OPEN,
+	RDMAFSD_CLAIM_AGAIN,
+	RDMAFSD_CLAIM_LEFT,
+};
+
+/**
+ * struct rdmafsd_claim - an open, also when its session was lost
+ * @node:   in the table of its export
+ * @id:     its number there, the same over restarts, random; constant once it is OPEN
+ * @state:  see there
+ * @of:     the file
+ * @client: among whose opens it counts; NULL: it was found when the export started
+ * @since:  when it was LEFT, in jiffies
+ * @left:   among those that are
+ * @rcu:    defers its freeing
+ */
+struct rdmafsd_claim {
+	struct rhash_head node;
+	u64 id;
+	enum rdmafsd_claim_state state;
+	struct rdmafsd_opened *of;
+	struct rdmafsd_client *client;
+	unsigned long since;
+	struct list_head left;
+	struct rcu_head rcu;
+};
+
+void rdmafsd_cut_add(struct rdmafsd_session *ses, struct rdmafsd_state *st);
+void rdmafsd_cut_closed(struct rdmafsd_session *ses, u64 id);
+void rdmafsd_cut_again(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
+		       struct inode *inode, u64 claim);
+void rdmafsd_cut_end(struct rdmafsd_session *ses);
+bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode, unsigned long time);
+
+int rdmafsd_opened_init(struct rdmafsd_export *exp);
+void rdmafsd_opened_exit(struct rdmafsd_export *exp);
+int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
+		       struct rdmafsd_claim **claim, u64 id);
+void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, bool lost);
+int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode);
+bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);
+
+bool rdmafsd_name_reserved(const struct rfp_str *name);
+
+/* Is it the directory of orphans itself? */
+static inline bool rdmafsd_is_orphans(const struct rdmafsd_export *exp, const struct inode *inode)
+{
+	return inode && inode == READ_ONCE(exp->orphans_inode);
+}
+
+struct dentry *rdmafsd_lookup(struct rdmafsd_export *exp, struct dentry *dir,
+			      const struct rfp_str *name);
+struct dentry *rdmafsd_lookup_there(struct rdmafsd_export *exp, struct dentry *dir,
+				    const struct rfp_str *name);
+int rdmafsd_orphan_add(struct rdmafsd_export *exp, struct dentry *obj, struct inode **delegated);
+void rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode);
+void rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode);
+int rdmafsd_orphans_start(struct rdmafsd_export *exp);
+void rdmafsd_orphans_exit(struct rdmafsd_export *exp);
 
 /* ---------------------------------------------------------------- requests */
 
@@ -273,6 +524,7 @@ void rdmafsd_file_close(struct file *file);
  * @dec:	what is left of its body
  * @enc:	the reply, so far
  * @cred_id:	the caller's credentials, as the client named them
+ * @access:	attributes are to tell what the caller may do
  * @exp:	export in use, in flight; NULL until the first handle or stateid
  * @cred:	credentials put on, NULL while the server's own are on
  * @saved:	what they cover
@@ -285,6 +537,7 @@ struct rdmafsd_rq {
 	struct rfp_dec dec;
 	struct rfp_enc enc;
 	u32 cred_id;
+	bool access;
 	struct rdmafsd_export *exp;
 	const struct cred *cred;
 	const struct cred *saved;
@@ -304,6 +557,26 @@ struct rdmafsd_change {
 	u64 after;
 };
 
+/**
+ * struct rdmafsd_leaving - a name that is being removed
+ * @obj:    what it stands for, before anything is locked; NULL for nothing
+ * @naming: held, so that nobody opens it meanwhile; NULL if nobody could
+ * @of:	    its entry if it is open, or NULL
+ * @denied: the caller may not remove it, so it was given none
+ * @kept:   it was given another name first
+ * @before: its change cookie before that; 0 if others changed it meanwhile
+ * @after:  the cookie after it
+ */
+struct rdmafsd_leaving {
+	struct dentry *obj;
+	struct rw_semaphore *naming;
+	struct rdmafsd_opened *of;
+	bool denied;
+	bool kept;
+	u64 before;
+	u64 after;
+};
+
 /*
  * An operation: returns 0 with the reply in rq->enc, a negative errno, or a
  * positive status that no errno stands for (RFP_BADCRED and the like); in the
@@ -313,6 +586,7 @@ typedef int (*rdmafsd_op_fn)(struct rdmafsd_rq *rq);
 
 void rdmafsd_handle(struct rdmafs_xprt_req *req, void *ctx);
 bool rdmafsd_handle_now(struct rdmafs_xprt_req *req, void *ctx);
+u64 rdmafsd_waits_for(struct rdmafs_xprt_req *req, void *ctx);
 
 int rdmafsd_rq_dec_end(struct rdmafsd_rq *rq);
 int rdmafsd_rq_enter(struct rdmafsd_rq *rq);
@@ -323,6 +597,13 @@ int rdmafsd_rq_want_write(struct rdmafsd_rq *rq);
 void rdmafsd_rq_drop_write(struct rdmafsd_rq *rq);
 int rdmafsd_rq_data_put(struct rdmafsd_rq *rq, const void *data, size_t len);
 
+int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struct rfp_str *name,
+			  struct rdmafsd_leaving *l, struct inode **delegated);
+bool rdmafsd_leaving_is(const struct rdmafsd_leaving *l, struct dentry *dentry);
+void rdmafsd_leaving_change(const struct rdmafsd_leaving *l, struct rdmafsd_change *chg);
+void rdmafsd_leaving_end(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l, bool removed);
+void rdmafsd_leaving_put(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l);
+
 void *rdmafsd_rep(struct rdmafsd_rq *rq, size_t size);
 int rdmafsd_rep_attr(struct rdmafsd_rq *rq, struct dentry *dentry);
 int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, struct dentry *dentry,
@@ -331,7 +612,10 @@ int rdmafsd_rep_fh(struct rdmafsd_rq *rq, struct dentry *dentry);
 
 /* ----------------------------------------------------- handles, attributes */
 
+u32 rdmafsd_fh_export(const struct rfp_fh *fh);
 int rdmafsd_fh_encode(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_fh *fh);
+int rdmafsd_open_proof(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, u64 claim,
+		       struct rfp_proof *proof);
 void rdmafsd_keys_init(struct rdmafsd_export *exp);
 int rdmafsd_rq_fh(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry);
 int rdmafsd_rq_dir(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry);
@@ -358,9 +642,12 @@ int rdmafsd_cookie(const struct path *path, u64 *cookie, u64 *size);
 void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u32 flags,
 		       struct rfp_attr *attr);
 int rdmafsd_getattr(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_attr *attr);
+void rdmafsd_commit_init(struct rdmafsd_export *exp);
 int rdmafsd_commit(struct rdmafsd_export *exp, struct dentry *dentry);
-int rdmafsd_truncate_file(struct rdmafsd_rq *rq, struct file *file, loff_t size,
-			  unsigned int extra);
+u32 rdmafsd_access(struct inode *inode);
+int rdmafsd_deleg_end(struct inode **delegated, int err);
+int rdmafsd_truncate(struct rdmafsd_rq *rq, struct dentry *dentry, struct file *file, loff_t size,
+		     unsigned int extra);
 
 /* -------------------------------------------------------------- operations */
 
@@ -397,6 +684,8 @@ int rdmafsd_op_seek(struct rdmafsd_rq *rq);
 umode_t rdmafsd_create_mode(struct dentry *dir, u32 mode, u32 umask);
 struct dentry *rdmafsd_lookup_again(struct dentry *dir, struct dentry *dentry,
 				    const struct rfp_str *name);
+
+bool rdmafsd_xattr_offered(const struct rdmafsd_export *exp, const char *name);
 
 int rdmafsd_configfs_init(void);
 void rdmafsd_configfs_exit(void);

@@ -1,29 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Sessions: what belongs to one client, from the moment transport tells of it
- * until it says that the session is over.  They stand in a list so that an
+ * until it says that the session is over.  They stand in a table so that an
  * export that ends can close what clients have open in it.
+ *
+ * Nothing is held while files are closed, which can take as long as their file
+ * system likes: a session that ends takes its states out of its table one by
+ * one, as does an export that ends, and whoever has taken one closes it.  The
+ * export then waits for all its states, those that others are closing as well.
  */
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include "server.h"
 
-static DEFINE_MUTEX(rdmafsd_sessions_lock);
-static LIST_HEAD(rdmafsd_sessions);
+static DEFINE_XARRAY_ALLOC1(rdmafsd_sessions);	/* &struct rdmafsd_session by serial */
+
+static void rdmafsd_session_put(struct rdmafsd_session *ses)
+{
+	if (!refcount_dec_and_test(&ses->refs))
+		return;
+	xa_destroy(&ses->states);
+	mutex_destroy(&ses->idents_lock);
+	rdmafsd_client_put(ses->client);
+	kfree_rcu(ses, rcu);
+}
 
 static int rdmafsd_session_open(struct rdmafs_xprt_session *xs, void *ctx)
 {
+	struct rdmafs_xprt_source source;
 	struct rdmafsd_session *ses;
+	int err;
 
 	ses = kzalloc(sizeof(*ses), GFP_KERNEL);
 	if (!ses)
 		return -ENOMEM;
+	rdmafs_xprt_session_source(xs, &source);
+	rdmafs_xprt_session_client(xs, ses->id);
+	ses->client = rdmafsd_client_get(&source);
+	if (!ses->client) {
+		kfree(ses);
+		return -ENOMEM;
+	}
+	refcount_set(&ses->refs, 1);
 	xa_init(&ses->idents);
 	mutex_init(&ses->idents_lock);
+	INIT_LIST_HEAD(&ses->idents_lru);
+	spin_lock_init(&ses->lru_lock);
 	xa_init_flags(&ses->states, XA_FLAGS_ALLOC1);
+	INIT_LIST_HEAD(&ses->cut);
 
-	mutex_lock(&rdmafsd_sessions_lock);
-	list_add_tail(&ses->link, &rdmafsd_sessions);
-	mutex_unlock(&rdmafsd_sessions_lock);
+	err = xa_alloc(&rdmafsd_sessions, &ses->serial, ses, xa_limit_32b, GFP_KERNEL);
+	if (err) {
+		mutex_destroy(&ses->idents_lock);
+		rdmafsd_client_put(ses->client);
+		kfree(ses);
+		return err;
+	}
 	rdmafs_xprt_session_set_priv(xs, ses);
 	return 0;
 }
@@ -32,36 +64,53 @@ static void rdmafsd_session_close(struct rdmafs_xprt_session *xs, void *ctx)
 {
 	struct rdmafsd_session *ses = rdmafs_xprt_session_priv(xs);
 
-	/* Under the lock, so that an export that ends meanwhile waits for it. */
-	mutex_lock(&rdmafsd_sessions_lock);
+	xa_erase(&rdmafsd_sessions, ses->serial);
 	rdmafsd_states_close(ses, NULL);
-	list_del(&ses->link);
-	mutex_unlock(&rdmafsd_sessions_lock);
+	rdmafsd_cut_end(ses);
 	rdmafs_xprt_session_set_priv(xs, NULL);
-
-	xa_destroy(&ses->states);
 	rdmafsd_idents_free(ses);
-	mutex_destroy(&ses->idents_lock);
-	kfree(ses);
+	rdmafsd_session_put(ses);
+}
+
+/* The first session from @serial on; its memory is held. */
+static struct rdmafsd_session *rdmafsd_session_next(unsigned long *serial)
+{
+	struct rdmafsd_session *ses;
+
+	rcu_read_lock();
+	for (;; ++*serial) {
+		ses = xa_find(&rdmafsd_sessions, serial, ULONG_MAX, XA_PRESENT);
+		if (!ses || refcount_inc_not_zero(&ses->refs))
+			break;
+	}
+	rcu_read_unlock();
+	return ses;
 }
 
 /**
  * rdmafsd_sessions_close_export - close what clients have open in an export
  * @exp: the export, with no request at work and none to come
+ *
+ * When it returns nothing is open any more.
  */
 void rdmafsd_sessions_close_export(struct rdmafsd_export *exp)
 {
 	struct rdmafsd_session *ses;
+	unsigned long serial = 0;
 
-	mutex_lock(&rdmafsd_sessions_lock);
-	list_for_each_entry(ses, &rdmafsd_sessions, link)
+	while ((ses = rdmafsd_session_next(&serial))) {
 		rdmafsd_states_close(ses, exp);
-	mutex_unlock(&rdmafsd_sessions_lock);
+		rdmafsd_session_put(ses);
+		serial++;
+	}
+	wait_var_event(&exp->nr_states, !atomic_read(&exp->nr_states));
 }
 
 const struct rdmafs_xprt_service rdmafsd_service = {
 	.session_open = rdmafsd_session_open,
+	.waits_for = rdmafsd_waits_for,
 	.session_close = rdmafsd_session_close,
 	.handle = rdmafsd_handle,
 	.handle_now = rdmafsd_handle_now,
+	.show_limits = rdmafsd_opens_show,
 };

@@ -23,6 +23,7 @@
 #include <linux/pagemap.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include "server.h"
 
 /**
@@ -41,42 +42,17 @@ void rdmafsd_file_close(struct file *file)
 }
 
 /**
- * rdmafsd_state_reserve - take room for an open
- * @ses: the client's session
- *
- * Before anything is changed for it, such as a file created.
- *
- * Return: 0, to be followed by rdmafsd_state_add() or
- * rdmafsd_state_unreserve(), or -ENFILE.
- */
-int rdmafsd_state_reserve(struct rdmafsd_session *ses)
-{
-	if (atomic_inc_return(&ses->nr_states) <= RDMAFSD_STATES_MAX)
-		return 0;
-	atomic_dec(&ses->nr_states);
-	return -ENFILE;
-}
-
-/**
- * rdmafsd_state_unreserve - give back what rdmafsd_state_reserve() took
- * @ses: the client's session
- */
-void rdmafsd_state_unreserve(struct rdmafsd_session *ses)
-{
-	atomic_dec(&ses->nr_states);
-}
-
-/**
  * rdmafsd_state_add - make an open file known to its client
- * @ses:  the client's session, with room reserved
- * @exp:  the export, in flight
- * @file: the file; on success the state's from now on
- * @id:	  gets the stateid
+ * @ses:   the client's session
+ * @exp:   the export, in flight
+ * @file:  the file; on success the state's from now on
+ * @claim: the open's claim; likewise
+ * @id:	   gets the stateid
  *
- * Return: 0, which uses up the reservation, or -ENOMEM, which does not.
+ * Return: 0 or -ENOMEM.
  */
 int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
-		      struct file *file, u64 *id)
+		      struct file *file, struct rdmafsd_claim *claim, u64 *id)
 {
 	struct rdmafsd_state *st;
 	u32 index;
@@ -87,6 +63,7 @@ int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 		return -ENOMEM;
 	st->file = file;
 	st->exp = exp;
+	st->claim = claim;
 	st->wb_err = filemap_sample_wb_err(file->f_mapping);
 	refcount_set(&st->refs, 1);
 	spin_lock_init(&st->lock);
@@ -101,6 +78,7 @@ int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 	st->id = (u64)get_random_u32() << 32 | index;
 	*id = st->id;
 	refcount_inc(&exp->refs);
+	atomic_inc(&exp->nr_states);
 	/* Can't fail: the slot has its memory. */
 	xa_store(&ses->states, index, st, GFP_KERNEL_ACCOUNT);
 	return 0;
@@ -115,8 +93,8 @@ int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
  * would not wait for one that holds nothing but a file.
  *
  * Return: the state, to be put by rdmafsd_state_put() and its export after it
- * by rdmafsd_export_put(); or an ERR_PTR: -EBADF if there is no such open,
- * -ESTALE if its export is ending.
+ * by rdmafsd_export_put(); or an ERR_PTR: -EBADF if there is no such open, what
+ * rdmafsd_export_missing() says if its export is ending.
  */
 struct rdmafsd_state *rdmafsd_state_get(struct rdmafsd_session *ses, u64 id)
 {
@@ -127,13 +105,34 @@ struct rdmafsd_state *rdmafsd_state_get(struct rdmafsd_session *ses, u64 id)
 	if (!st || st->id != id) {
 		st = ERR_PTR(-EBADF);
 	} else if (!percpu_ref_tryget_live(&st->exp->inflight)) {
-		st = ERR_PTR(-ESTALE);
+		st = ERR_PTR(rdmafsd_export_missing(st->exp->p.id));
 	} else if (!refcount_inc_not_zero(&st->refs)) {
 		percpu_ref_put(&st->exp->inflight);
 		st = ERR_PTR(-EBADF);
 	}
 	rcu_read_unlock();
 	return st;
+}
+
+/**
+ * rdmafsd_state_domain - the file system of the open that a stateid names
+ * @ses: the client's session
+ * @id:	 the stateid, from the wire
+ *
+ * Any context that may take no lock that sleeps.
+ *
+ * Return: a number for it, or 0: there is no such open.
+ */
+u64 rdmafsd_state_domain(struct rdmafsd_session *ses, u64 id)
+{
+	struct rdmafsd_state *st;
+	u64 domain;
+
+	rcu_read_lock();
+	st = xa_load(&ses->states, lower_32_bits(id));
+	domain = st && st->id == id ? st->exp->domain : 0;
+	rcu_read_unlock();
+	return domain;
 }
 
 /**
@@ -148,6 +147,9 @@ void rdmafsd_state_put(struct rdmafsd_state *st)
 	if (st->file->f_mode & FMODE_WRITE)
 		rdmafsd_state_check_wb(st);
 	rdmafsd_file_close(st->file);
+	rdmafsd_claim_put(st->exp, st->claim, !st->closed);
+	if (atomic_dec_and_test(&st->exp->nr_states))
+		wake_up_var(&st->exp->nr_states);
 	rdmafsd_export_free(st->exp);
 	kfree_rcu(st, rcu);
 }
@@ -161,10 +163,7 @@ void rdmafsd_state_put(struct rdmafsd_state *st)
  */
 bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 {
-	if (xa_cmpxchg(&ses->states, lower_32_bits(st->id), st, NULL, 0) != st)
-		return false;
-	atomic_dec(&ses->nr_states);
-	return true;
+	return xa_cmpxchg(&ses->states, lower_32_bits(st->id), st, NULL, 0) == st;
 }
 
 /**
@@ -195,8 +194,11 @@ void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *ex
 			continue;
 		}
 		rcu_read_unlock();
-		if (rdmafsd_state_remove(ses, st))
+		if (rdmafsd_state_remove(ses, st)) {
+			if (exp)
+				rdmafsd_cut_add(ses, st);
 			rdmafsd_state_put(st);
+		}
 		rdmafsd_state_put(st);
 	}
 }

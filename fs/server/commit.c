@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Bringing changes of metadata to stable storage before they are answered.
+ *
+ * What it takes depends on the file system, and is found out once, when its
+ * export starts:
+ *
+ *	CALL	it has ->commit_metadata() and a journal (xfs, ext4): what is
+ *		asked for is in there, names as well as inodes
+ *	INODE	it has neither journal nor log (ext4 without one, ext2, FAT):
+ *		entries of a directory are pages and buffers of the directory,
+ *		and nothing but fsync of that very directory writes them.  So
+ *		pages, buffers and inode are written, and the device's cache is
+ *		flushed, as generic_file_fsync() does it for an open file.
+ *	FSYNC	it has a log that its ->fsync() alone writes (btrfs, f2fs).  That
+ *		of directories is the same function as that of files, and asks
+ *		of its file no more than inode and dentry: so it is called for
+ *		objects of every type, with a file opened O_PATH.  Opening has no
+ *		effects then, on devices, FIFOs, leases or atime.
+ *	SYNC	none of these is known of it: files and directories are opened
+ *		and fsynced, and what can't be opened goes with all the rest of
+ *		the file system
+ *	NEVER	it has no stable storage (tmpfs)
+ */
+#include <linux/blkdev.h>
+#include <linux/buffer_head.h>
+#include <linux/exportfs.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <linux/unaligned.h>
+#include <linux/writeback.h>
+#include "server.h"
+
+/* Where ext4 keeps on the disk that it has a journal; no mount option takes it away. */
+#define RDMAFSD_EXT4_SB		1024	/* the superblock's offset */
+#define RDMAFSD_EXT4_MAGIC	56	/* in it, __le16 */
+#define RDMAFSD_EXT4_COMPAT	92	/* in it, __le32 */
+#define RDMAFSD_EXT4_JOURNAL	0x4	/* a bit of that */
+
+/* If it can't be read: no, which costs time and loses nothing. */
+static bool rdmafsd_ext4_has_journal(struct super_block *sb)
+{
+	struct buffer_head *bh = sb_bread(sb, RDMAFSD_EXT4_SB / sb->s_blocksize);
+	bool journal = false;
+	const u8 *es;
+
+	if (!bh)
+		return false;
+	es = bh->b_data + RDMAFSD_EXT4_SB % sb->s_blocksize;
+	if (get_unaligned_le16(es + RDMAFSD_EXT4_MAGIC) == EXT4_SUPER_MAGIC)
+		journal = get_unaligned_le32(es + RDMAFSD_EXT4_COMPAT) & RDMAFSD_EXT4_JOURNAL;
+	brelse(bh);
+	return journal;
+}
+
+static enum rdmafsd_commit rdmafsd_commit_of(struct inode *root)
+{
+	typeof(root->i_fop->fsync) fsync = root->i_fop->fsync;
+	struct super_block *sb = root->i_sb;
+
+	if (sb->s_export_op->commit_metadata) {
+		if (sb->s_magic == EXT4_SUPER_MAGIC && sb->s_bdev && !rdmafsd_ext4_has_journal(sb))
+			return RDMAFSD_COMMIT_INODE;
+		return RDMAFSD_COMMIT_CALL;
+	}
+	if (fsync && (sb->s_magic == BTRFS_SUPER_MAGIC || sb->s_magic == F2FS_SUPER_MAGIC))
+		return RDMAFSD_COMMIT_FSYNC;
+	if (sb->s_op->write_inode)
+		return sb->s_bdev ? RDMAFSD_COMMIT_INODE : RDMAFSD_COMMIT_SYNC;
+	return fsync && fsync != noop_fsync ? RDMAFSD_COMMIT_SYNC : RDMAFSD_COMMIT_NEVER;
+}
+
+/**
+ * rdmafsd_commit_init - find out how a file system is made to keep changes
+ * @exp: an export that starts, with its path; gets @commit
+ */
+void rdmafsd_commit_init(struct rdmafsd_export *exp)
+{
+	exp->commit = rdmafsd_commit_of(d_inode(exp->path.dentry));
+}
+
+/* All that belongs to an inode, but not the data of a file. */
+static int rdmafsd_commit_inode(struct inode *inode)
+{
+	struct address_space *mapping = &inode->i_data;
+	struct super_block *sb = inode->i_sb;
+	int err = 0, err2;
+
+	if (!S_ISREG(inode->i_mode))
+		err = filemap_write_and_wait(mapping);
+	err2 = sync_mapping_buffers(mapping);
+	if (!err)
+		err = err2;
+	err2 = sb->s_export_op->commit_metadata ? sb->s_export_op->commit_metadata(inode) :
+						  sync_inode_metadata(inode, 1);
+	if (!err)
+		err = err2;
+	err2 = blkdev_issue_flush(sb->s_bdev);
+	return err ? err : err2;
+}
+
+static int rdmafsd_commit_fsync(struct rdmafsd_export *exp, struct dentry *dentry)
+{
+	struct path path = { .mnt = exp->path.mnt, .dentry = dentry };
+	struct file *file;
+	int err;
+
+	file = dentry_open(&path, O_PATH, rdmafsd_own_cred);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	err = d_inode(exp->path.dentry)->i_fop->fsync(file, 0, LLONG_MAX, 0);
+	rdmafsd_file_close(file);
+	return err;
+}
+
+static int rdmafsd_commit_sync(struct rdmafsd_export *exp, struct dentry *dentry)
+{
+	struct path path = { .mnt = exp->path.mnt, .dentry = dentry };
+	struct super_block *sb = dentry->d_sb;
+	struct file *file;
+	int err;
+
+	/* What can't be opened without side effects has to go with all the rest. */
+	if (!d_is_reg(dentry) && !d_is_dir(dentry)) {
+		down_read(&sb->s_umount);
+		err = sync_filesystem(sb);
+		up_read(&sb->s_umount);
+		return err;
+	}
+	file = dentry_open(&path, O_RDONLY | O_LARGEFILE, rdmafsd_own_cred);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	err = file->f_op->fsync ? vfs_fsync(file, 0) : 0;
+	rdmafsd_file_close(file);
+	return err;
+}
+
+/**
+ * rdmafsd_commit - bring an object's metadata to stable storage
+ * @exp:    the export
+ * @dentry: the object, positive; nothing of it locked by the caller
+ *
+ * A name is an object's and its directory's: both are to be committed.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmafsd_commit(struct rdmafsd_export *exp, struct dentry *dentry)
+{
+	struct inode *inode = d_inode(dentry);
+
+	/* What has no name left does not outlive a crash: nothing to keep. */
+	if (!inode->i_nlink)
+		return 0;
+	switch (exp->commit) {
+	case RDMAFSD_COMMIT_CALL:
+		return inode->i_sb->s_export_op->commit_metadata(inode);
+	case RDMAFSD_COMMIT_INODE:
+		return rdmafsd_commit_inode(inode);
+	case RDMAFSD_COMMIT_FSYNC:
+		return rdmafsd_commit_fsync(exp, dentry);
+	case RDMAFSD_COMMIT_SYNC:
+		return rdmafsd_commit_sync(exp, dentry);
+	case RDMAFSD_COMMIT_NEVER:
+		break;
+	}
+	return 0;
+}

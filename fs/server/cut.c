@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Files without a name that sessions had open when an export was disabled.
+ *
+ * The export's end closes what is open in it, and its next start finds the files where
+ * it keeps those that have no name (orphan.c).  For a session that was lost the client
+ * hears of that at once, and opens again what it had.  But these sessions live, and
+ * whoever does nothing with his file does not hear of anything, however long that lasts.
+ * So each such open is noted with its session until the client has opened the file again
+ * or closed it, or the session ends; from then on the client has the time that it has
+ * after any end of a session (rdmafsd_cut_keeps()).  Notes hold nothing of the export's
+ * file system, which is free to go meanwhile: they tell files by their numbers.
+ *
+ * Without memory for a note the file is kept for that time only.
+ */
+#include <linux/fs.h>
+#include <linux/hash.h>
+#include <linux/hashtable.h>
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+#include "server.h"
+
+#define RDMAFSD_CUT_BITS	10
+
+/**
+ * struct rdmafsd_cut - an open of a file without a name, cut off by its export's end
+ * @link:	among those of its session
+ * @by_file:	in the table by export and file
+ * @by_id:	in the table by stateid
+ * @ses:	the session, which lives
+ * @export:	id of the export
+ * @ino:	the file's number
+ * @generation:	likewise
+ * @stateid:	what the client believes to have
+ * @claim:	number of the open's claim
+ */
+struct rdmafsd_cut {
+	struct list_head link;
+	struct hlist_node by_file;
+	struct hlist_node by_id;
+	struct rdmafsd_session *ses;
+	u32 export;
+	u32 generation;
+	u64 ino;
+	u64 stateid;
+	u64 claim;
+};
+
+static DEFINE_SPINLOCK(rdmafsd_cut_lock);	/* a leaf: what follows, and sessions' lists */
+static DEFINE_HASHTABLE(rdmafsd_cut_files, RDMAFSD_CUT_BITS);
+static DEFINE_HASHTABLE(rdmafsd_cut_ids, RDMAFSD_CUT_BITS);
+static u64 rdmafsd_cut_ended;	/* when a session with notes has; 0: never */
+
+static void rdmafsd_cut_free_locked(struct rdmafsd_cut *cut)
+{
+	lockdep_assert_held(&rdmafsd_cut_lock);
+	list_del(&cut->link);
+	hash_del(&cut->by_file);
+	hash_del(&cut->by_id);
+	kfree(cut);
+}
+
+/**
+ * rdmafsd_cut_add - an export's end closes a state of a session that lives
+ * @ses: the session, its memory held
+ * @st:	 the state, just taken out of its table; its file is open yet
+ *
+ * Context: process.
+ */
+void rdmafsd_cut_add(struct rdmafsd_session *ses, struct rdmafsd_state *st)
+{
+	struct inode *inode = file_inode(st->file);
+	struct rdmafsd_cut *cut;
+
+	if (!rdmafsd_is_orphan(st->exp, inode))
+		return;
+	cut = kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
+	if (!cut)
+		return;
+	cut->ses = ses;
+	cut->export = st->exp->p.id;
+	cut->ino = inode->i_ino;
+	cut->generation = inode->i_generation;
+	cut->stateid = st->id;
+	cut->claim = st->claim->id;
+	spin_lock(&rdmafsd_cut_lock);
+	if (!ses->ended) {
+		list_add_tail(&cut->link, &ses->cut);
+		hash_add(rdmafsd_cut_files, &cut->by_file, cut->ino);
+		hash_add(rdmafsd_cut_ids, &cut->by_id, cut->stateid);
+		cut = NULL;
+	}
+	spin_unlock(&rdmafsd_cut_lock);
+	kfree(cut);
+}
+
+/**
+ * rdmafsd_cut_closed - a client closes what the server has not open
+ * @ses: its session
+ * @id:	 the stateid, from the wire
+ *
+ * Context: process.
+ */
+void rdmafsd_cut_closed(struct rdmafsd_session *ses, u64 id)
+{
+	struct rdmafsd_cut *cut;
+	struct hlist_node *next;
+
+	spin_lock(&rdmafsd_cut_lock);
+	hash_for_each_possible_safe(rdmafsd_cut_ids, cut, next, by_id, id)
+		if (cut->ses == ses && cut->stateid == id)
+			rdmafsd_cut_free_locked(cut);
+	spin_unlock(&rdmafsd_cut_lock);
+}
+
+/**
+ * rdmafsd_cut_again - a client has opened again what it had open
+ * @ses:   its session
+ * @exp:   the export
+ * @inode: the file
+ * @claim: number of the claim of which it has shown the proof
+ *
+ * Context: process.
+ */
+void rdmafsd_cut_again(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
+		       struct inode *inode, u64 claim)
+{
+	struct rdmafsd_cut *cut;
+	struct hlist_node *next;
+
+	spin_lock(&rdmafsd_cut_lock);
+	hash_for_each_possible_safe(rdmafsd_cut_files, cut, next, by_file, (u64)inode->i_ino)
+		if (cut->ses == ses && cut->export == exp->p.id && cut->claim == claim)
+			rdmafsd_cut_free_locked(cut);
+	spin_unlock(&rdmafsd_cut_lock);
+}
+
+/**
+ * rdmafsd_cut_end - a session ends
+ * @ses: the session, with no request at work
+ *
+ * Context: process.
+ */
+void rdmafsd_cut_end(struct rdmafsd_session *ses)
+{
+	struct rdmafsd_cut *cut, *next;
+
+	spin_lock(&rdmafsd_cut_lock);
+	ses->ended = true;
+	if (!list_empty(&ses->cut))
+		rdmafsd_cut_ended = get_jiffies_64();
+	list_for_each_entry_safe(cut, next, &ses->cut, link)
+		rdmafsd_cut_free_locked(cut);
+	spin_unlock(&rdmafsd_cut_lock);
+}
+
+/**
+ * rdmafsd_cut_keeps - may there be a client that has not heard of the export's end?
+ * @exp:   the export
+ * @inode: a file without a name, found when it started
+ * @time:  for which clients may come back after the end of their session, in jiffies
+ *
+ * Whose session was, of those that have ended, is not told apart: all such files are
+ * kept for that time.
+ *
+ * Context: any that may take no lock that sleeps.
+ * Return: true if so: the file is to be kept.
+ */
+bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode, unsigned long time)
+{
+	struct rdmafsd_cut *cut;
+	bool keeps;
+
+	spin_lock(&rdmafsd_cut_lock);
+	keeps = rdmafsd_cut_ended && time_before64(get_jiffies_64(), rdmafsd_cut_ended + time);
+	hash_for_each_possible(rdmafsd_cut_files, cut, by_file, (u64)inode->i_ino)
+		keeps |= cut->export == exp->p.id && cut->ino == inode->i_ino &&
+			 cut->generation == inode->i_generation;
+	spin_unlock(&rdmafsd_cut_lock);
+	return keeps;
+}

@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Files that clients have open, whatever becomes of their names.
+ *
+ * Each export has a table of them, by inode, with an entry for each file that some
+ * state has open, or had when its session was lost: the client may come back for it.
+ * And it has a table of claims, by number, one for each open.  The number stands in the
+ * proof that came with the open (handle.c), by which a client shows that it was its own:
+ * whoever comes back takes up that claim and no other.  It is waited for as long as the
+ * parameter reclaim_s says; after that the claim goes.
+ *
+ * A claim:
+ *
+ *	NEW	of no file yet: there is room for an open
+ *	OPEN	a state has the file open
+ *	AGAIN	likewise; but its client has it open again, before the session that
+ *		was lost had ended here, and will not come for this one any more
+ *	LEFT	its session was lost: the client may come back
+ *
+ * It counts among the opens of its client (clients.c) for as long as it lives, and so
+ * clients leave no more than they may have.
+ *
+ * When the last name of such a file is removed, or another file is moved over it,
+ * the file gets another name first, in a directory that clients do not see
+ * (orphan.c): its handle would lead to nothing otherwise, and whoever has lost a
+ * session could not open it again.  To clients its link count is one less than
+ * it is.  That name goes with the last CLOSE; if a session was lost, when it
+ * has not been opened again in time; if the export ended, likewise after its
+ * next start, which finds what lies in the directory; but not as long as a session lives
+ * that had it open when the export ended, and has not opened it again (cut.c).
+ *
+ * An entry:
+ *
+ *	NAMED	its name is as users see it
+ *	ORPHAN	its only name, or one besides, is in the directory of orphans
+ *	GONE	that name is being removed: too late to open it
+ *
+ * The change from NAMED to ORPHAN goes with the removal of a name, and must not
+ * miss an open made meanwhile.  So whoever removes a name holds a semaphore from
+ * before he looks whether the file is open until it is removed, which those who
+ * open it take for a moment (rdmafsd_opened_get()).
+ *
+ * An entry lives for as long as somebody counts in @opens, or in @awaited: the claims
+ * of it that are LEFT.  It holds the inode.
+ */
+#define pr_fmt(fmt) "rdmafsd: " fmt
+
+#include <linux/fs.h>
+#include <linux/hash.h>
+#include <linux/jiffies.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/rhashtable.h>
+#include <linux/slab.h>
+#include "server.h"
+
+static unsigned int rdmafsd_reclaim_s = 90;
+module_param_named(reclaim_s, rdmafsd_reclaim_s, uint, 0644);
+MODULE_PARM_DESC(reclaim_s, "seconds for which a client may open again what it had open");
+
+static atomic_t rdmafsd_left;	/* claims of all exports that are LEFT */
+
+static const struct rhashtable_params rdmafsd_opened_params = {
+	.key_len = sizeof(struct inode *),
+	.key_offset = offsetof(struct rdmafsd_opened, inode),
+	.head_offset = offsetof(struct rdmafsd_opened, node),
+	.automatic_shrinking = true,
+};
+
+static const struct rhashtable_params rdmafsd_claims_params = {
+	.key_len = sizeof(u64),
+	.key_offset = offsetof(struct rdmafsd_claim, id),
+	.head_offset = offsetof(struct rdmafsd_claim, node),
+	.automatic_shrinking = true,
+};
+
+/* Each export has its own: who waits for a disk holds it. */
+static struct rw_semaphore *rdmafsd_naming_of(struct rdmafsd_export *exp, struct inode *inode)
+{
+	return &exp->naming[hash_ptr(inode, RDMAFSD_NAMING_BITS)];
+}
+
+static struct rdmafsd_opened *rdmafsd_opened_lookup(struct rdmafsd_export *exp,
+						    struct inode *inode)
+{
+	return rhashtable_lookup_fast(&exp->opened, &inode, rdmafsd_opened_params);
+}
+
+/* The only place where @name changes. */
+static void rdmafsd_opened_move(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
+				enum rdmafsd_opened_name to)
+{
+	lockdep_assert_held(&exp->opened_lock);
+	if (to == RDMAFSD_ORPHAN)
+		WRITE_ONCE(exp->nr_orphans, exp->nr_orphans + 1);
+	else if (of->name == RDMAFSD_ORPHAN)
+		WRITE_ONCE(exp->nr_orphans, exp->nr_orphans - 1);
+	WRITE_ONCE(of->name, to);
+}
+
+static void rdmafsd_opened_free(struct rdmafsd_opened *of)
+{
+	iput(of->inode);
+	kfree_rcu(of, rcu);
+}
+
+/**
+ * rdmafsd_left_now - how many opens clients may come back for
+ *
+ * Return: the claims of all exports that are LEFT.
+ */
+u32 rdmafsd_left_now(void)
+{
+	return atomic_read(&rdmafsd_left);
+}
+
+static unsigned long rdmafsd_claim_due(const struct rdmafsd_claim *claim)
+{
+	/* What is later than half of all jiffies would be before now. */
+	return claim->since + min_t(u64, (u64)READ_ONCE(rdmafsd_reclaim_s) * HZ, MAX_JIFFY_OFFSET);
+}
+
+/* Let the worker run when this one is due, if it would not before. */
+static void rdmafsd_reap_at(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
+{
+	unsigned long when = rdmafsd_claim_due(claim);
+	long delay = when - jiffies;
+
+	lockdep_assert_held(&exp->opened_lock);
+	exp->reap_at = when;
+	mod_delayed_work(system_unbound_wq, &exp->reap,
+			 delay > 0 ? round_jiffies_up_relative(delay) : 0);
+}
+
+/* The only place where @state changes. */
+static void rdmafsd_claim_move(struct rdmafsd_export *exp, struct rdmafsd_claim *claim,
+			       enum rdmafsd_claim_state to)
+{
+	lockdep_assert_held(&exp->opened_lock);
+	if (claim->state == RDMAFSD_CLAIM_LEFT) {
+		list_del_init(&claim->left);
+		claim->of->awaited--;
+		atomic_dec(&rdmafsd_left);
+	}
+	if (to == RDMAFSD_CLAIM_LEFT) {
+		claim->since = jiffies;
+		if (list_empty(&exp->left) ||
+		    time_before(rdmafsd_claim_due(claim), exp->reap_at))
+			rdmafsd_reap_at(exp, claim);
+		list_add_tail(&claim->left, &exp->left);
+		claim->of->awaited++;
+		atomic_inc(&rdmafsd_left);
+	}
+	claim->state = to;
+}
+
+/* Remove the orphan's name, then the entry, which is GONE; nothing is locked. */
+static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
+{
+	rdmafsd_orphan_remove(exp, of->inode);
+	spin_lock(&exp->opened_lock);
+	rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
+	spin_unlock(&exp->opened_lock);
+	rdmafsd_opened_free(of);
+}
+
+/* Does the entry end, as nobody counts in it any more?  Then @orphan says how. */
+static bool rdmafsd_opened_ends(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
+				bool *orphan)
+{
+	lockdep_assert_held(&exp->opened_lock);
+	if (of->opens || of->awaited)
+		return false;
+	*orphan = of->name == RDMAFSD_ORPHAN;
+	if (*orphan)
+		rdmafsd_opened_move(exp, of, RDMAFSD_GONE);
+	else
+		rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
+	return true;
+}
+
+static void rdmafsd_opened_end(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
+			       bool orphan)
+{
+	if (orphan)
+		rdmafsd_opened_delete(exp, of);
+	else
+		rdmafsd_opened_free(of);
+}
+
+static struct rdmafsd_opened *rdmafsd_opened_new(struct inode *inode)
+{
+	struct rdmafsd_opened *of = kzalloc(sizeof(*of), GFP_KERNEL_ACCOUNT);
+
+	if (!of)
+		return NULL;
+	ihold(inode);
+	of->inode = inode;
+	of->opens = 1;
+	return of;
+}
+
+/* Count in the entry of a file, making it of @new if there is none. */
+static struct rdmafsd_opened *rdmafsd_opened_join(struct rdmafsd_export *exp, struct inode *inode,
+						  struct rdmafsd_opened *new)
+{
+	struct rdmafsd_opened *of;
+	int err;
+
+	spin_lock(&exp->opened_lock);
+	of = rdmafsd_opened_lookup(exp, inode);
+	if (!of && new) {
+		err = rhashtable_insert_fast(&exp->opened, &new->node, rdmafsd_opened_params);
+		of = err ? ERR_PTR(err) : new;
+	} else if (of && of->name == RDMAFSD_GONE) {
+		of = ERR_PTR(-ESTALE);
+	} else if (of) {
+		of->opens++;
+	}
+	spin_unlock(&exp->opened_lock);
+	return of;
+}
+
+/* Count in the entry of a file that is about to be opened; waits while a name goes. */
+static struct rdmafsd_opened *rdmafsd_opened_get(struct rdmafsd_export *exp, struct inode *inode)
+{
+	struct rw_semaphore *naming = rdmafsd_naming_of(exp, inode);
+	struct rdmafsd_opened *of, *new = NULL;
+
+	down_read(naming);
+	of = rdmafsd_opened_join(exp, inode, NULL);
+	if (!of) {
+		new = rdmafsd_opened_new(inode);
+		of = new ? rdmafsd_opened_join(exp, inode, new) : ERR_PTR(-ENOMEM);
+	}
+	up_read(naming);
+	if (new && of != new)
+		rdmafsd_opened_free(new);
+	return of;
+}
+
+/* The reverse. */
+static void rdmafsd_opened_put(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
+{
+	bool ends, orphan;
+
+	spin_lock(&exp->opened_lock);
+	of->opens--;
+	ends = rdmafsd_opened_ends(exp, of, &orphan);
+	spin_unlock(&exp->opened_lock);
+	if (ends)
+		rdmafsd_opened_end(exp, of, orphan);
+}
+
+/*
+ * Take up the claim of that number, which its client has come back for, or make @claim
+ * one that is new.  The claim that holds, or an ERR_PTR.
+ */
+static struct rdmafsd_claim *rdmafsd_claim_take(struct rdmafsd_export *exp,
+						struct rdmafsd_opened *of,
+						struct rdmafsd_claim *claim, u64 id)
+{
+	struct rdmafsd_claim *old = NULL;
+	int err;
+
+	lockdep_assert_held(&exp->opened_lock);
+	if (id)
+		old = rhashtable_lookup_fast(&exp->claims, &id, rdmafsd_claims_params);
+	if (old && old->of == of) {
+		if (old->state == RDMAFSD_CLAIM_LEFT) {
+			/* It counts where the client is now. */
+			swap(old->client, claim->client);
+			rdmafsd_claim_move(exp, old, RDMAFSD_CLAIM_OPEN);
+			return old;
+		}
+		rdmafsd_claim_move(exp, old, RDMAFSD_CLAIM_AGAIN);
+	}
+	claim->id = id && !old ? id : get_random_u64() ?: 1;
+	claim->of = of;
+	err = rhashtable_insert_fast(&exp->claims, &claim->node, rdmafsd_claims_params);
+	if (err)
+		return ERR_PTR(err == -EEXIST ? -ENOMEM : err);
+	rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_OPEN);
+	return claim;
+}
+
+/**
+ * rdmafsd_claim_open - a file is about to be opened
+ * @exp:   the export, in flight
+ * @inode: the file
+ * @claim: from rdmafsd_claim_new(); may become another on success
+ * @id:    the claim that it is proven to have been opened by before, or 0
+ *
+ * Waits while a name of the file is being removed.
+ *
+ * Return: 0, or a negative errno: -ESTALE (too late) or -ENOMEM.
+ */
+int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
+		       struct rdmafsd_claim **claim, u64 id)
+{
+	struct rdmafsd_opened *of = rdmafsd_opened_get(exp, inode);
+	struct rdmafsd_claim *got;
+
+	if (IS_ERR(of))
+		return PTR_ERR(of);
+	spin_lock(&exp->opened_lock);
+	got = rdmafsd_claim_take(exp, of, *claim, id);
+	spin_unlock(&exp->opened_lock);
+	if (IS_ERR(got)) {
+		rdmafsd_opened_put(exp, of);
+		return PTR_ERR(got);
+	}
+	if (got != *claim)
+		rdmafsd_claim_free(*claim);
+	*claim = got;
+	return 0;
+}
+
+/* The claim is in no list and counts nowhere but with its client. */
+static void rdmafsd_claim_forget(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
+{
+	lockdep_assert_held(&exp->opened_lock);
+	rhashtable_remove_fast(&exp->claims, &claim->node, rdmafsd_claims_params);
+	rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_NEW);
+}
+
+/**
+ * rdmafsd_claim_put - a file has been closed, or not been opened
+ * @exp:   the export; its memory and path are held
+ * @claim: the open's; gone after this
+ * @lost:  its session was lost: its client may come back for it
+ *
+ * Context: process, with nothing of the VFS locked: the file may go with its last name.
+ */
+void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, bool lost)
+{
+	struct rdmafsd_opened *of;
+	bool ends, orphan;
+
+	if (claim->state == RDMAFSD_CLAIM_NEW) {
+		rdmafsd_claim_free(claim);
+		return;
+	}
+	spin_lock(&exp->opened_lock);
+	of = claim->of;
+	lost &= claim->state == RDMAFSD_CLAIM_OPEN && READ_ONCE(rdmafsd_reclaim_s);
+	if (lost)
+		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
+	else
+		rdmafsd_claim_forget(exp, claim);
+	of->opens--;
+	ends = rdmafsd_opened_ends(exp, of, &orphan);
+	spin_unlock(&exp->opened_lock);
+	if (!lost)
+		rdmafsd_claim_free(claim);
+	if (ends)
+		rdmafsd_opened_end(exp, of, orphan);
+}
+
+/**
+ * rdmafsd_opened_found - an orphan that was there when its export started
+ * @exp:   the export, not live yet
+ * @inode: the file
+ *
+ * How many clients may come back for it is not known, so it is kept for all of the time,
+ * by a claim that is nobody's.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode)
+{
+	struct rdmafsd_claim *claim = rdmafsd_claim_new(NULL, false);
+	int err;
+
+	if (IS_ERR(claim))
+		return PTR_ERR(claim);
+	err = rdmafsd_claim_open(exp, inode, &claim, 0);
+	if (!err) {
+		spin_lock(&exp->opened_lock);
+		if (claim->of->name == RDMAFSD_NAMED)
+			rdmafsd_opened_move(exp, claim->of, RDMAFSD_ORPHAN);
+		spin_unlock(&exp->opened_lock);
+	}
+	rdmafsd_claim_put(exp, claim, true);
+	return err;
+}
+
+/**
+ * rdmafsd_is_orphan - has the file no name that clients see?
+ * @exp:   the export
+ * @inode: the file
+ *
+ * Context: any that may take no lock that sleeps.
+ *
+ * Return: true: its link count is one less than the file system says.
+ */
+bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode)
+{
+	struct rdmafsd_opened *of;
+	bool orphan;
+
+	if (!READ_ONCE(exp->nr_orphans))
+		return false;
+	rcu_read_lock();
+	of = rdmafsd_opened_lookup(exp, inode);
+	orphan = of && READ_ONCE(of->name) == RDMAFSD_ORPHAN;
+	rcu_read_unlock();
+	return orphan;
+}
+
+/* May the caller remove a name?  What the VFS asks when it is done. */
+static bool rdmafsd_leaving_may(struct dentry *dir, struct inode *inode)
+{
+	return !inode_permission(&nop_mnt_idmap, d_inode(dir), MAY_WRITE | MAY_EXEC) &&
+	       !IS_APPEND(d_inode(dir)) && !IS_APPEND(inode) && !IS_IMMUTABLE(inode) &&
+	       !check_sticky(&nop_mnt_idmap, d_inode(dir), inode);
+}
+
+/*
+ * If it is open and has one name left: give it another one.  Who may not remove that one
+ * must not change the file by trying.
+ */
+static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
+				struct rdmafsd_leaving *l, struct inode **delegated)
+{
+	struct inode *inode = d_inode(l->obj);
+	struct rdmafsd_change chg;
+	int err;
+
+	l->of = rdmafsd_opened_join(rq->exp, inode, NULL);
+	if (IS_ERR_OR_NULL(l->of)) {
+		l->of = NULL;
+		return 0;
+	}
+	if (l->of->name != RDMAFSD_NAMED || inode->i_nlink != 1)
+		return 0;
+	l->denied = !rdmafsd_leaving_may(dir, inode);
+	if (l->denied)
+		return 0;
+	rdmafsd_change_begin(rq, l->obj, &chg);
+	err = rdmafsd_orphan_add(rq->exp, l->obj, delegated);
+	rdmafsd_change_end(&chg);
+	if (err)
+		return *delegated ? err : 0;
+	l->kept = true;
+	l->before = chg.before;
+	l->after = chg.after;
+	spin_lock(&rq->exp->opened_lock);
+	rdmafsd_opened_move(rq->exp, l->of, RDMAFSD_ORPHAN);
+	spin_unlock(&rq->exp->opened_lock);
+	return 0;
+}
+
+/**
+ * rdmafsd_leaving_begin - a name is about to be removed
+ * @rq:	  the request, the caller's credentials on, the mount held for writing
+ * @dir:  the directory, not locked
+ * @name: the name
+ * @l:	  to be given to rdmafsd_leaving_end(), whatever is returned
+ * @delegated: gets an inode whose leases have to be broken first
+ *
+ * What can't be kept is removed as if nobody had it open: it works for as long as the
+ * session does.  Errors in finding it are left to him who removes it to find again.
+ *
+ * Return: 0, or -EWOULDBLOCK with @delegated set.
+ */
+int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struct rfp_str *name,
+			  struct rdmafsd_leaving *l, struct inode **delegated)
+{
+	struct dentry *obj;
+
+	*l = (struct rdmafsd_leaving){};
+	obj = rdmafsd_lookup_there(rq->exp, dir, name);
+	if (IS_ERR(obj))
+		return 0;
+	l->obj = obj;
+	if (!d_is_reg(obj))
+		return 0;
+	l->naming = rdmafsd_naming_of(rq->exp, d_inode(obj));
+	down_write(l->naming);
+	return rdmafsd_leaving_keep(rq, dir, l, delegated);
+}
+
+/**
+ * rdmafsd_leaving_is - is this what was found by rdmafsd_leaving_begin()?
+ * @l:	    as it was left by that
+ * @dentry: what the name stands for now that the directory is locked
+ *
+ * The caller's credentials are on, the directory of @dentry is locked.
+ *
+ * Return: true, also for what need not be kept; false: it has to be begun anew, likewise
+ * where the caller may do now what he might not do then.
+ */
+bool rdmafsd_leaving_is(const struct rdmafsd_leaving *l, struct dentry *dentry)
+{
+	if (d_really_is_negative(dentry) || !d_is_reg(dentry))
+		return true;
+	if (!l->obj || d_inode(l->obj) != d_inode(dentry))
+		return false;
+	return !l->denied || !rdmafsd_leaving_may(dentry->d_parent, d_inode(dentry));
+}
+
+/**
+ * rdmafsd_leaving_change - the file's part in it was one change
+ * @l:	 as it was left by rdmafsd_leaving_begin()
+ * @chg: the file's change by the removal of its name, ended
+ *
+ * To get the other name was a change, too, of the same client.
+ */
+void rdmafsd_leaving_change(const struct rdmafsd_leaving *l, struct rdmafsd_change *chg)
+{
+	if (l->kept && chg->before == l->after)
+		chg->before = l->before;
+}
+
+/**
+ * rdmafsd_leaving_end - the name has been removed, or not
+ * @rq:	     the request; the mount is held for writing, the directory not locked
+ * @l:	     as it was left by rdmafsd_leaving_begin()
+ * @removed: whether it was
+ *
+ * To be followed by rdmafsd_leaving_put().
+ */
+void rdmafsd_leaving_end(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l, bool removed)
+{
+	if (l->kept && !removed) {
+		rdmafsd_orphan_undo(rq->exp, d_inode(l->obj));
+		spin_lock(&rq->exp->opened_lock);
+		rdmafsd_opened_move(rq->exp, l->of, RDMAFSD_NAMED);
+		spin_unlock(&rq->exp->opened_lock);
+	}
+	if (l->naming)
+		up_write(l->naming);
+}
+
+/**
+ * rdmafsd_leaving_put - let go of what rdmafsd_leaving_begin() took
+ * @rq:	the request; the mount not held for writing
+ * @l:	as it was left by rdmafsd_leaving_end()
+ */
+void rdmafsd_leaving_put(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l)
+{
+	if (l->of)
+		rdmafsd_opened_put(rq->exp, l->of);
+	if (l->obj)
+		dput(l->obj);
+}
+
+/* It was found when the export started, and is to be kept for longer than its time. */
+static bool rdmafsd_claim_kept(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
+{
+	unsigned int seconds = READ_ONCE(rdmafsd_reclaim_s);
+
+	return !claim->client && seconds &&
+	       rdmafsd_cut_keeps(exp, claim->of->inode, seconds * HZ);
+}
+
+/* One that nobody came back for in time; its entry if that ends, too. */
+static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
+						   struct rdmafsd_opened **of, bool *orphan)
+{
+	struct rdmafsd_claim *claim;
+
+	lockdep_assert_held(&exp->opened_lock);
+	while (true) {
+		claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
+		if (!claim)
+			return NULL;
+		if (time_before(jiffies, rdmafsd_claim_due(claim))) {
+			rdmafsd_reap_at(exp, claim);
+			return NULL;
+		}
+		if (!rdmafsd_claim_kept(exp, claim))
+			break;
+		/* Anew, behind the others. */
+		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
+	}
+	*of = claim->of;
+	rdmafsd_claim_forget(exp, claim);
+	if (!rdmafsd_opened_ends(exp, *of, orphan))
+		*of = NULL;
+	return claim;
+}
+
+static void rdmafsd_claims_reap(struct work_struct *work)
+{
+	struct rdmafsd_export *exp = container_of(to_delayed_work(work), struct rdmafsd_export,
+						  reap);
+	struct rdmafsd_claim *claim;
+	struct rdmafsd_opened *of;
+	bool orphan;
+
+	for (;;) {
+		spin_lock(&exp->opened_lock);
+		claim = rdmafsd_claim_overdue(exp, &of, &orphan);
+		spin_unlock(&exp->opened_lock);
+		if (!claim)
+			return;
+		rdmafsd_claim_free(claim);
+		if (of)
+			rdmafsd_opened_end(exp, of, orphan);
+	}
+}
+
+/**
+ * rdmafsd_opened_init - an export that has nothing open yet
+ * @exp: the export
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rdmafsd_opened_init(struct rdmafsd_export *exp)
+{
+	size_t i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(exp->naming); i++)
+		init_rwsem(&exp->naming[i]);
+	spin_lock_init(&exp->opened_lock);
+	mutex_init(&exp->orphans_lock);
+	INIT_LIST_HEAD(&exp->left);
+	INIT_DELAYED_WORK(&exp->reap, rdmafsd_claims_reap);
+	err = rhashtable_init(&exp->opened, &rdmafsd_opened_params);
+	if (err)
+		return err;
+	err = rhashtable_init(&exp->claims, &rdmafsd_claims_params);
+	if (err)
+		rhashtable_destroy(&exp->opened);
+	return err;
+}
+
+/**
+ * rdmafsd_opened_exit - an export ends
+ * @exp: the export, with nothing open and no request at work
+ *
+ * Orphans stay where they are: clients may come back after the next start.
+ */
+void rdmafsd_opened_exit(struct rdmafsd_export *exp)
+{
+	struct rdmafsd_claim *claim, *next;
+	struct rdmafsd_opened *of;
+
+	cancel_delayed_work_sync(&exp->reap);
+	list_for_each_entry_safe(claim, next, &exp->left, left) {
+		of = claim->of;
+		spin_lock(&exp->opened_lock);
+		rdmafsd_claim_forget(exp, claim);
+		spin_unlock(&exp->opened_lock);
+		rdmafsd_claim_free(claim);
+		if (of->awaited)
+			continue;
+		rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
+		rdmafsd_opened_free(of);
+	}
+	rhashtable_destroy(&exp->claims);
+	rhashtable_destroy(&exp->opened);
+	rdmafsd_orphans_exit(exp);
+	mutex_destroy(&exp->orphans_lock);
+}

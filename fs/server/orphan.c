@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The directory of orphans: where files are that have no name left but are open, or
+ * may be opened again (opened.c).
+ *
+ * It lies in the root of the export, is made when it is first needed, belongs to
+ * root, and clients neither see it nor can use its name, or any other that leads
+ * there.  A file gets its name there as another link, before its last name is
+ * removed: so permissions are asked, and things done, where they always are, and a
+ * crash in between leaves a link too many, which the next start of the export
+ * removes.  The name is made of inode number, generation, and the export's id:
+ * exports of one directory share what lies in its root, and none must take another's
+ * for its own.  For the same reason the directory may go at any time that nothing is
+ * in it.
+ *
+ * Not all can be kept so: a read-only file system changes nothing anyway; a full one,
+ * one without links (vfat), a file in another subvolume or of another project's
+ * quota, or one that is immutable can't get the other name.  Those are removed at
+ * once, as all were if nobody had them open.
+ */
+#define pr_fmt(fmt) "rdmafsd: " fmt
+
+#include <linux/file.h>
+#include <linux/filelock.h>
+#include <linux/fs.h>
+#include <linux/mount.h>
+#include <linux/slab.h>
+#include "server.h"
+
+#define RDMAFSD_ORPHANS		".rdmafs-orphans"
+#define RDMAFSD_ORPHAN_LEN	34	/* 16 digits, and twice a dash and 8 digits */
+#define RDMAFSD_ORPHAN_TAIL	9	/* of those the last, the export */
+#define RDMAFSD_ORPHAN_TRIES	8
+
+/**
+ * rdmafsd_name_reserved - is a name the server's own?
+ * @name: from a client
+ *
+ * Return: true if clients can't use it.
+ */
+bool rdmafsd_name_reserved(const struct rfp_str *name)
+{
+	return name->len == sizeof(RDMAFSD_ORPHANS) - 1 &&
+	       !memcmp(name->s, RDMAFSD_ORPHANS, name->len);
+}
+
+/*
+ * What a client's name leads to is checked as well: the directory has other names where
+ * case does not count, or when it was given one on this machine.
+ */
+static struct dentry *rdmafsd_lookup_checked(struct rdmafsd_export *exp, struct dentry *dentry)
+{
+	if (!IS_ERR(dentry) && rdmafsd_is_orphans(exp, d_inode(dentry))) {
+		dput(dentry);
+		return ERR_PTR(-EACCES);
+	}
+	return dentry;
+}
+
+/**
+ * rdmafsd_lookup - look up what a client names
+ * @exp:  the export
+ * @dir:  the directory, its i_rwsem held
+ * @name: the name
+ *
+ * Return: as lookup_one(), and -EACCES for what is the server's own.
+ */
+struct dentry *rdmafsd_lookup(struct rdmafsd_export *exp, struct dentry *dir,
+			      const struct rfp_str *name)
+{
+	return rdmafsd_lookup_checked(exp, lookup_one(&nop_mnt_idmap, name->s, dir, name->len));
+}
+
+/**
+ * rdmafsd_lookup_there - the same for what is there
+ * @exp:  the export
+ * @dir:  the directory, not locked
+ * @name: the name
+ *
+ * Return: as lookup_one_positive_unlocked(), and -EACCES for what is the server's own.
+ */
+struct dentry *rdmafsd_lookup_there(struct rdmafsd_export *exp, struct dentry *dir,
+				    const struct rfp_str *name)
+{
+	return rdmafsd_lookup_checked(exp, lookup_one_positive_unlocked(&nop_mnt_idmap, name->s,
+									dir, name->len));
+}
+
+static void rdmafsd_orphan_name(struct rdmafsd_export *exp, struct inode *inode, char *name)
+{
+	snprintf(name, RDMAFSD_ORPHAN_LEN + 1, "%016llx-%08x-%08x", (u64)inode->i_ino,
+		 inode->i_generation, exp->p.id);
+}
+
+/* With the export's root locked: the directory's dentry, positive. */
+static struct dentry *rdmafsd_orphans_locked(struct rdmafsd_export *exp, bool make)
+{
+	const struct rfp_str name = { .s = RDMAFSD_ORPHANS, .len = sizeof(RDMAFSD_ORPHANS) - 1 };
+	struct dentry *root = exp->path.dentry, *dir;
+	int err;
+
+	dir = lookup_one(&nop_mnt_idmap, name.s, root, name.len);
+	if (IS_ERR(dir) || d_really_is_positive(dir))
+		return dir;
+	err = make ? vfs_mkdir(&nop_mnt_idmap, d_inode(root), dir, 0700) : -ENOENT;
+	if (!err)
+		return rdmafsd_lookup_again(root, dir, &name);
+	dput(dir);
+	return ERR_PTR(err);
+}
+
+/* What a user has put there is none of ours. */
+static bool rdmafsd_orphans_fit(struct dentry *dir)
+{
+	struct inode *inode = d_inode(dir);
+
+	return d_is_dir(dir) && !d_mountpoint(dir) && !(inode->i_mode & 077) &&
+	       uid_eq(inode->i_uid, GLOBAL_ROOT_UID);
+}
+
+static struct dentry *rdmafsd_orphans_find(struct rdmafsd_export *exp, bool make)
+{
+	struct inode *root = d_inode(exp->path.dentry);
+	struct dentry *dir;
+	int err = 0;
+
+	inode_lock_nested(root, I_MUTEX_PARENT);
+	dir = rdmafsd_orphans_locked(exp, make);
+	inode_unlock(root);
+	if (IS_ERR(dir))
+		return dir;
+	if (!rdmafsd_orphans_fit(dir)) {
+		pr_warn_ratelimited("%s: '%s' is not root's own directory: unlinked files that are open are not kept\n",
+				    exp->p.name, RDMAFSD_ORPHANS);
+		err = -EPERM;
+	} else if (make) {
+		err = rdmafsd_commit(exp, dir);
+		if (!err)
+			err = rdmafsd_commit(exp, exp->path.dentry);
+	}
+	if (err) {
+		dput(dir);
+		return ERR_PTR(err);
+	}
+	return dir;
+}
+
+/* Removed by another export of the same directory, or by somebody on this machine. */
+static bool rdmafsd_orphans_gone(struct dentry *dir)
+{
+	return d_unhashed(dir) || IS_DEADDIR(d_inode(dir));
+}
+
+/* The only place where it changes; the old one, to be put. */
+static struct dentry *rdmafsd_orphans_set(struct rdmafsd_export *exp, struct dentry *dir)
+{
+	struct dentry *old = exp->orphans;
+
+	exp->orphans = dir;
+	/* Compared, and not looked into: it is read without a lock. */
+	WRITE_ONCE(exp->orphans_inode, dir ? d_inode(dir) : NULL);
+	WRITE_ONCE(exp->orphans_ino, dir ? d_inode(dir)->i_ino : 0);
+	return old;
+}
+
+/* The export's, to be put; made if @make, with the mount held for writing. */
+static struct dentry *rdmafsd_orphans(struct rdmafsd_export *exp, bool make)
+{
+	struct dentry *dir, *gone = NULL;
+
+	mutex_lock(&exp->orphans_lock);
+	if (exp->orphans && rdmafsd_orphans_gone(exp->orphans))
+		gone = rdmafsd_orphans_set(exp, NULL);
+	dir = exp->orphans;
+	if (!dir) {
+		dir = rdmafsd_orphans_find(exp, make);
+		if (!IS_ERR(dir))
+			rdmafsd_orphans_set(exp, dir);
+	}
+	if (!IS_ERR(dir))
+		dget(dir);
+	mutex_unlock(&exp->orphans_lock);
+	dput(gone);
+	return dir;
+}
+
+/* A name that is there already is this file's: it was not removed when it should have been. */
+static int rdmafsd_orphan_link(struct rdmafsd_export *exp, struct dentry *dir,
+			       struct dentry *obj, struct inode **delegated)
+{
+	char name[RDMAFSD_ORPHAN_LEN + 1];
+	struct dentry *dentry;
+	int err;
+
+	rdmafsd_orphan_name(exp, d_inode(obj), name);
+	inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
+	dentry = lookup_one(&nop_mnt_idmap, name, dir, RDMAFSD_ORPHAN_LEN);
+	err = PTR_ERR_OR_ZERO(dentry);
+	if (!err) {
+		if (d_really_is_negative(dentry))
+			err = vfs_link(obj, &nop_mnt_idmap, d_inode(dir), dentry, delegated);
+		else if (d_inode(dentry) != d_inode(obj))
+			err = -EEXIST;
+		dput(dentry);
+	}
+	inode_unlock(d_inode(dir));
+	return err;
+}
+
+/* @gone: the directory went before it was locked. */
+static int rdmafsd_orphan_add_try(struct rdmafsd_export *exp, struct dentry *obj,
+				  struct inode **delegated, bool *gone)
+{
+	struct dentry *dir = rdmafsd_orphans(exp, true);
+	int err;
+
+	*gone = false;
+	if (IS_ERR(dir))
+		return PTR_ERR(dir);
+	err = rdmafsd_orphan_link(exp, dir, obj, delegated);
+	if (!err) {
+		err = rdmafsd_commit(exp, dir);
+		if (err)
+			rdmafsd_orphan_undo(exp, d_inode(obj));
+	} else if (err == -ENOENT) {
+		*gone = rdmafsd_orphans_gone(dir);
+	}
+	dput(dir);
+	return err;
+}
+
+/**
+ * rdmafsd_orphan_add - give a file a name as an orphan
+ * @exp:       the export, its mount held for writing
+ * @obj:       the file; neither it nor its directory locked
+ * @delegated: gets an inode whose leases have to be broken first
+ *
+ * Return: 0: it is on stable storage; or a negative errno.
+ */
+int rdmafsd_orphan_add(struct rdmafsd_export *exp, struct dentry *obj, struct inode **delegated)
+{
+	const struct cred *saved = override_creds(rdmafsd_own_cred);
+	unsigned int tries = 0;
+	bool gone;
+	int err;
+
+	do {
+		err = rdmafsd_orphan_add_try(exp, obj, delegated, &gone);
+	} while (gone && ++tries < RDMAFSD_ORPHAN_TRIES);
+	revert_creds(saved);
+	return err;
+}
+
+static int rdmafsd_orphan_unlink(struct rdmafsd_export *exp, struct dentry *dir,
+				 struct inode *inode, struct inode **delegated)
+{
+	char name[RDMAFSD_ORPHAN_LEN + 1];
+	struct dentry *dentry;
+	int err;
+
+	rdmafsd_orphan_name(exp, inode, name);
+	inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
+	dentry = lookup_one(&nop_mnt_idmap, name, dir, RDMAFSD_ORPHAN_LEN);
+	err = PTR_ERR_OR_ZERO(dentry);
+	if (!err) {
+		if (d_inode(dentry) == inode)
+			err = vfs_unlink(&nop_mnt_idmap, d_inode(dir), dentry, delegated);
+		else
+			err = -ENOENT;
+		dput(dentry);
+	}
+	inode_unlock(d_inode(dir));
+	return err;
+}
+
+/**
+ * rdmafsd_orphan_undo - take a file's name as an orphan away again
+ * @exp:   the export, its mount held for writing
+ * @inode: the file
+ */
+void rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode)
+{
+	const struct cred *saved = override_creds(rdmafsd_own_cred);
+	struct inode *delegated = NULL;
+	struct dentry *dir = rdmafsd_orphans(exp, false);
+	int err = PTR_ERR_OR_ZERO(dir);
+
+	if (!err) {
+		do {
+			err = rdmafsd_orphan_unlink(exp, dir, inode, &delegated);
+		} while (delegated && !(err = break_deleg_wait(&delegated)));
+		dput(dir);
+	}
+	revert_creds(saved);
+	if (err && err != -ENOENT)
+		pr_warn_ratelimited("%s: inode %lu stays in '%s' until the export is started again (%d)\n",
+				    exp->p.name, inode->i_ino, RDMAFSD_ORPHANS, err);
+}
+
+/**
+ * rdmafsd_orphan_remove - the end of a file that had no name left
+ * @exp:   the export; its mount not held for writing by the caller
+ * @inode: the file; its last name goes
+ */
+void rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode)
+{
+	if (mnt_want_write(exp->path.mnt))
+		return;
+	rdmafsd_orphan_undo(exp, inode);
+	mnt_drop_write(exp->path.mnt);
+}
+
+/* Names in the directory, when an export starts. */
+struct rdmafsd_found {
+	struct list_head link;
+	char name[RDMAFSD_ORPHAN_LEN + 1];
+};
+
+struct rdmafsd_finding {
+	struct dir_context ctx;
+	struct list_head found;
+	char tail[RDMAFSD_ORPHAN_TAIL + 1];	/* of names that are the export's */
+	int err;
+};
+
+static bool rdmafsd_orphans_actor(struct dir_context *ctx, const char *name, int len,
+				  loff_t pos, u64 ino, unsigned int type)
+{
+	struct rdmafsd_finding *f = container_of(ctx, struct rdmafsd_finding, ctx);
+	struct rdmafsd_found *found;
+
+	if (len != RDMAFSD_ORPHAN_LEN ||
+	    memcmp(name + len - RDMAFSD_ORPHAN_TAIL, f->tail, RDMAFSD_ORPHAN_TAIL))
+		return true;
+	found = kmalloc(sizeof(*found), GFP_KERNEL);
+	if (!found) {
+		f->err = -ENOMEM;
+		return false;
+	}
+	memcpy(found->name, name, len);
+	found->name[len] = '\0';
+	list_add_tail(&found->link, &f->found);
+	return true;
+}
+
+static int rdmafsd_orphans_list(struct rdmafsd_export *exp, struct dentry *dir,
+				struct rdmafsd_finding *f)
+{
+	struct path path = { .mnt = exp->path.mnt, .dentry = dir };
+	struct file *file;
+	loff_t pos;
+	int err;
+
+	file = dentry_open(&path, O_RDONLY | O_DIRECTORY | O_LARGEFILE, rdmafsd_own_cred);
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	do {
+		pos = file->f_pos;
+		err = iterate_dir(file, &f->ctx);
+	} while (!err && !f->err && file->f_pos != pos);
+	rdmafsd_file_close(file);
+	return err ? err : f->err;
+}
+
+static int rdmafsd_orphan_found(struct rdmafsd_export *exp, struct dentry *dir, const char *found)
+{
+	char name[RDMAFSD_ORPHAN_LEN + 1];
+	struct dentry *dentry;
+	int err = 0;
+
+	dentry = lookup_one_positive_unlocked(&nop_mnt_idmap, found, dir, RDMAFSD_ORPHAN_LEN);
+	if (IS_ERR(dentry))
+		return PTR_ERR(dentry) == -ENOENT ? 0 : PTR_ERR(dentry);
+	rdmafsd_orphan_name(exp, d_inode(dentry), name);
+	/* With another name it is no orphan: the server died before it removed that one. */
+	if (!d_is_reg(dentry) || strcmp(name, found))
+		pr_warn_ratelimited("%s: '%s/%s' is none of the server's\n", exp->p.name,
+				    RDMAFSD_ORPHANS, found);
+	else if (d_inode(dentry)->i_nlink > 1)
+		rdmafsd_orphan_remove(exp, d_inode(dentry));
+	else
+		err = rdmafsd_opened_found(exp, d_inode(dentry));
+	dput(dentry);
+	return err;
+}
+
+/**
+ * rdmafsd_orphans_start - take up what a life of the export before has left
+ * @exp: the export, not live yet
+ *
+ * Return: 0, also if there is nothing or nothing can be done with it; or -ENOMEM.
+ */
+int rdmafsd_orphans_start(struct rdmafsd_export *exp)
+{
+	struct rdmafsd_finding f = { .ctx.actor = rdmafsd_orphans_actor };
+	struct rdmafsd_found *found, *next;
+	const struct cred *saved;
+	struct dentry *dir;
+	int err;
+
+	bool ro = exp->p.read_only || __mnt_is_readonly(exp->path.mnt);
+
+	INIT_LIST_HEAD(&f.found);
+	snprintf(f.tail, sizeof(f.tail), "-%08x", exp->p.id);
+	saved = override_creds(rdmafsd_own_cred);
+	dir = rdmafsd_orphans(exp, false);
+	err = PTR_ERR_OR_ZERO(dir);
+	/* Where nothing can be changed it is only kept from clients. */
+	if (!err && !ro)
+		err = rdmafsd_orphans_list(exp, dir, &f);
+	list_for_each_entry_safe(found, next, &f.found, link) {
+		if (!err)
+			err = rdmafsd_orphan_found(exp, dir, found->name);
+		kfree(found);
+	}
+	if (!IS_ERR(dir))
+		dput(dir);
+	revert_creds(saved);
+	return err == -ENOMEM ? err : 0;
+}
+
+/**
+ * rdmafsd_orphans_exit - let go of the directory; it goes if nothing is in it
+ * @exp: the export, with no request at work
+ */
+void rdmafsd_orphans_exit(struct rdmafsd_export *exp)
+{
+	struct inode *root = d_inode(exp->path.dentry);
+	struct dentry *dir = rdmafsd_orphans_set(exp, NULL);
+	const struct cred *saved;
+
+	if (!dir)
+		return;
+	saved = override_creds(rdmafsd_own_cred);
+	if (!mnt_want_write(exp->path.mnt)) {
+		inode_lock_nested(root, I_MUTEX_PARENT);
+		/* Moved or removed by somebody on this machine: his affair. */
+		if (dir->d_parent == exp->path.dentry && !d_unhashed(dir))
+			vfs_rmdir(&nop_mnt_idmap, root, dir);
+		inode_unlock(root);
+		mnt_drop_write(exp->path.mnt);
+	}
+	revert_creds(saved);
+	dput(dir);
+}
