@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * May the caller do this?
+ *
+ * Who owns an object, its mode and its ACL are known here, and mostly that
+ * settles it: whoever may not pass is told so without a request, and the server
+ * asks again of what gets there.  That is wrong for callers whom the server
+ * takes for somebody else, or whom capabilities of this machine let through: to
+ * these only the server can say what they may.  It does so in attributes of which
+ * the request asks it (RFP_REQ_ACCESS): LOOKUP's and GETATTR's, so that to walk a
+ * path costs no more requests than it does others.
+ *
+ * An answer is kept with the inode, for the credentials that asked.  It holds as
+ * long as the attributes that came with it: until they expire, or change.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/fs.h>
+#include "client.h"
+
+/**
+ * rdmafs_access_differs - does the server see another caller than we do?
+ * @mnt: the mount
+ *
+ * Context: any.
+ * Return: true if only the server can tell what the current task may do.
+ */
+bool rdmafs_access_differs(struct rdmafs_mount *mnt)
+{
+	const struct cred *cred = current_cred();
+	bool root = uid_eq(cred->fsuid, GLOBAL_ROOT_UID);
+
+	if (mnt->export_flags & RFP_EXPORT_SQUASH)
+		return true;
+	if ((mnt->export_flags & RFP_EXPORT_ROOT_SQUASH) &&
+	    (root || in_group_p(GLOBAL_ROOT_GID)))
+		return true;
+	return !root && (cap_raised(cred->cap_effective, CAP_DAC_OVERRIDE) ||
+			 cap_raised(cred->cap_effective, CAP_DAC_READ_SEARCH));
+}
+
+/**
+ * rdmafs_access_ask - have a request tell what its caller may do
+ * @op: a LOOKUP or GETATTR, for the current task
+ *
+ * Nothing is asked of the server that is known here.
+ */
+void rdmafs_access_ask(struct rdmafs_op *op)
+{
+	struct rfp_req *req = (struct rfp_req *)op->req;
+
+	if (rdmafs_access_differs(op->mnt))
+		req->flags |= cpu_to_le16(RFP_REQ_ACCESS);
+}
+
+/**
+ * rdmafs_access_note - keep what the server said
+ * @inode: the object, @attr taken over
+ * @op:	   the request, answered
+ * @attr:  checked attributes of its reply
+ *
+ * Context: process.
+ */
+void rdmafs_access_note(struct inode *inode, struct rdmafs_op *op, const struct rfp_attr *attr)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	u32 access = le32_to_cpu(attr->access);
+	unsigned int i;
+
+	if (!(access & RFP_ACCESS_TOLD))
+		return;
+	spin_lock_irq(&ri->lock);
+	for (i = 0; i < RDMAFS_NR_ACCESS - 1; i++)
+		if (ri->access[i].serial == op->cred->serial)
+			break;
+	/* The last one used comes first, and the oldest goes. */
+	for (; i > 0; i--)
+		ri->access[i] = ri->access[i - 1];
+	ri->access[0].serial = op->cred->serial;
+	ri->access[0].may = access;
+	spin_unlock_irq(&ri->lock);
+}
+
+/* What the server let these credentials do; 0 if that is not known. */
+static u32 rdmafs_access_of(struct inode *inode, u64 serial)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	unsigned int i;
+	u32 may = 0;
+
+	spin_lock_irq(&ri->lock);
+	for (i = 0; i < RDMAFS_NR_ACCESS; i++)
+		if (ri->access[i].serial == serial)
+			may = ri->access[i].may;
+	spin_unlock_irq(&ri->lock);
+	return may;
+}
+
+static int rdmafs_access_check(struct inode *inode, int mask)
+{
+	struct rdmafs_cred *cred = rdmafs_cred_current(RDMAFS_M(inode->i_sb));
+	u32 want = 0, may = 0;
+	int err = 0;
+
+	if (IS_ERR(cred))
+		return PTR_ERR(cred);
+	if (!rdmafs_attr_expired(inode))
+		may = rdmafs_access_of(inode, cred->serial);
+	if (!may)
+		err = rdmafs_attr_fetch(inode, &may);
+	rdmafs_cred_put(cred);
+	if (err)
+		return err;
+	if (mask & MAY_READ)
+		want |= RFP_ACCESS_READ;
+	if (mask & (MAY_WRITE | MAY_APPEND))
+		want |= RFP_ACCESS_WRITE;
+	if (mask & MAY_EXEC)
+		want |= RFP_ACCESS_EXEC;
+	return want & ~may ? -EACCES : 0;
+}
+
+/**
+ * rdmafs_permission - may the current task do this?
+ * @idmap: of the mount
+ * @inode: the object
+ * @mask:  MAY_*
+ *
+ * The server asks again; this spares it what fails anyway, and serves what is
+ * cached.  Whether a file may be opened is left to it alone: OPEN is sent in
+ * any case, and it knows the mode as it is now.
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask)
+{
+	int err;
+
+	if ((mask & MAY_OPEN) && S_ISREG(inode->i_mode))
+		return 0;
+	if (rdmafs_access_differs(RDMAFS_M(inode->i_sb)))
+		return mask & MAY_NOT_BLOCK ? -ECHILD : rdmafs_access_check(inode, mask);
+	if (rdmafs_attr_expired(inode) || test_bit(RDMAFS_I_STASH, &RDMAFS_I(inode)->flags)) {
+		if (mask & MAY_NOT_BLOCK)
+			return -ECHILD;
+		err = rdmafs_revalidate(inode, false);
+		if (err)
+			return err;
+	}
+	return generic_permission(idmap, inode, mask);
+}

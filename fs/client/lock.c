@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Before a file is read or written: who else may be at it, and what has to be clean.
+ *
+ * The locks are netfs' and the VFS's, taken killably: i_rwsem exclusively for writing
+ * through the page cache, shared for direct I/O, with NETFS_ICTX_ODIRECT telling which
+ * of the two it was last.
+ */
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include "client.h"
+
+/**
+ * rdmafs_lock_write - take i_rwsem for writing through the page cache
+ * @inode: the file
+ *
+ * Exclusively, with no direct I/O under way, and nothing that a killed task has left:
+ * netfs' own lock lets buffered writers in together, which loses the larger of two new
+ * sizes.
+ *
+ * Return: 0; -EINTR; or why pages that such a one has made stale could not be dropped.  To
+ * be undone by inode_unlock().
+ */
+int rdmafs_lock_write(struct inode *inode)
+{
+	struct netfs_inode *ni = netfs_inode(inode);
+	int err;
+
+	while (true) {
+		if (down_write_killable(&inode->i_rwsem))
+			return -EINTR;
+		if (!rdmafs_fenced(inode))
+			break;
+		up_write(&inode->i_rwsem);
+		err = rdmafs_fence_wait(inode);
+		if (!err)
+			err = rdmafs_revalidate_mapping(inode, true);
+		if (err)
+			return err;
+	}
+	if (test_bit(NETFS_ICTX_ODIRECT, &ni->flags)) {
+		if (rdmafs_dio_wait(inode)) {
+			up_write(&inode->i_rwsem);
+			return -EINTR;
+		}
+		clear_bit(NETFS_ICTX_ODIRECT, &ni->flags);
+	}
+	return 0;
+}
+
+/*
+ * As netfs_start_io_direct(), which waits for writeback deaf to signals: buffered writers
+ * stay out, and what they have written is there.
+ */
+static int rdmafs_dio_lock_any(struct inode *inode, bool nowait)
+{
+	unsigned long *flags = &netfs_inode(inode)->flags;
+	int err;
+
+	if (nowait) {
+		if (!inode_trylock_shared(inode))
+			return -EAGAIN;
+	} else if (down_read_killable(&inode->i_rwsem)) {
+		return -EINTR;
+	}
+	if (test_bit(NETFS_ICTX_ODIRECT, flags))
+		return 0;
+	inode_unlock_shared(inode);
+	if (nowait)
+		return -EAGAIN;
+	if (down_write_killable(&inode->i_rwsem))
+		return -EINTR;
+	err = rdmafs_flush(inode);
+	if (err) {
+		inode_unlock(inode);
+		return err;
+	}
+	set_bit(NETFS_ICTX_ODIRECT, flags);
+	downgrade_write(&inode->i_rwsem);
+	return 0;
+}
+
+/**
+ * rdmafs_dio_lock - take i_rwsem for direct I/O
+ * @inode:  the file
+ * @write:  for a write: nothing that a killed task has left is on its way
+ * @nowait: -EAGAIN rather than wait
+ *
+ * Return: 0, -EINTR or -EAGAIN.  To be undone by netfs_end_io_direct().
+ */
+int rdmafs_dio_lock(struct inode *inode, bool write, bool nowait)
+{
+	int err;
+
+	while (true) {
+		err = rdmafs_dio_lock_any(inode, nowait);
+		if (err || !write || !rdmafs_fenced(inode))
+			return err;
+		netfs_end_io_direct(inode);
+		if (nowait)
+			return -EAGAIN;
+		err = rdmafs_fence_wait(inode);
+		if (err)
+			return err;
+	}
+}
+
+/**
+ * rdmafs_dio_clear - nothing dirty in the way, and for a write nothing clean either
+ * @iocb:  where
+ * @count: bytes
+ * @write: a write
+ *
+ * Return: 0 or a negative errno; -EAGAIN with IOCB_NOWAIT.
+ */
+int rdmafs_dio_clear(struct kiocb *iocb, size_t count, bool write)
+{
+	struct inode *inode = file_inode(iocb->ki_filp);
+	struct address_space *mapping = inode->i_mapping;
+	loff_t pos = iocb->ki_pos, end = pos + count - 1;
+	errseq_t since;
+	int err;
+
+	if (!mapping->nrpages)
+		return 0;
+	/*
+	 * Dirty data behind a read counts as well: until it is written, the
+	 * server's file may end before ours, and a hole there would read short.
+	 */
+	if (!write)
+		end = LLONG_MAX;
+	if (iocb->ki_flags & IOCB_NOWAIT) {
+		if (write ? filemap_range_has_page(mapping, pos, end) :
+			    filemap_range_needs_writeback(mapping, pos, end))
+			return -EAGAIN;
+		return 0;
+	}
+	since = filemap_sample_wb_err(mapping);
+	err = write ? rdmafs_drop_range(inode, pos, end) : rdmafs_flush_range(inode, pos, end);
+	/* What can't be dropped now is dropped afterwards. */
+	if (err && !(write && err == -EBUSY))
+		return err;
+	return filemap_check_wb_err(mapping, since);
+}
+
+/**
+ * rdmafs_dio_privs - take set-id bits away before a write that the page cache does not see
+ * @iocb: the write
+ *
+ * Return: 0 or a negative errno; -EAGAIN with IOCB_NOWAIT.
+ */
+int rdmafs_dio_privs(struct kiocb *iocb)
+{
+	if (!(file_inode(iocb->ki_filp)->i_mode & (S_ISUID | S_ISGID)))
+		return 0;
+	return iocb->ki_flags & IOCB_NOWAIT ? -EAGAIN : file_remove_privs(iocb->ki_filp);
+}

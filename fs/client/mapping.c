@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Cached pages of a file: whether they are good, dropping them, waiting for that.
+ *
+ * Pages that someone else's change has made stale are dropped by the first task
+ * that wants to use them; coherence.c has the states.  Others wait for it, since
+ * until it is done pages may be old ones, and the change was closed before they
+ * opened the file.  Dirty data is written back first.
+ *
+ * Who drops needs the server, and the locks of folios, for as long as it takes.
+ * So nobody may wait here who holds what writeback needs: a folio, i_rwsem or
+ * invalidate_lock of the file.  The locks of a directory and of an address space
+ * are all right; so is i_rwsem, shared, where read(2) stores into a mapping of the file
+ * that it reads.  Who may not wait at all (IOCB_NOWAIT) looks at rdmafs_pages_valid()
+ * instead; page faults that only read do not come here.
+ */
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/wait_bit.h>
+#include "client.h"
+#include "transport/points.h"
+#include "trace.h"
+
+/* Times that invalidation of a busy mapping is tried. */
+#define RDMAFS_INVALIDATE_TRIES	8
+
+/**
+ * rdmafs_pages_moved_locked - trace that cached pages have changed their state
+ * @ri:  the file, its lock held
+ * @old: what the state was
+ */
+void rdmafs_pages_moved_locked(struct rdmafs_inode *ri, enum rdmafs_pages old)
+{
+	lockdep_assert_held(&ri->lock);
+	if (ri->coh.pages != old)
+		trace_rdmafs_pages(&ri->netfs.inode, old, ri->coh.pages);
+}
+
+/* Something happened to cached pages; what they are after that. */
+static enum rdmafs_pages rdmafs_pages_event_locked(struct rdmafs_inode *ri,
+						   enum rdmafs_pages_event event)
+{
+	enum rdmafs_pages old = ri->coh.pages;
+
+	lockdep_assert_held(&ri->lock);
+	WARN_ON_ONCE(!rdmafs_pages_next(&ri->coh.pages, event));
+	rdmafs_pages_moved_locked(ri, old);
+	return ri->coh.pages;
+}
+
+/**
+ * rdmafs_pages_stale - cached pages are not to be used any more
+ * @inode: a regular file
+ *
+ * Context: any.
+ */
+void rdmafs_pages_stale(struct inode *inode)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	unsigned long irq;
+
+	spin_lock_irqsave(&ri->lock, irq);
+	rdmafs_pages_event_locked(ri, RDMAFS_PAGES_CHANGED);
+	spin_unlock_irqrestore(&ri->lock, irq);
+}
+
+/**
+ * rdmafs_pages_valid - may cached pages be used as they are?
+ * @inode: a regular file
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool rdmafs_pages_valid(struct inode *inode)
+{
+	return READ_ONCE(RDMAFS_I(inode)->coh.pages) == RDMAFS_PAGES_VALID;
+}
+
+static bool rdmafs_pages_dropping(struct rdmafs_inode *ri)
+{
+	enum rdmafs_pages pages = READ_ONCE(ri->coh.pages);
+
+	return pages == RDMAFS_PAGES_DROPPING || pages == RDMAFS_PAGES_DROPPING_AGAIN;
+}
+
+/**
+ * rdmafs_busy - is there data that the server does not have, or may not have had?
+ * @inode: a regular file
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool rdmafs_busy(struct inode *inode)
+{
+	struct address_space *mapping = inode->i_mapping;
+
+	return atomic_read(&RDMAFS_I(inode)->writers) ||
+	       mapping_tagged(mapping, PAGECACHE_TAG_DIRTY) ||
+	       mapping_tagged(mapping, PAGECACHE_TAG_WRITEBACK) ||
+	       mapping_tagged(mapping, PAGECACHE_TAG_TOWRITE);
+}
+
+/* Drop cached pages, after writing back what is dirty; 0, or why they could not be. */
+static int rdmafs_pages_drop(struct inode *inode)
+{
+	int tries, err = 0;
+
+	/* -EBUSY: dirtied again meanwhile, through a mapping most likely. */
+	for (tries = 0; tries < RDMAFS_INVALIDATE_TRIES; tries++) {
+		err = rdmafs_drop_range(inode, 0, LLONG_MAX);
+		if (err != -EBUSY)
+			break;
+	}
+	return err;
+}
+
+/* They are stale: drop them, unless another task does; false: look again. */
+static bool rdmafs_pages_renew(struct inode *inode, int *err)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	bool ours;
+
+	spin_lock_irq(&ri->lock);
+	ours = ri->coh.pages == RDMAFS_PAGES_STALE;
+	if (ours)
+		rdmafs_pages_event_locked(ri, RDMAFS_PAGES_DROP);
+	spin_unlock_irq(&ri->lock);
+	if (!ours) {
+		*err = wait_var_event_killable(&ri->coh.pages, !rdmafs_pages_dropping(ri));
+		return *err;
+	}
+	*err = rdmafs_pages_drop(inode);
+	spin_lock_irq(&ri->lock);
+	rdmafs_pages_event_locked(ri, *err ? RDMAFS_PAGES_KEPT : RDMAFS_PAGES_DROPPED);
+	spin_unlock_irq(&ri->lock);
+	/* The new state is seen before we look for waiters: pairs with their barrier. */
+	smp_mb();
+	wake_up_var(&ri->coh.pages);
+	/* Pages that stay busy are in use by a mapping: the next read tries again. */
+	if (*err == -EBUSY)
+		*err = 0;
+	return true;
+}
+
+/**
+ * rdmafs_revalidate_mapping - make cached pages fit to be read
+ * @inode: a regular file
+ * @attrs: look at the attributes first, if they have expired
+ *
+ * Context: process; see above for what may be held.
+ * Return: 0, -EINTR, or why pages could not be dropped.
+ */
+int rdmafs_revalidate_mapping(struct inode *inode, bool attrs)
+{
+	int err;
+
+	if (attrs) {
+		err = rdmafs_revalidate(inode, false);
+		if (err)
+			return err;
+	}
+	err = 0;
+	while (!rdmafs_pages_valid(inode) && !rdmafs_pages_renew(inode, &err))
+		;
+	return err == -ERESTARTSYS ? -EINTR : err;
+}
+
+/* Does what we know tell whether pages are good for who has opened the file now? */
+static bool rdmafs_open_known(struct inode *inode)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	enum rdmafs_pages old;
+	bool known;
+
+	spin_lock_irq(&ri->lock);
+	old = ri->coh.pages;
+	known = rdmafs_coh_opened(&ri->coh);
+	rdmafs_pages_moved_locked(ri, old);
+	spin_unlock_irq(&ri->lock);
+	return known;
+}
+
+/**
+ * rdmafs_open_mapping - cached pages when the file has been opened
+ * @inode: a regular file; attributes of the open have been taken over
+ *
+ * Context: as above.
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_open_mapping(struct inode *inode)
+{
+	int err;
+
+	if (!rdmafs_open_known(inode)) {
+		/* Changes of ours were under way; so have them done, and ask. */
+		err = rdmafs_flush(inode);
+		if (!err)
+			err = rdmafs_revalidate(inode, true);
+		if (err)
+			return err;
+		/* More of them: then nobody can tell. */
+		if (!rdmafs_open_known(inode))
+			rdmafs_pages_stale(inode);
+	}
+	rdmafs_test_point("open_mapping_known", inode->i_ino);
+	return rdmafs_revalidate_mapping(inode, false);
+}
+
+/**
+ * rdmafs_zero_tail - clear what a mapping may have written behind the end
+ * @inode: the file
+ * @from:  its size, about to grow
+ *
+ * What is on its way to the server must not change, so that is waited for.
+ *
+ * Context: the caller holds i_rwsem.
+ * Return: 0 or -EINTR.
+ */
+int rdmafs_zero_tail(struct inode *inode, loff_t from)
+{
+	struct folio *folio;
+	size_t offset;
+
+	int err;
+
+	if (!(from & (PAGE_SIZE - 1)))
+		return 0;
+	folio = filemap_get_folio(inode->i_mapping, from >> PAGE_SHIFT);
+	if (IS_ERR(folio))
+		return 0;
+	err = folio_lock_killable(folio);
+	if (err)
+		goto put;
+	err = folio_wait_writeback_killable(folio);
+	/* It may have been dropped, and the file have grown, while we waited. */
+	if (!err && folio->mapping == inode->i_mapping && folio_test_uptodate(folio) &&
+	    i_size_read(inode) == from) {
+		offset = offset_in_folio(folio, from);
+		folio_zero_segment(folio, offset, folio_size(folio));
+	}
+	folio_unlock(folio);
+put:
+	folio_put(folio);
+	return err ? -EINTR : 0;
+}
