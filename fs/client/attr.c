@@ -2,26 +2,8 @@
 /*
  * Attributes, the change cookie, and what they say about cached data.
  *
- * Three kinds of attributes arrive:
- *	fresh	of GETATTR, LOOKUP, OPEN, READDIR: what the server has now.  A
- *		cookie that we do not know means that someone else changed the
- *		object: cached pages, names and ACLs are not to be trusted.
- *	own	with the reply to a change of ours.  Their cookie differs from
- *		the last one because of us; @before in the attributes tells
- *		whether because of us alone.
- *	weak	fresh ones that crossed a change of ours on the way: old or
- *		new, one can't tell.  They never shrink a file, never refresh
- *		the expiry, and prove nothing.
- *
- * Own changes run in parallel and are answered in any order.  @change is the
- * cookie up to which everything is accounted for; an own change (before,
- * after) with before <= change extends it to after.  One that does not connect
- * waits in @edges for the answer that closes the gap.  If the gap is still
- * there when nothing of ours is in flight, someone else's change is in it.
- *
- * What the server does not tell (@before 0) is counted as ours while the file
- * is open, and cached pages are dropped at the next open: close-to-open
- * consistency does not depend on luck.
+ * What attributes may do is decided in coherence.c; what becomes of cached pages
+ * is in mapping.c.  Here they are asked for, checked and taken over.
  *
  * Dirty data is never given up: pages are written back before they are
  * dropped, and a size from the server does not cut off what is not there yet.
@@ -30,9 +12,7 @@
 #include <linux/pagemap.h>
 #include <linux/posix_acl.h>
 #include "client.h"
-
-/* Times that invalidation of a busy mapping is tried. */
-#define RDMAFS_INVALIDATE_TRIES	8
+#include "transport/points.h"
 
 /* What st_blksize says: large enough to stream, small enough for stdio. */
 #define RDMAFS_BLKSIZE		65536
@@ -81,123 +61,17 @@ static struct timespec64 rdmafs_time(const struct rfp_time *t)
 	return ts;
 }
 
-/* Names found so far are to be looked up again; 0 is that of none. */
-static void rdmafs_verifier_next_locked(struct rdmafs_inode *ri)
-{
-	lockdep_assert_held(&ri->lock);
-	if (!++ri->verifier)
-		ri->verifier = 1;
-}
-
-/* Someone else changed the object. */
-static void rdmafs_foreign_locked(struct rdmafs_inode *ri)
-{
-	lockdep_assert_held(&ri->lock);
-	set_bit(RDMAFS_I_INVALID, &ri->flags);
-	rdmafs_verifier_next_locked(ri);
-	ri->timeo = 0;
-	forget_all_cached_acls(&ri->netfs.inode);
-}
-
-/* Take in every own change that connects to what is known. */
-static void rdmafs_edges_join_locked(struct rdmafs_inode *ri)
-{
-	bool again;
-	unsigned int i;
-
-	lockdep_assert_held(&ri->lock);
-	do {
-		again = false;
-		for (i = 0; i < ri->nr_edges; i++) {
-			if (ri->edges[i].before > ri->change)
-				continue;
-			if (ri->edges[i].after > ri->change)
-				ri->change = ri->edges[i].after;
-			ri->edges[i] = ri->edges[--ri->nr_edges];
-			again = true;
-			break;
-		}
-	} while (again);
-}
-
-static void rdmafs_edges_drop_locked(struct rdmafs_inode *ri)
-{
-	unsigned int i;
-
-	lockdep_assert_held(&ri->lock);
-	if (!ri->nr_edges)
-		return;
-	for (i = 0; i < ri->nr_edges; i++)
-		if (ri->edges[i].after > ri->change)
-			ri->change = ri->edges[i].after;
-	ri->nr_edges = 0;
-	rdmafs_foreign_locked(ri);
-}
-
-/* A change of ours ended; @attr is what came with its reply, if it did. */
-static void rdmafs_own_locked(struct rdmafs_inode *ri, const struct rfp_attr *attr)
-{
-	struct rdmafs_mount *mnt = RDMAFS_M(ri->netfs.inode.i_sb);
-
-	lockdep_assert_held(&ri->lock);
-	ri->own--;
-	ri->clock = atomic64_inc_return(&mnt->clock);
-	if (!attr) {
-		/* Executed or not, nobody knows: the next fresh cookie tells. */
-		ri->expires = jiffies;
-	} else {
-		u64 before = le64_to_cpu(attr->before);
-		u64 after = le64_to_cpu(attr->change);
-
-		if (!before) {
-			set_bit(RDMAFS_I_UNSURE, &ri->flags);
-			rdmafs_verifier_next_locked(ri);
-			before = ri->change;
-		}
-		if (ri->nr_edges == RDMAFS_NR_EDGES)
-			rdmafs_edges_drop_locked(ri);
-		ri->edges[ri->nr_edges].before = before;
-		ri->edges[ri->nr_edges].after = after;
-		ri->nr_edges++;
-		rdmafs_edges_join_locked(ri);
-	}
-	if (!ri->own)
-		rdmafs_edges_drop_locked(ri);
-}
-
-/* Is there data that the server does not have, or may not have had? */
-static bool rdmafs_busy(struct inode *inode)
-{
-	struct address_space *mapping = inode->i_mapping;
-
-	return atomic_read(&RDMAFS_I(inode)->writers) ||
-	       mapping_tagged(mapping, PAGECACHE_TAG_DIRTY) ||
-	       mapping_tagged(mapping, PAGECACHE_TAG_WRITEBACK) ||
-	       mapping_tagged(mapping, PAGECACHE_TAG_TOWRITE);
-}
-
-/**
- * rdmafs_flush - write back what is dirty and wait for it
- * @inode: a regular file
- *
- * Errors stay with the mapping, for fsync(2) and close(2) to report.
- */
-void rdmafs_flush(struct inode *inode)
-{
-	struct address_space *mapping = inode->i_mapping;
-
-	if (!mapping->nrpages)
-		return;
-	filemap_fdatawrite(mapping);
-	filemap_fdatawait_keep_errors(mapping);
-}
-
 /* Copy @attr; caller holds i_lock, or has the inode for itself. */
-static void rdmafs_attr_copy(struct inode *inode, const struct rfp_attr *attr, bool weak)
+static void rdmafs_attr_copy(struct inode *inode, const struct rfp_attr *attr,
+			     enum rdmafs_size how)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	struct timespec64 ctime = inode_get_ctime(inode);
 	loff_t size = le64_to_cpu(attr->size);
 
+	if (ctime.tv_sec != (s64)le64_to_cpu(attr->ctime.sec) ||
+	    ctime.tv_nsec != le32_to_cpu(attr->ctime.nsec))
+		memset(ri->access, 0, sizeof(ri->access));
 	inode->i_mode = le32_to_cpu(attr->mode);
 	inode->i_uid = make_kuid(&init_user_ns, le32_to_cpu(attr->uid));
 	inode->i_gid = make_kgid(&init_user_ns, le32_to_cpu(attr->gid));
@@ -208,8 +82,11 @@ static void rdmafs_attr_copy(struct inode *inode, const struct rfp_attr *attr, b
 	ri->btime = rdmafs_time(&attr->btime);
 	inode->i_blocks = le64_to_cpu(attr->blocks);
 	WRITE_ONCE(ri->attr_flags, le32_to_cpu(attr->flags));
-	if (!S_ISREG(inode->i_mode) || size > i_size_read(inode) ||
-	    (!weak && !rdmafs_busy(inode)))
+	/* What is not there yet is not cut off, whatever the server says. */
+	if (S_ISREG(inode->i_mode) && how == RDMAFS_SIZE_SET && rdmafs_busy(inode))
+		how = RDMAFS_SIZE_GROW;
+	if (!S_ISREG(inode->i_mode) || how == RDMAFS_SIZE_SET ||
+	    (how == RDMAFS_SIZE_GROW && size > i_size_read(inode)))
 		i_size_write(inode, size);
 }
 
@@ -249,10 +126,9 @@ void rdmafs_attr_init(struct inode *inode, const struct rfp_attr *attr, u64 cloc
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 
 	inode->i_mode = le32_to_cpu(attr->mode);
-	rdmafs_attr_copy(inode, attr, false);
-	ri->change = le64_to_cpu(attr->change);
-	ri->clock = clock;
+	rdmafs_attr_copy(inode, attr, RDMAFS_SIZE_SET);
 	spin_lock_irq(&ri->lock);
+	rdmafs_coh_first(&ri->coh, le64_to_cpu(attr->change), clock);
 	rdmafs_attr_timeo_locked(inode, true);
 	spin_unlock_irq(&ri->lock);
 	if (!(ri->attr_flags & RFP_ATTR_ACL))
@@ -270,30 +146,32 @@ void rdmafs_attr_init(struct inode *inode, const struct rfp_attr *attr, u64 cloc
 void rdmafs_attr_fresh(struct inode *inode, const struct rfp_attr *attr, u64 clock)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
-	u64 change = le64_to_cpu(attr->change);
-	bool weak, changed, acl;
+	struct rdmafs_verdict v;
+	enum rdmafs_pages old;
+	bool acl = false;
 
 	if (!rdmafs_attr_same_type(inode, attr))
 		return;
 	spin_lock(&inode->i_lock);
 	spin_lock_irq(&ri->lock);
-	acl = (READ_ONCE(ri->attr_flags) ^ le32_to_cpu(attr->flags)) & RFP_ATTR_ACL;
-	weak = ri->own || ri->clock > clock;
-	changed = change != ri->change;
-	if (weak) {
-		ri->expires = jiffies;
-	} else {
-		if (changed) {
-			rdmafs_foreign_locked(ri);
-			ri->change = change;
-		}
-		rdmafs_attr_timeo_locked(inode, changed);
+	old = ri->coh.pages;
+	v = rdmafs_coh_fresh(&ri->coh, le64_to_cpu(attr->change), clock);
+	rdmafs_pages_moved_locked(ri, old);
+	if (v.changed)
+		ri->timeo = 0;
+	if (v.believe) {
+		rdmafs_attr_timeo_locked(inode, v.changed);
 		clear_bit(RDMAFS_I_STASH, &ri->flags);
+	} else {
+		ri->expires = jiffies;
 	}
-	rdmafs_attr_copy(inode, attr, weak);
+	if (v.use) {
+		acl = (READ_ONCE(ri->attr_flags) ^ le32_to_cpu(attr->flags)) & RFP_ATTR_ACL;
+		rdmafs_attr_copy(inode, attr, v.size);
+	}
 	spin_unlock_irq(&ri->lock);
 	spin_unlock(&inode->i_lock);
-	if (acl)
+	if (acl || v.changed)
 		forget_all_cached_acls(inode);
 }
 
@@ -309,47 +187,60 @@ void rdmafs_attr_own_begin(struct inode *inode)
 	unsigned long irq;
 
 	spin_lock_irqsave(&ri->lock, irq);
-	ri->own++;
+	rdmafs_coh_own_begin(&ri->coh);
 	spin_unlock_irqrestore(&ri->lock, irq);
 }
 
-/*
- * Are these the newest attributes seen?  Replies come in any order: a change
- * that waits for the one before it has been here with attributes as well.
- */
-static bool rdmafs_attr_newest_locked(struct rdmafs_inode *ri, const struct rfp_attr *attr)
+/* A change of ours ended; @attr is what came with its reply, if it did. */
+static struct rdmafs_verdict rdmafs_own_locked(struct rdmafs_inode *ri,
+					       const struct rfp_attr *attr, u64 clock)
 {
-	u64 change = le64_to_cpu(attr->change);
-	unsigned int i;
+	struct inode *inode = &ri->netfs.inode;
+	u64 now = atomic64_inc_return(&RDMAFS_M(inode->i_sb)->clock);
+	enum rdmafs_pages old = ri->coh.pages;
+	struct rdmafs_edge told;
+	struct rdmafs_verdict v;
 
 	lockdep_assert_held(&ri->lock);
-	for (i = 0; i < ri->nr_edges; i++)
-		if (ri->edges[i].after > change)
-			return false;
-	return change >= ri->change;
+	if (attr) {
+		told.before = le64_to_cpu(attr->before);
+		told.after = le64_to_cpu(attr->change);
+	}
+	v = rdmafs_coh_own_end(&ri->coh, attr ? &told : NULL, clock, now);
+	rdmafs_pages_moved_locked(ri, old);
+	if (v.changed) {
+		ri->timeo = 0;
+		forget_all_cached_acls(inode);
+	}
+	if (v.use)
+		rdmafs_attr_timeo_locked(inode, true);
+	else if (!attr)
+		ri->expires = jiffies;
+	return v;
 }
 
 /**
  * rdmafs_attr_own_end - a change of ours ended
  * @inode: what it changed
  * @attr:  checked attributes of the reply, NULL if there are none
+ * @clock: op->clock of the request
  *
  * Context: process.
  */
-void rdmafs_attr_own_end(struct inode *inode, const struct rfp_attr *attr)
+void rdmafs_attr_own_end(struct inode *inode, const struct rfp_attr *attr, u64 clock)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	struct rdmafs_verdict v;
 	bool acl = false;
 
 	if (attr && !rdmafs_attr_same_type(inode, attr))
 		attr = NULL;
 	spin_lock(&inode->i_lock);
 	spin_lock_irq(&ri->lock);
-	rdmafs_own_locked(ri, attr);
-	if (attr && rdmafs_attr_newest_locked(ri, attr)) {
+	v = rdmafs_own_locked(ri, attr, clock);
+	if (v.use) {
 		acl = (READ_ONCE(ri->attr_flags) ^ le32_to_cpu(attr->flags)) & RFP_ATTR_ACL;
-		rdmafs_attr_copy(inode, attr, ri->own);
-		rdmafs_attr_timeo_locked(inode, true);
+		rdmafs_attr_copy(inode, attr, v.size);
 		clear_bit(RDMAFS_I_STASH, &ri->flags);
 	}
 	spin_unlock_irq(&ri->lock);
@@ -362,22 +253,22 @@ void rdmafs_attr_own_end(struct inode *inode, const struct rfp_attr *attr)
  * rdmafs_attr_own_end_atomic - the same where one may not take i_lock
  * @inode: what was changed
  * @attr:  checked attributes of the reply, NULL if there are none
+ * @clock: op->clock of the request
  *
  * The attributes are kept and taken over when they are next looked at.
  *
  * Context: any.
  */
-void rdmafs_attr_own_end_atomic(struct inode *inode, const struct rfp_attr *attr)
+void rdmafs_attr_own_end_atomic(struct inode *inode, const struct rfp_attr *attr, u64 clock)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 	unsigned long irq;
 
 	spin_lock_irqsave(&ri->lock, irq);
-	rdmafs_own_locked(ri, attr);
-	if (attr && rdmafs_attr_newest_locked(ri, attr)) {
+	if (rdmafs_own_locked(ri, attr, clock).use) {
 		ri->stash = *attr;
+		ri->stash_clock = clock;
 		set_bit(RDMAFS_I_STASH, &ri->flags);
-		rdmafs_attr_timeo_locked(inode, true);
 	}
 	spin_unlock_irqrestore(&ri->lock, irq);
 }
@@ -393,7 +284,50 @@ static void rdmafs_attr_unstash(struct inode *inode)
 	spin_lock_irq(&ri->lock);
 	if (test_and_clear_bit(RDMAFS_I_STASH, &ri->flags) &&
 	    rdmafs_attr_same_type(inode, &ri->stash))
-		rdmafs_attr_copy(inode, &ri->stash, ri->own);
+		rdmafs_attr_copy(inode, &ri->stash,
+				 rdmafs_coh_size(&ri->coh, ri->stash_clock));
+	spin_unlock_irq(&ri->lock);
+	spin_unlock(&inode->i_lock);
+}
+
+/**
+ * rdmafs_resize_begin - the size is about to be changed by us
+ * @inode: a regular file
+ *
+ * Nothing that arrives changes it until rdmafs_resize_end().
+ *
+ * Context: process; holds i_rwsem exclusively, no direct I/O under way.
+ */
+void rdmafs_resize_begin(struct inode *inode)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+
+	spin_lock_irq(&ri->lock);
+	rdmafs_coh_resize_begin(&ri->coh);
+	spin_unlock_irq(&ri->lock);
+}
+
+/**
+ * rdmafs_resize_end - the size has been changed
+ * @inode: the file
+ * @size:  it is this now; negative: it could not be changed
+ *
+ * What the server was asked before now does not touch it any more.
+ *
+ * Context: as above.
+ */
+void rdmafs_resize_end(struct inode *inode, loff_t size)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+
+	spin_lock(&inode->i_lock);
+	spin_lock_irq(&ri->lock);
+	if (size >= 0)
+		i_size_write(inode, size);
+	rdmafs_coh_resize_end(&ri->coh,
+			      atomic64_inc_return(&RDMAFS_M(inode->i_sb)->clock));
+	if (size < 0)
+		ri->expires = jiffies;
 	spin_unlock_irq(&ri->lock);
 	spin_unlock(&inode->i_lock);
 }
@@ -426,7 +360,7 @@ bool rdmafs_attr_expired(struct inode *inode)
 	return time_after_eq(jiffies, READ_ONCE(RDMAFS_I(inode)->expires));
 }
 
-static int rdmafs_attr_ask(struct inode *inode, struct rdmafs_open *open)
+static int rdmafs_attr_ask(struct inode *inode, struct rdmafs_open *open, u32 *access)
 {
 	struct rfp_getattr_req *req;
 	const struct rfp_attr *attr;
@@ -440,6 +374,7 @@ static int rdmafs_attr_ask(struct inode *inode, struct rdmafs_open *open)
 	req = (struct rfp_getattr_req *)op->req;
 	if (open)
 		rdmafs_op_use_open(op, open, &req->stateid);
+	rdmafs_access_ask(op);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
 	err = rdmafs_op_run(op);
 	if (err)
@@ -449,14 +384,24 @@ static int rdmafs_attr_ask(struct inode *inode, struct rdmafs_open *open)
 	err = -EIO;
 	if (rfp_dec_end(&dec) || rdmafs_attr_check(inode->i_sb, attr))
 		goto out;
+	rdmafs_test_point("attr_ask_got", inode->i_ino);
 	rdmafs_attr_fresh(inode, attr, op->clock);
+	rdmafs_access_note(inode, op, attr);
+	*access = le32_to_cpu(attr->access);
 	err = 0;
 out:
 	rdmafs_op_put(op);
 	return err;
 }
 
-static int rdmafs_attr_fetch(struct inode *inode)
+/**
+ * rdmafs_attr_fetch - ask the server for attributes
+ * @inode:  the object
+ * @access: gets RFP_ACCESS_* if the server was asked for them
+ *
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_attr_fetch(struct inode *inode, u32 *access)
 {
 	struct rdmafs_open *open = NULL;
 	int err = -ESTALE;
@@ -469,13 +414,15 @@ static int rdmafs_attr_fetch(struct inode *inode)
 		open = rdmafs_open_find(inode,
 					RFP_OPEN_READ | RFP_OPEN_WRITE | RFP_OPEN_EXEC);
 	if (open) {
-		err = rdmafs_attr_ask(inode, open);
+		err = rdmafs_attr_ask(inode, open, access);
 		rdmafs_open_put_sync(open);
 	}
 	if (!open || (err == -ESTALE && inode->i_nlink))
-		err = rdmafs_attr_ask(inode, NULL);
+		err = rdmafs_attr_ask(inode, NULL, access);
 	if (err == -ESTALE)
 		set_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags);
+	else if (!err)
+		clear_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags);
 	return err;
 }
 
@@ -488,68 +435,21 @@ static int rdmafs_attr_fetch(struct inode *inode)
  */
 int rdmafs_revalidate(struct inode *inode, bool force)
 {
+	u32 access;
+
 	rdmafs_attr_unstash(inode);
-	if (test_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags))
-		return -ESTALE;
+	/* A directory that is removed is gone at the server, though it is open here. */
+	if (S_ISDIR(inode->i_mode) && !inode->i_nlink)
+		return 0;
+	/* The root is found by no name again: an export that comes back has to be asked. */
+	if (test_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags)) {
+		if (inode != d_inode(inode->i_sb->s_root))
+			return -ESTALE;
+		force = true;
+	}
 	if (!force && !rdmafs_attr_expired(inode))
 		return 0;
-	return rdmafs_attr_fetch(inode);
-}
-
-/**
- * rdmafs_invalidate_mapping - drop cached pages, after writing back what is dirty
- * @inode: a regular file
- *
- * Return: 0, or why pages could not be dropped.
- */
-int rdmafs_invalidate_mapping(struct inode *inode)
-{
-	struct address_space *mapping = inode->i_mapping;
-	int tries, err = 0;
-
-	for (tries = 0; tries < RDMAFS_INVALIDATE_TRIES; tries++) {
-		if (!mapping->nrpages)
-			return 0;
-		rdmafs_flush(inode);
-		err = invalidate_inode_pages2(mapping);
-		if (err != -EBUSY)
-			return err;
-		/* Dirtied again meanwhile, through a mapping most likely. */
-		if (fatal_signal_pending(current))
-			return -EINTR;
-	}
-	return err;
-}
-
-/**
- * rdmafs_revalidate_mapping - make cached pages fit to be read
- * @inode: a regular file
- * @attrs: look at the attributes first, if they have expired
- *
- * Return: 0 or a negative errno.
- */
-int rdmafs_revalidate_mapping(struct inode *inode, bool attrs)
-{
-	struct rdmafs_inode *ri = RDMAFS_I(inode);
-	int err;
-
-	if (attrs) {
-		err = rdmafs_revalidate(inode, false);
-		if (err)
-			return err;
-	}
-	if (likely(!test_bit(RDMAFS_I_INVALID, &ri->flags)))
-		return 0;
-	/* Cleared first: what is found out meanwhile counts again. */
-	clear_bit(RDMAFS_I_INVALID, &ri->flags);
-	err = rdmafs_invalidate_mapping(inode);
-	if (err) {
-		set_bit(RDMAFS_I_INVALID, &ri->flags);
-		/* Pages that stay busy are in use by a mapping: the next read tries again. */
-		if (err == -EBUSY)
-			err = 0;
-	}
-	return err;
+	return rdmafs_attr_fetch(inode, &access);
 }
 
 /**
@@ -576,8 +476,11 @@ int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct ksta
 	 */
 	if (S_ISREG(inode->i_mode) && !(query_flags & AT_STATX_DONT_SYNC) &&
 	    (request_mask & (STATX_CTIME | STATX_MTIME | STATX_SIZE | STATX_BLOCKS)) &&
-	    rdmafs_busy(inode))
-		rdmafs_flush(inode);
+	    rdmafs_busy(inode)) {
+		err = rdmafs_flush(inode);
+		if (err)
+			return err;
+	}
 
 	if (query_flags & AT_STATX_DONT_SYNC)
 		rdmafs_attr_unstash(inode);
@@ -593,62 +496,6 @@ int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct ksta
 		stat->result_mask |= STATX_BTIME;
 	}
 	return 0;
-}
-
-/**
- * rdmafs_permission - may the current task do this?
- * @idmap: of the mount
- * @inode: the object
- * @mask:  MAY_*
- *
- * The server asks again; this spares it what fails anyway, and serves what is
- * cached.  Whether a file may be opened is left to it alone: OPEN is sent in
- * any case, and it knows the mode as it is now.
- *
- * Return: 0 or a negative errno.
- */
-int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask)
-{
-	int err;
-
-	if ((mask & MAY_OPEN) && S_ISREG(inode->i_mode))
-		return 0;
-	if (rdmafs_attr_expired(inode) || test_bit(RDMAFS_I_STASH, &RDMAFS_I(inode)->flags)) {
-		if (mask & MAY_NOT_BLOCK)
-			return -ECHILD;
-		err = rdmafs_revalidate(inode, false);
-		if (err)
-			return err;
-	}
-	/* Owner and mode are those of somebody else; what can't be run is not for anybody. */
-	if (RDMAFS_M(inode->i_sb)->export_flags & RFP_EXPORT_SQUASH)
-		return (mask & MAY_EXEC) && S_ISREG(inode->i_mode) &&
-		       !(inode->i_mode & 0111) ? -EACCES : 0;
-	return generic_permission(idmap, inode, mask);
-}
-
-/**
- * rdmafs_zero_tail - clear what a mapping may have written behind the end
- * @inode: the file
- * @from:  its size, about to grow
- *
- * Context: the caller holds i_rwsem.
- */
-void rdmafs_zero_tail(struct inode *inode, loff_t from)
-{
-	struct folio *folio;
-	size_t offset;
-
-	if (!(from & (PAGE_SIZE - 1)))
-		return;
-	folio = filemap_lock_folio(inode->i_mapping, from >> PAGE_SHIFT);
-	if (IS_ERR(folio))
-		return;
-	offset = offset_in_folio(folio, from);
-	if (folio_test_uptodate(folio) && !folio_test_writeback(folio))
-		folio_zero_segment(folio, offset, folio_size(folio));
-	folio_unlock(folio);
-	folio_put(folio);
 }
 
 static void rdmafs_put_time(struct rfp_time *t, const struct timespec64 *ts)
@@ -698,7 +545,8 @@ static void rdmafs_setattr_fill(struct rfp_setattr_req *req, const struct iattr 
 	req->valid = cpu_to_le32(valid);
 }
 
-static int rdmafs_setattr_send(struct inode *inode, struct iattr *attr)
+/* @size gets the size that the object has then. */
+static int rdmafs_setattr_send(struct inode *inode, struct iattr *attr, loff_t *size)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
 	const struct rfp_attr *rattr = NULL;
@@ -718,20 +566,32 @@ static int rdmafs_setattr_send(struct inode *inode, struct iattr *attr)
 		open = rdmafs_file_open(attr->ia_file);
 		if (open && (open->flags & RFP_OPEN_WRITE))
 			rdmafs_op_use_open(op, open, &req->stateid);
+	} else if (attr->ia_valid & ATTR_FORCE) {
+		/* Set-id bits go because of a write, by somebody who has it open for that. */
+		open = rdmafs_open_find(inode, RFP_OPEN_WRITE);
+		if (open) {
+			rdmafs_op_use_open(op, open, &req->stateid);
+			rdmafs_open_put_sync(open);
+		}
 	}
 	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
 
+	if (attr->ia_valid & ATTR_SIZE)
+		op->fence = inode;
 	rdmafs_attr_own_begin(inode);
-	err = rdmafs_op_run(op);
+	err = rdmafs_test_fail("setattr_send", inode->i_ino) ? -EPERM : rdmafs_op_run(op);
+	rdmafs_test_point("setattr_send_end", inode->i_ino);
 	if (!err) {
 		rdmafs_op_reply(op, &dec, sizeof(struct rfp_rep));
 		rattr = rfp_dec_fixed(&dec, sizeof(*rattr));
 		if (rfp_dec_end(&dec) || rdmafs_attr_check(inode->i_sb, rattr)) {
 			rattr = NULL;
 			err = -EIO;
+		} else {
+			*size = le64_to_cpu(rattr->size);
 		}
 	}
-	rdmafs_attr_own_end(inode, rattr);
+	rdmafs_attr_own_end(inode, rattr, op->clock);
 	rdmafs_op_put(op);
 	return err;
 }
@@ -740,31 +600,35 @@ static int rdmafs_setattr_send(struct inode *inode, struct iattr *attr)
 static int rdmafs_setattr_size(struct inode *inode, struct iattr *attr)
 {
 	struct address_space *mapping = inode->i_mapping;
-	loff_t old, new = attr->ia_size;
+	loff_t size, old, new = attr->ia_size;
 	int err;
 
 	/*
 	 * Nothing is read in while the sizes here and there differ: what a
 	 * read gets behind the new end would come to light when the file
-	 * grows.  Nor may a write of what is cut off follow the SETATTR, so
-	 * pages go first.  If the server then refuses, they are read again:
-	 * all was written back.
+	 * grows.  Nor may a write of what is cut off follow the SETATTR, so all
+	 * is clean before, and mappings can't dirty it meanwhile.  Pages go when
+	 * the server has agreed: if it refuses, they are what the file holds.
 	 */
 	filemap_invalidate_lock(mapping);
-	rdmafs_flush(inode);
+	err = rdmafs_flush(inode);
+	if (err)
+		goto out;
 	old = i_size_read(inode);
-	if (new > old)
-		rdmafs_zero_tail(inode, old);
-	truncate_setsize(inode, new);
-	err = rdmafs_setattr_send(inode, attr);
-	if (err) {
-		spin_lock(&inode->i_lock);
-		i_size_write(inode, old);
-		spin_unlock(&inode->i_lock);
-		set_bit(RDMAFS_I_INVALID, &RDMAFS_I(inode)->flags);
-		rdmafs_attr_expire(inode);
+	if (new > old) {
+		err = rdmafs_zero_tail(inode, old);
+		if (err)
+			goto out;
 	}
-	WRITE_ONCE(RDMAFS_I(inode)->netfs.zero_point, LLONG_MAX);
+	rdmafs_resize_begin(inode);
+	err = rdmafs_setattr_send(inode, attr, &size);
+	rdmafs_resize_end(inode, err ? -1 : size);
+	if (!err)
+		truncate_pagecache(inode, new);
+	else
+		/* Nobody knows what it did. */
+		rdmafs_pages_stale(inode);
+out:
 	filemap_invalidate_unlock(mapping);
 	return err;
 }
@@ -782,6 +646,7 @@ static int rdmafs_setattr_size(struct inode *inode, struct iattr *attr)
 int rdmafs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *attr)
 {
 	struct inode *inode = d_inode(dentry);
+	loff_t size;
 	int err;
 
 	if (attr->ia_valid & ATTR_SIZE) {
@@ -790,13 +655,20 @@ int rdmafs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr 
 		err = inode_newsize_ok(inode, attr->ia_size);
 		if (err)
 			return err;
-		inode_dio_wait(inode);
+		err = rdmafs_dio_wait(inode);
+		if (!err)
+			err = rdmafs_fence_wait(inode);
+		if (err)
+			return err;
 		return rdmafs_setattr_size(inode, attr);
 	}
 	/* A write that comes later would undo a time and bring back set-id bits. */
-	if (S_ISREG(inode->i_mode))
-		rdmafs_flush(inode);
-	err = rdmafs_setattr_send(inode, attr);
+	if (S_ISREG(inode->i_mode)) {
+		err = rdmafs_flush(inode);
+		if (err)
+			return err;
+	}
+	err = rdmafs_setattr_send(inode, attr, &size);
 	if (!err && (attr->ia_valid & ATTR_MODE))
 		forget_all_cached_acls(inode);
 	return err;

@@ -12,8 +12,9 @@
  *	- A folio filled around a partial write keeps its record of the dirty
  *	  part; the first store through a mapping must end that, or only that
  *	  part would be written back.
+ *	- Folios are pages, as what is written again is written back whole.
  *	- READs reach beyond the end of the file as we know it and are cut at
- *	  folio boundaries: what lies behind the end is for the server to say,
+ *	  page boundaries: what lies behind the end is for the server to say,
  *	  and no folio is filled by two requests.
  *
  * Ownership: folios are locked (reading) or under writeback (writing, until
@@ -46,6 +47,8 @@ static int rdmafs_init_request(struct netfs_io_request *rreq, struct file *file)
 	default:
 		rreq->wsize = mnt->wsize;
 		open = rdmafs_open_find(rreq->inode, RFP_OPEN_WRITE);
+		if (!open)
+			open = rdmafs_open_late(rreq->inode);
 		break;
 	}
 	rreq->netfs_priv = open;
@@ -72,7 +75,7 @@ static int rdmafs_prepare_read(struct netfs_io_subrequest *subreq)
 		/* Pieces of pages, which no one translation covers. */
 		max = min_t(u64, max, RDMAFS_XPRT_INLINE_MAX);
 	} else {
-		cut = round_down(subreq->start + max, min_t(u64, RDMAFS_FOLIO_MAX, max));
+		cut = round_down(subreq->start + max, PAGE_SIZE);
 		if (cut > subreq->start)
 			max = cut - subreq->start;
 	}
@@ -91,10 +94,26 @@ static void rdmafs_read_finish(struct rdmafs_op *op, int err)
 	netfs_read_subreq_terminated(subreq, err, true);
 }
 
+/*
+ * The server says how much it has written by RDMA; the device does not.  What it leaves
+ * out is whatever the pages held before, and programs will see it: that must not be
+ * something of this machine's.  What is copied out of a message is there.
+ */
+static void rdmafs_read_clear(const struct iov_iter *pages)
+{
+	struct iov_iter iter = *pages;
+	size_t len = iov_iter_count(&iter);
+
+	/* Pages that the kernel clears when it gives them out are clear. */
+	if (len > RDMAFS_XPRT_INLINE_MAX && !want_init_on_alloc(0))
+		iov_iter_zero(len, &iter);
+}
+
 static void rdmafs_issue_read(struct netfs_io_subrequest *subreq)
 {
 	struct rdmafs_op *op;
 
+	rdmafs_read_clear(&subreq->io_iter);
 	op = rdmafs_io_new(subreq->rreq->netfs_priv, false, RDMAFS_POOL_COMMON);
 	op->io.iter = subreq->io_iter;
 	op->io.pos = subreq->start + subreq->transferred;
@@ -113,7 +132,7 @@ static void rdmafs_issue_write(struct netfs_io_subrequest *subreq)
 {
 	struct rdmafs_open *open = subreq->rreq->netfs_priv;
 
-	/* Dirtied without an open for writing: nobody may write it. */
+	/* Dirtied though nobody ever had it open for writing: nobody may write it. */
 	if (!open)
 		netfs_write_subrequest_terminated(subreq, -EIO, false);
 	else
@@ -150,7 +169,7 @@ static int rdmafs_writepages(struct address_space *mapping, struct writeback_con
 }
 
 const struct address_space_operations rdmafs_aops = {
-	.read_folio	= netfs_read_folio,
+	.read_folio	= rdmafs_read_folio,
 	.readahead	= netfs_readahead,
 	.dirty_folio	= netfs_dirty_folio,
 	.release_folio	= netfs_release_folio,
@@ -174,7 +193,7 @@ ssize_t rdmafs_buffered_read(struct kiocb *iocb, struct iov_iter *iter)
 	ssize_t ret;
 
 	if (iocb->ki_flags & IOCB_NOWAIT) {
-		if (rdmafs_attr_expired(inode) || test_bit(RDMAFS_I_INVALID, &ri->flags) ||
+		if (rdmafs_attr_expired(inode) || !rdmafs_pages_valid(inode) ||
 		    !inode_trylock_shared(inode))
 			return -EAGAIN;
 		if (test_bit(NETFS_ICTX_ODIRECT, &ri->netfs.flags)) {
@@ -228,8 +247,14 @@ ssize_t rdmafs_buffered_write(struct kiocb *iocb, struct iov_iter *from)
 			goto out;
 		}
 	}
-	if (iocb->ki_pos > i_size_read(inode))
-		rdmafs_zero_tail(inode, i_size_read(inode));
+	if (iocb->ki_pos > i_size_read(inode)) {
+		ret = rdmafs_zero_tail(inode, i_size_read(inode));
+		if (ret)
+			goto out;
+	}
+	ret = rdmafs_write_ready(inode, iocb->ki_pos, iov_iter_count(from));
+	if (ret)
+		goto out;
 	atomic_inc(&ri->writers);
 	iocb->ki_flags &= ~sync;
 	ret = netfs_perform_write(iocb, from, NULL);
@@ -242,9 +267,41 @@ out:
 	return ret;
 }
 
+/*
+ * Take invalidate_lock for a store: nothing that a killed task has left is on its way,
+ * and no page is from before what such a one, or one that got no answer, has changed: all
+ * of the page will be written, over what the server has moved there or cut off.
+ */
+static int rdmafs_mkwrite_lock(struct inode *inode)
+{
+	struct address_space *mapping = inode->i_mapping;
+	int err;
+
+	while (true) {
+		err = rdmafs_fence_wait(inode);
+		if (!err && !rdmafs_pages_valid(inode))
+			err = rdmafs_revalidate_mapping(inode, true);
+		if (!err)
+			err = down_read_killable(&mapping->invalidate_lock);
+		if (err)
+			return err;
+		if (!rdmafs_fenced(inode)) {
+			/* Pages are stale before the count falls: rdmafs_fence_end(). */
+			smp_rmb();
+			if (rdmafs_pages_valid(inode))
+				return 0;
+		}
+		filemap_invalidate_unlock_shared(mapping);
+	}
+}
+
 /**
  * rdmafs_page_mkwrite - a mapping is about to store into a folio
  * @vmf: the fault
+ *
+ * invalidate_lock keeps stores away from a change of the size, or of what lies
+ * where, from the flush before it until pages are dropped after it.  The folio
+ * is dirty before the lock is given back, or that flush would not find it.
  *
  * Return: VM_FAULT_LOCKED with the folio locked, or why not.
  */
@@ -252,31 +309,40 @@ vm_fault_t rdmafs_page_mkwrite(struct vm_fault *vmf)
 {
 	struct folio *folio = page_folio(vmf->page);
 	struct inode *inode = file_inode(vmf->vma->vm_file);
-	vm_fault_t ret = VM_FAULT_NOPAGE;
+	struct address_space *mapping = inode->i_mapping;
+	/* Killed: some architectures would try again, and again, before they look. */
+	vm_fault_t ret = VM_FAULT_SIGBUS;
 	void *priv;
 
 	sb_start_pagefault(inode->i_sb);
+	if (rdmafs_mkwrite_lock(inode))
+		goto end;
 	if (folio_lock_killable(folio))
 		goto out;
-	if (folio->mapping != inode->i_mapping)
-		goto unlock;
-	if (folio_wait_writeback_killable(folio))
-		goto unlock;
-	if (!folio_test_uptodate(folio)) {
-		ret = VM_FAULT_SIGBUS;
+	if (folio->mapping != mapping) {
+		ret = VM_FAULT_NOPAGE;
 		goto unlock;
 	}
+	/* Another client cut it off: nobody would ever write it. */
+	if (page_offset(vmf->page) >= i_size_read(inode) ||
+	    folio_wait_writeback_killable(folio) || !folio_test_uptodate(folio))
+		goto unlock;
+	if (!test_bit(RDMAFS_I_STORED, &RDMAFS_I(inode)->flags))
+		set_bit(RDMAFS_I_STORED, &RDMAFS_I(inode)->flags);
 	/* From now on all of the folio is dirty. */
 	priv = folio_get_private(folio);
 	if (netfs_is_folio_info(priv)) {
 		folio_detach_private(folio);
 		kfree(__netfs_folio_info(priv));
 	}
+	folio_mark_dirty(folio);
 	ret = VM_FAULT_LOCKED;
 	goto out;
 unlock:
 	folio_unlock(folio);
 out:
+	filemap_invalidate_unlock_shared(mapping);
+end:
 	sb_end_pagefault(inode->i_sb);
 	return ret;
 }

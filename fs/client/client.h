@@ -23,7 +23,8 @@
  *		until COMMIT has answered, and those keep the inode: eviction
  *		waits for netfs requests, then cancels the commit work.
  *	mount	from fill_super to kill_sb, which waits for the opens to be
- *		closed before it closes the transport.
+ *		closed, and for works that go on for a killed task (flush.c),
+ *		before it closes the transport.
  *
  * Lock order
  *	inode->i_rwsem
@@ -33,8 +34,9 @@
  *		rdmafs_open.lock (reopening)
  *		  rdmafs_cred.lock (registering)
  *		    inode->i_lock
- *		      rdmafs_inode.lock, rdmafs_mount.cred_lock (irqsave)
- *	What done callbacks take are the locks of the last line only.
+ *		      rdmafs_inode.lock (irqsave)
+ *			rdmafs_mount.cred_lock (irqsave)
+ *	What done callbacks take are the locks of the last two lines only.
  */
 #ifndef RDMAFS_CLIENT_H
 #define RDMAFS_CLIENT_H
@@ -46,6 +48,7 @@
 #include <linux/netfs.h>
 #include <linux/pagemap.h>
 #include <linux/workqueue.h>
+#include "coherence.h"
 #include "fs/proto/codec.h"
 #include "transport/xprt.h"
 
@@ -56,14 +59,12 @@
 /* And the longest that an answered write waits for one while more are in flight. */
 #define RDMAFS_COMMIT_DELAY	(HZ / 20)
 
-/*
- * Largest folio of the page cache.  Reads are cut at multiples of it, so that
- * no folio is filled by two requests.
- */
-#define RDMAFS_FOLIO_MAX	(256U << 10)
-
 /* How often one operation is sent again after BADCRED or BADSTATE. */
 #define RDMAFS_OP_TRIES		8
+
+/* And after a shortage, if somebody waits: at first after so long, then twice that, ... */
+#define RDMAFS_BACKOFF_MS	10
+#define RDMAFS_OP_WAITS		7U
 
 /* More than this and sleeping costs nothing in comparison. */
 #define RDMAFS_POLL_US_MAX	1000
@@ -84,7 +85,7 @@
  * @acregmax:	and at most
  * @acdirmin:	the same of a directory
  * @acdirmax:	likewise
- * @quota:	share of the RNIC's translations
+ * @quota:	share of the RNIC's translations, to begin with: transport has it then
  */
 struct rdmafs_opts {
 	struct sockaddr_storage addr;
@@ -104,8 +105,40 @@ struct rdmafs_opts {
 	struct rpol_quota quota;
 };
 
+/**
+ * enum rdmafs_pool - where an op's memory comes from when there is none
+ * @RDMAFS_POOL_COMMON: operations that wait for nothing but the server and those below
+ * @RDMAFS_POOL_WRITE:	writes, which may wait for a COMMIT (of the above)
+ * @RDMAFS_POOL_REOPEN:	OPEN again, which any of them may need first
+ * @RDMAFS_POOL_CRED:	SETCRED, likewise, and an OPEN too
+ * @RDMAFS_NR_POOLS:	their number
+ * @RDMAFS_POOL_NONE:	from none: there may be no memory; for ops whose maker holds
+ *		others that can't end before it has made this one
+ */
+enum rdmafs_pool {
+	RDMAFS_POOL_COMMON,
+	RDMAFS_POOL_WRITE,
+	RDMAFS_POOL_REOPEN,
+	RDMAFS_POOL_CRED,
+	RDMAFS_NR_POOLS,
+	RDMAFS_POOL_NONE = RDMAFS_NR_POOLS
+};
+
 #define RDMAFS_CRED_HASH	64
 #define RDMAFS_CRED_IDLE_MAX	256	/* unused credentials that are remembered */
+
+/* Opens that are asked for at a time after the loss of a session. */
+#define RDMAFS_NR_RECLAIM	8
+
+/**
+ * struct rdmafs_reclaim - one of those that open again
+ * @work: the worker's
+ * @mnt:  the mount
+ */
+struct rdmafs_reclaim {
+	struct delayed_work work;
+	struct rdmafs_mount *mnt;
+};
 
 /**
  * struct rdmafs_mount - one mount
@@ -116,11 +149,31 @@ struct rdmafs_opts {
  * @export_flags: RFP_EXPORT_*
  * @rsize:	bytes of one READ at most
  * @wsize:	bytes of one WRITE at most
+ * @io_wq:	works that wait for the server and for no other work: sending
+ *		again, COMMIT, CLOSE
+ * @fill_wq:	works that hold a folio and wait for those of @io_wq: reading it
+ * @file_wq:	works that wait for folios, and so for those of the other two: flushing,
+ *		the end of direct writes
+ * @tell_wq:	works that wait for nothing: a task that exits is told that its requests
+ *		are over
+ * @op_pools:	memory for ops when there is none
  * @session:	generation of the session; ids and stateids of an older one are void
  * @clock:	ticks with every change made by us; tells which attributes are
  *		older than such a change
- * @nr_opens:	opens not yet closed
+ * @forced:	how often umount -f was called
+ * @given_up:	of the task that called umount -f without a server, when it was made;
+ *		0 if none did, or the export has been served since
+ * @offline:	the server answers, but has said last that it does not serve the export
+ * @ending:	that task ends the mount: an export that is not served is not waited for
+ * @heard:	when the server answered last, in jiffies
+ * @no_late:	the mount ends, and no open is made any more for pages dirtied late
+ * @nr_opens:	opens not yet closed, and works that hold inodes
  * @opens_wait:	woken when @nr_opens falls to 0
+ * @reclaim:	open again what a lost session had open
+ * @opens_lock:	guards the next two; a leaf
+ * @opens:	all opens but those below; those that were asked for in the present session
+ *		last
+ * @opens_later: those that are asked for when all of the former have been (reclaim.c)
  * @cred_lock:	protects the five below
  * @creds:	known credentials by hash
  * @cred_idle:	those without references, least recently used first
@@ -136,10 +189,25 @@ struct rdmafs_mount {
 	u32 export_flags;
 	u32 rsize;
 	u32 wsize;
+	struct workqueue_struct *io_wq;
+	struct workqueue_struct *fill_wq;
+	struct workqueue_struct *file_wq;
+	struct workqueue_struct *tell_wq;
+	mempool_t *op_pools[RDMAFS_NR_POOLS];
 	atomic_t session;
 	atomic64_t clock;
+	atomic_t forced;
+	u64 given_up;
+	bool offline;
+	bool ending;
+	bool no_late;
+	unsigned long heard;
 	atomic_t nr_opens;
 	wait_queue_head_t opens_wait;
+	struct rdmafs_reclaim reclaim[RDMAFS_NR_RECLAIM];
+	spinlock_t opens_lock;	/* the opens; a leaf */
+	struct list_head opens;
+	struct list_head opens_later;
 
 	spinlock_t cred_lock; /* protects what follows; see the lock order */
 	struct hlist_head creds[RDMAFS_CRED_HASH];
@@ -178,23 +246,12 @@ struct rdmafs_cred {
 };
 
 /* struct rdmafs_inode.flags */
-#define RDMAFS_I_INVALID	0	/* someone else changed it: cached pages may be old */
-#define RDMAFS_I_UNSURE		1	/* a change of ours may have hidden one of someone else */
-#define RDMAFS_I_STASH		2	/* @stash holds attributes */
-#define RDMAFS_I_UNSYNCED	3	/* written since the last COMMIT with metadata was sent */
-#define RDMAFS_I_STALE		4	/* the server does not know the handle any more */
+#define RDMAFS_I_STASH		0	/* @stash holds attributes */
+#define RDMAFS_I_UNSYNCED	1	/* written since the last COMMIT with metadata was sent */
+#define RDMAFS_I_STALE		2	/* the server does not know the handle any more */
+#define RDMAFS_I_STORED		3	/* mappings have stored into it; see @late */
 
-#define RDMAFS_NR_EDGES		16
-
-/**
- * struct rdmafs_edge - a change of our own: the cookie before and after it
- * @before: as told by the server
- * @after:  likewise
- */
-struct rdmafs_edge {
-	u64 before;
-	u64 after;
-};
+#define RDMAFS_NR_ACCESS	4	/* callers whose rights are remembered */
 
 /**
  * struct rdmafs_inode - our part of an inode
@@ -204,20 +261,19 @@ struct rdmafs_edge {
  * @attr_flags:	RFP_ATTR_*
  * @writers:	tasks that may extend the file in memory at this moment
  * @syncing:	fsyncs under way: a lone write goes out FILE_SYNC
+ * @fence:	changes that killed tasks have left behind: others wait (fence.c)
  * @lock:	protects what follows; irqsave, taken by done callbacks
  * @flags:	RDMAFS_I_*
- * @change:	every change up to this cookie is ours or was taken note of
- * @clock:	value of the mount's clock when a change of ours ended
- * @own:	operations of ours in flight that change it
- * @edges:	changes of ours that do not connect to @change (yet)
- * @nr_edges:	how many
+ * @coh:	what may be believed of what is cached
  * @expires:	jiffies from which on its attributes are asked for again
  * @timeo:	how long they were believed last, in jiffies
- * @verifier:	of a directory: changes when someone else changed it; names
- *		looked up under another verifier are asked for again
+ * @access:	what the server lets callers do that it sees otherwise than we
+ *		(RFP_ACCESS_*), by rdmafs_cred.serial
  * @stash:	attributes that came with a write's reply, to be taken over
  *		where one may sleep
+ * @stash_clock: the mount's clock when that write was sent
  * @opens:	opens of the file
+ * @late:	what the last open for writing was, for pages that become dirty after it
  * @issuing:	calls of writepages under way
  * @held:	the last write of writepages, not sent yet: if it stays the
  *		only one it needs no COMMIT
@@ -233,19 +289,25 @@ struct rdmafs_inode {
 	u32 attr_flags;
 	atomic_t writers;
 	atomic_t syncing;
+	atomic_t fence;
 
 	spinlock_t lock; /* protects what follows; see the lock order */
 	unsigned long flags;
-	u64 change;
-	u64 clock;
-	unsigned int own;
-	struct rdmafs_edge edges[RDMAFS_NR_EDGES];
-	unsigned int nr_edges;
+	struct rdmafs_coh coh;
 	unsigned long expires;
 	unsigned long timeo;
-	unsigned long verifier;
+	struct {
+		u64 serial;
+		u32 may;
+	} access[RDMAFS_NR_ACCESS];
 	struct rfp_attr stash;
+	u64 stash_clock;
 	struct list_head opens;
+	struct {
+		struct rdmafs_cred *cred;
+		struct rfp_proof proof;
+		u32 flags;
+	} late;
 
 	unsigned int issuing;
 	struct rdmafs_op *held;
@@ -258,39 +320,33 @@ struct rdmafs_inode {
 /**
  * struct rdmafs_open - an open of a file, as the server knows it
  * @link:	in rdmafs_inode.opens
+ * @all:	in rdmafs_mount.opens or opens_later
+ * @asked:	the session in which it was opened, or last tried to be
+ * @again:	in opens_later: not to be tried before, in jiffies
  * @ref:	users
  * @inode:	the file, referenced
  * @cred:	the opener's
  * @flags:	RFP_OPEN_READ, _WRITE, _EXEC
- * @stateid:	the server's name for it
+ * @stateid:	the server's name for it; changes with @session, under rdmafs_inode.lock
+ * @proof:	shows the server that it was granted; under @lock once it is made
  * @session:	in which session, 0 if the server forgot it
  * @lock:	held while it is opened again
  * @work:	closes it
  */
 struct rdmafs_open {
 	struct list_head link;
+	struct list_head all;
+	int asked;
+	unsigned long again;
 	refcount_t ref;
 	struct inode *inode;
 	struct rdmafs_cred *cred;
 	u32 flags;
 	u64 stateid;
+	struct rfp_proof proof;
 	int session;
 	struct mutex lock; /* serialises opening again */
 	struct work_struct work;
-};
-
-/**
- * enum rdmafs_pool - where an op's memory comes from when there is none
- * @RDMAFS_POOL_COMMON: operations that wait for nothing but the server
- * @RDMAFS_POOL_WRITE:	writes, which may wait for a COMMIT (of the above)
- * @RDMAFS_POOL_NESTED:	what an operation needs first: SETCRED, OPEN again
- * @RDMAFS_NR_POOLS:	their number
- */
-enum rdmafs_pool {
-	RDMAFS_POOL_COMMON,
-	RDMAFS_POOL_WRITE,
-	RDMAFS_POOL_NESTED,
-	RDMAFS_NR_POOLS
 };
 
 struct rdmafs_op;
@@ -309,6 +365,7 @@ struct rdmafs_op;
  * @mixed:	parts were written under different verifiers
  * @eof:	a read found the end of the file
  * @again:	0, or the status (-errno of op.c) that a worker has to mend
+ * @later:	sends it again, or sends the rest
  * @finish:	called once, in any context
  * @priv:	the caller's
  * @link:	the caller's
@@ -326,6 +383,7 @@ struct rdmafs_io {
 	bool mixed;
 	bool eof;
 	int again;
+	struct delayed_work later;
 	void (*finish)(struct rdmafs_op *op, int err);
 	void *priv;
 	struct list_head link;
@@ -341,13 +399,21 @@ struct rdmafs_io {
  * @open:	the open whose stateid it names, referenced, or NULL
  * @stateid:	where in the request
  * @session:	the session as it was when ids were filled in
+ * @answered:	the session in which a synchronous op was answered
  * @clock:	the mount's clock as it was when it was sent
  * @ref:	see Lifetimes above
  * @state:	whether its waiter is still there
- * @tries:	how often it was sent
+ * @tries:	how often ids that the server did not know were renewed
+ * @waits:	how often it was sent again after a shortage
+ * @forced:	rdmafs_mount.forced as it was when it was made, or, of one that renews an
+ *		open or a credential, when that was made which needs it
  * @pool:	where its memory came from
+ * @patient:	a shortage is waited for until it is over: what is given up is lost
  * @closes:	an OPEN or CREATE: what it opens is to be closed if nobody waits
- * @sent:	it reached transport at least once
+ * @fence:	changes what this file holds: what comes after it waits if nobody else does
+ * @once:	EAGAIN of the server is for its maker, who can't wait
+ * @brief:	its maker tries again later: nothing but the answer is waited for
+ * @sent:	it reached transport, the last time
  * @done:	completed by transport
  * @work:	what can't be done in a callback
  * @buf:	memory for the data of a synchronous operation
@@ -362,15 +428,22 @@ struct rdmafs_op {
 	struct rfp_enc enc;
 	struct rdmafs_cred *cred;
 	struct rdmafs_open *open;
+	struct inode *fence;
 	__le64 *stateid;
 	int session;
+	int answered;
 	u64 clock;
 	refcount_t ref;
 	atomic_t state;
 	unsigned int tries;
+	unsigned int waits;
+	int forced;
 	enum rdmafs_pool pool;
 	bool bare;
+	bool patient;
 	bool closes;
+	bool once;
+	bool brief;
 	bool sent;
 	struct completion done;
 	struct work_struct work;
@@ -397,12 +470,11 @@ static inline struct rdmafs_open *rdmafs_file_open(struct file *file)
 	return file->private_data;
 }
 
-/* main.c */
-extern struct workqueue_struct *rdmafs_wq;
-
 /* op.c */
 int rdmafs_op_init(void);
 void rdmafs_op_exit(void);
+int rdmafs_op_pools_init(struct rdmafs_mount *mnt);
+void rdmafs_op_pools_destroy(struct rdmafs_mount *mnt);
 struct rdmafs_op *rdmafs_op_new(struct rdmafs_mount *mnt, enum rfp_op nr, size_t size);
 struct rdmafs_op *rdmafs_op_new_open(struct rdmafs_open *open, enum rfp_op nr, size_t size,
 				     size_t stateid_off, enum rdmafs_pool pool);
@@ -414,6 +486,7 @@ void rdmafs_op_use_open(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *
 int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait);
 int rdmafs_op_status(struct rdmafs_op *op);
 bool rdmafs_op_mend(struct rdmafs_op *op, int err);
+unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int err);
 int rdmafs_op_run(struct rdmafs_op *op);
 const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t size);
 int rdmafs_errno(int err);
@@ -421,49 +494,103 @@ int rdmafs_errno(int err);
 /* What rdmafs_op_status() says besides errnos; never seen outside of op.c and io.c. */
 #define RDMAFS_EBADCRED		10001
 #define RDMAFS_EBADSTATE	10002
+#define RDMAFS_EOFFLINE		10003
 
 /* cred.c */
 struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt);
 struct rdmafs_cred *rdmafs_cred_get(struct rdmafs_cred *cred);
 void rdmafs_cred_put(struct rdmafs_cred *cred);
-int rdmafs_cred_ready(struct rdmafs_cred *cred);
+int rdmafs_cred_ready(struct rdmafs_cred *cred, int forced);
 void rdmafs_cred_init(struct rdmafs_mount *mnt);
 void rdmafs_cred_destroy(struct rdmafs_mount *mnt);
 
 /* open.c */
 struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cred, u32 flags,
-				    u64 stateid, int session);
+				    const struct rfp_open_rep *rep, int session);
 int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp);
 int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp);
 struct rdmafs_open *rdmafs_open_get(struct rdmafs_open *open);
 struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags);
-int rdmafs_open_ready(struct rdmafs_open *open);
+struct rdmafs_open *rdmafs_open_late(struct inode *inode);
+void rdmafs_open_late_forget(struct rdmafs_inode *ri);
+int rdmafs_open_ready(struct rdmafs_open *open, int forced);
+void rdmafs_open_unknown(struct rdmafs_open *open, int session, u64 stateid);
+int rdmafs_open_again(struct rdmafs_open *open);
 void rdmafs_open_put(struct rdmafs_open *open);
+void rdmafs_opens_dec(struct rdmafs_mount *mnt);
 void rdmafs_open_put_sync(struct rdmafs_open *open);
 void rdmafs_open_close_stray(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid);
+
+/* reclaim.c */
+void rdmafs_opens_init(struct rdmafs_mount *mnt);
+void rdmafs_opens_exit(struct rdmafs_mount *mnt);
+void rdmafs_opens_reclaim(struct rdmafs_mount *mnt);
+
+/* umount.c */
+bool rdmafs_served(struct rdmafs_mount *mnt);
+void rdmafs_heard(struct rdmafs_mount *mnt);
+void rdmafs_heard_export(struct rdmafs_mount *mnt, bool offline);
+void rdmafs_umount_begin(struct super_block *sb);
+void rdmafs_umount_wait(struct rdmafs_mount *mnt);
+
+/* lock.c */
+int rdmafs_lock_write(struct inode *inode);
+int rdmafs_dio_lock(struct inode *inode, bool write, bool nowait);
+int rdmafs_dio_clear(struct kiocb *iocb, size_t count, bool write);
+int rdmafs_dio_privs(struct kiocb *iocb);
+
+/* fence.c */
+bool rdmafs_fenced(struct inode *inode);
+void rdmafs_fence_begin(struct inode *inode);
+void rdmafs_fence_end(struct inode *inode);
+int rdmafs_fence_wait(struct inode *inode);
+void rdmafs_fence_op(struct rdmafs_op *op);
+void rdmafs_fence_op_put(struct rdmafs_op *op);
+
+/* flush.c */
+int rdmafs_wait(struct rdmafs_mount *mnt, struct completion *done);
+int rdmafs_flush_range(struct inode *inode, loff_t start, loff_t end);
+int rdmafs_flush(struct inode *inode);
+int rdmafs_drop_range(struct inode *inode, loff_t start, loff_t end);
+int rdmafs_read_folio(struct file *file, struct folio *folio);
+int rdmafs_write_ready(struct inode *inode, loff_t pos, size_t len);
+int rdmafs_dio_wait(struct inode *inode);
 
 /* io.c */
 struct rdmafs_op *rdmafs_io_new(struct rdmafs_open *open, bool write, enum rdmafs_pool pool);
 void rdmafs_io_start(struct rdmafs_op *op, bool nowait);
 
+/* access.c */
+bool rdmafs_access_differs(struct rdmafs_mount *mnt);
+void rdmafs_access_ask(struct rdmafs_op *op);
+void rdmafs_access_note(struct inode *inode, struct rdmafs_op *op, const struct rfp_attr *attr);
+int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask);
+
 /* attr.c */
+int rdmafs_attr_fetch(struct inode *inode, u32 *access);
 int rdmafs_attr_check(struct super_block *sb, const struct rfp_attr *attr);
 void rdmafs_attr_init(struct inode *inode, const struct rfp_attr *attr, u64 clock);
 void rdmafs_attr_fresh(struct inode *inode, const struct rfp_attr *attr, u64 clock);
 void rdmafs_attr_own_begin(struct inode *inode);
-void rdmafs_attr_own_end(struct inode *inode, const struct rfp_attr *attr);
-void rdmafs_attr_own_end_atomic(struct inode *inode, const struct rfp_attr *attr);
+void rdmafs_attr_own_end(struct inode *inode, const struct rfp_attr *attr, u64 clock);
+void rdmafs_attr_own_end_atomic(struct inode *inode, const struct rfp_attr *attr, u64 clock);
+void rdmafs_resize_begin(struct inode *inode);
+void rdmafs_resize_end(struct inode *inode, loff_t size);
 void rdmafs_attr_expire(struct inode *inode);
 bool rdmafs_attr_expired(struct inode *inode);
 int rdmafs_revalidate(struct inode *inode, bool force);
-int rdmafs_revalidate_mapping(struct inode *inode, bool attrs);
-int rdmafs_invalidate_mapping(struct inode *inode);
-void rdmafs_flush(struct inode *inode);
 int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat,
 		   u32 request_mask, unsigned int query_flags);
 int rdmafs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *attr);
-int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask);
-void rdmafs_zero_tail(struct inode *inode, loff_t from);
+
+/* mapping.c */
+void rdmafs_pages_moved_locked(struct rdmafs_inode *ri, enum rdmafs_pages old);
+void rdmafs_pages_stale(struct inode *inode);
+bool rdmafs_pages_valid(struct inode *inode);
+int rdmafs_revalidate_mapping(struct inode *inode, bool attrs);
+int rdmafs_open_mapping(struct inode *inode);
+bool rdmafs_busy(struct inode *inode);
+int rdmafs_zero_tail(struct inode *inode, loff_t from);
 
 /* inode.c */
 int rdmafs_inode_init(void);
@@ -516,7 +643,6 @@ void rdmafs_listing_keep(struct inode *dir, struct rdmafs_listing *l, unsigned l
 extern const struct inode_operations rdmafs_file_iops;
 extern const struct inode_operations rdmafs_special_iops;
 extern const struct file_operations rdmafs_file_fops;
-int rdmafs_lock_write(struct inode *inode);
 u32 rdmafs_open_flags(const struct file *file);
 void rdmafs_file_attach(struct file *file, struct rdmafs_open *open);
 int rdmafs_file_open_atomic(struct inode *inode, struct file *file);

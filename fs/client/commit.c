@@ -28,7 +28,7 @@
 /* Ask for a COMMIT as soon as possible. */
 static void rdmafs_commit_kick(struct rdmafs_inode *ri)
 {
-	mod_delayed_work(rdmafs_wq, &ri->commit_work, 0);
+	mod_delayed_work(RDMAFS_M(ri->netfs.inode.i_sb)->io_wq, &ri->commit_work, 0);
 }
 
 static bool rdmafs_commit_idle_locked(struct rdmafs_inode *ri)
@@ -43,12 +43,12 @@ static void rdmafs_commit_done(struct rdmafs_op *op, int err)
 	struct netfs_io_subrequest *subreq = op->io.priv;
 	ssize_t done = op->io.done;
 
-	/* netfs would try again at once, and for ever. */
+	/* Given up; netfs would try again at once, and for ever. */
 	if (err == -EAGAIN)
 		err = -EIO;
 	/* The pages are clean now, and hold what the server has not got. */
 	if (err)
-		set_bit(RDMAFS_I_INVALID, &RDMAFS_I(op->open->inode)->flags);
+		rdmafs_pages_stale(op->open->inode);
 	rdmafs_op_put(op);
 	netfs_write_subrequest_terminated(subreq, err ? err : done, true);
 }
@@ -72,7 +72,7 @@ static void rdmafs_commit_finish(struct rdmafs_op *op, int err)
 	if (due)
 		rdmafs_commit_kick(ri);
 	else if (unstable && first)
-		queue_delayed_work(rdmafs_wq, &ri->commit_work, RDMAFS_COMMIT_DELAY);
+		queue_delayed_work(op->mnt->io_wq, &ri->commit_work, RDMAFS_COMMIT_DELAY);
 	spin_unlock_irqrestore(&ri->lock, irq);
 	if (!unstable)
 		rdmafs_commit_done(op, err);
@@ -85,7 +85,23 @@ static void rdmafs_commit_write(struct rdmafs_op *op, u32 stable)
 	op->io.answered = false;
 	op->io.mixed = false;
 	op->tries = 0;
+	op->waits = 0;
 	rdmafs_io_start(op, false);
+}
+
+/* Send what is held, though it is not known whether it is the only one. */
+static void rdmafs_commit_unhold(struct rdmafs_inode *ri)
+{
+	struct rdmafs_op *op;
+
+	spin_lock_irq(&ri->lock);
+	op = ri->held;
+	ri->held = NULL;
+	if (op)
+		ri->inflight++;
+	spin_unlock_irq(&ri->lock);
+	if (op)
+		rdmafs_commit_write(op, RFP_UNSTABLE);
 }
 
 /**
@@ -98,10 +114,16 @@ void rdmafs_commit_issue(struct rdmafs_open *open, struct netfs_io_subrequest *s
 	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
 	struct rdmafs_op *op;
 
-	op = rdmafs_io_new(open, true, RDMAFS_POOL_WRITE);
+	/* What is held unsent is memory that never comes back: it goes before one waits for any. */
+	op = rdmafs_io_new(open, true, RDMAFS_POOL_NONE);
+	if (!op) {
+		rdmafs_commit_unhold(ri);
+		op = rdmafs_io_new(open, true, RDMAFS_POOL_WRITE);
+	}
 	op->io.iter = subreq->io_iter;
 	op->io.pos = subreq->start + subreq->transferred;
 	op->io.len = iov_iter_count(&subreq->io_iter);
+	op->patient = true;
 	op->io.finish = rdmafs_commit_finish;
 	op->io.priv = subreq;
 
@@ -176,6 +198,7 @@ int rdmafs_commit_send(struct rdmafs_open *open, bool meta, u64 *verifier)
 	op = rdmafs_op_new_open(open, RFP_COMMIT, sizeof(*req),
 				offsetof(struct rfp_commit_req, stateid), RDMAFS_POOL_COMMON);
 	req = (struct rfp_commit_req *)op->req;
+	op->patient = true;
 	/* Cleared first: a write that ends meanwhile is not covered. */
 	if (meta) {
 		req->flags = cpu_to_le32(RFP_COMMIT_META);
@@ -245,16 +268,20 @@ void rdmafs_commit_work(struct work_struct *work)
  */
 int rdmafs_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
-	struct rdmafs_inode *ri = RDMAFS_I(file_inode(file));
-	int err;
+	struct inode *inode = file_inode(file);
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	int err, wb_err;
 
 	if (!datasync)
 		atomic_inc(&ri->syncing);
-	err = file_write_and_wait_range(file, start, end);
+	err = rdmafs_flush_range(inode, start, end);
 	if (!datasync)
 		atomic_dec(&ri->syncing);
-	if (err)
+	if (err == -EINTR)
 		return err;
+	wb_err = file_check_and_advance_wb_err(file);
+	if (wb_err || err)
+		return wb_err ? wb_err : err;
 	/* What was written is stable by now, but perhaps not its times. */
 	if (!datasync && test_bit(RDMAFS_I_UNSYNCED, &ri->flags))
 		err = rdmafs_commit_send(rdmafs_file_open(file), true, NULL);

@@ -151,7 +151,7 @@ void rdmafs_cred_put(struct rdmafs_cred *cred)
 	spin_unlock_irqrestore(&mnt->cred_lock, flags);
 }
 
-static int rdmafs_cred_register(struct rdmafs_cred *cred)
+static int rdmafs_cred_register(struct rdmafs_cred *cred, int forced)
 {
 	struct group_info *gi = cred->groups;
 	struct rfp_setcred_req *req;
@@ -160,7 +160,8 @@ static int rdmafs_cred_register(struct rdmafs_cred *cred)
 	int i, err;
 
 	/* The op's reference keeps the id from being given away. */
-	op = rdmafs_op_new_cred(cred->mnt, RFP_SETCRED, sizeof(*req), cred, RDMAFS_POOL_NESTED);
+	op = rdmafs_op_new_cred(cred->mnt, RFP_SETCRED, sizeof(*req), cred, RDMAFS_POOL_CRED);
+	op->forced = forced;
 	req = (struct rfp_setcred_req *)op->req;
 	req->id = cpu_to_le32(cred->id);
 	req->uid = cpu_to_le32(from_kuid(&init_user_ns, cred->uid));
@@ -182,13 +183,15 @@ out:
 
 /**
  * rdmafs_cred_ready - make sure that the server knows an entry
- * @cred: the entry
+ * @cred:   the entry
+ * @forced: of the op that needs it: umount -f ends both
  *
  * Return: 0, -EINTR, or why not.
  */
-int rdmafs_cred_ready(struct rdmafs_cred *cred)
+int rdmafs_cred_ready(struct rdmafs_cred *cred, int forced)
 {
 	int session = atomic_read(&cred->mnt->session);
+	int was = atomic_read(&cred->mnt->forced);
 	int err = 0;
 
 	if (likely(READ_ONCE(cred->session) == session))
@@ -197,7 +200,9 @@ int rdmafs_cred_ready(struct rdmafs_cred *cred)
 		return -EINTR;
 	session = atomic_read(&cred->mnt->session);
 	if (cred->session != session) {
-		err = rdmafs_cred_register(cred);
+		/* Who waited here when umount -f was called is one of those that it ends. */
+		err = was != atomic_read(&cred->mnt->forced) ? -EIO :
+		      rdmafs_cred_register(cred, forced);
 		if (!err)
 			WRITE_ONCE(cred->session, session);
 	}

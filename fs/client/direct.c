@@ -20,8 +20,10 @@
  *
  * Ownership: a part's pages are pinned until its op has finished (written
  * unstably: until stable).  A killed task leaves the request; iocb and iterator
- * of a synchronous one are not touched any more from then on.
+ * of a synchronous one are not touched any more from then on.  Those of libaio are
+ * told to be over when their task exits, which would wait for them otherwise.
  */
+#include <linux/aio.h>
 #include <linux/bvec.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -37,6 +39,13 @@ enum rdmafs_dio_hold {
 	RDMAFS_DIO_LENT,	/* the kernel's, there until ki_complete */
 };
 
+/* Of a write: who waits for it, its task or nobody (fence.c). */
+enum rdmafs_dio_left {
+	RDMAFS_DIO_WAITED,
+	RDMAFS_DIO_LEFT,
+	RDMAFS_DIO_OVER,
+};
+
 /**
  * struct rdmafs_dio - a direct request
  * @inode:   the file, kept by @open
@@ -46,6 +55,10 @@ enum rdmafs_dio_hold {
  * @append:  where, the server says
  * @sync:    a write with all metadata
  * @work_needed: it can't be finished in any context
+ * @cancellable: libaio may call it off, from when all has been submitted
+ * @told:    1: @iocb has been completed, or is being cancelled
+ * @left:    by whom it is waited for: enum rdmafs_dio_left
+ * @cancel:  completes @iocb before the request is over
  * @pos:     where in the file
  * @len:     bytes submitted
  * @parts:   parts not yet ended, and one for the submitter
@@ -67,6 +80,10 @@ struct rdmafs_dio {
 	bool append;
 	bool sync;
 	bool work_needed;
+	bool cancellable;
+	atomic_t told;
+	atomic_t left;
+	struct work_struct cancel;
 	loff_t pos;
 	size_t len;
 	atomic_t parts;
@@ -143,6 +160,18 @@ static void rdmafs_dio_limit(struct rdmafs_dio *dio, size_t end, int error)
 	spin_unlock_irqrestore(&dio->lock, irq);
 }
 
+/* Its task is killed, and goes on without it. */
+static void rdmafs_dio_leave(struct rdmafs_dio *dio)
+{
+	struct inode *inode = dio->inode;
+
+	/* The file is open as long as this task, or its iocb, is there. */
+	rdmafs_fence_begin(inode);
+	if (!dio->write ||
+	    atomic_cmpxchg(&dio->left, RDMAFS_DIO_WAITED, RDMAFS_DIO_LEFT) != RDMAFS_DIO_WAITED)
+		rdmafs_fence_end(inode);
+}
+
 /* Any context: nothing is left to do but to tell. */
 static void rdmafs_dio_finish(struct rdmafs_dio *dio, bool inline_)
 {
@@ -156,14 +185,54 @@ static void rdmafs_dio_finish(struct rdmafs_dio *dio, bool inline_)
 	if (dio->write)
 		atomic_dec(&RDMAFS_I(inode)->writers);
 	inode_dio_end(inode);
+	if (atomic_xchg(&dio->left, RDMAFS_DIO_OVER) == RDMAFS_DIO_LEFT)
+		rdmafs_fence_end(inode);
 	rdmafs_open_put(dio->open);
-	if (!inline_ && iocb) {
+	if (!inline_ && iocb && !atomic_xchg(&dio->told, 1)) {
 		if (result > 0)
 			iocb->ki_pos = dio->pos + result;
 		iocb->ki_complete(iocb, result);
 	}
 	complete(&dio->done);
 	rdmafs_dio_put(dio);
+}
+
+static void rdmafs_dio_cancel_work(struct work_struct *work)
+{
+	struct rdmafs_dio *dio = container_of(work, struct rdmafs_dio, cancel);
+
+	dio->iocb->ki_complete(dio->iocb, -ECANCELED);
+	rdmafs_dio_put(dio);
+}
+
+/*
+ * libaio: the task exits, or has called io_cancel(2).  Its lock is held, and @iocb
+ * is on its list, from which only ki_complete() takes it; until then it keeps the
+ * request.
+ */
+static int rdmafs_dio_cancel(struct kiocb *iocb)
+{
+	struct rdmafs_dio *dio = iocb->private;
+
+	/* Once it counts as told its end does not wait for the lock any more, but frees it. */
+	refcount_inc(&dio->ref);
+	if (atomic_xchg(&dio->told, 1)) {
+		rdmafs_dio_put(dio);
+		return 0;
+	}
+	rdmafs_dio_leave(dio);
+	queue_work(RDMAFS_M(dio->inode->i_sb)->tell_wq, &dio->cancel);
+	return 0;
+}
+
+/* The submitter still has its part, so the request is not over. */
+static void rdmafs_dio_cancellable(struct rdmafs_dio *dio)
+{
+	if (!(dio->iocb->ki_flags & IOCB_AIO_RW) || atomic_read(&dio->parts) == 1)
+		return;
+	dio->cancellable = true;
+	dio->iocb->private = dio;
+	kiocb_set_cancel_fn(dio->iocb, rdmafs_dio_cancel);
 }
 
 static void rdmafs_dio_rewritten(struct rdmafs_op *op, int err)
@@ -231,7 +300,13 @@ static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 	if (mapping->nrpages &&
 	    invalidate_inode_pages2_range(mapping, dio->pos >> PAGE_SHIFT,
 					  (end - 1) >> PAGE_SHIFT))
-		set_bit(RDMAFS_I_INVALID, &RDMAFS_I(inode)->flags);
+		rdmafs_pages_stale(inode);
+}
+
+/* Does rdmafs_dio_settle() wait for the server or for pages? */
+static bool rdmafs_dio_waits(struct rdmafs_dio *dio)
+{
+	return dio->write && (!list_empty(&dio->unstable) || dio->inode->i_mapping->nrpages);
 }
 
 static void rdmafs_dio_work(struct work_struct *work)
@@ -247,8 +322,8 @@ static void rdmafs_dio_part_end(struct rdmafs_dio *dio)
 {
 	if (!atomic_dec_and_test(&dio->parts))
 		return;
-	if (dio->write && (dio->work_needed || dio->inode->i_mapping->nrpages))
-		queue_work(rdmafs_wq, &dio->work);
+	if (dio->write && (dio->work_needed || rdmafs_dio_waits(dio)))
+		queue_work(RDMAFS_M(dio->inode->i_sb)->file_wq, &dio->work);
 	else
 		rdmafs_dio_finish(dio, false);
 }
@@ -299,7 +374,7 @@ static void rdmafs_dio_io_finish(struct rdmafs_op *op, int err)
 	rdmafs_op_put(op);
 	if (!dio->write && part->hold == RDMAFS_DIO_PINNED && rdmafs_dio_part_cleaned(part)) {
 		INIT_WORK(&part->work, rdmafs_dio_part_work);
-		queue_work(rdmafs_wq, &part->work);
+		queue_work(RDMAFS_M(dio->inode->i_sb)->file_wq, &part->work);
 		return;
 	}
 	rdmafs_dio_part_free(part);
@@ -473,19 +548,25 @@ static struct rdmafs_dio *rdmafs_dio_new(struct kiocb *iocb, bool write, bool ap
 	INIT_LIST_HEAD(&dio->unstable);
 	init_completion(&dio->done);
 	INIT_WORK(&dio->work, rdmafs_dio_work);
+	INIT_WORK(&dio->cancel, rdmafs_dio_cancel_work);
 	inode_dio_begin(dio->inode);
 	if (write)
 		atomic_inc(&RDMAFS_I(dio->inode)->writers);
 	return dio;
 }
 
-static void rdmafs_dio_start_part(struct rdmafs_dio *dio, struct rdmafs_dio_part *part,
-				  size_t len, bool more, bool nowait)
+static int rdmafs_dio_start_part(struct rdmafs_dio *dio, struct rdmafs_dio_part *part,
+				 size_t len, bool more, bool nowait)
 {
-	struct rdmafs_op *op = rdmafs_io_new(dio->open, dio->write,
-						dio->write ? RDMAFS_POOL_WRITE :
-							     RDMAFS_POOL_COMMON);
+	struct rdmafs_op *op;
 
+	/* A write's ops stay until all of its parts are stable. */
+	op = rdmafs_io_new(dio->open, dio->write,
+			   dio->write ? RDMAFS_POOL_NONE : RDMAFS_POOL_COMMON);
+	if (!op) {
+		rdmafs_dio_part_free(part);
+		return -ENOMEM;
+	}
 	part->dio = dio;
 	part->op = op;
 	part->off = dio->len;
@@ -508,6 +589,7 @@ static void rdmafs_dio_start_part(struct rdmafs_dio *dio, struct rdmafs_dio_part
 	dio->nr_parts++;
 	atomic_inc(&dio->parts);
 	rdmafs_io_start(op, nowait);
+	return 0;
 }
 
 /*
@@ -520,20 +602,35 @@ static ssize_t rdmafs_dio_submit(struct rdmafs_dio *dio, struct iov_iter *iter, 
 	struct kiocb *iocb = dio->iocb;
 	ssize_t ret;
 	size_t len;
+	bool over;
+	int err;
 
 	while (iov_iter_count(iter)) {
 		part = rdmafs_dio_part_new(dio, iter, &len);
-		if (IS_ERR(part)) {
-			rdmafs_dio_limit(dio, dio->len, PTR_ERR(part));
+		err = PTR_ERR_OR_ZERO(part);
+		if (!err)
+			err = rdmafs_dio_start_part(dio, part, len, iov_iter_count(iter), nowait);
+		if (err) {
+			rdmafs_dio_limit(dio, dio->len, err);
 			break;
 		}
-		rdmafs_dio_start_part(dio, part, len, iov_iter_count(iter), nowait);
 		/* No sense in more behind a part that has failed already. */
 		if (READ_ONCE(dio->good) != SIZE_MAX || dio->append)
 			break;
 	}
 
-	if (atomic_dec_and_test(&dio->parts)) {
+	if (iocb)
+		rdmafs_dio_cancellable(dio);
+	over = atomic_dec_and_test(&dio->parts);
+	if (over && rdmafs_dio_waits(dio)) {
+		queue_work(RDMAFS_M(dio->inode->i_sb)->file_wq, &dio->work);
+		over = false;
+	}
+	if (over && dio->cancellable) {
+		rdmafs_dio_settle(dio);
+		rdmafs_dio_finish(dio, false);
+		ret = -EIOCBQUEUED;
+	} else if (over) {
 		/* All is done already, so that the caller can be told at once. */
 		rdmafs_dio_settle(dio);
 		rdmafs_dio_finish(dio, true);
@@ -544,52 +641,12 @@ static ssize_t rdmafs_dio_submit(struct rdmafs_dio *dio, struct iov_iter *iter, 
 		ret = -EIOCBQUEUED;
 	} else {
 		rdmafs_xprt_poll(RDMAFS_M(dio->inode->i_sb)->xprt, &dio->done);
-		ret = wait_for_completion_killable(&dio->done) ? -EINTR : dio->result;
+		ret = wait_for_completion_killable(&dio->done);
+		if (ret)
+			rdmafs_dio_leave(dio);
+		ret = ret ? -EINTR : dio->result;
 	}
 	return ret;
-}
-
-static int rdmafs_dio_lock(struct inode *inode, bool nowait)
-{
-	if (!nowait)
-		return netfs_start_io_direct(inode);
-	if (!inode_trylock_shared(inode))
-		return -EAGAIN;
-	if (test_bit(NETFS_ICTX_ODIRECT, &netfs_inode(inode)->flags))
-		return 0;
-	inode_unlock_shared(inode);
-	return -EAGAIN;
-}
-
-/* Nothing dirty in the way, and for a write nothing clean either. */
-static int rdmafs_dio_clear(struct kiocb *iocb, size_t count, bool write)
-{
-	struct inode *inode = file_inode(iocb->ki_filp);
-	struct address_space *mapping = inode->i_mapping;
-	loff_t pos = iocb->ki_pos, end = pos + count - 1;
-	int err;
-
-	if (!mapping->nrpages)
-		return 0;
-	/*
-	 * Dirty data behind a read counts as well: until it is written, the
-	 * server's file may end before ours, and a hole there would read short.
-	 */
-	if (!write)
-		end = LLONG_MAX;
-	if (iocb->ki_flags & IOCB_NOWAIT) {
-		if (write ? filemap_range_has_page(mapping, pos, end) :
-			    filemap_range_needs_writeback(mapping, pos, end))
-			return -EAGAIN;
-		return 0;
-	}
-	err = filemap_write_and_wait_range(mapping, pos, end);
-	if (err)
-		return err;
-	/* What can't be dropped now is dropped afterwards. */
-	if (write)
-		invalidate_inode_pages2_range(mapping, pos >> PAGE_SHIFT, end >> PAGE_SHIFT);
-	return 0;
 }
 
 /**
@@ -614,7 +671,7 @@ ssize_t rdmafs_direct_read(struct kiocb *iocb, struct iov_iter *iter)
 		return rdmafs_buffered_read(iocb, iter);
 	if (nowait && iov_iter_count(iter) > RDMAFS_M(inode->i_sb)->rsize)
 		return -EAGAIN;
-	ret = rdmafs_dio_lock(inode, nowait);
+	ret = rdmafs_dio_lock(inode, false, nowait);
 	if (ret)
 		return ret;
 	ret = rdmafs_dio_clear(iocb, iov_iter_count(iter), false);
@@ -632,13 +689,6 @@ ssize_t rdmafs_direct_read(struct kiocb *iocb, struct iov_iter *iter)
 out:
 	netfs_end_io_direct(inode);
 	return ret;
-}
-
-static int rdmafs_dio_privs(struct kiocb *iocb)
-{
-	if (!(file_inode(iocb->ki_filp)->i_mode & (S_ISUID | S_ISGID)))
-		return 0;
-	return iocb->ki_flags & IOCB_NOWAIT ? -EAGAIN : file_remove_privs(iocb->ki_filp);
 }
 
 /**
@@ -659,7 +709,7 @@ ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from)
 
 	if (nowait && iov_iter_count(from) > RDMAFS_M(inode->i_sb)->wsize)
 		return -EAGAIN;
-	ret = rdmafs_dio_lock(inode, nowait);
+	ret = rdmafs_dio_lock(inode, true, nowait);
 	if (ret)
 		return ret;
 	ret = generic_write_checks(iocb, from);
@@ -671,13 +721,19 @@ ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from)
 	ret = rdmafs_dio_clear(iocb, iov_iter_count(from), true);
 	if (ret)
 		goto out;
+	size = i_size_read(inode);
+	if (iocb->ki_pos > size) {
+		ret = -EAGAIN;
+		if (nowait && filemap_range_has_page(inode->i_mapping, size, size))
+			goto out;
+		ret = rdmafs_zero_tail(inode, size);
+		if (ret)
+			goto out;
+	}
 	ret = -ENOMEM;
 	dio = rdmafs_dio_new(iocb, true, false);
 	if (!dio)
 		goto out;
-	size = i_size_read(inode);
-	if (iocb->ki_pos > size)
-		rdmafs_zero_tail(inode, size);
 	if (iocb->ki_pos + iov_iter_count(from) > size)
 		dio->work_needed = true;
 	ret = rdmafs_dio_submit(dio, from, nowait);
@@ -717,8 +773,12 @@ ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from)
 	if (ret)
 		goto out;
 	/* The server's end of the file must be ours, too. */
-	rdmafs_flush(inode);
-	rdmafs_zero_tail(inode, i_size_read(inode));
+	ret = rdmafs_flush(inode);
+	if (ret)
+		goto out;
+	ret = rdmafs_zero_tail(inode, i_size_read(inode));
+	if (ret)
+		goto out;
 	while (iov_iter_count(from)) {
 		ret = -ENOMEM;
 		dio = rdmafs_dio_new(iocb, true, true);

@@ -15,28 +15,6 @@
 #include "client.h"
 
 /**
- * rdmafs_lock_write - take i_rwsem for writing through the page cache
- * @inode: the file
- *
- * Exclusively, and with no direct I/O under way: netfs' own lock lets
- * buffered writers in together, which loses the larger of two new sizes.
- *
- * Return: 0 or -EINTR.  To be undone by inode_unlock().
- */
-int rdmafs_lock_write(struct inode *inode)
-{
-	struct netfs_inode *ni = netfs_inode(inode);
-
-	if (down_write_killable(&inode->i_rwsem))
-		return -EINTR;
-	if (test_bit(NETFS_ICTX_ODIRECT, &ni->flags)) {
-		clear_bit(NETFS_ICTX_ODIRECT, &ni->flags);
-		inode_dio_wait(inode);
-	}
-	return 0;
-}
-
-/**
  * rdmafs_open_flags - what to open a file for
  * @file: being opened
  *
@@ -69,12 +47,8 @@ void rdmafs_file_attach(struct file *file, struct rdmafs_open *open)
 /* The server has granted the open and told its attributes. */
 static int rdmafs_file_opened(struct inode *inode, struct file *file)
 {
-	struct rdmafs_inode *ri = RDMAFS_I(inode);
-
 	file->f_mode |= FMODE_CAN_ODIRECT | FMODE_NOWAIT;
-	if (test_and_clear_bit(RDMAFS_I_UNSURE, &ri->flags))
-		set_bit(RDMAFS_I_INVALID, &ri->flags);
-	return rdmafs_revalidate_mapping(inode, false);
+	return rdmafs_open_mapping(inode);
 }
 
 /**
@@ -108,9 +82,13 @@ static int rdmafs_file_open_cb(struct inode *inode, struct file *file)
 
 static int rdmafs_file_flush(struct file *file, fl_owner_t id)
 {
+	int err;
+
 	if (!(file->f_mode & FMODE_WRITE))
 		return 0;
-	rdmafs_flush(file_inode(file));
+	err = rdmafs_flush(file_inode(file));
+	if (err)
+		return err;
 	/* Reported, not taken: fsync(2) through another descriptor sees it too. */
 	return filemap_check_wb_err(file->f_mapping, READ_ONCE(file->f_wb_err));
 }
@@ -121,7 +99,10 @@ static int rdmafs_file_release(struct inode *inode, struct file *file)
 
 	if (!open)
 		return 0;
-	/* Writeback needs an open for writing, and this may be the last one. */
+	/*
+	 * Writeback needs an open for writing, and this may be the last one.  If
+	 * we may not wait for it, who goes on alone has a reference.
+	 */
 	if (open->flags & RFP_OPEN_WRITE)
 		rdmafs_flush(inode);
 	file->private_data = NULL;
@@ -198,7 +179,9 @@ static loff_t rdmafs_file_seek_hole(struct file *file, loff_t offset, int whence
 	if (offset < 0)
 		return -ENXIO;
 	/* What is dirty here is a hole there. */
-	rdmafs_flush(inode);
+	ret = rdmafs_flush(inode);
+	if (ret)
+		return ret;
 	op = rdmafs_op_new_open(rdmafs_file_open(file), RFP_SEEK, sizeof(*req),
 				offsetof(struct rfp_seek_req, stateid), RDMAFS_POOL_COMMON);
 	req = (struct rfp_seek_req *)op->req;
@@ -237,13 +220,31 @@ static loff_t rdmafs_file_llseek(struct file *file, loff_t offset, int whence)
 	return generic_file_llseek(file, offset, whence);
 }
 
-static int rdmafs_fallocate_send(struct file *file, int mode, loff_t offset, loff_t len)
+/* The answer: @done gets how much of it was done, @size the size that the file has then. */
+static const struct rfp_attr *rdmafs_fallocate_reply(struct inode *inode, struct rdmafs_op *op,
+						     loff_t len, loff_t *done, loff_t *size)
+{
+	const struct rfp_fallocate_rep *rep;
+	const struct rfp_attr *attr;
+	struct rfp_dec dec;
+
+	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+	attr = rfp_dec_fixed(&dec, sizeof(*attr));
+	if (rfp_dec_end(&dec) || rdmafs_attr_check(inode->i_sb, attr))
+		return NULL;
+	*done = le64_to_cpu(rep->done);
+	*size = le64_to_cpu(attr->size);
+	return *done > 0 && *done <= len ? attr : NULL;
+}
+
+/* As much of it as the server does at once. */
+static int rdmafs_fallocate_send(struct file *file, int mode, loff_t offset, loff_t len,
+				 loff_t *done, loff_t *size)
 {
 	struct inode *inode = file_inode(file);
 	const struct rfp_attr *attr = NULL;
 	struct rfp_fallocate_req *req;
 	struct rdmafs_op *op;
-	struct rfp_dec dec;
 	int err;
 
 	op = rdmafs_op_new_open(rdmafs_file_open(file), RFP_FALLOCATE, sizeof(*req),
@@ -257,19 +258,30 @@ static int rdmafs_fallocate_send(struct file *file, int mode, loff_t offset, lof
 	if (!(mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)))
 		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
 
+	op->fence = inode;
 	rdmafs_attr_own_begin(inode);
 	err = rdmafs_op_run(op);
 	if (!err) {
-		rdmafs_op_reply(op, &dec, sizeof(struct rfp_rep));
-		attr = rfp_dec_fixed(&dec, sizeof(*attr));
-		if (rfp_dec_end(&dec) || rdmafs_attr_check(inode->i_sb, attr)) {
-			attr = NULL;
-			err = -EIO;
-		}
+		attr = rdmafs_fallocate_reply(inode, op, len, done, size);
+		err = attr ? 0 : -EIO;
 	}
 	set_bit(RDMAFS_I_UNSYNCED, &RDMAFS_I(inode)->flags);
-	rdmafs_attr_own_end(inode, attr);
+	rdmafs_attr_own_end(inode, attr, op->clock);
 	rdmafs_op_put(op);
+	return err;
+}
+
+/* All of it, in the server's pieces; what fails may have been done in part. */
+static int rdmafs_fallocate_all(struct file *file, int mode, loff_t offset, loff_t len,
+				loff_t *size)
+{
+	loff_t at = 0, done;
+	int err;
+
+	do {
+		err = rdmafs_fallocate_send(file, mode, offset + at, len - at, &done, size);
+		at += err ? 0 : done;
+	} while (!err && at < len);
 	return err;
 }
 
@@ -278,28 +290,43 @@ static long rdmafs_file_fallocate(struct file *file, int mode, loff_t offset, lo
 	struct inode *inode = file_inode(file);
 	struct address_space *mapping = inode->i_mapping;
 	loff_t end = offset + len, size;
+	bool grows;
 	int err;
 
 	err = rdmafs_lock_write(inode);
 	if (err)
 		return err;
-	inode_dio_wait(inode);
+	err = rdmafs_dio_wait(inode);
+	if (err)
+		goto out;
 	size = i_size_read(inode);
-	if (!(mode & FALLOC_FL_KEEP_SIZE) && end > size) {
+	grows = !(mode & FALLOC_FL_KEEP_SIZE) && end > size;
+	if (grows) {
 		err = inode_newsize_ok(inode, end);
 		if (err)
 			goto out;
-		rdmafs_zero_tail(inode, size);
 	}
-	/* As in setattr: nothing is read or written back across the change. */
+	/*
+	 * As in setattr: nothing is read, written back or stored by a mapping
+	 * across the change, and what is cached is touched once it is made.
+	 */
 	filemap_invalidate_lock(mapping);
-	rdmafs_flush(inode);
-	err = rdmafs_fallocate_send(file, mode, offset, len);
-	if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
-		truncate_pagecache(inode, offset);
+	err = rdmafs_flush(inode);
+	if (!err && grows)
+		err = rdmafs_zero_tail(inode, size);
+	if (err)
+		goto unlock;
+	rdmafs_resize_begin(inode);
+	err = rdmafs_fallocate_all(file, mode, offset, len, &size);
+	rdmafs_resize_end(inode, err ? -1 : size);
+	if (err)
+		rdmafs_pages_stale(inode);
+	else if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
+		/* Whole pages: what they hold has moved, none of it is zero. */
+		truncate_pagecache(inode, round_down(offset, PAGE_SIZE));
 	else if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
 		truncate_pagecache_range(inode, offset, end - 1);
-	WRITE_ONCE(RDMAFS_I(inode)->netfs.zero_point, LLONG_MAX);
+unlock:
 	filemap_invalidate_unlock(mapping);
 out:
 	inode_unlock(inode);
@@ -336,4 +363,6 @@ const struct file_operations rdmafs_file_fops = {
 	.splice_read	= rdmafs_file_splice_read,
 	.splice_write	= iter_file_splice_write,
 	.fallocate	= rdmafs_file_fallocate,
+	/* Nothing tells of another client's open, which would have to break it. */
+	.setlease	= simple_nosetlease,
 };

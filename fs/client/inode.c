@@ -32,8 +32,7 @@ struct inode *rdmafs_alloc_inode(struct super_block *sb)
 		return NULL;
 	memset_after(ri, 0, netfs);
 	spin_lock_init(&ri->lock);
-	/* A name that was never confirmed has 0. */
-	ri->verifier = 1;
+	rdmafs_coh_init(&ri->coh);
 	INIT_LIST_HEAD(&ri->opens);
 	INIT_LIST_HEAD(&ri->uncommitted);
 	INIT_DELAYED_WORK(&ri->commit_work, rdmafs_commit_work);
@@ -64,8 +63,10 @@ void rdmafs_evict_inode(struct inode *inode)
 		cancel_delayed_work_sync(&ri->commit_work);
 	}
 	truncate_inode_pages_final(&inode->i_data);
-	if (S_ISREG(inode->i_mode))
+	if (S_ISREG(inode->i_mode)) {
 		netfs_clear_inode_writeback(inode, NULL);
+		rdmafs_open_late_forget(ri);
+	}
 	clear_inode(inode);
 }
 
@@ -95,8 +96,6 @@ static int rdmafs_iget_set(struct inode *inode, void *data)
 static void rdmafs_inode_setup(struct inode *inode, const struct rfp_attr *attr, u64 clock)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
-	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
-	size_t folio_max = min3(RDMAFS_FOLIO_MAX, mnt->rsize, mnt->wsize);
 
 	inode->i_ino = le64_to_cpu(attr->ino);
 	/* The server sets the times. */
@@ -108,8 +107,10 @@ static void rdmafs_inode_setup(struct inode *inode, const struct rfp_attr *attr,
 		inode->i_op = &rdmafs_file_iops;
 		inode->i_fop = &rdmafs_file_fops;
 		inode->i_mapping->a_ops = &rdmafs_aops;
-		mapping_set_folio_order_range(inode->i_mapping, 0,
-					      ilog2(folio_max) - PAGE_SHIFT);
+		/*
+		 * No large folios: netfs writes a folio back whole, and what another
+		 * client has written next to a byte of ours would be written over.
+		 */
 		break;
 	case S_IFDIR:
 		inode->i_op = &rdmafs_dir_iops;

@@ -9,7 +9,9 @@
  * rest; that, and the renewal of ids (op.c), is done by a worker, as it
  * sleeps.  So is what has to go in smaller pieces, because a quota or what
  * others are entitled to leaves no room for one RPC of that size: on our RNIC,
- * which is known before, or on the server's.
+ * which is known before, or on the server's.  So is what met with a shortage of
+ * memory, after a while: other requests for as long as somebody may be kept waiting,
+ * writeback until it gets through, for what it gives up is lost.
  *
  * A task that has been killed can't send, but what it was about to send may
  * be others' data (writeback, readahead).  So its requests are handed to a
@@ -19,6 +21,7 @@
  */
 #include <linux/slab.h>
 #include "client.h"
+#include "transport/points.h"
 
 static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker);
 
@@ -27,7 +30,7 @@ static void rdmafs_io_end(struct rdmafs_op *op, int err, const struct rfp_attr *
 	if (op->call.dir == RDMAFS_XPRT_WRITE) {
 		if (op->io.stable < RFP_FILE_SYNC)
 			set_bit(RDMAFS_I_UNSYNCED, &RDMAFS_I(op->open->inode)->flags);
-		rdmafs_attr_own_end_atomic(op->open->inode, attr);
+		rdmafs_attr_own_end_atomic(op->open->inode, attr, op->clock);
 	}
 	op->io.finish(op, err);
 }
@@ -35,7 +38,7 @@ static void rdmafs_io_end(struct rdmafs_op *op, int err, const struct rfp_attr *
 /* A worker: mend what went wrong, or go on after a short answer. */
 static void rdmafs_io_work(struct work_struct *work)
 {
-	struct rdmafs_op *op = container_of(work, struct rdmafs_op, work);
+	struct rdmafs_op *op = container_of(work, struct rdmafs_op, io.later.work);
 	int again = op->io.again;
 
 	op->io.again = 0;
@@ -45,11 +48,22 @@ static void rdmafs_io_work(struct work_struct *work)
 		rdmafs_io_try(op, false, true);
 }
 
-static void rdmafs_io_later(struct rdmafs_op *op, int again)
+static void rdmafs_io_later(struct rdmafs_op *op, int again, unsigned long delay)
 {
 	op->io.again = again;
-	INIT_WORK(&op->work, rdmafs_io_work);
-	queue_work(rdmafs_wq, &op->work);
+	INIT_DELAYED_WORK(&op->io.later, rdmafs_io_work);
+	queue_delayed_work(op->mnt->io_wq, &op->io.later, delay);
+}
+
+/* It has failed for good, unless it is for want of memory and may be tried again. */
+static void rdmafs_io_failed(struct rdmafs_op *op, int err)
+{
+	unsigned long delay = rdmafs_op_backoff(op, err);
+
+	if (delay)
+		rdmafs_io_later(op, 0, delay);
+	else
+		rdmafs_io_end(op, err == -RDMAFS_EOFFLINE ? -EIO : err, NULL);
 }
 
 /* Take a READ's answer: 0, or -errno; true in @more if the rest is to be asked for. */
@@ -142,25 +156,30 @@ static void rdmafs_io_done(struct rdmafs_xprt_call *call)
 
 	err = rdmafs_op_status(op);
 	if (err == -RDMAFS_EBADCRED || err == -RDMAFS_EBADSTATE) {
-		rdmafs_io_later(op, err);
+		rdmafs_io_later(op, err, 0);
 		return;
 	}
 	if (err == -E2BIG && rdmafs_io_smaller(op)) {
-		rdmafs_io_later(op, 0);
+		rdmafs_io_later(op, 0, 0);
 		return;
 	}
-	if (!err && call->dir == RDMAFS_XPRT_READ)
+	if (err) {
+		rdmafs_io_failed(op, err);
+		return;
+	}
+	if (call->dir == RDMAFS_XPRT_READ)
 		err = rdmafs_io_read_done(op, &more);
-	else if (!err)
+	else
 		err = rdmafs_io_write_done(op, &more, &attr);
 	if (!err && more) {
 		/* It got on, so the tries begin anew. */
 		op->tries = 0;
+		op->waits = 0;
 		if (attr) {
-			rdmafs_attr_own_end_atomic(op->open->inode, attr);
+			rdmafs_attr_own_end_atomic(op->open->inode, attr, op->clock);
 			rdmafs_attr_own_begin(op->open->inode);
 		}
-		rdmafs_io_later(op, 0);
+		rdmafs_io_later(op, 0, 0);
 		return;
 	}
 	rdmafs_io_end(op, err, attr);
@@ -205,14 +224,19 @@ static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker)
 			op->call.flags |= RDMAFS_CALL_NOWAIT;
 		else
 			op->call.flags &= ~RDMAFS_CALL_NOWAIT;
-		err = rdmafs_errno(rdmafs_xprt_submit(op->mnt->xprt, &op->call));
+		if (rdmafs_test_fail("io_submit", op->call.dir))
+			err = -ENOMEM;
+		else
+			err = rdmafs_errno(rdmafs_xprt_submit(op->mnt->xprt, &op->call));
 	}
 	if (!err)
 		return;
 	if ((err == -EINTR && !worker) || (err == -E2BIG && rdmafs_io_smaller(op)))
-		rdmafs_io_later(op, 0);
-	else
+		rdmafs_io_later(op, 0, 0);
+	else if (nowait)
 		rdmafs_io_end(op, err, NULL);
+	else
+		rdmafs_io_failed(op, err);
 }
 
 /**
@@ -223,7 +247,7 @@ static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker)
  *
  * The caller fills in op->io: iter, pos, len, stable, flags, finish.
  *
- * Return: the op; never fails.
+ * Return: the op; NULL only with RDMAFS_POOL_NONE.
  */
 struct rdmafs_op *rdmafs_io_new(struct rdmafs_open *open, bool write, enum rdmafs_pool pool)
 {
@@ -235,6 +259,8 @@ struct rdmafs_op *rdmafs_io_new(struct rdmafs_open *open, bool write, enum rdmaf
 	else
 		op = rdmafs_op_new_open(open, RFP_READ, sizeof(struct rfp_read_req),
 					offsetof(struct rfp_read_req, stateid), pool);
+	if (!op)
+		return NULL;
 	op->call.dir = write ? RDMAFS_XPRT_WRITE : RDMAFS_XPRT_READ;
 	INIT_LIST_HEAD(&op->io.link);
 	return op;

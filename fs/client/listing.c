@@ -59,7 +59,7 @@ u64 rdmafs_listing_change(struct inode *dir)
 	u64 change;
 
 	spin_lock_irq(&ri->lock);
-	change = ri->change;
+	change = ri->coh.change;
 	spin_unlock_irq(&ri->lock);
 	return change;
 }

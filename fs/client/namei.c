@@ -14,6 +14,7 @@
  */
 #include <linux/namei.h>
 #include <linux/slab.h>
+#include "transport/points.h"
 #include "client.h"
 
 /**
@@ -26,8 +27,11 @@
  */
 unsigned long rdmafs_dir_verifier(struct inode *dir)
 {
-	return READ_ONCE(RDMAFS_I(dir)->verifier);
+	return READ_ONCE(RDMAFS_I(dir)->coh.verifier);
 }
+
+/* No directory ever has this verifier. */
+#define RDMAFS_NAME_UNKNOWN	0
 
 /**
  * rdmafs_dentry_fresh - a name has just been confirmed by the server
@@ -84,6 +88,7 @@ static int rdmafs_lookup_send(struct inode *dir, const struct qstr *name,
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	*opp = op;
+	rdmafs_access_ask(op);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
 	rfp_enc_str(&op->enc, name->name, name->len, RFP_NAME_MAX);
 	err = rdmafs_op_run(op);
@@ -97,11 +102,14 @@ static int rdmafs_lookup_send(struct inode *dir, const struct qstr *name,
 			/* No proof, but no name either. */
 			return -ENOENT;
 		rdmafs_attr_fresh(dir, attr, op->clock);
+		rdmafs_access_note(dir, op, attr);
 		return -ENOENT;
 	}
 	err = rdmafs_found_decode(op, &dec, dir->i_sb, found);
-	if (!err)
+	if (!err) {
 		rdmafs_attr_fresh(dir, found->dir, op->clock);
+		rdmafs_access_note(dir, op, found->dir);
+	}
 	return err;
 }
 
@@ -130,6 +138,8 @@ static struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, un
 		inode = rdmafs_iget(dir->i_sb, &found.fh, found.attr, found.clock);
 	else if (err != -ENOENT)
 		inode = ERR_PTR(err);
+	if (!IS_ERR_OR_NULL(inode))
+		rdmafs_access_note(inode, op, found.attr);
 	if (op)
 		rdmafs_op_put(op);
 	rdmafs_dentry_fresh(dentry, verifier);
@@ -162,6 +172,7 @@ static int rdmafs_reval_ask(struct inode *dir, struct dentry *dentry)
 		if (err) {
 			clear_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags);
 			rdmafs_attr_fresh(inode, found.attr, found.clock);
+			rdmafs_access_note(inode, op, found.attr);
 		}
 	}
 	if (op)
@@ -309,7 +320,7 @@ static int rdmafs_make(struct inode *dir, struct dentry *dentry, const struct rd
 		if (!err)
 			dattr = found.dir;
 	}
-	rdmafs_attr_own_end(dir, dattr);
+	rdmafs_attr_own_end(dir, dattr, op->clock);
 	if (!err)
 		err = rdmafs_made(dir, dentry, &found, verifier);
 	else
@@ -397,8 +408,8 @@ static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *den
 	err = rdmafs_op_run(op);
 	if (!err)
 		err = rdmafs_attrs(op, dir->i_sb, attrs, 2);
-	rdmafs_attr_own_end(inode, attrs[0]);
-	rdmafs_attr_own_end(dir, attrs[1]);
+	rdmafs_attr_own_end(inode, attrs[0], op->clock);
+	rdmafs_attr_own_end(dir, attrs[1], op->clock);
 	rdmafs_op_put(op);
 	if (err) {
 		d_drop(dentry);
@@ -439,8 +450,8 @@ static int rdmafs_remove(struct inode *dir, struct dentry *dentry, enum rfp_op n
 	err = rdmafs_op_run(op);
 	if (!err)
 		err = rdmafs_attrs(op, dir->i_sb, attrs, 2);
-	rdmafs_attr_own_end(inode, rdmafs_attr_of(inode, attrs[0]));
-	rdmafs_attr_own_end(dir, attrs[1]);
+	rdmafs_attr_own_end(inode, rdmafs_attr_of(inode, attrs[0]), op->clock);
+	rdmafs_attr_own_end(dir, attrs[1], op->clock);
 	rdmafs_op_put(op);
 	if (err == -ENOENT || err == -EIO || err == -EINTR)
 		d_drop(dentry);
@@ -474,6 +485,7 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 	struct rfp_rename_req *req;
 	struct rdmafs_op *op;
 	u32 how = 0;
+	bool same;
 	int err;
 
 	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT))
@@ -503,10 +515,11 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 	err = rdmafs_op_run(op);
 	if (!err)
 		err = rdmafs_attrs(op, odir->i_sb, attrs, 3);
-	rdmafs_attr_own_end(inode, rdmafs_attr_of(inode, attrs[0]));
-	rdmafs_attr_own_end(odir, attrs[1]);
+	same = rdmafs_attr_of(inode, attrs[0]);
+	rdmafs_attr_own_end(inode, rdmafs_attr_of(inode, attrs[0]), op->clock);
+	rdmafs_attr_own_end(odir, attrs[1], op->clock);
 	if (ndir != odir)
-		rdmafs_attr_own_end(ndir, attrs[2]);
+		rdmafs_attr_own_end(ndir, attrs[2], op->clock);
 	rdmafs_op_put(op);
 
 	if (err == -ENOENT || err == -EIO || err == -EINTR) {
@@ -525,9 +538,13 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 				drop_nlink(target);
 		}
 	}
-	/* The VFS moves them next: each is believed like its new directory. */
-	rdmafs_dentry_fresh(odentry, rdmafs_dir_verifier(ndir));
-	rdmafs_dentry_fresh(ndentry, rdmafs_dir_verifier(odir));
+	/*
+	 * The VFS moves the names next, with the objects that we know under
+	 * them.  Who has moved another one than that, or does not know (of what
+	 * it was exchanged with the reply says nothing), asks at the next use.
+	 */
+	rdmafs_dentry_fresh(odentry, same ? rdmafs_dir_verifier(ndir) : RDMAFS_NAME_UNKNOWN);
+	rdmafs_dentry_fresh(ndentry, RDMAFS_NAME_UNKNOWN);
 	return 0;
 }
 
@@ -536,6 +553,7 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
  * @flags: RFP_OPEN_*
  * @how:   RFP_CREATE_*
  * @mode:  permissions of a new file
+ * @locked: the directory is: nobody's lease can be waited for
  * @op:	   holds what follows; put by the caller, if not NULL
  * @rep:   the reply
  * @found: what was opened
@@ -544,14 +562,15 @@ struct rdmafs_by_name {
 	u32 flags;
 	u32 how;
 	umode_t mode;
+	bool locked;
 	struct rdmafs_op *op;
 	const struct rfp_open_rep *rep;
 	struct rdmafs_found found;
 };
 
 /* CREATE: opens the file, and makes it if it is to. */
-static int rdmafs_by_name_send(struct inode *dir, const struct qstr *name,
-			       struct rdmafs_by_name *b)
+static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
+			      struct rdmafs_by_name *b)
 {
 	const struct rfp_attr *dattr = NULL;
 	struct rfp_create_req *req;
@@ -572,6 +591,7 @@ static int rdmafs_by_name_send(struct inode *dir, const struct qstr *name,
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
 	rfp_enc_str(&op->enc, name->name, name->len, RFP_NAME_MAX);
 	op->closes = true;
+	op->once = b->locked;
 	/* Without O_EXCL a restarted server may be asked twice. */
 	if (!(b->how & RFP_CREATE_EXCL))
 		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
@@ -586,17 +606,35 @@ static int rdmafs_by_name_send(struct inode *dir, const struct qstr *name,
 			dattr = b->found.dir;
 	}
 	if (!(b->how & RFP_CREATE_NOT))
-		rdmafs_attr_own_end(dir, dattr);
+		rdmafs_attr_own_end(dir, dattr, op->clock);
 	else if (dattr)
 		rdmafs_attr_fresh(dir, dattr, op->clock);
 	return err;
 }
 
+/*
+ * The same, once more if the server has made the file and the answer was lost with the
+ * session: its mode may keep out who made it.
+ */
+static int rdmafs_by_name_send(struct inode *dir, const struct qstr *name,
+			       struct rdmafs_by_name *b)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(dir->i_sb);
+	int session = atomic_read(&mnt->session);
+	int err;
+
+	err = rdmafs_by_name_ask(dir, name, b);
+	if (err != -EACCES || b->how || session == atomic_read(&mnt->session))
+		return err;
+	rdmafs_op_put(b->op);
+	rdmafs_test_point("create_again", dir->i_ino);
+	b->how = RFP_CREATE_AGAIN;
+	return rdmafs_by_name_ask(dir, name, b);
+}
+
 static struct rdmafs_open *rdmafs_by_name_open(struct inode *inode, const struct rdmafs_by_name *b)
 {
-	u64 stateid = le64_to_cpu(b->rep->stateid);
-
-	return rdmafs_open_new(inode, b->op->cred, b->flags, stateid, b->op->session);
+	return rdmafs_open_new(inode, b->op->cred, b->flags, b->rep, b->op->answered);
 }
 
 /* Opened in vain. */
@@ -641,7 +679,9 @@ static int rdmafs_open_new_name(struct inode *dir, struct dentry *dentry, struct
 				unsigned int flags, umode_t mode)
 {
 	unsigned long verifier = rdmafs_dir_verifier(dir);
-	struct rdmafs_by_name b = { .flags = rdmafs_open_flags(file), .mode = mode };
+	struct rdmafs_by_name b = {
+		.flags = rdmafs_open_flags(file), .mode = mode, .locked = true,
+	};
 	int err;
 
 	if (!(flags & O_CREAT))
@@ -747,6 +787,8 @@ static int rdmafs_atomic_open(struct inode *dir, struct dentry *dentry, struct f
 			 * Something other than a regular file: a link to be
 			 * followed, a FIFO or device of this machine.
 			 */
+		case -EAGAIN:
+			/* Or it has a lease that is waited for without the directory's lock. */
 			break;
 		default:
 			return err;

@@ -6,7 +6,10 @@
  * takes the reply apart.  rdmafs_op_run() sends it, waits, and mends what can
  * be mended: credentials and opens that the server does not know (any more)
  * are registered or opened again and the request is sent once more.  Both
- * statuses mean that nothing has been executed.
+ * statuses mean that nothing has been executed.  A shortage of memory, or -EAGAIN, here
+ * or there, is waited for: for a second where somebody waits, and until umount -f by
+ * writeback and COMMIT, as data would be lost (io.c, commit.c).  So is, by everybody, an
+ * export that the server does not serve at present.
  *
  * Recovery: a disconnect is transport's affair.  When the server has lost the
  * session, transport says so by session_reset(), and ids of the old one are
@@ -15,10 +18,13 @@
  * Ownership: see client.h.  A killed waiter leaves the op to transport.  What
  * an OPEN or CREATE opened meanwhile is then closed by a worker.
  */
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "client.h"
+#include "transport/points.h"
 
-#define RDMAFS_POOL_MIN		16
+/* One is enough to get on; a few do so together. */
+#define RDMAFS_POOL_MIN		4
 
 /* struct rdmafs_op.state */
 #define RDMAFS_OP_WAITED	0
@@ -26,7 +32,6 @@
 #define RDMAFS_OP_DETACHED	2
 
 static struct kmem_cache *rdmafs_op_cache;
-static mempool_t *rdmafs_op_pools[RDMAFS_NR_POOLS];
 
 /* Operations that may reach a restarted server a second time without harm. */
 static bool rdmafs_op_idempotent(enum rfp_op nr)
@@ -60,7 +65,10 @@ static void rdmafs_op_release(struct rdmafs_op *op)
 		rdmafs_open_put(op->open);
 	rdmafs_cred_put(op->cred);
 	kfree(op->buf);
-	mempool_free(op, rdmafs_op_pools[op->pool]);
+	if (op->pool == RDMAFS_POOL_NONE)
+		kmem_cache_free(rdmafs_op_cache, op);
+	else
+		mempool_free(op, op->mnt->op_pools[op->pool]);
 }
 
 /**
@@ -84,18 +92,25 @@ void rdmafs_op_put(struct rdmafs_op *op)
  * @pool: memory to fall back to
  *
  * Context: process, may sleep; safe in writeback.
- * Return: the op; never fails.
+ * Return: the op; NULL only with RDMAFS_POOL_NONE.
  */
 struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_mount *mnt, enum rfp_op nr, size_t size,
 				     struct rdmafs_cred *cred, enum rdmafs_pool pool)
 {
-	struct rdmafs_op *op = mempool_alloc(rdmafs_op_pools[pool], GFP_NOFS);
+	struct rdmafs_op *op;
 
+	if (pool == RDMAFS_POOL_NONE)
+		op = kmem_cache_alloc(rdmafs_op_cache, GFP_NOFS | __GFP_NORETRY | __GFP_NOWARN);
+	else
+		op = mempool_alloc(mnt->op_pools[pool], GFP_NOFS);
+	if (!op)
+		return NULL;
 	memset(op, 0, offsetof(struct rdmafs_op, req));
 	op->mnt = mnt;
 	op->pool = pool;
 	op->cred = rdmafs_cred_get(cred);
 	op->bare = nr == RFP_SETCRED;
+	op->forced = atomic_read(&mnt->forced);
 	refcount_set(&op->ref, 1);
 	init_completion(&op->done);
 	rfp_enc_init(&op->enc, op->req, sizeof(op->req));
@@ -151,7 +166,7 @@ void rdmafs_op_use_open(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *
  * @stateid_off: where in it the stateid stands
  * @pool: memory to fall back to
  *
- * Return: the op; never fails.
+ * Return: the op; NULL only with RDMAFS_POOL_NONE.
  */
 struct rdmafs_op *rdmafs_op_new_open(struct rdmafs_open *open, enum rfp_op nr, size_t size,
 				     size_t stateid_off, enum rdmafs_pool pool)
@@ -159,7 +174,8 @@ struct rdmafs_op *rdmafs_op_new_open(struct rdmafs_open *open, enum rfp_op nr, s
 	struct rdmafs_op *op = rdmafs_op_new_cred(RDMAFS_M(open->inode->i_sb), nr, size,
 						  open->cred, pool);
 
-	rdmafs_op_use_open(op, open, (__le64 *)(op->req + stateid_off));
+	if (op)
+		rdmafs_op_use_open(op, open, (__le64 *)(op->req + stateid_off));
 	return op;
 }
 
@@ -169,12 +185,16 @@ struct rdmafs_op *rdmafs_op_new_open(struct rdmafs_open *open, enum rfp_op nr, s
  * @dir:  RDMAFS_XPRT_READ or RDMAFS_XPRT_WRITE
  * @size: bytes, at least 1
  *
+ * The memory of a READ is zeroed: a server that says that it has written there, and has
+ * not, is believed.
+ *
  * Return: 0 or -ENOMEM.  The memory is at op->buf.
  */
 int rdmafs_op_buf(struct rdmafs_op *op, enum rdmafs_xprt_dir dir, size_t size)
 {
 	/* kmalloc: transport maps it page by page by its physical address. */
-	op->buf = kmalloc(size, GFP_NOFS | __GFP_NOWARN);
+	op->buf = kmalloc(size, GFP_NOFS | __GFP_NOWARN |
+				(dir == RDMAFS_XPRT_READ ? __GFP_ZERO : 0));
 	if (!op->buf)
 		return -ENOMEM;
 	op->kvec.iov_base = op->buf;
@@ -221,22 +241,26 @@ int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait)
 	if (len < 0)
 		return -ENAMETOOLONG;
 	op->call.req_len = len;
+again:
 	op->session = atomic_read(&op->mnt->session);
 	if (nowait &&
 	    ((!op->bare && READ_ONCE(op->cred->session) != op->session) ||
 	     (op->open && READ_ONCE(op->open->session) != op->session)))
 		return -EAGAIN;
 	if (!op->bare) {
-		err = rdmafs_cred_ready(op->cred);
+		err = rdmafs_cred_ready(op->cred, op->forced);
 		if (err)
 			return err;
 	}
 	if (op->open) {
-		err = rdmafs_open_ready(op->open);
+		err = rdmafs_open_ready(op->open, op->forced);
 		if (err)
 			return err;
 		*op->stateid = cpu_to_le64(READ_ONCE(op->open->stateid));
 	}
+	/* Both may have waited for a new session. */
+	if (op->session != atomic_read(&op->mnt->session))
+		goto again;
 	op->clock = atomic64_read(&op->mnt->clock);
 	return 0;
 }
@@ -246,10 +270,11 @@ int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait)
  * @op: an op whose done has been called
  *
  * Context: any.
- * Return: 0, a negative errno, -RDMAFS_EBADCRED or -RDMAFS_EBADSTATE.
+ * Return: 0, a negative errno, -RDMAFS_EBADCRED, -RDMAFS_EBADSTATE or -RDMAFS_EOFFLINE.
  */
 int rdmafs_op_status(struct rdmafs_op *op)
 {
+	const struct rfp_req *req __maybe_unused = (const struct rfp_req *)op->req;
 	const struct rfp_rep *rep = (const struct rfp_rep *)op->rep;
 	u32 status;
 
@@ -258,6 +283,12 @@ int rdmafs_op_status(struct rdmafs_op *op)
 	if (op->call.reply_len < sizeof(*rep))
 		return -EIO;
 	status = le32_to_cpu(rep->status);
+	rdmafs_heard(op->mnt);
+	/* What is of the session alone is answered, whether the export is served or not. */
+	if (!op->bare && status != RFP_BADCRED && status != RFP_BADSTATE)
+		rdmafs_heard_export(op->mnt, status == RFP_OFFLINE);
+	if (rdmafs_test_fail("op_nomem", le16_to_cpu(req->op)))
+		return -ENOMEM;
 	switch (status) {
 	case RFP_OK:
 		return 0;
@@ -265,6 +296,8 @@ int rdmafs_op_status(struct rdmafs_op *op)
 		return -RDMAFS_EBADCRED;
 	case RFP_BADSTATE:
 		return -RDMAFS_EBADSTATE;
+	case RFP_OFFLINE:
+		return -RDMAFS_EOFFLINE;
 	default:
 		return rdmafs_errno(rfp_errno_from_status(status));
 	}
@@ -282,6 +315,8 @@ int rdmafs_op_status(struct rdmafs_op *op)
  */
 bool rdmafs_op_mend(struct rdmafs_op *op, int err)
 {
+	if (err != -RDMAFS_EBADCRED && err != -RDMAFS_EBADSTATE)
+		return false;
 	if (++op->tries >= RDMAFS_OP_TRIES)
 		return false;
 	/* If it was renewed since, it is left as it is. */
@@ -290,7 +325,7 @@ bool rdmafs_op_mend(struct rdmafs_op *op, int err)
 		return true;
 	}
 	if (err == -RDMAFS_EBADSTATE && op->open) {
-		cmpxchg(&op->open->session, op->session, 0);
+		rdmafs_open_unknown(op->open, op->session, le64_to_cpu(*op->stateid));
 		return true;
 	}
 	return false;
@@ -301,14 +336,21 @@ static void rdmafs_op_stray_work(struct work_struct *work)
 {
 	struct rdmafs_op *op = container_of(work, struct rdmafs_op, work);
 	const struct rfp_open_rep *rep;
+	struct rdmafs_mount *mnt;
 	struct rfp_dec dec;
 
 	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
 	if (rep)
 		rdmafs_open_close_stray(op->mnt, op->cred, le64_to_cpu(rep->stateid));
-	if (atomic_dec_and_test(&op->mnt->nr_opens))
-		wake_up_all(&op->mnt->opens_wait);
+	mnt = op->mnt;
 	rdmafs_op_put(op);
+	rdmafs_opens_dec(mnt);
+}
+
+/* A worker: nobody waited for what this op changed. */
+static void rdmafs_op_fence_work(struct work_struct *work)
+{
+	rdmafs_fence_op_put(container_of(work, struct rdmafs_op, work));
 }
 
 /* Transport has done with a synchronous op; any context. */
@@ -316,11 +358,13 @@ static void rdmafs_op_done(struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_op *op = container_of(call, struct rdmafs_op, call);
 
+	/* A reply is always one of the session of the moment. */
+	op->answered = atomic_read(&op->mnt->session);
 	if (atomic_cmpxchg(&op->state, RDMAFS_OP_WAITED, RDMAFS_OP_DONE) == RDMAFS_OP_WAITED) {
 		complete(&op->done);
-	} else if (op->closes) {
-		INIT_WORK(&op->work, rdmafs_op_stray_work);
-		queue_work(rdmafs_wq, &op->work);
+	} else if (op->closes || op->fence) {
+		INIT_WORK(&op->work, op->closes ? rdmafs_op_stray_work : rdmafs_op_fence_work);
+		queue_work(op->mnt->io_wq, &op->work);
 		return;
 	}
 	rdmafs_op_put(op);
@@ -331,6 +375,7 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 {
 	int err;
 
+	op->sent = false;
 	reinit_completion(&op->done);
 	atomic_set(&op->state, RDMAFS_OP_WAITED);
 	op->call.done = rdmafs_op_done;
@@ -342,18 +387,55 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 	}
 	op->sent = true;
 	rdmafs_xprt_poll(op->mnt->xprt, &op->done);
-	if (!wait_for_completion_killable(&op->done))
+	if (!rdmafs_wait(op->mnt, &op->done))
 		return rdmafs_op_status(op);
 	/* A stray open keeps the mount's transport until it is closed. */
 	if (op->closes)
 		atomic_inc(&op->mnt->nr_opens);
+	if (op->fence)
+		rdmafs_fence_op(op);
 	if (atomic_cmpxchg(&op->state, RDMAFS_OP_WAITED, RDMAFS_OP_DETACHED) == RDMAFS_OP_WAITED)
 		return -EINTR;
-	if (op->closes && atomic_dec_and_test(&op->mnt->nr_opens))
-		wake_up_all(&op->mnt->opens_wait);
+	if (op->closes)
+		rdmafs_opens_dec(op->mnt);
+	if (op->fence) {
+		refcount_inc(&op->ref);
+		rdmafs_fence_op_put(op);
+	}
 	/* It was answered in this very moment. */
 	wait_for_completion(&op->done);
 	return rdmafs_op_status(op);
+}
+
+/**
+ * rdmafs_op_backoff - how long to wait before an op is sent again after a shortage
+ * @op:	 the op; a patient one is tried until umount -f
+ * @err: how it failed
+ *
+ * After -EAGAIN every op is, but for one whose maker can't wait: somebody on the server
+ * has to give something up first, a lease, say, which may take him the better part of a
+ * minute.  An export that is not served is waited for by all, as a server is that is gone.
+ *
+ * Context: any.
+ * Return: jiffies; 0: it has failed.
+ */
+unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int err)
+{
+	bool offline = err == -RDMAFS_EOFFLINE;
+	bool patient = op->patient || err == -EAGAIN || offline;
+
+	if ((err != -ENOMEM && err != -EAGAIN && !offline) || (err == -EAGAIN && op->once))
+		return 0;
+	if (op->brief || (offline && READ_ONCE(op->mnt->ending)))
+		return 0;
+	/* Each time that it comes back it knows no open any more. */
+	if (offline)
+		op->tries = 0;
+	if (patient && op->forced != atomic_read(&op->mnt->forced))
+		return 0;
+	if (!patient && op->waits >= RDMAFS_OP_WAITS)
+		return 0;
+	return msecs_to_jiffies(RDMAFS_BACKOFF_MS << min(op->waits++, RDMAFS_OP_WAITS - 1));
 }
 
 /**
@@ -362,20 +444,41 @@ static int rdmafs_op_send(struct rdmafs_op *op)
  *
  * Context: process.  The wait is killable.
  * Return: 0: the reply is there for rdmafs_op_reply(); -EINTR: killed, and the
- * op may still be executed; else what the server or transport said.
+ * op may still be executed; -EAGAIN: it can't be sent at once, and a task that
+ * exits does not wait for that; else what the server or transport said.
  */
 int rdmafs_op_run(struct rdmafs_op *op)
 {
+	bool nowait = current->flags & PF_EXITING;
+	unsigned long delay;
 	int err;
 
-	do {
-		err = rdmafs_op_prepare(op, false);
-		if (err)
-			return err;
-		err = rdmafs_op_send(op);
-	} while (err < 0 && rdmafs_op_mend(op, err));
+	if (nowait)
+		op->call.flags |= RDMAFS_CALL_NOWAIT;
+	for (;;) {
+		op->sent = false;
+		err = rdmafs_op_prepare(op, nowait);
+		if (!err)
+			err = rdmafs_op_send(op);
+		if (!err)
+			return 0;
+		if (rdmafs_op_mend(op, err))
+			continue;
+		/* What failed there may have been begun. */
+		if (nowait || (op->sent && err != -EAGAIN && err != -RDMAFS_EOFFLINE &&
+			       !(op->call.flags & RDMAFS_CALL_IDEMPOTENT)))
+			break;
+		delay = rdmafs_op_backoff(op, err);
+		if (!delay)
+			break;
+		schedule_timeout_killable(delay);
+		if (fatal_signal_pending(current))
+			return -EINTR;
+	}
 
-	if (err == -RDMAFS_EBADCRED || err == -RDMAFS_EBADSTATE)
+	if (op->brief && (err == -ENOMEM || err == -RDMAFS_EOFFLINE))
+		return -EAGAIN;
+	if (err == -RDMAFS_EBADCRED || err == -RDMAFS_EBADSTATE || err == -RDMAFS_EOFFLINE)
 		return -EIO;
 	return err;
 }
@@ -395,25 +498,44 @@ const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t si
 }
 
 /**
- * rdmafs_op_init - make the caches
+ * rdmafs_op_pools_init - set memory aside for a mount's ops
+ * @mnt: the mount
+ *
+ * Return: 0 or -ENOMEM; rdmafs_op_pools_destroy() undoes either.
+ */
+int rdmafs_op_pools_init(struct rdmafs_mount *mnt)
+{
+	int i;
+
+	for (i = 0; i < RDMAFS_NR_POOLS; i++) {
+		mnt->op_pools[i] = mempool_create_slab_pool(RDMAFS_POOL_MIN, rdmafs_op_cache);
+		if (!mnt->op_pools[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/**
+ * rdmafs_op_pools_destroy - undo rdmafs_op_pools_init()
+ * @mnt: the mount, without an op
+ */
+void rdmafs_op_pools_destroy(struct rdmafs_mount *mnt)
+{
+	int i;
+
+	for (i = 0; i < RDMAFS_NR_POOLS; i++)
+		mempool_destroy(mnt->op_pools[i]);
+}
+
+/**
+ * rdmafs_op_init - make the cache
  *
  * Return: 0 or -ENOMEM.
  */
 int rdmafs_op_init(void)
 {
-	int i;
-
 	rdmafs_op_cache = KMEM_CACHE(rdmafs_op, SLAB_HWCACHE_ALIGN | SLAB_RECLAIM_ACCOUNT);
-	if (!rdmafs_op_cache)
-		return -ENOMEM;
-	for (i = 0; i < RDMAFS_NR_POOLS; i++) {
-		rdmafs_op_pools[i] = mempool_create_slab_pool(RDMAFS_POOL_MIN, rdmafs_op_cache);
-		if (!rdmafs_op_pools[i]) {
-			rdmafs_op_exit();
-			return -ENOMEM;
-		}
-	}
-	return 0;
+	return rdmafs_op_cache ? 0 : -ENOMEM;
 }
 
 /**
@@ -421,12 +543,5 @@ int rdmafs_op_init(void)
  */
 void rdmafs_op_exit(void)
 {
-	int i;
-
-	for (i = 0; i < RDMAFS_NR_POOLS; i++) {
-		mempool_destroy(rdmafs_op_pools[i]);
-		rdmafs_op_pools[i] = NULL;
-	}
 	kmem_cache_destroy(rdmafs_op_cache);
-	rdmafs_op_cache = NULL;
 }

@@ -5,22 +5,29 @@
  * Every open(2) of a regular file has its own.  Reads and writes name it and
  * are done with the credentials of the opener, so that permissions are not
  * asked for again, not by writeback either.  When the server has lost it, it
- * is opened again by its handle before the next use.
+ * is opened again by its handle before the next use, and with the proof that
+ * came with it, so that permissions are not asked for then either.  Workers
+ * do so for all that is open as soon as there is a new session (reclaim.c).
  *
  * An open goes when the last of its users goes: the struct file, or a read or
  * write that a killed task left behind.  CLOSE has nothing to say that anyone
  * could use, so it is sent and not waited for; only where the file itself goes
  * with it, its last name being gone, one waits, because close(2) has to give
- * back the space.  Who may not sleep leaves it to a worker, and so does a task
- * that was killed, for it can't send.
+ * back the space.  What can't be sent at once is left to a worker: a task that
+ * closes because it was killed waits for nothing, and who may not sleep can't.
  */
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "client.h"
 
 static void rdmafs_open_work(struct work_struct *work);
 
-static void rdmafs_opens_dec(struct rdmafs_mount *mnt)
+/**
+ * rdmafs_opens_dec - one thing less for which unmounting waits
+ * @mnt: the mount, whose nr_opens was raised; may be gone after this
+ *
+ * Context: any.
+ */
+void rdmafs_opens_dec(struct rdmafs_mount *mnt)
 {
 	if (atomic_dec_and_test(&mnt->nr_opens))
 		wake_up_all(&mnt->opens_wait);
@@ -31,14 +38,15 @@ static void rdmafs_opens_dec(struct rdmafs_mount *mnt)
  * @inode:   the file; a reference is taken
  * @cred:    the opener's; a reference is taken
  * @flags:   RFP_OPEN_*
- * @stateid: the server's name for it
+ * @rep:     how the server calls it
  * @session: in which session
  *
- * Return: the open, or -ENOMEM (the caller closes @stateid).
+ * Return: the open, or -ENOMEM (the caller closes it).
  */
 struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cred, u32 flags,
-				    u64 stateid, int session)
+				    const struct rfp_open_rep *rep, int session)
 {
+	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 	struct rdmafs_open *open;
 
@@ -50,41 +58,117 @@ struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cre
 	ihold(inode);
 	open->cred = rdmafs_cred_get(cred);
 	open->flags = flags & ~RFP_OPEN_TRUNC;
-	open->stateid = stateid;
+	open->stateid = le64_to_cpu(rep->stateid);
+	open->proof = rep->proof;
 	open->session = session;
 	mutex_init(&open->lock);
 	INIT_WORK(&open->work, rdmafs_open_work);
-	atomic_inc(&RDMAFS_M(inode->i_sb)->nr_opens);
+	atomic_inc(&mnt->nr_opens);
 
+	open->asked = session;
+	spin_lock(&mnt->opens_lock);
+	if (session == atomic_read(&mnt->session)) {
+		list_add_tail(&open->all, &mnt->opens);
+	} else {
+		/* Lost on its way. */
+		list_add(&open->all, &mnt->opens);
+		rdmafs_opens_reclaim(mnt);
+	}
+	spin_unlock(&mnt->opens_lock);
 	spin_lock_irq(&ri->lock);
 	list_add_tail(&open->link, &ri->opens);
 	spin_unlock_irq(&ri->lock);
 	return open;
 }
 
+static struct rdmafs_open *rdmafs_open_find_locked(struct rdmafs_inode *ri, u32 flags)
+{
+	struct rdmafs_open *open;
+
+	lockdep_assert_held(&ri->lock);
+	list_for_each_entry(open, &ri->opens, link)
+		if ((open->flags & flags) && refcount_inc_not_zero(&open->ref))
+			return open;
+	return NULL;
+}
+
+/**
+ * rdmafs_open_late - an open for pages that became dirty after the last close
+ * @inode: the file
+ *
+ * Who has pinned pages of a mapping, a direct read into it, say, may be done with them
+ * when nobody has the file open any more.  They are written by the right of the last one
+ * who had, which he can prove: rdmafs_open_ready() does.
+ *
+ * Context: writeback; must not drop a reference to the inode.
+ * Return: the open, referenced; NULL: nobody ever stored into a mapping.
+ */
+struct rdmafs_open *rdmafs_open_late(struct inode *inode)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	struct rdmafs_open *open, *found;
+
+	if (READ_ONCE(mnt->no_late) || !test_bit(RDMAFS_I_STORED, &ri->flags) || !igrab(inode))
+		return rdmafs_open_find(inode, RFP_OPEN_WRITE);
+	open = kzalloc(sizeof(*open), GFP_NOFS | __GFP_NOFAIL);
+	refcount_set(&open->ref, 1);
+	open->inode = inode;
+	INIT_LIST_HEAD(&open->link);
+	INIT_LIST_HEAD(&open->all);
+	mutex_init(&open->lock);
+	INIT_WORK(&open->work, rdmafs_open_work);
+	atomic_inc(&mnt->nr_opens);
+	spin_lock_irq(&ri->lock);
+	/* Somebody else may have made it just now. */
+	found = rdmafs_open_find_locked(ri, RFP_OPEN_WRITE);
+	if (!found && ri->late.cred) {
+		swap(open->cred, ri->late.cred);
+		open->proof = ri->late.proof;
+		open->flags = ri->late.flags;
+		list_add_tail(&open->link, &ri->opens);
+		found = open;
+	}
+	spin_unlock_irq(&ri->lock);
+	if (found != open)
+		queue_work(mnt->io_wq, &open->work);
+	return found;
+}
+
+/**
+ * rdmafs_open_late_forget - the inode goes
+ * @ri: it
+ */
+void rdmafs_open_late_forget(struct rdmafs_inode *ri)
+{
+	if (ri->late.cred)
+		rdmafs_cred_put(ri->late.cred);
+	ri->late.cred = NULL;
+}
+
 /* Ask the server; the reply's parts are only valid if 0 is returned. */
 static int rdmafs_open_ask(struct rdmafs_op *op, struct inode *inode, u32 flags,
-			   u64 *stateid, const struct rfp_attr **attr)
+			   struct rfp_proof proof, const struct rfp_open_rep **rep,
+			   const struct rfp_attr **attr)
 {
 	struct rfp_open_req *req = (struct rfp_open_req *)op->req;
-	const struct rfp_open_rep *rep;
 	struct rfp_dec dec;
 	int err;
 
 	req->flags = cpu_to_le32(flags);
+	req->proof = proof;
 	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
 	op->closes = true;
 	err = rdmafs_op_run(op);
 	if (err)
 		return err;
-	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+	*rep = rdmafs_op_reply(op, &dec, sizeof(**rep));
 	*attr = rfp_dec_fixed(&dec, sizeof(**attr));
 	if (rfp_dec_end(&dec))
 		return -EIO;
-	*stateid = le64_to_cpu(rep->stateid);
 	err = rdmafs_attr_check(inode->i_sb, *attr);
 	if (err)
-		rdmafs_open_close_stray(op->mnt, op->cred, *stateid);
+		rdmafs_open_close_stray(op->mnt, op->cred, le64_to_cpu((*rep)->stateid));
 	return err;
 }
 
@@ -101,22 +185,22 @@ static int rdmafs_open_ask(struct rdmafs_op *op, struct inode *inode, u32 flags,
 int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
+	const struct rfp_open_rep *rep;
 	const struct rfp_attr *attr;
 	struct rdmafs_open *open;
 	struct rdmafs_op *op;
-	u64 stateid;
 	int err;
 
 	op = rdmafs_op_new(mnt, RFP_OPEN, sizeof(struct rfp_open_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
-	err = rdmafs_open_ask(op, inode, flags, &stateid, &attr);
+	err = rdmafs_open_ask(op, inode, flags, (struct rfp_proof){}, &rep, &attr);
 	if (err)
 		goto out;
 	rdmafs_attr_fresh(inode, attr, op->clock);
-	open = rdmafs_open_new(inode, op->cred, flags, stateid, op->session);
+	open = rdmafs_open_new(inode, op->cred, flags, rep, op->answered);
 	if (IS_ERR(open)) {
-		rdmafs_open_close_stray(mnt, op->cred, stateid);
+		rdmafs_open_close_stray(mnt, op->cred, le64_to_cpu(rep->stateid));
 		err = PTR_ERR(open);
 	} else {
 		*openp = open;
@@ -126,35 +210,45 @@ out:
 	return err;
 }
 
-/**
- * rdmafs_open_ready - make sure that the server knows an open
- * @open: the open
- *
- * Return: 0, -EINTR, or why it can't be opened again.
+/*
+ * @brief: -EAGAIN rather than wait for anything but the answer.
+ * @forced: of the op that needs it.
  */
-int rdmafs_open_ready(struct rdmafs_open *open)
+static int rdmafs_open_renew(struct rdmafs_open *open, bool brief, int forced)
 {
 	struct inode *inode = open->inode;
 	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
+	const struct rfp_open_rep *rep;
 	const struct rfp_attr *attr;
+	int was = atomic_read(&mnt->forced);
 	struct rdmafs_op *op;
-	u64 stateid;
 	int err = 0;
 
-	/* Pairs with the release below: the stateid is that session's. */
-	if (likely(smp_load_acquire(&open->session) == atomic_read(&mnt->session)))
-		return 0;
-	if (mutex_lock_killable(&open->lock))
+	if (brief) {
+		if (!mutex_trylock(&open->lock))
+			return -EAGAIN;
+	} else if (mutex_lock_killable(&open->lock)) {
 		return -EINTR;
+	}
 	if (open->session == atomic_read(&mnt->session))
 		goto out;
+	/* Who waited here when umount -f was called is one of those that it ends. */
+	if (was != atomic_read(&mnt->forced)) {
+		err = -EIO;
+		goto out;
+	}
 	op = rdmafs_op_new_cred(mnt, RFP_OPEN, sizeof(struct rfp_open_req), open->cred,
-				RDMAFS_POOL_NESTED);
-	err = rdmafs_open_ask(op, inode, open->flags, &stateid, &attr);
+				RDMAFS_POOL_REOPEN);
+	op->brief = brief;
+	op->forced = forced;
+	err = rdmafs_open_ask(op, inode, open->flags, open->proof, &rep, &attr);
 	if (!err) {
-		WRITE_ONCE(open->stateid, stateid);
-		/* Pairs with the acquire above. */
-		smp_store_release(&open->session, op->session);
+		spin_lock_irq(&RDMAFS_I(inode)->lock);
+		WRITE_ONCE(open->stateid, le64_to_cpu(rep->stateid));
+		open->proof = rep->proof;
+		/* Pairs with the acquire in rdmafs_open_ready(). */
+		smp_store_release(&open->session, op->answered);
+		spin_unlock_irq(&RDMAFS_I(inode)->lock);
 		/* What happened meanwhile is not known. */
 		rdmafs_attr_expire(inode);
 	}
@@ -162,6 +256,57 @@ int rdmafs_open_ready(struct rdmafs_open *open)
 out:
 	mutex_unlock(&open->lock);
 	return err;
+}
+
+/**
+ * rdmafs_open_ready - make sure that the server knows an open
+ * @open:   the open
+ * @forced: of the op that needs it: umount -f ends both
+ *
+ * Return: 0, -EINTR, or why it can't be opened again.
+ */
+int rdmafs_open_ready(struct rdmafs_open *open, int forced)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+
+	/* Pairs with the release above: the stateid is that session's. */
+	if (likely(smp_load_acquire(&open->session) == atomic_read(&mnt->session)))
+		return 0;
+	return rdmafs_open_renew(open, false, forced);
+}
+
+/**
+ * rdmafs_open_unknown - the server has said that it does not know an open
+ * @open:    the open
+ * @session: in which session it was asked
+ * @stateid: by which name
+ *
+ * If it was opened again since, in that session or another, it is left as it is.
+ *
+ * Context: process.
+ */
+void rdmafs_open_unknown(struct rdmafs_open *open, int session, u64 stateid)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
+
+	spin_lock_irq(&ri->lock);
+	if (open->session == session && open->stateid == stateid)
+		WRITE_ONCE(open->session, 0);
+	spin_unlock_irq(&ri->lock);
+}
+
+/**
+ * rdmafs_open_again - open again what nobody has asked for yet
+ * @open: the open
+ *
+ * Context: a worker.
+ * Return: 0; -EAGAIN: it is busy at present; or why it can't be opened again.
+ */
+int rdmafs_open_again(struct rdmafs_open *open)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+
+	return rdmafs_open_renew(open, true, atomic_read(&mnt->forced));
 }
 
 /**
@@ -186,16 +331,11 @@ struct rdmafs_open *rdmafs_open_get(struct rdmafs_open *open)
 struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
-	struct rdmafs_open *open, *found = NULL;
+	struct rdmafs_open *found;
 	unsigned long irq;
 
 	spin_lock_irqsave(&ri->lock, irq);
-	list_for_each_entry(open, &ri->opens, link) {
-		if ((open->flags & flags) && refcount_inc_not_zero(&open->ref)) {
-			found = open;
-			break;
-		}
-	}
+	found = rdmafs_open_find_locked(ri, flags);
 	spin_unlock_irqrestore(&ri->lock, irq);
 	return found;
 }
@@ -212,7 +352,7 @@ static struct rdmafs_op *rdmafs_close_new(struct rdmafs_mount *mnt, struct rdmaf
 	return op;
 }
 
-/* Tell the server and wait; false if it could not be sent because the task was killed. */
+/* Tell the server and wait; false if it could not be sent in this task. */
 static bool rdmafs_open_close(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid)
 {
 	struct rdmafs_op *op = rdmafs_close_new(mnt, cred, stateid);
@@ -220,7 +360,7 @@ static bool rdmafs_open_close(struct rdmafs_mount *mnt, struct rdmafs_cred *cred
 	int err;
 
 	err = rdmafs_op_run(op);
-	sent = op->sent || err != -EINTR;
+	sent = op->sent || (err != -EINTR && err != -EAGAIN);
 	rdmafs_op_put(op);
 	return sent;
 }
@@ -231,13 +371,14 @@ static void rdmafs_close_done(struct rdmafs_xprt_call *call)
 	rdmafs_op_put(container_of(call, struct rdmafs_op, call));
 }
 
-/* Tell the server; false if it could not be sent. */
+/* Tell the server; false if it could not be sent at once. */
 static bool rdmafs_open_close_nowait(struct rdmafs_mount *mnt, struct rdmafs_open *open)
 {
 	struct rdmafs_op *op = rdmafs_close_new(mnt, open->cred, open->stateid);
 	int err;
 
 	op->call.done = rdmafs_close_done;
+	op->call.flags |= RDMAFS_CALL_NOWAIT;
 	err = rdmafs_op_prepare(op, true);
 	/* Unmounting waits for it: transport closes when no call is in flight. */
 	if (!err)
@@ -251,7 +392,11 @@ static void rdmafs_open_free(struct rdmafs_open *open)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
 
-	rdmafs_cred_put(open->cred);
+	spin_lock(&mnt->opens_lock);
+	list_del(&open->all);
+	spin_unlock(&mnt->opens_lock);
+	if (open->cred)
+		rdmafs_cred_put(open->cred);
 	iput(open->inode);
 	kfree(open);
 	rdmafs_opens_dec(mnt);
@@ -281,13 +426,31 @@ static void rdmafs_open_work(struct work_struct *work)
 static bool rdmafs_open_unlink(struct rdmafs_open *open)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
+	struct rdmafs_cred *cred = NULL;
 	unsigned long irq;
 
-	if (!refcount_dec_and_test(&open->ref))
+	/* refcount_dec_and_lock_irqsave(), of which sparse does not know that it may lock */
+	if (refcount_dec_not_one(&open->ref))
 		return false;
 	spin_lock_irqsave(&ri->lock, irq);
+	if (!refcount_dec_and_test(&open->ref)) {
+		spin_unlock_irqrestore(&ri->lock, irq);
+		return false;
+	}
 	list_del_init(&open->link);
+	/*
+	 * It may be the last, and pages may be dirtied yet: rdmafs_open_late().  Who holds
+	 * the lock finds it in the list or here.
+	 */
+	if ((open->flags & RFP_OPEN_WRITE) && test_bit(RDMAFS_I_STORED, &ri->flags)) {
+		cred = rdmafs_cred_get(open->cred);
+		swap(cred, ri->late.cred);
+		ri->late.proof = open->proof;
+		ri->late.flags = open->flags;
+	}
 	spin_unlock_irqrestore(&ri->lock, irq);
+	if (cred)
+		rdmafs_cred_put(cred);
 	return true;
 }
 
@@ -300,7 +463,7 @@ static bool rdmafs_open_unlink(struct rdmafs_open *open)
 void rdmafs_open_put(struct rdmafs_open *open)
 {
 	if (rdmafs_open_unlink(open))
-		queue_work(rdmafs_wq, &open->work);
+		queue_work(RDMAFS_M(open->inode->i_sb)->io_wq, &open->work);
 }
 
 /**
@@ -315,22 +478,35 @@ void rdmafs_open_put_sync(struct rdmafs_open *open)
 {
 	if (!rdmafs_open_unlink(open))
 		return;
-	if (!fatal_signal_pending(current) && rdmafs_open_end(open, false))
+	if (rdmafs_open_end(open, false))
 		rdmafs_open_free(open);
 	else
-		queue_work(rdmafs_wq, &open->work);
+		queue_work(RDMAFS_M(open->inode->i_sb)->io_wq, &open->work);
+}
+
+static void rdmafs_close_work(struct work_struct *work)
+{
+	struct rdmafs_op *op = container_of(work, struct rdmafs_op, work);
+	struct rdmafs_mount *mnt = op->mnt;
+
+	rdmafs_op_run(op);
+	rdmafs_op_put(op);
+	rdmafs_opens_dec(mnt);
 }
 
 /**
- * rdmafs_open_close_stray - close what nobody will use
+ * rdmafs_open_close_stray - have a worker close what nobody will use
  * @mnt:     the mount
  * @cred:    the opener's
  * @stateid: as the server returned it
  *
- * Context: process, may sleep.  If the task has been killed, the server keeps
- * the state until the session ends.
+ * Context: process, may sleep for memory; the task may have been killed.
  */
 void rdmafs_open_close_stray(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid)
 {
-	rdmafs_open_close(mnt, cred, stateid);
+	struct rdmafs_op *op = rdmafs_close_new(mnt, cred, stateid);
+
+	atomic_inc(&mnt->nr_opens);
+	INIT_WORK(&op->work, rdmafs_close_work);
+	queue_work(mnt->io_wq, &op->work);
 }

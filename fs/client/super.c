@@ -14,7 +14,6 @@
 #include <linux/fs_parser.h>
 #include <linux/inet.h>
 #include <linux/module.h>
-#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -54,6 +53,7 @@ enum rdmafs_param {
 	RDMAFS_OPT_REG,
 	RDMAFS_OPT_POLL_US,
 	RDMAFS_OPT_NCONNECT,
+	RDMAFS_OPT_LOCAL_LOCK,
 };
 
 static const struct constant_table rdmafs_reg_names[] = {
@@ -83,6 +83,7 @@ static const struct fs_parameter_spec rdmafs_params[] = {
 	fsparam_enum("reg",		RDMAFS_OPT_REG, rdmafs_reg_names),
 	fsparam_u32("poll_us",		RDMAFS_OPT_POLL_US),
 	fsparam_u32("nconnect",		RDMAFS_OPT_NCONNECT),
+	fsparam_string("local_lock",	RDMAFS_OPT_LOCAL_LOCK),
 	{}
 };
 
@@ -253,6 +254,11 @@ static int rdmafs_parse_param(struct fs_context *fc, struct fs_parameter *param)
 	case RDMAFS_OPT_NCONNECT:
 		return rdmafs_parse_range(fc, key, res.uint_32, 1, RDMAFS_XPRT_CONNS_MAX,
 					  &opts->nconnect);
+	case RDMAFS_OPT_LOCAL_LOCK:
+		/* The only kind there is; it is shown, so it may be given. */
+		if (strcmp(param->string, "all"))
+			return invalfc(fc, "local_lock=%s: only 'all' is there yet", param->string);
+		return 0;
 	default:
 		return -EINVAL;
 	}
@@ -277,6 +283,25 @@ static int rdmafs_check_opts(struct fs_context *fc)
 
 /* ------------------------------------------------------------- the session */
 
+/* It has no session (any more). */
+static void rdmafs_mount_free(struct rdmafs_mount *mnt)
+{
+	/* Those of the first two may queue to the last, as they end. */
+	if (mnt->file_wq)
+		destroy_workqueue(mnt->file_wq);
+	if (mnt->fill_wq)
+		destroy_workqueue(mnt->fill_wq);
+	if (mnt->tell_wq)
+		destroy_workqueue(mnt->tell_wq);
+	rdmafs_opens_exit(mnt);
+	if (mnt->io_wq)
+		destroy_workqueue(mnt->io_wq);
+	rdmafs_cred_destroy(mnt);
+	rdmafs_op_pools_destroy(mnt);
+	rdmafs_opts_clear(&mnt->opts);
+	kfree(mnt);
+}
+
 /* Transport: the server lost the session; what was registered is void. */
 static void rdmafs_session_reset(void *p)
 {
@@ -285,6 +310,7 @@ static void rdmafs_session_reset(void *p)
 	/* 0 stands for "in no session". */
 	if (!atomic_inc_return(&mnt->session))
 		atomic_inc(&mnt->session);
+	rdmafs_opens_reclaim(mnt);
 }
 
 static const struct rdmafs_xprt_client_ops rdmafs_xprt_ops = {
@@ -322,6 +348,12 @@ static int rdmafs_connect_failed(struct fs_context *fc, int err)
 		errorfc(fc, "min=%llu is more than the RDMA device has left",
 			ctx->opts.quota.min);
 		break;
+	case -EBUSY:
+		errorfc(fc, "%pISpc has no room for another connection", addr);
+		break;
+	case -EUSERS:
+		errorfc(fc, "%pISpc allows this client no more connections or sessions", addr);
+		break;
 	case -EACCES:
 	case -EPERM:
 		errorfc(fc, "%pISpc does not admit this client", addr);
@@ -349,6 +381,29 @@ static int rdmafs_resolve(struct fs_context *fc)
 	return 0;
 }
 
+/* All that its works and ops wait for is a mount's own: no other mount's server counts. */
+static struct rdmafs_mount *rdmafs_mount_alloc(const char *host)
+{
+	struct rdmafs_mount *mnt = kzalloc(sizeof(*mnt), GFP_KERNEL);
+
+	if (!mnt)
+		return NULL;
+	atomic_set(&mnt->session, 1);
+	rdmafs_opens_init(mnt);
+	rdmafs_cred_init(mnt);
+	/* Writeback depends on them. */
+	mnt->io_wq = alloc_workqueue("rdmafs-io-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
+	mnt->fill_wq = alloc_workqueue("rdmafs-fill-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
+	mnt->file_wq = alloc_workqueue("rdmafs-file-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
+	mnt->tell_wq = alloc_workqueue("rdmafs-tell-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
+	if (!mnt->io_wq || !mnt->fill_wq || !mnt->file_wq || !mnt->tell_wq ||
+	    rdmafs_op_pools_init(mnt)) {
+		rdmafs_mount_free(mnt);
+		return NULL;
+	}
+	return mnt;
+}
+
 static int rdmafs_connect(struct fs_context *fc)
 {
 	struct rdmafs_ctx *ctx = fc->fs_private;
@@ -364,17 +419,14 @@ static int rdmafs_connect(struct fs_context *fc)
 	};
 	int err;
 
-	mnt = kzalloc(sizeof(*mnt), GFP_KERNEL);
+	mnt = rdmafs_mount_alloc(ctx->opts.host);
 	if (!mnt)
 		return -ENOMEM;
-	atomic_set(&mnt->session, 1);
-	init_waitqueue_head(&mnt->opens_wait);
-	rdmafs_cred_init(mnt);
 	params.addr = ctx->opts.addr;
 	mnt->xprt = rdmafs_xprt_connect(&params, &rdmafs_xprt_ops, mnt);
 	if (IS_ERR(mnt->xprt)) {
 		err = rdmafs_connect_failed(fc, PTR_ERR(mnt->xprt));
-		kfree(mnt);
+		rdmafs_mount_free(mnt);
 		return err;
 	}
 	mnt->opts = ctx->opts;
@@ -386,14 +438,11 @@ static int rdmafs_connect(struct fs_context *fc)
 	return 0;
 }
 
-static void rdmafs_mount_free(struct rdmafs_mount *mnt)
+static void rdmafs_mount_end(struct rdmafs_mount *mnt)
 {
 	/* Ends what killed tasks left behind; nothing is on its way after. */
 	rdmafs_xprt_close(mnt->xprt);
-	flush_workqueue(rdmafs_wq);
-	rdmafs_cred_destroy(mnt);
-	rdmafs_opts_clear(&mnt->opts);
-	kfree(mnt);
+	rdmafs_mount_free(mnt);
 }
 
 /* ---------------------------------------------------------- the superblock */
@@ -438,7 +487,9 @@ static int rdmafs_show_options(struct seq_file *m, struct dentry *root)
 	struct rdmafs_mount *mnt = RDMAFS_M(root->d_sb);
 	const struct rdmafs_opts *opts = &mnt->opts;
 	const struct sockaddr_storage *addr = &opts->addr;
+	struct rpol_quota quota;
 
+	rdmafs_xprt_get_quota(mnt->xprt, &quota);
 	seq_printf(m, ",addr=%pISc,port=%u", addr, rdmafs_port(addr));
 	seq_printf(m, ",slots=%u,connect_timeout=%u,rsize=%u,wsize=%u", opts->slots,
 		   opts->connect_s, mnt->rsize, mnt->wsize);
@@ -447,18 +498,20 @@ static int rdmafs_show_options(struct seq_file *m, struct dentry *root)
 	else
 		seq_printf(m, ",acregmin=%u,acregmax=%u,acdirmin=%u,acdirmax=%u", opts->acregmin,
 			   opts->acregmax, opts->acdirmin, opts->acdirmax);
-	if (opts->quota.min)
-		seq_printf(m, ",min=%llu", opts->quota.min);
-	if (opts->quota.max != RPOL_NO_MAX)
-		seq_printf(m, ",max=%llu", opts->quota.max);
-	if (opts->quota.weight != RPOL_WEIGHT_DEFAULT)
-		seq_printf(m, ",weight=%u", opts->quota.weight);
+	if (quota.min)
+		seq_printf(m, ",min=%llu", quota.min);
+	if (quota.max != RPOL_NO_MAX)
+		seq_printf(m, ",max=%llu", quota.max);
+	if (quota.weight != RPOL_WEIGHT_DEFAULT)
+		seq_printf(m, ",weight=%u", quota.weight);
 	if (opts->reg != RDMAFS_REG_AUTO)
 		seq_printf(m, ",reg=%s", rdmafs_reg_names[opts->reg].name);
 	if (opts->nconnect != 1)
 		seq_printf(m, ",nconnect=%u", opts->nconnect);
 	if (opts->poll_us)
 		seq_printf(m, ",poll_us=%u", opts->poll_us);
+	/* As NFS shows it: other mounts, here and elsewhere, do not see them. */
+	seq_puts(m, ",local_lock=all");
 	return 0;
 }
 
@@ -468,12 +521,6 @@ static void rdmafs_proc_show(struct seq_file *m, void *p)
 	const struct rdmafs_mount *mnt = p;
 
 	seq_printf(m, "%s:/%s on %pISpc\n", mnt->opts.host, mnt->opts.export, &mnt->opts.addr);
-}
-
-/* umount -f: whatever waits for the server gets an error now. */
-static void rdmafs_umount_begin(struct super_block *sb)
-{
-	rdmafs_xprt_abort(RDMAFS_M(sb)->xprt);
 }
 
 static const struct super_operations rdmafs_super_ops = {
@@ -621,9 +668,9 @@ static int rdmafs_reconfigure_fixed(struct fs_context *fc, const struct rdmafs_m
 		what = "nconnect";
 	else if (new->connect_s != old->connect_s)
 		what = "connect_timeout";
-	else if ((ctx->seen & BIT(RDMAFS_OPT_RSIZE)) && new->rsize != mnt->rsize)
+	else if (new->rsize != old->rsize && new->rsize != mnt->rsize)
 		what = "rsize";
-	else if ((ctx->seen & BIT(RDMAFS_OPT_WSIZE)) && new->wsize != mnt->wsize)
+	else if (new->wsize != old->wsize && new->wsize != mnt->wsize)
 		what = "wsize";
 	else if ((ctx->seen & (BIT(RDMAFS_OPT_ADDR) | BIT(RDMAFS_OPT_PORT))) &&
 		 memcmp(&new->addr, &old->addr, sizeof(old->addr)))
@@ -654,13 +701,12 @@ static int rdmafs_reconfigure(struct fs_context *fc)
 		return -EROFS;
 	}
 	sync_filesystem(sb);
-	if (memcmp(&new->quota, &mnt->opts.quota, sizeof(new->quota))) {
+	if (ctx->seen & (BIT(RDMAFS_OPT_MIN) | BIT(RDMAFS_OPT_MAX) | BIT(RDMAFS_OPT_WEIGHT))) {
 		err = rdmafs_xprt_set_quota(mnt->xprt, &new->quota);
 		if (err) {
 			errorfc(fc, "min, max, weight: the RDMA device can't give that");
 			return err;
 		}
-		mnt->opts.quota = new->quota;
 	}
 	rdmafs_xprt_set_reg(mnt->xprt, new->reg);
 	mnt->opts.reg = new->reg;
@@ -680,7 +726,7 @@ static void rdmafs_free_fc(struct fs_context *fc)
 	if (!ctx)
 		return;
 	if (ctx->mnt)
-		rdmafs_mount_free(ctx->mnt);
+		rdmafs_mount_end(ctx->mnt);
 	rdmafs_opts_clear(&ctx->opts);
 	kfree(ctx->addr);
 	kfree(ctx);
@@ -714,6 +760,8 @@ static int rdmafs_init_fs_context(struct fs_context *fc)
 			return -ENOMEM;
 		}
 		ctx->port = rdmafs_port(&opts->addr);
+		/* It may have been changed since, by /proc. */
+		rdmafs_xprt_get_quota(mnt->xprt, &opts->quota);
 	} else {
 		ctx->port = RDMAFS_PORT;
 		opts->slots = RDMAFS_XPRT_SLOTS_DEFAULT;
@@ -737,17 +785,11 @@ static void rdmafs_kill_sb(struct super_block *sb)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(sb);
 
-	/*
-	 * Files that are still being closed hold inodes.  It takes an answer
-	 * of the server; whoever has no patience kills us and ends the session.
-	 */
-	if (mnt && wait_event_killable(mnt->opens_wait, !atomic_read(&mnt->nr_opens))) {
-		rdmafs_xprt_abort(mnt->xprt);
-		wait_event(mnt->opens_wait, !atomic_read(&mnt->nr_opens));
-	}
+	if (mnt)
+		rdmafs_umount_wait(mnt);
 	kill_anon_super(sb);
 	if (mnt)
-		rdmafs_mount_free(mnt);
+		rdmafs_mount_end(mnt);
 }
 
 struct file_system_type rdmafs_type = {

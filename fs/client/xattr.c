@@ -81,7 +81,7 @@ static int rdmafs_xattr_change(struct rdmafs_op *op, struct inode *inode)
 			err = -EIO;
 		}
 	}
-	rdmafs_attr_own_end(inode, attr);
+	rdmafs_attr_own_end(inode, attr, op->clock);
 	return err;
 }
 
