@@ -9,6 +9,9 @@
  *	path = /srv/data/projects
  *	squash = root
  *	[port 20060]
+ *	max_sessions = 100
+ *	[server]
+ *	max_opens = 100000
  *
  * A value is the rest of its line.  What is not said has its default; id and
  * secret, which make a client's handles outlive the server, have none: left
@@ -29,6 +32,9 @@ const char *const attr_names[NR_ATTRS] = {
 	[ATTR_SQUASH]	 = "squash",
 	[ATTR_ANONUID]	 = "anonuid",
 	[ATTR_ANONGID]	 = "anongid",
+	[ATTR_DEVICES]	 = "devices",
+	[ATTR_XATTRS]	 = "xattrs",
+	[ATTR_MOUNTPOINT] = "mountpoint",
 };
 
 /**
@@ -58,6 +64,22 @@ static void export_free(struct export *exp)
 }
 
 /**
+ * limits_free - forget limits
+ * @limits: the limits
+ */
+void limits_free(struct limits *limits)
+{
+	size_t i;
+
+	for (i = 0; i < limits->nr; i++) {
+		free(limits->limit[i].name);
+		free(limits->limit[i].value);
+	}
+	free(limits->limit);
+	*limits = (struct limits){ };
+}
+
+/**
  * config_free - free all exports and ports
  * @cfg: the settings
  */
@@ -68,7 +90,10 @@ void config_free(struct config *cfg)
 	for (i = 0; i < cfg->nr_exports; i++)
 		export_free(&cfg->exports[i]);
 	free(cfg->exports);
+	for (i = 0; i < cfg->nr_ports; i++)
+		limits_free(&cfg->ports[i].limits);
 	free(cfg->ports);
+	limits_free(&cfg->limits);
 	memset(cfg, 0, sizeof(*cfg));
 }
 
@@ -110,14 +135,80 @@ struct export *config_add_export(struct config *cfg, const char *name)
 
 /**
  * config_add_port - add a port
- * @cfg:    where
+ * @cfg:    where; pointers to its ports are void afterwards
  * @number: its number
  * @enable: listen on it
+ *
+ * Return: the port.
  */
-void config_add_port(struct config *cfg, uint16_t number, bool enable)
+struct port *config_add_port(struct config *cfg, uint16_t number, bool enable)
 {
 	cfg->ports = must(reallocarray(cfg->ports, cfg->nr_ports + 1, sizeof(*cfg->ports)));
-	cfg->ports[cfg->nr_ports++] = (struct port){ .number = number, .enable = enable };
+	cfg->ports[cfg->nr_ports] = (struct port){ .number = number, .enable = enable };
+	return &cfg->ports[cfg->nr_ports++];
+}
+
+/**
+ * config_find_port - find a port
+ * @cfg:    where
+ * @number: its number
+ *
+ * Return: the port, or NULL.
+ */
+struct port *config_find_port(const struct config *cfg, uint16_t number)
+{
+	size_t i;
+
+	for (i = 0; i < cfg->nr_ports; i++)
+		if (cfg->ports[i].number == number)
+			return &cfg->ports[i];
+	return NULL;
+}
+
+/**
+ * is_limit - can this be the name of a limit?
+ * @name: the name
+ *
+ * Return: true if so.
+ */
+bool is_limit(const char *name)
+{
+	const char *what = name + strlen("max_");
+
+	return !strncmp(name, "max_", what - name) && *what &&
+	       !what[strspn(what, "abcdefghijklmnopqrstuvwxyz_")];
+}
+
+/**
+ * limit_get - what is said of a limit
+ * @limits: the limits
+ * @name:   the limit's
+ *
+ * Return: its value, NULL if nothing is said of it.
+ */
+const char *limit_get(const struct limits *limits, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < limits->nr; i++)
+		if (!strcmp(limits->limit[i].name, name))
+			return limits->limit[i].value;
+	return NULL;
+}
+
+/**
+ * limit_set - say something of a limit
+ * @limits: the limits, of which nothing has been said of this one
+ * @name:   the limit's
+ * @value:  its value
+ */
+void limit_set(struct limits *limits, const char *name, const char *value)
+{
+	limits->limit = must(reallocarray(limits->limit, limits->nr + 1,
+					  sizeof(*limits->limit)));
+	limits->limit[limits->nr++] = (struct limit){
+		.name = must(strdup(name)), .value = must(strdup(value)),
+	};
 }
 
 /**
@@ -145,6 +236,9 @@ void export_fill_defaults(struct export *exp)
 		[ATTR_SQUASH]	 = "root",
 		[ATTR_ANONUID]	 = ANON_ID,
 		[ATTR_ANONGID]	 = ANON_ID,
+		[ATTR_DEVICES]	 = "0",
+		[ATTR_XATTRS]	 = "user",
+		[ATTR_MOUNTPOINT] = "0",
 	};
 	int a;
 
@@ -177,6 +271,17 @@ static bool is_number(const char *s, unsigned long min, unsigned long max)
 }
 
 /**
+ * is_limit_value - can this be the value of a limit?
+ * @value: the value
+ *
+ * Return: true if so; the kernel knows the least and the most.
+ */
+bool is_limit_value(const char *value)
+{
+	return is_number(value, 0, UINT32_MAX);
+}
+
+/**
  * attr_check - is this a value of that attribute?
  * @a:	   the attribute
  * @value: the value
@@ -205,6 +310,14 @@ const char *attr_check(enum attr a, const char *value)
 		return NULL;
 	case ATTR_READ_ONLY:
 		return is_number(value, 0, 1) ? NULL : "read_only is 0 or 1";
+	case ATTR_DEVICES:
+		return is_number(value, 0, 1) ? NULL : "devices is 0 or 1";
+	case ATTR_XATTRS:
+		if (strcmp(value, "user") && strcmp(value, "all"))
+			return "xattrs is user or all";
+		return NULL;
+	case ATTR_MOUNTPOINT:
+		return is_number(value, 0, 1) ? NULL : "mountpoint is 0 or 1";
 	case ATTR_SQUASH:
 		if (strcmp(value, "none") && strcmp(value, "root") && strcmp(value, "all"))
 			return "squash is none, root or all";
@@ -300,7 +413,9 @@ int parse_port(const char *text, uint16_t *port)
  * @cfg:	what was read
  * @line:	number of the line
  * @exp:	the export whose section this is, NULL if none
- * @port:	this is the section of the last port
+ * @limits:	this section's, if it may have some: of the last port, or the server
+ * @port:	it is the last port's
+ * @server:	there was a section of the server
  * @skip:	the section's head was bad: its lines are not looked at
  * @enable_set:	the section had an enable line
  */
@@ -308,7 +423,9 @@ struct parser {
 	struct config *cfg;
 	unsigned int line;
 	bool exp;
+	struct limits *limits;
 	bool port;
+	bool server;
 	bool skip;
 	bool enable_set;
 };
@@ -348,15 +465,22 @@ static const char *begin_export(struct parser *ps, const char *text)
 static const char *begin_port(struct parser *ps, const char *text)
 {
 	uint16_t number;
-	size_t i;
 
 	if (parse_port(text, &number))
 		return "a port is a number from 1 to 65535";
-	for (i = 0; i < ps->cfg->nr_ports; i++)
-		if (ps->cfg->ports[i].number == number)
-			return "this port stands above already";
-	config_add_port(ps->cfg, number, true);
+	if (config_find_port(ps->cfg, number))
+		return "this port stands above already";
+	ps->limits = &config_add_port(ps->cfg, number, true)->limits;
 	ps->port = true;
+	return NULL;
+}
+
+static const char *begin_server(struct parser *ps)
+{
+	if (ps->server)
+		return "the server stands above already";
+	ps->server = true;
+	ps->limits = &ps->cfg->limits;
 	return NULL;
 }
 
@@ -373,6 +497,8 @@ static const char *end_section(struct parser *ps)
 	return NULL;
 }
 
+static const char bad_head[] = "a section is written [export NAME], [port NUMBER] or [server]";
+
 static const char *parse_head(struct parser *ps, char *s)
 {
 	size_t len = strlen(s);
@@ -380,18 +506,21 @@ static const char *parse_head(struct parser *ps, char *s)
 
 	ps->exp = false;
 	ps->port = false;
+	ps->limits = NULL;
 	ps->enable_set = false;
 	ps->skip = true;
 	if (s[len - 1] != ']')
-		return "a section is written [export NAME] or [port NUMBER]";
+		return bad_head;
 	s[len - 1] = '\0';
 	s = trim(s + 1);
 	if (!strncmp(s, "export ", 7))
 		why = begin_export(ps, trim(s + 7));
 	else if (!strncmp(s, "port ", 5))
 		why = begin_port(ps, trim(s + 5));
+	else if (!strcmp(s, "server"))
+		why = begin_server(ps);
 	else
-		why = "a section is written [export NAME] or [port NUMBER]";
+		why = bad_head;
 	ps->skip = why;
 	return why;
 }
@@ -412,6 +541,16 @@ static const char *set_enable(struct parser *ps, const char *value)
 	return NULL;
 }
 
+static const char *set_limit(struct parser *ps, const char *name, const char *value)
+{
+	if (!is_limit_value(value))
+		return "a limit is a number";
+	if (limit_get(ps->limits, name))
+		return "this stands above already";
+	limit_set(ps->limits, name, value);
+	return NULL;
+}
+
 static const char *parse_key(struct parser *ps, char *s)
 {
 	struct export *exp = parser_export(ps);
@@ -426,10 +565,12 @@ static const char *parse_key(struct parser *ps, char *s)
 	value = trim(eq + 1);
 	if (ps->skip)
 		return NULL;
-	if (!exp && !ps->port)
+	if (!exp && !ps->limits)
 		return "this stands in no section";
-	if (!strcmp(s, "enable"))
+	if ((exp || ps->port) && !strcmp(s, "enable"))
 		return set_enable(ps, value);
+	if (ps->limits && is_limit(s))
+		return set_limit(ps, s, value);
 	for (a = 0; exp && a < NR_ATTRS; a++) {
 		if (strcmp(s, attr_names[a]))
 			continue;
@@ -519,6 +660,14 @@ int config_parse(FILE *f, const char *file, struct config *cfg)
 	return err;
 }
 
+static void write_limits(FILE *f, const struct limits *limits)
+{
+	size_t i;
+
+	for (i = 0; i < limits->nr; i++)
+		fprintf(f, "%s = %s\n", limits->limit[i].name, limits->limit[i].value);
+}
+
 /**
  * config_write - write settings as config_parse() reads them
  * @f:	 where to
@@ -541,7 +690,14 @@ void config_write(FILE *f, const struct config *cfg)
 		if (!exp->enable)
 			fputs("enable = 0\n", f);
 	}
-	for (i = 0; i < cfg->nr_ports; i++)
-		fprintf(f, "\n[port %u]\n%s", cfg->ports[i].number,
-			cfg->ports[i].enable ? "" : "enable = 0\n");
+	for (i = 0; i < cfg->nr_ports; i++) {
+		const struct port *port = &cfg->ports[i];
+
+		fprintf(f, "\n[port %u]\n%s", port->number, port->enable ? "" : "enable = 0\n");
+		write_limits(f, &port->limits);
+	}
+	if (cfg->limits.nr) {
+		fputs("\n[server]\n", f);
+		write_limits(f, &cfg->limits);
+	}
 }

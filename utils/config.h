@@ -24,6 +24,9 @@ enum attr {
 	ATTR_SQUASH,
 	ATTR_ANONUID,
 	ATTR_ANONGID,
+	ATTR_DEVICES,
+	ATTR_XATTRS,
+	ATTR_MOUNTPOINT,
 	NR_ATTRS
 };
 
@@ -46,13 +49,35 @@ struct export {
 };
 
 /**
+ * struct limit - something that clients are allowed
+ * @name:  as its file in configfs, max_SOMETHING
+ * @value: a number
+ */
+struct limit {
+	char *name;
+	char *value;
+};
+
+/**
+ * struct limits - what is said of limits; which there are, the kernel knows
+ * @limit: the limits
+ * @nr:	   how many
+ */
+struct limits {
+	struct limit *limit;
+	size_t nr;
+};
+
+/**
  * struct port - a port
  * @number: its number
  * @enable: listen on it
+ * @limits: of its clients
  */
 struct port {
 	uint16_t number;
 	bool enable;
+	struct limits limits;
 };
 
 /**
@@ -61,19 +86,27 @@ struct port {
  * @nr_exports: how many
  * @ports:	ports
  * @nr_ports:	how many
+ * @limits:	of the clients of all ports
  */
 struct config {
 	struct export *exports;
 	size_t nr_exports;
 	struct port *ports;
 	size_t nr_ports;
+	struct limits limits;
 };
 
 /* config.c */
 void config_free(struct config *cfg);
 struct export *config_find(struct config *cfg, const char *name);
 struct export *config_add_export(struct config *cfg, const char *name);
-void config_add_port(struct config *cfg, uint16_t number, bool enable);
+struct port *config_add_port(struct config *cfg, uint16_t number, bool enable);
+struct port *config_find_port(const struct config *cfg, uint16_t number);
+bool is_limit(const char *name);
+bool is_limit_value(const char *value);
+const char *limit_get(const struct limits *limits, const char *name);
+void limit_set(struct limits *limits, const char *name, const char *value);
+void limits_free(struct limits *limits);
 int config_parse(FILE *f, const char *file, struct config *cfg);
 void config_write(FILE *f, const struct config *cfg);
 void export_set(struct export *exp, enum attr a, const char *value);
@@ -93,8 +126,10 @@ int configfs_read(struct config *cfg, bool secrets);
 int configfs_export_create(const struct export *exp);
 int configfs_export_update(const struct export *have, const struct export *want);
 int configfs_export_remove(const char *label);
-int configfs_port_start(uint16_t port);
+int configfs_port_set(const struct port *have, const struct port *want);
 int configfs_port_stop(uint16_t port);
+int configfs_limits_set(const struct port *port, const struct limits *have,
+			const struct limits *want);
 void __attribute__((format(printf, 1, 2))) complain(const char *format, ...);
 
 #endif

@@ -220,6 +220,32 @@ static int read_export(struct config *cfg, const char *label)
 	return rc;
 }
 
+/* Those of all ports stand at the base itself. */
+static const char here[] = ".";
+
+/* Limits are what the kernel has files for. */
+static int read_limits(struct limits *limits, const char *dir, const char *label)
+{
+	char *path = path_of(dir, label, NULL), *value;
+	struct dirent **list = NULL;
+	int i, n, rc = 0;
+
+	n = scandir(path, &list, NULL, alphasort);
+	for (i = 0; i < n; i++) {
+		value = NULL;
+		if (!rc && is_limit(list[i]->d_name)) {
+			rc = read_attr(dir, label, list[i]->d_name, &value);
+			if (!rc)
+				limit_set(limits, list[i]->d_name, value);
+		}
+		free(value);
+		free(list[i]);
+	}
+	free(list);
+	free(path);
+	return rc;
+}
+
 static int read_port(struct config *cfg, const char *label)
 {
 	uint16_t number;
@@ -230,7 +256,7 @@ static int read_port(struct config *cfg, const char *label)
 		return 0;
 	rc = read_enable("ports", label, &enable);
 	if (!rc)
-		config_add_port(cfg, number, enable);
+		rc = read_limits(&config_add_port(cfg, number, enable)->limits, "ports", label);
 	return rc;
 }
 
@@ -273,6 +299,8 @@ int configfs_read(struct config *cfg, bool secrets)
 	rc = read_items(cfg, "exports", read_export);
 	if (!rc)
 		rc = read_items(cfg, "ports", read_port);
+	if (!rc)
+		rc = read_limits(&cfg->limits, here, here);
 	return rc;
 }
 
@@ -286,6 +314,8 @@ static const char *explain_enable(int err)
 		return "no such directory";
 	case ENOTDIR:
 		return "not a directory";
+	case ENODEV:
+		return "nothing is mounted there (mountpoint)";
 	case EEXIST:
 		return "another export has its name or its id";
 	case EOPNOTSUPP:
@@ -432,13 +462,27 @@ out:
 	return rc;
 }
 
+/* The kernel would not have the new settings: it had the old ones. */
+static void put_back(const struct export *have, const struct export *want)
+{
+	int a, rc = 0;
+
+	for (a = 0; a < NR_ATTRS; a++)
+		if (have->attr[a] && !same_attr(have, want, a))
+			rc |= write_attr("exports", have->label, attr_names[a], have->attr[a]);
+	if (have->enable)
+		rc |= set_export_enable(have, have->label, true);
+	complain("export %s: %s", have->name,
+		 rc ? "it could not be left as it was" : "it is left as it was");
+}
+
 /**
  * configfs_export_update - change an export to what is wanted of it
- * @have: the export as it is
+ * @have: the export as it is, with its secret
  * @want: how it should be; attributes that are not set stay
  *
  * Clients with files open notice if anything but @enable differs: the export is
- * disabled for a moment.
+ * disabled for a moment.  If it fails the export is what it was.
  *
  * Return: 0, or an exit status after a message.
  */
@@ -455,6 +499,8 @@ int configfs_export_update(const struct export *have, const struct export *want)
 		rc = write_attrs(have, want, have->label);
 	if (!rc)
 		rc = set_export_enable(want, have->label, want->enable);
+	if (rc)
+		put_back(have, want);
 	return rc;
 }
 
@@ -481,28 +527,63 @@ static int set_port_enable(const char *label, uint16_t port, bool enable)
 	return err ? 2 : 0;
 }
 
+static int set_limits(const char *dir, const char *label, const struct limits *have,
+		      const struct limits *want)
+{
+	const char *value;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < want->nr && !rc; i++) {
+		value = have ? limit_get(have, want->limit[i].name) : NULL;
+		if (!value || strcmp(value, want->limit[i].value))
+			rc = write_attr(dir, label, want->limit[i].name, want->limit[i].value);
+	}
+	return rc;
+}
+
 /**
- * configfs_port_start - listen on a port; no error if it does already
- * @port: the port
+ * configfs_limits_set - make limits what is wanted of them
+ * @port: of which port; NULL: of all clients
+ * @have: as they are
+ * @want: as they should be; those that are not set stay
  *
  * Return: 0, or an exit status after a message.
  */
-int configfs_port_start(uint16_t port)
+int configfs_limits_set(const struct port *port, const struct limits *have,
+			const struct limits *want)
 {
-	char label[8], *path;
-	bool made;
+	char label[8];
+
+	if (!port)
+		return set_limits(here, here, have, want);
+	snprintf(label, sizeof(label), "%u", port->number);
+	return set_limits("ports", label, have, want);
+}
+
+/**
+ * configfs_port_set - make a port what is wanted of it
+ * @have: the port as it is; NULL if it is new
+ * @want: how it should be; limits that are not set stay
+ *
+ * If it fails nothing is left of a new port.
+ *
+ * Return: 0, or an exit status after a message.
+ */
+int configfs_port_set(const struct port *have, const struct port *want)
+{
+	char label[8];
 	int rc = 0;
 
-	snprintf(label, sizeof(label), "%u", port);
-	path = path_of("ports", label, NULL);
-	made = access(path, F_OK) != 0;
-	free(path);
-	if (made)
+	snprintf(label, sizeof(label), "%u", want->number);
+	if (!have)
 		rc = make_item("ports", label);
 	if (rc)
 		return rc;
-	rc = set_port_enable(label, port, true);
-	if (rc && made)
+	rc = set_limits("ports", label, have ? &have->limits : NULL, &want->limits);
+	if (!rc)
+		rc = set_port_enable(label, want->number, want->enable);
+	if (rc && !have)
 		remove_item("ports", label);
 	return rc;
 }

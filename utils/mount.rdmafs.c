@@ -27,7 +27,7 @@
 #include <unistd.h>
 #include "mountopts.h"
 
-#define VERSION "draft-5"
+#define VERSION "draft-6"
 #define FSTYPE "rdmafs"
 #define DEFAULT_PORT "20060"
 

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define VERSION "draft-5"
+#define VERSION "draft-6"
 #define INSTANCE "/sys/kernel/tracing/instances/rdmafs-trace"
 #define WIDTH 40		/* of the drawing, in characters */
 #define STEP_MAX 24

@@ -4,11 +4,11 @@
  *
  * The settings live in configfs, where they may be read and changed by hand as
  * well; nothing is remembered here.  "save" writes them to a file, "load" makes
- * configfs hold what the file says.
+ * configfs hold what the file says, and nothing else.
  *
  * Exit status: 0 done; 1 wrong usage, or a file that can't be parsed; 2 it was
  * refused, by the kernel or because there is no such export or port; 3 the
- * server is not there.
+ * server is not there; 4 a part of it was refused, the rest is done.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include "config.h"
 #include "json.h"
 
-#define VERSION		"draft-5"
+#define VERSION		"draft-6"
 #define DEFAULT_DIR	"/etc/rdmafs"
 #define DEFAULT_FILE	DEFAULT_DIR "/exports.conf"
 
@@ -29,6 +29,7 @@ enum {
 	EX_OK = 0,
 	EX_BAD = 1,
 	EX_REFUSED = 2,
+	EX_PARTLY = 4,
 };
 
 /**
@@ -52,14 +53,18 @@ static const char usage_text[] =
 	"  export add NAME PATH [-o OPTION[,OPTION]...]\n"
 	"                             export the directory PATH as NAME; options are\n"
 	"                             ro, rw, root_squash, no_root_squash, all_squash,\n"
-	"                             anonuid=N, anongid=N, id=N\n"
+	"                             anonuid=N, anongid=N, id=N, dev, nodev,\n"
+	"                             xattrs=user|all, mountpoint\n"
 	"  export remove NAME|--all   end an export, or all\n"
 	"  export list [--json]       show what is exported\n"
 	"  start [--port P]           listen on P; else on the ports there are, or on 20060\n"
 	"  stop [--port P]            listen no more on P; else on no port at all\n"
+	"  limits [--port P] [NAME=NUMBER]...\n"
+	"                             show what clients of P, or of the server, may have, or\n"
+	"                             change it\n"
 	"  status [--json]            show ports, and how many exports there are\n"
 	"  save [FILE]                write the settings to FILE\n"
-	"  load [FILE]                add and change what FILE says\n"
+	"  load [FILE]                make the settings what FILE says\n"
 	"  --help, --version\n"
 	"\n"
 	"FILE is " DEFAULT_FILE " unless given; - is standard input or output.\n"
@@ -84,11 +89,17 @@ static const char *apply_option(struct export *exp, char *option)
 	} words[] = {
 		{ "ro",		    ATTR_READ_ONLY, "1" },
 		{ "rw",		    ATTR_READ_ONLY, "0" },
+		{ "dev",	    ATTR_DEVICES, "1" },
+		{ "nodev",	    ATTR_DEVICES, "0" },
 		{ "root_squash",    ATTR_SQUASH, "root" },
 		{ "no_root_squash", ATTR_SQUASH, "none" },
 		{ "all_squash",	    ATTR_SQUASH, "all" },
+		{ "mountpoint",	    ATTR_MOUNTPOINT, "1" },
+		{ "nomountpoint",   ATTR_MOUNTPOINT, "0" },
 	};
-	static const enum attr numbers[] = { ATTR_ANONUID, ATTR_ANONGID, ATTR_ID };
+	static const enum attr values[] = {
+		ATTR_ANONUID, ATTR_ANONGID, ATTR_ID, ATTR_XATTRS
+	};
 	char *value = strchr(option, '=');
 	const char *why;
 	size_t i;
@@ -100,15 +111,15 @@ static const char *apply_option(struct export *exp, char *option)
 		}
 	if (!value)
 		return "no such option";
-	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		const char *name = attr_names[numbers[i]];
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		const char *name = attr_names[values[i]];
 
 		if (strlen(name) != (size_t)(value - option) ||
 		    strncmp(option, name, value - option))
 			continue;
-		why = attr_check(numbers[i], value + 1);
+		why = attr_check(values[i], value + 1);
 		if (!why)
-			export_set(exp, numbers[i], value + 1);
+			export_set(exp, values[i], value + 1);
 		return why;
 	}
 	return "no such option";
@@ -249,6 +260,12 @@ static void print_export(const struct export *exp)
 		printf(",anonuid=%s", exp->attr[ATTR_ANONUID]);
 	if (strcmp(exp->attr[ATTR_ANONGID], ANON_ID))
 		printf(",anongid=%s", exp->attr[ATTR_ANONGID]);
+	if (!strcmp(exp->attr[ATTR_DEVICES], "1"))
+		fputs(",dev", stdout);
+	if (strcmp(exp->attr[ATTR_XATTRS], "user"))
+		printf(",xattrs=%s", exp->attr[ATTR_XATTRS]);
+	if (!strcmp(exp->attr[ATTR_MOUNTPOINT], "1"))
+		printf(",mountpoint");
 	printf(",id=%s)%s\n", exp->attr[ATTR_ID], exp->enable ? "" : " not enabled");
 }
 
@@ -267,7 +284,7 @@ static void print_exports_json(const struct config *cfg)
 			if (a == ATTR_SECRET)
 				continue;
 			printf(", \"%s\": ", attr_names[a]);
-			if (a == ATTR_READ_ONLY)
+			if (a == ATTR_READ_ONLY || a == ATTR_DEVICES)
 				fputs(strcmp(exp->attr[a], "1") ? "false" : "true", stdout);
 			else if (a == ATTR_PATH)
 				json_string(stdout, exp->attr[a]);
@@ -322,7 +339,7 @@ static int export_list(int argc, char **argv)
 
 /* -------------------------------------------------------------------- ports */
 
-static int parse_port_option(int argc, char **argv, uint16_t *port, bool *given)
+static int parse_port_args(int argc, char **argv, uint16_t *port, bool *given)
 {
 	static const struct option longopts[] = {
 		{ "port", required_argument, NULL, 'p' },
@@ -338,21 +355,31 @@ static int parse_port_option(int argc, char **argv, uint16_t *port, bool *given)
 			return usage_error("a port is a number from 1 to 65535", optarg);
 		*given = true;
 	}
-	if (optind != argc)
-		return usage_error("this is too much", argv[optind]);
 	return EX_OK;
+}
+
+/* The same where nothing else may follow. */
+static int parse_port_option(int argc, char **argv, uint16_t *port, bool *given)
+{
+	int rc = parse_port_args(argc, argv, port, given);
+
+	if (!rc && optind != argc)
+		rc = usage_error("this is too much", argv[optind]);
+	return rc;
 }
 
 /* Without a number: the ports that there are, or the default one. */
 static int start_ports(const struct config *have, uint16_t port, bool given)
 {
+	struct port want = { .number = port, .enable = true };
 	int rc = EX_OK, one;
 	size_t i;
 
 	if (given || !have->nr_ports)
-		return configfs_port_start(port);
+		return configfs_port_set(config_find_port(have, port), &want);
 	for (i = 0; i < have->nr_ports; i++) {
-		one = configfs_port_start(have->ports[i].number);
+		want.number = have->ports[i].number;
+		one = configfs_port_set(&have->ports[i], &want);
 		if (one)
 			rc = one;
 	}
@@ -415,6 +442,87 @@ static int stop(int argc, char **argv)
 	config_free(&have);
 	return rc;
 }
+
+/* ------------------------------------------------------------------- limits */
+
+/* The rest of the command line: NAME=NUMBER, each once. */
+static int parse_limits(char **argv, struct limits *want)
+{
+	char *value;
+
+	for (; *argv; argv++) {
+		value = strchr(*argv, '=');
+		if (!value)
+			return usage_error("a limit is changed by NAME=NUMBER", *argv);
+		*value++ = '\0';
+		if (!is_limit(*argv))
+			return usage_error("the name of a limit begins with max_", *argv);
+		if (!is_limit_value(value))
+			return usage_error("a limit is a number", value);
+		if (limit_get(want, *argv))
+			return usage_error("this is said twice", *argv);
+		limit_set(want, *argv, value);
+	}
+	return EX_OK;
+}
+
+static void print_limits(const struct limits *limits)
+{
+	size_t i;
+
+	for (i = 0; i < limits->nr; i++)
+		printf("%s = %s\n", limits->limit[i].name, limits->limit[i].value);
+}
+
+static int limits_do(const struct config *have, uint16_t number, bool given,
+		     const struct limits *want)
+{
+	const struct port *port = given ? config_find_port(have, number) : NULL;
+	const struct limits *now = port ? &port->limits : &have->limits;
+	size_t i;
+
+	if (given && !port) {
+		complain("port %u: there is no such port", number);
+		return EX_REFUSED;
+	}
+	if (!want->nr) {
+		print_limits(now);
+		return EX_OK;
+	}
+	/* All or, if one has a name that there is not, nothing. */
+	for (i = 0; i < want->nr; i++) {
+		if (limit_get(now, want->limit[i].name))
+			continue;
+		complain("there is no limit %s %s", want->limit[i].name,
+			 given ? "of a port" : "of the server; --port?");
+		return EX_REFUSED;
+	}
+	return configfs_limits_set(port, now, want);
+}
+
+static int limits(int argc, char **argv)
+{
+	struct config have = { };
+	struct limits want = { };
+	uint16_t port = DEFAULT_PORT;
+	bool given;
+	int rc;
+
+	rc = parse_port_args(argc, argv, &port, &given);
+	if (!rc)
+		rc = parse_limits(argv + optind, &want);
+	if (!rc)
+		rc = configfs_begin(want.nr);
+	if (!rc)
+		rc = configfs_read(&have, false);
+	if (!rc)
+		rc = limits_do(&have, port, given, &want);
+	limits_free(&want);
+	config_free(&have);
+	return rc;
+}
+
+/* ------------------------------------------------------------------- status */
 
 static size_t nr_enabled(const struct config *cfg)
 {
@@ -603,38 +711,68 @@ static int read_file(const char *file, struct config *cfg)
 	return err == -EINVAL ? EX_BAD : err ? EX_REFUSED : EX_OK;
 }
 
-static int load_port(const struct port *want, const struct config *have)
-{
-	size_t i;
+/**
+ * struct tally - how far a file was loaded
+ * @tried:  things to be done
+ * @failed: of these
+ */
+struct tally {
+	size_t tried;
+	size_t failed;
+};
 
-	if (want->enable)
-		return configfs_port_start(want->number);
-	for (i = 0; i < have->nr_ports; i++)
-		if (have->ports[i].number == want->number)
-			return configfs_port_stop(want->number);
-	return EX_OK;
+static void count(struct tally *t, int rc)
+{
+	t->tried++;
+	t->failed += !!rc;
 }
 
-/* Everything that can be done is done; the status is that of the last failure. */
-static int load_config(struct config *want, struct config *have)
+/* First, so that its name and its id may be another's. */
+static void load_removals(struct config *want, const struct config *have, struct tally *t)
 {
-	const struct export *old;
-	int one, rc = EX_OK;
 	size_t i;
 
+	for (i = 0; i < have->nr_exports; i++)
+		if (!config_find(want, have->exports[i].name))
+			count(t, configfs_export_remove(have->exports[i].label));
+	/* Of ports a file may say nothing: they are as "start" and "stop" leave them. */
+	for (i = 0; want->nr_ports && i < have->nr_ports; i++)
+		if (!config_find_port(want, have->ports[i].number))
+			count(t, configfs_port_stop(have->ports[i].number));
+}
+
+static int load_port(const struct port *want, const struct port *have)
+{
+	if (want->enable)
+		return configfs_port_set(have, want);
+	return have ? configfs_port_stop(have->number) : EX_OK;
+}
+
+/* Everything that can be done is done. */
+static int load_config(struct config *want, struct config *have)
+{
+	struct tally t = { };
+	size_t i;
+
+	if (want->limits.nr)
+		count(&t, configfs_limits_set(NULL, &have->limits, &want->limits));
+	load_removals(want, have, &t);
 	for (i = 0; i < want->nr_exports; i++) {
-		old = config_find(have, want->exports[i].name);
-		one = old ? configfs_export_update(old, &want->exports[i]) :
-			    configfs_export_create(&want->exports[i]);
-		if (one)
-			rc = one;
+		const struct export *old = config_find(have, want->exports[i].name);
+
+		count(&t, old ? configfs_export_update(old, &want->exports[i]) :
+				configfs_export_create(&want->exports[i]));
 	}
-	for (i = 0; i < want->nr_ports; i++) {
-		one = load_port(&want->ports[i], have);
-		if (one)
-			rc = one;
-	}
-	return rc;
+	for (i = 0; i < want->nr_ports; i++)
+		count(&t, load_port(&want->ports[i],
+				    config_find_port(have, want->ports[i].number)));
+	if (!t.failed)
+		return EX_OK;
+	if (t.failed == t.tried)
+		return EX_REFUSED;
+	complain("%zu of %zu exports and ports are not as the file says; the others are",
+		 t.failed, t.tried);
+	return EX_PARTLY;
 }
 
 static int load(int argc, char **argv)
@@ -669,6 +807,7 @@ static const struct command {
 	{ "export", "list",	export_list },
 	{ NULL,	    "start",	start },
 	{ NULL,	    "stop",	stop },
+	{ NULL,	    "limits",	limits },
 	{ NULL,	    "status",	status },
 	{ NULL,	    "save",	save },
 	{ NULL,	    "load",	load },
