@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Golden bytes, as of draft-3: one body of every kind, as it stands on the wire.
+ * Golden bytes, as of draft-6: one body of every kind, as it stands on the wire.
  *
  * The bytes follow Documentation/protocol.rst, field by field; the functions
  * beside them fill the same values into the structs by name.  A field that
@@ -49,7 +49,7 @@ static const u8 gold_attr_bytes[] __maybe_unused = {
 	0x41, 0x42, 0x43, 0x44,	/* blksize */
 	0x51, 0x52, 0x53, 0x54,	/* gen */
 	0x61, 0x62, 0x63, 0x64,	/* flags */
-	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x71, 0x72, 0x73, 0x74,	/* access */
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,	/* pad2 */
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,	/* pad3 */
 };
@@ -78,6 +78,7 @@ static void fill_attr(struct rfp_attr *attr)
 	attr->blksize = cpu_to_le32(0x44434241);
 	attr->gen = cpu_to_le32(0x54535251);
 	attr->flags = cpu_to_le32(0x64636261);
+	attr->access = cpu_to_le32(0x74737271);
 }
 
 static const u8 gold_attach_req[] = {
@@ -165,6 +166,8 @@ static const u8 gold_open_req[] = {
 	0xc1, 0xc2, 0xc3, 0xc4,	/* cred */
 	0x11, 0x12, 0x13, 0x14,	/* flags */
 	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,	/* proof: claim */
+	0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,	/* mac */
 };
 
 static void fill_open_req(void *body)
@@ -172,6 +175,8 @@ static void fill_open_req(void *body)
 	struct rfp_open_req *b = body;
 
 	b->flags = cpu_to_le32(0x14131211);
+	b->proof.claim = cpu_to_le64(0x2827262524232221ULL);
+	b->proof.mac = cpu_to_le64(0x3837363534333231ULL);
 }
 
 static const u8 gold_create_req[] = {
@@ -438,6 +443,8 @@ static const u8 gold_open_rep[] = {
 	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* stateid */
 	0x21, 0x22, 0x23, 0x24,	/* flags */
 	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,	/* proof: claim */
+	0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,	/* mac */
 };
 
 static void fill_open_rep(void *body)
@@ -446,6 +453,8 @@ static void fill_open_rep(void *body)
 
 	b->stateid = cpu_to_le64(0x1817161514131211ULL);
 	b->flags = cpu_to_le32(0x24232221);
+	b->proof.claim = cpu_to_le64(0x3837363534333231ULL);
+	b->proof.mac = cpu_to_le64(0x4847464544434241ULL);
 }
 
 static const u8 gold_create_rep[] = {
@@ -454,6 +463,8 @@ static const u8 gold_create_rep[] = {
 	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* stateid */
 	0x21, 0x22, 0x23, 0x24,	/* flags */
 	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,	/* proof: claim */
+	0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,	/* mac */
 };
 
 static void fill_create_rep(void *body)
@@ -462,6 +473,8 @@ static void fill_create_rep(void *body)
 
 	b->stateid = cpu_to_le64(0x1817161514131211ULL);
 	b->flags = cpu_to_le32(0x24232221);
+	b->proof.claim = cpu_to_le64(0x3837363534333231ULL);
+	b->proof.mac = cpu_to_le64(0x4847464544434241ULL);
 }
 
 static const u8 gold_read_rep[] = {
@@ -570,6 +583,19 @@ static void fill_xattr_rep(void *body)
 	b->size = cpu_to_le32(0x14131211);
 }
 
+static const u8 gold_fallocate_rep[] = {
+	0x00, 0x00, 0x00, 0x00,	/* status */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* done */
+};
+
+static void fill_fallocate_rep(void *body)
+{
+	struct rfp_fallocate_rep *b = body;
+
+	b->done = cpu_to_le64(0x1817161514131211ULL);
+}
+
 static const u8 gold_seek_rep[] = {
 	0x00, 0x00, 0x00, 0x00,	/* status */
 	0x00, 0x00, 0x00, 0x00,	/* pad */
@@ -638,6 +664,7 @@ static const struct gold_body gold_bodies[] __maybe_unused = {
 	GOLD_REP(readdir_rep, rfp_readdir_rep, fill_readdir_rep, "a"),
 	GOLD_REP(statfs_rep, rfp_statfs_rep, fill_statfs_rep, ""),
 	GOLD_REP(xattr_rep, rfp_xattr_rep, fill_xattr_rep, ""),
+	GOLD_REP(fallocate_rep, rfp_fallocate_rep, fill_fallocate_rep, "a"),
 	GOLD_REP(seek_rep, rfp_seek_rep, fill_seek_rep, ""),
 };
 

@@ -28,6 +28,7 @@ static const struct status_case status_cases[] = {
 	{ "BADCRED", RFP_BADCRED, -EKEYREJECTED },
 	{ "BADSTATE", RFP_BADSTATE, -EBADFD },
 	{ "BADPROTO", RFP_BADPROTO, -EPROTO },
+	{ "OFFLINE", RFP_OFFLINE, -ENONET },
 };
 
 static void status_desc(const struct status_case *c, char *desc)

@@ -90,10 +90,44 @@ static void class_is_the_smallest(struct kunit *test)
 	}
 }
 
+/* Whatever MRs are made, of the smallest or any class: there are never more than may be. */
+static void class_few_mrs(struct kunit *test)
+{
+	static const u32 device_max[] = { 8, 16, 33, 256, 1025, 65536 };
+	static const u64 most = 1 << 20;
+	unsigned int class, d;
+	u64 capacity, mrs;
+	u32 least;
+
+	for (mrs = 1; mrs < 1 << 24; mrs += 1 + mrs / 3) {
+		for (d = 0; d < ARRAY_SIZE(device_max); d++) {
+			capacity = rpol_capacity_for(mrs, device_max[d], most, &least);
+			KUNIT_ASSERT_GE(test, capacity, RPOL_CAPACITY_MIN);
+			KUNIT_ASSERT_LE(test, capacity, most);
+			for (class = 0; class < RPOL_NR_CLASSES; class++) {
+				u32 charge = rpol_class_charge(class, device_max[d], least);
+
+				KUNIT_ASSERT_GE(test, charge,
+						rpol_class_entries(class, device_max[d]));
+				KUNIT_ASSERT_LE(test, capacity / charge, mrs);
+			}
+		}
+	}
+	/* A device that has enough is charged for what it holds. */
+	KUNIT_EXPECT_EQ(test, rpol_capacity_for(1 << 17, 1025, most, &least), most);
+	KUNIT_EXPECT_EQ(test, rpol_class_charge(0, 1025, least), 8);
+	/* Half of 131,072: a small one counts twice. */
+	KUNIT_EXPECT_EQ(test, rpol_capacity_for(1 << 16, 1025, most, &least), most);
+	KUNIT_EXPECT_EQ(test, rpol_class_charge(0, 1025, least), 16);
+	KUNIT_EXPECT_EQ(test, rpol_class_charge(1, 1025, least), 33);
+	KUNIT_EXPECT_EQ(test, rpol_class_charge(RPOL_NR_CLASSES, 1025, least), 0);
+}
+
 static struct kunit_case class_cases[] = {
 	KUNIT_CASE_PARAM(class_for, class_gen_params),
 	KUNIT_CASE(class_entries),
 	KUNIT_CASE(class_is_the_smallest),
+	KUNIT_CASE(class_few_mrs),
 	{}
 };
 

@@ -340,7 +340,7 @@ static void fair_capacity_below_largest(struct kunit *test)
 	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
 	struct stage_claim *c;
 
-	KUNIT_EXPECT_EQ(test, rpol_member_room(a->mem, U32_MAX), RPOL_CLASS_MAX);
+	KUNIT_EXPECT_EQ(test, rpol_member_room(a->mem, U32_MAX, 0), RPOL_CLASS_MAX);
 	stage_hoard(a, RPOL_NR_CLASSES - 1, 2);
 	c = stage_claim(b, RPOL_NR_CLASSES - 1);
 	KUNIT_EXPECT_FALSE(test, c->ended);
@@ -354,7 +354,7 @@ static void fair_capacity_below_largest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->ret, 0);
 	s->capacity = RPOL_CAPACITY_MIN;
 	stage_check(s);
-	KUNIT_EXPECT_EQ(test, rpol_member_room(b->mem, U32_MAX), RPOL_CAPACITY_MIN);
+	KUNIT_EXPECT_EQ(test, rpol_member_room(b->mem, U32_MAX, 0), RPOL_CAPACITY_MIN);
 	KUNIT_EXPECT_EQ(test, stage_claim(b, RPOL_NR_CLASSES - 1)->ret, -E2BIG);
 	stage_idle_all(b);
 	KUNIT_EXPECT_EQ(test, stage_claim(a, RPOL_NR_CLASSES - 1)->ret, -E2BIG);

@@ -85,6 +85,7 @@ struct stage_member *stage_member(struct stage *s, u64 min, u64 max, u32 weight)
 	memset(m, 0, sizeof(*m));
 	m->stage = s;
 	INIT_LIST_HEAD(&m->busy);
+	INIT_LIST_HEAD(&m->lent);
 	INIT_LIST_HEAD(&m->claims);
 	m->mem = rpol_member_create(s->dom, &q, &stage_member_ops, m);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(s->test, m->mem);
@@ -117,6 +118,8 @@ void stage_leave(struct stage *s, struct stage_member *m)
 		rpol_release(m->mem, mr->mr.entries);
 		kfree(mr);
 	}
+	list_for_each_entry_safe(mr, mn, &m->lent, link)
+		stage_idle(m, mr);
 	rpol_mr_flush(m->mem);
 	stage_reap(m);
 	KUNIT_EXPECT_EQ(s->test, m->held, 0);
@@ -214,6 +217,34 @@ void stage_idle_all(struct stage_member *m)
 		stage_idle(m, mr);
 }
 
+/* A peer may use it. */
+void stage_lend(struct stage_member *m, struct stage_mr *mr)
+{
+	list_move_tail(&mr->link, &m->lent);
+	rpol_mr_lend(m->mem, &mr->mr);
+}
+
+/* How many of those lent are called back. */
+u32 stage_recalled(struct stage_member *m)
+{
+	struct stage_mr *mr;
+	u32 nr = 0;
+
+	list_for_each_entry(mr, &m->lent, link)
+		nr += rpol_mr_recalled(&mr->mr);
+	return nr;
+}
+
+/* The peer gives those back. */
+void stage_return(struct stage_member *m)
+{
+	struct stage_mr *mr, *next;
+
+	list_for_each_entry_safe(mr, next, &m->lent, link)
+		if (rpol_mr_recalled(&mr->mr))
+			stage_idle(m, mr);
+}
+
 void stage_reap(struct stage_member *m)
 {
 	struct rpol_mr *victim;
@@ -303,12 +334,14 @@ void stage_check(struct stage *s)
 	for (i = 0; i < s->nr; i++) {
 		st = stage_stats(&s->m[i]);
 		KUNIT_ASSERT_EQ(s->test, st->charged, s->m[i].held);
-		KUNIT_ASSERT_LE(s->test, st->in_use + st->idle, st->charged);
+		KUNIT_ASSERT_LE(s->test, st->in_use + st->idle + st->lent, st->charged);
+		KUNIT_ASSERT_EQ(s->test, st->charged_us, st->bound_us + st->converting_us +
+							 st->idle_us + st->idle_waited_us);
 		held += st->charged;
 		rpol_member_get_quota(s->m[i].mem, &q);
 		kept += max(q.min, st->charged) - st->charged;
 		if (st->charged > st->entitlement)
-			idle_over += st->idle;
+			idle_over += st->idle + st->lent;
 	}
 	KUNIT_ASSERT_LE(s->test, held, s->capacity);
 	if (s->keep_victims)

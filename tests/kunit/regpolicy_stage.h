@@ -20,6 +20,7 @@ struct stage_member {
 	struct stage *stage;
 	struct rpol_member *mem;
 	struct list_head busy;		/* stage_mr.link */
+	struct list_head lent;		/* stage_mr.link */
 	struct list_head claims;	/* stage_claim.link, waiting */
 	u64 held;			/* entries of all its MRs */
 	u32 asked;			/* times reclaim() was called */
@@ -75,6 +76,9 @@ struct stage_claim *stage_claim(struct stage_member *m, unsigned int class);
 void stage_hoard(struct stage_member *m, unsigned int class, u32 nr);
 void stage_idle(struct stage_member *m, struct stage_mr *mr);
 void stage_idle_all(struct stage_member *m);
+void stage_lend(struct stage_member *m, struct stage_mr *mr);
+u32 stage_recalled(struct stage_member *m);
+void stage_return(struct stage_member *m);
 void stage_reap(struct stage_member *m);
 void stage_run(struct stage *s, u64 ns);
 void stage_pass(struct stage *s, u64 ns);

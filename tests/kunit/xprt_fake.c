@@ -21,6 +21,7 @@ static void fake_session_reset(void *ctx)
 	struct fake *f = ctx;
 
 	atomic_inc(&f->resets);
+	f->noio = current->flags & PF_MEMALLOC_NOIO;
 }
 
 static const struct rdmafs_xprt_client_ops fake_client_ops = {
@@ -306,8 +307,8 @@ static void fake_prepare(struct fake_call *c)
 		      c->kvec, n, c->len);
 }
 
-/* Submit call @id; the server sees it when it takes it. */
-void fake_submit(struct kunit *test, struct fake *f, u32 id, enum fake_kind kind)
+/* Call @id, ready to be submitted. */
+struct fake_call *fake_describe(struct fake *f, u32 id, enum fake_kind kind)
 {
 	struct fake_call *c = &f->call[id];
 
@@ -327,6 +328,14 @@ void fake_submit(struct kunit *test, struct fake *f, u32 id, enum fake_kind kind
 	init_completion(&c->done);
 	rdmafs_xprt_set_reg(f->xprt, kind == FAKE_READ_LATE || kind == FAKE_READ_GAPS ?
 			    RDMAFS_REG_OVERLAPPED : RDMAFS_REG_DIRECT);
+	return c;
+}
+
+/* Submit call @id; the server sees it when it takes it. */
+void fake_submit(struct kunit *test, struct fake *f, u32 id, enum fake_kind kind)
+{
+	struct fake_call *c = fake_describe(f, id, kind);
+
 	KUNIT_ASSERT_EQ(test, rdmafs_xprt_submit(f->xprt, &c->call), 0);
 }
 
@@ -480,6 +489,20 @@ void fake_ended(struct kunit *test, struct fake *f, int status, int others)
 
 /* ------------------------------------------------------------------ the server */
 
+/* A RECALL. */
+int fake_recall(struct fake *f, u32 rkey, u32 nr)
+{
+	__le32 body[1 + RXP_WIRE_KEYS] = {};
+	struct rxp_wire_keys *keys = (struct rxp_wire_keys *)body;
+	u32 i;
+
+	keys->nr = cpu_to_le16(nr);
+	for (i = 0; i < nr; i++)
+		keys->rkey[i] = cpu_to_le32(rkey + i);
+	return raw_say(f->raw, RXP_NOTIFY, RXP_NOTIFY_RECALL, 0, 0, keys,
+		       struct_size(keys, rkey, nr), 0);
+}
+
 /* A NOTIFY; @tag may be NULL. */
 int fake_notify(struct fake *f, u8 op, u16 slot, u32 seq, const struct rxp_wire_tag *tag, u32 inv)
 {
@@ -503,6 +526,7 @@ static struct fake_call *fake_named(struct kunit *test, struct fake *f,
 static void fake_take_control(struct kunit *test, struct fake *f, const struct rxp_wire_hdr *hdr)
 {
 	const struct rxp_wire_tag *tag = (const struct rxp_wire_tag *)(hdr + 1);
+	const struct rxp_wire_keys *keys;
 	struct fake_call *c;
 
 	switch (hdr->op) {
@@ -525,8 +549,10 @@ static void fake_take_control(struct kunit *test, struct fake *f, const struct r
 		c->cancelled = true;
 		break;
 	case RXP_CONTROL_RETURN:
-		f->returned = le32_to_cpu(tag->rkey);
-		f->nr_returned++;
+		keys = (const struct rxp_wire_keys *)(hdr + 1);
+		f->returned = le32_to_cpu(keys->rkey[0]);
+		f->nr_returned += le16_to_cpu(keys->nr);
+		f->returns++;
 		break;
 	case RXP_CONTROL_PING:
 		f->pings++;
@@ -725,6 +751,17 @@ void fake_serve(struct kunit *test, struct fake *f, struct fake_call *c)
 	/* It comes again, registered before the CALL. */
 	if (c->cancelled)
 		fake_serve(test, f, c);
+}
+
+/* Answer that a call is cancelled, as it asked for. */
+void fake_serve_cancelled(struct kunit *test, struct fake *f, struct fake_call *c)
+{
+	struct fake_reply r = fake_ok(c);
+
+	r.status = RXP_STATUS_CANCELLED;
+	r.body_len = 0;
+	KUNIT_ASSERT_EQ(test, fake_reply(f, &r), 0);
+	c->seen = false;
 }
 
 /* Serve whatever has not ended. */

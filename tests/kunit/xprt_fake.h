@@ -103,6 +103,7 @@ struct fake_call {
  * @connect_ms: what it is given
  * @xprt:    the session under test
  * @resets:  times that the client was told of a new session
+ * @noio:    and then its memory came without I/O
  * @call:    the calls
  * @pages:   what the sinks are made of
  * @sg:	     the same
@@ -110,8 +111,9 @@ struct fake_call {
  * @sink:    registered on the connection
  * @nr_sinks: how many
  * @grant:   the next reply to a large WRITE brings a sink
- * @returned: rkey of the last RETURN
- * @nr_returned: so many came
+ * @returned: first rkey of the last RETURN
+ * @nr_returned: so many keys came
+ * @returns: in so many RETURNs
  * @pings:   so many came
  * @mute:    and are not answered
  */
@@ -128,6 +130,7 @@ struct fake {
 	u32 connect_ms;
 	struct rdmafs_xprt *xprt;
 	atomic_t resets;
+	bool noio;
 
 	struct fake_call call[FAKE_CALLS];
 
@@ -139,6 +142,7 @@ struct fake {
 	bool grant;
 	u32 returned;
 	u32 nr_returned;
+	u32 returns;
 	u32 pings;
 	bool mute;
 };
@@ -189,6 +193,7 @@ void fake_start(struct kunit *test, struct fake *f);
 void fake_again(struct kunit *test, struct fake *f, u32 status);
 void fake_drop(struct fake *f);
 
+struct fake_call *fake_describe(struct fake *f, u32 id, enum fake_kind kind);
 void fake_submit(struct kunit *test, struct fake *f, u32 id, enum fake_kind kind);
 struct fake_call *fake_submit_all(struct kunit *test, struct fake *f, enum fake_kind kind);
 void fake_await(struct kunit *test, struct fake_call *c);
@@ -201,6 +206,7 @@ u64 fake_stat(struct fake *f, enum rxp_stat stat);
 void fake_take(struct kunit *test, struct fake *f);
 void fake_take_call(struct kunit *test, struct fake *f, struct fake_call *c);
 struct rxp_wire_tag fake_sink(struct kunit *test, struct fake *f);
+int fake_recall(struct fake *f, u32 rkey, u32 nr);
 int fake_notify(struct fake *f, u8 op, u16 slot, u32 seq, const struct rxp_wire_tag *tag, u32 inv);
 int fake_stcrw(struct kunit *test, struct fake *f, const struct fake_call *c);
 struct fake_reply fake_ok(const struct fake_call *c);
@@ -208,6 +214,7 @@ u32 fake_put_reply(void *buf, const struct fake_reply *r);
 int fake_reply(struct fake *f, const struct fake_reply *r);
 void fake_write(struct kunit *test, struct fake *f, struct fake_call *c);
 void fake_serve(struct kunit *test, struct fake *f, struct fake_call *c);
+void fake_serve_cancelled(struct kunit *test, struct fake *f, struct fake_call *c);
 void fake_serve_all(struct kunit *test, struct fake *f);
 
 #endif

@@ -29,7 +29,7 @@ static const u8 golden_reply[] = {
 
 /* What connection 1 of 4 asks to be accepted with: 16 slots, 1 MiB, incarnation 5. */
 static const u8 golden_join[] = {
-	0x52, 0x44, 0x46, 0x53, 0x05, 0x80, 0x01, 0x04,
+	0x52, 0x44, 0x46, 0x53, 0x06, 0x80, 0x01, 0x04,
 	0x00, 0x14, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00,
 	0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x08, 0x00,
 	0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -43,6 +43,14 @@ static const u8 golden_stcrw[] = {
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
 	0x00, 0x20, 0x00, 0x00, 0x44, 0x33, 0x22, 0x11,
 	0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+};
+
+/* A RECALL of two grants. */
+static const u8 golden_recall[] = {
+	0x04, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+	0x02, 0x00, 0x00, 0x00, 0x44, 0x33, 0x22, 0x11,
+	0x88, 0x77, 0x66, 0x55,
 };
 
 /* Frames of a message, or -EBADMSG. */
@@ -183,15 +191,46 @@ static void frame_grant(struct kunit *test)
 	rxp_frame_drop_grant(head);
 	KUNIT_EXPECT_EQ(test, check_all(head, len + sizeof(tag), false), -EBADMSG);
 	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len, 0, false, SLOTS, DATA_MAX, &out), 0);
+}
 
-	rxp_frame_put_hdr(head, RXP_NOTIFY, RXP_NOTIFY_RECALL, 0, 0);
-	memcpy(head + sizeof(struct rxp_wire_hdr), &tag, sizeof(tag));
-	KUNIT_ASSERT_EQ(test, rxp_frame_check(head, sizeof(struct rxp_wire_hdr) + sizeof(tag), 0,
-					      false, SLOTS, DATA_MAX, &out), 0);
-	KUNIT_EXPECT_EQ(test, out.rkey, 0x55667788);
-	rxp_frame_put_hdr(head, RXP_CONTROL, RXP_CONTROL_RETURN, 1, 0);
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, sizeof(struct rxp_wire_hdr) + sizeof(tag), 0,
-					      true, SLOTS, DATA_MAX, &out), -EBADMSG);
+/* Grants that are called back and returned: as many keys as it says, 1 to 32. */
+static void frame_keys(struct kunit *test)
+{
+	const u32 head = sizeof(struct rxp_wire_hdr) + sizeof(struct rxp_wire_keys);
+	u8 *msg = kunit_kzalloc(test, RXP_RECV_MAX, GFP_KERNEL);
+	struct rxp_wire_keys *keys;
+	struct rxp_frame out;
+	u32 nr;
+
+	KUNIT_ASSERT_NOT_NULL(test, msg);
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_recall, sizeof(golden_recall), 0, false,
+					      SLOTS, DATA_MAX, &out), 0);
+	KUNIT_EXPECT_EQ(test, out.op, RXP_NOTIFY_RECALL);
+	KUNIT_EXPECT_FALSE(test, out.rpc);
+	KUNIT_ASSERT_EQ(test, out.nr_keys, 2);
+	KUNIT_EXPECT_EQ(test, rxp_frame_key(&out, 0), 0x11223344);
+	KUNIT_EXPECT_EQ(test, rxp_frame_key(&out, 1), 0x55667788);
+	KUNIT_EXPECT_EQ(test, check_all(golden_recall, sizeof(golden_recall), true), -EBADMSG);
+
+	memcpy(msg, golden_recall, sizeof(golden_recall));
+	msg[0] = RXP_CONTROL;
+	msg[1] = RXP_CONTROL_RETURN;
+	keys = (struct rxp_wire_keys *)(msg + sizeof(struct rxp_wire_hdr));
+	for (nr = 0; nr <= RXP_WIRE_KEYS + 1; nr++) {
+		int want = nr && nr <= RXP_WIRE_KEYS ? 1 : -EBADMSG;
+		u32 len = head + nr * sizeof(__le32);
+
+		keys->nr = cpu_to_le16(nr);
+		KUNIT_EXPECT_EQ(test, check_all(msg, len, true), want);
+		KUNIT_EXPECT_EQ(test, check_all(msg, len - 1, true), -EBADMSG);
+		KUNIT_EXPECT_EQ(test, check_all(msg, len + sizeof(__le32), true), -EBADMSG);
+	}
+	keys->nr = cpu_to_le16(1);
+	keys->pad = cpu_to_le16(1);
+	KUNIT_EXPECT_EQ(test, check_all(msg, head + sizeof(__le32), true), -EBADMSG);
+	keys->pad = 0;
+	rxp_frame_put_hdr(msg, RXP_CONTROL, RXP_CONTROL_RETURN, 1, 0);
+	KUNIT_EXPECT_EQ(test, check_all(msg, head + sizeof(__le32), true), -EBADMSG);
 }
 
 /* No length but the right one passes; no message passes for the other side's. */
@@ -205,6 +244,7 @@ static void frame_lengths(struct kunit *test)
 		{ golden_call, sizeof(golden_call), true },
 		{ golden_reply, sizeof(golden_reply), false },
 		{ golden_stcrw, sizeof(golden_stcrw), false },
+		{ golden_recall, sizeof(golden_recall), false },
 	};
 	u8 *buf = kunit_kzalloc(test, RXP_RECV_MAX + 1, GFP_KERNEL);
 	struct rxp_frame f;
@@ -456,6 +496,7 @@ static struct kunit_case frame_cases[] = {
 	KUNIT_CASE(frame_stcrw_golden),
 	KUNIT_CASE(frame_overlapped),
 	KUNIT_CASE(frame_grant),
+	KUNIT_CASE(frame_keys),
 	KUNIT_CASE(frame_lengths),
 	KUNIT_CASE(frame_together),
 	KUNIT_CASE_PARAM(frame_call_bad, frame_bad_call_gen_params),

@@ -223,7 +223,8 @@ static const struct welcome_case {
 	{ "a PONG instead", welcome_pong, -ENOTCONN },
 	{ "a REPLY instead", welcome_reply, -ENOTCONN },
 	{ "never", welcome_never, -ETIMEDOUT },
-	{ "gone", welcome_leave, -ENOTCONN },
+	/* It is tried again. */
+	{ "gone", welcome_leave, -ETIMEDOUT },
 };
 
 static void welcome_desc(const struct welcome_case *c, char *desc)

@@ -15,6 +15,7 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <net/net_namespace.h>
+#include "transport/server.h"
 #include "xprt_raw.h"
 
 #define HOSTILE_PORT	20998
@@ -35,6 +36,7 @@ struct hostile {
 	struct rdmafs_xprt_server *server;
 	struct completion release;
 	atomic_t held;
+	atomic_t answered;
 	struct raw *good;
 	struct raw *bad;
 	struct raw *joined;		/* a second connection of @bad's session */
@@ -62,6 +64,7 @@ static void hostile_handle(struct rdmafs_xprt_req *req, void *ctx)
 		break;
 	}
 	rdmafs_xprt_req_reply(req, sizeof(*out), len, RDMAFS_REPLY_NOCACHE);
+	atomic_inc(&h->answered);
 }
 
 static int hostile_session_open(struct rdmafs_xprt_session *s, void *ctx)
@@ -202,11 +205,11 @@ static struct raw *raw_session_of(struct kunit *test, u8 count)
 	return raw;
 }
 
-/* The second connection of a session of two. */
-static struct raw *raw_join(struct kunit *test, struct raw *first)
+/* The second connection of a session of two, with so many receives. */
+static struct raw *raw_join_with(struct kunit *test, struct raw *first, u32 recvs)
 {
 	struct rxp_wire_cm cm = raw_join_cm(first);
-	struct raw *raw = raw_open_as(HOSTILE_PORT, &cm, NULL);
+	struct raw *raw = raw_open_with(HOSTILE_PORT, &cm, NULL, recvs, 6, 6);
 	struct hostile *h = test->priv;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(raw));
@@ -217,6 +220,11 @@ static struct raw *raw_join(struct kunit *test, struct raw *first)
 			le32_to_cpu(first->welcome.incarnation));
 	KUNIT_EXPECT_MEMEQ(test, raw->welcome.session, first->welcome.session, 16);
 	return raw;
+}
+
+static struct raw *raw_join(struct kunit *test, struct raw *first)
+{
+	return raw_join_with(test, first, RAW_RECVS);
 }
 
 /* A request that is executing, in slot 1. */
@@ -239,14 +247,42 @@ static struct rxp_wire_tag hostile_sink(struct kunit *test, struct raw *raw)
 	return *(struct rxp_wire_tag *)raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, 2, 1);
 }
 
+/* Has the server seen that the sink of slot 2 is registered? */
+static bool hostile_bound(struct kunit *test, const struct raw *raw)
+{
+	struct hostile *h = test->priv;
+	struct rdmafs_xprt_session *s;
+	bool bound = false;
+
+	spin_lock_bh(&h->server->lock);
+	list_for_each_entry(s, &h->server->sessions, link) {
+		if (memcmp(s->id, raw->welcome.session, sizeof(s->id)))
+			continue;
+		spin_lock(&s->lock);
+		if (s->slots[2].req && s->slots[2].req->mr)
+			bound = READ_ONCE(s->slots[2].req->mr->state) == RXP_MR_BOUND;
+		spin_unlock(&s->lock);
+	}
+	spin_unlock_bh(&h->server->lock);
+	return bound;
+}
+
 /* The same to its end, which brings a grant. */
 static struct rxp_wire_tag hostile_grant(struct kunit *test, struct raw *raw)
 {
 	struct rxp_wire_tag tag = hostile_sink(test, raw);
 	u32 rkey = le32_to_cpu(tag.rkey);
+	unsigned long end = jiffies + RAW_WAIT;
 	struct rxp_wire_reply *reply;
 
 	tag.iova = 0;
+	/*
+	 * A sink whose registration the server has not seen completed when it comes back
+	 * becomes no grant.
+	 */
+	while (!hostile_bound(test, raw) && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_ASSERT_TRUE(test, hostile_bound(test, raw));
 	KUNIT_ASSERT_EQ(test, raw_control(raw, RXP_CONTROL_DATA, 2, 1, &tag, rkey), 0);
 	reply = raw_reply(test, raw, 2, 1);
 	KUNIT_ASSERT_EQ(test, le16_to_cpu(((struct rxp_wire_hdr *)reply - 1)->flags), RXP_F_GRANT);
@@ -507,7 +543,7 @@ static void bad_grant_returned(struct kunit *test, struct raw *raw)
 
 	KUNIT_EXPECT_EQ(test, raw_write(raw, le64_to_cpu(grant.iova), rkey, 64), 0);
 	KUNIT_EXPECT_TRUE(test, raw->send_ok);
-	raw_tag(raw, RXP_CONTROL_RETURN, 0, 0, 0, rkey, 0);
+	raw_return(raw, rkey);
 	/* The answer to a later message: the RETURN has been seen to. */
 	raw_call(raw, 3, 1, HOSTILE_ECHO, 0, 0, 0);
 	raw_reply(test, raw, 3, 1);
@@ -552,7 +588,7 @@ static void good_cancel_write(struct kunit *test, struct raw *raw)
 
 static void good_return_unknown(struct kunit *test, struct raw *raw)
 {
-	raw_tag(raw, RXP_CONTROL_RETURN, 0, 0, 0, 0x12345678, 0);
+	raw_return(raw, 0x12345678);
 }
 
 static void good_replay(struct kunit *test, struct raw *raw)
@@ -975,6 +1011,41 @@ static void hostile_grant_shared(struct kunit *test)
 	hostile_good(test, 1);
 }
 
+/*
+ * A grant's registration stands in a queue that does not move, as the client takes no
+ * more messages there; and it gives the grant back on the other connection, by all the
+ * keys that there can be, before it has heard of it.
+ */
+static void hostile_return_guessed(struct kunit *test)
+{
+	struct raw *first = raw_session_of(test, 2), *second = raw_join_with(test, first, 2);
+	struct hostile *h = test->priv;
+	struct rxp_wire_tag tag;
+	unsigned long end = jiffies + RAW_WAIT;
+	u32 rkey, key;
+	int before;
+
+	KUNIT_ASSERT_EQ(test, raw_call(second, 1, 1, HOSTILE_ECHO, RXP_F_WRITE, HOSTILE_LEN, 0), 0);
+	tag = *(struct rxp_wire_tag *)raw_expect(test, second, RXP_NOTIFY, RXP_NOTIFY_STCRW, 1, 1);
+	rkey = le32_to_cpu(tag.rkey);
+	before = atomic_read(&h->answered);
+	/* There is no receive for this one's reply. */
+	KUNIT_ASSERT_EQ(test, raw_call(second, 3, 1, HOSTILE_ECHO, 0, 0, 0), 0);
+	while (atomic_read(&h->answered) == before && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	tag.iova = 0;
+	KUNIT_ASSERT_EQ(test, raw_control(second, RXP_CONTROL_DATA, 1, 1, &tag, rkey), 0);
+	while (atomic_read(&h->answered) == before + 1 && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_ASSERT_EQ(test, atomic_read(&h->answered), before + 2);
+	for (key = 0; key <= 0xff && !READ_ONCE(first->cut); key++)
+		raw_return(first, (rkey & ~0xff) | key);
+	/* Not because of the other one, for which there is time yet. */
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(first));
+	KUNIT_EXPECT_LT(test, key, 0x100);
+	hostile_good(test, 1);
+}
+
 static int hostile_init(struct kunit *test)
 {
 	struct hostile *h = kunit_kzalloc(test, sizeof(*h), GFP_KERNEL);
@@ -982,7 +1053,7 @@ static int hostile_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, h);
 	init_completion(&h->release);
-	h->server = rdmafs_xprt_listen(&init_net, HOSTILE_PORT, &hostile_service, h);
+	h->server = rdmafs_xprt_listen(&init_net, HOSTILE_PORT, &hostile_service, h, NULL);
 	if (IS_ERR(h->server))
 		kunit_skip(test, "can't listen");
 	raw = raw_open(HOSTILE_PORT);
@@ -1025,6 +1096,7 @@ static struct kunit_case hostile_cases[] = {
 	KUNIT_CASE(hostile_astray),
 	KUNIT_CASE(hostile_fall),
 	KUNIT_CASE(hostile_grant_shared),
+	KUNIT_CASE(hostile_return_guessed),
 	{}
 };
 

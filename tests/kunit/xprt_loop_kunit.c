@@ -116,7 +116,9 @@ static void loop_handle(struct rdmafs_xprt_req *req, void *ctx)
 		wait_for_completion(&loop->release);
 		break;
 	}
-	rdmafs_xprt_req_reply(req, sizeof(*out), data_len, RDMAFS_REPLY_NOCACHE);
+	/* Who asks once more gets the same answer, whether it was given before or not. */
+	rdmafs_xprt_req_reply(req, sizeof(*out), data_len,
+			      out->what == LOOP_HOLD ? 0 : RDMAFS_REPLY_NOCACHE);
 }
 
 static const struct rdmafs_xprt_service loop_service = {
@@ -193,7 +195,7 @@ static int loop_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, loop);
 	init_completion(&loop->release);
-	loop->server = rdmafs_xprt_listen(&init_net, LOOP_PORT, &loop_service, loop);
+	loop->server = rdmafs_xprt_listen(&init_net, LOOP_PORT, &loop_service, loop, NULL);
 	if (IS_ERR(loop->server)) {
 		loop->server = NULL;
 		kunit_skip(test, "can't listen");
@@ -536,7 +538,7 @@ static void loop_restart(struct kunit *test)
 	complete_all(&loop->release);
 	rdmafs_xprt_unlisten(loop->server);
 	KUNIT_EXPECT_EQ(test, atomic_read(&loop->sessions), 0);
-	loop->server = rdmafs_xprt_listen(&init_net, LOOP_PORT, &loop_service, loop);
+	loop->server = rdmafs_xprt_listen(&init_net, LOOP_PORT, &loop_service, loop, NULL);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(loop->server));
 	for (i = 0; i < 8; i++) {
 		kvec[i].iov_base = buf + i * 65536;
@@ -700,6 +702,39 @@ static void loop_lose_one(struct kunit *test)
 	vfree(buf);
 }
 
+/* After 2^32 - 1 comes 1: a call with that number is known again when it is sent again. */
+static void loop_seq_wraps(struct kunit *test)
+{
+	unsigned long end = jiffies + 60 * HZ;
+	struct loop *loop = test->priv;
+	struct loop_call *c = loop_new(test);
+	u32 seq;
+
+	rdmafs_test_knobs.seq_before = U32_MAX - 1;
+	loop_reconnect(test, 1);
+	rdmafs_test_knobs.seq_before = 0;
+	for (seq = 1; seq <= 2; seq++) {
+		KUNIT_ASSERT_EQ(test, loop_submit(loop, c, LOOP_ECHO, seq, 0), 0);
+		KUNIT_ASSERT_EQ(test, loop_wait(c), 0);
+		KUNIT_EXPECT_EQ(test, loop->xprt->slots[0].seq, seq == 1 ? U32_MAX : 2);
+		if (seq == 2)
+			break;
+		KUNIT_ASSERT_EQ(test, loop_submit(loop, c, LOOP_HOLD, seq, 0), 0);
+		while (!atomic_read(&loop->held) && time_before(jiffies, end))
+			usleep_range(1000, 2000);
+		KUNIT_EXPECT_EQ(test, loop->xprt->slots[0].seq, 1);
+		KUNIT_EXPECT_EQ(test, rdma_disconnect(loop->xprt->conns[0]->id), 0);
+		while (loop_count(loop, RXP_STAT_reconnects) < 1 && time_before(jiffies, end))
+			usleep_range(1000, 2000);
+		complete_all(&loop->release);
+		KUNIT_ASSERT_EQ(test, loop_wait(c), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&loop->held), 1);
+	}
+	/* A machine that is slow enough loses it by itself, too. */
+	KUNIT_EXPECT_GE(test, loop_count(loop, RXP_STAT_reconnects), 1);
+	KUNIT_EXPECT_EQ(test, loop_count(loop, RXP_STAT_protocol_errors), 0);
+}
+
 /* The server goes and comes back: all connections of a new session. */
 static void loop_nconnect_restart(struct kunit *test)
 {
@@ -728,6 +763,7 @@ static struct kunit_case loop_cases[] = {
 	KUNIT_CASE(loop_abort),
 	KUNIT_CASE_SLOW(loop_restart),
 	KUNIT_CASE_SLOW(loop_restart_overlapped),
+	KUNIT_CASE(loop_seq_wraps),
 	KUNIT_CASE_SLOW(loop_lose_one),
 	KUNIT_CASE_SLOW(loop_nconnect_restart),
 	{}

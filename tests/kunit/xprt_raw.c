@@ -29,6 +29,40 @@ const char *raw_address_name(void)
 	return address;
 }
 
+static struct {
+	struct sockaddr_storage from;
+	struct sockaddr_storage to;
+	bool set;
+} raw_way;
+
+/* From now on connections go from one address to another; NULL: to the parameter's again. */
+int raw_route(const char *from, const char *to)
+{
+	int ret;
+
+	raw_way.set = false;
+	if (!from)
+		return 0;
+	ret = inet_pton_with_scope(&init_net, AF_UNSPEC, from, NULL, &raw_way.from);
+	if (!ret)
+		ret = inet_pton_with_scope(&init_net, AF_UNSPEC, to, NULL, &raw_way.to);
+	raw_way.set = !ret;
+	return ret;
+}
+
+/* The other end, and in @from this one, or NULL for any. */
+static int raw_ends(u16 port, struct sockaddr_storage *to, struct sockaddr **from)
+{
+	*from = NULL;
+	if (!raw_way.set)
+		return raw_address(port, (struct sockaddr_in *)to);
+	*from = (struct sockaddr *)&raw_way.from;
+	*to = raw_way.to;
+	/* At the same place for both families. */
+	((struct sockaddr_in *)to)->sin_port = htons(port);
+	return 0;
+}
+
 /* Private data that nobody has anything against. */
 void raw_fill_cm(struct rxp_wire_cm *cm)
 {
@@ -132,6 +166,7 @@ struct raw *raw_alloc(void)
 	init_completion(&raw->sent);
 	INIT_LIST_HEAD(&raw->link);
 	raw->more.done = raw_more_done;
+	raw->recvs = RAW_RECVS;
 	raw->recv = kvcalloc(RAW_RECVS, sizeof(*raw->recv), GFP_KERNEL);
 	raw->send = kvzalloc(sizeof(*raw->send), GFP_KERNEL);
 	if (raw->recv && raw->send)
@@ -192,7 +227,7 @@ int raw_setup(struct raw *raw)
 		ret = raw_map(raw, raw->send, raw_send_done, DMA_TO_DEVICE);
 	for (i = 0; !ret && i < RAW_RECVS; i++) {
 		ret = raw_map(raw, &raw->recv[i], raw_recv_done, DMA_FROM_DEVICE);
-		if (!ret)
+		if (!ret && i < raw->recvs)
 			ret = raw_repost(raw, &raw->recv[i]);
 	}
 	return ret;
@@ -232,28 +267,34 @@ void raw_close(struct raw *raw)
 	raw_free(raw);
 }
 
-/* A client's end, connected, without a session; @reason may be NULL. */
-struct raw *raw_open_as(u16 port, const struct rxp_wire_cm *cm, u16 *reason)
+/*
+ * A client's end, connected, without a session; @reason may be NULL.  It has posted
+ * @recvs receives, and says how often the server is to send again what is not taken.
+ */
+struct raw *raw_open_with(u16 port, const struct rxp_wire_cm *cm, u16 *reason, u32 recvs,
+			  u8 retries, u8 rnr_retries)
 {
 	struct rdma_conn_param param = {
 		.private_data = cm, .private_data_len = sizeof(*cm),
-		.retry_count = 6, .rnr_retry_count = 6,
+		.retry_count = retries, .rnr_retry_count = rnr_retries,
 	};
 	struct raw *raw = raw_alloc();
-	struct sockaddr_in to;
+	struct sockaddr_storage to;
+	struct sockaddr *from;
 	int ret;
 
 	if (!raw)
 		return ERR_PTR(-ENOMEM);
+	raw->recvs = recvs;
 	raw->id = rdma_create_id(&init_net, raw_event, raw, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(raw->id)) {
 		ret = PTR_ERR(raw->id);
 		raw_free(raw);
 		return ERR_PTR(ret);
 	}
-	ret = raw_address(port, &to);
+	ret = raw_ends(port, &to, &from);
 	if (!ret)
-		ret = raw_step(raw, rdma_resolve_addr(raw->id, NULL, (struct sockaddr *)&to, 5000));
+		ret = raw_step(raw, rdma_resolve_addr(raw->id, from, (struct sockaddr *)&to, 5000));
 	if (!ret)
 		ret = raw_step(raw, rdma_resolve_route(raw->id, 5000));
 	if (!ret)
@@ -269,7 +310,19 @@ struct raw *raw_open_as(u16 port, const struct rxp_wire_cm *cm, u16 *reason)
 	return raw;
 }
 
-/* The same with all as it should be. */
+/* The same with as many receives as there have to be. */
+struct raw *raw_open_as(u16 port, const struct rxp_wire_cm *cm, u16 *reason)
+{
+	return raw_open_with(port, cm, reason, RAW_RECVS, 6, 6);
+}
+
+struct raw *raw_open_retries(u16 port, const struct rxp_wire_cm *cm, u8 retries, u8 rnr_retries,
+			     u16 *reason)
+{
+	return raw_open_with(port, cm, reason, RAW_RECVS, retries, rnr_retries);
+}
+
+/* And with private data as it should be. */
 struct raw *raw_open(u16 port)
 {
 	struct rxp_wire_cm cm;
@@ -364,6 +417,14 @@ int raw_say(struct raw *raw, u8 type, u8 op, u16 slot, u32 seq, const void *body
 	if (len)
 		memcpy(hdr + 1, body, len);
 	return raw_send(raw, sizeof(*hdr) + len, inv_rkey);
+}
+
+/* A RETURN of one grant. */
+int raw_return(struct raw *raw, u32 rkey)
+{
+	const __le32 body[] = { cpu_to_le32(1), cpu_to_le32(rkey) };
+
+	return raw_say(raw, RXP_CONTROL, RXP_CONTROL_RETURN, 0, 0, body, sizeof(body), 0);
 }
 
 /* -------------------------------------------------------------------- receiving */

@@ -36,6 +36,7 @@ struct raw_msg {
  * @pd:	     protection domain
  * @cq:	     of sends and receives
  * @recv:    RAW_RECVS receives
+ * @recvs:   of which so many are posted at first
  * @send:    what is sent is written here
  * @more:    completions of sends that nobody waits for
  * @taken:   receives that were looked at
@@ -56,6 +57,7 @@ struct raw {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct raw_msg *recv;
+	u32 recvs;
 	struct raw_msg *send;
 	struct ib_cqe more;
 	u32 taken;
@@ -74,6 +76,7 @@ struct raw {
 
 int raw_address(u16 port, struct sockaddr_in *addr);
 const char *raw_address_name(void);
+int raw_route(const char *from, const char *to);
 void raw_fill_cm(struct rxp_wire_cm *cm);
 
 struct raw *raw_alloc(void);
@@ -82,6 +85,10 @@ int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event);
 int raw_setup(struct raw *raw);
 int raw_step(struct raw *raw, int ret);
 struct raw *raw_open_as(u16 port, const struct rxp_wire_cm *cm, u16 *reason);
+struct raw *raw_open_retries(u16 port, const struct rxp_wire_cm *cm, u8 retries, u8 rnr_retries,
+			     u16 *reason);
+struct raw *raw_open_with(u16 port, const struct rxp_wire_cm *cm, u16 *reason, u32 recvs,
+			  u8 retries, u8 rnr_retries);
 struct raw *raw_open(u16 port);
 int raw_accept(struct raw *raw, const void *data, u8 len);
 void raw_close(struct raw *raw);
@@ -92,6 +99,7 @@ int raw_send(struct raw *raw, u32 len, u32 rkey);
 int raw_write(struct raw *raw, u64 iova, u32 rkey, u32 len);
 int raw_say(struct raw *raw, u8 type, u8 op, u16 slot, u32 seq, const void *body, u32 len,
 	    u32 inv_rkey);
+int raw_return(struct raw *raw, u32 rkey);
 
 struct raw_msg *raw_next_msg(struct raw *raw);
 struct rxp_wire_hdr *raw_next(struct raw *raw);

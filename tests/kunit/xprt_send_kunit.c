@@ -37,6 +37,7 @@ struct send_stage {
 	int doorbells;
 	int fail_at;			/* this doorbell's first work request is taken, no more */
 	int lost;			/* times that the connection was lost */
+	int rooms;			/* times that a buffer was said to be free */
 	int refs;
 };
 
@@ -50,9 +51,12 @@ struct send_msg {
 	bool ok;
 };
 
+/* Of this suite's connections; the counts of others, on a stage of theirs, go to waste. */
 static struct send_stage *send_stage_of(struct rxp_conn *conn)
 {
-	return container_of(conn, struct send_stage, conn);
+	static struct send_stage others;
+
+	return conn->owner ?: &others;
 }
 
 /* What send.c wants of conn.c. */
@@ -112,6 +116,7 @@ static int send_init(struct kunit *test)
 	st->qp.device = &st->ib;
 	st->rdev.ib = &st->ib;
 	st->pool.pd = &st->pd;
+	st->conn.owner = st;
 	st->conn.qp = &st->qp;
 	st->conn.rdev = &st->rdev;
 	st->conn.pool = &st->pool;
@@ -256,7 +261,7 @@ static void send_no_completion(struct kunit *test)
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, rxp_post(&st->conn, &m[i].chain), 0);
 	KUNIT_EXPECT_EQ(test, st->nr_seen, 4);
-	st->conn.dead = true;
+	st->conn.state = RXP_CONN_DEAD;
 	KUNIT_EXPECT_EQ(test, rxp_post(&st->conn, &m[0].chain), -ENOTCONN);
 	rxp_send_end(&st->conn);
 	for (i = 0; i < 3; i++) {
@@ -286,7 +291,7 @@ static void send_failed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m[0].done, 1);
 	KUNIT_EXPECT_FALSE(test, m[0].ok);
 	KUNIT_EXPECT_EQ(test, st->nr_seen, 4);
-	st->conn.dead = true;
+	st->conn.state = RXP_CONN_DEAD;
 	/* siw says nothing of the second. */
 	rxp_send_end(&st->conn);
 	for (i = 0; i < 3; i++)
@@ -318,7 +323,7 @@ static void send_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->lost, 2);
 	KUNIT_EXPECT_EQ(test, m[1].done + m[2].done, 0);
 
-	st->conn.dead = true;
+	st->conn.state = RXP_CONN_DEAD;
 	rxp_send_end(&st->conn);
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_EQ(test, m[i].done, 1);
@@ -497,7 +502,7 @@ static void send_plug_dead(struct kunit *test)
 		rxp_chain_quiet(&st->conn, &m[i].chain, 64);
 		KUNIT_EXPECT_EQ(test, rxp_post_plugged(&st->conn, &m[i].chain), 0);
 	}
-	st->conn.dead = true;
+	st->conn.state = RXP_CONN_DEAD;
 	KUNIT_EXPECT_EQ(test, rxp_post_plugged(&st->conn, &m[2].chain), -ENOTCONN);
 	blk_finish_plug(&plug);
 	KUNIT_EXPECT_EQ(test, st->nr_seen, 0);
@@ -509,6 +514,13 @@ static void send_plug_dead(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->refs, 0);
 }
 
+static void send_ctl_room(struct rxp_conn *conn)
+{
+	container_of(conn, struct send_stage, conn)->rooms++;
+}
+
+static const struct rxp_conn_ops send_conn_ops = { .room = send_ctl_room };
+
 /* Messages of no slot: as many as the peer has room for, each buffer once. */
 static void send_control(struct kunit *test)
 {
@@ -516,9 +528,10 @@ static void send_control(struct kunit *test)
 	u8 body[8] = {};
 	int i;
 
+	st->conn.ops = &send_conn_ops;
 	KUNIT_ASSERT_EQ(test, rxp_ctl_init(&st->conn), 0);
 	KUNIT_EXPECT_EQ(test, rxp_ctl_send(&st->conn, RXP_CONTROL, RXP_CONTROL_PING, body,
-					   RXP_CTL_MAX), -EMSGSIZE);
+					   RXP_CTL_MSG), -EMSGSIZE);
 	for (i = 0; i < RXP_RECV_RESERVE; i++)
 		KUNIT_EXPECT_EQ(test, rxp_ctl_send(&st->conn, RXP_CONTROL, RXP_CONTROL_PING, body,
 						   sizeof(body)), 0);
@@ -528,13 +541,18 @@ static void send_control(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, st->nr_seen, RXP_RECV_RESERVE);
 	KUNIT_EXPECT_EQ(test, st->seen[0].bytes, sizeof(struct rxp_wire_hdr) + sizeof(body));
 
+	/* Who found none is told, once, as soon as there is one. */
+	KUNIT_EXPECT_EQ(test, st->rooms, 0);
 	send_complete(st, st->seen[3].cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, st->rooms, 1);
+	send_complete(st, st->seen[4].cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, st->rooms, 1);
 	rxp_ctl_rtr(&st->conn);
 	KUNIT_ASSERT_EQ(test, st->nr_seen, RXP_RECV_RESERVE + 1);
 	KUNIT_EXPECT_EQ(test, st->seen[RXP_RECV_RESERVE].opcode, IB_WR_RDMA_WRITE);
 	KUNIT_EXPECT_EQ(test, st->seen[RXP_RECV_RESERVE].bytes, 0);
 
-	st->conn.dead = true;
+	st->conn.state = RXP_CONN_DEAD;
 	rxp_send_end(&st->conn);
 	/* All are free again: nobody waits. */
 	rxp_ctl_flush(&st->conn, MAX_SCHEDULE_TIMEOUT);

@@ -50,7 +50,7 @@ static void slot_spread(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_NORMAL, true), 0);
 		rxp_slots_put(&s, 0);
 	}
-	rxp_slots_spread(&s, 4);
+	rxp_slots_spread(&s, NR, 4);
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
 		n = rxp_slots_get(&s, RXP_SLOT_URGENT, true);
 		KUNIT_EXPECT_EQ(test, n, want[i]);
@@ -88,7 +88,7 @@ static void slot_carried(struct kunit *test)
 	for (conns = 1; conns <= RDMAFS_XPRT_CONNS_MAX; conns++) {
 		u32 of[RDMAFS_XPRT_CONNS_MAX] = {};
 
-		rxp_slots_spread(&s, conns);
+		rxp_slots_spread(&s, 67, conns);
 		KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_URGENT), 67);
 		for (i = 0; i < 67; i++) {
 			of[i % conns]++;
@@ -100,6 +100,33 @@ static void slot_carried(struct kunit *test)
 		}
 		KUNIT_EXPECT_EQ(test, sum, 67);
 	}
+	rxp_slots_destroy(&s);
+}
+
+/* Fewer slots: those above are given back, and not taken until there are more again. */
+static void slot_fewer(struct kunit *test)
+{
+	struct rxp_slots s = {};
+	int i;
+
+	KUNIT_ASSERT_EQ(test, rxp_slots_init(&s, 2 * NR), 0);
+	for (i = 0; i < NR + 4; i++)
+		KUNIT_ASSERT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), i);
+	rxp_slots_spread(&s, NR, 3);
+	KUNIT_EXPECT_EQ(test, s.free, 0);
+	for (i = 0; i < 4; i++)
+		rxp_slots_put(&s, NR + i);
+	KUNIT_EXPECT_EQ(test, s.free, 0);
+	KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), -EAGAIN);
+	for (i = 0; i < NR; i++)
+		rxp_slots_put(&s, i);
+	KUNIT_EXPECT_EQ(test, s.free, NR);
+	for (i = 0; i < NR; i++)
+		KUNIT_EXPECT_LT(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), NR);
+	KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), -EAGAIN);
+	rxp_slots_spread(&s, 2 * NR, 1);
+	KUNIT_EXPECT_EQ(test, s.free, NR);
+	KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), NR);
 	rxp_slots_destroy(&s);
 }
 
@@ -191,6 +218,7 @@ static struct kunit_case slot_cases[] = {
 	KUNIT_CASE(slot_reserve),
 	KUNIT_CASE(slot_spread),
 	KUNIT_CASE(slot_carried),
+	KUNIT_CASE(slot_fewer),
 	KUNIT_CASE(slot_order),
 	KUNIT_CASE(slot_shutdown),
 	{}

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The transport exports none of its pure parts: the suites bring their own copy. */
+#include "../../transport/client_state.c"
+#include "../../transport/connstate.c"
+#include "../../transport/binding.c"
+#include "../../transport/cost.c"
 #include "../../transport/frame.c"
+#include "../../transport/qp_plan.c"
+#include "../../transport/reqstate.c"
+#include "../../transport/grant.c"
 #include "../../transport/send.c"
 #include "../../transport/slot.c"

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fs/client/coherence.c: whose change it was, which attributes may do what, and
+ * who may use cached pages.
+ */
+#include <kunit/test.h>
+#include <linux/prandom.h>
+#include "fs/client/coherence.h"
+
+#define FIRST	1000ULL		/* the cookie that everything begins with */
+
+static struct rdmafs_coh *known(struct kunit *test)
+{
+	struct rdmafs_coh *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	rdmafs_coh_init(c);
+	rdmafs_coh_first(c, FIRST, 0);
+	return c;
+}
+
+static struct rdmafs_verdict own_end(struct rdmafs_coh *c, u64 before, u64 after, u64 asked,
+				     u64 now)
+{
+	struct rdmafs_edge told = { .before = before, .after = after };
+
+	return rdmafs_coh_own_end(c, &told, asked, now);
+}
+
+/* A change of ours, begun and ended. */
+static struct rdmafs_verdict own(struct rdmafs_coh *c, u64 before, u64 after, u64 now)
+{
+	rdmafs_coh_own_begin(c);
+	return own_end(c, before, after, now - 1, now);
+}
+
+/* Every state and event; what can't happen changes nothing. */
+static void pages_table(struct kunit *test)
+{
+	static const struct {
+		enum rdmafs_pages old;
+		enum rdmafs_pages_event event;
+		enum rdmafs_pages now;
+		bool can;
+	} table[] = {
+		{ RDMAFS_PAGES_VALID, RDMAFS_PAGES_CHANGED, RDMAFS_PAGES_STALE, true },
+		{ RDMAFS_PAGES_VALID, RDMAFS_PAGES_DROP, RDMAFS_PAGES_VALID, false },
+		{ RDMAFS_PAGES_VALID, RDMAFS_PAGES_DROPPED, RDMAFS_PAGES_VALID, false },
+		{ RDMAFS_PAGES_VALID, RDMAFS_PAGES_KEPT, RDMAFS_PAGES_VALID, false },
+		{ RDMAFS_PAGES_STALE, RDMAFS_PAGES_CHANGED, RDMAFS_PAGES_STALE, true },
+		{ RDMAFS_PAGES_STALE, RDMAFS_PAGES_DROP, RDMAFS_PAGES_DROPPING, true },
+		{ RDMAFS_PAGES_STALE, RDMAFS_PAGES_DROPPED, RDMAFS_PAGES_STALE, false },
+		{ RDMAFS_PAGES_STALE, RDMAFS_PAGES_KEPT, RDMAFS_PAGES_STALE, false },
+		{ RDMAFS_PAGES_DROPPING, RDMAFS_PAGES_CHANGED, RDMAFS_PAGES_DROPPING_AGAIN, true },
+		{ RDMAFS_PAGES_DROPPING, RDMAFS_PAGES_DROP, RDMAFS_PAGES_DROPPING, false },
+		{ RDMAFS_PAGES_DROPPING, RDMAFS_PAGES_DROPPED, RDMAFS_PAGES_VALID, true },
+		{ RDMAFS_PAGES_DROPPING, RDMAFS_PAGES_KEPT, RDMAFS_PAGES_STALE, true },
+		{ RDMAFS_PAGES_DROPPING_AGAIN, RDMAFS_PAGES_CHANGED,
+		  RDMAFS_PAGES_DROPPING_AGAIN, true },
+		{ RDMAFS_PAGES_DROPPING_AGAIN, RDMAFS_PAGES_DROP,
+		  RDMAFS_PAGES_DROPPING_AGAIN, false },
+		{ RDMAFS_PAGES_DROPPING_AGAIN, RDMAFS_PAGES_DROPPED, RDMAFS_PAGES_STALE, true },
+		{ RDMAFS_PAGES_DROPPING_AGAIN, RDMAFS_PAGES_KEPT, RDMAFS_PAGES_STALE, true },
+	};
+	enum rdmafs_pages pages;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(table); i++) {
+		pages = table[i].old;
+		KUNIT_EXPECT_EQ_MSG(test, rdmafs_pages_next(&pages, table[i].event),
+				    table[i].can, "row %zu", i);
+		KUNIT_EXPECT_EQ_MSG(test, pages, table[i].now, "row %zu", i);
+	}
+}
+
+static void someone_else(struct kunit *test)
+{
+	struct rdmafs_coh *c = known(test);
+	unsigned long verifier = c->verifier;
+	struct rdmafs_verdict v;
+
+	v = rdmafs_coh_fresh(c, FIRST, 0);
+	KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
+	KUNIT_EXPECT_EQ(test, c->verifier, verifier);
+
+	v = rdmafs_coh_fresh(c, FIRST + 1, 0);
+	KUNIT_EXPECT_TRUE(test, v.use && v.believe && v.changed);
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
+	KUNIT_EXPECT_NE(test, c->verifier, verifier);
+	/* A server that crashed may have gone back. */
+	v = rdmafs_coh_fresh(c, FIRST - 1, 0);
+	KUNIT_EXPECT_TRUE(test, v.use && v.believe && v.changed);
+}
+
+/* What was asked for before a truncate of ours says nothing about the size, ever. */
+static void truncate_stands(struct kunit *test)
+{
+	struct rdmafs_coh *c = known(test);
+	struct rdmafs_verdict v;
+
+	rdmafs_coh_resize_begin(c);
+	rdmafs_coh_own_begin(c);
+	/* Answered while it is under way: before it, or after it. */
+	v = rdmafs_coh_fresh(c, FIRST, 0);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
+	v = rdmafs_coh_fresh(c, FIRST + 1, 0);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
+	/* Its own answer does not set it either: who truncates does. */
+	v = own_end(c, FIRST, FIRST + 1, 0, 1);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
+	/* And between the answer and that. */
+	v = rdmafs_coh_fresh(c, FIRST + 1, 1);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
+	KUNIT_EXPECT_FALSE(test, v.believe);
+	rdmafs_coh_resize_end(c, 2);
+
+	/* Late answers to what was asked for before. */
+	v = rdmafs_coh_fresh(c, FIRST, 0);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
+	KUNIT_EXPECT_FALSE(test, v.use);
+	v = rdmafs_coh_fresh(c, FIRST + 5, 0);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
+	v = rdmafs_coh_fresh(c, FIRST + 1, 1);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
+	KUNIT_EXPECT_EQ(test, rdmafs_coh_size(c, 1), RDMAFS_SIZE_KEEP);
+	/* A new question is another matter. */
+	v = rdmafs_coh_fresh(c, FIRST + 1, 2);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
+	KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
+}
+
+static void weak_never_shrink(struct kunit *test)
+{
+	struct rdmafs_coh *c = known(test);
+	struct rdmafs_verdict v;
+
+	rdmafs_coh_own_begin(c);
+	v = rdmafs_coh_fresh(c, FIRST + 3, 0);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_GROW);
+	KUNIT_EXPECT_TRUE(test, v.use && !v.believe && !v.changed);
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
+	own_end(c, FIRST, FIRST + 4, 0, 1);
+	/* Crossed on the way, and older than what we know. */
+	v = rdmafs_coh_fresh(c, FIRST + 3, 0);
+	KUNIT_EXPECT_FALSE(test, v.use || v.believe || v.changed);
+	/* Crossed, but what it says is the state that our change has left. */
+	v = rdmafs_coh_fresh(c, FIRST + 4, 0);
+	KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
+	/* Crossed, and something that we do not know. */
+	v = rdmafs_coh_fresh(c, FIRST + 5, 0);
+	KUNIT_EXPECT_TRUE(test, v.use && !v.believe && !v.changed);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_GROW);
+}
+
+/* 64 changes of ours, answered in an order that leaves most gaps, and in random ones. */
+static void own_in_any_order(struct kunit *test)
+{
+	unsigned int order[64], i, j, round;
+	struct rnd_state rnd;
+	struct rdmafs_coh *c;
+
+	prandom_seed_state(&rnd, 6);
+	for (round = 0; round < 1000; round++) {
+		for (i = 0; i < ARRAY_SIZE(order); i++)
+			order[i] = round ? i : i < 32 ? 2 * i + 1 : 2 * (i - 32);
+		for (i = ARRAY_SIZE(order) - 1; round && i; i--) {
+			j = prandom_u32_state(&rnd) % (i + 1);
+			swap(order[i], order[j]);
+		}
+		c = known(test);
+		for (i = 0; i < ARRAY_SIZE(order); i++)
+			rdmafs_coh_own_begin(c);
+		for (i = 0; i < ARRAY_SIZE(order); i++)
+			own_end(c, FIRST + order[i], FIRST + order[i] + 1, 0, i + 1);
+		KUNIT_ASSERT_EQ_MSG(test, c->pages, RDMAFS_PAGES_VALID, "round %u", round);
+		KUNIT_ASSERT_EQ(test, c->change, FIRST + ARRAY_SIZE(order));
+		KUNIT_ASSERT_EQ(test, c->nr_edges, 0);
+		kunit_kfree(test, c);
+	}
+}
+
+/* The same with one of someone else among them, wherever it is. */
+static void foreign_among_own(struct kunit *test)
+{
+	unsigned int i, j, gap, order[16];
+	struct rnd_state rnd;
+	struct rdmafs_coh *c;
+
+	prandom_seed_state(&rnd, 7);
+	for (gap = 0; gap < ARRAY_SIZE(order); gap++) {
+		for (i = 0; i < ARRAY_SIZE(order); i++)
+			order[i] = i;
+		for (i = ARRAY_SIZE(order) - 1; i; i--) {
+			j = prandom_u32_state(&rnd) % (i + 1);
+			swap(order[i], order[j]);
+		}
+		c = known(test);
+		for (i = 0; i < ARRAY_SIZE(order); i++)
+			rdmafs_coh_own_begin(c);
+		for (i = 0; i < ARRAY_SIZE(order); i++) {
+			u64 before = FIRST + order[i] + (order[i] >= gap);
+
+			own_end(c, before, before + 1, 0, i + 1);
+		}
+		KUNIT_EXPECT_EQ_MSG(test, c->pages, RDMAFS_PAGES_STALE, "gap %u", gap);
+		KUNIT_EXPECT_EQ(test, c->change, FIRST + ARRAY_SIZE(order) + 1);
+		kunit_kfree(test, c);
+	}
+}
+
+/* More pieces than there is room for: ours or not, it counts as someone else's. */
+static void too_many_pieces(struct kunit *test)
+{
+	struct rdmafs_coh *c = known(test);
+	struct rdmafs_verdict v = {};
+	unsigned int i;
+
+	for (i = 0; i <= RDMAFS_NR_EDGES + 1; i++)
+		rdmafs_coh_own_begin(c);
+	for (i = 1; i <= RDMAFS_NR_EDGES; i++) {
+		v = own_end(c, FIRST + 2 * i, FIRST + 2 * i + 1, 0, i);
+		KUNIT_EXPECT_FALSE(test, v.changed);
+	}
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
+	v = own_end(c, FIRST + 2 * i, FIRST + 2 * i + 1, 0, i);
+	KUNIT_EXPECT_TRUE(test, v.changed && v.use);
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
+	KUNIT_EXPECT_EQ(test, c->nr_edges, 0);
+	KUNIT_EXPECT_EQ(test, c->change, FIRST + 2 * i + 1);
+}
+
+static void nobody_knows(struct kunit *test)
+{
+	struct rdmafs_coh *c = known(test);
+	struct rdmafs_verdict v;
+
+	rdmafs_coh_own_begin(c);
+	v = rdmafs_coh_own_end(c, NULL, 0, 1);
+	KUNIT_EXPECT_FALSE(test, v.use || v.changed);
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
+	v = rdmafs_coh_fresh(c, FIRST + 1, 1);
+	KUNIT_EXPECT_TRUE(test, v.changed);
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
+}
+
+/* Who opens must get what others have closed. */
+static void opening(struct kunit *test)
+{
+	struct rdmafs_coh *c = known(test);
+
+	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
+	/* The open crosses a change of ours: up to what we know is proof enough. */
+	rdmafs_coh_own_begin(c);
+	rdmafs_coh_fresh(c, FIRST, 0);
+	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
+	/* Beyond it is not, neither now nor when ours has ended ... */
+	rdmafs_coh_fresh(c, FIRST + 2, 0);
+	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
+	own_end(c, FIRST, FIRST + 1, 0, 1);
+	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
+	/* ... but the answer to a new question. */
+	rdmafs_coh_fresh(c, FIRST + 2, 1);
+	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
+
+	/* What the server can't tell apart no question brings to light. */
+	c = known(test);
+	own(c, 0, FIRST + 3, 1);
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
+	rdmafs_coh_fresh(c, FIRST + 3, 1);
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
+	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
+}
+
+static void names(struct kunit *test)
+{
+	struct rdmafs_coh *c = known(test);
+	unsigned long verifier;
+
+	KUNIT_EXPECT_NE(test, c->verifier, 0);
+	c->verifier = ~0UL;
+	rdmafs_coh_fresh(c, FIRST + 1, 0);
+	KUNIT_EXPECT_NE(test, c->verifier, 0);
+	KUNIT_EXPECT_NE(test, c->verifier, ~0UL);
+	verifier = c->verifier;
+	own(c, FIRST + 1, FIRST + 2, 1);
+	KUNIT_EXPECT_EQ(test, c->verifier, verifier);
+	own(c, 0, FIRST + 3, 2);
+	KUNIT_EXPECT_NE(test, c->verifier, verifier);
+}
+
+static struct kunit_case coherence_cases[] = {
+	KUNIT_CASE(pages_table),
+	KUNIT_CASE(someone_else),
+	KUNIT_CASE(truncate_stands),
+	KUNIT_CASE(weak_never_shrink),
+	KUNIT_CASE(own_in_any_order),
+	KUNIT_CASE(foreign_among_own),
+	KUNIT_CASE(too_many_pieces),
+	KUNIT_CASE(nobody_knows),
+	KUNIT_CASE(opening),
+	KUNIT_CASE(names),
+	{}
+};
+
+static struct kunit_suite coherence_suite = {
+	.name = "rdmafs_client_coherence",
+	.test_cases = coherence_cases,
+};
+
+kunit_test_suite(coherence_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the rdmafs client's rules");
+MODULE_LICENSE("GPL");

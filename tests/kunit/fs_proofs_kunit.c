@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_fs_proofs: clients in bare verbs of a server that runs beside, which
+ * say that they are whom they like, and show what others were given.  It wants an export
+ * of the name of the module parameter, in whose root anybody may make files, and to be
+ * loaded by tests/scenarios/inside/proofs.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/stat.h>
+#include "fs/proto/codec.h"
+#include "xprt_raw.h"
+
+#define FS_PORT		20060
+#define FS_BODY		2048
+#define FS_CLIENTS	8
+#define FS_CALLERS	4096	/* that the server keeps of a client */
+
+/* Who is calling, as registered by each client. */
+enum { FS_ROOT = 1, FS_USER = 2 };
+#define FS_UID		1000
+
+static char *export = "export";
+module_param(export, charp, 0444);
+MODULE_PARM_DESC(export, "name of the export");
+
+static uint opens = 40;
+module_param(opens, uint, 0444);
+MODULE_PARM_DESC(opens, "the server's max_opens_client");
+
+/**
+ * struct fs_client - a client with a session
+ * @raw:    its connection, NULL without one
+ * @id:	    what it calls itself
+ * @seq:    of the last call
+ * @req:    the next request's body
+ * @rep:    the last reply's body
+ * @rep_len: its length
+ * @root:   handle of the export's root
+ */
+struct fs_client {
+	struct raw *raw;
+	u8 id[16];
+	u32 seq;
+	u8 req[FS_BODY];
+	u8 rep[FS_BODY];
+	u32 rep_len;
+	struct rfp_fh root;
+};
+
+struct fs_test {
+	struct fs_client client[FS_CLIENTS];
+	u32 nr;
+};
+
+/* An open, as a client knows it. */
+struct fs_open {
+	struct rfp_fh fh;
+	u64 stateid;
+	struct rfp_proof proof;
+};
+
+/* What the server says by itself: it wants grants back that came with some replies. */
+static void fs_notified(struct kunit *test, struct fs_client *c, struct raw_msg *m)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)m->buf;
+	struct rxp_wire_keys *keys = (struct rxp_wire_keys *)(hdr + 1);
+	u32 len = struct_size(keys, rkey, le16_to_cpu(keys->nr));
+
+	KUNIT_ASSERT_EQ(test, hdr->type, RXP_NOTIFY);
+	KUNIT_ASSERT_EQ(test, hdr->op, RXP_NOTIFY_RECALL);
+	KUNIT_ASSERT_LE(test, le16_to_cpu(keys->nr), RXP_WIRE_KEYS);
+	KUNIT_ASSERT_EQ(test, raw_say(c->raw, RXP_CONTROL, RXP_CONTROL_RETURN, 0, 0, keys, len, 0),
+			0);
+	KUNIT_ASSERT_EQ(test, raw_repost(c->raw, m), 0);
+}
+
+/* Send the request that stands in @enc; the reply's status. */
+static u32 fs_call(struct kunit *test, struct fs_client *c, struct rfp_enc *enc)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)c->raw->send->buf;
+	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+	int len = rfp_enc_len(enc);
+	struct raw_msg *m;
+
+	KUNIT_ASSERT_GT(test, len, 0);
+	memset(hdr, 0, sizeof(*hdr) + sizeof(*call));
+	hdr->type = RXP_CALL;
+	hdr->seq = cpu_to_le32(++c->seq);
+	hdr->body_len = cpu_to_le16(len);
+	memcpy(call + 1, c->req, len);
+	KUNIT_ASSERT_EQ(test, raw_send(c->raw, sizeof(*hdr) + sizeof(*call) + len, 0), 0);
+	for (;;) {
+		m = raw_next_msg(c->raw);
+		KUNIT_ASSERT_NOT_NULL_MSG(test, m, "no reply to call %u, cut: %d", c->seq,
+					  c->raw->cut);
+		hdr = (struct rxp_wire_hdr *)m->buf;
+		if (hdr->type == RXP_REPLY)
+			break;
+		fs_notified(test, c, m);
+	}
+	KUNIT_ASSERT_EQ(test, le32_to_cpu(hdr->seq), c->seq);
+	c->rep_len = le16_to_cpu(hdr->body_len);
+	KUNIT_ASSERT_GE(test, c->rep_len, sizeof(struct rfp_rep));
+	KUNIT_ASSERT_LE(test, c->rep_len, sizeof(c->rep));
+	memcpy(c->rep, (void *)(hdr + 1) + sizeof(struct rxp_wire_reply), c->rep_len);
+	KUNIT_ASSERT_EQ(test, raw_repost(c->raw, m), 0);
+	return le32_to_cpu(((struct rfp_rep *)c->rep)->status);
+}
+
+static void *fs_req(struct fs_client *c, struct rfp_enc *enc, enum rfp_op op, u32 cred,
+		    size_t size)
+{
+	rfp_enc_init(enc, c->req, sizeof(c->req));
+	return rfp_enc_req(enc, op, cred, size);
+}
+
+static u32 fs_attach(struct kunit *test, struct fs_client *c)
+{
+	struct rfp_enc enc;
+	struct rfp_dec dec;
+	u32 status;
+
+	fs_req(c, &enc, RFP_ATTACH, 0, sizeof(struct rfp_req));
+	rfp_enc_str(&enc, export, strlen(export), RFP_EXPORT_NAME_MAX);
+	status = fs_call(test, c, &enc);
+	rfp_dec_init(&dec, c->rep, c->rep_len);
+	rfp_dec_fixed(&dec, sizeof(struct rfp_attach_rep));
+	rfp_dec_fh(&dec, &c->root);
+	return status;
+}
+
+static u32 fs_setcred(struct kunit *test, struct fs_client *c, u32 id, u32 uid)
+{
+	struct rfp_setcred_req *req;
+	struct rfp_enc enc;
+
+	req = fs_req(c, &enc, RFP_SETCRED, 0, sizeof(*req));
+	req->id = cpu_to_le32(id);
+	req->uid = cpu_to_le32(uid);
+	req->gid = cpu_to_le32(uid);
+	return fs_call(test, c, &enc);
+}
+
+/* A session for a client that has none, under the same name as before if it had one. */
+static void fs_begin(struct kunit *test, struct fs_client *c)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	struct rxp_wire_hello hello = {};
+	struct rxp_wire_welcome *w;
+
+	memcpy(hello.client, c->id, sizeof(hello.client));
+	for (;;) {
+		c->raw = raw_open(FS_PORT);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(c->raw));
+		KUNIT_ASSERT_EQ(test, raw_say(c->raw, RXP_CONTROL, RXP_CONTROL_HELLO, 0, 0, &hello,
+					      sizeof(hello), 0), 0);
+		w = raw_expect(test, c->raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
+		if (le32_to_cpu(w->status) == RXP_WELCOME_NEW) {
+			KUNIT_ASSERT_EQ(test, raw_repost(c->raw, &c->raw->recv[0]), 0);
+			break;
+		}
+		/* The session before is not quite over. */
+		KUNIT_ASSERT_EQ(test, le32_to_cpu(w->status), RXP_WELCOME_REFUSED);
+		KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
+		raw_close(c->raw);
+		c->raw = NULL;
+		msleep(20);
+	}
+	c->seq = 0;
+	KUNIT_ASSERT_EQ(test, fs_attach(test, c), 0);
+	KUNIT_ASSERT_EQ(test, fs_setcred(test, c, FS_ROOT, 0), 0);
+	KUNIT_ASSERT_EQ(test, fs_setcred(test, c, FS_USER, FS_UID), 0);
+}
+
+static struct fs_client *fs_client(struct kunit *test)
+{
+	struct fs_test *t = test->priv;
+	struct fs_client *c = &t->client[t->nr];
+
+	KUNIT_ASSERT_LT(test, t->nr, FS_CLIENTS);
+	get_random_bytes(c->id, sizeof(c->id));
+	fs_begin(test, c);
+	t->nr++;
+	return c;
+}
+
+/* Its session ends, and nothing that it has open is closed before. */
+static void fs_end(struct kunit *test, struct fs_client *c)
+{
+	raw_say(c->raw, RXP_CONTROL, RXP_CONTROL_BYE, 0, 0, NULL, 0, 0);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(c->raw));
+	raw_close(c->raw);
+	c->raw = NULL;
+}
+
+static void fs_take_open(struct fs_client *c, struct fs_open *o, bool create)
+{
+	const struct rfp_open_rep *rep;
+	struct rfp_dec dec;
+
+	rfp_dec_init(&dec, c->rep, c->rep_len);
+	rep = rfp_dec_fixed(&dec, sizeof(*rep));
+	if (!rep)
+		return;
+	o->stateid = le64_to_cpu(rep->stateid);
+	o->proof = rep->proof;
+	if (!create)
+		return;
+	rfp_dec_fixed(&dec, sizeof(struct rfp_attr));
+	rfp_dec_fh(&dec, &o->fh);
+}
+
+static u32 fs_create(struct kunit *test, struct fs_client *c, const char *name, u32 mode,
+		     struct fs_open *o)
+{
+	struct rfp_create_req *req;
+	struct rfp_enc enc;
+	u32 status;
+
+	req = fs_req(c, &enc, RFP_CREATE, FS_USER, sizeof(*req));
+	req->mode = cpu_to_le32(mode);
+	req->flags = cpu_to_le32(RFP_OPEN_READ | RFP_OPEN_WRITE);
+	req->how = cpu_to_le32(RFP_CREATE_EXCL);
+	rfp_enc_fh(&enc, &c->root);
+	rfp_enc_str(&enc, name, strlen(name), RFP_NAME_MAX);
+	status = fs_call(test, c, &enc);
+	if (!status)
+		fs_take_open(c, o, true);
+	return status;
+}
+
+/* Open by handle, with what @proof says; @o gets the stateid and, if it may, the proof. */
+static u32 fs_open_as(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh,
+		      const struct rfp_proof *proof, struct fs_open *o)
+{
+	struct rfp_open_req *req;
+	struct rfp_enc enc;
+	u32 status;
+
+	req = fs_req(c, &enc, RFP_OPEN, FS_USER, sizeof(*req));
+	req->flags = cpu_to_le32(RFP_OPEN_READ | RFP_OPEN_WRITE);
+	if (proof)
+		req->proof = *proof;
+	rfp_enc_fh(&enc, fh);
+	status = fs_call(test, c, &enc);
+	if (!status) {
+		o->fh = *fh;
+		fs_take_open(c, o, false);
+	}
+	return status;
+}
+
+static u32 fs_close(struct kunit *test, struct fs_client *c, const struct fs_open *o)
+{
+	struct rfp_close_req *req;
+	struct rfp_enc enc;
+
+	req = fs_req(c, &enc, RFP_CLOSE, FS_USER, sizeof(*req));
+	req->stateid = cpu_to_le64(o->stateid);
+	return fs_call(test, c, &enc);
+}
+
+static u32 fs_unlink(struct kunit *test, struct fs_client *c, const char *name)
+{
+	struct rfp_enc enc;
+
+	fs_req(c, &enc, RFP_UNLINK, FS_ROOT, sizeof(struct rfp_req));
+	rfp_enc_fh(&enc, &c->root);
+	rfp_enc_str(&enc, name, strlen(name), RFP_NAME_MAX);
+	return fs_call(test, c, &enc);
+}
+
+/* A proof opens again for its client, and for nobody else who says that he is that user. */
+static void fs_proof_of_another(struct kunit *test)
+{
+	struct fs_client *one = fs_client(test), *other = fs_client(test);
+	struct fs_open o = {}, got = {};
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, one, "proof", 0, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, other, &o.fh, NULL, &got), RFP_EACCES);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, other, &o.fh, &o.proof, &got), RFP_EACCES);
+	fs_end(test, one);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, other, &o.fh, &o.proof, &got), RFP_EACCES);
+	fs_begin(test, one);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, one, &o.fh, &o.proof, &got), 0);
+	/* The number is part of what is proven. */
+	o.proof.claim ^= cpu_to_le64(1);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, one, &o.fh, &o.proof, &got), RFP_EACCES);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, one, "proof"), 0);
+}
+
+/* What one has left is not taken by another, however often he shows what he has himself. */
+static void fs_counted_once(struct kunit *test)
+{
+	struct fs_client *one = fs_client(test), *other = fs_client(test);
+	struct fs_open o = {}, mine = {}, again[4] = {};
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, one, "once", 0666, &o), 0);
+	KUNIT_ASSERT_EQ(test, fs_open_as(test, other, &o.fh, NULL, &mine), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, other, "once"), 0);
+	fs_end(test, one);
+	for (i = 0; i < ARRAY_SIZE(again); i++) {
+		KUNIT_EXPECT_EQ(test, fs_open_as(test, other, &o.fh, &mine.proof, &again[i]), 0);
+		KUNIT_EXPECT_EQ(test, fs_close(test, other, &again[i]), 0);
+	}
+	KUNIT_EXPECT_EQ(test, fs_close(test, other, &mine), 0);
+	fs_begin(test, one);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, one, &o.fh, &o.proof, &again[0]), 0);
+	/* That was the last one who was waited for. */
+	KUNIT_EXPECT_EQ(test, fs_close(test, one, &again[0]), 0);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, one, &o.fh, &o.proof, &again[0]), RFP_ESTALE);
+}
+
+/* As many as it may have open; the file's proofs are thrown away. */
+static u32 fs_fill(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh)
+{
+	struct fs_open o;
+	u32 status, nr = 0;
+
+	while (!(status = fs_open_as(test, c, fh, NULL, &o)) && nr <= opens)
+		nr++;
+	KUNIT_EXPECT_EQ(test, status, RFP_ENFILE);
+	return nr;
+}
+
+/*
+ * What a client has left counts as what it has open: by leaving much it takes nothing of
+ * what others have left, and nothing of what they may have.
+ */
+static void fs_left_counts(struct kunit *test)
+{
+	struct fs_client *one, *other, *third;
+	struct fs_open o = {}, file = {}, got = {};
+	u32 had;
+
+	one = fs_client(test);
+	KUNIT_ASSERT_EQ(test, fs_create(test, one, "left", 0666, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, one, "left"), 0);
+	fs_end(test, one);
+
+	KUNIT_ASSERT_EQ(test, raw_route("fd09::1", "fd09::1"), 0);
+	other = fs_client(test);
+	KUNIT_ASSERT_EQ(test, fs_create(test, other, "many", 0666, &file), 0);
+	had = fs_fill(test, other, &file.fh);
+	KUNIT_EXPECT_EQ(test, had, opens - 1);
+	fs_end(test, other);
+	fs_begin(test, other);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, other, &file.fh, NULL, &got), RFP_ENFILE);
+	/* Another address of the same network, and another name. */
+	KUNIT_ASSERT_EQ(test, raw_route("fd09::2", "fd09::1"), 0);
+	third = fs_client(test);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, third, &file.fh, NULL, &got), RFP_ENFILE);
+	/* But it gets back what it had. */
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, other, &file.fh, &file.proof, &got), 0);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, third, &file.fh, NULL, &got), RFP_ENFILE);
+	KUNIT_EXPECT_EQ(test, fs_close(test, other, &got), 0);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, third, &file.fh, NULL, &got), 0);
+	KUNIT_EXPECT_EQ(test, fs_close(test, third, &got), 0);
+
+	KUNIT_ASSERT_EQ(test, raw_route(NULL, NULL), 0);
+	fs_begin(test, one);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, one, &o.fh, &o.proof, &got), 0);
+	KUNIT_EXPECT_EQ(test, fs_close(test, one, &got), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, one, "many"), 0);
+}
+
+/* A call that fails only if its caller is not known. */
+static u32 fs_known(struct kunit *test, struct fs_client *c, u32 cred)
+{
+	struct rfp_enc enc;
+
+	fs_req(c, &enc, RFP_LOOKUP, cred, sizeof(struct rfp_req));
+	rfp_enc_fh(&enc, &c->root);
+	rfp_enc_str(&enc, "..", 2, RFP_NAME_MAX);
+	return fs_call(test, c, &enc);
+}
+
+/* Of more callers than are kept those go that were unused longest. */
+static void fs_callers(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test);
+	u32 id;
+
+	/* With the two that each client has. */
+	for (id = 3; id <= FS_CALLERS; id++)
+		KUNIT_ASSERT_EQ(test, fs_setcred(test, c, id, FS_UID), 0);
+	KUNIT_EXPECT_EQ(test, fs_known(test, c, FS_ROOT), 0);
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, fs_known(test, c, FS_ROOT), 0);
+	KUNIT_EXPECT_EQ(test, fs_known(test, c, 3), 0);
+	KUNIT_ASSERT_EQ(test, fs_setcred(test, c, id, FS_UID), 0);
+	KUNIT_ASSERT_EQ(test, fs_setcred(test, c, id + 1, FS_UID), 0);
+	KUNIT_EXPECT_EQ(test, fs_known(test, c, FS_ROOT), 0);
+	KUNIT_EXPECT_EQ(test, fs_known(test, c, 3), 0);
+	KUNIT_EXPECT_EQ(test, fs_known(test, c, FS_USER), RFP_BADCRED);
+	KUNIT_EXPECT_EQ(test, fs_known(test, c, 4), RFP_BADCRED);
+	KUNIT_EXPECT_EQ(test, fs_known(test, c, 5), 0);
+}
+
+static int fs_init(struct kunit *test)
+{
+	test->priv = kunit_kzalloc(test, sizeof(struct fs_test), GFP_KERNEL);
+	return test->priv ? 0 : -ENOMEM;
+}
+
+static void fs_exit(struct kunit *test)
+{
+	struct fs_test *t = test->priv;
+	u32 i;
+
+	raw_route(NULL, NULL);
+	for (i = 0; t && i < FS_CLIENTS; i++)
+		if (!IS_ERR_OR_NULL(t->client[i].raw)) {
+			raw_say(t->client[i].raw, RXP_CONTROL, RXP_CONTROL_BYE, 0, 0, NULL, 0, 0);
+			raw_close(t->client[i].raw);
+		}
+}
+
+static struct kunit_case fs_cases[] = {
+	KUNIT_CASE(fs_proof_of_another),
+	KUNIT_CASE(fs_counted_once),
+	KUNIT_CASE(fs_left_counts),
+	KUNIT_CASE(fs_callers),
+	{}
+};
+
+static struct kunit_suite fs_suite = {
+	.name = "rdmafs_fs_proofs",
+	.init = fs_init,
+	.exit = fs_exit,
+	.test_cases = fs_cases,
+};
+
+kunit_test_suite(fs_suite);
+
+MODULE_DESCRIPTION("rdmafs: clients that say what they like");
+MODULE_LICENSE("GPL");

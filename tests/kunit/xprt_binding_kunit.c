@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_xprt_binding: MRs and grants on two connections whose send queues stand
+ * still for as long as a case wants, of a device that refuses nothing: what a key is
+ * worth is what was executed last.  The client knows every key before it is told.
+ */
+#include <kunit/test.h>
+#include "transport/server.h"
+
+#define CONNS	2
+#define QUEUE	16
+#define SIZE	SZ_32K
+#define ENTRIES	8
+
+/* A work request in a send queue. */
+struct binding_wr {
+	enum ib_wr_opcode opcode;
+	u32 key;
+	struct ib_cqe *cqe;		/* signaled */
+};
+
+struct binding_queue {
+	struct ib_qp qp;
+	struct binding_wr wr[QUEUE];
+	int nr;
+	int done;
+};
+
+struct binding_stage {
+	struct ib_device ib;
+	struct ib_pd pd;
+	struct rxp_device rdev;
+	struct rxp_pool pool;
+	struct rxp_conn conn[CONNS];
+	struct binding_queue queue[CONNS];
+	struct rdmafs_xprt_server server;
+	struct rdmafs_xprt_session session;
+	struct rxp_req req;
+	struct ib_send_wr send;
+	struct rxp_mr mr;
+	struct ib_mr ib_mr;
+	struct rxp_buf buf;
+	u32 valid;			/* the key that the device takes */
+	int replied;
+	int mr_puts;
+	enum rxp_mr_state put_as;
+	int buf_puts;
+	int session_refs;
+	int lost;
+};
+
+static struct binding_stage *stage;
+
+/* ------------------------------------------------- what the files want of others */
+
+void rxp_mr_trace(const struct rxp_mr *mr, enum rxp_mr_event event, enum rxp_mr_state to)
+{
+}
+
+void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
+{
+	stage->mr_puts++;
+	stage->put_as = mr->state;
+	rpol_mr_regain(pool->member, &mr->policy);
+}
+
+int rxp_mr_map_buf(struct rxp_pool *pool, struct rxp_mr *mr, struct rxp_buf *buf, u32 len,
+		   struct ib_reg_wr *wr)
+{
+	memset(wr, 0, sizeof(*wr));
+	wr->wr.opcode = IB_WR_REG_MR;
+	wr->mr = mr->mr;
+	wr->key = ++mr->mr->rkey;
+	mr->mr->length = len;
+	return 0;
+}
+
+void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf)
+{
+	stage->buf_puts++;
+}
+
+void rxp_buf_sync_for_device(struct rxp_pool *pool, struct rxp_buf *buf)
+{
+}
+
+void rxp_pool_get(struct rxp_pool *pool)
+{
+}
+
+void rxp_pool_put(struct rxp_pool *pool)
+{
+}
+
+void rxp_session_get(struct rdmafs_xprt_session *session)
+{
+	stage->session_refs++;
+}
+
+void rxp_session_put(struct rdmafs_xprt_session *session)
+{
+	stage->session_refs--;
+}
+
+void rxp_session_lose(struct rdmafs_xprt_session *session)
+{
+	stage->lost++;
+}
+
+bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
+{
+	return false;
+}
+
+struct workqueue_struct *rxp_wq;
+
+/* -------------------------------------------------------------------- the device */
+
+static int binding_post(struct ib_qp *qp, const struct ib_send_wr *wr,
+			const struct ib_send_wr **bad)
+{
+	struct binding_queue *q = container_of(qp, struct binding_queue, qp);
+
+	for (; wr; wr = wr->next) {
+		struct binding_wr *w = &q->wr[q->nr];
+
+		*bad = wr;
+		if (q->nr == QUEUE)
+			return -ENOMEM;
+		q->nr++;
+		w->opcode = wr->opcode;
+		w->cqe = wr->send_flags & IB_SEND_SIGNALED ? wr->wr_cqe : NULL;
+		w->key = wr->opcode == IB_WR_REG_MR ? reg_wr(wr)->key : wr->ex.invalidate_rkey;
+	}
+	return 0;
+}
+
+/* The queue moves on, to its end, or, with an error, without anything being done. */
+static void binding_run(struct binding_stage *st, int i, enum ib_wc_status status)
+{
+	struct binding_queue *q = &st->queue[i];
+
+	while (q->done < q->nr) {
+		struct binding_wr *w = &q->wr[q->done++];
+		struct ib_wc wc = { .wr_cqe = w->cqe, .status = status };
+
+		if (status == IB_WC_SUCCESS && w->opcode == IB_WR_REG_MR)
+			st->valid = w->key;
+		if (status == IB_WC_SUCCESS && w->opcode == IB_WR_LOCAL_INV &&
+		    st->valid >> 8 == w->key >> 8)
+			st->valid = 0;
+		if (w->cqe)
+			w->cqe->done(NULL, &wc);
+	}
+}
+
+static int binding_init(struct kunit *test)
+{
+	static const struct rpol_quota quota = {
+		.max = RPOL_NO_MAX,
+		.weight = RPOL_WEIGHT_DEFAULT,
+	};
+	struct binding_stage *st = kunit_kzalloc(test, sizeof(*st), GFP_KERNEL);
+	int i;
+
+	if (!st)
+		return -ENOMEM;
+	st->session.stats.v = __alloc_percpu(sizeof(u64) * RXP_NR_STATS, __alignof__(u64));
+	if (!st->session.stats.v)
+		return -ENOMEM;
+	st->rdev.domain = rpol_domain_create(RPOL_CAPACITY_MIN, NULL, NULL);
+	if (IS_ERR(st->rdev.domain))
+		return PTR_ERR(st->rdev.domain);
+	st->pool.member = rpol_member_create(st->rdev.domain, &quota, NULL, NULL);
+	if (IS_ERR(st->pool.member))
+		return PTR_ERR(st->pool.member);
+	if (rpol_reserve(st->pool.member, ENTRIES, RPOL_NOWAIT))
+		return -ENOMEM;
+	st->ib.ops.post_send = binding_post;
+	st->rdev.ib = &st->ib;
+	st->rdev.short_until = jiffies;
+	st->pool.rdev = &st->rdev;
+	st->pool.pd = &st->pd;
+	spin_lock_init(&st->pool.lock);
+	spin_lock_init(&st->session.lock);
+	INIT_LIST_HEAD(&st->session.grants);
+	st->session.server = &st->server;
+	st->session.nr_conns = CONNS;
+	for (i = 0; i < CONNS; i++) {
+		struct rxp_conn *conn = &st->conn[i];
+
+		conn->index = i;
+		conn->rdev = &st->rdev;
+		conn->pool = &st->pool;
+		conn->stats = &st->session.stats;
+		conn->session = &st->session;
+		conn->qp = &st->queue[i].qp;
+		conn->qp->device = &st->ib;
+		conn->sq_free = QUEUE;
+		conn->sq_quiet_max = 4;
+		rxp_send_init(conn);
+		st->session.conns[i] = conn;
+	}
+	st->mr.mr = &st->ib_mr;
+	st->mr.pool = &st->pool;
+	st->ib_mr.rkey = 0x4200;
+	st->mr.policy.entries = ENTRIES;
+	st->mr.room = ENTRIES;
+	st->buf.size = SIZE;
+	stage = st;
+	test->priv = st;
+	return 0;
+}
+
+static void binding_exit(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+
+	if (!st)
+		return;
+	rpol_mr_regain(st->pool.member, &st->mr.policy);
+	rpol_release(st->pool.member, ENTRIES);
+	rpol_member_destroy(st->pool.member);
+	rpol_domain_destroy(st->rdev.domain);
+	free_percpu(st->session.stats.v);
+}
+
+static void binding_replied(struct rxp_chain *chain, bool ok)
+{
+	stage->replied++;
+}
+
+/* ------------------------------------------------------------------------- cases */
+
+#define RULES	"posted registered remote_inv local_inv invalidated failed"
+
+/* Every state and event, as binding.c's story tells it; . is what can't come. */
+static void binding_table(struct kunit *test)
+{
+	static const char want[RXP_MR_NR_STATES][RXP_MR_NR_EVENTS + 1] = {
+		[RXP_MR_IDLE]	      = "R.....",
+		[RXP_MR_REGISTERING]  = ".BTV.U",
+		[RXP_MR_BOUND]	      = "..IV..",
+		[RXP_MR_RETURNED]     = ".I...U",
+		[RXP_MR_INVALIDATING] = ".V..IU",
+		[RXP_MR_UNKNOWN]      = "....UU",
+	};
+	static const char name[RXP_MR_NR_STATES + 2] = "IRBTVU.";
+	int s, e;
+
+	for (s = 0; s < RXP_MR_NR_STATES; s++)
+		for (e = 0; e < RXP_MR_NR_EVENTS; e++)
+			KUNIT_EXPECT_EQ_MSG(test, name[rxp_mr_next(s, e)], want[s][e],
+					    "state %c, event %d of " RULES, name[s], e);
+}
+
+/* Never from a REG_MR that may be executed yet to an MR that may be used again. */
+static void binding_no_short_cut(struct kunit *test)
+{
+	int e;
+
+	for (e = 0; e < RXP_MR_NR_EVENTS; e++)
+		KUNIT_EXPECT_NE(test, rxp_mr_next(RXP_MR_REGISTERING, e), RXP_MR_IDLE);
+}
+
+/* A grant whose reply, behind its registration, stands in the second connection's queue. */
+static struct rxp_grant *binding_grant(struct kunit *test, struct rxp_wire_tag *tag)
+{
+	struct binding_stage *st = test->priv;
+	struct rxp_grant *g;
+
+	st->req.session = &st->session;
+	st->req.flags = RXP_F_WRITE;
+	st->req.mr = &st->mr;
+	st->req.buf = &st->buf;
+	st->req.pool = &st->pool;
+	g = rxp_grant_offer(&st->req, &st->conn[1], tag);
+	KUNIT_ASSERT_NOT_NULL(test, g);
+	return g;
+}
+
+static u32 binding_granted(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	struct rxp_wire_tag tag;
+	struct rxp_grant *g = binding_grant(test, &tag);
+
+	rxp_chain_init(&st->req.reply, binding_replied);
+	rxp_chain_reg(&st->req.reply, g->mr, &st->req.reg);
+	rxp_fill_send(&st->send, NULL, 0, 0);
+	rxp_chain_add(&st->req.reply, &st->send);
+	KUNIT_ASSERT_EQ(test, rxp_grant_post(g, &st->req.reply), 0);
+	return le32_to_cpu(tag.rkey);
+}
+
+static void binding_expect_nothing_back(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+
+	KUNIT_EXPECT_EQ(test, st->mr_puts, 0);
+	KUNIT_EXPECT_EQ(test, st->buf_puts, 0);
+}
+
+static void binding_expect_back(struct kunit *test, enum rxp_mr_state state)
+{
+	struct binding_stage *st = test->priv;
+
+	KUNIT_EXPECT_EQ(test, st->mr_puts, 1);
+	KUNIT_EXPECT_EQ(test, st->put_as, state);
+	KUNIT_EXPECT_EQ(test, st->buf_puts, 1);
+	KUNIT_EXPECT_EQ(test, st->valid, 0);
+	KUNIT_EXPECT_EQ(test, st->session.nr_grants, 0);
+	KUNIT_EXPECT_EQ(test, st->session_refs, 0);
+}
+
+/* A RETURN of one key. */
+static const char *binding_give(struct rxp_conn *conn, u32 rkey)
+{
+	struct {
+		struct rxp_wire_keys keys;
+		__le32 rkey;
+	} __packed body = { .keys.nr = cpu_to_le16(1), .rkey = cpu_to_le32(rkey) };
+	struct rxp_frame f = { .nr_keys = 1, .body = &body };
+
+	return rxp_grants_returned(conn, &f);
+}
+
+static bool binding_tick(struct binding_stage *st)
+{
+	bool more;
+
+	spin_lock_bh(&st->server.lock);
+	more = rxp_grants_tick(&st->server);
+	spin_unlock_bh(&st->server.lock);
+	return more;
+}
+
+/* Given back before it is registered, on whichever connection. */
+static void binding_return(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	u32 key = binding_granted(test);
+
+	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[0], key));
+	binding_run(st, 0, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, st->queue[0].nr, 0);
+	binding_expect_nothing_back(test);
+	binding_run(st, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, st->replied, 1);
+	binding_expect_back(test, RXP_MR_IDLE);
+	KUNIT_EXPECT_EQ(test, st->conn[1].strays, 0);
+}
+
+/* Given back when it is registered: its own connection invalidates it all the same. */
+static void binding_return_bound(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	u32 key = binding_granted(test);
+
+	binding_run(st, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, st->valid, key);
+	KUNIT_EXPECT_EQ(test, st->mr.state, RXP_MR_BOUND);
+	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[0], key));
+	KUNIT_EXPECT_EQ(test, st->queue[0].nr, 0);
+	binding_expect_nothing_back(test);
+	binding_run(st, 1, IB_WC_SUCCESS);
+	binding_expect_back(test, RXP_MR_IDLE);
+}
+
+/* And may stay there no longer than one that was called back, nor make room for others. */
+static void binding_return_stuck(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	u32 key = binding_granted(test);
+	struct rxp_grant *g;
+
+	spin_lock_init(&st->server.lock);
+	INIT_LIST_HEAD(&st->server.sessions);
+	list_add(&st->session.link, &st->server.sessions);
+	st->session.nr_bound = CONNS;
+	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[0], key));
+	KUNIT_EXPECT_EQ(test, st->session.nr_grants, 1);
+	KUNIT_EXPECT_TRUE(test, binding_tick(st));
+	KUNIT_EXPECT_EQ(test, st->lost, 0);
+	/* Nor is it there to be returned, or used, again. */
+	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[0], key));
+	KUNIT_EXPECT_EQ(test, st->conn[0].strays, 1);
+	g = list_first_entry_or_null(&st->session.grants, struct rxp_grant, link);
+	KUNIT_ASSERT_NOT_NULL(test, g);
+	g->recalled = (jiffies - 11 * HZ) | 1;
+	KUNIT_EXPECT_TRUE(test, binding_tick(st));
+	KUNIT_EXPECT_EQ(test, st->lost, 1);
+	/* What is drained is over, whatever is listed of it. */
+	rxp_grants_drop(&st->session, &st->conn[1]);
+	binding_expect_nothing_back(test);
+	st->conn[1].state = RXP_CONN_DEAD;
+	rxp_send_end(&st->conn[1]);
+	binding_expect_back(test, RXP_MR_UNKNOWN);
+	KUNIT_EXPECT_FALSE(test, binding_tick(st));
+}
+
+/* The queue never moves: what stands in it is over only when the connection is. */
+static void binding_return_dead(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	u32 key = binding_granted(test);
+
+	st->conn[1].state = RXP_CONN_DEAD;
+	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[0], key));
+	binding_expect_nothing_back(test);
+	binding_run(st, 1, IB_WC_WR_FLUSH_ERR);
+	binding_expect_nothing_back(test);
+	rxp_send_end(&st->conn[1]);
+	binding_expect_back(test, RXP_MR_UNKNOWN);
+}
+
+/* A device that says nothing of what it has in hand, as siw may. */
+static void binding_return_silent(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	u32 key = binding_granted(test);
+
+	st->conn[1].state = RXP_CONN_DEAD;
+	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[0], key));
+	rxp_send_end(&st->conn[1]);
+	KUNIT_EXPECT_EQ(test, st->replied, 1);
+	binding_expect_back(test, RXP_MR_UNKNOWN);
+}
+
+/* Before it is posted it is nobody's to return, and behind a dead connection there is none. */
+static void binding_unposted(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	struct rxp_wire_tag tag;
+	struct rxp_grant *g = binding_grant(test, &tag);
+
+	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[1], le32_to_cpu(tag.rkey)));
+	KUNIT_EXPECT_EQ(test, st->conn[1].strays, 1);
+	binding_expect_nothing_back(test);
+	st->conn[1].state = RXP_CONN_DEAD;
+	rxp_chain_init(&st->req.reply, binding_replied);
+	rxp_chain_reg(&st->req.reply, g->mr, &st->req.reg);
+	KUNIT_EXPECT_EQ(test, rxp_grant_post(g, &st->req.reply), -ENOTCONN);
+	binding_expect_back(test, RXP_MR_IDLE);
+}
+
+static void binding_strays(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	u32 key = binding_granted(test), taken = 0;
+
+	while (taken < 255 && !binding_give(&st->conn[0], key + 1 + taken))
+		taken++;
+	KUNIT_EXPECT_EQ(test, taken, 16);
+	/* Each connection for itself. */
+	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[1], key + 1));
+
+	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[1], key));
+	binding_run(st, 1, IB_WC_SUCCESS);
+	binding_expect_back(test, RXP_MR_IDLE);
+}
+
+/* The peer's invalidation, of a key that it has guessed, and of one that it was told. */
+static void binding_remote(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	struct rxp_conn *conn = &st->conn[1];
+	int checks;
+
+	for (checks = 0; checks < 2; checks++) {
+		st->rdev.checks_inv = checks;
+		rxp_mr_map_buf(&st->pool, &st->mr, &st->buf, SIZE, &st->req.reg);
+		rxp_chain_init(&st->req.reply, binding_replied);
+		rxp_chain_reg(&st->req.reply, &st->mr, &st->req.reg);
+		KUNIT_ASSERT_EQ(test, rxp_post(conn, &st->req.reply), 0);
+		KUNIT_EXPECT_FALSE(test, rxp_mr_remote_inv(&st->mr, !checks));
+		KUNIT_EXPECT_EQ(test, st->mr.state, RXP_MR_REGISTERING);
+		binding_run(st, 1, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, rxp_mr_remote_inv(&st->mr, true), checks);
+		KUNIT_EXPECT_EQ(test, st->mr.state, checks ? RXP_MR_IDLE : RXP_MR_BOUND);
+		if (!checks) {
+			KUNIT_EXPECT_EQ(test, rxp_mr_invalidate(&st->mr, &st->req.inv_chain,
+								&st->req.inv, binding_replied), 0);
+			binding_run(st, 1, IB_WC_SUCCESS);
+			KUNIT_EXPECT_EQ(test, st->mr.state, RXP_MR_IDLE);
+			KUNIT_EXPECT_EQ(test, st->valid, 0);
+		}
+		KUNIT_EXPECT_NULL(test, st->mr.conn);
+	}
+	KUNIT_EXPECT_EQ(test, st->replied, 3);
+}
+
+/* A device that checks has executed it, though it has not said so: idle when it does. */
+static void binding_returned(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+
+	st->rdev.checks_inv = true;
+	rxp_mr_map_buf(&st->pool, &st->mr, &st->buf, SIZE, &st->req.reg);
+	rxp_chain_init(&st->req.reply, binding_replied);
+	rxp_chain_reg(&st->req.reply, &st->mr, &st->req.reg);
+	KUNIT_ASSERT_EQ(test, rxp_post(&st->conn[1], &st->req.reply), 0);
+	KUNIT_EXPECT_TRUE(test, rxp_mr_remote_inv(&st->mr, true));
+	KUNIT_EXPECT_EQ(test, st->mr.state, RXP_MR_RETURNED);
+	KUNIT_EXPECT_NOT_NULL(test, st->mr.conn);
+	binding_run(st, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, st->mr.state, RXP_MR_IDLE);
+	KUNIT_EXPECT_NULL(test, st->mr.conn);
+}
+
+/* Used before it is registered: what was sent there counts for nothing yet. */
+static void binding_use(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	struct rxp_req *req = kunit_kzalloc(test, sizeof(*req), GFP_KERNEL);
+	bool used;
+
+	KUNIT_ASSERT_NOT_NULL(test, req);
+	st->rdev.checks_inv = true;
+	req->session = &st->session;
+	req->rkey = binding_granted(test);
+	req->bulk_len = SIZE;
+	spin_lock_bh(&st->session.lock);
+	used = rxp_grant_use(req, &st->conn[0]);
+	spin_unlock_bh(&st->session.lock);
+	KUNIT_ASSERT_TRUE(test, used);
+	KUNIT_EXPECT_FALSE(test, rxp_mr_remote_inv(req->mr, false));
+	KUNIT_EXPECT_EQ(test, rxp_mr_invalidate(req->mr, &req->inv_chain, &req->inv,
+						binding_replied), 0);
+	KUNIT_EXPECT_EQ(test, st->queue[0].nr, 0);
+	KUNIT_EXPECT_EQ(test, st->replied, 0);
+	binding_run(st, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, st->replied, 2);
+	KUNIT_EXPECT_EQ(test, st->mr.state, RXP_MR_IDLE);
+	KUNIT_EXPECT_EQ(test, st->valid, 0);
+	KUNIT_EXPECT_EQ(test, rxp_mr_invalidate(req->mr, &req->inv_chain, &req->inv,
+						binding_replied), -ENOTCONN);
+}
+
+static struct kunit_case binding_cases[] = {
+	KUNIT_CASE(binding_table),
+	KUNIT_CASE(binding_no_short_cut),
+	KUNIT_CASE(binding_return),
+	KUNIT_CASE(binding_return_bound),
+	KUNIT_CASE(binding_return_stuck),
+	KUNIT_CASE(binding_return_dead),
+	KUNIT_CASE(binding_return_silent),
+	KUNIT_CASE(binding_unposted),
+	KUNIT_CASE(binding_strays),
+	KUNIT_CASE(binding_remote),
+	KUNIT_CASE(binding_returned),
+	KUNIT_CASE(binding_use),
+	{}
+};
+
+static struct kunit_suite binding_suite = {
+	.name = "rdmafs_xprt_binding",
+	.init = binding_init,
+	.exit = binding_exit,
+	.test_cases = binding_cases,
+};
+
+kunit_test_suite(binding_suite);

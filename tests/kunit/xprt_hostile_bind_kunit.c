@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_xprt_hostile_bind: connections that come, go and say HELLO at
+ * moments that the server does not choose, in bare verbs.
+ *
+ * Test points hold the server's workers where it matters: when a connection has been
+ * accepted, and when one is drained but has not left its session.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include "tests/points/points.h"
+#include "transport/server.h"
+#include "xprt_raw.h"
+
+#define BIND_PORT	20996
+
+/* More HELLOs at once than a workqueue runs works by default. */
+#define BIND_MANY	(IS_ENABLED(CONFIG_KASAN) ? 40 : 300)
+
+struct bind {
+	struct rdmafs_xprt_server *server;
+	struct raw **raw;
+	u32 nr;
+};
+
+static void bind_handle(struct rdmafs_xprt_req *req, void *ctx)
+{
+	rdmafs_xprt_req_reply(req, 8, 0, RDMAFS_REPLY_NOCACHE);
+}
+
+static int bind_session_open(struct rdmafs_xprt_session *s, void *ctx)
+{
+	return 0;
+}
+
+static void bind_session_close(struct rdmafs_xprt_session *s, void *ctx)
+{
+}
+
+static const struct rdmafs_xprt_service bind_service = {
+	.session_open	= bind_session_open,
+	.session_close	= bind_session_close,
+	.handle		= bind_handle,
+};
+
+/* A connection, accepted; it is closed when the case is over, or by bind_leave(). */
+static struct raw *bind_open(struct kunit *test)
+{
+	struct bind *b = test->priv;
+	struct raw *raw = raw_open(BIND_PORT);
+
+	KUNIT_ASSERT_FALSE_MSG(test, IS_ERR(raw), "connect: %ld", PTR_ERR(raw));
+	KUNIT_ASSERT_LT(test, b->nr, BIND_MANY + 8);
+	b->raw[b->nr++] = raw;
+	return raw;
+}
+
+static void bind_leave(struct kunit *test, struct raw *raw)
+{
+	struct bind *b = test->priv;
+	u32 i;
+
+	for (i = 0; i < b->nr; i++)
+		if (b->raw[i] == raw)
+			b->raw[i] = NULL;
+	raw_close(raw);
+}
+
+/* HELLO to @of's session as its client, or as a new client if that is NULL. */
+static void bind_hello(struct kunit *test, struct raw *raw, const struct raw *of)
+{
+	struct rxp_wire_hello hello = {};
+
+	if (of) {
+		memcpy(raw->client, of->client, sizeof(raw->client));
+		memcpy(hello.session, of->welcome.session, sizeof(hello.session));
+		hello.boot = of->welcome.boot;
+	} else {
+		get_random_bytes(raw->client, sizeof(raw->client));
+	}
+	memcpy(hello.client, raw->client, sizeof(hello.client));
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_HELLO, 0, 0, &hello,
+				      sizeof(hello), 0), 0);
+}
+
+static void bind_welcome(struct kunit *test, struct raw *raw, u32 status)
+{
+	raw->welcome = *(struct rxp_wire_welcome *)
+		raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(raw->welcome.status), status);
+}
+
+static struct raw *bind_session(struct kunit *test)
+{
+	struct raw *raw = bind_open(test);
+
+	bind_hello(test, raw, NULL);
+	bind_welcome(test, raw, RXP_WELCOME_NEW);
+	return raw;
+}
+
+/* It is its session's: what it asks is answered. */
+static void bind_works(struct kunit *test, struct raw *raw, u32 seq)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+
+	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
+	hdr->type = RXP_CALL;
+	hdr->seq = cpu_to_le32(seq);
+	hdr->body_len = cpu_to_le16(8);
+	KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
+	raw_expect(test, raw, RXP_REPLY, 0, 0, seq);
+}
+
+static u32 bind_conns(struct bind *b)
+{
+	u32 nr;
+
+	spin_lock_bh(&b->server->lock);
+	nr = b->server->nr_conns;
+	spin_unlock_bh(&b->server->lock);
+	return nr;
+}
+
+/* The server has so many connections, now or soon. */
+static void bind_left(struct kunit *test, u32 nr)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	struct bind *b = test->priv;
+
+	while (bind_conns(b) != nr && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, bind_conns(b), nr);
+}
+
+/* The only connection that the server has is in this state, now or soon. */
+static bool bind_reaches(struct kunit *test, enum rxp_conn_state state)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	struct bind *b = test->priv;
+	struct rxp_conn *conn;
+	bool there;
+
+	do {
+		spin_lock_bh(&b->server->lock);
+		conn = list_first_entry_or_null(&b->server->conns, struct rxp_conn, link);
+		there = conn && list_is_singular(&b->server->conns) &&
+			READ_ONCE(conn->state) == state;
+		spin_unlock_bh(&b->server->lock);
+		if (there)
+			return true;
+		usleep_range(1000, 2000);
+	} while (time_before(jiffies, end));
+	return false;
+}
+
+static void bind_hold(struct kunit *test, const char *command)
+{
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command(command), 0);
+}
+
+/* HELLO arrives before the server is through with the accept. */
+static void bind_while_accepted(struct kunit *test)
+{
+	struct raw *raw;
+
+	bind_hold(test, "hold conn_accepted 1");
+	raw = bind_open(test);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("conn_accepted", 1, 20));
+	bind_hello(test, raw, NULL);
+	KUNIT_EXPECT_TRUE(test, bind_reaches(test, RXP_CONN_HELLO));
+	bind_hold(test, "release conn_accepted");
+	bind_welcome(test, raw, RXP_WELCOME_NEW);
+	bind_works(test, raw, 1);
+}
+
+/* The client goes before the server is through with the accept: that is not forgotten. */
+static void bind_lost_while_accepted(struct kunit *test)
+{
+	struct raw *raw;
+
+	bind_hold(test, "hold conn_accepted 1");
+	raw = bind_open(test);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("conn_accepted", 1, 20));
+	bind_leave(test, raw);
+	KUNIT_EXPECT_TRUE(test, bind_reaches(test, RXP_CONN_LOST));
+	bind_hold(test, "release conn_accepted");
+	bind_left(test, 0);
+}
+
+/* A HELLO of an attempt that the client has given up, after that of the next one. */
+static void bind_late(struct kunit *test)
+{
+	struct raw *first = bind_session(test), *late, *newer;
+
+	late = bind_open(test);
+	newer = bind_open(test);
+	bind_hello(test, newer, first);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(first));
+	bind_welcome(test, newer, RXP_WELCOME_BOUND);
+	bind_works(test, newer, 1);
+	bind_hello(test, late, first);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(late));
+	KUNIT_EXPECT_EQ(test, atomic_read(&late->arrived), 0);
+	bind_left(test, 1);
+	bind_works(test, newer, 2);
+}
+
+/* The same of one that names no session: it makes none, and the newer one's stays. */
+static void bind_late_new(struct kunit *test)
+{
+	struct raw *first = bind_session(test), *late, *newer, nobody = {};
+
+	late = bind_open(test);
+	newer = bind_open(test);
+	bind_hello(test, newer, first);
+	bind_welcome(test, newer, RXP_WELCOME_BOUND);
+	memcpy(nobody.client, first->client, sizeof(nobody.client));
+	nobody.welcome.boot = first->welcome.boot;
+	bind_hello(test, late, &nobody);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(late));
+	bind_left(test, 1);
+	bind_works(test, newer, 1);
+}
+
+/*
+ * Hundreds say HELLO to one session whose connection takes its time to go: who has
+ * another session is served all the same, and the newest gets the place.
+ */
+static void bind_many(struct kunit *test)
+{
+	struct raw *first = bind_session(test), *raw = NULL, *other;
+	struct bind *b = test->priv;
+	u32 i;
+
+	other = bind_open(test);
+	for (i = 0; i < BIND_MANY; i++)
+		raw = bind_open(test);
+	bind_hold(test, "hold conn_drained 1");
+	for (i = 0; i < BIND_MANY; i++)
+		bind_hello(test, b->raw[b->nr - BIND_MANY + i], first);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("conn_drained", 1, 20));
+	bind_hello(test, other, NULL);
+	bind_welcome(test, other, RXP_WELCOME_NEW);
+	bind_works(test, other, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&raw->arrived), 0);
+	bind_hold(test, "release conn_drained");
+	bind_welcome(test, raw, RXP_WELCOME_BOUND);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(raw->welcome.incarnation), 2);
+	bind_works(test, raw, 1);
+	/* All others are gone. */
+	bind_left(test, 2);
+	bind_works(test, other, 2);
+}
+
+/* A client that leaves while it waits for its place leaves nothing behind. */
+static void bind_waiting_leaves(struct kunit *test)
+{
+	struct raw *first = bind_session(test), *raw, *after;
+
+	bind_hold(test, "hold conn_drained 1");
+	raw = bind_open(test);
+	bind_hello(test, raw, first);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("conn_drained", 1, 20));
+	bind_leave(test, raw);
+	bind_left(test, 1);
+	bind_hold(test, "release conn_drained");
+	bind_left(test, 0);
+	after = bind_open(test);
+	bind_hello(test, after, first);
+	bind_welcome(test, after, RXP_WELCOME_BOUND);
+	bind_works(test, after, 1);
+}
+
+/* The address has gone to another port, as when a bond fails over. */
+static void bind_address_changes(struct kunit *test)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_CHANGE };
+	struct raw *raw = bind_session(test), *again;
+	struct bind *b = test->priv;
+	struct rxp_conn *conn;
+
+	spin_lock_bh(&b->server->lock);
+	conn = list_first_entry(&b->server->conns, struct rxp_conn, link);
+	spin_unlock_bh(&b->server->lock);
+	/* Nothing else ends it meanwhile. */
+	KUNIT_EXPECT_EQ(test, conn->id->event_handler(conn->id, &event), 0);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw));
+	again = bind_open(test);
+	bind_hello(test, again, raw);
+	bind_welcome(test, again, RXP_WELCOME_BOUND);
+	bind_works(test, again, 1);
+}
+
+static int bind_init(struct kunit *test)
+{
+	struct bind *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	struct rdmafs_xprt_limits limits;
+	struct raw *raw;
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	b->raw = kunit_kcalloc(test, BIND_MANY + 8, sizeof(*b->raw), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, b->raw);
+	rdmafs_xprt_limits_default(&limits);
+	limits.client_connections = BIND_MANY + 8;
+	limits.unbound_connections = BIND_MANY + 8;
+	limits.unbound_ms = 60000;
+	limits.client_share = 100;
+	b->server = rdmafs_xprt_listen(&init_net, BIND_PORT, &bind_service, b, &limits);
+	if (IS_ERR(b->server))
+		kunit_skip(test, "can't listen");
+	raw = raw_open(BIND_PORT);
+	if (IS_ERR(raw)) {
+		rdmafs_xprt_unlisten(b->server);
+		kunit_skip(test, "no RDMA device at %s", raw_address_name());
+	}
+	test->priv = b;
+	raw_close(raw);
+	bind_left(test, 0);
+	return 0;
+}
+
+static void bind_exit(struct kunit *test)
+{
+	struct bind *b = test->priv;
+	u32 i;
+
+	if (!b)
+		return;
+	rdmafs_points_command("release conn_accepted");
+	rdmafs_points_command("release conn_drained");
+	for (i = 0; i < b->nr; i++)
+		if (b->raw[i])
+			raw_close(b->raw[i]);
+	rdmafs_xprt_unlisten(b->server);
+}
+
+static struct kunit_case bind_cases[] = {
+	KUNIT_CASE(bind_while_accepted),
+	KUNIT_CASE(bind_lost_while_accepted),
+	KUNIT_CASE(bind_late),
+	KUNIT_CASE(bind_late_new),
+	KUNIT_CASE(bind_many),
+	KUNIT_CASE(bind_waiting_leaves),
+	KUNIT_CASE(bind_address_changes),
+	{}
+};
+
+static struct kunit_suite bind_suite = {
+	.name = "rdmafs_xprt_hostile_bind",
+	.init = bind_init,
+	.exit = bind_exit,
+	.test_cases = bind_cases,
+};
+
+kunit_test_suite(bind_suite);

@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_xprt_hostile_limits: a client in bare verbs that wants all there is,
+ * before anybody knows who it is.  Each case sets one limit, goes up to it, is refused
+ * beyond, and is let in again when it has given something back.
+ *
+ * Who says nothing for unbound_ms is not counted any more.  But where that is the subject
+ * it is more than the slowest machine takes for a case.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <net/net_namespace.h>
+#include "transport/server.h"
+#include "xprt_raw.h"
+
+#define LIMITS_PORT	20995
+#define LIMITS_MAX	16
+#define LIMITS_PATIENT	60000
+
+struct limits {
+	struct rdmafs_xprt_server *server;
+	struct raw *raw[LIMITS_MAX];
+	u32 nr;
+};
+
+/* All that a READ has room for; nothing for others. */
+static void limits_handle(struct rdmafs_xprt_req *req, void *ctx)
+{
+	struct iov_iter dest;
+	u32 len = 0;
+
+	if (req->read_max && !rdmafs_xprt_req_room(req, req->read_max, &dest))
+		len = iov_iter_zero(req->read_max, &dest);
+	rdmafs_xprt_req_reply(req, 8, len, RDMAFS_REPLY_NOCACHE);
+}
+
+static int limits_session_open(struct rdmafs_xprt_session *s, void *ctx)
+{
+	return 0;
+}
+
+static void limits_session_close(struct rdmafs_xprt_session *s, void *ctx)
+{
+}
+
+static const struct rdmafs_xprt_service limits_service = {
+	.session_open	= limits_session_open,
+	.session_close	= limits_session_close,
+	.handle		= limits_handle,
+};
+
+static void limits_start(struct kunit *test, const struct rdmafs_xprt_limits *l)
+{
+	struct limits *t = test->priv;
+
+	t->server = rdmafs_xprt_listen(&init_net, LIMITS_PORT, &limits_service, t, l);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t->server));
+}
+
+/* A connection of so many slots, or NULL and why not. */
+static struct raw *limits_try(struct kunit *test, u16 slots, u16 *reason)
+{
+	struct limits *t = test->priv;
+	struct rxp_wire_cm cm;
+	struct raw *raw;
+
+	KUNIT_ASSERT_LT(test, t->nr, LIMITS_MAX);
+	raw_fill_cm(&cm);
+	cm.slots = cpu_to_le16(slots);
+	*reason = 0;
+	raw = raw_open_as(LIMITS_PORT, &cm, reason);
+	if (IS_ERR(raw))
+		return NULL;
+	t->raw[t->nr++] = raw;
+	return raw;
+}
+
+static struct raw *limits_open(struct kunit *test)
+{
+	struct raw *raw;
+	u16 reason;
+
+	raw = limits_try(test, RAW_SLOTS, &reason);
+	KUNIT_ASSERT_NOT_NULL_MSG(test, raw, "refused: %u", reason);
+	return raw;
+}
+
+static void limits_refused(struct kunit *test, u16 why)
+{
+	u16 reason;
+
+	KUNIT_EXPECT_NULL(test, limits_try(test, RAW_SLOTS, &reason));
+	KUNIT_EXPECT_EQ(test, reason, why);
+}
+
+/* The last one goes. */
+static void limits_leave(struct kunit *test)
+{
+	struct limits *t = test->priv;
+	unsigned long end = jiffies + RAW_WAIT;
+	u32 before;
+
+	spin_lock_bh(&t->server->lock);
+	before = t->server->nr_conns;
+	spin_unlock_bh(&t->server->lock);
+	raw_close(t->raw[--t->nr]);
+	while (READ_ONCE(t->server->nr_conns) >= before && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+}
+
+static u32 limits_hello(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_hello hello = {};
+
+	get_random_bytes(hello.client, sizeof(hello.client));
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_HELLO, 0, 0, &hello,
+				      sizeof(hello), 0), 0);
+	raw->welcome = *(struct rxp_wire_welcome *)
+		raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
+	return le32_to_cpu(raw->welcome.status);
+}
+
+static struct rdmafs_xprt_limits limits_default(void)
+{
+	struct rdmafs_xprt_limits l;
+
+	rdmafs_xprt_limits_default(&l);
+	l.unbound_ms = LIMITS_PATIENT;
+	return l;
+}
+
+static void limits_client_connections(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, l.client_connections, 64);
+	l.client_connections = 4;
+	limits_start(test, &l);
+	for (i = 0; i < 4; i++)
+		limits_open(test);
+	limits_refused(test, RXP_REJECT_LIMIT);
+	limits_leave(test);
+	limits_open(test);
+	limits_refused(test, RXP_REJECT_LIMIT);
+}
+
+static void limits_unbound_connections(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *first;
+
+	KUNIT_EXPECT_EQ(test, l.unbound_connections, 256);
+	l.unbound_connections = 3;
+	limits_start(test, &l);
+	first = limits_open(test);
+	limits_open(test);
+	limits_open(test);
+	limits_refused(test, RXP_REJECT_RESOURCES);
+	KUNIT_EXPECT_EQ(test, limits_hello(test, first), RXP_WELCOME_NEW);
+	limits_open(test);
+	limits_refused(test, RXP_REJECT_RESOURCES);
+}
+
+/* Who says nothing is dropped soon, who is bound is not: its time was over before. */
+static void limits_unbound_time(struct kunit *test)
+{
+	struct limits *t = test->priv;
+	struct rdmafs_xprt_limits l;
+	struct raw *bound, *silent;
+
+	rdmafs_xprt_limits_default(&l);
+	KUNIT_EXPECT_EQ(test, l.unbound_ms, 5000);
+	limits_start(test, &l);
+	bound = limits_open(test);
+	KUNIT_EXPECT_EQ(test, limits_hello(test, bound), RXP_WELCOME_NEW);
+	silent = limits_open(test);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(silent));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(bound->cut));
+	KUNIT_EXPECT_EQ(test, t->server->unbound_dropped, 1);
+}
+
+static void limits_client_sessions(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct raw *raw;
+
+	KUNIT_EXPECT_EQ(test, l.client_sessions, 16);
+	l.client_sessions = 2;
+	limits_start(test, &l);
+	KUNIT_EXPECT_EQ(test, limits_hello(test, limits_open(test)), RXP_WELCOME_NEW);
+	raw = limits_open(test);
+	KUNIT_EXPECT_EQ(test, limits_hello(test, raw), RXP_WELCOME_NEW);
+	KUNIT_EXPECT_EQ(test, limits_hello(test, limits_open(test)), RXP_WELCOME_LIMIT);
+	raw_say(raw, RXP_CONTROL, RXP_CONTROL_BYE, 0, 0, NULL, 0, 0);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw));
+	for (unsigned long end = jiffies + RAW_WAIT;
+	     READ_ONCE(t->server->nr_sessions) > 1 && time_before(jiffies, end);)
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, limits_hello(test, limits_open(test)), RXP_WELCOME_NEW);
+}
+
+static void limits_sessions(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+
+	l.sessions = 1;
+	limits_start(test, &l);
+	KUNIT_EXPECT_EQ(test, limits_hello(test, limits_open(test)), RXP_WELCOME_NEW);
+	KUNIT_EXPECT_EQ(test, limits_hello(test, limits_open(test)), RXP_WELCOME_REFUSED);
+}
+
+/* From here on connections come from another client. */
+static void limits_other(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, raw_route("fd09::1", "fd09::1"), 0);
+}
+
+/*
+ * Who has taken all places of those that have not said HELLO loses his oldest to who has
+ * less, until both have as many, and nobody else does.
+ */
+static void limits_unbound_share(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct raw *first[4];
+	u32 i;
+
+	l.unbound_connections = ARRAY_SIZE(first);
+	limits_start(test, &l);
+	for (i = 0; i < ARRAY_SIZE(first); i++)
+		first[i] = limits_open(test);
+	limits_refused(test, RXP_REJECT_RESOURCES);
+	KUNIT_EXPECT_EQ(test, t->server->unbound_dropped, 0);
+	limits_other(test);
+	limits_open(test);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(first[0]));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(first[1]->cut));
+	KUNIT_EXPECT_EQ(test, limits_hello(test, limits_open(test)), RXP_WELCOME_NEW);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(first[1]));
+	/* One of these two counts no more, so there is a place. */
+	limits_open(test);
+	limits_refused(test, RXP_REJECT_RESOURCES);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(first[2]->cut));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(first[3]->cut));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(t->server->nr_unbound), 4);
+}
+
+/* A client has as many connections as it may, those that are silent among them. */
+static void limits_silent(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct raw *raw[3];
+	struct rxp_conn *conn;
+	u32 i;
+
+	l.client_connections = ARRAY_SIZE(raw);
+	/* Less than a lease, which would end them all. */
+	l.unbound_ms = 20000;
+	limits_start(test, &l);
+	for (i = 0; i < ARRAY_SIZE(raw); i++) {
+		raw[i] = limits_open(test);
+		KUNIT_EXPECT_EQ(test, limits_hello(test, raw[i]), RXP_WELCOME_NEW);
+	}
+	limits_refused(test, RXP_REJECT_LIMIT);
+	/* As if they had said nothing for a while. */
+	spin_lock_bh(&t->server->lock);
+	list_for_each_entry(conn, &t->server->conns, link)
+		WRITE_ONCE(conn->last_rx, jiffies - msecs_to_jiffies(l.unbound_ms) - 1);
+	spin_unlock_bh(&t->server->lock);
+	/* For one that is refused none is given up. */
+	l.connections = ARRAY_SIZE(raw);
+	rdmafs_xprt_set_limits(t->server, &l);
+	limits_refused(test, RXP_REJECT_RESOURCES);
+	KUNIT_EXPECT_EQ(test, t->server->silent_dropped, 0);
+	l.connections = ARRAY_SIZE(raw) + 1;
+	rdmafs_xprt_set_limits(t->server, &l);
+	limits_open(test);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw[0]));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(raw[1]->cut));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(raw[2]->cut));
+	KUNIT_EXPECT_EQ(test, t->server->silent_dropped, 1);
+}
+
+/* What the last connection that was made has. */
+static void limits_last(struct kunit *test, u32 *slots, u32 *recv_size)
+{
+	struct limits *t = test->priv;
+	struct rxp_conn *conn;
+
+	spin_lock_bh(&t->server->lock);
+	conn = list_last_entry(&t->server->conns, struct rxp_conn, link);
+	*slots = conn->slots;
+	*recv_size = conn->recv_size;
+	spin_unlock_bh(&t->server->lock);
+}
+
+/* Any wish is granted up to what the administrator allows. */
+static void limits_slots(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	u32 slots, size;
+	u16 reason;
+
+	KUNIT_EXPECT_EQ(test, l.slots, 128);
+	limits_start(test, &l);
+	KUNIT_ASSERT_NOT_NULL(test, limits_try(test, RDMAFS_XPRT_SLOTS_MAX, &reason));
+	limits_last(test, &slots, &size);
+	KUNIT_EXPECT_EQ(test, slots, 128);
+	KUNIT_ASSERT_NOT_NULL(test, limits_try(test, 20, &reason));
+	limits_last(test, &slots, &size);
+	KUNIT_EXPECT_EQ(test, slots, 20);
+}
+
+/* As many as their buffers fit, whatever else is allowed. */
+static void limits_rings(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	u32 fit = SZ_1M / (RAW_RECVS * RXP_MSG_MAX), i;
+
+	l.ring_mib = 1;
+	l.large_mib = 0;
+	l.client_share = 100;
+	limits_start(test, &l);
+	for (i = 0; i < fit; i++)
+		limits_open(test);
+	limits_refused(test, RXP_REJECT_RESOURCES);
+	/* Nor is there room for a session's. */
+	KUNIT_EXPECT_EQ(test, limits_hello(test, ((struct limits *)test->priv)->raw[0]),
+			RXP_WELCOME_REFUSED);
+	limits_leave(test);
+	limits_open(test);
+	limits_refused(test, RXP_REJECT_RESOURCES);
+}
+
+/* One client takes its share of what others leave, and another its own of the rest. */
+static void limits_ring_share(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	u32 fit = SZ_4M / (RAW_RECVS * RXP_MSG_MAX), i, own;
+
+	l.ring_mib = 4;
+	l.large_mib = 0;
+	KUNIT_EXPECT_EQ(test, l.client_share, 25);
+	limits_start(test, &l);
+	own = fit / 4;
+	KUNIT_ASSERT_LT(test, own + 2, LIMITS_MAX);
+	for (i = 0; i < own; i++)
+		limits_open(test);
+	limits_refused(test, RXP_REJECT_RESOURCES);
+	limits_other(test);
+	own = (SZ_4M - own * RAW_RECVS * RXP_MSG_MAX) / 4 / (RAW_RECVS * RXP_MSG_MAX);
+	KUNIT_EXPECT_GE(test, own, 1);
+	for (i = 0; i < own; i++)
+		limits_open(test);
+	limits_refused(test, RXP_REJECT_RESOURCES);
+}
+
+struct limits_burst {
+	struct work_struct work;
+	struct raw *raw;
+};
+
+static void limits_burst_work(struct work_struct *work)
+{
+	struct limits_burst *b = container_of(work, struct limits_burst, work);
+
+	b->raw = raw_open(LIMITS_PORT);
+}
+
+/* Those that come at once have no more of the large ones than if they came in turn. */
+static void limits_large_burst(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct limits_burst b[8];
+	struct rxp_conn *conn;
+	u64 large = 0;
+	u32 i;
+
+	l.large_mib = 4;
+	limits_start(test, &l);
+	for (i = 0; i < ARRAY_SIZE(b); i++) {
+		INIT_WORK_ONSTACK(&b[i].work, limits_burst_work);
+		queue_work(system_unbound_wq, &b[i].work);
+	}
+	for (i = 0; i < ARRAY_SIZE(b); i++) {
+		flush_work(&b[i].work);
+		destroy_work_on_stack(&b[i].work);
+		KUNIT_EXPECT_FALSE(test, IS_ERR(b[i].raw));
+		if (!IS_ERR(b[i].raw))
+			t->raw[t->nr++] = b[i].raw;
+	}
+	spin_lock_bh(&t->server->lock);
+	list_for_each_entry(conn, &t->server->conns, link)
+		large += conn->recv_charged;
+	spin_unlock_bh(&t->server->lock);
+	KUNIT_EXPECT_GT(test, large, 0);
+	KUNIT_EXPECT_LE(test, large, SZ_1M);
+}
+
+/* Who comes first does not have all of the large ones, and a client a quarter at most. */
+static void limits_large(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	u32 slots, size;
+
+	l.large_mib = 4;
+	limits_start(test, &l);
+	limits_open(test);
+	limits_last(test, &slots, &size);
+	KUNIT_EXPECT_EQ(test, size, rounddown(SZ_1M / RAW_RECVS, 1024));
+	limits_open(test);
+	limits_last(test, &slots, &size);
+	KUNIT_EXPECT_EQ(test, size, RXP_MSG_MAX);
+	limits_leave(test);
+	limits_leave(test);
+	/* What is gone takes none. */
+	limits_open(test);
+	limits_last(test, &slots, &size);
+	KUNIT_EXPECT_EQ(test, size, rounddown(SZ_1M / RAW_RECVS, 1024));
+}
+
+/* A client does not say for how long the server sends it again what it does not take. */
+static void limits_retries(struct kunit *test)
+{
+	static const struct {
+		u8 retries;
+		u8 rnr_retries;
+	} bad[] = { { 7, 6 }, { 6, 7 } };
+	struct limits *t = test->priv;
+	struct ib_qp_init_attr init;
+	struct rdmafs_xprt_limits l;
+	struct ib_qp_attr attr = {};
+	struct rxp_wire_cm cm;
+	struct rxp_conn *conn;
+	struct raw *raw;
+	u16 reason;
+	u32 i;
+
+	l = limits_default();
+	limits_start(test, &l);
+	raw = limits_open(test);
+	if (rdma_protocol_iwarp(raw->id->device, raw->id->port_num))
+		kunit_skip(test, "iWARP has none of this");
+	conn = list_first_entry(&t->server->conns, struct rxp_conn, link);
+	KUNIT_ASSERT_EQ(test, ib_query_qp(conn->qp, &attr, IB_QP_TIMEOUT | IB_QP_RNR_RETRY |
+					  IB_QP_RETRY_CNT | IB_QP_MIN_RNR_TIMER, &init), 0);
+	KUNIT_EXPECT_EQ(test, attr.timeout, 17);
+	KUNIT_EXPECT_EQ(test, attr.min_rnr_timer, IB_RNR_TIMER_010_24);
+	KUNIT_EXPECT_EQ(test, attr.retry_cnt, 6);
+	KUNIT_EXPECT_EQ(test, attr.rnr_retry, 6);
+	raw_fill_cm(&cm);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		reason = 0;
+		raw = raw_open_retries(LIMITS_PORT, &cm, bad[i].retries, bad[i].rnr_retries,
+				       &reason);
+		KUNIT_EXPECT_TRUE(test, IS_ERR(raw));
+		KUNIT_EXPECT_EQ(test, reason, RXP_REJECT_PARAMS);
+		if (!IS_ERR(raw))
+			raw_close(raw);
+	}
+}
+
+/* A CALL of so many bytes, which says nothing about where a READ's go. */
+static void limits_call(struct kunit *test, struct raw *raw, u16 slot, u32 seq, u16 flags, u32 bulk)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+
+	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
+	hdr->type = RXP_CALL;
+	hdr->slot = cpu_to_le16(slot);
+	hdr->seq = cpu_to_le32(seq);
+	hdr->body_len = cpu_to_le16(8);
+	hdr->flags = cpu_to_le16(flags);
+	call->bulk_len = cpu_to_le32(bulk);
+	KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
+}
+
+static void limits_expect(struct kunit *test, struct raw *raw, u16 slot, u32 seq, u32 status)
+{
+	const struct rxp_wire_reply *reply = raw_expect(test, raw, RXP_REPLY, 0, slot, seq);
+
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(reply->status), status);
+}
+
+static void limits_wait_bytes(struct kunit *test, u64 bytes)
+{
+	struct limits *t = test->priv;
+	struct rdmafs_xprt_session *s = list_first_entry(&t->server->sessions,
+							 struct rdmafs_xprt_session, link);
+	unsigned long end = jiffies + RAW_WAIT;
+
+	while (atomic64_read(&s->data_bytes) != bytes && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&s->data_bytes), bytes);
+}
+
+/*
+ * What a session holds of pages for data, in READs that wait to be told where it goes: as
+ * much in each as any device takes at once.
+ */
+static void limits_data(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *raw;
+	u16 i;
+
+	KUNIT_EXPECT_EQ(test, l.data_mib, 64);
+	l.data_mib = 8;
+	limits_start(test, &l);
+	raw = limits_open(test);
+	KUNIT_ASSERT_EQ(test, limits_hello(test, raw), RXP_WELCOME_NEW);
+	for (i = 0; i < 8; i++) {
+		limits_call(test, raw, i, 1, RXP_F_READ, SZ_1M);
+		limits_wait_bytes(test, (i + 1) * SZ_1M);
+	}
+	/* No more, neither to be read nor for what is written, but what needs none. */
+	limits_call(test, raw, 8, 1, RXP_F_READ, SZ_64K);
+	limits_expect(test, raw, 8, 1, RXP_STATUS_RETRY_LATER);
+	limits_call(test, raw, 9, 1, RXP_F_WRITE, SZ_64K);
+	limits_expect(test, raw, 9, 1, RXP_STATUS_RETRY_LATER);
+	limits_call(test, raw, 10, 1, 0, 0);
+	limits_expect(test, raw, 10, 1, RXP_STATUS_OK);
+	/* One is given back: there is room for its pages, and for no more. */
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_CANCEL, 0, 1, NULL, 0, 0), 0);
+	limits_expect(test, raw, 0, 1, RXP_STATUS_CANCELLED);
+	limits_wait_bytes(test, 7 * SZ_1M);
+	limits_call(test, raw, 8, 2, RXP_F_READ, SZ_512K);
+	limits_wait_bytes(test, 7 * SZ_1M + SZ_512K);
+	limits_call(test, raw, 0, 2, RXP_F_READ, SZ_1M);
+	limits_expect(test, raw, 0, 2, RXP_STATUS_RETRY_LATER);
+	KUNIT_EXPECT_FALSE(test, raw->cut);
+	/* The connection goes, and with it what was held: the session owes nothing. */
+	limits_leave(test);
+	limits_wait_bytes(test, 0);
+}
+
+static int limits_init(struct kunit *test)
+{
+	struct limits *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct sockaddr_in addr;
+	struct raw *raw;
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	/* Nobody listens: what is refused tells whether there is a device. */
+	raw = raw_address(LIMITS_PORT, &addr) ? ERR_PTR(-ENODEV) : raw_open(LIMITS_PORT);
+	if (PTR_ERR(raw) == -ENODEV || PTR_ERR(raw) == -EHOSTUNREACH ||
+	    PTR_ERR(raw) == -ENETUNREACH)
+		kunit_skip(test, "no RDMA device at %s", raw_address_name());
+	test->priv = t;
+	return 0;
+}
+
+static void limits_exit(struct kunit *test)
+{
+	struct limits *t = test->priv;
+
+	raw_route(NULL, NULL);
+	if (!t)
+		return;
+	while (t->nr)
+		raw_close(t->raw[--t->nr]);
+	if (!IS_ERR_OR_NULL(t->server))
+		rdmafs_xprt_unlisten(t->server);
+}
+
+static struct kunit_case limits_cases[] = {
+	KUNIT_CASE(limits_client_connections),
+	KUNIT_CASE(limits_unbound_connections),
+	KUNIT_CASE(limits_unbound_share),
+	KUNIT_CASE(limits_silent),
+	KUNIT_CASE_SLOW(limits_unbound_time),
+	KUNIT_CASE(limits_client_sessions),
+	KUNIT_CASE(limits_sessions),
+	KUNIT_CASE(limits_slots),
+	KUNIT_CASE(limits_rings),
+	KUNIT_CASE(limits_ring_share),
+	KUNIT_CASE(limits_large),
+	KUNIT_CASE(limits_large_burst),
+	KUNIT_CASE(limits_retries),
+	KUNIT_CASE(limits_data),
+	{}
+};
+
+static struct kunit_suite limits_suite = {
+	.name = "rdmafs_xprt_hostile_limits",
+	.init = limits_init,
+	.exit = limits_exit,
+	.test_cases = limits_cases,
+};
+
+kunit_test_suite(limits_suite);

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_xprt_hostile_live: a client in bare verbs that wants to write to pages of
+ * the server's which it has given back, or have more of them than it uses.
+ *
+ * It guesses the keys of memory whose registration has not been executed yet, since it
+ * does not take what stands in front of that in the server's queue; and it guesses right,
+ * as it looks them up there.  Then it lets the queue go on, and writes for as long as the
+ * device takes it.  All pages that the server gives back meanwhile are looked at
+ * (tests/points/kept.c): nobody has written to them after that.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/random.h>
+#include <net/net_namespace.h>
+#include "tests/points/points.h"
+#include "transport/points.h"
+#include "transport/server.h"
+#include "xprt_stall.h"
+
+#define LIVE_PORT	20994
+#define LIVE_LEN	SZ_64K
+#define LIVE_FILL	SZ_4K
+
+/* What a request wants: its data, or its room, and nothing more; or to be kept for a time. */
+enum { LIVE_ECHO = 1, LIVE_HOLD };
+
+/*
+ * Receives of a connection that is to stand: the WELCOME's, and a WRITE's STCRW.  On iWARP
+ * they are no matter.
+ */
+#define LIVE_RECVS	2
+
+struct live {
+	struct rdmafs_xprt_server *server;
+	struct completion release;
+	atomic_t held;
+	struct raw *raw[2];
+	struct stall stall;
+	u32 spoiled;
+	u32 given;
+	u32 kept_before;
+};
+
+static void live_handle(struct rdmafs_xprt_req *req, void *ctx)
+{
+	struct live *l = ctx;
+	struct iov_iter dest;
+	u32 what = 0, len = 0;
+
+	memcpy(&what, req->body, min_t(u32, sizeof(what), req->body_len));
+	if (what == LIVE_HOLD) {
+		atomic_inc(&l->held);
+		wait_for_completion(&l->release);
+	}
+	if (req->read_max && !rdmafs_xprt_req_room(req, req->read_max, &dest))
+		len = iov_iter_zero(req->read_max, &dest);
+	rdmafs_xprt_req_reply(req, 8, len, RDMAFS_REPLY_NOCACHE);
+}
+
+static int live_session_open(struct rdmafs_xprt_session *s, void *ctx)
+{
+	return 0;
+}
+
+static void live_session_close(struct rdmafs_xprt_session *s, void *ctx)
+{
+}
+
+static const struct rdmafs_xprt_service live_service = {
+	.session_open	= live_session_open,
+	.session_close	= live_session_close,
+	.handle		= live_handle,
+};
+
+/* ------------------------------------------------------------------- the client */
+
+/* Connection @i of @count: of a new session, or of that of connection 0. */
+static struct raw *live_open(struct kunit *test, u32 i, u32 count, u32 recvs)
+{
+	struct rxp_wire_hello hello = {};
+	struct live *l = test->priv;
+	struct rxp_wire_cm cm;
+	struct raw *raw;
+
+	raw_fill_cm(&cm);
+	cm.count = count;
+	cm.index = i;
+	if (i) {
+		cm.incarnation = l->raw[0]->welcome.incarnation;
+		memcpy(cm.session, l->raw[0]->welcome.session, sizeof(cm.session));
+		memcpy(hello.session, cm.session, sizeof(hello.session));
+		hello.boot = l->raw[0]->welcome.boot;
+		memcpy(hello.client, l->raw[0]->client, sizeof(hello.client));
+	} else {
+		get_random_bytes(hello.client, sizeof(hello.client));
+	}
+	raw = raw_open_with(LIVE_PORT, &cm, NULL, recvs, 6, 6);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(raw));
+	l->raw[i] = raw;
+	memcpy(raw->client, hello.client, sizeof(raw->client));
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_HELLO, 0, 0, &hello,
+				      sizeof(hello), 0), 0);
+	raw->welcome = *(struct rxp_wire_welcome *)
+		raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
+	KUNIT_ASSERT_EQ(test, le32_to_cpu(raw->welcome.status),
+			i ? RXP_WELCOME_BOUND : RXP_WELCOME_NEW);
+	return raw;
+}
+
+static int live_call(struct raw *raw, u16 slot, u32 seq, u32 what, u16 flags, u32 bulk)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+
+	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
+	hdr->type = RXP_CALL;
+	hdr->slot = cpu_to_le16(slot);
+	hdr->seq = cpu_to_le32(seq);
+	hdr->body_len = cpu_to_le16(8);
+	hdr->flags = cpu_to_le16(flags);
+	call->bulk_len = cpu_to_le32(bulk);
+	memcpy(call + 1, &what, sizeof(what));
+	return raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0);
+}
+
+static int live_tag(struct raw *raw, u8 op, u16 slot, u32 seq, u32 len, u32 rkey, u32 inv)
+{
+	struct rxp_wire_tag tag = { .length = cpu_to_le32(len), .rkey = cpu_to_le32(rkey) };
+
+	return raw_say(raw, RXP_CONTROL, op, slot, seq, &tag, sizeof(tag), inv);
+}
+
+/*
+ * From now on nothing more comes through to @raw: neither the answers to these, nor what
+ * the server puts behind them.  Of its slots the upper half has calls.
+ */
+static void live_stall(struct kunit *test, struct raw *raw, u32 recvs, u16 first, u16 step)
+{
+	struct live *l = test->priv;
+	u32 bytes = 0;
+	u16 slot;
+
+	KUNIT_ASSERT_EQ(test, stall_begin(&l->stall, raw, recvs), 0);
+	for (slot = RAW_SLOTS / 2 + first; slot < RAW_SLOTS; slot += step, bytes += LIVE_FILL)
+		KUNIT_ASSERT_EQ(test, live_call(raw, slot, 1, LIVE_ECHO, RXP_F_READ, LIVE_FILL), 0);
+	KUNIT_ASSERT_GE(test, bytes, STALL_BYTES);
+}
+
+/* ------------------------------------------- what the server has, and nobody tells */
+
+static struct rdmafs_xprt_session *live_session(struct live *l)
+{
+	struct rdmafs_xprt_session *s;
+
+	spin_lock_bh(&l->server->lock);
+	s = list_first_entry(&l->server->sessions, struct rdmafs_xprt_session, link);
+	spin_unlock_bh(&l->server->lock);
+	return s;
+}
+
+/* A key that is not registered yet, and where it will be. */
+struct live_key {
+	u32 rkey;
+	u64 iova;
+	enum rxp_mr_state state;
+};
+
+static void live_key_of(struct live_key *key, const struct rxp_mr *mr)
+{
+	key->rkey = mr->mr->rkey;
+	key->iova = mr->mr->iova;
+	key->state = READ_ONCE(mr->state);
+}
+
+static bool live_granted(struct rdmafs_xprt_session *s, struct live_key *key)
+{
+	struct rxp_grant *g;
+
+	spin_lock_bh(&s->lock);
+	g = list_first_entry_or_null(&s->grants, struct rxp_grant, link);
+	if (g)
+		live_key_of(key, g->mr);
+	spin_unlock_bh(&s->lock);
+	return g;
+}
+
+static bool live_asked(struct rdmafs_xprt_session *s, u16 slot, struct live_key *key)
+{
+	struct rxp_req *req;
+	bool there;
+
+	spin_lock_bh(&s->lock);
+	req = s->slots[slot].req;
+	there = req && req->state == RXP_REQ_WAITING;
+	if (there)
+		live_key_of(key, req->mr);
+	spin_unlock_bh(&s->lock);
+	return there;
+}
+
+static u64 live_returned(struct rdmafs_xprt_session *s)
+{
+	u64 nr = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		nr += per_cpu_ptr(s->stats.v, cpu)[RXP_STAT_grants_returned];
+	return nr;
+}
+
+static u32 live_grants(struct rdmafs_xprt_session *s)
+{
+	u32 nr;
+
+	spin_lock_bh(&s->lock);
+	nr = s->nr_grants;
+	spin_unlock_bh(&s->lock);
+	return nr;
+}
+
+#define live_wait(test, what)							\
+do {										\
+	unsigned long end = jiffies + RAW_WAIT;					\
+	bool there = false;							\
+										\
+	while (!there && time_before(jiffies, end)) {				\
+		usleep_range(1000, 2000);					\
+		there = (what);							\
+	}									\
+	KUNIT_ASSERT_TRUE(test, there);						\
+} while (0)
+
+/* It is as if it had so many more, or less. */
+static void live_grants_add(struct rdmafs_xprt_session *s, int nr)
+{
+	spin_lock_bh(&s->lock);
+	s->nr_grants += nr;
+	spin_unlock_bh(&s->lock);
+}
+
+/*
+ * Write there as soon as the server has told of it, which it does behind the registration,
+ * until that ends the connection, as it has to.
+ */
+static void live_write(struct kunit *test, struct raw *raw, const struct live_key *key, u8 type)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	struct rxp_wire_hdr *hdr;
+
+	do
+		hdr = raw_next(raw);
+	while (hdr && (hdr->type != type || le16_to_cpu(hdr->slot) != 1));
+	while (!READ_ONCE(raw->cut) && time_before(jiffies, end)) {
+		memset(raw->send->buf, 'W', 64);
+		if (raw_write(raw, key->iova, key->rkey, 64))
+			break;
+	}
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw));
+}
+
+/* ------------------------------------------------------------------------ cases */
+
+/*
+ * A grant is on its way in a queue that stands; it is returned on the other connection
+ * meanwhile, and written when it comes.
+ */
+static void live_return_guessed(struct kunit *test)
+{
+	struct raw *first = live_open(test, 0, 2, RAW_RECVS);
+	struct raw *second = live_open(test, 1, 2, LIVE_RECVS);
+	struct live *l = test->priv;
+	struct rdmafs_xprt_session *s = live_session(l);
+	struct rxp_wire_tag tag;
+	struct live_key key = {};
+	u32 rkey, i;
+
+	KUNIT_ASSERT_EQ(test, live_call(second, 1, 1, LIVE_HOLD, RXP_F_WRITE, LIVE_LEN), 0);
+	tag = *(struct rxp_wire_tag *)raw_expect(test, second, RXP_NOTIFY, RXP_NOTIFY_STCRW, 1, 1);
+	rkey = le32_to_cpu(tag.rkey);
+	KUNIT_ASSERT_EQ(test, live_tag(second, RXP_CONTROL_DATA, 1, 1, LIVE_LEN, rkey, rkey), 0);
+	live_wait(test, atomic_read(&l->held) == 1);
+	live_stall(test, second, LIVE_RECVS, 1, 2);
+	complete_all(&l->release);
+	live_wait(test, live_granted(s, &key));
+	KUNIT_ASSERT_EQ(test, key.state, RXP_MR_REGISTERING);
+
+	for (i = 1; i <= 8; i++)
+		raw_return(first, key.rkey ^ i);
+	raw_return(first, key.rkey);
+	live_wait(test, live_returned(s) == 1);
+	/* It counts until it is invalid, and it is not even valid. */
+	KUNIT_EXPECT_EQ(test, live_grants(s), 1);
+
+	KUNIT_ASSERT_EQ(test, stall_end(&l->stall), 0);
+	live_write(test, second, &key, RXP_REPLY);
+	live_wait(test, live_grants(s) == 0);
+}
+
+/*
+ * A WRITE's sink is on its way in a queue that stands; the client says already that it
+ * has written there, by a message that invalidates its key.  As it can't have more grants
+ * the sink is given back when the request has been served.
+ */
+static void live_data_guessed(struct kunit *test)
+{
+	struct raw *raw = live_open(test, 0, 1, 1);
+	struct live *l = test->priv;
+	struct rdmafs_xprt_session *s = live_session(l);
+	struct live_key key = {};
+
+	live_grants_add(s, RXP_WIRE_GRANTS);
+	live_stall(test, raw, 1, 0, 1);
+	KUNIT_ASSERT_EQ(test, live_call(raw, 1, 1, LIVE_ECHO, RXP_F_WRITE, LIVE_LEN), 0);
+	live_wait(test, live_asked(s, 1, &key));
+	KUNIT_ASSERT_EQ(test, key.state, RXP_MR_REGISTERING);
+	/* A device that checks refuses it, or has registered it and may do so again. */
+	live_tag(raw, RXP_CONTROL_DATA, 1, 1, LIVE_LEN, key.rkey, key.rkey);
+	stall_end(&l->stall);
+	live_write(test, raw, &key, RXP_NOTIFY);
+	live_wait(test, !live_asked(s, 1, &key));
+	live_grants_add(s, -RXP_WIRE_GRANTS);
+}
+
+/* Room for replies is promised in all slots and never named; PINGs say that all is well. */
+static void live_room_withheld(struct kunit *test)
+{
+	struct raw *raw = live_open(test, 0, 1, RAW_RECVS);
+	unsigned long end = jiffies + 3 * RAW_WAIT;
+	struct raw_msg *m = &raw->recv[0];
+	u16 slot;
+
+	KUNIT_ASSERT_EQ(test, raw_repost(raw, m), 0);
+	for (slot = 0; slot < RAW_SLOTS; slot++)
+		KUNIT_ASSERT_EQ(test, live_call(raw, slot, 1, LIVE_ECHO, RXP_F_READ, LIVE_LEN), 0);
+	while (!READ_ONCE(raw->cut) && time_before(jiffies, end)) {
+		raw_say(raw, RXP_CONTROL, RXP_CONTROL_PING, 0, 0, NULL, 0, 0);
+		while (atomic_read(&raw->arrived) > raw->taken) {
+			m = raw_next_msg(raw);
+			raw_repost(raw, m);
+		}
+		msleep(100);
+	}
+	KUNIT_EXPECT_TRUE_MSG(test, raw->cut, "it has all that it wants");
+}
+
+static int live_init(struct kunit *test)
+{
+	struct live *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+	struct raw *raw;
+
+	KUNIT_ASSERT_NOT_NULL(test, l);
+	init_completion(&l->release);
+	l->kept_before = rdmafs_test_knobs.keep_pages;
+	l->spoiled = rdmafs_points_spoiled(&l->given);
+	l->server = rdmafs_xprt_listen(&init_net, LIVE_PORT, &live_service, l, NULL);
+	if (IS_ERR(l->server))
+		kunit_skip(test, "can't listen");
+	raw = raw_open(LIVE_PORT);
+	if (IS_ERR(raw)) {
+		rdmafs_xprt_unlisten(l->server);
+		kunit_skip(test, "no RDMA device at %s", raw_address_name());
+	}
+	raw_close(raw);
+	test->priv = l;
+	WRITE_ONCE(rdmafs_test_knobs.keep_pages, 1);
+	return 0;
+}
+
+static void live_exit(struct kunit *test)
+{
+	struct live *l = test->priv;
+	u32 given, i;
+
+	if (!l)
+		return;
+	complete_all(&l->release);
+	stall_end(&l->stall);
+	for (i = 0; i < ARRAY_SIZE(l->raw); i++)
+		if (l->raw[i])
+			raw_close(l->raw[i]);
+	rdmafs_xprt_unlisten(l->server);
+	KUNIT_EXPECT_EQ_MSG(test, rdmafs_points_spoiled(&given), l->spoiled,
+			    "pages were written after they had been given back");
+	KUNIT_EXPECT_GT(test, given, l->given);
+	WRITE_ONCE(rdmafs_test_knobs.keep_pages, l->kept_before);
+}
+
+static struct kunit_case live_cases[] = {
+	KUNIT_CASE(live_return_guessed),
+	KUNIT_CASE(live_data_guessed),
+	KUNIT_CASE_SLOW(live_room_withheld),
+	{}
+};
+
+static struct kunit_suite live_suite = {
+	.name = "rdmafs_xprt_hostile_live",
+	.init = live_init,
+	.exit = live_exit,
+	.test_cases = live_cases,
+};
+
+kunit_test_suite(live_suite);

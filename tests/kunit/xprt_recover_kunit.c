@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The client's recovery: what calls wait for while there is no connection, what ends
+ * them, and what is sent again.  The server is one in bare verbs (xprt_fake.c), so that
+ * each step waits for the case.
+ */
+#include <linux/delay.h>
+#include <linux/workqueue.h>
+#include "tests/points/points.h"
+#include "xprt_fake.h"
+/* Not exported: the suite takes slots by its own copy of the account. */
+#include "../../transport/slot.c"
+
+/* A submit that may have to wait. */
+struct recover_submit {
+	struct work_struct work;
+	struct fake *f;
+	struct fake_call *c;
+	int ret;
+};
+
+static void recover_submit_work(struct work_struct *work)
+{
+	struct recover_submit *s = container_of(work, struct recover_submit, work);
+
+	s->ret = rdmafs_xprt_submit(s->f->xprt, &s->c->call);
+}
+
+static void recover_submit_later(struct fake *f, struct recover_submit *s, u32 id,
+				 enum fake_kind kind)
+{
+	s->f = f;
+	s->c = fake_describe(f, id, kind);
+	s->ret = 1;
+	INIT_WORK_ONSTACK(&s->work, recover_submit_work);
+	queue_work(system_unbound_wq, &s->work);
+}
+
+static bool recover_is(struct rdmafs_xprt *x, enum rxp_state state)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+
+	while (READ_ONCE(x->state) != state && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	return READ_ONCE(x->state) == state;
+}
+
+static u64 recover_waiting(struct rdmafs_xprt *x)
+{
+	struct rpol_member_stats st = {};
+
+	spin_lock_bh(&x->lock);
+	if (x->pool)
+		rpol_member_get_stats(x->pool->member, &st);
+	spin_unlock_bh(&x->lock);
+	return st.waiters;
+}
+
+/* Somebody waits for translations. */
+static bool recover_lines_up(struct rdmafs_xprt *x)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+
+	while (!recover_waiting(x) && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	return recover_waiting(x);
+}
+
+/* Somebody waits for a slot. */
+static bool recover_wants_slot(struct rdmafs_xprt *x)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+
+	while (!READ_ONCE(x->slot_account.waits) && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	return READ_ONCE(x->slot_account.waits);
+}
+
+/* Room for one READ at a time. */
+static void recover_quota(struct kunit *test, struct fake *f, u64 max)
+{
+	struct rpol_quota quota = { .max = max, .weight = RPOL_WEIGHT_DEFAULT };
+
+	KUNIT_ASSERT_EQ(test, rdmafs_xprt_set_quota(f->xprt, &quota), 0);
+}
+
+/* Who must not wait does not wait for the server either. */
+static void recover_nowait(struct kunit *test)
+{
+	static const enum fake_kind kinds[] = { FAKE_ECHO, FAKE_READ, FAKE_WRITE };
+	struct fake *f = test->priv;
+	struct fake_call *c;
+	int i;
+
+	fake_start(test, f);
+	fake_drop(f);
+	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXP_DOWN));
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		c = fake_describe(f, i, kinds[i]);
+		c->call.flags |= RDMAFS_CALL_NOWAIT;
+		KUNIT_EXPECT_EQ(test, rdmafs_xprt_submit(f->xprt, &c->call), -EAGAIN);
+		KUNIT_EXPECT_EQ(test, atomic_read(&c->ended), 0);
+	}
+	KUNIT_EXPECT_EQ(test, f->xprt->in_flight, 0);
+}
+
+static void recover_all_kinds(struct kunit *test, struct fake *f)
+{
+	u32 i;
+
+	for (i = 0; i < FAKE_CALLS; i++)
+		fake_submit(test, f, i, i & 1 ? FAKE_READ : FAKE_WRITE);
+	fake_serve_all(test, f);
+	fake_ended(test, f, 0, 0);
+}
+
+/* The client comes back and wants a new session; its calls are served in that one. */
+static void recover_anew(struct kunit *test, struct fake *f)
+{
+	static const u8 none[16];
+	struct rxp_wire_cm cm;
+
+	fake_drop(f);
+	raw_fill_cm(&cm);
+	KUNIT_ASSERT_TRUE_MSG(test, fake_accept(f, &cm), "no connection");
+	fake_take_hello(test, f);
+	KUNIT_EXPECT_MEMEQ(test, f->hello.session, none, sizeof(none));
+	KUNIT_ASSERT_EQ(test, fake_welcome(f, RXP_WELCOME_NEW), 0);
+	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXP_UP));
+	recover_all_kinds(test, f);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 1);
+	KUNIT_EXPECT_TRUE(test, f->noio);
+}
+
+/* Calls that the server has, on a connection that lives, end; and the mount goes on. */
+static void recover_fail_sent(struct kunit *test)
+{
+	struct fake *f = test->priv;
+
+	fake_start(test, f);
+	fake_submit_all(test, f, FAKE_READ_LATE);
+	rdmafs_xprt_fail_outstanding(f->xprt);
+	fake_ended(test, f, -EIO, -EIO);
+	recover_anew(test, f);
+}
+
+/* The same without a connection, and with one that waits for it. */
+static void recover_fail_down(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct recover_submit s;
+	u32 i;
+
+	fake_start(test, f);
+	for (i = 1; i < FAKE_CALLS; i++) {
+		fake_submit(test, f, i, i & 1 ? FAKE_READ : FAKE_ECHO);
+		fake_take_call(test, f, &f->call[i]);
+	}
+	fake_drop(f);
+	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXP_DOWN));
+	recover_submit_later(f, &s, 0, FAKE_ECHO);
+	KUNIT_EXPECT_FALSE(test, wait_for_completion_timeout(&f->call[0].done, HZ / 10));
+	rdmafs_xprt_fail_outstanding(f->xprt);
+	flush_work(&s.work);
+	destroy_work_on_stack(&s.work);
+	KUNIT_EXPECT_EQ(test, s.ret, -EIO);
+	for (i = 1; i < FAKE_CALLS; i++) {
+		fake_await(test, &f->call[i]);
+		KUNIT_EXPECT_EQ(test, f->call[i].call.status, -EIO);
+	}
+	fake_idle(test, f);
+	recover_anew(test, f);
+}
+
+/* Who waits for translations or a slot is sent away, too; nothing was sent: no new session. */
+static void recover_fail_waiting(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct recover_submit s[2];
+	u32 i;
+
+	fake_start(test, f);
+	recover_quota(test, f, 33);
+	KUNIT_ASSERT_EQ(test, rpol_reserve(f->xprt->pool->member, 33, RPOL_NOWAIT), 0);
+	recover_submit_later(f, &s[0], 0, FAKE_READ);
+	KUNIT_EXPECT_TRUE(test, recover_lines_up(f->xprt));
+	while (rxp_slots_get(&f->xprt->slot_account, RXP_SLOT_URGENT, true) >= 0)
+		;
+	recover_submit_later(f, &s[1], 1, FAKE_ECHO);
+	KUNIT_EXPECT_TRUE(test, recover_wants_slot(f->xprt));
+	rdmafs_xprt_fail_outstanding(f->xprt);
+	for (i = 0; i < ARRAY_SIZE(s); i++) {
+		flush_work(&s[i].work);
+		destroy_work_on_stack(&s[i].work);
+		KUNIT_EXPECT_EQ(test, s[i].ret, -EIO);
+	}
+	for (i = 0; i < f->xprt->slot_account.nr; i++)
+		rxp_slots_put(&f->xprt->slot_account, i);
+	rpol_release(f->xprt->pool->member, 33);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(f->xprt->state), RXP_UP);
+	fake_submit(test, f, 0, FAKE_READ);
+	fake_serve(test, f, &f->call[0]);
+	fake_await(test, &f->call[0]);
+	KUNIT_EXPECT_EQ(test, f->call[0].call.status, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 0);
+	fake_idle(test, f);
+}
+
+/* All slots but the four that the case's calls may have. */
+static void recover_take_slots(struct kunit *test, struct fake *f)
+{
+	u32 i;
+
+	/* A normal call leaves two alone. */
+	for (i = 0; i + 3 < f->xprt->slot_account.nr; i++)
+		KUNIT_ASSERT_GE(test, rxp_slots_get(&f->xprt->slot_account, RXP_SLOT_URGENT, true),
+				0);
+}
+
+static void recover_put_slots(struct fake *f)
+{
+	u32 i;
+
+	for (i = 0; i + 3 < f->xprt->slot_account.nr; i++)
+		rxp_slots_put(&f->xprt->slot_account, i);
+}
+
+/*
+ * Translations for one READ.  A has them, and a slot, B waits for them; the connection
+ * goes.  B gets the translations and waits for a slot: A must not wait for the
+ * translations in its own.
+ */
+static void recover_short(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct recover_submit s;
+
+	fake_start(test, f);
+	recover_quota(test, f, 33);
+	recover_take_slots(test, f);
+	fake_submit(test, f, 0, FAKE_READ);
+	fake_take_call(test, f, &f->call[0]);
+	recover_submit_later(f, &s, 1, FAKE_READ);
+	KUNIT_EXPECT_TRUE(test, recover_lines_up(f->xprt));
+	fake_drop(f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	while (!f->call[0].cancelled)
+		fake_take(test, f);
+	KUNIT_EXPECT_EQ(test, f->call[0].flags, RXP_F_READ);
+	/* Answered CANCELLED, then each is read in its turn. */
+	fake_serve_cancelled(test, f, &f->call[0]);
+	fake_serve(test, f, &f->call[1]);
+	fake_await(test, &f->call[1]);
+	flush_work(&s.work);
+	destroy_work_on_stack(&s.work);
+	KUNIT_EXPECT_EQ(test, s.ret, 0);
+	fake_serve(test, f, &f->call[0]);
+	fake_await(test, &f->call[0]);
+	KUNIT_EXPECT_EQ(test, f->call[0].call.status, 0);
+	KUNIT_EXPECT_EQ(test, f->call[1].call.status, 0);
+	fake_check(test, &f->call[0]);
+	fake_check(test, &f->call[1]);
+	recover_put_slots(f);
+	fake_idle(test, f);
+}
+
+/* A READ that a lowered quota has no room for any more ends, and the mount goes on. */
+static void recover_too_big(struct kunit *test)
+{
+	struct fake *f = test->priv;
+
+	fake_start(test, f);
+	fake_submit(test, f, 0, FAKE_READ);
+	fake_take_call(test, f, &f->call[0]);
+	fake_submit(test, f, 1, FAKE_WRITE);
+	fake_take_call(test, f, &f->call[1]);
+	recover_quota(test, f, 8);
+	fake_drop(f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	while (!f->call[0].cancelled)
+		fake_take(test, f);
+	fake_serve_cancelled(test, f, &f->call[0]);
+	fake_await(test, &f->call[0]);
+	KUNIT_EXPECT_EQ(test, f->call[0].call.status, -E2BIG);
+	fake_serve(test, f, &f->call[1]);
+	fake_await(test, &f->call[1]);
+	KUNIT_EXPECT_EQ(test, f->call[1].call.status, 0);
+	fake_idle(test, f);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_reconnects), 1);
+}
+
+/*
+ * The connection goes when a call is its session's already, and not posted yet.  The
+ * submitter comes too late with it: it is sent once, on the next connection.
+ */
+static void recover_unposted(struct kunit *test, enum fake_kind kind)
+{
+	struct fake *f = test->priv;
+	struct fake_call *c = &f->call[0];
+	struct recover_submit s;
+
+	fake_start(test, f);
+	if (kind == FAKE_WRITE_GRANTED) {
+		fake_submit(test, f, 0, FAKE_WRITE);
+		f->grant = true;
+		fake_serve(test, f, c);
+		fake_await(test, c);
+	}
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold call_unposted 1"), 0);
+	recover_submit_later(f, &s, 0, kind);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("call_unposted", 1, 20));
+	fake_drop(f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	fake_serve(test, f, c);
+	/* Answered, and not over: the submitter is not out of it. */
+	fake_submit(test, f, 1, FAKE_ECHO);
+	fake_serve(test, f, &f->call[1]);
+	fake_await(test, &f->call[1]);
+	KUNIT_EXPECT_EQ(test, atomic_read(&c->ended), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release call_unposted"), 0);
+	flush_work(&s.work);
+	destroy_work_on_stack(&s.work);
+	KUNIT_EXPECT_EQ(test, s.ret, 0);
+	fake_await(test, c);
+	KUNIT_EXPECT_EQ(test, c->call.status, 0);
+	fake_check(test, c);
+	fake_idle(test, f);
+	/* It went once: what comes next is the next call. */
+	fake_submit(test, f, 1, FAKE_ECHO);
+	fake_take(test, f);
+	KUNIT_EXPECT_TRUE(test, f->call[1].seen);
+	fake_serve(test, f, &f->call[1]);
+	fake_await(test, &f->call[1]);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_protocol_errors), 0);
+}
+
+static void recover_unposted_small(struct kunit *test)
+{
+	recover_unposted(test, FAKE_ECHO);
+}
+
+static void recover_unposted_granted(struct kunit *test)
+{
+	recover_unposted(test, FAKE_WRITE_GRANTED);
+}
+
+/* Without large runs of pages a mount connects all the same, with smaller receives. */
+static void recover_small_receives(struct kunit *test)
+{
+	struct fake *f = test->priv;
+
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail ring_chunk 1000000 3"), 0);
+	fake_start(test, f);
+	KUNIT_EXPECT_EQ(test, f->xprt->conns[0]->recv_size, RXP_MSG_MAX);
+	recover_all_kinds(test, f);
+	fake_drop(f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	recover_all_kinds(test, f);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release ring_chunk"), 0);
+	fake_drop(f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	recover_all_kinds(test, f);
+	KUNIT_EXPECT_EQ(test, f->xprt->conns[0]->recv_size, RXP_RECV_MAX);
+}
+
+/* What a connection had is the next one's: none of it is asked for anew. */
+static void recover_kept_receives(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	void *first;
+
+	fake_start(test, f);
+	KUNIT_EXPECT_EQ(test, f->xprt->conns[0]->recv_size, RXP_RECV_MAX);
+	first = f->xprt->conns[0]->rx_ring.chunk[0];
+	recover_all_kinds(test, f);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail ring_chunk 1000000"), 0);
+	fake_drop(f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	recover_all_kinds(test, f);
+	KUNIT_EXPECT_EQ(test, f->xprt->conns[0]->recv_size, RXP_RECV_MAX);
+	KUNIT_EXPECT_PTR_EQ(test, f->xprt->conns[0]->rx_ring.chunk[0], first);
+}
+
+/* The address of the way to the server has changed: the connection is made again. */
+static void recover_addr_change(struct kunit *test)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_CHANGE };
+	struct fake *f = test->priv;
+	struct rdma_cm_id *id;
+	int arrived;
+
+	fake_start(test, f);
+	id = f->xprt->conns[0]->id;
+	arrived = atomic_read(&f->raw->arrived);
+	KUNIT_EXPECT_EQ(test, id->event_handler(id, &event), 0);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(f->raw));
+	/* Not because nobody answered its PINGs, of which it sends five. */
+	KUNIT_EXPECT_LT(test, atomic_read(&f->raw->arrived) - arrived, 5);
+	fake_drop(f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	recover_all_kinds(test, f);
+}
+
+/* A server that comes back with smaller limits: what is too large says so, the rest goes on. */
+static void recover_smaller_server(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct rxp_wire_cm cm;
+	u32 i;
+
+	fake_start(test, f);
+	for (i = 0; i < 2; i++) {
+		fake_submit(test, f, i, i ? FAKE_READ : FAKE_WRITE);
+		fake_take_call(test, f, &f->call[i]);
+	}
+	fake_submit(test, f, 2, FAKE_ECHO);
+	fake_take_call(test, f, &f->call[2]);
+	fake_drop(f);
+	raw_fill_cm(&cm);
+	cm.data_max = cpu_to_le32(FAKE_LEN / 2);
+	KUNIT_ASSERT_TRUE(test, fake_accept(f, &cm));
+	fake_take_hello(test, f);
+	KUNIT_ASSERT_EQ(test, fake_welcome(f, RXP_WELCOME_NEW), 0);
+	for (i = 0; i < 2; i++) {
+		fake_await(test, &f->call[i]);
+		KUNIT_EXPECT_EQ(test, f->call[i].call.status, -E2BIG);
+	}
+	fake_serve(test, f, &f->call[2]);
+	fake_await(test, &f->call[2]);
+	KUNIT_EXPECT_EQ(test, f->call[2].call.status, 0);
+	fake_describe(f, 0, FAKE_WRITE);
+	KUNIT_EXPECT_EQ(test, rdmafs_xprt_submit(f->xprt, &f->call[0].call), -E2BIG);
+	KUNIT_EXPECT_EQ(test, rdmafs_xprt_data_max(f->xprt), FAKE_LEN / 2);
+	fake_idle(test, f);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_reconnects), 1);
+}
+
+/* The mount comes back on a device with smaller MRs, in the same session. */
+static void recover_smaller_device(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct rxp_device *rdev;
+	u32 entries;
+
+	fake_start(test, f);
+	rdev = f->xprt->pool->rdev;
+	entries = rdev->max_entries;
+	fake_submit(test, f, 0, FAKE_READ);
+	fake_take_call(test, f, &f->call[0]);
+	fake_submit(test, f, 1, FAKE_WRITE);
+	fake_take_call(test, f, &f->call[1]);
+	fake_drop(f);
+	WRITE_ONCE(rdev->max_entries, 8);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	while (!f->call[0].cancelled)
+		fake_take(test, f);
+	fake_serve_cancelled(test, f, &f->call[0]);
+	fake_await(test, &f->call[0]);
+	KUNIT_EXPECT_EQ(test, f->call[0].call.status, -E2BIG);
+	fake_serve(test, f, &f->call[1]);
+	fake_await(test, &f->call[1]);
+	KUNIT_EXPECT_EQ(test, f->call[1].call.status, 0);
+	KUNIT_EXPECT_EQ(test, rdmafs_xprt_data_max(f->xprt), 8 * PAGE_SIZE);
+	fake_idle(test, f);
+	WRITE_ONCE(rdev->max_entries, entries);
+}
+
+static int recover_init(struct kunit *test)
+{
+	return fake_new(test) ? 0 : -ENOMEM;
+}
+
+static void recover_exit(struct kunit *test)
+{
+	rdmafs_points_command("reset");
+	if (test->priv)
+		fake_free(test->priv);
+}
+
+static struct kunit_case recover_cases[] = {
+	KUNIT_CASE(recover_nowait),
+	KUNIT_CASE(recover_fail_sent),
+	KUNIT_CASE(recover_fail_down),
+	KUNIT_CASE(recover_fail_waiting),
+	KUNIT_CASE(recover_short),
+	KUNIT_CASE(recover_too_big),
+	KUNIT_CASE(recover_unposted_small),
+	KUNIT_CASE(recover_unposted_granted),
+	KUNIT_CASE(recover_small_receives),
+	KUNIT_CASE(recover_kept_receives),
+	KUNIT_CASE(recover_addr_change),
+	KUNIT_CASE(recover_smaller_server),
+	KUNIT_CASE(recover_smaller_device),
+	{}
+};
+
+static struct kunit_suite recover_suite = {
+	.name = "rdmafs_xprt_recover",
+	.init = recover_init,
+	.exit = recover_exit,
+	.test_cases = recover_cases,
+};
+
+kunit_test_suite(recover_suite);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The states of a request on the server: every event in every state.  What must
+ * hold of the table is said here in rules, not as the table once more.
+ */
+#include <kunit/test.h>
+#include "transport/reqstate.h"
+
+/* It has left its slot. */
+static bool state_over(int state)
+{
+	return state == RXP_REQ_ANSWERED || state == RXP_REQ_GONE;
+}
+
+/* Nobody but a message on its connection moves it on. */
+static bool state_passive(int state)
+{
+	return state == RXP_REQ_WAITING || state == RXP_REQ_HELD;
+}
+
+/* A loss ends what only the lost connection could go on with, and nothing else. */
+static void reqstate_unbind(struct kunit *test)
+{
+	int state, next;
+
+	for (state = 0; state < RXP_NR_REQ_STATES; state++) {
+		next = rxp_req_next(state, RXP_REQ_UNBIND);
+		if (state_over(state))
+			KUNIT_EXPECT_EQ(test, next, -EPROTO);
+		else
+			KUNIT_EXPECT_EQ(test, next, state_passive(state) ? RXP_REQ_GONE : state);
+	}
+}
+
+/* A CALL that comes again changes nothing; it can't where its first connection is needed. */
+static void reqstate_replay(struct kunit *test)
+{
+	int state, next;
+
+	for (state = 0; state < RXP_NR_REQ_STATES; state++) {
+		next = rxp_req_next(state, RXP_REQ_REPLAY);
+		if (state_over(state) || state_passive(state) || state == RXP_REQ_INVALIDATING)
+			KUNIT_EXPECT_EQ(test, next, -EPROTO);
+		else
+			KUNIT_EXPECT_EQ(test, next, state);
+	}
+}
+
+/* What is over stays so: it is answered, or gone, once. */
+static void reqstate_once(struct kunit *test)
+{
+	int event;
+
+	for (event = 0; event < RXP_NR_REQ_EVENTS; event++) {
+		KUNIT_EXPECT_EQ(test, rxp_req_next(RXP_REQ_ANSWERED, event), -EPROTO);
+		KUNIT_EXPECT_EQ(test, rxp_req_next(RXP_REQ_GONE, event), -EPROTO);
+	}
+}
+
+/* The service sees a request once, and only when its data is there. */
+static void reqstate_serve(struct kunit *test)
+{
+	int state, event, next;
+
+	for (state = 0; state < RXP_NR_REQ_STATES; state++) {
+		next = rxp_req_next(state, RXP_REQ_SERVE);
+		if (state == RXP_REQ_QUEUED || state == RXP_REQ_READY)
+			KUNIT_EXPECT_EQ(test, next, RXP_REQ_SERVING);
+		else
+			KUNIT_EXPECT_EQ(test, next, -EPROTO);
+		for (event = 0; event < RXP_NR_REQ_EVENTS; event++) {
+			next = rxp_req_next(state, event);
+			if (next == RXP_REQ_SERVING && state != RXP_REQ_SERVING)
+				KUNIT_EXPECT_EQ(test, event, RXP_REQ_SERVE);
+			/* While a key of the sink may be valid its pages are not read. */
+			if (state == RXP_REQ_WAITING || state == RXP_REQ_INVALIDATING)
+				KUNIT_EXPECT_NE(test, next, RXP_REQ_SERVING);
+		}
+	}
+}
+
+/* It goes one way: no state comes twice but the same. */
+static void reqstate_one_way(struct kunit *test)
+{
+	int state, event, next;
+
+	for (state = 0; state < RXP_NR_REQ_STATES; state++) {
+		for (event = 0; event < RXP_NR_REQ_EVENTS; event++) {
+			next = rxp_req_next(state, event);
+			if (next >= 0)
+				KUNIT_EXPECT_GE(test, next, state);
+			else
+				KUNIT_EXPECT_EQ(test, next, -EPROTO);
+		}
+	}
+}
+
+static const struct {
+	const char *name;
+	int event[8];
+	int state[8];
+} paths[] = {
+	{ "a large write, not granted",
+	  { RXP_REQ_FETCH, RXP_REQ_ASK, RXP_REQ_DATA, RXP_REQ_SERVE, RXP_REQ_ANSWER, -1 },
+	  { RXP_REQ_FETCHING, RXP_REQ_WAITING, RXP_REQ_READY, RXP_REQ_SERVING, RXP_REQ_ANSWERED } },
+	{ "whose key we take back",
+	  { RXP_REQ_FETCH, RXP_REQ_ASK, RXP_REQ_INVALIDATE, RXP_REQ_INVALIDATED, RXP_REQ_SERVE,
+	    RXP_REQ_ANSWER, -1 },
+	  { RXP_REQ_FETCHING, RXP_REQ_WAITING, RXP_REQ_INVALIDATING, RXP_REQ_READY,
+	    RXP_REQ_SERVING, RXP_REQ_ANSWERED } },
+	{ "which is cancelled",
+	  { RXP_REQ_FETCH, RXP_REQ_ASK, RXP_REQ_INVALIDATE, RXP_REQ_ANSWER, -1 },
+	  { RXP_REQ_FETCHING, RXP_REQ_WAITING, RXP_REQ_INVALIDATING, RXP_REQ_ANSWERED } },
+	{ "for which there is no sink",
+	  { RXP_REQ_FETCH, RXP_REQ_ANSWER, -1 }, { RXP_REQ_FETCHING, RXP_REQ_ANSWERED } },
+	{ "granted",
+	  { RXP_REQ_DATA, RXP_REQ_SERVE, RXP_REQ_ANSWER, -1 },
+	  { RXP_REQ_READY, RXP_REQ_SERVING, RXP_REQ_ANSWERED } },
+	{ "a large read, overlapped",
+	  { RXP_REQ_SERVE, RXP_REQ_HOLD, RXP_REQ_ANSWER, -1 },
+	  { RXP_REQ_SERVING, RXP_REQ_HELD, RXP_REQ_ANSWERED } },
+	{ "served where it arrived", { RXP_REQ_ANSWER, -1 }, { RXP_REQ_ANSWERED } },
+};
+
+static void reqstate_paths(struct kunit *test)
+{
+	int i, step, state;
+
+	for (i = 0; i < ARRAY_SIZE(paths); i++) {
+		state = RXP_REQ_QUEUED;
+		for (step = 0; paths[i].event[step] >= 0; step++) {
+			state = rxp_req_next(state, paths[i].event[step]);
+			KUNIT_ASSERT_EQ_MSG(test, state, paths[i].state[step], "%s, step %d",
+					    paths[i].name, step);
+		}
+	}
+}
+
+static struct kunit_case reqstate_cases[] = {
+	KUNIT_CASE(reqstate_unbind),
+	KUNIT_CASE(reqstate_replay),
+	KUNIT_CASE(reqstate_once),
+	KUNIT_CASE(reqstate_serve),
+	KUNIT_CASE(reqstate_one_way),
+	KUNIT_CASE(reqstate_paths),
+	{}
+};
+
+static struct kunit_suite reqstate_suite = {
+	.name = "rdmafs_xprt_reqstate",
+	.test_cases = reqstate_cases,
+};
+
+kunit_test_suite(reqstate_suite);

@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_xprt_requests: a client in bare verbs loses its connection while
+ * the server is at some step of its request, which a test point makes certain, and
+ * sends the CALL again on the next connection.  It gets its answer, whichever of the
+ * two was there first.  Needs an RDMA device, as the other suites with a peer do.
+ */
+#include <kunit/test.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <net/net_namespace.h>
+#include "tests/points/points.h"
+#include "transport/points.h"
+#include "transport/server.h"
+#include "xprt_raw.h"
+
+#define REQUESTS_PORT	20994
+#define REQUESTS_LEN	65536
+#define REQUESTS_SLOT	1
+
+#define REQUESTS_LAG	4		/* requests of a slot whose replies have not gone */
+#define REQUESTS_SHARE	8		/* of a server's threads, on one or two CPUs */
+#define REQUESTS_CLIENT	24		/* the same for all sessions of one client */
+#define REQUESTS_DOMAIN	16		/* and for all requests in one file system */
+
+struct requests {
+	struct completion release;
+	struct completion few;		/* releases some of those that are held */
+	atomic_t held;
+	atomic_t served;
+	struct rdmafs_xprt_server *server;
+	struct raw *first;
+	struct raw *second;		/* replaces the first, or is beside it */
+	struct raw *third;
+	struct raw *fourth;
+	struct raw *fifth;
+};
+
+/* What the first byte of a request says. */
+enum { REQUESTS_HELD = 1, REQUESTS_FEW };
+
+/* All that a READ has room for; nothing for others. */
+static void requests_handle(struct rdmafs_xprt_req *req, void *ctx)
+{
+	struct requests *r = ctx;
+	struct iov_iter dest;
+	u32 len = 0;
+
+	if (req->body_len && *(const u8 *)req->body) {
+		atomic_inc(&r->held);
+		wait_for_completion(*(const u8 *)req->body == REQUESTS_FEW ? &r->few : &r->release);
+	}
+	memset(req->reply, 0, 8);
+	if (req->read_max && !rdmafs_xprt_req_room(req, req->read_max, &dest))
+		len = iov_iter_zero(req->read_max, &dest);
+	rdmafs_xprt_req_reply(req, 8, len, RDMAFS_REPLY_NOCACHE);
+	atomic_inc(&r->served);
+}
+
+static int requests_session_open(struct rdmafs_xprt_session *s, void *ctx)
+{
+	return 0;
+}
+
+static void requests_session_close(struct rdmafs_xprt_session *s, void *ctx)
+{
+}
+
+/* The second byte names a file system. */
+static u64 requests_waits_for(struct rdmafs_xprt_req *req, void *ctx)
+{
+	return req->body_len > 1 ? ((const u8 *)req->body)[1] : 0;
+}
+
+static const struct rdmafs_xprt_service requests_service = {
+	.session_open	= requests_session_open,
+	.session_close	= requests_session_close,
+	.handle		= requests_handle,
+	.waits_for	= requests_waits_for,
+};
+
+/* Say HELLO: to the session of @of, if there is one. */
+static void requests_hello(struct kunit *test, struct raw *raw, const struct raw *of)
+{
+	struct rxp_wire_hello hello = {};
+
+	if (of) {
+		memcpy(raw->client, of->client, sizeof(raw->client));
+		memcpy(hello.session, of->welcome.session, sizeof(hello.session));
+		hello.boot = of->welcome.boot;
+	} else {
+		get_random_bytes(raw->client, sizeof(raw->client));
+	}
+	memcpy(hello.client, raw->client, sizeof(hello.client));
+	if (raw_say(raw, RXP_CONTROL, RXP_CONTROL_HELLO, 0, 0, &hello, sizeof(hello), 0))
+		KUNIT_FAIL(test, "HELLO can't be sent");
+}
+
+/* Connected, and said HELLO. */
+static struct raw *requests_connect(struct kunit *test, const struct raw *of)
+{
+	struct raw *raw = raw_open(REQUESTS_PORT);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(raw));
+	requests_hello(test, raw, of);
+	return raw;
+}
+
+static void requests_welcome(struct kunit *test, struct raw *raw, u32 status)
+{
+	raw->welcome = *(struct rxp_wire_welcome *)
+		raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
+	KUNIT_ASSERT_EQ(test, le32_to_cpu(raw->welcome.status), status);
+}
+
+static void requests_call_as(struct kunit *test, struct raw *raw, u32 seq, u16 flags, u32 bulk)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+
+	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
+	hdr->type = RXP_CALL;
+	hdr->slot = cpu_to_le16(REQUESTS_SLOT);
+	hdr->seq = cpu_to_le32(seq);
+	hdr->body_len = cpu_to_le16(8);
+	hdr->flags = cpu_to_le16(flags);
+	call->bulk_len = cpu_to_le32(bulk);
+	if (flags & RXP_F_RKEY) {
+		call->rkey = cpu_to_le32(0x100);
+		call->iova = cpu_to_le64(PAGE_SIZE);
+	}
+	KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
+}
+
+static void requests_call(struct kunit *test, struct raw *raw, u16 flags)
+{
+	requests_call_as(test, raw, 1, flags, REQUESTS_LEN);
+}
+
+/* What was sent before has been looked at: messages of a connection are, in order. */
+static void requests_seen(struct kunit *test, struct raw *raw)
+{
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_PING, 0, 0, NULL, 0, 0), 0);
+	raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_PONG, 0, 0);
+}
+
+static void requests_held(struct kunit *test, const char *point)
+{
+	KUNIT_ASSERT_TRUE_MSG(test, rdmafs_point_wait(point, 1, 20), "nobody comes to %s", point);
+}
+
+/* Rest of a WRITE: the STCRW comes, DATA goes (nothing need be written), the reply comes. */
+static void requests_written(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_tag tag = *(struct rxp_wire_tag *)
+		raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, REQUESTS_SLOT, 1);
+	u32 rkey = le32_to_cpu(tag.rkey);
+
+	tag.iova = 0;
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_DATA, REQUESTS_SLOT, 1, &tag,
+				      sizeof(tag), rkey), 0);
+	raw_expect(test, raw, RXP_REPLY, 0, REQUESTS_SLOT, 1);
+}
+
+/* Rest of a READ: it is taken back, which is answered. */
+static void requests_cancelled(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_reply *reply;
+
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_CANCEL, REQUESTS_SLOT, 1, NULL,
+				      0, 0), 0);
+	reply = raw_expect(test, raw, RXP_REPLY, 0, REQUESTS_SLOT, 1);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(reply->status), RXP_STATUS_CANCELLED);
+}
+
+static void requests_finish(struct kunit *test, struct raw *raw, u16 flags)
+{
+	if (flags & RXP_F_WRITE)
+		requests_written(test, raw);
+	else
+		requests_cancelled(test, raw);
+}
+
+/* The steps: @before, where the request is held first, and where it has just got passive. */
+static const struct requests_param {
+	const char *name;
+	u16 flags;
+	const char *before;
+	const char *after;
+} requests_params[] = {
+	{ "write", RXP_F_WRITE, "req_ask", "req_asked" },
+	{ "read", RXP_F_READ, "req_run", "req_held" },
+};
+
+static void requests_desc(const struct requests_param *p, char *desc)
+{
+	strscpy(desc, p->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(requests, requests_params, requests_desc);
+
+static void requests_arm(struct kunit *test, const char *point)
+{
+	char command[48];
+
+	snprintf(command, sizeof(command), "hold %s", point);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command(command), 0);
+}
+
+static void requests_release(struct kunit *test, const char *point)
+{
+	char command[48];
+
+	snprintf(command, sizeof(command), "release %s", point);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command(command), 0);
+}
+
+/* A request of the first connection, held, and that connection lost. */
+static void requests_lose(struct kunit *test, const struct requests_param *p)
+{
+	struct requests *r = test->priv;
+
+	requests_arm(test, p->before);
+	requests_call(test, r->first, p->flags);
+	requests_held(test, p->before);
+	rdma_disconnect(r->first->id);
+}
+
+/* Its thread leaves the request to the connection just before that is unbound. */
+static void requests_before_unbind(struct kunit *test)
+{
+	const struct requests_param *p = test->param_value;
+	struct requests *r = test->priv;
+
+	requests_arm(test, "conn_drained");
+	requests_lose(test, p);
+	requests_held(test, "conn_drained");
+	requests_arm(test, p->after);
+	requests_release(test, p->before);
+	requests_held(test, p->after);
+	requests_release(test, p->after);
+	requests_release(test, "conn_drained");
+
+	r->second = requests_connect(test, r->first);
+	requests_welcome(test, r->second, RXP_WELCOME_BOUND);
+	requests_call(test, r->second, p->flags);
+	requests_finish(test, r->second, p->flags);
+}
+
+/* It comes to do so when the next one is bound already. */
+static void requests_after_bind(struct kunit *test)
+{
+	const struct requests_param *p = test->param_value;
+	struct requests *r = test->priv;
+
+	requests_lose(test, p);
+	r->second = requests_connect(test, r->first);
+	requests_welcome(test, r->second, RXP_WELCOME_BOUND);
+	requests_release(test, p->before);
+	requests_call(test, r->second, p->flags);
+	requests_finish(test, r->second, p->flags);
+}
+
+/* And when the CALL has come again there. */
+static void requests_after_replay(struct kunit *test)
+{
+	const struct requests_param *p = test->param_value;
+	struct requests *r = test->priv;
+
+	requests_lose(test, p);
+	r->second = requests_connect(test, r->first);
+	requests_welcome(test, r->second, RXP_WELCOME_BOUND);
+	requests_call(test, r->second, p->flags);
+	requests_seen(test, r->second);
+	requests_release(test, p->before);
+	requests_finish(test, r->second, p->flags);
+}
+
+/* A reply that is held takes memory: it ends, and its connection, though nobody waits. */
+static void requests_held_long(struct kunit *test)
+{
+	struct requests *r = test->priv;
+
+	rdmafs_test_knobs.grace_ms = 100;
+	requests_call(test, r->first, RXP_F_READ);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(r->first));
+}
+
+/* Numbers wrap, and leave 0 out, which could not be told from none when it came again. */
+static void requests_wrap(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	int i;
+
+	rdmafs_test_knobs.seq_before = U32_MAX - 1;
+	r->second = requests_connect(test, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	requests_call_as(test, r->second, U32_MAX, 0, 0);
+	raw_expect(test, r->second, RXP_REPLY, 0, REQUESTS_SLOT, U32_MAX);
+	/* The second time as a replay, whose answer was not kept. */
+	for (i = 0; i < 2; i++) {
+		requests_call_as(test, r->second, 1, 0, 0);
+		raw_expect(test, r->second, RXP_REPLY, 0, REQUESTS_SLOT, 1);
+	}
+	KUNIT_EXPECT_FALSE(test, r->second->cut);
+}
+
+static void requests_zero(struct kunit *test)
+{
+	struct requests *r = test->priv;
+
+	rdmafs_test_knobs.seq_before = U32_MAX;
+	r->second = requests_connect(test, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	requests_call_as(test, r->second, 0, 0, 0);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(r->second));
+}
+
+/* READs on one slot, each as if the last were answered, by one that takes no reply. */
+static void requests_ahead(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	struct rxp_wire_cm cm;
+	int i, served;
+
+	/* One receive, for the WELCOME: no PONG can be sent, and nothing behind it. */
+	raw_fill_cm(&cm);
+	r->second = raw_open_with(REQUESTS_PORT, &cm, NULL, 1, 6, 6);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(r->second));
+	requests_hello(test, r->second, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	KUNIT_ASSERT_EQ(test, raw_say(r->second, RXP_CONTROL, RXP_CONTROL_PING, 0, 0, NULL, 0, 0),
+			0);
+	for (served = 0; served < 2 * REQUESTS_LAG; served++) {
+		requests_call_as(test, r->second, served + 1, RXP_F_READ | RXP_F_RKEY,
+				 REQUESTS_LEN);
+		for (i = 0; i < 50 && atomic_read(&r->served) == served; i++)
+			msleep(20);
+		if (atomic_read(&r->served) == served)
+			break;
+	}
+	KUNIT_EXPECT_EQ(test, served, REQUESTS_LAG);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(r->second));
+}
+
+/* Some slots with requests that block, in one file system, or in none if that is 0. */
+static void requests_block(struct kunit *test, struct raw *raw, u16 slot, u16 nr, u8 how,
+			   u8 domain)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+
+	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
+	hdr->type = RXP_CALL;
+	hdr->seq = cpu_to_le32(1);
+	hdr->body_len = cpu_to_le16(8);
+	((u8 *)(call + 1))[0] = how;
+	((u8 *)(call + 1))[1] = domain;
+	for (; nr; slot++, nr--) {
+		hdr->slot = cpu_to_le16(slot);
+		KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
+	}
+	requests_seen(test, raw);
+}
+
+/* All slots. */
+static void requests_fill(struct kunit *test, struct raw *raw, u8 domain)
+{
+	requests_block(test, raw, 0, RAW_SLOTS, REQUESTS_HELD, domain);
+}
+
+/* Sessions whose requests block leave threads to another. */
+static void requests_share(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	int rounds;
+
+	r->second = requests_connect(test, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	requests_fill(test, r->first, 0);
+	requests_fill(test, r->second, 0);
+	/* All that get a thread at all have one; half a second is for those that must not. */
+	for (rounds = 0; rounds < 25 && atomic_read(&r->held) <= 2 * REQUESTS_SHARE; rounds++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->held), 2 * REQUESTS_SHARE);
+	r->third = requests_connect(test, NULL);
+	requests_welcome(test, r->third, RXP_WELCOME_NEW);
+	requests_call_as(test, r->third, 1, 0, 0);
+	raw_expect(test, r->third, RXP_REPLY, 0, REQUESTS_SLOT, 1);
+}
+
+/* As many sessions as one likes are one client, which leaves threads to others. */
+static void requests_client_share(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	int rounds;
+
+	r->second = requests_connect(test, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	r->third = requests_connect(test, NULL);
+	requests_welcome(test, r->third, RXP_WELCOME_NEW);
+	r->fourth = requests_connect(test, NULL);
+	requests_welcome(test, r->fourth, RXP_WELCOME_NEW);
+	requests_fill(test, r->first, 0);
+	requests_fill(test, r->second, 0);
+	requests_fill(test, r->third, 0);
+	requests_fill(test, r->fourth, 0);
+	for (rounds = 0; rounds < 25 && atomic_read(&r->held) <= REQUESTS_CLIENT; rounds++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->held), REQUESTS_CLIENT);
+	/* Those that had to wait are served after them. */
+	complete_all(&r->release);
+	for (rounds = 0; rounds < 500 && atomic_read(&r->served) < 4 * RAW_SLOTS; rounds++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->served), 4 * RAW_SLOTS);
+}
+
+static void requests_expect_held(struct kunit *test, int held)
+{
+	struct requests *r = test->priv;
+	int rounds;
+
+	for (rounds = 0; rounds < 25 && atomic_read(&r->held) <= held; rounds++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->held), held);
+}
+
+/* A file system has no more threads than it leaves free, and the next one likewise. */
+static void requests_domain_share(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	int rounds;
+
+	r->second = requests_connect(test, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	r->third = requests_connect(test, NULL);
+	requests_welcome(test, r->third, RXP_WELCOME_NEW);
+	r->fourth = requests_connect(test, NULL);
+	requests_welcome(test, r->fourth, RXP_WELCOME_NEW);
+	requests_fill(test, r->first, 1);
+	requests_fill(test, r->second, 1);
+	requests_fill(test, r->third, 1);
+	requests_expect_held(test, REQUESTS_DOMAIN);
+	/* What another session wants of another one is served, also while that blocks. */
+	requests_fill(test, r->fourth, 2);
+	requests_expect_held(test, REQUESTS_DOMAIN + REQUESTS_SHARE);
+	/* Those that had to wait are served after them. */
+	complete_all(&r->release);
+	for (rounds = 0; rounds < 500 && atomic_read(&r->served) < 4 * RAW_SLOTS; rounds++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->served), 4 * RAW_SLOTS);
+}
+
+static void requests_never(struct kref *ref)
+{
+}
+
+/* As if it came from elsewhere.  It has had no request yet. */
+static void requests_set_apart(struct kunit *test, struct rdmafs_xprt_session *s)
+{
+	struct rxp_client *client = kzalloc(sizeof(*client), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, client);
+	kref_init(&client->ref);
+	INIT_LIST_HEAD(&client->waiting);
+	kref_put(&s->turns.client->ref, requests_never);
+	s->turns.client = client;
+}
+
+/* So many of a session's requests have been given to threads, or are parked. */
+static void requests_taken(struct kunit *test, struct rdmafs_xprt_session *s, u32 nr)
+{
+	int rounds;
+
+	for (rounds = 0; rounds < 500 && READ_ONCE(s->turns.taken) != nr; rounds++)
+		msleep(20);
+	KUNIT_ASSERT_EQ(test, READ_ONCE(s->turns.taken), nr);
+}
+
+/*
+ * A file system has a thread more, and the first of those that are parked there is of a
+ * client that has as many as it may: the next one gets it, which is another's.
+ */
+static void requests_domain_client(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	struct rdmafs_xprt_session *one, *other;
+	int rounds;
+
+	r->second = requests_connect(test, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	r->third = requests_connect(test, NULL);
+	requests_welcome(test, r->third, RXP_WELCOME_NEW);
+	r->fourth = requests_connect(test, NULL);
+	requests_welcome(test, r->fourth, RXP_WELCOME_NEW);
+	one = list_last_entry(&r->server->sessions, struct rdmafs_xprt_session, link);
+	r->fifth = requests_connect(test, NULL);
+	requests_welcome(test, r->fifth, RXP_WELCOME_NEW);
+	other = list_last_entry(&r->server->sessions, struct rdmafs_xprt_session, link);
+	requests_set_apart(test, other);
+
+	requests_fill(test, r->first, 0);
+	requests_fill(test, r->second, 0);
+	requests_block(test, r->third, 0, REQUESTS_SHARE - 1, REQUESTS_HELD, 0);
+	requests_expect_held(test, REQUESTS_CLIENT - 1);
+	requests_block(test, r->fifth, 0, 5, REQUESTS_FEW, 1);
+	requests_expect_held(test, REQUESTS_CLIENT + 4);
+	/* Now four threads are free, and no more are for that file system. */
+	requests_block(test, r->fourth, 0, 1, REQUESTS_HELD, 1);
+	requests_taken(test, one, 1);
+	requests_block(test, r->fifth, 5, 1, REQUESTS_FEW, 1);
+	requests_taken(test, other, 6);
+	requests_block(test, r->third, REQUESTS_SHARE - 1, 1, REQUESTS_HELD, 0);
+	requests_expect_held(test, REQUESTS_CLIENT + 5);
+	/* After two of five there is room for one. */
+	complete(&r->few);
+	complete(&r->few);
+	for (rounds = 0; rounds < 500 && atomic_read(&r->held) < REQUESTS_CLIENT + 6; rounds++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->held), REQUESTS_CLIENT + 6);
+	complete_all(&r->few);
+	complete_all(&r->release);
+	for (rounds = 0; rounds < 500 && atomic_read(&r->served) < 2 * RAW_SLOTS + 15; rounds++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->served), 2 * RAW_SLOTS + 15);
+}
+
+static int requests_init(struct kunit *test)
+{
+	struct requests *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	struct raw *raw;
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	init_completion(&r->release);
+	init_completion(&r->few);
+	r->server = rdmafs_xprt_listen(&init_net, REQUESTS_PORT, &requests_service, r, NULL);
+	if (IS_ERR(r->server))
+		kunit_skip(test, "can't listen");
+	raw = raw_open(REQUESTS_PORT);
+	if (IS_ERR(raw)) {
+		rdmafs_xprt_unlisten(r->server);
+		kunit_skip(test, "no RDMA device at %s", raw_address_name());
+	}
+	raw_close(raw);
+	test->priv = r;
+	r->first = requests_connect(test, NULL);
+	requests_welcome(test, r->first, RXP_WELCOME_NEW);
+	return 0;
+}
+
+static void requests_exit(struct kunit *test)
+{
+	struct requests *r = test->priv;
+
+	rdmafs_points_command("reset");
+	rdmafs_test_knobs.grace_ms = 0;
+	rdmafs_test_knobs.seq_before = 0;
+	if (!r)
+		return;
+	complete_all(&r->release);
+	complete_all(&r->few);
+	if (r->fifth)
+		raw_close(r->fifth);
+	if (r->fourth)
+		raw_close(r->fourth);
+	if (r->third)
+		raw_close(r->third);
+	if (r->second)
+		raw_close(r->second);
+	if (r->first)
+		raw_close(r->first);
+	rdmafs_xprt_unlisten(r->server);
+}
+
+static struct kunit_case requests_cases[] = {
+	KUNIT_CASE_PARAM(requests_before_unbind, requests_gen_params),
+	KUNIT_CASE_PARAM(requests_after_bind, requests_gen_params),
+	KUNIT_CASE_PARAM(requests_after_replay, requests_gen_params),
+	KUNIT_CASE(requests_held_long),
+	KUNIT_CASE(requests_ahead),
+	KUNIT_CASE(requests_share),
+	KUNIT_CASE(requests_client_share),
+	KUNIT_CASE(requests_domain_share),
+	KUNIT_CASE(requests_domain_client),
+	KUNIT_CASE(requests_wrap),
+	KUNIT_CASE(requests_zero),
+	{}
+};
+
+static struct kunit_suite requests_suite = {
+	.name = "rdmafs_xprt_requests",
+	.init = requests_init,
+	.exit = requests_exit,
+	.test_cases = requests_cases,
+};
+
+kunit_test_suite(requests_suite);

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The states of a mount's session and of its calls: where each event leads from each. */
+#include <kunit/test.h>
+#include <linux/errno.h>
+#include "transport/client_state.h"
+
+/* By state: bound, lost, fail, failed, end, abort. */
+static const u8 state_want[RXP_NR_STATES][RXP_NR_EVENTS] = {
+	[RXP_CONNECTING] = { RXP_UP, RXP_CONNECTING, RXP_CONNECTING, RXP_CONNECTING,
+			     RXP_CONNECTING, RXP_CONNECTING },
+	[RXP_UP] = { RXP_UP, RXP_DOWN, RXP_FAILING, RXP_UP, RXP_ENDED, RXP_ABORTED },
+	[RXP_DOWN] = { RXP_UP, RXP_DOWN, RXP_FAILING, RXP_DOWN, RXP_ENDED, RXP_ABORTED },
+	[RXP_FAILING] = { RXP_FAILING, RXP_FAILING, RXP_FAILING, RXP_DOWN, RXP_ENDED,
+			  RXP_ABORTED },
+	[RXP_ENDED] = { RXP_ENDED, RXP_ENDED, RXP_ENDED, RXP_ENDED, RXP_ENDED, RXP_ABORTED },
+	[RXP_ABORTED] = { RXP_ABORTED, RXP_ABORTED, RXP_ABORTED, RXP_ABORTED, RXP_ABORTED,
+			  RXP_ABORTED },
+};
+
+static void state_session(struct kunit *test)
+{
+	u32 state, event;
+
+	for (state = 0; state < RXP_NR_STATES; state++)
+		for (event = 0; event < RXP_NR_EVENTS; event++)
+			KUNIT_EXPECT_EQ_MSG(test, rxp_state_next(state, event),
+					    state_want[state][event], "state %u, event %u",
+					    state, event);
+}
+
+/* By state, as a line of text each: what events lead where, the others nowhere. */
+static const struct state_call_step {
+	enum rxp_call_state from;
+	enum rxp_call_event event;
+	enum rxp_call_state to;
+} state_call_want[] = {
+#define STEP(from, event, to) { RXP_CALL_##from, RXP_CALL_EV_##event, RXP_CALL_##to }
+	STEP(FREE, SEND, SENT),
+	STEP(FREE, HOLD, HELD),
+	STEP(FREE, OPEN, MAPPING),
+	STEP(FREE, LOSE, FREE),
+	STEP(SENT, CANCEL, CANCELLED),
+	STEP(SENT, LOSE, LOST),
+	STEP(SENT, REPLY, ANSWERED),
+	STEP(MAPPING, MAPPED, HELD),
+	STEP(MAPPING, REGISTERED, FOLLOWED),
+	STEP(MAPPING, UNMAPPABLE, CANCELLED),
+	STEP(MAPPING, LOSE, LOST_MAPPING),
+	STEP(MAPPING, STCRW, TAGGED),
+	STEP(MAPPING, REPLY, ANSWERED_MAPPING),
+	STEP(TAGGED, MAPPED, FOLLOWED),
+	STEP(TAGGED, UNMAPPABLE, CANCELLED),
+	STEP(TAGGED, LOSE, LOST_MAPPING),
+	STEP(TAGGED, REPLY, ANSWERED_MAPPING),
+	STEP(HELD, LOSE, LOST),
+	STEP(HELD, STCRW, FOLLOWED),
+	STEP(HELD, REPLY, ANSWERED),
+	STEP(FOLLOWED, FOLLOWED, SENT),
+	STEP(FOLLOWED, LOSE, LOST),
+	STEP(FOLLOWED, REPLY, ANSWERED),
+	STEP(CANCELLED, FOLLOWED, CANCELLED),
+	STEP(CANCELLED, LOSE, LOST),
+	STEP(CANCELLED, STCRW, CANCELLED),
+	STEP(CANCELLED, DROP, DROPPED),
+	STEP(CANCELLED, CANCELLED, ANSWERED),
+	STEP(CANCELLED, REPLY, ANSWERED),
+	STEP(DROPPED, FOLLOWED, DROPPED),
+	STEP(DROPPED, LOSE, LOST),
+	STEP(DROPPED, CANCELLED, ANSWERED),
+	STEP(DROPPED, REPLY, ANSWERED),
+	STEP(LOST, SEND, SENT),
+	STEP(LOST, HOLD, HELD),
+	STEP(LOST, VOID, CANCELLED),
+	STEP(LOST, FOLLOWED, LOST),
+	STEP(LOST, LOSE, LOST),
+	STEP(LOST, FAIL, ANSWERED),
+	STEP(LOST_MAPPING, MAPPED, LOST),
+	STEP(LOST_MAPPING, REGISTERED, LOST),
+	STEP(LOST_MAPPING, UNMAPPABLE, LOST),
+	STEP(LOST_MAPPING, LOSE, LOST_MAPPING),
+	STEP(ANSWERED, FOLLOWED, ANSWERED),
+	STEP(ANSWERED, LOSE, ANSWERED),
+	STEP(ANSWERED, END, FREE),
+	STEP(ANSWERED_MAPPING, MAPPED, ANSWERED),
+	STEP(ANSWERED_MAPPING, REGISTERED, ANSWERED),
+	STEP(ANSWERED_MAPPING, UNMAPPABLE, ANSWERED),
+	STEP(ANSWERED_MAPPING, LOSE, ANSWERED_MAPPING),
+#undef STEP
+};
+
+static int state_call_wanted(u32 from, u32 event)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(state_call_want); i++)
+		if (state_call_want[i].from == from && state_call_want[i].event == event)
+			return state_call_want[i].to;
+	return -EPROTO;
+}
+
+static void state_call(struct kunit *test)
+{
+	u32 from, event;
+
+	for (from = 0; from < RXP_NR_CALL_STATES; from++)
+		for (event = 0; event < RXP_NR_CALL_EVENTS; event++)
+			KUNIT_EXPECT_EQ_MSG(test, rxp_call_next(from, event),
+					    state_call_wanted(from, event), "state %u, event %u",
+					    from, event);
+}
+
+static bool state_maps(u32 event)
+{
+	return event >= RXP_CALL_EV_MAPPED && event <= RXP_CALL_EV_UNMAPPABLE;
+}
+
+static bool state_sent(u32 state)
+{
+	return rxp_call_unanswered(state) && state != RXP_CALL_LOST &&
+	       state != RXP_CALL_LOST_MAPPING;
+}
+
+/* What must hold of any table: see what each state says of itself. */
+static void state_call_rules(struct kunit *test)
+{
+	u32 from, event;
+	int to;
+
+	for (from = 0; from < RXP_NR_CALL_STATES; from++) {
+		/* A connection may go at any time, and then nobody waits for it any more. */
+		to = rxp_call_next(from, RXP_CALL_EV_LOSE);
+		KUNIT_ASSERT_GE(test, to, 0);
+		if (rxp_call_unanswered(from))
+			KUNIT_EXPECT_TRUE(test, to == RXP_CALL_LOST || to == RXP_CALL_LOST_MAPPING);
+		KUNIT_EXPECT_EQ(test, rxp_call_being_mapped(to), rxp_call_being_mapped(from));
+		for (event = 0; event < RXP_NR_CALL_EVENTS; event++) {
+			to = rxp_call_next(from, event);
+			if (to < 0)
+				continue;
+			/* It is answered once, and then its slot is free. */
+			if (!rxp_call_unanswered(from) && from != RXP_CALL_FREE)
+				KUNIT_EXPECT_FALSE(test, rxp_call_unanswered(to));
+			/* Only its submitter ends the mapping. */
+			if (rxp_call_being_mapped(from) && !rxp_call_being_mapped(to))
+				KUNIT_EXPECT_TRUE(test, state_maps(event));
+			/* The server says nothing of a slot that it has no CALL in. */
+			if (event >= RXP_CALL_EV_STCRW)
+				KUNIT_EXPECT_TRUE(test, state_sent(from));
+		}
+	}
+}
+
+/* Later and later, up to a bound, and never all at once. */
+static void state_retry(struct kunit *test)
+{
+	u32 attempts, random, delay, least, most;
+
+	for (attempts = 0; attempts < 100; attempts++) {
+		least = U32_MAX;
+		most = 0;
+		for (random = 0; random < 4000; random++) {
+			delay = rxp_retry_delay(attempts, random);
+			least = min(least, delay);
+			most = max(most, delay);
+		}
+		KUNIT_EXPECT_EQ(test, most, min(20U << min(attempts, 10U), 2000U));
+		KUNIT_EXPECT_EQ(test, least, most / 2 + 1);
+		KUNIT_EXPECT_LE(test, rxp_retry_delay(attempts, U32_MAX), most);
+	}
+	KUNIT_EXPECT_EQ(test, rxp_retry_step(0), 1000);
+	KUNIT_EXPECT_EQ(test, rxp_retry_step(3), 1000);
+	KUNIT_EXPECT_EQ(test, rxp_retry_step(4), 2000);
+	KUNIT_EXPECT_EQ(test, rxp_retry_step(8), 4000);
+	KUNIT_EXPECT_EQ(test, rxp_retry_step(U32_MAX), 4000);
+}
+
+static struct kunit_case state_cases[] = {
+	KUNIT_CASE(state_retry),
+	KUNIT_CASE(state_session),
+	KUNIT_CASE(state_call),
+	KUNIT_CASE(state_call_rules),
+	{}
+};
+
+static struct kunit_suite state_suite = {
+	.name = "rdmafs_xprt_state",
+	.test_cases = state_cases,
+};
+
+kunit_test_suite(state_suite);

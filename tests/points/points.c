@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Test points (transport/points.h): threads are held at a named place until a test
+ * lets go of them, so that an interleaving is certain and not a matter of luck; and
+ * what can fail is made to.
+ *
+ * The parameter "points" takes one command a write:
+ *
+ *	hold NAME [COUNT [KEY]]	the next COUNT (1) threads that come there stay
+ *	fail NAME [COUNT [KEY]]	the next COUNT (1) that ask there are told to fail
+ *	release NAME		those that are held go on; nobody is held or failed
+ *	reset			the same for all, and all counts begin at 0
+ *
+ * and has a line for each name that was ever in a command:
+ *
+ *	NAME arrived N held N failed N overdue N
+ *
+ * "arrived" counts while any point is armed; "held" are held now; "overdue" went on
+ * because nobody had let go of them for bound_ms.  What should have happened while they
+ * were held may not have: the kernel log says so, and tests/guest/run, which reads it,
+ * fails, unless a test has set overdue_ok.
+ */
+#include <linux/delay.h>
+#include <linux/list.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/wait.h>
+#include "tests/points/points.h"
+#include "transport/points.h"
+
+#define POINT_NAME_MAX	32
+#define POINTS_MAX	32	/* what fits in the page of a parameter */
+
+/**
+ * struct point - a name that a test has spoken of
+ * @name:	it
+ * @hold:	threads that are to be held yet
+ * @fail:	failures to come yet
+ * @keyed:	only arrivals with @key count
+ * @key:	their key
+ * @arrived:	of those that came
+ * @held:	are held
+ * @failed:	were made to fail
+ * @overdue:	were held for too long
+ * @released:	how often the point was released: those who see it change go on
+ */
+struct point {
+	char name[POINT_NAME_MAX];
+	u32 hold;
+	u32 fail;
+	bool keyed;
+	u64 key;
+	u32 arrived;
+	u32 held;
+	u32 failed;
+	u32 overdue;
+	u32 released;
+};
+
+/* Points are never freed: who is held has a pointer to its own. */
+static struct point points[POINTS_MAX];
+static u32 nr_points;
+static DEFINE_SPINLOCK(points_lock);
+static DECLARE_WAIT_QUEUE_HEAD(points_wait);
+
+bool rdmafs_points_armed;
+EXPORT_SYMBOL_GPL(rdmafs_points_armed);
+
+static unsigned int bound_ms = 120000;
+module_param(bound_ms, uint, 0600);
+MODULE_PARM_DESC(bound_ms, "a thread is held for so many milliseconds at most");
+
+static bool overdue_ok;
+module_param(overdue_ok, bool, 0600);
+MODULE_PARM_DESC(overdue_ok, "a test means to hold threads for longer than that");
+
+struct rdmafs_test_knobs rdmafs_test_knobs;
+EXPORT_SYMBOL_GPL(rdmafs_test_knobs);
+module_param_named(map_us, rdmafs_test_knobs.map_us, uint, 0600);
+MODULE_PARM_DESC(map_us, "mapping data takes so many microseconds longer");
+module_param_named(map_page_us, rdmafs_test_knobs.map_page_us, uint, 0600);
+MODULE_PARM_DESC(map_page_us, "and so many for each page");
+module_param_named(service_us, rdmafs_test_knobs.service_us, uint, 0600);
+MODULE_PARM_DESC(service_us, "serving a request takes so many microseconds longer");
+module_param_named(version_up, rdmafs_test_knobs.version_up, uint, 0600);
+MODULE_PARM_DESC(version_up, "clients offer a protocol version that is higher by this");
+
+module_param_named(seq_before, rdmafs_test_knobs.seq_before, uint, 0600);
+MODULE_PARM_DESC(seq_before, "slots of new sessions begin behind this sequence number");
+module_param_named(grace_ms, rdmafs_test_knobs.grace_ms, uint, 0600);
+MODULE_PARM_DESC(grace_ms, "the grace period of servers, if it is not the parameter's of rdmafs_xprt");
+module_param_named(grant_idle_s, rdmafs_test_knobs.grant_idle_s, uint, 0600);
+MODULE_PARM_DESC(grant_idle_s, "clients keep grants that they have no use for so many seconds");
+module_param_named(queue_blocks, rdmafs_test_knobs.queue_blocks, uint, 0600);
+MODULE_PARM_DESC(queue_blocks, "devices have room for so many blocks of 64 bytes in a send queue");
+module_param_named(keep_pages, rdmafs_test_knobs.keep_pages, uint, 0600);
+MODULE_PARM_DESC(keep_pages, "pages that are given back get a pattern, and are looked at");
+
+static struct point *point_find(const char *name)
+{
+	u32 i;
+
+	lockdep_assert_held(&points_lock);
+	for (i = 0; i < nr_points; i++)
+		if (!strcmp(points[i].name, name))
+			return &points[i];
+	return NULL;
+}
+
+/* Somebody comes to a point: which, if a test means that one. */
+static struct point *point_arrive(const char *name, u64 key)
+{
+	struct point *p = point_find(name);
+
+	if (!p || (p->keyed && p->key != key))
+		return NULL;
+	p->arrived++;
+	wake_up_all(&points_wait);
+	return p;
+}
+
+/**
+ * rdmafs_point_hold - stay here until a test lets go, if it wants that
+ * @name: where
+ * @key:  whose
+ *
+ * Process context; sleeps, not interruptibly, for bound_ms at most.
+ */
+void rdmafs_point_hold(const char *name, u64 key)
+{
+	struct point *p;
+	u32 released;
+
+	spin_lock_bh(&points_lock);
+	p = point_arrive(name, key);
+	if (!p || !p->hold) {
+		spin_unlock_bh(&points_lock);
+		return;
+	}
+	p->hold--;
+	p->held++;
+	released = p->released;
+	spin_unlock_bh(&points_lock);
+
+	/* Idle, not uninterruptible: that would be reported as a hang. */
+	if (!wait_event_idle_timeout(points_wait, READ_ONCE(p->released) != released,
+				     msecs_to_jiffies(bound_ms))) {
+		if (!READ_ONCE(overdue_ok))
+			pr_warn("rdmafs_points: overdue: nobody has let go of %s\n", name);
+		spin_lock_bh(&points_lock);
+		p->overdue++;
+		spin_unlock_bh(&points_lock);
+	}
+	spin_lock_bh(&points_lock);
+	p->held--;
+	spin_unlock_bh(&points_lock);
+	wake_up_all(&points_wait);
+}
+EXPORT_SYMBOL_GPL(rdmafs_point_hold);
+
+/**
+ * rdmafs_point_fail - does a test want this to fail?
+ * @name: where
+ * @key:  whose
+ *
+ * Any context but hard interrupt.
+ */
+bool rdmafs_point_fail(const char *name, u64 key)
+{
+	bool fails = false;
+	struct point *p;
+
+	spin_lock_bh(&points_lock);
+	p = point_arrive(name, key);
+	if (p && p->fail) {
+		p->fail--;
+		p->failed++;
+		fails = true;
+	}
+	spin_unlock_bh(&points_lock);
+	return fails;
+}
+EXPORT_SYMBOL_GPL(rdmafs_point_fail);
+
+/**
+ * rdmafs_test_delay - take longer
+ * @us: by so many microseconds
+ */
+void rdmafs_test_delay(u32 us)
+{
+	if (us >= 100 * USEC_PER_MSEC)
+		msleep(us / USEC_PER_MSEC);
+	else if (us)
+		usleep_range(us, us + us / 50 + 1);
+}
+EXPORT_SYMBOL_GPL(rdmafs_test_delay);
+
+static bool point_held(const char *name, u32 held)
+{
+	struct point *p;
+	bool enough;
+
+	spin_lock_bh(&points_lock);
+	p = point_find(name);
+	enough = p && p->held >= held;
+	spin_unlock_bh(&points_lock);
+	return enough;
+}
+
+/**
+ * rdmafs_point_wait - wait until threads are held
+ * @name:    where
+ * @held:    how many
+ * @seconds: for so long at most
+ *
+ * Return: whether they are.
+ */
+bool rdmafs_point_wait(const char *name, u32 held, unsigned int seconds)
+{
+	return wait_event_idle_timeout(points_wait, point_held(name, held), seconds * HZ);
+}
+EXPORT_SYMBOL_GPL(rdmafs_point_wait);
+
+static void point_release(struct point *p)
+{
+	p->hold = 0;
+	p->fail = 0;
+	p->keyed = false;
+	WRITE_ONCE(p->released, p->released + 1);
+}
+
+static void points_reset(void)
+{
+	u32 i;
+
+	for (i = 0; i < nr_points; i++) {
+		point_release(&points[i]);
+		points[i].arrived = 0;
+		points[i].failed = 0;
+		points[i].overdue = 0;
+	}
+}
+
+static int point_command(const char *what, const char *name, u32 count, const u64 *key)
+{
+	struct point *p = point_find(name);
+
+	if (strcmp(what, "hold") && strcmp(what, "fail") && strcmp(what, "release"))
+		return -EINVAL;
+	if (!p) {
+		if (nr_points == POINTS_MAX)
+			return -ENOSPC;
+		p = &points[nr_points++];
+		strscpy(p->name, name);
+	}
+	if (!strcmp(what, "release")) {
+		point_release(p);
+		return 0;
+	}
+	p->keyed = key;
+	p->key = key ? *key : 0;
+	if (!strcmp(what, "hold"))
+		p->hold = count;
+	else
+		p->fail = count;
+	WRITE_ONCE(rdmafs_points_armed, true);
+	return 0;
+}
+
+/**
+ * rdmafs_points_command - do what a test says
+ * @command: as the head of this file has it
+ *
+ * Return: 0; -EINVAL: no such command; -ENOSPC: too many names.
+ */
+int rdmafs_points_command(const char *command)
+{
+	char what[8], name[POINT_NAME_MAX];
+	u32 count = 1;
+	u64 key = 0;
+	int n, ret = 0;
+
+	n = sscanf(command, "%7s %31s %u %lli", what, name, &count, &key);
+	spin_lock_bh(&points_lock);
+	if (n == 1 && !strcmp(what, "reset"))
+		points_reset();
+	else if (n >= 2 && strlen(name) < POINT_NAME_MAX - 1)
+		ret = point_command(what, name, count, n == 4 ? &key : NULL);
+	else
+		ret = -EINVAL;
+	spin_unlock_bh(&points_lock);
+	wake_up_all(&points_wait);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(rdmafs_points_command);
+
+static int points_set(const char *val, const struct kernel_param *kp)
+{
+	return rdmafs_points_command(val);
+}
+
+static int points_get(char *buffer, const struct kernel_param *kp)
+{
+	int len = 0;
+	u32 i;
+
+	spin_lock_bh(&points_lock);
+	for (i = 0; i < nr_points; i++)
+		len += scnprintf(buffer + len, PAGE_SIZE - len,
+				 "%s arrived %u held %u failed %u overdue %u\n", points[i].name,
+				 points[i].arrived, points[i].held, points[i].failed,
+				 points[i].overdue);
+	spin_unlock_bh(&points_lock);
+	return len;
+}
+
+static const struct kernel_param_ops points_ops = {
+	.set = points_set,
+	.get = points_get,
+};
+module_param_cb(points, &points_ops, NULL, 0600);
+MODULE_PARM_DESC(points, "one of: hold NAME [COUNT [KEY]], fail NAME [COUNT [KEY]], release NAME, reset");
+
+static void __exit points_exit(void)
+{
+	points_free_kept();
+}
+module_exit(points_exit);
+
+MODULE_DESCRIPTION("rdmafs: what tests do at test points");
+MODULE_LICENSE("GPL");

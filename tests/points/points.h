@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What KUnit suites say to test points; user programs write the same to a parameter. */
+#ifndef RDMAFS_TESTS_POINTS_H
+#define RDMAFS_TESTS_POINTS_H
+
+#include <linux/types.h>
+
+int rdmafs_points_command(const char *command);
+bool rdmafs_point_wait(const char *name, u32 held, unsigned int seconds);
+u32 rdmafs_points_spoiled(u32 *given);
+void points_free_kept(void);
+
+#endif
