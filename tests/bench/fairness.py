@@ -75,7 +75,8 @@ class Mount:
         self.where = f"/mnt/fair-{name}"
         os.makedirs(self.where, exist_ok=True)
         others = set(glob.glob("/proc/fs/rdmafs/client-*"))
-        subprocess.run(["mount", "-t", "rdmafs", "-o", f"{OPTS},slots=256{options}", SOURCE,
+        # the most that a port grants unless it is told otherwise
+        subprocess.run(["mount", "-t", "rdmafs", "-o", f"{OPTS},slots=128{options}", SOURCE,
                         self.where], check=True)
         st = os.stat(self.where)
         self.proc = f"/proc/fs/rdmafs/{os.major(st.st_dev)}:{os.minor(st.st_dev)}"
@@ -162,8 +163,26 @@ class Sampler(threading.Thread):
         return {"names": list(self.mounts), "points": self.points}
 
 
+# What entries are charged for, or not, as parts of capacity over time.
+USES = ("bound", "converting", "idle", "idle_waited")
+
+
+def parts(before, after):
+    whole = after["capacity_us"] - before["capacity_us"]
+    found = {u: (after[f"{u}_us"] - before[f"{u}_us"]) / whole for u in USES}
+    found["free"] = max(0, 1 - (after["charged_us"] - before["charged_us"]) / whole)
+    return found
+
+
 def measured(device, stats, seconds):
-    """Time integrals over some seconds of a load that is running, by members' stats."""
+    """Time integrals over some seconds of a load that is running, by members' stats.
+
+    What is idle while somebody waits counts from the call on, that is from when
+    everybody has got something; shares from a second later, when they have settled.
+    """
+    begun = device.stats()
+    time.sleep(1)
+
     def look():
         return (time.monotonic(), device.stats(), {n: read() for n, read in stats.items()})
 
@@ -173,7 +192,7 @@ def measured(device, stats, seconds):
     us = (t1 - t0) * 1e6
     return {"seconds": t1 - t0,
             "entries": {n: (s1[n]["charged_us"] - s0[n]["charged_us"]) / us for n in stats},
-            "busy": (d1["charged_us"] - d0["charged_us"]) / (d1["capacity_us"] - d0["capacity_us"])}
+            "parts": parts(d0, d1), "wasted": parts(begun, d1)["idle_waited"]}
 
 
 def jain(values):
@@ -195,7 +214,6 @@ def shares(device, weights, capacity, depth, seconds):
     loads = [hoard(m, depth) for m in mounts.values()]
     wait_until("everybody holds something", 10,
                lambda: all(m.window()["charged"] > 0 for m in mounts.values()))
-    time.sleep(1)
     sampler = Sampler(mounts)
     found = measured(device, {n: m.of_reads for n, m in mounts.items()}, seconds)
     found["plot"] = sampler.stop()
@@ -220,7 +238,6 @@ def writers(device, weights, capacity, depth, seconds):
     loads = [hoard(m, depth, "--rw=randwrite") for m in mounts.values()]
     wait_until("everybody wants all", 30, lambda: all(
         key_values(f"{m.client}/window")["demand"] > capacity for m in mounts.values()))
-    time.sleep(1)
     found = measured(device, {n: m.of_writes for n, m in mounts.items()}, seconds)
     found["errors"] = sum(bool(load.stop()["error"]) for load in loads)
     device.capacity(device.plenty)

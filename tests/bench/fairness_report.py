@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Makes fairness.md and fairness.svg of what fairness.py measured.
 
-Usage: fairness_report.py DIRECTORY
+Usage: fairness_report.py DIRECTORY    exit 1: something that is wanted does not hold
 """
 
 import json
@@ -20,6 +20,9 @@ class Report:
 
     def row(self, what, value, limit, holds):
         self.rows.append((what, value, limit, {True: "yes", False: "NO", None: ""}[holds]))
+
+    def holds(self):
+        return all(r[3] != "NO" for r in self.rows)
 
     def text(self):
         head = ("", "measured", "wanted", "holds")
@@ -49,8 +52,13 @@ def shares_rows(report, name, found):
     else:
         report.row("eight: Jain's index", f"{found['jain']:.4f}", "at least 0.99",
                    found["jain"] >= 0.99)
-    report.row(f"{name}: bound or in conversion", f"{found['busy']:.1%}", "at least 95%",
-               found["busy"] >= 0.95)
+    p = found["parts"]
+    report.row(f"{name}: bound; in conversion; idle, nobody waits; free",
+               "; ".join(f"{p[k]:.1%}" for k in ("bound", "converting", "idle", "free")), "", None)
+    report.row(f"{name}: bound or in conversion", f"{p['bound'] + p['converting']:.1%}",
+               "at least 95%", p["bound"] + p["converting"] >= 0.95)
+    report.row(f"{name}: idle while somebody waits, from the first grants on",
+               f"{found['wasted']:.2%}", "less than 2%", found["wasted"] < 0.02)
     report.row(f"{name}: I/O errors", str(found["errors"]), "0", not found["errors"])
 
 
@@ -185,7 +193,8 @@ def main():
     where = sys.argv[1]
     with open(os.path.join(where, "fairness.json")) as f:
         found = json.load(f)
-    text = build(found).text()
+    report = build(found)
+    text = report.text()
     with open(os.path.join(where, "fairness.md"), "w") as f:
         f.write(text)
     titles = [("equal", "two equal greedy readers: entries held"), ("weighted", "weights 3:1"),
@@ -201,6 +210,7 @@ def main():
                 f' height="{40 + step * len(titles)}" font-family="sans-serif">\n'
                 f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n')
     sys.stdout.write(text)
+    return 0 if report.holds() else 1
 
 
-main()
+sys.exit(main())

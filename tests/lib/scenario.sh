@@ -49,6 +49,10 @@ scenario_line() {
 			printf 'not ok %d - %s%s\n' "$tap_count" "$scenario_prefix" "${1#*- }"
 		fi
 		;;
+	'1..0 # SKIP'*)
+		scenario_plan=0
+		tap_skip "$scenario_label" "${1#*SKIP }"
+		;;
 	'1..'*) scenario_plan=${1#1..} ;;
 	'#'*) printf '%s\n' "$1" ;;
 	*) printf '# %s\n' "$1" ;;
@@ -58,7 +62,7 @@ scenario_line() {
 # scenario LABEL [RUN-OPTION]... -- PROGRAM [ARGUMENT]...
 # PROGRAM is below tests/scenarios/inside and prints TAP with a plan at its end.
 scenario() {
-	local label=$1 options=() err status='' line
+	local label=$1 options=() err status='' line before=$tap_count
 	shift
 	if [[ ! $label =~ ${RDMAFS_ONLY:-} ]]; then
 		diag "$label: not asked for"
@@ -70,7 +74,7 @@ scenario() {
 	done
 	shift
 	err=$(mktemp)
-	scenario_seen=0 scenario_plan='' scenario_prefix="$label: "
+	scenario_label=$label scenario_seen=0 scenario_plan='' scenario_prefix="$label: "
 	while IFS= read -r line; do
 		case $line in
 		'status: '*) status=${line#status: } ;;
@@ -89,6 +93,8 @@ scenario() {
 		tap 1 "$label: the guest's program comes to its end" \
 			"planned ${scenario_plan:-nothing}, seen $scenario_seen, status $status" \
 			"$(tail -n 30 "$err")"
+	elif [ "$tap_count" = "$before" ]; then
+		tap 1 "$label: the guest's program has tests, or says that it skips them"
 	else
 		tap 0 "$label: the guest ends without a report"
 	fi

@@ -14,6 +14,7 @@ if [ "$kernel" = debian ]; then
 fi
 
 suites=(
+	rdmafs_client_coherence
 	rdmafs_proto_codec
 	rdmafs_proto_dirent
 	rdmafs_proto_status
@@ -23,14 +24,29 @@ suites=(
 	rdmafs_regpolicy_entitle
 	rdmafs_regpolicy_fair
 	rdmafs_regpolicy_idle
+	rdmafs_regpolicy_lent
 	rdmafs_regpolicy_quota
 	rdmafs_regpolicy_wait
+	rdmafs_xprt_again
+	rdmafs_xprt_connstate
+	rdmafs_xprt_binding
+	rdmafs_xprt_cost
 	rdmafs_xprt_frame
 	rdmafs_xprt_hostile
 	rdmafs_xprt_hostile_accept
+	rdmafs_xprt_hostile_bind
+	rdmafs_xprt_hostile_early
+	rdmafs_xprt_hostile_limits
+	rdmafs_xprt_hostile_live
 	rdmafs_xprt_hostile_server
 	rdmafs_xprt_loop
+	rdmafs_xprt_qp
+	rdmafs_xprt_recover
+	rdmafs_xprt_reqstate
+	rdmafs_xprt_requests
+	rdmafs_xprt_send
 	rdmafs_xprt_slot
+	rdmafs_xprt_state
 )
 
 log=$(mktemp)

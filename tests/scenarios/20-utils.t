@@ -119,9 +119,9 @@ is "$(cd "$cfs/exports/$label" && cat name path id read_only squash anonuid anon
 	"data/a.b%c /srv/data 17 1 none 99 65534 1" "its values"
 c export add data/a.b%c /srv/other
 is "$rc $err" "2 rdmafsctl: export data/a.b%c: there is one already" "a second one of that name"
-c export add .hidden '/srv/with blank' -o all_squash
+c export add .hidden '/srv/with blank' -o all_squash,mountpoint
 kernel_defaults %2Ehidden
-is "$rc $(cat "$cfs/exports/%2Ehidden/"{name,path,squash} | tr '\n' ' ')" "0 .hidden /srv/with blank all " \
+is "$rc $(cat "$cfs/exports/%2Ehidden/"{name,path,squash,mountpoint} | tr '\n' ' ')" "0 .hidden /srv/with blank all 1 " \
 	"a name with a dot, a path with a blank"
 
 while IFS='|' read -r name path options what; do
@@ -148,7 +148,7 @@ c export add "$(printf '/%.0s' {1..90})$(printf 'a/%.0s' {1..90})z" /srv
 is "$rc $(find "$cfs/exports" -mindepth 1 -maxdepth 1 | wc -l)" "2 2" "refused: a label that is too long"
 
 c export list
-is "$out" ".hidden              /srv/with blank (rw,all_squash,id=4711)
+is "$out" ".hidden              /srv/with blank (rw,all_squash,mountpoint,id=4711)
 data/a.b%c           /srv/data (ro,no_root_squash,anonuid=99,id=17)" "export list"
 c export list --json
 is "$(echo "$out" | python3 -c 'import json, sys
@@ -218,6 +218,48 @@ is "$(diff <(echo "$before") <(tree) | grep '^[<>]' | grep -v exports/new)" \
 < ./ports/999/enable:1" "changes what differs"
 is "$(cat "$cfs/exports/new/"{path,squash,enable} | xargs)" "/srv/new root 1" "and adds what is missing"
 kernel_defaults new
+printf '[export new]\npath = /srv/new\n' >"$tmp/fewer.conf"
+c load "$tmp/fewer.conf"
+is "$rc $(ls "$cfs/exports") $(ls "$cfs/ports")" "0 new 20060" \
+	"load of a file with fewer exports, and no port: exports go, ports stay"
+printf '[port 999]\nmax_connections = 12\n' >>"$tmp/fewer.conf"
+c load "$tmp/fewer.conf"
+is "$rc $(ls "$cfs/ports") $(cat "$cfs/ports/999/"{max_connections,enable} | xargs)" "0 999 12 1" \
+	"with one port: it has that one, and its limit"
+c save "$tmp/limits.conf"
+is "$(sed -n '/^.port/,$p' "$tmp/limits.conf" | xargs)" "[port 999] max_connections = 12" "limits are saved"
+
+# Limits of the server and of a port, as "limits" shows, changes, saves and loads them.
+printf '%s\n' 1000 >"$cfs/max_opens"
+printf '%s\n' 250 >"$cfs/max_opens_client"
+c limits
+is "$rc $(xargs <<<"$out")" "0 max_opens = 1000 max_opens_client = 250" "limits of the server are shown"
+c limits --port 999
+is "$rc $out" "0 max_connections = 12" "and those of a port"
+c limits max_opens=2000 max_opens_client=300
+is "$rc $(cat "$cfs"/max_opens "$cfs"/max_opens_client | xargs)" "0 2000 300" "they are changed"
+c limits --port 999 max_connections=13
+is "$rc $(cat "$cfs/ports/999/max_connections") $(cat "$cfs/max_opens")" "0 13 2000" "a port's, too"
+c save "$tmp/limits.conf"
+is "$(sed -n '/^.port/,$p' "$tmp/limits.conf" | xargs)" \
+	"[port 999] max_connections = 13 [server] max_opens = 2000 max_opens_client = 300" "all are saved"
+c limits max_opens=5
+c load "$tmp/limits.conf"
+is "$rc $(cat "$cfs/max_opens")" "0 2000" "and loaded"
+for bad in max_opens max_opens=many opens=3 max_opens=; do
+	c limits $bad
+	is "$rc" 1 "'limits $bad' is bad usage"
+done
+c limits max_opens=1 max_nothing=1
+is "$rc $(cat "$cfs/max_opens") $err" "2 2000 rdmafsctl: there is no limit max_nothing of the server; --port?" \
+	"with a limit that there is not nothing is changed"
+c limits --port 998
+is "$rc" 2 "nor is there a port that there is not"
+printf '[server]\nmax_opens = 7\n[server]\nenable = 1\nmax_opens = x\n' >"$tmp/server.conf"
+c load "$tmp/server.conf"
+is "$rc $(cat "$cfs/max_opens")" "1 2000" "a file with a bad server section is not used"
+rm "$cfs/max_opens" "$cfs/max_opens_client"
+c limits --port 999 max_connections=12
 
 # Every line that is wrong is named; nothing is changed.
 before=$(tree)
@@ -237,7 +279,7 @@ path = /x
 [share x]
 enable = 1
 [port 77]
-path = /srv
+max_connections = many
 [port 77]
 nonsense
 [export c]

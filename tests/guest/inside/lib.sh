@@ -14,7 +14,8 @@
 # All functions return non-zero with a message on stderr when they fail.
 
 GUEST_SERVER=10.9.0.1
-GUEST_RDMAFS_MODULES=(rdmafs_regpolicy rdmafs_xprt rdmafs_proto rdmafs rdmafsd)
+# rdmafs_points: for test kernels only (transport/points.h).
+GUEST_RDMAFS_MODULES=(rdmafs_points rdmafs_regpolicy rdmafs_xprt rdmafs_proto rdmafs rdmafsd)
 
 guest_fail() {
 	echo "guest: $*" >&2
@@ -112,6 +113,7 @@ rdmafs_load() {
 	local m need
 	for m in "${GUEST_RDMAFS_MODULES[@]}"; do
 		[ ! -d "/sys/module/$m" ] || continue
+		[ -e "$RDMAFS_MODULES/$m.ko" ] || [ $m != rdmafs_points ] || continue
 		for need in $(modinfo -F depends "$RDMAFS_MODULES/$m.ko" | tr ',' ' '); do
 			case $need in
 			rdmafs*) ;;
@@ -123,8 +125,8 @@ rdmafs_load() {
 }
 rdmafs_server() {
 	rdmafs_load || return
-	rdmafsctl export add export /backing/export -o no_root_squash || return
-	rdmafsctl export add scratch /backing/scratch -o no_root_squash || return
+	rdmafsctl export add export /backing/export -o no_root_squash,dev,xattrs=all || return
+	rdmafsctl export add scratch /backing/scratch -o no_root_squash,dev,xattrs=all || return
 	rdmafsctl start
 }
 rdmafs_client() { rdmafs_load; }

@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 
-COUNT = 400
+COUNT = 160
 what, kib = sys.argv[1], int(sys.argv[2])
 
 

@@ -39,6 +39,22 @@ fails_with() {
 	fi
 }
 
+# like_once TIMES REGEX NAME COMMAND...: passes as soon as COMMAND prints something like
+# it, of so many times; for what can be seen only if the machine happens not to interrupt.
+like_once() {
+	local times=$1 regex=$2 name=$3 said=() i
+	shift 3
+	for ((i = 0; i < times; i++)); do
+		said+=("$("$@" 2>&1)")
+		if [[ ${said[-1]} =~ $regex ]]; then
+			tap 0 "$name"
+			[ $i = 0 ] || diag "$i times before: ${said[*]:0:i}"
+			return
+		fi
+	done
+	tap 1 "$name" "have, in $times times: ${said[*]}" $'\n'"want something like: $regex"
+}
+
 drop_caches() {
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
@@ -72,6 +88,33 @@ proc_of() {
 
 # value KEY FILE: of "key value" lines.
 value() { awk -v k="$1" '$1 == k { print $2; found = 1 } END { exit !found }' "$2"; }
+
+# Test points (tests/points/points.c; test kernels only), of this node's kernel.
+points=/sys/module/rdmafs_points/parameters
+have_points() { [ -d $points ]; }
+
+# point_arm NAME [COUNT [KEY]]: the next COUNT (1) threads that come there are held.
+point_arm() { echo "hold $*" >$points/points; }
+
+# point_fail NAME [COUNT [KEY]]: the next COUNT (1) times it fails.
+point_fail() { echo "fail $*" >$points/points; }
+
+# point_wait NAME [COUNT]: until COUNT (1) threads are held there.
+point_wait() { wait_for 60 point_is "$1" held "${2:-1}"; }
+
+# point_is NAME arrived|held|failed|overdue N: it is N at least.
+point_is() { [ "$(point_count "$1" "$2")" -ge "$3" ]; }
+point_count() {
+	awk -v name="$1" -v what="$2" '
+		$1 == name { for (i = 2; i < NF; i += 2) if ($i == what) n = $(i + 1) }
+		END { print n + 0 }' $points/points
+}
+
+# point_release NAME: who is held goes on, and nobody is held or fails any more.
+point_release() { echo "release $1" >$points/points; }
+
+# point_knob NAME VALUE: what is pretended (transport/points.h); 0 is nothing.
+point_knob() { echo "$2" >"$points/$1"; }
 
 # With two nodes: nothing arrives at either, until link_up.
 link_down() {

@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A server that is gone keeps nobody who is killed, no other mount, and nobody after
+# umount -f.  A shortage of memory loses nothing.  What a mount shows of itself is so.
+set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
+. "$(dirname "$0")/../lib/scenario.sh"
+only_on rdmafs
+
+scenario killed -- lifetimes killed
+scenario force -- lifetimes force late crowd others
+scenario shortage -- lifetimes shortage options
+tap_done

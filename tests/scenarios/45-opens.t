@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What is open stays open: over the end of its session, a restart of the server, and
+# the loss of the file's last name.
+set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
+. "$(dirname "$0")/../lib/scenario.sh"
+
+only_on rdmafs
+scenario ext4 --backing ext4 --size 300M -- opens proofs orphans identity limits
+scenario tmpfs --backing tmpfs --size 100M -- opens orphans
+if [ "$scenario_scale" -eq 1 ]; then
+	scenario xfs --backing xfs --size 400M -- opens orphans
+	scenario btrfs --backing btrfs --size 400M -- opens orphans
+fi
+tap_done

@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Two mounts of one export, and tasks that meet in the middle of things: what an
+# open, a truncate, a hole, a rename or a store into a mapping may not do to data.
+set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
+. "$(dirname "$0")/../lib/scenario.sh"
+only_on rdmafs
+
+for backing in tmpfs ext4; do
+	scenario "$backing" --backing "$backing" --size 400M --mount-opts actimeo=600 -- coherence
+done
+# Numbers of objects, which btrfs counts in each subvolume anew.
+scenario btrfs --backing btrfs --size 400M -- coherence subvolumes
+tap_done

@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# There is less than there was, or than there should be: slots of a server that comes back,
+# room for a device's mappings.  And what is only known of a device by measuring it.
+set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
+. "$(dirname "$0")/../lib/scenario.sh"
+only_on rdmafs
+
+scenario slots -- slots
+[ "$scenario_scale" != 1 ] || scenario "slots, two connections" --mount-opts nconnect=2 -- slots
+scenario mappings -- mappings
+scenario message -- message
+[ "$scenario_kernel" != uml ] || scenario "message, siw" --rdma siw -- message
+tap_done

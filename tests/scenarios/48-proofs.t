@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What clients can do that say what they like, with a server that serves an export.
+set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
+. "$(dirname "$0")/../lib/scenario.sh"
+
+only_on rdmafs
+no_kunit() { [ "$scenario_kernel" = debian ]; }
+if no_kunit; then
+	tap_skip proofs "Debian's kernel has no KUnit"
+else
+	scenario proofs --backing ext4 --size 100M -- proofs
+fi
+tap_done
