@@ -5,9 +5,18 @@
 
 ifneq ($(KERNELRELEASE),)
 
+# Older ones lose data in the page cache: Documentation/rdmafs.rst.
+ifneq ($(shell printf '%s\n' 6.12.92 '$(KERNELVERSION)' | sort -VC && echo ok),ok)
+$(error rdmafs needs Linux 6.12.92 or later, and this is $(KERNELVERSION))
+endif
+
 subdir-ccflags-y += -I$(src)
 
+# For test kernels: the points where tests take the reins (transport/points.h).
+subdir-ccflags-$(RDMAFS_KUNIT) += -DRDMAFS_POINTS
+
 # Lower rooms first: each may use only what stands above it in this list.
+obj-$(RDMAFS_KUNIT) += tests/points/
 obj-m += regpolicy/
 obj-m += transport/
 obj-m += fs/proto/
