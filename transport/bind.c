@@ -20,6 +20,7 @@
  * late, when connection 0 is another, is turned away.
  */
 #include <linux/slab.h>
+#include "transport/points.h"
 #include "transport/server.h"
 
 /* ----------------------------------------------------------------------- joining */
@@ -269,11 +270,13 @@ static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 		/* 0 is no incarnation and 1 the first, also after all of them. */
 		s->incarnation = s->incarnation + 1 ?: 2;
 		s->nr_conns = conn->count;
+		/* In the same step: who finds the place taken may lend of what the pool has. */
+		rxp_pool_bind(conn->pool, s);
 	}
 	spin_unlock_bh(&s->lock);
 	if (ret)
 		return ret;
-	rxp_pool_bind(conn->pool, s);
+	rdmafs_test_point("conn_placed", conn->index);
 	/* Who has just written one for the pool before has said so in s->quota. */
 	mutex_lock(&s->quota_change);
 	if (rpol_member_set_quota(conn->pool->member, &s->quota))

@@ -4,7 +4,8 @@
  * moments that the server does not choose, in bare verbs.
  *
  * Test points hold the server's workers where it matters: when a connection has been
- * accepted, and when one is drained but has not left its session.
+ * accepted, when one has its place in its session but is not welcome yet, and when one
+ * is drained but has not left its session.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -20,6 +21,9 @@
 
 /* More HELLOs at once than a workqueue runs works by default. */
 #define BIND_MANY	(IS_ENABLED(CONFIG_KASAN) ? 40 : 300)
+
+/* A WRITE of it takes an MR of 257 entries, of siw's 256. */
+#define BIND_LARGE	SZ_1M
 
 struct bind {
 	struct rdmafs_xprt_server *server;
@@ -297,6 +301,75 @@ static void bind_address_changes(struct kunit *test)
 	bind_works(test, again, 1);
 }
 
+/* A large WRITE: does its answer bring a grant? */
+static bool bind_write(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+	struct rxp_wire_tag tag;
+
+	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
+	hdr->type = RXP_CALL;
+	hdr->slot = cpu_to_le16(slot);
+	hdr->seq = cpu_to_le32(seq);
+	hdr->body_len = cpu_to_le16(8);
+	hdr->flags = cpu_to_le16(RXP_F_WRITE);
+	call->bulk_len = cpu_to_le32(BIND_LARGE);
+	KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
+	tag = *(struct rxp_wire_tag *)
+		raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, slot, seq);
+	tag.iova = 0;
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_DATA, slot, seq, &tag,
+				      sizeof(tag), le32_to_cpu(tag.rkey)), 0);
+	hdr = (struct rxp_wire_hdr *)raw_expect(test, raw, RXP_REPLY, 0, slot, seq) - 1;
+	return le16_to_cpu(hdr->flags) & RXP_F_GRANT;
+}
+
+/* None is granted for a moment after somebody found no translations, in whatever case. */
+static void bind_granted(struct kunit *test, struct raw *raw, u16 slot)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	u32 seq = 1;
+
+	while (!bind_write(test, raw, slot, seq++)) {
+		KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
+		/* Each takes two receives. */
+		KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[(raw->taken - 2) % RAW_RECVS]), 0);
+		KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[(raw->taken - 1) % RAW_RECVS]), 0);
+		msleep(200);
+	}
+}
+
+/*
+ * A client does not wait for its WELCOME, and has sinks granted as soon as it has its
+ * place: they are called back like any.
+ */
+static void bind_recall_before_welcome(struct kunit *test)
+{
+	struct rpol_quota quota = { .max = RPOL_CLASS_USUAL, .weight = RPOL_WEIGHT_DEFAULT };
+	struct bind *b = test->priv;
+	const struct rxp_wire_keys *keys;
+	struct rxp_conn *conn;
+	struct raw *raw;
+
+	raw = bind_open(test);
+	bind_hold(test, "hold conn_placed 1");
+	bind_hello(test, raw, NULL);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("conn_placed", 1, 20));
+	bind_granted(test, raw, 1);
+	bind_granted(test, raw, 2);
+	spin_lock_bh(&b->server->lock);
+	conn = list_first_entry(&b->server->conns, struct rxp_conn, link);
+	spin_unlock_bh(&b->server->lock);
+	/* It is held, and so there.  One of the two is more than it may have now. */
+	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(conn->pool->member, &quota), 0);
+	keys = raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_RECALL, 0, 0);
+	KUNIT_EXPECT_EQ(test, le16_to_cpu(keys->nr), 1);
+	bind_hold(test, "release conn_placed");
+	bind_welcome(test, raw, RXP_WELCOME_NEW);
+	bind_works(test, raw, 1);
+}
+
 static int bind_init(struct kunit *test)
 {
 	struct bind *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
@@ -333,6 +406,7 @@ static void bind_exit(struct kunit *test)
 	if (!b)
 		return;
 	rdmafs_points_command("release conn_accepted");
+	rdmafs_points_command("release conn_placed");
 	rdmafs_points_command("release conn_drained");
 	for (i = 0; i < b->nr; i++)
 		if (b->raw[i])
@@ -348,6 +422,7 @@ static struct kunit_case bind_cases[] = {
 	KUNIT_CASE(bind_many),
 	KUNIT_CASE(bind_waiting_leaves),
 	KUNIT_CASE(bind_address_changes),
+	KUNIT_CASE(bind_recall_before_welcome),
 	{}
 };
 
