@@ -304,7 +304,8 @@ struct rxp_pool {
 	u32 vector;			/* for completions of connection 0; the others follow */
 	spinlock_t lock;		/* the lists, and the states of MRs */
 	struct list_head bufs[RPOL_NR_CLASSES];
-	bool closed;
+	u64 idle_bytes;			/* of those in @bufs; lock */
+	bool closed;			/* no buffer stays; lock */
 	atomic_t claims;		/* rxp_mr_claim(): how many there are */
 	struct delayed_work decay;
 	struct work_struct reap;	/* recalls grants, and destroys the policy's victims */
@@ -352,7 +353,9 @@ static inline bool rxp_mr_lent(const struct rxp_mr *mr)
 }
 
 u32 rxp_buf_size(u32 len);
+struct rxp_buf *rxp_buf_get_idle(struct rxp_pool *pool, u32 len);
 struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len);
+void rxp_buf_trim(struct rxp_pool *pool, u64 keep);
 void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf);
 u32 rxp_buf_nents(const struct rxp_buf *buf, u32 len);
 u32 rxp_buf_pages(const struct rxp_buf *buf, u32 len);

@@ -92,9 +92,10 @@ static void rxp_pool_decay(struct work_struct *work)
 	spin_lock_bh(&pool->lock);
 	for (c = RPOL_NR_CLASSES - 1; c >= 0; c--) {
 		list_for_each_entry_safe_reverse(buf, bt, &pool->bufs[c], link) {
-			if (time_after(buf->idle, limit))
+			if (!pool->closed && time_after(buf->idle, limit))
 				break;
 			list_move(&buf->link, &old_bufs);
+			pool->idle_bytes -= buf->size;
 		}
 		more |= !list_empty(&pool->bufs[c]);
 	}
@@ -109,17 +110,50 @@ static void rxp_pool_decay(struct work_struct *work)
 	}
 }
 
+/* The largest of those that are idle, and of these the oldest, leaves the pool; or NULL. */
+static struct rxp_buf *rxp_pool_spare(struct rxp_pool *pool)
+{
+	struct rxp_buf *buf;
+	int c;
+
+	lockdep_assert_held(&pool->lock);
+	for (c = RPOL_NR_CLASSES - 1; c >= 0; c--) {
+		if (list_empty(&pool->bufs[c]))
+			continue;
+		buf = list_last_entry(&pool->bufs[c], struct rxp_buf, link);
+		list_del(&buf->link);
+		pool->idle_bytes -= buf->size;
+		return buf;
+	}
+	return NULL;
+}
+
+/**
+ * rxp_buf_trim - give idle buffers back to the system
+ * @pool: the pool
+ * @keep: bytes of them that may stay
+ *
+ * Process context.
+ */
+void rxp_buf_trim(struct rxp_pool *pool, u64 keep)
+{
+	struct rxp_buf *buf;
+
+	do {
+		spin_lock_bh(&pool->lock);
+		buf = pool->idle_bytes > keep ? rxp_pool_spare(pool) : NULL;
+		spin_unlock_bh(&pool->lock);
+		if (buf)
+			rxp_buf_free(pool, buf);
+	} while (buf);
+}
+
 static void rxp_pool_free(struct work_struct *work)
 {
 	struct rxp_pool *pool = container_of(work, struct rxp_pool, free);
 	struct rxp_stats *stats = pool->stats;
-	struct rxp_buf *buf, *bt;
-	int c;
 
 	rxp_pool_close(pool);
-	for (c = 0; c < RPOL_NR_CLASSES; c++)
-		list_for_each_entry_safe(buf, bt, &pool->bufs[c], link)
-			rxp_buf_free(pool, buf);
 	rpol_mr_flush(pool->member);
 	/* A worker may be about to destroy the last ones; what it leaves is ours. */
 	cancel_work_sync(&pool->reap);
@@ -219,6 +253,9 @@ void rxp_pool_put(struct rxp_pool *pool)
  * rxp_pool_close - whoever waits for translations of this pool is sent away
  * @pool: the pool
  *
+ * Nor are buffers kept in it any more: a request may have the pool for long, and what
+ * is idle in it meanwhile would count for nobody.
+ *
  * Process context, sleeps for the decay worker.
  */
 void rxp_pool_close(struct rxp_pool *pool)
@@ -228,6 +265,7 @@ void rxp_pool_close(struct rxp_pool *pool)
 	spin_unlock_bh(&pool->lock);
 	rpol_member_shutdown(pool->member);
 	cancel_delayed_work_sync(&pool->decay);
+	rxp_buf_trim(pool, 0);
 }
 
 static u32 rxp_mr_charge(const struct rxp_pool *pool, int class)
@@ -582,8 +620,36 @@ u32 rxp_buf_size(u32 len)
 }
 
 /**
- * rxp_buf_get - take pages for the data of one RPC
+ * rxp_buf_get_idle - take pages for the data of one RPC that are there already
  * @pool: the pool: pages never leave its session (design, sink pages)
+ * @len:  bytes, 1..RDMAFS_XPRT_DATA_MAX
+ *
+ * Any context but hard interrupt.
+ *
+ * Return: a buffer of at least @len bytes, or NULL: none is idle.
+ */
+struct rxp_buf *rxp_buf_get_idle(struct rxp_pool *pool, u32 len)
+{
+	int c = rxp_buf_class(len);
+	struct rxp_buf *buf;
+
+	if (c == RPOL_NR_CLASSES)
+		return NULL;
+	spin_lock_bh(&pool->lock);
+	buf = list_first_entry_or_null(&pool->bufs[c], struct rxp_buf, link);
+	if (buf) {
+		list_del(&buf->link);
+		pool->idle_bytes -= buf->size;
+	}
+	spin_unlock_bh(&pool->lock);
+	if (buf)
+		rdmafs_test_take(buf->bv, buf->nents);
+	return buf;
+}
+
+/**
+ * rxp_buf_get - take pages for the data of one RPC, idle ones or new ones
+ * @pool: the pool
  * @len:  bytes, 1..RDMAFS_XPRT_DATA_MAX
  *
  * Process context, may sleep for memory.
@@ -599,16 +665,9 @@ struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len)
 
 	if (c == RPOL_NR_CLASSES)
 		return NULL;
-
-	spin_lock_bh(&pool->lock);
-	buf = list_first_entry_or_null(&pool->bufs[c], struct rxp_buf, link);
+	buf = rxp_buf_get_idle(pool, len);
 	if (buf)
-		list_del(&buf->link);
-	spin_unlock_bh(&pool->lock);
-	if (buf) {
-		rdmafs_test_take(buf->bv, buf->nents);
 		return buf;
-	}
 
 	buf = kzalloc(sizeof(*buf), GFP_NOFS);
 	if (!buf)
@@ -646,8 +705,8 @@ void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf)
 	buf->idle = jiffies;
 	spin_lock_bh(&pool->lock);
 	list_add(&buf->link, &pool->bufs[buf->class]);
-	if (!pool->closed)
-		queue_delayed_work(rxp_wq, &pool->decay, HZ);
+	pool->idle_bytes += buf->size;
+	queue_delayed_work(rxp_wq, &pool->decay, pool->closed ? 0 : HZ);
 	spin_unlock_bh(&pool->lock);
 }
 

@@ -347,8 +347,7 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 		req->put_off = true;
 		return -ENOMEM;
 	}
-	req->buf = rxp_buf_get(req->pool, len);
-	if (!req->buf) {
+	if (!rxp_req_buf_get(req, len)) {
 		rxp_req_uncharge(req);
 		return -ENOMEM;
 	}
@@ -384,6 +383,7 @@ int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u
 		return -ENOTCONN;
 	if (!rxp_req_charge(req, len))
 		return -ENOMEM;
+	rxp_req_trim(req);
 	pages = rxp_pages_lend(req->pool, bv, nr);
 	if (IS_ERR(pages)) {
 		rxp_req_uncharge(req);

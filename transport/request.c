@@ -28,6 +28,42 @@ bool rxp_req_charge(struct rxp_req *req, u32 bytes)
 }
 
 /**
+ * rxp_req_trim - a request's session is about to have more pages
+ * @req: the request, charged for them, its pool there
+ *
+ * What is idle goes before there is more than the session may have, in use and idle.
+ *
+ * Process context.
+ */
+void rxp_req_trim(struct rxp_req *req)
+{
+	struct rdmafs_xprt_session *s = req->session;
+	s64 max = (s64)READ_ONCE(s->server->limits.data_mib) << 20;
+
+	rxp_buf_trim(req->pool, max_t(s64, max - atomic64_read(&s->data_bytes), 0));
+}
+
+/**
+ * rxp_req_buf_get - pages for a request's data
+ * @req: the request, charged for them, its pool there
+ * @len: bytes
+ *
+ * Process context, may sleep for memory.
+ *
+ * Return: whether there are any, in @req->buf.
+ */
+bool rxp_req_buf_get(struct rxp_req *req, u32 len)
+{
+	/* One that is idle stays one: the session has no more than before. */
+	req->buf = rxp_buf_get_idle(req->pool, len);
+	if (!req->buf) {
+		rxp_req_trim(req);
+		req->buf = rxp_buf_get(req->pool, len);
+	}
+	return req->buf;
+}
+
+/**
  * rxp_req_uncharge - a request has no pages any more
  * @req: the request
  */

@@ -45,8 +45,7 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 	req->pool = pool;
 	if (!rxp_req_charge(req, rxp_buf_size(req->bulk_len)))
 		return -EAGAIN;
-	req->buf = rxp_buf_get(pool, req->bulk_len);
-	if (!req->buf)
+	if (!rxp_req_buf_get(req, req->bulk_len))
 		return -EAGAIN;
 	mr = rxp_mr_get(pool, rxp_buf_pages(req->buf, req->bulk_len),
 			RPOL_NOWAIT | RPOL_RECLAIM);

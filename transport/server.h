@@ -400,6 +400,8 @@ struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const stru
 void rxp_req_put(struct rxp_req *req);
 bool rxp_req_charge(struct rxp_req *req, u32 bytes);
 void rxp_req_uncharge(struct rxp_req *req);
+bool rxp_req_buf_get(struct rxp_req *req, u32 len);
+void rxp_req_trim(struct rxp_req *req);
 int rxp_req_move(struct rxp_req *req, enum rxp_req_event event);
 void rxp_req_gone(struct rxp_req *req, enum rxp_req_event event);
 void rxp_slot_leave(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,

@@ -544,6 +544,87 @@ static void limits_data(struct kunit *test)
 	limits_wait_bytes(test, 0);
 }
 
+/* All pages that a session has: those in use, and those that are idle in its pool. */
+static u64 limits_pages(struct limits *t)
+{
+	struct rdmafs_xprt_session *s = list_first_entry(&t->server->sessions,
+							 struct rdmafs_xprt_session, link);
+	struct rxp_pool *pool;
+	struct rxp_buf *buf;
+	u64 bytes = 0;
+	int c;
+
+	spin_lock_bh(&s->lock);
+	pool = s->conns[0]->pool;
+	spin_lock(&pool->lock);
+	for (c = 0; c < RPOL_NR_CLASSES; c++)
+		list_for_each_entry(buf, &pool->bufs[c], link)
+			bytes += buf->size;
+	spin_unlock(&pool->lock);
+	spin_unlock_bh(&s->lock);
+	return bytes + atomic64_read(&s->data_bytes);
+}
+
+/* Its reply is held, and so it has its pages. */
+static void limits_wait_held(struct kunit *test, u16 slot)
+{
+	struct limits *t = test->priv;
+	struct rdmafs_xprt_session *s = list_first_entry(&t->server->sessions,
+							 struct rdmafs_xprt_session, link);
+	unsigned long end = jiffies + RAW_WAIT;
+	bool held = false;
+
+	while (!held && time_before(jiffies, end)) {
+		usleep_range(1000, 2000);
+		spin_lock_bh(&s->lock);
+		held = s->slots[slot].req && s->slots[slot].req->state == RXP_REQ_HELD;
+		spin_unlock_bh(&s->lock);
+	}
+	KUNIT_ASSERT_TRUE(test, held);
+}
+
+/* A READ that waits to be told where its data goes is called off. */
+static void limits_call_off(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
+{
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_CANCEL, slot, seq, NULL, 0, 0),
+			0);
+	limits_expect(test, raw, slot, seq, RXP_STATUS_CANCELLED);
+}
+
+/*
+ * As much as a session may have in buffers of one size, and then of another: those that
+ * are idle, kept for seconds, count, and make room.
+ */
+static void limits_idle(struct kunit *test)
+{
+	static const u32 sizes[] = { SZ_1M, SZ_512K, SZ_1M };
+	struct rdmafs_xprt_limits l = limits_default();
+	u32 seq[RAW_SLOTS] = {}, round;
+	struct limits *t = test->priv;
+	struct raw *raw;
+	u64 most = 0;
+	u16 i, nr;
+
+	l.data_mib = 8;
+	limits_start(test, &l);
+	raw = limits_open(test);
+	KUNIT_ASSERT_EQ(test, limits_hello(test, raw), RXP_WELCOME_NEW);
+	for (round = 0; round < ARRAY_SIZE(sizes); round++) {
+		nr = SZ_8M / sizes[round];
+		for (i = 0; i < nr; i++) {
+			limits_call(test, raw, i, ++seq[i], RXP_F_READ, sizes[round]);
+			limits_wait_bytes(test, (i + 1) * sizes[round]);
+			limits_wait_held(test, i);
+			most = max(most, limits_pages(t));
+		}
+		for (i = 0; i < nr; i++)
+			limits_call_off(test, raw, i, seq[i]);
+		limits_wait_bytes(test, 0);
+		most = max(most, limits_pages(t));
+	}
+	KUNIT_EXPECT_LE(test, most, SZ_8M);
+}
+
 static int limits_init(struct kunit *test)
 {
 	struct limits *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
@@ -588,6 +669,7 @@ static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(limits_large_burst),
 	KUNIT_CASE(limits_retries),
 	KUNIT_CASE(limits_data),
+	KUNIT_CASE(limits_idle),
 	{}
 };
 
