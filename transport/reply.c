@@ -314,6 +314,40 @@ static bool rxp_req_take_pool(struct rxp_req *req)
 }
 
 /**
+ * rdmafs_xprt_req_reserve - see to it that there will be room for the reply's data
+ * @r:	 the request, without any
+ * @len: bytes that it may be at most, and that are needed to work it out
+ *
+ * So that nothing is worked out in vain.  What is too much goes back when the data has
+ * room, or with the request.
+ *
+ * Process context.
+ *
+ * Return: 0: rdmafs_xprt_req_room() for as much is not refused for what the session has;
+ * -EMSGSIZE: more than the client has room for; -ENOMEM: the session has as many pages as
+ * it may, and the client is told to ask again, whatever the answer is.
+ */
+int rdmafs_xprt_req_reserve(struct rdmafs_xprt_req *r, u32 len)
+{
+	struct rxp_req *req = container_of(r, struct rxp_req, r);
+
+	if (len > r->read_max)
+		return -EMSGSIZE;
+	if (len <= RDMAFS_XPRT_INLINE_MAX)
+		return 0;
+	if (req->buf || req->pages || req->put_off)
+		return -ENOMEM;
+	if (!rxp_req_charge(req, rxp_buf_size(len))) {
+		req->put_off = true;
+		return -ENOMEM;
+	}
+	if (rxp_req_take_pool(req))
+		rxp_req_trim(req);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reserve);
+
+/**
  * rdmafs_xprt_req_room - where to put data that goes with the reply
  * @r:	  the request
  * @len:  bytes wanted, at most r->read_max
@@ -333,6 +367,9 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 	if (len > r->read_max)
 		return -EMSGSIZE;
 	if (len <= RDMAFS_XPRT_INLINE_MAX) {
+		/* It was to be more. */
+		if (!req->buf && !req->pages)
+			rxp_req_uncharge(req);
 		req->in_message = true;
 		req->out.iov_base = rxp_req_buf(req) + RXP_HEAD_MAX;
 		req->out.iov_len = len;
@@ -341,7 +378,7 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 	}
 	if (!rxp_req_take_pool(req))
 		return -ENOTCONN;
-	if (req->charged || req->put_off)
+	if (req->buf || req->pages || req->put_off)
 		return -ENOMEM;
 	if (!rxp_req_charge(req, rxp_buf_size(len))) {
 		req->put_off = true;

@@ -13,16 +13,20 @@ static struct kmem_cache *rxp_req_cache;
 
 /**
  * rxp_req_charge - a request is about to get pages for its data
- * @req:   the request, without any
+ * @req:   the request, without any; it may be charged for more or less already
  * @bytes: how many it will hold
  *
  * Return: whether its session may have so many; if so until rxp_req_uncharge().
  */
 bool rxp_req_charge(struct rxp_req *req, u32 bytes)
 {
-	if (rdmafs_test_fail("req_charge", req->slot) ||
-	    !rxp_session_charge(req->session, bytes))
-		return false;
+	if (bytes > req->charged) {
+		if (rdmafs_test_fail("req_charge", req->slot) ||
+		    !rxp_session_charge(req->session, bytes - req->charged))
+			return false;
+	} else {
+		rxp_session_uncharge(req->session, req->charged - bytes);
+	}
 	req->charged = bytes;
 	return true;
 }

@@ -306,6 +306,7 @@ void rdmafs_xprt_session_client(const struct rdmafs_xprt_session *session, u8 *c
 void rdmafs_xprt_session_source(const struct rdmafs_xprt_session *session,
 				struct rdmafs_xprt_source *source);
 
+int rdmafs_xprt_req_reserve(struct rdmafs_xprt_req *req, u32 len);
 int rdmafs_xprt_req_room(struct rdmafs_xprt_req *req, u32 len, struct iov_iter *dest);
 int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *req, const struct bio_vec *bv, u32 nr,
 			  u32 len);

@@ -9,6 +9,10 @@
  * entry whether or not it still exists; what positions mean across changes is
  * the file system's promise to seekdir(3), which is the same one.
  *
+ * How much it will be is known at the end only, but the room that the client has is
+ * charged to its session before the directory is looked at: it also pays for the
+ * buffer that the listing is made in.  Who has too much already is put off for nothing.
+ *
  * Nothing leads out of an export: ".." of its root is the root, and mount
  * points are seen as the directories they cover.
  */
@@ -18,6 +22,7 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "server.h"
+#include "transport/points.h"
 
 static struct dentry *rdmafsd_lookup_parent(struct rdmafsd_rq *rq, struct dentry *dir)
 {
@@ -341,6 +346,7 @@ static int rdmafsd_readdir_list(struct rdmafsd_readdir *r, u64 cookie, u32 count
 	void *buf;
 	int err = -ENOMEM;
 
+	rdmafs_test_point("readdir_list", d_inode(r->dir)->i_ino);
 	r->size = clamp_t(size_t, count, PAGE_SIZE, RDMAFSD_RAW_BUF);
 	BUILD_BUG_ON(RDMAFSD_RAW_MAX > PAGE_SIZE);
 	r->raw = kvmalloc(r->size, GFP_KERNEL);
@@ -374,6 +380,9 @@ static int rdmafsd_readdir_run(struct rdmafsd_rq *rq, struct dentry *dir, u64 co
 	err = rdmafsd_rq_enter(rq);
 	if (!err)
 		err = inode_permission(&nop_mnt_idmap, d_inode(dir), MAY_READ | MAY_OPEN);
+	if (err)
+		return err;
+	err = rdmafs_xprt_req_reserve(rq->req, count);
 	if (err)
 		return err;
 	r.file = dentry_open(&path, O_RDONLY | O_DIRECTORY | O_LARGEFILE, current_cred());
