@@ -414,7 +414,7 @@ struct rxp_taker {
 struct rxp_budget *rxp_budget_create(const struct rdmafs_xprt_limits *limits);
 void rxp_budget_set(struct rxp_budget *b, const struct rdmafs_xprt_limits *limits);
 void rxp_budget_put(struct rxp_budget *b);
-struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct sockaddr_storage *addr);
+struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct rdmafs_xprt_source *source);
 struct rxp_taker *rxp_taker_hold(struct rxp_taker *t);
 void rxp_taker_put(struct rxp_taker *t);
 bool rxp_taker_charge(struct rxp_taker *t, u64 bytes);
@@ -554,7 +554,6 @@ struct rxp_conn {
 	struct rdmafs_xprt_session *session;
 	struct list_head link;
 	u64 serial;			/* a later one was asked for later */
-	struct sockaddr_storage source;	/* what tells clients apart */
 	struct rxp_taker *taker;	/* its client's account; a reference; NULL on a client */
 	unsigned long asked;		/* when it was asked for, in jiffies */
 	bool unbound;			/* counted as such; the server's lock */

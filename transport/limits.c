@@ -3,11 +3,11 @@
  * What clients may make a server keep before it knows who they are.
  *
  * Connections and sessions are counted when they are asked for, all of them and those
- * of one client, which is a source address; an IPv6 client has the 64 bits that its
- * network leaves to it.  A connection has a few seconds to become a session's.  When
- * there are too many that have not, the oldest of the client that has most of them
- * makes room for one of a client that has less.  A client that has as many as it may,
- * and comes again, loses its oldest that is silent: whatever it was, it has gone.
+ * of one client, which is where it comes from (source.c).  A connection has a few seconds
+ * to become a session's.  When there are too many that have not, the oldest of the client
+ * that has most of them makes room for one of a client that has less.  A client that has
+ * as many as it may, and comes again, loses its oldest that is silent: whatever it was, it
+ * has gone.
  *
  * Message buffers, by far the most of what a connection takes, are bounded in bytes,
  * all of them and those of one client: it has its share of what the others leave, so
@@ -20,8 +20,6 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/in.h>
-#include <linux/in6.h>
 #include "transport/server.h"
 
 /* The part of all memory that message buffers may take, and large receives: one in so many. */
@@ -131,14 +129,14 @@ void rxp_budget_put(struct rxp_budget *b)
 
 /**
  * rxp_taker_get - the account of a client
- * @b:	  the budget
- * @addr: where the client comes from
+ * @b:	    the budget
+ * @source: where the client comes from
  *
  * Process context.
  *
  * Return: a reference, which holds the budget, too; or NULL without memory.
  */
-struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct sockaddr_storage *addr)
+struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct rdmafs_xprt_source *source)
 {
 	struct rxp_taker *new = kzalloc(sizeof(*new), GFP_KERNEL), *t;
 
@@ -146,7 +144,7 @@ struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct sockaddr_stor
 		return NULL;
 	new->budget = b;
 	new->refs = 1;
-	rxp_source(addr, &new->source);
+	new->source = *source;
 	spin_lock_bh(&b->lock);
 	list_for_each_entry(t, &b->takers, link) {
 		if (!memcmp(&t->source, &new->source, sizeof(t->source))) {
@@ -288,39 +286,6 @@ u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size)
 /* -------------------------------------------------------------------- admission */
 
 /**
- * rxp_source - what is counted as one client
- * @addr:   its address
- * @source: gets it
- */
-void rxp_source(const struct sockaddr_storage *addr, struct rdmafs_xprt_source *source)
-{
-	memset(source, 0, sizeof(*source));
-	source->family = addr->ss_family;
-	if (addr->ss_family == AF_INET6)
-		memcpy(source->addr, &((const struct sockaddr_in6 *)addr)->sin6_addr,
-		       sizeof(source->addr));
-	else
-		memcpy(source->addr, &((const struct sockaddr_in *)addr)->sin_addr,
-		       sizeof(struct in_addr));
-}
-
-/**
- * rxp_same_client - are two addresses those of one client?
- * @a: one
- * @b: the other
- *
- * Return: whether they are.
- */
-bool rxp_same_client(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
-{
-	struct rdmafs_xprt_source from[2];
-
-	rxp_source(a, &from[0]);
-	rxp_source(b, &from[1]);
-	return !memcmp(&from[0], &from[1], sizeof(from[0]));
-}
-
-/**
  * rxp_conn_settle - a connection counts as unbound no more
  * @server: the server; its lock is held
  * @conn:   the connection
@@ -402,7 +367,7 @@ static bool rxp_admit_unbound(struct rdmafs_xprt_server *server, const struct rx
 /**
  * rxp_admit_conn - may a connection be made?
  * @server: the server; its lock is held
- * @conn:   the connection, conn->source set
+ * @conn:   the connection, conn->taker set
  * @limit:  gets the limit, if that is the client's own
  *
  * Return: 0, or why not: RXP_REJECT_*.
@@ -434,7 +399,7 @@ u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32
 /**
  * rxp_admit_session - may a session be made?
  * @server:  the server; its lock is held
- * @session: the session, its source set
+ * @session: the session, its taker set
  *
  * Return: 0, -EBUSY: not now; -EUSERS: the client has as many as it may.
  */
@@ -446,7 +411,7 @@ int rxp_admit_session(struct rdmafs_xprt_server *server,
 
 	lockdep_assert_held(&server->lock);
 	list_for_each_entry(s, &server->sessions, link)
-		nr += rxp_same_client(&s->source, &session->source);
+		nr += s->taker == session->taker;
 	if (nr < server->limits.client_sessions && server->nr_sessions < server->limits.sessions)
 		return 0;
 	server->refused_sessions++;

@@ -16,6 +16,7 @@
 #include <rdma/ib_cm.h>
 #include "transport/points.h"
 #include "transport/server.h"
+#include "transport/source.h"
 
 /* How often leases are looked at. */
 #define RXP_LEASE_TICK		(5 * HZ)
@@ -239,9 +240,20 @@ static int rxp_server_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev
 	}
 }
 
+/* Whom a request for a connection counts for. */
+static void rxp_id_source(const struct rdma_cm_id *id, struct rdmafs_xprt_source *source)
+{
+	const struct rdma_route *route = &id->route;
+
+	/* A path there is wherever the connection manager of InfiniBand made the request. */
+	rxp_source(&route->addr.dst_addr, route->path_rec ? route->path_rec->dgid.raw : NULL,
+		   rdma_protocol_roce(id->device, id->port_num), source);
+}
+
 static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct rdma_cm_id *id,
 				      const struct rdma_cm_event *event)
 {
+	struct rdmafs_xprt_source source;
 	struct rxp_wire_cm req;
 	struct rxp_conn *conn;
 	u32 limit = 0;
@@ -269,9 +281,9 @@ static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct 
 	conn->cm = req;
 	INIT_WORK(&conn->work, rxp_server_conn_work);
 	conn->id = id;
-	conn->source = id->route.addr.dst_addr;
 	conn->asked = jiffies;
-	conn->taker = rxp_taker_get(server->budget, &conn->source);
+	rxp_id_source(id, &source);
+	conn->taker = rxp_taker_get(server->budget, &source);
 	if (!conn->taker) {
 		rxp_conn_put(conn);
 		return rxp_server_reject(id, RXP_REJECT_RESOURCES, 0);

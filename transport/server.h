@@ -172,7 +172,6 @@ struct rdmafs_xprt_session {
 	struct list_head link;		/* server->sessions */
 	u8 id[16];
 	u8 client[16];
-	struct sockaddr_storage source;
 	char name[64];
 	void *priv;
 	struct rxp_stats stats;
@@ -417,8 +416,6 @@ void rxp_grants_shortage(struct rdmafs_xprt_server *server, struct rxp_pool *poo
 int rxp_turns_init(struct rxp_turns *turns);
 void rxp_turns_exit(struct rxp_turns *turns);
 void rxp_turns_join(struct rxp_turns *turns, const struct rxp_turns *other);
-void rxp_source(const struct sockaddr_storage *addr, struct rdmafs_xprt_source *source);
-bool rxp_same_client(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 int rxp_threads_start(struct rxp_threads *ts);
 void rxp_threads_stop(struct rxp_threads *ts);
 void rxp_threads_add(struct rxp_threads *ts, struct rxp_req *req);

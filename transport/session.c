@@ -299,7 +299,6 @@ struct rdmafs_xprt_session *rxp_session_alloc(struct rdmafs_xprt_server *server,
 	get_random_bytes(s->id, sizeof(s->id));
 	memcpy(s->client, conn->hello.client, sizeof(s->client));
 	snprintf(s->name, sizeof(s->name), "%pISpc", &conn->id->route.addr.dst_addr);
-	s->source = conn->source;
 	s->taker = rxp_taker_hold(conn->taker);
 	s->state = RXP_SESSION_MAKING;
 	s->making = true;
@@ -337,7 +336,7 @@ void rxp_session_start(struct rdmafs_xprt_session *session)
 
 	lockdep_assert_held(&server->lock);
 	list_for_each_entry(s, &server->sessions, link) {
-		if (rxp_same_client(&s->source, &session->source)) {
+		if (s->taker == session->taker) {
 			rxp_turns_join(&session->turns, &s->turns);
 			break;
 		}
@@ -404,6 +403,6 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_session_client);
 void rdmafs_xprt_session_source(const struct rdmafs_xprt_session *session,
 				struct rdmafs_xprt_source *source)
 {
-	rxp_source(&session->source, source);
+	*source = session->taker->source;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_session_source);

@@ -250,11 +250,11 @@ struct rdmafs_xprt_service {
 /**
  * struct rdmafs_xprt_limits - what the administrator allows the clients of a port
  * @connections: connections in all, of whatever source
- * @client_connections: of one source address
+ * @client_connections: of one client, which is a &struct rdmafs_xprt_source
  * @unbound_connections: of any that are no session's yet
  * @unbound_ms: how long they may be that, in milliseconds
  * @sessions:	sessions in all
- * @client_sessions: of one source address
+ * @client_sessions: of one client
  * @slots:	of a session; from when the port is enabled next
  * @client_share: percent of the message buffers that others leave which one client may take
  * @ring_mib:	MiB of message buffers
@@ -292,7 +292,8 @@ void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server);
 /**
  * struct rdmafs_xprt_source - where a client comes from; compared as bytes
  * @family: of its address
- * @addr:   IPv4: the address; IPv6: the 64 bits of its network, the others being its own
+ * @addr:   IPv4: the address; IPv6: the 64 bits of its network, the others being its own;
+ *	    AF_IB: the 64 bits of its port
  */
 struct rdmafs_xprt_source {
 	u16 family;

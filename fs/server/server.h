@@ -288,7 +288,7 @@ struct rdmafsd_ident {
 /**
  * struct rdmafsd_opens_limits - how many opens there may be
  * @all:    of all clients together
- * @client: of one, which is a source address, in all of its sessions
+ * @client: of one, which is where it comes from, in all of its sessions
  *
  * Written by the administrator at any time; what is open stays open, and is opened again
  * after its session was lost.

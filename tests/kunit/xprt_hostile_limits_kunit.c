@@ -221,6 +221,71 @@ static void limits_other(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, raw_route("fd09::1", "fd09::1"), 0);
 }
 
+/* Whom the last connection that was made counts for. */
+static struct rdmafs_xprt_source limits_source(struct kunit *test)
+{
+	struct limits *t = test->priv;
+	struct rdmafs_xprt_source source;
+
+	spin_lock_bh(&t->server->lock);
+	source = list_last_entry(&t->server->conns, struct rxp_conn, link)->taker->source;
+	spin_unlock_bh(&t->server->lock);
+	return source;
+}
+
+/* An honest client counts for its address, whatever says which that is. */
+static void limits_honest(struct kunit *test)
+{
+	static const u8 v6[] = { 0xfd, 0x09 };
+	struct rdmafs_xprt_limits l = limits_default();
+	struct rdmafs_xprt_source want, have;
+	struct sockaddr_in addr;
+
+	limits_start(test, &l);
+	limits_open(test);
+	memset(&want, 0, sizeof(want));
+	want.family = AF_INET;
+	KUNIT_ASSERT_EQ(test, raw_address(LIMITS_PORT, &addr), 0);
+	memcpy(want.addr, &addr.sin_addr, sizeof(addr.sin_addr));
+	have = limits_source(test);
+	KUNIT_EXPECT_MEMEQ(test, &have, &want, sizeof(want));
+
+	limits_other(test);
+	limits_open(test);
+	memset(&want, 0, sizeof(want));
+	want.family = AF_INET6;
+	memcpy(want.addr, v6, sizeof(v6));
+	have = limits_source(test);
+	KUNIT_EXPECT_MEMEQ(test, &have, &want, sizeof(want));
+}
+
+/* One who writes another address into each request has the parts of one client. */
+static void limits_pretended(struct kunit *test)
+{
+	static const char *const claims[] = { "10.9.0.76", "10.9.0.77", "10.9.0.78" };
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *raw;
+	u16 reason;
+	u32 i;
+
+	l.client_connections = ARRAY_SIZE(claims);
+	limits_start(test, &l);
+	raw = limits_open(test);
+	if (rdma_protocol_iwarp(raw->id->device, raw->id->port_num))
+		kunit_skip(test, "on iWARP TCP says where it comes from");
+	for (i = 0; i < ARRAY_SIZE(claims) - 1; i++) {
+		KUNIT_ASSERT_EQ(test, raw_pretend(claims[i]), 0);
+		limits_open(test);
+	}
+	KUNIT_ASSERT_EQ(test, raw_pretend(claims[i]), 0);
+	KUNIT_EXPECT_NULL(test, limits_try(test, RAW_SLOTS, &reason));
+	KUNIT_EXPECT_EQ(test, reason, RXP_REJECT_LIMIT);
+	/* Another one has parts of his own. */
+	raw_pretend(NULL);
+	limits_other(test);
+	limits_open(test);
+}
+
 /*
  * Who has taken all places of those that have not said HELLO loses his oldest to who has
  * less, until both have as many, and nobody else does.
@@ -646,6 +711,7 @@ static void limits_exit(struct kunit *test)
 	struct limits *t = test->priv;
 
 	raw_route(NULL, NULL);
+	raw_pretend(NULL);
 	if (!t)
 		return;
 	while (t->nr)
@@ -656,6 +722,8 @@ static void limits_exit(struct kunit *test)
 
 static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(limits_client_connections),
+	KUNIT_CASE(limits_honest),
+	KUNIT_CASE(limits_pretended),
 	KUNIT_CASE(limits_unbound_connections),
 	KUNIT_CASE(limits_unbound_share),
 	KUNIT_CASE(limits_silent),

@@ -50,6 +50,29 @@ int raw_route(const char *from, const char *to)
 	return ret;
 }
 
+static struct sockaddr_storage raw_claim;
+
+/*
+ * From now on requests for a connection say that they come from this address; NULL: from
+ * their own.  On iWARP nothing says so.
+ */
+int raw_pretend(const char *from)
+{
+	raw_claim.ss_family = AF_UNSPEC;
+	return from ? inet_pton_with_scope(&init_net, AF_UNSPEC, from, NULL, &raw_claim) : 0;
+}
+
+/* The connection manager writes this one into the request, and has no other use for it. */
+static void raw_claim_address(struct sockaddr_storage *own)
+{
+	if (raw_claim.ss_family == AF_INET)
+		((struct sockaddr_in *)own)->sin_addr =
+			((struct sockaddr_in *)&raw_claim)->sin_addr;
+	else if (raw_claim.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)own)->sin6_addr =
+			((struct sockaddr_in6 *)&raw_claim)->sin6_addr;
+}
+
 /* The other end, and in @from this one, or NULL for any. */
 static int raw_ends(u16 port, struct sockaddr_storage *to, struct sockaddr **from)
 {
@@ -299,6 +322,7 @@ struct raw *raw_open_with(u16 port, const struct rxp_wire_cm *cm, u16 *reason, u
 		ret = raw_step(raw, rdma_resolve_route(raw->id, 5000));
 	if (!ret)
 		ret = raw_setup(raw);
+	raw_claim_address(&raw->id->route.addr.src_addr);
 	if (!ret)
 		ret = raw_step(raw, rdma_connect(raw->id, &param));
 	if (reason)

@@ -77,6 +77,7 @@ struct raw {
 int raw_address(u16 port, struct sockaddr_in *addr);
 const char *raw_address_name(void);
 int raw_route(const char *from, const char *to);
+int raw_pretend(const char *from);
 void raw_fill_cm(struct rxp_wire_cm *cm);
 
 struct raw *raw_alloc(void);

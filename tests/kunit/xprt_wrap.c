@@ -10,3 +10,4 @@
 #include "../../transport/grant.c"
 #include "../../transport/send.c"
 #include "../../transport/slot.c"
+#include "../../transport/source.c"

@@ -46,6 +46,7 @@ suites=(
 	rdmafs_xprt_requests
 	rdmafs_xprt_send
 	rdmafs_xprt_slot
+	rdmafs_xprt_source
 	rdmafs_xprt_state
 )
 

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What is counted as one client.  Pure. */
+#ifndef RDMAFS_TRANSPORT_SOURCE_H
+#define RDMAFS_TRANSPORT_SOURCE_H
+
+#include <linux/types.h>
+#include "transport/xprt.h"
+
+void rxp_source(const struct sockaddr_storage *said, const u8 *gid, bool roce,
+		struct rdmafs_xprt_source *source);
+
+#endif
