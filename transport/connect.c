@@ -219,7 +219,8 @@ static int rxp_client_slots(struct rdmafs_xprt *x, struct rxp_conn *conn)
 	int ret;
 
 	if (granted > rxp_client_wants(x, conn->index) || conn->cm.index != conn->index ||
-	    conn->cm.count != conn->count || (conn->index && granted != x->slot_account.nr))
+	    conn->cm.count != conn->count || conn->cm.heartbeat_ms ||
+	    (conn->index && granted != x->slot_account.nr))
 		return -EPROTO;
 	if (x->slots)
 		goto out;
@@ -446,6 +447,7 @@ static int rxp_client_connect(struct rdmafs_xprt *x, struct rxp_attempt *a,
 		.data_max = cpu_to_le32(RDMAFS_XPRT_DATA_MAX),
 		.slots = cpu_to_le16(slots),
 		.reserve = cpu_to_le16(RXP_RECV_RESERVE),
+		.heartbeat_ms = cpu_to_le32(READ_ONCE(rxp_heartbeat_ms)),
 	};
 	struct rdma_conn_param param = {
 		.private_data = &cm,

@@ -286,7 +286,7 @@ int rxp_frame_check_cm(const void *data, u32 len, u32 data_limit, struct rxp_wir
 	    le32_to_cpu(out->data_max) < RDMAFS_XPRT_INLINE_MAX ||
 	    le32_to_cpu(out->data_max) > data_limit ||
 	    le16_to_cpu(out->reserve) < RXP_RECV_RESERVE ||
-	    out->features || out->pad || !cm_place_ok(out))
+	    out->features || !cm_place_ok(out))
 		return -EINVAL;
 	return 0;
 }

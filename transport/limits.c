@@ -29,7 +29,10 @@
 /* The part that one connection may take of what is left for large receives, or a client of all. */
 #define RXP_LARGE_SHARE	4
 
-/* A client that lives is not silent for so long: it sends PINGs. */
+/*
+ * A client that lives is not silent for as long as it has said: of five beats in that time
+ * it uses every other one at least for a PING.  One that says nothing, or less, has this.
+ */
 #define RXP_SILENT_MS		5000U
 
 /* Larger by less is not worth it. */
@@ -302,11 +305,13 @@ void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 
 /*
  * Has it been silent for longer than a client would be?  After a break of the network a
- * client comes again before we hear that the former connection is gone.
+ * client comes again before we hear that the former connection is gone.  After a lease it
+ * would be gone in any case.
  */
 static bool rxp_conn_silent(const struct rdmafs_xprt_server *server, const struct rxp_conn *conn)
 {
-	u32 ms = max(server->limits.unbound_ms, RXP_SILENT_MS);
+	u32 said = clamp_t(u32, le32_to_cpu(conn->cm.heartbeat_ms), RXP_SILENT_MS, RXP_LEASE_MS);
+	u32 ms = max(server->limits.unbound_ms, said);
 
 	return time_after_eq(jiffies, (unsigned long)READ_ONCE(conn->last_rx) +
 				      msecs_to_jiffies(ms));

@@ -39,7 +39,8 @@
  * @reserve:   receives posted beyond two for each slot that travels here
  * @incarnation: the WELCOME's of connection 0, so never 0; of connection 0
  *	       itself 0
- * @pad:       0
+ * @heartbeat_ms: the client's: while it lives it is not silent for so long; 0: it does
+ *	       not say; in the accept 0
  * @session:   the session to join; of connection 0 all zero
  *
  * The accept repeats @index, @count, @incarnation and @session.
@@ -55,7 +56,7 @@ struct rxp_wire_cm {
 	__le16 slots;
 	__le16 reserve;
 	__le32 incarnation;
-	__le32 pad;
+	__le32 heartbeat_ms;
 	__u8 session[16];
 } __packed;
 

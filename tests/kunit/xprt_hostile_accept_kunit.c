@@ -27,7 +27,7 @@ ACCEPT(data_small, cm->data_max = cpu_to_le32(RDMAFS_XPRT_INLINE_MAX - 1))
 ACCEPT(data_large, cm->data_max = cpu_to_le32(RDMAFS_XPRT_DATA_MAX + 1))
 ACCEPT(features, cm->features = cpu_to_le32(1))
 ACCEPT(reserve, cm->reserve = cpu_to_le16(RXP_RECV_RESERVE - 1))
-ACCEPT(pad, cm->pad = cpu_to_le32(1))
+ACCEPT(heartbeat, cm->heartbeat_ms = cpu_to_le32(1))
 ACCEPT(index, cm->index = 1)
 ACCEPT(count_none, cm->count = 0)
 ACCEPT(count_more, cm->count = 2)
@@ -53,7 +53,7 @@ static const struct accept_case {
 	{ "too little data", accept_data_small, -EINVAL },
 	{ "too much data", accept_data_large, -EINVAL },
 	{ "an unknown feature", accept_features, -EINVAL },
-	{ "something in the padding", accept_pad, -EINVAL },
+	{ "a heartbeat", accept_heartbeat, -EPROTO },
 	{ "another index", accept_index, -EINVAL },
 	{ "no connections", accept_count_none, -EINVAL },
 	{ "more connections than were asked", accept_count_more, -EPROTO },

@@ -25,6 +25,7 @@ struct limits {
 	struct rdmafs_xprt_server *server;
 	struct raw *raw[LIMITS_MAX];
 	u32 nr;
+	u32 heartbeat_ms;		/* as connections say from now on */
 };
 
 /* All that a READ has room for; nothing for others. */
@@ -71,6 +72,7 @@ static struct raw *limits_try(struct kunit *test, u16 slots, u16 *reason)
 	KUNIT_ASSERT_LT(test, t->nr, LIMITS_MAX);
 	raw_fill_cm(&cm);
 	cm.slots = cpu_to_le16(slots);
+	cm.heartbeat_ms = cpu_to_le32(t->heartbeat_ms);
 	*reason = 0;
 	raw = raw_open_as(LIMITS_PORT, &cm, reason);
 	if (IS_ERR(raw))
@@ -352,6 +354,82 @@ static void limits_silent(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(raw[1]->cut));
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(raw[2]->cut));
 	KUNIT_EXPECT_EQ(test, t->server->silent_dropped, 1);
+}
+
+/* Nothing has been heard for so long of any. */
+static void limits_hush(struct limits *t, u32 ms)
+{
+	struct rxp_conn *conn;
+
+	spin_lock_bh(&t->server->lock);
+	list_for_each_entry(conn, &t->server->conns, link)
+		WRITE_ONCE(conn->last_rx, jiffies - msecs_to_jiffies(ms) - 1);
+	spin_unlock_bh(&t->server->lock);
+}
+
+/* Whose beats are slow is not taken for silent so soon, up to a lease. */
+static void limits_silent_said(struct kunit *test)
+{
+	static const u32 heartbeat_ms[] = { 20000, U32_MAX, 0, 1 };
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *raw[ARRAY_SIZE(heartbeat_ms)];
+	struct limits *t = test->priv;
+	u16 reason;
+	u32 i;
+
+	l.client_connections = ARRAY_SIZE(raw);
+	limits_start(test, &l);
+	for (i = 0; i < ARRAY_SIZE(raw); i++) {
+		t->heartbeat_ms = heartbeat_ms[i];
+		raw[i] = limits_open(test);
+		KUNIT_EXPECT_EQ(test, limits_hello(test, raw[i]), RXP_WELCOME_NEW);
+	}
+	/* All have said HELLO; those that come now are unbound, and some are dropped soon. */
+	l.unbound_ms = 5000;
+	l.client_connections = 1;
+	rdmafs_xprt_set_limits(t->server, &l);
+	limits_hush(t, 6000);
+	limits_try(test, RAW_SLOTS, &reason);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw[2]));
+	limits_hush(t, 6000);
+	limits_try(test, RAW_SLOTS, &reason);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw[3]));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(raw[0]->cut));
+	limits_hush(t, 20000);
+	limits_try(test, RAW_SLOTS, &reason);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw[0]));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(raw[1]->cut));
+	limits_hush(t, RXP_LEASE_MS);
+	limits_try(test, RAW_SLOTS, &reason);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw[1]));
+}
+
+/* A mount says what its own is. */
+static void limits_silent_mount(struct kunit *test)
+{
+	static const struct rdmafs_xprt_client_ops ops = {};
+	struct rdmafs_xprt_params params = {
+		.net = &init_net,
+		.slots = RAW_SLOTS,
+		.conns = 1,
+		.connect_ms = 60000,
+		.quota = { .max = RPOL_NO_MAX, .weight = RPOL_WEIGHT_DEFAULT },
+	};
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct rdmafs_xprt *x;
+	u32 said;
+
+	limits_start(test, &l);
+	raw_address(LIMITS_PORT, (struct sockaddr_in *)&params.addr);
+	x = rdmafs_xprt_connect(&params, &ops, t);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(x));
+	spin_lock_bh(&t->server->lock);
+	said = le32_to_cpu(list_last_entry(&t->server->conns, struct rxp_conn,
+					   link)->cm.heartbeat_ms);
+	spin_unlock_bh(&t->server->lock);
+	KUNIT_EXPECT_EQ(test, said, 5000);
+	rdmafs_xprt_close(x);
 }
 
 /* What the last connection that was made has. */
@@ -727,6 +805,8 @@ static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(limits_unbound_connections),
 	KUNIT_CASE(limits_unbound_share),
 	KUNIT_CASE(limits_silent),
+	KUNIT_CASE(limits_silent_said),
+	KUNIT_CASE(limits_silent_mount),
 	KUNIT_CASE_SLOW(limits_unbound_time),
 	KUNIT_CASE(limits_client_sessions),
 	KUNIT_CASE(limits_sessions),
