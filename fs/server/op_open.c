@@ -53,7 +53,7 @@ static int rdmafsd_open_mask(u32 flags)
  * @flags:   RFP_OPEN_* that it is asked for with
  * @before:  number of the claim that it is proven to have had before, or 0
  * @claim:   its claim, until a state has it
- * @number:  the claim's
+ * @number:  the claim's, once that is of the file
  * @stateid: the state's, once there is one
  */
 struct rdmafsd_opening {
@@ -174,10 +174,16 @@ static int rdmafsd_open_begin(struct rdmafsd_rq *rq, struct rdmafsd_opening *o)
 	return PTR_ERR_OR_ZERO(o->claim);
 }
 
+/* Is this what the client had before?  Or that is open beside this, and keeps its place. */
+static bool rdmafsd_open_former(const struct rdmafsd_opening *o)
+{
+	return o->before && o->number == o->before;
+}
+
 /* It has come to nothing.  For what it had before the client may come again. */
 static void rdmafsd_open_fail(struct rdmafsd_rq *rq, struct rdmafsd_opening *o)
 {
-	rdmafsd_claim_put(rq->exp, o->claim, o->before);
+	rdmafsd_claim_put(rq->exp, o->claim, rdmafsd_open_former(o));
 }
 
 static int rdmafsd_open_check_flags(u32 flags)
@@ -198,7 +204,7 @@ static void rdmafsd_open_undo(struct rdmafsd_rq *rq, const struct rdmafsd_openin
 	if (IS_ERR(st))
 		return;
 	if (rdmafsd_state_remove(rq->ses, st)) {
-		WRITE_ONCE(st->closed, !o->before);
+		WRITE_ONCE(st->closed, !rdmafsd_open_former(o));
 		rdmafsd_state_put(st);
 	}
 	rdmafsd_state_put(st);
@@ -235,6 +241,8 @@ static int rdmafsd_open_run(struct rdmafsd_rq *rq, struct dentry *dentry,
 	err = rdmafsd_open_reply(rq, dentry, o, false);
 	if (err)
 		rdmafsd_open_undo(rq, o);
+	else if (o->before && !rdmafsd_open_former(o))
+		rdmafsd_claim_again(rq->exp, d_inode(dentry), o->before);
 	return err;
 }
 

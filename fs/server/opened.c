@@ -52,6 +52,7 @@
 #include <linux/random.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
+#include "transport/points.h"
 #include "server.h"
 
 static unsigned int rdmafsd_reclaim_s = 90;
@@ -254,7 +255,8 @@ static void rdmafsd_opened_put(struct rdmafsd_export *exp, struct rdmafsd_opened
 
 /*
  * Take up the claim of that number, which its client has come back for, or make @claim
- * one that is new.  The claim that holds, or an ERR_PTR.
+ * one that is new: of another number if a state has the former one, which keeps its place
+ * until this open is certain (rdmafsd_claim_again()).  The claim that holds, or an ERR_PTR.
  */
 static struct rdmafsd_claim *rdmafsd_claim_take(struct rdmafsd_export *exp,
 						struct rdmafsd_opened *of,
@@ -266,18 +268,16 @@ static struct rdmafsd_claim *rdmafsd_claim_take(struct rdmafsd_export *exp,
 	lockdep_assert_held(&exp->opened_lock);
 	if (id)
 		old = rhashtable_lookup_fast(&exp->claims, &id, rdmafsd_claims_params);
-	if (old && old->of == of) {
-		if (old->state == RDMAFSD_CLAIM_LEFT) {
-			/* It counts where the client is now. */
-			swap(old->client, claim->client);
-			rdmafsd_claim_move(exp, old, RDMAFSD_CLAIM_OPEN);
-			return old;
-		}
-		rdmafsd_claim_move(exp, old, RDMAFSD_CLAIM_AGAIN);
+	if (old && old->of == of && old->state == RDMAFSD_CLAIM_LEFT) {
+		/* It counts where the client is now. */
+		swap(old->client, claim->client);
+		rdmafsd_claim_move(exp, old, RDMAFSD_CLAIM_OPEN);
+		return old;
 	}
 	claim->id = id && !old ? id : get_random_u64() ?: 1;
 	claim->of = of;
-	err = rhashtable_insert_fast(&exp->claims, &claim->node, rdmafsd_claims_params);
+	err = rdmafs_test_fail("claim_insert", of->inode->i_ino) ? -ENOMEM :
+		rhashtable_insert_fast(&exp->claims, &claim->node, rdmafsd_claims_params);
 	if (err)
 		return ERR_PTR(err == -EEXIST ? -ENOMEM : err);
 	rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_OPEN);
@@ -288,7 +288,8 @@ static struct rdmafsd_claim *rdmafsd_claim_take(struct rdmafsd_export *exp,
  * rdmafsd_claim_open - a file is about to be opened
  * @exp:   the export, in flight
  * @inode: the file
- * @claim: from rdmafsd_claim_new(); may become another on success
+ * @claim: from rdmafsd_claim_new(); may become another on success.  Its number is @id then,
+ *	   unless that one is open: then that stays as it is
  * @id:    the claim that it is proven to have been opened by before, or 0
  *
  * Waits while a name of the file is being removed.
@@ -314,6 +315,26 @@ int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
 		rdmafsd_claim_free(*claim);
 	*claim = got;
 	return 0;
+}
+
+/**
+ * rdmafsd_claim_again - a client has open again what it has open
+ * @exp:   the export, in flight
+ * @inode: the file
+ * @id:    number of the former claim, which it has shown the proof of
+ *
+ * Only when the new open's state and its reply are there: a claim that is AGAIN is nobody's
+ * to come back for.  One that was LEFT meanwhile goes when its time is over.
+ */
+void rdmafsd_claim_again(struct rdmafsd_export *exp, struct inode *inode, u64 id)
+{
+	struct rdmafsd_claim *claim;
+
+	spin_lock(&exp->opened_lock);
+	claim = rhashtable_lookup_fast(&exp->claims, &id, rdmafsd_claims_params);
+	if (claim && claim->of->inode == inode && claim->state == RDMAFSD_CLAIM_OPEN)
+		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_AGAIN);
+	spin_unlock(&exp->opened_lock);
 }
 
 /* The claim is in no list and counts nowhere but with its client. */

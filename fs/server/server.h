@@ -493,6 +493,7 @@ int rdmafsd_opened_init(struct rdmafsd_export *exp);
 void rdmafsd_opened_exit(struct rdmafsd_export *exp);
 int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
 		       struct rdmafsd_claim **claim, u64 id);
+void rdmafsd_claim_again(struct rdmafsd_export *exp, struct inode *inode, u64 id);
 void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, bool lost);
 int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);

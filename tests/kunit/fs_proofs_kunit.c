@@ -11,6 +11,7 @@
 #include <linux/random.h>
 #include <linux/stat.h>
 #include "fs/proto/codec.h"
+#include "tests/points/points.h"
 #include "xprt_raw.h"
 
 #define FS_PORT		20060
@@ -315,6 +316,63 @@ static void fs_counted_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, one, &o.fh, &o.proof, &again[0]), RFP_ESTALE);
 }
 
+/* Where an open with a proof fails, and what the client is told. */
+static const struct fs_beside_param {
+	const char *point;
+	u32 status;
+} fs_beside_params[] = {
+	{ "claim_insert", RFP_ENOMEM },
+	{ "open_reply", RFP_EIO },
+};
+
+static void fs_beside_desc(const struct fs_beside_param *p, char *desc)
+{
+	strscpy(desc, p->point, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(fs_beside, fs_beside_params, fs_beside_desc);
+
+/*
+ * A proof of what is open is shown, and nothing comes of it, as often as the client may have
+ * opens: that one stays what it was, and its client may come back for it and for no other.
+ */
+static void fs_failed_beside(struct kunit *test)
+{
+	const struct fs_beside_param *p = test->param_value;
+	struct fs_client *c = fs_client(test);
+	struct fs_open o = {}, got = {};
+	char command[32];
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "beside", 0666, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "beside"), 0);
+	snprintf(command, sizeof(command), "fail %s %u", p->point, opens);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command(command), 0);
+	for (i = 0; i < opens; i++)
+		KUNIT_EXPECT_EQ(test, fs_open_as(test, c, &o.fh, &o.proof, &got), p->status);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, c, &o.fh, NULL, &got), 0);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &got), 0);
+	fs_end(test, c);
+	fs_begin(test, c);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, c, &o.fh, &o.proof, &got), 0);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &got), 0);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, c, &o.fh, &o.proof, &got), RFP_ESTALE);
+}
+
+/* And when something comes of it, but its reply is lost: the former proof will do. */
+static void fs_lost_beside(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test);
+	struct fs_open o = {}, got = {};
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "lost", 0666, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "lost"), 0);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, c, &o.fh, &o.proof, &got), 0);
+	fs_end(test, c);
+	fs_begin(test, c);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, c, &o.fh, &o.proof, &got), 0);
+}
+
 /* As many as it may have open; the file's proofs are thrown away. */
 static u32 fs_fill(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh)
 {
@@ -413,6 +471,7 @@ static void fs_exit(struct kunit *test)
 	u32 i;
 
 	raw_route(NULL, NULL);
+	rdmafs_points_command("reset");
 	for (i = 0; t && i < FS_CLIENTS; i++)
 		if (!IS_ERR_OR_NULL(t->client[i].raw)) {
 			raw_say(t->client[i].raw, RXP_CONTROL, RXP_CONTROL_BYE, 0, 0, NULL, 0, 0);
@@ -423,6 +482,8 @@ static void fs_exit(struct kunit *test)
 static struct kunit_case fs_cases[] = {
 	KUNIT_CASE(fs_proof_of_another),
 	KUNIT_CASE(fs_counted_once),
+	KUNIT_CASE_PARAM(fs_failed_beside, fs_beside_gen_params),
+	KUNIT_CASE(fs_lost_beside),
 	KUNIT_CASE(fs_left_counts),
 	KUNIT_CASE(fs_callers),
 	{}
