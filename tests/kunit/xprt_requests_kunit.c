@@ -114,6 +114,13 @@ static void requests_welcome(struct kunit *test, struct raw *raw, u32 status)
 	KUNIT_ASSERT_EQ(test, le32_to_cpu(raw->welcome.status), status);
 }
 
+/* One session more, of the same client as the others. */
+static void requests_more(struct kunit *test, struct raw **raw)
+{
+	*raw = requests_connect(test, NULL);
+	requests_welcome(test, *raw, RXP_WELCOME_NEW);
+}
+
 static void requests_call_as(struct kunit *test, struct raw *raw, u32 seq, u16 flags, u32 bulk)
 {
 	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
@@ -294,8 +301,7 @@ static void requests_wrap(struct kunit *test)
 	int i;
 
 	rdmafs_test_knobs.seq_before = U32_MAX - 1;
-	r->second = requests_connect(test, NULL);
-	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	requests_more(test, &r->second);
 	requests_call_as(test, r->second, U32_MAX, 0, 0);
 	raw_expect(test, r->second, RXP_REPLY, 0, REQUESTS_SLOT, U32_MAX);
 	/* The second time as a replay, whose answer was not kept. */
@@ -311,8 +317,7 @@ static void requests_zero(struct kunit *test)
 	struct requests *r = test->priv;
 
 	rdmafs_test_knobs.seq_before = U32_MAX;
-	r->second = requests_connect(test, NULL);
-	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	requests_more(test, &r->second);
 	requests_call_as(test, r->second, 0, 0, 0);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(r->second));
 }
@@ -370,22 +375,47 @@ static void requests_fill(struct kunit *test, struct raw *raw, u8 domain)
 	requests_block(test, raw, 0, RAW_SLOTS, REQUESTS_HELD, domain);
 }
 
-/* Sessions whose requests block leave threads to another. */
-static void requests_share(struct kunit *test)
+static void requests_count(const atomic_t *count, int nr)
+{
+	int rounds;
+
+	for (rounds = 0; rounds < 500 && atomic_read(count) < nr; rounds++)
+		msleep(20);
+}
+
+/* So many block in threads; half a second is for those that must not get one. */
+static void requests_expect_held(struct kunit *test, int nr)
 {
 	struct requests *r = test->priv;
 	int rounds;
 
-	r->second = requests_connect(test, NULL);
-	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	requests_count(&r->held, nr);
+	for (rounds = 0; rounds < 25 && atomic_read(&r->held) <= nr; rounds++)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->held), nr);
+}
+
+/* None blocks any more, and so many have been served: also those that had to wait. */
+static void requests_expect_served(struct kunit *test, int nr)
+{
+	struct requests *r = test->priv;
+
+	complete_all(&r->few);
+	complete_all(&r->release);
+	requests_count(&r->served, nr);
+	KUNIT_EXPECT_EQ(test, atomic_read(&r->served), nr);
+}
+
+/* Sessions whose requests block leave threads to another. */
+static void requests_share(struct kunit *test)
+{
+	struct requests *r = test->priv;
+
+	requests_more(test, &r->second);
 	requests_fill(test, r->first, 0);
 	requests_fill(test, r->second, 0);
-	/* All that get a thread at all have one; half a second is for those that must not. */
-	for (rounds = 0; rounds < 25 && atomic_read(&r->held) <= 2 * REQUESTS_SHARE; rounds++)
-		msleep(20);
-	KUNIT_EXPECT_EQ(test, atomic_read(&r->held), 2 * REQUESTS_SHARE);
-	r->third = requests_connect(test, NULL);
-	requests_welcome(test, r->third, RXP_WELCOME_NEW);
+	requests_expect_held(test, 2 * REQUESTS_SHARE);
+	requests_more(test, &r->third);
 	requests_call_as(test, r->third, 1, 0, 0);
 	raw_expect(test, r->third, RXP_REPLY, 0, REQUESTS_SLOT, 1);
 }
@@ -394,71 +424,28 @@ static void requests_share(struct kunit *test)
 static void requests_client_share(struct kunit *test)
 {
 	struct requests *r = test->priv;
-	int rounds;
 
-	r->second = requests_connect(test, NULL);
-	requests_welcome(test, r->second, RXP_WELCOME_NEW);
-	r->third = requests_connect(test, NULL);
-	requests_welcome(test, r->third, RXP_WELCOME_NEW);
-	r->fourth = requests_connect(test, NULL);
-	requests_welcome(test, r->fourth, RXP_WELCOME_NEW);
+	requests_more(test, &r->second);
+	requests_more(test, &r->third);
+	requests_more(test, &r->fourth);
 	requests_fill(test, r->first, 0);
 	requests_fill(test, r->second, 0);
 	requests_fill(test, r->third, 0);
 	requests_fill(test, r->fourth, 0);
-	for (rounds = 0; rounds < 25 && atomic_read(&r->held) <= REQUESTS_CLIENT; rounds++)
-		msleep(20);
-	KUNIT_EXPECT_EQ(test, atomic_read(&r->held), REQUESTS_CLIENT);
-	/* Those that had to wait are served after them. */
-	complete_all(&r->release);
-	for (rounds = 0; rounds < 500 && atomic_read(&r->served) < 4 * RAW_SLOTS; rounds++)
-		msleep(20);
-	KUNIT_EXPECT_EQ(test, atomic_read(&r->served), 4 * RAW_SLOTS);
-}
-
-static void requests_expect_held(struct kunit *test, int held)
-{
-	struct requests *r = test->priv;
-	int rounds;
-
-	for (rounds = 0; rounds < 25 && atomic_read(&r->held) <= held; rounds++)
-		msleep(20);
-	KUNIT_EXPECT_EQ(test, atomic_read(&r->held), held);
-}
-
-/* A file system has no more threads than it leaves free, and the next one likewise. */
-static void requests_domain_share(struct kunit *test)
-{
-	struct requests *r = test->priv;
-	int rounds;
-
-	r->second = requests_connect(test, NULL);
-	requests_welcome(test, r->second, RXP_WELCOME_NEW);
-	r->third = requests_connect(test, NULL);
-	requests_welcome(test, r->third, RXP_WELCOME_NEW);
-	r->fourth = requests_connect(test, NULL);
-	requests_welcome(test, r->fourth, RXP_WELCOME_NEW);
-	requests_fill(test, r->first, 1);
-	requests_fill(test, r->second, 1);
-	requests_fill(test, r->third, 1);
-	requests_expect_held(test, REQUESTS_DOMAIN);
-	/* What another session wants of another one is served, also while that blocks. */
-	requests_fill(test, r->fourth, 2);
-	requests_expect_held(test, REQUESTS_DOMAIN + REQUESTS_SHARE);
-	/* Those that had to wait are served after them. */
-	complete_all(&r->release);
-	for (rounds = 0; rounds < 500 && atomic_read(&r->served) < 4 * RAW_SLOTS; rounds++)
-		msleep(20);
-	KUNIT_EXPECT_EQ(test, atomic_read(&r->served), 4 * RAW_SLOTS);
+	requests_expect_held(test, REQUESTS_CLIENT);
+	requests_expect_served(test, 4 * RAW_SLOTS);
 }
 
 static void requests_never(struct kref *ref)
 {
 }
 
-/* As if it came from elsewhere.  It has had no request yet. */
-static void requests_set_apart(struct kunit *test, struct rdmafs_xprt_session *s)
+/* The session that was made last, which has had no request yet, as if it came from elsewhere. */
+static struct rdmafs_xprt_session *requests_set_apart(struct kunit *test)
 {
+	struct requests *r = test->priv;
+	struct rdmafs_xprt_session *s = list_last_entry(&r->server->sessions,
+							struct rdmafs_xprt_session, link);
 	struct rxp_client *client = kzalloc(sizeof(*client), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, client);
@@ -466,6 +453,25 @@ static void requests_set_apart(struct kunit *test, struct rdmafs_xprt_session *s
 	INIT_LIST_HEAD(&client->waiting);
 	kref_put(&s->turns.client->ref, requests_never);
 	s->turns.client = client;
+	return s;
+}
+
+/* A file system has no more threads than it leaves free, and the next one likewise. */
+static void requests_domain_share(struct kunit *test)
+{
+	struct requests *r = test->priv;
+
+	requests_more(test, &r->second);
+	requests_more(test, &r->third);
+	requests_more(test, &r->fourth);
+	requests_fill(test, r->first, 1);
+	requests_fill(test, r->second, 1);
+	requests_fill(test, r->third, 1);
+	requests_expect_held(test, REQUESTS_DOMAIN);
+	/* What another session wants of another one is served, also while that blocks. */
+	requests_fill(test, r->fourth, 2);
+	requests_expect_held(test, REQUESTS_DOMAIN + REQUESTS_SHARE);
+	requests_expect_served(test, 4 * RAW_SLOTS);
 }
 
 /* So many of a session's requests have been given to threads, or are parked. */
@@ -486,19 +492,13 @@ static void requests_domain_client(struct kunit *test)
 {
 	struct requests *r = test->priv;
 	struct rdmafs_xprt_session *one, *other;
-	int rounds;
 
-	r->second = requests_connect(test, NULL);
-	requests_welcome(test, r->second, RXP_WELCOME_NEW);
-	r->third = requests_connect(test, NULL);
-	requests_welcome(test, r->third, RXP_WELCOME_NEW);
-	r->fourth = requests_connect(test, NULL);
-	requests_welcome(test, r->fourth, RXP_WELCOME_NEW);
+	requests_more(test, &r->second);
+	requests_more(test, &r->third);
+	requests_more(test, &r->fourth);
 	one = list_last_entry(&r->server->sessions, struct rdmafs_xprt_session, link);
-	r->fifth = requests_connect(test, NULL);
-	requests_welcome(test, r->fifth, RXP_WELCOME_NEW);
-	other = list_last_entry(&r->server->sessions, struct rdmafs_xprt_session, link);
-	requests_set_apart(test, other);
+	requests_more(test, &r->fifth);
+	other = requests_set_apart(test);
 
 	requests_fill(test, r->first, 0);
 	requests_fill(test, r->second, 0);
@@ -516,14 +516,8 @@ static void requests_domain_client(struct kunit *test)
 	/* After two of five there is room for one. */
 	complete(&r->few);
 	complete(&r->few);
-	for (rounds = 0; rounds < 500 && atomic_read(&r->held) < REQUESTS_CLIENT + 6; rounds++)
-		msleep(20);
-	KUNIT_EXPECT_EQ(test, atomic_read(&r->held), REQUESTS_CLIENT + 6);
-	complete_all(&r->few);
-	complete_all(&r->release);
-	for (rounds = 0; rounds < 500 && atomic_read(&r->served) < 2 * RAW_SLOTS + 15; rounds++)
-		msleep(20);
-	KUNIT_EXPECT_EQ(test, atomic_read(&r->served), 2 * RAW_SLOTS + 15);
+	requests_expect_held(test, REQUESTS_CLIENT + 6);
+	requests_expect_served(test, 2 * RAW_SLOTS + 15);
 }
 
 static int requests_init(struct kunit *test)
