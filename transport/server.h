@@ -64,9 +64,9 @@ struct rxp_req {
 	struct rdmafs_xprt_req r;
 	struct kref ref;		/* the slot, and each posted chain */
 	struct rdmafs_xprt_session *session;	/* a reference */
-	/* its session's, or its domain's, for the threads; or of those that are gone */
+	/* its session's, or its part's, for the threads; or of those that are gone */
 	struct list_head link;
-	struct rxp_domain *domain;	/* while it is the threads'; or NULL */
+	struct rxp_part *part;		/* while it is the threads'; or NULL */
 	enum rxp_req_state state;	/* session lock; rxp_req_move() */
 	u16 slot;
 	bool counted;			/* in its slot's @alive */
@@ -143,11 +143,15 @@ enum rxp_session_state {
  * struct rxp_client - what the sessions of one client have of the threads
  * @ref:     the sessions'
  * @waiting: those that could have a thread, but for the others; rxp_threads.lock
+ * @parts:   its requests by what they may wait for (turns.c); rxp_threads.lock
+ * @nr_parts: how many of them; rxp_threads.lock
  * @serving: threads that have a request of any; rxp_threads.lock
  */
 struct rxp_client {
 	struct kref ref;
 	struct list_head waiting;
+	struct list_head parts;
+	u32 nr_parts;
 	u32 serving;
 };
 
@@ -156,7 +160,7 @@ struct rxp_client {
  * @todo:    those that no thread has taken
  * @link:    among the sessions whose turn comes, or those that its client makes wait;
  *	     empty if it has none to do, or its share of the threads
- * @taken:   those that threads have, or that are parked with their domain
+ * @taken:   those that threads have, or that are parked
  * @client:  whose session it is; a reference
  */
 struct rxp_turns {
@@ -249,7 +253,7 @@ static inline bool rxp_req_connected(const struct rxp_req *req)
  * @serving: how many have a request
  * @domains: what requests wait for, or may (turns.c)
  * @nr_domains: how many
- * @parked:  those of them that have more requests than they may have threads
+ * @parked:  clients' parts of them that have more requests than they may have threads
  */
 struct rxp_threads {
 	spinlock_t lock;
@@ -421,7 +425,7 @@ void rxp_threads_stop(struct rxp_threads *ts);
 void rxp_threads_add(struct rxp_threads *ts, struct rxp_req *req);
 void rxp_turns_add(struct rxp_threads *ts, struct rxp_req *req, u64 key);
 struct rxp_req *rxp_turns_take(struct rxp_threads *ts);
-void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rxp_domain *domain);
+void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rxp_part *part);
 void rxp_domains_free(struct rxp_threads *ts);
 void rxp_req_run(struct rxp_req *req);
 void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);

@@ -36,7 +36,7 @@
  * @threads: all of them
  * @task:    the thread
  * @session: whose request it serves; a reference
- * @domain: what that may wait for, or NULL
+ * @part:    what that is of, or NULL (turns.c)
  * @running: counted among those that run
  * @flushing: the thread itself unplugs
  */
@@ -45,7 +45,7 @@ struct rxp_thread {
 	struct rxp_threads *threads;
 	struct task_struct *task;
 	struct rdmafs_xprt_session *session;
-	struct rxp_domain *domain;
+	struct rxp_part *part;
 	bool running;
 	bool flushing;
 };
@@ -138,11 +138,11 @@ static struct rxp_req *rxp_thread_next(struct rxp_thread *t)
 	rxp_thread_runs(t, true);
 	t->session = NULL;
 	if (served)
-		rxp_turns_served(ts, &served->turns, t->domain);
+		rxp_turns_served(ts, &served->turns, t->part);
 	req = rxp_turns_take(ts);
 	if (req) {
 		t->session = req->session;
-		t->domain = req->domain;
+		t->part = req->part;
 		rxp_session_get(t->session);
 		other = rxp_threads_rouse(ts);
 	}

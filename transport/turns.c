@@ -9,30 +9,53 @@
  * What blocks is a file system: one that is frozen, or whose disk does not answer, blocks
  * all who use it.  So the service tells of each request what it may wait for, its
  * *domain*, and none of these has more threads than it leaves free: half of them if it is
- * alone, a quarter if another half is blocked elsewhere, and so on.  A request whose turn
- * comes when its domain has its share is parked there, in its session's place among those
- * that have threads, but not in its client's; when there is room again it is the next of
- * its session.
+ * alone, a quarter if another half is blocked elsewhere, and so on.  The same holds again
+ * for each client's *part* of a domain, and the three quarters that the client may have: who
+ * uses file systems that do not answer keeps a place for one that does.  (Of 32 threads a
+ * client may have 24: 12 in the first of those, then 6, 3 and 2, and one is left.)
+ *
+ * A request whose turn comes when there is no room for it is parked with its part, in its
+ * session's place among those that have threads, but not in its client's; when there is
+ * room again it is the next of its session.  Parts with parked requests take turns.
  */
 #include <linux/hash.h>
 #include <linux/slab.h>
 #include "transport/server.h"
 
-/* Domains that are kept though there is no request for them: it may come. */
+/* Domains, and parts of a client, that are kept though they have no request: it may come. */
 #define RXP_DOMAINS_IDLE	64
+#define RXP_PARTS_IDLE		8
 
 /**
  * struct rxp_domain - what requests may wait for; all under rxp_threads.lock
  * @node:    in its bucket
  * @key:     the service's name for it
- * @parked:  requests whose turn came when it had no room
- * @link:    among those with parked ones, the one that has waited longest first
  * @serving: threads that have a request for it
  * @nr:	     requests for it: waiting, parked or served
  */
 struct rxp_domain {
 	struct hlist_node node;
 	u64 key;
+	u32 serving;
+	u32 nr;
+};
+
+/**
+ * struct rxp_part - one client's requests for one domain; all under rxp_threads.lock
+ * @node:    among its client's
+ * @client:  whose; not referenced, the sessions of its requests are
+ * @key:     the domain's
+ * @domain:  while it has requests
+ * @parked:  those whose turn came when there was no room
+ * @link:    among the parts with parked ones, the one that has waited longest first
+ * @serving: threads that have one
+ * @nr:	     how many: waiting, parked or served
+ */
+struct rxp_part {
+	struct list_head node;
+	struct rxp_client *client;
+	u64 key;
+	struct rxp_domain *domain;
 	struct list_head parked;
 	struct list_head link;
 	u32 serving;
@@ -56,12 +79,19 @@ int rxp_turns_init(struct rxp_turns *turns)
 		return -ENOMEM;
 	kref_init(&turns->client->ref);
 	INIT_LIST_HEAD(&turns->client->waiting);
+	INIT_LIST_HEAD(&turns->client->parts);
 	return 0;
 }
 
+/* Its sessions have no requests, and so nobody finds its parts any more. */
 static void rxp_client_release(struct kref *ref)
 {
-	kfree(container_of(ref, struct rxp_client, ref));
+	struct rxp_client *client = container_of(ref, struct rxp_client, ref);
+	struct rxp_part *part, *next;
+
+	list_for_each_entry_safe(part, next, &client->parts, node)
+		kfree(part);
+	kfree(client);
 }
 
 /**
@@ -123,83 +153,122 @@ static void rxp_domain_free(struct rxp_threads *ts, struct rxp_domain *d)
 	kfree(d);
 }
 
+static struct rxp_domain *rxp_domain_get(struct rxp_threads *ts, u64 key)
+{
+	struct rxp_domain *d = rxp_domain_find(ts, key);
+
+	if (d)
+		return d;
+	d = kzalloc(sizeof(*d), GFP_ATOMIC | __GFP_NOWARN);
+	if (!d)
+		return NULL;
+	d->key = key;
+	hlist_add_head(&d->node, rxp_domain_bucket(ts, key));
+	ts->nr_domains++;
+	return d;
+}
+
+/* --------------------------------------------------------------------------- parts */
+
+static struct rxp_part *rxp_part_get(struct rxp_client *client, u64 key)
+{
+	struct rxp_part *part;
+
+	list_for_each_entry(part, &client->parts, node)
+		if (part->key == key)
+			return part;
+	part = kzalloc(sizeof(*part), GFP_ATOMIC | __GFP_NOWARN);
+	if (!part)
+		return NULL;
+	part->client = client;
+	part->key = key;
+	INIT_LIST_HEAD(&part->parked);
+	INIT_LIST_HEAD(&part->link);
+	list_add(&part->node, &client->parts);
+	client->nr_parts++;
+	return part;
+}
+
 /*
- * The domain that a request is for.  One that there is no memory for is none: it has only
+ * The part that a request is of.  One that there is no memory for is of none: it has only
  * its session's bounds, and its client's.
  */
-static void rxp_domain_join(struct rxp_threads *ts, struct rxp_req *req, u64 key)
+static void rxp_part_join(struct rxp_threads *ts, struct rxp_req *req, u64 key)
 {
 	struct rxp_domain *d = NULL;
+	struct rxp_part *part = NULL;
 
 	lockdep_assert_held(&ts->lock);
 	if (key)
-		d = rxp_domain_find(ts, key);
-	if (key && !d) {
-		d = kzalloc(sizeof(*d), GFP_ATOMIC | __GFP_NOWARN);
-		if (d) {
-			d->key = key;
-			INIT_LIST_HEAD(&d->parked);
-			INIT_LIST_HEAD(&d->link);
-			hlist_add_head(&d->node, rxp_domain_bucket(ts, key));
-			ts->nr_domains++;
-		}
-	}
-	req->domain = d;
+		d = rxp_domain_get(ts, key);
 	if (d)
-		d->nr++;
+		part = rxp_part_get(req->session->turns.client, key);
+	req->part = part;
+	if (!part)
+		return;
+	part->domain = d;
+	part->nr++;
+	d->nr++;
+}
+
+/* A request of it has been served. */
+static void rxp_part_leave(struct rxp_threads *ts, struct rxp_part *part)
+{
+	struct rxp_client *client = part->client;
+	struct rxp_domain *d = part->domain;
+
+	lockdep_assert_held(&ts->lock);
+	d->serving--;
+	part->serving--;
+	if (!--d->nr && ts->nr_domains > RXP_DOMAINS_IDLE)
+		rxp_domain_free(ts, d);
+	if (!--part->nr && client->nr_parts > RXP_PARTS_IDLE) {
+		list_del(&part->node);
+		client->nr_parts--;
+		kfree(part);
+	}
 }
 
 /* May it have one thread more? */
-static bool rxp_domain_has_room(const struct rxp_threads *ts, const struct rxp_domain *d)
+static bool rxp_part_has_room(const struct rxp_threads *ts, const struct rxp_part *part)
 {
 	lockdep_assert_held(&ts->lock);
-	return !d || d->serving < ts->nr - ts->serving;
+	return !part || (part->domain->serving < ts->nr - ts->serving &&
+			 part->serving < ts->client_share - part->client->serving);
 }
 
 /* The request keeps its session's place; its session may have another one's turn. */
-static void rxp_domain_park(struct rxp_threads *ts, struct rxp_req *req)
+static void rxp_part_park(struct rxp_threads *ts, struct rxp_req *req)
 {
-	struct rxp_domain *d = req->domain;
+	struct rxp_part *part = req->part;
 
 	lockdep_assert_held(&ts->lock);
-	list_add_tail(&req->link, &d->parked);
-	if (list_empty(&d->link))
-		list_add_tail(&d->link, &ts->parked);
+	list_add_tail(&req->link, &part->parked);
+	if (list_empty(&part->link))
+		list_add_tail(&part->link, &ts->parked);
 	req->session->turns.taken++;
 }
 
-/* The first that is parked there and whose client may have one thread more, or NULL. */
-static struct rxp_req *rxp_domain_first(const struct rxp_threads *ts, const struct rxp_domain *d)
-{
-	struct rxp_req *req;
-
-	lockdep_assert_held(&ts->lock);
-	list_for_each_entry(req, &d->parked, link)
-		if (req->session->turns.client->serving < ts->client_share)
-			return req;
-	return NULL;
-}
-
 /*
- * One of those that are parked is its session's next, if its domain has room and its
- * client may have a thread.  One is enough: this is asked for each thread that is through
- * with a request, which makes room for no more than one.
+ * One of those that are parked is its session's next, if there is room for it.  One is
+ * enough: this is asked for each thread that is through with a request, which makes room
+ * for no more than one.
  */
-static void rxp_domains_unpark(struct rxp_threads *ts)
+static void rxp_parts_unpark(struct rxp_threads *ts)
 {
-	struct rxp_domain *d;
+	struct rxp_part *part;
 	struct rxp_req *req;
 
 	lockdep_assert_held(&ts->lock);
-	list_for_each_entry(d, &ts->parked, link) {
-		req = rxp_domain_has_room(ts, d) ? rxp_domain_first(ts, d) : NULL;
-		if (!req)
+	list_for_each_entry(part, &ts->parked, link) {
+		if (!rxp_part_has_room(ts, part))
 			continue;
+		req = list_first_entry(&part->parked, struct rxp_req, link);
 		list_move(&req->link, &req->session->turns.todo);
-		if (list_empty(&d->parked))
-			list_del_init(&d->link);
+		if (list_empty(&part->parked))
+			list_del_init(&part->link);
 		else
-			list_move_tail(&d->link, &ts->parked);
+			list_move_tail(&part->link, &ts->parked);
 		req->session->turns.taken--;
 		rxp_turns_update(ts, &req->session->turns);
 		return;
@@ -217,7 +286,7 @@ static void rxp_domains_unpark(struct rxp_threads *ts)
 void rxp_turns_add(struct rxp_threads *ts, struct rxp_req *req, u64 key)
 {
 	lockdep_assert_held(&ts->lock);
-	rxp_domain_join(ts, req, key);
+	rxp_part_join(ts, req, key);
 	list_add_tail(&req->link, &req->session->turns.todo);
 	rxp_turns_update(ts, &req->session->turns);
 }
@@ -250,21 +319,23 @@ struct rxp_req *rxp_turns_take(struct rxp_threads *ts)
 	struct rxp_req *req;
 
 	lockdep_assert_held(&ts->lock);
-	rxp_domains_unpark(ts);
+	rxp_parts_unpark(ts);
 	while ((turns = rxp_turns_first(ts))) {
 		req = list_first_entry(&turns->todo, struct rxp_req, link);
 		list_del(&req->link);
 		list_del_init(&turns->link);
-		if (rxp_domain_has_room(ts, req->domain)) {
+		if (rxp_part_has_room(ts, req->part)) {
 			turns->taken++;
 			turns->client->serving++;
 			ts->serving++;
-			if (req->domain)
-				req->domain->serving++;
+			if (req->part) {
+				req->part->serving++;
+				req->part->domain->serving++;
+			}
 			rxp_turns_update(ts, turns);
 			return req;
 		}
-		rxp_domain_park(ts, req);
+		rxp_part_park(ts, req);
 		rxp_turns_update(ts, turns);
 	}
 	return NULL;
@@ -272,11 +343,11 @@ struct rxp_req *rxp_turns_take(struct rxp_threads *ts)
 
 /**
  * rxp_turns_served - a thread is through with a request
- * @ts:	    the threads, locked
- * @turns:  those of its session, which may have another one, or its client
- * @domain: what it was for, or NULL
+ * @ts:	   the threads, locked
+ * @turns: those of its session, which may have another one, or its client
+ * @part:  what it was of, or NULL
  */
-void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rxp_domain *domain)
+void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rxp_part *part)
 {
 	struct rxp_client *client = turns->client;
 
@@ -284,11 +355,8 @@ void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rx
 	ts->serving--;
 	turns->taken--;
 	client->serving--;
-	if (domain) {
-		domain->serving--;
-		if (!--domain->nr && ts->nr_domains > RXP_DOMAINS_IDLE)
-			rxp_domain_free(ts, domain);
-	}
+	if (part)
+		rxp_part_leave(ts, part);
 	/* One place, one session; the one that has waited longest. */
 	if (!list_empty(&client->waiting) && client->serving < ts->client_share)
 		list_move_tail(client->waiting.next, &ts->turns);

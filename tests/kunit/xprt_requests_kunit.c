@@ -23,6 +23,7 @@
 #define REQUESTS_SHARE	8		/* of a server's threads, on one or two CPUs */
 #define REQUESTS_CLIENT	24		/* the same for all sessions of one client */
 #define REQUESTS_DOMAIN	16		/* and for all requests in one file system */
+#define REQUESTS_PART	12		/* and for those of one client there */
 
 struct requests {
 	struct completion release;
@@ -349,8 +350,8 @@ static void requests_ahead(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(r->second));
 }
 
-/* Some slots with requests that block, in one file system, or in none if that is 0. */
-static void requests_block(struct kunit *test, struct raw *raw, u16 slot, u16 nr, u8 how,
+/* Some slots with requests, in one file system, or in none if that is 0. */
+static void requests_begin(struct kunit *test, struct raw *raw, u16 slot, u16 nr, u8 how,
 			   u8 domain)
 {
 	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
@@ -366,7 +367,21 @@ static void requests_block(struct kunit *test, struct raw *raw, u16 slot, u16 nr
 		hdr->slot = cpu_to_le16(slot);
 		KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
 	}
+}
+
+/* And they block. */
+static void requests_block(struct kunit *test, struct raw *raw, u16 slot, u16 nr, u8 how,
+			   u8 domain)
+{
+	requests_begin(test, raw, slot, nr, how, domain);
 	requests_seen(test, raw);
+}
+
+/* One that does not, and has its answer. */
+static void requests_answered(struct kunit *test, struct raw *raw, u16 slot, u8 domain)
+{
+	requests_begin(test, raw, slot, 1, 0, domain);
+	raw_expect(test, raw, RXP_REPLY, 0, slot, 1);
 }
 
 /* All slots. */
@@ -451,6 +466,7 @@ static struct rdmafs_xprt_session *requests_set_apart(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, client);
 	kref_init(&client->ref);
 	INIT_LIST_HEAD(&client->waiting);
+	INIT_LIST_HEAD(&client->parts);
 	kref_put(&s->turns.client->ref, requests_never);
 	s->turns.client = client;
 	return s;
@@ -463,15 +479,40 @@ static void requests_domain_share(struct kunit *test)
 
 	requests_more(test, &r->second);
 	requests_more(test, &r->third);
+	requests_set_apart(test);
 	requests_more(test, &r->fourth);
+	requests_set_apart(test);
 	requests_fill(test, r->first, 1);
 	requests_fill(test, r->second, 1);
+	requests_expect_held(test, REQUESTS_PART);
 	requests_fill(test, r->third, 1);
 	requests_expect_held(test, REQUESTS_DOMAIN);
 	/* What another session wants of another one is served, also while that blocks. */
 	requests_fill(test, r->fourth, 2);
 	requests_expect_held(test, REQUESTS_DOMAIN + REQUESTS_SHARE);
 	requests_expect_served(test, 4 * RAW_SLOTS);
+}
+
+/*
+ * A client has no more threads for one file system than that leaves free of what it may have:
+ * whatever it blocks in two, and wants besides, what it asks of a third is served.
+ */
+static void requests_client_third(struct kunit *test)
+{
+	struct requests *r = test->priv;
+
+	requests_more(test, &r->second);
+	requests_more(test, &r->third);
+	requests_more(test, &r->fourth);
+	requests_more(test, &r->fifth);
+	requests_fill(test, r->first, 1);
+	requests_fill(test, r->second, 1);
+	requests_expect_held(test, REQUESTS_PART);
+	requests_fill(test, r->third, 2);
+	requests_fill(test, r->fourth, 2);
+	requests_expect_held(test, REQUESTS_PART + REQUESTS_PART / 2);
+	requests_answered(test, r->fifth, 0, 3);
+	requests_expect_served(test, 4 * RAW_SLOTS + 1);
 }
 
 /* So many of a session's requests have been given to threads, or are parked. */
@@ -576,6 +617,7 @@ static struct kunit_case requests_cases[] = {
 	KUNIT_CASE(requests_share),
 	KUNIT_CASE(requests_client_share),
 	KUNIT_CASE(requests_domain_share),
+	KUNIT_CASE(requests_client_third),
 	KUNIT_CASE(requests_domain_client),
 	KUNIT_CASE(requests_wrap),
 	KUNIT_CASE(requests_zero),
