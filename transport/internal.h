@@ -63,9 +63,6 @@
 /* Scatter/gather entries of the messages of one doorbell that travel in others. */
 #define RXP_JOINED	64
 
-/* RPCs put off for which a session stands in line at once. */
-#define RXP_CLAIMS_MAX	64
-
 /* Seconds after which an idle MR or data buffer is given back. */
 #define RXP_IDLE_SECS	5
 
@@ -306,7 +303,7 @@ struct rxp_pool {
 	struct list_head bufs[RPOL_NR_CLASSES];
 	u64 idle_bytes;			/* of those in @bufs; lock */
 	bool closed;			/* no buffer stays; lock */
-	atomic_t claims;		/* rxp_mr_claim(): how many there are */
+	atomic_t claims;		/* of a server: WRITEs that stand in line */
 	struct delayed_work decay;
 	struct work_struct reap;	/* recalls grants, and destroys the policy's victims */
 	struct work_struct free;
@@ -321,10 +318,11 @@ void rxp_pool_close(struct rxp_pool *pool);
 void rxp_pool_reclaim(void *pool);
 void rxp_grants_recall(struct rxp_pool *pool);
 
-struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, unsigned int flags);
+struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries);
 struct rxp_mr *rxp_mr_wait(struct rxp_pool *pool, u32 entries, u32 since);
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr);
-void rxp_mr_claim(struct rxp_pool *pool, u32 entries);
+void rxp_mr_claim(struct rxp_pool *pool, u32 entries, struct rpol_waiter *w);
+struct rxp_mr *rxp_mr_claimed(struct rxp_pool *pool, const struct rpol_waiter *w);
 int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
 	       struct ib_reg_wr *wr);
 int rxp_mr_map_buf(struct rxp_pool *pool, struct rxp_mr *mr, struct rxp_buf *buf, u32 len,

@@ -206,7 +206,7 @@ static int rxp_io_bounce(struct rxp_io *io)
 
 static int rxp_io_take_mr(struct rxp_io *io, u32 pages, bool nowait)
 {
-	struct rxp_mr *mr = rxp_mr_get(io->pool, pages, RPOL_NOWAIT);
+	struct rxp_mr *mr = rxp_mr_get(io->pool, pages);
 
 	if (IS_ERR(mr) && PTR_ERR(mr) == -EAGAIN && !nowait) {
 		io->waited = true;

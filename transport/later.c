@@ -2,11 +2,12 @@
 /*
  * Calls that can't go on yet.
  *
- * WRITEs for which the server had no sink (RETRY_LATER).  They are kept in the
- * order in which they came, and those submitted after them queue behind.  What
- * the server has room for is only known from its answers.  A WRITE that was
- * served leaves room for one, so with each that comes back one more goes: as many
- * stay on their way as the server has sinks for us, and hardly any is refused.
+ * WRITEs for which the server had neither a sink nor a place in line for one
+ * (RETRY_LATER).  They are kept in the order in which they came, and those submitted
+ * after them queue behind.  What the server has room for is only known from its answers.
+ * A WRITE that was served leaves room for one, so with each that comes back one more
+ * goes: as many stay on their way as the server has sinks and places for us, and hardly
+ * any is refused.
  * To find out when there are more, a few go in addition every now and then,
  * twice as many each time that none was refused.
  *

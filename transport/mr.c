@@ -311,15 +311,13 @@ static struct rxp_mr *rxp_mr_granted(struct rxp_pool *pool, int class, struct rp
  * rxp_mr_get - take an MR for one I/O, without waiting
  * @pool:    the pool
  * @entries: pages that the I/O touches
- * @flags:   RPOL_NOWAIT; and RPOL_RECLAIM: but have idle MRs of others revoked, for a
- *	     later try
  *
  * Process context.
  *
  * Return: an MR that is idle, or an ERR_PTR: -EAGAIN, -ESHUTDOWN, -E2BIG (more than the
  * device or the quota allow), -ENOMEM.
  */
-struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, unsigned int flags)
+struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries)
 {
 	int class = rpol_class_for(entries, pool->rdev->max_entries);
 	struct rpol_mr *idle;
@@ -327,8 +325,7 @@ struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries, unsigned int flags
 
 	if (class < 0)
 		return ERR_PTR(class);
-	ret = rpol_mr_get(pool->member, class, rxp_mr_charge(pool, class), flags | RPOL_NOWAIT,
-			  &idle);
+	ret = rpol_mr_get(pool->member, class, rxp_mr_charge(pool, class), RPOL_NOWAIT, &idle);
 	return ret ? ERR_PTR(ret) : rxp_mr_granted(pool, class, idle);
 }
 
@@ -385,87 +382,40 @@ void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 	}
 }
 
-/*
- * A claim of entries for an RPC whose client was told to come back.  What is
- * granted becomes an idle MR of the session's: the client finds it there, or the
- * policy takes it back in time.
+/**
+ * rxp_mr_claim - stand in line for what rxp_mr_get() could not get
+ * @pool:    the pool, which @w's owner has a reference on
+ * @entries: as they were asked for
+ * @w:	     whose granted() is set; its owner's again when that is called
+ *
+ * Any context but hard interrupt.  granted() is called in any case, perhaps before this
+ * returns, from any such context and with locks held.  If it says 0, rxp_mr_claimed() has
+ * to follow.
  */
-struct rxp_claim {
-	struct rpol_waiter w;
-	struct rxp_pool *pool;
-	struct work_struct work;
-};
-
-static void rxp_claim_over(struct rxp_claim *claim)
+void rxp_mr_claim(struct rxp_pool *pool, u32 entries, struct rpol_waiter *w)
 {
-	atomic_dec(&claim->pool->claims);
-	rxp_pool_put(claim->pool);
-	kfree(claim);
-}
+	int ret;
 
-static void rxp_claim_work(struct work_struct *work)
-{
-	struct rxp_claim *claim = container_of(work, struct rxp_claim, work);
-	struct rxp_mr *mr = rxp_mr_granted(claim->pool, claim->w.class, claim->w.mr);
-
-	if (!IS_ERR(mr))
-		rpol_mr_idle(claim->pool->member, &mr->policy);
-	rxp_claim_over(claim);
-}
-
-/* Must not sleep. */
-static void rxp_claim_granted(struct rpol_waiter *w, int ret)
-{
-	struct rxp_claim *claim = container_of(w, struct rxp_claim, w);
-
-	if (ret)
-		rxp_claim_over(claim);
-	else
-		queue_work(rxp_wq, &claim->work);
+	w->mem = pool->member;
+	w->class = rpol_class_for(entries, pool->rdev->max_entries);
+	w->entries = rxp_mr_charge(pool, w->class);
+	ret = rpol_mr_claim(w);
+	if (ret != -EINPROGRESS)
+		w->granted(w, ret);
 }
 
 /**
- * rxp_mr_claim - stand in line for what rxp_mr_get() could not get
- * @pool:    the pool
- * @entries: as they were asked for
- *
- * A session has so many claims at most as its client can have RPCs wait: more of
- * them are not made.
+ * rxp_mr_claimed - the MR that was stood in line for
+ * @pool: the pool
+ * @w:	  for which granted() was called with 0
  *
  * Process context.
+ *
+ * Return: an MR that is idle, or ERR_PTR(-ENOMEM).
  */
-void rxp_mr_claim(struct rxp_pool *pool, u32 entries)
+struct rxp_mr *rxp_mr_claimed(struct rxp_pool *pool, const struct rpol_waiter *w)
 {
-	int class = rpol_class_for(entries, pool->rdev->max_entries);
-	struct rxp_claim *claim;
-
-	if (class < 0)
-		return;
-	if (atomic_inc_return(&pool->claims) > RXP_CLAIMS_MAX) {
-		atomic_dec(&pool->claims);
-		return;
-	}
-	claim = kzalloc(sizeof(*claim), GFP_NOFS);
-	if (!claim) {
-		atomic_dec(&pool->claims);
-		return;
-	}
-	rxp_pool_get(pool);
-	claim->pool = pool;
-	INIT_WORK(&claim->work, rxp_claim_work);
-	claim->w.mem = pool->member;
-	claim->w.class = class;
-	claim->w.entries = rxp_mr_charge(pool, class);
-	claim->w.granted = rxp_claim_granted;
-	switch (rpol_mr_claim(&claim->w)) {
-	case -EINPROGRESS:
-		break;
-	case 0:
-		queue_work(rxp_wq, &claim->work);
-		break;
-	default:
-		rxp_claim_over(claim);
-	}
+	return rxp_mr_granted(pool, w->class, w->mr);
 }
 
 /*

@@ -10,6 +10,7 @@
  * enum rxp_req_state - where a request is
  * @RXP_REQ_QUEUED:   it has its slot; for a thread, or the completion handler
  * @RXP_REQ_FETCHING: a WRITE; a thread gets a sink for its data
+ * @RXP_REQ_CLAIMING: it stands in line for the translations of a sink, or has just got them
  * @RXP_REQ_WAITING:  its STCRW is out, the client's data has not come
  * @RXP_REQ_INVALIDATING: nothing more is written to its sink, whose key we take back
  * @RXP_REQ_READY:    its data is there, for a thread to serve it
@@ -22,6 +23,7 @@
 enum rxp_req_state {
 	RXP_REQ_QUEUED,
 	RXP_REQ_FETCHING,
+	RXP_REQ_CLAIMING,
 	RXP_REQ_WAITING,
 	RXP_REQ_INVALIDATING,
 	RXP_REQ_READY,
@@ -35,6 +37,7 @@ enum rxp_req_state {
 /**
  * enum rxp_req_event - what happens to a request
  * @RXP_REQ_FETCH:      a thread turns to it, and its data is not there
+ * @RXP_REQ_CLAIM:      there are no translations for a sink now
  * @RXP_REQ_ASK:        it has a sink: the STCRW is about to be posted
  * @RXP_REQ_DATA:       its data has come, and the sink's key is invalid
  * @RXP_REQ_INVALIDATE: its data has come, or will not; the key is still valid
@@ -49,6 +52,7 @@ enum rxp_req_state {
  */
 enum rxp_req_event {
 	RXP_REQ_FETCH,
+	RXP_REQ_CLAIM,
 	RXP_REQ_ASK,
 	RXP_REQ_DATA,
 	RXP_REQ_INVALIDATE,

@@ -173,6 +173,7 @@ struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const stru
 	req->bound = conn->serial;
 	req->rx = rx;
 	req->state = RXP_REQ_QUEUED;
+	rxp_req_claim_init(req);
 
 	req->r.session = s;
 	req->r.body = f->body;

@@ -9,8 +9,10 @@
  * A CALL that announces a large write first gets a sink: pages of the
  * session, registered, named to the client by an STCRW.  No thread waits for
  * the data; its DATA message queues the request again.  If there are no
- * translations for a sink the client is told to come back (RETRY_LATER), so
- * that nobody sits on a slot while waiting for another client.
+ * translations for a sink it stands in line for them, in its slot: so what others give
+ * back is bound to it at once, and does not lie idle for a round trip.  No more than half
+ * of a session's slots do so, so that other requests never wait for other clients; for
+ * one more the client is told to come back (RETRY_LATER).
  *
  * A CALL that announces a large READ but names no memory will be followed by
  * an STCRW (Ou et al., FRRWP): the client registers while the file is read.
@@ -36,32 +38,127 @@ static void rxp_stcrw_done(struct rxp_chain *chain, bool ok)
 	rxp_req_put(container_of(chain, struct rxp_req, stcrw));
 }
 
-/* A sink for the client's data: -EAGAIN if there is none to be had now, -E2BIG never. */
+static void rxp_req_drop_sink(struct rxp_req *req)
+{
+	if (req->mr)
+		rxp_mr_put(req->pool, req->mr);
+	if (req->buf)
+		rxp_buf_put(req->pool, req->buf);
+	rxp_req_uncharge(req);
+	rxp_pool_put(req->pool);
+	req->mr = NULL;
+	req->buf = NULL;
+	req->pool = NULL;
+}
+
+/*
+ * Has its session a place in line?  Who is sent away has others there, whose replies tell
+ * it to come again: so nobody is left out.
+ */
+static bool rxp_req_may_claim(struct rxp_req *req)
+{
+	u32 places = DIV_ROUND_UP(req->session->nr_slots, 2);
+
+	if (atomic_inc_return(&req->pool->claims) <= places)
+		return true;
+	atomic_dec(&req->pool->claims);
+	return false;
+}
+
+/*
+ * A sink for the client's data, of what was stood in line for if that is there.
+ * -EINPROGRESS: has to stand in line; -EAGAIN: none is to be had now; -E2BIG: never.
+ */
 static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 {
 	struct rxp_mr *mr;
+	u32 pages;
 
-	rxp_pool_get(pool);
-	req->pool = pool;
+	/* That is of no use any more if it is of a connection that is gone. */
+	if (req->pool && req->pool != pool)
+		rxp_req_drop_sink(req);
+	if (!req->pool) {
+		rxp_pool_get(pool);
+		req->pool = pool;
+	}
 	if (!rxp_req_charge(req, rxp_buf_size(req->bulk_len)))
 		return -EAGAIN;
 	if (!rxp_req_buf_get(req, req->bulk_len))
 		return -EAGAIN;
-	mr = rxp_mr_get(pool, rxp_buf_pages(req->buf, req->bulk_len),
-			RPOL_NOWAIT | RPOL_RECLAIM);
-	if (IS_ERR(mr)) {
-		if (PTR_ERR(mr) == -E2BIG)
-			return -E2BIG;
-		/* Of a connection that is gone: that is no shortage. */
-		if (PTR_ERR(mr) != -ESHUTDOWN)
-			rxp_grants_shortage(req->session->server, pool);
-		if (PTR_ERR(mr) == -EAGAIN)
-			rxp_mr_claim(pool, rxp_buf_pages(req->buf, req->bulk_len));
-		return -EAGAIN;
+	pages = rxp_buf_pages(req->buf, req->bulk_len);
+	/* Its pages come in other pieces than those of the buffer that it had before. */
+	if (req->mr && req->mr->room < pages) {
+		rxp_mr_put(pool, req->mr);
+		req->mr = NULL;
 	}
-	req->mr = mr;
+	if (!req->mr) {
+		mr = rxp_mr_get(pool, pages);
+		if (IS_ERR(mr)) {
+			if (PTR_ERR(mr) == -E2BIG)
+				return -E2BIG;
+			/* Of a connection that is gone: that is no shortage. */
+			if (PTR_ERR(mr) != -ESHUTDOWN)
+				rxp_grants_shortage(req->session->server, pool);
+			return PTR_ERR(mr) == -EAGAIN && rxp_req_may_claim(req) ? -EINPROGRESS :
+										  -EAGAIN;
+		}
+		req->mr = mr;
+	}
 	rxp_buf_sync_for_device(pool, req->buf);
-	return rxp_mr_map_buf(pool, mr, req->buf, req->bulk_len, &req->reg) ? -EAGAIN : 0;
+	return rxp_mr_map_buf(pool, req->mr, req->buf, req->bulk_len, &req->reg) ? -EAGAIN : 0;
+}
+
+/* Its turn has come, or its connection is gone. */
+static void rxp_req_claim_work(struct work_struct *work)
+{
+	struct rxp_req *req = container_of(work, struct rxp_req, claim_work);
+	struct rdmafs_xprt_session *s = req->session;
+
+	/* For as long as we look at the threads: the request may be over before. */
+	rxp_session_get(s);
+	atomic_dec(&req->pool->claims);
+	rxp_threads_add(&s->server->threads, req);
+	rxp_session_put(s);
+}
+
+/*
+ * For the threads: what it takes from here on is memory, too.  By way of a worker, since
+ * the policy is called with locks held and by softirqs, in which the service can't be
+ * asked what the request waits for.
+ */
+static void rxp_req_claim_granted(struct rpol_waiter *w, int ret)
+{
+	struct rxp_req *req = container_of(w, struct rxp_req, claim);
+
+	req->claim_granted = !ret;
+	queue_work(rxp_wq, &req->claim_work);
+}
+
+/**
+ * rxp_req_claim_init - it does not stand in line yet
+ * @req: a new request
+ */
+void rxp_req_claim_init(struct rxp_req *req)
+{
+	INIT_WORK(&req->claim_work, rxp_req_claim_work);
+	req->claim.granted = rxp_req_claim_granted;
+}
+
+/*
+ * Stand in line: @req is the policy's from now on.  It holds no pages meanwhile, of which
+ * its session has only so many.
+ */
+static void rxp_req_claim(struct rxp_req *req)
+{
+	u32 pages = rxp_buf_pages(req->buf, req->bulk_len);
+
+	rxp_buf_put(req->pool, req->buf);
+	req->buf = NULL;
+	rxp_req_uncharge(req);
+	spin_lock_bh(&req->session->lock);
+	rxp_req_move(req, RXP_REQ_CLAIM);
+	spin_unlock_bh(&req->session->lock);
+	rxp_mr_claim(req->pool, pages, &req->claim);
 }
 
 static void rxp_stcrw_build(struct rxp_req *req, struct rxp_way *way)
@@ -122,17 +219,16 @@ static enum rxp_asked rxp_req_ask(struct rxp_req *req, struct rxp_way *way)
 	return asked;
 }
 
-static void rxp_req_drop_sink(struct rxp_req *req)
+/* What it stood in line for is its own; or it may ask again, and learn why it got none. */
+static void rxp_req_take_claim(struct rxp_req *req)
 {
-	if (req->mr)
-		rxp_mr_put(req->pool, req->mr);
-	if (req->buf)
-		rxp_buf_put(req->pool, req->buf);
-	rxp_req_uncharge(req);
-	rxp_pool_put(req->pool);
-	req->mr = NULL;
-	req->buf = NULL;
-	req->pool = NULL;
+	struct rxp_mr *mr;
+
+	if (!req->claim_granted)
+		return;
+	mr = rxp_mr_claimed(req->pool, &req->claim);
+	if (!IS_ERR(mr))
+		req->mr = mr;
 }
 
 /* A way to where the CALL came from last, or the end of the request. */
@@ -152,9 +248,9 @@ static bool rxp_req_fetch_way(struct rxp_req *req, struct rxp_way *way)
 }
 
 /*
- * Ask the client for a large write's data.  On a thread.  While that gets a sink the
- * connection may be lost, and the CALL may have come again on the next one: then the
- * request is that one's, and nobody but us will ask there.
+ * Ask the client for a large write's data.  On a thread.  While that gets a sink, or the
+ * request stands in line for one, the connection may be lost, and the CALL may have come
+ * again on the next one: then the request is that one's, and nobody but us will ask there.
  */
 static void rxp_req_fetch(struct rxp_req *req)
 {
@@ -167,6 +263,11 @@ static void rxp_req_fetch(struct rxp_req *req)
 		if (!rxp_req_fetch_way(req, &way))
 			return;
 		ret = rxp_req_sink(req, way.pool);
+		if (ret == -EINPROGRESS) {
+			rxp_way_put(&way);
+			rxp_req_claim(req);
+			return;
+		}
 		rdmafs_test_point("req_ask", req->slot);
 		if (ret) {
 			rxp_way_put(&way);
@@ -668,13 +769,17 @@ void rxp_req_run(struct rxp_req *req)
 	/* Before it is counted: who sees the count knows what it will take. */
 	u32 us = rdmafs_test_knob(service_us);
 
-	bool fetch;
+	bool fetch, claimed;
 
 	spin_lock_bh(&s->lock);
+	claimed = req->state == RXP_REQ_CLAIMING;
 	fetch = req->state == RXP_REQ_QUEUED && (req->flags & RXP_F_WRITE);
-	rxp_req_move(req, fetch ? RXP_REQ_FETCH : RXP_REQ_SERVE);
+	if (!claimed)
+		rxp_req_move(req, fetch ? RXP_REQ_FETCH : RXP_REQ_SERVE);
 	spin_unlock_bh(&s->lock);
-	if (fetch) {
+	if (claimed)
+		rxp_req_take_claim(req);
+	if (claimed || fetch) {
 		rxp_req_fetch(req);
 		return;
 	}

@@ -94,6 +94,9 @@ struct rxp_req {
 	struct rxp_buf *buf;
 	struct rxp_pages *pages;	/* instead of @buf: what is sent from where it is */
 	struct rxp_mr *mr;
+	struct rpol_waiter claim;	/* to @mr: CLAIMING */
+	bool claim_granted;
+	struct work_struct claim_work;
 	u32 charged;			/* bytes that its session is charged for them */
 	bool put_off;			/* there were too few: the client is to come back */
 	struct ib_reg_wr reg;
@@ -428,6 +431,7 @@ struct rxp_req *rxp_turns_take(struct rxp_threads *ts);
 void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rxp_part *part);
 void rxp_domains_free(struct rxp_threads *ts);
 void rxp_req_run(struct rxp_req *req);
+void rxp_req_claim_init(struct rxp_req *req);
 void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 struct rxp_pool *rxp_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn);

@@ -30,6 +30,7 @@ struct requests {
 	struct completion few;		/* releases some of those that are held */
 	atomic_t held;
 	atomic_t served;
+	u64 capacity;			/* of the device, if it was changed */
 	struct rdmafs_xprt_server *server;
 	struct raw *first;
 	struct raw *second;		/* replaces the first, or is beside it */
@@ -122,14 +123,15 @@ static void requests_more(struct kunit *test, struct raw **raw)
 	requests_welcome(test, *raw, RXP_WELCOME_NEW);
 }
 
-static void requests_call_as(struct kunit *test, struct raw *raw, u32 seq, u16 flags, u32 bulk)
+static void requests_call_in(struct kunit *test, struct raw *raw, u16 slot, u32 seq, u16 flags,
+			     u32 bulk)
 {
 	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
 	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
 
 	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
 	hdr->type = RXP_CALL;
-	hdr->slot = cpu_to_le16(REQUESTS_SLOT);
+	hdr->slot = cpu_to_le16(slot);
 	hdr->seq = cpu_to_le32(seq);
 	hdr->body_len = cpu_to_le16(8);
 	hdr->flags = cpu_to_le16(flags);
@@ -139,6 +141,11 @@ static void requests_call_as(struct kunit *test, struct raw *raw, u32 seq, u16 f
 		call->iova = cpu_to_le64(PAGE_SIZE);
 	}
 	KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
+}
+
+static void requests_call_as(struct kunit *test, struct raw *raw, u32 seq, u16 flags, u32 bulk)
+{
+	requests_call_in(test, raw, REQUESTS_SLOT, seq, flags, bulk);
 }
 
 static void requests_call(struct kunit *test, struct raw *raw, u16 flags)
@@ -159,16 +166,21 @@ static void requests_held(struct kunit *test, const char *point)
 }
 
 /* Rest of a WRITE: the STCRW comes, DATA goes (nothing need be written), the reply comes. */
-static void requests_written(struct kunit *test, struct raw *raw)
+static void requests_written_in(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 {
 	struct rxp_wire_tag tag = *(struct rxp_wire_tag *)
-		raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, REQUESTS_SLOT, 1);
+		raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, slot, seq);
 	u32 rkey = le32_to_cpu(tag.rkey);
 
 	tag.iova = 0;
-	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_DATA, REQUESTS_SLOT, 1, &tag,
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_DATA, slot, seq, &tag,
 				      sizeof(tag), rkey), 0);
-	raw_expect(test, raw, RXP_REPLY, 0, REQUESTS_SLOT, 1);
+	raw_expect(test, raw, RXP_REPLY, 0, slot, seq);
+}
+
+static void requests_written(struct kunit *test, struct raw *raw)
+{
+	requests_written_in(test, raw, REQUESTS_SLOT, 1);
 }
 
 /* Rest of a READ: it is taken back, which is answered. */
@@ -561,6 +573,214 @@ static void requests_domain_client(struct kunit *test)
 	requests_expect_served(test, 2 * RAW_SLOTS + 15);
 }
 
+/* ------------------------------------------------------------------------ in line */
+
+/* The device that the server's sessions are on. */
+static struct rpol_domain *requests_domain(struct requests *r)
+{
+	struct rdmafs_xprt_session *s = list_first_entry(&r->server->sessions,
+							 struct rdmafs_xprt_session, link);
+
+	return s->conns[0]->pool->rdev->domain;
+}
+
+/* Room for one WRITE of 1 MiB, which the first has, and which it is asked for. */
+static struct rxp_wire_tag requests_one_sink(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	struct rpol_domain_stats st;
+
+	rpol_domain_get_stats(requests_domain(r), &st);
+	r->capacity = st.capacity;
+	KUNIT_ASSERT_EQ(test, rpol_domain_set_capacity(requests_domain(r), RPOL_CAPACITY_MIN), 0);
+	requests_call_in(test, r->first, 0, 1, RXP_F_WRITE, SZ_1M);
+	return *(struct rxp_wire_tag *)
+		raw_expect(test, r->first, RXP_NOTIFY, RXP_NOTIFY_STCRW, 0, 1);
+}
+
+/* The data of a WRITE, which nothing need be of. */
+static void requests_data(struct kunit *test, struct raw *raw, u16 slot, u32 seq,
+			  struct rxp_wire_tag tag)
+{
+	u32 rkey = le32_to_cpu(tag.rkey);
+
+	tag.iova = 0;
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_DATA, slot, seq, &tag,
+				      sizeof(tag), rkey), 0);
+}
+
+/* So many WRITEs stand in line, of all sessions together. */
+static void requests_in_line(struct kunit *test, u32 nr)
+{
+	struct requests *r = test->priv;
+	struct rpol_domain_stats st;
+	int rounds;
+
+	for (rounds = 0; rounds < 500; rounds++) {
+		rpol_domain_get_stats(requests_domain(r), &st);
+		if (st.waiters == nr)
+			break;
+		msleep(20);
+	}
+	KUNIT_ASSERT_EQ(test, st.waiters, nr);
+}
+
+/*
+ * What one session gives back is bound to what another stands in line for: that one need
+ * not come again, and nothing lies idle until it has.
+ */
+static void requests_line(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	struct rpol_domain_stats before, after;
+	struct rxp_wire_tag tag;
+
+	tag = requests_one_sink(test);
+	r->second = requests_connect(test, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	requests_call_in(test, r->second, 0, 1, RXP_F_WRITE, SZ_1M);
+	requests_in_line(test, 1);
+	rpol_domain_get_stats(requests_domain(r), &before);
+	requests_data(test, r->first, 0, 1, tag);
+	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
+	tag = *(struct rxp_wire_tag *)
+		raw_expect(test, r->second, RXP_NOTIFY, RXP_NOTIFY_STCRW, 0, 1);
+	/* All there is stays bound to it for as long as its client likes. */
+	rpol_domain_get_stats(requests_domain(r), &after);
+	KUNIT_EXPECT_EQ(test, after.charged, RPOL_CAPACITY_MIN);
+	KUNIT_EXPECT_EQ(test, after.idle_us, before.idle_us);
+	requests_data(test, r->second, 0, 1, tag);
+	raw_expect(test, r->second, RXP_REPLY, 0, 0, 1);
+	requests_in_line(test, 0);
+}
+
+/* Who of the first two has been sent something, or NULL. */
+static struct raw *requests_told(struct requests *r)
+{
+	struct raw *raws[] = { r->first, r->second };
+	int rounds, i;
+
+	for (rounds = 0; rounds < 1000; rounds++) {
+		for (i = 0; i < ARRAY_SIZE(raws); i++)
+			if (atomic_read(&raws[i]->arrived) > raws[i]->taken)
+				return raws[i];
+		msleep(20);
+	}
+	return NULL;
+}
+
+/* More messages come than there are receives: those taken so far are posted again. */
+static void requests_repost(struct kunit *test, struct raw *raw)
+{
+	u32 i;
+
+	KUNIT_ASSERT_LE(test, raw->taken, RAW_RECVS);
+	for (i = 0; i < raw->taken; i++)
+		KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[i]), 0);
+}
+
+/*
+ * One of the first two is asked for data, or answered, which may say that it is to come
+ * back; and goes on.  The slot of @whose that has its turn, or -1.
+ */
+static int requests_turn(struct kunit *test, const struct raw *whose)
+{
+	struct raw *raw = requests_told(test->priv);
+	struct rxp_wire_hdr hdr;
+	struct raw_msg *m;
+
+	KUNIT_ASSERT_NOT_NULL_MSG(test, raw, "nobody has a turn");
+	m = raw_next_msg(raw);
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	hdr = *(struct rxp_wire_hdr *)m->buf;
+	if (hdr.type == RXP_REPLY) {
+		requests_call_in(test, raw, le16_to_cpu(hdr.slot), le32_to_cpu(hdr.seq) + 1,
+				 RXP_F_WRITE, SZ_1M);
+	} else {
+		KUNIT_ASSERT_EQ(test, hdr.type, RXP_NOTIFY);
+		KUNIT_ASSERT_EQ(test, hdr.op, RXP_NOTIFY_STCRW);
+		requests_data(test, raw, le16_to_cpu(hdr.slot), le32_to_cpu(hdr.seq),
+			      *(struct rxp_wire_tag *)(m->buf + sizeof(hdr)));
+	}
+	KUNIT_ASSERT_EQ(test, raw_repost(raw, m), 0);
+	return raw == whose && hdr.type == RXP_NOTIFY ? le16_to_cpu(hdr.slot) : -1;
+}
+
+/* Half of a session's slots stand in line; the others are served, or told to come back. */
+static void requests_line_full(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	const struct rxp_wire_reply *reply;
+	struct rxp_wire_tag tag;
+	u32 messages;
+	int slot = -1;
+	u16 i;
+
+	tag = requests_one_sink(test);
+	r->second = requests_connect(test, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	for (i = 0; i < RAW_SLOTS / 2; i++) {
+		requests_call_in(test, r->second, i, 1, RXP_F_WRITE, SZ_1M);
+		requests_in_line(test, i + 1);
+	}
+	requests_call_in(test, r->second, i, 1, RXP_F_WRITE, SZ_1M);
+	reply = raw_expect(test, r->second, RXP_REPLY, 0, i, 1);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(reply->status), RXP_STATUS_RETRY_LATER);
+	requests_call_in(test, r->second, i, 2, 0, 0);
+	raw_expect(test, r->second, RXP_REPLY, 0, i, 2);
+	requests_data(test, r->first, 0, 1, tag);
+	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
+	/* The one that was sent away has its turn, too, however many of the others come again. */
+	requests_repost(test, r->second);
+	requests_call_in(test, r->second, i, 3, RXP_F_WRITE, SZ_1M);
+	for (messages = 0; messages < 4000 && slot != i; messages++)
+		slot = requests_turn(test, r->second);
+	KUNIT_EXPECT_EQ_MSG(test, slot, i, "in %u messages", messages);
+}
+
+/* Its connection goes while it stands in line: so does its place, and it comes again. */
+static void requests_line_lost(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	struct rxp_wire_tag tag;
+
+	tag = requests_one_sink(test);
+	r->second = requests_connect(test, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	requests_call_in(test, r->second, 0, 1, RXP_F_WRITE, SZ_1M);
+	requests_in_line(test, 1);
+	rdma_disconnect(r->second->id);
+	r->third = requests_connect(test, r->second);
+	requests_welcome(test, r->third, RXP_WELCOME_BOUND);
+	requests_in_line(test, 0);
+	requests_call_in(test, r->third, 0, 1, RXP_F_WRITE, SZ_1M);
+	requests_in_line(test, 1);
+	requests_data(test, r->first, 0, 1, tag);
+	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
+	requests_written_in(test, r->third, 0, 1);
+}
+
+/* Its client takes it back there: it is told so when its turn comes. */
+static void requests_line_cancelled(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	const struct rxp_wire_reply *reply;
+	struct rxp_wire_tag tag;
+
+	tag = requests_one_sink(test);
+	r->second = requests_connect(test, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	requests_call_in(test, r->second, 0, 1, RXP_F_WRITE, SZ_1M);
+	requests_in_line(test, 1);
+	KUNIT_ASSERT_EQ(test, raw_say(r->second, RXP_CONTROL, RXP_CONTROL_CANCEL, 0, 1, NULL, 0, 0),
+			0);
+	requests_seen(test, r->second);
+	requests_data(test, r->first, 0, 1, tag);
+	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
+	reply = raw_expect(test, r->second, RXP_REPLY, 0, 0, 1);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(reply->status), RXP_STATUS_CANCELLED);
+}
+
 static int requests_init(struct kunit *test)
 {
 	struct requests *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
@@ -595,6 +815,8 @@ static void requests_exit(struct kunit *test)
 		return;
 	complete_all(&r->release);
 	complete_all(&r->few);
+	if (r->capacity)
+		rpol_domain_set_capacity(requests_domain(r), r->capacity);
 	if (r->fifth)
 		raw_close(r->fifth);
 	if (r->fourth)
@@ -619,6 +841,10 @@ static struct kunit_case requests_cases[] = {
 	KUNIT_CASE(requests_domain_share),
 	KUNIT_CASE(requests_client_third),
 	KUNIT_CASE(requests_domain_client),
+	KUNIT_CASE(requests_line),
+	KUNIT_CASE(requests_line_full),
+	KUNIT_CASE(requests_line_lost),
+	KUNIT_CASE(requests_line_cancelled),
 	KUNIT_CASE(requests_wrap),
 	KUNIT_CASE(requests_zero),
 	{}
