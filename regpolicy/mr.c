@@ -205,14 +205,13 @@ static int claim_begin(struct rpol_waiter *w, unsigned int flags, const u32 *sin
 	} else {
 		rpol_order_enqueue_locked(dom, w, now);
 		rpol_order_serve_locked(dom, now);
-		/* Who only looks, and does not wait, cuts nobody's window. */
-		if (w->waits && flags != RPOL_NOWAIT) {
-			rpol_balance_try_locked(dom, now);
-			rpol_order_serve_locked(dom, now);
-		}
 		if (w->waits && (flags & RPOL_NOWAIT)) {
+			/* Who only looks, and does not wait, cuts nobody's window. */
 			rpol_order_dequeue_locked(dom, w, -EAGAIN, now);
 			serve_locked(dom, now);
+		} else if (w->waits) {
+			rpol_balance_try_locked(dom, now);
+			rpol_order_serve_locked(dom, now);
 		}
 		ret = w->waits ? -EINPROGRESS : w->ret;
 		if (ret == -EINPROGRESS) {
@@ -354,7 +353,7 @@ static int mr_get(struct rpol_member *mem, unsigned int class, u32 entries, unsi
  * @mem: the member
  * @class: of the MR, or RPOL_NO_CLASS
  * @entries: of an MR of this class
- * @flags: RPOL_NOWAIT, or that and RPOL_RECLAIM
+ * @flags: 0 or RPOL_NOWAIT
  * @mr: out, with 0: an idle MR, bound now; or NULL: one is to be made, and
  *	is charged already.  If it can't be made: rpol_release()
  *

@@ -315,7 +315,6 @@ struct rpol_domain_stats {
 };
 
 #define RPOL_NOWAIT	0x1	/* -EAGAIN rather than wait */
-#define RPOL_RECLAIM	0x2	/* with RPOL_NOWAIT: have idle MRs revoked for a later try */
 
 int rpol_class_for(u32 entries, u32 device_max);
 u32 rpol_class_entries(unsigned int class, u32 device_max);
