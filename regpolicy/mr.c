@@ -424,6 +424,23 @@ static void offer(struct rpol_member *mem, u64 now)
 	rpol_domain_unlock(dom);
 }
 
+/* The end of what leaves an MR of @mem's idle: whoever may have it is looked for. */
+static void unlock_and_offer(struct rpol_member *mem, bool wanted, u64 now)
+	__releases(&mem->lock)
+{
+	struct rpol_domain *dom = mem->dom;
+	bool wake;
+
+	wanted |= asked_for(mem);
+	/* Under the lock: a last tick clears it before it looks for idle MRs. */
+	wake = !atomic_read(&dom->ticking);
+	spin_unlock_bh(&mem->lock);
+	if (wanted)
+		offer(mem, now);
+	if (wake)
+		rpol_domain_wake(dom, RPOL_TICK_CALM);
+}
+
 /**
  * rpol_mr_idle - an MR's I/O is over, and it is not bound any more
  * @mem: the member
@@ -433,24 +450,15 @@ static void offer(struct rpol_member *mem, u64 now)
  */
 void rpol_mr_idle(struct rpol_member *mem, struct rpol_mr *mr)
 {
-	struct rpol_domain *dom = mem->dom;
-	u64 now = rpol_now(dom);
-	bool ask, wake;
+	u64 now = rpol_now(mem->dom);
+	bool wanted;
 
 	spin_lock_bh(&mem->lock);
 	rpol_peak_note(&mem->demand, now, mem->bound + mem->waiting, mem->bound + mem->waiting);
 	/* What was called back is wanted, also of a member within its entitlement. */
-	ask = rpol_mr_recalled(mr);
+	wanted = rpol_mr_recalled(mr);
 	rpol_idle_put_locked(mem, mr, now);
-	ask |= asked_for(mem);
-	/* Under the lock: a last tick clears it before it looks for idle MRs. */
-	wake = !atomic_read(&dom->ticking);
-	spin_unlock_bh(&mem->lock);
-
-	if (ask)
-		offer(mem, now);
-	if (wake)
-		rpol_domain_wake(dom, RPOL_TICK_CALM);
+	unlock_and_offer(mem, wanted, now);
 }
 EXPORT_SYMBOL_GPL(rpol_mr_idle);
 
@@ -467,23 +475,14 @@ EXPORT_SYMBOL_GPL(rpol_mr_idle);
  */
 void rpol_mr_lend(struct rpol_member *mem, struct rpol_mr *mr)
 {
-	struct rpol_domain *dom = mem->dom;
-	u64 now = rpol_now(dom);
-	bool ask, wake;
+	u64 now = rpol_now(mem->dom);
 
 	spin_lock_bh(&mem->lock);
 	rpol_peak_note(&mem->demand, now, mem->bound + mem->waiting, mem->bound + mem->waiting);
 	mr->idle_at = now;
 	rpol_mr_move_locked(mem, mr, RPOL_MR_LENT, now);
 	list_add(&mr->link, &mem->lent);
-	ask = asked_for(mem);
-	/* As for what falls idle. */
-	wake = !atomic_read(&dom->ticking);
-	spin_unlock_bh(&mem->lock);
-	if (ask)
-		offer(mem, now);
-	if (wake)
-		rpol_domain_wake(dom, RPOL_TICK_CALM);
+	unlock_and_offer(mem, false, now);
 }
 EXPORT_SYMBOL_GPL(rpol_mr_lend);
 
@@ -640,8 +639,7 @@ bool rpol_pressed(struct rpol_member *mem)
 	bool pressed;
 
 	spin_lock_bh(&mem->lock);
-	pressed = mem->nr_waiters || rpol_idle_beyond_max(mem) ||
-		  (READ_ONCE(mem->dom->tight) && mem->acct.charged > rpol_member_keeps(mem));
+	pressed = asked_for(mem);
 	spin_unlock_bh(&mem->lock);
 	return pressed;
 }
