@@ -123,7 +123,7 @@ extern const char *configfs_base;
 
 int configfs_begin(bool change);
 int configfs_read(struct config *cfg, bool secrets);
-int configfs_export_create(const struct export *exp);
+int configfs_export_create(const struct export *exp, bool keep);
 int configfs_export_update(const struct export *have, const struct export *want);
 int configfs_export_remove(const char *label);
 int configfs_port_set(const struct port *have, const struct port *want);

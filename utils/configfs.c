@@ -428,15 +428,23 @@ static int write_attrs(const struct export *have, const struct export *want, con
 	return rc;
 }
 
+static void say_kept(const struct export *exp)
+{
+	complain("export %s: it is kept, but not enabled: clients that had it mounted wait",
+		 exp->name);
+}
+
 /**
  * configfs_export_create - make an export, and enable it if it wants that
- * @exp: the export; attributes that are not set get the kernel's defaults
+ * @exp:  the export; attributes that are not set get the kernel's defaults
+ * @keep: leave it if all that fails is to enable it, so that its clients are not told
+ *	  that it is gone
  *
- * If it fails nothing of the export is left.
+ * If it fails otherwise nothing of the export is left.
  *
  * Return: 0, or an exit status after a message.
  */
-int configfs_export_create(const struct export *exp)
+int configfs_export_create(const struct export *exp, bool keep)
 {
 	char *label = name_to_label(exp->name);
 	int rc;
@@ -453,9 +461,14 @@ int configfs_export_create(const struct export *exp)
 	rc = write_attr("exports", label, "name", exp->name);
 	if (!rc)
 		rc = write_attrs(NULL, exp, label);
-	if (!rc)
-		rc = set_export_enable(exp, label, exp->enable);
-	if (rc)
+	if (rc) {
+		remove_item("exports", label);
+		goto out;
+	}
+	rc = set_export_enable(exp, label, exp->enable);
+	if (rc && keep)
+		say_kept(exp);
+	else if (rc)
 		remove_item("exports", label);
 out:
 	free(label);
@@ -482,7 +495,8 @@ static void put_back(const struct export *have, const struct export *want)
  * @want: how it should be; attributes that are not set stay
  *
  * Clients with files open notice if anything but @enable differs: the export is
- * disabled for a moment.  If it fails the export is what it was.
+ * disabled for a moment.  If it fails the export is what it was; but one that was not
+ * enabled, and can't be, is otherwise what it should be.
  *
  * Return: 0, or an exit status after a message.
  */
@@ -497,10 +511,15 @@ int configfs_export_update(const struct export *have, const struct export *want)
 		rc = set_export_enable(have, have->label, false);
 	if (!rc && !same)
 		rc = write_attrs(have, want, have->label);
-	if (!rc)
-		rc = set_export_enable(want, have->label, want->enable);
-	if (rc)
+	if (rc) {
 		put_back(have, want);
+		return rc;
+	}
+	rc = set_export_enable(want, have->label, want->enable);
+	if (rc && have->enable)
+		put_back(have, want);
+	else if (rc)
+		say_kept(want);
 	return rc;
 }
 

@@ -191,7 +191,7 @@ static int export_add(int argc, char **argv)
 		rc = EX_REFUSED;
 	}
 	if (!rc)
-		rc = configfs_export_create(&want.exports[0]);
+		rc = configfs_export_create(&want.exports[0], false);
 	config_free(&want);
 	config_free(&have);
 	return rc;
@@ -761,7 +761,7 @@ static int load_config(struct config *want, struct config *have)
 		const struct export *old = config_find(have, want->exports[i].name);
 
 		count(&t, old ? configfs_export_update(old, &want->exports[i]) :
-				configfs_export_create(&want->exports[i]));
+				configfs_export_create(&want->exports[i], true));
 	}
 	for (i = 0; i < want->nr_ports; i++)
 		count(&t, load_port(&want->ports[i],
