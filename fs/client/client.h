@@ -132,12 +132,14 @@ enum rdmafs_pool {
 
 /**
  * struct rdmafs_reclaim - one of those that open again
- * @work: the worker's
- * @mnt:  the mount
+ * @work:  the worker's
+ * @mnt:   the mount
+ * @waits: how often it was told that the export is not served; its own
  */
 struct rdmafs_reclaim {
 	struct delayed_work work;
 	struct rdmafs_mount *mnt;
+	unsigned int waits;
 };
 
 /**
@@ -486,6 +488,7 @@ void rdmafs_op_use_open(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *
 int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait);
 int rdmafs_op_status(struct rdmafs_op *op);
 bool rdmafs_op_mend(struct rdmafs_op *op, int err);
+unsigned long rdmafs_backoff(unsigned int *waits);
 unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int err);
 int rdmafs_op_run(struct rdmafs_op *op);
 const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t size);

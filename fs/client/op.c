@@ -408,6 +408,21 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 }
 
 /**
+ * rdmafs_backoff - how long to wait before the server is asked again
+ * @waits: how often one has waited already; becomes one more
+ *
+ * Context: any.
+ * Return: jiffies.
+ */
+unsigned long rdmafs_backoff(unsigned int *waits)
+{
+	unsigned int n = min(*waits, RDMAFS_OP_WAITS - 1);
+
+	*waits += 1;
+	return msecs_to_jiffies(RDMAFS_BACKOFF_MS << n);
+}
+
+/**
  * rdmafs_op_backoff - how long to wait before an op is sent again after a shortage
  * @op:	 the op; a patient one is tried until umount -f
  * @err: how it failed
@@ -435,7 +450,7 @@ unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int err)
 		return 0;
 	if (!patient && op->waits >= RDMAFS_OP_WAITS)
 		return 0;
-	return msecs_to_jiffies(RDMAFS_BACKOFF_MS << min(op->waits++, RDMAFS_OP_WAITS - 1));
+	return rdmafs_backoff(&op->waits);
 }
 
 /**

@@ -6,9 +6,13 @@
  * keeps what has no name any more, and what others would like to remove, only for a
  * while; so workers go through all opens as soon as there is a new session, several at
  * once, those of files without a name first.  They wait for nothing but the answer: what
- * is busy (a lease that has to be given up first, a user who is at it himself, an export
- * that is not served) is put behind the others and tried again in a moment.  What fails
- * is left to its users, who are told.
+ * is busy (a lease that has to be given up first, a user who is at it himself) is put
+ * behind the others and tried again in a moment.  What fails is left to its users, who are
+ * told.
+ *
+ * While the export is not served no other open would fare better: who is told so stops,
+ * and one worker alone asks whether it is back, by one open at a time, with the pauses
+ * of others who wait for that.  Then all go on.
  *
  * Two lists, under rdmafs_mount.opens_lock.  An open is in @opens; those that have not
  * been asked for in the present session stand first.  It goes from there to @opens_later
@@ -78,11 +82,17 @@ static struct rdmafs_open *rdmafs_reclaim_next(struct rdmafs_mount *mnt, unsigne
 	return open;
 }
 
-static void rdmafs_reclaim_later(struct rdmafs_mount *mnt, struct rdmafs_open *open)
+/* Try it again: behind the others, or first, if it was not for it that it could not be. */
+static void rdmafs_reclaim_later(struct rdmafs_mount *mnt, struct rdmafs_open *open, bool first)
 {
 	spin_lock(&mnt->opens_lock);
-	open->again = jiffies + RDMAFS_RECLAIM_PAUSE;
-	list_move_tail(&open->all, &mnt->opens_later);
+	open->again = jiffies;
+	if (first) {
+		list_move(&open->all, &mnt->opens_later);
+	} else {
+		open->again += RDMAFS_RECLAIM_PAUSE;
+		list_move_tail(&open->all, &mnt->opens_later);
+	}
 	spin_unlock(&mnt->opens_lock);
 }
 
@@ -92,18 +102,29 @@ static void rdmafs_reclaim_work(struct work_struct *work)
 						work);
 	struct rdmafs_mount *mnt = r->mnt;
 	struct rdmafs_open *open;
+	bool offline = false;
 	unsigned long delay;
+	int err;
 
-	while ((open = rdmafs_reclaim_next(mnt, &delay))) {
+	while (!offline && (open = rdmafs_reclaim_next(mnt, &delay))) {
 		if (open->inode->i_nlink)
 			rdmafs_test_point("reclaim_named", open->inode->i_ino);
 		else
 			rdmafs_test_point("reclaim_nameless", open->inode->i_ino);
-		if (rdmafs_open_again(open) == -EAGAIN)
-			rdmafs_reclaim_later(mnt, open);
+		err = rdmafs_open_again(open);
+		offline = err == -EAGAIN && READ_ONCE(mnt->offline);
+		if (err == -EAGAIN)
+			rdmafs_reclaim_later(mnt, open, offline);
+		if (!offline && r->waits) {
+			r->waits = 0;
+			/* While the open keeps the mount. */
+			rdmafs_opens_reclaim(mnt);
+		}
 		rdmafs_open_put(open);
 	}
-	/* One is enough to look after those that are busy. */
+	if (offline)
+		delay = rdmafs_backoff(&r->waits);
+	/* One is enough to look after those that are busy, and for the export. */
 	if (delay)
 		queue_delayed_work(mnt->io_wq, &mnt->reclaim[0].work, delay);
 }
@@ -140,7 +161,7 @@ void rdmafs_opens_exit(struct rdmafs_mount *mnt)
 }
 
 /**
- * rdmafs_opens_reclaim - the server has lost the session
+ * rdmafs_opens_reclaim - the server has lost the session, or serves the export again
  * @mnt: the mount
  *
  * Context: any.

@@ -9,10 +9,11 @@ import fcntl
 import os
 import signal
 import sys
+import threading
 import traceback
 
 import opens
-from opens import counter, end_session, limit, made, run, same, until
+from opens import Second, counter, end_session, limit, made, run, same, settings, until
 from points import have_points, point_arm, point_count, point_release, point_wait
 
 OPEN = 6
@@ -112,6 +113,86 @@ def nameless_first():
         os.unlink(name)
 
 
+class Waiting:
+    """Somebody who waits for the export: what he asks tells how long that lasts."""
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=os.statvfs, args=(opens.DIR,))
+        self.thread.start()
+        return self
+
+    def __exit__(self, *exc):
+        self.thread.join()
+
+
+def asked(what):
+    return point_count("op_begin", what)
+
+
+def others(times):
+    """Until so many have been answered who do not open; how often was asked to open meanwhile."""
+    replies, begun = counter("replies"), asked("arrived")
+    until("the export is asked for", lambda: counter("replies") - replies -
+          (asked("arrived") - begun) >= times)
+    return asked("arrived") - begun
+
+
+def offline():
+    """while the export is not served one is asked for, with pauses, then all"""
+    files = make("offline", 200)
+    for _, fd in files:
+        os.fsync(fd)
+    # To count, not to hold.
+    point_arm("op_begin", 0, OPEN)
+    settings("export", enable="0")
+    try:
+        end_session()
+        with Waiting():
+            try:
+                # Each of them asks first, and one after that, as often as who waits besides.
+                have = others(10)
+                if have > 4 * (AT_A_TIME + 10):
+                    raise AssertionError(f"asked to open {have} times while others asked 10 times")
+                same(opened(), 0)
+            finally:
+                settings("export", enable="1")
+        until("all are open again", lambda: opened() == len(files))
+        same(asked("overdue"), 0)
+    finally:
+        settings("export", enable="1")
+        point_release("op_begin")
+    drop(files)
+    for name, _ in files:
+        os.unlink(name)
+
+
+def offline_end():
+    """and none any more when the mount has ended"""
+    with Second() as second:
+        names = [os.path.join(opens.DIR, f"end{n}") for n in range(AT_A_TIME)]
+        fds = [os.open(second.path(name), os.O_CREAT | os.O_RDWR) for name in names]
+        point_arm("op_begin", 0, OPEN)
+        settings("export", enable="0")
+        try:
+            begun = asked("arrived")
+            end_session()
+            until("they are asked for", lambda: asked("arrived") > begun)
+            for fd in fds:
+                os.close(fd)
+            run("umount", "-f", second.mnt)
+            with Waiting():
+                try:
+                    same(others(10), 0)
+                finally:
+                    settings("export", enable="1")
+        finally:
+            settings("export", enable="1")
+            point_release("op_begin")
+        run("mount", "-t", "rdmafs", "10.9.0.1:/export", second.mnt)
+    for name in names:
+        os.unlink(name)
+
+
 def main():
     opens.DIR = os.getcwd()
     device = os.stat(os.environ["RDMAFS_MNT"]).st_dev
@@ -119,7 +200,7 @@ def main():
     os.chmod(opens.DIR, 0o777)
     # Nothing here must wait for what it is about to mend.
     os.chdir("/")
-    tests = [busy] + ([in_flight, nameless_first] if have_points() else [])
+    tests = [busy] + ([in_flight, nameless_first, offline, offline_end] if have_points() else [])
     failed = 0
     for number, test in enumerate(tests, 1):
         try:
