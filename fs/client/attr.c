@@ -88,6 +88,8 @@ static void rdmafs_attr_copy(struct inode *inode, const struct rfp_attr *attr,
 	if (!S_ISREG(inode->i_mode) || how == RDMAFS_SIZE_SET ||
 	    (how == RDMAFS_SIZE_GROW && size > i_size_read(inode)))
 		i_size_write(inode, size);
+	if (how == RDMAFS_SIZE_SET)
+		clear_bit(RDMAFS_I_UNSURE, &ri->flags);
 }
 
 static void rdmafs_attr_timeo_locked(struct inode *inode, bool changed)
@@ -322,8 +324,10 @@ void rdmafs_resize_end(struct inode *inode, loff_t size)
 
 	spin_lock(&inode->i_lock);
 	spin_lock_irq(&ri->lock);
-	if (size >= 0)
+	if (size >= 0) {
 		i_size_write(inode, size);
+		clear_bit(RDMAFS_I_UNSURE, &ri->flags);
+	}
 	rdmafs_coh_resize_end(&ri->coh,
 			      atomic64_inc_return(&RDMAFS_M(inode->i_sb)->clock));
 	if (size < 0)
@@ -626,8 +630,7 @@ static int rdmafs_setattr_size(struct inode *inode, struct iattr *attr)
 	if (!err)
 		truncate_pagecache(inode, new);
 	else
-		/* Nobody knows what it did. */
-		rdmafs_pages_stale(inode);
+		rdmafs_change_unknown(inode);
 out:
 	filemap_invalidate_unlock(mapping);
 	return err;

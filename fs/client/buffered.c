@@ -229,9 +229,6 @@ ssize_t rdmafs_buffered_write(struct kiocb *iocb, struct iov_iter *from)
 
 	if (iocb->ki_flags & IOCB_NOWAIT)
 		return -EAGAIN;
-	ret = rdmafs_revalidate_mapping(inode, false);
-	if (ret)
-		return ret;
 	ret = rdmafs_lock_write(inode);
 	if (ret)
 		return ret;

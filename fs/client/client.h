@@ -252,6 +252,7 @@ struct rdmafs_cred {
 #define RDMAFS_I_UNSYNCED	1	/* written since the last COMMIT with metadata was sent */
 #define RDMAFS_I_STALE		2	/* the server does not know the handle any more */
 #define RDMAFS_I_STORED		3	/* mappings have stored into it; see @late */
+#define RDMAFS_I_UNSURE		4	/* the size is not known; see @unknown */
 
 #define RDMAFS_NR_ACCESS	4	/* callers whose rights are remembered */
 
@@ -267,6 +268,7 @@ struct rdmafs_cred {
  * @lock:	protects what follows; irqsave, taken by done callbacks
  * @flags:	RDMAFS_I_*
  * @coh:	what may be believed of what is cached
+ * @unknown:	how often a change of ours was over and nobody knew what it had done
  * @expires:	jiffies from which on its attributes are asked for again
  * @timeo:	how long they were believed last, in jiffies
  * @access:	what the server lets callers do that it sees otherwise than we
@@ -296,6 +298,7 @@ struct rdmafs_inode {
 	spinlock_t lock; /* protects what follows; see the lock order */
 	unsigned long flags;
 	struct rdmafs_coh coh;
+	unsigned int unknown;
 	unsigned long expires;
 	unsigned long timeo;
 	struct {
@@ -547,6 +550,8 @@ bool rdmafs_fenced(struct inode *inode);
 void rdmafs_fence_begin(struct inode *inode);
 void rdmafs_fence_end(struct inode *inode);
 int rdmafs_fence_wait(struct inode *inode);
+void rdmafs_change_unknown(struct inode *inode);
+bool rdmafs_size_unsure(struct inode *inode);
 void rdmafs_fence_op(struct rdmafs_op *op);
 void rdmafs_fence_op_put(struct rdmafs_op *op);
 

@@ -285,6 +285,21 @@ void rdmafs_coh_resize_end(struct rdmafs_coh *c, u64 now)
 }
 
 /**
+ * rdmafs_coh_unknown - a change of ours is over, and nobody knows what it did
+ * @c:	 what is known
+ * @now: the mount's clock, which it has advanced
+ *
+ * Attributes that were asked for before may be from before it, and whoever looks at them
+ * would not know.
+ */
+void rdmafs_coh_unknown(struct rdmafs_coh *c, u64 now)
+{
+	c->clock = now;
+	c->size_clock = now;
+	rdmafs_pages_next(&c->pages, RDMAFS_PAGES_CHANGED);
+}
+
+/**
  * rdmafs_coh_opened - the file was opened; does what we know suffice?
  * @c: what is known, attributes of the open taken in
  *

@@ -123,6 +123,7 @@ struct rdmafs_verdict rdmafs_coh_own_end(struct rdmafs_coh *c, const struct rdma
 					 u64 asked, u64 now);
 void rdmafs_coh_resize_begin(struct rdmafs_coh *c);
 void rdmafs_coh_resize_end(struct rdmafs_coh *c, u64 now);
+void rdmafs_coh_unknown(struct rdmafs_coh *c, u64 now);
 bool rdmafs_coh_opened(struct rdmafs_coh *c);
 bool rdmafs_pages_next(enum rdmafs_pages *pages, enum rdmafs_pages_event event);
 

@@ -18,6 +18,7 @@
  */
 #include <linux/wait_bit.h>
 #include "client.h"
+#include "transport/points.h"
 
 /**
  * rdmafs_fenced - is a change of the file on its way that nobody waits for?
@@ -43,10 +44,50 @@ void rdmafs_fence_begin(struct inode *inode)
 }
 
 /**
+ * rdmafs_change_unknown - a change of ours is over, and nobody knows what it did
+ * @inode: the file
+ *
+ * What is cached may be from before it, and so may the size be: who writes next asks for
+ * it, or what he writes would be filled up with zeros to where the file does not end any
+ * more (lock.c).
+ *
+ * Context: any.
+ */
+void rdmafs_change_unknown(struct inode *inode)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	enum rdmafs_pages old;
+	unsigned long irq;
+
+	spin_lock_irqsave(&ri->lock, irq);
+	old = ri->coh.pages;
+	rdmafs_coh_unknown(&ri->coh,
+			   atomic64_inc_return(&RDMAFS_M(inode->i_sb)->clock));
+	rdmafs_pages_moved_locked(ri, old);
+	set_bit(RDMAFS_I_UNSURE, &ri->flags);
+	ri->expires = jiffies;
+	/* Pairs with the acquire in rdmafs_lock_write(). */
+	smp_store_release(&ri->unknown, ri->unknown + 1);
+	spin_unlock_irqrestore(&ri->lock, irq);
+}
+
+/**
+ * rdmafs_size_unsure - has the server to be asked for the size, for that?
+ * @inode: a regular file
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool rdmafs_size_unsure(struct inode *inode)
+{
+	return test_bit(RDMAFS_I_UNSURE, &RDMAFS_I(inode)->flags);
+}
+
+/**
  * rdmafs_fence_end - it is over
  * @inode: the file
  *
- * Nobody has told what it did: what is cached may be from before it.
+ * Nobody has told what it did.
  *
  * Context: any.
  */
@@ -54,8 +95,7 @@ void rdmafs_fence_end(struct inode *inode)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 
-	rdmafs_pages_stale(inode);
-	rdmafs_attr_expire(inode);
+	rdmafs_change_unknown(inode);
 	/* Fully ordered: the new count is seen before we look for waiters. */
 	if (atomic_dec_and_test(&ri->fence))
 		wake_up_var(&ri->fence);
@@ -103,6 +143,7 @@ void rdmafs_fence_op_put(struct rdmafs_op *op)
 
 	rdmafs_op_put(op);
 	rdmafs_fence_end(inode);
+	rdmafs_test_point("fence_over", inode->i_ino);
 	iput(inode);
 	rdmafs_opens_dec(mnt);
 }

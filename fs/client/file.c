@@ -320,7 +320,7 @@ static long rdmafs_file_fallocate(struct file *file, int mode, loff_t offset, lo
 	err = rdmafs_fallocate_all(file, mode, offset, len, &size);
 	rdmafs_resize_end(inode, err ? -1 : size);
 	if (err)
-		rdmafs_pages_stale(inode);
+		rdmafs_change_unknown(inode);
 	else if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
 		/* Whole pages: what they hold has moved, none of it is zero. */
 		truncate_pagecache(inode, round_down(offset, PAGE_SIZE));

@@ -10,42 +10,74 @@
 #include <linux/pagemap.h>
 #include "client.h"
 
+/*
+ * The size is not known, and what was asked for before the lock was taken could not tell:
+ * changes of ours were under way.  Now there are none.  As in a truncate.
+ */
+static int rdmafs_lock_size(struct inode *inode)
+{
+	struct address_space *mapping = inode->i_mapping;
+	int err;
+
+	filemap_invalidate_lock(mapping);
+	err = rdmafs_flush(inode);
+	if (!err)
+		err = rdmafs_revalidate(inode, true);
+	filemap_invalidate_unlock(mapping);
+	return err;
+}
+
 /**
  * rdmafs_lock_write - take i_rwsem for writing through the page cache
  * @inode: the file
  *
  * Exclusively, with no direct I/O under way, and nothing that a killed task has left:
  * netfs' own lock lets buffered writers in together, which loses the larger of two new
- * sizes.
+ * sizes.  No page that was found stale before is left, and neither a page nor the size is
+ * from before the end of a change that nobody has waited for.
  *
- * Return: 0; -EINTR; or why pages that such a one has made stale could not be dropped.  To
+ * Return: 0; -EINTR; or why stale pages could not be dropped, or the server be asked.  To
  * be undone by inode_unlock().
  */
 int rdmafs_lock_write(struct inode *inode)
 {
-	struct netfs_inode *ni = netfs_inode(inode);
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	unsigned long *flags = &ri->netfs.flags;
+	unsigned int unknown;
 	int err;
 
 	while (true) {
-		if (down_write_killable(&inode->i_rwsem))
-			return -EINTR;
-		if (!rdmafs_fenced(inode))
-			break;
-		up_write(&inode->i_rwsem);
 		err = rdmafs_fence_wait(inode);
+		/* Whoever sees the count has to see what it stands for. */
+		unknown = smp_load_acquire(&ri->unknown);
 		if (!err)
-			err = rdmafs_revalidate_mapping(inode, true);
+			err = rdmafs_revalidate_mapping(inode, false);
 		if (err)
 			return err;
-	}
-	if (test_bit(NETFS_ICTX_ODIRECT, &ni->flags)) {
-		if (rdmafs_dio_wait(inode)) {
-			up_write(&inode->i_rwsem);
+		if (down_write_killable(&inode->i_rwsem))
 			return -EINTR;
+		if (!rdmafs_fenced(inode)) {
+			/* It is counted before the fence falls: rdmafs_fence_end(). */
+			smp_rmb();
+			if (READ_ONCE(ri->unknown) == unknown)
+				break;
 		}
-		clear_bit(NETFS_ICTX_ODIRECT, &ni->flags);
+		up_write(&inode->i_rwsem);
 	}
-	return 0;
+	if (test_bit(NETFS_ICTX_ODIRECT, flags)) {
+		err = rdmafs_dio_wait(inode);
+		if (err)
+			goto unlock;
+		clear_bit(NETFS_ICTX_ODIRECT, flags);
+	}
+	if (!rdmafs_size_unsure(inode))
+		return 0;
+	err = rdmafs_lock_size(inode);
+	if (!err)
+		return 0;
+unlock:
+	up_write(&inode->i_rwsem);
+	return err;
 }
 
 /*

@@ -147,15 +147,19 @@ static bool rdmafs_pages_renew(struct inode *inode, int *err)
  * @inode: a regular file
  * @attrs: look at the attributes first, if they have expired
  *
+ * The server is asked in any case if the size is not known: what is read in, or written,
+ * then ends with the file.
+ *
  * Context: process; see above for what may be held.
  * Return: 0, -EINTR, or why pages could not be dropped.
  */
 int rdmafs_revalidate_mapping(struct inode *inode, bool attrs)
 {
+	bool unsure = rdmafs_size_unsure(inode);
 	int err;
 
-	if (attrs) {
-		err = rdmafs_revalidate(inode, false);
+	if (attrs || unsure) {
+		err = rdmafs_revalidate(inode, unsure);
 		if (err)
 			return err;
 	}

@@ -275,6 +275,29 @@ static void opening(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
 }
 
+/* A truncate whose task was killed: what was asked before it is over says nothing. */
+static void left_alone(struct kunit *test)
+{
+	struct rdmafs_coh *c = known(test);
+	struct rdmafs_verdict v;
+
+	rdmafs_coh_resize_begin(c);
+	rdmafs_coh_own_begin(c);
+	rdmafs_coh_own_end(c, NULL, 0, 1);
+	rdmafs_coh_resize_end(c, 2);
+	v = rdmafs_coh_fresh(c, FIRST, 2);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
+	rdmafs_coh_unknown(c, 3);
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
+	v = rdmafs_coh_fresh(c, FIRST, 2);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
+	KUNIT_EXPECT_FALSE(test, v.believe);
+	v = rdmafs_coh_fresh(c, FIRST + 1, 3);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
+	KUNIT_EXPECT_TRUE(test, v.believe);
+	KUNIT_EXPECT_TRUE(test, v.changed);
+}
+
 static void names(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
@@ -302,6 +325,7 @@ static struct kunit_case coherence_cases[] = {
 	KUNIT_CASE(too_many_pieces),
 	KUNIT_CASE(nobody_knows),
 	KUNIT_CASE(opening),
+	KUNIT_CASE(left_alone),
 	KUNIT_CASE(names),
 	{}
 };
