@@ -265,9 +265,9 @@ out:
 }
 
 /*
- * Take invalidate_lock for a store: nothing that a killed task has left is on its way,
- * and no page is from before what such a one, or one that got no answer, has changed: all
- * of the page will be written, over what the server has moved there or cut off.
+ * Take invalidate_lock for a store: no append, nor anything that a killed task has left, is
+ * on its way, and no page is from before what such a one, or one that got no answer, has
+ * changed: all of the page will be written, over what the server has moved there or cut off.
  */
 static int rdmafs_mkwrite_lock(struct inode *inode)
 {
@@ -275,14 +275,14 @@ static int rdmafs_mkwrite_lock(struct inode *inode)
 	int err;
 
 	while (true) {
-		err = rdmafs_fence_wait(inode);
+		err = rdmafs_stores_wait(inode);
 		if (!err && !rdmafs_pages_valid(inode))
 			err = rdmafs_revalidate_mapping(inode, true);
 		if (!err)
 			err = down_read_killable(&mapping->invalidate_lock);
 		if (err)
 			return err;
-		if (!rdmafs_fenced(inode)) {
+		if (!rdmafs_stores_held(inode) && !rdmafs_fenced(inode)) {
 			/* Pages are stale before the count falls: rdmafs_fence_end(). */
 			smp_rmb();
 			if (rdmafs_pages_valid(inode))

@@ -253,6 +253,7 @@ struct rdmafs_cred {
 #define RDMAFS_I_STALE		2	/* the server does not know the handle any more */
 #define RDMAFS_I_STORED		3	/* mappings have stored into it; see @late */
 #define RDMAFS_I_UNSURE		4	/* the size is not known; see @unknown */
+#define RDMAFS_I_APPENDING	5	/* mappings do not store into it (fence.c) */
 
 #define RDMAFS_NR_ACCESS	4	/* callers whose rights are remembered */
 
@@ -550,6 +551,10 @@ bool rdmafs_fenced(struct inode *inode);
 void rdmafs_fence_begin(struct inode *inode);
 void rdmafs_fence_end(struct inode *inode);
 int rdmafs_fence_wait(struct inode *inode);
+int rdmafs_append_begin(struct inode *inode);
+void rdmafs_append_end(struct inode *inode);
+bool rdmafs_stores_held(struct inode *inode);
+int rdmafs_stores_wait(struct inode *inode);
 void rdmafs_change_unknown(struct inode *inode);
 bool rdmafs_size_unsure(struct inode *inode);
 void rdmafs_fence_op(struct rdmafs_op *op);

@@ -15,8 +15,12 @@
  *
  * O_APPEND: the server picks the offset, part by part, so that clients that
  * append to one file do not overwrite each other; the page cache is flushed
- * before and dropped after.  As there is no copy from which it could be sent
- * again, an append is DATA_SYNC as well.
+ * before and dropped after, and no mapping can store between the two: the last
+ * page would be written back as it was when it had no more than zeros there
+ * (rdmafs_append_begin()).  A part's data may itself be in a page of the file
+ * that a fault has to make fit to be stored into, so that it is taken before.
+ * As there is no copy from which it could be sent again, an append is DATA_SYNC
+ * as well.
  *
  * Ownership: a part's pages are pinned until its op has finished (written
  * unstably: until stable).  A killed task leaves the request; iocb and iterator
@@ -592,32 +596,12 @@ static int rdmafs_dio_start_part(struct rdmafs_dio *dio, struct rdmafs_dio_part 
 	return 0;
 }
 
-/*
- * Send all of @iter (an append: one part of it), and wait unless the request
- * is asynchronous.
- */
-static ssize_t rdmafs_dio_submit(struct rdmafs_dio *dio, struct iov_iter *iter, bool nowait)
+/* All has been submitted: wait for it, unless the request is asynchronous. */
+static ssize_t rdmafs_dio_end(struct rdmafs_dio *dio)
 {
-	struct rdmafs_dio_part *part;
 	struct kiocb *iocb = dio->iocb;
 	ssize_t ret;
-	size_t len;
 	bool over;
-	int err;
-
-	while (iov_iter_count(iter)) {
-		part = rdmafs_dio_part_new(dio, iter, &len);
-		err = PTR_ERR_OR_ZERO(part);
-		if (!err)
-			err = rdmafs_dio_start_part(dio, part, len, iov_iter_count(iter), nowait);
-		if (err) {
-			rdmafs_dio_limit(dio, dio->len, err);
-			break;
-		}
-		/* No sense in more behind a part that has failed already. */
-		if (READ_ONCE(dio->good) != SIZE_MAX || dio->append)
-			break;
-	}
 
 	if (iocb)
 		rdmafs_dio_cancellable(dio);
@@ -647,6 +631,29 @@ static ssize_t rdmafs_dio_submit(struct rdmafs_dio *dio, struct iov_iter *iter, 
 		ret = ret ? -EINTR : dio->result;
 	}
 	return ret;
+}
+
+/* Send all of @iter, and wait unless the request is asynchronous. */
+static ssize_t rdmafs_dio_submit(struct rdmafs_dio *dio, struct iov_iter *iter, bool nowait)
+{
+	struct rdmafs_dio_part *part;
+	size_t len;
+	int err;
+
+	while (iov_iter_count(iter)) {
+		part = rdmafs_dio_part_new(dio, iter, &len);
+		err = PTR_ERR_OR_ZERO(part);
+		if (!err)
+			err = rdmafs_dio_start_part(dio, part, len, iov_iter_count(iter), nowait);
+		if (err) {
+			rdmafs_dio_limit(dio, dio->len, err);
+			break;
+		}
+		/* No sense in more behind a part that has failed already. */
+		if (READ_ONCE(dio->good) != SIZE_MAX)
+			break;
+	}
+	return rdmafs_dio_end(dio);
 }
 
 /**
@@ -746,6 +753,51 @@ out:
 	return ret;
 }
 
+/* The server's end of the file becomes ours, and stays so: no mapping stores into it. */
+static int rdmafs_append_lock(struct inode *inode)
+{
+	int err;
+
+	err = rdmafs_append_begin(inode);
+	if (err)
+		return err;
+	err = rdmafs_flush(inode);
+	if (!err)
+		err = rdmafs_zero_tail(inode, i_size_read(inode));
+	if (err)
+		rdmafs_append_end(inode);
+	return err;
+}
+
+/* Send one part of @iter, and wait. */
+static ssize_t rdmafs_append_part(struct rdmafs_dio *dio, struct iov_iter *iter)
+{
+	struct inode *inode = dio->inode;
+	struct rdmafs_dio_part *part;
+	bool locked = false;
+	ssize_t ret;
+	size_t len;
+	int err;
+
+	part = rdmafs_dio_part_new(dio, iter, &len);
+	err = PTR_ERR_OR_ZERO(part);
+	if (!err) {
+		err = rdmafs_append_lock(inode);
+		locked = !err;
+		if (err)
+			rdmafs_dio_part_free(part);
+		else
+			err = rdmafs_dio_start_part(dio, part, len, false, false);
+	}
+	if (err)
+		rdmafs_dio_limit(dio, 0, err);
+	/* Its pages are dropped when this returns; if it was killed, others wait (fence.c). */
+	ret = rdmafs_dio_end(dio);
+	if (locked)
+		rdmafs_append_end(inode);
+	return ret;
+}
+
 /**
  * rdmafs_append_write - write at the end, wherever that is by now
  * @iocb: O_APPEND, O_DIRECT or not
@@ -772,20 +824,13 @@ ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from)
 	ret = rdmafs_dio_privs(iocb);
 	if (ret)
 		goto out;
-	/* The server's end of the file must be ours, too. */
-	ret = rdmafs_flush(inode);
-	if (ret)
-		goto out;
-	ret = rdmafs_zero_tail(inode, i_size_read(inode));
-	if (ret)
-		goto out;
 	while (iov_iter_count(from)) {
 		ret = -ENOMEM;
 		dio = rdmafs_dio_new(iocb, true, true);
 		if (!dio)
 			break;
 		dio->work_needed = true;
-		ret = rdmafs_dio_submit(dio, from, false);
+		ret = rdmafs_append_part(dio, from);
 		if (ret > 0) {
 			iocb->ki_pos = dio->pos + ret;
 			total += ret;
