@@ -110,7 +110,8 @@ struct rdmafs_opts {
  * @RDMAFS_POOL_COMMON: operations that wait for nothing but the server and those below
  * @RDMAFS_POOL_WRITE:	writes, which may wait for a COMMIT (of the above)
  * @RDMAFS_POOL_REOPEN:	OPEN again, which any of them may need first
- * @RDMAFS_POOL_CRED:	SETCRED, likewise, and an OPEN too
+ * @RDMAFS_POOL_STRAY:	CLOSE of what was opened in vain, made beside the op that opened it
+ * @RDMAFS_POOL_CRED:	SETCRED, which any of them may need first, too
  * @RDMAFS_NR_POOLS:	their number
  * @RDMAFS_POOL_NONE:	from none: there may be no memory; for ops whose maker holds
  *		others that can't end before it has made this one
@@ -119,6 +120,7 @@ enum rdmafs_pool {
 	RDMAFS_POOL_COMMON,
 	RDMAFS_POOL_WRITE,
 	RDMAFS_POOL_REOPEN,
+	RDMAFS_POOL_STRAY,
 	RDMAFS_POOL_CRED,
 	RDMAFS_NR_POOLS,
 	RDMAFS_POOL_NONE = RDMAFS_NR_POOLS

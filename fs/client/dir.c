@@ -30,8 +30,7 @@
 /**
  * struct rdmafs_dir - an open directory
  * @lock:    iterate may be called by several tasks
- * @op:	     holds the reply if it has just come, else NULL
- * @kept:    holds it if it was kept, else NULL
+ * @reply:   what the server has said, entries only, or NULL
  * @dec:     where we are in it
  * @pos:     position that @dec stands for
  * @cookie:  cookie that @dec stands for
@@ -43,8 +42,7 @@
  */
 struct rdmafs_dir {
 	struct mutex lock; /* protects the rest */
-	struct rdmafs_op *op;
-	void *kept;
+	void *reply;
 	struct rfp_dec dec;
 	loff_t pos;
 	u64 cookie;
@@ -64,11 +62,8 @@ static loff_t rdmafs_dir_pos(u64 cookie)
 
 static void rdmafs_dir_drop(struct rdmafs_dir *d)
 {
-	if (d->op)
-		rdmafs_op_put(d->op);
-	kvfree(d->kept);
-	d->op = NULL;
-	d->kept = NULL;
+	kvfree(d->reply);
+	d->reply = NULL;
 	d->eof = false;
 }
 
@@ -123,11 +118,13 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 	dput(dentry);
 }
 
-static void rdmafs_dir_prime_all(struct dentry *parent, struct rfp_dec dec,
+static void rdmafs_dir_prime_all(struct dentry *parent, const struct rdmafs_listing *l,
 				 unsigned long verifier, u64 clock)
 {
 	struct rfp_dirent_view ent;
+	struct rfp_dec dec;
 
+	rfp_dec_init(&dec, l->data, l->count);
 	while (rfp_dec_dirent(&dec, &ent) == 1) {
 		if (ent.attr && ent.fh.len)
 			rdmafs_dir_prime(parent, &ent, verifier, clock);
@@ -135,14 +132,15 @@ static void rdmafs_dir_prime_all(struct dentry *parent, struct rfp_dec dec,
 	}
 }
 
-/* Send READDIR and go through what it says; @l gets that. */
-static int rdmafs_dir_ask(struct file *file, struct rdmafs_op *op, struct rdmafs_listing *l)
+/*
+ * Send READDIR; @l gets what it says, and its data from the op, which is not kept for as long
+ * as somebody has the directory open: others need its memory.
+ */
+static int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, struct rdmafs_listing *l)
 {
-	struct inode *dir = file_inode(file);
-	unsigned long verifier = rdmafs_dir_verifier(dir);
 	const struct rfp_readdir_rep *rep;
 	const struct rfp_attr *attr;
-	struct rfp_dec entries, dec;
+	struct rfp_dec dec;
 	int err;
 
 	err = rdmafs_op_run(op);
@@ -152,7 +150,6 @@ static int rdmafs_dir_ask(struct file *file, struct rdmafs_op *op, struct rdmafs
 	attr = rfp_dec_fixed(&dec, sizeof(*attr));
 	if (rfp_dec_end(&dec) || rdmafs_attr_check(dir->i_sb, attr))
 		return -EIO;
-	l->data = op->buf;
 	l->count = le32_to_cpu(rep->count);
 	l->eof = le32_to_cpu(rep->flags) & RFP_READDIR_EOF;
 	l->change = le64_to_cpu(attr->change);
@@ -160,16 +157,15 @@ static int rdmafs_dir_ask(struct file *file, struct rdmafs_op *op, struct rdmafs
 	if (l->count != op->call.data_len || (!l->count && !l->eof))
 		return -EIO;
 	rdmafs_attr_fresh(dir, attr, op->clock);
-	rfp_dec_init(&entries, l->data, l->count);
-	rdmafs_dir_prime_all(file_dentry(file), entries, verifier, op->clock);
+	l->data = op->buf;
+	op->buf = NULL;
 	return 0;
 }
 
-static int rdmafs_dir_fetch(struct file *file, struct rdmafs_dir *d, struct rdmafs_op *op,
+static int rdmafs_dir_fetch(struct inode *dir, struct rdmafs_dir *d, struct rdmafs_op *op,
 			    struct rdmafs_listing *l)
 {
 	struct rfp_readdir_req *req = (struct rfp_readdir_req *)op->req;
-	struct inode *dir = file_inode(file);
 	unsigned long sent = jiffies;
 	u64 change;
 	u32 size;
@@ -188,7 +184,7 @@ static int rdmafs_dir_fetch(struct file *file, struct rdmafs_dir *d, struct rdma
 	req->flags = cpu_to_le32(RFP_READDIR_PLUS);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
 	change = rdmafs_listing_change(dir);
-	err = rdmafs_dir_ask(file, op, l);
+	err = rdmafs_dir_ask(dir, op, l);
 	if (err)
 		return err;
 	if (l->index != RDMAFS_LISTING_NONE && l->change == change)
@@ -204,7 +200,9 @@ static int rdmafs_dir_next(struct file *file, struct rdmafs_dir *d)
 {
 	struct rdmafs_listing l = { .index = d->index, .cookie = d->cookie };
 	struct inode *dir = file_inode(file);
+	unsigned long verifier = rdmafs_dir_verifier(dir);
 	struct rdmafs_op *op;
+	u64 clock;
 	int err;
 
 	rdmafs_dir_drop(d);
@@ -213,26 +211,21 @@ static int rdmafs_dir_next(struct file *file, struct rdmafs_dir *d)
 		return PTR_ERR(op);
 	l.cred = op->cred->serial;
 	if (!d->ask && l.index != RDMAFS_LISTING_NONE && !rdmafs_listing_load(dir, &l)) {
-		d->kept = l.data;
 		rdmafs_op_put(op);
 	} else {
-		err = rdmafs_dir_fetch(file, d, op, &l);
-		if (err) {
-			rdmafs_op_put(op);
+		err = rdmafs_dir_fetch(dir, d, op, &l);
+		clock = op->clock;
+		rdmafs_op_put(op);
+		if (err)
 			return err;
-		}
-		d->op = op;
+		rdmafs_dir_prime_all(file_dentry(file), &l, verifier, clock);
 	}
+	d->reply = l.data;
 	rfp_dec_init(&d->dec, l.data, l.count);
 	d->eof = l.eof;
 	d->index = l.index;
 	d->fetches++;
 	return 0;
-}
-
-static bool rdmafs_dir_has(const struct rdmafs_dir *d)
-{
-	return d->op || d->kept;
 }
 
 /* Be where ctx->pos is. */
@@ -241,7 +234,7 @@ static void rdmafs_dir_seek(struct rdmafs_dir *d, loff_t pos)
 	if (d->pos == pos && pos != RDMAFS_POS_FIRST)
 		return;
 	/* At the beginning: what has been changed since is to be seen. */
-	if (d->pos == pos && !rdmafs_dir_has(d))
+	if (d->pos == pos && !d->reply)
 		return;
 	rdmafs_dir_drop(d);
 	d->pos = pos;
@@ -262,7 +255,7 @@ static int rdmafs_readdir_locked(struct file *file, struct dir_context *ctx,
 
 	rdmafs_dir_seek(d, ctx->pos);
 	while (ctx->pos != RDMAFS_POS_END) {
-		if (!rdmafs_dir_has(d)) {
+		if (!d->reply) {
 			ret = rdmafs_dir_next(file, d);
 			if (ret)
 				return ret;

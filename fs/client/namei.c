@@ -662,6 +662,9 @@ static int rdmafs_by_name_attach(struct inode *dir, struct dentry *dentry, struc
 	if (le32_to_cpu(b->rep->flags) & RFP_OPEN_CREATED)
 		file->f_mode |= FMODE_CREATED;
 	rdmafs_file_attach(file, open);
+	/* What follows may need ops, and one more of the same pool is not to be had for ever. */
+	rdmafs_op_put(b->op);
+	b->op = NULL;
 	/* From here on the file's release puts the open, whatever follows. */
 	err = finish_open(file, dentry, rdmafs_file_open_atomic);
 	if (err && !(file->f_mode & FMODE_OPENED)) {

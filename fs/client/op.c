@@ -33,6 +33,12 @@
 
 static struct kmem_cache *rdmafs_op_cache;
 
+/* mempool_alloc_slab(), which a test can make fail: then there is what is set aside. */
+static void *rdmafs_op_mem(gfp_t gfp, void *cache)
+{
+	return rdmafs_test_fail("op_mem", 0) ? NULL : kmem_cache_alloc(cache, gfp);
+}
+
 /* Operations that may reach a restarted server a second time without harm. */
 static bool rdmafs_op_idempotent(enum rfp_op nr)
 {
@@ -100,7 +106,7 @@ struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_mount *mnt, enum rfp_op nr, s
 	struct rdmafs_op *op;
 
 	if (pool == RDMAFS_POOL_NONE)
-		op = kmem_cache_alloc(rdmafs_op_cache, GFP_NOFS | __GFP_NORETRY | __GFP_NOWARN);
+		op = rdmafs_op_mem(GFP_NOFS | __GFP_NORETRY | __GFP_NOWARN, rdmafs_op_cache);
 	else
 		op = mempool_alloc(mnt->op_pools[pool], GFP_NOFS);
 	if (!op)
@@ -523,7 +529,8 @@ int rdmafs_op_pools_init(struct rdmafs_mount *mnt)
 	int i;
 
 	for (i = 0; i < RDMAFS_NR_POOLS; i++) {
-		mnt->op_pools[i] = mempool_create_slab_pool(RDMAFS_POOL_MIN, rdmafs_op_cache);
+		mnt->op_pools[i] = mempool_create(RDMAFS_POOL_MIN, rdmafs_op_mem,
+						  mempool_free_slab, rdmafs_op_cache);
 		if (!mnt->op_pools[i])
 			return -ENOMEM;
 	}

@@ -341,12 +341,12 @@ struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags)
 }
 
 static struct rdmafs_op *rdmafs_close_new(struct rdmafs_mount *mnt, struct rdmafs_cred *cred,
-					  u64 stateid)
+					  u64 stateid, enum rdmafs_pool pool)
 {
 	struct rfp_close_req *req;
 	struct rdmafs_op *op;
 
-	op = rdmafs_op_new_cred(mnt, RFP_CLOSE, sizeof(*req), cred, RDMAFS_POOL_COMMON);
+	op = rdmafs_op_new_cred(mnt, RFP_CLOSE, sizeof(*req), cred, pool);
 	req = (struct rfp_close_req *)op->req;
 	req->stateid = cpu_to_le64(stateid);
 	return op;
@@ -355,7 +355,7 @@ static struct rdmafs_op *rdmafs_close_new(struct rdmafs_mount *mnt, struct rdmaf
 /* Tell the server and wait; false if it could not be sent in this task. */
 static bool rdmafs_open_close(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid)
 {
-	struct rdmafs_op *op = rdmafs_close_new(mnt, cred, stateid);
+	struct rdmafs_op *op = rdmafs_close_new(mnt, cred, stateid, RDMAFS_POOL_COMMON);
 	bool sent;
 	int err;
 
@@ -374,7 +374,8 @@ static void rdmafs_close_done(struct rdmafs_xprt_call *call)
 /* Tell the server; false if it could not be sent at once. */
 static bool rdmafs_open_close_nowait(struct rdmafs_mount *mnt, struct rdmafs_open *open)
 {
-	struct rdmafs_op *op = rdmafs_close_new(mnt, open->cred, open->stateid);
+	struct rdmafs_op *op = rdmafs_close_new(mnt, open->cred, open->stateid,
+						RDMAFS_POOL_COMMON);
 	int err;
 
 	op->call.done = rdmafs_close_done;
@@ -504,7 +505,7 @@ static void rdmafs_close_work(struct work_struct *work)
  */
 void rdmafs_open_close_stray(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid)
 {
-	struct rdmafs_op *op = rdmafs_close_new(mnt, cred, stateid);
+	struct rdmafs_op *op = rdmafs_close_new(mnt, cred, stateid, RDMAFS_POOL_STRAY);
 
 	atomic_inc(&mnt->nr_opens);
 	INIT_WORK(&op->work, rdmafs_close_work);
