@@ -33,8 +33,10 @@ static int rdmafs_lock_size(struct inode *inode)
  *
  * Exclusively, with no direct I/O under way, and nothing that a killed task has left:
  * netfs' own lock lets buffered writers in together, which loses the larger of two new
- * sizes.  No page that was found stale before is left, and neither a page nor the size is
- * from before the end of a change that nobody has waited for.
+ * sizes.  No page that was found stale before is left, nor one that a change which failed
+ * has made stale while one waited: all of a page is written back, whatever has been stored
+ * into it.  Neither a page nor the size is from before the end of a change that nobody has
+ * waited for.
  *
  * Return: 0; -EINTR; or why stale pages could not be dropped, or the server be asked.  To
  * be undone by inode_unlock().
@@ -44,6 +46,7 @@ int rdmafs_lock_write(struct inode *inode)
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 	unsigned long *flags = &ri->netfs.flags;
 	unsigned int unknown;
+	bool again = false;
 	int err;
 
 	while (true) {
@@ -59,8 +62,11 @@ int rdmafs_lock_write(struct inode *inode)
 		if (!rdmafs_fenced(inode)) {
 			/* It is counted before the fence falls: rdmafs_fence_end(). */
 			smp_rmb();
-			if (READ_ONCE(ri->unknown) == unknown)
+			/* Pages that stay stale are in use by a mapping. */
+			if (READ_ONCE(ri->unknown) == unknown &&
+			    (again || rdmafs_pages_valid(inode)))
 				break;
+			again = true;
 		}
 		up_write(&inode->i_rwsem);
 	}
