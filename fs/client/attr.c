@@ -51,6 +51,15 @@ int rdmafs_attr_check(struct super_block *sb, const struct rfp_attr *attr)
 	return 0;
 }
 
+/*
+ * Advance the mount's clock, and read it: with the lock of the inode held (or its I_NEW), so
+ * that its ticks come in order.  A question that finds the clock there is asked after this.
+ */
+static u64 rdmafs_attr_tick(struct inode *inode)
+{
+	return atomic64_inc_return(&RDMAFS_M(inode->i_sb)->clock);
+}
+
 static struct timespec64 rdmafs_time(const struct rfp_time *t)
 {
 	struct timespec64 ts = {
@@ -121,16 +130,16 @@ static bool rdmafs_attr_same_type(struct inode *inode, const struct rfp_attr *at
  * rdmafs_attr_init - first attributes of a new inode
  * @inode: locked by I_NEW
  * @attr:  checked attributes
- * @clock: the mount's clock when they were asked for
  */
-void rdmafs_attr_init(struct inode *inode, const struct rfp_attr *attr, u64 clock)
+void rdmafs_attr_init(struct inode *inode, const struct rfp_attr *attr)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	u64 now = rdmafs_attr_tick(inode);
 
 	inode->i_mode = le32_to_cpu(attr->mode);
 	rdmafs_attr_copy(inode, attr, RDMAFS_SIZE_SET);
 	spin_lock_irq(&ri->lock);
-	rdmafs_coh_first(&ri->coh, le64_to_cpu(attr->change), clock);
+	rdmafs_coh_first(&ri->coh, le64_to_cpu(attr->change), now);
 	rdmafs_attr_timeo_locked(inode, true);
 	spin_unlock_irq(&ri->lock);
 	if (!(ri->attr_flags & RFP_ATTR_ACL))
@@ -151,23 +160,25 @@ void rdmafs_attr_fresh(struct inode *inode, const struct rfp_attr *attr, u64 clo
 	struct rdmafs_verdict v;
 	enum rdmafs_pages old;
 	bool acl = false;
+	u64 now;
 
 	if (!rdmafs_attr_same_type(inode, attr))
 		return;
 	spin_lock(&inode->i_lock);
 	spin_lock_irq(&ri->lock);
 	old = ri->coh.pages;
-	v = rdmafs_coh_fresh(&ri->coh, le64_to_cpu(attr->change), clock);
+	now = rdmafs_attr_tick(inode);
+	v = rdmafs_coh_fresh(&ri->coh, le64_to_cpu(attr->change), clock, now);
 	rdmafs_pages_moved_locked(ri, old);
 	if (v.changed)
 		ri->timeo = 0;
-	if (v.believe) {
+	if (v.believe)
 		rdmafs_attr_timeo_locked(inode, v.changed);
-		clear_bit(RDMAFS_I_STASH, &ri->flags);
-	} else {
+	else
 		ri->expires = jiffies;
-	}
 	if (v.use) {
+		/* What a write has left there is older. */
+		clear_bit(RDMAFS_I_STASH, &ri->flags);
 		acl = (READ_ONCE(ri->attr_flags) ^ le32_to_cpu(attr->flags)) & RFP_ATTR_ACL;
 		rdmafs_attr_copy(inode, attr, v.size);
 	}
@@ -198,7 +209,7 @@ static struct rdmafs_verdict rdmafs_own_locked(struct rdmafs_inode *ri,
 					       const struct rfp_attr *attr, u64 clock)
 {
 	struct inode *inode = &ri->netfs.inode;
-	u64 now = atomic64_inc_return(&RDMAFS_M(inode->i_sb)->clock);
+	u64 now = rdmafs_attr_tick(inode);
 	enum rdmafs_pages old = ri->coh.pages;
 	struct rdmafs_edge told;
 	struct rdmafs_verdict v;
@@ -328,8 +339,7 @@ void rdmafs_resize_end(struct inode *inode, loff_t size)
 		i_size_write(inode, size);
 		clear_bit(RDMAFS_I_UNSURE, &ri->flags);
 	}
-	rdmafs_coh_resize_end(&ri->coh,
-			      atomic64_inc_return(&RDMAFS_M(inode->i_sb)->clock));
+	rdmafs_coh_resize_end(&ri->coh, rdmafs_attr_tick(inode));
 	if (size < 0)
 		ri->expires = jiffies;
 	spin_unlock_irq(&ri->lock);

@@ -162,8 +162,8 @@ struct rdmafs_reclaim {
  *		are over
  * @op_pools:	memory for ops when there is none
  * @session:	generation of the session; ids and stateids of an older one are void
- * @clock:	ticks with every change made by us; tells which attributes are
- *		older than such a change
+ * @clock:	ticks with every change made by us, and with every answer about attributes;
+ *		tells which attributes may be older than what is known
  * @forced:	how often umount -f was called
  * @given_up:	of the task that called umount -f without a server, when it was made;
  *		0 if none did, or the export has been served since
@@ -584,7 +584,7 @@ int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask);
 /* attr.c */
 int rdmafs_attr_fetch(struct inode *inode, u32 *access);
 int rdmafs_attr_check(struct super_block *sb, const struct rfp_attr *attr);
-void rdmafs_attr_init(struct inode *inode, const struct rfp_attr *attr, u64 clock);
+void rdmafs_attr_init(struct inode *inode, const struct rfp_attr *attr);
 void rdmafs_attr_fresh(struct inode *inode, const struct rfp_attr *attr, u64 clock);
 void rdmafs_attr_own_begin(struct inode *inode);
 void rdmafs_attr_own_end(struct inode *inode, const struct rfp_attr *attr, u64 clock);

@@ -9,10 +9,10 @@
  *	own	with the reply to a change of ours.  Their cookie differs from
  *		the last one because of us; the one of before in the reply tells
  *		whether because of us alone.
- *	weak	fresh ones that crossed a change of ours on the way: old or
- *		new, one can't tell.  They never shrink a file, are no reason
- *		not to ask again, and prove nothing; what is older than
- *		something known is not even looked at.
+ *	weak	fresh ones that crossed a change of ours on the way, or an answer
+ *		that told of somebody else's: old or new, one can't tell.  They
+ *		never shrink a file, are no reason not to ask again, and prove
+ *		nothing; what is older than something known is not even looked at.
  *
  * Own changes run in parallel and are answered in any order.  One (before,
  * after) with before <= change extends what is accounted for to after.  Those
@@ -83,12 +83,13 @@ void rdmafs_coh_init(struct rdmafs_coh *c)
  * rdmafs_coh_first - the first attributes of an object
  * @c:	    what is known: nothing
  * @change: their cookie
- * @asked:  when they were asked for
+ * @now:    the mount's clock, which has been advanced
  */
-void rdmafs_coh_first(struct rdmafs_coh *c, u64 change, u64 asked)
+void rdmafs_coh_first(struct rdmafs_coh *c, u64 change, u64 now)
 {
 	c->change = change;
-	c->clock = asked;
+	c->seen = change;
+	c->clock = now;
 }
 
 static void rdmafs_coh_names(struct rdmafs_coh *c)
@@ -104,7 +105,7 @@ static void rdmafs_coh_foreign(struct rdmafs_coh *c)
 	rdmafs_coh_names(c);
 }
 
-/* The largest cookie that we have seen. */
+/* The largest cookie that a change of ours has left. */
 static u64 rdmafs_coh_newest(const struct rdmafs_coh *c)
 {
 	u64 newest = c->change;
@@ -183,10 +184,11 @@ enum rdmafs_size rdmafs_coh_size(const struct rdmafs_coh *c, u64 asked)
  * @c:	    what is known
  * @change: their cookie
  * @asked:  when they were asked for
+ * @now:    the mount's clock, which has been advanced
  *
  * Return: what to do with them.
  */
-struct rdmafs_verdict rdmafs_coh_fresh(struct rdmafs_coh *c, u64 change, u64 asked)
+struct rdmafs_verdict rdmafs_coh_fresh(struct rdmafs_coh *c, u64 change, u64 asked, u64 now)
 {
 	struct rdmafs_verdict v = { .size = rdmafs_coh_size(c, asked) };
 	bool weak = c->own || c->clock > asked;
@@ -197,13 +199,16 @@ struct rdmafs_verdict rdmafs_coh_fresh(struct rdmafs_coh *c, u64 change, u64 ask
 		if (v.changed) {
 			rdmafs_coh_foreign(c);
 			c->change = change;
+			c->clock = now;
 		}
 		c->unproven = false;
 	} else {
 		/* Up to @change nothing happened that was not taken note of. */
-		if (change > c->change)
+		if (change > c->change) {
 			c->unproven = true;
-		v.use = change >= rdmafs_coh_newest(c);
+			c->clock = now;
+		}
+		v.use = change >= c->seen;
 		/* The very state that our last change has left is not in doubt. */
 		if (v.size == RDMAFS_SIZE_SET && change != c->change)
 			v.size = RDMAFS_SIZE_GROW;
@@ -211,6 +216,8 @@ struct rdmafs_verdict rdmafs_coh_fresh(struct rdmafs_coh *c, u64 change, u64 ask
 			v.size = RDMAFS_SIZE_KEEP;
 	}
 	v.believe = v.size == RDMAFS_SIZE_SET;
+	if (v.use)
+		c->seen = change;
 	return v;
 }
 
@@ -250,10 +257,12 @@ struct rdmafs_verdict rdmafs_coh_own_end(struct rdmafs_coh *c, const struct rdma
 		}
 		v.changed = !rdmafs_coh_account(c, edge);
 		/* Replies come in any order. */
-		v.use = told->after >= rdmafs_coh_newest(c);
+		v.use = told->after >= c->seen;
 		v.believe = v.use;
-		if (v.use)
+		if (v.use) {
 			v.size = rdmafs_coh_size(c, asked);
+			c->seen = told->after;
+		}
 	}
 	if (!c->own && c->nr_edges) {
 		rdmafs_coh_give_up(c);

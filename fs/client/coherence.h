@@ -6,7 +6,8 @@
  *
  * A cookie stands for a state of the object; cookies only grow (a server that
  * crashed may be an exception).  Attributes are *asked* for at a tick of the
- * mount's clock, which advances whenever a change of ours has ended.
+ * mount's clock, which advances whenever a change of ours has ended, and when an
+ * answer tells of what others did: answers to what was asked before may be older.
  */
 #ifndef RDMAFS_COHERENCE_H
 #define RDMAFS_COHERENCE_H
@@ -73,7 +74,9 @@ enum rdmafs_size {
 /**
  * struct rdmafs_coh - what is known of an object
  * @change:	every change up to this cookie is ours or was taken note of
- * @clock:	tick at which a change of ours ended last
+ * @seen:	cookie of the attributes that were taken over last
+ * @clock:	tick at which a change of ours ended, or something was learned of others,
+ *		last: what was asked for before may be older than what is known
  * @size_clock: tick at which a change of ours to the size ended last
  * @own:	changes of ours in flight
  * @resizing:	of these, how many set the size
@@ -88,6 +91,7 @@ enum rdmafs_size {
  */
 struct rdmafs_coh {
 	u64 change;
+	u64 seen;
 	u64 clock;
 	u64 size_clock;
 	unsigned int own;
@@ -115,8 +119,8 @@ struct rdmafs_verdict {
 };
 
 void rdmafs_coh_init(struct rdmafs_coh *c);
-void rdmafs_coh_first(struct rdmafs_coh *c, u64 change, u64 asked);
-struct rdmafs_verdict rdmafs_coh_fresh(struct rdmafs_coh *c, u64 change, u64 asked);
+void rdmafs_coh_first(struct rdmafs_coh *c, u64 change, u64 now);
+struct rdmafs_verdict rdmafs_coh_fresh(struct rdmafs_coh *c, u64 change, u64 asked, u64 now);
 enum rdmafs_size rdmafs_coh_size(const struct rdmafs_coh *c, u64 asked);
 void rdmafs_coh_own_begin(struct rdmafs_coh *c);
 struct rdmafs_verdict rdmafs_coh_own_end(struct rdmafs_coh *c, const struct rdmafs_edge *told,

@@ -93,14 +93,14 @@ static int rdmafs_iget_set(struct inode *inode, void *data)
 	return 0;
 }
 
-static void rdmafs_inode_setup(struct inode *inode, const struct rfp_attr *attr, u64 clock)
+static void rdmafs_inode_setup(struct inode *inode, const struct rfp_attr *attr)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 
 	inode->i_ino = le64_to_cpu(attr->ino);
 	/* The server sets the times. */
 	inode->i_flags |= S_NOATIME | S_NOCMTIME;
-	rdmafs_attr_init(inode, attr, clock);
+	rdmafs_attr_init(inode, attr);
 	netfs_inode_init(&ri->netfs, &rdmafs_netfs_ops, false);
 	switch (inode->i_mode & S_IFMT) {
 	case S_IFREG:
@@ -151,7 +151,7 @@ struct inode *rdmafs_iget(struct super_block *sb, const struct rfp_fh *fh,
 	if (!inode)
 		return ERR_PTR(-ENOMEM);
 	if (inode->i_state & I_NEW) {
-		rdmafs_inode_setup(inode, attr, clock);
+		rdmafs_inode_setup(inode, attr);
 		unlock_new_inode(inode);
 	} else {
 		/* The server knows it (again). */

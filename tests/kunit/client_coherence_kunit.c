@@ -19,6 +19,12 @@ static struct rdmafs_coh *known(struct kunit *test)
 	return c;
 }
 
+/* An answer, at a tick of its own. */
+static struct rdmafs_verdict fresh(struct rdmafs_coh *c, u64 change, u64 asked)
+{
+	return rdmafs_coh_fresh(c, change, asked, max(c->clock, asked) + 1);
+}
+
 static struct rdmafs_verdict own_end(struct rdmafs_coh *c, u64 before, u64 after, u64 asked,
 				     u64 now)
 {
@@ -79,19 +85,70 @@ static void someone_else(struct kunit *test)
 	unsigned long verifier = c->verifier;
 	struct rdmafs_verdict v;
 
-	v = rdmafs_coh_fresh(c, FIRST, 0);
+	v = fresh(c, FIRST, 0);
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
 	KUNIT_EXPECT_EQ(test, c->verifier, verifier);
 
-	v = rdmafs_coh_fresh(c, FIRST + 1, 0);
+	v = fresh(c, FIRST + 1, 0);
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && v.changed);
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
 	KUNIT_EXPECT_NE(test, c->verifier, verifier);
-	/* A server that crashed may have gone back. */
-	v = rdmafs_coh_fresh(c, FIRST - 1, 0);
+	/* A server that crashed may have gone back: it says so when it is asked. */
+	v = fresh(c, FIRST - 1, 1);
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && v.changed);
+}
+
+/* Two questions, neither of which crosses a change of ours; the older answer comes last. */
+static void late_answers(struct kunit *test)
+{
+	struct rdmafs_coh *c = known(test);
+	struct rdmafs_verdict v;
+
+	v = fresh(c, FIRST + 1, 0);
+	KUNIT_EXPECT_TRUE(test, v.use && v.changed);
+	v = fresh(c, FIRST, 0);
+	KUNIT_EXPECT_FALSE(test, v.use || v.believe || v.changed);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
+	KUNIT_EXPECT_EQ(test, c->change, FIRST + 1);
+	/* No older than what is known. */
+	v = fresh(c, FIRST + 1, 0);
+	KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
+	v = fresh(c, FIRST + 2, 0);
+	KUNIT_EXPECT_TRUE(test, v.use && !v.believe && !v.changed);
+	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
+	/* Asked for when all of that was known. */
+	v = fresh(c, FIRST, 2);
+	KUNIT_EXPECT_TRUE(test, v.use && v.believe && v.changed);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
+	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
+}
+
+/* What one answer leaves in doubt is not proven by one that may be older. */
+static void doubt_stays(struct kunit *test)
+{
+	struct rdmafs_coh *c = known(test);
+	struct rdmafs_verdict v;
+
+	own(c, FIRST, FIRST + 1, 1);
+	fresh(c, FIRST + 2, 0);
+	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
+	v = fresh(c, FIRST + 1, 1);
+	KUNIT_EXPECT_FALSE(test, v.use || v.believe);
+	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
+	v = fresh(c, FIRST + 2, 2);
+	KUNIT_EXPECT_TRUE(test, v.believe && v.changed);
+	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
+
+	/* The answer to a change of ours may be older, too. */
+	rdmafs_coh_own_begin(c);
+	v = fresh(c, FIRST + 4, 2);
+	KUNIT_EXPECT_TRUE(test, v.use);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_GROW);
+	v = own_end(c, FIRST + 2, FIRST + 3, 2, 4);
+	KUNIT_EXPECT_FALSE(test, v.use || v.believe || v.changed);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 }
 
 /* What was asked for before a truncate of ours says nothing about the size, ever. */
@@ -103,30 +160,30 @@ static void truncate_stands(struct kunit *test)
 	rdmafs_coh_resize_begin(c);
 	rdmafs_coh_own_begin(c);
 	/* Answered while it is under way: before it, or after it. */
-	v = rdmafs_coh_fresh(c, FIRST, 0);
+	v = fresh(c, FIRST, 0);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
-	v = rdmafs_coh_fresh(c, FIRST + 1, 0);
+	v = fresh(c, FIRST + 1, 0);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 	/* Its own answer does not set it either: who truncates does. */
 	v = own_end(c, FIRST, FIRST + 1, 0, 1);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 	/* And between the answer and that. */
-	v = rdmafs_coh_fresh(c, FIRST + 1, 1);
+	v = fresh(c, FIRST + 1, 1);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 	KUNIT_EXPECT_FALSE(test, v.believe);
 	rdmafs_coh_resize_end(c, 2);
 
 	/* Late answers to what was asked for before. */
-	v = rdmafs_coh_fresh(c, FIRST, 0);
+	v = fresh(c, FIRST, 0);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 	KUNIT_EXPECT_FALSE(test, v.use);
-	v = rdmafs_coh_fresh(c, FIRST + 5, 0);
+	v = fresh(c, FIRST + 5, 0);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
-	v = rdmafs_coh_fresh(c, FIRST + 1, 1);
+	v = fresh(c, FIRST + 1, 1);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 	KUNIT_EXPECT_EQ(test, rdmafs_coh_size(c, 1), RDMAFS_SIZE_KEEP);
 	/* A new question is another matter. */
-	v = rdmafs_coh_fresh(c, FIRST + 1, 2);
+	v = fresh(c, FIRST + 1, 3);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
 }
@@ -137,19 +194,19 @@ static void weak_never_shrink(struct kunit *test)
 	struct rdmafs_verdict v;
 
 	rdmafs_coh_own_begin(c);
-	v = rdmafs_coh_fresh(c, FIRST + 3, 0);
+	v = fresh(c, FIRST + 3, 0);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_GROW);
 	KUNIT_EXPECT_TRUE(test, v.use && !v.believe && !v.changed);
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
 	own_end(c, FIRST, FIRST + 4, 0, 1);
 	/* Crossed on the way, and older than what we know. */
-	v = rdmafs_coh_fresh(c, FIRST + 3, 0);
+	v = fresh(c, FIRST + 3, 0);
 	KUNIT_EXPECT_FALSE(test, v.use || v.believe || v.changed);
 	/* Crossed, but what it says is the state that our change has left. */
-	v = rdmafs_coh_fresh(c, FIRST + 4, 0);
+	v = fresh(c, FIRST + 4, 0);
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
 	/* Crossed, and something that we do not know. */
-	v = rdmafs_coh_fresh(c, FIRST + 5, 0);
+	v = fresh(c, FIRST + 5, 0);
 	KUNIT_EXPECT_TRUE(test, v.use && !v.believe && !v.changed);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_GROW);
 }
@@ -240,7 +297,7 @@ static void nobody_knows(struct kunit *test)
 	v = rdmafs_coh_own_end(c, NULL, 0, 1);
 	KUNIT_EXPECT_FALSE(test, v.use || v.changed);
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
-	v = rdmafs_coh_fresh(c, FIRST + 1, 1);
+	v = fresh(c, FIRST + 1, 1);
 	KUNIT_EXPECT_TRUE(test, v.changed);
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
 }
@@ -253,15 +310,15 @@ static void opening(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
 	/* The open crosses a change of ours: up to what we know is proof enough. */
 	rdmafs_coh_own_begin(c);
-	rdmafs_coh_fresh(c, FIRST, 0);
+	fresh(c, FIRST, 0);
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
 	/* Beyond it is not, neither now nor when ours has ended ... */
-	rdmafs_coh_fresh(c, FIRST + 2, 0);
+	fresh(c, FIRST + 2, 0);
 	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
 	own_end(c, FIRST, FIRST + 1, 0, 1);
 	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
 	/* ... but the answer to a new question. */
-	rdmafs_coh_fresh(c, FIRST + 2, 1);
+	fresh(c, FIRST + 2, 1);
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
 
@@ -269,7 +326,7 @@ static void opening(struct kunit *test)
 	c = known(test);
 	own(c, 0, FIRST + 3, 1);
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
-	rdmafs_coh_fresh(c, FIRST + 3, 1);
+	fresh(c, FIRST + 3, 1);
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
@@ -285,14 +342,14 @@ static void left_alone(struct kunit *test)
 	rdmafs_coh_own_begin(c);
 	rdmafs_coh_own_end(c, NULL, 0, 1);
 	rdmafs_coh_resize_end(c, 2);
-	v = rdmafs_coh_fresh(c, FIRST, 2);
+	v = fresh(c, FIRST, 2);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
 	rdmafs_coh_unknown(c, 3);
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
-	v = rdmafs_coh_fresh(c, FIRST, 2);
+	v = fresh(c, FIRST, 2);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 	KUNIT_EXPECT_FALSE(test, v.believe);
-	v = rdmafs_coh_fresh(c, FIRST + 1, 3);
+	v = fresh(c, FIRST + 1, 3);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
 	KUNIT_EXPECT_TRUE(test, v.believe);
 	KUNIT_EXPECT_TRUE(test, v.changed);
@@ -305,7 +362,7 @@ static void names(struct kunit *test)
 
 	KUNIT_EXPECT_NE(test, c->verifier, 0);
 	c->verifier = ~0UL;
-	rdmafs_coh_fresh(c, FIRST + 1, 0);
+	fresh(c, FIRST + 1, 0);
 	KUNIT_EXPECT_NE(test, c->verifier, 0);
 	KUNIT_EXPECT_NE(test, c->verifier, ~0UL);
 	verifier = c->verifier;
@@ -318,6 +375,8 @@ static void names(struct kunit *test)
 static struct kunit_case coherence_cases[] = {
 	KUNIT_CASE(pages_table),
 	KUNIT_CASE(someone_else),
+	KUNIT_CASE(late_answers),
+	KUNIT_CASE(doubt_stays),
 	KUNIT_CASE(truncate_stands),
 	KUNIT_CASE(weak_never_shrink),
 	KUNIT_CASE(own_in_any_order),
