@@ -142,7 +142,7 @@ static void rxp_recover_connect(struct rdmafs_xprt *x, bool lost)
 		rxp_recover_later(x);
 		return;
 	}
-	ret = rxp_connect_once(x, rxp_retry_step(x->attempts));
+	ret = rxp_connect_once(x, rdmafs_test_knob(step_ms) ?: rxp_retry_step(x->attempts));
 	if (!ret) {
 		x->attempts++;
 		pr_info("rdmafs: %pISpc: connected again\n", &x->addr);

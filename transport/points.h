@@ -23,6 +23,7 @@
  * @version_up:	 clients offer a protocol version that is higher by this
  * @seq_before:	 slots of new sessions begin behind this sequence number
  * @grace_ms:	 the grace period of servers, if it is not the parameter's
+ * @step_ms:	 each step of connecting again may take so long
  * @grant_idle_s: clients keep a grant that they have no use for so long
  * @queue_blocks: a device has room for so many blocks of 64 bytes in a send queue
  * @keep_pages:	 pages that are given back get a pattern, and are looked at (kept.c)
@@ -34,6 +35,7 @@ struct rdmafs_test_knobs {
 	u32 version_up;
 	u32 seq_before;
 	u32 grace_ms;
+	u32 step_ms;
 	u32 grant_idle_s;
 	u32 queue_blocks;
 	u32 keep_pages;

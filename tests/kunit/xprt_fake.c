@@ -12,6 +12,13 @@
 
 #define FAKE_PORT	20997
 
+/*
+ * How long the client waits for each step of the case's thread when it connects, and when
+ * it comes back: less than RAW_WAIT, which a case waits for one that comes back in vain.
+ */
+#define FAKE_CONNECT_MS	60000
+#define FAKE_STEP_MS	8000
+
 #define FAKE_BOOT	0x1234567890abcdefULL
 
 static const u8 fake_session[16] = "rdmafs fake srv";
@@ -203,7 +210,7 @@ struct fake *fake_new(struct kunit *test)
 	INIT_LIST_HEAD(&f->pending);
 	init_waitqueue_head(&f->wait);
 	INIT_WORK(&f->connect, fake_connect);
-	f->connect_ms = 5000;
+	f->connect_ms = FAKE_CONNECT_MS;
 	f->listen = rdma_create_id(&init_net, fake_listen_event, f, RDMA_PS_TCP, IB_QPT_RC);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(f->listen));
 	KUNIT_ASSERT_EQ(test, raw_address(FAKE_PORT, &addr), 0);
@@ -215,6 +222,7 @@ struct fake *fake_new(struct kunit *test)
 		kunit_skip(test, "no RDMA device at %s", raw_address_name());
 	}
 	test->priv = f;
+	WRITE_ONCE(rdmafs_test_knobs.step_ms, FAKE_STEP_MS);
 	f->pages = alloc_pages(GFP_KERNEL, get_order(FAKE_LEN));
 	KUNIT_ASSERT_NOT_NULL(test, f->pages);
 	sg_init_table(&f->sg, 1);
@@ -231,15 +239,17 @@ void fake_free(struct fake *f)
 	struct raw *raw, *tmp;
 	u32 i;
 
+	/* The client waits for nobody: there is no server, and who is asked says no. */
 	rdma_destroy_id(f->listen);
+	list_for_each_entry_safe(raw, tmp, &f->pending, link)
+		raw_close(raw);
 	flush_work(&f->connect);
 	if (f->xprt) {
 		rdmafs_xprt_abort(f->xprt);
 		rdmafs_xprt_close(f->xprt);
 	}
 	fake_drop(f);
-	list_for_each_entry_safe(raw, tmp, &f->pending, link)
-		raw_close(raw);
+	WRITE_ONCE(rdmafs_test_knobs.step_ms, 0);
 	for (i = 0; i < FAKE_CALLS; i++)
 		vfree(f->call[i].buf);
 	if (f->pages)

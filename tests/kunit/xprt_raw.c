@@ -458,13 +458,19 @@ static bool raw_arrived(struct raw *raw)
 	return READ_ONCE(raw->cut) || atomic_read(&raw->arrived) > raw->taken;
 }
 
+/* Whether a message is there, or comes now. */
+bool raw_arrives(struct raw *raw)
+{
+	wait_event_timeout(raw->wait, raw_arrived(raw), RAW_WAIT);
+	return atomic_read(&raw->arrived) > raw->taken;
+}
+
 /* The next message, or NULL: none came, or the connection is gone. */
 struct raw_msg *raw_next_msg(struct raw *raw)
 {
 	struct raw_msg *m;
 
-	wait_event_timeout(raw->wait, raw_arrived(raw), RAW_WAIT);
-	if (atomic_read(&raw->arrived) <= raw->taken)
+	if (!raw_arrives(raw))
 		return NULL;
 	m = &raw->recv[raw->taken++ % RAW_RECVS];
 	ib_dma_sync_single_for_cpu(raw->id->device, m->dma, sizeof(m->buf), DMA_FROM_DEVICE);

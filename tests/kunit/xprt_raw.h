@@ -102,6 +102,7 @@ int raw_say(struct raw *raw, u8 type, u8 op, u16 slot, u32 seq, const void *body
 	    u32 inv_rkey);
 int raw_return(struct raw *raw, u32 rkey);
 
+bool raw_arrives(struct raw *raw);
 struct raw_msg *raw_next_msg(struct raw *raw);
 struct rxp_wire_hdr *raw_next(struct raw *raw);
 int raw_repost(struct raw *raw, struct raw_msg *m);

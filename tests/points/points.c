@@ -91,6 +91,8 @@ module_param_named(seq_before, rdmafs_test_knobs.seq_before, uint, 0600);
 MODULE_PARM_DESC(seq_before, "slots of new sessions begin behind this sequence number");
 module_param_named(grace_ms, rdmafs_test_knobs.grace_ms, uint, 0600);
 MODULE_PARM_DESC(grace_ms, "the grace period of servers, if it is not the parameter's of rdmafs_xprt");
+module_param_named(step_ms, rdmafs_test_knobs.step_ms, uint, 0600);
+MODULE_PARM_DESC(step_ms, "each step of connecting again may take so long");
 module_param_named(grant_idle_s, rdmafs_test_knobs.grant_idle_s, uint, 0600);
 MODULE_PARM_DESC(grant_idle_s, "clients keep grants that they have no use for so many seconds");
 module_param_named(queue_blocks, rdmafs_test_knobs.queue_blocks, uint, 0600);
