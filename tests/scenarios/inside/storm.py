@@ -14,7 +14,6 @@ meanwhile: the worker then looks what has become of it and goes on.
 Prints "ok NAME" or "not ok NAME", with the reason before it, as opens.py does.
 """
 
-import errno
 import glob
 import hashlib
 import multiprocessing
@@ -27,6 +26,7 @@ import time
 import traceback
 
 import storm_git
+from unproven import unproven as maybe_made
 
 USER = 1000
 RECLAIM = "/sys/module/rdmafsd/parameters/reclaim_s"
@@ -39,18 +39,9 @@ settled = multiprocessing.Value("i", 0)
 
 
 def unproven(function, done):
-    """A change of a name, of which it may not be known whether it was made."""
-    begin, lost = ends.value, 0
-    while True:
-        try:
-            return function()
-        except OSError as e:
-            lost += 1
-            # One may have been about to end when this began.
-            if e.errno != errno.EIO or lost > ends.value - begin + 1:
-                raise
-            if done():
-                return None
+    """As many EIOs as sessions end meanwhile, and one may have been about to before that."""
+    begin = ends.value
+    return maybe_made(function, done, lambda lost: lost <= ends.value - begin + 1)
 
 
 def remove(path):
