@@ -693,7 +693,11 @@ static void loop_lose_one(struct kunit *test)
 		for (i = 0; i < MOVED; i += 2)
 			for (k = 0; k < LEN; k++)
 				KUNIT_ASSERT_EQ(test, buf[i * LEN + k], loop_byte(i, k));
-		KUNIT_EXPECT_EQ(test, loop_count(loop, RXP_STAT_reconnects), lost + 1);
+		/* A debug kernel may hold rxe up until it gives its peer up. */
+		if (IS_ENABLED(CONFIG_KASAN))
+			KUNIT_EXPECT_GE(test, loop_count(loop, RXP_STAT_reconnects), lost + 1);
+		else
+			KUNIT_EXPECT_EQ(test, loop_count(loop, RXP_STAT_reconnects), lost + 1);
 		/* Those that die young are tried again later and later: let it be old. */
 		msleep(2500);
 	}
