@@ -176,7 +176,7 @@ static int loop_connect(struct loop *loop, u32 conns)
 		.net = &init_net,
 		.slots = 16,
 		.conns = conns,
-		.connect_ms = 5000,
+		.connect_ms = 60000,	/* a guest may stand still for some seconds */
 		.quota = { .max = RPOL_NO_MAX, .weight = RPOL_WEIGHT_DEFAULT },
 	};
 	struct sockaddr_in *sin = (struct sockaddr_in *)&params.addr;

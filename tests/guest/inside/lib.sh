@@ -137,7 +137,8 @@ rdmafs_stop_server() {
 }
 rdmafs_source() { echo "$GUEST_SERVER:/$1"; }
 rdmafs_type() { echo rdmafs; }
-rdmafs_opts() { echo defaults; }
+# A guest may stand still for longer than a user is to wait for a server by default.
+rdmafs_opts() { echo connect_timeout=60; }
 
 nfs_server() {
 	local d

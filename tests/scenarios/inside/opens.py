@@ -20,6 +20,7 @@ import traceback
 from points import point_arm, point_count, point_fail, point_release, point_wait
 
 USER = 1000
+OPTS = os.environ["RDMAFS_MOUNT_OPTS"]
 STATS = None
 DIR = None
 
@@ -372,7 +373,7 @@ class Second:
     def __enter__(self):
         self.mnt = "/tmp/opens.second"
         os.makedirs(self.mnt, exist_ok=True)
-        run("mount", "-t", "rdmafs", "-o", "actimeo=0", "10.9.0.1:/export", self.mnt)
+        run("mount", "-t", "rdmafs", "-o", OPTS + ",actimeo=0", "10.9.0.1:/export", self.mnt)
         return self
 
     def path(self, path):
@@ -625,7 +626,7 @@ class Twin:
         self.mnt = "/tmp/opens.twin"
         os.makedirs(self.mnt, exist_ok=True)
         run("rdmafsctl", "export", "add", "twin", "/backing/export", "-o", "no_root_squash")
-        run("mount", "-t", "rdmafs", "10.9.0.1:/twin", self.mnt)
+        run("mount", "-t", "rdmafs", "-o", OPTS, "10.9.0.1:/twin", self.mnt)
         return self
 
     def __exit__(self, *exc):
@@ -788,7 +789,7 @@ def name_taken():
     with open(where + "/.rdmafs-orphans", "w", encoding="ascii") as f:
         f.write("a user's")
     run("rdmafsctl", "export", "add", "inner", where, "-o", "no_root_squash")
-    run("mount", "-t", "rdmafs", "10.9.0.1:/inner", "/tmp/opens.export")
+    run("mount", "-t", "rdmafs", "-o", OPTS, "10.9.0.1:/inner", "/tmp/opens.export")
     path = "/tmp/opens.export/taken"
     fd = os.open(path, os.O_CREAT | os.O_RDWR)
     os.write(fd, b"data")
