@@ -373,16 +373,14 @@ static void bind_recall_before_welcome(struct kunit *test)
 static int bind_init(struct kunit *test)
 {
 	struct bind *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
-	struct rdmafs_xprt_limits limits;
+	struct rdmafs_xprt_limits limits = raw_limits();
 	struct raw *raw;
 
 	KUNIT_ASSERT_NOT_NULL(test, b);
 	b->raw = kunit_kcalloc(test, BIND_MANY + 8, sizeof(*b->raw), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, b->raw);
-	rdmafs_xprt_limits_default(&limits);
 	limits.client_connections = BIND_MANY + 8;
 	limits.unbound_connections = BIND_MANY + 8;
-	limits.unbound_ms = 60000;
 	limits.client_share = 100;
 	b->server = rdmafs_xprt_listen(&init_net, BIND_PORT, &bind_service, b, &limits);
 	if (IS_ERR(b->server))

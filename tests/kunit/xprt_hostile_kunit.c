@@ -1049,11 +1049,12 @@ static void hostile_return_guessed(struct kunit *test)
 static int hostile_init(struct kunit *test)
 {
 	struct hostile *h = kunit_kzalloc(test, sizeof(*h), GFP_KERNEL);
+	struct rdmafs_xprt_limits limits = raw_limits();
 	struct raw *raw;
 
 	KUNIT_ASSERT_NOT_NULL(test, h);
 	init_completion(&h->release);
-	h->server = rdmafs_xprt_listen(&init_net, HOSTILE_PORT, &hostile_service, h, NULL);
+	h->server = rdmafs_xprt_listen(&init_net, HOSTILE_PORT, &hostile_service, h, &limits);
 	if (IS_ERR(h->server))
 		kunit_skip(test, "can't listen");
 	raw = raw_open(HOSTILE_PORT);

@@ -172,14 +172,15 @@ static void limits_unbound_connections(struct kunit *test)
 static void limits_unbound_time(struct kunit *test)
 {
 	struct limits *t = test->priv;
-	struct rdmafs_xprt_limits l;
+	struct rdmafs_xprt_limits l = limits_default();
 	struct raw *bound, *silent;
 
-	rdmafs_xprt_limits_default(&l);
-	KUNIT_EXPECT_EQ(test, l.unbound_ms, 5000);
 	limits_start(test, &l);
 	bound = limits_open(test);
 	KUNIT_EXPECT_EQ(test, limits_hello(test, bound), RXP_WELCOME_NEW);
+	rdmafs_xprt_limits_default(&l);
+	KUNIT_EXPECT_EQ(test, l.unbound_ms, 5000);
+	rdmafs_xprt_set_limits(t->server, &l);
 	silent = limits_open(test);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(silent));
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(bound->cut));

@@ -348,13 +348,14 @@ static void live_room_withheld(struct kunit *test)
 static int live_init(struct kunit *test)
 {
 	struct live *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
+	struct rdmafs_xprt_limits limits = raw_limits();
 	struct raw *raw;
 
 	KUNIT_ASSERT_NOT_NULL(test, l);
 	init_completion(&l->release);
 	l->kept_before = rdmafs_test_knobs.keep_pages;
 	l->spoiled = rdmafs_points_spoiled(&l->given);
-	l->server = rdmafs_xprt_listen(&init_net, LIVE_PORT, &live_service, l, NULL);
+	l->server = rdmafs_xprt_listen(&init_net, LIVE_PORT, &live_service, l, &limits);
 	if (IS_ERR(l->server))
 		kunit_skip(test, "can't listen");
 	raw = raw_open(LIVE_PORT);

@@ -100,6 +100,19 @@ void raw_fill_cm(struct rxp_wire_cm *cm)
 	};
 }
 
+/*
+ * A server's limits, but for the time within which a client has to speak: the case's thread
+ * is the client, and the machine may stand still for some seconds.
+ */
+struct rdmafs_xprt_limits raw_limits(void)
+{
+	struct rdmafs_xprt_limits limits;
+
+	rdmafs_xprt_limits_default(&limits);
+	limits.unbound_ms = 60000;
+	return limits;
+}
+
 /* ----------------------------------------------------------------- completions */
 
 /* Of a connection's own id: of the end that connects, and of the one that accepts. */

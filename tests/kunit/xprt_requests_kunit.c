@@ -784,12 +784,13 @@ static void requests_line_cancelled(struct kunit *test)
 static int requests_init(struct kunit *test)
 {
 	struct requests *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	struct rdmafs_xprt_limits limits = raw_limits();
 	struct raw *raw;
 
 	KUNIT_ASSERT_NOT_NULL(test, r);
 	init_completion(&r->release);
 	init_completion(&r->few);
-	r->server = rdmafs_xprt_listen(&init_net, REQUESTS_PORT, &requests_service, r, NULL);
+	r->server = rdmafs_xprt_listen(&init_net, REQUESTS_PORT, &requests_service, r, &limits);
 	if (IS_ERR(r->server))
 		kunit_skip(test, "can't listen");
 	raw = raw_open(REQUESTS_PORT);
