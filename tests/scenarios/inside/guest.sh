@@ -89,6 +89,14 @@ proc_of() {
 # value KEY FILE: of "key value" lines.
 value() { awk -v k="$1" '$1 == k { print $2; found = 1 } END { exit !found }' "$2"; }
 
+# lost STATS: what a mount's connection came to, which is nothing.  The debug kernel may hold
+# rxe up until it gives its peer up: there it may be made again, for the same session.
+lost() {
+	local key=reconnects
+	[ "$RDMAFS_KERNEL" != uml-debug ] || key=session_resets
+	echo "$(value protocol_errors "$1") $(value $key "$1")"
+}
+
 # Test points (tests/points/points.c; test kernels only), of this node's kernel.
 points=/sys/module/rdmafs_points/parameters
 have_points() { [ -d $points ]; }
