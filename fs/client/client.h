@@ -338,6 +338,7 @@ struct rdmafs_inode {
  * @stateid:	the server's name for it; changes with @session, under rdmafs_inode.lock
  * @proof:	shows the server that it was granted; under @lock once it is made
  * @session:	in which session, 0 if the server forgot it
+ * @forgot:	in which session the server did so last
  * @lock:	held while it is opened again
  * @work:	closes it
  */
@@ -353,6 +354,7 @@ struct rdmafs_open {
 	u64 stateid;
 	struct rfp_proof proof;
 	int session;
+	int forgot;
 	struct mutex lock; /* serialises opening again */
 	struct work_struct work;
 };

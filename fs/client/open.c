@@ -290,8 +290,10 @@ void rdmafs_open_unknown(struct rdmafs_open *open, int session, u64 stateid)
 	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
 
 	spin_lock_irq(&ri->lock);
-	if (open->session == session && open->stateid == stateid)
+	if (open->session == session && open->stateid == stateid) {
 		WRITE_ONCE(open->session, 0);
+		open->forgot = session;
+	}
 	spin_unlock_irq(&ri->lock);
 }
 
@@ -407,8 +409,10 @@ static void rdmafs_open_free(struct rdmafs_open *open)
 static bool rdmafs_open_end(struct rdmafs_open *open, bool wait)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+	int session = atomic_read(&mnt->session);
 
-	if (open->session != atomic_read(&mnt->session))
+	/* What the server forgot in this very session it keeps for us: we do not come back. */
+	if (open->session != session && (open->session || open->forgot != session))
 		return true;
 	if (wait || !open->inode->i_nlink)
 		return rdmafs_open_close(mnt, open->cred, open->stateid);

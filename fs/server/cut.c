@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files without a name that sessions had open when an export was disabled.
+ * Files that sessions had open when an export was disabled.
  *
  * The export's end closes what is open in it, and its next start finds the files where
  * it keeps those that have no name (orphan.c).  For a session that was lost the client
  * hears of that at once, and opens again what it had.  But these sessions live, and
  * whoever does nothing with his file does not hear of anything, however long that lasts.
- * So each such open is noted with its session until the client has opened the file again
+ * So each open is noted with its session until the client has opened the file again
  * or closed it, or the session ends; from then on the client has the time that it has
  * after any end of a session (rdmafsd_cut_keeps()).  Notes hold nothing of the export's
  * file system, which is free to go meanwhile: they tell files by their numbers.
+ *
+ * A file that has a name is found by that.  Who removes the name makes it one that is
+ * waited for first (rdmafsd_cut_claims()), and so another orphan.
  *
  * Without memory for a note the file is kept for that time only.
  */
@@ -20,10 +23,10 @@
 #include <linux/slab.h>
 #include "server.h"
 
-#define RDMAFSD_CUT_BITS	10
+#define RDMAFSD_CUT_BITS	12
 
 /**
- * struct rdmafsd_cut - an open of a file without a name, cut off by its export's end
+ * struct rdmafsd_cut - an open of a file, cut off by its export's end
  * @link:	among those of its session
  * @by_file:	in the table by export and file
  * @by_id:	in the table by stateid
@@ -33,6 +36,7 @@
  * @generation:	likewise
  * @stateid:	what the client believes to have
  * @claim:	number of the open's claim
+ * @waited:	serial of the export in whose life the file has been waited for
  */
 struct rdmafsd_cut {
 	struct list_head link;
@@ -44,11 +48,13 @@ struct rdmafsd_cut {
 	u64 ino;
 	u64 stateid;
 	u64 claim;
+	u64 waited;
 };
 
 static DEFINE_SPINLOCK(rdmafsd_cut_lock);	/* a leaf: what follows, and sessions' lists */
 static DEFINE_HASHTABLE(rdmafsd_cut_files, RDMAFSD_CUT_BITS);
 static DEFINE_HASHTABLE(rdmafsd_cut_ids, RDMAFSD_CUT_BITS);
+static unsigned int rdmafsd_cuts;	/* notes that there are */
 static u64 rdmafsd_cut_ended;	/* when a session with notes has; 0: never */
 
 static void rdmafsd_cut_free_locked(struct rdmafsd_cut *cut)
@@ -57,6 +63,7 @@ static void rdmafsd_cut_free_locked(struct rdmafsd_cut *cut)
 	list_del(&cut->link);
 	hash_del(&cut->by_file);
 	hash_del(&cut->by_id);
+	WRITE_ONCE(rdmafsd_cuts, rdmafsd_cuts - 1);
 	kfree(cut);
 }
 
@@ -72,8 +79,6 @@ void rdmafsd_cut_add(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 	struct inode *inode = file_inode(st->file);
 	struct rdmafsd_cut *cut;
 
-	if (!rdmafsd_is_orphan(st->exp, inode))
-		return;
 	cut = kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
 	if (!cut)
 		return;
@@ -88,6 +93,7 @@ void rdmafsd_cut_add(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 		list_add_tail(&cut->link, &ses->cut);
 		hash_add(rdmafsd_cut_files, &cut->by_file, cut->ino);
 		hash_add(rdmafsd_cut_ids, &cut->by_id, cut->stateid);
+		WRITE_ONCE(rdmafsd_cuts, rdmafsd_cuts + 1);
 		cut = NULL;
 	}
 	spin_unlock(&rdmafsd_cut_lock);
@@ -154,10 +160,44 @@ void rdmafsd_cut_end(struct rdmafsd_session *ses)
 	spin_unlock(&rdmafsd_cut_lock);
 }
 
+static bool rdmafsd_cut_is(const struct rdmafsd_cut *cut, struct rdmafsd_export *exp,
+			   struct inode *inode)
+{
+	return cut->export == exp->p.id && cut->ino == inode->i_ino &&
+	       cut->generation == inode->i_generation;
+}
+
+/**
+ * rdmafsd_cut_claims - a name is about to be removed: has the file to be waited for?
+ * @exp:   the export
+ * @inode: the file
+ *
+ * Once for each note in each life of the export, however often that is tried.
+ *
+ * Context: process.
+ * Return: true if so, and nobody was told before.
+ */
+bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode)
+{
+	struct rdmafsd_cut *cut;
+	bool claims = false;
+
+	if (!READ_ONCE(rdmafsd_cuts))
+		return false;
+	spin_lock(&rdmafsd_cut_lock);
+	hash_for_each_possible(rdmafsd_cut_files, cut, by_file, (u64)inode->i_ino)
+		if (rdmafsd_cut_is(cut, exp, inode) && cut->waited != exp->serial) {
+			cut->waited = exp->serial;
+			claims = true;
+		}
+	spin_unlock(&rdmafsd_cut_lock);
+	return claims;
+}
+
 /**
  * rdmafsd_cut_keeps - may there be a client that has not heard of the export's end?
  * @exp:   the export
- * @inode: a file without a name, found when it started
+ * @inode: a file that is waited for, though nobody knows for whom
  * @time:  for which clients may come back after the end of their session, in jiffies
  *
  * Whose session was, of those that have ended, is not told apart: all such files are
@@ -174,8 +214,7 @@ bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode, unsigned
 	spin_lock(&rdmafsd_cut_lock);
 	keeps = rdmafsd_cut_ended && time_before64(get_jiffies_64(), rdmafsd_cut_ended + time);
 	hash_for_each_possible(rdmafsd_cut_files, cut, by_file, (u64)inode->i_ino)
-		keeps |= cut->export == exp->p.id && cut->ino == inode->i_ino &&
-			 cut->generation == inode->i_generation;
+		keeps |= rdmafsd_cut_is(cut, exp, inode);
 	spin_unlock(&rdmafsd_cut_lock);
 	return keeps;
 }

@@ -27,7 +27,8 @@
  * it is.  That name goes with the last CLOSE; if a session was lost, when it
  * has not been opened again in time; if the export ended, likewise after its
  * next start, which finds what lies in the directory; but not as long as a session lives
- * that had it open when the export ended, and has not opened it again (cut.c).
+ * that had it open when the export ended, and has not opened it again (cut.c).  A file
+ * that had a name then becomes an orphan for it, too.
  *
  * An entry:
  *
@@ -378,6 +379,25 @@ void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, 
 		rdmafsd_opened_end(exp, of, orphan);
 }
 
+/* Wait for whoever may come back for a file, by a claim that is nobody's. */
+static int rdmafsd_opened_wait(struct rdmafsd_export *exp, struct inode *inode, bool orphan)
+{
+	struct rdmafsd_claim *claim = rdmafsd_claim_new(NULL, false);
+	int err;
+
+	if (IS_ERR(claim))
+		return PTR_ERR(claim);
+	err = rdmafsd_claim_open(exp, inode, &claim, 0);
+	if (!err && orphan) {
+		spin_lock(&exp->opened_lock);
+		if (claim->of->name == RDMAFSD_NAMED)
+			rdmafsd_opened_move(exp, claim->of, RDMAFSD_ORPHAN);
+		spin_unlock(&exp->opened_lock);
+	}
+	rdmafsd_claim_put(exp, claim, true);
+	return err;
+}
+
 /**
  * rdmafsd_opened_found - an orphan that was there when its export started
  * @exp:   the export, not live yet
@@ -390,20 +410,7 @@ void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, 
  */
 int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode)
 {
-	struct rdmafsd_claim *claim = rdmafsd_claim_new(NULL, false);
-	int err;
-
-	if (IS_ERR(claim))
-		return PTR_ERR(claim);
-	err = rdmafsd_claim_open(exp, inode, &claim, 0);
-	if (!err) {
-		spin_lock(&exp->opened_lock);
-		if (claim->of->name == RDMAFSD_NAMED)
-			rdmafsd_opened_move(exp, claim->of, RDMAFSD_ORPHAN);
-		spin_unlock(&exp->opened_lock);
-	}
-	rdmafsd_claim_put(exp, claim, true);
-	return err;
+	return rdmafsd_opened_wait(exp, inode, true);
 }
 
 /**
@@ -497,6 +504,9 @@ int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struc
 	l->obj = obj;
 	if (!d_is_reg(obj))
 		return 0;
+	/* Before it is locked; without memory it is removed as if nobody had it open. */
+	if (READ_ONCE(rdmafsd_reclaim_s) && rdmafsd_cut_claims(rq->exp, d_inode(obj)))
+		rdmafsd_opened_wait(rq->exp, d_inode(obj), false);
 	l->naming = rdmafsd_naming_of(rq->exp, d_inode(obj));
 	down_write(l->naming);
 	return rdmafsd_leaving_keep(rq, dir, l, delegated);
@@ -567,7 +577,7 @@ void rdmafsd_leaving_put(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l)
 		dput(l->obj);
 }
 
-/* It was found when the export started, and is to be kept for longer than its time. */
+/* It is nobody's, and its file is to be kept for longer than its time (cut.c). */
 static bool rdmafsd_claim_kept(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
 {
 	unsigned int seconds = READ_ONCE(rdmafsd_reclaim_s);

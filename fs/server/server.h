@@ -487,6 +487,7 @@ void rdmafsd_cut_closed(struct rdmafsd_session *ses, u64 id);
 void rdmafsd_cut_again(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 		       struct inode *inode, u64 claim);
 void rdmafsd_cut_end(struct rdmafsd_session *ses);
+bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode, unsigned long time);
 
 int rdmafsd_opened_init(struct rdmafsd_export *exp);
