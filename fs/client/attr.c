@@ -70,7 +70,22 @@ static struct timespec64 rdmafs_time(const struct rfp_time *t)
 	return ts;
 }
 
-/* Copy @attr; caller holds i_lock, or has the inode for itself. */
+/* They say that the file is longer than we know: may the size be raised? */
+static bool rdmafs_attr_grow_locked(struct inode *inode)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	enum rdmafs_pages old = ri->coh.pages;
+	bool may;
+
+	lockdep_assert_held(&ri->lock);
+	may = rdmafs_coh_grow(&ri->coh, rdmafs_tail_dirty(inode));
+	rdmafs_pages_moved_locked(ri, old);
+	if (!may)
+		ri->expires = jiffies;
+	return may;
+}
+
+/* Copy @attr; caller holds i_lock and the inode's, or has it for itself: it is new. */
 static void rdmafs_attr_copy(struct inode *inode, const struct rfp_attr *attr,
 			     enum rdmafs_size how)
 {
@@ -94,6 +109,9 @@ static void rdmafs_attr_copy(struct inode *inode, const struct rfp_attr *attr,
 	/* What is not there yet is not cut off, whatever the server says. */
 	if (S_ISREG(inode->i_mode) && how == RDMAFS_SIZE_SET && rdmafs_busy(inode))
 		how = RDMAFS_SIZE_GROW;
+	if (S_ISREG(inode->i_mode) && how != RDMAFS_SIZE_KEEP && size > i_size_read(inode) &&
+	    !(inode->i_state & I_NEW) && !rdmafs_attr_grow_locked(inode))
+		how = RDMAFS_SIZE_KEEP;
 	if (!S_ISREG(inode->i_mode) || how == RDMAFS_SIZE_SET ||
 	    (how == RDMAFS_SIZE_GROW && size > i_size_read(inode)))
 		i_size_write(inode, size);

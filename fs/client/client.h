@@ -607,6 +607,7 @@ bool rdmafs_pages_valid(struct inode *inode);
 int rdmafs_revalidate_mapping(struct inode *inode, bool attrs);
 int rdmafs_open_mapping(struct inode *inode);
 bool rdmafs_busy(struct inode *inode);
+bool rdmafs_tail_dirty(struct inode *inode);
 int rdmafs_zero_tail(struct inode *inode, loff_t from);
 
 /* inode.c */

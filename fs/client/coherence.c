@@ -24,6 +24,11 @@
  * was asked for before that has ended says nothing about it, ever: a truncate
  * must not be undone by what the file was before.
  *
+ * A file that is longer than we know is so by what others have written: our own writes
+ * raise the size first.  What cached pages hold behind the end that we knew is zeros, so
+ * they are dropped; and the size stays while the page of that end is dirty, for all of it
+ * up to the size is written back.
+ *
  * Who opens a file must get what others have closed.  Weak attributes can't
  * tell (@unproven): the opener has to wait until nothing of ours is in flight
  * and ask again.  What the server does not tell of (@hidden) no question
@@ -177,6 +182,23 @@ enum rdmafs_size rdmafs_coh_size(const struct rdmafs_coh *c, u64 asked)
 	if (c->resizing || asked < c->size_clock)
 		return RDMAFS_SIZE_KEEP;
 	return c->own ? RDMAFS_SIZE_GROW : RDMAFS_SIZE_SET;
+}
+
+/**
+ * rdmafs_coh_grow - attributes that may raise the size say that it is larger
+ * @c:	   what is known
+ * @dirty: the page of the end that we know is dirty, or about to be
+ *
+ * Return: whether it may be raised now; if not, the server is to be asked again.
+ */
+bool rdmafs_coh_grow(struct rdmafs_coh *c, bool dirty)
+{
+	if (dirty) {
+		c->unproven = true;
+		return false;
+	}
+	rdmafs_pages_next(&c->pages, RDMAFS_PAGES_CHANGED);
+	return true;
 }
 
 /**

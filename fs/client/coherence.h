@@ -87,7 +87,7 @@ enum rdmafs_size {
  * @pages:	cached pages
  * @hidden:	a change of ours may have hidden one of someone else
  * @unproven:	attributes crossed a change of ours and might have told of one
- *		of someone else
+ *		of someone else, or of more than could be taken over
  */
 struct rdmafs_coh {
 	u64 change;
@@ -121,6 +121,7 @@ struct rdmafs_verdict {
 void rdmafs_coh_init(struct rdmafs_coh *c);
 void rdmafs_coh_first(struct rdmafs_coh *c, u64 change, u64 now);
 struct rdmafs_verdict rdmafs_coh_fresh(struct rdmafs_coh *c, u64 change, u64 asked, u64 now);
+bool rdmafs_coh_grow(struct rdmafs_coh *c, bool dirty);
 enum rdmafs_size rdmafs_coh_size(const struct rdmafs_coh *c, u64 asked);
 void rdmafs_coh_own_begin(struct rdmafs_coh *c);
 struct rdmafs_verdict rdmafs_coh_own_end(struct rdmafs_coh *c, const struct rdmafs_edge *told,

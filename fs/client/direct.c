@@ -297,8 +297,12 @@ static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 		return;
 	end = dio->pos + good;
 	spin_lock(&inode->i_lock);
-	if (end > i_size_read(inode))
+	if (end > i_size_read(inode)) {
+		/* Others have appended before it: behind our end the page of it has zeros. */
+		if (dio->append && dio->pos > i_size_read(inode))
+			rdmafs_pages_stale(inode);
 		i_size_write(inode, end);
+	}
 	spin_unlock(&inode->i_lock);
 	/* A mapping may have read the old data meanwhile. */
 	if (mapping->nrpages &&

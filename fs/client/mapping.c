@@ -100,6 +100,33 @@ bool rdmafs_busy(struct inode *inode)
 	       mapping_tagged(mapping, PAGECACHE_TAG_TOWRITE);
 }
 
+/**
+ * rdmafs_tail_dirty - is the page that the file ends in dirty, or about to be?
+ * @inode: a regular file
+ *
+ * Who writes into it has it locked until it is dirty; so has who writes it back, until it
+ * is settled how much of it.  One that is locked to be filled is not uptodate.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool rdmafs_tail_dirty(struct inode *inode)
+{
+	loff_t size = i_size_read(inode);
+	struct folio *folio;
+	bool dirty;
+
+	if (!(size & (PAGE_SIZE - 1)))
+		return false;
+	folio = filemap_get_folio(inode->i_mapping, size >> PAGE_SHIFT);
+	if (IS_ERR(folio))
+		return false;
+	dirty = folio_test_uptodate(folio) &&
+		(folio_test_dirty(folio) || folio_test_locked(folio));
+	folio_put(folio);
+	return dirty;
+}
+
 /* Drop cached pages, after writing back what is dirty; 0, or why they could not be. */
 static int rdmafs_pages_drop(struct inode *inode)
 {
@@ -107,6 +134,7 @@ static int rdmafs_pages_drop(struct inode *inode)
 
 	/* -EBUSY: dirtied again meanwhile, through a mapping most likely. */
 	for (tries = 0; tries < RDMAFS_INVALIDATE_TRIES; tries++) {
+		rdmafs_test_point("pages_drop", inode->i_ino);
 		err = rdmafs_drop_range(inode, 0, LLONG_MAX);
 		if (err != -EBUSY)
 			break;

@@ -355,6 +355,40 @@ static void left_alone(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, v.changed);
 }
 
+/* The file is longer than we know. */
+static void growing(struct kunit *test)
+{
+	struct rdmafs_coh *c = known(test);
+	struct rdmafs_verdict v;
+
+	/* While a change of ours is under way, and nobody can tell whose it was. */
+	rdmafs_coh_own_begin(c);
+	v = fresh(c, FIRST + 1, 0);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_GROW);
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
+	KUNIT_EXPECT_TRUE(test, rdmafs_coh_grow(c, false));
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
+
+	/* The answer to a change of ours, with one of somebody else's hidden in it. */
+	c = known(test);
+	v = own(c, 0, FIRST + 2, 1);
+	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
+	KUNIT_EXPECT_TRUE(test, rdmafs_coh_grow(c, false));
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
+
+	/* What is dirty goes first: who opens the file has to wait for that, and ask. */
+	c = known(test);
+	fresh(c, FIRST + 1, 0);
+	KUNIT_EXPECT_FALSE(test, rdmafs_coh_grow(c, true));
+	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
+	fresh(c, FIRST + 1, 0);
+	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
+	fresh(c, FIRST + 1, 1);
+	KUNIT_EXPECT_TRUE(test, rdmafs_coh_grow(c, false));
+	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
+}
+
 static void names(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
@@ -385,6 +419,7 @@ static struct kunit_case coherence_cases[] = {
 	KUNIT_CASE(nobody_knows),
 	KUNIT_CASE(opening),
 	KUNIT_CASE(left_alone),
+	KUNIT_CASE(growing),
 	KUNIT_CASE(names),
 	{}
 };
