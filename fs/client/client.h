@@ -251,11 +251,10 @@ struct rdmafs_cred {
 
 /* struct rdmafs_inode.flags */
 #define RDMAFS_I_STASH		0	/* @stash holds attributes */
-#define RDMAFS_I_UNSYNCED	1	/* written since the last COMMIT with metadata was sent */
-#define RDMAFS_I_STALE		2	/* the server does not know the handle any more */
-#define RDMAFS_I_STORED		3	/* mappings have stored into it; see @late */
-#define RDMAFS_I_UNSURE		4	/* the size is not known; see @unknown */
-#define RDMAFS_I_APPENDING	5	/* mappings do not store into it (fence.c) */
+#define RDMAFS_I_STALE		1	/* the server does not know the handle any more */
+#define RDMAFS_I_STORED		2	/* mappings have stored into it; see @late */
+#define RDMAFS_I_UNSURE		3	/* the size is not known; see @unknown */
+#define RDMAFS_I_APPENDING	4	/* mappings do not store into it (fence.c) */
 
 #define RDMAFS_NR_ACCESS	4	/* callers whose rights are remembered */
 
@@ -267,6 +266,9 @@ struct rdmafs_cred {
  * @attr_flags:	RFP_ATTR_*
  * @writers:	tasks that may extend the file in memory at this moment
  * @syncing:	fsyncs under way: a lone write goes out FILE_SYNC
+ * @written:	counts what was written without all metadata
+ * @synced:	what @written was before a COMMIT with metadata that has been answered;
+ *		raised under @lock
  * @fence:	changes that killed tasks have left behind: others wait (fence.c)
  * @lock:	protects what follows; irqsave, taken by done callbacks
  * @flags:	RDMAFS_I_*
@@ -296,6 +298,8 @@ struct rdmafs_inode {
 	u32 attr_flags;
 	atomic_t writers;
 	atomic_t syncing;
+	atomic64_t written;
+	atomic64_t synced;
 	atomic_t fence;
 
 	spinlock_t lock; /* protects what follows; see the lock order */

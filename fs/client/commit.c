@@ -177,6 +177,15 @@ void rdmafs_commit_end(struct rdmafs_inode *ri)
 		rdmafs_commit_write(op, RFP_DATA_SYNC);
 }
 
+/* A COMMIT with metadata, sent when @written was this, has been answered. */
+static void rdmafs_commit_synced(struct rdmafs_inode *ri, s64 written)
+{
+	spin_lock_irq(&ri->lock);
+	if (written > atomic64_read(&ri->synced))
+		atomic64_set(&ri->synced, written);
+	spin_unlock_irq(&ri->lock);
+}
+
 /**
  * rdmafs_commit_send - COMMIT a whole file
  * @open:     an open of it
@@ -193,17 +202,17 @@ int rdmafs_commit_send(struct rdmafs_open *open, bool meta, u64 *verifier)
 	const struct rfp_attr *attr;
 	struct rdmafs_op *op;
 	struct rfp_dec dec;
+	s64 written;
 	int err;
 
 	op = rdmafs_op_new_open(open, RFP_COMMIT, sizeof(*req),
 				offsetof(struct rfp_commit_req, stateid), RDMAFS_POOL_COMMON);
 	req = (struct rfp_commit_req *)op->req;
 	op->patient = true;
-	/* Cleared first: a write that ends meanwhile is not covered. */
-	if (meta) {
+	if (meta)
 		req->flags = cpu_to_le32(RFP_COMMIT_META);
-		clear_bit(RDMAFS_I_UNSYNCED, &ri->flags);
-	}
+	/* Read first: a write that ends meanwhile is not covered. */
+	written = atomic64_read(&ri->written);
 	err = rdmafs_op_run(op);
 	if (!err) {
 		rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
@@ -216,8 +225,8 @@ int rdmafs_commit_send(struct rdmafs_open *open, bool meta, u64 *verifier)
 				*verifier = le64_to_cpu(rep->verifier);
 		}
 	}
-	if (err && meta)
-		set_bit(RDMAFS_I_UNSYNCED, &ri->flags);
+	if (!err && meta)
+		rdmafs_commit_synced(ri, written);
 	rdmafs_op_put(op);
 	return err;
 }
@@ -282,8 +291,11 @@ int rdmafs_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 	wb_err = file_check_and_advance_wb_err(file);
 	if (wb_err || err)
 		return wb_err ? wb_err : err;
-	/* What was written is stable by now, but perhaps not its times. */
-	if (!datasync && test_bit(RDMAFS_I_UNSYNCED, &ri->flags))
+	/*
+	 * What was written is stable by now, but perhaps not its times.  A COMMIT of another
+	 * task that is under way proves nothing: it may fail, or the server.
+	 */
+	if (!datasync && atomic64_read(&ri->written) != atomic64_read(&ri->synced))
 		err = rdmafs_commit_send(rdmafs_file_open(file), true, NULL);
 	return err;
 }

@@ -265,7 +265,7 @@ static int rdmafs_fallocate_send(struct file *file, int mode, loff_t offset, lof
 		attr = rdmafs_fallocate_reply(inode, op, len, done, size);
 		err = attr ? 0 : -EIO;
 	}
-	set_bit(RDMAFS_I_UNSYNCED, &RDMAFS_I(inode)->flags);
+	atomic64_inc(&RDMAFS_I(inode)->written);
 	rdmafs_attr_own_end(inode, attr, op->clock);
 	rdmafs_op_put(op);
 	return err;

@@ -29,7 +29,7 @@ static void rdmafs_io_end(struct rdmafs_op *op, int err, const struct rfp_attr *
 {
 	if (op->call.dir == RDMAFS_XPRT_WRITE) {
 		if (op->io.stable < RFP_FILE_SYNC)
-			set_bit(RDMAFS_I_UNSYNCED, &RDMAFS_I(op->open->inode)->flags);
+			atomic64_inc(&RDMAFS_I(op->open->inode)->written);
 		rdmafs_attr_own_end_atomic(op->open->inode, attr, op->clock);
 	}
 	op->io.finish(op, err);
