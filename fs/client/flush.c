@@ -14,7 +14,7 @@
  * RDMAFS_EXIT_WAIT seconds when there is none, or RDMAFS_EXIT_SILENT when there is one
  * that answers nobody.
  *
- * Ownership: an errand is its worker's and, while it waits, the task's.  It holds
+ * Ownership: an errand, or a fill, is its worker's and, while it waits, the task's.  It holds
  * the inode, an open for writing, as writeback needs one, and the mount.
  */
 #include <linux/pagemap.h>
@@ -199,24 +199,37 @@ int rdmafs_drop_range(struct inode *inode, loff_t start, loff_t end)
 /**
  * struct rdmafs_fill - a folio that a worker reads for a task
  * @work:  the worker's
+ * @done:  it has been read, or not
+ * @ref:   the worker's and the task's
  * @open:  for reading, referenced
  * @folio: locked, referenced
+ * @err:   what came of it
  */
 struct rdmafs_fill {
 	struct work_struct work;
+	struct completion done;
+	refcount_t ref;
 	struct rdmafs_open *open;
 	struct folio *folio;
+	int err;
 };
+
+static void rdmafs_fill_put(struct rdmafs_fill *fill)
+{
+	if (refcount_dec_and_test(&fill->ref))
+		kfree(fill);
+}
 
 static void rdmafs_fill_work(struct work_struct *work)
 {
 	struct rdmafs_fill *fill = container_of(work, struct rdmafs_fill, work);
 
 	/* It finds the open again. */
-	netfs_read_folio(NULL, fill->folio);
+	fill->err = netfs_read_folio(NULL, fill->folio);
 	folio_put(fill->folio);
 	rdmafs_open_put(fill->open);
-	kfree(fill);
+	complete(&fill->done);
+	rdmafs_fill_put(fill);
 }
 
 /**
@@ -224,14 +237,16 @@ static void rdmafs_fill_work(struct work_struct *work)
  * @file:  who asks, or NULL
  * @folio: locked, to be unlocked when it has been read
  *
- * Who asks waits for the lock, killably; netfs would wait otherwise.
+ * Who asks waits killably; netfs would wait otherwise.
  *
- * Return: 0 or a negative errno.
+ * Return: 0 or a negative errno, -EINTR if killed: it goes on alone.
  */
 int rdmafs_read_folio(struct file *file, struct folio *folio)
 {
 	struct inode *inode = folio->mapping->host;
+	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
 	struct rdmafs_fill *fill = NULL;
+	int err;
 
 	if (!(current->flags & PF_KTHREAD))
 		fill = kzalloc(sizeof(*fill), GFP_NOFS);
@@ -246,9 +261,15 @@ int rdmafs_read_folio(struct file *file, struct folio *folio)
 	folio_get(folio);
 	fill->folio = folio;
 	INIT_WORK(&fill->work, rdmafs_fill_work);
+	init_completion(&fill->done);
+	refcount_set(&fill->ref, 2);
 	/* Not with those that wait for the folio: they may be as many as can run. */
-	queue_work(RDMAFS_M(inode->i_sb)->fill_wq, &fill->work);
-	return 0;
+	queue_work(mnt->fill_wq, &fill->work);
+	err = rdmafs_wait(mnt, &fill->done);
+	if (!err)
+		err = fill->err;
+	rdmafs_fill_put(fill);
+	return err;
 }
 
 /* The folio at @index: nobody is at it, and netfs can add what is written to what has been. */
