@@ -56,7 +56,7 @@ guest --fs no-such-fs -- true
 is "$rc $out" "2 " "bad usage"
 
 guest --nodes 2 --net-delay 20ms --fs nfs-rdma --rdma rxe -- bash -c '
-	ping -q -c 2 -i 0.2 server >/dev/null; ping -q -c 3 -i 0.2 server | sed -n "s|.*= \([0-9]*\).*|\1|p"
+	ping -q -c 2 -i 0.2 server >/dev/null; ping -q -c 30 -i 0.2 server | sed -n "s|.*= \([0-9]*\).*|\1|p"
 	touch made-here; guest-peer ls /backing/export/test; guest-peer uname -n; guest-peer false; echo $?'
 is "$(echo "$out" | tail -n +2)" "$(printf '%s\n' made-here node1 1)" "two nodes, NFS between them" "$err"
 like "$(echo "$out" | head -n 1)" '^4[0-9]$' "a round trip takes twice the delay"
