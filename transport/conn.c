@@ -454,6 +454,15 @@ static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 		rxp_conn_lost(conn);
 		return;
 	}
+	/*
+	 * An RDMA WRITE with immediate data takes a receive too, leaves in it what stood
+	 * there, and has a length of its own, which is not one of that buffer.
+	 */
+	if (wc->opcode != IB_WC_RECV || (wc->wc_flags & IB_WC_WITH_IMM) ||
+	    wc->byte_len > conn->recv_size) {
+		rxp_conn_protocol_error(conn, "not a SEND");
+		return;
+	}
 	WRITE_ONCE(conn->last_rx, jiffies);
 	WRITE_ONCE(conn->received, conn->received + 1);
 	rxp_count(conn->stats, msgs_received);

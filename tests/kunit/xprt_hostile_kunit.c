@@ -693,6 +693,47 @@ static void good_together(struct kunit *test, struct raw *raw)
 	}
 }
 
+/* Every receive of the server's holds a PING that it has answered. */
+static void hostile_pings(struct kunit *test, struct raw *raw)
+{
+	u32 i;
+
+	/* Those that were taken without: they go round in order. */
+	for (i = 0; i < raw->taken; i++)
+		KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[i]), 0);
+	for (i = 0; i < RAW_RECVS; i++) {
+		struct raw_msg *m;
+
+		KUNIT_ASSERT_EQ(test, raw_control(raw, RXP_CONTROL_PING, 0, 0, NULL, 0), 0);
+		m = raw_next_msg(raw);
+		KUNIT_ASSERT_NOT_NULL_MSG(test, m, "no message, cut: %d", raw->cut);
+		KUNIT_EXPECT_EQ(test, m->buf[1], RXP_NOTIFY_PONG);
+		KUNIT_ASSERT_EQ(test, raw_repost(raw, m), 0);
+	}
+}
+
+/* It takes a receive, and writes nothing there: what stood in it is no message again. */
+static void bad_write_imm(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_tag sink = hostile_sink(test, raw);
+	int arrived;
+
+	hostile_pings(test, raw);
+	arrived = atomic_read(&raw->arrived);
+	KUNIT_EXPECT_EQ(test, raw_write_imm(raw, le64_to_cpu(sink.iova), le32_to_cpu(sink.rkey),
+					    sizeof(struct rxp_wire_hdr)), 0);
+	raw_wait_cut(raw);
+	KUNIT_EXPECT_EQ(test, atomic_read(&raw->arrived), arrived);
+}
+
+static void bad_send_imm(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_hdr ping = { .type = RXP_CONTROL, .op = RXP_CONTROL_PING };
+
+	memcpy(raw->send->buf, &ping, sizeof(ping));
+	raw_send_imm(raw, sizeof(ping));
+}
+
 static const struct hostile_case {
 	const char *name;
 	void (*run)(struct kunit *test, struct raw *raw);
@@ -744,6 +785,8 @@ static const struct hostile_case {
 	{ "a CALL behind a CONTROL", bad_control_together },
 	{ "CALLs together that invalidate", bad_together_inv },
 	{ "CALLs together", good_together, true },
+	{ "an RDMA WRITE with immediate data", bad_write_imm },
+	{ "a SEND with immediate data", bad_send_imm },
 };
 
 static void hostile_desc(const struct hostile_case *c, char *desc)
@@ -793,6 +836,58 @@ static void hostile_no_hello(struct kunit *test)
 	raw_call(raw, 0, 1, HOSTILE_ECHO, 0, 0, 0);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw));
 	raw_close(raw);
+	hostile_good(test, 1);
+}
+
+/* CALLs of two slots that fill a receive. */
+static u32 hostile_put_full(struct raw *raw, u16 slot)
+{
+	u8 *buf = raw->send->buf;
+	u32 len, rest;
+
+	memset(buf, 0, RXP_MSG_MAX);
+	len = raw_put_call(buf, slot, 1, HOSTILE_ECHO, 0, 0, 0);
+	((struct rxp_wire_hdr *)buf)->data_len = cpu_to_le32(RDMAFS_XPRT_INLINE_MAX);
+	buf += len + RDMAFS_XPRT_INLINE_MAX;
+	len = raw_put_call(buf, slot + 1, 1, HOSTILE_ECHO, 0, 0, 0);
+	rest = raw->send->buf + RXP_MSG_MAX - (buf + len);
+	((struct rxp_wire_hdr *)buf)->data_len = cpu_to_le32(rest);
+	return RXP_MSG_MAX;
+}
+
+/*
+ * An RDMA WRITE with immediate data that is longer than a receive: there is no message,
+ * neither in the receive that it takes nor in the one behind that.
+ */
+static void hostile_write_imm_long(struct kunit *test)
+{
+	struct hostile *h = test->priv;
+	struct rdmafs_xprt_limits limits = h->server->limits;
+	struct rxp_wire_tag sink;
+	struct raw *raw;
+	int arrived;
+	u32 i;
+
+	/* From now on receives are no larger than they have to be. */
+	limits.large_mib = 0;
+	rdmafs_xprt_set_limits(h->server, &limits);
+	raw = raw_session_of(test, 1);
+	sink = hostile_sink(test, raw);
+	for (i = 0; i < raw->taken; i++)
+		KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[i]), 0);
+	for (i = 0; i < RAW_RECVS; i++) {
+		u16 slot = i & 1 ? 6 : 4;
+
+		KUNIT_ASSERT_EQ(test, raw_send(raw, hostile_put_full(raw, slot), 0), 0);
+		raw_replies(test, raw, BIT(slot) | BIT(slot + 1), 1);
+	}
+	arrived = atomic_read(&raw->arrived);
+	KUNIT_EXPECT_EQ(test, raw_write_imm(raw, le64_to_cpu(sink.iova), le32_to_cpu(sink.rkey),
+					    2 * RXP_MSG_MAX), 0);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw));
+	KUNIT_EXPECT_EQ(test, atomic_read(&raw->arrived), arrived);
+	raw_close(raw);
+	h->bad = NULL;
 	hostile_good(test, 1);
 }
 
@@ -1091,6 +1186,7 @@ static void hostile_exit(struct kunit *test)
 static struct kunit_case hostile_cases[] = {
 	KUNIT_CASE_PARAM(hostile_says, hostile_gen_params),
 	KUNIT_CASE(hostile_no_hello),
+	KUNIT_CASE(hostile_write_imm_long),
 	KUNIT_CASE_PARAM(hostile_joining, hostile_join_gen_params),
 	KUNIT_CASE(hostile_join_hello),
 	KUNIT_CASE(hostile_join_late),

@@ -354,6 +354,27 @@ static void bad_write_key(struct kunit *test, struct fake *f, struct fake_call *
 	bad_write_at(f, v->iova, v->rkey ^ 1);
 }
 
+/*
+ * It takes a receive, and writes nothing there: what stood in it, a PONG, is no message
+ * again.
+ */
+static void bad_write_imm(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	for (int i = 0; i < 2 * FAKE_WANT_SLOTS + RXP_RECV_RESERVE; i++)
+		KUNIT_ASSERT_EQ(test, fake_notify(f, RXP_NOTIFY_PONG, 0, 0, NULL, 0), 0);
+	v->hit = true;
+	KUNIT_EXPECT_EQ(test, raw_write_imm(f->raw, v->iova, v->rkey,
+					    sizeof(struct rxp_wire_hdr)), 0);
+}
+
+static void bad_send_imm(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	struct rxp_wire_hdr pong = { .type = RXP_NOTIFY, .op = RXP_NOTIFY_PONG };
+
+	memcpy(f->raw->send->buf, &pong, sizeof(pong));
+	raw_send_imm(f->raw, sizeof(pong));
+}
+
 /* ---------------------------------------------------------------------- STCRWs */
 
 #define BAD_STCRW(name, change...)						\
@@ -659,6 +680,8 @@ static const struct bad_case {
 	{ "WRITE before the room", bad_write_before, FAKE_READ, BAD_REFUSED },
 	{ "WRITE behind the room", bad_write_behind, FAKE_READ, BAD_REFUSED },
 	{ "WRITE with another key", bad_write_key, FAKE_READ, BAD_REFUSED },
+	{ "WRITE with immediate data", bad_write_imm, FAKE_READ, BAD_JUDGED },
+	{ "SEND with immediate data", bad_send_imm, FAKE_ECHO, BAD_JUDGED },
 
 	{ "STCRW for a call without data", bad_stcrw, FAKE_ECHO, BAD_JUDGED },
 	{ "STCRW for a READ", bad_stcrw, FAKE_READ, BAD_JUDGED },

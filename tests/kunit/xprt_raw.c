@@ -440,6 +440,40 @@ int raw_write(struct raw *raw, u64 iova, u32 rkey, u32 len)
 	return raw_post(raw, &wr.wr);
 }
 
+/* The same with immediate data, of any length: what stands there again and again. */
+int raw_write_imm(struct raw *raw, u64 iova, u32 rkey, u32 len)
+{
+	struct ib_sge sge[8];
+	struct ib_rdma_wr wr = {
+		.wr.sg_list = sge, .wr.opcode = IB_WR_RDMA_WRITE_WITH_IMM,
+		.remote_addr = iova, .rkey = rkey,
+	};
+	int nr = 0;
+
+	while (len && nr < min_t(int, raw_sge(raw), ARRAY_SIZE(sge))) {
+		sge[nr] = (struct ib_sge) {
+			.addr = raw->send->dma, .length = min_t(u32, len, RXP_MSG_MAX),
+			.lkey = raw->pd->local_dma_lkey,
+		};
+		len -= sge[nr++].length;
+	}
+	wr.wr.num_sge = nr;
+	return len ? -EINVAL : raw_post(raw, &wr.wr);
+}
+
+/* A SEND with immediate data. */
+int raw_send_imm(struct raw *raw, u32 len)
+{
+	struct ib_sge sge = {
+		.addr = raw->send->dma, .length = len, .lkey = raw->pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = IB_WR_SEND_WITH_IMM,
+	};
+
+	return raw_post(raw, &wr);
+}
+
 /* A CONTROL or NOTIFY and the structure behind its header. */
 int raw_say(struct raw *raw, u8 type, u8 op, u16 slot, u32 seq, const void *body, u32 len,
 	    u32 inv_rkey)
