@@ -128,6 +128,14 @@ static void rxp_turns_update(struct rxp_threads *ts, struct rxp_turns *turns)
 			      &client->waiting);
 }
 
+/* One place, one session of the client; the one that has waited longest. */
+static void rxp_client_next(struct rxp_threads *ts, struct rxp_client *client)
+{
+	lockdep_assert_held(&ts->lock);
+	if (!list_empty(&client->waiting) && client->serving < ts->client_share)
+		list_move_tail(client->waiting.next, &ts->turns);
+}
+
 /* ------------------------------------------------------------------------- domains */
 
 static struct hlist_head *rxp_domain_bucket(struct rxp_threads *ts, u64 key)
@@ -250,9 +258,9 @@ static void rxp_part_park(struct rxp_threads *ts, struct rxp_req *req)
 }
 
 /*
- * One of those that are parked is its session's next, if there is room for it.  One is
- * enough: this is asked for each thread that is through with a request, which makes room
- * for no more than one.
+ * One of those that are parked is its session's next, if there is room for it.  This is
+ * asked for each thread that is through with a request, and again when one has been given
+ * away: what one domain gave up may be another's, and leave room in the first all the same.
  */
 static void rxp_parts_unpark(struct rxp_threads *ts)
 {
@@ -333,10 +341,13 @@ struct rxp_req *rxp_turns_take(struct rxp_threads *ts)
 				req->part->domain->serving++;
 			}
 			rxp_turns_update(ts, turns);
+			rxp_parts_unpark(ts);
 			return req;
 		}
 		rxp_part_park(ts, req);
 		rxp_turns_update(ts, turns);
+		/* It has left its client a place. */
+		rxp_client_next(ts, turns->client);
 	}
 	return NULL;
 }
@@ -357,9 +368,7 @@ void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rx
 	client->serving--;
 	if (part)
 		rxp_part_leave(ts, part);
-	/* One place, one session; the one that has waited longest. */
-	if (!list_empty(&client->waiting) && client->serving < ts->client_share)
-		list_move_tail(client->waiting.next, &ts->turns);
+	rxp_client_next(ts, client);
 	rxp_turns_update(ts, turns);
 }
 

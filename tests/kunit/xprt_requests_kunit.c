@@ -463,16 +463,22 @@ static void requests_client_share(struct kunit *test)
 	requests_expect_served(test, 4 * RAW_SLOTS);
 }
 
+/* The session that was made last. */
+static struct rdmafs_xprt_session *requests_last(struct kunit *test)
+{
+	struct requests *r = test->priv;
+
+	return list_last_entry(&r->server->sessions, struct rdmafs_xprt_session, link);
+}
+
 static void requests_never(struct kref *ref)
 {
 }
 
-/* The session that was made last, which has had no request yet, as if it came from elsewhere. */
+/* The same, which has had no request yet, as if it came from elsewhere. */
 static struct rdmafs_xprt_session *requests_set_apart(struct kunit *test)
 {
-	struct requests *r = test->priv;
-	struct rdmafs_xprt_session *s = list_last_entry(&r->server->sessions,
-							struct rdmafs_xprt_session, link);
+	struct rdmafs_xprt_session *s = requests_last(test);
 	struct rxp_client *client = kzalloc(sizeof(*client), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, client);
@@ -549,7 +555,7 @@ static void requests_domain_client(struct kunit *test)
 	requests_more(test, &r->second);
 	requests_more(test, &r->third);
 	requests_more(test, &r->fourth);
-	one = list_last_entry(&r->server->sessions, struct rdmafs_xprt_session, link);
+	one = requests_last(test);
 	requests_more(test, &r->fifth);
 	other = requests_set_apart(test);
 
@@ -781,6 +787,71 @@ static void requests_line_cancelled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(reply->status), RXP_STATUS_CANCELLED);
 }
 
+/* ------------------------------------------------------------------------ places */
+
+/*
+ * A client that has all of its threads gets one back, and the session that has waited longest
+ * can't use it, as its file system has no room: then it is the next session's.
+ */
+static void requests_place_unused(struct kunit *test)
+{
+	struct requests *r = test->priv;
+
+	requests_more(test, &r->second);
+	requests_more(test, &r->third);
+	requests_more(test, &r->fourth);
+	requests_more(test, &r->fifth);
+	requests_block(test, r->first, 0, 8, REQUESTS_HELD, 1);
+	requests_block(test, r->second, 0, 4, REQUESTS_HELD, 1);
+	requests_expect_held(test, REQUESTS_PART);
+	requests_block(test, r->second, 4, 4, REQUESTS_FEW, 0);
+	requests_block(test, r->third, 0, 8, REQUESTS_FEW, 0);
+	requests_expect_held(test, REQUESTS_CLIENT);
+	requests_block(test, r->fourth, 0, 1, REQUESTS_HELD, 1);
+	requests_begin(test, r->fifth, 0, 1, 0, 2);
+	requests_seen(test, r->fifth);
+	complete(&r->few);
+	raw_expect(test, r->fifth, RXP_REPLY, 0, 0, 1);
+	requests_expect_served(test, REQUESTS_CLIENT + 2);
+}
+
+/*
+ * A thread is through with a request of one file system, and takes one that was parked in
+ * another, which blocks: there is room for one more in the first, and nobody else to ask.
+ */
+static void requests_room_left(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	struct rdmafs_xprt_session *one, *other;
+
+	requests_more(test, &r->second);
+	requests_more(test, &r->third);
+	requests_more(test, &r->fourth);
+	one = requests_last(test);
+	requests_more(test, &r->fifth);
+	other = requests_last(test);
+	requests_block(test, r->first, 0, 8, REQUESTS_HELD, 1);
+	requests_block(test, r->second, 0, 4, REQUESTS_HELD, 1);
+	requests_expect_held(test, 12);
+	requests_block(test, r->second, 4, 4, REQUESTS_HELD, 2);
+	requests_block(test, r->third, 0, 2, REQUESTS_HELD, 2);
+	requests_expect_held(test, 12 + 6);
+	requests_block(test, r->third, 2, 3, REQUESTS_HELD, 3);
+	requests_expect_held(test, 12 + 6 + 3);
+	requests_block(test, r->third, 5, 1, REQUESTS_HELD, 4);
+	requests_block(test, r->third, 6, 1, REQUESTS_FEW, 5);
+	requests_expect_held(test, REQUESTS_CLIENT - 1);
+	/* One is left, and what has one already does not get it. */
+	requests_block(test, r->fourth, 0, 1, REQUESTS_HELD, 4);
+	requests_taken(test, one, 1);
+	requests_begin(test, r->fifth, 0, 1, 0, 5);
+	requests_seen(test, r->fifth);
+	requests_taken(test, other, 1);
+	complete(&r->few);
+	raw_expect(test, r->fifth, RXP_REPLY, 0, 0, 1);
+	requests_expect_served(test, REQUESTS_CLIENT + 1);
+}
+
 static int requests_init(struct kunit *test)
 {
 	struct requests *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
@@ -846,6 +917,8 @@ static struct kunit_case requests_cases[] = {
 	KUNIT_CASE(requests_line_full),
 	KUNIT_CASE(requests_line_lost),
 	KUNIT_CASE(requests_line_cancelled),
+	KUNIT_CASE(requests_place_unused),
+	KUNIT_CASE(requests_room_left),
 	KUNIT_CASE(requests_wrap),
 	KUNIT_CASE(requests_zero),
 	{}
