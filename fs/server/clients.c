@@ -6,7 +6,8 @@
  * itself.  An open counts from before anything is done for it, as a file made, until it
  * is closed; if its session was lost, until its client has come back for it and closes
  * it then, or does not come in time (opened.c).  What one client leaves behind thus never
- * takes the place of what others have left.
+ * takes the place of what others have left.  One that was cut off by its export's end counts
+ * for as long as it is noted (cut.c).
  */
 #include <linux/limits.h>
 #include <linux/mm.h>
@@ -168,6 +169,32 @@ struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool agai
 }
 
 /**
+ * rdmafsd_claim_unroom - the room of an open is kept when its claim goes
+ * @claim: that of a state; counts nowhere any more
+ *
+ * The room is among the opens of the state's client until rdmafsd_opens_uncharge().
+ *
+ * Context: process.
+ */
+void rdmafsd_claim_unroom(struct rdmafsd_claim *claim)
+{
+	rdmafsd_client_put(claim->client);
+	claim->client = NULL;
+}
+
+/**
+ * rdmafsd_opens_uncharge - a client has an open less
+ * @client: the client, referenced
+ *
+ * Context: any.
+ */
+void rdmafsd_opens_uncharge(struct rdmafsd_client *client)
+{
+	atomic_dec(&rdmafsd_opens);
+	atomic_dec(&client->opens);
+}
+
+/**
  * rdmafsd_claim_free - the room is free again
  * @claim: of no file, in no table
  *
@@ -176,8 +203,7 @@ struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool agai
 void rdmafsd_claim_free(struct rdmafsd_claim *claim)
 {
 	if (claim->client) {
-		atomic_dec(&rdmafsd_opens);
-		atomic_dec(&claim->client->opens);
+		rdmafsd_opens_uncharge(claim->client);
 		rdmafsd_client_put(claim->client);
 	}
 	kfree_rcu(claim, rcu);

@@ -14,6 +14,10 @@
  * A file that has a name is found by that.  Who removes the name makes it one that is
  * waited for first (rdmafsd_cut_claims()), and so another orphan.
  *
+ * A note has the room of its open, and counts among those of the client (clients.c): there
+ * are no more of them than clients may have opens, however often exports end, and none is
+ * ever refused.  Whose room is full of them opens nothing else, but what is noted he may.
+ *
  * Without memory for a note the file is kept for that time only.
  */
 #include <linux/fs.h>
@@ -64,6 +68,7 @@ static void rdmafsd_cut_free_locked(struct rdmafsd_cut *cut)
 	hash_del(&cut->by_file);
 	hash_del(&cut->by_id);
 	WRITE_ONCE(rdmafsd_cuts, rdmafsd_cuts - 1);
+	rdmafsd_opens_uncharge(cut->ses->client);
 	kfree(cut);
 }
 
@@ -88,6 +93,7 @@ void rdmafsd_cut_add(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 	cut->generation = inode->i_generation;
 	cut->stateid = st->id;
 	cut->claim = st->claim->id;
+	rdmafsd_claim_unroom(st->claim);
 	spin_lock(&rdmafsd_cut_lock);
 	if (!ses->ended) {
 		list_add_tail(&cut->link, &ses->cut);
@@ -97,6 +103,8 @@ void rdmafsd_cut_add(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 		cut = NULL;
 	}
 	spin_unlock(&rdmafsd_cut_lock);
+	if (cut)
+		rdmafsd_opens_uncharge(ses->client);
 	kfree(cut);
 }
 

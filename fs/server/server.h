@@ -304,7 +304,7 @@ extern struct rdmafsd_opens_limits rdmafsd_opens_limits;
  * struct rdmafsd_client - what transport takes for one client
  * @link:   in the list of all
  * @refs:   sessions and claims; under the lock of the list
- * @opens:  claims that it has
+ * @opens:  claims that it has, and notes of what was cut off (cut.c)
  * @source: where it comes from
  */
 struct rdmafsd_client {
@@ -321,6 +321,8 @@ u32 rdmafsd_opens_now(void);
 u32 rdmafsd_left_now(void);
 void rdmafsd_opens_show(struct seq_file *m, void *ctx);
 struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool again);
+void rdmafsd_claim_unroom(struct rdmafsd_claim *claim);
+void rdmafsd_opens_uncharge(struct rdmafsd_client *client);
 void rdmafsd_claim_free(struct rdmafsd_claim *claim);
 
 /**
@@ -466,7 +468,8 @@ enum rdmafsd_claim_state {
  * @id:     its number there, the same over restarts, random; constant once it is OPEN
  * @state:  see there
  * @of:     the file
- * @client: among whose opens it counts; NULL: it was found when the export started
+ * @client: among whose opens it counts; NULL: it was found when the export started, or
+ *	    what was its open is noted (cut.c)
  * @since:  when it was LEFT, in jiffies
  * @left:   among those that are
  * @rcu:    defers its freeing
