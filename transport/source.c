@@ -17,12 +17,13 @@
 #include "transport/source.h"
 
 #define RXP_GID_LEN	16
+#define RXP_GUID_LEN	8	/* of a port, behind the prefix of its subnet */
 
-/* An IPv6 client has the 64 bits that its network leaves to it. */
+/* All of it: a network has 64 bits of it, and hosts that have nothing to do with each other. */
 static void rxp_source_ipv6(const void *addr, struct rdmafs_xprt_source *source)
 {
 	source->family = AF_INET6;
-	memcpy(source->addr, addr, sizeof(source->addr));
+	memcpy(source->addr, addr, sizeof(struct in6_addr));
 }
 
 static void rxp_source_ipv4(const void *addr, struct rdmafs_xprt_source *source)
@@ -47,8 +48,7 @@ void rxp_source(const struct sockaddr_storage *said, const u8 *gid, bool roce,
 	if (gid && !roce) {
 		/* The subnet is that of all; behind it comes what no two ports share. */
 		source->family = AF_IB;
-		memcpy(source->addr, gid + RXP_GID_LEN - sizeof(source->addr),
-		       sizeof(source->addr));
+		memcpy(source->addr, gid + RXP_GID_LEN - RXP_GUID_LEN, RXP_GUID_LEN);
 	} else if (gid && !memcmp(gid, mapped, sizeof(mapped))) {
 		rxp_source_ipv4(gid + sizeof(mapped), source);
 	} else if (gid) {

@@ -292,12 +292,11 @@ void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server);
 /**
  * struct rdmafs_xprt_source - where a client comes from; compared as bytes
  * @family: of its address
- * @addr:   IPv4: the address; IPv6: the 64 bits of its network, the others being its own;
- *	    AF_IB: the 64 bits of its port
+ * @addr:   IPv4 and IPv6: the address; AF_IB: the 64 bits of its port
  */
 struct rdmafs_xprt_source {
 	u16 family;
-	u8 addr[8];
+	u8 addr[16];
 };
 
 void rdmafs_xprt_session_set_priv(struct rdmafs_xprt_session *session, void *priv);

@@ -408,8 +408,14 @@ static void fs_left_counts(struct kunit *test)
 	fs_end(test, other);
 	fs_begin(test, other);
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, other, &file.fh, NULL, &got), RFP_ENFILE);
-	/* Another address of the same network, and another name. */
+	/* Another address of the same network is another client. */
 	KUNIT_ASSERT_EQ(test, raw_route("fd09::2", "fd09::1"), 0);
+	third = fs_client(test);
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, third, &file.fh, NULL, &got), 0);
+	KUNIT_EXPECT_EQ(test, fs_close(test, third, &got), 0);
+	fs_end(test, third);
+	/* And another name at the same address is not. */
+	KUNIT_ASSERT_EQ(test, raw_route("fd09::1", "fd09::1"), 0);
 	third = fs_client(test);
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, third, &file.fh, NULL, &got), RFP_ENFILE);
 	/* But it gets back what it had. */

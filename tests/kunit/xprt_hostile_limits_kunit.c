@@ -224,6 +224,25 @@ static void limits_other(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, raw_route("fd09::1", "fd09::1"), 0);
 }
 
+/* Two hosts of an IPv6 network are two clients. */
+static void limits_network(struct kunit *test)
+{
+	static const char *const hosts[] = { "fd09::1", "fd09::2" };
+	struct rdmafs_xprt_limits l = limits_default();
+	u32 i;
+
+	l.client_sessions = 1;
+	limits_start(test, &l);
+	for (i = 0; i < ARRAY_SIZE(hosts); i++) {
+		KUNIT_ASSERT_EQ(test, raw_route(hosts[i], "fd09::1"), 0);
+		KUNIT_EXPECT_EQ(test, limits_hello(test, limits_open(test)), RXP_WELCOME_NEW);
+	}
+	for (i = 0; i < ARRAY_SIZE(hosts); i++) {
+		KUNIT_ASSERT_EQ(test, raw_route(hosts[i], "fd09::1"), 0);
+		KUNIT_EXPECT_EQ(test, limits_hello(test, limits_open(test)), RXP_WELCOME_LIMIT);
+	}
+}
+
 /* Whom the last connection that was made counts for. */
 static struct rdmafs_xprt_source limits_source(struct kunit *test)
 {
@@ -239,7 +258,7 @@ static struct rdmafs_xprt_source limits_source(struct kunit *test)
 /* An honest client counts for its address, whatever says which that is. */
 static void limits_honest(struct kunit *test)
 {
-	static const u8 v6[] = { 0xfd, 0x09 };
+	static const u8 v6[] = { 0xfd, 0x09, [15] = 1 };
 	struct rdmafs_xprt_limits l = limits_default();
 	struct rdmafs_xprt_source want, have;
 	struct sockaddr_in addr;
@@ -811,6 +830,7 @@ static struct kunit_case limits_cases[] = {
 	KUNIT_CASE_SLOW(limits_unbound_time),
 	KUNIT_CASE(limits_client_sessions),
 	KUNIT_CASE(limits_sessions),
+	KUNIT_CASE(limits_network),
 	KUNIT_CASE(limits_slots),
 	KUNIT_CASE(limits_rings),
 	KUNIT_CASE(limits_ring_share),

@@ -45,7 +45,7 @@ struct source_case {
 static const struct source_case source_cases_params[] = {
 	{ "iWARP, one address", { "10.9.0.1", "10.9.0.1" }, { "", "" }, false, true, AF_INET },
 	{ "iWARP, two addresses", { "10.9.0.1", "10.9.0.2" }, { "", "" }, false, false, AF_INET },
-	{ "iWARP, two of a network", { "fd09::1", "fd09::2" }, { "", "" }, false, true, AF_INET6 },
+	{ "iWARP, two of a network", { "fd09::1", "fd09::2" }, { "", "" }, false, false, AF_INET6 },
 	{ "iWARP, two networks", { "fd09::1", "fd09:0:0:1::1" }, { "", "" }, false, false,
 	  AF_INET6 },
 	{ "iWARP, IPv4 and IPv6", { "10.9.0.1", "a09:1::" }, { "", "" }, false, false, AF_INET },
@@ -57,7 +57,7 @@ static const struct source_case source_cases_params[] = {
 	  { "::ffff:10.9.0.1", "::ffff:10.9.0.1" }, true, true, AF_INET },
 	{ "RoCE, two that say they are one", { "10.9.0.1", "10.9.0.1" },
 	  { "::ffff:10.9.0.1", "::ffff:10.9.0.2" }, true, false, AF_INET },
-	{ "RoCE, two of a network", { "fd09::1", "fd09::2" }, { "fd09::1", "fd09::2" }, true, true,
+	{ "RoCE, two of a network", { "fd09::1", "fd09::2" }, { "fd09::1", "fd09::2" }, true, false,
 	  AF_INET6 },
 	{ "RoCE, two networks", { "fd09::1", "fd09::1" }, { "fd09::1", "fd09:0:0:1::1" }, true,
 	  false, AF_INET6 },
