@@ -225,17 +225,28 @@ struct rdmafs_verdict rdmafs_coh_fresh(struct rdmafs_coh *c, u64 change, u64 ask
 		}
 		c->unproven = false;
 	} else {
-		/* Up to @change nothing happened that was not taken note of. */
-		if (change > c->change) {
-			c->unproven = true;
-			c->clock = now;
-		}
 		v.use = change >= c->seen;
 		/* The very state that our last change has left is not in doubt. */
 		if (v.size == RDMAFS_SIZE_SET && change != c->change)
 			v.size = RDMAFS_SIZE_GROW;
 		if (!v.use)
 			v.size = RDMAFS_SIZE_KEEP;
+		/* Up to @change something happened that was not taken note of. */
+		if (change > c->change) {
+			c->unproven = true;
+			/*
+			 * Only for what is news: answers that all tell the same would else
+			 * put each other in doubt, for as long as somebody asks.
+			 */
+			if (change > c->seen)
+				c->clock = now;
+			/* All of ours is accounted for: it was somebody else. */
+			if (!c->own) {
+				rdmafs_coh_foreign(c);
+				c->change = change;
+				v.changed = true;
+			}
+		}
 	}
 	v.believe = v.size == RDMAFS_SIZE_SET;
 	if (v.use)

@@ -116,7 +116,7 @@ static void late_answers(struct kunit *test)
 	v = fresh(c, FIRST + 1, 0);
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
 	v = fresh(c, FIRST + 2, 0);
-	KUNIT_EXPECT_TRUE(test, v.use && !v.believe && !v.changed);
+	KUNIT_EXPECT_TRUE(test, v.use && !v.believe && v.changed);
 	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
 	/* Asked for when all of that was known. */
 	v = fresh(c, FIRST, 2);
@@ -138,7 +138,7 @@ static void doubt_stays(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, v.use || v.believe);
 	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
 	v = fresh(c, FIRST + 2, 2);
-	KUNIT_EXPECT_TRUE(test, v.believe && v.changed);
+	KUNIT_EXPECT_TRUE(test, v.believe && !v.changed);
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
 
 	/* The answer to a change of ours may be older, too. */
@@ -149,6 +149,30 @@ static void doubt_stays(struct kunit *test)
 	v = own_end(c, FIRST + 2, FIRST + 3, 2, 4);
 	KUNIT_EXPECT_FALSE(test, v.use || v.believe || v.changed);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
+}
+
+/* Somebody is always asking, and nothing changes any more: that is seen, and believed. */
+static void doubt_ends(struct kunit *test)
+{
+	struct rdmafs_coh *c = known(test);
+	u64 asked, now = 1, before = 0;
+	struct rdmafs_verdict v;
+	int i;
+
+	rdmafs_coh_fresh(c, FIRST + 1, 0, now);
+	c->pages = RDMAFS_PAGES_VALID;
+	v = rdmafs_coh_fresh(c, FIRST + 2, 0, ++now);
+	KUNIT_EXPECT_FALSE(test, v.believe);
+	KUNIT_EXPECT_TRUE(test, v.changed);
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
+	/* Each was asked for before the answer to the one before came. */
+	for (i = 0; i < 20; i++) {
+		asked = before;
+		before = now;
+		v = rdmafs_coh_fresh(c, FIRST + 2, asked, ++now);
+		KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
+	}
+	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
 }
 
 /* What was asked for before a truncate of ours says nothing about the size, ever. */
@@ -183,7 +207,7 @@ static void truncate_stands(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 	KUNIT_EXPECT_EQ(test, rdmafs_coh_size(c, 1), RDMAFS_SIZE_KEEP);
 	/* A new question is another matter. */
-	v = fresh(c, FIRST + 1, 3);
+	v = fresh(c, FIRST + 5, 3);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
 }
@@ -205,9 +229,10 @@ static void weak_never_shrink(struct kunit *test)
 	/* Crossed, but what it says is the state that our change has left. */
 	v = fresh(c, FIRST + 4, 0);
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
-	/* Crossed, and something that we do not know. */
+	/* Crossed, and something that we do not know: it was not ours. */
 	v = fresh(c, FIRST + 5, 0);
-	KUNIT_EXPECT_TRUE(test, v.use && !v.believe && !v.changed);
+	KUNIT_EXPECT_TRUE(test, v.use && !v.believe && v.changed);
+	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_GROW);
 }
 
@@ -411,6 +436,7 @@ static struct kunit_case coherence_cases[] = {
 	KUNIT_CASE(someone_else),
 	KUNIT_CASE(late_answers),
 	KUNIT_CASE(doubt_stays),
+	KUNIT_CASE(doubt_ends),
 	KUNIT_CASE(truncate_stands),
 	KUNIT_CASE(weak_never_shrink),
 	KUNIT_CASE(own_in_any_order),
