@@ -10,6 +10,9 @@
 #include <linux/pagemap.h>
 #include "client.h"
 
+/* So often is a size asked for that others change all the time. */
+#define RDMAFS_SIZE_TRIES	32
+
 /*
  * The size is not known, and what was asked for before the lock was taken could not tell:
  * changes of ours were under way.  Now there are none.  As in a truncate.
@@ -17,12 +20,13 @@
 static int rdmafs_lock_size(struct inode *inode)
 {
 	struct address_space *mapping = inode->i_mapping;
-	int err;
+	int err, tries = 0;
 
 	filemap_invalidate_lock(mapping);
 	err = rdmafs_flush(inode);
-	if (!err)
-		err = rdmafs_revalidate(inode, true);
+	/* What somebody else here has asked may have put our answer in doubt. */
+	while (!err && rdmafs_size_unsure(inode))
+		err = tries++ < RDMAFS_SIZE_TRIES ? rdmafs_revalidate(inode, true) : -EIO;
 	filemap_invalidate_unlock(mapping);
 	return err;
 }
