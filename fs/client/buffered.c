@@ -265,31 +265,38 @@ out:
 }
 
 /*
- * Take invalidate_lock for a store: no append, nor anything that a killed task has left, is
- * on its way, and no page is from before what such a one, or one that got no answer, has
- * changed: all of the page will be written, over what the server has moved there or cut off.
+ * Take the locks for a store: no append, nor anything that a killed task has left, is on its
+ * way, and no page is from before what such a one, or one that got no answer, has changed:
+ * all of the page will be written, over what the server has moved there or cut off.
  */
 static int rdmafs_mkwrite_lock(struct inode *inode)
 {
 	struct address_space *mapping = inode->i_mapping;
+	struct rw_semaphore *stores = &RDMAFS_I(inode)->stores;
 	int err;
 
 	while (true) {
-		err = rdmafs_stores_wait(inode);
+		err = rdmafs_fence_wait(inode);
 		if (!err && !rdmafs_pages_valid(inode))
 			err = rdmafs_revalidate_mapping(inode, true);
 		if (!err)
-			err = down_read_killable(&mapping->invalidate_lock);
+			err = down_read_killable(stores);
 		if (err)
 			return err;
-		if (!rdmafs_stores_held(inode) && !rdmafs_fenced(inode)) {
+		err = down_read_killable(&mapping->invalidate_lock);
+		if (err)
+			break;
+		if (!rdmafs_fenced(inode)) {
 			/* Pages are stale before the count falls: rdmafs_fence_end(). */
 			smp_rmb();
 			if (rdmafs_pages_valid(inode))
 				return 0;
 		}
 		filemap_invalidate_unlock_shared(mapping);
+		up_read(stores);
 	}
+	up_read(stores);
+	return err;
 }
 
 /**
@@ -297,8 +304,9 @@ static int rdmafs_mkwrite_lock(struct inode *inode)
  * @vmf: the fault
  *
  * invalidate_lock keeps stores away from a change of the size, or of what lies
- * where, from the flush before it until pages are dropped after it.  The folio
- * is dirty before the lock is given back, or that flush would not find it.
+ * where, from the flush before it until pages are dropped after it; so does
+ * rdmafs_inode.stores with an append.  The folio is dirty before they are given
+ * back, or that flush would not find it.
  *
  * Return: VM_FAULT_LOCKED with the folio locked, or why not.
  */
@@ -339,6 +347,7 @@ unlock:
 	folio_unlock(folio);
 out:
 	filemap_invalidate_unlock_shared(mapping);
+	up_read(&RDMAFS_I(inode)->stores);
 end:
 	sb_end_pagefault(inode->i_sb);
 	return ret;

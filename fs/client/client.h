@@ -254,7 +254,6 @@ struct rdmafs_cred {
 #define RDMAFS_I_STALE		1	/* the server does not know the handle any more */
 #define RDMAFS_I_STORED		2	/* mappings have stored into it; see @late */
 #define RDMAFS_I_UNSURE		3	/* the size is not known; see @unknown */
-#define RDMAFS_I_APPENDING	4	/* mappings do not store into it (fence.c) */
 
 #define RDMAFS_NR_ACCESS	4	/* callers whose rights are remembered */
 
@@ -270,6 +269,8 @@ struct rdmafs_cred {
  * @synced:	what @written was before a COMMIT with metadata that has been answered;
  *		raised under @lock
  * @fence:	changes that killed tasks have left behind: others wait (fence.c)
+ * @stores:	held by stores of mappings, until the page is dirty, and against them by
+ *		appends (direct.c); between i_rwsem and invalidate_lock
  * @lock:	protects what follows; irqsave, taken by done callbacks
  * @flags:	RDMAFS_I_*
  * @coh:	what may be believed of what is cached
@@ -301,6 +302,7 @@ struct rdmafs_inode {
 	atomic64_t written;
 	atomic64_t synced;
 	atomic_t fence;
+	struct rw_semaphore stores;
 
 	spinlock_t lock; /* protects what follows; see the lock order */
 	unsigned long flags;
@@ -559,10 +561,6 @@ bool rdmafs_fenced(struct inode *inode);
 void rdmafs_fence_begin(struct inode *inode);
 void rdmafs_fence_end(struct inode *inode);
 int rdmafs_fence_wait(struct inode *inode);
-int rdmafs_append_begin(struct inode *inode);
-void rdmafs_append_end(struct inode *inode);
-bool rdmafs_stores_held(struct inode *inode);
-int rdmafs_stores_wait(struct inode *inode);
 void rdmafs_change_unknown(struct inode *inode);
 bool rdmafs_size_unsure(struct inode *inode);
 void rdmafs_fence_op(struct rdmafs_op *op);

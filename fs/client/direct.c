@@ -17,10 +17,11 @@
  * append to one file do not overwrite each other; the page cache is flushed
  * before and dropped after, and no mapping can store between the two: the last
  * page would be written back as it was when it had no more than zeros there
- * (rdmafs_append_begin()).  A part's data may itself be in a page of the file
- * that a fault has to make fit to be stored into, so that it is taken before.
- * As there is no copy from which it could be sent again, an append is DATA_SYNC
- * as well.
+ * (rdmafs_inode.stores).  Who reads goes on: he would wait for invalidate_lock,
+ * deaf to signals, for as long as the server takes.  A part's data may itself be
+ * in a page of the file that a fault has to make fit to be stored into, so that
+ * it is taken before.  As there is no copy from which it could be sent again, an
+ * append is DATA_SYNC as well.
  *
  * Ownership: a part's pages are pinned until its op has finished (written
  * unstably: until stable).  A killed task leaves the request; iocb and iterator
@@ -762,14 +763,13 @@ static int rdmafs_append_lock(struct inode *inode)
 {
 	int err;
 
-	err = rdmafs_append_begin(inode);
-	if (err)
-		return err;
+	if (down_write_killable(&RDMAFS_I(inode)->stores))
+		return -EINTR;
 	err = rdmafs_flush(inode);
 	if (!err)
 		err = rdmafs_zero_tail(inode, i_size_read(inode));
 	if (err)
-		rdmafs_append_end(inode);
+		up_write(&RDMAFS_I(inode)->stores);
 	return err;
 }
 
@@ -798,7 +798,7 @@ static ssize_t rdmafs_append_part(struct rdmafs_dio *dio, struct iov_iter *iter)
 	/* Its pages are dropped when this returns; if it was killed, others wait (fence.c). */
 	ret = rdmafs_dio_end(dio);
 	if (locked)
-		rdmafs_append_end(inode);
+		up_write(&RDMAFS_I(inode)->stores);
 	return ret;
 }
 

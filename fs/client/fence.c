@@ -9,9 +9,6 @@
  * inode until it has been answered, and whoever changes sizes or contents waits for
  * that, killably.
  *
- * And appends that somebody waits for: a mapping that stored into the last page meanwhile
- * would have all of it written back, with zeros where the appended bytes are by then.
- *
  * Writeback does not wait.  All is clean when a truncate begins, and nothing becomes
  * dirty without having waited here: i_rwsem and invalidate_lock are held when the count
  * is raised, and looked at under them.  (A direct write has neither; but who comes after
@@ -116,76 +113,6 @@ int rdmafs_fence_wait(struct inode *inode)
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 
 	return wait_var_event_killable(&ri->fence, !atomic_read(&ri->fence)) ? -EINTR : 0;
-}
-
-/**
- * rdmafs_append_begin - from now on no mapping stores into the file
- * @inode: the file, with i_rwsem held exclusively
- *
- * Who reads goes on: he would wait for the server's answer deaf to signals if
- * invalidate_lock were held for as long as that takes.
- *
- * Context: process, may sleep.
- * Return: 0 or -EINTR; to be ended by rdmafs_append_end().
- */
-int rdmafs_append_begin(struct inode *inode)
-{
-	struct address_space *mapping = inode->i_mapping;
-
-	set_bit(RDMAFS_I_APPENDING, &RDMAFS_I(inode)->flags);
-	/* Stores that have not seen it are through when this has been had. */
-	if (down_write_killable(&mapping->invalidate_lock)) {
-		rdmafs_append_end(inode);
-		return -EINTR;
-	}
-	filemap_invalidate_unlock(mapping);
-	return 0;
-}
-
-/**
- * rdmafs_append_end - they may again
- * @inode: the file
- *
- * Pages that the append has made stale are gone or marked so, and one that was killed is
- * fenced.
- *
- * Context: any.
- */
-void rdmafs_append_end(struct inode *inode)
-{
-	struct rdmafs_inode *ri = RDMAFS_I(inode);
-
-	clear_bit_unlock(RDMAFS_I_APPENDING, &ri->flags);
-	smp_mb__after_atomic();
-	wake_up_var(&ri->flags);
-}
-
-/**
- * rdmafs_stores_held - is an append under way?
- * @inode: a regular file
- *
- * Context: any; it stays so for as long as invalidate_lock is held.
- * Return: true if so.
- */
-bool rdmafs_stores_held(struct inode *inode)
-{
-	return test_bit_acquire(RDMAFS_I_APPENDING, &RDMAFS_I(inode)->flags);
-}
-
-/**
- * rdmafs_stores_wait - wait for appends, and for what killed tasks have left behind
- * @inode: a regular file
- *
- * Context: process.
- * Return: 0 or -EINTR.
- */
-int rdmafs_stores_wait(struct inode *inode)
-{
-	struct rdmafs_inode *ri = RDMAFS_I(inode);
-
-	if (wait_var_event_killable(&ri->flags, !rdmafs_stores_held(inode)))
-		return -EINTR;
-	return rdmafs_fence_wait(inode);
 }
 
 /**
