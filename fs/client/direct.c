@@ -17,8 +17,8 @@
  * append to one file do not overwrite each other; the page cache is flushed
  * before and dropped after, and no mapping can store between the two: the last
  * page would be written back as it was when it had no more than zeros there
- * (rdmafs_inode.stores).  Who reads goes on: he would wait for invalidate_lock,
- * deaf to signals, for as long as the server takes.  A part's data may itself be
+ * (rdmafs_inode.stores).  Faults that read go on: they would wait for
+ * invalidate_lock, deaf to signals, for as long as the server takes.  A part's data may itself be
  * in a page of the file that a fault has to make fit to be stored into, so that
  * it is taken before.  As there is no copy from which it could be sent again, an
  * append is DATA_SYNC as well.

@@ -55,7 +55,7 @@ struct rdmafsd_cut {
 	u64 waited;
 };
 
-static DEFINE_SPINLOCK(rdmafsd_cut_lock);	/* a leaf: what follows, and sessions' lists */
+static DEFINE_SPINLOCK(rdmafsd_cut_lock);	/* what follows, and sessions' lists */
 static DEFINE_HASHTABLE(rdmafsd_cut_files, RDMAFSD_CUT_BITS);
 static DEFINE_HASHTABLE(rdmafsd_cut_ids, RDMAFSD_CUT_BITS);
 static unsigned int rdmafsd_cuts;	/* notes that there are */
@@ -73,39 +73,45 @@ static void rdmafsd_cut_free_locked(struct rdmafsd_cut *cut)
 }
 
 /**
- * rdmafsd_cut_add - an export's end closes a state of a session that lives
+ * rdmafsd_cut_off - an export's end takes a state of a session that lives out of its table
  * @ses: the session, its memory held
- * @st:	 the state, just taken out of its table; its file is open yet
+ * @st:	 the state, referenced; its file is open yet
+ *
+ * In one step: a CLOSE finds either the state or the note (rdmafsd_cut_closed()).
  *
  * Context: process.
+ * Return: as rdmafsd_state_remove().
  */
-void rdmafsd_cut_add(struct rdmafsd_session *ses, struct rdmafsd_state *st)
+bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 {
 	struct inode *inode = file_inode(st->file);
 	struct rdmafsd_cut *cut;
+	bool removed, noted;
 
 	cut = kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
 	if (!cut)
-		return;
+		return rdmafsd_state_remove(ses, st);
 	cut->ses = ses;
 	cut->export = st->exp->p.id;
 	cut->ino = inode->i_ino;
 	cut->generation = inode->i_generation;
 	cut->stateid = st->id;
 	cut->claim = st->claim->id;
-	rdmafsd_claim_unroom(st->claim);
 	spin_lock(&rdmafsd_cut_lock);
-	if (!ses->ended) {
+	removed = rdmafsd_state_remove(ses, st);
+	noted = removed && !ses->ended;
+	if (noted) {
 		list_add_tail(&cut->link, &ses->cut);
 		hash_add(rdmafsd_cut_files, &cut->by_file, cut->ino);
 		hash_add(rdmafsd_cut_ids, &cut->by_id, cut->stateid);
 		WRITE_ONCE(rdmafsd_cuts, rdmafsd_cuts + 1);
-		cut = NULL;
 	}
 	spin_unlock(&rdmafsd_cut_lock);
-	if (cut)
-		rdmafsd_opens_uncharge(ses->client);
-	kfree(cut);
+	if (noted)
+		rdmafsd_claim_unroom(st->claim);
+	else
+		kfree(cut);
+	return removed;
 }
 
 /**
@@ -180,10 +186,10 @@ static bool rdmafsd_cut_is(const struct rdmafsd_cut *cut, struct rdmafsd_export 
  * @exp:   the export
  * @inode: the file
  *
- * Once for each note in each life of the export, however often that is tried.
+ * Once for each note in each life of the export: rdmafsd_cut_waited().
  *
  * Context: process.
- * Return: true if so, and nobody was told before.
+ * Return: true if so.
  */
 bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode)
 {
@@ -194,12 +200,29 @@ bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode)
 		return false;
 	spin_lock(&rdmafsd_cut_lock);
 	hash_for_each_possible(rdmafsd_cut_files, cut, by_file, (u64)inode->i_ino)
-		if (rdmafsd_cut_is(cut, exp, inode) && cut->waited != exp->serial) {
-			cut->waited = exp->serial;
-			claims = true;
-		}
+		claims |= rdmafsd_cut_is(cut, exp, inode) && cut->waited != exp->serial;
 	spin_unlock(&rdmafsd_cut_lock);
 	return claims;
+}
+
+/**
+ * rdmafsd_cut_waited - the file is waited for now
+ * @exp:   the export
+ * @inode: the file
+ *
+ * Not before: who else removes a name of it meanwhile has to see to it himself.
+ *
+ * Context: process.
+ */
+void rdmafsd_cut_waited(struct rdmafsd_export *exp, struct inode *inode)
+{
+	struct rdmafsd_cut *cut;
+
+	spin_lock(&rdmafsd_cut_lock);
+	hash_for_each_possible(rdmafsd_cut_files, cut, by_file, (u64)inode->i_ino)
+		if (rdmafsd_cut_is(cut, exp, inode))
+			cut->waited = exp->serial;
+	spin_unlock(&rdmafsd_cut_lock);
 }
 
 /**

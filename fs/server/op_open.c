@@ -536,20 +536,18 @@ int rdmafsd_op_create(struct rdmafsd_rq *rq)
 int rdmafsd_op_close(struct rdmafsd_rq *rq)
 {
 	const struct rfp_close_req *creq = rfp_dec_fixed(&rq->dec, sizeof(*creq));
+	u64 id;
 	int err;
 
 	err = rdmafsd_rq_dec_end(rq);
-	if (!err)
-		err = rdmafsd_rq_state(rq, le64_to_cpu(creq->stateid));
-	if (err == RFP_BADSTATE)
-		rdmafsd_cut_closed(rq->ses, le64_to_cpu(creq->stateid));
 	if (err)
 		return err;
-	/* The file closes with the last request at work with it. */
-	if (!rdmafsd_state_remove(rq->ses, rq->state))
+	id = le64_to_cpu(creq->stateid);
+	if (!rdmafsd_state_close(rq->ses, id)) {
+		/* Its export has ended, perhaps just now. */
+		rdmafsd_cut_closed(rq->ses, id);
 		return RFP_BADSTATE;
-	WRITE_ONCE(rq->state->closed, true);
-	rdmafsd_state_put(rq->state);
+	}
 	rdmafsd_rep(rq, sizeof(struct rfp_rep));
 	return 0;
 }

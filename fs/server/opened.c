@@ -505,8 +505,9 @@ int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struc
 	if (!d_is_reg(obj))
 		return 0;
 	/* Before it is locked; without memory it is removed as if nobody had it open. */
-	if (READ_ONCE(rdmafsd_reclaim_s) && rdmafsd_cut_claims(rq->exp, d_inode(obj)))
-		rdmafsd_opened_wait(rq->exp, d_inode(obj), false);
+	if (READ_ONCE(rdmafsd_reclaim_s) && rdmafsd_cut_claims(rq->exp, d_inode(obj)) &&
+	    !rdmafsd_opened_wait(rq->exp, d_inode(obj), false))
+		rdmafsd_cut_waited(rq->exp, d_inode(obj));
 	l->naming = rdmafsd_naming_of(rq->exp, d_inode(obj));
 	down_write(l->naming);
 	return rdmafsd_leaving_keep(rq, dir, l, delegated);

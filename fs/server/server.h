@@ -412,6 +412,7 @@ struct rdmafsd_state *rdmafsd_state_get(struct rdmafsd_session *ses, u64 id);
 u64 rdmafsd_state_domain(struct rdmafsd_session *ses, u64 id);
 void rdmafsd_state_put(struct rdmafsd_state *st);
 bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st);
+bool rdmafsd_state_close(struct rdmafsd_session *ses, u64 id);
 void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *exp);
 int rdmafsd_state_check_wb(struct rdmafsd_state *st);
 void rdmafsd_file_close(struct file *file);
@@ -485,12 +486,13 @@ struct rdmafsd_claim {
 	struct rcu_head rcu;
 };
 
-void rdmafsd_cut_add(struct rdmafsd_session *ses, struct rdmafsd_state *st);
+bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st);
 void rdmafsd_cut_closed(struct rdmafsd_session *ses, u64 id);
 void rdmafsd_cut_again(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 		       struct inode *inode, u64 claim);
 void rdmafsd_cut_end(struct rdmafsd_session *ses);
 bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode);
+void rdmafsd_cut_waited(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode, unsigned long time);
 
 int rdmafsd_opened_init(struct rdmafsd_export *exp);

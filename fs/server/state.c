@@ -167,6 +167,39 @@ bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 }
 
 /**
+ * rdmafsd_state_close - a client closes a file
+ * @ses: the session of a request
+ * @id:	 the stateid, from the wire
+ *
+ * Also while its export ends, which waits for what still has a file open: a client takes
+ * whatever it is told for the end of its open.
+ *
+ * Context: process, with nothing of the VFS locked.
+ * Return: false if there is no such open.
+ */
+bool rdmafsd_state_close(struct rdmafsd_session *ses, u64 id)
+{
+	struct rdmafsd_state *st;
+	bool removed;
+
+	rcu_read_lock();
+	st = xa_load(&ses->states, lower_32_bits(id));
+	if (st && (st->id != id || !refcount_inc_not_zero(&st->refs)))
+		st = NULL;
+	rcu_read_unlock();
+	if (!st)
+		return false;
+	removed = rdmafsd_state_remove(ses, st);
+	if (removed) {
+		WRITE_ONCE(st->closed, true);
+		rdmafsd_state_put(st);
+	}
+	/* The file closes with the last request at work with it. */
+	rdmafsd_state_put(st);
+	return removed;
+}
+
+/**
  * rdmafsd_states_close - close a client's files
  * @ses: the client's session, kept from going away by the caller
  * @exp: those of one export that has no request at work; NULL for all, with no
@@ -194,11 +227,8 @@ void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *ex
 			continue;
 		}
 		rcu_read_unlock();
-		if (rdmafsd_state_remove(ses, st)) {
-			if (exp)
-				rdmafsd_cut_add(ses, st);
+		if (exp ? rdmafsd_cut_off(ses, st) : rdmafsd_state_remove(ses, st))
 			rdmafsd_state_put(st);
-		}
 		rdmafsd_state_put(st);
 	}
 }
