@@ -132,22 +132,6 @@ static int live_tag(struct raw *raw, u8 op, u16 slot, u32 seq, u32 len, u32 rkey
 	return raw_say(raw, RXP_CONTROL, op, slot, seq, &tag, sizeof(tag), inv);
 }
 
-/*
- * From now on nothing more comes through to @raw: neither the answers to these, nor what
- * the server puts behind them.  Of its slots the upper half has calls.
- */
-static void live_stall(struct kunit *test, struct raw *raw, u32 recvs, u16 first, u16 step)
-{
-	struct live *l = test->priv;
-	u32 bytes = 0;
-	u16 slot;
-
-	KUNIT_ASSERT_EQ(test, stall_begin(&l->stall, raw, recvs), 0);
-	for (slot = RAW_SLOTS / 2 + first; slot < RAW_SLOTS; slot += step, bytes += LIVE_FILL)
-		KUNIT_ASSERT_EQ(test, live_call(raw, slot, 1, LIVE_ECHO, RXP_F_READ, LIVE_FILL), 0);
-	KUNIT_ASSERT_GE(test, bytes, STALL_BYTES);
-}
-
 /* ------------------------------------------- what the server has, and nobody tells */
 
 static struct rdmafs_xprt_session *live_session(struct live *l)
@@ -231,6 +215,39 @@ do {										\
 	}									\
 	KUNIT_ASSERT_TRUE(test, there);						\
 } while (0)
+
+/* Are the answers to calls in these slots, on to the last one, in the connection's queue? */
+static bool live_answered(struct rdmafs_xprt_session *s, u16 slot, u16 step)
+{
+	const struct rxp_req *req;
+	bool answered = true;
+
+	spin_lock_bh(&s->lock);
+	for (; slot < RAW_SLOTS; slot += step) {
+		req = s->slots[slot].req;
+		answered &= s->slots[slot].seq == 1 && (!req || req->state == RXP_REQ_ANSWERED);
+	}
+	spin_unlock_bh(&s->lock);
+	return answered;
+}
+
+/*
+ * From now on nothing more comes through to @raw: neither the answers to these, nor what
+ * the server puts behind them.  Of its slots the upper half has calls.
+ */
+static void live_stall(struct kunit *test, struct raw *raw, u32 recvs, u16 first, u16 step)
+{
+	struct live *l = test->priv;
+	u32 bytes = 0;
+	u16 slot;
+
+	KUNIT_ASSERT_EQ(test, stall_begin(&l->stall, raw, recvs), 0);
+	for (slot = RAW_SLOTS / 2 + first; slot < RAW_SLOTS; slot += step, bytes += LIVE_FILL)
+		KUNIT_ASSERT_EQ(test, live_call(raw, slot, 1, LIVE_ECHO, RXP_F_READ, LIVE_FILL), 0);
+	KUNIT_ASSERT_GE(test, bytes, STALL_BYTES);
+	/* Or what follows would overtake answers that are to stand before it. */
+	live_wait(test, live_answered(live_session(l), RAW_SLOTS / 2 + first, step));
+}
 
 /* It is as if it had so many more, or less. */
 static void live_grants_add(struct rdmafs_xprt_session *s, int nr)
