@@ -479,22 +479,24 @@ while due < end:
 """
 
 
-def proc_cost(seconds):
-    """Reading our files often, against reading /proc/uptime as often."""
+def proc_cost(rounds, seconds):
+    """Reading our files often, against reading /proc/uptime as often, right after each other."""
     mount = Mount("proc")
     ours = glob.glob(f"{mount.proc}/*") + [p for p in glob.glob("/proc/fs/rdmafs/*/*")
                                            if "/client-" not in p and ":" not in p]
-    rates = {}
-    for what in ("uptime", "ours") * 3:
-        paths = ours if what == "ours" else ["/proc/uptime"] * len(ours)
-        reader = subprocess.Popen([sys.executable, "-c", READER, str(1000 / len(ours)),
-                                   str(seconds + 1), *paths])
-        result = Fio(mount, "--bs=16k", "--iodepth=16", "--time_based",
-                     f"--runtime={seconds}").result()
-        reader.wait()
-        rates.setdefault(what, []).append(result["iops"])
+    pairs = []
+    for turn in range(rounds):
+        pair = {}
+        for what in ("uptime", "ours")[::1 if turn % 2 else -1]:
+            paths = ours if what == "ours" else ["/proc/uptime"] * len(ours)
+            reader = subprocess.Popen([sys.executable, "-c", READER, str(1000 / len(ours)),
+                                       str(seconds + 1), *paths])
+            pair[what] = Fio(mount, "--bs=16k", "--iodepth=16", "--time_based",
+                             f"--runtime={int(seconds * 1000)}ms").result()["iops"]
+            reader.wait()
+        pairs.append(pair)
     mount.umount()
-    return rates
+    return pairs
 
 
 def main():
@@ -533,7 +535,7 @@ def main():
     part("fifo", lambda: hoarder_and_light(device, capacity, options.ios // 10, "fifo"))
     part("churn", lambda: churn(device, capacity, options.revocations, 300))
     part("without_mrs", lambda: without_mrs(device, capacity, 9, options.seconds / 4))
-    part("proc", lambda: proc_cost(options.seconds / 2))
+    part("proc", lambda: proc_cost(9, options.seconds / 4))
     part("quota", lambda: quota_change(device, capacity, 9))
     part("idle", lambda: idle(device))
     part("peers", lambda: peers(options.ios // 4, options.rounds))

@@ -135,9 +135,11 @@ def build(found):
     if "without_mrs" in found:
         without_mrs_rows(report, found["without_mrs"])
     if "proc" in found:
-        rates = {k: statistics.median(v) for k, v in found["proc"].items()}
-        ratio_row(report, "16 KiB reads while /proc is read 1,000 times a second, of those"
-                  " beside /proc/uptime", rates["ours"], rates["uptime"], 0.9, False)
+        ratios = sorted(p["ours"] / p["uptime"] for p in found["proc"])
+        ratio = statistics.median(ratios)
+        report.row("16 KiB reads while /proc is read 1,000 times a second, of those beside"
+                   f" /proc/uptime: median of {each(ratios, digits=2)}", f"{ratio:.2f}",
+                   "at least 0.9", ratio >= 0.9)
     if "quota" in found:
         q = found["quota"]
         report.row("a smaller max= is kept after, median and longest of "
@@ -157,7 +159,7 @@ def build(found):
         ns = found["policy_ns"]["acquire_release_ns"]
         report.row("grant and release, uncontended", f"{ns} ns", "at most 300 ns", ns <= 300)
         if "proc" in found:
-            part = ns * 1e-9 * statistics.median(found["proc"]["uptime"])
+            part = ns * 1e-9 * statistics.median(p["uptime"] for p in found["proc"])
             report.row("that, of a 16 KiB read at QD16", f"{part:.2%}", "less than 1%", part < 0.01)
     return report
 
