@@ -32,6 +32,7 @@ USER = 1000
 RECLAIM = "/sys/module/rdmafsd/parameters/reclaim_s"
 ENABLE = "/sys/kernel/config/rdmafs/exports/export/enable"
 OPENS = "/sys/kernel/config/rdmafs/opens"
+OBJECTS = 1000          # so many are kept: about 100 MB
 
 # Sessions that were ended or are just now, and those of them that a new one has followed.
 ends = multiprocessing.Value("i", 0)
@@ -67,6 +68,9 @@ def objects(where, stop):
         unproven(lambda a=temporary, b=name: os.rename(a, b),
                  lambda a=temporary: not os.path.exists(a))
         made.append(name)
+        if len(made) > OBJECTS:
+            verify(made[0])
+            remove(made.pop(0))
         if n % 5 == 0:
             verify(random.choice(made))
     return n, {os.path.basename(name) for name in made}
