@@ -243,6 +243,52 @@ static void fair_turns_below_one_mr(struct kunit *test)
 	KUNIT_EXPECT_GE(test, total, 2 * L * 6000000 * 95 / 100);
 }
 
+/* One MR, for one I/O at a time of one and many of another: each second turn is the one's. */
+static void fair_one_beside_many(struct kunit *test)
+{
+	struct stage *s = stage_open(test, L);
+	struct stage_member *many = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *one = stage_member(s, 0, RPOL_NO_MAX, 100);
+	u64 before[2];
+
+	load(many, 8, LARGE, MS);
+	stage_run(s, 100 * MS);
+	load(one, 1, LARGE, MS);
+	/* The others may use theirs up to 10 ms ahead. */
+	stage_run(s, 100 * MS);
+	before[0] = many->done;
+	before[1] = one->done;
+	stage_run(s, 1000 * MS);
+	KUNIT_EXPECT_GE(test, one->done - before[1], (many->done - before[0]) * 9 / 10);
+	KUNIT_EXPECT_GE(test, one->done - before[1] + many->done - before[0], 900);
+}
+
+/* The one is away between two I/Os, and waits for no more than what is under way then. */
+static void fair_one_comes_and_goes(struct kunit *test)
+{
+	struct stage *s = stage_open(test, L);
+	struct stage_member *many = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *one = stage_member(s, 0, RPOL_NO_MAX, 100);
+	u64 done, others;
+	int i, steps;
+
+	load(many, 8, LARGE, MS);
+	load(one, 0, LARGE, MS);
+	stage_run(s, 100 * MS);
+	for (i = 0; i < 200; i++) {
+		done = one->done;
+		others = many->done;
+		stage_claim(one, LARGE);
+		for (steps = 0; one->done == done && steps < 100; steps++)
+			stage_run(s, MS / 2);
+		KUNIT_ASSERT_EQ(test, one->done, done + 1);
+		/* The others may use theirs up to 10 ms ahead, once. */
+		KUNIT_ASSERT_LE(test, many->done - others, i ? 2 : 12);
+		stage_run(s, 2 * MS);
+		rpol_domain_tick(s->dom);
+	}
+}
+
 /* The smallest weight beside the largest, which alone fills all there is. */
 static void fair_nobody_starves(struct kunit *test)
 {
@@ -600,6 +646,8 @@ static struct kunit_case fair_cases[] = {
 	KUNIT_CASE(fair_eight_on_twenty),
 	KUNIT_CASE(fair_by_weight),
 	KUNIT_CASE(fair_turns_below_one_mr),
+	KUNIT_CASE(fair_one_beside_many),
+	KUNIT_CASE(fair_one_comes_and_goes),
 	KUNIT_CASE(fair_nobody_starves),
 	KUNIT_CASE(fair_large_is_not_overtaken),
 	KUNIT_CASE(fair_own_maximum_holds_up_nobody),

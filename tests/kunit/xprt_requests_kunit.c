@@ -37,6 +37,7 @@ struct requests {
 	struct raw *third;
 	struct raw *fourth;
 	struct raw *fifth;
+	u32 looked;			/* at the first two for what came, in turn */
 };
 
 /* What the first byte of a request says. */
@@ -664,12 +665,16 @@ static void requests_line(struct kunit *test)
 static struct raw *requests_told(struct requests *r)
 {
 	struct raw *raws[] = { r->first, r->second };
+	struct raw *raw;
 	int rounds, i;
 
 	for (rounds = 0; rounds < 1000; rounds++) {
-		for (i = 0; i < ARRAY_SIZE(raws); i++)
-			if (atomic_read(&raws[i]->arrived) > raws[i]->taken)
-				return raws[i];
+		for (i = 0; i < ARRAY_SIZE(raws); i++) {
+			/* Each in turn: neither is kept from speaking by what the other is told. */
+			raw = raws[r->looked++ % ARRAY_SIZE(raws)];
+			if (atomic_read(&raw->arrived) > raw->taken)
+				return raw;
+		}
 		msleep(20);
 	}
 	return NULL;
@@ -742,6 +747,35 @@ static void requests_line_full(struct kunit *test)
 	for (messages = 0; messages < 4000 && slot != i; messages++)
 		slot = requests_turn(test, r->second);
 	KUNIT_EXPECT_EQ_MSG(test, slot, i, "in %u messages", messages);
+}
+
+/*
+ * One always has all in line that it may; another one has one WRITE after the other, and
+ * goes to the end of the line with each: it gets its turns.
+ */
+static void requests_line_turns(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	struct rxp_wire_tag tag;
+	u32 messages, turns = 0;
+	u16 i;
+
+	tag = requests_one_sink(test);
+	for (i = 1; i <= RAW_SLOTS / 2; i++) {
+		requests_call_in(test, r->first, i, 1, RXP_F_WRITE, SZ_1M);
+		requests_in_line(test, i);
+	}
+	r->second = requests_connect(test, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	requests_call_in(test, r->second, 0, 1, RXP_F_WRITE, SZ_1M);
+	requests_in_line(test, i);
+	requests_data(test, r->first, 0, 1, tag);
+	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
+	requests_repost(test, r->first);
+	requests_repost(test, r->second);
+	for (messages = 0; messages < 4000 && turns < 8; messages++)
+		turns += requests_turn(test, r->second) >= 0;
+	KUNIT_EXPECT_EQ_MSG(test, turns, 8, "in %u messages", messages);
 }
 
 /* Its connection goes while it stands in line: so does its place, and it comes again. */
@@ -915,6 +949,7 @@ static struct kunit_case requests_cases[] = {
 	KUNIT_CASE(requests_domain_client),
 	KUNIT_CASE(requests_line),
 	KUNIT_CASE(requests_line_full),
+	KUNIT_CASE(requests_line_turns),
 	KUNIT_CASE(requests_line_lost),
 	KUNIT_CASE(requests_line_cancelled),
 	KUNIT_CASE(requests_place_unused),
