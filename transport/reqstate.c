@@ -3,11 +3,11 @@
  * What follows what in a request's life on the server.
  *
  * Whoever is at work with a request, a thread, the policy in whose line it stands, or the
- * completion of its LOCAL_INV, is the only one to move it on.  Where nobody is (WAITING,
- * HELD) it is for a message of the client to do so, on the connection that it is bound
- * to; and so it ends when that connection is unbound, before another can be bound and its
- * CALL sent again.  Where somebody is, the CALL may come again meanwhile: the request
- * is the new connection's then.
+ * completion of its LOCAL_INV, is the only one to move it on; from the policy a CANCEL takes
+ * it first.  Where nobody is (WAITING, HELD) it is for a message of the client to do so, on
+ * the connection that it is bound to; and so it ends when that connection is unbound, before
+ * another can be bound and its CALL sent again.  Where somebody is, the CALL may come again
+ * meanwhile: the request is the new connection's then.
  */
 #include <linux/errno.h>
 #include "transport/reqstate.h"

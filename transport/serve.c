@@ -18,7 +18,8 @@
  * an STCRW (Ou et al., FRRWP): the client registers while the file is read.
  * Whichever of the two is ready first waits for the other: a reply with its
  * RDMA WRITEs is held in the request, and posted by the STCRW's completion.
- * Either kind of waiting ends by a CANCEL, too, and with the connection.
+ * Either kind of waiting ends by a CANCEL, too, and with the connection; and so does
+ * standing in line.
  *
  * Slots make a call happen once.  A sequence number next to the last is new;
  * the last one again is a replay after a reconnect: answered from the slot's
@@ -114,6 +115,7 @@ static void rxp_req_claim_work(struct work_struct *work)
 	struct rxp_req *req = container_of(work, struct rxp_req, claim_work);
 	struct rdmafs_xprt_session *s = req->session;
 
+	rdmafs_test_point("req_turn", req->slot);
 	/* For as long as we look at the threads: the request may be over before. */
 	rxp_session_get(s);
 	atomic_dec(&req->pool->claims);
@@ -144,6 +146,12 @@ void rxp_req_claim_init(struct rxp_req *req)
 	req->claim.granted = rxp_req_claim_granted;
 }
 
+/* The client can't send what it announced: no sink is bound for it any more. */
+static void rxp_req_cancelled(struct rxp_req *req)
+{
+	rxp_req_finish(req, RXP_STATUS_CANCELLED, 0, 0, false);
+}
+
 /*
  * Stand in line: @req is the policy's from now on.  It holds no pages meanwhile, of which
  * its session has only so many.
@@ -151,14 +159,40 @@ void rxp_req_claim_init(struct rxp_req *req)
 static void rxp_req_claim(struct rxp_req *req)
 {
 	u32 pages = rxp_buf_pages(req->buf, req->bulk_len);
+	struct rdmafs_xprt_session *s = req->session;
+	bool cancelled;
 
 	rxp_buf_put(req->pool, req->buf);
 	req->buf = NULL;
 	rxp_req_uncharge(req);
-	spin_lock_bh(&req->session->lock);
-	rxp_req_move(req, RXP_REQ_CLAIM);
-	spin_unlock_bh(&req->session->lock);
-	rxp_mr_claim(req->pool, pages, &req->claim);
+	rdmafs_test_point("req_claim", req->slot);
+	spin_lock_bh(&s->lock);
+	cancelled = req->cancelled;
+	if (!cancelled) {
+		/* In one step: a CANCEL before finds that we will see it, one after the claim. */
+		rxp_req_move(req, RXP_REQ_CLAIM);
+		req->in_line = true;
+		rxp_mr_claim(req->pool, pages, &req->claim);
+	}
+	spin_unlock_bh(&s->lock);
+	if (cancelled) {
+		atomic_dec(&req->pool->claims);
+		rxp_req_cancelled(req);
+	}
+}
+
+/*
+ * Leave the line before the turn comes.  False if the policy has granted it, or refused,
+ * be it in this moment: then it is on its way to a thread, and stays so.
+ */
+static bool rxp_req_unclaim(struct rxp_req *req)
+{
+	lockdep_assert_held(&req->session->lock);
+	if (!req->in_line || !rpol_mr_cancel(&req->claim))
+		return false;
+	req->in_line = false;
+	atomic_dec(&req->pool->claims);
+	return true;
 }
 
 static void rxp_stcrw_build(struct rxp_req *req, struct rxp_way *way)
@@ -177,12 +211,6 @@ static void rxp_stcrw_build(struct rxp_req *req, struct rxp_way *way)
 	rxp_chain_init(&req->stcrw, rxp_stcrw_done);
 	rxp_chain_reg(&req->stcrw, req->mr, &req->reg);
 	rxp_chain_add(&req->stcrw, &req->send);
-}
-
-/* The client can't send what it announced: no sink is bound for it any more. */
-static void rxp_req_cancelled(struct rxp_req *req)
-{
-	rxp_req_finish(req, RXP_STATUS_CANCELLED, 0, 0, false);
 }
 
 /* What came of a sink once there was one. */
@@ -462,6 +490,12 @@ static const char *rxp_req_cancel(struct rxp_conn *conn, const struct rxp_frame 
 		rxp_answer_take(req, 0, false, &a);
 		spin_unlock_bh(&s->lock);
 		rxp_answer_post(req, &a);
+		return NULL;
+	}
+	if (rxp_req_unclaim(req)) {
+		/* Ours alone: no CALL comes again before this connection is drained. */
+		spin_unlock_bh(&s->lock);
+		rxp_req_cancelled(req);
 		return NULL;
 	}
 	if (req->state != RXP_REQ_WAITING)
@@ -773,6 +807,7 @@ void rxp_req_run(struct rxp_req *req)
 
 	spin_lock_bh(&s->lock);
 	claimed = req->state == RXP_REQ_CLAIMING;
+	req->in_line = false;
 	fetch = req->state == RXP_REQ_QUEUED && (req->flags & RXP_F_WRITE);
 	if (!claimed)
 		rxp_req_move(req, fetch ? RXP_REQ_FETCH : RXP_REQ_SERVE);

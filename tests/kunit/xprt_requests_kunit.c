@@ -800,11 +800,85 @@ static void requests_line_lost(struct kunit *test)
 	requests_written_in(test, r->third, 0, 1);
 }
 
-/* Its client takes it back there: it is told so when its turn comes. */
+/* A client takes the first WRITE of slot 0 back. */
+static void requests_take_back(struct kunit *test, struct raw *raw)
+{
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_CANCEL, 0, 1, NULL, 0, 0), 0);
+}
+
+static void requests_taken_back(struct kunit *test, struct raw *raw)
+{
+	const struct rxp_wire_reply *reply = raw_expect(test, raw, RXP_REPLY, 0, 0, 1);
+
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(reply->status), RXP_STATUS_CANCELLED);
+}
+
+/* What the first gives back is had by the second's next WRITE in slot 0: nothing is lost. */
+static void requests_line_next(struct kunit *test, struct rxp_wire_tag tag)
+{
+	struct requests *r = test->priv;
+
+	requests_call_in(test, r->second, 0, 2, RXP_F_WRITE, SZ_1M);
+	requests_in_line(test, 1);
+	requests_data(test, r->first, 0, 1, tag);
+	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
+	requests_written_in(test, r->second, 0, 2);
+	requests_in_line(test, 0);
+}
+
+/*
+ * Its client takes it back there: it is told so at once, though nobody gives anything
+ * back, and has its place again.
+ */
 static void requests_line_cancelled(struct kunit *test)
 {
 	struct requests *r = test->priv;
-	const struct rxp_wire_reply *reply;
+	struct rxp_wire_tag tag;
+	u16 i;
+
+	tag = requests_one_sink(test);
+	r->second = requests_connect(test, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	for (i = 0; i < RAW_SLOTS / 2; i++) {
+		requests_call_in(test, r->second, i, 1, RXP_F_WRITE, SZ_1M);
+		requests_in_line(test, i + 1);
+	}
+	requests_take_back(test, r->second);
+	requests_taken_back(test, r->second);
+	requests_in_line(test, i - 1);
+	requests_call_in(test, r->second, i, 1, RXP_F_WRITE, SZ_1M);
+	requests_in_line(test, i);
+	requests_data(test, r->first, 0, 1, tag);
+	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
+	for (i = 1; i <= RAW_SLOTS / 2; i++)
+		requests_written_in(test, r->second, i, 1);
+	requests_in_line(test, 0);
+}
+
+/* It does so just before: the WRITE does not even begin to wait. */
+static void requests_line_unwanted(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	struct rxp_wire_tag tag;
+
+	tag = requests_one_sink(test);
+	r->second = requests_connect(test, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	requests_arm(test, "req_claim");
+	requests_call_in(test, r->second, 0, 1, RXP_F_WRITE, SZ_1M);
+	requests_held(test, "req_claim");
+	requests_take_back(test, r->second);
+	requests_seen(test, r->second);
+	requests_release(test, "req_claim");
+	requests_taken_back(test, r->second);
+	requests_line_next(test, tag);
+}
+
+/* Or just when its turn has come: then it is answered by whom that has woken, and once. */
+static void requests_line_crossed(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	struct rpol_domain_stats st;
 	struct rxp_wire_tag tag;
 
 	tag = requests_one_sink(test);
@@ -812,13 +886,22 @@ static void requests_line_cancelled(struct kunit *test)
 	requests_welcome(test, r->second, RXP_WELCOME_NEW);
 	requests_call_in(test, r->second, 0, 1, RXP_F_WRITE, SZ_1M);
 	requests_in_line(test, 1);
-	KUNIT_ASSERT_EQ(test, raw_say(r->second, RXP_CONTROL, RXP_CONTROL_CANCEL, 0, 1, NULL, 0, 0),
-			0);
-	requests_seen(test, r->second);
+	requests_arm(test, "req_turn");
 	requests_data(test, r->first, 0, 1, tag);
 	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
-	reply = raw_expect(test, r->second, RXP_REPLY, 0, 0, 1);
-	KUNIT_EXPECT_EQ(test, le32_to_cpu(reply->status), RXP_STATUS_CANCELLED);
+	requests_held(test, "req_turn");
+	requests_take_back(test, r->second);
+	/* It has been looked at, and what was granted is its still. */
+	requests_seen(test, r->second);
+	rpol_domain_get_stats(requests_domain(r), &st);
+	KUNIT_EXPECT_EQ(test, st.charged, RPOL_CAPACITY_MIN);
+	requests_release(test, "req_turn");
+	requests_taken_back(test, r->second);
+	requests_seen(test, r->second);
+	/* And it comes back: there is room for one. */
+	requests_call_in(test, r->first, 0, 2, RXP_F_WRITE, SZ_1M);
+	requests_written_in(test, r->first, 0, 2);
+	requests_in_line(test, 0);
 }
 
 /* ------------------------------------------------------------------------ places */
@@ -952,6 +1035,8 @@ static struct kunit_case requests_cases[] = {
 	KUNIT_CASE(requests_line_turns),
 	KUNIT_CASE(requests_line_lost),
 	KUNIT_CASE(requests_line_cancelled),
+	KUNIT_CASE(requests_line_unwanted),
+	KUNIT_CASE(requests_line_crossed),
 	KUNIT_CASE(requests_place_unused),
 	KUNIT_CASE(requests_room_left),
 	KUNIT_CASE(requests_wrap),
