@@ -26,6 +26,8 @@
  * @step_ms:	 each step of connecting again may take so long
  * @grant_idle_s: clients keep a grant that they have no use for so long
  * @queue_blocks: a device has room for so many blocks of 64 bytes in a send queue
+ * @rnr_retries: servers take clients that have them send so often what finds no receive,
+ *		 7 is for ever
  * @keep_pages:	 pages that are given back get a pattern, and are looked at (kept.c)
  */
 struct rdmafs_test_knobs {
@@ -38,6 +40,7 @@ struct rdmafs_test_knobs {
 	u32 step_ms;
 	u32 grant_idle_s;
 	u32 queue_blocks;
+	u32 rnr_retries;
 	u32 keep_pages;
 };
 

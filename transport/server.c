@@ -250,6 +250,13 @@ static void rxp_id_source(const struct rdma_cm_id *id, struct rdmafs_xprt_source
 		   rdma_protocol_roce(id->device, id->port_num), source);
 }
 
+/* Our queue pair sends again what its client does not take; but not as often as that likes. */
+static bool rxp_retries_allowed(const struct rdma_conn_param *param)
+{
+	return param->retry_count <= RXP_RETRY_COUNT &&
+	       param->rnr_retry_count <= (rdmafs_test_knob(rnr_retries) ?: RXP_RETRY_COUNT);
+}
+
 static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct rdma_cm_id *id,
 				      const struct rdma_cm_event *event)
 {
@@ -262,8 +269,7 @@ static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct 
 
 	ret = rxp_frame_check_cm(event->param.conn.private_data,
 				 event->param.conn.private_data_len, U32_MAX, &req);
-	if (!ret && (event->param.conn.retry_count > RXP_RETRY_COUNT ||
-		     event->param.conn.rnr_retry_count > RXP_RETRY_COUNT))
+	if (!ret && !rxp_retries_allowed(&event->param.conn))
 		ret = -EINVAL;
 	if (ret) {
 		pr_warn_ratelimited("rdmafs: refused %pISpc: %s\n", &id->route.addr.dst_addr,

@@ -209,7 +209,7 @@ static struct raw *raw_session_of(struct kunit *test, u8 count)
 static struct raw *raw_join_with(struct kunit *test, struct raw *first, u32 recvs)
 {
 	struct rxp_wire_cm cm = raw_join_cm(first);
-	struct raw *raw = raw_open_with(HOSTILE_PORT, &cm, NULL, recvs, 6, 6);
+	struct raw *raw = raw_open_standing(HOSTILE_PORT, &cm, recvs);
 	struct hostile *h = test->priv;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(raw));

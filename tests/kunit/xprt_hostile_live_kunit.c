@@ -96,7 +96,7 @@ static struct raw *live_open(struct kunit *test, u32 i, u32 count, u32 recvs)
 	} else {
 		get_random_bytes(hello.client, sizeof(hello.client));
 	}
-	raw = raw_open_with(LIVE_PORT, &cm, NULL, recvs, 6, 6);
+	raw = raw_open_standing(LIVE_PORT, &cm, recvs);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(raw));
 	l->raw[i] = raw;
 	memcpy(raw->client, hello.client, sizeof(raw->client));

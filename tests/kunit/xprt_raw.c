@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
+#include "transport/points.h"
 #include "xprt_raw.h"
 
 static char *address = "10.9.0.1";
@@ -307,8 +308,8 @@ void raw_close(struct raw *raw)
  * A client's end, connected, without a session; @reason may be NULL.  It has posted
  * @recvs receives, and says how often the server is to send again what is not taken.
  */
-struct raw *raw_open_with(u16 port, const struct rxp_wire_cm *cm, u16 *reason, u32 recvs,
-			  u8 retries, u8 rnr_retries)
+static struct raw *raw_open_with(u16 port, const struct rxp_wire_cm *cm, u16 *reason, u32 recvs,
+				 u8 retries, u8 rnr_retries)
 {
 	struct rdma_conn_param param = {
 		.private_data = cm, .private_data_len = sizeof(*cm),
@@ -357,6 +358,21 @@ struct raw *raw_open_retries(u16 port, const struct rxp_wire_cm *cm, u8 retries,
 			     u16 *reason)
 {
 	return raw_open_with(port, cm, reason, RAW_RECVS, retries, rnr_retries);
+}
+
+/*
+ * One that has posted only @recvs receives, and to which the server, though it allows
+ * nobody that, sends the rest again for ever: what stands in its queue does so for as long
+ * as the case takes, on however slow a machine.
+ */
+struct raw *raw_open_standing(u16 port, const struct rxp_wire_cm *cm, u32 recvs)
+{
+	struct raw *raw;
+
+	WRITE_ONCE(rdmafs_test_knobs.rnr_retries, 7);
+	raw = raw_open_with(port, cm, NULL, recvs, 6, 7);
+	WRITE_ONCE(rdmafs_test_knobs.rnr_retries, 0);
+	return raw;
 }
 
 /* And with private data as it should be. */
