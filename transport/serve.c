@@ -109,31 +109,35 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 	return rxp_mr_map_buf(pool, req->mr, req->buf, req->bulk_len, &req->reg) ? -EAGAIN : 0;
 }
 
-/* Its turn has come, or its connection is gone. */
+static void rxp_req_claimed(struct rxp_req *req);
+
+/*
+ * Its turn has come, or its connection is gone.  Not by way of the threads: those that
+ * it may have may all be blocked, and others wait for what it has now.
+ */
 static void rxp_req_claim_work(struct work_struct *work)
 {
 	struct rxp_req *req = container_of(work, struct rxp_req, claim_work);
 	struct rdmafs_xprt_session *s = req->session;
 
 	rdmafs_test_point("req_turn", req->slot);
-	/* For as long as we look at the threads: the request may be over before. */
+	/* For as long as we look at it: the request may be over before. */
 	rxp_session_get(s);
 	atomic_dec(&req->pool->claims);
-	rxp_threads_add(&s->server->threads, req);
+	rxp_req_claimed(req);
 	rxp_session_put(s);
 }
 
 /*
- * For the threads: what it takes from here on is memory, too.  By way of a worker, since
- * the policy is called with locks held and by softirqs, in which the service can't be
- * asked what the request waits for.
+ * For a worker: what it takes from here on is memory, too, and the policy is called with
+ * locks held and by softirqs.
  */
 static void rxp_req_claim_granted(struct rpol_waiter *w, int ret)
 {
 	struct rxp_req *req = container_of(w, struct rxp_req, claim);
 
 	req->claim_granted = !ret;
-	queue_work(rxp_wq, &req->claim_work);
+	queue_work(rxp_conn_wq, &req->claim_work);
 }
 
 /**
@@ -276,7 +280,7 @@ static bool rxp_req_fetch_way(struct rxp_req *req, struct rxp_way *way)
 }
 
 /*
- * Ask the client for a large write's data.  On a thread.  While that gets a sink, or the
+ * Ask the client for a large write's data.  Process context.  While that gets a sink, or the
  * request stands in line for one, the connection may be lost, and the CALL may have come
  * again on the next one: then the request is that one's, and nobody but us will ask there.
  */
@@ -318,6 +322,15 @@ static void rxp_req_fetch(struct rxp_req *req)
 	if (asked == RXP_ASKED_IN_VAIN)
 		rxp_req_cancelled(req);
 	rxp_way_put(&way);
+}
+
+static void rxp_req_claimed(struct rxp_req *req)
+{
+	spin_lock_bh(&req->session->lock);
+	req->in_line = false;
+	spin_unlock_bh(&req->session->lock);
+	rxp_req_take_claim(req);
+	rxp_req_fetch(req);
 }
 
 /*
@@ -803,18 +816,13 @@ void rxp_req_run(struct rxp_req *req)
 	/* Before it is counted: who sees the count knows what it will take. */
 	u32 us = rdmafs_test_knob(service_us);
 
-	bool fetch, claimed;
+	bool fetch;
 
 	spin_lock_bh(&s->lock);
-	claimed = req->state == RXP_REQ_CLAIMING;
-	req->in_line = false;
 	fetch = req->state == RXP_REQ_QUEUED && (req->flags & RXP_F_WRITE);
-	if (!claimed)
-		rxp_req_move(req, fetch ? RXP_REQ_FETCH : RXP_REQ_SERVE);
+	rxp_req_move(req, fetch ? RXP_REQ_FETCH : RXP_REQ_SERVE);
 	spin_unlock_bh(&s->lock);
-	if (claimed)
-		rxp_req_take_claim(req);
-	if (claimed || fetch) {
+	if (fetch) {
 		rxp_req_fetch(req);
 		return;
 	}

@@ -95,7 +95,7 @@ struct rxp_req {
 	struct rxp_pages *pages;	/* instead of @buf: what is sent from where it is */
 	struct rxp_mr *mr;
 	struct rpol_waiter claim;	/* to @mr: CLAIMING */
-	bool in_line;			/* and no thread has it again; session lock */
+	bool in_line;			/* and no worker has it yet; session lock */
 	bool claim_granted;
 	struct work_struct claim_work;
 	u32 charged;			/* bytes that its session is charged for them */
