@@ -14,7 +14,8 @@
  *
  *	rpol_mr_get()	charged (or an idle one taken again) and bound to an I/O
  *	rpol_mr_idle()	the I/O is over; the policy keeps it on its idle lists
- *	rpol_mr_lend()	or it stays bound, to no I/O yet: the peer may use it unasked
+ *	rpol_mr_lend()	or it stays bound, to no I/O now: the peer may use it unasked, or its
+ *			owner later
  *	rpol_mr_regain() which it does, or its owner is to destroy it
  *	reclaim()	the policy wants some idle MRs destroyed: these are victims;
  *			or some of those that are lent called back

@@ -26,7 +26,9 @@
  * the client may stop.
  *
  * The sink's pages are the session's own (mr.c), and are read only when the key
- * is known to be invalid.
+ * is known to be invalid.  From then on its translations are of no use until the WRITE is
+ * served, which is for the file system, and may take for ever: so meanwhile they are lent
+ * as well, to the request, and go at once when anybody waits for translations.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -91,6 +93,79 @@ static bool rxp_grants_short(struct rxp_pool *pool)
 	       time_before(jiffies, READ_ONCE(pool->rdev->short_until));
 }
 
+static void rxp_req_give_mr(struct rxp_req *req)
+{
+	struct rxp_mr *mr = req->mr;
+
+	lockdep_assert_held(&req->pool->lock);
+	list_del_init(&req->lent);
+	req->mr = NULL;
+	/* Nobody knows its key: this does not sleep. */
+	rxp_mr_put(req->pool, mr);
+}
+
+/**
+ * rxp_req_lend_mr - the data of a WRITE is there: its MR is of no use until it is served
+ * @req: the WRITE; the chain that registered its sink may be over only later, and then
+ *	 this is called again: it may be served by then
+ *
+ * To the policy it is idle from now on, lent to the request; or it goes at once if MRs
+ * are short, as there will be no grant.
+ *
+ * Any context but hard interrupt.
+ */
+void rxp_req_lend_mr(struct rxp_req *req)
+{
+	struct rxp_pool *pool = req->pool;
+	bool wanted = rxp_grants_short(pool);
+
+	spin_lock_bh(&pool->lock);
+	if (req->mr && !rxp_mr_known(req->mr) && list_empty(&req->lent) && !req->regained) {
+		if (wanted) {
+			rxp_req_give_mr(req);
+		} else {
+			/* Listed first: a worker finds it there if it is wanted at once. */
+			list_add_tail(&req->lent, &pool->lent);
+			rpol_mr_lend(pool->member, &req->mr->policy);
+		}
+	}
+	spin_unlock_bh(&pool->lock);
+}
+
+/**
+ * rxp_req_regain_mr - nobody else gets a request's MR any more
+ * @req: the request, which has a pool, and an MR afterwards if it was not given away
+ *
+ * Any context but hard interrupt.
+ */
+void rxp_req_regain_mr(struct rxp_req *req)
+{
+	spin_lock_bh(&req->pool->lock);
+	req->regained = true;
+	if (!list_empty(&req->lent)) {
+		list_del_init(&req->lent);
+		rpol_mr_regain(req->pool->member, &req->mr->policy);
+	}
+	spin_unlock_bh(&req->pool->lock);
+}
+
+/**
+ * rxp_reqs_recall - take what the policy wants of a pool from WRITEs that are not served yet
+ * @pool: the pool; its connections, and their session, may be gone
+ *
+ * Any context but hard interrupt.
+ */
+void rxp_reqs_recall(struct rxp_pool *pool)
+{
+	struct rxp_req *req, *next;
+
+	spin_lock_bh(&pool->lock);
+	list_for_each_entry_safe(req, next, &pool->lent, lent)
+		if (rpol_mr_recalled(&req->mr->policy))
+			rxp_req_give_mr(req);
+	spin_unlock_bh(&pool->lock);
+}
+
 /**
  * rxp_grant_offer - make a grant of the sink that a WRITE came through
  * @req:  the WRITE, served; its sink is invalid
@@ -110,10 +185,12 @@ struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
 	bool room;
 	u32 len;
 
-	if (!(req->flags & RXP_F_WRITE) || !req->mr || !req->buf || req->pool != conn->pool ||
-	    rxp_mr_known(req->mr) ||
+	if (!(req->flags & RXP_F_WRITE) || !req->buf || req->pool != conn->pool ||
 	    READ_ONCE(s->nr_grants) >= READ_ONCE(rxp_grants_max) ||
 	    rxp_grants_short(req->pool))
+		return NULL;
+	rxp_req_regain_mr(req);
+	if (!req->mr || rxp_mr_known(req->mr))
 		return NULL;
 	g = kzalloc(sizeof(*g), GFP_KERNEL);
 	if (!g)

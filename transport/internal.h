@@ -301,6 +301,7 @@ struct rxp_pool {
 	u32 vector;			/* for completions of connection 0; the others follow */
 	spinlock_t lock;		/* the lists, and the states of MRs */
 	struct list_head bufs[RPOL_NR_CLASSES];
+	struct list_head lent;		/* of a server: WRITEs whose MR others may have */
 	u64 idle_bytes;			/* of those in @bufs; lock */
 	bool closed;			/* no buffer stays; lock */
 	atomic_t claims;		/* of a server: WRITEs that stand in line */
@@ -317,6 +318,7 @@ void rxp_pool_put(struct rxp_pool *pool);
 void rxp_pool_close(struct rxp_pool *pool);
 void rxp_pool_reclaim(void *pool);
 void rxp_grants_recall(struct rxp_pool *pool);
+void rxp_reqs_recall(struct rxp_pool *pool);
 
 struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries);
 struct rxp_mr *rxp_mr_wait(struct rxp_pool *pool, u32 entries, u32 since);

@@ -42,6 +42,7 @@ static void rxp_pool_reap_work(struct work_struct *work)
 
 	/* First what takes the peer's time. */
 	rxp_grants_recall(pool);
+	rxp_reqs_recall(pool);
 	rxp_pool_reap(pool);
 }
 
@@ -200,6 +201,7 @@ struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quot
 	INIT_WORK(&pool->reap, rxp_pool_reap_work);
 	for (c = 0; c < RPOL_NR_CLASSES; c++)
 		INIT_LIST_HEAD(&pool->bufs[c]);
+	INIT_LIST_HEAD(&pool->lent);
 
 	pool->pd = ib_alloc_pd(rdev->ib, 0);
 	if (IS_ERR(pool->pd)) {

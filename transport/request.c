@@ -85,6 +85,8 @@ static void rxp_req_release(struct kref *ref)
 		atomic_dec(&req->session->slots[req->slot].alive);
 	if (req->grant)
 		rxp_grant_cancel(req->grant);
+	if (req->pool)
+		rxp_req_regain_mr(req);
 	if (req->mr)
 		rxp_mr_put(req->pool, req->mr);
 	if (req->buf)
@@ -173,6 +175,7 @@ struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const stru
 	req->bound = conn->serial;
 	req->rx = rx;
 	req->state = RXP_REQ_QUEUED;
+	INIT_LIST_HEAD(&req->lent);
 	rxp_req_claim_init(req);
 
 	req->r.session = s;

@@ -36,7 +36,11 @@
 
 static void rxp_stcrw_done(struct rxp_chain *chain, bool ok)
 {
-	rxp_req_put(container_of(chain, struct rxp_req, stcrw));
+	struct rxp_req *req = container_of(chain, struct rxp_req, stcrw);
+
+	/* If the client was faster with its data than the device with this. */
+	rxp_req_lend_mr(req);
+	rxp_req_put(req);
 }
 
 static void rxp_req_drop_sink(struct rxp_req *req)
@@ -335,10 +339,11 @@ static void rxp_req_claimed(struct rxp_req *req)
 
 /*
  * The sink's key is invalid: what is in its pages is what the service will see.
- * The MR stays: it may become a grant.
+ * The MR stays if nobody needs it: it may become a grant.
  */
 static void rxp_req_fetched(struct rxp_req *req)
 {
+	rxp_req_lend_mr(req);
 	rxp_buf_sync_for_cpu(req->pool, req->buf);
 	iov_iter_bvec(&req->r.data, ITER_SOURCE, req->buf->bv, req->buf->nents, req->bulk_len);
 	req->r.data_len = req->bulk_len;

@@ -94,6 +94,8 @@ struct rxp_req {
 	struct rxp_buf *buf;
 	struct rxp_pages *pages;	/* instead of @buf: what is sent from where it is */
 	struct rxp_mr *mr;
+	struct list_head lent;		/* in its pool's, while others may have @mr; pool lock */
+	bool regained;			/* @mr is not to be lent any more; pool lock */
 	struct rpol_waiter claim;	/* to @mr: CLAIMING */
 	bool in_line;			/* and no worker has it yet; session lock */
 	bool claim_granted;
@@ -394,6 +396,8 @@ void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a);
 void rxp_req_write_cancelled(struct rxp_req *req);
 void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len, bool cache);
 
+void rxp_req_lend_mr(struct rxp_req *req);
+void rxp_req_regain_mr(struct rxp_req *req);
 struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
 				  struct rxp_wire_tag *tag);
 int rxp_grant_post(struct rxp_grant *g, struct rxp_chain *chain);

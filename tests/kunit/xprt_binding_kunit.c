@@ -182,6 +182,8 @@ static int binding_init(struct kunit *test)
 	st->pool.rdev = &st->rdev;
 	st->pool.pd = &st->pd;
 	spin_lock_init(&st->pool.lock);
+	INIT_LIST_HEAD(&st->pool.lent);
+	INIT_LIST_HEAD(&st->req.lent);
 	spin_lock_init(&st->session.lock);
 	INIT_LIST_HEAD(&st->session.grants);
 	st->session.server = &st->server;
@@ -537,6 +539,109 @@ static void binding_use(struct kunit *test)
 						binding_replied), -ENOTCONN);
 }
 
+/* Entries of the session that are lent. */
+static u64 binding_lent(struct binding_stage *st)
+{
+	struct rpol_member_stats stats;
+
+	rpol_member_get_stats(st->pool.member, &stats);
+	return stats.lent;
+}
+
+/* A WRITE whose data is there. */
+static struct rxp_req *binding_written(struct binding_stage *st)
+{
+	st->req.session = &st->session;
+	st->req.flags = RXP_F_WRITE;
+	st->req.mr = &st->mr;
+	st->req.buf = &st->buf;
+	st->req.pool = &st->pool;
+	rxp_req_lend_mr(&st->req);
+	return &st->req;
+}
+
+/* Until it is served its MR is lent; then it is there to be granted. */
+static void binding_write(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	struct rxp_req *req = binding_written(st);
+	struct rxp_wire_tag tag;
+	struct rxp_grant *g;
+
+	KUNIT_EXPECT_EQ(test, binding_lent(st), ENTRIES);
+	rxp_reqs_recall(&st->pool);
+	binding_expect_nothing_back(test);
+	g = rxp_grant_offer(req, &st->conn[1], &tag);
+	KUNIT_ASSERT_NOT_NULL(test, g);
+	KUNIT_EXPECT_PTR_EQ(test, g->mr, &st->mr);
+	KUNIT_EXPECT_EQ(test, binding_lent(st), 0);
+	rxp_grant_cancel(g);
+	binding_expect_back(test, RXP_MR_IDLE);
+}
+
+/* What it was lent is wanted elsewhere, and goes at once. */
+static void binding_write_recalled(struct kunit *test)
+{
+	static const struct rpol_quota little = { .max = 1, .weight = RPOL_WEIGHT_DEFAULT };
+	static const struct rpol_quota any = { .max = RPOL_NO_MAX, .weight = RPOL_WEIGHT_DEFAULT };
+	struct binding_stage *st = test->priv;
+	struct rxp_req *req = binding_written(st);
+	struct rxp_wire_tag tag;
+
+	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(st->pool.member, &little), 0);
+	KUNIT_EXPECT_TRUE(test, rpol_mr_recalled(&st->mr.policy));
+	rxp_reqs_recall(&st->pool);
+	KUNIT_EXPECT_EQ(test, st->mr_puts, 1);
+	KUNIT_EXPECT_EQ(test, st->buf_puts, 0);
+	KUNIT_EXPECT_NULL(test, req->mr);
+	KUNIT_EXPECT_TRUE(test, list_empty(&st->pool.lent));
+	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(st->pool.member, &any), 0);
+	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, &st->conn[1], &tag));
+	KUNIT_EXPECT_EQ(test, st->mr_puts, 1);
+}
+
+/* Translations are short: nobody need wait until it is found there. */
+static void binding_write_short(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	struct rxp_req *req;
+
+	st->rdev.short_until = jiffies + 100 * HZ;
+	req = binding_written(st);
+	KUNIT_EXPECT_EQ(test, st->mr_puts, 1);
+	KUNIT_EXPECT_NULL(test, req->mr);
+	KUNIT_EXPECT_EQ(test, binding_lent(st), 0);
+}
+
+/* The client is faster than the chain that registered its sink: that may be over too late. */
+static void binding_write_returned(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	struct rxp_req *req;
+	int late;
+
+	st->rdev.checks_inv = true;
+	for (late = 0; late < 2; late++) {
+		rxp_mr_map_buf(&st->pool, &st->mr, &st->buf, SIZE, &st->req.reg);
+		rxp_chain_init(&st->req.stcrw, binding_replied);
+		rxp_chain_reg(&st->req.stcrw, &st->mr, &st->req.reg);
+		KUNIT_ASSERT_EQ(test, rxp_post(&st->conn[1], &st->req.stcrw), 0);
+		KUNIT_EXPECT_TRUE(test, rxp_mr_remote_inv(&st->mr, true));
+		req = binding_written(st);
+		KUNIT_EXPECT_EQ(test, binding_lent(st), 0);
+		if (late)
+			rxp_req_regain_mr(req);
+		binding_run(st, 1, IB_WC_SUCCESS);
+		rxp_req_lend_mr(req);
+		KUNIT_EXPECT_EQ(test, binding_lent(st), late ? 0 : ENTRIES);
+		rxp_req_regain_mr(req);
+		KUNIT_EXPECT_EQ(test, binding_lent(st), 0);
+		req->regained = false;
+		st->valid = 0;
+	}
+	binding_expect_nothing_back(test);
+}
+
 static struct kunit_case binding_cases[] = {
 	KUNIT_CASE(binding_table),
 	KUNIT_CASE(binding_no_short_cut),
@@ -550,6 +655,10 @@ static struct kunit_case binding_cases[] = {
 	KUNIT_CASE(binding_remote),
 	KUNIT_CASE(binding_returned),
 	KUNIT_CASE(binding_use),
+	KUNIT_CASE(binding_write),
+	KUNIT_CASE(binding_write_recalled),
+	KUNIT_CASE(binding_write_short),
+	KUNIT_CASE(binding_write_returned),
 	{}
 };
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Usage: frozen.py write FILE STOP THREADS
-       frozen.py verify FILE THREADS
+"""Usage: frozen.py write FILE STOP THREADS [SIZE]
+       frozen.py verify FILE THREADS [SIZE]
        frozen.py count DIR SECONDS
        frozen.py hold FILE
 
 write: THREADS writers, direct, each its own part of FILE: by turns a block that
-travels in a message and one that does not, until there is STOP; then it prints how
-many blocks they wrote.  verify: what FILE holds is what they wrote.  count: how many
-direct writes and reads end in a file in DIR; prints that.  hold: has FILE open until
-its stdin ends.
+travels in a message and one that does not, or blocks of SIZE alone, until there is
+STOP; then it prints how many blocks they wrote.  verify: what FILE holds is what they
+wrote.  count: how many direct writes and reads end in a file in DIR; prints that.
+hold: has FILE open until its stdin ends.
 """
 import mmap
 import os
@@ -19,7 +19,6 @@ import threading
 import time
 
 SIZES = (4096, 65536)
-SPACING = sum(SIZES)
 
 
 def block(size, thread, turn):
@@ -27,16 +26,16 @@ def block(size, thread, turn):
 
 
 class Writer(threading.Thread):
-    def __init__(self, fd, number, stop):
+    def __init__(self, fd, number, stop, sizes):
         super().__init__()
-        self.fd, self.number, self.stop = fd, number, stop
+        self.fd, self.number, self.stop, self.sizes = fd, number, stop, sizes
         self.turns = 0
 
     def run(self):
-        data = mmap.mmap(-1, max(SIZES))
+        data = mmap.mmap(-1, max(self.sizes))
         while not os.path.exists(self.stop):
-            at = self.number * SPACING
-            for size in SIZES:
+            at = self.number * sum(self.sizes)
+            for size in self.sizes:
                 data[:size] = block(size, self.number, self.turns)
                 if os.pwritev(self.fd, [memoryview(data)[:size]], at) != size:
                     raise OSError("a short write")
@@ -44,9 +43,10 @@ class Writer(threading.Thread):
             self.turns += 1
 
 
-def write(path, stop, threads):
+def write(path, stop, threads, *size):
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DIRECT)
-    writers = [Writer(fd, i, stop) for i in range(int(threads))]
+    sizes = tuple(map(int, size)) or SIZES
+    writers = [Writer(fd, i, stop, sizes) for i in range(int(threads))]
     for w in writers:
         w.start()
     for w in writers:
@@ -57,16 +57,17 @@ def write(path, stop, threads):
     return 0
 
 
-def verify(path, threads):
+def verify(path, threads, *size):
+    sizes = tuple(map(int, size)) or SIZES
     with open(path + ".turns", encoding="ascii") as f:
         turns = [int(t) for t in f.read().split()]
     if len(turns) != int(threads) or not all(turns):
         return f"turns {turns}"
     with open(path, "rb") as f:
         for number, turn in enumerate(turns):
-            for size in SIZES:
-                if f.read(size) != block(size, number, turn - 1):
-                    return f"block of {size} of writer {number}"
+            for each in sizes:
+                if f.read(each) != block(each, number, turn - 1):
+                    return f"block of {each} of writer {number}"
     return 0
 
 
