@@ -204,7 +204,7 @@ ssize_t rdmafs_buffered_read(struct kiocb *iocb, struct iov_iter *iter)
 		ret = rdmafs_revalidate_mapping(inode, true);
 		if (ret)
 			return ret;
-		ret = netfs_start_io_read(inode);
+		ret = rdmafs_lock_read(inode);
 		if (ret)
 			return ret;
 	}

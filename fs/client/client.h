@@ -551,6 +551,7 @@ void rdmafs_umount_begin(struct super_block *sb);
 void rdmafs_umount_wait(struct rdmafs_mount *mnt);
 
 /* lock.c */
+int rdmafs_lock_read(struct inode *inode);
 int rdmafs_lock_write(struct inode *inode);
 int rdmafs_dio_lock(struct inode *inode, bool write, bool nowait);
 int rdmafs_dio_clear(struct kiocb *iocb, size_t count, bool write);

@@ -141,7 +141,7 @@ static ssize_t rdmafs_file_splice_read(struct file *in, loff_t *ppos,
 	ret = rdmafs_revalidate_mapping(inode, true);
 	if (ret)
 		return ret;
-	ret = netfs_start_io_read(inode);
+	ret = rdmafs_lock_read(inode);
 	if (ret)
 		return ret;
 	ret = filemap_splice_read(in, ppos, pipe, len, flags);

@@ -3,8 +3,10 @@
  * Before a file is read or written: who else may be at it, and what has to be clean.
  *
  * The locks are netfs' and the VFS's, taken killably: i_rwsem exclusively for writing
- * through the page cache, shared for direct I/O, with NETFS_ICTX_ODIRECT telling which
- * of the two it was last.
+ * through the page cache, shared for reading through it and for direct I/O, with
+ * NETFS_ICTX_ODIRECT telling which of the two it was last.  While that is clear no direct
+ * I/O is under way, but for appends, which have i_rwsem exclusively or are waited for as
+ * what a killed task has left (fence.c).
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -31,6 +33,50 @@ static int rdmafs_lock_size(struct inode *inode)
 	return err;
 }
 
+/*
+ * Have no direct I/O under way, and none that begins; the caller holds i_rwsem exclusively.
+ * 0 or -EINTR.
+ */
+static int rdmafs_dio_block(struct inode *inode)
+{
+	int err = rdmafs_dio_wait(inode);
+
+	/* Only now: who finds it clear does not wait. */
+	if (!err)
+		clear_bit(NETFS_ICTX_ODIRECT, &netfs_inode(inode)->flags);
+	return err;
+}
+
+/**
+ * rdmafs_lock_read - take i_rwsem for reading through the page cache
+ * @inode: the file
+ *
+ * With no direct I/O under way: what is read in while it is would be from before it, and be
+ * written back over it with all of its page.  (netfs_start_io_read() lets any signal end that
+ * wait, and whoever comes next does not wait at all.)
+ *
+ * Return: 0 or -EINTR.  To be undone by netfs_end_io_read().
+ */
+int rdmafs_lock_read(struct inode *inode)
+{
+	int err;
+
+	if (down_read_killable(&inode->i_rwsem))
+		return -EINTR;
+	if (!test_bit(NETFS_ICTX_ODIRECT, &netfs_inode(inode)->flags))
+		return 0;
+	inode_unlock_shared(inode);
+	if (down_write_killable(&inode->i_rwsem))
+		return -EINTR;
+	err = rdmafs_dio_block(inode);
+	if (err) {
+		inode_unlock(inode);
+		return err;
+	}
+	downgrade_write(&inode->i_rwsem);
+	return 0;
+}
+
 /**
  * rdmafs_lock_write - take i_rwsem for writing through the page cache
  * @inode: the file
@@ -48,7 +94,6 @@ static int rdmafs_lock_size(struct inode *inode)
 int rdmafs_lock_write(struct inode *inode)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
-	unsigned long *flags = &ri->netfs.flags;
 	unsigned int unknown;
 	bool again = false;
 	int err;
@@ -74,19 +119,11 @@ int rdmafs_lock_write(struct inode *inode)
 		}
 		up_write(&inode->i_rwsem);
 	}
-	if (test_bit(NETFS_ICTX_ODIRECT, flags)) {
-		err = rdmafs_dio_wait(inode);
-		if (err)
-			goto unlock;
-		clear_bit(NETFS_ICTX_ODIRECT, flags);
-	}
-	if (!rdmafs_size_unsure(inode))
-		return 0;
-	err = rdmafs_lock_size(inode);
-	if (!err)
-		return 0;
-unlock:
-	up_write(&inode->i_rwsem);
+	err = rdmafs_dio_block(inode);
+	if (!err && rdmafs_size_unsure(inode))
+		err = rdmafs_lock_size(inode);
+	if (err)
+		up_write(&inode->i_rwsem);
 	return err;
 }
 

@@ -10,10 +10,11 @@ import errno
 import mmap
 import os
 import signal
-import struct
 import sys
 import threading
 import time
+
+import aio
 
 PAGE = 4096
 MIB = 1 << 20
@@ -25,18 +26,9 @@ def direct_buffer(size):
     return buf
 
 
-def aio(fd, buf, write):
-    """One request through libaio's system calls, not waited for."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    context = ctypes.c_ulong(0)
-    if libc.syscall(206, 8, ctypes.byref(context)) < 0:
-        raise OSError(ctypes.get_errno(), "io_setup")
-    address = ctypes.addressof(ctypes.c_char.from_buffer(buf))
-    iocb = ctypes.create_string_buffer(struct.pack(
-        "<QIIHhIQQqQII", 0, 0, 0, 1 if write else 0, 0, fd, address, len(buf), 0, 0, 0, 0))
-    pointer = ctypes.c_void_p(ctypes.addressof(iocb))
-    if libc.syscall(209, context, ctypes.c_long(1), ctypes.byref(pointer)) != 1:
-        raise OSError(ctypes.get_errno(), "io_submit")
+def aio_pause(fd, buf, write):
+    """A request that is not waited for."""
+    aio.Request(fd, buf, len(buf), write)
     signal.pause()
 
 
@@ -176,11 +168,11 @@ class Kinds:
 
     def aio_read(self):
         fd = os.open(self.path("data"), os.O_RDONLY | os.O_DIRECT)
-        return lambda: aio(fd, direct_buffer(PAGE), False)
+        return lambda: aio_pause(fd, direct_buffer(PAGE), False)
 
     def aio_write(self):
         fd = os.open(self.path("aio_write"), os.O_RDWR | os.O_CREAT | os.O_DIRECT)
-        return lambda: aio(fd, direct_buffer(MIB), True)
+        return lambda: aio_pause(fd, direct_buffer(MIB), True)
 
     def partial(self):
         fd = os.open(self.path("partial"), os.O_RDWR)
