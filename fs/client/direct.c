@@ -170,10 +170,12 @@ static void rdmafs_dio_leave(struct rdmafs_dio *dio)
 {
 	struct inode *inode = dio->inode;
 
+	/* A read changes nothing. */
+	if (!dio->write)
+		return;
 	/* The file is open as long as this task, or its iocb, is there. */
 	rdmafs_fence_begin(inode);
-	if (!dio->write ||
-	    atomic_cmpxchg(&dio->left, RDMAFS_DIO_WAITED, RDMAFS_DIO_LEFT) != RDMAFS_DIO_WAITED)
+	if (atomic_cmpxchg(&dio->left, RDMAFS_DIO_WAITED, RDMAFS_DIO_LEFT) != RDMAFS_DIO_WAITED)
 		rdmafs_fence_end(inode);
 }
 
