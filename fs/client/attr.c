@@ -642,7 +642,8 @@ static int rdmafs_setattr_size(struct inode *inode, struct iattr *attr)
 	 * is clean before, and mappings can't dirty it meanwhile.  Pages go when
 	 * the server has agreed: if it refuses, they are what the file holds.
 	 */
-	filemap_invalidate_lock(mapping);
+	if (down_write_killable(&mapping->invalidate_lock))
+		return -EINTR;
 	err = rdmafs_flush(inode);
 	if (err)
 		goto out;

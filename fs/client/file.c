@@ -310,7 +310,10 @@ static long rdmafs_file_fallocate(struct file *file, int mode, loff_t offset, lo
 	 * As in setattr: nothing is read, written back or stored by a mapping
 	 * across the change, and what is cached is touched once it is made.
 	 */
-	filemap_invalidate_lock(mapping);
+	if (down_write_killable(&mapping->invalidate_lock)) {
+		err = -EINTR;
+		goto out;
+	}
 	err = rdmafs_flush(inode);
 	if (!err && grows)
 		err = rdmafs_zero_tail(inode, size);

@@ -24,7 +24,9 @@ static int rdmafs_lock_size(struct inode *inode)
 	struct address_space *mapping = inode->i_mapping;
 	int err, tries = 0;
 
-	filemap_invalidate_lock(mapping);
+	/* A fault that reads has it for as long as the server takes. */
+	if (down_write_killable(&mapping->invalidate_lock))
+		return -EINTR;
 	err = rdmafs_flush(inode);
 	/* What somebody else here has asked may have put our answer in doubt. */
 	while (!err && rdmafs_size_unsure(inode))
