@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 #
-# Usage: rights.py    in a directory on the mount, as an ordinary user; prints what
-#                     went wrong, and exits with 1 then
+# Usage: rights.py           in a directory on the mount, as an ordinary user; prints what
+#                            went wrong, and exits with 1 then
+#        rights.py writer    the same, as root: for a writer who is not the owner
 #
 # What an owner and a writer may do whatever the mode says.
 import os
@@ -26,6 +27,41 @@ def tried(what, call, *args):
         bad = 1
         print(f"{what}: {e}")
 
+
+def writes(ready, go):
+    """An ordinary user has opened it before root has made it set-uid and read-only."""
+    os.setgroups([])
+    os.setgid(1000)
+    os.setuid(1000)
+    fd = os.open("f", os.O_RDWR)
+    os.write(ready, b"x")
+    os.read(go, 1)
+    tried("write by somebody else", os.write, fd, b"data")
+    see(os.fstat(fd).st_mode & 0o7777, 0o555, "mode after it")
+
+
+def writer():
+    fd = os.open("f", os.O_RDWR | os.O_CREAT)
+    os.fchmod(fd, 0o666)
+    opened, ready = os.pipe()
+    go, told = os.pipe()
+    pid = os.fork()
+    if not pid:
+        writes(ready, go)
+        sys.stdout.flush()
+        os._exit(bad)
+    os.close(ready)
+    os.read(opened, 1)
+    os.fchmod(fd, 0o4555)
+    os.write(told, b"x")
+    see(os.waitpid(pid, 0)[1], 0, "status")
+    os.close(fd)
+    os.unlink("f")
+
+
+if sys.argv[1:] == ["writer"]:
+    writer()
+    sys.exit(bad)
 
 for mode in 0o4555, 0o2755, 0o6511:
     fd = os.open("f", os.O_RDWR | os.O_CREAT, 0o644)
