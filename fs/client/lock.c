@@ -10,10 +10,8 @@
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
+#include <linux/sched/signal.h>
 #include "client.h"
-
-/* So often is a size asked for that others change all the time. */
-#define RDMAFS_SIZE_TRIES	32
 
 /*
  * The size is not known, and what was asked for before the lock was taken could not tell:
@@ -22,15 +20,26 @@
 static int rdmafs_lock_size(struct inode *inode)
 {
 	struct address_space *mapping = inode->i_mapping;
-	int err, tries = 0;
+	unsigned int waits = 0;
+	int err;
 
 	/* A fault that reads has it for as long as the server takes. */
 	if (down_write_killable(&mapping->invalidate_lock))
 		return -EINTR;
-	err = rdmafs_flush(inode);
-	/* What somebody else here has asked may have put our answer in doubt. */
-	while (!err && rdmafs_size_unsure(inode))
-		err = tries++ < RDMAFS_SIZE_TRIES ? rdmafs_revalidate(inode, true) : -EIO;
+	while (true) {
+		/* Direct reads into a mapping of the file dirty its pages when they end. */
+		err = rdmafs_flush(inode);
+		if (!err)
+			err = rdmafs_revalidate(inode, true);
+		if (err || !rdmafs_size_unsure(inode))
+			break;
+		/* Or what somebody else here has asked has put our answer in doubt. */
+		schedule_timeout_killable(rdmafs_backoff(&waits));
+		if (fatal_signal_pending(current)) {
+			err = -EINTR;
+			break;
+		}
+	}
 	filemap_invalidate_unlock(mapping);
 	return err;
 }
