@@ -202,32 +202,33 @@ static void rxp_recover(struct work_struct *work)
 /*
  * Has something come, or may it still?  Each connection is asked: one that
  * carries nothing could be dead for long before a call finds out, and the server
- * ends one that is silent for a lease.
+ * ends one that is silent for a lease, whatever it answers.
  */
 static bool rxp_conn_beats(struct rxp_conn *conn)
 {
-	/* Read once, and before the PING: its answer is for the next beat to see. */
+	/* Read once, and before the PING: that, and its answer, are for the next beat to see. */
 	u64 received = READ_ONCE(conn->received);
+	u64 sent = READ_ONCE(conn->sent);
 
 	if (rdmafs_test_fail("client_beat", conn->index)) {
 		rxp_conn_lost(conn);
 		return true;
 	}
-	if (received != conn->seen)
-		conn->missed = 0;
-	else if (++conn->missed <= RXP_MISSED_MAX)
-		rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_PING, NULL, 0);
-	else
+	conn->missed = received == conn->seen ? conn->missed + 1 : 0;
+	if (conn->missed > RXP_MISSED_MAX)
 		rxp_conn_lost(conn);
+	else if (conn->missed || sent == conn->said)
+		rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_PING, NULL, 0);
 	conn->seen = received;
+	conn->said = sent;
 	return conn->missed <= RXP_MISSED_MAX;
 }
 
 /*
- * A PING when nothing came since the last beat.  Messages are counted, not their
- * age: an answer to a PING comes within the same jiffy and is then a beat old.
- * Beats are counted, not seconds: a machine that stood still must not take that
- * for the server's death.
+ * A PING when nothing came since the last beat, or nothing went.  Messages are
+ * counted, not their age: an answer to a PING comes within the same jiffy and is
+ * then a beat old.  Beats are counted, not seconds: a machine that stood still must
+ * not take that for the server's death.
  */
 static void rxp_heartbeat(struct work_struct *work)
 {

@@ -538,7 +538,9 @@ struct rxp_conn {
 	u32 data_max;
 	u64 last_rx;			/* jiffies */
 	u64 received;			/* messages; by the completion queue's handler alone */
+	u64 sent;			/* messages, without those inside others; sq_lock */
 	u64 seen;			/* the client's: of @received, at the last beat */
+	u64 said;			/* likewise of @sent */
 	u32 missed;			/* beats without any */
 
 	/* connection set-up */

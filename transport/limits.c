@@ -30,8 +30,9 @@
 #define RXP_LARGE_SHARE	4
 
 /*
- * A client that lives is not silent for as long as it has said: of five beats in that time
- * it uses every other one at least for a PING.  One that says nothing, or less, has this.
+ * A client that lives is not silent for as long as it has said: that is five beats, and
+ * between one and the next but one it sends something, at least a PING.  One that says
+ * nothing, or less, has this.
  */
 #define RXP_SILENT_MS		5000U
 

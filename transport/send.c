@@ -126,8 +126,10 @@ static void rxp_chain_ready(struct rxp_conn *conn, struct rxp_chain *chain)
 
 	for (wr = chain->first; wr; wr = wr->next) {
 		wr->wr_cqe = &conn->err_cqe;
-		if (wr->opcode == IB_WR_SEND || wr->opcode == IB_WR_SEND_WITH_INV)
+		if (wr->opcode == IB_WR_SEND || wr->opcode == IB_WR_SEND_WITH_INV) {
 			rxp_count(conn->stats, msgs_sent);
+			WRITE_ONCE(conn->sent, conn->sent + 1);
+		}
 		/* Else siw may still send from there when the chain is done. */
 		if (conn->by_reference && wr->opcode == IB_WR_RDMA_WRITE)
 			wr->send_flags |= IB_SEND_SIGNALED;

@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
+#include "transport/client.h"
 #include "transport/server.h"
 #include "xprt_raw.h"
 
@@ -26,14 +27,20 @@ struct limits {
 	struct raw *raw[LIMITS_MAX];
 	u32 nr;
 	u32 heartbeat_ms;		/* as connections say from now on */
+	struct rdmafs_xprt *mount;
+	bool holds;			/* requests are served one by one, as @serve says */
+	struct completion serve;
 };
 
 /* All that a READ has room for; nothing for others. */
 static void limits_handle(struct rdmafs_xprt_req *req, void *ctx)
 {
+	struct limits *t = ctx;
 	struct iov_iter dest;
 	u32 len = 0;
 
+	if (READ_ONCE(t->holds))
+		wait_for_completion(&t->serve);
 	if (req->read_max && !rdmafs_xprt_req_room(req, req->read_max, &dest))
 		len = iov_iter_zero(req->read_max, &dest);
 	rdmafs_xprt_req_reply(req, 8, len, RDMAFS_REPLY_NOCACHE);
@@ -424,8 +431,7 @@ static void limits_silent_said(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw[1]));
 }
 
-/* A mount says what its own is. */
-static void limits_silent_mount(struct kunit *test)
+static void limits_mount(struct kunit *test)
 {
 	static const struct rdmafs_xprt_client_ops ops = {};
 	struct rdmafs_xprt_params params = {
@@ -435,21 +441,121 @@ static void limits_silent_mount(struct kunit *test)
 		.connect_ms = 60000,
 		.quota = { .max = RPOL_NO_MAX, .weight = RPOL_WEIGHT_DEFAULT },
 	};
+	struct limits *t = test->priv;
+
+	raw_address(LIMITS_PORT, (struct sockaddr_in *)&params.addr);
+	t->mount = rdmafs_xprt_connect(&params, &ops, t);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t->mount));
+}
+
+/* A mount says what its own is. */
+static void limits_silent_mount(struct kunit *test)
+{
 	struct rdmafs_xprt_limits l = limits_default();
 	struct limits *t = test->priv;
-	struct rdmafs_xprt *x;
 	u32 said;
 
 	limits_start(test, &l);
-	raw_address(LIMITS_PORT, (struct sockaddr_in *)&params.addr);
-	x = rdmafs_xprt_connect(&params, &ops, t);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(x));
+	limits_mount(test);
 	spin_lock_bh(&t->server->lock);
 	said = le32_to_cpu(list_last_entry(&t->server->conns, struct rxp_conn,
 					   link)->cm.heartbeat_ms);
 	spin_unlock_bh(&t->server->lock);
 	KUNIT_EXPECT_EQ(test, said, 5000);
-	rdmafs_xprt_close(x);
+}
+
+struct limits_asked {
+	struct rdmafs_xprt_call call;
+	u8 req[8];
+	u8 reply[8];
+	struct completion done;
+};
+
+static void limits_answered(struct rdmafs_xprt_call *call)
+{
+	complete(&container_of(call, struct limits_asked, call)->done);
+}
+
+/* What the mount had received at its last beat. */
+static u64 limits_seen(struct limits *t)
+{
+	u64 seen;
+
+	spin_lock_bh(&t->mount->lock);
+	seen = t->mount->nr_conns ? t->mount->conns[0]->seen : 0;
+	spin_unlock_bh(&t->mount->lock);
+	return seen;
+}
+
+/* One call of the mount is answered, and it has a beat. */
+static void limits_beat(struct kunit *test)
+{
+	struct limits *t = test->priv;
+	unsigned long end = jiffies + RAW_WAIT;
+	u64 seen = limits_seen(t);
+
+	complete(&t->serve);
+	while (limits_seen(t) == seen && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_NE(test, limits_seen(t), seen);
+}
+
+/* Has nothing been heard of the first connection since limits_hush()? */
+static bool limits_hushed(struct limits *t, u32 ms)
+{
+	struct rxp_conn *conn;
+	bool hushed;
+
+	spin_lock_bh(&t->server->lock);
+	conn = list_first_entry_or_null(&t->server->conns, struct rxp_conn, link);
+	hushed = conn && time_after(jiffies, (unsigned long)READ_ONCE(conn->last_rx) +
+					     msecs_to_jiffies(ms));
+	spin_unlock_bh(&t->server->lock);
+	return hushed;
+}
+
+/* A mount that is answered and asks for nothing else says that it lives. */
+static void limits_silent_answered(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct limits_asked *c;
+	u32 i, nr = 8;
+	int ret;
+
+	c = kunit_kcalloc(test, nr, sizeof(*c), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	l.client_connections = 1;
+	/* More than the beats take, and less than a lease. */
+	l.unbound_ms = 20000;
+	t->holds = true;
+	limits_start(test, &l);
+	limits_mount(test);
+	for (i = 0; i < nr; i++) {
+		c[i].call.req = c[i].req;
+		c[i].call.req_len = sizeof(c[i].req);
+		c[i].call.reply = c[i].reply;
+		c[i].call.reply_max = sizeof(c[i].reply);
+		c[i].call.flags = RDMAFS_CALL_IDEMPOTENT;
+		c[i].call.done = limits_answered;
+		init_completion(&c[i].done);
+		ret = rdmafs_xprt_submit(t->mount, &c[i].call);
+		KUNIT_EXPECT_EQ(test, ret, 0);
+		if (ret)
+			complete(&c[i].done);
+	}
+	/* The beat that has seen the calls go out. */
+	limits_beat(test);
+	limits_hush(t, l.unbound_ms);
+	for (i = 0; i < nr - 2 && limits_hushed(t, l.unbound_ms); i++)
+		limits_beat(test);
+	limits_refused(test, RXP_REJECT_LIMIT);
+	KUNIT_EXPECT_EQ(test, t->server->silent_dropped, 0);
+	complete_all(&t->serve);
+	/* If it was cut off it has no place any more. */
+	rdmafs_xprt_abort(t->mount);
+	for (i = 0; i < nr; i++)
+		wait_for_completion(&c[i].done);
 }
 
 /* What the last connection that was made has. */
@@ -795,6 +901,7 @@ static int limits_init(struct kunit *test)
 	struct raw *raw;
 
 	KUNIT_ASSERT_NOT_NULL(test, t);
+	init_completion(&t->serve);
 	/* Nobody listens: what is refused tells whether there is a device. */
 	raw = raw_address(LIMITS_PORT, &addr) ? ERR_PTR(-ENODEV) : raw_open(LIMITS_PORT);
 	if (PTR_ERR(raw) == -ENODEV || PTR_ERR(raw) == -EHOSTUNREACH ||
@@ -812,6 +919,9 @@ static void limits_exit(struct kunit *test)
 	raw_pretend(NULL);
 	if (!t)
 		return;
+	complete_all(&t->serve);
+	if (!IS_ERR_OR_NULL(t->mount))
+		rdmafs_xprt_close(t->mount);
 	while (t->nr)
 		raw_close(t->raw[--t->nr]);
 	if (!IS_ERR_OR_NULL(t->server))
@@ -827,6 +937,7 @@ static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(limits_silent),
 	KUNIT_CASE(limits_silent_said),
 	KUNIT_CASE(limits_silent_mount),
+	KUNIT_CASE_SLOW(limits_silent_answered),
 	KUNIT_CASE_SLOW(limits_unbound_time),
 	KUNIT_CASE(limits_client_sessions),
 	KUNIT_CASE(limits_sessions),
