@@ -199,16 +199,7 @@ static int rdmafsd_open_check_flags(u32 flags)
  */
 static void rdmafsd_open_undo(struct rdmafsd_rq *rq, const struct rdmafsd_opening *o)
 {
-	struct rdmafsd_state *st = rdmafsd_state_get(rq->ses, o->stateid);
-
-	if (IS_ERR(st))
-		return;
-	if (rdmafsd_state_remove(rq->ses, st)) {
-		WRITE_ONCE(st->closed, !rdmafsd_open_former(o));
-		rdmafsd_state_put(st);
-	}
-	rdmafsd_state_put(st);
-	rdmafsd_export_put(rq->exp);
+	rdmafsd_state_close(rq->ses, o->stateid, !rdmafsd_open_former(o));
 }
 
 static int rdmafsd_open_reply(struct rdmafsd_rq *rq, struct dentry *dentry,
@@ -543,7 +534,7 @@ int rdmafsd_op_close(struct rdmafsd_rq *rq)
 	if (err)
 		return err;
 	id = le64_to_cpu(creq->stateid);
-	if (!rdmafsd_state_close(rq->ses, id)) {
+	if (!rdmafsd_state_close(rq->ses, id, true)) {
 		/* Its export has ended, perhaps just now. */
 		rdmafsd_cut_closed(rq->ses, id);
 		return RFP_BADSTATE;

@@ -412,7 +412,7 @@ struct rdmafsd_state *rdmafsd_state_get(struct rdmafsd_session *ses, u64 id);
 u64 rdmafsd_state_domain(struct rdmafsd_session *ses, u64 id);
 void rdmafsd_state_put(struct rdmafsd_state *st);
 bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st);
-bool rdmafsd_state_close(struct rdmafsd_session *ses, u64 id);
+bool rdmafsd_state_close(struct rdmafsd_session *ses, u64 id, bool closed);
 void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *exp);
 int rdmafsd_state_check_wb(struct rdmafsd_state *st);
 void rdmafsd_file_close(struct file *file);

@@ -167,9 +167,10 @@ bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 }
 
 /**
- * rdmafsd_state_close - a client closes a file
- * @ses: the session of a request
- * @id:	 the stateid, from the wire
+ * rdmafsd_state_close - a client closes a file, or does not learn that it is open
+ * @ses:    the session of a request
+ * @id:	    the stateid, from the wire
+ * @closed: the client will not come back for it
  *
  * Also while its export ends, which waits for what still has a file open: a client takes
  * whatever it is told for the end of its open.
@@ -177,7 +178,7 @@ bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st)
  * Context: process, with nothing of the VFS locked.
  * Return: false if there is no such open.
  */
-bool rdmafsd_state_close(struct rdmafsd_session *ses, u64 id)
+bool rdmafsd_state_close(struct rdmafsd_session *ses, u64 id, bool closed)
 {
 	struct rdmafsd_state *st;
 	bool removed;
@@ -191,7 +192,7 @@ bool rdmafsd_state_close(struct rdmafsd_session *ses, u64 id)
 		return false;
 	removed = rdmafsd_state_remove(ses, st);
 	if (removed) {
-		WRITE_ONCE(st->closed, true);
+		WRITE_ONCE(st->closed, closed);
 		rdmafsd_state_put(st);
 	}
 	/* The file closes with the last request at work with it. */
