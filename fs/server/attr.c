@@ -14,6 +14,7 @@
 #include <linux/xattr.h>
 #include <uapi/linux/btrfs_tree.h>
 #include "server.h"
+#include "transport/points.h"
 
 static struct rfp_time rdmafsd_time(const struct timespec64 *ts)
 {
@@ -86,17 +87,18 @@ static u64 rdmafsd_ino(const struct kstat *stat)
 
 /**
  * rdmafsd_attr_fill - attributes as they go on the wire
- * @inode: whose
- * @stat:  as the file system tells them
- * @flags: RFP_ATTR_*
- * @attr:  gets them
+ * @inode:  whose
+ * @stat:   as the file system tells them
+ * @cookie: rdmafsd_cookie_from() them
+ * @flags:  RFP_ATTR_*
+ * @attr:   gets them
  */
-void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u32 flags,
+void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u64 cookie, u32 flags,
 		       struct rfp_attr *attr)
 {
 	*attr = (struct rfp_attr){
 		.ino = cpu_to_le64(rdmafsd_ino(stat)),
-		.change = cpu_to_le64(rdmafsd_cookie_from(inode, stat)),
+		.change = cpu_to_le64(cookie),
 		.size = cpu_to_le64(stat->size),
 		.blocks = cpu_to_le64(stat->blocks),
 		.atime = rdmafsd_time(&stat->atime),
@@ -127,17 +129,20 @@ void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u32 flags,
 int rdmafsd_getattr(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_attr *attr)
 {
 	struct path path = { .mnt = exp->path.mnt, .dentry = dentry };
+	struct inode *inode = d_inode(dentry);
+	u64 base = rdmafsd_cookie_base(inode);
 	const struct cred *saved;
 	struct kstat stat;
 	int err;
 
 	saved = override_creds(rdmafsd_own_cred);
 	err = vfs_getattr(&path, &stat, RDMAFSD_STATX, AT_STATX_SYNC_AS_STAT);
+	rdmafs_test_point("getattr_flags", inode->i_ino);
 	if (!err) {
-		if (stat.nlink && rdmafsd_is_orphan(exp, d_inode(dentry)))
+		if (stat.nlink && rdmafsd_is_orphan(exp, inode))
 			stat.nlink--;
-		rdmafsd_attr_fill(d_inode(dentry), &stat, rdmafsd_attr_flags(exp, dentry),
-				  attr);
+		rdmafsd_attr_fill(inode, &stat, rdmafsd_cookie_from(inode, base, &stat),
+				  rdmafsd_attr_flags(exp, dentry), attr);
 	}
 	revert_creds(saved);
 	return err;

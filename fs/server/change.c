@@ -19,6 +19,10 @@
  * All parts only ever grow, so their sum does not repeat.  Changes made by
  * local processes of the server are seen as well as the file system tells.
  *
+ * What moves with each change through us is read before the attributes that are
+ * told with it: they may be newer than their cookie, never older.  A client that
+ * finds the cookie that its last change has left believes the size beside it.
+ *
  * Every change that a client asks for stands between rdmafsd_change_begin()
  * and rdmafsd_change_end(), which read the cookie on either side of it.  If
  * nobody but that client has been at work with the object in between, the
@@ -93,22 +97,33 @@ bool rdmafsd_has_version(struct inode *inode)
 }
 
 /**
+ * rdmafsd_cookie_base - that part of the change cookie which is read first
+ * @inode: the object, whose attributes are about to be read
+ *
+ * Return: for rdmafsd_cookie_from().
+ */
+u64 rdmafsd_cookie_base(struct inode *inode)
+{
+	if (rdmafsd_has_version(inode))
+		return inode_query_iversion(inode);
+	/* Pairs with rdmafsd_change_end(): whoever sees the count sees the change. */
+	return rdmafsd_count_base + atomic64_read_acquire(&rdmafsd_changing_of(inode)->count);
+}
+
+/**
  * rdmafsd_cookie_from - the change cookie
  * @inode: the object
- * @stat:  its attributes, STATX_CTIME and STATX_CHANGE_COOKIE asked for
+ * @base:  rdmafsd_cookie_base(), from before @stat
+ * @stat:  its attributes, STATX_CTIME asked for
  *
  * Return: the cookie.
  */
-u64 rdmafsd_cookie_from(struct inode *inode, const struct kstat *stat)
+u64 rdmafsd_cookie_from(struct inode *inode, u64 base, const struct kstat *stat)
 {
-	u64 ctime = ((u64)stat->ctime.tv_sec << 30) + stat->ctime.tv_nsec;
-
-	if (!(stat->result_mask & STATX_CHANGE_COOKIE) || !rdmafsd_has_version(inode))
-		return ctime + rdmafsd_count_base +
-		       atomic64_read(&rdmafsd_changing_of(inode)->count);
-	if (S_ISREG(stat->mode) && !(stat->attributes & STATX_ATTR_CHANGE_MONOTONIC))
-		return stat->change_cookie + ctime;
-	return stat->change_cookie;
+	if (rdmafsd_has_version(inode) &&
+	    (!S_ISREG(stat->mode) || (stat->attributes & STATX_ATTR_CHANGE_MONOTONIC)))
+		return base;
+	return base + ((u64)stat->ctime.tv_sec << 30) + stat->ctime.tv_nsec;
 }
 
 /**
@@ -121,14 +136,15 @@ u64 rdmafsd_cookie_from(struct inode *inode, const struct kstat *stat)
  */
 int rdmafsd_cookie(const struct path *path, u64 *cookie, u64 *size)
 {
+	struct inode *inode = d_inode(path->dentry);
+	u64 base = rdmafsd_cookie_base(inode);
 	struct kstat stat;
 	int err;
 
-	err = vfs_getattr_nosec(path, &stat, STATX_SIZE | STATX_CTIME | STATX_CHANGE_COOKIE,
-				AT_STATX_SYNC_AS_STAT);
+	err = vfs_getattr_nosec(path, &stat, STATX_SIZE | STATX_CTIME, AT_STATX_SYNC_AS_STAT);
 	if (err)
 		return err;
-	*cookie = rdmafsd_cookie_from(d_inode(path->dentry), &stat);
+	*cookie = rdmafsd_cookie_from(inode, base, &stat);
 	*size = stat.size;
 	return 0;
 }
@@ -193,7 +209,8 @@ void rdmafsd_change_end(struct rdmafsd_change *chg)
 
 	if (rdmafsd_has_version(inode))
 		inode_maybe_inc_iversion(inode, false);
-	atomic64_inc(&now->count);
+	/* The change comes before its count: rdmafsd_cookie_base(). */
+	atomic64_inc_return_release(&now->count);
 	chg->after = rdmafsd_change_sample(chg);
 	spin_lock(&now->lock);
 	if (now->mixed || !chg->after)

@@ -221,21 +221,25 @@ static bool rdmafsd_attrs_in_memory(struct inode *inode)
 int rdmafsd_getattr_now(struct rdmafsd_state *st, struct rfp_attr *attr)
 {
 	struct inode *inode = file_inode(st->file);
+	u64 base, cookie;
 	struct kstat stat;
 	bool seen;
 	u32 flags;
 
-	if (!rdmafsd_attrs_in_memory(inode) ||
-	    vfs_getattr_nosec(&st->file->f_path, &stat, RDMAFSD_STATX, AT_STATX_SYNC_AS_STAT))
+	if (!rdmafsd_attrs_in_memory(inode))
 		return -EAGAIN;
+	base = rdmafsd_cookie_base(inode);
+	if (vfs_getattr_nosec(&st->file->f_path, &stat, RDMAFSD_STATX, AT_STATX_SYNC_AS_STAT))
+		return -EAGAIN;
+	cookie = rdmafsd_cookie_from(inode, base, &stat);
 	spin_lock(&st->lock);
 	flags = st->flags;
-	seen = st->seen && st->seen == rdmafsd_cookie_from(inode, &stat);
+	seen = st->seen && st->seen == cookie;
 	spin_unlock(&st->lock);
 	if (!seen)
 		return -EAGAIN;
 	if (stat.nlink && READ_ONCE(st->claim->of->name) == RDMAFSD_ORPHAN)
 		stat.nlink--;
-	rdmafsd_attr_fill(inode, &stat, flags, attr);
+	rdmafsd_attr_fill(inode, &stat, cookie, flags, attr);
 	return 0;
 }

@@ -635,7 +635,8 @@ void rdmafsd_change_end(struct rdmafsd_change *chg);
 void rdmafsd_change_none(struct rdmafsd_rq *rq, struct dentry *dentry,
 			 struct rdmafsd_change *chg);
 bool rdmafsd_has_version(struct inode *inode);
-u64 rdmafsd_cookie_from(struct inode *inode, const struct kstat *stat);
+u64 rdmafsd_cookie_base(struct inode *inode);
+u64 rdmafsd_cookie_from(struct inode *inode, u64 base, const struct kstat *stat);
 ssize_t rdmafsd_cached_read(struct file *file, loff_t pos, struct iov_iter *to);
 void rdmafsd_attrs_seen(struct rdmafsd_state *st, const struct rfp_attr *attr);
 int rdmafsd_getattr_now(struct rdmafsd_state *st, struct rfp_attr *attr);
@@ -644,9 +645,9 @@ ssize_t rdmafsd_cached_pages(struct file *file, loff_t pos, size_t len, struct b
 
 int rdmafsd_cookie(const struct path *path, u64 *cookie, u64 *size);
 /* What an rfp_attr is made of. */
-#define RDMAFSD_STATX	(STATX_BASIC_STATS | STATX_BTIME | STATX_CHANGE_COOKIE)
+#define RDMAFSD_STATX	(STATX_BASIC_STATS | STATX_BTIME)
 
-void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u32 flags,
+void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u64 cookie, u32 flags,
 		       struct rfp_attr *attr);
 int rdmafsd_getattr(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_attr *attr);
 void rdmafsd_commit_init(struct rdmafsd_export *exp);

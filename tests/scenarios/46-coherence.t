@@ -11,6 +11,8 @@ only_on rdmafs
 for backing in tmpfs ext4; do
 	scenario "$backing" --backing "$backing" --size 400M --mount-opts actimeo=600 -- coherence
 done
+# Whose i_version is of no use.
+scenario xfs --backing xfs --size 400M --mount-opts actimeo=600 -- coherence cookie_first
 # Numbers of objects, which btrfs counts in each subvolume anew.
 scenario btrfs --backing btrfs --size 400M -- coherence subvolumes
 tap_done
