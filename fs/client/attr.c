@@ -341,24 +341,28 @@ void rdmafs_resize_begin(struct inode *inode)
 /**
  * rdmafs_resize_end - the size has been changed
  * @inode: the file
- * @size:  it is this now; negative: it could not be changed
+ * @own:   what we have made it; negative: it could not be changed
+ * @size:  what the server says, later: others may have appended since
  *
  * What the server was asked before now does not touch it any more.
  *
  * Context: as above.
  */
-void rdmafs_resize_end(struct inode *inode, loff_t size)
+void rdmafs_resize_end(struct inode *inode, loff_t own, loff_t size)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 
 	spin_lock(&inode->i_lock);
 	spin_lock_irq(&ri->lock);
-	if (size >= 0) {
-		i_size_write(inode, size);
+	if (own >= 0) {
+		i_size_write(inode, min(own, size));
+		/* The cookie beside it is from before them: pages are dropped without it. */
+		if (size > own && rdmafs_attr_grow_locked(inode))
+			i_size_write(inode, size);
 		clear_bit(RDMAFS_I_UNSURE, &ri->flags);
 	}
 	rdmafs_coh_resize_end(&ri->coh, rdmafs_attr_tick(inode));
-	if (size < 0)
+	if (own < 0)
 		ri->expires = jiffies;
 	spin_unlock_irq(&ri->lock);
 	spin_unlock(&inode->i_lock);
@@ -632,7 +636,7 @@ static int rdmafs_setattr_send(struct inode *inode, struct iattr *attr, loff_t *
 static int rdmafs_setattr_size(struct inode *inode, struct iattr *attr)
 {
 	struct address_space *mapping = inode->i_mapping;
-	loff_t size, old, new = attr->ia_size;
+	loff_t size = 0, old, new = attr->ia_size;
 	int err;
 
 	/*
@@ -655,7 +659,7 @@ static int rdmafs_setattr_size(struct inode *inode, struct iattr *attr)
 	}
 	rdmafs_resize_begin(inode);
 	err = rdmafs_setattr_send(inode, attr, &size);
-	rdmafs_resize_end(inode, err ? -1 : size);
+	rdmafs_resize_end(inode, err ? -1 : new, size);
 	if (!err)
 		truncate_pagecache(inode, new);
 	else

@@ -595,7 +595,7 @@ void rdmafs_attr_own_begin(struct inode *inode);
 void rdmafs_attr_own_end(struct inode *inode, const struct rfp_attr *attr, u64 clock);
 void rdmafs_attr_own_end_atomic(struct inode *inode, const struct rfp_attr *attr, u64 clock);
 void rdmafs_resize_begin(struct inode *inode);
-void rdmafs_resize_end(struct inode *inode, loff_t size);
+void rdmafs_resize_end(struct inode *inode, loff_t own, loff_t size);
 void rdmafs_attr_expire(struct inode *inode);
 bool rdmafs_attr_expired(struct inode *inode);
 int rdmafs_revalidate(struct inode *inode, bool force);

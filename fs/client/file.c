@@ -285,11 +285,21 @@ static int rdmafs_fallocate_all(struct file *file, int mode, loff_t offset, loff
 	return err;
 }
 
+/* The size that a file of @size bytes has after it, if nobody else is at it. */
+static loff_t rdmafs_fallocate_size(int mode, loff_t offset, loff_t len, loff_t size)
+{
+	if (mode & FALLOC_FL_COLLAPSE_RANGE)
+		return max_t(loff_t, size - len, 0);
+	if (mode & FALLOC_FL_INSERT_RANGE)
+		return size + len;
+	return mode & FALLOC_FL_KEEP_SIZE ? size : max(size, offset + len);
+}
+
 static long rdmafs_file_fallocate(struct file *file, int mode, loff_t offset, loff_t len)
 {
 	struct inode *inode = file_inode(file);
 	struct address_space *mapping = inode->i_mapping;
-	loff_t end = offset + len, size;
+	loff_t end = offset + len, own, size;
 	bool grows;
 	int err;
 
@@ -320,8 +330,9 @@ static long rdmafs_file_fallocate(struct file *file, int mode, loff_t offset, lo
 	if (err)
 		goto unlock;
 	rdmafs_resize_begin(inode);
+	own = rdmafs_fallocate_size(mode, offset, len, i_size_read(inode));
 	err = rdmafs_fallocate_all(file, mode, offset, len, &size);
-	rdmafs_resize_end(inode, err ? -1 : size);
+	rdmafs_resize_end(inode, err ? -1 : own, size);
 	if (err)
 		rdmafs_change_unknown(inode);
 	else if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))

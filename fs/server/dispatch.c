@@ -234,6 +234,7 @@ int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, struct dentry *dentry,
 
 	if (!attr)
 		return -EIO;
+	rdmafs_test_point("rep_attr_changed", d_inode(dentry)->i_ino);
 	err = rdmafsd_getattr(rq->exp, dentry, attr);
 	if (!err && chg->before) {
 		attr->before = cpu_to_le64(chg->before);
