@@ -284,6 +284,25 @@ static void rdmafs_dio_commit(struct rdmafs_dio *dio)
 	}
 }
 
+/*
+ * The page that the file ended in goes while the size is what it was: a direct read into a
+ * mapping may have made it dirty again, which no lock keeps away, and up to the new size it
+ * would be written back with the zeros that it has behind the old one.  Who reads it in now
+ * gets what has been appended.
+ */
+static void rdmafs_append_settle(struct inode *inode, loff_t pos, loff_t end)
+{
+	if (rdmafs_drop_range(inode, min(pos, i_size_read(inode)), end - 1)) {
+		/* Dirty once more: the size is the server's to tell, when it is clean. */
+		rdmafs_change_unknown(inode);
+		return;
+	}
+	spin_lock(&inode->i_lock);
+	if (end > i_size_read(inode))
+		i_size_write(inode, end);
+	spin_unlock(&inode->i_lock);
+}
+
 /* Process context: all that sleeps. */
 static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 {
@@ -299,13 +318,13 @@ static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 	if (!good)
 		return;
 	end = dio->pos + good;
-	spin_lock(&inode->i_lock);
-	if (end > i_size_read(inode)) {
-		/* Others have appended before it: behind our end the page of it has zeros. */
-		if (dio->append && dio->pos > i_size_read(inode))
-			rdmafs_pages_stale(inode);
-		i_size_write(inode, end);
+	if (dio->append) {
+		rdmafs_append_settle(inode, dio->pos, end);
+		return;
 	}
+	spin_lock(&inode->i_lock);
+	if (end > i_size_read(inode))
+		i_size_write(inode, end);
 	spin_unlock(&inode->i_lock);
 	/* A mapping may have read the old data meanwhile. */
 	if (mapping->nrpages &&
