@@ -30,7 +30,8 @@ struct requests {
 	struct completion few;		/* releases some of those that are held */
 	atomic_t held;
 	atomic_t served;
-	u64 capacity;			/* of the device, if it was changed */
+	struct rpol_domain *domain;	/* of the device that the server's sessions are on */
+	u64 capacity;			/* of that, if it was changed */
 	struct rdmafs_xprt_server *server;
 	struct raw *first;
 	struct raw *second;		/* replaces the first, or is beside it */
@@ -591,24 +592,15 @@ static void requests_domain_client(struct kunit *test)
 
 /* ------------------------------------------------------------------------ in line */
 
-/* The device that the server's sessions are on. */
-static struct rpol_domain *requests_domain(struct requests *r)
-{
-	struct rdmafs_xprt_session *s = list_first_entry(&r->server->sessions,
-							 struct rdmafs_xprt_session, link);
-
-	return s->conns[0]->pool->rdev->domain;
-}
-
 /* Room for one WRITE of 1 MiB, which the first has, and which it is asked for. */
 static struct rxp_wire_tag requests_one_sink(struct kunit *test)
 {
 	struct requests *r = test->priv;
 	struct rpol_domain_stats st;
 
-	rpol_domain_get_stats(requests_domain(r), &st);
+	rpol_domain_get_stats(r->domain, &st);
 	r->capacity = st.capacity;
-	KUNIT_ASSERT_EQ(test, rpol_domain_set_capacity(requests_domain(r), RPOL_CAPACITY_MIN), 0);
+	KUNIT_ASSERT_EQ(test, rpol_domain_set_capacity(r->domain, RPOL_CAPACITY_MIN), 0);
 	requests_call_in(test, r->first, 0, 1, RXP_F_WRITE, SZ_1M);
 	return *(struct rxp_wire_tag *)
 		raw_expect(test, r->first, RXP_NOTIFY, RXP_NOTIFY_STCRW, 0, 1);
@@ -633,7 +625,7 @@ static void requests_in_line(struct kunit *test, u32 nr)
 	int rounds;
 
 	for (rounds = 0; rounds < 500; rounds++) {
-		rpol_domain_get_stats(requests_domain(r), &st);
+		rpol_domain_get_stats(r->domain, &st);
 		if (st.waiters == nr)
 			break;
 		msleep(20);
@@ -656,15 +648,16 @@ static void requests_line(struct kunit *test)
 	requests_welcome(test, r->second, RXP_WELCOME_NEW);
 	requests_call_in(test, r->second, 0, 1, RXP_F_WRITE, SZ_1M);
 	requests_in_line(test, 1);
-	rpol_domain_get_stats(requests_domain(r), &before);
+	rpol_domain_get_stats(r->domain, &before);
 	requests_data(test, r->first, 0, 1, tag);
 	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
 	tag = *(struct rxp_wire_tag *)
 		raw_expect(test, r->second, RXP_NOTIFY, RXP_NOTIFY_STCRW, 0, 1);
 	/* All there is stays bound to it for as long as its client likes. */
-	rpol_domain_get_stats(requests_domain(r), &after);
+	rpol_domain_get_stats(r->domain, &after);
 	KUNIT_EXPECT_EQ(test, after.charged, RPOL_CAPACITY_MIN);
-	KUNIT_EXPECT_EQ(test, after.idle_us, before.idle_us);
+	/* But for two steps of one function, between which the machine may do something else. */
+	KUNIT_EXPECT_LT(test, after.idle_us - before.idle_us, USEC_PER_SEC);
 	requests_data(test, r->second, 0, 1, tag);
 	raw_expect(test, r->second, RXP_REPLY, 0, 0, 1);
 	requests_in_line(test, 0);
@@ -902,7 +895,7 @@ static void requests_line_crossed(struct kunit *test)
 	requests_take_back(test, r->second);
 	/* It has been looked at, and what was granted is its still. */
 	requests_seen(test, r->second);
-	rpol_domain_get_stats(requests_domain(r), &st);
+	rpol_domain_get_stats(r->domain, &st);
 	KUNIT_EXPECT_EQ(test, st.charged, RPOL_CAPACITY_MIN);
 	requests_release(test, "req_turn");
 	requests_taken_back(test, r->second);
@@ -982,6 +975,7 @@ static int requests_init(struct kunit *test)
 {
 	struct requests *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
 	struct rdmafs_xprt_limits limits = raw_limits();
+	struct rdmafs_xprt_session *s;
 	struct raw *raw;
 
 	KUNIT_ASSERT_NOT_NULL(test, r);
@@ -999,6 +993,9 @@ static int requests_init(struct kunit *test)
 	test->priv = r;
 	r->first = requests_connect(test, NULL);
 	requests_welcome(test, r->first, RXP_WELCOME_NEW);
+	/* Now: the connection may be lost by the time that it is asked for. */
+	s = list_first_entry(&r->server->sessions, struct rdmafs_xprt_session, link);
+	r->domain = s->conns[0]->pool->rdev->domain;
 	return 0;
 }
 
@@ -1014,7 +1011,7 @@ static void requests_exit(struct kunit *test)
 	complete_all(&r->release);
 	complete_all(&r->few);
 	if (r->capacity)
-		rpol_domain_set_capacity(requests_domain(r), r->capacity);
+		rpol_domain_set_capacity(r->domain, r->capacity);
 	if (r->fifth)
 		raw_close(r->fifth);
 	if (r->fourth)
