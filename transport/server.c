@@ -73,11 +73,14 @@ static void rxp_server_conn_end(struct rxp_conn *conn)
 	struct rdmafs_xprt_session *s;
 
 	rxp_conn_kill(conn);
-	/* Who stands in line for translations for this connection needs none any more. */
-	if (conn->pool)
+	s = conn->session;
+	/*
+	 * Who stands in line for translations for this connection needs none any more.  But
+	 * for one that has not joined its session the pool is that of others.
+	 */
+	if (conn->pool && (s || !conn->index))
 		rxp_pool_close(conn->pool);
 	rxp_conn_unask(conn);
-	s = conn->session;
 	if (s) {
 		rdmafs_test_point("conn_drained", conn->index);
 		rxp_session_unbind(s, conn);

@@ -52,10 +52,10 @@ static const struct rdmafs_xprt_service bind_service = {
 };
 
 /* A connection, accepted; it is closed when the case is over, or by bind_leave(). */
-static struct raw *bind_open(struct kunit *test)
+static struct raw *bind_open_as(struct kunit *test, const struct rxp_wire_cm *cm)
 {
+	struct raw *raw = raw_open_as(BIND_PORT, cm, NULL);
 	struct bind *b = test->priv;
-	struct raw *raw = raw_open(BIND_PORT);
 
 	KUNIT_ASSERT_FALSE_MSG(test, IS_ERR(raw), "connect: %ld", PTR_ERR(raw));
 	KUNIT_ASSERT_LT(test, b->nr, BIND_MANY + 8);
@@ -72,6 +72,14 @@ static void bind_leave(struct kunit *test, struct raw *raw)
 		if (b->raw[i] == raw)
 			b->raw[i] = NULL;
 	raw_close(raw);
+}
+
+static struct raw *bind_open(struct kunit *test)
+{
+	struct rxp_wire_cm cm;
+
+	raw_fill_cm(&cm);
+	return bind_open_as(test, &cm);
 }
 
 /* HELLO to @of's session as its client, or as a new client if that is NULL. */
@@ -325,6 +333,32 @@ static bool bind_write(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 	return le16_to_cpu(hdr->flags) & RXP_F_GRANT;
 }
 
+/*
+ * Who was accepted to join a session and leaves before he is bound takes nothing of it: the
+ * MRs and buffers are those of the connections that it has.
+ */
+static void bind_joiner_leaves(struct kunit *test)
+{
+	struct raw *raw, *joiner;
+	struct rxp_wire_cm cm;
+
+	raw_fill_cm(&cm);
+	cm.count = 2;
+	raw = bind_open_as(test, &cm);
+	bind_hello(test, raw, NULL);
+	bind_welcome(test, raw, RXP_WELCOME_NEW);
+	cm.index = 1;
+	cm.incarnation = raw->welcome.incarnation;
+	memcpy(cm.session, raw->welcome.session, sizeof(cm.session));
+	joiner = bind_open_as(test, &cm);
+	bind_left(test, 2);
+	bind_leave(test, joiner);
+	bind_left(test, 1);
+	/* Its data is asked for, and it is not told to come again. */
+	bind_write(test, raw, 0, 1);
+	bind_works(test, raw, 2);
+}
+
 /* None is granted for a moment after somebody found no translations, in whatever case. */
 static void bind_granted(struct kunit *test, struct raw *raw, u16 slot)
 {
@@ -420,6 +454,7 @@ static struct kunit_case bind_cases[] = {
 	KUNIT_CASE(bind_many),
 	KUNIT_CASE(bind_waiting_leaves),
 	KUNIT_CASE(bind_address_changes),
+	KUNIT_CASE(bind_joiner_leaves),
 	KUNIT_CASE(bind_recall_before_welcome),
 	{}
 };
