@@ -169,29 +169,16 @@ struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool agai
 }
 
 /**
- * rdmafsd_claim_unroom - the room of an open is kept when its claim goes
- * @claim: that of a state; counts nowhere any more
- *
- * The room is among the opens of the state's client until rdmafsd_opens_uncharge().
+ * rdmafsd_opens_uncharge - a client has an open less
+ * @client: the client; the open's reference goes
  *
  * Context: process.
- */
-void rdmafsd_claim_unroom(struct rdmafsd_claim *claim)
-{
-	rdmafsd_client_put(claim->client);
-	claim->client = NULL;
-}
-
-/**
- * rdmafsd_opens_uncharge - a client has an open less
- * @client: the client, referenced
- *
- * Context: any.
  */
 void rdmafsd_opens_uncharge(struct rdmafsd_client *client)
 {
 	atomic_dec(&rdmafsd_opens);
 	atomic_dec(&client->opens);
+	rdmafsd_client_put(client);
 }
 
 /**
@@ -202,9 +189,7 @@ void rdmafsd_opens_uncharge(struct rdmafsd_client *client)
  */
 void rdmafsd_claim_free(struct rdmafsd_claim *claim)
 {
-	if (claim->client) {
+	if (claim->client)
 		rdmafsd_opens_uncharge(claim->client);
-		rdmafsd_client_put(claim->client);
-	}
 	kfree_rcu(claim, rcu);
 }

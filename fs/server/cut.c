@@ -7,9 +7,10 @@
  * hears of that at once, and opens again what it had.  But these sessions live, and
  * whoever does nothing with his file does not hear of anything, however long that lasts.
  * So each open is noted with its session until the client has opened the file again
- * or closed it, or the session ends; from then on the client has the time that it has
- * after any end of a session (rdmafsd_cut_keeps()).  Notes hold nothing of the export's
- * file system, which is free to go meanwhile: they tell files by their numbers.
+ * or closed it.  When the session ends the note is *left*: the client has the time that it
+ * has after any end of a session, then the note goes (rdmafsd_cuts_reap()).  Notes hold
+ * nothing of the export's file system, which is free to go meanwhile: they tell files by
+ * their numbers.
  *
  * A file that has a name is found by that.  Who removes the name makes it one that is
  * waited for first (rdmafsd_cut_claims()), and so another orphan.
@@ -25,16 +26,19 @@
 #include <linux/hashtable.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include "server.h"
 
 #define RDMAFSD_CUT_BITS	12
 
 /**
  * struct rdmafsd_cut - an open of a file, cut off by its export's end
- * @link:	among those of its session
+ * @link:	among those of its session, or those that are left
  * @by_file:	in the table by export and file
- * @by_id:	in the table by stateid
- * @ses:	the session, which lives
+ * @by_id:	in the table by stateid, as long as the session lives
+ * @ses:	the session, which lives; NULL: it is left
+ * @client:	among whose opens it counts; a reference
+ * @since:	when it was left, in jiffies
  * @export:	id of the export
  * @ino:	the file's number
  * @generation:	likewise
@@ -47,6 +51,8 @@ struct rdmafsd_cut {
 	struct hlist_node by_file;
 	struct hlist_node by_id;
 	struct rdmafsd_session *ses;
+	struct rdmafsd_client *client;
+	unsigned long since;
 	u32 export;
 	u32 generation;
 	u64 ino;
@@ -59,17 +65,53 @@ static DEFINE_SPINLOCK(rdmafsd_cut_lock);	/* what follows, and sessions' lists *
 static DEFINE_HASHTABLE(rdmafsd_cut_files, RDMAFSD_CUT_BITS);
 static DEFINE_HASHTABLE(rdmafsd_cut_ids, RDMAFSD_CUT_BITS);
 static unsigned int rdmafsd_cuts;	/* notes that there are */
-static u64 rdmafsd_cut_ended;	/* when a session with notes has; 0: never */
+static LIST_HEAD(rdmafsd_cuts_left);	/* those that are left, in this order */
+static unsigned int rdmafsd_cuts_nr_left;
 
-static void rdmafsd_cut_free_locked(struct rdmafsd_cut *cut)
+static void rdmafsd_cuts_reap(struct work_struct *work);
+static DECLARE_DELAYED_WORK(rdmafsd_cuts_work, rdmafsd_cuts_reap);
+
+/* Out of the tables, to those that are to be freed without the lock. */
+static void rdmafsd_cut_drop_locked(struct rdmafsd_cut *cut, struct list_head *gone)
 {
 	lockdep_assert_held(&rdmafsd_cut_lock);
-	list_del(&cut->link);
+	list_move(&cut->link, gone);
 	hash_del(&cut->by_file);
 	hash_del(&cut->by_id);
 	WRITE_ONCE(rdmafsd_cuts, rdmafsd_cuts - 1);
-	rdmafsd_opens_uncharge(cut->ses->client);
-	kfree(cut);
+	if (!cut->ses)
+		WRITE_ONCE(rdmafsd_cuts_nr_left, rdmafsd_cuts_nr_left - 1);
+}
+
+static void rdmafsd_cuts_free(struct list_head *gone)
+{
+	struct rdmafsd_cut *cut, *next;
+
+	list_for_each_entry_safe(cut, next, gone, link) {
+		rdmafsd_opens_uncharge(cut->client);
+		kfree(cut);
+	}
+}
+
+/* Those of sessions that ended so long ago that their clients have had their time. */
+static void rdmafsd_cuts_reap(struct work_struct *work)
+{
+	unsigned long now = jiffies, due;
+	struct rdmafsd_cut *cut;
+	LIST_HEAD(gone);
+
+	spin_lock(&rdmafsd_cut_lock);
+	while ((cut = list_first_entry_or_null(&rdmafsd_cuts_left, struct rdmafsd_cut, link))) {
+		due = cut->since + rdmafsd_reclaim_time();
+		if (time_before(now, due)) {
+			mod_delayed_work(system_unbound_wq, &rdmafsd_cuts_work,
+					 round_jiffies_up_relative(due - now));
+			break;
+		}
+		rdmafsd_cut_drop_locked(cut, &gone);
+	}
+	spin_unlock(&rdmafsd_cut_lock);
+	rdmafsd_cuts_free(&gone);
 }
 
 /**
@@ -92,6 +134,7 @@ bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 	if (!cut)
 		return rdmafsd_state_remove(ses, st);
 	cut->ses = ses;
+	cut->client = st->claim->client;
 	cut->export = st->exp->p.id;
 	cut->ino = inode->i_ino;
 	cut->generation = inode->i_generation;
@@ -101,15 +144,15 @@ bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 	removed = rdmafsd_state_remove(ses, st);
 	noted = removed && !ses->ended;
 	if (noted) {
+		/* The open's room, and its reference, are the note's. */
+		st->claim->client = NULL;
 		list_add_tail(&cut->link, &ses->cut);
 		hash_add(rdmafsd_cut_files, &cut->by_file, cut->ino);
 		hash_add(rdmafsd_cut_ids, &cut->by_id, cut->stateid);
 		WRITE_ONCE(rdmafsd_cuts, rdmafsd_cuts + 1);
 	}
 	spin_unlock(&rdmafsd_cut_lock);
-	if (noted)
-		rdmafsd_claim_unroom(st->claim);
-	else
+	if (!noted)
 		kfree(cut);
 	return removed;
 }
@@ -125,53 +168,82 @@ void rdmafsd_cut_closed(struct rdmafsd_session *ses, u64 id)
 {
 	struct rdmafsd_cut *cut;
 	struct hlist_node *next;
+	LIST_HEAD(gone);
 
 	spin_lock(&rdmafsd_cut_lock);
 	hash_for_each_possible_safe(rdmafsd_cut_ids, cut, next, by_id, id)
 		if (cut->ses == ses && cut->stateid == id)
-			rdmafsd_cut_free_locked(cut);
+			rdmafsd_cut_drop_locked(cut, &gone);
 	spin_unlock(&rdmafsd_cut_lock);
+	rdmafsd_cuts_free(&gone);
 }
 
 /**
  * rdmafsd_cut_again - a client has opened again what it had open
- * @ses:   its session
  * @exp:   the export
  * @inode: the file
  * @claim: number of the claim of which it has shown the proof
  *
+ * In whatever session: nobody but that client has the proof.
+ *
  * Context: process.
  */
-void rdmafsd_cut_again(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
-		       struct inode *inode, u64 claim)
+void rdmafsd_cut_again(struct rdmafsd_export *exp, struct inode *inode, u64 claim)
 {
 	struct rdmafsd_cut *cut;
 	struct hlist_node *next;
+	LIST_HEAD(gone);
 
 	spin_lock(&rdmafsd_cut_lock);
 	hash_for_each_possible_safe(rdmafsd_cut_files, cut, next, by_file, (u64)inode->i_ino)
-		if (cut->ses == ses && cut->export == exp->p.id && cut->claim == claim)
-			rdmafsd_cut_free_locked(cut);
+		if (cut->export == exp->p.id && cut->claim == claim)
+			rdmafsd_cut_drop_locked(cut, &gone);
 	spin_unlock(&rdmafsd_cut_lock);
+	rdmafsd_cuts_free(&gone);
 }
 
 /**
- * rdmafsd_cut_end - a session ends
+ * rdmafsd_cut_end - a session ends: what is noted with it is left
  * @ses: the session, with no request at work
  *
  * Context: process.
  */
 void rdmafsd_cut_end(struct rdmafsd_session *ses)
 {
-	struct rdmafsd_cut *cut, *next;
+	struct rdmafsd_cut *cut;
 
 	spin_lock(&rdmafsd_cut_lock);
 	ses->ended = true;
-	if (!list_empty(&ses->cut))
-		rdmafsd_cut_ended = get_jiffies_64();
-	list_for_each_entry_safe(cut, next, &ses->cut, link)
-		rdmafsd_cut_free_locked(cut);
+	list_for_each_entry(cut, &ses->cut, link) {
+		cut->ses = NULL;
+		cut->since = jiffies;
+		/* Whoever comes back in another session has no stateid of this one. */
+		hash_del(&cut->by_id);
+		WRITE_ONCE(rdmafsd_cuts_nr_left, rdmafsd_cuts_nr_left + 1);
+	}
+	list_splice_tail_init(&ses->cut, &rdmafsd_cuts_left);
+	if (!list_empty(&rdmafsd_cuts_left))
+		mod_delayed_work(system_unbound_wq, &rdmafsd_cuts_work, 0);
 	spin_unlock(&rdmafsd_cut_lock);
+}
+
+/**
+ * rdmafsd_cuts_exit - there is no session any more, nor will there be
+ */
+void rdmafsd_cuts_exit(void)
+{
+	cancel_delayed_work_sync(&rdmafsd_cuts_work);
+	rdmafsd_cuts_free(&rdmafsd_cuts_left);
+}
+
+/**
+ * rdmafsd_cuts_left_now - how many notes are left
+ *
+ * Return: opens that were cut off, and whose sessions have ended since.
+ */
+u32 rdmafsd_cuts_left_now(void)
+{
+	return READ_ONCE(rdmafsd_cuts_nr_left);
 }
 
 static bool rdmafsd_cut_is(const struct rdmafsd_cut *cut, struct rdmafsd_export *exp,
@@ -229,21 +301,16 @@ void rdmafsd_cut_waited(struct rdmafsd_export *exp, struct inode *inode)
  * rdmafsd_cut_keeps - may there be a client that has not heard of the export's end?
  * @exp:   the export
  * @inode: a file that is waited for, though nobody knows for whom
- * @time:  for which clients may come back after the end of their session, in jiffies
- *
- * Whose session was, of those that have ended, is not told apart: all such files are
- * kept for that time.
  *
  * Context: any that may take no lock that sleeps.
  * Return: true if so: the file is to be kept.
  */
-bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode, unsigned long time)
+bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode)
 {
 	struct rdmafsd_cut *cut;
-	bool keeps;
+	bool keeps = false;
 
 	spin_lock(&rdmafsd_cut_lock);
-	keeps = rdmafsd_cut_ended && time_before64(get_jiffies_64(), rdmafsd_cut_ended + time);
 	hash_for_each_possible(rdmafsd_cut_files, cut, by_file, (u64)inode->i_ino)
 		keeps |= rdmafsd_cut_is(cut, exp, inode);
 	spin_unlock(&rdmafsd_cut_lock);

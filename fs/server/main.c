@@ -4,7 +4,8 @@
  *
  * Nothing is served until configfs says so.  Every directory made there holds
  * a reference to the module, so that unloading meets no exports, no ports and
- * hence no sessions: only memory that waits for an RCU grace period.
+ * hence no sessions: only notes of what clients may come back for (cut.c), and memory
+ * that waits for an RCU grace period.
  */
 #include <linux/module.h>
 #include "server.h"
@@ -27,6 +28,7 @@ static int __init rdmafsd_init(void)
 static void __exit rdmafsd_exit(void)
 {
 	rdmafsd_configfs_exit();
+	rdmafsd_cuts_exit();
 	rcu_barrier();
 	rdmafsd_creds_exit();
 }

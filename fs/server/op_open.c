@@ -268,7 +268,7 @@ int rdmafsd_op_open(struct rdmafsd_rq *rq)
 			o.before = le64_to_cpu(oreq->proof.claim);
 		err = rdmafsd_open_run(rq, dentry, &o);
 		if (!err && o.before)
-			rdmafsd_cut_again(rq->ses, rq->exp, d_inode(dentry), o.before);
+			rdmafsd_cut_again(rq->exp, d_inode(dentry), o.before);
 	}
 	dput(dentry);
 	return err;

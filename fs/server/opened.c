@@ -26,9 +26,9 @@
  * session could not open it again.  To clients its link count is one less than
  * it is.  That name goes with the last CLOSE; if a session was lost, when it
  * has not been opened again in time; if the export ended, likewise after its
- * next start, which finds what lies in the directory; but not as long as a session lives
- * that had it open when the export ended, and has not opened it again (cut.c).  A file
- * that had a name then becomes an orphan for it, too.
+ * next start, which finds what lies in the directory; but not as long as a client may not
+ * have heard of it that had it open when the export ended (cut.c).  A file that had a name
+ * then becomes an orphan for it, too.
  *
  * An entry:
  *
@@ -109,17 +109,27 @@ static void rdmafsd_opened_free(struct rdmafsd_opened *of)
 /**
  * rdmafsd_left_now - how many opens clients may come back for
  *
- * Return: the claims of all exports that are LEFT.
+ * Return: the claims of all exports that are LEFT, and what is noted of others.
  */
 u32 rdmafsd_left_now(void)
 {
-	return atomic_read(&rdmafsd_left);
+	return atomic_read(&rdmafsd_left) + rdmafsd_cuts_left_now();
+}
+
+/**
+ * rdmafsd_reclaim_time - for how long clients may come back, as of now
+ *
+ * Return: jiffies.
+ */
+unsigned long rdmafsd_reclaim_time(void)
+{
+	/* What is later than half of all jiffies would be before now. */
+	return min_t(u64, (u64)READ_ONCE(rdmafsd_reclaim_s) * HZ, MAX_JIFFY_OFFSET);
 }
 
 static unsigned long rdmafsd_claim_due(const struct rdmafsd_claim *claim)
 {
-	/* What is later than half of all jiffies would be before now. */
-	return claim->since + min_t(u64, (u64)READ_ONCE(rdmafsd_reclaim_s) * HZ, MAX_JIFFY_OFFSET);
+	return claim->since + rdmafsd_reclaim_time();
 }
 
 /* Let the worker run when this one is due, if it would not before. */
@@ -581,10 +591,8 @@ void rdmafsd_leaving_put(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l)
 /* It is nobody's, and its file is to be kept for longer than its time (cut.c). */
 static bool rdmafsd_claim_kept(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
 {
-	unsigned int seconds = READ_ONCE(rdmafsd_reclaim_s);
-
-	return !claim->client && seconds &&
-	       rdmafsd_cut_keeps(exp, claim->of->inode, seconds * HZ);
+	return !claim->client && READ_ONCE(rdmafsd_reclaim_s) &&
+	       rdmafsd_cut_keeps(exp, claim->of->inode);
 }
 
 /* One that nobody came back for in time; its entry if that ends, too. */

@@ -303,7 +303,7 @@ extern struct rdmafsd_opens_limits rdmafsd_opens_limits;
 /**
  * struct rdmafsd_client - what transport takes for one client
  * @link:   in the list of all
- * @refs:   sessions and claims; under the lock of the list
+ * @refs:   sessions, claims and those notes; under the lock of the list
  * @opens:  claims that it has, and notes of what was cut off (cut.c)
  * @source: where it comes from
  */
@@ -321,7 +321,6 @@ u32 rdmafsd_opens_now(void);
 u32 rdmafsd_left_now(void);
 void rdmafsd_opens_show(struct seq_file *m, void *ctx);
 struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool again);
-void rdmafsd_claim_unroom(struct rdmafsd_claim *claim);
 void rdmafsd_opens_uncharge(struct rdmafsd_client *client);
 void rdmafsd_claim_free(struct rdmafsd_claim *claim);
 
@@ -488,13 +487,15 @@ struct rdmafsd_claim {
 
 bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st);
 void rdmafsd_cut_closed(struct rdmafsd_session *ses, u64 id);
-void rdmafsd_cut_again(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
-		       struct inode *inode, u64 claim);
+void rdmafsd_cut_again(struct rdmafsd_export *exp, struct inode *inode, u64 claim);
 void rdmafsd_cut_end(struct rdmafsd_session *ses);
 bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode);
 void rdmafsd_cut_waited(struct rdmafsd_export *exp, struct inode *inode);
-bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode, unsigned long time);
+bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode);
+void rdmafsd_cuts_exit(void);
+u32 rdmafsd_cuts_left_now(void);
 
+unsigned long rdmafsd_reclaim_time(void);
 int rdmafsd_opened_init(struct rdmafsd_export *exp);
 void rdmafsd_opened_exit(struct rdmafsd_export *exp);
 int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,

@@ -762,6 +762,59 @@ def abandoned_restart():
     reclaim_s(90)
 
 
+def cut_off():
+    """one whose export was disabled before the session ended, and that another removes then"""
+    path, fd = made("cut")
+    with As(USER):
+        os.fsync(fd)
+    with Second() as second:
+        export_set()
+        point_arm("reclaim_named")
+        try:
+            # A new session is made when the one before has ended.
+            end_session()
+            same(point_wait("reclaim_named"), True)
+            os.unlink(second.path(path))
+            same(len(orphans()), 1)
+        finally:
+            point_release("reclaim_named")
+    until("it is opened again", lambda: os.fstat(fd).st_nlink == 0)
+    nameless(fd, 70000)
+    os.close(fd)
+    # The server does not know whether it was the only one who had it open.
+    old = reclaim_s(1)
+    export_set()
+    no_orphans()
+    reclaim_s(old)
+
+
+def cut_off_given_up():
+    """likewise one that its client never comes back for, which counts until it goes"""
+    # What other tests have left is waited for no more.
+    export_set()
+    until("nothing is open", lambda: not limit("opens"))
+    path, fd = made("cut")
+    os.close(fd)
+    with Second() as second:
+        fd = os.open(second.path(path), os.O_RDONLY)
+        export_set()
+        second.die()
+        end_session()
+        until("its session has ended", lambda: left() == 1)
+        os.unlink(path)
+        same(len(orphans()), 1)
+        until("nothing else is open", lambda: limit("opens") == 1)
+        # From the next end of a session, and the next start, on.
+        old = reclaim_s(1)
+        end_session()
+        export_set()
+        no_orphans()
+        until("it counts no more", lambda: not limit("opens"))
+        same(left(), 0)
+        reclaim_s(old)
+        os.close(fd)
+
+
 def half_done():
     """the server died between the two names: the file keeps its own"""
     path, fd = made("half", 0o644)
@@ -834,6 +887,12 @@ def not_mounted():
 
 
 LIMITS = "/sys/kernel/config/rdmafs/"
+
+
+def left():
+    """Opens that clients may come back for."""
+    with open("/proc/fs/rdmafs/port-20060/limits", encoding="ascii") as f:
+        return int(next(line.split()[1] for line in f if line.startswith("left_opens ")))
 
 
 def limit(name, value=None):
