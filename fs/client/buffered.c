@@ -24,6 +24,7 @@
 #include <linux/security.h>
 #include <linux/slab.h>
 #include "client.h"
+#include "transport/points.h"
 
 static int rdmafs_init_request(struct netfs_io_request *rreq, struct file *file)
 {
@@ -258,7 +259,7 @@ ssize_t rdmafs_buffered_write(struct kiocb *iocb, struct iov_iter *from)
 	iocb->ki_flags |= sync;
 	atomic_dec(&ri->writers);
 out:
-	inode_unlock(inode);
+	rdmafs_unlock_write(inode);
 	if (ret > 0)
 		ret = generic_write_sync(iocb, ret);
 	return ret;
@@ -322,9 +323,11 @@ vm_fault_t rdmafs_page_mkwrite(struct vm_fault *vmf)
 	sb_start_pagefault(inode->i_sb);
 	if (rdmafs_mkwrite_lock(inode))
 		goto end;
+	rdmafs_test_point("page_mkwrite_locked", inode->i_ino);
 	if (folio_lock_killable(folio))
 		goto out;
-	if (folio->mapping != mapping) {
+	/* Dropped; or stale, as others have been found to write there while we waited. */
+	if (folio->mapping != mapping || !rdmafs_pages_still_valid(inode)) {
 		ret = VM_FAULT_NOPAGE;
 		goto unlock;
 	}

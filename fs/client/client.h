@@ -254,6 +254,7 @@ struct rdmafs_cred {
 #define RDMAFS_I_STALE		1	/* the server does not know the handle any more */
 #define RDMAFS_I_STORED		2	/* mappings have stored into it; see @late */
 #define RDMAFS_I_UNSURE		3	/* the size is not known; see @unknown */
+#define RDMAFS_I_WRITING	4	/* i_rwsem is held by rdmafs_lock_write() */
 
 #define RDMAFS_NR_ACCESS	4	/* callers whose rights are remembered */
 
@@ -553,6 +554,7 @@ void rdmafs_umount_wait(struct rdmafs_mount *mnt);
 /* lock.c */
 int rdmafs_lock_read(struct inode *inode);
 int rdmafs_lock_write(struct inode *inode);
+void rdmafs_unlock_write(struct inode *inode);
 int rdmafs_dio_lock(struct inode *inode, bool write, bool nowait);
 int rdmafs_dio_clear(struct kiocb *iocb, size_t count, bool write);
 int rdmafs_dio_privs(struct kiocb *iocb);
@@ -607,6 +609,7 @@ int rdmafs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr 
 void rdmafs_pages_moved_locked(struct rdmafs_inode *ri, enum rdmafs_pages old);
 void rdmafs_pages_stale(struct inode *inode);
 bool rdmafs_pages_valid(struct inode *inode);
+bool rdmafs_pages_still_valid(struct inode *inode);
 int rdmafs_revalidate_mapping(struct inode *inode, bool attrs);
 int rdmafs_open_mapping(struct inode *inode);
 bool rdmafs_busy(struct inode *inode);

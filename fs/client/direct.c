@@ -868,6 +868,6 @@ ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from)
 			break;
 	}
 out:
-	inode_unlock(inode);
+	rdmafs_unlock_write(inode);
 	return total ? total : ret;
 }

@@ -343,7 +343,7 @@ static long rdmafs_file_fallocate(struct file *file, int mode, loff_t offset, lo
 unlock:
 	filemap_invalidate_unlock(mapping);
 out:
-	inode_unlock(inode);
+	rdmafs_unlock_write(inode);
 	return err;
 }
 

@@ -88,6 +88,32 @@ int rdmafs_lock_read(struct inode *inode)
 	return 0;
 }
 
+/* No direct I/O is under way, and the size is known; i_rwsem is held exclusively. */
+static int rdmafs_lock_alone(struct inode *inode)
+{
+	int err = rdmafs_dio_block(inode);
+
+	if (!err && rdmafs_size_unsure(inode))
+		err = rdmafs_lock_size(inode);
+	return err;
+}
+
+/*
+ * From here on the file does not grow by what others have written while the page that it
+ * ends in is cached (rdmafs_tail_dirty()); false: it just has, and pages are stale.
+ */
+static bool rdmafs_write_begin(struct rdmafs_inode *ri, bool stale)
+{
+	bool may;
+
+	spin_lock_irq(&ri->lock);
+	may = stale || ri->coh.pages == RDMAFS_PAGES_VALID;
+	if (may)
+		set_bit(RDMAFS_I_WRITING, &ri->flags);
+	spin_unlock_irq(&ri->lock);
+	return may;
+}
+
 /**
  * rdmafs_lock_write - take i_rwsem for writing through the page cache
  * @inode: the file
@@ -97,16 +123,16 @@ int rdmafs_lock_read(struct inode *inode)
  * sizes.  No page that was found stale before is left, nor one that a change which failed
  * has made stale while one waited: all of a page is written back, whatever has been stored
  * into it.  Neither a page nor the size is from before the end of a change that nobody has
- * waited for.
+ * waited for.  And the size stays: all that lies behind it in the page where the file ends
+ * would be written with that page, if it grew while the writer waits for his own data.
  *
  * Return: 0; -EINTR; or why stale pages could not be dropped, or the server be asked.  To
- * be undone by inode_unlock().
+ * be undone by rdmafs_unlock_write().
  */
 int rdmafs_lock_write(struct inode *inode)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
-	unsigned int unknown;
-	bool again = false;
+	unsigned int unknown, stale = 0;
 	int err;
 
 	while (true) {
@@ -117,25 +143,34 @@ int rdmafs_lock_write(struct inode *inode)
 			err = rdmafs_revalidate_mapping(inode, false);
 		if (err)
 			return err;
+		/* Pages that stay stale are in use by a mapping. */
+		stale = rdmafs_pages_valid(inode) ? 0 : stale + 1;
 		if (down_write_killable(&inode->i_rwsem))
 			return -EINTR;
 		if (!rdmafs_fenced(inode)) {
 			/* It is counted before the fence falls: rdmafs_fence_end(). */
 			smp_rmb();
-			/* Pages that stay stale are in use by a mapping. */
-			if (READ_ONCE(ri->unknown) == unknown &&
-			    (again || rdmafs_pages_valid(inode)))
-				break;
-			again = true;
+			if (READ_ONCE(ri->unknown) == unknown) {
+				err = rdmafs_lock_alone(inode);
+				if (!err && rdmafs_write_begin(ri, stale > 1))
+					return 0;
+			}
 		}
 		up_write(&inode->i_rwsem);
+		if (err)
+			return err;
 	}
-	err = rdmafs_dio_block(inode);
-	if (!err && rdmafs_size_unsure(inode))
-		err = rdmafs_lock_size(inode);
-	if (err)
-		up_write(&inode->i_rwsem);
-	return err;
+}
+
+/**
+ * rdmafs_unlock_write - undo rdmafs_lock_write()
+ * @inode: the file
+ */
+void rdmafs_unlock_write(struct inode *inode)
+{
+	/* Pairs with the acquire in rdmafs_tail_dirty(): what was written is dirty. */
+	clear_bit_unlock(RDMAFS_I_WRITING, &RDMAFS_I(inode)->flags);
+	inode_unlock(inode);
 }
 
 /*

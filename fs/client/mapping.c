@@ -76,6 +76,27 @@ bool rdmafs_pages_valid(struct inode *inode)
 	return READ_ONCE(RDMAFS_I(inode)->coh.pages) == RDMAFS_PAGES_VALID;
 }
 
+/**
+ * rdmafs_pages_still_valid - may a page that is about to be dirty be used as it is?
+ * @inode: a regular file
+ *
+ * The caller has the page locked, and it is uptodate: who lets the file grow after this finds
+ * it so (rdmafs_tail_dirty()), and who did before has made pages stale.
+ *
+ * Context: process.
+ * Return: true if so.
+ */
+bool rdmafs_pages_still_valid(struct inode *inode)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	bool valid;
+
+	spin_lock_irq(&ri->lock);
+	valid = ri->coh.pages == RDMAFS_PAGES_VALID;
+	spin_unlock_irq(&ri->lock);
+	return valid;
+}
+
 static bool rdmafs_pages_dropping(struct rdmafs_inode *ri)
 {
 	enum rdmafs_pages pages = READ_ONCE(ri->coh.pages);
@@ -105,9 +126,11 @@ bool rdmafs_busy(struct inode *inode)
  * @inode: a regular file
  *
  * Who writes into it has it locked until it is dirty; so has who writes it back, until it
- * is settled how much of it.  One that is locked to be filled is not uptodate.
+ * is settled how much of it.  One that is locked to be filled is not uptodate.  But what
+ * write(2) will find there, when it has waited for its data, may be what is being filled in
+ * now.
  *
- * Context: any.
+ * Context: any; the caller holds rdmafs_inode.lock.
  * Return: true if so.
  */
 bool rdmafs_tail_dirty(struct inode *inode)
@@ -121,8 +144,10 @@ bool rdmafs_tail_dirty(struct inode *inode)
 	folio = filemap_get_folio(inode->i_mapping, size >> PAGE_SHIFT);
 	if (IS_ERR(folio))
 		return false;
-	dirty = folio_test_uptodate(folio) &&
-		(folio_test_dirty(folio) || folio_test_locked(folio));
+	/* Pairs with the release in rdmafs_unlock_write(). */
+	dirty = test_bit_acquire(RDMAFS_I_WRITING, &RDMAFS_I(inode)->flags) ||
+		(folio_test_uptodate(folio) &&
+		 (folio_test_dirty(folio) || folio_test_locked(folio)));
 	folio_put(folio);
 	return dirty;
 }
