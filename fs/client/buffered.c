@@ -246,7 +246,7 @@ ssize_t rdmafs_buffered_write(struct kiocb *iocb, struct iov_iter *from)
 		}
 	}
 	if (iocb->ki_pos > i_size_read(inode)) {
-		ret = rdmafs_zero_tail(inode, i_size_read(inode));
+		ret = rdmafs_leave_hole(inode, i_size_read(inode));
 		if (ret)
 			goto out;
 	}

@@ -615,6 +615,7 @@ int rdmafs_open_mapping(struct inode *inode);
 bool rdmafs_busy(struct inode *inode);
 bool rdmafs_tail_dirty(struct inode *inode);
 int rdmafs_zero_tail(struct inode *inode, loff_t from);
+int rdmafs_leave_hole(struct inode *inode, loff_t from);
 
 /* inode.c */
 int rdmafs_inode_init(void);

@@ -759,7 +759,7 @@ ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from)
 		ret = -EAGAIN;
 		if (nowait && filemap_range_has_page(inode->i_mapping, size, size))
 			goto out;
-		ret = rdmafs_zero_tail(inode, size);
+		ret = rdmafs_leave_hole(inode, size);
 		if (ret)
 			goto out;
 	}

@@ -152,15 +152,15 @@ bool rdmafs_tail_dirty(struct inode *inode)
 	return dirty;
 }
 
-/* Drop cached pages, after writing back what is dirty; 0, or why they could not be. */
-static int rdmafs_pages_drop(struct inode *inode)
+/* Drop pages of a range, after writing back what is dirty; 0, or why they could not be. */
+static int rdmafs_pages_drop(struct inode *inode, loff_t start, loff_t end)
 {
 	int tries, err = 0;
 
 	/* -EBUSY: dirtied again meanwhile, through a mapping most likely. */
 	for (tries = 0; tries < RDMAFS_INVALIDATE_TRIES; tries++) {
 		rdmafs_test_point("pages_drop", inode->i_ino);
-		err = rdmafs_drop_range(inode, 0, LLONG_MAX);
+		err = rdmafs_drop_range(inode, start, end);
 		if (err != -EBUSY)
 			break;
 	}
@@ -182,7 +182,7 @@ static bool rdmafs_pages_renew(struct inode *inode, int *err)
 		*err = wait_var_event_killable(&ri->coh.pages, !rdmafs_pages_dropping(ri));
 		return *err;
 	}
-	*err = rdmafs_pages_drop(inode);
+	*err = rdmafs_pages_drop(inode, 0, LLONG_MAX);
 	spin_lock_irq(&ri->lock);
 	rdmafs_pages_event_locked(ri, *err ? RDMAFS_PAGES_KEPT : RDMAFS_PAGES_DROPPED);
 	spin_unlock_irq(&ri->lock);
@@ -299,4 +299,44 @@ int rdmafs_zero_tail(struct inode *inode, loff_t from)
 put:
 	folio_put(folio);
 	return err ? -EINTR : 0;
+}
+
+/* Does the cache have all of the page that the file ends in? */
+static bool rdmafs_tail_whole(struct inode *inode, loff_t size)
+{
+	struct folio *folio;
+	bool whole;
+
+	if (!(size & (PAGE_SIZE - 1)))
+		return false;
+	folio = filemap_get_folio(inode->i_mapping, size >> PAGE_SHIFT);
+	if (IS_ERR(folio))
+		return false;
+	whole = folio_test_uptodate(folio);
+	folio_put(folio);
+	return whole;
+}
+
+/**
+ * rdmafs_leave_hole - something is about to be written behind the end of a file
+ * @inode: the file
+ * @from:  its size
+ *
+ * The zeros between are the server's to make: it may know that another client has written
+ * there.  So the page of the end, if there is all of it, goes back to the server while the
+ * file ends in it, and what is written into it next brings nothing else along.
+ *
+ * Context: the caller holds i_rwsem.
+ * Return: 0 or a negative errno, -EINTR if killed.
+ */
+int rdmafs_leave_hole(struct inode *inode, loff_t from)
+{
+	int err = 0;
+
+	if (rdmafs_tail_whole(inode, from))
+		err = rdmafs_pages_drop(inode, from, from);
+	/* In use by a mapping. */
+	if (err && err != -EBUSY)
+		return err;
+	return rdmafs_zero_tail(inode, from);
 }
