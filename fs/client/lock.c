@@ -208,10 +208,11 @@ static int rdmafs_dio_lock_any(struct inode *inode, bool nowait)
 /**
  * rdmafs_dio_lock - take i_rwsem for direct I/O
  * @inode:  the file
- * @write:  for a write: nothing that a killed task has left is on its way
+ * @write:  for a write: nothing that a killed task has left is on its way, and the size is
+ *	    known after it: while a write is under way, no answer tells that a file is shorter
  * @nowait: -EAGAIN rather than wait
  *
- * Return: 0, -EINTR or -EAGAIN.  To be undone by netfs_end_io_direct().
+ * Return: 0 or a negative errno; -EAGAIN with @nowait.  To be undone by netfs_end_io_direct().
  */
 int rdmafs_dio_lock(struct inode *inode, bool write, bool nowait)
 {
@@ -219,14 +220,22 @@ int rdmafs_dio_lock(struct inode *inode, bool write, bool nowait)
 
 	while (true) {
 		err = rdmafs_dio_lock_any(inode, nowait);
-		if (err || !write || !rdmafs_fenced(inode))
+		if (err || !write)
 			return err;
+		if (!rdmafs_fenced(inode)) {
+			/* The size is in doubt before the fence falls: rdmafs_fence_end(). */
+			smp_rmb();
+			if (!rdmafs_size_unsure(inode))
+				return 0;
+		}
 		netfs_end_io_direct(inode);
 		if (nowait)
 			return -EAGAIN;
-		err = rdmafs_fence_wait(inode);
+		/* That waits for the one, and asks for the other. */
+		err = rdmafs_lock_write(inode);
 		if (err)
 			return err;
+		rdmafs_unlock_write(inode);
 	}
 }
 
