@@ -653,7 +653,7 @@ static int rdmafs_setattr_size(struct inode *inode, struct iattr *attr)
 		goto out;
 	old = i_size_read(inode);
 	if (new > old) {
-		err = rdmafs_zero_tail(inode, old);
+		err = rdmafs_leave_hole(inode, old);
 		if (err)
 			goto out;
 	}

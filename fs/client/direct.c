@@ -308,8 +308,8 @@ static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 {
 	struct inode *inode = dio->inode;
 	struct address_space *mapping = inode->i_mapping;
+	loff_t begin, end;
 	size_t good;
-	loff_t end;
 
 	if (!dio->write)
 		return;
@@ -322,13 +322,16 @@ static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 		rdmafs_append_settle(inode, dio->pos, end);
 		return;
 	}
+	/* A mapping may have read the old data meanwhile, or zeros where a hole is now. */
+	begin = dio->pos;
 	spin_lock(&inode->i_lock);
-	if (end > i_size_read(inode))
+	if (end > i_size_read(inode)) {
+		begin = min(begin, i_size_read(inode));
 		i_size_write(inode, end);
+	}
 	spin_unlock(&inode->i_lock);
-	/* A mapping may have read the old data meanwhile. */
 	if (mapping->nrpages &&
-	    invalidate_inode_pages2_range(mapping, dio->pos >> PAGE_SHIFT,
+	    invalidate_inode_pages2_range(mapping, begin >> PAGE_SHIFT,
 					  (end - 1) >> PAGE_SHIFT))
 		rdmafs_pages_stale(inode);
 }

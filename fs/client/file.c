@@ -326,7 +326,7 @@ static long rdmafs_file_fallocate(struct file *file, int mode, loff_t offset, lo
 	}
 	err = rdmafs_flush(inode);
 	if (!err && grows)
-		err = rdmafs_zero_tail(inode, size);
+		err = rdmafs_leave_hole(inode, size);
 	if (err)
 		goto unlock;
 	rdmafs_resize_begin(inode);
