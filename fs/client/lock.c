@@ -12,6 +12,7 @@
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
 #include "client.h"
+#include "transport/points.h"
 
 /*
  * The size is not known, and what was asked for before the lock was taken could not tell:
@@ -88,13 +89,22 @@ int rdmafs_lock_read(struct inode *inode)
 	return 0;
 }
 
-/* No direct I/O is under way, and the size is known; i_rwsem is held exclusively. */
+/*
+ * No direct I/O is under way, the size is known, and pages are good but for those that
+ * can't be dropped; i_rwsem is held exclusively.
+ */
 static int rdmafs_lock_alone(struct inode *inode)
 {
 	int err = rdmafs_dio_block(inode);
 
 	if (!err && rdmafs_size_unsure(inode))
 		err = rdmafs_lock_size(inode);
+	/*
+	 * Others' direct writes that we have waited for, and changes between two of ours, make
+	 * pages stale each time: who gives the lock back for that may do so for ever.
+	 */
+	if (!err)
+		err = rdmafs_revalidate_mapping(inode, false);
 	return err;
 }
 
@@ -145,6 +155,7 @@ int rdmafs_lock_write(struct inode *inode)
 			return err;
 		/* Pages that stay stale are in use by a mapping. */
 		stale = rdmafs_pages_valid(inode) ? 0 : stale + 1;
+		rdmafs_test_point("lock_write", inode->i_ino);
 		if (down_write_killable(&inode->i_rwsem))
 			return -EINTR;
 		if (!rdmafs_fenced(inode)) {

@@ -8,11 +8,11 @@
  * opened the file.  Dirty data is written back first.
  *
  * Who drops needs the server, and the locks of folios, for as long as it takes.
- * So nobody may wait here who holds what writeback needs: a folio, i_rwsem or
- * invalidate_lock of the file.  The locks of a directory and of an address space
- * are all right; so is i_rwsem, shared, where read(2) stores into a mapping of the file
- * that it reads.  Who may not wait at all (IOCB_NOWAIT) looks at rdmafs_pages_valid()
- * instead; page faults that only read do not come here.
+ * So nobody may wait here who holds a folio, which writeback needs, or the file's
+ * invalidate_lock.  Its i_rwsem is all right: neither writeback nor whoever drops pages
+ * needs it.  So are the locks of a directory and of an address space.  Who may not wait at
+ * all (IOCB_NOWAIT) looks at rdmafs_pages_valid() instead; page faults that only read do
+ * not come here.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
