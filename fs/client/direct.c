@@ -33,6 +33,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include "client.h"
+#include "transport/points.h"
 
 /* Pages extracted from an iterator at once. */
 #define RDMAFS_DIO_BATCH	16
@@ -292,7 +293,8 @@ static void rdmafs_dio_commit(struct rdmafs_dio *dio)
  */
 static void rdmafs_append_settle(struct inode *inode, loff_t pos, loff_t end)
 {
-	if (rdmafs_drop_range(inode, min(pos, i_size_read(inode)), end - 1)) {
+	if (rdmafs_test_fail("append_settle", inode->i_ino) ||
+	    rdmafs_drop_range(inode, min(pos, i_size_read(inode)), end - 1)) {
 		/* Dirty once more: the size is the server's to tell, when it is clean. */
 		rdmafs_change_unknown(inode);
 		return;

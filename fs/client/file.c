@@ -205,6 +205,8 @@ out:
 
 static loff_t rdmafs_file_llseek(struct file *file, loff_t offset, int whence)
 {
+	struct inode *inode = file_inode(file);
+	bool unsure;
 	int err;
 
 	switch (whence) {
@@ -212,7 +214,11 @@ static loff_t rdmafs_file_llseek(struct file *file, loff_t offset, int whence)
 	case SEEK_HOLE:
 		return rdmafs_file_seek_hole(file, offset, whence);
 	case SEEK_END:
-		err = rdmafs_revalidate(file_inode(file), false);
+		/* A page of the end that is dirty keeps a larger size from being taken over. */
+		unsure = rdmafs_size_unsure(inode);
+		err = unsure ? rdmafs_flush(inode) : 0;
+		if (!err)
+			err = rdmafs_revalidate(inode, unsure);
 		if (err)
 			return err;
 		break;

@@ -212,7 +212,10 @@ int rdmafs_revalidate_mapping(struct inode *inode, bool attrs)
 	int err;
 
 	if (attrs || unsure) {
-		err = rdmafs_revalidate(inode, unsure);
+		/* A page of the end that is dirty keeps a larger size from being taken over. */
+		err = unsure ? rdmafs_flush(inode) : 0;
+		if (!err)
+			err = rdmafs_revalidate(inode, unsure);
 		if (err)
 			return err;
 	}
