@@ -312,9 +312,6 @@ static long rdmafs_file_fallocate(struct file *file, int mode, loff_t offset, lo
 	err = rdmafs_lock_write(inode);
 	if (err)
 		return err;
-	err = rdmafs_dio_wait(inode);
-	if (err)
-		goto out;
 	size = i_size_read(inode);
 	grows = !(mode & FALLOC_FL_KEEP_SIZE) && end > size;
 	if (grows) {
