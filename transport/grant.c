@@ -120,7 +120,8 @@ void rxp_req_lend_mr(struct rxp_req *req)
 	bool wanted = rxp_grants_short(pool);
 
 	spin_lock_bh(&pool->lock);
-	if (req->mr && !rxp_mr_known(req->mr) && list_empty(&req->lent) && !req->regained) {
+	/* Regained first: then @mr is for whoever has done so, without this lock. */
+	if (!req->regained && req->mr && !rxp_mr_known(req->mr) && list_empty(&req->lent)) {
 		if (wanted) {
 			rxp_req_give_mr(req);
 		} else {

@@ -85,7 +85,7 @@ static void rxp_req_release(struct kref *ref)
 		atomic_dec(&req->session->slots[req->slot].alive);
 	if (req->grant)
 		rxp_grant_cancel(req->grant);
-	if (req->pool)
+	if (req->pool && (req->flags & RXP_F_WRITE) && !req->regained)
 		rxp_req_regain_mr(req);
 	if (req->mr)
 		rxp_mr_put(req->pool, req->mr);
