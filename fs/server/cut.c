@@ -27,6 +27,7 @@
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include "transport/points.h"
 #include "server.h"
 
 #define RDMAFSD_CUT_BITS	12
@@ -93,25 +94,39 @@ static void rdmafsd_cuts_free(struct list_head *gone)
 	}
 }
 
-/* Those of sessions that ended so long ago that their clients have had their time. */
+static void rdmafsd_cut_again_later_locked(struct rdmafsd_cut *cut)
+{
+	lockdep_assert_held(&rdmafsd_cut_lock);
+	cut->since = jiffies;
+	list_move_tail(&cut->link, &rdmafsd_cuts_left);
+}
+
+/*
+ * Those of sessions that ended so long ago that their clients have had their time.  That does
+ * not run while the export is off, when nobody can open anything.
+ */
 static void rdmafsd_cuts_reap(struct work_struct *work)
 {
-	unsigned long now = jiffies, due;
+	unsigned long now = jiffies, due, time = rdmafsd_reclaim_time();
 	struct rdmafsd_cut *cut;
 	LIST_HEAD(gone);
 
 	spin_lock(&rdmafsd_cut_lock);
 	while ((cut = list_first_entry_or_null(&rdmafsd_cuts_left, struct rdmafsd_cut, link))) {
-		due = cut->since + rdmafsd_reclaim_time();
+		due = cut->since + time;
 		if (time_before(now, due)) {
 			mod_delayed_work(system_unbound_wq, &rdmafsd_cuts_work,
 					 round_jiffies_up_relative(due - now));
 			break;
 		}
-		rdmafsd_cut_drop_locked(cut, &gone);
+		if (time && rdmafsd_export_off(cut->export))
+			rdmafsd_cut_again_later_locked(cut);
+		else
+			rdmafsd_cut_drop_locked(cut, &gone);
 	}
 	spin_unlock(&rdmafsd_cut_lock);
 	rdmafsd_cuts_free(&gone);
+	rdmafs_test_point("cuts_reap", 0);
 }
 
 /**
@@ -224,6 +239,27 @@ void rdmafsd_cut_end(struct rdmafsd_session *ses)
 	list_splice_tail_init(&ses->cut, &rdmafsd_cuts_left);
 	if (!list_empty(&rdmafsd_cuts_left))
 		mod_delayed_work(system_unbound_wq, &rdmafsd_cuts_work, 0);
+	spin_unlock(&rdmafsd_cut_lock);
+}
+
+/**
+ * rdmafsd_cuts_start - an export starts: from now on its clients can come back
+ * @exp: the export, about to be live
+ *
+ * Context: process.
+ */
+void rdmafsd_cuts_start(struct rdmafsd_export *exp)
+{
+	struct rdmafsd_cut *cut, *next;
+	LIST_HEAD(left);
+
+	spin_lock(&rdmafsd_cut_lock);
+	list_splice_init(&rdmafsd_cuts_left, &left);
+	list_for_each_entry_safe(cut, next, &left, link)
+		if (cut->export != exp->p.id)
+			list_move_tail(&cut->link, &rdmafsd_cuts_left);
+	list_for_each_entry_safe(cut, next, &left, link)
+		rdmafsd_cut_again_later_locked(cut);
 	spin_unlock(&rdmafsd_cut_lock);
 }
 

@@ -84,6 +84,18 @@ int rdmafsd_export_missing(u32 id)
 	return err;
 }
 
+/**
+ * rdmafsd_export_off - is it written down, and not live?
+ * @id: its id
+ *
+ * Context: any but interrupt.
+ * Return: true if so.
+ */
+bool rdmafsd_export_off(u32 id)
+{
+	return !xa_load(&rdmafsd_exports, id) && rdmafsd_export_missing(id) == -ENONET;
+}
+
 static void rdmafsd_export_idle(struct percpu_ref *ref)
 {
 	complete(&container_of(ref, struct rdmafsd_export, inflight)->idle);
@@ -280,6 +292,7 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 	err = percpu_ref_init(&exp->inflight, rdmafsd_export_idle, 0, GFP_KERNEL);
 	if (err)
 		goto exit_opened;
+	rdmafsd_cuts_start(exp);
 	err = rdmafsd_export_publish(exp);
 	if (err)
 		goto exit_ref;

@@ -228,6 +228,7 @@ struct rdmafsd_known {
 void rdmafsd_known_add(struct rdmafsd_known *known, u32 id);
 void rdmafsd_known_change(struct rdmafsd_known *known, u32 id);
 void rdmafsd_known_remove(struct rdmafsd_known *known);
+bool rdmafsd_export_off(u32 id);
 int rdmafsd_export_missing(u32 id);
 
 struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *p,
@@ -492,6 +493,7 @@ void rdmafsd_cut_end(struct rdmafsd_session *ses);
 bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode);
 void rdmafsd_cut_waited(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode);
+void rdmafsd_cuts_start(struct rdmafsd_export *exp);
 void rdmafsd_cuts_exit(void);
 u32 rdmafsd_cuts_left_now(void);
 

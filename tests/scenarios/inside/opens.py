@@ -223,6 +223,11 @@ def export_set(**settings):
     return old
 
 
+def enable(on):
+    with open("/sys/kernel/config/rdmafs/exports/export/enable", "w", encoding="ascii") as f:
+        f.write(str(int(on)))
+
+
 def other_caller():
     """a proof is of no use to whom the export takes for another one"""
     path, fd = created("other", 0o600)
@@ -374,6 +379,7 @@ class Second:
         self.mnt = "/tmp/opens.second"
         os.makedirs(self.mnt, exist_ok=True)
         run("mount", "-t", "rdmafs", "-o", OPTS + ",actimeo=0", "10.9.0.1:/export", self.mnt)
+        self.device = os.stat(self.mnt).st_dev
         return self
 
     def path(self, path):
@@ -381,9 +387,8 @@ class Second:
 
     def die(self):
         """It ends without a word: the server has a session left, and forgets it."""
-        device = os.stat(self.mnt).st_dev
-        with open(f"/proc/fs/rdmafs/{os.major(device)}:{os.minor(device)}/abort", "w",
-                  encoding="ascii") as f:
+        where = f"{os.major(self.device)}:{os.minor(self.device)}"
+        with open(f"/proc/fs/rdmafs/{where}/abort", "w", encoding="ascii") as f:
             f.write("1")
 
     def __exit__(self, *exc):
@@ -813,6 +818,38 @@ def cut_off_given_up():
         same(left(), 0)
         reclaim_s(old)
         os.close(fd)
+
+
+def cut_off_long():
+    """likewise one whose export is off for longer than its client has to come back in"""
+    export_set()
+    until("nothing is open", lambda: not limit("opens"))
+    path, fd = made("cut")
+    os.close(fd)
+    old = reclaim_s(1)
+    with Second() as second:
+        fd = os.open(second.path(path), os.O_RDONLY)
+        # So that arrivals count.
+        point_fail("cuts_reap")
+        enable(False)
+        second.die()
+        end_session()
+        until("its session has ended", lambda: left() == 1)
+        # The last look but one may have come before its time was over.
+        looks = point_count("cuts_reap", "arrived") + 3
+        until("its time would be over", lambda: not left() or point_count("cuts_reap", "arrived") >= looks)
+        point_release("cuts_reap")
+        reclaim_s(old)
+        enable(True)
+        os.unlink(path)
+        same(len(orphans()), 1)
+        os.close(fd)
+        reclaim_s(1)
+        end_session()
+        export_set()
+        no_orphans()
+        reclaim_s(old)
+        until("it counts no more", lambda: not left())
 
 
 def half_done():
