@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files that sessions had open when an export was disabled.
+ * Files that were open, or waited for, when an export was disabled.
  *
  * The export's end closes what is open in it, and its next start finds the files where
  * it keeps those that have no name (orphan.c).  For a session that was lost the client
@@ -8,7 +8,8 @@
  * whoever does nothing with his file does not hear of anything, however long that lasts.
  * So each open is noted with its session until the client has opened the file again
  * or closed it.  When the session ends the note is *left*: the client has the time that it
- * has after any end of a session, then the note goes (rdmafsd_cuts_reap()).  Notes hold
+ * has after any end of a session, then the note goes (rdmafsd_cuts_reap()).  An open whose
+ * session had ended before, and which waits for its client, is noted as left.  Notes hold
  * nothing of the export's file system, which is free to go meanwhile: they tell files by
  * their numbers.
  *
@@ -43,7 +44,7 @@
  * @export:	id of the export
  * @ino:	the file's number
  * @generation:	likewise
- * @stateid:	what the client believes to have
+ * @stateid:	what the client believes to have; of no meaning when it is left
  * @claim:	number of the open's claim
  * @waited:	serial of the export in whose life the file has been waited for
  */
@@ -129,6 +130,24 @@ static void rdmafsd_cuts_reap(struct work_struct *work)
 	rdmafs_test_point("cuts_reap", 0);
 }
 
+static void rdmafsd_cut_init(struct rdmafsd_cut *cut, const struct rdmafsd_export *exp,
+			     const struct rdmafsd_claim *claim, const struct inode *inode)
+{
+	cut->client = claim->client;
+	cut->export = exp->p.id;
+	cut->ino = inode->i_ino;
+	cut->generation = inode->i_generation;
+	cut->claim = claim->id;
+}
+
+static void rdmafsd_cut_leave_locked(struct rdmafsd_cut *cut)
+{
+	lockdep_assert_held(&rdmafsd_cut_lock);
+	cut->ses = NULL;
+	cut->since = jiffies;
+	WRITE_ONCE(rdmafsd_cuts_nr_left, rdmafsd_cuts_nr_left + 1);
+}
+
 /**
  * rdmafsd_cut_off - an export's end takes a state of a session that lives out of its table
  * @ses: the session, its memory held
@@ -148,13 +167,9 @@ bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 	cut = kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
 	if (!cut)
 		return rdmafsd_state_remove(ses, st);
+	rdmafsd_cut_init(cut, st->exp, st->claim, inode);
 	cut->ses = ses;
-	cut->client = st->claim->client;
-	cut->export = st->exp->p.id;
-	cut->ino = inode->i_ino;
-	cut->generation = inode->i_generation;
 	cut->stateid = st->id;
-	cut->claim = st->claim->id;
 	spin_lock(&rdmafsd_cut_lock);
 	removed = rdmafsd_state_remove(ses, st);
 	noted = removed && !ses->ended;
@@ -170,6 +185,39 @@ bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 	if (!noted)
 		kfree(cut);
 	return removed;
+}
+
+/**
+ * rdmafsd_cut_left - an export ends, and a client might yet have come back for an open
+ * @exp:   the export
+ * @claim: the open's, LEFT, of no other task's use
+ *
+ * The claim ends with the export.  Its client has all of the time that it has after the
+ * next start: while the export is off it can't come.
+ *
+ * Context: process.
+ */
+void rdmafsd_cut_left(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
+{
+	struct inode *inode = claim->of->inode;
+	struct rdmafsd_cut *cut;
+
+	/* One that was found is found again, as an orphan or by its note. */
+	if (!claim->client || !rdmafsd_reclaim_time())
+		return;
+	cut = kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
+	if (!cut)
+		return;
+	rdmafsd_cut_init(cut, exp, claim, inode);
+	/* The open's room, and its reference, are the note's. */
+	claim->client = NULL;
+	spin_lock(&rdmafsd_cut_lock);
+	rdmafsd_cut_leave_locked(cut);
+	list_add_tail(&cut->link, &rdmafsd_cuts_left);
+	hash_add(rdmafsd_cut_files, &cut->by_file, cut->ino);
+	WRITE_ONCE(rdmafsd_cuts, rdmafsd_cuts + 1);
+	mod_delayed_work(system_unbound_wq, &rdmafsd_cuts_work, 0);
+	spin_unlock(&rdmafsd_cut_lock);
 }
 
 /**
@@ -230,11 +278,9 @@ void rdmafsd_cut_end(struct rdmafsd_session *ses)
 	spin_lock(&rdmafsd_cut_lock);
 	ses->ended = true;
 	list_for_each_entry(cut, &ses->cut, link) {
-		cut->ses = NULL;
-		cut->since = jiffies;
+		rdmafsd_cut_leave_locked(cut);
 		/* Whoever comes back in another session has no stateid of this one. */
 		hash_del(&cut->by_id);
-		WRITE_ONCE(rdmafsd_cuts_nr_left, rdmafsd_cuts_nr_left + 1);
 	}
 	list_splice_tail_init(&ses->cut, &rdmafsd_cuts_left);
 	if (!list_empty(&rdmafsd_cuts_left))

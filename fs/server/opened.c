@@ -682,6 +682,7 @@ void rdmafsd_opened_exit(struct rdmafsd_export *exp)
 	cancel_delayed_work_sync(&exp->reap);
 	list_for_each_entry_safe(claim, next, &exp->left, left) {
 		of = claim->of;
+		rdmafsd_cut_left(exp, claim);
 		spin_lock(&exp->opened_lock);
 		rdmafsd_claim_forget(exp, claim);
 		spin_unlock(&exp->opened_lock);

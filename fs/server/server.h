@@ -487,6 +487,7 @@ struct rdmafsd_claim {
 };
 
 bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st);
+void rdmafsd_cut_left(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
 void rdmafsd_cut_closed(struct rdmafsd_session *ses, u64 id);
 void rdmafsd_cut_again(struct rdmafsd_export *exp, struct inode *inode, u64 claim);
 void rdmafsd_cut_end(struct rdmafsd_session *ses);

@@ -820,6 +820,31 @@ def cut_off_given_up():
         os.close(fd)
 
 
+def cut_off_after():
+    """likewise one whose session was lost before its export was disabled"""
+    export_set()
+    until("nothing is open", lambda: not limit("opens"))
+    path, fd = made("cut")
+    os.close(fd)
+    with Second() as second:
+        fd = os.open(second.path(path), os.O_RDONLY)
+        second.die()
+        end_session()
+        until("its session has ended", lambda: left() == 1)
+        export_set()
+        same((left(), limit("opens")), (1, 1))
+        os.unlink(path)
+        same(len(orphans()), 1)
+        old = reclaim_s(1)
+        end_session()
+        export_set()
+        no_orphans()
+        until("it counts no more", lambda: not limit("opens"))
+        same(left(), 0)
+        reclaim_s(old)
+        os.close(fd)
+
+
 def cut_off_long():
     """likewise one whose export is off for longer than its client has to come back in"""
     export_set()
