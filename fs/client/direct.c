@@ -286,14 +286,14 @@ static void rdmafs_dio_commit(struct rdmafs_dio *dio)
 }
 
 /*
- * The page that the file ended in goes while the size is what it was: a direct read into a
- * mapping may have made it dirty again, which no lock keeps away, and up to the new size it
- * would be written back with the zeros that it has behind the old one.  Who reads it in now
- * gets what has been appended.
+ * The file is longer: the page that it ended in goes while the size is what it was.  A store,
+ * or a direct read into a mapping, may have made it dirty, which no lock keeps away, and up
+ * to the new size it would be written back with the zeros that it has behind the old one.  Who
+ * reads it in now gets what has been written there, by whomever.
  */
-static void rdmafs_append_settle(struct inode *inode, loff_t pos, loff_t end)
+static void rdmafs_dio_longer(struct inode *inode, loff_t pos, loff_t end)
 {
-	if (rdmafs_test_fail("append_settle", inode->i_ino) ||
+	if (rdmafs_test_fail("dio_longer", inode->i_ino) ||
 	    rdmafs_drop_range(inode, min(pos, i_size_read(inode)), end - 1)) {
 		/* Dirty once more: the size is the server's to tell, when it is clean. */
 		rdmafs_change_unknown(inode);
@@ -310,8 +310,8 @@ static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 {
 	struct inode *inode = dio->inode;
 	struct address_space *mapping = inode->i_mapping;
-	loff_t begin, end;
 	size_t good;
+	loff_t end;
 
 	if (!dio->write)
 		return;
@@ -320,21 +320,12 @@ static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 	if (!good)
 		return;
 	end = dio->pos + good;
-	if (dio->append) {
-		rdmafs_append_settle(inode, dio->pos, end);
-		return;
-	}
-	/* A mapping may have read the old data meanwhile, or zeros where a hole is now. */
-	begin = dio->pos;
-	spin_lock(&inode->i_lock);
-	if (end > i_size_read(inode)) {
-		begin = min(begin, i_size_read(inode));
-		i_size_write(inode, end);
-	}
-	spin_unlock(&inode->i_lock);
-	if (mapping->nrpages &&
-	    invalidate_inode_pages2_range(mapping, begin >> PAGE_SHIFT,
-					  (end - 1) >> PAGE_SHIFT))
+	if (end > i_size_read(inode))
+		rdmafs_dio_longer(inode, dio->pos, end);
+	/* A mapping may have read the old data meanwhile. */
+	else if (mapping->nrpages &&
+		 invalidate_inode_pages2_range(mapping, dio->pos >> PAGE_SHIFT,
+					       (end - 1) >> PAGE_SHIFT))
 		rdmafs_pages_stale(inode);
 }
 
