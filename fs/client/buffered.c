@@ -21,6 +21,8 @@
  * stable) from issue to termination.
  */
 #include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/sched/signal.h>
 #include <linux/security.h>
 #include <linux/slab.h>
 #include "client.h"
@@ -214,6 +216,61 @@ ssize_t rdmafs_buffered_read(struct kiocb *iocb, struct iov_iter *iter)
 	return ret;
 }
 
+/* Can what is to be written next, at @pos, be read from the program's memory? */
+static bool rdmafs_source_readable(const struct iov_iter *from, loff_t pos)
+{
+	size_t part = min(iov_iter_count(from), PAGE_SIZE - offset_in_page(pos));
+
+	return user_backed_iter(from) && fault_in_iov_iter_readable(from, part) < part;
+}
+
+/* From now on signals that do not end the task wait. */
+static void rdmafs_signals_hold(sigset_t *old)
+{
+	sigset_t held;
+	int sig;
+
+	sigemptyset(&held);
+	for (sig = 1; sig <= _NSIG; sig++)
+		if (!sig_fatal(current, sig))
+			sigaddset(&held, sig);
+	sigprocmask(SIG_BLOCK, &held, old);
+}
+
+/*
+ * All of it, as programs expect of a regular file.  netfs_perform_write() leaves off where
+ * the program's memory is not there any more when it comes to copying it, which a page that
+ * is moved or collapsed to a huge one is enough for, and at any signal; and says -EFAULT and
+ * -ERESTARTSYS if that is where it begins.
+ */
+static ssize_t rdmafs_write_all(struct kiocb *iocb, struct iov_iter *from)
+{
+	bool held = false;
+	ssize_t ret, done = 0;
+	sigset_t old;
+
+	while (true) {
+		ret = netfs_perform_write(iocb, from, NULL);
+		if (ret > 0)
+			done += ret;
+		if (!iov_iter_count(from) || fatal_signal_pending(current))
+			break;
+		if (signal_pending(current)) {
+			/* Held already: it is work for the task, which the caller has to go for. */
+			if (held)
+				break;
+			rdmafs_signals_hold(&old);
+			held = true;
+		} else if (ret <= 0 &&
+			   (ret != -EFAULT || !rdmafs_source_readable(from, iocb->ki_pos))) {
+			break;
+		}
+	}
+	if (held)
+		sigprocmask(SIG_SETMASK, &old, NULL);
+	return done ? done : ret;
+}
+
 /**
  * rdmafs_buffered_write - write into the page cache
  * @iocb: where
@@ -255,7 +312,7 @@ ssize_t rdmafs_buffered_write(struct kiocb *iocb, struct iov_iter *from)
 		goto out;
 	atomic_inc(&ri->writers);
 	iocb->ki_flags &= ~sync;
-	ret = netfs_perform_write(iocb, from, NULL);
+	ret = rdmafs_write_all(iocb, from);
 	iocb->ki_flags |= sync;
 	atomic_dec(&ri->writers);
 out:

@@ -76,7 +76,7 @@ os.close(direct)
 # What drop_caches can't drop, as it is dirty, is read from where it is as before.
 size = 1 << 20
 fd = os.open(path, os.O_RDWR)
-os.write(fd, b"y" * size)
+expect("all is written at once", os.write(fd, b"y" * size) == size)
 os.fsync(fd)
 buffer = bytearray(size)
 for _ in range(100000):
