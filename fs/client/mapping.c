@@ -126,7 +126,8 @@ bool rdmafs_busy(struct inode *inode)
  * @inode: a regular file
  *
  * Who writes into it has it locked until it is dirty; so has who writes it back, until it
- * is settled how much of it.  One that is locked to be filled is not uptodate.  But what
+ * is settled how much of it.  One that is locked to be filled is not uptodate.  One that is
+ * lent to a direct read of some file is dirty when that ends.  But what
  * write(2) will find there, when it has waited for its data, may be what is being filled in
  * now.
  *
@@ -147,7 +148,8 @@ bool rdmafs_tail_dirty(struct inode *inode)
 	/* Pairs with the release in rdmafs_unlock_write(). */
 	dirty = test_bit_acquire(RDMAFS_I_WRITING, &RDMAFS_I(inode)->flags) ||
 		(folio_test_uptodate(folio) &&
-		 (folio_test_dirty(folio) || folio_test_locked(folio)));
+		 (folio_test_dirty(folio) || folio_test_locked(folio) ||
+		  folio_maybe_dma_pinned(folio)));
 	folio_put(folio);
 	return dirty;
 }
