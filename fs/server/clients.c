@@ -120,19 +120,31 @@ static u32 rdmafsd_opens_room(u32 limit, u32 usual, bool again)
 	return again ? min_t(u64, 2ULL * max(limit, usual), INT_MAX) : limit;
 }
 
+static bool rdmafsd_opens_try(struct rdmafsd_client *client, u32 own, u32 all)
+{
+	if (atomic_inc_return(&client->opens) <= own) {
+		if (atomic_inc_return(&rdmafsd_opens) <= all)
+			return true;
+		atomic_dec(&rdmafsd_opens);
+	}
+	atomic_dec(&client->opens);
+	return false;
+}
+
+/* Notes that have no more than their export's absence to thank for being there give way. */
 static int rdmafsd_opens_charge(struct rdmafsd_client *client, bool again)
 {
 	u32 own = rdmafsd_opens_room(READ_ONCE(rdmafsd_opens_limits.client),
 				     rdmafsd_opens_usual.client, again);
 	u32 all = rdmafsd_opens_room(READ_ONCE(rdmafsd_opens_limits.all),
 				     rdmafsd_opens_usual.all, again);
+	bool full;
 
-	if (atomic_inc_return(&client->opens) <= own) {
-		if (atomic_inc_return(&rdmafsd_opens) <= all)
+	do {
+		if (rdmafsd_opens_try(client, own, all))
 			return 0;
-		atomic_dec(&rdmafsd_opens);
-	}
-	atomic_dec(&client->opens);
+		full = atomic_read(&client->opens) >= own;
+	} while (rdmafsd_cuts_give_way(full ? client : NULL));
 	atomic64_inc(&rdmafsd_opens_refused);
 	return -ENFILE;
 }

@@ -19,6 +19,8 @@
  * A note has the room of its open, and counts among those of the client (clients.c): there
  * are no more of them than clients may have opens, however often exports end, and none is
  * ever refused.  Whose room is full of them opens nothing else, but what is noted he may.
+ * The client's time does not run while the export is off; but then notes that would have
+ * gone without that give way to opens for which there is no room (rdmafsd_cuts_give_way()).
  *
  * Without memory for a note the file is kept for that time only.
  */
@@ -40,7 +42,8 @@
  * @by_id:	in the table by stateid, as long as the session lives
  * @ses:	the session, which lives; NULL: it is left
  * @client:	among whose opens it counts; a reference
- * @since:	when it was left, in jiffies
+ * @left:	when it was left, in jiffies
+ * @since:	likewise, or when its client could come back at last
  * @export:	id of the export
  * @ino:	the file's number
  * @generation:	likewise
@@ -54,6 +57,7 @@ struct rdmafsd_cut {
 	struct hlist_node by_id;
 	struct rdmafsd_session *ses;
 	struct rdmafsd_client *client;
+	unsigned long left;
 	unsigned long since;
 	u32 export;
 	u32 generation;
@@ -144,7 +148,8 @@ static void rdmafsd_cut_leave_locked(struct rdmafsd_cut *cut)
 {
 	lockdep_assert_held(&rdmafsd_cut_lock);
 	cut->ses = NULL;
-	cut->since = jiffies;
+	cut->left = jiffies;
+	cut->since = cut->left;
 	WRITE_ONCE(rdmafsd_cuts_nr_left, rdmafsd_cuts_nr_left + 1);
 }
 
@@ -286,6 +291,35 @@ void rdmafsd_cut_end(struct rdmafsd_session *ses)
 	if (!list_empty(&rdmafsd_cuts_left))
 		mod_delayed_work(system_unbound_wq, &rdmafsd_cuts_work, 0);
 	spin_unlock(&rdmafsd_cut_lock);
+}
+
+/**
+ * rdmafsd_cuts_give_way - there is no room for an open: notes of exports that are off go
+ * @client: whose; NULL: of all
+ *
+ * Those whose clients would have had their time by now.  Else who disables an export and
+ * leaves it so would have what clients had open there count for ever.
+ *
+ * Context: process.
+ * Return: true if there were any.
+ */
+bool rdmafsd_cuts_give_way(const struct rdmafsd_client *client)
+{
+	unsigned long time = rdmafsd_reclaim_time();
+	struct rdmafsd_cut *cut, *next;
+	LIST_HEAD(gone);
+	bool any;
+
+	spin_lock(&rdmafsd_cut_lock);
+	list_for_each_entry_safe(cut, next, &rdmafsd_cuts_left, link)
+		if ((!client || cut->client == client) &&
+		    time_after_eq(jiffies, cut->left + time) &&
+		    rdmafsd_export_off(cut->export))
+			rdmafsd_cut_drop_locked(cut, &gone);
+	spin_unlock(&rdmafsd_cut_lock);
+	any = !list_empty(&gone);
+	rdmafsd_cuts_free(&gone);
+	return any;
 }
 
 /**

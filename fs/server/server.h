@@ -494,6 +494,7 @@ void rdmafsd_cut_end(struct rdmafsd_session *ses);
 bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode);
 void rdmafsd_cut_waited(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode);
+bool rdmafsd_cuts_give_way(const struct rdmafsd_client *client);
 void rdmafsd_cuts_start(struct rdmafsd_export *exp);
 void rdmafsd_cuts_exit(void);
 u32 rdmafsd_cuts_left_now(void);

@@ -223,11 +223,6 @@ def export_set(**settings):
     return old
 
 
-def enable(on):
-    with open("/sys/kernel/config/rdmafs/exports/export/enable", "w", encoding="ascii") as f:
-        f.write(str(int(on)))
-
-
 def other_caller():
     """a proof is of no use to whom the export takes for another one"""
     path, fd = created("other", 0o600)
@@ -845,36 +840,130 @@ def cut_off_after():
         os.close(fd)
 
 
-def cut_off_long():
-    """likewise one whose export is off for longer than its client has to come back in"""
-    export_set()
-    until("nothing is open", lambda: not limit("opens"))
-    path, fd = made("cut")
-    os.close(fd)
-    old = reclaim_s(1)
-    with Second() as second:
-        fd = os.open(second.path(path), os.O_RDONLY)
+def looks():
+    """How often the server has looked whether somebody's time is over."""
+    return point_count("cuts_reap", "arrived")
+
+
+def overdue():
+    """Until it has looked, with a reclaim_s of 1, when that time was over."""
+    # The first ones may come before.
+    want = looks() + 4
+    until("the server looks", lambda: not left() or looks() >= want)
+
+
+class Off:
+    """The export is off, a file of a mount's is noted, and that mount's session has ended."""
+
+    def __init__(self, *paths):
+        self.paths = paths
+
+    def __enter__(self):
+        self.old = reclaim_s(600)
+        export_set()
+        until("nothing is open", lambda: not limit("opens"))
         # So that arrivals count.
         point_fail("cuts_reap")
-        enable(False)
-        second.die()
+        self.second = Second()
+        self.second.__enter__()
+        self.fds = [os.open(self.second.path(path), os.O_RDONLY) for path in self.paths]
+        settings("export", enable="0")
+        self.second.die()
         end_session()
-        until("its session has ended", lambda: left() == 1)
-        # The last look but one may have come before its time was over.
-        looks = point_count("cuts_reap", "arrived") + 3
-        until("its time would be over", lambda: not left() or point_count("cuts_reap", "arrived") >= looks)
+        until("its session has ended", lambda: left() == len(self.fds))
+        return self
+
+    def __exit__(self, *exc):
         point_release("cuts_reap")
-        reclaim_s(old)
-        enable(True)
-        os.unlink(path)
-        same(len(orphans()), 1)
-        os.close(fd)
         reclaim_s(1)
+        settings("export", enable="1")
+        for fd in self.fds:
+            os.close(fd)
+        self.second.__exit__()
         end_session()
         export_set()
         no_orphans()
-        reclaim_s(old)
         until("it counts no more", lambda: not left())
+        reclaim_s(self.old)
+
+
+def cut_off_long():
+    """likewise one whose export is off for longer than its client has to come back in"""
+    path, fd = made("cut")
+    os.close(fd)
+    with Off(path):
+        reclaim_s(1)
+        end_session()
+        overdue()
+        reclaim_s(600)
+        settings("export", enable="1")
+        os.unlink(path)
+        same(len(orphans()), 1)
+
+
+def cut_off_start():
+    """and its client has all of its time after that"""
+    path, fd = made("cut")
+    os.close(fd)
+    with Off(path):
+        begin = time.monotonic()
+        until("time goes by", lambda: time.monotonic() > begin + 20)
+        settings("export", enable="1")
+        reclaim_s(20)
+        before = looks()
+        end_session()
+        until("the server looks", lambda: looks() > before)
+        os.unlink(path)
+        same(len(orphans()), 1)
+
+
+def cut_off_full():
+    """but gives way to others when there is no room for them"""
+    paths = []
+    for i in range(10):
+        path, fd = made(f"cut{i}")
+        os.close(fd)
+        paths.append(path)
+    old = None
+    with Off(*paths):
+        with Twin() as twin:
+            old = limit("max_opens_client", 12)
+            try:
+                name = twin.mnt + "/kept"
+                kept = [os.open(name, os.O_CREAT | os.O_RDWR, 0o600) for _ in range(2)]
+                fails(errno.ENFILE, os.open, name, os.O_RDONLY)
+                reclaim_s(1)
+                end_session()
+                overdue()
+                kept += [os.open(name, os.O_RDONLY) for _ in range(10)]
+                same(left(), 0)
+                for fd in kept:
+                    os.close(fd)
+                os.unlink(name)
+            finally:
+                limit("max_opens_client", old)
+    for path in paths:
+        os.unlink(path)
+
+
+def cut_off_removed():
+    """and nobody waits for one whose export is removed"""
+    old = reclaim_s(600)
+    point_fail("cuts_reap")
+    try:
+        with Twin() as twin:
+            fd = os.open(twin.mnt + "/gone", os.O_CREAT | os.O_RDWR, 0o600)
+            settings("twin", enable="0")
+            end_session()
+            until("its session has ended", lambda: left() == 1)
+            os.close(fd)
+        reclaim_s(1)
+        end_session()
+        until("nobody waits", lambda: not left())
+    finally:
+        point_release("cuts_reap")
+        reclaim_s(old)
+    os.unlink("/backing/export/gone")
 
 
 def half_done():
