@@ -212,7 +212,7 @@ def shares(device, weights, capacity, depth, seconds):
     mounts = {f"m{i}": Mount(f"m{i}", f",weight={w}") for i, w in enumerate(weights)}
     device.capacity(capacity)
     loads = [hoard(m, depth) for m in mounts.values()]
-    wait_until("everybody holds something", 10,
+    wait_until("everybody holds something", 60,
                lambda: all(m.window()["charged"] > 0 for m in mounts.values()))
     sampler = Sampler(mounts)
     found = measured(device, {n: m.of_reads for n, m in mounts.items()}, seconds)
@@ -236,7 +236,7 @@ def writers(device, weights, capacity, depth, seconds):
         write_text(f"{m.client}/quota", f"weight={weight}")
     device.capacity(capacity)
     loads = [hoard(m, depth, "--rw=randwrite") for m in mounts.values()]
-    wait_until("everybody wants all", 30, lambda: all(
+    wait_until("everybody wants all", 60, lambda: all(
         key_values(f"{m.client}/window")["demand"] > capacity for m in mounts.values()))
     found = measured(device, {n: m.of_writes for n, m in mounts.items()}, seconds)
     found["errors"] = sum(bool(load.stop()["error"]) for load in loads)
@@ -264,14 +264,14 @@ def hoarder_and_light(device, capacity, ios, discipline):
     device.capacity(capacity)
     mounts = {"hoarder": Mount("hoarder"), "light": Mount("light")}
     load = hoard(mounts["hoarder"], 64)
-    wait_until("the hoarder has all", 10,
+    wait_until("the hoarder has all", 60,
                lambda: mounts["hoarder"].window()["charged"] >= capacity - MR)
     sampler = Sampler(mounts)
     time.sleep(1)
     before, start = mounts["light"].stats(), sampler.now()
     hoarder_before = mounts["hoarder"].stats()
     running = light(mounts["light"], ios)
-    wait_until("the light one's first I/O", 30, lambda: mounts["light"].stats()["grants"] >
+    wait_until("the light one's first I/O", 60, lambda: mounts["light"].stats()["grants"] >
                before["grants"])
     first = mounts["light"].stats()
     result = running.result()
@@ -287,7 +287,7 @@ def hoarder_and_light(device, capacity, ios, discipline):
              "revocations": hoarder_after["revocations"] - hoarder_before["revocations"]}
     stopped = time.monotonic()
     if discipline == "fair":
-        wait_until("the hoarder has it all again", 10, lambda:
+        wait_until("the hoarder has it all again", 60, lambda:
                    mounts["light"].window()["charged"] == 0 and
                    mounts["hoarder"].window()["charged"] > capacity - MR)
         found["regained_s"] = time.monotonic() - stopped
@@ -333,7 +333,7 @@ def churn(device, capacity, revocations, limit):
         if sum(done.values()) >= revocations:
             break
         # until what it held is lent again
-        wait_until("the light one's entries", 10,
+        wait_until("the light one's entries", 60,
                    lambda: mounts["light"].window()["charged"] == 0)
     errors += sum(bool(load.stop()["error"]) for load in loads)
     device.capacity(device.plenty)
@@ -360,7 +360,7 @@ def without_mrs(device, capacity, rounds, seconds):
             else:
                 mounts["hoarder"].quota(f"max={capacity // MR * MR}")
                 device.capacity(device.plenty)
-            wait_until("the hoarder's outstanding", 10, lambda:
+            wait_until("the hoarder's outstanding", 60, lambda:
                        capacity - 2 * MR < mounts["hoarder"].window()["charged"] <= capacity)
             moved, start = mounts["hoarder"].stats()["bytes_read"], time.monotonic()
             pair[what] = Fio(mounts["small"], "--bs=4k", "--iodepth=16",
@@ -432,12 +432,12 @@ def quota_change(device, capacity, rounds):
     before = mount.stats()
     for _ in range(rounds):
         mount.quota("max=none")
-        wait_until("the hoarder has all", 10, lambda:
+        wait_until("the hoarder has all", 60, lambda:
                    mount.window()["charged"] > capacity - MR)
         time.sleep(0.5)
         mount.quota(f"max={10 * MR}")
         start = time.monotonic()
-        wait_until("the quota", 10, lambda: mount.window()["charged"] <= 10 * MR)
+        wait_until("the quota", 60, lambda: mount.window()["charged"] <= 10 * MR)
         took.append((time.monotonic() - start) * 1e6)
     after = mount.stats()
     error = load.stop()["error"]
