@@ -298,7 +298,8 @@ void rdmafsd_cut_end(struct rdmafsd_session *ses)
  * @client: whose; NULL: of all
  *
  * Those whose clients would have had their time by now.  Else who disables an export and
- * leaves it so would have what clients had open there count for ever.
+ * leaves it so would have what clients had open there count for ever.  After a look in vain
+ * the next one is a second later.
  *
  * Context: process.
  * Return: true if there were any.
@@ -307,9 +308,13 @@ bool rdmafsd_cuts_give_way(const struct rdmafsd_client *client)
 {
 	unsigned long time = rdmafsd_reclaim_time();
 	struct rdmafsd_cut *cut, *next;
+	static unsigned long looked;	/* in vain */
 	LIST_HEAD(gone);
 	bool any;
 
+	/* Who has no room may ask at any rate, and there may be many. */
+	if (!READ_ONCE(rdmafsd_cuts_nr_left) || time_before(jiffies, READ_ONCE(looked) + HZ))
+		return false;
 	spin_lock(&rdmafsd_cut_lock);
 	list_for_each_entry_safe(cut, next, &rdmafsd_cuts_left, link)
 		if ((!client || cut->client == client) &&
@@ -318,6 +323,8 @@ bool rdmafsd_cuts_give_way(const struct rdmafsd_client *client)
 			rdmafsd_cut_drop_locked(cut, &gone);
 	spin_unlock(&rdmafsd_cut_lock);
 	any = !list_empty(&gone);
+	if (!any)
+		WRITE_ONCE(looked, jiffies);
 	rdmafsd_cuts_free(&gone);
 	return any;
 }

@@ -860,17 +860,22 @@ class Off:
 
     def __enter__(self):
         self.old = reclaim_s(600)
+        self.fds = []
+        self.second = Second()
         export_set()
         until("nothing is open", lambda: not limit("opens"))
         # So that arrivals count.
         point_fail("cuts_reap")
-        self.second = Second()
         self.second.__enter__()
-        self.fds = [os.open(self.second.path(path), os.O_RDONLY) for path in self.paths]
-        settings("export", enable="0")
-        self.second.die()
-        end_session()
-        until("its session has ended", lambda: left() == len(self.fds))
+        try:
+            self.fds += [os.open(self.second.path(path), os.O_RDONLY) for path in self.paths]
+            settings("export", enable="0")
+            self.second.die()
+            end_session()
+            until("its session has ended", lambda: left() == len(self.fds))
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *exc):
@@ -907,9 +912,9 @@ def cut_off_start():
     os.close(fd)
     with Off(path):
         begin = time.monotonic()
-        until("time goes by", lambda: time.monotonic() > begin + 20)
+        until("time goes by", lambda: time.monotonic() > begin + 30)
         settings("export", enable="1")
-        reclaim_s(20)
+        reclaim_s(30)
         before = looks()
         end_session()
         until("the server looks", lambda: looks() > before)
