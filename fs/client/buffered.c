@@ -256,9 +256,12 @@ static ssize_t rdmafs_write_all(struct kiocb *iocb, struct iov_iter *from)
 		if (!iov_iter_count(from) || fatal_signal_pending(current))
 			break;
 		if (signal_pending(current)) {
-			/* Held already: it is work for the task, which the caller has to go for. */
-			if (held)
+			/* Held already: it is to do something, or to be frozen, first. */
+			if (held) {
+				if (ret == -EFAULT && rdmafs_source_readable(from, iocb->ki_pos))
+					ret = -ERESTARTSYS;
 				break;
+			}
 			rdmafs_signals_hold(&old);
 			held = true;
 		} else if (ret <= 0 &&

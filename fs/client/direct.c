@@ -293,8 +293,12 @@ static void rdmafs_dio_commit(struct rdmafs_dio *dio)
  */
 static void rdmafs_dio_longer(struct inode *inode, loff_t pos, loff_t end)
 {
+	loff_t from = i_size_read(inode);
+
+	if (from > pos || rdmafs_tail_kept(inode, from))
+		from = pos;
 	if (rdmafs_test_fail("dio_longer", inode->i_ino) ||
-	    rdmafs_drop_range(inode, min(pos, i_size_read(inode)), end - 1)) {
+	    rdmafs_drop_range(inode, from, end - 1)) {
 		/* Dirty once more: the size is the server's to tell, when it is clean. */
 		rdmafs_change_unknown(inode);
 		return;

@@ -80,41 +80,6 @@ int rdmafs_wait(struct rdmafs_mount *mnt, struct completion *done)
 	return 0;
 }
 
-/*
- * Drop clean pages, but for those that a direct read or write of some file has: what it
- * brings would end in a page that is nobody's any more.  Whose page is clean has to fault
- * before he lends it to a read, and is seen here or waits (rdmafs_page_mkwrite()).
- */
-static int rdmafs_drop_clean(struct address_space *mapping, pgoff_t first, pgoff_t last)
-{
-	struct folio_batch batch;
-	pgoff_t next = first;
-	int err = 0, ret;
-	unsigned int i;
-
-	folio_batch_init(&batch);
-	while (filemap_get_folios(mapping, &next, last, &batch)) {
-		for (i = 0; i < folio_batch_count(&batch); i++) {
-			struct folio *folio = batch.folios[i];
-
-			if (!folio_maybe_dma_pinned(folio))
-				continue;
-			if (folio->index > first)
-				invalidate_inode_pages2_range(mapping, first, folio->index - 1);
-			first = folio_next_index(folio);
-			err = -EBUSY;
-		}
-		folio_batch_release(&batch);
-		cond_resched();
-	}
-	if (first <= last) {
-		ret = invalidate_inode_pages2_range(mapping, first, last);
-		if (ret)
-			err = ret;
-	}
-	return err;
-}
-
 /* Write back and wait, and drop; waits as the kernel does. */
 static int rdmafs_errand_do(struct inode *inode, loff_t start, loff_t end, bool drop)
 {
@@ -125,7 +90,8 @@ static int rdmafs_errand_do(struct inode *inode, loff_t start, loff_t end, bool 
 	/* Errors stay with the mapping, for fsync(2) and close(2) to report. */
 	filemap_fdatawait_range_keep_errors(mapping, start, end);
 	if (drop)
-		err = rdmafs_drop_clean(mapping, start >> PAGE_SHIFT, end >> PAGE_SHIFT);
+		err = invalidate_inode_pages2_range(mapping, start >> PAGE_SHIFT,
+						    end >> PAGE_SHIFT);
 	return err;
 }
 

@@ -126,8 +126,7 @@ bool rdmafs_busy(struct inode *inode)
  * @inode: a regular file
  *
  * Who writes into it has it locked until it is dirty; so has who writes it back, until it
- * is settled how much of it.  One that is locked to be filled is not uptodate.  One that is
- * lent to a direct read of some file is dirty when that ends.  But what
+ * is settled how much of it.  One that is locked to be filled is not uptodate.  But what
  * write(2) will find there, when it has waited for its data, may be what is being filled in
  * now.
  *
@@ -148,8 +147,7 @@ bool rdmafs_tail_dirty(struct inode *inode)
 	/* Pairs with the release in rdmafs_unlock_write(). */
 	dirty = test_bit_acquire(RDMAFS_I_WRITING, &RDMAFS_I(inode)->flags) ||
 		(folio_test_uptodate(folio) &&
-		 (folio_test_dirty(folio) || folio_test_locked(folio) ||
-		  folio_maybe_dma_pinned(folio)));
+		 (folio_test_dirty(folio) || folio_test_locked(folio)));
 	folio_put(folio);
 	return dirty;
 }
@@ -306,20 +304,37 @@ put:
 	return err ? -EINTR : 0;
 }
 
-/* Does the cache have all of the page that the file ends in? */
-static bool rdmafs_tail_whole(struct inode *inode, loff_t size)
+/* Page tables hold a reference each: a page of many mappings would look as if it were pinned. */
+static bool rdmafs_folio_lent(const struct folio *folio)
+{
+	return folio_ref_count(folio) - folio_mapcount(folio) >= GUP_PIN_COUNTING_BIAS;
+}
+
+/**
+ * rdmafs_tail_kept - is the page that a file ends in to stay though it gets longer?
+ * @inode: the file
+ * @size:  its size
+ *
+ * What a direct read of some other file brings would end in a page that is nobody's, if it
+ * was dropped meanwhile; invalidate_inode_pages2_range() does not look.  Who reads into a
+ * page that is clean has to fault first, and page_mkwrite() waits for invalidate_lock.
+ *
+ * Context: any.
+ * Return: true if there is none, or not all of it, or somebody has it pinned.
+ */
+bool rdmafs_tail_kept(struct inode *inode, loff_t size)
 {
 	struct folio *folio;
-	bool whole;
+	bool kept;
 
 	if (!(size & (PAGE_SIZE - 1)))
-		return false;
+		return true;
 	folio = filemap_get_folio(inode->i_mapping, size >> PAGE_SHIFT);
 	if (IS_ERR(folio))
-		return false;
-	whole = folio_test_uptodate(folio);
+		return true;
+	kept = !folio_test_uptodate(folio) || rdmafs_folio_lent(folio);
 	folio_put(folio);
-	return whole;
+	return kept;
 }
 
 /**
@@ -338,7 +353,7 @@ int rdmafs_leave_hole(struct inode *inode, loff_t from)
 {
 	int err = 0;
 
-	if (rdmafs_tail_whole(inode, from))
+	if (!rdmafs_tail_kept(inode, from))
 		err = rdmafs_pages_drop(inode, from, from);
 	/* In use by a mapping. */
 	if (err && err != -EBUSY)
