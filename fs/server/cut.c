@@ -299,21 +299,23 @@ void rdmafsd_cut_end(struct rdmafsd_session *ses)
  *
  * Those whose clients would have had their time by now.  Else who disables an export and
  * leaves it so would have what clients had open there count for ever.  After a look in vain
- * the next one is a second later.
+ * the next one for the same client is a second later.
  *
  * Context: process.
  * Return: true if there were any.
  */
-bool rdmafsd_cuts_give_way(const struct rdmafsd_client *client)
+bool rdmafsd_cuts_give_way(struct rdmafsd_client *client)
 {
 	unsigned long time = rdmafsd_reclaim_time();
 	struct rdmafsd_cut *cut, *next;
-	static unsigned long looked;	/* in vain */
+	static u64 looked_at_all;
+	u64 *looked = client ? &client->cuts_looked : &looked_at_all;
 	LIST_HEAD(gone);
 	bool any;
 
 	/* Who has no room may ask at any rate, and there may be many. */
-	if (!READ_ONCE(rdmafsd_cuts_nr_left) || time_before(jiffies, READ_ONCE(looked) + HZ))
+	if (!READ_ONCE(rdmafsd_cuts_nr_left) ||
+	    time_before64(get_jiffies_64(), READ_ONCE(*looked) + HZ))
 		return false;
 	spin_lock(&rdmafsd_cut_lock);
 	list_for_each_entry_safe(cut, next, &rdmafsd_cuts_left, link)
@@ -324,7 +326,7 @@ bool rdmafsd_cuts_give_way(const struct rdmafsd_client *client)
 	spin_unlock(&rdmafsd_cut_lock);
 	any = !list_empty(&gone);
 	if (!any)
-		WRITE_ONCE(looked, jiffies);
+		WRITE_ONCE(*looked, get_jiffies_64());
 	rdmafsd_cuts_free(&gone);
 	return any;
 }

@@ -306,12 +306,14 @@ extern struct rdmafsd_opens_limits rdmafsd_opens_limits;
  * @link:   in the list of all
  * @refs:   sessions, claims and those notes; under the lock of the list
  * @opens:  claims that it has, and notes of what was cut off (cut.c)
+ * @cuts_looked: in 64-bit jiffies, when none of those notes gave way at last
  * @source: where it comes from
  */
 struct rdmafsd_client {
 	struct list_head link;
 	unsigned int refs;
 	atomic_t opens;
+	u64 cuts_looked;
 	struct rdmafs_xprt_source source;
 };
 
@@ -494,7 +496,7 @@ void rdmafsd_cut_end(struct rdmafsd_session *ses);
 bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode);
 void rdmafsd_cut_waited(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode);
-bool rdmafsd_cuts_give_way(const struct rdmafsd_client *client);
+bool rdmafsd_cuts_give_way(struct rdmafsd_client *client);
 void rdmafsd_cuts_start(struct rdmafsd_export *exp);
 void rdmafsd_cuts_exit(void);
 u32 rdmafsd_cuts_left_now(void);
