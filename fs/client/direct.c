@@ -289,13 +289,14 @@ static void rdmafs_dio_commit(struct rdmafs_dio *dio)
  * The file is longer: the page that it ended in goes while the size is what it was.  A store,
  * or a direct read into a mapping, may have made it dirty, which no lock keeps away, and up
  * to the new size it would be written back with the zeros that it has behind the old one.  Who
- * reads it in now gets what has been written there, by whomever.
+ * reads it in now gets what has been written there, by whomever: an append may be behind
+ * another client's.  Behind a hole of ours it stays if it stayed before (rdmafs_leave_hole()).
  */
-static void rdmafs_dio_longer(struct inode *inode, loff_t pos, loff_t end)
+static void rdmafs_dio_longer(struct inode *inode, bool append, loff_t pos, loff_t end)
 {
-	loff_t from = i_size_read(inode);
+	loff_t from = min(pos, i_size_read(inode));
 
-	if (from > pos || rdmafs_tail_kept(inode, from))
+	if (!append && from < pos && rdmafs_tail_kept(inode, from))
 		from = pos;
 	if (rdmafs_test_fail("dio_longer", inode->i_ino) ||
 	    rdmafs_drop_range(inode, from, end - 1)) {
@@ -325,7 +326,7 @@ static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 		return;
 	end = dio->pos + good;
 	if (end > i_size_read(inode))
-		rdmafs_dio_longer(inode, dio->pos, end);
+		rdmafs_dio_longer(inode, dio->append, dio->pos, end);
 	/* A mapping may have read the old data meanwhile. */
 	else if (mapping->nrpages &&
 		 invalidate_inode_pages2_range(mapping, dio->pos >> PAGE_SHIFT,

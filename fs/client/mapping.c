@@ -317,7 +317,8 @@ static bool rdmafs_folio_lent(const struct folio *folio)
  *
  * What a direct read of some other file brings would end in a page that is nobody's, if it
  * was dropped meanwhile; invalidate_inode_pages2_range() does not look.  Who reads into a
- * page that is clean has to fault first, and page_mkwrite() waits for invalidate_lock.
+ * page that is clean has to fault first, and page_mkwrite() waits for invalidate_lock: with
+ * that lock held it stays true of a clean page that nobody has.
  *
  * Context: any.
  * Return: true if there is none, or not all of it, or somebody has it pinned.
