@@ -224,6 +224,16 @@ static bool rdmafs_source_readable(const struct iov_iter *from, loff_t pos)
 	return user_backed_iter(from) && fault_in_iov_iter_readable(from, part) < part;
 }
 
+/* Does it end the task? */
+static bool rdmafs_signal_ends(int sig)
+{
+	/* Nobody takes a running task's away. */
+	const struct sighand_struct *sighand = rcu_dereference_protected(current->sighand, true);
+
+	return !siginmask(sig, SIG_KERNEL_IGNORE_MASK | SIG_KERNEL_STOP_MASK) &&
+	       READ_ONCE(sighand->action[sig - 1].sa.sa_handler) == SIG_DFL;
+}
+
 /* From now on signals that do not end the task wait. */
 static void rdmafs_signals_hold(sigset_t *old)
 {
@@ -232,7 +242,7 @@ static void rdmafs_signals_hold(sigset_t *old)
 
 	sigemptyset(&held);
 	for (sig = 1; sig <= _NSIG; sig++)
-		if (!sig_fatal(current, sig))
+		if (!rdmafs_signal_ends(sig))
 			sigaddset(&held, sig);
 	sigprocmask(SIG_BLOCK, &held, old);
 }
