@@ -307,7 +307,7 @@ put:
 /* Page tables hold a reference each: a page of many mappings would look as if it were pinned. */
 static bool rdmafs_folio_lent(const struct folio *folio)
 {
-	return folio_ref_count(folio) - folio_mapcount(folio) >= GUP_PIN_COUNTING_BIAS;
+	return folio_ref_count(folio) - folio_mapcount(folio) >= (int)GUP_PIN_COUNTING_BIAS;
 }
 
 /**
