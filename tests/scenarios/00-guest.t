@@ -3,7 +3,8 @@
 #
 # The runner's own contract: what tests/guest/run promises to every other test
 # (output, status, files, environment, two nodes) and that it notices a guest
-# that fails. Everything here is on --fs local, NFS or NVMe: it tests the guest.
+# that fails, or vanishes, or whose checkers do. Everything here is on --fs local,
+# NFS or NVMe: it tests the guest.
 # shellcheck disable=SC2016 # the guest expands what stands in single quotes
 set -uo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd -P)
@@ -18,6 +19,17 @@ guest() {
 	out=$(tr -d '\0' <"$tmp/stdout")
 	err=$(tail -n 30 "$tmp/stderr")
 }
+
+# The debug kernel is the same guest, but that it has checkers.
+if [ "${RDMAFS_KERNEL:-uml}" = uml-debug ]; then
+	guest --kernel uml-debug --fs local -- sh -c '
+		echo off >/sys/kernel/debug/kmemleak; echo 0 >/proc/sys/kernel/prove_locking'
+	is $rc 125 "a guest whose checkers were switched off fails"
+	like "$err" "lockdep no longer checks" "who says so of lockdep"
+	like "$err" "kmemleak no longer looks" "and of kmemleak"
+	tap_done
+	exit
+fi
 
 guest --fs local --out "$tmp/out" -- bash -c '
 	echo to stdout; echo to stderr >&2; wc -c
@@ -48,6 +60,21 @@ start=$SECONDS
 guest --fs local --timeout 6 -- sleep 1000
 is $rc 125 "a run over its time is ended"
 like "$((SECONDS - start))" '^([0-9]|1[0-9])$' "and that in time"
+
+for stage in booted connected served mounted ran unmounted unloaded scanned; do
+	guest --fs local --kill-at $stage -- true
+	is "$rc $(grep -c "did not come to its end, but as far as: $stage\$" "$tmp/stderr")" "125 1" \
+		"a machine that is gone at: $stage" "$err"
+done
+guest --nodes 2 --fs nfs-tcp --kill-at 1:served -- true
+is "$rc $(grep -c "was ended after" "$tmp/stderr")" "125 0" \
+	"a server that is gone before its client has come, which is not waited for" "$err"
+guest --nodes 2 --fs nfs-tcp --kill-at 2:ran -- true
+is "$rc $(grep -c "was ended after" "$tmp/stderr")" "125 0" \
+	"a client that is gone before it has told the server to stop" "$err"
+guest --fs local -- dmesg --console-level 1
+is $rc 125 "a kernel log that does not come through"
+like "$err" "log is not whole" "which is said"
 
 guest --fs local -- no-such-command
 is $rc 127 "a command that is not there"
