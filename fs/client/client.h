@@ -614,7 +614,7 @@ int rdmafs_revalidate_mapping(struct inode *inode, bool attrs);
 int rdmafs_open_mapping(struct inode *inode);
 bool rdmafs_busy(struct inode *inode);
 bool rdmafs_tail_dirty(struct inode *inode);
-int rdmafs_zero_tail(struct inode *inode, loff_t from);
+int rdmafs_zero_tail(struct inode *inode, loff_t from, bool lent);
 bool rdmafs_tail_kept(struct inode *inode, loff_t size);
 int rdmafs_leave_hole(struct inode *inode, loff_t from);
 

@@ -286,28 +286,35 @@ static void rdmafs_dio_commit(struct rdmafs_dio *dio)
 }
 
 /*
- * The file is longer: the page that it ended in goes while the size is what it was.  A store,
- * or a direct read into a mapping, may have made it dirty, which no lock keeps away, and up
- * to the new size it would be written back with the zeros that it has behind the old one.  Who
- * reads it in now gets what has been written there, by whomever: an append may be behind
- * another client's.  Behind a hole of ours it stays if it stayed before (rdmafs_leave_hole()).
+ * The file is longer: the page that it ended in goes while the size is what it was.  A store
+ * may have made it dirty before they were kept out here, or a direct read into a mapping, which
+ * no lock keeps away, and up to the new size it would be written back with the zeros that it
+ * has behind the old one.  Who reads it in now gets what has been written there, by whomever:
+ * an append, for which stores are kept out already, may be behind another client's.  Behind
+ * a hole of ours it stays if it stayed before (rdmafs_leave_hole()).
  */
 static void rdmafs_dio_longer(struct inode *inode, bool append, loff_t pos, loff_t end)
 {
-	loff_t from = min(pos, i_size_read(inode));
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	loff_t from;
 
+	if (!append)
+		down_write(&ri->stores);
+	from = min(pos, i_size_read(inode));
 	if (!append && from < pos && rdmafs_tail_kept(inode, from))
 		from = pos;
 	if (rdmafs_test_fail("dio_longer", inode->i_ino) ||
 	    rdmafs_drop_range(inode, from, end - 1)) {
 		/* Dirty once more: the size is the server's to tell, when it is clean. */
 		rdmafs_change_unknown(inode);
-		return;
+	} else {
+		spin_lock(&inode->i_lock);
+		if (end > i_size_read(inode))
+			i_size_write(inode, end);
+		spin_unlock(&inode->i_lock);
 	}
-	spin_lock(&inode->i_lock);
-	if (end > i_size_read(inode))
-		i_size_write(inode, end);
-	spin_unlock(&inode->i_lock);
+	if (!append)
+		up_write(&ri->stores);
 }
 
 /* Process context: all that sleeps. */
@@ -789,7 +796,7 @@ static int rdmafs_append_lock(struct inode *inode)
 		return -EINTR;
 	err = rdmafs_flush(inode);
 	if (!err)
-		err = rdmafs_zero_tail(inode, i_size_read(inode));
+		err = rdmafs_zero_tail(inode, i_size_read(inode), false);
 	if (err)
 		up_write(&RDMAFS_I(inode)->stores);
 	return err;

@@ -266,21 +266,27 @@ int rdmafs_open_mapping(struct inode *inode)
 	return rdmafs_revalidate_mapping(inode, false);
 }
 
+/* Page tables hold a reference each: a page of many mappings would look as if it were pinned. */
+static bool rdmafs_folio_lent(const struct folio *folio)
+{
+	return folio_ref_count(folio) - folio_mapcount(folio) >= (int)GUP_PIN_COUNTING_BIAS;
+}
+
 /**
  * rdmafs_zero_tail - clear what a mapping may have written behind the end
  * @inode: the file
  * @from:  its size, about to grow
+ * @lent:  only if somebody has the page pinned
  *
  * What is on its way to the server must not change, so that is waited for.
  *
  * Context: the caller holds i_rwsem.
  * Return: 0 or -EINTR.
  */
-int rdmafs_zero_tail(struct inode *inode, loff_t from)
+int rdmafs_zero_tail(struct inode *inode, loff_t from, bool lent)
 {
 	struct folio *folio;
 	size_t offset;
-
 	int err;
 
 	if (!(from & (PAGE_SIZE - 1)))
@@ -294,7 +300,7 @@ int rdmafs_zero_tail(struct inode *inode, loff_t from)
 	err = folio_wait_writeback_killable(folio);
 	/* It may have been dropped, and the file have grown, while we waited. */
 	if (!err && folio->mapping == inode->i_mapping && folio_test_uptodate(folio) &&
-	    i_size_read(inode) == from) {
+	    i_size_read(inode) == from && (!lent || rdmafs_folio_lent(folio))) {
 		offset = offset_in_folio(folio, from);
 		folio_zero_segment(folio, offset, folio_size(folio));
 	}
@@ -302,12 +308,6 @@ int rdmafs_zero_tail(struct inode *inode, loff_t from)
 put:
 	folio_put(folio);
 	return err ? -EINTR : 0;
-}
-
-/* Page tables hold a reference each: a page of many mappings would look as if it were pinned. */
-static bool rdmafs_folio_lent(const struct folio *folio)
-{
-	return folio_ref_count(folio) - folio_mapcount(folio) >= (int)GUP_PIN_COUNTING_BIAS;
 }
 
 /**
@@ -321,7 +321,8 @@ static bool rdmafs_folio_lent(const struct folio *folio)
  * that lock held it stays true of a clean page that nobody has.
  *
  * Context: any.
- * Return: true if there is none, or not all of it, or somebody has it pinned.
+ * Return: true if there is none, or not all of it and nobody reads it in, or somebody has
+ * it pinned.
  */
 bool rdmafs_tail_kept(struct inode *inode, loff_t size)
 {
@@ -333,7 +334,8 @@ bool rdmafs_tail_kept(struct inode *inode, loff_t size)
 	folio = filemap_get_folio(inode->i_mapping, size >> PAGE_SHIFT);
 	if (IS_ERR(folio))
 		return true;
-	kept = !folio_test_uptodate(folio) || rdmafs_folio_lent(folio);
+	kept = rdmafs_folio_lent(folio) ||
+	       (!folio_test_uptodate(folio) && !folio_test_locked(folio));
 	folio_put(folio);
 	return kept;
 }
@@ -352,12 +354,15 @@ bool rdmafs_tail_kept(struct inode *inode, loff_t size)
  */
 int rdmafs_leave_hole(struct inode *inode, loff_t from)
 {
-	int err = 0;
+	bool lent = true;
+	int err;
 
-	if (!rdmafs_tail_kept(inode, from))
+	if (!rdmafs_tail_kept(inode, from)) {
 		err = rdmafs_pages_drop(inode, from, from);
-	/* In use by a mapping. */
-	if (err && err != -EBUSY)
-		return err;
-	return rdmafs_zero_tail(inode, from);
+		if (err != -EBUSY)
+			return err;
+		lent = false;	/* in use by a mapping */
+	}
+	/* What has been read in just now has the server's bytes there, which are good. */
+	return rdmafs_zero_tail(inode, from, lent);
 }
