@@ -21,6 +21,9 @@
 /* An iWARP connection that is silent for so many ms is given something to look at. */
 #define RXP_RTR_MS		100U
 
+/* An answer that ib_core has missed is found after so long. */
+#define RXP_RESOLVE_MS		500U
+
 /**
  * struct rxp_attempt - connections being made
  * @step_ms: how long each step of each of them may take
@@ -247,17 +250,38 @@ out:
 	return 0;
 }
 
-static int rxp_client_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned int step_ms)
+/*
+ * ib_core looks for a neighbour's address again when it hears that one is known, and when
+ * the time is over; it does not hear of what becomes known while it queues the request, nor
+ * of a neighbour that it has given up.  So the time is asked for in pieces.
+ */
+static int rxp_client_resolve_addr(struct rdmafs_xprt *x, struct rxp_conn *conn,
+				   unsigned int step_ms)
 {
+	unsigned int ms, left = step_ms;
 	int ret;
 
-	ret = rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)&x->addr, step_ms);
+	for (;;) {
+		ms = min(left, RXP_RESOLVE_MS);
+		left -= ms;
+		conn->cm_status = 0;
+		ret = rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)&x->addr, ms);
+		if (ret)
+			return ret;
+		ret = rxp_cm_wait(conn, ms + step_ms);
+		reinit_completion(&conn->cm_done);
+		/* Without its answer it is still at work: it can't be asked again. */
+		if (conn->cm_status != -ETIMEDOUT || !left)
+			return ret;
+	}
+}
+
+static int rxp_client_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned int step_ms)
+{
+	int ret = rxp_client_resolve_addr(x, conn, step_ms);
+
 	if (ret)
 		return ret;
-	ret = rxp_cm_wait(conn, 2 * step_ms);
-	if (ret)
-		return ret;
-	reinit_completion(&conn->cm_done);
 	ret = rdma_resolve_route(conn->id, step_ms);
 	if (ret)
 		return ret;
