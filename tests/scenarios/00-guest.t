@@ -88,6 +88,13 @@ guest --nodes 2 --net-delay 20ms --fs nfs-rdma --rdma rxe -- bash -c '
 is "$(echo "$out" | tail -n +2)" "$(printf '%s\n' made-here node1 1)" "two nodes, NFS between them" "$err"
 like "$(echo "$out" | head -n 1)" '^4[0-9]$' "a round trip takes twice the delay"
 
+# A bash looks at its directory when it starts, so not from the mount.
+guest --nodes 2 --fs nfs-tcp --backing ext4 --disks file -- bash -c '
+	cd / && unset OLDPWD && guest-peer sh -c "echo lost >/run/memory"
+	echo kept >$RDMAFS_MNT/test/f && sync && guest-peer --kill && guest-peer --boot &&
+	cat $RDMAFS_MNT/test/f; guest-peer test -e /run/memory; echo $?'
+is "$rc $out" "0 $(printf '%s\n' kept 1)" "a server without power boots on its disks" "$err"
+
 guest --fs nvme-rdma --rdma siw -- bash -c 'echo $RDMAFS_DEV; findmnt -rno SOURCE,FSTYPE -T .'
 is "$out" "$(printf '%s\n' /dev/nvme0n1 '/dev/nvme0n1 ext4')" "NVMe over siw is an ext4 on its device" "$err"
 

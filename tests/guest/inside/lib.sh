@@ -85,22 +85,40 @@ guest_mkfs() {
 	esac
 }
 
+# guest_disks BYTES: the names of two block devices, in $GUEST_DISKS, made if need be. Those
+# of files on the host outlast this kernel.
+guest_disks() {
+	if [ "${RUN_DISKS:-ram}" = ram ]; then
+		GUEST_DISKS=(/dev/ram0 /dev/ram1)
+		guest_ramdisks "$1"
+	elif [ "$RDMAFS_KERNEL" = debian ]; then
+		GUEST_DISKS=(/dev/vda /dev/vdb)
+		modprobe virtio_blk && udevadm settle 2>/dev/null
+	else
+		GUEST_DISKS=(/dev/ubda /dev/ubdb)
+	fi
+	[ -b "${GUEST_DISKS[0]}" ] || guest_fail "no ${GUEST_DISKS[0]}"
+}
+
 # guest_backing TYPE BYTES: /backing/export and /backing/scratch, each a file
-# system of its own.
+# system of its own; what a disk has already is mounted as it is.
 guest_backing() {
-	local type=$1 size=$2 name i=0
+	local type=$1 size=$2 name disk i=0
 	mkdir -p /backing
 	mount -t tmpfs -o mode=755 backing /backing
 	mkdir /backing/export /backing/scratch
+	if [ "$type" != tmpfs ]; then
+		guest_disks "$size" || return
+		guest_modprobe "$type"
+	fi
 	for name in export scratch; do
 		if [ "$type" = tmpfs ]; then
 			mount -t tmpfs -o "size=$size,mode=755,nr_inodes=0" "$name" "/backing/$name"
 		else
-			guest_ramdisks "$size"
-			guest_modprobe "$type"
-			guest_mkfs "$type" "/dev/ram$i"
-			mount -t "$type" "/dev/ram$i" "/backing/$name"
-		fi
+			disk=${GUEST_DISKS[i]}
+			[ "$(blkid -o value -s TYPE "$disk")" = "$type" ] || guest_mkfs "$type" "$disk"
+			mount -t "$type" "$disk" "/backing/$name"
+		fi || return
 		i=$((i + 1))
 	done
 }
@@ -123,10 +141,19 @@ rdmafs_load() {
 		insmod "$RDMAFS_MODULES/$m.ko" || return
 	done
 }
+# A machine that is booted again has the exports, and their secrets, that it had.
 rdmafs_server() {
+	local saved=${RDMAFS_SHARED:-}/rdmafsd.conf name
 	rdmafs_load || return
-	rdmafsctl export add export /backing/export -o no_root_squash,dev,xattrs=all || return
-	rdmafsctl export add scratch /backing/scratch -o no_root_squash,dev,xattrs=all || return
+	if [ "${RUN_DISKS:-ram}" = file ] && [ -e "$saved" ]; then
+		rdmafsctl load "$saved" || return
+	else
+		for name in export scratch; do
+			rdmafsctl export add $name /backing/$name \
+				-o no_root_squash,dev,xattrs=all || return
+		done
+		[ "${RUN_DISKS:-ram}" != file ] || rdmafsctl save "$saved" || return
+	fi
 	rdmafsctl start
 }
 rdmafs_client() { rdmafs_load; }
