@@ -461,16 +461,105 @@ static void codec_empty(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), -EBADMSG);
 }
 
-/* Noise in the shape of every body, from a fixed seed. */
+static bool lies_within(const void *p, size_t size, const u8 *buf, size_t len)
+{
+	const u8 *at = p;
+
+	return at >= buf && size <= len && (size_t)(at - buf) <= len - size;
+}
+
+/*
+ * Decode, and encode what is found: false if any of it lies elsewhere or is too long,
+ * or if a sound body does not come out again as it was.  @sound counts these.
+ */
+static bool decode_and_encode(const struct gold_body *body, const u8 *buf, size_t len, u8 *again,
+			      size_t *sound)
+{
+	struct rfp_str str;
+	struct rfp_fh fh;
+	struct rfp_enc e;
+	struct rfp_dec d;
+	size_t size, max;
+	const void *p;
+	const char *s;
+	void *to;
+
+	rfp_dec_init(&d, buf, len);
+	rfp_enc_init(&e, again, len);
+	for (s = NULL; !s || *s; s = s ? s + 1 : body->shape) {
+		if (!s || *s == 'a') {
+			size = s ? sizeof(struct rfp_attr) : body->fixed;
+			p = rfp_dec_fixed(&d, size);
+			if (d.bad)
+				break;
+			if (!lies_within(p, size, buf, len))
+				return false;
+			to = rfp_enc_fixed(&e, size);
+			if (to)
+				memcpy(to, p, size);
+		} else if (*s == 'f') {
+			rfp_dec_fh(&d, &fh);
+			if (d.bad)
+				break;
+			if (!fh.len || fh.len > RFP_FH_MAX)
+				return false;
+			rfp_enc_fh(&e, &fh);
+		} else {
+			max = *s == 'n' ? RFP_NAME_MAX : RFP_EXPORT_NAME_MAX;
+			if (*s == 'n')
+				rfp_dec_name(&d, &str, false);
+			else
+				rfp_dec_str(&d, &str, max);
+			if (d.bad)
+				break;
+			if (!str.len || str.len > max || !lies_within(str.s, str.len, buf, len) ||
+			    memchr(str.s, 0, str.len))
+				return false;
+			rfp_enc_str(&e, str.s, str.len, max);
+		}
+	}
+	if (rfp_dec_end(&d))
+		return rfp_dec_end(&d) == -EBADMSG;
+	(*sound)++;
+	return rfp_enc_len(&e) == (int)len && !memcmp(again, buf, len);
+}
+
+/* A sound body, but of numbers, names and lengths by chance. */
+static size_t compose_noise(const struct gold_body *body, struct rnd_state *rnd, u8 *buf)
+{
+	size_t at = body->fixed, i, len;
+	const char *s;
+
+	prandom_bytes_state(rnd, buf, at);
+	for (s = body->shape; *s; s++) {
+		if (*s == 'a') {
+			prandom_bytes_state(rnd, buf + at, sizeof(struct rfp_attr));
+			at += sizeof(struct rfp_attr);
+			continue;
+		}
+		len = 1 + prandom_u32_state(rnd) % 60;
+		put_unaligned_le16(len, buf + at);
+		at += sizeof(__le16);
+		for (i = 0; i < len; i++)
+			buf[at++] = 'a' + prandom_u32_state(rnd) % 26;
+	}
+	return at;
+}
+
+/* Noise for every body, from a fixed seed. */
 static void codec_noise(struct kunit *test)
 {
+	const size_t rounds = 2000, kinds = ARRAY_SIZE(gold_bodies);
+	u8 *sound_one = kunit_kmalloc(test, BODY_MAX, GFP_KERNEL);
+	u8 *again = kunit_kmalloc(test, BODY_MAX, GFP_KERNEL);
+	size_t i, len, round, sound = 0, ignored = 0;
 	struct rnd_state rnd;
-	struct decoded got;
-	size_t i, len, round;
 	u8 *buf;
 
+	KUNIT_ASSERT_NOT_NULL(test, sound_one);
+	KUNIT_ASSERT_NOT_NULL(test, again);
 	prandom_seed_state(&rnd, 20060);
-	for (round = 0; round < 2000; round++) {
+	for (round = 0; round < rounds; round++) {
 		len = prandom_u32_state(&rnd) % 400;
 		buf = kunit_kmalloc(test, len, GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, buf);
@@ -478,10 +567,26 @@ static void codec_noise(struct kunit *test)
 		/* Small numbers are lengths that go on; let there be many. */
 		for (i = 1; i < len; i += 1 + prandom_u32_state(&rnd) % 3)
 			buf[i] = 0;
-		for (i = 0; i < ARRAY_SIZE(gold_bodies); i++)
-			decode(&gold_bodies[i], buf, len, &got);
+		for (i = 0; i < kinds; i++)
+			KUNIT_ASSERT_TRUE_MSG(test, decode_and_encode(&gold_bodies[i], buf, len,
+								      again, &ignored),
+					      "%s, round %zu", gold_bodies[i].desc, round);
+		kunit_kfree(test, buf);
+
+		/* One that is sound, and then with a byte of it changed. */
+		i = round % kinds;
+		len = compose_noise(&gold_bodies[i], &rnd, sound_one);
+		buf = exact_copy(test, sound_one, len);
+		KUNIT_ASSERT_TRUE_MSG(test, decode_and_encode(&gold_bodies[i], buf, len, again,
+							      &sound),
+				      "%s, round %zu, sound", gold_bodies[i].desc, round);
+		buf[prandom_u32_state(&rnd) % len] ^= 1 << prandom_u32_state(&rnd) % 8;
+		KUNIT_ASSERT_TRUE_MSG(test, decode_and_encode(&gold_bodies[i], buf, len, again,
+							      &ignored),
+				      "%s, round %zu, changed", gold_bodies[i].desc, round);
 		kunit_kfree(test, buf);
 	}
+	KUNIT_EXPECT_EQ(test, sound, rounds);
 }
 
 static struct kunit_case codec_cases[] = {
