@@ -22,6 +22,8 @@
  *			once or not at all
  *	--errors-ok	memory may run out and I/O may fail: then all begins
  *			anew in another file; but what succeeded must be right
+ *	--without LIST	these of fallocate, punch, zero range, collapse, insert may
+ *			be said not to be supported; none else (default: any)
  *	--inject	this process' allocations fail as debugfs was told
  *	--verbose	every operation as it is made
  *
@@ -65,6 +67,7 @@ static struct {
 	unsigned int append;
 	bool eio_ok;
 	bool errors_ok;
+	const char *without;
 	bool inject;
 	bool verbose;
 } opt = { .ops = 2000, .size = 4 << 20, .align = 1, .piece = 16384 };
@@ -642,6 +645,8 @@ static bool allocate(int mode, size_t at, size_t len, bool *not_there, const cha
 	if (!fallocate(fd, mode, at, len))
 		return true;
 	if (errno == EOPNOTSUPP) {
+		if (opt.without && !strstr(opt.without, how))
+			fail("%s: not supported", how);
 		note("%s: not supported", how);
 		*not_there = true;
 		return false;
@@ -1270,6 +1275,7 @@ static void options(int argc, char **argv)
 		{ "append", 1, NULL, 'a' },
 		{ "eio-ok", 0, NULL, 'e' },
 		{ "errors-ok", 0, NULL, 'E' },
+		{ "without", 1, NULL, 'w' },
 		{ "inject", 0, NULL, 'f' },
 		{ "verbose", 0, NULL, 'v' },
 		{}
@@ -1292,6 +1298,7 @@ static void options(int argc, char **argv)
 		case 'a': opt.append = number(optarg); break;
 		case 'e': opt.eio_ok = true; break;
 		case 'E': opt.errors_ok = true; break;
+		case 'w': opt.without = optarg; break;
 		case 'f': opt.inject = true; break;
 		case 'v': opt.verbose = true; break;
 		default: exit(2);
