@@ -9,6 +9,23 @@ inside=$RDMAFS_TOP/tests/scenarios/inside
 scale=${RDMAFS_SCALE:-1}
 : "$inside"
 
+# only_parts "NAME..." [PART]...: leave unless all of these are, and there is one; what
+# follows a colon is the part's own affair.
+only_parts() {
+	local known=" $1 " part
+	shift
+	[ $# -gt 0 ] || set -- ''
+	for part; do
+		case $known in
+		*" ${part%%:*} "*) ;;
+		*)
+			echo "${0##*/}: no such part: '$part'; there are:${known% }" >&2
+			exit 2
+			;;
+		esac
+	done
+}
+
 # scaled N [LEAST]: N divided by the scale, at least LEAST (default 1).
 scaled() {
 	local n=$(($1 / scale)) least=${2:-1}

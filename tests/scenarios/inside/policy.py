@@ -557,6 +557,10 @@ def main():
     with open("policy.data", "wb") as f:
         f.write(os.urandom(8 * MIB))
     device = Device()
+    unknown = [name for name in sys.argv[1:] if name not in PARTS | TWO_NODES]
+    if unknown:
+        sys.exit(f"policy.py: no such part: {' '.join(unknown)};"
+                 f" there are: {' '.join(PARTS | TWO_NODES)}")
     for name in sys.argv[1:] or PARTS:
         part = (PARTS | TWO_NODES)[name]
         if part in WITH_POINTS and not have_points():
