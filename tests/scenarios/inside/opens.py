@@ -447,6 +447,8 @@ def unlinked_elsewhere():
             os.fsync(fd)
         os.unlink(second.path(path))
         restart()
+        # We know when the file has been opened again, a moment after the session.
+        until("the name's loss", lambda: os.fstat(fd).st_nlink == 0)
         nameless(fd, 70000)
         os.close(fd)
         same(orphans(), [])
