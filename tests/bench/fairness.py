@@ -108,7 +108,7 @@ class Fio:
     """A running fio; result() waits for it."""
 
     def __init__(self, mount, *args):
-        command = ["fio", "--name=load", "--thread", "--output-format=json", "--direct=1",
+        command = ["fio", "--name=load", "--thread", "--output-format=json+", "--direct=1",
                    f"--filename={mount.file}", "--rw=randread", f"--size={MIB}m", "--randrepeat=0",
                    "--norandommap=1", "--ioengine=libaio", *args]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -119,10 +119,11 @@ class Fio:
         job = json.loads(out[out.index("{"):])["jobs"][0]
         done = job["read"] if job["read"]["total_ios"] else job["write"]
         late = done["lat_ns"].get("percentile", {})
+        bins = {int(ns): n for ns, n in done["lat_ns"].get("bins", {}).items()}
         return {"error": job["error"] or (self.process.returncode and not self.stopped),
                 "ios": done["total_ios"], "iops": done["iops"], "mb_s": done["bw_bytes"] / 1e6,
                 "p50_us": late.get("50.000000", 0) / 1000,
-                "p99_us": late.get("99.000000", 0) / 1000}
+                "p99_us": late.get("99.000000", 0) / 1000, "bins": bins}
 
     def stop(self):
         self.stopped = True

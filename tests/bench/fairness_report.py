@@ -5,6 +5,7 @@
 Usage: fairness_report.py DIRECTORY    exit 1: something that is wanted does not hold
 """
 
+import collections
 import json
 import os
 import statistics
@@ -22,7 +23,7 @@ class Report:
         self.rows.append((what, value, limit, {True: "yes", False: "NO", None: ""}[holds]))
 
     def holds(self):
-        return all(r[3] != "NO" for r in self.rows)
+        return bool(self.rows) and all(r[3] != "NO" for r in self.rows)
 
     def text(self):
         head = ("", "measured", "wanted", "holds")
@@ -87,6 +88,25 @@ def each(values, scale=1, digits=1):
     return ", ".join(f"{v * scale:.{digits}f}" for v in values)
 
 
+def slowest(runs, part=0.01):
+    """The mean of the slowest hundredth of all I/Os of some runs, in us.
+
+    One CPU is handed on by the tick: about one I/O in a hundred waits 10 ms for
+    whatever computes beside it, with a hoarder or without.  A p99 is therefore 0.5 ms or
+    10 ms by chance; this mean counts how many such I/Os there are, and how slow.
+    """
+    bins = collections.Counter()
+    for run in runs:
+        bins.update({int(ns): n for ns, n in run["bins"].items()})
+    wanted = left = max(1, round(sum(bins.values()) * part))
+    total = 0
+    for ns in sorted(bins, reverse=True):
+        taken = min(left, bins[ns])
+        total += ns * taken
+        left -= taken
+    return total / wanted / 1000
+
+
 def hoarder_rows(report, found):
     hoarders, bases = turns(found, "hoarder"), turns(found, "baseline")
     p99 = [h["light"]["p99_us"] for h in hoarders]
@@ -94,8 +114,10 @@ def hoarder_rows(report, found):
     report.row("light beside a hoarder: p99 of each round", each(p99, digits=0) + " us", "", None)
     report.row("baseline: entries for all, hoarder held by max=", each(base, digits=0) + " us",
                f"max={bases[0]['hoarder_max']}", None)
-    ratio_row(report, "ratio of the medians", statistics.median(p99), statistics.median(base),
-              1.5, True)
+    tail, base_tail = (slowest([r["light"] for r in runs]) for runs in (hoarders, bases))
+    report.row("the slowest hundredth of all rounds, mean", f"{tail:.0f} us",
+               f"baseline: {base_tail:.0f} us", None)
+    ratio_row(report, "ratio of these", tail, base_tail, 1.5, True)
     report.row("ratio of the p50s", each([statistics.median([h["light"]["p50_us"] for h in hoarders])
                                           / statistics.median([b["light"]["p50_us"] for b in bases])],
                                          digits=2), "", None)
