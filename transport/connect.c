@@ -159,14 +159,21 @@ static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *even
 	return 0;
 }
 
+/* Wait for the CM's next answer: 1 if it is in conn->cm_status, 0 if the time is over. */
+static int rxp_cm_answer(struct rxp_conn *conn, unsigned long timeout)
+{
+	long left = wait_for_completion_killable_timeout(&conn->cm_done, timeout);
+
+	return left < 0 ? -EINTR : !!left;
+}
+
 static int rxp_cm_wait(struct rxp_conn *conn, unsigned int timeout_ms)
 {
-	long left = wait_for_completion_killable_timeout(&conn->cm_done,
-							 msecs_to_jiffies(timeout_ms));
+	int ret = rxp_cm_answer(conn, msecs_to_jiffies(timeout_ms));
 
-	if (left < 0)
-		return -EINTR;
-	return left ? conn->cm_status : -ETIMEDOUT;
+	if (ret > 0)
+		return conn->cm_status;
+	return ret ?: -ETIMEDOUT;
 }
 
 /* Keep the pool while the mount stays on one device; it is never on two. */
@@ -258,21 +265,24 @@ out:
 static int rxp_client_resolve_addr(struct rdmafs_xprt *x, struct rxp_conn *conn,
 				   unsigned int step_ms)
 {
+	unsigned long deadline = jiffies + msecs_to_jiffies(2 * step_ms), now;
 	unsigned int ms, left = step_ms;
 	int ret;
 
 	for (;;) {
 		ms = min(left, RXP_RESOLVE_MS);
 		left -= ms;
-		conn->cm_status = 0;
 		ret = rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)&x->addr, ms);
 		if (ret)
 			return ret;
-		ret = rxp_cm_wait(conn, ms + step_ms);
-		reinit_completion(&conn->cm_done);
+		now = jiffies;
+		ret = rxp_cm_answer(conn, time_before(now, deadline) ? deadline - now : 1);
 		/* Without its answer it is still at work: it can't be asked again. */
+		if (ret <= 0)
+			return ret ?: -ETIMEDOUT;
+		reinit_completion(&conn->cm_done);
 		if (conn->cm_status != -ETIMEDOUT || !left)
-			return ret;
+			return conn->cm_status;
 	}
 }
 
