@@ -60,7 +60,7 @@ enum rdmafs_dio_left {
  * @write:   a write
  * @append:  where, the server says
  * @sync:    a write with all metadata
- * @work_needed: it can't be finished in any context
+ * @work_needed: it can't be finished in any context, nor by a task that may be killed
  * @cancellable: libaio may call it off, from when all has been submitted
  * @told:    1: @iocb has been completed, or is being cancelled
  * @left:    by whom it is waited for: enum rdmafs_dio_left
@@ -301,7 +301,7 @@ static void rdmafs_dio_longer(struct inode *inode, bool append, loff_t pos, loff
 	if (!append)
 		down_write(&ri->stores);
 	from = min(pos, i_size_read(inode));
-	if (!append && from < pos && rdmafs_tail_kept(inode, from))
+	if (!append && from < pos && !rdmafs_tail_keep(inode, from))
 		from = pos;
 	if (rdmafs_test_fail("dio_longer", inode->i_ino) ||
 	    rdmafs_drop_range(inode, from, end - 1)) {
@@ -341,10 +341,11 @@ static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 		rdmafs_pages_stale(inode);
 }
 
-/* Does rdmafs_dio_settle() wait for the server or for pages? */
+/* Does rdmafs_dio_settle() wait for the server, for pages, or for who stores into them? */
 static bool rdmafs_dio_waits(struct rdmafs_dio *dio)
 {
-	return dio->write && (!list_empty(&dio->unstable) || dio->inode->i_mapping->nrpages);
+	return dio->write && (dio->work_needed || !list_empty(&dio->unstable) ||
+			      dio->inode->i_mapping->nrpages);
 }
 
 static void rdmafs_dio_work(struct work_struct *work)
@@ -360,7 +361,7 @@ static void rdmafs_dio_part_end(struct rdmafs_dio *dio)
 {
 	if (!atomic_dec_and_test(&dio->parts))
 		return;
-	if (dio->write && (dio->work_needed || rdmafs_dio_waits(dio)))
+	if (rdmafs_dio_waits(dio))
 		queue_work(RDMAFS_M(dio->inode->i_sb)->file_wq, &dio->work);
 	else
 		rdmafs_dio_finish(dio, false);
@@ -796,7 +797,7 @@ static int rdmafs_append_lock(struct inode *inode)
 		return -EINTR;
 	err = rdmafs_flush(inode);
 	if (!err)
-		err = rdmafs_zero_tail(inode, i_size_read(inode), false);
+		err = rdmafs_zero_tail(inode, i_size_read(inode));
 	if (err)
 		up_write(&RDMAFS_I(inode)->stores);
 	return err;

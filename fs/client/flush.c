@@ -22,6 +22,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "client.h"
+#include "transport/points.h"
 
 /* Seconds without a server, or the export, after which a task that exits waits no longer. */
 #define RDMAFS_EXIT_WAIT	10
@@ -89,10 +90,10 @@ static int rdmafs_errand_do(struct inode *inode, loff_t start, loff_t end, bool 
 	err = filemap_fdatawrite_range(mapping, start, end);
 	/* Errors stay with the mapping, for fsync(2) and close(2) to report. */
 	filemap_fdatawait_range_keep_errors(mapping, start, end);
-	if (drop)
-		err = invalidate_inode_pages2_range(mapping, start >> PAGE_SHIFT,
-						    end >> PAGE_SHIFT);
-	return err;
+	if (!drop)
+		return err;
+	rdmafs_test_point("range_written", inode->i_ino);
+	return invalidate_inode_pages2_range(mapping, start >> PAGE_SHIFT, end >> PAGE_SHIFT);
 }
 
 static void rdmafs_errand_put(struct rdmafs_errand *e)

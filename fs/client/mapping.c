@@ -272,21 +272,13 @@ static bool rdmafs_folio_lent(const struct folio *folio)
 	return folio_ref_count(folio) - folio_mapcount(folio) >= (int)GUP_PIN_COUNTING_BIAS;
 }
 
-/**
- * rdmafs_zero_tail - clear what a mapping may have written behind the end
- * @inode: the file
- * @from:  its size, about to grow
- * @lent:  only if somebody has the page pinned
- *
- * What is on its way to the server must not change, so that is waited for.
- *
- * Context: the caller holds i_rwsem.
- * Return: 0 or -EINTR.
+/*
+ * Clear what is behind the end in the page of the end, of what there is all of; if that is for
+ * pages that are pinned (@lent) others are -EAGAIN.  -EINTR if killed.
  */
-int rdmafs_zero_tail(struct inode *inode, loff_t from, bool lent)
+static int rdmafs_tail_rest(struct inode *inode, loff_t from, bool lent)
 {
 	struct folio *folio;
-	size_t offset;
 	int err;
 
 	if (!(from & (PAGE_SIZE - 1)))
@@ -294,50 +286,60 @@ int rdmafs_zero_tail(struct inode *inode, loff_t from, bool lent)
 	folio = filemap_get_folio(inode->i_mapping, from >> PAGE_SHIFT);
 	if (IS_ERR(folio))
 		return 0;
-	err = folio_lock_killable(folio);
-	if (err)
+	err = -EINTR;
+	if (folio_lock_killable(folio))
 		goto put;
-	err = folio_wait_writeback_killable(folio);
+	if (folio_wait_writeback_killable(folio))
+		goto unlock;
+	err = 0;
 	/* It may have been dropped, and the file have grown, while we waited. */
-	if (!err && folio->mapping == inode->i_mapping && folio_test_uptodate(folio) &&
-	    i_size_read(inode) == from && (!lent || rdmafs_folio_lent(folio))) {
-		offset = offset_in_folio(folio, from);
-		folio_zero_segment(folio, offset, folio_size(folio));
-	}
+	if (folio->mapping != inode->i_mapping || !folio_test_uptodate(folio) ||
+	    i_size_read(inode) != from)
+		goto unlock;
+	if (!lent || rdmafs_folio_lent(folio))
+		folio_zero_segment(folio, offset_in_folio(folio, from), folio_size(folio));
+	else
+		err = -EAGAIN;
+unlock:
 	folio_unlock(folio);
 put:
 	folio_put(folio);
-	return err ? -EINTR : 0;
+	return err;
 }
 
 /**
- * rdmafs_tail_kept - is the page that a file ends in to stay though it gets longer?
+ * rdmafs_zero_tail - clear what a mapping may have written behind the end
  * @inode: the file
- * @size:  its size
+ * @from:  its size, about to grow
  *
- * What a direct read of some other file brings would end in a page that is nobody's, if it
- * was dropped meanwhile; invalidate_inode_pages2_range() does not look.  Who reads into a
- * page that is clean has to fault first, and page_mkwrite() waits for invalidate_lock: with
- * that lock held it stays true of a clean page that nobody has.
+ * What is on its way to the server must not change, so that is waited for.
  *
- * Context: any.
- * Return: true if there is none, or not all of it and nobody reads it in, or somebody has
- * it pinned.
+ * Context: the caller holds i_rwsem, or rdmafs_inode.stores for writing.
+ * Return: 0 or -EINTR.
  */
-bool rdmafs_tail_kept(struct inode *inode, loff_t size)
+int rdmafs_zero_tail(struct inode *inode, loff_t from)
 {
-	struct folio *folio;
-	bool kept;
+	return rdmafs_tail_rest(inode, from, false);
+}
 
-	if (!(size & (PAGE_SIZE - 1)))
-		return true;
-	folio = filemap_get_folio(inode->i_mapping, size >> PAGE_SHIFT);
-	if (IS_ERR(folio))
-		return true;
-	kept = rdmafs_folio_lent(folio) ||
-	       (!folio_test_uptodate(folio) && !folio_test_locked(folio));
-	folio_put(folio);
-	return kept;
+/**
+ * rdmafs_tail_keep - may the page that a file ends in stay though it gets longer?
+ * @inode: the file
+ * @from:  its size
+ *
+ * It stays, cleared behind the end, if somebody has it pinned: what a direct read of some
+ * other file brings would end in a page that is nobody's, if it was dropped meanwhile;
+ * invalidate_inode_pages2_range() does not look.  Who reads into a page that is clean has to
+ * fault first, and page_mkwrite() waits for rdmafs_inode.stores and invalidate_lock: with one
+ * of them held for writing it stays true of a clean page that nobody has pinned.
+ *
+ * Context: the caller holds i_rwsem, or rdmafs_inode.stores for writing.
+ * Return: 0 if it may, or if there is none, or not all of it and nobody reads it in; -EAGAIN
+ * if it is to be dropped; -EINTR if killed.
+ */
+int rdmafs_tail_keep(struct inode *inode, loff_t from)
+{
+	return rdmafs_tail_rest(inode, from, true);
 }
 
 /**
@@ -349,20 +351,18 @@ bool rdmafs_tail_kept(struct inode *inode, loff_t size)
  * there.  So the page of the end, if there is all of it, goes back to the server while the
  * file ends in it, and what is written into it next brings nothing else along.
  *
- * Context: the caller holds i_rwsem.
+ * Context: the caller holds i_rwsem; and rdmafs_inode.stores or invalidate_lock for writing, or
+ * a page that is stored into all the time would be found in use at each try, unless it drops
+ * that page again when the file has grown (rdmafs_dio_longer()).
  * Return: 0 or a negative errno, -EINTR if killed.
  */
 int rdmafs_leave_hole(struct inode *inode, loff_t from)
 {
-	bool lent = true;
-	int err;
+	int err = rdmafs_tail_keep(inode, from);
 
-	if (!rdmafs_tail_kept(inode, from)) {
-		err = rdmafs_pages_drop(inode, from, from);
-		if (err != -EBUSY)
-			return err;
-		lent = false;	/* in use by a mapping */
-	}
-	/* What has been read in just now has the server's bytes there, which are good. */
-	return rdmafs_zero_tail(inode, from, lent);
+	if (err != -EAGAIN)
+		return err;
+	err = rdmafs_pages_drop(inode, from, from);
+	/* Used by a mapping: what has been read in just now has the server's bytes there. */
+	return err == -EBUSY ? rdmafs_zero_tail(inode, from) : err;
 }
