@@ -467,35 +467,41 @@ def idle(device):
     return {"held": held, "took_s": took, "shown_s": shown, "idle_ms": idle_ms}
 
 
-READER = """
-import sys, time
-paths, every, end = sys.argv[3:], 1 / float(sys.argv[1]), time.monotonic() + float(sys.argv[2])
-due = time.monotonic()
-while due < end:
-    for p in paths:
-        with open(p, "rb") as f:
-            f.read()
-    due += every
-    time.sleep(max(0, due - time.monotonic()))
-"""
+def read_often(paths, rate, seconds):
+    """Read files, each so often a second."""
+    due = time.monotonic()
+    end = due + seconds
+    while due < end:
+        for path in paths:
+            with open(path, "rb") as f:
+                f.read()
+        due += 1 / rate
+        time.sleep(max(0, due - time.monotonic()))
 
 
-def proc_cost(rounds, seconds):
-    """Reading our files often, against reading /proc/uptime as often, right after each other."""
+def proc_cost(turns, seconds):
+    """
+    Reading our files often, against reading /proc/uptime as often: in short turns while one
+    load runs, as what a machine has to spare differs from one second to the next.
+    """
     mount = Mount("proc")
     ours = glob.glob(f"{mount.proc}/*") + [p for p in glob.glob("/proc/fs/rdmafs/*/*")
                                            if "/client-" not in p and ":" not in p]
+    load = Fio(mount, "--bs=16k", "--iodepth=16", "--time_based", "--runtime=3600")
+    wait_until("the load", 60, lambda: mount.stats()["replies"] > 1000)
     pairs = []
-    for turn in range(rounds):
+    for turn in range(turns):
         pair = {}
         for what in ("uptime", "ours")[::1 if turn % 2 else -1]:
             paths = ours if what == "ours" else ["/proc/uptime"] * len(ours)
-            reader = subprocess.Popen([sys.executable, "-c", READER, str(1000 / len(ours)),
-                                       str(seconds + 1), *paths])
-            pair[what] = Fio(mount, "--bs=16k", "--iodepth=16", "--time_based",
-                             f"--runtime={int(seconds * 1000)}ms").result()["iops"]
-            reader.wait()
+            start, before = time.monotonic(), mount.stats()["replies"]
+            read_often(paths, 1000 / len(ours), seconds)
+            after = mount.stats()["replies"]
+            pair[what] = (after - before) / (time.monotonic() - start)
         pairs.append(pair)
+    error = load.stop()["error"]
+    if error:
+        sys.exit(f"fairness: the load beside reads of /proc: error {error}")
     mount.umount()
     return pairs
 
@@ -536,7 +542,7 @@ def main():
     part("fifo", lambda: hoarder_and_light(device, capacity, options.ios // 10, "fifo"))
     part("churn", lambda: churn(device, capacity, options.revocations, 300))
     part("without_mrs", lambda: without_mrs(device, capacity, 9, options.seconds / 4))
-    part("proc", lambda: proc_cost(9, options.seconds / 4))
+    part("proc", lambda: proc_cost(80, 0.25))
     part("quota", lambda: quota_change(device, capacity, 9))
     part("idle", lambda: idle(device))
     part("peers", lambda: peers(options.ios // 4, options.rounds))

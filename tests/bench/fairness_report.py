@@ -159,8 +159,10 @@ def build(found):
     if "proc" in found:
         ratios = sorted(p["ours"] / p["uptime"] for p in found["proc"])
         ratio = statistics.median(ratios)
+        tenth = len(ratios) // 10
         report.row("16 KiB reads while /proc is read 1,000 times a second, of those beside"
-                   f" /proc/uptime: median of {each(ratios, digits=2)}", f"{ratio:.2f}",
+                   f" /proc/uptime: median of {len(ratios)} turns, eight tenths of them"
+                   f" {ratios[tenth]:.2f} to {ratios[-1 - tenth]:.2f}", f"{ratio:.2f}",
                    "at least 0.9", ratio >= 0.9)
     if "quota" in found:
         q = found["quota"]
