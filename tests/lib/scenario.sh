@@ -62,7 +62,7 @@ scenario_line() {
 # scenario LABEL [RUN-OPTION]... -- PROGRAM [ARGUMENT]...
 # PROGRAM is below tests/scenarios/inside and prints TAP with a plan at its end.
 scenario() {
-	local label=$1 options=() err status='' line before=$tap_count
+	local label=$1 options=() err status='' line before=$tap_count failed=$tap_failed
 	shift
 	if [[ ! $label =~ ${RDMAFS_ONLY:-} ]]; then
 		diag "$label: not asked for"
@@ -93,6 +93,8 @@ scenario() {
 		tap 1 "$label: the guest's program comes to its end" \
 			"planned ${scenario_plan:-nothing}, seen $scenario_seen, status $status" \
 			"$(tail -n 30 "$err")"
+	elif [ "$status" != 0 ] && [ "$tap_failed" = "$failed" ]; then
+		tap 1 "$label: who fails says in which test" "status $status" "$(tail -n 30 "$err")"
 	elif [ "$tap_count" = "$before" ]; then
 		tap 1 "$label: the guest's program has tests, or says that it skips them"
 	else
