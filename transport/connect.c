@@ -295,7 +295,10 @@ static int rxp_client_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsi
 	ret = rdma_resolve_route(conn->id, step_ms);
 	if (ret)
 		return ret;
-	return rxp_cm_wait(conn, 2 * step_ms);
+	ret = rxp_cm_wait(conn, 2 * step_ms);
+	/* The CM says no more until it is asked to connect, and then what is said counts. */
+	reinit_completion(&conn->cm_done);
+	return ret;
 }
 
 /*
@@ -495,7 +498,6 @@ static int rxp_client_connect(struct rdmafs_xprt *x, struct rxp_attempt *a,
 		cm.incarnation = a->incarnation;
 		memcpy(cm.session, x->session, sizeof(cm.session));
 	}
-	reinit_completion(&conn->cm_done);
 	/*
 	 * siw makes its socket in the namespace of the task, which for a thread is the
 	 * first one: in others mount(8) has to wait itself.

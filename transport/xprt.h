@@ -135,7 +135,8 @@ enum rdmafs_xprt_reg {
  *		server may grant fewer
  * @conns:	connections to spread them over, 1..RDMAFS_XPRT_CONNS_MAX; the
  *		server may allow fewer
- * @connect_ms:	how long the first connect may take before it fails
+ * @connect_ms:	for how long the first connect is tried again, and how long each step of it
+ *		may take; finding the address and the route take up to twice that each
  * @quota:	share of the RNIC's translations
  * @reg:	when large READs register
  * @poll_us:	microseconds for which rdmafs_xprt_poll() spins, 0 for never

@@ -284,22 +284,6 @@ static ssize_t rdmafs_write_all(struct kiocb *iocb, struct iov_iter *from)
 	return done ? done : ret;
 }
 
-/*
- * A hole, while no mapping stores.  They may again before the file has grown: the data may
- * itself be in a page of the file, which the copy of it has to fault in.
- */
-static int rdmafs_buffered_hole(struct inode *inode)
-{
-	struct rw_semaphore *stores = &RDMAFS_I(inode)->stores;
-	int err;
-
-	if (down_write_killable(stores))
-		return -EINTR;
-	err = rdmafs_leave_hole(inode, i_size_read(inode));
-	up_write(stores);
-	return err;
-}
-
 /**
  * rdmafs_buffered_write - write into the page cache
  * @iocb: where
@@ -332,7 +316,7 @@ ssize_t rdmafs_buffered_write(struct kiocb *iocb, struct iov_iter *from)
 		}
 	}
 	if (iocb->ki_pos > i_size_read(inode)) {
-		ret = rdmafs_buffered_hole(inode);
+		ret = rdmafs_leave_hole_unlocked(inode);
 		if (ret)
 			goto out;
 	}

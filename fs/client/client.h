@@ -271,8 +271,8 @@ struct rdmafs_cred {
  *		raised under @lock
  * @fence:	changes that killed tasks have left behind: others wait (fence.c)
  * @stores:	held by stores of mappings, until the page is dirty, and against them by
- *		appends, direct writes that lengthen the file (direct.c) and whoever
- *		leaves a hole; between i_rwsem and invalidate_lock
+ *		appends, direct writes that lengthen the file (direct.c) and writes behind
+ *		a hole; between i_rwsem and invalidate_lock
  * @lock:	protects what follows; irqsave, taken by done callbacks
  * @flags:	RDMAFS_I_*
  * @coh:	what may be believed of what is cached
@@ -618,6 +618,7 @@ bool rdmafs_tail_dirty(struct inode *inode);
 int rdmafs_zero_tail(struct inode *inode, loff_t from);
 int rdmafs_tail_keep(struct inode *inode, loff_t from);
 int rdmafs_leave_hole(struct inode *inode, loff_t from);
+int rdmafs_leave_hole_unlocked(struct inode *inode);
 
 /* inode.c */
 int rdmafs_inode_init(void);

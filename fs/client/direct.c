@@ -341,11 +341,19 @@ static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 		rdmafs_pages_stale(inode);
 }
 
-/* Does rdmafs_dio_settle() wait for the server, for pages, or for who stores into them? */
+/*
+ * Does rdmafs_dio_settle() wait for the server, for pages, or for who stores into them?  Not if
+ * nothing was written: who is told at once that he would have to wait (-EAGAIN) asks again
+ * where he may.
+ */
 static bool rdmafs_dio_waits(struct rdmafs_dio *dio)
 {
-	return dio->write && (dio->work_needed || !list_empty(&dio->unstable) ||
-			      dio->inode->i_mapping->nrpages);
+	if (!dio->write)
+		return false;
+	if (!list_empty(&dio->unstable))
+		return true;
+	return min(dio->good, dio->len) &&
+	       (dio->work_needed || dio->inode->i_mapping->nrpages);
 }
 
 static void rdmafs_dio_work(struct work_struct *work)
@@ -765,18 +773,19 @@ ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from)
 		goto out;
 	size = i_size_read(inode);
 	if (iocb->ki_pos > size) {
-		ret = -EAGAIN;
-		if (nowait && filemap_range_has_page(inode->i_mapping, size, size))
-			goto out;
-		ret = rdmafs_leave_hole(inode, size);
-		if (ret)
+		if (!nowait)
+			ret = rdmafs_leave_hole_unlocked(inode);
+		else if (filemap_range_has_page(inode->i_mapping, size, size))
+			ret = -EAGAIN;
+		if (ret < 0)
 			goto out;
 	}
 	ret = -ENOMEM;
 	dio = rdmafs_dio_new(iocb, true, false);
 	if (!dio)
 		goto out;
-	if (iocb->ki_pos + iov_iter_count(from) > size)
+	/* From now on it counts as a writer, and the size does not become less. */
+	if (iocb->ki_pos + iov_iter_count(from) > i_size_read(inode))
 		dio->work_needed = true;
 	ret = rdmafs_dio_submit(dio, from, nowait);
 	/* An asynchronous one may be completed, and gone. */

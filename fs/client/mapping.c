@@ -331,14 +331,19 @@ int rdmafs_zero_tail(struct inode *inode, loff_t from)
  * other file brings would end in a page that is nobody's, if it was dropped meanwhile;
  * invalidate_inode_pages2_range() does not look.  Who reads into a page that is clean has to
  * fault first, and page_mkwrite() waits for rdmafs_inode.stores and invalidate_lock: with one
- * of them held for writing it stays true of a clean page that nobody has pinned.
+ * of them held for writing it stays true of a clean page that nobody has pinned.  A dirty one
+ * can be pinned without a fault, so it is written back before.
  *
- * Context: the caller holds i_rwsem, or rdmafs_inode.stores for writing.
+ * Context: the caller holds rdmafs_inode.stores or invalidate_lock for writing.
  * Return: 0 if it may, or if there is none, or not all of it and nobody reads it in; -EAGAIN
  * if it is to be dropped; -EINTR if killed.
  */
 int rdmafs_tail_keep(struct inode *inode, loff_t from)
 {
+	if (!(from & (PAGE_SIZE - 1)))
+		return 0;
+	if (rdmafs_flush_range(inode, from, from) == -EINTR)
+		return -EINTR;
 	return rdmafs_tail_rest(inode, from, true);
 }
 
@@ -351,9 +356,7 @@ int rdmafs_tail_keep(struct inode *inode, loff_t from)
  * there.  So the page of the end, if there is all of it, goes back to the server while the
  * file ends in it, and what is written into it next brings nothing else along.
  *
- * Context: the caller holds i_rwsem; and rdmafs_inode.stores or invalidate_lock for writing, or
- * a page that is stored into all the time would be found in use at each try, unless it drops
- * that page again when the file has grown (rdmafs_dio_longer()).
+ * Context: the caller holds i_rwsem, and rdmafs_inode.stores or invalidate_lock for writing.
  * Return: 0 or a negative errno, -EINTR if killed.
  */
 int rdmafs_leave_hole(struct inode *inode, loff_t from)
@@ -365,4 +368,26 @@ int rdmafs_leave_hole(struct inode *inode, loff_t from)
 	err = rdmafs_pages_drop(inode, from, from);
 	/* Used by a mapping: what has been read in just now has the server's bytes there. */
 	return err == -EBUSY ? rdmafs_zero_tail(inode, from) : err;
+}
+
+/**
+ * rdmafs_leave_hole_unlocked - the same for who holds neither of these locks
+ * @inode: the file
+ *
+ * Mappings may store again before the file has grown: what is written may itself be in a page
+ * of the file, which the copy of it has to fault in, or be written by the server only later.
+ *
+ * Context: the caller holds i_rwsem.
+ * Return: 0 or a negative errno, -EINTR if killed.
+ */
+int rdmafs_leave_hole_unlocked(struct inode *inode)
+{
+	struct rw_semaphore *stores = &RDMAFS_I(inode)->stores;
+	int err;
+
+	if (down_write_killable(stores))
+		return -EINTR;
+	err = rdmafs_leave_hole(inode, i_size_read(inode));
+	up_write(stores);
+	return err;
 }
