@@ -296,7 +296,10 @@ static int rxp_client_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsi
 	if (ret)
 		return ret;
 	ret = rxp_cm_wait(conn, 2 * step_ms);
-	/* The CM says no more until it is asked to connect, and then what is said counts. */
+	/*
+	 * It has said all that it was asked for.  What comes from now on counts, also before
+	 * it is asked to connect: that the device goes.
+	 */
 	reinit_completion(&conn->cm_done);
 	return ret;
 }

@@ -156,8 +156,9 @@ struct rdmafs_reclaim {
  * @io_wq:	works that wait for the server and for no other work: sending
  *		again, COMMIT, CLOSE
  * @fill_wq:	works that hold a folio and wait for those of @io_wq: reading it
- * @file_wq:	works that wait for folios, and so for those of the other two: flushing,
- *		the end of direct writes
+ * @file_wq:	works that wait for folios, and so for those of the other two: flushing
+ * @dio_wq:	the end of direct writes, which waits for who has stores wait, and that for
+ *		those of @file_wq
  * @tell_wq:	works that wait for nothing: a task that exits is told that its requests
  *		are over
  * @op_pools:	memory for ops when there is none
@@ -196,6 +197,7 @@ struct rdmafs_mount {
 	struct workqueue_struct *io_wq;
 	struct workqueue_struct *fill_wq;
 	struct workqueue_struct *file_wq;
+	struct workqueue_struct *dio_wq;
 	struct workqueue_struct *tell_wq;
 	mempool_t *op_pools[RDMAFS_NR_POOLS];
 	atomic_t session;

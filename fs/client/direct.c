@@ -190,8 +190,12 @@ static void rdmafs_dio_finish(struct rdmafs_dio *dio, bool inline_)
 	dio->good = min(dio->good, dio->len);
 	result = dio->good ? (ssize_t)dio->good : dio->error;
 	dio->result = result;
-	if (dio->write)
+	if (dio->write) {
+		/* Parts behind the one that failed may have been written. */
+		if (dio->good < dio->len && dio->nr_parts > 1)
+			rdmafs_change_unknown(inode);
 		atomic_dec(&RDMAFS_I(inode)->writers);
+	}
 	inode_dio_end(inode);
 	if (atomic_xchg(&dio->left, RDMAFS_DIO_OVER) == RDMAFS_DIO_LEFT)
 		rdmafs_fence_end(inode);
@@ -370,7 +374,7 @@ static void rdmafs_dio_part_end(struct rdmafs_dio *dio)
 	if (!atomic_dec_and_test(&dio->parts))
 		return;
 	if (rdmafs_dio_waits(dio))
-		queue_work(RDMAFS_M(dio->inode->i_sb)->file_wq, &dio->work);
+		queue_work(RDMAFS_M(dio->inode->i_sb)->dio_wq, &dio->work);
 	else
 		rdmafs_dio_finish(dio, false);
 }
@@ -650,7 +654,7 @@ static ssize_t rdmafs_dio_end(struct rdmafs_dio *dio)
 		rdmafs_dio_cancellable(dio);
 	over = atomic_dec_and_test(&dio->parts);
 	if (over && rdmafs_dio_waits(dio)) {
-		queue_work(RDMAFS_M(dio->inode->i_sb)->file_wq, &dio->work);
+		queue_work(RDMAFS_M(dio->inode->i_sb)->dio_wq, &dio->work);
 		over = false;
 	}
 	if (over && dio->cancellable) {
@@ -686,6 +690,11 @@ static ssize_t rdmafs_dio_submit(struct rdmafs_dio *dio, struct iov_iter *iter, 
 	while (iov_iter_count(iter)) {
 		part = rdmafs_dio_part_new(dio, iter, &len);
 		err = PTR_ERR_OR_ZERO(part);
+		if (!err && nowait && iov_iter_count(iter)) {
+			/* All of it at once, or not now: who did not wait asks for no rest. */
+			rdmafs_dio_part_free(part);
+			err = -EAGAIN;
+		}
 		if (!err)
 			err = rdmafs_dio_start_part(dio, part, len, iov_iter_count(iter), nowait);
 		if (err) {
@@ -773,10 +782,9 @@ ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from)
 		goto out;
 	size = i_size_read(inode);
 	if (iocb->ki_pos > size) {
-		if (!nowait)
-			ret = rdmafs_leave_hole_unlocked(inode);
-		else if (filemap_range_has_page(inode->i_mapping, size, size))
-			ret = -EAGAIN;
+		/* A page that is read in later goes when the file has grown. */
+		if (filemap_range_has_page(inode->i_mapping, size, size))
+			ret = nowait ? -EAGAIN : rdmafs_leave_hole_unlocked(inode);
 		if (ret < 0)
 			goto out;
 	}
@@ -784,9 +792,11 @@ ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from)
 	dio = rdmafs_dio_new(iocb, true, false);
 	if (!dio)
 		goto out;
-	/* From now on it counts as a writer, and the size does not become less. */
+	/* It counts as a writer: under the lock the size does not become less any more. */
+	spin_lock_irq(&RDMAFS_I(inode)->lock);
 	if (iocb->ki_pos + iov_iter_count(from) > i_size_read(inode))
 		dio->work_needed = true;
+	spin_unlock_irq(&RDMAFS_I(inode)->lock);
 	ret = rdmafs_dio_submit(dio, from, nowait);
 	/* An asynchronous one may be completed, and gone. */
 	if (sync && ret > 0)

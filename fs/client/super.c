@@ -286,7 +286,9 @@ static int rdmafs_check_opts(struct fs_context *fc)
 /* It has no session (any more). */
 static void rdmafs_mount_free(struct rdmafs_mount *mnt)
 {
-	/* Those of the first two may queue to the last, as they end. */
+	/* Those of the first three may queue to the last, as they end. */
+	if (mnt->dio_wq)
+		destroy_workqueue(mnt->dio_wq);
 	if (mnt->file_wq)
 		destroy_workqueue(mnt->file_wq);
 	if (mnt->fill_wq)
@@ -395,8 +397,9 @@ static struct rdmafs_mount *rdmafs_mount_alloc(const char *host)
 	mnt->io_wq = alloc_workqueue("rdmafs-io-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
 	mnt->fill_wq = alloc_workqueue("rdmafs-fill-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
 	mnt->file_wq = alloc_workqueue("rdmafs-file-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
+	mnt->dio_wq = alloc_workqueue("rdmafs-dio-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
 	mnt->tell_wq = alloc_workqueue("rdmafs-tell-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
-	if (!mnt->io_wq || !mnt->fill_wq || !mnt->file_wq || !mnt->tell_wq ||
+	if (!mnt->io_wq || !mnt->fill_wq || !mnt->file_wq || !mnt->dio_wq || !mnt->tell_wq ||
 	    rdmafs_op_pools_init(mnt)) {
 		rdmafs_mount_free(mnt);
 		return NULL;
