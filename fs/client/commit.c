@@ -24,6 +24,7 @@
  */
 #include <linux/slab.h>
 #include "client.h"
+#include "transport/points.h"
 
 /* Ask for a COMMIT as soon as possible. */
 static void rdmafs_commit_kick(struct rdmafs_inode *ri)
@@ -252,10 +253,12 @@ void rdmafs_commit_work(struct work_struct *work)
 		return;
 
 	op = list_first_entry(&list, struct rdmafs_op, io.link);
+	rdmafs_test_point("commit", op->open->inode->i_ino);
 	err = rdmafs_commit_send(op->open, atomic_read(&ri->syncing), &verifier);
 	list_for_each_entry_safe(op, next, &list, io.link) {
 		list_del_init(&op->io.link);
 		if (!err && (op->io.mixed || op->io.verifier != verifier)) {
+			rdmafs_test_point("commit_again", op->open->inode->i_ino);
 			spin_lock_irq(&ri->lock);
 			ri->inflight++;
 			spin_unlock_irq(&ri->lock);

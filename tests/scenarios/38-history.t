@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What was acknowledged is there, once: while connections and sessions are lost, and over
+# the loss of power of the server's machine, which boots on its disks.
+set -uo pipefail
+# shellcheck source=tests/lib/scenario.sh
+. "$(dirname "$0")/../lib/scenario.sh"
+
+only_on rdmafs
+times=$((scenario_scale > 1 ? 1 : 5))
+scenario checker --fs local --backing ext4 --size 400M -- history checker
+for backing in ext4 xfs btrfs; do
+	scenario $backing --nodes 2 --disks file --backing $backing --size 400M -- \
+		history connections:$times sessions:$times rewritten power:1
+	[ "$scenario_scale" = 1 ] || break
+done
+tap_done
