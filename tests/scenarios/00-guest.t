@@ -89,6 +89,15 @@ guest --nodes 2 --net-delay 20ms --fs nfs-rdma --rdma rxe -- bash -c '
 is "$(echo "$out" | tail -n +2)" "$(printf '%s\n' made-here node1 1)" "two nodes, NFS between them" "$err"
 like "$(echo "$out" | head -n 1)" '^[45][0-9]$' "a round trip takes twice the delay, and not three times"
 
+guest --nodes 3 --fs nfs-tcp -- bash -c '
+	echo one >f; guest-peer --node 3 bash -c "sleep 1000 >/dev/null 2>&1 & cat $RDMAFS_MNT/test/f; uname -n"
+	guest-peer uname -n; guest-peer --node 3 --kill; guest-peer --node 3 cat $RDMAFS_MNT/test/f &
+	guest-peer --node 3 --boot; wait $!; guest-peer --node 4 true; echo $?'
+is "$rc $out" "0 $(printf '%s\n' one node3 node1 one 2)" \
+	"three nodes: another client, which loses its power, boots and does what it was asked for" "$err"
+guest --nodes 3 --fs nfs-tcp --kill-at 3:mounted -- true
+is "$rc $(grep -c "was ended after" "$tmp/stderr")" "125 0" "which does not go unnoticed" "$err"
+
 # A bash looks at its directory when it starts, so not from the mount.
 guest --nodes 2 --fs nfs-tcp --backing ext4 --disks file -- bash -c '
 	cd / && unset OLDPWD && guest-peer sh -c "echo lost >/run/memory"
