@@ -68,10 +68,10 @@ for stage in booted connected served mounted ran unmounted unloaded scanned; do
 		"a machine that is gone at: $stage" "$err"
 done
 guest --nodes 2 --fs nfs-tcp --kill-at 1:served -- true
-is "$rc $(grep -c "was ended after" "$tmp/stderr")" "125 0" \
+is "$rc $(grep -c "node 1 did not come to its end, but as far as: served\$" "$tmp/stderr")" "125 1" \
 	"a server that is gone before its client has come, which is not waited for" "$err"
 guest --nodes 2 --fs nfs-tcp --kill-at 2:ran -- true
-is "$rc $(grep -c "was ended after" "$tmp/stderr")" "125 0" \
+is "$rc $(grep -c "node 2 did not come to its end, but as far as: ran\$" "$tmp/stderr")" "125 1" \
 	"a client that is gone before it has told the server to stop" "$err"
 guest --fs local -- dmesg --console-level 1
 is $rc 125 "a kernel log that does not come through"
@@ -92,11 +92,15 @@ like "$(echo "$out" | head -n 1)" '^[45][0-9]$' "a round trip takes twice the de
 guest --nodes 3 --fs nfs-tcp -- bash -c '
 	echo one >f; guest-peer --node 3 bash -c "sleep 1000 >/dev/null 2>&1 & cat $RDMAFS_MNT/test/f; uname -n"
 	guest-peer uname -n; guest-peer --node 3 --kill; guest-peer --node 3 cat $RDMAFS_MNT/test/f &
-	guest-peer --node 3 --boot; wait $!; guest-peer --node 4 true; echo $?'
+	guest-peer --node 3 --boot; wait $!; guest-peer --node 4 true; echo $?
+	guest-peer --node 3 bash -c "cd $RDMAFS_MNT && sleep 1000 >/dev/null 2>&1 &"'
 is "$rc $out" "0 $(printf '%s\n' one node3 node1 one 2)" \
 	"three nodes: another client, which loses its power, boots and does what it was asked for" "$err"
 guest --nodes 3 --fs nfs-tcp --kill-at 3:mounted -- true
-is "$rc $(grep -c "was ended after" "$tmp/stderr")" "125 0" "which does not go unnoticed" "$err"
+is "$rc $(grep -c "node 3 did not come to its end, but as far as: mounted\$" "$tmp/stderr")" "125 1" \
+	"which does not go unnoticed" "$err"
+guest --nodes 2 --fs nfs-tcp --kill-at 1:ran -- true
+is "$rc $(grep -c "no node came to 1:ran" "$tmp/stderr")" "125 1" "nor does a kill that was not to be" "$err"
 
 # A bash looks at its directory when it starts, so not from the mount.
 guest --nodes 2 --fs nfs-tcp --backing ext4 --disks file -- bash -c '
