@@ -292,4 +292,5 @@ def main():
         sys.exit("bench: the contenders could not be taken down")
 
 
-main()
+if __name__ == "__main__":
+    main()

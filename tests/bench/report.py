@@ -286,4 +286,5 @@ def main():
     print(f"{out}/bench.json, bench.md, bench.svg")
 
 
-main()
+if __name__ == "__main__":
+    main()
