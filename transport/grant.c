@@ -277,6 +277,14 @@ void rxp_grant_cancel(struct rxp_grant *g)
 	rxp_grant_free(g);
 }
 
+/* The client has used it, or given it back: how long did that take once it was called back? */
+static void rxp_grant_came(struct rxp_grant *g)
+{
+	if (g->told_ns)
+		rxp_add(&g->session->stats, grants_recalled_us,
+			div_u64(ktime_get_ns() - g->told_ns, NSEC_PER_USEC));
+}
+
 /**
  * rxp_grant_use - a CALL says that its data is in a granted sink
  * @req:  the request, new, with its session's lock held
@@ -292,6 +300,7 @@ bool rxp_grant_use(struct rxp_req *req, struct rxp_conn *conn)
 	if (!g || req->bulk_len > g->mr->mr->length)
 		return false;
 	rxp_grant_unlink(s, g);
+	rxp_grant_came(g);
 	rpol_mr_regain(g->pool->member, &g->mr->policy);
 	req->pool = g->pool;
 	req->buf = g->buf;
@@ -319,6 +328,7 @@ static const char *rxp_grant_return(struct rxp_conn *conn, u32 rkey)
 	g = rxp_grant_find(s, conn, rkey);
 	if (g) {
 		g->returned = true;
+		rxp_grant_came(g);
 		g->recalled = g->recalled ?: jiffies | 1;
 	}
 	spin_unlock_bh(&s->lock);
@@ -385,10 +395,11 @@ static bool rxp_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn 
 {
 	struct rxp_grant *batch[RXP_WIRE_KEYS], *g;
 	u32 rkeys[RXP_WIRE_KEYS], nr = 0, i;
+	u64 now;
 
 	lockdep_assert_held(&s->lock);
 	list_for_each_entry(g, &s->grants, link) {
-		if (g->conn != conn || g->told || g->returned ||
+		if (g->conn != conn || g->told_ns || g->returned ||
 		    !rpol_mr_recalled(&g->mr->policy))
 			continue;
 		/* Its time runs from now on: a client may let nothing more be sent. */
@@ -401,8 +412,9 @@ static bool rxp_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn 
 	if (!nr || rdmafs_test_fail("recall", 0) ||
 	    rxp_ctl_send_keys(conn, RXP_NOTIFY, RXP_NOTIFY_RECALL, rkeys, nr))
 		return false;
+	now = ktime_get_ns();
 	for (i = 0; i < nr; i++)
-		batch[i]->told = true;
+		batch[i]->told_ns = now;
 	rxp_count(&s->stats, recalls);
 	rxp_add(&s->stats, grants_recalled, nr);
 	return true;

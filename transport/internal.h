@@ -107,6 +107,7 @@ enum rxp_stat {
 	RXP_STAT_grants_made,
 	RXP_STAT_grants_returned,
 	RXP_STAT_grants_recalled,
+	RXP_STAT_grants_recalled_us,
 	RXP_STAT_recalls,
 	RXP_STAT_returns,
 	RXP_STAT_retry_later,

@@ -40,7 +40,7 @@
  * @mr:	      their key
  * @charged:  bytes that its session is charged for it
  * @recalled: when it was found to be wanted back, or given back, in jiffies, or 0
- * @told:     its RECALL is posted
+ * @told_ns:  when its RECALL was posted, or 0
  * @returned: given back: listed until its key is invalid, and of no other use
  * @inv_chain: LOCAL_INV after a RETURN
  * @inv:      its work request
@@ -54,7 +54,7 @@ struct rxp_grant {
 	struct rxp_mr *mr;
 	u32 charged;
 	unsigned long recalled;
-	bool told;
+	u64 told_ns;
 	bool returned;
 	struct rxp_chain inv_chain;
 	struct ib_send_wr inv;

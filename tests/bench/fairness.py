@@ -208,9 +208,16 @@ def wait_until(what, seconds, condition):
         time.sleep(0.01)
 
 
+def called_back():
+    """Sinks that the server has called back, and the microseconds until they came."""
+    stats = [key_values(path) for path in glob.glob("/proc/fs/rdmafs/client-*/stats")]
+    return [sum(s[k] for s in stats) for k in ("sinks_recalled", "sinks_recalled_us")]
+
+
 def shares(device, weights, capacity, depth, seconds):
     """Greedy mounts with these weights, all the time."""
     mounts = {f"m{i}": Mount(f"m{i}", f",weight={w}") for i, w in enumerate(weights)}
+    before = called_back()
     device.capacity(capacity)
     loads = [hoard(m, depth) for m in mounts.values()]
     wait_until("everybody holds something", 60,
@@ -218,6 +225,7 @@ def shares(device, weights, capacity, depth, seconds):
     sampler = Sampler(mounts)
     found = measured(device, {n: m.of_reads for n, m in mounts.items()}, seconds)
     found["plot"] = sampler.stop()
+    found["called_back"] = [now - then for now, then in zip(called_back(), before)]
     found["errors"] = sum(load.stop()["error"] for load in loads)
     device.capacity(device.plenty)
     for m in mounts.values():

@@ -60,6 +60,10 @@ def shares_rows(report, name, found):
                "at least 95%", p["bound"] + p["converting"] >= 0.95)
     report.row(f"{name}: idle while somebody waits, from the first grants on",
                f"{found['wasted']:.2%}", "less than 2%", found["wasted"] < 0.02)
+    sinks, us = found.get("called_back", (0, 0))
+    if sinks:
+        report.row(f"{name}: {sinks} sinks that were granted before are back after, mean",
+                   f"{us / sinks / 1000:.1f} ms", "", None)
     report.row(f"{name}: I/O errors", str(found["errors"]), "0", not found["errors"])
 
 
