@@ -346,9 +346,10 @@ static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 }
 
 /*
- * Does rdmafs_dio_settle() wait for the server, for pages, or for who stores into them?  Not if
- * nothing was written: who is told at once that he would have to wait (-EAGAIN) asks again
- * where he may.
+ * Is there something to settle, which may wait for the server, for pages, or for who stores into
+ * them?  Not if nothing was written: who is told at once that he would have to wait (-EAGAIN)
+ * asks again where he may.  Nor if there are no pages: what is read in from now on was asked for
+ * after it had been written.
  */
 static bool rdmafs_dio_waits(struct rdmafs_dio *dio)
 {
@@ -658,12 +659,10 @@ static ssize_t rdmafs_dio_end(struct rdmafs_dio *dio)
 		over = false;
 	}
 	if (over && dio->cancellable) {
-		rdmafs_dio_settle(dio);
 		rdmafs_dio_finish(dio, false);
 		ret = -EIOCBQUEUED;
 	} else if (over) {
 		/* All is done already, so that the caller can be told at once. */
-		rdmafs_dio_settle(dio);
 		rdmafs_dio_finish(dio, true);
 		ret = dio->result;
 		if (ret > 0 && iocb)
