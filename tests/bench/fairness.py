@@ -114,21 +114,25 @@ class Fio:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.stopped = False    # fio calls that a failure
 
-    def result(self):
+    def result(self, errors=False):
+        """What it did.  An error ends all of this, unless @errors are for the caller."""
         out = self.process.communicate()[0]
         job = json.loads(out[out.index("{"):])["jobs"][0]
         done = job["read"] if job["read"]["total_ios"] else job["write"]
         late = done["lat_ns"].get("percentile", {})
         bins = {int(ns): n for ns, n in done["lat_ns"].get("bins", {}).items()}
-        return {"error": job["error"] or (self.process.returncode and not self.stopped),
+        error = job["error"] or (self.process.returncode and not self.stopped)
+        if error and not errors:
+            sys.exit(f"fairness: {' '.join(self.process.args)}: error {error}")
+        return {"error": error,
                 "ios": done["total_ios"], "iops": done["iops"], "mb_s": done["bw_bytes"] / 1e6,
                 "p50_us": late.get("50.000000", 0) / 1000,
                 "p99_us": late.get("99.000000", 0) / 1000, "bins": bins}
 
-    def stop(self):
+    def stop(self, errors=False):
         self.stopped = True
         self.process.send_signal(signal.SIGINT)
-        return self.result()
+        return self.result(errors)
 
 
 def hoard(mount, depth, *args):
@@ -226,7 +230,7 @@ def shares(device, weights, capacity, depth, seconds):
     found = measured(device, {n: m.of_reads for n, m in mounts.items()}, seconds)
     found["plot"] = sampler.stop()
     found["called_back"] = [now - then for now, then in zip(called_back(), before)]
-    found["errors"] = sum(load.stop()["error"] for load in loads)
+    found["errors"] = sum(bool(load.stop(errors=True)["error"]) for load in loads)
     device.capacity(device.plenty)
     for m in mounts.values():
         m.umount()
@@ -248,7 +252,7 @@ def writers(device, weights, capacity, depth, seconds):
     wait_until("everybody wants all", 60, lambda: all(
         key_values(f"{m.client}/window")["demand"] > capacity for m in mounts.values()))
     found = measured(device, {n: m.of_writes for n, m in mounts.items()}, seconds)
-    found["errors"] = sum(bool(load.stop()["error"]) for load in loads)
+    found["errors"] = sum(bool(load.stop(errors=True)["error"]) for load in loads)
     device.capacity(device.plenty)
     for m in mounts.values():
         m.umount()
@@ -283,7 +287,7 @@ def hoarder_and_light(device, capacity, ios, discipline):
     wait_until("the light one's first I/O", 60, lambda: mounts["light"].stats()["grants"] >
                before["grants"])
     first = mounts["light"].stats()
-    result = running.result()
+    result = running.result(errors=True)
     end = sampler.now()
     after, hoarder_after = mounts["light"].stats(), mounts["hoarder"].stats()
     us = (end - start) * 1e6
@@ -302,7 +306,7 @@ def hoarder_and_light(device, capacity, ios, discipline):
         found["regained_s"] = time.monotonic() - stopped
         time.sleep(1)
     found["plot"] = dict(sampler.stop(), light_from=start, light_to=end)
-    found["hoarder"] = load.stop()
+    found["hoarder"] = load.stop(errors=True)
     device.capacity(device.plenty)
     device.discipline("fair")
     for m in mounts.values():
@@ -335,7 +339,7 @@ def churn(device, capacity, revocations, limit):
     before = {n: m.stats()["revocations"] for n, m in mounts.items()}
     errors, runs, start = 0, 0, time.monotonic()
     while time.monotonic() - start < limit:
-        result = Fio(mounts["light"], "--bs=1m", "--iodepth=16", "--number_ios=48").result()
+        result = Fio(mounts["light"], "--bs=1m", "--iodepth=16", "--number_ios=48").result(errors=True)
         errors += bool(result["error"])
         runs += 1
         done = {n: m.stats()["revocations"] - before[n] for n, m in mounts.items()}
@@ -344,7 +348,7 @@ def churn(device, capacity, revocations, limit):
         # until what it held is lent again
         wait_until("the light one's entries", 60,
                    lambda: mounts["light"].window()["charged"] == 0)
-    errors += sum(bool(load.stop()["error"]) for load in loads)
+    errors += sum(bool(load.stop(errors=True)["error"]) for load in loads)
     device.capacity(device.plenty)
     for m in mounts.values():
         m.umount()
@@ -449,10 +453,10 @@ def quota_change(device, capacity, rounds):
         wait_until("the quota", 60, lambda: mount.window()["charged"] <= 10 * MR)
         took.append((time.monotonic() - start) * 1e6)
     after = mount.stats()
-    error = load.stop()["error"]
+    load.stop()
     device.capacity(device.plenty)
     mount.umount()
-    return {"took_us": took, "error": error, "rpc_us": (after["rpc_us"] - before["rpc_us"]) /
+    return {"took_us": took, "rpc_us": (after["rpc_us"] - before["rpc_us"]) /
             max(1, after["replies"] - before["replies"])}
 
 
@@ -507,9 +511,7 @@ def proc_cost(turns, seconds):
             after = mount.stats()["replies"]
             pair[what] = (after - before) / (time.monotonic() - start)
         pairs.append(pair)
-    error = load.stop()["error"]
-    if error:
-        sys.exit(f"fairness: the load beside reads of /proc: error {error}")
+    load.stop()
     mount.umount()
     return pairs
 
