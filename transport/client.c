@@ -363,6 +363,7 @@ static void rxp_client_free(struct rdmafs_xprt *x)
 	rxp_ring_destroy(&x->tx_ring);
 	for (i = 0; i < ARRAY_SIZE(x->rx_rings); i++)
 		rxp_recv_release(&x->rx_rings[i]);
+	rxp_io_pools_destroy(x);
 	rxp_stats_destroy(&x->stats);
 	put_net(x->net);
 	kfree(x);
@@ -422,18 +423,23 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 	rxp_later_init(x);
 	get_random_bytes(x->client, sizeof(x->client));
 
+	ret = rxp_io_pools_init(x);
+	if (ret)
+		goto out_free;
 	do {
 		ret = rxp_connect_once(x, params->connect_ms);
 		if (ret == -EAGAIN)	/* a stale one of ours goes there, or this one was lost */
 			schedule_timeout_killable(HZ / 20);
 	} while (ret == -EAGAIN && time_before(jiffies, deadline) &&
 		 !fatal_signal_pending(current));
-	if (ret) {
-		rxp_client_free(x);
-		return ERR_PTR(ret == -EAGAIN ? -ETIMEDOUT : ret);
-	}
+	if (ret)
+		goto out_free;
 	queue_delayed_work(rxp_wq, &x->heartbeat, HZ);
 	return x;
+
+out_free:
+	rxp_client_free(x);
+	return ERR_PTR(ret == -EAGAIN ? -ETIMEDOUT : ret);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_connect);
 

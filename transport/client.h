@@ -6,6 +6,7 @@
 #ifndef RDMAFS_TRANSPORT_CLIENT_H
 #define RDMAFS_TRANSPORT_CLIENT_H
 
+#include <linux/mempool.h>
 #include "transport/client_state.h"
 #include "transport/cost.h"
 #include "transport/internal.h"
@@ -35,6 +36,9 @@ struct rxp_slot {
 	struct ib_send_wr wr;
 	struct ib_sge sge[2];
 };
+
+/* By the memory that they take (io.c). */
+#define RXP_IO_KINDS	3
 
 /**
  * struct rxp_io - data of a call that does not travel inside its messages
@@ -67,7 +71,7 @@ struct rxp_slot {
  * @direct: map it before the CALL
  * @waited: mapping it had to wait for translations
  * @work:   what has to be done in process context before the call is over
- * @kind:   which pool it came from
+ * @kind:   which of its mount's pools it came from
  */
 struct rxp_io {
 	struct rdmafs_xprt_call *call;
@@ -168,6 +172,7 @@ struct rdmafs_xprt {
 	struct rpol_quota quota;	/* written under both */
 	struct rxp_stats stats;
 	struct rxp_proc proc;
+	mempool_t *io_pools[RXP_IO_KINDS];	/* memory for large calls when there is none */
 	void (*show_mount)(struct seq_file *m, void *ctx);
 
 	spinlock_t lock;
@@ -235,8 +240,8 @@ void rxp_grants_forget(struct rdmafs_xprt *x);
 void rxp_grants_give_back(struct rdmafs_xprt *x);
 void rxp_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f);
 
-int rxp_io_init(void);
-void rxp_io_exit(void);
+int rxp_io_pools_init(struct rdmafs_xprt *x);
+void rxp_io_pools_destroy(struct rdmafs_xprt *x);
 struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call);
 void rxp_io_free(struct rxp_io *io);
 bool rxp_io_overlaps(struct rdmafs_xprt *x, const struct rxp_io *io);

@@ -25,17 +25,19 @@
 #include "transport/client.h"
 
 /* Scatter/gather entries of an io, by kind: 128 KiB, 1 MiB and 4 MiB that begin in a page. */
-static const u32 rxp_io_segs[] = { 33, 257, RPOL_CLASS_MAX };
-/* Kept for when memory is short: what writeback takes one at a time will do. */
-static const int rxp_io_reserve_nr[] = { 16, 4, 1 };
+static const u32 rxp_io_segs[RXP_IO_KINDS] = { 33, 257, RPOL_CLASS_MAX };
+/*
+ * Kept by each mount for when memory is short: what writeback takes one at a time will
+ * do.  What others hold of theirs may come back only with a server that is dead.  It costs
+ * 112 KiB a mount (4 of 4 KiB, and 32 and 64).
+ */
+static const int rxp_io_reserve_nr[RXP_IO_KINDS] = { 4, 1, 1 };
 
 /*
  * What one message more costs both sides together, until some were seen (cost.c):
  * about what rxe takes for it in UML.
  */
 #define RXP_MESSAGE_NS		(20 * NSEC_PER_USEC)
-
-static mempool_t *rxp_io_pool[ARRAY_SIZE(rxp_io_segs)];
 
 static size_t rxp_io_size(u32 segs)
 {
@@ -45,46 +47,50 @@ static size_t rxp_io_size(u32 segs)
 	       DIV_ROUND_UP(segs, RXP_SGE_MIN) * sizeof(struct ib_rdma_wr);
 }
 
+/* mempool_kvmalloc(), which a test can make fail: then there is what is kept. */
+static void *rxp_io_mem(gfp_t gfp, void *size)
+{
+	return rdmafs_test_fail("io_mem", 0) ? NULL : kvmalloc((size_t)size, gfp);
+}
+
 /**
- * rxp_io_init - make the pools of this file
+ * rxp_io_pools_init - set memory aside for a mount's large calls
+ * @x: the session
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0 or -ENOMEM; rxp_io_pools_destroy() undoes either.
  */
-int rxp_io_init(void)
+int rxp_io_pools_init(struct rdmafs_xprt *x)
 {
 	int k;
 
-	for (k = 0; k < ARRAY_SIZE(rxp_io_segs); k++) {
-		rxp_io_pool[k] = mempool_create_kmalloc_pool(rxp_io_reserve_nr[k],
-							     rxp_io_size(rxp_io_segs[k]));
-		if (!rxp_io_pool[k]) {
-			rxp_io_exit();
+	for (k = 0; k < RXP_IO_KINDS; k++) {
+		x->io_pools[k] = mempool_create(rxp_io_reserve_nr[k], rxp_io_mem, mempool_kvfree,
+						(void *)rxp_io_size(rxp_io_segs[k]));
+		if (!x->io_pools[k])
 			return -ENOMEM;
-		}
 	}
 	return 0;
 }
 
 /**
- * rxp_io_exit - free the pools of this file
+ * rxp_io_pools_destroy - undo rxp_io_pools_init()
+ * @x: the session, without calls
  */
-void rxp_io_exit(void)
+void rxp_io_pools_destroy(struct rdmafs_xprt *x)
 {
 	int k;
 
-	for (k = 0; k < ARRAY_SIZE(rxp_io_segs); k++) {
-		mempool_destroy(rxp_io_pool[k]);
-		rxp_io_pool[k] = NULL;
-	}
+	for (k = 0; k < RXP_IO_KINDS; k++)
+		mempool_destroy(x->io_pools[k]);
 }
 
 /* ------------------------------------------------------------ data of a call */
 
 /**
  * rxp_io_alloc - describe the data of a call
- * @call: with its iterator
+ * @call: with its iterator and its session
  *
- * Process context, may wait for another I/O's memory, as writeback must.
+ * Process context, may wait for the memory of another I/O of this mount, as writeback must.
  *
  * Return: the io, to be freed by rxp_io_free(); never fails.
  */
@@ -96,9 +102,9 @@ struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call)
 	void *p;
 
 	/* What has more pieces yet goes through a bounce buffer. */
-	while (kind < ARRAY_SIZE(rxp_io_segs) - 1 && segs > rxp_io_segs[kind])
+	while (kind < RXP_IO_KINDS - 1 && segs > rxp_io_segs[kind])
 		kind++;
-	io = mempool_alloc(rxp_io_pool[kind], GFP_NOFS);
+	io = mempool_alloc(call->x.xprt->io_pools[kind], GFP_NOFS);
 	memset(io, 0, sizeof(*io));
 	io->call = call;
 	io->len = iov_iter_count(&call->iter);
@@ -120,7 +126,7 @@ struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call)
 void rxp_io_free(struct rxp_io *io)
 {
 	kfree(io->small);
-	mempool_free(io, rxp_io_pool[io->kind]);
+	mempool_free(io, io->call->x.xprt->io_pools[io->kind]);
 }
 
 static enum dma_data_direction rxp_io_dma_dir(const struct rxp_io *io)

@@ -91,12 +91,9 @@ static int __init rxp_init(void)
 	ret = rxp_queues_create();
 	if (ret)
 		return ret;
-	ret = rxp_io_init();
-	if (ret)
-		goto out_queues;
 	ret = rxp_server_init();
 	if (ret)
-		goto out_io;
+		goto out_queues;
 	ret = rxp_proc_init();
 	if (ret)
 		goto out_server;
@@ -109,8 +106,6 @@ out_proc:
 	rxp_proc_exit();
 out_server:
 	rxp_server_exit();
-out_io:
-	rxp_io_exit();
 out_queues:
 	rxp_queues_destroy();
 	return ret;
@@ -123,7 +118,6 @@ static void __exit rxp_exit(void)
 	rxp_proc_exit();
 	rxp_queues_destroy();
 	rxp_server_exit();
-	rxp_io_exit();
 }
 
 module_init(rxp_init);

@@ -10,5 +10,5 @@ only_on rdmafs
 
 scenario killed -- lifetimes killed
 scenario force -- lifetimes force late crowd others
-scenario shortage -- lifetimes shortage options
+scenario shortage -- lifetimes shortage reserve options
 tap_done
