@@ -99,10 +99,9 @@ u32 rdmafsd_opens_now(void)
 
 /**
  * rdmafsd_opens_show - the same for /proc, with what there may be
- * @m:   the file limits of a port
- * @ctx: the port's; opens are those of all ports
+ * @m: the file limits of a port; opens are those of all ports
  */
-void rdmafsd_opens_show(struct seq_file *m, void *ctx)
+void rdmafsd_opens_show(struct seq_file *m)
 {
 	seq_printf(m, "opens %u\nleft_opens %u\n", rdmafsd_opens_now(), rdmafsd_left_now());
 	seq_printf(m, "max_opens %u\nmax_opens_client %u\n", READ_ONCE(rdmafsd_opens_limits.all),

@@ -19,7 +19,8 @@
  *				at work and closing what clients have open; clients
  *				then wait until it is 1 again, or LABEL is gone
  *	ports/NUMBER/enable	1 listens there, on all addresses
- *	ports/NUMBER/max_connections	of all clients together
+ *	ports/NUMBER/max_connections	of all clients together, and more limits
+ *	max_opens		files that all clients have open, and more limits
  *
  * Limits of a port may be written at any time.  An enabled export's other
  * attributes can't be written (EBUSY).  Removing a directory disables it first.
@@ -763,7 +764,8 @@ static ssize_t rdmafsd_root_opens_show(struct config_item *item, char *page)
 	return sysfs_emit(page, "%u\n", rdmafsd_opens_now());
 }
 
-static ssize_t rdmafsd_opens_limit_store(const char *page, size_t count, u32 *limit)
+static ssize_t rdmafsd_root_limit_store(const char *page, size_t count, u32 *limit, u32 least,
+					u32 most)
 {
 	u32 value;
 	int err;
@@ -771,7 +773,7 @@ static ssize_t rdmafsd_opens_limit_store(const char *page, size_t count, u32 *li
 	err = kstrtou32(page, 0, &value);
 	if (err)
 		return err;
-	if (!value || value > INT_MAX / 2)
+	if (value < least || value > most)
 		return -ERANGE;
 	WRITE_ONCE(*limit, value);
 	return count;
@@ -785,7 +787,7 @@ static ssize_t rdmafsd_root_max_opens_show(struct config_item *item, char *page)
 static ssize_t rdmafsd_root_max_opens_store(struct config_item *item, const char *page,
 					    size_t count)
 {
-	return rdmafsd_opens_limit_store(page, count, &rdmafsd_opens_limits.all);
+	return rdmafsd_root_limit_store(page, count, &rdmafsd_opens_limits.all, 1, INT_MAX / 2);
 }
 
 static ssize_t rdmafsd_root_max_opens_client_show(struct config_item *item, char *page)
@@ -796,17 +798,31 @@ static ssize_t rdmafsd_root_max_opens_client_show(struct config_item *item, char
 static ssize_t rdmafsd_root_max_opens_client_store(struct config_item *item, const char *page,
 						   size_t count)
 {
-	return rdmafsd_opens_limit_store(page, count, &rdmafsd_opens_limits.client);
+	return rdmafsd_root_limit_store(page, count, &rdmafsd_opens_limits.client, 1, INT_MAX / 2);
+}
+
+static ssize_t rdmafsd_root_max_credentials_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", READ_ONCE(rdmafsd_idents_max));
+}
+
+static ssize_t rdmafsd_root_max_credentials_store(struct config_item *item, const char *page,
+						  size_t count)
+{
+	return rdmafsd_root_limit_store(page, count, &rdmafsd_idents_max, RDMAFSD_IDENTS_LEAST,
+					1 << 20);
 }
 
 CONFIGFS_ATTR_RO(rdmafsd_root_, opens);
 CONFIGFS_ATTR(rdmafsd_root_, max_opens);
 CONFIGFS_ATTR(rdmafsd_root_, max_opens_client);
+CONFIGFS_ATTR(rdmafsd_root_, max_credentials);
 
 static struct configfs_attribute *rdmafsd_root_attrs[] = {
 	&rdmafsd_root_attr_opens,
 	&rdmafsd_root_attr_max_opens,
 	&rdmafsd_root_attr_max_opens_client,
+	&rdmafsd_root_attr_max_credentials,
 	NULL,
 };
 

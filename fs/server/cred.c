@@ -18,13 +18,19 @@
  * throws out identities that were unused longest: their owner meets BADCRED
  * and registers them again.
  */
+#include <linux/atomic.h>
 #include <linux/capability.h>
 #include <linux/jiffies.h>
 #include <linux/sched/task.h>
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "server.h"
 
 const struct cred *rdmafsd_own_cred;
+
+u32 rdmafsd_idents_max = RDMAFSD_IDENTS_USUAL;
+static atomic_t rdmafsd_idents;		/* of all sessions */
+static atomic64_t rdmafsd_idents_evicted;
 
 /**
  * rdmafsd_creds_init - make the server's own credentials
@@ -73,6 +79,7 @@ static struct rdmafsd_ident *rdmafsd_ident_get(struct rdmafsd_session *ses, u32 
 static void rdmafsd_ident_gone(struct rdmafsd_session *ses, struct rdmafsd_ident *ident)
 {
 	lockdep_assert_held(&ses->idents_lock);
+	atomic_dec(&rdmafsd_idents);
 	ses->nr_idents--;
 	ses->nr_groups -= ident->groups->ngroups;
 	spin_lock(&ses->lru_lock);
@@ -84,6 +91,7 @@ static void rdmafsd_ident_gone(struct rdmafsd_session *ses, struct rdmafsd_ident
 static void rdmafsd_ident_come(struct rdmafsd_session *ses, struct rdmafsd_ident *ident)
 {
 	lockdep_assert_held(&ses->idents_lock);
+	atomic_inc(&rdmafsd_idents);
 	ses->nr_idents++;
 	ses->nr_groups += ident->groups->ngroups;
 	spin_lock(&ses->lru_lock);
@@ -119,6 +127,7 @@ static void rdmafsd_ident_evict(struct rdmafsd_session *ses, const struct rdmafs
 	xa_erase(&ses->idents, ident->id);
 	rdmafsd_ident_gone(ses, ident);
 	rdmafsd_ident_put(ident);
+	atomic64_inc(&rdmafsd_idents_evicted);
 }
 
 /**
@@ -158,7 +167,7 @@ int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gi
 	if (old)
 		rdmafsd_ident_gone(ses, old);
 	rdmafsd_ident_come(ses, ident);
-	while (ses->nr_idents > 1 && (ses->nr_idents > RDMAFSD_IDENTS_MAX ||
+	while (ses->nr_idents > 1 && (ses->nr_idents > READ_ONCE(rdmafsd_idents_max) ||
 				      ses->nr_groups > RDMAFSD_GROUPS_MAX))
 		rdmafsd_ident_evict(ses, ident);
 	mutex_unlock(&ses->idents_lock);
@@ -179,9 +188,21 @@ void rdmafsd_idents_free(struct rdmafsd_session *ses)
 	struct rdmafsd_ident *ident;
 	unsigned long id;
 
+	atomic_sub(ses->nr_idents, &rdmafsd_idents);
 	xa_for_each(&ses->idents, id, ident)
 		rdmafsd_ident_put(ident);
 	xa_destroy(&ses->idents);
+}
+
+/**
+ * rdmafsd_idents_show - how many identities there are, and how many there may be
+ * @m: the file limits of a port; they are those of all ports
+ */
+void rdmafsd_idents_show(struct seq_file *m)
+{
+	seq_printf(m, "credentials %d\nmax_credentials %u\nevicted_credentials %lld\n",
+		   atomic_read(&rdmafsd_idents), READ_ONCE(rdmafsd_idents_max),
+		   atomic64_read(&rdmafsd_idents_evicted));
 }
 
 static struct group_info *rdmafsd_squash_groups(struct group_info *from, kgid_t anon)

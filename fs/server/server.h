@@ -95,9 +95,11 @@
  * What one client may make the server keep.  Too many opens are refused (their
  * bounds are struct rdmafsd_opens_limits); an identity too many throws out the
  * one that was unused longest, since the client registers it again when it is
- * told BADCRED.
+ * told BADCRED.  With fewer than the least that may be set its users would do
+ * little else.
  */
-#define RDMAFSD_IDENTS_MAX	4096
+#define RDMAFSD_IDENTS_LEAST	16
+#define RDMAFSD_IDENTS_USUAL	4096
 #define RDMAFSD_GROUPS_MAX	(4 * RFP_GROUPS_MAX)	/* of all identities together */
 
 /* ----------------------------------------------------------------- exports */
@@ -322,7 +324,7 @@ void rdmafsd_client_put(struct rdmafsd_client *client);
 void rdmafsd_opens_init(void);
 u32 rdmafsd_opens_now(void);
 u32 rdmafsd_left_now(void);
-void rdmafsd_opens_show(struct seq_file *m, void *ctx);
+void rdmafsd_opens_show(struct seq_file *m);
 struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool again);
 void rdmafsd_opens_uncharge(struct rdmafsd_client *client);
 void rdmafsd_claim_free(struct rdmafsd_claim *claim);
@@ -372,8 +374,12 @@ void rdmafsd_creds_exit(void);
 int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gid,
 		      struct group_info *groups);
 void rdmafsd_idents_free(struct rdmafsd_session *ses);
+void rdmafsd_idents_show(struct seq_file *m);
 const struct cred *rdmafsd_cred_get(struct rdmafsd_session *ses, u32 id,
 				    struct rdmafsd_export *exp);
+
+/* Identities that a session may have; set in configfs. */
+extern u32 rdmafsd_idents_max;
 
 /* The server's own: all capabilities, nobody's groups. */
 extern const struct cred *rdmafsd_own_cred;

@@ -106,11 +106,17 @@ void rdmafsd_sessions_close_export(struct rdmafsd_export *exp)
 	wait_var_event(&exp->nr_states, !atomic_read(&exp->nr_states));
 }
 
+static void rdmafsd_limits_show(struct seq_file *m, void *ctx)
+{
+	rdmafsd_opens_show(m);
+	rdmafsd_idents_show(m);
+}
+
 const struct rdmafs_xprt_service rdmafsd_service = {
 	.session_open = rdmafsd_session_open,
 	.waits_for = rdmafsd_waits_for,
 	.session_close = rdmafsd_session_close,
 	.handle = rdmafsd_handle,
 	.handle_now = rdmafsd_handle_now,
-	.show_limits = rdmafsd_opens_show,
+	.show_limits = rdmafsd_limits_show,
 };

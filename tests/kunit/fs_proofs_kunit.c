@@ -17,7 +17,6 @@
 #define FS_PORT		20060
 #define FS_BODY		2048
 #define FS_CLIENTS	8
-#define FS_CALLERS	4096	/* that the server keeps of a client */
 
 /* Who is calling, as registered by each client. */
 enum { FS_ROOT = 1, FS_USER = 2 };
@@ -30,6 +29,10 @@ MODULE_PARM_DESC(export, "name of the export");
 static uint opens = 40;
 module_param(opens, uint, 0444);
 MODULE_PARM_DESC(opens, "the server's max_opens_client");
+
+static uint callers = 4096;
+module_param(callers, uint, 0444);
+MODULE_PARM_DESC(callers, "the server's max_credentials");
 
 /**
  * struct fs_client - a client with a session
@@ -450,7 +453,7 @@ static void fs_callers(struct kunit *test)
 	u32 id;
 
 	/* With the two that each client has. */
-	for (id = 3; id <= FS_CALLERS; id++)
+	for (id = 3; id <= callers; id++)
 		KUNIT_ASSERT_EQ(test, fs_setcred(test, c, id, FS_UID), 0);
 	KUNIT_EXPECT_EQ(test, fs_known(test, c, FS_ROOT), 0);
 	msleep(20);
