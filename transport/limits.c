@@ -36,6 +36,11 @@
  */
 #define RXP_SILENT_MS		5000U
 
+/* Threads for each CPU, as they wait for disks most of the time, and the least and most of them. */
+#define RXP_CPU_THREADS		16
+#define RXP_THREADS_FEW		32
+#define RXP_THREADS_MANY	128
+
 /* Larger by less is not worth it. */
 #define RXP_LARGE_STEP	1024
 
@@ -59,6 +64,8 @@ void rdmafs_xprt_limits_default(struct rdmafs_xprt_limits *limits)
 		.ring_mib = mib / RXP_RING_PART,
 		.large_mib = mib / RXP_LARGE_PART,
 		.data_mib = 64,
+		.threads = clamp_t(u32, RXP_CPU_THREADS * num_online_cpus(), RXP_THREADS_FEW,
+				   RXP_THREADS_MANY),
 	};
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_limits_default);
@@ -66,17 +73,19 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_limits_default);
 /**
  * rdmafs_xprt_set_limits - allow clients more or less
  * @server: the server
- * @limits: counts from the next one on; what clients have they keep, and the number
- *	    of slots stays as it is: clients that come back want as many as they had
+ * @limits: counts from the next one on; what clients have they keep, and the numbers of
+ *	    slots and threads stay as they are: clients that come back want as many slots
+ *	    as they had
  */
 void rdmafs_xprt_set_limits(struct rdmafs_xprt_server *server,
 			    const struct rdmafs_xprt_limits *limits)
 {
-	u32 slots = server->limits.slots;
+	u32 slots = server->limits.slots, threads = server->limits.threads;
 
 	spin_lock_bh(&server->lock);
 	server->limits = *limits;
 	server->limits.slots = slots;
+	server->limits.threads = threads;
 	spin_unlock_bh(&server->lock);
 	rxp_budget_set(server->budget, limits);
 }
@@ -445,6 +454,7 @@ void rxp_limits_show(struct seq_file *m, void *owner)
 	seq_printf(m, "sessions %u\nmax_sessions %u\nmax_client_sessions %u\n",
 		   server->nr_sessions, l.sessions, l.client_sessions);
 	seq_printf(m, "max_slots %u\nmax_data_bytes %llu\n", l.slots, (u64)l.data_mib << 20);
+	seq_printf(m, "max_threads %u\n", l.threads);
 	seq_printf(m, "refused_connections %llu\nrefused_sessions %llu\nunbound_dropped %llu\n",
 		   server->refused_conns, server->refused_sessions, server->unbound_dropped);
 	seq_printf(m, "silent_dropped %llu\nmax_client_share %u\n", server->silent_dropped,

@@ -531,7 +531,7 @@ struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 	INIT_DELAYED_WORK(&server->lease, rxp_lease_work);
 	INIT_DELAYED_WORK(&server->recall, rxp_recall_work);
 	INIT_DELAYED_WORK(&server->unbound, rxp_unbound_work);
-	ret = rxp_threads_start(&server->threads);
+	ret = rxp_threads_start(&server->threads, server->limits.threads);
 	if (ret)
 		goto out;
 	queue_delayed_work(rxp_wq, &server->lease, RXP_LEASE_TICK);

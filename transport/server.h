@@ -13,10 +13,6 @@
 #include "transport/internal.h"
 #include "transport/reqstate.h"
 
-/* Requests served at once by one server: each blocks its thread in the file system. */
-#define RXP_THREADS_MIN		32
-#define RXP_THREADS_MAX		128
-
 #define RXP_DOMAIN_BITS		6
 
 /*
@@ -267,7 +263,7 @@ struct rxp_threads {
 	struct list_head idle;
 	struct rxp_thread *roused;
 	int running;
-	struct rxp_thread *thread[RXP_THREADS_MAX];
+	struct rxp_thread *thread[RDMAFS_XPRT_THREADS_MAX];
 	u32 nr;
 	u32 share;
 	u32 client_share;
@@ -428,7 +424,7 @@ void rxp_grants_shortage(struct rdmafs_xprt_server *server, struct rxp_pool *poo
 int rxp_turns_init(struct rxp_turns *turns);
 void rxp_turns_exit(struct rxp_turns *turns);
 void rxp_turns_join(struct rxp_turns *turns, const struct rxp_turns *other);
-int rxp_threads_start(struct rxp_threads *ts);
+int rxp_threads_start(struct rxp_threads *ts, u32 nr);
 void rxp_threads_stop(struct rxp_threads *ts);
 void rxp_threads_add(struct rxp_threads *ts, struct rxp_req *req);
 void rxp_turns_add(struct rxp_threads *ts, struct rxp_req *req, u64 key);

@@ -256,20 +256,19 @@ static int rxp_thread(void *data)
 /**
  * rxp_threads_start - start a server's threads
  * @ts: to fill in
+ * @nr: how many, RDMAFS_XPRT_THREADS_MIN.._MAX
  *
  * Return: 0 or a negative errno; rxp_threads_stop() undoes either.
  */
-int rxp_threads_start(struct rxp_threads *ts)
+int rxp_threads_start(struct rxp_threads *ts, u32 nr)
 {
-	u32 want = clamp_t(u32, 16 * num_online_cpus(), RXP_THREADS_MIN, RXP_THREADS_MAX);
-
 	spin_lock_init(&ts->lock);
 	INIT_LIST_HEAD(&ts->turns);
 	INIT_LIST_HEAD(&ts->idle);
-	ts->share = want / 4;
-	ts->client_share = want - want / 4;
+	ts->share = nr / 4;
+	ts->client_share = nr - nr / 4;
 	INIT_LIST_HEAD(&ts->parked);
-	while (ts->nr < want) {
+	while (ts->nr < nr) {
 		struct rxp_thread *t = kzalloc(sizeof(*t), GFP_KERNEL);
 		struct task_struct *task;
 

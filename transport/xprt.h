@@ -45,6 +45,10 @@ struct rdmafs_xprt_session;
 #define RDMAFS_XPRT_CACHE_MAX	512	/* bytes of a reply that the reply cache keeps at least */
 #define RDMAFS_XPRT_SLOTS_MIN	16
 #define RDMAFS_XPRT_SLOTS_MAX	1024
+
+/* Threads of a port; with the fewest there is one for each of four file systems that block. */
+#define RDMAFS_XPRT_THREADS_MIN	8
+#define RDMAFS_XPRT_THREADS_MAX	512
 #define RDMAFS_XPRT_SLOTS_DEFAULT 64
 #define RDMAFS_XPRT_CONNS_MAX	16	/* connections of one session */
 
@@ -261,6 +265,8 @@ struct rdmafs_xprt_service {
  * @ring_mib:	MiB of message buffers
  * @large_mib:	of these, MiB of receives that are larger than need be
  * @data_mib:	MiB of pages behind the large READs and WRITEs of a session
+ * @threads:	that serve requests, each of which blocks one in the file system; from when
+ *		the port is enabled next
  *
  * Each is an attribute of the port in configfs: fs/server/configfs.c has the
  * least and the most that may be written, transport/limits.c the default.
@@ -277,6 +283,7 @@ struct rdmafs_xprt_limits {
 	u32 ring_mib;
 	u32 large_mib;
 	u32 data_mib;
+	u32 threads;
 };
 
 void rdmafs_xprt_limits_default(struct rdmafs_xprt_limits *limits);
