@@ -64,6 +64,7 @@ void rdmafs_xprt_limits_default(struct rdmafs_xprt_limits *limits)
 		.ring_mib = mib / RXP_RING_PART,
 		.large_mib = mib / RXP_LARGE_PART,
 		.data_mib = 64,
+		.held_ms = 10000,
 		.threads = clamp_t(u32, RXP_CPU_THREADS * num_online_cpus(), RXP_THREADS_FEW,
 				   RXP_THREADS_MANY),
 	};
@@ -454,7 +455,8 @@ void rxp_limits_show(struct seq_file *m, void *owner)
 	seq_printf(m, "sessions %u\nmax_sessions %u\nmax_client_sessions %u\n",
 		   server->nr_sessions, l.sessions, l.client_sessions);
 	seq_printf(m, "max_slots %u\nmax_data_bytes %llu\n", l.slots, (u64)l.data_mib << 20);
-	seq_printf(m, "max_threads %u\n", l.threads);
+	seq_printf(m, "max_threads %u\nmax_held_ms %u\nheld_dropped %llu\n", l.threads, l.held_ms,
+		   server->held_dropped);
 	seq_printf(m, "refused_connections %llu\nrefused_sessions %llu\nunbound_dropped %llu\n",
 		   server->refused_conns, server->refused_sessions, server->unbound_dropped);
 	seq_printf(m, "silent_dropped %llu\nmax_client_share %u\n", server->silent_dropped,

@@ -67,7 +67,7 @@ module_param_named(heartbeat_ms, rxp_heartbeat_ms, uint, 0644);
 MODULE_PARM_DESC(heartbeat_ms, "a server silent for so long, in milliseconds, is taken to be dead");
 
 module_param_named(grace_ms, rxp_grace_ms, uint, 0644);
-MODULE_PARM_DESC(grace_ms, "how long a response may be overdue, in milliseconds, while others wait for its translations, and a reply that the client has not said where to put always");
+MODULE_PARM_DESC(grace_ms, "how long a response may be overdue, in milliseconds, while others wait for its translations");
 
 module_param_named(grants_max, rxp_grants_max, uint, 0644);
 MODULE_PARM_DESC(grants_max, "sinks that a server lets a client hold; 0: every large write asks for one");

@@ -14,7 +14,8 @@
  *
  * On the server the same holds for sinks of a client that does not send the data
  * it announced: its connection goes.  So does that of one that does not say where
- * held replies go, whether others wait or not: they take memory.
+ * held replies go, whether others wait or not: they take memory.  How long that may be
+ * is none of T but a limit of the port (limits.c).
  */
 #include <linux/module.h>
 #include "transport/client.h"
@@ -196,27 +197,31 @@ void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn)
 	rxp_count(&req->session->stats, cancelled);
 }
 
-/*
- * What a client lets wait for its own part, and for how long.  A held reply has all of
- * its data in memory: that ends in any case.  A key that we take back stands behind
- * what the client has not let go.
- */
-static bool rxp_req_overdue(const struct rxp_req *req, bool wanted, unsigned long before)
+/* A held reply has all of its data in memory: that ends in any case. */
+static bool rxp_req_held_too_long(const struct rxp_req *req, u32 held_ms)
 {
-	bool waits = req && (req->state == RXP_REQ_WAITING || req->state == RXP_REQ_INVALIDATING);
+	return req && req->state == RXP_REQ_HELD &&
+	       time_before(req->since, jiffies - msecs_to_jiffies(held_ms));
+}
 
-	return req && (req->state == RXP_REQ_HELD || (wanted && waits)) &&
+/*
+ * What a client lets wait for its own part while others want the translations.  A key that
+ * we take back stands behind what the client has not let go.
+ */
+static bool rxp_req_overdue(const struct rxp_req *req, unsigned long before)
+{
+	return req && (req->state == RXP_REQ_WAITING || req->state == RXP_REQ_INVALIDATING) &&
 	       time_before(req->since, before);
 }
 
 /**
  * rxp_session_overdue - does a client keep to itself what it has no use for?
- * @s:	  the session, its lock held
+ * @s:	  the session; its lock and the server's are held
  * @more: set if it has to be asked again
  *
  * Translations only while others wait for them; memory always.
  *
- * Return: true if for longer than the grace period: its connection is to go.
+ * Return: true if for longer than it may: its connection is to go.
  */
 bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 {
@@ -225,13 +230,19 @@ bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 	bool wanted;
 	u32 i;
 
+	lockdep_assert_held(&s->server->lock);
 	lockdep_assert_held(&s->lock);
 	if (!s->conns[0])
 		return false;
 	wanted = rpol_excess(s->conns[0]->pool->member);
 	*more |= wanted;
-	for (i = 0; i < s->nr_slots; i++)
-		if (rxp_req_overdue(s->slots[i].req, wanted, before))
+	for (i = 0; i < s->nr_slots; i++) {
+		if (rxp_req_held_too_long(s->slots[i].req, s->server->limits.held_ms)) {
+			s->server->held_dropped++;
 			return true;
+		}
+		if (wanted && rxp_req_overdue(s->slots[i].req, before))
+			return true;
+	}
 	return false;
 }

@@ -293,6 +293,7 @@ struct rdmafs_xprt_server {
 	u64 refused_sessions;
 	u64 unbound_dropped;
 	u64 silent_dropped;
+	u64 held_dropped;
 	u32 nr_sessions;		/* until freed */
 	bool stopping;
 	wait_queue_head_t empty;	/* no connection, no session */

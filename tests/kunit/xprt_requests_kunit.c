@@ -302,11 +302,15 @@ static void requests_after_replay(struct kunit *test)
 /* A reply that is held takes memory: it ends, and its connection, though nobody waits. */
 static void requests_held_long(struct kunit *test)
 {
+	struct rdmafs_xprt_limits limits = raw_limits();
 	struct requests *r = test->priv;
 
-	rdmafs_test_knobs.grace_ms = 100;
+	KUNIT_EXPECT_EQ(test, limits.held_ms, 10000);
+	limits.held_ms = 100;
+	rdmafs_xprt_set_limits(r->server, &limits);
 	requests_call(test, r->first, RXP_F_READ);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(r->first));
+	KUNIT_EXPECT_EQ(test, r->server->held_dropped, 1);
 }
 
 /* Numbers wrap, and leave 0 out, which could not be told from none when it came again. */
