@@ -59,6 +59,7 @@ like "$err" "Kernel panic" "the kernel log's tail is on stderr"
 start=$SECONDS
 guest --fs local --timeout 6 -- sleep 1000
 is $rc 125 "a run over its time is ended"
+like "$err" "was ended after 6 s" "and said to be"
 [ $((SECONDS - start)) -lt 100 ]
 tap $? "and not when it would be over anyway" "after $((SECONDS - start)) s"
 
