@@ -19,9 +19,18 @@ static int __init rdmafsd_init(void)
 	err = rdmafsd_creds_init();
 	if (err)
 		return err;
+	err = rdmafsd_reap_init();
+	if (err)
+		goto out_creds;
 	err = rdmafsd_configfs_init();
 	if (err)
-		rdmafsd_creds_exit();
+		goto out_reap;
+	return 0;
+
+out_reap:
+	rdmafsd_reap_exit();
+out_creds:
+	rdmafsd_creds_exit();
 	return err;
 }
 
@@ -29,6 +38,7 @@ static void __exit rdmafsd_exit(void)
 {
 	rdmafsd_configfs_exit();
 	rdmafsd_cuts_exit();
+	rdmafsd_reap_exit();
 	rcu_barrier();
 	rdmafsd_creds_exit();
 }

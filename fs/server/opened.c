@@ -62,6 +62,8 @@ MODULE_PARM_DESC(reclaim_s, "seconds for which a client may open again what it h
 
 static atomic_t rdmafsd_left;	/* claims of all exports that are LEFT */
 
+static struct workqueue_struct *rdmafsd_reap_wq;	/* of each export: for its file system */
+
 static const struct rhashtable_params rdmafsd_opened_params = {
 	.key_len = sizeof(struct inode *),
 	.key_offset = offsetof(struct rdmafsd_opened, inode),
@@ -140,7 +142,7 @@ static void rdmafsd_reap_at(struct rdmafsd_export *exp, const struct rdmafsd_cla
 
 	lockdep_assert_held(&exp->opened_lock);
 	exp->reap_at = when;
-	mod_delayed_work(system_unbound_wq, &exp->reap,
+	mod_delayed_work(rdmafsd_reap_wq, &exp->reap,
 			 delay > 0 ? round_jiffies_up_relative(delay) : 0);
 }
 
@@ -640,6 +642,27 @@ static void rdmafsd_claims_reap(struct work_struct *work)
 		if (of)
 			rdmafsd_opened_end(exp, of, orphan);
 	}
+}
+
+/**
+ * rdmafsd_reap_init - make the queue on which exports let go of files
+ *
+ * One that is frozen keeps its work for as long as it is, and nobody else's.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rdmafsd_reap_init(void)
+{
+	rdmafsd_reap_wq = alloc_workqueue("rdmafsd_reap", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
+	return rdmafsd_reap_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rdmafsd_reap_exit - the reverse of rdmafsd_reap_init(); there are no exports
+ */
+void rdmafsd_reap_exit(void)
+{
+	destroy_workqueue(rdmafsd_reap_wq);
 }
 
 /**

@@ -508,6 +508,8 @@ void rdmafsd_cuts_exit(void);
 u32 rdmafsd_cuts_left_now(void);
 
 unsigned long rdmafsd_reclaim_time(void);
+int rdmafsd_reap_init(void);
+void rdmafsd_reap_exit(void);
 int rdmafsd_opened_init(struct rdmafsd_export *exp);
 void rdmafsd_opened_exit(struct rdmafsd_export *exp);
 int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
