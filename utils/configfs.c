@@ -428,10 +428,12 @@ static int write_attrs(const struct export *have, const struct export *want, con
 	return rc;
 }
 
-static void say_kept(const struct export *exp)
+/* The exit status of an export of which all that is missing is to be enabled. */
+static int only_kept(const struct export *exp)
 {
 	complain("export %s: it is kept, but not enabled: clients that had it mounted wait",
 		 exp->name);
+	return 4;
 }
 
 /**
@@ -442,7 +444,7 @@ static void say_kept(const struct export *exp)
  *
  * If it fails otherwise nothing of the export is left.
  *
- * Return: 0, or an exit status after a message.
+ * Return: 0, or an exit status after a message: 4 if it was left.
  */
 int configfs_export_create(const struct export *exp, bool keep)
 {
@@ -467,7 +469,7 @@ int configfs_export_create(const struct export *exp, bool keep)
 	}
 	rc = set_export_enable(exp, label, exp->enable);
 	if (rc && keep)
-		say_kept(exp);
+		rc = only_kept(exp);
 	else if (rc)
 		remove_item("exports", label);
 out:
@@ -498,7 +500,7 @@ static void put_back(const struct export *have, const struct export *want)
  * disabled for a moment.  If it fails the export is what it was; but one that was not
  * enabled, and can't be, is otherwise what it should be.
  *
- * Return: 0, or an exit status after a message.
+ * Return: 0, or an exit status after a message: 4 if it can't be enabled, and was not.
  */
 int configfs_export_update(const struct export *have, const struct export *want)
 {
@@ -519,7 +521,7 @@ int configfs_export_update(const struct export *have, const struct export *want)
 	if (rc && have->enable)
 		put_back(have, want);
 	else if (rc)
-		say_kept(want);
+		rc = only_kept(want);
 	return rc;
 }
 

@@ -713,18 +713,21 @@ static int read_file(const char *file, struct config *cfg)
 
 /**
  * struct tally - how far a file was loaded
- * @tried:  things to be done
- * @failed: of these
+ * @tried:   things to be done
+ * @failed:  of these
+ * @refused: of these, those of which nothing was done
  */
 struct tally {
 	size_t tried;
 	size_t failed;
+	size_t refused;
 };
 
 static void count(struct tally *t, int rc)
 {
 	t->tried++;
 	t->failed += !!rc;
+	t->refused += rc && rc != EX_PARTLY;
 }
 
 /* First, so that its name and its id may be another's. */
@@ -768,10 +771,10 @@ static int load_config(struct config *want, struct config *have)
 				    config_find_port(have, want->ports[i].number)));
 	if (!t.failed)
 		return EX_OK;
-	if (t.failed == t.tried)
+	if (t.refused == t.tried)
 		return EX_REFUSED;
-	complain("%zu of %zu exports and ports are not as the file says; the others are",
-		 t.failed, t.tried);
+	complain("%zu of %zu exports and ports are not as the file says%s", t.failed, t.tried,
+		 t.failed < t.tried ? "; the others are" : "");
 	return EX_PARTLY;
 }
 
