@@ -136,6 +136,8 @@ void rdmafs_commit_issue(struct rdmafs_open *open, struct netfs_io_subrequest *s
 	spin_unlock_irq(&ri->lock);
 	if (op)
 		rdmafs_commit_write(op, RFP_UNSTABLE);
+	else
+		rdmafs_test_point("commit_held", open->inode->i_ino);
 }
 
 /**
