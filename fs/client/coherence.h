@@ -15,8 +15,12 @@
 #include <linux/types.h>
 
 /*
- * n changes answered in any order are in n/2 pieces at most: this is enough for
- * the usual 64 slots.
+ * n changes sent together and answered in any order are in n/2 pieces at most: this is
+ * enough for the usual 64 slots.  In a stream of changes there are as many pieces as are
+ * under way, at most; for so many as this any order will do.  With more, and answers that
+ * come in no order at all, there is no room sooner or later.  (Those that overtake up to
+ * 64 others leave 21 pieces.)  Then ours counts as someone else's: cached pages are written
+ * back and dropped and names asked for again, no data is lost.
  */
 #define RDMAFS_NR_EDGES		32
 

@@ -313,6 +313,42 @@ static void too_many_pieces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->change, FIRST + 2 * i + 1);
 }
 
+/*
+ * A stream of changes of ours, 32 to 128 of which are always under way: whoever is answered
+ * next is anyone of them.  Where that is too many pieces it counts as someone else's now and
+ * then, not each time, and all is accounted for in the end.
+ */
+static void own_in_a_stream(struct kunit *test)
+{
+	unsigned int flight, sent, done, i, foreign, window[128];
+	struct rdmafs_verdict v;
+	struct rnd_state rnd;
+	struct rdmafs_coh *c;
+
+	prandom_seed_state(&rnd, 8);
+	for (flight = 32; flight <= ARRAY_SIZE(window); flight *= 2) {
+		c = known(test);
+		foreign = 0;
+		sent = 0;
+		for (done = 0; done < 4096; done++) {
+			for (; sent < 4096 && sent < done + flight; sent++) {
+				rdmafs_coh_own_begin(c);
+				window[sent - done] = sent;
+			}
+			i = prandom_u32_state(&rnd) % (sent - done);
+			v = own_end(c, FIRST + window[i], FIRST + window[i] + 1, 0, done + 1);
+			foreign += v.changed;
+			window[i] = window[sent - done - 1];
+		}
+		kunit_info(test, "%u under way: %u times in %u\n", flight, foreign, done);
+		KUNIT_EXPECT_LE(test, foreign, flight <= RDMAFS_NR_EDGES ? 0 : done / flight);
+		KUNIT_EXPECT_EQ(test, c->pages, foreign ? RDMAFS_PAGES_STALE : RDMAFS_PAGES_VALID);
+		KUNIT_EXPECT_EQ(test, c->change, FIRST + done);
+		KUNIT_EXPECT_EQ(test, c->nr_edges, 0);
+		kunit_kfree(test, c);
+	}
+}
+
 static void nobody_knows(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
@@ -442,6 +478,7 @@ static struct kunit_case coherence_cases[] = {
 	KUNIT_CASE(own_in_any_order),
 	KUNIT_CASE(foreign_among_own),
 	KUNIT_CASE(too_many_pieces),
+	KUNIT_CASE(own_in_a_stream),
 	KUNIT_CASE(nobody_knows),
 	KUNIT_CASE(opening),
 	KUNIT_CASE(left_alone),
