@@ -255,13 +255,16 @@ static void rxp_chains_done(struct list_head *list, bool ok)
  * rxp_send_limit - from now on messages may travel in one another
  * @conn: conn->cm is what the peer said of its receives
  *
- * On iWARP less than a page: as for a message by itself, siw must not take it for pages.
+ * On iWARP less than a page, too: as for a message by itself, siw must not take it for
+ * pages.
  *
  * Any context, before anything but the HELLO is sent.
  */
 void rxp_send_limit(struct rxp_conn *conn)
 {
-	conn->join_max = conn->by_reference ? PAGE_SIZE - 1 : le32_to_cpu(conn->cm.recv_size);
+	conn->join_max = le32_to_cpu(conn->cm.recv_size);
+	if (conn->by_reference)
+		conn->join_max = min_t(u32, conn->join_max, PAGE_SIZE - 1);
 }
 
 static u32 rxp_send_bytes(const struct ib_send_wr *wr)

@@ -515,8 +515,9 @@ static struct rdmafs_dio_part *rdmafs_dio_extract(struct rdmafs_dio *dio, struct
 	*len = 0;
 	/* As much as the device translates at once, wherever in a page it begins. */
 	if (read)
-		room = min_t(unsigned int, room,
-			     rdmafs_xprt_data_max(RDMAFS_M(dio->inode->i_sb)->xprt) / PAGE_SIZE);
+		room = clamp_t(unsigned int,
+			       rdmafs_xprt_data_max(RDMAFS_M(dio->inode->i_sb)->xprt) / PAGE_SIZE,
+			       1, room);
 	part = rdmafs_dio_part_alloc(room);
 	if (!part)
 		return ERR_PTR(-ENOMEM);

@@ -153,8 +153,8 @@ again:
 	return -EAGAIN;
 }
 
-/* Pages that a read of what fits a message can touch. */
-#define RDMAFSD_SMALL_PAGES	(RDMAFS_XPRT_INLINE_MAX / PAGE_SIZE + 1)
+/* Pages that a read of what fits a message can touch: it may begin at the end of one. */
+#define RDMAFSD_SMALL_PAGES	(DIV_ROUND_UP(RDMAFS_XPRT_INLINE_MAX, PAGE_SIZE) + 1)
 
 /**
  * rdmafsd_cached_read - read what is in the page cache

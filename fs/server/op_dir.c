@@ -168,10 +168,11 @@ struct rdmafsd_raw {
 
 /*
  * Names are read ahead in runs of this many bytes: some hundreds, so that the
- * directory is not locked for long nor many are read in vain; in runs of a
- * page for those who ask for little.
+ * directory is not locked for long nor many are read in vain; in runs of the
+ * least for those who ask for little.
  */
-#define RDMAFSD_RAW_BUF	(32 * 1024)
+#define RDMAFSD_RAW_BUF		SZ_32K
+#define RDMAFSD_RAW_BUF_MIN	SZ_4K
 
 /* A listing goes in pieces of this many bytes at most: some thousand entries. */
 #define RDMAFSD_READDIR_MAX	((u32)SZ_1M)
@@ -347,8 +348,8 @@ static int rdmafsd_readdir_list(struct rdmafsd_readdir *r, u64 cookie, u32 count
 	int err = -ENOMEM;
 
 	rdmafs_test_point("readdir_list", d_inode(r->dir)->i_ino);
-	r->size = clamp_t(size_t, count, PAGE_SIZE, RDMAFSD_RAW_BUF);
-	BUILD_BUG_ON(RDMAFSD_RAW_MAX > PAGE_SIZE);
+	r->size = clamp_t(size_t, count, RDMAFSD_RAW_BUF_MIN, RDMAFSD_RAW_BUF);
+	BUILD_BUG_ON(RDMAFSD_RAW_MAX > RDMAFSD_RAW_BUF_MIN);
 	r->raw = kvmalloc(r->size, GFP_KERNEL);
 	buf = kvmalloc(count, GFP_KERNEL);
 	if (r->raw && buf) {

@@ -475,6 +475,22 @@ static void send_join_limit(struct kunit *test)
 	blk_finish_plug(&plug);
 	KUNIT_EXPECT_EQ(test, st->nr_seen, 2);
 
+	/* And no more than the peer's receives hold, where pages are larger than these. */
+	st->conn.cm.recv_size = cpu_to_le32(PAGE_SIZE / 2);
+	rxp_send_limit(&st->conn);
+	st->nr_seen = 0;
+	blk_start_plug(&plug);
+	for (i = 0; i < 3; i++) {
+		send_make(&m[i], i, PAGE_SIZE / 4, false);
+		rxp_chain_quiet(&st->conn, &m[i].chain, PAGE_SIZE / 4);
+		rxp_post_plugged(&st->conn, &m[i].chain);
+	}
+	blk_finish_plug(&plug);
+	KUNIT_ASSERT_EQ(test, st->nr_seen, 2);
+	KUNIT_EXPECT_EQ(test, st->seen[0].bytes, PAGE_SIZE / 2);
+	st->conn.cm.recv_size = cpu_to_le32(4 * PAGE_SIZE);
+	rxp_send_limit(&st->conn);
+
 	/* A page, or an RDMA WRITE, would be sent when the chain is long given back. */
 	send_make(&m[0], 1, PAGE_SIZE, false);
 	rxp_chain_quiet(&st->conn, &m[0].chain, PAGE_SIZE);
