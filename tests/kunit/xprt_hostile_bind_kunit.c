@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_xprt_hostile_bind: connections that come, go and say HELLO at
- * moments that the server does not choose, in bare verbs.
+ * moments that the server does not choose, and what they then get, in bare verbs.
  *
  * Test points hold the server's workers where it matters: when a connection has been
  * accepted, when one has its place in its session but is not welcome yet, and when one
@@ -51,16 +51,21 @@ static const struct rdmafs_xprt_service bind_service = {
 	.handle		= bind_handle,
 };
 
-/* A connection, accepted; it is closed when the case is over, or by bind_leave(). */
-static struct raw *bind_open_as(struct kunit *test, const struct rxp_wire_cm *cm)
+/* It is closed when the case is over, or by bind_leave(). */
+static struct raw *bind_keep(struct kunit *test, struct raw *raw)
 {
-	struct raw *raw = raw_open_as(BIND_PORT, cm, NULL);
 	struct bind *b = test->priv;
 
 	KUNIT_ASSERT_FALSE_MSG(test, IS_ERR(raw), "connect: %ld", PTR_ERR(raw));
 	KUNIT_ASSERT_LT(test, b->nr, BIND_MANY + 8);
 	b->raw[b->nr++] = raw;
 	return raw;
+}
+
+/* A connection, accepted. */
+static struct raw *bind_open_as(struct kunit *test, const struct rxp_wire_cm *cm)
+{
+	return bind_keep(test, raw_open_as(BIND_PORT, cm, NULL));
 }
 
 static void bind_leave(struct kunit *test, struct raw *raw)
@@ -188,6 +193,65 @@ static void bind_while_accepted(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, bind_reaches(test, RXP_CONN_HELLO));
 	bind_hold(test, "release conn_accepted");
 	bind_welcome(test, raw, RXP_WELCOME_NEW);
+	bind_works(test, raw, 1);
+}
+
+/* While one is being accepted, another one is, and is bound. */
+static void bind_beside_accepted(struct kunit *test)
+{
+	struct raw *raw;
+
+	bind_hold(test, "hold conn_accepted 1");
+	raw = bind_open(test);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("conn_accepted", 1, 20));
+	bind_works(test, bind_session(test), 1);
+	KUNIT_EXPECT_TRUE(test, rdmafs_point_wait("conn_accepted", 1, 0));
+	bind_hold(test, "release conn_accepted");
+	bind_hello(test, raw, NULL);
+	bind_welcome(test, raw, RXP_WELCOME_NEW);
+}
+
+static DECLARE_COMPLETION(bind_established);
+static rdma_cm_event_handler bind_server_event;
+
+static int bind_seen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	if (event->event == RDMA_CM_EVENT_ESTABLISHED)
+		complete(&bind_established);
+	return bind_server_event(id, event);
+}
+
+/*
+ * The first message is there, and nobody has said that the connection is: the device tells
+ * of that, and the connection manager need not ask any more, in the end in vain.
+ */
+static void bind_overtaken(struct kunit *test)
+{
+	struct ib_event event = { .event = IB_EVENT_COMM_EST };
+	struct bind *b = test->priv;
+	struct rxp_wire_cm cm;
+	struct rxp_conn *conn;
+	struct raw *raw;
+
+	raw_fill_cm(&cm);
+	raw = bind_keep(test, raw_open_unheard(BIND_PORT, &cm));
+	spin_lock_bh(&b->server->lock);
+	conn = list_first_entry(&b->server->conns, struct rxp_conn, link);
+	spin_unlock_bh(&b->server->lock);
+	reinit_completion(&bind_established);
+	rdma_lock_handler(conn->id);
+	bind_server_event = conn->id->event_handler;
+	conn->id->event_handler = bind_seen_event;
+	rdma_unlock_handler(conn->id);
+	bind_hello(test, raw, NULL);
+	bind_welcome(test, raw, RXP_WELCOME_NEW);
+	KUNIT_EXPECT_FALSE(test, completion_done(&bind_established));
+
+	/* Software devices do not say so: as those would that do. */
+	event.device = conn->qp->device;
+	event.element.qp = conn->qp;
+	conn->qp->event_handler(&event, conn->qp->qp_context);
+	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&bind_established, RAW_WAIT));
 	bind_works(test, raw, 1);
 }
 
@@ -404,6 +468,30 @@ static void bind_recall_before_welcome(struct kunit *test)
 	bind_works(test, raw, 1);
 }
 
+/* Grants take half of the pages that a session may have, and no more. */
+static void bind_grants_half(struct kunit *test)
+{
+	struct rdmafs_xprt_limits limits = raw_limits();
+	struct bind *b = test->priv;
+	struct rdmafs_xprt_session *s;
+	struct raw *raw;
+	u16 slot;
+
+	limits.data_mib = 8 * BIND_LARGE / SZ_1M;
+	rdmafs_xprt_set_limits(b->server, &limits);
+	raw = bind_session(test);
+	for (slot = 0; slot < 4; slot++)
+		bind_granted(test, raw, slot);
+	/* More are served, and bring none. */
+	for (; slot < 8; slot++)
+		KUNIT_EXPECT_FALSE(test, bind_write(test, raw, slot, 1));
+	s = list_first_entry(&b->server->sessions, struct rdmafs_xprt_session, link);
+	spin_lock_bh(&s->lock);
+	KUNIT_EXPECT_EQ(test, s->nr_grants, 4);
+	KUNIT_EXPECT_EQ(test, s->grant_bytes, 4 * BIND_LARGE);
+	spin_unlock_bh(&s->lock);
+}
+
 static int bind_init(struct kunit *test)
 {
 	struct bind *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
@@ -449,6 +537,8 @@ static void bind_exit(struct kunit *test)
 static struct kunit_case bind_cases[] = {
 	KUNIT_CASE(bind_while_accepted),
 	KUNIT_CASE(bind_lost_while_accepted),
+	KUNIT_CASE(bind_beside_accepted),
+	KUNIT_CASE(bind_overtaken),
 	KUNIT_CASE(bind_late),
 	KUNIT_CASE(bind_late_new),
 	KUNIT_CASE(bind_many),
@@ -456,6 +546,7 @@ static struct kunit_case bind_cases[] = {
 	KUNIT_CASE(bind_address_changes),
 	KUNIT_CASE(bind_joiner_leaves),
 	KUNIT_CASE(bind_recall_before_welcome),
+	KUNIT_CASE(bind_grants_half),
 	{}
 };
 

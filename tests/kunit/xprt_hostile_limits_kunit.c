@@ -9,6 +9,7 @@
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
+#include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -738,6 +739,40 @@ static void limits_retries(struct kunit *test)
 	}
 }
 
+/* The parameter service_type of rdmafs_xprt. */
+static int limits_tune(const char *type)
+{
+	struct file *file = filp_open("/sys/module/rdmafs_xprt/parameters/service_type", O_WRONLY,
+				      0);
+	loff_t pos = 0;
+	ssize_t done;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	done = kernel_write(file, type, strlen(type), &pos);
+	filp_close(file, NULL);
+	return done < 0 ? done : 0;
+}
+
+/* A mount's packets are of the type of service that the administrator has chosen. */
+static void limits_service_type(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr = {};
+	struct ib_qp *qp;
+
+	limits_start(test, &l);
+	KUNIT_ASSERT_EQ(test, limits_tune("72"), 0);
+	limits_mount(test);
+	qp = t->mount->conns[0]->qp;
+	if (rdma_protocol_iwarp(qp->device, t->mount->conns[0]->id->port_num))
+		kunit_skip(test, "iWARP's queue pairs do not tell");
+	KUNIT_ASSERT_EQ(test, ib_query_qp(qp, &attr, IB_QP_AV, &init), 0);
+	KUNIT_EXPECT_EQ(test, rdma_ah_read_grh(&attr.ah_attr)->traffic_class, 72);
+}
+
 /* A CALL of so many bytes, which says nothing about where a READ's go. */
 static void limits_call(struct kunit *test, struct raw *raw, u16 slot, u32 seq, u16 flags, u32 bulk)
 {
@@ -920,6 +955,7 @@ static void limits_exit(struct kunit *test)
 	if (!t)
 		return;
 	complete_all(&t->serve);
+	limits_tune("-1");
 	if (!IS_ERR_OR_NULL(t->mount))
 		rdmafs_xprt_close(t->mount);
 	while (t->nr)
@@ -948,6 +984,7 @@ static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(limits_large),
 	KUNIT_CASE(limits_large_burst),
 	KUNIT_CASE(limits_retries),
+	KUNIT_CASE(limits_service_type),
 	KUNIT_CASE(limits_data),
 	KUNIT_CASE(limits_idle),
 	{}
