@@ -24,6 +24,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
+#include "transport/points.h"
 #include "server.h"
 
 /**
@@ -146,6 +147,7 @@ void rdmafsd_state_put(struct rdmafsd_state *st)
 	/* The inode may go with the file, and what it knows of lost data. */
 	if (st->file->f_mode & FMODE_WRITE)
 		rdmafsd_state_check_wb(st);
+	rdmafs_test_point("state_close", file_inode(st->file)->i_ino);
 	rdmafsd_file_close(st->file);
 	rdmafsd_claim_put(st->exp, st->claim, !st->closed);
 	if (atomic_dec_and_test(&st->exp->nr_states))
