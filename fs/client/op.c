@@ -241,6 +241,7 @@ int rdmafs_errno(int err)
  */
 int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait)
 {
+	const struct rfp_req *req __maybe_unused = (const struct rfp_req *)op->req;
 	int len, err;
 
 	len = rfp_enc_len(&op->enc);
@@ -253,6 +254,7 @@ again:
 	    ((!op->bare && READ_ONCE(op->cred->session) != op->session) ||
 	     (op->open && READ_ONCE(op->open->session) != op->session)))
 		return -EAGAIN;
+	rdmafs_test_point("op_prepare", le16_to_cpu(req->op));
 	if (!op->bare) {
 		err = rdmafs_cred_ready(op->cred, op->forced);
 		if (err)

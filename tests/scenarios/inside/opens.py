@@ -21,6 +21,8 @@ from points import point_arm, point_count, point_fail, point_release, point_wait
 
 USER = 1000
 OPTS = os.environ["RDMAFS_MOUNT_OPTS"]
+OP_CREATE = 7
+NO_DATA = 0
 STATS = None
 DIR = None
 
@@ -1117,6 +1119,33 @@ def opens_limits_again():
                 os.unlink(path)
                 same(have, b"before after")
         until("all are closed", lambda: not limit("opens"))
+
+
+def opening():
+    """who is about to open a file when the session ends closes it in the next one"""
+    path, fd = created("opening", uid=0)
+    os.close(fd)
+    os.stat(DIR)
+    # Before it makes sure that the server knows who asks, and after that.
+    for point, key in ("op_prepare", OP_CREATE), ("call_pool", NO_DATA):
+        until("nothing is open", lambda: not limit("opens"))
+        fds = []
+        opener = threading.Thread(target=lambda: fds.append(os.open(path, os.O_RDONLY)))
+        point_arm(point, 1, key)
+        try:
+            opener.start()
+            same(point_wait(point), True)
+            end_session()
+            # From now on the server knows who asks.
+            fails(errno.ENOENT, os.stat, f"{path}.{point}")
+            same(limit("opens"), 0)
+        finally:
+            point_release(point)
+        opener.join()
+        same(limit("opens"), 1)
+        os.close(fds[0])
+        until("it is closed", lambda: not limit("opens"))
+    os.unlink(path)
 
 
 WHERE = LIMITS + "exports/export/"
