@@ -99,6 +99,7 @@ static void rdmafs_inode_setup(struct inode *inode, const struct rfp_attr *attr)
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 
 	inode->i_ino = le64_to_cpu(attr->ino);
+	inode->i_generation = le32_to_cpu(attr->gen);
 	/* The server sets the times. */
 	inode->i_flags |= S_NOATIME | S_NOCMTIME;
 	rdmafs_attr_init(inode, attr);

@@ -424,10 +424,16 @@ static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *den
 	return 0;
 }
 
-/* NULL if another object had the name than we know under it. */
+/*
+ * NULL if another object had the name than we know under it: it may have the number that ours
+ * had, and then another generation.
+ */
 static const struct rfp_attr *rdmafs_attr_of(struct inode *inode, const struct rfp_attr *attr)
 {
-	return attr && le64_to_cpu(attr->ino) == inode->i_ino ? attr : NULL;
+	if (!attr || le64_to_cpu(attr->ino) != inode->i_ino ||
+	    le32_to_cpu(attr->gen) != inode->i_generation)
+		return NULL;
+	return attr;
 }
 
 static int rdmafs_remove(struct inode *dir, struct dentry *dentry, enum rfp_op nr)
