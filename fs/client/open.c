@@ -13,8 +13,9 @@
  * write that a killed task left behind.  CLOSE has nothing to say that anyone
  * could use, so it is sent and not waited for; only where the file itself goes
  * with it, its last name being gone, one waits, because close(2) has to give
- * back the space.  What can't be sent at once is left to a worker: a task that
- * closes because it was killed waits for nothing, and who may not sleep can't.
+ * back the space.  What can't be sent at once, or for want of memory not at all, is left
+ * to a worker: a task that closes because it was killed waits for nothing, and who may not
+ * sleep can't.
  */
 #include <linux/slab.h>
 #include "client.h"
@@ -349,18 +350,23 @@ static struct rdmafs_op *rdmafs_close_new(struct rdmafs_mount *mnt, struct rdmaf
 	struct rdmafs_op *op;
 
 	op = rdmafs_op_new_cred(mnt, RFP_CLOSE, sizeof(*req), cred, pool);
+	if (!op)
+		return NULL;
 	req = (struct rfp_close_req *)op->req;
 	req->stateid = cpu_to_le64(stateid);
 	return op;
 }
 
 /* Tell the server and wait; false if it could not be sent in this task. */
-static bool rdmafs_open_close(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid)
+static bool rdmafs_open_close(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid,
+			      enum rdmafs_pool pool)
 {
-	struct rdmafs_op *op = rdmafs_close_new(mnt, cred, stateid, RDMAFS_POOL_COMMON);
+	struct rdmafs_op *op = rdmafs_close_new(mnt, cred, stateid, pool);
 	bool sent;
 	int err;
 
+	if (!op)
+		return false;
 	err = rdmafs_op_run(op);
 	sent = op->sent || (err != -EINTR && err != -EAGAIN);
 	rdmafs_op_put(op);
@@ -377,9 +383,11 @@ static void rdmafs_close_done(struct rdmafs_xprt_call *call)
 static bool rdmafs_open_close_nowait(struct rdmafs_mount *mnt, struct rdmafs_open *open)
 {
 	struct rdmafs_op *op = rdmafs_close_new(mnt, open->cred, open->stateid,
-						RDMAFS_POOL_COMMON);
+						RDMAFS_POOL_NONE);
 	int err;
 
+	if (!op)
+		return false;
 	op->call.done = rdmafs_close_done;
 	op->call.flags |= RDMAFS_CALL_NOWAIT;
 	err = rdmafs_op_prepare(op, true);
@@ -414,8 +422,10 @@ static bool rdmafs_open_end(struct rdmafs_open *open, bool wait)
 	/* What the server forgot in this very session it keeps for us: we do not come back. */
 	if (open->session != session && (open->session || open->forgot != session))
 		return true;
+	/* A worker waits for memory.  Who was killed must not: others may have it for long. */
 	if (wait || !open->inode->i_nlink)
-		return rdmafs_open_close(mnt, open->cred, open->stateid);
+		return rdmafs_open_close(mnt, open->cred, open->stateid,
+					 wait ? RDMAFS_POOL_COMMON : RDMAFS_POOL_NONE);
 	return rdmafs_open_close_nowait(mnt, open);
 }
 

@@ -8,7 +8,7 @@ set -uo pipefail
 . "$(dirname "$0")/../lib/scenario.sh"
 only_on rdmafs
 
-scenario killed -- lifetimes killed
+scenario killed -- lifetimes killed starved
 scenario force -- lifetimes force late crowd others
 scenario shortage -- lifetimes shortage reserve options
 tap_done

@@ -9,6 +9,7 @@ import ctypes
 import errno
 import mmap
 import os
+import re
 import signal
 import sys
 import threading
@@ -107,6 +108,15 @@ class Kinds:
 
     def stat(self):
         return lambda: os.stat(self.path("never-looked-at"))
+
+    def stats(self):
+        """So many that they have all the memory that is set aside for operations."""
+        with open(os.environ["RDMAFS_TOP"] + "/fs/client/op.c", encoding="ascii") as f:
+            set_aside = int(re.search(r"define RDMAFS_POOL_MIN\s+(\d+)", f.read())[1])
+        for _ in range(set_aside - 1):
+            if not os.fork():
+                break
+        return lambda: os.stat(self.path(f"never-looked-at-{os.getpid()}"))
 
     def open(self):
         return lambda: os.open(self.path("data"), os.O_RDONLY)
