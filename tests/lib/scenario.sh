@@ -82,7 +82,7 @@ scenario() {
 		esac
 	done < <(
 		"$scenario_top/tests/guest/run" --kernel "$scenario_kernel" --fs "$scenario_fs" \
-			--rdma "$scenario_rdma" --timeout 900 "${options[@]}" -- env "RDMAFS_SCALE=$scenario_scale" \
+			--rdma "$scenario_rdma" --timeout 1800 "${options[@]}" -- env "RDMAFS_SCALE=$scenario_scale" \
 			"$scenario_top/tests/scenarios/inside/$1" "${@:2}" 2>"$err"
 		echo "status: $?"
 	)
