@@ -10,7 +10,7 @@ set -uo pipefail
 only_on rdmafs
 
 for backing in tmpfs ext4 xfs btrfs; do
-	[ "$scenario_scale" -eq 1 ] || [ "$backing" = tmpfs ] || continue
+	[ "$scenario_scale" -eq 1 ] || [ "$backing" = tmpfs ] || [ "$backing" = xfs ] || continue
 	scenario "$backing" --backing "$backing" --size 400M --mount-opts actimeo=600 -- cache
 done
 tap_done

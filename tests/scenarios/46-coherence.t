@@ -9,6 +9,7 @@ set -uo pipefail
 only_on rdmafs
 
 for backing in tmpfs ext4; do
+	[ "$scenario_scale" = 1 ] || [ "$backing" = ext4 ] || continue
 	scenario "$backing" --backing "$backing" --size 400M --mount-opts actimeo=600 -- coherence
 done
 # Whose i_version is of no use.
