@@ -45,10 +45,12 @@ guest_net() {
 		GUEST_DEV=eth0
 		ip link set vec0 name eth0
 	fi
-	sysctl -qw "net.ipv6.conf.$GUEST_DEV.accept_dad=0"
-	ip addr add "10.9.0.$node/24" dev "$GUEST_DEV"
-	ip addr add "fd09::$node/64" dev "$GUEST_DEV" nodad
-	ip link set "$GUEST_DEV" up
+	echo 0 >"/proc/sys/net/ipv6/conf/$GUEST_DEV/accept_dad"
+	ip -batch - <<-END
+		addr add 10.9.0.$node/24 dev $GUEST_DEV
+		addr add fd09::$node/64 dev $GUEST_DEV nodad
+		link set $GUEST_DEV up
+	END
 	printf '%s\n' "10.9.0.1 server" "fd09::1 server6 server" "10.9.0.2 client2" >>/etc/hosts
 }
 
@@ -128,11 +130,13 @@ guest_backing() {
 
 # The kernel's modules that ours need, then ours.
 rdmafs_load() {
-	local m need
+	local m need needs=
 	for m in "${GUEST_RDMAFS_MODULES[@]}"; do
 		[ ! -d "/sys/module/$m" ] || continue
 		[ -e "$RDMAFS_MODULES/$m.ko" ] || [ $m != rdmafs_points ] || continue
-		for need in $(modinfo -F depends "$RDMAFS_MODULES/$m.ko" | tr ',' ' '); do
+		# On UML they are built in.
+		[ "$RDMAFS_KERNEL" != debian ] || needs=$(modinfo -F depends "$RDMAFS_MODULES/$m.ko")
+		for need in ${needs//,/ }; do
 			case $need in
 			rdmafs*) ;;
 			*) guest_modprobe "$need" || return ;;

@@ -37,7 +37,11 @@ check() {
 	local name=$1 result=0 start=$SECONDS
 	shift
 	"$@" >/tmp/check.out 2>&1 || result=$?
-	tap $result "$name" "status $result:" "$(tail -n 15 /tmp/check.out)"
+	if [ $result = 0 ]; then
+		tap 0 "$name"
+	else
+		tap 1 "$name" "status $result:" "$(tail -n 15 /tmp/check.out)"
+	fi
 	if [ $((SECONDS - start)) -ge 3 ]; then
 		diag "$((SECONDS - start)) s"
 	fi
@@ -86,13 +90,17 @@ remount() {
 	return $result
 }
 
+# pause SECONDS: sleep(1), but without a process, which would take time from what is waited for.
+pause() { read -rt "$1" -u "$nothing" || true; }
+exec {nothing}<> <(:)
+
 # wait_for SECONDS COMMAND...: until COMMAND passes.
 wait_for() {
 	local end=$((SECONDS + $1))
 	shift
 	until "$@"; do
 		[ $SECONDS -lt $end ] || return 1
-		sleep 0.1
+		pause 0.1
 	done
 }
 
@@ -104,7 +112,18 @@ proc_of() {
 }
 
 # value KEY FILE: of "key value" lines.
-value() { awk -v k="$1" '$1 == k { print $2; found = 1 } END { exit !found }' "$2"; }
+value() {
+	local lines line words found=1
+	mapfile -t lines <"$2" || return
+	for line in "${lines[@]}"; do
+		read -ra words <<<"$line"
+		if [ "${words[0]:-}" = "$1" ]; then
+			printf '%s\n' "${words[1]:-}"
+			found=0
+		fi
+	done
+	return $found
+}
 
 # lost STATS: what a mount's connection came to, which is nothing.  The debug kernel may hold
 # rxe up until it gives its peer up: there it may be made again, for the same session.
