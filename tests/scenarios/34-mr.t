@@ -9,6 +9,6 @@ set -uo pipefail
 only_on rdmafs
 
 scenario rxe -- mr
-[ "$scenario_kernel" = debian ] || scenario recall -- recall
+[ "$scenario_kernel" = debian ] || [ "$scenario_scale" != 1 ] || scenario recall -- recall
 [ "$scenario_kernel" != uml ] || scenario siw --rdma siw -- mr cost large bursts
 tap_done
