@@ -15,7 +15,7 @@ for backing in ext4 xfs btrfs; do
 		history connections:$times sessions:$times rewritten opened power:1
 	[ "$scenario_scale" = 1 ] || break
 done
-[ "$scenario_kernel" != uml ] ||
+[ "$scenario_scale" != 1 ] || [ "$scenario_kernel" = debian ] ||
 	scenario two-clients --nodes 3 --disks file --backing ext4 --size 400M --mem 1500M -- \
 		history sessions:$times power:1
 tap_done
