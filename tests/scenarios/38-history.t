@@ -12,7 +12,7 @@ times=$((scenario_scale > 1 ? 1 : 5))
 scenario checker --fs local --backing ext4 --size 400M -- history checker
 for backing in ext4 xfs btrfs; do
 	scenario $backing --nodes 2 --disks file --backing $backing --size 400M -- \
-		history connections:$times sessions:$times rewritten opened power:1
+		history connections:5 sessions:$times rewritten opened power:1
 	[ "$scenario_scale" = 1 ] || break
 done
 [ "$scenario_scale" != 1 ] || [ "$scenario_kernel" = debian ] ||
