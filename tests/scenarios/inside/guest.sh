@@ -90,17 +90,14 @@ remount() {
 	return $result
 }
 
-# pause SECONDS: sleep(1), but without a process, which would take time from what is waited for.
-pause() { read -rt "$1" -u "$nothing" || true; }
-exec {nothing}<> <(:)
-
-# wait_for SECONDS COMMAND...: until COMMAND passes.
+# wait_for SECONDS COMMAND...: until COMMAND passes.  sleep(1) is a process, so that bash
+# waits for one: without any it left a child unreaped now and then, which kill -0 finds.
 wait_for() {
 	local end=$((SECONDS + $1))
 	shift
 	until "$@"; do
 		[ $SECONDS -lt $end ] || return 1
-		pause 0.1
+		sleep 0.1
 	done
 }
 
