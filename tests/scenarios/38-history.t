@@ -15,6 +15,13 @@ for backing in ext4 xfs btrfs; do
 		history connections:5 sessions:$times rewritten opened power:1
 	[ "$scenario_scale" = 1 ] || break
 done
+# With packets of 1 KiB a work request of 64 KiB that loses one in twenty does not come through
+# on rxe: it counts what is sent again until something is acknowledged.
+[ "$scenario_scale" != 1 ] || [ "$scenario_kernel" != uml ] ||
+	for rdma in rxe siw; do
+		scenario "link $rdma" --nodes 2 --net-mtu 9000 --rdma $rdma --backing ext4 --size 400M -- \
+			history link:120
+	done
 [ "$scenario_scale" != 1 ] || [ "$scenario_kernel" = debian ] ||
 	scenario two-clients --nodes 3 --disks file --backing ext4 --size 400M --mem 1500M -- \
 		history sessions:$times power:1
