@@ -80,18 +80,18 @@ class Kinds:
         return lambda: os.fsync(fd)
 
     def fdatasync_twice(self):
-        """Of what is dirty then: what was so before may have been written out meanwhile."""
+        """Two processes, of what is dirty then: what was before may have been written out."""
         fd = self._dirty("fdatasync_twice")
-        os.fork()
-        return lambda: (os.pwrite(fd, b"twice", 0), os.fdatasync(fd))
+        os.fsync(fd)
+        return lambda: (os.pwrite(fd, b"2" * PAGE, 0), os.fork(), os.fdatasync(fd))
 
     def close(self):
-        fd = self._dirty("close")
-        return lambda: os.close(fd)
+        fd = os.open(self.path("close"), os.O_WRONLY | os.O_CREAT, 0o644)
+        return lambda: (os.write(fd, b"close" * (MIB // 5)), os.close(fd))
 
     def stat_dirty(self):
-        self._dirty("stat_dirty")
-        return lambda: os.stat(self.path("stat_dirty"))
+        fd = self._dirty("stat_dirty")
+        return lambda: (os.pwrite(fd, b"s", 0), os.stat(self.path("stat_dirty")))
 
     def truncate_dirty(self):
         fd = self._dirty("truncate_dirty")
@@ -186,8 +186,8 @@ class Kinds:
 
     def partial(self):
         fd = os.open(self.path("partial"), os.O_RDWR)
-        os.pwrite(fd, b"1", 5 * PAGE + 100)
-        return lambda: os.pwrite(fd, b"2", 5 * PAGE + 1000)
+        return lambda: (os.pwrite(fd, b"1", 5 * PAGE + 100),
+                        os.pwrite(fd, b"2", 5 * PAGE + 1000))
 
     def rewrite(self):
         fd = self._dirty("rewrite")
