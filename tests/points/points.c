@@ -228,7 +228,12 @@ static bool point_held(const char *name, u32 held)
  */
 bool rdmafs_point_wait(const char *name, u32 held, unsigned int seconds)
 {
-	return wait_event_idle_timeout(points_wait, point_held(name, held), seconds * HZ);
+	u32 slices = DIV_ROUND_UP(seconds * MSEC_PER_SEC, POINT_SLICE_MS);
+
+	while (slices && !wait_event_idle_timeout(points_wait, point_held(name, held),
+						  msecs_to_jiffies(POINT_SLICE_MS)))
+		slices--;
+	return slices;
 }
 EXPORT_SYMBOL_GPL(rdmafs_point_wait);
 

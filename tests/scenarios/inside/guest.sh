@@ -90,16 +90,19 @@ remount() {
 	return $result
 }
 
-# wait_for SECONDS COMMAND...: until COMMAND passes.  It gives up when the time is over and it
-# has looked twice a second: where the whole machine stands still for minutes, only time goes on.
-# sleep(1) is a process, so that bash waits for one: without any it left a child unreaped now
-# and then, which kill -0 finds.
+# wait_for SECONDS COMMAND...: until COMMAND passes.  Seconds in which it can't look do not
+# count: where the whole machine stands still for minutes, only time goes on.  sleep(1) is a
+# process, so that bash waits for one: without any it left a child unreaped now and then, which
+# kill -0 finds.
 wait_for() {
-	local end=$((SECONDS + $1)) looks=$((2 * $1))
+	local left=$1 last=$SECONDS
 	shift
 	until "$@"; do
-		[ $SECONDS -lt $end ] || [ $looks -gt 0 ] || return 1
-		looks=$((looks - 1))
+		if [ $SECONDS != "$last" ]; then
+			last=$SECONDS
+			left=$((left - 1))
+		fi
+		[ "$left" -gt 0 ] || return 1
 		sleep 0.1
 	done
 }
