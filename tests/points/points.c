@@ -230,10 +230,13 @@ bool rdmafs_point_wait(const char *name, u32 held, unsigned int seconds)
 {
 	u32 slices = DIV_ROUND_UP(seconds * MSEC_PER_SEC, POINT_SLICE_MS);
 
-	while (slices && !wait_event_idle_timeout(points_wait, point_held(name, held),
-						  msecs_to_jiffies(POINT_SLICE_MS)))
-		slices--;
-	return slices;
+	while (!point_held(name, held)) {
+		if (!slices--)
+			return false;
+		wait_event_idle_timeout(points_wait, point_held(name, held),
+					msecs_to_jiffies(POINT_SLICE_MS));
+	}
+	return true;
 }
 EXPORT_SYMBOL_GPL(rdmafs_point_wait);
 
