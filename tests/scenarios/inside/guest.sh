@@ -34,18 +34,18 @@ scaled() {
 
 # check NAME COMMAND...: passes if COMMAND does; its output is the reason if not.
 check() {
-	local name=$1 result=0 start=$SECONDS
+	local check_name=$1 check_result=0 check_start=$SECONDS
 	shift
-	"$@" >/tmp/check.out 2>&1 || result=$?
-	if [ $result = 0 ]; then
-		tap 0 "$name"
+	"$@" >/tmp/check.out 2>&1 || check_result=$?
+	if [ $check_result = 0 ]; then
+		tap 0 "$check_name"
 	else
-		tap 1 "$name" "status $result:" "$(tail -n 15 /tmp/check.out)"
+		tap 1 "$check_name" "status $check_result:" "$(tail -n 15 /tmp/check.out)"
 	fi
-	if [ $((SECONDS - start)) -ge 3 ]; then
-		diag "$((SECONDS - start)) s"
+	if [ $((SECONDS - check_start)) -ge 3 ]; then
+		diag "$((SECONDS - check_start)) s"
 	fi
-	return $result
+	return $check_result
 }
 
 # fails_with MESSAGE NAME COMMAND...: passes if COMMAND fails and says MESSAGE.
@@ -93,16 +93,16 @@ remount() {
 # wait_for SECONDS COMMAND...: until COMMAND passes.  Seconds in which it can't look do not
 # count: where the whole machine stands still for minutes, only time goes on.  sleep(1) is a
 # process, so that bash waits for one: without any it left a child unreaped now and then, which
-# kill -0 finds.
+# kill -0 finds.  COMMAND sees these variables, and its own of the same names not.
 wait_for() {
-	local left=$1 last=$SECONDS
+	local wait_left=$1 wait_second=$SECONDS
 	shift
 	until "$@"; do
-		if [ $SECONDS != "$last" ]; then
-			last=$SECONDS
-			left=$((left - 1))
+		if [ $SECONDS != "$wait_second" ]; then
+			wait_second=$SECONDS
+			wait_left=$((wait_left - 1))
 		fi
-		[ "$left" -gt 0 ] || return 1
+		[ "$wait_left" -gt 0 ] || return 1
 		sleep 0.1
 	done
 }
