@@ -11,17 +11,15 @@ import glob
 import os
 import sys
 
+from guest import counters
+
 COUNT = 200
 directory = sys.argv[1]
 behind = sys.argv[2] if len(sys.argv) > 2 and sys.argv[2] else None
 
 
 def counted(key):
-    total = 0
-    for name in glob.glob("/proc/fs/rdmafs/*/stats"):
-        with open(name, encoding="ascii") as f:
-            total += sum(int(line.split()[1]) for line in f if line.startswith(key + " "))
-    return total
+    return sum(counters(name).get(key, 0) for name in glob.glob("/proc/fs/rdmafs/*/stats"))
 
 
 def served_now():

@@ -11,17 +11,14 @@ import json
 import subprocess
 import sys
 
+from guest import counters
+
 COUNT = 160
 what, kib = sys.argv[1], int(sys.argv[2])
 
 
 def read_stats():
-    found = {}
-    for name in glob.glob("/proc/fs/rdmafs/*/stats"):
-        with open(name, encoding="ascii") as f:
-            found[name] = {k: int(v) for k, v in (line.split()[:2] for line in f)
-                           if v.isdigit()}
-    return found
+    return {name: counters(name) for name in glob.glob("/proc/fs/rdmafs/*/stats")}
 
 
 def fio(count):

@@ -12,17 +12,14 @@ import sys
 import threading
 import time
 
+from guest import task_state
+
 PAGE = 4096
-
-
-def state(tid):
-    with open(f"/proc/{tid}/stat", encoding="ascii") as f:
-        return f.read().rpartition(")")[2].split()[0]
 
 
 def wait_asleep(tids):
     """Each is in a sleep that only SIGKILL ends."""
-    while not all(state(tid) == "D" for tid in tids):
+    while not all(task_state(tid) == "D" for tid in tids):
         time.sleep(0.1)
 
 

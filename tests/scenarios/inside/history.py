@@ -39,6 +39,8 @@ import sys
 import time
 import traceback
 
+from guest import diag, measured, tap_done
+
 BLOCK = 4096
 BLOCKS = 256
 SIZE = 1000000
@@ -416,25 +418,19 @@ def check(log, where, most=0):
              ("size", "sizes"), ("xattr", "attributes"), ("names", "names"),
              ("record", "records that were appended are there once"),
              ("read", "what was read had been sent, and not been replaced"))
-    failed = 0
-    for number, (kind, what) in enumerate(lines, 1):
+    for kind, what in lines:
         bad = c.problems[kind]
         # Nothing looked at is nothing proved.
-        failed += bool(bad) or not c.looked_at[kind]
-        print(f"{'not ok' if bad or not c.looked_at[kind] else 'ok'} {number} - {what}")
-        print(f"# {kind}: {c.looked_at[kind]} looked at, {len(bad)} wrong")
-        for line in bad[:20]:
-            print(f"# {line}")
+        measured(c.looked_at[kind] and not bad, what,
+                 f"{kind}: {c.looked_at[kind]} looked at, {len(bad)} wrong", *bad[:20])
     sent = sum(len(r.sent) for r in c.registers.values())
     acked = sum(len(r.acked) for r in c.registers.values())
     lost = collections.Counter(name.split(":")[0] for name, r in c.registers.items() for _ in r.failed)
-    print(f"# {sent} changes sent, {acked} acknowledged; of no known end: {dict(lost)}")
+    diag(f"{sent} changes sent, {acked} acknowledged; of no known end: {dict(lost)}")
     unknown = sum(lost.values())
-    failed += unknown > int(most)
-    print(f"{'not ok' if unknown > int(most) else 'ok'} {len(lines) + 1} - no more changes of unknown end than may be")
-    print(f"# {unknown}, and {most} may be")
-    print(f"1..{len(lines) + 1}")
-    return failed
+    measured(unknown <= int(most), "no more changes of unknown end than may be",
+             f"{unknown}, and {most} may be")
+    tap_done()
 
 
 def main():
@@ -442,7 +438,7 @@ def main():
     if what == "count":
         print(count(*args))
         return 0
-    return int(bool({"write": write, "check": check}[what](*args)))
+    return {"write": write, "check": check}[what](*args)
 
 
 if __name__ == "__main__":

@@ -11,16 +11,17 @@ import mmap
 import os
 import sys
 
+from guest import counters
+
 what, size, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 offset = int(sys.argv[4]) if len(sys.argv) > 5 else 0
-counters = ("reg_mr", "local_inv", "remote_inv", "mr_alloc", "bounced", "retry_later", "replays")
+COUNTED = ("reg_mr", "local_inv", "remote_inv", "mr_alloc", "bounced", "retry_later", "replays")
 
 
 def read_stats():
-    with open(sys.argv[-1], encoding="ascii") as f:
-        values = dict(line.split(maxsplit=1) for line in f)
-    have = {name: int(values[name]) for name in counters}
-    have["messages"] = int(values["msgs_sent"]) + int(values["msgs_received"])
+    values = counters(sys.argv[-1])
+    have = {name: values[name] for name in COUNTED}
+    have["messages"] = values["msgs_sent"] + values["msgs_received"]
     return have
 
 
@@ -46,6 +47,6 @@ for attempt in range(3):
     delta = {name: after[name] - before[name] for name in after}
     if best is None or cost(delta) < cost(best):
         best = delta
-print(" ".join(f"{name} {best[name] / count:g}" for name in ("messages",) + counters if best[name]))
+print(" ".join(f"{name} {best[name] / count:g}" for name in ("messages",) + COUNTED if best[name]))
 os.close(fd)
 os.unlink("cost.data")

@@ -10,9 +10,9 @@ import ctypes
 import mmap
 import os
 import subprocess
-import sys
 import threading
 
+from guest import report, skip_all, tap_done
 from points import have_points, point_arm, point_release, point_wait
 
 READ = 9
@@ -22,17 +22,6 @@ BACK = os.path.join(os.environ["RDMAFS_BACKING"], os.path.relpath(os.getcwd(), o
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.pread.restype = ctypes.c_ssize_t
-number = failed = 0
-
-
-def report(name, problem):
-    global number, failed
-    number += 1
-    failed += bool(problem)
-    print(f"{'not ok' if problem else 'ok'} {number} - {name}")
-    if problem:
-        print(f"# {problem}")
-    sys.stdout.flush()
 
 
 def content(name):
@@ -87,15 +76,13 @@ def remount():
 
 def main():
     if not have_points():
-        print("1..0 # SKIP not a test kernel")
-        return 0
+        skip_all("not a test kernel")
     report("what a direct read puts into pages of a closed file is written",
            read_into("source", "target", lambda: None, os.sync))
     report("though nobody may open that file any more",
            read_into("source", "forbidden", lambda: os.chmod("forbidden", 0), os.sync))
     report("and when it is unmounted", read_into("source", "unmounted", lambda: None, remount))
-    print(f"1..{number}")
-    return failed > 0
+    tap_done()
 
 
-sys.exit(main())
+main()

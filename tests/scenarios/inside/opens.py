@@ -17,6 +17,7 @@ import threading
 import time
 import traceback
 
+import guest
 from points import point_arm, point_count, point_fail, point_release, point_wait
 
 USER = 1000
@@ -36,20 +37,12 @@ def run(*command):
 
 
 def counter(key):
-    with open(STATS, encoding="ascii") as f:
-        for line in f:
-            name, _, value = line.partition(" ")
-            if name == key:
-                return int(value)
-    raise KeyError(key)
+    return guest.counters(STATS)[key]
 
 
 def until(what, condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise TimeoutError(what)
-        time.sleep(0.02)
+    if not guest.until(condition, seconds):
+        raise TimeoutError(what)
 
 
 def end_session(meanwhile=lambda: None):
@@ -362,10 +355,8 @@ def no_orphans():
 
 
 def reclaim_s(seconds):
-    with open(RECLAIM, encoding="ascii") as f:
-        old = f.read().strip()
-    with open(RECLAIM, "w", encoding="ascii") as f:
-        f.write(str(seconds))
+    old = guest.read_text(RECLAIM).strip()
+    guest.write_text(RECLAIM, seconds)
     return old
 
 
@@ -1051,17 +1042,14 @@ LIMITS = "/sys/kernel/config/rdmafs/"
 
 def left():
     """Opens that clients may come back for."""
-    with open("/proc/fs/rdmafs/port-20060/limits", encoding="ascii") as f:
-        return int(next(line.split()[1] for line in f if line.startswith("left_opens ")))
+    return guest.counters("/proc/fs/rdmafs/port-20060/limits")["left_opens"]
 
 
 def limit(name, value=None):
     """A bound as it was, set to another value if one is given."""
-    with open(LIMITS + name, encoding="ascii") as f:
-        old = int(f.read())
+    old = int(guest.read_text(LIMITS + name))
     if value is not None:
-        with open(LIMITS + name, "w", encoding="ascii") as f:
-            f.write(str(value))
+        guest.write_text(LIMITS + name, value)
     return old
 
 
@@ -1157,8 +1145,7 @@ def kept():
     """What tests set, as it is now."""
     values = {}
     for name in KEPT:
-        with open(name, encoding="ascii") as f:
-            values[name] = f.read().strip()
+        values[name] = guest.read_text(name).strip()
     return values
 
 
@@ -1169,8 +1156,7 @@ def restore(before):
     of_export = {name.removeprefix(WHERE): changed.pop(name)
                  for name in list(changed) if name.startswith(WHERE)}
     for name, value in changed.items():
-        with open(name, "w", encoding="ascii") as f:
-            f.write(value)
+        guest.write_text(name, value)
     if of_export:
         export_set(**of_export)
 
@@ -1178,8 +1164,7 @@ def restore(before):
 def main():
     global DIR, STATS
     DIR = sys.argv[1]
-    device = os.stat(os.environ["RDMAFS_MNT"]).st_dev
-    STATS = f"/proc/fs/rdmafs/{os.major(device)}:{os.minor(device)}/stats"
+    STATS = guest.proc_of(os.environ["RDMAFS_MNT"]) + "/stats"
     os.chmod(DIR, 0o777)
     for name in sys.argv[2:]:
         test = globals()[name]

@@ -2,7 +2,8 @@
 """Test points (tests/points/points.c; test kernels only), as guest.sh has them for bash."""
 
 import os
-import time
+
+from guest import until
 
 POINTS = "/sys/module/rdmafs_points/parameters"
 
@@ -38,12 +39,7 @@ def point_count(name, what):
 
 def point_wait(name, count=1, seconds=60):
     """Until count threads are held there: whether they are."""
-    end = time.monotonic() + seconds
-    while point_count(name, "held") < count:
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
+    return until(lambda: point_count(name, "held") >= count, seconds)
 
 
 def point_release(name):

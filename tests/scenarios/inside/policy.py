@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 
+from guest import proc_of, read_text, tap, tap_done, tap_skip, until, write_text
 from points import have_points, point_arm, point_count, point_fail, point_knob, point_release
 
 MR = 257                        # entries that a READ of 1 MiB takes
@@ -26,26 +27,6 @@ TOP = os.path.abspath(f"{os.path.dirname(__file__)}/../../..")
 PARAMETERS = "/sys/module/rdmafs_xprt/parameters"
 MIB = 1 << 20
 TRIES = 8                       # at what depends on how the machine lets us run
-number = failed = 0
-
-
-def tap(ok, what, why=""):
-    global number, failed
-    number += 1
-    failed += not ok
-    print(f"{'ok' if ok else 'not ok'} {number} - {what}", flush=True)
-    if not ok and why:
-        print(f"# {why}", flush=True)
-
-
-def read_text(path):
-    with open(path) as f:
-        return f.read()
-
-
-def write_text(path, text):
-    with open(path, "w") as f:
-        f.write(str(text))
 
 
 def key_values(path):
@@ -54,15 +35,6 @@ def key_values(path):
         key, _, value = line.partition(" ")
         found[key] = int(value) if value.lstrip("-").isdigit() else value
     return found
-
-
-def wait_for(seconds, condition):
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 class Device:
@@ -83,8 +55,7 @@ class Mount:
         os.makedirs(self.where, exist_ok=True)
         subprocess.run(["mount", "-t", "rdmafs", "-o", f"{OPTS}{options}", source, self.where],
                        check=True)
-        st = os.stat(self.where)
-        self.proc = f"/proc/fs/rdmafs/{os.major(st.st_dev)}:{os.minor(st.st_dev)}"
+        self.proc = proc_of(self.where)
         self.file = f"{self.where}/test/policy.data"
 
     def stats(self):
@@ -218,11 +189,11 @@ def files(device):
     if have_points():
         # some mount's are lost: of whoever looks first, and then of others
         point_fail("client_beat", 1000)
-        tap(wait_for(60, lambda: m.stats()["reconnects"] > reconnects),
+        tap(until(lambda: m.stats()["reconnects"] > reconnects),
             "a connection is lost and made again")
         point_release("client_beat")
-        ok = wait_for(60, lambda: m.window()["state"] == "up" and
-                      read_text(client) == "min 16\nmax none\nweight 7\n")
+        ok = until(lambda: m.window()["state"] == "up" and
+                   read_text(client) == "min 16\nmax none\nweight 7\n")
         tap(ok, "a client's quota outlives its connection", read_text(client))
     m.umount()
     done = subprocess.run(["mount", "-t", "rdmafs", "-o", f"{OPTS},min={device.plenty + 1}",
@@ -262,7 +233,7 @@ def shares(device):
     mounts = [Mount(",weight=300"), Mount(",weight=100")]
     device.capacity(capacity)
     loads = [Load(m, MIB, 16) for m in mounts]
-    ok = wait_for(60, lambda: all(load.done > 20 for load in loads))
+    ok = until(lambda: all(load.done > 20 for load in loads))
     charged = []
 
     def moved(start):
@@ -273,7 +244,7 @@ def shares(device):
     while ok and len(ratios) < TRIES and not (ratios and 2 < ratios[-1] < 4.5):
         before = [m.stats()["charged_us"] for m in mounts]
         start = [load.done for load in loads]
-        ok = wait_for(300, lambda s=sum(start): moved(s))
+        ok = until(lambda s=sum(start): moved(s), 300)
         held = [m.stats()["charged_us"] - b for m, b in zip(mounts, before)]
         ratios.append(held[0] / max(1, held[1]))
     errors = sum((load.stop() for load in loads), [])
@@ -292,7 +263,7 @@ def hoarder(device):
     big, small = Mount(), Mount()
     device.capacity(capacity)
     load = Load(big, MIB, 32)
-    tap(wait_for(60, lambda: big.window()["charged"] >= capacity - MR), "one mount holds all")
+    tap(until(lambda: big.window()["charged"] >= capacity - MR), "one mount holds all")
     # Its share is lent again if the machine keeps it from reading for long: so, again.
     waits = []
     while len(waits) < TRIES and not (waits and waits[-1] <= 20):
@@ -305,7 +276,7 @@ def hoarder(device):
     tap(not errors and light.done == 200, "another comes and reads", f"{errors}")
     tap(waits[-1] <= 20, "and waits the first time, not each time", f"{waits} waits for 200 reads")
     # its share was lent again: the large one comes to hold all
-    tap(wait_for(60, lambda: big.window()["charged"] >= capacity // MR * MR - MR),
+    tap(until(lambda: big.window()["charged"] >= capacity // MR * MR - MR),
         "what it no longer uses is lent again")
     errors = load.stop()
     tap(not errors, "no I/O of the large one has failed", f"{errors[:3]}")
@@ -345,19 +316,19 @@ def changes(device):
     """Quota and capacity changed under load: at once, and nobody fails."""
     a, b = Mount(), Mount()
     loads = [Load(a, MIB, 16), Load(b, MIB, 16)]
-    tap(wait_for(60, lambda: all(load.done > 10 for load in loads)), "two loads run")
+    tap(until(lambda: all(load.done > 10 for load in loads)), "two loads run")
     for entries in 3 * MR, 20 * MR, 2 * MR, 10 * MR:
         device.capacity(entries)
-        ok = wait_for(60, lambda e=entries: key_values(f"{device.path}/stats")["charged"] <= e)
+        ok = until(lambda e=entries: key_values(f"{device.path}/stats")["charged"] <= e)
         done = [load.done for load in loads]
-        ok = ok and wait_for(60, lambda d=done: all(l.done > n + 5 for l, n in zip(loads, d)))
+        ok = ok and until(lambda d=done: all(l.done > n + 5 for l, n in zip(loads, d)))
         tap(ok, f"capacity {entries}: kept, and both get on",
             f"{key_values(device.path + '/stats')} {[l.errors for l in loads]}")
     for quota, most in (("max=514", 514), ("max=257", 257)):
         a.quota(quota)
         done = loads[0].done
-        ok = wait_for(60, lambda m=most: a.window()["charged"] <= m)
-        ok = ok and wait_for(60, lambda d=done: loads[0].done > d + 5)
+        ok = until(lambda m=most: a.window()["charged"] <= m)
+        ok = ok and until(lambda d=done: loads[0].done > d + 5)
         tap(ok, f"{quota}: kept, and it gets on", f"{a.window()} {loads[0].errors}")
     errors = sum((load.stop() for load in loads), [])
     tap(not errors, "no I/O has failed", f"{errors[:3]}")
@@ -383,19 +354,19 @@ def overdue(device):
     gates = threading.Event(), threading.Event()
     load = Load(big, MIB, 8, times=2, verify=data, gate=gates[0])
     light = Load(small, MIB, 1, times=5, verify=data, gate=gates[1])
-    wait_for(60, lambda: load.opened == 8 and light.opened == 1)
+    until(lambda: load.opened == 8 and light.opened == 1)
     registered = big.stats()["reg_mr"]
     point_arm("req_run", 64)
     gates[0].set()
     # Also what the other has had idle, else that would do for its reads; and each of
     # its requests is held.
-    said = [(wait_for(60, lambda: big.window()["in_use"] > capacity - MR and
-                      point_count("req_run", "held") == big.stats()["reg_mr"] - registered),
+    said = [(until(lambda: big.window()["in_use"] > capacity - MR and
+                   point_count("req_run", "held") == big.stats()["reg_mr"] - registered),
              "one mount holds all", f"{big.window()} {small.window()} {load.errors}")]
     point_arm("req_run", 0)     # none of the other's will be
     time_stuck = time.monotonic()
     gates[1].set()
-    ok = wait_for(60, lambda: light.done == 5)
+    ok = until(lambda: light.done == 5)
     said.append((ok, "another reads though the first one's answers are overdue",
                  f"after {time.monotonic() - time_stuck:.1f} s: {light.done}; {big.window()}"))
     point_release("req_run")
@@ -433,18 +404,18 @@ def deaf(device):
     gates = threading.Event(), threading.Event()
     load = Load(big, MIB, 8, times=2, verify=data, gate=gates[0])
     light = Load(small, MIB, 1, times=5, verify=data, gate=gates[1])
-    wait_for(60, lambda: load.opened == 8 and light.opened == 1)
+    until(lambda: load.opened == 8 and light.opened == 1)
     registered = big.stats()["reg_mr"]
     point_arm("req_run", 64)
     gates[0].set()
-    tap(wait_for(60, lambda: big.window()["in_use"] > capacity - MR and
-                 point_count("req_run", "held") == big.stats()["reg_mr"] - registered),
+    tap(until(lambda: big.window()["in_use"] > capacity - MR and
+              point_count("req_run", "held") == big.stats()["reg_mr"] - registered),
         "one mount holds all", f"{big.window()} {small.window()} {load.errors}")
     point_arm("req_run", 0)
     before = point_count("cancel_unheard", "failed")
     point_fail("cancel_unheard", 1000000)
     gates[1].set()
-    tap(wait_for(60, lambda: light.done == 5), "another reads though a server is deaf to CANCELs",
+    tap(until(lambda: light.done == 5), "another reads though a server is deaf to CANCELs",
         f"{light.done}; {big.window()}")
     s = big.stats()
     tap(point_count("cancel_unheard", "failed") > before and s["reconnects"] > 0,
@@ -467,11 +438,11 @@ def slow(device):
     data = read_text_bytes()
     start = threading.Event()
     load = Load(m, MIB, 2, times=1, verify=data, gate=start)
-    wait_for(60, lambda: load.opened == 2)
+    until(lambda: load.opened == 2)
     write_text(f"{PARAMETERS}/grace_ms", 500)
     point_knob("service_us", 4000000)
     start.set()
-    ok = wait_for(120, lambda: load.done == 2)
+    ok = until(lambda: load.done == 2, 120)
     point_knob("service_us", 0)
     errors, s = load.wait(), m.stats()
     tap(ok and not errors and s["waits"] > 0, "one waits for the other's MR, and both are read",
@@ -504,17 +475,17 @@ def stopped(device):
     capacity = 8 * MR
     device.capacity(capacity)
     load = Load(far, MIB, 16, verify=data)
-    tap(wait_for(60, lambda: far.window()["charged"] > capacity - MR and load.done > 16),
+    tap(until(lambda: far.window()["charged"] > capacity - MR and load.done > 16),
         "a mount of the other node's server holds all", f"{far.window()} {load.errors}")
     shell(f"guest-peer tc qdisc add dev {link} root netem loss 100%")
     other = Load(near, MIB, 2, times=10, verify=data)
-    tap(wait_for(60, lambda: other.done == 20),
+    tap(until(lambda: other.done == 20),
         "that server falls silent: another mount goes on", f"{far.window()} {near.window()}")
-    tap(wait_for(60, lambda: far.window().get("charged", 0) == 0),
+    tap(until(lambda: far.window().get("charged", 0) == 0),
         "and nothing is charged to the one that waits", f"{far.window()}")
     done = load.done
     shell(f"guest-peer tc qdisc del dev {link} root")
-    tap(wait_for(60, lambda: load.done > done + 16), "the server is back, and so is its mount",
+    tap(until(lambda: load.done > done + 16), "the server is back, and so is its mount",
         f"{load.done} after {done}; {far.window()}")
     errors = other.wait() + load.stop()
     tap(not errors and far.stats()["session_resets"] == 0,
@@ -532,7 +503,7 @@ def removal(device):
     m = Mount()
     Load(m, MIB, 1, times=1).wait()
     write_text(f"{m.proc}/abort", 1)
-    ok = wait_for(60, lambda: m.window()["state"] == "aborted" and "device" not in m.window())
+    ok = until(lambda: m.window()["state"] == "aborted" and "device" not in m.window())
     tap(ok, "aborted, it has no part of an RNIC", f"{m.window()}")
     delete = subprocess.Popen(["rdma", "link", "delete", name])
     try:
@@ -564,11 +535,10 @@ def main():
     for name in sys.argv[1:] or PARTS:
         part = (PARTS | TWO_NODES)[name]
         if part in WITH_POINTS and not have_points():
-            tap(True, f"{name} # SKIP this kernel's modules have no test points")
+            tap_skip(name, "this kernel's modules have no test points")
         else:
             part(device)
-    print(f"1..{number}")
-    sys.exit(failed > 0)
+    tap_done()
 
 
 main()

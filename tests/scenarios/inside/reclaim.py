@@ -8,11 +8,11 @@ A session is lost, and what was open in it is opened again though nobody uses it
 import fcntl
 import os
 import signal
-import sys
 import threading
 import traceback
 
 import opens
+from guest import counters, proc_of, read_text, report, tap_done, write_text
 from opens import Second, counter, end_session, limit, made, run, same, settings, until
 from points import have_points, point_arm, point_count, point_release, point_wait
 
@@ -29,9 +29,7 @@ def make(prefix, count):
 
 def opened():
     """Those that the server has open; the count of opens has those that it waits for, too."""
-    with open(PORT, encoding="ascii") as f:
-        now = {key: int(value) for key, value in (line.split()[:2] for line in f)
-               if value.isdigit()}
+    now = counters(PORT)
     return now["opens"] - now["left_opens"]
 
 
@@ -43,15 +41,13 @@ def drop(files):
 
 def busy():
     """a file that somebody else has leased keeps no other waiting"""
-    with open(BREAK, encoding="ascii") as f:
-        before = f.read()
+    before = read_text(BREAK)
     files = make("busy", 20)
     path, fd = files[0]
     os.fsync(fd)
     resets = counter("session_resets")
     signal.signal(signal.SIGIO, signal.SIG_IGN)
-    with open(BREAK, "w", encoding="ascii") as f:
-        f.write("600")
+    write_text(BREAK, 600)
     try:
         for _, other in files:
             os.fsync(other)
@@ -65,8 +61,7 @@ def busy():
             same(opened(), len(files) - 1)
         until("so is that one, when it has been given up", lambda: opened() == len(files))
     finally:
-        with open(BREAK, "w", encoding="ascii") as f:
-            f.write(before)
+        write_text(BREAK, before)
     drop(files)
     for name, _ in files:
         os.unlink(name)
@@ -195,23 +190,19 @@ def offline_end():
 
 def main():
     opens.DIR = os.getcwd()
-    device = os.stat(os.environ["RDMAFS_MNT"]).st_dev
-    opens.STATS = f"/proc/fs/rdmafs/{os.major(device)}:{os.minor(device)}/stats"
+    opens.STATS = proc_of(os.environ["RDMAFS_MNT"]) + "/stats"
     os.chmod(opens.DIR, 0o777)
     # Nothing here must wait for what it is about to mend.
     os.chdir("/")
     tests = [busy] + ([in_flight, nameless_first, offline, offline_end] if have_points() else [])
-    failed = 0
-    for number, test in enumerate(tests, 1):
+    for test in tests:
+        problem = ""
         try:
             test()
-            print(f"ok {number} - {test.__doc__}", flush=True)
         except Exception:  # pylint: disable=broad-except
-            failed += 1
-            print("# " + traceback.format_exc().replace("\n", "\n# "))
-            print(f"not ok {number} - {test.__doc__}", flush=True)
-    print(f"1..{len(tests)}")
-    return failed > 0
+            problem = traceback.format_exc()
+        report(test.__doc__, problem)
+    tap_done()
 
 
-sys.exit(main())
+main()

@@ -26,6 +26,7 @@ import time
 import traceback
 
 import storm_git
+from guest import counters, proc_of, read_text, until, write_text
 from unproven import unproven as maybe_made
 
 USER = 1000
@@ -181,14 +182,8 @@ def worker(work, where, stop, results):
     results.put((work.__name__, n, made, why))
 
 
-def stats_of(mnt):
-    device = os.stat(mnt).st_dev
-    return f"/proc/fs/rdmafs/{os.major(device)}:{os.minor(device)}/stats"
-
-
 def resets(stats):
-    with open(stats, encoding="ascii") as f:
-        return next(int(line.split()[1]) for line in f if line.startswith("session_resets "))
+    return counters(stats)["session_resets"]
 
 
 def end_session(stats, restart):
@@ -201,21 +196,12 @@ def end_session(stats, restart):
     else:
         for path in glob.glob("/proc/fs/rdmafs/client-*/abort"):
             try:
-                with open(path, "w", encoding="ascii") as f:
-                    f.write("1")
+                write_text(path, 1)
             except FileNotFoundError:
                 pass
-    end = time.monotonic() + 60
-    while resets(stats) == before:
-        if time.monotonic() > end:
-            raise TimeoutError("no new session")
-        time.sleep(0.01)
+    if not until(lambda: resets(stats) > before):
+        raise TimeoutError("no new session")
     settled.value = ends.value
-
-
-def write_text(path, text):
-    with open(path, "w", encoding="ascii") as f:
-        f.write(text)
 
 
 def opens_in_the_end():
@@ -223,26 +209,17 @@ def opens_in_the_end():
     # What was closed before it was opened again counts as long as it may be come back for.
     write_text(RECLAIM, "1")
     # But when the server looks at them may have been settled before: after the usual 90 s.
-    end = time.monotonic() + 150
-    while True:
-        with open(OPENS, encoding="ascii") as f:
-            left = int(f.read())
-        if not left or time.monotonic() > end:
-            return left
-        time.sleep(0.1)
+    until(lambda: int(read_text(OPENS)) == 0, 150)
+    return int(read_text(OPENS))
 
 
 def orphans_in_the_end():
     """What a start finds without a name is kept for a while, too."""
     write_text(ENABLE, "0")
     write_text(ENABLE, "1")
-    end = time.monotonic() + 60
-    while True:
-        left = glob.glob("/backing/export/.rdmafs-orphans/*")
-        if not left or time.monotonic() > end:
-            write_text(RECLAIM, "90")
-            return left
-        time.sleep(0.1)
+    until(lambda: not glob.glob("/backing/export/.rdmafs-orphans/*"))
+    write_text(RECLAIM, "90")
+    return glob.glob("/backing/export/.rdmafs-orphans/*")
 
 
 def result(ok, name, why=""):
@@ -253,7 +230,7 @@ def result(ok, name, why=""):
 
 def main():
     where, times = sys.argv[1], int(sys.argv[2])
-    stats = stats_of(os.environ["RDMAFS_MNT"])
+    stats = proc_of(os.environ["RDMAFS_MNT"]) + "/stats"
     # Named before anything ends, since to look would wait.
     backing = where.replace(os.environ["RDMAFS_MNT"], "/backing/export", 1)
     stop, results = multiprocessing.Event(), multiprocessing.Queue()
