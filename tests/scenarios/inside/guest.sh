@@ -93,7 +93,8 @@ remount() {
 # wait_for SECONDS COMMAND...: until COMMAND passes.  Seconds in which it can't look do not
 # count: where the whole machine stands still for minutes, only time goes on.  sleep(1) is a
 # process, so that bash waits for one: without any it left a child unreaped now and then, which
-# kill -0 finds.  COMMAND sees these variables, and its own of the same names not.
+# kill -0 finds.  COMMAND is a function now and then, which sees these variables
+# in the place of the scenario's of the same names.
 wait_for() {
 	local wait_left=$1 wait_second=$SECONDS
 	shift
