@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Usage: history.py write LOG DIR CLIENT WRITERS    until LOG/stop exists
-       history.py count LOG                         calls of each kind that every writer made
+       history.py more LOG N WRITERS                waits until each has made N more calls of each kind
        history.py check LOG DIR [MOST]              what is there, by what was acknowledged
 
 Writers change files in DIR, on one mount or on several, and give each change a value of its
@@ -39,7 +39,7 @@ import sys
 import time
 import traceback
 
-from guest import diag, measured, tap_done
+from guest import diag, measured, tap_done, until
 
 BLOCK = 4096
 BLOCKS = 256
@@ -232,8 +232,7 @@ class Writer:
 
     def look(self):
         """What is there now, of one's own or another's."""
-        others = [f for f in os.listdir(self.where) if f.count(".") == 1 and f[0].isdigit()]
-        whose = self.rng.choice(others)
+        whose = self.rng.choice(list(filter(is_log, os.listdir(self.where))))
         fd = os.open(f"{self.where}/{whose}", os.O_RDONLY | os.O_DIRECT)
         self.read_blocks(fd, whose, self.rng.randrange(BLOCKS), 1)
         os.close(fd)
@@ -242,7 +241,7 @@ class Writer:
         kinds = [self.blocks_direct, self.blocks_sync, self.blocks_fsync, self.size, self.xattr,
                  self.names, self.record, self.look]
         while not os.path.exists(self.stop):
-            # One of them is one of each: count().
+            # One of them is one of each: more().
             self.rng.shuffle(kinds)
             for kind in kinds:
                 before = self.failed
@@ -300,10 +299,15 @@ class Register:
                 yield f"{version} was read when {highest[before - 1]} had been acknowledged"
 
 
+def is_log(name):
+    """Or the name of a writer's file: they are the same."""
+    return name.count(".") == 1 and name[0].isdigit()
+
+
 def read_logs(log):
     registers = collections.defaultdict(Register)
     for name in os.listdir(log):
-        if name.count(".") != 1 or not name[0].isdigit():
+        if not is_log(name):
             continue
         with open(f"{log}/{name}", encoding="ascii") as f:
             for line in f:
@@ -324,17 +328,41 @@ def read_logs(log):
     return registers
 
 
-def count(log):
-    """The fewest of any kind, of any writer."""
-    least = None
-    for name in os.listdir(log):
-        if name.count(".") == 1 and name[0].isdigit():
-            done = collections.Counter()
-            with open(f"{log}/{name}", encoding="ascii") as f:
-                done.update(line.split()[2] for line in f if line.startswith("C "))
-            fewest = min(done.values()) if len(done) == KINDS else 0
-            least = fewest if least is None else min(least, fewest)
-    return least or 0
+class Counts:
+    """How many calls of each kind every writer has made; what is new in their logs is read."""
+
+    def __init__(self, log):
+        self.log = log
+        self.files, self.rest, self.calls = {}, {}, {}
+
+    def look(self):
+        for name in os.listdir(self.log):
+            if is_log(name) and name not in self.files:
+                self.files[name] = open(f"{self.log}/{name}", "rb")
+                self.rest[name], self.calls[name] = b"", collections.Counter()
+        for name, f in self.files.items():
+            *lines, self.rest[name] = (self.rest[name] + f.read()).split(b"\n")
+            self.calls[name].update(line.split()[2] for line in lines if line.startswith(b"C "))
+
+
+def more(log, n, writers):
+    counts = Counts(log)
+    counts.look()
+    before = {name: calls.copy() for name, calls in counts.calls.items()}
+
+    def made(name):
+        calls = counts.calls[name]
+        return len(calls) == KINDS and min((calls - before.get(name, collections.Counter())).get(kind, 0)
+                                           for kind in calls) >= int(n)
+
+    def all_made():
+        counts.look()
+        return sum(map(made, counts.calls)) == int(writers)
+
+    if until(all_made, 120):
+        return 0
+    print(f"of {writers} writers not all made {n} more calls of each kind;", counts.calls)
+    return 1
 
 
 class Check:
@@ -435,10 +463,7 @@ def check(log, where, most=0):
 
 def main():
     what, *args = sys.argv[1:]
-    if what == "count":
-        print(count(*args))
-        return 0
-    return {"write": write, "check": check}[what](*args)
+    return {"write": write, "more": more, "check": check}[what](*args)
 
 
 if __name__ == "__main__":
