@@ -129,6 +129,27 @@ value() {
 	return $found
 }
 
+# write_value FILE TEXT: the error that one write(2) of TEXT, a line's worth, gets, or "ok";
+# ZERO in it stands for a byte of zero.  One process writes them all, off the mount.
+write_value() {
+	local said
+	printf '%s %s\n' "$1" "$2" >&"${values[1]}"
+	IFS= read -r -u "${values[0]}" said
+	echo "$said"
+}
+start_values() {
+	coproc values { cd / && exec python3 -uc 'import errno, os, sys
+for line in sys.stdin.buffer:
+	path, text = line[:-1].split(b" ", 1)
+	fd = os.open(path, os.O_WRONLY)
+	try:
+		os.write(fd, text.replace(b"ZERO", b"\0"))
+		print("ok")
+	except OSError as e:
+		print(errno.errorcode[e.errno])
+	os.close(fd)'; }
+}
+
 # lost STATS: what a mount's connection came to, which is nothing.  The debug kernel may hold
 # rxe up until it gives its peer up: there it may be made again, for the same session.
 lost() {

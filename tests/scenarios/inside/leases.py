@@ -6,20 +6,41 @@
 # A local process of the server has leases on 64 files, and takes its time. Who
 # opens them waits, and nobody else does.
 import fcntl
+import functools
 import os
 import signal
-import subprocess
-import sys
 
-from guest import tap, tap_done, until, write_text
+from guest import start, tap, tap_done, until, write_text
 
 FILES = 64
 LIMIT = 60 * int(os.environ.get("RDMAFS_SCALE", "1"))
 there = os.path.join(os.environ["RDMAFS_BACKING"], os.path.relpath(".", os.environ["RDMAFS_MNT"]))
 
 
-def child(code, *args):
-    return subprocess.Popen([sys.executable, "-c", code, *args], stdin=subprocess.DEVNULL)
+class Child:
+    """A process, and its status when it has ended: that of its end, or the negative of a signal."""
+
+    def __init__(self, action):
+        self.pid = start(action)
+        self.status = None
+
+    def poll(self):
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.status = os.waitstatus_to_exitcode(status) if pid else None
+        return self.status
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
+
+
+def read_leased(i):
+    assert os.read(os.open(f"leased{i}", os.O_RDWR), 8) == b"contents"
+
+
+def create_others():
+    for i in range(50):
+        os.close(os.open(f"other{i}", os.O_CREAT | os.O_RDWR))
 
 
 signal.signal(signal.SIGIO, signal.SIG_IGN)
@@ -38,14 +59,13 @@ def breaking(fd):
     return fcntl.fcntl(fd, fcntl.F_GETLEASE) != fcntl.F_WRLCK
 
 
-openers = [child("import os, sys; os.read(os.open(sys.argv[1], os.O_RDWR), 8) == b'contents' or sys.exit(3)",
-                 f"leased{i}") for i in range(FILES - 1)]
-truncater = child("import os, sys; os.truncate(sys.argv[1], 3)", f"leased{FILES - 1}")
+openers = [Child(functools.partial(read_leased, i)) for i in range(FILES - 1)]
+truncater = Child(lambda: os.truncate(f"leased{FILES - 1}", 3))
 tap(until(lambda: all(map(breaking, held)), LIMIT), "64 leases are asked back at a time",
     f"{sum(map(breaking, held))} are")
 
-other = child("import os\nfor i in range(50): os.close(os.open(f'other{i}', os.O_CREAT | os.O_RDWR))")
-tap(until(lambda: other.poll() is not None, LIMIT) and other.returncode == 0,
+other = Child(create_others)
+tap(until(lambda: other.poll() is not None, LIMIT) and other.poll() == 0,
     "meanwhile others create 50 files", f"status {other.poll()}, {len(os.listdir(there)) - FILES} made")
 tap(all(p.poll() is None for p in openers + [truncater]), "and whoever opened a leased one waits",
     str([p.poll() for p in openers]))
