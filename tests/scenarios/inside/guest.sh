@@ -141,13 +141,12 @@ start_values() {
 	coproc values { cd / && exec python3 -uc 'import errno, os, sys
 for line in sys.stdin.buffer:
 	path, text = line[:-1].split(b" ", 1)
-	fd = os.open(path, os.O_WRONLY)
 	try:
-		os.write(fd, text.replace(b"ZERO", b"\0"))
+		with open(path, "wb", 0) as f:
+			f.write(text.replace(b"ZERO", b"\0"))
 		print("ok")
 	except OSError as e:
-		print(errno.errorcode[e.errno])
-	os.close(fd)'; }
+		print(errno.errorcode[e.errno])'; }
 }
 
 # lost STATS: what a mount's connection came to, which is nothing.  The debug kernel may hold

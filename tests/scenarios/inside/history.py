@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Usage: history.py write LOG DIR CLIENT WRITERS    until LOG/stop exists
-       history.py more LOG N WRITERS                waits until each has made N more calls of each kind
+       history.py more LOG N WRITERS                waits, ten minutes at most, until each has made
+                                                    N more calls of each kind
        history.py check LOG DIR [MOST]              what is there, by what was acknowledged
 
 Writers change files in DIR, on one mount or on several, and give each change a value of its
@@ -49,6 +50,7 @@ RECORD = 64
 # done twice (Documentation/architecture.rst).
 MAY_FAIL = ("names", "record", "xattr")
 KINDS = 8       # of calls, see Writer.run()
+PATIENCE = 600  # seconds, on a machine that has much else to do
 # By so many ns the clocks of two machines may differ: those of two guests were 0.1 s apart.
 CLOCKS = 2_000_000_000
 # The names of a file after each step of its life.
@@ -359,7 +361,7 @@ def more(log, n, writers):
         counts.look()
         return sum(map(made, counts.calls)) == int(writers)
 
-    if until(all_made, 120):
+    if until(all_made, PATIENCE):
         return 0
     print(f"of {writers} writers not all made {n} more calls of each kind;", counts.calls)
     return 1
