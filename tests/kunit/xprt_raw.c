@@ -116,6 +116,12 @@ struct rdmafs_xprt_limits raw_limits(void)
 
 /* ----------------------------------------------------------------- completions */
 
+static void raw_failed(struct raw *raw)
+{
+	WRITE_ONCE(raw->cut, true);
+	wake_up_all(&raw->wait);
+}
+
 /* Of a connection's own id: of the end that connects, and of the one that accepts. */
 int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -134,10 +140,14 @@ int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		if (rej && len >= sizeof(*rej))
 			raw->reason = le16_to_cpu(rej->reason);
 		raw->status = -ECONNREFUSED;
+		/*
+		 * That of a connection, too, if the peer ends it before it has heard that
+		 * it stands.  Who has no receives posted hears it only here.
+		 */
+		raw_failed(raw);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
-		WRITE_ONCE(raw->cut, true);
-		wake_up_all(&raw->wait);
+		raw_failed(raw);
 		return 0;
 	default:
 		raw->status = event->status ?: -ECONNREFUSED;
@@ -157,12 +167,6 @@ static void raw_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		WRITE_ONCE(m->raw->cut, true);
 	}
 	wake_up_all(&m->raw->wait);
-}
-
-static void raw_failed(struct raw *raw)
-{
-	WRITE_ONCE(raw->cut, true);
-	wake_up_all(&raw->wait);
 }
 
 static void raw_send_done(struct ib_cq *cq, struct ib_wc *wc)
