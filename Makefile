@@ -65,6 +65,10 @@ bench-fairness:
 sim:
 	tests/sim/run
 
+# What checks bytes off the wire, in user space, ten million inputs each.
+fuzz:
+	tests/fuzz/run
+
 clean:
 	$(KBUILD) clean
 	$(MAKE) -C utils clean
@@ -78,8 +82,9 @@ help:
 	@echo 'bench           compare with NFS/RDMA, NFS/TCP and NVMe-oF'
 	@echo 'bench-fairness  how mounts share translations when these are short'
 	@echo 'sim             simulate the registration policy; tables and plots'
+	@echo 'fuzz            libFuzzer on what checks bytes off the wire; half an hour'
 	@echo 'clean           remove what was built'
 
-.PHONY: all modules utils install modules_install check check-full demo bench bench-fairness sim clean help
+.PHONY: all modules utils install modules_install check check-full demo bench bench-fairness sim fuzz clean help
 
 endif

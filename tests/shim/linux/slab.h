@@ -18,6 +18,11 @@ static inline void *kzalloc(size_t size, int gfp)
 	return p ? memset(p, 0, size) : NULL;
 }
 
+static inline void *kcalloc(size_t n, size_t size, int gfp)
+{
+	return kzalloc(n * size, gfp);
+}
+
 static inline void kfree(void *p)
 {
 	free(p);

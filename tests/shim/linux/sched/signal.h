@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-#include_next <linux/errno.h>
+#include <linux/kernel.h>

@@ -22,6 +22,14 @@ static inline void wait_for_completion(struct completion *c)
 	WARN_ON_ONCE(!c->done);
 }
 
+/* For the program to say what goes on meanwhile: 0, or negative if the task was killed. */
+int shim_wait_killable(struct completion *c);
+
+static inline int wait_for_completion_killable(struct completion *c)
+{
+	return shim_wait_killable(c);
+}
+
 static inline long wait_for_completion_killable_timeout(struct completion *c, long timeout)
 {
 	WARN_ON_ONCE(!c->done);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * As much of the kernel as regpolicy/ asks for, in a user program of one
- * thread.  Locks hold nobody, nothing sleeps, time is the simulation's.
+ * As much of the kernel as regpolicy/ and the pure parts of other rooms ask for, in a
+ * user program of one thread.  Locks hold nobody, nothing sleeps, time is the program's.
  */
 #ifndef SHIM_KERNEL_H
 #define SHIM_KERNEL_H
@@ -19,6 +19,7 @@ typedef uint64_t u64;
 typedef int32_t s32;
 typedef int64_t s64;
 
+#define U16_MAX			UINT16_MAX
 #define U32_MAX			UINT32_MAX
 #define U64_MAX			UINT64_MAX
 #define S64_MAX			INT64_MAX
@@ -27,6 +28,7 @@ typedef int64_t s64;
 #define NSEC_PER_MSEC		1000000L
 #define NSEC_PER_SEC		1000000000L
 
+#define BIT(n)			(1UL << (n))
 #define BIT_ULL(n)		(1ULL << (n))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define READ_ONCE(x)		(x)

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * fs/proto on any body: what the decoder gives out lies in the body, is fit for what it is
+ * said to be, and encodes to the same bytes again.
+ *
+ * Input: a program of up to 16 steps, each what to decode next; then the body.  The first
+ * byte says whether it is that, or the data of a READDIR reply.
+ */
+#include <linux/errno.h>
+#include <linux/fs_types.h>
+#include "fuzz.h"
+#include "fs/proto/codec.h"
+
+#define STEPS	16
+
+static void check_name(const struct rfp_str *name, bool dotdot_ok)
+{
+	FUZZ_ASSERT(name->len && name->len <= RFP_NAME_MAX);
+	FUZZ_ASSERT(!memchr(name->s, 0, name->len) && !memchr(name->s, '/', name->len));
+	FUZZ_ASSERT(name->len != 1 || name->s[0] != '.');
+	FUZZ_ASSERT(dotdot_ok || name->len != 2 || memcmp(name->s, "..", 2));
+}
+
+/* One thing out of @d and, if it was sound, into @e. */
+static void step(struct rfp_dec *d, struct rfp_enc *e, u8 what, u8 size)
+{
+	const u8 *begin = d->p;
+	struct rfp_str str;
+	struct rfp_fh fh;
+	const void *p;
+	void *room;
+
+	switch (what & 3) {
+	case 0:
+		p = rfp_dec_fixed(d, size);
+		FUZZ_ASSERT(!p == d->bad);
+		if (!p)
+			return;
+		FUZZ_ASSERT(p == begin && d->p == begin + size);
+		room = rfp_enc_fixed(e, size);
+		FUZZ_ASSERT(room);
+		memcpy(room, p, size);
+		return;
+	case 1:
+		rfp_dec_fh(d, &fh);
+		if (!d->bad)
+			rfp_enc_fh(e, &fh);
+		return;
+	case 2:
+		rfp_dec_name(d, &str, what & 4);
+		FUZZ_ASSERT(!str.len == d->bad && !str.s == d->bad);
+		if (!d->bad) {
+			check_name(&str, what & 4);
+			rfp_enc_str(e, str.s, str.len, RFP_NAME_MAX);
+		}
+		return;
+	default:
+		rfp_dec_str(d, &str, size + 1);
+		FUZZ_ASSERT(!str.len == d->bad && !str.s == d->bad);
+		if (!d->bad) {
+			FUZZ_ASSERT(str.len <= size + 1 && !memchr(str.s, 0, str.len));
+			rfp_enc_str(e, str.s, str.len, size + 1);
+		}
+	}
+}
+
+static void check_body(struct fuzz *f, u8 nr)
+{
+	u8 what[STEPS], size[STEPS];
+	struct rfp_enc e;
+	struct rfp_dec d;
+	const u8 *begin;
+	size_t len;
+	u8 *body, *again;
+	u8 i;
+
+	for (i = 0; i < nr; i++) {
+		what[i] = fuzz_u8(f);
+		size[i] = fuzz_u8(f);
+	}
+	body = fuzz_bytes(f, f->left, &len);
+	again = malloc(len);
+	rfp_dec_init(&d, body, len);
+	rfp_enc_init(&e, again, len);
+	for (i = 0; i < nr; i++) {
+		begin = d.p;
+		step(&d, &e, what[i], size[i]);
+		FUZZ_ASSERT(d.p >= begin && d.p <= body + len);
+		/* Whatever is sound fits where as much has been taken from. */
+		FUZZ_ASSERT(!e.bad && (d.bad || rfp_enc_len(&e) == d.p - body));
+		if (d.bad)
+			break;
+	}
+	/* What comes after the first thing that is not sound is nothing. */
+	for (; d.bad && i < nr; i++)
+		step(&d, &e, what[i], size[i]);
+	FUZZ_ASSERT(!rfp_dec_end(&d) == (!d.bad && d.p == body + len));
+	FUZZ_ASSERT(!memcmp(again, body, rfp_enc_len(&e)));
+	free(again);
+	free(body);
+}
+
+static void check_entry(const struct rfp_dirent_view *view)
+{
+	check_name(&view->name, false);
+	FUZZ_ASSERT(view->type <= DT_WHT && view->fh.len <= RFP_FH_MAX);
+	FUZZ_ASSERT(!view->attr == !view->fh.len);
+}
+
+static void check_listing(struct fuzz *f)
+{
+	struct rfp_dirent_view view;
+	const u8 *begin;
+	struct rfp_enc e;
+	struct rfp_dec d;
+	size_t len;
+	u8 *body, *again;
+	int ret;
+
+	body = fuzz_bytes(f, f->left, &len);
+	again = malloc(len);
+	rfp_dec_init(&d, body, len);
+	rfp_enc_init(&e, again, len);
+	for (begin = d.p; (ret = rfp_dec_dirent(&d, &view)) > 0; begin = d.p) {
+		FUZZ_ASSERT(d.p > begin && d.p <= body + len);
+		check_entry(&view);
+		FUZZ_ASSERT((const u8 *)view.name.s >= begin &&
+			    (const u8 *)view.name.s + view.name.len <= d.p);
+		FUZZ_ASSERT(rfp_enc_dirent(&e, view.cookie, view.ino, view.type, view.name.s,
+					   view.name.len, view.attr,
+					   view.attr ? &view.fh : NULL));
+		FUZZ_ASSERT(rfp_enc_len(&e) == d.p - body);
+		FUZZ_ASSERT(!memcmp(again + (begin - body), begin, d.p - begin));
+	}
+	FUZZ_ASSERT(ret == 0 ? d.p == body + len : ret == -EBADMSG && d.bad);
+	if (ret)
+		FUZZ_ASSERT(rfp_dec_dirent(&d, &view) == -EBADMSG);
+	free(again);
+	free(body);
+}
+
+static void check_status(u32 status)
+{
+	int err = rfp_errno_from_status(status);
+
+	FUZZ_ASSERT(err <= 0 && err > -4096);
+	FUZZ_ASSERT(rfp_status_from_errno(err) == status || err == -EIO);
+	/* Nothing becomes a success. */
+	FUZZ_ASSERT(!err == (status == RFP_OK));
+	if (status)
+		FUZZ_ASSERT(rfp_status_from_errno((int)status) != RFP_OK);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct fuzz f = { .p = data, .left = size };
+	u8 how = fuzz_u8(&f);
+
+	if (how == 0xff)
+		check_status(fuzz_u32(&f));
+	else if (how & 0x80)
+		check_listing(&f);
+	else
+		check_body(&f, how % (STEPS + 1));
+	return 0;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the fuzz targets share: an input that is read from its beginning, and the end of
+ * the program where a promise does not hold.
+ */
+#ifndef FUZZ_H
+#define FUZZ_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/types.h>
+
+/* Bytes that have not been used yet. */
+struct fuzz {
+	const u8 *p;
+	size_t left;
+};
+
+/* The next byte; 0 when there are none left. */
+static inline u8 fuzz_u8(struct fuzz *f)
+{
+	if (!f->left)
+		return 0;
+	f->left--;
+	return *f->p++;
+}
+
+static inline u16 fuzz_u16(struct fuzz *f)
+{
+	u16 low = fuzz_u8(f);
+
+	return low | fuzz_u8(f) << 8;
+}
+
+static inline u32 fuzz_u32(struct fuzz *f)
+{
+	u32 low = fuzz_u16(f);
+
+	return low | (u32)fuzz_u16(f) << 16;
+}
+
+/*
+ * The next @len bytes, or as many as there are, in memory of exactly that size, so that
+ * AddressSanitizer sees the first byte too many. free() it.
+ */
+static inline u8 *fuzz_bytes(struct fuzz *f, size_t len, size_t *got)
+{
+	u8 *copy;
+
+	*got = len < f->left ? len : f->left;
+	copy = malloc(*got);
+	if (!copy && *got)
+		abort();
+	if (*got)
+		memcpy(copy, f->p, *got);
+	f->p += *got;
+	f->left -= *got;
+	return copy;
+}
+
+#define FUZZ_ASSERT(c) do {							\
+	if (!(c)) {								\
+		fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #c); \
+		abort();							\
+	}									\
+} while (0)
+
+/* What libFuzzer calls: each target defines it. */
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
+
+#endif

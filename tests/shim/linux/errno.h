@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef SHIM_ERRNO_H
+#define SHIM_ERRNO_H
+
+#include_next <linux/errno.h>
+
+/* Those that no user program gets to see. */
+#define ERESTARTSYS		512
+#define ERESTARTNOINTR		513
+#define ERESTARTNOHAND		514
+#define ENOIOCTLCMD		515
+#define ERESTART_RESTARTBLOCK	516
+#define EOPENSTALE		518
+#define ENOTSUPP		524
+
+#endif
