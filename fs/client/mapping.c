@@ -389,5 +389,6 @@ int rdmafs_leave_hole_unlocked(struct inode *inode)
 		return -EINTR;
 	err = rdmafs_leave_hole(inode, i_size_read(inode));
 	up_write(stores);
+	rdmafs_test_point("hole_left", inode->i_ino);
 	return err;
 }
