@@ -182,6 +182,9 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 	}
 	if (left != want || (!rpc && (f->slot || f->seq)))
 		return -EBADMSG;
+	if (!from_client && f->op == RXP_NOTIFY_WELCOME &&
+	    ((const struct rxp_wire_welcome *)p)->pad)
+		return -EBADMSG;
 	f->rpc = rpc;
 	f->body = p;
 	if (tag) {
@@ -190,6 +193,8 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 		f->bulk_len = le32_to_cpu(t->length);
 		f->rkey = le32_to_cpu(t->rkey);
 		f->iova = le64_to_cpu(t->iova);
+		if (from_client && f->op == RXP_CONTROL_DATA && f->iova)
+			return -EBADMSG;
 	}
 	return want;
 }

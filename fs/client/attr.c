@@ -42,6 +42,8 @@ int rdmafs_attr_check(struct super_block *sb, const struct rfp_attr *attr)
 		return -EIO;
 	}
 	if (le32_to_cpu(attr->mode) & ~(S_IFMT | S_IALLUGO) ||
+	    le32_to_cpu(attr->flags) & ~(RFP_ATTR_XATTRS | RFP_ATTR_ACL) ||
+	    le32_to_cpu(attr->access) & ~RFP_ACCESS_ALL || attr->pad ||
 	    le64_to_cpu(attr->size) > LLONG_MAX || le64_to_cpu(attr->blocks) > LLONG_MAX ||
 	    le32_to_cpu(attr->atime.nsec) >= NSEC_PER_SEC ||
 	    le32_to_cpu(attr->mtime.nsec) >= NSEC_PER_SEC ||

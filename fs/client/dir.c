@@ -148,7 +148,8 @@ static int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, struct rdmafs
 		return err;
 	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
 	attr = rfp_dec_fixed(&dec, sizeof(*attr));
-	if (rfp_dec_end(&dec) || rdmafs_attr_check(dir->i_sb, attr))
+	if (rfp_dec_end(&dec) || (le32_to_cpu(rep->flags) & ~RFP_READDIR_EOF) ||
+	    rdmafs_attr_check(dir->i_sb, attr))
 		return -EIO;
 	l->count = le32_to_cpu(rep->count);
 	l->eof = le32_to_cpu(rep->flags) & RFP_READDIR_EOF;

@@ -75,7 +75,7 @@ static int rdmafs_io_read_done(struct rdmafs_op *op, bool *more)
 	u32 count;
 
 	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
-	if (rfp_dec_end(&dec) || !rep)
+	if (rfp_dec_end(&dec) || (le32_to_cpu(rep->flags) & ~RFP_READ_EOF))
 		return -EIO;
 	count = le32_to_cpu(rep->count);
 	if (count != op->call.data_len || count > io->len - io->done)

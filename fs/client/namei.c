@@ -574,6 +574,12 @@ struct rdmafs_by_name {
 	struct rdmafs_found found;
 };
 
+/* Opened in vain. */
+static void rdmafs_by_name_undo(const struct rdmafs_by_name *b)
+{
+	rdmafs_open_close_stray(b->op->mnt, b->op->cred, le64_to_cpu(b->rep->stateid));
+}
+
 /* CREATE: opens the file, and makes it if it is to. */
 static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
 			      struct rdmafs_by_name *b)
@@ -610,6 +616,10 @@ static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
 		err = rdmafs_found_decode(op, &dec, dir->i_sb, &b->found);
 		if (!err)
 			dattr = b->found.dir;
+		if (!err && rdmafs_open_rep_check(b->rep)) {
+			rdmafs_by_name_undo(b);
+			err = -EIO;
+		}
 	}
 	if (!(b->how & RFP_CREATE_NOT))
 		rdmafs_attr_own_end(dir, dattr, op->clock);
@@ -641,12 +651,6 @@ static int rdmafs_by_name_send(struct inode *dir, const struct qstr *name,
 static struct rdmafs_open *rdmafs_by_name_open(struct inode *inode, const struct rdmafs_by_name *b)
 {
 	return rdmafs_open_new(inode, b->op->cred, b->flags, b->rep, b->op->answered);
-}
-
-/* Opened in vain. */
-static void rdmafs_by_name_undo(const struct rdmafs_by_name *b)
-{
-	rdmafs_open_close_stray(b->op->mnt, b->op->cred, le64_to_cpu(b->rep->stateid));
 }
 
 static int rdmafs_by_name_attach(struct inode *dir, struct dentry *dentry, struct file *file,

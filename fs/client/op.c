@@ -512,12 +512,13 @@ int rdmafs_op_run(struct rdmafs_op *op)
  * @dec:  decoder to use
  * @size: of the fixed reply struct
  *
- * Return: the fixed struct, NULL if the reply is shorter.
+ * Return: the fixed struct, NULL if the reply is shorter, or its first part unsound.
  */
 const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t size)
 {
 	rfp_dec_init(dec, op->rep, op->call.status ? 0 : op->call.reply_len);
-	return rfp_dec_fixed(dec, size);
+	return rfp_dec_zero_at(dec, size, offsetof(struct rfp_rep, pad),
+			       sizeof_field(struct rfp_rep, pad));
 }
 
 /**

@@ -147,6 +147,18 @@ void rdmafs_open_late_forget(struct rdmafs_inode *ri)
 	ri->late.cred = NULL;
 }
 
+/**
+ * rdmafs_open_rep_check - is what a server says of an open sound?
+ * @rep: it
+ *
+ * Context: any.
+ * Return: 0 or -EIO.
+ */
+int rdmafs_open_rep_check(const struct rfp_open_rep *rep)
+{
+	return rep->pad || (le32_to_cpu(rep->flags) & ~RFP_OPEN_CREATED) ? -EIO : 0;
+}
+
 /* Ask the server; the reply's parts are only valid if 0 is returned. */
 static int rdmafs_open_ask(struct rdmafs_op *op, struct inode *inode, u32 flags,
 			   struct rfp_proof proof, const struct rfp_open_rep **rep,
@@ -167,7 +179,9 @@ static int rdmafs_open_ask(struct rdmafs_op *op, struct inode *inode, u32 flags,
 	*attr = rfp_dec_fixed(&dec, sizeof(**attr));
 	if (rfp_dec_end(&dec))
 		return -EIO;
-	err = rdmafs_attr_check(inode->i_sb, *attr);
+	err = rdmafs_open_rep_check(*rep);
+	if (!err)
+		err = rdmafs_attr_check(inode->i_sb, *attr);
 	if (err)
 		rdmafs_open_close_stray(op->mnt, op->cred, le64_to_cpu((*rep)->stateid));
 	return err;

@@ -467,7 +467,7 @@ static int rdmafs_statfs(struct dentry *dentry, struct kstatfs *st)
 		goto out;
 	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
 	err = -EIO;
-	if (rfp_dec_end(&dec) || !rep->bsize)
+	if (rfp_dec_end(&dec) || !rep->bsize || rep->pad)
 		goto out;
 	st->f_type = RDMAFS_MAGIC;
 	st->f_bsize = le32_to_cpu(rep->bsize);
@@ -565,8 +565,8 @@ static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, struct r
 	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
 	rfp_dec_fh(&dec, &mnt->root_fh);
 	*attr = rfp_dec_fixed(&dec, sizeof(**attr));
-	if (rfp_dec_end(&dec) || rdmafs_attr_check(sb, *attr) ||
-	    !S_ISDIR(le32_to_cpu((*attr)->mode))) {
+	if (rfp_dec_end(&dec) || (le32_to_cpu(rep->flags) & ~RFP_EXPORT_ALL) ||
+	    rdmafs_attr_check(sb, *attr) || !S_ISDIR(le32_to_cpu((*attr)->mode))) {
 		errorfc(fc, "%s sent an unsound answer", mnt->opts.host);
 		return -EIO;
 	}

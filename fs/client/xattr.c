@@ -19,7 +19,7 @@ static int rdmafs_xattr_take(struct rdmafs_op *op, void *value, size_t size)
 	u32 n;
 
 	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
-	if (rfp_dec_end(&dec))
+	if (rfp_dec_end(&dec) || rep->pad)
 		return -EIO;
 	n = le32_to_cpu(rep->size);
 	if (n > RFP_XATTR_SIZE_MAX)

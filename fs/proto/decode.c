@@ -97,6 +97,29 @@ const void *rfp_dec_fixed(struct rfp_dec *d, size_t size)
 EXPORT_SYMBOL_GPL(rfp_dec_fixed);
 
 /**
+ * rfp_dec_zero_at - the next fixed struct, a part of which has to be 0
+ * @d: decoder, bad afterwards if it is not
+ * @size: of the struct
+ * @pad: where that part begins in it
+ * @len: its bytes
+ *
+ * rfp_dec_padded() knows these from the struct's type.
+ *
+ * Return: as rfp_dec_fixed().
+ */
+const void *rfp_dec_zero_at(struct rfp_dec *d, size_t size, size_t pad, size_t len)
+{
+	const u8 *p = dec_take(d, size);
+
+	if (p && memchr_inv(p + pad, 0, len)) {
+		d->bad = true;
+		p = NULL;
+	}
+	return p;
+}
+EXPORT_SYMBOL_GPL(rfp_dec_zero_at);
+
+/**
  * rfp_dec_fh - the next file handle
  * @d: decoder
  * @fh: filled in; length 0 once @d is bad

@@ -220,6 +220,7 @@ struct rfp_time {
 #define RFP_ACCESS_WRITE 0x2	/* write it */
 #define RFP_ACCESS_READ	0x4	/* read it */
 #define RFP_ACCESS_TOLD	0x8	/* the other three are known */
+#define RFP_ACCESS_ALL	0xf
 
 /**
  * struct rfp_attr - the attributes of an object; 136 bytes
@@ -245,7 +246,7 @@ struct rfp_time {
  *	    SETATTR, CREATE, UNLINK, RENAME...): its change cookie as it was
  *	    just before, so that a client tells its own changes from those
  *	    of others; 0 if not told
- * @pad3:   0
+ * @pad:    0
  */
 struct rfp_attr {
 	__le64 ino;
@@ -267,7 +268,7 @@ struct rfp_attr {
 	__le32 flags;
 	__le32 access;
 	__le64 before;
-	__le32 pad3[2];
+	__le64 pad;
 } __packed;
 
 #define RFP_EXPORT_RO	0x1	/* the export is read-only */
@@ -275,6 +276,7 @@ struct rfp_attr {
 #define RFP_EXPORT_XATTR 0x4	/* the file system has user. xattrs */
 #define RFP_EXPORT_SQUASH 0x8	/* everybody is one user: only the server knows what he may do */
 #define RFP_EXPORT_ROOT_SQUASH 0x10	/* user and group 0 are somebody else: likewise */
+#define RFP_EXPORT_ALL	0x1f
 
 /**
  * struct rfp_attach_rep - 48 bytes

@@ -292,7 +292,7 @@ static int rdmafsd_setattr_run(struct rdmafsd_rq *rq, struct dentry *dentry,
  */
 int rdmafsd_op_setattr(struct rdmafsd_rq *rq)
 {
-	const struct rfp_setattr_req *sreq = rfp_dec_fixed(&rq->dec, sizeof(*sreq));
+	const struct rfp_setattr_req *sreq = rfp_dec_padded(&rq->dec, struct rfp_setattr_req);
 	struct dentry *dentry;
 	struct rfp_fh fh;
 	int err;

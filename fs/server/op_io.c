@@ -105,7 +105,7 @@ static ssize_t rdmafsd_read_room(struct rdmafsd_rq *rq, loff_t pos, u32 len)
 /* What is to be read; on success the request has its state. */
 static int rdmafsd_read_args(struct rdmafsd_rq *rq, u64 *pos, u32 *len)
 {
-	const struct rfp_read_req *rreq = rfp_dec_fixed(&rq->dec, sizeof(*rreq));
+	const struct rfp_read_req *rreq = rfp_dec_padded(&rq->dec, struct rfp_read_req);
 	int err;
 
 	err = rdmafsd_rq_dec_end(rq);
@@ -242,7 +242,7 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
  */
 int rdmafsd_op_write(struct rdmafsd_rq *rq)
 {
-	const struct rfp_write_req *wreq = rfp_dec_fixed(&rq->dec, sizeof(*wreq));
+	const struct rfp_write_req *wreq = rfp_dec_padded(&rq->dec, struct rfp_write_req);
 	u32 count, stable, flags;
 	u64 pos;
 	int err;
@@ -291,7 +291,7 @@ static int rdmafsd_commit_range(struct rdmafsd_state *st, loff_t start, loff_t e
  */
 int rdmafsd_op_commit(struct rdmafsd_rq *rq)
 {
-	const struct rfp_commit_req *creq = rfp_dec_fixed(&rq->dec, sizeof(*creq));
+	const struct rfp_commit_req *creq = rfp_dec_padded(&rq->dec, struct rfp_commit_req);
 	u64 start, count, end = LLONG_MAX;
 	struct rfp_commit_rep *rep;
 	u32 flags;
@@ -354,7 +354,7 @@ static int rdmafsd_fallocate_reply(struct rdmafsd_rq *rq, u64 done,
  */
 int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
 {
-	const struct rfp_fallocate_req *freq = rfp_dec_fixed(&rq->dec, sizeof(*freq));
+	const struct rfp_fallocate_req *freq = rfp_dec_padded(&rq->dec, struct rfp_fallocate_req);
 	struct rdmafsd_change chg;
 	struct dentry *dentry;
 	u64 offset, length;
@@ -400,7 +400,7 @@ int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
  */
 int rdmafsd_op_seek(struct rdmafsd_rq *rq)
 {
-	const struct rfp_seek_req *sreq = rfp_dec_fixed(&rq->dec, sizeof(*sreq));
+	const struct rfp_seek_req *sreq = rfp_dec_padded(&rq->dec, struct rfp_seek_req);
 	struct rfp_seek_rep *rep;
 	u64 offset;
 	u32 whence;

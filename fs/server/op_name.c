@@ -739,7 +739,7 @@ static int rdmafsd_rename_flags(u32 wire, unsigned int *flags)
  */
 int rdmafsd_op_rename(struct rdmafsd_rq *rq)
 {
-	const struct rfp_rename_req *rreq = rfp_dec_fixed(&rq->dec, sizeof(*rreq));
+	const struct rfp_rename_req *rreq = rfp_dec_padded(&rq->dec, struct rfp_rename_req);
 	struct rdmafsd_rename r = {};
 	struct rfp_fh ofh, nfh;
 	int err;

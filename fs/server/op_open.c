@@ -245,7 +245,7 @@ static int rdmafsd_open_run(struct rdmafsd_rq *rq, struct dentry *dentry,
  */
 int rdmafsd_op_open(struct rdmafsd_rq *rq)
 {
-	const struct rfp_open_req *oreq = rfp_dec_fixed(&rq->dec, sizeof(*oreq));
+	const struct rfp_open_req *oreq = rfp_dec_padded(&rq->dec, struct rfp_open_req);
 	struct rdmafsd_opening o = {};
 	struct dentry *dentry;
 	struct rfp_fh fh;

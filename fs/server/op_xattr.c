@@ -134,7 +134,7 @@ static int rdmafsd_getxattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x, 
  */
 int rdmafsd_op_getxattr(struct rdmafsd_rq *rq)
 {
-	const struct rfp_getxattr_req *greq = rfp_dec_fixed(&rq->dec, sizeof(*greq));
+	const struct rfp_getxattr_req *greq = rfp_dec_padded(&rq->dec, struct rfp_getxattr_req);
 	struct rdmafsd_xattr x;
 	int err;
 
@@ -329,7 +329,7 @@ static int rdmafsd_listxattr_run(struct rdmafsd_rq *rq, struct dentry *dentry, s
  */
 int rdmafsd_op_listxattr(struct rdmafsd_rq *rq)
 {
-	const struct rfp_getxattr_req *lreq = rfp_dec_fixed(&rq->dec, sizeof(*lreq));
+	const struct rfp_getxattr_req *lreq = rfp_dec_padded(&rq->dec, struct rfp_getxattr_req);
 	struct dentry *dentry;
 	struct rfp_fh fh;
 	int err;

@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/stat.h>
+#include <linux/unaligned.h>
 #include "fs/proto/codec.h"
 #include "tests/points/points.h"
 #include "xprt_raw.h"
@@ -81,8 +82,8 @@ static void fs_notified(struct kunit *test, struct fs_client *c, struct raw_msg 
 	KUNIT_ASSERT_EQ(test, raw_repost(c->raw, m), 0);
 }
 
-/* Send the request that stands in @enc; the reply's status. */
-static u32 fs_call(struct kunit *test, struct fs_client *c, struct rfp_enc *enc)
+/* Send the request that stands in @enc, with so many bytes of data; the reply's status. */
+static u32 fs_call_data(struct kunit *test, struct fs_client *c, struct rfp_enc *enc, u32 data)
 {
 	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)c->raw->send->buf;
 	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
@@ -94,8 +95,10 @@ static u32 fs_call(struct kunit *test, struct fs_client *c, struct rfp_enc *enc)
 	hdr->type = RXP_CALL;
 	hdr->seq = cpu_to_le32(++c->seq);
 	hdr->body_len = cpu_to_le16(len);
+	hdr->data_len = cpu_to_le32(data);
 	memcpy(call + 1, c->req, len);
-	KUNIT_ASSERT_EQ(test, raw_send(c->raw, sizeof(*hdr) + sizeof(*call) + len, 0), 0);
+	memset((void *)(call + 1) + len, 'd', data);
+	KUNIT_ASSERT_EQ(test, raw_send(c->raw, sizeof(*hdr) + sizeof(*call) + len + data, 0), 0);
 	for (;;) {
 		m = raw_next_msg(c->raw);
 		KUNIT_ASSERT_NOT_NULL_MSG(test, m, "no reply to call %u, cut: %d", c->seq,
@@ -112,6 +115,11 @@ static u32 fs_call(struct kunit *test, struct fs_client *c, struct rfp_enc *enc)
 	memcpy(c->rep, (void *)(hdr + 1) + sizeof(struct rxp_wire_reply), c->rep_len);
 	KUNIT_ASSERT_EQ(test, raw_repost(c->raw, m), 0);
 	return le32_to_cpu(((struct rfp_rep *)c->rep)->status);
+}
+
+static u32 fs_call(struct kunit *test, struct fs_client *c, struct rfp_enc *enc)
+{
+	return fs_call_data(test, c, enc, 0);
 }
 
 static void *fs_req(struct fs_client *c, struct rfp_enc *enc, enum rfp_op op, u32 cred,
@@ -468,6 +476,63 @@ static void fs_callers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_known(test, c, 5), 0);
 }
 
+#define FS_PAD(op, type, ...)	\
+	{ RFP_ ## op, #op, sizeof(struct type), offsetof(struct type, pad), __VA_ARGS__ }
+
+/* Requests with a pad, and what follows their struct: so many handles, each with a name or not. */
+static const struct fs_pad_param {
+	enum rfp_op op;
+	const char *name;
+	size_t size, pad;
+	u32 handles;
+	bool names;
+	u32 data;
+} fs_pad_params[] = {
+	FS_PAD(SETATTR, rfp_setattr_req, 1),
+	FS_PAD(OPEN, rfp_open_req, 1),
+	FS_PAD(READ, rfp_read_req),
+	FS_PAD(WRITE, rfp_write_req, .data = 8),
+	FS_PAD(COMMIT, rfp_commit_req),
+	FS_PAD(RENAME, rfp_rename_req, 2, true),
+	FS_PAD(GETXATTR, rfp_getxattr_req, 1, true),
+	FS_PAD(LISTXATTR, rfp_getxattr_req, 1),
+	FS_PAD(FALLOCATE, rfp_fallocate_req),
+	FS_PAD(SEEK, rfp_seek_req),
+};
+
+static void fs_pad_desc(const struct fs_pad_param *p, char *desc)
+{
+	strscpy(desc, p->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(fs_pad, fs_pad_params, fs_pad_desc);
+
+/* A request whose pad is not 0 is refused as it stands; with 0 there it gets further. */
+static void fs_pad(struct kunit *test)
+{
+	const struct fs_pad_param *p = test->param_value;
+	struct fs_client *c = fs_client(test);
+	struct rfp_enc enc;
+	u32 pad, i;
+	void *req;
+
+	for (pad = 0; pad < 2; pad++) {
+		req = fs_req(c, &enc, p->op, FS_USER, p->size);
+		put_unaligned_le32(pad << 31, req + p->pad);
+		if (p->data)
+			((struct rfp_write_req *)req)->count = cpu_to_le32(p->data);
+		for (i = 0; i < p->handles; i++) {
+			rfp_enc_fh(&enc, &c->root);
+			if (p->names)
+				rfp_enc_str(&enc, "not there", 9, RFP_NAME_MAX);
+		}
+		if (pad)
+			KUNIT_EXPECT_EQ(test, fs_call_data(test, c, &enc, p->data), RFP_BADPROTO);
+		else
+			KUNIT_EXPECT_NE(test, fs_call_data(test, c, &enc, p->data), RFP_BADPROTO);
+	}
+}
+
 static int fs_init(struct kunit *test)
 {
 	test->priv = kunit_kzalloc(test, sizeof(struct fs_test), GFP_KERNEL);
@@ -495,6 +560,7 @@ static struct kunit_case fs_cases[] = {
 	KUNIT_CASE(fs_lost_beside),
 	KUNIT_CASE(fs_left_counts),
 	KUNIT_CASE(fs_callers),
+	KUNIT_CASE_PARAM(fs_pad, fs_pad_gen_params),
 	{}
 };
 

@@ -447,6 +447,28 @@ static void codec_sticky(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(buf, 0x55, sizeof(buf)));
 }
 
+/* A struct whose pad is not 0 is unsound, whatever else stands in it. */
+static void codec_pad(struct kunit *test)
+{
+	struct rfp_open_req req;
+	struct rfp_dec d;
+
+	memset(&req, 0xff, sizeof(req));
+	req.pad = 0;
+	rfp_dec_init(&d, &req, sizeof(req));
+	KUNIT_EXPECT_PTR_EQ(test, rfp_dec_padded(&d, struct rfp_open_req),
+			    (const struct rfp_open_req *)&req);
+	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), 0);
+	rfp_dec_init(&d, &req, sizeof(req) - 1);
+	KUNIT_EXPECT_NULL(test, rfp_dec_padded(&d, struct rfp_open_req));
+	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), -EBADMSG);
+
+	req.pad = cpu_to_le32(1U << 31);
+	rfp_dec_init(&d, &req, sizeof(req));
+	KUNIT_EXPECT_NULL(test, rfp_dec_padded(&d, struct rfp_open_req));
+	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), -EBADMSG);
+}
+
 static void codec_empty(struct kunit *test)
 {
 	struct rfp_enc e;
@@ -602,6 +624,7 @@ static struct kunit_case codec_cases[] = {
 	KUNIT_CASE(codec_encoder_refuses),
 	KUNIT_CASE(codec_sticky),
 	KUNIT_CASE(codec_empty),
+	KUNIT_CASE(codec_pad),
 	KUNIT_CASE(codec_noise),
 	{}
 };

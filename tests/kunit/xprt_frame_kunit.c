@@ -266,6 +266,34 @@ static void frame_lengths(struct kunit *test)
 	}
 }
 
+/* What a structure has and its message has no use for is 0. */
+static void frame_unused(struct kunit *test)
+{
+	struct {
+		struct rxp_wire_hdr hdr;
+		union {
+			struct rxp_wire_tag tag;
+			struct rxp_wire_welcome welcome;
+		};
+	} __packed msg = {};
+	const u32 data = sizeof(msg.hdr) + sizeof(msg.tag);
+	const u32 welcome = sizeof(msg.hdr) + sizeof(msg.welcome);
+
+	rxp_frame_put_hdr(&msg, RXP_CONTROL, RXP_CONTROL_DATA, 3, 7);
+	msg.tag.length = cpu_to_le32(8192);
+	msg.tag.rkey = cpu_to_le32(1);
+	KUNIT_EXPECT_EQ(test, check_all(&msg, data, true), 1);
+	msg.tag.iova = cpu_to_le64(1ULL << 63);
+	KUNIT_EXPECT_EQ(test, check_all(&msg, data, true), -EBADMSG);
+
+	memset(&msg, 0xff, sizeof(msg));
+	rxp_frame_put_hdr(&msg, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
+	msg.welcome.pad = 0;
+	KUNIT_EXPECT_EQ(test, check_all(&msg, welcome, false), 1);
+	msg.welcome.pad = cpu_to_le32(1);
+	KUNIT_EXPECT_EQ(test, check_all(&msg, welcome, false), -EBADMSG);
+}
+
 /* Several RPCs in a message: back to back, whole, and nothing but CALLs, or replies. */
 static void frame_together(struct kunit *test)
 {
@@ -498,6 +526,7 @@ static struct kunit_case frame_cases[] = {
 	KUNIT_CASE(frame_grant),
 	KUNIT_CASE(frame_keys),
 	KUNIT_CASE(frame_lengths),
+	KUNIT_CASE(frame_unused),
 	KUNIT_CASE(frame_together),
 	KUNIT_CASE_PARAM(frame_call_bad, frame_bad_call_gen_params),
 	KUNIT_CASE(frame_cm),
