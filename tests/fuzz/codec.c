@@ -7,7 +7,6 @@
  * byte says whether it is that, or the data of a READDIR reply.
  */
 #include <linux/errno.h>
-#include <linux/fs_types.h>
 #include "fuzz.h"
 #include "fs/proto/codec.h"
 
@@ -21,6 +20,13 @@ static void check_name(const struct rfp_str *name, bool dotdot_ok)
 	FUZZ_ASSERT(dotdot_ok || name->len != 2 || memcmp(name->s, "..", 2));
 }
 
+static bool zero(const u8 *p, u32 len)
+{
+	while (len && !p[len - 1])
+		len--;
+	return !len;
+}
+
 /* One thing out of @d and, if it was sound, into @e. */
 static void step(struct rfp_dec *d, struct rfp_enc *e, u8 what, u8 size)
 {
@@ -29,20 +35,29 @@ static void step(struct rfp_dec *d, struct rfp_enc *e, u8 what, u8 size)
 	struct rfp_fh fh;
 	const void *p;
 	void *room;
+	bool sound;
 
 	switch (what & 3) {
 	case 0:
-		p = rfp_dec_fixed(d, size);
-		FUZZ_ASSERT(!p == d->bad);
+		sound = !d->bad && size <= d->end - begin;
+		if (what & 4) {
+			p = rfp_dec_zero_at(d, size, size / 2, size / 4);
+			sound = sound && zero(begin + size / 2, size / 4);
+		} else {
+			p = rfp_dec_fixed(d, size);
+		}
+		FUZZ_ASSERT(!p == d->bad && !p == !sound);
 		if (!p)
 			return;
 		FUZZ_ASSERT(p == begin && d->p == begin + size);
 		room = rfp_enc_fixed(e, size);
-		FUZZ_ASSERT(room);
-		memcpy(room, p, size);
+		FUZZ_ASSERT(!room == e->bad);
+		if (room)
+			memcpy(room, p, size);
 		return;
 	case 1:
 		rfp_dec_fh(d, &fh);
+		FUZZ_ASSERT(!fh.len == d->bad && fh.len <= RFP_FH_MAX);
 		if (!d->bad)
 			rfp_enc_fh(e, &fh);
 		return;
@@ -64,14 +79,31 @@ static void step(struct rfp_dec *d, struct rfp_enc *e, u8 what, u8 size)
 	}
 }
 
-static void check_body(struct fuzz *f, u8 nr)
+/* @nr steps on a body of @len bytes, as far as they are sound; what they take into @e. */
+static void steps(struct rfp_dec *d, struct rfp_enc *e, const u8 *what, const u8 *size, u8 nr)
+{
+	const u8 *begin;
+	bool bad;
+	u8 i;
+
+	for (i = 0; i < nr; i++) {
+		begin = d->p;
+		bad = d->bad;
+		step(d, e, what[i], size[i]);
+		FUZZ_ASSERT(d->p >= begin && d->p <= d->end);
+		/* What comes after the first thing that is not sound is nothing. */
+		FUZZ_ASSERT(!bad || (d->bad && d->p == begin));
+	}
+}
+
+static int check_body(struct fuzz *f, u8 nr)
 {
 	u8 what[STEPS], size[STEPS];
-	struct rfp_enc e;
+	struct rfp_enc e, less;
 	struct rfp_dec d;
-	const u8 *begin;
-	size_t len;
 	u8 *body, *again;
+	size_t len;
+	int sound;
 	u8 i;
 
 	for (i = 0; i < nr; i++) {
@@ -82,32 +114,36 @@ static void check_body(struct fuzz *f, u8 nr)
 	again = malloc(len);
 	rfp_dec_init(&d, body, len);
 	rfp_enc_init(&e, again, len);
-	for (i = 0; i < nr; i++) {
-		begin = d.p;
-		step(&d, &e, what[i], size[i]);
-		FUZZ_ASSERT(d.p >= begin && d.p <= body + len);
-		/* Whatever is sound fits where as much has been taken from. */
-		FUZZ_ASSERT(!e.bad && (d.bad || rfp_enc_len(&e) == d.p - body));
-		if (d.bad)
-			break;
-	}
-	/* What comes after the first thing that is not sound is nothing. */
-	for (; d.bad && i < nr; i++)
-		step(&d, &e, what[i], size[i]);
-	FUZZ_ASSERT(!rfp_dec_end(&d) == (!d.bad && d.p == body + len));
-	FUZZ_ASSERT(!memcmp(again, body, rfp_enc_len(&e)));
+	steps(&d, &e, what, size, nr);
+	FUZZ_ASSERT(rfp_dec_end(&d) == (!d.bad && d.p == body + len ? 0 : -EBADMSG));
+	/* Whatever is sound fits where as much has been taken from, */
+	sound = rfp_enc_len(&e);
+	FUZZ_ASSERT(!e.bad && sound <= len && (d.bad || sound == d.p - body));
+	FUZZ_ASSERT(!memcmp(again, body, sound));
 	free(again);
+	/* and not in a byte less. */
+	if (!d.bad && sound) {
+		again = malloc(sound - 1);
+		rfp_dec_init(&d, body, len);
+		rfp_enc_init(&less, again, sound - 1);
+		steps(&d, &less, what, size, nr);
+		FUZZ_ASSERT(rfp_enc_len(&less) == -EMSGSIZE);
+		free(again);
+	}
 	free(body);
+	return rfp_dec_end(&d);
 }
 
 static void check_entry(const struct rfp_dirent_view *view)
 {
 	check_name(&view->name, false);
-	FUZZ_ASSERT(view->type <= DT_WHT && view->fh.len <= RFP_FH_MAX);
+	/* What readdir(3) knows. */
+	FUZZ_ASSERT(view->type <= 14 && (view->type == 1 || !(view->type & 1)));
+	FUZZ_ASSERT(view->fh.len <= RFP_FH_MAX);
 	FUZZ_ASSERT(!view->attr == !view->fh.len);
 }
 
-static void check_listing(struct fuzz *f)
+static int check_listing(struct fuzz *f)
 {
 	struct rfp_dirent_view view;
 	const u8 *begin;
@@ -137,6 +173,7 @@ static void check_listing(struct fuzz *f)
 		FUZZ_ASSERT(rfp_dec_dirent(&d, &view) == -EBADMSG);
 	free(again);
 	free(body);
+	return ret;
 }
 
 static void check_status(u32 status)
@@ -159,8 +196,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (how == 0xff)
 		check_status(fuzz_u32(&f));
 	else if (how & 0x80)
-		check_listing(&f);
+		fuzz_verdict(check_listing(&f));
 	else
-		check_body(&f, how % (STEPS + 1));
+		fuzz_verdict(check_body(&f, how % (STEPS + 1)));
 	return 0;
 }

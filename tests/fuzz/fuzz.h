@@ -66,6 +66,20 @@ static inline u8 *fuzz_bytes(struct fuzz *f, size_t len, size_t *got)
 	}									\
 } while (0)
 
+/*
+ * What became of the input: 0, or the errno that it was refused with.  Where that is known
+ * before (seeds.py), it stands in FUZZ_VERDICT, and another one is an error.
+ */
+static inline void fuzz_verdict(int err)
+{
+	const char *want = getenv("FUZZ_VERDICT");
+
+	if (want && atoi(want) != err) {
+		fprintf(stderr, "the verdict is %d and should be %s\n", err, want);
+		abort();
+	}
+}
+
 /* What libFuzzer calls: each target defines it. */
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 

@@ -18,24 +18,41 @@ static struct account {
 	struct fuzz f;
 	struct rxp_slots s;
 	unsigned long taken[BITS_TO_LONGS(RDMAFS_XPRT_SLOTS_MAX)];
-	u32 depth;
+	const struct completion *waiting[DEPTH];
+	u32 depth;	/* of these, one inside the other */
+	u64 slept;	/* that ever came to wait */
+	bool killed;	/* the last one that woke up */
 } a;
 
 /* Who waits in line, by the account's own lists. */
-static u32 waiters(enum rxp_slot_kind kind)
+struct line {
+	struct list_head *who[DEPTH];
+	u32 nr;
+};
+
+static void line_get(enum rxp_slot_kind kind, struct line *line)
 {
 	struct list_head *p;
-	u32 n = 0;
 
-	for (p = a.s.waiters[kind].next; p != &a.s.waiters[kind]; p = p->next)
-		n++;
-	return n;
+	line->nr = 0;
+	for (p = a.s.waiters[kind].next; p != &a.s.waiters[kind]; p = p->next) {
+		FUZZ_ASSERT(line->nr < DEPTH);
+		line->who[line->nr++] = p;
+	}
+}
+
+static u32 waiters(enum rxp_slot_kind kind)
+{
+	struct line line;
+
+	line_get(kind, &line);
+	return line.nr;
 }
 
 /* What holds between any two calls. */
 static void check(void)
 {
-	u32 granted, line = 0;
+	u32 granted, line = 0, asleep = 0, i;
 	enum rxp_slot_kind k;
 
 	FUZZ_ASSERT(find_first_and_bit(a.s.map, a.taken, a.s.max) == a.s.max);
@@ -47,42 +64,124 @@ static void check(void)
 		FUZZ_ASSERT(!waiters(k) || a.s.free <= rxp_slots_kept(a.s.nr, k));
 	}
 	FUZZ_ASSERT(granted + line <= a.depth);
+	/* Who is no longer in line has been woken up. */
+	for (i = 0; i < a.depth; i++)
+		asleep += !a.waiting[i]->done;
+	FUZZ_ASSERT(asleep == line && a.s.waits == a.slept);
 	FUZZ_ASSERT(!a.s.error || !line);
+}
+
+/*
+ * The slot that is next: connections have turns, and each gives its lowest; max: there is none.
+ */
+static u32 next_slot(void)
+{
+	u32 i, slot;
+
+	for (i = 0; i < a.s.conns; i++)
+		for (slot = (a.s.turn + i) % a.s.conns; slot < a.s.nr; slot += a.s.conns)
+			if (test_bit(slot, a.s.map))
+				return slot;
+	return a.s.max;
 }
 
 static void take(enum rxp_slot_kind kind, bool nowait, bool stale)
 {
-	u32 since = rxp_slots_kicks(&a.s) - stale;
-	u32 free = a.s.free;
-	int slot;
+	u32 kicks = rxp_slots_kicks(&a.s), free = a.s.free, waits = a.s.waits;
+	bool full = free <= rxp_slots_kept(a.s.nr, kind) || waiters(kind);
+	u32 next = full ? a.s.max : next_slot();
+	int slot, error = a.s.error;
 
 	if (a.depth == DEPTH)
 		nowait = true;
-	slot = rxp_slots_get_since(&a.s, kind, nowait, since);
-	if (slot < 0) {
-		FUZZ_ASSERT(slot == -EAGAIN || slot == -EINTR || slot == a.s.error);
-		return;
+	slot = rxp_slots_get_since(&a.s, kind, nowait, kicks - stale);
+	if (error) {
+		FUZZ_ASSERT(slot == error && a.s.waits == waits);
+	} else if (!full) {
+		FUZZ_ASSERT(slot == next && a.s.free == free - 1 && a.s.waits == waits);
+	} else if (nowait || stale) {
+		FUZZ_ASSERT(slot == -EAGAIN && a.s.free == free && a.s.waits == waits);
+	} else {
+		FUZZ_ASSERT(a.s.waits != waits);
+		if (slot == -EAGAIN)
+			FUZZ_ASSERT(rxp_slots_kicks(&a.s) != kicks);
+		else if (slot < 0)
+			FUZZ_ASSERT(slot == -EINTR ? a.killed : slot == -ENOTCONN && a.s.error);
 	}
+	if (slot < 0)
+		return;
 	FUZZ_ASSERT((u32)slot < a.s.max && !test_bit(slot, a.taken));
-	if (nowait)
-		FUZZ_ASSERT(free > rxp_slots_kept(a.s.nr, kind) && (u32)slot < a.s.nr);
 	__set_bit(slot, a.taken);
+}
+
+/*
+ * There are @free slots now to be had, of @nr, and @before have waited in line: the more
+ * urgent have theirs first, and of one kind who came first.
+ */
+static void check_grants(const struct line *before, u32 free, u32 nr)
+{
+	enum rxp_slot_kind k;
+	struct line now;
+	u32 kept, granted;
+
+	for (k = RXP_SLOT_URGENT; k < RXP_SLOT_KINDS; k++) {
+		kept = rxp_slots_kept(nr, k);
+		granted = min(free > kept ? free - kept : 0, before[k].nr);
+		free -= granted;
+		line_get(k, &now);
+		FUZZ_ASSERT(now.nr == before[k].nr - granted);
+		FUZZ_ASSERT(!memcmp(now.who, before[k].who + granted, now.nr * sizeof(now.who[0])));
+	}
+	FUZZ_ASSERT(a.s.free == free);
+}
+
+static void lines_get(struct line *lines)
+{
+	enum rxp_slot_kind k;
+
+	for (k = RXP_SLOT_URGENT; k < RXP_SLOT_KINDS; k++)
+		line_get(k, &lines[k]);
+}
+
+static void spread(u32 nr, u32 conns)
+{
+	struct line before[RXP_SLOT_KINDS];
+	u32 free = bitmap_weight(a.s.map, nr);
+
+	lines_get(before);
+	rxp_slots_spread(&a.s, nr, conns);
+	FUZZ_ASSERT(a.s.nr == nr && a.s.conns == conns);
+	check_grants(before, free, nr);
 }
 
 /* The next one that is taken, from a number on. */
 static void put(u32 from)
 {
-	u32 i;
+	struct line before[RXP_SLOT_KINDS];
+	u32 i, free = a.s.free;
 
 	for (i = 0; i < a.s.max; i++) {
 		u32 slot = (from + i) % a.s.max;
 
 		if (test_bit(slot, a.taken)) {
+			lines_get(before);
 			__clear_bit(slot, a.taken);
 			rxp_slots_put(&a.s, slot);
+			check_grants(before, free + (slot < a.s.nr), a.s.nr);
 			return;
 		}
 	}
+}
+
+static void kick(void)
+{
+	u32 kicks = rxp_slots_kicks(&a.s), free = a.s.free;
+	enum rxp_slot_kind k;
+
+	rxp_slots_kick(&a.s);
+	FUZZ_ASSERT(rxp_slots_kicks(&a.s) == kicks + 1 && a.s.free == free);
+	for (k = RXP_SLOT_URGENT; k < RXP_SLOT_KINDS; k++)
+		FUZZ_ASSERT(!waiters(k));
 }
 
 /* False: whoever waits on top of all is killed. */
@@ -103,10 +202,10 @@ static bool step(void)
 		break;
 	case 5:
 		if (what & 8)
-			rxp_slots_spread(&a.s, fuzz_u8(&a.f) % a.s.max + 1,
-					 fuzz_u8(&a.f) % RDMAFS_XPRT_CONNS_MAX + 1);
+			spread(fuzz_u8(&a.f) % a.s.max + 1,
+			       fuzz_u8(&a.f) % RDMAFS_XPRT_CONNS_MAX + 1);
 		else
-			rxp_slots_kick(&a.s);
+			kick();
 		break;
 	case 6:
 		return false;
@@ -123,7 +222,8 @@ int shim_wait_killable(struct completion *c)
 	bool killed;
 	u8 more;
 
-	a.depth++;
+	a.waiting[a.depth++] = c;
+	a.slept++;
 	while (!c->done && a.f.left && step())
 		;
 	/* Killed, and others go on before the lock is taken: a grant may come just then. */
@@ -131,7 +231,8 @@ int shim_wait_killable(struct completion *c)
 	for (more = killed ? fuzz_u8(&a.f) & 3 : 0; more; more--)
 		step();
 	a.depth--;
-	return killed ? -EINTR : 0;
+	a.killed = killed;
+	return killed ? -ERESTARTSYS : 0;
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -141,7 +242,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	memset(&a, 0, sizeof(a));
 	a.f = (struct fuzz){ .p = data, .left = size };
 	FUZZ_ASSERT(!rxp_slots_init(&a.s, fuzz_u8(&a.f) + 1));
-	rxp_slots_spread(&a.s, a.s.max, fuzz_u8(&a.f) % RDMAFS_XPRT_CONNS_MAX + 1);
+	spread(a.s.max, fuzz_u8(&a.f) % RDMAFS_XPRT_CONNS_MAX + 1);
 	while (a.f.left)
 		step();
 	for (i = 0; i < a.s.max; i++)
@@ -149,5 +250,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	check();
 	FUZZ_ASSERT(bitmap_weight(a.s.map, a.s.max) == a.s.max);
 	rxp_slots_destroy(&a.s);
+	fuzz_verdict(0);
 	return 0;
 }

@@ -4,15 +4,20 @@
 
 #include <linux/kernel.h>
 
-struct completion { bool done; };
+struct completion {
+	bool done;
+	const struct completion *self;	/* once it has been initialised */
+};
 
 static inline void init_completion(struct completion *c)
 {
 	c->done = false;
+	c->self = c;
 }
 
 static inline void complete(struct completion *c)
 {
+	WARN_ON_ONCE(c->self != c);
 	c->done = true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * As much of the kernel as regpolicy/ and the pure parts of other rooms ask for, in a
- * user program of one thread.  Locks hold nobody, nothing sleeps, time is the program's.
+ * user program of one thread.  Locks hold nobody up, nothing sleeps, time is the program's.
  */
 #ifndef SHIM_KERNEL_H
 #define SHIM_KERNEL_H
@@ -50,7 +50,6 @@ typedef int64_t s64;
 
 #define EXPORT_SYMBOL_GPL(sym)	extern int shim_no_export
 #define MODULE_LICENSE(s)	extern int shim_no_license
-#define lockdep_assert_held(l)	((void)(l))
 #define might_sleep_if(c)	((void)(c))
 #define __acquires(l)
 #define __releases(l)

@@ -34,21 +34,29 @@ static inline void list_add_tail(struct list_head *e, struct list_head *h)
 	list_add(e, h->prev);
 }
 
-static inline void list_del(struct list_head *e)
+static inline void shim_unlink(struct list_head *e)
 {
 	e->prev->next = e->next;
 	e->next->prev = e->prev;
 }
 
+/* Whoever goes on from here crashes, as he does in the kernel. */
+static inline void list_del(struct list_head *e)
+{
+	shim_unlink(e);
+	e->next = NULL;
+	e->prev = NULL;
+}
+
 static inline void list_del_init(struct list_head *e)
 {
-	list_del(e);
+	shim_unlink(e);
 	INIT_LIST_HEAD(e);
 }
 
 static inline void list_move_tail(struct list_head *e, struct list_head *h)
 {
-	list_del(e);
+	shim_unlink(e);
 	list_add_tail(e, h);
 }
 

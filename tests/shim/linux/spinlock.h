@@ -20,6 +20,7 @@ static inline void spin_unlock(spinlock_t *l)
 	__atomic_store_n(&l->v, 0, __ATOMIC_RELEASE);
 }
 
+#define lockdep_assert_held(l)	WARN_ON_ONCE(!(l)->v)
 #define spin_lock_bh(l)		spin_lock(l)
 #define spin_unlock_bh(l)	spin_unlock(l)
 
