@@ -234,7 +234,7 @@ static void bind_overtaken(struct kunit *test)
 	struct raw *raw;
 
 	raw_fill_cm(&cm);
-	raw = bind_keep(test, raw_open_unheard(BIND_PORT, &cm));
+	raw = bind_keep(test, raw_open_unheard(BIND_PORT, &cm, RAW_RECVS));
 	spin_lock_bh(&b->server->lock);
 	conn = list_first_entry(&b->server->conns, struct rxp_conn, link);
 	spin_unlock_bh(&b->server->lock);
@@ -253,6 +253,24 @@ static void bind_overtaken(struct kunit *test)
 	conn->qp->event_handler(&event, conn->qp->qp_context);
 	KUNIT_EXPECT_TRUE(test, wait_for_completion_timeout(&bind_established, RAW_WAIT));
 	bind_works(test, raw, 1);
+}
+
+/*
+ * The server ends one of which it has not heard that it stands: the client is told so, even if
+ * it has no receives that could be flushed.
+ */
+static void bind_unheard_ended(struct kunit *test)
+{
+	struct rxp_wire_cm cm;
+	struct raw *raw;
+
+	raw_fill_cm(&cm);
+	raw = bind_keep(test, raw_open_unheard(BIND_PORT, &cm, 0));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(raw->cut));
+	/* Not the HELLO. */
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_PING, 0, 0, NULL, 0, 0), 0);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw));
+	bind_left(test, 0);
 }
 
 /* The client goes before the server is through with the accept: that is not forgotten. */
@@ -536,6 +554,7 @@ static void bind_exit(struct kunit *test)
 
 static struct kunit_case bind_cases[] = {
 	KUNIT_CASE(bind_while_accepted),
+	KUNIT_CASE(bind_unheard_ended),
 	KUNIT_CASE(bind_lost_while_accepted),
 	KUNIT_CASE(bind_beside_accepted),
 	KUNIT_CASE(bind_overtaken),

@@ -151,6 +151,7 @@ int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		return 0;
 	default:
 		raw->status = event->status ?: -ECONNREFUSED;
+		raw_failed(raw);
 	}
 	complete(&raw->step);
 	return 0;
@@ -408,13 +409,16 @@ struct raw *raw_open_standing(u16 port, const struct rxp_wire_cm *cm, u32 recvs)
 	return raw;
 }
 
-/* One of which the server has not heard that it has its answer.  Not on iWARP. */
-struct raw *raw_open_unheard(u16 port, const struct rxp_wire_cm *cm)
+/*
+ * One of which the server has not heard that it has its answer, and that has posted @recvs
+ * receives.  Not on iWARP.
+ */
+struct raw *raw_open_unheard(u16 port, const struct rxp_wire_cm *cm, u32 recvs)
 {
 	struct raw *raw;
 
 	raw_unheard = true;
-	raw = raw_open_as(port, cm, NULL);
+	raw = raw_open_with(port, cm, NULL, recvs, 6, 6);
 	raw_unheard = false;
 	return raw;
 }

@@ -90,7 +90,7 @@ struct raw *raw_open_as(u16 port, const struct rxp_wire_cm *cm, u16 *reason);
 struct raw *raw_open_retries(u16 port, const struct rxp_wire_cm *cm, u8 retries, u8 rnr_retries,
 			     u16 *reason);
 struct raw *raw_open_standing(u16 port, const struct rxp_wire_cm *cm, u32 recvs);
-struct raw *raw_open_unheard(u16 port, const struct rxp_wire_cm *cm);
+struct raw *raw_open_unheard(u16 port, const struct rxp_wire_cm *cm, u32 recvs);
 struct raw *raw_open(u16 port);
 int raw_accept(struct raw *raw, const void *data, u8 len);
 void raw_close(struct raw *raw);
