@@ -142,18 +142,21 @@ class Writer:
         for register, version in found:
             self.log.say("R", register, version, begin, end)
 
-    def read_blocks(self, fd, whose, at, n):
+    def take_blocks(self, fd, whose, at, n, found):
         memory = memoryview(self.memory)[:n * BLOCK]
+        got = os.preadv(fd, [memory], at * BLOCK)
+        for i in range(n):
+            register = f"block:{whose}:{at + i}"
+            # Behind the end of the file is nothing, either.
+            says = block_versions(memory[i * BLOCK:min(got, (i + 1) * BLOCK)]) or {None}
+            for name, version in ((s or (register, 0)) for s in says):
+                if name != register:
+                    raise AssertionError(f"{register}: there is {name} {version}")
+                found.append((register, version))
+
+    def read_blocks(self, fd, whose, at, n):
         with self.reading() as found:
-            got = os.preadv(fd, [memory], at * BLOCK)
-            for i in range(n):
-                register = f"block:{whose}:{at + i}"
-                # Behind the end of the file is nothing, either.
-                says = block_versions(memory[i * BLOCK:min(got, (i + 1) * BLOCK)]) or {None}
-                for name, version in ((s or (register, 0)) for s in says):
-                    if name != register:
-                        raise AssertionError(f"{register}: there is {name} {version}")
-                    found.append((register, version))
+            self.take_blocks(fd, whose, at, n, found)
 
     def next(self, register):
         self.versions[register] += 1
@@ -233,11 +236,12 @@ class Writer:
         self.change({register: 1}, lambda: os.write(self.append, data))
 
     def look(self):
-        """What is there now, of one's own or another's."""
+        """What is there now, of one's own or another's: who opens a file sees what was stable before."""
         whose = self.rng.choice(list(filter(is_log, os.listdir(self.where))))
-        fd = os.open(f"{self.where}/{whose}", os.O_RDONLY | os.O_DIRECT)
-        self.read_blocks(fd, whose, self.rng.randrange(BLOCKS), 1)
-        os.close(fd)
+        with self.reading() as found:
+            fd = os.open(f"{self.where}/{whose}", os.O_RDONLY | self.rng.choice((0, os.O_DIRECT)))
+            self.take_blocks(fd, whose, self.rng.randrange(BLOCKS), 1, found)
+            os.close(fd)
 
     def run(self):
         kinds = [self.blocks_direct, self.blocks_sync, self.blocks_fsync, self.size, self.xattr,
@@ -282,6 +286,7 @@ class Register:
         self.acked = {}
         self.failed = set()
         self.reads = []
+        self.elsewhere = 0      # of them: by writers of another client
 
     def highest_acked(self):
         return max(self.acked, default=0)
@@ -325,6 +330,7 @@ def read_logs(log):
                     r.failed.add(version)
                 else:
                     elsewhere = name.split(".")[0] != register.split(":")[1].split(".")[0]
+                    r.elsewhere += elsewhere
                     slack = CLOCKS if elsewhere else 0
                     r.reads.append((version, int(rest[0]) - slack, int(rest[1]) + slack))
     return registers
@@ -435,6 +441,7 @@ class Check:
     def reads(self):
         for register, r in self.registers.items():
             self.looked_at["read"] += len(r.reads)
+            self.looked_at["elsewhere"] += r.elsewhere
             self.problems["read"] += [f"{register}: {why}" for why in r.wrong_reads()]
 
 
@@ -453,6 +460,10 @@ def check(log, where, most=0):
         # Nothing looked at is nothing proved.
         measured(c.looked_at[kind] and not bad, what,
                  f"{kind}: {c.looked_at[kind]} looked at, {len(bad)} wrong", *bad[:20])
+    clients = {name.split(":")[1].split(".")[0] for name in c.registers}
+    if len(clients) > 1:
+        measured(c.looked_at["elsewhere"], "clients have read what others wrote",
+                 f"{c.looked_at['elsewhere']} reads")
     sent = sum(len(r.sent) for r in c.registers.values())
     acked = sum(len(r.acked) for r in c.registers.values())
     lost = collections.Counter(name.split(":")[0] for name, r in c.registers.items() for _ in r.failed)
