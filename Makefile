@@ -82,7 +82,7 @@ help:
 	@echo 'bench           compare with NFS/RDMA, NFS/TCP and NVMe-oF'
 	@echo 'bench-fairness  how mounts share translations when these are short'
 	@echo 'sim             simulate the registration policy; tables and plots'
-	@echo 'fuzz            libFuzzer on what checks bytes off the wire; half an hour'
+	@echo 'fuzz            libFuzzer on what checks bytes off the wire; an hour'
 	@echo 'clean           remove what was built'
 
 .PHONY: all modules utils install modules_install check check-full demo bench bench-fairness sim fuzz clean help
