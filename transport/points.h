@@ -29,6 +29,9 @@
  * @rnr_retries: servers take clients that have them send so often what finds no receive,
  *		 7 is for ever
  * @keep_pages:	 pages that are given back get a pattern, and are looked at (kept.c)
+ * @spoil_at:	 which byte of a reply is spoilt (rdmafs_test_spoil())
+ * @spoil_with:	 and with which value of its bits; 0: the reply ends before it
+ * @spoil_len:	 how long the last reply was that was to be spoilt
  */
 struct rdmafs_test_knobs {
 	u32 map_us;
@@ -42,6 +45,9 @@ struct rdmafs_test_knobs {
 	u32 queue_blocks;
 	u32 rnr_retries;
 	u32 keep_pages;
+	u32 spoil_at;
+	u32 spoil_with;
+	u32 spoil_len;
 };
 
 struct bio_vec;
@@ -58,6 +64,7 @@ void rdmafs_test_delay(u32 us);
 void rdmafs_test_give(const struct bio_vec *bv, u32 nr);
 void rdmafs_test_take(const struct bio_vec *bv, u32 nr);
 bool rdmafs_test_keep(struct page *page);
+u16 rdmafs_test_spoil(void *reply, u16 len);
 
 /* A thread is held here while a test says so, two minutes at most.  It must be able to sleep. */
 #define rdmafs_test_point(name, key)						\
@@ -81,6 +88,7 @@ static inline void rdmafs_test_delay(u32 us) { }
 static inline void rdmafs_test_give(const struct bio_vec *bv, u32 nr) { }
 static inline void rdmafs_test_take(const struct bio_vec *bv, u32 nr) { }
 static inline bool rdmafs_test_keep(struct page *page) { return false; }
+static inline u16 rdmafs_test_spoil(void *reply, u16 len) { return len; }
 
 static const struct rdmafs_test_knobs rdmafs_test_knobs __maybe_unused;
 #define rdmafs_test_knob(name)	(rdmafs_test_knobs.name)

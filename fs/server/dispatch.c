@@ -294,6 +294,17 @@ static void rdmafsd_put_late(struct rdmafs_xprt_req *req)
 	rdmafsd_export_put(exp);
 }
 
+/* Send a request's reply, unless a test wants another: the request is transport's again. */
+static void rdmafsd_answer(struct rdmafsd_rq *rq, u16 len, unsigned int flags)
+{
+	const struct rfp_req *head = rq->req->body;
+
+	if (rq->req->body_len >= sizeof(*head) &&
+	    rdmafs_test_fail("reply_spoil", le16_to_cpu(head->op)))
+		len = rdmafs_test_spoil(rq->req->reply, len);
+	rdmafs_xprt_req_reply(rq->req, len, rq->data_len, flags);
+}
+
 /**
  * rdmafsd_handle_now - serve a request where it arrived, if it can't block
  * @req: the request
@@ -333,8 +344,7 @@ bool rdmafsd_handle_now(struct rdmafs_xprt_req *req, void *ctx)
 	}
 	rdmafsd_export_put(rq.exp);
 	if (done)
-		rdmafs_xprt_req_reply(req, rfp_enc_len(&rq.enc), rq.data_len,
-				      rdmafsd_ops[op].flags);
+		rdmafsd_answer(&rq, rfp_enc_len(&rq.enc), rdmafsd_ops[op].flags);
 	return done;
 }
 
@@ -375,5 +385,5 @@ void rdmafsd_handle(struct rdmafs_xprt_req *req, void *ctx)
 		len = sizeof(*rep);
 		rq.data_len = 0;
 	}
-	rdmafs_xprt_req_reply(req, len, rq.data_len, flags);
+	rdmafsd_answer(&rq, len, flags);
 }

@@ -103,6 +103,13 @@ MODULE_PARM_DESC(rnr_retries, "servers take clients that ask for so many RNR ret
 module_param_named(keep_pages, rdmafs_test_knobs.keep_pages, uint, 0600);
 MODULE_PARM_DESC(keep_pages, "pages that are given back get a pattern, and are looked at");
 
+module_param_named(spoil_at, rdmafs_test_knobs.spoil_at, uint, 0600);
+MODULE_PARM_DESC(spoil_at, "which byte of a reply is spoilt, where reply_spoil fails");
+module_param_named(spoil_with, rdmafs_test_knobs.spoil_with, uint, 0600);
+MODULE_PARM_DESC(spoil_with, "bits of it that are turned over; 0: the reply ends before it");
+module_param_named(spoil_len, rdmafs_test_knobs.spoil_len, uint, 0400);
+MODULE_PARM_DESC(spoil_len, "bytes of the last reply that was to be spoilt");
+
 static struct point *point_find(const char *name)
 {
 	u32 i;
@@ -205,6 +212,27 @@ void rdmafs_test_delay(u32 us)
 		usleep_range(us, us + us / 50 + 1);
 }
 EXPORT_SYMBOL_GPL(rdmafs_test_delay);
+
+/**
+ * rdmafs_test_spoil - make a reply what no server of ours would say
+ * @reply: its body
+ * @len:   bytes of it, at least 1
+ *
+ * Return: bytes of it now, at least 1.
+ */
+u16 rdmafs_test_spoil(void *reply, u16 len)
+{
+	u32 at = rdmafs_test_knob(spoil_at), with = rdmafs_test_knob(spoil_with);
+
+	WRITE_ONCE(rdmafs_test_knobs.spoil_len, len);
+	if (at >= len)
+		return len;
+	if (!with)
+		return max(at, 1U);
+	((u8 *)reply)[at] ^= with;
+	return len;
+}
+EXPORT_SYMBOL_GPL(rdmafs_test_spoil);
 
 static bool point_held(const char *name, u32 held)
 {
