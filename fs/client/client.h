@@ -540,8 +540,8 @@ int rdmafs_open_again(struct rdmafs_open *open);
 void rdmafs_open_put(struct rdmafs_open *open);
 void rdmafs_opens_dec(struct rdmafs_mount *mnt);
 void rdmafs_open_put_sync(struct rdmafs_open *open);
-void rdmafs_open_close_stray(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid);
-int rdmafs_open_rep_check(const struct rfp_open_rep *rep);
+void rdmafs_open_undo(struct rdmafs_op *op);
+int rdmafs_open_rep_check(const struct rfp_open_rep *rep, u32 may);
 
 /* reclaim.c */
 void rdmafs_opens_init(struct rdmafs_mount *mnt);

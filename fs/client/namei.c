@@ -99,8 +99,7 @@ static int rdmafs_lookup_send(struct inode *dir, const struct qstr *name,
 	if (err == -ENOENT) {
 		attr = rfp_dec_fixed(&dec, sizeof(*attr));
 		if (rfp_dec_end(&dec) || rdmafs_attr_check(dir->i_sb, attr))
-			/* No proof, but no name either. */
-			return -ENOENT;
+			return -EIO;
 		rdmafs_attr_fresh(dir, attr, op->clock);
 		rdmafs_access_note(dir, op, attr);
 		return -ENOENT;
@@ -574,12 +573,6 @@ struct rdmafs_by_name {
 	struct rdmafs_found found;
 };
 
-/* Opened in vain. */
-static void rdmafs_by_name_undo(const struct rdmafs_by_name *b)
-{
-	rdmafs_open_close_stray(b->op->mnt, b->op->cred, le64_to_cpu(b->rep->stateid));
-}
-
 /* CREATE: opens the file, and makes it if it is to. */
 static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
 			      struct rdmafs_by_name *b)
@@ -615,11 +608,11 @@ static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
 		b->rep = rdmafs_op_reply(op, &dec, sizeof(*b->rep));
 		err = rdmafs_found_decode(op, &dec, dir->i_sb, &b->found);
 		if (!err)
+			err = rdmafs_open_rep_check(b->rep, RFP_OPEN_CREATED);
+		if (!err)
 			dattr = b->found.dir;
-		if (!err && rdmafs_open_rep_check(b->rep)) {
-			rdmafs_by_name_undo(b);
-			err = -EIO;
-		}
+		else
+			rdmafs_open_undo(op);
 	}
 	if (!(b->how & RFP_CREATE_NOT))
 		rdmafs_attr_own_end(dir, dattr, op->clock);
@@ -684,7 +677,7 @@ static int rdmafs_by_name_attach(struct inode *dir, struct dentry *dentry, struc
 	return err;
 
 undo:
-	rdmafs_by_name_undo(b);
+	rdmafs_open_undo(b->op);
 	return err;
 }
 
@@ -746,7 +739,7 @@ int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **op
 	release_dentry_name_snapshot(&name);
 	dput(parent);
 	if (!err && !rdmafs_same_fh(inode, &b.found.fh)) {
-		rdmafs_by_name_undo(&b);
+		rdmafs_open_undo(b.op);
 		err = -ENOENT;
 	}
 	switch (err) {
@@ -756,7 +749,7 @@ int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **op
 		rdmafs_dentry_fresh(dentry, verifier);
 		*openp = rdmafs_by_name_open(inode, &b);
 		if (IS_ERR(*openp)) {
-			rdmafs_by_name_undo(&b);
+			rdmafs_open_undo(b.op);
 			err = PTR_ERR(*openp);
 		}
 		break;

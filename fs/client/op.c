@@ -273,6 +273,20 @@ again:
 	return 0;
 }
 
+/*
+ * A reply of which nothing more is read than its status: it has nothing more.  All else is
+ * for who takes its body apart.
+ */
+static bool rdmafs_op_bare_sound(const struct rdmafs_op *op, u32 status)
+{
+	u16 nr = le16_to_cpu(((const struct rfp_req *)op->req)->op);
+	const struct rfp_rep *rep = (const struct rfp_rep *)op->rep;
+
+	if (status == RFP_OK ? nr != RFP_CLOSE && nr != RFP_SETCRED : nr == RFP_LOOKUP)
+		return true;
+	return !rep->pad && op->call.reply_len == sizeof(*rep);
+}
+
 /**
  * rdmafs_op_status - how an answered op ended
  * @op: an op whose done has been called
@@ -297,6 +311,8 @@ int rdmafs_op_status(struct rdmafs_op *op)
 		rdmafs_heard_export(op->mnt, status == RFP_OFFLINE);
 	if (rdmafs_test_fail("op_nomem", le16_to_cpu(req->op)))
 		return -ENOMEM;
+	if (!rdmafs_op_bare_sound(op, status))
+		return -EIO;
 	switch (status) {
 	case RFP_OK:
 		return 0;
@@ -343,14 +359,9 @@ bool rdmafs_op_mend(struct rdmafs_op *op, int err)
 static void rdmafs_op_stray_work(struct work_struct *work)
 {
 	struct rdmafs_op *op = container_of(work, struct rdmafs_op, work);
-	const struct rfp_open_rep *rep;
-	struct rdmafs_mount *mnt;
-	struct rfp_dec dec;
+	struct rdmafs_mount *mnt = op->mnt;
 
-	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
-	if (rep)
-		rdmafs_open_close_stray(op->mnt, op->cred, le64_to_cpu(rep->stateid));
-	mnt = op->mnt;
+	rdmafs_open_undo(op);
 	rdmafs_op_put(op);
 	rdmafs_opens_dec(mnt);
 }

@@ -150,13 +150,14 @@ void rdmafs_open_late_forget(struct rdmafs_inode *ri)
 /**
  * rdmafs_open_rep_check - is what a server says of an open sound?
  * @rep: it
+ * @may: RFP_OPEN_... that it may say
  *
  * Context: any.
  * Return: 0 or -EIO.
  */
-int rdmafs_open_rep_check(const struct rfp_open_rep *rep)
+int rdmafs_open_rep_check(const struct rfp_open_rep *rep, u32 may)
 {
-	return rep->pad || (le32_to_cpu(rep->flags) & ~RFP_OPEN_CREATED) ? -EIO : 0;
+	return rep->pad || (le32_to_cpu(rep->flags) & ~may) ? -EIO : 0;
 }
 
 /* Ask the server; the reply's parts are only valid if 0 is returned. */
@@ -177,14 +178,11 @@ static int rdmafs_open_ask(struct rdmafs_op *op, struct inode *inode, u32 flags,
 		return err;
 	*rep = rdmafs_op_reply(op, &dec, sizeof(**rep));
 	*attr = rfp_dec_fixed(&dec, sizeof(**attr));
-	if (rfp_dec_end(&dec))
-		return -EIO;
-	err = rdmafs_open_rep_check(*rep);
-	if (!err)
-		err = rdmafs_attr_check(inode->i_sb, *attr);
-	if (err)
-		rdmafs_open_close_stray(op->mnt, op->cred, le64_to_cpu((*rep)->stateid));
-	return err;
+	if (!rfp_dec_end(&dec) && !rdmafs_open_rep_check(*rep, 0) &&
+	    !rdmafs_attr_check(inode->i_sb, *attr))
+		return 0;
+	rdmafs_open_undo(op);
+	return -EIO;
 }
 
 /**
@@ -215,7 +213,7 @@ int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp)
 	rdmafs_attr_fresh(inode, attr, op->clock);
 	open = rdmafs_open_new(inode, op->cred, flags, rep, op->answered);
 	if (IS_ERR(open)) {
-		rdmafs_open_close_stray(mnt, op->cred, le64_to_cpu(rep->stateid));
+		rdmafs_open_undo(op);
 		err = PTR_ERR(open);
 	} else {
 		*openp = open;
@@ -524,18 +522,25 @@ static void rdmafs_close_work(struct work_struct *work)
 }
 
 /**
- * rdmafs_open_close_stray - have a worker close what nobody will use
- * @mnt:     the mount
- * @cred:    the opener's
- * @stateid: as the server returned it
+ * rdmafs_open_undo - have a worker close what nobody will use
+ * @op: an OPEN or CREATE that was answered
+ *
+ * The rest of its reply need not be sound: the server keeps what it has opened until it is
+ * asked to close it, or the session ends.
  *
  * Context: process, may sleep for memory; the task may have been killed.
  */
-void rdmafs_open_close_stray(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid)
+void rdmafs_open_undo(struct rdmafs_op *op)
 {
-	struct rdmafs_op *op = rdmafs_close_new(mnt, cred, stateid, RDMAFS_POOL_STRAY);
+	const struct rfp_open_rep *rep = (const struct rfp_open_rep *)op->rep;
+	struct rdmafs_mount *mnt = op->mnt;
+	struct rdmafs_op *close;
+
+	if (op->call.status || op->call.reply_len < sizeof(*rep) || rep->rep.status)
+		return;
+	close = rdmafs_close_new(mnt, op->cred, le64_to_cpu(rep->stateid), RDMAFS_POOL_STRAY);
 
 	atomic_inc(&mnt->nr_opens);
-	INIT_WORK(&op->work, rdmafs_close_work);
-	queue_work(mnt->io_wq, &op->work);
+	INIT_WORK(&close->work, rdmafs_close_work);
+	queue_work(mnt->io_wq, &close->work);
 }

@@ -11,6 +11,7 @@
 #ifndef RDMAFS_CODEC_H
 #define RDMAFS_CODEC_H
 
+#include <linux/stddef.h>
 #include <linux/types.h>
 #include "fs/proto/rdmafs_proto.h"
 
@@ -58,6 +59,7 @@ int rfp_enc_len(const struct rfp_enc *e);
 void rfp_dec_init(struct rfp_dec *d, const void *buf, size_t size);
 /* The next @size bytes, or NULL once bad. */
 const void *rfp_dec_fixed(struct rfp_dec *d, size_t size);
+/* The same, or NULL if one of the @len bytes at @pad of it is not 0. */
 const void *rfp_dec_zero_at(struct rfp_dec *d, size_t size, size_t pad, size_t len);
 /* The next struct of a type that has a pad, which is 0; or NULL once bad. */
 #define rfp_dec_padded(d, type) \
