@@ -16,7 +16,8 @@
 #include <linux/types.h>
 
 /**
- * struct rdmafs_test_knobs - parameters of rdmafs_points: what to pretend; 0 is nothing
+ * struct rdmafs_test_knobs - parameters of rdmafs_points: what to pretend, where 0 is nothing;
+ *			      and what came of it
  * @map_us:	 mapping data takes so many microseconds longer
  * @map_page_us: and so many for each page
  * @service_us:	 serving a request takes so many longer
@@ -30,7 +31,8 @@
  *		 7 is for ever
  * @keep_pages:	 pages that are given back get a pattern, and are looked at (kept.c)
  * @spoil_at:	 which byte of a reply is spoilt (rdmafs_test_spoil())
- * @spoil_with:	 and with which value of its bits; 0: the reply ends before it
+ * @spoil_with:	 which of its bits are turned over
+ * @spoil_end:	 behind how many bytes it ends, if not where it would
  * @spoil_len:	 how long the last reply was that was to be spoilt
  */
 struct rdmafs_test_knobs {
@@ -47,6 +49,7 @@ struct rdmafs_test_knobs {
 	u32 keep_pages;
 	u32 spoil_at;
 	u32 spoil_with;
+	u32 spoil_end;
 	u32 spoil_len;
 };
 

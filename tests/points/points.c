@@ -106,7 +106,9 @@ MODULE_PARM_DESC(keep_pages, "pages that are given back get a pattern, and are l
 module_param_named(spoil_at, rdmafs_test_knobs.spoil_at, uint, 0600);
 MODULE_PARM_DESC(spoil_at, "which byte of a reply is spoilt, where reply_spoil fails");
 module_param_named(spoil_with, rdmafs_test_knobs.spoil_with, uint, 0600);
-MODULE_PARM_DESC(spoil_with, "bits of it that are turned over; 0: the reply ends before it");
+MODULE_PARM_DESC(spoil_with, "bits of it that are turned over");
+module_param_named(spoil_end, rdmafs_test_knobs.spoil_end, uint, 0600);
+MODULE_PARM_DESC(spoil_end, "behind how many bytes the reply ends, if not where it would");
 module_param_named(spoil_len, rdmafs_test_knobs.spoil_len, uint, 0400);
 MODULE_PARM_DESC(spoil_len, "bytes of the last reply that was to be spoilt");
 
@@ -222,15 +224,12 @@ EXPORT_SYMBOL_GPL(rdmafs_test_delay);
  */
 u16 rdmafs_test_spoil(void *reply, u16 len)
 {
-	u32 at = rdmafs_test_knob(spoil_at), with = rdmafs_test_knob(spoil_with);
+	u32 at = rdmafs_test_knob(spoil_at), end = rdmafs_test_knob(spoil_end);
 
 	WRITE_ONCE(rdmafs_test_knobs.spoil_len, len);
-	if (at >= len)
-		return len;
-	if (!with)
-		return max(at, 1U);
-	((u8 *)reply)[at] ^= with;
-	return len;
+	if (at < len)
+		((u8 *)reply)[at] ^= rdmafs_test_knob(spoil_with);
+	return end && end < len ? end : len;
 }
 EXPORT_SYMBOL_GPL(rdmafs_test_spoil);
 
