@@ -24,8 +24,9 @@ Everything is a register: a place with one writer, whose values are versions 1, 
 A change is sent (S), and acknowledged (A) when it is on stable storage by the rules of the
 system call, or failed (F) if its call said EIO because the answer was lost with the session:
 such a one may have been made or not; not all kinds may say so.  Each value is read before it
-is replaced, and some are besides: what is read (R) is right if it had been sent when the read ended, and if no later one had been
-acknowledged when the read began.  A call that is over is counted (C).
+is replaced, and some are besides, by whoever opens the file just then: what is read (R) is right if
+it had been sent when the read ended, and if no later one had been acknowledged when the read
+began, though its writer has not closed the file.  A call that is over is counted (C).
 """
 
 import bisect
@@ -133,14 +134,15 @@ class Writer:
         return True
 
     @contextlib.contextmanager
-    def reading(self):
+    def reading(self, flags=0):
         """Adds to a list of (register, version): they have been read meanwhile."""
         found = []
         begin = time.time_ns()
         yield found
         end = time.time_ns()
+        how = "direct" if flags & os.O_DIRECT else "cached"
         for register, version in found:
-            self.log.say("R", register, version, begin, end)
+            self.log.say("R", register, version, begin, end, how)
 
     def take_blocks(self, fd, whose, at, n, found):
         memory = memoryview(self.memory)[:n * BLOCK]
@@ -238,8 +240,9 @@ class Writer:
     def look(self):
         """What is there now, of one's own or another's: who opens a file sees what was stable before."""
         whose = self.rng.choice(list(filter(is_log, os.listdir(self.where))))
-        with self.reading() as found:
-            fd = os.open(f"{self.where}/{whose}", os.O_RDONLY | self.rng.choice((0, os.O_DIRECT)))
+        flags = self.rng.choice((0, os.O_DIRECT))
+        with self.reading(flags) as found:
+            fd = os.open(f"{self.where}/{whose}", os.O_RDONLY | flags)
             self.take_blocks(fd, whose, self.rng.randrange(BLOCKS), 1, found)
             os.close(fd)
 
@@ -286,7 +289,8 @@ class Register:
         self.acked = {}
         self.failed = set()
         self.reads = []
-        self.elsewhere = 0      # of them: by writers of another client
+        # Of them, those by writers of another client, through its page cache and past it.
+        self.elsewhere = collections.Counter()
 
     def highest_acked(self):
         return max(self.acked, default=0)
@@ -330,7 +334,7 @@ def read_logs(log):
                     r.failed.add(version)
                 else:
                     elsewhere = name.split(".")[0] != register.split(":")[1].split(".")[0]
-                    r.elsewhere += elsewhere
+                    r.elsewhere[rest[2]] += elsewhere
                     slack = CLOCKS if elsewhere else 0
                     r.reads.append((version, int(rest[0]) - slack, int(rest[1]) + slack))
     return registers
@@ -382,9 +386,13 @@ class Check:
         self.problems = collections.defaultdict(list)
         self.looked_at = collections.Counter()
 
+    def register(self, name):
+        """What nobody has logged is on the disk now and then, and is no register by that."""
+        return self.registers.get(name) or Register()
+
     def value(self, kind, register, version):
         """A register has this version in the end."""
-        r = self.registers[register]
+        r = self.register(register)
         self.looked_at[kind] += 1
         if version < r.highest_acked():
             self.problems[kind].append(f"{register}: {r.highest_acked()} was acknowledged, and there is {version}")
@@ -416,7 +424,7 @@ class Check:
             writer, serial = whose.rsplit(".", 1)
             there[f"names:{writer}:{serial}"].add(kind)
         for register in set(there) | {r for r in self.registers if r.startswith("names:")}:
-            r = self.registers[register]
+            r = self.register(register)
             may = [STEPS[v] for v in {r.highest_acked(), max(r.sent, default=0)}]
             self.looked_at["names"] += 1
             if there[register] not in may:
@@ -432,7 +440,7 @@ class Check:
             says = block_versions(data[i:i + RECORD]).pop()
             found[says[0] if says else f"zeros at {i}"] += 1
         for register in set(found) | {r for r in self.registers if r.startswith("record:")}:
-            r = self.registers[register]
+            r = self.register(register)
             self.looked_at["record"] += 1
             if found[register] < len(r.acked) or found[register] > len(r.sent):
                 self.problems["record"].append(
@@ -441,7 +449,7 @@ class Check:
     def reads(self):
         for register, r in self.registers.items():
             self.looked_at["read"] += len(r.reads)
-            self.looked_at["elsewhere"] += r.elsewhere
+            self.looked_at += r.elsewhere
             self.problems["read"] += [f"{register}: {why}" for why in r.wrong_reads()]
 
 
@@ -462,8 +470,9 @@ def check(log, where, most=0):
                  f"{kind}: {c.looked_at[kind]} looked at, {len(bad)} wrong", *bad[:20])
     clients = {name.split(":")[1].split(".")[0] for name in c.registers}
     if len(clients) > 1:
-        measured(c.looked_at["elsewhere"], "clients have read what others wrote",
-                 f"{c.looked_at['elsewhere']} reads")
+        for how, what in (("cached", "through their page caches"), ("direct", "past their page caches")):
+            measured(c.looked_at[how], f"clients have read what others wrote, {what}",
+                     f"{c.looked_at[how]} reads")
     sent = sum(len(r.sent) for r in c.registers.values())
     acked = sum(len(r.acked) for r in c.registers.values())
     lost = collections.Counter(name.split(":")[0] for name, r in c.registers.items() for _ in r.failed)
