@@ -20,13 +20,6 @@ static void check_name(const struct rfp_str *name, bool dotdot_ok)
 	FUZZ_ASSERT(dotdot_ok || name->len != 2 || memcmp(name->s, "..", 2));
 }
 
-static bool zero(const u8 *p, u32 len)
-{
-	while (len && !p[len - 1])
-		len--;
-	return !len;
-}
-
 /* One thing out of @d and, if it was sound, into @e. */
 static void step(struct rfp_dec *d, struct rfp_enc *e, u8 what, u8 size)
 {
@@ -42,7 +35,7 @@ static void step(struct rfp_dec *d, struct rfp_enc *e, u8 what, u8 size)
 		sound = !d->bad && size <= d->end - begin;
 		if (what & 4) {
 			p = rfp_dec_zero_at(d, size, size / 2, size / 4);
-			sound = sound && zero(begin + size / 2, size / 4);
+			sound = sound && fuzz_zero(begin + size / 2, size / 4);
 		} else {
 			p = rfp_dec_fixed(d, size);
 		}

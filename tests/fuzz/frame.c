@@ -222,13 +222,6 @@ static int check_message(const u8 *msg, u32 len, const struct agreed *a)
 	return 0;
 }
 
-static bool zero(const u8 *p, u32 len)
-{
-	while (len && !p[len - 1])
-		len--;
-	return !len;
-}
-
 static int cm_verdict(const u8 *m, u32 len, u32 limit)
 {
 	u8 index, count;
@@ -244,8 +237,10 @@ static int cm_verdict(const u8 *m, u32 len, u32 limit)
 	    le(m + 20, 2) < 16 || le(m + 20, 2) > 1024 || le(m + 22, 2) < 8)
 		return -EINVAL;
 	/* All but connection 0 name a session and its incarnation. */
-	return (index ? le(m + 24, 4) && !zero(m + 32, 16) : zero(m + 24, 4) && zero(m + 32, 16)) ?
-	       0 : -EINVAL;
+	if (index ? !le(m + 24, 4) || fuzz_zero(m + 32, 16) :
+		    !fuzz_zero(m + 24, 4) || !fuzz_zero(m + 32, 16))
+		return -EINVAL;
+	return 0;
 }
 
 static int check_cm(const u8 *m, u32 len, u32 limit)

@@ -40,6 +40,13 @@ static inline u32 fuzz_u32(struct fuzz *f)
 	return low | (u32)fuzz_u16(f) << 16;
 }
 
+static inline bool fuzz_zero(const u8 *p, size_t len)
+{
+	while (len && !p[len - 1])
+		len--;
+	return !len;
+}
+
 /*
  * The next @len bytes, or as many as there are, in memory of exactly that size, so that
  * AddressSanitizer sees the first byte too many. free() it.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_fs_proofs: clients in bare verbs of a server that runs beside, which
- * say that they are whom they like, and show what others were given.  It wants an export
- * of the name of the module parameter, in whose root anybody may make files, and to be
- * loaded by tests/scenarios/inside/proofs.
+ * say that they are whom they like, show what others were given, and set what is to be 0.
+ * It wants an export of the name of the module parameter, in whose root anybody may make
+ * files, and to be loaded by tests/scenarios/inside/proofs.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>

@@ -270,6 +270,8 @@ static void bind_unheard_ended(struct kunit *test)
 	/* Not the HELLO. */
 	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_PING, 0, 0, NULL, 0, 0), 0);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(raw->send_ok));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(raw->status), -ECONNREFUSED);
 	bind_left(test, 0);
 }
 

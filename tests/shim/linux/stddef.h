@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef SHIM_STDDEF_H
+#define SHIM_STDDEF_H
+
+#include <stddef.h>
+
+#define sizeof_field(type, member) sizeof(((type *)0)->member)
+
+#endif
