@@ -128,13 +128,34 @@ static void expect_still_waiting(struct kunit *test, struct actor *a)
 	KUNIT_EXPECT_FALSE(test, completion_done(&a->ended));
 }
 
-static void domain(struct kunit *test, u64 capacity)
+static void domain_with(struct kunit *test, u64 capacity, const struct rpol_domain_ops *ops)
 {
 	struct stage *s = test->priv;
-	struct rpol_domain *dom = rpol_domain_create(capacity, NULL, NULL);
+	struct rpol_domain *dom = rpol_domain_create(capacity, ops, NULL);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dom);
 	s->dom = dom;
+}
+
+static void domain(struct kunit *test, u64 capacity)
+{
+	domain_with(test, capacity, NULL);
+}
+
+static u64 clock_stands(void *ctx)
+{
+	return NSEC_PER_SEC;
+}
+
+/*
+ * Nobody earns anything while he waits: who waits longer comes first.  Else members are in
+ * line by what each was owed at another time, until the next tick.
+ */
+static void standing_domain(struct kunit *test, u64 capacity)
+{
+	static const struct rpol_domain_ops ops = { .now = clock_stands };
+
+	domain_with(test, capacity, &ops);
 }
 
 /* Where it matters who came first. */
@@ -349,7 +370,7 @@ static void wait_minimum_needs_no_turn(struct kunit *test)
 	struct rpol_member *a, *b, *c;
 	struct actor *w, *kept;
 
-	domain(test, 1000);
+	standing_domain(test, 1000);
 	a = member(test, 0, RPOL_NO_MAX);
 	b = member(test, 0, RPOL_NO_MAX);
 	c = member(test, 200, RPOL_NO_MAX);
