@@ -4,6 +4,4 @@
 
 #include <stddef.h>
 
-#define sizeof_field(type, member) sizeof(((type *)0)->member)
-
 #endif
