@@ -7,7 +7,7 @@
 # its own: that its kernel had nothing to report.
 #
 # Environment:
-#   RDMAFS_KERNEL   uml (default), uml-debug or debian
+#   RDMAFS_KERNEL   uml (default) or another one of tests/guest/run
 #   RDMAFS_SCALE    1 (default) is the whole test; by 20 sizes, counts and times
 #                   are divided for the slow kernels
 #   RDMAFS_FS       what is mounted (default rdmafs); the scenarios that are about
@@ -23,6 +23,9 @@ scenario_fs=${RDMAFS_FS:-rdmafs}
 scenario_kernel=${RDMAFS_KERNEL:-uml}
 scenario_rdma=${RDMAFS_RDMA:-rxe}
 scenario_scale=${RDMAFS_SCALE:-1}
+
+# with_checkers: the kernel has some, and is slow.
+with_checkers() { [[ $scenario_kernel = *-* ]]; }
 
 # only_on FS...: leave, all skipped, when another file system is asked for.
 only_on() {

@@ -14,7 +14,7 @@ little=400M
 scenario one --backing ext4 --size 500M -- faults abort restart rmmod capacity force
 scenario device -- faults device
 scenario memory --mem $little --backing tmpfs --size 160M -- faults memory:100
-if [ "$scenario_kernel" = uml-debug ]; then
+if [[ $scenario_kernel = *-debug ]]; then
 	scenario inject -- faults inject
 fi
 scenario two --nodes 2 -- faults abort restart link silence

@@ -12,6 +12,6 @@ scenario slots -- slots
 [ "$scenario_scale" != 1 ] || scenario "slots, two connections" --mount-opts nconnect=2 -- slots
 scenario mappings -- mappings
 # It takes times, which sanitizers spoil: there the long form alone has it.
-[ "$scenario_kernel" = uml-debug ] && [ "$scenario_scale" != 1 ] || scenario message -- message
+with_checkers && [ "$scenario_scale" != 1 ] || scenario message -- message
 [ "$scenario_kernel" != uml ] || scenario "message, siw" --rdma siw -- message
 tap_done

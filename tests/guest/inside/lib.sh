@@ -22,7 +22,7 @@ guest_fail() {
 	return 1
 }
 
-# On UML everything is built in; Debian's kernel wants it loaded.
+# In kernels made for tests everything is built in; Debian's wants it loaded.
 guest_modprobe() {
 	if [ "$RDMAFS_KERNEL" = debian ]; then
 		modprobe -a "$@"
@@ -38,7 +38,7 @@ guest_net() {
 		GUEST_DEV=d0
 		ip link add d0 type dummy
 		ip link set d0 mtu 9000
-	elif [ "$RDMAFS_KERNEL" = debian ]; then
+	elif [[ $RDMAFS_KERNEL != uml* ]]; then
 		guest_modprobe virtio_net
 		GUEST_DEV=$(cd /sys/class/net && echo e*)
 	else
@@ -70,7 +70,7 @@ guest_rdma() {
 }
 
 # guest_ramdisks BYTES: /dev/ram0 and /dev/ram1, which take memory only for
-# what is written. On UML their size comes from the kernel's command line.
+# what is written. Where they are built in their size is in the kernel's command line.
 guest_ramdisks() {
 	if [ "$RDMAFS_KERNEL" = debian ] && [ ! -e /dev/ram0 ]; then
 		modprobe brd rd_nr=2 rd_size=$(($1 / 1024))
@@ -84,6 +84,7 @@ guest_mkfs() {
 	ext4) mkfs.ext4 -q -F -E lazy_itable_init=1,nodiscard "$2" ;;
 	xfs) mkfs.xfs -q -f -K "$2" ;;
 	btrfs) mkfs.btrfs -q -f -K "$2" ;;
+	f2fs) mkfs.f2fs -q -f -t 0 "$2" >/dev/null ;;
 	esac
 }
 
@@ -93,9 +94,14 @@ guest_disks() {
 	if [ "${RUN_DISKS:-ram}" = ram ]; then
 		GUEST_DISKS=(/dev/ram0 /dev/ram1)
 		guest_ramdisks "$1"
-	elif [ "$RDMAFS_KERNEL" = debian ]; then
+	elif [ "$RUN_DISKS" = mapped ]; then
+		GUEST_DISKS=(/dev/mapper/export /dev/mapper/scratch)
+		guest_ramdisks "$1" && guest_modprobe dm_mod &&
+			dmsetup create export --table "0 $(($1 / 512)) linear /dev/ram0 0" &&
+			dmsetup create scratch --table "0 $(($1 / 512)) linear /dev/ram1 0"
+	elif [[ $RDMAFS_KERNEL != uml* ]]; then
 		GUEST_DISKS=(/dev/vda /dev/vdb)
-		modprobe virtio_blk && udevadm settle 2>/dev/null
+		guest_modprobe virtio_blk && udevadm settle 2>/dev/null
 	else
 		GUEST_DISKS=(/dev/ubda /dev/ubdb)
 	fi
@@ -134,7 +140,7 @@ rdmafs_load() {
 	for m in "${GUEST_RDMAFS_MODULES[@]}"; do
 		[ ! -d "/sys/module/$m" ] || continue
 		[ -e "$RDMAFS_MODULES/$m.ko" ] || [ $m != rdmafs_points ] || continue
-		# On UML they are built in.
+		# Elsewhere they are built in.
 		[ "$RDMAFS_KERNEL" != debian ] || needs=$(modinfo -F depends "$RDMAFS_MODULES/$m.ko")
 		for need in ${needs//,/ }; do
 			case $need in

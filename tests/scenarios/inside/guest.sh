@@ -149,11 +149,11 @@ for line in sys.stdin.buffer:
 		print(errno.errorcode[e.errno])'; }
 }
 
-# lost STATS: what a mount's connection came to, which is nothing.  The debug kernel may hold
+# lost STATS: what a mount's connection came to, which is nothing.  Checkers may hold
 # rxe up until it gives its peer up: there it may be made again, for the same session.
 lost() {
 	local key=reconnects
-	[ "$RDMAFS_KERNEL" != uml-debug ] || key=session_resets
+	[[ $RDMAFS_KERNEL != *-* ]] || key=session_resets
 	echo "$(value protocol_errors "$1") $(value $key "$1")"
 }
 
