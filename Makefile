@@ -15,6 +15,8 @@ subdir-ccflags-y += -I$(src)
 # For test kernels: the points where tests take the reins (transport/points.h).
 subdir-ccflags-$(RDMAFS_KUNIT) += -DRDMAFS_POINTS
 
+# RDMAFS_GCOV=y has each room count the lines that run, in a kernel with gcov (tests/coverage).
+
 # Lower rooms first: each may use only what stands above it in this list.
 obj-$(RDMAFS_KUNIT) += tests/points/
 obj-m += regpolicy/
@@ -61,6 +63,10 @@ bench:
 bench-fairness:
 	tests/bench/fairness
 
+# Which lines of the modules the tests execute.
+coverage:
+	tests/coverage
+
 # The registration policy alone, by its own source, in user space.
 sim:
 	tests/sim/run
@@ -81,10 +87,11 @@ help:
 	@echo 'check           all tests; check-full has the long forms'
 	@echo 'bench           compare with NFS/RDMA, NFS/TCP and NVMe-oF'
 	@echo 'bench-fairness  how mounts share translations when these are short'
+	@echo 'coverage        which lines the tests in UML execute; as long as they take'
 	@echo 'sim             simulate the registration policy; tables and plots'
 	@echo 'fuzz            libFuzzer on what checks bytes off the wire; an hour'
 	@echo 'clean           remove what was built'
 
-.PHONY: all modules utils install modules_install check check-full demo bench bench-fairness sim fuzz clean help
+.PHONY: all modules utils install modules_install check check-full demo bench bench-fairness coverage sim fuzz clean help
 
 endif
