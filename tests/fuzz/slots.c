@@ -14,6 +14,12 @@
 
 #define DEPTH	24	/* callers that wait, at most */
 
+/* Who waits in line, by the account's own lists. */
+struct line {
+	struct list_head *who[DEPTH];
+	u32 nr;
+};
+
 static struct account {
 	struct fuzz f;
 	struct rxp_slots s;
@@ -22,13 +28,9 @@ static struct account {
 	u32 depth;	/* of these, one inside the other */
 	u64 slept;	/* that ever came to wait */
 	bool killed;	/* the last one that woke up */
+	enum rxp_slot_kind kind;	/* of the caller that came last, */
+	struct line before;		/* and who was in his line then */
 } a;
-
-/* Who waits in line, by the account's own lists. */
-struct line {
-	struct list_head *who[DEPTH];
-	u32 nr;
-};
 
 static void line_get(enum rxp_slot_kind kind, struct line *line)
 {
@@ -94,6 +96,8 @@ static void take(enum rxp_slot_kind kind, bool nowait, bool stale)
 
 	if (a.depth == DEPTH)
 		nowait = true;
+	a.kind = kind;
+	line_get(kind, &a.before);
 	slot = rxp_slots_get_since(&a.s, kind, nowait, kicks - stale);
 	if (error) {
 		FUZZ_ASSERT(slot == error && a.s.waits == waits);
@@ -219,9 +223,14 @@ static bool step(void)
 
 int shim_wait_killable(struct completion *c)
 {
+	struct line now;
 	bool killed;
 	u8 more;
 
+	/* He is the last one in line. */
+	line_get(a.kind, &now);
+	FUZZ_ASSERT(now.nr == a.before.nr + 1);
+	FUZZ_ASSERT(!memcmp(now.who, a.before.who, a.before.nr * sizeof(now.who[0])));
 	a.waiting[a.depth++] = c;
 	a.slept++;
 	while (!c->done && a.f.left && step())

@@ -435,6 +435,26 @@ static void fair_cancel(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 8);
 }
 
+/* What fits where the claim before it did not is bound when that one is cancelled. */
+static void fair_cancel_serves_those_behind(struct kunit *test)
+{
+	struct stage *s = stage_open(test, 2 * L);
+	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+	struct stage_claim *first, *second;
+
+	stage_hoard(a, LARGE, 1);
+	stage_hoard(a, SMALL, 1);
+	first = stage_claim(b, LARGE);
+	second = stage_claim(b, SMALL);
+	KUNIT_EXPECT_FALSE(test, second->ended);
+	KUNIT_EXPECT_TRUE(test, rpol_mr_cancel(&first->w));
+	list_del_init(&first->link);
+	KUNIT_EXPECT_TRUE(test, second->ended);
+	KUNIT_EXPECT_EQ(test, second->ret, 0);
+	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 8);
+}
+
 static void fair_shut_down_with_claims(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 2 * L);
@@ -654,6 +674,7 @@ static struct kunit_case fair_cases[] = {
 	KUNIT_CASE(fair_own_maximum_lifted),
 	KUNIT_CASE(fair_capacity_below_largest),
 	KUNIT_CASE(fair_cancel),
+	KUNIT_CASE(fair_cancel_serves_those_behind),
 	KUNIT_CASE(fair_shut_down_with_claims),
 	KUNIT_CASE(fair_create_under_contention),
 	KUNIT_CASE(fair_quota_under_load),
