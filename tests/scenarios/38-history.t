@@ -13,7 +13,7 @@ times=$((scenario_scale > 1 ? 1 : 5))
 scenario checker --fs local --backing ext4 --size 400M -- history checker
 for backing in ext4 xfs btrfs; do
 	scenario $backing --nodes 2 --disks file --backing $backing --size 400M -- \
-		history connections:5 sessions:$times rewritten opened power:1
+		history connections:5 device:$((times * 2)) sessions:$times rewritten opened power:1
 	[ "$scenario_scale" = 1 ] || break
 done
 # What a disk has the kernel say while it fails.
