@@ -221,7 +221,7 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
 	 * behind: their writers must learn of it.
 	 */
 	if (stable != RFP_UNSTABLE)
-		rdmafsd_state_check_wb(rq->state);
+		rdmafsd_claim_check_wb(rq->exp, rq->state->claim);
 	if (done <= 0)
 		return done ? done : -EIO;
 
@@ -276,7 +276,7 @@ static int rdmafsd_commit_range(struct rdmafsd_state *st, loff_t start, loff_t e
 
 	if (st->file->f_op->fsync)
 		err = vfs_fsync_range(st->file, start, end, datasync);
-	lost = rdmafsd_state_check_wb(st);
+	lost = rdmafsd_claim_check_wb(st->exp, st->claim);
 	/* Failed in another way than by writeback: still nothing was promised. */
 	if (err && !lost)
 		atomic64_inc(&st->exp->verf_gen);

@@ -42,7 +42,9 @@
  * open it take for a moment (rdmafsd_opened_get()).
  *
  * An entry lives for as long as somebody counts in @opens, or in @awaited: the claims
- * of it that are LEFT.  It holds the inode.
+ * of it that are LEFT.  It holds the inode, and remembers which writeback error of it the
+ * export has seen last: who comes back after his session was lost compares verifiers, though
+ * somebody else may have been told of the error meanwhile.
  */
 #define pr_fmt(fmt) "rdmafsd: " fmt
 
@@ -50,6 +52,7 @@
 #include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/module.h>
+#include <linux/pagemap.h>
 #include <linux/random.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
@@ -102,8 +105,43 @@ static void rdmafsd_opened_move(struct rdmafsd_export *exp, struct rdmafsd_opene
 	WRITE_ONCE(of->name, to);
 }
 
-static void rdmafsd_opened_free(struct rdmafsd_opened *of)
+/*
+ * A new error moves the write verifier first and is remembered second, so that no COMMIT can
+ * pass between them and promise with the old verifier what was lost.
+ */
+static int rdmafsd_opened_check_wb(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
 {
+	errseq_t old = READ_ONCE(of->wb_err), new = old;
+	int err;
+
+	err = errseq_check_and_advance(&of->inode->i_mapping->wb_err, &new);
+	if (err) {
+		/* Fully ordered: whoever sees the new error sees the new verifier. */
+		atomic64_inc_return(&exp->verf_gen);
+		cmpxchg(&of->wb_err, old, new);
+	}
+	return err;
+}
+
+/**
+ * rdmafsd_claim_check_wb - has unstable data of a file been lost?
+ * @exp:   the export
+ * @claim: of an open of the file
+ *
+ * If so the write verifier of the export has another value when this returns, so that
+ * clients write again what they have not committed.
+ *
+ * Return: 0, or the error that writeback met since this was last asked for the file.
+ */
+int rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
+{
+	return rdmafsd_opened_check_wb(exp, claim->of);
+}
+
+static void rdmafsd_opened_free(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
+{
+	/* The inode may go, and what it knows of lost data. */
+	rdmafsd_opened_check_wb(exp, of);
 	iput(of->inode);
 	kfree_rcu(of, rcu);
 }
@@ -175,7 +213,7 @@ static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_ope
 	spin_lock(&exp->opened_lock);
 	rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
 	spin_unlock(&exp->opened_lock);
-	rdmafsd_opened_free(of);
+	rdmafsd_opened_free(exp, of);
 }
 
 /* Does the entry end, as nobody counts in it any more?  Then @orphan says how. */
@@ -199,7 +237,7 @@ static void rdmafsd_opened_end(struct rdmafsd_export *exp, struct rdmafsd_opened
 	if (orphan)
 		rdmafsd_opened_delete(exp, of);
 	else
-		rdmafsd_opened_free(of);
+		rdmafsd_opened_free(exp, of);
 }
 
 static struct rdmafsd_opened *rdmafsd_opened_new(struct inode *inode)
@@ -210,6 +248,7 @@ static struct rdmafsd_opened *rdmafsd_opened_new(struct inode *inode)
 		return NULL;
 	ihold(inode);
 	of->inode = inode;
+	of->wb_err = filemap_sample_wb_err(inode->i_mapping);
 	of->opens = 1;
 	return of;
 }
@@ -249,7 +288,7 @@ static struct rdmafsd_opened *rdmafsd_opened_get(struct rdmafsd_export *exp, str
 	}
 	up_read(naming);
 	if (new && of != new)
-		rdmafsd_opened_free(new);
+		rdmafsd_opened_free(exp, new);
 	return of;
 }
 
@@ -639,8 +678,12 @@ static void rdmafsd_claims_reap(struct work_struct *work)
 		if (!claim)
 			return;
 		rdmafsd_claim_free(claim);
-		if (of)
-			rdmafsd_opened_end(exp, of, orphan);
+		if (!of)
+			continue;
+		/* Its client may still come: what it has not committed is stable, or known to be lost. */
+		if (!orphan)
+			filemap_write_and_wait(of->inode->i_mapping);
+		rdmafsd_opened_end(exp, of, orphan);
 	}
 }
 
@@ -713,7 +756,7 @@ void rdmafsd_opened_exit(struct rdmafsd_export *exp)
 		if (of->awaited)
 			continue;
 		rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
-		rdmafsd_opened_free(of);
+		rdmafsd_opened_free(exp, of);
 	}
 	rhashtable_destroy(&exp->claims);
 	rhashtable_destroy(&exp->opened);

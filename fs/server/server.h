@@ -392,7 +392,6 @@ extern const struct cred *rdmafsd_own_cred;
  * @exp:    where it is, holding the memory only
  * @claim:  its part in what becomes of the file there
  * @closed: by its client, who does not come back for it
- * @wb_err: last writeback error that moved the verifier
  * @id:     the whole stateid
  * @refs:   the table's and those of requests
  * @rcu:    defers its freeing
@@ -405,7 +404,6 @@ struct rdmafsd_state {
 	struct rdmafsd_export *exp;
 	struct rdmafsd_claim *claim;
 	bool closed;
-	errseq_t wb_err;
 	u64 id;
 	refcount_t refs;
 	struct rcu_head rcu;
@@ -422,7 +420,6 @@ void rdmafsd_state_put(struct rdmafsd_state *st);
 bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st);
 bool rdmafsd_state_close(struct rdmafsd_session *ses, u64 id, bool closed);
 void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *exp);
-int rdmafsd_state_check_wb(struct rdmafsd_state *st);
 void rdmafsd_file_close(struct file *file);
 
 /* ------------------------------------------------------------- opened files */
@@ -444,6 +441,7 @@ enum rdmafsd_opened_name {
  * @node:    in the table of its export
  * @inode:   the file, referenced
  * @name:    where its name is
+ * @wb_err:  last writeback error of it that moved the export's verifier
  * @opens:   who counts: states, and removals of its name under way
  * @awaited: claims that are LEFT
  * @rcu:     defers its freeing
@@ -452,6 +450,7 @@ struct rdmafsd_opened {
 	struct rhash_head node;
 	struct inode *inode;
 	enum rdmafsd_opened_name name;
+	errseq_t wb_err;
 	unsigned int opens;
 	unsigned int awaited;
 	struct rcu_head rcu;
@@ -516,6 +515,7 @@ int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
 		       struct rdmafsd_claim **claim, u64 id);
 void rdmafsd_claim_again(struct rdmafsd_export *exp, struct inode *inode, u64 id);
 void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, bool lost);
+int rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
 int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);
 

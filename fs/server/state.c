@@ -14,13 +14,10 @@
  * table's reference.
  *
  * Writeback errors: the kernel tells each struct file once, and forgets when
- * the inode goes.  A state remembers on its own account which error it has
- * seen last, and a new one moves the export's write verifier first and is
- * remembered second, so that no COMMIT can pass between them and promise with
- * the old verifier what was lost.
+ * the inode goes.  Which one the export has seen last is remembered for as long as
+ * some client has the file open or may come back for it (rdmafsd_claim_check_wb()).
  */
 #include <linux/file.h>
-#include <linux/pagemap.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -65,7 +62,6 @@ int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 	st->file = file;
 	st->exp = exp;
 	st->claim = claim;
-	st->wb_err = filemap_sample_wb_err(file->f_mapping);
 	refcount_set(&st->refs, 1);
 	spin_lock_init(&st->lock);
 
@@ -144,9 +140,6 @@ void rdmafsd_state_put(struct rdmafsd_state *st)
 {
 	if (!refcount_dec_and_test(&st->refs))
 		return;
-	/* The inode may go with the file, and what it knows of lost data. */
-	if (st->file->f_mode & FMODE_WRITE)
-		rdmafsd_state_check_wb(st);
 	rdmafs_test_point("state_close", file_inode(st->file)->i_ino);
 	rdmafsd_file_close(st->file);
 	rdmafsd_claim_put(st->exp, st->claim, !st->closed);
@@ -234,27 +227,4 @@ void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *ex
 			rdmafsd_state_put(st);
 		rdmafsd_state_put(st);
 	}
-}
-
-/**
- * rdmafsd_state_check_wb - has unstable data of this file been lost?
- * @st: the state
- *
- * If so the write verifier of the export has another value when this returns,
- * so that clients write again what they have not committed.
- *
- * Return: 0, or the error that writeback met since this was last asked.
- */
-int rdmafsd_state_check_wb(struct rdmafsd_state *st)
-{
-	errseq_t old = READ_ONCE(st->wb_err), new = old;
-	int err;
-
-	err = errseq_check_and_advance(&st->file->f_mapping->wb_err, &new);
-	if (err) {
-		/* Fully ordered: whoever sees the new error sees the new verifier. */
-		atomic64_inc_return(&st->exp->verf_gen);
-		cmpxchg(&st->wb_err, old, new);
-	}
-	return err;
 }

@@ -21,7 +21,7 @@ failing='^(Buffer I/O error on dev(ice)? dm-0|.*I/O error, dev dm-0|JBD2: .*dm-0
 failing+='|XFS \(dm-0\): (.*I/O [Ee]rror|Internal error xfs_trans_cancel|Corruption of in-memory data))'
 for backing in ext4 xfs; do
 	scenario "$backing fails" --disks mapped --backing $backing --size 400M --expect "$failing" -- \
-		history failing:$((times * 2))
+		history failing:$((times * 2)) forgotten
 	scenario "$backing full and frozen" --disks mapped --backing $backing --size 400M -- \
 		history full:$((times * 2)) frozen:$((times * 4))
 	[ "$scenario_scale" = 1 ] || break
