@@ -26,6 +26,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include "transport/points.h"
 #include "server.h"
 
 static ssize_t rdmafsd_read_do(struct file *file, loff_t pos, struct iov_iter *to)
@@ -197,6 +198,28 @@ static ssize_t rdmafsd_write_do(struct rdmafsd_rq *rq, struct kiocb *kiocb)
 	return ret;
 }
 
+/*
+ * What has been appended and can't be made stable must not be asked for again: the client
+ * is not told that memory was short, as it is if nothing was appended for that.
+ */
+static ssize_t rdmafsd_append_do(struct rdmafsd_rq *rq, struct kiocb *kiocb, u32 stable)
+{
+	ssize_t done;
+	int err;
+
+	kiocb->ki_flags &= ~(IOCB_DSYNC | IOCB_SYNC);
+	done = rdmafsd_write_do(rq, kiocb);
+	if (done <= 0 || stable == RFP_UNSTABLE)
+		return done;
+	err = vfs_fsync_range(kiocb->ki_filp, kiocb->ki_pos - done, kiocb->ki_pos - 1,
+			      stable < RFP_FILE_SYNC);
+	if (rdmafs_test_fail("append_sync", file_inode(kiocb->ki_filp)->i_ino))
+		err = -ENOMEM;
+	if (!err)
+		return done;
+	return err == -ENOMEM || err == -EAGAIN ? -EIO : err;
+}
+
 static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 flags)
 {
 	struct file *file = rq->state->file;
@@ -214,7 +237,10 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
 	kiocb.ki_flags |= rdmafsd_write_iocb_flags(stable, flags);
 	verifier = rdmafsd_export_verifier(rq->exp);
 	rdmafsd_change_begin(rq, file->f_path.dentry, &chg);
-	done = rdmafsd_write_do(rq, &kiocb);
+	if (flags & RFP_WRITE_APPEND)
+		done = rdmafsd_append_do(rq, &kiocb, stable);
+	else
+		done = rdmafsd_write_do(rq, &kiocb);
 	rdmafsd_change_end(&chg);
 	/*
 	 * A stable write consumes errors that unstable ones before it have left
