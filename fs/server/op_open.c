@@ -51,6 +51,7 @@ static int rdmafsd_open_mask(u32 flags)
 /**
  * struct rdmafsd_opening - an open on its way
  * @flags:   RFP_OPEN_* that it is asked for with
+ * @made:    its file was made for it, by this request or the same one before
  * @before:  number of the claim that it is proven to have had before, or 0
  * @claim:   its claim, until a state has it
  * @number:  the claim's, once that is of the file
@@ -58,6 +59,7 @@ static int rdmafsd_open_mask(u32 flags)
  */
 struct rdmafsd_opening {
 	u32 flags;
+	bool made;
 	u64 before;
 	struct rdmafsd_claim *claim;
 	u64 number;
@@ -121,8 +123,12 @@ static int rdmafsd_open_file(struct rdmafsd_rq *rq, struct dentry *dentry, u32 f
 	struct file *file;
 	int err;
 
-	/* Leases are broken without waiting for those who have them: the client comes again. */
-	file = dentry_open(&path, rdmafsd_open_flags(flags) | O_NONBLOCK, current_cred());
+	/*
+	 * Leases are broken without waiting for those who have them: the client comes again.
+	 * To a file that was made for it just now it can't: that would be there already.
+	 */
+	file = dentry_open(&path, rdmafsd_open_flags(flags) | (o->made ? 0 : O_NONBLOCK),
+			   current_cred());
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	spin_lock(&file->f_lock);
@@ -431,6 +437,8 @@ static int rdmafsd_create_open(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 	}
 	if (!c->created)
 		return rdmafsd_open_existing(rq, dentry, &c->open);
+	rdmafs_test_point("create_made", d_inode(c->dir)->i_ino);
+	c->open.made = true;
 	err = rdmafsd_commit(rq->exp, dentry);
 	if (!err)
 		err = rdmafsd_commit(rq->exp, c->dir);
