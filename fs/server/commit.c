@@ -7,16 +7,17 @@
  *
  *	CALL	it has ->commit_metadata() and a journal (xfs, ext4): what is
  *		asked for is in there, names as well as inodes
- *	INODE	it has neither journal nor log (ext4 without one, ext2, FAT):
+ *	INODE	it has neither journal nor log (ext4 without one, ext2):
  *		entries of a directory are pages and buffers of the directory,
  *		and nothing but fsync of that very directory writes them.  So
  *		pages, buffers and inode are written, and the device's cache is
  *		flushed, as generic_file_fsync() does it for an open file.
- *	FSYNC	it has a log that its ->fsync() alone writes (btrfs, f2fs).  That
- *		of directories is the same function as that of files, and asks
- *		of its file no more than inode and dentry: so it is called for
- *		objects of every type, with a file opened O_PATH.  Opening has no
- *		effects then, on devices, FIFOs, leases or atime.
+ *	FSYNC	it has a log, or a table of what is in use, that its ->fsync()
+ *		alone writes (btrfs, f2fs; FAT).  That of directories is the
+ *		same function as that of files, and asks of its file no more
+ *		than inode and dentry: so it is called for objects of every
+ *		type, with a file opened O_PATH.  Opening has no effects then,
+ *		on devices, FIFOs, leases or atime.
  *	SYNC	none of these is known of it: files and directories are opened
  *		and fsynced, and what can't be opened goes with all the rest of
  *		the file system
@@ -63,7 +64,8 @@ static enum rdmafsd_commit rdmafsd_commit_of(struct inode *root)
 			return RDMAFSD_COMMIT_INODE;
 		return RDMAFSD_COMMIT_CALL;
 	}
-	if (fsync && (sb->s_magic == BTRFS_SUPER_MAGIC || sb->s_magic == F2FS_SUPER_MAGIC))
+	if (fsync && (sb->s_magic == BTRFS_SUPER_MAGIC || sb->s_magic == F2FS_SUPER_MAGIC ||
+		      sb->s_magic == MSDOS_SUPER_MAGIC))
 		return RDMAFSD_COMMIT_FSYNC;
 	if (sb->s_op->write_inode)
 		return sb->s_bdev ? RDMAFSD_COMMIT_INODE : RDMAFSD_COMMIT_SYNC;
