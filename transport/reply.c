@@ -358,7 +358,7 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reserve);
  *
  * Return: 0; -EMSGSIZE: more than the client has room for; -ENOMEM, also if the session
  * has as many pages as it may: then the client is told to ask again, whatever the answer
- * is; -ENOTCONN: the client is gone, answer anything.
+ * is; -ENOTCONN: the client is gone, answer anything: if it comes back it asks again.
  */
 int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *dest)
 {
@@ -376,8 +376,12 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 		iov_iter_kvec(dest, ITER_DEST, &req->out, 1, len);
 		return 0;
 	}
-	if (!rxp_req_take_pool(req))
+	if (!rxp_req_take_pool(req)) {
+		rdmafs_test_point("req_unconnected", req->slot);
+		/* It may be back, and have sent the CALL again, before that is answered. */
+		req->put_off = true;
 		return -ENOTCONN;
+	}
 	if (req->buf || req->pages || req->put_off)
 		return -ENOMEM;
 	if (!rxp_req_charge(req, rxp_buf_size(len))) {

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Usage: answers.py    in a directory on the mount; prints TAP
+
+Answers for which something has happened that the server could not foresee: the connection
+is gone and there again, what was appended can't be made stable, somebody has a lease on a file
+that was made just now.
+"""
+
+import fcntl
+import os
+import signal
+import threading
+
+from guest import counters, proc_of, report, skip_all, tap_done, until
+from points import have_points, point_arm, point_fail, point_release, point_wait
+
+READ = 9
+SIZE = 64 << 10
+BACK = os.path.join(os.environ["RDMAFS_BACKING"], os.path.relpath(os.getcwd(), os.environ["RDMAFS_MNT"]))
+
+
+class Task(threading.Thread):
+    """A call whose result, or error, is in .got when it has ended."""
+
+    def __init__(self, call):
+        super().__init__(daemon=True)
+        self.call, self.got = call, None
+        self.start()
+
+    def run(self):
+        try:
+            self.got = self.call()
+        except OSError as e:
+            self.got = e
+
+    def ended(self):
+        self.join(60)
+        return not self.is_alive()
+
+
+def counter(key):
+    return counters(f"{proc_of('.')}/stats")[key]
+
+
+def unconnected():
+    """A READ finds no connection for its data, and its CALL comes again before it is answered."""
+    data = os.urandom(SIZE)
+    with open("read", "wb") as f:
+        f.write(data)
+    fd = os.open("read", os.O_RDONLY | os.O_DIRECT)
+    before = counter("replays"), counter("reconnects")
+    point_arm("op_begin", 1, READ)
+    point_arm("req_unconnected")
+    point_arm("client_device")
+    reader = Task(lambda: os.pread(fd, SIZE, 0))
+    problems = [] if point_wait("op_begin") else ["no READ came to the server"]
+    point_fail("client_beat", 1, 0)
+    if not point_wait("client_device"):
+        problems.append("the connection has not been lost")
+    point_release("op_begin")
+    if not point_wait("req_unconnected"):
+        problems.append("there was a connection")
+    point_release("client_device")
+    if not until(lambda: counter("replays") > before[0] and counter("reconnects") > before[1]):
+        problems.append("the CALL has not come again")
+    # What comes behind it on the connection is answered: it has been seen.
+    os.path.exists("nothing")
+    point_release("req_unconnected")
+    if not reader.ended() or reader.got != data:
+        problems.append(f"the read: {reader.got if isinstance(reader.got, OSError) else 'other data'}")
+    os.close(fd)
+    return problems
+
+
+def appended():
+    """What was appended, and could not be made stable for want of memory, is not appended again."""
+    record = b"once".ljust(64, b".")
+    fd = os.open("append", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    point_fail("append_sync", 1, os.stat(f"{BACK}/append").st_ino)
+    writer = Task(lambda: os.write(fd, record))
+    problems = [] if writer.ended() else ["the write does not end"]
+    os.close(fd)
+    point_release("append_sync")
+    if not isinstance(writer.got, OSError):
+        problems.append(f"the write: {writer.got}")
+    with open(f"{BACK}/append", "rb") as f:
+        found = f.read()
+    if found != record:
+        problems.append(f"there is {found}")
+    return problems
+
+
+def leased():
+    """Who makes a file exclusively has it, though somebody got a lease on it before it was opened."""
+    signal.signal(signal.SIGIO, signal.SIG_IGN)
+    point_arm("create_made", 1, os.stat(BACK).st_ino)
+    maker = Task(lambda: os.open("leased", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+    problems = [] if point_wait("create_made") else ["no file is made"]
+    fd = os.open(f"{BACK}/leased", os.O_RDONLY)
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    point_release("create_made")
+    # The lease is to be given back when it is asked for.
+    if not until(lambda: fcntl.fcntl(fd, fcntl.F_GETLEASE) != fcntl.F_RDLCK):
+        problems.append("nobody asks for the lease")
+    os.close(fd)
+    if not maker.ended() or not isinstance(maker.got, int):
+        problems.append(f"the file: {maker.got}")
+    else:
+        os.close(maker.got)
+    return problems
+
+
+def main():
+    if not have_points():
+        skip_all("not a test kernel")
+    report("a read whose connection was lost before its data had a place is answered", unconnected())
+    report("a record that was appended and could not be made stable is there once", appended())
+    report("a file that was made is opened, though somebody has a lease on it", leased())
+    for name in ("read", "append", "leased"):
+        os.unlink(name)
+    tap_done()
+
+
+if __name__ == "__main__":
+    main()
