@@ -166,7 +166,7 @@ struct rxp_wire_call {
 
 /* struct rxp_wire_reply.status */
 #define RXP_STATUS_OK		0	/* executed: the body says how it ended */
-#define RXP_STATUS_RETRY_LATER	1	/* not executed: no room now, send it again */
+#define RXP_STATUS_RETRY_LATER	1	/* has changed nothing: no room now, send it again */
 #define RXP_STATUS_CANCELLED	2	/* the client took its data or its room back */
 #define RXP_STATUS_TOO_LARGE	3	/* not executed: the client may never have so much room */
 

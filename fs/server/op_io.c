@@ -9,7 +9,7 @@
  * Stability: an UNSTABLE write is in the server's page cache.  The verifier in
  * its reply is read before the data goes in: should writeback fail in between,
  * or at any time until COMMIT, then COMMIT answers with another one or with
- * the error itself, and the client writes again (see state.c).  Errors of
+ * the error itself, and the client writes again (see opened.c).  Errors of
  * writeback are looked for where something becomes stable, not at unstable
  * writes: those would make a new verifier each time, and clients write again
  * for ever.  On a file system without stable storage everything is as stable
@@ -187,37 +187,47 @@ static int rdmafsd_write_iocb_flags(u32 stable, u32 flags)
 	return iocb;
 }
 
-static ssize_t rdmafsd_write_do(struct rdmafsd_rq *rq, struct kiocb *kiocb)
+/*
+ * What has been appended must not be asked for again: the client is not told that memory was
+ * short, as it is if nothing was appended for that.
+ */
+static int rdmafsd_append_error(int err)
+{
+	return err == -ENOMEM || err == -EAGAIN ? -EIO : err;
+}
+
+static ssize_t rdmafsd_append_do(struct rdmafsd_rq *rq, struct kiocb *kiocb, u32 stable)
+{
+	struct inode *inode = file_inode(kiocb->ki_filp);
+	ssize_t done;
+	int err;
+
+	/* Made stable by itself, so that it is known which of the two has failed. */
+	kiocb->ki_flags &= ~(IOCB_DSYNC | IOCB_SYNC);
+	done = vfs_iocb_iter_write(kiocb->ki_filp, kiocb, &rq->req->data);
+	if (done < 0 && IS_SYNC(inode))
+		return rdmafsd_append_error(done);
+	if (done <= 0 || stable == RFP_UNSTABLE || IS_SYNC(inode))
+		return done;
+	err = vfs_fsync_range(kiocb->ki_filp, kiocb->ki_pos - done, kiocb->ki_pos - 1,
+			      stable < RFP_FILE_SYNC);
+	if (rdmafs_test_fail("append_sync", inode->i_ino))
+		err = -ENOMEM;
+	return err ? rdmafsd_append_error(err) : done;
+}
+
+static ssize_t rdmafsd_write_do(struct rdmafsd_rq *rq, struct kiocb *kiocb, u32 stable)
 {
 	unsigned int saved = current->flags;
 	ssize_t ret;
 
 	current->flags |= PF_LOCAL_THROTTLE;
-	ret = vfs_iocb_iter_write(kiocb->ki_filp, kiocb, &rq->req->data);
+	if (kiocb->ki_flags & IOCB_APPEND)
+		ret = rdmafsd_append_do(rq, kiocb, stable);
+	else
+		ret = vfs_iocb_iter_write(kiocb->ki_filp, kiocb, &rq->req->data);
 	current_restore_flags(saved, PF_LOCAL_THROTTLE);
 	return ret;
-}
-
-/*
- * What has been appended and can't be made stable must not be asked for again: the client
- * is not told that memory was short, as it is if nothing was appended for that.
- */
-static ssize_t rdmafsd_append_do(struct rdmafsd_rq *rq, struct kiocb *kiocb, u32 stable)
-{
-	ssize_t done;
-	int err;
-
-	kiocb->ki_flags &= ~(IOCB_DSYNC | IOCB_SYNC);
-	done = rdmafsd_write_do(rq, kiocb);
-	if (done <= 0 || stable == RFP_UNSTABLE)
-		return done;
-	err = vfs_fsync_range(kiocb->ki_filp, kiocb->ki_pos - done, kiocb->ki_pos - 1,
-			      stable < RFP_FILE_SYNC);
-	if (rdmafs_test_fail("append_sync", file_inode(kiocb->ki_filp)->i_ino))
-		err = -ENOMEM;
-	if (!err)
-		return done;
-	return err == -ENOMEM || err == -EAGAIN ? -EIO : err;
 }
 
 static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 flags)
@@ -228,6 +238,7 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
 	struct kiocb kiocb;
 	u64 verifier;
 	ssize_t done;
+	int err;
 
 	if (IS_APPEND(file_inode(file)) && !(flags & RFP_WRITE_APPEND))
 		return -EPERM;
@@ -237,10 +248,7 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
 	kiocb.ki_flags |= rdmafsd_write_iocb_flags(stable, flags);
 	verifier = rdmafsd_export_verifier(rq->exp);
 	rdmafsd_change_begin(rq, file->f_path.dentry, &chg);
-	if (flags & RFP_WRITE_APPEND)
-		done = rdmafsd_append_do(rq, &kiocb, stable);
-	else
-		done = rdmafsd_write_do(rq, &kiocb);
+	done = rdmafsd_write_do(rq, &kiocb, stable);
 	rdmafsd_change_end(&chg);
 	/*
 	 * A stable write consumes errors that unstable ones before it have left
@@ -257,7 +265,8 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
 								     stable);
 	rep->verifier = cpu_to_le64(verifier);
 	rep->offset = cpu_to_le64(kiocb.ki_pos - done);
-	return rdmafsd_rep_attr_changed(rq, file->f_path.dentry, &chg);
+	err = rdmafsd_rep_attr_changed(rq, file->f_path.dentry, &chg);
+	return flags & RFP_WRITE_APPEND ? rdmafsd_append_error(err) : err;
 }
 
 /**
@@ -298,15 +307,16 @@ int rdmafsd_op_write(struct rdmafsd_rq *rq)
 
 static int rdmafsd_commit_range(struct rdmafsd_state *st, loff_t start, loff_t end, int datasync)
 {
-	int err = 0, lost;
+	bool moved;
+	int err = 0;
 
 	if (st->file->f_op->fsync)
 		err = vfs_fsync_range(st->file, start, end, datasync);
-	lost = rdmafsd_claim_check_wb(st->exp, st->claim);
+	moved = rdmafsd_claim_check_wb(st->exp, st->claim);
 	/* Failed in another way than by writeback: still nothing was promised. */
-	if (err && !lost)
+	if (err && !moved)
 		atomic64_inc(&st->exp->verf_gen);
-	return err ? err : lost;
+	return err;
 }
 
 /**

@@ -51,7 +51,7 @@ static int rdmafsd_open_mask(u32 flags)
 /**
  * struct rdmafsd_opening - an open on its way
  * @flags:   RFP_OPEN_* that it is asked for with
- * @made:    its file was made for it, by this request or the same one before
+ * @made:    its file was made for it, by this very request
  * @before:  number of the claim that it is proven to have had before, or 0
  * @claim:   its claim, until a state has it
  * @number:  the claim's, once that is of the file
@@ -429,6 +429,7 @@ static int rdmafsd_create_open(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 {
 	int err;
 
+	c->open.made = c->created;
 	if (!c->created && (c->how & RFP_CREATE_AGAIN) && rdmafsd_create_was_done(dentry)) {
 		err = rdmafsd_create_done_permission(rq, dentry, c->open.flags);
 		if (err)
@@ -438,7 +439,6 @@ static int rdmafsd_create_open(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 	if (!c->created)
 		return rdmafsd_open_existing(rq, dentry, &c->open);
 	rdmafs_test_point("create_made", d_inode(c->dir)->i_ino);
-	c->open.made = true;
 	err = rdmafsd_commit(rq->exp, dentry);
 	if (!err)
 		err = rdmafsd_commit(rq->exp, c->dir);

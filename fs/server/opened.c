@@ -119,6 +119,9 @@ static int rdmafsd_opened_check_wb(struct rdmafsd_export *exp, struct rdmafsd_op
 		/* Fully ordered: whoever sees the new error sees the new verifier. */
 		atomic64_inc_return(&exp->verf_gen);
 		cmpxchg(&of->wb_err, old, new);
+	} else {
+		/* Whoever saw it before has moved the verifier: so it is read after this. */
+		smp_rmb();
 	}
 	return err;
 }
@@ -129,19 +132,38 @@ static int rdmafsd_opened_check_wb(struct rdmafsd_export *exp, struct rdmafsd_op
  * @claim: of an open of the file
  *
  * If so the write verifier of the export has another value when this returns, so that
- * clients write again what they have not committed.
+ * clients write again what they have not committed.  It may have been lost before this open
+ * was made: so it is no error of this one.
  *
- * Return: 0, or the error that writeback met since this was last asked for the file.
+ * Return: whether it moved.
  */
-int rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
+bool rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
 {
 	return rdmafsd_opened_check_wb(exp, claim->of);
 }
 
-static void rdmafsd_opened_free(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
+/* As above, but that nobody on this machine takes it for told: the entry ends. */
+static void rdmafsd_opened_last_wb(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
 {
-	/* The inode may go, and what it knows of lost data. */
-	rdmafsd_opened_check_wb(exp, of);
+	if (errseq_check(&of->inode->i_mapping->wb_err, of->wb_err))
+		atomic64_inc_return(&exp->verf_gen);
+}
+
+/*
+ * A claim goes whose client may still come, too late for it: an error that writeback meets from
+ * now on would not be known to have been his.
+ */
+static void rdmafsd_claim_last_wb(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
+{
+	struct address_space *mapping = claim->of->inode->i_mapping;
+
+	if (mapping_tagged(mapping, PAGECACHE_TAG_DIRTY) ||
+	    mapping_tagged(mapping, PAGECACHE_TAG_WRITEBACK))
+		atomic64_inc_return(&exp->verf_gen);
+}
+
+static void rdmafsd_opened_free(struct rdmafsd_opened *of)
+{
 	iput(of->inode);
 	kfree_rcu(of, rcu);
 }
@@ -213,7 +235,7 @@ static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_ope
 	spin_lock(&exp->opened_lock);
 	rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
 	spin_unlock(&exp->opened_lock);
-	rdmafsd_opened_free(exp, of);
+	rdmafsd_opened_free(of);
 }
 
 /* Does the entry end, as nobody counts in it any more?  Then @orphan says how. */
@@ -223,6 +245,8 @@ static bool rdmafsd_opened_ends(struct rdmafsd_export *exp, struct rdmafsd_opene
 	lockdep_assert_held(&exp->opened_lock);
 	if (of->opens || of->awaited)
 		return false;
+	/* Before another entry of the file can be made. */
+	rdmafsd_opened_last_wb(exp, of);
 	*orphan = of->name == RDMAFSD_ORPHAN;
 	if (*orphan)
 		rdmafsd_opened_move(exp, of, RDMAFSD_GONE);
@@ -237,7 +261,7 @@ static void rdmafsd_opened_end(struct rdmafsd_export *exp, struct rdmafsd_opened
 	if (orphan)
 		rdmafsd_opened_delete(exp, of);
 	else
-		rdmafsd_opened_free(exp, of);
+		rdmafsd_opened_free(of);
 }
 
 static struct rdmafsd_opened *rdmafsd_opened_new(struct inode *inode)
@@ -288,7 +312,7 @@ static struct rdmafsd_opened *rdmafsd_opened_get(struct rdmafsd_export *exp, str
 	}
 	up_read(naming);
 	if (new && of != new)
-		rdmafsd_opened_free(exp, new);
+		rdmafsd_opened_free(new);
 	return of;
 }
 
@@ -416,7 +440,11 @@ void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, 
 	}
 	spin_lock(&exp->opened_lock);
 	of = claim->of;
-	lost &= claim->state == RDMAFSD_CLAIM_OPEN && READ_ONCE(rdmafsd_reclaim_s);
+	lost &= claim->state == RDMAFSD_CLAIM_OPEN;
+	if (lost && !READ_ONCE(rdmafsd_reclaim_s)) {
+		rdmafsd_claim_last_wb(exp, claim);
+		lost = false;
+	}
 	if (lost)
 		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
 	else
@@ -657,6 +685,7 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
 	}
 	*of = claim->of;
+	rdmafsd_claim_last_wb(exp, claim);
 	rdmafsd_claim_forget(exp, claim);
 	if (!rdmafsd_opened_ends(exp, *of, orphan))
 		*of = NULL;
@@ -678,12 +707,8 @@ static void rdmafsd_claims_reap(struct work_struct *work)
 		if (!claim)
 			return;
 		rdmafsd_claim_free(claim);
-		if (!of)
-			continue;
-		/* Its client may still come: what it has not committed is stable, or known to be lost. */
-		if (!orphan)
-			filemap_write_and_wait(of->inode->i_mapping);
-		rdmafsd_opened_end(exp, of, orphan);
+		if (of)
+			rdmafsd_opened_end(exp, of, orphan);
 	}
 }
 
@@ -756,7 +781,7 @@ void rdmafsd_opened_exit(struct rdmafsd_export *exp)
 		if (of->awaited)
 			continue;
 		rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
-		rdmafsd_opened_free(exp, of);
+		rdmafsd_opened_free(of);
 	}
 	rhashtable_destroy(&exp->claims);
 	rhashtable_destroy(&exp->opened);

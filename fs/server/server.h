@@ -515,7 +515,7 @@ int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
 		       struct rdmafsd_claim **claim, u64 id);
 void rdmafsd_claim_again(struct rdmafsd_export *exp, struct inode *inode, u64 id);
 void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, bool lost);
-int rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
+bool rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
 int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);
 

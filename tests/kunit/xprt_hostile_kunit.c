@@ -1128,7 +1128,9 @@ static void hostile_return_guessed(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, raw_call(second, 3, 1, HOSTILE_ECHO, 0, 0, 0), 0);
 	while (atomic_read(&h->answered) == before && time_before(jiffies, end))
 		usleep_range(1000, 2000);
+	KUNIT_ASSERT_EQ(test, atomic_read(&h->answered), before + 1);
 	tag.iova = 0;
+	end = jiffies + RAW_WAIT;
 	KUNIT_ASSERT_EQ(test, raw_control(second, RXP_CONTROL_DATA, 1, 1, &tag, rkey), 0);
 	while (atomic_read(&h->answered) == before + 1 && time_before(jiffies, end))
 		usleep_range(1000, 2000);

@@ -8,6 +8,7 @@ that was made just now.
 """
 
 import fcntl
+import glob
 import os
 import signal
 import threading
@@ -43,6 +44,11 @@ def counter(key):
     return counters(f"{proc_of('.')}/stats")[key]
 
 
+def connections():
+    """Of all sessions, as the server has them."""
+    return sum(counters(path)["connections"] for path in glob.glob("/proc/fs/rdmafs/client-*/window"))
+
+
 def unconnected():
     """A READ finds no connection for its data, and its CALL comes again before it is answered."""
     data = os.urandom(SIZE)
@@ -56,7 +62,7 @@ def unconnected():
     reader = Task(lambda: os.pread(fd, SIZE, 0))
     problems = [] if point_wait("op_begin") else ["no READ came to the server"]
     point_fail("client_beat", 1, 0)
-    if not point_wait("client_device"):
+    if not point_wait("client_device") or not until(lambda: not connections()):
         problems.append("the connection has not been lost")
     point_release("op_begin")
     if not point_wait("req_unconnected"):
