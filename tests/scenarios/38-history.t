@@ -26,7 +26,6 @@ for backing in ext4 xfs; do
 		history full:$((times * 2)) frozen:$((times * 4))
 	[ "$scenario_scale" = 1 ] || break
 done
-[[ $scenario_kernel != *-debug ]] || scenario short --backing ext4 --size 400M -- history short:$((times * 3))
 # With packets of 1 KiB a work request of 64 KiB that loses one in twenty does not come through
 # on rxe: it counts what is sent again until something is acknowledged.
 [ "$scenario_scale" != 1 ] || [ "$scenario_kernel" != uml ] ||
