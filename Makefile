@@ -87,7 +87,7 @@ help:
 	@echo 'check           all tests; check-full has the long forms'
 	@echo 'bench           compare with NFS/RDMA, NFS/TCP and NVMe-oF'
 	@echo 'bench-fairness  how mounts share translations when these are short'
-	@echo 'coverage        which lines the tests in UML execute; as long as they take'
+	@echo 'coverage        which lines the tests in UML execute; longer than check'
 	@echo 'sim             simulate the registration policy; tables and plots'
 	@echo 'fuzz            libFuzzer on what checks bytes off the wire; an hour'
 	@echo 'clean           remove what was built'

@@ -15,9 +15,9 @@
  *	FSYNC	it has a log, or a table of what is in use, that its ->fsync()
  *		alone writes (btrfs, f2fs; FAT).  That of directories is the
  *		same function as that of files, and asks of its file no more
- *		than inode, dentry and (FAT) mapping: so it is called for objects of every
- *		type, with a file opened O_PATH.  Opening has no effects then,
- *		on devices, FIFOs, leases or atime.
+ *		than inode, dentry and (FAT) mapping: so it is called for
+ *		objects of every type, with a file opened O_PATH.  Opening has
+ *		no effects then, on devices, FIFOs, leases or atime.
  *	SYNC	none of these is known of it: files and directories are opened
  *		and fsynced, and what can't be opened goes with all the rest of
  *		the file system
