@@ -27,8 +27,8 @@
  * @step_ms:	 each step of connecting again may take so long
  * @grant_idle_s: clients keep a grant that they have no use for so long
  * @queue_blocks: a device has room for so many blocks of 64 bytes in a send queue
- * @rnr_retries: servers take clients that have them send so often what finds no receive,
- *		 7 is for ever
+ * @retries:	 servers take clients that have them send so often what is not acknowledged, or
+ *		 finds no receive; 7 is for ever, on rxe for both
  * @keep_pages:	 pages that are given back get a pattern, and are looked at (kept.c)
  * @spoil_at:	 which byte of a reply is spoilt (rdmafs_test_spoil())
  * @spoil_with:	 which of its bits are turned over
@@ -45,7 +45,7 @@ struct rdmafs_test_knobs {
 	u32 step_ms;
 	u32 grant_idle_s;
 	u32 queue_blocks;
-	u32 rnr_retries;
+	u32 retries;
 	u32 keep_pages;
 	u32 spoil_at;
 	u32 spoil_with;

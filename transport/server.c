@@ -256,8 +256,9 @@ static void rxp_id_source(const struct rdma_cm_id *id, struct rdmafs_xprt_source
 /* Our queue pair sends again what its client does not take; but not as often as that likes. */
 static bool rxp_retries_allowed(const struct rdma_conn_param *param)
 {
-	return param->retry_count <= RXP_RETRY_COUNT &&
-	       param->rnr_retry_count <= (rdmafs_test_knob(rnr_retries) ?: RXP_RETRY_COUNT);
+	u32 most = rdmafs_test_knob(retries) ?: RXP_RETRY_COUNT;
+
+	return param->retry_count <= most && param->rnr_retry_count <= most;
 }
 
 static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct rdma_cm_id *id,

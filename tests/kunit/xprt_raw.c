@@ -397,15 +397,16 @@ struct raw *raw_open_retries(u16 port, const struct rxp_wire_cm *cm, u8 retries,
 /*
  * One that has posted only @recvs receives, and to which the server, though it allows
  * nobody that, sends the rest again for ever: what stands in its queue does so for as long
- * as the case takes, on however slow a machine.
+ * as the case takes, on however slow a machine.  Timeouts as well as refusals: rxe counts
+ * those of a slow machine until something is acknowledged, and here nothing is.
  */
 struct raw *raw_open_standing(u16 port, const struct rxp_wire_cm *cm, u32 recvs)
 {
 	struct raw *raw;
 
-	WRITE_ONCE(rdmafs_test_knobs.rnr_retries, 7);
-	raw = raw_open_with(port, cm, NULL, recvs, 6, 7);
-	WRITE_ONCE(rdmafs_test_knobs.rnr_retries, 0);
+	WRITE_ONCE(rdmafs_test_knobs.retries, 7);
+	raw = raw_open_with(port, cm, NULL, recvs, 7, 7);
+	WRITE_ONCE(rdmafs_test_knobs.retries, 0);
 	return raw;
 }
 

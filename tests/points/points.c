@@ -98,8 +98,8 @@ module_param_named(grant_idle_s, rdmafs_test_knobs.grant_idle_s, uint, 0600);
 MODULE_PARM_DESC(grant_idle_s, "clients keep grants that they have no use for so many seconds");
 module_param_named(queue_blocks, rdmafs_test_knobs.queue_blocks, uint, 0600);
 MODULE_PARM_DESC(queue_blocks, "devices have room for so many blocks of 64 bytes in a send queue");
-module_param_named(rnr_retries, rdmafs_test_knobs.rnr_retries, uint, 0600);
-MODULE_PARM_DESC(rnr_retries, "servers take clients that ask for so many RNR retries, 7 is for ever");
+module_param_named(retries, rdmafs_test_knobs.retries, uint, 0600);
+MODULE_PARM_DESC(retries, "servers take clients that ask for so many retries, 7 is for ever");
 module_param_named(keep_pages, rdmafs_test_knobs.keep_pages, uint, 0600);
 MODULE_PARM_DESC(keep_pages, "pages that are given back get a pattern, and are looked at");
 
