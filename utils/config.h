@@ -122,10 +122,12 @@ void *must(void *p);
 extern const char *configfs_base;
 
 int configfs_begin(bool change);
+int configfs_end(void);
+size_t configfs_ending(const char *id);
 int configfs_read(struct config *cfg, bool secrets);
 int configfs_export_create(const struct export *exp, bool keep);
 int configfs_export_update(const struct export *have, const struct export *want);
-int configfs_export_remove(const char *label);
+int configfs_export_remove(const struct export *exp);
 int configfs_port_set(const struct port *have, const struct port *want);
 int configfs_port_stop(uint16_t port);
 int configfs_limits_set(const struct port *port, const struct limits *have,

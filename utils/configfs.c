@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "config.h"
 
@@ -31,6 +32,18 @@ static const char default_base[] = CONFIGFS_DIR "/rdmafs";
 const char *configfs_base = default_base;
 static bool real;	/* @configfs_base is configfs */
 static bool want_secrets;
+static int locked = -1;	/* the base directory, whose lock keeps others from changing things */
+
+/*
+ * What can't be done before an export has ended: to say that it has (@label is NULL), or to
+ * enable another one of its id or name.
+ */
+static struct later {
+	char *name;
+	char *id;
+	char *label;
+	struct later *next;
+} *later;
 
 static char *path_of(const char *dir, const char *label, const char *file)
 {
@@ -145,7 +158,8 @@ static int provide_base(void)
 /**
  * configfs_begin - find the server's settings
  * @change: they are to be changed: load the server if it is not there, and
- *	    keep others from changing them until this process ends
+ *	    keep others from changing them until configfs_end(), or the end of this
+ *	    process
  *
  * Return: 0, or an exit status after a message.
  */
@@ -165,13 +179,14 @@ int configfs_begin(bool change)
 		return 3;
 	}
 	real = is_configfs(configfs_base);
-	/* held on purpose until the process ends */
 	if (change && flock(fd, LOCK_EX)) {
 		complain("%s: can't lock: %s", configfs_base, strerror(errno));
 		close(fd);
 		return 2;
 	}
-	if (!change)
+	if (change)
+		locked = fd;
+	else
 		close(fd);
 	return 0;
 }
@@ -318,6 +333,8 @@ static const char *explain_enable(int err)
 		return "nothing is mounted there (mountpoint)";
 	case EEXIST:
 		return "another export has its name or its id";
+	case EBUSY:
+		return "one that had its name or its id has not ended yet";
 	case EOPNOTSUPP:
 		return "file systems of this type can't be exported: they have no file handles";
 	case EINVAL:
@@ -325,6 +342,50 @@ static const char *explain_enable(int err)
 	default:
 		return strerror(err);
 	}
+}
+
+static void do_later(const char *name, const char *id, const char *label)
+{
+	struct later *l = must(malloc(sizeof(*l)));
+
+	*l = (struct later){
+		.name = must(strdup(name)),
+		.id = id ? must(strdup(id)) : NULL,
+		.label = label ? must(strdup(label)) : NULL,
+		.next = later,
+	};
+	later = l;
+}
+
+/**
+ * configfs_ending - count exports that have not ended yet, as requests are at work in them
+ * @id: those with this id; NULL: all
+ *
+ * Return: how many.
+ */
+size_t configfs_ending(const char *id)
+{
+	char *path = path_of(here, here, "ending"), *ids = NULL, *rest, *line;
+	size_t nr = 0;
+
+	/* A base that is not configfs has no such file: nothing is at work there. */
+	if (!read_value(path, &ids)) {
+		rest = ids;
+		while ((line = strsep(&rest, "\n")))
+			nr += *line && (!id || !strcmp(line, id) || !strcmp(line, "more"));
+	}
+	free(ids);
+	free(path);
+	return nr;
+}
+
+/* Wait, longer each time; false once that was about two seconds in all. */
+static bool wait_a_little(unsigned int *times)
+{
+	struct timespec t = { .tv_nsec = 1000000L << (*times < 7 ? *times : 7) };
+
+	nanosleep(&t, NULL);
+	return ++*times < 22;
 }
 
 static int write_attr(const char *dir, const char *label, const char *file, const char *value)
@@ -343,8 +404,16 @@ static int write_attr(const char *dir, const char *label, const char *file, cons
 static int set_export_enable(const struct export *exp, const char *label, bool enable)
 {
 	char *path = path_of("exports", label, "enable");
-	int err = write_value(path, enable ? "1" : "0");
+	unsigned int times = 0;
+	int err;
 
+	do
+		err = write_value(path, enable ? "1" : "0");
+	while (err == -EBUSY && wait_a_little(&times));
+	if (err == -EBUSY) {
+		do_later(exp->name, NULL, label);
+		err = 0;
+	}
 	if (err)
 		complain("export %s (%s): can't be %s: %s", exp->name,
 			 exp->attr[ATTR_PATH] ? exp->attr[ATTR_PATH] : "no path",
@@ -442,7 +511,8 @@ static int only_kept(const struct export *exp)
  * @keep: leave it if all that fails is to enable it, so that its clients are not told
  *	  that it is gone
  *
- * If it fails otherwise nothing of the export is left.
+ * If it fails otherwise nothing of the export is left.  configfs_end() enables it if one that
+ * had its id or name has not ended yet.
  *
  * Return: 0, or an exit status after a message: 4 if it was left.
  */
@@ -497,7 +567,8 @@ static void put_back(const struct export *have, const struct export *want)
  * @want: how it should be; attributes that are not set stay
  *
  * Clients with files open notice if anything but @enable differs: the export is
- * disabled for a moment.  If it fails the export is what it was; but one that was not
+ * disabled for a moment; for longer if requests are at work: then configfs_end()
+ * enables it.  If it fails the export is what it was; but one that was not
  * enabled, and can't be, is otherwise what it should be.
  *
  * Return: 0, or an exit status after a message: 4 if it can't be enabled, and was not.
@@ -518,6 +589,8 @@ int configfs_export_update(const struct export *have, const struct export *want)
 		return rc;
 	}
 	rc = set_export_enable(want, have->label, want->enable);
+	if (!rc && !want->enable && have->attr[ATTR_ID])
+		do_later(have->name, have->attr[ATTR_ID], NULL);
 	if (rc && have->enable)
 		put_back(have, want);
 	else if (rc)
@@ -527,13 +600,86 @@ int configfs_export_update(const struct export *have, const struct export *want)
 
 /**
  * configfs_export_remove - end an export and forget it
- * @label: its directory
+ * @exp: the export, as configfs_read() found it
+ *
+ * configfs_end() waits for what is at work in it.
  *
  * Return: 0, or an exit status after a message.
  */
-int configfs_export_remove(const char *label)
+int configfs_export_remove(const struct export *exp)
 {
-	return remove_item("exports", label);
+	int rc = remove_item("exports", exp->label);
+
+	if (!rc && exp->attr[ATTR_ID])
+		do_later(exp->name, exp->attr[ATTR_ID], NULL);
+	return rc;
+}
+
+static void unlock(void)
+{
+	if (locked >= 0)
+		close(locked);
+	locked = -1;
+}
+
+/* -EBUSY: not yet */
+static int try_later(const struct later *l)
+{
+	char *path;
+	int err;
+
+	if (!l->label)
+		return configfs_ending(l->id) ? -EBUSY : 0;
+	if (configfs_begin(true))
+		return -EIO;
+	path = path_of("exports", l->label, "enable");
+	err = write_value(path, "1");
+	free(path);
+	unlock();
+	return err;
+}
+
+static int finish(const struct later *l)
+{
+	unsigned int times = 0;
+	bool said = false;
+	int err;
+
+	while ((err = try_later(l)) == -EBUSY)
+		if (!wait_a_little(&times) && !said) {
+			said = true;
+			complain("export %s: %s; waiting for requests at work in its file system",
+				 l->name, l->label ? "not enabled yet" : "ended");
+		}
+	if (err)
+		complain("export %s: can't be enabled: %s", l->name, explain_enable(-err));
+	return err ? 4 : 0;
+}
+
+/**
+ * configfs_end - let others change the settings, and do what has to wait for requests
+ *
+ * That is: see exports end, and enable others that have their ids or names.  If a file
+ * system does not answer it takes as long.  The caller may be killed meanwhile: exports
+ * end by themselves, but are not enabled then.
+ *
+ * Return: 0, or an exit status after a message.
+ */
+int configfs_end(void)
+{
+	struct later *l;
+	int rc = 0;
+
+	unlock();
+	while ((l = later)) {
+		later = l->next;
+		rc |= finish(l);
+		free(l->name);
+		free(l->id);
+		free(l->label);
+		free(l);
+	}
+	return rc;
 }
 
 static int set_port_enable(const char *label, uint16_t port, bool enable)

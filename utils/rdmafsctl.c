@@ -206,12 +206,12 @@ static int remove_exports(struct config *have, const char *name)
 	if (name) {
 		exp = config_find(have, name);
 		if (exp)
-			return configfs_export_remove(exp->label);
+			return configfs_export_remove(exp);
 		complain("export %s: there is no such export", name);
 		return EX_REFUSED;
 	}
 	for (i = 0; i < have->nr_exports; i++) {
-		one = configfs_export_remove(have->exports[i].label);
+		one = configfs_export_remove(&have->exports[i]);
 		if (one)
 			rc = one;
 	}
@@ -542,8 +542,8 @@ static void print_status(const struct config *cfg, bool json)
 		for (i = 0; i < cfg->nr_ports; i++)
 			printf("%s{\"port\": %u, \"enable\": %s}", i ? ", " : "",
 			       cfg->ports[i].number, cfg->ports[i].enable ? "true" : "false");
-		printf("], \"exports\": %zu, \"enabled\": %zu}\n", cfg->nr_exports,
-		       nr_enabled(cfg));
+		printf("], \"exports\": %zu, \"enabled\": %zu, \"ending\": %zu}\n",
+		       cfg->nr_exports, nr_enabled(cfg), configfs_ending(NULL));
 		return;
 	}
 	for (i = 0; i < cfg->nr_ports; i++)
@@ -552,6 +552,9 @@ static void print_status(const struct config *cfg, bool json)
 	if (!cfg->nr_ports)
 		puts("no port: rdmafsctl start");
 	printf("exports: %zu, of which enabled: %zu\n", cfg->nr_exports, nr_enabled(cfg));
+	if (configfs_ending(NULL))
+		printf("exports that have not ended, with requests still at work: %zu\n",
+		       configfs_ending(NULL));
 }
 
 static int status(int argc, char **argv)
@@ -737,7 +740,7 @@ static void load_removals(struct config *want, const struct config *have, struct
 
 	for (i = 0; i < have->nr_exports; i++)
 		if (!config_find(want, have->exports[i].name))
-			count(t, configfs_export_remove(have->exports[i].label));
+			count(t, configfs_export_remove(&have->exports[i]));
 	/* Of ports a file may say nothing: they are as "start" and "stop" leave them. */
 	for (i = 0; want->nr_ports && i < have->nr_ports; i++)
 		if (!config_find_port(want, have->ports[i].number))
@@ -845,7 +848,7 @@ int main(int argc, char **argv)
 		{ "version", no_argument, NULL, 'V' },
 		{ }
 	};
-	int c, rc;
+	int c, rc, later;
 
 	/* "+": what follows the command is the command's */
 	while ((c = getopt_long(argc, argv, "+hV", longopts, NULL)) != -1) {
@@ -865,6 +868,9 @@ int main(int argc, char **argv)
 		}
 	}
 	rc = run_command(argc - optind, argv + optind);
+	later = configfs_end();
+	if (!rc)
+		rc = later;
 	if (fflush(stdout) || ferror(stdout)) {
 		complain("standard output: %s", strerror(errno));
 		return EX_REFUSED;

@@ -15,15 +15,18 @@
  *	exports/LABEL/anonuid	who squashed users become
  *	exports/LABEL/anongid	their group
  *	exports/LABEL/mountpoint 1: not to be enabled where nothing is mounted
- *	exports/LABEL/enable	1 exports it; 0 ends that, waiting for requests
- *				at work and closing what clients have open; clients
- *				then wait until it is 1 again, or LABEL is gone
+ *	exports/LABEL/enable	1 exports it; 0 ends that, once no request is at work
+ *				in it, and closes what clients have open; clients
+ *				then wait until it is 1 again (EBUSY before it has
+ *				ended), or LABEL is gone
+ *	ending			the ids of exports that have not ended yet
  *	ports/NUMBER/enable	1 listens there, on all addresses
  *	ports/NUMBER/max_connections	of all clients together, and more limits
  *	max_opens		files that all clients have open, and more limits
  *
  * Limits of a port may be written at any time.  An enabled export's other
- * attributes can't be written (EBUSY).  Removing a directory disables it first.
+ * attributes can't be written (EBUSY).  Removing a directory ends the export.  Nothing
+ * here waits for a file system: configfs would let nobody else make or remove one.
  * Handles survive a restart if id and secret are set to what they were:
  * rdmafsctl saves them.
  *
@@ -404,12 +407,12 @@ static int rdmafsd_cfg_start(struct rdmafsd_cfg *cfg)
 	return 0;
 }
 
-static void rdmafsd_cfg_stop(struct rdmafsd_cfg *cfg)
+static void rdmafsd_cfg_end(struct rdmafsd_cfg *cfg)
 {
 	lockdep_assert_held(&cfg->lock);
 	if (!cfg->live)
 		return;
-	rdmafsd_export_stop(cfg->live);
+	rdmafsd_export_end(cfg->live);
 	WRITE_ONCE(cfg->live, NULL);
 }
 
@@ -426,7 +429,7 @@ static ssize_t rdmafsd_cfg_enable_store(struct config_item *item, const char *pa
 	if (on)
 		err = rdmafsd_cfg_start(cfg);
 	else
-		rdmafsd_cfg_stop(cfg);
+		rdmafsd_cfg_end(cfg);
 	mutex_unlock(&cfg->lock);
 	return err ? err : count;
 }
@@ -522,7 +525,7 @@ static void rdmafsd_exports_drop(struct config_group *group, struct config_item 
 	/* First: clients are told at once that there is nothing to wait for. */
 	rdmafsd_known_remove(&cfg->known);
 	mutex_lock(&cfg->lock);
-	rdmafsd_cfg_stop(cfg);
+	rdmafsd_cfg_end(cfg);
 	mutex_unlock(&cfg->lock);
 	config_item_put(item);
 }
@@ -817,12 +820,19 @@ static ssize_t rdmafsd_root_max_credentials_store(struct config_item *item, cons
 					1 << 20);
 }
 
+static ssize_t rdmafsd_root_ending_show(struct config_item *item, char *page)
+{
+	return rdmafsd_exports_ending(page);
+}
+
+CONFIGFS_ATTR_RO(rdmafsd_root_, ending);
 CONFIGFS_ATTR_RO(rdmafsd_root_, opens);
 CONFIGFS_ATTR(rdmafsd_root_, max_opens);
 CONFIGFS_ATTR(rdmafsd_root_, max_opens_client);
 CONFIGFS_ATTR(rdmafsd_root_, max_credentials);
 
 static struct configfs_attribute *rdmafsd_root_attrs[] = {
+	&rdmafsd_root_attr_ending,
 	&rdmafsd_root_attr_opens,
 	&rdmafsd_root_attr_max_opens,
 	&rdmafsd_root_attr_max_opens_client,

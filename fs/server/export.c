@@ -8,18 +8,28 @@
  * stopping are serialised by rdmafsd_exports_lock and by the item in configfs
  * that asks for them; requests take no lock but a per-CPU count.
  *
- * Stopping: out of the table, no request begins any more, wait for those that
- * run, close what clients have open, drop the path.  Stateids answer BADSTATE from
- * then on.  Handles answer OFFLINE while an export with their id is written down in
- * configfs: it is to be live again, and clients wait for that with what they have to
- * write.  They answer ESTALE when there is none, which is final for what they mean to
- * write; all the same they work again once one with the same id and secret is live.
+ * Ending: no request begins any more.  Handles, and what clients have open, answer OFFLINE
+ * while an export with their id is written down in configfs: it is to be live again, and
+ * clients wait for that with what they have to write.  They answer ESTALE when there is
+ * none, which is final for what they mean to write; all the same handles work again once
+ * one with the same id and secret is live.
+ *
+ * When the last request is done a work closes what clients have open, whose stateids
+ * answer BADSTATE from then on, drops the path and takes the export out of the table.
+ * Where the file system does not answer that may be never.  So nobody waits for it here:
+ * who changes something in configfs holds locks there that all other administration
+ * needs.  He may look which exports have not ended.  Another life of the export, of the
+ * same id or name, does not begin before: both would have their hands in the same
+ * directory of orphans.
  */
 #define pr_fmt(fmt) "rdmafsd: " fmt
 
 #include <linux/exportfs.h>
+#include <linux/module.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/sysfs.h>
+#include <linux/workqueue.h>
 #include "server.h"
 
 static DEFINE_MUTEX(rdmafsd_exports_lock);	/* changes of the table */
@@ -27,6 +37,7 @@ static DEFINE_XARRAY(rdmafsd_exports);		/* &struct rdmafsd_export by id */
 static DEFINE_SPINLOCK(rdmafsd_known_lock);	/* a leaf: what follows */
 static LIST_HEAD(rdmafsd_known);		/* &struct rdmafsd_known */
 static atomic64_t rdmafsd_export_serial;
+static struct workqueue_struct *rdmafsd_end_wq;	/* a work for each export that ends */
 
 /**
  * rdmafsd_known_add - an export is written down
@@ -93,12 +104,19 @@ int rdmafsd_export_missing(u32 id)
  */
 bool rdmafsd_export_off(u32 id)
 {
-	return !xa_load(&rdmafsd_exports, id) && rdmafsd_export_missing(id) == -ENONET;
+	struct rdmafsd_export *exp;
+	bool live;
+
+	rcu_read_lock();
+	exp = xa_load(&rdmafsd_exports, id);
+	live = exp && !percpu_ref_is_dying(&exp->inflight);
+	rcu_read_unlock();
+	return !live && rdmafsd_export_missing(id) == -ENONET;
 }
 
 static void rdmafsd_export_idle(struct percpu_ref *ref)
 {
-	complete(&container_of(ref, struct rdmafsd_export, inflight)->idle);
+	queue_work(rdmafsd_end_wq, &container_of(ref, struct rdmafsd_export, inflight)->end);
 }
 
 /**
@@ -145,7 +163,7 @@ struct rdmafsd_export *rdmafsd_export_find_id(u32 id)
  *
  * Any context that may take no lock that sleeps.
  *
- * Return: a number for it, or 0: there is no such export.
+ * Return: a number for it, or 0: there is no such export, or it ends.
  */
 u64 rdmafsd_export_domain(u32 id)
 {
@@ -154,7 +172,7 @@ u64 rdmafsd_export_domain(u32 id)
 
 	rcu_read_lock();
 	exp = xa_load(&rdmafsd_exports, id);
-	domain = exp ? exp->domain : 0;
+	domain = exp ? rdmafsd_domain(exp) : 0;
 	rcu_read_unlock();
 	return domain;
 }
@@ -210,26 +228,81 @@ static int rdmafsd_export_check(const struct path *path, const char *name)
 	return 0;
 }
 
-static int rdmafsd_export_publish(struct rdmafsd_export *exp)
+/* No request is at work in it, nor will any be. */
+static void rdmafsd_export_ended(struct work_struct *work)
+{
+	struct rdmafsd_export *exp = container_of(work, struct rdmafsd_export, end);
+
+	/* No request can add a state from here on. */
+	rdmafsd_sessions_close_export(exp);
+	percpu_ref_exit(&exp->inflight);
+	rdmafsd_opened_exit(exp);
+	path_put(&exp->path);
+
+	/* Who sees that it has ended may unload us: rdmafsd_exports_exit() waits for the rest. */
+	module_put(THIS_MODULE);
+	mutex_lock(&rdmafsd_exports_lock);
+	xa_erase(&rdmafsd_exports, exp->p.id);
+	mutex_unlock(&rdmafsd_exports_lock);
+	rdmafsd_export_free(exp);
+}
+
+/**
+ * rdmafsd_exports_ending - which exports have not ended yet
+ * @page: where to: a line with the id of each, and "more" for those that find no room
+ *
+ * Context: process; may sleep.
+ * Return: how many bytes.
+ */
+ssize_t rdmafsd_exports_ending(char *page)
+{
+	struct rdmafsd_export *exp;
+	unsigned long id;
+	ssize_t len = 0;
+
+	mutex_lock(&rdmafsd_exports_lock);
+	xa_for_each(&rdmafsd_exports, id, exp)
+		if (percpu_ref_is_dying(&exp->inflight)) {
+			if (len > PAGE_SIZE - 32) {
+				len += sysfs_emit_at(page, len, "more\n");
+				break;
+			}
+			len += sysfs_emit_at(page, len, "%lu\n", id);
+		}
+	mutex_unlock(&rdmafsd_exports_lock);
+	return len;
+}
+
+/* Is its name or its id another's?  One that ends has them until it has ended. */
+static int rdmafsd_export_taken(const struct rdmafsd_export_params *p)
 {
 	struct rdmafsd_export *other;
 	unsigned long id;
-	int err = 0;
+
+	lockdep_assert_held(&rdmafsd_exports_lock);
+	xa_for_each(&rdmafsd_exports, id, other) {
+		if (id != p->id && strcmp(other->p.name, p->name))
+			continue;
+		if (percpu_ref_is_dying(&other->inflight))
+			return -EBUSY;
+		if (id != p->id)
+			pr_err("%s: another export has this name already\n", p->name);
+		else
+			pr_err("%s: another export has the id %u already: set another one\n",
+			       p->name, p->id);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+static int rdmafsd_export_publish(struct rdmafsd_export *exp)
+{
+	int err;
 
 	mutex_lock(&rdmafsd_exports_lock);
-	xa_for_each(&rdmafsd_exports, id, other)
-		if (!strcmp(other->p.name, exp->p.name)) {
-			pr_err("%s: another export has this name already\n", exp->p.name);
-			err = -EEXIST;
-		}
-	if (!err) {
+	err = rdmafsd_export_taken(&exp->p);
+	if (!err)
 		err = xa_insert(&rdmafsd_exports, exp->p.id, exp, GFP_KERNEL);
-		if (err == -EBUSY) {
-			pr_err("%s: another export has the id %u already: set another one\n",
-			       exp->p.name, exp->p.id);
-			err = -EEXIST;
-		}
-	}
 	mutex_unlock(&rdmafsd_exports_lock);
 	return err;
 }
@@ -239,11 +312,12 @@ static int rdmafsd_export_publish(struct rdmafsd_export *exp)
  * @p:	  its settings
  * @path: its root, as the calling process sees it
  *
- * Each failure leaves a line in the log.
+ * Each failure but -EBUSY and -ENOMEM leaves a line in the log.
  *
  * Return: the export, or an ERR_PTR: -EINVAL (bad settings, id-mapped mount),
- * -ENODEV (no mount point), -EEXIST (name or id is taken), -EOPNOTSUPP (no file
- * handles), an error of path lookup, or -ENOMEM.
+ * -ENODEV (no mount point), -EEXIST (name or id is taken), -EBUSY (one that had the
+ * name or the id has not ended yet), -EOPNOTSUPP (no file handles), an error of path
+ * lookup, or -ENOMEM.
  */
 struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *p,
 					    const char *path)
@@ -255,13 +329,18 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 		pr_err("%s: id and name of an export must not be empty\n", p->name);
 		return ERR_PTR(-EINVAL);
 	}
+	mutex_lock(&rdmafsd_exports_lock);
+	err = rdmafsd_export_taken(p);
+	mutex_unlock(&rdmafsd_exports_lock);
+	if (err)
+		return ERR_PTR(err);
 	exp = kzalloc(sizeof(*exp), GFP_KERNEL);
 	if (!exp)
 		return ERR_PTR(-ENOMEM);
 	exp->p = *p;
 	exp->serial = atomic64_inc_return(&rdmafsd_export_serial);
 	exp->verf = get_random_u64();
-	init_completion(&exp->idle);
+	INIT_WORK(&exp->end, rdmafsd_export_ended);
 	refcount_set(&exp->refs, 1);
 
 	err = kern_path(path, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &exp->path);
@@ -310,24 +389,37 @@ free:
 }
 
 /**
- * rdmafsd_export_stop - end an export, with clients in it or not
+ * rdmafsd_export_end - end an export, with clients in it or not
  * @exp: the export; the caller's reference goes
  *
- * Waits for the requests that are at work in it.  Afterwards nothing of the
- * server holds its file system.
+ * No request begins in it any more.  Those at work, and what is open, may keep its file
+ * system for as long as that does not answer; rdmafsd_exports_ending() shows it.
+ *
+ * Context: process, with a reference to the module.
  */
-void rdmafsd_export_stop(struct rdmafsd_export *exp)
+void rdmafsd_export_end(struct rdmafsd_export *exp)
 {
-	mutex_lock(&rdmafsd_exports_lock);
-	xa_erase(&rdmafsd_exports, exp->p.id);
-	mutex_unlock(&rdmafsd_exports_lock);
-
+	__module_get(THIS_MODULE);
 	percpu_ref_kill(&exp->inflight);
-	wait_for_completion(&exp->idle);
-	/* No request can add a state from here on. */
-	rdmafsd_sessions_close_export(exp);
-	percpu_ref_exit(&exp->inflight);
-	rdmafsd_opened_exit(exp);
-	path_put(&exp->path);
-	rdmafsd_export_free(exp);
+}
+
+/**
+ * rdmafsd_exports_init - make the queue on which exports end
+ *
+ * One that does not come to its end keeps its work, and nobody else's.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rdmafsd_exports_init(void)
+{
+	rdmafsd_end_wq = alloc_workqueue("rdmafsd_end", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
+	return rdmafsd_end_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rdmafsd_exports_exit - the reverse of rdmafsd_exports_init(); all exports have ended
+ */
+void rdmafsd_exports_exit(void)
+{
+	destroy_workqueue(rdmafsd_end_wq);
 }

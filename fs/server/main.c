@@ -3,8 +3,8 @@
  * rdmafsd: loading and unloading.
  *
  * Nothing is served until configfs says so.  Every directory made there holds
- * a reference to the module, so that unloading meets no exports, no ports and
- * hence no sessions: only notes of what clients may come back for (cut.c), and memory
+ * a reference to the module, and so does every export that ends, so that unloading
+ * meets no exports, no ports and hence no sessions: only notes of what clients may come back for (cut.c), and memory
  * that waits for an RCU grace period.
  */
 #include <linux/module.h>
@@ -22,11 +22,16 @@ static int __init rdmafsd_init(void)
 	err = rdmafsd_reap_init();
 	if (err)
 		goto out_creds;
-	err = rdmafsd_configfs_init();
+	err = rdmafsd_exports_init();
 	if (err)
 		goto out_reap;
+	err = rdmafsd_configfs_init();
+	if (err)
+		goto out_exports;
 	return 0;
 
+out_exports:
+	rdmafsd_exports_exit();
 out_reap:
 	rdmafsd_reap_exit();
 out_creds:
@@ -37,6 +42,7 @@ out_creds:
 static void __exit rdmafsd_exit(void)
 {
 	rdmafsd_configfs_exit();
+	rdmafsd_exports_exit();
 	rdmafsd_cuts_exit();
 	rdmafsd_reap_exit();
 	rcu_barrier();

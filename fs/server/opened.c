@@ -671,6 +671,9 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 	struct rdmafsd_claim *claim;
 
 	lockdep_assert_held(&exp->opened_lock);
+	/* Nobody can come back as long as it ends: the time goes on when it is live again. */
+	if (percpu_ref_is_dying(&exp->inflight))
+		return NULL;
 	while (true) {
 		claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
 		if (!claim)

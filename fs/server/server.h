@@ -29,9 +29,9 @@
  * Lifetimes
  *
  *	struct rdmafsd_export	from enable to disable.  @inflight counts the
- *		requests at work in it and is killed by disable, which then
- *		waits for them, closes the opens of all sessions, and lets go
- *		of the path: after that the file system can be unmounted.  The
+ *		requests at work in it and is killed by disable; the last of
+ *		them has @end closed the opens of all sessions, and let go of
+ *		the path: after that the file system can be unmounted.  The
  *		memory alone lives on in @refs while a state points to it.
  *	struct rdmafsd_session	from session_open to session_close, its memory
  *		for as long as an export that ends looks at it.  Transport calls
@@ -169,7 +169,7 @@ struct rdmafsd_export_params {
  * @verf:	base of the write verifier, random
  * @verf_gen:	added to it; grows with every writeback error
  * @inflight:	requests at work
- * @idle:	@inflight is gone
+ * @end:	what is left to do once @inflight is gone, see export.c
  * @nr_states:	states that hold a file open, closing ones too
  * @opened:	&struct rdmafsd_opened by inode
  * @claims:	&struct rdmafsd_claim by number
@@ -199,7 +199,7 @@ struct rdmafsd_export {
 	u64 verf;
 	atomic64_t verf_gen;
 	struct percpu_ref inflight;
-	struct completion idle;
+	struct work_struct end;
 	atomic_t nr_states;
 	struct rhashtable opened;
 	struct rhashtable claims;
@@ -235,12 +235,21 @@ int rdmafsd_export_missing(u32 id);
 
 struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *p,
 					    const char *path);
-void rdmafsd_export_stop(struct rdmafsd_export *exp);
+/* What requests wait for in it; 0: none waits, as it is refused. */
+static inline u64 rdmafsd_domain(struct rdmafsd_export *exp)
+{
+	return percpu_ref_is_dying(&exp->inflight) ? 0 : exp->domain;
+}
+
+void rdmafsd_export_end(struct rdmafsd_export *exp);
+ssize_t rdmafsd_exports_ending(char *page);
 struct rdmafsd_export *rdmafsd_export_find_id(u32 id);
 u64 rdmafsd_export_domain(u32 id);
 struct rdmafsd_export *rdmafsd_export_find_name(const char *name, size_t len);
 void rdmafsd_export_put(struct rdmafsd_export *exp);
 void rdmafsd_export_free(struct rdmafsd_export *exp);
+int rdmafsd_exports_init(void);
+void rdmafsd_exports_exit(void);
 
 /* All is as stable there as it will ever be. */
 static inline bool rdmafsd_export_is_volatile(const struct rdmafsd_export *exp)

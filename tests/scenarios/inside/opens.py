@@ -190,11 +190,18 @@ def modules_reloaded():
     written_after(path, fd, reload_modules)
 
 
+def none_ending():
+    with open("/sys/kernel/config/rdmafs/ending", encoding="ascii") as f:
+        return not f.read()
+
+
 def settings(name, **values):
     for attribute, value in values.items():
         with open(f"/sys/kernel/config/rdmafs/exports/{name}/{attribute}", "w",
                   encoding="ascii") as f:
             f.write(value)
+        if (attribute, value) == ("enable", "0"):
+            until("the export has ended", none_ending)
 
 
 def settings_back(name, **values):
@@ -203,18 +210,13 @@ def settings_back(name, **values):
     settings(name, enable="1")
 
 
-def export_set(**settings):
+def export_set(**values):
     """Settings of the export, which is disabled meanwhile."""
-    where = "/sys/kernel/config/rdmafs/exports/export/"
     old = {}
-    for name in ("enable", *settings, "enable"):
-        value = settings.get(name, "0" if name not in old else "1")
-        if name not in old:
-            with open(where + name, encoding="ascii") as f:
-                old[name] = f.read().strip()
-        with open(where + name, "w", encoding="ascii") as f:
-            f.write(value)
-    del old["enable"]
+    for name in values:
+        with open("/sys/kernel/config/rdmafs/exports/export/" + name, encoding="ascii") as f:
+            old[name] = f.read().strip()
+    settings_back("export", **values)
     return old
 
 
@@ -915,6 +917,49 @@ def cut_off_start():
         until("the server looks", lambda: looks() > before)
         os.unlink(path)
         same(len(orphans()), 1)
+
+
+def cut_off_ending():
+    """and its time does not go on while the export ends, which waits for somebody's request"""
+    path, fd = made("cut")
+    os.unlink(path)
+    same(len(orphans()), 1)
+
+    def make(path):
+        try:
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR))
+        except OSError:
+            pass
+
+    old = reclaim_s(1)
+    with Second() as second:
+        point_arm("create_opened")
+        thread = threading.Thread(target=make, args=[second.path(path) + ".held"])
+        try:
+            thread.start()
+            same(point_wait("create_opened"), True)
+            guest.write_text("/sys/kernel/config/rdmafs/exports/export/enable", "0")
+            same(none_ending(), False)
+            end_session()
+            same(guest.until(lambda: not orphans(), 5), False)
+            same(none_ending(), False)
+        finally:
+            point_release("create_opened")
+            until("the export has ended", none_ending)
+            reclaim_s(90)
+            settings("export", enable="1")
+            thread.join()
+        nameless(fd, 70000)
+        os.close(fd)
+    # That may have been made, or not.
+    open(path + ".held", "wb").close()
+    os.unlink(path + ".held")
+    # From the next end of a session, and the next start, on.
+    reclaim_s(1)
+    end_session()
+    export_set()
+    no_orphans()
+    reclaim_s(old)
 
 
 def cut_off_full():

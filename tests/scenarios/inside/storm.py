@@ -32,6 +32,7 @@ from unproven import unproven as maybe_made
 USER = 1000
 RECLAIM = "/sys/module/rdmafsd/parameters/reclaim_s"
 ENABLE = "/sys/kernel/config/rdmafs/exports/export/enable"
+ENDING = "/sys/kernel/config/rdmafs/ending"
 OPENS = "/sys/kernel/config/rdmafs/opens"
 OBJECTS = 1000          # so many are kept: about 100 MB
 
@@ -216,6 +217,7 @@ def opens_in_the_end():
 def orphans_in_the_end():
     """What a start finds without a name is kept for a while, too."""
     write_text(ENABLE, "0")
+    until(lambda: not read_text(ENDING))
     write_text(ENABLE, "1")
     until(lambda: not glob.glob("/backing/export/.rdmafs-orphans/*"))
     write_text(RECLAIM, "90")
