@@ -4,8 +4,8 @@
  *
  * Nothing is served until configfs says so.  Every directory made there holds
  * a reference to the module, and so does every export that ends, so that unloading
- * meets no exports, no ports and hence no sessions: only notes of what clients may come back for (cut.c), and memory
- * that waits for an RCU grace period.
+ * meets no exports, no ports and hence no sessions: only notes of what clients may
+ * come back for (cut.c), and memory that waits for an RCU grace period.
  */
 #include <linux/module.h>
 #include "server.h"
