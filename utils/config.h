@@ -122,7 +122,7 @@ void *must(void *p);
 extern const char *configfs_base;
 
 int configfs_begin(bool change);
-int configfs_end(void);
+void configfs_end(void);
 size_t configfs_ending(const char *id);
 int configfs_read(struct config *cfg, bool secrets);
 int configfs_export_create(const struct export *exp, bool keep);

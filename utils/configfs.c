@@ -34,16 +34,12 @@ static bool real;	/* @configfs_base is configfs */
 static bool want_secrets;
 static int locked = -1;	/* the base directory, whose lock keeps others from changing things */
 
-/*
- * What can't be done before an export has ended: to say that it has (@label is NULL), or to
- * enable another one of its id or name.
- */
-static struct later {
+/* Exports that were removed or disabled, and may not have ended. */
+static struct ending {
 	char *name;
 	char *id;
-	char *label;
-	struct later *next;
-} *later;
+	struct ending *next;
+} *ending;
 
 static char *path_of(const char *dir, const char *label, const char *file)
 {
@@ -334,7 +330,7 @@ static const char *explain_enable(int err)
 	case EEXIST:
 		return "another export has its name or its id";
 	case EBUSY:
-		return "one that had its name or its id has not ended yet";
+		return "one of its name or id has not ended: its file system does not answer";
 	case EOPNOTSUPP:
 		return "file systems of this type can't be exported: they have no file handles";
 	case EINVAL:
@@ -344,17 +340,19 @@ static const char *explain_enable(int err)
 	}
 }
 
-static void do_later(const char *name, const char *id, const char *label)
+static void note_ending(const struct export *exp)
 {
-	struct later *l = must(malloc(sizeof(*l)));
+	struct ending *e;
 
-	*l = (struct later){
-		.name = must(strdup(name)),
-		.id = id ? must(strdup(id)) : NULL,
-		.label = label ? must(strdup(label)) : NULL,
-		.next = later,
+	if (!exp->attr[ATTR_ID])
+		return;
+	e = must(malloc(sizeof(*e)));
+	*e = (struct ending){
+		.name = must(strdup(exp->name)),
+		.id = must(strdup(exp->attr[ATTR_ID])),
+		.next = ending,
 	};
-	later = l;
+	ending = e;
 }
 
 /**
@@ -366,26 +364,33 @@ static void do_later(const char *name, const char *id, const char *label)
 size_t configfs_ending(const char *id)
 {
 	char *path = path_of(here, here, "ending"), *ids = NULL, *rest, *line;
+	int err = read_value(path, &ids);
 	size_t nr = 0;
 
 	/* A base that is not configfs has no such file: nothing is at work there. */
-	if (!read_value(path, &ids)) {
-		rest = ids;
-		while ((line = strsep(&rest, "\n")))
-			nr += *line && (!id || !strcmp(line, id) || !strcmp(line, "more"));
-	}
+	if (err)
+		nr = err != -ENOENT;
+	rest = ids;
+	while (rest && (line = strsep(&rest, "\n")))
+		nr += *line && (!id || !strcmp(line, id) || !strcmp(line, "more"));
 	free(ids);
 	free(path);
 	return nr;
 }
 
-/* Wait, longer each time; false once that was about two seconds in all. */
-static bool wait_a_little(unsigned int *times)
-{
-	struct timespec t = { .tv_nsec = 1000000L << (*times < 7 ? *times : 7) };
+#define WAIT_MS		100
+#define WAIT_QUIET_MS	2000	/* then say so */
+#define WAIT_LOCKED_MS	10000	/* others wait meanwhile */
 
+/* Wait a moment for @name; @waited is for how long that has been done. */
+static void wait_for(const char *name, unsigned int *waited)
+{
+	struct timespec t = { .tv_nsec = WAIT_MS * 1000000L };
+
+	if (*waited == WAIT_QUIET_MS)
+		complain("export %s: it has not ended yet: waiting for its file system", name);
 	nanosleep(&t, NULL);
-	return ++*times < 22;
+	*waited += WAIT_MS;
 }
 
 static int write_attr(const char *dir, const char *label, const char *file, const char *value)
@@ -401,25 +406,21 @@ static int write_attr(const char *dir, const char *label, const char *file, cons
 	return err ? 2 : 0;
 }
 
+/* 4: not before one of its name or id has ended */
 static int set_export_enable(const struct export *exp, const char *label, bool enable)
 {
 	char *path = path_of("exports", label, "enable");
-	unsigned int times = 0;
+	unsigned int waited = 0;
 	int err;
 
-	do
-		err = write_value(path, enable ? "1" : "0");
-	while (err == -EBUSY && wait_a_little(&times));
-	if (err == -EBUSY) {
-		do_later(exp->name, NULL, label);
-		err = 0;
-	}
+	while ((err = write_value(path, enable ? "1" : "0")) == -EBUSY && waited < WAIT_LOCKED_MS)
+		wait_for(exp->name, &waited);
 	if (err)
 		complain("export %s (%s): can't be %s: %s", exp->name,
 			 exp->attr[ATTR_PATH] ? exp->attr[ATTR_PATH] : "no path",
 			 enable ? "enabled" : "disabled", explain_enable(-err));
 	free(path);
-	return err ? 2 : 0;
+	return err == -EBUSY ? 4 : err ? 2 : 0;
 }
 
 static int make_item(const char *dir, const char *label)
@@ -511,8 +512,7 @@ static int only_kept(const struct export *exp)
  * @keep: leave it if all that fails is to enable it, so that its clients are not told
  *	  that it is gone
  *
- * If it fails otherwise nothing of the export is left.  configfs_end() enables it if one that
- * had its id or name has not ended yet.
+ * If it fails otherwise nothing of the export is left.
  *
  * Return: 0, or an exit status after a message: 4 if it was left.
  */
@@ -538,10 +538,12 @@ int configfs_export_create(const struct export *exp, bool keep)
 		goto out;
 	}
 	rc = set_export_enable(exp, label, exp->enable);
-	if (rc && keep)
+	if (rc && keep) {
 		rc = only_kept(exp);
-	else if (rc)
+	} else if (rc) {
 		remove_item("exports", label);
+		rc = 2;
+	}
 out:
 	free(label);
 	return rc;
@@ -567,11 +569,11 @@ static void put_back(const struct export *have, const struct export *want)
  * @want: how it should be; attributes that are not set stay
  *
  * Clients with files open notice if anything but @enable differs: the export is
- * disabled for a moment; for longer if requests are at work: then configfs_end()
- * enables it.  If it fails the export is what it was; but one that was not
- * enabled, and can't be, is otherwise what it should be.
+ * disabled until requests at work are done.  If it fails the export is what it was; but one
+ * that was not enabled, or is not yet, and can't be, is otherwise what it should be.
  *
- * Return: 0, or an exit status after a message: 4 if it can't be enabled, and was not.
+ * Return: 0, or an exit status after a message: 4 if it can't be enabled, but is otherwise
+ * what it should be.
  */
 int configfs_export_update(const struct export *have, const struct export *want)
 {
@@ -589,9 +591,10 @@ int configfs_export_update(const struct export *have, const struct export *want)
 		return rc;
 	}
 	rc = set_export_enable(want, have->label, want->enable);
-	if (!rc && !want->enable && have->attr[ATTR_ID])
-		do_later(have->name, have->attr[ATTR_ID], NULL);
-	if (rc && have->enable)
+	if (!want->enable)
+		note_ending(have);
+	/* What it was could not be enabled either as long as its last life does not end. */
+	if (rc == 2 && have->enable)
 		put_back(have, want);
 	else if (rc)
 		rc = only_kept(want);
@@ -610,76 +613,34 @@ int configfs_export_remove(const struct export *exp)
 {
 	int rc = remove_item("exports", exp->label);
 
-	if (!rc && exp->attr[ATTR_ID])
-		do_later(exp->name, exp->attr[ATTR_ID], NULL);
+	if (!rc)
+		note_ending(exp);
 	return rc;
-}
-
-static void unlock(void)
-{
-	if (locked >= 0)
-		close(locked);
-	locked = -1;
-}
-
-/* -EBUSY: not yet */
-static int try_later(const struct later *l)
-{
-	char *path;
-	int err;
-
-	if (!l->label)
-		return configfs_ending(l->id) ? -EBUSY : 0;
-	if (configfs_begin(true))
-		return -EIO;
-	path = path_of("exports", l->label, "enable");
-	err = write_value(path, "1");
-	free(path);
-	unlock();
-	return err;
-}
-
-static int finish(const struct later *l)
-{
-	unsigned int times = 0;
-	bool said = false;
-	int err;
-
-	while ((err = try_later(l)) == -EBUSY)
-		if (!wait_a_little(&times) && !said) {
-			said = true;
-			complain("export %s: %s; waiting for requests at work in its file system",
-				 l->name, l->label ? "not enabled yet" : "ended");
-		}
-	if (err)
-		complain("export %s: can't be enabled: %s", l->name, explain_enable(-err));
-	return err ? 4 : 0;
 }
 
 /**
- * configfs_end - let others change the settings, and do what has to wait for requests
+ * configfs_end - let others change the settings, and wait for exports that were ended
  *
- * That is: see exports end, and enable others that have their ids or names.  If a file
- * system does not answer it takes as long.  The caller may be killed meanwhile: exports
- * end by themselves, but are not enabled then.
- *
- * Return: 0, or an exit status after a message.
+ * Afterwards their file systems can be unmounted.  If one does not answer it takes as long.
+ * The caller may be killed meanwhile: they end by themselves.
  */
-int configfs_end(void)
+void configfs_end(void)
 {
-	struct later *l;
-	int rc = 0;
+	unsigned int waited;
+	struct ending *e;
 
-	unlock();
-	while ((l = later)) {
-		later = l->next;
-		rc |= finish(l);
-		free(l->name);
-		free(l->id);
-		free(l->label);
-		free(l);
+	if (locked >= 0)
+		close(locked);
+	locked = -1;
+	while ((e = ending)) {
+		ending = e->next;
+		waited = 0;
+		while (configfs_ending(e->id))
+			wait_for(e->name, &waited);
+		free(e->name);
+		free(e->id);
+		free(e);
 	}
-	return rc;
 }
 
 static int set_port_enable(const char *label, uint16_t port, bool enable)

@@ -535,7 +535,7 @@ static size_t nr_enabled(const struct config *cfg)
 
 static void print_status(const struct config *cfg, bool json)
 {
-	size_t i;
+	size_t i, ending = configfs_ending(NULL);
 
 	if (json) {
 		fputs("{\"ports\": [", stdout);
@@ -543,7 +543,7 @@ static void print_status(const struct config *cfg, bool json)
 			printf("%s{\"port\": %u, \"enable\": %s}", i ? ", " : "",
 			       cfg->ports[i].number, cfg->ports[i].enable ? "true" : "false");
 		printf("], \"exports\": %zu, \"enabled\": %zu, \"ending\": %zu}\n",
-		       cfg->nr_exports, nr_enabled(cfg), configfs_ending(NULL));
+		       cfg->nr_exports, nr_enabled(cfg), ending);
 		return;
 	}
 	for (i = 0; i < cfg->nr_ports; i++)
@@ -552,9 +552,8 @@ static void print_status(const struct config *cfg, bool json)
 	if (!cfg->nr_ports)
 		puts("no port: rdmafsctl start");
 	printf("exports: %zu, of which enabled: %zu\n", cfg->nr_exports, nr_enabled(cfg));
-	if (configfs_ending(NULL))
-		printf("exports that have not ended, with requests still at work: %zu\n",
-		       configfs_ending(NULL));
+	if (ending)
+		printf("exports that have not ended: %zu\n", ending);
 }
 
 static int status(int argc, char **argv)
@@ -848,7 +847,7 @@ int main(int argc, char **argv)
 		{ "version", no_argument, NULL, 'V' },
 		{ }
 	};
-	int c, rc, later;
+	int c, rc;
 
 	/* "+": what follows the command is the command's */
 	while ((c = getopt_long(argc, argv, "+hV", longopts, NULL)) != -1) {
@@ -868,9 +867,7 @@ int main(int argc, char **argv)
 		}
 	}
 	rc = run_command(argc - optind, argv + optind);
-	later = configfs_end();
-	if (!rc)
-		rc = later;
+	configfs_end();
 	if (fflush(stdout) || ferror(stdout)) {
 		complain("standard output: %s", strerror(errno));
 		return EX_REFUSED;

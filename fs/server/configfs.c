@@ -25,8 +25,9 @@
  *	max_opens		files that all clients have open, and more limits
  *
  * Limits of a port may be written at any time.  An enabled export's other
- * attributes can't be written (EBUSY).  Removing a directory ends the export.  Nothing
- * here waits for a file system: configfs would let nobody else make or remove one.
+ * attributes can't be written (EBUSY).  Removing a directory ends the export.  Ending one
+ * waits for its file system for a second at most: configfs lets nobody else make or
+ * remove anything while somebody waits.  Enabling one does wait for it.
  * Handles survive a restart if id and secret are set to what they were:
  * rdmafsctl saves them.
  *
@@ -522,7 +523,7 @@ static void rdmafsd_exports_drop(struct config_group *group, struct config_item 
 {
 	struct rdmafsd_cfg *cfg = to_cfg(item);
 
-	/* First: clients are told at once that there is nothing to wait for. */
+	/* First: from now on clients are told that there is nothing to wait for. */
 	rdmafsd_known_remove(&cfg->known);
 	mutex_lock(&cfg->lock);
 	rdmafsd_cfg_end(cfg);

@@ -16,11 +16,11 @@
  *
  * When the last request is done a work closes what clients have open, whose stateids
  * answer BADSTATE from then on, drops the path and takes the export out of the table.
- * Where the file system does not answer that may be never.  So nobody waits for it here:
- * who changes something in configfs holds locks there that all other administration
- * needs.  He may look which exports have not ended.  Another life of the export, of the
- * same id or name, does not begin before: both would have their hands in the same
- * directory of orphans.
+ * Where the file system does not answer that may be never.  So nobody waits for it here
+ * for longer than a second: who changes something in configfs holds locks there that all
+ * other administration needs.  He may look which exports have not ended.  Another life of
+ * the export, of the same id or name, does not begin before: both would have their hands
+ * in the same directory of orphans.
  */
 #define pr_fmt(fmt) "rdmafsd: " fmt
 
@@ -163,7 +163,8 @@ struct rdmafsd_export *rdmafsd_export_find_id(u32 id)
  *
  * Any context that may take no lock that sleeps.
  *
- * Return: a number for it, or 0: there is no such export, or it ends.
+ * Return: a number for it, or 0: there is no such export, or it ends, so that whoever
+ * names it is refused.
  */
 u64 rdmafsd_export_domain(u32 id)
 {
@@ -172,7 +173,7 @@ u64 rdmafsd_export_domain(u32 id)
 
 	rcu_read_lock();
 	exp = xa_load(&rdmafsd_exports, id);
-	domain = exp ? rdmafsd_domain(exp) : 0;
+	domain = exp && !percpu_ref_is_dying(&exp->inflight) ? exp->domain : 0;
 	rcu_read_unlock();
 	return domain;
 }
@@ -244,6 +245,7 @@ static void rdmafsd_export_ended(struct work_struct *work)
 	mutex_lock(&rdmafsd_exports_lock);
 	xa_erase(&rdmafsd_exports, exp->p.id);
 	mutex_unlock(&rdmafsd_exports_lock);
+	complete(&exp->ended);
 	rdmafsd_export_free(exp);
 }
 
@@ -278,13 +280,16 @@ static int rdmafsd_export_taken(const struct rdmafsd_export_params *p)
 {
 	struct rdmafsd_export *other;
 	unsigned long id;
+	int err = 0;
 
 	lockdep_assert_held(&rdmafsd_exports_lock);
 	xa_for_each(&rdmafsd_exports, id, other) {
 		if (id != p->id && strcmp(other->p.name, p->name))
 			continue;
-		if (percpu_ref_is_dying(&other->inflight))
-			return -EBUSY;
+		if (percpu_ref_is_dying(&other->inflight)) {
+			err = -EBUSY;
+			continue;
+		}
 		if (id != p->id)
 			pr_err("%s: another export has this name already\n", p->name);
 		else
@@ -292,7 +297,7 @@ static int rdmafsd_export_taken(const struct rdmafsd_export_params *p)
 			       p->name, p->id);
 		return -EEXIST;
 	}
-	return 0;
+	return err;
 }
 
 static int rdmafsd_export_publish(struct rdmafsd_export *exp)
@@ -341,6 +346,7 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 	exp->serial = atomic64_inc_return(&rdmafsd_export_serial);
 	exp->verf = get_random_u64();
 	INIT_WORK(&exp->end, rdmafsd_export_ended);
+	init_completion(&exp->ended);
 	refcount_set(&exp->refs, 1);
 
 	err = kern_path(path, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &exp->path);
@@ -393,14 +399,18 @@ free:
  * @exp: the export; the caller's reference goes
  *
  * No request begins in it any more.  Those at work, and what is open, may keep its file
- * system for as long as that does not answer; rdmafsd_exports_ending() shows it.
+ * system for as long as that does not answer; rdmafsd_exports_ending() shows it.  Usually
+ * they don't, and all is over when this returns, after a second at most.
  *
  * Context: process, with a reference to the module.
  */
 void rdmafsd_export_end(struct rdmafsd_export *exp)
 {
+	refcount_inc(&exp->refs);
 	__module_get(THIS_MODULE);
 	percpu_ref_kill(&exp->inflight);
+	wait_for_completion_timeout(&exp->ended, HZ);
+	rdmafsd_export_free(exp);
 }
 
 /**

@@ -671,9 +671,11 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 	struct rdmafsd_claim *claim;
 
 	lockdep_assert_held(&exp->opened_lock);
-	/* Nobody can come back as long as it ends: the time goes on when it is live again. */
-	if (percpu_ref_is_dying(&exp->inflight))
+	/* It ends, and is to be live again: nobody can come back before, so the time stands. */
+	if (rdmafsd_export_off(exp->p.id)) {
+		mod_delayed_work(rdmafsd_reap_wq, &exp->reap, HZ);
 		return NULL;
+	}
 	while (true) {
 		claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
 		if (!claim)

@@ -170,6 +170,7 @@ struct rdmafsd_export_params {
  * @verf_gen:	added to it; grows with every writeback error
  * @inflight:	requests at work
  * @end:	what is left to do once @inflight is gone, see export.c
+ * @ended:	that is done
  * @nr_states:	states that hold a file open, closing ones too
  * @opened:	&struct rdmafsd_opened by inode
  * @claims:	&struct rdmafsd_claim by number
@@ -200,6 +201,7 @@ struct rdmafsd_export {
 	atomic64_t verf_gen;
 	struct percpu_ref inflight;
 	struct work_struct end;
+	struct completion ended;
 	atomic_t nr_states;
 	struct rhashtable opened;
 	struct rhashtable claims;
@@ -235,12 +237,6 @@ int rdmafsd_export_missing(u32 id);
 
 struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *p,
 					    const char *path);
-/* What requests wait for in it; 0: none waits, as it is refused. */
-static inline u64 rdmafsd_domain(struct rdmafsd_export *exp)
-{
-	return percpu_ref_is_dying(&exp->inflight) ? 0 : exp->domain;
-}
-
 void rdmafsd_export_end(struct rdmafsd_export *exp);
 ssize_t rdmafsd_exports_ending(char *page);
 struct rdmafsd_export *rdmafsd_export_find_id(u32 id);

@@ -118,7 +118,8 @@ struct rdmafsd_state *rdmafsd_state_get(struct rdmafsd_session *ses, u64 id)
  *
  * Any context that may take no lock that sleeps.
  *
- * Return: a number for it, or 0: there is no such open, or its export ends.
+ * Return: a number for it, or 0: there is no such open.  Also while its export ends: a
+ * CLOSE does its work then, too.
  */
 u64 rdmafsd_state_domain(struct rdmafsd_session *ses, u64 id)
 {
@@ -127,7 +128,7 @@ u64 rdmafsd_state_domain(struct rdmafsd_session *ses, u64 id)
 
 	rcu_read_lock();
 	st = xa_load(&ses->states, lower_32_bits(id));
-	domain = st && st->id == id ? rdmafsd_domain(st->exp) : 0;
+	domain = st && st->id == id ? st->exp->domain : 0;
 	rcu_read_unlock();
 	return domain;
 }
