@@ -24,7 +24,9 @@ obj-m += transport/
 obj-m += fs/proto/
 obj-m += fs/client/
 obj-m += fs/server/
-obj-$(RDMAFS_KUNIT) += tests/kunit/ tests/bare/
+obj-$(RDMAFS_KUNIT) += tests/kunit/
+# What benchmarks compare with.
+obj-$(RDMAFS_BARE) += tests/bare/
 
 else
 

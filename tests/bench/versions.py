@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Two versions of rdmafs in one boot: the part in the guest of tests/bench/against.
+"""Versions of rdmafs in one boot: the part in the guest of tests/bench/against.
 
-In each round either is loaded, serves, is mounted, does every kind of I/O and is
+In each round every one is loaded, serves, is mounted, does every kind of I/O and is
 unloaded again, in an order of its own. A version is set up by its own checkout's
 tests/guest/inside/lib.sh, with its own modules and user programs.
 """
@@ -39,14 +39,15 @@ done
 
 
 class Version:
-    """TOP:MODULES:UTILS of a checkout."""
+    """NAME:TOP of a checkout, whose modules are in TOP/ko."""
 
     def __init__(self, word):
-        self.top, self.modules, self.utils = word.split(":")
+        self.name, self.top = word.split(":")
 
     def shell(self, script):
-        env = dict(os.environ, top=self.top, utils=self.utils, RDMAFS_MODULES=self.modules,
-                   PATH=f"{self.utils}:{os.environ['PATH']}")
+        utils = f"{self.top}/utils"
+        env = dict(os.environ, top=self.top, utils=utils, RDMAFS_MODULES=f"{self.top}/ko",
+                   PATH=f"{utils}:{os.environ['PATH']}")
         subprocess.run(["bash", "-euo", "pipefail", "-c", script], check=True, env=env,
                        stdout=sys.stderr)
 
@@ -67,33 +68,43 @@ class Version:
         return found
 
 
+def table(names, rounds):
+    """What the first version needs for an I/O, in parts of what each other one does."""
+    lines = [f"| | other | its I/Os a second | {names[0]} | time of an I/O, {names[0]} to other"
+             " | 95 % interval |", "| --- | --- | --- | --- | --- | --- |"]
+    for kind in rounds[0][names[0]]:
+        def iops(name):
+            return [r[name][kind] for r in rounds]
+        for name in names[1:]:
+            ratio = report.interval([old / new for old, new in zip(iops(name), iops(names[0]))],
+                                    random.Random(1))
+            lines.append(f"| {kind} | {name} | {statistics.median(iops(name)):.0f} |"
+                         f" {statistics.median(iops(names[0])):.0f} | {ratio['median']:.3f} |"
+                         f" {ratio['low']:.3f} to {ratio['high']:.3f} |")
+    return "\n".join(lines)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--rounds", type=int, required=True)
     p.add_argument("--seconds", type=float, required=True)
     p.add_argument("--kinds", required=True)
-    p.add_argument("old")
-    p.add_argument("new")
+    p.add_argument("versions", nargs="+", type=Version)
     options = p.parse_args()
     options.quick = False
     kinds = guest.cells(options)
     if not kinds:
         sys.exit(f"against: no kind of I/O matches {options.kinds}")
-    versions = {"old": Version(options.old), "new": Version(options.new)}
-    shuffle, start, rounds = random.Random(1), time.monotonic(), []
-    for number in range(options.rounds):
+    versions = {v.name: v for v in options.versions}
+    names, shuffle, start, rounds = list(versions), random.Random(1), time.monotonic(), []
+    for number in range(1, options.rounds + 1):
         rounds.append({name: versions[name].measure(kinds, 64, options.seconds)
-                       for name in shuffle.sample(list(versions), 2)})
-        print(f"against: round {number + 1} of {options.rounds} done after"
+                       for name in shuffle.sample(names, len(names))})
+        print(f"against: round {number} of {options.rounds} done after"
               f" {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
-    print("| | old, I/Os a second | new | time of an I/O, new to old | 95 % interval |")
-    print("| --- | --- | --- | --- | --- |")
-    for name, _, _ in kinds:
-        ratio = report.interval([r["old"][name] / r["new"][name] for r in rounds],
-                                random.Random(1))
-        old, new = (statistics.median(r[v][name] for r in rounds) for v in ("old", "new"))
-        print(f"| {name} | {old:.0f} | {new:.0f} | {ratio['median']:.3f} |"
-              f" {ratio['low']:.3f} to {ratio['high']:.3f} |")
+        if number % 10 == 0 and number < options.rounds:
+            print(table(names, rounds), file=sys.stderr, flush=True)
+    print(table(names, rounds))
 
 
 if __name__ == "__main__":
