@@ -56,6 +56,10 @@ check:
 check-full:
 	tests/check/run --full
 
+# A thousand lost connections, a hundred losses of power, failing disks, lost RNICs.
+check-faults:
+	tests/check/faults
+
 demo:
 	tests/demo
 
@@ -87,6 +91,7 @@ help:
 	@echo 'install         modules, tools and man pages'
 	@echo 'demo            boot a guest, mount rdmafs over soft-RoCE, run fio on it'
 	@echo 'check           all tests; check-full has the long forms'
+	@echo 'check-faults    faults, a hundred to a thousand times each'
 	@echo 'bench           compare with NFS/RDMA, NFS/TCP and NVMe-oF'
 	@echo 'bench-fairness  how mounts share translations when these are short'
 	@echo 'coverage        which lines the tests in UML execute; longer than check'
@@ -94,6 +99,6 @@ help:
 	@echo 'fuzz            libFuzzer on what checks bytes off the wire; an hour'
 	@echo 'clean           remove what was built'
 
-.PHONY: all modules utils install modules_install check check-full demo bench bench-fairness coverage sim fuzz clean help
+.PHONY: all modules utils install modules_install check check-full check-faults demo bench bench-fairness coverage sim fuzz clean help
 
 endif

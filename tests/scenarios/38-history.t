@@ -3,28 +3,33 @@
 #
 # What was acknowledged is there, once: while connections and sessions are lost, over the
 # loss of power of the server's machine, which boots on its disks, and while its disk fails,
-# is full or frozen.
+# is full or frozen.  With RDMAFS_FAULTS=1 (make check-faults) that many times that all machines
+# together have lost a thousand connections, and a hundred of everything else.
 set -uo pipefail
 # shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
 
 only_on rdmafs
-times=$((scenario_scale > 1 ? 1 : 5))
+connections=5 devices=10 sessions=5 power=1 disks=10 freezes=20 limit=1800 backings="ext4 xfs btrfs"
+if [ -n "${RDMAFS_FAULTS:-}" ]; then
+	connections=250 devices=34 sessions=34 power=25 disks=50 freezes=50 limit=7200
+elif [ "$scenario_scale" -gt 1 ]; then
+	devices=2 sessions=1 disks=2 freezes=4 backings=ext4
+fi
 scenario checker --fs local --backing ext4 --size 400M -- history checker
-for backing in ext4 xfs btrfs; do
-	scenario $backing --nodes 2 --disks file --backing $backing --size 400M -- \
-		history connections:5 device:$((times * 2)) sessions:$times rewritten opened power:1
-	[ "$scenario_scale" = 1 ] || break
+for backing in $backings; do
+	scenario "$backing" --nodes 2 --disks file --backing "$backing" --size 400M --timeout $limit -- \
+		history connections:$connections device:$devices sessions:$sessions rewritten opened \
+		power:$power
 done
 # What a disk has the kernel say while it fails.
 failing='^(Buffer I/O error on dev(ice)? dm-0|.*I/O error, dev dm-0|JBD2: .*dm-0|EXT4-fs error \(device dm-0\)'
 failing+='|XFS \(dm-0\): (.*I/O [Ee]rror|Internal error xfs_trans_cancel|Corruption of in-memory data))'
-for backing in ext4 xfs; do
-	scenario "$backing fails" --disks mapped --backing $backing --size 400M --expect "$failing" -- \
-		history failing:$((times * 2)) forgotten
-	scenario "$backing full and frozen" --disks mapped --backing $backing --size 400M -- \
-		history full:$((times * 2)) frozen:$((times * 4))
-	[ "$scenario_scale" = 1 ] || break
+for backing in ${backings% btrfs}; do
+	scenario "$backing fails" --disks mapped --backing "$backing" --size 400M --timeout $limit \
+		--expect "$failing" -- history failing:$disks forgotten
+	scenario "$backing full and frozen" --disks mapped --backing "$backing" --size 400M \
+		--timeout $limit -- history full:$disks frozen:$freezes
 done
 # With packets of 1 KiB a work request of 64 KiB that loses one in twenty does not come through
 # on rxe: it counts what is sent again until something is acknowledged.
@@ -33,10 +38,12 @@ done
 		scenario "link $rdma" --nodes 2 --net-mtu 9000 --rdma $rdma --backing ext4 --size 400M -- \
 			history link:120
 	done
-long=
-[ "$scenario_scale" != 1 ] || long=power:1
 # Guests in QEMU are two at most.
-[[ $scenario_kernel != uml* ]] ||
-	scenario two-clients --nodes 3 --disks file --backing ext4 --size 400M --mem 1500M -- \
-		history sessions:$times $long
+[[ $scenario_kernel != uml* ]] || {
+	more=()
+	[ "$scenario_scale" -gt 1 ] || more=("power:$power")
+	[ -z "${RDMAFS_FAULTS:-}" ] || more+=("connections:$connections")
+	scenario two-clients --nodes 3 --disks file --backing ext4 --size 400M --mem 1500M \
+		--timeout $limit -- history sessions:$sessions "${more[@]}"
+}
 tap_done
