@@ -69,7 +69,7 @@ static void early_reply(struct kunit *test)
 	u32 i;
 
 	fake_start(test, f);
-	iwarp = rdma_protocol_iwarp(f->raw->id->device, f->raw->id->port_num);
+	iwarp = raw_iwarp(f->raw);
 	fake_submit(test, f, 0, FAKE_WRITE);
 	fake_take_call(test, f, &f->call[0]);
 	f->grant = true;

@@ -137,6 +137,11 @@ int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		rej = rdma_consumer_reject_data(id, event, &len);
+		if (!rej && rdma_protocol_iwarp(id->device, id->port_num)) {
+			/* siw says ECONNRESET, which the core does not take for the peer's word. */
+			rej = event->param.conn.private_data;
+			len = event->param.conn.private_data_len;
+		}
 		if (rej && len >= sizeof(*rej))
 			raw->reason = le16_to_cpu(rej->reason);
 		raw->status = -ECONNREFUSED;

@@ -74,6 +74,12 @@ struct raw {
 	struct list_head link;
 };
 
+/* iWARP has no immediate data, and a WRITE is sent when it is done, whatever becomes of it. */
+static inline bool raw_iwarp(const struct raw *raw)
+{
+	return rdma_protocol_iwarp(raw->id->device, raw->id->port_num);
+}
+
 int raw_address(u16 port, struct sockaddr_in *addr);
 const char *raw_address_name(void);
 int raw_route(const char *from, const char *to);

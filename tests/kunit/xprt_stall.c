@@ -49,7 +49,7 @@ int stall_begin(struct stall *st, struct raw *raw, u32 recvs)
 	struct sock *peer;
 
 	*st = (struct stall) { .raw = raw, .next = recvs };
-	if (!rdma_protocol_iwarp(raw->id->device, raw->id->port_num))
+	if (!raw_iwarp(raw))
 		return 0;
 	st->sk = stall_sock(raw, &addr->src_addr, &addr->dst_addr);
 	peer = stall_sock(raw, &addr->dst_addr, &addr->src_addr);
