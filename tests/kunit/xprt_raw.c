@@ -153,6 +153,8 @@ int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		raw_failed(raw);
+		if (READ_ONCE(raw->follows))
+			rdma_disconnect(id);
 		return 0;
 	default:
 		raw->status = event->status ?: -ECONNREFUSED;

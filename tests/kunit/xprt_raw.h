@@ -43,6 +43,7 @@ struct raw_msg {
  * @arrived: receives that came
  * @wait:    for @arrived and @cut
  * @cut:     the connection is gone
+ * @follows: its end goes when the other one does, so that what it sends then fails at once
  * @step:    of the connection's set-up
  * @status:  of that step
  * @sent:    the device is done with the last work request
@@ -64,6 +65,7 @@ struct raw {
 	atomic_t arrived;
 	wait_queue_head_t wait;
 	bool cut;
+	bool follows;
 	struct completion step;
 	int status;
 	struct completion sent;
