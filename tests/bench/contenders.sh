@@ -50,7 +50,7 @@ up_nvme() {
 up() {
 	local mib=$1 name
 	shift
-	# Where the KUnit suites are built, so is this.
+	# For a test kernel it is built.
 	if [ -e "$RDMAFS_MODULES/rdma_bare.ko" ]; then
 		insmod "$RDMAFS_MODULES/rdma_bare.ko"
 	fi

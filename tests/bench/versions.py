@@ -42,7 +42,7 @@ class Version:
     """NAME:TOP of a checkout, whose modules are in TOP/ko."""
 
     def __init__(self, word):
-        self.name, self.top = word.split(":")
+        self.name, self.top = word.rsplit(":", 1)
 
     def shell(self, script):
         utils = f"{self.top}/utils"
@@ -96,6 +96,8 @@ def main():
     if not kinds:
         sys.exit(f"against: no kind of I/O matches {options.kinds}")
     versions = {v.name: v for v in options.versions}
+    if len(versions) < len(options.versions):
+        sys.exit("against: the same version twice")
     names, shuffle, start, rounds = list(versions), random.Random(1), time.monotonic(), []
     for number in range(1, options.rounds + 1):
         rounds.append({name: versions[name].measure(kinds, 64, options.seconds)

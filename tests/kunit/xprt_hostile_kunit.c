@@ -539,6 +539,7 @@ static void bad_grant_twice(struct kunit *test, struct raw *raw)
 static void bad_grant_returned(struct kunit *test, struct raw *raw)
 {
 	struct rxp_wire_tag grant = hostile_grant(test, raw);
+	unsigned long end = jiffies + RAW_WAIT;
 	u32 rkey = le32_to_cpu(grant.rkey);
 
 	KUNIT_EXPECT_EQ(test, raw_write(raw, le64_to_cpu(grant.iova), rkey, 64), 0);
@@ -547,7 +548,8 @@ static void bad_grant_returned(struct kunit *test, struct raw *raw)
 	/* The answer to a later message: the RETURN has been seen to. */
 	raw_call(raw, 3, 1, HOSTILE_ECHO, 0, 0, 0);
 	raw_reply(test, raw, 3, 1);
-	while (!raw->cut && !raw_write(raw, le64_to_cpu(grant.iova), rkey, 64) && raw->send_ok)
+	while (!READ_ONCE(raw->cut) && time_before(jiffies, end) &&
+	       !raw_write(raw, le64_to_cpu(grant.iova), rkey, 64) && raw->send_ok)
 		usleep_range(1000, 2000);
 	KUNIT_EXPECT_TRUE(test, !raw->send_ok || (raw_iwarp(raw) && raw->cut));
 }
