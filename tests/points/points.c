@@ -9,7 +9,8 @@
  *	hold NAME [COUNT [KEY]]	the next COUNT (1) threads that come there stay
  *	fail NAME [COUNT [KEY]]	the next COUNT (1) that ask there are told to fail
  *	release NAME		those that are held go on; nobody is held or failed
- *	reset			the same for all, and all counts begin at 0
+ *	reset			the same for all, and all counts begin at 0, when the next
+ *				point is armed
  *
  * and has a line for each name that was ever in a command:
  *
@@ -128,7 +129,8 @@ static struct point *point_arrive(const char *name, u64 key)
 {
 	struct point *p = point_find(name);
 
-	if (!p || (p->keyed && p->key != key))
+	/* Not armed any more: it was when this one looked. */
+	if (!rdmafs_points_armed || !p || (p->keyed && p->key != key))
 		return NULL;
 	p->arrived++;
 	wake_up_all(&points_wait);
@@ -279,6 +281,7 @@ static void points_reset(void)
 {
 	u32 i;
 
+	WRITE_ONCE(rdmafs_points_armed, false);
 	for (i = 0; i < nr_points; i++) {
 		point_release(&points[i]);
 		points[i].arrived = 0;
