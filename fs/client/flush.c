@@ -221,12 +221,24 @@ static void rdmafs_fill_put(struct rdmafs_fill *fill)
 		kfree(fill);
 }
 
+/*
+ * netfs looks whether the folio is dirty, but a part of it may be on its way to the server: what
+ * is read now would come over that, and netfs would let go of its record of the part, which
+ * writeback uses.  Writeback waits for nobody who has a folio's lock here: what is held of it
+ * unsent goes when writepages ends, which does not come to this folio again (commit.c).
+ */
+static int rdmafs_fill_do(struct file *file, struct folio *folio)
+{
+	folio_wait_writeback(folio);
+	return netfs_read_folio(file, folio);
+}
+
 static void rdmafs_fill_work(struct work_struct *work)
 {
 	struct rdmafs_fill *fill = container_of(work, struct rdmafs_fill, work);
 
 	/* It finds the open again. */
-	fill->err = netfs_read_folio(NULL, fill->folio);
+	fill->err = rdmafs_fill_do(NULL, fill->folio);
 	folio_put(fill->folio);
 	rdmafs_open_put(fill->open);
 	complete(&fill->done);
@@ -252,7 +264,7 @@ int rdmafs_read_folio(struct file *file, struct folio *folio)
 	if (!(current->flags & PF_KTHREAD))
 		fill = kzalloc(sizeof(*fill), GFP_NOFS);
 	if (!fill)
-		return netfs_read_folio(file, folio);
+		return rdmafs_fill_do(file, folio);
 	fill->open = rdmafs_open_find(inode, RFP_OPEN_READ | RFP_OPEN_EXEC);
 	if (!fill->open) {
 		kfree(fill);
