@@ -8,8 +8,9 @@
  *   before the change is visible: a client that asks in between would learn
  *   the new value with the old contents.  So once a change made through us is
  *   done, i_version is raised again if anybody has asked for it meanwhile.
- *   For regular files ctime is added, since i_version may fall back after a
- *   crash of the server and would then repeat itself.
+ *   ctime is added, since i_version may be behind on the disk: it falls back,
+ *   and would then repeat itself, after a crash of the server, or when the
+ *   inode has left its memory.
  * - Elsewhere ctime is the base.  It is as coarse as the timer, so a counter is
  *   added, from a table by hash of the inode, that grows with each change made
  *   through us; it begins at a value made of the time of loading, which is
@@ -40,6 +41,7 @@
 #include <linux/stat.h>
 #include <linux/timekeeping.h>
 #include "server.h"
+#include "transport/points.h"
 
 #define RDMAFSD_CHANGE_BITS	12
 
@@ -120,8 +122,7 @@ u64 rdmafsd_cookie_base(struct inode *inode)
  */
 u64 rdmafsd_cookie_from(struct inode *inode, u64 base, const struct kstat *stat)
 {
-	if (rdmafsd_has_version(inode) &&
-	    (!S_ISREG(stat->mode) || (stat->attributes & STATX_ATTR_CHANGE_MONOTONIC)))
+	if (rdmafsd_has_version(inode) && (stat->attributes & STATX_ATTR_CHANGE_MONOTONIC))
 		return base;
 	return base + ((u64)stat->ctime.tv_sec << 30) + stat->ctime.tv_nsec;
 }
@@ -207,6 +208,7 @@ void rdmafsd_change_end(struct rdmafsd_change *chg)
 	struct inode *inode = d_inode(chg->path.dentry);
 	struct rdmafsd_changing *now = rdmafsd_changing_of(inode);
 
+	rdmafs_test_point("change_end", inode->i_ino);
 	if (rdmafsd_has_version(inode))
 		inode_maybe_inc_iversion(inode, false);
 	/* The change comes before its count: rdmafsd_cookie_base(). */
