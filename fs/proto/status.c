@@ -2,10 +2,12 @@
 /*
  * Protocol status and errno, both ways, from one table.
  *
- * The table's first part is one to one.  The second part is for the server
- * alone: errnos that a file system or the VFS may return there and that have
- * no meaning, or another one, on a client.  Whatever is in neither is an I/O
- * error, which every program knows how to take.
+ * The table's first part is one to one.  The second part is for the client
+ * alone: what the protocol itself says, by name, which no errno of a file system
+ * may be taken for.  The third part is for the server alone: errnos that a file
+ * system or the VFS may return there and that have no meaning, or another one,
+ * on a client.  Whatever is in none is an I/O error, which every program knows
+ * how to take.
  *
  * EBADMSG is deliberately absent: file systems return it for a bad checksum
  * on their medium.  A server that can't parse a request says RFP_BADPROTO by
@@ -56,6 +58,9 @@ static const struct status_errno one_to_one[] = {
 	{ RFP_ENFILE,		-ENFILE },
 	{ RFP_EBADF,		-EBADF },
 	{ RFP_EILSEQ,		-EILSEQ },
+};
+
+static const struct status_errno client_only[] = {
 	{ RFP_BADCRED,		-EKEYREJECTED },
 	{ RFP_BADSTATE,		-EBADFD },
 	{ RFP_BADPROTO,		-EPROTO },
@@ -73,6 +78,8 @@ static const struct status_errno server_only[] = {
 	{ RFP_EOPNOTSUPP,	-ENOTSUPP },
 	{ RFP_EOPNOTSUPP,	-ENOTTY },
 	{ RFP_EOPNOTSUPP,	-ENOIOCTLCMD },
+	/* The server's own word: no file system has it. */
+	{ RFP_OFFLINE,		-EJUKEBOX },
 	/* The backing is itself a network file system and lost the object. */
 	{ RFP_ESTALE,		-EOPENSTALE },
 	/* The object lives beyond a mount point, which is not exported. */
@@ -120,6 +127,9 @@ int rfp_errno_from_status(u32 status)
 	for (i = 0; i < ARRAY_SIZE(one_to_one); i++)
 		if (one_to_one[i].status == status)
 			return one_to_one[i].err;
+	for (i = 0; i < ARRAY_SIZE(client_only); i++)
+		if (client_only[i].status == status)
+			return client_only[i].err;
 	return -EIO;
 }
 EXPORT_SYMBOL_GPL(rfp_errno_from_status);
