@@ -29,6 +29,7 @@
 
 /**
  * struct rdmafs_dir - an open directory
+ * @cred:    of who opened it: as with a file, he may hand it on
  * @lock:    iterate may be called by several tasks
  * @reply:   what the server has said, entries only, or NULL
  * @dec:     where we are in it
@@ -41,6 +42,7 @@
  * @eof:     nothing follows the reply
  */
 struct rdmafs_dir {
+	struct rdmafs_cred *cred;
 	struct mutex lock; /* protects the rest */
 	void *reply;
 	struct rfp_dec dec;
@@ -207,9 +209,8 @@ static int rdmafs_dir_next(struct file *file, struct rdmafs_dir *d)
 	int err;
 
 	rdmafs_dir_drop(d);
-	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_READDIR, sizeof(struct rfp_readdir_req));
-	if (IS_ERR(op))
-		return PTR_ERR(op);
+	op = rdmafs_op_new_cred(RDMAFS_M(dir->i_sb), RFP_READDIR, sizeof(struct rfp_readdir_req),
+				d->cred, RDMAFS_POOL_COMMON);
 	l.cred = op->cred->serial;
 	if (!d->ask && l.index != RDMAFS_LISTING_NONE && !rdmafs_listing_load(dir, &l)) {
 		rdmafs_op_put(op);
@@ -327,6 +328,11 @@ static int rdmafs_dir_open(struct inode *inode, struct file *file)
 	d = kzalloc(sizeof(*d), GFP_KERNEL);
 	if (!d)
 		return -ENOMEM;
+	d->cred = rdmafs_cred_current(RDMAFS_M(inode->i_sb));
+	if (IS_ERR(d->cred)) {
+		kfree(d);
+		return -ENOMEM;
+	}
 	mutex_init(&d->lock);
 	file->private_data = d;
 	return 0;
@@ -337,6 +343,7 @@ static int rdmafs_dir_release(struct inode *inode, struct file *file)
 	struct rdmafs_dir *d = file->private_data;
 
 	rdmafs_dir_drop(d);
+	rdmafs_cred_put(d->cred);
 	kfree(d);
 	return 0;
 }
