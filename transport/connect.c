@@ -130,6 +130,9 @@ static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *even
 		status = rxp_frame_check_cm(event->param.conn.private_data,
 					    event->param.conn.private_data_len,
 					    RDMAFS_XPRT_DATA_MAX, &conn->cm);
+		/* Our queue pair has taken it over, and would send for ever what is not taken. */
+		if (!status && event->param.conn.rnr_retry_count > RXP_RETRY_COUNT)
+			status = -EPROTO;
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:

@@ -87,6 +87,7 @@ bool fake_accept(struct fake *f, const struct rxp_wire_cm *cm)
 	struct raw *raw;
 
 	while ((raw = fake_take_request(f))) {
+		raw->rnr_retries = f->rnr_retries;
 		if (!raw_accept(raw, cm, sizeof(*cm))) {
 			f->raw = raw;
 			return true;

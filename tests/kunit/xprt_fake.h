@@ -116,6 +116,7 @@ struct fake_call {
  * @returns: in so many RETURNs
  * @pings:   so many came
  * @mute:    and are not answered
+ * @rnr_retries: raw.rnr_retries of the connections that it accepts
  */
 struct fake {
 	struct rdma_cm_id *listen;
@@ -145,6 +146,7 @@ struct fake {
 	u32 returns;
 	u32 pings;
 	bool mute;
+	u8 rnr_retries;
 };
 
 /**

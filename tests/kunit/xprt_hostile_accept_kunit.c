@@ -100,6 +100,22 @@ static void hostile_accept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->raw->arrived), 0);
 }
 
+/* Its client is to send again for ever what it does not take. */
+static void hostile_accept_endless(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct rxp_wire_cm cm;
+
+	f->rnr_retries = 7;
+	raw_fill_cm(&cm);
+	schedule_work(&f->connect);
+	KUNIT_ASSERT_TRUE(test, fake_accept(f, &cm));
+	if (raw_iwarp(f->raw))
+		kunit_skip(test, "iWARP has no such count");
+	accept_failed(test, f, -EPROTO);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(f->raw));
+}
+
 static const struct reject_case {
 	const char *name;
 	u32 magic;
@@ -696,6 +712,7 @@ static void hostile_accept_exit(struct kunit *test)
 
 static struct kunit_case hostile_accept_cases[] = {
 	KUNIT_CASE_PARAM(hostile_accept, accept_gen_params),
+	KUNIT_CASE(hostile_accept_endless),
 	KUNIT_CASE_PARAM(hostile_reject, reject_gen_params),
 	KUNIT_CASE(hostile_no_accept),
 	KUNIT_CASE_PARAM(hostile_welcome, welcome_gen_params),

@@ -444,7 +444,8 @@ struct raw *raw_open(u16 port)
 int raw_accept(struct raw *raw, const void *data, u8 len)
 {
 	struct rdma_conn_param param = {
-		.private_data = data, .private_data_len = len, .rnr_retry_count = 6,
+		.private_data = data, .private_data_len = len,
+		.rnr_retry_count = raw->rnr_retries ?: 6,
 	};
 	int ret = raw_setup(raw);
 

@@ -49,6 +49,7 @@ struct raw_msg {
  * @sent:    the device is done with the last work request
  * @send_ok: and executed it
  * @reason:  why it was rejected, or 0
+ * @rnr_retries: what a server's end accepts with, if not 6
  * @client:  the client that it says it is
  * @welcome: what it was told
  * @link:    a server's: among those that nobody has accepted
@@ -71,6 +72,7 @@ struct raw {
 	struct completion sent;
 	bool send_ok;
 	u16 reason;
+	u8 rnr_retries;
 	u8 client[16];
 	struct rxp_wire_welcome welcome;
 	struct list_head link;
