@@ -26,11 +26,14 @@
  * Ownership: a part's pages are pinned until its op has finished (written
  * unstably: until stable).  A killed task leaves the request; iocb and iterator
  * of a synchronous one are not touched any more from then on.  Those of libaio are
- * told to be over when their task exits, which would wait for them otherwise.
+ * told to be over when their program ends, which would wait for them otherwise.  A program
+ * that lives and calls io_destroy(2) does wait: it has other uses for its memory then.
  */
 #include <linux/aio.h>
 #include <linux/bvec.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include "client.h"
 #include "transport/points.h"
@@ -65,6 +68,7 @@ enum rdmafs_dio_left {
  * @told:    1: @iocb has been completed, or is being cancelled
  * @left:    by whom it is waited for: enum rdmafs_dio_left
  * @cancel:  completes @iocb before the request is over
+ * @task:    who submitted it, referenced, if it is @cancellable
  * @pos:     where in the file
  * @len:     bytes submitted
  * @parts:   parts not yet ended, and one for the submitter
@@ -90,6 +94,7 @@ struct rdmafs_dio {
 	atomic_t told;
 	atomic_t left;
 	struct work_struct cancel;
+	struct task_struct *task;
 	loff_t pos;
 	size_t len;
 	atomic_t parts;
@@ -149,8 +154,11 @@ static void rdmafs_dio_part_dirty(struct rdmafs_dio_part *part)
 
 static void rdmafs_dio_put(struct rdmafs_dio *dio)
 {
-	if (refcount_dec_and_test(&dio->ref))
-		kfree(dio);
+	if (!refcount_dec_and_test(&dio->ref))
+		return;
+	if (dio->task)
+		put_task_struct(dio->task);
+	kfree(dio);
 }
 
 /* The end of a part, or of what was submitted: bytes up to @end, if not more. */
@@ -217,15 +225,26 @@ static void rdmafs_dio_cancel_work(struct work_struct *work)
 	rdmafs_dio_put(dio);
 }
 
+/* Whether the program that @task is of is at its end: it has been killed, or has exited. */
+static bool rdmafs_dio_program_over(struct task_struct *task)
+{
+	struct signal_struct *sig = task->signal;	/* there as long as @task is */
+
+	return (READ_ONCE(sig->flags) & SIGNAL_GROUP_EXIT) || !atomic_read(&sig->live);
+}
+
 /*
- * libaio: the task exits, or has called io_cancel(2).  Its lock is held, and @iocb
- * is on its list, from which only ki_complete() takes it; until then it keeps the
- * request.
+ * libaio: the program ends, or has called io_destroy(2) or io_cancel(2), after which it may do
+ * with its memory as it likes: so only what is at its end is told before the request is over.
+ * Its lock is held, and @iocb is on its list, from which only ki_complete() takes it; until
+ * then it keeps the request.
  */
 static int rdmafs_dio_cancel(struct kiocb *iocb)
 {
 	struct rdmafs_dio *dio = iocb->private;
 
+	if (!rdmafs_dio_program_over(dio->task))
+		return 0;
 	/* Once it counts as told its end does not wait for the lock any more, but frees it. */
 	refcount_inc(&dio->ref);
 	if (atomic_xchg(&dio->told, 1)) {
@@ -243,6 +262,7 @@ static void rdmafs_dio_cancellable(struct rdmafs_dio *dio)
 	if (!(dio->iocb->ki_flags & IOCB_AIO_RW) || atomic_read(&dio->parts) == 1)
 		return;
 	dio->cancellable = true;
+	dio->task = get_task_struct(current);
 	dio->iocb->private = dio;
 	kiocb_set_cancel_fn(dio->iocb, rdmafs_dio_cancel);
 }

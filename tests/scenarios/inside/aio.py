@@ -5,7 +5,7 @@ import ctypes
 import os
 import struct
 
-IO_SETUP, IO_GETEVENTS, IO_SUBMIT = 206, 208, 209
+IO_SETUP, IO_DESTROY, IO_GETEVENTS, IO_SUBMIT = 206, 207, 208, 209
 PREAD, PWRITE = 0, 1
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -29,6 +29,10 @@ class Request:
         pointer = ctypes.c_void_p(ctypes.addressof(self.iocb))
         if _call("io_submit", IO_SUBMIT, self.context, ctypes.c_long(1), ctypes.byref(pointer)) != 1:
             raise OSError("io_submit took nothing")
+
+    def destroy(self):
+        """io_destroy(2), which waits for what is under way."""
+        _call("io_destroy", IO_DESTROY, self.context)
 
     def wait(self):
         """What it was told: bytes, or a negative errno."""
