@@ -495,6 +495,14 @@ again:
 		rxp_pool_put(pool);
 		goto again;
 	}
+	/* Looked at before it waited; the mount may have come back to another server since. */
+	if (io && io->len > x->data_max) {
+		spin_unlock_bh(&x->lock);
+		rxp_slots_put(&x->slot_account, slot->index);
+		rxp_io_unmap(io);
+		ret = -E2BIG;
+		goto out_pool;
+	}
 	conn = x->conns[slot->index % x->nr_conns];
 	rxp_conn_get(conn);
 	if (io)

@@ -435,6 +435,35 @@ static void recover_smaller_server(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_reconnects), 1);
 }
 
+/* The same to a call that waits for the connection, in no slot. */
+static void recover_smaller_waiting(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	unsigned long end = jiffies + RAW_WAIT;
+	struct recover_submit s;
+	struct rxp_wire_cm cm;
+
+	fake_start(test, f);
+	fake_drop(f);
+	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXP_DOWN));
+	recover_submit_later(f, &s, 0, FAKE_READ);
+	while (!fake_stat(f, RXP_STAT_calls) && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	raw_fill_cm(&cm);
+	cm.data_max = cpu_to_le32(FAKE_LEN / 2);
+	KUNIT_EXPECT_TRUE(test, fake_accept(f, &cm));
+	fake_take_hello(test, f);
+	KUNIT_EXPECT_EQ(test, fake_welcome(f, RXP_WELCOME_NEW), 0);
+	flush_work(&s.work);
+	destroy_work_on_stack(&s.work);
+	KUNIT_EXPECT_EQ(test, s.ret, -E2BIG);
+	fake_submit(test, f, 1, FAKE_ECHO);
+	fake_take_call(test, f, &f->call[1]);
+	fake_serve(test, f, &f->call[1]);
+	fake_await(test, &f->call[1]);
+	KUNIT_EXPECT_EQ(test, f->call[1].call.status, 0);
+}
+
 /* The mount comes back on a device with smaller MRs, in the same session. */
 static void recover_smaller_device(struct kunit *test)
 {
@@ -490,6 +519,7 @@ static struct kunit_case recover_cases[] = {
 	KUNIT_CASE(recover_kept_receives),
 	KUNIT_CASE(recover_addr_change),
 	KUNIT_CASE(recover_smaller_server),
+	KUNIT_CASE(recover_smaller_waiting),
 	KUNIT_CASE(recover_smaller_device),
 	{}
 };
