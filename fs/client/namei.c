@@ -437,6 +437,7 @@ static const struct rfp_attr *rdmafs_attr_of(struct inode *inode, const struct r
 
 static int rdmafs_remove(struct inode *dir, struct dentry *dentry, enum rfp_op nr)
 {
+	unsigned long verifier = rdmafs_dir_verifier(dir);
 	const struct rfp_attr *attrs[2] = {};	/* the object, the directory */
 	struct inode *inode = d_inode(dentry);
 	struct rdmafs_op *op;
@@ -462,11 +463,13 @@ static int rdmafs_remove(struct inode *dir, struct dentry *dentry, enum rfp_op n
 		d_drop(dentry);
 	if (err)
 		return err;
+	rdmafs_test_point("name_removed", dir->i_ino);
 	/*
 	 * The name is free, and will stay so until we or someone else make it
-	 * again: a negative entry under the present verifier.
+	 * again: a negative entry.  Its verifier is that of before: by now somebody
+	 * may have made the name, and the directory be known to have changed.
 	 */
-	rdmafs_dentry_fresh(dentry, rdmafs_dir_verifier(dir));
+	rdmafs_dentry_fresh(dentry, verifier);
 	if (nr == RFP_RMDIR)
 		clear_nlink(inode);
 	return 0;
@@ -485,6 +488,7 @@ static int rdmafs_rmdir(struct inode *dir, struct dentry *dentry)
 static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct dentry *odentry,
 			 struct inode *ndir, struct dentry *ndentry, unsigned int flags)
 {
+	unsigned long verifier = rdmafs_dir_verifier(ndir);	/* as in rdmafs_remove() */
 	const struct rfp_attr *attrs[3] = {};	/* what is moved, both directories */
 	struct inode *inode = d_inode(odentry), *target = d_inode(ndentry);
 	struct rfp_rename_req *req;
@@ -543,12 +547,13 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 				drop_nlink(target);
 		}
 	}
+	rdmafs_test_point("name_removed", odir->i_ino);
 	/*
 	 * The VFS moves the names next, with the objects that we know under
 	 * them.  Who has moved another one than that, or does not know (of what
 	 * it was exchanged with the reply says nothing), asks at the next use.
 	 */
-	rdmafs_dentry_fresh(odentry, same ? rdmafs_dir_verifier(ndir) : RDMAFS_NAME_UNKNOWN);
+	rdmafs_dentry_fresh(odentry, same ? verifier : RDMAFS_NAME_UNKNOWN);
 	rdmafs_dentry_fresh(ndentry, RDMAFS_NAME_UNKNOWN);
 	return 0;
 }
