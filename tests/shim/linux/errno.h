@@ -12,5 +12,6 @@
 #define ERESTART_RESTARTBLOCK	516
 #define EOPENSTALE		518
 #define ENOTSUPP		524
+#define EJUKEBOX		528
 
 #endif
