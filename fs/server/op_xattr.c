@@ -9,6 +9,7 @@
  * modules, and file capabilities there, rest on.  They are offered only where the
  * export says so, and then to those for whom VFS allows it.
  */
+#include <linux/filelock.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/posix_acl.h>
@@ -146,13 +147,47 @@ int rdmafsd_op_getxattr(struct rdmafsd_rq *rq)
 	return err;
 }
 
+/*
+ * The VFS sets and removes ACLs, and file capabilities, only by waiting for whoever has a
+ * delegation.  So that is asked for before: nfsd gives none again for a while, nor while it
+ * takes one back.  No more is asked for than the caller may change.
+ */
+static int rdmafsd_xattr_ask(struct rdmafsd_xattr *x)
+{
+	struct inode *inode = d_inode(x->dentry);
+
+	if (!S_ISREG(inode->i_mode))
+		return 0;
+	if (x->acl ? !inode_owner_or_capable(&nop_mnt_idmap, inode) :
+		     strcmp(x->name, XATTR_NAME_CAPS) ||
+		     !capable_wrt_inode_uidgid(&nop_mnt_idmap, inode, CAP_SETFCAP))
+		return 0;
+	/* -EWOULDBLOCK is -EAGAIN: the client comes again, see rdmafsd_deleg_end(). */
+	return break_deleg(inode, O_WRONLY | O_NONBLOCK);
+}
+
+static int rdmafsd_xattr_put(struct rdmafsd_xattr *x, const void *value, size_t size, int flags)
+{
+	struct inode *inode = d_inode(x->dentry), *delegated = NULL;
+	int err;
+
+	/* Whether the caller may, and what the value is to look like, is asked for there alone. */
+	if (!strcmp(x->name, XATTR_NAME_CAPS))
+		return vfs_setxattr(&nop_mnt_idmap, x->dentry, x->name, value, size, flags);
+	inode_lock(inode);
+	err = __vfs_setxattr_locked(&nop_mnt_idmap, x->dentry, x->name, value, size, flags,
+				    &delegated);
+	inode_unlock(inode);
+	return rdmafsd_deleg_end(&delegated, err);
+}
+
 static int rdmafsd_xattr_set(struct rdmafsd_xattr *x, const void *value, size_t size, int flags)
 {
 	struct posix_acl *acl = NULL;
 	int err;
 
 	if (!x->acl)
-		return vfs_setxattr(&nop_mnt_idmap, x->dentry, x->name, value, size, flags);
+		return rdmafsd_xattr_put(x, value, size, flags);
 	if (size)
 		acl = posix_acl_from_xattr(&init_user_ns, value, size);
 	if (IS_ERR(acl))
@@ -183,9 +218,12 @@ static int rdmafsd_setxattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x,
 	err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	rdmafsd_change_begin(rq, x->dentry, &chg);
-	err = rdmafsd_xattr_set(x, value, size, flags);
-	rdmafsd_change_end(&chg);
+	err = rdmafsd_xattr_ask(x);
+	if (!err) {
+		rdmafsd_change_begin(rq, x->dentry, &chg);
+		err = rdmafsd_xattr_set(x, value, size, flags);
+		rdmafsd_change_end(&chg);
+	}
 	rdmafsd_rq_drop_write(rq);
 	return err ? err : rdmafsd_xattr_changed(rq, &chg);
 }
@@ -241,6 +279,19 @@ put:
 	return err;
 }
 
+static int rdmafsd_xattr_remove(struct rdmafsd_xattr *x)
+{
+	struct inode *inode = d_inode(x->dentry), *delegated = NULL;
+	int err;
+
+	if (x->acl)
+		return vfs_remove_acl(&nop_mnt_idmap, x->dentry, x->name);
+	inode_lock(inode);
+	err = __vfs_removexattr_locked(&nop_mnt_idmap, x->dentry, x->name, &delegated);
+	inode_unlock(inode);
+	return rdmafsd_deleg_end(&delegated, err);
+}
+
 static int rdmafsd_removexattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
 {
 	struct rdmafsd_change chg;
@@ -249,12 +300,12 @@ static int rdmafsd_removexattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *
 	err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	rdmafsd_change_begin(rq, x->dentry, &chg);
-	if (x->acl)
-		err = vfs_remove_acl(&nop_mnt_idmap, x->dentry, x->name);
-	else
-		err = vfs_removexattr(&nop_mnt_idmap, x->dentry, x->name);
-	rdmafsd_change_end(&chg);
+	err = rdmafsd_xattr_ask(x);
+	if (!err) {
+		rdmafsd_change_begin(rq, x->dentry, &chg);
+		err = rdmafsd_xattr_remove(x);
+		rdmafsd_change_end(&chg);
+	}
 	rdmafsd_rq_drop_write(rq);
 	return err ? err : rdmafsd_xattr_changed(rq, &chg);
 }
