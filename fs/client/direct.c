@@ -244,7 +244,7 @@ static int rdmafs_dio_cancel(struct kiocb *iocb)
 	struct rdmafs_dio *dio = iocb->private;
 
 	if (!rdmafs_dio_program_over(dio->task))
-		return 0;
+		return -EINVAL;
 	/* Once it counts as told its end does not wait for the lock any more, but frees it. */
 	refcount_inc(&dio->ref);
 	if (atomic_xchg(&dio->told, 1)) {

@@ -721,8 +721,7 @@ static int rdmafs_open_new_name(struct inode *dir, struct dentry *dentry, struct
  *
  * By its name, which need not be confirmed before: that the name still stands
  * for this file is found out here.  A file that has none here is opened by its
- * handle; and so is one whose directory the caller may not search, as no path led
- * through that: it is mounted somewhere else, or open already.
+ * handle.
  *
  * Return: 0; -EOPENSTALE: the name is another's or nobody's, and has been
  * dropped; or another negative errno.
@@ -759,9 +758,6 @@ int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **op
 			err = PTR_ERR(*openp);
 		}
 		break;
-	case -EACCES:
-		rdmafs_op_put(b.op);
-		return rdmafs_open_send(inode, flags, openp);
 	case -ENOENT:
 	case -ENOTDIR:
 	case -ESTALE:

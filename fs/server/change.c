@@ -10,7 +10,8 @@
  *   done, i_version is raised again if anybody has asked for it meanwhile.
  *   ctime is added, since i_version may be behind on the disk: it falls back,
  *   and would then repeat itself, after a crash of the server, or when the
- *   inode has left its memory.
+ *   inode has left its memory.  A clock that is set back makes it fall back,
+ *   too, until it has caught up.
  * - Elsewhere ctime is the base.  It is as coarse as the timer, so a counter is
  *   added, from a table by hash of the inode, that grows with each change made
  *   through us; it begins at a value made of the time of loading, which is

@@ -158,10 +158,16 @@ static int rdmafsd_xattr_ask(struct rdmafsd_xattr *x)
 
 	if (!S_ISREG(inode->i_mode))
 		return 0;
-	if (x->acl ? !inode_owner_or_capable(&nop_mnt_idmap, inode) :
-		     strcmp(x->name, XATTR_NAME_CAPS) ||
-		     !capable_wrt_inode_uidgid(&nop_mnt_idmap, inode, CAP_SETFCAP))
+	if (x->acl) {
+		/* The VFS would wait before it says so. */
+		if (!IS_POSIXACL(inode))
+			return -EOPNOTSUPP;
+		if (!inode_owner_or_capable(&nop_mnt_idmap, inode))
+			return -EPERM;
+	} else if (strcmp(x->name, XATTR_NAME_CAPS) ||
+		   !capable_wrt_inode_uidgid(&nop_mnt_idmap, inode, CAP_SETFCAP)) {
 		return 0;
+	}
 	/* -EWOULDBLOCK is -EAGAIN: the client comes again, see rdmafsd_deleg_end(). */
 	return break_deleg(inode, O_WRONLY | O_NONBLOCK);
 }
@@ -172,7 +178,7 @@ static int rdmafsd_xattr_put(struct rdmafsd_xattr *x, const void *value, size_t 
 	int err;
 
 	/* Whether the caller may, and what the value is to look like, is asked for there alone. */
-	if (!strcmp(x->name, XATTR_NAME_CAPS))
+	if (size && !strcmp(x->name, XATTR_NAME_CAPS))
 		return vfs_setxattr(&nop_mnt_idmap, x->dentry, x->name, value, size, flags);
 	inode_lock(inode);
 	err = __vfs_setxattr_locked(&nop_mnt_idmap, x->dentry, x->name, value, size, flags,
