@@ -616,6 +616,7 @@ static bool fuzz_come(struct fuzz *z)
 	for (i = 0; i < RAW_SLOTS; i++) {
 		if (!z->slot[i].busy || !fuzz_conn(z, i))
 			continue;
+		z->dirty = true;
 		fuzz_say(z, fuzz_conn(z, i),
 			 fuzz_put_call(z, fuzz_conn(z, i), fuzz_conn(z, i)->send->buf, i, NULL), 0);
 	}
