@@ -560,6 +560,7 @@ struct rxp_conn {
 	struct rxp_taker *taker;	/* its client's account; a reference; NULL on a client */
 	unsigned long asked;		/* when it was asked for, in jiffies */
 	bool unbound;			/* counted as such; the server's lock */
+	bool unheard;			/* accepted, but not to be ended yet (server.c) */
 	struct work_struct work;
 	struct rxp_wire_hello hello;
 	struct rdmafs_xprt_session *asks;	/* for its place 0; a reference */

@@ -7,7 +7,8 @@
  * to become a session's.  When there are too many that have not, the oldest of the client
  * that has most of them makes room for one of a client that has less.  A client that has
  * as many as it may, and comes again, loses its oldest that is silent: whatever it was, it
- * has gone.
+ * has gone.  A connection that is lost counts no more for its client, as it is about to end;
+ * but one that its client keeps from ending (unheard, server.c) does until it is gone.
  *
  * Message buffers, by far the most of what a connection takes, are bounded in bytes,
  * all of them and those of one client: it has its share of what the others leave, so
@@ -342,10 +343,12 @@ static bool rxp_admit_client(struct rdmafs_xprt_server *server, const struct rxp
 
 	lockdep_assert_held(&server->lock);
 	list_for_each_entry(conn, &server->conns, link) {
-		if (conn->taker != new->taker || rxp_conn_is_lost(conn))
+		bool stays = READ_ONCE(conn->unheard);
+
+		if (conn->taker != new->taker || (rxp_conn_is_lost(conn) && !stays))
 			continue;
 		nr++;
-		if (!*silent && rxp_conn_silent(server, conn))
+		if (!*silent && !stays && rxp_conn_silent(server, conn))
 			*silent = conn;
 	}
 	if (nr >= server->limits.client_connections)

@@ -7,6 +7,12 @@
  * ends it, and so never does two of these at once.  The callback of the connection
  * manager only looks at the request: to make queues and to map their buffers takes
  * milliseconds, for which all other requests would wait.
+ *
+ * On iWARP a client may have the connection manager wait for its first message after it
+ * was accepted (MPA's peer-to-peer mode, RFC 6581), and that lets nobody end the connection
+ * before: who tries waits as long as the client likes.  So no worker tries.  A connection
+ * that is *unheard* is lost when its time is over, as all are, and is ended when the
+ * manager says that it is established.  Until then it counts for its client (limits.c).
  */
 #include <linux/module.h>
 #include <linux/proc_fs.h>
@@ -184,7 +190,11 @@ static int rxp_server_conn_accept(struct rdmafs_xprt_server *server, struct rxp_
 		return ret;
 	rxp_conn_tune(conn);
 	rdma_lock_handler(conn->id);
+	/* First: its event comes as soon as we let go of the lock. */
+	WRITE_ONCE(conn->unheard, rdma_protocol_iwarp(conn->id->device, conn->id->port_num));
 	ret = rdma_accept(conn->id, &param);
+	if (ret)
+		WRITE_ONCE(conn->unheard, false);
 	rdma_unlock_handler(conn->id);
 	rdmafs_test_point("conn_accepted", conn->index);
 	return ret;
@@ -216,7 +226,9 @@ static void rxp_server_conn_work(struct work_struct *work)
 			rxp_conn_lost(conn);
 		break;
 	case RXP_CONN_LOST:
-		rxp_server_conn_end(conn);
+		/* Else the event that says so wakes us once more. */
+		if (!READ_ONCE(conn->unheard))
+			rxp_server_conn_end(conn);
 		break;
 	default:
 		break;
@@ -229,7 +241,15 @@ static int rxp_server_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev
 	struct rxp_conn *conn = id->context;
 
 	switch (event->event) {
+	case RDMA_CM_EVENT_ESTABLISHED:
+		if (conn->unheard) {
+			WRITE_ONCE(conn->unheard, false);
+			/* In any case: who has lost it may just have found it unheard. */
+			rxp_server_conn_wake(conn);
+		}
+		return 0;
 	case RDMA_CM_EVENT_DISCONNECTED:
+	/* It comes for none that is unheard: that still has its device (device.c). */
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The KUnit suites, each case a test here. A suite that is missing, skips a case
-# or runs none fails.
+# The KUnit suites, each case a test here. A suite that is missing, skips a case that
+# is not for iWARP alone, or runs none fails.
 set -uo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd -P)
 . "$top/tests/lib/tap.sh"
@@ -27,6 +27,8 @@ status=$?
 # Cases are indented once; parameters of a case twice, suites not at all.
 while read -r line; do
 	case $line in
+	# 48-hostile has those, on siw.
+	'ok '*'SKIP for iWARP alone') ;;
 	'ok '*SKIP*) tap 1 "${line#ok * }" "skipped" ;;
 	'ok '*) tap 0 "${line#ok * }" ;;
 	*) tap 1 "${line#not ok * }" ;;

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_xprt_hostile_mute: clients that are accepted and then say nothing.
+ *
+ * On iWARP they need not even let the connection manager know that they have the answer:
+ * they ask for peer-to-peer mode (RFC 6581), in which the server's end waits for the first
+ * message, and can't be ended before it has come.  siw asks for it nowhere, so here such a
+ * client is a TCP socket that knows MPA.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/net.h>
+#include <linux/random.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+#include "transport/server.h"
+#include "xprt_raw.h"
+
+#define MUTE_PORT	20992
+/* As many as the ends of all servers' connections had threads, and one more. */
+#define MUTE_MAX	17
+#define MUTE_MS		250
+/* Clients that come back, and that may. */
+#define MUTE_FEW	3
+
+/* MPA's request, with what RFC 6581 has in front of private data. */
+struct mute_request {
+	u8 key[16];
+	__be16 bits;
+	__be16 pd_len;
+	__be16 ird;
+	__be16 ord;
+	struct rxp_wire_cm cm;
+} __packed;
+
+#define MUTE_KEY	"MPA ID Req Frame"
+#define MUTE_ENHANCED	(0x1000 | 2)		/* of revision 2 */
+#define MUTE_PEER	0x8000			/* in ird: peer to peer; in ord: by an RDMA WRITE */
+
+/* An RDMA WRITE of nothing, and the place of a CRC that nobody has asked for. */
+struct mute_write {
+	__be16 len;
+	__be16 ctrl;
+	__be32 stag;
+	__be64 to;
+	__be32 crc;
+} __packed;
+
+#define MUTE_CTRL	0xc140			/* tagged, last, of DDP 1 and RDMAP 1 */
+
+struct mute {
+	struct rdmafs_xprt_server *server;
+	struct socket *sock[MUTE_MAX];
+	struct raw *raw[MUTE_MAX];
+	u32 nr_sock;
+	u32 nr_raw;
+};
+
+static void mute_handle(struct rdmafs_xprt_req *req, void *ctx)
+{
+	rdmafs_xprt_req_reply(req, 8, 0, RDMAFS_REPLY_NOCACHE);
+}
+
+static int mute_session_open(struct rdmafs_xprt_session *s, void *ctx)
+{
+	return 0;
+}
+
+static void mute_session_close(struct rdmafs_xprt_session *s, void *ctx)
+{
+}
+
+static const struct rdmafs_xprt_service mute_service = {
+	.session_open	= mute_session_open,
+	.session_close	= mute_session_close,
+	.handle		= mute_handle,
+};
+
+static void mute_start(struct kunit *test, struct rdmafs_xprt_limits *l)
+{
+	struct mute *t = test->priv;
+
+	t->server = rdmafs_xprt_listen(&init_net, MUTE_PORT, &mute_service, t, l);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t->server));
+}
+
+static struct raw *mute_open(struct kunit *test, u16 *reason)
+{
+	struct mute *t = test->priv;
+	struct rxp_wire_cm cm;
+	struct raw *raw;
+
+	KUNIT_ASSERT_LT(test, t->nr_raw, MUTE_MAX);
+	raw_fill_cm(&cm);
+	*reason = 0;
+	raw = raw_open_as(MUTE_PORT, &cm, reason);
+	if (IS_ERR(raw))
+		return NULL;
+	t->raw[t->nr_raw++] = raw;
+	return raw;
+}
+
+/* Is an honest client served? */
+static void mute_honest(struct kunit *test)
+{
+	struct rxp_wire_hello hello = {};
+	struct rxp_wire_welcome *welcome;
+	struct raw *raw;
+	u16 reason;
+
+	raw = mute_open(test, &reason);
+	KUNIT_ASSERT_NOT_NULL_MSG(test, raw, "refused: %u", reason);
+	get_random_bytes(hello.client, sizeof(hello.client));
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_HELLO, 0, 0, &hello,
+				      sizeof(hello), 0), 0);
+	welcome = raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(welcome->status), RXP_WELCOME_NEW);
+}
+
+/* The rest of MPA's reply; what the server says of itself is nothing to us. */
+static int mute_hear(struct socket *sock)
+{
+	struct mute_request reply;
+	struct kvec kv = { .iov_base = &reply, .iov_len = sizeof(reply) };
+	struct msghdr msg = { .msg_flags = MSG_WAITALL };
+	int ret = kernel_recvmsg(sock, &msg, &kv, 1, sizeof(reply), MSG_WAITALL);
+
+	if (ret != sizeof(reply))
+		return ret < 0 ? ret : -ECONNRESET;
+	return be16_to_cpu(reply.bits) & 0x2000 ? -ECONNREFUSED : 0;
+}
+
+/* One that has been accepted, and will not say so. */
+static int mute_connect(struct mute *t)
+{
+	struct mute_request req = {
+		.bits = cpu_to_be16(MUTE_ENHANCED),
+		.pd_len = cpu_to_be16(sizeof(req) - offsetof(struct mute_request, ird)),
+		.ird = cpu_to_be16(MUTE_PEER),
+		.ord = cpu_to_be16(MUTE_PEER),
+	};
+	struct kvec kv = { .iov_base = &req, .iov_len = sizeof(req) };
+	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
+	struct sockaddr_in addr;
+	struct socket *sock;
+	int ret;
+
+	memcpy(req.key, MUTE_KEY, sizeof(req.key));
+	raw_fill_cm(&req.cm);
+	ret = raw_address(MUTE_PORT, &addr);
+	if (!ret)
+		ret = sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP, &sock);
+	if (ret)
+		return ret;
+	t->sock[t->nr_sock++] = sock;
+	sock->sk->sk_rcvtimeo = RAW_WAIT;
+	ret = kernel_connect(sock, (struct sockaddr *)&addr, sizeof(addr), 0);
+	if (!ret)
+		ret = kernel_sendmsg(sock, &msg, &kv, 1, sizeof(req));
+	if (ret != sizeof(req))
+		return ret < 0 ? ret : -EIO;
+	return mute_hear(sock);
+}
+
+static void mute_connects(struct kunit *test, u32 nr)
+{
+	struct mute *t = test->priv;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		KUNIT_ASSERT_EQ(test, mute_connect(t), 0);
+}
+
+static void mute_awaits(struct kunit *test, const u64 *count, u64 value)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+
+	while (READ_ONCE(*count) != value && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_ASSERT_EQ(test, READ_ONCE(*count), value);
+}
+
+static bool mute_conns(struct mute *t, u32 nr)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+
+	while (READ_ONCE(t->server->nr_conns) != nr && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	return READ_ONCE(t->server->nr_conns) == nr;
+}
+
+/*
+ * They speak, and go.  What comes in the moment in which the server's end is set up is not
+ * looked at (siw_accept() in 6.12): so it is said again.  One that goes before it is heard
+ * is the end of the machine (cm_close_handler() there): if it can't be heard it stays.
+ */
+static bool mute_speak(struct mute *t)
+{
+	struct mute_write write = {
+		.len = cpu_to_be16(offsetof(struct mute_write, crc) - sizeof(write.len)),
+		.ctrl = cpu_to_be16(MUTE_CTRL),
+		.stag = cpu_to_be32(1),
+	};
+	unsigned long end = jiffies + RAW_WAIT;
+	u32 others = t->nr_raw, i;
+
+	while (READ_ONCE(t->server->nr_conns) > others && time_before(jiffies, end)) {
+		for (i = 0; i < t->nr_sock; i++) {
+			struct kvec kv = { .iov_base = &write, .iov_len = sizeof(write) };
+			struct msghdr msg = { .msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT };
+
+			kernel_sendmsg(t->sock[i], &msg, &kv, 1, sizeof(write));
+		}
+		usleep_range(10000, 20000);
+	}
+	if (READ_ONCE(t->server->nr_conns) > others)
+		return false;
+	while (t->nr_sock)
+		sock_release(t->sock[--t->nr_sock]);
+	return true;
+}
+
+static bool mute_iwarp(struct kunit *test)
+{
+	u16 reason;
+	struct raw *raw = mute_open(test, &reason);
+
+	KUNIT_ASSERT_NOT_NULL(test, raw);
+	return raw_iwarp(raw);
+}
+
+static struct rdmafs_xprt_limits mute_limits(void)
+{
+	struct rdmafs_xprt_limits l;
+
+	rdmafs_xprt_limits_default(&l);
+	l.unbound_ms = MUTE_MS;
+	return l;
+}
+
+/* From now on who connects has as much time as the slowest machine takes. */
+static void mute_patient(struct mute *t, struct rdmafs_xprt_limits *l)
+{
+	l->unbound_ms = raw_limits().unbound_ms;
+	rdmafs_xprt_set_limits(t->server, l);
+}
+
+/* Those that have said that they are there are gone when their time is over. */
+static void mute_established(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = mute_limits();
+	struct mute *t = test->priv;
+	u32 i, n;
+	u16 reason;
+
+	l.client_connections = MUTE_FEW;
+	mute_start(test, &l);
+	for (n = 1; n <= 2; n++) {
+		for (i = 0; i < MUTE_FEW; i++) {
+			struct raw *raw = mute_open(test, &reason);
+
+			KUNIT_ASSERT_NOT_NULL_MSG(test, raw, "refused: %u", reason);
+		}
+		mute_awaits(test, &t->server->unbound_dropped, n * MUTE_FEW);
+		KUNIT_EXPECT_TRUE(test, mute_conns(t, 0));
+	}
+	mute_patient(t, &l);
+	mute_honest(test);
+}
+
+/* However many there are that can't be ended, others come and go. */
+static void mute_many(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = mute_limits();
+	struct mute *t = test->priv;
+
+	mute_start(test, &l);
+	if (!mute_iwarp(test))
+		kunit_skip(test, "for iWARP alone");
+	mute_connects(test, MUTE_MAX);
+	mute_awaits(test, &t->server->unbound_dropped, MUTE_MAX + 1);
+	KUNIT_EXPECT_TRUE(test, mute_conns(t, MUTE_MAX));
+	mute_patient(t, &l);
+	mute_honest(test);
+	raw_close(t->raw[--t->nr_raw]);
+	mute_honest(test);
+}
+
+/* They count for their client until they are gone, and keep no other one away. */
+static void mute_counted(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = mute_limits();
+	struct mute *t = test->priv;
+	u16 reason;
+
+	l.client_connections = MUTE_FEW;
+	mute_start(test, &l);
+	if (!mute_iwarp(test))
+		kunit_skip(test, "for iWARP alone");
+	mute_awaits(test, &t->server->unbound_dropped, 1);
+	KUNIT_EXPECT_TRUE(test, mute_conns(t, 0));
+	raw_close(t->raw[--t->nr_raw]);
+	mute_connects(test, MUTE_FEW);
+	mute_awaits(test, &t->server->unbound_dropped, MUTE_FEW + 1);
+	mute_patient(t, &l);
+	KUNIT_EXPECT_NULL(test, mute_open(test, &reason));
+	KUNIT_EXPECT_EQ(test, reason, RXP_REJECT_LIMIT);
+	KUNIT_EXPECT_EQ(test, t->server->nr_conns, MUTE_FEW);
+
+	l.unbound_connections = MUTE_FEW;
+	rdmafs_xprt_set_limits(t->server, &l);
+	KUNIT_ASSERT_EQ(test, raw_route("fd09::1", "fd09::1"), 0);
+	mute_honest(test);
+	raw_route(NULL, NULL);
+	KUNIT_EXPECT_TRUE(test, mute_speak(t));
+	mute_honest(test);
+}
+
+static int mute_init(struct kunit *test)
+{
+	test->priv = kunit_kzalloc(test, sizeof(struct mute), GFP_KERNEL);
+	return test->priv ? 0 : -ENOMEM;
+}
+
+static void mute_exit(struct kunit *test)
+{
+	struct mute *t = test->priv;
+
+	raw_route(NULL, NULL);
+	if (IS_ERR_OR_NULL(t->server))
+		return;
+	while (t->nr_raw)
+		raw_close(t->raw[--t->nr_raw]);
+	KUNIT_EXPECT_TRUE(test, mute_speak(t));
+	rdmafs_xprt_unlisten(t->server);
+}
+
+static struct kunit_case mute_cases[] = {
+	KUNIT_CASE(mute_established),
+	KUNIT_CASE(mute_many),
+	KUNIT_CASE(mute_counted),
+	{}
+};
+
+static struct kunit_suite mute_suite = {
+	.name = "rdmafs_xprt_hostile_mute",
+	.init = mute_init,
+	.exit = mute_exit,
+	.test_cases = mute_cases,
+};
+
+kunit_test_suite(mute_suite);
