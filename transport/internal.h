@@ -435,7 +435,8 @@ struct rxp_chain {
 	bool quiet;
 	/*
 	 * @ok: the last work request was executed, or will be.  Softirq or
-	 * process context; the chain may be reused or freed in it.
+	 * process context, that of a task about to sleep (rxp_unplug()) if it was
+	 * posted plugged; the chain may be reused or freed in it.
 	 */
 	void (*done)(struct rxp_chain *chain, bool ok);
 };

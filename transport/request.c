@@ -77,16 +77,8 @@ void rxp_req_uncharge(struct rxp_req *req)
 	req->charged = 0;
 }
 
-static void rxp_req_release(struct kref *ref)
+static void rxp_req_free(struct rxp_req *req)
 {
-	struct rxp_req *req = container_of(ref, struct rxp_req, ref);
-
-	if (req->counted)
-		atomic_dec(&req->session->slots[req->slot].alive);
-	if (req->grant)
-		rxp_grant_cancel(req->grant);
-	if (req->pool && (req->flags & RXP_F_WRITE) && !req->regained)
-		rxp_req_regain_mr(req);
 	if (req->mr)
 		rxp_mr_put(req->pool, req->mr);
 	if (req->buf)
@@ -102,11 +94,39 @@ static void rxp_req_release(struct kref *ref)
 	kmem_cache_free(rxp_req_cache, req);
 }
 
+static void rxp_req_free_work(struct work_struct *work)
+{
+	rxp_req_free(container_of(work, struct rxp_req, free_work));
+}
+
+/*
+ * The last reference may be that of a reply which goes out because its thread is about to
+ * sleep (rxp_unplug()), and nothing that is done there may sleep.  To deregister an MR does:
+ * a worker does it, and its pages stay until then.
+ */
+static void rxp_req_release(struct kref *ref)
+{
+	struct rxp_req *req = container_of(ref, struct rxp_req, ref);
+
+	if (req->counted)
+		atomic_dec(&req->session->slots[req->slot].alive);
+	if (req->grant)
+		rxp_grant_cancel(req->grant);
+	if (req->pool && (req->flags & RXP_F_WRITE) && !req->regained)
+		rxp_req_regain_mr(req);
+	if (req->mr && rxp_mr_known(req->mr)) {
+		INIT_WORK(&req->free_work, rxp_req_free_work);
+		queue_work(rxp_wq, &req->free_work);
+	} else {
+		rxp_req_free(req);
+	}
+}
+
 /**
  * rxp_req_put - drop a reference
  * @req: the request
  *
- * Process context: an MR that is not idle is deregistered.
+ * Any context but hard interrupt; does not sleep.
  */
 void rxp_req_put(struct rxp_req *req)
 {

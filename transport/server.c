@@ -78,6 +78,7 @@ static void rxp_server_conn_end(struct rxp_conn *conn)
 	struct rdmafs_xprt_server *server = conn->owner;
 	struct rdmafs_xprt_session *s;
 
+	rdmafs_test_point("conn_ends", conn->index);
 	rxp_conn_kill(conn);
 	s = conn->session;
 	/*

@@ -96,6 +96,7 @@ struct rxp_req {
 	bool in_line;			/* and no worker has it yet; session lock */
 	bool claim_granted;
 	struct work_struct claim_work;
+	struct work_struct free_work;	/* when its MR has to be deregistered */
 	u32 charged;			/* bytes that its session is charged for them */
 	bool put_off;			/* there were too few: the client is to come back */
 	struct ib_reg_wr reg;
