@@ -25,7 +25,7 @@
 /* Jiffies until calls that could not be sent again for want of memory are tried again. */
 #define RXP_UNSENT_DELAY	(HZ / 10)
 
-/* Silence ends a connection after this many unanswered PINGs. */
+/* Silence, or a send queue that stands, ends a connection after this many beats. */
 #define RXP_MISSED_MAX		5
 
 /* ------------------------------------------------------------------- recovery */
@@ -200,28 +200,34 @@ static void rxp_recover(struct work_struct *work)
 }
 
 /*
- * Has something come, or may it still?  Each connection is asked: one that
- * carries nothing could be dead for long before a call finds out, and the server
- * ends one that is silent for a lease, whatever it answers.
+ * Has something come, or may it still, and does what we send go?  Each connection is asked:
+ * one that carries nothing could be dead for long before a call finds out, and the server
+ * ends one that is silent for a lease, whatever it answers.  And calls, with what they
+ * hold, end only behind what stands in the send queue, however much is heard of the server.
  */
 static bool rxp_conn_beats(struct rxp_conn *conn)
 {
 	/* Read once, and before the PING: that, and its answer, are for the next beat to see. */
 	u64 received = READ_ONCE(conn->received);
 	u64 sent = READ_ONCE(conn->sent);
+	u64 oldest = rxp_send_oldest(conn);
+	bool beats;
 
 	if (rdmafs_test_fail("client_beat", conn->index)) {
 		rxp_conn_lost(conn);
 		return true;
 	}
 	conn->missed = received == conn->seen ? conn->missed + 1 : 0;
-	if (conn->missed > RXP_MISSED_MAX)
+	conn->stood = oldest && oldest == conn->oldest ? conn->stood + 1 : 0;
+	beats = max(conn->missed, conn->stood) <= RXP_MISSED_MAX;
+	if (!beats)
 		rxp_conn_lost(conn);
 	else if (conn->missed || sent == conn->said)
 		rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_PING, NULL, 0);
 	conn->seen = received;
 	conn->said = sent;
-	return conn->missed <= RXP_MISSED_MAX;
+	conn->oldest = oldest;
+	return beats;
 }
 
 /*
@@ -243,7 +249,7 @@ static void rxp_heartbeat(struct work_struct *work)
 		dead |= !rxp_conn_beats(x->conns[i]);
 	spin_unlock_bh(&x->lock);
 	if (dead)
-		pr_warn_ratelimited("rdmafs: %pISpc: no answer for %u ms\n", &x->addr,
+		pr_warn_ratelimited("rdmafs: %pISpc: nothing comes, or goes, for %u ms\n", &x->addr,
 				    READ_ONCE(rxp_heartbeat_ms));
 	rxp_grants_give_back(x);
 	rxp_calls_revoke(x);

@@ -432,6 +432,7 @@ struct rxp_chain {
 	struct ib_send_wr *last;
 	u32 nr;
 	u32 frees;		/* send-queue entries that its completion gives back */
+	u64 serial;		/* of the connection's chains */
 	bool quiet;
 	/*
 	 * @ok: the last work request was executed, or will be.  Softirq or
@@ -518,6 +519,7 @@ struct rxp_conn {
 	u32 send_sge;			/* of one SEND */
 	struct ib_sge joined[RXP_JOINED];	/* of messages being posted as one */
 	u32 plugged;			/* tasks that have plugged something */
+	u64 chains;			/* so many were handed over */
 	bool by_reference;		/* the device sends unsignaled pages from where they are */
 	bool over;			/* dead, and every chain was given back */
 	struct list_head pending;	/* no send-queue room yet */
@@ -544,6 +546,8 @@ struct rxp_conn {
 	u64 seen;			/* the client's: of @received, at the last beat */
 	u64 said;			/* likewise of @sent */
 	u32 missed;			/* beats without any */
+	u64 oldest;			/* likewise rxp_send_oldest() */
+	u32 stood;			/* beats that it was the same */
 
 	/* connection set-up */
 	struct completion cm_done;
@@ -635,6 +639,7 @@ void rxp_rx_put(struct rxp_rx *rx);
 
 void rxp_send_init(struct rxp_conn *conn);
 void rxp_send_limit(struct rxp_conn *conn);
+u64 rxp_send_oldest(struct rxp_conn *conn);
 void rxp_send_end(struct rxp_conn *conn);
 void rxp_chain_init(struct rxp_chain *chain,
 		    void (*done)(struct rxp_chain *chain, bool ok));

@@ -101,6 +101,7 @@ static void rxp_chain_enter(struct rxp_conn *conn, struct rxp_chain *chain)
 {
 	lockdep_assert_held(&conn->sq_lock);
 	chain->conn = conn;
+	chain->serial = ++conn->chains;
 	if (chain->mr && !chain->inv)
 		rxp_mr_posted(chain->mr, conn);
 }
@@ -496,6 +497,9 @@ static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
 	struct rxp_chain *chain = container_of(wc->wr_cqe, struct rxp_chain, cqe);
 	bool ok = wc->status == IB_WC_SUCCESS;
 
+	/* As if it had not come: the chain stands until its connection ends. */
+	if (rdmafs_test_fail("wc_chain", chain->conn->slots))
+		return;
 	rxp_sq_room(chain->conn, chain, chain->frees, !ok);
 	rxp_chain_over(chain, ok);
 }
@@ -528,6 +532,29 @@ void rxp_send_init(struct rxp_conn *conn)
 	INIT_LIST_HEAD(&conn->posted);
 	conn->err_cqe.done = rxp_wc_err;
 	conn->quiet_cqe.done = rxp_wc_quiet;
+}
+
+/**
+ * rxp_send_oldest - what the device is to be done with next
+ * @conn: the connection
+ *
+ * Quiet chains, which nobody waits for, do not count until one has to wait for room.
+ *
+ * Any context but hard interrupt.
+ *
+ * Return: the serial number of a chain, no other's of this connection; 0: there is none.
+ */
+u64 rxp_send_oldest(struct rxp_conn *conn)
+{
+	struct rxp_chain *chain;
+	u64 serial;
+
+	spin_lock_bh(&conn->sq_lock);
+	chain = list_first_entry_or_null(&conn->posted, struct rxp_chain, link) ?:
+		list_first_entry_or_null(&conn->pending, struct rxp_chain, link);
+	serial = chain ? chain->serial : 0;
+	spin_unlock_bh(&conn->sq_lock);
+	return serial;
 }
 
 /**

@@ -172,6 +172,64 @@ static void recover_fail_down(struct kunit *test)
 	recover_anew(test, f);
 }
 
+/*
+ * The device is done with nothing that it is given from now on, as far as the client hears:
+ * so calls that are answered can't end, as their memory may be written to still.
+ */
+static void recover_stands(struct kunit *test, struct fake *f, u32 nr)
+{
+	static const enum fake_kind kinds[] = { FAKE_READ, FAKE_READ_LATE, FAKE_WRITE };
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail wc_chain 1000000 16"), 0);
+	for (i = 0; i < nr; i++) {
+		fake_submit(test, f, i, kinds[i]);
+		fake_serve(test, f, &f->call[i]);
+	}
+	/* What is answered behind them, and is quiet, shows that their answers are there. */
+	fake_submit(test, f, nr, FAKE_ECHO);
+	fake_serve(test, f, &f->call[nr]);
+	fake_await(test, &f->call[nr]);
+	for (i = 0; i < nr; i++)
+		KUNIT_EXPECT_EQ(test, atomic_read(&f->call[i].ended), 0);
+}
+
+/* They end with their connection, their data is there, and the session goes on. */
+static void recover_stood(struct kunit *test, struct fake *f, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		fake_await(test, &f->call[i]);
+		KUNIT_EXPECT_EQ(test, f->call[i].call.status, 0);
+		fake_check(test, &f->call[i]);
+	}
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release wc_chain"), 0);
+	fake_drop(f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	recover_all_kinds(test, f);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 0);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_reconnects), 1);
+}
+
+/* A server that is heard, and a queue that stands: the connection goes. */
+static void recover_queue_stands(struct kunit *test)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	struct fake *f = test->priv;
+
+	fake_start(test, f);
+	recover_stands(test, f, 3);
+	while (!READ_ONCE(f->raw->cut) && time_before(jiffies, end)) {
+		fake_notify(f, RXP_NOTIFY_PONG, 0, 0, NULL, 0);
+		while (atomic_read(&f->raw->arrived) > f->raw->taken)
+			fake_take(test, f);
+		msleep(100);
+	}
+	KUNIT_ASSERT_TRUE_MSG(test, READ_ONCE(f->raw->cut), "it waits for ever");
+	recover_stood(test, f, 3);
+}
+
 /* Who waits for translations or a slot is sent away, too; nothing was sent: no new session. */
 static void recover_fail_waiting(struct kunit *test)
 {
@@ -510,6 +568,7 @@ static struct kunit_case recover_cases[] = {
 	KUNIT_CASE(recover_nowait),
 	KUNIT_CASE(recover_fail_sent),
 	KUNIT_CASE(recover_fail_down),
+	KUNIT_CASE_SLOW(recover_queue_stands),
 	KUNIT_CASE(recover_fail_waiting),
 	KUNIT_CASE(recover_short),
 	KUNIT_CASE(recover_too_big),

@@ -250,6 +250,40 @@ static void send_quiet(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, m[0].ok);
 }
 
+/* What the device, or who waits for room, is to be done with next; the quiet do not count. */
+static void send_oldest(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, 4, 64, true);
+	u64 oldest[3];
+
+	KUNIT_EXPECT_EQ(test, rxp_send_oldest(&st->conn), 0);
+	send_make(&m[3], 400, 64, false);
+	rxp_chain_quiet(&st->conn, &m[3].chain, 64);
+	KUNIT_EXPECT_EQ(test, rxp_post(&st->conn, &m[3].chain), 0);
+	KUNIT_EXPECT_EQ(test, rxp_send_oldest(&st->conn), 0);
+	st->conn.sq_free = 2;
+	rxp_post(&st->conn, &m[0].chain);
+	oldest[0] = rxp_send_oldest(&st->conn);
+	KUNIT_EXPECT_NE(test, oldest[0], 0);
+	rxp_post(&st->conn, &m[1].chain);
+	KUNIT_EXPECT_EQ(test, rxp_send_oldest(&st->conn), oldest[0]);
+	send_complete(st, &m[0].chain.cqe, IB_WC_SUCCESS);
+	oldest[1] = rxp_send_oldest(&st->conn);
+	KUNIT_EXPECT_NE(test, oldest[1], oldest[0]);
+	/* The same memory once more is another chain, and waits for room. */
+	send_make(&m[0], 100, 64, true);
+	st->conn.sq_free = 0;
+	rxp_post(&st->conn, &m[0].chain);
+	send_complete(st, &m[1].chain.cqe, IB_WC_SUCCESS);
+	oldest[2] = rxp_send_oldest(&st->conn);
+	KUNIT_EXPECT_NE(test, oldest[2], 0);
+	KUNIT_EXPECT_NE(test, oldest[2], oldest[0]);
+	KUNIT_EXPECT_NE(test, oldest[2], oldest[1]);
+	send_complete(st, &m[0].chain.cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, rxp_send_oldest(&st->conn), 0);
+}
+
 /* The device is gone, and never said what became of anything. */
 static void send_no_completion(struct kunit *test)
 {
@@ -635,6 +669,7 @@ static void send_writes(struct kunit *test)
 static struct kunit_case send_cases[] = {
 	KUNIT_CASE(send_room),
 	KUNIT_CASE(send_quiet),
+	KUNIT_CASE(send_oldest),
 	KUNIT_CASE(send_no_completion),
 	KUNIT_CASE(send_failed),
 	KUNIT_CASE(send_refused),
