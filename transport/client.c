@@ -456,6 +456,7 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_connect);
  * Calls that wait for a reply, for a connection, for translations or for a slot end;
  * calls that are submitted afterwards are served as ever.  Whether a call that had
  * been sent was executed is unknown; its session ends, so that it is not from then on.
+ * One that is answered, and waits for the device only, ends with its answer.
  *
  * Any process context.  Waiters are sent away at once; calls that had been sent end
  * when the recovery worker has taken their memory from the device.
@@ -467,7 +468,7 @@ void rdmafs_xprt_fail_outstanding(struct rdmafs_xprt *x)
 
 	spin_lock_bh(&x->lock);
 	WRITE_ONCE(x->epoch, x->epoch + 1);
-	if (rxp_calls_unanswered(x))
+	if (rxp_calls_bound(x))
 		recover = rxp_state_move(x, RXP_EV_FAIL);
 	pool = x->pool;
 	if (pool)

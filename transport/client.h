@@ -283,7 +283,7 @@ void rxp_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct 
 void rxp_calls_lose(struct rdmafs_xprt *x);
 void rxp_calls_renumber(struct rdmafs_xprt *x, u32 data_max);
 u32 rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr);
-bool rxp_calls_unanswered(struct rdmafs_xprt *x);
+bool rxp_calls_bound(struct rdmafs_xprt *x);
 int rxp_calls_fail(struct rdmafs_xprt *x, int err);
 
 void rxp_later_init(struct rdmafs_xprt *x);

@@ -176,18 +176,21 @@ u32 rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 }
 
 /**
- * rxp_calls_unanswered - does any call wait for its reply?
+ * rxp_calls_bound - does any call wait for its reply, or for the device?
  * @x: the session, its lock held
  *
- * Return: true if so.
+ * One that is answered, too: it does not end before its connection's send queue is done
+ * with it, which the server can see to that it never is.
+ *
+ * Return: true if so: what ends it for certain is the end of its connection.
  */
-bool rxp_calls_unanswered(struct rdmafs_xprt *x)
+bool rxp_calls_bound(struct rdmafs_xprt *x)
 {
 	u32 i;
 
 	lockdep_assert_held(&x->lock);
 	for (i = 0; x->slots && i < x->slot_account.max; i++)
-		if (rxp_call_unanswered(x->slots[i].state))
+		if (x->slots[i].call)
 			return true;
 	return false;
 }

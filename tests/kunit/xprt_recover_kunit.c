@@ -212,6 +212,20 @@ static void recover_stood(struct kunit *test, struct fake *f, u32 nr)
 	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_reconnects), 1);
 }
 
+/* umount -f ends a call that is answered, when its memory is safe. */
+static void recover_fail_answered(struct kunit *test)
+{
+	struct fake *f = test->priv;
+
+	fake_start(test, f);
+	recover_stands(test, f, 1);
+	rdmafs_xprt_fail_outstanding(f->xprt);
+	fake_await(test, &f->call[0]);
+	/* Not because nobody answered PINGs. */
+	KUNIT_EXPECT_LT(test, atomic_read(&f->raw->arrived) - f->raw->taken, 5);
+	recover_stood(test, f, 1);
+}
+
 /* A server that is heard, and a queue that stands: the connection goes. */
 static void recover_queue_stands(struct kunit *test)
 {
@@ -568,6 +582,7 @@ static struct kunit_case recover_cases[] = {
 	KUNIT_CASE(recover_nowait),
 	KUNIT_CASE(recover_fail_sent),
 	KUNIT_CASE(recover_fail_down),
+	KUNIT_CASE(recover_fail_answered),
 	KUNIT_CASE_SLOW(recover_queue_stands),
 	KUNIT_CASE(recover_fail_waiting),
 	KUNIT_CASE(recover_short),
