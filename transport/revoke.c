@@ -13,9 +13,9 @@
  * answered a CANCEL within T.
  *
  * On the server the same holds for sinks of a client that does not send the data
- * it announced: its connection goes.  So does that of one that does not say where
- * held replies go, whether others wait or not: they take memory.  How long that may be
- * is none of T but a limit of the port (limits.c).
+ * it announced: its connection goes.  So it does, whether others wait or not, if none
+ * of them is filled, or a held reply not asked for, for long: they take memory.  How
+ * long that may be is none of T but a limit of the port (limits.c).
  */
 #include <linux/module.h>
 #include "transport/client.h"
@@ -197,21 +197,27 @@ void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn)
 	rxp_count(&req->session->stats, cancelled);
 }
 
-/* A held reply has all of its data in memory: that ends in any case. */
-static bool rxp_req_held_too_long(const struct rxp_req *req, u32 held_ms)
-{
-	return req && req->state == RXP_REQ_HELD &&
-	       time_before(req->since, jiffies - msecs_to_jiffies(held_ms));
-}
-
 /*
- * What a client lets wait for its own part while others want the translations.  A key that
- * we take back stands behind what the client has not let go.
+ * What a client lets wait for its own part.  A key that we take back stands behind what the
+ * client has not let go.
  */
 static bool rxp_req_overdue(const struct rxp_req *req, unsigned long before)
 {
 	return req && (req->state == RXP_REQ_WAITING || req->state == RXP_REQ_INVALIDATING) &&
 	       time_before(req->since, before);
+}
+
+/*
+ * What has all of its data, or room for it, in memory: that ends in any case.  Many sinks
+ * may take long to fill, one after the other: the client has time for each.
+ */
+static bool rxp_req_held_too_long(const struct rxp_req *req, u32 held_ms)
+{
+	unsigned long before = jiffies - msecs_to_jiffies(held_ms);
+
+	if (req && req->state == RXP_REQ_HELD)
+		return time_before(req->since, before);
+	return rxp_req_overdue(req, before) && time_before(req->session->filled, before);
 }
 
 /**

@@ -414,6 +414,7 @@ static const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f
 		spin_unlock_bh(&s->lock);
 		return "data for no write";
 	}
+	s->filled = jiffies;
 	invalid = rxp_sink_invalid(req, wc, true);
 	rxp_req_move(req, invalid ? RXP_REQ_DATA : RXP_REQ_INVALIDATE);
 	kref_get(&req->ref);	/* for the rest of this function, or the LOCAL_INV */

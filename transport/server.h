@@ -212,6 +212,7 @@ struct rdmafs_xprt_session {
 	u64 grant_bytes;		/* of @data_bytes; lock */
 	atomic64_t data_bytes;		/* of pages that its requests and grants have */
 	unsigned long last_seen;
+	unsigned long filled;		/* a sink was, the last time, in jiffies; lock */
 	enum rxp_session_state state;	/* lock */
 	bool making;			/* its worker has not made it yet; lock */
 	bool opened;			/* the service knows it: its worker's own */

@@ -313,6 +313,19 @@ static void requests_held_long(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->server->held_dropped, 1);
 }
 
+/* So does a sink that nobody writes to. */
+static void requests_data_long(struct kunit *test)
+{
+	struct rdmafs_xprt_limits limits = raw_limits();
+	struct requests *r = test->priv;
+
+	limits.held_ms = 100;
+	rdmafs_xprt_set_limits(r->server, &limits);
+	requests_call(test, r->first, RXP_F_WRITE);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(r->first));
+	KUNIT_EXPECT_EQ(test, r->server->held_dropped, 1);
+}
+
 /* Numbers wrap, and leave 0 out, which could not be told from none when it came again. */
 static void requests_wrap(struct kunit *test)
 {
@@ -599,11 +612,14 @@ static void requests_domain_client(struct kunit *test)
 /* Room for one WRITE of 1 MiB, which the first has, and which it is asked for. */
 static struct rxp_wire_tag requests_one_sink(struct kunit *test)
 {
+	struct rdmafs_xprt_limits limits = raw_limits();
 	struct requests *r = test->priv;
 	struct rpol_domain_stats st;
 
 	/* It keeps it while others wait, for as long as this machine takes. */
 	rdmafs_test_knobs.grace_ms = 60 * MSEC_PER_SEC;
+	limits.held_ms = 60 * MSEC_PER_SEC;
+	rdmafs_xprt_set_limits(r->server, &limits);
 	rpol_domain_get_stats(r->domain, &st);
 	r->capacity = st.capacity;
 	KUNIT_ASSERT_EQ(test, rpol_domain_set_capacity(r->domain, RPOL_CAPACITY_MIN), 0);
@@ -1061,6 +1077,7 @@ static struct kunit_case requests_cases[] = {
 	KUNIT_CASE_PARAM(requests_after_bind, requests_gen_params),
 	KUNIT_CASE_PARAM(requests_after_replay, requests_gen_params),
 	KUNIT_CASE(requests_held_long),
+	KUNIT_CASE(requests_data_long),
 	KUNIT_CASE(requests_ahead),
 	KUNIT_CASE(requests_share),
 	KUNIT_CASE(requests_client_share),
