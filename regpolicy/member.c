@@ -48,6 +48,18 @@ static struct rpol_member *member_alloc(const struct rpol_quota *quota)
 	return mem;
 }
 
+/* What is kept for a member from now on; both locks are held. */
+static void set_min_locked(struct rpol_member *mem, u64 min)
+{
+	struct rpol_domain *dom = mem->dom;
+	u64 held = rpol_account_held(&mem->acct);
+
+	lockdep_assert_held(&mem->lock);
+	dom->sum_min += min - mem->acct.min;
+	mem->acct.min = min;
+	atomic64_sub((s64)(rpol_account_held(&mem->acct) - held), &dom->common);
+}
+
 /* Has the change of a limit, or of who there is, take effect at once. */
 static void limits_changed_locked(struct rpol_domain *dom)
 {
@@ -114,7 +126,8 @@ EXPORT_SYMBOL_GPL(rpol_member_create);
  * @mem: the member
  *
  * Its waiting claims, and all later ones, end with -ESHUTDOWN.  MRs go on to
- * fall idle, to be revoked and to be released as before.
+ * fall idle, to be revoked and to be released as before.  But nothing is kept
+ * for it any more: whoever comes after it can have its minimum at once.
  *
  * Context: any but hard interrupt.
  */
@@ -128,7 +141,9 @@ void rpol_member_shutdown(struct rpol_member *mem)
 	spin_lock(&mem->lock);
 	mem->shutdown = true;
 	mem->stats.refused += mem->nr_waiters;
+	set_min_locked(mem, 0);
 	spin_unlock(&mem->lock);
+	/* Entitlements can wait for a tick: thousands may be shut down at a time. */
 	rpol_order_refuse_locked(dom, now);
 	rpol_order_serve_locked(dom, now);
 	rpol_domain_unlock(dom);
@@ -217,7 +232,7 @@ EXPORT_SYMBOL_GPL(rpol_member_destroy);
 
 /**
  * rpol_member_set_quota - change a member's bounds
- * @mem: the member
+ * @mem: the member; for one that is shut down nothing is kept
  * @quota: the new ones.  What is charged above them goes when it falls idle, or
  *	   at once if it is; claims that they put out of reach end with -E2BIG
  *
@@ -228,23 +243,21 @@ EXPORT_SYMBOL_GPL(rpol_member_destroy);
 int rpol_member_set_quota(struct rpol_member *mem, const struct rpol_quota *quota)
 {
 	struct rpol_domain *dom = mem->dom;
-	u64 held;
+	u64 min;
 
 	if (!rpol_quota_valid(quota))
 		return -EINVAL;
 
 	rpol_domain_lock(dom);
-	if (quota->min > dom->capacity - (dom->sum_min - mem->acct.min)) {
+	min = mem->shutdown ? 0 : quota->min;
+	if (min > dom->capacity - (dom->sum_min - mem->acct.min)) {
 		rpol_domain_unlock(dom);
 		return -EINVAL;
 	}
 	spin_lock(&mem->lock);
-	held = rpol_account_held(&mem->acct);
-	dom->sum_min += quota->min - mem->acct.min;
-	mem->acct.min = quota->min;
+	set_min_locked(mem, min);
 	mem->acct.max = quota->max;
 	mem->weight = quota->weight;
-	atomic64_sub((s64)(rpol_account_held(&mem->acct) - held), &dom->common);
 	spin_unlock(&mem->lock);
 	rpol_idle_trim_locked(dom, mem);
 	limits_changed_locked(dom);

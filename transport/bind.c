@@ -245,6 +245,29 @@ static int rxp_conn_turn(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 }
 
 /*
+ * The administrator's quota, for the pool that the session has now.  While it had none
+ * somebody else may have been promised its minimum: he is told so, and all but that stays.
+ */
+static void rxp_session_take_quota(struct rdmafs_xprt_session *s, struct rxp_pool *pool)
+{
+	struct rpol_quota quota;
+
+	/* Who has just written one for the pool before has said so in s->quota. */
+	mutex_lock(&s->quota_change);
+	quota = s->quota;
+	if (rpol_member_set_quota(pool->member, &quota)) {
+		pr_warn("rdmafs: %s: its minimum of %llu entries can't be kept any more\n",
+			s->name, quota.min);
+		quota.min = 0;
+		rpol_member_set_quota(pool->member, &quota);
+		spin_lock_bh(&s->lock);
+		s->quota = quota;
+		spin_unlock_bh(&s->lock);
+	}
+	mutex_unlock(&s->quota_change);
+}
+
+/*
  * Connection 0 begins an incarnation of a session: all that is left of the one
  * before goes first, with what is on its way.  Process context.
  */
@@ -277,12 +300,7 @@ static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	if (ret)
 		return ret;
 	rdmafs_test_point("conn_placed", conn->index);
-	/* Who has just written one for the pool before has said so in s->quota. */
-	mutex_lock(&s->quota_change);
-	if (rpol_member_set_quota(conn->pool->member, &s->quota))
-		pr_warn_ratelimited("rdmafs: %s: its minimum of %llu entries can't be kept any more\n",
-				    s->name, s->quota.min);
-	mutex_unlock(&s->quota_change);
+	rxp_session_take_quota(s, conn->pool);
 	return 0;
 }
 

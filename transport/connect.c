@@ -179,6 +179,33 @@ static int rxp_cm_wait(struct rxp_conn *conn, unsigned int timeout_ms)
 	return ret ?: -ETIMEDOUT;
 }
 
+/*
+ * A pool with the mount's quota.  While the mount had none somebody else may have been promised
+ * its minimum, or this device may have less: the administrator is told so, and the mount, which
+ * is somebody's already, goes on without.
+ */
+static struct rxp_pool *rxp_client_pool_create(struct rdmafs_xprt *x, struct rxp_device *rdev)
+{
+	struct rpol_quota quota;
+	struct rxp_pool *pool;
+
+	lockdep_assert_held(&x->quota_change);
+	quota = x->quota;
+	pool = rxp_pool_create(rdev, &quota, &x->stats);
+	if (pool != ERR_PTR(-ENOSPC) || !x->slots)
+		return pool;
+	quota.min = 0;
+	pool = rxp_pool_create(rdev, &quota, &x->stats);
+	if (IS_ERR(pool))
+		return pool;
+	pr_warn("rdmafs: %pISpc: its minimum of %llu entries can't be kept any more\n", &x->addr,
+		x->quota.min);
+	spin_lock_bh(&x->lock);
+	x->quota = quota;
+	spin_unlock_bh(&x->lock);
+	return pool;
+}
+
 /* Keep the pool while the mount stays on one device; it is never on two. */
 static int rxp_client_pool(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
@@ -199,7 +226,7 @@ static int rxp_client_pool(struct rdmafs_xprt *x, struct rxp_conn *conn)
 		return -ENODEV;
 	}
 	mutex_lock(&x->quota_change);
-	pool = rxp_pool_create(rdev, &x->quota, &x->stats);
+	pool = rxp_client_pool_create(x, rdev);
 	rxp_device_put(rdev);
 	if (IS_ERR(pool)) {
 		mutex_unlock(&x->quota_change);

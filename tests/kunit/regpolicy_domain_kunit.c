@@ -254,6 +254,34 @@ static void domain_shut_down_member(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st.refused, 2);
 }
 
+/* What was kept for it is anybody's, whatever it has still, and whatever is said of it later. */
+static void domain_shut_down_keeps_nothing(struct kunit *test)
+{
+	struct rpol_domain *dom = domain(test, 1000);
+	struct rpol_member *a = member(test, dom, 600, RPOL_NO_MAX);
+	struct rpol_member *b = member(test, dom, 0, RPOL_NO_MAX);
+	struct rpol_quota q = { .min = 600, .max = 700, .weight = 7 };
+	struct rpol_domain_stats st;
+
+	KUNIT_EXPECT_EQ(test, try_reserve(a, 100), 0);
+	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(b, &q), -EINVAL);
+	rpol_member_shutdown(a);
+	rpol_domain_get_stats(dom, &st);
+	KUNIT_EXPECT_EQ(test, st.reserved_min, 0);
+	KUNIT_EXPECT_EQ(test, try_reserve(b, 901), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, try_reserve(b, 900), 0);
+	rpol_release(b, 900);
+
+	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(b, &q), 0);
+	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(a, &q), 0);
+	rpol_domain_get_stats(dom, &st);
+	KUNIT_EXPECT_EQ(test, st.reserved_min, 600);
+	rpol_release(a, 100);
+	q.max = RPOL_NO_MAX;
+	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(b, &q), 0);
+	KUNIT_EXPECT_EQ(test, try_reserve(b, 1000), 0);
+}
+
 /* The model: a capacity, and for each member three numbers. */
 #define WALK_MEMBERS	5
 #define WALK_STEPS	30000
@@ -406,6 +434,7 @@ static struct kunit_case domain_cases[] = {
 	KUNIT_CASE(domain_drains_after_capacity_cut),
 	KUNIT_CASE(domain_returns_what_a_member_kept),
 	KUNIT_CASE(domain_shut_down_member),
+	KUNIT_CASE(domain_shut_down_keeps_nothing),
 	KUNIT_CASE(domain_random_walk),
 	{}
 };

@@ -617,6 +617,22 @@ static void wait_random_crowd(struct kunit *test)
 	KUNIT_EXPECT_GT_MSG(test, st.waits, 0ULL, "nobody ever waited: nothing was tested");
 }
 
+/* What was kept for somebody who is shut down is given at once to who waits for it. */
+static void wait_minimum_given_up(struct kunit *test)
+{
+	struct rpol_member *a, *b;
+	struct actor *w;
+
+	domain(test, 1000);
+	a = member(test, 600, RPOL_NO_MAX);
+	b = member(test, 0, RPOL_NO_MAX);
+	reserve(test, b, 400);
+	w = waiting_actor(test, b, 100);
+	expect_still_waiting(test, w);
+	rpol_member_shutdown(a);
+	expect_end(test, w, 0);
+}
+
 static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_until_released),
 	KUNIT_CASE(wait_small_behind_large),
@@ -627,6 +643,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_killed),
 	KUNIT_CASE(wait_killed_behind),
 	KUNIT_CASE(wait_shut_down),
+	KUNIT_CASE(wait_minimum_given_up),
 	KUNIT_CASE(wait_capacity_changes),
 	KUNIT_CASE(wait_quota_changes),
 	KUNIT_CASE_SLOW(wait_random_crowd),

@@ -393,12 +393,11 @@ static void bind_address_changes(struct kunit *test)
 	bind_works(test, again, 1);
 }
 
-/* A large WRITE: does its answer bring a grant? */
-static bool bind_write(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
+/* A large WRITE is announced. */
+static void bind_call(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 {
 	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
 	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
-	struct rxp_wire_tag tag;
 
 	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
 	hdr->type = RXP_CALL;
@@ -408,11 +407,27 @@ static bool bind_write(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 	hdr->flags = cpu_to_le16(RXP_F_WRITE);
 	call->bulk_len = cpu_to_le32(BIND_LARGE);
 	KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
+}
+
+/* It is asked for its data, and says that this is there. */
+static void bind_data(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
+{
+	struct rxp_wire_tag tag;
+
 	tag = *(struct rxp_wire_tag *)
 		raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, slot, seq);
 	tag.iova = 0;
 	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_DATA, slot, seq, &tag,
 				      sizeof(tag), le32_to_cpu(tag.rkey)), 0);
+}
+
+/* A large WRITE: does its answer bring a grant? */
+static bool bind_write(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
+{
+	struct rxp_wire_hdr *hdr;
+
+	bind_call(test, raw, slot, seq);
+	bind_data(test, raw, slot, seq);
 	hdr = (struct rxp_wire_hdr *)raw_expect(test, raw, RXP_REPLY, 0, slot, seq) - 1;
 	return le16_to_cpu(hdr->flags) & RXP_F_GRANT;
 }
@@ -512,6 +527,100 @@ static void bind_grants_half(struct kunit *test)
 	spin_unlock_bh(&s->lock);
 }
 
+/* The session of the last client that came; it is there for as long as that is. */
+static struct rdmafs_xprt_session *bind_last(struct kunit *test)
+{
+	struct bind *b = test->priv;
+	struct rdmafs_xprt_session *s;
+
+	spin_lock_bh(&b->server->lock);
+	s = list_last_entry(&b->server->sessions, struct rdmafs_xprt_session, link);
+	spin_unlock_bh(&b->server->lock);
+	return s;
+}
+
+/* What holds for a connected session is @q, and so says /proc. */
+static void bind_expect_quota(struct kunit *test, struct rdmafs_xprt_session *s,
+			      const struct rpol_quota *q)
+{
+	struct rpol_quota shown, held;
+
+	s->proc.get_quota(s, &shown);
+	rpol_member_get_quota(s->conns[0]->pool->member, &held);
+	KUNIT_EXPECT_EQ(test, shown.min, q->min);
+	KUNIT_EXPECT_EQ(test, shown.max, q->max);
+	KUNIT_EXPECT_EQ(test, shown.weight, q->weight);
+	KUNIT_EXPECT_EQ(test, held.min, q->min);
+	KUNIT_EXPECT_EQ(test, held.max, q->max);
+	KUNIT_EXPECT_EQ(test, held.weight, q->weight);
+}
+
+/*
+ * A session whose quota is half of the device and more has lost its connection: a request of
+ * it is with the service, and still has the pool.
+ */
+static struct raw *bind_quota_lost(struct kunit *test, struct rpol_quota *q)
+{
+	struct raw *raw = bind_session(test);
+	struct rdmafs_xprt_session *s = bind_last(test);
+	struct rpol_domain_stats st;
+
+	rpol_domain_get_stats(s->conns[0]->pool->rdev->domain, &st);
+	q->min = st.capacity / 2 + 1;
+	q->max = st.capacity - 1;
+	q->weight = 7;
+	KUNIT_ASSERT_EQ(test, s->proc.set_quota(s, q), 0);
+	bind_expect_quota(test, s, q);
+	bind_hold(test, "hold req_run");
+	bind_call(test, raw, 0, 1);
+	bind_data(test, raw, 0, 1);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("req_run", 1, 20));
+	rdma_disconnect(raw->id);
+	bind_left(test, 0);
+	return raw;
+}
+
+static void bind_quota_found(struct kunit *test, struct raw *raw)
+{
+	struct raw *again = bind_open(test);
+
+	bind_hello(test, again, raw);
+	bind_welcome(test, again, RXP_WELCOME_BOUND);
+}
+
+/* A quota goes with its session to the next connection, whoever still has the pool before. */
+static void bind_quota_stays(struct kunit *test)
+{
+	struct rdmafs_xprt_session *s;
+	struct rpol_domain_stats st;
+	struct rpol_quota q;
+
+	bind_quota_found(test, bind_quota_lost(test, &q));
+	s = bind_last(test);
+	bind_expect_quota(test, s, &q);
+	rpol_domain_get_stats(s->conns[0]->pool->rdev->domain, &st);
+	KUNIT_EXPECT_EQ(test, st.reserved_min, q.min);
+}
+
+/* Somebody else was promised what it kept: all but that is as it was. */
+static void bind_quota_taken(struct kunit *test)
+{
+	struct rdmafs_xprt_session *s, *other;
+	struct rpol_quota q, taken;
+	struct raw *raw;
+
+	raw = bind_quota_lost(test, &q);
+	s = bind_last(test);
+	bind_session(test);
+	other = bind_last(test);
+	taken = q;
+	KUNIT_ASSERT_EQ(test, other->proc.set_quota(other, &taken), 0);
+	bind_quota_found(test, raw);
+	q.min = 0;
+	bind_expect_quota(test, s, &q);
+	bind_expect_quota(test, other, &taken);
+}
+
 static int bind_init(struct kunit *test)
 {
 	struct bind *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
@@ -548,6 +657,7 @@ static void bind_exit(struct kunit *test)
 	rdmafs_points_command("release conn_accepted");
 	rdmafs_points_command("release conn_placed");
 	rdmafs_points_command("release conn_drained");
+	rdmafs_points_command("release req_run");
 	for (i = 0; i < b->nr; i++)
 		if (b->raw[i])
 			raw_close(b->raw[i]);
@@ -568,6 +678,8 @@ static struct kunit_case bind_cases[] = {
 	KUNIT_CASE(bind_joiner_leaves),
 	KUNIT_CASE(bind_recall_before_welcome),
 	KUNIT_CASE(bind_grants_half),
+	KUNIT_CASE(bind_quota_stays),
+	KUNIT_CASE(bind_quota_taken),
 	{}
 };
 

@@ -183,7 +183,9 @@ def files(device):
     # the server's side: the newest client is that mount's
     client = max(glob.glob("/proc/fs/rdmafs/client-*/quota"),
                  key=lambda p: int(p.split("-")[1].split("/")[0]))
-    write_text(client, "min=16 weight=7")
+    # what the connection before kept is not in its way
+    least = device.plenty // 2 + 1
+    write_text(client, f"min={least} max={device.plenty} weight=7")
     reconnects = m.stats()["reconnects"]
 
     if have_points():
@@ -193,7 +195,7 @@ def files(device):
             "a connection is lost and made again")
         point_release("client_beat")
         ok = until(lambda: m.window()["state"] == "up" and
-                   read_text(client) == "min 16\nmax none\nweight 7\n")
+                   read_text(client) == f"min {least}\nmax {device.plenty}\nweight 7\n")
         tap(ok, "a client's quota outlives its connection", read_text(client))
     m.umount()
     done = subprocess.run(["mount", "-t", "rdmafs", "-o", f"{OPTS},min={device.plenty + 1}",
