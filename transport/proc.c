@@ -234,16 +234,7 @@ static int rxp_quota_show(struct seq_file *m, void *v)
 	struct rxp_proc *p = m->private;
 	struct rpol_quota q;
 
-	if (p->get_quota) {
-		p->get_quota(p->owner, &q);
-	} else {
-		struct rxp_pool *pool = p->pool(p->owner);
-
-		if (!pool)
-			return 0;
-		rpol_member_get_quota(pool->member, &q);
-		rxp_pool_put(pool);
-	}
+	p->get_quota(p->owner, &q);
 	seq_printf(m, "min %llu\n", q.min);
 	if (q.max == RPOL_NO_MAX)
 		seq_puts(m, "max none\n");
@@ -263,28 +254,23 @@ static ssize_t rxp_quota_write(struct file *file, const char __user *ubuf, size_
 			       loff_t *pos)
 {
 	struct rxp_proc *p = pde_data(file_inode(file));
-	struct rxp_pool *pool = p->pool(p->owner);
+	char *text = rxp_proc_text(ubuf, len);
 	struct rpol_quota q;
-	char *text;
 	int ret;
 
-	if (!pool)
-		return -ENOTCONN;
-	text = rxp_proc_text(ubuf, len);
-	if (IS_ERR(text)) {
-		rxp_pool_put(pool);
+	if (IS_ERR(text))
 		return PTR_ERR(text);
-	}
 	mutex_lock(&rxp_proc_write_lock);
-	rpol_member_get_quota(pool->member, &q);
+	/* The owner's: a pool that it has just got does not know of it yet. */
+	p->get_quota(p->owner, &q);
 	ret = rpol_quota_parse(text, &q);
 	if (!ret)
-		ret = p->set_quota ? p->set_quota(p->owner, &q) :
-				     rpol_member_set_quota(pool->member, &q);
+		ret = p->set_quota(p->owner, &q);
 	mutex_unlock(&rxp_proc_write_lock);
 	kfree(text);
-	rxp_pool_put(pool);
-	return ret ? -EINVAL : len;
+	if (ret)
+		return ret == -ENOTCONN ? ret : -EINVAL;
+	return len;
 }
 
 static ssize_t rxp_abort_write(struct file *file, const char __user *ubuf, size_t len,

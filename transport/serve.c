@@ -291,6 +291,7 @@ static bool rxp_req_fetch_way(struct rxp_req *req, struct rxp_way *way)
 static void rxp_req_fetch(struct rxp_req *req)
 {
 	struct rdmafs_xprt_session *s = req->session;
+	u16 slot = req->slot;
 	enum rxp_asked asked;
 	struct rxp_way way;
 	int ret;
@@ -304,7 +305,7 @@ static void rxp_req_fetch(struct rxp_req *req)
 			rxp_req_claim(req);
 			return;
 		}
-		rdmafs_test_point("req_ask", req->slot);
+		rdmafs_test_point("req_ask", slot);
 		if (ret) {
 			rxp_way_put(&way);
 			if (ret != -E2BIG)
@@ -315,8 +316,9 @@ static void rxp_req_fetch(struct rxp_req *req)
 		}
 		rxp_stcrw_build(req, &way);
 		rxp_trace(stcrw_sent, req, req->bulk_len);
+		/* Once it has asked, the client's data may have ended it. */
 		asked = rxp_req_ask(req, &way);
-		rdmafs_test_point("req_asked", req->slot);
+		rdmafs_test_point("req_asked", slot);
 		if (asked == RXP_ASKED_ELSEWHERE) {
 			rxp_req_drop_sink(req);
 			rxp_way_put(&way);

@@ -197,6 +197,18 @@ def files(device):
         ok = until(lambda: m.window()["state"] == "up" and
                    read_text(client) == f"min {least}\nmax {device.plenty}\nweight 7\n")
         tap(ok, "a client's quota outlives its connection", read_text(client))
+        # the pool of the next one does not know of it yet
+        reconnects = m.stats()["reconnects"]
+        point_arm("conn_placed", 1000)
+        point_fail("client_beat", 1000)
+        ok = until(lambda: key_values(f"{os.path.dirname(client)}/window")["state"] == "down")
+        ok &= until(lambda: key_values(f"{os.path.dirname(client)}/window")["state"] == "up")
+        write_text(client, "weight=9")
+        point_release("client_beat")
+        point_release("conn_placed")
+        ok &= until(lambda: m.stats()["reconnects"] > reconnects and m.window()["state"] == "up")
+        tap(ok and read_text(client) == f"min {least}\nmax {device.plenty}\nweight 9\n",
+            "what is written while it gets another one changes nothing else", read_text(client))
     m.umount()
     done = subprocess.run(["mount", "-t", "rdmafs", "-o", f"{OPTS},min={device.plenty + 1}",
                            SOURCE, "/mnt"], stderr=subprocess.PIPE, text=True)
