@@ -154,11 +154,12 @@ static void rdmafsd_cut_leave_locked(struct rdmafsd_cut *cut)
 }
 
 /**
- * rdmafsd_cut_off - an export's end takes a state of a session that lives out of its table
+ * rdmafsd_cut_off - an export's end, or the session's, takes a state out of the session's table
  * @ses: the session, its memory held
  * @st:	 the state, referenced; its file is open yet
  *
- * In one step: a CLOSE finds either the state or the note (rdmafsd_cut_closed()).
+ * In one step: a CLOSE finds either the state or the note (rdmafsd_cut_closed()).  A session
+ * that has ended gets none: its client hears of that.
  *
  * Context: process.
  * Return: as rdmafsd_state_remove().
@@ -169,7 +170,7 @@ bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 	struct rdmafsd_cut *cut;
 	bool removed, noted;
 
-	cut = kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
+	cut = READ_ONCE(ses->ended) ? NULL : kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
 	if (!cut)
 		return rdmafsd_state_remove(ses, st);
 	rdmafsd_cut_init(cut, st->exp, st->claim, inode);
@@ -281,7 +282,7 @@ void rdmafsd_cut_end(struct rdmafsd_session *ses)
 	struct rdmafsd_cut *cut;
 
 	spin_lock(&rdmafsd_cut_lock);
-	ses->ended = true;
+	WRITE_ONCE(ses->ended, true);
 	list_for_each_entry(cut, &ses->cut, link) {
 		rdmafsd_cut_leave_locked(cut);
 		/* Whoever comes back in another session has no stateid of this one. */

@@ -25,11 +25,16 @@ static int __init rdmafsd_init(void)
 	err = rdmafsd_exports_init();
 	if (err)
 		goto out_reap;
-	err = rdmafsd_configfs_init();
+	err = rdmafsd_sessions_init();
 	if (err)
 		goto out_exports;
+	err = rdmafsd_configfs_init();
+	if (err)
+		goto out_sessions;
 	return 0;
 
+out_sessions:
+	rdmafsd_sessions_exit();
 out_exports:
 	rdmafsd_exports_exit();
 out_reap:
@@ -42,6 +47,7 @@ out_creds:
 static void __exit rdmafsd_exit(void)
 {
 	rdmafsd_configfs_exit();
+	rdmafsd_sessions_exit();
 	rdmafsd_exports_exit();
 	rdmafsd_cuts_exit();
 	rdmafsd_reap_exit();

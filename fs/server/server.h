@@ -373,6 +373,8 @@ struct rdmafsd_session {
 extern const struct rdmafs_xprt_service rdmafsd_service;
 
 void rdmafsd_sessions_close_export(struct rdmafsd_export *exp);
+int rdmafsd_sessions_init(void);
+void rdmafsd_sessions_exit(void);
 
 int rdmafsd_creds_init(void);
 void rdmafsd_creds_exit(void);
@@ -425,6 +427,7 @@ void rdmafsd_state_put(struct rdmafsd_state *st);
 bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st);
 bool rdmafsd_state_close(struct rdmafsd_session *ses, u64 id, bool closed);
 void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *exp);
+struct rdmafsd_export *rdmafsd_states_export(struct rdmafsd_session *ses, unsigned long *index);
 void rdmafsd_file_close(struct file *file);
 
 /* ------------------------------------------------------------- opened files */

@@ -8,12 +8,31 @@
  * system likes: a session that ends takes its states out of its table one by
  * one, as does an export that ends, and whoever has taken one closes it.  The
  * export then waits for all its states, those that others are closing as well.
+ * A session that ends closes those of each export apart from the others, and stays in
+ * the table until all are closed: no export waits for the file system of another.
  */
+#include <linux/list.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
+#include <linux/workqueue.h>
 #include "server.h"
 
 static DEFINE_XARRAY_ALLOC1(rdmafsd_sessions);	/* &struct rdmafsd_session by serial */
+static struct workqueue_struct *rdmafsd_close_wq;	/* of each &struct rdmafsd_closing */
+
+/**
+ * struct rdmafsd_closing - what a session that ends has open in one export
+ * @work: closes it
+ * @link: among those of the session
+ * @ses:  the session
+ * @exp:  the export; its memory is held
+ */
+struct rdmafsd_closing {
+	struct work_struct work;
+	struct list_head link;
+	struct rdmafsd_session *ses;
+	struct rdmafsd_export *exp;
+};
 
 static void rdmafsd_session_put(struct rdmafsd_session *ses)
 {
@@ -60,13 +79,74 @@ static int rdmafsd_session_open(struct rdmafs_xprt_session *xs, void *ctx)
 	return 0;
 }
 
+static void rdmafsd_closing_work(struct work_struct *work)
+{
+	struct rdmafsd_closing *c = container_of(work, struct rdmafsd_closing, work);
+
+	rdmafsd_states_close(c->ses, c->exp);
+}
+
+static bool rdmafsd_closing_is(const struct list_head *closings, const struct rdmafsd_export *exp)
+{
+	struct rdmafsd_closing *c;
+
+	list_for_each_entry(c, closings, link)
+		if (c->exp == exp)
+			return true;
+	return false;
+}
+
+/* The export's memory is the closing's; true if it has begun. */
+static bool rdmafsd_closing_begin(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
+				  struct list_head *closings)
+{
+	struct rdmafsd_closing *c = kmalloc(sizeof(*c), GFP_KERNEL);
+
+	if (!c)
+		return false;
+	INIT_WORK(&c->work, rdmafsd_closing_work);
+	c->ses = ses;
+	c->exp = exp;
+	list_add(&c->link, closings);
+	queue_work(rdmafsd_close_wq, &c->work);
+	return true;
+}
+
+/* Most have files in one export only, which are closed here; without memory all are. */
+static void rdmafsd_session_close_files(struct rdmafsd_session *ses)
+{
+	struct rdmafsd_export *exp, *first = NULL;
+	struct rdmafsd_closing *c, *next;
+	unsigned long index = 0;
+	LIST_HEAD(closings);
+
+	while ((exp = rdmafsd_states_export(ses, &index))) {
+		if (!first)
+			first = exp;
+		else if (exp == first || rdmafsd_closing_is(&closings, exp) ||
+			 !rdmafsd_closing_begin(ses, exp, &closings))
+			rdmafsd_export_free(exp);
+	}
+	if (first) {
+		rdmafsd_states_close(ses, first);
+		rdmafsd_export_free(first);
+	}
+	list_for_each_entry_safe(c, next, &closings, link) {
+		flush_work(&c->work);
+		rdmafsd_export_free(c->exp);
+		kfree(c);
+	}
+	rdmafsd_states_close(ses, NULL);
+}
+
 static void rdmafsd_session_close(struct rdmafs_xprt_session *xs, void *ctx)
 {
 	struct rdmafsd_session *ses = rdmafs_xprt_session_priv(xs);
 
-	xa_erase(&rdmafsd_sessions, ses->serial);
-	rdmafsd_states_close(ses, NULL);
+	/* First: what an export that ends takes from now on is lost with the session. */
 	rdmafsd_cut_end(ses);
+	rdmafsd_session_close_files(ses);
+	xa_erase(&rdmafsd_sessions, ses->serial);
 	rdmafs_xprt_session_set_priv(xs, NULL);
 	rdmafsd_idents_free(ses);
 	rdmafsd_session_put(ses);
@@ -104,6 +184,29 @@ void rdmafsd_sessions_close_export(struct rdmafsd_export *exp)
 		serial++;
 	}
 	wait_var_event(&exp->nr_states, !atomic_read(&exp->nr_states));
+}
+
+/**
+ * rdmafsd_sessions_init - make the queue on which sessions that end close files
+ *
+ * One whose file system does not answer keeps its work, and nobody else's.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int rdmafsd_sessions_init(void)
+{
+	/* Flushed by works of a queue that has a rescuer. */
+	rdmafsd_close_wq = alloc_workqueue("rdmafsd_close", WQ_UNBOUND | WQ_MEM_RECLAIM,
+					   WQ_UNBOUND_MAX_ACTIVE);
+	return rdmafsd_close_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rdmafsd_sessions_exit - the reverse of rdmafsd_sessions_init(); there are no sessions
+ */
+void rdmafsd_sessions_exit(void)
+{
+	destroy_workqueue(rdmafsd_close_wq);
 }
 
 static void rdmafsd_limits_show(struct seq_file *m, void *ctx)

@@ -199,8 +199,9 @@ bool rdmafsd_state_close(struct rdmafsd_session *ses, u64 id, bool closed)
 /**
  * rdmafsd_states_close - close a client's files
  * @ses: the client's session, kept from going away by the caller
- * @exp: those of one export that has no request at work; NULL for all, with no
- *	 request of the session at work
+ * @exp: those of one export; NULL for all
+ *
+ * No request is at work in the export, or none of the session's.
  */
 void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *exp)
 {
@@ -224,8 +225,31 @@ void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *ex
 			continue;
 		}
 		rcu_read_unlock();
-		if (exp ? rdmafsd_cut_off(ses, st) : rdmafsd_state_remove(ses, st))
+		if (rdmafsd_cut_off(ses, st))
 			rdmafsd_state_put(st);
 		rdmafsd_state_put(st);
 	}
+}
+
+/**
+ * rdmafsd_states_export - where a client has files open
+ * @ses:   the client's session, kept from going away by the caller
+ * @index: where to begin in its table; moves on
+ *
+ * Return: the export of the next state, its memory held: rdmafsd_export_free(); or NULL.
+ */
+struct rdmafsd_export *rdmafsd_states_export(struct rdmafsd_session *ses, unsigned long *index)
+{
+	struct rdmafsd_export *exp = NULL;
+	struct rdmafsd_state *st;
+
+	rcu_read_lock();
+	while (!exp && (st = xa_find(&ses->states, index, ULONG_MAX, XA_PRESENT))) {
+		/* Gone with its last state, if that has just been closed. */
+		if (refcount_inc_not_zero(&st->exp->refs))
+			exp = st->exp;
+		++*index;
+	}
+	rcu_read_unlock();
+	return exp;
 }

@@ -2,7 +2,7 @@
 /*
  * Suite rdmafs_fs_proofs: clients in bare verbs of a server that runs beside, which
  * say that they are whom they like, show what others were given, and set what is to be 0.
- * It wants an export of the name of the module parameter, in whose root anybody may make
+ * It wants exports of the names of the module parameters, in whose roots anybody may make
  * files, and to be loaded by tests/scenarios/inside/proofs.
  */
 #include <kunit/test.h>
@@ -26,6 +26,10 @@ enum { FS_ROOT = 1, FS_USER = 2 };
 static char *export = "export";
 module_param(export, charp, 0444);
 MODULE_PARM_DESC(export, "name of the export");
+
+static char *other = "scratch";
+module_param(other, charp, 0444);
+MODULE_PARM_DESC(other, "name of another one");
 
 static uint opens = 40;
 module_param(opens, uint, 0444);
@@ -129,14 +133,14 @@ static void *fs_req(struct fs_client *c, struct rfp_enc *enc, enum rfp_op op, u3
 	return rfp_enc_req(enc, op, cred, size);
 }
 
-static u32 fs_attach(struct kunit *test, struct fs_client *c)
+static u32 fs_attach(struct kunit *test, struct fs_client *c, const char *name)
 {
 	struct rfp_enc enc;
 	struct rfp_dec dec;
 	u32 status;
 
 	fs_req(c, &enc, RFP_ATTACH, 0, sizeof(struct rfp_req));
-	rfp_enc_str(&enc, export, strlen(export), RFP_EXPORT_NAME_MAX);
+	rfp_enc_str(&enc, name, strlen(name), RFP_EXPORT_NAME_MAX);
 	status = fs_call(test, c, &enc);
 	rfp_dec_init(&dec, c->rep, c->rep_len);
 	rfp_dec_fixed(&dec, sizeof(struct rfp_attach_rep));
@@ -182,7 +186,7 @@ static void fs_begin(struct kunit *test, struct fs_client *c)
 		msleep(20);
 	}
 	c->seq = 0;
-	KUNIT_ASSERT_EQ(test, fs_attach(test, c), 0);
+	KUNIT_ASSERT_EQ(test, fs_attach(test, c, export), 0);
 	KUNIT_ASSERT_EQ(test, fs_setcred(test, c, FS_ROOT, 0), 0);
 	KUNIT_ASSERT_EQ(test, fs_setcred(test, c, FS_USER, FS_UID), 0);
 }
@@ -533,6 +537,49 @@ static void fs_pad(struct kunit *test)
 	}
 }
 
+/* The number of the file that has just been made. */
+static u64 fs_made(struct fs_client *c)
+{
+	const struct rfp_attr *attr;
+	struct rfp_dec dec;
+
+	rfp_dec_init(&dec, c->rep, c->rep_len);
+	rfp_dec_fixed(&dec, sizeof(struct rfp_open_rep));
+	attr = rfp_dec_fixed(&dec, sizeof(*attr));
+	return attr ? le64_to_cpu(attr->ino) : 0;
+}
+
+/*
+ * A session ends that has files open in two exports, and one of them does not answer: what
+ * becomes of the other one meanwhile is looked at by tests/scenarios/inside/proofs, which lets
+ * go of the file then.
+ */
+static void fs_ends_apart(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test);
+	struct fs_open o = {}, elsewhere = {};
+	unsigned long end = jiffies + 120 * HZ;
+	char command[64];
+	u64 ino;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "apart", 0666, &o), 0);
+	ino = fs_made(c);
+	snprintf(command, sizeof(command), "hold state_close 1 %llu", ino);
+	KUNIT_ASSERT_EQ(test, fs_attach(test, c, other), 0);
+	/* Points tell files by their numbers alone. */
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "apart1", 0666, &elsewhere), 0);
+	if (fs_made(c) == ino) {
+		KUNIT_ASSERT_EQ(test, fs_close(test, c, &elsewhere), 0);
+		KUNIT_ASSERT_EQ(test, fs_create(test, c, "apart2", 0666, &elsewhere), 0);
+	}
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command(command), 0);
+	fs_end(test, c);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("state_close", 1, 60));
+	while (rdmafs_point_wait("state_close", 1, 0) && time_before(jiffies, end))
+		msleep(20);
+	KUNIT_EXPECT_FALSE(test, rdmafs_point_wait("state_close", 1, 0));
+}
+
 static int fs_init(struct kunit *test)
 {
 	test->priv = kunit_kzalloc(test, sizeof(struct fs_test), GFP_KERNEL);
@@ -561,6 +608,7 @@ static struct kunit_case fs_cases[] = {
 	KUNIT_CASE(fs_left_counts),
 	KUNIT_CASE(fs_callers),
 	KUNIT_CASE_PARAM(fs_pad, fs_pad_gen_params),
+	KUNIT_CASE(fs_ends_apart),
 	{}
 };
 
