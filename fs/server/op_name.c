@@ -19,6 +19,7 @@
 #include <linux/kdev_t.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include "transport/points.h"
 #include "server.h"
 
 /**
@@ -314,7 +315,7 @@ static int rdmafsd_link_run(struct rdmafsd_rq *rq, struct dentry *obj, struct de
 
 	err = rdmafsd_rq_enter(rq);
 	/* It has no name to be given another one beside. */
-	if (!err && rdmafsd_is_orphan(rq->exp, d_inode(obj)))
+	if (!err && rdmafsd_is_orphan(rq->exp, d_inode(obj)) && d_inode(obj)->i_nlink < 2)
 		err = -ENOENT;
 	if (!err)
 		err = rdmafsd_rq_want_write(rq);
@@ -429,6 +430,7 @@ static int rdmafsd_remove_try(struct rdmafsd_rq *rq, struct dentry *dir,
 	if (!rmdir)
 		err = rdmafsd_leaving_begin(rq, dir, name, &l, delegated);
 	if (!err) {
+		rdmafs_test_point("name_kept", d_inode(dir)->i_ino);
 		inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
 		err = rdmafsd_remove_locked(rq, dir, name, rmdir, &l, n, delegated);
 		inode_unlock(d_inode(dir));

@@ -33,7 +33,8 @@
  * An entry:
  *
  *	NAMED	its name is as users see it
- *	ORPHAN	its only name, or one besides, is in the directory of orphans
+ *	ORPHAN	its only name, or one besides, is in the directory of orphans; also while
+ *		that one can't go, since an NFS client has a delegation of the file
  *	GONE	that name is being removed: too late to open it
  *
  * The change from NAMED to ORPHAN goes with the removal of a name, and must not
@@ -103,6 +104,14 @@ static void rdmafsd_opened_move(struct rdmafsd_export *exp, struct rdmafsd_opene
 	else if (of->name == RDMAFSD_ORPHAN)
 		WRITE_ONCE(exp->nr_orphans, exp->nr_orphans - 1);
 	WRITE_ONCE(of->name, to);
+}
+
+static void rdmafsd_opened_rename(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
+				  enum rdmafsd_opened_name to)
+{
+	spin_lock(&exp->opened_lock);
+	rdmafsd_opened_move(exp, of, to);
+	spin_unlock(&exp->opened_lock);
 }
 
 /*
@@ -228,14 +237,26 @@ static void rdmafsd_claim_move(struct rdmafsd_export *exp, struct rdmafsd_claim 
 	claim->state = to;
 }
 
-/* Remove the orphan's name, then the entry, which is GONE; nothing is locked. */
+/*
+ * Remove the orphan's name, then the entry, which is GONE; nothing is locked.  Whose
+ * delegation is in the way has been asked for it, and nobody waits for him: it is tried again
+ * later, and until then the entry is as it was.
+ */
 static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
 {
-	rdmafsd_orphan_remove(exp, of->inode);
+	bool gone = rdmafsd_orphan_remove(exp, of->inode);
+
 	spin_lock(&exp->opened_lock);
-	rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
+	if (gone) {
+		rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
+	} else {
+		rdmafsd_opened_move(exp, of, RDMAFSD_ORPHAN);
+		list_add_tail(&of->late, &exp->late);
+		mod_delayed_work(rdmafsd_reap_wq, &exp->later, HZ);
+	}
 	spin_unlock(&exp->opened_lock);
-	rdmafsd_opened_free(of);
+	if (gone)
+		rdmafsd_opened_free(of);
 }
 
 /* Does the entry end, as nobody counts in it any more?  Then @orphan says how. */
@@ -245,6 +266,7 @@ static bool rdmafsd_opened_ends(struct rdmafsd_export *exp, struct rdmafsd_opene
 	lockdep_assert_held(&exp->opened_lock);
 	if (of->opens || of->awaited)
 		return false;
+	list_del_init(&of->late);
 	/* Before another entry of the file can be made. */
 	rdmafsd_opened_last_wb(exp, of);
 	*orphan = of->name == RDMAFSD_ORPHAN;
@@ -264,6 +286,28 @@ static void rdmafsd_opened_end(struct rdmafsd_export *exp, struct rdmafsd_opened
 		rdmafsd_opened_free(of);
 }
 
+/* Those that could not go when they should have, unless somebody has opened them since. */
+static void rdmafsd_opened_later(struct work_struct *work)
+{
+	struct rdmafsd_export *exp = container_of(to_delayed_work(work), struct rdmafsd_export,
+						  later);
+	struct rdmafsd_opened *of;
+	LIST_HEAD(late);
+	bool orphan;
+
+	spin_lock(&exp->opened_lock);
+	list_splice_init(&exp->late, &late);
+	while ((of = list_first_entry_or_null(&late, struct rdmafsd_opened, late))) {
+		list_del_init(&of->late);
+		if (!rdmafsd_opened_ends(exp, of, &orphan))
+			continue;
+		spin_unlock(&exp->opened_lock);
+		rdmafsd_opened_end(exp, of, orphan);
+		spin_lock(&exp->opened_lock);
+	}
+	spin_unlock(&exp->opened_lock);
+}
+
 static struct rdmafsd_opened *rdmafsd_opened_new(struct inode *inode)
 {
 	struct rdmafsd_opened *of = kzalloc(sizeof(*of), GFP_KERNEL_ACCOUNT);
@@ -274,6 +318,7 @@ static struct rdmafsd_opened *rdmafsd_opened_new(struct inode *inode)
 	of->inode = inode;
 	of->wb_err = filemap_sample_wb_err(inode->i_mapping);
 	of->opens = 1;
+	INIT_LIST_HEAD(&of->late);
 	return of;
 }
 
@@ -552,9 +597,7 @@ static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
 	l->kept = true;
 	l->before = chg.before;
 	l->after = chg.after;
-	spin_lock(&rq->exp->opened_lock);
-	rdmafsd_opened_move(rq->exp, l->of, RDMAFSD_ORPHAN);
-	spin_unlock(&rq->exp->opened_lock);
+	rdmafsd_opened_rename(rq->exp, l->of, RDMAFSD_ORPHAN);
 	return 0;
 }
 
@@ -634,11 +677,13 @@ void rdmafsd_leaving_change(const struct rdmafsd_leaving *l, struct rdmafsd_chan
  */
 void rdmafsd_leaving_end(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l, bool removed)
 {
+	int err;
+
 	if (l->kept && !removed) {
-		rdmafsd_orphan_undo(rq->exp, d_inode(l->obj));
-		spin_lock(&rq->exp->opened_lock);
-		rdmafsd_opened_move(rq->exp, l->of, RDMAFSD_NAMED);
-		spin_unlock(&rq->exp->opened_lock);
+		err = rdmafsd_orphan_undo(rq->exp, d_inode(l->obj));
+		/* Else it has that name besides, until it ends. */
+		if (!err)
+			rdmafsd_opened_rename(rq->exp, l->of, RDMAFSD_NAMED);
 	}
 	if (l->naming)
 		up_write(l->naming);
@@ -754,7 +799,9 @@ int rdmafsd_opened_init(struct rdmafsd_export *exp)
 	spin_lock_init(&exp->opened_lock);
 	mutex_init(&exp->orphans_lock);
 	INIT_LIST_HEAD(&exp->left);
+	INIT_LIST_HEAD(&exp->late);
 	INIT_DELAYED_WORK(&exp->reap, rdmafsd_claims_reap);
+	INIT_DELAYED_WORK(&exp->later, rdmafsd_opened_later);
 	err = rhashtable_init(&exp->opened, &rdmafsd_opened_params);
 	if (err)
 		return err;
@@ -773,9 +820,10 @@ int rdmafsd_opened_init(struct rdmafsd_export *exp)
 void rdmafsd_opened_exit(struct rdmafsd_export *exp)
 {
 	struct rdmafsd_claim *claim, *next;
-	struct rdmafsd_opened *of;
+	struct rdmafsd_opened *of, *of_next;
 
 	cancel_delayed_work_sync(&exp->reap);
+	cancel_delayed_work_sync(&exp->later);
 	list_for_each_entry_safe(claim, next, &exp->left, left) {
 		of = claim->of;
 		rdmafsd_cut_left(exp, claim);
@@ -785,6 +833,11 @@ void rdmafsd_opened_exit(struct rdmafsd_export *exp)
 		rdmafsd_claim_free(claim);
 		if (of->awaited)
 			continue;
+		list_del_init(&of->late);
+		rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
+		rdmafsd_opened_free(of);
+	}
+	list_for_each_entry_safe(of, of_next, &exp->late, late) {
 		rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
 		rdmafsd_opened_free(of);
 	}

@@ -184,6 +184,12 @@ static struct dentry *rdmafsd_orphans(struct rdmafsd_export *exp, bool make)
 	return dir;
 }
 
+static void rdmafsd_orphan_stays(struct rdmafsd_export *exp, struct inode *inode, int err)
+{
+	pr_warn_ratelimited("%s: inode %lu stays in '%s' until the export is started again (%d)\n",
+			    exp->p.name, inode->i_ino, RDMAFSD_ORPHANS, err);
+}
+
 /* A name that is there already is this file's: it was not removed when it should have been. */
 static int rdmafsd_orphan_link(struct rdmafsd_export *exp, struct dentry *dir,
 			       struct dentry *obj, struct inode **delegated)
@@ -220,8 +226,8 @@ static int rdmafsd_orphan_add_try(struct rdmafsd_export *exp, struct dentry *obj
 	err = rdmafsd_orphan_link(exp, dir, obj, delegated);
 	if (!err) {
 		err = rdmafsd_commit(exp, dir);
-		if (err)
-			rdmafsd_orphan_undo(exp, d_inode(obj));
+		if (err && rdmafsd_orphan_undo(exp, d_inode(obj)))
+			rdmafsd_orphan_stays(exp, d_inode(obj), err);
 	} else if (err == -ENOENT) {
 		*gone = rdmafsd_orphans_gone(dir);
 	}
@@ -252,9 +258,10 @@ int rdmafsd_orphan_add(struct rdmafsd_export *exp, struct dentry *obj, struct in
 }
 
 static int rdmafsd_orphan_unlink(struct rdmafsd_export *exp, struct dentry *dir,
-				 struct inode *inode, struct inode **delegated)
+				 struct inode *inode)
 {
 	char name[RDMAFSD_ORPHAN_LEN + 1];
+	struct inode *delegated = NULL;
 	struct dentry *dentry;
 	int err;
 
@@ -264,50 +271,54 @@ static int rdmafsd_orphan_unlink(struct rdmafsd_export *exp, struct dentry *dir,
 	err = PTR_ERR_OR_ZERO(dentry);
 	if (!err) {
 		if (d_inode(dentry) == inode)
-			err = vfs_unlink(&nop_mnt_idmap, d_inode(dir), dentry, delegated);
+			err = vfs_unlink(&nop_mnt_idmap, d_inode(dir), dentry, &delegated);
 		else
 			err = -ENOENT;
 		dput(dentry);
 	}
 	inode_unlock(d_inode(dir));
-	return err;
+	return rdmafsd_deleg_end(&delegated, err);
 }
 
 /**
  * rdmafsd_orphan_undo - take a file's name as an orphan away again
  * @exp:   the export, its mount held for writing
  * @inode: the file
+ *
+ * Return: 0: it has none; -EAGAIN: later, see rdmafsd_deleg_end(); or another negative errno.
  */
-void rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode)
+int rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode)
 {
 	const struct cred *saved = override_creds(rdmafsd_own_cred);
-	struct inode *delegated = NULL;
 	struct dentry *dir = rdmafsd_orphans(exp, false);
 	int err = PTR_ERR_OR_ZERO(dir);
 
 	if (!err) {
-		do {
-			err = rdmafsd_orphan_unlink(exp, dir, inode, &delegated);
-		} while (delegated && !(err = break_deleg_wait(&delegated)));
+		err = rdmafsd_orphan_unlink(exp, dir, inode);
 		dput(dir);
 	}
 	revert_creds(saved);
-	if (err && err != -ENOENT)
-		pr_warn_ratelimited("%s: inode %lu stays in '%s' until the export is started again (%d)\n",
-				    exp->p.name, inode->i_ino, RDMAFSD_ORPHANS, err);
+	return err == -ENOENT ? 0 : err;
 }
 
 /**
  * rdmafsd_orphan_remove - the end of a file that had no name left
  * @exp:   the export; its mount not held for writing by the caller
  * @inode: the file; its last name goes
+ *
+ * Return: false: it is to be tried again later.
  */
-void rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode)
+bool rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode)
 {
-	if (mnt_want_write(exp->path.mnt))
-		return;
-	rdmafsd_orphan_undo(exp, inode);
+	int err = mnt_want_write(exp->path.mnt);
+
+	if (err)
+		return true;
+	err = rdmafsd_orphan_undo(exp, inode);
 	mnt_drop_write(exp->path.mnt);
+	if (err && err != -EAGAIN)
+		rdmafsd_orphan_stays(exp, inode, err);
+	return err != -EAGAIN;
 }
 
 /* Names in the directory, when an export starts. */
@@ -376,9 +387,7 @@ static int rdmafsd_orphan_found(struct rdmafsd_export *exp, struct dentry *dir, 
 	if (!d_is_reg(dentry) || strcmp(name, found))
 		pr_warn_ratelimited("%s: '%s/%s' is none of the server's\n", exp->p.name,
 				    RDMAFSD_ORPHANS, found);
-	else if (d_inode(dentry)->i_nlink > 1)
-		rdmafsd_orphan_remove(exp, d_inode(dentry));
-	else
+	else if (d_inode(dentry)->i_nlink < 2 || !rdmafsd_orphan_remove(exp, d_inode(dentry)))
 		err = rdmafsd_opened_found(exp, d_inode(dentry));
 	dput(dentry);
 	return err;

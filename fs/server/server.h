@@ -174,11 +174,13 @@ struct rdmafsd_export_params {
  * @nr_states:	states that hold a file open, closing ones too
  * @opened:	&struct rdmafsd_opened by inode
  * @claims:	&struct rdmafsd_claim by number
- * @opened_lock: changes of @opened, @claims and what is in them, and of the next two
+ * @opened_lock: changes of @opened, @claims and what is in them, and of the next three
  * @left:	the claims that clients may come back for, the first to be lost first
- * @nr_orphans:	of what is in @opened, those without a name of their own
+ * @late:	of what is in @opened, those whose names as orphans are to be removed yet
+ * @nr_orphans:	likewise, those without a name of their own
  * @reap:	lets go of those that nobody comes back for
  * @reap_at:	when it is to run, in jiffies
+ * @later:	removes names of those in @late
  * @orphans_lock: guards the next three
  * @orphans:	the directory of orphans once it was needed
  * @orphans_inode: its inode, to be compared with
@@ -207,9 +209,11 @@ struct rdmafsd_export {
 	struct rhashtable claims;
 	spinlock_t opened_lock;		/* see above */
 	struct list_head left;
+	struct list_head late;
 	unsigned int nr_orphans;
 	struct delayed_work reap;
 	unsigned long reap_at;
+	struct delayed_work later;
 	struct mutex orphans_lock;	/* the next three */
 	struct dentry *orphans;
 	const struct inode *orphans_inode;
@@ -452,6 +456,7 @@ enum rdmafsd_opened_name {
  * @wb_err:  last writeback error of it that moved the export's verifier
  * @opens:   who counts: states, and removals of its name under way
  * @awaited: claims that are LEFT
+ * @late:    among those whose names as orphans could not be removed yet
  * @rcu:     defers its freeing
  */
 struct rdmafsd_opened {
@@ -461,6 +466,7 @@ struct rdmafsd_opened {
 	errseq_t wb_err;
 	unsigned int opens;
 	unsigned int awaited;
+	struct list_head late;
 	struct rcu_head rcu;
 };
 
@@ -540,8 +546,8 @@ struct dentry *rdmafsd_lookup(struct rdmafsd_export *exp, struct dentry *dir,
 struct dentry *rdmafsd_lookup_there(struct rdmafsd_export *exp, struct dentry *dir,
 				    const struct rfp_str *name);
 int rdmafsd_orphan_add(struct rdmafsd_export *exp, struct dentry *obj, struct inode **delegated);
-void rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode);
-void rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode);
+int rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode);
+bool rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode);
 int rdmafsd_orphans_start(struct rdmafsd_export *exp);
 void rdmafsd_orphans_exit(struct rdmafsd_export *exp);
 
