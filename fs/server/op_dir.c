@@ -183,6 +183,7 @@ struct rdmafsd_raw {
  * @raw:   names of this run
  * @size:  room there
  * @used:  bytes there
+ * @last:  where the last one is
  * @full:  a name did not fit
  * @rq:	   the request
  * @dir:   the directory
@@ -196,6 +197,7 @@ struct rdmafsd_readdir {
 	void *raw;
 	size_t size;
 	size_t used;
+	size_t last;
 	bool full;
 	struct rdmafsd_rq *rq;
 	struct dentry *dir;
@@ -225,6 +227,7 @@ static bool rdmafsd_readdir_actor(struct dir_context *ctx, const char *name, int
 	raw->len = len;
 	raw->type = type;
 	memcpy(raw->name, name, len);
+	r->last = r->used;
 	r->used += rec;
 	return true;
 }
@@ -305,6 +308,31 @@ static bool rdmafsd_readdir_flush(struct rdmafsd_readdir *r)
 	return true;
 }
 
+static int rdmafsd_readdir_iterate(struct rdmafsd_readdir *r)
+{
+	int err = iterate_dir(r->file, &r->ctx);
+	const struct rdmafsd_raw *last = r->raw + r->last;
+
+	if (!r->used || !rdmafs_test_fail("readdir_last", d_inode(r->dir)->i_ino))
+		return err;
+	/* As if that one could not be read. */
+	r->used = r->last;
+	r->file->f_pos = last->pos;
+	return -EIO;
+}
+
+/*
+ * The directory can't be read any further: what was read comes first, but for a name behind
+ * which nobody knows a position, which would be read again and again.
+ */
+static void rdmafsd_readdir_failed(struct rdmafsd_readdir *r)
+{
+	const struct rdmafsd_raw *last = r->raw + r->last;
+
+	if (r->used && last->pos == r->file->f_pos)
+		r->used = r->last;
+}
+
 /* 1: the directory ends here; 0: there may be more; or a negative errno. */
 static int rdmafsd_readdir_fill(struct rdmafsd_readdir *r)
 {
@@ -313,14 +341,19 @@ static int rdmafsd_readdir_fill(struct rdmafsd_readdir *r)
 	for (;;) {
 		r->used = 0;
 		r->full = false;
-		err = iterate_dir(r->file, &r->ctx);
+		err = rdmafsd_readdir_iterate(r);
 		/* Some file systems call it an error that the buffer is full. */
-		if (err < 0 && !r->full)
-			return r->nr ? 0 : err;
-		if (!r->used)
+		if (err > 0 || r->full)
+			err = 0;
+		if (err)
+			rdmafsd_readdir_failed(r);
+		if (!r->used && !err)
 			return 1;
 		if (!rdmafsd_readdir_flush(r))
 			return r->nr ? 0 : -ERANGE;
+		/* It comes with the next request, which begins where this one ends. */
+		if (err)
+			return r->nr ? 0 : err;
 	}
 }
 

@@ -4,16 +4,17 @@
 
 Answers for which something has happened that the server could not foresee: the connection
 is gone and there again, what was appended can't be made stable, somebody has a lease on a file
-that was made just now.
+that was made just now, a directory can't be read any further.
 """
 
+import errno
 import fcntl
 import glob
 import os
 import signal
 import threading
 
-from guest import counters, proc_of, report, skip_all, tap_done, until
+from guest import counters, proc_of, report, skip_all, tap_done, until, write_text
 from points import have_points, point_arm, point_fail, point_release, point_wait
 
 READ = 9
@@ -117,12 +118,50 @@ def leased():
     return problems
 
 
+def drop_caches():
+    write_text("/proc/sys/vm/drop_caches", 3)
+
+
+def listing(directory):
+    """The names that come, and the error after them, or None."""
+    names = set()
+    try:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                names.add(entry.name)
+    except OSError as e:
+        return names, e.errno
+    return names, None
+
+
+def listed():
+    """Names that were read before an error are given; that comes behind them, if it is there still."""
+    names = {f"{i:03}" for i in range(100)}
+    os.mkdir("listed")
+    for name in names:
+        os.close(os.open(f"listed/{name}", os.O_CREAT | os.O_WRONLY, 0o600))
+    ino = os.stat(f"{BACK}/listed").st_ino
+    problems = []
+    for times, missing, want in ((1, 0, None), (1000, 1, errno.EIO)):
+        drop_caches()
+        point_fail("readdir_last", times, ino)
+        got, error = listing("listed")
+        point_release("readdir_last")
+        if len(names - got) != missing or error != want:
+            problems.append(f"an error {times} times: {len(got)} names of {len(names)}, then {error}")
+    drop_caches()
+    if listing("listed") != (names, None):
+        problems.append("something else is there when it can be read")
+    return problems
+
+
 def main():
     if not have_points():
         skip_all("not a test kernel")
     report("a read whose connection was lost before its data had a place is answered", unconnected())
     report("a record that was appended and could not be made stable is there once", appended())
     report("a file that was made is opened, though somebody has a lease on it", leased())
+    report("names come that were read before an error", listed())
     for name in ("read", "append", "leased"):
         os.unlink(name)
     tap_done()
