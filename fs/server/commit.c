@@ -7,20 +7,22 @@
  *
  *	CALL	it has ->commit_metadata() and a journal (xfs, ext4): what is
  *		asked for is in there, names as well as inodes
- *	INODE	it has neither journal nor log (ext4 without one, ext2):
- *		entries of a directory are pages and buffers of the directory,
- *		and nothing but fsync of that very directory writes them.  So
- *		pages, buffers and inode are written, and the device's cache is
- *		flushed, as generic_file_fsync() does it for an open file.
+ *	INODE	it has neither journal nor log (ext4 without one, ext2, and whoever
+ *		has generic_file_fsync() for directories): entries of a directory
+ *		are pages and buffers of the directory, and nothing but fsync of
+ *		that very directory writes them.  So pages, buffers and inode are
+ *		written, and the device's cache is flushed, as that function does
+ *		it for an open file.
  *	FSYNC	it has a log, or a table of what is in use, that its ->fsync()
  *		alone writes (btrfs, f2fs; FAT).  That of directories is the
  *		same function as that of files, and asks of its file no more
  *		than inode, dentry and (FAT) mapping: so it is called for
  *		objects of every type, with a file opened O_PATH.  Opening has
  *		no effects then, on devices, FIFOs, leases or atime.
- *	SYNC	none of these is known of it: files and directories are opened
- *		and fsynced, and what can't be opened goes with all the rest of
- *		the file system
+ *	SYNC	none of these is known of it (jfs, bcachefs, FUSE, NFS): that it
+ *		writes inodes does not say that names are on the disk with them.
+ *		Files and directories are opened and fsynced, and what can't be
+ *		goes with all the rest of the file system
  *	NEVER	it has no stable storage (tmpfs)
  */
 #include <linux/blkdev.h>
@@ -67,9 +69,11 @@ static enum rdmafsd_commit rdmafsd_commit_of(struct inode *root)
 	if (fsync && (sb->s_magic == BTRFS_SUPER_MAGIC || sb->s_magic == F2FS_SUPER_MAGIC ||
 		      sb->s_magic == MSDOS_SUPER_MAGIC))
 		return RDMAFSD_COMMIT_FSYNC;
-	if (sb->s_op->write_inode)
-		return sb->s_bdev ? RDMAFSD_COMMIT_INODE : RDMAFSD_COMMIT_SYNC;
-	return fsync && fsync != noop_fsync ? RDMAFSD_COMMIT_SYNC : RDMAFSD_COMMIT_NEVER;
+	if (sb->s_bdev && (fsync == generic_file_fsync || sb->s_magic == EXT2_SUPER_MAGIC))
+		return RDMAFSD_COMMIT_INODE;
+	if (sb->s_op->write_inode || (fsync && fsync != noop_fsync))
+		return RDMAFSD_COMMIT_SYNC;
+	return RDMAFSD_COMMIT_NEVER;
 }
 
 /**
@@ -115,24 +119,29 @@ static int rdmafsd_commit_fsync(struct rdmafsd_export *exp, struct dentry *dentr
 	return err;
 }
 
+static int rdmafsd_commit_all(struct super_block *sb)
+{
+	int err;
+
+	down_read(&sb->s_umount);
+	err = sync_filesystem(sb);
+	up_read(&sb->s_umount);
+	return err;
+}
+
 static int rdmafsd_commit_sync(struct rdmafsd_export *exp, struct dentry *dentry)
 {
 	struct path path = { .mnt = exp->path.mnt, .dentry = dentry };
-	struct super_block *sb = dentry->d_sb;
 	struct file *file;
 	int err;
 
 	/* What can't be opened without side effects has to go with all the rest. */
-	if (!d_is_reg(dentry) && !d_is_dir(dentry)) {
-		down_read(&sb->s_umount);
-		err = sync_filesystem(sb);
-		up_read(&sb->s_umount);
-		return err;
-	}
+	if (!d_is_reg(dentry) && !d_is_dir(dentry))
+		return rdmafsd_commit_all(dentry->d_sb);
 	file = dentry_open(&path, O_RDONLY | O_LARGEFILE, rdmafsd_own_cred);
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	err = file->f_op->fsync ? vfs_fsync(file, 0) : 0;
+	err = file->f_op->fsync ? vfs_fsync(file, 0) : rdmafsd_commit_all(dentry->d_sb);
 	rdmafsd_file_close(file);
 	return err;
 }

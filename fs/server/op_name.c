@@ -679,10 +679,9 @@ static int rdmafsd_rename_commit(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 	/*
 	 * A journal has it all in one transaction.  Without one there is the object
 	 * itself left; and btrfs, told of the directory alone, loses a symbolic link
-	 * with several names that replaced something.
+	 * with several names that replaced something: so may others.
 	 */
-	if (!err && (rq->exp->commit == RDMAFSD_COMMIT_INODE ||
-		     rq->exp->commit == RDMAFSD_COMMIT_FSYNC))
+	if (!err && rq->exp->commit != RDMAFSD_COMMIT_CALL)
 		err = rdmafsd_commit(rq->exp, r->moved);
 	return err;
 }

@@ -117,7 +117,7 @@ enum rdmafsd_squash {
  * @RDMAFSD_COMMIT_INODE: by writing an inode with its pages and buffers
  * @RDMAFSD_COMMIT_FSYNC: by the ->fsync() of its directories, for all objects
  * @RDMAFSD_COMMIT_SYNC:  by fsync of what can be opened, else with the whole
- *			  file system
+ *			  file system; where nothing is known
  */
 enum rdmafsd_commit {
 	RDMAFSD_COMMIT_NEVER,
