@@ -366,11 +366,16 @@ int rdmafsd_op_link(struct rdmafsd_rq *rq)
 
 #define RDMAFSD_NAME_TRIES	16
 
-/* Shall what failed be tried again?  Delegations of others are not waited for. */
+/*
+ * Shall what failed be tried again at once?  Delegations of others are not waited for; and
+ * where a name is another file's as often as one looks the client comes again.
+ */
 static bool rdmafsd_name_again(int *err, struct inode **delegated, unsigned int *tries)
 {
+	bool moved = *err == -EAGAIN && !*delegated;
+
 	*err = rdmafsd_deleg_end(delegated, *err);
-	return *err == -ESTALE && ++*tries < RDMAFSD_NAME_TRIES;
+	return moved && ++*tries < RDMAFSD_NAME_TRIES;
 }
 
 static int rdmafsd_remove_vfs(struct rdmafsd_rq *rq, struct dentry *dir, bool rmdir,
@@ -409,8 +414,9 @@ static int rdmafsd_remove_locked(struct rdmafsd_rq *rq, struct dentry *dir,
 	 * object.
 	 */
 	n->obj = dget(dentry);
-	err = -ESTALE;
-	if (rmdir || rdmafsd_leaving_is(l, dentry))
+	err = -EAGAIN;
+	if ((rmdir || rdmafsd_leaving_is(l, dentry)) &&
+	    !rdmafs_test_fail("name_moved", d_inode(dir)->i_ino))
 		err = rdmafsd_remove_vfs(rq, dir, rmdir, n, delegated);
 	dput(dentry);
 	return err;
@@ -620,7 +626,7 @@ static int rdmafsd_rename_locked(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 	if (!err) {
 		err = rdmafsd_rename_check(r, old, new, trap);
 		if (!err && rdmafsd_rename_replaces(r) && !rdmafsd_leaving_is(l, new))
-			err = -ESTALE;
+			err = -EAGAIN;
 		if (!err)
 			err = rdmafsd_rename_vfs(rq, r, old, new, delegated);
 		dput(new);

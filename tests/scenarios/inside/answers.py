@@ -4,7 +4,8 @@
 
 Answers for which something has happened that the server could not foresee: the connection
 is gone and there again, what was appended can't be made stable, somebody has a lease on a file
-that was made just now, a directory can't be read any further.
+that was made just now, a directory can't be read any further, and what a name stands for is
+another file each time that it is looked at.
 """
 
 import errno
@@ -155,6 +156,20 @@ def listed():
     return problems
 
 
+def moved():
+    """A name that stands for something else as often as the server looks is asked for again."""
+    with open("moved", "w") as f:
+        point_fail("name_moved", 50, os.stat(BACK).st_ino)
+        remover = Task(lambda: os.unlink("moved"))
+        problems = [] if remover.ended() else ["unlink does not end"]
+        point_release("name_moved")
+        if isinstance(remover.got, OSError):
+            problems.append(f"unlink: {remover.got}")
+        if os.fstat(f.fileno()).st_nlink:
+            problems.append("the file has a name")
+    return problems
+
+
 def main():
     if not have_points():
         skip_all("not a test kernel")
@@ -162,6 +177,7 @@ def main():
     report("a record that was appended and could not be made stable is there once", appended())
     report("a file that was made is opened, though somebody has a lease on it", leased())
     report("names come that were read before an error", listed())
+    report("a name is removed, though it is another's as often as one looks", moved())
     for name in ("read", "append", "leased"):
         os.unlink(name)
     tap_done()
