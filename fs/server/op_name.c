@@ -387,7 +387,9 @@ static int rdmafsd_remove_vfs(struct rdmafsd_rq *rq, struct dentry *dir, bool rm
 		return -ENOENT;
 	rdmafsd_change_begin(rq, dir, &n->dchg);
 	rdmafsd_change_begin(rq, n->obj, &n->ochg);
-	if (rmdir)
+	if (rdmafs_test_fail("remove_vfs", d_inode(n->obj)->i_ino))
+		err = -EIO;
+	else if (rmdir)
 		err = vfs_rmdir(&nop_mnt_idmap, d_inode(dir), n->obj);
 	else
 		err = vfs_unlink(&nop_mnt_idmap, d_inode(dir), n->obj, delegated);

@@ -591,13 +591,14 @@ static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
 		return 0;
 	rdmafsd_change_begin(rq, l->obj, &chg);
 	err = rdmafsd_orphan_add(rq->exp, l->obj, delegated);
+	if (!err)
+		rdmafsd_opened_rename(rq->exp, l->of, RDMAFSD_ORPHAN);
 	rdmafsd_change_end(&chg);
 	if (err)
 		return *delegated ? err : 0;
 	l->kept = true;
 	l->before = chg.before;
 	l->after = chg.after;
-	rdmafsd_opened_rename(rq->exp, l->of, RDMAFSD_ORPHAN);
 	return 0;
 }
 
@@ -677,13 +678,18 @@ void rdmafsd_leaving_change(const struct rdmafsd_leaving *l, struct rdmafsd_chan
  */
 void rdmafsd_leaving_end(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l, bool removed)
 {
+	struct rdmafsd_change chg;
 	int err;
 
 	if (l->kept && !removed) {
+		/* Between the two it seems to have a link less: that has a cookie of its own. */
+		rdmafsd_change_begin(rq, l->obj, &chg);
 		err = rdmafsd_orphan_undo(rq->exp, d_inode(l->obj));
+		rdmafs_test_point("leaving_undone", d_inode(l->obj)->i_ino);
 		/* Else it has that name besides, until it ends. */
 		if (!err)
 			rdmafsd_opened_rename(rq->exp, l->of, RDMAFSD_NAMED);
+		rdmafsd_change_end(&chg);
 	}
 	if (l->naming)
 		up_write(l->naming);

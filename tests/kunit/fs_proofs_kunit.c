@@ -86,13 +86,12 @@ static void fs_notified(struct kunit *test, struct fs_client *c, struct raw_msg 
 	KUNIT_ASSERT_EQ(test, raw_repost(c->raw, m), 0);
 }
 
-/* Send the request that stands in @enc, with so many bytes of data; the reply's status. */
-static u32 fs_call_data(struct kunit *test, struct fs_client *c, struct rfp_enc *enc, u32 data)
+/* Send the request that stands in @enc, with so many bytes of data. */
+static void fs_send(struct kunit *test, struct fs_client *c, struct rfp_enc *enc, u32 data)
 {
 	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)c->raw->send->buf;
 	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
 	int len = rfp_enc_len(enc);
-	struct raw_msg *m;
 
 	KUNIT_ASSERT_GT(test, len, 0);
 	memset(hdr, 0, sizeof(*hdr) + sizeof(*call));
@@ -103,6 +102,14 @@ static u32 fs_call_data(struct kunit *test, struct fs_client *c, struct rfp_enc 
 	memcpy(call + 1, c->req, len);
 	memset((void *)(call + 1) + len, 'd', data);
 	KUNIT_ASSERT_EQ(test, raw_send(c->raw, sizeof(*hdr) + sizeof(*call) + len + data, 0), 0);
+}
+
+/* The status of the reply to it. */
+static u32 fs_reply(struct kunit *test, struct fs_client *c)
+{
+	struct rxp_wire_hdr *hdr;
+	struct raw_msg *m;
+
 	for (;;) {
 		m = raw_next_msg(c->raw);
 		KUNIT_ASSERT_NOT_NULL_MSG(test, m, "no reply to call %u, cut: %d", c->seq,
@@ -119,6 +126,12 @@ static u32 fs_call_data(struct kunit *test, struct fs_client *c, struct rfp_enc 
 	memcpy(c->rep, (void *)(hdr + 1) + sizeof(struct rxp_wire_reply), c->rep_len);
 	KUNIT_ASSERT_EQ(test, raw_repost(c->raw, m), 0);
 	return le32_to_cpu(((struct rfp_rep *)c->rep)->status);
+}
+
+static u32 fs_call_data(struct kunit *test, struct fs_client *c, struct rfp_enc *enc, u32 data)
+{
+	fs_send(test, c, enc, data);
+	return fs_reply(test, c);
 }
 
 static u32 fs_call(struct kunit *test, struct fs_client *c, struct rfp_enc *enc)
@@ -279,14 +292,37 @@ static u32 fs_close(struct kunit *test, struct fs_client *c, const struct fs_ope
 	return fs_call(test, c, &enc);
 }
 
-static u32 fs_unlink(struct kunit *test, struct fs_client *c, const char *name)
+static void fs_unlink_send(struct kunit *test, struct fs_client *c, const char *name)
 {
 	struct rfp_enc enc;
 
 	fs_req(c, &enc, RFP_UNLINK, FS_ROOT, sizeof(struct rfp_req));
 	rfp_enc_fh(&enc, &c->root);
 	rfp_enc_str(&enc, name, strlen(name), RFP_NAME_MAX);
-	return fs_call(test, c, &enc);
+	fs_send(test, c, &enc, 0);
+}
+
+static u32 fs_unlink(struct kunit *test, struct fs_client *c, const char *name)
+{
+	fs_unlink_send(test, c, name);
+	return fs_reply(test, c);
+}
+
+static void fs_getattr(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh,
+		       struct rfp_attr *attr)
+{
+	const struct rfp_attr *got;
+	struct rfp_enc enc;
+	struct rfp_dec dec;
+
+	fs_req(c, &enc, RFP_GETATTR, FS_USER, sizeof(struct rfp_getattr_req));
+	rfp_enc_fh(&enc, fh);
+	KUNIT_ASSERT_EQ(test, fs_call(test, c, &enc), 0);
+	rfp_dec_init(&dec, c->rep, c->rep_len);
+	rfp_dec_fixed(&dec, sizeof(struct rfp_rep));
+	got = rfp_dec_fixed(&dec, sizeof(*got));
+	KUNIT_ASSERT_NOT_NULL(test, got);
+	*attr = *got;
 }
 
 /* A proof opens again for its client, and for nobody else who says that he is that user. */
@@ -550,6 +586,34 @@ static u64 fs_made(struct fs_client *c)
 }
 
 /*
+ * The name of a file that is open can't be removed, though it has been given another one before:
+ * what is told of it before that is gone has another cookie than what is true in the end.
+ */
+static void fs_not_removed(struct kunit *test)
+{
+	struct fs_client *one = fs_client(test), *two = fs_client(test);
+	struct rfp_attr before, meanwhile, after;
+	struct fs_open o = {};
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, one, "stays", 0666, &o), 0);
+	fs_getattr(test, two, &o.fh, &before);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(before.nlink), 1);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail remove_vfs"), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold leaving_undone"), 0);
+	fs_unlink_send(test, one, "stays");
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("leaving_undone", 1, 60));
+	fs_getattr(test, two, &o.fh, &meanwhile);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release leaving_undone"), 0);
+	KUNIT_EXPECT_EQ(test, fs_reply(test, one), RFP_EIO);
+	fs_getattr(test, two, &o.fh, &after);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(after.nlink), 1);
+	if (meanwhile.nlink != after.nlink)
+		KUNIT_EXPECT_NE(test, le64_to_cpu(meanwhile.change), le64_to_cpu(after.change));
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, one, "stays"), 0);
+	KUNIT_EXPECT_EQ(test, fs_close(test, one, &o), 0);
+}
+
+/*
  * A session ends that has files open in two exports, and one of them does not answer: what
  * becomes of the other one meanwhile is looked at by tests/scenarios/inside/proofs, which lets
  * go of the file then.
@@ -608,6 +672,7 @@ static struct kunit_case fs_cases[] = {
 	KUNIT_CASE(fs_left_counts),
 	KUNIT_CASE(fs_callers),
 	KUNIT_CASE_PARAM(fs_pad, fs_pad_gen_params),
+	KUNIT_CASE(fs_not_removed),
 	KUNIT_CASE(fs_ends_apart),
 	{}
 };
