@@ -28,6 +28,7 @@
 #include <linux/blkdev.h>
 #include <linux/buffer_head.h>
 #include <linux/exportfs.h>
+#include <linux/filelock.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/unaligned.h>
@@ -129,6 +130,14 @@ static int rdmafsd_commit_all(struct super_block *sb)
 	return err;
 }
 
+/* Has somebody on this machine, or an NFS client, a lease that an open would ask for? */
+static bool rdmafsd_commit_leased(struct inode *inode)
+{
+	const struct file_lock_context *ctx = locks_inode_context(inode);
+
+	return ctx && !list_empty_careful(&ctx->flc_lease);
+}
+
 static int rdmafsd_commit_sync(struct rdmafsd_export *exp, struct dentry *dentry)
 {
 	struct path path = { .mnt = exp->path.mnt, .dentry = dentry };
@@ -136,9 +145,12 @@ static int rdmafsd_commit_sync(struct rdmafsd_export *exp, struct dentry *dentry
 	int err;
 
 	/* What can't be opened without side effects has to go with all the rest. */
-	if (!d_is_reg(dentry) && !d_is_dir(dentry))
+	if ((!d_is_reg(dentry) && !d_is_dir(dentry)) || rdmafsd_commit_leased(d_inode(dentry)))
 		return rdmafsd_commit_all(dentry->d_sb);
-	file = dentry_open(&path, O_RDONLY | O_LARGEFILE, rdmafsd_own_cred);
+	/* A lease that is given just now is not waited for. */
+	file = dentry_open(&path, O_RDONLY | O_LARGEFILE | O_NONBLOCK, rdmafsd_own_cred);
+	if (PTR_ERR_OR_ZERO(file) == -EWOULDBLOCK)
+		return rdmafsd_commit_all(dentry->d_sb);
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	err = file->f_op->fsync ? vfs_fsync(file, 0) : rdmafsd_commit_all(dentry->d_sb);
