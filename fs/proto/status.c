@@ -78,8 +78,8 @@ static const struct status_errno server_only[] = {
 	{ RFP_EOPNOTSUPP,	-ENOTSUPP },
 	{ RFP_EOPNOTSUPP,	-ENOTTY },
 	{ RFP_EOPNOTSUPP,	-ENOIOCTLCMD },
-	/* The server's own word: no file system has it. */
-	{ RFP_OFFLINE,		-EJUKEBOX },
+	/* The backing is itself a network file system, whose server says: later. */
+	{ RFP_EAGAIN,		-EJUKEBOX },
 	/* The backing is itself a network file system and lost the object. */
 	{ RFP_ESTALE,		-EOPENSTALE },
 	/* The object lives beyond a mount point, which is not exported. */

@@ -127,13 +127,11 @@ void rdmafsd_rq_leave(struct rdmafsd_rq *rq)
  */
 int rdmafsd_rq_state(struct rdmafsd_rq *rq, u64 id)
 {
-	struct rdmafsd_state *st = rdmafsd_state_get(rq->ses, id);
+	int err = rdmafsd_state_get(rq->ses, id, &rq->state);
 
-	if (IS_ERR(st))
-		return PTR_ERR(st) == -EBADF ? RFP_BADSTATE : PTR_ERR(st);
-	rq->exp = st->exp;
-	rq->state = st;
-	return 0;
+	if (!err)
+		rq->exp = rq->state->exp;
+	return err;
 }
 
 /**

@@ -80,7 +80,7 @@ void rdmafsd_known_remove(struct rdmafsd_known *known)
  * @id: its id
  *
  * Context: any but interrupt.
- * Return: -EJUKEBOX, which is RFP_OFFLINE: it is written down; else -ESTALE.
+ * Return: RFP_OFFLINE: it is written down; else -ESTALE.
  */
 int rdmafsd_export_missing(u32 id)
 {
@@ -90,7 +90,7 @@ int rdmafsd_export_missing(u32 id)
 	spin_lock(&rdmafsd_known_lock);
 	list_for_each_entry(known, &rdmafsd_known, link)
 		if (known->id == id)
-			err = -EJUKEBOX;
+			err = RFP_OFFLINE;
 	spin_unlock(&rdmafsd_known_lock);
 	return err;
 }
@@ -111,7 +111,7 @@ bool rdmafsd_export_off(u32 id)
 	exp = xa_load(&rdmafsd_exports, id);
 	live = exp && !percpu_ref_is_dying(&exp->inflight);
 	rcu_read_unlock();
-	return !live && rdmafsd_export_missing(id) == -EJUKEBOX;
+	return !live && rdmafsd_export_missing(id) == RFP_OFFLINE;
 }
 
 static void rdmafsd_export_idle(struct percpu_ref *ref)

@@ -269,7 +269,7 @@ static int rdmafsd_rq_export(struct rdmafsd_rq *rq, u32 id)
  * To be called before rdmafsd_rq_enter().
  *
  * Return: 0, -ESTALE (forged, of an export that is not there, or the object is
- * gone), -EJUKEBOX (of one that is not live at present), -EXDEV (not the export that the
+ * gone), RFP_OFFLINE (of one that is not live at present), -EXDEV (not the export that the
  * request is in), or -ENOMEM.
  */
 int rdmafsd_rq_fh(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry)

@@ -425,7 +425,7 @@ struct rdmafsd_state {
 
 int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 		      struct file *file, struct rdmafsd_claim *claim, u64 *id);
-struct rdmafsd_state *rdmafsd_state_get(struct rdmafsd_session *ses, u64 id);
+int rdmafsd_state_get(struct rdmafsd_session *ses, u64 id, struct rdmafsd_state **state);
 u64 rdmafsd_state_domain(struct rdmafsd_session *ses, u64 id);
 void rdmafsd_state_put(struct rdmafsd_state *st);
 bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st);

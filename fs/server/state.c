@@ -83,32 +83,36 @@ int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 
 /**
  * rdmafsd_state_get - find the open that a stateid names, and enter its export
- * @ses: the client's session
- * @id:	 the stateid, from the wire
+ * @ses:   the client's session
+ * @id:	   the stateid, from the wire
+ * @state: gets the state
  *
  * In this order: an export that ends waits for requests at work in it, and
  * would not wait for one that holds nothing but a file.
  *
- * Return: the state, to be put by rdmafsd_state_put() and its export after it
- * by rdmafsd_export_put(); or an ERR_PTR: -EBADF if there is no such open, what
+ * Return: 0, and the state is to be put by rdmafsd_state_put(), and its export after it
+ * by rdmafsd_export_put(); RFP_BADSTATE if there is no such open; or what
  * rdmafsd_export_missing() says if its export is ending.
  */
-struct rdmafsd_state *rdmafsd_state_get(struct rdmafsd_session *ses, u64 id)
+int rdmafsd_state_get(struct rdmafsd_session *ses, u64 id, struct rdmafsd_state **state)
 {
 	struct rdmafsd_state *st;
+	int err = 0;
 
 	rcu_read_lock();
 	st = xa_load(&ses->states, lower_32_bits(id));
 	if (!st || st->id != id) {
-		st = ERR_PTR(-EBADF);
+		err = RFP_BADSTATE;
 	} else if (!percpu_ref_tryget_live(&st->exp->inflight)) {
-		st = ERR_PTR(rdmafsd_export_missing(st->exp->p.id));
+		err = rdmafsd_export_missing(st->exp->p.id);
 	} else if (!refcount_inc_not_zero(&st->refs)) {
 		percpu_ref_put(&st->exp->inflight);
-		st = ERR_PTR(-EBADF);
+		err = RFP_BADSTATE;
 	}
 	rcu_read_unlock();
-	return st;
+	if (!err)
+		*state = st;
+	return err;
 }
 
 /**
