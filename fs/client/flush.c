@@ -233,6 +233,18 @@ static int rdmafs_fill_do(struct file *file, struct folio *folio)
 	return netfs_read_folio(file, folio);
 }
 
+/*
+ * The same wait, by who asks: workers that wait for writeback would be as many as can run, and
+ * nobody else's folio would be read.  0 or -EINTR.  SIGKILL does not reach who exits: the worker
+ * waits for him.
+ */
+static int rdmafs_fill_wait(struct folio *folio)
+{
+	if (current->flags & PF_EXITING)
+		return 0;
+	return folio_wait_writeback_killable(folio) ? -EINTR : 0;
+}
+
 static void rdmafs_fill_work(struct work_struct *work)
 {
 	struct rdmafs_fill *fill = container_of(work, struct rdmafs_fill, work);
@@ -265,11 +277,12 @@ int rdmafs_read_folio(struct file *file, struct folio *folio)
 		fill = kzalloc(sizeof(*fill), GFP_NOFS);
 	if (!fill)
 		return rdmafs_fill_do(file, folio);
-	fill->open = rdmafs_open_find(inode, RFP_OPEN_READ | RFP_OPEN_EXEC);
+	err = rdmafs_fill_wait(folio);
+	fill->open = err ? NULL : rdmafs_open_find(inode, RFP_OPEN_READ | RFP_OPEN_EXEC);
 	if (!fill->open) {
 		kfree(fill);
 		folio_unlock(folio);
-		return -EBADF;
+		return err ? err : -EBADF;
 	}
 	folio_get(folio);
 	fill->folio = folio;
