@@ -582,6 +582,9 @@ int rdmafs_read_folio(struct file *file, struct folio *folio);
 int rdmafs_write_ready(struct inode *inode, loff_t pos, size_t len);
 int rdmafs_dio_wait(struct inode *inode);
 
+/* program.c */
+bool rdmafs_program_over(struct mm_struct *mm);
+
 /* io.c */
 struct rdmafs_op *rdmafs_io_new(struct rdmafs_open *open, bool write, enum rdmafs_pool pool);
 void rdmafs_io_start(struct rdmafs_op *op, bool nowait);

@@ -26,20 +26,23 @@
  * Ownership: a part's pages are pinned until its op has finished (written
  * unstably: until stable).  A killed task leaves the request; iocb and iterator
  * of a synchronous one are not touched any more from then on.  Those of libaio are
- * told to be over when their program ends, which would wait for them otherwise.  A program
- * that lives and calls io_destroy(2) does wait: it has other uses for its memory then.
+ * told to be over when nobody will use their memory any more: the end of a program would wait
+ * for them otherwise, and so would execve(2).  A program that lives and calls io_destroy(2)
+ * does wait: it has other uses for its memory then.
  */
 #include <linux/aio.h>
 #include <linux/bvec.h>
 #include <linux/mm.h>
-#include <linux/sched/signal.h>
-#include <linux/sched/task.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "client.h"
 #include "transport/points.h"
 
 /* Pages extracted from an iterator at once. */
 #define RDMAFS_DIO_BATCH	16
+
+/* How soon one looks again whether the program of a request that was called off is over. */
+#define RDMAFS_DIO_LOOK		(HZ / 2)
 
 /* What becomes of a part's pages. */
 enum rdmafs_dio_hold {
@@ -65,10 +68,12 @@ enum rdmafs_dio_left {
  * @sync:    a write with all metadata
  * @work_needed: it can't be finished in any context, nor by a task that may be killed
  * @cancellable: libaio may call it off, from when all has been submitted
- * @told:    1: @iocb has been completed, or is being cancelled
+ * @cancelled: it has, and @look keeps a reference, one to @mm, and the mount
+ * @told:    1: @iocb has been completed
  * @left:    by whom it is waited for: enum rdmafs_dio_left
- * @cancel:  completes @iocb before the request is over
- * @task:    who submitted it, referenced, if it is @cancellable
+ * @look:    completes @iocb before the request is over, if nobody will use the memory
+ * @mm:      whose memory it is, if it is @cancellable: there until @iocb is completed
+ * @mnt:     the mount, if it is @cancellable
  * @pos:     where in the file
  * @len:     bytes submitted
  * @parts:   parts not yet ended, and one for the submitter
@@ -91,10 +96,12 @@ struct rdmafs_dio {
 	bool sync;
 	bool work_needed;
 	bool cancellable;
+	bool cancelled;
 	atomic_t told;
 	atomic_t left;
-	struct work_struct cancel;
-	struct task_struct *task;
+	struct delayed_work look;
+	struct mm_struct *mm;
+	struct rdmafs_mount *mnt;
 	loff_t pos;
 	size_t len;
 	atomic_t parts;
@@ -154,11 +161,8 @@ static void rdmafs_dio_part_dirty(struct rdmafs_dio_part *part)
 
 static void rdmafs_dio_put(struct rdmafs_dio *dio)
 {
-	if (!refcount_dec_and_test(&dio->ref))
-		return;
-	if (dio->task)
-		put_task_struct(dio->task);
-	kfree(dio);
+	if (refcount_dec_and_test(&dio->ref))
+		kfree(dio);
 }
 
 /* The end of a part, or of what was submitted: bytes up to @end, if not more. */
@@ -213,47 +217,50 @@ static void rdmafs_dio_finish(struct rdmafs_dio *dio, bool inline_)
 			iocb->ki_pos = dio->pos + result;
 		iocb->ki_complete(iocb, result);
 	}
+	/* There is nothing to look for any more, and unmounting waits for it. */
+	if (READ_ONCE(dio->cancelled) && cancel_delayed_work(&dio->look))
+		queue_delayed_work(dio->mnt->tell_wq, &dio->look, 0);
 	complete(&dio->done);
 	rdmafs_dio_put(dio);
 }
 
-static void rdmafs_dio_cancel_work(struct work_struct *work)
+/* It was called off. */
+static void rdmafs_dio_look_work(struct work_struct *work)
 {
-	struct rdmafs_dio *dio = container_of(work, struct rdmafs_dio, cancel);
+	struct rdmafs_dio *dio = container_of(to_delayed_work(work), struct rdmafs_dio, look);
+	struct rdmafs_mount *mnt = dio->mnt;
 
-	dio->iocb->ki_complete(dio->iocb, -ECANCELED);
+	if (!atomic_read(&dio->told)) {
+		if (!rdmafs_program_over(dio->mm)) {
+			queue_delayed_work(mnt->tell_wq, &dio->look, RDMAFS_DIO_LOOK);
+			return;
+		}
+		if (!atomic_xchg(&dio->told, 1)) {
+			rdmafs_dio_leave(dio);
+			dio->iocb->ki_complete(dio->iocb, -ECANCELED);
+		}
+	}
+	mmdrop(dio->mm);
 	rdmafs_dio_put(dio);
-}
-
-/* Whether the program that @task is of is at its end: it has been killed, or has exited. */
-static bool rdmafs_dio_program_over(struct task_struct *task)
-{
-	struct signal_struct *sig = task->signal;	/* there as long as @task is */
-
-	return (READ_ONCE(sig->flags) & SIGNAL_GROUP_EXIT) || !atomic_read(&sig->live);
+	rdmafs_opens_dec(mnt);
 }
 
 /*
- * libaio: the program ends, or has called io_destroy(2) or io_cancel(2), after which it may do
- * with its memory as it likes: so only what is at its end is told before the request is over.
- * Its lock is held, and @iocb is on its list, from which only ki_complete() takes it; until
- * then it keeps the request.
+ * libaio, once: the program ends, or has called io_destroy(2) or io_cancel(2), after which it
+ * may do with its memory as it likes: so only what is at its end is told before the request is
+ * over.  It may come to that later.  libaio's lock is held, and @iocb is on its list, from
+ * which only ki_complete() takes it: it keeps the request, the memory and the file.
  */
 static int rdmafs_dio_cancel(struct kiocb *iocb)
 {
 	struct rdmafs_dio *dio = iocb->private;
 
-	if (!rdmafs_dio_program_over(dio->task))
-		return -EINVAL;
-	/* Once it counts as told its end does not wait for the lock any more, but frees it. */
 	refcount_inc(&dio->ref);
-	if (atomic_xchg(&dio->told, 1)) {
-		rdmafs_dio_put(dio);
-		return 0;
-	}
-	rdmafs_dio_leave(dio);
-	queue_work(RDMAFS_M(dio->inode->i_sb)->tell_wq, &dio->cancel);
-	return 0;
+	mmgrab(dio->mm);
+	atomic_inc(&dio->mnt->nr_opens);
+	WRITE_ONCE(dio->cancelled, true);
+	queue_delayed_work(dio->mnt->tell_wq, &dio->look, 0);
+	return -EINVAL;
 }
 
 /* The submitter still has its part, so the request is not over. */
@@ -262,7 +269,8 @@ static void rdmafs_dio_cancellable(struct rdmafs_dio *dio)
 	if (!(dio->iocb->ki_flags & IOCB_AIO_RW) || atomic_read(&dio->parts) == 1)
 		return;
 	dio->cancellable = true;
-	dio->task = get_task_struct(current);
+	dio->mm = current->mm;
+	dio->mnt = RDMAFS_M(dio->inode->i_sb);
 	dio->iocb->private = dio;
 	kiocb_set_cancel_fn(dio->iocb, rdmafs_dio_cancel);
 }
@@ -621,7 +629,7 @@ static struct rdmafs_dio *rdmafs_dio_new(struct kiocb *iocb, bool write, bool ap
 	INIT_LIST_HEAD(&dio->unstable);
 	init_completion(&dio->done);
 	INIT_WORK(&dio->work, rdmafs_dio_work);
-	INIT_WORK(&dio->cancel, rdmafs_dio_cancel_work);
+	INIT_DELAYED_WORK(&dio->look, rdmafs_dio_look_work);
 	inode_dio_begin(dio->inode);
 	if (write)
 		atomic_inc(&RDMAFS_I(dio->inode)->writers);
