@@ -713,6 +713,28 @@ static int rdmafs_open_new_name(struct inode *dir, struct dentry *dentry, struct
 	return err;
 }
 
+/*
+ * A file could not be opened by its name: EACCES.  That is the file's own, or of another one that
+ * has the name by now; or the caller may not search the directory, so that he has not come by
+ * the name: it is mounted somewhere else, or open already (/proc/self/fd).  Then the handle is
+ * what he means.  But who may search it as far as was known here has come by the name after all.
+ */
+static int rdmafs_open_denied(struct inode *inode, struct inode *dir, const struct qstr *name,
+			      u32 flags, struct rdmafs_open **openp)
+{
+	bool searched = !inode_permission(&nop_mnt_idmap, dir, MAY_EXEC);
+	struct rdmafs_found found;
+	struct rdmafs_op *op;
+	int err;
+
+	err = rdmafs_lookup_send(dir, name, &found, &op);
+	if (op)
+		rdmafs_op_put(op);
+	if (!err)
+		return rdmafs_same_fh(inode, &found.fh) ? -EACCES : -ENOENT;
+	return err == -EACCES && !searched ? rdmafs_open_send(inode, flags, openp) : err;
+}
+
 /**
  * rdmafs_open_dentry - open a file that has been found by name
  * @dentry: the file, positive
@@ -720,8 +742,8 @@ static int rdmafs_open_new_name(struct inode *dir, struct dentry *dentry, struct
  * @openp:  the open
  *
  * By its name, which need not be confirmed before: that the name still stands
- * for this file is found out here.  A file that has none here is opened by its
- * handle.
+ * for this file is found out here.  A file that has none here, or none that the
+ * caller can have come by, is opened by its handle.
  *
  * Return: 0; -EOPENSTALE: the name is another's or nobody's, and has been
  * dropped; or another negative errno.
@@ -741,14 +763,20 @@ int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **op
 	verifier = rdmafs_dir_verifier(d_inode(parent));
 	take_dentry_name_snapshot(&name, dentry);
 	err = rdmafs_by_name_send(d_inode(parent), &name.name, &b);
-	release_dentry_name_snapshot(&name);
-	dput(parent);
 	if (!err && !rdmafs_same_fh(inode, &b.found.fh)) {
 		rdmafs_open_undo(b.op);
 		err = -ENOENT;
+	} else if (err == -EACCES) {
+		rdmafs_op_put(b.op);
+		b.op = NULL;
+		err = rdmafs_open_denied(inode, d_inode(parent), &name.name, flags, openp);
 	}
+	release_dentry_name_snapshot(&name);
+	dput(parent);
 	switch (err) {
 	case 0:
+		if (!b.op)
+			break;
 		clear_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags);
 		rdmafs_attr_fresh(inode, b.found.attr, b.found.clock);
 		rdmafs_dentry_fresh(dentry, verifier);

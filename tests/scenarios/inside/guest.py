@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the scenarios' programs share inside a guest, as guest.sh has it for bash."""
 
+import ctypes
+import errno
 import os
 import sys
 import time
@@ -95,6 +97,30 @@ def ended(pid, seconds=120):
         return done
 
     return over[0] if until(is_over, seconds) else None
+
+
+def as_user(call, user=1000):
+    """What call() returns to an ordinary user, as repr() has it, or the errno's name."""
+    into, out = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.close(into)
+        try:
+            os.setgroups([])
+            os.setgid(user)
+            os.setuid(user)
+            # PR_SET_DUMPABLE: /proc/self is his, too
+            ctypes.CDLL(None).prctl(4, 1)
+            said = repr(call())
+        except OSError as e:
+            said = errno.errorcode[e.errno]
+        os.write(out, said.encode())
+        os._exit(0)
+    os.close(out)
+    with os.fdopen(into) as f:
+        said = f.read()
+    os.waitpid(pid, 0)
+    return said
 
 
 def task_state(pid):
