@@ -636,17 +636,42 @@ static struct rdmafs_dio *rdmafs_dio_new(struct kiocb *iocb, bool write, bool ap
 	return dio;
 }
 
+/*
+ * Who has no part under way yet can wait for memory, as who reads does; behind one that is kept
+ * until it is stable the write is short instead.
+ */
+static struct rdmafs_op *rdmafs_dio_op(struct rdmafs_dio *dio, bool nowait)
+{
+	unsigned int waits = 0;
+	struct rdmafs_op *op;
+
+	/* A write's ops stay until all of its parts are stable. */
+	if (!dio->write)
+		return rdmafs_io_new(dio->open, false, RDMAFS_POOL_COMMON);
+	while (true) {
+		op = rdmafs_test_fail("dio_op", dio->inode->i_ino) ? NULL :
+		     rdmafs_io_new(dio->open, true, RDMAFS_POOL_NONE);
+		if (op)
+			return op;
+		if (nowait)
+			return ERR_PTR(-EAGAIN);
+		if (dio->nr_parts || waits == RDMAFS_OP_WAITS)
+			return ERR_PTR(-ENOMEM);
+		schedule_timeout_killable(rdmafs_backoff(&waits));
+		if (fatal_signal_pending(current))
+			return ERR_PTR(-EINTR);
+	}
+}
+
 static int rdmafs_dio_start_part(struct rdmafs_dio *dio, struct rdmafs_dio_part *part,
 				 size_t len, bool more, bool nowait)
 {
 	struct rdmafs_op *op;
 
-	/* A write's ops stay until all of its parts are stable. */
-	op = rdmafs_io_new(dio->open, dio->write,
-			   dio->write ? RDMAFS_POOL_NONE : RDMAFS_POOL_COMMON);
-	if (!op) {
+	op = rdmafs_dio_op(dio, nowait);
+	if (IS_ERR(op)) {
 		rdmafs_dio_part_free(part);
-		return -ENOMEM;
+		return PTR_ERR(op);
 	}
 	part->dio = dio;
 	part->op = op;
