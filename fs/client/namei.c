@@ -124,11 +124,13 @@ static struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, un
 	if (dentry->d_name.len > RFP_NAME_MAX)
 		return ERR_PTR(-ENAMETOOLONG);
 	/*
-	 * mkdir, mknod, symlink, link: the server says EEXIST if it must.  The
-	 * name stays unhashed until it has been made.
+	 * mkdir, mknod, symlink, link: the server says EEXIST if it must, unless it
+	 * is not even asked, as the caller may not make anything.  The name stays
+	 * unhashed until it has been made.
 	 */
 	if ((flags & (LOOKUP_CREATE | LOOKUP_EXCL)) == (LOOKUP_CREATE | LOOKUP_EXCL) &&
-	    !(flags & (LOOKUP_OPEN | LOOKUP_RENAME_TARGET)) && !sb_rdonly(dir->i_sb))
+	    !(flags & (LOOKUP_OPEN | LOOKUP_RENAME_TARGET)) &&
+	    !inode_permission(&nop_mnt_idmap, dir, MAY_WRITE | MAY_EXEC))
 		return NULL;
 
 	verifier = rdmafs_dir_verifier(dir);
