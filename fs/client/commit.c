@@ -44,9 +44,6 @@ static void rdmafs_commit_done(struct rdmafs_op *op, int err)
 	struct netfs_io_subrequest *subreq = op->io.priv;
 	ssize_t done = op->io.done;
 
-	/* Given up; netfs would try again at once, and for ever. */
-	if (err == -EAGAIN)
-		err = -EIO;
 	/* The pages are clean now, and hold what the server has not got. */
 	if (err)
 		rdmafs_pages_stale(op->open->inode);

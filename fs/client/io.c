@@ -62,8 +62,8 @@ static void rdmafs_io_failed(struct rdmafs_op *op, int err)
 
 	if (delay)
 		rdmafs_io_later(op, 0, delay);
-	else
-		rdmafs_io_end(op, err == -RDMAFS_EOFFLINE ? -EIO : err, NULL);
+	else	/* umount -f has ended the wait for what would have gone on. */
+		rdmafs_io_end(op, err == -RDMAFS_EOFFLINE || err == -EAGAIN ? -EIO : err, NULL);
 }
 
 /* Take a READ's answer: 0, or -errno; true in @more if the rest is to be asked for. */

@@ -512,6 +512,9 @@ int rdmafs_op_run(struct rdmafs_op *op)
 
 	if (op->brief && (err == -ENOMEM || err == -RDMAFS_EOFFLINE))
 		return -EAGAIN;
+	/* Who can wait has been told by umount -f not to. */
+	if (err == -EAGAIN && !nowait && !op->brief && !op->once)
+		return -EIO;
 	if (err == -RDMAFS_EBADCRED || err == -RDMAFS_EBADSTATE || err == -RDMAFS_EOFFLINE)
 		return -EIO;
 	return err;
