@@ -646,6 +646,32 @@ bool rpol_pressed(struct rpol_member *mem)
 EXPORT_SYMBOL_GPL(rpol_pressed);
 
 /**
+ * rpol_capped - whether it is a member's own maximum that a claim would wait for
+ * @mem: the member
+ * @entries: of the claim
+ *
+ * Or an earlier claim of the member that waits for that: they are served in order.
+ * Either way others have nothing that it lacks.
+ *
+ * Context: any but hard interrupt.
+ * Return: true if so, just now.
+ */
+bool rpol_capped(struct rpol_member *mem, u32 entries)
+{
+	struct rpol_domain *dom = mem->dom;
+	bool capped;
+
+	rpol_domain_lock(dom);
+	spin_lock(&mem->lock);
+	/* Who waits for what others have stands in a line. */
+	capped = mem->nr_waiters ? !mem->line : !rpol_admit_own(&mem->acct, entries);
+	spin_unlock(&mem->lock);
+	rpol_domain_unlock(dom);
+	return capped;
+}
+EXPORT_SYMBOL_GPL(rpol_capped);
+
+/**
  * rpol_excess - what a member has that others are entitled to, and wait for
  * @mem: the member
  *

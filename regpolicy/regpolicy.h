@@ -360,6 +360,7 @@ void rpol_mr_flush(struct rpol_member *mem);
 int rpol_reserve(struct rpol_member *mem, u32 entries, unsigned int flags);
 void rpol_release(struct rpol_member *mem, u32 entries);
 bool rpol_pressed(struct rpol_member *mem);
+bool rpol_capped(struct rpol_member *mem, u32 entries);
 u64 rpol_excess(struct rpol_member *mem);
 
 int rpol_quota_parse(const char *text, struct rpol_quota *quota);

@@ -19,11 +19,11 @@
  * To the policy it is lent: idle, and charged.  When anybody on the device waits for
  * translations, be it a session or a mount of this host, the policy says which are
  * wanted back, and all of these go in one RECALL, and come in one RETURN.  When a
- * session found no translations none is made for a while.  A client that neither uses
- * nor returns one in time loses its connections, and with them the keys.  A client
- * returns what it has not used for some seconds.  One that is returned counts until its
- * key is invalid, and is to be in the same time: its LOCAL_INV stands in a queue that
- * the client may stop.
+ * session that may have more found no translations none is made for a while.  A client
+ * that neither uses nor returns one in time loses its connections, and with them the keys.
+ * A client returns what it has not used for some seconds.  One that is returned counts
+ * until its key is invalid, and is to be in the same time: its LOCAL_INV stands in a queue
+ * that the client may stop.
  *
  * The sink's pages are the session's own (mr.c), and are read only when the key
  * is known to be invalid.  From then on its translations are of no use until the WRITE is
@@ -518,14 +518,22 @@ bool rxp_grants_tick(struct rdmafs_xprt_server *server)
 }
 
 /**
- * rxp_grants_shortage - somebody found no translations for a sink
+ * rxp_grants_found_none - somebody got no MR for a sink
  * @server: whose clients may keep to themselves what they have no use for
- * @pool:   of the one that found none, on whose device no grants are made for a while
+ * @pool:   of the one that got none
+ * @pages:  for which it asked
+ * @error:  what it was told
+ *
+ * If others have what it lacks no grants are made on its device for a while.  They have
+ * not if its connection is gone, or if it is its own quota that has it wait.
  *
  * Any context but hard interrupt.
  */
-void rxp_grants_shortage(struct rdmafs_xprt_server *server, struct rxp_pool *pool)
+void rxp_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
+			   int error)
 {
+	if (error == -ESHUTDOWN || (error == -EAGAIN && rxp_mr_capped(pool, pages)))
+		return;
 	WRITE_ONCE(pool->rdev->short_until, jiffies + RXP_SHORTAGE_SECS * HZ);
 	queue_delayed_work(rxp_wq, &server->recall, 0);
 }

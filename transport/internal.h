@@ -322,6 +322,7 @@ void rxp_grants_recall(struct rxp_pool *pool);
 void rxp_reqs_recall(struct rxp_pool *pool);
 
 struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries);
+bool rxp_mr_capped(struct rxp_pool *pool, u32 entries);
 struct rxp_mr *rxp_mr_wait(struct rxp_pool *pool, u32 entries, u32 since);
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr);
 void rxp_mr_claim(struct rxp_pool *pool, u32 entries, struct rpol_waiter *w);

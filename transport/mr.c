@@ -332,6 +332,22 @@ struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries)
 }
 
 /**
+ * rxp_mr_capped - was it only the quota that kept an MR from who asked for one?
+ * @pool:    the pool, for which rxp_mr_get() has just said -EAGAIN
+ * @entries: as they were asked for
+ *
+ * Any context but hard interrupt.
+ *
+ * Return: true if so: the device has enough.
+ */
+bool rxp_mr_capped(struct rxp_pool *pool, u32 entries)
+{
+	int class = rpol_class_for(entries, pool->rdev->max_entries);
+
+	return rpol_capped(pool->member, rxp_mr_charge(pool, class));
+}
+
+/**
  * rxp_mr_wait - take an MR for one I/O, waiting for it
  * @pool:    the pool
  * @entries: pages that the I/O touches

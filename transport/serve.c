@@ -101,9 +101,7 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 		if (IS_ERR(mr)) {
 			if (PTR_ERR(mr) == -E2BIG)
 				return -E2BIG;
-			/* Of a connection that is gone: that is no shortage. */
-			if (PTR_ERR(mr) != -ESHUTDOWN)
-				rxp_grants_shortage(req->session->server, pool);
+			rxp_grants_found_none(req->session->server, pool, pages, PTR_ERR(mr));
 			return PTR_ERR(mr) == -EAGAIN && rxp_req_may_claim(req) ? -EINPROGRESS :
 										  -EAGAIN;
 		}

@@ -422,7 +422,8 @@ void rxp_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
 void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn);
 bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more);
 bool rxp_grants_tick(struct rdmafs_xprt_server *server);
-void rxp_grants_shortage(struct rdmafs_xprt_server *server, struct rxp_pool *pool);
+void rxp_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
+			   int error);
 
 int rxp_turns_init(struct rxp_turns *turns);
 void rxp_turns_exit(struct rxp_turns *turns);

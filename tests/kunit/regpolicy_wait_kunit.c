@@ -237,6 +237,7 @@ static void wait_until_released(struct kunit *test)
 	reserve(test, a, 1000);
 	w = waiting_actor(test, b, 100);
 	KUNIT_EXPECT_TRUE(test, rpol_pressed(a));
+	KUNIT_EXPECT_FALSE(test, rpol_capped(b, 1));
 	rpol_member_get_stats(b, &st);
 	KUNIT_EXPECT_EQ(test, st.waiters, 1);
 	KUNIT_EXPECT_EQ(test, st.waiting, 100);
@@ -346,17 +347,24 @@ static void wait_for_own_maximum(struct kunit *test)
 	domain(test, 1000);
 	a = member(test, 0, 300);
 	b = member(test, 0, RPOL_NO_MAX);
-	reserve(test, a, 300);
+	reserve(test, a, 299);
+	KUNIT_EXPECT_FALSE(test, rpol_capped(a, 1));
+	KUNIT_EXPECT_TRUE(test, rpol_capped(a, 2));
+	reserve(test, a, 1);
 	w = waiting_actor(test, a, 50);
 	behind = waiting_actor(test, a, 1);
 	KUNIT_EXPECT_TRUE(test, rpol_pressed(a));
 	KUNIT_EXPECT_FALSE(test, rpol_pressed(b));
 	reserve(test, b, 700);
 	KUNIT_EXPECT_FALSE(test, rpol_pressed(b));
+	KUNIT_EXPECT_TRUE(test, rpol_capped(a, 1));
+	KUNIT_EXPECT_FALSE(test, rpol_capped(b, 1));
 	rpol_release(b, 700);
 	reserve(test, b, 257);
 	rpol_release(a, 49);
 	expect_still_waiting(test, w);
+	/* By itself it could be had: it would stand behind the other. */
+	KUNIT_EXPECT_TRUE(test, rpol_capped(a, 1));
 	KUNIT_EXPECT_FALSE(test, completion_done(&behind->ended));
 	rpol_release(a, 2);
 	expect_end(test, w, 0);

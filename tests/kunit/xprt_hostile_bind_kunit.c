@@ -621,6 +621,25 @@ static void bind_quota_taken(struct kunit *test)
 	bind_expect_quota(test, other, &taken);
 }
 
+/* Who is at his own maximum keeps nobody else without grants: nothing is short. */
+static void bind_own_maximum(struct kunit *test)
+{
+	struct rpol_quota quota = { .max = RPOL_CLASS_USUAL, .weight = RPOL_WEIGHT_DEFAULT };
+	struct raw *full = bind_session(test), *other;
+	struct rdmafs_xprt_session *s = bind_last(test);
+
+	KUNIT_ASSERT_EQ(test, s->proc.set_quota(s, &quota), 0);
+	other = bind_session(test);
+	bind_granted(test, other, 0);
+	bind_call(test, full, 0, 1);
+	raw_expect(test, full, RXP_NOTIFY, RXP_NOTIFY_STCRW, 0, 1);
+	bind_hold(test, "hold req_claim");
+	bind_call(test, full, 1, 1);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("req_claim", 1, 20));
+	bind_hold(test, "release req_claim");
+	KUNIT_EXPECT_TRUE(test, bind_write(test, other, 1, 1));
+}
+
 static int bind_init(struct kunit *test)
 {
 	struct bind *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
@@ -657,6 +676,7 @@ static void bind_exit(struct kunit *test)
 	rdmafs_points_command("release conn_accepted");
 	rdmafs_points_command("release conn_placed");
 	rdmafs_points_command("release conn_drained");
+	rdmafs_points_command("release req_claim");
 	rdmafs_points_command("release req_run");
 	for (i = 0; i < b->nr; i++)
 		if (b->raw[i])
@@ -680,6 +700,7 @@ static struct kunit_case bind_cases[] = {
 	KUNIT_CASE(bind_grants_half),
 	KUNIT_CASE(bind_quota_stays),
 	KUNIT_CASE(bind_quota_taken),
+	KUNIT_CASE(bind_own_maximum),
 	{}
 };
 
