@@ -418,6 +418,12 @@ static void fake_check_bytes(struct kunit *test, const struct fake_call *c, u32 
 			    c->req.id, b, c->buf[b]);
 }
 
+/* Nothing around a call's data is touched, nor is what it writes. */
+void fake_guarded(struct kunit *test, const struct fake_call *c)
+{
+	fake_check_bytes(test, c, c->len, c->call.dir == RDMAFS_XPRT_READ);
+}
+
 /* A call that has ended: its memory is as its result says, and nothing around it is touched. */
 void fake_check(struct kunit *test, const struct fake_call *c)
 {
@@ -619,31 +625,45 @@ void fake_take_call(struct kunit *test, struct fake *f, struct fake_call *c)
 		fake_take(test, f);
 }
 
-/* Register a sink on the connection. */
-struct rxp_wire_tag fake_sink(struct kunit *test, struct fake *f)
+/* Register sink @i on the connection, in the place of one that it may have been. */
+int fake_sink_at(struct fake *f, u32 i, struct rxp_wire_tag *tag)
 {
 	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR };
-	struct rxp_wire_tag tag = {};
-	struct ib_mr *mr;
+	struct ib_mr *mr = ib_alloc_mr(f->raw->pd, IB_MR_TYPE_MEM_REG, FAKE_LEN / PAGE_SIZE);
+	int ret;
 
-	KUNIT_ASSERT_LT(test, f->nr_sinks, FAKE_SINKS);
-	mr = ib_alloc_mr(f->raw->pd, IB_MR_TYPE_MEM_REG, FAKE_LEN / PAGE_SIZE);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
-	f->sink[f->nr_sinks++] = mr;
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	if (i < f->nr_sinks)
+		ib_dereg_mr(f->sink[i]);
+	else
+		f->nr_sinks++;
+	f->sink[i] = mr;
 	memset(page_address(f->pages), FAKE_POISON, FAKE_LEN);
 	if (!f->mapped)
 		f->mapped = ib_dma_map_sg(f->raw->id->device, &f->sg, 1, DMA_FROM_DEVICE);
-	KUNIT_ASSERT_EQ(test, f->mapped, 1);
-	KUNIT_ASSERT_EQ(test, ib_map_mr_sg(mr, &f->sg, 1, NULL, PAGE_SIZE), 1);
+	if (f->mapped != 1 || ib_map_mr_sg(mr, &f->sg, 1, NULL, PAGE_SIZE) != 1)
+		return -ENOMEM;
 	ib_update_fast_reg_key(mr, (mr->rkey & 0xff) + 1);
 	wr.mr = mr;
 	wr.key = mr->rkey;
 	wr.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
-	KUNIT_ASSERT_EQ(test, raw_post(f->raw, &wr.wr), 0);
-	KUNIT_ASSERT_TRUE(test, f->raw->send_ok);
-	tag.length = cpu_to_le32(FAKE_LEN);
-	tag.rkey = cpu_to_le32(mr->rkey);
-	tag.iova = cpu_to_le64(mr->iova);
+	ret = raw_post(f->raw, &wr.wr);
+	if (ret || !f->raw->send_ok)
+		return ret ?: -ENOTCONN;
+	tag->length = cpu_to_le32(FAKE_LEN);
+	tag->rkey = cpu_to_le32(mr->rkey);
+	tag->iova = cpu_to_le64(mr->iova);
+	return 0;
+}
+
+/* One more. */
+struct rxp_wire_tag fake_sink(struct kunit *test, struct fake *f)
+{
+	struct rxp_wire_tag tag = {};
+
+	KUNIT_ASSERT_LT(test, f->nr_sinks, FAKE_SINKS);
+	KUNIT_ASSERT_EQ(test, fake_sink_at(f, f->nr_sinks, &tag), 0);
 	return tag;
 }
 
@@ -704,17 +724,24 @@ int fake_reply(struct fake *f, const struct fake_reply *r)
 	return raw_send(f->raw, fake_put_reply(f->raw->send->buf, r), r->inv);
 }
 
-/* The RDMA WRITEs of a large READ. */
-void fake_write(struct kunit *test, struct fake *f, struct fake_call *c)
+/* The RDMA WRITEs of a large READ's first @len bytes. */
+int fake_write_part(struct fake *f, const struct fake_call *c, u32 len)
 {
 	u32 at, i, part;
+	int ret = 0;
 
-	for (at = 0; at < c->len; at += part) {
-		part = min_t(u32, c->len - at, 4096);
+	for (at = 0; !ret && at < len; at += part) {
+		part = min_t(u32, len - at, 4096);
 		for (i = 0; i < part; i++)
 			f->raw->send->buf[i] = fake_byte(c->req.id, at + i);
-		KUNIT_ASSERT_EQ(test, raw_write(f->raw, c->iova + at, c->rkey, part), 0);
+		ret = raw_write(f->raw, c->iova + at, c->rkey, part);
 	}
+	return ret;
+}
+
+void fake_write(struct kunit *test, struct fake *f, struct fake_call *c)
+{
+	KUNIT_ASSERT_EQ(test, fake_write_part(f, c, c->len), 0);
 }
 
 static void fake_serve_write(struct kunit *test, struct fake *f, struct fake_call *c)

@@ -200,6 +200,7 @@ void fake_submit(struct kunit *test, struct fake *f, u32 id, enum fake_kind kind
 struct fake_call *fake_submit_all(struct kunit *test, struct fake *f, enum fake_kind kind);
 void fake_await(struct kunit *test, struct fake_call *c);
 void fake_untouched(struct kunit *test, struct fake *f);
+void fake_guarded(struct kunit *test, const struct fake_call *c);
 void fake_check(struct kunit *test, const struct fake_call *c);
 void fake_ended(struct kunit *test, struct fake *f, int status, int others);
 void fake_idle(struct kunit *test, struct fake *f);
@@ -207,6 +208,7 @@ u64 fake_stat(struct fake *f, enum rxp_stat stat);
 
 void fake_take(struct kunit *test, struct fake *f);
 void fake_take_call(struct kunit *test, struct fake *f, struct fake_call *c);
+int fake_sink_at(struct fake *f, u32 i, struct rxp_wire_tag *tag);
 struct rxp_wire_tag fake_sink(struct kunit *test, struct fake *f);
 int fake_recall(struct fake *f, u32 rkey, u32 nr);
 int fake_notify(struct fake *f, u8 op, u16 slot, u32 seq, const struct rxp_wire_tag *tag, u32 inv);
@@ -214,6 +216,7 @@ int fake_stcrw(struct kunit *test, struct fake *f, const struct fake_call *c);
 struct fake_reply fake_ok(const struct fake_call *c);
 u32 fake_put_reply(void *buf, const struct fake_reply *r);
 int fake_reply(struct fake *f, const struct fake_reply *r);
+int fake_write_part(struct fake *f, const struct fake_call *c, u32 len);
 void fake_write(struct kunit *test, struct fake *f, struct fake_call *c);
 void fake_serve(struct kunit *test, struct fake *f, struct fake_call *c);
 void fake_serve_cancelled(struct kunit *test, struct fake *f, struct fake_call *c);

@@ -15,11 +15,11 @@
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/module.h>
-#include <linux/prandom.h>
 #include <net/net_namespace.h>
 #include "tests/points/points.h"
 #include "transport/points.h"
 #include "transport/server.h"
+#include "xprt_lots.h"
 #include "xprt_raw.h"
 
 #define FUZZ_OWN_PORT	20993
@@ -30,14 +30,6 @@
 static uint fuzz_messages = 5000;
 module_param(fuzz_messages, uint, 0644);
 MODULE_PARM_DESC(fuzz_messages, "messages that rdmafs_xprt_fuzz says");
-
-static uint fuzz_seed = 1;
-module_param(fuzz_seed, uint, 0644);
-MODULE_PARM_DESC(fuzz_seed, "what rdmafs_xprt_fuzz draws its lots from");
-
-static uint fuzz_spoil = 16;
-module_param(fuzz_spoil, uint, 0644);
-MODULE_PARM_DESC(fuzz_spoil, "one message of so many of rdmafs_xprt_fuzz is spoilt; 0: none");
 
 static ushort fuzz_port;
 module_param(fuzz_port, ushort, 0444);
@@ -67,7 +59,7 @@ struct fuzz_slot {
  * @closed:   and ended
  * @good:     the well-behaved client
  * @good_seq: its last call
- * @rnd:      lots
+ * @lots:     its
  * @count:    connections of the session
  * @conn:     each of them, or NULL
  * @slot:     of the session
@@ -81,7 +73,6 @@ struct fuzz_slot {
  * @room:     registered on connection 0, or NULL
  * @room_of:  the last slot that was told of it
  * @said:     messages
- * @spoilt:   of those
  * @cuts:     connections that were cut
  * @resumed:  sessions that went on
  * @replies:  to the hostile one
@@ -102,7 +93,7 @@ struct fuzz {
 	struct raw *good;
 	u32 good_seq;
 
-	struct rnd_state rnd;
+	struct lots lots;
 	u32 count;
 	struct raw *conn[FUZZ_CONNS];
 	struct fuzz_slot slot[RAW_SLOTS];
@@ -118,7 +109,6 @@ struct fuzz {
 	struct fuzz_slot *room_of;
 
 	u32 said;
-	u32 spoilt;
 	u32 cuts;
 	u32 resumed;
 	u32 replies;
@@ -171,60 +161,6 @@ static const struct rdmafs_xprt_service fuzz_service = {
 	.handle		= fuzz_handle,
 };
 
-/* ---------------------------------------------------------------------- lots */
-
-static u32 fuzz_lot(struct fuzz *z, u32 n)
-{
-	return prandom_u32_state(&z->rnd) % n;
-}
-
-static bool fuzz_once_in(struct fuzz *z, u32 n)
-{
-	return !fuzz_lot(z, n);
-}
-
-/* A number that is at a bound of something. */
-static u32 fuzz_number(struct fuzz *z)
-{
-	static const u32 numbers[] = {
-		0, 1, 2, RAW_SLOTS - 1, RAW_SLOTS, RXP_WIRE_KEYS, RXP_WIRE_KEYS + 1, 0xff,
-		RXP_MSG_MAX, FUZZ_LEN, FUZZ_LEN + 1, 0xffff, 0x10000, RDMAFS_XPRT_DATA_MAX,
-		RDMAFS_XPRT_DATA_MAX + 1, 0x7fffffff, 0x80000000, 0xffffffff,
-	};
-
-	return fuzz_once_in(z, 3) ? prandom_u32_state(&z->rnd) :
-				    numbers[fuzz_lot(z, ARRAY_SIZE(numbers))];
-}
-
-/* Spoil the message of @len bytes; gives its length. */
-static u32 fuzz_spoil_msg(struct fuzz *z, u8 *buf, u32 len, u32 *inv)
-{
-	u32 head = min_t(u32, len, 64), at, n = fuzz_number(z);
-
-	z->spoilt++;
-	z->dirty = true;
-	switch (fuzz_lot(z, 6)) {
-	case 0:
-		buf[fuzz_lot(z, head)] ^= 1 << fuzz_lot(z, 8);
-		return len;
-	case 1:
-		at = fuzz_lot(z, head) & ~1;
-		memcpy(buf + at, &n, at + 4 <= head && fuzz_once_in(z, 2) ? 4 : 2);
-		return len;
-	case 2:
-		return fuzz_lot(z, len);
-	case 3:
-		return min_t(u32, len + fuzz_lot(z, fuzz_once_in(z, 4) ? RXP_MSG_MAX : 64),
-			     RXP_MSG_MAX);
-	case 4:
-		*inv = fuzz_once_in(z, 2) ? n : *inv ^ (1 << fuzz_lot(z, 32));
-		return len;
-	default:
-		prandom_bytes_state(&z->rnd, buf, head);
-		return len;
-	}
-}
-
 /* ------------------------------------------------------------------- the client */
 
 static struct raw *fuzz_conn(struct fuzz *z, u16 slot)
@@ -236,8 +172,7 @@ static struct raw *fuzz_conn(struct fuzz *z, u16 slot)
 static void fuzz_say(struct fuzz *z, struct raw *raw, u32 len, u32 inv)
 {
 	z->said++;
-	if (fuzz_spoil && len && fuzz_once_in(z, fuzz_spoil))
-		len = fuzz_spoil_msg(z, raw->send->buf, len, &inv);
+	z->dirty |= lot_spoil(&z->lots, raw->send->buf, &len, &inv);
 	raw_send(raw, len, inv);
 }
 
@@ -268,7 +203,7 @@ static bool fuzz_register(struct fuzz *z, struct raw *raw, struct fuzz_slot *s)
 
 	if (raw != z->conn[0])
 		return false;
-	if (z->room_of && z->room_of != s && z->room_of->busy && !fuzz_once_in(z, 64))
+	if (z->room_of && z->room_of != s && z->room_of->busy && !lot_once_in(&z->lots, 64))
 		return false;
 	z->room_of = s;
 	if (z->room)
@@ -307,9 +242,9 @@ static u32 fuzz_put_call(struct fuzz *z, struct raw *raw, void *buf, u16 slot, u
 
 	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + sizeof(*body));
 	if (z->server)
-		body->fill = fuzz_lot(z, 4);
+		body->fill = lot(&z->lots, 4);
 	else
-		prandom_bytes_state(&z->rnd, body, sizeof(*body));
+		prandom_bytes_state(&z->lots.rnd, body, sizeof(*body));
 	s->room = false;
 	s->cancelled = false;
 	s->sink.rkey = 0;
@@ -321,7 +256,7 @@ static u32 fuzz_put_call(struct fuzz *z, struct raw *raw, void *buf, u16 slot, u
 		if (!inv || !z->nr_grants)
 			break;
 		tag = z->grant[--z->nr_grants];
-		if (fuzz_once_in(z, 2))
+		if (lot_once_in(&z->lots, 2))
 			raw_write(raw, le64_to_cpu(tag.iova), le32_to_cpu(tag.rkey), 64);
 		flags = RXP_F_WRITE | RXP_F_RKEY;
 		*inv = le32_to_cpu(tag.rkey);
@@ -341,7 +276,7 @@ static u32 fuzz_put_call(struct fuzz *z, struct raw *raw, void *buf, u16 slot, u
 		s->room = true;
 		break;
 	case 4:
-		data = fuzz_lot(z, RDMAFS_XPRT_INLINE_MAX / 2);
+		data = lot(&z->lots, RDMAFS_XPRT_INLINE_MAX / 2);
 		break;
 	}
 	hdr->type = RXP_CALL;
@@ -359,17 +294,17 @@ static u32 fuzz_put_call(struct fuzz *z, struct raw *raw, void *buf, u16 slot, u
 static void fuzz_next(struct fuzz *z, u16 slot)
 {
 	z->slot[slot].seq++;
-	z->slot[slot].kind = fuzz_lot(z, 8);
+	z->slot[slot].kind = lot(&z->lots, 8);
 }
 
 /* One call, or some together. */
 static void fuzz_call(struct fuzz *z)
 {
-	u16 slot = fuzz_lot(z, RAW_SLOTS);
+	u16 slot = lot(&z->lots, RAW_SLOTS);
 	struct raw *raw = fuzz_conn(z, slot);
-	u32 len = 0, inv = 0, more = fuzz_once_in(z, 4) ? 1 + fuzz_lot(z, 3) : 0;
+	u32 len = 0, inv = 0, more = lot_once_in(&z->lots, 4) ? 1 + lot(&z->lots, 3) : 0;
 
-	if (!raw || (z->slot[slot].busy && !fuzz_once_in(z, 256)))
+	if (!raw || (z->slot[slot].busy && !lot_once_in(&z->lots, 256)))
 		return;
 	if (!z->slot[slot].busy)
 		fuzz_next(z, slot);
@@ -396,19 +331,19 @@ static void fuzz_go_on(struct fuzz *z, u16 slot)
 
 	if (!raw || !s->busy)
 		return;
-	if (fuzz_once_in(z, 6)) {
+	if (lot_once_in(&z->lots, 6)) {
 		fuzz_control(z, raw, RXP_CONTROL_CANCEL, slot, NULL, 0, 0);
 		s->room = false;
 		s->cancelled = true;
 		s->sink.rkey = 0;
 	} else if (rkey) {
-		if (!fuzz_once_in(z, 4)) {
+		if (!lot_once_in(&z->lots, 4)) {
 			memset(raw->send->buf, 1, 64);
-			raw_write(raw, le64_to_cpu(tag.iova) + fuzz_lot(z, 64), rkey, 64);
+			raw_write(raw, le64_to_cpu(tag.iova) + lot(&z->lots, 64), rkey, 64);
 			z->written++;
 		}
 		tag.iova = 0;
-		tag.length = cpu_to_le32(fuzz_once_in(z, 8) ? fuzz_number(z) : FUZZ_LEN);
+		tag.length = cpu_to_le32(lot_once_in(&z->lots, 8) ? lot_number(&z->lots) : FUZZ_LEN);
 		s->sink.rkey = 0;
 		fuzz_control(z, raw, RXP_CONTROL_DATA, slot, &tag, sizeof(tag), rkey);
 	} else if (s->room && fuzz_register(z, raw, s)) {
@@ -424,12 +359,12 @@ static void fuzz_return(struct fuzz *z, struct raw *raw)
 	__le32 body[1 + FUZZ_GRANTS];
 	u32 nr = 0;
 
-	while (nr < FUZZ_GRANTS && z->nr_grants && (!nr || fuzz_once_in(z, 2)))
+	while (nr < FUZZ_GRANTS && z->nr_grants && (!nr || lot_once_in(&z->lots, 2)))
 		body[1 + nr++] = z->grant[--z->nr_grants].rkey;
 	if (!nr) {
-		if (!fuzz_once_in(z, 32))
+		if (!lot_once_in(&z->lots, 32))
 			return;
-		body[1 + nr++] = cpu_to_le32(fuzz_number(z));
+		body[1 + nr++] = cpu_to_le32(lot_number(&z->lots));
 	}
 	body[0] = cpu_to_le32(nr);
 	fuzz_control(z, raw, RXP_CONTROL_RETURN, 0, body, 4 + 4 * nr, 0);
@@ -591,17 +526,17 @@ static struct raw *fuzz_open(struct fuzz *z, u8 index, bool again)
 /* Come back to the same session, or, hardly ever, as somebody new: it lasts for a lease. */
 static bool fuzz_come(struct fuzz *z)
 {
-	bool again = z->count && !fuzz_once_in(z, 64);
+	bool again = z->count && !lot_once_in(&z->lots, 64);
 	u32 i;
 
 	if (!again) {
-		z->count = 1 + fuzz_lot(z, FUZZ_CONNS);
-		prandom_bytes_state(&z->rnd, z->client, sizeof(z->client));
+		z->count = 1 + lot(&z->lots, FUZZ_CONNS);
+		prandom_bytes_state(&z->lots.rnd, z->client, sizeof(z->client));
 	}
 	z->dirty = false;
 	z->conn[0] = fuzz_open(z, 0, again);
 	if (!z->conn[0]) {
-		if (fuzz_once_in(z, 16))
+		if (lot_once_in(&z->lots, 16))
 			z->count = 0;
 		return false;
 	}
@@ -643,7 +578,7 @@ static void fuzz_good(struct fuzz *z)
 	struct fuzz_msg *body = (struct fuzz_msg *)(call + 1);
 	u32 len = sizeof(*hdr) + sizeof(*call) + sizeof(*body);
 	struct raw_msg *m;
-	u8 n = fuzz_lot(z, 256);
+	u8 n = lot(&z->lots, 256);
 
 	memset(hdr, 0, len);
 	hdr->type = RXP_CALL;
@@ -667,17 +602,17 @@ static void fuzz_good(struct fuzz *z)
 /* One thing. */
 static void fuzz_step(struct fuzz *z)
 {
-	struct raw *raw = z->conn[fuzz_lot(z, z->count)];
+	struct raw *raw = z->conn[lot(&z->lots, z->count)];
 	u32 i, said = z->said;
 
 	if (!raw)
 		raw = z->conn[0];
-	switch (fuzz_lot(z, 64)) {
+	switch (lot(&z->lots, 64)) {
 	case 0 ... 39:
 		fuzz_call(z);
 		break;
 	case 40 ... 57:
-		i = fuzz_lot(z, RAW_SLOTS);
+		i = lot(&z->lots, RAW_SLOTS);
 		while (i < RAW_SLOTS && !z->slot[i].sink.rkey && !z->slot[i].room)
 			i++;
 		if (i < RAW_SLOTS)
@@ -691,15 +626,15 @@ static void fuzz_step(struct fuzz *z)
 		break;
 	case 62:
 		/* What has no place, now: a second HELLO, data for nothing, a room for nothing. */
-		if (fuzz_once_in(z, 8))
-			fuzz_control(z, raw, 1 + fuzz_lot(z, 7), fuzz_lot(z, RAW_SLOTS),
+		if (lot_once_in(&z->lots, 8))
+			fuzz_control(z, raw, 1 + lot(&z->lots, 7), lot(&z->lots, RAW_SLOTS),
 				     &z->welcome, sizeof(struct rxp_wire_tag), 0);
 		break;
 	default:
-		if (fuzz_once_in(z, 8)) {
+		if (lot_once_in(&z->lots, 8)) {
 			fuzz_control(z, raw, RXP_CONTROL_BYE, 0, NULL, 0, 0);
 			z->count = 0;
-		} else if (fuzz_once_in(z, 8)) {
+		} else if (lot_once_in(&z->lots, 8)) {
 			rdma_disconnect(raw->id);
 		}
 	}
@@ -717,7 +652,7 @@ static void fuzz_step(struct fuzz *z)
 		wait_event_timeout(raw->wait, READ_ONCE(raw->cut) || fuzz_there(raw), 1);
 	if (z->stuck > 512) {
 		fuzz_leave(z);
-		z->count = fuzz_once_in(z, 2) ? z->count : 0;
+		z->count = lot_once_in(&z->lots, 2) ? z->count : 0;
 		z->stuck = 0;
 	}
 }
@@ -729,7 +664,7 @@ static void fuzz_server(struct kunit *test)
 	u32 came = 0;
 
 	z->test = test;
-	prandom_seed_state(&z->rnd, fuzz_seed);
+	lots_begin(&z->lots);
 	fuzz_good(z);
 	while (z->said < fuzz_messages) {
 		if (!z->count || fuzz_cut(z)) {
@@ -741,7 +676,7 @@ static void fuzz_server(struct kunit *test)
 				continue;
 		}
 		fuzz_step(z);
-		if (fuzz_once_in(z, 256))
+		if (lot_once_in(&z->lots, 256))
 			fuzz_good(z);
 		cond_resched();
 	}
@@ -752,7 +687,7 @@ static void fuzz_server(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, !z->server || READ_ONCE(z->server->nr_conns) == 1);
 	fuzz_good(z);
 	kunit_info(test, "seed %u: %u messages, %u spoilt, %u connections cut, %u sessions resumed, %u made, %u replies, %u sinks written\n",
-		   fuzz_seed, z->said, z->spoilt, z->cuts, z->resumed, atomic_read(&z->opened),
+		   fuzz_seed, z->said, z->lots.spoilt, z->cuts, z->resumed, atomic_read(&z->opened),
 		   z->replies, z->written);
 	KUNIT_EXPECT_GT(test, z->replies, z->said / 8);
 	KUNIT_EXPECT_GT(test, z->resumed, 0);
