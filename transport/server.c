@@ -237,26 +237,35 @@ static void rxp_server_conn_work(struct work_struct *work)
 	rxp_conn_put(conn);
 }
 
+/* The connection manager waits for its client no more. */
+static void rxp_server_conn_heard(struct rxp_conn *conn)
+{
+	if (!conn->unheard)
+		return;
+	WRITE_ONCE(conn->unheard, false);
+	/* In any case: who has lost it may just have found it unheard. */
+	rxp_server_conn_wake(conn);
+}
+
 static int rxp_server_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct rxp_conn *conn = id->context;
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
-		if (conn->unheard) {
-			WRITE_ONCE(conn->unheard, false);
-			/* In any case: who has lost it may just have found it unheard. */
-			rxp_server_conn_wake(conn);
-		}
+		rxp_server_conn_heard(conn);
 		return 0;
 	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+		rxp_server_conn_heard(conn);
+		rxp_conn_lost(conn);
+		return 0;
 	/* It comes for none that is unheard: that still has its device (device.c). */
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-	case RDMA_CM_EVENT_CONNECT_ERROR:
-	case RDMA_CM_EVENT_UNREACHABLE:
-	case RDMA_CM_EVENT_REJECTED:
 		rxp_conn_lost(conn);
 		return 0;
 	default:
