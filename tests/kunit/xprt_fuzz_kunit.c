@@ -163,6 +163,12 @@ static const struct rdmafs_xprt_service fuzz_service = {
 
 /* ------------------------------------------------------------------- the client */
 
+/* The length of a room or sink, or any. */
+static u32 fuzz_len(struct fuzz *z)
+{
+	return lot_once_in(&z->lots, 8) ? lot_number(&z->lots) : FUZZ_LEN;
+}
+
 static struct raw *fuzz_conn(struct fuzz *z, u16 slot)
 {
 	return z->conn[slot % z->count];
@@ -343,7 +349,7 @@ static void fuzz_go_on(struct fuzz *z, u16 slot)
 			z->written++;
 		}
 		tag.iova = 0;
-		tag.length = cpu_to_le32(lot_once_in(&z->lots, 8) ? lot_number(&z->lots) : FUZZ_LEN);
+		tag.length = cpu_to_le32(fuzz_len(z));
 		s->sink.rkey = 0;
 		fuzz_control(z, raw, RXP_CONTROL_DATA, slot, &tag, sizeof(tag), rkey);
 	} else if (s->room && fuzz_register(z, raw, s)) {
