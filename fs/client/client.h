@@ -577,6 +577,7 @@ void rdmafs_fence_op_put(struct rdmafs_op *op);
 int rdmafs_wait(struct rdmafs_mount *mnt, struct completion *done);
 int rdmafs_flush_range(struct inode *inode, loff_t start, loff_t end);
 int rdmafs_flush(struct inode *inode);
+void rdmafs_flush_put(struct rdmafs_open *open);
 int rdmafs_drop_range(struct inode *inode, loff_t start, loff_t end);
 int rdmafs_read_folio(struct file *file, struct folio *folio);
 int rdmafs_write_ready(struct inode *inode, loff_t pos, size_t len);

@@ -99,13 +99,18 @@ static int rdmafs_file_release(struct inode *inode, struct file *file)
 
 	if (!open)
 		return 0;
+	file->private_data = NULL;
+	/* The kernel has one thread to close whatever nobody closes himself, of all mounts. */
+	if (current->flags & PF_KTHREAD) {
+		rdmafs_flush_put(open);
+		return 0;
+	}
 	/*
 	 * Writeback needs an open for writing, and this may be the last one.  If
 	 * we may not wait for it, who goes on alone has a reference.
 	 */
 	if (open->flags & RFP_OPEN_WRITE)
 		rdmafs_flush(inode);
-	file->private_data = NULL;
 	rdmafs_open_put_sync(open);
 	return 0;
 }

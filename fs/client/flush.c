@@ -117,9 +117,27 @@ static void rdmafs_errand_work(struct work_struct *work)
 	rdmafs_errand_put(e);
 }
 
-static int rdmafs_errand(struct inode *inode, loff_t start, loff_t end, bool drop)
+/* @open: for writing, or NULL; its reference becomes the errand's. */
+static void rdmafs_errand_start(struct rdmafs_errand *e, struct inode *inode,
+				struct rdmafs_open *open, loff_t start, loff_t end, bool drop)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
+
+	INIT_WORK(&e->work, rdmafs_errand_work);
+	init_completion(&e->done);
+	refcount_set(&e->ref, 2);
+	ihold(inode);
+	e->inode = inode;
+	e->open = open;
+	e->start = start;
+	e->end = end;
+	e->drop = drop;
+	atomic_inc(&mnt->nr_opens);
+	queue_work(mnt->file_wq, &e->work);
+}
+
+static int rdmafs_errand(struct inode *inode, loff_t start, loff_t end, bool drop)
+{
 	struct rdmafs_errand *e = NULL;
 	int err;
 
@@ -128,22 +146,18 @@ static int rdmafs_errand(struct inode *inode, loff_t start, loff_t end, bool dro
 		e = kzalloc(sizeof(*e), GFP_NOFS);
 	if (!e)
 		return rdmafs_errand_do(inode, start, end, drop);
-	INIT_WORK(&e->work, rdmafs_errand_work);
-	init_completion(&e->done);
-	refcount_set(&e->ref, 2);
-	ihold(inode);
-	e->inode = inode;
-	e->open = rdmafs_open_find(inode, RFP_OPEN_WRITE);
-	e->start = start;
-	e->end = end;
-	e->drop = drop;
-	atomic_inc(&mnt->nr_opens);
-	queue_work(mnt->file_wq, &e->work);
-	err = rdmafs_wait(mnt, &e->done);
+	rdmafs_errand_start(e, inode, rdmafs_open_find(inode, RFP_OPEN_WRITE), start, end, drop);
+	err = rdmafs_wait(RDMAFS_M(inode->i_sb), &e->done);
 	if (!err)
 		err = e->err;
 	rdmafs_errand_put(e);
 	return err;
+}
+
+static bool rdmafs_clean(struct address_space *mapping)
+{
+	return !mapping_tagged(mapping, PAGECACHE_TAG_DIRTY) &&
+	       !mapping_tagged(mapping, PAGECACHE_TAG_WRITEBACK);
 }
 
 /**
@@ -159,10 +173,7 @@ static int rdmafs_errand(struct inode *inode, loff_t start, loff_t end, bool dro
  */
 int rdmafs_flush_range(struct inode *inode, loff_t start, loff_t end)
 {
-	struct address_space *mapping = inode->i_mapping;
-
-	if (!mapping_tagged(mapping, PAGECACHE_TAG_DIRTY) &&
-	    !mapping_tagged(mapping, PAGECACHE_TAG_WRITEBACK))
+	if (rdmafs_clean(inode->i_mapping))
 		return 0;
 	return rdmafs_errand(inode, start, end, false);
 }
@@ -179,6 +190,27 @@ int rdmafs_flush_range(struct inode *inode, loff_t start, loff_t end)
 int rdmafs_flush(struct inode *inode)
 {
 	return rdmafs_flush_range(inode, 0, LLONG_MAX) == -EINTR ? -EINTR : 0;
+}
+
+/**
+ * rdmafs_flush_put - have workers write back what is dirty, and drop a reference then
+ * @open: an open of the file
+ *
+ * Unmounting waits for them, the caller for nothing.
+ *
+ * Context: process.
+ */
+void rdmafs_flush_put(struct rdmafs_open *open)
+{
+	struct rdmafs_errand *e;
+
+	if (!(open->flags & RFP_OPEN_WRITE) || rdmafs_clean(open->inode->i_mapping)) {
+		rdmafs_open_put(open);
+		return;
+	}
+	e = kzalloc(sizeof(*e), GFP_NOFS | __GFP_NOFAIL);
+	rdmafs_errand_start(e, open->inode, open, 0, LLONG_MAX, false);
+	rdmafs_errand_put(e);
 }
 
 /**

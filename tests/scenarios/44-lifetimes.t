@@ -9,6 +9,6 @@ set -uo pipefail
 only_on rdmafs
 
 scenario killed -- lifetimes killed starved
-scenario force -- lifetimes force late lease crowd others
+scenario force -- lifetimes force late lease collected crowd others
 scenario shortage -- lifetimes shortage reserve options
 tap_done
