@@ -711,13 +711,15 @@ static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
 			       const struct ib_wc *wc)
 {
 	if (f->op == RXP_CONTROL_HELLO) {
+		/* First: whoever wakes the worker from then on, it binds by what stands here. */
+		if (READ_ONCE(conn->state) == RXP_CONN_OPEN)
+			memcpy(&conn->hello, f->body, sizeof(conn->hello));
 		switch (rxp_conn_move(conn, RXP_CONN_GREET)) {
 		case -EPROTO:
 			return "a second HELLO";
 		case -ENOTCONN:
 			return NULL;
 		}
-		memcpy(&conn->hello, f->body, sizeof(conn->hello));
 		rxp_server_conn_wake(conn);
 		return NULL;
 	}

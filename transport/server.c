@@ -193,7 +193,8 @@ static int rxp_server_conn_accept(struct rdmafs_xprt_server *server, struct rxp_
 	rdma_lock_handler(conn->id);
 	/* First: its event comes as soon as we let go of the lock. */
 	WRITE_ONCE(conn->unheard, rdma_protocol_iwarp(conn->id->device, conn->id->port_num));
-	ret = rdma_accept(conn->id, &param);
+	/* Who has lost its place already is not to have another one as somebody unheard. */
+	ret = rxp_conn_is_lost(conn) ? -ENOTCONN : rdma_accept(conn->id, &param);
 	if (ret)
 		WRITE_ONCE(conn->unheard, false);
 	rdma_unlock_handler(conn->id);
@@ -243,8 +244,10 @@ static void rxp_server_conn_heard(struct rxp_conn *conn)
 	if (!conn->unheard)
 		return;
 	WRITE_ONCE(conn->unheard, false);
-	/* In any case: who has lost it may just have found it unheard. */
-	rxp_server_conn_wake(conn);
+	/* Who loses it from now on has the worker find it heard. */
+	smp_mb();
+	if (rxp_conn_is_lost(conn))
+		rxp_server_conn_wake(conn);
 }
 
 static int rxp_server_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
