@@ -101,8 +101,8 @@ static void rxp_req_free_work(struct work_struct *work)
 
 /*
  * The last reference may be that of a reply which goes out because its thread is about to
- * sleep (rxp_unplug()), and nothing that is done there may sleep.  To deregister an MR does:
- * a worker does it, and its pages stay until then.
+ * sleep (rxp_unplug()), and nothing that is done there may sleep.  To deregister an MR does,
+ * and to free a connection's memory may: a worker does it, and pages stay until then.
  */
 static void rxp_req_release(struct kref *ref)
 {
@@ -114,7 +114,7 @@ static void rxp_req_release(struct kref *ref)
 		rxp_grant_cancel(req->grant);
 	if (req->pool && (req->flags & RXP_F_WRITE) && !req->regained)
 		rxp_req_regain_mr(req);
-	if (req->mr && rxp_mr_known(req->mr)) {
+	if ((req->mr && rxp_mr_known(req->mr)) || (req->conn && rxp_conn_is_lost(req->conn))) {
 		INIT_WORK(&req->free_work, rxp_req_free_work);
 		queue_work(rxp_wq, &req->free_work);
 	} else {
