@@ -19,6 +19,8 @@ static void rxp_reply_done(struct rxp_chain *chain, bool ok)
 	struct rxp_req *req = container_of(chain, struct rxp_req, reply);
 
 	rxp_trace(completed, req, 0);
+	if (ok && (req->flags & RXP_F_READ))
+		rxp_session_progress(req->session);
 	rxp_req_put(req);
 }
 

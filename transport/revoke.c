@@ -209,15 +209,21 @@ static bool rxp_req_overdue(const struct rxp_req *req, unsigned long before)
 
 /*
  * What has all of its data, or room for it, in memory: that ends in any case.  Many sinks
- * may take long to fill, one after the other: the client has time for each.
+ * may take long to fill, one after the other, and so may replies that stand before their
+ * STCRWs: there is time as long as any data moves, but not for more than each slot may have.
  */
 static bool rxp_req_held_too_long(const struct rxp_req *req, u32 held_ms)
 {
-	unsigned long before = jiffies - msecs_to_jiffies(held_ms);
+	unsigned long held = msecs_to_jiffies(held_ms);
+	const struct rdmafs_xprt_session *s;
 
 	if (req && req->state == RXP_REQ_HELD)
-		return time_before(req->since, before);
-	return rxp_req_overdue(req, before) && time_before(req->session->filled, before);
+		return time_before(req->since, jiffies - held);
+	if (!rxp_req_overdue(req, jiffies - held))
+		return false;
+	s = req->session;
+	return time_before(READ_ONCE(s->progress), jiffies - held) ||
+	       time_before(req->since, jiffies - held * s->nr_slots);
 }
 
 /**

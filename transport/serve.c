@@ -38,6 +38,8 @@ static void rxp_stcrw_done(struct rxp_chain *chain, bool ok)
 {
 	struct rxp_req *req = container_of(chain, struct rxp_req, stcrw);
 
+	if (ok)
+		rxp_session_progress(req->session);
 	/* If the client was faster with its data than the device with this. */
 	rxp_req_lend_mr(req);
 	rxp_req_put(req);
@@ -414,7 +416,7 @@ static const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f
 		spin_unlock_bh(&s->lock);
 		return "data for no write";
 	}
-	s->filled = jiffies;
+	rxp_session_progress(s);
 	invalid = rxp_sink_invalid(req, wc, true);
 	rxp_req_move(req, invalid ? RXP_REQ_DATA : RXP_REQ_INVALIDATE);
 	kref_get(&req->ref);	/* for the rest of this function, or the LOCAL_INV */
@@ -650,6 +652,7 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	arrival = rxp_slot_take(s, slot, req);
 	if (granted && arrival == RXP_ARRIVAL_NEW) {
 		if (rxp_grant_use(req, conn)) {
+			rxp_session_progress(s);
 			invalid = rxp_sink_invalid(req, wc, false);
 			rxp_req_move(req, invalid ? RXP_REQ_DATA : RXP_REQ_INVALIDATE);
 		} else {

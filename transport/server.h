@@ -212,7 +212,7 @@ struct rdmafs_xprt_session {
 	u64 grant_bytes;		/* of @data_bytes; lock */
 	atomic64_t data_bytes;		/* of pages that its requests and grants have */
 	unsigned long last_seen;
-	unsigned long filled;		/* a sink was, the last time, in jiffies; lock */
+	unsigned long progress;		/* of its data, the last time, in jiffies */
 	enum rxp_session_state state;	/* lock */
 	bool making;			/* its worker has not made it yet; lock */
 	bool opened;			/* the service knows it: its worker's own */
@@ -313,6 +313,15 @@ struct rdmafs_xprt_server {
  * a READ's until the device has sent them, and a sink's or a grant's for as long as that is
  * there.  Whoever wants more is told to come back.
  */
+/*
+ * Data has come or gone, or a client has been told where to: what stands behind that in a send
+ * queue, of either side, had to wait for it.  Any context.
+ */
+static inline void rxp_session_progress(struct rdmafs_xprt_session *s)
+{
+	WRITE_ONCE(s->progress, jiffies);
+}
+
 static inline bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes)
 {
 	s64 max = (s64)READ_ONCE(s->server->limits.data_mib) << 20;

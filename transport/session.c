@@ -306,7 +306,7 @@ struct rdmafs_xprt_session *rxp_session_alloc(struct rdmafs_xprt_server *server,
 	s->want_slots = conn->slots;
 	s->data_max = conn->data_max;
 	s->last_seen = jiffies;
-	s->filled = jiffies;
+	s->progress = jiffies;
 	s->newest = conn->serial;
 	rpol_member_get_quota(conn->pool->member, &s->quota);
 	return s;
