@@ -499,6 +499,26 @@ static struct rdmafs_xprt_session *requests_last(struct kunit *test)
 	return list_last_entry(&r->server->sessions, struct rdmafs_xprt_session, link);
 }
 
+/* And though other data moves all the time: each slot may have its time once. */
+static void requests_data_trickles(struct kunit *test)
+{
+	struct rdmafs_xprt_limits limits = raw_limits();
+	unsigned long end = jiffies + RAW_WAIT;
+	struct requests *r = test->priv;
+	struct rdmafs_xprt_session *s;
+
+	limits.held_ms = 100;
+	rdmafs_xprt_set_limits(r->server, &limits);
+	s = requests_last(test);
+	requests_call(test, r->first, RXP_F_WRITE);
+	while (!READ_ONCE(r->first->cut) && time_before(jiffies, end)) {
+		rxp_session_progress(s);
+		usleep_range(1000, 2000);
+	}
+	KUNIT_EXPECT_TRUE(test, r->first->cut);
+	KUNIT_EXPECT_EQ(test, r->server->held_dropped, 1);
+}
+
 static void requests_never(struct kref *ref)
 {
 }
@@ -1078,6 +1098,7 @@ static struct kunit_case requests_cases[] = {
 	KUNIT_CASE_PARAM(requests_after_replay, requests_gen_params),
 	KUNIT_CASE(requests_held_long),
 	KUNIT_CASE(requests_data_long),
+	KUNIT_CASE(requests_data_trickles),
 	KUNIT_CASE(requests_ahead),
 	KUNIT_CASE(requests_share),
 	KUNIT_CASE(requests_client_share),
