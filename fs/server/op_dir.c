@@ -183,7 +183,7 @@ struct rdmafsd_raw {
  * @raw:   names of this run
  * @size:  room there
  * @used:  bytes there
- * @last:  where the last one is
+ * @last:  where the last one is; or the first of those that have its position
  * @full:  a name did not fit
  * @rq:	   the request
  * @dir:   the directory
@@ -211,6 +211,7 @@ static bool rdmafsd_readdir_actor(struct dir_context *ctx, const char *name, int
 				  loff_t pos, u64 ino, unsigned int type)
 {
 	struct rdmafsd_readdir *r = container_of(ctx, struct rdmafsd_readdir, ctx);
+	const struct rdmafsd_raw *last = r->raw + r->last;
 	struct rdmafsd_raw *raw = r->raw + r->used;
 	size_t rec = ALIGN(sizeof(*raw) + len, 8);
 
@@ -221,13 +222,16 @@ static bool rdmafsd_readdir_actor(struct dir_context *ctx, const char *name, int
 		r->full = true;
 		return false;
 	}
+	if (r->used && rdmafs_test_fail("readdir_alike", d_inode(r->dir)->i_ino))
+		pos = last->pos;
 	raw->ino = ino;
 	raw->pos = pos;
 	raw->rec = rec;
 	raw->len = len;
 	raw->type = type;
 	memcpy(raw->name, name, len);
-	r->last = r->used;
+	if (!r->used || last->pos != pos)
+		r->last = r->used;
 	r->used += rec;
 	return true;
 }
@@ -311,26 +315,27 @@ static bool rdmafsd_readdir_flush(struct rdmafsd_readdir *r)
 static int rdmafsd_readdir_iterate(struct rdmafsd_readdir *r)
 {
 	int err = iterate_dir(r->file, &r->ctx);
-	const struct rdmafsd_raw *last = r->raw + r->last;
 
-	if (!r->used || !rdmafs_test_fail("readdir_last", d_inode(r->dir)->i_ino))
-		return err;
-	/* As if that one could not be read. */
-	r->used = r->last;
-	r->file->f_pos = last->pos;
-	return -EIO;
+	/* As if what is behind could not be read, and were stepped over, as ext2 does it. */
+	if (r->used && rdmafs_test_fail("readdir_last", d_inode(r->dir)->i_ino))
+		return -EIO;
+	return err;
 }
 
 /*
- * The directory can't be read any further: what was read comes first, but for a name behind
- * which nobody knows a position, which would be read again and again.
+ * The directory can't be read any further: what was read comes first.  Some file systems leave
+ * the position where the error was, others behind it, and who goes on there is never told.  So
+ * the last name that was read stays here, with those that have its position: the next request
+ * begins at that, and meets the error with nothing before it.
  */
 static void rdmafsd_readdir_failed(struct rdmafsd_readdir *r)
 {
 	const struct rdmafsd_raw *last = r->raw + r->last;
 
-	if (r->used && last->pos == r->file->f_pos)
-		r->used = r->last;
+	if (!r->used)
+		return;
+	r->file->f_pos = last->pos;
+	r->used = r->last;
 }
 
 /* 1: the directory ends here; 0: there may be more; or a negative errno. */

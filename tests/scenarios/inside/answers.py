@@ -124,12 +124,14 @@ def drop_caches():
 
 
 def listing(directory):
-    """The names that come, and the error after them, or None."""
+    """The names that come, and the error after them, or None, or that there is no end of them."""
     names = set()
     try:
         with os.scandir(directory) as entries:
-            for entry in entries:
+            for number, entry in enumerate(entries):
                 names.add(entry.name)
+                if number > 1000:
+                    return names, "no end"
     except OSError as e:
         return names, e.errno
     return names, None
@@ -150,6 +152,15 @@ def listed():
         point_release("readdir_last")
         if len(names - got) != missing or error != want:
             problems.append(f"an error {times} times: {len(got)} names of {len(names)}, then {error}")
+    # None is behind another one.
+    drop_caches()
+    point_fail("readdir_alike", 1000000, ino)
+    point_fail("readdir_last", 1000, ino)
+    got, error = listing("listed")
+    point_release("readdir_last")
+    point_release("readdir_alike")
+    if got or error != errno.EIO:
+        problems.append(f"with one position for all: {len(got)} names, then {error}")
     drop_caches()
     if listing("listed") != (names, None):
         problems.append("something else is there when it can be read")
