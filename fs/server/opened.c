@@ -151,11 +151,18 @@ bool rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *cl
 	return rdmafsd_opened_check_wb(exp, claim->of);
 }
 
-/* As above, but that nobody on this machine takes it for told: the entry ends. */
+/*
+ * As above, but that nobody on this machine takes it for told: the entry ends, or tries to.
+ * errseq_sample() would have it come again, which gives 0 for what nobody has been told.
+ */
 static void rdmafsd_opened_last_wb(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
 {
-	if (errseq_check(&of->inode->i_mapping->wb_err, of->wb_err))
-		atomic64_inc_return(&exp->verf_gen);
+	errseq_t now = READ_ONCE(of->inode->i_mapping->wb_err);
+
+	if (!errseq_check(&now, of->wb_err))
+		return;
+	atomic64_inc_return(&exp->verf_gen);
+	WRITE_ONCE(of->wb_err, now);
 }
 
 /*

@@ -25,6 +25,7 @@
 #include <linux/fs.h>
 #include <linux/mount.h>
 #include <linux/slab.h>
+#include "transport/points.h"
 #include "server.h"
 
 #define RDMAFSD_ORPHANS		".rdmafs-orphans"
@@ -294,7 +295,8 @@ int rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode)
 	int err = PTR_ERR_OR_ZERO(dir);
 
 	if (!err) {
-		err = rdmafsd_orphan_unlink(exp, dir, inode);
+		err = rdmafs_test_fail("orphan_undo", inode->i_ino) ? -EAGAIN :
+			rdmafsd_orphan_unlink(exp, dir, inode);
 		dput(dir);
 	}
 	revert_creds(saved);
@@ -310,8 +312,10 @@ int rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode)
  */
 bool rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode)
 {
-	int err = mnt_want_write(exp->path.mnt);
+	int err;
 
+	rdmafs_test_point("orphan_remove", inode->i_ino);
+	err = mnt_want_write(exp->path.mnt);
 	if (err)
 		return true;
 	err = rdmafsd_orphan_undo(exp, inode);

@@ -7,7 +7,9 @@
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
+#include <linux/fs.h>
 #include <linux/module.h>
+#include <linux/pagemap.h>
 #include <linux/random.h>
 #include <linux/stat.h>
 #include <linux/unaligned.h>
@@ -30,6 +32,10 @@ MODULE_PARM_DESC(export, "name of the export");
 static char *other = "scratch";
 module_param(other, charp, 0444);
 MODULE_PARM_DESC(other, "name of another one");
+
+static char *where = "/";
+module_param(where, charp, 0444);
+MODULE_PARM_DESC(where, "what is exported as the first one");
 
 static uint opens = 40;
 module_param(opens, uint, 0444);
@@ -282,14 +288,20 @@ static u32 fs_open_as(struct kunit *test, struct fs_client *c, const struct rfp_
 	return status;
 }
 
-static u32 fs_close(struct kunit *test, struct fs_client *c, const struct fs_open *o)
+static void fs_close_send(struct kunit *test, struct fs_client *c, const struct fs_open *o)
 {
 	struct rfp_close_req *req;
 	struct rfp_enc enc;
 
 	req = fs_req(c, &enc, RFP_CLOSE, FS_USER, sizeof(*req));
 	req->stateid = cpu_to_le64(o->stateid);
-	return fs_call(test, c, &enc);
+	fs_send(test, c, &enc, 0);
+}
+
+static u32 fs_close(struct kunit *test, struct fs_client *c, const struct fs_open *o)
+{
+	fs_close_send(test, c, o);
+	return fs_reply(test, c);
 }
 
 static void fs_unlink_send(struct kunit *test, struct fs_client *c, const char *name)
@@ -613,6 +625,50 @@ static void fs_not_removed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_close(test, one, &o), 0);
 }
 
+/* The write verifier of the export. */
+static u64 fs_verifier(struct kunit *test, struct fs_client *c)
+{
+	KUNIT_ASSERT_EQ(test, fs_attach(test, c, export), 0);
+	return le64_to_cpu(((struct rfp_attach_rep *)c->rep)->verifier);
+}
+
+/* As if writeback had failed, and nobody had been told yet. */
+static void fs_lose(struct kunit *test, const char *name)
+{
+	struct file *file;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", where, name);
+	file = filp_open(path, O_RDONLY, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	mapping_set_error(file->f_mapping, -EIO);
+	filp_close(file, NULL);
+}
+
+/*
+ * A file without a name is closed, and can't go yet: it is tried again, and what was lost of
+ * it has been said the first time.
+ */
+static void fs_lost_once(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test);
+	struct fs_open o = {};
+	u64 before, closed;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "lost", 0666, &o), 0);
+	fs_lose(test, "lost");
+	KUNIT_ASSERT_EQ(test, fs_unlink(test, c, "lost"), 0);
+	before = fs_verifier(test, c);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail orphan_undo 2"), 0);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold orphan_remove"), 0);
+	closed = fs_verifier(test, c);
+	KUNIT_EXPECT_NE(test, closed, before);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("orphan_remove", 1, 60));
+	KUNIT_EXPECT_EQ(test, fs_verifier(test, c), closed);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release orphan_remove"), 0);
+}
+
 /*
  * A session ends that has files open in two exports, and one of them does not answer: what
  * becomes of the other one meanwhile is looked at by tests/scenarios/inside/proofs, which lets
@@ -673,6 +729,7 @@ static struct kunit_case fs_cases[] = {
 	KUNIT_CASE(fs_callers),
 	KUNIT_CASE_PARAM(fs_pad, fs_pad_gen_params),
 	KUNIT_CASE(fs_not_removed),
+	KUNIT_CASE(fs_lost_once),
 	KUNIT_CASE(fs_ends_apart),
 	{}
 };
