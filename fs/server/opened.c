@@ -259,7 +259,8 @@ static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_ope
 	} else {
 		rdmafsd_opened_move(exp, of, RDMAFSD_ORPHAN);
 		list_add_tail(&of->late, &exp->late);
-		mod_delayed_work(rdmafsd_reap_wq, &exp->later, HZ);
+		/* What others wait for already is not put off by this one. */
+		queue_delayed_work(rdmafsd_reap_wq, &exp->later, HZ);
 	}
 	spin_unlock(&exp->opened_lock);
 	if (gone)
