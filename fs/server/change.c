@@ -109,7 +109,7 @@ u64 rdmafsd_cookie_base(struct inode *inode)
 {
 	if (rdmafsd_has_version(inode))
 		return inode_query_iversion(inode);
-	/* Pairs with rdmafsd_change_end(): whoever sees the count sees the change. */
+	/* Pairs with rdmafsd_change_made(): whoever sees the count sees the change. */
 	return rdmafsd_count_base + atomic64_read_acquire(&rdmafsd_changing_of(inode)->count);
 }
 
@@ -201,6 +201,20 @@ void rdmafsd_change_none(struct rdmafsd_rq *rq, struct dentry *dentry,
 }
 
 /**
+ * rdmafsd_change_made - what is told of an object is not what was told before
+ * @inode: the object
+ *
+ * Context: any that may take no lock that sleeps.
+ */
+void rdmafsd_change_made(struct inode *inode)
+{
+	if (rdmafsd_has_version(inode))
+		inode_maybe_inc_iversion(inode, false);
+	/* The change comes before its count: rdmafsd_cookie_base(). */
+	atomic64_inc_return_release(&rdmafsd_changing_of(inode)->count);
+}
+
+/**
  * rdmafsd_change_end - it has been made, or has failed
  * @chg: the change; its @before is 0 from now on if others were at it, too
  */
@@ -210,10 +224,7 @@ void rdmafsd_change_end(struct rdmafsd_change *chg)
 	struct rdmafsd_changing *now = rdmafsd_changing_of(inode);
 
 	rdmafs_test_point("change_end", inode->i_ino);
-	if (rdmafsd_has_version(inode))
-		inode_maybe_inc_iversion(inode, false);
-	/* The change comes before its count: rdmafsd_cookie_base(). */
-	atomic64_inc_return_release(&now->count);
+	rdmafsd_change_made(inode);
 	chg->after = rdmafsd_change_sample(chg);
 	spin_lock(&now->lock);
 	if (now->mixed || !chg->after)

@@ -35,7 +35,8 @@
  *	NAMED	its name is as users see it
  *	ORPHAN	its only name, or one besides, is in the directory of orphans; also while
  *		that one can't go, since an NFS client has a delegation of the file
- *	GONE	that name is being removed: too late to open it
+ *	GONE	that name is being removed: who opens it comes again, and finds no such file,
+ *		or the entry as an ORPHAN again, or the file by another name
  *
  * The change from NAMED to ORPHAN goes with the removal of a name, and must not
  * miss an open made meanwhile.  So whoever removes a name holds a semaphore from
@@ -258,6 +259,8 @@ static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_ope
 		rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
 	} else {
 		rdmafsd_opened_move(exp, of, RDMAFSD_ORPHAN);
+		/* Its links were told as they are meanwhile. */
+		rdmafsd_change_made(of->inode);
 		list_add_tail(&of->late, &exp->late);
 		/* What others wait for already is not put off by this one. */
 		queue_delayed_work(rdmafsd_reap_wq, &exp->later, HZ);
@@ -343,7 +346,8 @@ static struct rdmafsd_opened *rdmafsd_opened_join(struct rdmafsd_export *exp, st
 		err = rhashtable_insert_fast(&exp->opened, &new->node, rdmafsd_opened_params);
 		of = err ? ERR_PTR(err) : new;
 	} else if (of && of->name == RDMAFSD_GONE) {
-		of = ERR_PTR(-ESTALE);
+		/* It goes, or is there still: the file may have another name, or this one stay. */
+		of = ERR_PTR(-EAGAIN);
 	} else if (of) {
 		of->opens++;
 	}
@@ -423,7 +427,7 @@ static struct rdmafsd_claim *rdmafsd_claim_take(struct rdmafsd_export *exp,
  *
  * Waits while a name of the file is being removed.
  *
- * Return: 0, or a negative errno: -ESTALE (too late) or -ENOMEM.
+ * Return: 0, or a negative errno: -EAGAIN (it is going at present) or -ENOMEM.
  */
 int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
 		       struct rdmafsd_claim **claim, u64 id)

@@ -660,6 +660,7 @@ bool rdmafsd_dir_inside(struct rdmafsd_export *exp, struct dentry *dir);
 void rdmafsd_changes_init(void);
 void rdmafsd_change_begin(struct rdmafsd_rq *rq, struct dentry *dentry,
 			  struct rdmafsd_change *chg);
+void rdmafsd_change_made(struct inode *inode);
 void rdmafsd_change_end(struct rdmafsd_change *chg);
 void rdmafsd_change_none(struct rdmafsd_rq *rq, struct dentry *dentry,
 			 struct rdmafsd_change *chg);

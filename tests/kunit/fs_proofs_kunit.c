@@ -670,6 +670,41 @@ static void fs_lost_once(struct kunit *test)
 }
 
 /*
+ * A file's name as an orphan is being removed, and then is not, and it has another one: who
+ * opens it meanwhile comes again, and what he is told of its links has a cookie of its own.
+ */
+static void fs_goes_on(struct kunit *test)
+{
+	struct fs_client *one = fs_client(test), *two = fs_client(test);
+	struct rfp_attr meanwhile, after;
+	unsigned long end = jiffies + 60 * HZ;
+	struct fs_open o = {}, again = {};
+	u32 status;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, one, "goes_on", 0666, &o), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail remove_vfs"), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail orphan_undo 2"), 0);
+	KUNIT_ASSERT_EQ(test, fs_unlink(test, one, "goes_on"), RFP_EIO);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold orphan_remove"), 0);
+	fs_close_send(test, one, &o);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("orphan_remove", 1, 60));
+	KUNIT_EXPECT_EQ(test, fs_open_as(test, two, &o.fh, NULL, &again), RFP_EAGAIN);
+	fs_getattr(test, two, &o.fh, &meanwhile);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release orphan_remove"), 0);
+	KUNIT_EXPECT_EQ(test, fs_reply(test, one), 0);
+	do {
+		status = fs_open_as(test, two, &o.fh, NULL, &again);
+	} while (status == RFP_EAGAIN && time_before(jiffies, end));
+	fs_getattr(test, two, &o.fh, &after);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(after.nlink), 1);
+	if (meanwhile.nlink != after.nlink)
+		KUNIT_EXPECT_NE(test, le64_to_cpu(meanwhile.change), le64_to_cpu(after.change));
+	KUNIT_ASSERT_EQ(test, status, 0);
+	KUNIT_EXPECT_EQ(test, fs_close(test, two, &again), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, two, "goes_on"), 0);
+}
+
+/*
  * A session ends that has files open in two exports, and one of them does not answer: what
  * becomes of the other one meanwhile is looked at by tests/scenarios/inside/proofs, which lets
  * go of the file then.
@@ -730,6 +765,7 @@ static struct kunit_case fs_cases[] = {
 	KUNIT_CASE_PARAM(fs_pad, fs_pad_gen_params),
 	KUNIT_CASE(fs_not_removed),
 	KUNIT_CASE(fs_lost_once),
+	KUNIT_CASE(fs_goes_on),
 	KUNIT_CASE(fs_ends_apart),
 	{}
 };
