@@ -33,6 +33,7 @@
 #include <linux/magic.h>
 #include <linux/unaligned.h>
 #include <linux/writeback.h>
+#include "transport/points.h"
 #include "server.h"
 
 /* Where ext4 keeps on the disk that it has a journal; no mount option takes it away. */
@@ -124,18 +125,31 @@ static int rdmafsd_commit_all(struct super_block *sb)
 {
 	int err;
 
+	rdmafs_test_point("commit_all", 0);
 	down_read(&sb->s_umount);
 	err = sync_filesystem(sb);
 	up_read(&sb->s_umount);
 	return err;
 }
 
-/* Has somebody on this machine, or an NFS client, a lease that an open would ask for? */
+/*
+ * Has somebody on this machine, or an NFS client, a lease that an open would ask for?  Not one
+ * for reading: then the file is opened.  What is done with all the rest does not reach the
+ * disk everywhere: FUSE has nothing for that.
+ */
 static bool rdmafsd_commit_leased(struct inode *inode)
 {
-	const struct file_lock_context *ctx = locks_inode_context(inode);
+	struct file_lock_context *ctx = locks_inode_context(inode);
+	const struct file_lease *lease;
+	bool leased = false;
 
-	return ctx && !list_empty_careful(&ctx->flc_lease);
+	if (!ctx || list_empty_careful(&ctx->flc_lease))
+		return false;
+	spin_lock(&ctx->flc_lock);
+	list_for_each_entry(lease, &ctx->flc_lease, c.flc_list)
+		leased |= lease->c.flc_type == F_WRLCK;
+	spin_unlock(&ctx->flc_lock);
+	return leased;
 }
 
 static int rdmafsd_commit_sync(struct rdmafsd_export *exp, struct dentry *dentry)
