@@ -27,11 +27,13 @@
  * @obj:  what it stands for, or did; put by whoever has this structure
  * @ochg: the object's change
  * @dchg: that of the directory
+ * @other: nothing was done, for the name had become another file's
  */
 struct rdmafsd_named {
 	struct dentry *obj;
 	struct rdmafsd_change ochg;
 	struct rdmafsd_change dchg;
+	bool other;
 };
 
 /* A reply to the change of a name that an object has lost or got besides. */
@@ -367,15 +369,15 @@ int rdmafsd_op_link(struct rdmafsd_rq *rq)
 #define RDMAFSD_NAME_TRIES	16
 
 /*
- * Shall what failed be tried again at once?  Delegations of others are not waited for; and
- * where a name is another file's as often as one looks the client comes again.
+ * Shall what failed be tried again at once?  Only where the name was another file's (@other):
+ * delegations of others are not waited for, nor what the file system itself says to do later;
+ * and where a name is another file's as often as one looks the client comes again.
  */
-static bool rdmafsd_name_again(int *err, struct inode **delegated, unsigned int *tries)
+static bool rdmafsd_name_again(bool other, int *err, struct inode **delegated,
+			       unsigned int *tries)
 {
-	bool moved = *err == -EAGAIN && !*delegated;
-
 	*err = rdmafsd_deleg_end(delegated, *err);
-	return moved && ++*tries < RDMAFSD_NAME_TRIES;
+	return other && ++*tries < RDMAFSD_NAME_TRIES;
 }
 
 static int rdmafsd_remove_vfs(struct rdmafsd_rq *rq, struct dentry *dir, bool rmdir,
@@ -389,6 +391,8 @@ static int rdmafsd_remove_vfs(struct rdmafsd_rq *rq, struct dentry *dir, bool rm
 	rdmafsd_change_begin(rq, n->obj, &n->ochg);
 	if (rdmafs_test_fail("remove_vfs", d_inode(n->obj)->i_ino))
 		err = -EIO;
+	else if (rdmafs_test_fail("remove_later", d_inode(n->obj)->i_ino))
+		err = -EAGAIN;
 	else if (rmdir)
 		err = vfs_rmdir(&nop_mnt_idmap, d_inode(dir), n->obj);
 	else
@@ -416,10 +420,9 @@ static int rdmafsd_remove_locked(struct rdmafsd_rq *rq, struct dentry *dir,
 	 * object.
 	 */
 	n->obj = dget(dentry);
-	err = -EAGAIN;
-	if ((rmdir || rdmafsd_leaving_is(l, dentry)) &&
-	    !rdmafs_test_fail("name_moved", d_inode(dir)->i_ino))
-		err = rdmafsd_remove_vfs(rq, dir, rmdir, n, delegated);
+	n->other = (!rmdir && !rdmafsd_leaving_is(l, dentry)) ||
+		   rdmafs_test_fail("name_moved", d_inode(dir)->i_ino);
+	err = n->other ? -EAGAIN : rdmafsd_remove_vfs(rq, dir, rmdir, n, delegated);
 	dput(dentry);
 	return err;
 }
@@ -463,8 +466,9 @@ static int rdmafsd_remove_do(struct rdmafsd_rq *rq, struct dentry *dir,
 	int err;
 
 	do {
+		n->other = false;
 		err = rdmafsd_remove_try(rq, dir, name, rmdir, n, &delegated);
-	} while (rdmafsd_name_again(&err, &delegated, &tries));
+	} while (rdmafsd_name_again(n->other, &err, &delegated, &tries));
 	return err;
 }
 
@@ -544,6 +548,7 @@ int rdmafsd_op_rmdir(struct rdmafsd_rq *rq)
  * @nchg:  that of @nd, if it is another one
  * @gone:  what had the new name, once it is done; put when nothing is locked,
  *	   for its inode may go with it
+ * @other: nothing was done, for the new name had become another file's
  */
 struct rdmafsd_rename {
 	struct dentry *od, *nd;
@@ -551,6 +556,7 @@ struct rdmafsd_rename {
 	unsigned int flags;
 	struct rdmafsd_change mchg, ochg, nchg;
 	struct dentry *moved, *gone;
+	bool other;
 };
 
 static int rdmafsd_rename_check(struct rdmafsd_rename *r, struct dentry *old,
@@ -627,7 +633,8 @@ static int rdmafsd_rename_locked(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 	err = PTR_ERR_OR_ZERO(new);
 	if (!err) {
 		err = rdmafsd_rename_check(r, old, new, trap);
-		if (!err && rdmafsd_rename_replaces(r) && !rdmafsd_leaving_is(l, new))
+		r->other = !err && rdmafsd_rename_replaces(r) && !rdmafsd_leaving_is(l, new);
+		if (r->other)
 			err = -EAGAIN;
 		if (!err)
 			err = rdmafsd_rename_vfs(rq, r, old, new, delegated);
@@ -671,8 +678,9 @@ static int rdmafsd_rename_do(struct rdmafsd_rq *rq, struct rdmafsd_rename *r)
 	int err;
 
 	do {
+		r->other = false;
 		err = rdmafsd_rename_try(rq, r, &delegated);
-	} while (rdmafsd_name_again(&err, &delegated, &tries));
+	} while (rdmafsd_name_again(r->other, &err, &delegated, &tries));
 	return err;
 }
 

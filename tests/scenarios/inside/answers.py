@@ -4,8 +4,8 @@
 
 Answers for which something has happened that the server could not foresee: the connection
 is gone and there again, what was appended can't be made stable, somebody has a lease on a file
-that was made just now, a directory can't be read any further, and what a name stands for is
-another file each time that it is looked at.
+that was made just now, a directory can't be read any further, what a name stands for is
+another file each time that it is looked at, and the file system says that it will do it later.
 """
 
 import errno
@@ -16,9 +16,10 @@ import signal
 import threading
 
 from guest import counters, proc_of, report, skip_all, tap_done, until, write_text
-from points import have_points, point_arm, point_fail, point_release, point_wait
+from points import have_points, point_arm, point_count, point_fail, point_release, point_wait
 
 READ = 9
+UNLINK = 16
 SIZE = 64 << 10
 BACK = os.path.join(os.environ["RDMAFS_BACKING"], os.path.relpath(os.getcwd(), os.environ["RDMAFS_MNT"]))
 
@@ -181,6 +182,24 @@ def moved():
     return problems
 
 
+def later():
+    """What a file system says to do later is asked for again by the client, and not done at once."""
+    with open("later", "w"):
+        point_fail("op_begin", 0, UNLINK)
+        before = point_count("op_begin", "arrived")
+        point_fail("remove_later", 3, os.stat(f"{BACK}/later").st_ino)
+        remover = Task(lambda: os.unlink("later"))
+        problems = [] if remover.ended() else ["unlink does not end"]
+        asked = point_count("op_begin", "arrived") - before
+        for point in ("remove_later", "op_begin"):
+            point_release(point)
+        if isinstance(remover.got, OSError):
+            problems.append(f"unlink: {remover.got}")
+        if asked != 4:
+            problems.append(f"the server was asked {asked} times")
+    return problems
+
+
 def main():
     if not have_points():
         skip_all("not a test kernel")
@@ -189,6 +208,7 @@ def main():
     report("a file that was made is opened, though somebody has a lease on it", leased())
     report("names come that were read before an error", listed())
     report("a name is removed, though it is another's as often as one looks", moved())
+    report("a name is asked for again that the file system will remove later", later())
     for name in ("read", "append", "leased"):
         os.unlink(name)
     tap_done()
