@@ -266,7 +266,7 @@ static int rdmafs_dio_cancel(struct kiocb *iocb)
 /* The submitter still has its part, so the request is not over. */
 static void rdmafs_dio_cancellable(struct rdmafs_dio *dio)
 {
-	if (!(dio->iocb->ki_flags & IOCB_AIO_RW) || atomic_read(&dio->parts) == 1)
+	if (!(dio->iocb->ki_flags & IOCB_AIO_RW))
 		return;
 	dio->cancellable = true;
 	dio->mm = current->mm;
@@ -702,13 +702,22 @@ static int rdmafs_dio_start_part(struct rdmafs_dio *dio, struct rdmafs_dio_part 
 static ssize_t rdmafs_dio_end(struct rdmafs_dio *dio)
 {
 	struct kiocb *iocb = dio->iocb;
+	bool answered, waits, over;
 	ssize_t ret;
-	bool over;
 
-	if (iocb)
+	rdmafs_test_point("dio_submitted", dio->inode->i_ino);
+	/*
+	 * If all parts have ended nobody else has it: what is found here stays true, though pages
+	 * come and go.  It waits for the server all the same if there is something to settle.
+	 */
+	answered = atomic_read_acquire(&dio->parts) == 1;
+	waits = answered && rdmafs_dio_waits(dio);
+	if (iocb && (!answered || waits))
 		rdmafs_dio_cancellable(dio);
 	over = atomic_dec_and_test(&dio->parts);
-	if (over && rdmafs_dio_waits(dio)) {
+	if (over && !answered)
+		waits = rdmafs_dio_waits(dio);
+	if (over && waits) {
 		queue_work(RDMAFS_M(dio->inode->i_sb)->dio_wq, &dio->work);
 		over = false;
 	}
