@@ -716,25 +716,41 @@ static int rdmafs_open_new_name(struct inode *dir, struct dentry *dentry, struct
 }
 
 /*
+ * May the caller search the directory, as far as is known here?  0, -EACCES, -ECHILD: it is not
+ * known, or another negative errno.
+ */
+static int rdmafs_search_known(struct inode *dir)
+{
+	int err;
+
+	rcu_read_lock();
+	err = inode_permission(&nop_mnt_idmap, dir, MAY_EXEC | MAY_NOT_BLOCK);
+	rcu_read_unlock();
+	return err;
+}
+
+/*
  * A file could not be opened by its name: EACCES.  That is the file's own, or of another one that
  * has the name by now; or the caller may not search the directory, so that he has not come by
  * the name: it is mounted somewhere else, or open already (/proc/self/fd).  Then the handle is
- * what he means.  But who may search it as far as was known here has come by the name after all.
+ * what he means.  But who might search it as far as was known here when he came has come by the
+ * name after all: @search is rdmafs_search_known() of then.
  */
 static int rdmafs_open_denied(struct inode *inode, struct inode *dir, const struct qstr *name,
-			      u32 flags, struct rdmafs_open **openp)
+			      int search, u32 flags, struct rdmafs_open **openp)
 {
-	bool searched = !inode_permission(&nop_mnt_idmap, dir, MAY_EXEC);
 	struct rdmafs_found found;
 	struct rdmafs_op *op;
 	int err;
 
+	if (search == -ECHILD)
+		search = inode_permission(&nop_mnt_idmap, dir, MAY_EXEC);
 	err = rdmafs_lookup_send(dir, name, &found, &op);
 	if (op)
 		rdmafs_op_put(op);
 	if (!err)
 		return rdmafs_same_fh(inode, &found.fh) ? -EACCES : -ENOENT;
-	return err == -EACCES && !searched ? rdmafs_open_send(inode, flags, openp) : err;
+	return err == -EACCES && search == -EACCES ? rdmafs_open_send(inode, flags, openp) : err;
 }
 
 /**
@@ -757,11 +773,12 @@ int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **op
 	struct name_snapshot name;
 	unsigned long verifier;
 	struct dentry *parent;
-	int err;
+	int err, search;
 
 	if (d_unhashed(dentry) || IS_ROOT(dentry))
 		return rdmafs_open_send(inode, flags, openp);
 	parent = dget_parent(dentry);
+	search = rdmafs_search_known(d_inode(parent));
 	verifier = rdmafs_dir_verifier(d_inode(parent));
 	take_dentry_name_snapshot(&name, dentry);
 	err = rdmafs_by_name_send(d_inode(parent), &name.name, &b);
@@ -771,7 +788,7 @@ int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **op
 	} else if (err == -EACCES) {
 		rdmafs_op_put(b.op);
 		b.op = NULL;
-		err = rdmafs_open_denied(inode, d_inode(parent), &name.name, flags, openp);
+		err = rdmafs_open_denied(inode, d_inode(parent), &name.name, search, flags, openp);
 	}
 	release_dentry_name_snapshot(&name);
 	dput(parent);
