@@ -209,21 +209,22 @@ static bool rxp_req_overdue(const struct rxp_req *req, unsigned long before)
 
 /*
  * What has all of its data, or room for it, in memory: that ends in any case.  Many sinks
- * may take long to fill, one after the other, and so may replies that stand before their
- * STCRWs: there is time as long as any data moves, but not for more than each slot may have.
+ * may take long to fill, one after the other, and what a client says stands behind the data of
+ * others in its send queue, as an STCRW does in ours: there is time as long as any data moves,
+ * but not for more than each slot may have.
  */
 static bool rxp_req_held_too_long(const struct rxp_req *req, u32 held_ms)
 {
 	unsigned long held = msecs_to_jiffies(held_ms);
 	const struct rdmafs_xprt_session *s;
 
-	if (req && req->state == RXP_REQ_HELD)
-		return time_before(req->since, jiffies - held);
-	if (!rxp_req_overdue(req, jiffies - held))
+	if (!req || (req->state != RXP_REQ_HELD && req->state != RXP_REQ_WAITING &&
+		     req->state != RXP_REQ_INVALIDATING))
 		return false;
 	s = req->session;
-	return time_before(READ_ONCE(s->progress), jiffies - held) ||
-	       time_before(req->since, jiffies - held * s->nr_slots);
+	return time_before(req->since, jiffies - held * s->nr_slots) ||
+	       (time_before(req->since, jiffies - held) &&
+		time_before(READ_ONCE(s->progress), jiffies - held));
 }
 
 /**

@@ -717,6 +717,7 @@ static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
 		/* First: whoever wakes the worker from then on, it binds by what stands here. */
 		if (READ_ONCE(conn->state) == RXP_CONN_OPEN)
 			memcpy(&conn->hello, f->body, sizeof(conn->hello));
+		smp_wmb();	/* pairs with rxp_server_conn_work() */
 		switch (rxp_conn_move(conn, RXP_CONN_GREET)) {
 		case -EPROTO:
 			return "a second HELLO";

@@ -219,7 +219,8 @@ static void rxp_server_conn_work(struct work_struct *work)
 {
 	struct rxp_conn *conn = container_of(work, struct rxp_conn, work);
 
-	switch (READ_ONCE(conn->state)) {
+	/* Who is greeted has its HELLO here: pairs with smp_wmb() in rxp_control(). */
+	switch (smp_load_acquire(&conn->state)) {
 	case RXP_CONN_NEW:
 		rxp_server_conn_make(conn);
 		break;
