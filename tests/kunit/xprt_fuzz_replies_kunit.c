@@ -16,7 +16,7 @@
 #include "xprt_fake.h"
 #include "xprt_lots.h"
 
-static uint fuzz_replies = 1500;
+static uint fuzz_replies = 5000;
 module_param(fuzz_replies, uint, 0644);
 MODULE_PARM_DESC(fuzz_replies, "messages that rdmafs_xprt_fuzz_replies says");
 
@@ -323,15 +323,16 @@ static void replies_stray(struct replies *z)
 {
 	struct {
 		struct rxp_wire_keys keys;
-		__le32 rkey;
-	} recall = { .keys.nr = cpu_to_le16(1), .rkey = cpu_to_le32(lot_number(&z->lots)) };
+		__le32 rkey[3];		/* as long as a tag, all of them */
+	} recall = { .keys.nr = cpu_to_le16(1), .rkey[0] = cpu_to_le32(lot_number(&z->lots)) };
 	int sink = replies_sink_of(z, SINK_GRANT);
 
 	switch (lot(&z->lots, 8)) {
 	case 0 ... 3:
 		if (sink >= 0)
-			recall.rkey = cpu_to_le32(z->f->sink[sink]->rkey);
-		replies_notify(z, RXP_NOTIFY_RECALL, 0, 0, &recall, sizeof(recall));
+			recall.rkey[0] = cpu_to_le32(z->f->sink[sink]->rkey);
+		replies_notify(z, RXP_NOTIFY_RECALL, 0, 0, &recall,
+			       sizeof(recall.keys) + sizeof(recall.rkey[0]));
 		break;
 	case 4 ... 5:
 		replies_notify(z, RXP_NOTIFY_PONG, 0, 0, NULL, 0);
@@ -348,6 +349,7 @@ static void replies_stray(struct replies *z)
 			break;
 		memset(z->doubtful, true, sizeof(z->doubtful));
 		z->dirty = true;
+		BUILD_BUG_ON(sizeof(recall) < sizeof(struct rxp_wire_tag));
 		replies_notify(z, 1 + lot(&z->lots, 6), lot(&z->lots, RAW_SLOTS), 1, &recall,
 			       lot_once_in(&z->lots, 2) ? 0 : sizeof(struct rxp_wire_tag));
 	}
@@ -433,6 +435,7 @@ static void replies_again(struct replies *z)
 	z->dirty = false;
 	memset(z->sunk, 0, sizeof(z->sunk));
 	fake_again(z->test, z->f, RXP_WELCOME_BOUND);
+	WRITE_ONCE(z->f->raw->follows, true);
 	/* Who is cut off time after time comes back later each time. */
 	spin_lock_bh(&z->f->xprt->lock);
 	z->f->xprt->attempts = 0;
@@ -502,6 +505,7 @@ static void fuzz_client(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, replies_end, z), 0);
 	lots_begin(&z->lots);
 	fake_start(test, f);
+	WRITE_ONCE(f->raw->follows, true);
 
 	z->lots.once = 0;
 	replies_run(z, fuzz_replies / 8);
