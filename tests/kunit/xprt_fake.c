@@ -581,6 +581,22 @@ static void fake_take_control(struct kunit *test, struct fake *f, const struct r
 	}
 }
 
+/* A CALL has come for @c. */
+void fake_note_call(struct fake_call *c, const struct rxp_wire_hdr *hdr)
+{
+	const struct rxp_wire_call *call = (const struct rxp_wire_call *)(hdr + 1);
+
+	c->seen = true;
+	c->fired = false;
+	c->cancelled = false;
+	c->slot = le16_to_cpu(hdr->slot);
+	c->seq = le32_to_cpu(hdr->seq);
+	c->flags = le16_to_cpu(hdr->flags);
+	c->rkey = le32_to_cpu(call->rkey);
+	c->iova = le64_to_cpu(call->iova);
+	c->keyed = c->flags == (RXP_F_READ | RXP_F_RKEY);
+}
+
 /* Take one message that has come, or comes now. */
 void fake_take(struct kunit *test, struct fake *f)
 {
@@ -601,15 +617,7 @@ void fake_take(struct kunit *test, struct fake *f)
 		KUNIT_ASSERT_LT(test, body->id, FAKE_CALLS);
 		c = &f->call[body->id];
 		KUNIT_EXPECT_FALSE(test, c->seen);
-		c->seen = true;
-		c->fired = false;
-		c->cancelled = false;
-		c->slot = le16_to_cpu(hdr->slot);
-		c->seq = le32_to_cpu(hdr->seq);
-		c->flags = le16_to_cpu(hdr->flags);
-		c->rkey = le32_to_cpu(call->rkey);
-		c->iova = le64_to_cpu(call->iova);
-		c->keyed = c->flags == (RXP_F_READ | RXP_F_RKEY);
+		fake_note_call(c, hdr);
 		if (c->kind == FAKE_WRITE_SMALL)
 			KUNIT_EXPECT_MEMEQ(test, body + 1, c->buf + FAKE_GUARD, c->len);
 	}

@@ -206,6 +206,7 @@ void fake_ended(struct kunit *test, struct fake *f, int status, int others);
 void fake_idle(struct kunit *test, struct fake *f);
 u64 fake_stat(struct fake *f, enum rxp_stat stat);
 
+void fake_note_call(struct fake_call *c, const struct rxp_wire_hdr *hdr);
 void fake_take(struct kunit *test, struct fake *f);
 void fake_take_call(struct kunit *test, struct fake *f, struct fake_call *c);
 int fake_sink_at(struct fake *f, u32 i, struct rxp_wire_tag *tag);

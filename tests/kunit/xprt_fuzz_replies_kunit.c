@@ -158,15 +158,7 @@ static void replies_take_call(struct replies *z, const struct rxp_wire_hdr *hdr)
 	KUNIT_EXPECT_TRUE(z->test, !c->seen || z->dirty);
 	replies_sinks_free(z, body->id);
 	z->sunk[body->id] = false;
-	c->seen = true;
-	c->fired = false;
-	c->cancelled = false;
-	c->slot = le16_to_cpu(hdr->slot);
-	c->seq = le32_to_cpu(hdr->seq);
-	c->flags = le16_to_cpu(hdr->flags);
-	c->rkey = le32_to_cpu(call->rkey);
-	c->iova = le64_to_cpu(call->iova);
-	c->keyed = c->flags == (RXP_F_READ | RXP_F_RKEY);
+	fake_note_call(c, hdr);
 	if (c->flags != (RXP_F_WRITE | RXP_F_RKEY))
 		return;
 	sink = replies_sink_by_key(z, c->rkey);
