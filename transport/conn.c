@@ -100,7 +100,7 @@ static int rxp_recv_large(struct rxp_ring *ring, u32 nr, u32 size)
 	u64 bytes = (u64)nr * size;
 
 	if (atomic64_add_return(bytes, &rxp_recv_charged) > limit ||
-	    rxp_ring_init(ring, nr, size, false)) {
+	    rxp_ring_init(ring, nr, size, DMA_FROM_DEVICE, false)) {
 		atomic64_sub(bytes, &rxp_recv_charged);
 		return -ENOMEM;
 	}
@@ -117,7 +117,7 @@ static int rxp_recv_init_budget(struct rxp_conn *conn, u32 size)
 	conn->ring_charged = (u64)nr * conn->recv_size;
 	if (conn->recv_size > RXP_MSG_MAX) {
 		conn->recv_charged = conn->ring_charged;
-		if (!rxp_ring_init(&conn->rx_ring, nr, conn->recv_size, false))
+		if (!rxp_ring_init(&conn->rx_ring, nr, conn->recv_size, DMA_FROM_DEVICE, false))
 			return 0;
 		rxp_taker_uncharge(conn->taker, conn->ring_charged, conn->recv_charged);
 		conn->recv_charged = 0;
@@ -128,7 +128,7 @@ static int rxp_recv_init_budget(struct rxp_conn *conn, u32 size)
 		conn->ring_charged = 0;
 		return -ENOBUFS;
 	}
-	return rxp_ring_init(&conn->rx_ring, nr, RXP_MSG_MAX, true);
+	return rxp_ring_init(&conn->rx_ring, nr, RXP_MSG_MAX, DMA_FROM_DEVICE, true);
 }
 
 /*
@@ -157,7 +157,7 @@ static int rxp_recv_init(struct rxp_conn *conn)
 		*ring = large;
 	} else if (!kept) {
 		rxp_recv_release(ring);
-		ret = rxp_ring_init(ring, conn->nr_rx, RXP_MSG_MAX, true);
+		ret = rxp_ring_init(ring, conn->nr_rx, RXP_MSG_MAX, DMA_FROM_DEVICE, true);
 	}
 	conn->recv_size = ring->charged ? min(size, ring->size) : RXP_MSG_MAX;
 	return ret;

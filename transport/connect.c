@@ -264,7 +264,7 @@ static int rxp_client_slots(struct rdmafs_xprt *x, struct rxp_conn *conn)
 		return -EPROTO;
 	if (x->slots)
 		goto out;
-	ret = rxp_ring_init(&x->tx_ring, granted, RXP_SLOT_BUF, true);
+	ret = rxp_ring_init(&x->tx_ring, granted, RXP_SLOT_BUF, DMA_TO_DEVICE, true);
 	if (!ret)
 		ret = rxp_slots_init(&x->slot_account, granted);
 	if (ret)

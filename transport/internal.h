@@ -461,7 +461,7 @@ struct rxp_ring {
 	u64 charged;
 };
 
-int rxp_ring_init(struct rxp_ring *ring, u32 nr, u32 size, bool must);
+int rxp_ring_init(struct rxp_ring *ring, u32 nr, u32 size, enum dma_data_direction dir, bool must);
 void rxp_ring_destroy(struct rxp_ring *ring);
 void *rxp_ring_buf(const struct rxp_ring *ring, u32 i);
 dma_addr_t *rxp_ring_map(const struct rxp_ring *ring, struct ib_device *ib,

@@ -23,8 +23,7 @@ static int rxp_ring_fill(struct rxp_ring *ring, u32 nr, u32 size, u32 order, gfp
 		return -ENOMEM;
 	for (i = 0; i < chunks; i++) {
 		if (!rdmafs_test_fail("ring_chunk", order))
-			ring->chunk[i] = (void *)__get_free_pages(gfp | __GFP_ZERO | __GFP_COMP,
-								  order);
+			ring->chunk[i] = (void *)__get_free_pages(gfp | __GFP_COMP, order);
 		if (!ring->chunk[i]) {
 			rxp_ring_destroy(ring);
 			return -ENOMEM;
@@ -38,6 +37,9 @@ static int rxp_ring_fill(struct rxp_ring *ring, u32 nr, u32 size, u32 order, gfp
  * @ring: to fill in
  * @nr:   buffers
  * @size: bytes of each, at most a chunk's
+ * @dir:  DMA_TO_DEVICE: they begin as zeros, so that no gap in a message tells the peer
+ *	  what was there before; or DMA_FROM_DEVICE: of these is read what has arrived, and
+ *	  to fill them with zeros is a large part of what a connection costs
  * @must: without large chunks smaller ones are to do, down to a buffer each
  *
  * Large chunks are an attempt, which makes nobody else give up memory: writeback may
@@ -47,17 +49,18 @@ static int rxp_ring_fill(struct rxp_ring *ring, u32 nr, u32 size, u32 order, gfp
  *
  * Return: 0 or -ENOMEM.
  */
-int rxp_ring_init(struct rxp_ring *ring, u32 nr, u32 size, bool must)
+int rxp_ring_init(struct rxp_ring *ring, u32 nr, u32 size, enum dma_data_direction dir, bool must)
 {
+	gfp_t gfp = GFP_KERNEL | (dir == DMA_TO_DEVICE ? __GFP_ZERO : 0);
 	u32 small;
 	int ret;
 
 	size = ALIGN(size, 64);
 	small = get_order(size);
 	ret = rxp_ring_fill(ring, nr, size, get_order(RXP_RING_CHUNK),
-			    GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+			    gfp | __GFP_NORETRY | __GFP_NOWARN);
 	if (ret && must)
-		ret = rxp_ring_fill(ring, nr, size, small, GFP_KERNEL);
+		ret = rxp_ring_fill(ring, nr, size, small, gfp);
 	return ret;
 }
 

@@ -212,7 +212,7 @@ static int rxp_session_make(struct rdmafs_xprt_session *s)
 	if (!rxp_taker_charge(s->taker, (u64)s->want_slots * RXP_SLOT_BUF))
 		return -ENOBUFS;
 	s->ring_charged = (u64)s->want_slots * RXP_SLOT_BUF;
-	ret = rxp_ring_init(&s->tx_ring, s->want_slots, RXP_SLOT_BUF, true);
+	ret = rxp_ring_init(&s->tx_ring, s->want_slots, RXP_SLOT_BUF, DMA_TO_DEVICE, true);
 	if (ret)
 		return ret;
 	s->slots = kvcalloc(s->want_slots, sizeof(*s->slots), GFP_KERNEL);

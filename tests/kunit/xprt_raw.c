@@ -208,6 +208,7 @@ static void raw_free(struct raw *raw)
 struct raw *raw_alloc(void)
 {
 	struct raw *raw = kzalloc(sizeof(*raw), GFP_KERNEL);
+	int i;
 
 	if (!raw)
 		return NULL;
@@ -217,12 +218,16 @@ struct raw *raw_alloc(void)
 	INIT_LIST_HEAD(&raw->link);
 	raw->more.done = raw_more_done;
 	raw->recvs = RAW_RECVS;
-	raw->recv = kvcalloc(RAW_RECVS, sizeof(*raw->recv), GFP_KERNEL);
+	raw->recv = kvmalloc_array(RAW_RECVS, sizeof(*raw->recv), GFP_KERNEL);
 	raw->send = kvzalloc(sizeof(*raw->send), GFP_KERNEL);
-	if (raw->recv && raw->send)
-		return raw;
-	raw_free(raw);
-	return NULL;
+	if (!raw->recv || !raw->send) {
+		raw_free(raw);
+		return NULL;
+	}
+	/* To fill all of it with zeros would be most of what connecting takes. */
+	for (i = 0; i < RAW_RECVS; i++)
+		memset(&raw->recv[i], 0, offsetof(struct raw_msg, buf) + RXP_HEAD_MAX);
+	return raw;
 }
 
 static int raw_map(struct raw *raw, struct raw_msg *m, void (*done)(struct ib_cq *, struct ib_wc *),
