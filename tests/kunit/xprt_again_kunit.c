@@ -285,6 +285,10 @@ static void again_refused_silently(struct kunit *test)
 	schedule_work(&f->connect);
 	raw = fake_take_request(f);
 	KUNIT_ASSERT_NOT_NULL(test, raw);
+	if (raw_iwarp(raw)) {
+		raw_close(raw);
+		kunit_skip(test, "on iWARP nobody listens there, as it looks");
+	}
 	KUNIT_EXPECT_EQ(test, rdma_reject(raw->id, NULL, 0, IB_CM_REJ_CONSUMER_DEFINED), 0);
 	raw_close(raw);
 	again_connected(test, f, AGAIN_FEW);
@@ -330,6 +334,8 @@ static void again_small_queues(struct kunit *test)
 	u32 sges, sends;
 
 	again_start(test, f);
+	if (raw_iwarp(f->raw))
+		kunit_skip(test, "on iWARP work requests have no more entries than they need");
 	sges = f->xprt->pool->max_sge;
 	sends = f->xprt->conns[0]->sq_free;
 	KUNIT_ASSERT_GT(test, sges, RXP_SGE_MIN);

@@ -31,6 +31,7 @@ struct requests {
 	atomic_t held;
 	atomic_t served;
 	struct rpol_domain *domain;	/* of the device that the server's sessions are on */
+	u32 entries;			/* that a sink of 1 MiB takes there */
 	u64 capacity;			/* of that, if it was changed */
 	struct rdmafs_xprt_server *server;
 	struct raw *first;
@@ -376,6 +377,8 @@ static void requests_ahead(struct kunit *test)
 	raw_fill_cm(&cm);
 	r->second = raw_open_standing(REQUESTS_PORT, &cm, 1);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(r->second));
+	if (raw_iwarp(r->second))
+		kunit_skip(test, "on iWARP no queue stands so");
 	requests_hello(test, r->second, NULL);
 	requests_welcome(test, r->second, RXP_WELCOME_NEW);
 	KUNIT_ASSERT_EQ(test, raw_say(r->second, RXP_CONTROL, RXP_CONTROL_PING, 0, 0, NULL, 0, 0),
@@ -697,7 +700,7 @@ static void requests_line(struct kunit *test)
 		raw_expect(test, r->second, RXP_NOTIFY, RXP_NOTIFY_STCRW, 0, 1);
 	/* All there is stays bound to it for as long as its client likes. */
 	rpol_domain_get_stats(r->domain, &after);
-	KUNIT_EXPECT_EQ(test, after.charged, RPOL_CAPACITY_MIN);
+	KUNIT_EXPECT_EQ(test, after.charged, r->entries);
 	/* But for two steps of one function, between which the machine may do something else. */
 	KUNIT_EXPECT_LT(test, after.idle_us - before.idle_us, USEC_PER_SEC);
 	requests_data(test, r->second, 0, 1, tag);
@@ -963,7 +966,7 @@ static void requests_line_crossed(struct kunit *test)
 	/* It has been looked at, and what was granted is its still. */
 	requests_seen(test, r->second);
 	rpol_domain_get_stats(r->domain, &st);
-	KUNIT_EXPECT_EQ(test, st.charged, RPOL_CAPACITY_MIN);
+	KUNIT_EXPECT_EQ(test, st.charged, r->entries);
 	requests_release(test, "req_turn");
 	requests_taken_back(test, r->second);
 	requests_seen(test, r->second);
@@ -1063,6 +1066,8 @@ static int requests_init(struct kunit *test)
 	/* Now: the connection may be lost by the time that it is asked for. */
 	s = list_first_entry(&r->server->sessions, struct rdmafs_xprt_session, link);
 	r->domain = s->conns[0]->pool->rdev->domain;
+	/* siw's MRs have no more than 256. */
+	r->entries = min_t(u32, RPOL_CAPACITY_MIN, s->conns[0]->pool->rdev->max_entries);
 	return 0;
 }
 
