@@ -65,9 +65,10 @@ static void rxp_grant_unlink(struct rdmafs_xprt_session *s, struct rxp_grant *g)
 	list_del_init(&g->link);
 	s->nr_grants--;
 	s->grant_bytes -= g->charged;
+	rxp_taker_ungrant(s->taker, g->charged);
 }
 
-/* Half of the pages that a session may have are for what is not granted. */
+/* Half of the pages that a session may have are for what is not granted; its client's likewise. */
 static bool rxp_grants_fit(const struct rdmafs_xprt_session *s, u32 bytes)
 {
 	lockdep_assert_held(&s->lock);
@@ -214,7 +215,7 @@ struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
 
 	spin_lock_bh(&s->lock);
 	room = s->nr_grants < min(READ_ONCE(rxp_grants_max), RXP_WIRE_GRANTS) &&
-	       rxp_grants_fit(s, req->charged);
+	       rxp_grants_fit(s, req->charged) && rxp_taker_grant(s->taker, req->charged);
 	if (room) {
 		s->nr_grants++;
 		s->grant_bytes += req->charged;

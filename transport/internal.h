@@ -370,16 +370,20 @@ void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p);
 /* ---------------------------------------------------------------- connection */
 
 /**
- * struct rxp_budget - bytes for the message buffers of a server
+ * struct rxp_budget - bytes for the message buffers of a server, and for pages of data
  * @ref:       the server's, and each taker's, which may be freed later
  * @lock:      a leaf
  * @ring:      taken
  * @ring_max:  so many may be
  * @large:     of those, by large receives
  * @large_max: so many may be
- * @share:     percent of what others leave that one client may take
+ * @share:     percent of what others leave that one client may take, of either
  * @refused:   connections and sessions that found too few
+ * @data:      of pages behind large READs and WRITEs
+ * @data_max:  so many may be
+ * @refused_data: times that a client found too few of these
  * @takers:    &struct rxp_taker, clients that have some
+ * @nr_takers: how many
  */
 struct rxp_budget {
 	struct kref ref;
@@ -390,7 +394,11 @@ struct rxp_budget {
 	u64 large_max;
 	u32 share;
 	u64 refused;
+	u64 data;
+	u64 data_max;
+	u64 refused_data;
 	struct list_head takers;
+	u32 nr_takers;
 };
 
 /**
@@ -398,9 +406,11 @@ struct rxp_budget {
  * @budget:  the budget; a reference
  * @link:    in its list
  * @source:  which client
- * @refs:    of connections and sessions; these and the next two: the budget's lock
+ * @refs:    of connections and sessions; these and the next four: the budget's lock
  * @ring:    bytes of message buffers
  * @large:   of those, of large receives
+ * @data:    bytes of pages for data, of all its sessions
+ * @granted: of those, of grants
  * @unbound: its connections that are no session's; the server's lock
  */
 struct rxp_taker {
@@ -410,6 +420,8 @@ struct rxp_taker {
 	u32 refs;
 	u64 ring;
 	u64 large;
+	u64 data;
+	u64 granted;
 	u32 unbound;
 };
 
@@ -422,6 +434,8 @@ void rxp_taker_put(struct rxp_taker *t);
 bool rxp_taker_charge(struct rxp_taker *t, u64 bytes);
 void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large);
 u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size);
+bool rxp_taker_grant(struct rxp_taker *t, u32 bytes);
+void rxp_taker_ungrant(struct rxp_taker *t, u32 bytes);
 
 struct rxp_chain {
 	struct ib_cqe cqe;

@@ -16,6 +16,13 @@
  * faster: each connection gets a share of what is left for them, a client a quarter of
  * all.  Both are taken in one step, under the budget's lock: however many come at once,
  * none takes what another has been promised.
+ *
+ * So are the pages behind large READs and WRITEs, which come and go with them: bounded
+ * for a session, for all sessions of a client, and for all together.  A client has its share
+ * of what the others leave, as of message buffers.  But one of few may have more: an even
+ * part, counted as if there were one client more, while a quarter is left, so that who comes
+ * next finds some whatever the others do.  And however small its part is, one request at a
+ * time gets what it needs.  Who finds too few is told to ask again.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -26,6 +33,17 @@
 /* The part of all memory that message buffers may take, and large receives: one in so many. */
 #define RXP_RING_PART	16
 #define RXP_LARGE_PART	64
+
+/*
+ * The part of all memory that pages for data may take: one in so many, but on a small machine
+ * more, so that one mount has all that a session may have; and what is kept for shares.
+ */
+#define RXP_DATA_PART	8
+#define RXP_DATA_SMALL	4
+#define RXP_DATA_SPARE	4
+
+/* MiB of pages for data of a session, and of two if there is memory for them. */
+#define RXP_DATA_MIB	64U
 
 /* The part that one connection may take of what is left for large receives, or a client of all. */
 #define RXP_LARGE_SHARE	4
@@ -64,7 +82,9 @@ void rdmafs_xprt_limits_default(struct rdmafs_xprt_limits *limits)
 		.client_share = 25,
 		.ring_mib = mib / RXP_RING_PART,
 		.large_mib = mib / RXP_LARGE_PART,
-		.data_mib = 64,
+		.data_mib = RXP_DATA_MIB,
+		.data_total_mib = max(mib / RXP_DATA_PART,
+				      min(mib / RXP_DATA_SMALL, 2 * RXP_DATA_MIB)),
 		.held_ms = 10000,
 		.threads = clamp_t(u32, RXP_CPU_THREADS * num_online_cpus(), RXP_THREADS_FEW,
 				   RXP_THREADS_MANY),
@@ -96,7 +116,7 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_set_limits);
 /* ------------------------------------------------------------------------- bytes */
 
 /**
- * rxp_budget_create - bytes for the message buffers of a server
+ * rxp_budget_create - bytes for the message buffers of a server, and for pages of data
  * @limits: how many
  *
  * Return: the budget with one reference, or NULL.
@@ -124,6 +144,7 @@ void rxp_budget_set(struct rxp_budget *b, const struct rdmafs_xprt_limits *limit
 	spin_lock_bh(&b->lock);
 	b->ring_max = (u64)limits->ring_mib << 20;
 	b->large_max = (u64)limits->large_mib << 20;
+	b->data_max = (u64)limits->data_total_mib << 20;
 	b->share = limits->client_share;
 	spin_unlock_bh(&b->lock);
 }
@@ -170,6 +191,7 @@ struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct rdmafs_xprt_s
 		}
 	}
 	list_add(&new->link, &b->takers);
+	b->nr_takers++;
 	kref_get(&b->ref);
 	spin_unlock_bh(&b->lock);
 	return new;
@@ -200,8 +222,11 @@ void rxp_taker_put(struct rxp_taker *t)
 
 	spin_lock_bh(&b->lock);
 	last = !--t->refs;
-	if (last)
+	if (last) {
+		WARN_ON_ONCE(t->ring || t->data || t->granted);
 		list_del(&t->link);
+		b->nr_takers--;
+	}
 	spin_unlock_bh(&b->lock);
 	if (!last)
 		return;
@@ -296,6 +321,135 @@ u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size)
 		rxp_taker_add(t, (u64)nr * size, (u64)nr * size);
 	spin_unlock_bh(&b->lock);
 	return size;
+}
+
+/* How much of the pages for data may a client have, if there are to be so many more? */
+static u64 rxp_taker_room(const struct rxp_taker *t, u64 more)
+{
+	const struct rxp_budget *b = t->budget;
+	u64 others = b->data - t->data, room;
+
+	lockdep_assert_held(&b->lock);
+	room = div_u64((b->data_max - min(others, b->data_max)) * b->share, 100);
+	if (b->data + more > b->data_max - b->data_max / RXP_DATA_SPARE)
+		return room;
+	return max(room, div_u64(b->data_max, b->nr_takers + 1));
+}
+
+static bool rxp_taker_data_fits(const struct rxp_taker *t, u32 bytes, u32 has)
+{
+	const struct rxp_budget *b = t->budget;
+
+	lockdep_assert_held(&b->lock);
+	if (b->data + bytes > b->data_max)
+		return false;
+	/* If all its others are idle this one would wait for nothing. */
+	return t->data == t->granted + has || t->data + bytes <= rxp_taker_room(t, bytes);
+}
+
+/**
+ * rxp_session_charge - take pages for the data of a session's requests
+ * @s:	   the session
+ * @bytes: how many
+ * @has:   bytes that the request has already
+ *
+ * All in one step, and not even for a moment more: it would be another one's room.
+ *
+ * Return: whether there are so many for it.
+ */
+bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has)
+{
+	s64 max = (s64)READ_ONCE(s->server->limits.data_mib) << 20;
+	struct rxp_budget *b = s->taker->budget;
+	bool fits;
+
+	spin_lock_bh(&b->lock);
+	fits = atomic64_read(&s->data_bytes) + bytes <= max;
+	if (fits && !rxp_taker_data_fits(s->taker, bytes, has)) {
+		b->refused_data++;
+		fits = false;
+	}
+	if (fits) {
+		atomic64_add(bytes, &s->data_bytes);
+		s->taker->data += bytes;
+		b->data += bytes;
+	}
+	spin_unlock_bh(&b->lock);
+	return fits;
+}
+
+/**
+ * rxp_session_uncharge - give them back
+ * @s:	   the session
+ * @bytes: how many, or none
+ */
+void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes)
+{
+	struct rxp_budget *b = s->taker->budget;
+
+	/* Most requests have none, and do not wait for others here. */
+	if (!bytes)
+		return;
+	spin_lock_bh(&b->lock);
+	atomic64_sub(bytes, &s->data_bytes);
+	s->taker->data -= bytes;
+	b->data -= bytes;
+	spin_unlock_bh(&b->lock);
+}
+
+/**
+ * rxp_session_left - what a session may have besides what it has
+ * @s: the session
+ *
+ * Return: bytes of pages for data.
+ */
+u64 rxp_session_left(struct rdmafs_xprt_session *s)
+{
+	u64 max = (u64)READ_ONCE(s->server->limits.data_mib) << 20, room, own;
+	struct rxp_taker *t = s->taker;
+	struct rxp_budget *b = t->budget;
+
+	spin_lock_bh(&b->lock);
+	own = atomic64_read(&s->data_bytes);
+	room = rxp_taker_room(t, 0);
+	room -= min(t->data, room);
+	room = min(room, b->data_max - min(b->data, b->data_max));
+	spin_unlock_bh(&b->lock);
+	return min(room, max - min(own, max));
+}
+
+/**
+ * rxp_taker_grant - let a client keep pages that it was charged for
+ * @t:	   the client's account
+ * @bytes: how many
+ *
+ * Half of what it may have is for what is not granted.
+ *
+ * Return: whether it may.
+ */
+bool rxp_taker_grant(struct rxp_taker *t, u32 bytes)
+{
+	struct rxp_budget *b = t->budget;
+	bool fits;
+
+	spin_lock_bh(&b->lock);
+	fits = t->granted + bytes <= rxp_taker_room(t, 0) / 2;
+	if (fits)
+		t->granted += bytes;
+	spin_unlock_bh(&b->lock);
+	return fits;
+}
+
+/**
+ * rxp_taker_ungrant - they are a request's again, or about to be given back
+ * @t:	   the client's account
+ * @bytes: how many
+ */
+void rxp_taker_ungrant(struct rxp_taker *t, u32 bytes)
+{
+	spin_lock_bh(&t->budget->lock);
+	t->granted -= bytes;
+	spin_unlock_bh(&t->budget->lock);
 }
 
 /* -------------------------------------------------------------------- admission */
@@ -469,6 +623,8 @@ void rxp_limits_show(struct seq_file *m, void *owner)
 	seq_printf(m, "ring_bytes %llu\nmax_ring_bytes %llu\nrefused_rings %llu\n", b->ring,
 		   b->ring_max, b->refused);
 	seq_printf(m, "large_bytes %llu\nmax_large_bytes %llu\n", b->large, b->large_max);
+	seq_printf(m, "data_total_bytes %llu\nmax_data_total_bytes %llu\nrefused_data %llu\n",
+		   b->data, b->data_max, b->refused_data);
 	spin_unlock_bh(&b->lock);
 	if (server->service->show_limits)
 		server->service->show_limits(m, server->ctx);

@@ -16,13 +16,16 @@ static struct kmem_cache *rxp_req_cache;
  * @req:   the request, without any; it may be charged for more or less already
  * @bytes: how many it will hold
  *
- * Return: whether its session may have so many; if so until rxp_req_uncharge().
+ * They are a READ's until the device has sent them, and a sink's for as long as that is there.
+ *
+ * Return: whether its session, and its client, may have so many; if so until
+ * rxp_req_uncharge().
  */
 bool rxp_req_charge(struct rxp_req *req, u32 bytes)
 {
 	if (bytes > req->charged) {
 		if (rdmafs_test_fail("req_charge", req->slot) ||
-		    !rxp_session_charge(req->session, bytes - req->charged))
+		    !rxp_session_charge(req->session, bytes - req->charged, req->charged))
 			return false;
 	} else {
 		rxp_session_uncharge(req->session, req->charged - bytes);
@@ -35,16 +38,14 @@ bool rxp_req_charge(struct rxp_req *req, u32 bytes)
  * rxp_req_trim - a request's session is about to have more pages
  * @req: the request, charged for them, its pool there
  *
- * What is idle goes before there is more than the session may have, in use and idle.
+ * What is idle goes before there is more than the session may have, in use and idle, or its
+ * client.
  *
  * Process context.
  */
 void rxp_req_trim(struct rxp_req *req)
 {
-	struct rdmafs_xprt_session *s = req->session;
-	s64 max = (s64)READ_ONCE(s->server->limits.data_mib) << 20;
-
-	rxp_buf_trim(req->pool, max_t(s64, max - atomic64_read(&s->data_bytes), 0));
+	rxp_buf_trim(req->pool, rxp_session_left(req->session));
 }
 
 /**

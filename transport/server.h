@@ -210,7 +210,7 @@ struct rdmafs_xprt_session {
 	struct list_head grants;
 	u32 nr_grants;
 	u64 grant_bytes;		/* of @data_bytes; lock */
-	atomic64_t data_bytes;		/* of pages that its requests and grants have */
+	atomic64_t data_bytes;		/* of pages of its requests and grants; budget's lock */
 	unsigned long last_seen;
 	unsigned long progress;		/* of its data, the last time, in jiffies */
 	enum rxp_session_state state;	/* lock */
@@ -309,35 +309,12 @@ struct rdmafs_xprt_server {
 };
 
 /*
- * Take bytes of pages for the data of a session's requests: are there so many?  They are
- * a READ's until the device has sent them, and a sink's or a grant's for as long as that is
- * there.  Whoever wants more is told to come back.
- */
-/*
  * Data has come or gone, or a client has been told where to: what stands behind that in a send
  * queue, of either side, had to wait for it.  Any context.
  */
 static inline void rxp_session_progress(struct rdmafs_xprt_session *s)
 {
 	WRITE_ONCE(s->progress, jiffies);
-}
-
-static inline bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes)
-{
-	s64 max = (s64)READ_ONCE(s->server->limits.data_mib) << 20;
-	s64 have = atomic64_read(&s->data_bytes);
-
-	/* Not even for a moment more: it would be another one's room. */
-	do {
-		if (have + bytes > max)
-			return false;
-	} while (!atomic64_try_cmpxchg(&s->data_bytes, &have, have + bytes));
-	return true;
-}
-
-static inline void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes)
-{
-	atomic64_sub(bytes, &s->data_bytes);
 }
 
 /* A step in a request's life, for whoever traces. */
@@ -455,6 +432,9 @@ void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 *limit);
 int rxp_admit_session(struct rdmafs_xprt_server *server,
 		      const struct rdmafs_xprt_session *session);
+bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has);
+void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes);
+u64 rxp_session_left(struct rdmafs_xprt_session *s);
 void rxp_limits_show(struct seq_file *m, void *owner);
 void rxp_server_conn_wake(struct rxp_conn *conn);
 void rxp_session_get(struct rdmafs_xprt_session *session);

@@ -261,10 +261,12 @@ struct rdmafs_xprt_service {
  * @sessions:	sessions in all
  * @client_sessions: of one client
  * @slots:	of a session; from when the port is enabled next
- * @client_share: percent of the message buffers that others leave which one client may take
+ * @client_share: percent of the message buffers, and of the pages for data, that others leave
+ *		which one client may take
  * @ring_mib:	MiB of message buffers
  * @large_mib:	of these, MiB of receives that are larger than need be
  * @data_mib:	MiB of pages behind the large READs and WRITEs of a session
+ * @data_total_mib: and of all sessions
  * @held_ms:	how long a reply may wait, with its data, to be told where that goes, and room
  *		for data, while none moves; in milliseconds
  * @threads:	that serve requests, each of which blocks one in the file system; from when
@@ -285,6 +287,7 @@ struct rdmafs_xprt_limits {
 	u32 ring_mib;
 	u32 large_mib;
 	u32 data_mib;
+	u32 data_total_mib;
 	u32 held_ms;
 	u32 threads;
 };

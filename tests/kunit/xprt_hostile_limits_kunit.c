@@ -940,6 +940,135 @@ static void limits_idle(struct kunit *test)
 	KUNIT_EXPECT_LE(test, most, SZ_8M);
 }
 
+/* What all sessions have of pages for data, and whether the clients' accounts add up to it. */
+static u64 limits_total(struct limits *t)
+{
+	struct rxp_budget *b = t->server->budget;
+	u64 total, sum = 0;
+	struct rxp_taker *k;
+
+	spin_lock_bh(&b->lock);
+	total = b->data;
+	list_for_each_entry(k, &b->takers, link)
+		sum += k->data;
+	spin_unlock_bh(&b->lock);
+	return sum == total ? total : U64_MAX;
+}
+
+static void limits_wait_total(struct kunit *test, u64 bytes)
+{
+	struct limits *t = test->priv;
+	unsigned long end = jiffies + RAW_WAIT;
+
+	while (limits_total(t) != bytes && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_ASSERT_EQ(test, limits_total(t), bytes);
+}
+
+static struct raw *limits_session(struct kunit *test)
+{
+	struct raw *raw = limits_open(test);
+
+	KUNIT_ASSERT_EQ(test, limits_hello(test, raw), RXP_WELCOME_NEW);
+	return raw;
+}
+
+/* READs of 1 MiB in slots of their own from @slot on, which wait to be told where to. */
+static void limits_take(struct kunit *test, struct raw *raw, u16 slot, u32 nr)
+{
+	u64 total = limits_total(test->priv);
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		limits_call(test, raw, slot + i, 1, RXP_F_READ, SZ_1M);
+		limits_wait_total(test, total + (i + 1) * SZ_1M);
+	}
+}
+
+/* Whoever asks for more is told to come back, whether for a READ or for a WRITE. */
+static void limits_no_more(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
+{
+	limits_call(test, raw, slot, seq, RXP_F_READ, SZ_1M);
+	limits_expect(test, raw, slot, seq, RXP_STATUS_RETRY_LATER);
+	limits_call(test, raw, slot, seq + 1, RXP_F_WRITE, SZ_1M);
+	limits_expect(test, raw, slot, seq + 1, RXP_STATUS_RETRY_LATER);
+}
+
+/*
+ * The sessions of a client have its part of the pages for data together, however many they
+ * are; another client has his, and there is some for a third.
+ */
+static void limits_data_share(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *one, *two, *other, *third;
+	struct limits *t = test->priv;
+
+	KUNIT_EXPECT_GE(test, l.data_total_mib, 2 * RDMAFS_XPRT_DATA_MAX / SZ_1M);
+	l.data_total_mib = 16;
+	limits_start(test, &l);
+	one = limits_session(test);
+	two = limits_session(test);
+	/* One and whoever comes next: half of it each. */
+	limits_take(test, one, 0, 5);
+	limits_take(test, two, 0, 3);
+	limits_no_more(test, one, 5, 1);
+	limits_no_more(test, two, 3, 1);
+	KUNIT_EXPECT_GE(test, t->server->budget->refused_data, 4);
+
+	/* Three parts, but the last quarter of all is for shares: he has another quarter. */
+	limits_other(test);
+	other = limits_session(test);
+	limits_take(test, other, 0, 4);
+	limits_no_more(test, other, 4, 1);
+
+	/* A third of it is the first one's now, which has more. */
+	limits_call_off(test, one, 0, 1);
+	limits_wait_total(test, 11 * SZ_1M);
+	limits_no_more(test, one, 0, 2);
+	limits_call_off(test, one, 1, 1);
+	limits_call_off(test, one, 2, 1);
+	limits_call_off(test, two, 0, 1);
+	limits_wait_total(test, 8 * SZ_1M);
+	limits_call(test, one, 5, 3, RXP_F_READ, SZ_1M);
+	limits_wait_total(test, 9 * SZ_1M);
+	limits_no_more(test, two, 3, 3);
+
+	/* The next one has one request, at least, and who leaves owes nothing. */
+	KUNIT_ASSERT_EQ(test, raw_route("fd09::2", "fd09::1"), 0);
+	third = limits_session(test);
+	limits_take(test, third, 0, 1);
+	limits_leave(test);
+	limits_wait_total(test, 9 * SZ_1M);
+	limits_leave(test);
+	limits_wait_total(test, 5 * SZ_1M);
+	limits_leave(test);
+	limits_wait_total(test, 3 * SZ_1M);
+	limits_leave(test);
+	limits_wait_total(test, 0);
+}
+
+/* A request that is larger than its client's part is served when no other is. */
+static void limits_data_one(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *one, *two;
+
+	l.data_total_mib = 1;
+	limits_start(test, &l);
+	one = limits_session(test);
+	two = limits_session(test);
+	limits_take(test, one, 0, 1);
+	limits_call(test, two, 0, 1, RXP_F_READ, SZ_64K);
+	limits_expect(test, two, 0, 1, RXP_STATUS_RETRY_LATER);
+	limits_call_off(test, one, 0, 1);
+	limits_wait_total(test, 0);
+	limits_call(test, two, 0, 2, RXP_F_READ, SZ_1M);
+	limits_wait_total(test, SZ_1M);
+	limits_call_off(test, two, 0, 2);
+	limits_wait_total(test, 0);
+}
+
 static int limits_init(struct kunit *test)
 {
 	struct limits *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
@@ -998,6 +1127,8 @@ static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(limits_service_type),
 	KUNIT_CASE(limits_data),
 	KUNIT_CASE(limits_idle),
+	KUNIT_CASE(limits_data_share),
+	KUNIT_CASE(limits_data_one),
 	{}
 };
 
