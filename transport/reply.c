@@ -399,6 +399,25 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_req_room);
 
+/*
+ * What cannot be freed while these are lent: folios, each of them whole, and once if its
+ * pages follow each other.
+ */
+static u64 rxp_pages_held(const struct bio_vec *bv, u32 nr)
+{
+	struct folio *folio, *last = NULL;
+	u64 bytes = 0;
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		folio = page_folio(bv[i].bv_page);
+		if (folio != last)
+			bytes += folio_size(folio);
+		last = folio;
+	}
+	return bytes;
+}
+
 /**
  * rdmafs_xprt_req_pages - send the reply's data from where it is
  * @r:	the request
@@ -407,7 +426,8 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_req_room);
  * @nr: entries, at least 1
  * @len: bytes, more than RDMAFS_XPRT_INLINE_MAX and at most r->read_max
  *
- * Process context, may sleep for memory.  Instead of rdmafs_xprt_req_room().
+ * Process context, may sleep for memory.  Instead of rdmafs_xprt_req_room(), which may find
+ * room where this does not: a folio of which little is read counts as a whole.
  *
  * Return: 0, and the references are transport's; -EMSGSIZE, -ENOMEM,
  * -ENOTCONN, -EAGAIN (the client has not said where they go), and they are not.
@@ -416,6 +436,7 @@ int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u
 {
 	struct rxp_req *req = container_of(r, struct rxp_req, r);
 	struct rxp_pages *pages;
+	u64 held;
 
 	if (len > r->read_max || len <= RDMAFS_XPRT_INLINE_MAX || req->pages || req->buf)
 		return -EMSGSIZE;
@@ -424,7 +445,8 @@ int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u
 		return -EAGAIN;
 	if (!rxp_req_take_pool(req))
 		return -ENOTCONN;
-	if (!rxp_req_charge(req, len))
+	held = rxp_pages_held(bv, nr);
+	if (held > U32_MAX || !rxp_req_charge(req, held))
 		return -ENOMEM;
 	rxp_req_trim(req);
 	pages = rxp_pages_lend(req->pool, bv, nr);

@@ -31,7 +31,26 @@ struct limits {
 	struct rdmafs_xprt *mount;
 	bool holds;			/* requests are served one by one, as @serve says */
 	struct completion serve;
+	struct page *lends;		/* a READ is answered from there, when @serve says so */
+	atomic_t lent;			/* so often it was */
 };
+
+/* Of a large folio as much as a READ has room for, but nothing of that is sent. */
+static bool limits_lend(struct limits *t, struct rdmafs_xprt_req *req)
+{
+	struct bio_vec bv;
+
+	bvec_set_page(&bv, t->lends, req->read_max, 0);
+	get_page(t->lends);
+	if (rdmafs_xprt_req_pages(req, &bv, 1, req->read_max)) {
+		put_page(t->lends);
+		return false;
+	}
+	atomic_inc(&t->lent);
+	wait_for_completion(&t->serve);
+	rdmafs_xprt_req_reply(req, 8, 0, RDMAFS_REPLY_NOCACHE);
+	return true;
+}
 
 /* All that a READ has room for; nothing for others. */
 static void limits_handle(struct rdmafs_xprt_req *req, void *ctx)
@@ -42,6 +61,8 @@ static void limits_handle(struct rdmafs_xprt_req *req, void *ctx)
 
 	if (READ_ONCE(t->holds))
 		wait_for_completion(&t->serve);
+	if (t->lends && req->read_max && limits_lend(t, req))
+		return;
 	if (req->read_max && !rdmafs_xprt_req_room(req, req->read_max, &dest))
 		len = iov_iter_zero(req->read_max, &dest);
 	rdmafs_xprt_req_reply(req, 8, len, RDMAFS_REPLY_NOCACHE);
@@ -784,7 +805,7 @@ static void limits_service_type(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rdma_ah_read_grh(&attr.ah_attr)->traffic_class, 72);
 }
 
-/* A CALL of so many bytes, which says nothing about where a READ's go. */
+/* A CALL of so many bytes.  Where a READ's go it does not say, or that they go to no key at all. */
 static void limits_call(struct kunit *test, struct raw *raw, u16 slot, u32 seq, u16 flags, u32 bulk)
 {
 	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
@@ -1069,6 +1090,41 @@ static void limits_data_one(struct kunit *test)
 	limits_wait_total(test, 0);
 }
 
+/*
+ * A little of a large folio, which cannot be freed until that is sent, is as much as the
+ * folio; and what that leaves no room for is read elsewhere, while there is room for itself.
+ */
+static void limits_folios(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct raw *raw;
+	u16 i;
+
+	l.data_mib = 8;
+	limits_start(test, &l);
+	raw = limits_session(test);
+	t->lends = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(SZ_2M));
+	KUNIT_ASSERT_NOT_NULL(test, t->lends);
+	for (i = 0; i < 3; i++) {
+		limits_call(test, raw, i, 1, RXP_F_READ | RXP_F_RKEY, SZ_64K);
+		limits_wait_bytes(test, (i + 1) * SZ_2M);
+	}
+	limits_take(test, raw, 3, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->lent), 3);
+	limits_call(test, raw, 4, 1, RXP_F_READ, SZ_1M);
+	limits_wait_bytes(test, SZ_8M);
+	limits_call(test, raw, 5, 1, RXP_F_READ | RXP_F_RKEY, SZ_64K);
+	limits_expect(test, raw, 5, 1, RXP_STATUS_RETRY_LATER);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->lent), 3);
+	/* What was lent goes, and owes as much. */
+	complete_all(&t->serve);
+	limits_wait_bytes(test, SZ_2M);
+	limits_leave(test);
+	limits_wait_total(test, 0);
+	KUNIT_EXPECT_EQ(test, page_count(t->lends), 1);
+}
+
 static int limits_init(struct kunit *test)
 {
 	struct limits *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
@@ -1102,6 +1158,8 @@ static void limits_exit(struct kunit *test)
 		raw_close(t->raw[--t->nr]);
 	if (!IS_ERR_OR_NULL(t->server))
 		rdmafs_xprt_unlisten(t->server);
+	if (t->lends)
+		put_page(t->lends);
 }
 
 static struct kunit_case limits_cases[] = {
@@ -1129,6 +1187,7 @@ static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(limits_idle),
 	KUNIT_CASE(limits_data_share),
 	KUNIT_CASE(limits_data_one),
+	KUNIT_CASE(limits_folios),
 	{}
 };
 
