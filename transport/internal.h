@@ -310,6 +310,7 @@ struct rxp_pool {
 	struct work_struct reap;	/* recalls grants, and destroys the policy's victims */
 	struct work_struct free;
 	struct rdmafs_xprt_session *session;	/* while it is bound, on a server; lock */
+	struct rxp_taker *taker;	/* of a server: its client's account; a reference */
 };
 
 struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quota *quota,
@@ -381,6 +382,7 @@ void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p);
  * @refused:   connections and sessions that found too few
  * @data:      of pages behind large READs and WRITEs
  * @data_max:  so many may be
+ * @idle:      of pages for data that are kept for the next ones, besides
  * @refused_data: times that a client found too few of these
  * @takers:    &struct rxp_taker, clients that have some
  * @nr_takers: how many
@@ -396,6 +398,7 @@ struct rxp_budget {
 	u64 refused;
 	u64 data;
 	u64 data_max;
+	u64 idle;
 	u64 refused_data;
 	struct list_head takers;
 	u32 nr_takers;
@@ -406,11 +409,12 @@ struct rxp_budget {
  * @budget:  the budget; a reference
  * @link:    in its list
  * @source:  which client
- * @refs:    of connections and sessions; these and the next four: the budget's lock
+ * @refs:    of connections and sessions; these and the next five: the budget's lock
  * @ring:    bytes of message buffers
  * @large:   of those, of large receives
  * @data:    bytes of pages for data, of all its sessions
  * @granted: of those, of grants
+ * @idle:    bytes of pages that its sessions' pools keep, besides
  * @unbound: its connections that are no session's; the server's lock
  */
 struct rxp_taker {
@@ -422,6 +426,7 @@ struct rxp_taker {
 	u64 large;
 	u64 data;
 	u64 granted;
+	u64 idle;
 	u32 unbound;
 };
 
@@ -436,6 +441,8 @@ void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large);
 u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size);
 bool rxp_taker_grant(struct rxp_taker *t, u32 bytes);
 void rxp_taker_ungrant(struct rxp_taker *t, u32 bytes);
+bool rxp_taker_idle(struct rxp_taker *t, u32 bytes);
+void rxp_taker_unidle(struct rxp_taker *t, u32 bytes);
 
 struct rxp_chain {
 	struct ib_cqe cqe;

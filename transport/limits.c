@@ -22,7 +22,9 @@
  * of what the others leave, as of message buffers.  But one of few may have more: an even
  * part, counted as if there were one client more, while a quarter is left, so that who comes
  * next finds some whatever the others do.  And however small its part is, one request at a
- * time gets what it needs.  Who finds too few is told to ask again.
+ * time gets what it needs.  Who finds too few is told to ask again.  Pages that are idle are
+ * kept for seconds within the same bounds, with those in use, as they are just then; when more
+ * are used later they may be there besides.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -223,7 +225,7 @@ void rxp_taker_put(struct rxp_taker *t)
 	spin_lock_bh(&b->lock);
 	last = !--t->refs;
 	if (last) {
-		WARN_ON_ONCE(t->ring || t->data || t->granted);
+		WARN_ON_ONCE(t->ring || t->data || t->granted || t->idle);
 		list_del(&t->link);
 		b->nr_takers--;
 	}
@@ -452,6 +454,39 @@ void rxp_taker_ungrant(struct rxp_taker *t, u32 bytes)
 	spin_unlock_bh(&t->budget->lock);
 }
 
+/**
+ * rxp_taker_idle - pages that were in use are idle
+ * @t:	   the client's account, still charged for them
+ * @bytes: how many
+ *
+ * Return: whether they may be kept; they count until rxp_taker_unidle() in either case.
+ */
+bool rxp_taker_idle(struct rxp_taker *t, u32 bytes)
+{
+	struct rxp_budget *b = t->budget;
+	bool fits;
+
+	spin_lock_bh(&b->lock);
+	fits = b->data + b->idle <= b->data_max && t->data + t->idle <= rxp_taker_room(t, 0);
+	t->idle += bytes;
+	b->idle += bytes;
+	spin_unlock_bh(&b->lock);
+	return fits;
+}
+
+/**
+ * rxp_taker_unidle - idle pages are used again, or gone
+ * @t:	   the client's account
+ * @bytes: how many
+ */
+void rxp_taker_unidle(struct rxp_taker *t, u32 bytes)
+{
+	spin_lock_bh(&t->budget->lock);
+	t->idle -= bytes;
+	t->budget->idle -= bytes;
+	spin_unlock_bh(&t->budget->lock);
+}
+
 /* -------------------------------------------------------------------- admission */
 
 /**
@@ -625,6 +660,7 @@ void rxp_limits_show(struct seq_file *m, void *owner)
 	seq_printf(m, "large_bytes %llu\nmax_large_bytes %llu\n", b->large, b->large_max);
 	seq_printf(m, "data_total_bytes %llu\nmax_data_total_bytes %llu\nrefused_data %llu\n",
 		   b->data, b->data_max, b->refused_data);
+	seq_printf(m, "idle_data_bytes %llu\n", b->idle);
 	spin_unlock_bh(&b->lock);
 	if (server->service->show_limits)
 		server->service->show_limits(m, server->ctx);

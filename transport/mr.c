@@ -81,6 +81,15 @@ static void rxp_buf_free(struct rxp_pool *pool, struct rxp_buf *buf)
 	kfree(buf);
 }
 
+/* A buffer has left the lists. */
+static void rxp_pool_unidle(struct rxp_pool *pool, const struct rxp_buf *buf)
+{
+	lockdep_assert_held(&pool->lock);
+	pool->idle_bytes -= buf->size;
+	if (pool->taker)
+		rxp_taker_unidle(pool->taker, buf->size);
+}
+
 static void rxp_pool_decay(struct work_struct *work)
 {
 	struct rxp_pool *pool = container_of(work, struct rxp_pool, decay.work);
@@ -96,7 +105,7 @@ static void rxp_pool_decay(struct work_struct *work)
 			if (!pool->closed && time_after(buf->idle, limit))
 				break;
 			list_move(&buf->link, &old_bufs);
-			pool->idle_bytes -= buf->size;
+			rxp_pool_unidle(pool, buf);
 		}
 		more |= !list_empty(&pool->bufs[c]);
 	}
@@ -123,7 +132,7 @@ static struct rxp_buf *rxp_pool_spare(struct rxp_pool *pool)
 			continue;
 		buf = list_last_entry(&pool->bufs[c], struct rxp_buf, link);
 		list_del(&buf->link);
-		pool->idle_bytes -= buf->size;
+		rxp_pool_unidle(pool, buf);
 		return buf;
 	}
 	return NULL;
@@ -160,6 +169,8 @@ static void rxp_pool_free(struct work_struct *work)
 	cancel_work_sync(&pool->reap);
 	rxp_pool_reap(pool);
 	rpol_member_destroy(pool->member);
+	if (pool->taker)
+		rxp_taker_put(pool->taker);
 	/* Queued in vain by a call that was late, but the last. */
 	cancel_work_sync(&pool->reap);
 	ib_dealloc_pd(pool->pd);
@@ -607,7 +618,7 @@ struct rxp_buf *rxp_buf_get_idle(struct rxp_pool *pool, u32 len)
 	buf = list_first_entry_or_null(&pool->bufs[c], struct rxp_buf, link);
 	if (buf) {
 		list_del(&buf->link);
-		pool->idle_bytes -= buf->size;
+		rxp_pool_unidle(pool, buf);
 	}
 	spin_unlock_bh(&pool->lock);
 	if (buf)
@@ -669,12 +680,24 @@ out_free:
  */
 void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf)
 {
+	bool keep;
+
 	rdmafs_test_give(buf->bv, buf->nents);
 	buf->idle = jiffies;
 	spin_lock_bh(&pool->lock);
-	list_add(&buf->link, &pool->bufs[buf->class]);
 	pool->idle_bytes += buf->size;
-	queue_delayed_work(rxp_wq, &pool->decay, pool->closed ? 0 : HZ);
+	keep = !pool->taker || rxp_taker_idle(pool->taker, buf->size);
+	if (keep) {
+		list_add(&buf->link, &pool->bufs[buf->class]);
+	} else {
+		/* The first to go, and at once, as if it had been there for long. */
+		buf->idle -= RXP_IDLE_SECS * HZ + 1;
+		list_add_tail(&buf->link, &pool->bufs[buf->class]);
+	}
+	if (keep && !pool->closed)
+		queue_delayed_work(rxp_wq, &pool->decay, HZ);
+	else
+		mod_delayed_work(rxp_wq, &pool->decay, 0);
 	spin_unlock_bh(&pool->lock);
 }
 

@@ -138,8 +138,14 @@ static struct rxp_pool *rxp_server_pool(struct rdmafs_xprt_server *server,
 		.weight = RPOL_WEIGHT_DEFAULT,
 	};
 
-	return conn->index ? rxp_join_pool(server, conn) :
-			     rxp_pool_create(rdev, &quota, &server->stats);
+	struct rxp_pool *pool;
+
+	if (conn->index)
+		return rxp_join_pool(server, conn);
+	pool = rxp_pool_create(rdev, &quota, &server->stats);
+	if (!IS_ERR(pool))
+		pool->taker = rxp_taker_hold(conn->taker);
+	return pool;
 }
 
 static int rxp_server_conn_accept(struct rdmafs_xprt_server *server, struct rxp_conn *conn)

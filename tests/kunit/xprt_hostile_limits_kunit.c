@@ -1090,6 +1090,36 @@ static void limits_data_one(struct kunit *test)
 	limits_wait_total(test, 0);
 }
 
+/* What all pools keep comes down to so much before it has been idle for long. */
+static void limits_wait_idle(struct kunit *test, u64 bytes)
+{
+	unsigned long end = jiffies + RXP_IDLE_SECS * HZ / 2;
+	struct limits *t = test->priv;
+
+	while (READ_ONCE(t->server->budget->idle) > bytes && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_LE(test, READ_ONCE(t->server->budget->idle), bytes);
+}
+
+/* A client's sessions keep no more together, once they have used them in turn, than it may have. */
+static void limits_idle_share(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *raw;
+	u32 round, i;
+
+	l.data_total_mib = 16;
+	limits_start(test, &l);
+	for (round = 0; round < 3; round++) {
+		raw = limits_session(test);
+		limits_take(test, raw, 0, 8);
+		for (i = 0; i < 8; i++)
+			limits_call_off(test, raw, i, 1);
+		limits_wait_total(test, 0);
+		limits_wait_idle(test, SZ_8M);
+	}
+}
+
 /*
  * A little of a large folio, which cannot be freed until that is sent, is as much as the
  * folio; and what that leaves no room for is read elsewhere, while there is room for itself.
@@ -1188,6 +1218,7 @@ static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(limits_data_share),
 	KUNIT_CASE(limits_data_one),
 	KUNIT_CASE(limits_folios),
+	KUNIT_CASE(limits_idle_share),
 	{}
 };
 
