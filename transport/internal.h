@@ -455,6 +455,7 @@ struct rxp_chain {
 	u32 nr;
 	u32 frees;		/* send-queue entries that its completion gives back */
 	u64 serial;		/* of the connection's chains */
+	unsigned long since;	/* jiffies: it was handed over */
 	bool quiet;
 	/*
 	 * @ok: the last work request was executed, or will be.  Softirq or
@@ -542,6 +543,7 @@ struct rxp_conn {
 	struct ib_sge joined[RXP_JOINED];	/* of messages being posted as one */
 	u32 plugged;			/* tasks that have plugged something */
 	u64 chains;			/* so many were handed over */
+	unsigned long moved;		/* jiffies: the device was done with something of it */
 	bool by_reference;		/* the device sends unsignaled pages from where they are */
 	bool over;			/* dead, and every chain was given back */
 	struct list_head pending;	/* no send-queue room yet */
@@ -662,6 +664,7 @@ void rxp_rx_put(struct rxp_rx *rx);
 void rxp_send_init(struct rxp_conn *conn);
 void rxp_send_limit(struct rxp_conn *conn);
 u64 rxp_send_oldest(struct rxp_conn *conn);
+bool rxp_send_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever);
 void rxp_send_end(struct rxp_conn *conn);
 void rxp_chain_init(struct rxp_chain *chain,
 		    void (*done)(struct rxp_chain *chain, bool ok));

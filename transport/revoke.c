@@ -14,8 +14,8 @@
  *
  * On the server the same holds for sinks of a client that does not send the data
  * it announced: its connection goes.  So it does, whether others wait or not, if none
- * of them is filled, or a held reply not asked for, for long: they take memory.  How
- * long that may be is none of T but a limit of the port (limits.c).
+ * of them is filled, a held reply not asked for, or one that is sent not taken, for long:
+ * they take memory.  How long that may be is none of T but a limit of the port (limits.c).
  */
 #include <linux/module.h>
 #include "transport/client.h"
@@ -227,6 +227,28 @@ static bool rxp_req_held_too_long(const struct rxp_req *req, u32 held_ms)
 		time_before(READ_ONCE(s->progress), jiffies - held));
 }
 
+/*
+ * Nor has it let go of what we send it: pages of replies stand in our send queue.  On iWARP
+ * that may stand for ever, as TCP takes a window that is shut, or all but, for a peer that
+ * lives, and the client is heard.  There is as much time as for what is held.
+ */
+static bool rxp_session_stands(const struct rdmafs_xprt_session *s, u32 held_ms)
+{
+	unsigned long held = msecs_to_jiffies(held_ms);
+	unsigned long ever = jiffies - held * s->nr_slots;
+	unsigned long before = jiffies - held;
+	u32 i;
+
+	/* Its connections may share one way. */
+	if (!time_before(READ_ONCE(s->progress), before))
+		before = ever;
+	for (i = 0; i < s->nr_conns; i++)
+		if (s->conns[i] && !rxp_conn_is_lost(s->conns[i]) &&
+		    rxp_send_stands(s->conns[i], before, ever))
+			return true;
+	return false;
+}
+
 /**
  * rxp_session_overdue - does a client keep to itself what it has no use for?
  * @s:	  the session; its lock and the server's are held
@@ -240,6 +262,7 @@ bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 {
 	u32 grace_ms = rdmafs_test_knob(grace_ms) ?: READ_ONCE(rxp_grace_ms);
 	unsigned long before = jiffies - msecs_to_jiffies(grace_ms);
+	u32 held_ms = s->server->limits.held_ms;
 	bool wanted;
 	u32 i;
 
@@ -250,12 +273,15 @@ bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 	wanted = rpol_excess(s->conns[0]->pool->member);
 	*more |= wanted;
 	for (i = 0; i < s->nr_slots; i++) {
-		if (rxp_req_held_too_long(s->slots[i].req, s->server->limits.held_ms)) {
+		if (rxp_req_held_too_long(s->slots[i].req, held_ms)) {
 			s->server->held_dropped++;
 			return true;
 		}
 		if (wanted && rxp_req_overdue(s->slots[i].req, before))
 			return true;
 	}
-	return false;
+	if (!rxp_session_stands(s, held_ms))
+		return false;
+	s->server->held_dropped++;
+	return true;
 }

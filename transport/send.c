@@ -102,6 +102,7 @@ static void rxp_chain_enter(struct rxp_conn *conn, struct rxp_chain *chain)
 	lockdep_assert_held(&conn->sq_lock);
 	chain->conn = conn;
 	chain->serial = ++conn->chains;
+	chain->since = jiffies;
 	if (chain->mr && !chain->inv)
 		rxp_mr_posted(chain->mr, conn);
 }
@@ -484,6 +485,7 @@ static void rxp_sq_room(struct rxp_conn *conn, struct rxp_chain *chain, u32 free
 	if (chain)
 		list_del(&chain->link);
 	conn->sq_free += frees;
+	WRITE_ONCE(conn->moved, jiffies);
 	if (!lost && !rxp_conn_is_dead(conn))
 		lost = !rxp_post_pending(conn, &over);
 	spin_unlock_bh(&conn->sq_lock);
@@ -512,13 +514,15 @@ static void rxp_wc_quiet(struct ib_cq *cq, struct ib_wc *wc)
 	rxp_sq_room(conn, NULL, conn->sq_quiet_max, wc->status != IB_WC_SUCCESS);
 }
 
-/* A work request inside a chain, or an unsignaled quiet one, failed. */
+/* A work request inside a chain, or an unsignaled quiet one, failed; or is done (iWARP). */
 static void rxp_wc_err(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rxp_conn *conn = container_of(wc->wr_cqe, struct rxp_conn, err_cqe);
 
 	if (wc->status != IB_WC_SUCCESS)
 		rxp_conn_lost(conn);
+	else
+		WRITE_ONCE(conn->moved, jiffies);
 }
 
 /**
@@ -532,6 +536,14 @@ void rxp_send_init(struct rxp_conn *conn)
 	INIT_LIST_HEAD(&conn->posted);
 	conn->err_cqe.done = rxp_wc_err;
 	conn->quiet_cqe.done = rxp_wc_quiet;
+	conn->moved = jiffies;
+}
+
+static const struct rxp_chain *rxp_send_first(struct rxp_conn *conn)
+{
+	lockdep_assert_held(&conn->sq_lock);
+	return list_first_entry_or_null(&conn->posted, struct rxp_chain, link) ?:
+	       list_first_entry_or_null(&conn->pending, struct rxp_chain, link);
 }
 
 /**
@@ -546,15 +558,40 @@ void rxp_send_init(struct rxp_conn *conn)
  */
 u64 rxp_send_oldest(struct rxp_conn *conn)
 {
-	struct rxp_chain *chain;
+	const struct rxp_chain *chain;
 	u64 serial;
 
 	spin_lock_bh(&conn->sq_lock);
-	chain = list_first_entry_or_null(&conn->posted, struct rxp_chain, link) ?:
-		list_first_entry_or_null(&conn->pending, struct rxp_chain, link);
+	chain = rxp_send_first(conn);
 	serial = chain ? chain->serial : 0;
 	spin_unlock_bh(&conn->sq_lock);
 	return serial;
+}
+
+/**
+ * rxp_send_stands - has the peer not taken for long what it is to take next?
+ * @conn:   the connection
+ * @before: that was handed over before then, and the device has been done with nothing
+ *	    since, in jiffies; each RDMA WRITE of iWARP is something
+ * @ever:   or it was handed over before then, whatever has moved
+ *
+ * Quiet chains count as for rxp_send_oldest().  Any context but hard interrupt.
+ *
+ * Return: whether it is so.
+ */
+bool rxp_send_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever)
+{
+	const struct rxp_chain *chain;
+	bool stands = false;
+
+	spin_lock_bh(&conn->sq_lock);
+	chain = rxp_send_first(conn);
+	if (chain)
+		stands = time_before(chain->since, ever) ||
+			 (time_before(chain->since, before) &&
+			  time_before(READ_ONCE(conn->moved), before));
+	spin_unlock_bh(&conn->sq_lock);
+	return stands;
 }
 
 /**

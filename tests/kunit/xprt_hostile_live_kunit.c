@@ -431,6 +431,39 @@ static void live_room_withheld(struct kunit *test)
 	KUNIT_EXPECT_TRUE_MSG(test, raw->cut, "it has all that it wants");
 }
 
+/*
+ * A client shuts its window, and says PING.  TCP waits for that as long as its other end
+ * lives; and what it can't send it can't end the stream behind either, as the client sees it.
+ */
+static void live_window_shut(struct kunit *test)
+{
+	struct raw *raw = live_open(test, 0, 1, RAW_RECVS);
+	struct rdmafs_xprt_limits limits = raw_limits();
+	unsigned long end = jiffies + RAW_WAIT;
+	struct live *l = test->priv;
+	struct rxp_wire_tag tag;
+	u32 rkey;
+
+	if (!raw_iwarp(raw))
+		kunit_skip(test, "for iWARP alone");
+	live_wait(test, READ_ONCE(l->server->nr_conns) == 1);
+	/* It has a grant, whose pages are given back when its connection ends. */
+	KUNIT_ASSERT_EQ(test, live_call(raw, 1, 1, LIVE_ECHO, RXP_F_WRITE, LIVE_LEN), 0);
+	tag = *(struct rxp_wire_tag *)raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, 1, 1);
+	rkey = le32_to_cpu(tag.rkey);
+	KUNIT_ASSERT_EQ(test, live_tag(raw, RXP_CONTROL_DATA, 1, 1, LIVE_LEN, rkey, rkey), 0);
+	raw_expect(test, raw, RXP_REPLY, 0, 1, 1);
+	live_stall(test, raw, RAW_RECVS, 0, 1);
+	limits.held_ms = 100;
+	rdmafs_xprt_set_limits(l->server, &limits);
+	while (READ_ONCE(l->server->nr_conns) && time_before(jiffies, end)) {
+		raw_say(raw, RXP_CONTROL, RXP_CONTROL_PING, 0, 0, NULL, 0, 0);
+		msleep(20);
+	}
+	KUNIT_EXPECT_EQ_MSG(test, l->server->nr_conns, 0, "what it does not take is kept");
+	KUNIT_EXPECT_EQ(test, l->server->held_dropped, 1);
+}
+
 static int live_init(struct kunit *test)
 {
 	struct live *l = kunit_kzalloc(test, sizeof(*l), GFP_KERNEL);
@@ -485,6 +518,7 @@ static struct kunit_case live_cases[] = {
 	KUNIT_CASE(live_data_guessed),
 	KUNIT_CASE(live_sink_lost),
 	KUNIT_CASE_SLOW(live_room_withheld),
+	KUNIT_CASE_SLOW(live_window_shut),
 	{}
 };
 

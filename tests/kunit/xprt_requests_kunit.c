@@ -19,6 +19,9 @@
 #define REQUESTS_LEN	65536
 #define REQUESTS_SLOT	1
 
+/* Times the slots: more than the server takes to look, and less than we wait. */
+#define REQUESTS_STAND_MS	500
+
 #define REQUESTS_LAG	4		/* requests of a slot whose replies have not gone */
 #define REQUESTS_SHARE	8		/* of a server's threads, on one or two CPUs */
 #define REQUESTS_CLIENT	24		/* the same for all sessions of one client */
@@ -520,6 +523,42 @@ static void requests_data_trickles(struct kunit *test)
 	}
 	KUNIT_EXPECT_TRUE(test, r->first->cut);
 	KUNIT_EXPECT_EQ(test, r->server->held_dropped, 1);
+}
+
+/*
+ * The device is done with nothing that is sent to a client, as far as the server hears, and
+ * the client is heard: its connection goes, as what it does not take is kept.
+ */
+static void requests_stand(struct kunit *test)
+{
+	struct rdmafs_xprt_limits limits = raw_limits();
+	unsigned long end = jiffies + RAW_WAIT;
+	struct requests *r = test->priv;
+
+	limits.held_ms = REQUESTS_STAND_MS;
+	rdmafs_xprt_set_limits(r->server, &limits);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail wc_chain 1000000 16"), 0);
+	while (!READ_ONCE(r->first->cut) && time_before(jiffies, end)) {
+		raw_say(r->first, RXP_CONTROL, RXP_CONTROL_PING, 0, 0, NULL, 0, 0);
+		msleep(20);
+	}
+	KUNIT_EXPECT_TRUE_MSG(test, r->first->cut, "what it does not take is kept for ever");
+	KUNIT_EXPECT_EQ(test, r->server->held_dropped, 1);
+}
+
+static void requests_queue_stands(struct kunit *test)
+{
+	requests_stand(test);
+}
+
+/* Data of its session moves, on another connection: then each slot may have its time once. */
+static void requests_queue_trickles(struct kunit *test)
+{
+	unsigned long begin = jiffies;
+
+	WRITE_ONCE(requests_last(test)->progress, jiffies + HZ * 60);
+	requests_stand(test);
+	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - begin), REQUESTS_STAND_MS * RAW_SLOTS);
 }
 
 static void requests_never(struct kref *ref)
@@ -1104,6 +1143,8 @@ static struct kunit_case requests_cases[] = {
 	KUNIT_CASE(requests_held_long),
 	KUNIT_CASE(requests_data_long),
 	KUNIT_CASE(requests_data_trickles),
+	KUNIT_CASE_SLOW(requests_queue_stands),
+	KUNIT_CASE_SLOW(requests_queue_trickles),
 	KUNIT_CASE(requests_ahead),
 	KUNIT_CASE(requests_share),
 	KUNIT_CASE(requests_client_share),

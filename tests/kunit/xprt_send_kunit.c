@@ -284,6 +284,37 @@ static void send_oldest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxp_send_oldest(&st->conn), 0);
 }
 
+/* One that was handed over long ago stands, unless something has moved; in the end it does. */
+static void send_stands(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, 2, 64, true);
+	unsigned long now = jiffies;
+
+	st->conn.moved = now - 90;
+	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now, now));
+	st->conn.sq_free = 2;
+	rxp_post(&st->conn, &m[0].chain);
+	rxp_post(&st->conn, &m[1].chain);
+	m[0].chain.since = now - 50;
+	m[1].chain.since = now - 40;
+	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now - 50, now - 90));
+	KUNIT_EXPECT_TRUE(test, rxp_send_stands(&st->conn, now - 49, now - 90));
+	/* An RDMA WRITE of it, where each has a completion. */
+	send_complete(st, &st->conn.err_cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now - 10, now - 50));
+	KUNIT_EXPECT_TRUE(test, rxp_send_stands(&st->conn, now - 10, now - 49));
+	/* And the whole of it: what stands behind it has waited, but not stood. */
+	st->conn.moved = now - 90;
+	send_complete(st, &m[0].chain.cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now - 10, now - 40));
+	st->conn.moved = now - 20;
+	KUNIT_EXPECT_TRUE(test, rxp_send_stands(&st->conn, now - 10, now - 40));
+	send_complete(st, &m[1].chain.cqe, IB_WC_SUCCESS);
+	st->conn.moved = now - 20;
+	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now, now));
+}
+
 /* The device is gone, and never said what became of anything. */
 static void send_no_completion(struct kunit *test)
 {
@@ -670,6 +701,7 @@ static struct kunit_case send_cases[] = {
 	KUNIT_CASE(send_room),
 	KUNIT_CASE(send_quiet),
 	KUNIT_CASE(send_oldest),
+	KUNIT_CASE(send_stands),
 	KUNIT_CASE(send_no_completion),
 	KUNIT_CASE(send_failed),
 	KUNIT_CASE(send_refused),
