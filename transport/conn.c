@@ -296,6 +296,8 @@ static void rxp_conn_release(struct kref *ref)
 {
 	struct rxp_conn *conn = container_of(ref, struct rxp_conn, ref);
 
+	/* kvfree() does, of what vmalloc() made. */
+	might_sleep();
 	rxp_recv_release(&conn->rx_ring);
 	if (conn->taker) {
 		rxp_taker_uncharge(conn->taker, conn->ring_charged, conn->recv_charged);
@@ -307,8 +309,11 @@ static void rxp_conn_release(struct kref *ref)
 }
 
 /**
- * rxp_conn_put - drop a reference; any context but hard interrupt
+ * rxp_conn_put - drop a reference
  * @conn: the connection; the last reference is dropped after rxp_conn_destroy()
+ *
+ * Process context, may sleep; any but hard interrupt if it can't be the last one, as the
+ * owner's is there as long as the queue pair is.
  */
 void rxp_conn_put(struct rxp_conn *conn)
 {

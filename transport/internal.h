@@ -541,7 +541,7 @@ struct rxp_conn {
 	u32 sq_quiet_max;
 	u32 send_sge;			/* of one SEND */
 	struct ib_sge joined[RXP_JOINED];	/* of messages being posted as one */
-	u32 plugged;			/* tasks that have plugged something */
+	u32 plugged;			/* tasks that have plugged something: not killed before */
 	u64 chains;			/* so many were handed over */
 	unsigned long moved;		/* jiffies: the device was done with something of it */
 	bool by_reference;		/* the device sends unsignaled pages from where they are */

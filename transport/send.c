@@ -239,7 +239,7 @@ int rxp_post_behind(struct rxp_conn *conn, struct rxp_chain *chain)
 /* What a task has made and not posted yet. */
 struct rxp_plug {
 	struct blk_plug_cb cb;
-	struct list_head chains;	/* NULL pointers until the first one comes */
+	struct list_head chains;	/* NULL pointers until one comes, and is counted */
 	u32 bytes;			/* of their RDMA WRITEs */
 };
 
@@ -412,15 +412,21 @@ static void rxp_unplug(struct blk_plug_cb *cb, bool from_schedule)
 	struct rxp_plug *plug = container_of(cb, struct rxp_plug, cb);
 	struct rxp_conn *conn = cb->data;
 
-	rxp_plug_post(conn, plug);
+	/* Else it was made when the connection was dead, and that may be gone. */
+	if (plug->chains.next) {
+		rxp_plug_post(conn, plug);
 
-	spin_lock_bh(&conn->sq_lock);
-	conn->plugged--;
-	spin_unlock_bh(&conn->sq_lock);
-	/* Pairs with the waiter's queueing itself before it looks: wake_up_var() looks unlocked. */
-	smp_mb();
-	wake_up_var(&conn->plugged);
-	rxp_conn_put(conn);
+		spin_lock_bh(&conn->sq_lock);
+		conn->plugged--;
+		/* The connection's end takes the lock once more when it finds this. */
+		spin_unlock_bh(&conn->sq_lock);
+		/*
+		 * Pairs with the waiter's queueing itself before it looks: wake_up_var()
+		 * looks unlocked, and only at the address.
+		 */
+		smp_mb();
+		wake_up_var(&conn->plugged);
+	}
 	kfree(plug);
 }
 
@@ -456,9 +462,9 @@ int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain)
 	plug = container_of(cb, struct rxp_plug, cb);
 	spin_lock_bh(&conn->sq_lock);
 	dead = rxp_conn_is_dead(conn);
-	if (!plug->chains.next) {
+	if (!dead && !plug->chains.next) {
 		INIT_LIST_HEAD(&plug->chains);
-		rxp_conn_get(conn);
+		/* No reference: the last one is not to be dropped by who is about to sleep. */
 		conn->plugged++;
 	}
 	if (!dead) {

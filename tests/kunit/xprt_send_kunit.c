@@ -413,10 +413,11 @@ static void send_plugged(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, m[i].done, 0);
 	}
 	KUNIT_EXPECT_EQ(test, st->doorbells, 0);
-	KUNIT_EXPECT_EQ(test, st->refs, 1);
+	KUNIT_EXPECT_EQ(test, st->conn.plugged, 1);
+	/* A reference could be the last one, and who unplugs must not sleep. */
+	KUNIT_EXPECT_EQ(test, st->refs, 0);
 	blk_finish_plug(&plug);
 	KUNIT_EXPECT_EQ(test, st->doorbells, 1);
-	KUNIT_EXPECT_EQ(test, st->refs, 0);
 	KUNIT_EXPECT_EQ(test, st->conn.plugged, 0);
 
 	/* The WRITE, six entries, then one, the WRITE's SEND by itself, the last two. */
@@ -486,11 +487,11 @@ static void send_plug_max(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, rxp_post_plugged(&st->conn, &m[i].chain), 0);
 		KUNIT_EXPECT_EQ(test, st->nr_seen, i ? 4 : 0);
 	}
-	KUNIT_EXPECT_EQ(test, st->refs, 1);
+	KUNIT_EXPECT_EQ(test, st->conn.plugged, 1);
 	blk_finish_plug(&plug);
 	KUNIT_EXPECT_EQ(test, st->nr_seen, 6);
 	KUNIT_EXPECT_EQ(test, st->doorbells, 2);
-	KUNIT_EXPECT_EQ(test, st->refs, 0);
+	KUNIT_EXPECT_EQ(test, st->conn.plugged, 0);
 	for (i = 0; i < 3; i++)
 		send_complete(st, &m[i].chain.cqe, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, st->conn.sq_free, ROOM);
@@ -592,7 +593,28 @@ static void send_plug_dead(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, m[i].ok);
 	}
 	KUNIT_EXPECT_EQ(test, m[2].done, 0);
+	KUNIT_EXPECT_EQ(test, st->conn.plugged, 0);
+}
+
+/* One that is made when the connection is dead does not look at it any more: it may be gone. */
+static void send_plug_gone(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, 1, 64, false);
+	struct rxp_conn *was = kunit_kmalloc(test, sizeof(*was), GFP_KERNEL);
+	struct blk_plug plug;
+
+	KUNIT_ASSERT_NOT_NULL(test, was);
+	st->conn.state = RXP_CONN_DEAD;
+	blk_start_plug(&plug);
+	rxp_chain_quiet(&st->conn, &m[0].chain, 64);
+	KUNIT_EXPECT_EQ(test, rxp_post_plugged(&st->conn, &m[0].chain), -ENOTCONN);
+	KUNIT_EXPECT_EQ(test, st->conn.plugged, 0);
 	KUNIT_EXPECT_EQ(test, st->refs, 0);
+	memcpy(was, &st->conn, sizeof(*was));
+	blk_finish_plug(&plug);
+	KUNIT_EXPECT_EQ(test, m[0].done, 0);
+	KUNIT_EXPECT_MEMEQ(test, &st->conn, was, sizeof(*was));
 }
 
 static void send_ctl_room(struct rxp_conn *conn)
@@ -710,6 +732,7 @@ static struct kunit_case send_cases[] = {
 	KUNIT_CASE(send_plug_max),
 	KUNIT_CASE(send_join_limit),
 	KUNIT_CASE(send_plug_dead),
+	KUNIT_CASE(send_plug_gone),
 	KUNIT_CASE(send_control),
 	KUNIT_CASE(send_writes),
 	{}
