@@ -360,6 +360,7 @@ static void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rx
 static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
 {
 	rxp_trace(stcrw_sent, io->call);
+	io->since = jiffies;
 	rxp_io_say(x, conn, io, RXP_CONTROL_STCRW, io->mr->mr->rkey, io->mr->mr->iova);
 	rxp_chain_init(&io->crw, rxp_crw_done);
 	rxp_chain_reg(&io->crw, io->mr, &io->reg);
@@ -376,7 +377,7 @@ static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct 
 void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
 {
 	rxp_trace(cancelled, io->call);
-	io->cancelled_at = jiffies;
+	io->since = jiffies;
 	rxp_io_say(x, conn, io, RXP_CONTROL_CANCEL, 0, 0);
 	rxp_chain_init(&io->crw, rxp_crw_done);
 	rxp_io_post(x, conn, io);
@@ -738,6 +739,8 @@ static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	call = slot->call;
 	io = call->x.io;
 	keyed = io && io->mr && rxp_mr_lent(io->mr);
+	if (io)
+		io->since = jiffies;
 	spin_unlock_bh(&x->lock);
 
 	rxp_count(&x->stats, replies);

@@ -65,7 +65,7 @@ struct rxp_slot {
  * @nr_wr:  how many
  * @tag_rkey: WRITE: of the STCRW; rdmafs_xprt.lock
  * @tag_iova: of it
- * @cancelled_at: when a CANCEL went out, in jiffies
+ * @since:  when its STCRW or a CANCEL went out, or what answers them came, in jiffies
  * @map_err: why a CANCEL is out, else 0: mapping failed after the CALL was sent, or
  *	    its translations are needed elsewhere; rdmafs_xprt.lock
  * @direct: map it before the CALL
@@ -95,7 +95,7 @@ struct rxp_io {
 	u32 nr_wr;
 	u32 tag_rkey;
 	u64 tag_iova;
-	unsigned long cancelled_at;
+	unsigned long since;
 	int map_err;
 	bool direct;
 	bool waited;

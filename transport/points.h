@@ -23,7 +23,7 @@
  * @service_us:	 serving a request takes so many longer
  * @version_up:	 clients offer a protocol version that is higher by this
  * @seq_before:	 slots of new sessions begin behind this sequence number
- * @grace_ms:	 the grace period of servers, if it is not the parameter's
+ * @grace_ms:	 the grace period, if it is not the parameter's
  * @step_ms:	 each step of connecting again may take so long
  * @grant_idle_s: clients keep a grant that they have no use for so long
  * @queue_blocks: a device has room for so many blocks of 64 bytes in a send queue

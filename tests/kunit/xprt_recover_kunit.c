@@ -7,6 +7,7 @@
 #include <linux/delay.h>
 #include <linux/workqueue.h>
 #include "tests/points/points.h"
+#include "transport/points.h"
 #include "xprt_fake.h"
 /* Not exported: the suite takes slots by its own copy of the account. */
 #include "../../transport/slot.c"
@@ -242,6 +243,102 @@ static void recover_queue_stands(struct kunit *test)
 	}
 	KUNIT_ASSERT_TRUE_MSG(test, READ_ONCE(f->raw->cut), "it waits for ever");
 	recover_stood(test, f, 3);
+}
+
+/* Another mount's, which waits for translations. */
+struct recover_other {
+	struct work_struct work;
+	struct rpol_member *member;
+	u32 entries;
+	int ret;
+};
+
+static void recover_other_work(struct work_struct *work)
+{
+	struct recover_other *o = container_of(work, struct recover_other, work);
+
+	o->ret = rpol_reserve(o->member, o->entries, 0);
+}
+
+/*
+ * What brings a READ's translations back stands behind what a server takes now and then, and
+ * others wait for them: the connection goes.
+ */
+static void recover_queue_wanted(struct kunit *test, struct fake *f)
+{
+	struct rpol_quota quota = { .max = RPOL_NO_MAX, .weight = RPOL_WEIGHT_DEFAULT };
+	struct rpol_domain *domain = f->xprt->pool->rdev->domain;
+	struct rpol_member *own = f->xprt->pool->member;
+	struct recover_other o = { .entries = RPOL_CAPACITY_MIN / 4 };
+	unsigned long end = jiffies + RAW_WAIT;
+	struct rpol_domain_stats st;
+	u64 capacity;
+	u32 rest;
+
+	rpol_domain_get_stats(domain, &st);
+	capacity = st.capacity;
+	rest = RPOL_CAPACITY_MIN - st.charged;
+	KUNIT_ASSERT_EQ(test, rpol_domain_set_capacity(domain, RPOL_CAPACITY_MIN), 0);
+	KUNIT_EXPECT_EQ(test, rpol_reserve(own, rest, RPOL_NOWAIT), 0);
+	o.member = rpol_member_create(domain, &quota, NULL, NULL);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(o.member));
+	INIT_WORK_ONSTACK(&o.work, recover_other_work);
+	queue_work(system_unbound_wq, &o.work);
+	WRITE_ONCE(rdmafs_test_knobs.grace_ms, 100);
+	while (!READ_ONCE(f->raw->cut) && time_before(jiffies, end)) {
+		/* As if something else had been taken since the last beat. */
+		spin_lock_bh(&f->xprt->lock);
+		if (f->xprt->nr_conns)
+			f->xprt->conns[0]->stood = 0;
+		spin_unlock_bh(&f->xprt->lock);
+		fake_notify(f, RXP_NOTIFY_PONG, 0, 0, NULL, 0);
+		while (atomic_read(&f->raw->arrived) > f->raw->taken)
+			fake_take(test, f);
+		msleep(100);
+	}
+	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(f->raw->cut), "others wait for ever");
+	WRITE_ONCE(rdmafs_test_knobs.grace_ms, 0);
+	rpol_release(own, rest);
+	flush_work(&o.work);
+	destroy_work_on_stack(&o.work);
+	KUNIT_EXPECT_EQ(test, o.ret, 0);
+	rpol_release(o.member, o.entries);
+	rpol_member_destroy(o.member);
+	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(domain, capacity), 0);
+}
+
+/* Its answer is there, but not what it was sent with. */
+static void recover_wanted_answered(struct kunit *test)
+{
+	struct fake *f = test->priv;
+
+	fake_start(test, f);
+	recover_stands(test, f, 1);
+	recover_queue_wanted(test, f);
+	recover_stood(test, f, 1);
+}
+
+/* Its STCRW stands, so that a CANCEL can't be sent. */
+static void recover_wanted_followed(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct fake_call *c = &f->call[0];
+
+	fake_start(test, f);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail wc_chain 1000000 16"), 0);
+	fake_submit(test, f, 0, FAKE_READ_LATE);
+	while (!c->keyed)
+		fake_take(test, f);
+	recover_queue_wanted(test, f);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release wc_chain"), 0);
+	fake_drop(f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	fake_take_call(test, f, c);
+	fake_serve(test, f, c);
+	fake_await(test, c);
+	KUNIT_EXPECT_EQ(test, c->call.status, 0);
+	fake_check(test, c);
+	fake_idle(test, f);
 }
 
 /* Who waits for translations or a slot is sent away, too; nothing was sent: no new session. */
@@ -578,6 +675,7 @@ static int recover_init(struct kunit *test)
 static void recover_exit(struct kunit *test)
 {
 	rdmafs_points_command("reset");
+	WRITE_ONCE(rdmafs_test_knobs.grace_ms, 0);
 	if (test->priv)
 		fake_free(test->priv);
 }
@@ -588,6 +686,8 @@ static struct kunit_case recover_cases[] = {
 	KUNIT_CASE(recover_fail_down),
 	KUNIT_CASE(recover_fail_answered),
 	KUNIT_CASE_SLOW(recover_queue_stands),
+	KUNIT_CASE_SLOW(recover_wanted_answered),
+	KUNIT_CASE_SLOW(recover_wanted_followed),
 	KUNIT_CASE(recover_fail_waiting),
 	KUNIT_CASE(recover_short),
 	KUNIT_CASE(recover_too_big),
