@@ -64,15 +64,7 @@ static void rxp_grant_unlink(struct rdmafs_xprt_session *s, struct rxp_grant *g)
 	lockdep_assert_held(&s->lock);
 	list_del_init(&g->link);
 	s->nr_grants--;
-	s->grant_bytes -= g->charged;
-	rxp_taker_ungrant(s->taker, g->charged);
-}
-
-/* Half of the pages that a session may have are for what is not granted; its client's likewise. */
-static bool rxp_grants_fit(const struct rdmafs_xprt_session *s, u32 bytes)
-{
-	lockdep_assert_held(&s->lock);
-	return s->grant_bytes + bytes <= (u64)READ_ONCE(s->server->limits.data_mib) << 19;
+	rxp_session_ungrant(s, g->charged);
 }
 
 /* By the protection domain of where it is named: those of before a reconnect are void. */
@@ -215,11 +207,9 @@ struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
 
 	spin_lock_bh(&s->lock);
 	room = s->nr_grants < min(READ_ONCE(rxp_grants_max), RXP_WIRE_GRANTS) &&
-	       rxp_grants_fit(s, req->charged) && rxp_taker_grant(s->taker, req->charged);
-	if (room) {
+	       rxp_session_grant(s, req->charged);
+	if (room)
 		s->nr_grants++;
-		s->grant_bytes += req->charged;
-	}
 	spin_unlock_bh(&s->lock);
 	if (!room) {
 		kfree(g);

@@ -381,7 +381,7 @@ void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p);
  * @share:     percent of what others leave that one client may take, of either
  * @refused:   connections and sessions that found too few
  * @data:      of pages behind large READs and WRITEs
- * @data_max:  so many may be
+ * @data_max:  so many may be, but for one request of each session
  * @idle:      of pages for data that are kept for the next ones, besides
  * @refused_data: times that a client found too few of these
  * @takers:    &struct rxp_taker, clients that have some
@@ -439,8 +439,6 @@ void rxp_taker_put(struct rxp_taker *t);
 bool rxp_taker_charge(struct rxp_taker *t, u64 bytes);
 void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large);
 u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size);
-bool rxp_taker_grant(struct rxp_taker *t, u32 bytes);
-void rxp_taker_ungrant(struct rxp_taker *t, u32 bytes);
 bool rxp_taker_idle(struct rxp_taker *t, u32 bytes);
 void rxp_taker_unidle(struct rxp_taker *t, u32 bytes);
 

@@ -21,8 +21,11 @@
  * for a session, for all sessions of a client, and for all together.  A client has its share
  * of what the others leave, as of message buffers.  But one of few may have more: an even
  * part, counted as if there were one client more, while a quarter is left, so that who comes
- * next finds some whatever the others do.  And however small its part is, one request at a
- * time gets what it needs.  Who finds too few is told to ask again.  Pages that are idle are
+ * next finds some whatever the others do.  Who finds too few is told to ask again.  But one
+ * request at a time of each session gets what it needs whatever the rest have, the other
+ * sessions of its client included: what hangs in one is not felt in another.  So there may
+ * be more than the bound, by the largest request for each session; and these are bounded by
+ * their message buffers.  Nothing of that much becomes a grant.  Pages that are idle are
  * kept for seconds within the same bounds, with those in use, as they are just then; when more
  * are used later they may be there besides.
  */
@@ -338,15 +341,20 @@ static u64 rxp_taker_room(const struct rxp_taker *t, u64 more)
 	return max(room, div_u64(b->data_max, b->nr_takers + 1));
 }
 
-static bool rxp_taker_data_fits(const struct rxp_taker *t, u32 bytes, u32 has)
+static bool rxp_taker_data_fits(const struct rxp_taker *t, u32 bytes)
 {
 	const struct rxp_budget *b = t->budget;
 
 	lockdep_assert_held(&b->lock);
-	if (b->data + bytes > b->data_max)
-		return false;
-	/* If all its others are idle this one would wait for nothing. */
-	return t->data == t->granted + has || t->data + bytes <= rxp_taker_room(t, bytes);
+	return b->data + bytes <= b->data_max && t->data + bytes <= rxp_taker_room(t, bytes);
+}
+
+/* Has a session nothing but grants, and what the request has?  It would wait for others then. */
+static bool rxp_session_data_only(const struct rdmafs_xprt_session *s, u32 bytes, u32 has)
+{
+	lockdep_assert_held(&s->taker->budget->lock);
+	return atomic64_read(&s->data_bytes) == s->grant_bytes + has &&
+	       (u64)has + bytes <= RDMAFS_XPRT_DATA_MAX;
 }
 
 /**
@@ -355,7 +363,9 @@ static bool rxp_taker_data_fits(const struct rxp_taker *t, u32 bytes, u32 has)
  * @bytes: how many
  * @has:   bytes that the request has already
  *
- * All in one step, and not even for a moment more: it would be another one's room.
+ * All in one step, and not even for a moment more: it would be another one's room.  The only
+ * request of a session has up to RDMAFS_XPRT_DATA_MAX in any case: all sessions together
+ * have no more than max_data_total_mib and that much for each of them.
  *
  * Return: whether there are so many for it.
  */
@@ -366,10 +376,10 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has)
 	bool fits;
 
 	spin_lock_bh(&b->lock);
-	fits = atomic64_read(&s->data_bytes) + bytes <= max;
-	if (fits && !rxp_taker_data_fits(s->taker, bytes, has)) {
-		b->refused_data++;
-		fits = false;
+	fits = rxp_session_data_only(s, bytes, has);
+	if (!fits && atomic64_read(&s->data_bytes) + bytes <= max) {
+		fits = rxp_taker_data_fits(s->taker, bytes);
+		b->refused_data += !fits;
 	}
 	if (fits) {
 		atomic64_add(bytes, &s->data_bytes);
@@ -421,37 +431,46 @@ u64 rxp_session_left(struct rdmafs_xprt_session *s)
 }
 
 /**
- * rxp_taker_grant - let a client keep pages that it was charged for
- * @t:	   the client's account
+ * rxp_session_grant - let a session keep pages that it was charged for
+ * @s:	   the session
  * @bytes: how many
  *
- * Half of what it may have is for what is not granted.
+ * Half of what it may have, and of what its client may, is for what is not granted.  And
+ * what there is too much of all together goes back.
  *
  * Return: whether it may.
  */
-bool rxp_taker_grant(struct rxp_taker *t, u32 bytes)
+bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
 {
+	u64 half = (u64)READ_ONCE(s->server->limits.data_mib) << 19;
+	struct rxp_taker *t = s->taker;
 	struct rxp_budget *b = t->budget;
 	bool fits;
 
 	spin_lock_bh(&b->lock);
-	fits = t->granted + bytes <= rxp_taker_room(t, 0) / 2;
-	if (fits)
+	fits = s->grant_bytes + bytes <= half && b->data <= b->data_max &&
+	       t->granted + bytes <= rxp_taker_room(t, 0) / 2;
+	if (fits) {
+		s->grant_bytes += bytes;
 		t->granted += bytes;
+	}
 	spin_unlock_bh(&b->lock);
 	return fits;
 }
 
 /**
- * rxp_taker_ungrant - they are a request's again, or about to be given back
- * @t:	   the client's account
+ * rxp_session_ungrant - they are a request's again, or about to be given back
+ * @s:	   the session
  * @bytes: how many
  */
-void rxp_taker_ungrant(struct rxp_taker *t, u32 bytes)
+void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes)
 {
-	spin_lock_bh(&t->budget->lock);
-	t->granted -= bytes;
-	spin_unlock_bh(&t->budget->lock);
+	struct rxp_budget *b = s->taker->budget;
+
+	spin_lock_bh(&b->lock);
+	s->grant_bytes -= bytes;
+	s->taker->granted -= bytes;
+	spin_unlock_bh(&b->lock);
 }
 
 /**

@@ -209,7 +209,7 @@ struct rdmafs_xprt_session {
 	u32 requests;			/* not yet replied or gone */
 	struct list_head grants;
 	u32 nr_grants;
-	u64 grant_bytes;		/* of @data_bytes; lock */
+	u64 grant_bytes;		/* of @data_bytes; budget's lock */
 	atomic64_t data_bytes;		/* of pages of its requests and grants; budget's lock */
 	unsigned long last_seen;
 	unsigned long progress;		/* of its data, the last time, in jiffies */
@@ -434,6 +434,8 @@ int rxp_admit_session(struct rdmafs_xprt_server *server,
 		      const struct rdmafs_xprt_session *session);
 bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has);
 void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes);
+bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes);
+void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes);
 u64 rxp_session_left(struct rdmafs_xprt_session *s);
 void rxp_limits_show(struct seq_file *m, void *owner);
 void rxp_server_conn_wake(struct rxp_conn *conn);

@@ -122,12 +122,12 @@ void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes)
 	atomic64_sub(bytes, &s->data_bytes);
 }
 
-bool rxp_taker_grant(struct rxp_taker *t, u32 bytes)
+bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
 {
 	return true;
 }
 
-void rxp_taker_ungrant(struct rxp_taker *t, u32 bytes)
+void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes)
 {
 }
 

@@ -1069,24 +1069,48 @@ static void limits_data_share(struct kunit *test)
 	limits_wait_total(test, 0);
 }
 
-/* A request that is larger than its client's part is served when no other is. */
+/*
+ * Whoever has taken all there is, a session of the same client or another client's, each
+ * session has one request at a time, and no more: what hangs is felt by its own users only.
+ */
 static void limits_data_one(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
-	struct raw *one, *two;
+	struct raw *one, *two, *other;
+	u32 seq;
 
-	l.data_total_mib = 1;
+	l.data_total_mib = 16;
+	l.client_share = 100;
 	limits_start(test, &l);
 	one = limits_session(test);
 	two = limits_session(test);
-	limits_take(test, one, 0, 1);
-	limits_call(test, two, 0, 1, RXP_F_READ, SZ_64K);
-	limits_expect(test, two, 0, 1, RXP_STATUS_RETRY_LATER);
+	limits_take(test, one, 0, RAW_SLOTS);
+	limits_take(test, two, 0, 1);
+	limits_no_more(test, two, 1, 1);
+	limits_other(test);
+	other = limits_session(test);
+	limits_take(test, other, 0, 1);
+	limits_no_more(test, other, 1, 1);
+	/* They go on. */
+	for (seq = 1; seq < 4; seq++) {
+		limits_call_off(test, two, 0, seq);
+		limits_wait_total(test, 17 * SZ_1M);
+		limits_call(test, two, 0, seq + 1, RXP_F_READ, SZ_1M);
+		limits_wait_total(test, 18 * SZ_1M);
+		limits_call_off(test, other, 0, seq);
+		limits_wait_total(test, 17 * SZ_1M);
+		limits_call(test, other, 0, seq + 1, RXP_F_READ, SZ_1M);
+		limits_wait_total(test, 18 * SZ_1M);
+	}
+	/* While there is more than there may be, what goes is not had again. */
 	limits_call_off(test, one, 0, 1);
-	limits_wait_total(test, 0);
-	limits_call(test, two, 0, 2, RXP_F_READ, SZ_1M);
-	limits_wait_total(test, SZ_1M);
-	limits_call_off(test, two, 0, 2);
+	limits_wait_total(test, 17 * SZ_1M);
+	limits_no_more(test, one, 0, 2);
+	limits_leave(test);
+	limits_wait_total(test, SZ_16M);
+	limits_leave(test);
+	limits_wait_total(test, 15 * SZ_1M);
+	limits_leave(test);
 	limits_wait_total(test, 0);
 }
 
