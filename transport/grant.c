@@ -19,11 +19,13 @@
  * To the policy it is lent: idle, and charged.  When anybody on the device waits for
  * translations, be it a session or a mount of this host, the policy says which are
  * wanted back, and all of these go in one RECALL, and come in one RETURN.  When a
- * session that may have more found no translations none is made for a while.  A client
- * that neither uses nor returns one in time loses its connections, and with them the keys.
- * A client returns what it has not used for some seconds.  One that is returned counts
- * until its key is invalid, and is to be in the same time: its LOCAL_INV stands in a queue
- * that the client may stop.
+ * session that may have more found no translations none is made for a while.  The oldest of
+ * a client are wanted back, too, if its grants have more pages than half of what it may have
+ * by now (limits.c): that is looked at every few seconds, when somebody found too few pages,
+ * and when there are to be less.  A client that neither uses nor returns one in time loses
+ * its connections, and with them the keys.  A client returns what it has not used for some
+ * seconds.  One that is returned counts until its key is invalid, and is to be in the same
+ * time: its LOCAL_INV stands in a queue that the client may stop.
  *
  * The sink's pages are the session's own (mr.c), and are read only when the key
  * is known to be invalid.  From then on its translations are of no use until the WRITE is
@@ -64,7 +66,17 @@ static void rxp_grant_unlink(struct rdmafs_xprt_session *s, struct rxp_grant *g)
 	lockdep_assert_held(&s->lock);
 	list_del_init(&g->link);
 	s->nr_grants--;
-	rxp_session_ungrant(s, g->charged);
+	rxp_session_ungrant(s, g->charged, g->recalled);
+}
+
+/* It is to come back, and its time runs from now on. */
+static void rxp_grant_recall(struct rdmafs_xprt_session *s, struct rxp_grant *g)
+{
+	lockdep_assert_held(&s->lock);
+	if (g->recalled)
+		return;
+	g->recalled = jiffies | 1;
+	rxp_taker_recall(s->taker, g->charged);
 }
 
 /* By the protection domain of where it is named: those of before a reconnect are void. */
@@ -320,7 +332,7 @@ static const char *rxp_grant_return(struct rxp_conn *conn, u32 rkey)
 	if (g) {
 		g->returned = true;
 		rxp_grant_came(g);
-		g->recalled = g->recalled ?: jiffies | 1;
+		rxp_grant_recall(s, g);
 	}
 	spin_unlock_bh(&s->lock);
 	if (!g)
@@ -378,7 +390,7 @@ void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 }
 
 /*
- * Call back as many of those that the policy wants as one message names.  It goes where
+ * Call back as many of those that are to come back as one message names.  It goes where
  * the replies went that brought them, so that it can't be there first.  False if there
  * are none, or no message is to be had now: the connection says when one is.
  */
@@ -391,10 +403,10 @@ static bool rxp_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn 
 	lockdep_assert_held(&s->lock);
 	list_for_each_entry(g, &s->grants, link) {
 		if (g->conn != conn || g->told_ns || g->returned ||
-		    !rpol_mr_recalled(&g->mr->policy))
+		    (!g->recalled && !rpol_mr_recalled(&g->mr->policy)))
 			continue;
 		/* Its time runs from now on: a client may let nothing more be sent. */
-		g->recalled = g->recalled ?: jiffies | 1;
+		rxp_grant_recall(s, g);
 		if (nr == RXP_WIRE_KEYS)
 			continue;
 		batch[nr] = g;
@@ -438,7 +450,7 @@ static bool rxp_grants_overdue(struct rdmafs_xprt_session *s, bool *more)
 }
 
 /**
- * rxp_grants_recall - call back what the policy wants of a pool
+ * rxp_grants_recall - call back what is to come back of a pool, as the policy or the tick says
  * @pool: the pool
  *
  * Process context, the pool's worker.
@@ -479,8 +491,26 @@ void rxp_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s)
 	spin_unlock_bh(&pool->lock);
 }
 
+/* Grants of too many pages: the oldest are to come back, and their pool's worker says so. */
+static void rxp_grants_shed(struct rdmafs_xprt_session *s)
+{
+	u64 excess = rxp_taker_excess(s->taker);
+	struct rxp_grant *g;
+
+	lockdep_assert_held(&s->lock);
+	list_for_each_entry_reverse(g, &s->grants, link) {
+		if (!excess)
+			return;
+		if (g->recalled)
+			continue;
+		rxp_grant_recall(s, g);
+		excess -= min(excess, g->charged);
+		rxp_pool_reclaim(g->pool);
+	}
+}
+
 /**
- * rxp_grants_tick - see that what was called back comes, while translations are short
+ * rxp_grants_tick - see that what was called back comes, and whether grants take too many pages
  * @server: the server, its lock held
  *
  * Return: whether it has to be called again soon.
@@ -493,6 +523,7 @@ bool rxp_grants_tick(struct rdmafs_xprt_server *server)
 	lockdep_assert_held(&server->lock);
 	list_for_each_entry(s, &server->sessions, link) {
 		spin_lock_bh(&s->lock);
+		rxp_grants_shed(s);
 		if (rxp_session_overdue(s, &more)) {
 			pr_warn_ratelimited("rdmafs: %s leaves requests half done: disconnecting\n",
 					    s->name);

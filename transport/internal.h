@@ -409,11 +409,12 @@ struct rxp_budget {
  * @budget:  the budget; a reference
  * @link:    in its list
  * @source:  which client
- * @refs:    of connections and sessions; these and the next five: the budget's lock
+ * @refs:    of connections and sessions; these and the next six: the budget's lock
  * @ring:    bytes of message buffers
  * @large:   of those, of large receives
  * @data:    bytes of pages for data, of all its sessions
  * @granted: of those, of grants
+ * @recalled: of these, of grants that are to come back
  * @idle:    bytes of pages that its sessions' pools keep, besides
  * @unbound: its connections that are no session's; the server's lock
  */
@@ -426,6 +427,7 @@ struct rxp_taker {
 	u64 large;
 	u64 data;
 	u64 granted;
+	u64 recalled;
 	u64 idle;
 	u32 unbound;
 };
@@ -439,6 +441,8 @@ void rxp_taker_put(struct rxp_taker *t);
 bool rxp_taker_charge(struct rxp_taker *t, u64 bytes);
 void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large);
 u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size);
+u64 rxp_taker_excess(struct rxp_taker *t);
+void rxp_taker_recall(struct rxp_taker *t, u32 bytes);
 bool rxp_taker_idle(struct rxp_taker *t, u32 bytes);
 void rxp_taker_unidle(struct rxp_taker *t, u32 bytes);
 

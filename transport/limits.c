@@ -25,7 +25,9 @@
  * request at a time of each session gets what it needs whatever the rest have, the other
  * sessions of its client included: what hangs in one is not felt in another.  So there may
  * be more than the bound, by the largest request for each session; and these are bounded by
- * their message buffers.  Nothing of that much becomes a grant.  Pages that are idle are
+ * their message buffers.  Nothing of that much becomes a grant.  Half of a client's part is
+ * for what is not granted; when grants are more, as the part has become less, the oldest are
+ * called back (grant.c).  Pages that are idle are
  * kept for seconds within the same bounds, with those in use, as they are just then; when more
  * are used later they may be there besides.
  */
@@ -100,9 +102,9 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_limits_default);
 /**
  * rdmafs_xprt_set_limits - allow clients more or less
  * @server: the server
- * @limits: counts from the next one on; what clients have they keep, and the numbers of
- *	    slots and threads stay as they are: clients that come back want as many slots
- *	    as they had
+ * @limits: counts from the next one on; what clients have they keep, but for grants of too
+ *	    many pages, which are called back; and the numbers of slots and threads stay as
+ *	    they are: clients that come back want as many slots as they had
  */
 void rdmafs_xprt_set_limits(struct rdmafs_xprt_server *server,
 			    const struct rdmafs_xprt_limits *limits)
@@ -115,6 +117,7 @@ void rdmafs_xprt_set_limits(struct rdmafs_xprt_server *server,
 	server->limits.threads = threads;
 	spin_unlock_bh(&server->lock);
 	rxp_budget_set(server->budget, limits);
+	queue_delayed_work(rxp_wq, &server->recall, 0);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_set_limits);
 
@@ -228,7 +231,7 @@ void rxp_taker_put(struct rxp_taker *t)
 	spin_lock_bh(&b->lock);
 	last = !--t->refs;
 	if (last) {
-		WARN_ON_ONCE(t->ring || t->data || t->granted || t->idle);
+		WARN_ON_ONCE(t->ring || t->data || t->granted || t->recalled || t->idle);
 		list_del(&t->link);
 		b->nr_takers--;
 	}
@@ -373,13 +376,14 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has)
 {
 	s64 max = (s64)READ_ONCE(s->server->limits.data_mib) << 20;
 	struct rxp_budget *b = s->taker->budget;
-	bool fits;
+	bool fits, refused = false;
 
 	spin_lock_bh(&b->lock);
 	fits = rxp_session_data_only(s, bytes, has);
 	if (!fits && atomic64_read(&s->data_bytes) + bytes <= max) {
 		fits = rxp_taker_data_fits(s->taker, bytes);
-		b->refused_data += !fits;
+		refused = !fits;
+		b->refused_data += refused;
 	}
 	if (fits) {
 		atomic64_add(bytes, &s->data_bytes);
@@ -387,6 +391,9 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has)
 		b->data += bytes;
 	}
 	spin_unlock_bh(&b->lock);
+	/* It may be grants of others that are in the way. */
+	if (refused)
+		queue_delayed_work(rxp_wq, &s->server->recall, HZ / 4);
 	return fits;
 }
 
@@ -460,17 +467,50 @@ bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
 
 /**
  * rxp_session_ungrant - they are a request's again, or about to be given back
- * @s:	   the session
- * @bytes: how many
+ * @s:	      the session
+ * @bytes:    how many
+ * @recalled: whether rxp_taker_recall() was told of them
  */
-void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes)
+void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
 {
 	struct rxp_budget *b = s->taker->budget;
 
 	spin_lock_bh(&b->lock);
 	s->grant_bytes -= bytes;
 	s->taker->granted -= bytes;
+	s->taker->recalled -= recalled ? bytes : 0;
 	spin_unlock_bh(&b->lock);
+}
+
+/**
+ * rxp_taker_recall - a grant is to come back
+ * @t:	   the account of its client
+ * @bytes: of it
+ */
+void rxp_taker_recall(struct rxp_taker *t, u32 bytes)
+{
+	spin_lock_bh(&t->budget->lock);
+	t->recalled += bytes;
+	spin_unlock_bh(&t->budget->lock);
+}
+
+/**
+ * rxp_taker_excess - what a client has too much of in grants
+ * @t: the account
+ *
+ * The others have more than when they were made, or there is to be less.
+ *
+ * Return: bytes that are beyond half of its room, but for those that are to come back.
+ */
+u64 rxp_taker_excess(struct rxp_taker *t)
+{
+	u64 keep, half;
+
+	spin_lock_bh(&t->budget->lock);
+	keep = t->granted - t->recalled;
+	half = rxp_taker_room(t, 0) / 2;
+	spin_unlock_bh(&t->budget->lock);
+	return keep - min(keep, half);
 }
 
 /**

@@ -435,7 +435,7 @@ int rxp_admit_session(struct rdmafs_xprt_server *server,
 bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has);
 void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes);
 bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes);
-void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes);
+void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled);
 u64 rxp_session_left(struct rdmafs_xprt_session *s);
 void rxp_limits_show(struct seq_file *m, void *owner);
 void rxp_server_conn_wake(struct rxp_conn *conn);

@@ -127,7 +127,20 @@ bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
 	return true;
 }
 
-void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes)
+void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
+{
+}
+
+void rxp_taker_recall(struct rxp_taker *t, u32 bytes)
+{
+}
+
+u64 rxp_taker_excess(struct rxp_taker *t)
+{
+	return 0;
+}
+
+void rxp_pool_reclaim(void *ctx)
 {
 }
 

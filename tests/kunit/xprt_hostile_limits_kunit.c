@@ -1069,6 +1069,87 @@ static void limits_data_share(struct kunit *test)
 	limits_wait_total(test, 0);
 }
 
+/* A WRITE of 1 MiB, which brings a grant once its sink was seen to be registered: its key. */
+static u32 limits_grant(struct kunit *test, struct raw *raw, u16 slot)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	const struct rxp_wire_reply *reply;
+	struct rxp_wire_tag tag;
+	u32 seq = 0;
+	u16 flags;
+
+	do {
+		KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
+		limits_call(test, raw, slot, ++seq, RXP_F_WRITE, SZ_1M);
+		tag = *(struct rxp_wire_tag *)
+			raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, slot, seq);
+		tag.iova = 0;
+		KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_DATA, slot, seq, &tag,
+					      sizeof(tag), le32_to_cpu(tag.rkey)), 0);
+		reply = raw_expect(test, raw, RXP_REPLY, 0, slot, seq);
+		flags = le16_to_cpu(((struct rxp_wire_hdr *)reply - 1)->flags);
+		tag = *(struct rxp_wire_tag *)((u8 *)(reply + 1) + 8);
+		KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[(raw->taken - 2) % RAW_RECVS]), 0);
+		KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[(raw->taken - 1) % RAW_RECVS]), 0);
+	} while (!(flags & RXP_F_GRANT));
+	return le32_to_cpu(tag.rkey);
+}
+
+/* So many of the oldest grants are called back. */
+static void limits_recalled(struct kunit *test, struct raw *raw, const u32 *rkeys, u32 nr)
+{
+	const struct rxp_wire_keys *keys = raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_RECALL,
+						      0, 0);
+	u32 i, k, found = 0;
+
+	KUNIT_ASSERT_EQ(test, le16_to_cpu(keys->nr), nr);
+	for (i = 0; i < nr; i++)
+		for (k = 0; k < nr; k++)
+			found += le32_to_cpu(keys->rkey[k]) == rkeys[i];
+	KUNIT_EXPECT_EQ(test, found, nr);
+}
+
+/*
+ * There is to be less: what clients have granted of it beyond their halves is called back, the
+ * oldest first.  Who returns it goes on, who does not loses his connection.
+ */
+static void limits_data_recall(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	u32 keys[4], others[4], i;
+	struct raw *one, *other;
+
+	l.data_total_mib = 64;
+	limits_start(test, &l);
+	one = limits_session(test);
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		keys[i] = limits_grant(test, one, i);
+	limits_other(test);
+	other = limits_session(test);
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		others[i] = limits_grant(test, other, i);
+	KUNIT_EXPECT_EQ(test, limits_total(t), SZ_8M);
+
+	/* A third of 16 MiB, and half of that: two are too many. */
+	l.data_total_mib = 16;
+	rdmafs_xprt_set_limits(t->server, &l);
+	limits_recalled(test, one, keys, 2);
+	limits_recalled(test, other, others, 2);
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_EQ(test, raw_return(one, keys[i]), 0);
+	limits_wait_total(test, 6 * SZ_1M);
+	limits_call(test, one, 5, 1, RXP_F_READ, SZ_1M);
+	limits_wait_total(test, 7 * SZ_1M);
+	limits_call_off(test, one, 5, 1);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(other));
+	limits_wait_total(test, SZ_2M);
+	KUNIT_EXPECT_FALSE(test, one->cut);
+	limits_leave(test);
+	limits_leave(test);
+	limits_wait_total(test, 0);
+}
+
 /*
  * Whoever has taken all there is, a session of the same client or another client's, each
  * session has one request at a time, and no more: what hangs is felt by its own users only.
@@ -1241,6 +1322,7 @@ static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(limits_idle),
 	KUNIT_CASE(limits_data_share),
 	KUNIT_CASE(limits_data_one),
+	KUNIT_CASE_SLOW(limits_data_recall),
 	KUNIT_CASE(limits_folios),
 	KUNIT_CASE(limits_idle_share),
 	{}
