@@ -438,6 +438,30 @@ u64 rxp_session_left(struct rdmafs_xprt_session *s)
 }
 
 /**
+ * rxp_session_spares - may a request of a session hold more than its data needs?
+ * @s:	  the session
+ * @more: bytes that it would hold besides what all have
+ *
+ * For what needs them there is to be room: half of what the session may have, and of what
+ * its client may.  Grants have the other half to themselves.
+ *
+ * Return: whether it may, if there is room.
+ */
+bool rxp_session_spares(struct rdmafs_xprt_session *s, u32 more)
+{
+	u64 half = (u64)READ_ONCE(s->server->limits.data_mib) << 19;
+	const struct rxp_taker *t = s->taker;
+	struct rxp_budget *b = t->budget;
+	bool spares;
+
+	spin_lock_bh(&b->lock);
+	spares = atomic64_read(&s->data_bytes) - s->grant_bytes + more <= half &&
+		 t->data - t->granted + more <= rxp_taker_room(t, more) / 2;
+	spin_unlock_bh(&b->lock);
+	return spares;
+}
+
+/**
  * rxp_session_grant - let a session keep pages that it was charged for
  * @s:	   the session
  * @bytes: how many

@@ -427,7 +427,8 @@ static u64 rxp_pages_held(const struct bio_vec *bv, u32 nr)
  * @len: bytes, more than RDMAFS_XPRT_INLINE_MAX and at most r->read_max
  *
  * Process context, may sleep for memory.  Instead of rdmafs_xprt_req_room(), which may find
- * room where this does not: a folio of which little is read counts as a whole.
+ * room where this does not: a folio of which little is read counts as a whole, and there has
+ * to be half of all room for what is read and written.
  *
  * Return: 0, and the references are transport's; -EMSGSIZE, -ENOMEM,
  * -ENOTCONN, -EAGAIN (the client has not said where they go), and they are not.
@@ -435,6 +436,7 @@ static u64 rxp_pages_held(const struct bio_vec *bv, u32 nr)
 int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u32 nr, u32 len)
 {
 	struct rxp_req *req = container_of(r, struct rxp_req, r);
+	struct rdmafs_xprt_session *s = req->session;
 	struct rxp_pages *pages;
 	u64 held;
 
@@ -446,7 +448,10 @@ int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u
 	if (!rxp_req_take_pool(req))
 		return -ENOTCONN;
 	held = rxp_pages_held(bv, nr);
-	if (held > U32_MAX || !rxp_req_charge(req, held))
+	/* More than a copy would: what others want to write, or to read, needs that room. */
+	if (held > U32_MAX ||
+	    (held > rxp_buf_size(len) && !rxp_session_spares(s, held - min(held, req->charged))) ||
+	    !rxp_req_charge(req, held))
 		return -ENOMEM;
 	rxp_req_trim(req);
 	pages = rxp_pages_lend(req->pool, bv, nr);

@@ -434,6 +434,7 @@ int rxp_admit_session(struct rdmafs_xprt_server *server,
 		      const struct rdmafs_xprt_session *session);
 bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has);
 void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes);
+bool rxp_session_spares(struct rdmafs_xprt_session *s, u32 more);
 bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes);
 void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled);
 u64 rxp_session_left(struct rdmafs_xprt_session *s);

@@ -33,20 +33,32 @@ struct limits {
 	struct completion serve;
 	struct page *lends;		/* a READ is answered from there, when @serve says so */
 	atomic_t lent;			/* so often it was */
+	atomic_t copied;		/* and so often a copy was made */
 };
 
-/* Of a large folio as much as a READ has room for, but nothing of that is sent. */
+/*
+ * Of a large folio as much as a READ has room for, in two pieces, or a copy of it; but nothing of
+ * that is sent.
+ */
 static bool limits_lend(struct limits *t, struct rdmafs_xprt_req *req)
 {
-	struct bio_vec bv;
+	u32 half = req->read_max / 2, i;
+	struct bio_vec bv[2];
+	struct iov_iter dest;
+	int err;
 
-	bvec_set_page(&bv, t->lends, req->read_max, 0);
-	get_page(t->lends);
-	if (rdmafs_xprt_req_pages(req, &bv, 1, req->read_max)) {
-		put_page(t->lends);
-		return false;
+	for (i = 0; i < ARRAY_SIZE(bv); i++) {
+		bvec_set_page(&bv[i], t->lends, half, i * half);
+		get_page(t->lends);
 	}
-	atomic_inc(&t->lent);
+	err = rdmafs_xprt_req_pages(req, bv, ARRAY_SIZE(bv), req->read_max);
+	if (err) {
+		for (i = 0; i < ARRAY_SIZE(bv); i++)
+			put_page(t->lends);
+		if (err != -ENOMEM || rdmafs_xprt_req_room(req, req->read_max, &dest))
+			return false;
+	}
+	atomic_inc(err ? &t->copied : &t->lent);
 	wait_for_completion(&t->serve);
 	rdmafs_xprt_req_reply(req, 8, 0, RDMAFS_REPLY_NOCACHE);
 	return true;
@@ -1227,7 +1239,8 @@ static void limits_idle_share(struct kunit *test)
 
 /*
  * A little of a large folio, which cannot be freed until that is sent, is as much as the
- * folio; and what that leaves no room for is read elsewhere, while there is room for itself.
+ * folio, and once, however many pieces of it are read.  What that leaves no room for is read
+ * elsewhere, while there is room for itself; and so it is when folios have half of the room.
  */
 static void limits_folios(struct kunit *test)
 {
@@ -1241,17 +1254,20 @@ static void limits_folios(struct kunit *test)
 	raw = limits_session(test);
 	t->lends = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(SZ_2M));
 	KUNIT_ASSERT_NOT_NULL(test, t->lends);
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 2; i++) {
 		limits_call(test, raw, i, 1, RXP_F_READ | RXP_F_RKEY, SZ_64K);
 		limits_wait_bytes(test, (i + 1) * SZ_2M);
 	}
-	limits_take(test, raw, 3, 1);
-	KUNIT_EXPECT_EQ(test, atomic_read(&t->lent), 3);
-	limits_call(test, raw, 4, 1, RXP_F_READ, SZ_1M);
-	limits_wait_bytes(test, SZ_8M);
-	limits_call(test, raw, 5, 1, RXP_F_READ | RXP_F_RKEY, SZ_64K);
-	limits_expect(test, raw, 5, 1, RXP_STATUS_RETRY_LATER);
-	KUNIT_EXPECT_EQ(test, atomic_read(&t->lent), 3);
+	/* The other half of the room is for what needs it. */
+	limits_call(test, raw, 2, 1, RXP_F_READ | RXP_F_RKEY, SZ_64K);
+	limits_wait_bytes(test, SZ_4M + SZ_128K);
+	limits_take(test, raw, 3, 2);
+	limits_call(test, raw, 5, 1, RXP_F_READ | RXP_F_RKEY, SZ_1M);
+	limits_wait_bytes(test, 7 * SZ_1M + SZ_128K);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->lent), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->copied), 2);
+	limits_call(test, raw, 6, 1, RXP_F_READ | RXP_F_RKEY, SZ_1M);
+	limits_expect(test, raw, 6, 1, RXP_STATUS_RETRY_LATER);
 	/* What was lent goes, and owes as much. */
 	complete_all(&t->serve);
 	limits_wait_bytes(test, SZ_2M);
