@@ -686,7 +686,7 @@ RDMAFSD_LIMIT(client_share, 1, 100);
 RDMAFSD_LIMIT(ring_mib, 1, 1 << 24);
 RDMAFSD_LIMIT(large_mib, 0, 1 << 24);
 RDMAFSD_LIMIT(data_mib, 2 * RDMAFS_XPRT_DATA_MAX >> 20, 1 << 20);	/* grants: half of it */
-RDMAFSD_LIMIT(data_total_mib, 2 * RDMAFS_XPRT_DATA_MAX >> 20, 1 << 24);
+RDMAFSD_LIMIT(data_total_mib, 4 * RDMAFS_XPRT_DATA_MAX >> 20, 1 << 24);	/* shares: a quarter */
 RDMAFSD_LIMIT(held_ms, 100, 3600000);
 RDMAFSD_LIMIT(threads, RDMAFS_XPRT_THREADS_MIN, RDMAFS_XPRT_THREADS_MAX);
 
