@@ -940,21 +940,19 @@ static void limits_call_off(struct kunit *test, struct raw *raw, u16 slot, u32 s
 }
 
 /*
- * As much as a session may have in buffers of one size, and then of another: those that
+ * All 8 MiB that a session may have in buffers of one size, and then of another: those that
  * are idle, kept for seconds, count, and make room.
  */
-static void limits_idle(struct kunit *test)
+static void limits_sizes(struct kunit *test, const struct rdmafs_xprt_limits *l)
 {
 	static const u32 sizes[] = { SZ_1M, SZ_512K, SZ_1M };
-	struct rdmafs_xprt_limits l = limits_default();
 	u32 seq[RAW_SLOTS] = {}, round;
 	struct limits *t = test->priv;
 	struct raw *raw;
 	u64 most = 0;
 	u16 i, nr;
 
-	l.data_mib = 8;
-	limits_start(test, &l);
+	limits_start(test, l);
 	raw = limits_open(test);
 	KUNIT_ASSERT_EQ(test, limits_hello(test, raw), RXP_WELCOME_NEW);
 	for (round = 0; round < ARRAY_SIZE(sizes); round++) {
@@ -971,6 +969,23 @@ static void limits_idle(struct kunit *test)
 		most = max(most, limits_pages(t));
 	}
 	KUNIT_EXPECT_LE(test, most, SZ_8M);
+}
+
+static void limits_idle(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+
+	l.data_mib = 8;
+	limits_sizes(test, &l);
+}
+
+/* The same where it is its client's part that ends there. */
+static void limits_idle_client(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+
+	l.data_total_mib = 16;
+	limits_sizes(test, &l);
 }
 
 /* What all sessions have of pages for data, and whether the clients' accounts add up to it. */
@@ -1037,7 +1052,7 @@ static void limits_data_share(struct kunit *test)
 	struct raw *one, *two, *other, *third;
 	struct limits *t = test->priv;
 
-	KUNIT_EXPECT_GE(test, l.data_total_mib, 2 * RDMAFS_XPRT_DATA_MAX / SZ_1M);
+	KUNIT_EXPECT_GE(test, l.data_total_mib, 4 * RDMAFS_XPRT_DATA_MAX / SZ_1M);
 	l.data_total_mib = 16;
 	limits_start(test, &l);
 	one = limits_session(test);
@@ -1207,34 +1222,88 @@ static void limits_data_one(struct kunit *test)
 	limits_wait_total(test, 0);
 }
 
-/* What all pools keep comes down to so much before it has been idle for long. */
-static void limits_wait_idle(struct kunit *test, u64 bytes)
+/* A share that is more than an even part is a client's, too. */
+static void limits_data_share_large(struct kunit *test)
 {
-	unsigned long end = jiffies + RXP_IDLE_SECS * HZ / 2;
-	struct limits *t = test->priv;
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *one, *other;
 
-	while (READ_ONCE(t->server->budget->idle) > bytes && time_before(jiffies, end))
-		usleep_range(1000, 2000);
-	KUNIT_EXPECT_LE(test, READ_ONCE(t->server->budget->idle), bytes);
+	l.data_total_mib = 16;
+	l.client_share = 60;
+	limits_start(test, &l);
+	one = limits_session(test);
+	limits_take(test, one, 0, 9);
+	limits_no_more(test, one, 9, 1);
+	limits_other(test);
+	other = limits_session(test);
+	limits_take(test, other, 0, 4);
+	limits_no_more(test, other, 4, 1);
+}
+
+/* A session of the client that comes from here takes so much of pages, and lets go of it. */
+static void limits_used(struct kunit *test, u32 nr)
+{
+	struct raw *raw = limits_session(test);
+	u32 i;
+
+	limits_take(test, raw, 0, nr);
+	for (i = 0; i < nr; i++)
+		limits_call_off(test, raw, i, 1);
+	limits_wait_total(test, 0);
+}
+
+/*
+ * What all pools keep, once that is gone which was not to be kept.  @since some of it has
+ * been idle: after too long nothing is known.
+ */
+static void limits_kept(struct kunit *test, u64 bytes, unsigned long since)
+{
+	struct limits *t = test->priv;
+	struct rxp_conn *conn;
+	u64 idle;
+	u32 i;
+
+	for (i = 0; i < t->nr; i++) {
+		spin_lock_bh(&t->server->lock);
+		conn = list_first_entry(&t->server->conns, struct rxp_conn, link);
+		list_move_tail(&conn->link, &t->server->conns);
+		spin_unlock_bh(&t->server->lock);
+		flush_delayed_work(&conn->pool->decay);
+	}
+	idle = READ_ONCE(t->server->budget->idle);
+	if (time_before(jiffies, since + RXP_IDLE_SECS * HZ))
+		KUNIT_EXPECT_EQ(test, idle, bytes);
 }
 
 /* A client's sessions keep no more together, once they have used them in turn, than it may have. */
 static void limits_idle_share(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
-	struct raw *raw;
-	u32 round, i;
+	unsigned long since = jiffies;
+	u32 round;
 
 	l.data_total_mib = 16;
 	limits_start(test, &l);
 	for (round = 0; round < 3; round++) {
-		raw = limits_session(test);
-		limits_take(test, raw, 0, 8);
-		for (i = 0; i < 8; i++)
-			limits_call_off(test, raw, i, 1);
-		limits_wait_total(test, 0);
-		limits_wait_idle(test, SZ_8M);
+		limits_used(test, 8);
+		limits_kept(test, SZ_8M, since);
 	}
+}
+
+/* Nor all clients together than there may be, though each may have as much. */
+static void limits_idle_total(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	unsigned long since = jiffies;
+
+	l.data_total_mib = 16;
+	l.client_share = 100;
+	limits_start(test, &l);
+	limits_used(test, RAW_SLOTS);
+	limits_kept(test, SZ_16M, since);
+	limits_other(test);
+	limits_used(test, 8);
+	limits_kept(test, SZ_16M, since);
 }
 
 /*
@@ -1336,11 +1405,14 @@ static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(limits_service_type),
 	KUNIT_CASE(limits_data),
 	KUNIT_CASE(limits_idle),
+	KUNIT_CASE(limits_idle_client),
 	KUNIT_CASE(limits_data_share),
+	KUNIT_CASE(limits_data_share_large),
 	KUNIT_CASE(limits_data_one),
 	KUNIT_CASE_SLOW(limits_data_recall),
 	KUNIT_CASE(limits_folios),
 	KUNIT_CASE(limits_idle_share),
+	KUNIT_CASE(limits_idle_total),
 	{}
 };
 
