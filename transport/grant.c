@@ -201,12 +201,19 @@ struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
 	g = kzalloc(sizeof(*g), GFP_KERNEL);
 	if (!g)
 		return NULL;
-	len = min(req->buf->size, req->mr->room * (u32)PAGE_SIZE);
-	if (rxp_mr_map_buf(req->pool, req->mr, req->buf, len, &req->reg)) {
-		kfree(g);
-		return NULL;
-	}
 	INIT_LIST_HEAD(&g->link);
+	g->charged = req->charged;
+	spin_lock_bh(&s->lock);
+	room = s->nr_grants < min(READ_ONCE(rxp_grants_max), RXP_WIRE_GRANTS) &&
+	       rxp_session_grant(s, g->charged);
+	if (room)
+		s->nr_grants++;
+	spin_unlock_bh(&s->lock);
+	if (!room)
+		goto out_free;
+	len = min(req->buf->size, req->mr->room * (u32)PAGE_SIZE);
+	if (rxp_mr_map_buf(req->pool, req->mr, req->buf, len, &req->reg))
+		goto out_unlink;
 	g->conn = conn;
 	g->session = s;
 	g->pool = req->pool;
@@ -216,23 +223,19 @@ struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
 	tag->rkey = cpu_to_le32(g->mr->mr->rkey);
 	tag->iova = cpu_to_le64(g->mr->mr->iova);
 	rxp_buf_sync_for_device(g->pool, g->buf);
-
-	spin_lock_bh(&s->lock);
-	room = s->nr_grants < min(READ_ONCE(rxp_grants_max), RXP_WIRE_GRANTS) &&
-	       rxp_session_grant(s, req->charged);
-	if (room)
-		s->nr_grants++;
-	spin_unlock_bh(&s->lock);
-	if (!room) {
-		kfree(g);
-		return NULL;
-	}
 	rxp_pool_get(g->pool);
-	g->charged = req->charged;
 	req->charged = 0;
 	req->buf = NULL;
 	req->mr = NULL;
 	return g;
+
+out_unlink:
+	spin_lock_bh(&s->lock);
+	rxp_grant_unlink(s, g);
+	spin_unlock_bh(&s->lock);
+out_free:
+	kfree(g);
+	return NULL;
 }
 
 /**

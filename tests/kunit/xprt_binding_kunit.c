@@ -47,6 +47,9 @@ struct binding_stage {
 	int buf_puts;
 	int session_refs;
 	int lost;
+	bool refuses;			/* pages for grants */
+	bool unmapped;			/* what is to be mapped has gaps */
+	u64 granted;
 };
 
 static struct binding_stage *stage;
@@ -67,6 +70,8 @@ void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 int rxp_mr_map_buf(struct rxp_pool *pool, struct rxp_mr *mr, struct rxp_buf *buf, u32 len,
 		   struct ib_reg_wr *wr)
 {
+	if (stage->unmapped)
+		return -EINVAL;
 	memset(wr, 0, sizeof(*wr));
 	wr->wr.opcode = IB_WR_REG_MR;
 	wr->mr = mr->mr;
@@ -124,11 +129,13 @@ void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes)
 
 bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
 {
-	return true;
+	stage->granted += stage->refuses ? 0 : bytes;
+	return !stage->refuses;
 }
 
 void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
 {
+	stage->granted -= bytes;
 }
 
 void rxp_taker_recall(struct rxp_taker *t, u32 bytes)
@@ -611,6 +618,29 @@ static void binding_write(struct kunit *test)
 	binding_expect_back(test, RXP_MR_IDLE);
 }
 
+/* A grant that there is no room for, or none to be made of, leaves the request as it was. */
+static void binding_write_no_grant(struct kunit *test)
+{
+	struct binding_stage *st = test->priv;
+	struct rxp_req *req = binding_written(st);
+	struct rxp_wire_tag tag;
+
+	req->charged = SIZE;
+	st->refuses = true;
+	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, &st->conn[1], &tag));
+	/* Nor has the MR another key then. */
+	KUNIT_EXPECT_EQ(test, st->ib_mr.rkey, 0x4200);
+	st->refuses = false;
+	st->unmapped = true;
+	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, &st->conn[1], &tag));
+	KUNIT_EXPECT_EQ(test, st->session.nr_grants, 0);
+	KUNIT_EXPECT_EQ(test, st->granted, 0);
+	KUNIT_EXPECT_EQ(test, req->charged, SIZE);
+	KUNIT_EXPECT_PTR_EQ(test, req->mr, &st->mr);
+	KUNIT_EXPECT_PTR_EQ(test, req->buf, &st->buf);
+	binding_expect_nothing_back(test);
+}
+
 /* What it was lent is wanted elsewhere, and goes at once. */
 static void binding_write_recalled(struct kunit *test)
 {
@@ -688,6 +718,7 @@ static struct kunit_case binding_cases[] = {
 	KUNIT_CASE(binding_returned),
 	KUNIT_CASE(binding_use),
 	KUNIT_CASE(binding_write),
+	KUNIT_CASE(binding_write_no_grant),
 	KUNIT_CASE(binding_write_recalled),
 	KUNIT_CASE(binding_write_short),
 	KUNIT_CASE(binding_write_returned),
