@@ -200,30 +200,64 @@ static void rxp_recover(struct work_struct *work)
 }
 
 /*
+ * Has something moved since the last beat of what a connection sends, or of the data that
+ * another one does?  They may share one way.  Of messages, PINGs among them, each says
+ * something of its own connection only.
+ */
+static bool rxp_conn_moves(const struct rdmafs_xprt *x, const struct rxp_conn *conn)
+{
+	u32 i;
+
+	if (!time_before(READ_ONCE(conn->moved), x->beat_at))
+		return true;
+	for (i = 0; i < x->nr_conns; i++)
+		if (!time_before(READ_ONCE(x->conns[i]->data_moved), x->beat_at))
+			return true;
+	return false;
+}
+
+/*
  * Has something come, or may it still, and does what we send go?  Each connection is asked:
  * one that carries nothing could be dead for long before a call finds out, and the server
  * ends one that is silent for a lease, whatever it answers.  And calls, with what they
  * hold, end only behind what stands in the send queue, however much is heard of the server.
+ *
+ * On a slow link data takes its time, and who is asked behind it can't answer before: that is
+ * no fault while something moves.  But a server might take a work request now and then for
+ * that: there is no more time than for as many calls as there are slots.
  */
-static bool rxp_conn_beats(struct rxp_conn *conn)
+static bool rxp_conn_beats(const struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	/* Read once, and before the PING: that, and its answer, are for the next beat to see. */
+	bool moves = rxp_conn_moves(x, conn);
 	u64 received = READ_ONCE(conn->received);
 	u64 sent = READ_ONCE(conn->sent);
 	u64 oldest = rxp_send_oldest(conn);
+	bool heard = received != conn->seen;
+	/* Is the PING in the send queue still? */
+	bool behind = conn->pinged && oldest && oldest <= conn->pinged;
+	bool same = oldest && oldest == conn->oldest;
 	bool beats;
 
 	if (rdmafs_test_fail("client_beat", conn->index)) {
 		rxp_conn_lost(conn);
 		return true;
 	}
-	conn->missed = received == conn->seen ? conn->missed + 1 : 0;
-	conn->stood = oldest && oldest == conn->oldest ? conn->stood + 1 : 0;
-	beats = max(conn->missed, conn->stood) <= RXP_MISSED_MAX;
-	if (!beats)
+	conn->silent = heard ? 0 : conn->silent + 1;
+	conn->missed = heard || (behind && moves) ? 0 : conn->missed + 1;
+	conn->same = same ? conn->same + 1 : 0;
+	conn->stood = same && !moves ? conn->stood + 1 : 0;
+	if (heard)
+		conn->pinged = 0;
+	beats = max(conn->missed, conn->stood) <= RXP_MISSED_MAX &&
+		max(conn->silent, conn->same) <= RXP_MISSED_MAX * conn->slots;
+	if (!beats) {
 		rxp_conn_lost(conn);
-	else if (conn->missed || sent == conn->said)
+	} else if (conn->silent || sent == conn->said) {
 		rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_PING, NULL, 0);
+		if (!conn->pinged)
+			conn->pinged = READ_ONCE(conn->chains);
+	}
 	conn->seen = received;
 	conn->said = sent;
 	conn->oldest = oldest;
@@ -241,13 +275,16 @@ static void rxp_heartbeat(struct work_struct *work)
 	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, heartbeat.work);
 	unsigned long beat = msecs_to_jiffies(max(READ_ONCE(rxp_heartbeat_ms), 100U)) /
 			     RXP_MISSED_MAX;
+	unsigned long now = jiffies;
 	bool dead = false;
 	u32 i;
 
 	spin_lock_bh(&x->lock);
 	for (i = 0; x->state == RXP_UP && i < x->nr_conns; i++)
-		dead |= !rxp_conn_beats(x->conns[i]);
+		dead |= !rxp_conn_beats(x, x->conns[i]);
 	spin_unlock_bh(&x->lock);
+	/* What moves in the same jiffy counts twice rather than not at all. */
+	x->beat_at = now;
 	if (dead)
 		pr_warn_ratelimited("rdmafs: %pISpc: nothing comes, or goes, for %u ms\n", &x->addr,
 				    READ_ONCE(rxp_heartbeat_ms));
@@ -440,6 +477,7 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 		 !fatal_signal_pending(current));
 	if (ret)
 		goto out_free;
+	x->beat_at = jiffies;
 	queue_delayed_work(rxp_wq, &x->heartbeat, HZ);
 	return x;
 

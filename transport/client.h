@@ -204,6 +204,7 @@ struct rdmafs_xprt {
 	unsigned int attempts;		/* to connect, since a connection was last good */
 	unsigned long bound_at;		/* jiffies */
 	struct delayed_work heartbeat;
+	unsigned long beat_at;		/* the last one, in jiffies; its own */
 
 	struct rxp_later later;
 

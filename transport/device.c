@@ -136,6 +136,8 @@ static int rxp_device_add(struct ib_device *ib)
 	/* What it sends again it executes again, with all that stands between. */
 	rdev->repeats_reg = ib->ops.driver_id == RDMA_DRIVER_RXE;
 	rdev->short_writes = ib->ops.driver_id == RDMA_DRIVER_RXE;
+	/* On iWARP alone: rxp_chain_ready(). */
+	rdev->tells_writes = !rdev->checks_inv;
 	rdev->ib = ib;
 	kref_init(&rdev->ref);
 	init_completion(&rdev->unused);

@@ -169,6 +169,7 @@ struct rxp_device {
 	bool checks_inv;		/* refuses to invalidate what is not registered */
 	bool repeats_reg;		/* and may register it again until the chain is over */
 	bool short_writes;		/* long RDMA WRITEs take longer: rxp_build_writes() */
+	bool tells_writes;		/* each RDMA WRITE has a completion */
 	unsigned long short_until;	/* jiffies: no new grants before */
 };
 
@@ -546,6 +547,7 @@ struct rxp_conn {
 	u32 plugged;			/* tasks that have plugged something: not killed before */
 	u64 chains;			/* so many were handed over */
 	unsigned long moved;		/* jiffies: the device was done with something of it */
+	unsigned long data_moved;	/* likewise with data, or a message behind some */
 	bool by_reference;		/* the device sends unsignaled pages from where they are */
 	bool over;			/* dead, and every chain was given back */
 	struct list_head pending;	/* no send-queue room yet */
@@ -571,9 +573,12 @@ struct rxp_conn {
 	u64 sent;			/* messages, without those inside others; sq_lock */
 	u64 seen;			/* the client's: of @received, at the last beat */
 	u64 said;			/* likewise of @sent */
-	u32 missed;			/* beats without any */
+	u64 pinged;			/* @chains with the first PING since it was heard, or 0 */
+	u32 silent;			/* beats without any */
+	u32 missed;			/* of these the last, in which it could have been heard */
 	u64 oldest;			/* likewise rxp_send_oldest() */
-	u32 stood;			/* beats that it was the same */
+	u32 same;			/* beats that it was the same */
+	u32 stood;			/* of these the last, in which nothing moved */
 
 	/* connection set-up */
 	struct completion cm_done;

@@ -492,6 +492,8 @@ static void rxp_sq_room(struct rxp_conn *conn, struct rxp_chain *chain, u32 free
 		list_del(&chain->link);
 	conn->sq_free += frees;
 	WRITE_ONCE(conn->moved, jiffies);
+	if (chain && chain->first->opcode == IB_WR_RDMA_WRITE)
+		WRITE_ONCE(conn->data_moved, jiffies);
 	if (!lost && !rxp_conn_is_dead(conn))
 		lost = !rxp_post_pending(conn, &over);
 	spin_unlock_bh(&conn->sq_lock);
@@ -525,10 +527,12 @@ static void rxp_wc_err(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rxp_conn *conn = container_of(wc->wr_cqe, struct rxp_conn, err_cqe);
 
-	if (wc->status != IB_WC_SUCCESS)
+	if (wc->status != IB_WC_SUCCESS) {
 		rxp_conn_lost(conn);
-	else
-		WRITE_ONCE(conn->moved, jiffies);
+		return;
+	}
+	WRITE_ONCE(conn->moved, jiffies);
+	WRITE_ONCE(conn->data_moved, jiffies);
 }
 
 /**
@@ -543,6 +547,7 @@ void rxp_send_init(struct rxp_conn *conn)
 	conn->err_cqe.done = rxp_wc_err;
 	conn->quiet_cqe.done = rxp_wc_quiet;
 	conn->moved = jiffies;
+	conn->data_moved = jiffies;
 }
 
 static const struct rxp_chain *rxp_send_first(struct rxp_conn *conn)
@@ -654,6 +659,9 @@ void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
 	wr->ex.invalidate_rkey = rkey;
 }
 
+/* Bytes of an RDMA WRITE whose completion is to show that the peer takes what is sent. */
+#define RXP_WRITE_TOLD	SZ_256K
+
 /**
  * rxp_build_writes - prepare the RDMA WRITEs for a run of data
  * @pool: whose local key is used
@@ -666,26 +674,32 @@ void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
  * request is, and goes by one RDMA WRITE.  Not on rxe: it lets 128 packets travel
  * unacknowledged and asks for an acknowledgment at a message's end, inside one only
  * after 65, so that 1 MiB in one WRITE takes 12 round trips where 16 WRITEs take 8.
- * Any context.
+ * And on iWARP not of more than RXP_WRITE_TOLD, as far as there is room for more WRITEs:
+ * a folio is one entry, whatever its size.  Any context.
  *
  * Return: work requests used.  rxp_aim_writes() gives them their target.
  */
 u32 rxp_build_writes(const struct rxp_pool *pool, struct scatterlist *sgl, u32 len,
 		     struct ib_sge *sge, struct ib_rdma_wr *wr)
 {
-	u32 max_sge = READ_ONCE(pool->max_sge), nr = 0;
+	u32 max_sge = READ_ONCE(pool->max_sge), nr = 0, bytes = 0, used;
 	struct ib_sge *last = NULL;
 
-	for (; len; sgl = sg_next(sgl)) {
+	for (used = 0; len; used++, sgl = sg_next(sgl)) {
 		u64 addr = sg_dma_address(sgl);
 		u32 part = min_t(u32, len, sg_dma_len(sgl));
+		bool full = pool->rdev->tells_writes && bytes + part > RXP_WRITE_TOLD &&
+			    nr * RXP_SGE_MIN <= used;
 
 		len -= part;
-		if (last && !pool->rdev->short_writes && last->addr + last->length == addr) {
+		bytes += part;
+		if (last && !full && !pool->rdev->short_writes &&
+		    last->addr + last->length == addr) {
 			last->length += part;
 			continue;
 		}
-		if (!nr || wr[nr - 1].wr.num_sge == max_sge) {
+		if (!nr || full || wr[nr - 1].wr.num_sge == max_sge) {
+			bytes = part;
 			memset(&wr[nr], 0, sizeof(wr[nr]));
 			wr[nr].wr.opcode = IB_WR_RDMA_WRITE;
 			wr[nr].wr.sg_list = sge;

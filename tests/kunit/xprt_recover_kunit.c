@@ -245,6 +245,121 @@ static void recover_queue_stands(struct kunit *test)
 	recover_stood(test, f, 3);
 }
 
+/* As if an RDMA WRITE had been done, where each has a completion. */
+static void recover_move(struct fake *f)
+{
+	struct ib_wc wc = { .status = IB_WC_SUCCESS };
+	struct rdmafs_xprt *x = f->xprt;
+
+	spin_lock_bh(&x->lock);
+	if (x->nr_conns) {
+		wc.wr_cqe = &x->conns[0]->err_cqe;
+		wc.wr_cqe->done(NULL, &wc);
+	}
+	spin_unlock_bh(&x->lock);
+}
+
+/* Beats for which its send queue has stood, whatever moves in it; 0: it has no connection. */
+static u32 recover_beats(struct fake *f)
+{
+	struct rdmafs_xprt *x = f->xprt;
+	u32 beats;
+
+	spin_lock_bh(&x->lock);
+	beats = x->nr_conns ? x->conns[0]->same : 0;
+	spin_unlock_bh(&x->lock);
+	return beats;
+}
+
+/* Have what comes until the connection is cut, or so many beats have passed. */
+static void recover_pass(struct kunit *test, struct fake *f, u32 beats, bool heard, bool moves)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	u32 first = recover_beats(f);
+
+	while (!READ_ONCE(f->raw->cut) && recover_beats(f) - first < beats &&
+	       time_before(jiffies, end)) {
+		if (moves)
+			recover_move(f);
+		if (heard)
+			fake_notify(f, RXP_NOTIFY_PONG, 0, 0, NULL, 0);
+		while (atomic_read(&f->raw->arrived) > f->raw->taken)
+			fake_take(test, f);
+		msleep(20);
+	}
+}
+
+/* More beats than a queue may stand, or a server be silent. */
+#define RECOVER_BEATS	8
+
+/*
+ * On a slow link what is sent takes long, and a PING behind it is answered late: that is no
+ * fault as long as something moves.
+ */
+static void recover_slow(struct kunit *test, bool heard)
+{
+	struct fake *f = test->priv;
+
+	fake_start(test, f);
+	f->mute = !heard;
+	recover_stands(test, f, 3);
+	recover_pass(test, f, RECOVER_BEATS, heard, true);
+	KUNIT_EXPECT_FALSE_MSG(test, READ_ONCE(f->raw->cut), "it begins again for ever");
+	KUNIT_EXPECT_GE(test, recover_beats(f), RECOVER_BEATS);
+	recover_pass(test, f, 2 * RECOVER_BEATS, heard, false);
+	KUNIT_ASSERT_TRUE_MSG(test, READ_ONCE(f->raw->cut), "it waits for ever");
+	f->mute = false;
+	recover_stood(test, f, 3);
+}
+
+static void recover_slow_heard(struct kunit *test)
+{
+	recover_slow(test, true);
+}
+
+static void recover_slow_silent(struct kunit *test)
+{
+	recover_slow(test, false);
+}
+
+/* But not for ever: it may be the server that takes so little. */
+static void recover_slow_ever(struct kunit *test)
+{
+	struct fake *f = test->priv;
+
+	fake_start(test, f);
+	recover_stands(test, f, 3);
+	recover_pass(test, f, 1, true, true);
+	spin_lock_bh(&f->xprt->lock);
+	if (f->xprt->nr_conns)
+		f->xprt->conns[0]->same += 5 * (f->xprt->slot_account.nr - 1);
+	spin_unlock_bh(&f->xprt->lock);
+	recover_pass(test, f, RECOVER_BEATS, true, true);
+	KUNIT_ASSERT_TRUE_MSG(test, READ_ONCE(f->raw->cut), "it waits for ever");
+	recover_stood(test, f, 3);
+}
+
+/* Nor if the server has had the PING, and says nothing. */
+static void recover_slow_mute(struct kunit *test)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	struct fake *f = test->priv;
+
+	fake_start(test, f);
+	f->mute = true;
+	while (!READ_ONCE(f->raw->cut) && time_before(jiffies, end)) {
+		recover_move(f);
+		while (atomic_read(&f->raw->arrived) > f->raw->taken)
+			fake_take(test, f);
+		msleep(20);
+	}
+	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(f->raw->cut), "it waits for ever");
+	f->mute = false;
+	fake_drop(f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	recover_all_kinds(test, f);
+}
+
 /* Another mount's, which waits for translations. */
 struct recover_other {
 	struct work_struct work;
@@ -686,6 +801,10 @@ static struct kunit_case recover_cases[] = {
 	KUNIT_CASE(recover_fail_down),
 	KUNIT_CASE(recover_fail_answered),
 	KUNIT_CASE_SLOW(recover_queue_stands),
+	KUNIT_CASE_SLOW(recover_slow_heard),
+	KUNIT_CASE_SLOW(recover_slow_silent),
+	KUNIT_CASE_SLOW(recover_slow_ever),
+	KUNIT_CASE_SLOW(recover_slow_mute),
 	KUNIT_CASE_SLOW(recover_wanted_answered),
 	KUNIT_CASE_SLOW(recover_wanted_followed),
 	KUNIT_CASE(recover_fail_waiting),

@@ -719,6 +719,64 @@ static void send_writes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sge[6].length, 0x800);
 }
 
+/* Where each tells that the peer takes what is sent they are short, but no more than fit. */
+static void send_writes_told(struct kunit *test)
+{
+	const u32 pages = SZ_1M / PAGE_SIZE;
+	struct send_stage *st = test->priv;
+	struct scatterlist *sgl = kunit_kcalloc(test, pages, sizeof(*sgl), GFP_KERNEL);
+	struct ib_sge *sge = kunit_kcalloc(test, pages, sizeof(*sge), GFP_KERNEL);
+	struct ib_rdma_wr *wr = kunit_kcalloc(test, pages / RXP_SGE_MIN, sizeof(*wr), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_TRUE(test, sgl && sge && wr);
+	sg_init_table(sgl, pages);
+	for (i = 0; i < pages; i++) {
+		sg_dma_address(&sgl[i]) = 0x100000 + i * PAGE_SIZE;
+		sg_dma_len(&sgl[i]) = PAGE_SIZE;
+	}
+	st->pool.max_sge = SGE;
+	st->pool.rdev = &st->rdev;
+	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, SZ_1M, sge, wr), 1);
+	st->rdev.tells_writes = true;
+	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, SZ_1M, sge, wr), 4);
+	for (i = 0; i < 4; i++) {
+		KUNIT_EXPECT_EQ(test, wr[i].wr.num_sge, 1);
+		KUNIT_EXPECT_EQ(test, wr[i].wr.sg_list[0].length, SZ_256K);
+		KUNIT_EXPECT_EQ(test, wr[i].wr.sg_list[0].addr, 0x100000 + i * SZ_256K);
+	}
+	/* Five pieces have room for two. */
+	for (i = 0; i < 5; i++) {
+		sg_dma_address(&sgl[i]) = 0x100000 + i * SZ_256K;
+		sg_dma_len(&sgl[i]) = SZ_256K;
+	}
+	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, 5 * SZ_256K, sge, wr), 2);
+	KUNIT_EXPECT_EQ(test, wr[0].wr.sg_list[0].length, SZ_1M);
+	KUNIT_EXPECT_EQ(test, wr[1].wr.sg_list[0].length, SZ_256K);
+}
+
+/* What moves; and what of it is data. */
+static void send_moves(struct kunit *test)
+{
+	struct send_stage *st = test->priv;
+	struct send_msg *m = send_msgs(test, 2, 64, true);
+	unsigned long long_ago = jiffies - HZ * 60;
+
+	send_make(&m[1], 400, 64, false);
+	rxp_post(&st->conn, &m[0].chain);
+	rxp_post(&st->conn, &m[1].chain);
+	st->conn.data_moved = long_ago;
+	send_complete(st, &m[0].chain.cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_NE(test, st->conn.data_moved, long_ago);
+	st->conn.moved = long_ago;
+	st->conn.data_moved = long_ago;
+	send_complete(st, &m[1].chain.cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_NE(test, st->conn.moved, long_ago);
+	KUNIT_EXPECT_EQ(test, st->conn.data_moved, long_ago);
+	send_complete(st, &st->conn.err_cqe, IB_WC_SUCCESS);
+	KUNIT_EXPECT_NE(test, st->conn.data_moved, long_ago);
+}
+
 static struct kunit_case send_cases[] = {
 	KUNIT_CASE(send_room),
 	KUNIT_CASE(send_quiet),
@@ -735,6 +793,8 @@ static struct kunit_case send_cases[] = {
 	KUNIT_CASE(send_plug_gone),
 	KUNIT_CASE(send_control),
 	KUNIT_CASE(send_writes),
+	KUNIT_CASE(send_writes_told),
+	KUNIT_CASE(send_moves),
 	{}
 };
 
