@@ -425,7 +425,10 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_pool *pool, stru
 	case RXP_CALL_LOST:
 		wake_up_all(&x->wait);
 		break;
-	default:	/* held for its STCRW, or answered without need of it */
+	case RXP_CALL_ANSWERED:	/* without need of it: what it has reserved goes when it ends */
+		io->since = jiffies;
+		break;
+	default:		/* held for its STCRW */
 		break;
 	}
 	spin_unlock_bh(&x->lock);
@@ -725,11 +728,13 @@ static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 {
 	struct rxp_slot *slot = &x->slots[f->slot];
 	struct rdmafs_xprt_call *call;
+	enum rxp_call_state old;
 	struct rxp_io *io;
 	bool keyed;
 	int ret;
 
 	spin_lock_bh(&x->lock);
+	old = slot->state;
 	if (slot->seq != f->seq ||
 	    !rxp_call_move(x, slot, f->status == RXP_STATUS_CANCELLED ? RXP_CALL_EV_CANCELLED :
 								      RXP_CALL_EV_REPLY)) {
@@ -739,7 +744,8 @@ static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	call = slot->call;
 	io = call->x.io;
 	keyed = io && io->mr && rxp_mr_lent(io->mr);
-	if (io)
+	/* What was to come back before has no more time for that. */
+	if (io && old != RXP_CALL_CANCELLED && old != RXP_CALL_DROPPED)
 		io->since = jiffies;
 	spin_unlock_bh(&x->lock);
 

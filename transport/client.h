@@ -65,7 +65,9 @@ struct rxp_slot {
  * @nr_wr:  how many
  * @tag_rkey: WRITE: of the STCRW; rdmafs_xprt.lock
  * @tag_iova: of it
- * @since:  when its STCRW or a CANCEL went out, or what answers them came, in jiffies
+ * @since:  when its STCRW went out, or its MR was to come back: a CANCEL went out, or a reply
+ *	    came before one; in jiffies
+ * @overdue: its state when that was found to be long ago, at the last beat; else FREE
  * @map_err: why a CANCEL is out, else 0: mapping failed after the CALL was sent, or
  *	    its translations are needed elsewhere; rdmafs_xprt.lock
  * @direct: map it before the CALL
@@ -96,6 +98,7 @@ struct rxp_io {
 	u32 tag_rkey;
 	u64 tag_iova;
 	unsigned long since;
+	enum rxp_call_state overdue;
 	int map_err;
 	bool direct;
 	bool waited;

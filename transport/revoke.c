@@ -10,7 +10,8 @@
  * when it is through with it, and the call is sent again in its turn.  A server
  * that does not live misses its heartbeats as well: the connection goes, and
  * the keys with it (client.c).  So it does if a server that answers PINGs has not
- * answered a CANCEL within T, or not taken what a key's end stands behind.
+ * answered a CANCEL within T, or not taken what a key's end stands behind.  From the CANCEL
+ * to the key's end there is T once, whatever the server says meanwhile.
  *
  * On the server the same holds for sinks of a client that does not send the data
  * it announced: its connection goes.  So it does, whether others wait or not, if none
@@ -49,7 +50,9 @@ static u64 rxp_calls_revoked(struct rdmafs_xprt *x)
 	lockdep_assert_held(&x->lock);
 	for (i = 0; i < x->slot_account.max; i++) {
 		mr = rxp_slot_revocable(&x->slots[i]);
-		if (mr && x->slots[i].state == RXP_CALL_CANCELLED)
+		/* Dropped and there still: our LOCAL_INV is on its way. */
+		if (mr && (x->slots[i].state == RXP_CALL_CANCELLED ||
+			   x->slots[i].state == RXP_CALL_DROPPED))
 			entries += mr->policy.entries;
 	}
 	return entries;
@@ -58,8 +61,11 @@ static u64 rxp_calls_revoked(struct rdmafs_xprt *x)
 /*
  * A CANCEL that has not been answered in time costs the server its connection.  So it does,
  * while others wait, if what brings a READ's MR back stands in the send queue for as long:
- * its STCRW, the CALL that is answered, or our LOCAL_INV.  Calls that are answered end with
- * the connection, and their data is there: so even one that is slow comes to an end.
+ * its STCRW, the CALL that is answered, or our LOCAL_INV.
+ *
+ * That befalls an honest server on a slow link as well: an STCRW behind many WRITEs costs all
+ * connections, and what was under way is sent again.  Calls that are answered end with the
+ * connection, and their data is there: so there is progress, though slow.
  */
 static bool rxp_slot_overdue(const struct rxp_slot *slot, bool wanted, unsigned long before)
 {
@@ -81,6 +87,22 @@ static bool rxp_slot_overdue(const struct rxp_slot *slot, bool wanted, unsigned 
 	default:
 		return false;
 	}
+}
+
+/*
+ * At two beats, and nothing has become of it between them.  At the first one alone what has
+ * come may wait to be looked at: this machine may have stood still.
+ */
+static bool rxp_slot_overdue_twice(struct rxp_slot *slot, bool wanted, unsigned long before)
+{
+	struct rxp_io *io = slot->call ? slot->call->x.io : NULL;
+	enum rxp_call_state last;
+
+	if (!io)
+		return false;
+	last = io->overdue;
+	io->overdue = rxp_slot_overdue(slot, wanted, before) ? slot->state : RXP_CALL_FREE;
+	return io->overdue && io->overdue == last;
 }
 
 /**
@@ -106,7 +128,7 @@ void rxp_calls_revoke(struct rdmafs_xprt *x)
 	if (excess)
 		revoked = rxp_calls_revoked(x);
 	for (i = 0; x->state == RXP_UP && i < x->slot_account.max; i++) {
-		if (!rxp_slot_overdue(&x->slots[i], excess, before))
+		if (!rxp_slot_overdue_twice(&x->slots[i], excess, before))
 			continue;
 		pr_warn_ratelimited("rdmafs: %pISpc does not answer a CANCEL, or take what is sent: disconnecting\n",
 				    &x->addr);
@@ -162,7 +184,6 @@ const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
 		spin_unlock_bh(&x->lock);
 		return "a key of no call";
 	}
-	io->since = jiffies;
 	mr = io->mr;
 	if (rxp_mr_remote_inv(mr, false))
 		io->mr = NULL;

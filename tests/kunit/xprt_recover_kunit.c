@@ -360,13 +360,17 @@ static void recover_slow_mute(struct kunit *test)
 	recover_all_kinds(test, f);
 }
 
-/* Another mount's, which waits for translations. */
-struct recover_other {
+/* Another mount, which waits for translations; suite's exit ends it, if the case has not. */
+static struct recover_other {
 	struct work_struct work;
+	struct rpol_domain *domain;	/* NULL: there is none */
 	struct rpol_member *member;
-	u32 entries;
+	struct rpol_member *own;	/* that of the mount under test */
+	u64 capacity;			/* that there was */
+	u32 rest;			/* what the mount under test has besides */
+	u32 entries;			/* what the other wants */
 	int ret;
-};
+} recover_other;
 
 static void recover_other_work(struct work_struct *work)
 {
@@ -375,51 +379,94 @@ static void recover_other_work(struct work_struct *work)
 	o->ret = rpol_reserve(o->member, o->entries, 0);
 }
 
-/*
- * What brings a READ's translations back stands behind what a server takes now and then, and
- * others wait for them: the connection goes.
- */
-static void recover_queue_wanted(struct kunit *test, struct fake *f)
+static void recover_other_end(void)
+{
+	struct recover_other *o = &recover_other;
+
+	if (!o->domain)
+		return;
+	rpol_release(o->own, o->rest);
+	rpol_domain_set_capacity(o->domain, o->capacity);
+	flush_work(&o->work);
+	if (!o->ret)
+		rpol_release(o->member, o->entries);
+	rpol_member_destroy(o->member);
+	o->domain = NULL;
+}
+
+/* All that there is belongs to the mount under test, and another one waits for some. */
+static void recover_other_begin(struct kunit *test, struct fake *f, u32 entries)
 {
 	struct rpol_quota quota = { .max = RPOL_NO_MAX, .weight = RPOL_WEIGHT_DEFAULT };
 	struct rpol_domain *domain = f->xprt->pool->rdev->domain;
-	struct rpol_member *own = f->xprt->pool->member;
-	struct recover_other o = { .entries = RPOL_CAPACITY_MIN / 4 };
+	struct recover_other *o = &recover_other;
 	unsigned long end = jiffies + RAW_WAIT;
 	struct rpol_domain_stats st;
-	u64 capacity;
-	u32 rest;
 
+	*o = (struct recover_other) { .own = f->xprt->pool->member, .entries = entries };
+	o->member = rpol_member_create(domain, &quota, NULL, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(o->member));
 	rpol_domain_get_stats(domain, &st);
-	capacity = st.capacity;
-	rest = RPOL_CAPACITY_MIN - st.charged;
-	KUNIT_ASSERT_EQ(test, rpol_domain_set_capacity(domain, RPOL_CAPACITY_MIN), 0);
-	KUNIT_EXPECT_EQ(test, rpol_reserve(own, rest, RPOL_NOWAIT), 0);
-	o.member = rpol_member_create(domain, &quota, NULL, NULL);
-	KUNIT_EXPECT_FALSE(test, IS_ERR(o.member));
-	INIT_WORK_ONSTACK(&o.work, recover_other_work);
-	queue_work(system_unbound_wq, &o.work);
-	WRITE_ONCE(rdmafs_test_knobs.grace_ms, 100);
-	while (!READ_ONCE(f->raw->cut) && time_before(jiffies, end)) {
-		/* As if something else had been taken since the last beat. */
-		spin_lock_bh(&f->xprt->lock);
-		if (f->xprt->nr_conns)
-			f->xprt->conns[0]->stood = 0;
-		spin_unlock_bh(&f->xprt->lock);
-		fake_notify(f, RXP_NOTIFY_PONG, 0, 0, NULL, 0);
-		while (atomic_read(&f->raw->arrived) > f->raw->taken)
-			fake_take(test, f);
-		msleep(100);
+	o->capacity = st.capacity;
+	o->rest = RPOL_CAPACITY_MIN - st.charged;
+	INIT_WORK(&o->work, recover_other_work);
+	if (rpol_domain_set_capacity(domain, RPOL_CAPACITY_MIN) ||
+	    rpol_reserve(o->own, o->rest, RPOL_NOWAIT)) {
+		rpol_domain_set_capacity(domain, o->capacity);
+		rpol_member_destroy(o->member);
+		KUNIT_FAIL_AND_ABORT(test, "it can't have all");
 	}
+	o->domain = domain;
+	queue_work(system_unbound_wq, &o->work);
+	while (!rpol_excess(o->own) && time_before(jiffies, end))
+		msleep(20);
+	KUNIT_ASSERT_GT(test, rpol_excess(o->own), 0);
+}
+
+static void recover_grace(unsigned int ms)
+{
+	WRITE_ONCE(rdmafs_test_knobs.grace_ms, ms);
+}
+
+/* Say that a READ's @since was long ago. */
+static void recover_age(struct fake *f, struct fake_call *c)
+{
+	spin_lock_bh(&f->xprt->lock);
+	c->call.x.io->since = jiffies - HZ * 60;
+	spin_unlock_bh(&f->xprt->lock);
+}
+
+/* Beats enough for what is overdue to cost the connection, and few enough for no other end. */
+#define RECOVER_LOOKS	4
+
+/*
+ * What brings a READ's translations back stands behind what a server takes now and then: that
+ * costs the connection, but only if others wait for them.
+ */
+static void recover_queue_wanted(struct kunit *test, struct fake *f)
+{
+	recover_grace(100);
+	recover_pass(test, f, RECOVER_LOOKS, true, true);
+	KUNIT_EXPECT_FALSE_MSG(test, READ_ONCE(f->raw->cut), "nobody else waits");
+	recover_other_begin(test, f, RPOL_CAPACITY_MIN / 4);
+	recover_pass(test, f, 4 * RECOVER_LOOKS, true, true);
 	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(f->raw->cut), "others wait for ever");
-	WRITE_ONCE(rdmafs_test_knobs.grace_ms, 0);
-	rpol_release(own, rest);
-	flush_work(&o.work);
-	destroy_work_on_stack(&o.work);
-	KUNIT_EXPECT_EQ(test, o.ret, 0);
-	rpol_release(o.member, o.entries);
-	rpol_member_destroy(o.member);
-	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(domain, capacity), 0);
+	recover_grace(0);
+	recover_other_end();
+	KUNIT_EXPECT_EQ(test, recover_other.ret, 0);
+}
+
+/* A READ that had no answer is sent again, and served. */
+static void recover_reads_again(struct kunit *test, struct fake *f, struct fake_call *c)
+{
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release wc_chain"), 0);
+	fake_drop(f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	fake_take_call(test, f, c);
+	fake_serve(test, f, c);
+	fake_await(test, c);
+	KUNIT_EXPECT_EQ(test, c->call.status, 0);
+	fake_check(test, c);
 }
 
 /* Its answer is there, but not what it was sent with. */
@@ -444,15 +491,119 @@ static void recover_wanted_followed(struct kunit *test)
 	fake_submit(test, f, 0, FAKE_READ_LATE);
 	while (!c->keyed)
 		fake_take(test, f);
+	KUNIT_EXPECT_TRUE(test, time_in_range(c->call.x.io->since, jiffies - RAW_WAIT, jiffies));
 	recover_queue_wanted(test, f);
-	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release wc_chain"), 0);
-	fake_drop(f);
-	fake_again(test, f, RXP_WELCOME_BOUND);
+	recover_reads_again(test, f, c);
+	fake_idle(test, f);
+}
+
+/* A READ that has been under way for long is answered just now: there is time for the rest. */
+static void recover_wanted_fresh(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	u32 i;
+
+	fake_start(test, f);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail wc_chain 1000000 16"), 0);
+	for (i = 0; i < 2; i++) {
+		fake_submit(test, f, i, i ? FAKE_READ_LATE : FAKE_READ);
+		fake_take_call(test, f, &f->call[i]);
+		recover_age(f, &f->call[i]);
+		fake_serve(test, f, &f->call[i]);
+	}
+	/* It shows that these answers are there. */
+	fake_submit(test, f, 2, FAKE_ECHO);
+	fake_serve(test, f, &f->call[2]);
+	fake_await(test, &f->call[2]);
+	recover_grace(60000);
+	recover_other_begin(test, f, RPOL_CAPACITY_MIN / 4);
+	recover_pass(test, f, RECOVER_LOOKS, true, true);
+	KUNIT_EXPECT_FALSE_MSG(test, READ_ONCE(f->raw->cut), "it has had no time");
+	for (i = 0; i < 2; i++)
+		recover_age(f, &f->call[i]);
+	recover_pass(test, f, RECOVER_LOOKS, true, true);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(f->raw->cut));
+	recover_grace(0);
+	recover_other_end();
+	recover_stood(test, f, 2);
+}
+
+/*
+ * The server has dropped a READ, but our LOCAL_INV stands.  It does not get the time once more
+ * that began with the CANCEL; and what is on its way back is not asked for from another one.
+ */
+static void recover_wanted_dropped(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	u32 i;
+
+	fake_start(test, f);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail wc_chain 1000000 16"), 0);
+	for (i = 0; i < 2; i++) {
+		fake_submit(test, f, i, FAKE_READ);
+		fake_take_call(test, f, &f->call[i]);
+	}
+	recover_grace(100);
+	recover_other_begin(test, f, 1);
+	while (!f->call[0].cancelled && !f->call[1].cancelled)
+		fake_take(test, f);
+	i = f->call[0].cancelled ? 0 : 1;
+	recover_grace(60000);
+	KUNIT_ASSERT_EQ(test, fake_notify(f, RXP_NOTIFY_DROPPED, f->call[i].slot, f->call[i].seq,
+					  NULL, f->call[i].rkey), 0);
+	recover_pass(test, f, RECOVER_LOOKS, true, true);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(f->raw->cut));
+	KUNIT_EXPECT_EQ(test, f->call[i].call.x.slot->state, RXP_CALL_DROPPED);
+	recover_grace(100);
+	recover_pass(test, f, RECOVER_LOOKS, true, true);
+	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(f->raw->cut), "others wait for ever");
+	KUNIT_EXPECT_FALSE(test, f->call[!i].cancelled);
+	recover_grace(0);
+	recover_other_end();
+	recover_reads_again(test, f, &f->call[0]);
+	fake_take_call(test, f, &f->call[1]);
+	fake_serve(test, f, &f->call[1]);
+	fake_await(test, &f->call[1]);
+	KUNIT_EXPECT_EQ(test, f->call[1].call.status, 0);
+	fake_idle(test, f);
+}
+
+/* What it says of a READ that it was asked to let go of gives it no more time for that. */
+static void recover_wanted_once(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct fake_call *c = &f->call[0];
+	struct fake_reply r;
+	unsigned long since;
+
+	fake_start(test, f);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail wc_chain 1000000 16"), 0);
+	fake_submit(test, f, 0, FAKE_READ);
 	fake_take_call(test, f, c);
-	fake_serve(test, f, c);
-	fake_await(test, c);
-	KUNIT_EXPECT_EQ(test, c->call.status, 0);
-	fake_check(test, c);
+	recover_grace(100);
+	recover_other_begin(test, f, 1);
+	while (!c->cancelled)
+		fake_take(test, f);
+	recover_grace(60000);
+	since = c->call.x.io->since - HZ * 10;
+	c->call.x.io->since = since;
+	KUNIT_ASSERT_EQ(test, fake_notify(f, RXP_NOTIFY_DROPPED, c->slot, c->seq, NULL, c->rkey),
+			0);
+	r = fake_ok(c);
+	r.status = RXP_STATUS_CANCELLED;
+	r.bulk_len = 0;
+	r.body_len = 0;
+	r.inv = 0;
+	KUNIT_ASSERT_EQ(test, fake_reply(f, &r), 0);
+	recover_pass(test, f, 2, true, true);
+	KUNIT_EXPECT_EQ(test, c->call.x.slot->state, RXP_CALL_ANSWERED);
+	KUNIT_EXPECT_EQ(test, c->call.x.io->since, since);
+	recover_grace(5000);
+	recover_pass(test, f, RECOVER_LOOKS, true, true);
+	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(f->raw->cut), "others wait for ever");
+	recover_grace(0);
+	recover_other_end();
+	recover_reads_again(test, f, c);
 	fake_idle(test, f);
 }
 
@@ -790,7 +941,8 @@ static int recover_init(struct kunit *test)
 static void recover_exit(struct kunit *test)
 {
 	rdmafs_points_command("reset");
-	WRITE_ONCE(rdmafs_test_knobs.grace_ms, 0);
+	recover_grace(0);
+	recover_other_end();
 	if (test->priv)
 		fake_free(test->priv);
 }
@@ -807,6 +959,9 @@ static struct kunit_case recover_cases[] = {
 	KUNIT_CASE_SLOW(recover_slow_mute),
 	KUNIT_CASE_SLOW(recover_wanted_answered),
 	KUNIT_CASE_SLOW(recover_wanted_followed),
+	KUNIT_CASE_SLOW(recover_wanted_fresh),
+	KUNIT_CASE_SLOW(recover_wanted_dropped),
+	KUNIT_CASE_SLOW(recover_wanted_once),
 	KUNIT_CASE(recover_fail_waiting),
 	KUNIT_CASE(recover_short),
 	KUNIT_CASE(recover_too_big),
