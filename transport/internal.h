@@ -576,7 +576,8 @@ struct rxp_conn {
 	u64 pinged;			/* @chains with the first PING since it was heard, or 0 */
 	u32 silent;			/* beats without any */
 	u32 missed;			/* of these the last, in which it could have been heard */
-	u64 oldest;			/* likewise rxp_send_oldest() */
+	u64 oldest;			/* likewise rxp_send_oldest(); the server's: what stood */
+	unsigned long found_at;		/* when the server found that first, in jiffies */
 	u32 same;			/* beats that it was the same */
 	u32 stood;			/* of these the last, in which nothing moved */
 
@@ -671,7 +672,7 @@ void rxp_rx_put(struct rxp_rx *rx);
 void rxp_send_init(struct rxp_conn *conn);
 void rxp_send_limit(struct rxp_conn *conn);
 u64 rxp_send_oldest(struct rxp_conn *conn);
-bool rxp_send_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever);
+u64 rxp_send_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever);
 void rxp_send_end(struct rxp_conn *conn);
 void rxp_chain_init(struct rxp_chain *chain,
 		    void (*done)(struct rxp_chain *chain, bool ok));

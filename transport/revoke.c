@@ -269,26 +269,46 @@ static bool rxp_req_held_too_long(const struct rxp_req *req, u32 held_ms)
 		time_before(READ_ONCE(s->progress), jiffies - held));
 }
 
+/* From one look at a send queue that stands to the next. */
+#define RXP_LOOK_AGAIN	(HZ / 5)
+
+/*
+ * At two looks it was the same that stands.  At the first one alone completions may wait to be
+ * looked at: this machine may have stood still.
+ */
+static bool rxp_conn_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever,
+			    bool *more)
+{
+	u64 first = rxp_send_stands(conn, before, ever);
+
+	if (first != conn->oldest) {
+		conn->oldest = first;
+		conn->found_at = jiffies;
+	}
+	*more |= first;
+	return first && time_after(jiffies, conn->found_at + RXP_LOOK_AGAIN);
+}
+
 /*
  * Nor has it let go of what we send it: pages of replies stand in our send queue.  On iWARP
  * that may stand for ever, as TCP takes a window that is shut, or all but, for a peer that
  * lives, and the client is heard.  There is as much time as for what is held.
  */
-static bool rxp_session_stands(const struct rdmafs_xprt_session *s, u32 held_ms)
+static bool rxp_session_stands(const struct rdmafs_xprt_session *s, u32 held_ms, bool *more)
 {
 	unsigned long held = msecs_to_jiffies(held_ms);
 	unsigned long ever = jiffies - held * s->nr_slots;
 	unsigned long before = jiffies - held;
+	bool stands = false;
 	u32 i;
 
 	/* Its connections may share one way. */
 	if (!time_before(READ_ONCE(s->progress), before))
 		before = ever;
 	for (i = 0; i < s->nr_conns; i++)
-		if (s->conns[i] && !rxp_conn_is_lost(s->conns[i]) &&
-		    rxp_send_stands(s->conns[i], before, ever))
-			return true;
-	return false;
+		if (s->conns[i] && !rxp_conn_is_lost(s->conns[i]))
+			stands |= rxp_conn_stands(s->conns[i], before, ever, more);
+	return stands;
 }
 
 /**
@@ -322,7 +342,7 @@ bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 		if (wanted && rxp_req_overdue(s->slots[i].req, before))
 			return true;
 	}
-	if (!rxp_session_stands(s, held_ms))
+	if (!rxp_session_stands(s, held_ms, more))
 		return false;
 	s->server->held_dropped++;
 	return true;

@@ -588,21 +588,21 @@ u64 rxp_send_oldest(struct rxp_conn *conn)
  *
  * Quiet chains count as for rxp_send_oldest().  Any context but hard interrupt.
  *
- * Return: whether it is so.
+ * Return: its number if it is so, else 0.
  */
-bool rxp_send_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever)
+u64 rxp_send_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever)
 {
 	const struct rxp_chain *chain;
-	bool stands = false;
+	u64 serial = 0;
 
 	spin_lock_bh(&conn->sq_lock);
 	chain = rxp_send_first(conn);
-	if (chain)
-		stands = time_before(chain->since, ever) ||
-			 (time_before(chain->since, before) &&
-			  time_before(READ_ONCE(conn->moved), before));
+	if (chain && (time_before(chain->since, ever) ||
+		      (time_before(chain->since, before) &&
+		       time_before(READ_ONCE(conn->moved), before))))
+		serial = chain->serial;
 	spin_unlock_bh(&conn->sq_lock);
-	return stands;
+	return serial;
 }
 
 /**

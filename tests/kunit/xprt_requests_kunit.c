@@ -551,14 +551,113 @@ static void requests_queue_stands(struct kunit *test)
 	requests_stand(test);
 }
 
-/* Data of its session moves, on another connection: then each slot may have its time once. */
+/* A session of two connections, @r->second and @r->third. */
+static void requests_two(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	struct rxp_wire_cm cm;
+
+	raw_fill_cm(&cm);
+	cm.count = 2;
+	r->second = raw_open_as(REQUESTS_PORT, &cm, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(r->second));
+	requests_hello(test, r->second, NULL);
+	requests_welcome(test, r->second, RXP_WELCOME_NEW);
+	cm.index = 1;
+	cm.incarnation = r->second->welcome.incarnation;
+	memcpy(cm.session, r->second->welcome.session, sizeof(cm.session));
+	r->third = raw_open_as(REQUESTS_PORT, &cm, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(r->third));
+	requests_hello(test, r->third, r->second);
+	requests_welcome(test, r->third, RXP_WELCOME_BOUND);
+}
+
+/*
+ * It is the second connection's queue that stands, and data of the session moves on the first
+ * one: then each slot may have its time once.
+ */
 static void requests_queue_trickles(struct kunit *test)
 {
-	unsigned long begin = jiffies;
+	struct rdmafs_xprt_limits limits = raw_limits();
+	unsigned long begin = jiffies, end = begin + RAW_WAIT;
+	struct requests *r = test->priv;
+	struct rdmafs_xprt_session *s;
 
-	WRITE_ONCE(requests_last(test)->progress, jiffies + HZ * 60);
-	requests_stand(test);
+	limits.held_ms = REQUESTS_STAND_MS;
+	rdmafs_xprt_set_limits(r->server, &limits);
+	requests_two(test);
+	s = requests_last(test);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail wc_chain 1 16"), 0);
+	requests_seen(test, r->third);
+	while (!READ_ONCE(r->third->cut) && time_before(jiffies, end)) {
+		rxp_session_progress(s);
+		msleep(20);
+	}
+	KUNIT_EXPECT_TRUE_MSG(test, r->third->cut, "what it does not take is kept for ever");
+	KUNIT_EXPECT_EQ(test, r->server->held_dropped, 1);
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - begin), REQUESTS_STAND_MS * RAW_SLOTS);
+}
+
+/* What stands in the send queue of a session's only connection, or NULL. */
+static struct rxp_chain *requests_posted(struct rdmafs_xprt_session *s, struct rxp_conn **conn)
+{
+	struct rxp_chain *chain = NULL;
+
+	spin_lock_bh(&s->lock);
+	*conn = s->conns[0];
+	if (*conn) {
+		spin_lock(&(*conn)->sq_lock);
+		chain = list_first_entry_or_null(&(*conn)->posted, struct rxp_chain, link);
+		spin_unlock(&(*conn)->sq_lock);
+	}
+	spin_unlock_bh(&s->lock);
+	return chain;
+}
+
+/* The server has found that its queue stands. */
+static bool requests_found(struct rdmafs_xprt_session *s)
+{
+	bool found;
+
+	spin_lock_bh(&s->lock);
+	found = s->conns[0] && s->conns[0]->oldest;
+	spin_unlock_bh(&s->lock);
+	return found;
+}
+
+/*
+ * The server's machine stood still: when it looks first, all is long ago, and what the device
+ * is done with has not been looked at yet.  That is no fault of the client's.
+ */
+static void requests_queue_late(struct kunit *test)
+{
+	struct rdmafs_xprt_session *s = requests_last(test);
+	struct ib_wc wc = { .status = IB_WC_SUCCESS };
+	unsigned long ago = jiffies - HZ * 1000, end;
+	struct requests *r = test->priv;
+	struct rxp_chain *chain;
+	struct rxp_conn *conn;
+
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail wc_chain 1000000 16"), 0);
+	requests_seen(test, r->first);
+	chain = requests_posted(s, &conn);
+	KUNIT_ASSERT_NOT_NULL(test, chain);
+	chain->since = ago;
+	WRITE_ONCE(conn->moved, ago);
+	WRITE_ONCE(s->progress, ago);
+	for (end = jiffies + RAW_WAIT; time_before(jiffies, end); msleep(1))
+		if (READ_ONCE(r->first->cut) || requests_found(s))
+			break;
+	KUNIT_ASSERT_FALSE_MSG(test, READ_ONCE(r->first->cut), "at the first look");
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release wc_chain"), 0);
+	wc.wr_cqe = &chain->cqe;
+	chain->cqe.done(NULL, &wc);
+	for (end = jiffies + RAW_WAIT; time_before(jiffies, end); msleep(20))
+		if (READ_ONCE(r->first->cut) || !requests_found(s))
+			break;
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(r->first->cut));
+	requests_seen(test, r->first);
+	KUNIT_EXPECT_EQ(test, r->server->held_dropped, 0);
 }
 
 static void requests_never(struct kref *ref)
@@ -1145,6 +1244,7 @@ static struct kunit_case requests_cases[] = {
 	KUNIT_CASE(requests_data_trickles),
 	KUNIT_CASE_SLOW(requests_queue_stands),
 	KUNIT_CASE_SLOW(requests_queue_trickles),
+	KUNIT_CASE_SLOW(requests_queue_late),
 	KUNIT_CASE(requests_ahead),
 	KUNIT_CASE(requests_share),
 	KUNIT_CASE(requests_client_share),
