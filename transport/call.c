@@ -244,6 +244,9 @@ void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 	};
 	int nr_sge = 1;
 
+	/* What was found of it when it was sent before says nothing. */
+	if (io)
+		io->overdue = RXP_CALL_FREE;
 	if (call->dir == RDMAFS_XPRT_READ && len) {
 		f.flags = RXP_F_READ;
 		f.bulk_len = len;

@@ -56,7 +56,7 @@ static void rxp_grant_free(struct rxp_grant *g)
 {
 	rxp_mr_put(g->pool, g->mr);
 	rxp_buf_put(g->pool, g->buf);
-	rxp_session_uncharge(g->session, g->charged);
+	rxp_session_uncharge(g->session, g->charged, false);
 	rxp_pool_put(g->pool);
 	kfree(g);
 }
@@ -76,7 +76,7 @@ static void rxp_grant_recall(struct rdmafs_xprt_session *s, struct rxp_grant *g)
 	if (g->recalled)
 		return;
 	g->recalled = jiffies | 1;
-	rxp_taker_recall(s->taker, g->charged);
+	rxp_session_called_back(s, g->charged);
 }
 
 /* By the protection domain of where it is named: those of before a reconnect are void. */
@@ -191,7 +191,7 @@ struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
 	bool room;
 	u32 len;
 
-	if (!(req->flags & RXP_F_WRITE) || !req->buf || req->pool != conn->pool ||
+	if (!(req->flags & RXP_F_WRITE) || !req->buf || req->beyond || req->pool != conn->pool ||
 	    READ_ONCE(s->nr_grants) >= READ_ONCE(rxp_grants_max) ||
 	    rxp_grants_short(req->pool))
 		return NULL;
@@ -497,7 +497,7 @@ void rxp_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s)
 /* Grants of too many pages: the oldest are to come back, and their pool's worker says so. */
 static void rxp_grants_shed(struct rdmafs_xprt_session *s)
 {
-	u64 excess = rxp_taker_excess(s->taker);
+	u64 excess = rxp_session_excess(s);
 	struct rxp_grant *g;
 
 	lockdep_assert_held(&s->lock);
@@ -560,7 +560,7 @@ void rxp_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *p
 	if (error == -ESHUTDOWN || (error == -EAGAIN && rxp_mr_capped(pool, pages)))
 		return;
 	WRITE_ONCE(pool->rdev->short_until, jiffies + RXP_SHORTAGE_SECS * HZ);
-	queue_delayed_work(rxp_wq, &server->recall, 0);
+	mod_delayed_work(rxp_wq, &server->recall, 0);
 }
 
 /* ------------------------------------------------------------------ the client */

@@ -382,7 +382,8 @@ void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p);
  * @share:     percent of what others leave that one client may take, of either
  * @refused:   connections and sessions that found too few
  * @data:      of pages behind large READs and WRITEs
- * @data_max:  so many may be, but for one request of each session
+ * @data_max:  so many may be
+ * @beyond:    of those of requests that had no room, one of each session at most, besides
  * @idle:      of pages for data that are kept for the next ones, besides
  * @refused_data: times that a client found too few of these
  * @takers:    &struct rxp_taker, clients that have some
@@ -399,6 +400,7 @@ struct rxp_budget {
 	u64 refused;
 	u64 data;
 	u64 data_max;
+	u64 beyond;
 	u64 idle;
 	u64 refused_data;
 	struct list_head takers;
@@ -442,8 +444,6 @@ void rxp_taker_put(struct rxp_taker *t);
 bool rxp_taker_charge(struct rxp_taker *t, u64 bytes);
 void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large);
 u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size);
-u64 rxp_taker_excess(struct rxp_taker *t);
-void rxp_taker_recall(struct rxp_taker *t, u32 bytes);
 bool rxp_taker_idle(struct rxp_taker *t, u32 bytes);
 void rxp_taker_unidle(struct rxp_taker *t, u32 bytes);
 
@@ -577,7 +577,7 @@ struct rxp_conn {
 	u32 silent;			/* beats without any */
 	u32 missed;			/* of these the last, in which it could have been heard */
 	u64 oldest;			/* likewise rxp_send_oldest(); the server's: what stood */
-	unsigned long found_at;		/* when the server found that first, in jiffies */
+	unsigned long found_at;		/* since when the server has found any, in jiffies */
 	u32 same;			/* beats that it was the same */
 	u32 stood;			/* of these the last, in which nothing moved */
 

@@ -25,11 +25,11 @@
  * request at a time of each session gets what it needs whatever the rest have, the other
  * sessions of its client included: what hangs in one is not felt in another.  So there may
  * be more than the bound, by the largest request for each session; and these are bounded by
- * their message buffers.  Nothing of that much becomes a grant.  Half of a client's part is
- * for what is not granted; when grants are more, as the part has become less, the oldest are
- * called back (grant.c).  Pages that are idle are
- * kept for seconds within the same bounds, with those in use, as they are just then; when more
- * are used later they may be there besides.
+ * their message buffers.  What is beyond counts for no client's part, and does not become a
+ * grant.  Half of a client's part is for what is not granted; when grants are more, as the part
+ * has become less, the oldest are called back (grant.c).  Pages that are idle are kept for
+ * seconds within the same bounds, with those in use, as they are just then; when more are used
+ * later they may be there besides.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -117,7 +117,7 @@ void rdmafs_xprt_set_limits(struct rdmafs_xprt_server *server,
 	server->limits.threads = threads;
 	spin_unlock_bh(&server->lock);
 	rxp_budget_set(server->budget, limits);
-	queue_delayed_work(rxp_wq, &server->recall, 0);
+	mod_delayed_work(rxp_wq, &server->recall, 0);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_set_limits);
 
@@ -331,6 +331,13 @@ u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size)
 	return size;
 }
 
+/* The even part of the pages for data: one more client could have it, too. */
+static u64 rxp_budget_even(const struct rxp_budget *b)
+{
+	lockdep_assert_held(&b->lock);
+	return div_u64(b->data_max, b->nr_takers + 1);
+}
+
 /* How much of the pages for data may a client have, if there are to be so many more? */
 static u64 rxp_taker_room(const struct rxp_taker *t, u64 more)
 {
@@ -341,7 +348,7 @@ static u64 rxp_taker_room(const struct rxp_taker *t, u64 more)
 	room = div_u64((b->data_max - min(others, b->data_max)) * b->share, 100);
 	if (b->data + more > b->data_max - b->data_max / RXP_DATA_SPARE)
 		return room;
-	return max(room, div_u64(b->data_max, b->nr_takers + 1));
+	return max(room, rxp_budget_even(b));
 }
 
 static bool rxp_taker_data_fits(const struct rxp_taker *t, u32 bytes)
@@ -352,44 +359,73 @@ static bool rxp_taker_data_fits(const struct rxp_taker *t, u32 bytes)
 	return b->data + bytes <= b->data_max && t->data + bytes <= rxp_taker_room(t, bytes);
 }
 
-/* Has a session nothing but grants, and what the request has?  It would wait for others then. */
-static bool rxp_session_data_only(const struct rdmafs_xprt_session *s, u32 bytes, u32 has)
+/* What a session has within the bounds. */
+static u64 rxp_session_own(const struct rdmafs_xprt_session *s)
 {
 	lockdep_assert_held(&s->taker->budget->lock);
-	return atomic64_read(&s->data_bytes) == s->grant_bytes + has &&
-	       (u64)has + bytes <= RDMAFS_XPRT_DATA_MAX;
+	return atomic64_read(&s->data_bytes) - s->beyond;
+}
+
+static void rxp_session_data_add(struct rdmafs_xprt_session *s, s64 bytes)
+{
+	lockdep_assert_held(&s->taker->budget->lock);
+	s->taker->data += bytes;
+	s->taker->budget->data += bytes;
+}
+
+/*
+ * The one request of a session whose pages are beyond the bounds.  They count for nobody's
+ * part: by requests that have no room one client could take that of others.
+ */
+static bool rxp_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u32 has,
+				    bool *beyond)
+{
+	lockdep_assert_held(&s->taker->budget->lock);
+	if ((s->beyond && !*beyond) || (u64)has + bytes > RDMAFS_XPRT_DATA_MAX)
+		return false;
+	if (!*beyond) {
+		rxp_session_data_add(s, -(s64)has);
+		bytes += has;
+	}
+	s->beyond += bytes;
+	s->taker->budget->beyond += bytes;
+	*beyond = true;
+	return true;
 }
 
 /**
  * rxp_session_charge - take pages for the data of a session's requests
- * @s:	   the session
- * @bytes: how many
- * @has:   bytes that the request has already
+ * @s:	    the session
+ * @bytes:  how many
+ * @has:    bytes that the request has already
+ * @beyond: whether these are beyond the bounds; gets whether all of them are
  *
- * All in one step, and not even for a moment more: it would be another one's room.  The only
+ * All in one step, and not even for a moment more: it would be another one's room.  One
  * request of a session has up to RDMAFS_XPRT_DATA_MAX in any case: all sessions together
  * have no more than max_data_total_mib and that much for each of them.
  *
  * Return: whether there are so many for it.
  */
-bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has)
+bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool *beyond)
 {
-	s64 max = (s64)READ_ONCE(s->server->limits.data_mib) << 20;
+	u64 max = (u64)READ_ONCE(s->server->limits.data_mib) << 20;
 	struct rxp_budget *b = s->taker->budget;
-	bool fits, refused = false;
+	bool fits, own, refused;
 
 	spin_lock_bh(&b->lock);
-	fits = rxp_session_data_only(s, bytes, has);
-	if (!fits && atomic64_read(&s->data_bytes) + bytes <= max) {
-		fits = rxp_taker_data_fits(s->taker, bytes);
-		refused = !fits;
-		b->refused_data += refused;
-	}
-	if (fits) {
+	/* Its own maximum may have been lowered below its grants. */
+	own = rxp_session_own(s) + bytes <= max || rxp_session_own(s) == s->grant_bytes + has;
+	fits = !*beyond && rxp_session_own(s) + bytes <= max &&
+	       rxp_taker_data_fits(s->taker, bytes);
+	if (fits)
+		rxp_session_data_add(s, bytes);
+	else if (own)
+		fits = rxp_session_goes_beyond(s, bytes, has, beyond);
+	refused = own && !fits;
+	if (fits)
 		atomic64_add(bytes, &s->data_bytes);
-		s->taker->data += bytes;
-		b->data += bytes;
-	}
+	else
+		b->refused_data += refused;
 	spin_unlock_bh(&b->lock);
 	/* It may be grants of others that are in the way. */
 	if (refused)
@@ -399,10 +435,11 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has)
 
 /**
  * rxp_session_uncharge - give them back
- * @s:	   the session
- * @bytes: how many, or none
+ * @s:	    the session
+ * @bytes:  how many, or none
+ * @beyond: whether they are beyond the bounds
  */
-void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes)
+void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
 {
 	struct rxp_budget *b = s->taker->budget;
 
@@ -411,8 +448,12 @@ void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes)
 		return;
 	spin_lock_bh(&b->lock);
 	atomic64_sub(bytes, &s->data_bytes);
-	s->taker->data -= bytes;
-	b->data -= bytes;
+	if (beyond) {
+		s->beyond -= bytes;
+		b->beyond -= bytes;
+	} else {
+		rxp_session_data_add(s, -(s64)bytes);
+	}
 	spin_unlock_bh(&b->lock);
 }
 
@@ -429,7 +470,7 @@ u64 rxp_session_left(struct rdmafs_xprt_session *s)
 	struct rxp_budget *b = t->budget;
 
 	spin_lock_bh(&b->lock);
-	own = atomic64_read(&s->data_bytes);
+	own = rxp_session_own(s);
 	room = rxp_taker_room(t, 0);
 	room -= min(t->data, room);
 	room = min(room, b->data_max - min(b->data, b->data_max));
@@ -455,7 +496,7 @@ bool rxp_session_spares(struct rdmafs_xprt_session *s, u32 more)
 	bool spares;
 
 	spin_lock_bh(&b->lock);
-	spares = atomic64_read(&s->data_bytes) - s->grant_bytes + more <= half &&
+	spares = rxp_session_own(s) - s->grant_bytes + more <= half &&
 		 t->data - t->granted + more <= rxp_taker_room(t, more) / 2;
 	spin_unlock_bh(&b->lock);
 	return spares;
@@ -464,7 +505,7 @@ bool rxp_session_spares(struct rdmafs_xprt_session *s, u32 more)
 /**
  * rxp_session_grant - let a session keep pages that it was charged for
  * @s:	   the session
- * @bytes: how many
+ * @bytes: how many, within the bounds
  *
  * Half of what it may have, and of what its client may, is for what is not granted.  And
  * what there is too much of all together goes back.
@@ -493,7 +534,7 @@ bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
  * rxp_session_ungrant - they are a request's again, or about to be given back
  * @s:	      the session
  * @bytes:    how many
- * @recalled: whether rxp_taker_recall() was told of them
+ * @recalled: whether rxp_session_called_back() was told of them
  */
 void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
 {
@@ -502,39 +543,48 @@ void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled
 	spin_lock_bh(&b->lock);
 	s->grant_bytes -= bytes;
 	s->taker->granted -= bytes;
-	s->taker->recalled -= recalled ? bytes : 0;
+	if (recalled) {
+		s->grant_recalled -= bytes;
+		s->taker->recalled -= bytes;
+	}
 	spin_unlock_bh(&b->lock);
 }
 
 /**
- * rxp_taker_recall - a grant is to come back
- * @t:	   the account of its client
+ * rxp_session_called_back - a grant is to come back
+ * @s:	   its session
  * @bytes: of it
  */
-void rxp_taker_recall(struct rxp_taker *t, u32 bytes)
+void rxp_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
 {
-	spin_lock_bh(&t->budget->lock);
-	t->recalled += bytes;
-	spin_unlock_bh(&t->budget->lock);
+	spin_lock_bh(&s->taker->budget->lock);
+	s->grant_recalled += bytes;
+	s->taker->recalled += bytes;
+	spin_unlock_bh(&s->taker->budget->lock);
 }
 
 /**
- * rxp_taker_excess - what a client has too much of in grants
- * @t: the account
+ * rxp_session_excess - what a session, or its client, has too much of in grants
+ * @s: the session
  *
- * The others have more than when they were made, or there is to be less.
+ * There are more clients than when they were made, or there is to be less.  Half of an even
+ * part is left to a client however much the others have: by that alone grants would come and
+ * go all the time.
  *
- * Return: bytes that are beyond half of its room, but for those that are to come back.
+ * Return: bytes that are beyond half of what it may have, but for those that are to come back.
  */
-u64 rxp_taker_excess(struct rxp_taker *t)
+u64 rxp_session_excess(struct rdmafs_xprt_session *s)
 {
-	u64 keep, half;
+	u64 half = (u64)READ_ONCE(s->server->limits.data_mib) << 19, keep, excess;
+	const struct rxp_taker *t = s->taker;
 
 	spin_lock_bh(&t->budget->lock);
+	keep = s->grant_bytes - s->grant_recalled;
+	excess = keep - min(keep, half);
 	keep = t->granted - t->recalled;
-	half = rxp_taker_room(t, 0) / 2;
+	half = max(rxp_taker_room(t, 0), rxp_budget_even(t->budget)) / 2;
 	spin_unlock_bh(&t->budget->lock);
-	return keep - min(keep, half);
+	return max(excess, keep - min(keep, half));
 }
 
 /**
@@ -742,7 +792,7 @@ void rxp_limits_show(struct seq_file *m, void *owner)
 		   b->ring_max, b->refused);
 	seq_printf(m, "large_bytes %llu\nmax_large_bytes %llu\n", b->large, b->large_max);
 	seq_printf(m, "data_total_bytes %llu\nmax_data_total_bytes %llu\nrefused_data %llu\n",
-		   b->data, b->data_max, b->refused_data);
+		   b->data + b->beyond, b->data_max, b->refused_data);
 	seq_printf(m, "idle_data_bytes %llu\n", b->idle);
 	spin_unlock_bh(&b->lock);
 	if (server->service->show_limits)

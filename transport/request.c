@@ -25,10 +25,11 @@ bool rxp_req_charge(struct rxp_req *req, u32 bytes)
 {
 	if (bytes > req->charged) {
 		if (rdmafs_test_fail("req_charge", req->slot) ||
-		    !rxp_session_charge(req->session, bytes - req->charged, req->charged))
+		    !rxp_session_charge(req->session, bytes - req->charged, req->charged,
+					&req->beyond))
 			return false;
 	} else {
-		rxp_session_uncharge(req->session, req->charged - bytes);
+		rxp_session_uncharge(req->session, req->charged - bytes, req->beyond);
 	}
 	req->charged = bytes;
 	return true;
@@ -74,8 +75,9 @@ bool rxp_req_buf_get(struct rxp_req *req, u32 len)
  */
 void rxp_req_uncharge(struct rxp_req *req)
 {
-	rxp_session_uncharge(req->session, req->charged);
+	rxp_session_uncharge(req->session, req->charged, req->beyond);
 	req->charged = 0;
+	req->beyond = false;
 }
 
 static void rxp_req_free(struct rxp_req *req)

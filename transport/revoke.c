@@ -273,18 +273,17 @@ static bool rxp_req_held_too_long(const struct rxp_req *req, u32 held_ms)
 #define RXP_LOOK_AGAIN	(HZ / 5)
 
 /*
- * At two looks it was the same that stands.  At the first one alone completions may wait to be
- * looked at: this machine may have stood still.
+ * At two looks something stood.  At the first one alone completions may wait to be looked at:
+ * this machine may have stood still.
  */
 static bool rxp_conn_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever,
 			    bool *more)
 {
 	u64 first = rxp_send_stands(conn, before, ever);
 
-	if (first != conn->oldest) {
-		conn->oldest = first;
+	if (first && !conn->oldest)
 		conn->found_at = jiffies;
-	}
+	conn->oldest = first;
 	*more |= first;
 	return first && time_after(jiffies, conn->found_at + RXP_LOOK_AGAIN);
 }

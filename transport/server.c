@@ -396,7 +396,7 @@ static void rxp_lease_work(struct work_struct *work)
 		spin_unlock(&s->lock);
 	}
 	spin_unlock_bh(&server->lock);
-	queue_delayed_work(rxp_wq, &server->recall, 0);
+	mod_delayed_work(rxp_wq, &server->recall, 0);
 	queue_delayed_work(rxp_wq, &server->lease, RXP_LEASE_TICK);
 }
 

@@ -98,6 +98,7 @@ struct rxp_req {
 	struct work_struct claim_work;
 	struct work_struct free_work;	/* when its MR has to be deregistered */
 	u32 charged;			/* bytes that its session is charged for them */
+	bool beyond;			/* those are beyond the bounds: rxp_session_charge() */
 	bool put_off;			/* there were too few: the client is to come back */
 	struct ib_reg_wr reg;
 	struct ib_send_wr inv;		/* LOCAL_INV of a sink; DROPPED of a READ */
@@ -209,7 +210,9 @@ struct rdmafs_xprt_session {
 	u32 requests;			/* not yet replied or gone */
 	struct list_head grants;
 	u32 nr_grants;
-	u64 grant_bytes;		/* of @data_bytes; budget's lock */
+	u64 grant_bytes;		/* of @data_bytes; this and the next two: budget's lock */
+	u64 grant_recalled;		/* of these, of grants that are to come back */
+	u64 beyond;			/* of @data_bytes, of the request that is beyond the bounds */
 	atomic64_t data_bytes;		/* of pages of its requests and grants; budget's lock */
 	unsigned long last_seen;
 	unsigned long progress;		/* of its data, the last time, in jiffies */
@@ -432,8 +435,10 @@ void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 *limit);
 int rxp_admit_session(struct rdmafs_xprt_server *server,
 		      const struct rdmafs_xprt_session *session);
-bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has);
-void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes);
+bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool *beyond);
+void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond);
+void rxp_session_called_back(struct rdmafs_xprt_session *s, u32 bytes);
+u64 rxp_session_excess(struct rdmafs_xprt_session *s);
 bool rxp_session_spares(struct rdmafs_xprt_session *s, u32 more);
 bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes);
 void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled);

@@ -122,7 +122,7 @@ bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 	return false;
 }
 
-void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes)
+void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
 {
 	atomic64_sub(bytes, &s->data_bytes);
 }
@@ -138,11 +138,11 @@ void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled
 	stage->granted -= bytes;
 }
 
-void rxp_taker_recall(struct rxp_taker *t, u32 bytes)
+void rxp_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
 {
 }
 
-u64 rxp_taker_excess(struct rxp_taker *t)
+u64 rxp_session_excess(struct rdmafs_xprt_session *s)
 {
 	return 0;
 }

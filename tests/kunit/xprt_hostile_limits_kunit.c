@@ -988,7 +988,10 @@ static void limits_idle_client(struct kunit *test)
 	limits_sizes(test, &l);
 }
 
-/* What all sessions have of pages for data, and whether the clients' accounts add up to it. */
+/*
+ * What all sessions have of pages for data, what is beyond the bounds among it; and whether the
+ * clients' accounts add up to the rest.
+ */
 static u64 limits_total(struct limits *t)
 {
 	struct rxp_budget *b = t->server->budget;
@@ -999,6 +1002,8 @@ static u64 limits_total(struct limits *t)
 	total = b->data;
 	list_for_each_entry(k, &b->takers, link)
 		sum += k->data;
+	total += b->beyond;
+	sum += b->beyond;
 	spin_unlock_bh(&b->lock);
 	return sum == total ? total : U64_MAX;
 }
@@ -1060,38 +1065,43 @@ static void limits_data_share(struct kunit *test)
 	/* One and whoever comes next: half of it each. */
 	limits_take(test, one, 0, 5);
 	limits_take(test, two, 0, 3);
-	limits_no_more(test, one, 5, 1);
-	limits_no_more(test, two, 3, 1);
+	/* Each session has one request beyond that, which counts for nobody's part. */
+	limits_take(test, one, 5, 1);
+	limits_take(test, two, 3, 1);
+	limits_no_more(test, one, 6, 1);
+	limits_no_more(test, two, 4, 1);
 	KUNIT_EXPECT_GE(test, t->server->budget->refused_data, 4);
 
 	/* Three parts, but the last quarter of all is for shares: he has another quarter. */
 	limits_other(test);
 	other = limits_session(test);
 	limits_take(test, other, 0, 4);
-	limits_no_more(test, other, 4, 1);
+	limits_take(test, other, 4, 1);
+	limits_no_more(test, other, 5, 1);
 
 	/* A third of it is the first one's now, which has more. */
 	limits_call_off(test, one, 0, 1);
-	limits_wait_total(test, 11 * SZ_1M);
+	limits_wait_total(test, 14 * SZ_1M);
 	limits_no_more(test, one, 0, 2);
 	limits_call_off(test, one, 1, 1);
 	limits_call_off(test, one, 2, 1);
 	limits_call_off(test, two, 0, 1);
-	limits_wait_total(test, 8 * SZ_1M);
-	limits_call(test, one, 5, 3, RXP_F_READ, SZ_1M);
-	limits_wait_total(test, 9 * SZ_1M);
-	limits_no_more(test, two, 3, 3);
+	limits_wait_total(test, 11 * SZ_1M);
+	limits_call(test, one, 6, 3, RXP_F_READ, SZ_1M);
+	limits_wait_total(test, 12 * SZ_1M);
+	limits_no_more(test, two, 4, 3);
 
-	/* The next one has one request, at least, and who leaves owes nothing. */
+	/* There is some for the next one, and who leaves owes nothing. */
 	KUNIT_ASSERT_EQ(test, raw_route("fd09::2", "fd09::1"), 0);
 	third = limits_session(test);
 	limits_take(test, third, 0, 1);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 3 * SZ_1M);
 	limits_leave(test);
-	limits_wait_total(test, 9 * SZ_1M);
+	limits_wait_total(test, 12 * SZ_1M);
 	limits_leave(test);
-	limits_wait_total(test, 5 * SZ_1M);
+	limits_wait_total(test, 7 * SZ_1M);
 	limits_leave(test);
-	limits_wait_total(test, 3 * SZ_1M);
+	limits_wait_total(test, 4 * SZ_1M);
 	limits_leave(test);
 	limits_wait_total(test, 0);
 }
@@ -1210,34 +1220,37 @@ static void limits_data_one(struct kunit *test)
 		limits_call(test, other, 0, seq + 1, RXP_F_READ, SZ_1M);
 		limits_wait_total(test, 18 * SZ_1M);
 	}
-	/* While there is more than there may be, what goes is not had again. */
+	/* They do not do so at the cost of the first. */
 	limits_call_off(test, one, 0, 1);
 	limits_wait_total(test, 17 * SZ_1M);
-	limits_no_more(test, one, 0, 2);
+	limits_call(test, one, 0, 2, RXP_F_READ, SZ_1M);
+	limits_wait_total(test, 18 * SZ_1M);
+	limits_leave(test);
+	limits_wait_total(test, 17 * SZ_1M);
 	limits_leave(test);
 	limits_wait_total(test, SZ_16M);
-	limits_leave(test);
-	limits_wait_total(test, 15 * SZ_1M);
 	limits_leave(test);
 	limits_wait_total(test, 0);
 }
 
-/* A share that is more than an even part is a client's, too. */
+/* A share that is more than an even part is a client's, too; and one request beyond it. */
 static void limits_data_share_large(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
 	struct raw *one, *other;
 
 	l.data_total_mib = 16;
 	l.client_share = 60;
 	limits_start(test, &l);
 	one = limits_session(test);
-	limits_take(test, one, 0, 9);
-	limits_no_more(test, one, 9, 1);
+	limits_take(test, one, 0, 10);
+	limits_no_more(test, one, 10, 1);
 	limits_other(test);
 	other = limits_session(test);
-	limits_take(test, other, 0, 4);
-	limits_no_more(test, other, 4, 1);
+	limits_take(test, other, 0, 5);
+	limits_no_more(test, other, 5, 1);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_2M);
 }
 
 /* A session of the client that comes from here takes so much of pages, and lets go of it. */
