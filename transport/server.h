@@ -210,7 +210,7 @@ struct rdmafs_xprt_session {
 	u32 requests;			/* not yet replied or gone */
 	struct list_head grants;
 	u32 nr_grants;
-	u64 grant_bytes;		/* of @data_bytes; this and the next two: budget's lock */
+	u64 grant_bytes;		/* of @data_bytes; budget's lock, and the next two */
 	u64 grant_recalled;		/* of these, of grants that are to come back */
 	u64 beyond;			/* of @data_bytes, of the request that is beyond the bounds */
 	atomic64_t data_bytes;		/* of pages of its requests and grants; budget's lock */
