@@ -212,7 +212,7 @@ struct rdmafs_xprt_session {
 	u32 nr_grants;
 	u64 grant_bytes;		/* of @data_bytes; budget's lock, and the next two */
 	u64 grant_recalled;		/* of these, of grants that are to come back */
-	u64 beyond;			/* of @data_bytes, of the request that is beyond the bounds */
+	u64 beyond;			/* of @data_bytes, of its request beyond the bounds */
 	atomic64_t data_bytes;		/* of pages of its requests and grants; budget's lock */
 	unsigned long last_seen;
 	unsigned long progress;		/* of its data, the last time, in jiffies */
