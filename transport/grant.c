@@ -20,12 +20,12 @@
  * translations, be it a session or a mount of this host, the policy says which are
  * wanted back, and all of these go in one RECALL, and come in one RETURN.  When a
  * session that may have more found no translations none is made for a while.  The oldest of
- * a client are wanted back, too, if its grants have more pages than half of what it may have
- * by now (limits.c): that is looked at every few seconds, when somebody found too few pages,
- * and when there are to be less.  A client that neither uses nor returns one in time loses
- * its connections, and with them the keys.  A client returns what it has not used for some
- * seconds.  One that is returned counts until its key is invalid, and is to be in the same
- * time: its LOCAL_INV stands in a queue that the client may stop.
+ * a client's sessions are wanted back, too, if its grants have more pages than half of what it
+ * may have by now (limits.c): that is looked at every few seconds, soon after somebody found
+ * too few pages, and when there are to be less.  A client that neither uses nor returns one in
+ * time loses its connections, and with them the keys.  A client returns what it has not used
+ * for some seconds.  One that is returned counts until its key is invalid, and is to be in the
+ * same time: its LOCAL_INV stands in a queue that the client may stop.
  *
  * The sink's pages are the session's own (mr.c), and are read only when the key
  * is known to be invalid.  From then on its translations are of no use until the WRITE is

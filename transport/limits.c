@@ -401,8 +401,9 @@ static bool rxp_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u3
  * @beyond: whether these are beyond the bounds; gets whether all of them are
  *
  * All in one step, and not even for a moment more: it would be another one's room.  One
- * request of a session has up to RDMAFS_XPRT_DATA_MAX in any case: all sessions together
- * have no more than max_data_total_mib and that much for each of them.
+ * request of a session has up to RDMAFS_XPRT_DATA_MAX whatever other sessions have, though
+ * not beyond the session's own maximum beside others of it: all sessions together have no
+ * more than max_data_total_mib and that much for each of them.
  *
  * Return: whether there are so many for it.
  */
@@ -414,7 +415,8 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 
 	spin_lock_bh(&b->lock);
 	/* Its own maximum may have been lowered below its grants. */
-	own = rxp_session_own(s) + bytes <= max || rxp_session_own(s) == s->grant_bytes + has;
+	own = rxp_session_own(s) + bytes <= max ||
+	      rxp_session_own(s) == s->grant_bytes + (*beyond ? 0 : has);
 	fits = !*beyond && rxp_session_own(s) + bytes <= max &&
 	       rxp_taker_data_fits(s->taker, bytes);
 	if (fits)

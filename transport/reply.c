@@ -453,6 +453,11 @@ int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u
 	    (held > rxp_buf_size(len) && !rxp_session_spares(s, held - min(held, req->charged))) ||
 	    !rxp_req_charge(req, held))
 		return -ENOMEM;
+	/* Nor is what a session may have beyond the bounds for that. */
+	if (req->beyond && held > rxp_buf_size(len)) {
+		rxp_req_uncharge(req);
+		return -ENOMEM;
+	}
 	rxp_req_trim(req);
 	pages = rxp_pages_lend(req->pool, bv, nr);
 	if (IS_ERR(pages)) {

@@ -32,6 +32,8 @@ static void rxp_session_release(struct kref *ref)
 	struct rdmafs_xprt_session *s = container_of(ref, struct rdmafs_xprt_session, ref);
 	struct rdmafs_xprt_server *server = s->server;
 
+	WARN_ON_ONCE(s->beyond || s->grant_bytes || s->grant_recalled ||
+		     atomic64_read(&s->data_bytes));
 	rxp_turns_exit(&s->turns);
 	kvfree(s->slots);
 	rxp_ring_destroy(&s->tx_ring);
