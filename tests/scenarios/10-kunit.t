@@ -26,7 +26,7 @@ trap 'rm -f "$log"' EXIT
 # twice, suites not at all. Of a case that ran with one parameter KUnit says that it passed.
 run() {
 	local line failed=$tap_failed
-	"$top/tests/guest/run" --kernel "$kernel" --rdma "$1" --timeout 600 -- \
+	"$top/tests/guest/run" --kernel "$kernel" --rdma "$1" --timeout 1200 -- \
 		env "KUNIT_FILTER=${filter:-}" "$top/tests/scenarios/inside/kunit" "${@:3}" >"$log"
 	status=$?
 	while IFS= read -r line; do
