@@ -591,7 +591,7 @@ u64 rxp_session_excess(struct rdmafs_xprt_session *s)
 
 /**
  * rxp_taker_idle - pages that were in use are idle
- * @t:	   the client's account, still charged for them
+ * @t:	   the client's account, still charged for them, but for a request's beyond the bounds
  * @bytes: how many
  *
  * Return: whether they may be kept; they count until rxp_taker_unidle() in either case.
