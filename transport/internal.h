@@ -383,7 +383,8 @@ void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p);
  * @refused:   connections and sessions that found too few
  * @data:      of pages behind large READs and WRITEs
  * @data_max:  so many may be
- * @beyond:    of those of requests that had no room, one of each session at most, besides
+ * @beyond:    of those of requests that had no room, one of each session at most, besides;
+ *	       no more than @data_max, too
  * @idle:      of pages for data that are kept for the next ones, besides
  * @refused_data: times that a client found too few of these
  * @takers:    &struct rxp_taker, clients that have some

@@ -375,20 +375,22 @@ static void rxp_session_data_add(struct rdmafs_xprt_session *s, s64 bytes)
 
 /*
  * The one request of a session whose pages are beyond the bounds.  They count for nobody's
- * part: by requests that have no room one client could take that of others.
+ * part: by requests that have no room one client could take that of others.  But all that is
+ * beyond is no more than what is within, or memory would be as little bounded as sessions are.
  */
 static bool rxp_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u32 has,
 				    bool *beyond)
 {
-	lockdep_assert_held(&s->taker->budget->lock);
-	if ((s->beyond && !*beyond) || (u64)has + bytes > RDMAFS_XPRT_DATA_MAX)
+	struct rxp_budget *b = s->taker->budget;
+	u32 moved = *beyond ? 0 : has;
+
+	lockdep_assert_held(&b->lock);
+	if ((s->beyond && !*beyond) || (u64)has + bytes > RDMAFS_XPRT_DATA_MAX ||
+	    b->beyond + bytes + moved > b->data_max)
 		return false;
-	if (!*beyond) {
-		rxp_session_data_add(s, -(s64)has);
-		bytes += has;
-	}
-	s->beyond += bytes;
-	s->taker->budget->beyond += bytes;
+	rxp_session_data_add(s, -(s64)moved);
+	s->beyond += bytes + moved;
+	b->beyond += bytes + moved;
 	*beyond = true;
 	return true;
 }
@@ -401,9 +403,9 @@ static bool rxp_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u3
  * @beyond: whether these are beyond the bounds; gets whether all of them are
  *
  * All in one step, and not even for a moment more: it would be another one's room.  One
- * request of a session has up to RDMAFS_XPRT_DATA_MAX whatever other sessions have, though
- * not beyond the session's own maximum beside others of it: all sessions together have no
- * more than max_data_total_mib and that much for each of them.
+ * request of a session has up to RDMAFS_XPRT_DATA_MAX whatever other sessions have within
+ * the bounds, though not beyond the session's own maximum beside others of it: all sessions
+ * together have no more than max_data_total_mib, and as much for those requests.
  *
  * Return: whether there are so many for it.
  */
@@ -795,7 +797,7 @@ void rxp_limits_show(struct seq_file *m, void *owner)
 	seq_printf(m, "large_bytes %llu\nmax_large_bytes %llu\n", b->large, b->large_max);
 	seq_printf(m, "data_total_bytes %llu\nmax_data_total_bytes %llu\nrefused_data %llu\n",
 		   b->data + b->beyond, b->data_max, b->refused_data);
-	seq_printf(m, "idle_data_bytes %llu\n", b->idle);
+	seq_printf(m, "beyond_data_bytes %llu\nidle_data_bytes %llu\n", b->beyond, b->idle);
 	spin_unlock_bh(&b->lock);
 	if (server->service->show_limits)
 		server->service->show_limits(m, server->ctx);

@@ -20,7 +20,7 @@
 #include "xprt_raw.h"
 
 #define LIMITS_PORT	20995
-#define LIMITS_MAX	16
+#define LIMITS_MAX	18
 #define LIMITS_PATIENT	60000
 
 struct limits {
@@ -1233,6 +1233,43 @@ static void limits_data_one(struct kunit *test)
 	limits_wait_total(test, 0);
 }
 
+/*
+ * What sessions have beyond the bounds is no more than what they have within, however many
+ * they are.  Whoever finds none left has his turn when another one's request is done.
+ */
+static void limits_data_beyond(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *one, *raw[16], *last;
+	struct limits *t = test->priv;
+	u32 i;
+
+	l.data_total_mib = 16;
+	l.client_share = 100;
+	l.client_sessions = LIMITS_MAX;
+	limits_start(test, &l);
+	one = limits_session(test);
+	limits_take(test, one, 0, RAW_SLOTS);
+	for (i = 0; i < ARRAY_SIZE(raw); i++) {
+		raw[i] = limits_session(test);
+		limits_take(test, raw[i], 0, 1);
+	}
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_16M);
+	last = limits_session(test);
+	limits_no_more(test, last, 0, 1);
+	limits_call_off(test, raw[0], 0, 1);
+	limits_wait_total(test, 31 * SZ_1M);
+	limits_call(test, last, 0, 3, RXP_F_READ, SZ_1M);
+	limits_wait_total(test, 32 * SZ_1M);
+	/* What is beyond does not count within. */
+	limits_no_more(test, raw[1], 1, 1);
+	limits_call_off(test, one, 0, 1);
+	limits_wait_total(test, 31 * SZ_1M);
+	limits_call(test, raw[1], 1, 3, RXP_F_READ, SZ_1M);
+	limits_wait_total(test, 32 * SZ_1M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_16M);
+}
+
 /* A share that is more than an even part is a client's, too; and one request beyond it. */
 static void limits_data_share_large(struct kunit *test)
 {
@@ -1432,6 +1469,7 @@ static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(limits_data_share),
 	KUNIT_CASE(limits_data_share_large),
 	KUNIT_CASE(limits_data_one),
+	KUNIT_CASE(limits_data_beyond),
 	KUNIT_CASE_SLOW(limits_data_recall),
 	KUNIT_CASE(limits_folios),
 	KUNIT_CASE(limits_idle_share),
