@@ -110,8 +110,8 @@ static void rdmafs_inode_setup(struct inode *inode, const struct rfp_attr *attr)
 		inode->i_fop = &rdmafs_file_fops;
 		inode->i_mapping->a_ops = &rdmafs_aops;
 		/*
-		 * No large folios: netfs writes a folio back whole, and what another
-		 * client has written next to a byte of ours would be written over.
+		 * No large folios: netfs writes a folio back whole, which are 1 MiB for a byte
+		 * of ours, and what another client has written next to it would be written over.
 		 */
 		break;
 	case S_IFDIR:
