@@ -215,6 +215,7 @@ static ssize_t rdmafsd_cfg_secret_store(struct config_item *item, const char *pa
 	err = rdmafsd_cfg_lock_off(cfg);
 	if (!err) {
 		memcpy(cfg->p.secret, secret, sizeof(secret));
+		cfg->p.unknown = true;
 		mutex_unlock(&cfg->lock);
 	}
 	memzero_explicit(secret, sizeof(secret));
@@ -413,6 +414,8 @@ static void rdmafsd_cfg_end(struct rdmafsd_cfg *cfg)
 	lockdep_assert_held(&cfg->lock);
 	if (!cfg->live)
 		return;
+	/* They have all of their time after the next start; else all that is open is noted. */
+	cfg->p.unknown = rdmafsd_export_unknown(cfg->live);
 	rdmafsd_export_end(cfg->live);
 	WRITE_ONCE(cfg->live, NULL);
 }

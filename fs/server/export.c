@@ -25,6 +25,7 @@
 #define pr_fmt(fmt) "rdmafsd: " fmt
 
 #include <linux/exportfs.h>
+#include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -176,6 +177,30 @@ u64 rdmafsd_export_domain(u32 id)
 	domain = exp && !percpu_ref_is_dying(&exp->inflight) ? exp->domain : 0;
 	rcu_read_unlock();
 	return domain;
+}
+
+/**
+ * rdmafsd_export_unknown - may there be opens that nobody here knows of?
+ * @exp: the export, live
+ *
+ * What was open when the server's machine lost its power, or the module was unloaded, only
+ * clients know, until they come back for it: they have the time that they have after any end
+ * of a session, from the export's start on.  Where the secret was made by this very module
+ * nobody has a proof from before; and what is open, or was left, when an export is disabled is
+ * noted (cut.c).
+ *
+ * Context: any that may take no lock that sleeps.
+ * Return: true if so.
+ */
+bool rdmafsd_export_unknown(struct rdmafsd_export *exp)
+{
+	if (!READ_ONCE(exp->unknown))
+		return false;
+	if (time_before64(get_jiffies_64(), exp->started + rdmafsd_reclaim_time()))
+		return true;
+	/* For good: who has not come by now is not waited for, whatever the time becomes. */
+	WRITE_ONCE(exp->unknown, false);
+	return false;
 }
 
 static bool rdmafsd_name_is(const struct rdmafsd_export *exp, const char *name, size_t len)
@@ -344,6 +369,7 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 		return ERR_PTR(-ENOMEM);
 	exp->p = *p;
 	exp->serial = atomic64_inc_return(&rdmafsd_export_serial);
+	exp->unknown = p->unknown;
 	exp->verf = get_random_u64();
 	INIT_WORK(&exp->end, rdmafsd_export_ended);
 	init_completion(&exp->ended);
@@ -378,6 +404,7 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 	if (err)
 		goto exit_opened;
 	rdmafsd_cuts_start(exp);
+	exp->started = get_jiffies_64();
 	err = rdmafsd_export_publish(exp);
 	if (err)
 		goto exit_ref;

@@ -11,8 +11,8 @@
  * what clients see, and a directory that is one can't be removed or replaced
  * (VFS says EBUSY).
  *
- * A file that is open gets another name, which clients do not see, before its last one
- * is removed or another object is moved over it: opened.c.
+ * A file that is open, or may be, gets another name, which clients do not see, before its
+ * last one is removed or another object is moved over it: opened.c.
  */
 #include <linux/filelock.h>
 #include <linux/fsnotify.h>

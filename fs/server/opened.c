@@ -30,6 +30,12 @@
  * have heard of it that had it open when the export ended (cut.c).  A file that had a name
  * then becomes an orphan for it, too.
  *
+ * Of what was open when the server died nothing is known, and its clients may come after
+ * somebody who removes the name.  So for as long as they have to come back after the start
+ * of the export (rdmafsd_export_unknown()) each file that loses its last name becomes an
+ * orphan, which goes when that time is over: as many of them as clients may have opens, by
+ * which their inodes in memory are bounded.
+ *
  * An entry:
  *
  *	NAMED	its name is as users see it
@@ -355,21 +361,34 @@ static struct rdmafsd_opened *rdmafsd_opened_join(struct rdmafsd_export *exp, st
 	return of;
 }
 
+/* Count in the entry of a file, whose naming semaphore is held; made if there is none. */
+static struct rdmafsd_opened *rdmafsd_opened_make(struct rdmafsd_export *exp,
+						  struct inode *inode)
+{
+	struct rdmafsd_opened *of, *new;
+
+	of = rdmafsd_opened_join(exp, inode, NULL);
+	if (of)
+		return of;
+	new = rdmafsd_opened_new(inode);
+	if (!new)
+		return ERR_PTR(-ENOMEM);
+	of = rdmafsd_opened_join(exp, inode, new);
+	/* The caller has the inode, too: it does not go here. */
+	if (of != new)
+		rdmafsd_opened_free(new);
+	return of;
+}
+
 /* Count in the entry of a file that is about to be opened; waits while a name goes. */
 static struct rdmafsd_opened *rdmafsd_opened_get(struct rdmafsd_export *exp, struct inode *inode)
 {
 	struct rw_semaphore *naming = rdmafsd_naming_of(exp, inode);
-	struct rdmafsd_opened *of, *new = NULL;
+	struct rdmafsd_opened *of;
 
 	down_read(naming);
-	of = rdmafsd_opened_join(exp, inode, NULL);
-	if (!of) {
-		new = rdmafsd_opened_new(inode);
-		of = new ? rdmafsd_opened_join(exp, inode, new) : ERR_PTR(-ENOMEM);
-	}
+	of = rdmafsd_opened_make(exp, inode);
 	up_read(naming);
-	if (new && of != new)
-		rdmafsd_opened_free(new);
 	return of;
 }
 
@@ -581,8 +600,8 @@ static bool rdmafsd_leaving_may(struct dentry *dir, struct inode *inode)
 }
 
 /*
- * If it is open and has one name left: give it another one.  Who may not remove that one
- * must not change the file by trying.
+ * If it is open, or may be, and has one name left: give it another one.  Who may not remove
+ * that one must not change the file by trying.
  */
 static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
 				struct rdmafsd_leaving *l, struct inode **delegated)
@@ -591,7 +610,8 @@ static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
 	struct rdmafsd_change chg;
 	int err;
 
-	l->of = rdmafsd_opened_join(rq->exp, inode, NULL);
+	l->of = l->unknown && inode->i_nlink == 1 ? rdmafsd_opened_make(rq->exp, inode) :
+						    rdmafsd_opened_join(rq->exp, inode, NULL);
 	if (IS_ERR_OR_NULL(l->of)) {
 		l->of = NULL;
 		return 0;
@@ -612,6 +632,32 @@ static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
 	l->before = chg.before;
 	l->after = chg.after;
 	return 0;
+}
+
+/*
+ * It has lost its name, and nobody knows who may come back for it: by a claim that is nobody's
+ * it is kept for as long as they may.  Without memory for that, as if nobody did.
+ */
+static void rdmafsd_leaving_wait(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
+{
+	struct rdmafsd_claim *claim = rdmafsd_claim_new(NULL, false);
+	bool waits;
+
+	if (IS_ERR(claim))
+		return;
+	spin_lock(&exp->opened_lock);
+	waits = !IS_ERR(rdmafsd_claim_take(exp, of, claim, 0));
+	if (waits) {
+		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
+		/* Since then they may come.  Nobody's time has begun before, so it is the first. */
+		claim->since = exp->started;
+		list_move(&claim->left, &exp->left);
+		if (time_before(rdmafsd_claim_due(claim), exp->reap_at))
+			rdmafsd_reap_at(exp, claim);
+	}
+	spin_unlock(&exp->opened_lock);
+	if (!waits)
+		rdmafsd_claim_free(claim);
 }
 
 /**
@@ -643,6 +689,8 @@ int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struc
 	if (READ_ONCE(rdmafsd_reclaim_s) && rdmafsd_cut_claims(rq->exp, d_inode(obj)) &&
 	    !rdmafsd_opened_wait(rq->exp, d_inode(obj), false))
 		rdmafsd_cut_waited(rq->exp, d_inode(obj));
+	l->unknown = rdmafsd_export_unknown(rq->exp) &&
+		     rdmafsd_left_now() < READ_ONCE(rdmafsd_opens_limits.all);
 	l->naming = rdmafsd_naming_of(rq->exp, d_inode(obj));
 	down_write(l->naming);
 	return rdmafsd_leaving_keep(rq, dir, l, delegated);
@@ -702,6 +750,8 @@ void rdmafsd_leaving_end(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l, bool 
 		if (!err)
 			rdmafsd_opened_rename(rq->exp, l->of, RDMAFSD_NAMED);
 		rdmafsd_change_end(&chg);
+	} else if (l->kept && l->unknown) {
+		rdmafsd_leaving_wait(rq->exp, l->of);
 	}
 	if (l->naming)
 		up_write(l->naming);
@@ -777,6 +827,8 @@ static void rdmafsd_claims_reap(struct work_struct *work)
 		rdmafsd_claim_free(claim);
 		if (of)
 			rdmafsd_opened_end(exp, of, orphan);
+		/* There may be many, whose time is over at once. */
+		cond_resched();
 	}
 }
 

@@ -135,6 +135,8 @@ enum rdmafsd_commit {
  * @devices:	let device nodes be made
  * @all_xattrs:	offer trusted. and security. attributes, too
  * @mountpoint:	refuse to start where no file system is mounted
+ * @unknown:	clients may have files open that the server has not heard of: the secret
+ *		is older than its memory, see rdmafsd_export_unknown()
  * @squash:	who becomes @anonuid:@anongid
  * @anonuid:	user that squashed callers become
  * @anongid:	their group
@@ -147,6 +149,7 @@ struct rdmafsd_export_params {
 	bool devices;
 	bool all_xattrs;
 	bool mountpoint;
+	bool unknown;
 	enum rdmafsd_squash squash;
 	kuid_t anonuid;
 	kgid_t anongid;
@@ -159,6 +162,8 @@ struct rdmafsd_export_params {
  * struct rdmafsd_export - an export that is live
  * @p:		its settings, constant while it is live
  * @serial:	never the same for two lives: tells cached credentials apart
+ * @started:	when clients could come back at first, in 64-bit jiffies
+ * @unknown:	they may come back yet for what the server has not heard of
  * @path:	its root
  * @domain:	its file system: what requests in it may wait for, see waits.c
  * @whole:	@path is the root of its file system: every directory is inside
@@ -192,6 +197,8 @@ struct rdmafsd_export_params {
 struct rdmafsd_export {
 	struct rdmafsd_export_params p;
 	u64 serial;
+	u64 started;
+	bool unknown;
 	struct path path;
 	u64 domain;
 	bool whole;
@@ -245,6 +252,7 @@ void rdmafsd_export_end(struct rdmafsd_export *exp);
 ssize_t rdmafsd_exports_ending(char *page);
 struct rdmafsd_export *rdmafsd_export_find_id(u32 id);
 u64 rdmafsd_export_domain(u32 id);
+bool rdmafsd_export_unknown(struct rdmafsd_export *exp);
 struct rdmafsd_export *rdmafsd_export_find_name(const char *name, size_t len);
 void rdmafsd_export_put(struct rdmafsd_export *exp);
 void rdmafsd_export_free(struct rdmafsd_export *exp);
@@ -491,7 +499,7 @@ enum rdmafsd_claim_state {
  * @state:  see there
  * @of:     the file
  * @client: among whose opens it counts; NULL: it was found when the export started, or
- *	    what was its open is noted (cut.c)
+ *	    what was its open is noted (cut.c), or nobody knows whether there is one
  * @since:  when it was LEFT, in jiffies
  * @left:   among those that are
  * @rcu:    defers its freeing
@@ -598,6 +606,7 @@ struct rdmafsd_change {
  * @obj:    what it stands for, before anything is locked; NULL for nothing
  * @naming: held, so that nobody opens it meanwhile; NULL if nobody could
  * @of:	    its entry if it is open, or NULL
+ * @unknown: who has it open, if anybody has, may not be known
  * @denied: the caller may not remove it, so it was given none
  * @kept:   it was given another name first
  * @before: its change cookie before that; 0 if others changed it meanwhile
@@ -607,6 +616,7 @@ struct rdmafsd_leaving {
 	struct dentry *obj;
 	struct rw_semaphore *naming;
 	struct rdmafsd_opened *of;
+	bool unknown;
 	bool denied;
 	bool kept;
 	u64 before;

@@ -4,8 +4,8 @@
 
 Opens files on the mount as a user, which he could not open again: their modes say no, or
 their names are gone.  Makes the file READY when all are open and half written, waits for GO,
-and goes on to use them.  Run by tests/scenarios/inside/history, which takes the server's
-power meanwhile.
+takes the names of some, and goes on to use them.  Run by tests/scenarios/inside/history,
+which takes the server's power meanwhile.
 """
 
 import os
@@ -32,19 +32,24 @@ def main():
     os.chown(WHERE, USER, USER)
     os.setegid(USER)
     os.seteuid(USER)
-    fds = {name: made(name) for name in ("readonly", "mode", "unlinked", "replaced", "synced")}
+    fds = {name: made(name) for name in ("readonly", "mode", "unlinked", "replaced", "synced",
+                                         "late", "overlaid")}
     os.chmod(path("mode"), 0)
     os.fsync(fds["mode"])
     os.unlink(path("unlinked"))
     os.close(made("new"))
     os.rename(path("new"), path("replaced"))
-    links = {"readonly": 1, "mode": 1, "unlinked": 0, "replaced": 0, "synced": 0}
+    links = {"readonly": 1, "mode": 1, "unlinked": 0, "replaced": 0, "synced": 0,
+             "late": 0, "overlaid": 0}
+    os.close(made("newer"))
     os.unlink(path("synced"))
     os.fsync(fds["synced"])
     with open(sys.argv[2], "w", encoding="ascii"):
         pass
     while not os.path.exists(sys.argv[3]):
         time.sleep(0.05)
+    os.unlink(path("late"))
+    os.rename(path("newer"), path("overlaid"))
     for name, fd in fds.items():
         os.write(fd, AFTER)
         os.fsync(fd)

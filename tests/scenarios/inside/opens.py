@@ -188,6 +188,7 @@ def modules_reloaded():
     """the server's module reloaded, its settings saved and loaded"""
     path, fd = created("reloaded", 0o444)
     written_after(path, fd, reload_modules)
+    settled()
 
 
 def none_ending():
@@ -339,6 +340,7 @@ def secret_changed():
     with As(USER):
         os.close(fd)
     os.unlink(path)
+    settled()
 
 
 ORPHANS = "/backing/export/.rdmafs-orphans"
@@ -497,6 +499,26 @@ def hard_links():
     same(orphans(), [])
 
 
+def nothing_kept():
+    before = set(orphans())
+    path, fd = made("kept")
+    os.close(fd)
+    os.unlink(path)
+    return not set(orphans()) - before
+
+
+def settled():
+    """
+    Nothing is kept any more.  After its start the server keeps all that is removed, for those
+    of whom it does not know.
+    """
+    old = reclaim_s(1)
+    export_set()
+    until("nothing is kept", nothing_kept)
+    no_orphans()
+    reclaim_s(old)
+
+
 def idle():
     """one that is not used is asked for in time all the same"""
     # The client has to be back and to have asked within it, on a slow machine, too.
@@ -536,10 +558,7 @@ def orphan_restarted():
     same(len(orphans()), 1)
     os.close(fd)
     # The server does not know whether it was the only one who had it open.
-    reclaim_s(1)
-    export_set()
-    no_orphans()
-    reclaim_s(90)
+    settled()
 
 
 def two_opens():
@@ -1206,13 +1225,13 @@ def restore(before):
         export_set(**of_export)
 
 
-def main():
+def main(tests):
     global DIR, STATS
     DIR = sys.argv[1]
     STATS = guest.proc_of(os.environ["RDMAFS_MNT"]) + "/stats"
     os.chmod(DIR, 0o777)
     for name in sys.argv[2:]:
-        test = globals()[name]
+        test = tests[name]
         before = kept()
         try:
             test()
@@ -1225,4 +1244,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals()))
