@@ -562,7 +562,7 @@ void rdmafs_xprt_close(struct rdmafs_xprt *x)
 {
 	struct rxp_conn *conn = NULL;
 
-	rxp_proc_remove(&x->proc);
+	rxp_proc_remove(x->proc.dir);
 	if (wait_event_killable(x->wait, !READ_ONCE(x->in_flight))) {
 		rdmafs_xprt_abort(x);
 		wait_event(x->wait, !READ_ONCE(x->in_flight));

@@ -9,7 +9,6 @@
  * take it away.
  */
 #include <linux/module.h>
-#include <linux/proc_fs.h>
 #include <linux/sizes.h>
 #include "transport/internal.h"
 
@@ -195,7 +194,7 @@ static void rxp_device_remove(struct ib_device *ib, void *client_data)
 
 	rxp_device_put(rdev);
 	wait_for_completion(&rdev->unused);
-	proc_remove(rdev->proc);
+	rxp_proc_remove(rdev->proc);
 	disable_delayed_work_sync(&rdev->tick);
 	rpol_domain_destroy(rdev->domain);
 	/* The core forgets it after us, which is too late for who looks it up just now. */

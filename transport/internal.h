@@ -147,7 +147,7 @@ static inline void rxp_stat_add(struct rxp_stats *st, enum rxp_stat i, u64 n)
 
 /* -------------------------------------------------------------------- device */
 
-struct proc_dir_entry;
+struct rxp_proc_dir;
 
 struct rxp_device {
 	struct ib_device *ib;
@@ -155,7 +155,7 @@ struct rxp_device {
 	struct delayed_work tick;	/* the domain's */
 	spinlock_t tick_lock;		/* a leaf */
 	unsigned long tick_due;		/* jiffies, while it is queued */
-	struct proc_dir_entry *proc;
+	struct rxp_proc_dir *proc;
 	struct kref ref;
 	struct rcu_head rcu;
 	struct completion unused;
@@ -711,7 +711,7 @@ extern int rxp_service_type;
 /* ---------------------------------------------------------------------- proc */
 
 struct rxp_proc {
-	struct proc_dir_entry *dir;
+	struct rxp_proc_dir *dir;
 	struct net *net;
 	void *owner;
 	struct rxp_stats *stats;
@@ -727,9 +727,9 @@ struct rxp_proc {
 int rxp_proc_init(void);
 void rxp_proc_exit(void);
 int rxp_proc_add(struct rxp_proc *p, const char *name);
-void rxp_proc_remove(struct rxp_proc *p);
+void rxp_proc_remove(struct rxp_proc_dir *dir);
 void rxp_proc_add_device(struct rxp_device *rdev);
-struct proc_dir_entry *rxp_proc_add_port(u16 port, void *server);
+struct rxp_proc_dir *rxp_proc_add_port(u16 port, void *server);
 
 /* ---------------------------------------------------------------- client, server */
 

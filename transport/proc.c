@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/fs/rdmafs: a directory for each RNIC, each mount and each client of a
- * server.  Documentation/ABI/proc-rdmafs describes every line.
+ * /proc/fs/rdmafs: a directory for each RNIC, each mount, each client of a server and
+ * each of its ports.  Documentation/ABI/proc-rdmafs describes every line.
  *
  * A mount's files are for the network namespace it was mounted in: others
- * get ENOENT.  proc_remove() waits for readers, so the owner only has to call
- * rxp_proc_remove() before it goes.
+ * get ENOENT.
+ *
+ * Nobody's end waits for who reads: that one copies to memory of his own, which may be a
+ * mapping of a file whose server is dead.  proc_remove() waits for whoever is in a method
+ * of proc's, so the only one that we have is open, which touches no such memory: it gives
+ * the file the operations of ours, which hold a reference on the directory and the module.
+ * These look, under the directory's lock, whether there is an owner still; EIO if not.
  */
+#include <linux/fs.h>
+#include <linux/kref.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/nsproxy.h>
 #include <linux/proc_fs.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -20,9 +28,6 @@
 #include "transport/server.h"
 
 static struct proc_dir_entry *rxp_proc_root;
-
-/* A write changes what it names and nothing else, also beside another. */
-static DEFINE_MUTEX(rxp_proc_write_lock);
 
 /* More than any quota needs; longer writes are refused whole. */
 #define RXP_PROC_WRITE_MAX	256
@@ -123,6 +128,56 @@ void rxp_stats_show(struct seq_file *m, const struct rxp_stats *st)
 	}
 }
 
+/* ------------------------------------------------------------ directories, files */
+
+/* What a file shows of its directory's owner, who stays meanwhile, and what is written to it. */
+struct rxp_proc_kind {
+	const char *name;
+	void (*show)(struct seq_file *m, void *owner);
+	int (*write)(void *owner, char *text);	/* NULL: nobody may write */
+};
+
+struct rxp_proc_file {
+	struct rxp_proc_dir *dir;
+	const struct rxp_proc_kind *kind;
+};
+
+/*
+ * One reference is the owner's, until it ends, and one each open file's.  Its end waits for
+ * who has the lock: no memory of a user's is touched under it, and nobody is waited for but
+ * who changes a quota.
+ */
+struct rxp_proc_dir {
+	struct kref ref;
+	struct mutex lock;
+	void *owner;			/* under lock; NULL: it has ended */
+	const struct net *net;		/* who sees the files; NULL: all */
+	struct proc_dir_entry *entry;
+	struct rxp_proc_file files[];
+};
+
+static void rxp_proc_dir_release(struct kref *ref)
+{
+	struct rxp_proc_dir *dir = container_of(ref, struct rxp_proc_dir, ref);
+
+	mutex_destroy(&dir->lock);
+	kfree(dir);
+}
+
+static int rxp_proc_show(struct seq_file *m, void *v)
+{
+	const struct rxp_proc_file *f = m->private;
+	int ret = -EIO;
+
+	mutex_lock(&f->dir->lock);
+	if (f->dir->owner) {
+		f->kind->show(m, f->dir->owner);
+		ret = 0;
+	}
+	mutex_unlock(&f->dir->lock);
+	return ret;
+}
+
 /* Copy what was written, without its newline; the caller frees it. */
 static char *rxp_proc_text(const char __user *ubuf, size_t len)
 {
@@ -142,24 +197,131 @@ static char *rxp_proc_text(const char __user *ubuf, size_t len)
 	return text;
 }
 
-/* --------------------------------------------------------------- mounts, clients */
-
-static bool rxp_proc_visible(const struct rxp_proc *p)
+/* A write changes what it names and nothing else, also beside another: hence the lock. */
+static ssize_t rxp_proc_write(struct file *file, const char __user *ubuf, size_t len, loff_t *pos)
 {
-	return net_eq(current->nsproxy->net_ns, p->net);
+	const struct rxp_proc_file *f = ((struct seq_file *)file->private_data)->private;
+	int ret = -EIO;
+	char *text;
+
+	if (!f->kind->write)
+		return -EIO;
+	text = rxp_proc_text(ubuf, len);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	mutex_lock(&f->dir->lock);
+	if (f->dir->owner)
+		ret = f->kind->write(f->dir->owner, text);
+	mutex_unlock(&f->dir->lock);
+	kfree(text);
+	return ret ? ret : len;
 }
 
-static int rxp_mount_show(struct seq_file *m, void *v)
+static int rxp_proc_release(struct inode *inode, struct file *file)
 {
-	struct rxp_proc *p = m->private;
+	const struct rxp_proc_file *f = ((struct seq_file *)file->private_data)->private;
 
-	p->show_mount(m, p->owner);
+	kref_put(&f->dir->ref, rxp_proc_dir_release);
+	return single_release(inode, file);
+}
+
+static const struct file_operations rxp_proc_fops = {
+	.owner = THIS_MODULE,
+	.read = seq_read,
+	.write = rxp_proc_write,
+	.llseek = seq_lseek,
+	.release = rxp_proc_release,
+};
+
+/* The owner is there: its end waits for us. */
+static int rxp_proc_open(struct inode *inode, struct file *file)
+{
+	struct rxp_proc_file *f = pde_data(inode);
+	const struct file_operations *fops;
+	unsigned int nofs;
+	int ret;
+
+	if (f->dir->net && !net_eq(current->nsproxy->net_ns, f->dir->net))
+		return -ENOENT;
+	fops = fops_get(&rxp_proc_fops);
+	if (!fops)
+		return -ENODEV;
+	/* To reclaim memory might be to wait for another's server. */
+	nofs = memalloc_nofs_save();
+	ret = single_open(file, rxp_proc_show, f);
+	memalloc_nofs_restore(nofs);
+	if (ret) {
+		fops_put(fops);
+		return ret;
+	}
+	kref_get(&f->dir->ref);
+	replace_fops(file, fops);
 	return 0;
 }
 
-static int rxp_window_show(struct seq_file *m, void *v)
+/* Whatever else stood here proc_remove() would wait for. */
+static const struct proc_ops rxp_proc_ops = {
+	.proc_open = rxp_proc_open,
+	.proc_lseek = seq_lseek,	/* never called; without it the file can't seek */
+};
+
+/**
+ * rxp_proc_remove - remove a directory
+ * @dir: the directory, or NULL
+ *
+ * Process context.  Its owner is not used any more when this returns; who has a file of it
+ * open is not waited for.
+ */
+void rxp_proc_remove(struct rxp_proc_dir *dir)
 {
-	struct rxp_proc *p = m->private;
+	if (!dir)
+		return;
+	proc_remove(dir->entry);
+	mutex_lock(&dir->lock);
+	dir->owner = NULL;
+	mutex_unlock(&dir->lock);
+	kref_put(&dir->ref, rxp_proc_dir_release);
+}
+
+static struct rxp_proc_dir *rxp_proc_make(const char *name, const struct net *net,
+					  const struct rxp_proc_kind *kinds, int nr, void *owner)
+{
+	struct rxp_proc_dir *dir = kzalloc(struct_size(dir, files, nr), GFP_KERNEL);
+	int i;
+
+	if (!dir)
+		return NULL;
+	kref_init(&dir->ref);
+	mutex_init(&dir->lock);
+	dir->owner = owner;
+	dir->net = net;
+	dir->entry = proc_mkdir(name, rxp_proc_root);
+	for (i = 0; dir->entry && i < nr; i++) {
+		dir->files[i].dir = dir;
+		dir->files[i].kind = &kinds[i];
+		if (!proc_create_data(kinds[i].name, kinds[i].write ? 0644 : 0444, dir->entry,
+				      &rxp_proc_ops, &dir->files[i]))
+			break;
+	}
+	if (i < nr) {
+		rxp_proc_remove(dir);
+		return NULL;
+	}
+	return dir;
+}
+
+/* --------------------------------------------------------------- mounts, clients */
+
+static void rxp_mount_show(struct seq_file *m, void *owner)
+{
+	struct rxp_proc *p = owner;
+
+	p->show_mount(m, p->owner);
+}
+
+static void rxp_window_show(struct seq_file *m, void *owner)
+{
+	struct rxp_proc *p = owner;
 	struct rxp_pool *pool = p->pool(p->owner);
 	struct rpol_member_stats st;
 
@@ -178,7 +340,6 @@ static int rxp_window_show(struct seq_file *m, void *v)
 			seq_printf(m, "window %llu\n", st.window);
 		rxp_pool_put(pool);
 	}
-	return 0;
 }
 
 /* What the policy counts of a member. */
@@ -197,26 +358,25 @@ static void rxp_account_show(struct seq_file *m, const struct rpol_member_stats 
 }
 
 /* Waits by length: those shorter than so many microseconds, and not than half of it. */
-static int rxp_waits_show(struct seq_file *m, void *v)
+static void rxp_waits_show(struct seq_file *m, void *owner)
 {
-	struct rxp_proc *p = m->private;
+	struct rxp_proc *p = owner;
 	struct rxp_pool *pool = p->pool(p->owner);
 	struct rpol_member_stats st;
 	int i;
 
 	if (!pool)
-		return 0;
+		return;
 	rpol_member_get_stats(pool->member, &st);
 	rxp_pool_put(pool);
 	for (i = 0; i < RPOL_WAIT_BUCKETS - 1; i++)
 		seq_printf(m, "%llu %llu\n", 1ULL << i, st.wait_hist[i]);
 	seq_printf(m, "longer %llu\n", st.wait_hist[i]);
-	return 0;
 }
 
-static int rxp_member_stats_show(struct seq_file *m, void *v)
+static void rxp_member_stats_show(struct seq_file *m, void *owner)
 {
-	struct rxp_proc *p = m->private;
+	struct rxp_proc *p = owner;
 	struct rxp_pool *pool = p->pool(p->owner);
 	struct rpol_member_stats st;
 
@@ -226,12 +386,11 @@ static int rxp_member_stats_show(struct seq_file *m, void *v)
 		rxp_account_show(m, &st);
 		rxp_pool_put(pool);
 	}
-	return 0;
 }
 
-static int rxp_quota_show(struct seq_file *m, void *v)
+static void rxp_quota_show(struct seq_file *m, void *owner)
 {
-	struct rxp_proc *p = m->private;
+	struct rxp_proc *p = owner;
 	struct rpol_quota q;
 
 	p->get_quota(p->owner, &q);
@@ -241,194 +400,93 @@ static int rxp_quota_show(struct seq_file *m, void *v)
 	else
 		seq_printf(m, "max %llu\n", q.max);
 	seq_printf(m, "weight %u\n", q.weight);
-	return 0;
 }
 
-static int rxp_abort_show(struct seq_file *m, void *v)
+static void rxp_abort_show(struct seq_file *m, void *owner)
 {
 	seq_puts(m, "0\n");
-	return 0;
 }
 
-static ssize_t rxp_quota_write(struct file *file, const char __user *ubuf, size_t len,
-			       loff_t *pos)
+static int rxp_quota_write(void *owner, char *text)
 {
-	struct rxp_proc *p = pde_data(file_inode(file));
-	char *text = rxp_proc_text(ubuf, len);
+	struct rxp_proc *p = owner;
 	struct rpol_quota q;
 	int ret;
 
-	if (IS_ERR(text))
-		return PTR_ERR(text);
-	mutex_lock(&rxp_proc_write_lock);
 	/* The owner's: a pool that it has just got does not know of it yet. */
 	p->get_quota(p->owner, &q);
 	ret = rpol_quota_parse(text, &q);
 	if (!ret)
 		ret = p->set_quota(p->owner, &q);
-	mutex_unlock(&rxp_proc_write_lock);
-	kfree(text);
-	if (ret)
-		return ret == -ENOTCONN ? ret : -EINVAL;
-	return len;
+	return ret && ret != -ENOTCONN ? -EINVAL : ret;
 }
 
-static ssize_t rxp_abort_write(struct file *file, const char __user *ubuf, size_t len,
-			       loff_t *pos)
+static int rxp_abort_write(void *owner, char *text)
 {
-	struct rxp_proc *p = pde_data(file_inode(file));
-	char *text = rxp_proc_text(ubuf, len);
-	bool yes;
+	struct rxp_proc *p = owner;
 
-	if (IS_ERR(text))
-		return PTR_ERR(text);
-	yes = !strcmp(text, "1");
-	kfree(text);
-	if (!yes)
+	if (strcmp(text, "1"))
 		return -EINVAL;
 	p->abort(p->owner);
-	return len;
+	return 0;
 }
 
-#define RXP_PROC_FILE(fn)							\
-static int fn##_open(struct inode *inode, struct file *file)			\
-{										\
-	struct rxp_proc *p = pde_data(inode);					\
-										\
-	return rxp_proc_visible(p) ? single_open(file, fn##_show, p) : -ENOENT;	\
-}
-
-RXP_PROC_FILE(rxp_mount)
-RXP_PROC_FILE(rxp_window)
-RXP_PROC_FILE(rxp_member_stats)
-RXP_PROC_FILE(rxp_waits)
-RXP_PROC_FILE(rxp_quota)
-RXP_PROC_FILE(rxp_abort)
-
-static const struct proc_ops rxp_mount_ops = {
-	.proc_open = rxp_mount_open,
-	.proc_read = seq_read,
-	.proc_lseek = seq_lseek,
-	.proc_release = single_release,
-};
-
-static const struct proc_ops rxp_window_ops = {
-	.proc_open = rxp_window_open,
-	.proc_read = seq_read,
-	.proc_lseek = seq_lseek,
-	.proc_release = single_release,
-};
-
-static const struct proc_ops rxp_member_stats_ops = {
-	.proc_open = rxp_member_stats_open,
-	.proc_read = seq_read,
-	.proc_lseek = seq_lseek,
-	.proc_release = single_release,
-};
-
-static const struct proc_ops rxp_waits_ops = {
-	.proc_open = rxp_waits_open,
-	.proc_read = seq_read,
-	.proc_lseek = seq_lseek,
-	.proc_release = single_release,
-};
-
-static const struct proc_ops rxp_quota_ops = {
-	.proc_open = rxp_quota_open,
-	.proc_read = seq_read,
-	.proc_write = rxp_quota_write,
-	.proc_lseek = seq_lseek,
-	.proc_release = single_release,
-};
-
-static const struct proc_ops rxp_abort_ops = {
-	.proc_open = rxp_abort_open,
-	.proc_read = seq_read,
-	.proc_write = rxp_abort_write,
-	.proc_lseek = seq_lseek,
-	.proc_release = single_release,
+static const struct rxp_proc_kind rxp_member_files[] = {
+	{ "mount", rxp_mount_show },
+	{ "window", rxp_window_show },
+	{ "stats", rxp_member_stats_show },
+	{ "waits", rxp_waits_show },
+	{ "quota", rxp_quota_show, rxp_quota_write },
+	{ "abort", rxp_abort_show, rxp_abort_write },
 };
 
 /**
- * rxp_proc_add - make an owner's directory
- * @p:	  filled in; lives until rxp_proc_remove()
+ * rxp_proc_add - make the directory of a mount or a client
+ * @p:	  filled in; used until rxp_proc_remove() of its @dir
  * @name: its name
  *
  * Return: 0 or -ENOMEM.
  */
 int rxp_proc_add(struct rxp_proc *p, const char *name)
 {
-	p->dir = proc_mkdir(name, rxp_proc_root);
-	if (!p->dir)
-		return -ENOMEM;
-	if (proc_create_data("mount", 0444, p->dir, &rxp_mount_ops, p) &&
-	    proc_create_data("window", 0444, p->dir, &rxp_window_ops, p) &&
-	    proc_create_data("stats", 0444, p->dir, &rxp_member_stats_ops, p) &&
-	    proc_create_data("waits", 0444, p->dir, &rxp_waits_ops, p) &&
-	    proc_create_data("quota", 0644, p->dir, &rxp_quota_ops, p) &&
-	    proc_create_data("abort", 0644, p->dir, &rxp_abort_ops, p))
-		return 0;
-	rxp_proc_remove(p);
-	return -ENOMEM;
-}
-
-/**
- * rxp_proc_remove - remove an owner's directory; waits for its readers
- * @p: may never have been added
- */
-void rxp_proc_remove(struct rxp_proc *p)
-{
-	proc_remove(p->dir);
-	p->dir = NULL;
+	p->dir = rxp_proc_make(name, p->net, rxp_member_files, ARRAY_SIZE(rxp_member_files), p);
+	return p->dir ? 0 : -ENOMEM;
 }
 
 /* --------------------------------------------------------------------- devices */
 
-static int rxp_capacity_show(struct seq_file *m, void *v)
+static void rxp_capacity_show(struct seq_file *m, void *owner)
 {
-	struct rxp_device *rdev = m->private;
+	struct rxp_device *rdev = owner;
 	struct rpol_domain_stats st;
 
 	rpol_domain_get_stats(rdev->domain, &st);
 	seq_printf(m, "%llu\n", st.capacity);
-	return 0;
 }
 
-static int rxp_capacity_open(struct inode *inode, struct file *file)
+static int rxp_capacity_write(void *owner, char *text)
 {
-	return single_open(file, rxp_capacity_show, pde_data(inode));
-}
-
-static ssize_t rxp_capacity_write(struct file *file, const char __user *ubuf, size_t len,
-				  loff_t *pos)
-{
-	struct rxp_device *rdev = pde_data(file_inode(file));
-	char *text = rxp_proc_text(ubuf, len);
 	u64 capacity;
 	int ret;
 
-	if (IS_ERR(text))
-		return PTR_ERR(text);
 	ret = kstrtou64(text, 10, &capacity);
-	kfree(text);
 	if (!ret)
-		ret = rxp_device_set_capacity(rdev, capacity);
-	return ret ? -EINVAL : len;
+		ret = rxp_device_set_capacity(owner, capacity);
+	return ret ? -EINVAL : 0;
 }
 
-static int rxp_free_show(struct seq_file *m, void *v)
+static void rxp_free_show(struct seq_file *m, void *owner)
 {
-	struct rxp_device *rdev = m->private;
+	struct rxp_device *rdev = owner;
 	struct rpol_domain_stats st;
 
 	rpol_domain_get_stats(rdev->domain, &st);
 	seq_printf(m, "%llu\n", st.capacity - min(st.capacity, st.charged));
-	return 0;
 }
 
-static int rxp_device_stats_show(struct seq_file *m, void *v)
+static void rxp_device_stats_show(struct seq_file *m, void *owner)
 {
-	struct rxp_device *rdev = m->private;
+	struct rxp_device *rdev = owner;
 	struct rpol_domain_stats st;
 
 	rpol_domain_get_stats(rdev->domain, &st);
@@ -443,60 +501,37 @@ static int rxp_device_stats_show(struct seq_file *m, void *v)
 		   st.converting_us, st.idle_us, st.idle_waited_us);
 	seq_printf(m, "max_entries %u\nmax_mrs %u\nmr_least %u\n", rdev->max_entries, rdev->max_mrs,
 		   rdev->mr_least);
-	return 0;
 }
 
-static int rxp_policy_show(struct seq_file *m, void *v)
+static void rxp_policy_show(struct seq_file *m, void *owner)
 {
-	struct rxp_device *rdev = m->private;
+	struct rxp_device *rdev = owner;
 	struct rpol_tunables tun;
 
 	rpol_domain_get_tunables(rdev->domain, &tun);
 	seq_printf(m, "discipline %s\nreplacement %s\n", rpol_discipline_name(tun.discipline),
 		   rpol_replacement_name(tun.replacement));
 	seq_printf(m, "low %llu\nhigh %llu\nidle_ms %u\n", tun.low, tun.high, tun.idle_ms);
-	return 0;
 }
 
-static int rxp_policy_open(struct inode *inode, struct file *file)
+static int rxp_policy_write(void *owner, char *text)
 {
-	return single_open(file, rxp_policy_show, pde_data(inode));
-}
-
-static ssize_t rxp_policy_write(struct file *file, const char __user *ubuf, size_t len,
-				loff_t *pos)
-{
-	struct rxp_device *rdev = pde_data(file_inode(file));
-	char *text = rxp_proc_text(ubuf, len);
+	struct rxp_device *rdev = owner;
 	struct rpol_tunables tun;
 	int ret;
 
-	if (IS_ERR(text))
-		return PTR_ERR(text);
-	mutex_lock(&rxp_proc_write_lock);
 	rpol_domain_get_tunables(rdev->domain, &tun);
 	ret = rpol_tunables_parse(text, &tun);
 	if (!ret)
 		ret = rpol_domain_set_tunables(rdev->domain, &tun);
-	mutex_unlock(&rxp_proc_write_lock);
-	kfree(text);
-	return ret ? -EINVAL : len;
+	return ret ? -EINVAL : 0;
 }
 
-static const struct proc_ops rxp_capacity_ops = {
-	.proc_open = rxp_capacity_open,
-	.proc_read = seq_read,
-	.proc_write = rxp_capacity_write,
-	.proc_lseek = seq_lseek,
-	.proc_release = single_release,
-};
-
-static const struct proc_ops rxp_policy_ops = {
-	.proc_open = rxp_policy_open,
-	.proc_read = seq_read,
-	.proc_write = rxp_policy_write,
-	.proc_lseek = seq_lseek,
-	.proc_release = single_release,
+static const struct rxp_proc_kind rxp_device_files[] = {
+	{ "capacity", rxp_capacity_show, rxp_capacity_write },
+	{ "policy", rxp_policy_show, rxp_policy_write },
+	{ "free", rxp_free_show },
+	{ "stats", rxp_device_stats_show },
 };
 
 /**
@@ -505,20 +540,15 @@ static const struct proc_ops rxp_policy_ops = {
  */
 void rxp_proc_add_device(struct rxp_device *rdev)
 {
-	rdev->proc = proc_mkdir(rdev->ib->name, rxp_proc_root);
-	if (!rdev->proc)
-		return;
-	proc_create_data("capacity", 0644, rdev->proc, &rxp_capacity_ops, rdev);
-	proc_create_data("policy", 0644, rdev->proc, &rxp_policy_ops, rdev);
-	proc_create_single_data("free", 0444, rdev->proc, rxp_free_show, rdev);
-	proc_create_single_data("stats", 0444, rdev->proc, rxp_device_stats_show, rdev);
+	rdev->proc = rxp_proc_make(rdev->ib->name, NULL, rxp_device_files,
+				   ARRAY_SIZE(rxp_device_files), rdev);
 }
 
-static int rxp_port_limits_show(struct seq_file *m, void *v)
-{
-	rxp_limits_show(m, m->private);
-	return 0;
-}
+/* ----------------------------------------------------------------------- ports */
+
+static const struct rxp_proc_kind rxp_port_files[] = {
+	{ "limits", rxp_limits_show },
+};
 
 /**
  * rxp_proc_add_port - make a server's directory
@@ -527,16 +557,12 @@ static int rxp_port_limits_show(struct seq_file *m, void *v)
  *
  * Return: the directory, or NULL.
  */
-struct proc_dir_entry *rxp_proc_add_port(u16 port, void *server)
+struct rxp_proc_dir *rxp_proc_add_port(u16 port, void *server)
 {
-	struct proc_dir_entry *dir;
 	char name[16];
 
 	snprintf(name, sizeof(name), "port-%u", port);
-	dir = proc_mkdir(name, rxp_proc_root);
-	if (dir)
-		proc_create_single_data("limits", 0444, dir, rxp_port_limits_show, server);
-	return dir;
+	return rxp_proc_make(name, NULL, rxp_port_files, ARRAY_SIZE(rxp_port_files), server);
 }
 
 /**

@@ -15,7 +15,6 @@
  * manager says that it is established.  Until then it counts for its client (limits.c).
  */
 #include <linux/module.h>
-#include <linux/proc_fs.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -494,7 +493,7 @@ void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server)
 	cancel_delayed_work_sync(&server->lease);
 	disable_delayed_work_sync(&server->recall);
 	disable_delayed_work_sync(&server->unbound);
-	proc_remove(server->proc);
+	rxp_proc_remove(server->proc);
 
 	do {
 		spin_lock_bh(&server->lock);

@@ -303,7 +303,7 @@ struct rdmafs_xprt_server {
 	bool stopping;
 	wait_queue_head_t empty;	/* no connection, no session */
 	struct rxp_budget *budget;
-	struct proc_dir_entry *proc;
+	struct rxp_proc_dir *proc;
 	struct delayed_work lease;
 	struct delayed_work unbound;	/* drops those that don't become a session's */
 	struct delayed_work recall;

@@ -235,7 +235,7 @@ static void rxp_session_end_work(struct work_struct *work)
 	struct rdmafs_xprt_session *s = container_of(work, struct rdmafs_xprt_session, end);
 	struct rdmafs_xprt_server *server = s->server;
 
-	rxp_proc_remove(&s->proc);
+	rxp_proc_remove(s->proc.dir);
 	rdmafs_test_point("session_end", s->nr_slots);
 	if (s->opened)
 		server->service->session_close(s, server->ctx);
