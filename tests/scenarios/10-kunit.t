@@ -72,5 +72,7 @@ if [ "$kernel" = uml ]; then
 	filter='rdmafs_xprt_[afr]*' run siw iWARP xprt_hostile
 	ran siw rdmafs_xprt_again rdmafs_xprt_fuzz rdmafs_xprt_fuzz_replies rdmafs_xprt_recover \
 		rdmafs_xprt_requests
+else
+	tap_skip siw "iWARP is tested in UML"
 fi
 tap_done

@@ -15,8 +15,5 @@ else
 	scenario mount -- bad mounts exports quota
 	scenario server -- bad unexport restart gone
 fi
-# With lockdep UML's own network driver is reported now and then when it comes up.
-if [ "$scenario_kernel" != uml-debug ]; then
-	scenario link --nodes 2 -- bad link
-fi
+scenario link --nodes 2 -- bad link
 tap_done

@@ -7,5 +7,9 @@ set -uo pipefail
 . "$(dirname "$0")/../lib/scenario.sh"
 only_on rdmafs
 
-[ "$scenario_kernel" = debian ] || scenario rxe -- lent
+if [ "$scenario_kernel" = debian ]; then
+	leave_out rxe "no test points"
+else
+	scenario rxe -- lent
+fi
 tap_done
