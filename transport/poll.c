@@ -13,6 +13,7 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 #include "transport/client.h"
+#include "transport/points.h"
 
 /* Four hits make up for one miss: a spin in vain takes longer than a good one. */
 #define RXP_POLL_MAX	64
@@ -64,6 +65,7 @@ bool rdmafs_xprt_poll(struct rdmafs_xprt *x, struct completion *done)
 	/* What is plugged has not been posted: only sleeping, or going on, does that. */
 	if (likely(!us) || current->plug || !rxp_poll_pays(x))
 		return false;
+	rdmafs_test_point("poll_look", 0);
 	end = ktime_get_ns() + us * NSEC_PER_USEC;
 	do {
 		hit = completion_done(done);
