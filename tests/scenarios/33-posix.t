@@ -12,7 +12,7 @@ scenario ext4 --backing ext4 --size 600M -- posix all
 # a boot and a leak scan of a slow kernel cost more than they show here
 [ "$scenario_scale" -gt 1 ] || scenario tmpfs --backing tmpfs -- posix some
 # What depends on the kind of the backing alone.
-[ "$scenario_scale" -gt 1 ] || for backing in xfs btrfs; do
+[ "$scenario_scale" -gt 1 ] || for backing in xfs btrfs f2fs; do
 	scenario $backing --backing $backing --size 400M -- posix some t_supported t_rename_flags t_fallocate
 done
 scenario full --backing ext4 --size 48M -- full
