@@ -101,6 +101,8 @@ static void limits_start(struct kunit *test, const struct rdmafs_xprt_limits *l)
 
 	t->server = rdmafs_xprt_listen(&init_net, LIMITS_PORT, &limits_service, t, l);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t->server));
+	/* It would end all that are silent for as long, whatever else does not. */
+	raw_no_lease(t->server);
 }
 
 /* A connection of so many slots, or NULL and why not. */
@@ -368,53 +370,17 @@ static void limits_unbound_share(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->server->unbound_dropped, 0);
 	limits_other(test);
 	limits_open(test);
+	/* Counted before it was let in; that another one is cut off would be seen later. */
+	KUNIT_EXPECT_EQ(test, t->server->unbound_dropped, 1);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(first[0]));
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(first[1]->cut));
 	KUNIT_EXPECT_EQ(test, limits_hello(test, limits_open(test)), RXP_WELCOME_NEW);
+	KUNIT_EXPECT_EQ(test, t->server->unbound_dropped, 2);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(first[1]));
 	/* One of these two counts no more, so there is a place. */
 	limits_open(test);
 	limits_refused(test, RXP_REJECT_RESOURCES);
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(first[2]->cut));
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(first[3]->cut));
+	KUNIT_EXPECT_EQ(test, t->server->unbound_dropped, 2);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(t->server->nr_unbound), 4);
-}
-
-/* A client has as many connections as it may, those that are silent among them. */
-static void limits_silent(struct kunit *test)
-{
-	struct rdmafs_xprt_limits l = limits_default();
-	struct limits *t = test->priv;
-	struct raw *raw[3];
-	struct rxp_conn *conn;
-	u32 i;
-
-	l.client_connections = ARRAY_SIZE(raw);
-	/* Less than a lease, which would end them all. */
-	l.unbound_ms = 20000;
-	limits_start(test, &l);
-	for (i = 0; i < ARRAY_SIZE(raw); i++) {
-		raw[i] = limits_open(test);
-		KUNIT_EXPECT_EQ(test, limits_hello(test, raw[i]), RXP_WELCOME_NEW);
-	}
-	limits_refused(test, RXP_REJECT_LIMIT);
-	/* As if they had said nothing for a while. */
-	spin_lock_bh(&t->server->lock);
-	list_for_each_entry(conn, &t->server->conns, link)
-		WRITE_ONCE(conn->last_rx, jiffies - msecs_to_jiffies(l.unbound_ms) - 1);
-	spin_unlock_bh(&t->server->lock);
-	/* For one that is refused none is given up. */
-	l.connections = ARRAY_SIZE(raw);
-	rdmafs_xprt_set_limits(t->server, &l);
-	limits_refused(test, RXP_REJECT_RESOURCES);
-	KUNIT_EXPECT_EQ(test, t->server->silent_dropped, 0);
-	l.connections = ARRAY_SIZE(raw) + 1;
-	rdmafs_xprt_set_limits(t->server, &l);
-	limits_open(test);
-	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw[0]));
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(raw[1]->cut));
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(raw[2]->cut));
-	KUNIT_EXPECT_EQ(test, t->server->silent_dropped, 1);
 }
 
 /* Nothing has been heard for so long of any. */
@@ -428,6 +394,52 @@ static void limits_hush(struct limits *t, u32 ms)
 	spin_unlock_bh(&t->server->lock);
 }
 
+/* A client has as many connections as it may, those that are silent among them. */
+static void limits_silent(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct raw *raw[3];
+	u32 i;
+
+	l.client_connections = ARRAY_SIZE(raw);
+	l.unbound_ms = 20000;
+	limits_start(test, &l);
+	for (i = 0; i < ARRAY_SIZE(raw); i++) {
+		raw[i] = limits_open(test);
+		KUNIT_EXPECT_EQ(test, limits_hello(test, raw[i]), RXP_WELCOME_NEW);
+	}
+	limits_refused(test, RXP_REJECT_LIMIT);
+	limits_hush(t, l.unbound_ms);
+	/* For one that is refused none is given up. */
+	l.connections = ARRAY_SIZE(raw);
+	rdmafs_xprt_set_limits(t->server, &l);
+	limits_refused(test, RXP_REJECT_RESOURCES);
+	KUNIT_EXPECT_EQ(test, t->server->silent_dropped, 0);
+	l.connections = ARRAY_SIZE(raw) + 1;
+	rdmafs_xprt_set_limits(t->server, &l);
+	limits_open(test);
+	KUNIT_EXPECT_EQ(test, t->server->silent_dropped, 1);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw[0]));
+}
+
+/*
+ * After such a silence one goes for a new one, the client's oldest that may be taken for
+ * silent by then, and no other one.
+ */
+static void limits_silent_goes(struct kunit *test, struct raw *oldest, u32 ms)
+{
+	struct limits *t = test->priv;
+	u64 before = READ_ONCE(t->server->silent_dropped);
+	u16 reason;
+
+	limits_hush(t, ms);
+	KUNIT_EXPECT_NOT_NULL(test, limits_try(test, RAW_SLOTS, &reason));
+	/* Counted before the new one was let in; what is cut off would be seen later. */
+	KUNIT_EXPECT_EQ(test, t->server->silent_dropped, before + 1);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(oldest));
+}
+
 /* Whose beats are slow is not taken for silent so soon, up to a lease. */
 static void limits_silent_said(struct kunit *test)
 {
@@ -435,7 +447,6 @@ static void limits_silent_said(struct kunit *test)
 	struct rdmafs_xprt_limits l = limits_default();
 	struct raw *raw[ARRAY_SIZE(heartbeat_ms)];
 	struct limits *t = test->priv;
-	u16 reason;
 	u32 i;
 
 	l.client_connections = ARRAY_SIZE(raw);
@@ -449,20 +460,10 @@ static void limits_silent_said(struct kunit *test)
 	l.unbound_ms = 5000;
 	l.client_connections = 1;
 	rdmafs_xprt_set_limits(t->server, &l);
-	limits_hush(t, 6000);
-	limits_try(test, RAW_SLOTS, &reason);
-	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw[2]));
-	limits_hush(t, 6000);
-	limits_try(test, RAW_SLOTS, &reason);
-	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw[3]));
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(raw[0]->cut));
-	limits_hush(t, 20000);
-	limits_try(test, RAW_SLOTS, &reason);
-	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw[0]));
-	KUNIT_EXPECT_FALSE(test, READ_ONCE(raw[1]->cut));
-	limits_hush(t, RXP_LEASE_MS);
-	limits_try(test, RAW_SLOTS, &reason);
-	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw[1]));
+	limits_silent_goes(test, raw[2], 6000);
+	limits_silent_goes(test, raw[3], 6000);
+	limits_silent_goes(test, raw[0], 20000);
+	limits_silent_goes(test, raw[1], RXP_LEASE_MS);
 }
 
 static void limits_mount(struct kunit *test)
@@ -560,7 +561,7 @@ static void limits_silent_answered(struct kunit *test)
 	c = kunit_kcalloc(test, nr, sizeof(*c), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	l.client_connections = 1;
-	/* More than the beats take, and less than a lease. */
+	/* More than the beats take. */
 	l.unbound_ms = 20000;
 	t->holds = true;
 	limits_start(test, &l);

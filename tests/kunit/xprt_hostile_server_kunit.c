@@ -547,7 +547,10 @@ static void good_recall_used(struct kunit *test, struct fake *f, struct fake_cal
 	fake_recall(f, v->rkey, 1);
 	fake_serve(test, f, v);
 	fake_await(test, v);
+	/* A RETURN would be there before the DATA that comes of what follows the RECALL. */
+	fake_serve(test, f, &f->call[3]);
 	KUNIT_EXPECT_EQ(test, f->nr_returned, 0);
+	fake_await(test, &f->call[3]);
 }
 
 /* --------------------------------------------------------------------- leaving */

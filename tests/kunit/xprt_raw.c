@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include "transport/points.h"
+#include "transport/server.h"
 #include "xprt_raw.h"
 
 static char *address = "10.9.0.1";
@@ -112,6 +113,12 @@ struct rdmafs_xprt_limits raw_limits(void)
 	rdmafs_xprt_limits_default(&limits);
 	limits.unbound_ms = 60000;
 	return limits;
+}
+
+/* From now on nobody who is silent loses his connection, or his session, by that alone. */
+void raw_no_lease(struct rdmafs_xprt_server *server)
+{
+	cancel_delayed_work_sync(&server->lease);
 }
 
 /* ----------------------------------------------------------------- completions */

@@ -90,6 +90,7 @@ int raw_route(const char *from, const char *to);
 int raw_pretend(const char *from);
 void raw_fill_cm(struct rxp_wire_cm *cm);
 struct rdmafs_xprt_limits raw_limits(void);
+void raw_no_lease(struct rdmafs_xprt_server *server);
 
 struct raw *raw_alloc(void);
 int raw_sge(struct raw *raw);

@@ -167,6 +167,23 @@ static bool slot_granted(struct slot_thread *t)
 	return wait_for_completion_timeout(&t->done, 10 * HZ);
 }
 
+/*
+ * So many slots are free, and so many of a kind wait, as soon as one has been put: who is granted
+ * one takes his time until he says so.
+ */
+static void slot_left(struct kunit *test, struct rxp_slots *s, u32 free, enum rxp_slot_kind kind,
+		      u32 waiting)
+{
+	u32 nr, waiters;
+
+	spin_lock_bh(&s->lock);
+	nr = s->free;
+	waiters = list_count_nodes(&s->waiters[kind]);
+	spin_unlock_bh(&s->lock);
+	KUNIT_EXPECT_EQ(test, nr, free);
+	KUNIT_EXPECT_EQ(test, waiters, waiting);
+}
+
 static void slot_order(struct kunit *test)
 {
 	struct slot_thread first, second, bulk, urgent;
@@ -185,15 +202,19 @@ static void slot_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, urgent.got, 0);
 	for (i = 1; i <= 2; i++)
 		rxp_slots_put(&s, i);
-	KUNIT_EXPECT_FALSE(test, completion_done(&first.done));
+	slot_left(test, &s, 2, RXP_SLOT_NORMAL, 2);
 	rxp_slots_put(&s, 3);
+	slot_left(test, &s, 2, RXP_SLOT_NORMAL, 1);
 	KUNIT_EXPECT_TRUE(test, slot_granted(&first));
-	KUNIT_EXPECT_FALSE(test, completion_done(&second.done));
 	rxp_slots_put(&s, 4);
+	slot_left(test, &s, 2, RXP_SLOT_NORMAL, 0);
 	KUNIT_EXPECT_TRUE(test, slot_granted(&second));
-	KUNIT_EXPECT_FALSE(test, completion_done(&bulk.done));
-	for (i = 5; i < NR; i++)
+	for (i = 5; i < 13; i++)
 		rxp_slots_put(&s, i);
+	slot_left(test, &s, 10, RXP_SLOT_BULK, 1);
+	for (; i < NR; i++)
+		rxp_slots_put(&s, i);
+	slot_left(test, &s, 12, RXP_SLOT_BULK, 0);
 	KUNIT_EXPECT_TRUE(test, slot_granted(&bulk));
 	rxp_slots_destroy(&s);
 }
