@@ -479,14 +479,15 @@ static void fuzz_leave(struct fuzz *z)
 	z->nr_grants = 0;
 }
 
-/* The answer to a HELLO; if that was spoilt there may be none. */
-static bool fuzz_welcome(struct raw *raw)
+/* The answer to a HELLO; if that was @spoilt there may be none. */
+static bool fuzz_welcome(struct raw *raw, bool spoilt)
 {
 	const struct rxp_wire_hdr *hdr;
 	struct raw_msg *m;
 	u32 status;
 
-	wait_event_timeout(raw->wait, READ_ONCE(raw->cut) || fuzz_there(raw), HZ);
+	wait_event_timeout(raw->wait, READ_ONCE(raw->cut) || fuzz_there(raw),
+			   spoilt ? HZ : RAW_WAIT);
 	if (!fuzz_there(raw))
 		return false;
 	m = raw_next_msg(raw);
@@ -503,6 +504,7 @@ static bool fuzz_welcome(struct raw *raw)
 static struct raw *fuzz_open(struct fuzz *z, u8 index, bool again)
 {
 	struct rxp_wire_hello hello = {};
+	u32 spoilt = z->lots.spoilt;
 	struct rxp_wire_cm cm;
 	struct raw *raw;
 
@@ -523,7 +525,7 @@ static struct raw *fuzz_open(struct fuzz *z, u8 index, bool again)
 	}
 	memcpy(hello.client, z->client, sizeof(hello.client));
 	fuzz_control(z, raw, RXP_CONTROL_HELLO, 0, &hello, sizeof(hello), 0);
-	if (fuzz_welcome(raw))
+	if (fuzz_welcome(raw, z->lots.spoilt != spoilt))
 		return raw;
 	raw_close(raw);
 	return NULL;
@@ -733,7 +735,7 @@ static int fuzz_init(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, z->mapped, 1);
 	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_HELLO, 0, 0, &hello,
 				      sizeof(hello), 0), 0);
-	KUNIT_ASSERT_TRUE(test, fuzz_welcome(raw));
+	KUNIT_ASSERT_TRUE(test, fuzz_welcome(raw, false));
 	z->kept_before = rdmafs_test_knobs.keep_pages;
 	z->spoiled = rdmafs_points_spoiled(&z->given);
 	WRITE_ONCE(rdmafs_test_knobs.keep_pages, 1);

@@ -4,8 +4,8 @@
  * before anybody knows who it is.  Each case sets one limit, goes up to it, is refused
  * beyond, and is let in again when it has given something back.
  *
- * Who says nothing for unbound_ms is not counted any more.  But where that is the subject
- * it is more than the slowest machine takes for a case.
+ * Who says nothing for unbound_ms is not counted any more, and who holds what he does not use
+ * for held_ms is cut off.  But where that is not the subject there is time enough.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -21,7 +21,6 @@
 
 #define LIMITS_PORT	20995
 #define LIMITS_MAX	18
-#define LIMITS_PATIENT	60000
 
 struct limits {
 	struct rdmafs_xprt_server *server;
@@ -171,10 +170,9 @@ static u32 limits_hello(struct kunit *test, struct raw *raw)
 
 static struct rdmafs_xprt_limits limits_default(void)
 {
-	struct rdmafs_xprt_limits l;
+	struct rdmafs_xprt_limits l = raw_limits();
 
-	rdmafs_xprt_limits_default(&l);
-	l.unbound_ms = LIMITS_PATIENT;
+	l.held_ms = RAW_PATIENT_MS;
 	return l;
 }
 

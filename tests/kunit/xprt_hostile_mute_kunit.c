@@ -230,26 +230,25 @@ static bool mute_iwarp(struct kunit *test)
 	return raw_iwarp(raw);
 }
 
-static struct rdmafs_xprt_limits mute_limits(void)
+/*
+ * Time is over for those that have connected, and are silent: so many have been cut off then.
+ * Who connects afterwards has as much as the slowest machine takes.
+ */
+static void mute_time_over(struct kunit *test, struct rdmafs_xprt_limits *l, u64 dropped)
 {
-	struct rdmafs_xprt_limits l;
+	struct mute *t = test->priv;
 
-	rdmafs_xprt_limits_default(&l);
-	l.unbound_ms = MUTE_MS;
-	return l;
-}
-
-/* From now on who connects has as much time as the slowest machine takes. */
-static void mute_patient(struct mute *t, struct rdmafs_xprt_limits *l)
-{
-	l->unbound_ms = raw_limits().unbound_ms;
+	l->unbound_ms = MUTE_MS;
+	rdmafs_xprt_set_limits(t->server, l);
+	mute_awaits(test, &t->server->unbound_dropped, dropped);
+	l->unbound_ms = RAW_PATIENT_MS;
 	rdmafs_xprt_set_limits(t->server, l);
 }
 
 /* Those that have said that they are there are gone when their time is over. */
 static void mute_established(struct kunit *test)
 {
-	struct rdmafs_xprt_limits l = mute_limits();
+	struct rdmafs_xprt_limits l = raw_limits();
 	struct mute *t = test->priv;
 	u32 i, n;
 	u16 reason;
@@ -262,26 +261,24 @@ static void mute_established(struct kunit *test)
 
 			KUNIT_ASSERT_NOT_NULL_MSG(test, raw, "refused: %u", reason);
 		}
-		mute_awaits(test, &t->server->unbound_dropped, n * MUTE_FEW);
+		mute_time_over(test, &l, n * MUTE_FEW);
 		KUNIT_EXPECT_TRUE(test, mute_conns(t, 0));
 	}
-	mute_patient(t, &l);
 	mute_honest(test);
 }
 
 /* However many there are that can't be ended, others come and go. */
 static void mute_many(struct kunit *test)
 {
-	struct rdmafs_xprt_limits l = mute_limits();
+	struct rdmafs_xprt_limits l = raw_limits();
 	struct mute *t = test->priv;
 
 	mute_start(test, &l);
 	if (!mute_iwarp(test))
 		kunit_skip(test, "for iWARP alone");
 	mute_connects(test, MUTE_MAX);
-	mute_awaits(test, &t->server->unbound_dropped, MUTE_MAX + 1);
+	mute_time_over(test, &l, MUTE_MAX + 1);
 	KUNIT_EXPECT_TRUE(test, mute_conns(t, MUTE_MAX));
-	mute_patient(t, &l);
 	mute_honest(test);
 	raw_close(t->raw[--t->nr_raw]);
 	mute_honest(test);
@@ -290,7 +287,7 @@ static void mute_many(struct kunit *test)
 /* They count for their client until they are gone, and keep no other one away. */
 static void mute_counted(struct kunit *test)
 {
-	struct rdmafs_xprt_limits l = mute_limits();
+	struct rdmafs_xprt_limits l = raw_limits();
 	struct mute *t = test->priv;
 	u16 reason;
 
@@ -298,12 +295,11 @@ static void mute_counted(struct kunit *test)
 	mute_start(test, &l);
 	if (!mute_iwarp(test))
 		kunit_skip(test, "for iWARP alone");
-	mute_awaits(test, &t->server->unbound_dropped, 1);
+	mute_time_over(test, &l, 1);
 	KUNIT_EXPECT_TRUE(test, mute_conns(t, 0));
 	raw_close(t->raw[--t->nr_raw]);
 	mute_connects(test, MUTE_FEW);
-	mute_awaits(test, &t->server->unbound_dropped, MUTE_FEW + 1);
-	mute_patient(t, &l);
+	mute_time_over(test, &l, MUTE_FEW + 1);
 	KUNIT_EXPECT_NULL(test, mute_open(test, &reason));
 	KUNIT_EXPECT_EQ(test, reason, RXP_REJECT_LIMIT);
 	KUNIT_EXPECT_EQ(test, t->server->nr_conns, MUTE_FEW);

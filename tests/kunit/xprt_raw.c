@@ -104,14 +104,14 @@ void raw_fill_cm(struct rxp_wire_cm *cm)
 
 /*
  * A server's limits, but for the time within which a client has to speak: the case's thread
- * is the client, and the machine may stand still for some seconds.
+ * is the client.
  */
 struct rdmafs_xprt_limits raw_limits(void)
 {
 	struct rdmafs_xprt_limits limits;
 
 	rdmafs_xprt_limits_default(&limits);
-	limits.unbound_ms = 60000;
+	limits.unbound_ms = RAW_PATIENT_MS;
 	return limits;
 }
 

@@ -20,6 +20,9 @@
 #define RAW_RECVS	(2 * RAW_SLOTS + RXP_RECV_RESERVE)
 #define RAW_WAIT	(20 * HZ)
 
+/* Longer than any case takes, on however slow a machine. */
+#define RAW_PATIENT_MS	(600 * MSEC_PER_SEC)
+
 struct raw;
 
 struct raw_msg {

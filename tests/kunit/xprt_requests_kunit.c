@@ -777,10 +777,11 @@ static struct rxp_wire_tag requests_one_sink(struct kunit *test)
 	struct requests *r = test->priv;
 	struct rpol_domain_stats st;
 
-	/* It keeps it while others wait, for as long as this machine takes. */
-	rdmafs_test_knobs.grace_ms = 60 * MSEC_PER_SEC;
-	limits.held_ms = 60 * MSEC_PER_SEC;
+	/* It keeps it while others wait, and says nothing, for as long as this machine takes. */
+	rdmafs_test_knobs.grace_ms = RAW_PATIENT_MS;
+	limits.held_ms = RAW_PATIENT_MS;
 	rdmafs_xprt_set_limits(r->server, &limits);
+	raw_no_lease(r->server);
 	rpol_domain_get_stats(r->domain, &st);
 	r->capacity = st.capacity;
 	KUNIT_ASSERT_EQ(test, rpol_domain_set_capacity(r->domain, RPOL_CAPACITY_MIN), 0);
