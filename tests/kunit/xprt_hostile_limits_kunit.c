@@ -141,19 +141,27 @@ static void limits_refused(struct kunit *test, u16 why)
 	KUNIT_EXPECT_EQ(test, reason, why);
 }
 
-/* The last one goes. */
-static void limits_leave(struct kunit *test)
+/* The last one goes: so many are left then, and of those that were refused none. */
+static void limits_leave(struct kunit *test, u32 left)
 {
 	struct limits *t = test->priv;
 	unsigned long end = jiffies + RAW_WAIT;
-	u32 before;
 
-	spin_lock_bh(&t->server->lock);
-	before = t->server->nr_conns;
-	spin_unlock_bh(&t->server->lock);
 	raw_close(t->raw[--t->nr]);
-	while (READ_ONCE(t->server->nr_conns) >= before && time_before(jiffies, end))
+	while (READ_ONCE(t->server->nr_conns) != left && time_before(jiffies, end))
 		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, t->server->nr_conns, left);
+}
+
+/* Message buffers take so many bytes: a connection's go when it is not counted any more. */
+static void limits_wait_ring(struct kunit *test, u64 bytes)
+{
+	struct limits *t = test->priv;
+	unsigned long end = jiffies + RAW_WAIT;
+
+	while (READ_ONCE(t->server->budget->ring) != bytes && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, t->server->budget->ring, bytes);
 }
 
 static u32 limits_hello(struct kunit *test, struct raw *raw)
@@ -187,7 +195,7 @@ static void limits_client_connections(struct kunit *test)
 	for (i = 0; i < 4; i++)
 		limits_open(test);
 	limits_refused(test, RXP_REJECT_LIMIT);
-	limits_leave(test);
+	limits_leave(test, 3);
 	limits_open(test);
 	limits_refused(test, RXP_REJECT_LIMIT);
 }
@@ -637,7 +645,8 @@ static void limits_rings(struct kunit *test)
 	/* Nor is there room for a session's. */
 	KUNIT_EXPECT_EQ(test, limits_hello(test, ((struct limits *)test->priv)->raw[0]),
 			RXP_WELCOME_REFUSED);
-	limits_leave(test);
+	limits_leave(test, fit - 1);
+	limits_wait_ring(test, (fit - 1) * RAW_RECVS * RXP_MSG_MAX);
 	limits_open(test);
 	limits_refused(test, RXP_REJECT_RESOURCES);
 }
@@ -681,7 +690,8 @@ static void limits_need_large(struct kunit *test)
 {
 	bool iwarp = raw_iwarp(limits_open(test));
 
-	limits_leave(test);
+	limits_leave(test, 0);
+	limits_wait_ring(test, 0);
 	if (iwarp)
 		kunit_skip(test, "on iWARP all receives are small");
 }
@@ -733,8 +743,9 @@ static void limits_large(struct kunit *test)
 	limits_open(test);
 	limits_last(test, &slots, &size);
 	KUNIT_EXPECT_EQ(test, size, RXP_MSG_MAX);
-	limits_leave(test);
-	limits_leave(test);
+	limits_leave(test, 1);
+	limits_leave(test, 0);
+	limits_wait_ring(test, 0);
 	/* What is gone takes none. */
 	limits_open(test);
 	limits_last(test, &slots, &size);
@@ -887,7 +898,7 @@ static void limits_data(struct kunit *test)
 	limits_expect(test, raw, 0, 2, RXP_STATUS_RETRY_LATER);
 	KUNIT_EXPECT_FALSE(test, raw->cut);
 	/* The connection goes, and with it what was held: the session owes nothing. */
-	limits_leave(test);
+	limits_leave(test, 0);
 	limits_wait_bytes(test, 0);
 }
 
@@ -1095,13 +1106,13 @@ static void limits_data_share(struct kunit *test)
 	third = limits_session(test);
 	limits_take(test, third, 0, 1);
 	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 3 * SZ_1M);
-	limits_leave(test);
+	limits_leave(test, 3);
 	limits_wait_total(test, 12 * SZ_1M);
-	limits_leave(test);
+	limits_leave(test, 2);
 	limits_wait_total(test, 7 * SZ_1M);
-	limits_leave(test);
+	limits_leave(test, 1);
 	limits_wait_total(test, 4 * SZ_1M);
-	limits_leave(test);
+	limits_leave(test, 0);
 	limits_wait_total(test, 0);
 }
 
@@ -1181,8 +1192,8 @@ static void limits_data_recall(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(other));
 	limits_wait_total(test, SZ_2M);
 	KUNIT_EXPECT_FALSE(test, one->cut);
-	limits_leave(test);
-	limits_leave(test);
+	limits_leave(test, 1);
+	limits_leave(test, 0);
 	limits_wait_total(test, 0);
 }
 
@@ -1224,11 +1235,11 @@ static void limits_data_one(struct kunit *test)
 	limits_wait_total(test, 17 * SZ_1M);
 	limits_call(test, one, 0, 2, RXP_F_READ, SZ_1M);
 	limits_wait_total(test, 18 * SZ_1M);
-	limits_leave(test);
+	limits_leave(test, 2);
 	limits_wait_total(test, 17 * SZ_1M);
-	limits_leave(test);
+	limits_leave(test, 1);
 	limits_wait_total(test, SZ_16M);
-	limits_leave(test);
+	limits_leave(test, 0);
 	limits_wait_total(test, 0);
 }
 
@@ -1399,7 +1410,7 @@ static void limits_folios(struct kunit *test)
 	/* What was lent goes, and owes as much. */
 	complete_all(&t->serve);
 	limits_wait_bytes(test, SZ_2M);
-	limits_leave(test);
+	limits_leave(test, 0);
 	limits_wait_total(test, 0);
 	KUNIT_EXPECT_EQ(test, page_count(t->lends), 1);
 }
