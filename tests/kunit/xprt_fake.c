@@ -7,6 +7,7 @@
 #include <linux/delay.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include <linux/wait_bit.h>
 #include <net/net_namespace.h>
 #include "xprt_fake.h"
 
@@ -268,8 +269,12 @@ static void fake_done(struct rdmafs_xprt_call *call)
 {
 	struct fake_call *c = container_of(call, struct fake_call, call);
 
-	atomic_inc(&c->ended);
-	complete(&c->done);
+	/*
+	 * Whoever sees this may make another call of it: only the address is of use then.
+	 * wake_up_var() wants the barrier, which atomic_inc() is not.
+	 */
+	atomic_inc_return(&c->ended);
+	wake_up_var(&c->ended);
 }
 
 static enum rdmafs_xprt_dir fake_dir(enum fake_kind kind)
@@ -336,7 +341,6 @@ struct fake_call *fake_describe(struct fake *f, u32 id, enum fake_kind kind)
 	c->call.done = fake_done;
 	memset(&c->reply, FAKE_POISON, sizeof(c->reply));
 	atomic_set(&c->ended, 0);
-	init_completion(&c->done);
 	rdmafs_xprt_set_reg(f->xprt, kind == FAKE_READ_LATE || kind == FAKE_READ_GAPS ?
 			    RDMAFS_REG_OVERLAPPED : RDMAFS_REG_DIRECT);
 	return c;
@@ -379,10 +383,9 @@ struct fake_call *fake_submit_all(struct kunit *test, struct fake *f, enum fake_
 /* The call has ended, or does so now. */
 void fake_await(struct kunit *test, struct fake_call *c)
 {
-	if (atomic_read(&c->ended))
-		return;
-	KUNIT_ASSERT_TRUE_MSG(test, wait_for_completion_timeout(&c->done, RAW_WAIT),
-			      "call %u has not ended", c->req.id);
+	long left = wait_var_event_timeout(&c->ended, fake_has_ended(c), RAW_WAIT);
+
+	KUNIT_ASSERT_NE_MSG(test, left, 0, "call %u has not ended", c->req.id);
 }
 
 /* Where in the data byte @b of the buffer is, or -1. */
@@ -816,7 +819,7 @@ void fake_serve_all(struct kunit *test, struct fake *f)
 	u32 i;
 
 	for (i = 0; i < FAKE_CALLS; i++) {
-		if (f->call[i].kind == FAKE_NONE || atomic_read(&f->call[i].ended))
+		if (f->call[i].kind == FAKE_NONE || fake_has_ended(&f->call[i]))
 			continue;
 		fake_serve(test, f, &f->call[i]);
 		fake_await(test, &f->call[i]);

@@ -54,8 +54,7 @@ enum fake_kind {
  * @len:    bytes of data
  * @buf:    FAKE_GUARD bytes on either side of FAKE_ROOM
  * @kvec:   the data
- * @done:   it ended
- * @ended:  so many times
+ * @ended:  so many times it did
  * @hit:    its pages may hold part of the data though it is not answered
  * @seen:   the server has a CALL that it has not answered
  * @keyed:  and its room's address
@@ -75,7 +74,6 @@ struct fake_call {
 	u32 len;
 	u8 *buf;
 	struct kvec kvec[FAKE_PIECES];
-	struct completion done;
 	atomic_t ended;
 	bool hit;
 
@@ -182,6 +180,12 @@ struct fake_reply {
 	int extra;
 	struct rxp_wire_tag grant;
 };
+
+/* It has, and what came of it is there. */
+static inline bool fake_has_ended(const struct fake_call *c)
+{
+	return atomic_read_acquire(&c->ended);
+}
 
 struct fake *fake_new(struct kunit *test);
 void fake_free(struct fake *f);

@@ -403,7 +403,7 @@ static void replies_refill(struct replies *z)
 	for (i = 0; i < FAKE_CALLS; i++) {
 		c = &z->f->call[i];
 		if (c->kind != FAKE_NONE) {
-			if (!atomic_read(&c->ended))
+			if (!fake_has_ended(c))
 				continue;
 			replies_judge(z, c);
 		}
@@ -448,7 +448,7 @@ static void replies_wait(struct replies *z)
 		if (wait_event_timeout(raw->wait, READ_ONCE(raw->cut) || replies_there(raw), 1))
 			return;
 		for (i = 0; i < FAKE_CALLS; i++)
-			if (atomic_read(&z->f->call[i].ended))
+			if (fake_has_ended(&z->f->call[i]))
 				return;
 	}
 	KUNIT_ASSERT_TRUE_MSG(z->test, z->dirty, "nothing was spoilt, and the client waits");
