@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_xprt_hostile_pages: clients in bare verbs that want all there is of pages for
+ * data: in READs that wait to be told where it goes, in sinks and grants, and idle.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include "transport/server.h"
+#include "xprt_limits.h"
+
+/* A CALL of so many bytes.  Where a READ's go it does not say, or that they go to no key at all. */
+static void pages_call(struct kunit *test, struct raw *raw, u16 slot, u32 seq, u16 flags, u32 bulk)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+
+	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
+	hdr->type = RXP_CALL;
+	hdr->slot = cpu_to_le16(slot);
+	hdr->seq = cpu_to_le32(seq);
+	hdr->body_len = cpu_to_le16(8);
+	hdr->flags = cpu_to_le16(flags);
+	call->bulk_len = cpu_to_le32(bulk);
+	KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
+}
+
+static void pages_expect(struct kunit *test, struct raw *raw, u16 slot, u32 seq, u32 status)
+{
+	const struct rxp_wire_reply *reply = raw_expect(test, raw, RXP_REPLY, 0, slot, seq);
+
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(reply->status), status);
+}
+
+static void pages_wait_bytes(struct kunit *test, u64 bytes)
+{
+	struct limits *t = test->priv;
+	struct rdmafs_xprt_session *s = list_first_entry(&t->server->sessions,
+							 struct rdmafs_xprt_session, link);
+	unsigned long end = jiffies + RAW_WAIT;
+
+	while (atomic64_read(&s->data_bytes) != bytes && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&s->data_bytes), bytes);
+}
+
+/*
+ * What a session holds of pages for data, in READs that wait to be told where it goes: as
+ * much in each as any device takes at once.
+ */
+static void pages_session_most(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *raw;
+	u16 i;
+
+	KUNIT_EXPECT_EQ(test, l.data_mib, 64);
+	l.data_mib = 8;
+	limits_start(test, &l);
+	raw = limits_open(test);
+	KUNIT_ASSERT_EQ(test, limits_hello(test, raw), RXP_WELCOME_NEW);
+	for (i = 0; i < 8; i++) {
+		pages_call(test, raw, i, 1, RXP_F_READ, SZ_1M);
+		pages_wait_bytes(test, (i + 1) * SZ_1M);
+	}
+	/* No more, neither to be read nor for what is written, but what needs none. */
+	pages_call(test, raw, 8, 1, RXP_F_READ, SZ_64K);
+	pages_expect(test, raw, 8, 1, RXP_STATUS_RETRY_LATER);
+	pages_call(test, raw, 9, 1, RXP_F_WRITE, SZ_64K);
+	pages_expect(test, raw, 9, 1, RXP_STATUS_RETRY_LATER);
+	pages_call(test, raw, 10, 1, 0, 0);
+	pages_expect(test, raw, 10, 1, RXP_STATUS_OK);
+	/* One is given back: there is room for its pages, and for no more. */
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_CANCEL, 0, 1, NULL, 0, 0), 0);
+	pages_expect(test, raw, 0, 1, RXP_STATUS_CANCELLED);
+	pages_wait_bytes(test, 7 * SZ_1M);
+	pages_call(test, raw, 8, 2, RXP_F_READ, SZ_512K);
+	pages_wait_bytes(test, 7 * SZ_1M + SZ_512K);
+	pages_call(test, raw, 0, 2, RXP_F_READ, SZ_1M);
+	pages_expect(test, raw, 0, 2, RXP_STATUS_RETRY_LATER);
+	KUNIT_EXPECT_FALSE(test, raw->cut);
+	/* The connection goes, and with it what was held: the session owes nothing. */
+	limits_leave(test, 0);
+	pages_wait_bytes(test, 0);
+}
+
+/* All pages that a session has: those in use, and those that are idle in its pool. */
+static u64 pages_all(struct limits *t)
+{
+	struct rdmafs_xprt_session *s = list_first_entry(&t->server->sessions,
+							 struct rdmafs_xprt_session, link);
+	struct rxp_pool *pool;
+	struct rxp_buf *buf;
+	u64 bytes = 0;
+	int c;
+
+	spin_lock_bh(&s->lock);
+	pool = s->conns[0]->pool;
+	spin_lock(&pool->lock);
+	for (c = 0; c < RPOL_NR_CLASSES; c++)
+		list_for_each_entry(buf, &pool->bufs[c], link)
+			bytes += buf->size;
+	spin_unlock(&pool->lock);
+	spin_unlock_bh(&s->lock);
+	return bytes + atomic64_read(&s->data_bytes);
+}
+
+/* Its reply is held, and so it has its pages. */
+static void pages_wait_held(struct kunit *test, u16 slot)
+{
+	struct limits *t = test->priv;
+	struct rdmafs_xprt_session *s = list_first_entry(&t->server->sessions,
+							 struct rdmafs_xprt_session, link);
+	unsigned long end = jiffies + RAW_WAIT;
+	bool held = false;
+
+	while (!held && time_before(jiffies, end)) {
+		usleep_range(1000, 2000);
+		spin_lock_bh(&s->lock);
+		held = s->slots[slot].req && s->slots[slot].req->state == RXP_REQ_HELD;
+		spin_unlock_bh(&s->lock);
+	}
+	KUNIT_ASSERT_TRUE(test, held);
+}
+
+/* A READ that waits to be told where its data goes is called off. */
+static void pages_call_off(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
+{
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_CANCEL, slot, seq, NULL, 0, 0),
+			0);
+	pages_expect(test, raw, slot, seq, RXP_STATUS_CANCELLED);
+}
+
+/*
+ * All 8 MiB that a session may have in buffers of one size, and then of another: those that
+ * are idle, kept for seconds, count, and make room.
+ */
+static void pages_sizes(struct kunit *test, const struct rdmafs_xprt_limits *l)
+{
+	static const u32 sizes[] = { SZ_1M, SZ_512K, SZ_1M };
+	u32 seq[RAW_SLOTS] = {}, round;
+	struct limits *t = test->priv;
+	struct raw *raw;
+	u64 most = 0;
+	u16 i, nr;
+
+	limits_start(test, l);
+	raw = limits_open(test);
+	KUNIT_ASSERT_EQ(test, limits_hello(test, raw), RXP_WELCOME_NEW);
+	for (round = 0; round < ARRAY_SIZE(sizes); round++) {
+		nr = SZ_8M / sizes[round];
+		for (i = 0; i < nr; i++) {
+			pages_call(test, raw, i, ++seq[i], RXP_F_READ, sizes[round]);
+			pages_wait_bytes(test, (i + 1) * sizes[round]);
+			pages_wait_held(test, i);
+			most = max(most, pages_all(t));
+		}
+		for (i = 0; i < nr; i++)
+			pages_call_off(test, raw, i, seq[i]);
+		pages_wait_bytes(test, 0);
+		most = max(most, pages_all(t));
+	}
+	KUNIT_EXPECT_LE(test, most, SZ_8M);
+}
+
+static void pages_idle(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+
+	l.data_mib = 8;
+	pages_sizes(test, &l);
+}
+
+/* The same where it is its client's part that ends there. */
+static void pages_idle_client(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+
+	l.data_total_mib = 16;
+	pages_sizes(test, &l);
+}
+
+/*
+ * What all sessions have of pages for data, what is beyond the bounds among it; and whether the
+ * clients' accounts add up to the rest.
+ */
+static u64 pages_total(struct limits *t)
+{
+	struct rxp_budget *b = t->server->budget;
+	u64 total, sum = 0;
+	struct rxp_taker *k;
+
+	spin_lock_bh(&b->lock);
+	total = b->data;
+	list_for_each_entry(k, &b->takers, link)
+		sum += k->data;
+	total += b->beyond;
+	sum += b->beyond;
+	spin_unlock_bh(&b->lock);
+	return sum == total ? total : U64_MAX;
+}
+
+static void pages_wait_total(struct kunit *test, u64 bytes)
+{
+	struct limits *t = test->priv;
+	unsigned long end = jiffies + RAW_WAIT;
+
+	while (pages_total(t) != bytes && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_ASSERT_EQ(test, pages_total(t), bytes);
+}
+
+static struct raw *pages_session(struct kunit *test)
+{
+	struct raw *raw = limits_open(test);
+
+	KUNIT_ASSERT_EQ(test, limits_hello(test, raw), RXP_WELCOME_NEW);
+	return raw;
+}
+
+/* READs of 1 MiB in slots of their own from @slot on, which wait to be told where to. */
+static void pages_take(struct kunit *test, struct raw *raw, u16 slot, u32 nr)
+{
+	u64 total = pages_total(test->priv);
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		pages_call(test, raw, slot + i, 1, RXP_F_READ, SZ_1M);
+		pages_wait_total(test, total + (i + 1) * SZ_1M);
+	}
+}
+
+/* Whoever asks for more is told to come back, whether for a READ or for a WRITE. */
+static void pages_no_more(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
+{
+	pages_call(test, raw, slot, seq, RXP_F_READ, SZ_1M);
+	pages_expect(test, raw, slot, seq, RXP_STATUS_RETRY_LATER);
+	pages_call(test, raw, slot, seq + 1, RXP_F_WRITE, SZ_1M);
+	pages_expect(test, raw, slot, seq + 1, RXP_STATUS_RETRY_LATER);
+}
+
+/*
+ * The sessions of a client have its part of the pages for data together, however many they
+ * are; another client has his, and there is some for a third.
+ */
+static void pages_share(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *one, *two, *other, *third;
+	struct limits *t = test->priv;
+
+	KUNIT_EXPECT_GE(test, l.data_total_mib, 4 * RDMAFS_XPRT_DATA_MAX / SZ_1M);
+	l.data_total_mib = 16;
+	limits_start(test, &l);
+	one = pages_session(test);
+	two = pages_session(test);
+	/* One and whoever comes next: half of it each. */
+	pages_take(test, one, 0, 5);
+	pages_take(test, two, 0, 3);
+	/* Each session has one request beyond that, which counts for nobody's part. */
+	pages_take(test, one, 5, 1);
+	pages_take(test, two, 3, 1);
+	pages_no_more(test, one, 6, 1);
+	pages_no_more(test, two, 4, 1);
+	KUNIT_EXPECT_GE(test, t->server->budget->refused_data, 4);
+
+	/* Three parts, but the last quarter of all is for shares: he has another quarter. */
+	limits_other(test);
+	other = pages_session(test);
+	pages_take(test, other, 0, 4);
+	pages_take(test, other, 4, 1);
+	pages_no_more(test, other, 5, 1);
+
+	/* A third of it is the first one's now, which has more. */
+	pages_call_off(test, one, 0, 1);
+	pages_wait_total(test, 14 * SZ_1M);
+	pages_no_more(test, one, 0, 2);
+	pages_call_off(test, one, 1, 1);
+	pages_call_off(test, one, 2, 1);
+	pages_call_off(test, two, 0, 1);
+	pages_wait_total(test, 11 * SZ_1M);
+	pages_call(test, one, 6, 3, RXP_F_READ, SZ_1M);
+	pages_wait_total(test, 12 * SZ_1M);
+	pages_no_more(test, two, 4, 3);
+
+	/* There is some for the next one, and who leaves owes nothing. */
+	KUNIT_ASSERT_EQ(test, raw_route("fd09::2", "fd09::1"), 0);
+	third = pages_session(test);
+	pages_take(test, third, 0, 1);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 3 * SZ_1M);
+	limits_leave(test, 3);
+	pages_wait_total(test, 12 * SZ_1M);
+	limits_leave(test, 2);
+	pages_wait_total(test, 7 * SZ_1M);
+	limits_leave(test, 1);
+	pages_wait_total(test, 4 * SZ_1M);
+	limits_leave(test, 0);
+	pages_wait_total(test, 0);
+}
+
+/* A WRITE of 1 MiB, which brings a grant once its sink was seen to be registered: its key. */
+static u32 pages_grant(struct kunit *test, struct raw *raw, u16 slot)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	const struct rxp_wire_reply *reply;
+	struct rxp_wire_tag tag;
+	u32 seq = 0;
+	u16 flags;
+
+	do {
+		KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
+		pages_call(test, raw, slot, ++seq, RXP_F_WRITE, SZ_1M);
+		tag = *(struct rxp_wire_tag *)
+			raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, slot, seq);
+		tag.iova = 0;
+		KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_DATA, slot, seq, &tag,
+					      sizeof(tag), le32_to_cpu(tag.rkey)), 0);
+		reply = raw_expect(test, raw, RXP_REPLY, 0, slot, seq);
+		flags = le16_to_cpu(((struct rxp_wire_hdr *)reply - 1)->flags);
+		tag = *(struct rxp_wire_tag *)((u8 *)(reply + 1) + 8);
+		KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[(raw->taken - 2) % RAW_RECVS]), 0);
+		KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[(raw->taken - 1) % RAW_RECVS]), 0);
+	} while (!(flags & RXP_F_GRANT));
+	return le32_to_cpu(tag.rkey);
+}
+
+/* So many of the oldest grants are called back. */
+static void pages_recalled(struct kunit *test, struct raw *raw, const u32 *rkeys, u32 nr)
+{
+	const struct rxp_wire_keys *keys = raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_RECALL,
+						      0, 0);
+	u32 i, k, found = 0;
+
+	KUNIT_ASSERT_EQ(test, le16_to_cpu(keys->nr), nr);
+	for (i = 0; i < nr; i++)
+		for (k = 0; k < nr; k++)
+			found += le32_to_cpu(keys->rkey[k]) == rkeys[i];
+	KUNIT_EXPECT_EQ(test, found, nr);
+}
+
+/*
+ * There is to be less: what clients have granted of it beyond their halves is called back, the
+ * oldest first.  Who returns it goes on, who does not loses his connection.
+ */
+static void pages_recall(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	u32 keys[4], others[4], i;
+	struct raw *one, *other;
+
+	l.data_total_mib = 64;
+	limits_start(test, &l);
+	one = pages_session(test);
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		keys[i] = pages_grant(test, one, i);
+	limits_other(test);
+	other = pages_session(test);
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		others[i] = pages_grant(test, other, i);
+	KUNIT_EXPECT_EQ(test, pages_total(t), SZ_8M);
+
+	/* A third of 16 MiB, and half of that: two are too many. */
+	l.data_total_mib = 16;
+	rdmafs_xprt_set_limits(t->server, &l);
+	pages_recalled(test, one, keys, 2);
+	pages_recalled(test, other, others, 2);
+	for (i = 0; i < 2; i++)
+		KUNIT_ASSERT_EQ(test, raw_return(one, keys[i]), 0);
+	pages_wait_total(test, 6 * SZ_1M);
+	pages_call(test, one, 5, 1, RXP_F_READ, SZ_1M);
+	pages_wait_total(test, 7 * SZ_1M);
+	pages_call_off(test, one, 5, 1);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(other));
+	pages_wait_total(test, SZ_2M);
+	KUNIT_EXPECT_FALSE(test, one->cut);
+	limits_leave(test, 1);
+	limits_leave(test, 0);
+	pages_wait_total(test, 0);
+}
+
+/*
+ * Whoever has taken all there is, a session of the same client or another client's, each
+ * session has one request at a time, and no more: what hangs is felt by its own users only.
+ */
+static void pages_one(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *one, *two, *other;
+	u32 seq;
+
+	l.data_total_mib = 16;
+	l.client_share = 100;
+	limits_start(test, &l);
+	one = pages_session(test);
+	two = pages_session(test);
+	pages_take(test, one, 0, RAW_SLOTS);
+	pages_take(test, two, 0, 1);
+	pages_no_more(test, two, 1, 1);
+	limits_other(test);
+	other = pages_session(test);
+	pages_take(test, other, 0, 1);
+	pages_no_more(test, other, 1, 1);
+	/* They go on. */
+	for (seq = 1; seq < 4; seq++) {
+		pages_call_off(test, two, 0, seq);
+		pages_wait_total(test, 17 * SZ_1M);
+		pages_call(test, two, 0, seq + 1, RXP_F_READ, SZ_1M);
+		pages_wait_total(test, 18 * SZ_1M);
+		pages_call_off(test, other, 0, seq);
+		pages_wait_total(test, 17 * SZ_1M);
+		pages_call(test, other, 0, seq + 1, RXP_F_READ, SZ_1M);
+		pages_wait_total(test, 18 * SZ_1M);
+	}
+	/* They do not do so at the cost of the first. */
+	pages_call_off(test, one, 0, 1);
+	pages_wait_total(test, 17 * SZ_1M);
+	pages_call(test, one, 0, 2, RXP_F_READ, SZ_1M);
+	pages_wait_total(test, 18 * SZ_1M);
+	limits_leave(test, 2);
+	pages_wait_total(test, 17 * SZ_1M);
+	limits_leave(test, 1);
+	pages_wait_total(test, SZ_16M);
+	limits_leave(test, 0);
+	pages_wait_total(test, 0);
+}
+
+/* A share that is more than an even part is a client's, too; and one request beyond it. */
+static void pages_share_large(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct raw *one, *other;
+
+	l.data_total_mib = 16;
+	l.client_share = 60;
+	limits_start(test, &l);
+	one = pages_session(test);
+	pages_take(test, one, 0, 10);
+	pages_no_more(test, one, 10, 1);
+	limits_other(test);
+	other = pages_session(test);
+	pages_take(test, other, 0, 5);
+	pages_no_more(test, other, 5, 1);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_2M);
+}
+
+/* A session of the client that comes from here takes so much of pages, and lets go of it. */
+static void pages_used(struct kunit *test, u32 nr)
+{
+	struct raw *raw = pages_session(test);
+	u32 i;
+
+	pages_take(test, raw, 0, nr);
+	for (i = 0; i < nr; i++)
+		pages_call_off(test, raw, i, 1);
+	pages_wait_total(test, 0);
+}
+
+/*
+ * What all pools keep, once that is gone which was not to be kept.  @since some of it has
+ * been idle: after too long nothing is known.
+ */
+static void pages_kept(struct kunit *test, u64 bytes, unsigned long since)
+{
+	struct limits *t = test->priv;
+	struct rxp_conn *conn;
+	u64 idle;
+	u32 i;
+
+	for (i = 0; i < t->nr; i++) {
+		spin_lock_bh(&t->server->lock);
+		conn = list_first_entry(&t->server->conns, struct rxp_conn, link);
+		list_move_tail(&conn->link, &t->server->conns);
+		spin_unlock_bh(&t->server->lock);
+		flush_delayed_work(&conn->pool->decay);
+	}
+	idle = READ_ONCE(t->server->budget->idle);
+	if (time_before(jiffies, since + RXP_IDLE_SECS * HZ))
+		KUNIT_EXPECT_EQ(test, idle, bytes);
+}
+
+/* A client's sessions keep no more together, once they have used them in turn, than it may have. */
+static void pages_idle_share(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	unsigned long since = jiffies;
+	u32 round;
+
+	l.data_total_mib = 16;
+	limits_start(test, &l);
+	for (round = 0; round < 3; round++) {
+		pages_used(test, 8);
+		pages_kept(test, SZ_8M, since);
+	}
+}
+
+/* Nor all clients together than there may be, though each may have as much. */
+static void pages_idle_total(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	unsigned long since = jiffies;
+
+	l.data_total_mib = 16;
+	l.client_share = 100;
+	limits_start(test, &l);
+	pages_used(test, RAW_SLOTS);
+	pages_kept(test, SZ_16M, since);
+	limits_other(test);
+	pages_used(test, 8);
+	pages_kept(test, SZ_16M, since);
+}
+
+/* A request is charged first, and counts afterwards. */
+static void pages_wait_count(struct kunit *test, const atomic_t *count, int value)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+
+	while (atomic_read(count) < value && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, atomic_read(count), value);
+}
+
+/*
+ * A little of a large folio, which cannot be freed until that is sent, is as much as the
+ * folio, and once, however many pieces of it are read.  What that leaves no room for is read
+ * elsewhere, while there is room for itself; and so it is when folios have half of the room.
+ */
+static void pages_folios(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct raw *raw;
+	u16 i;
+
+	l.data_mib = 8;
+	limits_start(test, &l);
+	raw = pages_session(test);
+	t->lends = alloc_pages(GFP_KERNEL | __GFP_COMP, get_order(SZ_2M));
+	KUNIT_ASSERT_NOT_NULL(test, t->lends);
+	for (i = 0; i < 2; i++) {
+		pages_call(test, raw, i, 1, RXP_F_READ | RXP_F_RKEY, SZ_64K);
+		pages_wait_bytes(test, (i + 1) * SZ_2M);
+	}
+	/* The other half of the room is for what needs it. */
+	pages_call(test, raw, 2, 1, RXP_F_READ | RXP_F_RKEY, SZ_64K);
+	pages_wait_bytes(test, SZ_4M + SZ_128K);
+	pages_take(test, raw, 3, 2);
+	pages_call(test, raw, 5, 1, RXP_F_READ | RXP_F_RKEY, SZ_1M);
+	pages_wait_bytes(test, 7 * SZ_1M + SZ_128K);
+	pages_wait_count(test, &t->lent, 2);
+	pages_wait_count(test, &t->copied, 2);
+	pages_call(test, raw, 6, 1, RXP_F_READ | RXP_F_RKEY, SZ_1M);
+	pages_expect(test, raw, 6, 1, RXP_STATUS_RETRY_LATER);
+	/* What was lent goes, and owes as much. */
+	complete_all(&t->serve);
+	pages_wait_bytes(test, SZ_2M);
+	limits_leave(test, 0);
+	pages_wait_total(test, 0);
+	KUNIT_EXPECT_EQ(test, page_count(t->lends), 1);
+}
+
+static struct kunit_case pages_cases[] = {
+	KUNIT_CASE(pages_session_most),
+	KUNIT_CASE(pages_idle),
+	KUNIT_CASE(pages_idle_client),
+	KUNIT_CASE(pages_share),
+	KUNIT_CASE(pages_share_large),
+	KUNIT_CASE(pages_one),
+	KUNIT_CASE_SLOW(pages_recall),
+	KUNIT_CASE(pages_folios),
+	KUNIT_CASE(pages_idle_share),
+	KUNIT_CASE(pages_idle_total),
+	{}
+};
+
+static struct kunit_suite pages_suite = {
+	.name = "rdmafs_xprt_hostile_pages",
+	.init = limits_init,
+	.exit = limits_exit,
+	.test_cases = pages_cases,
+};
+
+kunit_test_suite(pages_suite);

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A server whose limits a suite sets, and a client in bare verbs that goes up to them.
+ */
+#include <linux/delay.h>
+#include <linux/random.h>
+#include <net/net_namespace.h>
+#include "transport/server.h"
+#include "xprt_limits.h"
+
+/*
+ * Of a large folio as much as a READ has room for, in two pieces, or a copy of it; but nothing of
+ * that is sent.
+ */
+static bool limits_lend(struct limits *t, struct rdmafs_xprt_req *req)
+{
+	u32 half = req->read_max / 2, i;
+	struct bio_vec bv[2];
+	struct iov_iter dest;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(bv); i++) {
+		bvec_set_page(&bv[i], t->lends, half, i * half);
+		get_page(t->lends);
+	}
+	err = rdmafs_xprt_req_pages(req, bv, ARRAY_SIZE(bv), req->read_max);
+	if (err) {
+		for (i = 0; i < ARRAY_SIZE(bv); i++)
+			put_page(t->lends);
+		if (err != -ENOMEM || rdmafs_xprt_req_room(req, req->read_max, &dest))
+			return false;
+	}
+	atomic_inc(err ? &t->copied : &t->lent);
+	wait_for_completion(&t->serve);
+	rdmafs_xprt_req_reply(req, 8, 0, RDMAFS_REPLY_NOCACHE);
+	return true;
+}
+
+/* All that a READ has room for; nothing for others. */
+static void limits_handle(struct rdmafs_xprt_req *req, void *ctx)
+{
+	struct limits *t = ctx;
+	struct iov_iter dest;
+	u32 len = 0;
+
+	if (READ_ONCE(t->holds))
+		wait_for_completion(&t->serve);
+	if (t->lends && req->read_max && limits_lend(t, req))
+		return;
+	if (req->read_max && !rdmafs_xprt_req_room(req, req->read_max, &dest))
+		len = iov_iter_zero(req->read_max, &dest);
+	rdmafs_xprt_req_reply(req, 8, len, RDMAFS_REPLY_NOCACHE);
+}
+
+static int limits_session_open(struct rdmafs_xprt_session *s, void *ctx)
+{
+	return 0;
+}
+
+static void limits_session_close(struct rdmafs_xprt_session *s, void *ctx)
+{
+}
+
+static const struct rdmafs_xprt_service limits_service = {
+	.session_open	= limits_session_open,
+	.session_close	= limits_session_close,
+	.handle		= limits_handle,
+};
+
+void limits_start(struct kunit *test, const struct rdmafs_xprt_limits *l)
+{
+	struct limits *t = test->priv;
+
+	t->server = rdmafs_xprt_listen(&init_net, LIMITS_PORT, &limits_service, t, l);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(t->server));
+	/* It would end all that are silent for as long, whatever else does not. */
+	raw_no_lease(t->server);
+}
+
+/* A connection of so many slots, or NULL and why not. */
+struct raw *limits_try(struct kunit *test, u16 slots, u16 *reason)
+{
+	struct limits *t = test->priv;
+	struct rxp_wire_cm cm;
+	struct raw *raw;
+
+	KUNIT_ASSERT_LT(test, t->nr, LIMITS_MAX);
+	raw_fill_cm(&cm);
+	cm.slots = cpu_to_le16(slots);
+	cm.heartbeat_ms = cpu_to_le32(t->heartbeat_ms);
+	*reason = 0;
+	raw = raw_open_as(LIMITS_PORT, &cm, reason);
+	if (IS_ERR(raw))
+		return NULL;
+	t->raw[t->nr++] = raw;
+	return raw;
+}
+
+struct raw *limits_open(struct kunit *test)
+{
+	struct raw *raw;
+	u16 reason;
+
+	raw = limits_try(test, RAW_SLOTS, &reason);
+	KUNIT_ASSERT_NOT_NULL_MSG(test, raw, "refused: %u", reason);
+	return raw;
+}
+
+void limits_refused(struct kunit *test, u16 why)
+{
+	u16 reason;
+
+	KUNIT_EXPECT_NULL(test, limits_try(test, RAW_SLOTS, &reason));
+	KUNIT_EXPECT_EQ(test, reason, why);
+}
+
+/* The last one goes: so many are left then, and of those that were refused none. */
+void limits_leave(struct kunit *test, u32 left)
+{
+	struct limits *t = test->priv;
+	unsigned long end = jiffies + RAW_WAIT;
+
+	raw_close(t->raw[--t->nr]);
+	while (READ_ONCE(t->server->nr_conns) != left && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, t->server->nr_conns, left);
+}
+
+u32 limits_hello(struct kunit *test, struct raw *raw)
+{
+	struct rxp_wire_hello hello = {};
+
+	get_random_bytes(hello.client, sizeof(hello.client));
+	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_HELLO, 0, 0, &hello,
+				      sizeof(hello), 0), 0);
+	raw->welcome = *(struct rxp_wire_welcome *)
+		raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
+	return le32_to_cpu(raw->welcome.status);
+}
+
+struct rdmafs_xprt_limits limits_default(void)
+{
+	struct rdmafs_xprt_limits l = raw_limits();
+
+	l.held_ms = RAW_PATIENT_MS;
+	return l;
+}
+
+/* From here on connections come from another client. */
+void limits_other(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, raw_route("fd09::1", "fd09::1"), 0);
+}
+
+int limits_init(struct kunit *test)
+{
+	struct limits *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct sockaddr_in addr;
+	struct raw *raw;
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	init_completion(&t->serve);
+	/* Nobody listens: what is refused tells whether there is a device. */
+	raw = raw_address(LIMITS_PORT, &addr) ? ERR_PTR(-ENODEV) : raw_open(LIMITS_PORT);
+	if (PTR_ERR(raw) == -ENODEV || PTR_ERR(raw) == -EHOSTUNREACH ||
+	    PTR_ERR(raw) == -ENETUNREACH)
+		kunit_skip(test, "no RDMA device at %s", raw_address_name());
+	test->priv = t;
+	return 0;
+}
+
+void limits_exit(struct kunit *test)
+{
+	struct limits *t = test->priv;
+
+	raw_route(NULL, NULL);
+	raw_pretend(NULL);
+	if (!t)
+		return;
+	complete_all(&t->serve);
+	if (!IS_ERR_OR_NULL(t->mount))
+		rdmafs_xprt_close(t->mount);
+	while (t->nr)
+		raw_close(t->raw[--t->nr]);
+	if (!IS_ERR_OR_NULL(t->server))
+		rdmafs_xprt_unlisten(t->server);
+	if (t->lends)
+		put_page(t->lends);
+}
