@@ -8,13 +8,14 @@
        history.py still LOG                         waits until nobody makes a step any more
        history.py check LOG DIR [MOST|any]          what is there, by what was acknowledged
 
-Writers change files in DIR, on one mount or on several, and give each change a value of its
-own.  What they send, what is acknowledged and what they read is written to files in LOG,
-which lies outside the file system, before and after each system call.  check finds in them
-that nothing acknowledged is lost, that nothing is done twice, and that nothing was seen
-before it was sent or after it was replaced; and that no more than MOST (0) changes are of
-unknown end, if not any number may be.  It prints TAP.  LOG may have been put together from several machines:
-what their clocks say at the same time is found out by files that they share with the host.
+Writers change files in DIR, on one mount or on several, and give
+each change a value of its own.  What they send, what is acknowledged and what they read is
+written to files in LOG, which lies outside the file system, before and after each system call.
+check finds in them that nothing acknowledged is lost, that nothing is done twice, and that
+nothing was seen before it was sent or after it was replaced; and that no more than MOST (0)
+changes are of unknown end, if not any number may be.  It prints TAP.  LOG may have been put
+together from several machines: what their clocks say at the same time is found out by files
+that they share with the host.
 
 Everything is a register: a place with one writer, whose values are versions 1, 2, 3...
 
@@ -22,16 +23,19 @@ Everything is a register: a place with one writer, whose values are versions 1, 
 	size	of a file, by ftruncate(2): a million bytes less the version
 	xattr	an attribute, whose value is the version
 	names	which names a file has: created, renamed, linked, unlinked
-	record	64 bytes that are appended to a file that all writers share: 1 is there
+	record	64 bytes that are appended to a file that all writers share: each version is
+		there once, and the last one is what is read
 
 A change is sent (S), and acknowledged (A) when it is on stable storage by the rules of the
 system call, or failed (F) if its call said EIO because the answer was lost with the session,
 or had an error that the disk's trouble brings: such a one may have been made or not; not all
-kinds may say so where only sessions are lost.  Each value is read before it
-is replaced, and some are besides, by whoever opens the file just then: what is read (R) is right if
-it had been sent when the read ended, and if no later one had been acknowledged when the read
-began, though its writer has not closed the file.  A call that is over is counted, if it was
-good (C) or not (X).
+kinds may say so where only sessions are lost.  Blocks, sizes and attributes are read before they
+are replaced, and one of each kind is read besides, by whoever opens the file or the directory
+just then: what is read (R) is right if it had been sent when the read ended, and if no later one
+had been acknowledged when the read began, though its writer has not closed the file.  Of names
+each is asked for alone: that it is there, or is not, says that the version is one of several.
+A call that is over is logged, if it was good (C) or not (X), with how many operations in it were
+acknowledged.
 """
 
 import bisect
@@ -54,6 +58,7 @@ BLOCK = 4096
 BLOCKS = 256
 SIZE = 1000000
 RECORD = 64
+SECTOR = 512
 # What is done with an open file does not fail when a session ends, but for what can't be
 # done twice (Documentation/architecture.rst).
 MAY_FAIL = ("names", "record", "xattr")
@@ -101,9 +106,35 @@ def block_versions(data):
     return frozenset(found)
 
 
-def version_attribute(path):
+def size_version(size):
+    return SIZE - size if size else 0
+
+
+def named_versions(kind, there):
+    """Of the names of a file: those that have this one, or have it not."""
+    return ",".join(str(version) for version, names in enumerate(STEPS) if (kind in names) == there)
+
+
+def exists(name, directory):
     try:
-        return int(os.getxattr(path, "user.version"))
+        os.stat(name, dir_fd=directory)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def opened(path, flags=os.O_RDONLY):
+    fd = os.open(path, flags)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def version_attribute(file):
+    try:
+        return int(os.getxattr(file, "user.version"))
     except OSError as e:
         if e.errno != errno.ENODATA:
             raise
@@ -127,7 +158,7 @@ class Writer:
         self.append = os.open(f"{where}/append", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self.memory = mmap.mmap(-1, 64 * BLOCK)
         self.versions = collections.Counter()
-        self.serial = self.records = self.failed = 0
+        self.serial = self.failed = self.acked = 0
 
     def change(self, registers, call):
         """Registers as {name: version}: whether it was acknowledged."""
@@ -135,8 +166,8 @@ class Writer:
             self.log.say("S", register, version)
         return self.stable(registers, call)
 
-    def stable(self, registers, call):
-        """Changes that have been sent: whether call() has them acknowledged."""
+    def stable(self, registers, call, operations=1):
+        """Changes that have been sent, by so many operations: whether call() has them acknowledged."""
         try:
             call()
         except OSError as e:
@@ -149,32 +180,38 @@ class Writer:
             return False
         for register, version in registers.items():
             self.log.say("A", register, version)
+        self.acked += operations
         return True
 
     @contextlib.contextmanager
-    def reading(self, flags=0):
+    def reading(self, how="cached"):
         """Adds to a list of (register, version): they have been read meanwhile."""
         found = []
         begin = time.time_ns()
         yield found
         end = time.time_ns()
-        how = "direct" if flags & os.O_DIRECT else "cached"
         for register, version in found:
             self.log.say("R", register, version, begin, end, how)
 
-    def take_blocks(self, fd, whose, at, n, found):
+    def fill_memory(self, fd, at, n):
+        """So many blocks of the file: what there is of them."""
         memory = memoryview(self.memory)[:n * BLOCK]
         got = 0
-        # Less than was asked for is what there was before the end, or before an error.
-        while got < len(memory):
+        # Less than was asked for is what there was before the end, or before an error; behind
+        # an end that is nowhere a direct read can begin there was nothing.
+        while got < len(memory) and got % SECTOR == 0:
             more_got = os.preadv(fd, [memory[got:]], at * BLOCK + got)
             if not more_got:
                 break
             got += more_got
+        return bytes(memory[:got])
+
+    def take_blocks(self, fd, whose, at, n, found):
+        data = self.fill_memory(fd, at, n)
         for i in range(n):
             register = f"block:{whose}:{at + i}"
             # Behind the end of the file is nothing, either.
-            says = block_versions(bytes(memory[i * BLOCK:min(got, (i + 1) * BLOCK)])) or {None}
+            says = block_versions(data[i * BLOCK:(i + 1) * BLOCK]) or {None}
             for name, version in ((s or (register, 0)) for s in says):
                 if name != register:
                     raise AssertionError(f"{register}: there is {name} {version}")
@@ -219,19 +256,19 @@ class Writer:
     def blocks_fsync(self):
         """Several writes, which one fsync(2) makes stable."""
         registers = {}
-        for _ in range(self.rng.randrange(1, 6)):
+        writes = self.rng.randrange(1, 6)
+        for _ in range(writes):
             at, n, new = self.run_of_blocks()
             for register, version in new.items():
                 self.log.say("S", register, version)
             self.put(self.buffered, at, n)
             registers.update(new)
-        self.stable(registers, lambda: os.fsync(self.buffered))
+        self.stable(registers, lambda: os.fsync(self.buffered), writes + 1)
 
     def size(self):
         register = f"size:{self.name}"
         with self.reading() as found:
-            size = os.fstat(self.sized).st_size
-            found.append((register, SIZE - size if size else 0))
+            found.append((register, size_version(os.fstat(self.sized).st_size)))
         version = self.next(register)
         self.change({register: version}, lambda: os.ftruncate(self.sized, SIZE - version))
 
@@ -256,27 +293,49 @@ class Writer:
                 break
 
     def record(self):
-        self.records += 1
-        register = f"record:{self.name}:{self.records}"
-        data = block_data(register, 1)
+        register = f"record:{self.name}"
+        version = self.next(register)
+        data = block_data(register, version)
 
         def append():
             # All of it or nothing: it is one RPC, and lies in one block.
             if os.write(self.append, data) != RECORD:
                 raise AssertionError("a short append")
 
-        self.change({register: 1}, append)
+        self.change({register: version}, append)
 
     def look(self):
         """What is there now, of one's own or another's: who opens a file sees what was stable before."""
-        whose = self.rng.choice(list(filter(is_log, os.listdir(self.where))))
-        flags = self.rng.choice((0, os.O_DIRECT))
-        with self.reading(flags) as found:
-            fd = os.open(f"{self.where}/{whose}", os.O_RDONLY | flags)
-            try:
-                self.take_blocks(fd, whose, self.rng.randrange(BLOCKS), 1, found)
-            finally:
-                os.close(fd)
+        # The file of sizes is the later one of the two that a writer makes.
+        whose = self.rng.choice([name.removesuffix(".size") for name in os.listdir(self.where)
+                                 if name.endswith(".size")])
+        how, flags = self.rng.choice((("cached", os.O_RDONLY), ("direct", os.O_RDONLY | os.O_DIRECT)))
+        with self.reading(how) as found, opened(f"{self.where}/{whose}", flags) as fd:
+            self.take_blocks(fd, whose, self.rng.randrange(BLOCKS), 1, found)
+        with self.reading(how) as found, opened(f"{self.where}/append", flags) as fd:
+            self.look_at_records(fd, found)
+        with self.reading("asked") as found, opened(f"{self.where}/{whose}.size") as fd:
+            version = size_version(os.fstat(fd).st_size)
+            found.append((f"size:{whose}", version))
+        with self.reading("asked") as found, opened(f"{self.where}/{whose}") as fd:
+            found.append((f"xattr:{whose}", version_attribute(fd)))
+        # There are about as many of the one as of the other: it is one of the last.
+        serial = self.rng.randrange(max(1, version - 2), version + 2)
+        with self.reading("asked") as found, opened(f"{self.where}/names", os.O_DIRECTORY) as fd:
+            for kind in "nml":
+                found.append((f"names:{whose}:{serial}",
+                              named_versions(kind, exists(f"{kind}.{whose}.{serial}", fd))))
+
+    def look_at_records(self, fd, found):
+        """The last one of each writer who has one near the end."""
+        last = {}
+        data = self.fill_memory(fd, max(0, os.fstat(fd).st_size // BLOCK - 1), 2)
+        for i in range(0, len(data) - RECORD + 1, RECORD):
+            says, = block_versions(data[i:i + RECORD])
+            if not says or not says[0].startswith("record:"):
+                raise AssertionError(f"among records is {says}")
+            last[says[0]] = max(says[1], last.get(says[0], 0))
+        found += last.items()
 
     def run(self):
         kinds = [self.blocks_direct, self.blocks_sync, self.blocks_fsync, self.size, self.xattr,
@@ -285,7 +344,7 @@ class Writer:
             # One of them is one of each: more().
             self.rng.shuffle(kinds)
             for kind in kinds:
-                before = self.failed
+                before, acked = self.failed, self.acked
                 try:
                     kind()
                 except OSError as e:
@@ -293,7 +352,7 @@ class Writer:
                     if e.errno not in self.errors:
                         raise
                     self.failed += 1
-                self.log.say("C" if self.failed == before else "X", kind.__name__, 1)
+                self.log.say("C" if self.failed == before else "X", kind.__name__, self.acked - acked)
                 if self.failed > before and self.errors:
                     # Until the trouble is over: more of the same shows nothing new.
                     time.sleep(0.1)
@@ -301,6 +360,7 @@ class Writer:
 
 def write_one(log, where, name, errors):
     try:
+        os.makedirs(f"{where}/names", exist_ok=True)
         Writer(log, where, name, errors).run()
     except BaseException:
         traceback.print_exc()
@@ -338,7 +398,6 @@ def clocks(log):
 def write(log, where, client, writers, *errors):
     os.makedirs(log, exist_ok=True)
     look_at_clock(log, client)
-    os.makedirs(f"{where}/names", exist_ok=True)
     # Nothing that another run has left looks like what this one writes.
     run = os.urandom(3).hex()
     errors = {getattr(errno, name) for name in errors}
@@ -359,8 +418,9 @@ class Register:
         self.sent = {}
         self.acked = {}
         self.failed = set()
+        # The versions that may be what was read, and from when to when.
         self.reads = []
-        # Of them, those by writers of another client, through its page cache and past it.
+        # Of them, those by writers of another client: through its page cache, past it, without data.
         self.elsewhere = collections.Counter()
 
     @functools.cached_property
@@ -377,11 +437,13 @@ class Register:
 
     def wrong_reads(self):
         """Reads of what was not sent yet, or was replaced by what was acknowledged before."""
-        for version, begin, end in self.reads:
-            if version and self.sent.get(version, end + 1) > end:
-                yield f"{version} was read before it was sent, until {end}"
-            if version < self.highest_acked(begin):
-                yield f"{version} was read when {self.highest_acked(begin)} had been acknowledged, from {begin} to {end}"
+        for versions, begin, end in self.reads:
+            sent = [v for v in versions if not v or self.sent.get(v, end + 1) <= end]
+            least = self.highest_acked(begin)
+            if not sent:
+                yield f"{versions} was read before it was sent, until {end}"
+            elif max(sent) < least:
+                yield f"{versions} was read when {least} had been acknowledged, from {begin} to {end}"
 
 
 def is_log(name):
@@ -402,7 +464,9 @@ def read_logs(log):
                 event, at, register, version, *rest = line.split()
                 if event in "CX":
                     continue
-                r, version, at = registers[register], int(version), int(at) + late
+                r, at = registers[register], int(at) + late
+                versions = [int(v) for v in version.split(",")]
+                version = versions[0]
                 if event == "S":
                     r.sent[version] = at
                 elif event == "A":
@@ -413,7 +477,7 @@ def read_logs(log):
                     owner = register.split(":")[1].split(".")[0]
                     r.elsewhere[rest[2]] += owner != client
                     slack = wrong + clock[owner][1] if owner != client else 0
-                    r.reads.append((version, int(rest[0]) + late - slack, int(rest[1]) + late + slack))
+                    r.reads.append((versions, int(rest[0]) + late - slack, int(rest[1]) + late + slack))
     return registers
 
 
@@ -424,6 +488,7 @@ class Counts:
         self.log = log
         self.files, self.rest, self.calls = {}, {}, {}
         self.failed = collections.Counter()
+        self.acked = 0    # operations
 
     def look(self):
         for name in os.listdir(self.log):
@@ -432,6 +497,7 @@ class Counts:
                 self.rest[name], self.calls[name] = b"", collections.Counter()
         for name, f in self.files.items():
             *lines, self.rest[name] = (self.rest[name] + f.read()).split(b"\n")
+            self.acked += sum(int(line.split()[3]) for line in lines if line.startswith((b"C ", b"X ")))
             self.calls[name].update(line.split()[2] for line in lines if line.startswith(b"C "))
             self.failed[name] += sum(line.startswith(b"X ") for line in lines)
 
@@ -534,7 +600,7 @@ class Check:
             self.blocks(name)
             path = f"{self.where}/{name}"
             size = self.look("size", 0, os.path.getsize, f"{path}.size")
-            self.value("size", f"size:{name}", SIZE - size if size else 0)
+            self.value("size", f"size:{name}", size_version(size))
             self.value("xattr", f"xattr:{name}", self.look("xattr", 0, version_attribute, path))
 
     def names(self):
@@ -562,14 +628,17 @@ class Check:
             says, = block_versions(data[i:i + RECORD])
             # The size may be on the disk before the data is.
             if says or self.stopped is None:
-                found[says[0] if says else f"zeros at {i}"] += 1
-        for register in set(found) | {r for r in self.registers if r.startswith("record:")}:
+                found[says or (f"zeros at {i}", 0)] += 1
+        for register in {r for r in self.registers if r.startswith("record:")}:
+            for version in self.registers[register].sent:
+                found.setdefault((register, version), 0)
+        for (register, version), n in found.items():
             r = self.register(register)
-            acked = r.highest_acked(self.least)
+            acked = version in r.acked and (self.least is None or r.acked[version] < self.least)
             self.looked_at["record"] += 1
-            if found[register] < acked or found[register] > len(r.sent):
+            if n < acked or n > (version in r.sent):
                 self.problems["record"].append(
-                    f"{register}: is there {found[register]} times; sent {len(r.sent)}, acknowledged {acked}")
+                    f"{register} {version}: is there {n} times; sent {version in r.sent}, acknowledged {acked}")
 
     def reads(self):
         for register, r in self.registers.items():
@@ -597,7 +666,8 @@ def check(log, where, most=0):
     if len(clients) > 1:
         diag(*(f"the clock of client {client} is {late / 1e6:.1f} ms behind, give or take {wrong / 1e6:.1f}"
                for client, (late, wrong) in clocks(log).items()))
-        for how, what in (("cached", "through their page caches"), ("direct", "past their page caches")):
+        for how, what in (("cached", "through their page caches"), ("direct", "past their page caches"),
+                          ("asked", "their sizes, attributes and names")):
             measured(c.looked_at[how], f"clients have read what others wrote, {what}",
                      f"{c.looked_at[how]} reads")
     sent = sum(len(r.sent) for r in c.registers.values())
