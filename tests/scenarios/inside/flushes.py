@@ -1,20 +1,22 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Usage: flushes.py FILE-SYSTEM CALLS
+"""Usage: flushes.py FILE-SYSTEM OPERATIONS
 
 What an export's disk holds between two flushes: all that was acknowledged before the second.
 FILE-SYSTEM is ext4, ext4-nojournal, xfs, btrfs, f2fs or ext2.  Prints TAP.
 
 The disk is one of dm-log-writes: whatever is written to it is kept in the order in which it
 became durable, and marks with the time lie between.  On a mount of the export the writers of
-history.py make CALLS calls.  Then another disk gets what was written, up to each flush in
-turn; a snapshot of it is mounted, as after a loss of power, and has to have what the writers
+history.py make calls until that many OPERATIONS of theirs are acknowledged, those of their
+system calls that change something.  Then another disk gets what was written, up to each flush
+in turn; a snapshot of it is mounted, as after a loss of power, and has to have what the writers
 had been told to be stable before the last mark that comes before anything else was written.
 (What is written and not flushed is behind that mark, beside the flush that has made it
 durable: an answer that came too early is found.)  The run's two disks in memory are cut into
 the four that this takes.
 """
 
+import bisect
 import contextlib
 import fcntl
 import os
@@ -99,8 +101,8 @@ class Marks(threading.Thread):
         self.join()
 
 
-def write_all(calls):
-    """As many calls at least, on the mount, with marks between."""
+def write_all(operations):
+    """Until so many at least are acknowledged, on the mount, with marks between."""
     def write():
         # Nice, so that between two flushes there is a mark.
         os.nice(10)
@@ -113,15 +115,17 @@ def write_all(calls):
 
     def enough():
         counts.look()
-        return sum(sum(made.values()) for made in counts.calls.values()) >= calls
+        return counts.acked >= operations
 
     marks = Marks()
     marks.start()
-    made = until(enough, history.PATIENCE)
+    made = until(enough, history.PATIENCE + operations)
     write_text(f"{LOG}/stop", "")
     good = ended(writers, history.PATIENCE) == 0
     marks.stop()
-    tap(made and good, f"{calls} calls are made")
+    counts.look()
+    measured(made and good, f"{operations} operations are acknowledged",
+             f"{counts.acked} operations, in {sum(sum(calls.values()) for calls in counts.calls.values())} calls")
     return marks
 
 
@@ -181,14 +185,16 @@ def states(log, marks):
     Of the log: what has to be written to come to each state that a loss of power could have
     left, and the times of the marks before anything else was written and after it.
     """
+    # In this order they were sent, and were in the log.
+    times = sorted(marks.over)
     writes, marked, flushed = [], None, False
     for flags, place, data in entries(log):
         if flags & MARK:
             marked = place
         if data and flushed and marked:
             # A mark follows the last write, or there is none any more that this could be late for.
-            yield writes, marked, min((over for at, over in marks.over.items() if at > marked),
-                                      default=float("inf"))
+            later = bisect.bisect_right(times, marked)
+            yield writes, marked, marks.over[times[later]] if later < len(times) else float("inf")
             writes, flushed = [], False
         if data:
             writes.append((place, data))
@@ -226,7 +232,7 @@ def replay(fs, marks):
 
 
 def main():
-    fs, calls = sys.argv[1], int(sys.argv[2])
+    fs, operations = sys.argv[1], int(sys.argv[2])
     # On several CPUs a flush may end after a later one, with what that has written anew.
     for cpu in range(1, os.cpu_count()):
         write_text(f"/sys/devices/system/cpu/cpu{cpu}/online", 0)
@@ -248,7 +254,7 @@ def main():
     run("mount", "-t", "rdmafs", "-o", os.environ["RDMAFS_MOUNT_OPTS"], source, WHERE)
     tap(True, f"{fs} on a disk that keeps what is written to it")
     try:
-        marks = write_all(calls)
+        marks = write_all(operations)
     finally:
         run("umount", WHERE)
         run("rdmafsctl", "export", "remove", "flushes")
