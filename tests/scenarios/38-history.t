@@ -3,7 +3,7 @@
 #
 # What was acknowledged is there, once: while connections and sessions are lost and RNICs go, over
 # the loss of power of the server's machine, which boots on its disks, and while its disk fails,
-# is full or frozen.  With RDMAFS_FAULTS=1 (make check-faults) so many
+# is full or frozen, or a user is over quota.  With RDMAFS_FAULTS=1 (make check-faults) so many
 # times that all machines together have lost a thousand connections, and a hundred of everything
 # else, and a twentieth more: tests/check/faults counts those that came.
 set -uo pipefail
@@ -45,7 +45,7 @@ for backing in ${backings% btrfs}; do
 	scenario "$backing fails" --disks mapped --backing "$backing" --size 400M --timeout $limit \
 		--expect "$failing" -- history failing:$disks forgotten
 	scenario "$backing full and frozen" --disks mapped --backing "$backing" --size 400M \
-		--timeout $limit -- history full:$disks frozen:$freezes
+		--timeout $limit -- history full:$disks quota:$disks frozen:$freezes
 done
 links
 # Guests in QEMU are two at most.
