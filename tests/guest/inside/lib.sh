@@ -177,8 +177,9 @@ rdmafs_type() { echo rdmafs; }
 # A guest may stand still for longer than a user is to wait for a server by default.
 rdmafs_opts() { echo connect_timeout=60; }
 
+# A machine that is booted again knows from its disk whose files were open, and waits for them.
 nfs_server() {
-	local d
+	local d again='' had=/backing/scratch/.nfs
 	guest_modprobe nfsd rpcrdma
 	mkdir -p /run/rpcbind
 	mount -t tmpfs nfs /var/lib/nfs
@@ -186,6 +187,12 @@ nfs_server() {
 	: >/var/lib/nfs/etab
 	: >/var/lib/nfs/rmtab
 	: >/var/lib/nfs/state
+	if [ "${RUN_DISKS:-ram}" = file ]; then
+		[ ! -e $had ] || again=1
+		for d in v4recovery nfsdcltrack; do
+			mkdir -p $had/$d && mount --bind $had/$d /var/lib/nfs/$d || return
+		done
+	fi
 	if [ ! -e /proc/fs/nfsd/threads ]; then
 		mount -t nfsd nfsd /proc/fs/nfsd
 	fi
@@ -202,7 +209,7 @@ nfs_server() {
 	rpc.mountd || return
 	rpc.nfsd 4 || return
 	echo rdma 20049 >/proc/fs/nfsd/portlist
-	if [ -w /proc/fs/nfsd/v4_end_grace ]; then
+	if [ -z "$again" ] && [ -w /proc/fs/nfsd/v4_end_grace ]; then
 		echo Y >/proc/fs/nfsd/v4_end_grace
 	fi
 }

@@ -68,6 +68,8 @@ PATIENCE = 600  # seconds, on a machine that has much else to do
 TICK = 10_000_000
 # The names of a file after each step of its life.
 STEPS = (set(), {"n"}, {"m"}, {"m", "l"}, {"l"}, set())
+# An append is stable when write(2) returns: that is rdmafs' own promise.
+APPEND = os.O_APPEND | (0 if os.environ.get("RDMAFS_FS") == "rdmafs" else os.O_SYNC)
 
 
 class Log:
@@ -155,7 +157,7 @@ class Writer:
         self.direct = os.open(self.path, os.O_RDWR | os.O_DIRECT)
         self.sync = os.open(self.path, os.O_RDWR | os.O_SYNC)
         self.sized = os.open(self.path + ".size", os.O_RDWR | os.O_CREAT, 0o644)
-        self.append = os.open(f"{where}/append", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self.append = os.open(f"{where}/append", os.O_WRONLY | os.O_CREAT | APPEND, 0o644)
         self.memory = mmap.mmap(-1, 64 * BLOCK)
         self.versions = collections.Counter()
         self.serial = self.failed = self.acked = 0
