@@ -21,8 +21,8 @@ elif [ "$scenario_scale" -gt 1 ]; then
 	devices=2 sessions=1 disks=2 freezes=4 backings=ext4 alone=(connections:2 sessions:1)
 fi
 
-# With packets of 1 KiB a work request of 64 KiB that loses one in twenty does not come through
-# on rxe: it counts what is sent again until something is acknowledged.
+# With packets of 1 KiB, of which one in twenty is lost, data does not come through on rxe before
+# its connection is given up (Documentation/status.rst).
 links() {
 	local rdma
 	[ "$scenario_scale" = 1 ] && [ "$scenario_kernel" = uml ] || return 0
