@@ -6,9 +6,10 @@ Every round writes and reads one large file through the page cache, unpacks a
 source tree and removes it, on every file system that is mounted, in an order of
 its own. The large file is synced before its time is taken; NFS and rdmafs both
 have every name on stable storage before they answer, and data when a file is
-closed. Records go to $RDMAFS_OUT/files.json.
+closed. Records go to $RDMAFS_OUT/files-BACKING.json. Settings are those that did best in
+RUNS, the file that guest.py left.
 
-Usage: files.py CONTENDERS ROUNDS MIB
+Usage: files.py BACKING CONTENDERS ROUNDS MIB RUNS
 """
 
 import glob
@@ -20,7 +21,8 @@ import subprocess
 import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+import guest
+
 TAR = "/tmp/tree.tar"
 CHUNK = 1 << 20
 
@@ -61,14 +63,13 @@ def remove(where):
 
 
 def main():
-    contenders, rounds, mib = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    backing, contenders, rounds, mib = *sys.argv[1:3], int(sys.argv[3]), int(sys.argv[4])
     names = [n for n in contenders.split(",") if n != "nvme-rdma"]
-    done = subprocess.run(["bash", f"{HERE}/contenders.sh", "up", "1", *names],
-                          stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        sys.exit("bench: the contenders could not be set up")
+    with open(sys.argv[5]) as f:
+        settings = json.load(f)["settings"]
+    guest.contenders_sh("up", backing, "1", *names)
     places = {n: f"/mnt/{n}" for n in names}
-    places["local-tmpfs"] = "/backing/export"
+    places[f"local-{backing}"] = "/backing/export"
     # the kernel's own headers, which whoever builds modules has
     tree = sorted(glob.glob("/usr/src/linux-headers-*-common"))[-1]
     subprocess.run(["tar", "cf", TAR, "-C", "/usr/src", os.path.basename(tree)], check=True)
@@ -80,6 +81,8 @@ def main():
         order = list(places)
         shuffle.shuffle(order)
         for name in order:
+            if name in settings:
+                guest.apply(name, settings[name])
             where = f"{places[name]}/files"
             os.mkdir(where)
             large = f"{where}/large"
@@ -93,12 +96,11 @@ def main():
             took["remove"] = remove(f"{where}/{os.path.basename(tree)}")
             shutil.rmtree(where)
             runs.append({"round": number, "contender": name, "seconds": took})
-        print(f"bench: files: round {number + 1} of {rounds} done after"
+        print(f"bench: {backing}: files: round {number + 1} of {rounds} done after"
               f" {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
-    with open(f"{os.environ['RDMAFS_OUT']}/files.json", "w") as f:
+    with open(f"{os.environ['RDMAFS_OUT']}/files-{backing}.json", "w") as f:
         json.dump({"mib": mib, "entries": entries, "runs": runs}, f)
-    if subprocess.run(["bash", f"{HERE}/contenders.sh", "down"]).returncode:
-        sys.exit("bench: the contenders could not be taken down")
+    guest.contenders_sh("down")
 
 
 main()

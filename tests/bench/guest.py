@@ -5,9 +5,9 @@
 Every round runs every cell (a kind of I/O), in an order of its own, and a cell on
 every contender and on its local backing one right after the other, again in an order
 of its own: what is compared with each other is seconds apart, so that whatever drifts
-drifts for all. Each run leaves one record: speed, and what the counters of the kernel
-say it cost.
-Records go to $RDMAFS_OUT/runs.json; report.py makes sense of them.
+drifts for all. Before that every contender tries each of its settings, and keeps the best.
+Each run leaves one record: speed, and what the counters of the kernel say it cost.
+Records go to $RDMAFS_OUT/runs-BACKING.json; report.py makes sense of them.
 
 Counters, where the kernel has them:
   messages      receives of the software RDMA device (rxe: rdma_recvs); every SEND
@@ -27,6 +27,7 @@ import json
 import os
 import random
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -36,6 +37,21 @@ KPROBES = {"reg_mr": "rxe_reg_fast_mr", "inv": "rxe_invalidate_mr",
            "completions": "rxe_cq_post"}
 TRACING = "/sys/kernel/tracing"
 BARE = "bare"
+# How many of the I/Os of QD16 fio hands to one io_submit(): what goes together through a
+# doorbell, and into one message, hangs on that.
+BATCHES = 1, 8
+# What a server is tried with; the first is as the test runner sets it up. nfsd is one for both
+# transports. UML has one CPU, and the kernel gives NVMe-oF no more I/O queues than CPUs; of one
+# queue mq-deadline is the kernel's scheduler. inline: bytes of a WRITE that travel in its command.
+SETTINGS = {
+    "rdmafs": ["threads=32", "threads=8", "threads=16", "threads=64"],
+    "nfs": ["threads=4", "threads=8", "threads=16", "threads=32"],
+    "nvme-rdma": ["scheduler=mq-deadline queue_size=128 inline=4096",
+                  "scheduler=none queue_size=128 inline=4096",
+                  "scheduler=none queue_size=32 inline=4096",
+                  "scheduler=none queue_size=128 inline=16384"],
+}
+SWEPT = "(4k|128k) QD16"
 
 
 def read_text(path):
@@ -139,21 +155,19 @@ def cells(options):
     found = []
     for bs in "4k", "128k", "1m":
         for rw in "read", "write":
-            for depth in 1, 16:
-                args = [f"--bs={bs}", f"--rw=rand{rw}", f"--iodepth={depth}",
-                        "--direct=1", "--ioengine=libaio"]
-                if depth > 1:
-                    args += ["--iodepth_batch_submit=8", "--iodepth_batch_complete_min=1",
-                             f"--iodepth_batch_complete_max={depth}"]
-                found.append((f"{rw} {bs} QD{depth}", rw, args))
+            args = [f"--bs={bs}", f"--rw=rand{rw}", "--direct=1", "--ioengine=libaio"]
+            found.append((f"{rw} {bs} QD1", rw, args + ["--iodepth=1"]))
+            for batch in BATCHES:
+                found.append((f"{rw} {bs} QD16 batch {batch}", rw, args + [
+                    "--iodepth=16", f"--iodepth_batch_submit={batch}",
+                    "--iodepth_batch_complete_min=1", "--iodepth_batch_complete_max=16"]))
     for rw in "read", "write":
         found.append((f"buffered {rw}", rw,
                       ["--bs=128k", f"--rw={rw}", "--direct=0", "--ioengine=psync",
                        "--invalidate=1", "--end_fsync=1"]))
     if options.quick:
-        keep = ("read 4k QD1", "read 4k QD16", "write 4k QD16", "read 1m QD1", "write 1m QD1",
-                "buffered read", "buffered write")
-        found = [c for c in found if c[0] in keep]
+        keep = "^(read 4k QD1$|(read|write) 4k QD16|(read|write) 1m QD1$|buffered)"
+        found = [c for c in found if re.search(keep, c[0])]
     return [c for c in found if re.search(options.kinds, c[0])]
 
 
@@ -227,16 +241,21 @@ def one_run(name, target, cell, rw, args, options, kprobes):
             "cost": cost}
 
 
+def contenders_sh(*args):
+    done = subprocess.run(["bash", f"{HERE}/contenders.sh", *args], stdout=subprocess.PIPE,
+                          text=True)
+    if done.returncode:
+        sys.exit(f"bench: failed: contenders.sh {' '.join(args)}")
+    return done.stdout
+
+
 def bring_up(options):
     """Targets by name: contenders, and their backings as local-tmpfs, local-brd."""
-    done = subprocess.run(["bash", f"{HERE}/contenders.sh", "up", str(options.mib),
-                           *options.contenders.split(",")], stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        sys.exit("bench: the contenders could not be set up")
     targets, local_of = {}, {}
-    for line in done.stdout.splitlines():
+    for line in contenders_sh("up", options.backing, str(options.mib),
+                              *options.contenders.split(",")).splitlines():
         name, target, local = line.split()
-        local_name = "local-brd" if local.startswith("/dev/") else "local-tmpfs"
+        local_name = "local-brd" if local.startswith("/dev/") else f"local-{options.backing}"
         targets[name] = target
         targets[local_name] = local
         local_of[name] = local_name
@@ -251,6 +270,54 @@ def bring_up(options):
     return targets, local_of
 
 
+# ------------------------------------------------------------------- settings
+
+def server_of(name):
+    return "nfs" if name.startswith("nfs") else name
+
+
+current = {server: settings[0] for server, settings in SETTINGS.items()}
+
+
+def apply(name, setting):
+    """Have a contender's server run with a setting, if it does not already."""
+    server = server_of(name)
+    if current[server] == setting:
+        return
+    if server == "nfs":
+        write_text("/proc/fs/nfsd/threads", setting.removeprefix("threads="))
+    else:
+        contenders_sh("change", name, *setting.split())
+    current[server] = setting
+
+
+def score(rates):
+    """One figure for I/Os a second of several kinds of I/O, in several rounds."""
+    return statistics.geometric_mean([statistics.median(v) for v in rates.values()])
+
+
+def sweep(kinds, targets, local_of, shuffle, options):
+    """I/Os a second of every contender with each of its settings, by kind of I/O."""
+    kinds = [c for c in kinds if re.search(SWEPT, c[0])] or kinds
+    tried = {name: {setting: {} for setting in SETTINGS[server_of(name)]} for name in local_of}
+    for _ in range(options.sweep):
+        for name, of in shuffle.sample(list(tried.items()), len(tried)):
+            for setting, rates in shuffle.sample(list(of.items()), len(of)):
+                apply(name, setting)
+                for cell, rw, args in kinds:
+                    result = run_fio(targets[name], rw, args, options.mib,
+                                     limit_of(cell, options))
+                    rates.setdefault(cell, []).append(result["iops"])
+    return tried
+
+
+def best_settings(tried, options):
+    """Of each contender; without a sweep it stays as it is set up."""
+    if not options.sweep:
+        return {name: next(iter(of)) for name, of in tried.items()}
+    return {name: max(of, key=lambda setting: score(of[setting])) for name, of in tried.items()}
+
+
 def parse_arguments():
     p = argparse.ArgumentParser()
     p.add_argument("--rounds", type=int, default=9)
@@ -261,6 +328,8 @@ def parse_arguments():
     p.add_argument("--kinds", default="", help="only cells whose names this regex finds")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--contenders", default="rdmafs,nfs-rdma,nfs-tcp,nvme-rdma")
+    p.add_argument("--backing", default="tmpfs", help="what the runner has mounted")
+    p.add_argument("--sweep", type=int, default=0, help="rounds in which settings are tried")
     p.add_argument("--name", default="runs", help="of the file in $RDMAFS_OUT")
     return p.parse_args()
 
@@ -274,22 +343,29 @@ def main():
     kprobes = kprobes_on()
     shuffle = random.Random(options.seed)
     runs, start = [], time.monotonic()
+    tried = sweep(kinds, targets, local_of, shuffle, options)
+    settings = best_settings(tried, options)
+    if options.sweep:
+        print(f"bench: {options.backing}: after {time.monotonic() - start:.0f} s best: {settings}",
+              file=sys.stderr, flush=True)
     for number in range(options.rounds):
         for cell, rw, args in shuffle.sample(kinds, len(kinds)):
             names = [n for n in targets if n != BARE or "buffered" not in cell]
             for name in shuffle.sample(names, len(names)):
+                if name in settings:
+                    apply(name, settings[name])
                 run = one_run(name, targets[name], cell, rw, args, options, kprobes)
                 run["round"] = number
                 runs.append(run)
-        print(f"bench: round {number + 1} of {options.rounds} done after"
+        print(f"bench: {options.backing}: round {number + 1} of {options.rounds} done after"
               f" {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     result = {"kernel": os.uname().release, "guest": os.environ["RDMAFS_KERNEL"],
               "rdma": os.environ["RDMAFS_RDMA"], "options": vars(options),
               "cells": [c[0] for c in kinds], "local_of": local_of,
-              "kprobes": kprobes, "runs": runs}
-    write_text(f"{os.environ['RDMAFS_OUT']}/{options.name}.json", json.dumps(result))
-    if subprocess.run(["bash", f"{HERE}/contenders.sh", "down"]).returncode:
-        sys.exit("bench: the contenders could not be taken down")
+              "kprobes": kprobes, "sweep": tried, "settings": settings, "runs": runs}
+    write_text(f"{os.environ['RDMAFS_OUT']}/{options.name}-{options.backing}.json",
+               json.dumps(result))
+    contenders_sh("down")
 
 
 if __name__ == "__main__":

@@ -76,11 +76,11 @@ def table(names, rounds):
         def iops(name):
             return [r[name][kind] for r in rounds]
         for name in names[1:]:
-            ratio = report.interval([old / new for old, new in zip(iops(name), iops(names[0]))],
-                                    random.Random(1))
+            ratio = report.interval([old / new for old, new in zip(iops(name), iops(names[0]))])
+            between = f"{ratio['low']:.3f} to {ratio['high']:.3f}" if "low" in ratio else "–"
             lines.append(f"| {kind} | {name} | {statistics.median(iops(name)):.0f} |"
                          f" {statistics.median(iops(names[0])):.0f} | {ratio['median']:.3f} |"
-                         f" {ratio['low']:.3f} to {ratio['high']:.3f} |")
+                         f" {between} |")
     return "\n".join(lines)
 
 
