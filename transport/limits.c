@@ -22,10 +22,10 @@
  * of what the others leave, as of message buffers.  But one of few may have more: an even
  * part, counted as if there were one client more, while a quarter is left, so that who comes
  * next finds some whatever the others do.  Who finds too few is told to ask again.  But one
- * request at a time of each session gets what it needs whatever the rest have, the other
- * sessions of its client included: what hangs in one is not felt in another.  So there may
- * be more than the bound, by the largest request for each session; and these are bounded by
- * their message buffers.  What is beyond counts for no client's part, and does not become a
+ * request at a time of each session may go beyond the bound, the other sessions of its
+ * client notwithstanding, so that what hangs in one is not felt in another: as long as all
+ * that is beyond is no more than the bound once more.  Of that nobody has a part, and who
+ * hangs may have all of it.  What is beyond counts for no client's part, and does not become a
  * grant.  Half of a client's part is for what is not granted; when grants are more, as the part
  * has become less, the oldest are called back (grant.c).  Pages that are idle are kept for
  * seconds within the same bounds, with those in use, as they are just then; when more are used

@@ -649,7 +649,7 @@ static void rdmafsd_leaving_wait(struct rdmafsd_export *exp, struct rdmafsd_open
 	waits = !IS_ERR(rdmafsd_claim_take(exp, of, claim, 0));
 	if (waits) {
 		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
-		/* Since then they may come.  Nobody's time has begun before, so it is the first. */
+		/* Since then they may come, and since no later for any other but what was found. */
 		claim->since = exp->started;
 		list_move(&claim->left, &exp->left);
 		if (time_before(rdmafsd_claim_due(claim), exp->reap_at))

@@ -180,7 +180,8 @@ struct rdmafsd_export_params {
  * @opened:	&struct rdmafsd_opened by inode
  * @claims:	&struct rdmafsd_claim by number
  * @opened_lock: changes of @opened, @claims and what is in them, and of the next three
- * @left:	the claims that clients may come back for, the first to be lost first
+ * @left:	the claims that clients may come back for, the first to be lost first, but that
+ *		nobody's (rdmafsd_leaving_wait()) stand before what was found at the start
  * @late:	of what is in @opened, those whose names as orphans are to be removed yet
  * @nr_orphans:	likewise, those without a name of their own
  * @reap:	lets go of those that nobody comes back for
