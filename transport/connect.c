@@ -376,6 +376,7 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
 	ret = rxp_welcome_wait(conn, step_ms);
 	if (ret)
 		return ret;
+	rdmafs_test_point("client_welcomed", conn->index);
 	if (rxp_conn_is_lost(conn))
 		return -ENOTCONN;
 	switch (le32_to_cpu(conn->welcome.status)) {

@@ -10,6 +10,7 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <rdma/ib_cm.h>
+#include "tests/points/points.h"
 #include "xprt_fake.h"
 
 /* What a client waits that is to wait in vain; the machine may be slower than that. */
@@ -296,27 +297,38 @@ static void hostile_welcome(struct kunit *test)
 
 /* -------------------------------------------------------------- connecting again */
 
-/* A WELCOME and what stands at @more of the send buffer, with one doorbell. */
-static int again_welcome_and(struct fake *f, u32 more, u32 len, u32 inv)
+/* Where in the send buffer that stands which comes with a WELCOME. */
+#define AGAIN_MORE	1024
+
+/*
+ * A WELCOME and the @len bytes at AGAIN_MORE, with one doorbell.  The client, which would
+ * send its calls again when it has seen the first, comes to that when it has the second.
+ */
+static void again_welcome_and(struct kunit *test, struct fake *f, u32 len)
 {
 	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)f->raw->send->buf;
 	u32 lkey = f->raw->pd->local_dma_lkey;
+	unsigned long end = jiffies + RAW_WAIT;
 	struct ib_sge sge[2] = {
 		{ .addr = f->raw->send->dma, .lkey = lkey,
 		  .length = sizeof(*hdr) + sizeof(struct rxp_wire_welcome) },
-		{ .addr = f->raw->send->dma + more, .length = len, .lkey = lkey },
+		{ .addr = f->raw->send->dma + AGAIN_MORE, .length = len, .lkey = lkey },
 	};
 	struct ib_send_wr wr[2] = {
 		{ .opcode = IB_WR_SEND, .sg_list = &sge[0], .num_sge = 1, .next = &wr[1] },
-		{ .opcode = inv ? IB_WR_SEND_WITH_INV : IB_WR_SEND, .sg_list = &sge[1],
-		  .num_sge = 1, .ex.invalidate_rkey = inv },
+		{ .opcode = IB_WR_SEND, .sg_list = &sge[1], .num_sge = 1 },
 	};
 
 	memset(hdr, 0, sizeof(*hdr));
 	hdr->type = RXP_NOTIFY;
 	hdr->op = RXP_NOTIFY_WELCOME;
 	fake_put_welcome(f, (struct rxp_wire_welcome *)(hdr + 1), RXP_WELCOME_BOUND);
-	return raw_post(f->raw, wr);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold client_welcomed"), 0);
+	KUNIT_EXPECT_EQ(test, raw_post(f->raw, wr), 0);
+	KUNIT_EXPECT_TRUE(test, rdmafs_point_wait("client_welcomed", 1, 20));
+	while (!fake_stat(f, RXP_STAT_protocol_errors) && time_before(jiffies, end))
+		usleep_range(100, 200);
+	KUNIT_EXPECT_EQ(test, rdmafs_points_command("release client_welcomed"), 0);
 }
 
 static void again_accept(struct kunit *test, struct fake *f)
@@ -421,8 +433,8 @@ static void again_reply_welcome(struct kunit *test, struct fake *f, struct fake_
 
 	again_accept(test, f);
 	fake_take_hello(test, f);
-	len = fake_put_reply(f->raw->send->buf + 1024, &r);
-	again_welcome_and(f, 1024, len, 0);
+	len = fake_put_reply(f->raw->send->buf + AGAIN_MORE, &r);
+	again_welcome_and(test, f, len);
 }
 
 static void again_stcrw_welcome(struct kunit *test, struct fake *f, struct fake_call *v)
@@ -434,14 +446,14 @@ static void again_stcrw_welcome(struct kunit *test, struct fake *f, struct fake_
 
 	again_accept(test, f);
 	fake_take_hello(test, f);
-	m = (void *)(f->raw->send->buf + 1024);
+	m = (void *)(f->raw->send->buf + AGAIN_MORE);
 	memset(m, 0, sizeof(*m));
 	m->hdr.type = RXP_NOTIFY;
 	m->hdr.op = RXP_NOTIFY_STCRW;
 	m->hdr.slot = cpu_to_le16(v->slot);
 	m->hdr.seq = cpu_to_le32(v->seq);
 	m->tag = fake_sink(test, f);
-	again_welcome_and(f, 1024, sizeof(*m), 0);
+	again_welcome_and(test, f, sizeof(*m));
 }
 
 /* The CANCEL was for the connection that is gone. */
@@ -710,6 +722,7 @@ static int hostile_accept_init(struct kunit *test)
 
 static void hostile_accept_exit(struct kunit *test)
 {
+	rdmafs_points_command("reset");
 	if (test->priv)
 		fake_free(test->priv);
 }
