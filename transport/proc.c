@@ -18,6 +18,7 @@
 #include <linux/mutex.h>
 #include <linux/nsproxy.h>
 #include <linux/proc_fs.h>
+#include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
@@ -137,30 +138,38 @@ struct rxp_proc_kind {
 	int (*write)(void *owner, char *text);	/* NULL: nobody may write */
 };
 
+/*
+ * A write changes what it names and nothing else, also beside another write to that file:
+ * hence its mutex.  Who aborts a mount does not wait for who changes its quota.
+ */
 struct rxp_proc_file {
 	struct rxp_proc_dir *dir;
 	const struct rxp_proc_kind *kind;
+	struct mutex change;		/* inside the directory's lock */
 };
 
 /*
- * One reference is the owner's, until it ends, and one each open file's.  Its end waits for
- * who has the lock: no memory of a user's is touched under it, and nobody is waited for but
- * who changes a quota.
+ * One reference is the owner's, until it ends, and one each open file's.  The owner stays
+ * while somebody has the lock for reading, and takes it for writing when it ends: no memory
+ * of a user's is touched under it, and nobody is waited for but who changes a quota.
  */
 struct rxp_proc_dir {
 	struct kref ref;
-	struct mutex lock;
+	struct rw_semaphore lock;
 	void *owner;			/* under lock; NULL: it has ended */
 	const struct net *net;		/* who sees the files; NULL: all */
 	struct proc_dir_entry *entry;
-	struct rxp_proc_file files[];
+	int nr;
+	struct rxp_proc_file files[] __counted_by(nr);
 };
 
 static void rxp_proc_dir_release(struct kref *ref)
 {
 	struct rxp_proc_dir *dir = container_of(ref, struct rxp_proc_dir, ref);
+	int i;
 
-	mutex_destroy(&dir->lock);
+	for (i = 0; i < dir->nr; i++)
+		mutex_destroy(&dir->files[i].change);
 	kfree(dir);
 }
 
@@ -169,12 +178,12 @@ static int rxp_proc_show(struct seq_file *m, void *v)
 	const struct rxp_proc_file *f = m->private;
 	int ret = -EIO;
 
-	mutex_lock(&f->dir->lock);
+	down_read(&f->dir->lock);
 	if (f->dir->owner) {
 		f->kind->show(m, f->dir->owner);
 		ret = 0;
 	}
-	mutex_unlock(&f->dir->lock);
+	up_read(&f->dir->lock);
 	return ret;
 }
 
@@ -197,10 +206,9 @@ static char *rxp_proc_text(const char __user *ubuf, size_t len)
 	return text;
 }
 
-/* A write changes what it names and nothing else, also beside another: hence the lock. */
 static ssize_t rxp_proc_write(struct file *file, const char __user *ubuf, size_t len, loff_t *pos)
 {
-	const struct rxp_proc_file *f = ((struct seq_file *)file->private_data)->private;
+	struct rxp_proc_file *f = ((struct seq_file *)file->private_data)->private;
 	int ret = -EIO;
 	char *text;
 
@@ -209,10 +217,12 @@ static ssize_t rxp_proc_write(struct file *file, const char __user *ubuf, size_t
 	text = rxp_proc_text(ubuf, len);
 	if (IS_ERR(text))
 		return PTR_ERR(text);
-	mutex_lock(&f->dir->lock);
+	down_read(&f->dir->lock);
+	mutex_lock(&f->change);
 	if (f->dir->owner)
 		ret = f->kind->write(f->dir->owner, text);
-	mutex_unlock(&f->dir->lock);
+	mutex_unlock(&f->change);
+	up_read(&f->dir->lock);
 	kfree(text);
 	return ret ? ret : len;
 }
@@ -227,7 +237,8 @@ static int rxp_proc_release(struct inode *inode, struct file *file)
 
 static const struct file_operations rxp_proc_fops = {
 	.owner = THIS_MODULE,
-	.read = seq_read,
+	.read_iter = seq_read_iter,
+	.splice_read = copy_splice_read,
 	.write = rxp_proc_write,
 	.llseek = seq_lseek,
 	.release = rxp_proc_release,
@@ -277,9 +288,9 @@ void rxp_proc_remove(struct rxp_proc_dir *dir)
 	if (!dir)
 		return;
 	proc_remove(dir->entry);
-	mutex_lock(&dir->lock);
+	down_write(&dir->lock);
 	dir->owner = NULL;
-	mutex_unlock(&dir->lock);
+	up_write(&dir->lock);
 	kref_put(&dir->ref, rxp_proc_dir_release);
 }
 
@@ -292,17 +303,20 @@ static struct rxp_proc_dir *rxp_proc_make(const char *name, const struct net *ne
 	if (!dir)
 		return NULL;
 	kref_init(&dir->ref);
-	mutex_init(&dir->lock);
+	init_rwsem(&dir->lock);
 	dir->owner = owner;
 	dir->net = net;
-	dir->entry = proc_mkdir(name, rxp_proc_root);
-	for (i = 0; dir->entry && i < nr; i++) {
+	dir->nr = nr;
+	for (i = 0; i < nr; i++) {
 		dir->files[i].dir = dir;
 		dir->files[i].kind = &kinds[i];
+		mutex_init(&dir->files[i].change);
+	}
+	dir->entry = proc_mkdir(name, rxp_proc_root);
+	for (i = 0; dir->entry && i < nr; i++)
 		if (!proc_create_data(kinds[i].name, kinds[i].write ? 0644 : 0444, dir->entry,
 				      &rxp_proc_ops, &dir->files[i]))
 			break;
-	}
 	if (i < nr) {
 		rxp_proc_remove(dir);
 		return NULL;
@@ -415,6 +429,7 @@ static int rxp_quota_write(void *owner, char *text)
 
 	/* The owner's: a pool that it has just got does not know of it yet. */
 	p->get_quota(p->owner, &q);
+	rdmafs_test_point("proc_quota", 0);
 	ret = rpol_quota_parse(text, &q);
 	if (!ret)
 		ret = p->set_quota(p->owner, &q);

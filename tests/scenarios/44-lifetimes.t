@@ -12,5 +12,5 @@ only_on rdmafs
 scenario killed -- lifetimes killed starved
 scenario force -- lifetimes force late lease collected crowd others
 scenario onlookers -- lifetimes onlookers
-scenario shortage -- lifetimes shortage reserve options
+scenario shortage -- lifetimes shortage reserve options shows
 tap_done
