@@ -20,8 +20,9 @@
  *	--eio-ok	what can't be repeated (rename, append, ranges inserted and
  *			cut out) may fail with EIO: then it has either happened
  *			once or not at all
- *	--errors-ok	memory may run out and I/O may fail: then all begins
- *			anew in another file; but what succeeded must be right
+ *	--errors-ok PERCENT  memory may run out and I/O may fail: then all begins
+ *			anew in another file; but what succeeded must be right,
+ *			and that is so many percent of what was tried (alone only)
  *	--without LIST	these of fallocate, punch, zero range, collapse, insert may
  *			be said not to be supported; none else (default: any)
  *	--inject	this process' allocations fail as debugfs was told
@@ -66,7 +67,7 @@ static struct {
 	unsigned int procs;
 	unsigned int append;
 	bool eio_ok;
-	bool errors_ok;
+	unsigned int errors_ok;	/* percent that succeed all the same, or 0 */
 	const char *without;
 	bool inject;
 	bool verbose;
@@ -76,7 +77,7 @@ static const char *file_arg;
 static char path[4096], other_path[4096], second_path[4096], second_other[4096];
 static unsigned int who;	/* process, with several */
 static uint64_t op;		/* the operation under way, from 1 */
-static unsigned int nr_eio, nr_restarts;
+static unsigned int nr_eio, nr_tried, nr_restarts;
 
 static unsigned char *model;	/* what the file holds */
 static uint32_t *owner;		/* by which operation each byte was written */
@@ -243,6 +244,14 @@ static void trace(const unsigned char *have, size_t at, size_t len)
 	fprintf(stderr, "  found: of no operation at this place\n");
 }
 
+/* Whether a write has failed later, if that may be, as it is reported now. */
+static bool failed_later(void)
+{
+	if (opt.errors_ok && (fsync(fd) || fsync(fd)))
+		trouble("fsync");
+	return lost;
+}
+
 static void compare(const unsigned char *have, size_t at, size_t len, const char *how)
 {
 	size_t i, bad = 0, last = 0, first;
@@ -257,11 +266,8 @@ static void compare(const unsigned char *have, size_t at, size_t len, const char
 			bad++;
 			last = i;
 		}
-	if (opt.errors_ok && (fsync(fd) || fsync(fd))) {
-		/* A write that failed later, as it is reported now. */
-		trouble("fsync");
+	if (failed_later())
 		return;
-	}
 	fprintf(stderr, "%s: wrong at %zu (%#zx), size %zu: %#x instead of %#x\n", how, at + first,
 		at + first, size, have[first], model[at + first]);
 	fprintf(stderr, "  %zu bytes wrong of %zu, the last at %zu\n", bad, len, at + last);
@@ -278,7 +284,7 @@ static void check_size(int on, const char *how)
 		trouble("fstat");
 		return;
 	}
-	if ((size_t)st.st_size != size && !lost)
+	if ((size_t)st.st_size != size && !failed_later())
 		fail("%s: size %lld instead of %zu", how, (long long)st.st_size, size);
 }
 
@@ -328,6 +334,8 @@ static void read_compare(int from, size_t at, size_t len, const char *how)
 		trouble(how);
 		return;
 	}
+	if (lost || ((size_t)n != want && failed_later()))
+		return;
 	if ((size_t)n != want)
 		fail("%s: %zd bytes instead of %zu at %zu, size %zu", how, n, want, at, size);
 	if (want)
@@ -546,6 +554,8 @@ static void do_vectors(bool write)
 		trouble("vectors");
 		return;
 	}
+	if ((!ret || (!write && at + ret > size)) && failed_later())
+		return;
 	if (!write && at + ret > size)
 		fail("vectors: %zd bytes at %zu, size %zu", ret, at, size);
 	if (!ret)
@@ -808,6 +818,8 @@ static void do_copy_range(void)
 				trouble("copy_file_range");
 			return;
 		}
+		if (!n && failed_later())
+			return;
 		if (!n)
 			fail("copy_file_range: nothing of %zu", len);
 		memcpy(buf, model + at, n);
@@ -867,6 +879,8 @@ static void do_seek(void)
 	note("seek data and holes");
 	while ((size_t)data < size) {
 		hole = lseek(fd, data, SEEK_HOLE);
+		if (hole < 0 && errno == ENXIO && failed_later())
+			return;
 		if (hole < 0) {
 			trouble("SEEK_HOLE");
 			return;
@@ -883,10 +897,14 @@ static void do_seek(void)
 		if (data <= hole)
 			fail("SEEK_DATA: %lld after a hole at %lld", (long long)data,
 			     (long long)hole);
-		for (i = hole; i < (size_t)data; i++)
-			if (model[i])
-				fail("hole from %lld to %lld, but there is data at %zu of operation %u",
-				     (long long)hole, (long long)data, i, owner[i]);
+		for (i = hole; i < (size_t)data && !model[i]; i++)
+			;
+		if (i < (size_t)data) {
+			if (failed_later())
+				return;
+			fail("hole from %lld to %lld, but there is data at %zu of operation %u",
+			     (long long)hole, (long long)data, i, owner[i]);
+		}
 	}
 }
 
@@ -1032,6 +1050,7 @@ static void exercise(void)
 {
 	uint64_t started = time(NULL);
 	char name[sizeof(path) + 16];
+	unsigned int before;
 
 	model = get_memory(opt.size);
 	owner = get_memory(opt.size * sizeof(*owner));
@@ -1043,13 +1062,16 @@ static void exercise(void)
 		inject(true);
 	while (more(started)) {
 		op++;
+		before = nr_lines;
 		one_operation();
+		if (!lost && one_in(50)) {
+			note("compare all");
+			check_all("all");
+		}
+		nr_tried += nr_lines != before;
 		if (lost) {
 			nr_restarts++;
 			create();
-		} else if (one_in(50)) {
-			note("compare all");
-			check_all("all");
 		}
 	}
 	if (opt.inject)
@@ -1062,12 +1084,15 @@ static void exercise(void)
 	close_all();
 	close(scratch);
 	unlink(name);
-	if (!nr_restarts || !opt.errors_ok)
+	if (!opt.errors_ok) {
 		printf("exerciser: seed %" PRIu64 ": %" PRIu64 " operations, %u times EIO, ok\n",
 		       opt.seed, op, nr_eio);
-	else
-		printf("exerciser: seed %" PRIu64 ": %" PRIu64 " operations, %u fresh starts, ok\n",
-		       opt.seed, op, nr_restarts);
+		return;
+	}
+	printf("exerciser: seed %" PRIu64 ": %u operations tried, %u succeeded\n", opt.seed,
+	       nr_tried, nr_tried - nr_restarts);
+	if ((nr_tried - nr_restarts) * 100ULL < (uint64_t)nr_tried * opt.errors_ok || !nr_tried)
+		fail("less than %u percent of the operations succeeded", opt.errors_ok);
 }
 
 /*
@@ -1274,7 +1299,7 @@ static void options(int argc, char **argv)
 		{ "piece", 1, NULL, 'i' },
 		{ "append", 1, NULL, 'a' },
 		{ "eio-ok", 0, NULL, 'e' },
-		{ "errors-ok", 0, NULL, 'E' },
+		{ "errors-ok", 1, NULL, 'E' },
 		{ "without", 1, NULL, 'w' },
 		{ "inject", 0, NULL, 'f' },
 		{ "verbose", 0, NULL, 'v' },
@@ -1297,7 +1322,7 @@ static void options(int argc, char **argv)
 		case 'i': opt.piece = number(optarg); break;
 		case 'a': opt.append = number(optarg); break;
 		case 'e': opt.eio_ok = true; break;
-		case 'E': opt.errors_ok = true; break;
+		case 'E': opt.errors_ok = number(optarg); break;
 		case 'w': opt.without = optarg; break;
 		case 'f': opt.inject = true; break;
 		case 'v': opt.verbose = true; break;
