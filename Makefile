@@ -14,6 +14,8 @@ subdir-ccflags-y += -I$(src)
 
 # For test kernels: the points where tests take the reins (transport/points.h).
 subdir-ccflags-$(RDMAFS_KUNIT) += -DRDMAFS_POINTS
+# And what asks the kernel for memory asks them first.
+subdir-ccflags-$(RDMAFS_KUNIT) += -include $(src)/tests/points/nomem.h
 
 # RDMAFS_GCOV=y has each room count the lines that run, in a kernel with gcov (tests/coverage).
 

@@ -370,8 +370,16 @@ static const struct kernel_param_ops points_ops = {
 module_param_cb(points, &points_ops, NULL, 0600);
 MODULE_PARM_DESC(points, "one of: hold NAME [COUNT [KEY]], fail NAME [COUNT [KEY]], release NAME, reset");
 
+static int __init points_init(void)
+{
+	points_add_nomem();
+	return 0;
+}
+module_init(points_init);
+
 static void __exit points_exit(void)
 {
+	points_remove_nomem();
 	points_free_kept();
 }
 module_exit(points_exit);

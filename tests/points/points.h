@@ -9,5 +9,7 @@ int rdmafs_points_command(const char *command);
 bool rdmafs_point_wait(const char *name, u32 held, unsigned int seconds);
 u32 rdmafs_points_spoiled(u32 *given);
 void points_free_kept(void);
+void points_add_nomem(void);
+void points_remove_nomem(void);
 
 #endif
