@@ -125,8 +125,8 @@ static void capacity_integrate_locked(struct rpol_domain *dom, u64 now)
  * @ctx: handed to @ops
  *
  * Context: process.
- * Return: the domain; ERR_PTR(-EINVAL) for a capacity that no RPC fits into or
- * that no RNIC has, ERR_PTR(-ENOMEM).
+ * Return: the domain, which takes little and waits for it; ERR_PTR(-EINVAL) for a
+ * capacity that no RPC fits into or that no RNIC has.
  */
 struct rpol_domain *rpol_domain_create(u64 capacity, const struct rpol_domain_ops *ops,
 				       void *ctx)
@@ -135,9 +135,7 @@ struct rpol_domain *rpol_domain_create(u64 capacity, const struct rpol_domain_op
 
 	if (!capacity_is_sound(capacity))
 		return ERR_PTR(-EINVAL);
-	dom = kzalloc(sizeof(*dom), GFP_KERNEL);
-	if (!dom)
-		return ERR_PTR(-ENOMEM);
+	dom = kzalloc(sizeof(*dom), GFP_KERNEL | __GFP_NOFAIL);
 	spin_lock_init(&dom->lock);
 	INIT_LIST_HEAD(&dom->members);
 	dom->owed = RB_ROOT_CACHED;

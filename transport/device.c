@@ -126,9 +126,8 @@ static int rxp_device_add(struct ib_device *ib)
 	    ib->attrs.max_fast_reg_page_list_len < 2 || ib->attrs.max_send_sge < 4)
 		return -EOPNOTSUPP;
 
-	rdev = kzalloc(sizeof(*rdev), GFP_KERNEL);
-	if (!rdev)
-		return -ENOMEM;
+	/* Nobody asks again: without it the device would be of no use until it is made anew. */
+	rdev = kzalloc(sizeof(*rdev), GFP_KERNEL | __GFP_NOFAIL);
 	rdev->short_until = jiffies;
 	rdev->keeps_pages = rxp_device_keeps_pages(ib);
 	rdev->checks_inv = rxp_device_checks_inv(ib);

@@ -6,6 +6,7 @@
 #include <linux/kernel.h>
 
 #define GFP_KERNEL	0
+#define __GFP_NOFAIL	0
 
 /*
  * Of exactly that size, so that AddressSanitizer sees the first byte too many; aligned to a
