@@ -253,8 +253,8 @@ static void rdmafsd_claim_move(struct rdmafsd_export *exp, struct rdmafsd_claim 
 
 /*
  * Remove the orphan's name, then the entry, which is GONE; nothing is locked.  Whose
- * delegation is in the way has been asked for it, and nobody waits for him: it is tried again
- * later, and until then the entry is as it was.
+ * delegation is in the way has been asked for it, and nobody waits for him, nor for memory:
+ * it is tried again later, and until then the entry is as it was.
  */
 static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
 {

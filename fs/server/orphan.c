@@ -320,9 +320,12 @@ bool rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode)
 		return true;
 	err = rdmafsd_orphan_undo(exp, inode);
 	mnt_drop_write(exp->path.mnt);
-	if (err && err != -EAGAIN)
+	/* A shortage of memory passes, too, and to look for the name takes some. */
+	if (err == -EAGAIN || err == -ENOMEM)
+		return false;
+	if (err)
 		rdmafsd_orphan_stays(exp, inode, err);
-	return err != -EAGAIN;
+	return true;
 }
 
 /* Names in the directory, when an export starts. */
