@@ -3,7 +3,8 @@
 #
 # What breaks under load is mended without anyone noticing: sessions ended,
 # servers restarted, devices and links gone; translations and memory that run
-# short; and umount -f where nothing can be mended.
+# short; and umount -f where nothing can be mended.  Where our modules get no memory
+# errors are allowed, and nothing else.
 set -uo pipefail
 . "$(dirname "$0")/../lib/scenario.sh"
 
@@ -14,6 +15,7 @@ little=400M
 scenario one --backing ext4 --size 500M -- faults abort restart rmmod capacity force
 scenario device -- faults device
 scenario memory --mem $little --backing tmpfs --size 160M -- faults memory:100
+scenario starved --backing ext4 --size 500M -- starved.py once "work:$((60 / scenario_scale + 5))"
 if [[ $scenario_kernel = *-debug ]]; then
 	scenario inject -- faults inject
 fi
