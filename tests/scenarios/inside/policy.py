@@ -27,7 +27,7 @@ TOP = os.path.abspath(f"{os.path.dirname(__file__)}/../../..")
 PARAMETERS = "/sys/module/rdmafs_xprt/parameters"
 MIB = 1 << 20
 # Of two mounts together, while their shares are measured.
-READS = max(2400 // int(os.environ.get("RDMAFS_SCALE", "1")), 800)
+READS = max(2400 // int(os.environ.get("RDMAFS_SCALE", "1")), 1200)
 TRIES = 8                       # at what depends on how the machine lets us run
 
 
