@@ -400,6 +400,7 @@ static bool rxp_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u3
  * @s:	    the session
  * @bytes:  how many
  * @has:    bytes that the request has already
+ * @within: not beyond the bounds
  * @beyond: whether these are beyond the bounds; gets whether all of them are
  *
  * All in one step, and not even for a moment more: it would be another one's room.  One
@@ -409,7 +410,8 @@ static bool rxp_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u3
  *
  * Return: whether there are so many for it.
  */
-bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool *beyond)
+bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool within,
+			bool *beyond)
 {
 	u64 max = (u64)READ_ONCE(s->server->limits.data_mib) << 20;
 	struct rxp_budget *b = s->taker->budget;
@@ -423,7 +425,7 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 	       rxp_taker_data_fits(s->taker, bytes);
 	if (fits)
 		rxp_session_data_add(s, bytes);
-	else if (own)
+	else if (own && !within)
 		fits = rxp_session_goes_beyond(s, bytes, has, beyond);
 	refused = own && !fits;
 	if (fits)

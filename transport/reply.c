@@ -339,7 +339,7 @@ int rdmafs_xprt_req_reserve(struct rdmafs_xprt_req *r, u32 len)
 		return 0;
 	if (req->buf || req->pages || req->put_off)
 		return -ENOMEM;
-	if (!rxp_req_charge(req, rxp_buf_size(len))) {
+	if (!rxp_req_charge(req, rxp_buf_size(len), false)) {
 		req->put_off = true;
 		return -ENOMEM;
 	}
@@ -386,7 +386,7 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 	}
 	if (req->buf || req->pages || req->put_off)
 		return -ENOMEM;
-	if (!rxp_req_charge(req, rxp_buf_size(len))) {
+	if (!rxp_req_charge(req, rxp_buf_size(len), false)) {
 		req->put_off = true;
 		return -ENOMEM;
 	}
@@ -438,6 +438,7 @@ int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u
 	struct rxp_req *req = container_of(r, struct rxp_req, r);
 	struct rdmafs_xprt_session *s = req->session;
 	struct rxp_pages *pages;
+	bool more;
 	u64 held;
 
 	if (len > r->read_max || len <= RDMAFS_XPRT_INLINE_MAX || req->pages || req->buf)
@@ -448,16 +449,15 @@ int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u
 	if (!rxp_req_take_pool(req))
 		return -ENOTCONN;
 	held = rxp_pages_held(bv, nr);
-	/* More than a copy would: what others want to write, or to read, needs that room. */
+	/*
+	 * More than a copy would: what others want to write, or to read, needs that room.  Nor is
+	 * what a session may have beyond the bounds for that, not even for a moment.
+	 */
+	more = held > rxp_buf_size(len);
 	if (held > U32_MAX ||
-	    (held > rxp_buf_size(len) && !rxp_session_spares(s, held - min(held, req->charged))) ||
-	    !rxp_req_charge(req, held))
+	    (more && !rxp_session_spares(s, held - min(held, req->charged))) ||
+	    !rxp_req_charge(req, held, more))
 		return -ENOMEM;
-	/* Nor is what a session may have beyond the bounds for that. */
-	if (req->beyond && held > rxp_buf_size(len)) {
-		rxp_req_uncharge(req);
-		return -ENOMEM;
-	}
 	rxp_req_trim(req);
 	pages = rxp_pages_lend(req->pool, bv, nr);
 	if (IS_ERR(pages)) {

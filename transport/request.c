@@ -15,18 +15,21 @@ static struct kmem_cache *rxp_req_cache;
  * rxp_req_charge - a request is about to get pages for its data
  * @req:   the request, without any; it may be charged for more or less already
  * @bytes: how many it will hold
+ * @within: not beyond the bounds, which are for what can't do with less
  *
  * They are a READ's until the device has sent them, and a sink's for as long as that is there.
  *
  * Return: whether its session, and its client, may have so many; if so until
  * rxp_req_uncharge().
  */
-bool rxp_req_charge(struct rxp_req *req, u32 bytes)
+bool rxp_req_charge(struct rxp_req *req, u32 bytes, bool within)
 {
+	if (within && req->beyond)
+		return false;
 	if (bytes > req->charged) {
 		if (rdmafs_test_fail("req_charge", req->slot) ||
 		    !rxp_session_charge(req->session, bytes - req->charged, req->charged,
-					&req->beyond))
+					within, &req->beyond))
 			return false;
 	} else {
 		rxp_session_uncharge(req->session, req->charged - bytes, req->beyond);

@@ -88,7 +88,7 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 		rxp_pool_get(pool);
 		req->pool = pool;
 	}
-	if (!rxp_req_charge(req, rxp_buf_size(req->bulk_len)))
+	if (!rxp_req_charge(req, rxp_buf_size(req->bulk_len), false))
 		return -EAGAIN;
 	if (!rxp_req_buf_get(req, req->bulk_len))
 		return -EAGAIN;

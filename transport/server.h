@@ -397,7 +397,7 @@ void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
 
 struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const struct rxp_frame *f);
 void rxp_req_put(struct rxp_req *req);
-bool rxp_req_charge(struct rxp_req *req, u32 bytes);
+bool rxp_req_charge(struct rxp_req *req, u32 bytes, bool within);
 void rxp_req_uncharge(struct rxp_req *req);
 bool rxp_req_buf_get(struct rxp_req *req, u32 len);
 void rxp_req_trim(struct rxp_req *req);
@@ -435,7 +435,8 @@ void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 *limit);
 int rxp_admit_session(struct rdmafs_xprt_server *server,
 		      const struct rdmafs_xprt_session *session);
-bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool *beyond);
+bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool within,
+			bool *beyond);
 void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond);
 void rxp_session_called_back(struct rdmafs_xprt_session *s, u32 bytes);
 u64 rxp_session_excess(struct rdmafs_xprt_session *s);
