@@ -11,8 +11,9 @@
  * the data; its DATA message queues the request again.  If there are no
  * translations for a sink it stands in line for them, in its slot: so what others give
  * back is bound to it at once, and does not lie idle for a round trip.  No more than half
- * of a session's slots do so, so that other requests never wait for other clients; for
- * one more the client is told to come back (RETRY_LATER).
+ * of a session's slots do so, and with no more than half of its pages if they are several,
+ * so that other requests do not wait for other clients; for one more the client is told to
+ * come back (RETRY_LATER).
  *
  * A CALL that announces a large READ but names no memory will be followed by
  * an STCRW (Ou et al., FRRWP): the client registers while the file is read.
@@ -59,14 +60,16 @@ static void rxp_req_drop_sink(struct rxp_req *req)
 }
 
 /*
- * Has its session a place in line?  Who is sent away has others there, whose replies tell
- * it to come again: so nobody is left out.
+ * Has its session a place in line?  They stand there with their pages: but for the first, half
+ * of what the session, and its client, may have is for what waits for nobody.  Who is sent away
+ * has others there, whose replies tell it to come again: so nobody is left out.
  */
 static bool rxp_req_may_claim(struct rxp_req *req)
 {
 	u32 places = DIV_ROUND_UP(req->session->nr_slots, 2);
+	u32 nr = atomic_inc_return(&req->pool->claims);
 
-	if (atomic_inc_return(&req->pool->claims) <= places)
+	if (nr == 1 || (nr <= places && rxp_session_spares(req->session, 0)))
 		return true;
 	atomic_dec(&req->pool->claims);
 	return false;
@@ -88,17 +91,12 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 		rxp_pool_get(pool);
 		req->pool = pool;
 	}
-	if (!rxp_req_charge(req, rxp_buf_size(req->bulk_len), false))
+	/* Pages first, and translations for these: nobody who has those waits for pages. */
+	if (!req->buf && (!rxp_req_charge(req, rxp_buf_size(req->bulk_len), false) ||
+			  !rxp_req_buf_get(req, req->bulk_len)))
 		return -EAGAIN;
-	if (!rxp_req_buf_get(req, req->bulk_len))
-		return -EAGAIN;
-	pages = rxp_buf_pages(req->buf, req->bulk_len);
-	/* Its pages come in other pieces than those of the buffer that it had before. */
-	if (req->mr && req->mr->room < pages) {
-		rxp_mr_put(pool, req->mr);
-		req->mr = NULL;
-	}
 	if (!req->mr) {
+		pages = rxp_buf_pages(req->buf, req->bulk_len);
 		mr = rxp_mr_get(pool, pages);
 		if (IS_ERR(mr)) {
 			if (PTR_ERR(mr) == -E2BIG)
@@ -161,8 +159,8 @@ static void rxp_req_cancelled(struct rxp_req *req)
 }
 
 /*
- * Stand in line: @req is the policy's from now on.  It holds no pages meanwhile, of which
- * its session has only so many.
+ * Stand in line: @req is the policy's from now on.  It keeps its pages: without them it could
+ * find others in their place when its turn comes, lose that, too, and so on for ever.
  */
 static void rxp_req_claim(struct rxp_req *req)
 {
@@ -170,9 +168,6 @@ static void rxp_req_claim(struct rxp_req *req)
 	struct rdmafs_xprt_session *s = req->session;
 	bool cancelled;
 
-	rxp_buf_put(req->pool, req->buf);
-	req->buf = NULL;
-	rxp_req_uncharge(req);
 	rdmafs_test_point("req_claim", req->slot);
 	spin_lock_bh(&s->lock);
 	cancelled = req->cancelled;

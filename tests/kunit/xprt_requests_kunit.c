@@ -986,6 +986,50 @@ static void requests_line_lost(struct kunit *test)
 	requests_written_in(test, r->third, 0, 1);
 }
 
+/*
+ * When its turn comes it has pages still, whatever others have taken meanwhile: it does not lose
+ * its translations for want of those.
+ */
+static void requests_line_pages(struct kunit *test)
+{
+	struct requests *r = test->priv;
+	struct rxp_wire_tag tag;
+
+	tag = requests_one_sink(test);
+	requests_more(test, &r->second);
+	requests_call_in(test, r->second, 0, 1, RXP_F_WRITE, SZ_1M);
+	requests_in_line(test, 1);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail req_charge 1000000"), 0);
+	requests_data(test, r->first, 0, 1, tag);
+	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
+	requests_written_in(test, r->second, 0, 1);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release req_charge"), 0);
+}
+
+/* With half of a session's pages some stand in line, but one does in any case. */
+static void requests_line_half(struct kunit *test)
+{
+	struct rdmafs_xprt_limits limits = raw_limits();
+	struct requests *r = test->priv;
+	const struct rxp_wire_reply *reply;
+	struct rxp_wire_tag tag;
+
+	tag = requests_one_sink(test);
+	limits.held_ms = RAW_PATIENT_MS;
+	limits.data_mib = 3;
+	rdmafs_xprt_set_limits(r->server, &limits);
+	requests_more(test, &r->second);
+	requests_call_in(test, r->second, 0, 1, RXP_F_WRITE, SZ_1M);
+	requests_in_line(test, 1);
+	requests_call_in(test, r->second, 1, 1, RXP_F_WRITE, SZ_1M);
+	reply = raw_expect(test, r->second, RXP_REPLY, 0, 1, 1);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(reply->status), RXP_STATUS_RETRY_LATER);
+	requests_in_line(test, 1);
+	requests_data(test, r->first, 0, 1, tag);
+	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
+	requests_written_in(test, r->second, 0, 1);
+}
+
 /* A client takes the first WRITE of slot 0 back. */
 static void requests_take_back(struct kunit *test, struct raw *raw)
 {
@@ -1255,6 +1299,8 @@ static struct kunit_case requests_cases[] = {
 	KUNIT_CASE(requests_line),
 	KUNIT_CASE(requests_line_full),
 	KUNIT_CASE(requests_line_turns),
+	KUNIT_CASE(requests_line_pages),
+	KUNIT_CASE(requests_line_half),
 	KUNIT_CASE(requests_line_lost),
 	KUNIT_CASE(requests_line_cancelled),
 	KUNIT_CASE(requests_line_unwanted),
