@@ -413,13 +413,14 @@ struct rxp_budget {
  * @budget:  the budget; a reference
  * @link:    in its list
  * @source:  which client
- * @refs:    of connections and sessions; these and the next six: the budget's lock
+ * @refs:    of connections and sessions; these and the next seven: the budget's lock
  * @ring:    bytes of message buffers
  * @large:   of those, of large receives
  * @data:    bytes of pages for data, of all its sessions
  * @granted: of those, of grants
  * @recalled: of these, of grants that are to come back
  * @idle:    bytes of pages that its sessions' pools keep, besides
+ * @beyond:  bytes of pages of its sessions' requests beyond the bounds, besides
  * @unbound: its connections that are no session's; the server's lock
  */
 struct rxp_taker {
@@ -433,6 +434,7 @@ struct rxp_taker {
 	u64 granted;
 	u64 recalled;
 	u64 idle;
+	u64 beyond;
 	u32 unbound;
 };
 

@@ -24,12 +24,13 @@
  * next finds some whatever the others do.  Who finds too few is told to ask again.  But one
  * request at a time of each session may go beyond the bound, the other sessions of its
  * client notwithstanding, so that what hangs in one is not felt in another: as long as all
- * that is beyond is no more than the bound once more.  Of that nobody has a part, and who
- * hangs may have all of it.  What is beyond counts for no client's part, and does not become a
- * grant.  Half of a client's part is for what is not granted; when grants are more, as the part
- * has become less, the oldest are called back (grant.c).  Pages that are idle are kept for
- * seconds within the same bounds, with those in use, as they are just then; when more are used
- * later they may be there besides.
+ * that is beyond is no more than the bound once more.  Of that a client has a part by the same
+ * rule, and the last of it is for sessions that hold nothing else.  What is beyond counts for no
+ * client's part of the rest, and does not become a grant.  Half of a client's part is for what is
+ * not granted; when grants are more, as the part has become less, the oldest are called back
+ * (grant.c).  Pages that are idle are kept for seconds within the same bounds, with those in use,
+ * as they are just then; when more are used later they may be there besides.  So there may be
+ * three times the bound for some seconds: in use within it, and beyond it, and idle.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -231,7 +232,8 @@ void rxp_taker_put(struct rxp_taker *t)
 	spin_lock_bh(&b->lock);
 	last = !--t->refs;
 	if (last) {
-		WARN_ON_ONCE(t->ring || t->data || t->granted || t->recalled || t->idle);
+		WARN_ON_ONCE(t->ring || t->data || t->granted || t->recalled || t->idle ||
+			     t->beyond);
 		list_del(&t->link);
 		b->nr_takers--;
 	}
@@ -338,17 +340,22 @@ static u64 rxp_budget_even(const struct rxp_budget *b)
 	return div_u64(b->data_max, b->nr_takers + 1);
 }
 
+/* The part of a client that has @own of @all bytes in use, if there are to be so many more. */
+static u64 rxp_budget_part(const struct rxp_budget *b, u64 all, u64 own, u64 more)
+{
+	u64 others = all - own, part;
+
+	lockdep_assert_held(&b->lock);
+	part = div_u64((b->data_max - min(others, b->data_max)) * b->share, 100);
+	if (all + more > b->data_max - b->data_max / RXP_DATA_SPARE)
+		return part;
+	return max(part, rxp_budget_even(b));
+}
+
 /* How much of the pages for data may a client have, if there are to be so many more? */
 static u64 rxp_taker_room(const struct rxp_taker *t, u64 more)
 {
-	const struct rxp_budget *b = t->budget;
-	u64 others = b->data - t->data, room;
-
-	lockdep_assert_held(&b->lock);
-	room = div_u64((b->data_max - min(others, b->data_max)) * b->share, 100);
-	if (b->data + more > b->data_max - b->data_max / RXP_DATA_SPARE)
-		return room;
-	return max(room, rxp_budget_even(b));
+	return rxp_budget_part(t->budget, t->budget->data, t->data, more);
 }
 
 static bool rxp_taker_data_fits(const struct rxp_taker *t, u32 bytes)
@@ -373,24 +380,75 @@ static void rxp_session_data_add(struct rdmafs_xprt_session *s, s64 bytes)
 	s->taker->budget->data += bytes;
 }
 
-/*
- * The one request of a session whose pages are beyond the bounds.  They count for nobody's
- * part: by requests that have no room one client could take that of others.  But all that is
- * beyond is no more than what is within, or memory would be as little bounded as sessions are.
- */
-static bool rxp_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u32 has,
-				    bool *beyond)
+static void rxp_session_beyond_add(struct rdmafs_xprt_session *s, s64 bytes)
 {
-	struct rxp_budget *b = s->taker->budget;
-	u32 moved = *beyond ? 0 : has;
+	lockdep_assert_held(&s->taker->budget->lock);
+	s->beyond += bytes;
+	s->taker->beyond += bytes;
+	s->taker->budget->beyond += bytes;
+}
+
+/* Of what is beyond the bounds so much is for sessions that hold nothing else. */
+static u64 rxp_beyond_kept(u64 bytes)
+{
+	return min(bytes, max(bytes / RXP_DATA_SPARE, RDMAFS_XPRT_DATA_MAX));
+}
+
+/*
+ * Are there so many bytes for a client beyond the bounds?  It has its part there by the rule
+ * that holds within, so that requests which hang take no more than their clients' parts.
+ *
+ * Why who is put off goes on in the end:
+ *
+ * - Nobody who is put off keeps anything, or waits here: he comes again.  What a request has
+ *   here it has until it is over, which needs no more pages, and a WRITE stands in line for
+ *   translations with its pages (rxp_req_claim()): nobody waits in a circle.
+ * - All of it is given back but by what hangs.  A session's requests are of one export: if
+ *   what it holds hangs, so would what is put off.  If not, that ends, and it holds nothing else.
+ *   WRITEs see to that themselves: those that are newer queue behind them (later.c).
+ * - Sessions that hold something else, however busy, leave a quarter, and no less than the
+ *   largest request, of all and of their client's part to those that do not.  These have one
+ *   request each there, of the slots that they have, and find the rest free as they come again.
+ * - A client that has nothing here is not held to its part, which may be less than the request
+ *   if there are many clients, or the share is small: so on a server where nothing else is here
+ *   the largest goes on at once.  There are at least four of them (fs/server/configfs.c).
+ *
+ * So none is left out but by what hangs, and then only when that has all of a client's part,
+ * for its other sessions, or all there is: in sessions that hold nothing else, of so many clients
+ * that their shares of what is left are too small for a request.  Among sessions that hold
+ * nothing else it is chance who comes when others have gone.
+ */
+static bool rxp_taker_beyond_fits(const struct rxp_taker *t, u64 bytes, bool alone)
+{
+	const struct rxp_budget *b = t->budget;
+	u64 all = b->data_max, part = rxp_budget_part(b, b->beyond, t->beyond, bytes);
 
 	lockdep_assert_held(&b->lock);
+	if (!alone) {
+		all -= rxp_beyond_kept(all);
+		part -= rxp_beyond_kept(part);
+	} else if (!t->beyond) {
+		part = all;
+	}
+	return b->beyond + bytes <= all && t->beyond + bytes <= part;
+}
+
+/*
+ * The one request of a session whose pages are beyond the bounds.  They count for nobody's
+ * part within: by requests that have no room one client could take that of others.  But all that
+ * is beyond is no more than what is within, or memory would be as little bounded as sessions are.
+ */
+static bool rxp_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u32 has,
+				    bool alone, bool *beyond)
+{
+	u32 moved = *beyond ? 0 : has;
+
+	lockdep_assert_held(&s->taker->budget->lock);
 	if ((s->beyond && !*beyond) || (u64)has + bytes > RDMAFS_XPRT_DATA_MAX ||
-	    b->beyond + bytes + moved > b->data_max)
+	    !rxp_taker_beyond_fits(s->taker, (u64)bytes + moved, alone))
 		return false;
 	rxp_session_data_add(s, -(s64)moved);
-	s->beyond += bytes + moved;
-	b->beyond += bytes + moved;
+	rxp_session_beyond_add(s, (s64)bytes + moved);
 	*beyond = true;
 	return true;
 }
@@ -415,18 +473,19 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 {
 	u64 max = (u64)READ_ONCE(s->server->limits.data_mib) << 20;
 	struct rxp_budget *b = s->taker->budget;
-	bool fits, own, refused;
+	bool fits, own, alone, refused;
 
 	spin_lock_bh(&b->lock);
+	/* Its grants apart, which its client gives back when asked. */
+	alone = rxp_session_own(s) == s->grant_bytes + (*beyond ? 0 : has);
 	/* Its own maximum may have been lowered below its grants. */
-	own = rxp_session_own(s) + bytes <= max ||
-	      rxp_session_own(s) == s->grant_bytes + (*beyond ? 0 : has);
+	own = rxp_session_own(s) + bytes <= max || alone;
 	fits = !*beyond && rxp_session_own(s) + bytes <= max &&
 	       rxp_taker_data_fits(s->taker, bytes);
 	if (fits)
 		rxp_session_data_add(s, bytes);
 	else if (own && !within)
-		fits = rxp_session_goes_beyond(s, bytes, has, beyond);
+		fits = rxp_session_goes_beyond(s, bytes, has, alone, beyond);
 	refused = own && !fits;
 	if (fits)
 		atomic64_add(bytes, &s->data_bytes);
@@ -454,12 +513,10 @@ void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
 		return;
 	spin_lock_bh(&b->lock);
 	atomic64_sub(bytes, &s->data_bytes);
-	if (beyond) {
-		s->beyond -= bytes;
-		b->beyond -= bytes;
-	} else {
+	if (beyond)
+		rxp_session_beyond_add(s, -(s64)bytes);
+	else
 		rxp_session_data_add(s, -(s64)bytes);
-	}
 	spin_unlock_bh(&b->lock);
 }
 

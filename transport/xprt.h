@@ -266,7 +266,8 @@ struct rdmafs_xprt_service {
  * @ring_mib:	MiB of message buffers
  * @large_mib:	of these, MiB of receives that are larger than need be
  * @data_mib:	MiB of pages behind the large READs and WRITEs of a session
- * @data_total_mib: and of all sessions, and as much again for one request of each
+ * @data_total_mib: and of all sessions, as much again for one request of each, and as much
+ *		once more for some seconds, of pages that are idle
  * @held_ms:	how long a reply may wait, with its data, to be told where that goes, room for
  *		data, and what is sent to be taken, while none moves; in milliseconds
  * @threads:	that serve requests, each of which blocks one in the file system; from when

@@ -193,9 +193,8 @@ static u64 pages_total(struct limits *t)
 	spin_lock_bh(&b->lock);
 	total = b->data;
 	list_for_each_entry(k, &b->takers, link)
-		sum += k->data;
+		sum += k->data + k->beyond;
 	total += b->beyond;
-	sum += b->beyond;
 	spin_unlock_bh(&b->lock);
 	return sum == total ? total : U64_MAX;
 }
@@ -445,6 +444,205 @@ static void pages_share_large(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_2M);
 }
 
+/*
+ * Requests that hang: of what is beyond the bounds, too, a client has its part, however many
+ * sessions it has, and others have theirs.
+ */
+static void pages_beyond_share(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *raw[9], *other;
+	struct limits *t = test->priv;
+	u32 i;
+
+	l.data_total_mib = 16;
+	limits_start(test, &l);
+	raw[0] = pages_session(test);
+	pages_take(test, raw[0], 0, 8);
+	/* An even part of it, with whoever comes next: half. */
+	for (i = 0; i < 8; i++) {
+		if (i)
+			raw[i] = pages_session(test);
+		pages_take(test, raw[i], 8, 1);
+	}
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_8M);
+	raw[8] = pages_session(test);
+	pages_no_more(test, raw[8], 8, 1);
+
+	/* Another client has a part of both, and so has a third; neither is told to come back. */
+	limits_other(test);
+	other = pages_session(test);
+	pages_take(test, other, 0, 5);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 9 * SZ_1M);
+	KUNIT_ASSERT_EQ(test, raw_route("fd09::2", "fd09::1"), 0);
+	pages_take(test, pages_session(test), 0, 1);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 9 * SZ_1M);
+	pages_take(test, pages_session(test), 0, 1);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 10 * SZ_1M);
+
+	/* That is a quarter of all for each: the first has more while its requests last. */
+	for (i = 7; i > 3; i--)
+		pages_call_off(test, raw[i], 8, 1);
+	pages_wait_total(test, 19 * SZ_1M);
+	pages_no_more(test, raw[8], 8, 3);
+	pages_call_off(test, raw[3], 8, 1);
+	pages_wait_total(test, 18 * SZ_1M);
+	pages_call(test, raw[8], 8, 5, RXP_F_READ, SZ_1M);
+	pages_wait_total(test, 19 * SZ_1M);
+}
+
+/*
+ * Sessions that have something else leave room beyond the bounds to those that have nothing: of
+ * a small server's one client, too, the largest request there is.
+ */
+static void pages_beyond_alone(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct raw *busy[8], *alone[5];
+	u32 i;
+
+	l.data_total_mib = 16;
+	limits_start(test, &l);
+	for (i = 0; i < ARRAY_SIZE(busy); i++) {
+		busy[i] = pages_session(test);
+		pages_take(test, busy[i], 0, 1);
+	}
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 0);
+	for (i = 0; i < 4; i++)
+		pages_take(test, busy[i], 1, 1);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_4M);
+	pages_no_more(test, busy[4], 1, 1);
+	for (i = 0; i < 4; i++) {
+		alone[i] = pages_session(test);
+		pages_take(test, alone[i], 0, 1);
+	}
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_8M);
+	alone[4] = pages_session(test);
+	pages_no_more(test, alone[4], 0, 1);
+
+	/* What the busy ones give back is for them no more, but for who has nothing. */
+	pages_call_off(test, busy[0], 1, 1);
+	pages_wait_total(test, 15 * SZ_1M);
+	pages_no_more(test, busy[4], 1, 3);
+	pages_call(test, alone[4], 0, 3, RXP_F_READ, SZ_1M);
+	pages_wait_total(test, SZ_16M);
+	/* And a busy one is one that has nothing, once that has ended. */
+	pages_call_off(test, alone[4], 0, 3);
+	pages_wait_total(test, 15 * SZ_1M);
+	pages_call_off(test, busy[5], 0, 1);
+	pages_wait_total(test, 14 * SZ_1M);
+	pages_call(test, busy[4], 1, 5, RXP_F_READ, SZ_1M);
+	pages_wait_total(test, 15 * SZ_1M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 7 * SZ_1M);
+	pages_call(test, busy[5], 0, 2, RXP_F_READ, SZ_1M);
+	pages_wait_total(test, SZ_16M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_8M);
+}
+
+/*
+ * Clients are so many that nobody's part is as much as a request: each has one all the same,
+ * but not one for each session.
+ */
+static void pages_beyond_large(struct kunit *test)
+{
+	static const char *const hosts[] = { NULL, "fd09::1", "fd09::2" };
+	struct rdmafs_xprt_limits l = limits_default();
+	struct raw *raw[ARRAY_SIZE(hosts)], *second;
+	struct limits *t = test->priv;
+	u32 i;
+
+	l.data_total_mib = 3;
+	l.client_share = 1;
+	limits_start(test, &l);
+	for (i = 0; i < ARRAY_SIZE(hosts); i++) {
+		if (hosts[i])
+			KUNIT_ASSERT_EQ(test, raw_route(hosts[i], "fd09::1"), 0);
+		raw[i] = pages_session(test);
+	}
+	second = pages_session(test);
+	for (i = ARRAY_SIZE(hosts); i--;) {
+		pages_take(test, raw[i], 0, 1);
+		pages_no_more(test, raw[i], 1, 1);
+		pages_no_more(test, second, 0, 5 - 2 * i);
+	}
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 3 * SZ_1M);
+}
+
+/* Who has something within, and needs more than there is, has all of it beyond. */
+static void pages_beyond_moved(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct raw *one;
+
+	l.data_total_mib = 16;
+	limits_start(test, &l);
+	one = pages_session(test);
+	pages_take(test, one, 0, 7);
+	t->reserves = SZ_512K;
+	pages_take(test, one, 7, 1);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 0);
+	pages_call_off(test, one, 7, 1);
+	pages_wait_total(test, 7 * SZ_1M);
+	pages_call(test, one, 8, 1, RXP_F_READ, SZ_512K);
+	pages_wait_total(test, 7 * SZ_1M + SZ_512K);
+	/* There is room for what it reserves, and not for the rest. */
+	pages_call(test, one, 7, 2, RXP_F_READ, SZ_1M);
+	pages_wait_total(test, SZ_8M + SZ_512K);
+	pages_wait_held(test, 7);
+	KUNIT_EXPECT_EQ(test, t->server->budget->data, 7 * SZ_1M + SZ_512K);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_1M);
+	/* Where there is none beyond, as the session has its one there, it has nothing. */
+	pages_no_more(test, one, 9, 1);
+	pages_wait_total(test, SZ_8M + SZ_512K);
+	pages_call_off(test, one, 7, 2);
+	pages_wait_total(test, 7 * SZ_1M + SZ_512K);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 0);
+	limits_leave(test, 0);
+	pages_wait_total(test, 0);
+}
+
+/* There is to be less than is in use: what is beyond goes on, and the rest once there is room. */
+static void pages_lowered(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct raw *one, *other;
+	u32 i;
+
+	l.data_total_mib = 64;
+	limits_start(test, &l);
+	one = pages_session(test);
+	pages_take(test, one, 0, 12);
+	limits_other(test);
+	other = pages_session(test);
+	pages_take(test, other, 0, 8);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 0);
+	l.data_total_mib = 16;
+	rdmafs_xprt_set_limits(t->server, &l);
+	/* Each has one beyond. */
+	pages_take(test, one, 12, 1);
+	pages_no_more(test, one, 13, 1);
+	pages_take(test, other, 8, 1);
+	pages_no_more(test, other, 9, 1);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_2M);
+	for (i = 0; i < 8; i++)
+		pages_call_off(test, one, i, 1);
+	pages_wait_total(test, 14 * SZ_1M);
+	/* Twelve are in use, and the one has four: no more before its share is. */
+	pages_no_more(test, one, 13, 3);
+	for (i = 0; i < 6; i++)
+		pages_call_off(test, other, i, 1);
+	pages_wait_total(test, SZ_8M);
+	pages_call(test, one, 13, 5, RXP_F_READ, SZ_1M);
+	pages_wait_total(test, 9 * SZ_1M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->data, 7 * SZ_1M);
+	limits_leave(test, 1);
+	limits_leave(test, 0);
+	pages_wait_total(test, 0);
+}
+
 /* A session of the client that comes from here takes so much of pages, and lets go of it. */
 static void pages_used(struct kunit *test, u32 nr)
 {
@@ -567,6 +765,11 @@ static struct kunit_case pages_cases[] = {
 	KUNIT_CASE(pages_share),
 	KUNIT_CASE(pages_share_large),
 	KUNIT_CASE(pages_one),
+	KUNIT_CASE(pages_beyond_share),
+	KUNIT_CASE(pages_beyond_alone),
+	KUNIT_CASE(pages_beyond_large),
+	KUNIT_CASE(pages_beyond_moved),
+	KUNIT_CASE(pages_lowered),
 	KUNIT_CASE_SLOW(pages_recall),
 	KUNIT_CASE(pages_folios),
 	KUNIT_CASE(pages_idle_share),

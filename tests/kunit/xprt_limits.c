@@ -47,6 +47,8 @@ static void limits_handle(struct rdmafs_xprt_req *req, void *ctx)
 		wait_for_completion(&t->serve);
 	if (t->lends && req->read_max && limits_lend(t, req))
 		return;
+	if (req->read_max > t->reserves && t->reserves)
+		rdmafs_xprt_req_reserve(req, t->reserves);
 	if (req->read_max && !rdmafs_xprt_req_room(req, req->read_max, &dest))
 		len = iov_iter_zero(req->read_max, &dest);
 	rdmafs_xprt_req_reply(req, 8, len, RDMAFS_REPLY_NOCACHE);

@@ -22,6 +22,7 @@
  * @mount:  one that keeps to the protocol, or NULL
  * @holds:  requests are served one by one, as @serve says
  * @serve:  one more is
+ * @reserves: so much of a READ's room is reserved before it gets all of it
  * @lends:  a READ is answered from there, when @serve says so
  * @lent:   so often it was
  * @copied: and so often a copy was made
@@ -34,6 +35,7 @@ struct limits {
 	struct rdmafs_xprt *mount;
 	bool holds;
 	struct completion serve;
+	u32 reserves;
 	struct page *lends;
 	atomic_t lent;
 	atomic_t copied;
