@@ -30,6 +30,7 @@ struct rdmafsd_opens_limits rdmafsd_opens_limits;
 /* As they are if nobody sets them. */
 static struct rdmafsd_opens_limits rdmafsd_opens_usual;
 static atomic_t rdmafsd_opens;
+static atomic_t rdmafsd_guesses;
 static atomic64_t rdmafsd_opens_refused;
 
 /**
@@ -179,6 +180,48 @@ struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool agai
 	return claim;
 }
 
+static bool rdmafsd_guesses_charge(struct rdmafsd_client *by)
+{
+	u32 all = READ_ONCE(rdmafsd_opens_limits.all);
+
+	if (atomic_inc_return(&by->guesses) <= max(all / RDMAFSD_CLIENT_PART, 1)) {
+		if (atomic_inc_return(&rdmafsd_guesses) <= all)
+			return true;
+		atomic_dec(&rdmafsd_guesses);
+	}
+	atomic_dec(&by->guesses);
+	return false;
+}
+
+/**
+ * rdmafsd_claim_guess - a claim for whoever may have open what a client removes
+ * @by: the client, referenced
+ *
+ * There are as many as there may be opens, besides those; and one client's removals make no
+ * more than a part of them, so that what others remove is kept, too.
+ *
+ * Return: the claim, to be put by rdmafsd_claim_free() or as any other; or NULL.
+ */
+struct rdmafsd_claim *rdmafsd_claim_guess(struct rdmafsd_client *by)
+{
+	struct rdmafsd_claim *claim;
+
+	if (!rdmafsd_guesses_charge(by))
+		return NULL;
+	claim = kzalloc(sizeof(*claim), GFP_KERNEL_ACCOUNT);
+	if (!claim) {
+		atomic_dec(&rdmafsd_guesses);
+		atomic_dec(&by->guesses);
+		return NULL;
+	}
+	INIT_LIST_HEAD(&claim->left);
+	mutex_lock(&rdmafsd_clients_lock);
+	by->refs++;
+	mutex_unlock(&rdmafsd_clients_lock);
+	claim->by = by;
+	return claim;
+}
+
 /**
  * rdmafsd_opens_uncharge - a client has an open less
  * @client: the client; the open's reference goes
@@ -202,5 +245,10 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim)
 {
 	if (claim->client)
 		rdmafsd_opens_uncharge(claim->client);
+	if (claim->by) {
+		atomic_dec(&rdmafsd_guesses);
+		atomic_dec(&claim->by->guesses);
+		rdmafsd_client_put(claim->by);
+	}
 	kfree_rcu(claim, rcu);
 }

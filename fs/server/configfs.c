@@ -402,6 +402,8 @@ static int rdmafsd_cfg_start(struct rdmafsd_cfg *cfg)
 		pr_err("%s: set a path before enabling the export\n", cfg->p.name);
 		return -EINVAL;
 	}
+	if (rdmafsd_known_unknown(&cfg->known))
+		cfg->p.unknown = true;
 	exp = rdmafsd_export_start(&cfg->p, cfg->path);
 	if (IS_ERR(exp))
 		return PTR_ERR(exp);

@@ -22,7 +22,8 @@
  * The client's time does not run while the export is off; but then notes that would have
  * gone without that give way to opens for which there is no room (rdmafsd_cuts_give_way()).
  *
- * Without memory for a note the file is kept for that time only.
+ * Without memory for a note, and when one has given way, the export's next life keeps what is
+ * removed as if it had been the server that was started (rdmafsd_known_lost()).
  */
 #include <linux/fs.h>
 #include <linux/hash.h>
@@ -170,9 +171,13 @@ bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 	struct rdmafsd_cut *cut;
 	bool removed, noted;
 
-	cut = READ_ONCE(ses->ended) ? NULL : kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
-	if (!cut)
+	if (READ_ONCE(ses->ended))
 		return rdmafsd_state_remove(ses, st);
+	cut = kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
+	if (!cut) {
+		rdmafsd_known_lost(st->exp->p.id);
+		return rdmafsd_state_remove(ses, st);
+	}
 	rdmafsd_cut_init(cut, st->exp, st->claim, inode);
 	cut->ses = ses;
 	cut->stateid = st->id;
@@ -212,8 +217,10 @@ void rdmafsd_cut_left(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
 	if (!claim->client || !rdmafsd_reclaim_time())
 		return;
 	cut = kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
-	if (!cut)
+	if (!cut) {
+		rdmafsd_known_lost(exp->p.id);
 		return;
+	}
 	rdmafsd_cut_init(cut, exp, claim, inode);
 	/* The open's room, and its reference, are the note's. */
 	claim->client = NULL;
@@ -322,8 +329,10 @@ bool rdmafsd_cuts_give_way(struct rdmafsd_client *client)
 	list_for_each_entry_safe(cut, next, &rdmafsd_cuts_left, link)
 		if ((!client || cut->client == client) &&
 		    time_after_eq(jiffies, cut->left + time) &&
-		    rdmafsd_export_off(cut->export))
+		    rdmafsd_export_off(cut->export)) {
+			rdmafsd_known_lost(cut->export);
 			rdmafsd_cut_drop_locked(cut, &gone);
+		}
 	spin_unlock(&rdmafsd_cut_lock);
 	any = !list_empty(&gone);
 	if (!any)

@@ -281,6 +281,17 @@ static int rdmafsd_run(struct rdmafsd_rq *rq, unsigned int *flags)
 	return rdmafsd_ops[op].fn(rq);
 }
 
+/*
+ * What is kept for nobody who is known goes, and then there may be room.  For a WRITE the client
+ * comes again: it may be executed twice, and its data would be lost.
+ */
+static int rdmafsd_no_room(struct rdmafsd_rq *rq, int err)
+{
+	const struct rfp_req *head = rq->req->body;
+
+	return rdmafsd_opened_full(rq->exp) && le16_to_cpu(head->op) == RFP_WRITE ? -EAGAIN : err;
+}
+
 /* What rdmafsd_handle_now() could not let go of. */
 static void rdmafsd_put_late(struct rdmafs_xprt_req *req)
 {
@@ -367,6 +378,8 @@ void rdmafsd_handle(struct rdmafs_xprt_req *req, void *ctx)
 	rfp_dec_init(&rq.dec, req->body, req->body_len);
 	rfp_enc_init(&rq.enc, req->reply, RDMAFS_XPRT_BODY_MAX);
 	err = rdmafsd_run(&rq, &flags);
+	if ((err == -ENOSPC || err == -EDQUOT) && rq.exp)
+		err = rdmafsd_no_room(&rq, err);
 
 	rdmafsd_rq_leave(&rq);
 	if (rq.state)

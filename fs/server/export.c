@@ -77,6 +77,42 @@ void rdmafsd_known_remove(struct rdmafsd_known *known)
 }
 
 /**
+ * rdmafsd_known_lost - it is no longer noted what clients have open in an export
+ * @id: its id
+ *
+ * If it is written down its next life takes it that there may be such as it does not know.
+ *
+ * Context: any but interrupt.
+ */
+void rdmafsd_known_lost(u32 id)
+{
+	struct rdmafsd_known *known;
+
+	spin_lock(&rdmafsd_known_lock);
+	list_for_each_entry(known, &rdmafsd_known, link)
+		if (known->id == id)
+			known->unknown = true;
+	spin_unlock(&rdmafsd_known_lock);
+}
+
+/**
+ * rdmafsd_known_unknown - was something lost so since the last start?
+ * @known: the export's entry; from now on it is asked anew
+ *
+ * Return: true if so.
+ */
+bool rdmafsd_known_unknown(struct rdmafsd_known *known)
+{
+	bool unknown;
+
+	spin_lock(&rdmafsd_known_lock);
+	unknown = known->unknown;
+	known->unknown = false;
+	spin_unlock(&rdmafsd_known_lock);
+	return unknown;
+}
+
+/**
  * rdmafsd_export_missing - what to say of an export that is not live
  * @id: its id
  *
@@ -187,7 +223,7 @@ u64 rdmafsd_export_domain(u32 id)
  * clients know, until they come back for it: they have the time that they have after any end
  * of a session, from the export's start on.  Where the secret was made by this very module
  * nobody has a proof from before; and what is open, or was left, when an export is disabled is
- * noted (cut.c).
+ * noted (cut.c), unless that note was lost (rdmafsd_known_lost()).
  *
  * Context: any that may take no lock that sleeps.
  * Return: true if so.
@@ -405,6 +441,7 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 		goto exit_opened;
 	rdmafsd_cuts_start(exp);
 	exp->started = get_jiffies_64();
+	rdmafsd_opened_started(exp);
 	err = rdmafsd_export_publish(exp);
 	if (err)
 		goto exit_ref;

@@ -28,12 +28,14 @@
  * @ochg: the object's change
  * @dchg: that of the directory
  * @other: nothing was done, for the name had become another file's
+ * @kept: it has another name, which clients do not see and which is on stable storage
  */
 struct rdmafsd_named {
 	struct dentry *obj;
 	struct rdmafsd_change ochg;
 	struct rdmafsd_change dchg;
 	bool other;
+	bool kept;
 };
 
 /* A reply to the change of a name that an object has lost or got besides. */
@@ -121,8 +123,12 @@ static struct dentry *rdmafsd_make_locked(struct rdmafsd_rq *rq, struct rdmafsd_
 		err = rdmafsd_make_vfs(m, dentry);
 		rdmafsd_change_end(&m->chg);
 	}
-	if (!err)
-		return rdmafsd_lookup_again(m->dir, dentry, &m->name);
+	if (!err) {
+		dentry = rdmafsd_lookup_again(m->dir, dentry, &m->name);
+		if (!IS_ERR(dentry))
+			rdmafsd_opened_made(rq->exp, d_inode(dentry));
+		return dentry;
+	}
 	dput(dentry);
 	return ERR_PTR(err);
 }
@@ -448,6 +454,7 @@ static int rdmafsd_remove_try(struct rdmafsd_rq *rq, struct dentry *dir,
 	}
 	if (!err)
 		rdmafsd_leaving_change(&l, &n->ochg);
+	n->kept = l.kept;
 	rdmafsd_leaving_end(rq, &l, !err);
 	rdmafsd_rq_drop_write(rq);
 	rdmafsd_leaving_put(rq, &l);
@@ -483,7 +490,8 @@ static int rdmafsd_remove_run(struct rdmafsd_rq *rq, struct dentry *dir,
 		err = rdmafsd_remove_do(rq, dir, name, rmdir, &n);
 	if (err)
 		return err;
-	err = rdmafsd_name_commit(rq, n.obj, dir);
+	/* To commit a file may write its data, which goes if nobody comes back for it. */
+	err = n.kept ? rdmafsd_commit(rq->exp, dir) : rdmafsd_name_commit(rq, n.obj, dir);
 	if (!err)
 		err = rdmafsd_name_reply(rq, dir, &n);
 	dput(n.obj);
@@ -644,6 +652,17 @@ static int rdmafsd_rename_locked(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 	return err;
 }
 
+/* Where there is nothing to be moved, what would be replaced is not to be touched. */
+static int rdmafsd_rename_source(struct rdmafsd_rq *rq, const struct rdmafsd_rename *r)
+{
+	struct dentry *old = rdmafsd_lookup_there(rq->exp, r->od, &r->oname);
+
+	if (IS_ERR(old))
+		return PTR_ERR(old);
+	dput(old);
+	return 0;
+}
+
 static int rdmafsd_rename_try(struct rdmafsd_rq *rq, struct rdmafsd_rename *r,
 			      struct inode **delegated)
 {
@@ -655,6 +674,8 @@ static int rdmafsd_rename_try(struct rdmafsd_rq *rq, struct rdmafsd_rename *r,
 	if (err)
 		return err;
 	if (rdmafsd_rename_replaces(r))
+		err = rdmafsd_rename_source(rq, r);
+	if (!err && rdmafsd_rename_replaces(r))
 		err = rdmafsd_leaving_begin(rq, r->nd, &r->nname, &l, delegated);
 	if (!err) {
 		trap = lock_rename(r->nd, r->od);

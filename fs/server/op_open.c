@@ -370,7 +370,10 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	if (err)
 		goto put;
 	c->created = true;
-	return rdmafsd_lookup_again(c->dir, dentry, &c->name);
+	dentry = rdmafsd_lookup_again(c->dir, dentry, &c->name);
+	if (!IS_ERR(dentry))
+		rdmafsd_opened_made(rq->exp, d_inode(dentry));
+	return dentry;
 
 put:
 	dput(dentry);

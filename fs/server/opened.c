@@ -34,7 +34,9 @@
  * somebody who removes the name.  So for as long as they have to come back after the start
  * of the export (rdmafsd_export_unknown()) each file that loses its last name becomes an
  * orphan, which goes when that time is over: as many of them as clients may have opens, by
- * which their inodes in memory are bounded.
+ * which their inodes in memory are bounded, and no more than a part of them for one client's
+ * removals.  Not what was made in this life (rdmafsd_opened_made()): who has that open is known.
+ * And where the file system is full the claims of all that is kept so, guesses, go at once.
  *
  * An entry:
  *
@@ -63,6 +65,7 @@
 #include <linux/pagemap.h>
 #include <linux/random.h>
 #include <linux/rhashtable.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include "transport/points.h"
 #include "server.h"
@@ -569,6 +572,83 @@ int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode)
 }
 
 /**
+ * rdmafsd_opened_started - from now on clients can come back for what was found
+ * @exp: the export, about to be live
+ */
+void rdmafsd_opened_started(struct rdmafsd_export *exp)
+{
+	struct rdmafsd_claim *claim;
+
+	spin_lock(&exp->opened_lock);
+	list_for_each_entry(claim, &exp->left, left)
+		claim->since = exp->started;
+	claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
+	if (claim)
+		rdmafsd_reap_at(exp, claim);
+	spin_unlock(&exp->opened_lock);
+}
+
+/**
+ * rdmafsd_opened_full - there is no room for what a client writes
+ * @exp: the export
+ *
+ * Whatever is kept for those alone who may have it open goes, and nothing that anybody is known
+ * to have open.
+ *
+ * Context: process.
+ * Return: true: there may be room in a moment.
+ */
+bool rdmafsd_opened_full(struct rdmafsd_export *exp)
+{
+	u64 now = get_jiffies_64();
+	struct rdmafsd_claim *claim;
+	bool goes;
+
+	spin_lock(&exp->opened_lock);
+	claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
+	if (claim && claim->guess) {
+		exp->full = now + HZ;
+		mod_delayed_work(rdmafsd_reap_wq, &exp->reap, 0);
+	}
+	/* Also while the last one is just going. */
+	goes = time_before64(now, exp->full);
+	spin_unlock(&exp->opened_lock);
+	return goes;
+}
+
+#define RDMAFSD_MADE_BITS	13
+
+static u64 rdmafsd_made_mark(struct rdmafsd_export *exp, const struct inode *inode)
+{
+	return siphash_2u64(inode->i_ino, inode->i_generation, &exp->key);
+}
+
+/**
+ * rdmafsd_opened_made - a client has made a file
+ * @exp:   the export
+ * @inode: the file
+ *
+ * Nobody can have it open whom the server does not know.  A mark may take the place of another:
+ * that file is then kept as if somebody might.
+ *
+ * Context: any.
+ */
+void rdmafsd_opened_made(struct rdmafsd_export *exp, const struct inode *inode)
+{
+	u64 mark = rdmafsd_made_mark(exp, inode);
+
+	if (exp->made && READ_ONCE(exp->unknown))
+		WRITE_ONCE(exp->made[mark >> (64 - RDMAFSD_MADE_BITS)], mark);
+}
+
+static bool rdmafsd_opened_is_made(struct rdmafsd_export *exp, const struct inode *inode)
+{
+	u64 mark = rdmafsd_made_mark(exp, inode);
+
+	return exp->made && READ_ONCE(exp->made[mark >> (64 - RDMAFSD_MADE_BITS)]) == mark;
+}
+
+/**
  * rdmafsd_is_orphan - has the file no name that clients see?
  * @exp:   the export
  * @inode: the file
@@ -610,7 +690,7 @@ static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
 	struct rdmafsd_change chg;
 	int err;
 
-	l->of = l->unknown && inode->i_nlink == 1 ? rdmafsd_opened_make(rq->exp, inode) :
+	l->of = l->guess && inode->i_nlink == 1 ? rdmafsd_opened_make(rq->exp, inode) :
 						    rdmafsd_opened_join(rq->exp, inode, NULL);
 	if (IS_ERR_OR_NULL(l->of)) {
 		l->of = NULL;
@@ -636,28 +716,39 @@ static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
 
 /*
  * It has lost its name, and nobody knows who may come back for it: by a claim that is nobody's
- * it is kept for as long as they may.  Without memory for that, as if nobody did.
+ * it is kept for as long as they may.
  */
-static void rdmafsd_leaving_wait(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
+static void rdmafsd_leaving_wait(struct rdmafsd_export *exp, struct rdmafsd_leaving *l)
 {
-	struct rdmafsd_claim *claim = rdmafsd_claim_new(NULL, false);
-	bool waits;
+	struct rdmafsd_claim *claim = l->guess;
 
-	if (IS_ERR(claim))
-		return;
 	spin_lock(&exp->opened_lock);
-	waits = !IS_ERR(rdmafsd_claim_take(exp, of, claim, 0));
-	if (waits) {
+	if (l->of->name == RDMAFSD_ORPHAN &&
+	    !IS_ERR(rdmafsd_claim_take(exp, l->of, claim, 0))) {
+		l->guess = NULL;
+		claim->guess = true;
 		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
-		/* Since then they may come, and since no later for any other but what was found. */
+		/* Since then they may come, and since no later for any other. */
 		claim->since = exp->started;
 		list_move(&claim->left, &exp->left);
 		if (time_before(rdmafsd_claim_due(claim), exp->reap_at))
 			rdmafsd_reap_at(exp, claim);
 	}
 	spin_unlock(&exp->opened_lock);
-	if (!waits)
-		rdmafsd_claim_free(claim);
+}
+
+/* For whoever may have it open; NULL: nobody, unknown, or there is no room for another. */
+static struct rdmafsd_claim *rdmafsd_leaving_guess(struct rdmafsd_rq *rq, struct inode *inode)
+{
+	struct rdmafsd_claim *claim;
+
+	if (!rdmafsd_export_unknown(rq->exp) || rdmafsd_opened_is_made(rq->exp, inode))
+		return NULL;
+	claim = rdmafsd_claim_guess(rq->ses->client);
+	if (!claim)
+		pr_warn_ratelimited("%s: a client removes more files than are kept for clients that may have them open and are not back yet (max_opens)\n",
+				    rq->exp->p.name);
+	return claim;
 }
 
 /**
@@ -689,8 +780,7 @@ int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struc
 	if (READ_ONCE(rdmafsd_reclaim_s) && rdmafsd_cut_claims(rq->exp, d_inode(obj)) &&
 	    !rdmafsd_opened_wait(rq->exp, d_inode(obj), false))
 		rdmafsd_cut_waited(rq->exp, d_inode(obj));
-	l->unknown = rdmafsd_export_unknown(rq->exp) &&
-		     rdmafsd_left_now() < READ_ONCE(rdmafsd_opens_limits.all);
+	l->guess = rdmafsd_leaving_guess(rq, d_inode(obj));
 	l->naming = rdmafsd_naming_of(rq->exp, d_inode(obj));
 	down_write(l->naming);
 	return rdmafsd_leaving_keep(rq, dir, l, delegated);
@@ -750,8 +840,9 @@ void rdmafsd_leaving_end(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l, bool 
 		if (!err)
 			rdmafsd_opened_rename(rq->exp, l->of, RDMAFSD_NAMED);
 		rdmafsd_change_end(&chg);
-	} else if (l->kept && l->unknown) {
-		rdmafsd_leaving_wait(rq->exp, l->of);
+	} else if (removed && l->of && l->guess) {
+		/* Also if it was an orphan before that, with a name left. */
+		rdmafsd_leaving_wait(rq->exp, l);
 	}
 	if (l->naming)
 		up_write(l->naming);
@@ -766,6 +857,8 @@ void rdmafsd_leaving_put(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l)
 {
 	if (l->of)
 		rdmafsd_opened_put(rq->exp, l->of);
+	if (l->guess)
+		rdmafsd_claim_free(l->guess);
 	if (l->obj)
 		dput(l->obj);
 }
@@ -777,6 +870,18 @@ static bool rdmafsd_claim_kept(struct rdmafsd_export *exp, const struct rdmafsd_
 	       rdmafsd_cut_keeps(exp, claim->of->inode);
 }
 
+/* Guesses whose room is needed are due at once. */
+static bool rdmafsd_claim_in_time(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
+{
+	u64 now = get_jiffies_64();
+
+	if (claim->guess && time_before64(now, exp->full)) {
+		exp->full = now + HZ;
+		return false;
+	}
+	return time_before(jiffies, rdmafsd_claim_due(claim));
+}
+
 /* One that nobody came back for in time; its entry if that ends, too. */
 static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 						   struct rdmafsd_opened **of, bool *orphan)
@@ -784,7 +889,10 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 	struct rdmafsd_claim *claim;
 
 	lockdep_assert_held(&exp->opened_lock);
-	/* It ends, and is to be live again: nobody can come back before, so the time stands. */
+	/* Whatever is in the list stays where it is, for the next start. */
+	if (percpu_ref_is_dying(&exp->inflight))
+		return NULL;
+	/* It starts: nobody can come back before, so the time stands. */
 	if (rdmafsd_export_off(exp->p.id)) {
 		mod_delayed_work(rdmafsd_reap_wq, &exp->reap, HZ);
 		return NULL;
@@ -793,18 +901,21 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 		claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
 		if (!claim)
 			return NULL;
-		if (time_before(jiffies, rdmafsd_claim_due(claim))) {
+		if (rdmafsd_claim_in_time(exp, claim)) {
 			rdmafsd_reap_at(exp, claim);
 			return NULL;
 		}
 		if (!rdmafsd_claim_kept(exp, claim))
 			break;
-		/* Anew, behind the others. */
+		/* Anew, behind the others; and somebody has it open, or had. */
+		claim->guess = false;
 		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
 	}
 	*of = claim->of;
-	rdmafsd_claim_last_wb(exp, claim);
 	rdmafsd_claim_forget(exp, claim);
+	/* What goes with its data is nobody's to write again. */
+	if ((*of)->opens || (*of)->awaited || (*of)->name == RDMAFSD_NAMED)
+		rdmafsd_claim_last_wb(exp, claim);
 	if (!rdmafsd_opened_ends(exp, *of, orphan))
 		*of = NULL;
 	return claim;
@@ -876,9 +987,14 @@ int rdmafsd_opened_init(struct rdmafsd_export *exp)
 	if (err)
 		return err;
 	err = rhashtable_init(&exp->claims, &rdmafsd_claims_params);
-	if (err)
+	if (err) {
 		rhashtable_destroy(&exp->opened);
-	return err;
+		return err;
+	}
+	/* Without it what was made is kept, too. */
+	if (exp->unknown)
+		exp->made = kvcalloc(1 << RDMAFSD_MADE_BITS, sizeof(*exp->made), GFP_KERNEL);
+	return 0;
 }
 
 /**
@@ -901,6 +1017,7 @@ void rdmafsd_opened_exit(struct rdmafsd_export *exp)
 		rdmafsd_claim_forget(exp, claim);
 		spin_unlock(&exp->opened_lock);
 		rdmafsd_claim_free(claim);
+		cond_resched();
 		if (of->awaited)
 			continue;
 		list_del_init(&of->late);
@@ -913,6 +1030,7 @@ void rdmafsd_opened_exit(struct rdmafsd_export *exp)
 	}
 	rhashtable_destroy(&exp->claims);
 	rhashtable_destroy(&exp->opened);
+	kvfree(exp->made);
 	rdmafsd_orphans_exit(exp);
 	mutex_destroy(&exp->orphans_lock);
 }

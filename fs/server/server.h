@@ -136,7 +136,7 @@ enum rdmafsd_commit {
  * @all_xattrs:	offer trusted. and security. attributes, too
  * @mountpoint:	refuse to start where no file system is mounted
  * @unknown:	clients may have files open that the server has not heard of: the secret
- *		is older than its memory, see rdmafsd_export_unknown()
+ *		is older than its memory, or that was lost, see rdmafsd_export_unknown()
  * @squash:	who becomes @anonuid:@anongid
  * @anonuid:	user that squashed callers become
  * @anongid:	their group
@@ -179,9 +179,11 @@ struct rdmafsd_export_params {
  * @nr_states:	states that hold a file open, closing ones too
  * @opened:	&struct rdmafsd_opened by inode
  * @claims:	&struct rdmafsd_claim by number
- * @opened_lock: changes of @opened, @claims and what is in them, and of the next three
- * @left:	the claims that clients may come back for, the first to be lost first, but that
- *		nobody's (rdmafsd_leaving_wait()) stand before what was found at the start
+ * @made:	marks of files that were made in this life, or NULL, see rdmafsd_opened_made()
+ * @opened_lock: changes of @opened, @claims and what is in them, and of the next four
+ * @left:	the claims that clients may come back for, the first to be lost first; guesses
+ *		(rdmafsd_leaving_wait()) before all others
+ * @full:	until then, in 64-bit jiffies, guesses go at once: their room is needed
  * @late:	of what is in @opened, those whose names as orphans are to be removed yet
  * @nr_orphans:	likewise, those without a name of their own
  * @reap:	lets go of those that nobody comes back for
@@ -215,8 +217,10 @@ struct rdmafsd_export {
 	atomic_t nr_states;
 	struct rhashtable opened;
 	struct rhashtable claims;
+	u64 *made;
 	spinlock_t opened_lock;		/* see above */
 	struct list_head left;
+	u64 full;
 	struct list_head late;
 	unsigned int nr_orphans;
 	struct delayed_work reap;
@@ -233,12 +237,14 @@ struct rdmafsd_export {
 
 /**
  * struct rdmafsd_known - an export that is written down, live or not
- * @link: among all such
- * @id:	  its number in handles
+ * @link:    among all such
+ * @id:	     its number in handles
+ * @unknown: what clients had open in it could not all be noted, or not for as long as it is off
  */
 struct rdmafsd_known {
 	struct list_head link;
 	u32 id;
+	bool unknown;
 };
 
 void rdmafsd_known_add(struct rdmafsd_known *known, u32 id);
@@ -246,6 +252,8 @@ void rdmafsd_known_change(struct rdmafsd_known *known, u32 id);
 void rdmafsd_known_remove(struct rdmafsd_known *known);
 bool rdmafsd_export_off(u32 id);
 int rdmafsd_export_missing(u32 id);
+void rdmafsd_known_lost(u32 id);
+bool rdmafsd_known_unknown(struct rdmafsd_known *known);
 
 struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *p,
 					    const char *path);
@@ -326,6 +334,7 @@ extern struct rdmafsd_opens_limits rdmafsd_opens_limits;
  * @link:   in the list of all
  * @refs:   sessions, claims and those notes; under the lock of the list
  * @opens:  claims that it has, and notes of what was cut off (cut.c)
+ * @guesses: claims for whoever may have open what it has removed
  * @cuts_looked: in 64-bit jiffies, when none of those notes gave way at last
  * @source: where it comes from
  */
@@ -333,6 +342,7 @@ struct rdmafsd_client {
 	struct list_head link;
 	unsigned int refs;
 	atomic_t opens;
+	atomic_t guesses;
 	u64 cuts_looked;
 	struct rdmafs_xprt_source source;
 };
@@ -344,6 +354,7 @@ u32 rdmafsd_opens_now(void);
 u32 rdmafsd_left_now(void);
 void rdmafsd_opens_show(struct seq_file *m);
 struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool again);
+struct rdmafsd_claim *rdmafsd_claim_guess(struct rdmafsd_client *by);
 void rdmafsd_opens_uncharge(struct rdmafsd_client *client);
 void rdmafsd_claim_free(struct rdmafsd_claim *claim);
 
@@ -501,6 +512,9 @@ enum rdmafsd_claim_state {
  * @of:     the file
  * @client: among whose opens it counts; NULL: it was found when the export started, or
  *	    what was its open is noted (cut.c), or nobody knows whether there is one
+ * @by:     who removed the file's last name, if nobody knows whether anybody has it open;
+ *	    referenced
+ * @guess:  likewise, and nothing has been found since that says so
  * @since:  when it was LEFT, in jiffies
  * @left:   among those that are
  * @rcu:    defers its freeing
@@ -511,6 +525,8 @@ struct rdmafsd_claim {
 	enum rdmafsd_claim_state state;
 	struct rdmafsd_opened *of;
 	struct rdmafsd_client *client;
+	struct rdmafsd_client *by;
+	bool guess;
 	unsigned long since;
 	struct list_head left;
 	struct rcu_head rcu;
@@ -539,6 +555,9 @@ int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
 void rdmafsd_claim_again(struct rdmafsd_export *exp, struct inode *inode, u64 id);
 void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, bool lost);
 bool rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
+void rdmafsd_opened_started(struct rdmafsd_export *exp);
+bool rdmafsd_opened_full(struct rdmafsd_export *exp);
+void rdmafsd_opened_made(struct rdmafsd_export *exp, const struct inode *inode);
 int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);
 
@@ -607,7 +626,7 @@ struct rdmafsd_change {
  * @obj:    what it stands for, before anything is locked; NULL for nothing
  * @naming: held, so that nobody opens it meanwhile; NULL if nobody could
  * @of:	    its entry if it is open, or NULL
- * @unknown: who has it open, if anybody has, may not be known
+ * @guess:  for whoever may have it open, if that is not known; or NULL
  * @denied: the caller may not remove it, so it was given none
  * @kept:   it was given another name first
  * @before: its change cookie before that; 0 if others changed it meanwhile
@@ -617,7 +636,7 @@ struct rdmafsd_leaving {
 	struct dentry *obj;
 	struct rw_semaphore *naming;
 	struct rdmafsd_opened *of;
-	bool unknown;
+	struct rdmafsd_claim *guess;
 	bool denied;
 	bool kept;
 	u64 before;

@@ -6,12 +6,14 @@ The server forgets all that is open, as its machine does that loses its power, a
 their names before their owners are back.  As opens.py; run by tests/scenarios/inside/opens.
 """
 
+import errno
 import os
 import sys
 
 import opens
 from opens import (ORPHANS, USER, As, Second, Twin, counter, end_session, export_set, limit, made,
-                   nameless, no_orphans, orphans, reclaim_s, run, same, settled, until)
+                   nameless, no_orphans, nothing_kept, orphans, reclaim_s, run, same, settled,
+                   until)
 from points import point_arm, point_release, point_wait
 
 SIZE = 70000
@@ -124,30 +126,106 @@ def nobodys():
         end_session()
         no_orphans()
         until("its room is free", lambda: room() >= before + size * 3 // 4)
-        removed("over")
+        until("nothing is kept", nothing_kept)
         no_orphans()
     finally:
         reclaim_s(old)
-    removed("over")
+    same(nothing_kept(), True)
     no_orphans()
     os.close(fd2)
     os.unlink(path2)
     no_orphans()
 
 
+def behind(path):
+    return path.replace(os.environ["RDMAFS_MNT"], "/backing/export", 1)
+
+
+def dirty():
+    """Bytes that the server's file systems, in the same machine, have not begun to write."""
+    with open("/proc/meminfo") as f:
+        return sum(int(line.split()[1]) << 10 for line in f if line.startswith("Dirty:"))
+
+
+def not_written():
+    """the removal of one that is kept does not wait until its data is written"""
+    size = 8 << 20
+    path, fd = made("dirty")
+    os.close(fd)
+    forget()
+    os.sync()
+    with open(behind(path), "r+b") as f:
+        f.write(b"y" * size)
+    same(dirty() >= size, True)
+    os.unlink(path)
+    same(dirty() >= size, True)
+    same(len(orphans()), 1)
+    settled()
+
+
 def bounded():
-    """no more are kept than there may be opens, the others are removed as ever"""
+    """no more are kept than there may be opens, and of one client's removals a quarter of that"""
     files = [made(f"bounded{n}") for n in range(5)]
     for _, fd in files:
         os.close(fd)
     forget()
-    old = limit("max_opens", 3)
+    old = limit("max_opens", 8)
     try:
         for path, _ in files:
             os.unlink(path)
-        same(len(orphans()), 3)
+        same(len(orphans()), 2)
     finally:
         limit("max_opens", old)
+    settled()
+
+
+def made_since():
+    """a file made after the start can't be open for anybody who is not known, and is not kept"""
+    path, fd = made("before")
+    os.close(fd)
+    forget()
+    removed("since")
+    same(orphans(), [])
+    os.unlink(path)
+    same(len(orphans()), 1)
+    settled()
+
+
+def fill(path):
+    """All of the room that is left."""
+    step, size = 64 << 20, 0
+    with open(path, "wb") as f:
+        while step >= 1 << 16:
+            try:
+                os.posix_fallocate(f.fileno(), size, step)
+                size += step
+            except OSError as err:
+                same(err.errno, errno.ENOSPC)
+                step //= 2
+
+
+def full():
+    """when the file system is full what is kept for nobody who is known goes, and nothing else"""
+    path, fd = made("big")
+    os.close(fd)
+    with open(behind(path), "r+b") as f:
+        os.posix_fallocate(f.fileno(), 0, 32 << 20)
+    path2, fd2 = made("writer", 0o600)
+    filler = os.path.dirname(path) + "/filler"
+    forget()
+    os.unlink(path)
+    same(len(orphans()), 1)
+    try:
+        fill(behind(filler))
+        same(len(orphans()), 1)
+        with As(USER):
+            os.pwrite(fd2, b"z" * (8 << 20), 0)
+            os.fsync(fd2)
+        no_orphans()
+    finally:
+        os.unlink(behind(filler))
+    os.close(fd2)
+    os.unlink(path2)
     settled()
 
 

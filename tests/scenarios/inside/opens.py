@@ -10,6 +10,7 @@ tests/scenarios/inside/opens.
 import ctypes
 import errno
 import glob
+import itertools
 import os
 import subprocess
 import sys
@@ -26,6 +27,7 @@ OP_CREATE = 7
 NO_DATA = 0
 STATS = None
 DIR = None
+NUMBERS = itertools.count()
 
 
 def run(*command):
@@ -500,9 +502,11 @@ def hard_links():
 
 
 def nothing_kept():
+    """Not even what somebody might have open: for the server this client has not made it."""
     before = set(orphans())
-    path, fd = made("kept")
-    os.close(fd)
+    path = os.path.join(DIR, f"kept{next(NUMBERS)}")
+    with open(path.replace(os.environ["RDMAFS_MNT"], "/backing/export", 1), "xb"):
+        pass
     os.unlink(path)
     return not set(orphans()) - before
 
