@@ -136,40 +136,36 @@ struct rxp_proc_kind {
 	const char *name;
 	void (*show)(struct seq_file *m, void *owner);
 	int (*write)(void *owner, char *text);	/* NULL: nobody may write */
+	bool at_once;				/* and waits for no other write */
 };
 
-/*
- * A write changes what it names and nothing else, also beside another write to that file:
- * hence its mutex.  Who aborts a mount does not wait for who changes its quota.
- */
 struct rxp_proc_file {
 	struct rxp_proc_dir *dir;
 	const struct rxp_proc_kind *kind;
-	struct mutex change;		/* inside the directory's lock */
 };
 
 /*
  * One reference is the owner's, until it ends, and one each open file's.  The owner stays
  * while somebody has the lock for reading, and takes it for writing when it ends: no memory
- * of a user's is touched under it, and nobody is waited for but who changes a quota.
+ * of a user's is touched under it, and who has it waits for nobody but, to change a quota, for
+ * a device.  A write changes what it names and nothing else, also beside another: hence the
+ * mutex, inside the lock.  Who aborts a mount does not wait for who changes its quota.
  */
 struct rxp_proc_dir {
 	struct kref ref;
 	struct rw_semaphore lock;
+	struct mutex change;
 	void *owner;			/* under lock; NULL: it has ended */
 	const struct net *net;		/* who sees the files; NULL: all */
 	struct proc_dir_entry *entry;
-	int nr;
-	struct rxp_proc_file files[] __counted_by(nr);
+	struct rxp_proc_file files[];
 };
 
 static void rxp_proc_dir_release(struct kref *ref)
 {
 	struct rxp_proc_dir *dir = container_of(ref, struct rxp_proc_dir, ref);
-	int i;
 
-	for (i = 0; i < dir->nr; i++)
-		mutex_destroy(&dir->files[i].change);
+	mutex_destroy(&dir->change);
 	kfree(dir);
 }
 
@@ -208,7 +204,7 @@ static char *rxp_proc_text(const char __user *ubuf, size_t len)
 
 static ssize_t rxp_proc_write(struct file *file, const char __user *ubuf, size_t len, loff_t *pos)
 {
-	struct rxp_proc_file *f = ((struct seq_file *)file->private_data)->private;
+	const struct rxp_proc_file *f = ((struct seq_file *)file->private_data)->private;
 	int ret = -EIO;
 	char *text;
 
@@ -218,10 +214,12 @@ static ssize_t rxp_proc_write(struct file *file, const char __user *ubuf, size_t
 	if (IS_ERR(text))
 		return PTR_ERR(text);
 	down_read(&f->dir->lock);
-	mutex_lock(&f->change);
+	if (!f->kind->at_once)
+		mutex_lock(&f->dir->change);
 	if (f->dir->owner)
 		ret = f->kind->write(f->dir->owner, text);
-	mutex_unlock(&f->change);
+	if (!f->kind->at_once)
+		mutex_unlock(&f->dir->change);
 	up_read(&f->dir->lock);
 	kfree(text);
 	return ret ? ret : len;
@@ -304,19 +302,17 @@ static struct rxp_proc_dir *rxp_proc_make(const char *name, const struct net *ne
 		return NULL;
 	kref_init(&dir->ref);
 	init_rwsem(&dir->lock);
+	mutex_init(&dir->change);
 	dir->owner = owner;
 	dir->net = net;
-	dir->nr = nr;
-	for (i = 0; i < nr; i++) {
+	dir->entry = proc_mkdir(name, rxp_proc_root);
+	for (i = 0; dir->entry && i < nr; i++) {
 		dir->files[i].dir = dir;
 		dir->files[i].kind = &kinds[i];
-		mutex_init(&dir->files[i].change);
-	}
-	dir->entry = proc_mkdir(name, rxp_proc_root);
-	for (i = 0; dir->entry && i < nr; i++)
 		if (!proc_create_data(kinds[i].name, kinds[i].write ? 0644 : 0444, dir->entry,
 				      &rxp_proc_ops, &dir->files[i]))
 			break;
+	}
 	if (i < nr) {
 		rxp_proc_remove(dir);
 		return NULL;
@@ -452,7 +448,7 @@ static const struct rxp_proc_kind rxp_member_files[] = {
 	{ "stats", rxp_member_stats_show },
 	{ "waits", rxp_waits_show },
 	{ "quota", rxp_quota_show, rxp_quota_write },
-	{ "abort", rxp_abort_show, rxp_abort_write },
+	{ "abort", rxp_abort_show, rxp_abort_write, .at_once = true },
 };
 
 /**
