@@ -111,6 +111,9 @@ bool rxp_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
  * rxp_later_room - the server has served a large WRITE
  * @x: the session, its lock held
  *
+ * READs have the same chance of the room that it leaves as the next WRITE, which else would
+ * have it each time: they come again at their own pace.
+ *
  * Any context but hard interrupt.
  */
 void rxp_later_room(struct rdmafs_xprt *x)
@@ -118,6 +121,8 @@ void rxp_later_room(struct rdmafs_xprt *x)
 	struct rxp_later *later = &x->later;
 
 	lockdep_assert_held(&x->lock);
+	if (!list_empty(&later->reads))
+		mod_delayed_work(rxp_turn_wq, &later->read_work, 0);
 	if (list_empty(&later->writes) && !later->sending)
 		return;
 	later->served = true;

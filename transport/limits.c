@@ -404,8 +404,11 @@ static u64 rxp_beyond_kept(u64 bytes)
  *   here it has until it is over, which needs no more pages, and a WRITE stands in line for
  *   translations with its pages (rxp_req_claim()): nobody waits in a circle.
  * - All of it is given back but by what hangs.  A session's requests are of one export: if
- *   what it holds hangs, so would what is put off.  If not, that ends, and it holds nothing else.
- *   WRITEs see to that themselves: those that are newer queue behind them (later.c).
+ *   what it holds hangs, so would what is put off; but a WRITE in line for translations waits for
+ *   others, at most for the grace period, and READs of its session with it.  If not, that ends,
+ *   and it holds nothing else: WRITEs see to that themselves, as those that are newer queue behind
+ *   them (later.c); READs do not, so a stream of small ones can leave a large request of theirs
+ *   no such moment.
  * - Sessions that hold something else, however busy, leave a quarter, and no less than the
  *   largest request, of all and of their client's part to those that do not.  These have one
  *   request each there, of the slots that they have, and find the rest free as they come again.

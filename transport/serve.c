@@ -12,8 +12,8 @@
  * translations for a sink it stands in line for them, in its slot: so what others give
  * back is bound to it at once, and does not lie idle for a round trip.  No more than half
  * of a session's slots do so, and with no more than half of its pages if they are several,
- * so that other requests do not wait for other clients; for one more the client is told to
- * come back (RETRY_LATER).
+ * so that other requests do not wait for other clients, unless it is for the place beyond the
+ * bounds (limits.c); for one more the client is told to come back (RETRY_LATER).
  *
  * A CALL that announces a large READ but names no memory will be followed by
  * an STCRW (Ou et al., FRRWP): the client registers while the file is read.
@@ -62,7 +62,8 @@ static void rxp_req_drop_sink(struct rxp_req *req)
 /*
  * Has its session a place in line?  They stand there with their pages: but for the first, half
  * of what the session, and its client, may have is for what waits for nobody.  Who is sent away
- * has others there, whose replies tell it to come again: so nobody is left out.
+ * has others there, whose replies tell it to come again, or comes again by itself: so nobody is
+ * left out.
  */
 static bool rxp_req_may_claim(struct rxp_req *req)
 {
@@ -305,6 +306,9 @@ static void rxp_req_fetch(struct rxp_req *req)
 			rxp_way_put(&way);
 			if (ret != -E2BIG)
 				rxp_count(&s->stats, retry_later);
+			/* Who is put off keeps nothing, however long his reply takes. */
+			if (req->pool)
+				rxp_req_drop_sink(req);
 			rxp_req_finish(req, ret == -E2BIG ? RXP_STATUS_TOO_LARGE :
 				       RXP_STATUS_RETRY_LATER, 0, 0, false);
 			return;
