@@ -407,6 +407,9 @@ static int rdmafsd_cfg_start(struct rdmafsd_cfg *cfg)
 	exp = rdmafsd_export_start(&cfg->p, cfg->path);
 	if (IS_ERR(exp))
 		return PTR_ERR(exp);
+	/* Until it was live notes of it could give way. */
+	if (rdmafsd_known_unknown(&cfg->known))
+		WRITE_ONCE(exp->unknown, true);
 	WRITE_ONCE(cfg->live, exp);
 	return 0;
 }

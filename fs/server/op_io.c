@@ -213,6 +213,8 @@ static ssize_t rdmafsd_append_do(struct rdmafsd_rq *rq, struct kiocb *kiocb, u32
 			      stable < RFP_FILE_SYNC);
 	if (rdmafs_test_fail("append_sync", inode->i_ino))
 		err = -ENOMEM;
+	if (rdmafs_test_fail("append_full", inode->i_ino))
+		err = -ENOSPC;
 	return err ? rdmafsd_append_error(err) : done;
 }
 
@@ -299,6 +301,7 @@ int rdmafsd_op_write(struct rdmafsd_rq *rq)
 		return err;
 	if (!(rq->state->file->f_mode & FMODE_WRITE))
 		return -EBADF;
+	rq->again = !(flags & RFP_WRITE_APPEND);
 	err = rdmafsd_rq_enter(rq);
 	if (!err)
 		err = rdmafsd_write_run(rq, pos, stable, flags);

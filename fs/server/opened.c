@@ -589,16 +589,17 @@ void rdmafsd_opened_started(struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_opened_full - there is no room for what a client writes
- * @exp: the export
+ * rdmafsd_opened_full - there was no room for what a client writes
+ * @exp:  the export
+ * @full: nor is there in its file system now
  *
  * Whatever is kept for those alone who may have it open goes, and nothing that anybody is known
  * to have open.
  *
  * Context: process.
- * Return: true: there may be room in a moment.
+ * Return: true: there may be room in a moment, or is.
  */
-bool rdmafsd_opened_full(struct rdmafsd_export *exp)
+bool rdmafsd_opened_full(struct rdmafsd_export *exp, bool full)
 {
 	u64 now = get_jiffies_64();
 	struct rdmafsd_claim *claim;
@@ -606,12 +607,12 @@ bool rdmafsd_opened_full(struct rdmafsd_export *exp)
 
 	spin_lock(&exp->opened_lock);
 	claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
-	if (claim && claim->guess) {
+	if (full && claim && claim->guess) {
 		exp->full = now + HZ;
 		mod_delayed_work(rdmafsd_reap_wq, &exp->reap, 0);
 	}
-	/* Also while the last one is just going. */
-	goes = time_before64(now, exp->full);
+	/* Also while the last one is just going, which may take long if it is large. */
+	goes = exp->giving || time_before64(now, exp->full);
 	spin_unlock(&exp->opened_lock);
 	return goes;
 }
@@ -746,7 +747,7 @@ static struct rdmafsd_claim *rdmafsd_leaving_guess(struct rdmafsd_rq *rq, struct
 		return NULL;
 	claim = rdmafsd_claim_guess(rq->ses->client);
 	if (!claim)
-		pr_warn_ratelimited("%s: a client removes more files than are kept for clients that may have them open and are not back yet (max_opens)\n",
+		pr_warn_ratelimited("%s: no room to keep what a client removes for others that may have it open and are not back yet (max_opens)\n",
 				    rq->exp->p.name);
 	return claim;
 }
@@ -870,16 +871,10 @@ static bool rdmafsd_claim_kept(struct rdmafsd_export *exp, const struct rdmafsd_
 	       rdmafsd_cut_keeps(exp, claim->of->inode);
 }
 
-/* Guesses whose room is needed are due at once. */
-static bool rdmafsd_claim_in_time(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
+/* Is the room of what is kept so needed? */
+static bool rdmafsd_claim_gives(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
 {
-	u64 now = get_jiffies_64();
-
-	if (claim->guess && time_before64(now, exp->full)) {
-		exp->full = now + HZ;
-		return false;
-	}
-	return time_before(jiffies, rdmafsd_claim_due(claim));
+	return claim->guess && time_before64(get_jiffies_64(), exp->full);
 }
 
 /* One that nobody came back for in time; its entry if that ends, too. */
@@ -901,7 +896,8 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 		claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
 		if (!claim)
 			return NULL;
-		if (rdmafsd_claim_in_time(exp, claim)) {
+		if (!rdmafsd_claim_gives(exp, claim) &&
+		    time_before(jiffies, rdmafsd_claim_due(claim))) {
 			rdmafsd_reap_at(exp, claim);
 			return NULL;
 		}
@@ -911,14 +907,26 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 		claim->guess = false;
 		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
 	}
+	exp->giving = rdmafsd_claim_gives(exp, claim);
 	*of = claim->of;
 	rdmafsd_claim_forget(exp, claim);
 	/* What goes with its data is nobody's to write again. */
-	if ((*of)->opens || (*of)->awaited || (*of)->name == RDMAFSD_NAMED)
+	if ((*of)->opens || (*of)->awaited || (*of)->name == RDMAFSD_NAMED ||
+	    (*of)->inode->i_nlink > 1)
 		rdmafsd_claim_last_wb(exp, claim);
 	if (!rdmafsd_opened_ends(exp, *of, orphan))
 		*of = NULL;
 	return claim;
+}
+
+/* If it went for its room that is there now, and the next one may go. */
+static void rdmafsd_given(struct rdmafsd_export *exp)
+{
+	spin_lock(&exp->opened_lock);
+	if (exp->giving)
+		exp->full = get_jiffies_64() + HZ;
+	exp->giving = false;
+	spin_unlock(&exp->opened_lock);
 }
 
 static void rdmafsd_claims_reap(struct work_struct *work)
@@ -938,6 +946,7 @@ static void rdmafsd_claims_reap(struct work_struct *work)
 		rdmafsd_claim_free(claim);
 		if (of)
 			rdmafsd_opened_end(exp, of, orphan);
+		rdmafsd_given(exp);
 		/* There may be many, whose time is over at once. */
 		cond_resched();
 	}

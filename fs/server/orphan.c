@@ -320,8 +320,8 @@ bool rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode)
 		return true;
 	err = rdmafsd_orphan_undo(exp, inode);
 	mnt_drop_write(exp->path.mnt);
-	/* A shortage of memory passes, too, and to look for the name takes some. */
-	if (err == -EAGAIN || err == -ENOMEM)
+	/* A shortage passes, too: to look for the name takes memory, and to remove it may room. */
+	if (err == -EAGAIN || err == -ENOMEM || err == -ENOSPC || err == -EDQUOT)
 		return false;
 	if (err)
 		rdmafsd_orphan_stays(exp, inode, err);

@@ -184,6 +184,7 @@ struct rdmafsd_export_params {
  * @left:	the claims that clients may come back for, the first to be lost first; guesses
  *		(rdmafsd_leaving_wait()) before all others
  * @full:	until then, in 64-bit jiffies, guesses go at once: their room is needed
+ * @giving:	one is just going for that
  * @late:	of what is in @opened, those whose names as orphans are to be removed yet
  * @nr_orphans:	likewise, those without a name of their own
  * @reap:	lets go of those that nobody comes back for
@@ -221,6 +222,7 @@ struct rdmafsd_export {
 	spinlock_t opened_lock;		/* see above */
 	struct list_head left;
 	u64 full;
+	bool giving;
 	struct list_head late;
 	unsigned int nr_orphans;
 	struct delayed_work reap;
@@ -556,7 +558,7 @@ void rdmafsd_claim_again(struct rdmafsd_export *exp, struct inode *inode, u64 id
 void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, bool lost);
 bool rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
 void rdmafsd_opened_started(struct rdmafsd_export *exp);
-bool rdmafsd_opened_full(struct rdmafsd_export *exp);
+bool rdmafsd_opened_full(struct rdmafsd_export *exp, bool full);
 void rdmafsd_opened_made(struct rdmafsd_export *exp, const struct inode *inode);
 int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);
@@ -589,6 +591,7 @@ void rdmafsd_orphans_exit(struct rdmafsd_export *exp);
  * @enc:	the reply, so far
  * @cred_id:	the caller's credentials, as the client named them
  * @access:	attributes are to tell what the caller may do
+ * @again:	it may be executed twice
  * @exp:	export in use, in flight; NULL until the first handle or stateid
  * @cred:	credentials put on, NULL while the server's own are on
  * @saved:	what they cover
@@ -602,6 +605,7 @@ struct rdmafsd_rq {
 	struct rfp_enc enc;
 	u32 cred_id;
 	bool access;
+	bool again;
 	struct rdmafsd_export *exp;
 	const struct cred *cred;
 	const struct cred *saved;
