@@ -112,7 +112,8 @@ bool rxp_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
  * @x: the session, its lock held
  *
  * READs have the same chance of the room that it leaves as the next WRITE, which else would
- * have it each time: they come again at their own pace.
+ * have it each time; but not those that have just been refused, of which each WRITE would
+ * bring all again.
  *
  * Any context but hard interrupt.
  */
@@ -121,7 +122,7 @@ void rxp_later_room(struct rdmafs_xprt *x)
 	struct rxp_later *later = &x->later;
 
 	lockdep_assert_held(&x->lock);
-	if (!list_empty(&later->reads))
+	if (!list_empty(&later->reads) && time_after(jiffies, later->read_refused + 1))
 		mod_delayed_work(rxp_turn_wq, &later->read_work, 0);
 	if (list_empty(&later->writes) && !later->sending)
 		return;
