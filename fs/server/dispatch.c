@@ -14,7 +14,6 @@
  * once.
  */
 #include <linux/build_bug.h>
-#include <linux/statfs.h>
 #include <linux/uio.h>
 #include "server.h"
 #include "transport/points.h"
@@ -282,29 +281,6 @@ static int rdmafsd_run(struct rdmafsd_rq *rq, unsigned int *flags)
 	return rdmafsd_ops[op].fn(rq);
 }
 
-/* A file system is full when one in so many of its blocks, or inodes, is left. */
-#define RDMAFSD_FULL_PART	16
-
-/* Hardly any room is left: it was not an attribute that is larger than such may be. */
-static bool rdmafsd_is_full(const struct rdmafsd_export *exp)
-{
-	struct kstatfs st;
-
-	if (vfs_statfs(&exp->path, &st))
-		return false;
-	return st.f_bavail < st.f_blocks / RDMAFSD_FULL_PART ||
-	       st.f_ffree < st.f_files / RDMAFSD_FULL_PART;
-}
-
-/*
- * What is kept for nobody who is known goes, and then there may be room.  Who may be executed
- * twice comes again: a WRITE's data would be lost.
- */
-static int rdmafsd_no_room(struct rdmafsd_rq *rq, int err)
-{
-	return rdmafsd_opened_full(rq->exp, rdmafsd_is_full(rq->exp)) && rq->again ? -EAGAIN : err;
-}
-
 /* What rdmafsd_handle_now() could not let go of. */
 static void rdmafsd_put_late(struct rdmafs_xprt_req *req)
 {
@@ -391,10 +367,10 @@ void rdmafsd_handle(struct rdmafs_xprt_req *req, void *ctx)
 	rfp_dec_init(&rq.dec, req->body, req->body_len);
 	rfp_enc_init(&rq.enc, req->reply, RDMAFS_XPRT_BODY_MAX);
 	err = rdmafsd_run(&rq, &flags);
-	if (err == -ENOSPC && rq.exp)
-		err = rdmafsd_no_room(&rq, err);
-
 	rdmafsd_rq_leave(&rq);
+	/* Who may be executed twice comes again: a WRITE's data would be lost. */
+	if (err == -ENOSPC && rq.exp && rdmafsd_opened_full(rq.exp) && rq.again)
+		err = -EAGAIN;
 	if (rq.state)
 		rdmafsd_state_put(rq.state);
 	rdmafsd_export_put(rq.exp);

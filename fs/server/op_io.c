@@ -346,6 +346,8 @@ int rdmafsd_op_commit(struct rdmafsd_rq *rq)
 		return -EINVAL;
 	if (count && count - 1 < (u64)LLONG_MAX - start)
 		end = start + count - 1;
+	/* It moves the verifier when it fails: what is not there then is written again. */
+	rq->again = true;
 	err = rdmafsd_rq_state(rq, le64_to_cpu(creq->stateid));
 	if (err)
 		return err;

@@ -67,6 +67,7 @@
 #include <linux/rhashtable.h>
 #include <linux/siphash.h>
 #include <linux/slab.h>
+#include <linux/statfs.h>
 #include "transport/points.h"
 #include "server.h"
 
@@ -261,12 +262,17 @@ static void rdmafsd_claim_move(struct rdmafsd_export *exp, struct rdmafsd_claim 
  */
 static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
 {
-	bool gone = rdmafsd_orphan_remove(exp, of->inode);
+	bool gone;
 
+	spin_lock(&exp->opened_lock);
+	exp->going++;
+	spin_unlock(&exp->opened_lock);
+	gone = rdmafsd_orphan_remove(exp, of->inode);
 	spin_lock(&exp->opened_lock);
 	if (gone) {
 		rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
 	} else {
+		exp->going--;
 		rdmafsd_opened_move(exp, of, RDMAFSD_ORPHAN);
 		/* Its links were told as they are meanwhile. */
 		rdmafsd_change_made(of->inode);
@@ -275,8 +281,14 @@ static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_ope
 		queue_delayed_work(rdmafsd_reap_wq, &exp->later, HZ);
 	}
 	spin_unlock(&exp->opened_lock);
-	if (gone)
-		rdmafsd_opened_free(of);
+	if (!gone)
+		return;
+	/* Its last reference may be ours, and its room comes then. */
+	rdmafsd_opened_free(of);
+	spin_lock(&exp->opened_lock);
+	exp->going--;
+	exp->room = get_jiffies_64() + HZ;
+	spin_unlock(&exp->opened_lock);
 }
 
 /* Does the entry end, as nobody counts in it any more?  Then @orphan says how. */
@@ -317,14 +329,18 @@ static void rdmafsd_opened_later(struct work_struct *work)
 
 	spin_lock(&exp->opened_lock);
 	list_splice_init(&exp->late, &late);
-	while ((of = list_first_entry_or_null(&late, struct rdmafsd_opened, late))) {
+	while ((of = list_first_entry_or_null(&late, struct rdmafsd_opened, late)) &&
+	       !percpu_ref_is_dying(&exp->inflight)) {
 		list_del_init(&of->late);
 		if (!rdmafsd_opened_ends(exp, of, &orphan))
 			continue;
 		spin_unlock(&exp->opened_lock);
 		rdmafsd_opened_end(exp, of, orphan);
+		cond_resched();
 		spin_lock(&exp->opened_lock);
 	}
+	/* Of an export that ends they stay, for its next start. */
+	list_splice(&late, &exp->late);
 	spin_unlock(&exp->opened_lock);
 }
 
@@ -588,31 +604,54 @@ void rdmafsd_opened_started(struct rdmafsd_export *exp)
 	spin_unlock(&exp->opened_lock);
 }
 
+/* A file system is full when one in so many of its blocks, or inodes, is left. */
+#define RDMAFSD_FULL_PART	16
+
+/* Hardly any room is left: it was not an attribute that is larger than such may be. */
+static bool rdmafsd_fs_is_full(const struct rdmafsd_export *exp)
+{
+	struct kstatfs st;
+
+	if (vfs_statfs(&exp->path, &st))
+		return false;
+	return st.f_bavail < st.f_blocks / RDMAFSD_FULL_PART ||
+	       st.f_ffree < st.f_files / RDMAFSD_FULL_PART;
+}
+
+static bool rdmafsd_guesses_left(struct rdmafsd_export *exp)
+{
+	struct rdmafsd_claim *claim;
+
+	lockdep_assert_held(&exp->opened_lock);
+	claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
+	return claim && claim->guess;
+}
+
 /**
  * rdmafsd_opened_full - there was no room for what a client writes
- * @exp:  the export
- * @full: nor is there in its file system now
+ * @exp: the export
  *
- * Whatever is kept for those alone who may have it open goes, and nothing that anybody is known
- * to have open.
+ * If its file system is full whatever is kept for those alone who may have it open goes,
+ * and nothing that anybody is known to have open.
  *
- * Context: process.
+ * Context: process, the server's own credentials.
  * Return: true: there may be room in a moment, or is.
  */
-bool rdmafsd_opened_full(struct rdmafsd_export *exp, bool full)
+bool rdmafsd_opened_full(struct rdmafsd_export *exp)
 {
-	u64 now = get_jiffies_64();
-	struct rdmafsd_claim *claim;
-	bool goes;
+	bool guesses, full, goes;
 
 	spin_lock(&exp->opened_lock);
-	claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
-	if (full && claim && claim->guess) {
-		exp->full = now + HZ;
+	guesses = rdmafsd_guesses_left(exp);
+	spin_unlock(&exp->opened_lock);
+	full = guesses && rdmafsd_fs_is_full(exp);
+	spin_lock(&exp->opened_lock);
+	if (full && rdmafsd_guesses_left(exp)) {
+		exp->full = true;
 		mod_delayed_work(rdmafsd_reap_wq, &exp->reap, 0);
 	}
 	/* Also while the last one is just going, which may take long if it is large. */
-	goes = exp->giving || time_before64(now, exp->full);
+	goes = exp->full || exp->going || time_before64(get_jiffies_64(), exp->room);
 	spin_unlock(&exp->opened_lock);
 	return goes;
 }
@@ -871,12 +910,6 @@ static bool rdmafsd_claim_kept(struct rdmafsd_export *exp, const struct rdmafsd_
 	       rdmafsd_cut_keeps(exp, claim->of->inode);
 }
 
-/* Is the room of what is kept so needed? */
-static bool rdmafsd_claim_gives(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
-{
-	return claim->guess && time_before64(get_jiffies_64(), exp->full);
-}
-
 /* One that nobody came back for in time; its entry if that ends, too. */
 static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 						   struct rdmafsd_opened **of, bool *orphan)
@@ -894,10 +927,11 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 	}
 	while (true) {
 		claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
+		/* All guesses, which are before the others, go if the room of any is needed. */
+		exp->full &= claim && claim->guess;
 		if (!claim)
 			return NULL;
-		if (!rdmafsd_claim_gives(exp, claim) &&
-		    time_before(jiffies, rdmafsd_claim_due(claim))) {
+		if (!exp->full && time_before(jiffies, rdmafsd_claim_due(claim))) {
 			rdmafsd_reap_at(exp, claim);
 			return NULL;
 		}
@@ -907,7 +941,6 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 		claim->guess = false;
 		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
 	}
-	exp->giving = rdmafsd_claim_gives(exp, claim);
 	*of = claim->of;
 	rdmafsd_claim_forget(exp, claim);
 	/* What goes with its data is nobody's to write again. */
@@ -917,16 +950,6 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 	if (!rdmafsd_opened_ends(exp, *of, orphan))
 		*of = NULL;
 	return claim;
-}
-
-/* If it went for its room that is there now, and the next one may go. */
-static void rdmafsd_given(struct rdmafsd_export *exp)
-{
-	spin_lock(&exp->opened_lock);
-	if (exp->giving)
-		exp->full = get_jiffies_64() + HZ;
-	exp->giving = false;
-	spin_unlock(&exp->opened_lock);
 }
 
 static void rdmafsd_claims_reap(struct work_struct *work)
@@ -946,7 +969,6 @@ static void rdmafsd_claims_reap(struct work_struct *work)
 		rdmafsd_claim_free(claim);
 		if (of)
 			rdmafsd_opened_end(exp, of, orphan);
-		rdmafsd_given(exp);
 		/* There may be many, whose time is over at once. */
 		cond_resched();
 	}

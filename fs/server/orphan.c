@@ -321,6 +321,9 @@ bool rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode)
 	err = rdmafsd_orphan_undo(exp, inode);
 	mnt_drop_write(exp->path.mnt);
 	/* A shortage passes, too: to look for the name takes memory, and to remove it may room. */
+	if (err == -ENOSPC || err == -EDQUOT)
+		pr_warn_ratelimited("%s: no room to remove a file that has lost its name (%d), trying again\n",
+				    exp->p.name, err);
 	if (err == -EAGAIN || err == -ENOMEM || err == -ENOSPC || err == -EDQUOT)
 		return false;
 	if (err)

@@ -183,8 +183,9 @@ struct rdmafsd_export_params {
  * @opened_lock: changes of @opened, @claims and what is in them, and of the next four
  * @left:	the claims that clients may come back for, the first to be lost first; guesses
  *		(rdmafsd_leaving_wait()) before all others
- * @full:	until then, in 64-bit jiffies, guesses go at once: their room is needed
- * @giving:	one is just going for that
+ * @full:	guesses go at once: their room is needed
+ * @going:	orphans that are just being removed
+ * @room:	until then, in 64-bit jiffies, there may be the room of one
  * @late:	of what is in @opened, those whose names as orphans are to be removed yet
  * @nr_orphans:	likewise, those without a name of their own
  * @reap:	lets go of those that nobody comes back for
@@ -221,8 +222,9 @@ struct rdmafsd_export {
 	u64 *made;
 	spinlock_t opened_lock;		/* see above */
 	struct list_head left;
-	u64 full;
-	bool giving;
+	bool full;
+	unsigned int going;
+	u64 room;
 	struct list_head late;
 	unsigned int nr_orphans;
 	struct delayed_work reap;
@@ -558,7 +560,7 @@ void rdmafsd_claim_again(struct rdmafsd_export *exp, struct inode *inode, u64 id
 void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, bool lost);
 bool rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
 void rdmafsd_opened_started(struct rdmafsd_export *exp);
-bool rdmafsd_opened_full(struct rdmafsd_export *exp, bool full);
+bool rdmafsd_opened_full(struct rdmafsd_export *exp);
 void rdmafsd_opened_made(struct rdmafsd_export *exp, const struct inode *inode);
 int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);
