@@ -262,17 +262,12 @@ static void rdmafsd_claim_move(struct rdmafsd_export *exp, struct rdmafsd_claim 
  */
 static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
 {
-	bool gone;
+	bool gone = rdmafsd_orphan_remove(exp, of->inode);
 
-	spin_lock(&exp->opened_lock);
-	exp->going++;
-	spin_unlock(&exp->opened_lock);
-	gone = rdmafsd_orphan_remove(exp, of->inode);
 	spin_lock(&exp->opened_lock);
 	if (gone) {
 		rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
 	} else {
-		exp->going--;
 		rdmafsd_opened_move(exp, of, RDMAFSD_ORPHAN);
 		/* Its links were told as they are meanwhile. */
 		rdmafsd_change_made(of->inode);
@@ -281,14 +276,8 @@ static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_ope
 		queue_delayed_work(rdmafsd_reap_wq, &exp->later, HZ);
 	}
 	spin_unlock(&exp->opened_lock);
-	if (!gone)
-		return;
-	/* Its last reference may be ours, and its room comes then. */
-	rdmafsd_opened_free(of);
-	spin_lock(&exp->opened_lock);
-	exp->going--;
-	exp->room = get_jiffies_64() + HZ;
-	spin_unlock(&exp->opened_lock);
+	if (gone)
+		rdmafsd_opened_free(of);
 }
 
 /* Does the entry end, as nobody counts in it any more?  Then @orphan says how. */
@@ -646,12 +635,17 @@ bool rdmafsd_opened_full(struct rdmafsd_export *exp)
 	spin_unlock(&exp->opened_lock);
 	full = guesses && rdmafsd_fs_is_full(exp);
 	spin_lock(&exp->opened_lock);
-	if (full && rdmafsd_guesses_left(exp)) {
+	/*
+	 * Also while one is just going, which may take long if it is large.  None but guesses, of
+	 * which there are none any more in a while: else whoever closes files that have lost their
+	 * names would have others wait for room for ever.
+	 */
+	goes = exp->full || exp->going || time_before64(get_jiffies_64(), exp->room);
+	if (!goes && full && rdmafsd_guesses_left(exp)) {
 		exp->full = true;
 		mod_delayed_work(rdmafsd_reap_wq, &exp->reap, 0);
+		goes = true;
 	}
-	/* Also while the last one is just going, which may take long if it is large. */
-	goes = exp->full || exp->going || time_before64(get_jiffies_64(), exp->room);
 	spin_unlock(&exp->opened_lock);
 	return goes;
 }
@@ -941,6 +935,7 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 		claim->guess = false;
 		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
 	}
+	exp->going = claim->guess;
 	*of = claim->of;
 	rdmafsd_claim_forget(exp, claim);
 	/* What goes with its data is nobody's to write again. */
@@ -950,6 +945,16 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 	if (!rdmafsd_opened_ends(exp, *of, orphan))
 		*of = NULL;
 	return claim;
+}
+
+/* If that was a guess there is its room now. */
+static void rdmafsd_claim_gone(struct rdmafsd_export *exp)
+{
+	spin_lock(&exp->opened_lock);
+	if (exp->going)
+		exp->room = get_jiffies_64() + HZ;
+	exp->going = false;
+	spin_unlock(&exp->opened_lock);
 }
 
 static void rdmafsd_claims_reap(struct work_struct *work)
@@ -969,6 +974,7 @@ static void rdmafsd_claims_reap(struct work_struct *work)
 		rdmafsd_claim_free(claim);
 		if (of)
 			rdmafsd_opened_end(exp, of, orphan);
+		rdmafsd_claim_gone(exp);
 		/* There may be many, whose time is over at once. */
 		cond_resched();
 	}

@@ -180,11 +180,11 @@ struct rdmafsd_export_params {
  * @opened:	&struct rdmafsd_opened by inode
  * @claims:	&struct rdmafsd_claim by number
  * @made:	marks of files that were made in this life, or NULL, see rdmafsd_opened_made()
- * @opened_lock: changes of @opened, @claims and what is in them, and of the next four
+ * @opened_lock: changes of @opened, @claims and what is in them, and of the next six
  * @left:	the claims that clients may come back for, the first to be lost first; guesses
  *		(rdmafsd_leaving_wait()) before all others
  * @full:	guesses go at once: their room is needed
- * @going:	orphans that are just being removed
+ * @going:	the file of a guess is just being removed
  * @room:	until then, in 64-bit jiffies, there may be the room of one
  * @late:	of what is in @opened, those whose names as orphans are to be removed yet
  * @nr_orphans:	likewise, those without a name of their own
@@ -223,7 +223,7 @@ struct rdmafsd_export {
 	spinlock_t opened_lock;		/* see above */
 	struct list_head left;
 	bool full;
-	unsigned int going;
+	bool going;
 	u64 room;
 	struct list_head late;
 	unsigned int nr_orphans;
