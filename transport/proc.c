@@ -154,7 +154,7 @@ struct rxp_proc_file {
 struct rxp_proc_dir {
 	struct kref ref;
 	struct rw_semaphore lock;
-	struct mutex change;
+	struct mutex change;		/* held by who writes, unless at once */
 	void *owner;			/* under lock; NULL: it has ended */
 	const struct net *net;		/* who sees the files; NULL: all */
 	struct proc_dir_entry *entry;
