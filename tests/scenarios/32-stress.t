@@ -1,11 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# stress-ng's file system class for a minute, verified, and dbench: many odd
-# calls at once, of which none may fail or hang.
+# stress-ng's file system class, verified, and dbench: many odd calls at once, of which none
+# may fail or hang.  The long form lets each stressor run for seconds, all of them together for
+# half a minute, and has fs_mark and bonnie++ besides, which
+# "tests/guest/setup tools" installs.
 set -uo pipefail
 # shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
 
 scenario btrfs --backing btrfs --size 900M -- stress stress_ng dbench
+[ "$scenario_scale" = 1 ] || { tap_done; exit; }
+scenario tools --backing ext4 --size 900M -- stress fs_mark bonnie
 tap_done
