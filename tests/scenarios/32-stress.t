@@ -3,7 +3,7 @@
 #
 # stress-ng's file system class, verified, and dbench: many odd calls at once, of which none
 # may fail or hang.  The long form lets each stressor run for seconds, all of them together for
-# half a minute, and has fs_mark and bonnie++ besides, which
+# half a minute, and has fs_mark, bonnie++ and a PostgreSQL that crashes besides, which
 # "tests/guest/setup tools" installs.
 set -uo pipefail
 # shellcheck source=tests/lib/scenario.sh
@@ -12,4 +12,5 @@ set -uo pipefail
 scenario btrfs --backing btrfs --size 900M -- stress stress_ng dbench
 [ "$scenario_scale" = 1 ] || { tap_done; exit; }
 scenario tools --backing ext4 --size 900M -- stress fs_mark bonnie
+scenario database --backing ext4 --size 700M -- database
 tap_done
