@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The KUnit suites, each case a test here. A suite that is missing, skips a case that
-# is for its device, too, or runs none fails.
+# is for its device, too, or runs none fails, and so does one that has planned more cases than
+# there are.
 set -uo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd -P)
 . "$top/tests/lib/tap.sh"
@@ -25,7 +26,7 @@ trap 'rm -f "$log"' EXIT
 # cases, may be left out for reasons that match. Cases are indented once; parameters of a case
 # twice, suites not at all. Of a case that ran with one parameter KUnit says that it passed.
 run() {
-	local line failed=$tap_failed
+	local line planned failed=$tap_failed
 	"$top/tests/guest/run" --kernel "$kernel" --rdma "$1" --timeout 1200 -- \
 		env "KUNIT_FILTER=${filter:-}" "$top/tests/scenarios/inside/kunit" "${@:3}" >"$log"
 	status=$?
@@ -48,6 +49,8 @@ run() {
 		# What the modules say in cases that pass would leave no room for it.
 		diag "$(grep -E -A8 'EXPECTATION|ASSERTION|not ok' "$log" | grep -v '^rdmafs: ' | tail -n 80)"
 	fi
+	planned=$(sed -nE 's/^ {4}1\.\.([0-9]+)$/\1+/p' "$log" | tr -d '\n')
+	is "$(grep -cE '^ {4}(ok|not ok) [0-9]+ ' "$log")" "$((${planned}0))" "$1: as many cases as are planned"
 	is "$status" 0 "$1: the guest had nothing to report"
 }
 
