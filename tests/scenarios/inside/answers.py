@@ -15,8 +15,8 @@ import os
 import signal
 import threading
 
-from guest import counters, proc_of, report, skip_all, tap_done, until, write_text
-from points import have_points, point_arm, point_count, point_fail, point_release, point_wait
+from guest import (counters, have_points, point_arm, point_count, point_fail, point_release,
+                   point_wait, proc_of, report, skip_all, tap_done, until, write_text)
 
 READ = 9
 UNLINK = 16

@@ -8,13 +8,12 @@ their names before their owners are back.  As opens.py; run by tests/scenarios/i
 
 import errno
 import os
-import sys
 
 import opens
+from guest import point_arm, point_fail, point_release, point_wait
 from opens import (ORPHANS, USER, As, Second, Twin, counter, end_session, export_set, limit, made,
                    nameless, no_orphans, nothing_kept, orphans, reclaim_s, run, same, settled,
                    until)
-from points import point_arm, point_fail, point_release, point_wait
 
 SIZE = 70000
 
@@ -302,4 +301,4 @@ def new_export():
 
 
 if __name__ == "__main__":
-    sys.exit(opens.main(globals()))
+    opens.main(globals())

@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the scenarios' programs share inside a guest, as guest.sh has it for bash."""
+"""
+What programs in Python share inside a guest, as guest.sh has it for bash: TAP, waiting,
+processes, what /proc shows, and test points (tests/points/points.c; test kernels only).
+tests/bench uses it, too.
+"""
 
 import ctypes
 import errno
+import glob
 import os
 import sys
 import time
+import traceback
+
+POINTS = "/sys/module/rdmafs_points/parameters"
 
 _number = _failed = 0
 
@@ -24,6 +32,20 @@ def tap(good, name, *why):
 def report(name, problem):
     """A test's line, if it has said what is wrong, or nothing (an empty string or list)."""
     tap(not problem, name, problem)
+
+
+def attempt(action, name=None):
+    """
+    A test's line, named as action() describes itself if nothing else is said; what that raises
+    is why it failed.  Returns whether it passed.
+    """
+    problem = ""
+    try:
+        action()
+    except Exception:  # pylint: disable=broad-except
+        problem = traceback.format_exc()
+    report(name or action.__doc__, problem)
+    return not problem
 
 
 def measured(good, name, *what):
@@ -144,7 +166,64 @@ def proc_of(path):
     return f"/proc/fs/rdmafs/{os.major(dev)}:{os.minor(dev)}"
 
 
+def key_values(path):
+    """A file of "key value" lines: numbers as numbers."""
+    found = {}
+    for line in read_text(path).splitlines():
+        key, _, value = line.partition(" ")
+        found[key] = int(value) if value.lstrip("-").isdigit() else value
+    return found
+
+
 def counters(path):
-    """The numbers of a file of "key value" lines."""
-    lines = (line.split() for line in read_text(path).splitlines())
-    return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdigit()}
+    """The numbers of such a file."""
+    return {key: value for key, value in key_values(path).items() if isinstance(value, int)}
+
+
+def abort_sessions():
+    """The server forgets all sessions that there are."""
+    for path in glob.glob("/proc/fs/rdmafs/client-*/abort"):
+        try:
+            write_text(path, 1)
+        except OSError as e:
+            # That of a mount which has just ended may go meanwhile.
+            if e.errno not in (errno.ENOENT, errno.EIO):
+                raise
+
+
+def have_points():
+    return os.path.isdir(POINTS)
+
+
+def point_arm(name, count=1, key=None):
+    """The next count threads that come there, with that key if there is one, are held."""
+    write_text(f"{POINTS}/points", f"hold {name} {count}" + ("" if key is None else f" {key}"))
+
+
+def point_fail(name, count=1, key=None):
+    """The next count times it fails."""
+    write_text(f"{POINTS}/points", f"fail {name} {count}" + ("" if key is None else f" {key}"))
+
+
+def point_count(name, what):
+    """what: arrived, held, failed or overdue."""
+    for line in read_text(f"{POINTS}/points").splitlines():
+        words = line.split()
+        if words[0] == name:
+            return int(words[words.index(what) + 1])
+    return 0
+
+
+def point_wait(name, count=1, seconds=60):
+    """Until count threads are held there: whether they are."""
+    return until(lambda: point_count(name, "held") >= count, seconds)
+
+
+def point_release(name):
+    """Who is held goes on, and nobody is held or fails any more."""
+    write_text(f"{POINTS}/points", f"release {name}")
+
+
+def point_knob(name, value):
+    """What is pretended (transport/points.h); 0 is nothing."""
+    write_text(f"{POINTS}/{name}", value)

@@ -12,8 +12,7 @@ import os
 import subprocess
 import threading
 
-from guest import report, skip_all, tap_done
-from points import have_points, point_arm, point_release, point_wait
+from guest import have_points, point_arm, point_release, point_wait, report, skip_all, tap_done
 
 READ = 9
 SIZE = 64 << 10

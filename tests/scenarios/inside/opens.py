@@ -3,23 +3,21 @@
 """Usage: opens.py DIRECTORY TEST...
 
 Each test opens files on the mount, has the session ended, and uses what it has open.
-Prints "ok NAME" or "not ok NAME", with the reason before it.  Run by
-tests/scenarios/inside/opens.
+Prints TAP.  Run by tests/scenarios/inside/opens.
 """
 
 import ctypes
 import errno
-import glob
 import itertools
 import os
 import subprocess
 import sys
 import threading
 import time
-import traceback
 
 import guest
-from points import point_arm, point_count, point_fail, point_release, point_wait
+from guest import (abort_sessions, attempt, counters, point_arm, point_count, point_fail,
+                   point_release, point_wait, proc_of, read_text, tap_done, write_text)
 
 USER = 1000
 OPTS = os.environ["RDMAFS_MOUNT_OPTS"]
@@ -39,7 +37,7 @@ def run(*command):
 
 
 def counter(key):
-    return guest.counters(STATS)[key]
+    return counters(STATS)[key]
 
 
 def until(what, condition, seconds=60):
@@ -50,14 +48,7 @@ def until(what, condition, seconds=60):
 def end_session(meanwhile=lambda: None):
     """The server forgets the session; the client has noticed when this returns."""
     before = counter("session_resets")
-    for path in glob.glob("/proc/fs/rdmafs/client-*/abort"):
-        try:
-            with open(path, "w", encoding="ascii") as f:
-                f.write("1")
-        except OSError as e:
-            # That of a mount which has just ended may go meanwhile.
-            if e.errno not in (errno.ENOENT, errno.EIO):
-                raise
+    abort_sessions()
     meanwhile()
     until("a new session", lambda: counter("session_resets") > before)
 
@@ -194,15 +185,12 @@ def modules_reloaded():
 
 
 def none_ending():
-    with open("/sys/kernel/config/rdmafs/ending", encoding="ascii") as f:
-        return not f.read()
+    return not read_text("/sys/kernel/config/rdmafs/ending")
 
 
 def settings(name, **values):
     for attribute, value in values.items():
-        with open(f"/sys/kernel/config/rdmafs/exports/{name}/{attribute}", "w",
-                  encoding="ascii") as f:
-            f.write(value)
+        write_text(f"/sys/kernel/config/rdmafs/exports/{name}/{attribute}", value)
         if (attribute, value) == ("enable", "0"):
             until("the export has ended", none_ending)
 
@@ -217,8 +205,7 @@ def export_set(**values):
     """Settings of the export, which is disabled meanwhile."""
     old = {}
     for name in values:
-        with open("/sys/kernel/config/rdmafs/exports/export/" + name, encoding="ascii") as f:
-            old[name] = f.read().strip()
+        old[name] = read_text("/sys/kernel/config/rdmafs/exports/export/" + name).strip()
     settings_back("export", **values)
     return old
 
@@ -361,8 +348,8 @@ def no_orphans():
 
 
 def reclaim_s(seconds):
-    old = guest.read_text(RECLAIM).strip()
-    guest.write_text(RECLAIM, seconds)
+    old = read_text(RECLAIM).strip()
+    write_text(RECLAIM, seconds)
     return old
 
 
@@ -373,7 +360,7 @@ class Second:
         self.mnt = "/tmp/opens.second"
         os.makedirs(self.mnt, exist_ok=True)
         run("mount", "-t", "rdmafs", "-o", OPTS + ",actimeo=0", "10.9.0.1:/export", self.mnt)
-        self.device = os.stat(self.mnt).st_dev
+        self.proc = proc_of(self.mnt)
         return self
 
     def path(self, path):
@@ -381,9 +368,7 @@ class Second:
 
     def die(self):
         """It ends without a word: the server has a session left, and forgets it."""
-        where = f"{os.major(self.device)}:{os.minor(self.device)}"
-        with open(f"/proc/fs/rdmafs/{where}/abort", "w", encoding="ascii") as f:
-            f.write("1")
+        write_text(f"{self.proc}/abort", 1)
 
     def __exit__(self, *exc):
         run("umount", self.mnt)
@@ -962,7 +947,7 @@ def cut_off_ending():
         try:
             thread.start()
             same(point_wait("create_opened"), True)
-            guest.write_text("/sys/kernel/config/rdmafs/exports/export/enable", "0")
+            write_text("/sys/kernel/config/rdmafs/exports/export/enable", "0")
             same(none_ending(), False)
             end_session()
             same(guest.until(lambda: not orphans(), 5), False)
@@ -1111,14 +1096,14 @@ LIMITS = "/sys/kernel/config/rdmafs/"
 
 def left():
     """Opens that clients may come back for."""
-    return guest.counters("/proc/fs/rdmafs/port-20060/limits")["left_opens"]
+    return counters("/proc/fs/rdmafs/port-20060/limits")["left_opens"]
 
 
 def limit(name, value=None):
     """A bound as it was, set to another value if one is given."""
-    old = int(guest.read_text(LIMITS + name))
+    old = int(read_text(LIMITS + name))
     if value is not None:
-        guest.write_text(LIMITS + name, value)
+        write_text(LIMITS + name, value)
     return old
 
 
@@ -1214,7 +1199,7 @@ def kept():
     """What tests set, as it is now."""
     values = {}
     for name in KEPT:
-        values[name] = guest.read_text(name).strip()
+        values[name] = read_text(name).strip()
     return values
 
 
@@ -1225,7 +1210,7 @@ def restore(before):
     of_export = {name.removeprefix(WHERE): changed.pop(name)
                  for name in list(changed) if name.startswith(WHERE)}
     for name, value in changed.items():
-        guest.write_text(name, value)
+        write_text(name, value)
     if of_export:
         export_set(**of_export)
 
@@ -1233,20 +1218,14 @@ def restore(before):
 def main(tests):
     global DIR, STATS
     DIR = sys.argv[1]
-    STATS = guest.proc_of(os.environ["RDMAFS_MNT"]) + "/stats"
+    STATS = proc_of(os.environ["RDMAFS_MNT"]) + "/stats"
     os.chmod(DIR, 0o777)
     for name in sys.argv[2:]:
-        test = tests[name]
         before = kept()
-        try:
-            test()
-            print(f"ok {test.__doc__}", flush=True)
-        except Exception:  # pylint: disable=broad-except
-            print(traceback.format_exc())
-            print(f"not ok {test.__doc__}", flush=True)
+        if not attempt(tests[name]):
             restore(before)
-    return 0
+    tap_done()
 
 
 if __name__ == "__main__":
-    sys.exit(main(globals()))
+    main(globals())

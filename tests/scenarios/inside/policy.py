@@ -17,8 +17,9 @@ import sys
 import threading
 import time
 
-from guest import measured, proc_of, read_text, tap, tap_done, tap_skip, until, write_text
-from points import have_points, point_arm, point_count, point_fail, point_knob, point_release
+from guest import (have_points, key_values, measured, point_arm, point_count, point_fail,
+                   point_knob, point_release, proc_of, read_text, tap, tap_done, tap_skip, until,
+                   write_text)
 
 MR = 257                        # entries that a READ of 1 MiB takes
 OPTS = os.environ["RDMAFS_MOUNT_OPTS"]
@@ -29,14 +30,6 @@ MIB = 1 << 20
 # Of two mounts together, while their shares are measured.
 READS = max(2400 // int(os.environ.get("RDMAFS_SCALE", "1")), 1200)
 TRIES = 8                       # at what depends on how the machine lets us run
-
-
-def key_values(path):
-    found = {}
-    for line in read_text(path).splitlines():
-        key, _, value = line.partition(" ")
-        found[key] = int(value) if value.lstrip("-").isdigit() else value
-    return found
 
 
 class Device:

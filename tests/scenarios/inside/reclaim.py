@@ -9,12 +9,11 @@ import fcntl
 import os
 import signal
 import threading
-import traceback
 
 import opens
-from guest import counters, proc_of, read_text, report, tap_done, tap_skip, write_text
+from guest import (attempt, counters, have_points, point_arm, point_count, point_release,
+                   point_wait, proc_of, read_text, tap_done, tap_skip, write_text)
 from opens import Second, counter, end_session, limit, made, run, same, settings, until
-from points import have_points, point_arm, point_count, point_release, point_wait
 
 OPEN = 6
 AT_A_TIME = 8
@@ -197,13 +196,8 @@ def main():
     for test in busy, in_flight, nameless_first, offline, offline_end:
         if test != busy and not have_points():
             tap_skip(test.__doc__, "no test points")
-            continue
-        problem = ""
-        try:
-            test()
-        except Exception:  # pylint: disable=broad-except
-            problem = traceback.format_exc()
-        report(test.__doc__, problem)
+        else:
+            attempt(test)
     tap_done()
 
 

@@ -27,9 +27,8 @@ import sys
 import time
 import traceback
 
-from guest import (counters, diag, measured, proc_of, read_text, report, skip_all, tap_done,
-                   until, write_text)
-from points import have_points, point_knob
+from guest import (counters, diag, have_points, measured, point_knob, proc_of, read_text, report,
+                   skip_all, tap_done, until, write_text)
 
 TABLE = "/sys/kernel/debug/rdmafs_nomem"
 RECLAIM = "/sys/module/rdmafsd/parameters/reclaim_s"

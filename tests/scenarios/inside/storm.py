@@ -11,7 +11,7 @@ What is done with an open file never fails.  What is done with a name and can't 
 twice may say EIO if its answer was lost with the session, once for each session that ends
 meanwhile: the worker then looks what has become of it and goes on.
 
-Prints "ok NAME" or "not ok NAME", with the reason before it, as opens.py does.
+Prints TAP.
 """
 
 import glob
@@ -26,7 +26,8 @@ import time
 import traceback
 
 import storm_git
-from guest import counters, proc_of, read_text, until, write_text
+from guest import (abort_sessions, attempt, counters, diag, proc_of, read_text, report, tap,
+                   tap_done, until, write_text)
 from unproven import unproven as maybe_made
 
 USER = 1000
@@ -195,11 +196,7 @@ def end_session(stats, restart):
         for command in "stop", "start":
             subprocess.run(["rdmafsctl", command], check=True, capture_output=True, cwd="/")
     else:
-        for path in glob.glob("/proc/fs/rdmafs/client-*/abort"):
-            try:
-                write_text(path, 1)
-            except FileNotFoundError:
-                pass
+        abort_sessions()
     if not until(lambda: resets(stats) > before):
         raise TimeoutError("no new session")
     settled.value = ends.value
@@ -224,12 +221,6 @@ def orphans_in_the_end():
     return glob.glob("/backing/export/.rdmafs-orphans/*")
 
 
-def result(ok, name, why=""):
-    if not ok:
-        print(why)
-    print(f"{'ok' if ok else 'not ok'} {name}", flush=True)
-
-
 def main():
     where, times = sys.argv[1], int(sys.argv[2])
     stats = proc_of(os.environ["RDMAFS_MNT"]) + "/stats"
@@ -244,20 +235,20 @@ def main():
         os.chown(path, USER, USER)
         running.append(multiprocessing.Process(target=worker, args=(work, path, stop, results)))
         running[-1].start()
-    try:
+
+    def end_sessions():
         for n in range(times):
             time.sleep(random.Random(n).uniform(0, 0.3))
             end_session(stats, n % 8 == 7)
-        result(True, f"the session was ended {times} times")
-    except Exception:  # pylint: disable=broad-except
-        result(False, f"the session was ended {times} times", traceback.format_exc())
+
+    attempt(end_sessions, f"the session was ended {times} times")
     stop.set()
     made = set()
     for _ in works:
         name, n, more, why = results.get(timeout=300)
         made |= more
-        print(f"{name}: {n}")
-        result(not why and n, f"{name} goes on through all of it", why)
+        diag(f"{name}: {n}")
+        tap(not why and n, f"{name} goes on through all of it", why)
     for process in running:
         process.join()
     found, wrong = set(), []
@@ -266,13 +257,12 @@ def main():
         with open(f"{backing}/objects/{name}", "rb") as f:
             if hashlib.sha1(f.read()).hexdigest() != name:
                 wrong.append(name)
-    result(made == found and not wrong, "every object is on the server as it was made, and no other",
-           f"missing: {sorted(made - found)}, more: {sorted(found - made)}, other contents: {wrong}")
+    tap(made == found and not wrong, "every object is on the server as it was made, and no other",
+        f"missing: {sorted(made - found)}, more: {sorted(found - made)}, other contents: {wrong}")
     left = opens_in_the_end()
-    result(not left, "the server has nothing open any more", f"{left} opens")
-    left = orphans_in_the_end()
-    result(not left, "no file without a name is left", " ".join(left))
-    return 0
+    tap(not left, "the server has nothing open any more", f"{left} opens")
+    report("no file without a name is left", " ".join(orphans_in_the_end()))
+    tap_done()
 
 
-sys.exit(main())
+main()
