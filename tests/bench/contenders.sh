@@ -136,7 +136,7 @@ rdmafs_change() {
 	guest_mount rdmafs export /mnt/rdmafs
 }
 
-# nfsd's threads can be written at any time: guest.py does.
+# nfsd's threads can be written at any time: ios.py does.
 change() {
 	local name=$1
 	shift

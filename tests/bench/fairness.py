@@ -22,6 +22,10 @@ import sys
 import threading
 import time
 
+sys.path.append(f"{os.path.dirname(os.path.abspath(__file__))}/../scenarios/inside")
+
+from guest import counters, proc_of, read_text, write_text    # noqa: E402
+
 MR = 257                    # entries of the MR of an unaligned 1 MiB, what a READ takes
 OPTS = os.environ["RDMAFS_MOUNT_OPTS"]
 SOURCE = os.environ["RDMAFS_SOURCE"]
@@ -32,25 +36,6 @@ def say(text):
     print(f"fairness: {text}", file=sys.stderr, flush=True)
 
 
-def read_text(path):
-    with open(path) as f:
-        return f.read()
-
-
-def write_text(path, text):
-    with open(path, "w") as f:
-        f.write(text)
-
-
-def key_values(path):
-    found = {}
-    for line in read_text(path).splitlines():
-        key, _, value = line.partition(" ")
-        if value.strip().lstrip("-").isdigit():
-            found[key] = int(value)
-    return found
-
-
 class Device:
     """The RNIC's directory."""
 
@@ -59,13 +44,13 @@ class Device:
         self.plenty = int(read_text(f"{self.path}/capacity"))
 
     def capacity(self, entries):
-        write_text(f"{self.path}/capacity", str(entries))
+        write_text(f"{self.path}/capacity", entries)
 
     def discipline(self, name):
         write_text(f"{self.path}/policy", f"discipline={name}")
 
     def stats(self):
-        return key_values(f"{self.path}/stats")
+        return counters(f"{self.path}/stats")
 
 
 class Mount:
@@ -78,26 +63,25 @@ class Mount:
         # the most that a port grants unless it is told otherwise
         subprocess.run(["mount", "-t", "rdmafs", "-o", f"{OPTS},slots=128{options}", SOURCE,
                         self.where], check=True)
-        st = os.stat(self.where)
-        self.proc = f"/proc/fs/rdmafs/{os.major(st.st_dev)}:{os.minor(st.st_dev)}"
+        self.proc = proc_of(self.where)
         self.file = f"{self.where}/test/fair"
         # what the server has of it, and charges for its WRITEs
         (self.client,) = set(glob.glob("/proc/fs/rdmafs/client-*")) - others
 
     def stats(self):
-        return key_values(f"{self.proc}/stats")
+        return counters(f"{self.proc}/stats")
 
     def window(self):
-        return key_values(f"{self.proc}/window")
+        return counters(f"{self.proc}/window")
 
     def quota(self, text):
         write_text(f"{self.proc}/quota", text)
 
     def of_reads(self):
-        return key_values(f"{self.proc}/stats")
+        return counters(f"{self.proc}/stats")
 
     def of_writes(self):
-        return key_values(f"{self.client}/stats")
+        return counters(f"{self.client}/stats")
 
     def umount(self):
         subprocess.run(["umount", self.where], check=True)
@@ -214,7 +198,7 @@ def wait_until(what, seconds, condition):
 
 def called_back():
     """Sinks that the server has called back, and the microseconds until they came."""
-    stats = [key_values(path) for path in glob.glob("/proc/fs/rdmafs/client-*/stats")]
+    stats = [counters(path) for path in glob.glob("/proc/fs/rdmafs/client-*/stats")]
     return [sum(s[k] for s in stats) for k in ("sinks_recalled", "sinks_recalled_us")]
 
 
@@ -250,7 +234,7 @@ def writers(device, weights, capacity, depth, seconds):
     device.capacity(capacity)
     loads = [hoard(m, depth, "--rw=randwrite") for m in mounts.values()]
     wait_until("everybody wants all", 60, lambda: all(
-        key_values(f"{m.client}/window")["demand"] > capacity for m in mounts.values()))
+        counters(f"{m.client}/window")["demand"] > capacity for m in mounts.values()))
     found = measured(device, {n: m.of_writes for n, m in mounts.items()}, seconds)
     found["errors"] = sum(bool(load.stop(errors=True)["error"]) for load in loads)
     device.capacity(device.plenty)
@@ -467,7 +451,7 @@ def idle(device):
                                stdout=subprocess.PIPE, text=True).stdout
         return sum("rdmafs" in line for line in shown.splitlines())
 
-    idle_ms = key_values(f"{device.path}/policy").get("idle_ms", 5000)
+    idle_ms = counters(f"{device.path}/policy").get("idle_ms", 5000)
     mount = Mount("idle")
     Fio(mount, "--bs=1m", "--iodepth=16", "--number_ios=1024", "--io_size=2g").result()
     start, held = time.monotonic(), mount.window()["charged"]
@@ -559,7 +543,7 @@ def main():
     module = f"{os.environ['RDMAFS_MODULES']}/policy_cost.ko"
     if os.path.exists(module):
         subprocess.run(["insmod", module], check=True)
-        found["policy_ns"] = key_values("/proc/rdmafs_policy_cost")
+        found["policy_ns"] = counters("/proc/rdmafs_policy_cost")
         subprocess.run(["rmmod", "policy_cost"], check=True)
     write_text(f"{os.environ['RDMAFS_OUT']}/fairness.json", json.dumps(found))
 

@@ -7,7 +7,7 @@ source tree and removes it, on every file system that is mounted, in an order of
 its own. The large file is synced before its time is taken; NFS and rdmafs both
 have every name on stable storage before they answer, and data when a file is
 closed. Records go to $RDMAFS_OUT/files-BACKING.json. Settings are those that did best in
-RUNS, the file that guest.py left.
+RUNS, the file that ios.py left.
 
 Usage: files.py BACKING CONTENDERS ROUNDS MIB RUNS
 """
@@ -21,7 +21,8 @@ import subprocess
 import sys
 import time
 
-import guest
+import ios
+from guest import write_text    # of the scenarios, which ios has found
 
 TAR = "/tmp/tree.tar"
 CHUNK = 1 << 20
@@ -29,8 +30,7 @@ CHUNK = 1 << 20
 
 def drop_caches():
     os.sync()
-    with open("/proc/sys/vm/drop_caches", "w") as f:
-        f.write("3")
+    write_text("/proc/sys/vm/drop_caches", 3)
 
 
 def write_file(path, mib, data):
@@ -67,7 +67,7 @@ def main():
     names = [n for n in contenders.split(",") if n != "nvme-rdma"]
     with open(sys.argv[5]) as f:
         settings = json.load(f)["settings"]
-    guest.contenders_sh("up", backing, "1", *names)
+    ios.contenders_sh("up", backing, "1", *names)
     places = {n: f"/mnt/{n}" for n in names}
     places[f"local-{backing}"] = "/backing/export"
     # the kernel's own headers, which whoever builds modules has
@@ -82,7 +82,7 @@ def main():
         shuffle.shuffle(order)
         for name in order:
             if name in settings:
-                guest.apply(name, settings[name])
+                ios.apply(name, settings[name])
             where = f"{places[name]}/files"
             os.mkdir(where)
             large = f"{where}/large"
@@ -100,7 +100,7 @@ def main():
               f" {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     with open(f"{os.environ['RDMAFS_OUT']}/files-{backing}.json", "w") as f:
         json.dump({"mib": mib, "entries": entries, "runs": runs}, f)
-    guest.contenders_sh("down")
+    ios.contenders_sh("down")
 
 
 main()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Makes bench.json, bench.md and bench.svg of what guest.py and files.py measured.
+"""Makes bench.json, bench.md and bench.svg of what ios.py and files.py measured.
 
 Every figure is a median over rounds with an interval. Ratios and net costs pair the runs
 of one round, which were made right after one another. An interval is that of the sign test:
@@ -25,7 +25,7 @@ import statistics
 import sys
 from xml.sax.saxutils import escape
 
-from guest import score
+from ios import score
 
 ERROR = 0.05                # what may be wrong
 BACKINGS = ["tmpfs", "ext4", "xfs"]

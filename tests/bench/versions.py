@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-import guest
+import ios
 import report
 
 WHERE = "/mnt/against"
@@ -63,7 +63,7 @@ class Version:
         for name, rw, args in kinds:
             limit = [] if "buffered" in name else ["--time_based",
                                                    f"--runtime={int(seconds * 1000)}ms"]
-            found[name] = guest.run_fio(file, rw, args, mib, limit)["iops"]
+            found[name] = ios.run_fio(file, rw, args, mib, limit)["iops"]
         self.shell(DOWN)
         return found
 
@@ -92,7 +92,7 @@ def main():
     p.add_argument("versions", nargs="+", type=Version)
     options = p.parse_args()
     options.quick = False
-    kinds = guest.cells(options)
+    kinds = ios.cells(options)
     if not kinds:
         sys.exit(f"against: no kind of I/O matches {options.kinds}")
     versions = {v.name: v for v in options.versions}

@@ -9,26 +9,19 @@ import os
 import subprocess
 import sys
 
+sys.path.append(f"{os.path.dirname(os.path.abspath(__file__))}/../scenarios/inside")
+
+from guest import key_values, proc_of, read_text    # noqa: E402
+
 PROC = "/proc/fs/rdmafs"
 FIO = ["fio", "--output-format=json", "--name=demo", "--ioengine=libaio",
        "--direct=1", "--filename=demo", "--verify=crc32c",
        "--verify_fatal=1", "--randrepeat=1", "--group_reporting"]
 
 
-def key_values(path):
-    """The lines of a file as a dict; numbers as numbers."""
-    found = {}
-    with open(path) as f:
-        for line in f:
-            key, _, value = line.strip().partition(" ")
-            found[key] = int(value) if value.isdigit() else value
-    return found
-
-
 def counters():
     """Of the mount, and of all clients' sessions on the server here."""
-    st = os.stat(os.environ["RDMAFS_MNT"])
-    mount = key_values(f"{PROC}/{os.major(st.st_dev)}:{os.minor(st.st_dev)}/stats")
+    mount = key_values(proc_of(os.environ["RDMAFS_MNT"]) + "/stats")
     server = 0
     for name in os.listdir(PROC):
         if name.startswith("client-"):
@@ -69,18 +62,12 @@ def one_pass(what, direction, size, *args):
     return job["io_bytes"]
 
 
-def read_text(path):
-    with open(path) as f:
-        return f.read().strip()
-
-
 def show_proc():
     """The mount's page in /proc, without what is still zero."""
-    st = os.stat(os.environ["RDMAFS_MNT"])
-    name = f"{os.major(st.st_dev)}:{os.minor(st.st_dev)}"
-    print(f"\n{PROC}/{name}/ (counters that are 0 left out)")
+    where = proc_of(os.environ["RDMAFS_MNT"])
+    print(f"\n{where}/ (counters that are 0 left out)")
     for file in "mount", "quota", "window", "stats":
-        lines = read_text(f"{PROC}/{name}/{file}").splitlines()
+        lines = read_text(f"{where}/{file}").strip().splitlines()
         lines = [line for line in lines if file != "stats" or not line.endswith(" 0")]
         text = ", ".join(lines)
         while text:

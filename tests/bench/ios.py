@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The benchmark's part in the guest: fio on all contenders, interleaved.
+"""The benchmark's part about I/Os, in the guest: fio on all contenders, interleaved.
 
 Every round runs every cell (a kind of I/O), in an order of its own, and a cell on
 every contender and on its local backing one right after the other, again in an order
@@ -33,6 +33,10 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(f"{HERE}/../scenarios/inside")
+
+from guest import key_values, read_text, write_text    # noqa: E402
+
 KPROBES = {"reg_mr": "rxe_reg_fast_mr", "inv": "rxe_invalidate_mr",
            "completions": "rxe_cq_post"}
 TRACING = "/sys/kernel/tracing"
@@ -54,29 +58,7 @@ SETTINGS = {
 SWEPT = "(4k|128k) QD16"
 
 
-def read_text(path):
-    try:
-        with open(path) as f:
-            return f.read()
-    except OSError:
-        return ""
-
-
-def write_text(path, text):
-    with open(path, "w") as f:
-        f.write(text)
-
-
 # ------------------------------------------------------------------- counters
-
-def key_values(text):
-    found = {}
-    for line in text.splitlines():
-        key, _, value = line.partition(" ")
-        if value.strip().isdigit():
-            found[key] = int(value)
-    return found
-
 
 def kprobes_on():
     """Count calls of a few functions of rxe; False where that can't be done."""
@@ -108,7 +90,7 @@ def kprobe_hits():
 def rdmafs_counters():
     total = {}
     for path in glob.glob("/proc/fs/rdmafs/*/stats"):
-        stats = key_values(read_text(path))
+        stats = key_values(path)
         if "reg_mr" not in stats:
             continue        # a device
         total["own_reg_mr"] = total.get("own_reg_mr", 0) + stats["reg_mr"]
