@@ -79,7 +79,8 @@ coverage:
 sim:
 	tests/sim/run
 
-# What checks bytes off the wire, in user space, ten million inputs each.
+# What checks bytes off the wire, and the states of what they are about, in user space, ten
+# million inputs each.
 fuzz:
 	tests/fuzz/run
 
@@ -99,7 +100,7 @@ help:
 	@echo 'bench-fairness  how mounts share translations when these are short'
 	@echo 'coverage        which lines the tests in UML execute; longer than check'
 	@echo 'sim             simulate the registration policy; tables and plots'
-	@echo 'fuzz            libFuzzer on what checks bytes off the wire; an hour'
+	@echo 'fuzz            libFuzzer on what checks bytes off the wire, and on states; an hour or more'
 	@echo 'clean           remove what was built'
 
 .PHONY: all modules utils install modules_install check check-full check-faults demo bench bench-fairness coverage sim fuzz clean help

@@ -253,9 +253,119 @@ def slots():
         yield SOUND, bytes(seed)
 
 
+def steps(first, *what):
+    """What calls.c and requests.c read: (what happens, how) each, or with the slot behind it."""
+    return bytes([first]) + b"".join(bytes([step | sum(slot) << 4, how]) for step, how, *slot in what)
+
+
+SMALL = 0
+
+
+def calls():
+    begin, submitter, device, server, revoke, end, recover, lose, session = range(9)
+    stcrw, dropped, cancelled, reply = range(4)
+    opened, granted = 4, 8          # of begin
+    believed, deaf = 4, 8           # of what the server says
+    unmappable = 1
+    umount_f, close, abort = 0, 1, 0xff
+    over = [(submitter, 0), *((device, i) for i in range(3)), (end, 0)]
+    answered = [(server, reply), *over]
+    tales = [
+        [(begin, SMALL), *answered],
+        [(begin, SMALL), (server, reply | deaf), (server, reply), (lose, 0)],
+        [(begin, READ), *answered],
+        [(begin, READ), (server, reply | believed), *over],
+        [(begin, WRITE | granted), *answered],
+        [(begin, WRITE), (server, stcrw), (device, 1), *answered],
+        [(begin, WRITE), (server, reply), *over],
+        # Either is first; or neither can be had.
+        [(begin, WRITE | opened), (submitter, 0), (server, stcrw), (device, 1), *answered],
+        [(begin, WRITE | opened), (server, stcrw), (submitter, 0), (server, reply), *over],
+        [(begin, WRITE | opened), (submitter, unmappable), (server, stcrw), (server, cancelled), *over],
+        [(begin, READ | opened), (submitter, 0), (device, 1), *answered],
+        [(begin, READ | opened), (submitter, unmappable), (device, 1), (server, cancelled), *over],
+        [(begin, READ | opened), (server, reply), (submitter, 0), *over],
+        # Its translations are needed elsewhere; the answer may have crossed the CANCEL.
+        [(begin, READ), (revoke, 0), (server, dropped), (device, 1), (device, 2), (server, cancelled), *over],
+        [(begin, READ), (revoke, 0), (server, dropped | believed), *answered],
+        [(begin, READ), (revoke, 0), *answered],
+        # What the server can't say.
+        *([(begin, kind), (server, what)] for kind in (SMALL, READ, WRITE, WRITE | granted, READ | opened)
+          for what in (stcrw, dropped, cancelled | deaf)),
+        [(server, reply)],
+        [(begin, SMALL), (server, reply), (server, reply)],
+    ]
+    for first in 0x03, 0x83:
+        for tale in tales:
+            yield SOUND, steps(first, *tale)
+            # Its connection goes at each step, and comes again.
+            for i in range(1, len(tale)):
+                yield SOUND, steps(first, *tale[:i], (lose, i & 1), *[(recover, 0)] * 5, *answered)
+        # Recovery waits for who maps his pages, and for nobody else.
+        for unmapped in 0, 1:
+            yield SOUND, steps(first, (begin, READ | opened), (begin, SMALL, 1), (begin, WRITE | opened, 2),
+                               (lose, 1), *[(recover, 0)] * 3, (submitter, unmapped), (recover, 0),
+                               (server, reply, 1), (submitter, unmapped, 2), *[(recover, 0)] * 3,
+                               *answered)
+        # Nothing to map them with: a READ is void, a WRITE left; and once more.
+        yield SOUND, steps(first, (begin, READ), (begin, WRITE, 1), (lose, 0), *[(recover, 8)] * 5,
+                           (server, cancelled), (server, stcrw, 1), (recover, 0), *[(recover, 8)] * 5,
+                           (recover, 0), (server, stcrw, 1), (device, 1, 1))
+        # A new session, in which half of them fail; attempts that fail, and break at once.
+        yield SOUND, steps(first, *((begin, kind, i) for i, kind in enumerate((SMALL, READ, WRITE, SMALL))),
+                           (lose, 0), *[(recover, 0)] * 3, (recover, 1), (recover, 0x56), *[(recover, 0)] * 6)
+        for how in umount_f, close, abort:
+            yield SOUND, steps(first, (begin, READ), (begin, SMALL, 1), (session, how), *[(recover, 0)] * 3,
+                               (end, 0, 1), *[(recover, 0)] * 3)
+            yield SOUND, steps(first, (session, how), (begin, SMALL), *[(recover, 0)] * 5)
+            # While it is about to be connected again.
+            yield SOUND, steps(first, (begin, SMALL), (lose, 0), *[(recover, 0)] * 4, (session, how),
+                               (server, reply), *[(recover, 0)] * 6)
+            # mount(8) has not connected yet.
+            yield SOUND, steps(first | 0x40, (session, how), (recover, 1), (recover, 0), (recover, 0))
+
+
+def requests():
+    call, thread, sink, turn, data, stcrw, cancel, device, service, unbind, bind = range(11)
+    keyed, now, granted, invalid = 4, 8, 12, 16     # of call
+    none, claim, ask, late = 0, 1, 2, 4             # of sink
+    served = [(thread, 0), (service, 1)]
+    tales = [
+        [(call, SMALL | now)],
+        [(call, SMALL), *served],
+        [(call, READ | keyed), *served],
+        [(call, READ), *served, (stcrw, 0)],
+        [(call, READ), (stcrw, 0), *served],
+        [(call, WRITE), (thread, 0), (sink, ask), (data, 1), *served],
+        [(call, WRITE), (thread, 0), (sink, ask), (data, 0), (device, 0), *served],
+        [(call, WRITE), (thread, 0), (sink, ask), (data, 0), (device, 1)],
+        [(call, WRITE), (thread, 0), (sink, none)],
+        [(call, WRITE), (thread, 0), (sink, claim), (turn, 0), (sink, claim), (turn, 0), (sink, ask),
+         (data, 1), *served],
+        [(call, WRITE), (thread, 0), (sink, claim), (turn, 0), (sink, none)],
+        [(call, WRITE | granted | invalid), *served],
+        [(call, WRITE | granted), (device, 0), *served],
+        [(call, WRITE | granted), (device, 1)],
+        [(call, WRITE | keyed)],
+    ]
+    # On one connection, and on two, when that of slot 1 is the other one.
+    for first in 0x03, 0x83, 0x07, 0x87:
+        for tale in tales:
+            begin = tale[0]
+            yield SOUND, steps(first, *tale, *tale)
+            for i in range(1, len(tale) + 1):
+                yield SOUND, steps(first, *tale[:i], (cancel, 0), *tale[i:], (device, 0), *served)
+                yield SOUND, steps(first, (*begin, 1), (*begin, 2), *tale[:i], (unbind, 0), *tale[i:],
+                                   (unbind, 1), (bind, 0), (bind, 1), begin, (*begin, 1), *tale[1:])
+                # It comes again before who is at work with it goes on, or looks.
+                yield SOUND, steps(first, *tale[:i], (unbind, 0), (unbind, 1), (bind, 0), (bind, 1), begin,
+                                   (sink, claim | late), (sink, ask | late), *tale[i:], begin)
+
+
 def main():
     target, where = sys.argv[1:]
-    for i, (verdict, seed) in enumerate({"frame": frame, "codec": codec, "slots": slots}[target]()):
+    targets = {"frame": frame, "codec": codec, "slots": slots, "calls": calls, "requests": requests}
+    for i, (verdict, seed) in enumerate(targets[target]()):
         directory = f"{where}/{'any' if verdict is None else verdict}"
         os.makedirs(directory, exist_ok=True)
         with open(f"{directory}/{i:04}", "wb") as f:
