@@ -95,19 +95,16 @@ static void fs_notified(struct kunit *test, struct fs_client *c, struct raw_msg 
 /* Send the request that stands in @enc, with so many bytes of data. */
 static void fs_send(struct kunit *test, struct fs_client *c, struct rfp_enc *enc, u32 data)
 {
-	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)c->raw->send->buf;
-	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+	struct rxp_frame f = { .body = c->req, .data_len = data };
+	u8 *buf = c->raw->send->buf;
 	int len = rfp_enc_len(enc);
 
 	KUNIT_ASSERT_GT(test, len, 0);
-	memset(hdr, 0, sizeof(*hdr) + sizeof(*call));
-	hdr->type = RXP_CALL;
-	hdr->seq = cpu_to_le32(++c->seq);
-	hdr->body_len = cpu_to_le16(len);
-	hdr->data_len = cpu_to_le32(data);
-	memcpy(call + 1, c->req, len);
-	memset((void *)(call + 1) + len, 'd', data);
-	KUNIT_ASSERT_EQ(test, raw_send(c->raw, sizeof(*hdr) + sizeof(*call) + len + data, 0), 0);
+	f.body_len = len;
+	f.seq = ++c->seq;
+	len = raw_put_call(buf, &f);
+	memset(buf + len, 'd', data);
+	KUNIT_ASSERT_EQ(test, raw_send(c->raw, len + data, 0), 0);
 }
 
 /* The status of the reply to it. */

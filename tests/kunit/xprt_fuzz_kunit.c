@@ -581,21 +581,20 @@ static bool fuzz_cut(const struct fuzz *z)
 /* The well-behaved one is answered, as if it were alone. */
 static void fuzz_good(struct fuzz *z)
 {
-	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)z->good->send->buf;
-	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
-	struct fuzz_msg *body = (struct fuzz_msg *)(call + 1);
-	u32 len = sizeof(*hdr) + sizeof(*call) + sizeof(*body);
-	struct raw_msg *m;
+	const struct rxp_frame f = {
+		.slot = 5, .seq = ++z->good_seq, .body_len = sizeof(struct fuzz_msg),
+		.data_len = 100,
+	};
+	u8 *buf = z->good->send->buf;
 	u8 n = lot(&z->lots, 256);
+	struct rxp_wire_hdr *hdr;
+	struct fuzz_msg *body;
+	struct raw_msg *m;
+	u32 len;
 
-	memset(hdr, 0, len);
-	hdr->type = RXP_CALL;
-	hdr->slot = cpu_to_le16(5);
-	hdr->seq = cpu_to_le32(++z->good_seq);
-	hdr->body_len = cpu_to_le16(sizeof(*body));
-	hdr->data_len = cpu_to_le32(100);
-	memset(body + 1, n, 100);
-	KUNIT_ASSERT_EQ(z->test, raw_send(z->good, len + 100, 0), 0);
+	len = raw_put_call(buf, &f);
+	memset(buf + len, n, f.data_len);
+	KUNIT_ASSERT_EQ(z->test, raw_send(z->good, len + f.data_len, 0), 0);
 	m = raw_next_msg(z->good);
 	KUNIT_ASSERT_NOT_NULL_MSG(z->test, m, "no answer, cut: %d", z->good->cut);
 	hdr = (struct rxp_wire_hdr *)m->buf;

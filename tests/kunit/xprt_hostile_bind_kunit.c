@@ -123,14 +123,9 @@ static struct raw *bind_session(struct kunit *test)
 /* It is its session's: what it asks is answered. */
 static void bind_works(struct kunit *test, struct raw *raw, u32 seq)
 {
-	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
-	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+	const struct rxp_frame f = { .seq = seq, .body_len = 8 };
 
-	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
-	hdr->type = RXP_CALL;
-	hdr->seq = cpu_to_le32(seq);
-	hdr->body_len = cpu_to_le16(8);
-	KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
+	KUNIT_ASSERT_EQ(test, raw_send_call(raw, &f), 0);
 	raw_expect(test, raw, RXP_REPLY, 0, 0, seq);
 }
 
@@ -405,17 +400,12 @@ static void bind_address_changes(struct kunit *test)
 /* A large WRITE is announced. */
 static void bind_call(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 {
-	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
-	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+	const struct rxp_frame f = {
+		.slot = slot, .seq = seq, .flags = RXP_F_WRITE, .body_len = 8,
+		.bulk_len = BIND_LARGE,
+	};
 
-	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
-	hdr->type = RXP_CALL;
-	hdr->slot = cpu_to_le16(slot);
-	hdr->seq = cpu_to_le32(seq);
-	hdr->body_len = cpu_to_le16(8);
-	hdr->flags = cpu_to_le16(RXP_F_WRITE);
-	call->bulk_len = cpu_to_le32(BIND_LARGE);
-	KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
+	KUNIT_ASSERT_EQ(test, raw_send_call(raw, &f), 0);
 }
 
 /* It is asked for its data, and says that this is there. */

@@ -110,29 +110,21 @@ static int raw_tag(struct raw *raw, u8 op, u16 slot, u32 seq, u32 len, u32 rkey,
 }
 
 /* Write a CALL of a struct hostile_msg out; its length. */
-static u32 raw_put_call(void *buf, u16 slot, u32 seq, u32 what, u16 flags, u32 bulk, u32 rkey)
+static u32 hostile_put_call(void *buf, u16 slot, u32 seq, u32 what, u16 flags, u32 bulk, u32 rkey)
 {
-	struct rxp_wire_hdr *hdr = buf;
-	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
-	struct hostile_msg *body = (struct hostile_msg *)(call + 1);
+	const struct hostile_msg body = { .what = what };
+	const struct rxp_frame f = {
+		.slot = slot, .seq = seq, .flags = flags, .body = &body, .body_len = sizeof(body),
+		.bulk_len = bulk, .rkey = rkey,
+		.iova = flags == (RXP_F_READ | RXP_F_RKEY) ? PAGE_SIZE : 0,
+	};
 
-	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + sizeof(*body));
-	hdr->type = RXP_CALL;
-	hdr->slot = cpu_to_le16(slot);
-	hdr->seq = cpu_to_le32(seq);
-	hdr->body_len = cpu_to_le16(sizeof(*body));
-	hdr->flags = cpu_to_le16(flags);
-	call->bulk_len = cpu_to_le32(bulk);
-	call->rkey = cpu_to_le32(rkey);
-	if (flags == (RXP_F_READ | RXP_F_RKEY))
-		call->iova = cpu_to_le64(PAGE_SIZE);
-	body->what = what;
-	return sizeof(*hdr) + sizeof(*call) + sizeof(*body);
+	return raw_put_call(buf, &f);
 }
 
 static int raw_call(struct raw *raw, u16 slot, u32 seq, u32 what, u16 flags, u32 bulk, u32 rkey)
 {
-	u32 len = raw_put_call(raw->send->buf, slot, seq, what, flags, bulk, rkey);
+	u32 len = hostile_put_call(raw->send->buf, slot, seq, what, flags, bulk, rkey);
 
 	return raw_send(raw, len, flags == (RXP_F_WRITE | RXP_F_RKEY) ? rkey : 0);
 }
@@ -311,13 +303,9 @@ static void bad_op(struct kunit *test, struct raw *raw)
 
 static void bad_length(struct kunit *test, struct raw *raw)
 {
-	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
+	const struct rxp_frame f = { .seq = 1, .body_len = 9 };
 
-	memset(hdr, 0, 64);
-	hdr->type = RXP_CALL;
-	hdr->seq = cpu_to_le32(1);
-	hdr->body_len = cpu_to_le16(9);
-	raw_send(raw, sizeof(*hdr) + sizeof(struct rxp_wire_call) + 8, 0);
+	raw_send(raw, raw_put_call(raw->send->buf, &f) - 1, 0);
 }
 
 static void bad_slot(struct kunit *test, struct raw *raw)
@@ -605,18 +593,18 @@ static void good_replay(struct kunit *test, struct raw *raw)
 static void bad_together_busy(struct kunit *test, struct raw *raw)
 {
 	u8 *buf = raw->send->buf;
-	u32 len = raw_put_call(buf, 1, 1, HOSTILE_HOLD, 0, 0, 0);
+	u32 len = hostile_put_call(buf, 1, 1, HOSTILE_HOLD, 0, 0, 0);
 
-	len += raw_put_call(buf + len, 1, 2, HOSTILE_ECHO, 0, 0, 0);
+	len += hostile_put_call(buf + len, 1, 2, HOSTILE_ECHO, 0, 0, 0);
 	raw_send(raw, len, 0);
 }
 
 static void bad_together_short(struct kunit *test, struct raw *raw)
 {
 	u8 *buf = raw->send->buf;
-	u32 len = raw_put_call(buf, 1, 1, HOSTILE_ECHO, 0, 0, 0);
+	u32 len = hostile_put_call(buf, 1, 1, HOSTILE_ECHO, 0, 0, 0);
 
-	len += raw_put_call(buf + len, 2, 1, HOSTILE_ECHO, 0, 0, 0);
+	len += hostile_put_call(buf + len, 2, 1, HOSTILE_ECHO, 0, 0, 0);
 	raw_send(raw, len - 1, 0);
 }
 
@@ -624,7 +612,7 @@ static void bad_together_control(struct kunit *test, struct raw *raw)
 {
 	struct rxp_wire_hdr ping = { .type = RXP_CONTROL, .op = RXP_CONTROL_PING };
 	u8 *buf = raw->send->buf;
-	u32 len = raw_put_call(buf, 1, 1, HOSTILE_ECHO, 0, 0, 0);
+	u32 len = hostile_put_call(buf, 1, 1, HOSTILE_ECHO, 0, 0, 0);
 
 	memcpy(buf + len, &ping, sizeof(ping));
 	raw_send(raw, len + sizeof(ping), 0);
@@ -634,7 +622,7 @@ static void bad_control_together(struct kunit *test, struct raw *raw)
 {
 	struct rxp_wire_hdr ping = { .type = RXP_CONTROL, .op = RXP_CONTROL_PING };
 	u8 *buf = raw->send->buf;
-	u32 len = raw_put_call(buf + sizeof(ping), 1, 1, HOSTILE_ECHO, 0, 0, 0);
+	u32 len = hostile_put_call(buf + sizeof(ping), 1, 1, HOSTILE_ECHO, 0, 0, 0);
 
 	memcpy(buf, &ping, sizeof(ping));
 	raw_send(raw, sizeof(ping) + len, 0);
@@ -647,8 +635,9 @@ static void bad_together_inv(struct kunit *test, struct raw *raw)
 	u32 rkey = le32_to_cpu(grant.rkey), len;
 	u8 *buf = raw->send->buf;
 
-	len = raw_put_call(buf, 3, 1, HOSTILE_ECHO, RXP_F_WRITE | RXP_F_RKEY, HOSTILE_LEN, rkey);
-	len += raw_put_call(buf + len, 4, 1, HOSTILE_ECHO, 0, 0, 0);
+	len = hostile_put_call(buf, 3, 1, HOSTILE_ECHO, RXP_F_WRITE | RXP_F_RKEY, HOSTILE_LEN,
+			       rkey);
+	len += hostile_put_call(buf + len, 4, 1, HOSTILE_ECHO, 0, 0, 0);
 	raw_send(raw, len, rkey);
 }
 
@@ -689,7 +678,7 @@ static void good_together(struct kunit *test, struct raw *raw)
 	KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[0]), 0);
 	for (seq = 1; seq <= 3 * RAW_RECVS; seq++) {
 		for (i = 8, len = 0; i < RAW_SLOTS; i++)
-			len += raw_put_call(buf + len, i, seq, HOSTILE_ECHO, 0, 0, 0);
+			len += hostile_put_call(buf + len, i, seq, HOSTILE_ECHO, 0, 0, 0);
 		KUNIT_ASSERT_EQ(test, raw_send(raw, len, 0), 0);
 		raw_replies(test, raw, GENMASK(RAW_SLOTS - 1, 8), seq);
 	}
@@ -851,10 +840,10 @@ static u32 hostile_put_full(struct raw *raw, u16 slot)
 	u32 len, rest;
 
 	memset(buf, 0, RXP_MSG_MAX);
-	len = raw_put_call(buf, slot, 1, HOSTILE_ECHO, 0, 0, 0);
+	len = hostile_put_call(buf, slot, 1, HOSTILE_ECHO, 0, 0, 0);
 	((struct rxp_wire_hdr *)buf)->data_len = cpu_to_le32(RDMAFS_XPRT_INLINE_MAX);
 	buf += len + RDMAFS_XPRT_INLINE_MAX;
-	len = raw_put_call(buf, slot + 1, 1, HOSTILE_ECHO, 0, 0, 0);
+	len = hostile_put_call(buf, slot + 1, 1, HOSTILE_ECHO, 0, 0, 0);
 	rest = raw->send->buf + RXP_MSG_MAX - (buf + len);
 	((struct rxp_wire_hdr *)buf)->data_len = cpu_to_le32(rest);
 	return RXP_MSG_MAX;

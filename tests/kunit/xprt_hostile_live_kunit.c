@@ -121,18 +121,13 @@ static struct raw *live_open(struct kunit *test, u32 i, u32 count, u32 recvs)
 
 static int live_call(struct raw *raw, u16 slot, u32 seq, u32 what, u16 flags, u32 bulk)
 {
-	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
-	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+	const u32 body[] = { what, 0 };
+	const struct rxp_frame f = {
+		.slot = slot, .seq = seq, .flags = flags, .body = body, .body_len = sizeof(body),
+		.bulk_len = bulk,
+	};
 
-	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
-	hdr->type = RXP_CALL;
-	hdr->slot = cpu_to_le16(slot);
-	hdr->seq = cpu_to_le32(seq);
-	hdr->body_len = cpu_to_le16(8);
-	hdr->flags = cpu_to_le16(flags);
-	call->bulk_len = cpu_to_le32(bulk);
-	memcpy(call + 1, &what, sizeof(what));
-	return raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0);
+	return raw_send_call(raw, &f);
 }
 
 static int live_tag(struct raw *raw, u8 op, u16 slot, u32 seq, u32 len, u32 rkey, u32 inv)

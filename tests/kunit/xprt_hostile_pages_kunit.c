@@ -12,17 +12,11 @@
 /* A CALL of so many bytes.  Where a READ's go it does not say, or that they go to no key at all. */
 static void pages_call(struct kunit *test, struct raw *raw, u16 slot, u32 seq, u16 flags, u32 bulk)
 {
-	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
-	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+	const struct rxp_frame f = {
+		.slot = slot, .seq = seq, .flags = flags, .body_len = 8, .bulk_len = bulk,
+	};
 
-	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
-	hdr->type = RXP_CALL;
-	hdr->slot = cpu_to_le16(slot);
-	hdr->seq = cpu_to_le32(seq);
-	hdr->body_len = cpu_to_le16(8);
-	hdr->flags = cpu_to_le16(flags);
-	call->bulk_len = cpu_to_le32(bulk);
-	KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
+	KUNIT_ASSERT_EQ(test, raw_send_call(raw, &f), 0);
 }
 
 static void pages_expect(struct kunit *test, struct raw *raw, u16 slot, u32 seq, u32 status)

@@ -115,6 +115,8 @@ int raw_send(struct raw *raw, u32 len, u32 rkey);
 int raw_write(struct raw *raw, u64 iova, u32 rkey, u32 len);
 int raw_write_imm(struct raw *raw, u64 iova, u32 rkey, u32 len);
 int raw_send_imm(struct raw *raw, u32 len);
+u32 raw_put_call(void *buf, const struct rxp_frame *f);
+int raw_send_call(struct raw *raw, const struct rxp_frame *f);
 int raw_say(struct raw *raw, u8 type, u8 op, u16 slot, u32 seq, const void *body, u32 len,
 	    u32 inv_rkey);
 int raw_return(struct raw *raw, u32 rkey);

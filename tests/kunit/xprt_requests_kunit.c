@@ -132,21 +132,15 @@ static void requests_more(struct kunit *test, struct raw **raw)
 static void requests_call_in(struct kunit *test, struct raw *raw, u16 slot, u32 seq, u16 flags,
 			     u32 bulk)
 {
-	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
-	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+	struct rxp_frame f = {
+		.slot = slot, .seq = seq, .flags = flags, .body_len = 8, .bulk_len = bulk,
+	};
 
-	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
-	hdr->type = RXP_CALL;
-	hdr->slot = cpu_to_le16(slot);
-	hdr->seq = cpu_to_le32(seq);
-	hdr->body_len = cpu_to_le16(8);
-	hdr->flags = cpu_to_le16(flags);
-	call->bulk_len = cpu_to_le32(bulk);
 	if (flags & RXP_F_RKEY) {
-		call->rkey = cpu_to_le32(0x100);
-		call->iova = cpu_to_le64(PAGE_SIZE);
+		f.rkey = 0x100;
+		f.iova = PAGE_SIZE;
 	}
-	KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
+	KUNIT_ASSERT_EQ(test, raw_send_call(raw, &f), 0);
 }
 
 static void requests_call_as(struct kunit *test, struct raw *raw, u32 seq, u16 flags, u32 bulk)
@@ -400,19 +394,13 @@ static void requests_ahead(struct kunit *test)
 static void requests_begin(struct kunit *test, struct raw *raw, u16 slot, u16 nr, u8 how,
 			   u8 domain)
 {
-	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
-	struct rxp_wire_call *call = (struct rxp_wire_call *)(hdr + 1);
+	const u8 body[8] = { how, domain };
+	struct rxp_frame f = {
+		.slot = slot, .seq = 1, .body = body, .body_len = sizeof(body),
+	};
 
-	memset(hdr, 0, sizeof(*hdr) + sizeof(*call) + 8);
-	hdr->type = RXP_CALL;
-	hdr->seq = cpu_to_le32(1);
-	hdr->body_len = cpu_to_le16(8);
-	((u8 *)(call + 1))[0] = how;
-	((u8 *)(call + 1))[1] = domain;
-	for (; nr; slot++, nr--) {
-		hdr->slot = cpu_to_le16(slot);
-		KUNIT_ASSERT_EQ(test, raw_send(raw, sizeof(*hdr) + sizeof(*call) + 8, 0), 0);
-	}
+	for (; nr; f.slot++, nr--)
+		KUNIT_ASSERT_EQ(test, raw_send_call(raw, &f), 0);
 }
 
 /* And they block. */
