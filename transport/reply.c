@@ -196,11 +196,8 @@ void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
 	rxp_req_put(req);
 }
 
-/**
- * rxp_req_write_cancelled - reply that neither data nor room is to be had any more
- * @req: the request; the reply is written to its slot's buffer, not sent
- */
-void rxp_req_write_cancelled(struct rxp_req *req)
+/* To its slot's buffer: neither data nor room is to be had any more. */
+static void rxp_req_write_cancelled(struct rxp_req *req)
 {
 	struct rxp_frame f = {
 		.slot = req->slot,
@@ -210,6 +207,20 @@ void rxp_req_write_cancelled(struct rxp_req *req)
 
 	req->head_len = rxp_frame_put_reply(rxp_req_buf(req), &f);
 	req->out_len = 0;
+}
+
+/**
+ * rxp_answer_cancelled - a request leaves its slot, as its client has taken it back
+ * @req: it is cancelled; its session's lock is held
+ * @a:	 to fill in for rxp_answer_post(), which follows without the lock
+ *
+ * The lock has been held since the look at @req->cancelled.  Else the connection could be lost
+ * meanwhile, and the CALL come again on the next one, whose client has taken back nothing.
+ */
+void rxp_answer_cancelled(struct rxp_req *req, struct rxp_answer *a)
+{
+	rxp_req_write_cancelled(req);
+	rxp_answer_take(req, 0, false, a);
 }
 
 /**

@@ -153,10 +153,18 @@ void rxp_req_claim_init(struct rxp_req *req)
 	req->claim.granted = rxp_req_claim_granted;
 }
 
-/* The client can't send what it announced: no sink is bound for it any more. */
-static void rxp_req_cancelled(struct rxp_req *req)
+/*
+ * The client can't send what it announced: no sink is bound for it any more.
+ * rxp_answer_cancelled() has filled in @a.
+ */
+static void rxp_req_cancelled(struct rxp_req *req, struct rxp_answer *a)
 {
-	rxp_req_finish(req, RXP_STATUS_CANCELLED, 0, 0, false);
+	/* Before the reply: it lets the client send into this receive again. */
+	rxp_rx_put(req->rx);
+	req->r.body = NULL;
+	rxp_count(&req->session->stats, replies);
+	rxp_trace(served, req, 0);
+	rxp_answer_post(req, a);
 }
 
 /*
@@ -167,12 +175,15 @@ static void rxp_req_claim(struct rxp_req *req)
 {
 	u32 pages = rxp_buf_pages(req->buf, req->bulk_len);
 	struct rdmafs_xprt_session *s = req->session;
+	struct rxp_answer a;
 	bool cancelled;
 
 	rdmafs_test_point("req_claim", req->slot);
 	spin_lock_bh(&s->lock);
 	cancelled = req->cancelled;
-	if (!cancelled) {
+	if (cancelled) {
+		rxp_answer_cancelled(req, &a);
+	} else {
 		/* In one step: a CANCEL before finds that we will see it, one after the claim. */
 		rxp_req_move(req, RXP_REQ_CLAIM);
 		req->in_line = true;
@@ -181,7 +192,7 @@ static void rxp_req_claim(struct rxp_req *req)
 	spin_unlock_bh(&s->lock);
 	if (cancelled) {
 		atomic_dec(&req->pool->claims);
-		rxp_req_cancelled(req);
+		rxp_req_cancelled(req, &a);
 	}
 }
 
@@ -220,7 +231,7 @@ static void rxp_stcrw_build(struct rxp_req *req, struct rxp_way *way)
 /* What came of a sink once there was one. */
 enum rxp_asked {
 	RXP_ASKED,		/* the STCRW is posted */
-	RXP_ASKED_IN_VAIN,	/* the client has taken its WRITE back */
+	RXP_ASKED_IN_VAIN,	/* the client has taken its WRITE back, and is told so */
 	RXP_ASKED_ELSEWHERE,	/* the connection is gone: the sink is of no use any more */
 };
 
@@ -228,6 +239,7 @@ static enum rxp_asked rxp_req_ask(struct rxp_req *req, struct rxp_way *way)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	enum rxp_asked asked = RXP_ASKED;
+	struct rxp_answer a;
 	bool unsent = false;
 
 	spin_lock_bh(&s->lock);
@@ -235,6 +247,7 @@ static enum rxp_asked rxp_req_ask(struct rxp_req *req, struct rxp_way *way)
 		asked = RXP_ASKED_ELSEWHERE;
 	} else if (req->cancelled) {
 		asked = RXP_ASKED_IN_VAIN;
+		rxp_answer_cancelled(req, &a);
 	} else {
 		rxp_req_move(req, RXP_REQ_ASK);
 		rxp_way_sync(s, way, RXP_MSG_MAX, RXP_CTL_MAX);
@@ -243,9 +256,10 @@ static enum rxp_asked rxp_req_ask(struct rxp_req *req, struct rxp_way *way)
 		unsent = rxp_post(way->conn, &req->stcrw);
 	}
 	spin_unlock_bh(&s->lock);
-	/* The connection's end finds it waiting. */
-	if (unsent)
-		rxp_req_put(req);
+	if (asked == RXP_ASKED_IN_VAIN)
+		rxp_req_cancelled(req, &a);
+	else if (unsent)
+		rxp_req_put(req);	/* the connection's end finds it waiting */
 	else if (asked == RXP_ASKED)
 		rxp_count(&s->stats, reg_mr);
 	return asked;
@@ -315,7 +329,7 @@ static void rxp_req_fetch(struct rxp_req *req)
 		}
 		rxp_stcrw_build(req, &way);
 		rxp_trace(stcrw_sent, req, req->bulk_len);
-		/* Once it has asked, the client's data may have ended it. */
+		/* Once it has asked, the client's data may have ended it; or it is answered. */
 		asked = rxp_req_ask(req, &way);
 		rdmafs_test_point("req_asked", slot);
 		if (asked == RXP_ASKED_ELSEWHERE) {
@@ -323,9 +337,6 @@ static void rxp_req_fetch(struct rxp_req *req)
 			rxp_way_put(&way);
 		}
 	} while (asked == RXP_ASKED_ELSEWHERE);
-
-	if (asked == RXP_ASKED_IN_VAIN)
-		rxp_req_cancelled(req);
 	rxp_way_put(&way);
 }
 
@@ -357,19 +368,22 @@ static void rxp_sink_inv_done(struct rxp_chain *chain, bool ok)
 {
 	struct rxp_req *req = container_of(chain, struct rxp_req, inv_chain);
 	struct rdmafs_xprt_session *s = req->session;
+	struct rxp_answer a;
 	bool cancelled;
 
 	spin_lock_bh(&s->lock);
 	cancelled = req->cancelled;
 	if (!ok)
 		rxp_req_gone(req, RXP_REQ_DROP);
-	else if (!cancelled)
+	else if (cancelled)
+		rxp_answer_cancelled(req, &a);
+	else
 		rxp_req_move(req, RXP_REQ_INVALIDATED);
 	spin_unlock_bh(&s->lock);
 	if (!ok)
 		rxp_req_put(req);
 	else if (cancelled)
-		rxp_req_cancelled(req);
+		rxp_req_cancelled(req, &a);
 	else
 		rxp_req_fetched(req);
 	rxp_req_put(req);
@@ -506,16 +520,15 @@ static const char *rxp_req_cancel(struct rxp_conn *conn, const struct rxp_frame 
 	}
 	req->cancelled = true;
 	if (req->state == RXP_REQ_HELD) {
-		rxp_req_write_cancelled(req);
-		rxp_answer_take(req, 0, false, &a);
+		rxp_answer_cancelled(req, &a);
 		spin_unlock_bh(&s->lock);
 		rxp_answer_post(req, &a);
 		return NULL;
 	}
 	if (rxp_req_unclaim(req)) {
-		/* Ours alone: no CALL comes again before this connection is drained. */
+		rxp_answer_cancelled(req, &a);
 		spin_unlock_bh(&s->lock);
-		rxp_req_cancelled(req);
+		rxp_req_cancelled(req, &a);
 		return NULL;
 	}
 	if (req->state != RXP_REQ_WAITING)

@@ -381,7 +381,7 @@ void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 
 		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, struct rxp_grant *grant);
 void rxp_answer_take(struct rxp_req *req, u32 data_len, bool cache, struct rxp_answer *a);
 void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a);
-void rxp_req_write_cancelled(struct rxp_req *req);
+void rxp_answer_cancelled(struct rxp_req *req, struct rxp_answer *a);
 void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len, bool cache);
 
 void rxp_req_lend_mr(struct rxp_req *req);

@@ -170,12 +170,14 @@ static void requests_written_in(struct kunit *test, struct raw *raw, u16 slot, u
 {
 	struct rxp_wire_tag tag = *(struct rxp_wire_tag *)
 		raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, slot, seq);
+	const struct rxp_wire_reply *reply;
 	u32 rkey = le32_to_cpu(tag.rkey);
 
 	tag.iova = 0;
 	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_DATA, slot, seq, &tag,
 				      sizeof(tag), rkey), 0);
-	raw_expect(test, raw, RXP_REPLY, 0, slot, seq);
+	reply = raw_expect(test, raw, RXP_REPLY, 0, slot, seq);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(reply->status), RXP_STATUS_OK);
 }
 
 static void requests_written(struct kunit *test, struct raw *raw)
@@ -1147,6 +1149,32 @@ static void requests_line_crossed(struct kunit *test)
 	requests_in_line(test, 0);
 }
 
+/*
+ * It is taken back when it has a sink, and its connection is lost when its thread has seen that;
+ * then the CALL comes again on the next one, which has taken back nothing, and is to be asked.
+ */
+static void requests_wanted_again(struct kunit *test)
+{
+	struct requests *r = test->priv;
+
+	requests_arm(test, "req_ask");
+	requests_call_in(test, r->first, 0, 1, RXP_F_WRITE, REQUESTS_LEN);
+	requests_held(test, "req_ask");
+	requests_take_back(test, r->first);
+	requests_seen(test, r->first);
+	requests_arm(test, "req_asked");
+	requests_release(test, "req_ask");
+	requests_held(test, "req_asked");
+	requests_taken_back(test, r->first);
+	rdma_disconnect(r->first->id);
+	r->second = requests_connect(test, r->first);
+	requests_welcome(test, r->second, RXP_WELCOME_BOUND);
+	requests_call_in(test, r->second, 0, 1, RXP_F_WRITE, REQUESTS_LEN);
+	requests_seen(test, r->second);
+	requests_release(test, "req_asked");
+	requests_written_in(test, r->second, 0, 1);
+}
+
 /* ------------------------------------------------------------------------ places */
 
 /*
@@ -1293,6 +1321,7 @@ static struct kunit_case requests_cases[] = {
 	KUNIT_CASE(requests_line_cancelled),
 	KUNIT_CASE(requests_line_unwanted),
 	KUNIT_CASE(requests_line_crossed),
+	KUNIT_CASE(requests_wanted_again),
 	KUNIT_CASE(requests_place_unused),
 	KUNIT_CASE(requests_room_left),
 	KUNIT_CASE(requests_wrap),
