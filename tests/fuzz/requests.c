@@ -14,6 +14,8 @@
  * - While the client could write to a sink nobody reads it, and its request is not over, unless
  *   the queue pair is dead.
  * - Data comes, or the key is taken back, only where data is waited for, or came with the CALL.
+ * - CANCELLED is the answer to a CANCEL on the connection that the last CALL came on, and to
+ *   nothing else: whether there was one is looked at in the step that answers.
  * - What is left to a message of the client, and that alone, is bound to the connection that
  *   its session has just now: so it goes with that, and nothing else does.
  * - A CALL that comes again on the next connection changes nothing; it can't where the former
@@ -56,6 +58,9 @@ struct req {
 	u32 served;	/* the service has got it */
 	u32 answers;
 	u32 bound;	/* the connection that its last CALL came on */
+	/* What who gets a sink has seen, and which may not be so any more: */
+	u32 way;	/* the connection to ask on for the data; 0: it has not looked */
+	bool none;	/* that there is no sink for it */
 };
 
 static struct session {
@@ -274,18 +279,29 @@ static void thread(struct req *r)
 	}
 }
 
-/* Whoever gets a sink looks first where to ask for the data; that may go meanwhile. */
+/*
+ * A step for each time that the lock is held: whoever gets a sink looks where to ask for the data,
+ * then does so, or stands in line, or finds that there is none, and then says that.  In between
+ * the connection may go, and the CALL come again on the next one.
+ */
 static void sink(struct req *r, u8 how)
 {
 	if (r->who != SINK)
 		return;
-	if (!connected(r) && !(how & 4)) {
-		drop(r);
+	if (!r->way) {
+		if (connected(r))
+			r->way = r->bound;
+		else
+			drop(r);
+		return;
+	}
+	if (r->none) {
+		answer(r);
 		return;
 	}
 	switch (how & 3) {
 	case 0:		/* there are no pages, or it can never have so many */
-		answer(r);
+		r->none = true;
 		break;
 	case 1:		/* there are no translations */
 		if (r->cancelled) {
@@ -295,10 +311,13 @@ static void sink(struct req *r, u8 how)
 		take(r, RXP_REQ_CLAIM);
 		r->who = LINE;
 		r->claimed = true;
+		r->way = 0;
 		break;
 	default:
-		if (!connected(r))
-			break;	/* it looks again */
+		if (r->way != r->bound || !connected(r)) {
+			r->way = 0;	/* it looks again */
+			break;
+		}
 		if (r->cancelled) {
 			answer(r);
 			break;

@@ -328,7 +328,8 @@ def calls():
 def requests():
     call, thread, sink, turn, data, stcrw, cancel, device, service, unbind, bind = range(11)
     keyed, now, granted, invalid = 4, 8, 12, 16     # of call
-    none, claim, ask, late = 0, 1, 2, 4             # of sink
+    none, claim, ask = range(3)                     # of sink, once it has looked
+    look = (sink, 0)
     served = [(thread, 0), (service, 1)]
     tales = [
         [(call, SMALL | now)],
@@ -336,13 +337,13 @@ def requests():
         [(call, READ | keyed), *served],
         [(call, READ), *served, (stcrw, 0)],
         [(call, READ), (stcrw, 0), *served],
-        [(call, WRITE), (thread, 0), (sink, ask), (data, 1), *served],
-        [(call, WRITE), (thread, 0), (sink, ask), (data, 0), (device, 0), *served],
-        [(call, WRITE), (thread, 0), (sink, ask), (data, 0), (device, 1)],
-        [(call, WRITE), (thread, 0), (sink, none)],
-        [(call, WRITE), (thread, 0), (sink, claim), (turn, 0), (sink, claim), (turn, 0), (sink, ask),
-         (data, 1), *served],
-        [(call, WRITE), (thread, 0), (sink, claim), (turn, 0), (sink, none)],
+        [(call, WRITE), (thread, 0), look, (sink, ask), (data, 1), *served],
+        [(call, WRITE), (thread, 0), look, (sink, ask), (data, 0), (device, 0), *served],
+        [(call, WRITE), (thread, 0), look, (sink, ask), (data, 0), (device, 1)],
+        [(call, WRITE), (thread, 0), look, (sink, none), (sink, none)],
+        [(call, WRITE), (thread, 0), look, (sink, claim), (turn, 0), look, (sink, claim), (turn, 0),
+         look, (sink, ask), (data, 1), *served],
+        [(call, WRITE), (thread, 0), look, (sink, claim), (turn, 0), look, (sink, none), (sink, none)],
         [(call, WRITE | granted | invalid), *served],
         [(call, WRITE | granted), (device, 0), *served],
         [(call, WRITE | granted), (device, 1)],
@@ -357,9 +358,10 @@ def requests():
                 yield SOUND, steps(first, *tale[:i], (cancel, 0), *tale[i:], (device, 0), *served)
                 yield SOUND, steps(first, (*begin, 1), (*begin, 2), *tale[:i], (unbind, 0), *tale[i:],
                                    (unbind, 1), (bind, 0), (bind, 1), begin, (*begin, 1), *tale[1:])
-                # It comes again before who is at work with it goes on, or looks.
-                yield SOUND, steps(first, *tale[:i], (unbind, 0), (unbind, 1), (bind, 0), (bind, 1), begin,
-                                   (sink, claim | late), (sink, ask | late), *tale[i:], begin)
+                # It comes again before who is at work with it goes on; taken back, or not, before.
+                for back, on in itertools.product([[], [(cancel, 0)]], [[(sink, claim)], [(sink, ask)] * 3]):
+                    yield SOUND, steps(first, *tale[:i], *back, (unbind, 0), (unbind, 1), (bind, 0),
+                                       (bind, 1), begin, *on, *tale[i:], begin)
 
 
 def main():
