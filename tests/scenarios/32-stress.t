@@ -11,6 +11,6 @@ set -uo pipefail
 
 scenario btrfs --backing btrfs --size 900M -- stress stress_ng dbench
 [ "$scenario_scale" = 1 ] || { tap_done; exit; }
-scenario tools --backing ext4 --size 900M -- stress fs_mark bonnie
-scenario database --backing ext4 --size 700M -- database
+scenario tools --backing ext4 --size 900M --timeout 5400 -- stress fs_mark bonnie
+scenario database --backing ext4 --size 700M --timeout 5400 -- database
 tap_done
