@@ -90,7 +90,10 @@ def kprobe_hits():
 def rdmafs_counters():
     total = {}
     for path in glob.glob("/proc/fs/rdmafs/*/stats"):
-        stats = key_values(path)
+        try:
+            stats = key_values(path)
+        except OSError:
+            continue        # whose it was has gone meanwhile
         if "reg_mr" not in stats:
             continue        # a device
         total["own_reg_mr"] = total.get("own_reg_mr", 0) + stats["reg_mr"]
