@@ -6,8 +6,12 @@ The server forgets all that is open, as its machine does that loses its power, a
 their names before their owners are back.  As opens.py; run by tests/scenarios/inside/opens.
 """
 
+import contextlib
 import errno
 import os
+import subprocess
+import sys
+import threading
 
 import opens
 from guest import point_arm, point_fail, point_release, point_wait
@@ -200,17 +204,23 @@ def made_since():
     settled()
 
 
-def fill(path):
-    """All of the room that is left."""
+@contextlib.contextmanager
+def disk_full(folder):
+    """Meanwhile a file of the server's has all of the room that was left."""
+    path = behind(f"{folder}/filler")
     step, size = 64 << 20, 0
     with open(path, "wb") as f:
-        while step >= 1 << 16:
-            try:
-                os.posix_fallocate(f.fileno(), size, step)
-                size += step
-            except OSError as err:
-                same(err.errno, errno.ENOSPC)
-                step //= 2
+        try:
+            while step >= 1 << 16:
+                try:
+                    os.posix_fallocate(f.fileno(), size, step)
+                    size += step
+                except OSError as err:
+                    same(err.errno, errno.ENOSPC)
+                    step //= 2
+            yield f
+        finally:
+            os.unlink(path)
 
 
 def full():
@@ -220,21 +230,41 @@ def full():
     with open(behind(path), "r+b") as f:
         os.posix_fallocate(f.fileno(), 0, 32 << 20)
     path2, fd2 = made("writer", 0o600)
-    filler = os.path.dirname(path) + "/filler"
     forget()
     os.unlink(path)
     same(len(orphans()), 1)
-    try:
-        fill(behind(filler))
+    with disk_full(os.path.dirname(path)):
         same(len(orphans()), 1)
         with As(USER):
             os.pwrite(fd2, b"z" * (8 << 20), 0)
             os.fsync(fd2)
         no_orphans()
-    finally:
-        os.unlink(behind(filler))
     os.close(fd2)
     os.unlink(path2)
+    settled()
+
+
+def full_told():
+    """who writes is told that the disk is full, also while a file without a name is just going"""
+    path, fd = made("told", 0o666)
+    os.close(fd)
+    gone, fd = made("gone")
+    os.unlink(gone)
+    point_arm("orphan_remove", 1, os.fstat(fd).st_ino)
+    closer = threading.Thread(target=os.close, args=(fd,))
+    closer.start()
+    try:
+        same(point_wait("orphan_remove"), True)
+        with disk_full(os.path.dirname(path)):
+            done = subprocess.run(["dd", "if=/dev/zero", f"of={path}", "bs=1M", "count=16",
+                                   "conv=notrunc,fsync"], user=USER, timeout=20,
+                                  stderr=subprocess.PIPE, check=False)
+        same(b"No space left" in done.stderr, True)
+    finally:
+        point_release("orphan_remove")
+        closer.join()
+    no_orphans()
+    os.unlink(path)
     settled()
 
 
@@ -245,24 +275,21 @@ def appended_full():
     os.close(fd)
     log = os.path.dirname(path) + "/log"
     fd = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    filler = os.path.dirname(path) + "/filler"
     forget()
     os.unlink(path)
     same(len(orphans()), 1)
-    try:
-        fill(behind(filler))
-        os.truncate(behind(filler), os.path.getsize(behind(filler)) - (1 << 20))
+    with disk_full(os.path.dirname(path)) as filler:
+        os.truncate(filler.fileno(), os.fstat(filler.fileno()).st_size - (1 << 20))
         point_fail("append_full", 1, os.stat(behind(log)).st_ino)
         try:
             os.write(fd, record)
             same("it was written", "no room")
         except OSError as err:
             same(err.errno, errno.ENOSPC)
+        finally:
+            point_release("append_full")
         with open(behind(log), "rb") as f:
             same(f.read() == record, True)
-    finally:
-        point_release("append_full")
-        os.unlink(behind(filler))
     os.close(fd)
     os.unlink(log)
     settled()
