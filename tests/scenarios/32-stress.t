@@ -9,7 +9,7 @@ set -uo pipefail
 # shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
 
-scenario btrfs --backing btrfs --size 900M -- stress stress_ng dbench
+scenario btrfs --backing btrfs --size 900M --timeout 5400 -- stress stress_ng dbench
 [ "$scenario_scale" = 1 ] || { tap_done; exit; }
 scenario tools --backing ext4 --size 900M --timeout 5400 -- stress fs_mark bonnie
 scenario database --backing ext4 --size 700M --timeout 5400 -- database
