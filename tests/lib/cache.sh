@@ -11,6 +11,7 @@
 #   src/linux-source-6.12       unpacked kernel source
 #   kernel/<name>-<key>/        a built test kernel with its headers
 #   build/<name>-<key>/         the same while it is being built
+#   build/xstate-<key>.so       what UML is loaded with (tests/guest/xstate.c)
 #   modules/<name>-<key>-<tree> our modules for that kernel, per checkout
 #   utils/<tree>                our user programs, per checkout
 

@@ -53,6 +53,13 @@ guest --fs local -- bash -c 'head -c 2000000 /dev/urandom | tee >(sha256sum >&2)
 is "$(sha256sum <"$tmp/stdout")" "$(grep -E '^[0-9a-f]{64}' "$tmp/stderr")" \
 	"binary output arrives whole, and a process left behind does not hold the run"
 
+guest --fs local -- sh -c "gcc -O1 -Wall -pthread -o /tmp/registers '$top/tests/scenarios/inside/registers.c' && /tmp/registers"
+if [ $rc = 77 ]; then
+	tap_skip "threads keep their vector registers" "a processor without AVX"
+else
+	is "$rc $out" "0 0 of 8000 lost" "threads keep their vector registers" "$err"
+fi
+
 guest --fs local -- sh -c 'echo c >/proc/sysrq-trigger'
 is $rc 125 "a panic is the guest's failure"
 like "$err" "Kernel panic" "the kernel log's tail is on stderr"
