@@ -113,11 +113,14 @@ static void rdmafsd_cut_again_later_locked(struct rdmafsd_cut *cut)
  */
 static void rdmafsd_cuts_reap(struct work_struct *work)
 {
-	unsigned long now = jiffies, due, time = rdmafsd_reclaim_time();
+	unsigned long now, due, time;
 	struct rdmafsd_cut *cut;
 	LIST_HEAD(gone);
 
 	spin_lock(&rdmafsd_cut_lock);
+	now = jiffies;
+	/* Under the lock: else the former time might put off what rdmafsd_cuts_look() arms. */
+	time = rdmafsd_reclaim_time();
 	while ((cut = list_first_entry_or_null(&rdmafsd_cuts_left, struct rdmafsd_cut, link))) {
 		due = cut->since + time;
 		if (time_before(now, due)) {
@@ -133,6 +136,21 @@ static void rdmafsd_cuts_reap(struct work_struct *work)
 	spin_unlock(&rdmafsd_cut_lock);
 	rdmafsd_cuts_free(&gone);
 	rdmafs_test_point("cuts_reap", 0);
+}
+
+/**
+ * rdmafsd_cuts_look - the time for which clients may come back is another one
+ *
+ * Those whose time is over by that go at once.
+ *
+ * Context: process; does not sleep.
+ */
+void rdmafsd_cuts_look(void)
+{
+	spin_lock(&rdmafsd_cut_lock);
+	if (!list_empty(&rdmafsd_cuts_left))
+		mod_delayed_work(system_unbound_wq, &rdmafsd_cuts_work, 0);
+	spin_unlock(&rdmafsd_cut_lock);
 }
 
 static void rdmafsd_cut_init(struct rdmafsd_cut *cut, const struct rdmafsd_export *exp,
@@ -367,8 +385,14 @@ void rdmafsd_cuts_start(struct rdmafsd_export *exp)
  */
 void rdmafsd_cuts_exit(void)
 {
+	LIST_HEAD(gone);
+
+	/* reclaim_s may still be written: rdmafsd_cuts_look() finds none, and arms nothing. */
+	spin_lock(&rdmafsd_cut_lock);
+	list_splice_init(&rdmafsd_cuts_left, &gone);
+	spin_unlock(&rdmafsd_cut_lock);
 	cancel_delayed_work_sync(&rdmafsd_cuts_work);
-	rdmafsd_cuts_free(&rdmafsd_cuts_left);
+	rdmafsd_cuts_free(&gone);
 }
 
 /**

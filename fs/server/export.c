@@ -33,7 +33,7 @@
 #include <linux/workqueue.h>
 #include "server.h"
 
-static DEFINE_MUTEX(rdmafsd_exports_lock);	/* changes of the table */
+static DEFINE_MUTEX(rdmafsd_exports_lock);	/* changes of the table, and who walks all of it */
 static DEFINE_XARRAY(rdmafsd_exports);		/* &struct rdmafsd_export by id */
 static DEFINE_SPINLOCK(rdmafsd_known_lock);	/* a leaf: what follows */
 static LIST_HEAD(rdmafsd_known);		/* &struct rdmafsd_known */
@@ -336,6 +336,29 @@ ssize_t rdmafsd_exports_ending(char *page)
 	return len;
 }
 
+/**
+ * rdmafsd_exports_look - the time for which clients may come back is another one
+ *
+ * Each export looks at once whose time is over.
+ *
+ * Context: process; may sleep.  The lock of the module's parameters is held.
+ */
+void rdmafsd_exports_look(void)
+{
+	struct rdmafsd_export *exp;
+	unsigned long id;
+
+	mutex_lock(&rdmafsd_exports_lock);
+	xa_for_each(&rdmafsd_exports, id, exp) {
+		/* One that is in flight does not end: its worker must not be armed after that. */
+		if (!percpu_ref_tryget_live(&exp->inflight))
+			continue;
+		rdmafsd_opened_look(exp);
+		rdmafsd_export_put(exp);
+	}
+	mutex_unlock(&rdmafsd_exports_lock);
+}
+
 /* Is its name or its id another's?  One that ends has them until it has ended. */
 static int rdmafsd_export_taken(const struct rdmafsd_export_params *p)
 {
@@ -367,8 +390,12 @@ static int rdmafsd_export_publish(struct rdmafsd_export *exp)
 
 	mutex_lock(&rdmafsd_exports_lock);
 	err = rdmafsd_export_taken(&exp->p);
-	if (!err)
+	if (!err) {
+		exp->started = get_jiffies_64();
+		/* Its worker is armed: who writes reclaim_s did so before, or finds it here. */
+		rdmafsd_opened_started(exp);
 		err = xa_insert(&rdmafsd_exports, exp->p.id, exp, GFP_KERNEL);
+	}
 	mutex_unlock(&rdmafsd_exports_lock);
 	return err;
 }
@@ -440,8 +467,6 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 	if (err)
 		goto exit_opened;
 	rdmafsd_cuts_start(exp);
-	exp->started = get_jiffies_64();
-	rdmafsd_opened_started(exp);
 	err = rdmafsd_export_publish(exp);
 	if (err)
 		goto exit_ref;

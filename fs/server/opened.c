@@ -7,7 +7,7 @@
  * And it has a table of claims, by number, one for each open.  The number stands in the
  * proof that came with the open (handle.c), by which a client shows that it was its own:
  * whoever comes back takes up that claim and no other.  It is waited for as long as the
- * parameter reclaim_s says; after that the claim goes.
+ * parameter reclaim_s says, also where that is written meanwhile; after that the claim goes.
  *
  * A claim:
  *
@@ -72,7 +72,30 @@
 #include "server.h"
 
 static unsigned int rdmafsd_reclaim_s = 90;
-module_param_named(reclaim_s, rdmafsd_reclaim_s, uint, 0644);
+
+/*
+ * Who looks whose time is over sleeps until the former time would be, so all look at once.
+ * Parameters are written before the module's init and after its exit, too: then there are
+ * neither notes nor exports, and nothing is armed.
+ */
+static int rdmafsd_reclaim_set(const char *val, const struct kernel_param *kp)
+{
+	int err = param_set_uint(val, kp);
+
+	if (err)
+		return err;
+	rdmafsd_cuts_look();
+	rdmafsd_exports_look();
+	return 0;
+}
+
+static const struct kernel_param_ops rdmafsd_reclaim_ops = {
+	.set = rdmafsd_reclaim_set,
+	.get = param_get_uint,
+};
+
+module_param_cb(reclaim_s, &rdmafsd_reclaim_ops, &rdmafsd_reclaim_s, 0644);
+__MODULE_PARM_TYPE(reclaim_s, "uint");
 MODULE_PARM_DESC(reclaim_s, "seconds for which a client may open again what it had open");
 
 static atomic_t rdmafsd_left;	/* claims of all exports that are LEFT */
@@ -231,6 +254,14 @@ static void rdmafsd_reap_at(struct rdmafsd_export *exp, const struct rdmafsd_cla
 	exp->reap_at = when;
 	mod_delayed_work(rdmafsd_reap_wq, &exp->reap,
 			 delay > 0 ? round_jiffies_up_relative(delay) : 0);
+}
+
+/* Let the worker run at once, which no other claim puts off; it arms itself for what is not due. */
+static void rdmafsd_reap_now(struct rdmafsd_export *exp)
+{
+	lockdep_assert_held(&exp->opened_lock);
+	exp->reap_at = jiffies;
+	mod_delayed_work(rdmafsd_reap_wq, &exp->reap, 0);
 }
 
 /* The only place where @state changes. */
@@ -593,6 +624,23 @@ void rdmafsd_opened_started(struct rdmafsd_export *exp)
 	spin_unlock(&exp->opened_lock);
 }
 
+/**
+ * rdmafsd_opened_look - the time for which clients may come back is another one
+ * @exp: the export, in flight: it does not end before this returns
+ *
+ * The worker, and whoever else arms it, reads the time under the lock that is taken here: what
+ * they have armed by the former time is replaced, and from now on they arm by the new one.
+ *
+ * Context: process; does not sleep.
+ */
+void rdmafsd_opened_look(struct rdmafsd_export *exp)
+{
+	spin_lock(&exp->opened_lock);
+	if (!list_empty(&exp->left))
+		rdmafsd_reap_now(exp);
+	spin_unlock(&exp->opened_lock);
+}
+
 /* A file system is full when one in so many of its blocks, or inodes, is left. */
 #define RDMAFSD_FULL_PART	16
 
@@ -643,7 +691,7 @@ bool rdmafsd_opened_full(struct rdmafsd_export *exp)
 	goes = exp->full || exp->going || time_before64(get_jiffies_64(), exp->room);
 	if (!goes && full && rdmafsd_guesses_left(exp)) {
 		exp->full = true;
-		mod_delayed_work(rdmafsd_reap_wq, &exp->reap, 0);
+		rdmafsd_reap_now(exp);
 		goes = true;
 	}
 	spin_unlock(&exp->opened_lock);

@@ -48,7 +48,8 @@
  *
  *	configfs (su_mutex)
  *	  cfg->lock, port->lock		one item's settings and its state
- *	    rdmafsd_exports_lock	names of live exports
+ *	    rdmafsd_exports_lock	names of live exports; also inside the lock of the
+ *					module's parameters, when reclaim_s is written
  *	      mount's and superblock's write counts (mnt_want_write)
  *	        naming semaphore of a file	(opened.c)
  *	          exp->orphans_lock
@@ -263,6 +264,7 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 					    const char *path);
 void rdmafsd_export_end(struct rdmafsd_export *exp);
 ssize_t rdmafsd_exports_ending(char *page);
+void rdmafsd_exports_look(void);
 struct rdmafsd_export *rdmafsd_export_find_id(u32 id);
 u64 rdmafsd_export_domain(u32 id);
 bool rdmafsd_export_unknown(struct rdmafsd_export *exp);
@@ -546,6 +548,7 @@ void rdmafsd_cut_waited(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_cuts_give_way(struct rdmafsd_client *client);
 void rdmafsd_cuts_start(struct rdmafsd_export *exp);
+void rdmafsd_cuts_look(void);
 void rdmafsd_cuts_exit(void);
 u32 rdmafsd_cuts_left_now(void);
 
@@ -560,6 +563,7 @@ void rdmafsd_claim_again(struct rdmafsd_export *exp, struct inode *inode, u64 id
 void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, bool lost);
 bool rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
 void rdmafsd_opened_started(struct rdmafsd_export *exp);
+void rdmafsd_opened_look(struct rdmafsd_export *exp);
 bool rdmafsd_opened_full(struct rdmafsd_export *exp);
 void rdmafsd_opened_made(struct rdmafsd_export *exp, const struct inode *inode);
 int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode);

@@ -15,9 +15,8 @@ import threading
 
 import opens
 from guest import point_arm, point_fail, point_release, point_wait
-from opens import (ORPHANS, USER, As, Second, Twin, counter, end_session, export_set, limit, made,
-                   nameless, no_orphans, nothing_kept, orphans, reclaim_s, run, same, settled,
-                   until)
+from opens import (ORPHANS, USER, As, Second, Twin, counter, export_set, limit, made, nameless,
+                   no_orphans, nothing_kept, orphans, reclaim_s, run, same, settled, until)
 
 SIZE = 70000
 
@@ -118,15 +117,12 @@ def nobodys():
     with As(USER):
         os.pwrite(fd, b"y" * size, 0)
     os.close(fd)
-    path2, fd2 = made("left")
     forget()
     before = room()
     os.unlink(path)
     same(len(orphans()), 1)
     old = reclaim_s(1)
     try:
-        # What is left now has the server look whose time is over.
-        end_session()
         no_orphans()
         until("its room is free", lambda: room() >= before + size * 3 // 4)
         until("nothing is kept", nothing_kept)
@@ -135,9 +131,24 @@ def nobodys():
         reclaim_s(old)
     same(nothing_kept(), True)
     no_orphans()
-    os.close(fd2)
-    os.unlink(path2)
-    no_orphans()
+
+
+def lowered():
+    """and when a shorter time is over that is set meanwhile, though nothing else happens"""
+    path, fd = made("lowered")
+    os.close(fd)
+    forget()
+    # Longer than anybody here waits, however slow the machine is.
+    old = reclaim_s(3600)
+    try:
+        os.unlink(path)
+        same(len(orphans()), 1)
+        reclaim_s(1)
+        no_orphans()
+        until("nothing is kept", nothing_kept)
+        no_orphans()
+    finally:
+        reclaim_s(old)
 
 
 def filesystem():

@@ -762,7 +762,6 @@ def abandoned_restart():
         restart()
         same(len(orphans()), 1)
         reclaim_s(2)
-        export_set()
         no_orphans()
         os.close(fd)
     reclaim_s(90)
@@ -789,7 +788,6 @@ def cut_off():
     os.close(fd)
     # The server does not know whether it was the only one who had it open.
     old = reclaim_s(1)
-    export_set()
     no_orphans()
     reclaim_s(old)
 
@@ -810,10 +808,7 @@ def cut_off_given_up():
         os.unlink(path)
         same(len(orphans()), 1)
         until("nothing else is open", lambda: limit("opens") == 1)
-        # From the next end of a session, and the next start, on.
         old = reclaim_s(1)
-        end_session()
-        export_set()
         no_orphans()
         until("it counts no more", lambda: not limit("opens"))
         same(left(), 0)
@@ -837,8 +832,6 @@ def cut_off_after():
         os.unlink(path)
         same(len(orphans()), 1)
         old = reclaim_s(1)
-        end_session()
-        export_set()
         no_orphans()
         until("it counts no more", lambda: not limit("opens"))
         same(left(), 0)
@@ -904,7 +897,6 @@ def cut_off_long():
     os.close(fd)
     with Off(path):
         reclaim_s(1)
-        end_session()
         overdue()
         reclaim_s(600)
         settings("export", enable="1")
@@ -920,9 +912,8 @@ def cut_off_start():
         begin = time.monotonic()
         until("time goes by", lambda: time.monotonic() > begin + 30)
         settings("export", enable="1")
-        reclaim_s(30)
         before = looks()
-        end_session()
+        reclaim_s(30)
         until("the server looks", lambda: looks() > before)
         os.unlink(path)
         same(len(orphans()), 1)
@@ -963,11 +954,9 @@ def cut_off_ending():
     # That may have been made, or not.
     open(path + ".held", "wb").close()
     os.unlink(path + ".held")
-    # From the next end of a session, and the next start, on.
     reclaim_s(1)
-    end_session()
-    export_set()
     no_orphans()
+    until("nobody is waited for", lambda: not left())
     reclaim_s(old)
 
 
@@ -1012,7 +1001,6 @@ def cut_off_removed():
             until("its session has ended", lambda: left() == 1)
             os.close(fd)
         reclaim_s(1)
-        end_session()
         until("nobody waits", lambda: not left())
     finally:
         point_release("cuts_reap")

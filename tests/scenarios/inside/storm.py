@@ -206,8 +206,7 @@ def opens_in_the_end():
     """What the workers had open is closed, in sessions that have ended, too."""
     # What was closed before it was opened again counts as long as it may be come back for.
     write_text(RECLAIM, "1")
-    # But when the server looks at them may have been settled before: after the usual 90 s.
-    until(lambda: int(read_text(OPENS)) == 0, 150)
+    until(lambda: int(read_text(OPENS)) == 0)
     return int(read_text(OPENS))
 
 
