@@ -157,7 +157,7 @@ static int rxp_device_add(struct ib_device *ib)
 		kfree(rdev);
 		return ret;
 	}
-	rxp_proc_add_device(rdev);
+	rxp_proc_name_device(rdev);
 	ib_set_client_data(ib, &rxp_ib_client, rdev);
 	return 0;
 }
@@ -193,7 +193,7 @@ static void rxp_device_remove(struct ib_device *ib, void *client_data)
 
 	rxp_device_put(rdev);
 	wait_for_completion(&rdev->unused);
-	rxp_proc_remove(rdev->proc);
+	rxp_proc_remove_device(rdev);
 	disable_delayed_work_sync(&rdev->tick);
 	rpol_domain_destroy(rdev->domain);
 	/* The core forgets it after us, which is too late for who looks it up just now. */
@@ -201,10 +201,21 @@ static void rxp_device_remove(struct ib_device *ib, void *client_data)
 	kfree_rcu(rdev, rcu);
 }
 
+/*
+ * The core holds its lock of all devices for reading, so that none gets a name meanwhile, and
+ * that of this device's clients, for which its removal waits: once that has begun we are not
+ * told of a name any more.  Both are semaphores: this may sleep.
+ */
+static void rxp_device_rename(struct ib_device *ib, void *client_data)
+{
+	rxp_proc_name_device(client_data);
+}
+
 static struct ib_client rxp_ib_client = {
 	.name	= "rdmafs",
 	.add	= rxp_device_add,
 	.remove	= rxp_device_remove,
+	.rename	= rxp_device_rename,
 };
 
 /**

@@ -155,7 +155,9 @@ struct rxp_device {
 	struct delayed_work tick;	/* the domain's */
 	spinlock_t tick_lock;		/* a leaf */
 	unsigned long tick_due;		/* jiffies, while it is queued */
-	struct rxp_proc_dir *proc;
+	struct rxp_proc_dir *proc;	/* or NULL; this and the next two: proc.c's */
+	char proc_name[IB_DEVICE_NAME_MAX];	/* that it was made under */
+	struct list_head proc_link;
 	struct kref ref;
 	struct rcu_head rcu;
 	struct completion unused;
@@ -730,7 +732,8 @@ int rxp_proc_init(void);
 void rxp_proc_exit(void);
 int rxp_proc_add(struct rxp_proc *p, const char *name);
 void rxp_proc_remove(struct rxp_proc_dir *dir);
-void rxp_proc_add_device(struct rxp_device *rdev);
+void rxp_proc_name_device(struct rxp_device *rdev);
+void rxp_proc_remove_device(struct rxp_device *rdev);
 struct rxp_proc_dir *rxp_proc_add_port(u16 port, void *server);
 
 /* ---------------------------------------------------------------- client, server */

@@ -14,6 +14,7 @@
  */
 #include <linux/fs.h>
 #include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/nsproxy.h>
@@ -23,6 +24,7 @@
 #include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 #include <linux/wait_bit.h>
 #include "transport/internal.h"
@@ -157,7 +159,8 @@ struct rxp_proc_dir {
 	struct mutex change;		/* held by who writes, unless at once */
 	void *owner;			/* under lock; NULL: it has ended */
 	const struct net *net;		/* who sees the files; NULL: all */
-	struct proc_dir_entry *entry;
+	struct proc_dir_entry *entry;	/* NULL: nobody finds it */
+	int nr;				/* of files */
 	struct rxp_proc_file files[];
 };
 
@@ -274,6 +277,31 @@ static const struct proc_ops rxp_proc_ops = {
 	.proc_lseek = seq_lseek,	/* never called; without it the file can't seek */
 };
 
+/* Nobody finds the directory any more, and who was about to open a file of it has it open. */
+static void rxp_proc_unlink(struct rxp_proc_dir *dir)
+{
+	proc_remove(dir->entry);
+	dir->entry = NULL;
+}
+
+/* Let it be found, under a name that no other directory has.  False: there is no memory. */
+static bool rxp_proc_link(struct rxp_proc_dir *dir, const char *name)
+{
+	struct rxp_proc_file *f;
+
+	dir->entry = proc_mkdir(name, rxp_proc_root);
+	if (!dir->entry)
+		return false;
+	for (f = dir->files; f < dir->files + dir->nr; f++) {
+		if (!proc_create_data(f->kind->name, f->kind->write ? 0644 : 0444, dir->entry,
+				      &rxp_proc_ops, f)) {
+			rxp_proc_unlink(dir);
+			return false;
+		}
+	}
+	return true;
+}
+
 /**
  * rxp_proc_remove - remove a directory
  * @dir: the directory, or NULL
@@ -285,15 +313,16 @@ void rxp_proc_remove(struct rxp_proc_dir *dir)
 {
 	if (!dir)
 		return;
-	proc_remove(dir->entry);
+	rxp_proc_unlink(dir);
 	down_write(&dir->lock);
 	dir->owner = NULL;
 	up_write(&dir->lock);
 	kref_put(&dir->ref, rxp_proc_dir_release);
 }
 
-static struct rxp_proc_dir *rxp_proc_make(const char *name, const struct net *net,
-					  const struct rxp_proc_kind *kinds, int nr, void *owner)
+/* One that nobody finds yet, or NULL. */
+static struct rxp_proc_dir *rxp_proc_alloc(const struct net *net, const struct rxp_proc_kind *kinds,
+					   int nr, void *owner)
 {
 	struct rxp_proc_dir *dir = kzalloc(struct_size(dir, files, nr), GFP_KERNEL);
 	int i;
@@ -305,15 +334,20 @@ static struct rxp_proc_dir *rxp_proc_make(const char *name, const struct net *ne
 	mutex_init(&dir->change);
 	dir->owner = owner;
 	dir->net = net;
-	dir->entry = proc_mkdir(name, rxp_proc_root);
-	for (i = 0; dir->entry && i < nr; i++) {
+	dir->nr = nr;
+	for (i = 0; i < nr; i++) {
 		dir->files[i].dir = dir;
 		dir->files[i].kind = &kinds[i];
-		if (!proc_create_data(kinds[i].name, kinds[i].write ? 0644 : 0444, dir->entry,
-				      &rxp_proc_ops, &dir->files[i]))
-			break;
 	}
-	if (i < nr) {
+	return dir;
+}
+
+static struct rxp_proc_dir *rxp_proc_make(const char *name, const struct net *net,
+					  const struct rxp_proc_kind *kinds, int nr, void *owner)
+{
+	struct rxp_proc_dir *dir = rxp_proc_alloc(net, kinds, nr, owner);
+
+	if (dir && !rxp_proc_link(dir, name)) {
 		rxp_proc_remove(dir);
 		return NULL;
 	}
@@ -545,14 +579,84 @@ static const struct rxp_proc_kind rxp_device_files[] = {
 	{ "stats", rxp_device_stats_show },
 };
 
-/**
- * rxp_proc_add_device - make an RNIC's directory; without it, it is only not to be seen
- * @rdev: the device
+/*
+ * For the RNICs that are here, and what is found of each under which name.  It is inside the
+ * RDMA core's locks of devices.  Who holds it waits for who opens a file of such a directory,
+ * and not for who reads or writes one.
  */
-void rxp_proc_add_device(struct rxp_device *rdev)
+static DEFINE_MUTEX(rxp_proc_devices_lock);
+static LIST_HEAD(rxp_proc_devices);
+
+/* Might a directory of this name be a mount's, a client's or a port's, or can there be none? */
+static bool rxp_proc_reserved(const char *name)
 {
-	rdev->proc = rxp_proc_make(rdev->ib->name, NULL, rxp_device_files,
-				   ARRAY_SIZE(rxp_device_files), rdev);
+	return name[0] == '.' || strpbrk(name, "/:") || strstarts(name, "client-") ||
+	       strstarts(name, "port-");
+}
+
+/*
+ * No two RNICs have one name.  So if another one has a directory of this name, that one was
+ * renamed while it was being removed, of which we were not told.
+ */
+static int rxp_proc_link_device(struct rxp_device *rdev, const char *name)
+{
+	struct rxp_device *other;
+
+	lockdep_assert_held(&rxp_proc_devices_lock);
+	list_for_each_entry(other, &rxp_proc_devices, proc_link) {
+		if (other == rdev || !strcmp(other->proc_name, name))
+			rxp_proc_unlink(other->proc);
+	}
+	if (rxp_proc_reserved(name))
+		return -EINVAL;
+	if (!rdev->proc) {
+		rdev->proc = rxp_proc_alloc(NULL, rxp_device_files, ARRAY_SIZE(rxp_device_files),
+					    rdev);
+		if (!rdev->proc)
+			return -ENOMEM;
+		list_add(&rdev->proc_link, &rxp_proc_devices);
+	}
+	strscpy(rdev->proc_name, name);
+	return rxp_proc_link(rdev->proc, name) ? 0 : -ENOMEM;
+}
+
+/**
+ * rxp_proc_name_device - have an RNIC's directory under the name that the RNIC has now
+ * @rdev: the device
+ *
+ * Process context, from a client's add or rename: the RDMA core lets no device's name change
+ * until it returns, and this device's removal waits.  The directory is made if there is none;
+ * who has a file of it open notices nothing.  Without one, as the log says then, the RNIC is
+ * only not to be seen until it gets another name.
+ */
+void rxp_proc_name_device(struct rxp_device *rdev)
+{
+	const char *name = rdev->ib->name;
+	int ret;
+
+	mutex_lock(&rxp_proc_devices_lock);
+	ret = rxp_proc_link_device(rdev, name);
+	mutex_unlock(&rxp_proc_devices_lock);
+	if (ret)
+		pr_warn("rdmafs: %s has no directory in /proc/fs/rdmafs: %s\n", name,
+			ret == -EINVAL ? "another one might have that name" : "no memory");
+}
+
+/**
+ * rxp_proc_remove_device - remove an RNIC's directory
+ * @rdev: the device; nobody names it any more
+ *
+ * Process context.  As rxp_proc_remove().
+ */
+void rxp_proc_remove_device(struct rxp_device *rdev)
+{
+	if (!rdev->proc)
+		return;
+	mutex_lock(&rxp_proc_devices_lock);
+	list_del(&rdev->proc_link);
+	rxp_proc_unlink(rdev->proc);
+	mutex_unlock(&rxp_proc_devices_lock);
+	rxp_proc_remove(rdev->proc);
 }
 
 /* ----------------------------------------------------------------------- ports */
