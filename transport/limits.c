@@ -31,6 +31,11 @@
  * (grant.c).  Pages that are idle are kept for seconds within the same bounds, with those in use,
  * as they are just then; when more are used later they may be there besides.  So there may be
  * three times the bound for some seconds: in use within it, and beyond it, and idle.
+ *
+ * Who was told to ask again does so when its time has come, not when there is room: what comes
+ * meanwhile, and needs little, would have all of that, and a large request none for ever.  So
+ * when one has been put off for half a second, smaller ones of its session are put off as well,
+ * until it has its pages, or asks no more, but for half a second at most; then that begins anew.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -407,8 +412,8 @@ static u64 rxp_beyond_kept(u64 bytes)
  *   what it holds hangs, so would what is put off; but a WRITE in line for translations waits for
  *   others, at most for the grace period, and READs of its session with it.  If not, that ends,
  *   and it holds nothing else: WRITEs see to that themselves, as those that are newer queue behind
- *   them (later.c); READs do not, so a stream of small ones can leave a large request of theirs
- *   no such moment.
+ *   them (later.c); and smaller ones give way to what was put off for long, whatever they are
+ *   (rxp_session_gives_way()).
  * - Sessions that hold something else, however busy, leave a quarter, and no less than the
  *   largest request, of all and of their client's part to those that do not.  These have one
  *   request each there, of the slots that they have, and find the rest free as they come again.
@@ -434,6 +439,45 @@ static bool rxp_taker_beyond_fits(const struct rxp_taker *t, u64 bytes, bool alo
 		part = all;
 	}
 	return b->beyond + bytes <= all && t->beyond + bytes <= part;
+}
+
+/* Does one that was put off still come again, and have others not given way for long enough? */
+static bool rxp_session_wants(const struct rdmafs_xprt_session *s)
+{
+	lockdep_assert_held(&s->taker->budget->lock);
+	return s->wanted &&
+	       time_before(jiffies, s->wanted_last + msecs_to_jiffies(RXP_WANTED_AGAIN_MS)) &&
+	       time_before(jiffies, s->wanted_since + msecs_to_jiffies(2 * RXP_WANTED_MS));
+}
+
+/*
+ * Has one of so many bytes to be put off for the sake of a larger one of its session?  What
+ * those have that are under way comes free then, but for what hangs, so that the larger one,
+ * when it comes again, finds a session that holds nothing else.
+ */
+static bool rxp_session_gives_way(const struct rdmafs_xprt_session *s, u64 bytes)
+{
+	lockdep_assert_held(&s->taker->budget->lock);
+	return bytes < s->wanted && rxp_session_wants(s) &&
+	       time_after_eq(jiffies, s->wanted_since + msecs_to_jiffies(RXP_WANTED_MS));
+}
+
+/*
+ * A request that has @has of @bytes found too few pages, without giving way.  Of several
+ * the largest is remembered: where it finds room so do the others, but not the other way round.
+ * If the session holds nothing else, none of its own is in the way, and they need not give way.
+ */
+static void rxp_session_put_off(struct rdmafs_xprt_session *s, u64 bytes, u32 has)
+{
+	bool only = atomic64_read(&s->data_bytes) == s->grant_bytes + has;
+	bool wants = rxp_session_wants(s);
+
+	if (wants && bytes < s->wanted)
+		return;
+	if (!wants || bytes > s->wanted)
+		s->wanted_since = jiffies;
+	s->wanted_last = jiffies;
+	s->wanted = only ? 0 : bytes;
 }
 
 /*
@@ -467,7 +511,8 @@ static bool rxp_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u3
  * All in one step, and not even for a moment more: it would be another one's room.  One
  * request of a session has up to RDMAFS_XPRT_DATA_MAX whatever other sessions have within
  * the bounds, though not beyond the session's own maximum beside others of it: all sessions
- * together have no more than max_data_total_mib, and as much for those requests.
+ * together have no more than max_data_total_mib, and as much for those requests.  And it may
+ * have to give way.
  *
  * Return: whether there are so many for it.
  */
@@ -475,10 +520,16 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 			bool *beyond)
 {
 	u64 max = (u64)READ_ONCE(s->server->limits.data_mib) << 20;
+	/* A folio that is more than a copy gives way to whatever waits, and nothing to it. */
+	u64 need = within ? 0 : (u64)has + bytes;
 	struct rxp_budget *b = s->taker->budget;
 	bool fits, own, alone, refused;
 
 	spin_lock_bh(&b->lock);
+	if (rxp_session_gives_way(s, need)) {
+		spin_unlock_bh(&b->lock);
+		return false;
+	}
 	/* Its grants apart, which its client gives back when asked. */
 	alone = rxp_session_own(s) == s->grant_bytes + (*beyond ? 0 : has);
 	/* Its own maximum may have been lowered below its grants. */
@@ -490,10 +541,15 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 	else if (own && !within)
 		fits = rxp_session_goes_beyond(s, bytes, has, alone, beyond);
 	refused = own && !fits;
-	if (fits)
+	b->refused_data += refused;
+	if (fits) {
 		atomic64_add(bytes, &s->data_bytes);
-	else
-		b->refused_data += refused;
+		/* The one that was put off, or one for which there would have been room as well. */
+		if (need >= s->wanted)
+			s->wanted = 0;
+	} else if (!within) {
+		rxp_session_put_off(s, need, has);
+	}
 	spin_unlock_bh(&b->lock);
 	/* It may be grants of others that are in the way. */
 	if (refused)
@@ -574,7 +630,8 @@ bool rxp_session_spares(struct rdmafs_xprt_session *s, u32 more)
  * @bytes: how many, within the bounds
  *
  * Half of what it may have, and of what its client may, is for what is not granted.  And
- * what there is too much of all together goes back.
+ * what there is too much of all together goes back.  None is made while requests give way to
+ * a larger one: WRITEs into them do not.
  *
  * Return: whether it may.
  */
@@ -586,8 +643,8 @@ bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
 	bool fits;
 
 	spin_lock_bh(&b->lock);
-	fits = s->grant_bytes + bytes <= half && b->data <= b->data_max &&
-	       t->granted + bytes <= rxp_taker_room(t, 0) / 2;
+	fits = !rxp_session_gives_way(s, 0) && s->grant_bytes + bytes <= half &&
+	       b->data <= b->data_max && t->granted + bytes <= rxp_taker_room(t, 0) / 2;
 	if (fits) {
 		s->grant_bytes += bytes;
 		t->granted += bytes;

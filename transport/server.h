@@ -22,6 +22,17 @@
  */
 #define RXP_SLOT_LAG_MAX	4
 
+/*
+ * Milliseconds that a request was put off for want of pages before smaller ones of its session
+ * give way (limits.c): six tries and more, as its client waits 80 between two at most (later.c),
+ * so that most get theirs before.  And so long they give way at most: what they have takes a
+ * disk's time, and then it has to come again.
+ */
+#define RXP_WANTED_MS		500
+
+/* After so many it is not expected again: three times what its client waits. */
+#define RXP_WANTED_AGAIN_MS	250
+
 /* Messages taken by a completion handler before it lets others run. */
 #define RXP_RECV_BURST		64
 
@@ -210,9 +221,12 @@ struct rdmafs_xprt_session {
 	u32 requests;			/* not yet replied or gone */
 	struct list_head grants;
 	u32 nr_grants;
-	u64 grant_bytes;		/* of @data_bytes; budget's lock, and the next two */
+	u64 grant_bytes;		/* of @data_bytes; budget's lock, and the next five */
 	u64 grant_recalled;		/* of these, of grants that are to come back */
 	u64 beyond;			/* of @data_bytes, of its request beyond the bounds */
+	u64 wanted;			/* bytes of the largest that was put off, or 0 */
+	unsigned long wanted_since;	/* when it was first, in jiffies, and last */
+	unsigned long wanted_last;
 	atomic64_t data_bytes;		/* of pages of its requests and grants; budget's lock */
 	unsigned long last_seen;
 	unsigned long progress;		/* of its data, the last time, in jiffies */

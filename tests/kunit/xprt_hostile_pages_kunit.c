@@ -100,21 +100,25 @@ static u64 pages_all(struct limits *t)
 }
 
 /* Its reply is held, and so it has its pages. */
-static void pages_wait_held(struct kunit *test, u16 slot)
+static bool pages_held(struct limits *t, u16 slot)
 {
-	struct limits *t = test->priv;
 	struct rdmafs_xprt_session *s = list_first_entry(&t->server->sessions,
 							 struct rdmafs_xprt_session, link);
-	unsigned long end = jiffies + RAW_WAIT;
-	bool held = false;
+	bool held;
 
-	while (!held && time_before(jiffies, end)) {
+	spin_lock_bh(&s->lock);
+	held = s->slots[slot].req && s->slots[slot].req->state == RXP_REQ_HELD;
+	spin_unlock_bh(&s->lock);
+	return held;
+}
+
+static void pages_wait_held(struct kunit *test, u16 slot)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+
+	while (!pages_held(test->priv, slot) && time_before(jiffies, end))
 		usleep_range(1000, 2000);
-		spin_lock_bh(&s->lock);
-		held = s->slots[slot].req && s->slots[slot].req->state == RXP_REQ_HELD;
-		spin_unlock_bh(&s->lock);
-	}
-	KUNIT_ASSERT_TRUE(test, held);
+	KUNIT_ASSERT_TRUE(test, pages_held(test->priv, slot));
 }
 
 /* A READ that waits to be told where its data goes is called off. */
@@ -597,6 +601,158 @@ static void pages_beyond_moved(struct kunit *test)
 	pages_wait_total(test, 0);
 }
 
+/* More rounds than a machine stands still in for as long as it takes to lose one. */
+#define PAGES_ROUNDS	32
+
+/* What the large one is in, and the first of the two that the small ones have in turn. */
+#define PAGES_LARGE	10
+#define PAGES_SMALL	8
+
+/**
+ * struct pages_stream - small READs, one after the other, and a large one; of the first session
+ * @raw:  its connection, each of whose receives is posted again once it was looked at
+ * @seq:  of the last CALL of each slot
+ * @slot: where the small one is that has pages
+ */
+struct pages_stream {
+	struct raw *raw;
+	u32 seq[RAW_SLOTS];
+	u16 slot;
+};
+
+static void pages_stream_start(struct kunit *test, struct pages_stream *st)
+{
+	*st = (struct pages_stream) { .raw = pages_session(test), .slot = PAGES_SMALL };
+	/* The WELCOME's receive: they go round in order. */
+	KUNIT_ASSERT_EQ(test, raw_repost(st->raw, &st->raw->recv[0]), 0);
+}
+
+/* Its receive is posted again. */
+static void pages_stream_taken(struct kunit *test, struct pages_stream *st)
+{
+	struct raw *raw = st->raw;
+
+	KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[(raw->taken - 1) % RAW_RECVS]), 0);
+}
+
+/* Does a READ get pages?  Then it waits to be told where to; else it is to come again. */
+static bool pages_stream_read(struct kunit *test, struct pages_stream *st, u16 slot, u32 bytes)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	struct raw *raw = st->raw;
+	bool held;
+
+	pages_call(test, raw, slot, ++st->seq[slot], RXP_F_READ, bytes);
+	while (!(held = pages_held(test->priv, slot)) &&
+	       atomic_read(&raw->arrived) == raw->taken && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	if (held)
+		return true;
+	pages_expect(test, raw, slot, st->seq[slot], RXP_STATUS_RETRY_LATER);
+	pages_stream_taken(test, st);
+	return false;
+}
+
+static void pages_stream_end(struct kunit *test, struct pages_stream *st, u16 slot, u64 left)
+{
+	pages_call_off(test, st->raw, slot, st->seq[slot]);
+	pages_stream_taken(test, st);
+	pages_wait_total(test, left);
+}
+
+/* A small one ends, and the next one comes at once, before the large one: does it get pages? */
+static bool pages_stream_next(struct kunit *test, struct pages_stream *st)
+{
+	pages_stream_end(test, st, st->slot, SZ_8M);
+	st->slot ^= 1;
+	return pages_stream_read(test, st, st->slot, SZ_32K);
+}
+
+/* As if what the first session wants had been put off so long ago, and for the last time. */
+static void pages_wanted(struct kunit *test, u32 since_ms, u32 last_ms)
+{
+	struct limits *t = test->priv;
+	struct rdmafs_xprt_session *s = list_first_entry(&t->server->sessions,
+							 struct rdmafs_xprt_session, link);
+
+	spin_lock_bh(&t->server->budget->lock);
+	s->wanted_since = jiffies - msecs_to_jiffies(since_ms);
+	s->wanted_last = jiffies - msecs_to_jiffies(last_ms);
+	spin_unlock_bh(&t->server->budget->lock);
+}
+
+/*
+ * There is room for one more request of a session, and one of a stream of small READs has it
+ * whenever a large one comes: these give way once that has been put off for long, but neither
+ * for one that does not come any more, nor for ever.
+ */
+static void pages_beyond_stream(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct pages_stream st;
+	u32 round;
+
+	l.data_total_mib = 16;
+	limits_start(test, &l);
+	pages_stream_start(test, &st);
+	pages_take(test, st.raw, 0, 8);
+	KUNIT_ASSERT_TRUE(test, pages_stream_read(test, &st, st.slot, SZ_32K));
+	for (round = 0; round < 3; round++) {
+		KUNIT_ASSERT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
+		pages_wanted(test, 0, 0);
+		KUNIT_ASSERT_TRUE(test, pages_stream_next(test, &st));
+	}
+	/* For long: the next small one gives way, unless it comes too late for that. */
+	for (round = 0; round < PAGES_ROUNDS; round++) {
+		KUNIT_ASSERT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
+		pages_wanted(test, RXP_WANTED_MS, 0);
+		if (!pages_stream_next(test, &st))
+			break;
+	}
+	KUNIT_ASSERT_LT(test, round, PAGES_ROUNDS);
+	KUNIT_ASSERT_TRUE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
+	/* It has had them: small ones go on, for as long as before. */
+	pages_stream_end(test, &st, PAGES_LARGE, SZ_8M);
+	KUNIT_ASSERT_TRUE(test, pages_stream_read(test, &st, st.slot, SZ_32K));
+	pages_wanted(test, RXP_WANTED_MS, 0);
+	KUNIT_ASSERT_TRUE(test, pages_stream_next(test, &st));
+
+	/* It has been given up. */
+	KUNIT_ASSERT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
+	pages_wanted(test, RXP_WANTED_MS, RXP_WANTED_AGAIN_MS);
+	KUNIT_ASSERT_TRUE(test, pages_stream_next(test, &st));
+	/* It comes again and again, but they have given way for long enough. */
+	KUNIT_ASSERT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
+	pages_wanted(test, 2 * RXP_WANTED_MS, 0);
+	KUNIT_ASSERT_TRUE(test, pages_stream_next(test, &st));
+}
+
+/*
+ * Sessions that hang have the part of their client, but for a little: a session that holds
+ * nothing else has no room for a large READ, and its small ones do not give way in vain.
+ */
+static void pages_beyond_vain(struct kunit *test)
+{
+	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
+	struct pages_stream st;
+	struct raw *other;
+
+	/* Half of which is the client's, within the bounds and beyond. */
+	l.data_total_mib = 1;
+	limits_start(test, &l);
+	pages_stream_start(test, &st);
+	other = pages_session(test);
+	pages_call(test, other, 0, 1, RXP_F_READ, SZ_512K);
+	pages_wait_total(test, SZ_512K);
+	pages_call(test, pages_session(test), 0, 1, RXP_F_READ, SZ_32K);
+	pages_wait_total(test, SZ_512K + SZ_32K);
+	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_32K);
+	KUNIT_EXPECT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
+	pages_wanted(test, RXP_WANTED_MS, 0);
+	KUNIT_EXPECT_TRUE(test, pages_stream_read(test, &st, PAGES_SMALL, SZ_32K));
+}
+
 /* There is to be less than is in use: what is beyond goes on, and the rest once there is room. */
 static void pages_lowered(struct kunit *test)
 {
@@ -763,6 +919,8 @@ static struct kunit_case pages_cases[] = {
 	KUNIT_CASE(pages_beyond_alone),
 	KUNIT_CASE(pages_beyond_large),
 	KUNIT_CASE(pages_beyond_moved),
+	KUNIT_CASE(pages_beyond_stream),
+	KUNIT_CASE(pages_beyond_vain),
 	KUNIT_CASE(pages_lowered),
 	KUNIT_CASE_SLOW(pages_recall),
 	KUNIT_CASE(pages_folios),
