@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Domains and members from the inside.
+ * The private structures of domains and members.
  *
- * Two levels of locking.  A member's own lock guards its account, its window
- * and its idle MRs; it is all that binding an MR and letting it fall idle take
- * while nobody waits, and also while others wait as long as the member stays
- * within its window.  What members share then is the domain's @common, one
- * atomic number (admit.h says why one is enough).  The domain's lock guards
- * membership, the order of waiting, entitlements, and every change of a limit.
+ * There are two levels of locking.  A member's own lock guards its account, its
+ * window and its idle MRs.  While no claim waits, this lock is all that a member
+ * takes to bind an MR and to let it fall idle; the same is true while others
+ * wait, as long as the member stays within its window.  Members then share one
+ * atomic number only, the domain's @common (admit.h says why one is enough).
+ * The domain's lock guards membership, the order of waiting, entitlements, and
+ * every change of a limit.
  *
  * Lock order: rpol_domain.lock, then rpol_member.lock.  Both are taken with
  * bottom halves off, because MRs fall idle in completion handlers.
  *
- * Nothing is missed between the two levels: who begins to wait sets @tight
- * before it looks at @common and, under their locks, at members; who gives
- * something back does so before it reads @tight.
+ * No wakeup is lost between the two levels.  A claim that begins to wait sets
+ * @tight before it looks at @common and, under their locks, at the members.  A
+ * member that gives something back does so before it reads @tight.
  */
 #ifndef RDMAFS_REGPOLICY_DOMAIN_H
 #define RDMAFS_REGPOLICY_DOMAIN_H
@@ -33,11 +34,11 @@
 #include "regpolicy/window.h"
 
 /**
- * enum rpol_verdict - what became of an attempt to bind
+ * enum rpol_verdict - the result of an attempt to bind entries
  * @RPOL_ADMITTED:	the entries are bound
- * @RPOL_WAIT_OWN:	they would exceed the member's maximum
- * @RPOL_WAIT_COMMON:	they would take of the common part what is not there,
- *			or what somebody before them waits for
+ * @RPOL_WAIT_OWN:	the entries would exceed the member's own maximum
+ * @RPOL_WAIT_COMMON:	the common part lacks the entries, or an earlier claim waits
+ *			for them
  */
 enum rpol_verdict {
 	RPOL_ADMITTED,
@@ -47,47 +48,51 @@ enum rpol_verdict {
 
 /**
  * struct rpol_domain - one RNIC
- * @common:	entries that are neither charged nor kept for anybody; negative
- *		while a limit was lowered and its excess drains
- * @tight:	somebody stands in a line, or @common is negative: nobody takes
- *		of @common but in order; written under @lock
- * @contended:	somebody had to wait, so windows are as they were cut; written
- *		under @lock
- * @calm_since:	when @contended last became false, ns; as the next three,
- *		written under @lock
- * @capacity:	entries there are
- * @ops:	its owner's; may be NULL
- * @ctx:	handed to @ops
- * @ticking:	rpol_domain_tick() is going to be called
- * @revoking:	entries of victims and of what was called back of late, still charged
- * @waited:	clock of the time in which somebody stood in a line, see
- *		rpol_waited_ns(); written under @lock
- * @lock:	guards all below
- * @tun:	the tunables; @tun.discipline is read without the lock as well
- * @sum_min:	of all members; never above @capacity
+ * @common:	entries that are neither charged nor kept for a member; negative
+ *		after a limit was lowered, until the excess has been released;
+ *		atomic, changed under @lock or a member's lock
+ * @tight:	a member stands in a line, or @common is negative: entries are taken
+ *		from @common in the order of the lines only; written under @lock, read
+ *		without it
+ * @contended:	a claim had to wait, so windows stay as they were cut; written
+ *		under @lock, read without it
+ * @calm_since:	when @contended last became false, in ns; written under @lock, read
+ *		without it
+ * @capacity:	entries that the RNIC has; written under @lock, read without it
+ * @ops:	the owner's; set once; may be NULL
+ * @ctx:	argument of @ops; set once
+ * @ticking:	the owner is going to call rpol_domain_tick(); atomic
+ * @revoking:	entries of victims and of recalled MRs that are not overdue, all of
+ *		them still charged; atomic, changed under the member's lock
+ * @waited:	clock of the time in which members stood in a line, see
+ *		rpol_waited_ns(); atomic, written under @lock
+ * @lock:	guards all fields below
+ * @tun:	the tunables; @tun.discipline is also read without @lock
+ * @sum_min:	sum of all members' minima; at most @capacity
  * @nr_members:	length of @members
- * @nr_waiters:	claims waiting
- * @wanted:	the entries that members in @owed and @rest wait for
- * @seq:	of the last claim that waited
- * @members:	rpol_member.link
- * @owed:	rpol_member.order of those whose first claim is within their
- *		entitlement; the most behind first
- * @rest:	rpol_member.order of other members that wait, likewise
- * @over:	rpol_member.over: have idle MRs, and more than they are to keep
- * @granted:	rpol_waiter.link of claims that ended, to be told
- * @asked:	rpol_member.ask of members that have victims, to be told
- * @telling:	somebody calls back; what is to be told is left to him
- * @due:	entitlements are to be computed, by the next tick
- * @wake_in:	if not 0: the next tick is to be in so many ns, which has to be
- *		told
- * @balanced_at: when they were, ns
- * @vtime:	time in us, slowed by how far entitlements were used up (see
- *		balance.c), with RPOL_VTIME_BITS of fraction
- * @vtime_at:	when it was brought up to date, ns
- * @vtime_rate:	of it, to that of time
+ * @nr_waiters:	claims that wait
+ * @wanted:	entries that the members in @owed and @rest wait for
+ * @seq:	sequence number of the last claim that began to wait
+ * @members:	all members, by rpol_member.link
+ * @owed:	members that wait and whose first claim is within their entitlement, by
+ *		rpol_member.order; the one with the largest deficit comes first
+ * @rest:	all other members that stand in line, likewise
+ * @over:	members, by rpol_member.over, that have idle or lent MRs which others
+ *		may get
+ * @granted:	claims, by rpol_waiter.link, that have ended and whose granted() is
+ *		still to be called
+ * @asked:	members, by rpol_member.ask, whose reclaim() is still to be called
+ * @telling:	a task or softirq makes callbacks; others leave theirs to it
+ * @due:	the next tick is to compute entitlements
+ * @wake_in:	if not 0: ops->wake() is still to be called, for a tick in @wake_in ns
+ * @balanced_at: when entitlements were last computed, in ns
+ * @vtime:	virtual time, in us with RPOL_VTIME_BITS of fraction; it runs slower than
+ *		time by the part of the entitlements that is used (see balance.c)
+ * @vtime_at:	when @vtime was brought up to date, in ns
+ * @vtime_rate:	advance of @vtime for each us, with RPOL_VTIME_BITS of fraction
  * @random:	state of the random replacement
- * @capacity_at: when @stats.capacity_us was brought up to date, ns
- * @stats:	what is counted here
+ * @capacity_at: when @stats.capacity_us was brought up to date, in ns
+ * @stats:	the counters of struct rpol_domain_stats that are kept here
  */
 struct rpol_domain {
 	atomic64_t common;
@@ -129,20 +134,21 @@ struct rpol_domain {
 #define RPOL_VTIME_BITS		16
 
 /*
- * Ticks while somebody waits, so that demands that end are noticed; while
- * fewer entries are free than shall be; and while MRs are idle.
+ * Time from one tick to the next, in ns: while claims wait (so that the end of a
+ * demand is noticed); while fewer entries are free than the low watermark; and
+ * while MRs are idle or lent.
  */
 #define RPOL_TICK_TIGHT		50000000ULL
 #define RPOL_TICK_LOW		100000000ULL
 #define RPOL_TICK_CALM		1000000000ULL
 
 /**
- * struct rpol_deficit - how far a member is behind, at some time
- * @value:	in entry-microseconds, with RPOL_FRAC_BITS of fraction
- * @charged:	what was charged then
- * @at:		when that was, us
- * @vtime:	the domain's
- * @charged_us:	the member's
+ * struct rpol_deficit - how far a member is behind its entitlement, at a given time
+ * @value:	the deficit, in entry-microseconds with RPOL_FRAC_BITS of fraction
+ * @charged:	entries charged to the member at that time
+ * @at:		that time, in us
+ * @vtime:	rpol_domain.vtime at that time
+ * @charged_us:	rpol_member.stats.charged_us at that time
  */
 struct rpol_deficit {
 	s64 value;
@@ -154,49 +160,51 @@ struct rpol_deficit {
 
 /**
  * struct rpol_member - one mount or session
- * @dom:	its domain
- * @ops:	what it can be asked; may be NULL
- * @ctx:	its own
- * @lock:	guards the next group
- * @acct:	what is charged, and the bounds of it; the bounds are written
- *		under the domain's lock as well
- * @bound:	entries in use; what is charged is these, @idle_entries, @lent_entries
- *		and @revoking together
- * @window:	bound of @bound for who does not ask in turn; RPOL_NO_WINDOW
+ * @dom:	its domain; set once, like @ops and @ctx
+ * @ops:	the owner's callback; may be NULL
+ * @ctx:	argument of @ops
+ * @lock:	guards the fields from @acct to @stats
+ * @acct:	entries charged, and their bounds; the bounds are written under the
+ *		domain's lock as well
+ * @bound:	entries in use; entries charged are the sum of @bound, @idle_entries,
+ *		@lent_entries and @revoking
+ * @window:	bound of @bound for a claim that is served out of turn, in entries, or
+ *		RPOL_NO_WINDOW
  * @share:	its entitlement, in entries; written under both locks
- * @curbed:	that is less than it demanded; the same
- * @demand:	of @bound and @waiting together
- * @idle:	rpol_mr.link by class, the one that fell idle last in front
- * @idle_entries: of all MRs in @idle
- * @lent:	rpol_mr.link of those lent and not called back, the youngest in front
- * @lent_entries: of all MRs in @lent
- * @recalled:	rpol_mr.link of those called back, and not overdue, the first in front
- * @victims:	rpol_mr.link
- * @revoking:	entries of victims, fetched or not, that are still charged, and of
- *		what is called back, overdue or not
- * @weight:	its part, relative to the others'
+ * @curbed:	@share is less than the member demanded; written under both locks
+ * @demand:	peak of the sum of @bound and @waiting
+ * @idle:	idle MRs by class, by rpol_mr.link; the one that fell idle last in front
+ * @idle_entries: entries of all MRs in @idle
+ * @lent:	MRs lent and not recalled, by rpol_mr.link; the youngest in front
+ * @lent_entries: entries of all MRs in @lent
+ * @recalled:	MRs recalled and not overdue, by rpol_mr.link; the first recalled in front
+ * @victims:	victims that the owner has not fetched yet, by rpol_mr.link
+ * @revoking:	entries, still charged, of victims, fetched or not, and of recalled MRs,
+ *		overdue or not
+ * @weight:	its part of what is contended, relative to the other members'
  * @shutdown:	nothing is granted any more; written under both locks
- * @dismissals:	how often who waited was sent away; written under both locks
+ * @dismissals:	number of calls of rpol_member_dismiss(); written under both locks
  * @nr_waiters:	length of @waiters; written under both locks
- * @waiting:	entries that they want; written under both locks
- * @charged_at:	when @stats.charged_us was brought up to date, ns
- * @waited_at:	rpol_waited_ns() of then
- * @waiting_at:	when @stats.waiting_us was
- * @stats:	what is counted
- * @link:	on rpol_domain.members; guarded, as all below, by the domain's
- *		lock
- * @waiters:	rpol_waiter.link, in order of arrival
- * @order:	in @line
- * @line:	rpol_domain.owed or rest; NULL while it does not stand in one
- * @rank:	its deficit when it was put there
- * @placed:	what it counts for in rpol_domain.wanted
+ * @waiting:	entries that the claims in @waiters want; written under both locks
+ * @charged_at:	when @stats.charged_us was brought up to date, in ns
+ * @waited_at:	value of rpol_waited_ns() at @charged_at
+ * @waiting_at:	when @stats.waiting_us was brought up to date, in ns
+ * @stats:	the counters of struct rpol_member_stats
+ * @link:	on rpol_domain.members; this and all fields below are guarded by the
+ *		domain's lock
+ * @waiters:	claims that wait, by rpol_waiter.link, in order of arrival
+ * @order:	node in @line
+ * @line:	rpol_domain.owed or rest; NULL while the member stands in neither
+ * @rank:	its deficit when it was put into @line
+ * @placed:	its part of rpol_domain.wanted
  * @over:	on rpol_domain.over
- * @keep:	what it is to keep then
+ * @keep:	entries that it keeps while it is on rpol_domain.over
  * @ask:	on rpol_domain.asked
- * @deficit:	what it is owed
- * @claim:	in the computation of entitlements
- * @pins:	claims and callbacks that still look at it, and its owner
- * @unpinned:	when there is none left
+ * @deficit:	how far it is behind its entitlement
+ * @claim:	its part in the computation of entitlements
+ * @pins:	claims and callbacks that still use it, and one for its owner; atomic, raised
+ *		under the domain's lock
+ * @unpinned:	completed when @pins is 0
  */
 struct rpol_member {
 	struct rpol_domain *dom;
@@ -242,7 +250,7 @@ struct rpol_member {
 	struct completion unpinned;
 };
 
-/* What is charged over time is summed up by domain. */
+/* Adds a member's time integrals to those of its domain. */
 static inline void rpol_domain_add_us(struct rpol_domain_stats *sum,
 				      const struct rpol_member_stats *st)
 {
@@ -259,10 +267,11 @@ static inline u64 rpol_now(const struct rpol_domain *dom)
 }
 
 /*
- * For how long somebody has stood in a line, since the beginning, in ns.  Members
- * take it for what it was idle meanwhile, so that nobody has to visit them all when a
- * wait begins or ends.  One word tells the time: its last bit says whether the clock
- * runs, the others what is to be added to now, or the sum.
+ * The time for which members have stood in a line, since the domain was made, in ns.
+ * A member reads this clock to split its idle time into time with and without waiters,
+ * so all members need not be visited when a wait begins or ends.  The clock is one word.
+ * Its last bit says whether the clock runs.  The other bits are the total if the clock
+ * stands, and else the number that makes the total when @now is added.
  */
 static inline u64 rpol_waited_ns(const struct rpol_domain *dom, u64 now)
 {
@@ -271,7 +280,10 @@ static inline u64 rpol_waited_ns(const struct rpol_domain *dom, u64 now)
 	return (word >> 1) + (word & 1 ? now : 0);
 }
 
-/* What a member keeps of its idle MRs while others wait; its lock is held. */
+/*
+ * Entries that a member keeps while others wait, except for MRs that have been idle for
+ * long (idle.c).  The member's lock is held.
+ */
 static inline u64 rpol_member_keeps(const struct rpol_member *mem)
 {
 	if (READ_ONCE(mem->dom->tun.discipline) == RPOL_FIFO)

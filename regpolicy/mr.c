@@ -2,13 +2,14 @@
 /*
  * The life of an MR: bound, idle, bound again, gone.
  *
- * Binding one takes the member's lock and, for what is charged beyond its
- * minimum, one atomic operation on the domain.  Only who exceeds its window or
- * finds no room, and who gives back what somebody may wait for, goes to the
- * domain's lock.
+ * To bind an MR takes the member's lock and, if the charge exceeds the member's
+ * minimum, one atomic operation on the domain.  The domain's lock is taken only
+ * by a claim that exceeds its member's window or finds no room, and by a member
+ * that gives back entries for which a claim may wait.
  *
- * A waiter that is killed leaves the queue; if it was granted what it wants in
- * the same moment it keeps that, so nothing is ever granted to nobody.
+ * A task that is killed while it waits takes its claim out of the queue.  If the
+ * claim has been granted by then, the task keeps the entries, so no grant is
+ * ever lost.
  */
 #include <linux/err.h>
 #include <linux/export.h>
@@ -19,23 +20,27 @@
 #include "regpolicy/domain.h"
 
 /*
- * How often a sleeping waiter looks at the queue itself.  It never has to if
- * the domain's owner calls rpol_domain_tick() when it is asked to.
+ * How often a task that sleeps for a claim serves the queue itself.  This is only
+ * needed if the domain's owner does not call rpol_domain_tick() when asked to.
  */
 #define WAIT_PERIOD	(HZ / 10)
 
 /**
  * rpol_member_integrate_locked - bring the time integrals up to date
- * @mem: the member, its lock held; called before a change of what is charged,
- *	 what it is charged for, or what is waited for
- * @now: ns
+ * @mem: the member
+ * @now: time in ns
+ *
+ * To be called before a change of the entries that are charged, of their state, or
+ * of the entries that are waited for.
+ *
+ * Context: any but hard interrupt; @mem's lock held.
  */
 void rpol_member_integrate_locked(struct rpol_member *mem, u64 now)
 {
 	u64 idle = mem->idle_entries + mem->lent_entries, us, waited, waited_us = 0;
 
 	lockdep_assert_held(&mem->lock);
-	/* Clocks of two processors may be read in another order than locks are taken. */
+	/* Two processors may take the lock in another order than they have read the clock. */
 	if (now > mem->charged_at) {
 		us = div_u64(now - mem->charged_at, NSEC_PER_USEC);
 		waited = rpol_waited_ns(mem->dom, now);
@@ -57,8 +62,9 @@ void rpol_member_integrate_locked(struct rpol_member *mem, u64 now)
 }
 
 /*
- * Takes from the common part what a charge needs of it, which is nothing if
- * @need is not positive; but even then a debt must be left covered.
+ * Takes the entries that a charge needs from the common part, if it has them.  If
+ * @need is not positive the charge takes none.  But if @common is negative, which
+ * is a debt, -@need must cover the debt.
  */
 static bool common_take(struct rpol_domain *dom, s64 need)
 {
@@ -75,16 +81,17 @@ static bool common_take(struct rpol_domain *dom, s64 need)
 
 /**
  * rpol_member_bind_locked - bind an idle MR, or charge for a new one
- * @mem: the member, its lock held
- * @class: of the MR, or RPOL_NO_CLASS
- * @entries: of it
- * @closed: somebody waits: nothing may be taken of the common part
- * @now: ns
+ * @mem: the member
+ * @class: class of the MR, or RPOL_NO_CLASS
+ * @entries: entries of the MR
+ * @closed: a claim waits, so nothing may be taken from the common part
+ * @now: time in ns
  * @mr: out, if admitted: the idle MR, or NULL for a new one
  *
- * The window is not looked at here.
+ * The member's window is for the caller to check.
  *
- * Return: RPOL_ADMITTED if @entries are bound, else what is in the way.
+ * Context: any but hard interrupt; @mem's lock held.
+ * Return: RPOL_ADMITTED if @entries are bound, else the reason why they are not.
  */
 enum rpol_verdict rpol_member_bind_locked(struct rpol_member *mem, unsigned int class,
 					  u32 entries, bool closed, u64 now,
@@ -111,12 +118,14 @@ enum rpol_verdict rpol_member_bind_locked(struct rpol_member *mem, unsigned int 
 }
 
 /**
- * rpol_member_window_locked - a member's window now
- * @mem: the member, its lock held
- * @now: ns
+ * rpol_member_window_locked - compute a member's window at a time
+ * @mem: the member
+ * @now: the time in ns
  *
- * Cut while others wait, growing back afterwards.
+ * The window stays as it was cut while the domain is contended, and grows back
+ * afterwards.
  *
+ * Context: any but hard interrupt; @mem's lock held.
  * Return: entries, or RPOL_NO_WINDOW.
  */
 u64 rpol_member_window_locked(struct rpol_member *mem, u64 now)
@@ -135,9 +144,10 @@ u64 rpol_member_window_locked(struct rpol_member *mem, u64 now)
 }
 
 /*
- * Serves the queue.  A claim that only its own member's maximum held up, or
- * that stood behind such a one, may be in line again now, and the first for
- * long: then entitlements are as old as that, and nobody knows who has too much.
+ * Serves the queue.  A claim that its own member's maximum held up, or that stood
+ * behind such a claim, may be in line again now.  If no claim was in line for long,
+ * entitlements are out of date and do not tell which members have too much, so they
+ * are computed anew.  The domain's lock is held.
  */
 static void serve_locked(struct rpol_domain *dom, u64 now)
 {
@@ -148,7 +158,10 @@ static void serve_locked(struct rpol_domain *dom, u64 now)
 	rpol_order_serve_locked(dom, now);
 }
 
-/* One attempt that overtakes nobody: 0, -EAGAIN if it has to queue, -ESHUTDOWN. */
+/*
+ * Tries once to bind, without overtaking a claim that waits.  Takes the member's lock only.
+ * Return: 0; -EAGAIN if the claim has to queue; -ESHUTDOWN.
+ */
 static int mr_get_now(struct rpol_member *mem, unsigned int class, u32 entries,
 		      struct rpol_mr **mr)
 {
@@ -180,10 +193,10 @@ static void account_refusal(struct rpol_member *mem)
 }
 
 /*
- * Joins the queue, unless that is refused or of no use.  The first look at
- * the queue may serve the newcomer at once; then it does not count as having
- * waited, and nobody else notices.  With @since nobody queues who was meant
- * when others were sent away.
+ * Puts a claim into the queue, unless that is refused or of no use.  The queue is
+ * served at once.  If this serves the new claim, the claim does not count as one
+ * that waited, and no window is cut for it.  If @since is given and claims were
+ * dismissed since then, the new claim is dismissed, too.
  *
  * Return: 0: granted; -EINPROGRESS: @w waits; -EAGAIN, -ESHUTDOWN, -E2BIG.
  */
@@ -206,7 +219,7 @@ static int claim_begin(struct rpol_waiter *w, unsigned int flags, const u32 *sin
 		rpol_order_enqueue_locked(dom, w, now);
 		rpol_order_serve_locked(dom, now);
 		if (w->waits && (flags & RPOL_NOWAIT)) {
-			/* Who only looks, and does not wait, cuts nobody's window. */
+			/* A claim that may not wait must not have other members' windows cut. */
 			rpol_order_dequeue_locked(dom, w, -EAGAIN, now);
 			serve_locked(dom, now);
 		} else if (w->waits) {
@@ -220,7 +233,7 @@ static int claim_begin(struct rpol_waiter *w, unsigned int flags, const u32 *sin
 			mem->stats.waits++;
 			spin_unlock(&mem->lock);
 		} else {
-			/* It is told by what this returns. */
+			/* The caller gets the result as our return value, not by @granted. */
 			list_del(&w->link);
 			rpol_member_unpin(mem);
 		}
@@ -233,16 +246,17 @@ static int claim_begin(struct rpol_waiter *w, unsigned int flags, const u32 *sin
 
 /**
  * rpol_mr_claim - bind an MR, now or later
- * @w: whose, what, and how to tell; stays where it is until it was told
+ * @w: the claim; the caller leaves it in place until the claim has ended
  *
- * Claims of one member are served in order.  All that an I/O takes is to be
- * claimed at once: two claims of two I/Os could wait for each other.
+ * Claims of one member are served in order.  An I/O must claim all that it takes
+ * by one claim: if two I/Os had two claims each, they could wait for each other.
  *
- * Context: any but hard interrupt.
- * Return: 0: bound, see @w->mr, and w->granted() is not called; -EINPROGRESS:
+ * Context: any but hard interrupt; takes the locks of member and domain, and may
+ * make callbacks of other claims and members.
+ * Return: 0: bound, see @w->mr; w->granted() is not called; -EINPROGRESS: either
  * w->granted() will be called, or rpol_mr_cancel() returns true; -ESHUTDOWN;
- * -E2BIG: larger than the member's maximum, or than the capacity without the
- * others' minima: ask for less; -EINVAL: no entries, or no such class.
+ * -E2BIG: more than the member's maximum, or than the capacity less the others'
+ * minima: ask for less; -EINVAL: no entries, or no such class.
  */
 int rpol_mr_claim(struct rpol_waiter *w)
 {
@@ -258,12 +272,13 @@ int rpol_mr_claim(struct rpol_waiter *w)
 EXPORT_SYMBOL_GPL(rpol_mr_claim);
 
 /**
- * rpol_mr_cancel - do not wait any longer
- * @w: for which rpol_mr_claim() returned -EINPROGRESS
+ * rpol_mr_cancel - end a claim that waits
+ * @w: the claim, for which rpol_mr_claim() returned -EINPROGRESS
  *
- * Context: any but hard interrupt.
- * Return: true: @w is its owner's again, nothing was granted; false: it ended
- * before, and w->granted() was called, runs, or is about to be called.
+ * Context: any but hard interrupt; takes the locks of member and domain, and may
+ * make callbacks of other claims and members.
+ * Return: true: nothing was granted, and the caller owns @w again; false: the claim
+ * ended before, and w->granted() was called, runs, or is about to be called.
  */
 bool rpol_mr_cancel(struct rpol_waiter *w)
 {
@@ -278,7 +293,7 @@ bool rpol_mr_cancel(struct rpol_waiter *w)
 	if (waits) {
 		rpol_order_dequeue_locked(dom, w, -ECANCELED, now);
 		list_del(&w->link);
-		/* Those behind may fit where this one did not. */
+		/* Claims behind this one may fit where it did not. */
 		serve_locked(dom, now);
 		spin_lock(&mem->lock);
 		mem->stats.refused++;
@@ -300,7 +315,7 @@ static void sleeper_granted(struct rpol_waiter *w, int ret)
 	complete(&container_of(w, struct sleeper, w)->wake);
 }
 
-/* Sleeps until @s has ended, by itself or by a fatal signal. */
+/* Sleeps until the claim of @s has been granted or refused, or a fatal signal ends it. */
 static int sleeper_wait(struct sleeper *s)
 {
 	struct rpol_domain *dom = s->w.mem->dom;
@@ -351,16 +366,17 @@ static int mr_get(struct rpol_member *mem, unsigned int class, u32 entries, unsi
 /**
  * rpol_mr_get - bind an MR, waiting for it if need be
  * @mem: the member
- * @class: of the MR, or RPOL_NO_CLASS
- * @entries: of an MR of this class
+ * @class: class of the MR, or RPOL_NO_CLASS
+ * @entries: entries of an MR of this class
  * @flags: 0 or RPOL_NOWAIT
- * @mr: out, with 0: an idle MR, bound now; or NULL: one is to be made, and
- *	is charged already.  If it can't be made: rpol_release()
+ * @mr: out, valid if 0 is returned: an idle MR, which is bound now; or NULL: the
+ *	caller is to make an MR, which is charged already.  If it can't, it calls
+ *	rpol_release()
  *
- * Context: process; sleeps, killably, unless RPOL_NOWAIT is given; with that,
- * any but hard interrupt.
- * Return: 0; -EAGAIN: would have to wait; -EINTR: killed while waiting;
- * -ESHUTDOWN, -E2BIG, -EINVAL: as rpol_mr_claim().
+ * Context: process, sleeps killably; with RPOL_NOWAIT any but hard interrupt.
+ * Return: 0; -EAGAIN: the claim would have to wait, but has RPOL_NOWAIT; -EINTR: killed
+ * while waiting; -ESHUTDOWN, -E2BIG, -EINVAL: as rpol_mr_claim(); or the error that
+ * rpol_member_dismiss() ended the wait with.
  */
 int rpol_mr_get(struct rpol_member *mem, unsigned int class, u32 entries, unsigned int flags,
 		struct rpol_mr **mr)
@@ -370,15 +386,16 @@ int rpol_mr_get(struct rpol_member *mem, unsigned int class, u32 entries, unsign
 EXPORT_SYMBOL_GPL(rpol_mr_get);
 
 /**
- * rpol_mr_get_since - the same, unless those who wait were sent away meanwhile
+ * rpol_mr_get_since - bind an MR as rpol_mr_get(), unless claims were dismissed meanwhile
  * @mem: the member
- * @class: of the MR, or RPOL_NO_CLASS
- * @entries: of an MR of this class
- * @since: rpol_member_dismissals() when the caller saw that it may wait
+ * @class: class of the MR, or RPOL_NO_CLASS
+ * @entries: entries of an MR of this class
+ * @since: value of rpol_member_dismissals() when the caller saw that it may wait
  * @mr: as for rpol_mr_get()
  *
- * Context: process; sleeps, killably.
- * Return: as rpol_mr_get(); -EAGAIN: rpol_member_dismiss() was called since then.
+ * Context: process; sleeps killably.
+ * Return: as rpol_mr_get(); -EAGAIN: the claim would have to wait, but
+ * rpol_member_dismiss() has been called since then.
  */
 int rpol_mr_get_since(struct rpol_member *mem, unsigned int class, u32 entries, u32 since,
 		      struct rpol_mr **mr)
@@ -390,10 +407,13 @@ EXPORT_SYMBOL_GPL(rpol_mr_get_since);
 /**
  * rpol_reserve - charge a member for an MR that it will not leave idle
  * @mem: the member
- * @entries: at least 1
+ * @entries: entries of the MR, at least 1
  * @flags: as for rpol_mr_get()
  *
- * Context and return: as for rpol_mr_get().  Ended by rpol_release().
+ * rpol_release() ends the charge.
+ *
+ * Context: as for rpol_mr_get().
+ * Return: as for rpol_mr_get().
  */
 int rpol_reserve(struct rpol_member *mem, u32 entries, unsigned int flags)
 {
@@ -403,7 +423,10 @@ int rpol_reserve(struct rpol_member *mem, u32 entries, unsigned int flags)
 }
 EXPORT_SYMBOL_GPL(rpol_reserve);
 
-/* Whether somebody may wait for what @mem has idle now. */
+/*
+ * Whether the idle MRs of @mem are wanted: claims of @mem wait, @mem is above its maximum, or
+ * others wait and @mem has more than it is to keep.  @mem's lock is held.
+ */
 static bool asked_for(const struct rpol_member *mem)
 {
 	lockdep_assert_held(&mem->lock);
@@ -411,7 +434,7 @@ static bool asked_for(const struct rpol_member *mem)
 	       (READ_ONCE(mem->dom->tight) && mem->acct.charged > rpol_member_keeps(mem));
 }
 
-/* Something of @mem's has fallen idle that somebody may wait for. */
+/* An MR of @mem has fallen idle, and a claim may wait for it: serves the queue. */
 static void offer(struct rpol_member *mem, u64 now)
 {
 	struct rpol_domain *dom = mem->dom;
@@ -424,7 +447,10 @@ static void offer(struct rpol_member *mem, u64 now)
 	rpol_domain_unlock(dom);
 }
 
-/* The end of what leaves an MR of @mem's idle: whoever may have it is looked for. */
+/*
+ * Ends a function that has left an MR of @mem idle or lent: drops @mem's lock, offers the MR
+ * to claims that may wait for it (or if @wanted says so), and sees to it that a tick comes.
+ */
 static void unlock_and_offer(struct rpol_member *mem, bool wanted, u64 now)
 	__releases(&mem->lock)
 {
@@ -432,7 +458,10 @@ static void unlock_and_offer(struct rpol_member *mem, bool wanted, u64 now)
 	bool wake;
 
 	wanted |= asked_for(mem);
-	/* Under the lock: a last tick clears it before it looks for idle MRs. */
+	/*
+	 * Read under the lock: a tick clears it before it takes the lock and looks for idle
+	 * MRs, so either the tick finds our MR or we see that no tick will come.
+	 */
 	wake = !atomic_read(&dom->ticking);
 	spin_unlock_bh(&mem->lock);
 	if (wanted)
@@ -442,11 +471,12 @@ static void unlock_and_offer(struct rpol_member *mem, bool wanted, u64 now)
 }
 
 /**
- * rpol_mr_idle - an MR's I/O is over, and it is not bound any more
+ * rpol_mr_idle - give an MR to the policy when its I/O is over
  * @mem: the member
- * @mr: the MR, the policy's from now on; bound, or lent and returned
+ * @mr: the MR, bound, or lent and returned; the policy owns it from now on
  *
- * Context: any but hard interrupt.
+ * Context: any but hard interrupt; takes the member's lock, and may take the domain's
+ * and make callbacks.
  */
 void rpol_mr_idle(struct rpol_member *mem, struct rpol_mr *mr)
 {
@@ -455,7 +485,7 @@ void rpol_mr_idle(struct rpol_member *mem, struct rpol_mr *mr)
 
 	spin_lock_bh(&mem->lock);
 	rpol_peak_note(&mem->demand, now, mem->bound + mem->waiting, mem->bound + mem->waiting);
-	/* What was called back is wanted, also of a member within its entitlement. */
+	/* A recalled MR is wanted even if its member is within its entitlement. */
 	wanted = rpol_mr_recalled(mr);
 	rpol_idle_put_locked(mem, mr, now);
 	unlock_and_offer(mem, wanted, now);
@@ -463,15 +493,17 @@ void rpol_mr_idle(struct rpol_member *mem, struct rpol_mr *mr)
 EXPORT_SYMBOL_GPL(rpol_mr_idle);
 
 /**
- * rpol_mr_lend - an MR stays bound, but to no I/O: the peer may use it unasked
+ * rpol_mr_lend - declare that an MR has no I/O now, though its owner does not give it up
  * @mem: the member
- * @mr: the MR, bound; its owner's still, which can say where it is
+ * @mr: the MR, bound; the owner keeps it and must be able to find it
  *
- * It counts as idle.  When somebody waits it is called back as idle ones are taken:
- * rpol_mr_recalled() is true then, and ops->reclaim() called.  It ends by
- * rpol_mr_regain() or rpol_mr_idle().
+ * For an MR that the peer may use unasked, or that waits for its I/O.  It counts as idle.
+ * When claims wait, the policy calls lent MRs back by the rules by which idle MRs become
+ * victims: rpol_mr_recalled() is true then, and ops->reclaim() is called.  rpol_mr_regain()
+ * or rpol_mr_idle() ends the loan.
  *
- * Context: any but hard interrupt; callbacks may run before this returns.
+ * Context: any but hard interrupt; takes the member's lock, and may take the domain's.
+ * Callbacks may run before this returns.
  */
 void rpol_mr_lend(struct rpol_member *mem, struct rpol_mr *mr)
 {
@@ -487,12 +519,12 @@ void rpol_mr_lend(struct rpol_member *mem, struct rpol_mr *mr)
 EXPORT_SYMBOL_GPL(rpol_mr_lend);
 
 /**
- * rpol_mr_regain - an MR that was lent is its owner's again
+ * rpol_mr_regain - bind an MR again that was lent
  * @mem: the member
- * @mr: the MR, for an I/O of the peer's, called back or not, or to be destroyed;
- *	one that is not lent stays what it is
+ * @mr: the MR, recalled or not, which an I/O uses now or which is to be destroyed;
+ *	nothing is done if it is not lent
  *
- * Context: any but hard interrupt.
+ * Context: any but hard interrupt; takes the member's lock.
  */
 void rpol_mr_regain(struct rpol_member *mem, struct rpol_mr *mr)
 {
@@ -511,10 +543,11 @@ void rpol_mr_regain(struct rpol_member *mem, struct rpol_mr *mr)
 EXPORT_SYMBOL_GPL(rpol_mr_regain);
 
 /**
- * rpol_mr_recalled - is an MR that was lent wanted back?
- * @mr: the MR, lent by the caller, who sees to it that it stays so
+ * rpol_mr_recalled - test whether an MR that was lent is wanted back
+ * @mr: the MR; the caller's own locking keeps it lent meanwhile
  *
- * Return: true from when it was called back until it is regained or idle.
+ * Context: any; takes no lock.
+ * Return: true from when the MR was called back until it is regained or idle.
  */
 bool rpol_mr_recalled(const struct rpol_mr *mr)
 {
@@ -528,8 +561,8 @@ EXPORT_SYMBOL_GPL(rpol_mr_recalled);
  * rpol_mr_reap - fetch an MR that is to be destroyed
  * @mem: the member
  *
- * Context: any but hard interrupt.
- * Return: a victim, its owner's again, to be destroyed and then reported by
+ * Context: any but hard interrupt; takes the member's lock.
+ * Return: a victim, which the caller owns now, destroys, and then reports by
  * rpol_mr_freed(); NULL if there is none.
  */
 struct rpol_mr *rpol_mr_reap(struct rpol_member *mem)
@@ -545,7 +578,7 @@ struct rpol_mr *rpol_mr_reap(struct rpol_member *mem)
 }
 EXPORT_SYMBOL_GPL(rpol_mr_reap);
 
-/* Ends a charge; of what was bound, or of a victim. */
+/* Ends the charge of an MR that was bound or, if not @bound, of a victim. */
 static void uncharge(struct rpol_member *mem, u32 entries, bool bound)
 {
 	struct rpol_domain *dom = mem->dom;
@@ -585,11 +618,12 @@ static void uncharge(struct rpol_member *mem, u32 entries, bool bound)
 }
 
 /**
- * rpol_release - a bound MR is gone, or was never made
+ * rpol_release - end the charge of a bound MR that is gone or was never made
  * @mem: the member
- * @entries: what it was charged
+ * @entries: entries that the MR was charged
  *
- * Context: any but hard interrupt.
+ * Context: any but hard interrupt; takes the member's lock, and may take the domain's
+ * and make callbacks.
  */
 void rpol_release(struct rpol_member *mem, u32 entries)
 {
@@ -598,11 +632,12 @@ void rpol_release(struct rpol_member *mem, u32 entries)
 EXPORT_SYMBOL_GPL(rpol_release);
 
 /**
- * rpol_mr_freed - a victim is gone
+ * rpol_mr_freed - end the charge of a victim that is gone
  * @mem: the member
- * @entries: what it was charged
+ * @entries: entries that the victim was charged
  *
- * Context: any but hard interrupt.
+ * Context: any but hard interrupt; takes the member's lock, and may take the domain's
+ * and make callbacks.
  */
 void rpol_mr_freed(struct rpol_member *mem, u32 entries)
 {
@@ -614,7 +649,10 @@ EXPORT_SYMBOL_GPL(rpol_mr_freed);
  * rpol_mr_flush - make victims of all idle MRs of a member
  * @mem: the member; its reclaim callback is called if there are any
  *
- * Context: any but hard interrupt.
+ * Lent MRs are called back.
+ *
+ * Context: any but hard interrupt; takes the locks of domain and member, and may make
+ * callbacks.
  */
 void rpol_mr_flush(struct rpol_member *mem)
 {
@@ -625,13 +663,14 @@ void rpol_mr_flush(struct rpol_member *mem)
 EXPORT_SYMBOL_GPL(rpol_mr_flush);
 
 /**
- * rpol_pressed - whether this member had better release what it can
+ * rpol_pressed - test whether a member should release what it can
  * @mem: the member
  *
- * Somebody waits for it, or it is more than its maximum.  For members that hold
- * MRs bound without an I/O, as grants are: if true, they are better recalled.
+ * A claim waits for entries that the member could give back, or the member is above its
+ * maximum.  An owner that keeps MRs without an I/O, such as grants, should then make no new
+ * ones.
  *
- * Context: any but hard interrupt.
+ * Context: any but hard interrupt; takes the member's lock.
  * Return: true if so.
  */
 bool rpol_pressed(struct rpol_member *mem)
@@ -646,15 +685,16 @@ bool rpol_pressed(struct rpol_member *mem)
 EXPORT_SYMBOL_GPL(rpol_pressed);
 
 /**
- * rpol_capped - whether it is a member's own maximum that a claim would wait for
+ * rpol_capped - test whether only its member's own maximum would make a claim wait
  * @mem: the member
- * @entries: of the claim
+ * @entries: entries of the claim
  *
- * Or an earlier claim of the member that waits for that: they are served in order.
- * Either way others have nothing that it lacks.
+ * This is also so if an earlier claim of the member waits because of the maximum, as claims
+ * of a member are served in order.  In both cases other members have nothing that the claim
+ * lacks.
  *
- * Context: any but hard interrupt.
- * Return: true if so, just now.
+ * Context: any but hard interrupt; takes the locks of domain and member.
+ * Return: true if so; the answer may be out of date at once.
  */
 bool rpol_capped(struct rpol_member *mem, u32 entries)
 {
@@ -663,7 +703,7 @@ bool rpol_capped(struct rpol_member *mem, u32 entries)
 
 	rpol_domain_lock(dom);
 	spin_lock(&mem->lock);
-	/* Who waits for what others have stands in a line. */
+	/* A member that waits for entries which others have stands in a line. */
 	capped = mem->nr_waiters ? !mem->line : !rpol_admit_own(&mem->acct, entries);
 	spin_unlock(&mem->lock);
 	rpol_domain_unlock(dom);
@@ -672,13 +712,14 @@ bool rpol_capped(struct rpol_member *mem, u32 entries)
 EXPORT_SYMBOL_GPL(rpol_capped);
 
 /**
- * rpol_excess - what a member has that others are entitled to, and wait for
+ * rpol_excess - count entries of a member to which waiting members are entitled
  * @mem: the member
  *
- * Not what it lacks itself: that is no reason to break off an I/O of its own.
+ * Entries that only the member itself lacks do not count: for these it must not break
+ * off an I/O of its own.
  *
- * Context: any but hard interrupt.
- * Return: entries, victims not counted; 0 if nobody waits for any of its.
+ * Context: any but hard interrupt; takes the member's lock.
+ * Return: entries, without victims and recalled MRs; 0 if no other member waits for any.
  */
 u64 rpol_excess(struct rpol_member *mem)
 {

@@ -1,28 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * REGISTER-WAIT: in which order claims are served.
+ * REGISTER-WAIT: the order in which claims are served.
  *
- * Each member has a queue of claims, served in order of arrival, and members
- * whose queue is not empty stand in two lines:
+ * Each member has a queue of claims, which are served in order of arrival.
+ * Members whose queue is not empty stand in one of two lines:
  *
  *	owed	the first claim leaves its member within its entitlement
- *	rest	it does not: what is to be had here is what entitlements leave
- *		by not being whole numbers of MRs, and what others do not use
+ *	rest	it does not: this line gets the entries that entitlements leave
+ *		because they are not whole numbers of MRs, and the entries that
+ *		other members do not use
  *
- * In either line the member that is most behind comes first, that is, the one
- * with the largest deficit (balance.c); that makes it a deficit round robin by
- * weight whose quantum is time.  Members whose entitlement is less than one MR
- * are always in the second line and take turns in it; of those that waited
- * there for a second, the first to come is entitled to its MR (balance.c).
- * Nobody starves in the first line, since all that can be granted there fits
- * into the capacity together.
+ * In each line the member with the largest deficit (balance.c) comes first.  This
+ * is a deficit round robin by weight whose quantum is time.  Members whose
+ * entitlement is less than one MR are always in the second line and take turns
+ * in it.  Of the members that have waited there for a second without an MR in use,
+ * the one that came first becomes entitled to its MR (balance.c).  No member
+ * starves in the first line, since all that can be granted there fits into the
+ * capacity together.
  *
- * Whoever stands first and lacks entries of the common part closes it for all
- * behind: a small claim never starves a large one.  A claim at its own
- * member's maximum leaves the line until that member gives something back, and
- * holds up nobody else.  What a member gives back itself, it may use again out
- * of turn if that takes nothing of the common part and, in the second line, if
- * it is not yet a quantum ahead of who stands first: else each turn would cost
+ * If the first member in line lacks entries of the common part, nothing is taken
+ * from the common part for the members behind it: so a small claim never starves a
+ * large one.  A claim that exceeds its own member's maximum leaves the line until
+ * the member gives something back, and holds up no other member.
+ *
+ * A member may use again, out of turn, what it has given back itself, if this takes
+ * nothing from the common part.  In the second line it may do so only until it is
+ * a quantum ahead of the member that stands first.  Otherwise each turn would cost
  * a deregistration and a registration.
  *
  * With the discipline "fifo" there is only the second line, in order of
@@ -37,8 +40,8 @@
 #include "regpolicy/domain.h"
 
 /*
- * Longest time by which a member may use an MR ahead of its turn: long beside
- * making an MR, short beside what a person notices.
+ * For so long a member may go on to use an MR ahead of its turn: much longer than it takes
+ * to make an MR, and shorter than a person notices.
  */
 #define QUANTUM_US		10000
 
@@ -68,13 +71,13 @@ static bool is_owed(struct rpol_domain *dom, struct rpol_member *mem)
 	return is_fair(dom) && within_share(mem, first_claim(mem)->entries);
 }
 
-/* Whether more is charged than there is, victims not counted. */
+/* Whether more is charged than the RNIC has; victims and recalled MRs do not count. */
 static bool in_debt(struct rpol_domain *dom)
 {
 	return atomic64_read(&dom->common) + atomic64_read(&dom->revoking) < 0;
 }
 
-/* By what was owed when the members were put in line: exact enough for a tick. */
+/* Compares the deficits that the members had when they were put in line; ticks renew them. */
 static bool comes_before(struct rb_node *a, const struct rb_node *b)
 {
 	const struct rpol_member *ma = rb_entry(a, struct rpol_member, order);
@@ -92,7 +95,7 @@ static struct rpol_member *first_in(struct rb_root_cached *line)
 	return first ? rb_entry(first, struct rpol_member, order) : NULL;
 }
 
-/* Takes a member out of the line; its claims, if any, go on waiting. */
+/* Takes a member out of its line; its claims, if any, go on waiting. */
 static void forget(struct rpol_domain *dom, struct rpol_member *mem)
 {
 	if (!mem->line)
@@ -103,10 +106,12 @@ static void forget(struct rpol_domain *dom, struct rpol_member *mem)
 }
 
 /**
- * rpol_order_line_up_locked - put a member in its place in the line
- * @dom: the domain, its lock held
- * @mem: the member, whose deficit is up to date; not in line if its first
- *	 claim has just changed.  If no claim of it waits it leaves the line
+ * rpol_order_line_up_locked - put a member into its place in a line
+ * @dom: the domain
+ * @mem: the member.  Its deficit is up to date.  If its first claim has changed it was
+ *	 taken out of its line before that.  If no claim of it waits it stays out
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes @mem's.
  */
 void rpol_order_line_up_locked(struct rpol_domain *dom, struct rpol_member *mem)
 {
@@ -134,19 +139,21 @@ static void waited_run(struct rpol_domain *dom, bool run, u64 now)
 }
 
 /**
- * rpol_order_enqueue_locked - begin to wait
- * @dom: the domain, its lock held
- * @w: the claim; its member is pinned until it was told
- * @now: ns
+ * rpol_order_enqueue_locked - put a claim into its member's queue
+ * @dom: the domain
+ * @w: the claim; it pins its member until its result has been delivered
+ * @now: time in ns
  *
  * The caller serves the queue afterwards.
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes the member's.
  */
 void rpol_order_enqueue_locked(struct rpol_domain *dom, struct rpol_waiter *w, u64 now)
 {
 	struct rpol_member *mem = w->mem;
 
 	lockdep_assert_held(&dom->lock);
-	/* Up to now it was not waiting, and may have earned nothing. */
+	/* Before the claim is in the queue: a member that does not wait earns no deficit. */
 	rpol_deficit_update_locked(dom, mem, now);
 	w->since = now;
 	w->seq = ++dom->seq;
@@ -167,8 +174,8 @@ void rpol_order_enqueue_locked(struct rpol_domain *dom, struct rpol_waiter *w, u
 	mem->waiting += w->entries;
 	spin_unlock(&mem->lock);
 	/*
-	 * Pairs with the barrier in uncharge(): either that sees that it is
-	 * tight, or the look at the common part that follows sees the release.
+	 * Pairs with the barrier in uncharge(): either uncharge() sees @tight, or
+	 * we see the entries that it has released when we serve the queue.
 	 */
 	smp_mb();
 	rpol_order_line_up_locked(dom, mem);
@@ -185,12 +192,14 @@ static void account_wait(struct rpol_member *mem, u64 ns)
 
 /**
  * rpol_order_dequeue_locked - end a claim
- * @dom: the domain, its lock held
- * @w: the claim, which waits; is on rpol_domain.granted afterwards
- * @ret: how it ended
- * @now: ns
+ * @dom: the domain
+ * @w: the claim, which waits; it is on rpol_domain.granted afterwards
+ * @ret: the result
+ * @now: time in ns
  *
  * The caller serves the queue afterwards.
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes the member's.
  */
 void rpol_order_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, int ret, u64 now)
 {
@@ -198,7 +207,7 @@ void rpol_order_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, i
 
 	lockdep_assert_held(&dom->lock);
 	rpol_deficit_update_locked(dom, mem, now);
-	/* Its place is by its first claim, which goes. */
+	/* The place of a member in its line depends on its first claim, which may change now. */
 	forget(dom, mem);
 	list_move_tail(&w->link, &dom->granted);
 	w->waits = false;
@@ -209,7 +218,7 @@ void rpol_order_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, i
 	rpol_member_integrate_locked(mem, now);
 	mem->nr_waiters--;
 	mem->waiting -= w->entries;
-	/* Who was served at once has not waited. */
+	/* A claim that was served at once has not waited. */
 	if (!ret && now > w->since)
 		account_wait(mem, now - w->since);
 	spin_unlock(&mem->lock);
@@ -217,8 +226,8 @@ void rpol_order_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, i
 }
 
 /*
- * Tries to serve a member's first claim.  What is missing is sought among the
- * member's own idle MRs of other classes.
+ * Tries to serve a member's first claim.  If entries are missing, idle MRs of the member
+ * itself become victims.
  */
 static enum rpol_verdict serve_first(struct rpol_domain *dom, struct rpol_member *mem, bool closed,
 				     u64 now)
@@ -227,7 +236,7 @@ static enum rpol_verdict serve_first(struct rpol_domain *dom, struct rpol_member
 	enum rpol_verdict verdict;
 	s64 lack = 0;
 
-	/* Not even with an idle MR of its own: that goes to pay the debt. */
+	/* Not even an idle MR of its own may be bound: it has to go to pay the debt. */
 	if (in_debt(dom) && !within_share(mem, w->entries))
 		return RPOL_WAIT_COMMON;
 	spin_lock(&mem->lock);
@@ -247,7 +256,7 @@ static enum rpol_verdict serve_first(struct rpol_domain *dom, struct rpol_member
 	return verdict;
 }
 
-/* Whether a member may go on with what it has, whoever waits in the second line. */
+/* Whether a member may bind again what it has given back, ahead of the second line. */
 static bool may_stay(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 {
 	struct rpol_waiter *w = first_claim(mem);
@@ -271,20 +280,22 @@ static bool may_stay(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 }
 
 /**
- * rpol_order_own_locked - a member gave something back; its own claims first
- * @dom: the domain, its lock held
+ * rpol_order_own_locked - serve a member's own claims from what it gave back
+ * @dom: the domain
  * @mem: the member
- * @now: ns
+ * @now: time in ns
  *
- * Serves it what takes nothing of the common part: an idle MR of its own, or
- * what is kept for it.
+ * Grants only what takes nothing from the common part: idle MRs of the member, and
+ * entries that are kept for it.
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes the members'.
  */
 void rpol_order_own_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 {
 	if (list_empty(&mem->waiters))
 		return;
 	rpol_deficit_update_locked(dom, mem, now);
-	/* It may have left the line at its own maximum. */
+	/* It may have left its line because of its own maximum. */
 	rpol_order_line_up_locked(dom, mem);
 	while (!list_empty(&mem->waiters) && may_stay(dom, mem, now) &&
 	       serve_first(dom, mem, true, now) == RPOL_ADMITTED)
@@ -292,8 +303,9 @@ void rpol_order_own_locked(struct rpol_domain *dom, struct rpol_member *mem, u64
 }
 
 /*
- * Whether anybody stands in a line, or the RNIC is short of what is charged.
- * Who waits at its own member's maximum is no reason for others to go slower.
+ * Notes whether a member stands in a line, or more is charged than the RNIC has.
+ * A claim that waits because of its own member's maximum does not count: others need
+ * not be slower for it.
  */
 static void tighten(struct rpol_domain *dom, u64 now)
 {
@@ -308,13 +320,15 @@ static void tighten(struct rpol_domain *dom, u64 now)
 }
 
 /**
- * rpol_order_serve_locked - serve all that can be served
- * @dom: the domain, its lock held
- * @now: ns
+ * rpol_order_serve_locked - serve all claims that can be served
+ * @dom: the domain
+ * @now: time in ns
  *
- * Each step grants a claim, takes a member out of the line, or is the last.
- * For what is lacking then, idle MRs are taken from members that have more
- * than they are to keep.
+ * Each step grants a claim, takes a member out of its line, or is the last.  For
+ * the entries that are lacking then, idle and lent MRs are taken from members that
+ * have more than they are to keep.
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes the members'.
  */
 void rpol_order_serve_locked(struct rpol_domain *dom, u64 now)
 {
@@ -338,10 +352,12 @@ void rpol_order_serve_locked(struct rpol_domain *dom, u64 now)
 
 /**
  * rpol_order_refuse_locked - end all claims that can never be served
- * @dom: the domain, its lock held, after a limit was changed
- * @now: ns
+ * @dom: the domain, after a change of a limit, or a shutdown of a member
+ * @now: time in ns
  *
  * The caller serves the queue afterwards.
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes the members'.
  */
 void rpol_order_refuse_locked(struct rpol_domain *dom, u64 now)
 {

@@ -1,39 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The registration policy: who may hold how many of an RNIC's translations.
+ * The registration policy: how many of an RNIC's translations each consumer
+ * may hold.
  *
  * A *domain* stands for one RNIC and has a capacity in *entries*, one entry
  * being the translation of one page.  A *member* is one consumer on it: a
  * client's mount or a server's session.  An MR of a class with N entries is
- * charged N, or more where MRs are few (rpol_capacity_for()), to its member
- * for as long as it exists, bound or idle (design,
- * section 5; Magoutis, section 2: the share of the TLB is what is rationed,
- * not what happens to be used of it).
+ * charged N to its member, or more where MRs are few (rpol_capacity_for()).
+ * The charge lasts for as long as the MR exists, bound or idle: the policy
+ * rations the share of the RNIC's TLB, not the part of the share that is used
+ * (design, section 5; Magoutis, section 2).
  *
- * The life of an MR as it is seen from here:
+ * The life of an MR, as the policy sees it:
  *
- *	rpol_mr_get()	charged (or an idle one taken again) and bound to an I/O
- *	rpol_mr_idle()	the I/O is over; the policy keeps it on its idle lists
- *	rpol_mr_lend()	or it stays bound, to no I/O now: the peer may use it unasked, or its
- *			owner later
- *	rpol_mr_regain() which it does, or its owner is to destroy it
- *	reclaim()	the policy wants some idle MRs destroyed: these are victims;
- *			or some of those that are lent called back
- *	rpol_mr_reap()	the owner fetches a victim, deregisters it, and says so by
- *	rpol_mr_freed()	charged no more
- *	rpol_release()	or it was destroyed while bound
+ *	rpol_mr_get()	 binds an MR to an I/O: a new one, which is charged now, or
+ *			 an idle one
+ *	rpol_mr_idle()	 ends the I/O: the policy keeps the MR on an idle list
+ *	rpol_mr_lend()	 leaves the MR with its owner, but without an I/O: the peer may
+ *			 use it unasked, or the owner may need it later
+ *	rpol_mr_regain() binds a lent MR again: the peer has used it, or the owner
+ *			 needs it or is to destroy it
+ *	reclaim()	 is the policy's request to destroy some idle MRs, which are
+ *			 victims now, or to call some lent MRs back
+ *	rpol_mr_reap()	 gives the owner a victim to deregister
+ *	rpol_mr_freed()	 says that this was done, and ends the charge
+ *	rpol_release()	 ends the charge of an MR that was destroyed while bound
  *
- * So nothing is bound without the policy's consent, not even an MR that its
- * owner has had all along.  Documentation/regpolicy.rst has the rules.
+ * So no MR is bound without the policy's consent, not even one that its owner
+ * has had all along.  Documentation/regpolicy.rst has the rules.
  *
- * This room knows counts, sizes and times.  It knows no verbs and no files,
- * and calls up only through &struct rpol_member_ops, &struct rpol_domain_ops
- * and &struct rpol_waiter.
+ * This directory knows counts, sizes and times.  It knows no verbs and no
+ * files, and calls its users only through &struct rpol_member_ops, &struct
+ * rpol_domain_ops and &struct rpol_waiter.
  *
- * Locking: every function serialises itself.  Nothing here is called from
- * hard interrupt context.  Callbacks run with no lock of this room held, with
- * bottom halves off, one at a time in each domain, and must not sleep.  They
- * may call everything here that does not sleep.
+ * Locking: every function takes the locks that it needs.  No function may be
+ * called from hard interrupt context, unless its Context line says "any".
+ * Callbacks run with no lock of this directory held and with bottom halves
+ * off, one at a time in each domain (see &struct rpol_domain_ops for the
+ * exceptions), and must not sleep.  A callback may call every function here
+ * that does not sleep.
  */
 #ifndef RDMAFS_REGPOLICY_H
 #define RDMAFS_REGPOLICY_H
@@ -46,35 +51,36 @@ struct rpol_member;
 struct rpol_waiter;
 
 /*
- * MR classes, in entries.  An unaligned transfer of N pages touches N + 1:
+ * MR classes, in entries.  An unaligned transfer of N pages touches N + 1 pages:
  * hence 33, 129 and 257 for 128 KiB, 512 KiB and 1 MiB, 513 and 1025 for 2 and
- * 4 MiB.  Eight serve what is just too large to be sent inline.
+ * 4 MiB.  The class of 8 entries is for transfers just too large to be sent
+ * inline.
  */
 #define RPOL_NR_CLASSES		6
 #define RPOL_CLASS_USUAL	257
 #define RPOL_CLASS_MAX		1025
-/* In the place of a class: a new MR, whatever is idle. */
+/* Given instead of a class: make a new MR, whatever MRs are idle. */
 #define RPOL_NO_CLASS		RPOL_NR_CLASSES
 
 /*
- * A domain smaller than this could not serve an RPC of the usual size, 1 MiB.
- * It may be too small for larger ones: they get -E2BIG and are split.
+ * A smaller domain could not serve an RPC of the usual size, 1 MiB.  A domain of
+ * this size may be too small for larger RPCs: they get -E2BIG and are split.
  */
 #define RPOL_CAPACITY_MIN	RPOL_CLASS_USUAL
 
-/* Quota value that means "no bound of its own". */
+/* The maximum in the quota of a member that has no bound of its own. */
 #define RPOL_NO_MAX		U64_MAX
-/* Window value of a member that is not bounded by one. */
+/* The window of a member that is not bounded by one. */
 #define RPOL_NO_WINDOW		U64_MAX
 
 #define RPOL_WEIGHT_DEFAULT	100
 #define RPOL_WEIGHT_MAX		10000
 
 /**
- * struct rpol_quota - what a member is given, by its administrator
- * @min:    entries kept for it, whatever others want
- * @max:    entries it never exceeds, RPOL_NO_MAX for no bound
- * @weight: its part of what is contended, 1..RPOL_WEIGHT_MAX
+ * struct rpol_quota - what the administrator gives a member
+ * @min:    entries kept for the member, whatever others want
+ * @max:    entries that the member never exceeds, RPOL_NO_MAX for no bound
+ * @weight: the member's part of what is contended, 1..RPOL_WEIGHT_MAX
  */
 struct rpol_quota {
 	u64 min;
@@ -83,9 +89,10 @@ struct rpol_quota {
 };
 
 /**
- * enum rpol_discipline - who is served first when entries are waited for
- * @RPOL_FAIR: who is below its entitlement, by weight and in turns
- * @RPOL_FIFO: who came first; no entitlements, no windows: to compare with
+ * enum rpol_discipline - which claim is served first when claims wait
+ * @RPOL_FAIR: claims of members below their entitlement, by weight and in turns
+ * @RPOL_FIFO: the oldest claim; there are neither entitlements nor windows; for
+ *	       comparison
  */
 enum rpol_discipline {
 	RPOL_FAIR,
@@ -95,10 +102,10 @@ enum rpol_discipline {
 #define RPOL_NR_DISCIPLINES	(RPOL_FIFO + 1)
 
 /**
- * enum rpol_replacement - which idle MR is taken first
- * @RPOL_LRU:	 the one idle for the longest time
- * @RPOL_LFU:	 the one used least often, of those idle for long
- * @RPOL_RANDOM: any, of those idle for long
+ * enum rpol_replacement - which idle MR becomes a victim first
+ * @RPOL_LRU:	 the MR that has been idle for the longest time
+ * @RPOL_LFU:	 the MR used least often, among the MRs idle for longest
+ * @RPOL_RANDOM: any of the MRs idle for longest
  */
 enum rpol_replacement {
 	RPOL_LRU,
@@ -109,12 +116,13 @@ enum rpol_replacement {
 #define RPOL_NR_REPLACEMENTS	(RPOL_RANDOM + 1)
 
 /**
- * struct rpol_tunables - what an administrator sets of a domain
+ * struct rpol_tunables - what the administrator sets for a domain
  * @discipline:	 enum rpol_discipline
  * @replacement: enum rpol_replacement
- * @low:	 with fewer entries free, idle MRs are taken ahead of need ...
- * @high:	 ... until so many are free; not below @low
- * @idle_ms:	 an MR idle for so long is taken, down to its member's min
+ * @low:	 in entries: when fewer are free, idle MRs become victims ahead of need ...
+ * @high:	 ... until so many entries are free; at least @low
+ * @idle_ms:	 an MR that has been idle for so long becomes a victim, unless its
+ *		 member would fall below its min
  */
 struct rpol_tunables {
 	u32 discipline;
@@ -125,13 +133,19 @@ struct rpol_tunables {
 };
 
 /**
- * enum rpol_mr_state - what an MR is to the policy
- * @RPOL_MR_BOUND:    its owner's: of an I/O, or on its way to or from one
- * @RPOL_MR_IDLE:     on its member's idle lists
- * @RPOL_MR_LENT:     idle, but for the peer to use unasked
- * @RPOL_MR_RECALLED: lent, and wanted back: its owner is to see to that
- * @RPOL_MR_OVERDUE:  the same for so long that nobody relies on it any more
- * @RPOL_MR_VICTIM:   idle, and to be destroyed by its owner
+ * enum rpol_mr_state - state of an MR in the policy
+ * @RPOL_MR_BOUND:    the owner has it, for an I/O; the owner ends this by rpol_mr_idle(),
+ *		      rpol_mr_lend() or rpol_release()
+ * @RPOL_MR_IDLE:     on an idle list of its member; ends when the member binds it again, or
+ *		      when the policy makes it a victim
+ * @RPOL_MR_LENT:     the owner has it, but without an I/O, so that it counts as idle; the
+ *		      owner ends this by rpol_mr_regain() or rpol_mr_idle(), the policy by
+ *		      recalling it
+ * @RPOL_MR_RECALLED: lent, and the owner is to get it back; the owner ends this by the same
+ *		      calls, a tick when 100 ms have passed
+ * @RPOL_MR_OVERDUE:  recalled for so long that the policy does not count on it any more;
+ *		      the owner ends this by the same calls
+ * @RPOL_MR_VICTIM:   the owner is to fetch it by rpol_mr_reap() and destroy it
  */
 enum rpol_mr_state {
 	RPOL_MR_BOUND,
@@ -145,14 +159,14 @@ enum rpol_mr_state {
 #define RPOL_NR_MR_STATES	(RPOL_MR_VICTIM + 1)
 
 /**
- * struct rpol_mr - an MR as it is seen from here, part of its owner's
- * @link:    on a list of its member's; the policy's
- * @state:   where it is; the policy's, BOUND to begin with
- * @idle_at: when it fell idle, or was lent, in the domain's ns; the policy's
- * @recalled_at: when it was called back; the same
- * @uses:    times it was bound; the policy's
- * @class:   0..RPOL_NR_CLASSES - 1, the owner's
- * @entries: what it is charged, the owner's
+ * struct rpol_mr - the policy's part of an MR, embedded in its owner's structure
+ * @link:    on a list of its member; the policy's
+ * @state:   the policy's; the owner makes the MR with RPOL_MR_BOUND, which is 0
+ * @idle_at: when it fell idle or was lent, in ns of the domain's clock; the policy's
+ * @recalled_at: when it was called back, likewise
+ * @uses:    number of times it was bound again; the policy's
+ * @class:   0..RPOL_NR_CLASSES - 1; set by the owner
+ * @entries: entries that it is charged; set by the owner
  */
 struct rpol_mr {
 	struct list_head link;
@@ -165,24 +179,25 @@ struct rpol_mr {
 };
 
 /**
- * struct rpol_member_ops - what the policy asks of a member
- * @reclaim: there are victims: have a worker fetch them by rpol_mr_reap(),
- *	     destroy them and call rpol_mr_freed() for each; or some that are
- *	     lent are wanted back, all at once: see rpol_mr_recalled().  Not called
- *	     after rpol_member_destroy() has returned
+ * struct rpol_member_ops - callbacks to the owner of a member
+ * @reclaim: there are victims, or lent MRs to be called back, or both.  The owner has a
+ *	     worker fetch each victim by rpol_mr_reap(), destroy it and call
+ *	     rpol_mr_freed().  The worker also calls back all lent MRs for which
+ *	     rpol_mr_recalled() is true.  Not called after rpol_member_destroy() has
+ *	     returned
  */
 struct rpol_member_ops {
 	void (*reclaim)(void *ctx);
 };
 
 /**
- * struct rpol_domain_ops - what the policy asks of a domain's owner
- * @now:  the time in ns, never running backwards; NULL for the kernel's
- *	  monotonic clock
- * @wake: call rpol_domain_tick() from a worker @delay_ns from now, or when it
- *	  is to be called anyway if that is earlier.  NULL if nobody will: then
- *	  idle MRs stay until they are waited for.  May be called from any
- *	  context, by several at once
+ * struct rpol_domain_ops - callbacks to the owner of a domain
+ * @now:  return the time in ns, which never runs backwards; NULL for the kernel's
+ *	  monotonic clock.  Called with locks of the policy held
+ * @wake: have a worker call rpol_domain_tick() in @delay_ns, or earlier if that was
+ *	  asked for before.  If NULL, there are no ticks, and idle MRs stay until a
+ *	  claim waits for them.  Called in any context but hard interrupt, with no lock of
+ *	  the policy held, and perhaps on several processors at once
  */
 struct rpol_domain_ops {
 	u64 (*now)(void *ctx);
@@ -190,18 +205,20 @@ struct rpol_domain_ops {
 };
 
 /**
- * struct rpol_waiter - a claim that can be waited for, see rpol_mr_claim()
- * @mem:     whose; the caller's, as the next three
- * @entries: wanted
- * @class:   of the MR wanted, or RPOL_NO_CLASS
- * @granted: tells how it ended: 0, -ESHUTDOWN or -E2BIG.  @w is its owner's
- *	     again.  Callback rules as above
- * @mr:	     with 0: the idle MR taken, or NULL: one is to be made
- * @link:    this and all below is the policy's
- * @since:   when it began
- * @seq:     its place in the order of arrival
- * @ret:     how it ended
- * @waits:   it is in its member's queue
+ * struct rpol_waiter - a claim that may wait, see rpol_mr_claim()
+ * @mem:     the member that claims; set by the caller, like the next three
+ * @entries: number of entries wanted
+ * @class:   class of the MR wanted, or RPOL_NO_CLASS
+ * @granted: called when the wait has ended, with the result: 0, -ESHUTDOWN, -E2BIG, or the
+ *	     error that rpol_member_dismiss() was given.  The caller owns the claim again.
+ *	     Callback rules as above
+ * @mr:	     valid if the result is 0: the idle MR that was bound, or NULL if the caller
+ *	     is to make one
+ * @link:    this and all fields below are the policy's
+ * @since:   when the claim began to wait
+ * @seq:     place of the claim in the order of arrival
+ * @ret:     the result
+ * @waits:   the claim is in its member's queue
  */
 struct rpol_waiter {
 	struct rpol_member *mem;
@@ -217,39 +234,44 @@ struct rpol_waiter {
 	bool waits;
 };
 
-/* Waits by length: bucket N has those below 2^N us, the last also all longer ones. */
+/*
+ * Waits are counted by length: bucket N has the waits shorter than 2^N us that are in no
+ * bucket before.  The last bucket also has all longer waits.
+ */
 #define RPOL_WAIT_BUCKETS	25
 
 /**
  * struct rpol_member_stats - a member's account
  * @charged:	entries charged now
- * @in_use:	of these, bound to an I/O now
- * @idle:	of these, idle now and not yet victims
- * @lent:	of these, lent now and not called back
- * @waiting:	entries asked for by waiting claims now
- * @waiters:	claims waiting now
- * @demand:	the most it had in use and waited for, of late
- * @entitlement: its share when last computed, which is while somebody waits
- * @window:	bound on what it may have in use without asking in turn, or
+ * @in_use:	entries of these that are bound to an I/O now
+ * @idle:	entries of these that are idle now and not yet victims
+ * @lent:	entries of these that are lent now and not called back
+ * @waiting:	entries that waiting claims ask for now
+ * @waiters:	claims that wait now
+ * @demand:	the most entries that it had in use and waited for, in the last half to one
+ *		second
+ * @entitlement: its share in entries when last computed, which happens while claims wait
+ * @window:	bound of the entries that it may have in use without asking in turn, or
  *		RPOL_NO_WINDOW
- * @deficit_us:	entry-microseconds that it is behind (or, negative, ahead of)
- *		what it is entitled to
- * @grants:	claims granted; this and all below only grows
+ * @deficit_us:	entry-microseconds by which it is behind its entitlement; negative if it is
+ *		ahead
+ * @grants:	claims granted; this and all fields below only grow
  * @waits:	claims that had to wait
- * @refused:	claims refused: nowait, killed, cancelled or shut down
- * @reclaims:	times it was asked for idle MRs
- * @revoked:	idle MRs that became victims, and lent ones that were called back
- * @cuts:	times its window was cut below what it had in use
- * @charged_us: entry-microseconds charged, which are the sum of the next four:
- * @bound_us:	bound, to I/Os mostly
- * @converting_us: on their way from this member to others: victims, and what was
- *		lent and is called back
- * @idle_us:	idle or lent, while nobody in the domain stood in line
- * @idle_waited_us: idle or lent, while somebody did
- * @waiting_us: entry-microseconds waited for
- * @wait_ns:	time all granted waits took together
- * @wait_max_ns: the longest of them
- * @wait_hist:	their number by length
+ * @refused:	claims that ended because they were not to wait, the task was killed, they
+ *		were cancelled or dismissed, or the member was shut down
+ * @reclaims:	number of times that reclaim() was due
+ * @revoked:	idle MRs that became victims, and lent MRs that were called back
+ * @cuts:	number of times that its window was cut below what it had in use
+ * @charged_us: entry-microseconds charged: the sum of the next four
+ * @bound_us:	entry-microseconds bound, mostly to I/Os
+ * @converting_us: entry-microseconds on the way from this member to others: of victims, and
+ *		of lent MRs that were called back
+ * @idle_us:	entry-microseconds idle or lent while no member of the domain stood in line
+ * @idle_waited_us: entry-microseconds idle or lent while a member stood in line
+ * @waiting_us: entry-microseconds that claims waited for
+ * @wait_ns:	total time of all waits that ended with a grant
+ * @wait_max_ns: the longest of these waits
+ * @wait_hist:	the number of these waits by length
  * @charged_peak: the largest @charged seen
  */
 struct rpol_member_stats {
@@ -283,20 +305,22 @@ struct rpol_member_stats {
 
 /**
  * struct rpol_domain_stats - a domain's account
- * @capacity:	entries there are
+ * @capacity:	entries that the RNIC has
  * @charged:	entries charged to all members
  * @reserved_min: sum of the members' minima
- * @revoking:	entries of victims on their way back
- * @members:	members there are
- * @waiters:	claims waiting now, of all members
- * @waits:	claims that ever had to wait; this and all below only grows
- * @rebalances:	times entitlements were computed
- * @capacity_us: entry-microseconds there were
- * @charged_us: entry-microseconds charged, to members that are gone as well
- * @bound_us:	of these, see &struct rpol_member_stats, as the next three
- * @converting_us: likewise
- * @idle_us:	likewise
- * @idle_waited_us: likewise: what the policy wasted
+ * @revoking:	entries of victims and of lent MRs that were called back, still charged
+ * @members:	number of members
+ * @waiters:	claims of all members that wait now
+ * @waits:	claims that had to wait, ever; this and all fields below only grow
+ * @rebalances:	number of times that entitlements were computed
+ * @capacity_us: entry-microseconds of the capacity
+ * @charged_us: entry-microseconds charged to all members, past members included; the sum
+ *		of the next four, which are as in &struct rpol_member_stats
+ * @bound_us:	entry-microseconds bound
+ * @converting_us: entry-microseconds in conversion
+ * @idle_us:	entry-microseconds idle while no member stood in line
+ * @idle_waited_us: entry-microseconds idle while a member stood in line: the waste of the
+ *		policy
  */
 struct rpol_domain_stats {
 	u64 capacity;
