@@ -1,30 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Entitlements while somebody waits, and who is behind them.
+ * Entitlements while claims wait, and how far members are behind them.
  *
  * Entitlements are computed when the first claim begins to wait, by each tick
- * while somebody waits, and in between when a claim begins to wait; but while
- * windows are cut, or with many members, not before a microsecond for each
- * member has gone by since the last time.  That bounds the cost, which is a
- * fraction of a microsecond for each member, to a part of one processor that
- * does not grow with their number; who comes earlier has the next tick called
- * then.
+ * while claims wait, and in between when a claim begins to wait.  But while
+ * windows are cut, or with many members, they are not computed before a
+ * microsecond for each member has gone by since the last time; a claim that
+ * comes earlier has the next tick come at that time.  One computation takes a
+ * fraction of a microsecond for each member, so this bounds the cost to a part
+ * of one processor that does not grow with the number of members.
  *
- * A member's *deficit* is what it was entitled to and did not have, as
- * entries times time: it grows with (entitlement - charged) * dt while a claim
- * of it waits, and falls likewise.  Entitlements are not whole numbers of MRs,
- * so not all that all are entitled to is ever used; taken as it is, everybody
- * would fall behind, the heaviest most.  So the domain's virtual time, in which
- * entitlements earn, runs slower than time by the part of all entitlements that
- * is charged, and the sum of the deficits stays where it is.
+ * A member's *deficit* is what it was entitled to and did not have, as entries
+ * times time.  It changes by (entitlement - charged) * dt while a claim of the
+ * member waits; while none waits it can only fall.  Entitlements are not whole
+ * numbers of MRs, so members never use all that they are entitled to.  If
+ * entitlements were earned in real time, all members would fall behind, the
+ * heaviest most.  So they are earned in the domain's virtual time.  Its rate is
+ * the part of all entitlements that is charged, which keeps the sum of the
+ * deficits constant.
  *
- * That is fair, but may be long: a weight of 1 beside one of 10,000 is entitled
- * to an MR for some milliseconds in a minute, and may never find one free.  So
- * of the claims that waited for a second in vain, the oldest is counted like a
- * minimum: others' windows shrink for it, until it is granted.
+ * That is fair, but a turn may take long to come: a member of weight 1 beside one
+ * of weight 10,000 is entitled to an MR for some milliseconds in a minute, and may
+ * never find one free.  So the oldest of the claims that have waited for a second,
+ * and whose members have no MR in use, is counted like a minimum: the windows of
+ * other members shrink for it, until it is granted.
  *
- * A deficit is bounded by what a second of the entitlement, or of one maximal
- * MR, amounts to; it begins anew when a member has demanded nothing of late.
+ * A deficit is bounded by one second of the entitlement or of one maximal MR,
+ * whichever is more.  It begins anew when a member has demanded nothing of late,
+ * or when no claim has stood in line for long.
  */
 #include <linux/bits.h>
 #include <linux/list.h>
@@ -33,13 +36,13 @@
 #include <linux/time64.h>
 #include "regpolicy/domain.h"
 
-/* The bound of a deficit, and what is forgotten. */
+/* The time whose entitlement bounds a deficit; what exceeds it is forgotten. */
 #define DEFICIT_US		1000000
 
-/* However small its entitlement, a claim waits hardly longer. */
+/* A claim hardly waits longer, however small its member's entitlement. */
 #define PATIENCE_NS		1000000000ULL
 
-/* Below so many members the first claim that waits never has to wait for a tick. */
+/* With so many members or fewer, entitlements are computed at once for the first claim. */
 #define FEW_MEMBERS		64
 #define INTERVAL_NS		1000ULL		/* for each member */
 #define INTERVAL_MIN_NS		20000ULL
@@ -68,9 +71,8 @@ static s64 deficit_bound(const struct rpol_member *mem, s64 value)
 }
 
 /*
- * What was earned since @mem's deficit was brought up to date, and what @us
- * entry-microseconds amount to; both no more than is bounded anyway, so that
- * a long calm overflows nothing.
+ * The deficit that @mem has earned since its deficit was brought up to date.  The time is
+ * capped to twice what bounds a deficit, so that nothing overflows after a long calm.
  */
 static s64 earned(const struct rpol_domain *dom, const struct rpol_member *mem, u64 now)
 {
@@ -80,20 +82,22 @@ static s64 earned(const struct rpol_domain *dom, const struct rpol_member *mem, 
 	return mul_u64_u64_shr(mem->claim.share, vtime, RPOL_VTIME_BITS);
 }
 
+/* The deficit that @us charged entry-microseconds cost, capped for the same reason. */
 static s64 spending(u64 us)
 {
 	return min(us, BIT_ULL(52)) << RPOL_FRAC_BITS;
 }
 
 /**
- * rpol_deficit_read_locked - how far a member is behind
- * @dom: its domain, whose lock is held
+ * rpol_deficit_read_locked - estimate a member's deficit
+ * @dom: its domain
  * @mem: the member
- * @now: ns
+ * @now: time in ns
  *
- * Takes it that what the member is charged has not changed since its deficit
+ * Assumes that the entries charged to the member have not changed since its deficit
  * was brought up to date.
  *
+ * Context: any but hard interrupt; @dom's lock held.
  * Return: entry-microseconds, with RPOL_FRAC_BITS of fraction.
  */
 s64 rpol_deficit_read_locked(const struct rpol_domain *dom, const struct rpol_member *mem,
@@ -112,9 +116,13 @@ s64 rpol_deficit_read_locked(const struct rpol_domain *dom, const struct rpol_me
 
 /**
  * rpol_deficit_update_locked - bring a member's deficit up to date
- * @dom: its domain, whose lock is held
- * @mem: the member; called before it begins or ceases to wait
- * @now: ns
+ * @dom: its domain
+ * @mem: the member
+ * @now: time in ns
+ *
+ * To be called before the member begins or ceases to wait.
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes @mem's.
  */
 void rpol_deficit_update_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 {
@@ -140,7 +148,10 @@ void rpol_deficit_update_locked(struct rpol_domain *dom, struct rpol_member *mem
 	d->at = div_u64(now, NSEC_PER_USEC);
 }
 
-/* The member without any MR in use that has waited longest, if that is too long. */
+/*
+ * The member without an MR in use whose first claim has waited longest in the second line, if
+ * that is longer than PATIENCE_NS; or NULL.
+ */
 static struct rpol_member *find_overdue(struct rpol_domain *dom, u64 now)
 {
 	struct rpol_member *mem, *oldest = NULL;
@@ -148,7 +159,7 @@ static struct rpol_member *find_overdue(struct rpol_domain *dom, u64 now)
 	u64 seq = U64_MAX;
 
 	list_for_each_entry(mem, &dom->members, link) {
-		/* Who stands in the first line needs no help. */
+		/* A member in the first line needs no help. */
 		if (mem->line != &dom->rest)
 			continue;
 		w = list_first_entry(&mem->waiters, struct rpol_waiter, link);
@@ -160,7 +171,7 @@ static struct rpol_member *find_overdue(struct rpol_domain *dom, u64 now)
 	return oldest;
 }
 
-/* What its first claim takes, if there is so much beyond all minima. */
+/* A minimum that lets the first claim of @mem be granted, if the other minima leave room. */
 static u64 overdue_floor(const struct rpol_member *mem)
 {
 	const struct rpol_waiter *w;
@@ -173,7 +184,7 @@ static u64 overdue_floor(const struct rpol_member *mem)
 	return floor;
 }
 
-/* What a member brings to the split; adds what it is charged to @used. */
+/* Prepares a member's part in the split, and adds the entries charged to it to @used. */
 static void claim_fill(struct rpol_member *mem, u64 now, bool anew, bool overdue, u64 *used)
 {
 	struct rpol_claim *c = &mem->claim;
@@ -190,13 +201,16 @@ static void claim_fill(struct rpol_member *mem, u64 now, bool anew, bool overdue
 		mem->deficit.value = 0;
 }
 
-/* Publishes an entitlement, and cuts the window to it. */
+/* Publishes a member's entitlement, and cuts its window to it. */
 static void share_publish(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 {
 	u64 window = RPOL_NO_WINDOW;
 
 	spin_lock(&mem->lock);
-	/* To the nearest: of two thirds and one, neither may lose an entry to rounding. */
+	/*
+	 * Rounded to the nearest: a share that should be whole, such as two thirds of the
+	 * capacity, may have come out a fraction lower and must not lose an entry for that.
+	 */
 	WRITE_ONCE(mem->share,
 		   (mem->claim.share + (1 << (RPOL_FRAC_BITS - 1))) >> RPOL_FRAC_BITS);
 	WRITE_ONCE(mem->curbed, mem->claim.share < mem->claim.ceil);
@@ -211,12 +225,15 @@ static void share_publish(struct rpol_domain *dom, struct rpol_member *mem, u64 
 
 /**
  * rpol_balance_locked - compute entitlements
- * @dom: the domain, its lock held; it is tight
- * @now: ns
+ * @dom: the domain
+ * @now: time in ns
  *
- * Cuts the windows of all members to their entitlements, notes who has more
- * idle MRs than it is to keep, and puts who waits in order.  The caller serves
- * the queue afterwards.
+ * Cuts the windows of all members to their entitlements, notes which members have
+ * idle or lent MRs that others may get, and puts the members that wait in order.  The
+ * caller serves the queue afterwards; if the domain is not tight, as may be when
+ * tunables change, this lets the windows grow back.
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes the members'.
  */
 void rpol_balance_locked(struct rpol_domain *dom, u64 now)
 {
@@ -238,24 +255,26 @@ void rpol_balance_locked(struct rpol_domain *dom, u64 now)
 		share_publish(dom, mem, now);
 	}
 	vtime_set_rate(dom, now, used << RPOL_FRAC_BITS, entitled);
-	/* A tick may be far off: while somebody waits they come more often. */
+	/* The next tick may be far off: ticks have to come more often while claims wait. */
 	if (!dom->contended)
 		dom->wake_in = RPOL_TICK_TIGHT;
 	WRITE_ONCE(dom->contended, true);
 	dom->balanced_at = now;
 	dom->due = false;
 	dom->stats.rebalances++;
-	/* Their entitlements are new, and some have left the line. */
+	/* Members may change lines, as entitlements are new; some have left their line. */
 	list_for_each_entry(mem, &dom->members, link)
 		rpol_order_line_up_locked(dom, mem);
 }
 
 /**
  * rpol_balance_try_locked - compute entitlements, unless that was done just now
- * @dom: the domain, its lock held
- * @now: ns
+ * @dom: the domain
+ * @now: time in ns
  *
- * If it was, the next tick does it, and is asked for.
+ * If it was, the next tick computes them and is asked to come earlier.
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes the members'.
  */
 void rpol_balance_try_locked(struct rpol_domain *dom, u64 now)
 {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Idle MRs: kept by class, taken again by their member, or made victims.
+ * Idle MRs: kept by class, bound again by their member, or made victims.
  *
- * A member takes the MR of a class that fell idle last; so the ones at the end
- * of a list are both the oldest and the least used, and a replacement policy
- * that looks at the last few of each class sees the best victims.  To look at
- * all would take longer than to make an MR.
+ * A member binds the MR of a class that fell idle last.  So the MRs at the end of
+ * an idle list are both the oldest and the least used, and a replacement policy
+ * that looks at the last few of each class sees the best victims.  To look at all
+ * MRs would take longer than to make an MR.
  *
- * What is lent to a peer is idle as well, and taken by the same rules, after what
- * is idle here: it comes back only when the peer says so.
+ * A lent MR counts as idle as well.  It is taken by the same rules, but only when
+ * no idle MR of its member may be taken: it has to be called back, and comes only
+ * when its owner, or the peer that may use it, gives it back.
  */
 #include <linux/kernel.h>
 #include <linux/list.h>
@@ -17,25 +18,26 @@
 #include <linux/time64.h>
 #include "regpolicy/domain.h"
 
-/* Of each class, the MRs that a replacement policy chooses from. */
+/* How many MRs of each class a replacement policy chooses from. */
 #define CANDIDATES_OF_CLASS	8
 /*
- * While others wait, an MR of a member within its entitlement stays idle for no
- * longer: long beside the pauses of a program that does one I/O after the
- * other, short enough that what a burst leaves does not lie idle.
+ * For so long, while others wait, a member within its entitlement keeps an idle MR.
+ * This is much longer than the pauses of a program that does one I/O after the other,
+ * and short enough that the MRs that a burst has used do not lie idle.
  */
 #define HOLD_NS			100000000ULL
 
 /*
- * What is called back is relied on for so long: long beside a round trip.  Who does not
- * answer keeps nobody from what others have.
+ * For so long the policy counts on a recalled MR to come back: much longer than a round
+ * trip.  After that it takes other MRs instead, so a peer that does not answer does not
+ * make claims wait.
  */
 #define RECALL_NS		100000000ULL
 
-/* Of the members that have too much, those that it chooses from. */
+/* How many of the members that have too much a replacement policy chooses from. */
 #define CANDIDATES_OF_MEMBERS	32
 
-/* xorshift64: any will do, and a simulation repeats itself. */
+/* xorshift64: good enough here, and a simulation gets the same numbers in each run. */
 static u64 random_below(struct rpol_domain *dom, u32 below)
 {
 	dom->random ^= dom->random << 13;
@@ -44,7 +46,7 @@ static u64 random_below(struct rpol_domain *dom, u32 below)
 	return (dom->random >> 32) % below;
 }
 
-/* What a member's MRs of a state are counted in. */
+/* The counter for the entries of a member's MRs of a state. */
 static u64 *entries_in(struct rpol_member *mem, enum rpol_mr_state state)
 {
 	switch (state) {
@@ -65,11 +67,13 @@ static bool is_leaving(enum rpol_mr_state state)
 }
 
 /**
- * rpol_mr_move_locked - an MR's state changes
- * @mem: whose it is, its lock held
- * @mr: the MR; on the list of its new state, or on none, afterwards: the caller's
+ * rpol_mr_move_locked - change the state of an MR
+ * @mem: the MR's member
+ * @mr: the MR; the caller moves it to the list of its new state, or to none
  * @to: the new state
- * @now: ns
+ * @now: time in ns
+ *
+ * Context: any but hard interrupt; @mem's lock held.
  */
 void rpol_mr_move_locked(struct rpol_member *mem, struct rpol_mr *mr, enum rpol_mr_state to,
 			 u64 now)
@@ -88,7 +92,7 @@ void rpol_mr_move_locked(struct rpol_member *mem, struct rpol_mr *mr, enum rpol_
 	lockdep_assert_held(&mem->lock);
 	WARN_ON_ONCE(!leads_to[mr->state][to]);
 	rpol_member_integrate_locked(mem, now);
-	/* A count that is wrong must not become one that is huge. */
+	/* Even if a counter is wrong, it must not wrap. */
 	*from -= min_t(u64, mr->entries, *from);
 	*entries_in(mem, to) += mr->entries;
 	if (is_leaving(to))
@@ -100,11 +104,12 @@ void rpol_mr_move_locked(struct rpol_member *mem, struct rpol_mr *mr, enum rpol_
 
 /**
  * rpol_idle_take_locked - bind an idle MR again
- * @mem: the member, its lock held
- * @class: of the MR, or RPOL_NO_CLASS
- * @now: ns
+ * @mem: the member
+ * @class: class of the MR, or RPOL_NO_CLASS
+ * @now: time in ns
  *
- * Return: the one that fell idle last, or NULL.
+ * Context: any but hard interrupt; @mem's lock held.
+ * Return: the MR of @class that fell idle last, or NULL.
  */
 struct rpol_mr *rpol_idle_take_locked(struct rpol_member *mem, unsigned int class, u64 now)
 {
@@ -123,10 +128,12 @@ struct rpol_mr *rpol_idle_take_locked(struct rpol_member *mem, unsigned int clas
 }
 
 /**
- * rpol_idle_put_locked - an MR falls idle
- * @mem: the member, its lock held
- * @mr: the MR, bound, or lent and not used: then it has been idle since it was
- * @now: ns
+ * rpol_idle_put_locked - put an MR on an idle list
+ * @mem: the member
+ * @mr: the MR, bound, or lent and not used; a lent MR has been idle since it was lent
+ * @now: time in ns
+ *
+ * Context: any but hard interrupt; @mem's lock held.
  */
 void rpol_idle_put_locked(struct rpol_member *mem, struct rpol_mr *mr, u64 now)
 {
@@ -138,7 +145,7 @@ void rpol_idle_put_locked(struct rpol_member *mem, struct rpol_mr *mr, u64 now)
 		mr->idle_at = now;
 		list_add(&mr->link, idle);
 	} else {
-		/* By its age, which is mostly great. */
+		/* Keeps the list in order of age; the MR mostly belongs near the old end. */
 		for (at = idle->prev; at != idle; at = at->prev)
 			if (list_entry(at, struct rpol_mr, link)->idle_at > mr->idle_at)
 				break;
@@ -148,7 +155,7 @@ void rpol_idle_put_locked(struct rpol_member *mem, struct rpol_mr *mr, u64 now)
 	rpol_mr_move_locked(mem, mr, RPOL_MR_IDLE, now);
 }
 
-/* Whether @a is to be taken rather than @b, by policies that compare. */
+/* Whether @a is a better victim than @b, for the policies LRU and LFU. */
 static bool better_victim(const struct rpol_domain *dom, const struct rpol_mr *a,
 			  const struct rpol_mr *b)
 {
@@ -157,7 +164,7 @@ static bool better_victim(const struct rpol_domain *dom, const struct rpol_mr *a
 	return a->idle_at < b->idle_at;
 }
 
-/* The victim that the replacement policy chooses among one member's, or NULL. */
+/* The idle MR of a member that the replacement policy chooses, or NULL; @mem's lock is held. */
 static struct rpol_mr *idle_victim_locked(struct rpol_domain *dom, struct rpol_member *mem)
 {
 	struct rpol_mr *mr, *best = NULL;
@@ -171,7 +178,7 @@ static struct rpol_mr *idle_victim_locked(struct rpol_domain *dom, struct rpol_m
 				break;
 			seen++;
 			if (dom->tun.replacement == RPOL_RANDOM) {
-				/* The N-th replaces with 1/N: each has the same chance. */
+				/* The N-th MR is chosen with 1/N: all have the same chance. */
 				if (!random_below(dom, seen))
 					best = mr;
 			} else if (!best || better_victim(dom, mr, best)) {
@@ -186,7 +193,7 @@ static void make_victim_locked(struct rpol_domain *dom, struct rpol_member *mem,
 			       struct rpol_mr *mr)
 {
 	if (mr->state == RPOL_MR_LENT) {
-		/* Its owner has it; it is found there by its state. */
+		/* The owner has this MR, and its worker finds it by its state. */
 		mr->recalled_at = rpol_now(dom);
 		list_move_tail(&mr->link, &mem->recalled);
 		rpol_mr_move_locked(mem, mr, RPOL_MR_RECALLED, mr->recalled_at);
@@ -197,14 +204,17 @@ static void make_victim_locked(struct rpol_domain *dom, struct rpol_member *mem,
 	mem->stats.revoked++;
 }
 
-/* What has been lent for longest, or NULL. */
+/* The MR that has been lent for longest, or NULL; @mem's lock is held. */
 static struct rpol_mr *lent_oldest(const struct rpol_member *mem)
 {
 	return list_empty(&mem->lent) ? NULL :
 					list_last_entry(&mem->lent, struct rpol_mr, link);
 }
 
-/* Whether @mr may be taken from a member that is to keep so much. */
+/*
+ * Whether @mr may be taken from a member that keeps @keep entries, or only its minimum
+ * where the MR has been idle since @before or longer.
+ */
 static bool may_take(const struct rpol_member *mem, const struct rpol_mr *mr, u64 keep,
 		     u64 before)
 {
@@ -214,7 +224,7 @@ static bool may_take(const struct rpol_member *mem, const struct rpol_mr *mr, u6
 	       (mr->idle_at < before && mem->acct.charged > mem->acct.min + mem->revoking);
 }
 
-/* Has a member told that it has victims; its lock is held. */
+/* Has reclaim() called for a member when the domain's lock is dropped; both locks are held. */
 static void ask_locked(struct rpol_domain *dom, struct rpol_member *mem)
 {
 	if (!mem->ops || !mem->ops->reclaim || !list_empty(&mem->ask))
@@ -225,14 +235,17 @@ static void ask_locked(struct rpol_domain *dom, struct rpol_member *mem)
 }
 
 /**
- * rpol_idle_revoke_locked - make victims of a member's idle MRs, call lent ones back
- * @dom: its domain, whose lock is held; told when that is dropped
+ * rpol_idle_revoke_locked - make victims of a member's idle MRs, and call lent ones back
+ * @dom: its domain
  * @mem: the member
- * @entries: at least, unless there are fewer
- * @keep: charged to it, of which none is taken ...
- * @before: ... unless it fell idle before this, in ns, and is beyond its min
+ * @entries: number of entries to take, at least, if the member has so many to give
+ * @keep: entries charged to the member that are left to it ...
+ * @before: ... except MRs that fell idle, or were lent, before this time in ns: for these
+ *	    only the member's min is left to it
  *
- * Return: entries of these.
+ * Context: any but hard interrupt; @dom's lock held, and reclaim() is called when it is
+ * dropped; takes @mem's lock.
+ * Return: entries of these MRs.
  */
 u64 rpol_idle_revoke_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 entries,
 			    u64 keep, u64 before)
@@ -258,12 +271,14 @@ u64 rpol_idle_revoke_locked(struct rpol_domain *dom, struct rpol_member *mem, u6
 }
 
 /**
- * rpol_idle_beyond_max - is a member charged more than its maximum, which was lowered?
- * @mem: the member, its lock held
+ * rpol_idle_beyond_max - test whether a member is charged more than its maximum
+ * @mem: the member
  *
- * Then what falls idle is not for it to bind again.
+ * This happens after the maximum was lowered.  The member must not bind its idle MRs
+ * again then.
  *
- * Return: true if so; victims are not counted.
+ * Context: any but hard interrupt; @mem's lock held.
+ * Return: true if so; victims and recalled MRs do not count.
  */
 bool rpol_idle_beyond_max(const struct rpol_member *mem)
 {
@@ -273,9 +288,11 @@ bool rpol_idle_beyond_max(const struct rpol_member *mem)
 }
 
 /**
- * rpol_idle_trim_locked - make victims of what is idle beyond a member's maximum
- * @dom: its domain, whose lock is held
+ * rpol_idle_trim_locked - take idle and lent MRs beyond a member's maximum
+ * @dom: its domain
  * @mem: the member
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes @mem's.
  */
 void rpol_idle_trim_locked(struct rpol_domain *dom, struct rpol_member *mem)
 {
@@ -289,10 +306,14 @@ void rpol_idle_trim_locked(struct rpol_domain *dom, struct rpol_member *mem)
 }
 
 /**
- * rpol_idle_expire_locked - make victims of what has been idle for too long
- * @dom: the domain, its lock held
+ * rpol_idle_expire_locked - make victims of MRs that have been idle for too long
+ * @dom: the domain
  * @mem: the member, which keeps its minimum
- * @now: ns
+ * @now: time in ns
+ *
+ * Lent MRs stay.
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes @mem's.
  */
 void rpol_idle_expire_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 {
@@ -318,10 +339,14 @@ void rpol_idle_expire_locked(struct rpol_domain *dom, struct rpol_member *mem, u
 }
 
 /**
- * rpol_idle_overdue_locked - rely no more on what was called back and has not come
- * @dom: the domain, its lock held; the caller serves the queue afterwards
+ * rpol_idle_overdue_locked - stop counting on recalled MRs that have not come back
+ * @dom: the domain
  * @mem: the member
- * @now: ns
+ * @now: time in ns
+ *
+ * The caller serves the queue afterwards.
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes @mem's.
  */
 void rpol_idle_overdue_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 {
@@ -338,7 +363,7 @@ void rpol_idle_overdue_locked(struct rpol_domain *dom, struct rpol_member *mem, 
 	spin_unlock(&mem->lock);
 }
 
-/* When the MR that has been idle, or lent, for longest became so; there is one. */
+/* Since when the member's oldest idle or lent MR is idle, in ns; there is one. */
 static u64 idle_since(const struct rpol_member *mem)
 {
 	const struct rpol_mr *lent = lent_oldest(mem);
@@ -352,7 +377,10 @@ static u64 idle_since(const struct rpol_member *mem)
 	return since;
 }
 
-/* On the list of those that have too much, or not; @mem's lock is held. */
+/*
+ * Puts a member on the list of the members that others may take MRs from, or takes it off;
+ * see may_take().  Both locks are held.
+ */
 static void over_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep, u64 before)
 {
 	bool over = false;
@@ -370,10 +398,12 @@ static void over_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep,
 }
 
 /**
- * rpol_over_update_locked - note whether a member has MRs idle or lent that others may get
- * @dom: the domain, its lock held
+ * rpol_over_update_locked - note whether a member has idle or lent MRs that others may get
+ * @dom: the domain
  * @mem: the member, whose account or entitlement has changed
- * @now: ns
+ * @now: time in ns
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes @mem's.
  */
 void rpol_over_update_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 {
@@ -383,7 +413,7 @@ void rpol_over_update_locked(struct rpol_domain *dom, struct rpol_member *mem, u
 	spin_unlock(&mem->lock);
 }
 
-/* The member whose victim the replacement policy would choose. */
+/* The member on the list whose MR the replacement policy would choose, or NULL. */
 static struct rpol_member *over_choose(struct rpol_domain *dom)
 {
 	struct rpol_member *mem, *best = NULL;
@@ -398,7 +428,7 @@ static struct rpol_member *over_choose(struct rpol_domain *dom)
 				best = mem;
 			continue;
 		}
-		/* Compared by value: with its lock dropped the MR may be taken again. */
+		/* Kept by value: when the lock is dropped the member may bind the MR again. */
 		spin_lock(&mem->lock);
 		mr = idle_victim_locked(dom, mem);
 		if (mr && (!best || better_victim(dom, mr, &best_mr))) {
@@ -410,7 +440,10 @@ static struct rpol_member *over_choose(struct rpol_domain *dom)
 	return best;
 }
 
-/* Each step takes an MR or a member off the list. */
+/*
+ * Takes MRs of the members on the list until they have @entries.  Each step takes an MR, or a
+ * member off the list, so this ends.
+ */
 static void over_revoke(struct rpol_domain *dom, u64 entries, u64 before)
 {
 	struct rpol_member *mem;
@@ -432,12 +465,15 @@ static void over_revoke(struct rpol_domain *dom, u64 entries, u64 before)
 }
 
 /**
- * rpol_over_revoke_locked - make victims for those who wait
- * @dom: the domain, its lock held
- * @entries: at least, unless there are fewer
- * @now: ns
+ * rpol_over_revoke_locked - take idle and lent MRs for claims that wait
+ * @dom: the domain
+ * @entries: number of entries to take, at least, if there are so many
+ * @now: time in ns
  *
- * Wherever more is charged than a member is to keep, or idle for long.
+ * Takes MRs of members that are charged more than they are to keep, and MRs that have
+ * been idle for long.
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes the members'.
  */
 void rpol_over_revoke_locked(struct rpol_domain *dom, u64 entries, u64 now)
 {
@@ -446,10 +482,13 @@ void rpol_over_revoke_locked(struct rpol_domain *dom, u64 entries, u64 now)
 
 /**
  * rpol_watermark_locked - take idle MRs ahead of need
- * @dom: the domain, its lock held; while it is tight, waiters see to that
- * @now: ns
+ * @dom: the domain
+ * @now: time in ns
  *
- * What members have needed of late is not taken from them, nor their minimum.
+ * Members keep what they have demanded of late, and their minimum.  Nothing is done while
+ * the domain is tight: MRs are then taken for the claims that wait.
+ *
+ * Context: any but hard interrupt; @dom's lock held; takes the members'.
  */
 void rpol_watermark_locked(struct rpol_domain *dom, u64 now)
 {
@@ -467,7 +506,7 @@ void rpol_watermark_locked(struct rpol_domain *dom, u64 now)
 		spin_unlock(&mem->lock);
 	}
 	over_revoke(dom, (s64)dom->tun.high - left, 0);
-	/* Who is to keep what is another matter when somebody waits. */
+	/* The list is for claims that wait, and then members keep their entitlements instead. */
 	list_for_each_entry(mem, &dom->members, link)
 		list_del_init(&mem->over);
 }

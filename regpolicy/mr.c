@@ -586,7 +586,7 @@ static void uncharge(struct rpol_member *mem, u32 entries, bool bound)
 	bool own;
 
 	spin_lock_bh(&mem->lock);
-	/* A count that is wrong must not become one that is huge. */
+	/* Even if a counter is wrong, it must not wrap. */
 	if (WARN_ON_ONCE(entries > mem->acct.charged))
 		entries = mem->acct.charged;
 	rpol_member_integrate_locked(mem, now);
