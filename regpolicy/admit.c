@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The admission rule of admit.h, as arithmetic.
+ * The arithmetic of the admission rule that admit.h explains.
  */
 #include <linux/minmax.h>
 #include <linux/types.h>
 #include "regpolicy/admit.h"
 
 /**
- * rpol_account_held - what a member keeps from the others
+ * rpol_account_held - compute the entries that others can't have because of a member
  * @acct: the member's account
  *
- * Return: what it is charged, or its minimum where that is more.
+ * Context: any; the caller keeps @acct from changing.
+ * Return: the entries charged to it, or its minimum if that is more.
  */
 u64 rpol_account_held(const struct rpol_account *acct)
 {
@@ -18,13 +19,13 @@ u64 rpol_account_held(const struct rpol_account *acct)
 }
 
 /**
- * rpol_admit_need - what a charge asks of the common part
+ * rpol_admit_need - compute what a charge needs from the common part
  * @acct: the member's account
- * @entries: to be charged
+ * @entries: entries to be charged
  *
- * Return: the least value of common at which @entries may be charged.  If
- * positive it is also what the charge takes from common; otherwise the charge
- * takes nothing.
+ * Context: any; the caller keeps @acct from changing.
+ * Return: the least value of common at which @entries may be charged.  If it is
+ * positive, the charge takes as many entries from common, else none.
  */
 s64 rpol_admit_need(const struct rpol_account *acct, u32 entries)
 {
@@ -32,10 +33,11 @@ s64 rpol_admit_need(const struct rpol_account *acct, u32 entries)
 }
 
 /**
- * rpol_admit_own - whether the member's own maximum allows a charge
- * @acct: the member's account; may be above its maximum, which can be lowered
- * @entries: to be charged
+ * rpol_admit_own - test whether the member's own maximum allows a charge
+ * @acct: the member's account; may be above its maximum if that was lowered
+ * @entries: entries to be charged
  *
+ * Context: any; the caller keeps @acct from changing.
  * Return: true if so.
  */
 bool rpol_admit_own(const struct rpol_account *acct, u32 entries)
@@ -44,13 +46,14 @@ bool rpol_admit_own(const struct rpol_account *acct, u32 entries)
 }
 
 /**
- * rpol_admit_ever - whether a charge could fit at all
+ * rpol_admit_ever - test whether a charge could ever be admitted
  * @acct: the member's account
- * @capacity: of the domain
- * @sum_min: all members' minima, at most @capacity
- * @entries: to be charged
+ * @capacity: capacity of the domain
+ * @sum_min: sum of all members' minima, at most @capacity
+ * @entries: entries to be charged
  *
- * Return: false if waiting is of no use, with these quotas and this capacity.
+ * Context: any; the caller keeps @acct from changing.
+ * Return: false if with these quotas and this capacity it is of no use to wait.
  */
 bool rpol_admit_ever(const struct rpol_account *acct, u64 capacity, u64 sum_min, u32 entries)
 {

@@ -9,15 +9,15 @@
  *	common				 capacity - sum of these over all m
  *
  * The common part is a single number, and it is all that members share.  A
- * charge within a member's own minimum leaves it as it is; one beyond takes
- * the excess from it, and a release gives that back.  So a reservation needs
- * the member's own state and one subtraction, and the capacity holds however
- * many run at once.
+ * charge within a member's own minimum leaves the common part as it is.  A charge
+ * beyond the minimum takes the excess from it, and a release gives the excess back.
+ * So a reservation needs the member's own state and one subtraction, and the
+ * capacity is never exceeded, however many reservations run at once.
  *
- * Common is negative after the capacity was lowered below what is charged, or
- * a minimum raised above what is free.  Then even a charge within the
- * member's minimum has to leave the debt covered, or the RNIC would be asked
- * for more than its capacity.
+ * Common is negative after the capacity was lowered below what is charged and kept, or
+ * a minimum was raised above what is free: this is a debt.  Then even a charge within
+ * the member's minimum is admitted only if the rest of that minimum covers the debt.
+ * Otherwise more would be charged than the RNIC has.
  *
  * Pure: no locks, no clock.
  */
@@ -28,16 +28,16 @@
 #include <linux/types.h>
 
 /*
- * 16 TiB under registration at once.  Sums stay far from wrapping, and so do
- * the products of entitle.c.
+ * The largest capacity: 16 TiB under registration at once.  With it neither sums nor
+ * the products of entitle.c can wrap.
  */
 #define RPOL_CAPACITY_MAX	BIT_ULL(32)
 
 /**
- * struct rpol_account - what the rule looks at of a member
- * @charged: entries charged
- * @min:     kept for it
- * @max:     bound of its own
+ * struct rpol_account - the part of a member that the admission rule needs
+ * @charged: entries charged to the member
+ * @min:     entries kept for the member
+ * @max:     entries that the member never exceeds
  */
 struct rpol_account {
 	u64 charged;

@@ -2,14 +2,14 @@
 /*
  * The few sizes in which MRs are made.
  *
- * Few, so that an idle MR fits the next I/O; not one, so that a 64 KiB read
- * does not take the translations of a megabyte.  A device whose MRs hold less
- * than a class wants (siw: 256) has that class cut to its limit: a transfer
- * that no longer fits is split by whoever submits it.
+ * There are few sizes, so that an idle MR fits the next I/O, and more than one, so
+ * that a read of 64 KiB does not take the translations of a megabyte.  If the MRs of a
+ * device hold less than a class wants (siw: 256), the class is cut to the device's
+ * limit, and the submitter of a transfer that does not fit any more splits it.
  *
- * A device has so many MRs, as well as so many entries.  Only entries are shared out, so
- * an MR is charged what its part of all of them would be, if it holds less: then the
- * entries are gone before the MRs are.
+ * A device has a limited number of MRs as well as of entries, but the policy shares
+ * out entries only.  So an MR that holds fewer entries than its equal part of the
+ * capacity is charged that part: then the entries run out before the MRs do.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -22,10 +22,11 @@ static const u32 class_entries[RPOL_NR_CLASSES] = {
 };
 
 /**
- * rpol_class_entries - what an MR of a class holds
+ * rpol_class_entries - look up the entries that an MR of a class holds
  * @class: 0..RPOL_NR_CLASSES - 1
  * @device_max: entries that one MR of the device can hold
  *
+ * Context: any.
  * Return: entries, 0 if there is no such class.
  */
 u32 rpol_class_entries(unsigned int class, u32 device_max)
@@ -37,11 +38,12 @@ u32 rpol_class_entries(unsigned int class, u32 device_max)
 EXPORT_SYMBOL_GPL(rpol_class_entries);
 
 /**
- * rpol_class_charge - what an MR of a class is charged
+ * rpol_class_charge - compute the entries that an MR of a class is charged
  * @class: 0..RPOL_NR_CLASSES - 1
  * @device_max: entries that one MR of the device can hold
- * @least: what each of its MRs is charged at least
+ * @least: entries that each MR of the device is charged at least
  *
+ * Context: any.
  * Return: entries, 0 if there is no such class.
  */
 u32 rpol_class_charge(unsigned int class, u32 device_max, u32 least)
@@ -53,16 +55,17 @@ u32 rpol_class_charge(unsigned int class, u32 device_max, u32 least)
 EXPORT_SYMBOL_GPL(rpol_class_charge);
 
 /**
- * rpol_capacity_for - what a device with so many MRs is to be taken for
- * @mrs: that may be made there, at least 1
- * @device_max: entries that one of them can hold
- * @most: capacity of one that has enough
- * @least: out: what each MR must be charged at least
+ * rpol_capacity_for - choose the capacity of a device by its number of MRs
+ * @mrs: number of MRs that may be made on the device, at least 1
+ * @device_max: entries that one MR of the device can hold
+ * @most: capacity of a device that has enough MRs
+ * @least: out: entries that each MR must be charged at least
  *
- * With few MRs the capacity is such that each is one of the class for 128 KiB: to make
- * it as large as they could hold together would have the smallest one cost as much as
- * the largest.
+ * With few MRs the capacity is what they would hold if all were of the class for
+ * 128 KiB.  If the capacity were what they can hold at most, the smallest MR would be
+ * charged as much as the largest.
  *
+ * Context: any.
  * Return: the capacity, RPOL_CAPACITY_MIN..@most.
  */
 u64 rpol_capacity_for(u64 mrs, u32 device_max, u64 most, u32 *least)
@@ -76,10 +79,11 @@ u64 rpol_capacity_for(u64 mrs, u32 device_max, u64 most, u32 *least)
 EXPORT_SYMBOL_GPL(rpol_capacity_for);
 
 /**
- * rpol_class_for - the smallest class for a transfer
+ * rpol_class_for - find the smallest class for a transfer
  * @entries: translations that the transfer takes
  * @device_max: entries that one MR of the device can hold
  *
+ * Context: any.
  * Return: the class; -EINVAL for no entries; -E2BIG if not even the largest
  * class of this device holds them.
  */

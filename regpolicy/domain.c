@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A domain: one RNIC's entries, who is charged for them, who waits for them.
+ * Domains: one RNIC's entries, the members that are charged for them, and the claims
+ * that wait for them.
  *
- * Limits are changed here, and what has to be told is told here, when the
- * lock is dropped.  What is done in time is done by rpol_domain_tick().
+ * The domain's limits and tunables change here.  Callbacks are made here, when the
+ * domain's lock is dropped.  rpol_domain_tick() does what is due by the clock.
  */
 #include <linux/err.h>
 #include <linux/export.h>
@@ -13,17 +14,17 @@
 #include <linux/time64.h>
 #include "regpolicy/domain.h"
 
-/* As long as NFS/RDMA's peers take to reconnect: a pause, not an end. */
+/* For so long peers of NFS/RDMA take to reconnect, so this is a pause and not the end of use. */
 #define IDLE_MS_DEFAULT		5000
 /* An hour. */
 #define IDLE_MS_MAX		3600000
 
 /**
- * rpol_domain_wake - have rpol_domain_tick() called
+ * rpol_domain_wake - have the domain's owner call rpol_domain_tick()
  * @dom: the domain
- * @delay_ns: from now
+ * @delay_ns: time from now, in ns
  *
- * Context: any, no lock of this room held.
+ * Context: any but hard interrupt; no lock of this directory held.
  */
 void rpol_domain_wake(struct rpol_domain *dom, u64 delay_ns)
 {
@@ -36,6 +37,8 @@ void rpol_domain_wake(struct rpol_domain *dom, u64 delay_ns)
 /**
  * rpol_domain_lock - take a domain's lock
  * @dom: the domain
+ *
+ * Context: any but hard interrupt; returns with bottom halves off.
  */
 void rpol_domain_lock(struct rpol_domain *dom)
 	__acquires(&dom->lock)
@@ -43,7 +46,10 @@ void rpol_domain_lock(struct rpol_domain *dom)
 	spin_lock_bh(&dom->lock);
 }
 
-/* Calls back for one thing that is to be told; drops the lock meanwhile. */
+/*
+ * Makes one callback that is due, without the domain's lock, which is held before and after.
+ * Return: false if none is due.
+ */
 static bool tell_one_locked(struct rpol_domain *dom)
 {
 	struct rpol_member *mem;
@@ -62,7 +68,7 @@ static bool tell_one_locked(struct rpol_domain *dom)
 	}
 	mem = list_first_entry_or_null(&dom->asked, struct rpol_member, ask);
 	if (mem) {
-		/* Off the list before the call: victims that come now are told anew. */
+		/* Off the list first, so that victims made during the call cause another call. */
 		list_del_init(&mem->ask);
 		spin_unlock(&dom->lock);
 		mem->ops->reclaim(mem->ctx);
@@ -83,12 +89,15 @@ static bool tell_one_locked(struct rpol_domain *dom)
 }
 
 /**
- * rpol_domain_unlock - call back as is due, and drop a domain's lock
+ * rpol_domain_unlock - make the callbacks that are due, and drop a domain's lock
  * @dom: the domain
  *
- * One at a time: who comes here from a callback, or beside one, leaves what he
- * has to tell to the one who is at it.  So callbacks do not nest.  Bottom
- * halves stay off meanwhile, so that he can't be kept from it for long.
+ * One caller at a time makes callbacks.  A second one, on another processor or in a
+ * callback itself, leaves its callbacks to the first, so callbacks do not nest.
+ * Bottom halves stay off until all are made, so that the first can't be kept from it
+ * for long.
+ *
+ * Context: any but hard interrupt; @dom's lock held, taken by rpol_domain_lock().
  */
 void rpol_domain_unlock(struct rpol_domain *dom)
 	__releases(&dom->lock)
@@ -120,13 +129,15 @@ static void capacity_integrate_locked(struct rpol_domain *dom, u64 now)
 
 /**
  * rpol_domain_create - make a domain for an RNIC
- * @capacity: entries there are, at least RPOL_CAPACITY_MIN
- * @ops: its owner's, or NULL
- * @ctx: handed to @ops
+ * @capacity: entries of the RNIC, RPOL_CAPACITY_MIN..RPOL_CAPACITY_MAX
+ * @ops: the owner's callbacks, or NULL
+ * @ctx: argument of @ops
  *
- * Context: process.
- * Return: the domain, which takes little and waits for it; ERR_PTR(-EINVAL) for a
- * capacity that no RPC fits into or that no RNIC has.
+ * The memory is little, and is waited for.
+ *
+ * Context: process, may sleep.
+ * Return: the domain; ERR_PTR(-EINVAL) for a capacity that no usual RPC fits into or
+ * that no RNIC has.
  */
 struct rpol_domain *rpol_domain_create(u64 capacity, const struct rpol_domain_ops *ops,
 				       void *ctx)
@@ -159,9 +170,9 @@ struct rpol_domain *rpol_domain_create(u64 capacity, const struct rpol_domain_op
 EXPORT_SYMBOL_GPL(rpol_domain_create);
 
 /**
- * rpol_domain_destroy - the RNIC is gone
- * @dom: the domain, which has no members any more, and whose tick is not
- *	 called any more
+ * rpol_domain_destroy - free the domain of an RNIC that is gone
+ * @dom: the domain; it has no members any more, and rpol_domain_tick() neither runs nor
+ *	 will be called
  *
  * Context: process.
  */
@@ -174,14 +185,19 @@ void rpol_domain_destroy(struct rpol_domain *dom)
 EXPORT_SYMBOL_GPL(rpol_domain_destroy);
 
 /**
- * rpol_domain_set_capacity - say how many entries there are
+ * rpol_domain_set_capacity - change a domain's capacity
  * @dom: the domain
- * @capacity: entries.  If less than is charged, idle MRs are taken and
- *	      nothing is granted until the excess is released
+ * @capacity: entries
  *
- * Context: any but hard interrupt.
- * Return: 0; -EINVAL if @capacity is below the sum of the minima or below
- * RPOL_CAPACITY_MIN, or absurdly large.
+ * If more entries are charged than the new capacity, idle MRs are taken from members
+ * that have more than they are to keep.  Until the excess is released, new MRs are
+ * charged only within an unused minimum that covers the excess (see admit.h); idle
+ * MRs may be bound again within an entitlement or a window.
+ *
+ * Context: any but hard interrupt; takes the locks of domain and members, and makes
+ * callbacks.
+ * Return: 0; -EINVAL if @capacity is below the sum of the minima, below
+ * RPOL_CAPACITY_MIN, or above RPOL_CAPACITY_MAX.
  */
 int rpol_domain_set_capacity(struct rpol_domain *dom, u64 capacity)
 {
@@ -199,7 +215,7 @@ int rpol_domain_set_capacity(struct rpol_domain *dom, u64 capacity)
 	capacity_integrate_locked(dom, now);
 	atomic64_add((s64)capacity - (s64)dom->capacity, &dom->common);
 	WRITE_ONCE(dom->capacity, capacity);
-	/* Watermarks are parts of what there is. */
+	/* A watermark must not exceed the capacity. */
 	dom->tun.low = min(dom->tun.low, capacity);
 	dom->tun.high = min(dom->tun.high, capacity);
 	rpol_order_refuse_locked(dom, now);
@@ -214,14 +230,15 @@ int rpol_domain_set_capacity(struct rpol_domain *dom, u64 capacity)
 EXPORT_SYMBOL_GPL(rpol_domain_set_capacity);
 
 /**
- * rpol_domain_set_tunables - change how a domain is run
+ * rpol_domain_set_tunables - change a domain's tunables
  * @dom: the domain
  * @tun: the new tunables
  *
- * Context: any but hard interrupt.
- * Return: 0; -EINVAL, nothing changed, for what does not exist, a low
- * watermark above the high one or the high one above the capacity, or an age
- * of more than an hour.
+ * Context: any but hard interrupt; takes the locks of domain and members, and makes
+ * callbacks.
+ * Return: 0; -EINVAL, with nothing changed, for a discipline or replacement that does not
+ * exist, a low watermark above the high one, a high one above the capacity, or an idle
+ * time of more than an hour.
  */
 int rpol_domain_set_tunables(struct rpol_domain *dom, const struct rpol_tunables *tun)
 {
@@ -233,7 +250,7 @@ int rpol_domain_set_tunables(struct rpol_domain *dom, const struct rpol_tunables
 	if (tun->discipline < RPOL_NR_DISCIPLINES && tun->replacement < RPOL_NR_REPLACEMENTS &&
 	    tun->low <= tun->high && tun->high <= dom->capacity && tun->idle_ms <= IDLE_MS_MAX) {
 		dom->tun = *tun;
-		/* Windows of the old discipline go, those of the new one come. */
+		/* Replaces the windows of the old discipline by windows of the new one. */
 		rpol_balance_locked(dom, now);
 		rpol_order_serve_locked(dom, now);
 		ret = 0;
@@ -244,9 +261,11 @@ int rpol_domain_set_tunables(struct rpol_domain *dom, const struct rpol_tunables
 EXPORT_SYMBOL_GPL(rpol_domain_set_tunables);
 
 /**
- * rpol_domain_get_tunables - read how a domain is run
+ * rpol_domain_get_tunables - read a domain's tunables
  * @dom: the domain
  * @tun: filled in
+ *
+ * Context: any but hard interrupt; takes the domain's lock.
  */
 void rpol_domain_get_tunables(struct rpol_domain *dom, struct rpol_tunables *tun)
 {
@@ -259,8 +278,10 @@ EXPORT_SYMBOL_GPL(rpol_domain_get_tunables);
 /**
  * rpol_domain_get_stats - read a domain's account
  * @dom: the domain
- * @st: filled in; consistent within itself unless entries come and go
+ * @st: filled in; its numbers fit together unless entries are charged or released
  *	meanwhile
+ *
+ * Context: any but hard interrupt; takes the locks of domain and members.
  */
 void rpol_domain_get_stats(struct rpol_domain *dom, struct rpol_domain_stats *st)
 {
@@ -287,7 +308,7 @@ void rpol_domain_get_stats(struct rpol_domain *dom, struct rpol_domain_stats *st
 }
 EXPORT_SYMBOL_GPL(rpol_domain_get_stats);
 
-/* Whether a tick has anything to do later on: what is lent may be called back. */
+/* Whether a member has idle or lent MRs, which a later tick may take or call back. */
 static bool anything_idle_locked(struct rpol_domain *dom)
 {
 	struct rpol_member *mem;
@@ -315,15 +336,15 @@ static u64 tick_delay_locked(struct rpol_domain *dom)
 }
 
 /**
- * rpol_domain_tick - do what is due
+ * rpol_domain_tick - do what is due by the clock
  * @dom: the domain
  *
- * Computes entitlements while somebody waits, takes what was idle for too
+ * Computes entitlements while claims wait, takes MRs that have been idle for too
  * long, and keeps as many entries free as the watermarks say.
  *
- * Context: any but hard interrupt; meant for a worker, of which only one may
- * be in here.
- * Return: ns until it wants to be called again; 0: not before ops->wake().
+ * Context: any but hard interrupt; takes the locks of domain and members, and makes
+ * callbacks.  Meant for a worker; must not be called by two at a time.
+ * Return: time in ns after which it is to be called again; 0: not before ops->wake().
  */
 u64 rpol_domain_tick(struct rpol_domain *dom)
 {
@@ -332,8 +353,9 @@ u64 rpol_domain_tick(struct rpol_domain *dom)
 
 	rpol_domain_lock(dom);
 	/*
-	 * Before the look at what is idle: what falls idle after that look, with
-	 * its member's lock held, sees this and wakes.
+	 * Cleared before we look for idle MRs.  If an MR falls idle after we have looked
+	 * at its member, under the member's lock, the clear is seen there, and a tick is
+	 * asked for.
 	 */
 	atomic_set(&dom->ticking, 0);
 	now = rpol_now(dom);

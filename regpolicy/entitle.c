@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Water filling.
+ * Entitlements by water filling.
  *
- * There is one level, entries per unit of weight, that all are filled to; who
- * demands less than the level gives stays at its demand, and who has a larger
- * minimum at that.  What all get together grows with the level, in straight
- * pieces, so the level at which it meets the capacity is found by Newton's
- * method: a step goes where the piece that one stands on would meet it.  Every
- * third step is a bisection, which bounds the passes by three times the bits of
- * a level (153), whatever the claims; in practice they are about ten.
+ * There is one level, in entries per unit of weight, to which all members are
+ * filled.  A member that demands less than the level gives stays at its demand,
+ * and a member with a larger minimum stays at its minimum.  The sum of all shares
+ * is a function of the level that grows in straight pieces, so Newton's method
+ * finds the level at which the sum meets the capacity: a step goes to the level at
+ * which the present piece would meet it.  Every third step is a bisection.  This
+ * bounds the number of passes by three times the bits of a level (153), whatever the
+ * claims; in practice there are about ten.
  */
 #include <linux/list.h>
 #include <linux/math64.h>
@@ -17,8 +18,9 @@
 #include "regpolicy/entitle.h"
 
 /*
- * Fraction of the level: what a weight of 10,000 gets is still exact to about
- * ten units.  RPOL_CLAIM_MAX and a weight of 2^14 fit on top of it.
+ * Bits of fraction of the level.  With these the share of a weight of 10,000 is still
+ * exact to about ten units.  A product of RPOL_CLAIM_MAX and a weight of 2^14 fits into
+ * the other bits.
  */
 #define LEVEL_BITS	10
 
@@ -27,7 +29,7 @@ static u64 claim_share(const struct rpol_claim *c, u64 level)
 	return clamp((level * c->weight) >> LEVEL_BITS, c->floor, c->ceil);
 }
 
-/* What all get at @level, and in @slope how fast that grows with it there. */
+/* The sum of all shares at @level; @slope gets how fast it grows with the level there. */
 static u64 fill(const struct list_head *claims, u64 level, u64 *slope)
 {
 	const struct rpol_claim *c;
@@ -43,7 +45,7 @@ static u64 fill(const struct list_head *claims, u64 level, u64 *slope)
 	return sum;
 }
 
-/* The highest level, below @high, at which all together get no more than @capacity. */
+/* The highest level below @high at which the sum of all shares is at most @capacity. */
 static u64 find_level(const struct list_head *claims, u64 capacity, u64 high)
 {
 	u64 low = 0, level = 0, slope, sum, step;
@@ -67,15 +69,17 @@ static u64 find_level(const struct list_head *claims, u64 capacity, u64 high)
 }
 
 /**
- * rpol_entitle - split a capacity
- * @claims:   struct rpol_claim, no amount above RPOL_CLAIM_MAX
+ * rpol_entitle - split a capacity over the demands of members
+ * @claims:   list of struct rpol_claim, no amount above RPOL_CLAIM_MAX; gets the shares
  * @capacity: at most RPOL_CLAIM_MAX, at least the sum of the floors
  *
- * If all demands fit, each gets its own.  Else each gets its weight times the
- * level, but not less than its floor nor more than its demand; of what
- * rounding leaves, up to the last entry is given out in the list's order.
+ * If all demands fit, each member gets its demand.  Else each gets its weight times
+ * the level, but at least its floor and at most its demand.  The rest that rounding
+ * leaves is given out in the list's order, to the last unit.
  *
- * O(n) for each pass, see above.
+ * A pass takes O(n); for the number of passes see above.
+ *
+ * Context: any; the caller keeps the list and its claims from changing.
  */
 void rpol_entitle(struct list_head *claims, u64 capacity)
 {
@@ -87,7 +91,7 @@ void rpol_entitle(struct list_head *claims, u64 capacity)
 		sum += c->ceil;
 		above = max(above, div_u64(c->ceil << LEVEL_BITS, c->weight) + 2);
 	}
-	/* At this level everybody has what it demands. */
+	/* At this level all members have what they demand. */
 	level = above;
 	if (sum > capacity)
 		level = find_level(claims, capacity, above);
@@ -99,7 +103,7 @@ void rpol_entitle(struct list_head *claims, u64 capacity)
 	}
 	if (sum <= capacity)
 		return;
-	/* One more step of the level is more than is left: give of it while it lasts. */
+	/* A level higher by one would take more than is left: raise shares in turn while any is. */
 	list_for_each_entry(c, claims, link) {
 		if (all >= capacity)
 			break;

@@ -11,21 +11,26 @@
 #include <linux/types.h>
 
 /*
- * Entitlements are computed in 1/256 of an entry, for members whose part is
- * less than one entry, and which get it by taking turns.
+ * Entitlements are computed in units of 1/256 of an entry, because the part of a
+ * member may be less than one entry: such members take turns.
  */
 #define RPOL_FRAC_BITS		8
 
-/* Bounds within which no product overflows: 2^32 entries, and 2^14 > RPOL_WEIGHT_MAX. */
+/*
+ * The largest amount of a claim, 2^32 entries: no product of it with a weight overflows, as
+ * RPOL_WEIGHT_MAX < 2^14.
+ */
 #define RPOL_CLAIM_MAX		(1ULL << (32 + RPOL_FRAC_BITS))
 
 /**
- * struct rpol_claim - what one member brings to the split, and takes from it
+ * struct rpol_claim - one member in the split: what it asks for, and what it gets
  * @link:   on the list given to rpol_entitle()
- * @floor:  its min, which it gets whatever it demands
- * @ceil:   what it demands, bounded by its max; if below @floor, @floor counts
+ * @floor:  the member's min, which it gets whatever it demands
+ * @ceil:   the member's demand, bounded by its max; if it is below @floor, @floor counts
  * @weight: 1..RPOL_WEIGHT_MAX
  * @share:  the result
+ *
+ * Amounts are in units of 1/256 of an entry.
  */
 struct rpol_claim {
 	struct list_head link;

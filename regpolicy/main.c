@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The registration policy as a module.  It has no state of its own: domains
- * are made by transport, one for each RNIC, and gone before it is unloaded.
+ * The registration policy as a module.  It has no state of its own: transport makes
+ * domains, one for each RNIC, and destroys them before this module can be unloaded.
  */
 #include <linux/module.h>
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A member: one mount or session, from its beginning to its end, and its
- * bounds.
+ * Members: how one mount or session begins and ends as a member of a domain, and how
+ * its bounds change.
+ *
+ * A member has a reference of its owner, and one for each claim that waits and each
+ * callback that is due.  rpol_member_destroy() waits until all are dropped.
  */
 #include <linux/err.h>
 #include <linux/export.h>
@@ -9,14 +12,24 @@
 #include "regpolicy/domain.h"
 #include "regpolicy/quota.h"
 
-/* Keeps @mem in its domain until unpinned; the domain's lock is held. */
+/**
+ * rpol_member_pin_locked - keep a member from being freed
+ * @mem: the member; rpol_member_unpin() ends this
+ *
+ * Context: any but hard interrupt; the domain's lock held.
+ */
 void rpol_member_pin_locked(struct rpol_member *mem)
 {
 	lockdep_assert_held(&mem->dom->lock);
 	refcount_inc(&mem->pins);
 }
 
-/* The member may be gone afterwards, unless the caller holds the domain's lock. */
+/**
+ * rpol_member_unpin - end what rpol_member_pin_locked() began
+ * @mem: the member; if the caller does not hold the domain's lock, it may be freed now
+ *
+ * Context: any but hard interrupt.
+ */
 void rpol_member_unpin(struct rpol_member *mem)
 {
 	if (refcount_dec_and_test(&mem->pins))
@@ -48,7 +61,7 @@ static struct rpol_member *member_alloc(const struct rpol_quota *quota)
 	return mem;
 }
 
-/* What is kept for a member from now on; both locks are held. */
+/* Changes the minimum that is kept for a member; both locks are held. */
 static void set_min_locked(struct rpol_member *mem, u64 min)
 {
 	struct rpol_domain *dom = mem->dom;
@@ -60,7 +73,7 @@ static void set_min_locked(struct rpol_member *mem, u64 min)
 	atomic64_sub((s64)(rpol_account_held(&mem->acct) - held), &dom->common);
 }
 
-/* Has the change of a limit, or of who there is, take effect at once. */
+/* Applies a change of a limit, or of the set of members, at once; the domain's lock is held. */
 static void limits_changed_locked(struct rpol_domain *dom)
 {
 	u64 now = rpol_now(dom);
@@ -74,13 +87,13 @@ static void limits_changed_locked(struct rpol_domain *dom)
 }
 
 /**
- * rpol_member_create - a mount or a session begins to use an RNIC
+ * rpol_member_create - make a member for a mount or session that begins to use an RNIC
  * @dom: the RNIC's domain
- * @quota: its bounds
- * @ops: what it can be asked; NULL if it never has idle MRs
- * @ctx: handed to @ops
+ * @quota: the member's bounds
+ * @ops: the owner's callback; NULL if the member never has idle MRs
+ * @ctx: argument of @ops
  *
- * Context: process.
+ * Context: process, may sleep; takes the domain's lock.
  * Return: the member; ERR_PTR(-EINVAL) for a quota that contradicts itself,
  * ERR_PTR(-ENOSPC) if its minimum and the others' exceed the capacity,
  * ERR_PTR(-ENOMEM).
@@ -114,7 +127,7 @@ struct rpol_member *rpol_member_create(struct rpol_domain *dom,
 	dom->nr_members++;
 	atomic64_sub(rpol_account_held(&mem->acct), &dom->common);
 	list_add_tail(&mem->link, &dom->members);
-	/* A minimum may have put a claim out of reach, or be held by others. */
+	/* The minimum may put a claim out of reach, or others may have the entries now. */
 	limits_changed_locked(dom);
 	rpol_domain_unlock(dom);
 	return mem;
@@ -122,14 +135,15 @@ struct rpol_member *rpol_member_create(struct rpol_domain *dom,
 EXPORT_SYMBOL_GPL(rpol_member_create);
 
 /**
- * rpol_member_shutdown - charge this member for nothing any more
+ * rpol_member_shutdown - grant nothing to a member any more
  * @mem: the member
  *
  * Its waiting claims, and all later ones, end with -ESHUTDOWN.  MRs go on to
  * fall idle, to be revoked and to be released as before.  But nothing is kept
- * for it any more: whoever comes after it can have its minimum at once.
+ * for the member any more, so another member can have its minimum at once.
  *
- * Context: any but hard interrupt.
+ * Context: any but hard interrupt; takes the locks of domain and member, and makes
+ * callbacks.
  */
 void rpol_member_shutdown(struct rpol_member *mem)
 {
@@ -143,7 +157,7 @@ void rpol_member_shutdown(struct rpol_member *mem)
 	mem->stats.refused += mem->nr_waiters;
 	set_min_locked(mem, 0);
 	spin_unlock(&mem->lock);
-	/* Entitlements can wait for a tick: thousands may be shut down at a time. */
+	/* Entitlements are left to a tick: thousands of members may be shut down at a time. */
 	rpol_order_refuse_locked(dom, now);
 	rpol_order_serve_locked(dom, now);
 	rpol_domain_unlock(dom);
@@ -151,14 +165,15 @@ void rpol_member_shutdown(struct rpol_member *mem)
 EXPORT_SYMBOL_GPL(rpol_member_shutdown);
 
 /**
- * rpol_member_dismiss - send away who waits for this member just now
+ * rpol_member_dismiss - end all claims of a member that wait now
  * @mem: the member
- * @error: how their claims end, negative
+ * @error: result of these claims, negative
  *
- * And who has decided to wait before this, and begins to only later: see
- * rpol_mr_get_since().
+ * This also concerns a task that has decided to wait before this call, but begins to
+ * wait later: see rpol_mr_get_since().
  *
- * Context: any but hard interrupt.
+ * Context: any but hard interrupt; takes the locks of domain and member, and makes
+ * callbacks.
  */
 void rpol_member_dismiss(struct rpol_member *mem, int error)
 {
@@ -180,10 +195,10 @@ void rpol_member_dismiss(struct rpol_member *mem, int error)
 EXPORT_SYMBOL_GPL(rpol_member_dismiss);
 
 /**
- * rpol_member_dismissals - how often those who waited were sent away
+ * rpol_member_dismissals - count the calls of rpol_member_dismiss()
  * @mem: the member
  *
- * Context: any.
+ * Context: any; takes no lock.
  * Return: a number for rpol_mr_get_since(), which may wrap.
  */
 u32 rpol_member_dismissals(const struct rpol_member *mem)
@@ -193,13 +208,13 @@ u32 rpol_member_dismissals(const struct rpol_member *mem)
 EXPORT_SYMBOL_GPL(rpol_member_dismissals);
 
 /**
- * rpol_member_destroy - a mount or a session has ended
- * @mem: the member, which has released all that it was charged, its idle MRs
- *	 after rpol_mr_flush(); no call with it may begin any more
+ * rpol_member_destroy - free the member of a mount or session that has ended
+ * @mem: the member.  All that it was charged has been released, idle MRs by way of
+ *	 rpol_mr_flush().  No other call with it may begin any more
  *
- * Waits for callbacks and claims that are still on their way out.
+ * Waits for callbacks that run or are due, and for claims whose result is on its way.
  *
- * Context: process.
+ * Context: process, sleeps; takes the domain's lock.
  */
 void rpol_member_destroy(struct rpol_member *mem)
 {
@@ -212,7 +227,7 @@ void rpol_member_destroy(struct rpol_member *mem)
 	wait_for_completion(&mem->unpinned);
 
 	rpol_domain_lock(dom);
-	/* The RNIC's entries are not lost even if their owner forgot them. */
+	/* Should the owner have forgotten to release entries, the domain still gets them back. */
 	WARN_ON_ONCE(mem->acct.charged);
 	spin_lock(&mem->lock);
 	rpol_member_integrate_locked(mem, rpol_now(dom));
@@ -232,13 +247,14 @@ EXPORT_SYMBOL_GPL(rpol_member_destroy);
 
 /**
  * rpol_member_set_quota - change a member's bounds
- * @mem: the member; for one that is shut down nothing is kept
- * @quota: the new ones.  What is charged above them goes when it falls idle, or
- *	   at once if it is; claims that they put out of reach end with -E2BIG
+ * @mem: the member; if it is shut down its minimum stays 0
+ * @quota: the new bounds.  MRs beyond the new maximum become victims when they fall
+ *	   idle, idle MRs at once.  Claims that are out of reach now end with -E2BIG
  *
- * Context: any but hard interrupt.
- * Return: 0; -EINVAL, nothing changed, for a quota that contradicts itself or
- * a minimum that with the others' exceeds the capacity.
+ * Context: any but hard interrupt; takes the locks of domain and member, and makes
+ * callbacks.
+ * Return: 0; -EINVAL, with nothing changed, for a quota that contradicts itself, or
+ * for a minimum that exceeds the capacity together with the others'.
  */
 int rpol_member_set_quota(struct rpol_member *mem, const struct rpol_quota *quota)
 {
@@ -269,7 +285,9 @@ EXPORT_SYMBOL_GPL(rpol_member_set_quota);
 /**
  * rpol_member_get_quota - read a member's bounds
  * @mem: the member
- * @quota: filled in
+ * @quota: filled in; the minimum is 0 if the member is shut down
+ *
+ * Context: any but hard interrupt; takes the member's lock.
  */
 void rpol_member_get_quota(struct rpol_member *mem, struct rpol_quota *quota)
 {
@@ -282,18 +300,17 @@ void rpol_member_get_quota(struct rpol_member *mem, struct rpol_quota *quota)
 EXPORT_SYMBOL_GPL(rpol_member_get_quota);
 
 /**
- * rpol_member_room - the largest MR that is worth asking for just now
+ * rpol_member_room - find the largest MR that is worth asking for just now
  * @mem:	the member
  * @device_max: entries that one MR of the device can hold
- * @least:	what each of its MRs is charged at least
+ * @least:	entries that each MR of the device is charged at least
  *
- * Bounded by the member's maximum, by what others' minima leave, and, while
- * somebody waits, by its entitlement: whoever asks for more than that waits for
- * a turn in time, when smaller MRs could be had all the while.
+ * The size is bounded by the member's maximum, by the entries that others' minima
+ * leave and, while claims wait, by the member's entitlement.  A claim for more than the
+ * entitlement would wait for its turn, while smaller MRs could be had all the time.
  *
- * Any context; takes no lock, so that it may be out of date at once.
- *
- * Return: entries of a class, the smallest one if none fits.
+ * Context: any; takes no lock, so the result may be out of date at once.
+ * Return: entries of an MR of some class; of the smallest class if none fits.
  */
 u32 rpol_member_room(struct rpol_member *mem, u32 device_max, u32 least)
 {
@@ -305,7 +322,7 @@ u32 rpol_member_room(struct rpol_member *mem, u32 device_max, u32 least)
 
 	most -= min(most, sum_min - min(sum_min, min));
 	most = min(most, READ_ONCE(mem->acct.max));
-	/* Who gets all that it demands may demand more. */
+	/* A member that gets all that it demands is not bounded: it may demand more. */
 	if (READ_ONCE(dom->contended) && READ_ONCE(mem->curbed))
 		most = min(most, max(READ_ONCE(mem->share), min));
 	for (class = 1; class < RPOL_NR_CLASSES; class++)
@@ -319,6 +336,8 @@ EXPORT_SYMBOL_GPL(rpol_member_room);
  * rpol_member_get_stats - read a member's account
  * @mem: the member
  * @st: filled in
+ *
+ * Context: any but hard interrupt; takes the locks of domain and member.
  */
 void rpol_member_get_stats(struct rpol_member *mem, struct rpol_member_stats *st)
 {

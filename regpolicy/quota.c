@@ -3,9 +3,9 @@
  * Quotas and tunables as an administrator writes them: "min=64 max=4096
  * weight=200", "discipline=fair idle_ms=5000".
  *
- * Strict on purpose.  A quota that is half understood gives a mount a share
- * that nobody asked for, so there are no signs, no hexadecimal, no suffixes,
- * and a word that is not known refuses the whole line.
+ * The parser is strict on purpose.  A quota that is half understood would give a
+ * mount a share that the administrator did not ask for.  So there are no signs, no
+ * hexadecimal and no suffixes, and one unknown word refuses the whole line.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -44,19 +44,19 @@ static const char *const replacement_names[RPOL_NR_REPLACEMENTS] = {
 	[RPOL_RANDOM]	= "random",
 };
 
-/* What a line is about: one of these is not NULL. */
+/* Where the values of a line go: one of the two is not NULL. */
 struct target {
 	struct rpol_quota *quota;
 	struct rpol_tunables *tun;
 };
 
-/* isspace() would take 0xa0 and form feeds as well. */
+/* Not isspace(), which accepts 0xa0 and form feeds as well. */
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The number that is all of the @len bytes at @s. */
+/* Parses a decimal number that takes all of the @len bytes at @s. */
 static int parse_number(const char *s, size_t len, u64 *value)
 {
 	u64 v = 0;
@@ -156,7 +156,7 @@ static int parse_word(const struct target *to, unsigned int *seen, const char *s
 	return -EINVAL;
 }
 
-/* Words separated by white space, each at most once and at least one. */
+/* Parses words separated by white space: at least one, and each at most once. */
 static int parse_line(const struct target *to, const char *text)
 {
 	unsigned int seen = 0;
@@ -178,10 +178,13 @@ static int parse_line(const struct target *to, const char *text)
 }
 
 /**
- * rpol_quota_valid - whether a quota is one that a member can have
- * @quota: as given
+ * rpol_quota_valid - test whether a quota does not contradict itself
+ * @quota: the quota
  *
- * Return: true if so.  Whether its minimum fits the domain is not asked here.
+ * Whether its minimum fits into the domain is for the caller to check.
+ *
+ * Context: any.
+ * Return: true if a member can have it.
  */
 bool rpol_quota_valid(const struct rpol_quota *quota)
 {
@@ -193,10 +196,12 @@ bool rpol_quota_valid(const struct rpol_quota *quota)
  * rpol_quota_parse - read a quota as an administrator writes it
  * @text: any of min=N, max=N or max=none, weight=N, each at most once, in any
  *	  order, separated by white space
- * @quota: what is not named keeps its value; unchanged unless 0 is returned
+ * @quota: gets the values; a value that is not named stays as it is, and all stay unless 0
+ *	   is returned
  *
- * Return: 0, or -EINVAL for anything but that, for a quota that contradicts
- * itself, and for a text that names nothing.
+ * Context: any.
+ * Return: 0, or -EINVAL for any other text, also one without a word, and for a quota
+ * that contradicts itself.
  */
 int rpol_quota_parse(const char *text, struct rpol_quota *quota)
 {
@@ -215,10 +220,13 @@ EXPORT_SYMBOL_GPL(rpol_quota_parse);
  * @text: any of discipline=fair|fifo, replacement=lru|lfu|random, low=N,
  *	  high=N, idle_ms=N, each at most once, in any order, separated by white
  *	  space
- * @tun:  what is not named keeps its value; unchanged unless 0 is returned
+ * @tun:  gets the values; a value that is not named stays as it is, and all stay unless 0
+ *	  is returned
  *
- * Return: 0, or -EINVAL for anything but that and for a text that names nothing.
- * Whether they fit together rpol_domain_set_tunables() says.
+ * rpol_domain_set_tunables() checks whether the values fit together.
+ *
+ * Context: any.
+ * Return: 0, or -EINVAL for any other text, also one without a word.
  */
 int rpol_tunables_parse(const char *text, struct rpol_tunables *tun)
 {
@@ -233,10 +241,11 @@ int rpol_tunables_parse(const char *text, struct rpol_tunables *tun)
 EXPORT_SYMBOL_GPL(rpol_tunables_parse);
 
 /**
- * rpol_discipline_name - as it is written
+ * rpol_discipline_name - look up how a discipline is written
  * @discipline: enum rpol_discipline
  *
- * Return: its name.
+ * Context: any.
+ * Return: the name; "?" if there is no such discipline.
  */
 const char *rpol_discipline_name(u32 discipline)
 {
@@ -245,10 +254,11 @@ const char *rpol_discipline_name(u32 discipline)
 EXPORT_SYMBOL_GPL(rpol_discipline_name);
 
 /**
- * rpol_replacement_name - as it is written
+ * rpol_replacement_name - look up how a replacement policy is written
  * @replacement: enum rpol_replacement
  *
- * Return: its name.
+ * Context: any.
+ * Return: the name; "?" if there is no such policy.
  */
 const char *rpol_replacement_name(u32 replacement)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What regpolicy's own files need of quotas beyond regpolicy.h.
+ * Functions for quotas that are for the files of regpolicy/ only.
  */
 #ifndef RDMAFS_REGPOLICY_QUOTA_H
 #define RDMAFS_REGPOLICY_QUOTA_H

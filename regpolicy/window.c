@@ -9,18 +9,20 @@
 #include "regpolicy/window.h"
 
 /**
- * rpol_peak_note - a value has changed
- * @p: its peak
- * @now: ns, not before any @now of @p
- * @before: what it was until now
- * @value: what it is
+ * rpol_peak_note - record a change of a value
+ * @p: the value's peak
+ * @now: time in ns, not before any earlier @now for @p
+ * @before: the value until now
+ * @value: the value from now on
+ *
+ * Context: any; the caller keeps @p from changing.
  */
 void rpol_peak_note(struct rpol_peak *p, u64 now, u64 before, u64 value)
 {
 	u64 age = now - p->since;
 
 	if (age >= 2 * RPOL_DEMAND_NS) {
-		/* Nothing was noted in the whole of a half-window: it stayed @before. */
+		/* No change in the whole of a half-window: the value was @before all the time. */
 		p->prev = before;
 		p->cur = before;
 		p->since = now;
@@ -34,12 +36,13 @@ void rpol_peak_note(struct rpol_peak *p, u64 now, u64 before, u64 value)
 }
 
 /**
- * rpol_peak_read - the largest value in the last one to two half-windows
- * @p: the peak
- * @now: ns, not before any @now of @p
- * @value: what the value is
+ * rpol_peak_read - find the largest value in the last one to two half-windows
+ * @p: the peak, which is brought up to date
+ * @now: time in ns, not before any earlier @now for @p
+ * @value: the value now
  *
- * Return: the peak.
+ * Context: any; the caller keeps @p from changing.
+ * Return: the largest value.
  */
 u64 rpol_peak_read(struct rpol_peak *p, u64 now, u64 value)
 {
@@ -48,24 +51,25 @@ u64 rpol_peak_read(struct rpol_peak *p, u64 now, u64 value)
 }
 
 /**
- * rpol_window_grown - what has become of a window since nobody waits any more
- * @window: as it was cut
- * @capacity: of the domain
- * @elapsed: ns since then
+ * rpol_window_grown - compute how far a window has grown back since claims last waited
+ * @window: the window as it was cut, in entries
+ * @capacity: capacity of the domain
+ * @elapsed: time since claims last waited, in ns
  *
- * Return: entries, or RPOL_NO_WINDOW once it would be all there are.
+ * Context: any.
+ * Return: entries, or RPOL_NO_WINDOW if the window would be the capacity or more.
  */
 u64 rpol_window_grown(u64 window, u64 capacity, u64 elapsed)
 {
 	u64 part = (capacity + RPOL_REGROW_PARTS - 1) / RPOL_REGROW_PARTS;
 	/*
-	 * In a small domain, the MR of a usual RPC: that of the largest could be
-	 * all there is, and who lacks a part of one is served by the line.
+	 * In a small domain a step is the MR of a usual RPC.  The largest MR could be the
+	 * whole capacity, and a claim for which a step is too small is served by the line.
 	 */
 	u64 step = max_t(u64, RPOL_CLASS_USUAL, part);
 	u64 steps = div_u64(elapsed, RPOL_REGROW_NS);
 
-	/* More steps than parts are never needed, and never overflow. */
+	/* So many steps open any window; more of them could overflow. */
 	window += step * min_t(u64, steps, RPOL_REGROW_PARTS);
 	return window < capacity ? window : RPOL_NO_WINDOW;
 }
