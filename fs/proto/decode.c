@@ -2,13 +2,14 @@
 /*
  * Taking apart protocol bodies that a peer wrote.
  *
- * This is the edge of design rule 11 for everything in a body: lengths are
- * compared with what is left, never added to it, and names are what the VFS
- * may be given.  What a value means (an operation's number, flag bits, a
- * range inside a file) is checked by whoever uses it.
+ * The peer is not trusted (design rule 11), so this file checks everything in a
+ * body that can be checked without its meaning.  A length is compared with the
+ * bytes that are left, and never added to a position before that.  A name is one
+ * that the VFS may be given.  The caller checks the meaning of a value: an
+ * operation's number, flag bits, a range inside a file.
  *
- * Nothing is copied but handles: strings and fixed structs point into the
- * body and live as long as it does.
+ * Only handles are copied.  Strings and fixed structs point into the body, and are
+ * valid as long as the body is.
  */
 #include <linux/bits.h>
 #include <linux/errno.h>
@@ -21,7 +22,7 @@
 
 #define DIRENT_ALIGN	8
 
-/* The types that readdir(3) knows; a set of bits, all below 16. */
+/* The types that readdir(3) knows, as a set of bits; all types are below 16. */
 #define DIRENT_TYPES	(BIT(DT_UNKNOWN) | BIT(DT_FIFO) | BIT(DT_CHR) | BIT(DT_DIR) | \
 			 BIT(DT_BLK) | BIT(DT_REG) | BIT(DT_LNK) | BIT(DT_SOCK) | BIT(DT_WHT))
 
@@ -72,8 +73,10 @@ static void dec_str_drop(struct rfp_dec *d, struct rfp_str *str)
 /**
  * rfp_dec_init - begin to take a body apart
  * @d: decoder
- * @buf: the body
- * @size: its bytes
+ * @buf: the body, which must not change or be freed while results are used
+ * @size: length of the body in bytes
+ *
+ * Context: any.
  */
 void rfp_dec_init(struct rfp_dec *d, const void *buf, size_t size)
 {
@@ -84,10 +87,11 @@ void rfp_dec_init(struct rfp_dec *d, const void *buf, size_t size)
 EXPORT_SYMBOL_GPL(rfp_dec_init);
 
 /**
- * rfp_dec_fixed - the next fixed struct
+ * rfp_dec_fixed - take the next fixed struct
  * @d: decoder
- * @size: of the struct
+ * @size: size of the struct in bytes
  *
+ * Context: any.
  * Return: the struct inside the body, at any alignment; NULL once @d is bad.
  */
 const void *rfp_dec_fixed(struct rfp_dec *d, size_t size)
@@ -97,14 +101,15 @@ const void *rfp_dec_fixed(struct rfp_dec *d, size_t size)
 EXPORT_SYMBOL_GPL(rfp_dec_fixed);
 
 /**
- * rfp_dec_zero_at - the next fixed struct, a part of which has to be 0
- * @d: decoder, bad afterwards if it is not
- * @size: of the struct
- * @pad: where that part begins in it
- * @len: its bytes
+ * rfp_dec_zero_at - take the next fixed struct, a part of which has to be 0
+ * @d: decoder, bad afterwards if that part is not 0
+ * @size: size of the struct in bytes
+ * @pad: offset of the part in the struct
+ * @len: length of the part in bytes
  *
- * rfp_dec_padded() knows these from the struct's type.
+ * rfp_dec_padded() calls this with the numbers of a struct's type.
  *
+ * Context: any.
  * Return: as rfp_dec_fixed().
  */
 const void *rfp_dec_zero_at(struct rfp_dec *d, size_t size, size_t pad, size_t len)
@@ -120,9 +125,11 @@ const void *rfp_dec_zero_at(struct rfp_dec *d, size_t size, size_t pad, size_t l
 EXPORT_SYMBOL_GPL(rfp_dec_zero_at);
 
 /**
- * rfp_dec_fh - the next file handle
+ * rfp_dec_fh - take the next file handle
  * @d: decoder
- * @fh: filled in; length 0 once @d is bad
+ * @fh: gets a copy; its length is 0 once @d is bad
+ *
+ * Context: any.
  */
 void rfp_dec_fh(struct rfp_dec *d, struct rfp_fh *fh)
 {
@@ -134,10 +141,12 @@ void rfp_dec_fh(struct rfp_dec *d, struct rfp_fh *fh)
 EXPORT_SYMBOL_GPL(rfp_dec_fh);
 
 /**
- * rfp_dec_name - the next file name
+ * rfp_dec_name - take the next file name
  * @d: decoder, bad afterwards if the name is not fit for a directory entry
- * @name: filled in; length 0 once @d is bad
+ * @name: filled in; its length is 0 once @d is bad
  * @dotdot_ok: ".." is allowed, as it is in LOOKUP
+ *
+ * Context: any.
  */
 void rfp_dec_name(struct rfp_dec *d, struct rfp_str *name, bool dotdot_ok)
 {
@@ -148,10 +157,12 @@ void rfp_dec_name(struct rfp_dec *d, struct rfp_str *name, bool dotdot_ok)
 EXPORT_SYMBOL_GPL(rfp_dec_name);
 
 /**
- * rfp_dec_str - the next string that is no file name
+ * rfp_dec_str - take the next string that is not a file name
  * @d: decoder, bad afterwards if the string holds a NUL
- * @str: filled in; length 0 once @d is bad
+ * @str: filled in; its length is 0 once @d is bad
  * @max: the most bytes that the protocol allows here
+ *
+ * Context: any.
  */
 void rfp_dec_str(struct rfp_dec *d, struct rfp_str *str, size_t max)
 {
@@ -162,9 +173,10 @@ void rfp_dec_str(struct rfp_dec *d, struct rfp_str *str, size_t max)
 EXPORT_SYMBOL_GPL(rfp_dec_str);
 
 /**
- * rfp_dec_end - whether the whole body was sound
+ * rfp_dec_end - test whether the whole body was sound
  * @d: decoder
  *
+ * Context: any.
  * Return: 0, or -EBADMSG if something was missing, unsound or left over.
  */
 int rfp_dec_end(const struct rfp_dec *d)
@@ -173,7 +185,7 @@ int rfp_dec_end(const struct rfp_dec *d)
 }
 EXPORT_SYMBOL_GPL(rfp_dec_end);
 
-/* What an entry of these parts is long; all three are u16, so nothing wraps. */
+/* The length of an entry with these parts; both lengths are u16, so the sum can't wrap. */
 static size_t dirent_size(u16 name_len, u16 fh_len, bool has_attr)
 {
 	size_t len = sizeof(struct rfp_dirent) + name_len + fh_len;
@@ -201,12 +213,13 @@ static bool dirent_is_sound(const struct rfp_dirent *de)
 }
 
 /**
- * rfp_dec_dirent - the next directory entry
+ * rfp_dec_dirent - take the next directory entry
  * @d: decoder over the data of a READDIR reply
  * @view: filled in if 1 is returned
  *
- * Return: 1 if there was an entry, 0 at the end, -EBADMSG if the entry is
- * unsound; then the decoder stays bad.
+ * Context: any.
+ * Return: 1 if there was an entry; 0 at the end of the data; -EBADMSG if the entry is
+ * unsound, after which @d stays bad.
  */
 int rfp_dec_dirent(struct rfp_dec *d, struct rfp_dirent_view *view)
 {

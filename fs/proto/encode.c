@@ -2,10 +2,10 @@
 /*
  * Writing protocol bodies into a buffer of a given size.
  *
- * What does not fit, or may not be sent (an empty name, a handle longer than
- * the protocol knows), makes the encoder bad, and rfp_enc_len() says so at the
- * end.  The one thing that may run out of room without harm is a directory
- * entry: a reply holds as many of them as fit.
+ * A field that does not fit, or may not be sent (an empty name, a handle longer
+ * than the protocol allows), makes the encoder bad, and rfp_enc_len() says so at
+ * the end.  A directory entry is the exception: it may find no room without harm,
+ * because a reply holds as many entries as fit.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -15,7 +15,7 @@
 #include <linux/unaligned.h>
 #include "fs/proto/codec.h"
 
-/* READDIR data is a sequence of entries, each beginning on such a boundary. */
+/* READDIR data is a sequence of entries, each of which begins at a multiple of this. */
 #define DIRENT_ALIGN	8
 
 static u8 *enc_take(struct rfp_enc *e, size_t size)
@@ -48,8 +48,10 @@ static void enc_counted(struct rfp_enc *e, const void *data, size_t len, size_t 
 /**
  * rfp_enc_init - begin a body
  * @e: encoder
- * @buf: where to write, @size bytes
- * @size: room there is
+ * @buf: buffer to write to
+ * @size: size of the buffer in bytes
+ *
+ * Context: any.
  */
 void rfp_enc_init(struct rfp_enc *e, void *buf, size_t size)
 {
@@ -61,12 +63,13 @@ void rfp_enc_init(struct rfp_enc *e, void *buf, size_t size)
 EXPORT_SYMBOL_GPL(rfp_enc_init);
 
 /**
- * rfp_enc_fixed - room for a fixed struct
+ * rfp_enc_fixed - append room for a fixed struct
  * @e: encoder
- * @size: of the struct
+ * @size: size of the struct in bytes
  *
- * Return: the room, zeroed, so that pad fields need no care; NULL once @e is
- * bad.
+ * Context: any.
+ * Return: the room, at any alignment, zeroed, so that pad fields need not be set; NULL
+ * once @e is bad.
  */
 void *rfp_enc_fixed(struct rfp_enc *e, size_t size)
 {
@@ -80,8 +83,10 @@ EXPORT_SYMBOL_GPL(rfp_enc_fixed);
 
 /**
  * rfp_enc_fh - append a file handle
- * @e: encoder, bad afterwards if @fh is empty or too long
+ * @e: encoder, bad afterwards if @fh is empty, too long, or does not fit
  * @fh: the handle
+ *
+ * Context: any.
  */
 void rfp_enc_fh(struct rfp_enc *e, const struct rfp_fh *fh)
 {
@@ -91,10 +96,12 @@ EXPORT_SYMBOL_GPL(rfp_enc_fh);
 
 /**
  * rfp_enc_str - append a name
- * @e: encoder, bad afterwards if the name is empty or longer than @max
- * @s: its first byte; no NUL is needed
- * @len: its bytes
- * @max: the most that the protocol allows here
+ * @e: encoder, bad afterwards if the name is empty, longer than @max, or does not fit
+ * @s: first byte of the name; no NUL is needed
+ * @len: length of the name in bytes
+ * @max: the most bytes that the protocol allows here
+ *
+ * Context: any.
  */
 void rfp_enc_str(struct rfp_enc *e, const char *s, size_t len, size_t max)
 {
@@ -106,8 +113,9 @@ EXPORT_SYMBOL_GPL(rfp_enc_str);
  * rfp_enc_len - end a body
  * @e: encoder
  *
- * Return: its length, or -EMSGSIZE if something did not fit or was not fit to
- * be sent.
+ * Context: any.
+ * Return: the length of the body in bytes, or -EMSGSIZE if a field did not fit or was
+ * not fit to be sent.
  */
 int rfp_enc_len(const struct rfp_enc *e)
 {
@@ -122,9 +130,11 @@ EXPORT_SYMBOL_GPL(rfp_enc_len);
  * @e: encoder
  * @op: operation
  * @cred: id of the caller's credentials
- * @size: of the operation's fixed struct, which begins with struct rfp_req
+ * @size: size of the operation's fixed struct, which begins with struct rfp_req
  *
- * Return: the struct, zero but for the common part; NULL once @e is bad.
+ * Context: any.
+ * Return: the struct, zero except for @op and @cred in the common part; NULL once @e is
+ * bad.
  */
 void *rfp_enc_req(struct rfp_enc *e, enum rfp_op op, u32 cred, size_t size)
 {
@@ -146,9 +156,10 @@ EXPORT_SYMBOL_GPL(rfp_enc_req);
 /**
  * rfp_enc_rep - begin a reply of status RFP_OK
  * @e: encoder
- * @size: of the operation's fixed struct, which begins with struct rfp_rep
+ * @size: size of the operation's fixed struct, which begins with struct rfp_rep
  *
- * Return: the struct, zeroed, which is RFP_OK; NULL once @e is bad.
+ * Context: any.
+ * Return: the struct, zeroed, so its status is RFP_OK; NULL once @e is bad.
  */
 void *rfp_enc_rep(struct rfp_enc *e, size_t size)
 {
@@ -163,16 +174,17 @@ EXPORT_SYMBOL_GPL(rfp_enc_rep);
 /**
  * rfp_enc_dirent - append a directory entry, if it fits
  * @e: encoder over the data of a READDIR reply
- * @cookie: where to go on after this entry
+ * @cookie: a READDIR with this cookie begins after this entry
  * @ino: inode number
  * @type: DT_*
- * @name: its first byte
- * @name_len: its bytes
+ * @name: first byte of the name; NUL, '/', "." and ".." are not refused here
+ * @name_len: length of the name in bytes
  * @attr: attributes, NULL together with @fh
  * @fh: handle, NULL together with @attr
  *
- * Return: true if it was written.  False leaves @e as it was if only the room
- * was too small, and makes it bad if the entry itself breaks the protocol.
+ * Context: any.
+ * Return: true if the entry was written.  Else false: @e is as it was if only the
+ * room was too small, and bad if the entry itself breaks the protocol.
  */
 bool rfp_enc_dirent(struct rfp_enc *e, u64 cookie, u64 ino, u8 type, const char *name,
 		    u16 name_len, const struct rfp_attr *attr, const struct rfp_fh *fh)

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The protocol library as a module: client and server both link to it, and
+ * The protocol library as a module: both client and server link to it, and
  * neither to the other.  It has no state, so there is nothing to start or stop.
  *
- * The sizes of what travels are fixed here, at compile time and once: a field
- * that slips into a wire struct, or a compiler that pads one, stops the build
- * instead of a mount.
+ * The sizes of all wire structs are checked here, at compile time: if a field slips
+ * into a struct, or a compiler pads one, the build fails and not a mount.
  */
 #include <linux/build_bug.h>
 #include <linux/module.h>

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The file protocol of rdmafs, draft-6: what stands in the bodies of
- * transport's requests and replies.  Documentation/protocol.rst is the same
+ * The file protocol of rdmafs, draft-6: the contents of the bodies of
+ * transport's requests and replies.  Documentation/protocol.rst says the same
  * in prose.
  *
- * All integers are little-endian.  A body is a fixed struct, named below for
- * each operation, followed by the variable fields that the comment lists, in
- * that order, without padding:
+ * All integers are little-endian.  A body is a fixed struct, followed by variable
+ * fields.  The comment on enum rfp_op names the struct of each operation and lists
+ * the fields in their order; there is no padding between them:
  *
  *	fh	__le16 length (1..RFP_FH_MAX), then that many bytes
  *	name	__le16 length (1..RFP_NAME_MAX), then that many bytes; no NUL,
  *		no '/', neither "." nor ".."
  *	attr	struct rfp_attr
  *
- * Trailing bytes after the last field are an error.  Every request begins
- * with struct rfp_req, every reply with struct rfp_rep; if its status is not
- * RFP_OK nothing follows, except where an operation says so.
+ * Bytes after the last field are an error.  Every request begins with struct
+ * rfp_req, and every reply with struct rfp_rep.  If the status of a reply is not
+ * RFP_OK nothing follows struct rfp_rep, except where an operation says so.
  */
 #ifndef RDMAFS_PROTO_H
 #define RDMAFS_PROTO_H
 
 #include <linux/types.h>
 
-#ifndef __packed	/* user space, whose linux/types.h has it not */
+#ifndef __packed	/* in user space, whose linux/types.h does not define it */
 #define __packed __attribute((__packed__))
 #endif
 
@@ -37,42 +37,45 @@
 /**
  * enum rfp_op - operations
  *
- * "data>" is data that travels with the request, ">data" with the reply.
+ * "data>" stands for data that travels with the request, ">data" for data that
+ * travels with the reply.
  *
  * @RFP_ATTACH:	 struct rfp_req, name of the export (may hold '/', up to
  *	RFP_EXPORT_NAME_MAX bytes) -> struct rfp_attach_rep, fh, attr of the
  *	root.
  * @RFP_SETCRED: struct rfp_setcred_req, data> @ngroups times __le32 -> struct
- *	rfp_rep.  Names credentials for this session; an id in use is
- *	redefined.  @cred of its own rfp_req is ignored.
+ *	rfp_rep.  Gives credentials an id for this session; an id in use is
+ *	redefined.  @cred of the request's own struct rfp_req is ignored.
  * @RFP_LOOKUP:	 struct rfp_req, fh of the directory, name (here "..", and only
  *	here, is allowed) -> struct rfp_rep, attr and fh of the object, attr of
- *	the directory.  With RFP_ENOENT the attr of the directory follows.
+ *	the directory.  With status RFP_ENOENT the attr of the directory follows
+ *	struct rfp_rep.
  * @RFP_GETATTR: struct rfp_getattr_req, fh -> struct rfp_rep, attr
  * @RFP_SETATTR: struct rfp_setattr_req, fh -> struct rfp_rep, attr
  * @RFP_OPEN:	 struct rfp_open_req, fh -> struct rfp_open_rep, attr.  Only regular
- *	files are opened: RFP_EISDIR for a directory, RFP_ELOOP for a symbolic
- *	link, RFP_EOPNOTSUPP for a device, FIFO or socket.
+ *	files can be opened: the status is RFP_EISDIR for a directory, RFP_ELOOP for
+ *	a symbolic link, RFP_EOPNOTSUPP for a device, FIFO or socket.
  * @RFP_CREATE:	 struct rfp_create_req, fh of the directory, name -> struct
  *	rfp_open_rep, attr and fh of the file, attr of the directory.  Opens
- *	the file by its name, and makes it if it is to.  If the name exists and
- *	is no regular file, the statuses of RFP_OPEN, or RFP_EEXIST with
- *	RFP_CREATE_EXCL: look it up.
+ *	the file by its name, and makes it if there is none, except with
+ *	RFP_CREATE_NOT.  If the name exists and is not a regular file, the status is
+ *	that of RFP_OPEN, or RFP_EEXIST with RFP_CREATE_EXCL, and the client looks the
+ *	name up.
  * @RFP_CLOSE:	 struct rfp_close_req -> struct rfp_rep
  * @RFP_READ:	 struct rfp_read_req -> struct rfp_read_rep, >data
  * @RFP_WRITE:	 struct rfp_write_req, data> -> struct rfp_write_rep, attr
  * @RFP_COMMIT:	 struct rfp_commit_req -> struct rfp_commit_rep, attr
  * @RFP_MKDIR:	 struct rfp_mknod_req, fh of the directory, name -> struct
  *	rfp_rep, attr and fh of the object, attr of the directory
- * @RFP_MKNOD:	 the same; @mode has the type: S_IFIFO, S_IFSOCK, S_IFCHR,
+ * @RFP_MKNOD:	 as RFP_MKDIR; @mode has the type: S_IFIFO, S_IFSOCK, S_IFCHR,
  *	S_IFBLK or S_IFREG
- * @RFP_SYMLINK: the same, data> the target, 1..RFP_SYMLINK_MAX bytes
+ * @RFP_SYMLINK: as RFP_MKDIR, and data> the target, 1..RFP_SYMLINK_MAX bytes
  * @RFP_LINK:	 struct rfp_req, fh of the object, fh of the directory, name ->
  *	struct rfp_rep, attr of the object, attr of the directory
  * @RFP_UNLINK:	 struct rfp_req, fh of the directory, name -> struct rfp_rep,
  *	attr of the object as it is now (its link count lowered), attr of the
  *	directory
- * @RFP_RMDIR:	 the same
+ * @RFP_RMDIR:	 as RFP_UNLINK
  * @RFP_RENAME:	 struct rfp_rename_req, fh of the old directory, old name, fh of
  *	the new directory, new name -> struct rfp_rep, attr of what was moved,
  *	attr of the old directory, attr of the new one
@@ -82,7 +85,8 @@
  * @RFP_STATFS:	 struct rfp_req, fh -> struct rfp_statfs_rep
  * @RFP_GETXATTR: struct rfp_getxattr_req, fh, name of the attribute (may hold
  *	'/') -> struct rfp_xattr_rep, >data: the value.  With @size 0
- *	only the value's size is returned; RFP_ERANGE if it does not fit.
+ *	only the value's size is returned.  The status is RFP_ERANGE if the value
+ *	is larger than @size.
  * @RFP_SETXATTR: struct rfp_setxattr_req, fh, name of the attribute, data> the
  *	value -> struct rfp_rep, attr.  system.posix_acl_access and _default
  *	are set in their xattr form.
@@ -128,16 +132,20 @@ enum rfp_op {
 /*
  * enum rfp_status - how an operation ended
  *
- * The values are the protocol's own: errno numbers differ between
- * architectures.  fs/proto/status.c has the table.
+ * The values are the protocol's own, because errno numbers differ between
+ * architectures.  fs/proto/status.c has the tables.
  *
- * @RFP_EAGAIN:	  somebody on the server has to give something up first, a lease or
- *		  a delegation, and was asked to: send the request again in a moment
- * @RFP_BADCRED:  the credential id is not known to this session: SETCRED, again
- * @RFP_BADSTATE: the stateid is not known to this session: OPEN, again
+ * @RFP_EAGAIN:	  the request can't be executed now, for instance because the holder of a
+ *		  lease or a delegation on the server has to give it up first, and was asked
+ *		  to; the client sends the request again in a moment.
+ *		  Documentation/protocol.rst has all cases
+ * @RFP_BADCRED:  the session does not know the credential id; the client sends SETCRED, and
+ *		  then the request again
+ * @RFP_BADSTATE: the session does not know the stateid; the client sends OPEN, and then the
+ *		  request again
  * @RFP_BADPROTO: the request can't be parsed or names an unknown operation
- * @RFP_OFFLINE:  the export is not served at present, and may be again: send the request
- *		  again in a moment; nothing has been executed
+ * @RFP_OFFLINE:  the server knows the export and does not serve it at present; nothing has
+ *		  been executed, and the client sends the request again in a moment
  */
 enum rfp_status {
 	RFP_OK		= 0,
@@ -179,12 +187,12 @@ enum rfp_status {
 	RFP_OFFLINE	= 103,
 };
 
-#define RFP_REQ_ACCESS	0x1	/* tell in attributes what the caller may do */
+#define RFP_REQ_ACCESS	0x1	/* the attributes are to tell what the caller may do */
 
 /**
- * struct rfp_req - begins every request; 8 bytes
+ * struct rfp_req - the beginning of every request; 8 bytes
  * @op:	   enum rfp_op
- * @flags: RFP_REQ_*, which GETATTR and LOOKUP may have
+ * @flags: RFP_REQ_*, allowed in GETATTR and LOOKUP; else 0
  * @cred:  id of the caller's credentials, from RFP_SETCRED
  */
 struct rfp_req {
@@ -194,7 +202,7 @@ struct rfp_req {
 } __packed;
 
 /**
- * struct rfp_rep - begins every reply; 8 bytes
+ * struct rfp_rep - the beginning of every reply; 8 bytes
  * @status: enum rfp_status
  * @pad:    0
  */
@@ -216,36 +224,36 @@ struct rfp_time {
 #define RFP_ATTR_XATTRS	0x1	/* the object has, or may have, extended attributes */
 #define RFP_ATTR_ACL	0x2	/* the object has, or may have, a POSIX ACL */
 
-#define RFP_ACCESS_EXEC	0x1	/* the caller may execute or search it */
-#define RFP_ACCESS_WRITE 0x2	/* write it */
-#define RFP_ACCESS_READ	0x4	/* read it */
-#define RFP_ACCESS_TOLD	0x8	/* the other three are known */
+#define RFP_ACCESS_EXEC	0x1	/* the caller may execute or search the object */
+#define RFP_ACCESS_WRITE 0x2	/* the caller may write it */
+#define RFP_ACCESS_READ	0x4	/* the caller may read it */
+#define RFP_ACCESS_TOLD	0x8	/* the other three bits are valid */
 #define RFP_ACCESS_ALL	0xf
 
 /**
  * struct rfp_attr - the attributes of an object; 136 bytes
  * @ino:    unique in the export's file system: the inode number, as a rule
- * @change: differs whenever data or attributes have changed
- * @size:   bytes
+ * @change: change cookie: differs whenever data or attributes have changed
+ * @size:   size in bytes
  * @blocks: 512-byte blocks allocated
  * @atime:  last access
  * @mtime:  last modification
  * @ctime:  last change
  * @btime:  creation; all zero if unknown
  * @mode:   type and permissions, as in struct stat
- * @nlink:  links
+ * @nlink:  number of links
  * @uid:    owner
  * @gid:    group
- * @rdev_major: of a device node
- * @rdev_minor: of a device node
- * @blksize: preferred I/O size
+ * @rdev_major: major number of a device node
+ * @rdev_minor: minor number of a device node
+ * @blksize: preferred I/O size in bytes
  * @gen:    generation of the inode number
  * @flags:  RFP_ATTR_*
- * @access: RFP_ACCESS_*, if the request had RFP_REQ_ACCESS, else 0
+ * @access: RFP_ACCESS_* if the request had RFP_REQ_ACCESS, else 0
  * @before: in the reply to an operation that changes this object (WRITE,
- *	    SETATTR, CREATE, UNLINK, RENAME...): its change cookie as it was
- *	    just before, so that a client tells its own changes from those
- *	    of others; 0 if not told
+ *	    SETATTR, CREATE, UNLINK, RENAME...): the object's change cookie just
+ *	    before the change, by which a client tells its own changes from those
+ *	    of others; 0 if the server does not tell it
  * @pad:    0
  */
 struct rfp_attr {
@@ -274,8 +282,8 @@ struct rfp_attr {
 #define RFP_EXPORT_RO	0x1	/* the export is read-only */
 #define RFP_EXPORT_ACL	0x2	/* the file system has POSIX ACLs */
 #define RFP_EXPORT_XATTR 0x4	/* the file system has user. xattrs */
-#define RFP_EXPORT_SQUASH 0x8	/* everybody is one user: only the server knows what he may do */
-#define RFP_EXPORT_ROOT_SQUASH 0x10	/* user and group 0 are somebody else: likewise */
+#define RFP_EXPORT_SQUASH 0x8	/* all callers are one user: only the server knows their rights */
+#define RFP_EXPORT_ROOT_SQUASH 0x10	/* user and group 0 have other ids: likewise for them */
 #define RFP_EXPORT_ALL	0x1f
 
 /**
@@ -284,7 +292,7 @@ struct rfp_attr {
  * @fsid:	16 bytes that name the exported file system
  * @flags:	RFP_EXPORT_*
  * @time_gran:	granularity of times, in nanoseconds
- * @maxbytes:	largest file size
+ * @maxbytes:	largest file size, in bytes
  * @verifier:	write verifier, see struct rfp_write_rep
  */
 struct rfp_attach_rep {
@@ -299,10 +307,10 @@ struct rfp_attach_rep {
 /**
  * struct rfp_setcred_req - 24 bytes
  * @req:     common part
- * @id:	     name given to the credentials by the client
- * @uid:     user id on the wire: an id of the initial user namespace
+ * @id:	     the id that the client gives these credentials
+ * @uid:     user id, in the initial user namespace
  * @gid:     group id, likewise
- * @ngroups: supplementary groups, 0..RFP_GROUPS_MAX, as __le32 in the data
+ * @ngroups: number of supplementary groups, 0..RFP_GROUPS_MAX; the data has one __le32 for each
  */
 struct rfp_setcred_req {
 	struct rfp_req req;
@@ -315,8 +323,8 @@ struct rfp_setcred_req {
 /**
  * struct rfp_getattr_req - 16 bytes; then fh
  * @req:     common part
- * @stateid: an open of this file, or 0: finds the file also when its last
- *	     name is gone
+ * @stateid: an open of this file, by which the server finds the file even if its last
+ *	     name is gone; or 0
  */
 struct rfp_getattr_req {
 	struct rfp_req req;
@@ -328,23 +336,23 @@ struct rfp_getattr_req {
 #define RFP_SET_UID	0x002
 #define RFP_SET_GID	0x004
 #define RFP_SET_SIZE	0x008
-#define RFP_SET_ATIME	0x010	/* to @atime */
-#define RFP_SET_MTIME	0x020	/* to @mtime */
-#define RFP_SET_ATIME_NOW 0x040	/* to the server's clock */
-#define RFP_SET_MTIME_NOW 0x080
-#define RFP_SET_KILL_SUID 0x100	/* ATTR_KILL_SUID and ATTR_KILL_SGID */
+#define RFP_SET_ATIME	0x010	/* set to @atime */
+#define RFP_SET_MTIME	0x020	/* set to @mtime */
+#define RFP_SET_ATIME_NOW 0x040	/* set to the time of the server's clock */
+#define RFP_SET_MTIME_NOW 0x080	/* likewise */
+#define RFP_SET_KILL_SUID 0x100	/* remove set-id bits: ATTR_KILL_SUID and ATTR_KILL_SGID */
 #define RFP_SET_ALL	0x1ff
 
 /**
  * struct rfp_setattr_req - 68 bytes; then fh
  * @req:     common part
- * @stateid: with RFP_SET_SIZE an open for writing, which needs no permission
- *	     anew; or 0
- * @valid:   RFP_SET_*
- * @mode:    permissions, no type
+ * @stateid: with RFP_SET_SIZE an open for writing, with which permission is not
+ *	     checked again; or 0
+ * @valid:   RFP_SET_*: the fields that count
+ * @mode:    permissions, without the type
  * @uid:     owner
  * @gid:     group
- * @size:    bytes
+ * @size:    size in bytes
  * @atime:   last access
  * @mtime:   last modification
  * @pad:     0
@@ -365,13 +373,13 @@ struct rfp_setattr_req {
 #define RFP_OPEN_READ	0x1
 #define RFP_OPEN_WRITE	0x2
 #define RFP_OPEN_TRUNC	0x4
-#define RFP_OPEN_EXEC	0x8	/* to execute it: ask for x, not for r */
+#define RFP_OPEN_EXEC	0x8	/* to execute the file: permission is checked for x, not for r */
 #define RFP_OPEN_ALL	0xf
 
 /**
- * struct rfp_proof - 16 bytes; that a client was granted an open
+ * struct rfp_proof - proof that a client was granted an open; 16 bytes
  * @claim: number of the open, 0 for no proof
- * @mac:   the server's own; of @claim, client, caller, file and flags
+ * @mac:   MAC over @claim, client, caller, file and flags; only the server can check it
  */
 struct rfp_proof {
 	__le64 claim;
@@ -383,9 +391,9 @@ struct rfp_proof {
  * @req:   common part
  * @flags: RFP_OPEN_*
  * @pad:   0
- * @proof: what the reply said that opened this file before, to the same client, with
- *	   the same @flags and for the same caller: it is opened again without asking
- *	   for permission; or 0
+ * @proof: proof from the reply to an earlier open of this file by the same client, with the
+ *	   same @flags and for the same caller: the file is opened again and permission is
+ *	   not checked; or 0
  */
 struct rfp_open_req {
 	struct rfp_req req;
@@ -399,10 +407,10 @@ struct rfp_open_req {
 /**
  * struct rfp_open_rep - 40 bytes; then attr, and for CREATE fh and attr
  * @rep:     common part
- * @stateid: names this open until RFP_CLOSE; never 0
+ * @stateid: id of this open until RFP_CLOSE; never 0
  * @flags:   RFP_OPEN_CREATED: CREATE made the file
  * @pad:     0
- * @proof:   for struct rfp_open_req, in another session
+ * @proof:   proof of this open for struct rfp_open_req, in another session
  */
 struct rfp_open_rep {
 	struct rfp_rep rep;
@@ -413,14 +421,14 @@ struct rfp_open_rep {
 } __packed;
 
 #define RFP_CREATE_EXCL	0x1	/* the name must be new */
-#define RFP_CREATE_NOT	0x2	/* the name must exist; the mode means nothing */
-#define RFP_CREATE_AGAIN 0x4	/* asked before, in a session that was lost with the answer */
+#define RFP_CREATE_NOT	0x2	/* the name must exist; mode and umask mean nothing */
+#define RFP_CREATE_AGAIN 0x4	/* sent before, in a session that was lost with the reply */
 
 /**
  * struct rfp_create_req - 24 bytes; then fh, name
  * @req:   common part
- * @mode:  permissions, the umask applied already unless a default ACL rules
- * @umask: the caller's umask, applied by the server if no default ACL rules
+ * @mode:  permissions; the umask may be applied already if the file system has no POSIX ACLs
+ * @umask: the caller's umask, which the server applies if there is no default ACL
  * @flags: RFP_OPEN_*
  * @how:   RFP_CREATE_EXCL, RFP_CREATE_NOT, RFP_CREATE_AGAIN or 0
  */
@@ -435,10 +443,10 @@ struct rfp_create_req {
 /**
  * struct rfp_mknod_req - 24 bytes; then fh, name
  * @req:   common part
- * @mode:  type and permissions, umask not applied
- * @umask: the caller's umask, applied by the server if no default ACL rules
- * @rdev_major: of a device node
- * @rdev_minor: of a device node
+ * @mode:  type and permissions; as to the umask see struct rfp_create_req
+ * @umask: the caller's umask, which the server applies if there is no default ACL
+ * @rdev_major: major number of a device node
+ * @rdev_minor: minor number of a device node
  */
 struct rfp_mknod_req {
 	struct rfp_req req;
@@ -451,7 +459,7 @@ struct rfp_mknod_req {
 /**
  * struct rfp_close_req - 16 bytes
  * @req:     common part
- * @stateid: void from here on
+ * @stateid: the open to end; the stateid is invalid from now on
  */
 struct rfp_close_req {
 	struct rfp_req req;
@@ -463,7 +471,7 @@ struct rfp_close_req {
  * @req:     common part
  * @stateid: an open for reading (or RFP_OPEN_EXEC)
  * @offset:  in bytes
- * @count:   in bytes, at most what the client has room for
+ * @count:   number of bytes, at most what the client has room for
  * @pad:     0
  */
 struct rfp_read_req {
@@ -497,7 +505,7 @@ struct rfp_read_rep {
 #define RFP_DATA_SYNC	1
 #define RFP_FILE_SYNC	2
 
-#define RFP_WRITE_APPEND 0x1	/* @offset is ignored: the server picks the end */
+#define RFP_WRITE_APPEND 0x1	/* @offset is ignored: the server writes at the end of the file */
 
 /**
  * struct rfp_write_req - 40 bytes
@@ -523,10 +531,10 @@ struct rfp_write_req {
  * struct rfp_write_rep - 32 bytes; then attr
  * @rep:      common part
  * @count:    bytes written, at least 1
- * @stable:   how far they are: at least what was asked
- * @verifier: changes whenever unstable data may have been lost: at the
- *	      server's start and at any writeback error there
- * @offset:   where they were written
+ * @stable:   the stability of these bytes: at least that of the request
+ * @verifier: write verifier: changes whenever unstable data may have been lost, which is at
+ *	      the server's start and at any writeback error there
+ * @offset:   where these bytes were written
  */
 struct rfp_write_rep {
 	struct rfp_rep rep;
@@ -536,14 +544,14 @@ struct rfp_write_rep {
 	__le64 offset;
 } __packed;
 
-#define RFP_COMMIT_META	0x1	/* all metadata too: fsync, not fdatasync */
+#define RFP_COMMIT_META	0x1	/* all metadata too, as fsync() does and fdatasync() does not */
 
 /**
  * struct rfp_commit_req - 40 bytes
  * @req:     common part
  * @stateid: an open of the file
- * @offset:  start of the range
- * @count:   its length, 0 for all that follows
+ * @offset:  start of the range, in bytes
+ * @count:   length of the range in bytes, 0 for all that follows
  * @flags:   RFP_COMMIT_META
  * @pad:     0
  */
@@ -559,7 +567,7 @@ struct rfp_commit_req {
 /**
  * struct rfp_commit_rep - 16 bytes; then attr
  * @rep:      common part
- * @verifier: what was written under this verifier is stable now
+ * @verifier: data of the range whose WRITEs returned this verifier is stable now
  */
 struct rfp_commit_rep {
 	struct rfp_rep rep;
@@ -588,8 +596,8 @@ struct rfp_rename_req {
 /**
  * struct rfp_readdir_req - 24 bytes; then fh
  * @req:    common part
- * @cookie: 0, or where the last reply ended
- * @count:  bytes of entries wanted at most
+ * @cookie: 0, or the cookie of the last entry that the client has
+ * @count:  the most bytes of entries that are wanted
  * @flags:  RFP_READDIR_PLUS: with attributes and handles
  */
 struct rfp_readdir_req {
@@ -619,11 +627,11 @@ struct rfp_readdir_rep {
  * struct rfp_dirent - one directory entry; 24 bytes, then, if RFP_DIRENT_ATTR,
  *	attr and @fh_len bytes of handle; then @name_len bytes of name; then
  *	zeros up to a multiple of 8.  "." and ".." are not among them.
- * @cookie:   READDIR with it begins at the entry after this one
+ * @cookie:   a READDIR with this cookie begins at the entry after this one
  * @ino:      inode number
- * @rec_len:  bytes of this entry, all included
+ * @rec_len:  length of this entry in bytes, with attr, handle, name and zeros
  * @name_len: 1..RFP_NAME_MAX
- * @fh_len:   1..RFP_FH_MAX, 0 if not RFP_DIRENT_ATTR
+ * @fh_len:   1..RFP_FH_MAX with RFP_DIRENT_ATTR, else 0
  * @type:     DT_* of readdir(3)
  * @flags:    RFP_DIRENT_*
  */
@@ -641,12 +649,12 @@ struct rfp_dirent {
  * struct rfp_statfs_rep - 64 bytes
  * @rep:     common part
  * @bsize:   block size, in bytes
- * @namelen: longest name
- * @blocks:  blocks
- * @bfree:   free ones
- * @bavail:  free ones for the caller
- * @files:   inodes
- * @ffree:   free ones
+ * @namelen: length of the longest name, in bytes
+ * @blocks:  number of blocks
+ * @bfree:   number of free blocks
+ * @bavail:  number of free blocks for the caller
+ * @files:   number of inodes
+ * @ffree:   number of free inodes
  * @pad:     0
  */
 struct rfp_statfs_rep {
@@ -664,7 +672,7 @@ struct rfp_statfs_rep {
 /**
  * struct rfp_getxattr_req - 16 bytes; then fh, and for GETXATTR name
  * @req:  common part
- * @size: bytes that the caller has room for, 0: only tell the size
+ * @size: bytes that the caller has room for; 0: only the size is wanted
  * @pad:  0
  */
 struct rfp_getxattr_req {
@@ -722,8 +730,8 @@ struct rfp_fallocate_req {
 /**
  * struct rfp_fallocate_rep - 16 bytes; then attr
  * @rep:  common part
- * @done: bytes from @offset on that it was done for, at least 1; the client asks for the
- *	  rest
+ * @done: number of bytes from the request's @offset on that were done, at least 1; the
+ *	  client sends another request for the rest
  */
 struct rfp_fallocate_rep {
 	struct rfp_rep rep;
@@ -737,7 +745,7 @@ struct rfp_fallocate_rep {
  * struct rfp_seek_req - 32 bytes
  * @req:     common part
  * @stateid: an open of the file
- * @offset:  where to begin
+ * @offset:  where to begin, in bytes
  * @whence:  RFP_SEEK_DATA or RFP_SEEK_HOLE
  * @pad:     0
  */
@@ -752,7 +760,7 @@ struct rfp_seek_req {
 /**
  * struct rfp_seek_rep - 16 bytes
  * @rep:    common part
- * @offset: what was found
+ * @offset: offset of the data or hole that was found, in bytes
  */
 struct rfp_seek_rep {
 	struct rfp_rep rep;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Protocol status and errno, both ways, from one table.
+ * Translation between protocol status and errno, by tables.
  *
- * The table's first part is one to one.  The second part is for the client
- * alone: what the protocol itself says, by name, which no errno of a file system
- * may be taken for.  The third part is for the server alone: errnos that a file
- * system or the VFS may return there and that have no meaning, or another one,
- * on a client.  Whatever is in none is an I/O error, which every program knows
- * how to take.
+ * The first table is one to one and is used both ways.  The second table is used
+ * by the client only: it has the statuses of the protocol itself.  A server sends
+ * these by name, so no errno of a file system can become one of them.  The third
+ * table is used by the server only: it has errnos that a file system or the VFS
+ * may return on the server and that have no meaning, or another one, on a client.
+ * An errno or status that is in no table becomes an I/O error, which every program
+ * can handle.
  *
- * EBADMSG is deliberately absent: file systems return it for a bad checksum
- * on their medium.  A server that can't parse a request says RFP_BADPROTO by
- * name.
+ * EBADMSG is deliberately absent, and becomes an I/O error: file systems return it
+ * for a bad checksum on their medium.  A server that can't parse a request sends
+ * RFP_BADPROTO by name.
  */
 #include <linux/array_size.h>
 #include <linux/build_bug.h>
@@ -68,34 +69,35 @@ static const struct status_errno client_only[] = {
 };
 
 static const struct status_errno server_only[] = {
-	/* Interrupted before anything was done: the worker is being stopped. */
+	/* The worker is being stopped and was interrupted before it did anything. */
 	{ RFP_EAGAIN,		-EINTR },
 	{ RFP_EAGAIN,		-ERESTARTSYS },
 	{ RFP_EAGAIN,		-ERESTARTNOINTR },
 	{ RFP_EAGAIN,		-ERESTARTNOHAND },
 	{ RFP_EAGAIN,		-ERESTART_RESTARTBLOCK },
-	/* Ways in which a file system says that it has no such operation. */
+	/* Errnos by which a file system says that it does not have the operation. */
 	{ RFP_EOPNOTSUPP,	-ENOTSUPP },
 	{ RFP_EOPNOTSUPP,	-ENOTTY },
 	{ RFP_EOPNOTSUPP,	-ENOIOCTLCMD },
-	/* The backing is itself a network file system, whose server says: later. */
+	/* The exported file system is itself a network one, whose server says: later. */
 	{ RFP_EAGAIN,		-EJUKEBOX },
-	/* The backing is itself a network file system and lost the object. */
+	/* The exported file system is itself a network one, and has lost the object. */
 	{ RFP_ESTALE,		-EOPENSTALE },
-	/* The object lives beyond a mount point, which is not exported. */
+	/* The object is beyond a mount point, and what is mounted there is not exported. */
 	{ RFP_EXDEV,		-EREMOTE },
-	/* Limits of the server's process, not of the client's. */
+	/* Limits of the server's task, not of the client's. */
 	{ RFP_ENFILE,		-EMFILE },
 	{ RFP_ENOMEM,		-ENOBUFS },
-	/* An encrypted directory whose key the server has not. */
+	/* An encrypted directory for which the server does not have the key. */
 	{ RFP_EACCES,		-ENOKEY },
 };
 
 /**
- * rfp_status_from_errno - status with which to answer
+ * rfp_status_from_errno - translate an errno on the server to a status for the reply
  * @err: errno, negative or positive; 0 for success
  *
- * Return: enum rfp_status; RFP_EIO for what the protocol does not know.
+ * Context: any.
+ * Return: enum rfp_status; RFP_EIO for an errno that is in neither table of the server.
  */
 u32 rfp_status_from_errno(int err)
 {
@@ -114,9 +116,10 @@ u32 rfp_status_from_errno(int err)
 EXPORT_SYMBOL_GPL(rfp_status_from_errno);
 
 /**
- * rfp_errno_from_status - what a status means to a caller
- * @status: as received; any value
+ * rfp_errno_from_status - translate a received status to an errno on the client
+ * @status: the status; any value
  *
+ * Context: any.
  * Return: 0 or a negative errno; -EIO for a status that is not in the
  * protocol.
  */
