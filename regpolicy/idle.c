@@ -213,7 +213,7 @@ static struct rpol_mr *lent_oldest(const struct rpol_member *mem)
 
 /*
  * Whether @mr may be taken from a member that keeps @keep entries, or only its minimum
- * where the MR has been idle since @before or longer.
+ * if the MR fell idle or was lent before @before.
  */
 static bool may_take(const struct rpol_member *mem, const struct rpol_mr *mr, u64 keep,
 		     u64 before)

@@ -226,8 +226,8 @@ void rpol_order_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, i
 }
 
 /*
- * Tries to serve a member's first claim.  If entries are missing, idle MRs of the member
- * itself become victims.
+ * Tries to serve a member's first claim.  If entries are missing, idle and lent MRs of the
+ * member itself are taken.
  */
 static enum rpol_verdict serve_first(struct rpol_domain *dom, struct rpol_member *mem, bool closed,
 				     u64 now)
