@@ -68,7 +68,7 @@ enum rpol_verdict {
  *		rpol_waited_ns(); atomic, written under @lock
  * @lock:	guards all fields below
  * @tun:	the tunables; @tun.discipline is also read without @lock
- * @sum_min:	sum of all members' minima; at most @capacity
+ * @sum_min:	sum of all members' minima; at most @capacity; also read without @lock
  * @nr_members:	length of @members
  * @nr_waiters:	claims that wait
  * @wanted:	entries that the members in @owed and @rest wait for

@@ -33,8 +33,8 @@
  * files, and calls its users only through &struct rpol_member_ops, &struct
  * rpol_domain_ops and &struct rpol_waiter.
  *
- * Locking: every function takes the locks that it needs.  No function may be
- * called from hard interrupt context, unless its Context line says "any".
+ * Locking: every function takes the locks that it needs.  No function that takes
+ * a lock may be called from hard interrupt context.
  * Callbacks run with no lock of this directory held and with bottom halves
  * off, one at a time in each domain (see &struct rpol_domain_ops for the
  * exceptions), and must not sleep.  A callback may call every function here
