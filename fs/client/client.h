@@ -3,40 +3,44 @@
  * The client file system: what its files share.
  *
  * How a request travels.  A &struct rdmafs_op holds one request and one reply
- * body and the transport's call.  Synchronous operations (op.c) wait for it
- * killably; a killed waiter detaches, and the op lives on until transport has
- * called done.  Reads and writes of file data (io.c) never wait: they end in
- * a callback, which may run in softirq context.
+ * body and the transport's call.  A task that runs a synchronous operation
+ * (op.c) waits for it killably.  If the task is killed it detaches, and the op
+ * lives on until transport has called done.  Reads and writes of file data
+ * (io.c) do not wait for the answer: they end in a callback, which may run in
+ * softirq context.
  *
  * Lifetimes
  *	op	refs: one of its maker, one of transport from submit to done.
- *		All memory that transport may touch (request, reply, @buf) is
- *		the op's own, or stays put until its callback has run: folios
- *		under writeback or locked for reading, pages pinned by direct.c.
- *	open	refs: the struct file's, and one of each op that names its
- *		stateid.  Holds an inode reference.  The last put sends CLOSE,
- *		from a worker unless the caller may sleep.
+ *		The memory that transport may touch (request, reply, @buf)
+ *		belongs to the op.  Memory that does not belong to it stays in
+ *		place until the callback has run: folios that are under
+ *		writeback or locked for reading, pages that direct.c has pinned.
+ *	open	refs: one of the struct file, one of each op that names its
+ *		stateid.  It holds a reference to the inode.  The last put has
+ *		CLOSE sent, by a worker unless the caller may sleep.
  *	cred	refs: of opens and of ops.  Its id is given to other
- *		credentials only when nobody refers to it, so that an id
- *		travelling in a detached op keeps its meaning.
- *	inode	the VFS's.  An UNSTABLE write keeps its folios under writeback
- *		until COMMIT has answered, and those keep the inode: eviction
- *		waits for netfs requests, then cancels the commit work.
- *	mount	from fill_super to kill_sb, which waits for the opens to be
- *		closed, and for works that go on for a killed task (flush.c),
- *		before it closes the transport.
+ *		credentials only when it has no reference, so that an id in a
+ *		detached op keeps its meaning.
+ *	inode	refs: the VFS's.  The folios of an UNSTABLE write stay under
+ *		writeback until COMMIT has been answered, and keep the inode:
+ *		eviction waits for netfs requests, then cancels the commit work.
+ *	mount	from fill_super to kill_sb.  Before kill_sb closes the transport
+ *		it waits until opens are closed and until works have ended that
+ *		go on after their task was killed (nr_opens).
  *
  * Lock order
  *	inode->i_rwsem
- *	  mapping->invalidate_lock
- *	    netfs_inode.wb_lock
- *	      folio lock
- *		rdmafs_open.lock (reopening)
- *		  rdmafs_cred.lock (registering)
- *		    inode->i_lock
- *		      rdmafs_inode.lock (irqsave)
- *			rdmafs_mount.cred_lock (irqsave)
- *	What done callbacks take are the locks of the last two lines only.
+ *	  rdmafs_inode.stores
+ *	    mapping->invalidate_lock
+ *	      netfs_inode.wb_lock
+ *		folio lock
+ *		  rdmafs_open.lock (reopening)
+ *		    rdmafs_cred.lock (registering)
+ *		      inode->i_lock
+ *			rdmafs_inode.lock (irqsave)
+ *			  rdmafs_mount.cred_lock (irqsave)
+ *	Of these a done callback takes the last two only.
+ *	rdmafs_mount.opens_lock is a leaf, taken in process context only.
  */
 #ifndef RDMAFS_CLIENT_H
 #define RDMAFS_CLIENT_H
@@ -54,38 +58,45 @@
 
 #define RDMAFS_MAGIC		0x72646d66	/* "rdmf" */
 
-/* Uncommitted bytes of one inode that make a COMMIT due. */
+/* A COMMIT is sent when an inode has so many bytes that are not committed. */
 #define RDMAFS_COMMIT_BYTES	(32U << 20)
-/* And the longest that an answered write waits for one while more are in flight. */
+/* While writes are in flight, an answered one waits at most so long for its COMMIT. */
 #define RDMAFS_COMMIT_DELAY	(HZ / 20)
 
-/* How often one operation is sent again after BADCRED or BADSTATE. */
+/* An operation fails when the server has answered it BADCRED or BADSTATE this many times. */
 #define RDMAFS_OP_TRIES		8
 
-/* And after a shortage, if somebody waits: at first after so long, then twice that, ... */
+/*
+ * After a shortage an operation is sent again after this long, and then after twice as long
+ * each time, up to RDMAFS_OP_WAITS times unless it is patient.
+ */
 #define RDMAFS_BACKOFF_MS	10
 #define RDMAFS_OP_WAITS		7U
 
-/* More than this and sleeping costs nothing in comparison. */
+/* With longer polling than this, the cost of sleeping no longer matters. */
 #define RDMAFS_POLL_US_MAX	1000
 
 /**
- * struct rdmafs_opts - what mount(8) said
- * @addr:	the server, with port
+ * struct rdmafs_opts - the options of a mount
+ * @addr:	the server's address, with the port
  * @host:	what stands before the colon of the source
  * @export:	name of the export, without a leading slash
  * @slots:	RPCs outstanding at once
  * @nconnect:	connections that they are spread over
- * @reg:	when large READs register
+ * @reg:	when large READs register their memory
  * @poll_us:	microseconds for which a synchronous caller polls
  * @connect_s:	seconds that the first connect may take
- * @rsize:	bytes read by one RPC at most
- * @wsize:	bytes written by one RPC at most
- * @acregmin:	seconds that a file's attributes are believed at least
- * @acregmax:	and at most
- * @acdirmin:	the same of a directory
- * @acdirmax:	likewise
- * @quota:	share of the RNIC's translations, to begin with: transport has it then
+ * @rsize:	most bytes that one RPC reads
+ * @wsize:	most bytes that one RPC writes
+ * @acregmin:	seconds for which the attributes of a file are believed at least
+ * @acregmax:	seconds for which the attributes of a file are believed at most
+ * @acdirmin:	the same as @acregmin, for a directory
+ * @acdirmax:	the same as @acregmax, for a directory
+ * @quota:	the share of the RNIC's translations with which the mount begins; transport keeps
+ *		the present one
+ *
+ * The mount context owns them until the mount has taken them.  A remount, which holds s_umount,
+ * changes @reg, @poll_us and @ac*; the others stay as they are.
  */
 struct rdmafs_opts {
 	struct sockaddr_storage addr;
@@ -106,15 +117,17 @@ struct rdmafs_opts {
 };
 
 /**
- * enum rdmafs_pool - where an op's memory comes from when there is none
- * @RDMAFS_POOL_COMMON: operations that wait for nothing but the server and those below
- * @RDMAFS_POOL_WRITE:	writes, which may wait for a COMMIT (of the above)
- * @RDMAFS_POOL_REOPEN:	OPEN again, which any of them may need first
- * @RDMAFS_POOL_STRAY:	CLOSE of what was opened in vain, made beside the op that opened it
- * @RDMAFS_POOL_CRED:	SETCRED, which any of them may need first, too
- * @RDMAFS_NR_POOLS:	their number
- * @RDMAFS_POOL_NONE:	from none: there may be no memory; for ops whose maker holds
- *		others that can't end before it has made this one
+ * enum rdmafs_pool - reserve from which an op gets memory when the allocator has none
+ * @RDMAFS_POOL_COMMON: for operations that wait for the server and for ops of the pools REOPEN,
+ *		STRAY and CRED only
+ * @RDMAFS_POOL_WRITE:	for writes, which may also wait for a COMMIT, an op of COMMON
+ * @RDMAFS_POOL_REOPEN:	for OPEN of a file that was open, which any of the above may need first
+ * @RDMAFS_POOL_STRAY:	for CLOSE of an open that has no user; it is made while the op that
+ *		opened it still exists
+ * @RDMAFS_POOL_CRED:	for SETCRED, which any of the above may need first
+ * @RDMAFS_NR_POOLS:	number of pools
+ * @RDMAFS_POOL_NONE:	no reserve: making the op may fail.  For a maker that holds other ops
+ *		which can't end before it has made this one, or that must not wait for memory
  */
 enum rdmafs_pool {
 	RDMAFS_POOL_COMMON,
@@ -127,16 +140,17 @@ enum rdmafs_pool {
 };
 
 #define RDMAFS_CRED_HASH	64
-#define RDMAFS_CRED_IDLE_MAX	256	/* unused credentials that are remembered */
+#define RDMAFS_CRED_IDLE_MAX	256	/* unused credentials that are kept */
 
-/* Opens that are asked for at a time after the loss of a session. */
+/* Workers that open files again after a session was lost; each asks for one at a time. */
 #define RDMAFS_NR_RECLAIM	8
 
 /**
- * struct rdmafs_reclaim - one of those that open again
- * @work:  the worker's
+ * struct rdmafs_reclaim - a worker that opens files again after a session was lost
+ * @work:  runs rdmafs_reclaim_work()
  * @mnt:   the mount
- * @waits: how often it was told that the export is not served; its own
+ * @waits: how often in a row this worker was told that the export is not served; only the
+ *	   worker uses it
  */
 struct rdmafs_reclaim {
 	struct delayed_work work;
@@ -146,45 +160,49 @@ struct rdmafs_reclaim {
 
 /**
  * struct rdmafs_mount - one mount
- * @xprt:	its session
- * @sb:		its superblock
- * @opts:	its options
- * @root_fh:	handle of the export's root
- * @export_flags: RFP_EXPORT_*
- * @rsize:	bytes of one READ at most
- * @wsize:	bytes of one WRITE at most
- * @io_wq:	works that wait for the server and for no other work: sending
+ * @xprt:	its session; set before the mount has a superblock, constant
+ * @sb:		its superblock; set by fill_super, constant
+ * @opts:	its options; see there which of them a remount changes
+ * @root_fh:	handle of the export's root; set by fill_super, constant
+ * @export_flags: RFP_EXPORT_*; set by fill_super, constant
+ * @rsize:	most bytes of one READ; constant
+ * @wsize:	most bytes of one WRITE; constant
+ * @io_wq:	for works that wait for the server and for no other work: sending
  *		again, COMMIT, CLOSE
- * @fill_wq:	works that hold a folio and wait for those of @io_wq: reading it
- * @file_wq:	works that wait for folios, and so for those of the other two: flushing
- * @dio_wq:	the end of direct writes, which waits for who has stores wait, and that for
- *		those of @file_wq
- * @tell_wq:	works that wait for nothing: a task that exits is told that its requests
- *		are over
- * @op_pools:	memory for ops when there is none
- * @session:	generation of the session; ids and stateids of an older one are void
- * @clock:	ticks with every change made by us, and with every answer about attributes;
- *		tells which attributes may be older than what is known
+ * @fill_wq:	for works that hold a folio's lock and wait for works of @io_wq: reading the folio
+ * @file_wq:	for works that wait for folios, and so for works of @io_wq and @fill_wq: flushing
+ * @dio_wq:	for works that end direct writes: they wait for holders of rdmafs_inode.stores,
+ *		which may wait for works of @file_wq
+ * @tell_wq:	for works that wait for nothing: they complete the asynchronous requests of a
+ *		program that is at its end
+ * @op_pools:	reserves of memory for ops, by enum rdmafs_pool
+ * @session:	generation of the session, never 0; ids and stateids of an older generation are
+ *		void.  Only session_reset() changes it
+ * @clock:	advances with every change that this client makes, and with every answer about
+ *		attributes; tells whether attributes may be older than what is known
  * @forced:	how often umount -f was called
- * @given_up:	of the task that called umount -f without a server, when it was made;
- *		0 if none did, or the export has been served since
- * @offline:	the server answers, but has said last that it does not serve the export
- * @ending:	that task ends the mount: an export that is not served is not waited for
+ * @given_up:	start_boottime of the task that called umount -f while the export was not
+ *		served; 0 if no task did, or if the export has been served since.  No lock:
+ *		READ_ONCE() and WRITE_ONCE(), as for the next four
+ * @offline:	the last answer that says anything about the export says that it is not served
+ * @ending:	the task of @given_up ends the mount: an operation does not wait any longer until
+ *		the export is served
  * @heard:	when the server answered last, in jiffies
- * @no_late:	the mount ends, and no open is made any more for pages dirtied late
- * @nr_opens:	opens not yet closed, and works that hold inodes
+ * @no_late:	the mount ends, and rdmafs_open_late() makes no more opens
+ * @nr_opens:	opens that are not closed yet, and works that hold inodes or the mount
  * @opens_wait:	woken when @nr_opens falls to 0
- * @reclaim:	open again what a lost session had open
- * @opens_lock:	guards the next two; a leaf
- * @opens:	all opens but those below; those that were asked for in the present session
- *		last
- * @opens_later: those that are asked for when all of the former have been (reclaim.c)
- * @cred_lock:	protects the five below
+ * @reclaim:	the workers that open files again
+ * @opens_lock:	protects @opens and @opens_later, and rdmafs_open's @all, @asked and @again; a
+ *		leaf
+ * @opens:	all opens that are not in @opens_later; those that have been asked for in the
+ *		present session come last
+ * @opens_later: opens that the workers ask for when no open in @opens has to be (reclaim.c)
+ * @cred_lock:	protects @creds and all that follows it
  * @creds:	known credentials by hash
- * @cred_idle:	those without references, least recently used first
- * @nr_idle:	how many they are
- * @cred_next:	the id that was never given away
- * @cred_serial: rdmafs_cred.serial of the last one made
+ * @cred_idle:	credentials without a reference, the least recently used first
+ * @nr_idle:	length of @cred_idle
+ * @cred_next:	the lowest id that has never been given to credentials
+ * @cred_serial: the last rdmafs_cred.serial that was given
  */
 struct rdmafs_mount {
 	struct rdmafs_xprt *xprt;
@@ -211,7 +229,7 @@ struct rdmafs_mount {
 	atomic_t nr_opens;
 	wait_queue_head_t opens_wait;
 	struct rdmafs_reclaim reclaim[RDMAFS_NR_RECLAIM];
-	spinlock_t opens_lock;	/* the opens; a leaf */
+	spinlock_t opens_lock;	/* protects the opens' lists; a leaf */
 	struct list_head opens;
 	struct list_head opens_later;
 
@@ -225,17 +243,19 @@ struct rdmafs_mount {
 
 /**
  * struct rdmafs_cred - credentials as the server knows them
- * @hash:	in rdmafs_mount.creds
- * @idle:	in rdmafs_mount.cred_idle while @ref is 0
- * @mnt:	of this mount
+ * @hash:	in rdmafs_mount.creds; under cred_lock
+ * @idle:	in rdmafs_mount.cred_idle while @ref is 0; under cred_lock
+ * @mnt:	the mount; constant
  * @ref:	users, under cred_lock
- * @serial:	never the same for two, as @id is, which is used again
- * @id:		its name on the wire
- * @session:	in which session it was registered, 0 if in none
- * @lock:	held while it is being registered
- * @uid:	file system user
- * @gid:	file system group
- * @groups:	supplementary groups
+ * @serial:	identifies the entry for ever, whereas @id is given to other credentials later;
+ *		constant
+ * @id:		its name on the wire; constant
+ * @session:	the session in which it is registered, 0 if in none.  Set under @lock; set to 0
+ *		by cmpxchg() without it
+ * @lock:	serialises registration
+ * @uid:	file system user; constant
+ * @gid:	file system group; constant
+ * @groups:	supplementary groups; constant, referenced
  */
 struct rdmafs_cred {
 	struct hlist_node hash;
@@ -251,50 +271,57 @@ struct rdmafs_cred {
 	struct group_info *groups;
 };
 
-/* struct rdmafs_inode.flags */
+/* struct rdmafs_inode.flags; STASH and UNSURE change, and WRITING is set, under its lock */
 #define RDMAFS_I_STASH		0	/* @stash holds attributes */
-#define RDMAFS_I_STALE		1	/* the server does not know the handle any more */
-#define RDMAFS_I_STORED		2	/* mappings have stored into it; see @late */
+#define RDMAFS_I_STALE		1	/* the server no longer knows the handle */
+#define RDMAFS_I_STORED		2	/* a mapping has stored into the file; see @late */
 #define RDMAFS_I_UNSURE		3	/* the size is not known; see @unknown */
 #define RDMAFS_I_WRITING	4	/* i_rwsem is held by rdmafs_lock_write() */
 
-#define RDMAFS_NR_ACCESS	4	/* callers whose rights are remembered */
+#define RDMAFS_NR_ACCESS	4	/* callers whose rights are kept */
 
 /**
- * struct rdmafs_inode - our part of an inode
+ * struct rdmafs_inode - the client's part of an inode
  * @netfs:	netfs' part with the VFS inode; must be first
- * @fh:		handle
- * @btime:	creation
- * @attr_flags:	RFP_ATTR_*
+ * @fh:		handle; constant
+ * @btime:	creation time; under i_lock and @lock, as inode attributes are
+ * @attr_flags:	RFP_ATTR_*; written under i_lock and @lock
  * @writers:	tasks that may extend the file in memory at this moment
- * @syncing:	fsyncs under way: a lone write goes out FILE_SYNC
- * @written:	counts what was written without all metadata
- * @synced:	what @written was before a COMMIT with metadata that has been answered;
+ * @syncing:	fsyncs under way: a write that is the only one goes out FILE_SYNC
+ * @written:	counts changes that were made without a sync of all metadata
+ * @synced:	the value of @written before the last answered COMMIT with metadata was sent;
  *		raised under @lock
- * @fence:	changes that killed tasks have left behind: others wait (fence.c)
- * @stores:	held by stores of mappings, until the page is dirty, and against them by
- *		appends, direct writes that lengthen the file (direct.c) and writes behind
- *		a hole; between i_rwsem and invalidate_lock
+ * @fence:	number of changes whose task was killed and that are not answered yet; other
+ *		changes wait for them (fence.c)
+ * @stores:	held for reading by a mapping that stores, until the page is dirty.  Held for
+ *		writing by appends, by direct writes that lengthen the file (direct.c) and by
+ *		writes behind a hole.  Between i_rwsem and invalidate_lock
  * @lock:	protects what follows; irqsave, taken by done callbacks
- * @flags:	RDMAFS_I_*
- * @coh:	what may be believed of what is cached
- * @unknown:	how often a change of ours was over and nobody knew what it had done
- * @expires:	jiffies from which on its attributes are asked for again
- * @timeo:	how long they were believed last, in jiffies
- * @access:	what the server lets callers do that it sees otherwise than we
- *		(RFP_ACCESS_*), by rdmafs_cred.serial
- * @stash:	attributes that came with a write's reply, to be taken over
- *		where one may sleep
+ * @flags:	RDMAFS_I_*; atomic bit operations
+ * @coh:	which of the cached data may be believed
+ * @unknown:	how often a change that this client sent ended without the client knowing what
+ *		it had done
+ * @expires:	jiffies from which on the server is asked for the attributes again
+ * @timeo:	for how long the attributes were believed last, in jiffies
+ * @access:	rights of callers that the server sees as other users than the client does;
+ *		the entry used last comes first
+ * @access.serial: rdmafs_cred.serial of the caller
+ * @access.may:	RFP_ACCESS_* of the caller
+ * @stash:	attributes from the reply to a write, to be taken over in process context
  * @stash_clock: the mount's clock when that write was sent
  * @opens:	opens of the file
- * @late:	what the last open for writing was, for pages that become dirty after it
+ * @late:	the last open for writing, kept for pages that become dirty after it was closed;
+ *		see rdmafs_open_late()
+ * @late.cred:	the opener's credentials, referenced; NULL if there was none
+ * @late.proof:	proves to the server that it granted the open
+ * @late.flags:	RFP_OPEN_*
  * @issuing:	calls of writepages under way
- * @held:	the last write of writepages, not sent yet: if it stays the
- *		only one it needs no COMMIT
- * @inflight:	writes of writepages sent and not answered
- * @uncommitted: answered ones that wait for a COMMIT
- * @uncommitted_bytes: how much they are
- * @commit_work: sends it
+ * @held:	the last write of writepages, not sent yet: if it stays the only one it needs no
+ *		COMMIT
+ * @inflight:	writes of writepages that have been sent and not answered
+ * @uncommitted: answered writes that wait for a COMMIT
+ * @uncommitted_bytes: bytes in @uncommitted
+ * @commit_work: sends the COMMIT
  */
 struct rdmafs_inode {
 	struct netfs_inode netfs;
@@ -337,19 +364,22 @@ struct rdmafs_inode {
 
 /**
  * struct rdmafs_open - an open of a file, as the server knows it
- * @link:	in rdmafs_inode.opens
- * @all:	in rdmafs_mount.opens or opens_later
- * @asked:	the session in which it was opened, or last tried to be
- * @again:	in opens_later: not to be tried before, in jiffies
+ * @link:	in rdmafs_inode.opens; under rdmafs_inode.lock
+ * @all:	in rdmafs_mount.opens or opens_later; under rdmafs_mount.opens_lock
+ * @asked:	the session in which it was opened, or in which a worker last tried to open it
+ *		again; under opens_lock
+ * @again:	in opens_later: jiffies before which no worker tries it; under opens_lock
  * @ref:	users
- * @inode:	the file, referenced
- * @cred:	the opener's
- * @flags:	RFP_OPEN_READ, _WRITE, _EXEC
+ * @inode:	the file, referenced; constant
+ * @cred:	the opener's credentials, referenced; constant
+ * @flags:	RFP_OPEN_READ, _WRITE, _EXEC; constant
  * @stateid:	the server's name for it; changes with @session, under rdmafs_inode.lock
- * @proof:	shows the server that it was granted; under @lock once it is made
- * @session:	in which session, 0 if the server forgot it
- * @forgot:	in which session the server did so last
- * @lock:	held while it is opened again
+ * @proof:	proves to the server that it granted the open; changed under @lock and
+ *		rdmafs_inode.lock
+ * @session:	the session that @stateid belongs to, 0 if the server forgot it; changed under
+ *		rdmafs_inode.lock
+ * @forgot:	the last session in which the server forgot it; under rdmafs_inode.lock
+ * @lock:	serialises opening it again
  * @work:	closes it
  */
 struct rdmafs_open {
@@ -365,30 +395,35 @@ struct rdmafs_open {
 	struct rfp_proof proof;
 	int session;
 	int forgot;
-	struct mutex lock; /* serialises opening again */
+	struct mutex lock; /* serialises opening it again */
 	struct work_struct work;
 };
 
 struct rdmafs_op;
 
 /**
- * struct rdmafs_io - what a READ or WRITE has besides
+ * struct rdmafs_io - the part of an op that READ and WRITE need
  * @iter:	all of its data, not advanced
- * @pos:	where in the file; the server's answer for an append
+ * @pos:	offset in the file; for an append, the offset that the server has chosen
  * @len:	bytes
- * @done:	of these, how many are there
- * @limit:	most bytes that one RPC may carry, 0 if there is no such bound
- * @stable:	what is asked for; lowest of what was answered
+ * @done:	bytes of @len that have been read or written
+ * @limit:	most bytes that one RPC may carry, 0 if there is no limit
+ * @stable:	the stability that is asked for, RFP_UNSTABLE to RFP_FILE_SYNC
  * @flags:	RFP_WRITE_*
- * @verifier:	under which it was written
- * @answered:	@verifier was set
+ * @verifier:	the server's verifier of the parts that were written unstably
+ * @answered:	a part was written unstably, and @verifier is set
  * @mixed:	parts were written under different verifiers
  * @eof:	a read found the end of the file
- * @again:	0, or the status (-errno of op.c) that a worker has to mend
- * @later:	sends it again, or sends the rest
- * @finish:	called once, in any context
+ * @again:	0, or the status (-RDMAFS_EBADCRED, ...) that the worker has to mend
+ * @later:	the worker: sends the op again, or sends the rest
+ * @finish:	called once, in process or softirq context
  * @priv:	the caller's
  * @link:	the caller's
+ *
+ * The caller fills in @iter, @pos, @len, @stable, @flags and @finish before rdmafs_io_start(),
+ * and clears @done, @answered and @mixed if it sends the op once more.  From then until @finish
+ * the fields belong to io.c, which runs in one place at a time; after @finish they are the
+ * caller's again.
  */
 struct rdmafs_io {
 	struct iov_iter iter;
@@ -411,36 +446,41 @@ struct rdmafs_io {
 
 /**
  * struct rdmafs_op - one operation
- * @call:	transport's part
+ * @call:	transport's part; transport's from submit to done
  * @mnt:	the mount
  * @enc:	encoder of the request
- * @cred:	whose request it is, referenced
+ * @cred:	credentials with which it is executed, referenced
  * @bare:	a SETCRED: @cred need not be known to the server first
  * @open:	the open whose stateid it names, referenced, or NULL
- * @stateid:	where in the request
- * @session:	the session as it was when ids were filled in
+ * @stateid:	where the stateid stands in the request
+ * @session:	the session whose ids were filled in last
  * @answered:	the session in which a synchronous op was answered
- * @clock:	the mount's clock as it was when it was sent
+ * @clock:	the mount's clock when the op was prepared last
  * @ref:	see Lifetimes above
- * @state:	whether its waiter is still there
- * @tries:	how often ids that the server did not know were renewed
+ * @state:	RDMAFS_OP_*: whether a task still waits for a synchronous op
+ * @tries:	how often it failed because the server did not know an id
  * @waits:	how often it was sent again after a shortage
- * @forced:	rdmafs_mount.forced as it was when it was made, or, of one that renews an
- *		open or a credential, when that was made which needs it
+ * @forced:	rdmafs_mount.forced when the op was made.  For an op that renews an open or a
+ *		credential: when the op was made that needs it
  * @pool:	where its memory came from
- * @patient:	a shortage is waited for until it is over: what is given up is lost
- * @closes:	an OPEN or CREATE: what it opens is to be closed if nobody waits
- * @fence:	changes what this file holds: what comes after it waits if nobody else does
- * @once:	EAGAIN of the server is for its maker, who can't wait
- * @brief:	its maker tries again later: nothing but the answer is waited for
- * @sent:	it reached transport, the last time
- * @done:	completed by transport
- * @work:	what can't be done in a callback
- * @buf:	memory for the data of a synchronous operation
- * @kvec:	the same for the iterator
- * @io:		if it is a READ or a WRITE
+ * @patient:	it is tried until the shortage is over, because giving up would lose data
+ * @closes:	an OPEN or CREATE: if its task is gone, what it opens is closed
+ * @fence:	an inode whose size or contents the op changes, or NULL: if its task is gone,
+ *		later changes wait for the op (fence.c)
+ * @once:	if the server answers EAGAIN the op fails, as its maker can't wait
+ * @brief:	its maker tries again later, so that it waits for nothing but the answer
+ * @sent:	the last rdmafs_op_send() has handed it to transport
+ * @done:	transport has completed it
+ * @work:	does what a callback can't
+ * @buf:	memory for the data of a synchronous operation; the op's own
+ * @kvec:	describes @buf for the iterator
+ * @io:		used if it is a READ or a WRITE
  * @req:	request body
  * @rep:	reply body
+ *
+ * While an op is not submitted its fields belong to its maker.  From submit to done a waiting
+ * task changes only @state and @ref.  After done the fields are the task's again or, if it has
+ * detached, the worker's that ends the op.
  */
 struct rdmafs_op {
 	struct rdmafs_xprt_call call;
@@ -484,7 +524,7 @@ static inline struct rdmafs_mount *RDMAFS_M(struct super_block *sb)
 	return sb->s_fs_info;
 }
 
-/* The open of a regular file. */
+/* The rdmafs_open of @file, an open regular file. */
 static inline struct rdmafs_open *rdmafs_file_open(struct file *file)
 {
 	return file->private_data;
@@ -512,7 +552,7 @@ int rdmafs_op_run(struct rdmafs_op *op);
 const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t size);
 int rdmafs_errno(int err);
 
-/* What rdmafs_op_status() says besides errnos; never seen outside of op.c and io.c. */
+/* rdmafs_op_status() returns these besides errnos; they do not leave op.c and io.c. */
 #define RDMAFS_EBADCRED		10001
 #define RDMAFS_EBADSTATE	10002
 #define RDMAFS_EOFFLINE		10003
@@ -648,17 +688,17 @@ unsigned long rdmafs_dir_verifier(struct inode *dir);
 extern const struct file_operations rdmafs_dir_fops;
 
 /* listing.c */
-#define RDMAFS_LISTING_NONE	ULONG_MAX	/* not known where, or not to be kept */
+#define RDMAFS_LISTING_NONE	ULONG_MAX	/* no place is known, or the reply is not kept */
 
 /**
  * struct rdmafs_listing - a reply to READDIR, and where it is kept
- * @index:  first page of it in the directory's page cache
- * @cookie: that it begins after
- * @cred:   rdmafs_cred.serial of who asked
- * @change: the directory's change cookie, when it was asked for and then
- * @data:   entries
- * @count:  bytes of them
- * @eof:    the directory ends with it
+ * @index:  first page of it in the directory's page cache, or RDMAFS_LISTING_NONE
+ * @cookie: the reply begins after the entry with this cookie
+ * @cred:   rdmafs_cred.serial of the caller that asked
+ * @change: the directory's change cookie, which was the same before the request and in the reply
+ * @data:   entries; to be freed by kvfree()
+ * @count:  bytes of @data
+ * @eof:    the directory ends with this reply
  */
 struct rdmafs_listing {
 	pgoff_t index;
