@@ -3,37 +3,45 @@
  * Operations: from a request body to an errno.
  *
  * A caller makes an op, fills in the request through op->enc, runs it, and
- * takes the reply apart.  rdmafs_op_run() sends it, waits, and mends what can
- * be mended: credentials and opens that the server does not know (any more)
- * are registered or opened again and the request is sent once more.  Both
- * statuses mean that nothing has been executed.  A shortage of memory, or -EAGAIN, here
- * or there, is waited for: for a second where somebody waits, and until umount -f by
- * writeback and COMMIT, as data would be lost (io.c, commit.c).  So is, by everybody, an
- * export that the server does not serve at present.
+ * takes the reply apart.  rdmafs_op_run() sends the op and waits.  If the server
+ * does not know its credentials or its open (any more), these are registered or
+ * opened again and the request is sent once more: both statuses mean that nothing
+ * has been executed.
  *
- * Recovery: a disconnect is transport's affair.  When the server has lost the
- * session, transport says so by session_reset(), and ids of the old one are
+ * Shortages.  If this machine or the server is short of memory, the op is tried
+ * again for about a second.  Writeback and COMMIT are tried until umount -f,
+ * because data would be lost otherwise (io.c, commit.c).  -EAGAIN, and an export
+ * that the server does not serve at present, are waited for until umount -f by
+ * every op whose maker can wait: see rdmafs_op_backoff().
+ *
+ * Recovery: transport deals with a disconnect.  When the server has lost the
+ * session, transport calls session_reset(), and ids of the old session are
  * renewed when they are next used.
  *
- * Ownership: see client.h.  A killed waiter leaves the op to transport.  What
- * an OPEN or CREATE opened meanwhile is then closed by a worker.
+ * Ownership: see client.h.  A killed task leaves its op to transport.  A worker
+ * then closes what an OPEN or CREATE has opened.
  */
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "client.h"
 #include "transport/points.h"
 
-/* One is enough to get on; a few do so together. */
+/* One reserved op is enough to make progress; a few let as many tasks progress together. */
 #define RDMAFS_POOL_MIN		4
 
-/* struct rdmafs_op.state */
+/*
+ * struct rdmafs_op.state of a synchronous op.
+ * WAITED:   a task waits.  Left by whichever comes first: done, or a signal that kills the task.
+ * DONE:     done has been called, and the task is woken.
+ * DETACHED: the task was killed and is gone; done ends the op or hands it to a worker.
+ */
 #define RDMAFS_OP_WAITED	0
 #define RDMAFS_OP_DONE		1
 #define RDMAFS_OP_DETACHED	2
 
 static struct kmem_cache *rdmafs_op_cache;
 
-/* mempool_alloc_slab(), which a test can make fail: then there is what is set aside. */
+/* As mempool_alloc_slab(); a test can make it fail, so that the reserve is used. */
 static void *rdmafs_op_mem(gfp_t gfp, void *cache)
 {
 	return rdmafs_test_fail("op_mem", 0) ? NULL : kmem_cache_alloc(cache, gfp);
@@ -93,9 +101,9 @@ void rdmafs_op_put(struct rdmafs_op *op)
  * rdmafs_op_new_cred - make an op on behalf of given credentials
  * @mnt:  the mount
  * @nr:   operation
- * @size: of its fixed request struct, which is at op->req, zeroed
- * @cred: whose request it is; a reference is taken
- * @pool: memory to fall back to
+ * @size: bytes of its fixed request struct, which is at op->req, zeroed
+ * @cred: credentials with which it is executed; a reference is taken
+ * @pool: the reserve to fall back to
  *
  * Context: process, may sleep; safe in writeback.
  * Return: the op; NULL only with RDMAFS_POOL_NONE.
@@ -136,8 +144,9 @@ struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_mount *mnt, enum rfp_op nr, s
  * rdmafs_op_new - make an op on behalf of the current task
  * @mnt:  the mount
  * @nr:   operation
- * @size: of its fixed request struct, which is at op->req, zeroed
+ * @size: bytes of its fixed request struct, which is at op->req, zeroed
  *
+ * Context: process, may sleep.
  * Return: the op, or -ENOMEM.
  */
 struct rdmafs_op *rdmafs_op_new(struct rdmafs_mount *mnt, enum rfp_op nr, size_t size)
@@ -156,7 +165,9 @@ struct rdmafs_op *rdmafs_op_new(struct rdmafs_mount *mnt, enum rfp_op nr, size_t
  * rdmafs_op_use_open - name an open in a request
  * @op:    the op
  * @open:  the open; a reference is taken
- * @where: the field of the request; filled in whenever the op is sent
+ * @where: the field of the request that names it; filled in whenever the op is sent
+ *
+ * Context: any.
  */
 void rdmafs_op_use_open(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *where)
 {
@@ -168,10 +179,11 @@ void rdmafs_op_use_open(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *
  * rdmafs_op_new_open - make an op on an open, on behalf of its opener
  * @open: the open; a reference is taken
  * @nr:	  operation
- * @size: of its fixed request struct, which is at op->req, zeroed
- * @stateid_off: where in it the stateid stands
- * @pool: memory to fall back to
+ * @size: bytes of its fixed request struct, which is at op->req, zeroed
+ * @stateid_off: offset of the stateid in that struct
+ * @pool: the reserve to fall back to
  *
+ * Context: process, may sleep; safe in writeback.
  * Return: the op; NULL only with RDMAFS_POOL_NONE.
  */
 struct rdmafs_op *rdmafs_op_new_open(struct rdmafs_open *open, enum rfp_op nr, size_t size,
@@ -191,14 +203,15 @@ struct rdmafs_op *rdmafs_op_new_open(struct rdmafs_open *open, enum rfp_op nr, s
  * @dir:  RDMAFS_XPRT_READ or RDMAFS_XPRT_WRITE
  * @size: bytes, at least 1
  *
- * The memory of a READ is zeroed: a server that says that it has written there, and has
- * not, is believed.
+ * The memory of a READ is zeroed: the client can't but believe a server that says that it has
+ * written there, and must not use old contents of the memory if the server has not.
  *
+ * Context: process, may sleep; safe in writeback.
  * Return: 0 or -ENOMEM.  The memory is at op->buf.
  */
 int rdmafs_op_buf(struct rdmafs_op *op, enum rdmafs_xprt_dir dir, size_t size)
 {
-	/* kmalloc: transport maps it page by page by its physical address. */
+	/* Not vmalloc memory: transport maps it page by page by its physical address. */
 	op->buf = kmalloc(size, GFP_NOFS | __GFP_NOWARN |
 				(dir == RDMAFS_XPRT_READ ? __GFP_ZERO : 0));
 	if (!op->buf)
@@ -212,9 +225,10 @@ int rdmafs_op_buf(struct rdmafs_op *op, enum rdmafs_xprt_dir dir, size_t size)
 }
 
 /**
- * rdmafs_errno - an errno that a system call may return
+ * rdmafs_errno - turn an errno of transport into one that a system call may return
  * @err: 0 or a negative errno of transport
  *
+ * Context: any.
  * Return: 0 or a negative errno.
  */
 int rdmafs_errno(int err)
@@ -233,10 +247,11 @@ int rdmafs_errno(int err)
 }
 
 /**
- * rdmafs_op_prepare - fill in what belongs to the session
+ * rdmafs_op_prepare - fill in the ids that belong to the session
  * @op:	    the op
- * @nowait: -EAGAIN rather than asking the server for it
+ * @nowait: return -EAGAIN rather than ask the server for an id
  *
+ * Context: process; sleeps, killably, unless @nowait.
  * Return: 0 or a negative errno.
  */
 int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait)
@@ -266,7 +281,7 @@ again:
 			return err;
 		*op->stateid = cpu_to_le64(READ_ONCE(op->open->stateid));
 	}
-	/* Both may have waited for a new session. */
+	/* Each of the two may have waited until there was a new session. */
 	if (op->session != atomic_read(&op->mnt->session))
 		goto again;
 	op->clock = atomic64_read(&op->mnt->clock);
@@ -274,8 +289,8 @@ again:
 }
 
 /*
- * A reply of which nothing more is read than its status: it has nothing more.  All else is
- * for who takes its body apart.
+ * Check a reply that consists of its status: it must not be longer, and its padding must be 0.
+ * Replies with more in them are left to the code that takes their body apart.
  */
 static bool rdmafs_op_bare_sound(const struct rdmafs_op *op, u32 status)
 {
@@ -288,7 +303,7 @@ static bool rdmafs_op_bare_sound(const struct rdmafs_op *op, u32 status)
 }
 
 /**
- * rdmafs_op_status - how an answered op ended
+ * rdmafs_op_status - tell how an answered op ended
  * @op: an op whose done has been called
  *
  * Context: any.
@@ -306,7 +321,7 @@ int rdmafs_op_status(struct rdmafs_op *op)
 		return -EIO;
 	status = le32_to_cpu(rep->status);
 	rdmafs_heard(op->mnt);
-	/* What is of the session alone is answered, whether the export is served or not. */
+	/* SETCRED, BADCRED and BADSTATE are answered even while the export is not served. */
 	if (!op->bare && status != RFP_BADCRED && status != RFP_BADSTATE)
 		rdmafs_heard_export(op->mnt, status == RFP_OFFLINE);
 	if (rdmafs_test_fail("op_nomem", le16_to_cpu(req->op)))
@@ -328,13 +343,13 @@ int rdmafs_op_status(struct rdmafs_op *op)
 }
 
 /**
- * rdmafs_op_mend - may an op be sent again, after this?
+ * rdmafs_op_mend - forget an id that the server does not know, if the op may be sent again
  * @op:	 the op
- * @err: what rdmafs_op_status() said
+ * @err: what rdmafs_op_status() returned
  *
- * Forgets the id that the server does not know; rdmafs_op_prepare() renews
- * it.
+ * rdmafs_op_prepare() renews the id.
  *
+ * Context: process.
  * Return: true if the op is to be prepared and sent again.
  */
 bool rdmafs_op_mend(struct rdmafs_op *op, int err)
@@ -343,7 +358,7 @@ bool rdmafs_op_mend(struct rdmafs_op *op, int err)
 		return false;
 	if (++op->tries >= RDMAFS_OP_TRIES)
 		return false;
-	/* If it was renewed since, it is left as it is. */
+	/* An id that has been renewed since is left as it is. */
 	if (err == -RDMAFS_EBADCRED && !op->bare) {
 		cmpxchg(&op->cred->session, op->session, 0);
 		return true;
@@ -355,7 +370,7 @@ bool rdmafs_op_mend(struct rdmafs_op *op, int err)
 	return false;
 }
 
-/* A worker: nobody waited for what this op opened. */
+/* A worker: the task of this op was killed, so close what the op has opened. */
 static void rdmafs_op_stray_work(struct work_struct *work)
 {
 	struct rdmafs_op *op = container_of(work, struct rdmafs_op, work);
@@ -366,18 +381,18 @@ static void rdmafs_op_stray_work(struct work_struct *work)
 	rdmafs_opens_dec(mnt);
 }
 
-/* A worker: nobody waited for what this op changed. */
+/* A worker: the task of this op was killed, so end the fence of its change. */
 static void rdmafs_op_fence_work(struct work_struct *work)
 {
 	rdmafs_fence_op_put(container_of(work, struct rdmafs_op, work));
 }
 
-/* Transport has done with a synchronous op; any context. */
+/* A synchronous op's done callback; any context.  Puts transport's reference. */
 static void rdmafs_op_done(struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_op *op = container_of(call, struct rdmafs_op, call);
 
-	/* A reply is always one of the session of the moment. */
+	/* Transport hands on replies of the present session only. */
 	op->answered = atomic_read(&op->mnt->session);
 	if (atomic_cmpxchg(&op->state, RDMAFS_OP_WAITED, RDMAFS_OP_DONE) == RDMAFS_OP_WAITED) {
 		complete(&op->done);
@@ -389,7 +404,7 @@ static void rdmafs_op_done(struct rdmafs_xprt_call *call)
 	rdmafs_op_put(op);
 }
 
-/* Send once and wait. */
+/* Send once and wait, killably. */
 static int rdmafs_op_send(struct rdmafs_op *op)
 {
 	int err;
@@ -408,7 +423,7 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 	rdmafs_xprt_poll(op->mnt->xprt, &op->done);
 	if (!rdmafs_wait(op->mnt, &op->done))
 		return rdmafs_op_status(op);
-	/* A stray open keeps the mount's transport until it is closed. */
+	/* Before the task detaches: unmounting waits until a worker has closed a stray open. */
 	if (op->closes)
 		atomic_inc(&op->mnt->nr_opens);
 	if (op->fence)
@@ -421,16 +436,16 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 		refcount_inc(&op->ref);
 		rdmafs_fence_op_put(op);
 	}
-	/* It was answered in this very moment. */
+	/* The op was answered before this task could detach. */
 	wait_for_completion(&op->done);
 	return rdmafs_op_status(op);
 }
 
 /**
- * rdmafs_backoff - how long to wait before the server is asked again
- * @waits: how often one has waited already; becomes one more
+ * rdmafs_backoff - tell how long to wait before the server is asked again
+ * @waits: how often the caller has waited already; incremented
  *
- * Context: any.
+ * Context: any; the caller serialises the use of @waits.
  * Return: jiffies.
  */
 unsigned long rdmafs_backoff(unsigned int *waits)
@@ -442,16 +457,19 @@ unsigned long rdmafs_backoff(unsigned int *waits)
 }
 
 /**
- * rdmafs_op_backoff - how long to wait before an op is sent again after a shortage
- * @op:	 the op; a patient one is tried until umount -f
- * @err: how it failed
+ * rdmafs_op_backoff - tell how long to wait before an op is sent again after a shortage
+ * @op:	 the op
+ * @err: the errno with which it failed
  *
- * After -EAGAIN every op is, but for one whose maker can't wait: somebody on the server
- * has to give something up first, a lease, say, which may take him the better part of a
- * minute.  An export that is not served is waited for by all, as a server is that is gone.
+ * After -ENOMEM an op is tried again RDMAFS_OP_WAITS times, and a patient op until umount -f.
+ * After -EAGAIN every op is tried until umount -f: a party on the server has to give something up
+ * first, a lease, say, which may take the better part of a minute.  An export that is not served
+ * is waited for until umount -f, too, as a server is that can't be reached; but not when the
+ * mount ends (@ending).  An op whose maker can't wait fails instead: @brief in each of these cases,
+ * @once after -EAGAIN.
  *
  * Context: any.
- * Return: jiffies; 0: it has failed.
+ * Return: jiffies; 0: the op has failed.
  */
 unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int err)
 {
@@ -462,7 +480,7 @@ unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int err)
 		return 0;
 	if (op->brief || (offline && READ_ONCE(op->mnt->ending)))
 		return 0;
-	/* Each time that it comes back it knows no open any more. */
+	/* An export that is served again knows no opens: BADSTATE follows, and is no failure. */
 	if (offline)
 		op->tries = 0;
 	if (patient && op->forced != atomic_read(&op->mnt->forced))
@@ -476,10 +494,11 @@ unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int err)
  * rdmafs_op_run - send an op and wait for its answer
  * @op: the op, its request encoded
  *
- * Context: process.  The wait is killable.
- * Return: 0: the reply is there for rdmafs_op_reply(); -EINTR: killed, and the
- * op may still be executed; -EAGAIN: it can't be sent at once, and a task that
- * exits does not wait for that; else what the server or transport said.
+ * Context: process, may sleep; the wait is killable.
+ * Return: 0: the reply is there for rdmafs_op_reply(); -EINTR: the task was
+ * killed, and the op may still be executed; -EAGAIN: the op can't be sent at once,
+ * and its task exits, or its maker can't wait (@once, @brief); else the errno of
+ * the server or of transport.
  */
 int rdmafs_op_run(struct rdmafs_op *op)
 {
@@ -498,7 +517,10 @@ int rdmafs_op_run(struct rdmafs_op *op)
 			return 0;
 		if (rdmafs_op_mend(op, err))
 			continue;
-		/* What failed there may have been begun. */
+		/*
+		 * An op that failed at the server may have been executed in part.  -EAGAIN and
+		 * OFFLINE mean that it was not begun.
+		 */
 		if (nowait || (op->sent && err != -EAGAIN && err != -RDMAFS_EOFFLINE &&
 			       !(op->call.flags & RDMAFS_CALL_IDEMPOTENT)))
 			break;
@@ -512,7 +534,7 @@ int rdmafs_op_run(struct rdmafs_op *op)
 
 	if (op->brief && (err == -ENOMEM || err == -RDMAFS_EOFFLINE))
 		return -EAGAIN;
-	/* Who can wait has been told by umount -f not to. */
+	/* This op would have waited: umount -f has ended it. */
 	if (err == -EAGAIN && !nowait && !op->brief && !op->once)
 		return -EIO;
 	if (err == -RDMAFS_EBADCRED || err == -RDMAFS_EBADSTATE || err == -RDMAFS_EOFFLINE)
@@ -522,11 +544,12 @@ int rdmafs_op_run(struct rdmafs_op *op)
 
 /**
  * rdmafs_op_reply - begin to take a reply apart
- * @op:	  the op; its status was RFP_OK, or one whose description names fields
+ * @op:	  the op; its status was RFP_OK, or one for which rdmafs_proto.h names fields
  * @dec:  decoder to use
- * @size: of the fixed reply struct
+ * @size: bytes of the fixed reply struct
  *
- * Return: the fixed struct, NULL if the reply is shorter, or its first part unsound.
+ * Context: any.
+ * Return: the fixed struct; NULL if the reply is shorter, or the padding of its head is not 0.
  */
 const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t size)
 {
@@ -539,6 +562,7 @@ const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t si
  * rdmafs_op_pools_init - set memory aside for a mount's ops
  * @mnt: the mount
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM; rdmafs_op_pools_destroy() undoes either.
  */
 int rdmafs_op_pools_init(struct rdmafs_mount *mnt)
@@ -556,7 +580,9 @@ int rdmafs_op_pools_init(struct rdmafs_mount *mnt)
 
 /**
  * rdmafs_op_pools_destroy - undo rdmafs_op_pools_init()
- * @mnt: the mount, without an op
+ * @mnt: the mount, which has no op
+ *
+ * Context: process.
  */
 void rdmafs_op_pools_destroy(struct rdmafs_mount *mnt)
 {
@@ -567,8 +593,9 @@ void rdmafs_op_pools_destroy(struct rdmafs_mount *mnt)
 }
 
 /**
- * rdmafs_op_init - make the cache
+ * rdmafs_op_init - make the cache of ops
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int rdmafs_op_init(void)
@@ -579,6 +606,8 @@ int rdmafs_op_init(void)
 
 /**
  * rdmafs_op_exit - undo rdmafs_op_init()
+ *
+ * Context: process.
  */
 void rdmafs_op_exit(void)
 {

@@ -2,20 +2,23 @@
 /*
  * Opens: the server's open state, as long as anything needs it.
  *
- * Every open(2) of a regular file has its own.  Reads and writes name it and
- * are done with the credentials of the opener, so that permissions are not
- * asked for again, not by writeback either.  When the server has lost it, it
- * is opened again by its handle before the next use, and with the proof that
- * came with it, so that permissions are not asked for then either.  Workers
- * do so for all that is open as soon as there is a new session (reclaim.c).
+ * Every open(2) of a regular file has an open of its own.  Reads and writes
+ * name it and are done with the credentials of the opener, so that the server
+ * does not check permissions again, not for writeback either.
  *
- * An open goes when the last of its users goes: the struct file, or a read or
- * write that a killed task left behind.  CLOSE has nothing to say that anyone
- * could use, so it is sent and not waited for; only where the file itself goes
- * with it, its last name being gone, one waits, because close(2) has to give
- * back the space.  What can't be sent at once, or for want of memory not at all, is left
- * to a worker: a task that closes because it was killed waits for nothing, and who may not
- * sleep can't.
+ * Recovery: an open that the server has lost is opened again by the file's
+ * handle before its next use.  The client sends the proof that came with the
+ * open, so that permissions are not checked then either.  When there is a new
+ * session, workers do so for all opens at once (reclaim.c).
+ *
+ * The end: an open ends when its last user puts it: the struct file, or a read
+ * or write that a killed task left behind.  CLOSE is sent without waiting for
+ * its answer, which is of no use.  But if the last name of the file is gone,
+ * close(2) waits, because it has to give back the space.  A CLOSE that can't be
+ * sent at once, or for which there is no memory, is left to a worker: a killed
+ * task must not wait, and a caller in atomic context can't.
+ *
+ * Ownership: an open holds its inode, and counts in rdmafs_mount.nr_opens.
  */
 #include <linux/slab.h>
 #include "client.h"
@@ -23,8 +26,8 @@
 static void rdmafs_open_work(struct work_struct *work);
 
 /**
- * rdmafs_opens_dec - one thing less for which unmounting waits
- * @mnt: the mount, whose nr_opens was raised; may be gone after this
+ * rdmafs_opens_dec - drop a count in rdmafs_mount.nr_opens, for which unmounting waits
+ * @mnt: the mount, whose nr_opens the caller has raised; may be gone after this
  *
  * Context: any.
  */
@@ -37,12 +40,13 @@ void rdmafs_opens_dec(struct rdmafs_mount *mnt)
 /**
  * rdmafs_open_new - record an open that the server has granted
  * @inode:   the file; a reference is taken
- * @cred:    the opener's; a reference is taken
+ * @cred:    the opener's credentials; a reference is taken
  * @flags:   RFP_OPEN_*
- * @rep:     how the server calls it
- * @session: in which session
+ * @rep:     the reply that granted it
+ * @session: the session in which it was granted
  *
- * Return: the open, or -ENOMEM (the caller closes it).
+ * Context: process, may sleep; takes opens_lock and rdmafs_inode.lock.
+ * Return: the open, or -ENOMEM: the caller has to close what the server opened.
  */
 struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cred, u32 flags,
 				    const struct rfp_open_rep *rep, int session)
@@ -71,7 +75,7 @@ struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cre
 	if (session == atomic_read(&mnt->session)) {
 		list_add_tail(&open->all, &mnt->opens);
 	} else {
-		/* Lost on its way. */
+		/* The session was lost since: a worker has to open it again. */
 		list_add(&open->all, &mnt->opens);
 		rdmafs_opens_reclaim(mnt);
 	}
@@ -94,15 +98,15 @@ static struct rdmafs_open *rdmafs_open_find_locked(struct rdmafs_inode *ri, u32 
 }
 
 /**
- * rdmafs_open_late - an open for pages that became dirty after the last close
+ * rdmafs_open_late - find or make an open for pages that became dirty after the last close
  * @inode: the file
  *
- * Who has pinned pages of a mapping, a direct read into it, say, may be done with them
- * when nobody has the file open any more.  They are written by the right of the last one
- * who had, which he can prove: rdmafs_open_ready() does.
+ * Pages of a mapping that are pinned, by a direct read into it, say, may become dirty when no task
+ * has the file open any more.  They are written with the credentials and the proof of the last
+ * open for writing, with which rdmafs_open_ready() opens the file again.
  *
- * Context: writeback; must not drop a reference to the inode.
- * Return: the open, referenced; NULL: nobody ever stored into a mapping.
+ * Context: writeback, may sleep; must not drop a reference to the inode.
+ * Return: the open, referenced; NULL if there is none and none can be made.
  */
 struct rdmafs_open *rdmafs_open_late(struct inode *inode)
 {
@@ -121,7 +125,7 @@ struct rdmafs_open *rdmafs_open_late(struct inode *inode)
 	INIT_WORK(&open->work, rdmafs_open_work);
 	atomic_inc(&mnt->nr_opens);
 	spin_lock_irq(&ri->lock);
-	/* Somebody else may have made it just now. */
+	/* Another caller may have made one meanwhile. */
 	found = rdmafs_open_find_locked(ri, RFP_OPEN_WRITE);
 	if (!found && ri->late.cred) {
 		swap(open->cred, ri->late.cred);
@@ -137,8 +141,10 @@ struct rdmafs_open *rdmafs_open_late(struct inode *inode)
 }
 
 /**
- * rdmafs_open_late_forget - the inode goes
- * @ri: it
+ * rdmafs_open_late_forget - drop what an inode keeps for rdmafs_open_late()
+ * @ri: the inode, which is being evicted
+ *
+ * Context: process.
  */
 void rdmafs_open_late_forget(struct rdmafs_inode *ri)
 {
@@ -148,19 +154,21 @@ void rdmafs_open_late_forget(struct rdmafs_inode *ri)
 }
 
 /**
- * rdmafs_open_rep_check - is what a server says of an open sound?
- * @rep: it
- * @may: RFP_OPEN_... that it may say
+ * rdmafs_open_rep_check - check a reply that grants an open
+ * @rep: the reply
+ * @may: the flags RFP_OPEN_CREATED... that it may have
  *
  * Context: any.
- * Return: 0 or -EIO.
+ * Return: 0, or -EIO if it has other flags or padding that is not 0.
  */
 int rdmafs_open_rep_check(const struct rfp_open_rep *rep, u32 may)
 {
 	return rep->pad || (le32_to_cpu(rep->flags) & ~may) ? -EIO : 0;
 }
 
-/* Ask the server; the reply's parts are only valid if 0 is returned. */
+/*
+ * Send OPEN and wait.  *@rep and *@attr are parts of the op's reply, valid only if this returns 0.
+ */
 static int rdmafs_open_ask(struct rdmafs_op *op, struct inode *inode, u32 flags,
 			   struct rfp_proof proof, const struct rfp_open_rep **rep,
 			   const struct rfp_attr **attr)
@@ -189,10 +197,11 @@ static int rdmafs_open_ask(struct rdmafs_op *op, struct inode *inode, u32 flags,
  * rdmafs_open_send - open a file by its handle
  * @inode: the file
  * @flags: RFP_OPEN_*
- * @openp: the open
+ * @openp: out: the open, with a reference for the caller
  *
  * Takes over the attributes that the server returns.
  *
+ * Context: process, may sleep; the wait is killable.
  * Return: 0 or a negative errno.
  */
 int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp)
@@ -224,8 +233,9 @@ out:
 }
 
 /*
- * @brief: -EAGAIN rather than wait for anything but the answer.
- * @forced: of the op that needs it.
+ * Open @open again if the server does not know it in the present session.
+ * @brief:  return -EAGAIN rather than wait for anything but the answer.
+ * @forced: rdmafs_mount.forced when the op was made that needs the open.
  */
 static int rdmafs_open_renew(struct rdmafs_open *open, bool brief, int forced)
 {
@@ -245,7 +255,7 @@ static int rdmafs_open_renew(struct rdmafs_open *open, bool brief, int forced)
 	}
 	if (open->session == atomic_read(&mnt->session))
 		goto out;
-	/* Who waited here when umount -f was called is one of those that it ends. */
+	/* umount -f ends waiters: it was called while this task waited for the lock. */
 	if (was != atomic_read(&mnt->forced)) {
 		err = -EIO;
 		goto out;
@@ -262,7 +272,7 @@ static int rdmafs_open_renew(struct rdmafs_open *open, bool brief, int forced)
 		/* Pairs with the acquire in rdmafs_open_ready(). */
 		smp_store_release(&open->session, op->answered);
 		spin_unlock_irq(&RDMAFS_I(inode)->lock);
-		/* What happened meanwhile is not known. */
+		/* Other clients may have changed the file while it was not open. */
 		rdmafs_attr_expire(inode);
 	}
 	rdmafs_op_put(op);
@@ -274,29 +284,31 @@ out:
 /**
  * rdmafs_open_ready - make sure that the server knows an open
  * @open:   the open
- * @forced: of the op that needs it: umount -f ends both
+ * @forced: rdmafs_mount.forced when the op was made that needs @open: an umount -f since then
+ *	    ends the wait
  *
- * Return: 0, -EINTR, or why it can't be opened again.
+ * Context: process, may sleep; takes open->lock.
+ * Return: 0, -EINTR, or the errno with which opening it again failed.
  */
 int rdmafs_open_ready(struct rdmafs_open *open, int forced)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
 
-	/* Pairs with the release above: the stateid is that session's. */
+	/* Pairs with the release in rdmafs_open_renew(): the stateid is of that session. */
 	if (likely(smp_load_acquire(&open->session) == atomic_read(&mnt->session)))
 		return 0;
 	return rdmafs_open_renew(open, false, forced);
 }
 
 /**
- * rdmafs_open_unknown - the server has said that it does not know an open
+ * rdmafs_open_unknown - note that the server does not know an open
  * @open:    the open
- * @session: in which session it was asked
- * @stateid: by which name
+ * @session: the session in which the server said so
+ * @stateid: the stateid that the server did not know
  *
- * If it was opened again since, in that session or another, it is left as it is.
+ * An open that has been opened again since, in @session or in another one, is left as it is.
  *
- * Context: process.
+ * Context: process; takes rdmafs_inode.lock.
  */
 void rdmafs_open_unknown(struct rdmafs_open *open, int session, u64 stateid)
 {
@@ -311,11 +323,12 @@ void rdmafs_open_unknown(struct rdmafs_open *open, int session, u64 stateid)
 }
 
 /**
- * rdmafs_open_again - open again what nobody has asked for yet
+ * rdmafs_open_again - open again after the loss of a session, before a user needs it
  * @open: the open
  *
  * Context: a worker.
- * Return: 0; -EAGAIN: it is busy at present; or why it can't be opened again.
+ * Return: 0; -EAGAIN if it is busy, the server is short of memory or the export is not served:
+ * try again later; or another errno with which opening it again failed.
  */
 int rdmafs_open_again(struct rdmafs_open *open)
 {
@@ -326,8 +339,9 @@ int rdmafs_open_again(struct rdmafs_open *open)
 
 /**
  * rdmafs_open_get - take another reference
- * @open: an open that the caller refers to
+ * @open: an open to which the caller has a reference
  *
+ * Context: any.
  * Return: @open.
  */
 struct rdmafs_open *rdmafs_open_get(struct rdmafs_open *open)
@@ -337,10 +351,11 @@ struct rdmafs_open *rdmafs_open_get(struct rdmafs_open *open)
 }
 
 /**
- * rdmafs_open_find - some open of a file that allows what is wanted
+ * rdmafs_open_find - find an open of a file that has one of some flags
  * @inode: the file
- * @flags: any of RFP_OPEN_*
+ * @flags: RFP_OPEN_*, of which the open has to have one
  *
+ * Context: any; takes rdmafs_inode.lock.
  * Return: an open, referenced, or NULL.
  */
 struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags)
@@ -369,7 +384,7 @@ static struct rdmafs_op *rdmafs_close_new(struct rdmafs_mount *mnt, struct rdmaf
 	return op;
 }
 
-/* Tell the server and wait; false if it could not be sent in this task. */
+/* Send CLOSE and wait; false if this task could not send it, so that a worker has to. */
 static bool rdmafs_open_close(struct rdmafs_mount *mnt, struct rdmafs_cred *cred, u64 stateid,
 			      enum rdmafs_pool pool)
 {
@@ -385,13 +400,13 @@ static bool rdmafs_open_close(struct rdmafs_mount *mnt, struct rdmafs_cred *cred
 	return sent;
 }
 
-/* Whatever the answer is: the server has closed it, or does not know it. */
+/* The answer does not matter: the server has closed the open, or does not know it. */
 static void rdmafs_close_done(struct rdmafs_xprt_call *call)
 {
 	rdmafs_op_put(container_of(call, struct rdmafs_op, call));
 }
 
-/* Tell the server; false if it could not be sent at once. */
+/* Send CLOSE and do not wait; false if it could not be sent at once. */
 static bool rdmafs_open_close_nowait(struct rdmafs_mount *mnt, struct rdmafs_open *open)
 {
 	struct rdmafs_op *op = rdmafs_close_new(mnt, open->cred, open->stateid,
@@ -403,7 +418,7 @@ static bool rdmafs_open_close_nowait(struct rdmafs_mount *mnt, struct rdmafs_ope
 	op->call.done = rdmafs_close_done;
 	op->call.flags |= RDMAFS_CALL_NOWAIT;
 	err = rdmafs_op_prepare(op, true);
-	/* Unmounting waits for it: transport closes when no call is in flight. */
+	/* Unmounting waits for this call: rdmafs_xprt_close() does so for calls in flight. */
 	if (!err)
 		err = rdmafs_xprt_submit(mnt->xprt, &op->call);
 	if (err)
@@ -425,23 +440,27 @@ static void rdmafs_open_free(struct rdmafs_open *open)
 	rdmafs_opens_dec(mnt);
 }
 
-/* True if there is nothing to close (any more). */
+/* Send CLOSE if there is anything to close.  @wait: a worker.  False: left to a worker. */
 static bool rdmafs_open_end(struct rdmafs_open *open, bool wait)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
 	int session = atomic_read(&mnt->session);
 
-	/* What the server forgot in this very session it keeps for us: we do not come back. */
+	/*
+	 * CLOSE can't name an open of an older session.  But the server keeps the file of an open
+	 * that it forgot in the present session, for the client to open it again: CLOSE tells it
+	 * that the client will not.
+	 */
 	if (open->session != session && (open->session || open->forgot != session))
 		return true;
-	/* A worker waits for memory.  Who was killed must not: others may have it for long. */
+	/* A killed task must not wait for memory, which others may hold for long; a worker may. */
 	if (wait || !open->inode->i_nlink)
 		return rdmafs_open_close(mnt, open->cred, open->stateid,
 					 wait ? RDMAFS_POOL_COMMON : RDMAFS_POOL_NONE);
 	return rdmafs_open_close_nowait(mnt, open);
 }
 
-/* A worker: nobody kills it, so that CLOSE gets through if anything does. */
+/* A worker can't be killed, so that CLOSE reaches the server if it can be reached at all. */
 static void rdmafs_open_work(struct work_struct *work)
 {
 	struct rdmafs_open *open = container_of(work, struct rdmafs_open, work);
@@ -456,7 +475,7 @@ static bool rdmafs_open_unlink(struct rdmafs_open *open)
 	struct rdmafs_cred *cred = NULL;
 	unsigned long irq;
 
-	/* refcount_dec_and_lock_irqsave(), of which sparse does not know that it may lock */
+	/* This is refcount_dec_and_lock_irqsave(); sparse does not know that it may lock. */
 	if (refcount_dec_not_one(&open->ref))
 		return false;
 	spin_lock_irqsave(&ri->lock, irq);
@@ -466,8 +485,8 @@ static bool rdmafs_open_unlink(struct rdmafs_open *open)
 	}
 	list_del_init(&open->link);
 	/*
-	 * It may be the last, and pages may be dirtied yet: rdmafs_open_late().  Who holds
-	 * the lock finds it in the list or here.
+	 * This may be the last open, and pages may become dirty after it: rdmafs_open_late().  A
+	 * holder of ri->lock finds the open either in the list or in ri->late.
 	 */
 	if ((open->flags & RFP_OPEN_WRITE) && test_bit(RDMAFS_I_STORED, &ri->flags)) {
 		cred = rdmafs_cred_get(open->cred);
@@ -482,7 +501,7 @@ static bool rdmafs_open_unlink(struct rdmafs_open *open)
 }
 
 /**
- * rdmafs_open_put - drop a reference
+ * rdmafs_open_put - drop a reference; a worker closes the open if it was the last
  * @open: the open
  *
  * Context: any.
@@ -497,7 +516,8 @@ void rdmafs_open_put(struct rdmafs_open *open)
  * rdmafs_open_put_sync - drop a reference; if it was the last, CLOSE is sent
  * @open: the open
  *
- * When this returns, a file without a name is closed and gone.
+ * When this returns a file without a name is closed and its space is free, unless CLOSE had to be
+ * left to a worker.
  *
  * Context: process, may sleep.
  */
@@ -522,11 +542,11 @@ static void rdmafs_close_work(struct work_struct *work)
 }
 
 /**
- * rdmafs_open_undo - have a worker close what nobody will use
+ * rdmafs_open_undo - have a worker close what an op has opened and no task will use
  * @op: an OPEN or CREATE that was answered
  *
- * The rest of its reply need not be sound: the server keeps what it has opened until it is
- * asked to close it, or the session ends.
+ * Only the stateid of the reply need be sound.  The server keeps the open until the client
+ * closes it, or until the session ends.
  *
  * Context: process, may sleep for memory; the task may have been killed.
  */
