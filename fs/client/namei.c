@@ -2,15 +2,20 @@
 /*
  * Names: looking them up, believing them for a while, changing them.
  *
- * A cached name, positive or negative, is believed without a request while
- * the attributes of its directory are, and the directory has not been changed
- * by someone else since the name was looked up: d_fsdata holds the directory's
- * verifier of then.  Else it is looked up again, which refreshes the
- * attributes of both.  The last component of an open is never just believed,
- * since another client's rename before our open must be seen by it: files are
- * opened by name, in one request; the rest is looked up again.
+ * A cached name, positive or negative, is believed without a request as long as
+ * the attributes of its directory are believed and no other client has changed
+ * the directory since the name was looked up: d_fsdata holds the directory's
+ * verifier of that time.  Otherwise the name is looked up again, which refreshes
+ * the attributes of the object and of the directory.
  *
- * Changes of our own are entered in the dcache as they succeed.
+ * The last component of an open is never just believed, since the open must see
+ * another client's rename that came before it.  A regular file is opened by its
+ * name, in one request; anything else is looked up again.
+ *
+ * A change that this client makes is entered in the dcache when it succeeds.
+ *
+ * Ownership: the pointers of struct rdmafs_found lie in the op's reply, so the
+ * op is put after their last use.
  */
 #include <linux/namei.h>
 #include <linux/slab.h>
@@ -18,11 +23,13 @@
 #include "client.h"
 
 /**
- * rdmafs_dir_verifier - under what names found now are to be believed
+ * rdmafs_dir_verifier - get the verifier for names that are about to be looked up
  * @dir: the directory
  *
- * To be taken before the request that finds them.
+ * To be taken before the request that finds the names: if another client's change becomes known
+ * while the request is under way, the names are asked for again.
  *
+ * Context: any, RCU walk included.
  * Return: the verifier.
  */
 unsigned long rdmafs_dir_verifier(struct inode *dir)
@@ -30,13 +37,15 @@ unsigned long rdmafs_dir_verifier(struct inode *dir)
 	return READ_ONCE(RDMAFS_I(dir)->coh.verifier);
 }
 
-/* No directory ever has this verifier. */
+/* A name with this verifier, which no directory ever has, is asked for at its next use. */
 #define RDMAFS_NAME_UNKNOWN	0
 
 /**
- * rdmafs_dentry_fresh - a name has just been confirmed by the server
+ * rdmafs_dentry_fresh - note that the server has just confirmed a name
  * @dentry:   the name
- * @verifier: rdmafs_dir_verifier() of its directory
+ * @verifier: rdmafs_dir_verifier() of its directory, from before the request
+ *
+ * Context: any.
  */
 void rdmafs_dentry_fresh(struct dentry *dentry, unsigned long verifier)
 {
@@ -44,11 +53,11 @@ void rdmafs_dentry_fresh(struct dentry *dentry, unsigned long verifier)
 }
 
 /**
- * struct rdmafs_found - what a reply with an object says
+ * struct rdmafs_found - an object and its directory, from a reply
  * @fh:	   handle of the object
- * @attr:  its attributes
- * @dir:   attributes of the directory
- * @clock: of the request
+ * @attr:  attributes of the object; inside the op's reply
+ * @dir:   attributes of the directory; inside the op's reply
+ * @clock: op->clock of the request
  */
 struct rdmafs_found {
 	struct rfp_fh fh;
@@ -57,7 +66,7 @@ struct rdmafs_found {
 	u64 clock;
 };
 
-/* attr and fh of the object, attr of the directory. */
+/* Decode attr and fh of the object and attr of the directory: 0 or -EIO. */
 static int rdmafs_found_decode(struct rdmafs_op *op, struct rfp_dec *dec, struct super_block *sb,
 			       struct rdmafs_found *found)
 {
@@ -72,8 +81,9 @@ static int rdmafs_found_decode(struct rdmafs_op *op, struct rfp_dec *dec, struct
 }
 
 /*
- * LOOKUP: 0 and @found, -ENOENT (the directory's attributes are taken over),
- * or another error.  *@opp is to be put after @found has been used.
+ * Send LOOKUP and take over the directory's attributes.  Returns 0 and @found; -ENOENT if there is
+ * no such name; or another negative errno.  The caller puts *@opp, if it is not NULL, after it has
+ * used @found.
  */
 static int rdmafs_lookup_send(struct inode *dir, const struct qstr *name,
 			      struct rdmafs_found *found, struct rdmafs_op **opp)
@@ -124,9 +134,9 @@ static struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, un
 	if (dentry->d_name.len > RFP_NAME_MAX)
 		return ERR_PTR(-ENAMETOOLONG);
 	/*
-	 * mkdir, mknod, symlink, link: the server says EEXIST if it must, unless it
-	 * is not even asked, as the caller may not make anything.  The name stays
-	 * unhashed until it has been made.
+	 * mkdir, mknod, symlink and link need no LOOKUP: the server answers EEXIST to the request
+	 * itself.  But a caller that may not write to the directory sends no request, and has to
+	 * learn here whether the name exists.  The name stays unhashed until it has been made.
 	 */
 	if ((flags & (LOOKUP_CREATE | LOOKUP_EXCL)) == (LOOKUP_CREATE | LOOKUP_EXCL) &&
 	    !(flags & (LOOKUP_OPEN | LOOKUP_RENAME_TARGET)) &&
@@ -150,7 +160,7 @@ static struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, un
 	return res;
 }
 
-/* Is the name still what it was? 1, 0 or a negative errno. */
+/* Ask whether the name still stands for the same object: 1 (yes), 0 or a negative errno. */
 static int rdmafs_reval_ask(struct inode *dir, struct dentry *dentry)
 {
 	unsigned long verifier = rdmafs_dir_verifier(dir);
@@ -183,13 +193,13 @@ static int rdmafs_reval_ask(struct inode *dir, struct dentry *dentry)
 	return err;
 }
 
-/* May the name be used without asking for it? */
+/* May the name be used without a request? */
 static bool rdmafs_d_believed(struct inode *dir, struct dentry *dentry, struct inode *inode,
 			      unsigned int flags)
 {
 	if (flags & LOOKUP_REVAL)
 		return false;
-	/* A file is opened by its name, which confirms it: rdmafs_open_dentry(). */
+	/* Opening a regular file by its name confirms the name: rdmafs_open_dentry(). */
 	if (flags & LOOKUP_OPEN)
 		return inode && S_ISREG(inode->i_mode) &&
 		       !(flags & (LOOKUP_EXCL | LOOKUP_DIRECTORY));
@@ -211,8 +221,8 @@ static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
 	} else {
 		inode = d_inode(dentry);
 		/*
-		 * About to be made or replaced: what the server has under the
-		 * name is its affair.
+		 * Do not ask for a negative name that is about to be made or replaced:
+		 * rdmafs_lookup() or the change itself finds out what the server has.
 		 */
 		if (!inode && (flags & (LOOKUP_CREATE | LOOKUP_RENAME_TARGET)))
 			return 0;
@@ -228,8 +238,9 @@ static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
 }
 
 /*
- * Jumps (/proc/self/fd, "."): no name was looked up, so ask for the object.  A
- * directory is read as it is now at the earliest when it is opened.
+ * The walk has jumped to the object (/proc/self/fd, "."), so that no name was looked up: ask for
+ * the object.  A directory that is opened this way is asked for in any case, so that it is not
+ * read as it was before the open.
  */
 static int rdmafs_d_weak_revalidate(struct dentry *dentry, unsigned int flags)
 {
@@ -246,8 +257,8 @@ static int rdmafs_d_weak_revalidate(struct dentry *dentry, unsigned int flags)
  * struct rdmafs_make - an object to be made
  * @nr:	    RFP_MKDIR, RFP_MKNOD or RFP_SYMLINK
  * @mode:   type and permissions
- * @dev:    of a device node
- * @target: of a symbolic link
+ * @dev:    number of a device node
+ * @target: target of a symbolic link, else NULL
  */
 struct rdmafs_make {
 	enum rfp_op nr;
@@ -256,7 +267,7 @@ struct rdmafs_make {
 	const char *target;
 };
 
-/* Enter what was made in the dcache. */
+/* Enter an object that has been made, or opened by its name, in the dcache. */
 static int rdmafs_made(struct inode *dir, struct dentry *dentry, struct rdmafs_found *found,
 		       unsigned long verifier)
 {
@@ -276,7 +287,7 @@ static int rdmafs_made(struct inode *dir, struct dentry *dentry, struct rdmafs_f
 	res = d_splice_alias(inode, dentry);
 	if (IS_ERR(res))
 		return PTR_ERR(res);
-	/* Someone looked it up under another name before we had the reply. */
+	/* Another task looked it up under another name before this one had the reply. */
 	dput(res);
 	return 0;
 }
@@ -325,7 +336,7 @@ static int rdmafs_make(struct inode *dir, struct dentry *dentry, const struct rd
 	if (!err)
 		err = rdmafs_made(dir, dentry, &found, verifier);
 	else
-		/* It may be there or not: look it up next time. */
+		/* The object may have been made or not: the next use looks the name up. */
 		d_drop(dentry);
 out:
 	rdmafs_op_put(op);
@@ -348,7 +359,7 @@ static int rdmafs_mknod(struct mnt_idmap *idmap, struct inode *dir, struct dentr
 	return rdmafs_make(dir, dentry, &make);
 }
 
-/* For callers inside the kernel; open(2) goes through atomic_open. */
+/* Only for callers inside the kernel: open(2) goes through atomic_open. */
 static int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
 			 umode_t mode, bool excl)
 {
@@ -367,7 +378,10 @@ static int rdmafs_symlink(struct mnt_idmap *idmap, struct inode *dir, struct den
 	return rdmafs_make(dir, dentry, &make);
 }
 
-/* A reply of @nr attrs, of what we have changed; all or none are good. */
+/*
+ * Decode a reply that consists of @nr attributes, of the objects that the op changed.  If any is
+ * unsound all of @attrs become NULL.  0 or -EIO.
+ */
 static int rdmafs_attrs(struct rdmafs_op *op, struct super_block *sb,
 			const struct rfp_attr **attrs, unsigned int nr)
 {
@@ -426,8 +440,8 @@ static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *den
 }
 
 /*
- * NULL if another object had the name than we know under it: it may have the number that ours
- * had, and then another generation.
+ * @attr if it is of @inode, else NULL: on the server the name stood for another object than here.
+ * That object may have the inode number that ours had, but then it has another generation.
  */
 static const struct rfp_attr *rdmafs_attr_of(struct inode *inode, const struct rfp_attr *attr)
 {
@@ -467,9 +481,9 @@ static int rdmafs_remove(struct inode *dir, struct dentry *dentry, enum rfp_op n
 		return err;
 	rdmafs_test_point("name_removed", dir->i_ino);
 	/*
-	 * The name is free, and will stay so until we or someone else make it
-	 * again: a negative entry.  Its verifier is that of before: by now somebody
-	 * may have made the name, and the directory be known to have changed.
+	 * The name becomes a negative entry.  Its verifier is from before the request: another
+	 * client may have made the name again by now, and it may be known already that the
+	 * directory has changed.
 	 */
 	rdmafs_dentry_fresh(dentry, verifier);
 	if (nr == RFP_RMDIR)
@@ -491,7 +505,7 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 			 struct inode *ndir, struct dentry *ndentry, unsigned int flags)
 {
 	unsigned long verifier = rdmafs_dir_verifier(ndir);	/* as in rdmafs_remove() */
-	const struct rfp_attr *attrs[3] = {};	/* what is moved, both directories */
+	const struct rfp_attr *attrs[3] = {};	/* the object that is moved, both directories */
 	struct inode *inode = d_inode(odentry), *target = d_inode(ndentry);
 	struct rfp_rename_req *req;
 	struct rdmafs_op *op;
@@ -539,7 +553,7 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 	}
 	if (err)
 		return err;
-	/* Change time and link count of what was replaced. */
+	/* Its change time and link count have changed, and the reply does not tell them. */
 	if (target) {
 		rdmafs_attr_expire(target);
 		if (!(flags & RENAME_EXCHANGE)) {
@@ -551,9 +565,9 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 	}
 	rdmafs_test_point("name_removed", odir->i_ino);
 	/*
-	 * The VFS moves the names next, with the objects that we know under
-	 * them.  Who has moved another one than that, or does not know (of what
-	 * it was exchanged with the reply says nothing), asks at the next use.
+	 * Next, the VFS moves the names with the objects that they stand for here.  If the server
+	 * has moved another object, the next use of the name has to ask; so it has for the object
+	 * that was exchanged with it, of which the reply says nothing.
 	 */
 	rdmafs_dentry_fresh(odentry, same ? verifier : RDMAFS_NAME_UNKNOWN);
 	rdmafs_dentry_fresh(ndentry, RDMAFS_NAME_UNKNOWN);
@@ -565,10 +579,11 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
  * @flags: RFP_OPEN_*
  * @how:   RFP_CREATE_*
  * @mode:  permissions of a new file
- * @locked: the directory is: nobody's lease can be waited for
- * @op:	   holds what follows; put by the caller, if not NULL
+ * @locked: the caller holds the directory's lock, so that the op must not wait until another
+ *	   client has given up a lease
+ * @op:	   the request, whose reply @rep and @found point into; the caller puts it, if not NULL
  * @rep:   the reply
- * @found: what was opened
+ * @found: the file that was opened
  */
 struct rdmafs_by_name {
 	u32 flags;
@@ -580,7 +595,7 @@ struct rdmafs_by_name {
 	struct rdmafs_found found;
 };
 
-/* CREATE: opens the file, and makes it if it is to. */
+/* Send CREATE: the server opens the file, and makes it before unless RFP_CREATE_NOT. */
 static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
 			      struct rdmafs_by_name *b)
 {
@@ -604,7 +619,7 @@ static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
 	rfp_enc_str(&op->enc, name->name, name->len, RFP_NAME_MAX);
 	op->closes = true;
 	op->once = b->locked;
-	/* Without O_EXCL a restarted server may be asked twice. */
+	/* Without O_EXCL a restarted server may execute it a second time. */
 	if (!(b->how & RFP_CREATE_EXCL))
 		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
 
@@ -629,8 +644,8 @@ static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
 }
 
 /*
- * The same, once more if the server has made the file and the answer was lost with the
- * session: its mode may keep out who made it.
+ * Send CREATE, and once more if the server may have made the file and the answer was lost with the
+ * session: the mode of the new file may deny the open to the caller that has made it.
  */
 static int rdmafs_by_name_send(struct inode *dir, const struct qstr *name,
 			       struct rdmafs_by_name *b)
@@ -672,10 +687,13 @@ static int rdmafs_by_name_attach(struct inode *dir, struct dentry *dentry, struc
 	if (le32_to_cpu(b->rep->flags) & RFP_OPEN_CREATED)
 		file->f_mode |= FMODE_CREATED;
 	rdmafs_file_attach(file, open);
-	/* What follows may need ops, and one more of the same pool is not to be had for ever. */
+	/*
+	 * finish_open() may need ops.  A task must not hold an op while it waits for another one
+	 * of the same pool.
+	 */
 	rdmafs_op_put(b->op);
 	b->op = NULL;
-	/* From here on the file's release puts the open, whatever follows. */
+	/* Once finish_open() has opened the file, its release puts the open. */
 	err = finish_open(file, dentry, rdmafs_file_open_atomic);
 	if (err && !(file->f_mode & FMODE_OPENED)) {
 		rdmafs_file_attach(file, NULL);
@@ -716,8 +734,8 @@ static int rdmafs_open_new_name(struct inode *dir, struct dentry *dentry, struct
 }
 
 /*
- * May the caller search the directory, as far as is known here?  0, -EACCES, -ECHILD: it is not
- * known, or another negative errno.
+ * May the caller search the directory, as far as this client knows?  0, -EACCES, -ECHILD if it
+ * does not know, or another negative errno.
  */
 static int rdmafs_search_known(struct inode *dir)
 {
@@ -730,11 +748,15 @@ static int rdmafs_search_known(struct inode *dir)
 }
 
 /*
- * A file could not be opened by its name: EACCES.  That is the file's own, or of another one that
- * has the name by now; or the caller may not search the directory, so that he has not come by
- * the name: it is mounted somewhere else, or open already (/proc/self/fd).  Then the handle is
- * what he means.  But who might search it as far as was known here when he came has come by the
- * name after all: @search is rdmafs_search_known() of then.
+ * Opening a file by its name failed with EACCES.  There are two reasons:
+ *
+ * The name leads to a file that the caller may not open: this one, or another one that has the
+ * name by now.
+ *
+ * Or the caller may not search the directory, and has not come by this name: the file is mounted
+ * somewhere else, or was open already (/proc/self/fd).  Then the caller means the handle.  But a
+ * caller that could search the directory when it began, as far as was known here, has come by the
+ * name.  @search is what rdmafs_search_known() returned then.
  */
 static int rdmafs_open_denied(struct inode *inode, struct inode *dir, const struct qstr *name,
 			      int search, u32 flags, struct rdmafs_open **openp)
@@ -754,16 +776,17 @@ static int rdmafs_open_denied(struct inode *inode, struct inode *dir, const stru
 }
 
 /**
- * rdmafs_open_dentry - open a file that has been found by name
+ * rdmafs_open_dentry - open a file that has been found by its name
  * @dentry: the file, positive
  * @flags:  RFP_OPEN_*
- * @openp:  the open
+ * @openp:  out: the open, with a reference for the caller
  *
- * By its name, which need not be confirmed before: that the name still stands
- * for this file is found out here.  A file that has none here, or none that the
- * caller can have come by, is opened by its handle.
+ * The file is opened by its name, which need not be confirmed before: this finds out whether the
+ * name still stands for the file.  A file that has no name here, or that the caller can't have
+ * found by its name, is opened by its handle.
  *
- * Return: 0; -EOPENSTALE: the name is another's or nobody's, and has been
+ * Context: process, may sleep; the wait is killable.
+ * Return: 0; -EOPENSTALE: the name stands for another object or for none, and has been
  * dropped; or another negative errno.
  */
 int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp)
@@ -842,19 +865,19 @@ static int rdmafs_atomic_open(struct inode *dir, struct dentry *dentry, struct f
 		case -ENODEV:
 		case -EOPNOTSUPP:
 			/*
-			 * Something other than a regular file: a link to be
-			 * followed, a FIFO or device of this machine.
+			 * Not a regular file, but a link to be followed, or a FIFO or device of
+			 * this machine: look it up.
 			 */
 		case -EAGAIN:
-			/* Or it has a lease that is waited for without the directory's lock. */
+			/* Another client has a lease: the open waits after the lock is dropped. */
 			break;
 		default:
 			return err;
 		}
 	}
 	/*
-	 * O_CREAT with a name that the VFS holds for absent: it comes here
-	 * hashed and negative, and has to be looked up all the same.
+	 * O_CREAT with a name that the dcache has as negative: it comes here hashed, and has to be
+	 * looked up all the same.
 	 */
 	if (!d_in_lookup(dentry)) {
 		if (!(flags & O_CREAT) || !d_is_negative(dentry))
@@ -876,7 +899,7 @@ static const char *rdmafs_get_link(struct dentry *dentry, struct inode *inode,
 	char *link, *old;
 	int err;
 
-	/* Of a handle the target never changes: it is asked for once. */
+	/* The target of a handle never changes, so it is asked for once. */
 	link = READ_ONCE(inode->i_link);
 	if (link)
 		return link;
