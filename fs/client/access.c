@@ -2,15 +2,17 @@
 /*
  * May the caller do this?
  *
- * Who owns an object, its mode and its ACL are known here, and mostly that
- * settles it: whoever may not pass is told so without a request, and the server
- * asks again of what gets there.  That is wrong for callers whom the server
- * takes for somebody else, or whom capabilities of this machine let through: to
- * these only the server can say what they may.  It does so in attributes of which
- * the request asks it (RFP_REQ_ACCESS): LOOKUP's and GETATTR's, so that to walk a
- * path costs no more requests than it does others.
+ * The client knows an object's owner, mode and ACL.  These settle it for most
+ * callers: a caller that may not pass is refused without a request, and the server
+ * checks every request that reaches it.
  *
- * An answer is kept with the inode, for the credentials that asked.  It holds as
+ * The exceptions are callers that the server takes for another user, and callers
+ * that capabilities of this machine let through.  Only the server can tell what
+ * these may do.  It does so in the attributes of replies to LOOKUP and GETATTR, if
+ * the request asks for it (RFP_REQ_ACCESS), so that walking a path costs these
+ * callers no more requests than it costs others.
+ *
+ * An answer is kept with the inode, for the credentials that asked.  It is valid as
  * long as the attributes that came with it: until they expire, or change.
  */
 #include <linux/capability.h>
@@ -19,10 +21,10 @@
 #include "client.h"
 
 /**
- * rdmafs_access_differs - does the server see another caller than we do?
+ * rdmafs_access_differs - tell whether the server sees another caller than the client does
  * @mnt: the mount
  *
- * Context: any.
+ * Context: process, RCU walk included.
  * Return: true if only the server can tell what the current task may do.
  */
 bool rdmafs_access_differs(struct rdmafs_mount *mnt)
@@ -40,10 +42,12 @@ bool rdmafs_access_differs(struct rdmafs_mount *mnt)
 }
 
 /**
- * rdmafs_access_ask - have a request tell what its caller may do
+ * rdmafs_access_ask - have the reply to a request tell what its caller may do
  * @op: a LOOKUP or GETATTR, for the current task
  *
- * Nothing is asked of the server that is known here.
+ * Does nothing if the client can tell itself.
+ *
+ * Context: process.
  */
 void rdmafs_access_ask(struct rdmafs_op *op)
 {
@@ -54,12 +58,12 @@ void rdmafs_access_ask(struct rdmafs_op *op)
 }
 
 /**
- * rdmafs_access_note - keep what the server said
- * @inode: the object, @attr taken over
+ * rdmafs_access_note - keep what the server said about a caller's rights
+ * @inode: the object, whose attributes @attr have been taken over
  * @op:	   the request, answered
  * @attr:  checked attributes of its reply
  *
- * Context: process.
+ * Context: process; takes rdmafs_inode.lock.
  */
 void rdmafs_access_note(struct inode *inode, struct rdmafs_op *op, const struct rfp_attr *attr)
 {
@@ -73,7 +77,7 @@ void rdmafs_access_note(struct inode *inode, struct rdmafs_op *op, const struct 
 	for (i = 0; i < RDMAFS_NR_ACCESS - 1; i++)
 		if (ri->access[i].serial == op->cred->serial)
 			break;
-	/* The last one used comes first, and the oldest goes. */
+	/* The newest answer comes first, and the oldest is dropped. */
 	for (; i > 0; i--)
 		ri->access[i] = ri->access[i - 1];
 	ri->access[0].serial = op->cred->serial;
@@ -81,7 +85,7 @@ void rdmafs_access_note(struct inode *inode, struct rdmafs_op *op, const struct 
 	spin_unlock_irq(&ri->lock);
 }
 
-/* What the server let these credentials do; 0 if that is not known. */
+/* RFP_ACCESS_* of these credentials; 0 if that is not known. */
 static u32 rdmafs_access_of(struct inode *inode, u64 serial)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
@@ -121,16 +125,17 @@ static int rdmafs_access_check(struct inode *inode, int mask)
 }
 
 /**
- * rdmafs_permission - may the current task do this?
+ * rdmafs_permission - check whether the current task may access an object
  * @idmap: of the mount
  * @inode: the object
  * @mask:  MAY_*
  *
- * The server asks again; this spares it what fails anyway, and serves what is
- * cached.  Whether a file may be opened is left to it alone: OPEN is sent in
- * any case, and it knows the mode as it is now.
+ * The server checks again.  This check spares it requests that would fail, and protects what is
+ * cached.  Whether a regular file may be opened is left to the server alone: OPEN is sent in any
+ * case, and the server knows the present mode.
  *
- * Return: 0 or a negative errno.
+ * Context: process, may sleep; RCU walk with MAY_NOT_BLOCK.
+ * Return: 0 or a negative errno; -ECHILD if MAY_NOT_BLOCK is set and the server has to be asked.
  */
 int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask)
 {

@@ -2,9 +2,10 @@
 /*
  * Is a program at its end?
  *
- * A program is what has a memory in common: its threads, and processes that were made with
- * CLONE_VM, or by vfork(2) and have not called execve(2) yet.  What another one of them has
- * begun goes on in that memory when he has ended, and execve(2) ends the memory, not the task.
+ * A program is all tasks that share one memory (mm): its threads, and processes that were made with
+ * CLONE_VM, or by vfork(2) and have not called execve(2) yet.  A request that one task has begun
+ * goes on in that memory after the task has ended.  And execve(2) ends the memory, but not the
+ * task.
  */
 #include <linux/hash.h>
 #include <linux/sched/mm.h>
@@ -13,17 +14,17 @@
 #include "client.h"
 #include "transport/points.h"
 
-/* A program that lived less than so long ago is taken to live yet. */
+/* For so many jiffies after a program was found alive it is taken to be alive. */
 #define RDMAFS_PROGRAM_LIVES	(HZ / 2)
 #define RDMAFS_PROGRAM_BITS	4
 
 /*
- * Programs that were found alive, by hash of their memory, and when.  A user may have called off
- * as many requests as libaio gives him, and each of them asks twice a second; to answer takes a
- * look at every task.
+ * Programs that were found alive, by hash of their memory, and when.  This spares looking at every
+ * task for each question: a user may have cancelled as many requests as libaio allows, and each of
+ * them asks twice a second.
  */
 static struct {
-	const struct mm_struct *mm;	/* compared only: it may be gone, or another one's */
+	const struct mm_struct *mm;	/* compared only: it may be freed, or another program's */
 	unsigned long when;
 } rdmafs_alive[1 << RDMAFS_PROGRAM_BITS];
 static DEFINE_SPINLOCK(rdmafs_alive_lock);	/* a leaf */
@@ -49,7 +50,7 @@ static void rdmafs_program_note(const struct mm_struct *mm, unsigned long when)
 	spin_unlock(&rdmafs_alive_lock);
 }
 
-/* As the OOM killer has it: a thread that has exited tells nothing. */
+/* Does the process use @mm?  As the OOM killer does, ask a thread that has not exited yet. */
 static bool rdmafs_process_has(struct task_struct *p, const struct mm_struct *mm)
 {
 	struct task_struct *t;
@@ -64,13 +65,13 @@ static bool rdmafs_process_has(struct task_struct *p, const struct mm_struct *mm
 }
 
 /**
- * rdmafs_program_over - will nobody use this memory any more?
- * @mm: the memory; the caller has mmgrab()bed it
+ * rdmafs_program_over - tell whether no task will use a memory any more
+ * @mm: the memory; the caller has taken a reference by mmgrab()
  *
- * All who have it have been killed, or are exiting.  Threads of the kernel's that borrow it do
- * not count.  That is said half a second late at most, and never before it is so.
+ * It is over when every task that has it has been killed or is exiting.  Kernel threads that borrow
+ * it do not count.  The answer may come half a second late, but never too early.
  *
- * Context: process.
+ * Context: process, does not sleep; takes rdmafs_alive_lock.
  * Return: true if so.
  */
 bool rdmafs_program_over(struct mm_struct *mm)
@@ -89,7 +90,7 @@ bool rdmafs_program_over(struct mm_struct *mm)
 	for_each_process(p) {
 		if ((p->flags & PF_KTHREAD) || !rdmafs_process_has(p, mm))
 			continue;
-		/* Who has one thread may exit by exit(2), which sets no flag of the group. */
+		/* A process with one thread may end by exit(2), which does not set the flag. */
 		if (!(READ_ONCE(p->signal->flags) & SIGNAL_GROUP_EXIT) &&
 		    !(thread_group_empty(p) && (p->flags & PF_EXITING))) {
 			over = false;

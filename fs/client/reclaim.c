@@ -2,33 +2,38 @@
 /*
  * Opening again all that a lost session had open.
  *
- * Whatever is used is opened again by its user (rdmafs_open_ready()).  But the server
- * keeps what has no name any more, and what others would like to remove, only for a
- * while; so workers go through all opens as soon as there is a new session, several at
- * once, those of files without a name first.  They wait for nothing but the answer: what
- * is busy (a lease that has to be given up first, a user who is at it himself) is put
- * behind the others and tried again in a moment.  What fails is left to its users, who are
- * told.
+ * A user of an open opens it again before it uses it (rdmafs_open_ready()).  But
+ * after the loss of a session the server keeps a file that has no name any more,
+ * or that another client wants to remove, only for a while.  So workers go through
+ * all opens as soon as there is a new session, several at once, files without a
+ * name first.  A worker waits for nothing but the answer.  An open that is busy (a
+ * lease has to be given up first, or a user is opening it again) is put behind the
+ * others and tried again after a pause.  If opening it again fails, its users find
+ * that out when they use it.
  *
- * While the export is not served no other open would fare better: who is told so stops,
- * and one worker alone asks whether it is back, by one open at a time, with the pauses
- * of others who wait for that.  Then all go on.
+ * While the export is not served opening fails for every file.  A worker that is
+ * told so stops.  One worker goes on asking for a single open, with the pauses of
+ * any op that waits for an export.  When the export is served, all workers go on.
  *
- * Two lists, under rdmafs_mount.opens_lock.  An open is in @opens; those that have not
- * been asked for in the present session stand first.  It goes from there to @opens_later
- * if it has a name or is busy, and back when it is asked for.
+ * Locks: two lists, under rdmafs_mount.opens_lock.  An open begins in @opens,
+ * where opens that have not been asked for in the present session come first.  If
+ * it has a name, or is busy, it moves to @opens_later, and back when a worker asks
+ * for it.
  */
 #include <linux/slab.h>
 #include "client.h"
 #include "transport/points.h"
 
-/* What is busy is tried again after so long. */
+/* A busy open is tried again after this pause, in jiffies. */
 #define RDMAFS_RECLAIM_PAUSE	(HZ / 5)
 
-/* So many are moved from list to list before the lock is given back. */
+/* Opens that are moved from one list to the other before the lock is given back. */
 #define RDMAFS_RECLAIM_BATCH	64
 
-/* The one to be asked for now; NULL: none, or see @more or @delay. */
+/*
+ * Return the open to be asked for now.  NULL: there is none; or, with *@more set, the lock has to
+ * be given back before the search goes on; or, with *@delay set, the next one is due then.
+ */
 static struct rdmafs_open *rdmafs_reclaim_next_locked(struct rdmafs_mount *mnt, bool *more,
 						      unsigned long *delay)
 {
@@ -63,7 +68,7 @@ static struct rdmafs_open *rdmafs_reclaim_next_locked(struct rdmafs_mount *mnt, 
 	return open;
 }
 
-/* The same, referenced. */
+/* The same, with a reference for the caller; does not return before the search is over. */
 static struct rdmafs_open *rdmafs_reclaim_next(struct rdmafs_mount *mnt, unsigned long *delay)
 {
 	struct rdmafs_open *open;
@@ -74,7 +79,7 @@ static struct rdmafs_open *rdmafs_reclaim_next(struct rdmafs_mount *mnt, unsigne
 		more = false;
 		spin_lock(&mnt->opens_lock);
 		open = rdmafs_reclaim_next_locked(mnt, &more, delay);
-		/* Its last user has put it, and will take it from the list. */
+		/* Its last user has put it, and is about to take it from the list. */
 		gone = open && !refcount_inc_not_zero(&open->ref);
 		spin_unlock(&mnt->opens_lock);
 		cond_resched();
@@ -82,7 +87,10 @@ static struct rdmafs_open *rdmafs_reclaim_next(struct rdmafs_mount *mnt, unsigne
 	return open;
 }
 
-/* Try it again: behind the others, or first, if it was not for it that it could not be. */
+/*
+ * Have an open tried again: behind the others, after a pause; or, if it failed because the export
+ * is not served, before the others, without a pause of its own.
+ */
 static void rdmafs_reclaim_later(struct rdmafs_mount *mnt, struct rdmafs_open *open, bool first)
 {
 	spin_lock(&mnt->opens_lock);
@@ -117,21 +125,23 @@ static void rdmafs_reclaim_work(struct work_struct *work)
 			rdmafs_reclaim_later(mnt, open, offline);
 		if (!offline && r->waits) {
 			r->waits = 0;
-			/* While the open keeps the mount. */
+			/* Before the put: the open keeps the mount. */
 			rdmafs_opens_reclaim(mnt);
 		}
 		rdmafs_open_put(open);
 	}
 	if (offline)
 		delay = rdmafs_backoff(&r->waits);
-	/* One is enough to look after those that are busy, and for the export. */
+	/* One worker is enough to wait for busy opens, and for the export. */
 	if (delay)
 		queue_delayed_work(mnt->io_wq, &mnt->reclaim[0].work, delay);
 }
 
 /**
- * rdmafs_opens_init - a mount without opens
+ * rdmafs_opens_init - begin with no opens
  * @mnt: the mount
+ *
+ * Context: any.
  */
 void rdmafs_opens_init(struct rdmafs_mount *mnt)
 {
@@ -148,21 +158,23 @@ void rdmafs_opens_init(struct rdmafs_mount *mnt)
 }
 
 /**
- * rdmafs_opens_exit - the mount has no opens any more, nor a session
- * @mnt: the mount
+ * rdmafs_opens_exit - stop the workers that open again
+ * @mnt: the mount, which has no opens and no session any more
+ *
+ * Context: process, may sleep.
  */
 void rdmafs_opens_exit(struct rdmafs_mount *mnt)
 {
 	int i;
 
-	/* The first comes last: all of them may queue it until they have ended. */
+	/* Worker 0 comes last, because the others may queue it until they have ended. */
 	for (i = RDMAFS_NR_RECLAIM - 1; i >= 0; i--)
 		cancel_delayed_work_sync(&mnt->reclaim[i].work);
 }
 
 /**
- * rdmafs_opens_reclaim - the server has lost the session, or serves the export again
- * @mnt: the mount
+ * rdmafs_opens_reclaim - have the workers open again, now
+ * @mnt: the mount; it has a new session, or its export is served again
  *
  * Context: any.
  */

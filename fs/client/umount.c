@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The end of a mount, and umount -f: who waits for whom, and when no longer.
+ * The end of a mount, and umount -f: what waits for the server, and until when.
  *
- * A server that is gone is waited for, and so is one that answers but does not serve
- * the export at present (RFP_OFFLINE): its administrator has disabled it for a moment.
- * What waits keeps its data, ends by SIGKILL where a task waits, and by umount -f, which
- * leaves a busy mount as it is for those who come later.  If the mount ends with that
- * umount, what is dirty gets one more chance with a server that answers, and none with
- * one that does not.
+ * Operations wait for a server that can't be reached, and for one that answers
+ * but does not serve the export at present (RFP_OFFLINE), because its
+ * administrator has disabled the export for a moment.  Data that waits is kept.
+ * SIGKILL ends the wait of a task, and umount -f ends all waits of the mount.
+ *
+ * A mount that is busy outlives umount -f, and operations that begin later are
+ * not affected.  If the mount ends with that umount, dirty data is sent once more
+ * if the server answers, and is given up if it does not.
  */
 #include <linux/sched/signal.h>
 #include "client.h"
 
 /**
- * rdmafs_heard - the server has answered
+ * rdmafs_heard - note that the server has answered
  * @mnt: the mount
  *
  * Context: any.
@@ -24,9 +26,9 @@ void rdmafs_heard(struct rdmafs_mount *mnt)
 }
 
 /**
- * rdmafs_heard_export - it has said something of the export
+ * rdmafs_heard_export - note that the server has told whether it serves the export
  * @mnt:     the mount
- * @offline: that it does not serve the export at present
+ * @offline: it does not serve the export at present
  *
  * Context: any.
  */
@@ -39,11 +41,11 @@ void rdmafs_heard_export(struct rdmafs_mount *mnt, bool offline)
 }
 
 /**
- * rdmafs_served - is there anybody who would do what is asked for?
+ * rdmafs_served - tell whether the server can be reached and serves the export
  * @mnt: the mount
  *
  * Context: any.
- * Return: true: as far as the last answer tells.
+ * Return: true if so, as far as the last answer tells.
  */
 bool rdmafs_served(struct rdmafs_mount *mnt)
 {
@@ -51,25 +53,27 @@ bool rdmafs_served(struct rdmafs_mount *mnt)
 }
 
 /**
- * rdmafs_umount_begin - umount -f: whatever waits for the server gets an error now
+ * rdmafs_umount_begin - umount -f: end all operations that wait for the server, with an error
  * @sb: the mount
  *
- * If the mount is busy it stays, and goes on when the server, or the export, is back.
+ * A mount that is busy stays, and goes on when the server or the export is back.
+ *
+ * Context: process.
  */
 void rdmafs_umount_begin(struct super_block *sb)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(sb);
 
-	/* First: who finds that his call has failed does not try again. */
+	/* Before the calls fail: an op that finds its call failed must not be tried again. */
 	atomic_inc(&mnt->forced);
 	rdmafs_xprt_fail_outstanding(mnt->xprt);
-	/* If the mount ends with this call, it is by this task. */
+	/* If this umount ends the mount, this task calls rdmafs_umount_wait(). */
 	WRITE_ONCE(mnt->given_up, rdmafs_served(mnt) ? 0 : current->start_boottime);
 }
 
 /*
- * Files that are still being closed hold inodes.  It takes an answer
- * of the server; whoever has no patience kills us and ends the session.
+ * Wait for files that are still being closed, which hold inodes.  Closing takes an answer of the
+ * server: SIGKILL makes all calls fail instead, which ends the session.
  */
 static void rdmafs_umount_opens(struct rdmafs_mount *mnt)
 {
@@ -80,17 +84,17 @@ static void rdmafs_umount_opens(struct rdmafs_mount *mnt)
 }
 
 /**
- * rdmafs_umount_wait - the mount ends: wait for what holds its inodes
- * @mnt: the mount; nobody uses it any more
+ * rdmafs_umount_wait - wait for all that holds inodes of a mount that ends
+ * @mnt: the mount, which has no user any more
  *
- * Context: kill_sb.
+ * Context: process, may sleep; kill_sb.
  */
 void rdmafs_umount_wait(struct rdmafs_mount *mnt)
 {
 	/*
-	 * What is left to be done would wait for a server that nobody waits for any more.
-	 * An earlier umount -f, of a mount that was busy then, says nothing of what has been
-	 * written since.
+	 * This task has called umount -f without a server, so that it must not wait for one now.
+	 * An umount -f of another task, when the mount was busy, says nothing about data that has
+	 * been written since.
 	 */
 	if (READ_ONCE(mnt->given_up) == current->start_boottime) {
 		WRITE_ONCE(mnt->ending, true);
@@ -98,7 +102,7 @@ void rdmafs_umount_wait(struct rdmafs_mount *mnt)
 			rdmafs_xprt_abort(mnt->xprt);
 	}
 	rdmafs_umount_opens(mnt);
-	/* What is written now may be opened for that once more. */
+	/* Writeback may make opens (rdmafs_open_late()), whose end has to be waited for, too. */
 	if (mnt->sb && mnt->sb->s_root)
 		sync_filesystem(mnt->sb);
 	WRITE_ONCE(mnt->no_late, true);
