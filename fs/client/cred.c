@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Credentials: a 32-bit name for who asks.
+ * Credentials: a 32-bit id for the credentials of a caller.
  *
- * The user, group and supplementary groups of a task are told to the server
- * once (SETCRED) and named by an id from then on.  An entry is found by its
- * contents, registered when it is first used in a session, and kept for a
- * while after its last use.  The id of the least recently used idle entry is
- * given to a new one; as an entry with a request under way is never idle, no
- * request can be executed under the wrong name.
+ * The client tells the server the user, group and supplementary groups of a task
+ * once (SETCRED) and names them by an id from then on.  An entry is found by its
+ * contents, registered when it is first used in a session, and kept for a while
+ * after its last use.
  *
- * Ids on the wire are those of the initial user namespace.
+ * If many entries are idle a new entry takes the id of the least recently used
+ * one, which is freed.  An entry with a request under way is not idle, so that no
+ * request can be executed with the wrong credentials.
+ *
+ * Ids of users and groups on the wire are those of the initial user namespace.
  */
 #include <linux/jhash.h>
 #include <linux/slab.h>
@@ -62,9 +64,10 @@ static void rdmafs_cred_free(struct rdmafs_cred *c)
 }
 
 /**
- * rdmafs_cred_current - the entry of the current task's credentials
+ * rdmafs_cred_current - find or make the entry of the current task's credentials
  * @mnt: the mount
  *
+ * Context: process, may sleep; takes cred_lock.
  * Return: the entry, referenced, or -ENOMEM.
  */
 struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt)
@@ -117,9 +120,9 @@ struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt)
 
 /**
  * rdmafs_cred_get - take another reference
- * @cred: an entry that the caller refers to
+ * @cred: an entry to which the caller has a reference
  *
- * Context: any.
+ * Context: any; takes cred_lock.
  * Return: @cred.
  */
 struct rdmafs_cred *rdmafs_cred_get(struct rdmafs_cred *cred)
@@ -136,7 +139,7 @@ struct rdmafs_cred *rdmafs_cred_get(struct rdmafs_cred *cred)
  * rdmafs_cred_put - drop a reference
  * @cred: the entry
  *
- * Context: any.
+ * Context: any; takes cred_lock.
  */
 void rdmafs_cred_put(struct rdmafs_cred *cred)
 {
@@ -159,7 +162,7 @@ static int rdmafs_cred_register(struct rdmafs_cred *cred, int forced)
 	__le32 *gids;
 	int i, err;
 
-	/* The op's reference keeps the id from being given away. */
+	/* The op's reference to @cred keeps the id from being given to another entry. */
 	op = rdmafs_op_new_cred(cred->mnt, RFP_SETCRED, sizeof(*req), cred, RDMAFS_POOL_CRED);
 	op->forced = forced;
 	req = (struct rfp_setcred_req *)op->req;
@@ -184,9 +187,11 @@ out:
 /**
  * rdmafs_cred_ready - make sure that the server knows an entry
  * @cred:   the entry
- * @forced: of the op that needs it: umount -f ends both
+ * @forced: rdmafs_mount.forced when the op was made that needs @cred: an umount -f since then
+ *	    ends the wait
  *
- * Return: 0, -EINTR, or why not.
+ * Context: process, may sleep; takes cred->lock.
+ * Return: 0, -EINTR, or the errno with which registering failed.
  */
 int rdmafs_cred_ready(struct rdmafs_cred *cred, int forced)
 {
@@ -200,7 +205,7 @@ int rdmafs_cred_ready(struct rdmafs_cred *cred, int forced)
 		return -EINTR;
 	session = atomic_read(&cred->mnt->session);
 	if (cred->session != session) {
-		/* Who waited here when umount -f was called is one of those that it ends. */
+		/* umount -f ends waiters: it was called while this task waited for the lock. */
 		err = was != atomic_read(&cred->mnt->forced) ? -EIO :
 		      rdmafs_cred_register(cred, forced);
 		if (!err)
@@ -213,6 +218,8 @@ int rdmafs_cred_ready(struct rdmafs_cred *cred, int forced)
 /**
  * rdmafs_cred_init - begin with no credentials
  * @mnt: the mount
+ *
+ * Context: any.
  */
 void rdmafs_cred_init(struct rdmafs_mount *mnt)
 {
@@ -226,8 +233,10 @@ void rdmafs_cred_init(struct rdmafs_mount *mnt)
 }
 
 /**
- * rdmafs_cred_destroy - forget all credentials
- * @mnt: the mount, without a request under way
+ * rdmafs_cred_destroy - free all credentials
+ * @mnt: the mount; all its entries are idle, and the caller is its only user
+ *
+ * Context: process.
  */
 void rdmafs_cred_destroy(struct rdmafs_mount *mnt)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Inodes: from a handle to a VFS inode and back to nothing.
+ * Inodes: making a VFS inode for a handle, and freeing it.
  *
- * The number is the server's; the handle, which holds a generation, is what
- * identifies: a number used again for another object gives another handle and
- * another inode.
+ * The inode number is the server's.  An object is identified by its handle, which
+ * contains a generation: if the server uses the number again for another object,
+ * that object has another handle and gets another inode.
  */
 #include <linux/slab.h>
 #include "client.h"
@@ -19,9 +19,10 @@ static void rdmafs_inode_once(void *p)
 }
 
 /**
- * rdmafs_alloc_inode - super_operations.alloc_inode
+ * rdmafs_alloc_inode - allocate an inode: super_operations.alloc_inode
  * @sb: the mount
  *
+ * Context: process, may sleep.
  * Return: the inode or NULL.
  */
 struct inode *rdmafs_alloc_inode(struct super_block *sb)
@@ -41,8 +42,10 @@ struct inode *rdmafs_alloc_inode(struct super_block *sb)
 }
 
 /**
- * rdmafs_free_inode - super_operations.free_inode
- * @inode: the inode, after a grace period
+ * rdmafs_free_inode - free an inode: super_operations.free_inode
+ * @inode: the inode
+ *
+ * Context: after an RCU grace period; must not sleep.
  */
 void rdmafs_free_inode(struct inode *inode)
 {
@@ -52,8 +55,10 @@ void rdmafs_free_inode(struct inode *inode)
 }
 
 /**
- * rdmafs_evict_inode - super_operations.evict_inode
- * @inode: the inode; nobody uses it, but I/O may be on its way
+ * rdmafs_evict_inode - end all activity of an inode: super_operations.evict_inode
+ * @inode: the inode, which has no user; netfs requests may be under way
+ *
+ * Context: process, may sleep.
  */
 void rdmafs_evict_inode(struct inode *inode)
 {
@@ -80,7 +85,7 @@ static int rdmafs_iget_test(struct inode *inode, void *data)
 {
 	const struct rdmafs_iget *want = data;
 
-	/* The type belongs to it: an inode that changed it is beyond use. */
+	/* An inode can't change its type: an object that has done so gets a new inode. */
 	return rdmafs_same_fh(inode, want->fh) && (inode->i_mode & S_IFMT) == want->type &&
 	       !is_bad_inode(inode);
 }
@@ -100,7 +105,7 @@ static void rdmafs_inode_setup(struct inode *inode, const struct rfp_attr *attr)
 
 	inode->i_ino = le64_to_cpu(attr->ino);
 	inode->i_generation = le32_to_cpu(attr->gen);
-	/* The server sets the times. */
+	/* The server sets the times, not the VFS. */
 	inode->i_flags |= S_NOATIME | S_NOCMTIME;
 	rdmafs_attr_init(inode, attr);
 	netfs_inode_init(&ri->netfs, &rdmafs_netfs_ops, false);
@@ -110,8 +115,8 @@ static void rdmafs_inode_setup(struct inode *inode, const struct rfp_attr *attr)
 		inode->i_fop = &rdmafs_file_fops;
 		inode->i_mapping->a_ops = &rdmafs_aops;
 		/*
-		 * No large folios: netfs writes a folio back whole, which are 1 MiB for a byte
-		 * of ours, and what another client has written next to it would be written over.
+		 * No large folios: netfs writes back whole folios.  For one byte of ours it would
+		 * write up to 1 MiB, over what another client has written beside that byte.
 		 */
 		break;
 	case S_IFDIR:
@@ -131,13 +136,14 @@ static void rdmafs_inode_setup(struct inode *inode, const struct rfp_attr *attr)
 }
 
 /**
- * rdmafs_iget - the inode of a handle
+ * rdmafs_iget - get the inode of a handle
  * @sb:	   the mount
  * @fh:	   the handle
- * @attr:  attributes off the wire
+ * @attr:  attributes off the wire, unchecked
  * @clock: op->clock of the request that returned them
  *
- * Return: the inode, its attributes taken over, or -EIO or -ENOMEM.
+ * Context: process, may sleep.
+ * Return: the inode, referenced, its attributes taken over; or -EIO or -ENOMEM.
  */
 struct inode *rdmafs_iget(struct super_block *sb, const struct rfp_fh *fh,
 			  const struct rfp_attr *attr, u64 clock)
@@ -156,7 +162,7 @@ struct inode *rdmafs_iget(struct super_block *sb, const struct rfp_fh *fh,
 		rdmafs_inode_setup(inode, attr);
 		unlock_new_inode(inode);
 	} else {
-		/* The server knows it (again). */
+		/* The server knows the handle (again). */
 		clear_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags);
 		rdmafs_attr_fresh(inode, attr, clock);
 	}
@@ -164,10 +170,11 @@ struct inode *rdmafs_iget(struct super_block *sb, const struct rfp_fh *fh,
 }
 
 /**
- * rdmafs_same_fh - is this the object of that handle?
+ * rdmafs_same_fh - tell whether an inode has a handle
  * @inode: the object
  * @fh:	   the handle
  *
+ * Context: any.
  * Return: true if so.
  */
 bool rdmafs_same_fh(struct inode *inode, const struct rfp_fh *fh)
@@ -178,8 +185,9 @@ bool rdmafs_same_fh(struct inode *inode, const struct rfp_fh *fh)
 }
 
 /**
- * rdmafs_inode_init - make the cache
+ * rdmafs_inode_init - make the cache of inodes
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int rdmafs_inode_init(void)
@@ -192,6 +200,8 @@ int rdmafs_inode_init(void)
 
 /**
  * rdmafs_inode_exit - undo rdmafs_inode_init(), once the last inode is gone
+ *
+ * Context: process, may sleep.
  */
 void rdmafs_inode_exit(void)
 {

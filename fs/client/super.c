@@ -2,13 +2,14 @@
 /*
  * Mounting: options, connecting, the superblock, unmounting.
  *
- * Every mount is a session and a superblock of its own.  mount.rdmafs resolves
- * the server's name and passes its address in addr=; a numeric host in the
- * source does without it.
+ * Every mount has a session and a superblock of its own.  mount.rdmafs resolves
+ * the server's name and passes the address in addr=.  Without addr= the host in
+ * the source has to be an address.
  *
- * Ownership: the context owns the options until fill_super has taken them;
- * kill_sb undoes what get_tree did, in reverse order, and waits for files
- * that are still being closed.
+ * Ownership: the context owns the options until the mount takes them
+ * (rdmafs_connect()), and the mount until fill_super gives it to the superblock.
+ * kill_sb undoes what get_tree did, in reverse order, and waits for files that are
+ * still being closed.
  */
 #include <linux/fs_context.h>
 #include <linux/fs_parser.h>
@@ -24,10 +25,10 @@
 #define RDMAFS_CONNECT_DEFAULT	5	/* seconds */
 #define RDMAFS_CONNECT_MAX	600
 #define RDMAFS_IO_SIZE		SZ_1M		/* bytes of one READ or WRITE, by default */
-#define RDMAFS_READAHEAD	(4U << 20)	/* bytes: several RPCs on their way */
+#define RDMAFS_READAHEAD	(4U << 20)	/* bytes: several RPCs under way */
 #define RDMAFS_AC_MAX		86400
 
-/* Seconds that attributes are believed without asking. */
+/* Seconds for which attributes are believed without asking the server, by default. */
 #define RDMAFS_ACREGMIN		3
 #define RDMAFS_ACREGMAX		60
 #define RDMAFS_ACDIRMIN		1
@@ -88,12 +89,12 @@ static const struct fs_parameter_spec rdmafs_params[] = {
 };
 
 /**
- * struct rdmafs_ctx - a mount or remount being prepared
+ * struct rdmafs_ctx - a mount or remount that is being prepared
  * @opts: the options so far
- * @addr: the server's address as text
- * @port: its port
- * @seen: bits of enum rdmafs_param that were given
- * @mnt:  connected, not yet a superblock's
+ * @addr: value of addr=, or NULL
+ * @port: the server's port
+ * @seen: options that were given, bits of enum rdmafs_param
+ * @mnt:  connected, and not owned by a superblock yet; or NULL
  */
 struct rdmafs_ctx {
 	struct rdmafs_opts opts;
@@ -255,7 +256,7 @@ static int rdmafs_parse_param(struct fs_context *fc, struct fs_parameter *param)
 		return rdmafs_parse_range(fc, key, res.uint_32, 1, RDMAFS_XPRT_CONNS_MAX,
 					  &opts->nconnect);
 	case RDMAFS_OPT_LOCAL_LOCK:
-		/* The only kind there is; it is shown, so it may be given. */
+		/* The only kind there is.  It may be given, because show_options() shows it. */
 		if (strcmp(param->string, "all"))
 			return invalfc(fc, "local_lock=%s: only 'all' is there yet", param->string);
 		return 0;
@@ -283,10 +284,10 @@ static int rdmafs_check_opts(struct fs_context *fc)
 
 /* ------------------------------------------------------------- the session */
 
-/* It has no session (any more). */
+/* Free a mount that has no session (any more). */
 static void rdmafs_mount_free(struct rdmafs_mount *mnt)
 {
-	/* Those of the first three may queue to the last, as they end. */
+	/* Works of dio_wq, file_wq and fill_wq may queue works to io_wq as they end. */
 	if (mnt->dio_wq)
 		destroy_workqueue(mnt->dio_wq);
 	if (mnt->file_wq)
@@ -304,12 +305,12 @@ static void rdmafs_mount_free(struct rdmafs_mount *mnt)
 	kfree(mnt);
 }
 
-/* Transport: the server lost the session; what was registered is void. */
+/* Transport calls this when the server has lost the session: what was registered is void. */
 static void rdmafs_session_reset(void *p)
 {
 	struct rdmafs_mount *mnt = p;
 
-	/* 0 stands for "in no session". */
+	/* 0 is skipped: it stands for "in no session". */
 	if (!atomic_inc_return(&mnt->session))
 		atomic_inc(&mnt->session);
 	rdmafs_opens_reclaim(mnt);
@@ -383,7 +384,10 @@ static int rdmafs_resolve(struct fs_context *fc)
 	return 0;
 }
 
-/* All that its works and ops wait for is a mount's own: no other mount's server counts. */
+/*
+ * Workqueues and reserves are the mount's own, so that its works and ops never wait for the server
+ * of another mount.
+ */
 static struct rdmafs_mount *rdmafs_mount_alloc(const char *host)
 {
 	struct rdmafs_mount *mnt = kzalloc(sizeof(*mnt), GFP_KERNEL);
@@ -393,7 +397,7 @@ static struct rdmafs_mount *rdmafs_mount_alloc(const char *host)
 	atomic_set(&mnt->session, 1);
 	rdmafs_opens_init(mnt);
 	rdmafs_cred_init(mnt);
-	/* Writeback depends on them. */
+	/* WQ_MEM_RECLAIM: writeback depends on them. */
 	mnt->io_wq = alloc_workqueue("rdmafs-io-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
 	mnt->fill_wq = alloc_workqueue("rdmafs-fill-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
 	mnt->file_wq = alloc_workqueue("rdmafs-file-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
@@ -443,7 +447,7 @@ static int rdmafs_connect(struct fs_context *fc)
 
 static void rdmafs_mount_end(struct rdmafs_mount *mnt)
 {
-	/* Ends what killed tasks left behind; nothing is on its way after. */
+	/* Ends calls that killed tasks left behind; no call is under way after this. */
 	rdmafs_xprt_close(mnt->xprt);
 	rdmafs_mount_free(mnt);
 }
@@ -513,12 +517,12 @@ static int rdmafs_show_options(struct seq_file *m, struct dentry *root)
 		seq_printf(m, ",nconnect=%u", opts->nconnect);
 	if (opts->poll_us)
 		seq_printf(m, ",poll_us=%u", opts->poll_us);
-	/* As NFS shows it: other mounts, here and elsewhere, do not see them. */
+	/* As NFS shows it: locks are not seen by other mounts, here and on other clients. */
 	seq_puts(m, ",local_lock=all");
 	return 0;
 }
 
-/* The line of /proc/fs/rdmafs/<st_dev>/mount. */
+/* Write the line of /proc/fs/rdmafs/<st_dev>/mount. */
 static void rdmafs_proc_show(struct seq_file *m, void *p)
 {
 	const struct rdmafs_mount *mnt = p;
@@ -536,7 +540,10 @@ static const struct super_operations rdmafs_super_ops = {
 	.umount_begin	= rdmafs_umount_begin,
 };
 
-/* Ask for the export; *@opp holds @attr. */
+/*
+ * Ask for the export and take over what the server says of it.  *@attr lies in *@opp's reply; the
+ * caller puts *@opp, if it is not NULL.
+ */
 static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, struct rdmafs_op **opp,
 			 const struct rfp_attr **attr)
 {
@@ -587,7 +594,7 @@ static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
 	char name[32];
 	int err;
 
-	/* kill_sb ends it from here on. */
+	/* From here on kill_sb ends the mount. */
 	ctx->mnt = NULL;
 	sb->s_fs_info = mnt;
 	mnt->sb = sb;
@@ -597,7 +604,7 @@ static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
 	sb->s_xattr = rdmafs_xattr_handlers;
 	sb->s_blocksize = PAGE_SIZE;
 	sb->s_blocksize_bits = PAGE_SHIFT;
-	/* What is on its way by reference must not change: iWARP checks a CRC. */
+	/* Pages that the device reads must not change under way: iWARP checks a CRC. */
 	sb->s_iflags |= SB_I_STABLE_WRITES;
 	sb->s_flags |= SB_NOATIME | SB_NODIRATIME;
 
@@ -639,7 +646,7 @@ static int rdmafs_get_tree(struct fs_context *fc)
 	struct rdmafs_ctx *ctx = fc->fs_private;
 	int err;
 
-	/* Ids on the wire are its own. */
+	/* Ids on the wire are those of the initial user namespace. */
 	if (fc->user_ns != &init_user_ns) {
 		errorfc(fc, "only the initial user namespace can mount");
 		return -EPERM;
@@ -658,7 +665,7 @@ static int rdmafs_get_tree(struct fs_context *fc)
 	return get_tree_nodev(fc, rdmafs_fill_super);
 }
 
-/* Options that a remount may not change, with their names. */
+/* Refuse a remount that changes an option which has to stay, by the option's name. */
 static int rdmafs_reconfigure_fixed(struct fs_context *fc, const struct rdmafs_mount *mnt)
 {
 	struct rdmafs_ctx *ctx = fc->fs_private;
@@ -763,7 +770,7 @@ static int rdmafs_init_fs_context(struct fs_context *fc)
 			return -ENOMEM;
 		}
 		ctx->port = rdmafs_port(&opts->addr);
-		/* It may have been changed since, by /proc. */
+		/* The quota may have been changed since, by way of /proc. */
 		rdmafs_xprt_get_quota(mnt->xprt, &opts->quota);
 	} else {
 		ctx->port = RDMAFS_PORT;
