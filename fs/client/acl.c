@@ -2,8 +2,8 @@
 /*
  * POSIX ACLs: read and written as extended attributes, cached by the VFS.
  *
- * The cache is dropped whenever someone else has changed the object (attr.c).
- * That a new object inherits its directory's default ACL is the server's work.
+ * The cache is dropped whenever another client has changed the object (attr.c).
+ * The server makes a new object inherit the default ACL of its directory.
  */
 #include <linux/fs.h>
 #include <linux/posix_acl.h>
@@ -18,12 +18,13 @@ static const char *rdmafs_acl_name(int type)
 }
 
 /**
- * rdmafs_get_inode_acl - inode_operations.get_inode_acl
+ * rdmafs_get_inode_acl - get an ACL: inode_operations.get_inode_acl
  * @inode: the object
  * @type:  ACL_TYPE_*
- * @rcu:   it may not sleep
+ * @rcu:   the caller may not sleep
  *
- * Return: the ACL, NULL if there is none, or an error.
+ * Context: process, may sleep; RCU walk with @rcu.
+ * Return: the ACL, NULL if there is none, or an ERR_PTR(); -ECHILD with @rcu.
  */
 struct posix_acl *rdmafs_get_inode_acl(struct inode *inode, int type, bool rcu)
 {
@@ -37,7 +38,7 @@ struct posix_acl *rdmafs_get_inode_acl(struct inode *inode, int type, bool rcu)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(READ_ONCE(RDMAFS_I(inode)->attr_flags) & RFP_ATTR_ACL))
 		return NULL;
-	/* One entry is 8 bytes: most ACLs fit, and need one request. */
+	/* One entry is 8 bytes: most ACLs fit in a message, and need one request. */
 	value = kmalloc(RDMAFS_XPRT_INLINE_MAX, GFP_KERNEL);
 	if (!value)
 		return ERR_PTR(-ENOMEM);
@@ -60,12 +61,13 @@ struct posix_acl *rdmafs_get_inode_acl(struct inode *inode, int type, bool rcu)
 }
 
 /**
- * rdmafs_set_acl - inode_operations.set_acl
+ * rdmafs_set_acl - set or remove an ACL: inode_operations.set_acl
  * @idmap:  of the mount
  * @dentry: the object
  * @acl:    the ACL, NULL to remove it
  * @type:   ACL_TYPE_*
  *
+ * Context: process, may sleep.
  * Return: 0 or a negative errno.
  */
 int rdmafs_set_acl(struct mnt_idmap *idmap, struct dentry *dentry, struct posix_acl *acl,
@@ -91,7 +93,7 @@ int rdmafs_set_acl(struct mnt_idmap *idmap, struct dentry *dentry, struct posix_
 			err = rdmafs_setxattr(inode, rdmafs_acl_name(type), value, size, 0);
 		kfree(value);
 	}
-	/* The server may have folded it into the mode. */
+	/* The server may have made it a part of the mode, so that there is none now. */
 	forget_all_cached_acls(inode);
 	return err;
 }

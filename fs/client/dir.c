@@ -2,20 +2,22 @@
 /*
  * Reading directories.
  *
- * Positions.  "." is 0, ".." is 1.  A server's cookie says "after this entry";
- * position cookie + 2 stands for the entry after it, so 2 is the first one
- * (cookie 0).  As the server's cookies keep their meaning while entries come
- * and go, so do our positions.  Cookies of the very end (ext4's is 2^63 - 1)
- * do not fit; they become RDMAFS_POS_END, behind which there is nothing.
+ * Positions.  "." is 0, ".." is 1.  A cookie of the server's stands for the place
+ * after an entry.  The client's position for that place is cookie + 2, so that the
+ * first entry (cookie 0) is at 2.  Positions keep their meaning while entries come
+ * and go, because the server's cookies do.  Cookies of the very end (ext4's is
+ * 2^63 - 1) do not fit; they become RDMAFS_POS_END, where nothing follows.
  *
- * Each open directory holds the last reply and goes through it; a seek to
- * another place asks anew, and so does one to the beginning.  The first
- * fetches are small, so that they need no translation of the RNIC; a large
- * directory goes over to large ones.  Who reads from the beginning finds what
- * has been kept of the last time (listing.c).
+ * Each open directory holds the last reply and goes through it.  A seek to another
+ * place, or to the beginning, drops the reply.  The first fetch is small, so that it
+ * needs no translation of the RNIC; further ones are large.  A reader that starts at
+ * the beginning uses replies that were kept when the directory was read last
+ * (listing.c).
  *
- * Entries come with handles and attributes, which go to the dcache and the
- * inodes: what usually follows (stat, rm -r, find) needs no request then.
+ * Entries come with handles and attributes, which are entered in the dcache and the
+ * inodes.  What usually follows (stat, rm -r, find) needs no request then.
+ *
+ * Locks: rdmafs_dir.lock is held while the server is asked.
  */
 #include <linux/slab.h>
 #include "client.h"
@@ -29,17 +31,18 @@
 
 /**
  * struct rdmafs_dir - an open directory
- * @cred:    of who opened it: as with a file, he may hand it on
- * @lock:    iterate may be called by several tasks
- * @reply:   what the server has said, entries only, or NULL
- * @dec:     where we are in it
- * @pos:     position that @dec stands for
- * @cookie:  cookie that @dec stands for
- * @fetches: since the beginning
+ * @cred:    credentials of the task that opened it, referenced; requests are made with these, as
+ *	     the descriptor may be handed on; constant
+ * @lock:    protects the rest, as several tasks may iterate at a time
+ * @reply:   entries of the last reply, or NULL
+ * @dec:     the place in @reply
+ * @pos:     the position of that place
+ * @cookie:  the cookie of that place
+ * @fetches: replies since the beginning
  * @index:   where the next reply may be kept, or RDMAFS_LISTING_NONE
  * @begun:   it was read from the beginning before
- * @ask:     the next reply is to come from the server
- * @eof:     nothing follows the reply
+ * @ask:     the next reply has to come from the server
+ * @eof:     nothing follows @reply
  */
 struct rdmafs_dir {
 	struct rdmafs_cred *cred;
@@ -69,7 +72,7 @@ static void rdmafs_dir_drop(struct rdmafs_dir *d)
 	d->eof = false;
 }
 
-/* Enter what the server said about a name in the dcache. */
+/* Enter a name, with what the server said about it, in the dcache. */
 static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view *ent,
 			     unsigned long verifier, u64 clock)
 {
@@ -98,14 +101,14 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 		if (IS_ERR(dentry))
 			return;
 	}
-	/* Somebody else has just looked it up. */
+	/* Another task has just looked it up. */
 	if (!d_in_lookup(dentry)) {
 		dput(dentry);
 		return;
 	}
 	inode = rdmafs_iget(sb, &ent->fh, ent->attr, clock);
 	if (IS_ERR(inode)) {
-		/* Not hashed: a lookup will ask again. */
+		/* The name is not hashed, so that a lookup will ask again. */
 		d_lookup_done(dentry);
 		dput(dentry);
 		return;
@@ -135,8 +138,8 @@ static void rdmafs_dir_prime_all(struct dentry *parent, const struct rdmafs_list
 }
 
 /*
- * Send READDIR; @l gets what it says, and its data from the op, which is not kept for as long
- * as somebody has the directory open: others need its memory.
+ * Send READDIR; @l gets the reply, and the op's data buffer.  The op itself is not kept while the
+ * directory is open, since other operations need its memory.
  */
 static int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, struct rdmafs_listing *l)
 {
@@ -156,7 +159,7 @@ static int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, struct rdmafs
 	l->count = le32_to_cpu(rep->count);
 	l->eof = le32_to_cpu(rep->flags) & RFP_READDIR_EOF;
 	l->change = le64_to_cpu(attr->change);
-	/* No entry and no end would go on for ever. */
+	/* A reply with neither an entry nor the end would be followed by another, for ever. */
 	if (l->count != op->call.data_len || (!l->count && !l->eof))
 		return -EIO;
 	rdmafs_attr_fresh(dir, attr, op->clock);
@@ -198,7 +201,7 @@ static int rdmafs_dir_fetch(struct inode *dir, struct rdmafs_dir *d, struct rdma
 	return 0;
 }
 
-/* Get the entries after d->cookie. */
+/* Get the entries after d->cookie, kept ones or from the server. */
 static int rdmafs_dir_next(struct file *file, struct rdmafs_dir *d)
 {
 	struct rdmafs_listing l = { .index = d->index, .cookie = d->cookie };
@@ -230,12 +233,12 @@ static int rdmafs_dir_next(struct file *file, struct rdmafs_dir *d)
 	return 0;
 }
 
-/* Be where ctx->pos is. */
+/* Move to @pos, which is the caller's ctx->pos. */
 static void rdmafs_dir_seek(struct rdmafs_dir *d, loff_t pos)
 {
 	if (d->pos == pos && pos != RDMAFS_POS_FIRST)
 		return;
-	/* At the beginning: what has been changed since is to be seen. */
+	/* At the beginning a reply that is held is dropped, so that changes since are seen. */
 	if (d->pos == pos && !d->reply)
 		return;
 	rdmafs_dir_drop(d);
@@ -243,7 +246,10 @@ static void rdmafs_dir_seek(struct rdmafs_dir *d, loff_t pos)
 	d->cookie = pos - RDMAFS_POS_FIRST;
 	d->fetches = 0;
 	d->index = pos == RDMAFS_POS_FIRST ? 0 : RDMAFS_LISTING_NONE;
-	/* What the open has confirmed is as old as the open: see rewinddir(3). */
+	/*
+	 * A kept listing was confirmed by the open, so it serves the first pass only: rewinddir(3)
+	 * promises the state of its own time.
+	 */
 	d->ask = d->begun;
 	d->begun = true;
 }
@@ -271,7 +277,7 @@ static int rdmafs_readdir_locked(struct file *file, struct dir_context *ctx,
 				rdmafs_dir_drop(d);
 				continue;
 			}
-			/* Empty: else the next call would begin again, to see what is new. */
+			/* Empty: at POS_FIRST the next call would ask the server again. */
 			if (ctx->pos == RDMAFS_POS_FIRST) {
 				ctx->pos = RDMAFS_POS_END;
 				d->pos = ctx->pos;
@@ -317,7 +323,7 @@ static loff_t rdmafs_dir_llseek(struct file *file, loff_t offset, int whence)
 	default:
 		return -EINVAL;
 	}
-	/* Any position may be one that telldir(3) has given. */
+	/* Any position may come from telldir(3). */
 	return vfs_setpos(file, offset, LLONG_MAX);
 }
 
@@ -348,7 +354,7 @@ static int rdmafs_dir_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* Changes of names are stable before the server answers. */
+/* There is nothing to sync: changes of names are stable before the server answers. */
 static int rdmafs_dir_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
 	return 0;

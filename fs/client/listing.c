@@ -2,36 +2,36 @@
 /*
  * Replies to READDIR, kept for a moment.
  *
- * Who reads a directory often reads it again: rm -r first looks whether it is
- * empty, a shell expands the same pattern twice.  What an open of it has just
- * confirmed by the change cookie need not be sent again then, nor have its
- * names entered in the dcache once more.
+ * A directory is often read twice in a row: rm -r first looks whether it is
+ * empty, a shell expands the same pattern twice.  If the second open confirms, by
+ * the change cookie, that the directory has not changed, the kept replies are used:
+ * they need not be sent again, nor their names be entered in the dcache again.
  *
- * Replies lie in the directory's page cache, one after the other, where the
- * kernel takes memory back and drop_caches finds it; there is nothing to
- * invalidate.  Each page says what it is a part of, so that one that is gone,
- * or belongs to something older, is as good as none:
- *	- the directory's change cookie, known before READDIR was sent and the
- *	  same in its reply: no change lies between names and cookie.  A listing
- *	  is used while that is what the directory is known to have now, and its
- *	  attributes are believed;
- *	- whose credentials asked: the server may refuse it to others;
- *	- until when the entries' attributes are believed, which came with it.
- *	  After that it is better to get all anew than to ask for each.
+ * Replies lie in the directory's page cache, one after the other, where memory
+ * reclaim and drop_caches find them.  They need no invalidation.  Each page says to
+ * which reply it belongs, so that a page that is missing, or of an older reply, is
+ * noticed.  A page says:
+ *	- the directory's change cookie.  It was the same before READDIR was sent
+ *	  and in the reply, so that no change lies between the names and the
+ *	  cookie.  A listing is used while this is the directory's cookie, as far as
+ *	  is known, and its attributes are believed;
+ *	- the credentials that asked: the server may refuse others;
+ *	- until when the attributes are believed that came with the entries.  After
+ *	  that one READDIR is cheaper than asking for the attributes of each entry.
  *
- * Folios are filled and read under their lock; nothing is taken under it.
+ * Locks: a folio is filled and read under its lock; no other lock is taken under it.
  */
 #include <linux/highmem.h>
 #include <linux/slab.h>
 #include <linux/swap.h>
 #include "client.h"
 
-/* Of one directory; a larger one is not likely to be read twice in a row. */
+/* Most pages of one directory; a larger one is not likely to be read twice in a row. */
 #define RDMAFS_LISTING_PAGES	(SZ_1M >> PAGE_SHIFT)
 
 /*
- * The beginning of each page.  @serial is never the same for two replies: it
- * tells parts of one from those of the other where all else is the same.
+ * The beginning of each page.  No two replies have the same @serial: it tells their pages apart
+ * where all else is the same.
  */
 struct rdmafs_listing_head {
 	u64 change;
@@ -48,9 +48,10 @@ struct rdmafs_listing_head {
 static atomic64_t rdmafs_listing_serial;
 
 /**
- * rdmafs_listing_change - the change cookie that a directory is known to have
+ * rdmafs_listing_change - get the change cookie of a directory, as far as is known
  * @dir: the directory
  *
+ * Context: process; takes rdmafs_inode.lock.
  * Return: the cookie.
  */
 u64 rdmafs_listing_change(struct inode *dir)
@@ -64,7 +65,7 @@ u64 rdmafs_listing_change(struct inode *dir)
 	return change;
 }
 
-/* The head of a page and @len bytes of what follows it. */
+/* Copy the head of a page and the @len bytes that follow it; false if it is not there. */
 static bool rdmafs_listing_get(struct address_space *mapping, pgoff_t index,
 			       struct rdmafs_listing_head *head, void *data, size_t len)
 {
@@ -103,12 +104,12 @@ static bool rdmafs_listing_put(struct address_space *mapping, pgoff_t index,
 }
 
 /**
- * rdmafs_listing_load - use a reply that was kept
+ * rdmafs_listing_load - get a reply that was kept
  * @dir: the directory
- * @l:	 @index, @cookie and @cred are given; gets the rest, @index that of the
- *	 next reply, @data to be freed by kvfree()
+ * @l:	 in: @index, @cookie and @cred.  Out: the rest; @index becomes that of the next reply,
+ *	 @data is to be freed by kvfree()
  *
- * Context: process; may sleep.
+ * Context: process, may sleep; takes folio locks.
  * Return: 0, -ENOENT if there is none that may be used, or -ENOMEM.
  */
 int rdmafs_listing_load(struct inode *dir, struct rdmafs_listing *l)
@@ -146,11 +147,11 @@ int rdmafs_listing_load(struct inode *dir, struct rdmafs_listing *l)
 /**
  * rdmafs_listing_keep - keep a reply
  * @dir:  the directory
- * @l:	  all of it; @index becomes that of the next reply, or
- *	  RDMAFS_LISTING_NONE if this one was not kept
- * @sent: jiffies when it was asked for
+ * @l:	  the reply; @index becomes that of the next reply, or RDMAFS_LISTING_NONE if this one
+ *	  was not kept
+ * @sent: jiffies when the request was sent
  *
- * Context: process; may sleep.
+ * Context: process, may sleep; takes folio locks.
  */
 void rdmafs_listing_keep(struct inode *dir, struct rdmafs_listing *l, unsigned long sent)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints of the client: states of its own.  Those of RPCs are transport's.
+ * Tracepoints of the client: its own states.  The tracepoints of RPCs are transport's.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdmafs_client
@@ -18,7 +18,7 @@
 	{ RDMAFS_PAGES_DROPPING,	"dropping" },			\
 	{ RDMAFS_PAGES_DROPPING_AGAIN,	"dropping, again stale" }
 
-/* Cached pages of a file. */
+/* The state of a file's cached pages changes. */
 TRACE_EVENT(rdmafs_pages,
 	TP_PROTO(const struct inode *inode, enum rdmafs_pages old, enum rdmafs_pages now),
 	TP_ARGS(inode, old, now),

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Extended attributes: passed through.
+ * Extended attributes: passed through to the server.
  *
- * The server says with the attributes of an object whether it has any.  If
- * not, a lookup is answered here: the kernel asks for security.capability of
- * whatever is executed, and ls(1) for ACLs of all it lists.
+ * The attributes of an object say whether it has any extended attributes.  If it
+ * has none, a lookup is answered without a request.  This matters because the
+ * kernel looks up security.capability of every file that is executed, and ls(1)
+ * the ACLs of every file that it lists.
  */
 #include <linux/capability.h>
 #include <linux/slab.h>
 #include <linux/xattr.h>
 #include "client.h"
 
-/* Take a reply's size and copy the data, if it was asked for. */
+/* Get the size from a reply, and copy the data unless only the size was asked for. */
 static int rdmafs_xattr_take(struct rdmafs_op *op, void *value, size_t size)
 {
 	const struct rfp_xattr_rep *rep;
@@ -33,13 +34,14 @@ static int rdmafs_xattr_take(struct rdmafs_op *op, void *value, size_t size)
 }
 
 /**
- * rdmafs_getxattr - the value of an attribute
+ * rdmafs_getxattr - ask the server for the value of an attribute
  * @inode: the object
  * @name:  full name
- * @value: room for it
- * @size:  of the room, 0 to learn how much is needed
+ * @value: room for the value
+ * @size:  bytes of room, 0 to learn how much is needed
  *
- * Return: bytes, or a negative errno.
+ * Context: process, may sleep; the wait is killable.
+ * Return: bytes of the value, or a negative errno.
  */
 int rdmafs_getxattr(struct inode *inode, const char *name, void *value, size_t size)
 {
@@ -64,7 +66,7 @@ int rdmafs_getxattr(struct inode *inode, const char *name, void *value, size_t s
 	return err;
 }
 
-/* Send a request whose reply is the attributes of the object that it changes. */
+/* Send a request that changes @inode and whose reply consists of its attributes. */
 static int rdmafs_xattr_change(struct rdmafs_op *op, struct inode *inode)
 {
 	const struct rfp_attr *attr = NULL;
@@ -86,13 +88,14 @@ static int rdmafs_xattr_change(struct rdmafs_op *op, struct inode *inode)
 }
 
 /**
- * rdmafs_setxattr - set an attribute
+ * rdmafs_setxattr - set an attribute on the server
  * @inode: the object
  * @name:  full name
  * @value: its value
- * @size:  bytes of it
+ * @size:  bytes of the value
  * @flags: RFP_XATTR_*
  *
+ * Context: process, may sleep; the wait is killable.
  * Return: 0 or a negative errno.
  */
 int rdmafs_setxattr(struct inode *inode, const char *name, const void *value, size_t size,
@@ -124,10 +127,11 @@ int rdmafs_setxattr(struct inode *inode, const char *name, const void *value, si
 }
 
 /**
- * rdmafs_removexattr - remove an attribute
+ * rdmafs_removexattr - remove an attribute on the server
  * @inode: the object
  * @name:  full name
  *
+ * Context: process, may sleep; the wait is killable.
  * Return: 0 or a negative errno.
  */
 int rdmafs_removexattr(struct inode *inode, const char *name)
@@ -145,7 +149,7 @@ int rdmafs_removexattr(struct inode *inode, const char *name)
 	return err;
 }
 
-/* Leave out what the caller may not see. */
+/* Remove names that the caller may not see; returns the bytes that remain. */
 static ssize_t rdmafs_list_filter(char *list, ssize_t size)
 {
 	char *from = list, *to = list, *end = list + size;
@@ -168,12 +172,13 @@ static ssize_t rdmafs_list_filter(char *list, ssize_t size)
 }
 
 /**
- * rdmafs_listxattr - names of the attributes
+ * rdmafs_listxattr - list the names of the attributes: inode_operations.listxattr
  * @dentry: the object
- * @list:   room for them, each ended by a NUL
- * @size:   of the room, 0 to learn how much is needed
+ * @list:   room for the names, each ended by a NUL
+ * @size:   bytes of room, 0 to learn how much is needed
  *
- * Return: bytes, or a negative errno.
+ * Context: process, may sleep; the wait is killable.
+ * Return: bytes of the names, or a negative errno.
  */
 ssize_t rdmafs_listxattr(struct dentry *dentry, char *list, size_t size)
 {
