@@ -13,10 +13,10 @@
  *	[server]
  *	max_opens = 100000
  *
- * A value is the rest of its line.  What is not said has its default; id and
- * secret, which make a client's handles outlive the server, have none: left
- * out, they stay what they are.  A file with any error in it is not used at
- * all, and every bad line is reported.
+ * A value is the rest of its line.  A setting that the file does not mention has its
+ * default.  The exceptions are id and secret, which make a client's handles outlive
+ * the server: they have no default, and stay what they are if they are left out.  If
+ * there is any error in a file it is not used at all, and every bad line is reported.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -38,11 +38,13 @@ const char *const attr_names[NR_ATTRS] = {
 };
 
 /**
- * must - memory, or the end
- * @p: what an allocation returned
+ * must - end the process if an allocation failed
+ * @p: the pointer that the allocation returned
  *
- * Nothing useful can be done without memory, and nothing is half written:
- * configfs is changed one file at a time and the file by a rename.
+ * Without memory nothing useful can be done.  No setting is left half written, because configfs
+ * is changed one file at a time and the file is replaced by a rename.
+ *
+ * Return: @p, not NULL.
  */
 void *must(void *p)
 {
@@ -64,7 +66,7 @@ static void export_free(struct export *exp)
 }
 
 /**
- * limits_free - forget limits
+ * limits_free - free limits, and have none then
  * @limits: the limits
  */
 void limits_free(struct limits *limits)
@@ -80,8 +82,8 @@ void limits_free(struct limits *limits)
 }
 
 /**
- * config_free - free all exports and ports
- * @cfg: the settings
+ * config_free - free all exports, ports and limits
+ * @cfg: the settings, empty afterwards
  */
 void config_free(struct config *cfg)
 {
@@ -99,8 +101,8 @@ void config_free(struct config *cfg)
 
 /**
  * config_find - find an export by its name
- * @cfg:  where
- * @name: its name, cleaned
+ * @cfg:  the settings
+ * @name: the export's name, cleaned (name_clean())
  *
  * Return: the export, or NULL.
  */
@@ -116,8 +118,8 @@ struct export *config_find(struct config *cfg, const char *name)
 
 /**
  * config_add_export - add an export without attributes
- * @cfg:  where; pointers to its exports are void afterwards
- * @name: its name, cleaned
+ * @cfg:  the settings; older pointers to its exports are void afterwards
+ * @name: the export's name, cleaned
  *
  * Return: the export.
  */
@@ -135,8 +137,8 @@ struct export *config_add_export(struct config *cfg, const char *name)
 
 /**
  * config_add_port - add a port
- * @cfg:    where; pointers to its ports are void afterwards
- * @number: its number
+ * @cfg:    the settings; older pointers to its ports are void afterwards
+ * @number: the port's number
  * @enable: listen on it
  *
  * Return: the port.
@@ -150,8 +152,8 @@ struct port *config_add_port(struct config *cfg, uint16_t number, bool enable)
 
 /**
  * config_find_port - find a port
- * @cfg:    where
- * @number: its number
+ * @cfg:    the settings
+ * @number: the port's number
  *
  * Return: the port, or NULL.
  */
@@ -166,7 +168,7 @@ struct port *config_find_port(const struct config *cfg, uint16_t number)
 }
 
 /**
- * is_limit - can this be the name of a limit?
+ * is_limit - tell whether a name has the form of a limit's, max_SOMETHING
  * @name: the name
  *
  * Return: true if so.
@@ -180,11 +182,11 @@ bool is_limit(const char *name)
 }
 
 /**
- * limit_get - what is said of a limit
+ * limit_get - get the value of a limit
  * @limits: the limits
- * @name:   the limit's
+ * @name:   the limit's name
  *
- * Return: its value, NULL if nothing is said of it.
+ * Return: the value, NULL if the limit is not among @limits.
  */
 const char *limit_get(const struct limits *limits, const char *name)
 {
@@ -197,9 +199,9 @@ const char *limit_get(const struct limits *limits, const char *name)
 }
 
 /**
- * limit_set - say something of a limit
- * @limits: the limits, of which nothing has been said of this one
- * @name:   the limit's
+ * limit_set - add a limit
+ * @limits: the limits, among which it is not yet
+ * @name:   the limit's name
  * @value:  its value
  */
 void limit_set(struct limits *limits, const char *name, const char *value)
@@ -214,8 +216,8 @@ void limit_set(struct limits *limits, const char *name, const char *value)
 /**
  * export_set - set an attribute
  * @exp:   the export
- * @a:	   which
- * @value: to what
+ * @a:	   the attribute
+ * @value: its value
  */
 void export_set(struct export *exp, enum attr a, const char *value)
 {
@@ -226,7 +228,7 @@ void export_set(struct export *exp, enum attr a, const char *value)
 }
 
 /**
- * export_fill_defaults - set what was not set and has a default
+ * export_fill_defaults - set the attributes that were not set and have a default
  * @exp: the export
  */
 void export_fill_defaults(struct export *exp)
@@ -262,7 +264,7 @@ static bool is_number(const char *s, unsigned long min, unsigned long max)
 	unsigned long v;
 	char *end;
 
-	/* leading zeros mean octal to some and nothing to others */
+	/* no leading zeros: some programs read them as octal, others ignore them */
 	if (!isdigit((unsigned char)*s) || (s[0] == '0' && s[1]))
 		return false;
 	errno = 0;
@@ -271,10 +273,10 @@ static bool is_number(const char *s, unsigned long min, unsigned long max)
 }
 
 /**
- * is_limit_value - can this be the value of a limit?
+ * is_limit_value - tell whether a value has the form of a limit's
  * @value: the value
  *
- * Return: true if so; the kernel knows the least and the most.
+ * Return: true if so; the kernel checks the range.
  */
 bool is_limit_value(const char *value)
 {
@@ -282,11 +284,11 @@ bool is_limit_value(const char *value)
 }
 
 /**
- * attr_check - is this a value of that attribute?
+ * attr_check - check the value of an attribute
  * @a:	   the attribute
  * @value: the value
  *
- * Return: NULL if so, else what is wrong.
+ * Return: NULL if the attribute can have it, else a message.
  */
 const char *attr_check(enum attr a, const char *value)
 {
@@ -333,10 +335,10 @@ const char *attr_check(enum attr a, const char *value)
 }
 
 /**
- * name_check - can this be the name of an export?
+ * name_check - check the name of an export
  * @name: the name, cleaned
  *
- * Return: NULL if so, else what is wrong.
+ * Return: NULL if an export can have it, else a message.
  */
 const char *name_check(const char *name)
 {
@@ -352,10 +354,10 @@ const char *name_check(const char *name)
 }
 
 /**
- * name_clean - a name without the slashes at its ends
+ * name_clean - copy a name without the slashes at its ends
  * @name: the name
  *
- * Return: a copy, to be freed.
+ * Return: the copy, to be freed.
  */
 char *name_clean(const char *name)
 {
@@ -369,11 +371,11 @@ char *name_clean(const char *name)
 }
 
 /**
- * name_to_label - the directory in configfs of an export
- * @name: its name, cleaned
+ * name_to_label - make the name of an export's directory in configfs
+ * @name: the export's name, cleaned
  *
- * Different names have different labels: '/', '%' and a leading '.' become
- * %2F, %25 and %2E.
+ * '/', '%' and a leading '.' become %2F, %25 and %2E, so that different names have
+ * different labels.
  *
  * Return: the label, to be freed.
  */
@@ -394,7 +396,7 @@ char *name_to_label(const char *name)
 /**
  * parse_port - read a port's number
  * @text: the number
- * @port: where to
+ * @port: out: the number
  *
  * Return: 0 or -EINVAL.
  */
@@ -409,14 +411,15 @@ int parse_port(const char *text, uint16_t *port)
 /* -------------------------------------------------------------------- file */
 
 /**
- * struct parser - where a file is read
- * @cfg:	what was read
+ * struct parser - state of reading a file
+ * @cfg:	the settings that have been read
  * @line:	number of the line
- * @exp:	the export whose section this is, NULL if none
- * @limits:	this section's, if it may have some: of the last port, or the server
- * @port:	it is the last port's
+ * @exp:	the section is that of the last export in @cfg
+ * @limits:	the limits that the section may set: those of the last port in @cfg, or of the
+ *		server; NULL if it may set none
+ * @port:	the section is that of the last port in @cfg
  * @server:	there was a section of the server
- * @skip:	the section's head was bad: its lines are not looked at
+ * @skip:	the section's head was bad, so that its lines are not looked at
  * @enable_set:	the section had an enable line
  */
 struct parser {
@@ -484,7 +487,7 @@ static const char *begin_server(struct parser *ps)
 	return NULL;
 }
 
-/* What an export's section must have. */
+/* Check that an export's section has what it must have, and fill in defaults. */
 static const char *end_section(struct parser *ps)
 {
 	struct export *exp = parser_export(ps);
@@ -577,7 +580,7 @@ static const char *parse_key(struct parser *ps, char *s)
 		if (exp->attr[a])
 			return "this stands above already";
 		why = attr_check(a, value);
-		/* set even if bad: one message for it is enough */
+		/* set even if bad, so that the section is not reported as having none */
 		export_set(exp, a, value);
 		return why;
 	}
@@ -614,7 +617,7 @@ static const char *check_ids(struct config *cfg, unsigned int *line)
  * config_parse - read settings from a file
  * @f:	  the file
  * @file: its name, for messages
- * @cfg:  where to, empty; to be freed whatever is returned
+ * @cfg:  out: the settings; empty before, to be freed whatever is returned
  *
  * Return: 0, or -EINVAL or -EIO after messages, one for each bad line.
  */
@@ -670,7 +673,7 @@ static void write_limits(FILE *f, const struct limits *limits)
 
 /**
  * config_write - write settings as config_parse() reads them
- * @f:	 where to
+ * @f:	 the file
  * @cfg: the settings
  */
 void config_write(FILE *f, const struct config *cfg)

@@ -34,11 +34,11 @@ extern const char *const attr_names[NR_ATTRS];
 
 /**
  * struct export - an export
- * @name:   what clients mount, without slashes at its ends
- * @label:  its directory in configfs; NULL if it comes from a file
- * @attr:   values by enum attr; NULL where nothing is said
+ * @name:   the name that clients mount, without slashes at its ends
+ * @label:  its directory in configfs; NULL if it was not read from configfs
+ * @attr:   values by enum attr; NULL where none was given
  * @enable: serve it
- * @line:   where it begins in the file, 0 if it comes from configfs
+ * @line:   the line where it begins in the file, 0 if it was not read from a file
  */
 struct export {
 	char *name;
@@ -49,8 +49,8 @@ struct export {
 };
 
 /**
- * struct limit - something that clients are allowed
- * @name:  as its file in configfs, max_SOMETHING
+ * struct limit - how much of something clients are allowed
+ * @name:  name of its file in configfs, max_SOMETHING
  * @value: a number
  */
 struct limit {
@@ -59,7 +59,7 @@ struct limit {
 };
 
 /**
- * struct limits - what is said of limits; which there are, the kernel knows
+ * struct limits - limits that were given; only the kernel knows which there are
  * @limit: the limits
  * @nr:	   how many
  */
@@ -72,7 +72,7 @@ struct limits {
  * struct port - a port
  * @number: its number
  * @enable: listen on it
- * @limits: of its clients
+ * @limits: limits for its clients
  */
 struct port {
 	uint16_t number;
@@ -81,12 +81,12 @@ struct port {
 };
 
 /**
- * struct config - all of it
+ * struct config - all settings of the server
  * @exports:	exports
  * @nr_exports: how many
  * @ports:	ports
  * @nr_ports:	how many
- * @limits:	of the clients of all ports
+ * @limits:	limits for the clients of all ports together
  */
 struct config {
 	struct export *exports;

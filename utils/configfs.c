@@ -2,12 +2,13 @@
 /*
  * The server's settings in the kernel: /sys/kernel/config/rdmafs.
  *
- * One directory for each export, one for each port, one value in each file; an
- * export's values can be written only while it is not enabled.  Commands that
- * change something exclude each other by a lock on the base directory.
+ * There is one directory for each export and one for each port, with one value in
+ * each file.  The values of an export can be written only while it is not enabled.
+ * Commands that change something exclude each other by a lock on the base
+ * directory.
  *
- * The base may be any directory, by which the tool is tested without a kernel
- * that has the server: configfs makes an item's files itself, elsewhere they
+ * The base may be any directory, so that the tool can be tested without a kernel
+ * that has the server.  configfs makes the files of an item itself; elsewhere they
  * are made here.
  */
 #include <dirent.h>
@@ -30,11 +31,11 @@
 static const char default_base[] = CONFIGFS_DIR "/rdmafs";
 
 const char *configfs_base = default_base;
-static bool real;	/* @configfs_base is configfs */
+static bool real;	/* @configfs_base lies in configfs */
 static bool want_secrets;
-static int locked = -1;	/* the base directory, whose lock keeps others from changing things */
+static int locked = -1;	/* the base directory while it is locked, else -1 */
 
-/* Exports that were removed or disabled, and may not have ended. */
+/* Exports that this process has removed or disabled, and that may not have ended yet. */
 static struct ending {
 	char *name;
 	char *id;
@@ -51,7 +52,7 @@ static char *path_of(const char *dir, const char *label, const char *file)
 	return must(path);
 }
 
-/* 0, or -errno */
+/* Read a file without the newline at its end into *@value, to be freed: 0, or -errno. */
 static int read_value(const char *path, char **value)
 {
 	char buf[8192];
@@ -81,7 +82,7 @@ static int read_value(const char *path, char **value)
 	return 0;
 }
 
-/* One write(2): configfs takes each as a whole value. 0, or -errno */
+/* Write a file by one write(2), which configfs takes as a whole value: 0, or -errno. */
 static int write_value(const char *path, const char *value)
 {
 	size_t len = strlen(value);
@@ -127,14 +128,14 @@ static bool is_configfs(const char *dir)
 	return !statfs(dir, &st) && (unsigned long)st.f_type == CONFIGFS_MAGIC;
 }
 
-/* Bring up what the real base needs; what is there already is left alone. */
+/* Mount configfs and load the server's module, unless that has been done already. */
 static int provide_base(void)
 {
 	if (!access(configfs_base, F_OK))
 		return 0;
 	if (!is_configfs(CONFIGFS_DIR)) {
 		run("/sbin/modprobe", "configfs");
-		/* modprobe may be all it took: systemd mounts it then */
+		/* systemd may have mounted it when the module was loaded */
 		if (!is_configfs(CONFIGFS_DIR) &&
 		    mount("configfs", CONFIGFS_DIR, "configfs", 0, NULL)) {
 			complain("%s: can't mount configfs: %s", CONFIGFS_DIR, strerror(errno));
@@ -153,9 +154,8 @@ static int provide_base(void)
 
 /**
  * configfs_begin - find the server's settings
- * @change: they are to be changed: load the server if it is not there, and
- *	    keep others from changing them until configfs_end(), or the end of this
- *	    process
+ * @change: the caller will change them: load the server if it is not there, and lock the
+ *	    settings against other processes until configfs_end() or the end of this process
  *
  * Return: 0, or an exit status after a message.
  */
@@ -231,10 +231,10 @@ static int read_export(struct config *cfg, const char *label)
 	return rc;
 }
 
-/* Those of all ports stand at the base itself. */
+/* For path_of(): the base itself, where the limits for all ports are. */
 static const char here[] = ".";
 
-/* Limits are what the kernel has files for. */
+/* Read the limits for which the kernel has files. */
 static int read_limits(struct limits *limits, const char *dir, const char *label)
 {
 	char *path = path_of(dir, label, NULL), *value;
@@ -297,8 +297,8 @@ static int read_items(struct config *cfg, const char *dir,
 
 /**
  * configfs_read - read all settings
- * @cfg:     where to, empty; to be freed whatever is returned
- * @secrets: the secrets too, which only root may
+ * @cfg:     out: the settings; empty before, to be freed whatever is returned
+ * @secrets: read the secrets too, which only root may
  *
  * Return: 0, or an exit status after a message.
  */
@@ -317,7 +317,7 @@ int configfs_read(struct config *cfg, bool secrets)
 
 /* ------------------------------------------------------------------ writing */
 
-/* What the kernel means by an error of enabling an export. */
+/* A message for an error with which the kernel refuses to enable an export. */
 static const char *explain_enable(int err)
 {
 	switch (err) {
@@ -356,10 +356,10 @@ static void note_ending(const struct export *exp)
 }
 
 /**
- * configfs_ending - count exports that have not ended yet, as requests are at work in them
- * @id: those with this id; NULL: all
+ * configfs_ending - count exports that have not ended yet because requests still work in them
+ * @id: count the exports with this id only; NULL: all
  *
- * Return: how many.
+ * Return: their number.
  */
 size_t configfs_ending(const char *id)
 {
@@ -367,7 +367,7 @@ size_t configfs_ending(const char *id)
 	int err = read_value(path, &ids);
 	size_t nr = 0;
 
-	/* A base that is not configfs has no such file: nothing is at work there. */
+	/* A base that is not configfs has no such file, and nothing works there. */
 	if (err)
 		nr = err != -ENOENT;
 	rest = ids;
@@ -379,10 +379,10 @@ size_t configfs_ending(const char *id)
 }
 
 #define WAIT_MS		100
-#define WAIT_QUIET_MS	2000	/* then say so */
-#define WAIT_LOCKED_MS	10000	/* others wait meanwhile */
+#define WAIT_QUIET_MS	2000	/* tell the user after so long */
+#define WAIT_LOCKED_MS	10000	/* at most so long with the lock, for which other processes wait */
 
-/* Wait a moment for @name; @waited is for how long that has been done. */
+/* Wait a moment for the export @name; *@waited counts the milliseconds. */
 static void wait_for(const char *name, unsigned int *waited)
 {
 	struct timespec t = { .tv_nsec = WAIT_MS * 1000000L };
@@ -406,7 +406,7 @@ static int write_attr(const char *dir, const char *label, const char *file, cons
 	return err ? 2 : 0;
 }
 
-/* 4: not before one of its name or id has ended */
+/* 0, or an exit status after a message: 4 if an export of its name or id has not ended yet. */
 static int set_export_enable(const struct export *exp, const char *label, bool enable)
 {
 	char *path = path_of("exports", label, "enable");
@@ -466,12 +466,12 @@ static int remove_item(const char *dir, const char *label)
 	return rc;
 }
 
-/* Is an attribute as it is wanted?  Unset ones are as they should be. */
+/* Has the attribute the wanted value?  True if no value is wanted. */
 static bool same_attr(const struct export *have, const struct export *want, enum attr a)
 {
 	if (!want->attr[a])
 		return true;
-	/* hexadecimal digits of either case */
+	/* hexadecimal digits may have either case */
 	if (a == ATTR_SECRET)
 		return !strcasecmp(have->attr[a], want->attr[a]);
 	return !strcmp(have->attr[a], want->attr[a]);
@@ -487,7 +487,7 @@ static bool same_attrs(const struct export *have, const struct export *want)
 	return true;
 }
 
-/* @have is NULL if the export is new */
+/* Write the attributes that differ from @have, which is NULL if the export is new. */
 static int write_attrs(const struct export *have, const struct export *want, const char *label)
 {
 	int a, rc = 0;
@@ -498,7 +498,7 @@ static int write_attrs(const struct export *have, const struct export *want, con
 	return rc;
 }
 
-/* The exit status of an export of which all that is missing is to be enabled. */
+/* Report an export that is as wanted, except that it could not be enabled: exit status 4. */
 static int only_kept(const struct export *exp)
 {
 	complain("export %s: it is kept, but not enabled: clients that had it mounted wait",
@@ -507,14 +507,14 @@ static int only_kept(const struct export *exp)
 }
 
 /**
- * configfs_export_create - make an export, and enable it if it wants that
+ * configfs_export_create - make an export, and enable it if @exp says so
  * @exp:  the export; attributes that are not set get the kernel's defaults
- * @keep: leave it if all that fails is to enable it, so that its clients are not told
- *	  that it is gone
+ * @keep: keep the export if only enabling it fails, so that its clients are not told that it is
+ *	  gone
  *
- * If it fails otherwise nothing of the export is left.
+ * If it fails otherwise nothing is left of the export.
  *
- * Return: 0, or an exit status after a message: 4 if it was left.
+ * Return: 0, or an exit status after a message: 4 if the export was kept, not enabled.
  */
 int configfs_export_create(const struct export *exp, bool keep)
 {
@@ -549,7 +549,7 @@ out:
 	return rc;
 }
 
-/* The kernel would not have the new settings: it had the old ones. */
+/* The kernel has refused the new settings: write the old ones, which it had accepted. */
 static void put_back(const struct export *have, const struct export *want)
 {
 	int a, rc = 0;
@@ -564,16 +564,16 @@ static void put_back(const struct export *have, const struct export *want)
 }
 
 /**
- * configfs_export_update - change an export to what is wanted of it
+ * configfs_export_update - give an export the wanted settings
  * @have: the export as it is, with its secret
- * @want: how it should be; attributes that are not set stay
+ * @want: the export as it should be; attributes that are not set stay
  *
- * Clients with files open notice if anything but @enable differs: the export is
- * disabled until requests at work are done.  If it fails the export is what it was; but one
- * that was not enabled, or is not yet, and can't be, is otherwise what it should be.
+ * If anything but @enable differs, clients that have files open notice: the export is disabled
+ * until the requests that work in it have ended.  If the update fails the export gets its old
+ * settings back.  But it keeps the new ones if it only can't be enabled, and either was not
+ * enabled before or its last life has not ended yet.
  *
- * Return: 0, or an exit status after a message: 4 if it can't be enabled, but is otherwise
- * what it should be.
+ * Return: 0, or an exit status after a message: 4 if it has the new settings, but can't be enabled.
  */
 int configfs_export_update(const struct export *have, const struct export *want)
 {
@@ -593,7 +593,7 @@ int configfs_export_update(const struct export *have, const struct export *want)
 	rc = set_export_enable(want, have->label, want->enable);
 	if (!want->enable)
 		note_ending(have);
-	/* What it was could not be enabled either as long as its last life does not end. */
+	/* If its last life has not ended (4), the old settings could not be enabled either. */
 	if (rc == 2 && have->enable)
 		put_back(have, want);
 	else if (rc)
@@ -602,10 +602,10 @@ int configfs_export_update(const struct export *have, const struct export *want)
 }
 
 /**
- * configfs_export_remove - end an export and forget it
+ * configfs_export_remove - end an export and remove its directory
  * @exp: the export, as configfs_read() found it
  *
- * configfs_end() waits for what is at work in it.
+ * configfs_end() waits until the requests that work in it have ended.
  *
  * Return: 0, or an exit status after a message.
  */
@@ -619,10 +619,10 @@ int configfs_export_remove(const struct export *exp)
 }
 
 /**
- * configfs_end - let others change the settings, and wait for exports that were ended
+ * configfs_end - unlock the settings, and wait until removed and disabled exports have ended
  *
- * Afterwards their file systems can be unmounted.  If one does not answer it takes as long.
- * The caller may be killed meanwhile: they end by themselves.
+ * Afterwards their file systems can be unmounted.  The wait lasts as long as a file system does not
+ * answer.  The process may be killed meanwhile: the exports end without it.
  */
 void configfs_end(void)
 {
@@ -671,10 +671,10 @@ static int set_limits(const char *dir, const char *label, const struct limits *h
 }
 
 /**
- * configfs_limits_set - make limits what is wanted of them
- * @port: of which port; NULL: of all clients
- * @have: as they are
- * @want: as they should be; those that are not set stay
+ * configfs_limits_set - give limits the wanted values
+ * @port: the port that they belong to; NULL: the whole server
+ * @have: the limits as they are
+ * @want: the limits as they should be; limits that are not set stay
  *
  * Return: 0, or an exit status after a message.
  */
@@ -690,9 +690,9 @@ int configfs_limits_set(const struct port *port, const struct limits *have,
 }
 
 /**
- * configfs_port_set - make a port what is wanted of it
+ * configfs_port_set - give a port the wanted settings, and make it if it is new
  * @have: the port as it is; NULL if it is new
- * @want: how it should be; limits that are not set stay
+ * @want: the port as it should be; limits that are not set stay
  *
  * If it fails nothing is left of a new port.
  *
@@ -717,7 +717,7 @@ int configfs_port_set(const struct port *have, const struct port *want)
 }
 
 /**
- * configfs_port_stop - listen no more on a port, and forget it
+ * configfs_port_stop - stop listening on a port, and remove its directory
  * @port: the port, which must exist
  *
  * Return: 0, or an exit status after a message.
