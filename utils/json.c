@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes strings and numbers as JSON.  File names may be any bytes: what is
- * not a control character goes out as it is, as ls(1) would print it.
+ * Writes strings and numbers as JSON.  A file name may have any bytes.  All bytes except
+ * control characters are written as they are, as ls(1) would print them.
  */
 #include <string.h>
 #include "json.h"
 
 /**
  * json_string - write a string with its quotes
- * @f: where to
+ * @f: the file
  * @s: the string
  */
 void json_string(FILE *f, const char *s)
@@ -28,15 +28,15 @@ void json_string(FILE *f, const char *s)
 }
 
 /**
- * json_value - write a number as such, anything else as a string
- * @f: where to
+ * json_value - write a number as a number, anything else as a string
+ * @f: the file
  * @s: the value
  */
 void json_value(FILE *f, const char *s)
 {
 	const char *digits = s + (*s == '-');
 
-	/* JSON knows no leading zeros */
+	/* JSON has no numbers with leading zeros */
 	if (*digits && strspn(digits, "0123456789") == strlen(digits) &&
 	    (digits[0] != '0' || !digits[1]))
 		fputs(s, f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Strings as JSON has them. */
+/* Writing JSON. */
 #ifndef RDMAFS_JSON_H
 #define RDMAFS_JSON_H
 

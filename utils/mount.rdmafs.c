@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * mount.rdmafs: what mount(8) runs for "mount -t rdmafs".
+ * mount.rdmafs: the helper that mount(8) runs for "mount -t rdmafs".
  *
- * It resolves the host's name, since the kernel has no resolver, and mounts by
- * fsopen(2), fsconfig(2) and fsmount(2), because those hand back the kernel's
- * own words for what went wrong; with mount(2) they would be in the kernel log
- * only, and the user would see "Invalid argument".
+ * It resolves the host's name, since the kernel has no resolver.  It mounts by
+ * fsopen(2), fsconfig(2) and fsmount(2), because these return the kernel's messages
+ * about an error.  With mount(2) the messages would be in the kernel log only, and
+ * the user would see "Invalid argument".
  *
- * A name with several addresses is tried address by address, as long as it
- * is the address that fails: an answer such as "no such export" is final.
- * Nothing is tried twice.
+ * If a name has several addresses they are tried one after the other, as long as
+ * the address is to blame for the failure.  An answer such as "no such export" is
+ * final.  No address is tried twice.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,10 +31,10 @@
 #define FSTYPE "rdmafs"
 #define DEFAULT_PORT "20060"
 
-/* fsconfig(2) takes no longer string */
+/* the longest string that fsconfig(2) takes */
 #define PARAM_MAX 255
 
-/* as mount(8) has them */
+/* exit statuses, those of mount(8) */
 enum {
 	EX_USAGE = 1,
 	EX_SYSERR = 2,
@@ -72,16 +72,17 @@ static void __attribute__((format(printf, 1, 2))) tell(const char *format, ...)
 /* --------------------------------------------------------- kernel messages */
 
 /**
- * struct fsmsg - the last error that the kernel told about a file system fd
- * @text: its text, empty if there was none
+ * struct fsmsg - the last error message of the kernel about a file system fd
+ * @text: the message, empty if there was none
  */
 struct fsmsg {
 	char text[1024];
 };
 
 /*
- * Each read gives one message: a letter (e, w, i), a blank, "rdmafs: " and the
- * text.  Of several errors the last one is the nearest to the cause.
+ * Each read gives one message: a letter (e, w, i), a blank, "rdmafs: " and the text.  Of
+ * several errors the last one is kept, which is nearest to the cause.  Other messages
+ * are printed.
  */
 static void read_messages(int fd, struct fsmsg *msg)
 {
@@ -108,7 +109,7 @@ static void read_messages(int fd, struct fsmsg *msg)
 	}
 }
 
-/* Words for what the kernel gave no words to. */
+/* A message for an errno that came without a message of the kernel. */
 static const char *explain(int err)
 {
 	switch (err) {
@@ -160,8 +161,8 @@ static bool fs_known(void)
 }
 
 /*
- * The kernel loads the module by its alias; this is for those whose kernel
- * may not run modprobe itself.  If it fails, fsopen() says so.
+ * The kernel loads the module by its alias.  This is for a kernel that may not run modprobe
+ * itself.  If it fails, fsopen() reports that the kernel has no such file system.
  */
 static void load_module(void)
 {
@@ -178,7 +179,7 @@ static void load_module(void)
 		waitpid(pid, NULL, 0);
 }
 
-/* All return 0, or an exit status after a message. */
+/* set_string(), set_param(), set_params(), attach(): 0, or an exit status after a message. */
 
 static int set_string(int fd, const char *name, const char *value)
 {
@@ -216,7 +217,7 @@ static int set_param(int fd, const struct param *p)
 		tell("option %s is ignored: the kernel does not know it", p->name);
 		return 0;
 	}
-	/* the kernel's own message may have it all */
+	/* the kernel's message may name the option itself */
 	snprintf(what, sizeof(what), "%.40s=", p->name);
 	if (strstr(msg.text, what)) {
 		complain_kernel(NULL, &msg, err);
@@ -271,7 +272,7 @@ static int attach(int fd, uint64_t attr)
 	return rc;
 }
 
-/* Does another address have a chance after this error? */
+/* Could another address succeed after this error? */
 static bool is_address_error(int err)
 {
 	switch (err) {
@@ -290,7 +291,10 @@ static bool is_address_error(int err)
 	return false;
 }
 
-/* Sets @again instead of complaining if the next address should be tried. */
+/*
+ * Mount by one address: 0, or an exit status after a message.  If the next address should be
+ * tried @again is set and there is no message.
+ */
 static int mount_address(const struct mount_options *mo, const char *addr, bool last, bool *again)
 {
 	struct fsmsg msg;
@@ -407,8 +411,9 @@ static int do_mount(const struct mount_options *mo, const char *host)
 }
 
 /*
- * systemd unmounts what says _netdev before the network goes; mount(8) leaves
- * recording it to whoever does the mount.  A failure changes nothing else.
+ * Record the mount in /run/mount, as mount(8) leaves that to its helper.  It is recorded with
+ * _netdev, so that systemd unmounts it before the network goes down.  A failure to record it
+ * has no other effect.
  */
 static void record(const struct mount_options *mo)
 {
@@ -500,7 +505,7 @@ static void usage(FILE *f)
 	      "  -V, --version\n", f);
 }
 
-/* -o may be given more than once. */
+/* Append to the options: -o may be given more than once. */
 static char *join(char *options, const char *more)
 {
 	char *both = NULL;
@@ -511,7 +516,7 @@ static char *join(char *options, const char *more)
 	return both;
 }
 
-/* 0 to go on, else an exit status, -1 for success */
+/* 0 to go on, -1 to exit with success, or an exit status. */
 static int parse_arguments(int argc, char **argv, char **options)
 {
 	static const struct option longopts[] = {

@@ -2,9 +2,9 @@
 /*
  * Sorts mount options, and takes a source (host:/export) apart.
  *
- * Only what concerns every file system is known here.  Options of rdmafs go
- * to the kernel as they are: it alone knows which there are and what values
- * they take, and its message names the one that it refuses.
+ * This file knows only the options that every file system has.  Options of rdmafs
+ * are passed to the kernel as they are.  Only the kernel knows which there are and
+ * what values they take, and its message names the option that it refuses.
  */
 #include <errno.h>
 #include <libmount.h>
@@ -16,9 +16,9 @@
 enum kind {
 	ATTR,	/* sets and clears mount attributes */
 	SB,	/* a flag of the superblock: to the kernel as a parameter */
-	READ,	/* ro and rw: both of these */
+	READ,	/* ro and rw: an attribute and a flag of the superblock */
 	USER,	/* kept in user space */
-	DROP,	/* means nothing here */
+	DROP,	/* ignored */
 };
 
 #define SECURE	(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)
@@ -56,7 +56,7 @@ static const struct known {
 	{ "nosymfollow", ATTR, 0, MOUNT_ATTR_NOSYMFOLLOW },
 	{ "diratime",	ATTR, MOUNT_ATTR_NODIRATIME, 0 },
 	{ "nodiratime",	ATTR, 0, MOUNT_ATTR_NODIRATIME },
-	/* these exclude each other; relatime is the absence of the others */
+	/* these exclude each other; relatime is the state without any of the others */
 	{ "relatime",	ATTR, MOUNT_ATTR__ATIME, MOUNT_ATTR_RELATIME },
 	{ "norelatime",	ATTR, MOUNT_ATTR__ATIME, MOUNT_ATTR_RELATIME },
 	{ "atime",	ATTR, MOUNT_ATTR__ATIME, MOUNT_ATTR_RELATIME },
@@ -178,16 +178,16 @@ static int parse_one(struct mount_options *mo, const char *name, size_t namesz,
 
 /**
  * mount_options_parse - sort an option string
- * @mo:   where to; freed by mount_options_free() whatever is returned
+ * @mo:   out: the options; to be freed by mount_options_free() whatever is returned
  * @text: options with commas between them, NULL for none
- * @bad:  out, with -EINVAL: the option that is wrong, to be freed; NULL if
- *	  the string as a whole is
+ * @bad:  out, with -EINVAL: the rest of @text that begins with the wrong option, to be freed;
+ *	  NULL if it is not known
  *
  * Return: 0, -EINVAL, -ENOMEM.
  */
 int mount_options_parse(struct mount_options *mo, const char *text, char **bad)
 {
-	/* libmount's iterator does not write to it; it only wants it writable */
+	/* a copy, because libmount's iterator takes no const string; it does not write to it */
 	char *copy, *next, *name, *value;
 	size_t namesz, valsz;
 	int err = 0;
@@ -206,7 +206,7 @@ int mount_options_parse(struct mount_options *mo, const char *text, char **bad)
 			continue;
 		err = parse_one(mo, name, namesz, value, valsz);
 	}
-	/* 1 is the end, or a quote without its other half */
+	/* 1 means the end of the string, or a quote without its other half */
 	if (err > 0)
 		err = next && *next ? -EINVAL : 0;
 	if (err == -EINVAL && next && *next)
@@ -216,8 +216,8 @@ int mount_options_parse(struct mount_options *mo, const char *text, char **bad)
 }
 
 /**
- * mount_options_free - free what mount_options_parse() made
- * @mo: the options
+ * mount_options_free - free the memory of mount_options_parse()
+ * @mo: the options, empty afterwards
  */
 void mount_options_free(struct mount_options *mo)
 {
@@ -236,10 +236,10 @@ void mount_options_free(struct mount_options *mo)
 
 /**
  * mount_source_split - take host:/export apart
- * @source: what the user gave: name:/export, a.b.c.d:/export, [v6]:/export
- * @host:   out: the host, brackets removed, to be freed
- * @name:   out: the export's name, inside @source, leading slashes removed
- * @why:    out: what is wrong, if something is
+ * @source: as the user gave it: name:/export, a.b.c.d:/export, [v6]:/export
+ * @host:   out: the host without brackets, to be freed
+ * @name:   out: the export's name without leading slashes, inside @source
+ * @why:    out: a message if @source is wrong, else NULL
  *
  * Return: 0, -EINVAL with @why set, -ENOMEM.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What becomes of a mount's options: each is either an attribute of the mount
- * (nosuid), a parameter of the file system that the kernel checks (port=), or
- * something that only user space cares about (_netdev).
+ * The options of a mount.  Each is an attribute of the mount (nosuid), a parameter of
+ * the file system that the kernel checks (port=), or an option that only user space
+ * uses (_netdev).
  */
 #ifndef RDMAFS_MOUNTOPTS_H
 #define RDMAFS_MOUNTOPTS_H
@@ -24,11 +24,11 @@ struct param {
 /**
  * struct mount_options - options, sorted
  * @attr:     MOUNT_ATTR_* to set
- * @params:   what the kernel gets, in the order given
- * @nr:       how many of them
- * @user:     what user space keeps, as an option string; NULL if nothing
- * @addr:     value of addr=, NULL if not given: not among @params
- * @port:     value of port=, NULL if not given: is among @params as well
+ * @params:   parameters for the kernel, in the order given
+ * @nr:       length of @params
+ * @user:     options for user space, as an option string; NULL if there are none
+ * @addr:     value of addr=, NULL if not given; not among @params
+ * @port:     value of port=, NULL if not given; among @params as well
  * @remount:  change a mount rather than make one
  */
 struct mount_options {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdmafs-stat: what /proc/fs/rdmafs says, as a table or as JSON.
+ * rdmafs-stat: shows /proc/fs/rdmafs, as a table or as JSON.
  *
- * That directory has a directory for each RNIC (with a file "capacity"), for
- * each mount, and for each client of a server here (both with a file
- * "window").  The file "mount" has one line of text; the others hold "key
- * value" lines, or one value.  Nothing else is assumed: keys that this program
- * does not know are shown all the same, and columns whose keys are not there
- * are empty.
+ * That directory has a directory for each RNIC (with a file "capacity"), one for
+ * each mount, and one for each client of a server on this machine (both with a file
+ * "window").  The file "mount" has one line of text.  The others hold "key value"
+ * lines, or one value.  The program assumes nothing else: keys that it does not know
+ * are shown all the same (--all, --json), and columns whose keys are missing show
+ * "-".
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -26,7 +26,7 @@
 
 static const char *proc_dir = "/proc/fs/rdmafs";
 
-/* the files that are read, if they are there */
+/* the files that are read, where they exist */
 static const char *const files[] = {
 	"mount", "quota", "window", "stats", "capacity", "free", "policy"
 };
@@ -34,9 +34,9 @@ static const char *const files[] = {
 #define NR_FILES (sizeof(files) / sizeof(files[0]))
 
 /**
- * struct pair - one line
- * @file:  index of its file
- * @key:   its first word; empty if the file has one value and no key
+ * struct pair - one line of a file
+ * @file:  index of the file in files[]
+ * @key:   the line's first word; empty if the file has one value and no key
  * @value: the rest
  */
 struct pair {
@@ -48,9 +48,9 @@ struct pair {
 /**
  * struct entry - one directory
  * @name:   its name
- * @device: it is an RNIC
- * @pairs:  its lines
- * @nr:	    how many
+ * @device: it belongs to an RNIC
+ * @pairs:  the lines of its files
+ * @nr:	    length of @pairs
  */
 struct entry {
 	char *name;
@@ -60,10 +60,10 @@ struct entry {
 };
 
 /**
- * struct snapshot - all of it
+ * struct snapshot - all that was read at one time
  * @entries: the directories
- * @nr:	     how many
- * @when:    in seconds of a monotonic clock
+ * @nr:	     length of @entries
+ * @when:    time in seconds of the monotonic clock
  */
 struct snapshot {
 	struct entry *entries;
@@ -105,7 +105,7 @@ static void add_line(struct entry *e, size_t file, char *line)
 		add_pair(e, file, "", 0, line);
 }
 
-/* A directory may go while it is read: then what was read counts. */
+/* A directory may be removed while it is read: the lines that were read until then are used. */
 static void read_file(struct entry *e, size_t file)
 {
 	char *path, *line = NULL;
@@ -210,7 +210,7 @@ static void print_json_file(const struct entry *e, size_t file)
 	for (i = 0; i < e->nr; i++) {
 		const struct pair *p = &e->pairs[i];
 
-		/* among lines with a key, the value of one without takes its place */
+		/* a line without a key, among lines that have one, becomes a key with value true */
 		if (p->file != file)
 			continue;
 		if (!object) {
@@ -274,17 +274,16 @@ static void print_json(const struct snapshot *s)
 enum kind { GAUGE, RATE, RATE_MB, MEAN };
 
 /*
- * Columns of the table.  Counters show their growth where there is an
- * interval, else what they have come to; a mean is that of what was counted in
- * the same time.
+ * Columns of the table.  A counter shows its growth per second if there is an earlier
+ * snapshot, else its value.  A mean is taken over the same time.
  */
 static const struct column {
 	const char *head;
 	enum kind kind;
 	const char *file;
 	const char *key;
-	const char *by;		/* MEAN: the counter to divide by */
-	double unit;		/* MEAN: so many of the key's units are one */
+	const char *by;		/* MEAN: counter to divide by */
+	double unit;		/* MEAN: the key's units in one of the column's */
 } columns[] = {
 	{ "share",    GAUGE,   "window", "charged", NULL, 0 },
 	{ "entitled", GAUGE,   "window", "entitlement", NULL, 0 },
@@ -300,7 +299,7 @@ static const struct column {
 	{ "wait_ms",  MEAN,    "stats", "wait_us", "waits", 1000 },
 };
 
-/* How much a counter has grown since @old; since it began, without one. */
+/* The growth of a counter since @old, or since it began if @old is NULL; false: not known. */
 static bool grown(const struct entry *e, const struct entry *old, const char *file,
 		  const char *key, double *v)
 {

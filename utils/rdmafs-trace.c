@@ -2,10 +2,10 @@
 /*
  * rdmafs-trace: draws RPCs as timelines, from the kernel's tracepoints.
  *
- * Reads the text of tracefs, as "cat /sys/kernel/tracing/trace" gives it, of
- * files or of an instance of its own for some seconds.  Of each line it wants
- * the time, an event named rdmafs_call_STEP (the client) or rdmafs_req_STEP
- * (the server), and "session=X slot=N seq=N len=N"; other lines are left out.
+ * It reads the text of tracefs, as "cat /sys/kernel/tracing/trace" gives it: from
+ * files, or for some seconds from a tracing instance of its own.  Of each line it
+ * needs the time, an event named rdmafs_call_STEP (the client) or rdmafs_req_STEP
+ * (the server), and "session=X slot=N seq=N len=N".  Other lines are skipped.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -20,19 +20,19 @@
 
 #define VERSION "draft-6"
 #define INSTANCE "/sys/kernel/tracing/instances/rdmafs-trace"
-#define WIDTH 40		/* of the drawing, in characters */
+#define WIDTH 40		/* characters of the drawing */
 #define STEP_MAX 24
 
 /**
  * struct step - one event
- * @ns:	     when
- * @session: whose
+ * @ns:	     time in nanoseconds
+ * @session: id of the session
  * @slot:    slot
- * @seq:     sequence number in it
+ * @seq:     sequence number in the slot
  * @len:     bytes of data that the event names
- * @order:   of arrival: decides where times are equal
+ * @order:   order of arrival: sorts events of the same time
  * @server:  a step of the server
- * @name:    what happened
+ * @name:    name of the step
  */
 struct step {
 	uint64_t ns;
@@ -46,10 +46,10 @@ struct step {
 };
 
 /**
- * struct rpc - the steps of one RPC, neighbours in the sorted array
- * @first: the first
- * @nr:	   how many
- * @ns:	   from the first to the last
+ * struct rpc - the steps of one RPC, which are neighbours in the sorted array
+ * @first: the first step
+ * @nr:	   number of steps
+ * @ns:	   nanoseconds from the first step to the last
  * @len:   bytes of data
  */
 struct rpc {
@@ -77,7 +77,7 @@ static void *grown(void *old, size_t n, size_t size)
 	return p;
 }
 
-/* "12.345678" in nanoseconds; false if it is no time. */
+/* Read "12.345678:" as nanoseconds; false if it is no time. */
 static bool parse_time(const char *text, uint64_t *ns)
 {
 	unsigned long long sec;
@@ -175,7 +175,7 @@ static int by_duration(const void *a, const void *b)
 	return x->ns > y->ns ? -1 : x->ns < y->ns;
 }
 
-/* The RPCs of which the beginning was seen. */
+/* Collect the RPCs whose first step is in the trace. */
 static size_t gather(struct rpc **rpcs, uint32_t min_len)
 {
 	size_t i, j, n = 0;
@@ -235,7 +235,7 @@ static void tell(const char *file, const char *value)
 	}
 }
 
-/* Trace for a while in an instance of our own, which nobody else's tracing sees. */
+/* Trace for a while in an instance of its own, so that other users' tracing is not affected. */
 static void record(double seconds)
 {
 	struct timespec left = {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdmafsctl: what the server exports, and on which ports it listens.
+ * rdmafsctl: sets what the server exports, and on which ports it listens.
  *
- * The settings live in configfs, where they may be read and changed by hand as
- * well; nothing is remembered here.  "save" writes them to a file, "load" makes
- * configfs hold what the file says, and nothing else.
+ * The settings are in configfs, where they may also be read and changed by hand;
+ * this program keeps none.  "save" writes them to a file.  "load" makes configfs hold
+ * what the file says, and no other exports.
  *
- * Exit status: 0 done; 1 wrong usage, or a file that can't be parsed; 2 it was
- * refused, by the kernel or because there is no such export or port; 3 the
- * server is not there; 4 a part of it was refused, the rest is done.
+ * Exit status: 0 done; 1 wrong usage, or a file that can't be parsed; 2 refused, by
+ * the kernel or because there is no such export or port; 3 the server is not there;
+ * 4 a part was refused, the rest is done.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ enum {
 };
 
 /**
- * complain - one line on stderr
+ * complain - write one line to stderr
  * @format: as for printf(3)
  */
 void complain(const char *format, ...)
@@ -79,7 +79,7 @@ static int usage_error(const char *why, const char *what)
 
 /* ------------------------------------------------------------------ exports */
 
-/* NULL, or what is wrong */
+/* Set an attribute by an option: NULL, or a message. */
 static const char *apply_option(struct export *exp, char *option)
 {
 	static const struct {
@@ -142,7 +142,7 @@ static int apply_options(struct export *exp, char *options)
 	return EX_OK;
 }
 
-/* NAME PATH and options, in any order, into @want */
+/* Read NAME, PATH and options, in any order, into @want. */
 static int parse_add(int argc, char **argv, struct config *want)
 {
 	static const struct option longopts[] = {
@@ -296,7 +296,7 @@ static void print_exports_json(const struct config *cfg)
 	puts(cfg->nr_exports ? "\n]" : "]");
 }
 
-/* -1: bad usage was reported */
+/* Is --json given?  0, 1, or -1 after a message. */
 static int parse_json(int argc, char **argv)
 {
 	static const struct option longopts[] = {
@@ -358,7 +358,7 @@ static int parse_port_args(int argc, char **argv, uint16_t *port, bool *given)
 	return EX_OK;
 }
 
-/* The same where nothing else may follow. */
+/* The same for commands that take no other argument. */
 static int parse_port_option(int argc, char **argv, uint16_t *port, bool *given)
 {
 	int rc = parse_port_args(argc, argv, port, given);
@@ -368,7 +368,7 @@ static int parse_port_option(int argc, char **argv, uint16_t *port, bool *given)
 	return rc;
 }
 
-/* Without a number: the ports that there are, or the default one. */
+/* Start @port if it was @given, else all ports that there are, or the default one. */
 static int start_ports(const struct config *have, uint16_t port, bool given)
 {
 	struct port want = { .number = port, .enable = true };
@@ -445,7 +445,7 @@ static int stop(int argc, char **argv)
 
 /* ------------------------------------------------------------------- limits */
 
-/* The rest of the command line: NAME=NUMBER, each once. */
+/* Read the rest of the command line: NAME=NUMBER, each name once. */
 static int parse_limits(char **argv, struct limits *want)
 {
 	char *value;
@@ -489,7 +489,7 @@ static int limits_do(const struct config *have, uint16_t number, bool given,
 		print_limits(now);
 		return EX_OK;
 	}
-	/* All or, if one has a name that there is not, nothing. */
+	/* Change none if one of the names does not exist. */
 	for (i = 0; i < want->nr; i++) {
 		if (limit_get(now, want->limit[i].name))
 			continue;
@@ -587,7 +587,7 @@ static int parse_file(int argc, char **argv, const char **file)
 	return EX_OK;
 }
 
-/* All three: 0, or -errno. */
+/* fill_temp(), sync_dir_of(), replace_file(): 0, or -errno. */
 
 static int fill_temp(char *tmp, const struct config *cfg)
 {
@@ -621,7 +621,7 @@ static int sync_dir_of(const char *file)
 	return err;
 }
 
-/* A crash leaves the old file or the new one; nobody but the owner may read either. */
+/* A crash leaves the old file or the new one.  Only the owner may read the new one. */
 static int replace_file(const char *file, const struct config *cfg)
 {
 	char *tmp;
@@ -715,9 +715,9 @@ static int read_file(const char *file, struct config *cfg)
 
 /**
  * struct tally - how far a file was loaded
- * @tried:   things to be done
- * @failed:  of these
- * @refused: of these, those of which nothing was done
+ * @tried:   exports, ports and the server's limits that had to be set or removed
+ * @failed:  of @tried, those that are not as the file says
+ * @refused: of @failed, those of which nothing was done
  */
 struct tally {
 	size_t tried;
@@ -732,7 +732,10 @@ static void count(struct tally *t, int rc)
 	t->refused += rc && rc != EX_PARTLY;
 }
 
-/* First, so that its name and its id may be another's. */
+/*
+ * Remove what the file does not have.  This comes first, so that other exports can have the names
+ * and the ids of the removed ones.
+ */
 static void load_removals(struct config *want, const struct config *have, struct tally *t)
 {
 	size_t i;
@@ -740,7 +743,7 @@ static void load_removals(struct config *want, const struct config *have, struct
 	for (i = 0; i < have->nr_exports; i++)
 		if (!config_find(want, have->exports[i].name))
 			count(t, configfs_export_remove(&have->exports[i]));
-	/* Of ports a file may say nothing: they are as "start" and "stop" leave them. */
+	/* A file without ports leaves them as "start" and "stop" have left them. */
 	for (i = 0; want->nr_ports && i < have->nr_ports; i++)
 		if (!config_find_port(want, have->ports[i].number))
 			count(t, configfs_port_stop(have->ports[i].number));
@@ -753,7 +756,7 @@ static int load_port(const struct port *want, const struct port *have)
 	return have ? configfs_port_stop(have->number) : EX_OK;
 }
 
-/* Everything that can be done is done. */
+/* Do everything that can be done, whatever fails: 0 or an exit status. */
 static int load_config(struct config *want, struct config *have)
 {
 	struct tally t = { };
@@ -833,7 +836,7 @@ static int run_command(int argc, char **argv)
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (!commands[i].group != !group || strcmp(commands[i].name, argv[0]))
 			continue;
-		optind = 0;	/* begin anew, at the command's arguments */
+		optind = 0;	/* getopt_long() begins again, at the command's arguments */
 		return commands[i].run(argc, argv);
 	}
 	return usage_error("no such command", argv[0]);
@@ -849,7 +852,7 @@ int main(int argc, char **argv)
 	};
 	int c, rc;
 
-	/* "+": what follows the command is the command's */
+	/* "+": options that follow the command are left to it */
 	while ((c = getopt_long(argc, argv, "+hV", longopts, NULL)) != -1) {
 		switch (c) {
 		case 'c':
