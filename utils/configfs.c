@@ -379,8 +379,8 @@ size_t configfs_ending(const char *id)
 }
 
 #define WAIT_MS		100
-#define WAIT_QUIET_MS	2000	/* tell the user after so long */
-#define WAIT_LOCKED_MS	10000	/* at most so long with the lock, for which other processes wait */
+#define WAIT_QUIET_MS	2000	/* then the user is told */
+#define WAIT_LOCKED_MS	10000	/* at most: other processes wait for the lock */
 
 /* Wait a moment for the export @name; *@waited counts the milliseconds. */
 static void wait_for(const char *name, unsigned int *waited)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The client file system: what its files share.
+ * The client file system: the header that its files share.
  *
  * How a request travels.  A &struct rdmafs_op holds one request and one reply
  * body and the transport's call.  A task that runs a synchronous operation
@@ -58,9 +58,9 @@
 
 #define RDMAFS_MAGIC		0x72646d66	/* "rdmf" */
 
-/* A COMMIT is sent when an inode has so many bytes that are not committed. */
+/* A COMMIT is sent when an inode has this many uncommitted bytes. */
 #define RDMAFS_COMMIT_BYTES	(32U << 20)
-/* While writes are in flight, an answered one waits at most so long for its COMMIT. */
+/* While writes are in flight, an answered one waits at most this long for its COMMIT. */
 #define RDMAFS_COMMIT_DELAY	(HZ / 20)
 
 /* An operation fails when the server has answered it BADCRED or BADSTATE this many times. */
@@ -194,7 +194,7 @@ struct rdmafs_reclaim {
  * @reclaim:	the workers that open files again
  * @opens_lock:	protects @opens and @opens_later, and rdmafs_open's @all, @asked and @again; a
  *		leaf
- * @opens:	all opens that are not in @opens_later; those that have been asked for in the
+ * @opens:	all opens that are not in @opens_later; opens that have been asked for in the
  *		present session come last
  * @opens_later: opens that the workers ask for when no open in @opens has to be (reclaim.c)
  * @cred_lock:	protects @creds and all that follows it
@@ -304,7 +304,7 @@ struct rdmafs_cred {
  * @expires:	jiffies from which on the server is asked for the attributes again
  * @timeo:	for how long the attributes were believed last, in jiffies
  * @access:	rights of callers that the server sees as other users than the client does;
- *		the entry used last comes first
+ *		the newest answer comes first
  * @access.serial: rdmafs_cred.serial of the caller
  * @access.may:	RFP_ACCESS_* of the caller
  * @stash:	attributes from the reply to a write, to be taken over in process context

@@ -115,8 +115,8 @@ static void rdmafs_inode_setup(struct inode *inode, const struct rfp_attr *attr)
 		inode->i_fop = &rdmafs_file_fops;
 		inode->i_mapping->a_ops = &rdmafs_aops;
 		/*
-		 * No large folios: netfs writes back whole folios.  For one byte of ours it would
-		 * write up to 1 MiB, over what another client has written beside that byte.
+		 * No large folios: netfs writes back whole folios.  For one byte that is dirty it
+		 * would write up to 1 MiB, over data of another client beside that byte.
 		 */
 		break;
 	case S_IFDIR:

@@ -441,7 +441,7 @@ static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *den
 
 /*
  * @attr if it is of @inode, else NULL: on the server the name stood for another object than here.
- * That object may have the inode number that ours had, but then it has another generation.
+ * That object may have the inode number that @inode had, but then it has another generation.
  */
 static const struct rfp_attr *rdmafs_attr_of(struct inode *inode, const struct rfp_attr *attr)
 {

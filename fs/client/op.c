@@ -26,7 +26,7 @@
 #include "client.h"
 #include "transport/points.h"
 
-/* One reserved op is enough to make progress; a few let as many tasks progress together. */
+/* One reserved op is enough to make progress; with a few, several tasks do so at a time. */
 #define RDMAFS_POOL_MIN		4
 
 /*

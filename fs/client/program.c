@@ -14,7 +14,7 @@
 #include "client.h"
 #include "transport/points.h"
 
-/* For so many jiffies after a program was found alive it is taken to be alive. */
+/* A program that was found alive is taken to be alive for this many jiffies. */
 #define RDMAFS_PROGRAM_LIVES	(HZ / 2)
 #define RDMAFS_PROGRAM_BITS	4
 

@@ -305,7 +305,7 @@ static void rdmafs_mount_free(struct rdmafs_mount *mnt)
 	kfree(mnt);
 }
 
-/* Transport calls this when the server has lost the session: what was registered is void. */
+/* Transport calls this when the server has lost the session: its ids and stateids are void. */
 static void rdmafs_session_reset(void *p)
 {
 	struct rdmafs_mount *mnt = p;
