@@ -2,7 +2,7 @@
 /*
  * Reading directories.
  *
- * Positions.  "." is 0, ".." is 1.  A cookie of the server's stands for the place
+ * Positions.  "." is 0, ".." is 1.  A cookie of the server stands for the place
  * after an entry.  The client's position for that place is cookie + 2, so that the
  * first entry (cookie 0) is at 2.  Positions keep their meaning while entries come
  * and go, because the server's cookies do.  Cookies of the very end (ext4's is

@@ -135,8 +135,9 @@ static struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, un
 		return ERR_PTR(-ENAMETOOLONG);
 	/*
 	 * mkdir, mknod, symlink and link need no LOOKUP: the server answers EEXIST to the request
-	 * itself.  But a caller that may not write to the directory sends no request, and has to
-	 * learn here whether the name exists.  The name stays unhashed until it has been made.
+	 * itself.  But for a caller that may not write to the directory the VFS sends no request,
+	 * so the caller has to learn here whether the name exists.  The name stays unhashed until
+	 * it has been made.
 	 */
 	if ((flags & (LOOKUP_CREATE | LOOKUP_EXCL)) == (LOOKUP_CREATE | LOOKUP_EXCL) &&
 	    !(flags & (LOOKUP_OPEN | LOOKUP_RENAME_TARGET)) &&

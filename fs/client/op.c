@@ -31,9 +31,9 @@
 
 /*
  * struct rdmafs_op.state of a synchronous op.
- * WAITED:   a task waits.  Left by whichever comes first: done, or a signal that kills the task.
+ * WAITED:   a task waits.  Left when done is called, or when the task ends its wait unanswered.
  * DONE:     done has been called, and the task is woken.
- * DETACHED: the task was killed and is gone; done ends the op or hands it to a worker.
+ * DETACHED: the task was killed or exits, and has left; done ends the op or queues a worker.
  */
 #define RDMAFS_OP_WAITED	0
 #define RDMAFS_OP_DONE		1

@@ -12,8 +12,8 @@
  * that out when they use it.
  *
  * While the export is not served opening fails for every file.  A worker that is
- * told so stops.  One worker goes on asking for a single open, with the pauses of
- * any op that waits for an export.  When the export is served, all workers go on.
+ * told so stops.  One worker goes on asking, for one open at a time, with the pauses
+ * of any op that waits for an export.  When the export is served, all workers go on.
  *
  * Locks: two lists, under rdmafs_mount.opens_lock.  An open begins in @opens,
  * where opens that have not been asked for in the present session come first.  If
