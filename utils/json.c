@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Writes strings and numbers as JSON.  A file name may have any bytes.  All bytes except
- * control characters are written as they are, as ls(1) would print them.
+ * Writes strings and numbers as JSON.  A file name may have any bytes.  Control characters,
+ * quotes and backslashes are escaped; other bytes are written as they are, as by ls(1).
  */
 #include <string.h>
 #include "json.h"
