@@ -1,48 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * rdmafsd: the server, as its files see each other.
+ * rdmafsd: the declarations that the server's files share.
  *
- * A request comes from transport on a kthread of its own pool, which has an
- * fs_struct of its own with umask 0.  dispatch.c looks the operation up in a
- * table, the operation takes its arguments apart, finds what handles and
- * stateids name, puts on the caller's credentials, calls the VFS and builds
- * the reply.  dispatch.c then takes everything off again and replies: exactly
- * one reply per request, whatever happened.
+ * Transport hands a request to a kthread of its own pool, which has an fs_struct of its own with
+ * umask 0.  dispatch.c looks the operation up in a table.  The operation decodes its arguments,
+ * finds the objects of its handles and stateids, puts on the caller's credentials, calls the VFS
+ * and builds the reply.  dispatch.c then undoes what the request holds and replies: each request
+ * gets exactly one reply, also when it fails.
  *
  *	dispatch.c	struct rdmafsd_rq: what one request holds while it runs
  *	op_*.c		the operations
  *	handle.c	file handle <-> dentry
  *	attr.c		attributes
- *	commit.c	changes to stable storage
- *	change.c	the change cookie, and whose changes moved it
+ *	commit.c	bringing changes to stable storage
+ *	change.c	the change cookie, and which session's changes moved it
  *	cred.c		SETCRED's identities, squashing, struct cred
  *	state.c		stateids: opens
- *	clients.c	how many of them a client may have
- *	opened.c	which files are open, and wait for who had them open
- *	orphan.c	where they are once their names are gone
+ *	clients.c	how many opens a client may have
+ *	opened.c	the files that clients have open, or may open again
+ *	cut.c		notes of opens that an export's end has closed
+ *	orphan.c	the directory that holds files whose last name was removed
  *	nowait.c	what can be served without blocking
- *	waits.c		what the others may block on
- *	session.c	what belongs to one client
+ *	waits.c		the file system that any other request may block on
+ *	session.c	what belongs to one session of a client
  *	export.c	exports that are live
- *	configfs.c	what the administrator sees
+ *	configfs.c	the administrator's interface
  *
  * Lifetimes
  *
  *	struct rdmafsd_export	from enable to disable.  @inflight counts the
- *		requests at work in it and is killed by disable; the last of
- *		them has @end closed the opens of all sessions, and let go of
- *		the path: after that the file system can be unmounted.  The
- *		memory alone lives on in @refs while a state points to it.
- *	struct rdmafsd_session	from session_open to session_close, its memory
- *		for as long as an export that ends looks at it.  Transport calls
- *		no handle() outside of that.
- *	struct rdmafsd_state	@refs: one for the table of the session, one
- *		for each request at work with it.  Whoever takes it out of the
- *		table (CLOSE, disable, session_close) puts the table's.  The
- *		last put closes the file, at once and in process context.
- *	struct rdmafsd_opened, struct rdmafsd_claim	see opened.c: within their
- *		export's life.
- *	struct rdmafsd_ident	the same, for SETCRED.
+ *		requests at work in it; disable kills it.  When the last of them
+ *		is done, the work @end closes the opens of all sessions and puts
+ *		the path: after that the file system can be unmounted.  @refs
+ *		keeps the memory alone, for as long as a state points to it.
+ *	struct rdmafsd_session	from session_open to session_close; its memory
+ *		also for as long as an export that ends looks at it.  Transport
+ *		calls no handle() outside of that time.
+ *	struct rdmafsd_state	@refs: one reference for the table of the session,
+ *		one for each request at work with the state.  The task that
+ *		takes the state out of the table (for CLOSE, disable or
+ *		session_close) puts the table's reference.  The last put closes
+ *		the file, at once and in process context.
+ *	struct rdmafsd_ident	@refs: one reference for the table of the session,
+ *		one for each request that is making its credentials.
+ *	struct rdmafsd_opened, struct rdmafsd_claim	within the life of their
+ *		export, see opened.c.
  *
  * Lock order
  *
@@ -55,13 +57,19 @@
  *	          exp->orphans_lock
  *	            i_rwsem of a directory	(I_MUTEX_PARENT; two of them: lock_rename)
  *	              i_rwsem of what is in it
- *	session->idents_lock (outside of lru_lock), ident->lock, exp->opened_lock,
- *	that of clients, that of known exports, those of change.c
- *				leaves: nothing is taken under them but the
- *				allocator's locks and those of a hash table
+ *	exp->opened_lock
+ *	  the lock of notes		(cut.c)
+ *	    the lock of known exports	(export.c)
+ *	session->idents_lock
+ *	  session->lru_lock
+ *	ident->lock, state->lock, the lock of clients, the locks of change.c
  *
- * Tables are xarrays, read under RCU; what is found there is used only after
- * its count was raised from non-zero.
+ * The locks of the first tree come before those of the others.  Under exp->opened_lock, and
+ * under each lock listed after it, no other lock is taken but those below it here and those of
+ * the allocator, workqueues, hash tables and xarrays.
+ *
+ * Tables are xarrays, read under RCU; an entry found there is used only after its count was
+ * raised from non-zero.
  */
 #ifndef RDMAFSD_SERVER_H
 #define RDMAFSD_SERVER_H
@@ -93,11 +101,10 @@
 #define RDMAFSD_MAC_LEN		sizeof(__le64)
 
 /*
- * What one client may make the server keep.  Too many opens are refused (their
- * bounds are struct rdmafsd_opens_limits); an identity too many throws out the
- * one that was unused longest, since the client registers it again when it is
- * told BADCRED.  With fewer than the least that may be set its users would do
- * little else.
+ * What one client may make the server keep.  An open above the limit is refused (the limits are
+ * in struct rdmafsd_opens_limits).  An identity above the limit evicts the one that has been
+ * unused longest, since the client registers that one again when it is told BADCRED.  With fewer
+ * identities than RDMAFSD_IDENTS_LEAST the users of a client would do little but register again.
  */
 #define RDMAFSD_IDENTS_LEAST	16
 #define RDMAFSD_IDENTS_USUAL	4096
@@ -105,6 +112,12 @@
 
 /* ----------------------------------------------------------------- exports */
 
+/**
+ * enum rdmafsd_squash - which callers are given the anonymous user and group
+ * @RDMAFSD_SQUASH_NONE: no caller
+ * @RDMAFSD_SQUASH_ROOT: root; also the group root, and among the supplementary groups
+ * @RDMAFSD_SQUASH_ALL:  all callers; they lose their supplementary groups
+ */
 enum rdmafsd_squash {
 	RDMAFSD_SQUASH_NONE,
 	RDMAFSD_SQUASH_ROOT,
@@ -113,12 +126,12 @@ enum rdmafsd_squash {
 
 /**
  * enum rdmafsd_commit - how changes are brought to stable storage, see commit.c
- * @RDMAFSD_COMMIT_NEVER: there is none
+ * @RDMAFSD_COMMIT_NEVER: not at all: the file system has no stable storage
  * @RDMAFSD_COMMIT_CALL:  by the file system's ->commit_metadata()
  * @RDMAFSD_COMMIT_INODE: by writing an inode with its pages and buffers
  * @RDMAFSD_COMMIT_FSYNC: by the ->fsync() of its directories, for all objects
- * @RDMAFSD_COMMIT_SYNC:  by fsync of what can be opened, else with the whole
- *			  file system; where nothing is known
+ * @RDMAFSD_COMMIT_SYNC:  by fsync of objects that can be opened, and by syncing the whole file
+ *                        system for the others; used where nothing better is known to work
  */
 enum rdmafsd_commit {
 	RDMAFSD_COMMIT_NEVER,
@@ -129,19 +142,23 @@ enum rdmafsd_commit {
 };
 
 /**
- * struct rdmafsd_export_params - what an administrator sets
- * @id:		names the export in handles; not 0
- * @secret:	signs handles
- * @read_only:	refuse changes
- * @devices:	let device nodes be made
- * @all_xattrs:	offer trusted. and security. attributes, too
- * @mountpoint:	refuse to start where no file system is mounted
- * @unknown:	clients may have files open that the server has not heard of: the secret
- *		is older than its memory, or that was lost, see rdmafsd_export_unknown()
- * @squash:	who becomes @anonuid:@anongid
- * @anonuid:	user that squashed callers become
- * @anongid:	their group
- * @name:	what clients mount, without slashes at its ends
+ * struct rdmafsd_export_params - the settings of an export
+ * @id:         names the export in handles; not 0
+ * @secret:     signs handles and proofs
+ * @read_only:  refuse changes
+ * @devices:    let clients make device nodes
+ * @all_xattrs: offer trusted. and security. attributes, too
+ * @mountpoint: refuse to start where no file system is mounted
+ * @unknown:    clients may have files open that the server does not know of: the secret is older
+ *              than this module's memory, or notes of opens were lost; see
+ *              rdmafsd_export_unknown()
+ * @squash:     which callers become @anonuid:@anongid
+ * @anonuid:    user that squashed callers become
+ * @anongid:    group that squashed callers become
+ * @name:       the name by which clients mount it, without slashes at its ends
+ *
+ * The administrator sets all but @unknown.  Guarded by the lock of the item in configfs,
+ * constant in a live export's copy.
  */
 struct rdmafsd_export_params {
 	u32 id;
@@ -157,30 +174,34 @@ struct rdmafsd_export_params {
 	char name[RFP_EXPORT_NAME_MAX + 1];
 };
 
-#define RDMAFSD_NAMING_BITS	6	/* semaphores for the names of an export's open files */
+#define RDMAFSD_NAMING_BITS	6	/* log2 of the number of @naming semaphores of an export */
 
 /**
  * struct rdmafsd_export - an export that is live
- * @p:		its settings, constant while it is live
- * @serial:	never the same for two lives: tells cached credentials apart
- * @started:	when clients could come back at first, in 64-bit jiffies
- * @unknown:	they may come back yet for what the server has not heard of
- * @path:	its root
- * @domain:	its file system: what requests in it may wait for, see waits.c
- * @whole:	@path is the root of its file system: every directory is inside
- * @commit:	how its file system is made to keep changes
- * @fsid:	names the file system to clients, the same after a restart
- * @key:	signs handles
- * @proof_key: signs proofs of opens
- * @verf:	base of the write verifier, random
- * @verf_gen:	added to it; grows with every writeback error
- * @inflight:	requests at work
- * @end:	what is left to do once @inflight is gone, see export.c
- * @ended:	that is done
- * @nr_states:	states that hold a file open, closing ones too
- * @opened:	&struct rdmafsd_opened by inode
- * @claims:	&struct rdmafsd_claim by number
- * @made:	marks of files that were made in this life, or NULL, see rdmafsd_opened_made()
+ * @p:		its settings, constant
+ * @serial:	differs between any two lives of exports: cached credentials are found by it;
+ *		constant
+ * @started:	since when clients can come back, in 64-bit jiffies; constant once it is live
+ * @unknown:	clients may yet come back for opens that the server does not know of; without a
+ *		lock, cleared for good by rdmafsd_export_unknown()
+ * @path:	its root, a reference until the work @end; constant
+ * @domain:	number of its file system, which requests in it may block on, see waits.c;
+ *		constant
+ * @whole:	@path is the root of its file system: every directory is inside; constant
+ * @commit:	how changes are brought to stable storage in its file system; constant
+ * @fsid:	names the file system to clients, the same after a restart; constant
+ * @key:	signs handles; constant
+ * @proof_key:	signs proofs of opens; constant
+ * @verf:	base of the write verifier, random; constant
+ * @verf_gen:	added to @verf; grows whenever unstable data may have been lost
+ * @inflight:	requests at work; killed when the export ends
+ * @end:	closes and frees what is left once @inflight is zero, see export.c
+ * @ended:	completed by @end
+ * @nr_states:	states that hold a file open, those being closed included
+ * @opened:	&struct rdmafsd_opened by inode; read under RCU
+ * @claims:	&struct rdmafsd_claim by number; read and changed under @opened_lock
+ * @made:	marks of files that were made in this life, or NULL, see rdmafsd_opened_made();
+ *		without a lock
  * @opened_lock: changes of @opened, @claims and what is in them, and of the next six
  * @left:	the claims that clients may come back for, the first to be lost first; guesses
  *		(rdmafsd_leaving_wait()) before all others
@@ -192,13 +213,15 @@ struct rdmafsd_export_params {
  * @reap:	lets go of those that nobody comes back for
  * @reap_at:	when it is to run, in jiffies
  * @later:	removes names of those in @late
- * @orphans_lock: guards the next three
- * @orphans:	the directory of orphans once it was needed
- * @orphans_inode: its inode, to be compared with
- * @orphans_ino: and that one's number
- * @refs:	this memory
+ * @orphans_lock: guards changes of the next three
+ * @orphans:	the directory of orphans, a reference; NULL until it is first needed
+ * @orphans_inode: inode of @orphans, only to be compared with; read without a lock
+ * @orphans_ino: inode number of @orphans; read without a lock
+ * @refs:	keeps this memory: one until @end is done, one for each state and for each task
+ *		that still looks at the export
  * @rcu:	defers its freeing; in the first 4 KiB, as kfree_rcu() wants it
- * @naming:	each held while the name of a file goes; by inode, see opened.c
+ * @naming:	held for writing while the name of a file is removed, for reading by an open for a
+ *		moment; one of them by a hash of the inode, see opened.c
  */
 struct rdmafsd_export {
 	struct rdmafsd_export_params p;
@@ -241,10 +264,12 @@ struct rdmafsd_export {
 };
 
 /**
- * struct rdmafsd_known - an export that is written down, live or not
- * @link:    among all such
- * @id:	     its number in handles
- * @unknown: what clients had open in it could not all be noted, or not for as long as it is off
+ * struct rdmafsd_known - an export that has a directory in configfs, live or not
+ * @link:    in the list of all of them
+ * @id:	     the export's id
+ * @unknown: notes of what clients had open in it were lost since its last start
+ *
+ * All of it is guarded by the lock of known exports (export.c).
  */
 struct rdmafsd_known {
 	struct list_head link;
@@ -274,7 +299,7 @@ void rdmafsd_export_free(struct rdmafsd_export *exp);
 int rdmafsd_exports_init(void);
 void rdmafsd_exports_exit(void);
 
-/* All is as stable there as it will ever be. */
+/* The file system has no stable storage: what is written is as stable as it will ever be. */
 static inline bool rdmafsd_export_is_volatile(const struct rdmafsd_export *exp)
 {
 	return exp->commit == RDMAFSD_COMMIT_NEVER;
@@ -287,20 +312,21 @@ static inline u64 rdmafsd_export_verifier(struct rdmafsd_export *exp)
 
 /* ---------------------------------------------------------------- sessions */
 
-#define RDMAFSD_IDENT_CREDS	4	/* exports that one client uses at a time, or nearly */
+#define RDMAFSD_IDENT_CREDS	4	/* exports for which an identity keeps a cred each */
 
 /**
  * struct rdmafsd_ident - a caller, as its client named it by SETCRED
- * @id:	    its name
- * @lru:    among those of its session; empty once it is in its table no more
- * @uid:    user
- * @gid:    group
- * @groups: supplementary groups, sorted
- * @used:   when a request last came with it, in jiffies
- * @lock:   guards @next and @creds
- * @next:   entry of @creds to be replaced next
- * @creds:  what it becomes in an export, by the export's serial
- * @refs:   the table's and those of requests
+ * @id:     the client's name for it; constant
+ * @lru:    in the session's @idents_lru; empty once it is out of the session's table.  Guarded
+ *          by the session's @lru_lock
+ * @uid:    user; constant
+ * @gid:    group; constant
+ * @groups: supplementary groups, sorted; constant, a reference
+ * @used:   when a request last used it, in jiffies; without a lock
+ * @lock:   guards @next and @creds; a leaf
+ * @next:   index into @creds, modulo its size, of the entry to be replaced next
+ * @creds:  the credentials that it has in an export, by the export's serial
+ * @refs:   one for the session's table, one for each request that is getting its credentials
  * @rcu:    defers its freeing
  */
 struct rdmafsd_ident {
@@ -322,11 +348,12 @@ struct rdmafsd_ident {
 
 /**
  * struct rdmafsd_opens_limits - how many opens there may be
- * @all:    of all clients together
- * @client: of one, which is where it comes from, in all of its sessions
+ * @all:    opens of all clients together
+ * @client: opens of one client, in all of its sessions; clients are told apart by the address
+ *          that they come from
  *
- * Written by the administrator at any time; what is open stays open, and is opened again
- * after its session was lost.
+ * The administrator may write them at any time.  A lower limit closes nothing: files that are
+ * open stay open, and may be opened again after their session was lost.  No lock: READ_ONCE().
  */
 struct rdmafsd_opens_limits {
 	u32 all;
@@ -336,13 +363,15 @@ struct rdmafsd_opens_limits {
 extern struct rdmafsd_opens_limits rdmafsd_opens_limits;
 
 /**
- * struct rdmafsd_client - what transport takes for one client
- * @link:   in the list of all
- * @refs:   sessions, claims and those notes; under the lock of the list
- * @opens:  claims that it has, and notes of what was cut off (cut.c)
- * @guesses: claims for whoever may have open what it has removed
- * @cuts_looked: in 64-bit jiffies, when none of those notes gave way at last
- * @source: where it comes from
+ * struct rdmafsd_client - all sessions that come from one address
+ * @link:        in the list of all; guarded by the lock of that list (clients.c)
+ * @refs:        references of sessions, claims and notes (cut.c); guarded by the lock of the
+ *               list
+ * @opens:       claims of its opens, and notes of its opens that were cut off (cut.c)
+ * @guesses:     claims for files that it has removed and that clients unknown may have open
+ * @cuts_looked: when notes of this client were last searched for some that could give way, and
+ *               none was found; in 64-bit jiffies.  Without a lock
+ * @source:      the address that it comes from; constant
  */
 struct rdmafsd_client {
 	struct list_head link;
@@ -365,28 +394,29 @@ void rdmafsd_opens_uncharge(struct rdmafsd_client *client);
 void rdmafsd_claim_free(struct rdmafsd_claim *claim);
 
 /**
- * struct rdmafsd_session - what belongs to one client
- * @serial:	in the table of all
- * @id:		what the client calls itself, in this session and the next
- * @idents:	&struct rdmafsd_ident by the id that the client chose
- * @idents_lock: serialises changes of @idents
- * @idents_lru:	the same, what was used last at its end
- * @lru_lock:	guards it; a leaf
- * @nr_idents:	how many there are
- * @nr_groups:	groups of all of them together
- * @states:	&struct rdmafsd_state by the low half of the stateid
- * @next_state:	where to look for a free one; under the lock of @states
- * @client:	whose opens they are
- * @cut:	&struct rdmafsd_cut, see cut.c, which has the lock
- * @ended:	there are to be no more of them; likewise
- * @refs:	this memory
- * @rcu:	defers its freeing
+ * struct rdmafsd_session - one session of a client
+ * @serial:      its index in the table of all sessions; constant
+ * @id:          what the client calls itself, the same in its next session; constant
+ * @idents:      &struct rdmafsd_ident by the id that the client chose; read under RCU
+ * @idents_lock: serialises changes of @idents; guards @nr_idents and @nr_groups
+ * @idents_lru:  the same identities, the one used last at the end
+ * @lru_lock:    guards @idents_lru; a leaf, inside @idents_lock
+ * @nr_idents:   identities in @idents
+ * @nr_groups:   supplementary groups of all of them together
+ * @states:      &struct rdmafsd_state by the low half of the stateid; read under RCU
+ * @next_state:  index to try next in @states; guarded by the lock of @states
+ * @client:      the client that its opens count for; constant, a reference
+ * @cut:         &struct rdmafsd_cut, notes of its opens; guarded by the lock in cut.c
+ * @ended:       the session ends, @cut gets no more notes; written under the same lock
+ * @refs:        keeps this memory: one until session_close, one for each export that ends and
+ *               looks at it
+ * @rcu:         defers its freeing
  */
 struct rdmafsd_session {
 	u32 serial;
 	u8 id[RDMAFS_XPRT_CLIENT_ID];
 	struct xarray idents;
-	struct mutex idents_lock;	/* changes of @idents, and their account */
+	struct mutex idents_lock;	/* changes of @idents, @nr_* */
 	struct list_head idents_lru;
 	spinlock_t lru_lock;		/* @idents_lru */
 	unsigned int nr_idents;
@@ -415,26 +445,27 @@ void rdmafsd_idents_show(struct seq_file *m);
 const struct cred *rdmafsd_cred_get(struct rdmafsd_session *ses, u32 id,
 				    struct rdmafsd_export *exp);
 
-/* Identities that a session may have; set in configfs. */
+/* How many identities a session may have; set in configfs.  No lock: READ_ONCE(). */
 extern u32 rdmafsd_idents_max;
 
-/* The server's own: all capabilities, nobody's groups. */
+/* The server's own credentials: all capabilities, no supplementary groups. */
 extern const struct cred *rdmafsd_own_cred;
 
 /* ------------------------------------------------------------------ states */
 
 /**
- * struct rdmafsd_state - an open
- * @file:   the open file; its mode tells what may be done with it
- * @exp:    where it is, holding the memory only
- * @claim:  its part in what becomes of the file there
- * @closed: by its client, who does not come back for it
- * @id:     the whole stateid
- * @refs:   the table's and those of requests
+ * struct rdmafsd_state - an open of a file in one session
+ * @file:   the open file; its f_mode tells what may be done with it; constant
+ * @exp:    the export of the file; constant, a reference to its memory only
+ * @claim:  the claim of the open, owned by the state; constant
+ * @closed: the client will not open the file again for this claim: it has closed it, or does not
+ *          learn that it was opened; set before the table's reference is put
+ * @id:     the whole stateid; constant
+ * @refs:   one for the session's table, one for each request at work with it
  * @rcu:    defers its freeing
- * @lock:   guards the next two; a leaf
- * @seen:   the file's change cookie when they were last looked for, or 0
- * @flags:  RFP_ATTR_* that it had then
+ * @lock:   guards @seen and @flags; a leaf
+ * @seen:   the file's change cookie when @flags were last looked up, or 0
+ * @flags:  RFP_ATTR_* that the file had then
  */
 struct rdmafsd_state {
 	struct file *file;
@@ -464,9 +495,11 @@ void rdmafsd_file_close(struct file *file);
 
 /**
  * enum rdmafsd_opened_name - where the name of an open file is
- * @RDMAFSD_NAMED:  where users see it
- * @RDMAFSD_ORPHAN: in the directory of orphans
- * @RDMAFSD_GONE:   just being removed from there
+ * @RDMAFSD_NAMED:  where users see it; left for ORPHAN when its last name is about to be removed
+ * @RDMAFSD_ORPHAN: in the directory of orphans, perhaps besides a name that users see; left for
+ *                  GONE when no open or claim is left, for NAMED when the removal failed
+ * @RDMAFSD_GONE:   the name in the directory of orphans is being removed; the entry is freed
+ *                  then, or goes back to ORPHAN if the name could not be removed yet
  */
 enum rdmafsd_opened_name {
 	RDMAFSD_NAMED,
@@ -475,14 +508,15 @@ enum rdmafsd_opened_name {
 };
 
 /**
- * struct rdmafsd_opened - a file that clients have open, or may come back for
- * @node:    in the table of its export
- * @inode:   the file, referenced
- * @name:    where its name is
- * @wb_err:  last writeback error of it that moved the export's verifier
- * @opens:   who counts: states, and removals of its name under way
- * @awaited: claims that are LEFT
- * @late:    among those whose names as orphans could not be removed yet
+ * struct rdmafsd_opened - a file that clients have open, or may open again
+ * @node:    in the table of its export; changed under the export's @opened_lock
+ * @inode:   the file; constant, a reference
+ * @name:    where its name is; changed under @opened_lock
+ * @wb_err:  the last writeback error of the file for which the export's verifier was moved
+ * @opens:   claims with a state, and removals of its name under way; guarded by @opened_lock
+ * @awaited: claims that are LEFT; guarded by @opened_lock
+ * @late:    in the export's @late: its name as an orphan could not be removed yet; guarded by
+ *           @opened_lock
  * @rcu:     defers its freeing
  */
 struct rdmafsd_opened {
@@ -497,11 +531,15 @@ struct rdmafsd_opened {
 };
 
 /**
- * enum rdmafsd_claim_state - what stands behind a claim
- * @RDMAFSD_CLAIM_NEW:	 nothing yet, or no more
- * @RDMAFSD_CLAIM_OPEN:	 a state
- * @RDMAFSD_CLAIM_AGAIN: a state whose client has it open again, too
- * @RDMAFSD_CLAIM_LEFT:	 a state that was lost: its client may come back
+ * enum rdmafsd_claim_state - what a claim stands for
+ * @RDMAFSD_CLAIM_NEW:   room for an open, or nothing any more; becomes OPEN when a file is about
+ *                       to be opened
+ * @RDMAFSD_CLAIM_OPEN:  an open; ends with CLOSE, becomes LEFT when the session is lost, AGAIN
+ *                       when the client has opened the file again besides
+ * @RDMAFSD_CLAIM_AGAIN: an open whose client has opened the file again besides, and will not
+ *                       come back for this claim; ends with its state
+ * @RDMAFSD_CLAIM_LEFT:  an open whose session was lost; becomes OPEN when the client opens the
+ *                       file again, ends when the client does not in time, or with its export
  */
 enum rdmafsd_claim_state {
 	RDMAFSD_CLAIM_NEW,
@@ -511,18 +549,20 @@ enum rdmafsd_claim_state {
 };
 
 /**
- * struct rdmafsd_claim - an open, also when its session was lost
- * @node:   in the table of its export
- * @id:     its number there, the same over restarts, random; constant once it is OPEN
- * @state:  see there
- * @of:     the file
- * @client: among whose opens it counts; NULL: it was found when the export started, or
- *	    what was its open is noted (cut.c), or nobody knows whether there is one
- * @by:     who removed the file's last name, if nobody knows whether anybody has it open;
- *	    referenced
- * @guess:  likewise, and nothing has been found since that says so
+ * struct rdmafsd_claim - an open, which outlives its session
+ * @node:   in the table of its export; changed under the export's @opened_lock
+ * @id:     its number there, random, the same over restarts; constant once the claim is OPEN
+ * @state:  see enum rdmafsd_claim_state; changed under @opened_lock
+ * @of:     the file, set before the claim is OPEN
+ * @client: the client that the open counts for, a reference; NULL: the claim was made for a file
+ *          that was found when the export started, its open has become a note (cut.c), or it is
+ *          not known whether any client has the file open
+ * @by:     the client that removed the file's last name, a reference, where it is not known
+ *          whether any client has the file open; else NULL
+ * @guess:  it is not known whether any client has the file open, and nothing found since says
+ *          so; guarded by @opened_lock
  * @since:  when it was LEFT, in jiffies
- * @left:   among those that are
+ * @left:   in the export's @left while it is LEFT; guarded by @opened_lock
  * @rcu:    defers its freeing
  */
 struct rdmafsd_claim {
@@ -571,7 +611,7 @@ bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);
 
 bool rdmafsd_name_reserved(const struct rfp_str *name);
 
-/* Is it the directory of orphans itself? */
+/* Compared by address only: the inode is not referenced for this. */
 static inline bool rdmafsd_is_orphans(const struct rdmafsd_export *exp, const struct inode *inode)
 {
 	return inode && inode == READ_ONCE(exp->orphans_inode);
@@ -590,19 +630,20 @@ void rdmafsd_orphans_exit(struct rdmafsd_export *exp);
 /* ---------------------------------------------------------------- requests */
 
 /**
- * struct rdmafsd_rq - a request at work
- * @req:	transport's
- * @ses:	whose it is
- * @dec:	what is left of its body
- * @enc:	the reply, so far
- * @cred_id:	the caller's credentials, as the client named them
- * @access:	attributes are to tell what the caller may do
- * @again:	it may be executed twice
- * @exp:	export in use, in flight; NULL until the first handle or stateid
- * @cred:	credentials put on, NULL while the server's own are on
- * @saved:	what they cover
- * @state:	state in use; NULL if none
- * @data_len:	bytes of data put into the reply's room
+ * struct rdmafsd_rq - a request at work, on the stack of the task that serves it
+ * @req:      transport's request; transport's again after the reply
+ * @ses:      the session that it came in
+ * @dec:      the rest of the request's body, not decoded yet
+ * @enc:      the reply's body, as far as it is built
+ * @cred_id:  the caller's credentials, as the client named them
+ * @access:   attributes in the reply are to tell what the caller may do
+ * @again:    the request may be executed twice, so that it may be answered -EAGAIN when it fails
+ * @exp:      export in use, its @inflight held; NULL until the first handle or stateid is
+ *            decoded
+ * @cred:     credentials put on, a reference; NULL while the server's own are in use
+ * @saved:    the credentials to go back to
+ * @state:    state in use, a reference; NULL if none
+ * @data_len: bytes of data put into the reply's room
  */
 struct rdmafsd_rq {
 	struct rdmafs_xprt_req *req;
@@ -620,10 +661,11 @@ struct rdmafsd_rq {
 };
 
 /**
- * struct rdmafsd_change - a change that is made for a client
- * @path:   the object
- * @before: its cookie before the change; 0 if others changed it meanwhile
- * @after:  the cookie with the change
+ * struct rdmafsd_change - a change of an object that is made for a client
+ * @path:   the object; its dentry is held by the caller of rdmafsd_change_begin()
+ * @before: its cookie before the change; 0 if that could not be read, or if another session
+ *          changed the object meanwhile
+ * @after:  its cookie after the change
  */
 struct rdmafsd_change {
 	struct path path;
@@ -633,14 +675,18 @@ struct rdmafsd_change {
 
 /**
  * struct rdmafsd_leaving - a name that is being removed
- * @obj:    what it stands for, before anything is locked; NULL for nothing
- * @naming: held, so that nobody opens it meanwhile; NULL if nobody could
- * @of:	    its entry if it is open, or NULL
- * @guess:  for whoever may have it open, if that is not known; or NULL
- * @denied: the caller may not remove it, so it was given none
- * @kept:   it was given another name first
- * @before: its change cookie before that; 0 if others changed it meanwhile
- * @after:  the cookie after it
+ * @obj:    the object of the name, as looked up before anything was locked, a reference; NULL:
+ *          none
+ * @naming: held for writing, so that no request opens the file meanwhile; NULL: not a regular
+ *          file
+ * @of:     the file's entry, in which this removal counts as an open; NULL: the file has none
+ * @guess:  a claim that keeps the file for clients that are not known to have it open; or NULL
+ * @denied: the caller may not remove the name, so the file got no other one
+ * @kept:   the file got a name as an orphan first
+ * @before: the file's cookie before it got that name; 0 as in struct rdmafsd_change
+ * @after:  its cookie after it got that name
+ *
+ * On the stack of the request, filled by rdmafsd_leaving_begin().
  */
 struct rdmafsd_leaving {
 	struct dentry *obj;
@@ -654,9 +700,10 @@ struct rdmafsd_leaving {
 };
 
 /*
- * An operation: returns 0 with the reply in rq->enc, a negative errno, or a
- * positive status that no errno stands for (RFP_BADCRED and the like); in the
- * latter two cases what it has put into the reply is thrown away.
+ * An operation, called in process context, may sleep, nothing of the VFS locked.  It returns 0
+ * with the reply in rq->enc; a negative errno; or a positive status that no errno stands for
+ * (RFP_BADCRED and the like).  In the latter two cases dispatch.c discards what the operation
+ * has put into the reply.
  */
 typedef int (*rdmafsd_op_fn)(struct rdmafsd_rq *rq);
 
@@ -714,7 +761,7 @@ ssize_t rdmafsd_cached_pages(struct file *file, loff_t pos, size_t len, struct b
 			     u32 max, u32 *nr);
 
 int rdmafsd_cookie(const struct path *path, u64 *cookie, u64 *size);
-/* What an rfp_attr is made of. */
+/* The attributes that an rfp_attr is made of. */
 #define RDMAFSD_STATX	(STATX_BASIC_STATS | STATX_BTIME)
 
 void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u64 cookie, u32 flags,
