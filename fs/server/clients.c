@@ -2,12 +2,12 @@
 /*
  * Clients, and how many opens they have.
  *
- * A client is what transport takes for one by where it comes from, whatever it says of
- * itself.  An open counts from before anything is done for it, as a file made, until it
- * is closed; if its session was lost, until its client has come back for it and closes
- * it then, or does not come in time (opened.c).  What one client leaves behind thus never
- * takes the place of what others have left.  One that was cut off by its export's end counts
- * for as long as it is noted (cut.c).
+ * Transport tells clients apart by the address that they come from, whatever they say of
+ * themselves.  An open counts among its client's from before anything is done for it, such as
+ * making a file, until it is closed.  If its session was lost, it counts until the client has
+ * opened the file again and closes it, or does not open it in time (opened.c).  So the opens
+ * that one client leaves behind never take the place of those that others have left.  An open
+ * that was cut off by its export's end counts for as long as there is a note of it (cut.c).
  */
 #include <linux/limits.h>
 #include <linux/mm.h>
@@ -16,28 +16,29 @@
 #include <linux/string.h>
 #include "server.h"
 
-/* What an open takes, with its inode, which it keeps in memory, and its file. */
+/* Memory that an open takes, with its file and with its inode, which it keeps in memory. */
 #define RDMAFSD_OPEN_BYTES	2048
 
-/* Unless it is set, one client may have this many, and one in so many of all. */
+/* The default for one client: this many opens, but no more than one in so many of all. */
 #define RDMAFSD_CLIENT_OPENS	65536
 #define RDMAFSD_CLIENT_PART	4
 
-static DEFINE_MUTEX(rdmafsd_clients_lock);	/* a leaf: the list, and their references */
+static DEFINE_MUTEX(rdmafsd_clients_lock);	/* a leaf: the list, @refs of its entries */
 static LIST_HEAD(rdmafsd_clients);
 
 struct rdmafsd_opens_limits rdmafsd_opens_limits;
-/* As they are if nobody sets them. */
+/* The defaults, which do not change when the administrator sets the limits. */
 static struct rdmafsd_opens_limits rdmafsd_opens_usual;
 static atomic_t rdmafsd_opens;
 static atomic_t rdmafsd_guesses;
 static atomic64_t rdmafsd_opens_refused;
 
 /**
- * rdmafsd_client_get - the client that comes from there
- * @source: where
+ * rdmafsd_client_get - find or make the client that comes from an address
+ * @source: the address
  *
- * Return: a reference, or NULL without memory.
+ * Context: process, may sleep; takes the lock of clients.
+ * Return: the client with a reference for the caller, or NULL if there is no memory.
  */
 struct rdmafsd_client *rdmafsd_client_get(const struct rdmafs_xprt_source *source)
 {
@@ -62,8 +63,10 @@ struct rdmafsd_client *rdmafsd_client_get(const struct rdmafs_xprt_source *sourc
 }
 
 /**
- * rdmafsd_client_put - drop a reference
- * @client: the client
+ * rdmafsd_client_put - drop a reference to a client
+ * @client: the client; freed with its last reference
+ *
+ * Context: process, may sleep; takes the lock of clients.
  */
 void rdmafsd_client_put(struct rdmafsd_client *client)
 {
@@ -76,7 +79,9 @@ void rdmafsd_client_put(struct rdmafsd_client *client)
 }
 
 /**
- * rdmafsd_opens_init - bounds by the memory that there is: a 16th of it for opens
+ * rdmafsd_opens_init - set the limits of opens to their defaults: a 16th of memory for opens
+ *
+ * Context: process, before there are clients.
  */
 void rdmafsd_opens_init(void)
 {
@@ -89,9 +94,10 @@ void rdmafsd_opens_init(void)
 }
 
 /**
- * rdmafsd_opens_now - how many there are
+ * rdmafsd_opens_now - count the opens
  *
- * Return: the opens of all clients, with those that were lost and may be made anew.
+ * Context: any.
+ * Return: the opens of all clients, with those that were lost and may be made again.
  */
 u32 rdmafsd_opens_now(void)
 {
@@ -99,8 +105,10 @@ u32 rdmafsd_opens_now(void)
 }
 
 /**
- * rdmafsd_opens_show - the same for /proc, with what there may be
- * @m: the file limits of a port; opens are those of all ports
+ * rdmafsd_opens_show - write the number of opens, and their limits, to /proc
+ * @m: the file limits of a port; the figures are those of all ports together
+ *
+ * Context: process.
  */
 void rdmafsd_opens_show(struct seq_file *m)
 {
@@ -111,9 +119,10 @@ void rdmafsd_opens_show(struct seq_file *m)
 }
 
 /*
- * What was open once is opened again: a refusal would lose what the client has not written
- * yet.  It may count twice, as long as the old session closes, and the limit may be lower
- * now than it was.  But one proof may be shown any number of times.
+ * How many opens there may be.  An open that is made again (@again) may exceed the limit, since
+ * to refuse it would lose what the client has not written yet.  It may count twice while the old
+ * session closes, and the limit may have been lowered since.  It still needs a limit, for a
+ * client may show one proof any number of times.
  */
 static u32 rdmafsd_opens_room(u32 limit, u32 usual, bool again)
 {
@@ -131,7 +140,10 @@ static bool rdmafsd_opens_try(struct rdmafsd_client *client, u32 own, u32 all)
 	return false;
 }
 
-/* Notes that have no more than their export's absence to thank for being there give way. */
+/*
+ * Count an open.  If there is no room, notes give way that are kept only because their export is
+ * off (cut.c).
+ */
 static int rdmafsd_opens_charge(struct rdmafsd_client *client, bool again)
 {
 	u32 own = rdmafsd_opens_room(READ_ONCE(rdmafsd_opens_limits.client),
@@ -151,12 +163,15 @@ static int rdmafsd_opens_charge(struct rdmafsd_client *client, bool again)
 
 /**
  * rdmafsd_claim_new - take room for an open
- * @client: whose it is to be, referenced; NULL: nobody's, and not counted
- * @again:  it is proven that the client had it before
+ * @client: the client that it is to count for, referenced by the caller; NULL: it counts for
+ *          none
+ * @again:  the client has proven that it had the file open before
  *
- * Before anything is changed for it, such as a file created.
+ * To be called before anything is changed for the open, such as a file made.
  *
- * Return: the claim, to be put by rdmafsd_claim_put(); or an ERR_PTR: -ENFILE or -ENOMEM.
+ * Context: process, may sleep; takes the lock of clients.
+ * Return: the claim, in state NEW, to be put by rdmafsd_claim_put(); or an ERR_PTR: -ENFILE (too
+ * many opens) or -ENOMEM.
  */
 struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool again)
 {
@@ -194,13 +209,15 @@ static bool rdmafsd_guesses_charge(struct rdmafsd_client *by)
 }
 
 /**
- * rdmafsd_claim_guess - a claim for whoever may have open what a client removes
- * @by: the client, referenced
+ * rdmafsd_claim_guess - make a claim for clients that may have a file open which one removes
+ * @by: the client that removes the file, referenced by the caller
  *
- * There are as many as there may be opens, besides those; and one client's removals make no
- * more than a part of them, so that what others remove is kept, too.
+ * There may be as many of these claims as opens, besides the opens.  The removals of one client
+ * may make no more than a part of them, so that files that other clients remove are kept, too.
  *
- * Return: the claim, to be put by rdmafsd_claim_free() or as any other; or NULL.
+ * Context: process, may sleep; takes the lock of clients.
+ * Return: the claim, in state NEW, to be put by rdmafsd_claim_free() or as any other; NULL:
+ * there are too many, or there is no memory.
  */
 struct rdmafsd_claim *rdmafsd_claim_guess(struct rdmafsd_client *by)
 {
@@ -223,10 +240,10 @@ struct rdmafsd_claim *rdmafsd_claim_guess(struct rdmafsd_client *by)
 }
 
 /**
- * rdmafsd_opens_uncharge - a client has an open less
- * @client: the client; the open's reference goes
+ * rdmafsd_opens_uncharge - stop counting an open
+ * @client: the client that it counted for; the open's reference goes
  *
- * Context: process.
+ * Context: process, may sleep; takes the lock of clients.
  */
 void rdmafsd_opens_uncharge(struct rdmafsd_client *client)
 {
@@ -236,10 +253,10 @@ void rdmafsd_opens_uncharge(struct rdmafsd_client *client)
 }
 
 /**
- * rdmafsd_claim_free - the room is free again
- * @claim: of no file, in no table
+ * rdmafsd_claim_free - free a claim, and the room that it took
+ * @claim: the claim, in state NEW, in no table
  *
- * Context: process.
+ * Context: process, may sleep; takes the lock of clients.
  */
 void rdmafsd_claim_free(struct rdmafsd_claim *claim)
 {

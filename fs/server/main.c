@@ -2,10 +2,10 @@
 /*
  * rdmafsd: loading and unloading.
  *
- * Nothing is served until configfs says so.  Every directory made there holds
- * a reference to the module, and so does every export that ends, so that unloading
- * meets no exports, no ports and hence no sessions: only notes of what clients may
- * come back for (cut.c), and memory that waits for an RCU grace period.
+ * Nothing is served until the administrator enables it in configfs.  Each directory made there
+ * holds a reference to the module, and so does each export that ends.  So when the module is
+ * unloaded there are no exports, no ports and hence no sessions.  There may be notes of opens
+ * that clients may come back for (cut.c), and memory that waits for an RCU grace period.
  */
 #include <linux/module.h>
 #include "server.h"

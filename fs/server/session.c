@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions: what belongs to one client, from the moment transport tells of it
- * until it says that the session is over.  They stand in a table so that an
- * export that ends can close what clients have open in it.
+ * Sessions.
  *
- * Nothing is held while files are closed, which can take as long as their file
- * system likes: a session that ends takes its states out of its table one by
- * one, as does an export that ends, and whoever has taken one closes it.  The
- * export then waits for all its states, those that others are closing as well.
- * A session that ends closes those of each export apart from the others, and stays in
- * the table until all are closed: no export waits for the file system of another.
+ * A session begins when transport reports it and ends when transport says that it is over.  All
+ * sessions stand in one table, so that an export that ends can close what clients have open in
+ * it.
+ *
+ * Closing a file can take as long as its file system likes, so no lock is held meanwhile: a
+ * session that ends takes its states out of its table one by one, as does an export that ends,
+ * and the task that has taken a state out closes it.  The export then waits until all of its
+ * states are gone, also those that other tasks are closing.
+ *
+ * A session that ends closes the states of different exports in parallel, and stays in the table
+ * until all are closed: no export waits for the file system of another.
  */
 #include <linux/list.h>
 #include <linux/slab.h>
@@ -18,14 +21,16 @@
 #include "server.h"
 
 static DEFINE_XARRAY_ALLOC1(rdmafsd_sessions);	/* &struct rdmafsd_session by serial */
-static struct workqueue_struct *rdmafsd_close_wq;	/* of each &struct rdmafsd_closing */
+static struct workqueue_struct *rdmafsd_close_wq;	/* runs &struct rdmafsd_closing */
 
 /**
- * struct rdmafsd_closing - what a session that ends has open in one export
- * @work: closes it
- * @link: among those of the session
+ * struct rdmafsd_closing - closes what a session that ends has open in one export
+ * @work: calls rdmafsd_states_close()
+ * @link: in the list of the session that ends
  * @ses:  the session
- * @exp:  the export; its memory is held
+ * @exp:  the export, a reference to its memory
+ *
+ * Owned by the task that ends the session, which waits for @work and frees it.
  */
 struct rdmafsd_closing {
 	struct work_struct work;
@@ -96,7 +101,7 @@ static bool rdmafsd_closing_is(const struct list_head *closings, const struct rd
 	return false;
 }
 
-/* The export's memory is the closing's; true if it has begun. */
+/* On success the caller's reference to the export's memory belongs to the closing. */
 static bool rdmafsd_closing_begin(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 				  struct list_head *closings)
 {
@@ -112,7 +117,11 @@ static bool rdmafsd_closing_begin(struct rdmafsd_session *ses, struct rdmafsd_ex
 	return true;
 }
 
-/* Most have files in one export only, which are closed here; without memory all are. */
+/*
+ * Most sessions have files in one export only: those files are closed by this task.  Files of
+ * other exports are closed by works, or, if there is no memory for a work, by this task at the
+ * end.
+ */
 static void rdmafsd_session_close_files(struct rdmafsd_session *ses)
 {
 	struct rdmafsd_export *exp, *first = NULL;
@@ -143,7 +152,10 @@ static void rdmafsd_session_close(struct rdmafs_xprt_session *xs, void *ctx)
 {
 	struct rdmafsd_session *ses = rdmafs_xprt_session_priv(xs);
 
-	/* First: what an export that ends takes from now on is lost with the session. */
+	/*
+	 * This comes first: the opens that an export's end takes from now on are lost with the
+	 * session, and get no note (cut.c).
+	 */
 	rdmafsd_cut_end(ses);
 	rdmafsd_session_close_files(ses);
 	xa_erase(&rdmafsd_sessions, ses->serial);
@@ -152,7 +164,9 @@ static void rdmafsd_session_close(struct rdmafs_xprt_session *xs, void *ctx)
 	rdmafsd_session_put(ses);
 }
 
-/* The first session from @serial on; its memory is held. */
+/*
+ * Find the first session with a serial of at least @serial, and take a reference to its memory.
+ */
 static struct rdmafsd_session *rdmafsd_session_next(unsigned long *serial)
 {
 	struct rdmafsd_session *ses;
@@ -171,7 +185,9 @@ static struct rdmafsd_session *rdmafsd_session_next(unsigned long *serial)
  * rdmafsd_sessions_close_export - close what clients have open in an export
  * @exp: the export, with no request at work and none to come
  *
- * When it returns nothing is open any more.
+ * When this returns nothing is open in the export, and no other task is closing anything there.
+ *
+ * Context: process, may sleep; no lock is held.
  */
 void rdmafsd_sessions_close_export(struct rdmafsd_export *exp)
 {
@@ -189,20 +205,27 @@ void rdmafsd_sessions_close_export(struct rdmafsd_export *exp)
 /**
  * rdmafsd_sessions_init - make the queue on which sessions that end close files
  *
- * One whose file system does not answer keeps its work, and nobody else's.
+ * A work whose file system does not answer holds up only itself: the queue runs as many at a
+ * time as a queue can.
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int rdmafsd_sessions_init(void)
 {
-	/* Flushed by works of a queue that has a rescuer. */
+	/*
+	 * The works are flushed by works of transport's queue, which has a rescuer: so must have
+	 * this one.
+	 */
 	rdmafsd_close_wq = alloc_workqueue("rdmafsd_close", WQ_UNBOUND | WQ_MEM_RECLAIM,
 					   WQ_UNBOUND_MAX_ACTIVE);
 	return rdmafsd_close_wq ? 0 : -ENOMEM;
 }
 
 /**
- * rdmafsd_sessions_exit - the reverse of rdmafsd_sessions_init(); there are no sessions
+ * rdmafsd_sessions_exit - undo rdmafsd_sessions_init(), once there are no sessions
+ *
+ * Context: process, may sleep.
  */
 void rdmafsd_sessions_exit(void)
 {

@@ -2,20 +2,19 @@
 /*
  * Open state.
  *
- * A stateid names a struct file that was opened for a client after its
- * permissions were checked.  From then on it is not asked again, whatever
- * happens to the file's mode or name: POSIX wants that of an open file, and
- * the client's writeback needs it.  The low half of a stateid is an index, the
- * high half random, so that a stateid left over from an earlier open does not
- * fit the next one, nor can be guessed.
+ * A stateid names a struct file that was opened for a client after the client's permissions were
+ * checked.  From then on the server does not check them again, whatever happens to the file's
+ * mode or name: POSIX wants that of an open file, and the client's writeback needs it.  The low
+ * half of a stateid is an index into the session's table.  The high half is random, so that a
+ * stateid of an earlier open does not fit the next open with that index, and can't be guessed.
  *
- * A session's end removes states from the table as its export's end does, and
- * both may meet CLOSE: whoever takes the state out of the table owns the
- * table's reference.
+ * CLOSE, the end of a session and the end of an export each remove a state from the table, and
+ * may meet at the same state.  The task that takes the state out of the table owns the table's
+ * reference.
  *
- * Writeback errors: the kernel tells each struct file once, and forgets when
- * the inode goes.  Which one the export has seen last is remembered for as long as
- * some client has the file open or may come back for it (rdmafsd_claim_check_wb()).
+ * Writeback errors: the kernel reports an error once to each struct file, and forgets it when
+ * the inode leaves memory.  So the server remembers which error the export has seen last, for as
+ * long as a client has the file open or may open it again (rdmafsd_claim_check_wb()).
  */
 #include <linux/file.h>
 #include <linux/random.h>
@@ -25,12 +24,13 @@
 #include "server.h"
 
 /**
- * rdmafsd_file_close - close a file here and now
- * @file: the file, the caller's reference goes
+ * rdmafsd_file_close - close a file before returning
+ * @file: the file; the caller's reference goes
  *
- * A kthread's fput() leaves the work to a queue that nothing bounds, and an
- * export that ends must know that its files are closed.  Nothing may be locked
- * that ->release() could want.
+ * fput() of a kthread leaves the work to a queue that nothing bounds, but an export that ends
+ * must know that its files are closed.
+ *
+ * Context: process, may sleep.  The caller holds no lock that the file's ->release() may take.
  */
 void rdmafsd_file_close(struct file *file)
 {
@@ -40,14 +40,15 @@ void rdmafsd_file_close(struct file *file)
 }
 
 /**
- * rdmafsd_state_add - make an open file known to its client
+ * rdmafsd_state_add - give an open file a stateid
  * @ses:   the client's session
- * @exp:   the export, in flight
- * @file:  the file; on success the state's from now on
- * @claim: the open's claim; likewise
- * @id:	   gets the stateid
+ * @exp:   the export, with @inflight held by the request
+ * @file:  the file; on success it belongs to the state
+ * @claim: the claim of the open; on success it belongs to the state
+ * @id:    gets the stateid
  *
- * Return: 0 or -ENOMEM.
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM; also -EBUSY if the table has no free index.
  */
 int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 		      struct file *file, struct rdmafsd_claim *claim, u64 *id)
@@ -65,7 +66,7 @@ int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 	refcount_set(&st->refs, 1);
 	spin_lock_init(&st->lock);
 
-	/* Reserved first, published when complete. */
+	/* Reserve the index first, and store the state when it is complete. */
 	err = xa_alloc_cyclic(&ses->states, &index, NULL, xa_limit_31b,
 			      &ses->next_state, GFP_KERNEL_ACCOUNT);
 	if (err < 0) {
@@ -76,7 +77,7 @@ int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 	*id = st->id;
 	refcount_inc(&exp->refs);
 	atomic_inc(&exp->nr_states);
-	/* Can't fail: the slot has its memory. */
+	/* This can't fail: the reserved entry has its memory. */
 	xa_store(&ses->states, index, st, GFP_KERNEL_ACCOUNT);
 	return 0;
 }
@@ -84,15 +85,16 @@ int rdmafsd_state_add(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 /**
  * rdmafsd_state_get - find the open that a stateid names, and enter its export
  * @ses:   the client's session
- * @id:	   the stateid, from the wire
- * @state: gets the state
+ * @id:    the stateid, from the wire
+ * @state: gets the state, on success
  *
- * In this order: an export that ends waits for requests at work in it, and
- * would not wait for one that holds nothing but a file.
+ * The export's @inflight is raised before the state's @refs: an export that ends waits for the
+ * requests that @inflight counts, and would not wait for a request that holds only a file.
  *
- * Return: 0, and the state is to be put by rdmafsd_state_put(), and its export after it
- * by rdmafsd_export_put(); RFP_BADSTATE if there is no such open; or what
- * rdmafsd_export_missing() says if its export is ending.
+ * Context: process, does not sleep.
+ * Return: 0: the caller is to put the state by rdmafsd_state_put(), and after it the state's
+ * export by rdmafsd_export_put(); RFP_BADSTATE if there is no such open; or the return value of
+ * rdmafsd_export_missing() if its export is ending.
  */
 int rdmafsd_state_get(struct rdmafsd_session *ses, u64 id, struct rdmafsd_state **state)
 {
@@ -116,14 +118,13 @@ int rdmafsd_state_get(struct rdmafsd_session *ses, u64 id, struct rdmafsd_state 
 }
 
 /**
- * rdmafsd_state_domain - the file system of the open that a stateid names
+ * rdmafsd_state_domain - find the file system of the open that a stateid names
  * @ses: the client's session
- * @id:	 the stateid, from the wire
+ * @id:  the stateid, from the wire
  *
- * Any context that may take no lock that sleeps.
- *
- * Return: a number for it, or 0: there is no such open.  Also while its export ends: a
- * CLOSE does its work then, too.
+ * Context: process, does not sleep.
+ * Return: the number of the file system, also while the export ends, since a CLOSE blocks in the
+ * file system then, too; 0: there is no such open.
  */
 u64 rdmafsd_state_domain(struct rdmafsd_session *ses, u64 id)
 {
@@ -138,8 +139,13 @@ u64 rdmafsd_state_domain(struct rdmafsd_session *ses, u64 id)
 }
 
 /**
- * rdmafsd_state_put - be done with a state; the last one closes the file
- * @st: the state; process context, with nothing of the VFS locked
+ * rdmafsd_state_put - drop a reference to a state, and close the file with the last one
+ * @st: the state
+ *
+ * The last put also gives up the claim, and wakes the end of the export if this was the export's
+ * last state.
+ *
+ * Context: process, may sleep.  No lock of the VFS is held.
  */
 void rdmafsd_state_put(struct rdmafsd_state *st)
 {
@@ -157,9 +163,11 @@ void rdmafsd_state_put(struct rdmafsd_state *st)
 /**
  * rdmafsd_state_remove - take a state out of its session's table
  * @ses: the session
- * @st:	 the state
+ * @st:  the state, referenced
  *
- * Return: whether the caller did, and now owns the table's reference.
+ * Context: any but interrupt, does not sleep.
+ * Return: true: the caller has taken it out, and owns the table's reference; false: another task
+ * has.
  */
 bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 {
@@ -167,16 +175,18 @@ bool rdmafsd_state_remove(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 }
 
 /**
- * rdmafsd_state_close - a client closes a file, or does not learn that it is open
- * @ses:    the session of a request
- * @id:	    the stateid, from the wire
- * @closed: the client will not come back for it
+ * rdmafsd_state_close - take an open from a client, and close it when no request uses it
+ * @ses:    the session of the request
+ * @id:     the stateid, from the wire
+ * @closed: the client will not open the file again for the claim of this open
  *
- * Also while its export ends, which waits for what still has a file open: a client takes
- * whatever it is told for the end of its open.
+ * An open can be closed also while its export ends, which waits for tasks that still have a file
+ * open.  To refuse it would not help: a client takes any answer to CLOSE for the end of its
+ * open.
  *
- * Context: process, with nothing of the VFS locked.
- * Return: false if there is no such open.
+ * Context: process, may sleep.  No lock of the VFS is held.
+ * Return: true if this call has taken the open; false if there is no such open, or another task
+ * has taken it.
  */
 bool rdmafsd_state_close(struct rdmafsd_session *ses, u64 id, bool closed)
 {
@@ -195,17 +205,18 @@ bool rdmafsd_state_close(struct rdmafsd_session *ses, u64 id, bool closed)
 		WRITE_ONCE(st->closed, closed);
 		rdmafsd_state_put(st);
 	}
-	/* The file closes with the last request at work with it. */
+	/* If requests are at work with the file, the last of them closes it. */
 	rdmafsd_state_put(st);
 	return removed;
 }
 
 /**
- * rdmafsd_states_close - close a client's files
- * @ses: the client's session, kept from going away by the caller
- * @exp: those of one export; NULL for all
+ * rdmafsd_states_close - close the files that a session has open
+ * @ses: the session, kept from being freed by the caller
+ * @exp: close the files of this export only; NULL: of all exports
  *
- * No request is at work in the export, or none of the session's.
+ * Context: process, may sleep.  Either no request is at work in @exp, or no request of the
+ * session is at work.
  */
 void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *exp)
 {
@@ -213,9 +224,8 @@ void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *ex
 	unsigned long index;
 
 	/*
-	 * xa_for_each() takes no lock between its steps.  A state of another
-	 * export may be closed, and freed, meanwhile: so hold on to it before
-	 * it is looked at.
+	 * xa_for_each() takes no lock between its steps.  A state of another export may be
+	 * closed and freed meanwhile, so take a reference before looking into the state.
 	 */
 	for (index = 0;; index++) {
 		rcu_read_lock();
@@ -236,11 +246,13 @@ void rdmafsd_states_close(struct rdmafsd_session *ses, struct rdmafsd_export *ex
 }
 
 /**
- * rdmafsd_states_export - where a client has files open
- * @ses:   the client's session, kept from going away by the caller
- * @index: where to begin in its table; moves on
+ * rdmafsd_states_export - find the next export that a session has files open in
+ * @ses:   the session, kept from being freed by the caller
+ * @index: where to begin in the session's table; moves behind the state that was found
  *
- * Return: the export of the next state, its memory held: rdmafsd_export_free(); or NULL.
+ * Context: process, does not sleep.
+ * Return: the export of the next state, its memory to be put by rdmafsd_export_free(); NULL:
+ * there are no more states.
  */
 struct rdmafsd_export *rdmafsd_states_export(struct rdmafsd_session *ses, unsigned long *index)
 {
@@ -249,7 +261,10 @@ struct rdmafsd_export *rdmafsd_states_export(struct rdmafsd_session *ses, unsign
 
 	rcu_read_lock();
 	while (!exp && (st = xa_find(&ses->states, index, ULONG_MAX, XA_PRESENT))) {
-		/* Gone with its last state, if that has just been closed. */
+		/*
+		 * The memory may be gone: the last state of the export may have just been
+		 * closed.
+		 */
 		if (refcount_inc_not_zero(&st->exp->refs))
 			exp = st->exp;
 		++*index;

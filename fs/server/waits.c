@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a request may block on: the file system that it is about.
+ * The file system that a request may block on.
  *
- * One that is frozen, or whose disk does not answer, keeps the threads of all requests in
- * it for as long as that lasts.  Transport gives no file system more than its share of
- * them, and is told here which it is, before it gives the request a thread.  Two exports
- * of one file system are one in this.
+ * A file system that is frozen, or whose disk does not answer, holds up the threads of all
+ * requests in it for as long as that lasts.  So transport gives no file system more than its
+ * share of the threads.  Before it gives a request a thread, it asks here for the request's file
+ * system.  Two exports of one file system count as one.
  *
- * A request enters the export of its first handle or stateid, and no other one
- * (rdmafsd_rq_export()).  So that one tells, believed as it is: what it names is what the
- * request will wait for, or it will be refused without waiting.
+ * A request enters the export of its first handle or stateid, and no other export
+ * (rdmafsd_rq_export()).  So the first handle or stateid tells the file system.  It is not
+ * checked here: if it is valid the request will block in that file system, if not the request
+ * will be refused without blocking.
  */
 #include "server.h"
 
-/* Where an operation's first handle is, or its stateid, which comes right behind the head. */
+/* Where an operation has its first handle, or its stateid, which follows the head directly. */
 static const struct {
 	u16 fixed;	/* bytes in front of the handle; 0: there is none */
-	bool stateid;	/* there is one, which is 0 if the handle is meant */
+	bool stateid;	/* there is a stateid; its value 0 means the handle */
 } rdmafsd_named[RFP_NR_OPS] = {
 	[RFP_LOOKUP]	= { sizeof(struct rfp_req) },
 	[RFP_GETATTR]	= { sizeof(struct rfp_getattr_req), true },
@@ -71,13 +72,13 @@ static u64 rdmafsd_fh_domain(struct rfp_dec *dec, size_t fixed)
 }
 
 /**
- * rdmafsd_waits_for - the file system that a request may block on
- * @req: the request, of which nothing has been checked
+ * rdmafsd_waits_for - find the file system that a request may block on
+ * @req: the request; nothing of it has been checked
  * @ctx: unused
  *
- * Context: as rdmafsd_handle_now().
- *
- * Return: a number for it, or 0: none, it will be refused or needs no file system.
+ * Context: process, does not sleep.
+ * Return: the number of the file system; 0: the request will be refused, or needs no file
+ * system.
  */
 u64 rdmafsd_waits_for(struct rdmafs_xprt_req *req, void *ctx)
 {
@@ -87,7 +88,10 @@ u64 rdmafsd_waits_for(struct rdmafs_xprt_req *req, void *ctx)
 	__le64 id = 0;
 	u16 op;
 
-	/* Closed meanwhile, so that its number finds nothing: but the file is still to close. */
+	/*
+	 * The state has been closed, so its stateid finds nothing any more.  But
+	 * rdmafsd_handle() will close the file, which may block.
+	 */
 	if (req->priv)
 		return ((struct rdmafsd_state *)req->priv)->exp->domain;
 	if (req->body_len < sizeof(*head))
