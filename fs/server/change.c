@@ -1,39 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The change cookie, and whose changes moved it.
+ * The change cookie, and which session's changes moved it.
  *
- * The cookie has to differ after every change and must not come back.
+ * The cookie must differ after every change, and must never take an old value again.
  *
- * - Where the file system keeps a useful i_version, it is the base.  VFS raises it
- *   before the change is visible: a client that asks in between would learn
- *   the new value with the old contents.  So once a change made through us is
- *   done, i_version is raised again if anybody has asked for it meanwhile.
- *   ctime is added, since i_version may be behind on the disk: it falls back,
- *   and would then repeat itself, after a crash of the server, or when the
- *   inode has left its memory.  A clock that is set back makes it fall back,
- *   too, until it has caught up.
- * - Elsewhere ctime is the base.  It is as coarse as the timer, so a counter is
- *   added, from a table by hash of the inode, that grows with each change made
- *   through us; it begins at a value made of the time of loading, which is
- *   more than it can have grown to before.  Two inodes may share a counter:
- *   that costs a client a needless re-read, where there is no i_version.
+ * - Where the file system keeps a useful i_version, that is the base.  The VFS raises i_version
+ *   before the change is visible: a client that asks in between would learn the new value with
+ *   the old contents.  So once a change made by a request is done, i_version is raised again if
+ *   it has been queried meanwhile.  ctime is added to it, since the i_version on the disk may be
+ *   behind: after a crash of the server, or when the inode has left memory, i_version falls back
+ *   and would repeat itself.  If the clock is set back the cookie falls back, too, until the
+ *   clock has caught up.
+ * - Elsewhere ctime is the base.  It is as coarse as the timer.  So a counter is added that
+ *   grows with each change made by a request; it is found in a table by a hash of the inode.  It
+ *   begins at a value made of the time when the module was loaded, which is more than it can
+ *   have grown to before.  Two inodes may share a counter: that costs a client a needless read
+ *   where there is no i_version.
  *
- * All parts only ever grow, so their sum does not repeat.  Changes made by
- * local processes of the server are seen as well as the file system tells.
+ * All parts only ever grow, so their sum does not repeat.  Changes made by local processes of
+ * the server are seen as well as the file system tells them.
  *
- * What moves with each change through us is read before the attributes that are
- * told with it: they may be newer than their cookie, never older.  A client that
- * finds the cookie that its last change has left believes the size beside it.
+ * The base of the cookie is read before the attributes that are told with it: the attributes may
+ * be newer than their cookie, never older.  A client that finds the cookie of its own last
+ * change takes the size beside the cookie for the file's.
  *
- * Every change that a client asks for stands between rdmafsd_change_begin()
- * and rdmafsd_change_end(), which read the cookie on either side of it.  If
- * nobody but that client has been at work with the object in between, the
- * reply says so by naming the cookie of before, and the client keeps what it
- * has cached.  Directories are changed with their i_rwsem held, so for them
- * this is exact.  Files are written to by several at a time: their bucket of
- * the table counts who is at it, and changes that overlap with those of
- * another client are nobody's.  What a local process of the server writes at
- * the same time into the same file can't be told from the client's.
+ * Every change that a client asks for stands between rdmafsd_change_begin() and
+ * rdmafsd_change_end(), which read the cookie before and after it.  If only that client's
+ * session has changed the object in between, the reply says so by telling the cookie of before,
+ * and the client keeps what it has cached.  Directories are changed with their i_rwsem held, so
+ * for them this is exact.  Several requests may write to a file at a time, so the inode's entry
+ * of the table counts the changes under way.  If changes of two sessions overlap, neither reply
+ * tells the cookie of before.  A write that a local process of the server makes at the same time
+ * to the same file can't be told from the client's.
  */
 #include <linux/fs.h>
 #include <linux/hash.h>
@@ -48,14 +46,14 @@
 
 /**
  * struct rdmafsd_changing - changes under way to the inodes of one hash value
- * @lock:  guards the others; a leaf
- * @owner: whose the first of them is
- * @nr:	   how many there are
- * @mixed: there was one of another client since @nr was 0
- * @count: grows with each change
+ * @lock:  guards @owner, @nr and @mixed; a leaf
+ * @owner: session of the first of them; compared only
+ * @nr:    how many there are
+ * @mixed: another session has made a change since @nr was 0
+ * @count: grows with each change; without the lock
  */
 struct rdmafsd_changing {
-	spinlock_t lock;	/* all others but @count */
+	spinlock_t lock;	/* @owner, @nr, @mixed */
 	const struct rdmafsd_session *owner;
 	unsigned int nr;
 	bool mixed;
@@ -66,13 +64,18 @@ static struct rdmafsd_changing rdmafsd_table[1 << RDMAFSD_CHANGE_BITS];
 static u64 rdmafsd_count_base;
 
 /**
- * rdmafsd_changes_init - where counters begin this time
+ * rdmafsd_changes_init - set up the table of changes and the value at which counters begin
+ *
+ * Context: process, when the module is loaded.
  */
 void rdmafsd_changes_init(void)
 {
 	size_t i;
 
-	/* More than a million changes per second never catch up with it. */
+	/*
+	 * A counter that grows by less than a million a second stays below the next module's
+	 * base.
+	 */
 	rdmafsd_count_base = (u64)ktime_get_real_seconds() << 20;
 	for (i = 0; i < ARRAY_SIZE(rdmafsd_table); i++)
 		spin_lock_init(&rdmafsd_table[i].lock);
@@ -86,12 +89,13 @@ static struct rdmafsd_changing *rdmafsd_changing_of(struct inode *inode)
 }
 
 /**
- * rdmafsd_has_version - is a file's i_version of use to tell changes by?
- * @inode: the file
+ * rdmafsd_has_version - tell whether the i_version of an inode can tell changes
+ * @inode: the inode
  *
- * xfs raises i_version for whatever it writes to its log, that it has found
- * space for delayed data, say: every file written would seem to change again.
+ * xfs raises i_version for anything that it writes to its log, for example when it allocates
+ * space for delayed data: each file written would seem to change again later.
  *
+ * Context: any.
  * Return: true if so.
  */
 bool rdmafsd_has_version(struct inode *inode)
@@ -100,25 +104,30 @@ bool rdmafsd_has_version(struct inode *inode)
 }
 
 /**
- * rdmafsd_cookie_base - that part of the change cookie which is read first
+ * rdmafsd_cookie_base - read the part of the change cookie that is read before attributes
  * @inode: the object, whose attributes are about to be read
  *
- * Return: for rdmafsd_cookie_from().
+ * Context: process, does not sleep.
+ * Return: the base for rdmafsd_cookie_from().
  */
 u64 rdmafsd_cookie_base(struct inode *inode)
 {
 	if (rdmafsd_has_version(inode))
 		return inode_query_iversion(inode);
-	/* Pairs with rdmafsd_change_made(): whoever sees the count sees the change. */
+	/*
+	 * Pairs with the release in rdmafsd_change_made(): a task that sees the new count sees
+	 * the change.
+	 */
 	return rdmafsd_count_base + atomic64_read_acquire(&rdmafsd_changing_of(inode)->count);
 }
 
 /**
- * rdmafsd_cookie_from - the change cookie
+ * rdmafsd_cookie_from - make the change cookie of an object
  * @inode: the object
- * @base:  rdmafsd_cookie_base(), from before @stat
- * @stat:  its attributes, STATX_CTIME asked for
+ * @base:  rdmafsd_cookie_base(), read before @stat was
+ * @stat:  its attributes, with STATX_CTIME asked for
  *
+ * Context: any.
  * Return: the cookie.
  */
 u64 rdmafsd_cookie_from(struct inode *inode, u64 base, const struct kstat *stat)
@@ -129,12 +138,13 @@ u64 rdmafsd_cookie_from(struct inode *inode, u64 base, const struct kstat *stat)
 }
 
 /**
- * rdmafsd_cookie - just the change cookie and the size
- * @path:   the object
- * @cookie: gets the one
- * @size:   gets the other
+ * rdmafsd_cookie - read the change cookie and the size of an object
+ * @path:   the object, positive
+ * @cookie: gets the cookie
+ * @size:   gets the size in bytes
  *
- * Return: 0 or a negative errno.
+ * Context: process; sleeps only if the file system's ->getattr() does.
+ * Return: 0 or a negative errno of vfs_getattr_nosec().
  */
 int rdmafsd_cookie(const struct path *path, u64 *cookie, u64 *size)
 {
@@ -151,7 +161,7 @@ int rdmafsd_cookie(const struct path *path, u64 *cookie, u64 *size)
 	return 0;
 }
 
-/* 0, which no cookie is, if it can't be read. */
+/* Returns 0, which is no cookie's value, if the cookie can't be read. */
 static u64 rdmafsd_change_sample(struct rdmafsd_change *chg)
 {
 	u64 cookie, size;
@@ -160,12 +170,12 @@ static u64 rdmafsd_change_sample(struct rdmafsd_change *chg)
 }
 
 /**
- * rdmafsd_change_begin - a change is about to be made for a client
- * @rq:	    the request
+ * rdmafsd_change_begin - note that a change is about to be made for a client
+ * @rq:     the request
  * @dentry: the object, positive; held by the caller until the end
- * @chg:    to be given to rdmafsd_change_end(), which must follow
+ * @chg:    filled in; to be given to rdmafsd_change_end(), which must follow
  *
- * For a directory with its i_rwsem held.
+ * Context: process, may sleep.  For a directory its i_rwsem is held, until the end.
  */
 void rdmafsd_change_begin(struct rdmafsd_rq *rq, struct dentry *dentry,
 			  struct rdmafsd_change *chg)
@@ -186,10 +196,12 @@ void rdmafsd_change_begin(struct rdmafsd_rq *rq, struct dentry *dentry,
 }
 
 /**
- * rdmafsd_change_none - an object was not changed by a request that might have
- * @rq:	    the request
+ * rdmafsd_change_none - fill in a change that was not made, though the reply tells one
+ * @rq:     the request
  * @dentry: the object, positive
- * @chg:    as if a change had begun and ended
+ * @chg:    gets the same cookie for before and after
+ *
+ * Context: process, may sleep.
  */
 void rdmafsd_change_none(struct rdmafsd_rq *rq, struct dentry *dentry,
 			 struct rdmafsd_change *chg)
@@ -201,22 +213,27 @@ void rdmafsd_change_none(struct rdmafsd_rq *rq, struct dentry *dentry,
 }
 
 /**
- * rdmafsd_change_made - what is told of an object is not what was told before
+ * rdmafsd_change_made - move the change cookie, since attributes told before hold no longer
  * @inode: the object
  *
- * Context: any that may take no lock that sleeps.
+ * Context: process, does not sleep.
  */
 void rdmafsd_change_made(struct inode *inode)
 {
 	if (rdmafsd_has_version(inode))
 		inode_maybe_inc_iversion(inode, false);
-	/* The change comes before its count: rdmafsd_cookie_base(). */
+	/*
+	 * The change comes before its count.  Pairs with the acquire in rdmafsd_cookie_base().
+	 */
 	atomic64_inc_return_release(&rdmafsd_changing_of(inode)->count);
 }
 
 /**
- * rdmafsd_change_end - it has been made, or has failed
- * @chg: the change; its @before is 0 from now on if others were at it, too
+ * rdmafsd_change_end - note that a change has been made, or has failed
+ * @chg: the change; gets @after, and @before becomes 0 if another session changed the object
+ *       meanwhile
+ *
+ * Context: process, may sleep.  For a directory its i_rwsem is still held.
  */
 void rdmafsd_change_end(struct rdmafsd_change *chg)
 {

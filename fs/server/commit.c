@@ -2,28 +2,27 @@
 /*
  * Bringing changes of metadata to stable storage before they are answered.
  *
- * What it takes depends on the file system, and is found out once, when its
- * export starts:
+ * How that is done depends on the file system.  It is found out once, when the export starts:
  *
- *	CALL	it has ->commit_metadata() and a journal (xfs, ext4): what is
- *		asked for is in there, names as well as inodes
- *	INODE	it has neither journal nor log (ext4 without one, ext2, and whoever
- *		has generic_file_fsync() for directories): entries of a directory
- *		are pages and buffers of the directory, and nothing but fsync of
- *		that very directory writes them.  So pages, buffers and inode are
- *		written, and the device's cache is flushed, as that function does
- *		it for an open file.
- *	FSYNC	it has a log, or a table of what is in use, that its ->fsync()
- *		alone writes (btrfs, f2fs; FAT).  That of directories is the
- *		same function as that of files, and asks of its file no more
- *		than inode, dentry and (FAT) mapping: so it is called for
- *		objects of every type, with a file opened O_PATH.  Opening has
- *		no effects then, on devices, FIFOs, leases or atime.
- *	SYNC	none of these is known of it (jfs, bcachefs, FUSE, NFS): that it
- *		writes inodes does not say that names are on the disk with them.
- *		Files and directories are opened and fsynced, and what can't be
- *		goes with all the rest of the file system
- *	NEVER	it has no stable storage (tmpfs)
+ *	CALL	The file system has ->commit_metadata() and a journal (xfs, ext4):
+ *		the call brings names as well as inodes to stable storage.
+ *	INODE	The file system has neither journal nor log (ext4 without a journal,
+ *		ext2, and others that use generic_file_fsync() for directories): the
+ *		entries of a directory are pages and buffers of the directory, and
+ *		only fsync of that very directory writes them.  So pages, buffers and
+ *		inode are written, and the device's cache is flushed, as
+ *		generic_file_fsync() does it for an open file.
+ *	FSYNC	The file system has a log, or a table of blocks in use, that only
+ *		its ->fsync() writes (btrfs, f2fs; FAT).  ->fsync() of directories
+ *		is the same function as that of files, and needs no more of its file
+ *		than inode, dentry and (FAT) mapping.  So it is called for objects of
+ *		every type, with a file opened O_PATH: such an open has no effects on
+ *		devices, FIFOs, leases or atime.
+ *	SYNC	None of these is known to work (jfs, bcachefs, FUSE, NFS): that the
+ *		file system writes an inode does not say that the inode's names are
+ *		on the disk.  Files and directories are opened and fsynced; for any
+ *		other object the whole file system is synced.
+ *	NEVER	The file system has no stable storage (tmpfs).
  */
 #include <linux/blkdev.h>
 #include <linux/buffer_head.h>
@@ -36,13 +35,13 @@
 #include "transport/points.h"
 #include "server.h"
 
-/* Where ext4 keeps on the disk that it has a journal; no mount option takes it away. */
+/* Where the superblock of ext4 says that there is a journal; no mount option takes it away. */
 #define RDMAFSD_EXT4_SB		1024	/* the superblock's offset */
 #define RDMAFSD_EXT4_MAGIC	56	/* in it, __le16 */
 #define RDMAFSD_EXT4_COMPAT	92	/* in it, __le32 */
 #define RDMAFSD_EXT4_JOURNAL	0x4	/* a bit of that */
 
-/* If it can't be read: no, which costs time and loses nothing. */
+/* If the superblock can't be read the answer is no, which costs time but loses nothing. */
 static bool rdmafsd_ext4_has_journal(struct super_block *sb)
 {
 	struct buffer_head *bh = sb_bread(sb, RDMAFSD_EXT4_SB / sb->s_blocksize);
@@ -81,13 +80,15 @@ static enum rdmafsd_commit rdmafsd_commit_of(struct inode *root)
 /**
  * rdmafsd_commit_init - find out how a file system is made to keep changes
  * @exp: an export that starts, with its path; gets @commit
+ *
+ * Context: process, may sleep.
  */
 void rdmafsd_commit_init(struct rdmafsd_export *exp)
 {
 	exp->commit = rdmafsd_commit_of(d_inode(exp->path.dentry));
 }
 
-/* All that belongs to an inode, but not the data of a file. */
+/* Write all that belongs to an inode, but not the data of a regular file. */
 static int rdmafsd_commit_inode(struct inode *inode)
 {
 	struct address_space *mapping = &inode->i_data;
@@ -133,9 +134,10 @@ static int rdmafsd_commit_all(struct super_block *sb)
 }
 
 /*
- * Has somebody on this machine, or an NFS client, a lease that an open would ask for?  Not one
- * for reading: then the file is opened.  What is done with all the rest does not reach the
- * disk everywhere: FUSE has nothing for that.
+ * Does a local process, or an NFS client, have a lease that an open for reading would break?  A
+ * lease for reading does not count, since the open does not break it.  The caller syncs the
+ * whole file system instead of opening the file, but only where that is necessary: FUSE, for
+ * example, has nothing that brings all to the disk.
  */
 static bool rdmafsd_commit_leased(struct inode *inode)
 {
@@ -158,10 +160,10 @@ static int rdmafsd_commit_sync(struct rdmafsd_export *exp, struct dentry *dentry
 	struct file *file;
 	int err;
 
-	/* What can't be opened without side effects has to go with all the rest. */
+	/* An object that can't be opened without side effects: sync the whole file system. */
 	if ((!d_is_reg(dentry) && !d_is_dir(dentry)) || rdmafsd_commit_leased(d_inode(dentry)))
 		return rdmafsd_commit_all(dentry->d_sb);
-	/* A lease that is given just now is not waited for. */
+	/* O_NONBLOCK: do not wait for a lease that is given just now. */
 	file = dentry_open(&path, O_RDONLY | O_LARGEFILE | O_NONBLOCK, rdmafsd_own_cred);
 	if (PTR_ERR_OR_ZERO(file) == -EWOULDBLOCK)
 		return rdmafsd_commit_all(dentry->d_sb);
@@ -175,17 +177,19 @@ static int rdmafsd_commit_sync(struct rdmafsd_export *exp, struct dentry *dentry
 /**
  * rdmafsd_commit - bring an object's metadata to stable storage
  * @exp:    the export
- * @dentry: the object, positive; nothing of it locked by the caller
+ * @dentry: the object, positive
  *
- * A name is an object's and its directory's: both are to be committed.
+ * A name belongs to its object and to its directory: for a change of a name both are to be
+ * committed.
  *
+ * Context: process, may sleep.  The caller has locked neither the object nor its directory.
  * Return: 0 or a negative errno.
  */
 int rdmafsd_commit(struct rdmafsd_export *exp, struct dentry *dentry)
 {
 	struct inode *inode = d_inode(dentry);
 
-	/* What has no name left does not outlive a crash: nothing to keep. */
+	/* An object without a name does not outlive a crash: there is nothing to keep. */
 	if (!inode->i_nlink)
 		return 0;
 	switch (exp->commit) {

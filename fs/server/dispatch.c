@@ -2,16 +2,15 @@
 /*
  * From a request to its reply.
  *
- * struct rdmafsd_rq gathers what a request takes on its way: first the
- * export's in-flight count (with the first handle or stateid), then the
- * caller's credentials, then what the operation itself locks and gives back.
- * The two former are taken off here, in the reverse order, before the reply
- * goes out: after rdmafs_xprt_req_reply() the request is transport's again.
+ * A request takes, in this order: the in-flight count of its export (with the first handle or
+ * stateid), the caller's credentials, and the locks and references that its operation takes and
+ * gives back itself.  struct rdmafsd_rq holds the first two.  They are given back here, in the
+ * reverse order, before the reply goes out: after rdmafs_xprt_req_reply() the request belongs to
+ * transport again.
  *
- * Replies to operations that change something are kept by transport's reply
- * cache, and so must not exceed RDMAFS_XPRT_CACHE_MAX bytes; the longest are
- * those of CREATE and RENAME.  COMMIT is among them: it reports a writeback error only
- * once.
+ * Transport's reply cache keeps the replies to operations that change something, so these must
+ * not exceed RDMAFS_XPRT_CACHE_MAX bytes; the longest are those of CREATE and RENAME.  The reply
+ * to COMMIT is kept, too: COMMIT reports a writeback error only once.
  */
 #include <linux/build_bug.h>
 #include <linux/uio.h>
@@ -24,8 +23,12 @@ static_assert(sizeof(struct rfp_rep) + 3 * sizeof(struct rfp_attr) <= RDMAFS_XPR
 static_assert(sizeof(struct rfp_write_rep) + sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
 
 /*
- * @flags: RDMAFS_REPLY_*; @req_flags: RFP_REQ_* that it may have
- * @now: the same where the request arrived, if that can be done without blocking
+ * The operations by number.
+ *
+ * @fn:        serves the request on a thread
+ * @flags:     RDMAFS_REPLY_*
+ * @now:       serves the request where it arrived, if that can be done without blocking; or NULL
+ * @req_flags: RFP_REQ_* that the request may have
  */
 static const struct rdmafsd_op {
 	rdmafsd_op_fn fn;
@@ -64,9 +67,10 @@ static const struct rdmafsd_op {
 };
 
 /**
- * rdmafsd_rq_dec_end - all arguments have been taken: were they well formed?
+ * rdmafsd_rq_dec_end - check that the request was well formed, once all of it is decoded
  * @rq: the request
  *
+ * Context: process, does not sleep.
  * Return: 0 or RFP_BADPROTO.
  */
 int rdmafsd_rq_dec_end(struct rdmafsd_rq *rq)
@@ -76,9 +80,10 @@ int rdmafsd_rq_dec_end(struct rdmafsd_rq *rq)
 
 /**
  * rdmafsd_rq_enter - put on the caller's credentials
- * @rq: the request, in its export
+ * @rq: the request, in its export, without credentials on
  *
- * Return: 0, RFP_BADCRED, or -ENOMEM.
+ * Context: process, may sleep.
+ * Return: 0; RFP_BADCRED: the session has no such identity; or -ENOMEM.
  */
 int rdmafsd_rq_enter(struct rdmafsd_rq *rq)
 {
@@ -95,9 +100,11 @@ int rdmafsd_rq_enter(struct rdmafsd_rq *rq)
 
 /**
  * rdmafsd_rq_enter_opener - put on the credentials that the file was opened with
- * @rq: the request, with its state
+ * @rq: the request, with its state, without credentials on
  *
- * For what an open file alone entitles to.
+ * For operations that need no right but that the file is open.
+ *
+ * Context: process, does not sleep.
  */
 void rdmafsd_rq_enter_opener(struct rdmafsd_rq *rq)
 {
@@ -106,8 +113,10 @@ void rdmafsd_rq_enter_opener(struct rdmafsd_rq *rq)
 }
 
 /**
- * rdmafsd_rq_leave - take the caller's credentials off
+ * rdmafsd_rq_leave - take off the credentials that were put on, if any
  * @rq: the request, with or without them
+ *
+ * Context: process, does not sleep.
  */
 void rdmafsd_rq_leave(struct rdmafsd_rq *rq)
 {
@@ -119,11 +128,13 @@ void rdmafsd_rq_leave(struct rdmafsd_rq *rq)
 }
 
 /**
- * rdmafsd_rq_state - find the open that the request is about
- * @rq: the request; enters the export, and so must be in none yet
- * @id: the stateid
+ * rdmafsd_rq_state - find the open of a request's stateid, and enter its export
+ * @rq: the request, in no export yet; gets @exp and @state
+ * @id: the stateid, from the wire
  *
- * Return: 0, RFP_BADSTATE, or what rdmafsd_export_missing() says of one that is ending.
+ * Context: process, does not sleep.
+ * Return: 0; RFP_BADSTATE: there is no such open; or the return value of
+ * rdmafsd_export_missing() if the export is ending.
  */
 int rdmafsd_rq_state(struct rdmafsd_rq *rq, u64 id)
 {
@@ -135,10 +146,12 @@ int rdmafsd_rq_state(struct rdmafsd_rq *rq, u64 id)
 }
 
 /**
- * rdmafsd_rq_want_write - ask to change the file system
+ * rdmafsd_rq_want_write - take the write counts of the mount
  * @rq: the request, in its export
  *
- * Return: 0, to be followed by rdmafsd_rq_drop_write(), or -EROFS.
+ * Context: process, may sleep while the file system is frozen; no i_rwsem is held.
+ * Return: 0: to be followed by rdmafsd_rq_drop_write(); -EROFS; or another errno of
+ * mnt_want_write().
  */
 int rdmafsd_rq_want_write(struct rdmafsd_rq *rq)
 {
@@ -146,8 +159,10 @@ int rdmafsd_rq_want_write(struct rdmafsd_rq *rq)
 }
 
 /**
- * rdmafsd_rq_drop_write - the change is done
+ * rdmafsd_rq_drop_write - undo rdmafsd_rq_want_write()
  * @rq: the request
+ *
+ * Context: process.
  */
 void rdmafsd_rq_drop_write(struct rdmafsd_rq *rq)
 {
@@ -155,12 +170,14 @@ void rdmafsd_rq_drop_write(struct rdmafsd_rq *rq)
 }
 
 /**
- * rdmafsd_rq_data_put - send data with the reply
- * @rq:	  the request
+ * rdmafsd_rq_data_put - copy data into the room that goes with the reply
+ * @rq:   the request; at most once for each
  * @data: the data
- * @len:  its length
+ * @len:  its length in bytes; 0: nothing is done
  *
- * Return: 0, -ERANGE if the client has no room for it, or what transport says.
+ * Context: process, may sleep.
+ * Return: 0; -ERANGE: the client has no room for it; -EIO; or an errno of
+ * rdmafs_xprt_req_room().
  */
 int rdmafsd_rq_data_put(struct rdmafsd_rq *rq, const void *data, size_t len)
 {
@@ -182,11 +199,12 @@ int rdmafsd_rq_data_put(struct rdmafsd_rq *rq, const void *data, size_t len)
 
 /**
  * rdmafsd_rep - begin the reply
- * @rq:	  the request
- * @size: of the fixed part
+ * @rq:   the request
+ * @size: size of the fixed part in bytes, at least that of struct rfp_rep
  *
- * Return: the fixed part, zeroed, its status RFP_OK.  Never NULL: it is the
- * first thing in a buffer that holds any.
+ * Context: process, does not sleep.
+ * Return: the fixed part, zeroed, its status RFP_OK.  Never NULL: it is the first thing in a
+ * buffer that has room for any fixed part.
  */
 void *rdmafsd_rep(struct rdmafsd_rq *rq, size_t size)
 {
@@ -195,10 +213,11 @@ void *rdmafsd_rep(struct rdmafsd_rq *rq, size_t size)
 
 /**
  * rdmafsd_rep_attr - append an object's attributes to the reply
- * @rq:	    the request
+ * @rq:     the request; if its @access is set, with the caller's credentials on
  * @dentry: the object, positive
  *
- * Return: 0 or a negative errno.
+ * Context: process, may sleep.
+ * Return: 0; -EIO: the reply has no room; or an errno of rdmafsd_getattr().
  */
 int rdmafsd_rep_attr(struct rdmafsd_rq *rq, struct dentry *dentry)
 {
@@ -214,15 +233,16 @@ int rdmafsd_rep_attr(struct rdmafsd_rq *rq, struct dentry *dentry)
 }
 
 /**
- * rdmafsd_rep_attr_changed - the same for an object that the request has changed
- * @rq:	    the request
+ * rdmafsd_rep_attr_changed - append attributes of an object that the request has changed
+ * @rq:     the request
  * @dentry: the object, positive
  * @chg:    its change, ended
  *
- * The cookie is that of the change, though attributes may be newer: what
- * others have done since must still look like a change to the client.
+ * The cookie is that of the change, though the attributes may be newer: changes that others have
+ * made since must still look like changes to the client.
  *
- * Return: 0 or a negative errno.
+ * Context: process, may sleep.
+ * Return: as rdmafsd_rep_attr().
  */
 int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, struct dentry *dentry,
 			     const struct rdmafsd_change *chg)
@@ -243,10 +263,13 @@ int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, struct dentry *dentry,
 
 /**
  * rdmafsd_rep_fh - append an object's handle to the reply
- * @rq:	    the request
+ * @rq:     the request
  * @dentry: the object, positive
  *
- * Return: 0 or a negative errno.
+ * If the reply has no room for it, the length of the reply is an error in the end.
+ *
+ * Context: process, may sleep.
+ * Return: 0 or an errno of rdmafsd_fh_encode().
  */
 int rdmafsd_rep_fh(struct rdmafsd_rq *rq, struct dentry *dentry)
 {
@@ -281,7 +304,7 @@ static int rdmafsd_run(struct rdmafsd_rq *rq, unsigned int *flags)
 	return rdmafsd_ops[op].fn(rq);
 }
 
-/* What rdmafsd_handle_now() could not let go of. */
+/* Put the state that rdmafsd_handle_now() could not put without blocking, and its export. */
 static void rdmafsd_put_late(struct rdmafs_xprt_req *req)
 {
 	struct rdmafsd_state *st = req->priv;
@@ -292,7 +315,7 @@ static void rdmafsd_put_late(struct rdmafs_xprt_req *req)
 	rdmafsd_export_put(exp);
 }
 
-/* Send a request's reply, unless a test wants another: the request is transport's again. */
+/* Send the reply; the request is transport's again.  A test may have the reply spoilt. */
 static void rdmafsd_answer(struct rdmafsd_rq *rq, u16 len, unsigned int flags)
 {
 	const struct rfp_req *head = rq->req->body;
@@ -304,15 +327,17 @@ static void rdmafsd_answer(struct rdmafsd_rq *rq, u16 len, unsigned int flags)
 }
 
 /**
- * rdmafsd_handle_now - serve a request where it arrived, if it can't block
+ * rdmafsd_handle_now - serve a request where it arrived, if that can't block
  * @req: the request
  * @ctx: unused
  *
- * Context: a completion handler in process context, no fs_struct to speak of.
- * Must not sleep: messages that other requests wait for come by the same way.
+ * If the request's state was closed meanwhile, and this is its last reference, the state can't
+ * be put here, for that closes the file.  @req->priv then takes it to rdmafsd_handle().
  *
- * Return: true: it has been answered and is transport's again; false: it is
- * for rdmafsd_handle(), which begins anew.
+ * Context: a completion handler in process context, whose fs_struct must not be used.  It must
+ * not sleep: messages that other requests wait for come by the same completion queue.
+ * Return: true: the request has been answered and is transport's again; false: it is for
+ * rdmafsd_handle(), which begins anew.
  */
 bool rdmafsd_handle_now(struct rdmafs_xprt_req *req, void *ctx)
 {
@@ -336,7 +361,7 @@ bool rdmafsd_handle_now(struct rdmafs_xprt_req *req, void *ctx)
 	rfp_enc_init(&rq.enc, req->reply, RDMAFS_XPRT_BODY_MAX);
 	done = !now(&rq) && rfp_enc_len(&rq.enc) > 0;
 	if (rq.state && !refcount_dec_not_one(&rq.state->refs)) {
-		/* Closed meanwhile, and the last one out closes the file: on a thread. */
+		/* Closed meanwhile, so the last put closes the file: leave that to a thread. */
 		req->priv = rq.state;
 		return false;
 	}
@@ -348,10 +373,10 @@ bool rdmafsd_handle_now(struct rdmafs_xprt_req *req, void *ctx)
 
 /**
  * rdmafsd_handle - serve a request
- * @req: the request, transport's again when this returns
+ * @req: the request; transport's again when this returns
  * @ctx: unused
  *
- * Context: a kthread with its own fs_struct and umask 0.
+ * Context: a kthread with its own fs_struct and umask 0; may sleep.
  */
 void rdmafsd_handle(struct rdmafs_xprt_req *req, void *ctx)
 {
@@ -368,7 +393,11 @@ void rdmafsd_handle(struct rdmafs_xprt_req *req, void *ctx)
 	rfp_enc_init(&rq.enc, req->reply, RDMAFS_XPRT_BODY_MAX);
 	err = rdmafsd_run(&rq, &flags);
 	rdmafsd_rq_leave(&rq);
-	/* Who may be executed twice comes again: a WRITE's data would be lost. */
+	/*
+	 * The file system was full, but there may be room soon.  If the request may be executed
+	 * twice the client is told to send it again: the data of a WRITE would be lost
+	 * otherwise.
+	 */
 	if (err == -ENOSPC && rq.exp && rdmafsd_opened_full(rq.exp) && rq.again)
 		err = -EAGAIN;
 	if (rq.state)

@@ -1,31 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What can be served where a request arrives, without ever blocking.
+ * Serving a request where it arrives, without ever blocking.
  *
- * This is the one place that says for which operations, on which files and
- * file systems, that is so (design, rule 7).
+ * This file alone decides for which operations, on which files and file systems, that is
+ * possible (design, rule 7).
  *
- * Reading what is in the page cache.  The mapping must be the inode's own, and
- * ->read_iter() of the file system must take no lock and do nothing but copy
- * from up-to-date folios and touch the atime:
+ * Reading from the page cache.  The mapping must be the inode's own, and ->read_iter() of the
+ * file system must take no lock and do nothing but copy from up-to-date folios and touch the
+ * atime:
  *
- *	tmpfs, ext4, btrfs	so it is, for buffered reads
- *	xfs			its reads exclude writers (XFS_IOLOCK_SHARED): no
- *	overlayfs, DAX		the folios are not the file's: no
+ *	tmpfs, ext4, btrfs	yes, for buffered reads
+ *	xfs			no: its reads exclude writers (XFS_IOLOCK_SHARED)
+ *	overlayfs, DAX		no: the folios are not the file's
  *
- * A folio that is missing, not up to date, poisoned, or that should start
- * readahead, an atime that is due, somebody who watches the file system by
- * fsnotify: in all these cases the caller is told to read in the usual way, on
- * a thread.
+ * The caller is told to read in the usual way, on a thread, if a folio is missing, not up to
+ * date or poisoned, if reading it should start readahead, if the atime is due to be updated, or
+ * if a process watches the file system by fsnotify.
  *
- * Attributes of an open file.  ->getattr() of tmpfs, ext4 and btrfs takes no
- * more than spinlocks.  Whether there are xattrs and ACLs is another matter: to
- * look for them ext4 sleeps.  But both change i_version, so what was seen on a
- * thread holds for as long as the change cookie stays (not on xfs, whose
- * i_version is of no use).
+ * Attributes of an open file.  ->getattr() of tmpfs, ext4 and btrfs takes no more than
+ * spinlocks.  But ext4 sleeps to find out whether there are xattrs and ACLs.  A change of either
+ * raises i_version, so the flags that were found on a thread hold for as long as the change
+ * cookie stays the same (not on xfs, whose i_version is of no use).
  *
- * Permission is that of the open (state.c); a security module that looks again
- * at each access is asked where that runs on a thread.
+ * Permission is that of the open (state.c).  A security module that checks each access again is
+ * asked only where the request runs on a thread.
  */
 #include <linux/bvec.h>
 #include <linux/fs.h>
@@ -52,7 +50,7 @@ static bool rdmafsd_cache_is_all(struct file *file)
 	return false;
 }
 
-/* As VFS has it for relatime; where every access counts it is always due. */
+/* The VFS's rules for relatime.  On a mount without relatime the atime is always due. */
 static bool rdmafsd_atime_due(struct file *file)
 {
 	struct inode *inode = file_inode(file);
@@ -74,9 +72,10 @@ static bool rdmafsd_atime_due(struct file *file)
 }
 
 /*
- * Readahead's mark is reclaim's as well (PG_reclaim), which drop_caches sets on what it
- * can't drop because it is dirty.  To go on reading ahead at such a page is the next
- * one's affair; tmpfs, whose pages are all dirty, has no readahead.
+ * The flag that marks where to read ahead is also reclaim's PG_reclaim, which drop_caches sets
+ * on pages that it can't drop because they are dirty.  So a dirty page does not stop a read
+ * here: the next marked page that is clean will start readahead.  tmpfs, whose pages are all
+ * dirty, has no readahead.
  */
 static bool rdmafsd_folio_readahead(const struct folio *folio)
 {
@@ -84,7 +83,7 @@ static bool rdmafsd_folio_readahead(const struct folio *folio)
 	       !folio_test_writeback(folio);
 }
 
-/* The folio at @pos with a reference, if it can be read just so. */
+/* Get the folio at @pos, referenced, if it can be read without blocking; else NULL. */
 static struct folio *rdmafsd_cached_folio(struct address_space *mapping, loff_t pos)
 {
 	struct folio *folio = filemap_get_folio(mapping, pos >> PAGE_SHIFT);
@@ -100,18 +99,17 @@ static struct folio *rdmafsd_cached_folio(struct address_space *mapping, loff_t 
 }
 
 /**
- * rdmafsd_cached_pages - find what is in the page cache
- * @file: open for reading
- * @pos:  where
+ * rdmafsd_cached_pages - get pages of a file from the page cache
+ * @file: a file open for reading
+ * @pos:  offset of the first byte, not negative
  * @len:  bytes wanted
- * @bv:	  gets the pages, a reference each
+ * @bv:   gets the pages, with a reference each
  * @max:  entries of @bv, enough for @len
- * @nr:	  gets the entries used
+ * @nr:   gets the number of entries used
  *
- * Any context that may not sleep.
- *
- * Return: bytes, fewer than @len only at the end of the file, where it may be
- * none and @nr 0; -EAGAIN: not all of it can be read just so, and @nr is 0.
+ * Context: process, does not sleep.
+ * Return: bytes, fewer than @len only at the end of the file, where it may be 0 with @nr 0;
+ * -EAGAIN: not all of it can be read without blocking, and @nr is 0.
  */
 ssize_t rdmafsd_cached_pages(struct file *file, loff_t pos, size_t len, struct bio_vec *bv,
 			     u32 max, u32 *nr)
@@ -153,20 +151,19 @@ again:
 	return -EAGAIN;
 }
 
-/* Pages that a read of what fits a message can touch: it may begin at the end of one. */
+/* Pages that a read which fits a message can touch: it may begin at the end of a page. */
 #define RDMAFSD_SMALL_PAGES	(DIV_ROUND_UP(RDMAFS_XPRT_INLINE_MAX, PAGE_SIZE) + 1)
 
 /**
- * rdmafsd_cached_read - read what is in the page cache
- * @file: open for reading
- * @pos:  where
- * @to:	  to where, an ITER_DEST of the kernel's memory, at most
- *	  RDMAFS_XPRT_INLINE_MAX bytes
+ * rdmafsd_cached_read - copy bytes of a file from the page cache
+ * @file: a file open for reading
+ * @pos:  offset of the first byte, not negative
+ * @to:   the destination, an ITER_DEST of the kernel's memory, at most RDMAFS_XPRT_INLINE_MAX
+ *        bytes
  *
- * Any context that may not sleep.
- *
- * Return: bytes, fewer than asked for only at the end of the file; -EAGAIN: it
- * has to be read in the usual way, and @to is spoilt.
+ * Context: process, does not sleep.
+ * Return: bytes, fewer than asked for only at the end of the file; -EAGAIN: the caller has to
+ * read in the usual way, and @to is spoilt.
  */
 ssize_t rdmafsd_cached_read(struct file *file, loff_t pos, struct iov_iter *to)
 {
@@ -181,14 +178,18 @@ ssize_t rdmafsd_cached_read(struct file *file, loff_t pos, struct iov_iter *to)
 			got = -EAGAIN;
 		put_page(bv[i].bv_page);
 	}
-	/* What was cut off meanwhile is not part of the file. */
+	/*
+	 * The file may have been truncated meanwhile: bytes that were cut off must not be told.
+	 */
 	return got > 0 && i_size_read(file_inode(file)) < pos + got ? -EAGAIN : got;
 }
 
 /**
- * rdmafsd_attrs_seen - note what rdmafsd_getattr_now() could not find out
- * @st:	  an open
- * @attr: of its file, the cookie read before the flags
+ * rdmafsd_attrs_seen - note the flags of an open file for rdmafsd_getattr_now()
+ * @st:   the open
+ * @attr: attributes of its file, the cookie read before the flags were
+ *
+ * Context: process, does not sleep.
  */
 void rdmafsd_attrs_seen(struct rdmafsd_state *st, const struct rfp_attr *attr)
 {
@@ -210,13 +211,12 @@ static bool rdmafsd_attrs_in_memory(struct inode *inode)
 }
 
 /**
- * rdmafsd_getattr_now - attributes of an open file
- * @st:	  the open
- * @attr: gets them
+ * rdmafsd_getattr_now - get the attributes of an open file without blocking
+ * @st:   the open
+ * @attr: gets the attributes
  *
- * Any context that may not sleep.
- *
- * Return: 0; -EAGAIN: they have to be found in the usual way.
+ * Context: process, does not sleep.
+ * Return: 0; -EAGAIN: the caller has to get them in the usual way.
  */
 int rdmafsd_getattr_now(struct rdmafsd_state *st, struct rfp_attr *attr)
 {
