@@ -2,8 +2,8 @@
 /*
  * Attributes, and setting a size.
  *
- * Attributes are read with the server's own credentials: what is known about
- * an object must not depend on who asked first, because clients cache it.
+ * Attributes are read with the server's own credentials: clients cache them, so they must not
+ * depend on which caller asked first.
  */
 #include <linux/exportfs.h>
 #include <linux/filelock.h>
@@ -34,10 +34,13 @@ static bool rdmafsd_has_acl(struct inode *inode, int type)
 	return acl;
 }
 
-/* A list that is longer than this is taken to hold a name that is offered. */
+/* A longer list of names is taken to hold an attribute that is offered. */
 #define RDMAFSD_NAMES_MAX	256
 
-/* Has it any that a client may ask for?  Names of a security module are on every file. */
+/*
+ * Does the object have an xattr that a client may ask for?  The names of a security module,
+ * which are on every file, do not count unless they are offered.
+ */
 static bool rdmafsd_has_xattrs(const struct rdmafsd_export *exp, struct dentry *dentry)
 {
 	char names[RDMAFSD_NAMES_MAX];
@@ -55,9 +58,9 @@ static bool rdmafsd_has_xattrs(const struct rdmafsd_export *exp, struct dentry *
 }
 
 /*
- * Exact, not "may have": each bit set in vain costs the client's ls a request
- * for each file.  ACLs come from the inode's cache after the first time; a
- * list of xattrs is short, and with the inode.
+ * The flags are exact, not "may have": each bit set in vain costs the client's ls a request for
+ * each file.  They are cheap: ACLs come from the inode's cache after the first time, and a list
+ * of xattrs is short and stored with the inode.
  */
 static u32 rdmafsd_attr_flags(const struct rdmafsd_export *exp, struct dentry *dentry)
 {
@@ -74,24 +77,27 @@ static u32 rdmafsd_attr_flags(const struct rdmafsd_export *exp, struct dentry *d
 }
 
 /*
- * A number that no other object of the file system has.  Subvolumes (of btrfs) have
- * each their own inode numbers, all but the top one are mixed with the subvolume's.
+ * Make a number that no other object of the file system has.  Each subvolume of btrfs has inode
+ * numbers of its own.  So the inode number is mixed with the subvolume's number, except in the
+ * top subvolume.
  */
 static u64 rdmafsd_ino(const struct kstat *stat)
 {
 	if (!(stat->result_mask & STATX_SUBVOL) || stat->subvol == BTRFS_FS_TREE_OBJECTID)
 		return stat->ino;
-	/* Both begin small: one grows from below, one from above. */
+	/* Both numbers begin small: so one fills the result from below, the other from above. */
 	return stat->ino ^ swab64(stat->subvol);
 }
 
 /**
- * rdmafsd_attr_fill - attributes as they go on the wire
- * @inode:  whose
- * @stat:   as the file system tells them
- * @cookie: rdmafsd_cookie_from() them
+ * rdmafsd_attr_fill - put attributes into the form that goes on the wire
+ * @inode:  the object
+ * @stat:   its attributes, as the file system tells them
+ * @cookie: its change cookie, of rdmafsd_cookie_from() @stat
  * @flags:  RFP_ATTR_*
- * @attr:   gets them
+ * @attr:   gets the attributes
+ *
+ * Context: any.
  */
 void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u64 cookie, u32 flags,
 		       struct rfp_attr *attr)
@@ -119,12 +125,16 @@ void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u64 cookie
 }
 
 /**
- * rdmafsd_getattr - attributes of an object
+ * rdmafsd_getattr - read the attributes of an object
  * @exp:    the export
  * @dentry: the object, positive
- * @attr:   gets them
+ * @attr:   gets the attributes
  *
- * Return: 0 or a negative errno.
+ * Reads with the server's own credentials.  An orphan's link count is told without the name that
+ * the server has given it.
+ *
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno of vfs_getattr().
  */
 int rdmafsd_getattr(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_attr *attr)
 {
@@ -149,9 +159,10 @@ int rdmafsd_getattr(struct rdmafsd_export *exp, struct dentry *dentry, struct rf
 }
 
 /**
- * rdmafsd_access - what the current credentials allow
+ * rdmafsd_access - find out what the current credentials allow
  * @inode: the object
  *
+ * Context: process, may sleep.
  * Return: RFP_ACCESS_*.
  */
 u32 rdmafsd_access(struct inode *inode)
@@ -168,14 +179,16 @@ u32 rdmafsd_access(struct inode *inode)
 }
 
 /**
- * rdmafsd_deleg_end - a change was made, unless a delegation stood in its way
- * @delegated: what the VFS's function has left there
- * @err:       what it returned
+ * rdmafsd_deleg_end - turn a delegation that was in the way into an errno
+ * @delegated: the inode that a function of the VFS has left there, or NULL; put, NULL after this
+ * @err:       the return value of that function
  *
- * Whoever has the delegation has been asked for it.  To wait for him would take a
- * thread from all others, for as long as he likes: the client comes again.
+ * The VFS has asked the holder of the delegation to return it.  The server does not wait for
+ * that: the holder may take any time, and the thread is needed for others.  The client sends the
+ * request again.
  *
- * Return: @err; -EAGAIN with a delegation.
+ * Context: process, may sleep.
+ * Return: @err; -EAGAIN if there is a delegation.
  */
 int rdmafsd_deleg_end(struct inode **delegated, int err)
 {
@@ -188,18 +201,20 @@ int rdmafsd_deleg_end(struct inode **delegated, int err)
 
 /**
  * rdmafsd_truncate - set the size of a file
- * @rq:	    the request, with the caller's credentials on
+ * @rq:     the request, with the caller's credentials on
  * @dentry: the file
- * @file:   the same if it is open for writing, else NULL
- * @size:   new size
+ * @file:   the same file if it is open for writing, else NULL
+ * @size:   new size in bytes
  * @extra:  ATTR_OPEN, or 0
  *
- * As truncate() and, with @file, ftruncate() do it: set-id bits and capabilities
- * go, times move with @file even if the size does not.  That the caller may write
- * has been checked; he need not be allowed to change the mode: hence ATTR_FORCE,
- * which lets the bits be removed.
+ * Works as truncate() and, with @file, as ftruncate(): set-id bits and capabilities go, and with
+ * @file the times move even if the size stays.  The caller of this function has checked that the
+ * user may write.  The user need not be allowed to change the mode: hence ATTR_FORCE, which lets
+ * the bits be removed.
  *
- * Return: 0; -EAGAIN: later, see rdmafsd_deleg_end(); or another negative errno.
+ * Context: process, may sleep; takes the mount's write counts and the file's i_rwsem.
+ * Return: 0; -EAGAIN: the client is to come again, see rdmafsd_deleg_end(); or another negative
+ * errno.
  */
 int rdmafsd_truncate(struct rdmafsd_rq *rq, struct dentry *dentry, struct file *file, loff_t size,
 		     unsigned int extra)

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Who is calling.
+ * The callers of a client, and their credentials.
  *
- * A client names each of its callers once, by SETCRED: user, group and groups
- * under an id of the client's choice.  What that caller may be depends on the
- * export, whose squashing turns root, or everybody, into the anonymous user.
- * So an identity keeps a few struct cred, each made for one export when it was
- * first used there.
+ * A client names each of its callers once, by SETCRED: user, group and supplementary groups
+ * under an id of the client's choice.  The rights of that caller depend on the export: its
+ * squashing turns root, or all callers, into the anonymous user.  So an identity keeps a few
+ * struct cred, each made for one export when the caller first used it.
  *
- * A cred differs from the server's own in fsuid, fsgid and groups, as nfsd's
- * do, and in that it has no capability at all unless its user is root after
- * squashing.  Root has those that are about files (CAP_NFSD_SET), not those over
- * the machine; where the export offers all extended attributes, also the two that
- * these ask for.  Ids are those of the initial user namespace.
+ * A cred differs from the server's own in fsuid, fsgid and groups, as nfsd's do.  It has no
+ * capability at all unless its user is root after squashing.  Root has the capabilities that
+ * concern files (CAP_NFSD_SET), not those over the machine.  If the export offers all extended
+ * attributes root also has the two capabilities that these ask for.  Ids are those of the
+ * initial user namespace.
  *
- * The table is bounded by count and by the groups it holds.  What is too much
- * throws out identities that were unused longest: their owner meets BADCRED
- * and registers them again.
+ * A session's table is bounded by the number of identities and by the number of their groups.
+ * Beyond that the identities that have been unused longest are evicted.  A request that uses an
+ * evicted identity is answered BADCRED, and the client registers the identity again.
+ *
+ * @idents_lock serialises changes of a session's table; requests look identities up under RCU.
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>
@@ -29,12 +30,13 @@
 const struct cred *rdmafsd_own_cred;
 
 u32 rdmafsd_idents_max = RDMAFSD_IDENTS_USUAL;
-static atomic_t rdmafsd_idents;		/* of all sessions */
+static atomic_t rdmafsd_idents;		/* in the tables of all sessions */
 static atomic64_t rdmafsd_idents_evicted;
 
 /**
  * rdmafsd_creds_init - make the server's own credentials
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int rdmafsd_creds_init(void)
@@ -44,7 +46,9 @@ int rdmafsd_creds_init(void)
 }
 
 /**
- * rdmafsd_creds_exit - the reverse of rdmafsd_creds_init()
+ * rdmafsd_creds_exit - undo rdmafsd_creds_init()
+ *
+ * Context: process.
  */
 void rdmafsd_creds_exit(void)
 {
@@ -75,7 +79,10 @@ static struct rdmafsd_ident *rdmafsd_ident_get(struct rdmafsd_session *ses, u32 
 	return ident;
 }
 
-/* Out of the account; the table's reference is the caller's now. */
+/*
+ * Stop counting an identity that is out of the table.  The table's reference is the caller's to
+ * put.
+ */
 static void rdmafsd_ident_gone(struct rdmafsd_session *ses, struct rdmafsd_ident *ident)
 {
 	lockdep_assert_held(&ses->idents_lock);
@@ -87,7 +94,7 @@ static void rdmafsd_ident_gone(struct rdmafsd_session *ses, struct rdmafsd_ident
 	spin_unlock(&ses->lru_lock);
 }
 
-/* Into the account, as the one that was used last. */
+/* Count an identity that is in the table, as the one used last. */
 static void rdmafsd_ident_come(struct rdmafsd_session *ses, struct rdmafsd_ident *ident)
 {
 	lockdep_assert_held(&ses->idents_lock);
@@ -99,7 +106,9 @@ static void rdmafsd_ident_come(struct rdmafsd_session *ses, struct rdmafsd_ident
 	spin_unlock(&ses->lru_lock);
 }
 
-/* At most once in a jiffy, so that the lock is nobody's to wait for. */
+/*
+ * Move an identity to the end of the LRU list: at most once in a jiffy, to keep the lock free.
+ */
 static void rdmafsd_ident_used(struct rdmafsd_session *ses, struct rdmafsd_ident *ident)
 {
 	unsigned long now = jiffies;
@@ -113,7 +122,7 @@ static void rdmafsd_ident_used(struct rdmafsd_session *ses, struct rdmafsd_ident
 	spin_unlock(&ses->lru_lock);
 }
 
-/* The one that was unused longest goes; there are two at least. */
+/* Evict the identity that has been unused longest, but not @keep.  There are at least two. */
 static void rdmafsd_ident_evict(struct rdmafsd_session *ses, const struct rdmafsd_ident *keep)
 {
 	struct rdmafsd_ident *ident;
@@ -131,14 +140,16 @@ static void rdmafsd_ident_evict(struct rdmafsd_session *ses, const struct rdmafs
 }
 
 /**
- * rdmafsd_ident_set - define, or define anew, an identity of a client
+ * rdmafsd_ident_set - define an identity of a client, or replace it
  * @ses:    the client's session
- * @id:	    the client's name for it
+ * @id:     the client's name for the identity
  * @uid:    user, valid
  * @gid:    group, valid
- * @groups: supplementary groups, sorted; the caller's reference goes, also on
- *	    failure
+ * @groups: supplementary groups, sorted; the caller's reference goes, also on failure
  *
+ * May evict other identities.
+ *
+ * Context: process, may sleep; takes @idents_lock.
  * Return: 0 or -ENOMEM.
  */
 int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gid,
@@ -181,7 +192,9 @@ nomem:
 
 /**
  * rdmafsd_idents_free - forget all identities of a session that ends
- * @ses: the session, with no request at work
+ * @ses: the session, with no request at work and none to come
+ *
+ * Context: process, may sleep.
  */
 void rdmafsd_idents_free(struct rdmafsd_session *ses)
 {
@@ -195,8 +208,10 @@ void rdmafsd_idents_free(struct rdmafsd_session *ses)
 }
 
 /**
- * rdmafsd_idents_show - how many identities there are, and how many there may be
- * @m: the file limits of a port; they are those of all ports
+ * rdmafsd_idents_show - write the number of identities, and its limit, to /proc
+ * @m: the file limits of a port; the figures are those of all ports together
+ *
+ * Context: process.
  */
 void rdmafsd_idents_show(struct seq_file *m)
 {
@@ -310,12 +325,13 @@ static void rdmafsd_cred_keep(struct rdmafsd_ident *ident, u64 serial, const str
 }
 
 /**
- * rdmafsd_cred_get - what a caller is in an export
+ * rdmafsd_cred_get - get the credentials that a caller has in an export
  * @ses: the client's session
- * @id:	 the client's name for the caller
+ * @id:  the client's name for the caller
  * @exp: the export
  *
- * Return: credentials to be put by put_cred(); NULL if the id is not known; or
+ * Context: process, may sleep.
+ * Return: credentials, to be put by put_cred(); NULL: the session does not know the id; or
  * ERR_PTR(-ENOMEM).
  */
 const struct cred *rdmafsd_cred_get(struct rdmafsd_session *ses, u32 id,

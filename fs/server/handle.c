@@ -3,29 +3,28 @@
  * File handles.
  *
  *	__le32	id of the export
- *	u8	exportfs's type of what follows; 0: the root of the export
- *	u8	its length, in 32-bit words
+ *	u8	exportfs's type of the part that follows; 0: the root of the export
+ *	u8	length of that part, in 32-bit words
  *	__le16	0
  *	...	exportfs's handle
  *	8 bytes	SipHash-2-4 of all of the above, under a key made of the secret and
- *		of what the file system calls itself
+ *		of the identity of the file system
  *
- * A client can thus use only handles that it, or another client of the
- * export, was given: it can't name files outside of the export by guessing
- * inode numbers.  A handle says nothing about a name: it stays valid when its
- * object is renamed, and after a restart with the same id and secret.
+ * So a client can use only handles that the server has given to it, or to another client of the
+ * export: it can't name files outside of the export by guessing inode numbers.  A handle holds
+ * no name: it stays valid when its object is renamed, and after a restart with the same id and
+ * secret.
  *
- * A directory is accepted only while it lies under the root of the export.
- * Other objects are not looked for in the tree at each request (what nfsd
- * calls no_subtree_check): a file that was moved out of the export by a local
- * process stays reachable for clients that hold its handle.
+ * A directory is accepted only while it lies under the root of the export.  For other objects
+ * that is not checked at each request (nfsd calls this no_subtree_check): a file that a local
+ * process has moved out of the export stays reachable for clients that hold its handle.
  *
- * SipHash is made for this, keyed MACs of short inputs against those who see
- * and choose them.  HMAC-SHA256, of which 8 bytes would be kept as well, takes
- * ten times as long, for each request and each entry of a directory.
+ * SipHash is made for keyed MACs of short inputs, against attackers that see and choose the
+ * inputs.  HMAC-SHA256, of which 8 bytes would be kept as well, takes ten times as long, for
+ * each request and each entry of a directory.
  *
- * Decoding runs with the server's own credentials, because connecting a
- * directory that is not cached to the root reads directories on the way.
+ * Handles are decoded with the server's own credentials, because connecting a directory that is
+ * not cached to the root reads the directories in between.
  */
 #include <linux/exportfs.h>
 #include <linux/siphash.h>
@@ -45,17 +44,17 @@ struct rdmafsd_fh_head {
 #define RDMAFSD_FID_MAX \
 	((RFP_FH_MAX - sizeof(struct rdmafsd_fh_head) - RDMAFSD_MAC_LEN) / sizeof(u32))
 
-/* A handle as exportfs wants it: in words, aligned. */
+/* exportfs's part of a handle, aligned, as exportfs wants it. */
 union rdmafsd_fid {
 	struct fid fid;
 	u32 words[RDMAFSD_FID_MAX];
 };
 
-/* One half of the secret signs handles and proofs, the other names the file system. */
+/* One half of the secret signs handles and proofs, the other half names the file system. */
 static_assert(RDMAFSD_SECRET_LEN == 2 * sizeof(siphash_key_t));
 static_assert(sizeof_field(struct rdmafsd_export, fsid) == 2 * sizeof(__le64));
 
-/* What is derived from the secret, two words for each use. */
+/* The values derived from the secret, two 64-bit words for each use. */
 enum {
 	RDMAFSD_USE_HANDLE = 0,
 	RDMAFSD_USE_PROOF = 2,
@@ -76,8 +75,9 @@ static __le64 rdmafsd_mac(struct rdmafsd_export *exp, const void *data, size_t l
 }
 
 /*
- * Which file system it is, whatever may be mounted in its place some day: its UUID, or,
- * if it has none, what statfs(2) calls it, which mostly is made from its device.
+ * Tell the file system from any other that may be mounted in its place some day: by its UUID,
+ * or, if it has none, by its type and by the id that statfs(2) tells, which is mostly made from
+ * its device.
  */
 static void rdmafsd_fs_identity(const struct path *path, u8 *identity)
 {
@@ -96,13 +96,15 @@ static void rdmafsd_fs_identity(const struct path *path, u8 *identity)
 }
 
 /**
- * rdmafsd_keys_init - what follows from the secret of an export
- * @exp: the export, with settings and path; gets its keys and @fsid
+ * rdmafsd_keys_init - derive keys and fsid from the secret of an export
+ * @exp: the export, with settings and path; gets @key, @proof_key and @fsid
  *
- * All of it depends on the file system that is exported, too: handles and proofs of
- * one are nothing in another that is found at the same path, as the directory under a
- * disk that has not been mounted.  The fsid comes from id, half of the secret and
- * file system, so that it is the same after a restart and differs between exports.
+ * All of them depend also on the file system that is exported.  So handles and proofs made for
+ * one file system are refused when another is found at the same path, such as the directory
+ * under a disk that has not been mounted.  The fsid is made of the id, half of the secret and
+ * the file system: it is the same after a restart, and differs between exports.
+ *
+ * Context: process, may sleep.
  */
 void rdmafsd_keys_init(struct rdmafsd_export *exp)
 {
@@ -131,19 +133,21 @@ void rdmafsd_keys_init(struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_open_proof - what a client shows to open a file again
- * @rq:	    the request, with the credentials of who opened it on
+ * rdmafsd_open_proof - make the proof by which a client may open a file again
+ * @rq:     the request, with the credentials of the caller that opens the file on
  * @dentry: the file, positive
- * @flags:  RFP_OPEN_* that it was opened with, without RFP_OPEN_TRUNC
+ * @flags:  RFP_OPEN_* that the file is opened with, without RFP_OPEN_TRUNC
  * @claim:  number of the open's claim, not 0
  * @proof:  gets the proof
  *
- * A MAC of all that and of what the client calls itself, under the secret that signs
- * handles: the client that has been granted an open once is granted it again, in another
- * session and by a server that was started anew.  It is under a key of its own, so that
- * no handle is a proof.
+ * The proof is a MAC of the claim, the caller's user and group after squashing, the flags, the
+ * file's handle and the client's name for itself.  A client that was granted an open once is
+ * granted the same open again, in another session and by a server that was restarted.  The MAC
+ * is under a key of its own, derived from the same secret as the key of handles, so that no
+ * handle is a proof.
  *
- * Return: 0 or a negative errno.
+ * Context: process, as rdmafsd_fh_encode().
+ * Return: 0 or a negative errno of rdmafsd_fh_encode().
  */
 int rdmafsd_open_proof(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, u64 claim,
 		       struct rfp_proof *proof)
@@ -181,10 +185,11 @@ int rdmafsd_open_proof(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, 
  * rdmafsd_fh_encode - make the handle of an object
  * @exp:    the export
  * @dentry: the object, positive
- * @fh:	    gets the handle
+ * @fh:     gets the handle
  *
- * Return: 0, -EOVERFLOW if the file system's handles are too long for the
- * protocol, or another negative errno.
+ * Context: process; sleeps only if the file system's ->encode_fh() does.
+ * Return: 0; -EOVERFLOW: the handles of the file system are too long for the protocol, or it has
+ * none for this object; or another negative errno.
  */
 int rdmafsd_fh_encode(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_fh *fh)
 {
@@ -217,11 +222,12 @@ int rdmafsd_fh_encode(struct rdmafsd_export *exp, struct dentry *dentry, struct 
 }
 
 /**
- * rdmafsd_dir_inside - does a directory lie in its export?
+ * rdmafsd_dir_inside - tell whether a directory lies in its export
  * @exp: the export
  * @dir: a directory of its file system, connected
  *
- * Return: whether it is the root of the export or under it.
+ * Context: process, does not sleep.
+ * Return: true if it is the root of the export or under it.
  */
 bool rdmafsd_dir_inside(struct rdmafsd_export *exp, struct dentry *dir)
 {
@@ -236,10 +242,11 @@ static int rdmafsd_fh_acceptable(void *ctx, struct dentry *dentry)
 }
 
 /**
- * rdmafsd_fh_export - the export that a handle names, whoever made it
+ * rdmafsd_fh_export - read the id of the export in a handle, which is not checked
  * @fh: the handle, from the wire
  *
- * Return: the export's id, or 0.
+ * Context: any.
+ * Return: the id, which may be of no export, or 0: the handle is too short.
  */
 u32 rdmafsd_fh_export(const struct rfp_fh *fh)
 {
@@ -251,7 +258,7 @@ u32 rdmafsd_fh_export(const struct rfp_fh *fh)
 	return le32_to_cpu(head.id);
 }
 
-/* Enter the export that a handle names, or stay in it if it is the same one. */
+/* Enter the export of a handle; -EXDEV if the request is in another export already. */
 static int rdmafsd_rq_export(struct rdmafsd_rq *rq, u32 id)
 {
 	if (rq->exp)
@@ -262,15 +269,16 @@ static int rdmafsd_rq_export(struct rdmafsd_rq *rq, u32 id)
 
 /**
  * rdmafsd_rq_fh - find the object of a handle
- * @rq:	    the request; enters the export if it is in none yet
- * @fh:	    the handle, from the wire
+ * @rq:     the request; enters the export of the handle if it is in none yet
+ * @fh:     the handle, from the wire
  * @dentry: gets the object, positive, to be put by dput()
  *
  * To be called before rdmafsd_rq_enter().
  *
- * Return: 0, -ESTALE (forged, of an export that is not there, or the object is
- * gone), RFP_OFFLINE (of one that is not live at present), -EXDEV (not the export that the
- * request is in), or -ENOMEM.
+ * Context: process, may sleep; the server's own credentials.
+ * Return: 0; -ESTALE: the handle is malformed or forged, its export does not exist, or its
+ * object is gone; RFP_OFFLINE: its export is not live at present; -EXDEV: the request is in
+ * another export; or another negative errno, such as -ENOMEM.
  */
 int rdmafsd_rq_fh(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry)
 {
@@ -312,12 +320,13 @@ int rdmafsd_rq_fh(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry 
 }
 
 /**
- * rdmafsd_rq_dir - the same, for what must be a directory
- * @rq:	    the request
- * @fh:	    the handle
- * @dentry: gets the directory
+ * rdmafsd_rq_dir - find the directory of a handle
+ * @rq:     the request; enters the export of the handle if it is in none yet
+ * @fh:     the handle, from the wire
+ * @dentry: gets the directory, to be put by dput()
  *
- * Return: as rdmafsd_rq_fh(), or -ENOTDIR.
+ * Context: process, may sleep; the server's own credentials.
+ * Return: as rdmafsd_rq_fh(); or -ENOTDIR.
  */
 int rdmafsd_rq_dir(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry)
 {
