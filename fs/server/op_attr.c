@@ -2,10 +2,9 @@
 /*
  * GETATTR, SETATTR, STATFS.
  *
- * SETATTR splits in two where a size is among the changes: the size first,
- * then the rest, since file systems do not expect both in one call.  Who may
- * do what is decided where it always is, in notify_change() and the file
- * system, under the caller's credentials.
+ * If a size is among the changes, SETATTR sets the size first and then the rest, since file
+ * systems do not expect both in one call.  notify_change() and the file system check the
+ * caller's rights, under the caller's credentials.
  *
  * A stateid beside the handle finds the file also when its last name is gone.
  */
@@ -13,7 +12,7 @@
 #include <linux/statfs.h>
 #include "server.h"
 
-/* By the open if there is one, else by the handle. */
+/* Find the object by the stateid if there is one, else by the handle. */
 static int rdmafsd_attr_object(struct rdmafsd_rq *rq, u64 stateid, const struct rfp_fh *fh,
 			       struct dentry **dentry)
 {
@@ -28,11 +27,11 @@ static int rdmafsd_attr_object(struct rdmafsd_rq *rq, u64 stateid, const struct 
 }
 
 /**
- * rdmafsd_op_getattr - RFP_GETATTR
+ * rdmafsd_op_getattr - serve RFP_GETATTR
  * @rq: the request
  *
- * Needs no credentials: whoever has come to hold the handle may ask.  Only with
- * RFP_REQ_ACCESS does it matter who does.
+ * Needs no credentials: any caller that holds the handle may ask.  With RFP_REQ_ACCESS the
+ * credentials decide what the reply says of the caller's rights.
  *
  * Return: see rdmafsd_op_fn.
  */
@@ -65,12 +64,13 @@ int rdmafsd_op_getattr(struct rdmafsd_rq *rq)
 }
 
 /**
- * rdmafsd_now_getattr - RFP_GETATTR of an open file
+ * rdmafsd_now_getattr - serve RFP_GETATTR of an open file where it arrived
  * @rq: the request
  *
- * Where it arrived: must not block, as the way from a handle to its object may.
+ * Only by stateid: to find the object of a handle may block.
  *
- * Return: 0, or -EAGAIN: for a thread, whatever it is.
+ * Context: process, does not sleep.
+ * Return: 0; -EAGAIN: the request is for a thread, which finds any error again.
  */
 int rdmafsd_now_getattr(struct rdmafsd_rq *rq)
 {
@@ -104,7 +104,7 @@ static int rdmafsd_iattr_times(const struct rfp_setattr_req *sreq, u32 valid, st
 	const u32 set = RFP_SET_ATIME | RFP_SET_MTIME;
 	int err = 0;
 
-	/* Truncation has moved it already, and needed no ownership for it. */
+	/* The truncation has moved the mtime already, which needed no ownership. */
 	if (valid & RFP_SET_SIZE)
 		valid &= ~RFP_SET_MTIME_NOW;
 
@@ -120,7 +120,10 @@ static int rdmafsd_iattr_times(const struct rfp_setattr_req *sreq, u32 valid, st
 		ia->ia_valid |= ATTR_MTIME_SET;
 		err = rdmafsd_time_from(&sreq->mtime, &ia->ia_mtime);
 	}
-	/* "Now" for both is all that the right to write is enough for. */
+	/*
+	 * The right to write allows no more than to set both times to now; the rest needs
+	 * ownership.
+	 */
 	if ((valid & now) == now && !(valid & set))
 		ia->ia_valid |= ATTR_TOUCH;
 	else if (valid & (now | set))
@@ -146,8 +149,8 @@ static int rdmafsd_iattr_owner(const struct rfp_setattr_req *sreq, u32 valid, st
 }
 
 /*
- * What depends on the object's present mode, with its i_rwsem held.  A change
- * of mode and the order to take set-id bits away must not go together.
+ * Fill in what depends on the object's present mode; its i_rwsem is held.  notify_change() does
+ * not take a change of mode together with the order to remove set-id bits.
  */
 static void rdmafsd_iattr_mode(struct inode *inode, u32 valid, u32 mode, struct iattr *ia)
 {
@@ -174,10 +177,9 @@ static void rdmafsd_iattr_mode(struct inode *inode, u32 valid, u32 mode, struct 
 }
 
 /*
- * To take set-id bits away, and nothing else, is what VFS does for whoever
- * writes to the file: the right to write is enough, ownership not asked.  It is
- * also what is left of a chown(2) to nobody, which its owner may do in any case:
- * notify_change() decides.
+ * To remove set-id bits, and nothing else, is what the VFS does when a file is written to: it
+ * needs the right to write, not ownership.  A chown(2) that changes no id also comes down to
+ * that, which the owner may do in any case: notify_change() decides.
  */
 static int rdmafsd_iattr_kill_only(struct rdmafsd_rq *rq, struct inode *inode, struct iattr *ia)
 {
@@ -217,7 +219,7 @@ static int rdmafsd_setattr_rest(struct rdmafsd_rq *rq, struct dentry *dentry,
 	return rdmafsd_deleg_end(&delegated, err);
 }
 
-/* vfs_truncate(), but that nobody's lease is waited for. */
+/* Works as vfs_truncate(), but does not wait for the holder of a lease. */
 static int rdmafsd_setattr_size_path(struct rdmafsd_rq *rq, struct dentry *dentry, u64 size)
 {
 	struct inode *inode = d_inode(dentry);
@@ -272,7 +274,7 @@ static int rdmafsd_setattr_run(struct rdmafsd_rq *rq, struct dentry *dentry,
 	if (!err)
 		err = rdmafsd_setattr_rest(rq, dentry, sreq, valid);
 	rdmafsd_change_end(&chg);
-	/* Also when the second half failed: the first is done. */
+	/* Also when the second half has failed, for the first half is done. */
 	if (!err || half) {
 		err2 = rdmafsd_commit(rq->exp, dentry);
 		if (!err)
@@ -285,7 +287,7 @@ static int rdmafsd_setattr_run(struct rdmafsd_rq *rq, struct dentry *dentry,
 }
 
 /**
- * rdmafsd_op_setattr - RFP_SETATTR
+ * rdmafsd_op_setattr - serve RFP_SETATTR
  * @rq: the request
  *
  * Return: see rdmafsd_op_fn.
@@ -312,7 +314,7 @@ int rdmafsd_op_setattr(struct rdmafsd_rq *rq)
 }
 
 /**
- * rdmafsd_op_statfs - RFP_STATFS
+ * rdmafsd_op_statfs - serve RFP_STATFS
  * @rq: the request
  *
  * Return: see rdmafsd_op_fn.

@@ -2,19 +2,20 @@
 /*
  * LOOKUP, READLINK, READDIR.
  *
- * READDIR reads names into a buffer first and looks them up afterwards, since
- * the file system calls back with the directory locked.  The cookie of an
- * entry is the position behind it: that of the next entry, or where the
- * directory's file stands after the last one.  So a listing goes on after an
- * entry whether or not it still exists; what positions mean across changes is
- * the file system's promise to seekdir(3), which is the same one.
+ * READDIR reads names into a buffer first and looks them up afterwards, since the file system
+ * calls back with the directory locked.  The cookie of an entry is the position behind it: that
+ * of the next entry, or, for the last one, the position of the directory's file.  So a listing
+ * goes on behind an entry whether or not the entry still exists.  That a position keeps its
+ * meaning while the directory changes is the file system's promise to seekdir(3), and holds here
+ * as well.
  *
- * How much it will be is known at the end only, but the room that the client has is
- * charged to its session before the directory is looked at: it also pays for the
- * buffer that the listing is made in.  Who has too much already is put off for nothing.
+ * The size of a listing is known only at its end.  But the room that the client has for it is
+ * charged to the client's session before the directory is read: it also pays for the buffer that
+ * the listing is made in.  If the session has too much charged already, the request is put off
+ * before any work was done for it.
  *
- * Nothing leads out of an export: ".." of its root is the root, and mount
- * points are seen as the directories they cover.
+ * No name leads out of an export: ".." of its root is the root, and mount points are seen as the
+ * directories they cover.
  */
 #include <linux/dcache.h>
 #include <linux/mm.h>
@@ -35,7 +36,7 @@ static struct dentry *rdmafsd_lookup_parent(struct rdmafsd_rq *rq, struct dentry
 	if (dir == rq->exp->path.dentry)
 		return dget(dir);
 	parent = dget_parent(dir);
-	/* It may have been moved out of the export since its handle was decoded. */
+	/* The directory may have been moved out of the export since its handle was decoded. */
 	if (!rdmafsd_dir_inside(rq->exp, parent)) {
 		dput(parent);
 		return ERR_PTR(-ESTALE);
@@ -79,7 +80,7 @@ static int rdmafsd_lookup_run(struct rdmafsd_rq *rq, struct dentry *dir,
 }
 
 /**
- * rdmafsd_op_lookup - RFP_LOOKUP
+ * rdmafsd_op_lookup - serve RFP_LOOKUP
  * @rq: the request
  *
  * Return: see rdmafsd_op_fn.
@@ -128,10 +129,10 @@ static int rdmafsd_readlink_run(struct rdmafsd_rq *rq, struct dentry *dentry)
 }
 
 /**
- * rdmafsd_op_readlink - RFP_READLINK
+ * rdmafsd_op_readlink - serve RFP_READLINK
  * @rq: the request
  *
- * Needs no credentials: a link's permissions mean nothing.
+ * Needs no credentials: the permissions of a symbolic link mean nothing.
  *
  * Return: see rdmafsd_op_fn.
  */
@@ -154,7 +155,10 @@ int rdmafsd_op_readlink(struct rdmafsd_rq *rq)
 	return err;
 }
 
-/* A name read from the directory, waiting to be looked up. */
+/*
+ * A name that was read from the directory and is to be looked up; @rec is the size of this
+ * record, @pos the position of the name in the directory.
+ */
 struct rdmafsd_raw {
 	u64 ino;
 	loff_t pos;
@@ -167,30 +171,31 @@ struct rdmafsd_raw {
 #define RDMAFSD_RAW_MAX	ALIGN(sizeof(struct rdmafsd_raw) + RFP_NAME_MAX, 8)
 
 /*
- * Names are read ahead in runs of this many bytes: some hundreds, so that the
- * directory is not locked for long nor many are read in vain; in runs of the
- * least for those who ask for little.
+ * Names are read in runs of this many bytes, some hundreds of names: so the directory is not
+ * locked for long, and few names are read in vain.  A client that asks for little gets shorter
+ * runs, of at least RDMAFSD_RAW_BUF_MIN bytes.
  */
 #define RDMAFSD_RAW_BUF		SZ_32K
 #define RDMAFSD_RAW_BUF_MIN	SZ_4K
 
-/* A listing goes in pieces of this many bytes at most: some thousand entries. */
+/* One request lists this many bytes at most: some thousand entries. */
 #define RDMAFSD_READDIR_MAX	((u32)SZ_1M)
 
 /**
- * struct rdmafsd_readdir - a listing under way
- * @ctx:   VFS's
- * @raw:   names of this run
- * @size:  room there
- * @used:  bytes there
- * @last:  where the last one is; or the first of those that have its position
- * @full:  a name did not fit
- * @rq:	   the request
- * @dir:   the directory
- * @file:  the same, open
- * @plus:  with attributes
- * @out:   entries for the client
- * @nr:    how many
+ * struct rdmafsd_readdir - a listing under way, on the stack of the request
+ * @ctx:  the VFS's context of iterate_dir()
+ * @raw:  names of this run, &struct rdmafsd_raw one after the other
+ * @size: size of @raw in bytes
+ * @used: bytes used in @raw
+ * @last: offset in @raw of the last name; if several names at the end have one position, of the
+ *        first of these
+ * @full: a name did not fit into @raw
+ * @rq:   the request
+ * @dir:  the directory, a reference of the caller
+ * @file: the same directory, opened for this request
+ * @plus: send attributes and handles, too
+ * @out:  the entries for the client
+ * @nr:   how many entries @out has
  */
 struct rdmafsd_readdir {
 	struct dir_context ctx;
@@ -215,7 +220,7 @@ static bool rdmafsd_readdir_actor(struct dir_context *ctx, const char *name, int
 	struct rdmafsd_raw *raw = r->raw + r->used;
 	size_t rec = ALIGN(sizeof(*raw) + len, 8);
 
-	/* No file system of Linux has longer ones; the protocol can't tell them. */
+	/* No file system of Linux has longer names, and the protocol can't carry them. */
 	if (len <= 0 || len > RFP_NAME_MAX)
 		return true;
 	if (rec > r->size - r->used) {
@@ -251,14 +256,16 @@ static bool rdmafsd_raw_is_reserved(const struct rdmafsd_readdir *r, const struc
 		return true;
 	if (raw->ino != READ_ONCE(r->rq->exp->orphans_ino))
 		return false;
-	/* Or it is another one, as of a subvolume. */
+	/*
+	 * Another object may have the same number, such as one in a subvolume: look at this one.
+	 */
 	dentry = rdmafsd_lookup_there(r->rq->exp, r->dir, &name);
 	if (!IS_ERR(dentry))
 		dput(dentry);
 	return PTR_ERR(dentry) == -EACCES;
 }
 
-/* Attributes and handle of an entry; false if it can't be had, or is gone. */
+/* Get attributes and handle of an entry; false if they can't be got, or the entry is gone. */
 static bool rdmafsd_readdir_plus(struct rdmafsd_readdir *r, const struct rdmafsd_raw *raw,
 				 struct rfp_attr *attr, struct rfp_fh *fh)
 {
@@ -284,7 +291,10 @@ static bool rdmafsd_readdir_emit(struct rdmafsd_readdir *r, const struct rdmafsd
 	if (rdmafsd_raw_is_dots(raw) || rdmafsd_raw_is_reserved(r, raw))
 		return true;
 	plus = r->plus && rdmafsd_readdir_plus(r, raw, &attr, &fh);
-	/* That of the object, should it be the root of a subvolume, say. */
+	/*
+	 * The object's own number may differ from the entry's, for example at the root of a
+	 * subvolume.
+	 */
 	if (!rfp_enc_dirent(&r->out, cookie, plus ? le64_to_cpu(attr.ino) : raw->ino,
 			    raw->type, raw->name, raw->len, plus ? &attr : NULL, plus ? &fh : NULL))
 		return false;
@@ -292,7 +302,7 @@ static bool rdmafsd_readdir_emit(struct rdmafsd_readdir *r, const struct rdmafsd
 	return true;
 }
 
-/* What was read of names, to the client; false when its room is used up. */
+/* Add the names of this run to the client's entries; false: the client's room is used up. */
 static bool rdmafsd_readdir_flush(struct rdmafsd_readdir *r)
 {
 	size_t at = 0;
@@ -316,17 +326,21 @@ static int rdmafsd_readdir_iterate(struct rdmafsd_readdir *r)
 {
 	int err = iterate_dir(r->file, &r->ctx);
 
-	/* As if what is behind could not be read, and were stepped over, as ext2 does it. */
+	/*
+	 * As if the rest of the directory could not be read and were stepped over, as ext2 does
+	 * it.
+	 */
 	if (r->used && rdmafs_test_fail("readdir_last", d_inode(r->dir)->i_ino))
 		return -EIO;
 	return err;
 }
 
 /*
- * The directory can't be read any further: what was read comes first.  Some file systems leave
- * the position where the error was, others behind it, and who goes on there is never told.  So
- * the last name that was read stays here, with those that have its position: the next request
- * begins at that, and meets the error with nothing before it.
+ * The directory can't be read any further.  The names that were read are sent first, and the
+ * error with the next request.  Some file systems leave the position where the error was, but
+ * others behind it, so a client that goes on there would never be told.  So the last name that
+ * was read, with the names that share its position, is not sent now: the next request begins at
+ * that position, and meets the error without new names before it.
  */
 static void rdmafsd_readdir_failed(struct rdmafsd_readdir *r)
 {
@@ -338,7 +352,7 @@ static void rdmafsd_readdir_failed(struct rdmafsd_readdir *r)
 	r->used = r->last;
 }
 
-/* 1: the directory ends here; 0: there may be more; or a negative errno. */
+/* Returns 1: the directory ends here; 0: there may be more; or a negative errno. */
 static int rdmafsd_readdir_fill(struct rdmafsd_readdir *r)
 {
 	int err;
@@ -347,7 +361,7 @@ static int rdmafsd_readdir_fill(struct rdmafsd_readdir *r)
 		r->used = 0;
 		r->full = false;
 		err = rdmafsd_readdir_iterate(r);
-		/* Some file systems call it an error that the buffer is full. */
+		/* Some file systems return an error because the buffer is full. */
 		if (err > 0 || r->full)
 			err = 0;
 		if (err)
@@ -356,7 +370,7 @@ static int rdmafsd_readdir_fill(struct rdmafsd_readdir *r)
 			return 1;
 		if (!rdmafsd_readdir_flush(r))
 			return r->nr ? 0 : -ERANGE;
-		/* It comes with the next request, which begins where this one ends. */
+		/* The error comes with the next request, which begins where this one ends. */
 		if (err)
 			return r->nr ? 0 : err;
 	}
@@ -427,7 +441,9 @@ static int rdmafsd_readdir_run(struct rdmafsd_rq *rq, struct dentry *dir, u64 co
 	r.file = dentry_open(&path, O_RDONLY | O_DIRECTORY | O_LARGEFILE, current_cred());
 	if (IS_ERR(r.file))
 		return PTR_ERR(r.file);
-	/* ext4 and others: positions of all 64 bits, hence hardly any two alike. */
+	/*
+	 * ext4 and others use positions of 64 bits then, so that hardly any two names share one.
+	 */
 	r.file->f_mode |= FMODE_64BITHASH;
 	err = rdmafsd_readdir_list(&r, cookie, count);
 	rdmafsd_file_close(r.file);
@@ -435,12 +451,10 @@ static int rdmafsd_readdir_run(struct rdmafsd_rq *rq, struct dentry *dir, u64 co
 }
 
 /**
- * rdmafsd_op_readdir - RFP_READDIR
+ * rdmafsd_op_readdir - serve RFP_READDIR
  * @rq: the request
  *
- * RFP_ERANGE if not even one entry fits into the client's room.
- *
- * Return: see rdmafsd_op_fn.
+ * Return: see rdmafsd_op_fn; -ERANGE if the client's room does not hold a single entry.
  */
 int rdmafsd_op_readdir(struct rdmafsd_rq *rq)
 {

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * READ, WRITE, COMMIT, FALLOCATE, SEEK: what is done with an open file.
+ * READ, WRITE, COMMIT, FALLOCATE, SEEK: the operations on an open file.
  *
- * Nothing is asked but what the file was opened for.  READ, COMMIT and SEEK run
- * as whoever opened it; WRITE and FALLOCATE as the caller they name, because
- * set-id bits and quota depend on who writes.
+ * They need no permission but that of the open.  READ, COMMIT and SEEK run with the credentials
+ * that the file was opened with; WRITE and FALLOCATE with those of the caller that the request
+ * names, because set-id bits and quota depend on who writes.
  *
- * Stability: an UNSTABLE write is in the server's page cache.  The verifier in
- * its reply is read before the data goes in: should writeback fail in between,
- * or at any time until COMMIT, then COMMIT answers with another one or with
- * the error itself, and the client writes again (see opened.c).  Errors of
- * writeback are looked for where something becomes stable, not at unstable
- * writes: those would make a new verifier each time, and clients write again
- * for ever.  On a file system without stable storage everything is as stable
- * as it will be, and the reply says so.
+ * Stability: the data of an UNSTABLE write is in the server's page cache.  The verifier in the
+ * reply is read before the data goes in.  If writeback fails after that, at any time until
+ * COMMIT, then COMMIT answers with another verifier or with the error itself, and the client
+ * writes again (see opened.c).  Errors of writeback are looked for where data becomes stable,
+ * not at unstable writes: each unstable write would make a new verifier, and clients would write
+ * again for ever.  On a file system without stable storage all data is as stable as it will be,
+ * and the reply says so.
  *
- * Writers run with PF_LOCAL_THROTTLE: when the client is on this machine its
- * dirty pages wait for ours, which must then not wait for its.
+ * Writers run with PF_LOCAL_THROTTLE: if the client is on this machine, its dirty pages wait for
+ * the server's, so the server's writes must not wait for the client's dirty pages.
  */
 #include <linux/bvec.h>
 #include <linux/falloc.h>
@@ -55,8 +54,8 @@ static int rdmafsd_read_reply(struct rdmafsd_rq *rq, u64 end, u32 got)
 		return err;
 	rep->count = cpu_to_le32(got);
 	/*
-	 * Not because it is short: an error after some pages looks the same.  But
-	 * nothing at all was the end, even if the file has grown since.
+	 * A short read alone does not mean the end: an error after some pages looks the same.
+	 * But a read of no bytes was at the end, even if the file has grown since.
 	 */
 	rep->flags = cpu_to_le32(end >= size || !got ? RFP_READ_EOF : 0);
 	rep->change = cpu_to_le64(cookie);
@@ -65,7 +64,10 @@ static int rdmafsd_read_reply(struct rdmafsd_rq *rq, u64 end, u32 got)
 	return 0;
 }
 
-/* Much that is in the page cache goes from there: -EAGAIN if it is not, or can't. */
+/*
+ * Send a large read from the pages in the page cache.  Returns -EAGAIN if not all of it is
+ * there, or if it can't be sent so.
+ */
 static ssize_t rdmafsd_read_pages(struct rdmafsd_rq *rq, loff_t pos, u32 len)
 {
 	u32 max = len / PAGE_SIZE + 2, nr = 0;
@@ -103,7 +105,7 @@ static ssize_t rdmafsd_read_room(struct rdmafsd_rq *rq, loff_t pos, u32 len)
 	return rdmafsd_read_do(rq->state->file, pos, &to);
 }
 
-/* What is to be read; on success the request has its state. */
+/* Decode and check the arguments of READ; on success the request has its state. */
 static int rdmafsd_read_args(struct rdmafsd_rq *rq, u64 *pos, u32 *len)
 {
 	const struct rfp_read_req *rreq = rfp_dec_padded(&rq->dec, struct rfp_read_req);
@@ -123,7 +125,7 @@ static int rdmafsd_read_args(struct rdmafsd_rq *rq, u64 *pos, u32 *len)
 }
 
 /**
- * rdmafsd_op_read - RFP_READ
+ * rdmafsd_op_read - serve RFP_READ
  * @rq: the request
  *
  * Return: see rdmafsd_op_fn.
@@ -150,13 +152,14 @@ int rdmafsd_op_read(struct rdmafsd_rq *rq)
 }
 
 /**
- * rdmafsd_now_read - RFP_READ of a little that is in the page cache
+ * rdmafsd_now_read - serve a small RFP_READ from the page cache where it arrived
  * @rq: the request
  *
- * Where it arrived: must not block.  The attributes that the reply needs are
- * in memory on the file systems that rdmafsd_cached_read() knows.
+ * The attributes that the reply needs are in memory on the file systems that
+ * rdmafsd_cached_read() supports.
  *
- * Return: 0, or -EAGAIN: for a thread, whatever it is.
+ * Context: process, does not sleep.
+ * Return: 0; -EAGAIN: the request is for a thread, which finds any error again.
  */
 int rdmafsd_now_read(struct rdmafsd_rq *rq)
 {
@@ -188,8 +191,8 @@ static int rdmafsd_write_iocb_flags(u32 stable, u32 flags)
 }
 
 /*
- * What has been appended must not be asked for again: the client is not told that memory was
- * short, as it is if nothing was appended for that.
+ * The client must not send an append again once data was appended.  So it is not told of -ENOMEM
+ * or -EAGAIN then, at which it would.  It is told of these if nothing was appended.
  */
 static int rdmafsd_append_error(int err)
 {
@@ -202,7 +205,7 @@ static ssize_t rdmafsd_append_do(struct rdmafsd_rq *rq, struct kiocb *kiocb, u32
 	ssize_t done;
 	int err;
 
-	/* Made stable by itself, so that it is known which of the two has failed. */
+	/* Append and sync in two steps, so that it is known which of them has failed. */
 	kiocb->ki_flags &= ~(IOCB_DSYNC | IOCB_SYNC);
 	done = vfs_iocb_iter_write(kiocb->ki_filp, kiocb, &rq->req->data);
 	if (done < 0 && IS_SYNC(inode))
@@ -253,8 +256,8 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
 	done = rdmafsd_write_do(rq, &kiocb, stable);
 	rdmafsd_change_end(&chg);
 	/*
-	 * A stable write consumes errors that unstable ones before it have left
-	 * behind: their writers must learn of it.
+	 * A stable write consumes the errors that unstable writes before it have left behind:
+	 * the clients of those writes must learn of it, by the verifier.
 	 */
 	if (stable != RFP_UNSTABLE)
 		rdmafsd_claim_check_wb(rq->exp, rq->state->claim);
@@ -272,7 +275,7 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
 }
 
 /**
- * rdmafsd_op_write - RFP_WRITE
+ * rdmafsd_op_write - serve RFP_WRITE
  * @rq: the request
  *
  * Return: see rdmafsd_op_fn.
@@ -316,14 +319,14 @@ static int rdmafsd_commit_range(struct rdmafsd_state *st, loff_t start, loff_t e
 	if (st->file->f_op->fsync)
 		err = vfs_fsync_range(st->file, start, end, datasync);
 	moved = rdmafsd_claim_check_wb(st->exp, st->claim);
-	/* Failed in another way than by writeback: still nothing was promised. */
+	/* It has failed, but not by a writeback error: nothing is stable then either. */
 	if (err && !moved)
 		atomic64_inc(&st->exp->verf_gen);
 	return err;
 }
 
 /**
- * rdmafsd_op_commit - RFP_COMMIT
+ * rdmafsd_op_commit - serve RFP_COMMIT
  * @rq: the request
  *
  * Return: see rdmafsd_op_fn.
@@ -346,7 +349,10 @@ int rdmafsd_op_commit(struct rdmafsd_rq *rq)
 		return -EINVAL;
 	if (count && count - 1 < (u64)LLONG_MAX - start)
 		end = start + count - 1;
-	/* It moves the verifier when it fails: what is not there then is written again. */
+	/*
+	 * COMMIT may be executed twice: when it fails it moves the verifier, and the client
+	 * writes again what is not stable.
+	 */
 	rq->again = true;
 	err = rdmafsd_rq_state(rq, le64_to_cpu(creq->stateid));
 	if (err)
@@ -361,13 +367,14 @@ int rdmafsd_op_commit(struct rdmafsd_rq *rq)
 	return rdmafsd_rep_attr(rq, rq->state->file->f_path.dentry);
 }
 
-/* Most that is allocated, or let go of, by one request. */
+/* The most bytes that one request allocates or frees. */
 #define RDMAFSD_FALLOCATE_MAX	SZ_1G
 
 /*
- * The part of a FALLOCATE that is done at once: its thread, its slot and the file's lock
- * are not kept for a whole disk.  What shifts the rest of the file has no parts.  Nor is
- * there much behind the end of the file to be taken away, and that may be far.
+ * Length of the part of a FALLOCATE that this request does; the client asks for the rest.  So a
+ * request does not keep its thread, its slot and the file's lock for the time of a whole disk.
+ * Modes that shift the rest of the file can't be done in parts.  A hole behind the end of the
+ * file is punched at once: there is little to be freed, and its end may be far away.
  */
 static u64 rdmafsd_fallocate_part(struct inode *inode, u32 mode, u64 offset, u64 length)
 {
@@ -388,7 +395,7 @@ static int rdmafsd_fallocate_reply(struct rdmafsd_rq *rq, u64 done,
 }
 
 /**
- * rdmafsd_op_fallocate - RFP_FALLOCATE
+ * rdmafsd_op_fallocate - serve RFP_FALLOCATE
  * @rq: the request
  *
  * Return: see rdmafsd_op_fn.
@@ -410,7 +417,7 @@ int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
 	mode = le32_to_cpu(freq->mode);
 	if (!length || offset > LLONG_MAX || length > LLONG_MAX)
 		return -EINVAL;
-	/* As it would be told for all of it, before a part is done. */
+	/* Check the whole range before a part is done, as the VFS would for the whole range. */
 	if (length > LLONG_MAX - offset)
 		return -EFBIG;
 	err = rdmafsd_rq_state(rq, le64_to_cpu(freq->stateid));
@@ -418,7 +425,7 @@ int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
 		err = rdmafsd_rq_enter(rq);
 	if (err)
 		return err;
-	/* Modes that this kernel does not know are refused by VFS. */
+	/* The VFS refuses modes that this kernel does not know. */
 	dentry = rq->state->file->f_path.dentry;
 	if (offset + length > dentry->d_sb->s_maxbytes)
 		return -EFBIG;
@@ -432,10 +439,10 @@ int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
 }
 
 /**
- * rdmafsd_op_seek - RFP_SEEK
+ * rdmafsd_op_seek - serve RFP_SEEK
  * @rq: the request
  *
- * The file's own position moves, too: nothing here depends on it.
+ * This moves the position of the struct file, too, on which nothing in the server depends.
  *
  * Return: see rdmafsd_op_fn.
  */

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * ATTACH and SETCRED: entering an export, and saying who one's users are.
- */
+/* ATTACH and SETCRED: entering an export, and registering the users of a client. */
 #include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -32,13 +30,13 @@ static void rdmafsd_attach_fill(struct rdmafsd_export *exp, struct rfp_attach_re
 }
 
 /**
- * rdmafsd_op_attach - RFP_ATTACH
+ * rdmafsd_op_attach - serve RFP_ATTACH
  * @rq: the request
  *
- * Needs no credentials: the root's attributes and handle are for everybody who
- * may mount.
+ * Needs no credentials: any client that may mount gets the attributes and the handle of the
+ * root.
  *
- * Return: see rdmafsd_op_fn.
+ * Return: see rdmafsd_op_fn; -ENOENT: no live export has the name.
  */
 int rdmafsd_op_attach(struct rdmafsd_rq *rq)
 {
@@ -96,7 +94,7 @@ static int rdmafsd_groups_take(struct rdmafsd_rq *rq, u32 n, struct group_info *
 }
 
 /**
- * rdmafsd_op_setcred - RFP_SETCRED
+ * rdmafsd_op_setcred - serve RFP_SETCRED
  * @rq: the request
  *
  * Return: see rdmafsd_op_fn.
