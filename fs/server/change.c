@@ -222,9 +222,7 @@ void rdmafsd_change_made(struct inode *inode)
 {
 	if (rdmafsd_has_version(inode))
 		inode_maybe_inc_iversion(inode, false);
-	/*
-	 * The change comes before its count.  Pairs with the acquire in rdmafsd_cookie_base().
-	 */
+	/* The change comes before its count.  Pairs with the acquire in rdmafsd_cookie_base(). */
 	atomic64_inc_return_release(&rdmafsd_changing_of(inode)->count);
 }
 

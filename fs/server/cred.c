@@ -106,9 +106,7 @@ static void rdmafsd_ident_come(struct rdmafsd_session *ses, struct rdmafsd_ident
 	spin_unlock(&ses->lru_lock);
 }
 
-/*
- * Move an identity to the end of the LRU list: at most once in a jiffy, to keep the lock free.
- */
+/* Move an identity to the end of the LRU list: at most once in a jiffy, to keep the lock free. */
 static void rdmafsd_ident_used(struct rdmafsd_session *ses, struct rdmafsd_ident *ident)
 {
 	unsigned long now = jiffies;

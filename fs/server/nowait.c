@@ -178,9 +178,7 @@ ssize_t rdmafsd_cached_read(struct file *file, loff_t pos, struct iov_iter *to)
 			got = -EAGAIN;
 		put_page(bv[i].bv_page);
 	}
-	/*
-	 * The file may have been truncated meanwhile: bytes that were cut off must not be told.
-	 */
+	/* The file may have been truncated meanwhile: bytes that were cut off must not be told. */
 	return got > 0 && i_size_read(file_inode(file)) < pos + got ? -EAGAIN : got;
 }
 

@@ -83,6 +83,7 @@ static int rdmafsd_lookup_run(struct rdmafsd_rq *rq, struct dentry *dir,
  * rdmafsd_op_lookup - serve RFP_LOOKUP
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_lookup(struct rdmafsd_rq *rq)
@@ -134,6 +135,7 @@ static int rdmafsd_readlink_run(struct rdmafsd_rq *rq, struct dentry *dentry)
  *
  * Needs no credentials: the permissions of a symbolic link mean nothing.
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_readlink(struct rdmafsd_rq *rq)
@@ -256,9 +258,7 @@ static bool rdmafsd_raw_is_reserved(const struct rdmafsd_readdir *r, const struc
 		return true;
 	if (raw->ino != READ_ONCE(r->rq->exp->orphans_ino))
 		return false;
-	/*
-	 * Another object may have the same number, such as one in a subvolume: look at this one.
-	 */
+	/* Another object may have the same number, such as one in a subvolume: look at this one. */
 	dentry = rdmafsd_lookup_there(r->rq->exp, r->dir, &name);
 	if (!IS_ERR(dentry))
 		dput(dentry);
@@ -441,9 +441,7 @@ static int rdmafsd_readdir_run(struct rdmafsd_rq *rq, struct dentry *dir, u64 co
 	r.file = dentry_open(&path, O_RDONLY | O_DIRECTORY | O_LARGEFILE, current_cred());
 	if (IS_ERR(r.file))
 		return PTR_ERR(r.file);
-	/*
-	 * ext4 and others use positions of 64 bits then, so that hardly any two names share one.
-	 */
+	/* ext4 and others use positions of 64 bits then, so that hardly any two names share one. */
 	r.file->f_mode |= FMODE_64BITHASH;
 	err = rdmafsd_readdir_list(&r, cookie, count);
 	rdmafsd_file_close(r.file);
@@ -454,6 +452,7 @@ static int rdmafsd_readdir_run(struct rdmafsd_rq *rq, struct dentry *dir, u64 co
  * rdmafsd_op_readdir - serve RFP_READDIR
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn; -ERANGE if the client's room does not hold a single entry.
  */
 int rdmafsd_op_readdir(struct rdmafsd_rq *rq)

@@ -2,17 +2,17 @@
 /*
  * Operations on names: MKDIR, MKNOD, SYMLINK, LINK, UNLINK, RMDIR, RENAME.
  *
- * All the same way: ask to write to the mount, lock the directory (or two),
- * look the name up, do it, unlock, and only then bring directory and object to
- * stable storage and read their attributes.  Where another server holds a
- * delegation of an object it is asked for it, and the client to come again.
+ * Each of them takes the mount's write counts, locks the directory (or two), looks the name up,
+ * makes the change and unlocks.  Only then it brings directory and object to stable storage and
+ * reads their attributes.  If another server holds a delegation of an object, that server is
+ * asked to return it, and the client to send the request again.
  *
- * Names never cross a mount: what stands under a mount point of the server is
- * what clients see, and a directory that is one can't be removed or replaced
- * (VFS says EBUSY).
+ * Names never cross a mount: at a mount point of the server clients see the directory that is
+ * covered, not the file system that is mounted there.  A directory that is a mount point can't
+ * be removed or replaced (the VFS says EBUSY).
  *
- * A file that is open, or may be, gets another name, which clients do not see, before its
- * last one is removed or another object is moved over it: opened.c.
+ * Before a file that is open, or may be, loses its last name by a removal or by a rename of
+ * another object over it, the file gets another name, which clients do not see: opened.c.
  */
 #include <linux/filelock.h>
 #include <linux/fsnotify.h>
@@ -23,12 +23,12 @@
 #include "server.h"
 
 /**
- * struct rdmafsd_named - a name that was made or removed
- * @obj:  what it stands for, or did; put by whoever has this structure
- * @ochg: the object's change
- * @dchg: that of the directory
+ * struct rdmafsd_named - a name that was made or removed, on the stack of the request
+ * @obj:   the object of the name, a reference of the task that has this structure
+ * @ochg:  the object's change
+ * @dchg:  the change of the directory
  * @other: nothing was done, for the name had become another file's
- * @kept: it has another name, which clients do not see and which is on stable storage
+ * @kept:  the object got another name, which clients do not see and which is on stable storage
  */
 struct rdmafsd_named {
 	struct dentry *obj;
@@ -38,7 +38,7 @@ struct rdmafsd_named {
 	bool kept;
 };
 
-/* A reply to the change of a name that an object has lost or got besides. */
+/* Reply to a request that has removed one name of an object, or has added one. */
 static int rdmafsd_name_reply(struct rdmafsd_rq *rq, struct dentry *dir,
 			      const struct rdmafsd_named *n)
 {
@@ -61,14 +61,14 @@ static int rdmafsd_name_commit(struct rdmafsd_rq *rq, struct dentry *obj, struct
 }
 
 /**
- * struct rdmafsd_make - something to be made
- * @dir:    where
- * @name:   how it will be called
+ * struct rdmafsd_make - an object to be made, on the stack of the request
+ * @dir:    the directory to make it in, a reference of the caller
+ * @name:   its name
  * @mode:   type and permissions, before the umask
- * @umask:  the caller's
- * @dev:    of a device node
- * @target: of a symbolic link
- * @chg:    the change of @dir, once it is done
+ * @umask:  the caller's umask
+ * @dev:    device number of a device node
+ * @target: target of a symbolic link
+ * @chg:    the change of @dir, once the object is made
  */
 struct rdmafsd_make {
 	struct dentry *dir;
@@ -98,7 +98,7 @@ static int rdmafsd_make_vfs(struct rdmafsd_make *m, struct dentry *dentry)
 	}
 }
 
-/* A node of 0:0 is a whiteout: a mark, that leads to no device. */
+/* A character device 0:0 is a whiteout, a mark that leads to no device: any export may have it. */
 static bool rdmafsd_make_allowed(struct rdmafsd_rq *rq, const struct rdmafsd_make *m)
 {
 	bool device = S_ISCHR(m->mode) || S_ISBLK(m->mode);
@@ -133,7 +133,7 @@ static struct dentry *rdmafsd_make_locked(struct rdmafsd_rq *rq, struct rdmafsd_
 	return ERR_PTR(err);
 }
 
-/* The object, its handle, and the directory. */
+/* Reply with the object's attributes and handle, and the directory's attributes. */
 static int rdmafsd_make_reply(struct rdmafsd_rq *rq, struct dentry *obj,
 			      const struct rdmafsd_make *m)
 {
@@ -154,7 +154,7 @@ static int rdmafsd_make_run(struct rdmafsd_rq *rq, struct rdmafsd_make *m)
 	struct dentry *dentry;
 	int ro_err, err;
 
-	/* A name that is taken is EEXIST also where nothing may be written. */
+	/* A name that exists is answered EEXIST also where nothing may be written. */
 	ro_err = rdmafsd_rq_want_write(rq);
 	inode_lock_nested(dir, I_MUTEX_PARENT);
 	dentry = rdmafsd_make_locked(rq, m, ro_err);
@@ -209,9 +209,10 @@ static int rdmafsd_make(struct rdmafsd_rq *rq, struct rdmafsd_make *m, const str
 }
 
 /**
- * rdmafsd_op_mkdir - RFP_MKDIR
+ * rdmafsd_op_mkdir - serve RFP_MKDIR
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_mkdir(struct rdmafsd_rq *rq)
@@ -228,9 +229,10 @@ int rdmafsd_op_mkdir(struct rdmafsd_rq *rq)
 }
 
 /**
- * rdmafsd_op_mknod - RFP_MKNOD
+ * rdmafsd_op_mknod - serve RFP_MKNOD
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_mknod(struct rdmafsd_rq *rq)
@@ -258,9 +260,10 @@ int rdmafsd_op_mknod(struct rdmafsd_rq *rq)
 }
 
 /**
- * rdmafsd_op_symlink - RFP_SYMLINK
+ * rdmafsd_op_symlink - serve RFP_SYMLINK
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_symlink(struct rdmafsd_rq *rq)
@@ -322,7 +325,7 @@ static int rdmafsd_link_run(struct rdmafsd_rq *rq, struct dentry *obj, struct de
 	int err;
 
 	err = rdmafsd_rq_enter(rq);
-	/* It has no name to be given another one beside. */
+	/* To clients it has no name left, so it can't get another one. */
 	if (!err && rdmafsd_is_orphan(rq->exp, d_inode(obj)) && d_inode(obj)->i_nlink < 2)
 		err = -ENOENT;
 	if (!err)
@@ -339,9 +342,10 @@ static int rdmafsd_link_run(struct rdmafsd_rq *rq, struct dentry *obj, struct de
 }
 
 /**
- * rdmafsd_op_link - RFP_LINK
+ * rdmafsd_op_link - serve RFP_LINK
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_link(struct rdmafsd_rq *rq)
@@ -375,9 +379,9 @@ int rdmafsd_op_link(struct rdmafsd_rq *rq)
 #define RDMAFSD_NAME_TRIES	16
 
 /*
- * Shall what failed be tried again at once?  Only where the name was another file's (@other):
- * delegations of others are not waited for, nor what the file system itself says to do later;
- * and where a name is another file's as often as one looks the client comes again.
+ * Should the server try again at once?  Only if the name had become another file's (@other), and
+ * not for ever: after RDMAFSD_NAME_TRIES times the client is told to send the request again.
+ * The server waits neither for delegations, nor where the file system itself asks to try later.
  */
 static bool rdmafsd_name_again(bool other, int *err, struct inode **delegated,
 			       unsigned int *tries)
@@ -408,7 +412,10 @@ static int rdmafsd_remove_vfs(struct rdmafsd_rq *rq, struct dentry *dir, bool rm
 	return err;
 }
 
-/* The name may have become another's while it was not locked: once more, then. */
+/*
+ * Remove a name in a locked directory.  The name may have become another object's since
+ * rdmafsd_leaving_begin() looked: then set @n->other, and the caller begins anew.
+ */
 static int rdmafsd_remove_locked(struct rdmafsd_rq *rq, struct dentry *dir,
 				 const struct rfp_str *name, bool rmdir,
 				 const struct rdmafsd_leaving *l, struct rdmafsd_named *n,
@@ -421,9 +428,8 @@ static int rdmafsd_remove_locked(struct rdmafsd_rq *rq, struct dentry *dir,
 	if (IS_ERR(dentry))
 		return PTR_ERR(dentry);
 	/*
-	 * Two references: the last one would have its inode taken away with the
-	 * name, here with the lock held, and the reply tells what became of the
-	 * object.
+	 * Keep a second reference.  The last one would free the inode with the name, here with
+	 * the lock held, and the reply tells the object's attributes after the removal.
 	 */
 	n->obj = dget(dentry);
 	n->other = (!rmdir && !rdmafsd_leaving_is(l, dentry)) ||
@@ -433,7 +439,10 @@ static int rdmafsd_remove_locked(struct rdmafsd_rq *rq, struct dentry *dir,
 	return err;
 }
 
-/* Try once to remove a name; @n->obj is to be put when nothing is locked. */
+/*
+ * Try once to remove a name.  On success @n->obj is to be put by the caller, with nothing
+ * locked.
+ */
 static int rdmafsd_remove_try(struct rdmafsd_rq *rq, struct dentry *dir,
 			      const struct rfp_str *name, bool rmdir, struct rdmafsd_named *n,
 			      struct inode **delegated)
@@ -490,7 +499,10 @@ static int rdmafsd_remove_run(struct rdmafsd_rq *rq, struct dentry *dir,
 		err = rdmafsd_remove_do(rq, dir, name, rmdir, &n);
 	if (err)
 		return err;
-	/* To commit a file may write its data, which goes if nobody comes back for it. */
+	/*
+	 * If the file was kept only the directory is committed.  To commit the file, too, may
+	 * write its data, which is in vain if no client comes back for it.
+	 */
 	err = n.kept ? rdmafsd_commit(rq->exp, dir) : rdmafsd_name_commit(rq, n.obj, dir);
 	if (!err)
 		err = rdmafsd_name_reply(rq, dir, &n);
@@ -522,9 +534,10 @@ static int rdmafsd_remove(struct rdmafsd_rq *rq, bool rmdir)
 }
 
 /**
- * rdmafsd_op_unlink - RFP_UNLINK
+ * rdmafsd_op_unlink - serve RFP_UNLINK
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_unlink(struct rdmafsd_rq *rq)
@@ -533,9 +546,10 @@ int rdmafsd_op_unlink(struct rdmafsd_rq *rq)
 }
 
 /**
- * rdmafsd_op_rmdir - RFP_RMDIR
+ * rdmafsd_op_rmdir - serve RFP_RMDIR
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_rmdir(struct rdmafsd_rq *rq)
@@ -544,18 +558,19 @@ int rdmafsd_op_rmdir(struct rdmafsd_rq *rq)
 }
 
 /**
- * struct rdmafsd_rename - a rename under way
- * @od:	   old directory
- * @nd:	   new directory
+ * struct rdmafsd_rename - a rename under way, on the stack of the request
+ * @od:    old directory, a reference of the caller
+ * @nd:    new directory, a reference of the caller
  * @oname: old name
  * @nname: new name
  * @flags: RENAME_*
- * @moved: what had the old name, once it is done; put when nothing is locked
- * @mchg:  its change
+ * @mchg:  the change of @moved
  * @ochg:  the change of @od
- * @nchg:  that of @nd, if it is another one
- * @gone:  what had the new name, once it is done; put when nothing is locked,
- *	   for its inode may go with it
+ * @nchg:  the change of @nd, if it is not @od
+ * @moved: the object that had the old name, once the rename is done, a reference; put when
+ *         nothing is locked
+ * @gone:  the dentry that had the new name, once the rename is done, a reference; put when
+ *         nothing is locked, for its inode may be freed with it
  * @other: nothing was done, for the new name had become another file's
  */
 struct rdmafsd_rename {
@@ -576,7 +591,7 @@ static int rdmafsd_rename_check(struct rdmafsd_rename *r, struct dentry *old,
 		return -EEXIST;
 	if ((r->flags & RENAME_EXCHANGE) && d_really_is_negative(new))
 		return -ENOENT;
-	/* One directory would move into itself. */
+	/* A directory would move into itself. */
 	if (old == trap)
 		return -EINVAL;
 	if (new == trap)
@@ -621,7 +636,7 @@ static int rdmafsd_rename_vfs(struct rdmafsd_rq *rq, struct rdmafsd_rename *r,
 	return err;
 }
 
-/* Only what takes the place of another object removes its name. */
+/* Only a rename that may replace an object removes that object's name. */
 static bool rdmafsd_rename_replaces(const struct rdmafsd_rename *r)
 {
 	return !(r->flags & (RENAME_NOREPLACE | RENAME_EXCHANGE));
@@ -652,7 +667,7 @@ static int rdmafsd_rename_locked(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 	return err;
 }
 
-/* Where there is nothing to be moved, what would be replaced is not to be touched. */
+/* Check that the old name exists: if not, the object that would be replaced must not be touched. */
 static int rdmafsd_rename_source(struct rdmafsd_rq *rq, const struct rdmafsd_rename *r)
 {
 	struct dentry *old = rdmafsd_lookup_there(rq->exp, r->od, &r->oname);
@@ -685,7 +700,7 @@ static int rdmafsd_rename_try(struct rdmafsd_rq *rq, struct rdmafsd_rename *r,
 			unlock_rename(r->nd, r->od);
 		}
 	}
-	/* Moved over itself it has kept its name. */
+	/* An object that is moved over itself has kept its name. */
 	rdmafsd_leaving_end(rq, &l, !err && l.obj && d_inode(l.obj) != d_inode(r->moved));
 	rdmafsd_rq_drop_write(rq);
 	rdmafsd_leaving_put(rq, &l);
@@ -709,14 +724,15 @@ static int rdmafsd_rename_commit(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 {
 	int err;
 
-	/* The new name first: a crash between the two leaves one too many. */
+	/* Commit the new name first: a crash between the two leaves a name too many, not none. */
 	err = rdmafsd_commit(rq->exp, r->nd);
 	if (!err && r->od != r->nd)
 		err = rdmafsd_commit(rq->exp, r->od);
 	/*
-	 * A journal has it all in one transaction.  Without one there is the object
-	 * itself left; and btrfs, told of the directory alone, loses a symbolic link
-	 * with several names that replaced something: so may others.
+	 * A journal has all of the rename in one transaction.  Without a journal the object
+	 * itself has to be committed, too.  btrfs is one that needs it: if only the directory is
+	 * committed, it loses a symbolic link with several names that replaced another object.
+	 * Other file systems may do so.
 	 */
 	if (!err && rq->exp->commit != RDMAFSD_COMMIT_CALL)
 		err = rdmafsd_commit(rq->exp, r->moved);
@@ -770,9 +786,10 @@ static int rdmafsd_rename_flags(u32 wire, unsigned int *flags)
 }
 
 /**
- * rdmafsd_op_rename - RFP_RENAME
+ * rdmafsd_op_rename - serve RFP_RENAME
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_rename(struct rdmafsd_rq *rq)

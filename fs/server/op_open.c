@@ -2,21 +2,19 @@
 /*
  * OPEN, CREATE, CLOSE.
  *
- * dentry_open() asks no permission: what open(2) asks on its way is asked
- * here.  CREATE opens the file that it has just made without asking, since the
- * mode that a file is created with binds everybody but its creator's open.  An
- * open that is shown to have been granted before (its session was lost) is not
- * asked for permission either, as the file itself, had it stayed open, would not
- * have been.
+ * dentry_open() checks no permission, so the checks that open(2) makes on its way are made here.
+ * CREATE opens the file that it has just made without a check, since the mode that a file is
+ * created with does not bind the open that creates it.  An open that the client proves to have
+ * been granted before (its session was lost) is not checked either: had the file stayed open it
+ * would not have been checked again.
  *
- * Only regular files are opened.  A FIFO, socket or device means something on
- * the client's machine and nothing here; opening one could block or have
- * effects.  CREATE that meets something else than a regular file says what:
- * RFP_EISDIR, RFP_ELOOP (a symbolic link), RFP_EOPNOTSUPP (the rest), after
- * which the client looks it up.
+ * Only regular files are opened.  A FIFO, socket or device means something on the client's
+ * machine and nothing on the server; to open one could block or have effects.  CREATE that finds
+ * another type of object under the name says which: RFP_EISDIR, RFP_ELOOP (a symbolic link) or
+ * RFP_EOPNOTSUPP (the rest).  The client then looks the name up.
  *
- * Append-only files may be opened for writing, but WRITE then appends or fails:
- * with other systems' O_APPEND the flag would have to travel.
+ * Append-only files may be opened for writing, but WRITE then appends or fails: the open does
+ * not tell whether the client's file has O_APPEND.
  */
 #include <linux/fs.h>
 #include <linux/posix_acl.h>
@@ -49,13 +47,14 @@ static int rdmafsd_open_mask(u32 flags)
 }
 
 /**
- * struct rdmafsd_opening - an open on its way
- * @flags:   RFP_OPEN_* that it is asked for with
- * @made:    its file was made for it, by this very request
- * @before:  number of the claim that it is proven to have had before, or 0
- * @claim:   its claim, until a state has it
- * @number:  the claim's, once that is of the file
- * @stateid: the state's, once there is one
+ * struct rdmafsd_opening - an open on its way, on the stack of the request
+ * @flags:   RFP_OPEN_* of the request
+ * @made:    this very request has made the file
+ * @before:  number of the claim by which the client has proven to have had the file open before,
+ *           or 0
+ * @claim:   the open's claim, owned by the request until a state has it
+ * @number:  number of the claim, once the claim belongs to the file
+ * @stateid: the state's id, once there is a state
  */
 struct rdmafsd_opening {
 	u32 flags;
@@ -66,7 +65,7 @@ struct rdmafsd_opening {
 	u64 stateid;
 };
 
-/* Has the caller had this very open before? */
+/* Does the proof show that the same client and user had this file open before with these flags? */
 static bool rdmafsd_open_proven(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags,
 				const struct rfp_proof *proof)
 {
@@ -124,8 +123,9 @@ static int rdmafsd_open_file(struct rdmafsd_rq *rq, struct dentry *dentry, u32 f
 	int err;
 
 	/*
-	 * Leases are broken without waiting for those who have them: the client comes again.
-	 * To a file that was made for it just now it can't: that would be there already.
+	 * Break leases without waiting for their holders: the client sends the request again.
+	 * But if this request has just made the file, wait: sent again, it would find that the
+	 * file exists.
 	 */
 	file = dentry_open(&path, rdmafsd_open_flags(flags) | (o->made ? 0 : O_NONBLOCK),
 			   current_cred());
@@ -144,7 +144,7 @@ static int rdmafsd_open_file(struct rdmafsd_rq *rq, struct dentry *dentry, u32 f
 	return err;
 }
 
-/* Open a file to which the caller has been admitted, and make it known. */
+/* Open a file for a caller whose permission has been checked, and give the open a stateid. */
 static int rdmafsd_open_do(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags,
 			   struct rdmafsd_opening *o)
 {
@@ -155,7 +155,7 @@ static int rdmafsd_open_do(struct rdmafsd_rq *rq, struct dentry *dentry, u32 fla
 	o->number = o->claim->id;
 	err = rdmafsd_open_file(rq, dentry, flags, o);
 	if (!err)
-		o->claim = NULL;	/* the state's, which may be gone already */
+		o->claim = NULL;	/* the state's, which may be freed already */
 	return err;
 }
 
@@ -173,20 +173,26 @@ static int rdmafsd_open_existing(struct rdmafsd_rq *rq, struct dentry *dentry,
 	return err;
 }
 
-/* Room for it, before anything is changed for it. */
+/* Take room for the open, before anything is changed for it. */
 static int rdmafsd_open_begin(struct rdmafsd_rq *rq, struct rdmafsd_opening *o)
 {
 	o->claim = rdmafsd_claim_new(rq->ses->client, o->before);
 	return PTR_ERR_OR_ZERO(o->claim);
 }
 
-/* Is this what the client had before?  Or that is open beside this, and keeps its place. */
+/*
+ * Has this open taken up the claim that the client had before?  If not, a state still has that
+ * claim, which keeps its place.
+ */
 static bool rdmafsd_open_former(const struct rdmafsd_opening *o)
 {
 	return o->before && o->number == o->before;
 }
 
-/* It has come to nothing.  For what it had before the client may come again. */
+/*
+ * The open has failed.  If it had taken up the claim of before, the client may come back for
+ * that.
+ */
 static void rdmafsd_open_fail(struct rdmafsd_rq *rq, struct rdmafsd_opening *o)
 {
 	rdmafsd_claim_put(rq->exp, o->claim, rdmafsd_open_former(o));
@@ -200,8 +206,8 @@ static int rdmafsd_open_check_flags(u32 flags)
 }
 
 /*
- * The client does not learn of an open whose reply can't be made, nor come back for it;
- * but for what it had before it may.
+ * Close an open whose reply can't be made.  The client does not learn of it, and will not come
+ * back for it.  But if it had taken up the claim of before, the client may come back for that.
  */
 static void rdmafsd_open_undo(struct rdmafsd_rq *rq, const struct rdmafsd_opening *o)
 {
@@ -244,9 +250,10 @@ static int rdmafsd_open_run(struct rdmafsd_rq *rq, struct dentry *dentry,
 }
 
 /**
- * rdmafsd_op_open - RFP_OPEN
+ * rdmafsd_op_open - serve RFP_OPEN
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_open(struct rdmafsd_rq *rq)
@@ -280,6 +287,18 @@ int rdmafsd_op_open(struct rdmafsd_rq *rq)
 	return err;
 }
 
+/**
+ * struct rdmafsd_create - a CREATE on its way, on the stack of the request
+ * @dir:     the directory, a reference of the caller
+ * @name:    the name
+ * @mode:    permissions, before the umask
+ * @umask:   the caller's umask
+ * @how:     RFP_CREATE_*
+ * @created: the file is new: this request has made it, or the same request in a lost session may
+ *           have
+ * @open:    the open of the file
+ * @chg:     the change of @dir
+ */
 struct rdmafsd_create {
 	struct dentry *dir;
 	struct rfp_str name;
@@ -288,18 +307,19 @@ struct rdmafsd_create {
 	u32 how;
 	bool created;
 	struct rdmafsd_opening open;
-	struct rdmafsd_change chg;	/* of the directory */
+	struct rdmafsd_change chg;
 };
 
 /**
- * rdmafsd_create_mode - the mode of something new
- * @dir:   where; its i_rwsem is held
- * @mode:  as the caller asked
- * @umask: the caller's
+ * rdmafsd_create_mode - work out the permissions of a new object
+ * @dir:   the directory to make it in
+ * @mode:  permissions that the caller asked for
+ * @umask: the caller's umask
  *
- * A default ACL of the directory takes the place of the umask.  The umask of
- * the running thread is 0, and so takes nothing away in VFS.
+ * A default ACL of the directory takes the place of the umask.  The umask of the running thread
+ * is 0, so the VFS takes nothing else away.
  *
+ * Context: process, may sleep; the i_rwsem of @dir is held.
  * Return: permissions.
  */
 umode_t rdmafsd_create_mode(struct dentry *dir, u32 mode, u32 umask)
@@ -317,14 +337,15 @@ umode_t rdmafsd_create_mode(struct dentry *dir, u32 mode, u32 umask)
 }
 
 /**
- * rdmafsd_lookup_again - the dentry of something just created
- * @dir:    where; its i_rwsem is held
- * @dentry: what it was created with; the caller's reference goes
+ * rdmafsd_lookup_again - get the dentry of an object that was just created
+ * @dir:    the directory
+ * @dentry: the dentry that it was created with; the caller's reference goes
  * @name:   its name
  *
- * Some file systems instantiate another dentry than the one they were given.
+ * Some file systems instantiate another dentry than the one that they were given.
  *
- * Return: a positive dentry or an ERR_PTR.
+ * Context: process, may sleep; the i_rwsem of @dir is held.
+ * Return: a positive dentry, referenced, or an ERR_PTR.
  */
 struct dentry *rdmafsd_lookup_again(struct dentry *dir, struct dentry *dentry,
 				    const struct rfp_str *name)
@@ -340,7 +361,7 @@ struct dentry *rdmafsd_lookup_again(struct dentry *dir, struct dentry *dentry,
 	return dentry;
 }
 
-/* With the directory locked: find the name, or make it. */
+/* Find the name in the locked directory, or make the file. */
 static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 					    int ro_err)
 {
@@ -387,12 +408,12 @@ static struct dentry *rdmafsd_create_do(struct rdmafsd_rq *rq, struct rdmafsd_cr
 	int ro_err;
 
 	if (c->how & RFP_CREATE_NOT) {
-		/* In this order: a name that goes meanwhile shows in the cookie. */
+		/* Read the cookie first: if the name is removed meanwhile the cookie shows it. */
 		rdmafsd_change_none(rq, c->dir, &c->chg);
 		return rdmafsd_lookup_there(rq->exp, c->dir, &c->name);
 	}
 
-	/* That it exists already is better news than that it can't be made. */
+	/* That the file exists already is worth more to the client than that it can't be made. */
 	ro_err = rdmafsd_rq_want_write(rq);
 	inode_lock_nested(dir, I_MUTEX_PARENT);
 	dentry = rdmafsd_create_locked(rq, c, ro_err);
@@ -403,9 +424,9 @@ static struct dentry *rdmafsd_create_do(struct rdmafsd_rq *rq, struct rdmafsd_cr
 }
 
 /*
- * Was it made by the same request in a session that was lost?  Nobody knows, but if its
- * owner finds it as it would have been made he is given nothing that he has not: he could
- * change its mode.
+ * May the same request have made the file, in a session that was lost?  The server does not
+ * know.  But if the file is as that request would have made it, and belongs to the caller, then
+ * to open it gives the caller no more than it has: an owner could change the file's mode.
  */
 static bool rdmafsd_create_was_done(struct dentry *dentry)
 {
@@ -415,7 +436,7 @@ static bool rdmafsd_create_was_done(struct dentry *dentry)
 	       uid_eq(inode->i_uid, current_fsuid());
 }
 
-/* What binds its owner, too, whatever mode he gives it. */
+/* Check what binds the owner of a file, too, whatever mode the owner gives it. */
 static int rdmafsd_create_done_permission(struct rdmafsd_rq *rq, struct dentry *dentry,
 					  u32 flags)
 {
@@ -490,9 +511,10 @@ static int rdmafsd_create_run(struct rdmafsd_rq *rq, struct rdmafsd_create *c)
 }
 
 /**
- * rdmafsd_op_create - RFP_CREATE
+ * rdmafsd_op_create - serve RFP_CREATE
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_create(struct rdmafsd_rq *rq)
@@ -530,10 +552,11 @@ int rdmafsd_op_create(struct rdmafsd_rq *rq)
 }
 
 /**
- * rdmafsd_op_close - RFP_CLOSE
+ * rdmafsd_op_close - serve RFP_CLOSE
  * @rq: the request
  *
- * Return: see rdmafsd_op_fn.
+ * Context: see rdmafsd_op_fn.
+ * Return: see rdmafsd_op_fn; RFP_BADSTATE: there is no such open.
  */
 int rdmafsd_op_close(struct rdmafsd_rq *rq)
 {
@@ -546,7 +569,7 @@ int rdmafsd_op_close(struct rdmafsd_rq *rq)
 		return err;
 	id = le64_to_cpu(creq->stateid);
 	if (!rdmafsd_state_close(rq->ses, id, true)) {
-		/* Its export has ended, perhaps just now. */
+		/* Its export may have ended, perhaps just now: there may be a note of the open. */
 		rdmafsd_cut_closed(rq->ses, id);
 		return RFP_BADSTATE;
 	}

@@ -2,12 +2,11 @@
 /*
  * Extended attributes and ACLs.
  *
- * Offered are user. and the two POSIX ACLs, which travel in their xattr form
- * with ids of the initial user namespace but are handed to the file system as
- * what they are.  What "system." has else is a file system's private affair.
- * trusted. and security. are the server's own: what its overlays and its security
- * modules, and file capabilities there, rest on.  They are offered only where the
- * export says so, and then to those for whom VFS allows it.
+ * Clients are offered user. attributes and the two POSIX ACLs.  ACLs travel in the form of
+ * xattrs, with ids of the initial user namespace, but are handed to the file system as ACLs.
+ * Other attributes of "system." are private to a file system.  trusted. and security. belong to
+ * the server: its overlays, its security modules and its file capabilities rest on them.  They
+ * are offered only if the export says so, and then to those callers for whom the VFS allows it.
  */
 #include <linux/filelock.h>
 #include <linux/fs.h>
@@ -20,8 +19,8 @@
 #include "server.h"
 
 /**
- * struct rdmafsd_xattr - what a request is about
- * @dentry: the object
+ * struct rdmafsd_xattr - the attribute that a request is about, on the stack of the request
+ * @dentry: the object, a reference
  * @name:   the attribute's name, terminated
  * @acl:    it is a POSIX ACL
  */
@@ -32,10 +31,11 @@ struct rdmafsd_xattr {
 };
 
 /**
- * rdmafsd_xattr_offered - do clients of an export see this attribute?
+ * rdmafsd_xattr_offered - tell whether clients of an export see an attribute
  * @exp:  the export
  * @name: the attribute's full name
  *
+ * Context: any.
  * Return: true if so.
  */
 bool rdmafsd_xattr_offered(const struct rdmafsd_export *exp, const char *name)
@@ -48,7 +48,7 @@ bool rdmafsd_xattr_offered(const struct rdmafsd_export *exp, const char *name)
 		!strncmp(name, XATTR_SECURITY_PREFIX, XATTR_SECURITY_PREFIX_LEN));
 }
 
-/* Take handle and name apart, find the object, put on the credentials. */
+/* Decode handle and name, find the object, and put on the caller's credentials. */
 static int rdmafsd_xattr_begin(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
 {
 	struct rfp_str name;
@@ -72,7 +72,7 @@ static int rdmafsd_xattr_begin(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
 	return err;
 }
 
-/* The value's size, the value too if there is room; -ERANGE if too little. */
+/* Get the size of the value, and if @size is not 0 the value; -ERANGE if @size is too little. */
 static int rdmafsd_xattr_get(struct rdmafsd_xattr *x, void *buf, size_t size)
 {
 	struct posix_acl *acl;
@@ -104,7 +104,7 @@ static int rdmafsd_xattr_reply(struct rdmafsd_rq *rq, const void *buf, int len)
 	return 0;
 }
 
-/* Room that the client has, as it says and as transport knows; 0: just tell. */
+/* Bytes of room that the client has, by its own words and by transport's; 0: tell only the size. */
 static size_t rdmafsd_xattr_room(struct rdmafsd_rq *rq, const struct rfp_getxattr_req *greq)
 {
 	return min3(le32_to_cpu(greq->size), rq->req->read_max, (u32)RFP_XATTR_SIZE_MAX);
@@ -128,9 +128,10 @@ static int rdmafsd_getxattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x, 
 }
 
 /**
- * rdmafsd_op_getxattr - RFP_GETXATTR
+ * rdmafsd_op_getxattr - serve RFP_GETXATTR
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_getxattr(struct rdmafsd_rq *rq)
@@ -148,9 +149,10 @@ int rdmafsd_op_getxattr(struct rdmafsd_rq *rq)
 }
 
 /*
- * The VFS sets and removes ACLs, and file capabilities, only by waiting for whoever has a
- * delegation.  So that is asked for before: nfsd gives none again for a while, nor while it
- * takes one back.  No more is asked for than the caller may change.
+ * To set and remove ACLs and file capabilities, the VFS waits for the holder of a delegation.
+ * So the holder is asked here first, without waiting: nfsd gives no delegation again for a
+ * while, nor while it takes one back.  The holder is asked only if the caller may make the
+ * change.
  */
 static int rdmafsd_xattr_ask(struct rdmafsd_xattr *x)
 {
@@ -159,7 +161,7 @@ static int rdmafsd_xattr_ask(struct rdmafsd_xattr *x)
 	if (!S_ISREG(inode->i_mode))
 		return 0;
 	if (x->acl) {
-		/* The VFS would wait before it says so. */
+		/* The VFS would check this only after it has waited. */
 		if (!IS_POSIXACL(inode))
 			return -EOPNOTSUPP;
 		if (!inode_owner_or_capable(&nop_mnt_idmap, inode))
@@ -168,7 +170,7 @@ static int rdmafsd_xattr_ask(struct rdmafsd_xattr *x)
 		   !capable_wrt_inode_uidgid(&nop_mnt_idmap, inode, CAP_SETFCAP)) {
 		return 0;
 	}
-	/* -EWOULDBLOCK is -EAGAIN: the client comes again, see rdmafsd_deleg_end(). */
+	/* -EWOULDBLOCK is -EAGAIN: the client sends the request again, see rdmafsd_deleg_end(). */
 	return break_deleg(inode, O_WRONLY | O_NONBLOCK);
 }
 
@@ -177,7 +179,7 @@ static int rdmafsd_xattr_put(struct rdmafsd_xattr *x, const void *value, size_t 
 	struct inode *inode = d_inode(x->dentry), *delegated = NULL;
 	int err;
 
-	/* Whether the caller may, and what the value is to look like, is asked for there alone. */
+	/* Only vfs_setxattr() checks whether the caller may set them, and converts the value. */
 	if (size && !strcmp(x->name, XATTR_NAME_CAPS))
 		return vfs_setxattr(&nop_mnt_idmap, x->dentry, x->name, value, size, flags);
 	inode_lock(inode);
@@ -245,9 +247,10 @@ static int rdmafsd_xattr_flags(u32 wire, int *flags)
 }
 
 /**
- * rdmafsd_op_setxattr - RFP_SETXATTR
+ * rdmafsd_op_setxattr - serve RFP_SETXATTR
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_setxattr(struct rdmafsd_rq *rq)
@@ -317,9 +320,10 @@ static int rdmafsd_removexattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *
 }
 
 /**
- * rdmafsd_op_removexattr - RFP_REMOVEXATTR
+ * rdmafsd_op_removexattr - serve RFP_REMOVEXATTR
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_removexattr(struct rdmafsd_rq *rq)
@@ -360,7 +364,10 @@ static int rdmafsd_listxattr_run(struct rdmafsd_rq *rq, struct dentry *dentry, s
 	char *list;
 	ssize_t len;
 
-	/* The size alone has to be that of what would be sent: so always read. */
+	/*
+	 * Always read the list: if only the size is asked for, it must be that of the filtered
+	 * list.
+	 */
 	list = kvmalloc(XATTR_LIST_MAX, GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
@@ -379,9 +386,10 @@ static int rdmafsd_listxattr_run(struct rdmafsd_rq *rq, struct dentry *dentry, s
 }
 
 /**
- * rdmafsd_op_listxattr - RFP_LISTXATTR
+ * rdmafsd_op_listxattr - serve RFP_LISTXATTR
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_listxattr(struct rdmafsd_rq *rq)

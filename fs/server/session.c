@@ -164,9 +164,7 @@ static void rdmafsd_session_close(struct rdmafs_xprt_session *xs, void *ctx)
 	rdmafsd_session_put(ses);
 }
 
-/*
- * Find the first session with a serial of at least @serial, and take a reference to its memory.
- */
+/* Find the first session with a serial of at least @serial, and take a reference to its memory. */
 static struct rdmafsd_session *rdmafsd_session_next(unsigned long *serial)
 {
 	struct rdmafsd_session *ses;
