@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the administrator sees, at /sys/kernel/config/rdmafs:
+ * The administrator's interface, at /sys/kernel/config/rdmafs:
  *
- *	exports/LABEL/name	what clients mount; LABEL unless set
+ *	exports/LABEL/name	the name by which clients mount it; LABEL unless set
  *	exports/LABEL/path	the directory
  *	exports/LABEL/id	names the export in handles; crc32 of LABEL unless set
- *	exports/LABEL/secret	signs handles, 64 hex digits, for root's eyes;
+ *	exports/LABEL/secret	signs handles, 64 hex digits, readable by root only;
  *				random unless set
  *	exports/LABEL/read_only	0 or 1
- *	exports/LABEL/devices	1: device nodes may be made there
+ *	exports/LABEL/devices	1: clients may make device nodes there
  *	exports/LABEL/xattrs	user: user. attributes and ACLs; all: also trusted.
  *				and security.
  *	exports/LABEL/squash	none, root or all
- *	exports/LABEL/anonuid	who squashed users become
- *	exports/LABEL/anongid	their group
- *	exports/LABEL/mountpoint 1: not to be enabled where nothing is mounted
- *	exports/LABEL/enable	1 exports it; 0 ends that, once no request is at work
- *				in it, and closes what clients have open; clients
- *				then wait until it is 1 again (EBUSY before it has
- *				ended), or LABEL is gone
+ *	exports/LABEL/anonuid	the user that squashed callers become
+ *	exports/LABEL/anongid	the group that squashed callers become
+ *	exports/LABEL/mountpoint 1: don't enable the export if nothing is mounted there
+ *	exports/LABEL/enable	1 starts the export; 0 ends it: once no request is at
+ *				work in it, the files that clients have open are
+ *				closed; clients then wait until it is 1 again (EBUSY
+ *				before it has ended), or LABEL is removed
  *	ending			the ids of exports that have not ended yet
+ *	opens			opens of all clients
  *	ports/NUMBER/enable	1 listens there, on all addresses
  *	ports/NUMBER/max_connections	of all clients together, and more limits
- *	max_opens		files that all clients have open, and more limits
+ *	max_opens		files that all clients may have open, and more limits
  *
- * Limits of a port may be written at any time.  An enabled export's other
- * attributes can't be written (EBUSY).  Removing a directory ends the export.  Ending one
- * waits for its file system for a second at most: configfs lets nobody else make or
- * remove anything while somebody waits.  Enabling one does wait for it.
- * Handles survive a restart if id and secret are set to what they were:
- * rdmafsctl saves them.
+ * Limits may be written at any time.  An enabled export's other attributes can't be written
+ * (EBUSY).  Removing a directory ends the export.  To end an export waits for its file system
+ * for a second at most: configfs lets no other task make or remove anything meanwhile.  To
+ * enable one does wait for its file system.  Handles survive a restart if id and secret are set
+ * to what they were; rdmafsctl saves them.
  *
- * Each directory holds a reference to the module, by configfs.
+ * configfs holds a reference to the module for each directory.
  */
 #define pr_fmt(fmt) "rdmafsd: " fmt
 
@@ -50,13 +50,13 @@
 #define RDMAFSD_ANON_ID	65534	/* "nobody" */
 
 /**
- * struct rdmafsd_cfg - an export as it is written down
- * @item: its directory
- * @known: that there is such an export
- * @lock: guards the rest
- * @p:	  its settings
- * @path: its root, not looked up before it is enabled
- * @live: the export while it is enabled
+ * struct rdmafsd_cfg - an export as it is configured, live or not
+ * @item:  its directory; owns this memory
+ * @known: tells the rest of the server that there is this export
+ * @lock:  guards the rest; some fields of @p are also read without it
+ * @p:     its settings
+ * @path:  path of its root, or NULL; not looked up before the export is enabled
+ * @live:  the export while it is enabled, a reference
  */
 struct rdmafsd_cfg {
 	struct config_item item;
@@ -72,7 +72,7 @@ static struct rdmafsd_cfg *to_cfg(struct config_item *item)
 	return container_of(item, struct rdmafsd_cfg, item);
 }
 
-/* Take the lock of an export that is not enabled. */
+/* Take the lock of an export that is not enabled; -EBUSY, without the lock, if it is enabled. */
 static int rdmafsd_cfg_lock_off(struct rdmafsd_cfg *cfg)
 {
 	mutex_lock(&cfg->lock);
@@ -93,7 +93,7 @@ static ssize_t rdmafsd_cfg_name_show(struct config_item *item, char *page)
 	return len;
 }
 
-/* Without the newline of echo and the slashes at both ends. */
+/* Copy a name without the newline that echo adds and without the slashes at both ends. */
 static int rdmafsd_name_trim(char *to, const char *from, size_t len)
 {
 	while (len && (from[len - 1] == '\n' || from[len - 1] == '/'))
@@ -222,7 +222,7 @@ static ssize_t rdmafsd_cfg_secret_store(struct config_item *item, const char *pa
 	return err ? err : count;
 }
 
-/* A boolean of an export that is not enabled. */
+/* Set a boolean of an export that is not enabled. */
 static ssize_t rdmafsd_cfg_bool_store(struct rdmafsd_cfg *cfg, const char *page, size_t count,
 				      bool *to)
 {
@@ -407,7 +407,10 @@ static int rdmafsd_cfg_start(struct rdmafsd_cfg *cfg)
 	exp = rdmafsd_export_start(&cfg->p, cfg->path);
 	if (IS_ERR(exp))
 		return PTR_ERR(exp);
-	/* Until it was live notes of it could give way. */
+	/*
+	 * Until the export was live, notes of opens in it could give way: then they are unknown
+	 * now.
+	 */
 	if (rdmafsd_known_unknown(&cfg->known))
 		WRITE_ONCE(exp->unknown, true);
 	WRITE_ONCE(cfg->live, exp);
@@ -419,7 +422,11 @@ static void rdmafsd_cfg_end(struct rdmafsd_cfg *cfg)
 	lockdep_assert_held(&cfg->lock);
 	if (!cfg->live)
 		return;
-	/* They have all of their time after the next start; else all that is open is noted. */
+	/*
+	 * If clients may yet come back for opens that the server does not know of, they have all
+	 * of their time again after the next start.  Else there are none: all that is open is
+	 * noted.
+	 */
 	cfg->p.unknown = rdmafsd_export_unknown(cfg->live);
 	rdmafsd_export_end(cfg->live);
 	WRITE_ONCE(cfg->live, NULL);
@@ -455,7 +462,7 @@ CONFIGFS_ATTR(rdmafsd_cfg_, anongid);
 CONFIGFS_ATTR(rdmafsd_cfg_, mountpoint);
 CONFIGFS_ATTR(rdmafsd_cfg_, enable);
 
-/* Whoever reads it can make handles to every file of the file system. */
+/* A process that can read it can make handles to every file of the file system. */
 static struct configfs_attribute rdmafsd_cfg_attr_secret = {
 	.ca_name = "secret",
 	.ca_mode = 0600,
@@ -531,7 +538,7 @@ static void rdmafsd_exports_drop(struct config_group *group, struct config_item 
 {
 	struct rdmafsd_cfg *cfg = to_cfg(item);
 
-	/* First: from now on clients are told that there is nothing to wait for. */
+	/* This comes first: from now on clients are told that the export will not come back. */
 	rdmafsd_known_remove(&cfg->known);
 	mutex_lock(&cfg->lock);
 	rdmafsd_cfg_end(cfg);
@@ -551,11 +558,11 @@ static const struct config_item_type rdmafsd_exports_type = {
 
 /**
  * struct rdmafsd_port - a port to listen on
- * @item:   its directory
+ * @item:   its directory; owns this memory
  * @lock:   guards @limits and @server
- * @port:   its number
- * @limits: what clients are allowed
- * @server: transport's while it is enabled
+ * @port:   its number; constant
+ * @limits: what its clients are allowed; also read without @lock
+ * @server: transport's server while the port is enabled, else NULL
  */
 struct rdmafsd_port {
 	struct config_item item;
@@ -622,9 +629,9 @@ CONFIGFS_ATTR(rdmafsd_port_, enable);
 
 /**
  * struct rdmafsd_limit - a field of struct rdmafs_xprt_limits as an attribute
- * @offset: where it is
- * @min:    the least that may be written
- * @max:    the most
+ * @offset: offset of the field in the structure
+ * @min:    the least value that may be written
+ * @max:    the greatest value that may be written
  */
 struct rdmafsd_limit {
 	size_t offset;
@@ -682,7 +689,7 @@ static ssize_t rdmafsd_port_max_##name##_store(struct config_item *item,		\
 											\
 CONFIGFS_ATTR(rdmafsd_port_, max_##name)
 
-/* One line each, here and below. */
+/* One line for each limit here, and one in rdmafsd_port_attrs. */
 RDMAFSD_LIMIT(connections, 1, 1 << 20);
 RDMAFSD_LIMIT(client_connections, 1, 1 << 20);
 RDMAFSD_LIMIT(unbound_connections, 1, 1 << 20);
@@ -693,7 +700,7 @@ RDMAFSD_LIMIT(slots, RDMAFS_XPRT_SLOTS_MIN, RDMAFS_XPRT_SLOTS_MAX);
 RDMAFSD_LIMIT(client_share, 1, 100);
 RDMAFSD_LIMIT(ring_mib, 1, 1 << 24);
 RDMAFSD_LIMIT(large_mib, 0, 1 << 24);
-RDMAFSD_LIMIT(data_mib, 2 * RDMAFS_XPRT_DATA_MAX >> 20, 1 << 20);	/* grants: half of it */
+RDMAFSD_LIMIT(data_mib, 2 * RDMAFS_XPRT_DATA_MAX >> 20, 1 << 20);	/* half of it for grants */
 RDMAFSD_LIMIT(data_total_mib, 4 * RDMAFS_XPRT_DATA_MAX >> 20, 1 << 24);	/* shares: a quarter */
 RDMAFSD_LIMIT(held_ms, 100, 3600000);
 RDMAFSD_LIMIT(threads, RDMAFS_XPRT_THREADS_MIN, RDMAFS_XPRT_THREADS_MAX);
@@ -741,7 +748,7 @@ static struct config_item *rdmafsd_ports_make(struct config_group *group, const 
 	char canon[8];
 	u16 number;
 
-	/* One directory for each number: no "020060". */
+	/* Each number has one directory: refuse other spellings, such as "020060". */
 	if (kstrtou16(name, 10, &number) || !number)
 		return ERR_PTR(-EINVAL);
 	snprintf(canon, sizeof(canon), "%u", number);
@@ -869,9 +876,10 @@ static struct configfs_subsystem rdmafsd_subsys = {
 };
 
 /**
- * rdmafsd_configfs_init - appear in configfs
+ * rdmafsd_configfs_init - make the server's directories in configfs
  *
- * Return: 0 or a negative errno.
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno of configfs_register_subsystem().
  */
 int rdmafsd_configfs_init(void)
 {
@@ -885,7 +893,10 @@ int rdmafsd_configfs_init(void)
 }
 
 /**
- * rdmafsd_configfs_exit - disappear; nothing has been left there
+ * rdmafsd_configfs_exit - remove the server's directories from configfs, with no items left
+ * there
+ *
+ * Context: process, may sleep.
  */
 void rdmafsd_configfs_exit(void)
 {

@@ -33,6 +33,7 @@ static int rdmafsd_attr_object(struct rdmafsd_rq *rq, u64 stateid, const struct 
  * Needs no credentials: any caller that holds the handle may ask.  With RFP_REQ_ACCESS the
  * credentials decide what the reply says of the caller's rights.
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_getattr(struct rdmafsd_rq *rq)
@@ -290,6 +291,7 @@ static int rdmafsd_setattr_run(struct rdmafsd_rq *rq, struct dentry *dentry,
  * rdmafsd_op_setattr - serve RFP_SETATTR
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_setattr(struct rdmafsd_rq *rq)
@@ -317,6 +319,7 @@ int rdmafsd_op_setattr(struct rdmafsd_rq *rq)
  * rdmafsd_op_statfs - serve RFP_STATFS
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_statfs(struct rdmafsd_rq *rq)

@@ -128,6 +128,7 @@ static int rdmafsd_read_args(struct rdmafsd_rq *rq, u64 *pos, u32 *len)
  * rdmafsd_op_read - serve RFP_READ
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_read(struct rdmafsd_rq *rq)
@@ -191,8 +192,9 @@ static int rdmafsd_write_iocb_flags(u32 stable, u32 flags)
 }
 
 /*
- * The client must not send an append again once data was appended.  So it is not told of -ENOMEM
- * or -EAGAIN then, at which it would.  It is told of these if nothing was appended.
+ * The client must not send an append again once data was, or may have been, appended.  So it is
+ * not told of -ENOMEM or -EAGAIN then, at which it would.  It is told of these if nothing was
+ * appended.
  */
 static int rdmafsd_append_error(int err)
 {
@@ -278,6 +280,7 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
  * rdmafsd_op_write - serve RFP_WRITE
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_write(struct rdmafsd_rq *rq)
@@ -329,6 +332,7 @@ static int rdmafsd_commit_range(struct rdmafsd_state *st, loff_t start, loff_t e
  * rdmafsd_op_commit - serve RFP_COMMIT
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_commit(struct rdmafsd_rq *rq)
@@ -398,6 +402,7 @@ static int rdmafsd_fallocate_reply(struct rdmafsd_rq *rq, u64 done,
  * rdmafsd_op_fallocate - serve RFP_FALLOCATE
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
@@ -444,6 +449,7 @@ int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
  *
  * This moves the position of the struct file, too, on which nothing in the server depends.
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_seek(struct rdmafsd_rq *rq)

@@ -36,6 +36,7 @@ static void rdmafsd_attach_fill(struct rdmafsd_export *exp, struct rfp_attach_re
  * Needs no credentials: any client that may mount gets the attributes and the handle of the
  * root.
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn; -ENOENT: no live export has the name.
  */
 int rdmafsd_op_attach(struct rdmafsd_rq *rq)
@@ -97,6 +98,7 @@ static int rdmafsd_groups_take(struct rdmafsd_rq *rq, u32 n, struct group_info *
  * rdmafsd_op_setcred - serve RFP_SETCRED
  * @rq: the request
  *
+ * Context: see rdmafsd_op_fn.
  * Return: see rdmafsd_op_fn.
  */
 int rdmafsd_op_setcred(struct rdmafsd_rq *rq)

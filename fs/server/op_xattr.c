@@ -179,7 +179,10 @@ static int rdmafsd_xattr_put(struct rdmafsd_xattr *x, const void *value, size_t 
 	struct inode *inode = d_inode(x->dentry), *delegated = NULL;
 	int err;
 
-	/* Only vfs_setxattr() checks whether the caller may set them, and converts the value. */
+	/*
+	 * Only vfs_setxattr() checks whether the caller may set file capabilities, and converts
+	 * the value.
+	 */
 	if (size && !strcmp(x->name, XATTR_NAME_CAPS))
 		return vfs_setxattr(&nop_mnt_idmap, x->dentry, x->name, value, size, flags);
 	inode_lock(inode);
