@@ -209,11 +209,12 @@ static bool rdmafsd_guesses_charge(struct rdmafsd_client *by)
 }
 
 /**
- * rdmafsd_claim_guess - make a claim for clients that may have a file open which one removes
+ * rdmafsd_claim_guess - make a claim for clients that may have open what another one removes
  * @by: the client that removes the file, referenced by the caller
  *
- * There may be as many of these claims as opens, besides the opens.  The removals of one client
- * may make no more than a part of them, so that files that other clients remove are kept, too.
+ * The server does not know whether any client has the file open.  There may be as many of these
+ * claims as opens, besides the opens.  The removals of one client may make no more than a part
+ * of them, so that files that other clients remove are kept, too.
  *
  * Context: process, may sleep; takes the lock of clients.
  * Return: the claim, in state NEW, to be put by rdmafsd_claim_free() or as any other; NULL:

@@ -408,8 +408,8 @@ static int rdmafsd_cfg_start(struct rdmafsd_cfg *cfg)
 	if (IS_ERR(exp))
 		return PTR_ERR(exp);
 	/*
-	 * Until the export was live, notes of opens in it could give way: then they are unknown
-	 * now.
+	 * Until the export was live, notes of opens in it could give way: those opens are
+	 * unknown now.
 	 */
 	if (rdmafsd_known_unknown(&cfg->known))
 		WRITE_ONCE(exp->unknown, true);
@@ -893,8 +893,7 @@ int rdmafsd_configfs_init(void)
 }
 
 /**
- * rdmafsd_configfs_exit - remove the server's directories from configfs, with no items left
- * there
+ * rdmafsd_configfs_exit - remove the server's directories, which have no items left
  *
  * Context: process, may sleep.
  */

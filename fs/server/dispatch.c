@@ -266,7 +266,7 @@ int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, struct dentry *dentry,
  * @rq:     the request
  * @dentry: the object, positive
  *
- * If the reply has no room for it, the length of the reply is an error in the end.
+ * If the reply has no room for it rfp_enc_len() of the reply is an error in the end.
  *
  * Context: process, may sleep.
  * Return: 0 or an errno of rdmafsd_fh_encode().

@@ -193,8 +193,8 @@ static int rdmafsd_write_iocb_flags(u32 stable, u32 flags)
 
 /*
  * The client must not send an append again once data was, or may have been, appended.  So it is
- * not told of -ENOMEM or -EAGAIN then, at which it would.  It is told of these if nothing was
- * appended.
+ * then not told -ENOMEM or -EAGAIN, which make a client send a request again.  It is told these
+ * errors if nothing was appended.
  */
 static int rdmafsd_append_error(int err)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* ATTACH and SETCRED: entering an export, and registering the users of a client. */
+/*
+ * ATTACH and SETCRED: entering an export, and registering the users of a client.
+ */
 #include <linux/cred.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
