@@ -2,26 +2,28 @@
 /*
  * Calls: from submit to done.
  *
- * A submitter acquires in the order of design rule 8: translations (a READ
- * whose data does not fit a message), then a slot, then posts; send-queue
- * room is waited for by the chain, not by the thread.  Where mapping overlaps
- * with the server's work (io.c), the CALL goes first; the submitter's pages
- * then follow it: by an STCRW for the server's CRW (READ), or by its own CRW,
- * which fires when pages and the server's STCRW are both there (WRITE).  If
- * they can't be mapped after all, a CANCEL follows, and the server answers
- * CANCELLED, unless it has no need of them.  From the moment that
- * slot->call is set, under the lock and with the connection checked, the call
- * belongs to the session: if the connection dies, recovery sends it again.  What
- * may happen to it next is in client_state.c; rxp_call_move() is where it does.
+ * A submitter acquires in the order of design rule 8: translations (a READ whose data does not
+ * fit a message), then a slot; then it posts.  If the send queue has no room, the chain waits
+ * for it, not the thread.
  *
- * x.pending counts what must be over before the caller gets its pages back:
- * the reply, each chain that was posted (CALL, LOCAL_INV, the CRW), and the
- * submitter's own stay in this file.  The last one ends the call: in softirq
- * where nothing is left to do but to unmap, else from a worker (an MR that a
- * dead queue pair has left is deregistered, a bounce buffer copied).
+ * Where mapping overlaps with the server's work (io.c), the CALL goes first and the submitter
+ * maps its pages afterwards.  A READ then sends an STCRW, which makes the server fire its CRW.
+ * A WRITE holds a CRW of its own, which fires when its pages are mapped and the server's STCRW
+ * has come.  If the pages can't be mapped after all, the submitter sends a CANCEL, and the
+ * server answers CANCELLED unless it did not need the pages.
  *
- * The peer may send whatever it likes in a reply.  What is not the one answer
- * expected in that slot ends the connection.
+ * Once slot->call is set, under the session's lock and with the connection checked, the call
+ * belongs to the session: if the connection is lost, the recovery worker sends the call again.
+ * client_state.c says which event may follow in which state; rxp_call_move() applies an event.
+ *
+ * x.pending counts what must be over before the caller gets its pages back: the reply, each
+ * chain that was posted (the CALL, the LOCAL_INV, the message in io->crw) and the submitter's
+ * stay in this file.  The last rxp_call_put() ends the call: in the caller's context, often
+ * softirq, if only unmapping is left to do; in a worker if an MR that a failed queue pair has
+ * left must be deregistered, or a bounce buffer be copied.
+ *
+ * The peer may send anything.  A reply that is not the one answer expected in its slot ends the
+ * connection.
  */
 #include <linux/ktime.h>
 #include <linux/mempool.h>
@@ -30,7 +32,7 @@
 #include "transport/client.h"
 #include "transport/trace.h"
 
-/* A step in a call's life, for whoever traces; its slot is its own still. */
+/* Trace a step of a call that has its slot still. */
 #define rxp_trace(step, of)							\
 do {										\
 	const struct rdmafs_xprt_call *c = (of);				\
@@ -40,12 +42,16 @@ do {										\
 } while (0)
 
 /**
- * rxp_call_move - something happened to the call in a slot
- * @x:	   the session, its lock held
+ * rxp_call_move - apply an event to the call in a slot
+ * @x:     the session, its lock held
  * @slot:  the slot
- * @event: what
+ * @event: the event
  *
- * Return: true; false, and nothing has changed: that can't be in its state.
+ * An event of ours that can't come in the slot's state is a bug: it warns, and leaves the state
+ * as it is.
+ *
+ * Return: true; false if the event is the server's and breaks the protocol: nothing has
+ * changed.
  */
 bool rxp_call_move(struct rdmafs_xprt *x, struct rxp_slot *slot, enum rxp_call_event event)
 {
@@ -53,7 +59,7 @@ bool rxp_call_move(struct rdmafs_xprt *x, struct rxp_slot *slot, enum rxp_call_e
 
 	lockdep_assert_held(&x->lock);
 	trace_rdmafs_call_state(x->session, slot->index, slot->seq, slot->state, event, next);
-	/* The server may say anything; we may not. */
+	/* The server may send anything; the other events are our own. */
 	if (next < 0)
 		return WARN_ON_ONCE(event < RXP_CALL_EV_STCRW);
 	slot->state = next;
@@ -62,7 +68,7 @@ bool rxp_call_move(struct rdmafs_xprt *x, struct rxp_slot *slot, enum rxp_call_e
 
 /* -------------------------------------------------------------- end of a call */
 
-/* The last touch of @x: close takes the lock once more before it frees. */
+/* The last access to @x: rdmafs_xprt_close() takes the lock once more before it frees @x. */
 static void rxp_flight_over(struct rdmafs_xprt *x)
 {
 	spin_lock_bh(&x->lock);
@@ -72,10 +78,10 @@ static void rxp_flight_over(struct rdmafs_xprt *x)
 }
 
 /**
- * rxp_call_done - tell the caller
- * @call: its call, which is over, with @call->status
+ * rxp_call_done - tell the caller that its call is over
+ * @call: the call, in no slot, with @call->status set
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt; no lock held.  The caller may free @call.
  */
 void rxp_call_done(struct rdmafs_xprt_call *call)
 {
@@ -89,7 +95,7 @@ void rxp_call_done(struct rdmafs_xprt_call *call)
 	rxp_flight_over(x);
 }
 
-/* The slot goes first: whoever is told of the end may submit again at once. */
+/* The slot is freed first, because done() may make the caller submit again at once. */
 static void rxp_call_end(struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_xprt *x = call->x.xprt;
@@ -105,7 +111,7 @@ static void rxp_call_end(struct rdmafs_xprt_call *call)
 	rxp_call_move(x, slot, RXP_CALL_EV_END);
 	slot->call = NULL;
 	call->x.slot = NULL;
-	/* Free before somebody is told that there is room, or sends this call again. */
+	/* Free the slot before another WRITE is told of room, or this call is sent again. */
 	rxp_slots_put(&x->slot_account, slot->index);
 	if (call->status == -EAGAIN) {
 		call->status = rxp_call_given_up(x, call);
@@ -130,10 +136,11 @@ static void rxp_io_work(struct work_struct *work)
 }
 
 /**
- * rxp_call_put - one thing less that has to be over before the caller is told
- * @call: its last reference may be this one: it is not to be touched afterwards
+ * rxp_call_put - drop a reference; the last one ends the call
+ * @call: the call; the caller of this function must not touch it afterwards
  *
- * Any context.
+ * Context: any but hard interrupt; the session's lock may be held only if this is not the last
+ * reference.
  */
 void rxp_call_put(struct rdmafs_xprt_call *call)
 {
@@ -166,7 +173,10 @@ static void rxp_inv_done(struct rxp_chain *chain, bool ok)
 	if (ok)
 		rxp_trace(invalidated, io->call);
 	spin_lock_bh(&x->lock);
-	/* Of a READ that was dropped: others wait for this, and its reply may take long. */
+	/*
+	 * The server has given up on this READ, and its reply may take long.  Other members
+	 * wait for its translations, so the MR goes now and not with the call.
+	 */
 	if (ok && io->call->x.slot->state == RXP_CALL_DROPPED)
 		swap(mr, io->mr);
 	spin_unlock_bh(&x->lock);
@@ -176,10 +186,11 @@ static void rxp_inv_done(struct rxp_chain *chain, bool ok)
 }
 
 /**
- * rxp_io_invalidate - take back the key of a READ's memory ourselves
- * @io: of the READ, its MR lent out; the call is not over before that is done
+ * rxp_io_invalidate - invalidate the key of a READ's MR by a LOCAL_INV
+ * @io: of the READ, its MR lent to the server; the chain takes a reference on the call, which
+ *	ends only after the LOCAL_INV
  *
- * Softirq.
+ * Context: softirq, without the session's lock.
  */
 void rxp_io_invalidate(struct rxp_io *io)
 {
@@ -202,7 +213,7 @@ static void rxp_crw_done(struct rxp_chain *chain, bool ok)
 	rxp_call_put(io->call);
 }
 
-/* The RDMA WRITEs of a WRITE whose sink is known. */
+/* Append the RDMA WRITEs of a WRITE whose sink is known. */
 static void rxp_add_writes(struct rdmafs_xprt *x, struct rxp_chain *chain, struct rxp_io *io,
 			   u64 iova, u32 rkey)
 {
@@ -216,16 +227,16 @@ static void rxp_add_writes(struct rdmafs_xprt *x, struct rxp_chain *chain, struc
 }
 
 /**
- * rxp_call_encode - write a CALL into its slot's buffer, and chain what goes with it
- * @x:	   the session
- * @conn:  where it will be posted
- * @call:  the call
- * @slot:  the call's
- * @seq:   what it will be sent with
- * @mapped: its data, if it does not fit the message, is mapped, else it follows later
- * @grant: where its data goes, or NULL
+ * rxp_call_encode - write a CALL into its slot's buffer and build its chain
+ * @x:      the session
+ * @conn:   the connection that will carry it
+ * @call:   the call
+ * @slot:   the call's slot
+ * @seq:    the sequence number that it is sent with
+ * @mapped: data that does not fit the message is mapped; else it is mapped after the CALL
+ * @grant:  WRITE: the granted sink that its data goes to, or NULL
  *
- * Any context.
+ * Context: process; with the session's lock held, or by the recovery worker.
  */
 void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
 		     struct rxp_slot *slot, u32 seq, bool mapped,
@@ -244,7 +255,7 @@ void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 	};
 	int nr_sge = 1;
 
-	/* What was found of it when it was sent before says nothing. */
+	/* A call that is sent again has new time: forget what the heartbeat found of it. */
 	if (io)
 		io->overdue = RXP_CALL_FREE;
 	if (call->dir == RDMAFS_XPRT_READ && len) {
@@ -290,15 +301,18 @@ void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 
 /**
  * rxp_call_post - post an encoded CALL
- * @conn: where it was encoded for
- * @call: one of its references is this post's; it is dropped if there is no post
- * @slot: the call's
- * @plug: nothing follows the CALL that would have to come later: a small one, or one
- *	  with its data
+ * @conn: the connection that it was encoded for
+ * @call: the call; the post takes over one of its references, and drops it if @conn is dead
+ * @slot: the call's slot
+ * @plug: the post may wait until the task unplugs.  No later post must depend on it, so the
+ *	CALL must be small or carry its data.
  *
- * Process context; where the call has an MR, under its session's lock, so that no
- * reply finds it unposted.  Without the lock, recovery may have taken the call, and its
- * slot another one: then @conn is dead, and nothing is changed but the reference.
+ * A call with an MR is posted with the session's lock held, so that no reply finds its REG_MR
+ * unposted.  Without the lock recovery may have taken the call, and the slot may have another
+ * one by now.  But then @conn is dead, and nothing happens except that the reference is
+ * dropped.
+ *
+ * Context: process; does not sleep.
  */
 void rxp_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct rxp_slot *slot,
 		   bool plug)
@@ -316,7 +330,7 @@ static enum rxp_slot_kind rxp_call_kind(const struct rdmafs_xprt_call *call, boo
 	return RXP_SLOT_NORMAL;
 }
 
-/* Prepare the message behind a CALL: DATA, STCRW or CANCEL, in the slot's buffer. */
+/* Build the message that follows a CALL (DATA, STCRW or CANCEL) in the slot's buffer. */
 static void rxp_io_say(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io, u8 op,
 		       u32 rkey, u64 iova)
 {
@@ -340,7 +354,7 @@ static void rxp_io_say(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_
 	rxp_fill_send(&io->crw_send, &io->crw_sge, 1, op == RXP_CONTROL_DATA ? rkey : 0);
 }
 
-/* Post what rxp_io_say() has prepared; the call's reference is the chain's. */
+/* Post the message of rxp_io_say().  The chain takes over one of the call's references. */
 static void rxp_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
 {
 	rxp_chain_add(&io->crw, &io->crw_send);
@@ -348,7 +362,7 @@ static void rxp_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp
 		rxp_call_put(io->call);
 }
 
-/* WRITE: pages and sink are both there. */
+/* WRITE: send the data; the pages are mapped and the server's sink is known. */
 static void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io,
 			 u64 iova, u32 rkey)
 {
@@ -359,7 +373,7 @@ static void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rx
 	rxp_io_post(x, conn, io);
 }
 
-/* READ: the pages are there: the server's CRW may fire. */
+/* READ: register the pages and tell the server to fire its CRW. */
 static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
 {
 	rxp_trace(stcrw_sent, io->call);
@@ -372,10 +386,13 @@ static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct 
 }
 
 /**
- * rxp_cancel_send - tell the server that a call's data, or room, is not to be had
- * @x:	  the session, its lock held
- * @conn: its connection
- * @io:	  of the call, CANCELLED: its chain is not busy; one of its references goes
+ * rxp_cancel_send - tell the server that there is no data, or no room, for a call
+ * @x:    the session, its lock held
+ * @conn: the connection that carries the call's slot
+ * @io:   of the call, which is CANCELLED; @io->crw is not in use; the chain takes over one of
+ *	the call's references
+ *
+ * Context: any but hard interrupt.
  */
 void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
 {
@@ -387,8 +404,8 @@ void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io
 }
 
 /*
- * The CALL is out; map what it is about.  The submitter's reference keeps the call,
- * its state keeps recovery from the mapping.
+ * Map a call's pages after its CALL was sent.  The submitter's reference keeps the call, and
+ * its state, which rxp_call_being_mapped() tests, keeps recovery away from the mapping.
  */
 static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_pool *pool, struct rxp_conn *conn,
 			      struct rdmafs_xprt_call *call, struct rxp_slot *slot)
@@ -400,12 +417,12 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_pool *pool, stru
 
 	rxp_trace(mapped, call);
 	/*
-	 * Posted under the lock: a reply that comes now finds the MR registering,
-	 * and its LOCAL_INV goes behind that.  The submitter's
-	 * reference is left, so that nothing ends the call here.
+	 * The lock is held over the post: a reply that comes now finds the MR in state
+	 * REGISTERING, and its LOCAL_INV is queued behind the REG_MR.  The submitter's own
+	 * reference keeps the call from ending here, with the lock held.
 	 */
 	spin_lock_bh(&x->lock);
-	/* Recovery, which has its connections, will come to it. */
+	/* The recovery worker, which has taken the connections, waits for this call. */
 	if (!rxp_conn_current(x, conn))
 		rxp_call_move(x, slot, RXP_CALL_EV_LOSE);
 	rxp_call_move(x, slot, err ? RXP_CALL_EV_UNMAPPABLE :
@@ -413,7 +430,10 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_pool *pool, stru
 	switch (slot->state) {
 	case RXP_CALL_CANCELLED:
 		io->map_err = err;
-		/* Never registered: nobody has to wait for the answer to have it. */
+		/*
+		 * The MR was never registered, so its translations are free before the CANCEL
+		 * is answered.
+		 */
 		swap(mr, io->mr);
 		refcount_inc(&call->x.pending);
 		rxp_cancel_send(x, conn, io);
@@ -428,19 +448,22 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_pool *pool, stru
 	case RXP_CALL_LOST:
 		wake_up_all(&x->wait);
 		break;
-	case RXP_CALL_ANSWERED:	/* without need of it: what it has reserved goes when it ends */
+	case RXP_CALL_ANSWERED:	/* the server did not need the pages; the call's end unmaps them */
 		io->since = jiffies;
 		break;
-	default:		/* held for its STCRW */
+	default:		/* WRITE, held until its STCRW comes */
 		break;
 	}
 	spin_unlock_bh(&x->lock);
-	/* By its own pool: recovery may have unmapped the call already, and let go of that. */
+	/*
+	 * The submitter has a reference on @pool; recovery may have unmapped the call by now
+	 * and dropped io->pool.
+	 */
 	if (mr)
 		rxp_mr_put(pool, mr);
 }
 
-/* How a call begins whose CALL goes out. */
+/* The event of a call whose CALL is sent for the first time. */
 static enum rxp_call_event rxp_call_begins(const struct rdmafs_xprt_call *call, bool overlap,
 					   bool granted)
 {
@@ -452,14 +475,14 @@ static enum rxp_call_event rxp_call_begins(const struct rdmafs_xprt_call *call, 
 }
 
 /**
- * rxp_call_send - acquire in order, make the call the session's, post it
- * @x:	  the session
- * @call: the call, in flight, in no slot
+ * rxp_call_send - acquire what a call needs in order, bind it to the session, post it
+ * @x:      the session
+ * @call:   the call, counted in flight, in no slot
  * @nowait: -EAGAIN rather than wait for the connection, translations or a slot
  *
- * Process context; sleeps as rdmafs_xprt_submit() does.
+ * Context: process; without @nowait sleeps, killably, as rdmafs_xprt_submit() does.
  *
- * Return: 0: the call may be over by now; or what rdmafs_xprt_submit() says of it.
+ * Return: 0: the call may be over by now; or a negative errno of rdmafs_xprt_submit().
  */
 int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait)
 {
@@ -477,7 +500,7 @@ again:
 		return PTR_ERR(pool);
 	rdmafs_test_point("call_pool", call->dir);
 	if (io) {
-		/* With a sink at hand the data goes with the CALL. */
+		/* With a granted sink the data goes with the CALL, so it is mapped before. */
 		grant = call->dir == RDMAFS_XPRT_WRITE && READ_ONCE(x->nr_grants);
 		overlap = !grant && rxp_io_overlaps(x, io) && !rxp_io_reserve(io, pool);
 		ret = overlap ? 0 : rxp_io_map(io, pool, nowait);
@@ -502,7 +525,10 @@ again:
 		rxp_pool_put(pool);
 		goto again;
 	}
-	/* Looked at before it waited; the mount may have come back to another server since. */
+	/*
+	 * The length was checked before the call waited; since then the mount may have
+	 * connected to a server, or through a device, that allows less.
+	 */
 	if (io && io->len > x->data_max) {
 		spin_unlock_bh(&x->lock);
 		rxp_slots_put(&x->slot_account, slot->index);
@@ -514,7 +540,7 @@ again:
 	rxp_conn_get(conn);
 	if (io)
 		io->map_err = 0;
-	/* Gone, or all too small: then its CRW waits for an STCRW. */
+	/* If the grants are gone, or all too small, the CRW is held for an STCRW. */
 	grant = grant && rxp_grant_take(x, io->len, &held);
 	rxp_call_encode(x, conn, call, slot, rxp_seq_next(slot->seq), !overlap,
 			grant ? &held : NULL);
@@ -524,14 +550,14 @@ again:
 	slot->call = call;
 	call->x.slot = slot;
 	rxp_call_move(x, slot, rxp_call_begins(call, overlap, grant));
-	/* The reply, this post, and we. */
+	/* One reference each for the reply, the CALL's chain and this function. */
 	refcount_set(&call->x.pending, 3);
 	rxp_trace(sent, call);
 	/*
-	 * A reply that comes from here on, though the server can't have seen the
-	 * CALL, finds the MR registering, and its LOCAL_INV goes behind that.  A
-	 * CALL without an MR does not care, and may be plugged: a small
-	 * one, and a WRITE into a granted sink.
+	 * A reply may come from here on, even one from a server that can't have seen the CALL.
+	 * It must find the MR in state REGISTERING, so that its LOCAL_INV is queued behind the
+	 * REG_MR: hence the post with the lock held.  A CALL without an MR (a small one, or a
+	 * WRITE into a granted sink) does not need that, and may be plugged.
 	 */
 	if (io && !grant)
 		rxp_call_post(conn, call, slot, false);
@@ -554,7 +580,10 @@ again:
 
 out_pool:
 	rxp_pool_put(pool);
-	/* Not the call's end but the device's: whoever waited on it begins anew. */
+	/*
+	 * -ESHUTDOWN on a session that is not aborted means that the device goes; -EAGAIN, that
+	 * waiters were sent away.  Neither ends the call: it begins anew.
+	 */
 	if ((ret == -ESHUTDOWN && READ_ONCE(x->state) != RXP_ABORTED) ||
 	    (ret == -EAGAIN && !nowait))
 		goto again;
@@ -579,18 +608,17 @@ static void rxp_count_data(struct rdmafs_xprt *x, const struct rdmafs_xprt_call 
 
 /**
  * rdmafs_xprt_submit - send a call
- * @x:	  the session
+ * @x:    the session
  * @call: filled in as struct rdmafs_xprt_call says
  *
- * Process context; sleeps, killably, for the connection, for translations
- * and for a slot, unless RDMAFS_CALL_NOWAIT.
+ * Context: process; sleeps, killably, for the connection, for translations and for a slot,
+ * unless RDMAFS_CALL_NOWAIT.  May also sleep for memory, with that flag as well.
  *
- * Return: 0: @call->done will be called, or was already; else a negative errno
- * and it will not be called: -EINTR (killed), -EAGAIN, -ESHUTDOWN (aborted), -EIO
- * (given up by rdmafs_xprt_fail_outstanding() while it waited),
- * -EINVAL (the call is malformed), -E2BIG (more than the quota allows, or than
- * rdmafs_xprt_data_max() is by now: ask for less),
- * -ENOMEM, -EFAULT.
+ * Return: 0: @call->done will be called, or was already; else a negative errno, and it will not
+ * be called: -EINTR (killed), -EAGAIN (RDMAFS_CALL_NOWAIT), -ESHUTDOWN (aborted), -EIO
+ * (rdmafs_xprt_fail_outstanding() was called while the call waited), -EINVAL (the call is
+ * malformed), -E2BIG (the data is more than the quota allows, or than rdmafs_xprt_data_max() is
+ * by now: ask for less), -ENOMEM, -EFAULT.
  */
 int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 {
@@ -600,7 +628,10 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	if (!call->req_len || call->req_len > RDMAFS_XPRT_BODY_MAX ||
 	    len > RDMAFS_XPRT_DATA_MAX || (len && user_backed_iter(&call->iter)))
 		return -EINVAL;
-	/* It was more, before the mount moved to another device or the server did. */
+	/*
+	 * The limit may have been larger when the caller sized its call: the mount may have
+	 * connected since to a server, or through a device, that allows less.
+	 */
 	if (len > READ_ONCE(x->data_max))
 		return -E2BIG;
 	if (call->dir == RDMAFS_XPRT_NODATA)
@@ -650,7 +681,10 @@ static int rxp_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 		return -EPROTO;
 	if (f->data_len > iov_iter_count(&iter) || f->bulk_len > iov_iter_count(&iter))
 		return -EPROTO;
-	/* Nobody writes without a key; that one was out is all that can be said now. */
+	/*
+	 * The server can have written only where it had a key.  The key may be invalid again by
+	 * now, so whether one was out when the reply came is all that can be checked.
+	 */
 	if (f->bulk_len && (!call->x.io || !keyed))
 		return -EPROTO;
 
@@ -658,7 +692,7 @@ static int rxp_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 		call->x.io->filled = f->bulk_len;
 		if (f->data_len) {
 			call->x.io->small = kmemdup(f->data, f->data_len, GFP_ATOMIC);
-			/* It may be asked for again. */
+			/* Short of memory: the READ is sent again. */
 			if (!call->x.io->small)
 				return -EAGAIN;
 		}
@@ -673,8 +707,9 @@ static int rxp_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 }
 
 /*
- * Is our key invalid now?  True if the peer did it as it should, and can be believed;
- * else a LOCAL_INV is posted; to invalidate another one is an attack.
+ * See to it that the key of a READ is invalid before the call ends.  If the reply invalidated
+ * it and the device makes that certain, nothing is left to do; else post a LOCAL_INV.  A reply
+ * that invalidates any other key is an attack: -EPROTO.
  */
 static int rxp_reply_inv(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 			 const struct ib_wc *wc)
@@ -687,8 +722,9 @@ static int rxp_reply_inv(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 			return -EPROTO;
 		rxp_count(&x->stats, remote_inv);
 		/*
-		 * The data is handed on only when the CALL's chain is over.  But until then rxe
-		 * may have executed its REG_MR once more, behind the invalidation.
+		 * The invalidation counts even while the MR is REGISTERING, because the caller
+		 * gets its data only when the CALL's chain is over.  Not on rxe: until then it
+		 * may execute the REG_MR once more, behind the invalidation.
 		 */
 		if (rxp_mr_remote_inv(io->mr, !io->mr->pool->rdev->repeats_reg)) {
 			rxp_trace(invalidated, call);
@@ -715,7 +751,10 @@ static int rxp_reply_status(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call
 	case RXP_STATUS_CANCELLED:
 		if (io->map_err != -EINVAL)
 			return io->map_err;
-		/* A bounce buffer's work is done before a CALL. */
+		/*
+		 * The pages need a bounce buffer, which only a mapping before the CALL can use:
+		 * send the call again that way.
+		 */
 		io->direct = true;
 		return -EAGAIN;
 	case RXP_STATUS_TOO_LARGE:
@@ -747,7 +786,10 @@ static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	call = slot->call;
 	io = call->x.io;
 	keyed = io && io->mr && rxp_mr_lent(io->mr);
-	/* What was to come back before has no more time for that. */
+	/*
+	 * The time for the MR to come back (revoke.c) runs from the reply, unless a CANCEL has
+	 * started it: the reply does not start it anew.
+	 */
 	if (io && old != RXP_CALL_CANCELLED && old != RXP_CALL_DROPPED)
 		io->since = jiffies;
 	spin_unlock_bh(&x->lock);
@@ -765,7 +807,7 @@ static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	return ret == -EPROTO ? "a malformed reply" : NULL;
 }
 
-/* The server's sink is there: the conditional RDMA WRITE held for it fires. */
+/* The server's sink is known: fire the CRW that was held for it. */
 static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *conn,
 				     const struct rxp_frame *f)
 {
@@ -781,7 +823,10 @@ static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 		spin_unlock_bh(&x->lock);
 		return "an STCRW for no write";
 	}
-	/* Else the submitter fires it, or has cancelled. */
+	/*
+	 * In state TAGGED the submitter fires it when the pages are mapped; in CANCELLED
+	 * nothing is sent any more.
+	 */
 	fire = slot->state == RXP_CALL_FOLLOWED;
 	if (fire)
 		refcount_inc(&slot->call->x.pending);
@@ -795,8 +840,8 @@ static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 }
 
 /*
- * Until the WELCOME is here nothing else may come, and that not before the
- * HELLO is out: what a connection may say depends on the session it is bound to.
+ * WELCOME must be the first message, and must not come before HELLO was sent: what may follow
+ * depends on the session that the connection is bound to.
  */
 static const char *rxp_welcome(struct rxp_conn *conn, const struct rxp_frame *f)
 {
@@ -805,7 +850,7 @@ static const char *rxp_welcome(struct rxp_conn *conn, const struct rxp_frame *f)
 	if (f->type != RXP_NOTIFY || f->op != RXP_NOTIFY_WELCOME)
 		return "a message before the WELCOME";
 	memcpy(&conn->welcome, f->body, sizeof(conn->welcome));
-	/* Lost meanwhile: nothing that comes any more is looked at. */
+	/* The connection was lost meanwhile: its messages are not looked at any more. */
 	if (rxp_conn_move(conn, RXP_CONN_BIND))
 		return NULL;
 	conn->welcome_seen = true;
@@ -843,13 +888,13 @@ static const char *rxp_frame_arrived(struct rxp_conn *conn, const struct rxp_fra
 }
 
 /**
- * rxp_client_recv - a message from the server
- * @conn: where
- * @rx:	  in which buffer
- * @wc:	  its completion
- * @len:  its length
+ * rxp_client_recv - handle a message from the server
+ * @conn: the connection that it came on
+ * @rx:   its buffer, given back here unless the connection is ended
+ * @wc:   its completion
+ * @len:  its length, bytes
  *
- * Softirq.
+ * Context: softirq.
  */
 void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len)
 {
@@ -865,7 +910,10 @@ void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 			wrong = rxp_frame_arrived(conn, &f, wc);
 		at = f.end;
 	} while (!wrong && at < len);
-	/* What comes late, when recovery has begun, need not fit any more. */
+	/*
+	 * A late message need not fit any more: once the connection is lost, recovery may have
+	 * moved the calls on.
+	 */
 	if (wrong && !rxp_conn_is_lost(conn))
 		rxp_conn_protocol_error(conn, wrong);
 	else
