@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which event leads where.
+ * The tables of states, and the timing of attempts to connect.
  *
- * What a session's table does not name changes nothing: an event may come late, as
- * when a session is aborted while it is being connected.  What a call's table does not
- * name can't be: the server breaks the protocol.
+ * An event that the table of sessions does not name leaves the state as it is: events may come
+ * late, as when a session is aborted while it is being connected.  An event that the table of
+ * calls does not name is impossible: either the server breaks the protocol, or the client has a
+ * bug.
  */
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include "transport/client_state.h"
 
 /**
- * rxp_state_next - where an event takes a mount's session
- * @state: where it is
- * @event: what happens
+ * rxp_state_next - look up where an event takes a mount's session
+ * @state: its state
+ * @event: the event
+ *
+ * Context: any; pure.
  *
  * Return: the next state, which may be the same.
  */
 enum rxp_state rxp_state_next(enum rxp_state state, enum rxp_event event)
 {
-	/* RXP_CONNECTING, which nothing leads to, stands for "the same". */
+	/* No event leads to RXP_CONNECTING, so it stands for "the same". */
 	static const u8 next[RXP_NR_STATES][RXP_NR_EVENTS] = {
 		[RXP_CONNECTING] = {
 			[RXP_EV_BOUND]	= RXP_UP,
@@ -50,15 +53,17 @@ enum rxp_state rxp_state_next(enum rxp_state state, enum rxp_event event)
 }
 
 /**
- * rxp_call_next - where an event takes a call
- * @state: where it is
- * @event: what happens
+ * rxp_call_next - look up where an event takes a call
+ * @state: its state
+ * @event: the event
  *
- * Return: enum rxp_call_state, which may be the same; -EPROTO: that can't be.
+ * Context: any; pure.
+ *
+ * Return: enum rxp_call_state, which may be the same; -EPROTO: the event can't come in @state.
  */
 int rxp_call_next(enum rxp_call_state state, enum rxp_call_event event)
 {
-	/* One more than the state, so that 0 is none. */
+	/* Entries are the state plus one, so that 0 stands for "impossible". */
 #define TO(state)	(RXP_CALL_##state + 1)
 	static const u8 next[RXP_NR_CALL_STATES][RXP_NR_CALL_EVENTS] = {
 		[RXP_CALL_FREE] = {
@@ -96,7 +101,7 @@ int rxp_call_next(enum rxp_call_state state, enum rxp_call_event event)
 			[RXP_CALL_EV_LOSE]	 = TO(LOST),
 			[RXP_CALL_EV_REPLY]	 = TO(ANSWERED),
 		},
-		/* An STCRW, or a reply, may have crossed the CANCEL. */
+		/* An STCRW or a reply may cross the CANCEL on the way. */
 		[RXP_CALL_CANCELLED] = {
 			[RXP_CALL_EV_FOLLOWED]	 = TO(CANCELLED),
 			[RXP_CALL_EV_LOSE]	 = TO(LOST),
@@ -143,10 +148,12 @@ int rxp_call_next(enum rxp_call_state state, enum rxp_call_event event)
 }
 
 /**
- * rxp_call_unanswered - does a call wait for its reply?
+ * rxp_call_unanswered - test whether a call waits for its reply
  * @state: the call's
  *
- * Return: true if so.
+ * Context: any; pure.
+ *
+ * Return: true if it does.
  */
 bool rxp_call_unanswered(enum rxp_call_state state)
 {
@@ -154,10 +161,12 @@ bool rxp_call_unanswered(enum rxp_call_state state)
 }
 
 /**
- * rxp_call_being_mapped - does its submitter map a call's pages?
+ * rxp_call_being_mapped - test whether the submitter is mapping a call's pages
  * @state: the call's
  *
- * Return: true: nobody else may touch the mapping.
+ * Context: any; pure.
+ *
+ * Return: true if it is: only the submitter may touch the mapping.
  */
 bool rxp_call_being_mapped(enum rxp_call_state state)
 {
@@ -172,22 +181,24 @@ bool rxp_call_being_mapped(enum rxp_call_state state)
 	}
 }
 
-/* A step of an attempt to connect, milliseconds, at first and at most. */
+/* Time for one step of an attempt to connect, in milliseconds, at first and at most. */
 #define RXP_STEP_MIN	1000U
 #define RXP_STEP_MAX	4000U
-/* Attempts that are all short: the usual outage is over by then. */
+/* Attempts with the shortest step: most outages are over by then. */
 #define RXP_STEP_SHORT	4U
-/* From one attempt to the next, likewise. */
+/* Time from one attempt to the next, likewise. */
 #define RXP_DELAY_MIN	20U
 #define RXP_DELAY_MAX	2000U
 
 /**
- * rxp_retry_step - how long each step of the next attempt to connect may take
- * @attempts: so many were in vain
+ * rxp_retry_step - choose how long each step of the next attempt to connect may take
+ * @attempts: number of attempts that have failed
  *
- * The CM's own retry takes 4.3 s: attempts of our own are shorter.  But a server that
- * accepts a thousand clients at once is slow, and who gives up too soon only makes it
- * slower.
+ * The CM's own retry takes 4.3 s, so that steps are shorter at first.  But a server that
+ * accepts a thousand clients at once is slow, and a client that gives up too soon only makes it
+ * slower: so steps grow.
+ *
+ * Context: any; pure.
  *
  * Return: milliseconds.
  */
@@ -197,12 +208,14 @@ unsigned int rxp_retry_step(unsigned int attempts)
 }
 
 /**
- * rxp_retry_delay - how long to wait before the next attempt to connect
- * @attempts: so many were in vain
+ * rxp_retry_delay - choose how long to wait before the next attempt to connect
+ * @attempts: number of attempts that have failed
  * @random:   any number
  *
- * Doubled each time up to a bound, of which half is by chance: so a server that comes
- * back is not met by all its clients at once.
+ * The delay doubles each time up to a bound, and up to half of it is taken off by chance, so
+ * that the clients of a server that comes back do not all connect at once.
+ *
+ * Context: any; pure.
  *
  * Return: milliseconds.
  */
