@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The client's side of a session: what client.c (its life), connect.c
- * (connecting), call.c (calls) and replay.c (their recovery) share.
+ * The client's side of a session, shared by client.c (its life), connect.c (connecting),
+ * ready.c (when a call may be sent), call.c (calls), io.c (their data), later.c (calls that
+ * wait), revoke.c (calls that take too long), replay.c (recovery of calls), grant.c (granted
+ * sinks) and poll.c.
+ *
+ * "The worker" is the recovery worker, rdmafs_xprt.recover; in its place mount(8) makes the
+ * first connections and rdmafs_xprt_close() takes the last step.  "The lock" is
+ * rdmafs_xprt.lock.
  */
 #ifndef RDMAFS_TRANSPORT_CLIENT_H
 #define RDMAFS_TRANSPORT_CLIENT_H
@@ -14,16 +20,17 @@
 
 /**
  * struct rxp_slot - a client's slot: one call at a time
- * @index: its number
- * @seq:   of the last call
- * @state: where @call is; written by rxp_call_move() alone; rdmafs_xprt.lock
- * @call:  the call, from when a recovery would have to send it again until
- *	   it is over; rdmafs_xprt.lock
- * @sent:  when the CALL was, in jiffies
- * @sent_ns: the same in ns, if it shows what a message costs, else 0
- * @chain: the CALL
- * @wr:    its SEND
- * @sge:   head and inline data
+ * @index:   its number; constant
+ * @seq:     sequence number of the last call that was sent in it; the lock, or the worker's
+ *	while no connection is bound
+ * @state:   state of @call; written by rxp_call_move() alone; the lock
+ * @call:    the call, from the moment that recovery would have to send it again until it is
+ *	over; a call that is in a slot has references (x.pending); the lock
+ * @sent:    when the CALL was sent last, in jiffies; the lock
+ * @sent_ns: the same in ns if the call is to show what a message costs, else 0
+ * @chain:   the chain of the CALL, the call's until the chain is over
+ * @wr:      the SEND of the CALL, likewise
+ * @sge:     the message's head, and inline data; likewise
  */
 struct rxp_slot {
 	u16 index;
@@ -37,43 +44,49 @@ struct rxp_slot {
 	struct ib_sge sge[2];
 };
 
-/* By the memory that they take (io.c). */
+/* Sizes of struct rxp_io, by the pages that there is room for (io.c). */
 #define RXP_IO_KINDS	3
 
 /**
  * struct rxp_io - data of a call that does not travel inside its messages
- * @call:   whose
- * @len:    bytes
- * @pool:   while it is mapped, for whose device; a reference
- * @segs:   entries of @sgt there is room for
- * @sgt:    the caller's pages
- * @mapped: DMA mapped entries, 0 while not mapped
- * @mr:	    READ: registered with the CALL, or the STCRW
- * @bounce: data whose pages one MR or one set of WRITEs can't hold goes through here
- * @small:  READ: data that came inside the REPLY after all, until the pages are
- *	    unmapped: what is copied there before, unmapping may undo
- * @filled: bytes that the server wrote into @bounce
- * @reg:    READ: REG_MR, before the CALL or the STCRW in its chain
- * @inv:    READ: LOCAL_INV, if the server did not invalidate
- * @inv_chain: for @inv
- * @crw:    WRITE: the RDMA WRITEs held for the STCRW and the DATA behind them;
- *	    READ: the STCRW; either: the CANCEL
- * @crw_send: the DATA, STCRW or CANCEL
- * @crw_sge: its message, in the slot's buffer
- * @sge:    WRITE: local side
- * @wr:	    WRITE: the RDMA WRITEs
- * @nr_wr:  how many
- * @tag_rkey: WRITE: of the STCRW; rdmafs_xprt.lock
- * @tag_iova: of it
- * @since:  when its STCRW went out, or its MR was to come back: a CANCEL went out, or a reply
- *	    came before one; in jiffies
- * @overdue: its state when that was found to be long ago, at the last beat; else FREE
- * @map_err: why a CANCEL is out, else 0: mapping failed after the CALL was sent, or
- *	    its translations are needed elsewhere; rdmafs_xprt.lock
- * @direct: map it before the CALL
- * @waited: mapping it had to wait for translations
- * @work:   what has to be done in process context before the call is over
- * @kind:   which of its mount's pools it came from
+ * @call:      the call that it is part of; constant
+ * @len:       bytes; constant
+ * @pool:      the pool of the device that it is mapped or reserved for, a reference; else NULL
+ * @segs:      number of entries that @sgt, @sge and @wr have room for; constant
+ * @sgt:       the caller's pages
+ * @mapped:    number of DMA mapped entries of @sgt, 0 while it is not mapped
+ * @mr:        READ: the MR, registered with the CALL or the STCRW
+ * @bounce:    buffer for data whose pages one MR, or one set of RDMA WRITEs, can't hold
+ * @small:     READ: data that came inside the REPLY, kept until the pages are unmapped:
+ *	unmapping could overwrite what was copied to them earlier
+ * @filled:    bytes that the server wrote into @bounce or the pages; the receive handler's
+ * @reg:       READ: REG_MR, before the CALL or the STCRW in its chain
+ * @inv:       READ: LOCAL_INV, used if the server did not invalidate the key
+ * @inv_chain: the chain of @inv
+ * @crw:       WRITE: the RDMA WRITEs that are held for the STCRW, and the DATA behind them;
+ *	READ: the REG_MR and the STCRW; either: the CANCEL
+ * @crw_send:  the SEND of that DATA, STCRW or CANCEL
+ * @crw_sge:   its message, in the slot's buffer
+ * @sge:       WRITE: the local side of @wr
+ * @wr:        WRITE: the RDMA WRITEs
+ * @nr_wr:     how many of @wr are used
+ * @tag_rkey:  WRITE: key of the sink, of the STCRW; the lock
+ * @tag_iova:  WRITE: address of the sink, of the STCRW; the lock
+ * @since:     when the STCRW was posted or, later, when the time for the MR to come back began:
+ *	a CANCEL was posted, or the reply came before one; in jiffies; the lock
+ * @overdue:   the call's state if the last heartbeat found it overdue in that, else
+ *	RXP_CALL_FREE; the lock
+ * @map_err:   why a CANCEL was sent, else 0: mapping failed after the CALL was sent, or the
+ *	translations are needed elsewhere; the lock
+ * @direct:    map the pages before the CALL is sent
+ * @waited:    mapping had to wait for translations; the submitter's
+ * @work:      ends the call in process context
+ * @kind:      which of its mount's memory pools it came from; constant
+ *
+ * The mapping (@pool, @sgt, @mapped, @mr, @bounce, @nr_wr) belongs to the submitter before the
+ * call is in a slot and in the states of rxp_call_being_mapped(); to the worker in state LOST;
+ * else to the call until its last reference ends it.  A READ's @mr may go earlier, with the
+ * lock held: in the states CANCELLED and DROPPED.
  */
 struct rxp_io {
 	struct rdmafs_xprt_call *call;
@@ -107,9 +120,10 @@ struct rxp_io {
 };
 
 /**
- * struct rxp_cost - what READs of one MR class have taken lately
- * @map_ns:	pinning, mapping and registering here
- * @service_ns: the server, from CALL to REPLY
+ * struct rxp_cost - what large calls of one MR class have taken lately
+ * @map_ns:     mapping the pages and preparing the registration here; WRITEs, which register
+ *	nothing, count as well
+ * @service_ns: READs: the server's time from CALL to REPLY
  */
 struct rxp_cost {
 	u32 map_ns;
@@ -117,20 +131,22 @@ struct rxp_cost {
 };
 
 /**
- * struct rxp_later - calls that can't go on yet (later.c); the session's lock
- * @writes:	those that the server had no room for, oldest first
- * @write_work: sends them again
- * @sending:	and does so now
- * @room:	so many of them may go, as others came back served
- * @probe:	and so many in addition at @probe_at
- * @probe_at:	jiffies
- * @probe_ms:	from one @probe_at to the next, milliseconds
- * @refused:	since the last @probe_at one was refused
- * @served:	and one was served
- * @reads:	those that have to stand in line for translations, oldest first
- * @read_work:	stands there
- * @read_ms:	delay of those that the server refused
- * @read_refused: the last time, in jiffies
+ * struct rxp_later - calls that can't be sent yet (later.c)
+ * @writes:       WRITEs that the server had no room for, oldest first
+ * @write_work:   sends them again
+ * @sending:      @write_work is sending now
+ * @room:         number of WRITEs that may be sent, as others came back served
+ * @probe:        number of WRITEs that may be sent in addition at @probe_at
+ * @probe_at:     jiffies
+ * @probe_ms:     time from one @probe_at to the next, milliseconds
+ * @refused:      a WRITE was refused since the last @probe_at
+ * @served:       a WRITE was served since then
+ * @reads:        READs that have to stand in line for translations, oldest first
+ * @read_work:    stands in line for them, one after the other
+ * @read_ms:      delay of READs that the server refused, milliseconds
+ * @read_refused: when the server last refused a READ, in jiffies
+ *
+ * All of it is guarded by the session's lock.
  */
 struct rxp_later {
 	struct list_head writes;
@@ -151,10 +167,10 @@ struct rxp_later {
 /**
  * struct rxp_held_grant - a sink of the server's that one WRITE may go to unasked
  * @len:      bytes
- * @rkey:     key
+ * @rkey:     the server's key
  * @iova:     address
  * @recalled: the server wants it back
- * @since:    when it came, in jiffies
+ * @since:    when the reply brought it, in jiffies
  */
 struct rxp_held_grant {
 	u32 len;
@@ -164,6 +180,60 @@ struct rxp_held_grant {
 	unsigned long since;
 };
 
+/**
+ * struct rdmafs_xprt - the session of a mount
+ * @net:          network namespace in which it connects, a reference; constant
+ * @addr:         the server's address and port; constant
+ * @ops:          the mount's callbacks, or NULL; constant
+ * @ctx:          argument of @ops and @show_mount; constant
+ * @want_slots:   slots to ask for on the first connect; constant
+ * @want_conns:   connections to ask for; constant
+ * @quota_change: serialises a new quota and a new pool; outside the lock
+ * @quota:        the mount's share of translations; written with @quota_change and the lock
+ *	held
+ * @stats:        counters, per CPU
+ * @proc:         the mount's directory in /proc
+ * @io_pools:     memory for large calls when the system is short of it, by kind; constant
+ * @show_mount:   describes the mount in /proc; set before the directory is there
+ * @lock:         the lock of this struct, of its slots and of its calls' states; disables
+ *	softirqs
+ * @state:        written by rxp_state_move() alone, with the lock held; read without by
+ *	READ_ONCE()
+ * @epoch:        a call that was submitted in an earlier epoch is given up; the lock
+ * @conns:        all connections of the session: they are made together before the state is UP,
+ *	and are taken from the session together.  The messages of a slot travel on the
+ *	connection of the slot's number modulo @nr_conns.  A reference each; the lock
+ * @nr_conns:     number of @conns, 0 while there are none; the lock
+ * @pool:         protection domain and share of translations; stays over reconnects through the
+ *	same device.  A reference; written with the lock held, by the worker alone
+ * @wait:         wakes for @state, @epoch, @in_flight and for a call that leaves LOST_MAPPING
+ * @slot_account: which slots are free; has a lock of its own
+ * @slots:        slot_account.max slots, NULL until the first connection is accepted
+ * @tx_ring:      message buffers, one for each slot, with the slot's owner
+ * @rx_rings:     receive buffers of connections that are gone, by connection index, for the
+ *	next ones; the worker's
+ * @data_max:     most bytes of data in one call; written by the worker, read without a lock
+ * @session:      id of the session, all zero if the server is to make a new one; the worker's
+ * @client:       random id of the mount; constant
+ * @boot:         boot id of the server that made the session; the worker's
+ * @recover:      the worker (client.c), on rxp_recover_wq
+ * @unsent:       number of calls for which there was no memory when they were to be sent again;
+ *	the worker's
+ * @attempts:     to connect since a connection was last good; the worker's
+ * @bound_at:     when the connections were bound, in jiffies; the worker's
+ * @heartbeat:    looks whether the connections live, on rxp_wq
+ * @beat_at:      when @heartbeat last ran, in jiffies; its own
+ * @later:        calls that can't be sent yet; the lock
+ * @poll_us:      how long rdmafs_xprt_poll() spins, microseconds, 0: never; no lock
+ * @poll_score:   whether spinning has paid (poll.c); no lock, an update may be lost
+ * @poll_rested:  waits without a spin; likewise
+ * @reg:          when large READs register; no lock
+ * @cost:         averages by MR class; no lock, an update may be lost
+ * @message_ns:   what a message costs, ns, 0: not known; likewise
+ * @grants:       sinks that the server has granted, oldest first; the lock
+ * @nr_grants:    number of @grants; the lock, or READ_ONCE() as a hint
+ * @in_flight:    calls from submit until after done(); the lock
+ */
 struct rdmafs_xprt {
 	struct net *net;
 	struct sockaddr_storage addr;
@@ -172,60 +242,54 @@ struct rdmafs_xprt {
 	u32 want_slots;
 	u32 want_conns;
 	struct mutex quota_change;	/* outside lock: a new quota or a new pool */
-	struct rpol_quota quota;	/* written under both */
+	struct rpol_quota quota;
 	struct rxp_stats stats;
 	struct rxp_proc proc;
-	mempool_t *io_pools[RXP_IO_KINDS];	/* memory for large calls when there is none */
+	mempool_t *io_pools[RXP_IO_KINDS];
 	void (*show_mount)(struct seq_file *m, void *ctx);
 
-	spinlock_t lock;
-	enum rxp_state state;		/* written by rxp_state_move() alone */
-	u32 epoch;			/* calls of an earlier one are given up; lock */
-	/*
-	 * All that the session has, or none: they are made together, before it
-	 * is UP, and fall together.  A slot's messages travel on that of its
-	 * number modulo @nr_conns.
-	 */
+	spinlock_t lock;		/* this struct, its slots, the states of calls */
+	enum rxp_state state;
+	u32 epoch;
 	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
 	u32 nr_conns;
-	struct rxp_pool *pool;		/* stays over reconnects on one device */
-	wait_queue_head_t wait;		/* state, epoch, in_flight */
+	struct rxp_pool *pool;
+	wait_queue_head_t wait;
 
 	struct rxp_slots slot_account;
 	struct rxp_slot *slots;
 	struct rxp_ring tx_ring;
-	/* Receives of connections that are gone, by index, for the next ones. */
 	struct rxp_ring rx_rings[RDMAFS_XPRT_CONNS_MAX];
 	u32 data_max;
 
-	u8 session[16];			/* all zero: the server is to make a new one */
+	u8 session[16];
 	u8 client[16];
 	u64 boot;
 
 	struct delayed_work recover;
-	u32 unsent;			/* calls that could not be sent again yet; the worker's */
-	unsigned int attempts;		/* to connect, since a connection was last good */
-	unsigned long bound_at;		/* jiffies */
+	u32 unsent;
+	unsigned int attempts;
+	unsigned long bound_at;
 	struct delayed_work heartbeat;
-	unsigned long beat_at;		/* the last one, in jiffies; its own */
+	unsigned long beat_at;
 
 	struct rxp_later later;
 
 	u32 poll_us;
-	int poll_score;			/* without a lock, as the next */
+	int poll_score;
 	u32 poll_rested;
 
 	enum rdmafs_xprt_reg reg;
-	struct rxp_cost cost[RPOL_NR_CLASSES];	/* averages, written without a lock */
-	u32 message_ns;			/* 0: not known; likewise */
+	struct rxp_cost cost[RPOL_NR_CLASSES];
+	u32 message_ns;
 
-	struct rxp_held_grant grants[RXP_WIRE_GRANTS];	/* oldest first; lock */
+	struct rxp_held_grant grants[RXP_WIRE_GRANTS];
 	u32 nr_grants;
 
-	u32 in_flight;			/* calls from submit to done; lock */
+	u32 in_flight;
 };
 
-/* Is a connection, which may have been lost since, still one of the session's? */
+/* Is @conn, which may have been lost meanwhile, still one of the session's?  The lock is held. */
 static inline bool rxp_conn_current(const struct rdmafs_xprt *x, const struct rxp_conn *conn)
 {
 	lockdep_assert_held(&x->lock);
