@@ -2,13 +2,20 @@
 /*
  * A mount's session: connecting, losing a connection, connecting again.
  *
- * One worker per mount, recover, does all of it after the first connect, so
- * that nothing of it runs twice at once.  Whoever finds a connection broken
- * only queues that worker.  The worker takes all connections from the session
- * (no call is posted on them any more), drains them, takes from the unanswered
- * calls what they have of the device, and tries to connect until it succeeds
- * or the mount is aborted: a mount is hard, as NFS has it.  Then it sends the
- * unanswered calls again and lets submitters in.
+ * mount(8) makes the first connections.  After that one worker per mount, @recover, does all of
+ * this, so that nothing of it runs twice at once; a party that finds a connection broken only
+ * queues the worker.
+ *
+ * The worker takes all connections from the session, so that no call is posted on them any
+ * more, and drains them.  It unmaps the unanswered calls, then tries to connect until that
+ * succeeds or the mount is aborted: as with a hard NFS mount there is no other end.  Then it
+ * sends the unanswered calls again and lets submitters in.
+ *
+ * umount -f has the worker fail the calls that were outstanding before it connects again; the
+ * abort file has it fail all calls.  A heartbeat on each connection finds a server that is
+ * dead, or that does not take what is sent to it.
+ *
+ * The states are in client_state.h; their lock is rdmafs_xprt.lock.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -19,13 +26,13 @@
 #include "transport/client.h"
 #include "transport/trace.h"
 
-/* A connection that has lived so long begins with a clean record when it ends. */
+/* When a connection ends that was bound for so long, the count of attempts begins anew. */
 #define RXP_STABLE_SECS		2
 
-/* Jiffies until calls that could not be sent again for want of memory are tried again. */
+/* Jiffies until calls that could not be sent again for lack of memory are tried again. */
 #define RXP_UNSENT_DELAY	(HZ / 10)
 
-/* Silence, or a send queue that stands, ends a connection after this many beats. */
+/* A connection ends after so many beats of silence, or of a send queue that stands. */
 #define RXP_MISSED_MAX		5
 
 /* ------------------------------------------------------------------- recovery */
@@ -39,9 +46,11 @@ static void rxp_recover_later(struct rdmafs_xprt *x)
 }
 
 /**
- * rxp_state_move - something happened to a session
- * @x:	   the session, its lock held
- * @event: what
+ * rxp_state_move - apply an event to a session
+ * @x:     the session, its lock held
+ * @event: the event
+ *
+ * Context: any but hard interrupt; does not wake x->wait.
  *
  * Return: whether that changed its state.
  */
@@ -56,8 +65,9 @@ bool rxp_state_move(struct rdmafs_xprt *x, enum rxp_event event)
 }
 
 /*
- * Take the connections from the session if one of them is lost, or if all calls
- * are to fail; gives how many they were.  No call is posted on them any more.
+ * Take the connections from the session, so that no call is posted on them any more, if one of
+ * them is lost or if all calls are to fail.  The session's lock is held.  Returns their number,
+ * 0 if none was taken.
  */
 static u32 rxp_conns_take(struct rdmafs_xprt *x, struct rxp_conn **conns)
 {
@@ -79,8 +89,8 @@ static u32 rxp_conns_take(struct rdmafs_xprt *x, struct rxp_conn **conns)
 }
 
 /*
- * The connections are gone: drain them all before anything that one of them may have
- * used is let go.
+ * End connections that were taken from the session.  All are drained before anything is let go
+ * that any of them may have used.
  */
 static void rxp_conns_end(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 {
@@ -96,7 +106,10 @@ static void rxp_conns_end(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr
 		rxp_client_conn_free(x, conns[i]);
 }
 
-/* Let go of a device that waits for that; who is aborted has no more use of any. */
+/*
+ * Let go of the pool if the device is being removed, which waits for that, or if the session is
+ * aborted and has no more use for it.
+ */
 static void rxp_pool_leave(struct rdmafs_xprt *x, bool aborted)
 {
 	struct rxp_pool *pool = NULL;
@@ -115,9 +128,10 @@ static void rxp_pool_leave(struct rdmafs_xprt *x, bool aborted)
 }
 
 /*
- * End what was outstanding when rdmafs_xprt_fail_outstanding() was called.  The
- * server may execute it still, or have it come late: a new session begins only when
- * it has done with the old one, so nothing of that is done behind what follows.
+ * End the calls that were outstanding when rdmafs_xprt_fail_outstanding() was called.  The
+ * server may still execute them, or receive them late.  So the session ends with them: the
+ * server begins a new one only when it is done with the old one, and no such call is executed
+ * after one that follows.
  */
 static void rxp_recover_fail(struct rdmafs_xprt *x)
 {
@@ -135,7 +149,7 @@ static void rxp_recover_connect(struct rdmafs_xprt *x, bool lost)
 {
 	int ret;
 
-	/* Connections that die as soon as they are made are failed attempts, too. */
+	/* A connection that dies as soon as it is made counts as a failed attempt. */
 	if (lost && time_after(jiffies, x->bound_at + RXP_STABLE_SECS * HZ))
 		x->attempts = 0;
 	if (lost && x->attempts) {
@@ -154,20 +168,23 @@ static void rxp_recover_connect(struct rdmafs_xprt *x, bool lost)
 	rxp_recover_later(x);
 }
 
-/* There was no memory to map these; they keep only their slots meanwhile. */
+/*
+ * Try again to send the calls that could not be mapped for lack of memory.  They hold only
+ * their slots meanwhile.
+ */
 static void rxp_recover_unsent(struct rdmafs_xprt *x)
 {
-	/* Nobody but us takes them from the session. */
+	/* Only this worker takes connections from the session: no lock is needed. */
 	x->unsent = rxp_calls_replay(x, x->conns, x->nr_conns);
 	if (x->unsent)
 		queue_delayed_work(rxp_recover_wq, &x->recover, RXP_UNSENT_DELAY);
 }
 
-/* One step of recovery: by the worker, or by close once the worker is disabled. */
+/* A step of recovery, by the worker, or by rdmafs_xprt_close() when the worker is disabled. */
 static void rxp_recover_step(struct rdmafs_xprt *x)
 {
 	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
-	/* Memory may only come when what waits for us has been written. */
+	/* Writeback may wait for this worker: no allocation here may wait for writeback. */
 	unsigned int noio = memalloc_noio_save();
 	enum rxp_state state;
 	u32 lost, up;
@@ -200,9 +217,10 @@ static void rxp_recover(struct work_struct *work)
 }
 
 /*
- * Has something moved since the last beat of what a connection sends, or of the data that
- * another one does?  They may share one way.  Of messages, PINGs among them, each says
- * something of its own connection only.
+ * Has the device been done since the last beat with anything that this connection sends, or
+ * with data that another one sends?  Connections may share one link, so data that moves on one
+ * may delay the others.  Messages on another connection, PINGs among them, prove nothing for
+ * this one.
  */
 static bool rxp_conn_moves(const struct rdmafs_xprt *x, const struct rxp_conn *conn)
 {
@@ -217,18 +235,26 @@ static bool rxp_conn_moves(const struct rdmafs_xprt *x, const struct rxp_conn *c
 }
 
 /*
- * Has something come, or may it still, and does what we send go?  Each connection is asked:
- * one that carries nothing could be dead for long before a call finds out, and the server
- * ends one that is silent for a lease, whatever it answers.  And calls, with what they
- * hold, end only behind what stands in the send queue, however much is heard of the server.
+ * Check a connection at a heartbeat, and PING the server if it is silent.  Returns false, with
+ * the connection lost, if the server was silent for more than RXP_MISSED_MAX beats, or if the
+ * same chain has been the oldest in the send queue for as long.  The session's lock is held.
  *
- * On a slow link data takes its time, and who is asked behind it can't answer before: that is
- * no fault while something moves.  But a server might take a work request now and then for
- * that: there is no more time than for as many calls as there are slots.
+ * Each connection is checked: an idle one could be dead for long before a call finds out, and
+ * the server ends a connection that it hears nothing on for a lease, even if it answers on
+ * others.  The send queue is checked as well: a call, and the memory that it holds, ends only
+ * behind the chains that stand in front of its own, however much is heard of the server.
+ *
+ * On a slow link data takes its time, and a server can't answer a PING that waits behind it.
+ * So such beats do not count while something moves.  But a server could take a work request now
+ * and then just to gain time, so the time is bounded in all by RXP_MISSED_MAX beats for each
+ * slot.
  */
 static bool rxp_conn_beats(const struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
-	/* Read once, and before the PING: that, and its answer, are for the next beat to see. */
+	/*
+	 * All of this is read once, and before the PING is sent: the PING itself, and its
+	 * answer, are for the next beat to see.
+	 */
 	bool moves = rxp_conn_moves(x, conn);
 	u64 received = READ_ONCE(conn->received);
 	u64 sent = READ_ONCE(conn->sent);
@@ -265,10 +291,12 @@ static bool rxp_conn_beats(const struct rdmafs_xprt *x, struct rxp_conn *conn)
 }
 
 /*
- * A PING when nothing came since the last beat, or nothing went.  Messages are
- * counted, not their age: an answer to a PING comes within the same jiffy and is
- * then a beat old.  Beats are counted, not seconds: a machine that stood still must
- * not take that for the server's death.
+ * The heartbeat of all connections.  A PING is sent if since the last beat nothing has come or
+ * nothing was sent.
+ *
+ * Messages are counted instead of comparing times: the answer to a PING may come within the
+ * same jiffy and would then look a beat old.  Beats are counted, not seconds: a machine that
+ * stood still must not take that for the server's death.
  */
 static void rxp_heartbeat(struct work_struct *work)
 {
@@ -283,7 +311,10 @@ static void rxp_heartbeat(struct work_struct *work)
 	for (i = 0; x->state == RXP_UP && i < x->nr_conns; i++)
 		dead |= !rxp_conn_beats(x, x->conns[i]);
 	spin_unlock_bh(&x->lock);
-	/* What moves in the same jiffy counts twice rather than not at all. */
+	/*
+	 * The time from before the check: what moves in that jiffy counts twice rather than not
+	 * at all.
+	 */
 	x->beat_at = now;
 	if (dead)
 		pr_warn_ratelimited("rdmafs: %pISpc: nothing comes, or goes, for %u ms\n", &x->addr,
@@ -367,11 +398,12 @@ static void rxp_client_proc_abort(void *owner)
 
 /**
  * rdmafs_xprt_proc_add - make a mount visible in /proc/fs/rdmafs
- * @x:	  the session
+ * @x:    the session
  * @name: name of the directory: the mount's device number
- * @show: writes the line that describes the mount
+ * @show: writes the line that describes the mount; called with the @ctx of
+ *	rdmafs_xprt_connect()
  *
- * Process context.
+ * Context: process, may sleep.
  *
  * Return: 0, or -ENOMEM.
  */
@@ -418,18 +450,18 @@ static void rxp_client_free(struct rdmafs_xprt *x)
  * @ops:    the mount's callbacks, may be NULL
  * @ctx:    for them
  *
- * Process context; sleeps, killably, up to params->connect_ms for each step
- * of the connection.
+ * Context: process; sleeps, killably, up to params->connect_ms for each step of each
+ * connection, twice that for finding the address and the route.
  *
- * Return: the session, or an ERR_PTR: -EHOSTUNREACH, -ETIMEDOUT (no answer, or only lost
- * connections),
- * -ECONNREFUSED (nobody serves the port), -EPROTO (not an rdmafs server),
- * -EPROTONOSUPPORT (another version), -ECONNRESET (it lost the session while the
- * connections were being made), -EBUSY (it takes no sessions now),
- * -EUSERS (this client has as many connections or sessions there as it may),
- * -ENODEV (no usable RDMA device on the way to it), -ENOSPC (the device's
- * translations are all promised to others), -ENOTCONN (it said what it must
- * not), -EINVAL (it offers sizes that can't be), -ENOMEM, -EINTR.
+ * Return: the session, or an ERR_PTR: -EHOSTUNREACH, -ETIMEDOUT (no answer, or connections were
+ * lost until params->connect_ms was over), -ECONNREFUSED (no server at the port, or it stops),
+ * -EPROTO (not an rdmafs server, or it breaks the protocol), -EPROTONOSUPPORT (another
+ * version), -ECONNRESET (the server lost the session while the connections were being made),
+ * -EBUSY (it takes no sessions now), -EUSERS (this client has as many connections or sessions
+ * there as it may), -ENODEV (no usable RDMA device on the way to it), -ENOSPC (the device's
+ * translations are all promised to others), -ENOTCONN (the connection was ended because the
+ * server broke the protocol), -EINVAL (@params are out of range, or the server offers
+ * impossible sizes), -ENOMEM, -EINTR.
  */
 struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 					const struct rdmafs_xprt_client_ops *ops, void *ctx)
@@ -471,7 +503,7 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 		goto out_free;
 	do {
 		ret = rxp_connect_once(x, params->connect_ms);
-		if (ret == -EAGAIN)	/* a stale one of ours goes there, or this one was lost */
+		if (ret == -EAGAIN)	/* a stale connection there, or this one was lost */
 			schedule_timeout_killable(HZ / 20);
 	} while (ret == -EAGAIN && time_before(jiffies, deadline) &&
 		 !fatal_signal_pending(current));
@@ -488,16 +520,18 @@ out_free:
 EXPORT_SYMBOL_GPL(rdmafs_xprt_connect);
 
 /**
- * rdmafs_xprt_fail_outstanding - fail what is outstanding, with -EIO, and go on
+ * rdmafs_xprt_fail_outstanding - fail the outstanding calls with -EIO, and go on
  * @x: the session
  *
- * Calls that wait for a reply, for a connection, for translations or for a slot end;
- * calls that are submitted afterwards are served as ever.  Whether a call that had
- * been sent was executed is unknown; its session ends, so that it is not from then on.
- * One that is answered, and waits for the device only, ends with its answer.
+ * Calls end that wait for a reply, for a connection, for translations or for a slot; calls that
+ * are submitted afterwards are served as ever.  It is unknown whether a call that had been sent
+ * was executed; its session ends, so that it is not executed from then on.  A call that is
+ * answered, and waits only for the device, ends with its answer.
  *
- * Any process context.  Waiters are sent away at once; calls that had been sent end
- * when the recovery worker has taken their memory from the device.
+ * Waiters are sent away at once.  Calls that had been sent end when the recovery worker has
+ * taken their memory from the device.
+ *
+ * Context: process; does not wait for the calls.
  */
 void rdmafs_xprt_fail_outstanding(struct rdmafs_xprt *x)
 {
@@ -513,7 +547,7 @@ void rdmafs_xprt_fail_outstanding(struct rdmafs_xprt *x)
 		rxp_pool_get(pool);
 	spin_unlock_bh(&x->lock);
 	wake_up_all(&x->wait);
-	/* They look again whether they are to go on. */
+	/* Waiters for a slot and for translations look again whether they are to go on. */
 	rxp_slots_kick(&x->slot_account);
 	if (pool) {
 		rpol_member_dismiss(pool->member, -EAGAIN);
@@ -529,7 +563,9 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_fail_outstanding);
  * rdmafs_xprt_abort - fail every call, now and later, with -ESHUTDOWN
  * @x: the session
  *
- * Any process context; does not wait.  What the abort file does.
+ * This is what the abort file in /proc does.
+ *
+ * Context: process; does not wait for the calls.
  */
 void rdmafs_xprt_abort(struct rdmafs_xprt *x)
 {
@@ -555,8 +591,8 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_abort);
  * rdmafs_xprt_close - end the session and free it
  * @x: the session; no call is submitted any more
  *
- * Process context.  Waits for calls in flight; a task that is killed meanwhile aborts
- * them.
+ * Context: process; sleeps until the calls in flight are over.  If the task is killed
+ * meanwhile, they are aborted.
  */
 void rdmafs_xprt_close(struct rdmafs_xprt *x)
 {
@@ -577,16 +613,16 @@ void rdmafs_xprt_close(struct rdmafs_xprt *x)
 	spin_unlock_bh(&x->lock);
 	cancel_delayed_work_sync(&x->heartbeat);
 	if (conn) {
-		/* So that the server need not wait for the lease. */
+		/* Say BYE, so that the server need not wait for the lease to end the session. */
 		if (!rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_BYE, NULL, 0))
 			rxp_ctl_flush(conn, HZ);
 		rxp_conn_put(conn);
 	}
 	rdmafs_xprt_abort(x);
 	/*
-	 * The last step is taken here.  To flush the worker is not enough: the
-	 * connection's end queues it anew, which takes it from under the flush,
-	 * and the connection would outlive us.
+	 * The worker's last step is taken here.  It is not enough to flush the worker: the end
+	 * of a connection queues it once more, and a flush could return before that run has
+	 * freed the connection, which then would outlive @x.
 	 */
 	disable_delayed_work_sync(&x->recover);
 	rxp_recover_step(x);
@@ -597,10 +633,13 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_close);
 
 /**
  * rdmafs_xprt_set_quota - change a mount's share of the RNIC's translations
- * @x:	   the session
+ * @x:     the session
  * @quota: the new one
  *
- * Return: 0; -EINVAL: it can't be: nothing has changed.
+ * Context: process; takes quota_change, may sleep.
+ *
+ * Return: 0; or what rpol_member_set_quota() says (-EINVAL: the device can't keep it): nothing
+ * has changed.
  */
 int rdmafs_xprt_set_quota(struct rdmafs_xprt *x, const struct rpol_quota *quota)
 {
@@ -624,11 +663,11 @@ int rdmafs_xprt_set_quota(struct rdmafs_xprt *x, const struct rpol_quota *quota)
 EXPORT_SYMBOL_GPL(rdmafs_xprt_set_quota);
 
 /**
- * rdmafs_xprt_get_quota - a mount's share of the RNIC's translations, as it is now
- * @x:	   the session
+ * rdmafs_xprt_get_quota - read a mount's share of the RNIC's translations
+ * @x:     the session
  * @quota: filled in
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt.
  */
 void rdmafs_xprt_get_quota(struct rdmafs_xprt *x, struct rpol_quota *quota)
 {
@@ -640,8 +679,10 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_get_quota);
 
 /**
  * rdmafs_xprt_set_reg - change when a mount's large READs register
- * @x:	 the session
+ * @x:   the session
  * @reg: from the next READ on
+ *
+ * Context: any.
  */
 void rdmafs_xprt_set_reg(struct rdmafs_xprt *x, enum rdmafs_xprt_reg reg)
 {
@@ -650,11 +691,13 @@ void rdmafs_xprt_set_reg(struct rdmafs_xprt *x, enum rdmafs_xprt_reg reg)
 EXPORT_SYMBOL_GPL(rdmafs_xprt_set_reg);
 
 /**
- * rdmafs_xprt_data_max - most bytes of data in one call
+ * rdmafs_xprt_data_max - read how much data one call may have
  * @x: the session
  *
- * Where an MR of the device bounds it, data that begins inside a page must be
- * shorter: it may touch no more pages than that many bytes do.
+ * Where the size of the device's MRs is the bound, data that begins inside a page must be
+ * shorter: it may touch no more pages than so many bytes of whole pages.
+ *
+ * Context: any.
  *
  * Return: bytes, RDMAFS_XPRT_INLINE_MAX..RDMAFS_XPRT_DATA_MAX.
  */
@@ -665,15 +708,14 @@ u32 rdmafs_xprt_data_max(struct rdmafs_xprt *x)
 EXPORT_SYMBOL_GPL(rdmafs_xprt_data_max);
 
 /**
- * rdmafs_xprt_read_max - most bytes that a READ should ask for just now
+ * rdmafs_xprt_read_max - find how much a READ should ask for just now
  * @x: the session
  *
- * Less than rdmafs_xprt_data_max() where the mount's quota, or while others
- * wait its entitlement, has no room for an RPC of that size: smaller ones get
- * their turn sooner.  A larger one is not refused unless it could never be
- * granted.
+ * That is less than rdmafs_xprt_data_max() if the mount's quota (or its entitlement, while
+ * other members wait) has no room for an RPC of that size: smaller READs get their turn sooner.
+ * A larger READ is refused only if it could never be granted.
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt.
  *
  * Return: bytes, RDMAFS_XPRT_INLINE_MAX..RDMAFS_XPRT_DATA_MAX.
  */
@@ -685,7 +727,10 @@ u32 rdmafs_xprt_read_max(struct rdmafs_xprt *x)
 	if (x->pool) {
 		entries = rpol_member_room(x->pool->member, x->pool->rdev->max_entries,
 					   x->pool->rdev->mr_least);
-		/* Data may begin inside a page; a whole MR of the device is for what does not. */
+		/*
+		 * Data may begin inside a page, which takes one entry more.  Where a whole MR
+		 * of the device fits, the caller has to see to that (rdmafs_xprt_data_max()).
+		 */
 		if (entries < x->pool->rdev->max_entries)
 			max = entries > 1 ? (entries - 1) * PAGE_SIZE : 0;
 	}
@@ -695,10 +740,12 @@ u32 rdmafs_xprt_read_max(struct rdmafs_xprt *x)
 EXPORT_SYMBOL_GPL(rdmafs_xprt_read_max);
 
 /**
- * rdmafs_xprt_connected - is there a connection just now?
+ * rdmafs_xprt_connected - test whether the mount has connections just now
  * @x: the session
  *
- * Return: true if there is.
+ * Context: any.
+ *
+ * Return: true if it has.
  */
 bool rdmafs_xprt_connected(struct rdmafs_xprt *x)
 {
