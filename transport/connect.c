@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One attempt to connect a mount to its server.  For each connection: address,
- * route, queues, the server's accept, and HELLO and WELCOME, each with a bound on
- * its time.  Connection 0 makes or resumes the session; the others join it, by
- * its id and the incarnation that connection 0 was told.  If one of them can't
- * be made none stays, and the next attempt, another incarnation, begins with 0.
+ * One attempt to connect a mount to its server.
  *
- * Runs in mount(8) the first time and in the recovery worker (client.c) later,
- * never twice at once.  The CM's callback sets up and tears down nothing: it
- * leaves a status and completes what the attempt waits for.
+ * For each connection in turn: the address, the route, the queues, the server's accept, then
+ * HELLO and WELCOME, each step bounded in time.  Connection 0 makes or resumes the session.
+ * The others join it, by the session's id and the incarnation that connection 0 was told.  If
+ * one of them can't be made none stays, and the next attempt begins with connection 0 and
+ * another incarnation.
+ *
+ * This runs in mount(8) the first time and later in the recovery worker (client.c), never twice
+ * at once: so it reads without a lock the fields of the session that no other party writes.
+ * The CM's event handler sets up and tears down nothing: it leaves a status and completes
+ * conn->cm_done, which the attempt waits for.
  */
 #include <linux/kthread.h>
 #include <linux/sched/mm.h>
@@ -18,19 +21,22 @@
 #include <rdma/ib_cm.h>
 #include "transport/client.h"
 
-/* An iWARP connection that is silent for so many ms is given something to look at. */
+/*
+ * Milliseconds without a WELCOME after which an iWARP server's device is sent something to look
+ * at (rxp_welcome_wait()).
+ */
 #define RXP_RTR_MS		100U
 
-/* An answer that ib_core has missed is found after so long. */
+/* Milliseconds after which an address is asked for again (rxp_client_resolve_addr()). */
 #define RXP_RESOLVE_MS		500U
 
 /**
  * struct rxp_attempt - connections being made
- * @step_ms: how long each step of each of them may take
- * @count:   how many they will be
- * @limit:   how many a server allows that refused @count, else 0
- * @incarnation: what connection 0 was told
- * @conns:   those that are bound
+ * @step_ms:     how long each step of each connection may take, milliseconds
+ * @count:       number of connections to be made
+ * @limit:       number that the server allows, if it refused @count, else 0
+ * @incarnation: the incarnation that connection 0 was told
+ * @conns:       those that are bound
  */
 struct rxp_attempt {
 	unsigned int step_ms;
@@ -45,22 +51,26 @@ static void rxp_client_lost(struct rxp_conn *conn)
 	struct rdmafs_xprt *x = conn->owner;
 
 	/*
-	 * While it is being made the CM has the last word, unless it waits for us to
-	 * let the device go: siw flushes the receives of a connection that the server
-	 * refuses before the CM says why it does.
+	 * While the connection is being made, the CM's event says how it ends, not this: siw
+	 * flushes the receives of a connection that the server refuses before the CM reports
+	 * the reason.  But if the device is being removed, the CM waits for us to let it go: so
+	 * the attempt is ended here.
 	 */
 	if (conn->rdev && READ_ONCE(conn->rdev->removed)) {
 		conn->cm_status = -ENOTCONN;
 		complete_all(&conn->cm_done);
 	}
 	complete_all(&conn->welcomed);
-	/* Pairs with rxp_client_bind(): one of us sees that there is something to do. */
+	/*
+	 * Pairs with the barrier in rxp_client_bind(): either this sees the state that
+	 * rxp_client_bind() has set, or rxp_client_bind() sees that the connection is lost.
+	 */
 	smp_mb();
 	if (READ_ONCE(x->state) != RXP_CONNECTING)
 		mod_delayed_work(rxp_recover_wq, &x->recover, 0);
 }
 
-/* RETURNs that found no buffer are what a connection of a mount waits for. */
+/* Of the messages of no slot, only RETURNs are kept for when a buffer is free again. */
 static void rxp_client_room(struct rxp_conn *conn)
 {
 	rxp_grants_give_back(conn->owner);
@@ -79,7 +89,10 @@ static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
 
 	rej = rdma_consumer_reject_data(conn->id, event, &len);
 	if (!rej && rdma_protocol_iwarp(conn->id->device, conn->id->port_num)) {
-		/* siw says ECONNRESET, which the core does not take for the server's word. */
+		/*
+		 * siw reports ECONNRESET, which rdma_consumer_reject_data() does not take for a
+		 * reject by the server: look at the private data here.
+		 */
 		rej = event->param.conn.private_data;
 		len = event->param.conn.private_data_len;
 	}
@@ -97,26 +110,33 @@ static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
 		case RXP_REJECT_LIMIT:
 			return -EUSERS;
 		case RXP_REJECT_JOIN:
-			/* The session was lost while it was being joined. */
+			/* The server lost the session while it was being joined. */
 			return -ECONNRESET;
 		default:
 			return -EPROTO;
 		}
 	}
-	if (event->status < 0)		/* iWARP gives an errno */
+	if (event->status < 0)		/* on iWARP the status is an errno */
 		return event->status;
 	switch (event->status) {
 	case IB_CM_REJ_STALE_CONN:
 		return -EAGAIN;
 	case IB_CM_REJ_CONSUMER_DEFINED:
-		/* Not rdmafs; or one whose connection was gone before it could speak. */
+		/*
+		 * With other private data, not all zero, the server is not rdmafs; without it may
+		 * be one whose connection was gone before it could say why.
+		 */
 		return rej && memchr_inv(rej, 0, len) ? -EPROTO : -EAGAIN;
 	default:
 		return -ECONNREFUSED;
 	}
 }
 
-/* Sets up and tears down by flags and completions alone: it may not sleep for us. */
+/*
+ * The handler of the CM's events.  The CM waits for it, so it must not wait for the task that
+ * makes the connection: it only sets a status, marks the connection lost and completes
+ * conn->cm_done.
+ */
 static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct rxp_conn *conn = id->context;
@@ -130,7 +150,10 @@ static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *even
 		status = rxp_frame_check_cm(event->param.conn.private_data,
 					    event->param.conn.private_data_len,
 					    RDMAFS_XPRT_DATA_MAX, &conn->cm);
-		/* Our queue pair has taken it over, and would send for ever what is not taken. */
+		/*
+		 * The CM has given our queue pair this count.  With a larger one it could send
+		 * for ever what the server does not take.
+		 */
 		if (!status && event->param.conn.rnr_retry_count > RXP_RETRY_COUNT)
 			status = -EPROTO;
 		break;
@@ -162,7 +185,10 @@ static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *even
 	return 0;
 }
 
-/* Wait for the CM's next answer: 1 if it is in conn->cm_status, 0 if the time is over. */
+/*
+ * Wait for the CM's next event, @timeout in jiffies.  Returns 1 if its status is in
+ * conn->cm_status, 0 if the time is over, -EINTR if the task is killed.
+ */
 static int rxp_cm_answer(struct rxp_conn *conn, unsigned long timeout)
 {
 	long left = wait_for_completion_killable_timeout(&conn->cm_done, timeout);
@@ -180,9 +206,10 @@ static int rxp_cm_wait(struct rxp_conn *conn, unsigned int timeout_ms)
 }
 
 /*
- * A pool with the mount's quota.  While the mount had none somebody else may have been promised
- * its minimum, or this device may have less: the administrator is told so, and the mount, which
- * is somebody's already, goes on without.
+ * Make a pool with the mount's quota.  While the mount had no pool its minimum may have been
+ * promised to another member, or the new device may have less to promise.  A mount that is in
+ * use then goes on without its minimum, and the log tells the administrator; a mount that
+ * connects for the first time fails.
  */
 static struct rxp_pool *rxp_client_pool_create(struct rdmafs_xprt *x, struct rxp_device *rdev)
 {
@@ -206,7 +233,10 @@ static struct rxp_pool *rxp_client_pool_create(struct rdmafs_xprt *x, struct rxp
 	return pool;
 }
 
-/* Keep the pool while the mount stays on one device; it is never on two. */
+/*
+ * See to it that the mount has a pool on the connection's device.  It keeps its pool while it
+ * stays on one device, and is never on two.
+ */
 static int rxp_client_pool(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	struct rxp_device *rdev = rxp_device_get(conn->id->device);
@@ -243,8 +273,9 @@ static int rxp_client_pool(struct rdmafs_xprt *x, struct rxp_conn *conn)
 }
 
 /*
- * What a connection asks for: what there is room for, once that is known, as the server
- * may be one that grants more than the last.  The others join what the session has.
+ * Slots to ask for.  Connection 0 asks for as many as there is memory for, once that is
+ * allocated: the server may be one that grants more than the last did.  The others join with as
+ * many as the session has.
  */
 static u32 rxp_client_wants(const struct rdmafs_xprt *x, u32 index)
 {
@@ -278,7 +309,10 @@ static int rxp_client_slots(struct rdmafs_xprt *x, struct rxp_conn *conn)
 	}
 out:
 	conn->slots = granted;
-	/* What the server may say; and what calls may have, which a smaller device bounds. */
+	/*
+	 * conn->data_max bounds what the server may say; x->data_max, what calls may ask for,
+	 * is also bounded by the size of the device's MRs.
+	 */
 	conn->data_max = min(le32_to_cpu(conn->cm.data_max), RDMAFS_XPRT_DATA_MAX);
 	if (!conn->index)
 		WRITE_ONCE(x->data_max, min_t(u64, conn->data_max,
@@ -288,9 +322,10 @@ out:
 }
 
 /*
- * ib_core looks for a neighbour's address again when it hears that one is known, and when
- * the time is over; it does not hear of what becomes known while it queues the request, nor
- * of a neighbour that it has given up.  So the time is asked for in pieces.
+ * Resolve the server's address.  ib_core looks a neighbour up again when it is notified that
+ * one is known, and when the request's time is over.  It misses a notification that comes while
+ * it queues the request, and any of a neighbour that it has given up.  So the time is asked for
+ * in pieces, and each one looks again.
  */
 static int rxp_client_resolve_addr(struct rdmafs_xprt *x, struct rxp_conn *conn,
 				   unsigned int step_ms)
@@ -307,7 +342,7 @@ static int rxp_client_resolve_addr(struct rdmafs_xprt *x, struct rxp_conn *conn,
 			return ret;
 		now = jiffies;
 		ret = rxp_cm_answer(conn, time_before(now, deadline) ? deadline - now : 1);
-		/* Without its answer it is still at work: it can't be asked again. */
+		/* Without an event the request is still at work, and can't be made again. */
 		if (ret <= 0)
 			return ret ?: -ETIMEDOUT;
 		reinit_completion(&conn->cm_done);
@@ -327,18 +362,19 @@ static int rxp_client_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsi
 		return ret;
 	ret = rxp_cm_wait(conn, 2 * step_ms);
 	/*
-	 * It has said all that it was asked for.  What comes from now on counts, also before
-	 * it is asked to connect: that the device goes.
+	 * The CM has answered all requests so far.  An event that comes from now on, even
+	 * before rdma_connect(), must be kept for rxp_client_connect(): it says that the device
+	 * goes.
 	 */
 	reinit_completion(&conn->cm_done);
 	return ret;
 }
 
 /*
- * A server on siw that tells us it is there listens to the connection for data a
- * moment later only (siw_accept() in 6.12): what arrives in between it finds when
- * more does.  A HELLO is followed by nothing until it is answered, so that has to
- * come from here.
+ * Wait for WELCOME.  In siw_accept() (6.12) the server tells the client of the connection a
+ * moment before it listens for data on it, and finds what arrives in between only when more
+ * arrives.  The client sends nothing after HELLO until it is answered, so on iWARP an empty
+ * RDMA WRITE is sent now and then.
  */
 static int rxp_welcome_wait(struct rxp_conn *conn, unsigned int step_ms)
 {
@@ -366,7 +402,10 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
 
 	memcpy(hello.session, x->session, sizeof(hello.session));
 	memcpy(hello.client, x->client, sizeof(hello.client));
-	/* Its limits are set: the answer may come. */
+	/*
+	 * What the server may send is known (rxp_client_slots()): WELCOME may come from here
+	 * on.
+	 */
 	ret = rxp_conn_move(conn, RXP_CONN_GREET);
 	if (ret)
 		return ret;
@@ -396,8 +435,8 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
 }
 
 /*
- * Connection 0 has its WELCOME: the session is this one from now on, even if
- * the others can't be made this time.  Nothing has been sent in it yet.
+ * Connection 0 has its WELCOME, so the session is the one that it names, even if the other
+ * connections can't be made this time.  No call was sent in it yet on these connections.
  */
 static void rxp_client_adopt(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
@@ -406,7 +445,10 @@ static void rxp_client_adopt(struct rdmafs_xprt *x, struct rxp_conn *conn)
 	if (conn->slots != x->slot_account.nr)
 		pr_info("rdmafs: %pISpc now grants %u slots instead of %u\n", &x->addr,
 			conn->slots, x->slot_account.nr);
-	/* Before calls may travel: rxp_call_send() looks whether its slot is one of these. */
+	/*
+	 * This comes before the session is UP: rxp_call_fits() compares a slot with the number
+	 * of slots that is set here.
+	 */
 	rxp_slots_spread(&x->slot_account, conn->slots, conn->count);
 	if (le32_to_cpu(conn->welcome.status) != RXP_WELCOME_NEW ||
 	    READ_ONCE(x->state) == RXP_CONNECTING)
@@ -418,14 +460,14 @@ static void rxp_client_adopt(struct rdmafs_xprt *x, struct rxp_conn *conn)
 	rxp_calls_renumber(x, conn->data_max);
 }
 
-/* All are there: send what is unanswered, let submitters in. */
+/* All connections are bound: send the unanswered calls again, then let submitters in. */
 static void rxp_client_bind(struct rdmafs_xprt *x, struct rxp_attempt *a)
 {
 	bool lost = false;
 	u32 i;
 
 	x->bound_at = jiffies;
-	/* It may be another way, on another device. */
+	/* This may be another path, or another device: forget what a message costs. */
 	WRITE_ONCE(x->message_ns, 0);
 	if (READ_ONCE(x->state) != RXP_CONNECTING) {
 		rxp_count(&x->stats, reconnects);
@@ -436,23 +478,26 @@ static void rxp_client_bind(struct rdmafs_xprt *x, struct rxp_attempt *a)
 	memcpy(x->conns, a->conns, sizeof(x->conns));
 	x->nr_conns = a->count;
 	rxp_state_move(x, RXP_EV_BOUND);
-	/* Pairs with rxp_client_lost(). */
+	/* Pairs with the barrier in rxp_client_lost(). */
 	smp_mb();
 	for (i = 0; i < a->count; i++)
 		lost |= rxp_conn_is_lost(a->conns[i]);
 	spin_unlock_bh(&x->lock);
 	wake_up_all(&x->wait);
-	/* One may have been lost before the session knew it, or a call be left. */
+	/*
+	 * A connection may have been lost before the session knew it, or a call not have been
+	 * sent.
+	 */
 	if (lost)
 		mod_delayed_work(rxp_recover_wq, &x->recover, 0);
 }
 
 /**
  * struct rxp_connecting - an rdma_connect() in a thread of its own
- * @id:	   the connection's
- * @param: what it is to say
- * @cut:   it need not begin any more
- * @done:  it has returned
+ * @id:    the connection's
+ * @param: argument of rdma_connect()
+ * @cut:   rdma_connect() need not begin any more
+ * @done:  rdma_connect() has returned, or was not called
  */
 struct rxp_connecting {
 	struct rdma_cm_id *id;
@@ -467,7 +512,10 @@ static int rxp_connecting_thread(void *arg)
 	unsigned int noio = memalloc_noio_save();
 	int ret = -EINTR;
 
-	/* Until this a signal is dropped; the lock inside it orders @cut. */
+	/*
+	 * A SIGKILL that comes before this call is dropped; then the lock that is taken in the
+	 * call orders the read of @cut behind its write.
+	 */
 	allow_kernel_signal(SIGKILL);
 	if (!READ_ONCE(c->cut))
 		ret = rdma_connect(c->id, c->param);
@@ -477,9 +525,10 @@ static int rxp_connecting_thread(void *arg)
 }
 
 /*
- * siw connects its socket inside rdma_connect() and waits there until TCP gives up,
- * two minutes by default; only a signal ends that.  So a thread waits, which gets one
- * when the step's time is over, or when the caller is killed: nothing is left behind.
+ * siw connects its socket inside rdma_connect() and waits there until TCP gives up, two minutes
+ * by default; only a signal ends that.  So a thread of its own calls it, and gets a SIGKILL
+ * when the step's time is over or when the caller is killed.  The thread has ended when this
+ * returns.
  */
 static int rxp_connect_bounded(struct rdma_cm_id *id, struct rdma_conn_param *param,
 			       unsigned int step_ms)
@@ -533,8 +582,9 @@ static int rxp_client_connect(struct rdmafs_xprt *x, struct rxp_attempt *a,
 		memcpy(cm.session, x->session, sizeof(cm.session));
 	}
 	/*
-	 * siw makes its socket in the namespace of the task, which for a thread is the
-	 * first one: in others mount(8) has to wait itself.
+	 * siw makes its socket in the network namespace of the current task, and a thread's is
+	 * the first one.  In any other namespace mount(8) has to call rdma_connect() itself,
+	 * unbounded.
 	 */
 	if (rdma_protocol_iwarp(conn->id->device, conn->id->port_num) &&
 	    net_eq(x->net, &init_net))
@@ -545,25 +595,25 @@ static int rxp_client_connect(struct rdmafs_xprt *x, struct rxp_attempt *a,
 }
 
 /**
- * rxp_client_conn_free - let go of a connection, but keep its receives for the next one
- * @x:	  the session
- * @conn: killed
+ * rxp_client_conn_free - free a connection, but keep its receive buffers for the next one
+ * @x:    the session
+ * @conn: killed; the owner's reference is dropped
  *
- * Process context.
+ * Context: process, may sleep; the recovery worker, or the task in its place.
  */
 void rxp_client_conn_free(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	struct rxp_ring *spare = &x->rx_rings[conn->index];
 
 	rxp_conn_destroy(conn);
-	/* Nothing looks at a message of the client's when its completion has been handled. */
+	/* No message is looked at on the client after its completion has been handled. */
 	rxp_recv_release(spare);
 	*spare = conn->rx_ring;
 	memset(&conn->rx_ring, 0, sizeof(conn->rx_ring));
 	rxp_conn_put(conn);
 }
 
-/* A connection, up to its WELCOME. */
+/* Make a connection, up to its WELCOME. */
 static int rxp_connect_one(struct rdmafs_xprt *x, struct rxp_attempt *a, u32 index)
 {
 	struct rxp_conn *conn;
@@ -608,7 +658,10 @@ static int rxp_connect_one(struct rdmafs_xprt *x, struct rxp_attempt *a, u32 ind
 	return 0;
 
 out:
-	/* Not for what the server said: it was lost, and the next one may live. */
+	/*
+	 * If the connection was lost, but not because the server broke the protocol, the next
+	 * one may live.
+	 */
 	if (ret == -ENOTCONN && !READ_ONCE(conn->broke))
 		ret = -EAGAIN;
 	a->limit = conn->limit;
@@ -639,21 +692,20 @@ out:
 
 /**
  * rxp_connect_once - try to connect, and let submitters in
- * @x:	     the session, without a connection
- * @step_ms: how long each step of each connection may take
+ * @x:       the session, without a connection
+ * @step_ms: how long each step of each connection may take, milliseconds
  *
- * Process context; sleeps, killably.
+ * Context: process; sleeps, killably.  mount(8) or the recovery worker.
  *
- * Return: 0, or a negative errno, with nothing left behind: see
- * rdmafs_xprt_connect(); -EAGAIN: the peer still has a stale connection, or this one was
- * lost, or refused without a reason.
+ * Return: 0, or a negative errno of rdmafs_xprt_connect(), with no connection left; -EAGAIN:
+ * the server still has a stale connection, or this one was lost, or refused without a reason.
  */
 int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms)
 {
 	struct rxp_attempt a = { .step_ms = step_ms, .count = x->want_conns };
 	int ret = rxp_connect_all(x, &a);
 
-	/* The server says how many it allows; fewer are better than none. */
+	/* The server says how many it allows: fewer are better than none. */
 	if (ret == -ERANGE && a.limit && a.limit < a.count) {
 		pr_info("rdmafs: %pISpc allows %u connections instead of %u\n", &x->addr,
 			a.limit, a.count);
