@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls that have no reply when their connection is lost: unmapped, sent again on
- * the next one, or ended.  All of this is the recovery worker's (client.c).  The
- * connection is drained, so nothing but the worker and rxp_call_put() of the
- * reply's reference touches the calls.
+ * Calls that have no reply when their connection is lost.
+ *
+ * They are unmapped, then sent again on the next connections, or ended.  The recovery worker
+ * (client.c) does all of this.  The connections have been taken from the session and drained,
+ * so no other party touches such a call, except its submitter: rxp_calls_lose() waits for one
+ * that still maps pages, and any may still drop its references.  The reply's reference, which
+ * the worker drops when it fails a call, keeps the call.
  */
 #include <linux/wait.h>
 #include "transport/client.h"
 
-/* The call in a slot that lost its connection before there was a reply, or NULL. */
+/* The call in a slot that is in state LOST, or NULL. */
 static struct rdmafs_xprt_call *rxp_call_lost(struct rdmafs_xprt *x, u32 i)
 {
 	struct rdmafs_xprt_call *call;
@@ -30,10 +33,10 @@ static bool rxp_call_settled(struct rdmafs_xprt *x, const struct rxp_slot *slot)
 }
 
 /**
- * rxp_calls_lose - take what unanswered calls have of a device that is dead to us
+ * rxp_calls_lose - unmap the unanswered calls, whose device can't use them any more
  * @x: the session; its connections are drained
  *
- * Process context.
+ * Context: process; sleeps until submitters that map pages have done so.  The recovery worker.
  */
 void rxp_calls_lose(struct rdmafs_xprt *x)
 {
@@ -46,7 +49,10 @@ void rxp_calls_lose(struct rdmafs_xprt *x)
 		spin_lock_bh(&x->lock);
 		rxp_call_move(x, slot, RXP_CALL_EV_LOSE);
 		spin_unlock_bh(&x->lock);
-		/* Its submitter sees that the connection is gone, and wakes us. */
+		/*
+		 * A submitter that maps the pages sees that the connection is gone, and wakes
+		 * this.
+		 */
 		wait_event(x->wait, rxp_call_settled(x, slot));
 		call = rxp_call_lost(x, i);
 		if (call && call->x.io)
@@ -54,7 +60,7 @@ void rxp_calls_lose(struct rdmafs_xprt *x)
 	}
 }
 
-/* With -EAGAIN it is sent again, in whatever slot. */
+/* End a call that is LOST.  With -EAGAIN it is sent again, in whatever slot. */
 static void rxp_call_fail(struct rdmafs_xprt *x, struct rxp_slot *slot, int err)
 {
 	struct rdmafs_xprt_call *call = slot->call;
@@ -67,13 +73,15 @@ static void rxp_call_fail(struct rdmafs_xprt *x, struct rxp_slot *slot, int err)
 }
 
 /**
- * rxp_calls_renumber - the server has made a new session: its slots begin anew
- * @x:	      the session; it has no connection that calls travel on
- * @data_max: most bytes of data in one of its calls
+ * rxp_calls_renumber - begin the slots anew: the server has made a new session
+ * @x:        the session; it has no connection that calls travel on
+ * @data_max: most bytes of data in one call of the new session
  *
- * Process context.  What may not be done twice fails with -EREMOTEIO, what has become
- * too large with -E2BIG; the other unanswered calls are their slots' first.  Those in
- * slots that the new session has not leave them, and are sent again in others.
+ * A call that must not be executed twice fails with -EREMOTEIO, one that has become too large
+ * with -E2BIG.  Each other unanswered call becomes the first of its slot.  If the new session
+ * does not have the slot, the call leaves it and is sent again in another.
+ *
+ * Context: process.  The recovery worker.
  */
 void rxp_calls_renumber(struct rdmafs_xprt *x, u32 data_max)
 {
@@ -99,8 +107,9 @@ void rxp_calls_renumber(struct rdmafs_xprt *x, u32 data_max)
 }
 
 /*
- * What becomes of a READ that can't be mapped, when the server has said that it is
- * cancelled: it stands in line without a slot, unless that were for ever.
+ * The errno of a READ that could not be mapped, for when the server has answered CANCELLED.
+ * With -EAGAIN it then stands in line for translations without a slot, unless that could never
+ * succeed.
  */
 static int rxp_replay_error(int err)
 {
@@ -108,14 +117,14 @@ static int rxp_replay_error(int err)
 	case -EAGAIN:
 	case -ENOMEM:
 	case -EIO:
-	case -ESHUTDOWN:	/* the device goes, or all is aborted: who comes next will see */
+	case -ESHUTDOWN:	/* the device goes, or an abort: rxp_call_pool() will see */
 		return -EAGAIN;
 	default:
 		return err;
 	}
 }
 
-/* Send a call again whose io, if it has one, is mapped, or is not with @err. */
+/* Send a call again.  Its io, if it has one, is mapped, or failed to be with @err. */
 static void rxp_call_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_slot *slot,
 			    int err)
 {
@@ -143,17 +152,17 @@ static void rxp_call_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, struct
 
 /**
  * rxp_calls_replay - send every unanswered call again on new connections
- * @x:	   the session
+ * @x:     the session
  * @conns: its new connections, all bound
- * @nr:	   how many
+ * @nr:    number of @conns
  *
- * A READ that needs more translations than are to be had at once does not wait for
- * them in its slot, for which those who have them may wait (design, rule 8).  But the
- * server counts its number: so it is sent, and a CANCEL behind it.
+ * A READ that can't get its translations at once does not wait for them in its slot: a
+ * submitter that holds translations may wait for a slot (design, rule 8).  But the server
+ * counts the slot's sequence number, so the CALL is sent with a CANCEL behind it.
  *
- * Process context.
+ * Context: process, may sleep.  The recovery worker.
  *
- * Return: how many WRITEs are left, for whose data there is no memory just now.
+ * Return: number of WRITEs that are left, as there is no memory just now to map their data.
  */
 u32 rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 {
@@ -166,7 +175,10 @@ u32 rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 		if (!call)
 			continue;
 		err = call->x.io ? rxp_io_map(call->x.io, conns[i % nr]->pool, true) : 0;
-		/* The server may have its data already, and answer it: it can't be cancelled. */
+		/*
+		 * The server may have a WRITE's data already and answer it, so the WRITE can't
+		 * be cancelled: it stays.
+		 */
 		if (err && call->dir == RDMAFS_XPRT_WRITE)
 			left++;
 		else
@@ -176,13 +188,15 @@ u32 rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 }
 
 /**
- * rxp_calls_bound - does any call wait for its reply, or for the device?
+ * rxp_calls_bound - test whether any call waits for its reply, or for the device
  * @x: the session, its lock held
  *
- * One that is answered, too: it does not end before its connection's send queue is done
- * with it, which the server can see to that it never is.
+ * A call that is answered counts as well: it ends only when its connection's send queue is done
+ * with it, and the server can see to it that this never happens.
  *
- * Return: true if so: what ends it for certain is the end of its connection.
+ * Context: any.
+ *
+ * Return: true if so: only the end of the connections is certain to end such a call.
  */
 bool rxp_calls_bound(struct rdmafs_xprt *x)
 {
@@ -197,12 +211,14 @@ bool rxp_calls_bound(struct rdmafs_xprt *x)
 
 /**
  * rxp_calls_fail - end all calls that have no reply
- * @x:	 the session; it has no connection
- * @err: what they are told
+ * @x:   the session, without a connection
+ * @err: the status of calls in slots, negative
  *
- * Process context.
+ * Calls that wait to be sent again end as well, if they are given up (later.c).
  *
- * Return: how many there were in slots: the server may serve these still.
+ * Context: process.  The recovery worker.
+ *
+ * Return: number of calls that were in slots: the server may still serve them.
  */
 int rxp_calls_fail(struct rdmafs_xprt *x, int err)
 {
