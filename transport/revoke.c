@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is bound to an I/O and needed elsewhere, and does not come back.
+ * Translations and memory that are bound to an I/O, are needed elsewhere, and do not come back.
  *
- * A response is the upper bound on how long somebody who is entitled to
- * translations waits for them.  A server whose disk hangs would make that for
- * ever.  So a READ that is overdue by the grace period T while others wait gets
- * a CANCEL.  A server that lives drops the RDMA WRITE, held or yet to come, and
- * says so in a DROPPED that invalidates the key; it answers the call, CANCELLED,
- * when it is through with it, and the call is sent again in its turn.  A server
- * that does not live misses its heartbeats as well: the connection goes, and
- * the keys with it (client.c).  So it does if a server that answers PINGs has not
- * answered a CANCEL within T, or not taken what a key's end stands behind.  From the CANCEL
- * to the key's end there is T once, whatever the server says meanwhile.
+ * On the client: a member that is entitled to translations waits at most until the READs that
+ * hold them are answered.  A server whose disk hangs would make that for ever.  So a READ that
+ * has waited for the grace period T while others want its translations gets a CANCEL.  A server
+ * that lives drops the RDMA WRITE, held or yet to come, and says so in a DROPPED that
+ * invalidates the key.  When it is done with the call it answers CANCELLED, and the client
+ * sends the call again in its turn.  A server that does not live misses its heartbeats as well:
+ * the connections end, and the keys with them (client.c).
  *
- * On the server the same holds for sinks of a client that does not send the data
- * it announced: its connection goes.  So it does, whether others wait or not, if none
- * of them is filled, a held reply not asked for, or one that is sent not taken, for long:
- * they take memory.  How long that may be is none of T but a limit of the port (limits.c).
+ * They also end if a server that answers PINGs does not answer a CANCEL within T, or does not
+ * take the messages that the end of a key waits for in the send queue.  From the CANCEL to the
+ * end of the key there is T once, whatever the server says meanwhile.
+ *
+ * On the server the same holds for sinks of a client that does not send the data that it
+ * announced: its connection ends.  It also ends, whether others wait or not, if for long no
+ * sink of the client is filled, a held reply is not asked for, or a reply that was sent is not
+ * taken: they take memory.  How long that may be is not T but a limit of the port, held_ms
+ * (limits.c).
  */
 #include <linux/module.h>
 #include "transport/client.h"
@@ -28,7 +30,10 @@ unsigned int rxp_grace_ms = 10000;
 
 /* ------------------------------------------------------------------ the client */
 
-/* The MR of a READ that the server could be asked to let go of, or has been. */
+/*
+ * The MR of a READ that the server could be asked to let go of, or was asked already; NULL if
+ * there is none.  The session's lock is held.
+ */
 static const struct rxp_mr *rxp_slot_revocable(const struct rxp_slot *slot)
 {
 	const struct rdmafs_xprt_call *call = slot->call;
@@ -40,7 +45,7 @@ static const struct rxp_mr *rxp_slot_revocable(const struct rxp_slot *slot)
 	return io->mr;
 }
 
-/* Entries that come back without being asked for once more. */
+/* Entries of the MRs that were asked for already, and that come back without more. */
 static u64 rxp_calls_revoked(struct rdmafs_xprt *x)
 {
 	const struct rxp_mr *mr;
@@ -50,7 +55,7 @@ static u64 rxp_calls_revoked(struct rdmafs_xprt *x)
 	lockdep_assert_held(&x->lock);
 	for (i = 0; i < x->slot_account.max; i++) {
 		mr = rxp_slot_revocable(&x->slots[i]);
-		/* Dropped and there still: our LOCAL_INV is on its way. */
+		/* A READ that is DROPPED and still has its MR waits for our LOCAL_INV. */
 		if (mr && (x->slots[i].state == RXP_CALL_CANCELLED ||
 			   x->slots[i].state == RXP_CALL_DROPPED))
 			entries += mr->policy.entries;
@@ -59,13 +64,14 @@ static u64 rxp_calls_revoked(struct rdmafs_xprt *x)
 }
 
 /*
- * A CANCEL that has not been answered in time costs the server its connection.  So it does,
- * while others wait, if what brings a READ's MR back stands in the send queue for as long:
- * its STCRW, the CALL that is answered, or our LOCAL_INV.
+ * Is a READ so late that its server is to lose its connection?  A CANCEL that was posted before
+ * @before must have been answered.  While others want translations (@wanted), a message that
+ * the MR's return waits for must have left the send queue in the same time: the STCRW, the CALL
+ * of a READ that is answered, or our LOCAL_INV.
  *
- * That befalls an honest server on a slow link as well: an STCRW behind many WRITEs costs all
- * connections, and what was under way is sent again.  Calls that are answered end with the
- * connection, and their data is there: so there is progress, though slow.
+ * This may hit an honest server on a slow link: an STCRW behind many WRITEs costs all
+ * connections, and the calls under way are sent again.  But calls that are answered end with
+ * the connection, and have their data: so there is progress, though it is slow.
  */
 static bool rxp_slot_overdue(const struct rxp_slot *slot, bool wanted, unsigned long before)
 {
@@ -82,7 +88,10 @@ static bool rxp_slot_overdue(const struct rxp_slot *slot, bool wanted, unsigned 
 	case RXP_CALL_DROPPED:
 		return wanted;
 	case RXP_CALL_ANSWERED:
-		/* Else nothing is under way, and the MR may be put at this moment. */
+		/*
+		 * Without a reference nothing is under way, and the MR may be put at this
+		 * moment.
+		 */
 		return wanted && refcount_read(&call->x.pending);
 	default:
 		return false;
@@ -90,8 +99,8 @@ static bool rxp_slot_overdue(const struct rxp_slot *slot, bool wanted, unsigned 
 }
 
 /*
- * At two beats, and nothing has become of it between them.  At the first one alone what has
- * come may wait to be looked at: this machine may have stood still.
+ * Is a call overdue at two heartbeats in a row, in the same state?  At the first alone its
+ * messages may have come and not been handled yet: this machine may have stood still.
  */
 static bool rxp_slot_overdue_twice(struct rxp_slot *slot, bool wanted, unsigned long before)
 {
@@ -106,14 +115,15 @@ static bool rxp_slot_overdue_twice(struct rxp_slot *slot, bool wanted, unsigned 
 }
 
 /**
- * rxp_calls_revoke - cancel the READs that hold for too long what others wait for
+ * rxp_calls_revoke - cancel the READs that hold translations for too long while others wait
  * @x: the session
  *
- * No more of them than cover what others are entitled to: each one that is
- * cancelled is read again, and a server that is slow would never come to an
- * end with any.
+ * No more READs are cancelled than cover what others are entitled to: each is sent again and
+ * read again, and a slow server would never come to an end with any.
  *
- * Process context, from the heartbeat.
+ * A connection whose server is overdue in answering a CANCEL, or in taking messages, is ended.
+ *
+ * Context: process, from the heartbeat; takes the session's lock.
  */
 void rxp_calls_revoke(struct rdmafs_xprt *x)
 {
@@ -143,7 +153,7 @@ void rxp_calls_revoke(struct rdmafs_xprt *x)
 		if (!mr || !time_before(slot->sent, before))
 			continue;
 		io = slot->call->x.io;
-		/* Cancelled already, or its STCRW is in the send queue still. */
+		/* It is cancelled already, or its STCRW is still in the send queue. */
 		if (slot->state != RXP_CALL_SENT)
 			continue;
 		rxp_call_move(x, slot, RXP_CALL_EV_CANCEL);
@@ -157,15 +167,15 @@ void rxp_calls_revoke(struct rdmafs_xprt *x)
 }
 
 /**
- * rxp_call_dropped - the server will not write to a call's memory any more
- * @x:	  the session
- * @conn: where it says so
- * @f:	  the message
- * @wc:	  its completion, which says what it has invalidated
+ * rxp_call_dropped - handle a DROPPED: the server will not write to a READ's memory any more
+ * @x:    the session
+ * @conn: the connection that it came on
+ * @f:    the message
+ * @wc:   its completion, which tells the key that it invalidated
  *
- * Softirq.
+ * Context: softirq.
  *
- * Return: NULL, or what is wrong with it.
+ * Return: NULL, or what is wrong with the message.
  */
 const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
 			     const struct rxp_frame *f, const struct ib_wc *wc)
@@ -175,7 +185,10 @@ const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
 	struct rxp_mr *mr;
 
 	spin_lock_bh(&x->lock);
-	/* In no other state: else its MR may be put at this moment, without the lock. */
+	/*
+	 * io->mr is looked at in no other state: a call that is ANSWERED may end at this
+	 * moment, and put its MR without the lock.
+	 */
 	io = slot->state == RXP_CALL_CANCELLED ? slot->call->x.io : NULL;
 	if (!io || slot->seq != f->seq || !io->mr || !rxp_mr_lent(io->mr) ||
 	    !(wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
@@ -191,7 +204,10 @@ const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
 		mr = NULL;
 	spin_unlock_bh(&x->lock);
 	rxp_count(&x->stats, remote_inv);
-	/* The pool stays with the call until its reply, which can't overtake us. */
+	/*
+	 * io->pool stays with the call until its reply, which this handler sees only after this
+	 * message.
+	 */
 	if (mr)
 		rxp_mr_put(io->pool, mr);
 	else
@@ -207,12 +223,14 @@ static void rxp_dropped_done(struct rxp_chain *chain, bool ok)
 }
 
 /**
- * rxp_req_drop - a READ's data will not be written; give the client its key back
+ * rxp_req_drop - give the client the key of a READ back: its data will not be written
  * @req:  being served, its key known; cancelled from now on
  * @conn: the connection that it is bound to
  *
- * Context: process, with the session's lock held: so the reply, which comes
- * without the key, can't get ahead of this message.
+ * The session's lock is held, so that the reply, which comes without the key, can't be posted
+ * ahead of this message.
+ *
+ * Context: process, the session's lock held.
  */
 void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn)
 {
@@ -232,7 +250,7 @@ void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn)
 	rxp_chain_add(&req->stcrw, &req->inv);
 	kref_get(&req->ref);
 	if (rxp_post(conn, &req->stcrw)) {
-		/* Not the last one: the request is at work. */
+		/* This is not the last reference: the request is being served. */
 		rxp_req_put(req);
 		return;
 	}
@@ -240,8 +258,9 @@ void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn)
 }
 
 /*
- * What a client lets wait for its own part.  A key that we take back stands behind what the
- * client has not let go.
+ * Does a request wait for the client since before @before?  WAITING: the client's data has not
+ * come.  INVALIDATING: our LOCAL_INV stands in the send queue behind messages that the client
+ * has not taken.
  */
 static bool rxp_req_overdue(const struct rxp_req *req, unsigned long before)
 {
@@ -250,10 +269,13 @@ static bool rxp_req_overdue(const struct rxp_req *req, unsigned long before)
 }
 
 /*
- * What has all of its data, or room for it, in memory: that ends in any case.  Many sinks
- * may take long to fill, one after the other, and what a client says stands behind the data of
- * others in its send queue, as an STCRW does in ours: there is time as long as any data moves,
- * but not for more than each slot may have.
+ * Does a request wait for the client for longer than @held_ms allows?  It holds memory for all
+ * of its data, or room for it.  In any other state it goes on without the client.
+ *
+ * Many sinks may take long to be filled, one after the other.  A message of the client may wait
+ * in its send queue behind the data of other requests, as our STCRW may in ours.  So there is
+ * time as long as any data of the session moves, but in all no more than @held_ms for each
+ * slot.
  */
 static bool rxp_req_held_too_long(const struct rxp_req *req, u32 held_ms)
 {
@@ -269,12 +291,13 @@ static bool rxp_req_held_too_long(const struct rxp_req *req, u32 held_ms)
 		time_before(READ_ONCE(s->progress), jiffies - held));
 }
 
-/* From one look at a send queue that stands to the next. */
+/* Time from one look at a send queue that stands to the next. */
 #define RXP_LOOK_AGAIN	(HZ / 5)
 
 /*
- * At two looks something stood.  At the first one alone completions may wait to be looked at:
- * this machine may have stood still.
+ * Does a send queue stand at two looks, RXP_LOOK_AGAIN apart?  At the first alone its
+ * completions may not have been handled yet: this machine may have stood still.  @before and
+ * @ever: rxp_send_stands(); @more is set if it is to be looked at again.
  */
 static bool rxp_conn_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever,
 			    bool *more)
@@ -289,9 +312,9 @@ static bool rxp_conn_stands(struct rxp_conn *conn, unsigned long before, unsigne
 }
 
 /*
- * Nor has it let go of what we send it: pages of replies stand in our send queue.  On iWARP
- * that may stand for ever, as TCP takes a window that is shut, or all but, for a peer that
- * lives, and the client is heard.  There is as much time as for what is held.
+ * Does a client not take what is sent to it?  Pages of replies stand in our send queue then.
+ * On iWARP that may last for ever: TCP takes a window that is shut, or nearly, for a peer that
+ * lives, and the client is heard.  The time is the same as for requests that are held.
  */
 static bool rxp_session_stands(const struct rdmafs_xprt_session *s, u32 held_ms, bool *more)
 {
@@ -301,7 +324,7 @@ static bool rxp_session_stands(const struct rdmafs_xprt_session *s, u32 held_ms,
 	bool stands = false;
 	u32 i;
 
-	/* Its connections may share one way. */
+	/* Its connections may share one link: data that moves on any of them counts. */
 	if (!time_before(READ_ONCE(s->progress), before))
 		before = ever;
 	for (i = 0; i < s->nr_conns; i++)
@@ -311,13 +334,15 @@ static bool rxp_session_stands(const struct rdmafs_xprt_session *s, u32 held_ms,
 }
 
 /**
- * rxp_session_overdue - does a client keep to itself what it has no use for?
- * @s:	  the session; its lock and the server's are held
- * @more: set if it has to be asked again
+ * rxp_session_overdue - test whether a client holds for too long what it does not use
+ * @s:    the session; its lock and the server's are held
+ * @more: set if the session has to be tested again
  *
- * Translations only while others wait for them; memory always.
+ * Translations count only while others wait for them; memory counts always.
  *
- * Return: true if for longer than it may: its connection is to go.
+ * Context: any but hard interrupt, both locks held.
+ *
+ * Return: true if so: its connections are to end.
  */
 bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 {
