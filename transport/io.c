@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The data of a call that does not travel inside its messages: the caller's
- * pages, mapped for the device, and for a READ the MR over them.
+ * The data of a call that does not travel inside its messages: the caller's pages, mapped for
+ * the device, and for a READ the MR over them.
  *
- * Mapping comes before the CALL (direct), or after it has been sent
- * (overlapped: Ou et al., FRRWP), while the server is at work already.  Then
- * the translations are reserved before, without waiting, and only the work is
- * done late.  Which of the two pays for a READ is decided here, too: direct
- * takes R + d + S + d, overlapped 2d + max(R, S) and one message more, where R
- * is what mapping takes here, S what the server takes, d one way.  Both are
- * known from the last I/Os of that size, what a message costs from small calls
- * (cost.c).  A WRITE has no message more, so it
- * is always overlapped: whichever is ready last, its pages or the server's
- * sink, lets it go.
+ * Mapping comes before the CALL (direct), or after the CALL has been sent, while the server is
+ * at work already (overlapped: Ou et al., FRRWP).  Overlapped, the translations are reserved
+ * before the CALL, without waiting, and only the mapping is done late.
  *
- * Pages that one MR, or one set of RDMA WRITEs, can't hold go through a bounce
- * buffer.
+ * This file also decides which of the two a READ uses.  Direct takes R + d + S + d, overlapped
+ * 2d + max(R, S) and one message more, where R is the time of mapping here, S the server's time
+ * and d one way.  R and S are known from the last I/Os of that size, the cost of a message from
+ * small calls (cost.c).  A WRITE needs no additional message, so it is always overlapped unless
+ * a granted sink is at hand: its data goes when both its pages and the server's sink are ready.
+ *
+ * Pages that one MR, or one set of RDMA WRITEs, can't hold go through a bounce buffer, which is
+ * always mapped before the CALL for a READ.
+ *
+ * client.h says which party owns the mapping in which state of the call.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -24,30 +25,31 @@
 #include <linux/slab.h>
 #include "transport/client.h"
 
-/* Scatter/gather entries of an io, by kind: 128 KiB, 1 MiB and 4 MiB that begin in a page. */
+/* Scatter/gather entries by kind: for 128 KiB, 1 MiB and 4 MiB that begin inside a page. */
 static const u32 rxp_io_segs[RXP_IO_KINDS] = { 33, 257, RPOL_CLASS_MAX };
 /*
- * Kept by each mount for when memory is short: what writeback takes one at a time will
- * do.  What others hold of theirs may come back only with a server that is dead.  It costs
- * 112 KiB a mount (4 of 4 KiB, and 32 and 64).
+ * Number of each kind that a mount keeps for when the system is short of memory: enough for
+ * writeback to go on, one I/O at a time.  Mounts do not share them: what another mount holds
+ * may come back only from a server that is dead.  112 KiB for each mount (4 of 4 KiB, one of 32
+ * KiB, one of 64 KiB).
  */
 static const int rxp_io_reserve_nr[RXP_IO_KINDS] = { 4, 1, 1 };
 
 /*
- * What one message more costs both sides together, until some were seen (cost.c):
- * about what rxe takes for it in UML.
+ * What one message more costs both sides together, ns, until calls have shown it (cost.c):
+ * about what rxe takes for one in UML.
  */
 #define RXP_MESSAGE_NS		(20 * NSEC_PER_USEC)
 
 static size_t rxp_io_size(u32 segs)
 {
-	/* At worst so few sges in each work request. */
+	/* At worst a work request has no more than RXP_SGE_MIN entries. */
 	return sizeof(struct rxp_io) +
 	       segs * (sizeof(struct scatterlist) + sizeof(struct ib_sge)) +
 	       DIV_ROUND_UP(segs, RXP_SGE_MIN) * sizeof(struct ib_rdma_wr);
 }
 
-/* mempool_kvmalloc(), which a test can make fail: then there is what is kept. */
+/* As mempool_kvmalloc(), but a test can make it fail, so that the mempool's reserve is used. */
 static void *rxp_io_mem(gfp_t gfp, void *size)
 {
 	return rdmafs_test_fail("io_mem", 0) ? NULL : kvmalloc((size_t)size, gfp);
@@ -56,6 +58,8 @@ static void *rxp_io_mem(gfp_t gfp, void *size)
 /**
  * rxp_io_pools_init - set memory aside for a mount's large calls
  * @x: the session
+ *
+ * Context: process, may sleep.
  *
  * Return: 0 or -ENOMEM; rxp_io_pools_destroy() undoes either.
  */
@@ -75,6 +79,8 @@ int rxp_io_pools_init(struct rdmafs_xprt *x)
 /**
  * rxp_io_pools_destroy - undo rxp_io_pools_init()
  * @x: the session, without calls
+ *
+ * Context: process.
  */
 void rxp_io_pools_destroy(struct rdmafs_xprt *x)
 {
@@ -87,10 +93,11 @@ void rxp_io_pools_destroy(struct rdmafs_xprt *x)
 /* ------------------------------------------------------------ data of a call */
 
 /**
- * rxp_io_alloc - describe the data of a call
+ * rxp_io_alloc - allocate the description of a call's data
  * @call: with its iterator and its session
  *
- * Process context, may wait for the memory of another I/O of this mount, as writeback must.
+ * Context: process, may sleep.  In a shortage it waits for another I/O of this mount to end, as
+ * writeback must go on.
  *
  * Return: the io, to be freed by rxp_io_free(); never fails.
  */
@@ -101,7 +108,7 @@ struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call)
 	u8 kind = 0;
 	void *p;
 
-	/* What has more pieces yet goes through a bounce buffer. */
+	/* Data in more pieces than the largest kind holds goes through a bounce buffer. */
 	while (kind < RXP_IO_KINDS - 1 && segs > rxp_io_segs[kind])
 		kind++;
 	io = mempool_alloc(call->x.xprt->io_pools[kind], GFP_NOFS);
@@ -120,8 +127,10 @@ struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call)
 }
 
 /**
- * rxp_io_free - the call is over
+ * rxp_io_free - free the description of a call's data
  * @io: not mapped
+ *
+ * Context: any but hard interrupt.
  */
 void rxp_io_free(struct rxp_io *io)
 {
@@ -143,10 +152,10 @@ static void rxp_io_unmap_sg(struct rxp_io *io)
 }
 
 /**
- * rxp_io_unmap - give back all that is tied to a device
- * @io: mapped or not
+ * rxp_io_unmap - give back all that an io has of a device
+ * @io: mapped, reserved or neither
  *
- * Process context unless the MR is idle, else any but hard interrupt.
+ * Context: process, may sleep; if the MR is idle or there is none, any but hard interrupt.
  */
 void rxp_io_unmap(struct rxp_io *io)
 {
@@ -163,7 +172,7 @@ void rxp_io_unmap(struct rxp_io *io)
 	io->pool = NULL;
 }
 
-/* The caller's pages, DMA mapped; -EINVAL if there are too many pieces. */
+/* DMA map the caller's pages; -EINVAL if they are in too many pieces. */
 static int rxp_io_map_sg(struct rxp_io *io)
 {
 	struct iov_iter iter = io->call->iter;
@@ -183,7 +192,7 @@ static int rxp_io_map_sg(struct rxp_io *io)
 	if (!rdmafs_test_fail("io_dma_map", io->call->dir))
 		io->mapped = ib_dma_map_sg(io->pool->rdev->ib, io->sgt.sgl, io->sgt.nents,
 					   rxp_io_dma_dir(io));
-	/* No room in the IOMMU or in what it is bounced through: a shortage, like others. */
+	/* The IOMMU, or the swiotlb, has no room: a shortage like others. */
 	return io->mapped ? 0 : -ENOMEM;
 }
 
@@ -224,7 +233,10 @@ static int rxp_io_take_mr(struct rxp_io *io, u32 pages, bool nowait)
 	return 0;
 }
 
-/* The caller's own pages; -EINVAL: there are gaps in them that no MR bridges. */
+/*
+ * Map the caller's own pages for a READ; -EINVAL: no MR can hold them, as they are too many or
+ * have gaps, but a bounce buffer will do.
+ */
 static int rxp_io_map_read_pages(struct rxp_io *io, bool nowait)
 {
 	u32 pages = iov_iter_npages(&io->call->iter, INT_MAX);
@@ -233,7 +245,10 @@ static int rxp_io_map_read_pages(struct rxp_io *io, bool nowait)
 	if (DIV_ROUND_UP(io->len, PAGE_SIZE) > io->pool->rdev->max_entries)
 		return -E2BIG;
 	if (!io->mr) {
-		/* More than a quota allows stays too much in whatever pages. */
+		/*
+		 * A bounce buffer helps against the device's bound only: data that is more than
+		 * the quota allows (-E2BIG) stays so in whatever pages.
+		 */
 		if (pages > io->pool->rdev->max_entries)
 			return -EINVAL;
 		ret = rxp_io_take_mr(io, pages, nowait);
@@ -253,7 +268,7 @@ static int rxp_io_map_read(struct rxp_io *io, bool nowait, bool late)
 	ret = rxp_io_map_read_pages(io, nowait);
 	if (ret != -EINVAL || late)
 		return ret;
-	/* Read into pages of ours, copy at the end. */
+	/* Read into a bounce buffer; rxp_io_copy_out() copies when the reply has come. */
 	rxp_io_unmap_sg(io);
 	if (io->mr)
 		rxp_mr_put(io->pool, io->mr);
@@ -285,7 +300,7 @@ static int rxp_io_map_write(struct rxp_io *io)
 	return ret;
 }
 
-/* For measuring: what registration would take on a slower device, T = a * p + b. */
+/* For measurements: take as long as registration on a slower device would, T = a * p + b. */
 static void rxp_io_slow(const struct rxp_io *io)
 {
 	u32 base = rdmafs_test_knob(map_us), page = rdmafs_test_knob(map_page_us);
@@ -294,7 +309,10 @@ static void rxp_io_slow(const struct rxp_io *io)
 		rdmafs_test_delay(base + page * iov_iter_npages(&io->call->iter, INT_MAX));
 }
 
-/* An average in which the last of many count most; either side may be late. */
+/*
+ * Update an average in which the last samples count most.  No lock: if two tasks do this at
+ * once, one update may be lost.
+ */
 static void rxp_average(u32 *average, u64 ns)
 {
 	u32 old = READ_ONCE(*average), new = min_t(u64, ns, U32_MAX / 2);
@@ -310,10 +328,12 @@ static struct rxp_cost *rxp_io_cost(struct rdmafs_xprt *x, const struct rxp_io *
 }
 
 /**
- * rxp_io_served - what the server said it took for a READ
- * @x:	the session
+ * rxp_io_served - account what the server said it took for a READ
+ * @x:  the session
  * @io: of the READ
- * @us: in microseconds, from CALL to REPLY
+ * @us: the server's time from CALL to REPLY, microseconds
+ *
+ * Context: softirq; any would do.
  */
 void rxp_io_served(struct rdmafs_xprt *x, const struct rxp_io *io, u32 us)
 {
@@ -321,13 +341,13 @@ void rxp_io_served(struct rdmafs_xprt *x, const struct rxp_io *io, u32 us)
 }
 
 /**
- * rxp_message_time - when a call is sent, if it is to show what a message costs
- * @call: the call
- * @seq:  its number
+ * rxp_message_time - read the clock if a call is to show what a message costs
+ * @call: the call, about to be sent
+ * @seq:  its sequence number: one in RXP_WIRE_SAMPLE is a sample
  *
- * Any context.
+ * Context: any.
  *
- * Return: ns, or 0: of most it does not matter.
+ * Return: ns, or 0 if the call is no sample.
  */
 u64 rxp_message_time(const struct rdmafs_xprt_call *call, u32 seq)
 {
@@ -335,10 +355,12 @@ u64 rxp_message_time(const struct rdmafs_xprt_call *call, u32 seq)
 }
 
 /**
- * rxp_message_seen - such a call was answered
- * @x:	  the session
- * @slot: its slot
- * @us:	  what the server said it took for it, from CALL to REPLY
+ * rxp_message_seen - account what a message costs, if the call that was answered is a sample
+ * @x:    the session
+ * @slot: the call's slot
+ * @us:   the server's time from CALL to REPLY, microseconds
+ *
+ * Context: softirq; any would do.
  */
 void rxp_message_seen(struct rdmafs_xprt *x, const struct rxp_slot *slot, u32 us)
 {
@@ -354,9 +376,11 @@ static u32 rxp_message_ns(const struct rdmafs_xprt *x)
 }
 
 /**
- * rxp_io_overlaps - is the data to be mapped after the CALL has been sent?
- * @x:	the session
+ * rxp_io_overlaps - decide whether data is mapped after the CALL has been sent
+ * @x:  the session
  * @io: of a call about to be sent
+ *
+ * Context: any.
  *
  * Return: true if so.
  */
@@ -376,9 +400,11 @@ bool rxp_io_overlaps(struct rdmafs_xprt *x, const struct rxp_io *io)
 }
 
 /**
- * rxp_io_show_costs - what that decision stands on, by class
- * @m: where
+ * rxp_io_show_costs - show what rxp_io_overlaps() decides by, for each MR class
+ * @m: the file to write to
  * @x: the session
+ *
+ * Context: process.
  */
 void rxp_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x)
 {
@@ -407,21 +433,21 @@ static int rxp_io_map_pages(struct rxp_io *io, bool nowait, bool late)
 		ret = rxp_io_map_read(io, nowait, late);
 	else
 		ret = rxp_io_map_write(io);
-	/* Waiting for translations is not what mapping takes. */
+	/* The time of waiting for translations is not a cost of mapping. */
 	if (!ret && !io->waited)
 		rxp_average(&rxp_io_cost(x, io)->map_ns, ktime_get_ns() - start);
 	return ret;
 }
 
 /**
- * rxp_io_reserve - take what mapping will need, without waiting
- * @io:	  not mapped
- * @pool: on the device to be used; a reference is taken
+ * rxp_io_reserve - take the translations that mapping will need, without waiting
+ * @io:   not mapped
+ * @pool: the pool of the device to be used; a reference is taken
  *
- * Process context.
+ * Context: process, may sleep for memory.
  *
- * Return: 0, after which rxp_io_map_late() maps it; or a negative errno: map
- * it before the CALL.
+ * Return: 0, after which rxp_io_map_late() maps it; or a negative errno, and nothing is taken:
+ * map it before the CALL.
  */
 int rxp_io_reserve(struct rxp_io *io, struct rxp_pool *pool)
 {
@@ -438,12 +464,15 @@ int rxp_io_reserve(struct rxp_io *io, struct rxp_pool *pool)
 
 /**
  * rxp_io_map_late - map after the CALL has been sent
- * @io: reserved; its call is in a state that lets nobody else touch the mapping
+ * @io: reserved; its call is in a state of rxp_call_being_mapped(), so that only the submitter
+ *	touches the mapping
  *
- * Process context.  The reply may come meanwhile.
+ * The reply may come meanwhile.
  *
- * Return: 0; -EINVAL: only a bounce buffer will do, for a READ; or another
- * negative errno.  What was mapped so far is unmapped with the call's end.
+ * Context: process, may sleep for memory.
+ *
+ * Return: 0; -EINVAL: a READ whose pages need a bounce buffer; or another negative errno.  What
+ * was mapped before an error is unmapped when the call ends.
  */
 int rxp_io_map_late(struct rxp_io *io)
 {
@@ -452,13 +481,13 @@ int rxp_io_map_late(struct rxp_io *io)
 
 /**
  * rxp_io_map - map before the CALL is sent
- * @io:	    not mapped
- * @pool:   on the device to be used; a reference is taken
+ * @io:     not mapped
+ * @pool:   the pool of the device to be used; a reference is taken
  * @nowait: -EAGAIN rather than waiting for translations
  *
- * Process context.
+ * Context: process; without @nowait sleeps for translations, killably; may sleep for memory.
  *
- * Return: 0 or a negative errno, and nothing is mapped.
+ * Return: 0, or a negative errno, and nothing is mapped.
  */
 int rxp_io_map(struct rxp_io *io, struct rxp_pool *pool, bool nowait)
 {
@@ -473,10 +502,10 @@ int rxp_io_map(struct rxp_io *io, struct rxp_pool *pool, bool nowait)
 }
 
 /**
- * rxp_io_copy_out - what was read into the bounce buffer goes where it belongs
- * @io: of a READ, answered
+ * rxp_io_copy_out - copy from a READ's bounce buffer to the caller's pages
+ * @io: of the READ, answered; if the copy fails, the call's status becomes -EFAULT
  *
- * Process context.
+ * Context: process.
  */
 void rxp_io_copy_out(struct rxp_io *io)
 {
@@ -497,10 +526,10 @@ void rxp_io_copy_out(struct rxp_io *io)
 }
 
 /**
- * rxp_io_copy_small - what came inside the REPLY goes where it belongs
- * @io: of a READ, answered and unmapped
+ * rxp_io_copy_small - copy data that came inside the REPLY to the caller's pages
+ * @io: of a READ, answered and unmapped; if the copy fails, the call's status becomes -EFAULT
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt.
  */
 void rxp_io_copy_small(struct rxp_io *io)
 {
