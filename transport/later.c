@@ -1,35 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls that can't go on yet.
+ * Calls that can't be sent again yet.
  *
- * WRITEs for which the server had neither a sink nor a place in line for one
- * (RETRY_LATER).  They are kept in the order in which they came, and those submitted
- * after them queue behind.  What the server has room for is only known from its answers.
- * A WRITE that was served leaves room for one, so with each that comes back one more
- * goes: as many stay on their way as the server has sinks and places for us, and hardly
- * any is refused.
- * To find out when there are more, a few go in addition every now and then,
- * twice as many each time that none was refused.
+ * WRITEs for which the server had neither a sink nor a place in line for one (RETRY_LATER).
+ * They are kept in the order in which they were submitted, and later ones queue behind them.
+ * The client knows only from the server's answers what the server has room for.  A WRITE that
+ * was served leaves room for one, so each one that comes back lets one more be sent.  So as
+ * many WRITEs stay on their way as the server has sinks and places for this session, and hardly
+ * any is refused.  To find out when there is room for more, a few are sent in addition every
+ * now and then, and twice as many each time that none was refused.
  *
- * READs whose translations were taken back (revoke.c).  They stand in line for
- * new ones, which sleeps, one after the other; not on the workqueue that
- * writeback needs, nor in front of WRITEs.
+ * READs whose translations were taken back (revoke.c), or that the server refused.  They stand
+ * in line for new translations one after the other, which sleeps: on a workqueue of their own,
+ * not on the one that writeback needs, and not in front of WRITEs.
  *
- * Such a call has left its slot; it is still in flight, and the session can't go
+ * Such a call has left its slot.  It still counts as in flight, so the session is not freed
  * before it.
+ *
+ * The lists, and all of struct rxp_later, are guarded by the session's lock.
  */
 #include <linux/blkdev.h>
 #include "transport/client.h"
 
-/* Milliseconds between two attempts to have more on their way; doubled while nothing is served. */
+/*
+ * Milliseconds from one attempt to have more WRITEs on their way to the next; doubled while
+ * none is served.
+ */
 #define RXP_PROBE_MS_MIN	10U
 #define RXP_PROBE_MS_MAX	80U
 
-/* So many WRITEs at first, and at most. */
+/* WRITEs that are sent in addition in one attempt, at first and at most. */
 #define RXP_PROBE_MIN		4U
 #define RXP_PROBE_MAX		1024U
 
-/* For a READ that the server refused, which had no memory. */
+/*
+ * The delay of a READ that the server refused because it was short of memory, in jiffies;
+ * doubled while READs are refused again within a second.
+ */
 static unsigned long rxp_later_read_delay(struct rxp_later *later)
 {
 	if (time_after(jiffies, later->read_refused + HZ))
@@ -40,7 +47,7 @@ static unsigned long rxp_later_read_delay(struct rxp_later *later)
 	return msecs_to_jiffies(later->read_ms);
 }
 
-/* By age: the one that was refused is one of the oldest. */
+/* Insert a WRITE by age: one that was refused is among the oldest. */
 static void rxp_later_insert(struct rxp_later *later, struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_xprt_call *c;
@@ -52,11 +59,11 @@ static void rxp_later_insert(struct rxp_later *later, struct rdmafs_xprt_call *c
 }
 
 /**
- * rxp_later_add - a call has to be sent again later
- * @x:	  the session, its lock held
+ * rxp_later_add - keep a call that has to be sent again later
+ * @x:    the session, its lock held
  * @call: the call, without a slot
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt.
  */
 void rxp_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 {
@@ -71,7 +78,7 @@ void rxp_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 				   cancelled ? 0 : rxp_later_read_delay(later));
 		return;
 	}
-	/* What was learnt some time ago does not count any more. */
+	/* What was learnt more than a second ago does not count any more. */
 	if (!time_in_range(later->probe_at, jiffies - HZ,
 			   jiffies + msecs_to_jiffies(RXP_PROBE_MS_MAX))) {
 		later->probe = RXP_PROBE_MIN;
@@ -85,13 +92,16 @@ void rxp_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 }
 
 /**
- * rxp_later_behind - does a new WRITE queue behind others?
- * @x:	  the session
- * @call: the WRITE, in flight, not sent
+ * rxp_later_behind - queue a new WRITE if others wait
+ * @x:    the session
+ * @call: the WRITE, counted in flight, not sent
  *
- * Any context but hard interrupt.
+ * A WRITE does not queue if there is a granted sink for it, or if the session has no
+ * connection: it waits for that as any call does.
  *
- * Return: true: it does, and will be sent.
+ * Context: any but hard interrupt; takes the session's lock.
+ *
+ * Return: true if it was queued, and will be sent or ended from here.
  */
 bool rxp_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 {
@@ -108,14 +118,14 @@ bool rxp_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 }
 
 /**
- * rxp_later_room - the server has served a large WRITE
+ * rxp_later_room - let one more WRITE go: the server has served a large one
  * @x: the session, its lock held
  *
- * READs have the same chance of the room that it leaves as the next WRITE, which else would
- * have it each time; but not those that have just been refused, of which each WRITE would
- * bring all again.
+ * READs that the server refused get the same chance of the room that a WRITE leaves as the next
+ * WRITE, which would otherwise have it each time.  But READs that were refused just now do not:
+ * each WRITE would bring all of them again.
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt.
  */
 void rxp_later_room(struct rdmafs_xprt *x)
 {
@@ -131,7 +141,7 @@ void rxp_later_room(struct rdmafs_xprt *x)
 	mod_delayed_work(rxp_wq, &later->write_work, 0);
 }
 
-/* How many may go in addition. */
+/* Number of WRITEs that may be sent in addition now. */
 static u32 rxp_later_probe(struct rxp_later *later)
 {
 	if (time_before(jiffies, later->probe_at))
@@ -147,7 +157,7 @@ static u32 rxp_later_probe(struct rxp_later *later)
 	return later->probe;
 }
 
-/* Send the oldest again; the session's lock is dropped meanwhile. */
+/* Send the oldest WRITE again.  The session's lock is held; it is dropped meanwhile. */
 static int rxp_later_send(struct rdmafs_xprt *x)
 	__must_hold(&x->lock)
 {
@@ -187,14 +197,17 @@ static void rxp_later_writes(struct work_struct *work)
 	while ((later->room || probe) && !list_empty(&later->writes)) {
 		bool room = later->room;
 
-		/* Taken first: while one is sent more may come. */
+		/* The room is taken first: more may come while a WRITE is sent. */
 		if (room)
 			later->room--;
 		else
 			probe--;
 		ret = rxp_later_send(x);
 		if (ret == -EAGAIN) {
-			/* No slot, or no connection: nothing is known of the server's room. */
+			/*
+			 * There is no slot, or no connection: that says nothing of the server's
+			 * room.
+			 */
 			later->room += room;
 			later->refused = true;
 			break;
@@ -203,7 +216,10 @@ static void rxp_later_writes(struct work_struct *work)
 	later->sending = false;
 	if (list_empty(&later->writes))
 		later->room = 0;
-	/* Unless all is over, and somebody has been here before us to say so. */
+	/*
+	 * An aborted session sends nothing more.  rxp_later_fail() may have run before the
+	 * WRITE that was being sent came back to the list, so it is called once more below.
+	 */
 	aborted = x->state == RXP_ABORTED;
 	if (!aborted && !list_empty(&later->writes))
 		queue_delayed_work(rxp_wq, &later->write_work,
@@ -221,7 +237,7 @@ static void rxp_later_reads(struct work_struct *work)
 	LIST_HEAD(turn);
 	int ret;
 
-	/* Those that are refused meanwhile wait anew. */
+	/* READs that are refused meanwhile wait for the next run. */
 	spin_lock_bh(&x->lock);
 	list_splice_init(&x->later.reads, &turn);
 	spin_unlock_bh(&x->lock);
@@ -240,7 +256,7 @@ static void rxp_later_reads(struct work_struct *work)
  * rxp_later_fail - end the calls that wait here and are given up
  * @x: the session
  *
- * Process context.
+ * Context: process; takes the session's lock.
  */
 void rxp_later_fail(struct rdmafs_xprt *x)
 {
@@ -265,8 +281,10 @@ void rxp_later_fail(struct rdmafs_xprt *x)
 }
 
 /**
- * rxp_later_init - nothing waits yet
+ * rxp_later_init - begin without calls
  * @x: a new session
+ *
+ * Context: process.
  */
 void rxp_later_init(struct rdmafs_xprt *x)
 {
@@ -280,10 +298,10 @@ void rxp_later_init(struct rdmafs_xprt *x)
 }
 
 /**
- * rxp_later_stop - nothing waits, and nothing will
- * @x: a session without calls
+ * rxp_later_stop - stop the workers
+ * @x: a session without calls, to be freed
  *
- * Process context, sleeps.
+ * Context: process, sleeps.
  */
 void rxp_later_stop(struct rdmafs_xprt *x)
 {
