@@ -2,23 +2,20 @@
 /*
  * The transport's contract with fs/client and fs/server.
  *
- * What crosses: a request and a reply of at most RDMAFS_XPRT_BODY_MAX bytes
- * each, and beside them at most one run of *data* in one direction, given as
- * an iov_iter.  Whether data travels inside the message, by RDMA WRITE into
- * memory registered for this one RPC, or into the other side's sink, is
- * transport's own affair: no QP, MR or rkey is seen above this line, and no
- * inode below it.
+ * A request and a reply of at most RDMAFS_XPRT_BODY_MAX bytes each cross this interface, and
+ * beside them at most one run of *data* in one direction, given as an iov_iter.  The transport
+ * decides whether data travels inside the message, by RDMA WRITE into memory registered for
+ * this one RPC, or into the other side's sink: no QP, MR or rkey is seen above this interface,
+ * and no inode below it.
  *
- * A *session* is the conversation between one mount and one server.  It
- * outlives its connections, of which it may have several at a time.  They fall
- * together: when one is lost the client makes all of them again and sends every
- * unanswered call again in its slot, and the server answers from its reply
- * cache what it has executed already (design, section 6).
+ * A *session* is the conversation between one mount and one server.  It outlives its
+ * connections, of which it may have several at a time.  They fall together: when one is lost
+ * the client makes all of them again and sends every unanswered call again in its slot, and the
+ * server answers from its reply cache what it has executed already (design, section 6).
  *
- * Ownership: whoever submits a call lends transport the request, the reply
- * buffer and the pages behind the data iterator until @done is called.  On
- * the server a request and all that it points to belong to the service from
- * handle() until rdmafs_xprt_req_reply().
+ * Ownership: from submit until @done is called the caller lends the transport the request, the
+ * reply buffer and the pages behind the data iterator.  On the server a request and all that it
+ * points to belong to the service from handle() until rdmafs_xprt_req_reply().
  */
 #ifndef RDMAFS_XPRT_H
 #define RDMAFS_XPRT_H
@@ -46,7 +43,10 @@ struct rdmafs_xprt_session;
 #define RDMAFS_XPRT_SLOTS_MIN	16
 #define RDMAFS_XPRT_SLOTS_MAX	1024
 
-/* Threads of a port; with the fewest there is one for each of four file systems that block. */
+/*
+ * Threads of a port.  Even with the fewest, each of four file systems that block leaves one
+ * thread (turns.c).
+ */
 #define RDMAFS_XPRT_THREADS_MIN	8
 #define RDMAFS_XPRT_THREADS_MAX	512
 #define RDMAFS_XPRT_SLOTS_DEFAULT 64
@@ -67,9 +67,9 @@ enum rdmafs_xprt_dir {
 };
 
 /* struct rdmafs_xprt_call.flags */
-#define RDMAFS_CALL_URGENT	0x1	/* frees something on the server: may use the last slots */
-#define RDMAFS_CALL_IDEMPOTENT	0x2	/* harmless if done twice: a restarted server may get it */
-/* -EAGAIN instead of waiting for a connection, translations or a slot */
+#define RDMAFS_CALL_URGENT	0x1	/* frees resources of the server: may use the last slots */
+#define RDMAFS_CALL_IDEMPOTENT	0x2	/* may be executed twice: sent again to a server that has restarted */
+/* fail with -EAGAIN rather than wait for a connection, translations or a slot */
 #define RDMAFS_CALL_NOWAIT	0x4
 
 /**
@@ -121,8 +121,8 @@ struct rdmafs_xprt_call {
 
 /**
  * enum rdmafs_xprt_reg - when a large READ's memory is registered
- * @RDMAFS_REG_AUTO:	   whichever has been faster for its size
- * @RDMAFS_REG_DIRECT:	   before the request is sent
+ * @RDMAFS_REG_AUTO: whichever of the two has been faster for its size
+ * @RDMAFS_REG_DIRECT: before the request is sent
  * @RDMAFS_REG_OVERLAPPED: while the server is at work
  */
 enum rdmafs_xprt_reg {
@@ -133,17 +133,17 @@ enum rdmafs_xprt_reg {
 
 /**
  * struct rdmafs_xprt_params - how to reach a server
- * @net:	network namespace in which to resolve and connect
- * @addr:	the server's address and port, IPv4 or IPv6
- * @slots:	RPCs outstanding at once, RDMAFS_XPRT_SLOTS_MIN.._MAX; the
- *		server may grant fewer
- * @conns:	connections to spread them over, 1..RDMAFS_XPRT_CONNS_MAX; the
- *		server may allow fewer
- * @connect_ms:	for how long the first connect is tried again, and how long each step of it
- *		may take; finding the address and the route take up to twice that each
- * @quota:	share of the RNIC's translations
- * @reg:	when large READs register
- * @poll_us:	microseconds for which rdmafs_xprt_poll() spins, 0 for never
+ * @net:        network namespace in which to resolve and connect
+ * @addr:       the server's address and port, IPv4 or IPv6
+ * @slots:      RPCs outstanding at once, RDMAFS_XPRT_SLOTS_MIN.._MAX; the server may grant
+ *	fewer
+ * @conns:      connections to spread them over, 1..RDMAFS_XPRT_CONNS_MAX; the server may allow
+ *	fewer
+ * @connect_ms: milliseconds for which the first connect is tried again, and which each step of
+ *	it may take; resolving the address and the route may take twice that each
+ * @quota:      share of the RNIC's translations
+ * @reg:        when large READs register
+ * @poll_us:    microseconds for which rdmafs_xprt_poll() spins, 0 for never
  */
 struct rdmafs_xprt_params {
 	struct net *net;
@@ -157,12 +157,11 @@ struct rdmafs_xprt_params {
 };
 
 /**
- * struct rdmafs_xprt_client_ops - what transport tells a mount
- * @session_reset: the server no longer knows the session (it restarted, or
- *		the lease ran out while the link was down) and a new one was
- *		made: credentials, stateids and the write verifier are void.
- *		Process context, before any call travels in the new session;
- *		must not submit calls itself.  May be NULL.
+ * struct rdmafs_xprt_client_ops - what the transport tells a mount
+ * @session_reset: the server no longer knows the session (it restarted, or the lease ran out
+ *	while the link was down) and a new one was made: credentials, stateids and the write
+ *	verifier are void.  Called in process context, before any call travels in the new
+ *	session; must not submit calls itself.  May be NULL.
  */
 struct rdmafs_xprt_client_ops {
 	void (*session_reset)(void *ctx);
@@ -184,9 +183,8 @@ u32 rdmafs_xprt_data_max(struct rdmafs_xprt *xprt);
 bool rdmafs_xprt_connected(struct rdmafs_xprt *xprt);
 
 /*
- * A directory of the name @name under /proc/fs/rdmafs for this mount, with
- * the files mount (one line, written by @show), quota, window, stats and
- * abort.  It goes with rdmafs_xprt_close().
+ * Make the directory @name under /proc/fs/rdmafs for this mount, with the files mount (one
+ * line, written by @show), quota, window, stats and abort.  rdmafs_xprt_close() removes it.
  */
 int rdmafs_xprt_proc_add(struct rdmafs_xprt *xprt, const char *name,
 			 void (*show)(struct seq_file *m, void *ctx));
@@ -195,16 +193,14 @@ int rdmafs_xprt_proc_add(struct rdmafs_xprt *xprt, const char *name,
 
 /**
  * struct rdmafs_xprt_req - a request that arrived
- * @session:	whose it is
- * @body:	request body, checked for length and nothing else
- * @body_len:	its length, 1..RDMAFS_XPRT_BODY_MAX
- * @data:	what came with it (ITER_SOURCE), complete and no longer writable
- *		by the peer
- * @data_len:	its length, 0 if nothing came
- * @read_max:	bytes of data that the client has room for, 0 if none
- * @reply:	where the service writes the reply's body, RDMAFS_XPRT_BODY_MAX
- *		bytes, zeroed
- * @priv:	the service's own, NULL at first
+ * @session:  the session that it came in
+ * @body:     request body, checked for length and nothing else
+ * @body_len: its length, 1..RDMAFS_XPRT_BODY_MAX
+ * @data:     data that came with it (ITER_SOURCE), complete and no longer writable by the peer
+ * @data_len: its length, 0 if none came
+ * @read_max: bytes of data that the client has room for, 0 if none
+ * @reply:    where the service writes the reply's body, RDMAFS_XPRT_BODY_MAX bytes, zeroed
+ * @priv:     the service's own, NULL at first
  */
 struct rdmafs_xprt_req {
 	struct rdmafs_xprt_session *session;
@@ -218,30 +214,26 @@ struct rdmafs_xprt_req {
 };
 
 /* rdmafs_xprt_req_reply() flags */
-#define RDMAFS_REPLY_NOCACHE	0x1	/* executing it again gives as good an answer */
+#define RDMAFS_REPLY_NOCACHE	0x1	/* the request may be executed again: its reply need not be cached */
 
 /**
- * struct rdmafs_xprt_service - what serves the requests of a port
- * @session_open: a client made a session; 0, or a negative errno refuses it.
- *		Process context, and no wait for what @handle waits for.  The
- *		service may set a pointer of its own by
- *		rdmafs_xprt_session_set_priv().
- * @waits_for:	what @handle may wait for, such as the file system that a
- *		request is about: a number for each, 0 for nothing.  Requests
- *		for one leave threads to those for others.  Process context,
- *		must not sleep.  May be NULL.
- * @session_close: the session ended: by the client, by its lease, or because
- *		the server stops.  Process context; no request of it is in
- *		handle() and none follows.
- * @handle:	serve @req: process context on a worker, may sleep.  Ends with
- *		exactly one rdmafs_xprt_req_reply().
- * @handle_now:	the same where the request arrived, for requests whose data
- *		travels inside the messages: process context, but must not
- *		sleep.  False: nothing was done that @handle, which gets the
- *		request next, would not do again; @priv may be set.
- *		May be NULL.
- * @show_limits: write what the service's own limits are, and what there is, as lines
- *		"key value" to the file limits of the port.  May be NULL.
+ * struct rdmafs_xprt_service - the callbacks that serve the requests of a port
+ * @session_open:  a client made a session; returns 0, or a negative errno to refuse it.
+ *	Process context; must not wait for anything that @handle waits for.  The service may set
+ *	a pointer of its own by rdmafs_xprt_session_set_priv().
+ * @waits_for:     returns a number for the resource that @handle may wait for, such as the file
+ *	system that a request is about; 0 for none.  Requests for one resource leave threads to
+ *	requests for others (turns.c).  Process context, must not sleep.  May be NULL.
+ * @session_close: the session ended: by the client, by its lease, or because the server stops.
+ *	Process context; no request of it is in handle() and none follows.
+ * @handle:        serve @req: process context on a worker, may sleep.  Ends with exactly one
+ *	rdmafs_xprt_req_reply().
+ * @handle_now:    serve @req where it arrived, for requests whose data travels inside the
+ *	messages: process context, but must not sleep.  Returns false if nothing was done that
+ *	@handle, which gets the request next, would not do again; @priv may be set.  May be
+ *	NULL.
+ * @show_limits:   write the service's own limits, and how much of them is in use, as lines "key
+ *	value" to the file limits of the port.  May be NULL.
  */
 struct rdmafs_xprt_service {
 	int (*session_open)(struct rdmafs_xprt_session *session, void *ctx);
@@ -254,27 +246,28 @@ struct rdmafs_xprt_service {
 
 /**
  * struct rdmafs_xprt_limits - what the administrator allows the clients of a port
- * @connections: connections in all, of whatever source
- * @client_connections: of one client, which is a &struct rdmafs_xprt_source
- * @unbound_connections: of any that are no session's yet
- * @unbound_ms: how long they may be that, in milliseconds
- * @sessions:	sessions in all
- * @client_sessions: of one client
- * @slots:	of a session; from when the port is enabled next
- * @client_share: percent of the message buffers, and of the pages for data, that others leave
- *		which one client may take
- * @ring_mib:	MiB of message buffers
- * @large_mib:	of these, MiB of receives that are larger than need be
- * @data_mib:	MiB of pages behind the large READs and WRITEs of a session
- * @data_total_mib: and of all sessions, as much again for one request of each, and as much
- *		once more for some seconds, of pages that are idle
- * @held_ms:	how long a reply may wait, with its data, to be told where that goes, room for
- *		data, and what is sent to be taken, while none moves; in milliseconds
- * @threads:	that serve requests, each of which blocks one in the file system; from when
- *		the port is enabled next
+ * @connections: connections of all clients
+ * @client_connections: connections of one client, which is a &struct rdmafs_xprt_source
+ * @unbound_connections: connections of all clients that are not bound to a session yet
+ * @unbound_ms: how long a connection may stay unbound, milliseconds
+ * @sessions: sessions of all clients
+ * @client_sessions: sessions of one client
+ * @slots: slots of a session; takes effect when the port is enabled next
+ * @client_share: percent that one client may take of the message buffers, and of the pages for
+ *	data, that the other clients leave
+ * @ring_mib: MiB of message buffers
+ * @large_mib: MiB of these for receives that are larger than need be
+ * @data_mib: MiB of pages behind the large READs and WRITEs of one session
+ * @data_total_mib: MiB of the same of all sessions.  As much again may be taken by one request
+ *	of each session, and as much once more, for some seconds, by pages that are idle
+ * @held_ms: how long a request may hold memory while it waits for the client, and nothing
+ *	moves: a reply with data to be told where it goes, room to be filled, a message to be
+ *	taken; milliseconds
+ * @threads: threads that serve requests; a request that blocks in the file system blocks one.
+ *	Takes effect when the port is enabled next
  *
- * Each is an attribute of the port in configfs: fs/server/configfs.c has the
- * least and the most that may be written, transport/limits.c the default.
+ * Each is an attribute of the port in configfs: fs/server/configfs.c has the least and the most
+ * that may be written, transport/limits.c the default.
  */
 struct rdmafs_xprt_limits {
 	u32 connections;
@@ -301,11 +294,11 @@ void rdmafs_xprt_set_limits(struct rdmafs_xprt_server *server,
 			    const struct rdmafs_xprt_limits *limits);
 void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server);
 
-/* Of what a client calls itself. */
+/* Bytes of the random id that a client gives itself. */
 #define RDMAFS_XPRT_CLIENT_ID	16
 
 /**
- * struct rdmafs_xprt_source - where a client comes from; compared as bytes
+ * struct rdmafs_xprt_source - the address that a client comes from; compared as bytes
  * @family: of its address
  * @addr:   IPv4 and IPv6: the address; AF_IB: the 64 bits of its port
  */
