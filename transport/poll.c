@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Selective polling: a caller that waits for one answer spins for a little
- * before it sleeps, which saves it a context switch where the answer takes
- * less than that, and another CPU sees to the completion.
+ * Selective polling: a caller that waits for one answer spins for a short time before it
+ * sleeps.  That saves it a context switch if the answer takes less time, and if another CPU
+ * handles the completion.
  *
- * It stops by itself where it does not pay: hits and misses move a score, and
- * a mount whose score is low polls only now and then, to see whether that has
- * changed.  A task that others want to run ahead of does not spin.
+ * Polling stops by itself where it does not pay: hits and misses move a score, and a mount
+ * whose score is low polls only now and then, to see whether that has changed.  A task does not
+ * spin while others are to run in its place.
  */
 #include <linux/completion.h>
 #include <linux/ktime.h>
@@ -15,14 +15,14 @@
 #include "transport/client.h"
 #include "transport/points.h"
 
-/* Four hits make up for one miss: a spin in vain takes longer than a good one. */
+/* Four hits make up for one miss, since a spin in vain takes longer than a good one. */
 #define RXP_POLL_MAX	64
 #define RXP_POLL_OFF	16
 #define RXP_POLL_MISS	4
-/* Waits between two tries while it is off. */
+/* While the score is low, one wait in so many polls. */
 #define RXP_POLL_REST	256
 
-/* Several may do this at once and one be lost: it is a guess all the same. */
+/* No lock: if tasks do this at once an update may be lost, but the score is a guess anyway. */
 static bool rxp_poll_pays(struct rdmafs_xprt *x)
 {
 	u32 rested;
@@ -47,12 +47,13 @@ static void rxp_poll_learn(struct rdmafs_xprt *x, bool hit)
 }
 
 /**
- * rdmafs_xprt_poll - before sleeping for an answer, wait for it awake
- * @x:	  the session
+ * rdmafs_xprt_poll - spin for a short time for an answer, before the caller sleeps for it
+ * @x:    the session
  * @done: completed by the call's done()
  *
- * Process context.  Does nothing unless the mount polls (poll_us) and it has
- * paid lately.
+ * Does nothing unless the mount polls (poll_us) and polling has paid lately.
+ *
+ * Context: process; does not sleep.
  *
  * Return: whether @done is complete.
  */
@@ -62,7 +63,7 @@ bool rdmafs_xprt_poll(struct rdmafs_xprt *x, struct completion *done)
 	bool hit = false;
 	u64 end;
 
-	/* What is plugged has not been posted: only sleeping, or going on, does that. */
+	/* A plugged call has not been posted: the task has to unplug or sleep first. */
 	if (likely(!us) || current->plug || !rxp_poll_pays(x))
 		return false;
 	rdmafs_test_point("poll_look", 0);
@@ -80,8 +81,10 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_poll);
 
 /**
  * rdmafs_xprt_set_poll - change for how long a mount's callers poll
- * @x:	the session
+ * @x:  the session
  * @us: microseconds, 0 for never
+ *
+ * Context: any.
  */
 void rdmafs_xprt_set_poll(struct rdmafs_xprt *x, u32 us)
 {
