@@ -43,10 +43,7 @@ struct rdmafs_xprt_session;
 #define RDMAFS_XPRT_SLOTS_MIN	16
 #define RDMAFS_XPRT_SLOTS_MAX	1024
 
-/*
- * Threads of a port.  Even with the fewest, each of four file systems that block leaves one
- * thread (turns.c).
- */
+/* Threads of a port.  With the fewest, four file systems that block still get one each (turns.c). */
 #define RDMAFS_XPRT_THREADS_MIN	8
 #define RDMAFS_XPRT_THREADS_MAX	512
 #define RDMAFS_XPRT_SLOTS_DEFAULT 64
@@ -68,7 +65,7 @@ enum rdmafs_xprt_dir {
 
 /* struct rdmafs_xprt_call.flags */
 #define RDMAFS_CALL_URGENT	0x1	/* frees resources of the server: may use the last slots */
-#define RDMAFS_CALL_IDEMPOTENT	0x2	/* may be executed twice: sent again to a server that has restarted */
+#define RDMAFS_CALL_IDEMPOTENT	0x2	/* may be executed twice, if the server restarts */
 /* fail with -EAGAIN rather than wait for a connection, translations or a slot */
 #define RDMAFS_CALL_NOWAIT	0x4
 
@@ -214,7 +211,7 @@ struct rdmafs_xprt_req {
 };
 
 /* rdmafs_xprt_req_reply() flags */
-#define RDMAFS_REPLY_NOCACHE	0x1	/* the request may be executed again: its reply need not be cached */
+#define RDMAFS_REPLY_NOCACHE	0x1	/* may be executed again: no need to cache */
 
 /**
  * struct rdmafs_xprt_service - the callbacks that serve the requests of a port
