@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The slot account.  A freed slot goes straight to the first waiter that may
- * have it: nobody who comes later can snatch it.
+ * The account of slots.  A freed slot goes straight to the first waiter that may have it, so no
+ * later caller can take it first.  slot.h has the rules.
  */
 #include <linux/bitmap.h>
 #include <linux/errno.h>
@@ -18,11 +18,13 @@ struct rxp_slot_waiter {
 };
 
 /**
- * rxp_slots_kept - how many free slots a kind of caller must leave alone
+ * rxp_slots_kept - tell how many free slots a kind of caller must leave alone
  * @nr:   slots of the session
  * @kind: of the caller
  *
- * Return: that many.
+ * Context: any; pure.
+ *
+ * Return: number of slots.
  */
 u32 rxp_slots_kept(u32 nr, enum rxp_slot_kind kind)
 {
@@ -37,12 +39,14 @@ u32 rxp_slots_kept(u32 nr, enum rxp_slot_kind kind)
 }
 
 /**
- * rxp_slots_carried - how many slots travel on one of a session's connections
+ * rxp_slots_carried - tell how many slots travel on one of a session's connections
  * @nr:    slots of the session
- * @index: of the connection
+ * @index: of the connection, below @conns
  * @conns: connections of the session
  *
- * Return: that many: those whose number modulo @conns is @index.
+ * Context: any; pure.
+ *
+ * Return: number of slots: those whose number modulo @conns is @index.
  */
 u32 rxp_slots_carried(u32 nr, u32 index, u32 conns)
 {
@@ -51,8 +55,10 @@ u32 rxp_slots_carried(u32 nr, u32 index, u32 conns)
 
 /**
  * rxp_slots_init - make an account of free slots, all of one connection
- * @s:	to fill in
- * @nr:	slots, of which there never are more
+ * @s:  to fill in
+ * @nr: slots, of which there never are more
+ *
+ * Context: process, may sleep.
  *
  * Return: 0 or -ENOMEM; rxp_slots_destroy() undoes either.
  */
@@ -74,8 +80,10 @@ int rxp_slots_init(struct rxp_slots *s, u32 nr)
 }
 
 /**
- * rxp_slots_destroy - free an account that nobody uses
+ * rxp_slots_destroy - free an account that is not in use any more
  * @s: the account
+ *
+ * Context: process.
  */
 void rxp_slots_destroy(struct rxp_slots *s)
 {
@@ -90,7 +98,7 @@ static unsigned long *rxp_slots_of(const struct rxp_slots *s, u32 conn)
 	return s->of + conn * BITS_TO_LONGS(s->max);
 }
 
-/* There is a free one. */
+/* Take a free slot; there is at least one. */
 static int rxp_slots_take(struct rxp_slots *s)
 {
 	u32 slot;
@@ -124,12 +132,14 @@ static void rxp_slots_grant(struct rxp_slots *s)
 }
 
 /**
- * rxp_slots_spread - say how many slots there are, and over how many connections they go
- * @s:	   the account
- * @nr:	   slots, at most those that it was made with
+ * rxp_slots_spread - set how many slots there are, and over how many connections they go
+ * @s:     the account
+ * @nr:    slots, at most those that it was made with
  * @conns: connections, 1..RDMAFS_XPRT_CONNS_MAX
  *
- * Any context but hard interrupt.  Slots that are taken stay so.
+ * Slots that are taken stay so.  Waiters get those that are free now.
+ *
+ * Context: any but hard interrupt.
  */
 void rxp_slots_spread(struct rxp_slots *s, u32 nr, u32 conns)
 {
@@ -149,10 +159,10 @@ void rxp_slots_spread(struct rxp_slots *s, u32 nr, u32 conns)
 }
 
 /**
- * rxp_slots_kicks - how often those who waited were sent away
+ * rxp_slots_kicks - read how often the waiters were sent away
  * @s: the account
  *
- * Any context.
+ * Context: any.
  *
  * Return: a number for rxp_slots_get_since(), which may wrap.
  */
@@ -162,15 +172,15 @@ u32 rxp_slots_kicks(const struct rxp_slots *s)
 }
 
 /**
- * rxp_slots_get_since - take a slot, but do not wait if those who do were sent away
+ * rxp_slots_get_since - take a slot, but do not wait if waiters were sent away since
  * @s:      the account
  * @kind:   of the caller
  * @nowait: fail rather than wait
- * @since:  rxp_slots_kicks() when the caller saw that it may wait
+ * @since:  rxp_slots_kicks() from when the caller saw that it may wait
  *
- * Process context; without @nowait sleeps, killably.
+ * Context: process; without @nowait sleeps, killably.
  *
- * Return: the slot; -EAGAIN: there is none (@nowait), or rxp_slots_kick() since then;
+ * Return: the slot; -EAGAIN: there is none (@nowait), or rxp_slots_kick() was called since;
  * -EINTR; or the error of rxp_slots_shutdown().
  */
 int rxp_slots_get_since(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait, u32 since)
@@ -192,7 +202,10 @@ int rxp_slots_get_since(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowai
 		spin_unlock_bh(&s->lock);
 		ret = wait_for_completion_killable(&w.granted);
 		spin_lock_bh(&s->lock);
-		/* A grant that came with the signal is used: the call's owner sees the kill. */
+		/*
+		 * If a slot was granted at the time of the signal it is used; the call's owner
+		 * sees the kill.
+		 */
 		list_del_init(&w.link);
 		ret = w.slot;
 	}
@@ -206,7 +219,9 @@ int rxp_slots_get_since(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowai
  * @kind:   of the caller
  * @nowait: fail rather than wait
  *
- * Return: as rxp_slots_get_since() from now on.
+ * Context: as rxp_slots_get_since().
+ *
+ * Return: as rxp_slots_get_since() with rxp_slots_kicks() of now.
  */
 int rxp_slots_get(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait)
 {
@@ -214,11 +229,11 @@ int rxp_slots_get(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait)
 }
 
 /**
- * rxp_slots_put - give a slot back
- * @s:	  the account
+ * rxp_slots_put - give a slot back; the first waiter that may have one gets it
+ * @s:    the account
  * @slot: the slot
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt.
  */
 void rxp_slots_put(struct rxp_slots *s, u16 slot)
 {
@@ -230,7 +245,7 @@ void rxp_slots_put(struct rxp_slots *s, u16 slot)
 	spin_unlock_bh(&s->lock);
 }
 
-/* Send all who wait now away with @error. */
+/* Send all waiters away with @error, negative.  The lock is held. */
 static void rxp_slots_dismiss(struct rxp_slots *s, int error)
 {
 	enum rxp_slot_kind k;
@@ -251,7 +266,9 @@ static void rxp_slots_dismiss(struct rxp_slots *s, int error)
  * rxp_slots_kick - have all waiters give up what they hold of a device
  * @s: the account
  *
- * They are told -EAGAIN, and come back when there is a device again.
+ * The waiters get -EAGAIN; they come back when there is a device again.
+ *
+ * Context: any but hard interrupt.
  */
 void rxp_slots_kick(struct rxp_slots *s)
 {
@@ -262,9 +279,11 @@ void rxp_slots_kick(struct rxp_slots *s)
 }
 
 /**
- * rxp_slots_shutdown - send all waiters away, now and later
- * @s:	   the account
- * @error: what they are told, negative
+ * rxp_slots_shutdown - send all callers away, now and later
+ * @s:     the account
+ * @error: what they get, negative
+ *
+ * Context: any but hard interrupt.
  */
 void rxp_slots_shutdown(struct rxp_slots *s, int error)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The account of a session's slots: who may take one, and in which order.
+ * The account of a session's slots: which caller may take one, and in which order.
  *
- * Three kinds of callers, so that no kind can starve what frees resources:
- * large writes may wait for the server's translations and leave the last
- * quarter (at least eight) and two more alone; everything else leaves two;
- * urgent calls (COMMIT, CLOSE and the like) may take the last one.  Within a
- * kind it is first come, first served.
+ * There are three kinds of callers, so that callers that may block never starve those that free
+ * resources.  Large WRITEs may wait for the server's translations: they leave a quarter of the
+ * slots (at least eight) and two more alone.  All other calls leave two, but for urgent ones
+ * (COMMIT, CLOSE and the like), which may take the last slot.  Within a kind the order is first
+ * come, first served.
  *
- * A slot's messages all travel on one of the session's connections: that of the
- * slot's number modulo the connections.  So calls are spread over connections
- * by whose slot they get: each connection has its turn, and gives its lowest
- * free one, whose buffer has been used last, most likely.
+ * All messages of a slot travel on one of the session's connections: that of the slot's number
+ * modulo the number of connections.  So calls are spread over the connections by the slot that
+ * they get: the connections take turns, and each gives its lowest free slot, whose buffer is
+ * most likely the one used last.
  *
- * A server may grant fewer slots than it did before.  Those above are retired: who has
- * one gives it back as ever, and nobody gets it until there are more again.
+ * A server may grant fewer slots than before.  The slots above are then retired: a call that
+ * has one gives it back as ever, and no call gets it until the server grants more again.
  */
 #ifndef RDMAFS_TRANSPORT_SLOT_H
 #define RDMAFS_TRANSPORT_SLOT_H
@@ -24,6 +24,13 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+/**
+ * enum rxp_slot_kind - kinds of callers, the most urgent first
+ * @RXP_SLOT_URGENT: frees resources of the server; may take the last slot
+ * @RXP_SLOT_NORMAL: leaves two slots
+ * @RXP_SLOT_BULK:   may wait for the server's translations; leaves a quarter and two more
+ * @RXP_SLOT_KINDS:  number of kinds
+ */
 enum rxp_slot_kind {
 	RXP_SLOT_URGENT,
 	RXP_SLOT_NORMAL,
@@ -31,17 +38,32 @@ enum rxp_slot_kind {
 	RXP_SLOT_KINDS
 };
 
+/**
+ * struct rxp_slots - which slots of a session are free
+ * @lock:    guards the rest; inner to rdmafs_xprt.lock
+ * @max:     number of slots that there is room for; constant
+ * @nr:      number of these that the session has; those above are retired
+ * @free:    number of these that are free
+ * @map:     a bit for each slot that is free, retired ones among them
+ * @of:      for each connection a bitmap of its slots, free or not
+ * @conns:   number of connections
+ * @turn:    the connection that gives the next slot
+ * @error:   if not 0, all callers are sent away with it
+ * @kicks:   how often the waiters were sent away, to come back
+ * @waiters: by kind, the first to come first; each is on its task's stack
+ * @waits:   how often a caller had to wait
+ */
 struct rxp_slots {
-	spinlock_t lock;
-	u32 max;		/* that there is room for */
-	u32 nr;			/* of them, that the session has */
-	u32 free;		/* of these */
-	unsigned long *map;	/* the free ones, retired ones among them */
-	unsigned long *of;	/* of each connection: its slots, free or not */
+	spinlock_t lock;	/* all of this */
+	u32 max;
+	u32 nr;
+	u32 free;
+	unsigned long *map;
+	unsigned long *of;
 	u32 conns;
-	u32 turn;		/* the connection that gives the next one */
-	int error;		/* everyone is sent away with it */
-	u32 kicks;		/* how often who waited was sent away, to come back */
+	u32 turn;
+	int error;
+	u32 kicks;
 	struct list_head waiters[RXP_SLOT_KINDS];
 	u64 waits;
 };
