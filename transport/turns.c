@@ -1,37 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whose request gets the next of the server's threads.
+ * Which request gets the next of the server's threads.
  *
- * Sessions take turns, one request each, and none has more than a quarter of the
- * threads: what its requests block on leaves threads to the others.  All sessions of one
- * client together leave a quarter to other clients.
+ * Sessions take turns, one request each.  A session has no more than a quarter of the threads,
+ * so that requests of it that block leave threads to the others.  All sessions of one client
+ * together leave a quarter of the threads to other clients.
  *
- * What blocks is a file system: one that is frozen, or whose disk does not answer, blocks
- * all who use it.  So the service tells of each request what it may wait for, its
- * *domain*, and none of these has more threads than it leaves free: half of them if it is
- * alone, a quarter if another half is blocked elsewhere, and so on.  The same holds again
- * for each client's *part* of a domain, and the three quarters that the client may have: who
- * uses file systems that do not answer keeps a place for one that does.  (Of 32 threads a
- * client may have 24: 12 in the first of those, then 6, 3 and 2, and one is left.)
+ * Requests block in a file system: one that is frozen, or whose disk does not answer, blocks
+ * all requests for it.  So the service tells for each request what it may wait for, its
+ * *domain*.  A domain has no more threads than it leaves free: half of them if it is alone, a
+ * quarter if another half is blocked in another domain, and so on.  The same holds for each
+ * client's *part* of a domain and the three quarters of the threads that the client may have: a
+ * client that uses file systems that do not answer keeps a thread for one that does.  (Of 32
+ * threads a client may have 24: 12 in the first of such domains, then 6, 3 and 2, and one is
+ * left.)
  *
- * A request whose turn comes when there is no room for it is parked with its part, in its
- * session's place among those that have threads, but not in its client's; when there is
- * room again it is the next of its session.  Parts with parked requests take turns.
+ * A request whose turn comes when its part has no room is parked with the part.  It counts
+ * against its session's quarter, but not against its client's threads.  When there is room
+ * again it is the next of its session.  Parts with parked requests take turns.
+ *
+ * Everything here is guarded by rxp_threads.lock.
  */
 #include <linux/hash.h>
 #include <linux/slab.h>
 #include "transport/server.h"
 
-/* Domains, and parts of a client, that are kept though they have no request: it may come. */
+/*
+ * Domains of a server, and parts of a client, that are kept though they have no request now:
+ * one may come.
+ */
 #define RXP_DOMAINS_IDLE	64
 #define RXP_PARTS_IDLE		8
 
 /**
- * struct rxp_domain - what requests may wait for; all under rxp_threads.lock
- * @node:    in its bucket
- * @key:     the service's name for it
- * @serving: threads that have a request for it
- * @nr:	     requests for it: waiting, parked or served
+ * struct rxp_domain - a resource that requests may wait for, such as a file system
+ * @node:    in its hash bucket
+ * @key:     the service's number for it
+ * @serving: number of threads that have a request for it
+ * @nr:      number of requests for it: waiting, parked or served
+ *
+ * All of it is guarded by rxp_threads.lock.
  */
 struct rxp_domain {
 	struct hlist_node node;
@@ -41,15 +49,17 @@ struct rxp_domain {
 };
 
 /**
- * struct rxp_part - one client's requests for one domain; all under rxp_threads.lock
- * @node:    among its client's
- * @client:  whose; not referenced, the sessions of its requests are
+ * struct rxp_part - the requests of one client for one domain
+ * @node:    in its client's list of parts
+ * @client:  the client; no reference, as the sessions of the part's requests have one
  * @key:     the domain's
- * @domain:  while it has requests
- * @parked:  those whose turn came when there was no room
- * @link:    among the parts with parked ones, the one that has waited longest first
- * @serving: threads that have one
- * @nr:	     how many: waiting, parked or served
+ * @domain:  the domain, valid while the part has requests
+ * @parked:  requests whose turn came when there was no room
+ * @link:    in the list of parts with parked requests, the one that has waited longest first
+ * @serving: number of threads that have a request of it
+ * @nr:      number of requests: waiting, parked or served
+ *
+ * All of it is guarded by rxp_threads.lock.
  */
 struct rxp_part {
 	struct list_head node;
@@ -65,8 +75,10 @@ struct rxp_part {
 /* ------------------------------------------------------------------------ sessions */
 
 /**
- * rxp_turns_init - a session without requests, of a client without others
+ * rxp_turns_init - begin with a session without requests, the only one of its client
  * @turns: its turns
+ *
+ * Context: process, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -83,7 +95,10 @@ int rxp_turns_init(struct rxp_turns *turns)
 	return 0;
 }
 
-/* Its sessions have no requests, and so nobody finds its parts any more. */
+/*
+ * The client's sessions are gone, and their requests with them: no party finds its parts any
+ * more.
+ */
 static void rxp_client_release(struct kref *ref)
 {
 	struct rxp_client *client = container_of(ref, struct rxp_client, ref);
@@ -97,6 +112,8 @@ static void rxp_client_release(struct kref *ref)
 /**
  * rxp_turns_exit - undo rxp_turns_init()
  * @turns: of a session without requests
+ *
+ * Context: any but hard interrupt.
  */
 void rxp_turns_exit(struct rxp_turns *turns)
 {
@@ -104,11 +121,11 @@ void rxp_turns_exit(struct rxp_turns *turns)
 }
 
 /**
- * rxp_turns_join - a session is of the same client as another
+ * rxp_turns_join - make a session one of the same client as another
  * @turns: its turns, before it has requests
- * @other: the other's
+ * @other: the other session's
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt.
  */
 void rxp_turns_join(struct rxp_turns *turns, const struct rxp_turns *other)
 {
@@ -117,7 +134,10 @@ void rxp_turns_join(struct rxp_turns *turns, const struct rxp_turns *other)
 	kref_get(&turns->client->ref);
 }
 
-/* A session's requests have become more, or its threads fewer: does its turn come? */
+/*
+ * Put a session in the line for turns if it is to be there: its requests have become more, or
+ * its threads fewer.
+ */
 static void rxp_turns_update(struct rxp_threads *ts, struct rxp_turns *turns)
 {
 	struct rxp_client *client = turns->client;
@@ -128,7 +148,10 @@ static void rxp_turns_update(struct rxp_threads *ts, struct rxp_turns *turns)
 			      &client->waiting);
 }
 
-/* One place, one session of the client; the one that has waited longest. */
+/*
+ * The client has room for a thread more: the session of it that has waited longest gets in
+ * line.
+ */
 static void rxp_client_next(struct rxp_threads *ts, struct rxp_client *client)
 {
 	lockdep_assert_held(&ts->lock);
@@ -198,8 +221,8 @@ static struct rxp_part *rxp_part_get(struct rxp_client *client, u64 key)
 }
 
 /*
- * The part that a request is of.  One that there is no memory for is of none: it has only
- * its session's bounds, and its client's.
+ * Find the part of a request.  If there is no memory for one the request has none: then only
+ * its session's and its client's bounds hold for it.
  */
 static void rxp_part_join(struct rxp_threads *ts, struct rxp_req *req, u64 key)
 {
@@ -219,7 +242,7 @@ static void rxp_part_join(struct rxp_threads *ts, struct rxp_req *req, u64 key)
 	d->nr++;
 }
 
-/* A request of it has been served. */
+/* A request of @part has been served. */
 static void rxp_part_leave(struct rxp_threads *ts, struct rxp_part *part)
 {
 	struct rxp_client *client = part->client;
@@ -237,7 +260,7 @@ static void rxp_part_leave(struct rxp_threads *ts, struct rxp_part *part)
 	}
 }
 
-/* May it have one thread more? */
+/* May @part have one thread more? */
 static bool rxp_part_has_room(const struct rxp_threads *ts, const struct rxp_part *part)
 {
 	lockdep_assert_held(&ts->lock);
@@ -245,7 +268,10 @@ static bool rxp_part_has_room(const struct rxp_threads *ts, const struct rxp_par
 			 part->serving < ts->client_share - part->client->serving);
 }
 
-/* The request keeps its session's place; its session may have another one's turn. */
+/*
+ * Park a request.  It counts against its session's threads, but the session may have another
+ * request's turn.
+ */
 static void rxp_part_park(struct rxp_threads *ts, struct rxp_req *req)
 {
 	struct rxp_part *part = req->part;
@@ -258,9 +284,10 @@ static void rxp_part_park(struct rxp_threads *ts, struct rxp_req *req)
 }
 
 /*
- * One of those that are parked is its session's next, if there is room for it.  This is
- * asked for each thread that is through with a request, and again when one has been given
- * away: what one domain gave up may be another's, and leave room in the first all the same.
+ * Make one parked request the next of its session, if there is room for it.  This is called for
+ * each thread that is done with a request, and again when a request has been given to a thread:
+ * the thread that one domain has given up may go to another, and may leave room in the first
+ * all the same.
  */
 static void rxp_parts_unpark(struct rxp_threads *ts)
 {
@@ -286,10 +313,12 @@ static void rxp_parts_unpark(struct rxp_threads *ts)
 /* ------------------------------------------------------------------------ requests */
 
 /**
- * rxp_turns_add - a request is to have a thread
- * @ts:	 the threads, locked
+ * rxp_turns_add - queue a request for a thread
+ * @ts:  the threads, locked
  * @req: the request
- * @key: what it may wait for, in the service's words; 0: nothing
+ * @key: the resource that it may wait for, as the service numbers them; 0: none
+ *
+ * Context: any but hard interrupt, rxp_threads.lock held.
  */
 void rxp_turns_add(struct rxp_threads *ts, struct rxp_req *req, u64 key)
 {
@@ -299,7 +328,7 @@ void rxp_turns_add(struct rxp_threads *ts, struct rxp_req *req, u64 key)
 	rxp_turns_update(ts, &req->session->turns);
 }
 
-/* The session whose turn it is, or NULL. */
+/* Find the session whose turn it is, or NULL. */
 static struct rxp_turns *rxp_turns_first(struct rxp_threads *ts)
 {
 	struct rxp_turns *turns;
@@ -309,17 +338,19 @@ static struct rxp_turns *rxp_turns_first(struct rxp_threads *ts)
 		turns = list_first_entry_or_null(&ts->turns, struct rxp_turns, link);
 		if (!turns || turns->client->serving < ts->client_share)
 			return turns;
-		/* Others of the client were faster. */
+		/* Other sessions of the client have used up its share meanwhile. */
 		list_move_tail(&turns->link, &turns->client->waiting);
 	}
 }
 
 /**
- * rxp_turns_take - the next request for a thread
+ * rxp_turns_take - take the next request for a thread
  * @ts: the threads, locked
  *
- * Return: the request of the session whose turn it is, or NULL; rxp_turns_served() ends
- * what begins with it.
+ * Context: any but hard interrupt, rxp_threads.lock held.
+ *
+ * Return: a request of the session whose turn it is, or NULL; the thread calls
+ * rxp_turns_served() when it is done with the request.
  */
 struct rxp_req *rxp_turns_take(struct rxp_threads *ts)
 {
@@ -346,17 +377,19 @@ struct rxp_req *rxp_turns_take(struct rxp_threads *ts)
 		}
 		rxp_part_park(ts, req);
 		rxp_turns_update(ts, turns);
-		/* It has left its client a place. */
+		/* A parked request leaves its client's place to another session. */
 		rxp_client_next(ts, turns->client);
 	}
 	return NULL;
 }
 
 /**
- * rxp_turns_served - a thread is through with a request
- * @ts:	   the threads, locked
- * @turns: those of its session, which may have another one, or its client
- * @part:  what it was of, or NULL
+ * rxp_turns_served - account that a thread is done with a request
+ * @ts:    the threads, locked
+ * @turns: those of the request's session; it, or another of its client, may have another turn
+ * @part:  the request's, or NULL
+ *
+ * Context: any but hard interrupt, rxp_threads.lock held.
  */
 void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rxp_part *part)
 {
@@ -373,8 +406,10 @@ void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rx
 }
 
 /**
- * rxp_domains_free - no request will come any more
- * @ts: the threads
+ * rxp_domains_free - free all domains: no request will come any more
+ * @ts: the threads, stopped
+ *
+ * Context: process.
  */
 void rxp_domains_free(struct rxp_threads *ts)
 {
