@@ -43,7 +43,7 @@ struct rdmafs_xprt_session;
 #define RDMAFS_XPRT_SLOTS_MIN	16
 #define RDMAFS_XPRT_SLOTS_MAX	1024
 
-/* Threads of a port.  With the fewest, four file systems that block still get one each (turns.c). */
+/* Threads of a port.  With the fewest, four file systems that block still get one each. */
 #define RDMAFS_XPRT_THREADS_MIN	8
 #define RDMAFS_XPRT_THREADS_MAX	512
 #define RDMAFS_XPRT_SLOTS_DEFAULT 64
