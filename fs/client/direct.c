@@ -2,33 +2,77 @@
 /*
  * O_DIRECT, and appending writes: from the user's pages to transport.
  *
- * A request is cut into parts of at most one RPC; each pins its own pages and
- * is one READ or WRITE (io.c).  The last part to end finishes the request:
- * inline if that can be done in any context, else in a worker.  What counts is
- * the run of bytes from the beginning up to the first part that failed or was
- * short.
+ * A request is cut into parts of at most one RPC; each part pins its own pages and is one READ
+ * or WRITE (io.c).  The last part to end finishes the request: where it ends if that can be
+ * done in any context, else in a worker.  The result is the run of bytes from the beginning up
+ * to the first part that failed or was short.
  *
- * A write of one part goes DATA_SYNC (FILE_SYNC for O_SYNC).  The parts of a
- * longer one go UNSTABLE and are kept until a COMMIT under their verifier has
- * been answered; those written under another one are written again.  So a
- * direct write is stable when it returns, and never synced again.
+ * A write of one part goes DATA_SYNC (FILE_SYNC for O_SYNC).  The parts of a longer write go
+ * UNSTABLE and are kept until a COMMIT has been answered; parts that were written under another
+ * verifier than that of the COMMIT are written again.  So a direct write is stable when it
+ * returns, and is never synced again.
  *
- * O_APPEND: the server picks the offset, part by part, so that clients that
- * append to one file do not overwrite each other; the page cache is flushed
- * before and dropped after, and no mapping can store between the two: the last
- * page would be written back as it was when it had no more than zeros there
- * (rdmafs_inode.stores).  Faults that read go on: they would wait for
- * invalidate_lock, deaf to signals, for as long as the server takes.  A part's data may itself be
- * in a page of the file that a fault has to make fit to be stored into, so that
- * it is taken before.  As there is no copy from which it could be sent again, an
- * append is DATA_SYNC as well.
+ * The life of a request, struct rdmafs_dio.  @parts counts the parts that have not ended, and
+ * one more for the submitter.  The request has two references: one for its parts, which
+ * rdmafs_dio_finish() drops, and one of the submitter.
  *
- * Ownership: a part's pages are pinned until its op has finished (written
- * unstably: until stable).  A killed task leaves the request; iocb and iterator
- * of a synchronous one are not touched any more from then on.  Those of libaio are
- * told to be over when nobody will use their memory any more: the end of a program would wait
- * for them otherwise, and so would execve(2).  A program that lives and calls io_destroy(2)
- * does wait: it has other uses for its memory then.
+ *	rdmafs_dio_new()		the submitter, a task, is the only owner
+ *	  |
+ *	  |  rdmafs_dio_start_part()	for each part, @parts + 1; now the part is its op's
+ *	  v
+ *	submitting			the submitter and the started parts own it
+ *	  |
+ *	  |  rdmafs_dio_end()		the submitter gives up its count of @parts; if the
+ *	  |				request is synchronous, it waits for @done, killably
+ *	  v
+ *	in flight			the parts own it; each ends in rdmafs_dio_io_finish()
+ *	  |
+ *	  |  @parts falls to 0		in rdmafs_dio_part_end(), any context; or in
+ *	  |				rdmafs_dio_end(), if all parts ended before
+ *	  |
+ *	  +-- rdmafs_dio_waits() -->	settling: rdmafs_dio_work() on dio_wq owns it; it sends
+ *	  |				COMMIT, writes again what the server lost, drops cached
+ *	  |				pages, and raises the size
+ *	  v				  |
+ *	rdmafs_dio_finish()  <------------+
+ *	  |				@result is set; the iocb is completed, the waiter woken
+ *	  v
+ *	freed				with the last reference
+ *
+ * If the submitter's count is the last, nothing is to be settled and libaio can't cancel the
+ * request yet, the system call returns the result itself, and the iocb is not completed.
+ *
+ * The life of a part, struct rdmafs_dio_part: its pages are pinned, referenced or copied
+ * (rdmafs_dio_part_new()); its op is sent (rdmafs_io_start()); and rdmafs_dio_io_finish() puts
+ * the op and releases the pages, with two exceptions.  A part that was written UNSTABLE goes to
+ * @unstable with its op and pages, until rdmafs_dio_commit() has made it stable.  A part that was
+ * read into pages which have become clean meanwhile goes to rdmafs_dio_part_work(), on file_wq,
+ * which makes them dirty again; the part ends only then.
+ *
+ * What may come in between:
+ *	The task is killed.  rdmafs_dio_leave(): the task does not wait any more, and does not
+ *	touch the request again but to put its reference; the iocb and the iterator of a
+ *	synchronous request are not touched from then on.  A write counts in the file's fence
+ *	(fence.c) until rdmafs_dio_finish().
+ *	libaio cancels.  rdmafs_dio_cancel(): @look, on tell_wq, asks twice a second whether the
+ *	program is over, and if so, completes the iocb with -ECANCELED while the request is
+ *	still in flight, and leaves the request as a killed task does.  The end of a program
+ *	would wait for the request otherwise, and so would execve(2).  A program that lives and
+ *	calls io_destroy(2) does wait, as it may use the memory for something else afterwards.
+ *
+ * O_APPEND: the server picks the offset of each part, so that clients that append to one file
+ * do not overwrite each other.  The page cache is flushed before a part is sent and dropped
+ * after it, and no mapping can store between the two (rdmafs_inode.stores): such a store would
+ * have the last page written back with zeros where the append has put data.  Faults that read
+ * go on.  If they were kept out, they would wait for invalidate_lock, deaf to signals, for as
+ * long as the server takes.  The data of a part may itself be in a page of the file, and a
+ * fault that makes the page fit to be stored into takes rdmafs_inode.stores; so the pages of the
+ * data are taken first.  An append is DATA_SYNC: if it were written again, that would be another
+ * append.
+ *
+ * Locks: i_rwsem is held from rdmafs_dio_lock() until the system call returns, shared, and
+ * exclusively by an append.  As a request may be in flight for longer, i_dio_count counts it
+ * from rdmafs_dio_new() to rdmafs_dio_finish(), and rdmafs_inode.writers counts a write.
  */
 #include <linux/aio.h>
 #include <linux/bvec.h>
@@ -41,51 +85,57 @@
 /* Pages extracted from an iterator at once. */
 #define RDMAFS_DIO_BATCH	16
 
-/* How soon one looks again whether the program of a request that was called off is over. */
+/* How often @look asks whether the program whose request was cancelled is over. */
 #define RDMAFS_DIO_LOOK		(HZ / 2)
 
-/* What becomes of a part's pages. */
+/* How a part keeps its pages, and so what is to be undone when it is freed. */
 enum rdmafs_dio_hold {
-	RDMAFS_DIO_PINNED,	/* user's, pinned */
-	RDMAFS_DIO_REF,		/* the kernel's, referenced, or our own copy */
-	RDMAFS_DIO_LENT,	/* the kernel's, there until ki_complete */
+	RDMAFS_DIO_PINNED,	/* the user's pages, pinned: to be unpinned */
+	RDMAFS_DIO_REF,		/* the kernel's pages, or a copy of our own: to be put */
+	RDMAFS_DIO_LENT,	/* the kernel's pages, which stay until ki_complete(): nothing */
 };
 
-/* Of a write: who waits for it, its task or nobody (fence.c). */
+/* Whether a task still waits for a request, struct rdmafs_dio.left (fence.c). */
 enum rdmafs_dio_left {
+	/* The task, or the iocb, is still there.  rdmafs_dio_leave() or _finish() ends it. */
 	RDMAFS_DIO_WAITED,
+	/* A write whose task has left it: it counts in the fence.  rdmafs_dio_finish() ends it. */
 	RDMAFS_DIO_LEFT,
+	/* rdmafs_dio_finish() has run: a task that leaves now adds nothing to the fence. */
 	RDMAFS_DIO_OVER,
 };
 
 /**
  * struct rdmafs_dio - a direct request
- * @inode:   the file, kept by @open
- * @open:    whose stateid is used
- * @iocb:    of an asynchronous request, else NULL
- * @write:   a write
- * @append:  where, the server says
- * @sync:    a write with all metadata
- * @work_needed: it can't be finished in any context, nor by a task that may be killed
- * @cancellable: libaio may call it off, from when all has been submitted
- * @cancelled: it has, and @look keeps a reference, one to @mm, and the mount
- * @told:    1: @iocb has been completed
- * @left:    by whom it is waited for: enum rdmafs_dio_left
- * @look:    completes @iocb before the request is over, if nobody will use the memory
- * @mm:      whose memory it is, if it is @cancellable: there until @iocb is completed
- * @mnt:     the mount, if it is @cancellable
- * @pos:     where in the file
- * @len:     bytes submitted
- * @parts:   parts not yet ended, and one for the submitter
- * @ref:     the parts' and the waiter's
- * @lock:    protects the next three; irqsave
- * @good:    bytes from the beginning that are done
- * @error:   why not more, 0 at the end of the file
- * @unstable: written parts that wait for the COMMIT
- * @nr_parts: parts submitted
- * @result:  what the system call returns
+ * @inode:   the file, kept by @open; constant
+ * @open:    the open whose stateid is used; referenced until rdmafs_dio_finish()
+ * @iocb:    of an asynchronous request, else NULL; an append is always synchronous; constant
+ * @write:   the request is a write; constant
+ * @append:  the server picks the offset; constant
+ * @sync:    a write that makes all metadata stable, too; constant
+ * @work_needed: the request can't be finished in any context, nor by a task that may be
+ *	     killed; set by the submitter, or by a part under @lock
+ * @cancellable: libaio may cancel the request, once all of it has been submitted; set by the
+ *	     submitter while it has its count of @parts
+ * @cancelled: libaio has cancelled it, and @look has a reference, one to @mm, and the mount's
+ *	     nr_opens; set under libaio's lock
+ * @told:    1: @iocb is completed, by the party that has set this
+ * @left:    enum rdmafs_dio_left
+ * @look:    completes @iocb before the request is over, if the program is; see the head
+ * @mm:      the memory of a @cancellable request; it is there until @iocb is completed
+ * @mnt:     the mount, if the request is @cancellable
+ * @pos:     where in the file; of an append, set by its part when it ends
+ * @len:     bytes submitted; the submitter's
+ * @parts:   parts that have not ended, and one for the submitter
+ * @ref:     one of the parts, one of the submitter, and one of @look if @cancelled
+ * @lock:    guards @good, @error and @unstable while @parts is not 0; irqsave, a leaf
+ * @good:    bytes from the beginning that are done; more than @len if no part has failed
+ * @error:   why there are not more, 0 at the end of the file
+ * @unstable: parts that were written UNSTABLE and wait for the COMMIT
+ * @nr_parts: parts submitted; the submitter's
+ * @result:  what the system call returns; set by rdmafs_dio_finish()
  * @done:    @result is valid
- * @work:    finishes it
+ * @work:    settles and finishes the request, on dio_wq
  */
 struct rdmafs_dio {
 	struct inode *inode;
@@ -117,15 +167,15 @@ struct rdmafs_dio {
 };
 
 /**
- * struct rdmafs_dio_part - one RPC of it
+ * struct rdmafs_dio_part - one RPC of a direct request
  * @dio:  the request
- * @op:	  the operation
+ * @op:	  the READ or WRITE
  * @link: in rdmafs_dio.unstable
  * @off:  bytes of the request before this part
- * @hold: what becomes of the pages
- * @work: releases pages that can't be released in any context
- * @nr:	  of @bv
- * @bv:	  the pages
+ * @hold: how the pages are kept
+ * @work: makes pages dirty before they are released, on file_wq
+ * @nr:	  number of elements of @bv
+ * @bv:	  the pages; the part's from rdmafs_dio_part_new() to rdmafs_dio_part_free()
  */
 struct rdmafs_dio_part {
 	struct rdmafs_dio *dio;
@@ -165,7 +215,7 @@ static void rdmafs_dio_put(struct rdmafs_dio *dio)
 		kfree(dio);
 }
 
-/* The end of a part, or of what was submitted: bytes up to @end, if not more. */
+/* Only the first @end bytes of the request are good, if it is not fewer already. */
 static void rdmafs_dio_limit(struct rdmafs_dio *dio, size_t end, int error)
 {
 	unsigned long irq;
@@ -178,7 +228,10 @@ static void rdmafs_dio_limit(struct rdmafs_dio *dio, size_t end, int error)
 	spin_unlock_irqrestore(&dio->lock, irq);
 }
 
-/* Its task is killed, and goes on without it. */
+/*
+ * The task of a request is killed, and no longer waits for it.  Process context; @dio->inode
+ * is kept by the caller's file, or by that of the iocb, which is not completed yet.
+ */
 static void rdmafs_dio_leave(struct rdmafs_dio *dio)
 {
 	struct inode *inode = dio->inode;
@@ -186,13 +239,17 @@ static void rdmafs_dio_leave(struct rdmafs_dio *dio)
 	/* A read changes nothing. */
 	if (!dio->write)
 		return;
-	/* The file is open as long as this task, or its iocb, is there. */
+	/* Before @left changes: rdmafs_dio_finish() ends the fence as soon as it finds LEFT. */
 	rdmafs_fence_begin(inode);
 	if (atomic_cmpxchg(&dio->left, RDMAFS_DIO_WAITED, RDMAFS_DIO_LEFT) != RDMAFS_DIO_WAITED)
 		rdmafs_fence_end(inode);
 }
 
-/* Any context: nothing is left to do but to tell. */
+/*
+ * End a request for which nothing is left to be done: set the result, and wake the waiter.
+ * With @inline_ the caller returns the result itself, and the iocb is not completed.  Any
+ * context; drops the reference of the parts.
+ */
 static void rdmafs_dio_finish(struct rdmafs_dio *dio, bool inline_)
 {
 	struct inode *inode = dio->inode;
@@ -217,14 +274,14 @@ static void rdmafs_dio_finish(struct rdmafs_dio *dio, bool inline_)
 			iocb->ki_pos = dio->pos + result;
 		iocb->ki_complete(iocb, result);
 	}
-	/* There is nothing to look for any more, and unmounting waits for it. */
+	/* @look has nothing to do any more but to drop its references, one of them the mount's. */
 	if (READ_ONCE(dio->cancelled) && cancel_delayed_work(&dio->look))
 		queue_delayed_work(dio->mnt->tell_wq, &dio->look, 0);
 	complete(&dio->done);
 	rdmafs_dio_put(dio);
 }
 
-/* It was called off. */
+/* libaio has cancelled the request: complete the iocb early if its program is over. */
 static void rdmafs_dio_look_work(struct work_struct *work)
 {
 	struct rdmafs_dio *dio = container_of(to_delayed_work(work), struct rdmafs_dio, look);
@@ -246,10 +303,13 @@ static void rdmafs_dio_look_work(struct work_struct *work)
 }
 
 /*
- * libaio, once: the program ends, or has called io_destroy(2) or io_cancel(2), after which it
- * may do with its memory as it likes: so only what is at its end is told before the request is
- * over.  It may come to that later.  libaio's lock is held, and @iocb is on its list, from
- * which only ki_complete() takes it: it keeps the request, the memory and the file.
+ * libaio calls this at most once for an iocb: because the program ends, or has called
+ * io_destroy(2) or io_cancel(2).  After these calls a program that lives may do with its memory
+ * as it likes, so its iocb is not completed before the request is over.  But the program may
+ * end later; so @look goes on asking.  -EINVAL: the request is not cancelled by this.
+ *
+ * libaio's lock is held, interrupts are off, and @iocb is on libaio's list.  Only ki_complete()
+ * takes it off, and needs that lock to do so: the request, the memory and the file are there.
  */
 static int rdmafs_dio_cancel(struct kiocb *iocb)
 {
@@ -263,7 +323,10 @@ static int rdmafs_dio_cancel(struct kiocb *iocb)
 	return -EINVAL;
 }
 
-/* The submitter still has its part, so the request is not over. */
+/*
+ * Let libaio cancel the request.  The submitter still has its count of @parts, so that the
+ * request is not over.  From here on the iocb is to be ended by ki_complete().
+ */
 static void rdmafs_dio_cancellable(struct rdmafs_dio *dio)
 {
 	if (!(dio->iocb->ki_flags & IOCB_AIO_RW))
@@ -275,6 +338,7 @@ static void rdmafs_dio_cancellable(struct rdmafs_dio *dio)
 	kiocb_set_cancel_fn(dio->iocb, rdmafs_dio_cancel);
 }
 
+/* A part that was lost has been written again; any context. */
 static void rdmafs_dio_rewritten(struct rdmafs_op *op, int err)
 {
 	struct rdmafs_dio_part *part = op->io.priv;
@@ -284,7 +348,10 @@ static void rdmafs_dio_rewritten(struct rdmafs_op *op, int err)
 	complete(&op->done);
 }
 
-/* Make the parts of a long write stable. */
+/*
+ * Make the parts of a long write stable.  All parts have ended, so that @unstable needs no lock.
+ * Process context, a worker of dio_wq.
+ */
 static void rdmafs_dio_commit(struct rdmafs_dio *dio)
 {
 	struct rdmafs_dio_part *part, *next;
@@ -309,7 +376,7 @@ static void rdmafs_dio_commit(struct rdmafs_dio *dio)
 			op->tries = 0;
 			reinit_completion(&op->done);
 			rdmafs_io_start(op, false);
-			/* The server's answer, or transport's end. */
+			/* Not killable: the server's answer ends it, or transport's end. */
 			wait_for_completion(&op->done);
 		}
 		rdmafs_op_put(op);
@@ -318,12 +385,16 @@ static void rdmafs_dio_commit(struct rdmafs_dio *dio)
 }
 
 /*
- * The file is longer: the page that it ended in goes while the size is what it was.  A store
- * may have made it dirty before they were kept out here, or a direct read into a mapping, which
- * no lock keeps away, and up to the new size it would be written back with the zeros that it
- * has behind the old one.  Who reads it in now gets what has been written there, by whomever:
- * an append, for which stores are kept out already, may be behind another client's.  Behind
- * a hole of ours it stays if it stayed before (rdmafs_leave_hole()).
+ * A write has made the file longer: drop the page that the file ended in, then raise the size.
+ *
+ * The order matters.  A store may have made that page dirty before stores were kept out here, and
+ * so may a direct read into a mapping, which no lock keeps away.  If the size were raised first,
+ * the page would be written back up to the new size, with the zeros that it has behind the old
+ * one.  A fault that reads the page in now gets what the server has there, whichever client wrote
+ * it.  An append may be behind one of another client, so it drops the page in any case.  A write
+ * that has left a hole keeps a page that rdmafs_leave_hole() has let stay before it.
+ *
+ * Process context.  The submitter of an append holds rdmafs_inode.stores; else it is taken here.
  */
 static void rdmafs_dio_longer(struct inode *inode, bool append, loff_t pos, loff_t end)
 {
@@ -337,7 +408,7 @@ static void rdmafs_dio_longer(struct inode *inode, bool append, loff_t pos, loff
 		from = pos;
 	if (rdmafs_test_fail("dio_longer", inode->i_ino) ||
 	    rdmafs_drop_range(inode, from, end - 1)) {
-		/* Dirty once more: the size is the server's to tell, when it is clean. */
+		/* The page is dirty again: the server is asked for the size when it is clean. */
 		rdmafs_change_unknown(inode);
 	} else {
 		spin_lock(&inode->i_lock);
@@ -349,7 +420,7 @@ static void rdmafs_dio_longer(struct inode *inode, bool append, loff_t pos, loff
 		up_write(&ri->stores);
 }
 
-/* Process context: all that sleeps. */
+/* Do all that a write waits for before it is over.  Process context, a worker of dio_wq. */
 static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 {
 	struct inode *inode = dio->inode;
@@ -374,10 +445,12 @@ static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 }
 
 /*
- * Is there something to settle, which may wait for the server, for pages, or for who stores into
- * them?  Not if nothing was written: who is told at once that he would have to wait (-EAGAIN)
- * asks again where he may.  Nor if there are no pages: what is read in from now on was asked for
- * after it had been written.
+ * Is there something to settle, which may wait for the server, for pages, or for stores into
+ * them?  There is not if nothing was written: a caller that may not wait gets its -EAGAIN at
+ * once, and asks again where it may.  There is not if the file has no cached pages, either: a
+ * page that is read in from now on is asked for after the data was written.
+ *
+ * @parts is 0, or the submitter's count is the last.  Any context.
  */
 static bool rdmafs_dio_waits(struct rdmafs_dio *dio)
 {
@@ -408,6 +481,7 @@ static void rdmafs_dio_part_end(struct rdmafs_dio *dio)
 		rdmafs_dio_finish(dio, false);
 }
 
+/* Pages of a read are made dirty again, which takes their locks. */
 static void rdmafs_dio_part_work(struct work_struct *work)
 {
 	struct rdmafs_dio_part *part = container_of(work, struct rdmafs_dio_part, work);
@@ -418,7 +492,7 @@ static void rdmafs_dio_part_work(struct work_struct *work)
 	rdmafs_dio_part_end(dio);
 }
 
-/* Were pages of the user's cleaned while data was put there? */
+/* Was a page of the user's written back while the device put data into it? */
 static bool rdmafs_dio_part_cleaned(struct rdmafs_dio_part *part)
 {
 	unsigned int i;
@@ -444,7 +518,7 @@ static void rdmafs_dio_io_finish(struct rdmafs_op *op, int err)
 		spin_lock_irqsave(&dio->lock, irq);
 		list_add_tail(&part->link, &dio->unstable);
 		dio->work_needed = true;
-		/* What is written again is what was written. */
+		/* Only bytes that the server has acknowledged are written again. */
 		op->io.len = op->io.done;
 		iov_iter_truncate(&op->io.iter, op->io.len);
 		spin_unlock_irqrestore(&dio->lock, irq);
@@ -462,8 +536,9 @@ static void rdmafs_dio_io_finish(struct rdmafs_op *op, int err)
 }
 
 /*
- * May a segment at @off follow what @part has? One translation covers pages
- * that are full but for the first one's beginning and the last one's end.
+ * May a segment that begins at @off in its page follow the @have bytes of @part?  One
+ * translation covers pages without gaps: only the first may begin, and only the last may end,
+ * inside of a page.  Data that travels inline needs no translation.
  */
 static bool rdmafs_dio_fits(const struct rdmafs_dio_part *part, size_t have, size_t more,
 			    size_t off)
@@ -486,7 +561,7 @@ static struct rdmafs_dio_part *rdmafs_dio_part_alloc(unsigned int nr)
 	return part;
 }
 
-/* Copy up to @max bytes of @iter to pages of our own. */
+/* Make a part of up to @max bytes of @iter, copied to pages of our own; @len gets how many. */
 static struct rdmafs_dio_part *rdmafs_dio_copy(struct iov_iter *iter, size_t max, size_t *len)
 {
 	unsigned int i, nr = DIV_ROUND_UP(max, PAGE_SIZE);
@@ -526,7 +601,10 @@ static struct rdmafs_dio_part *rdmafs_dio_copy(struct iov_iter *iter, size_t max
 	return part;
 }
 
-/* Take up to @max bytes of pages from @iter; a read's must fit one translation. */
+/*
+ * Make a part of the pages of up to @max bytes of @iter; @len gets how many.  The pages of a read
+ * must fit one translation.
+ */
 static struct rdmafs_dio_part *rdmafs_dio_extract(struct rdmafs_dio *dio, struct iov_iter *iter,
 						  size_t max, enum rdmafs_dio_hold hold,
 						  size_t *len)
@@ -541,7 +619,7 @@ static struct rdmafs_dio_part *rdmafs_dio_extract(struct rdmafs_dio *dio, struct
 	unsigned int i, nr;
 
 	*len = 0;
-	/* As much as the device translates at once, wherever in a page it begins. */
+	/* As many pages as the device translates at once, wherever in the first the data begins. */
 	if (read)
 		room = clamp_t(unsigned int,
 			       rdmafs_xprt_data_max(RDMAFS_M(dio->inode->i_sb)->xprt) / PAGE_SIZE,
@@ -601,7 +679,7 @@ static struct rdmafs_dio_part *rdmafs_dio_part_new(struct rdmafs_dio *dio,
 	} else if (iov_iter_is_bvec(iter)) {
 		hold = dio->iocb ? RDMAFS_DIO_LENT : RDMAFS_DIO_REF;
 	} else {
-		/* Only writes come here with other kinds. */
+		/* Only a write: rdmafs_direct_read() leaves other kinds to the page cache. */
 		return rdmafs_dio_copy(iter, max, len);
 	}
 	return rdmafs_dio_extract(dio, iter, max, hold, len);
@@ -623,7 +701,7 @@ static struct rdmafs_dio *rdmafs_dio_new(struct kiocb *iocb, bool write, bool ap
 	dio->pos = iocb->ki_pos;
 	dio->good = SIZE_MAX;
 	atomic_set(&dio->parts, 1);
-	/* The parts', and the submitter's. */
+	/* One of the parts, one of the submitter. */
 	refcount_set(&dio->ref, 2);
 	spin_lock_init(&dio->lock);
 	INIT_LIST_HEAD(&dio->unstable);
@@ -637,15 +715,18 @@ static struct rdmafs_dio *rdmafs_dio_new(struct kiocb *iocb, bool write, bool ap
 }
 
 /*
- * Who has no part under way yet can wait for memory, as who reads does; behind one that is kept
- * until it is stable the write is short instead.
+ * Make the op of a part.  A read waits for memory.  So does the first part of a write, for as long
+ * as an op is tried again after a shortage.  A later part must not wait: the parts before it keep
+ * their memory until they are stable, and COMMIT is sent only when all parts have ended.  The
+ * write comes out short instead.  For the same reason a write takes nothing from a pool.
+ *
+ * Process context.  -EAGAIN with @nowait, -ENOMEM, or -EINTR if killed.
  */
 static struct rdmafs_op *rdmafs_dio_op(struct rdmafs_dio *dio, bool nowait)
 {
 	unsigned int waits = 0;
 	struct rdmafs_op *op;
 
-	/* A write's ops stay until all of its parts are stable. */
 	if (!dio->write)
 		return rdmafs_io_new(dio->open, false, RDMAFS_POOL_COMMON);
 	while (true) {
@@ -663,6 +744,7 @@ static struct rdmafs_op *rdmafs_dio_op(struct rdmafs_dio *dio, bool nowait)
 	}
 }
 
+/* Send @part, of @len bytes; @more follows.  The part is its op's, or freed if there is none. */
 static int rdmafs_dio_start_part(struct rdmafs_dio *dio, struct rdmafs_dio_part *part,
 				 size_t len, bool more, bool nowait)
 {
@@ -698,7 +780,10 @@ static int rdmafs_dio_start_part(struct rdmafs_dio *dio, struct rdmafs_dio_part 
 	return 0;
 }
 
-/* All has been submitted: wait for it, unless the request is asynchronous. */
+/*
+ * All parts have been submitted: give up the submitter's count of @parts, and wait for the end
+ * unless the request is asynchronous.  Process context; the caller keeps its reference.
+ */
 static ssize_t rdmafs_dio_end(struct rdmafs_dio *dio)
 {
 	struct kiocb *iocb = dio->iocb;
@@ -707,8 +792,10 @@ static ssize_t rdmafs_dio_end(struct rdmafs_dio *dio)
 
 	rdmafs_test_point("dio_submitted", dio->inode->i_ino);
 	/*
-	 * If all parts have ended nobody else has it: what is found here stays true, though pages
-	 * come and go.  It waits for the server all the same if there is something to settle.
+	 * If all parts have ended, the submitter is the only owner.  Whether there is something to
+	 * settle is asked once, before the count is dropped: cached pages come and go, and the
+	 * answer must be the same below.  A request that has to be settled waits for the server
+	 * yet, so that it can be cancelled like one that is in flight.
 	 */
 	answered = atomic_read_acquire(&dio->parts) == 1;
 	waits = answered && rdmafs_dio_waits(dio);
@@ -725,7 +812,7 @@ static ssize_t rdmafs_dio_end(struct rdmafs_dio *dio)
 		rdmafs_dio_finish(dio, false);
 		ret = -EIOCBQUEUED;
 	} else if (over) {
-		/* All is done already, so that the caller can be told at once. */
+		/* The system call returns the result: ki_complete() is not called. */
 		rdmafs_dio_finish(dio, true);
 		ret = dio->result;
 		if (ret > 0 && iocb)
@@ -753,7 +840,10 @@ static ssize_t rdmafs_dio_submit(struct rdmafs_dio *dio, struct iov_iter *iter, 
 		part = rdmafs_dio_part_new(dio, iter, &len);
 		err = PTR_ERR_OR_ZERO(part);
 		if (!err && nowait && iov_iter_count(iter)) {
-			/* All of it at once, or not now: who did not wait asks for no rest. */
+			/*
+			 * All of it goes in one part, or none: a second part could not wait, and a
+			 * caller that does not wait does not ask for the rest.
+			 */
 			rdmafs_dio_part_free(part);
 			err = -EAGAIN;
 		}
@@ -763,7 +853,7 @@ static ssize_t rdmafs_dio_submit(struct rdmafs_dio *dio, struct iov_iter *iter, 
 			rdmafs_dio_limit(dio, dio->len, err);
 			break;
 		}
-		/* No sense in more behind a part that has failed already. */
+		/* A part has failed or was short already: more bytes behind it would not count. */
 		if (READ_ONCE(dio->good) != SIZE_MAX)
 			break;
 	}
@@ -771,11 +861,14 @@ static ssize_t rdmafs_dio_submit(struct rdmafs_dio *dio, struct iov_iter *iter, 
 }
 
 /**
- * rdmafs_direct_read - read past the page cache
- * @iocb: where
- * @iter: where to
+ * rdmafs_direct_read - read from the server past the page cache
+ * @iocb: the file and the offset, which is advanced
+ * @iter: where to; not empty
  *
- * Return: bytes, -EIOCBQUEUED, or a negative errno.
+ * Context: process, may sleep; with IOCB_NOWAIT for memory only.  No folio lock is held; takes
+ * i_rwsem.
+ * Return: bytes; -EIOCBQUEUED: @iocb is completed later; -EAGAIN with IOCB_NOWAIT; -EINTR if
+ * killed, the request goes on alone; -ENOMEM; or a negative errno of the server or transport.
  */
 ssize_t rdmafs_direct_read(struct kiocb *iocb, struct iov_iter *iter)
 {
@@ -787,7 +880,7 @@ ssize_t rdmafs_direct_read(struct kiocb *iocb, struct iov_iter *iter)
 
 	if (iocb->ki_pos < 0)
 		return -EINVAL;
-	/* Kernel memory that can't be kept beyond a killed task. */
+	/* Kernel memory of which there are no pages to keep: a killed task could not leave it. */
 	if (!user_backed_iter(iter) && !iov_iter_is_bvec(iter))
 		return rdmafs_buffered_read(iocb, iter);
 	if (nowait && iov_iter_count(iter) > RDMAFS_M(inode->i_sb)->rsize)
@@ -803,7 +896,7 @@ ssize_t rdmafs_direct_read(struct kiocb *iocb, struct iov_iter *iter)
 	if (!dio)
 		goto out;
 	ret = rdmafs_dio_submit(dio, iter, nowait);
-	/* An asynchronous one may be completed, and gone. */
+	/* An asynchronous @iocb may be completed, and gone. */
 	if (sync && ret > 0)
 		iocb->ki_pos += ret;
 	rdmafs_dio_put(dio);
@@ -813,11 +906,16 @@ out:
 }
 
 /**
- * rdmafs_direct_write - write past the page cache
- * @iocb: where
- * @from: what
+ * rdmafs_direct_write - write to the server past the page cache
+ * @iocb: the file and the offset, which is advanced; not O_APPEND
+ * @from: the data; not empty
  *
- * Return: bytes, -EIOCBQUEUED, or a negative errno.
+ * What has been written is stable.
+ *
+ * Context: process, may sleep; with IOCB_NOWAIT for memory only.  No folio lock is held; takes
+ * i_rwsem.
+ * Return: bytes; -EIOCBQUEUED: @iocb is completed later; -EAGAIN with IOCB_NOWAIT; -EINTR if
+ * killed, the request goes on alone; -ENOMEM; or a negative errno of the server or transport.
  */
 ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from)
 {
@@ -844,7 +942,7 @@ ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from)
 		goto out;
 	size = i_size_read(inode);
 	if (iocb->ki_pos > size) {
-		/* A page that is read in later goes when the file has grown. */
+		/* If the page of the end is read in later, rdmafs_dio_longer() drops it. */
 		if (filemap_range_has_page(inode->i_mapping, size, size))
 			ret = nowait ? -EAGAIN : rdmafs_leave_hole_unlocked(inode);
 		if (ret < 0)
@@ -854,13 +952,16 @@ ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from)
 	dio = rdmafs_dio_new(iocb, true, false);
 	if (!dio)
 		goto out;
-	/* It counts as a writer: under the lock the size does not become less any more. */
+	/*
+	 * rdmafs_dio_new() has counted the write in rdmafs_inode.writers: attributes, which are
+	 * taken over under the lock, do not lower the size from here on.
+	 */
 	spin_lock_irq(&RDMAFS_I(inode)->lock);
 	if (iocb->ki_pos + iov_iter_count(from) > i_size_read(inode))
 		dio->work_needed = true;
 	spin_unlock_irq(&RDMAFS_I(inode)->lock);
 	ret = rdmafs_dio_submit(dio, from, nowait);
-	/* An asynchronous one may be completed, and gone. */
+	/* An asynchronous @iocb may be completed, and gone. */
 	if (sync && ret > 0)
 		iocb->ki_pos += ret;
 	rdmafs_dio_put(dio);
@@ -869,7 +970,11 @@ out:
 	return ret;
 }
 
-/* The server's end of the file becomes ours, and stays so: no mapping stores into it. */
+/*
+ * Keep mappings from storing into the file, and have at the server what is cached here, so that
+ * the page of the end is clean and has zeros behind it.  The caller holds i_rwsem exclusively;
+ * if 0 is returned, rdmafs_inode.stores is held for writing.  Else -EINTR.
+ */
 static int rdmafs_append_lock(struct inode *inode)
 {
 	int err;
@@ -884,7 +989,7 @@ static int rdmafs_append_lock(struct inode *inode)
 	return err;
 }
 
-/* Send one part of @iter, and wait. */
+/* Send one part of @iter, and wait.  The caller holds i_rwsem exclusively. */
 static ssize_t rdmafs_append_part(struct rdmafs_dio *dio, struct iov_iter *iter)
 {
 	struct inode *inode = dio->inode;
@@ -906,7 +1011,10 @@ static ssize_t rdmafs_append_part(struct rdmafs_dio *dio, struct iov_iter *iter)
 	}
 	if (err)
 		rdmafs_dio_limit(dio, 0, err);
-	/* Its pages are dropped when this returns; if it was killed, others wait (fence.c). */
+	/*
+	 * When this returns the request is over and its pages are dropped; only then stores may go
+	 * on.  If the task was killed, the request is not over: others wait for the fence.
+	 */
 	ret = rdmafs_dio_end(dio);
 	if (locked)
 		up_write(&RDMAFS_I(inode)->stores);
@@ -914,13 +1022,15 @@ static ssize_t rdmafs_append_part(struct rdmafs_dio *dio, struct iov_iter *iter)
 }
 
 /**
- * rdmafs_append_write - write at the end, wherever that is by now
- * @iocb: O_APPEND, O_DIRECT or not
- * @from: what
+ * rdmafs_append_write - write at the end of the file, which the server knows
+ * @iocb: the file, with O_APPEND; O_DIRECT or not; its offset becomes the new end
+ * @from: the data; not empty
  *
- * Atomic between clients for what one RPC carries.
+ * Goes past the page cache in either case.  What one RPC carries is atomic between clients.
  *
- * Return: bytes, or a negative errno.
+ * Context: process, may sleep.  No folio lock is held; takes i_rwsem and rdmafs_inode.stores.
+ * Return: bytes; -EAGAIN with IOCB_NOWAIT; -EINTR if killed, the part that was sent goes on
+ * alone; -ENOMEM; or a negative errno of the server or transport.
  */
 ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from)
 {
@@ -950,7 +1060,7 @@ ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from)
 			iocb->ki_pos = dio->pos + ret;
 			total += ret;
 		}
-		/* A short one: what follows would not follow it. */
+		/* A part was short: the next append might not land right behind it. */
 		if (ret != dio->len)
 			ret = ret < 0 ? ret : -EIO;
 		rdmafs_dio_put(dio);
