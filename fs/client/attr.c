@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Attributes, the change cookie, and what they say about cached data.
+ * Attributes: they are asked for, checked and taken over here.
  *
- * What attributes may do is decided in coherence.c; what becomes of cached pages
- * is in mapping.c.  Here they are asked for, checked and taken over.
+ * coherence.c decides what attributes may do, and has the terms: a change of an
+ * object is an own one or a foreign one.  mapping.c drops cached pages.
  *
- * Dirty data is never given up: pages are written back before they are
- * dropped, and a size from the server does not cut off what is not there yet.
+ * A request tells at which tick of the mount's clock it was sent (op->clock); its
+ * attributes come back by rdmafs_attr_fresh(), or by rdmafs_attr_own_end() if it
+ * was a change.  The reply to a WRITE comes where i_lock can't be taken; its
+ * attributes are stashed, and taken over when attributes are next looked at.
+ *
+ * Dirty data is never given up: pages are written back before they are dropped,
+ * and a size from the server does not cut off data that the server does not have
+ * yet.
+ *
+ * Locks: inode->i_lock and, inside of it, rdmafs_inode.lock, while attributes are
+ * taken over.  rdmafs_inode.lock alone guards what is known (struct rdmafs_coh), the
+ * expiry and the stash.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -18,9 +28,9 @@
 #define RDMAFS_BLKSIZE		65536
 
 /**
- * rdmafs_attr_check - are attributes off the wire sane?
+ * rdmafs_attr_check - check attributes off the wire before they are used
  * @sb:	  the mount
- * @attr: attributes, may be NULL
+ * @attr: attributes; NULL if the reply was too short for them
  *
  * Context: any.
  * Return: 0 or -EIO.
@@ -54,8 +64,9 @@ int rdmafs_attr_check(struct super_block *sb, const struct rfp_attr *attr)
 }
 
 /*
- * Advance the mount's clock, and read it: with the lock of the inode held (or its I_NEW), so
- * that its ticks come in order.  A question that finds the clock there is asked after this.
+ * Advance the mount's clock, and read it.  The caller holds rdmafs_inode.lock, or the inode is
+ * I_NEW, so that ticks reach an inode in order.  A request that is sent when the clock shows
+ * this tick, or a later one, is sent after this.
  */
 static u64 rdmafs_attr_tick(struct inode *inode)
 {
@@ -72,7 +83,7 @@ static struct timespec64 rdmafs_time(const struct rfp_time *t)
 	return ts;
 }
 
-/* They say that the file is longer than we know: may the size be raised? */
+/* Attributes say that the file is longer than is known here: may the size be raised? */
 static bool rdmafs_attr_grow_locked(struct inode *inode)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
@@ -87,7 +98,7 @@ static bool rdmafs_attr_grow_locked(struct inode *inode)
 	return may;
 }
 
-/* Copy @attr; caller holds i_lock and the inode's, or has it for itself: it is new. */
+/* Take over @attr.  The caller holds i_lock and rdmafs_inode.lock, or the inode is I_NEW. */
 static void rdmafs_attr_copy(struct inode *inode, const struct rfp_attr *attr,
 			     enum rdmafs_size how)
 {
@@ -108,7 +119,7 @@ static void rdmafs_attr_copy(struct inode *inode, const struct rfp_attr *attr,
 	ri->btime = rdmafs_time(&attr->btime);
 	inode->i_blocks = le64_to_cpu(attr->blocks);
 	WRITE_ONCE(ri->attr_flags, le32_to_cpu(attr->flags));
-	/* What is not there yet is not cut off, whatever the server says. */
+	/* Data that the server does not have yet is not cut off, whatever size it says. */
 	if (S_ISREG(inode->i_mode) && how == RDMAFS_SIZE_SET && rdmafs_busy(inode))
 		how = RDMAFS_SIZE_GROW;
 	if (S_ISREG(inode->i_mode) && how != RDMAFS_SIZE_KEEP && size > i_size_read(inode) &&
@@ -121,6 +132,7 @@ static void rdmafs_attr_copy(struct inode *inode, const struct rfp_attr *attr,
 		clear_bit(RDMAFS_I_UNSURE, &ri->flags);
 }
 
+/* Set when attributes expire; @changed: they differ from those before, or may. */
 static void rdmafs_attr_timeo_locked(struct inode *inode, bool changed)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
@@ -130,7 +142,7 @@ static void rdmafs_attr_timeo_locked(struct inode *inode, bool changed)
 	unsigned long max = (dir ? opts->acdirmax : opts->acregmax) * HZ;
 
 	lockdep_assert_held(&ri->lock);
-	/* What was found unchanged again is believed twice as long. */
+	/* If the object is unchanged when its attributes have expired, they last twice as long. */
 	if (changed || !ri->timeo)
 		ri->timeo = min;
 	else if (time_after_eq(jiffies, ri->expires))
@@ -138,6 +150,7 @@ static void rdmafs_attr_timeo_locked(struct inode *inode, bool changed)
 	ri->expires = jiffies + ri->timeo;
 }
 
+/* An object does not change its type: if it seems to, its inode is beyond use. */
 static bool rdmafs_attr_same_type(struct inode *inode, const struct rfp_attr *attr)
 {
 	if (!((inode->i_mode ^ le32_to_cpu(attr->mode)) & S_IFMT))
@@ -147,9 +160,11 @@ static bool rdmafs_attr_same_type(struct inode *inode, const struct rfp_attr *at
 }
 
 /**
- * rdmafs_attr_init - first attributes of a new inode
- * @inode: locked by I_NEW
+ * rdmafs_attr_init - set the first attributes of a new inode
+ * @inode: the inode, I_NEW
  * @attr:  checked attributes
+ *
+ * Context: process; takes rdmafs_inode.lock.
  */
 void rdmafs_attr_init(struct inode *inode, const struct rfp_attr *attr)
 {
@@ -172,7 +187,7 @@ void rdmafs_attr_init(struct inode *inode, const struct rfp_attr *attr)
  * @attr:  checked attributes
  * @clock: op->clock of the request
  *
- * Context: process.
+ * Context: process; takes i_lock and rdmafs_inode.lock.
  */
 void rdmafs_attr_fresh(struct inode *inode, const struct rfp_attr *attr, u64 clock)
 {
@@ -197,7 +212,7 @@ void rdmafs_attr_fresh(struct inode *inode, const struct rfp_attr *attr, u64 clo
 	else
 		ri->expires = jiffies;
 	if (v.use) {
-		/* What a write has left there is older. */
+		/* Attributes that a write has stashed are older. */
 		clear_bit(RDMAFS_I_STASH, &ri->flags);
 		acl = (READ_ONCE(ri->attr_flags) ^ le32_to_cpu(attr->flags)) & RFP_ATTR_ACL;
 		rdmafs_attr_copy(inode, attr, v.size);
@@ -209,10 +224,12 @@ void rdmafs_attr_fresh(struct inode *inode, const struct rfp_attr *attr, u64 clo
 }
 
 /**
- * rdmafs_attr_own_begin - a change of ours is about to be sent
- * @inode: what it changes
+ * rdmafs_attr_own_begin - count a change of ours that is about to be sent
+ * @inode: the object that it changes
  *
- * Context: any.
+ * To be followed by one rdmafs_attr_own_end() or rdmafs_attr_own_end_atomic().
+ *
+ * Context: any; takes rdmafs_inode.lock.
  */
 void rdmafs_attr_own_begin(struct inode *inode)
 {
@@ -224,7 +241,7 @@ void rdmafs_attr_own_begin(struct inode *inode)
 	spin_unlock_irqrestore(&ri->lock, irq);
 }
 
-/* A change of ours ended; @attr is what came with its reply, if it did. */
+/* A change of ours has ended; @attr came with its reply, NULL if no sound ones did. */
 static struct rdmafs_verdict rdmafs_own_locked(struct rdmafs_inode *ri,
 					       const struct rfp_attr *attr, u64 clock)
 {
@@ -253,12 +270,12 @@ static struct rdmafs_verdict rdmafs_own_locked(struct rdmafs_inode *ri,
 }
 
 /**
- * rdmafs_attr_own_end - a change of ours ended
- * @inode: what it changed
+ * rdmafs_attr_own_end - end a change of ours, and take over the attributes of its reply
+ * @inode: the object that it changed
  * @attr:  checked attributes of the reply, NULL if there are none
  * @clock: op->clock of the request
  *
- * Context: process.
+ * Context: process; takes i_lock and rdmafs_inode.lock.
  */
 void rdmafs_attr_own_end(struct inode *inode, const struct rfp_attr *attr, u64 clock)
 {
@@ -283,14 +300,14 @@ void rdmafs_attr_own_end(struct inode *inode, const struct rfp_attr *attr, u64 c
 }
 
 /**
- * rdmafs_attr_own_end_atomic - the same where one may not take i_lock
- * @inode: what was changed
+ * rdmafs_attr_own_end_atomic - end a change of ours where i_lock can't be taken
+ * @inode: the object that it changed
  * @attr:  checked attributes of the reply, NULL if there are none
  * @clock: op->clock of the request
  *
- * The attributes are kept and taken over when they are next looked at.
+ * The attributes are stashed, and taken over when attributes are next looked at.
  *
- * Context: any.
+ * Context: any; takes rdmafs_inode.lock.
  */
 void rdmafs_attr_own_end_atomic(struct inode *inode, const struct rfp_attr *attr, u64 clock)
 {
@@ -306,7 +323,7 @@ void rdmafs_attr_own_end_atomic(struct inode *inode, const struct rfp_attr *attr
 	spin_unlock_irqrestore(&ri->lock, irq);
 }
 
-/* Take over what a write left behind. */
+/* Take over attributes that a write has stashed. */
 static void rdmafs_attr_unstash(struct inode *inode)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
@@ -324,12 +341,13 @@ static void rdmafs_attr_unstash(struct inode *inode)
 }
 
 /**
- * rdmafs_resize_begin - the size is about to be changed by us
+ * rdmafs_resize_begin - keep attributes from changing the size, as we are about to
  * @inode: a regular file
  *
- * Nothing that arrives changes it until rdmafs_resize_end().
+ * No attributes that arrive change the size until rdmafs_resize_end().
  *
- * Context: process; holds i_rwsem exclusively, no direct I/O under way.
+ * Context: process; i_rwsem held exclusively, invalidate_lock for writing, and no direct I/O is
+ * under way.
  */
 void rdmafs_resize_begin(struct inode *inode)
 {
@@ -341,14 +359,14 @@ void rdmafs_resize_begin(struct inode *inode)
 }
 
 /**
- * rdmafs_resize_end - the size has been changed
+ * rdmafs_resize_end - set the size that the file has after a change of ours
  * @inode: the file
- * @own:   what we have made it; negative: it could not be changed
- * @size:  what the server says, later: others may have appended since
+ * @own:   size that the change has made; negative: it failed
+ * @size:  size that the server said with its reply: another client may have appended since
  *
- * What the server was asked before now does not touch it any more.
+ * Attributes that were asked for before this never change the size.
  *
- * Context: as above.
+ * Context: as rdmafs_resize_begin(); takes i_lock and rdmafs_inode.lock.
  */
 void rdmafs_resize_end(struct inode *inode, loff_t own, loff_t size)
 {
@@ -358,7 +376,10 @@ void rdmafs_resize_end(struct inode *inode, loff_t own, loff_t size)
 	spin_lock_irq(&ri->lock);
 	if (own >= 0) {
 		i_size_write(inode, min(own, size));
-		/* The cookie beside it is from before them: pages are dropped without it. */
+		/*
+		 * Another client has appended.  The cookie of the reply may be from before that, so
+		 * it is not by the cookie that pages become stale here.
+		 */
 		if (size > own && rdmafs_attr_grow_locked(inode))
 			i_size_write(inode, size);
 		clear_bit(RDMAFS_I_UNSURE, &ri->flags);
@@ -371,10 +392,10 @@ void rdmafs_resize_end(struct inode *inode, loff_t own, loff_t size)
 }
 
 /**
- * rdmafs_attr_expire - ask the server next time
+ * rdmafs_attr_expire - have the server asked when attributes are next needed
  * @inode: the object
  *
- * Context: any.
+ * Context: any; takes rdmafs_inode.lock.
  */
 void rdmafs_attr_expire(struct inode *inode)
 {
@@ -387,17 +408,18 @@ void rdmafs_attr_expire(struct inode *inode)
 }
 
 /**
- * rdmafs_attr_expired - must the server be asked?
+ * rdmafs_attr_expired - tell whether attributes are too old to be used
  * @inode: the object
  *
  * Context: any, RCU walk included.
- * Return: true if so.
+ * Return: true if the server must be asked.
  */
 bool rdmafs_attr_expired(struct inode *inode)
 {
 	return time_after_eq(jiffies, READ_ONCE(RDMAFS_I(inode)->expires));
 }
 
+/* Send GETATTR, by the right of @open if it is not NULL. */
 static int rdmafs_attr_ask(struct inode *inode, struct rdmafs_open *open, u32 *access)
 {
 	struct rfp_getattr_req *req;
@@ -433,11 +455,12 @@ out:
 }
 
 /**
- * rdmafs_attr_fetch - ask the server for attributes
+ * rdmafs_attr_fetch - ask the server for attributes, and take them over
  * @inode:  the object
  * @access: gets RFP_ACCESS_* if the server was asked for them
  *
- * Return: 0 or a negative errno.
+ * Context: process, waits killably for the server; no folio lock held.
+ * Return: 0; -ESTALE: the object is gone; or another negative errno.
  */
 int rdmafs_attr_fetch(struct inode *inode, u32 *access)
 {
@@ -445,8 +468,8 @@ int rdmafs_attr_fetch(struct inode *inode, u32 *access)
 	int err = -ESTALE;
 
 	/*
-	 * An open may find what its last name does not lead to any more, and the
-	 * server need not look for what it has open.
+	 * A file without a name may be found by an open only, and the server need
+	 * not look for a file that it has open.
 	 */
 	if (S_ISREG(inode->i_mode))
 		open = rdmafs_open_find(inode,
@@ -465,21 +488,25 @@ int rdmafs_attr_fetch(struct inode *inode, u32 *access)
 }
 
 /**
- * rdmafs_revalidate - have attributes that are recent enough
+ * rdmafs_revalidate - see to it that attributes are recent enough
  * @inode: the object
  * @force: ask the server in any case
  *
- * Return: 0 or a negative errno.
+ * Context: process, waits killably for the server; no folio lock held.
+ * Return: 0; -ESTALE: the object is gone; or another negative errno.
  */
 int rdmafs_revalidate(struct inode *inode, bool force)
 {
 	u32 access;
 
 	rdmafs_attr_unstash(inode);
-	/* A directory that is removed is gone at the server, though it is open here. */
+	/* A removed directory is gone at the server, though it may be open here: do not ask. */
 	if (S_ISDIR(inode->i_mode) && !inode->i_nlink)
 		return 0;
-	/* The root is found by no name again: an export that comes back has to be asked. */
+	/*
+	 * A lookup finds another object again by its name, but not the root: an export may
+	 * have come back, so the server is asked for it.
+	 */
 	if (test_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags)) {
 		if (inode != d_inode(inode->i_sb->s_root))
 			return -ESTALE;
@@ -491,13 +518,14 @@ int rdmafs_revalidate(struct inode *inode, bool force)
 }
 
 /**
- * rdmafs_getattr - stat(2)
+ * rdmafs_getattr - fill in what stat(2) returns
  * @idmap:	 of the mount
  * @path:	 the object
  * @stat:	 filled in
  * @request_mask: STATX_*
  * @query_flags: AT_STATX_*
  *
+ * Context: process, waits killably for writeback and the server.
  * Return: 0 or a negative errno.
  */
 int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat,
@@ -509,8 +537,8 @@ int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct ksta
 	int err = 0;
 
 	/*
-	 * The server sets the times when it writes.  So what is dirty goes
-	 * there first; an error stays with the mapping, for fsync and close.
+	 * The server sets the times when it writes, so dirty data goes there
+	 * first.  An error stays with the mapping, for fsync(2) and close(2).
 	 */
 	if (S_ISREG(inode->i_mode) && !(query_flags & AT_STATX_DONT_SYNC) &&
 	    (request_mask & (STATX_CTIME | STATX_MTIME | STATX_SIZE | STATX_BLOCKS)) &&
@@ -547,7 +575,7 @@ static void rdmafs_setattr_fill(struct rfp_setattr_req *req, const struct iattr 
 	unsigned int ia = attr->ia_valid;
 	u32 valid = 0;
 
-	/* The mode without these bits is the VFS's guess from cached ones. */
+	/* The VFS has guessed the mode without these bits from a cached one: the server knows. */
 	if (ia & (ATTR_KILL_SUID | ATTR_KILL_SGID)) {
 		valid |= RFP_SET_KILL_SUID;
 		ia &= ~ATTR_MODE;
@@ -583,7 +611,7 @@ static void rdmafs_setattr_fill(struct rfp_setattr_req *req, const struct iattr 
 	req->valid = cpu_to_le32(valid);
 }
 
-/* @size gets the size that the object has then. */
+/* Send SETATTR and take over the attributes of its reply; @size gets the size in them. */
 static int rdmafs_setattr_send(struct inode *inode, struct iattr *attr, loff_t *size)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
@@ -599,13 +627,13 @@ static int rdmafs_setattr_send(struct inode *inode, struct iattr *attr, loff_t *
 		return PTR_ERR(op);
 	req = (struct rfp_setattr_req *)op->req;
 	rdmafs_setattr_fill(req, attr);
-	/* ftruncate(2): opened for writing, whatever the permissions are now. */
+	/* ftruncate(2): the file is open for writing, whatever the permissions are now. */
 	if ((attr->ia_valid & ATTR_SIZE) && (attr->ia_valid & ATTR_FILE)) {
 		open = rdmafs_file_open(attr->ia_file);
 		if (open && (open->flags & RFP_OPEN_WRITE))
 			rdmafs_op_use_open(op, open, &req->stateid);
 	} else if (attr->ia_valid & ATTR_FORCE) {
-		/* Set-id bits go because of a write, by somebody who has it open for that. */
+		/* A write takes set-id bits away, by the right of an open for writing. */
 		open = rdmafs_open_find(inode, RFP_OPEN_WRITE);
 		if (open) {
 			rdmafs_op_use_open(op, open, &req->stateid);
@@ -634,7 +662,10 @@ static int rdmafs_setattr_send(struct inode *inode, struct iattr *attr, loff_t *
 	return err;
 }
 
-/* Caller holds i_rwsem exclusively; direct I/O is not under way. */
+/*
+ * Change the size of a file.  The VFS holds i_rwsem exclusively; no direct I/O is under way, nor
+ * a change that a killed task has left (fence.c).
+ */
 static int rdmafs_setattr_size(struct inode *inode, struct iattr *attr)
 {
 	struct address_space *mapping = inode->i_mapping;
@@ -642,11 +673,14 @@ static int rdmafs_setattr_size(struct inode *inode, struct iattr *attr)
 	int err;
 
 	/*
-	 * Nothing is read in while the sizes here and there differ: what a
-	 * read gets behind the new end would come to light when the file
-	 * grows.  Nor may a write of what is cut off follow the SETATTR, so all
-	 * is clean before, and mappings can't dirty it meanwhile.  Pages go when
-	 * the server has agreed: if it refuses, they are what the file holds.
+	 * invalidate_lock is held from the flush until pages are dropped, for
+	 * two reasons.  No page is read in while the sizes here and at the server
+	 * differ: what a read gets behind the new end would be seen when the
+	 * file grows.  And no data that is cut off is written after the SETATTR:
+	 * all pages are clean before it, and mappings can't make them dirty
+	 * meanwhile.
+	 * Pages are dropped when the server has agreed: if it refuses, they are
+	 * still what the file holds.
 	 */
 	if (down_write_killable(&mapping->invalidate_lock))
 		return -EINTR;
@@ -672,14 +706,15 @@ out:
 }
 
 /**
- * rdmafs_setattr - chmod(2), chown(2), truncate(2), utimensat(2)
+ * rdmafs_setattr - change attributes: chmod(2), chown(2), truncate(2), utimensat(2)
  * @idmap:  of the mount
  * @dentry: the object
  * @attr:   what is to be changed
  *
- * Whether it is allowed, the server decides.
+ * The server decides whether it is allowed.
  *
- * Return: 0 or a negative errno.
+ * Context: process, i_rwsem held exclusively; waits killably for writeback and the server.
+ * Return: 0; -EINTR if killed, and the change may be made yet; or another negative errno.
  */
 int rdmafs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *attr)
 {
@@ -700,7 +735,7 @@ int rdmafs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr 
 			return err;
 		return rdmafs_setattr_size(inode, attr);
 	}
-	/* A write that comes later would undo a time and bring back set-id bits. */
+	/* Written back later, dirty data would set another time, and take set-id bits away. */
 	if (S_ISREG(inode->i_mode)) {
 		err = rdmafs_flush(inode);
 		if (err)

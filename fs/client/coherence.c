@@ -1,47 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rules of what may be believed; see the header.  Pure.
+ * The rules of what may be believed of attributes; coherence.h has the terms.  Pure.
  *
  * Three kinds of attributes arrive:
- *	fresh	of GETATTR, LOOKUP, OPEN, READDIR: what the server has now.  A
- *		cookie that we do not know means that someone else changed the
- *		object: cached pages, names and ACLs are not to be trusted.
- *	own	with the reply to a change of ours.  Their cookie differs from
- *		the last one because of us; the one of before in the reply tells
- *		whether because of us alone.
- *	weak	fresh ones that crossed a change of ours on the way, or an answer
- *		that told of somebody else's: old or new, one can't tell.  They
- *		never shrink a file, are no reason not to ask again, and prove
- *		nothing; what is older than something known is not even looked at.
+ *	fresh	with the reply to GETATTR, LOOKUP, OPEN, READDIR, COMMIT: what the
+ *		server has now.  A cookie that is not known means that there was a
+ *		foreign change: cached pages, names and ACLs are not to be trusted.
+ *	own	with the reply to an own change.  Their cookie differs from the last
+ *		one because of that change; the reply also has the cookie of before
+ *		the change, which tells whether it differs for no other reason.
+ *	weak	fresh ones that crossed an own change on the way, or another answer
+ *		that told of a foreign one: they may be from before or after it.
+ *		They do not shrink a file, unless their cookie is the known one; they
+ *		are no reason not to ask again; and they prove nothing.  Attributes
+ *		that are older than those taken over last are not used at all.
  *
- * Own changes run in parallel and are answered in any order.  One (before,
- * after) with before <= change extends what is accounted for to after.  Those
- * that do not connect wait as edges for the answer that closes the gap; edges
- * that touch become one.  If a gap is still there when nothing of ours is in
- * flight, someone else's change is in it.
+ * Own changes run in parallel and are answered in any order.  The cookies (before,
+ * after) of one with before <= @change raise @change to after.  Changes that do not
+ * connect wait as edges for the answer that closes the gap; edges that touch become
+ * one.  If a gap is left when no own change is in flight, there was a foreign change
+ * in it.
  *
- * The size is ours alone while a change of ours to it is under way, and what
- * was asked for before that has ended says nothing about it, ever: a truncate
- * must not be undone by what the file was before.
+ * While an own change of the size is under way, no attributes change the size.  Nor
+ * do attributes, ever, that were asked for before that change has ended: else the old
+ * size of the file would undo a truncate.
  *
- * A file that is longer than we know is so by what others have written: our own writes
- * raise the size first.  What cached pages hold behind the end that we knew is zeros, so
- * they are dropped; and the size stays while the page of that end is dirty, for all of it
- * up to the size is written back.
+ * If the server says that a file is longer than is known here, a foreign write has made it
+ * longer, as own writes raise the size here first.  Cached pages hold zeros behind the end
+ * that was known, so they are dropped.  And the size stays while the page of that end is
+ * dirty: all of that page, up to the size, is written back, and the zeros with it.
  *
- * Who opens a file must get what others have closed.  Weak attributes can't
- * tell (@unproven): the opener has to wait until nothing of ours is in flight
- * and ask again.  What the server does not tell of (@hidden) no question
- * brings to light, so pages are dropped.
+ * An open must show what other clients have written before they closed the file.  Weak
+ * attributes can't tell (@unproven): the opener waits until no own change is in flight, and
+ * asks again.  A change of which the server does not tell (@hidden) is not found by asking,
+ * so pages are dropped.
  */
 #include "coherence.h"
 
 /**
- * rdmafs_pages_next - an event in the life of cached pages
+ * rdmafs_pages_next - move the state of cached pages on by an event
  * @pages: their state
- * @event: what happened
+ * @event: what has happened
  *
- * Return: false if it can't happen in that state, which then stays.
+ * Context: any; rdmafs_inode.lock held.
+ * Return: false if @event can't happen in that state, which is left as it is.
  */
 bool rdmafs_pages_next(enum rdmafs_pages *pages, enum rdmafs_pages_event event)
 {
@@ -60,7 +62,7 @@ bool rdmafs_pages_next(enum rdmafs_pages *pages, enum rdmafs_pages_event event)
 	case RDMAFS_PAGES_DROPPED:
 		if (*pages != RDMAFS_PAGES_DROPPING && *pages != RDMAFS_PAGES_DROPPING_AGAIN)
 			return false;
-		/* What was found out meanwhile counts: pages may have been read before it. */
+		/* A change that came meanwhile counts: pages may have been read in before it. */
 		*pages = *pages == RDMAFS_PAGES_DROPPING ? RDMAFS_PAGES_VALID :
 							   RDMAFS_PAGES_STALE;
 		return true;
@@ -74,21 +76,25 @@ bool rdmafs_pages_next(enum rdmafs_pages *pages, enum rdmafs_pages_event event)
 }
 
 /**
- * rdmafs_coh_init - nothing is known yet
+ * rdmafs_coh_init - begin with an object of which nothing is known
  * @c: zeroed
+ *
+ * Context: any; the object is not known to anything else yet.
  */
 void rdmafs_coh_init(struct rdmafs_coh *c)
 {
-	/* A name that was never confirmed has 0. */
+	/* A dentry whose name was never confirmed has 0. */
 	c->verifier = 1;
 	c->pages = RDMAFS_PAGES_VALID;
 }
 
 /**
- * rdmafs_coh_first - the first attributes of an object
+ * rdmafs_coh_first - take the first attributes of an object
  * @c:	    what is known: nothing
  * @change: their cookie
  * @now:    the mount's clock, which has been advanced
+ *
+ * Context: any; rdmafs_inode.lock held.
  */
 void rdmafs_coh_first(struct rdmafs_coh *c, u64 change, u64 now)
 {
@@ -97,20 +103,21 @@ void rdmafs_coh_first(struct rdmafs_coh *c, u64 change, u64 now)
 	c->clock = now;
 }
 
+/* Have all names in this directory asked for again. */
 static void rdmafs_coh_names(struct rdmafs_coh *c)
 {
 	if (!++c->verifier)
 		c->verifier = 1;
 }
 
-/* Someone else changed the object. */
+/* There was a foreign change. */
 static void rdmafs_coh_foreign(struct rdmafs_coh *c)
 {
 	rdmafs_pages_next(&c->pages, RDMAFS_PAGES_CHANGED);
 	rdmafs_coh_names(c);
 }
 
-/* The largest cookie that a change of ours has left. */
+/* The largest cookie that an own change has left. */
 static u64 rdmafs_coh_newest(const struct rdmafs_coh *c)
 {
 	u64 newest = c->change;
@@ -122,7 +129,7 @@ static u64 rdmafs_coh_newest(const struct rdmafs_coh *c)
 	return newest;
 }
 
-/* What does not connect is someone else's. */
+/* There are gaps between own changes: a foreign change is in them. */
 static void rdmafs_coh_give_up(struct rdmafs_coh *c)
 {
 	c->change = rdmafs_coh_newest(c);
@@ -130,7 +137,7 @@ static void rdmafs_coh_give_up(struct rdmafs_coh *c)
 	rdmafs_coh_foreign(c);
 }
 
-/* The part of what is known that @edge touches is taken into it. */
+/* Merge one of the edges that @edge touches into it; false if it touches none. */
 static bool rdmafs_coh_absorb(struct rdmafs_coh *c, struct rdmafs_edge *edge)
 {
 	unsigned int i;
@@ -150,7 +157,7 @@ static bool rdmafs_coh_absorb(struct rdmafs_coh *c, struct rdmafs_edge *edge)
 	return false;
 }
 
-/* Changes of ours; returns false if someone else's was found with them. */
+/* Note own changes; false if there is no room for them, so that they count as foreign. */
 static bool rdmafs_coh_account(struct rdmafs_coh *c, struct rdmafs_edge edge)
 {
 	while (rdmafs_coh_absorb(c, &edge))
@@ -171,11 +178,12 @@ static bool rdmafs_coh_account(struct rdmafs_coh *c, struct rdmafs_edge edge)
 }
 
 /**
- * rdmafs_coh_size - may attributes change the size?
+ * rdmafs_coh_size - tell how attributes may change the size
  * @c:	   what is known
- * @asked: when they were asked for
+ * @asked: tick at which they were asked for
  *
- * Return: how far.
+ * Context: any; rdmafs_inode.lock held.
+ * Return: what they may do.
  */
 enum rdmafs_size rdmafs_coh_size(const struct rdmafs_coh *c, u64 asked)
 {
@@ -185,11 +193,14 @@ enum rdmafs_size rdmafs_coh_size(const struct rdmafs_coh *c, u64 asked)
 }
 
 /**
- * rdmafs_coh_grow - attributes that may raise the size say that it is larger
+ * rdmafs_coh_grow - tell whether a size that the server says may be taken over
  * @c:	   what is known
- * @dirty: the page of the end that we know is dirty, or about to be
+ * @dirty: the page of the end that is known here is dirty, or about to be
  *
- * Return: whether it may be raised now; if not, the server is to be asked again.
+ * The size is larger than the one here, and the attributes that say so may raise it.
+ *
+ * Context: any; rdmafs_inode.lock held.
+ * Return: true: raise it, pages are stale now; false: ask the server again later.
  */
 bool rdmafs_coh_grow(struct rdmafs_coh *c, bool dirty)
 {
@@ -202,12 +213,13 @@ bool rdmafs_coh_grow(struct rdmafs_coh *c, bool dirty)
 }
 
 /**
- * rdmafs_coh_fresh - attributes came that the server was asked for
+ * rdmafs_coh_fresh - judge attributes that the server was asked for
  * @c:	    what is known
  * @change: their cookie
- * @asked:  when they were asked for
+ * @asked:  tick at which they were asked for
  * @now:    the mount's clock, which has been advanced
  *
+ * Context: any; rdmafs_inode.lock held.
  * Return: what to do with them.
  */
 struct rdmafs_verdict rdmafs_coh_fresh(struct rdmafs_coh *c, u64 change, u64 asked, u64 now)
@@ -226,21 +238,21 @@ struct rdmafs_verdict rdmafs_coh_fresh(struct rdmafs_coh *c, u64 change, u64 ask
 		c->unproven = false;
 	} else {
 		v.use = change >= c->seen;
-		/* The very state that our last change has left is not in doubt. */
+		/* The state that is known already is not in doubt, so it may lower the size. */
 		if (v.size == RDMAFS_SIZE_SET && change != c->change)
 			v.size = RDMAFS_SIZE_GROW;
 		if (!v.use)
 			v.size = RDMAFS_SIZE_KEEP;
-		/* Up to @change something happened that was not taken note of. */
+		/* There was a change that is not accounted for, an own one or not. */
 		if (change > c->change) {
 			c->unproven = true;
 			/*
-			 * Only for what is news: answers that all tell the same would else
-			 * put each other in doubt, for as long as somebody asks.
+			 * Only news puts older questions in doubt.  Answers that all tell the
+			 * same would else do so to each other for as long as any task asks.
 			 */
 			if (change > c->seen)
 				c->clock = now;
-			/* All of ours is accounted for: it was somebody else. */
+			/* All own changes are accounted for: it was a foreign one. */
 			if (!c->own) {
 				rdmafs_coh_foreign(c);
 				c->change = change;
@@ -255,8 +267,10 @@ struct rdmafs_verdict rdmafs_coh_fresh(struct rdmafs_coh *c, u64 change, u64 ask
 }
 
 /**
- * rdmafs_coh_own_begin - a change of ours is about to be sent
+ * rdmafs_coh_own_begin - count an own change that is about to be sent
  * @c: what is known
+ *
+ * Context: any; rdmafs_inode.lock held.
  */
 void rdmafs_coh_own_begin(struct rdmafs_coh *c)
 {
@@ -264,13 +278,14 @@ void rdmafs_coh_own_begin(struct rdmafs_coh *c)
 }
 
 /**
- * rdmafs_coh_own_end - a change of ours has ended
+ * rdmafs_coh_own_end - account for an own change that has ended
  * @c:	   what is known
- * @told:  the cookies around it, @before 0 if the server can't tell; NULL if
- *	   nobody knows whether it was executed: the next fresh cookie tells
- * @asked: when it was sent
- * @now:   the mount's clock, which it has advanced
+ * @told:  the cookies around it, @before 0 if the server can't tell; NULL if it
+ *	   is not known whether the change was executed: the next fresh cookie tells
+ * @asked: tick at which it was sent
+ * @now:   the mount's clock, which has been advanced for it
  *
+ * Context: any; rdmafs_inode.lock held.
  * Return: what to do with the attributes that came with its reply.
  */
 struct rdmafs_verdict rdmafs_coh_own_end(struct rdmafs_coh *c, const struct rdmafs_edge *told,
@@ -289,7 +304,7 @@ struct rdmafs_verdict rdmafs_coh_own_end(struct rdmafs_coh *c, const struct rdma
 			edge.before = c->change < edge.after ? c->change : edge.after;
 		}
 		v.changed = !rdmafs_coh_account(c, edge);
-		/* Replies come in any order. */
+		/* A reply that came behind that to a later change is older than what is known. */
 		v.use = told->after >= c->seen;
 		v.believe = v.use;
 		if (v.use) {
@@ -305,10 +320,13 @@ struct rdmafs_verdict rdmafs_coh_own_end(struct rdmafs_coh *c, const struct rdma
 }
 
 /**
- * rdmafs_coh_resize_begin - we are about to change the size
+ * rdmafs_coh_resize_begin - keep attributes from changing the size
  * @c: what is known
  *
- * Until rdmafs_coh_resize_end() no attributes do.
+ * An own change of the size is about to be sent.  Until rdmafs_coh_resize_end() no
+ * attributes change the size.
+ *
+ * Context: any; rdmafs_inode.lock held.
  */
 void rdmafs_coh_resize_begin(struct rdmafs_coh *c)
 {
@@ -316,9 +334,11 @@ void rdmafs_coh_resize_begin(struct rdmafs_coh *c)
 }
 
 /**
- * rdmafs_coh_resize_end - that is done, and our own size is set
+ * rdmafs_coh_resize_end - undo rdmafs_coh_resize_begin(), with the new size in place
  * @c:	 what is known
- * @now: the mount's clock, which it has advanced
+ * @now: the mount's clock, which has been advanced for the change
+ *
+ * Context: any; rdmafs_inode.lock held.
  */
 void rdmafs_coh_resize_end(struct rdmafs_coh *c, u64 now)
 {
@@ -327,12 +347,14 @@ void rdmafs_coh_resize_end(struct rdmafs_coh *c, u64 now)
 }
 
 /**
- * rdmafs_coh_unknown - a change of ours is over, and nobody knows what it did
+ * rdmafs_coh_unknown - note that an own change is over whose effect is not known
  * @c:	 what is known
- * @now: the mount's clock, which it has advanced
+ * @now: the mount's clock, which has been advanced for the change
  *
- * Attributes that were asked for before may be from before it, and whoever looks at them
- * would not know.
+ * Attributes that were asked for before @now may be from before the change, and nothing in them
+ * shows that; so they are weak, and say nothing about the size.
+ *
+ * Context: any; rdmafs_inode.lock held.
  */
 void rdmafs_coh_unknown(struct rdmafs_coh *c, u64 now)
 {
@@ -342,11 +364,12 @@ void rdmafs_coh_unknown(struct rdmafs_coh *c, u64 now)
 }
 
 /**
- * rdmafs_coh_opened - the file was opened; does what we know suffice?
- * @c: what is known, attributes of the open taken in
+ * rdmafs_coh_opened - tell whether enough is known for an open to use cached pages
+ * @c: what is known; the attributes of the open have been taken over
  *
- * Return: false if nobody can tell whether pages are as someone else has left
- * them: see to it that no change of ours is in flight, and ask the server.
+ * Context: any; rdmafs_inode.lock held.
+ * Return: false if there may have been a foreign change that was not found: the opener
+ * is to wait until no own change is in flight, and to ask the server.
  */
 bool rdmafs_coh_opened(struct rdmafs_coh *c)
 {

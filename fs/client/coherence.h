@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What attributes off the wire say about what is cached: pages, names, the
- * size.  Rules only: no locks, no memory, no clock of its own.  The caller
- * serialises and acts.
+ * size.  These are rules only: no locks, no memory, no clock of their own.  The
+ * caller holds rdmafs_inode.lock, and acts on what they say.
+ *
+ * A change of the object is an *own* one if this mount has asked for it, else a
+ * *foreign* one, whether another client has made it or a program at the server.
  *
  * A cookie stands for a state of the object; cookies only grow (a server that
  * crashed may be an exception).  Attributes are *asked* for at a tick of the
- * mount's clock, which advances whenever a change of ours has ended, and when an
- * answer tells of what others did: answers to what was asked before may be older.
+ * mount's clock.  The clock advances when an own change has ended, and with every
+ * answer; an answer that was asked for before such a tick may be older than what
+ * has been known since that tick.
  */
 #ifndef RDMAFS_COHERENCE_H
 #define RDMAFS_COHERENCE_H
@@ -15,19 +19,22 @@
 #include <linux/types.h>
 
 /*
- * n changes sent together and answered in any order are in n/2 pieces at most: this is
- * enough for the usual 64 slots.  In a stream of changes there are as many pieces as are
- * under way, at most; for so many as this any order will do.  With more, and answers that
- * come in no order at all, there is no room sooner or later.  (Those that overtake up to
- * 64 others leave 21 pieces.)  Then ours counts as someone else's: cached pages are written
- * back and dropped and names asked for again, no data is lost.
+ * How many pieces of own changes may wait for the answers that connect them.
+ *
+ * If n changes are sent together and answered in any order, there are at most n/2 pieces, so
+ * this is enough for the usual 64 slots.  In a stream of changes there are at most as many
+ * pieces as changes in flight, so up to this many may be in flight and be answered in any
+ * order.  With more in flight, and answers in random order, there is no room sooner or later.
+ * (If no answer overtakes more than 64 others, there are 21 pieces.)  Then own changes count as
+ * foreign: cached pages are written back and dropped, and names are asked for again; no data is
+ * lost.
  */
 #define RDMAFS_NR_EDGES		32
 
 /**
- * struct rdmafs_edge - one or more changes of ours: the cookies around them
- * @before: as told by the server
- * @after:  likewise
+ * struct rdmafs_edge - one or more own changes: the cookies around them
+ * @before: cookie before the first, as the server says
+ * @after:  cookie after the last, likewise
  */
 struct rdmafs_edge {
 	u64 before;
@@ -35,12 +42,15 @@ struct rdmafs_edge {
 };
 
 /**
- * enum rdmafs_pages - cached pages of a file
- * @RDMAFS_PAGES_VALID:	as good as the attributes
- * @RDMAFS_PAGES_STALE:	someone else changed the file; nobody has dropped them yet
- * @RDMAFS_PAGES_DROPPING: a task writes back what is dirty and drops them; all
- *			others that want to use pages wait for it
- * @RDMAFS_PAGES_DROPPING_AGAIN: and meanwhile the file was changed once more
+ * enum rdmafs_pages - state of the cached pages of a file
+ * @RDMAFS_PAGES_VALID:	the pages are as good as the attributes, until RDMAFS_PAGES_CHANGED
+ * @RDMAFS_PAGES_STALE:	there was, or may have been, a foreign change, and no task drops the
+ *			pages yet; the first task that wants to use them does (RDMAFS_PAGES_DROP)
+ * @RDMAFS_PAGES_DROPPING: that task writes back what is dirty and drops the pages; other tasks
+ *			that want to use pages wait for it.  The task ends this: pages are
+ *			valid after RDMAFS_PAGES_DROPPED, stale after RDMAFS_PAGES_KEPT
+ * @RDMAFS_PAGES_DROPPING_AGAIN: the same, but RDMAFS_PAGES_CHANGED has come since the task
+ *			began; the task ends this, too, and pages are stale then
  */
 enum rdmafs_pages {
 	RDMAFS_PAGES_VALID,
@@ -50,11 +60,11 @@ enum rdmafs_pages {
 };
 
 /**
- * enum rdmafs_pages_event - what happens to them
- * @RDMAFS_PAGES_CHANGED: someone else changed the file, or may have
- * @RDMAFS_PAGES_DROP:	a task begins to drop them; only from STALE
- * @RDMAFS_PAGES_DROPPED: it is done
- * @RDMAFS_PAGES_KEPT:	it could not drop all
+ * enum rdmafs_pages_event - what happens to cached pages
+ * @RDMAFS_PAGES_CHANGED: there was, or may have been, a foreign change of the file
+ * @RDMAFS_PAGES_DROP:	a task begins to drop the pages; only from STALE
+ * @RDMAFS_PAGES_DROPPED: the task has dropped all of them
+ * @RDMAFS_PAGES_KEPT:	the task could not drop all of them
  */
 enum rdmafs_pages_event {
 	RDMAFS_PAGES_CHANGED,
@@ -65,8 +75,8 @@ enum rdmafs_pages_event {
 
 /**
  * enum rdmafs_size - what attributes may do to a file's size
- * @RDMAFS_SIZE_KEEP: nothing: they may be older than a truncate of ours
- * @RDMAFS_SIZE_GROW: raise it: they may be older than a write of ours
+ * @RDMAFS_SIZE_KEEP: nothing: they may be older than an own truncate
+ * @RDMAFS_SIZE_GROW: raise it: they may be older than an own write
  * @RDMAFS_SIZE_SET:  raise or lower it
  */
 enum rdmafs_size {
@@ -76,22 +86,22 @@ enum rdmafs_size {
 };
 
 /**
- * struct rdmafs_coh - what is known of an object
- * @change:	every change up to this cookie is ours or was taken note of
+ * struct rdmafs_coh - what is known of an object; all of it under rdmafs_inode.lock
+ * @change:	every change up to this cookie is an own one, or a foreign one that was found
  * @seen:	cookie of the attributes that were taken over last
- * @clock:	tick at which a change of ours ended, or something was learned of others,
- *		last: what was asked for before may be older than what is known
- * @size_clock: tick at which a change of ours to the size ended last
- * @own:	changes of ours in flight
- * @resizing:	of these, how many set the size
- * @edges:	changes of ours that do not connect to @change (yet); apart from
- *		each other
- * @nr_edges:	how many
- * @verifier:	names looked up under another one are asked for again; never 0
- * @pages:	cached pages
- * @hidden:	a change of ours may have hidden one of someone else
- * @unproven:	attributes crossed a change of ours and might have told of one
- *		of someone else, or of more than could be taken over
+ * @clock:	last tick at which an own change ended, or at which an answer told of a foreign
+ *		one or left that in doubt: answers that were asked for before may be older
+ *		than what is known
+ * @size_clock: last tick at which an own change of the size ended
+ * @own:	own changes in flight
+ * @resizing:	own changes of the size that are under way
+ * @edges:	own changes that do not connect to @change (yet), nor to each other
+ * @nr_edges:	number of elements of @edges in use
+ * @verifier:	a name that was looked up under another value is asked for again; never 0
+ * @pages:	state of the cached pages
+ * @hidden:	an own change may have hidden a foreign one
+ * @unproven:	attributes that crossed an own change might have told of a foreign one, or told
+ *		of a size that could not be taken over
  */
 struct rdmafs_coh {
 	u64 change;
@@ -109,10 +119,10 @@ struct rdmafs_coh {
 };
 
 /**
- * struct rdmafs_verdict - what is to be done with attributes that came
+ * struct rdmafs_verdict - what the caller is to do with attributes that came
  * @use:     take them over, but for the size
- * @believe: they are what the server has: no need to ask again for a while
- * @changed: someone else has changed the object
+ * @believe: they are what the server has: do not ask again for a while
+ * @changed: there was a foreign change of the object: do not trust cached ACLs either
  * @size:    what they may do to the size
  */
 struct rdmafs_verdict {
