@@ -2,20 +2,22 @@
 /*
  * Waiting for writeback, killably.
  *
- * The kernel's own waits for writeback and for a folio's lock are deaf to signals,
- * and without a server they last.  So a worker of the mount does them in the stead
- * of the task, which waits for the worker.  When the task is killed, the worker
- * stays, and goes on when there is a server again: what is dirty is written though
- * nobody waits for it any more.
+ * The kernel's own waits for writeback and for a folio's lock are deaf to signals, and
+ * without a server they last.  So a worker of the mount does them for the task, in an
+ * *errand*, and the task waits for the worker, killably.  When the task is killed, the
+ * worker goes on, and finishes when there is a server again: dirty data is written though
+ * no task waits for it any more.  A *fill* is the same for a folio that is read in.
  *
- * SIGKILL does not reach a task that exits.  If a signal ended it, it waits for
- * nothing.  If it exits by itself, what it wrote is to be there when its parent
- * knows of its end; so it waits while a server answers: not for more than
- * RDMAFS_EXIT_WAIT seconds when there is none, or RDMAFS_EXIT_SILENT when there is one
- * that answers nobody.
+ * SIGKILL does not reach a task that exits.  If a signal has ended the task, it waits for
+ * nothing.  If it exits by itself, the data that it wrote is to be at the server when its
+ * parent learns of its end; so it waits while a server answers, but for at most
+ * RDMAFS_EXIT_WAIT seconds if there is no server, and RDMAFS_EXIT_SILENT seconds if the
+ * server answers no request at all.
  *
- * Ownership: an errand, or a fill, is its worker's and, while it waits, the task's.  It holds
- * the inode, an open for writing, as writeback needs one, and the mount.
+ * Ownership: an errand, or a fill, belongs to its worker and, while the task waits, to the
+ * task.  An errand holds the inode, the mount (nr_opens), and an open for writing if there is
+ * one, as writeback needs that.  A fill holds the folio, and an open for reading, which keeps
+ * the inode and the mount.
  */
 #include <linux/pagemap.h>
 #include <linux/pagevec.h>
@@ -24,23 +26,23 @@
 #include "client.h"
 #include "transport/points.h"
 
-/* Seconds without a server, or the export, after which a task that exits waits no longer. */
+/* Seconds without a server, or without the export, for which a task that exits waits. */
 #define RDMAFS_EXIT_WAIT	10
 
-/* Seconds without any answer of a server, likewise: more than a slow disk takes. */
+/* Seconds without any answer of the server, likewise: longer than a slow disk takes. */
 #define RDMAFS_EXIT_SILENT	60
 
 /**
- * struct rdmafs_errand - what a worker does for a task
- * @work:  the worker's
- * @done:  it has been done
- * @ref:   the worker's and the task's
+ * struct rdmafs_errand - writing back, and dropping, that a worker does for a task
+ * @work:  the work, on file_wq
+ * @done:  @err is valid
+ * @ref:   one of the worker, one of the task
  * @inode: the file, referenced
- * @open:  for writing, referenced, or NULL if there is none
+ * @open:  an open for writing, referenced, or NULL if there is none
  * @start: first byte
  * @end:   last byte
  * @drop:  drop the pages, too
- * @err:   what came of it
+ * @err:   0 or a negative errno
  */
 struct rdmafs_errand {
 	struct work_struct work;
@@ -57,10 +59,10 @@ struct rdmafs_errand {
 /**
  * rdmafs_wait - wait for something that comes from the server
  * @mnt:  the mount
- * @done: what is waited for
+ * @done: the completion that is waited for
  *
- * Context: process.
- * Return: 0: it is there; -EINTR: killed, or not to be waited for in an exit.
+ * Context: process; waits killably, or for as long as the head says in a task that exits.
+ * Return: 0: @done is complete; -EINTR: the task was killed, or exits and waits no longer.
  */
 int rdmafs_wait(struct rdmafs_mount *mnt, struct completion *done)
 {
@@ -81,7 +83,7 @@ int rdmafs_wait(struct rdmafs_mount *mnt, struct completion *done)
 	return 0;
 }
 
-/* Write back and wait, and drop; waits as the kernel does. */
+/* Write back, wait for that, and drop if @drop.  Process context; the waits are not killable. */
 static int rdmafs_errand_do(struct inode *inode, loff_t start, loff_t end, bool drop)
 {
 	struct address_space *mapping = inode->i_mapping;
@@ -108,7 +110,7 @@ static void rdmafs_errand_work(struct work_struct *work)
 	struct rdmafs_mount *mnt = RDMAFS_M(e->inode->i_sb);
 
 	e->err = rdmafs_errand_do(e->inode, e->start, e->end, e->drop);
-	/* Before the task goes on: who closes the file then is to be the last. */
+	/* Before the task goes on: if it closes the file next, its open is to be the last. */
 	if (e->open)
 		rdmafs_open_put(e->open);
 	complete(&e->done);
@@ -117,7 +119,7 @@ static void rdmafs_errand_work(struct work_struct *work)
 	rdmafs_errand_put(e);
 }
 
-/* @open: for writing, or NULL; its reference becomes the errand's. */
+/* Queue an errand.  @open is for writing, or NULL; its reference becomes the errand's. */
 static void rdmafs_errand_start(struct rdmafs_errand *e, struct inode *inode,
 				struct rdmafs_open *open, loff_t start, loff_t end, bool drop)
 {
@@ -136,12 +138,13 @@ static void rdmafs_errand_start(struct rdmafs_errand *e, struct inode *inode,
 	queue_work(mnt->file_wq, &e->work);
 }
 
+/* Have a worker do an errand, and wait; without memory for it the task does it itself. */
 static int rdmafs_errand(struct inode *inode, loff_t start, loff_t end, bool drop)
 {
 	struct rdmafs_errand *e = NULL;
 	int err;
 
-	/* A thread of the kernel's own is not killed. */
+	/* A kernel thread is not killed, so it needs no worker. */
 	if (!(current->flags & PF_KTHREAD))
 		e = kzalloc(sizeof(*e), GFP_NOFS);
 	if (!e)
@@ -168,8 +171,8 @@ static bool rdmafs_clean(struct address_space *mapping)
  *
  * Errors of writing stay with the mapping.
  *
- * Context: process; the folios' locks are not held.
- * Return: 0; -EINTR: killed, it goes on alone; or why it could not be begun.
+ * Context: process, waits killably; no folio lock is held.
+ * Return: 0; -EINTR: killed, and writeback goes on alone; or why it could not be begun.
  */
 int rdmafs_flush_range(struct inode *inode, loff_t start, loff_t end)
 {
@@ -179,13 +182,13 @@ int rdmafs_flush_range(struct inode *inode, loff_t start, loff_t end)
 }
 
 /**
- * rdmafs_flush - write back what is dirty and wait for it
+ * rdmafs_flush - write back all that is dirty of a file and wait for it
  * @inode: a regular file
  *
  * Errors stay with the mapping, for fsync(2) and close(2) to report.
  *
- * Context: process; the folios' locks are not held.
- * Return: 0; -EINTR: killed, it goes on alone.
+ * Context: process, waits killably; no folio lock is held.
+ * Return: 0; -EINTR: killed, and writeback goes on alone.
  */
 int rdmafs_flush(struct inode *inode)
 {
@@ -193,12 +196,12 @@ int rdmafs_flush(struct inode *inode)
 }
 
 /**
- * rdmafs_flush_put - have workers write back what is dirty, and drop a reference then
- * @open: an open of the file
+ * rdmafs_flush_put - put an open, after a worker has written back what is dirty
+ * @open: an open of the file; the caller's reference
  *
- * Unmounting waits for them, the caller for nothing.
+ * The caller does not wait; unmounting waits for the worker.
  *
- * Context: process.
+ * Context: process, may sleep for memory.
  */
 void rdmafs_flush_put(struct rdmafs_open *open)
 {
@@ -219,8 +222,9 @@ void rdmafs_flush_put(struct rdmafs_open *open)
  * @start: first byte
  * @end:   last byte
  *
- * Context: process; the folios' locks are not held.
- * Return: 0; -EINTR: killed; -EBUSY: pages are in use, or were dirtied again.
+ * Context: process, waits killably; no folio lock is held.
+ * Return: 0; -EINTR: killed, and the worker goes on alone; -EBUSY: pages are in use, or were
+ * made dirty again.
  */
 int rdmafs_drop_range(struct inode *inode, loff_t start, loff_t end)
 {
@@ -230,13 +234,13 @@ int rdmafs_drop_range(struct inode *inode, loff_t start, loff_t end)
 }
 
 /**
- * struct rdmafs_fill - a folio that a worker reads for a task
- * @work:  the worker's
- * @done:  it has been read, or not
- * @ref:   the worker's and the task's
- * @open:  for reading, referenced
- * @folio: locked, referenced
- * @err:   what came of it
+ * struct rdmafs_fill - a folio that a worker reads in for a task
+ * @work:  the work, on fill_wq
+ * @done:  @err is valid, and the folio is unlocked
+ * @ref:   one of the worker, one of the task
+ * @open:  an open for reading, referenced; the worker's
+ * @folio: locked, referenced; the worker's
+ * @err:   0 or a negative errno
  */
 struct rdmafs_fill {
 	struct work_struct work;
@@ -254,10 +258,12 @@ static void rdmafs_fill_put(struct rdmafs_fill *fill)
 }
 
 /*
- * netfs looks whether the folio is dirty, but a part of it may be on its way to the server: what
- * is read now would come over that, and netfs would let go of its record of the part, which
- * writeback uses.  Writeback waits for nobody who has a folio's lock here: what is held of it
- * unsent goes when writepages ends, which does not come to this folio again (commit.c).
+ * Read in a folio whose lock is held.  netfs looks whether the folio is dirty, but not whether a
+ * part of it is under writeback: the data read would be put over that part, and netfs would free
+ * its record of the part, which writeback uses.  So writeback is waited for.
+ *
+ * That wait ends though the lock is held: a write of this folio that commit.c holds unsent is sent
+ * when writepages ends, and writepages does not come to this folio again.
  */
 static int rdmafs_fill_do(struct file *file, struct folio *folio)
 {
@@ -266,9 +272,9 @@ static int rdmafs_fill_do(struct file *file, struct folio *folio)
 }
 
 /*
- * The same wait, by who asks: workers that wait for writeback would be as many as can run, and
- * nobody else's folio would be read.  0 or -EINTR.  SIGKILL does not reach who exits: the worker
- * waits for him.
+ * The same wait, done by the task before it asks a worker: else workers that wait for writeback
+ * could be as many as can run, and no other folio would be read.  0 or -EINTR.  A task that exits
+ * can't be killed in this wait, so it leaves the wait to the worker.
  */
 static int rdmafs_fill_wait(struct folio *folio)
 {
@@ -281,7 +287,7 @@ static void rdmafs_fill_work(struct work_struct *work)
 {
 	struct rdmafs_fill *fill = container_of(work, struct rdmafs_fill, work);
 
-	/* It finds the open again. */
+	/* Without a struct file; rdmafs_init_request() finds an open. */
 	fill->err = rdmafs_fill_do(NULL, fill->folio);
 	folio_put(fill->folio);
 	rdmafs_open_put(fill->open);
@@ -290,13 +296,14 @@ static void rdmafs_fill_work(struct work_struct *work)
 }
 
 /**
- * rdmafs_read_folio - address_space_operations.read_folio
- * @file:  who asks, or NULL
- * @folio: locked, to be unlocked when it has been read
+ * rdmafs_read_folio - read in a folio, for address_space_operations.read_folio
+ * @file:  the file that it is read through, or NULL
+ * @folio: locked; unlocked when it has been read, or could not be
  *
- * Who asks waits killably; netfs would wait otherwise.
+ * A worker calls netfs, which does not wait killably; the task waits killably for the worker.
  *
- * Return: 0 or a negative errno, -EINTR if killed: it goes on alone.
+ * Context: process, waits killably; the folio's lock is held.
+ * Return: 0 or a negative errno; -EINTR: killed, and the worker goes on alone.
  */
 int rdmafs_read_folio(struct file *file, struct folio *folio)
 {
@@ -321,7 +328,7 @@ int rdmafs_read_folio(struct file *file, struct folio *folio)
 	INIT_WORK(&fill->work, rdmafs_fill_work);
 	init_completion(&fill->done);
 	refcount_set(&fill->ref, 2);
-	/* Not with those that wait for the folio: they may be as many as can run. */
+	/* Not file_wq: its works wait for folios, and may be as many as can run. */
 	queue_work(mnt->fill_wq, &fill->work);
 	err = rdmafs_wait(mnt, &fill->done);
 	if (!err)
@@ -330,7 +337,10 @@ int rdmafs_read_folio(struct file *file, struct folio *folio)
 	return err;
 }
 
-/* The folio at @index: nobody is at it, and netfs can add what is written to what has been. */
+/*
+ * Prepare the folio at @index for a write of @pos..@end: wait for its lock and its writeback, and
+ * write it back if netfs can't join the write with the part that is dirty.  0 or a negative errno.
+ */
 static int rdmafs_ready_folio(struct inode *inode, pgoff_t index, loff_t pos, loff_t end)
 {
 	struct folio *folio = filemap_get_folio(inode->i_mapping, index);
@@ -360,7 +370,7 @@ put:
 	return apart ? rdmafs_flush_range(inode, from, to - 1) : 0;
 }
 
-/* Nobody is at any folio of the range, each looked at once. */
+/* Wait for the lock and the writeback of each folio of a range, once.  0 or -EINTR. */
 static int rdmafs_ready_range(struct inode *inode, loff_t pos, loff_t end)
 {
 	pgoff_t index = pos >> PAGE_SHIFT, last = (end - 1) >> PAGE_SHIFT;
@@ -388,14 +398,15 @@ static int rdmafs_ready_range(struct inode *inode, loff_t pos, loff_t end)
 }
 
 /**
- * rdmafs_write_ready - wait for what netfs would wait for, deaf to signals
- * @inode: a regular file, i_rwsem held exclusively
- * @pos:   where is to be written
+ * rdmafs_write_ready - wait killably for what netfs would wait for deaf to signals
+ * @inode: a regular file
+ * @pos:   where the write begins
  * @len:   bytes, at least 1
  *
- * A folio of which a part has been written takes another part only if that follows;
- * else it is written back first.
+ * If a part of a folio is dirty and the rest is not there, netfs adds another part only if it
+ * follows the first; else it writes back first, and waits.  So that is done here.
  *
+ * Context: process, waits killably; i_rwsem held exclusively, no folio lock held.
  * Return: 0 or a negative errno, -EINTR if killed.
  */
 int rdmafs_write_ready(struct inode *inode, loff_t pos, size_t len)
@@ -413,8 +424,9 @@ int rdmafs_write_ready(struct inode *inode, loff_t pos, size_t len)
 
 /**
  * rdmafs_dio_wait - wait until no direct I/O of a file is under way
- * @inode: the file, i_rwsem held exclusively
+ * @inode: the file
  *
+ * Context: process, waits killably; i_rwsem held exclusively, so that none begins.
  * Return: 0 or -EINTR.
  */
 int rdmafs_dio_wait(struct inode *inode)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Before a file is read or written: who else may be at it, and what has to be clean.
+ * Locks of a file that is read or written, and what has to be clean or known under them.
  *
- * The locks are netfs' and the VFS's, taken killably: i_rwsem exclusively for writing
- * through the page cache, shared for reading through it and for direct I/O, with
- * NETFS_ICTX_ODIRECT telling which of the two it was last.  While that is clear no direct
- * I/O is under way, but for appends, which have i_rwsem exclusively or are waited for as
- * what a killed task has left (fence.c).
+ * The locks are those of netfs and of the VFS, but they are taken killably.  i_rwsem is held
+ * exclusively by a write through the page cache and by an append, and shared by a read through
+ * the page cache and by direct I/O.  NETFS_ICTX_ODIRECT, which only changes with i_rwsem held
+ * exclusively, tells which of the last two may share it.  While it is clear, no direct I/O is
+ * under way.  An append does not set it: it holds i_rwsem exclusively, and if its task is
+ * killed, others wait for the fence (fence.c).
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -15,8 +16,12 @@
 #include "transport/points.h"
 
 /*
- * The size is not known, and what was asked for before the lock was taken could not tell:
- * changes of ours were under way.  Now there are none.  As in a truncate.
+ * Ask the server for the size of a file.  Attributes that were asked for before the caller had
+ * its lock could not tell the size, as changes of ours were under way.  Now there are none, and
+ * invalidate_lock keeps stores of mappings away, as in a truncate.
+ *
+ * Process context; i_rwsem held exclusively, no direct I/O under way.  0; -EINTR; or why the
+ * server could not be asked.
  */
 static int rdmafs_lock_size(struct inode *inode)
 {
@@ -24,17 +29,20 @@ static int rdmafs_lock_size(struct inode *inode)
 	unsigned int waits = 0;
 	int err;
 
-	/* A fault that reads has it for as long as the server takes. */
+	/* Killably: a fault that reads holds it for as long as the server takes. */
 	if (down_write_killable(&mapping->invalidate_lock))
 		return -EINTR;
 	while (true) {
-		/* Direct reads into a mapping of the file dirty its pages when they end. */
+		/*
+		 * A direct read of another file into a mapping of this one makes pages dirty
+		 * under no lock of this file, and then the size is not taken over.
+		 */
 		err = rdmafs_flush(inode);
 		if (!err)
 			err = rdmafs_revalidate(inode, true);
 		if (err || !rdmafs_size_unsure(inode))
 			break;
-		/* Or what somebody else here has asked has put our answer in doubt. */
+		/* Pages were dirty again, or an answer to another task has left doubt. */
 		schedule_timeout_killable(rdmafs_backoff(&waits));
 		if (fatal_signal_pending(current)) {
 			err = -EINTR;
@@ -46,14 +54,14 @@ static int rdmafs_lock_size(struct inode *inode)
 }
 
 /*
- * Have no direct I/O under way, and none that begins; the caller holds i_rwsem exclusively.
- * 0 or -EINTR.
+ * Wait for direct I/O that is under way, and let none begin.  The caller holds i_rwsem
+ * exclusively.  0 or -EINTR.
  */
 static int rdmafs_dio_block(struct inode *inode)
 {
 	int err = rdmafs_dio_wait(inode);
 
-	/* Only now: who finds it clear does not wait. */
+	/* Only after the wait: a reader that finds the bit clear does not wait. */
 	if (!err)
 		clear_bit(NETFS_ICTX_ODIRECT, &netfs_inode(inode)->flags);
 	return err;
@@ -63,11 +71,13 @@ static int rdmafs_dio_block(struct inode *inode)
  * rdmafs_lock_read - take i_rwsem for reading through the page cache
  * @inode: the file
  *
- * With no direct I/O under way: what is read in while it is would be from before it, and be
- * written back over it with all of its page.  (netfs_start_io_read() lets any signal end that
- * wait, and whoever comes next does not wait at all.)
+ * No direct I/O is under way then.  A page that is read in beside a direct write may be from
+ * before it; a later store would have all of that page written back, over what the direct write
+ * has written.  (netfs_start_io_read() is not used: any signal ends its wait, and the next
+ * reader does not wait at all.)
  *
- * Return: 0 or -EINTR.  To be undone by netfs_end_io_read().
+ * Context: process; waits killably.
+ * Return: 0, i_rwsem is held shared until netfs_end_io_read(); or -EINTR.
  */
 int rdmafs_lock_read(struct inode *inode)
 {
@@ -90,8 +100,8 @@ int rdmafs_lock_read(struct inode *inode)
 }
 
 /*
- * No direct I/O is under way, the size is known, and pages are good but for those that
- * can't be dropped; i_rwsem is held exclusively.
+ * With i_rwsem held exclusively: have no direct I/O under way, the size known, and all pages
+ * valid but those that can't be dropped.
  */
 static int rdmafs_lock_alone(struct inode *inode)
 {
@@ -100,8 +110,9 @@ static int rdmafs_lock_alone(struct inode *inode)
 	if (!err && rdmafs_size_unsure(inode))
 		err = rdmafs_lock_size(inode);
 	/*
-	 * Others' direct writes that we have waited for, and changes between two of ours, make
-	 * pages stale each time: who gives the lock back for that may do so for ever.
+	 * Direct writes that have just been waited for, and foreign changes, may make pages
+	 * stale each time.  So pages are dropped with the lock held: a writer that gave the
+	 * lock back for that might do so for ever.
 	 */
 	if (!err)
 		err = rdmafs_revalidate_mapping(inode, false);
@@ -109,8 +120,9 @@ static int rdmafs_lock_alone(struct inode *inode)
 }
 
 /*
- * From here on the file does not grow by what others have written while the page that it
- * ends in is cached (rdmafs_tail_dirty()); false: it just has, and pages are stale.
+ * From here on foreign writes do not make the file longer while the page that it ends in is
+ * cached (rdmafs_tail_dirty()).  False if one just has, so that pages are stale; with @stale
+ * the caller has found that they can't be dropped, and goes on with them.
  */
 static bool rdmafs_write_begin(struct rdmafs_inode *ri, bool stale)
 {
@@ -128,16 +140,20 @@ static bool rdmafs_write_begin(struct rdmafs_inode *ri, bool stale)
  * rdmafs_lock_write - take i_rwsem for writing through the page cache
  * @inode: the file
  *
- * Exclusively, with no direct I/O under way, and nothing that a killed task has left:
- * netfs' own lock lets buffered writers in together, which loses the larger of two new
- * sizes.  No page that was found stale before is left, nor one that a change which failed
- * has made stale while one waited: all of a page is written back, whatever has been stored
- * into it.  Neither a page nor the size is from before the end of a change that nobody has
- * waited for.  And the size stays: all that lies behind it in the page where the file ends
- * would be written with that page, if it grew while the writer waits for his own data.
+ * When this returns 0, rdmafs_unlock_write() undoes it, and until then:
  *
- * Return: 0; -EINTR; or why stale pages could not be dropped, or the server be asked.  To
- * be undone by rdmafs_unlock_write().
+ *  - i_rwsem is held exclusively.  netfs' own lock lets buffered writers in together, and the
+ *    larger of two new sizes may be lost.
+ *  - No direct I/O is under way, nor a change that a killed task has left (fence.c).
+ *  - No cached page is stale, but those that a mapping uses.  That includes pages that became
+ *    stale while the caller waited for the lock, by a change that failed.  All of a page is
+ *    written back after a store into a part of it, so a stale page would undo the change.
+ *  - Neither a page nor the size is from before the end of a change that a killed task left.
+ *  - Attributes do not make the file longer.  If they did while the writer waits for its own
+ *    data, all that lies behind the old end in the last page would be written with that page.
+ *
+ * Context: process; waits killably.  No folio lock, nor invalidate_lock, is held.
+ * Return: 0; -EINTR; or why stale pages could not be dropped, or the server could not be asked.
  */
 int rdmafs_lock_write(struct inode *inode)
 {
@@ -147,19 +163,19 @@ int rdmafs_lock_write(struct inode *inode)
 
 	while (true) {
 		err = rdmafs_fence_wait(inode);
-		/* Whoever sees the count has to see what it stands for. */
+		/* Pairs with the release in rdmafs_change_unknown(): pages are seen stale, too. */
 		unknown = smp_load_acquire(&ri->unknown);
 		if (!err)
 			err = rdmafs_revalidate_mapping(inode, false);
 		if (err)
 			return err;
-		/* Pages that stay stale are in use by a mapping. */
+		/* Pages that are stale a second time are in use by a mapping: go on with them. */
 		stale = rdmafs_pages_valid(inode) ? 0 : stale + 1;
 		rdmafs_test_point("lock_write", inode->i_ino);
 		if (down_write_killable(&inode->i_rwsem))
 			return -EINTR;
 		if (!rdmafs_fenced(inode)) {
-			/* It is counted before the fence falls: rdmafs_fence_end(). */
+			/* Pairs with rdmafs_fence_end(), which raises @unknown before that. */
 			smp_rmb();
 			if (READ_ONCE(ri->unknown) == unknown) {
 				err = rdmafs_lock_alone(inode);
@@ -176,17 +192,20 @@ int rdmafs_lock_write(struct inode *inode)
 /**
  * rdmafs_unlock_write - undo rdmafs_lock_write()
  * @inode: the file
+ *
+ * Context: process; the caller has marked dirty whatever it has written.
  */
 void rdmafs_unlock_write(struct inode *inode)
 {
-	/* Pairs with the acquire in rdmafs_tail_dirty(): what was written is dirty. */
+	/* Pairs with the acquire in rdmafs_tail_dirty(), which sees the page dirty after this. */
 	clear_bit_unlock(RDMAFS_I_WRITING, &RDMAFS_I(inode)->flags);
 	inode_unlock(inode);
 }
 
 /*
- * As netfs_start_io_direct(), which waits for writeback deaf to signals: buffered writers
- * stay out, and what they have written is there.
+ * Take i_rwsem shared, with NETFS_ICTX_ODIRECT set, so that no I/O through the page cache is
+ * under way, and what it has left dirty is at the server when the bit is set.  Like
+ * netfs_start_io_direct(), which waits for writeback deaf to signals.
  */
 static int rdmafs_dio_lock_any(struct inode *inode, bool nowait)
 {
@@ -219,11 +238,16 @@ static int rdmafs_dio_lock_any(struct inode *inode, bool nowait)
 /**
  * rdmafs_dio_lock - take i_rwsem for direct I/O
  * @inode:  the file
- * @write:  for a write: nothing that a killed task has left is on its way, and the size is
- *	    known after it: while a write is under way, no answer tells that a file is shorter
+ * @write:  for a write, see below
  * @nowait: -EAGAIN rather than wait
  *
- * Return: 0 or a negative errno; -EAGAIN with @nowait.  To be undone by netfs_end_io_direct().
+ * Before a write, no change that a killed task has left is under way (fence.c), and the size is
+ * known: while the write is under way, no attributes make the file shorter, so that a size from
+ * before such a change could not be put right.
+ *
+ * Context: process; waits killably without @nowait.  No folio lock, nor invalidate_lock, is held.
+ * Return: 0, i_rwsem is held shared until netfs_end_io_direct(); -EAGAIN with @nowait; -EINTR;
+ * or another negative errno.
  */
 int rdmafs_dio_lock(struct inode *inode, bool write, bool nowait)
 {
@@ -234,7 +258,7 @@ int rdmafs_dio_lock(struct inode *inode, bool write, bool nowait)
 		if (err || !write)
 			return err;
 		if (!rdmafs_fenced(inode)) {
-			/* The size is in doubt before the fence falls: rdmafs_fence_end(). */
+			/* Pairs with rdmafs_fence_end(): the size is put in doubt before. */
 			smp_rmb();
 			if (!rdmafs_size_unsure(inode))
 				return 0;
@@ -242,7 +266,7 @@ int rdmafs_dio_lock(struct inode *inode, bool write, bool nowait)
 		netfs_end_io_direct(inode);
 		if (nowait)
 			return -EAGAIN;
-		/* That waits for the one, and asks for the other. */
+		/* rdmafs_lock_write() waits for the fence, and asks for the size. */
 		err = rdmafs_lock_write(inode);
 		if (err)
 			return err;
@@ -251,12 +275,13 @@ int rdmafs_dio_lock(struct inode *inode, bool write, bool nowait)
 }
 
 /**
- * rdmafs_dio_clear - nothing dirty in the way, and for a write nothing clean either
- * @iocb:  where
- * @count: bytes
- * @write: a write
+ * rdmafs_dio_clear - clear the page cache before direct I/O
+ * @iocb:  the file and the offset
+ * @count: bytes, at least 1
+ * @write: drop the pages that are to be written; else write back what is dirty
  *
- * Return: 0 or a negative errno; -EAGAIN with IOCB_NOWAIT.
+ * Context: process, i_rwsem held by rdmafs_dio_lock(); waits killably without IOCB_NOWAIT.
+ * Return: 0; -EAGAIN with IOCB_NOWAIT; -EINTR; or an error of writing back.
  */
 int rdmafs_dio_clear(struct kiocb *iocb, size_t count, bool write)
 {
@@ -269,8 +294,9 @@ int rdmafs_dio_clear(struct kiocb *iocb, size_t count, bool write)
 	if (!mapping->nrpages)
 		return 0;
 	/*
-	 * Dirty data behind a read counts as well: until it is written, the
-	 * server's file may end before ours, and a hole there would read short.
+	 * Dirty data behind the range of a read is written back as well: until
+	 * then the server's file may end before ours, and a read of a hole
+	 * between the two ends would be short.
 	 */
 	if (!write)
 		end = LLONG_MAX;
@@ -282,17 +308,18 @@ int rdmafs_dio_clear(struct kiocb *iocb, size_t count, bool write)
 	}
 	since = filemap_sample_wb_err(mapping);
 	err = write ? rdmafs_drop_range(inode, pos, end) : rdmafs_flush_range(inode, pos, end);
-	/* What can't be dropped now is dropped afterwards. */
+	/* Pages that a mapping uses are dropped when the write is over (direct.c). */
 	if (err && !(write && err == -EBUSY))
 		return err;
 	return filemap_check_wb_err(mapping, since);
 }
 
 /**
- * rdmafs_dio_privs - take set-id bits away before a write that the page cache does not see
+ * rdmafs_dio_privs - take set-id bits away before a write past the page cache
  * @iocb: the write
  *
- * Return: 0 or a negative errno; -EAGAIN with IOCB_NOWAIT.
+ * Context: process; may wait for the server without IOCB_NOWAIT.
+ * Return: 0; -EAGAIN with IOCB_NOWAIT; or another negative errno.
  */
 int rdmafs_dio_privs(struct kiocb *iocb)
 {
