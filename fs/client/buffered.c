@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading and writing through the page cache, which is netfs' work; here is
- * what it asks of a file system, and where we keep out of its way:
+ * Reading and writing through the page cache, and stores of mappings.
+ *
+ * netfs does most of it.  A read or a write takes its locks (lock.c), makes cached
+ * pages fit to be used (mapping.c), and calls netfs or the VFS.  netfs cuts what it
+ * reads in, or writes back, into subrequests, and each becomes one READ or WRITE
+ * (io.c); commit.c has the end of a WRITE.
+ *
+ * Where rdmafs keeps out of netfs' way:
  *
  *	- init_request never fails for writeback: netfs would drop the dirty
  *	  pages without an error.
- *	- zero_point stays at LLONG_MAX: we can't know where another client's
+ *	- zero_point stays at LLONG_MAX: a client can't know where another client's
  *	  data ends.
- *	- Its write-through mode holds wb_lock while it waits for pages that
- *	  need wb_lock; synchronous writes are made by fsync instead.
- *	- A folio filled around a partial write keeps its record of the dirty
- *	  part; the first store through a mapping must end that, or only that
- *	  part would be written back.
- *	- Folios are pages, as what is written again is written back whole.
- *	- READs reach beyond the end of the file as we know it and are cut at
- *	  page boundaries: what lies behind the end is for the server to say,
- *	  and no folio is filled by two requests.
+ *	- netfs' write-through mode holds wb_lock while it waits for pages that
+ *	  need wb_lock; so a synchronous write is written back by fsync instead.
+ *	- A folio that was filled around a partial write keeps its record of the
+ *	  dirty part.  The first store through a mapping must remove the record,
+ *	  or only that part would be written back.
+ *	- Folios are single pages: netfs writes back the whole of a folio that is
+ *	  written to again, and what another client has written next to it is lost.
+ *	- READs reach beyond the end of the file that is known here, as the server
+ *	  knows what is there; and they are cut at page boundaries, so that no folio
+ *	  is filled by two requests.
  *
- * Ownership: folios are locked (reading) or under writeback (writing, until
- * stable) from issue to termination.
+ * Ownership: folios are locked (reading) or under writeback (writing, until stable)
+ * from the issue of their subrequest to its termination.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -28,6 +35,7 @@
 #include "client.h"
 #include "transport/points.h"
 
+/* Find the open by whose right a request of netfs reads or writes; may be NULL for writing. */
 static int rdmafs_init_request(struct netfs_io_request *rreq, struct file *file)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(rreq->inode->i_sb);
@@ -64,6 +72,7 @@ static void rdmafs_free_request(struct netfs_io_request *rreq)
 		rdmafs_open_put(rreq->netfs_priv);
 }
 
+/* Bound a subrequest that reads to one RPC, cut at a page boundary. */
 static int rdmafs_prepare_read(struct netfs_io_subrequest *subreq)
 {
 	struct netfs_io_request *rreq = subreq->rreq;
@@ -75,7 +84,7 @@ static int rdmafs_prepare_read(struct netfs_io_subrequest *subreq)
 	if (test_bit(NETFS_SREQ_RETRYING, &subreq->flags))
 		return 0;
 	if (rreq->origin == NETFS_READ_GAPS) {
-		/* Pieces of pages, which no one translation covers. */
+		/* The gaps are pieces of pages, which no one translation covers: read inline. */
 		max = min_t(u64, max, RDMAFS_XPRT_INLINE_MAX);
 	} else {
 		cut = round_down(subreq->start + max, PAGE_SIZE);
@@ -86,6 +95,7 @@ static int rdmafs_prepare_read(struct netfs_io_subrequest *subreq)
 	return 0;
 }
 
+/* The READ of a subrequest has ended; any context. */
 static void rdmafs_read_finish(struct rdmafs_op *op, int err)
 {
 	struct netfs_io_subrequest *subreq = op->io.priv;
@@ -98,16 +108,16 @@ static void rdmafs_read_finish(struct rdmafs_op *op, int err)
 }
 
 /*
- * The server says how much it has written by RDMA; the device does not.  What it leaves
- * out is whatever the pages held before, and programs will see it: that must not be
- * something of this machine's.  What is copied out of a message is there.
+ * Clear pages that are about to be read by RDMA WRITE.  The server says how much it has written;
+ * the device does not confirm it.  Programs see the bytes that a server leaves out, and those
+ * must not be old data of this machine.  Data that travels inline is copied, so it is there.
  */
 static void rdmafs_read_clear(const struct iov_iter *pages)
 {
 	struct iov_iter iter = *pages;
 	size_t len = iov_iter_count(&iter);
 
-	/* Pages that the kernel clears when it gives them out are clear. */
+	/* With init_on_alloc the kernel has cleared new pages already. */
 	if (len > RDMAFS_XPRT_INLINE_MAX && !want_init_on_alloc(0))
 		iov_iter_zero(len, &iter);
 }
@@ -135,7 +145,7 @@ static void rdmafs_issue_write(struct netfs_io_subrequest *subreq)
 {
 	struct rdmafs_open *open = subreq->rreq->netfs_priv;
 
-	/* Dirtied though nobody ever had it open for writing: nobody may write it. */
+	/* The file was never open for writing, so there is no right by which to write it. */
 	if (!open)
 		netfs_write_subrequest_terminated(subreq, -EIO, false);
 	else
@@ -184,10 +194,11 @@ const struct address_space_operations rdmafs_aops = {
 
 /**
  * rdmafs_buffered_read - read through the page cache
- * @iocb: where
- * @iter: where to
+ * @iocb: the file and the offset, which is advanced
+ * @iter: where to; not empty
  *
- * Return: bytes, or a negative errno.
+ * Context: process, waits killably but with IOCB_NOWAIT; takes i_rwsem; no folio lock is held.
+ * Return: bytes; -EAGAIN with IOCB_NOWAIT; or another negative errno.
  */
 ssize_t rdmafs_buffered_read(struct kiocb *iocb, struct iov_iter *iter)
 {
@@ -216,7 +227,7 @@ ssize_t rdmafs_buffered_read(struct kiocb *iocb, struct iov_iter *iter)
 	return ret;
 }
 
-/* Can what is to be written next, at @pos, be read from the program's memory? */
+/* Can the data for the next page, at @pos, be read from the program's memory? */
 static bool rdmafs_source_readable(const struct iov_iter *from, loff_t pos)
 {
 	size_t part = min(iov_iter_count(from), PAGE_SIZE - offset_in_page(pos));
@@ -224,17 +235,17 @@ static bool rdmafs_source_readable(const struct iov_iter *from, loff_t pos)
 	return user_backed_iter(from) && fault_in_iov_iter_readable(from, part) < part;
 }
 
-/* Does it end the task? */
+/* Would this signal end the current task? */
 static bool rdmafs_signal_ends(int sig)
 {
-	/* Nobody takes a running task's away. */
+	/* The sighand of a task that runs stays. */
 	const struct sighand_struct *sighand = rcu_dereference_protected(current->sighand, true);
 
 	return !siginmask(sig, SIG_KERNEL_IGNORE_MASK | SIG_KERNEL_STOP_MASK) &&
 	       READ_ONCE(sighand->action[sig - 1].sa.sa_handler) == SIG_DFL;
 }
 
-/* From now on signals that do not end the task wait. */
+/* Block signals that do not end the task; @old gets the mask of before. */
 static void rdmafs_signals_hold(sigset_t *old)
 {
 	sigset_t held;
@@ -248,10 +259,14 @@ static void rdmafs_signals_hold(sigset_t *old)
 }
 
 /*
- * All of it, as programs expect of a regular file.  netfs_perform_write() leaves off where
- * the program's memory is not there any more when it comes to copying it, which a page that
- * is moved or collapsed to a huge one is enough for, and at any signal; and says -EFAULT and
- * -ERESTARTSYS if that is where it begins.
+ * Write all of @from, as programs expect of a regular file.  netfs_perform_write() stops early in
+ * two cases: at any signal, and if the program's memory is not there when it is copied, for which
+ * it is enough that a page is moved, or collapsed into a huge one.  If it has written nothing by
+ * then, it says -ERESTARTSYS or -EFAULT.  So it is called again, unless the task is killed or the
+ * memory can't be read at all.
+ *
+ * At the first signal, all signals are blocked that do not end the task.  If one is pending even
+ * then, the task is to end, to be frozen or to do other work first, and the write is short.
  */
 static ssize_t rdmafs_write_all(struct kiocb *iocb, struct iov_iter *from)
 {
@@ -266,7 +281,7 @@ static ssize_t rdmafs_write_all(struct kiocb *iocb, struct iov_iter *from)
 		if (!iov_iter_count(from) || fatal_signal_pending(current))
 			break;
 		if (signal_pending(current)) {
-			/* Held already: it is to do something, or to be frozen, first. */
+			/* Pending though others are blocked: stop here. */
 			if (held) {
 				if (ret == -EFAULT && rdmafs_source_readable(from, iocb->ki_pos))
 					ret = -ERESTARTSYS;
@@ -286,10 +301,11 @@ static ssize_t rdmafs_write_all(struct kiocb *iocb, struct iov_iter *from)
 
 /**
  * rdmafs_buffered_write - write into the page cache
- * @iocb: where
- * @from: what
+ * @iocb: the file and the offset, which is advanced; not O_APPEND
+ * @from: the data; not empty
  *
- * Return: bytes, or a negative errno.
+ * Context: process, waits killably; takes i_rwsem; no folio lock is held.
+ * Return: bytes; -EAGAIN with IOCB_NOWAIT; -EINTR; or another negative errno.
  */
 ssize_t rdmafs_buffered_write(struct kiocb *iocb, struct iov_iter *from)
 {
@@ -306,7 +322,10 @@ ssize_t rdmafs_buffered_write(struct kiocb *iocb, struct iov_iter *from)
 	ret = generic_write_checks(iocb, from);
 	if (ret <= 0)
 		goto out;
-	/* The server does it too; but a mapping may read them before that. */
+	/*
+	 * The server takes set-id bits away, too, but only when the data is written back; the
+	 * new data can be read, and executed, from the page cache before.
+	 */
 	if (inode->i_mode & (S_ISUID | S_ISGID)) {
 		int err = file_remove_privs(iocb->ki_filp);
 
@@ -336,9 +355,13 @@ out:
 }
 
 /*
- * Take the locks for a store: no append, nor anything that a killed task has left, is on its
- * way, and no page is from before what such a one, or one that got no answer, has changed:
- * all of the page will be written, over what the server has moved there or cut off.
+ * Take the locks for a store: rdmafs_inode.stores and invalidate_lock, both for reading.
+ *
+ * No append is under way then, nor a change that a killed task has left (fence.c).  And no page is
+ * from before such a change, or from before one that has failed without an answer: all of the page
+ * will be written back, over data that the server has moved there, or where it has cut the file.
+ *
+ * Process context; waits killably; i_rwsem is not held, mmap_lock may be.
  */
 static int rdmafs_mkwrite_lock(struct inode *inode)
 {
@@ -358,7 +381,7 @@ static int rdmafs_mkwrite_lock(struct inode *inode)
 		if (err)
 			break;
 		if (!rdmafs_fenced(inode)) {
-			/* Pages are stale before the count falls: rdmafs_fence_end(). */
+			/* Pairs with rdmafs_fence_end(), which makes pages stale before. */
 			smp_rmb();
 			if (rdmafs_pages_valid(inode))
 				return 0;
@@ -371,22 +394,23 @@ static int rdmafs_mkwrite_lock(struct inode *inode)
 }
 
 /**
- * rdmafs_page_mkwrite - a mapping is about to store into a folio
+ * rdmafs_page_mkwrite - make a folio dirty that a mapping is about to store into
  * @vmf: the fault
  *
- * invalidate_lock keeps stores away from a change of the size, or of what lies
- * where, from the flush before it until pages are dropped after it; so does
- * rdmafs_inode.stores with an append.  The folio is dirty before they are given
- * back, or that flush would not find it.
+ * A change of the size, or of what lies where in the file, holds invalidate_lock from the flush
+ * before it until pages are dropped after it; an append holds rdmafs_inode.stores likewise.  Both
+ * keep stores out.  The folio is made dirty before these locks are given back here, or the flush
+ * would not find it.
  *
- * Return: VM_FAULT_LOCKED with the folio locked, or why not.
+ * Context: process, waits killably; the folio is not locked; mmap_lock may be held.
+ * Return: VM_FAULT_LOCKED with the folio locked; VM_FAULT_NOPAGE: fault again; or VM_FAULT_SIGBUS.
  */
 vm_fault_t rdmafs_page_mkwrite(struct vm_fault *vmf)
 {
 	struct folio *folio = page_folio(vmf->page);
 	struct inode *inode = file_inode(vmf->vma->vm_file);
 	struct address_space *mapping = inode->i_mapping;
-	/* Killed: some architectures would try again, and again, before they look. */
+	/* Also if killed: with VM_FAULT_NOPAGE some architectures fault again before they look. */
 	vm_fault_t ret = VM_FAULT_SIGBUS;
 	void *priv;
 
@@ -396,18 +420,18 @@ vm_fault_t rdmafs_page_mkwrite(struct vm_fault *vmf)
 	rdmafs_test_point("page_mkwrite_locked", inode->i_ino);
 	if (folio_lock_killable(folio))
 		goto out;
-	/* Dropped; or stale, as others have been found to write there while we waited. */
+	/* Dropped; or stale, as a foreign change was found while this task waited for the lock. */
 	if (folio->mapping != mapping || !rdmafs_pages_still_valid(inode)) {
 		ret = VM_FAULT_NOPAGE;
 		goto unlock;
 	}
-	/* Another client cut it off: nobody would ever write it. */
+	/* Another client has cut the page off: it would never be written back. */
 	if (page_offset(vmf->page) >= i_size_read(inode) ||
 	    folio_wait_writeback_killable(folio) || !folio_test_uptodate(folio))
 		goto unlock;
 	if (!test_bit(RDMAFS_I_STORED, &RDMAFS_I(inode)->flags))
 		set_bit(RDMAFS_I_STORED, &RDMAFS_I(inode)->flags);
-	/* From now on all of the folio is dirty. */
+	/* From now on all of the folio is dirty: remove netfs' record of a dirty part. */
 	priv = folio_get_private(folio);
 	if (netfs_is_folio_info(priv)) {
 		folio_detach_private(folio);

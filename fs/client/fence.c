@@ -1,27 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Changes that a killed task has left behind, and those that come after them.
+ * The fence: changes that a killed task has left, and the changes that wait for them.
  *
  * A task that is killed in a truncate, in fallocate(2) or in a direct write leaves the
  * request to transport, which sends it again when the connection is lost, and in a new
- * session if need be.  Who writes to the file next must not be overtaken by it: what he
- * has written would be cut off, or be what it was before.  So the request counts in the
- * inode until it has been answered, and whoever changes sizes or contents waits for
- * that, killably.
+ * session if need be.  The request must not overtake the next change of the file: what
+ * that has written would be cut off, or be overwritten with older data.  So the request
+ * counts in rdmafs_inode.fence until it has been answered, and any task that is to change
+ * the size or the contents of the file waits for that, killably.
  *
- * Writeback does not wait.  All is clean when a truncate begins, and nothing becomes
- * dirty without having waited here: i_rwsem and invalidate_lock are held when the count
- * is raised, and looked at under them.  (A direct write has neither; but who comes after
- * the end of its task sees the count.)
+ * When the request has been answered, its task is not there to say what it did.  So all that
+ * is cached counts as older than the change: rdmafs_change_unknown().
  *
- * Ownership: whoever counts keeps the inode, and the mount (nr_opens).
+ * Writeback does not wait for the fence.  All pages are clean when a truncate or fallocate(2)
+ * begins, and no page becomes dirty without having waited: i_rwsem and invalidate_lock are
+ * held when the fence is raised, and writers and stores look at it under these locks.  (A
+ * direct write may be left with neither of them held; but a change that comes after the end
+ * of its task sees the fence.)
+ *
+ * Ownership: a change that counts in the fence keeps the inode, and the mount (nr_opens).
  */
 #include <linux/wait_bit.h>
 #include "client.h"
 #include "transport/points.h"
 
 /**
- * rdmafs_fenced - is a change of the file on its way that nobody waits for?
+ * rdmafs_fenced - tell whether a change that a killed task has left is under way
  * @inode: a regular file
  *
  * Context: any.
@@ -33,8 +37,8 @@ bool rdmafs_fenced(struct inode *inode)
 }
 
 /**
- * rdmafs_fence_begin - a change of the file is left to itself
- * @inode: the file, which the change keeps
+ * rdmafs_fence_begin - count a change whose task no longer waits for it
+ * @inode: the file; the change keeps it until rdmafs_fence_end()
  *
  * Context: any.
  */
@@ -44,14 +48,14 @@ void rdmafs_fence_begin(struct inode *inode)
 }
 
 /**
- * rdmafs_change_unknown - a change of ours is over, and nobody knows what it did
+ * rdmafs_change_unknown - note that a change of ours is over whose effect is not known
  * @inode: the file
  *
- * What is cached may be from before it, and so may the size be: who writes next asks for
- * it, or what he writes would be filled up with zeros to where the file does not end any
- * more (lock.c).
+ * Cached pages may be from before the change, so they are stale; and so may the size be, so
+ * that the next writer asks for it (lock.c).  Else a write would be filled up with zeros to
+ * where the file does not end any more.
  *
- * Context: any.
+ * Context: any; takes rdmafs_inode.lock.
  */
 void rdmafs_change_unknown(struct inode *inode)
 {
@@ -66,17 +70,17 @@ void rdmafs_change_unknown(struct inode *inode)
 	rdmafs_pages_moved_locked(ri, old);
 	set_bit(RDMAFS_I_UNSURE, &ri->flags);
 	ri->expires = jiffies;
-	/* Pairs with the acquire in rdmafs_lock_write(). */
+	/* Pairs with the acquire in rdmafs_lock_write(), which sees the pages stale then. */
 	smp_store_release(&ri->unknown, ri->unknown + 1);
 	spin_unlock_irqrestore(&ri->lock, irq);
 }
 
 /**
- * rdmafs_size_unsure - has the server to be asked for the size, for that?
+ * rdmafs_size_unsure - tell whether the size is in doubt since rdmafs_change_unknown()
  * @inode: a regular file
  *
  * Context: any.
- * Return: true if so.
+ * Return: true if the server has to be asked for the size.
  */
 bool rdmafs_size_unsure(struct inode *inode)
 {
@@ -84,28 +88,29 @@ bool rdmafs_size_unsure(struct inode *inode)
 }
 
 /**
- * rdmafs_fence_end - it is over
+ * rdmafs_fence_end - end a change that counts in the fence
  * @inode: the file
  *
- * Nobody has told what it did.
+ * What the change did is not known: pages are stale and the size is in doubt before the fence
+ * falls.
  *
- * Context: any.
+ * Context: any; takes rdmafs_inode.lock.
  */
 void rdmafs_fence_end(struct inode *inode)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 
 	rdmafs_change_unknown(inode);
-	/* Fully ordered: the new count is seen before we look for waiters. */
+	/* Fully ordered: the new count is visible before wake_up_var() looks for waiters. */
 	if (atomic_dec_and_test(&ri->fence))
 		wake_up_var(&ri->fence);
 }
 
 /**
- * rdmafs_fence_wait - wait for changes that killed tasks have left behind
+ * rdmafs_fence_wait - wait for changes that killed tasks have left
  * @inode: a regular file
  *
- * Context: process.
+ * Context: process; waits killably.
  * Return: 0 or -EINTR.
  */
 int rdmafs_fence_wait(struct inode *inode)
@@ -116,12 +121,12 @@ int rdmafs_fence_wait(struct inode *inode)
 }
 
 /**
- * rdmafs_fence_op - a synchronous op that is a change is about to be left
- * @op: the op, with op->fence
+ * rdmafs_fence_op - count a synchronous op that its killed task is about to leave
+ * @op: the op, with op->fence set to the file that it changes
  *
- * To be followed by rdmafs_fence_op_put(), when it has been answered.
+ * To be followed by rdmafs_fence_op_put() when the op has been answered.
  *
- * Context: process.
+ * Context: process; the caller still waits for @op.
  */
 void rdmafs_fence_op(struct rdmafs_op *op)
 {
@@ -131,10 +136,10 @@ void rdmafs_fence_op(struct rdmafs_op *op)
 }
 
 /**
- * rdmafs_fence_op_put - drop a reference to an op that is a change and is over
+ * rdmafs_fence_op_put - drop a reference to an answered op, and end its fence
  * @op: the op, for which rdmafs_fence_op() was called
  *
- * Context: process, may sleep; the mount may be gone after this.
+ * Context: process, may sleep; the inode and the mount may be gone after this.
  */
 void rdmafs_fence_op_put(struct rdmafs_op *op)
 {

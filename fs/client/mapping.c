@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cached pages of a file: whether they are good, dropping them, waiting for that.
+ * Cached pages of a file: are they valid, who drops them, who waits for that.
  *
- * Pages that someone else's change has made stale are dropped by the first task
- * that wants to use them; coherence.c has the states.  Others wait for it, since
- * until it is done pages may be old ones, and the change was closed before they
- * opened the file.  Dirty data is written back first.
+ * Pages that a foreign change (coherence.h) has made stale are dropped by the first task that
+ * wants to use them; coherence.h has the states.  Other tasks wait for it: until it is done, a
+ * page may be from before a change that another client had closed before they opened the file.
+ * Dirty data is written back first.
  *
- * Who drops needs the server, and the locks of folios, for as long as it takes.
- * So nobody may wait here who holds a folio, which writeback needs, or the file's
- * invalidate_lock.  Its i_rwsem is all right: neither writeback nor whoever drops pages
- * needs it.  So are the locks of a directory and of an address space.  Who may not wait at
- * all (IOCB_NOWAIT) looks at rdmafs_pages_valid() instead; page faults that only read do
- * not come here.
+ * The page that a file ends in is special.  It has zeros behind the end, and is written back up
+ * to the end.  If the file gets longer while that page is dirty, or becomes dirty later, the
+ * zeros go over what another client has written there.  Hence rdmafs_tail_dirty(), for a size
+ * that attributes tell, and rdmafs_leave_hole(), for a size that we are about to change.
+ *
+ * Locks: a task that drops pages needs the server, and the locks of folios, for as long as that
+ * takes.  So a task that waits here must hold neither the lock of a folio, which writeback needs,
+ * nor the file's invalidate_lock.  It may hold the file's i_rwsem, which neither writeback nor
+ * dropping needs, and the locks of a directory and of an address space.  A task that may not
+ * wait at all (IOCB_NOWAIT) looks at rdmafs_pages_valid() instead.  Page faults that only read
+ * do not come here.
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -21,13 +26,15 @@
 #include "transport/points.h"
 #include "trace.h"
 
-/* Times that invalidation of a busy mapping is tried. */
+/* How often pages that are busy, or dirty again, are tried to be dropped. */
 #define RDMAFS_INVALIDATE_TRIES	8
 
 /**
- * rdmafs_pages_moved_locked - trace that cached pages have changed their state
- * @ri:  the file, its lock held
- * @old: what the state was
+ * rdmafs_pages_moved_locked - trace cached pages if they have changed their state
+ * @ri:  the file
+ * @old: their state before
+ *
+ * Context: any; rdmafs_inode.lock held.
  */
 void rdmafs_pages_moved_locked(struct rdmafs_inode *ri, enum rdmafs_pages old)
 {
@@ -36,7 +43,7 @@ void rdmafs_pages_moved_locked(struct rdmafs_inode *ri, enum rdmafs_pages old)
 		trace_rdmafs_pages(&ri->netfs.inode, old, ri->coh.pages);
 }
 
-/* Something happened to cached pages; what they are after that. */
+/* Move the state of cached pages on by @event; returns the new state. */
 static enum rdmafs_pages rdmafs_pages_event_locked(struct rdmafs_inode *ri,
 						   enum rdmafs_pages_event event)
 {
@@ -49,10 +56,10 @@ static enum rdmafs_pages rdmafs_pages_event_locked(struct rdmafs_inode *ri,
 }
 
 /**
- * rdmafs_pages_stale - cached pages are not to be used any more
+ * rdmafs_pages_stale - have cached pages dropped before they are used again
  * @inode: a regular file
  *
- * Context: any.
+ * Context: any; takes rdmafs_inode.lock.
  */
 void rdmafs_pages_stale(struct inode *inode)
 {
@@ -65,7 +72,7 @@ void rdmafs_pages_stale(struct inode *inode)
 }
 
 /**
- * rdmafs_pages_valid - may cached pages be used as they are?
+ * rdmafs_pages_valid - tell whether cached pages may be used as they are
  * @inode: a regular file
  *
  * Context: any.
@@ -77,13 +84,14 @@ bool rdmafs_pages_valid(struct inode *inode)
 }
 
 /**
- * rdmafs_pages_still_valid - may a page that is about to be dirty be used as it is?
+ * rdmafs_pages_still_valid - tell whether a page may be made dirty as it is
  * @inode: a regular file
  *
- * The caller has the page locked, and it is uptodate: who lets the file grow after this finds
- * it so (rdmafs_tail_dirty()), and who did before has made pages stale.
+ * The page is uptodate.  As the caller has its lock until it is dirty, attributes that would make
+ * the file longer after this find it locked (rdmafs_tail_dirty()); attributes that have done so
+ * before this have made pages stale.
  *
- * Context: process.
+ * Context: process, the page's lock held; takes rdmafs_inode.lock.
  * Return: true if so.
  */
 bool rdmafs_pages_still_valid(struct inode *inode)
@@ -105,7 +113,7 @@ static bool rdmafs_pages_dropping(struct rdmafs_inode *ri)
 }
 
 /**
- * rdmafs_busy - is there data that the server does not have, or may not have had?
+ * rdmafs_busy - tell whether there is data that the server does not have, or may not have yet
  * @inode: a regular file
  *
  * Context: any.
@@ -122,15 +130,15 @@ bool rdmafs_busy(struct inode *inode)
 }
 
 /**
- * rdmafs_tail_dirty - is the page that the file ends in dirty, or about to be?
+ * rdmafs_tail_dirty - tell whether the page that the file ends in is dirty, or about to be
  * @inode: a regular file
  *
- * Who writes into it has it locked until it is dirty; so has who writes it back, until it
- * is settled how much of it.  One that is locked to be filled is not uptodate.  But what
- * write(2) will find there, when it has waited for its data, may be what is being filled in
- * now.
+ * A store or a write into the page holds its lock until the page is dirty.  Writeback holds the
+ * lock until it has settled how much of the page it writes.  A page that is locked to be read in
+ * is not uptodate, and does not count; but if a write(2) is under way (RDMAFS_I_WRITING), any
+ * page does: the write may wait for its data now, and then find the page that is being read in.
  *
- * Context: any; the caller holds rdmafs_inode.lock.
+ * Context: any; rdmafs_inode.lock held.
  * Return: true if so.
  */
 bool rdmafs_tail_dirty(struct inode *inode)
@@ -152,7 +160,7 @@ bool rdmafs_tail_dirty(struct inode *inode)
 	return dirty;
 }
 
-/* Drop pages of a range, after writing back what is dirty; 0, or why they could not be. */
+/* Write back and drop pages of a range; 0, -EBUSY if some are still in use, or -EINTR. */
 static int rdmafs_pages_drop(struct inode *inode, loff_t start, loff_t end)
 {
 	int tries, err = 0;
@@ -167,7 +175,10 @@ static int rdmafs_pages_drop(struct inode *inode, loff_t start, loff_t end)
 	return err;
 }
 
-/* They are stale: drop them, unless another task does; false: look again. */
+/*
+ * Pages are not valid: drop them, or wait for the task that does.  True if this task has dropped
+ * them, or @err is set; false if the caller is to look at their state again.
+ */
 static bool rdmafs_pages_renew(struct inode *inode, int *err)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
@@ -186,25 +197,25 @@ static bool rdmafs_pages_renew(struct inode *inode, int *err)
 	spin_lock_irq(&ri->lock);
 	rdmafs_pages_event_locked(ri, *err ? RDMAFS_PAGES_KEPT : RDMAFS_PAGES_DROPPED);
 	spin_unlock_irq(&ri->lock);
-	/* The new state is seen before we look for waiters: pairs with their barrier. */
+	/* The new state is visible before waiters are looked for: pairs with their barrier. */
 	smp_mb();
 	wake_up_var(&ri->coh.pages);
-	/* Pages that stay busy are in use by a mapping: the next read tries again. */
+	/* Pages that stay busy are in use by a mapping: the next use of them tries again. */
 	if (*err == -EBUSY)
 		*err = 0;
 	return true;
 }
 
 /**
- * rdmafs_revalidate_mapping - make cached pages fit to be read
+ * rdmafs_revalidate_mapping - make cached pages fit to be used
  * @inode: a regular file
  * @attrs: look at the attributes first, if they have expired
  *
- * The server is asked in any case if the size is not known: what is read in, or written,
- * then ends with the file.
+ * If the size is in doubt, the server is asked for it in any case, so that data that is read in
+ * or written after this ends where the file does.
  *
- * Context: process; see above for what may be held.
- * Return: 0, -EINTR, or why pages could not be dropped.
+ * Context: process; waits killably; the head says which locks may be held.
+ * Return: 0, also if a mapping uses stale pages, which stay; -EINTR; or another negative errno.
  */
 int rdmafs_revalidate_mapping(struct inode *inode, bool attrs)
 {
@@ -212,7 +223,7 @@ int rdmafs_revalidate_mapping(struct inode *inode, bool attrs)
 	int err;
 
 	if (attrs || unsure) {
-		/* A page of the end that is dirty keeps a larger size from being taken over. */
+		/* While the page of the end is dirty, a larger size is not taken over. */
 		err = unsure ? rdmafs_flush(inode) : 0;
 		if (!err)
 			err = rdmafs_revalidate(inode, unsure);
@@ -225,7 +236,7 @@ int rdmafs_revalidate_mapping(struct inode *inode, bool attrs)
 	return err == -ERESTARTSYS ? -EINTR : err;
 }
 
-/* Does what we know tell whether pages are good for who has opened the file now? */
+/* Is enough known for an open to use cached pages? */
 static bool rdmafs_open_known(struct inode *inode)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
@@ -241,10 +252,10 @@ static bool rdmafs_open_known(struct inode *inode)
 }
 
 /**
- * rdmafs_open_mapping - cached pages when the file has been opened
- * @inode: a regular file; attributes of the open have been taken over
+ * rdmafs_open_mapping - make cached pages fit for a new open of the file
+ * @inode: a regular file; the attributes of the open have been taken over
  *
- * Context: as above.
+ * Context: process; waits killably; the head says which locks may be held.
  * Return: 0 or a negative errno.
  */
 int rdmafs_open_mapping(struct inode *inode)
@@ -252,13 +263,13 @@ int rdmafs_open_mapping(struct inode *inode)
 	int err;
 
 	if (!rdmafs_open_known(inode)) {
-		/* Changes of ours were under way; so have them done, and ask. */
+		/* The attributes of the open have crossed changes of ours: end these, and ask. */
 		err = rdmafs_flush(inode);
 		if (!err)
 			err = rdmafs_revalidate(inode, true);
 		if (err)
 			return err;
-		/* More of them: then nobody can tell. */
+		/* More changes of ours were under way: it can't be told what is in the pages. */
 		if (!rdmafs_open_known(inode))
 			rdmafs_pages_stale(inode);
 	}
@@ -266,15 +277,19 @@ int rdmafs_open_mapping(struct inode *inode)
 	return rdmafs_revalidate_mapping(inode, false);
 }
 
-/* Page tables hold a reference each: a page of many mappings would look as if it were pinned. */
+/*
+ * Is a page pinned?  Each page table that has it holds a reference, so a page of many mappings
+ * would look pinned if these were not taken off.
+ */
 static bool rdmafs_folio_lent(const struct folio *folio)
 {
 	return folio_ref_count(folio) - folio_mapcount(folio) >= (int)GUP_PIN_COUNTING_BIAS;
 }
 
 /*
- * Clear what is behind the end in the page of the end, of what there is all of; if that is for
- * pages that are pinned (@lent) others are -EAGAIN.  -EINTR if killed.
+ * In the page that the file ends in, clear what is behind the end at @from; if @lent, only in a
+ * page that is pinned, and -EAGAIN for another one.  A page of which only a part is there, not
+ * uptodate, is left as it is.  0, -EAGAIN, or -EINTR if killed.
  */
 static int rdmafs_tail_rest(struct inode *inode, loff_t from, bool lent)
 {
@@ -292,7 +307,7 @@ static int rdmafs_tail_rest(struct inode *inode, loff_t from, bool lent)
 	if (folio_wait_writeback_killable(folio))
 		goto unlock;
 	err = 0;
-	/* It may have been dropped, and the file have grown, while we waited. */
+	/* While this task waited, the page may have been dropped, and the file become longer. */
 	if (folio->mapping != inode->i_mapping || !folio_test_uptodate(folio) ||
 	    i_size_read(inode) != from)
 		goto unlock;
@@ -308,13 +323,13 @@ put:
 }
 
 /**
- * rdmafs_zero_tail - clear what a mapping may have written behind the end
+ * rdmafs_zero_tail - clear what a mapping may have stored behind the end
  * @inode: the file
- * @from:  its size, about to grow
+ * @from:  its size, which is about to become more
  *
- * What is on its way to the server must not change, so that is waited for.
+ * A page that is on its way to the server must not change, so its writeback is waited for.
  *
- * Context: the caller holds i_rwsem, or rdmafs_inode.stores for writing.
+ * Context: process; waits killably; i_rwsem held, or rdmafs_inode.stores for writing.
  * Return: 0 or -EINTR.
  */
 int rdmafs_zero_tail(struct inode *inode, loff_t from)
@@ -323,20 +338,22 @@ int rdmafs_zero_tail(struct inode *inode, loff_t from)
 }
 
 /**
- * rdmafs_tail_keep - may the page that a file ends in stay though it gets longer?
+ * rdmafs_tail_keep - tell whether the page that a file ends in stays when the file gets longer
  * @inode: the file
  * @from:  its size
  *
- * It stays, cleared behind the end, if somebody has it pinned: what a direct read of some
- * other file brings would end in a page that is nobody's, if it was dropped meanwhile;
- * invalidate_inode_pages2_range() does not look.  Who reads into a page that is clean has to
- * fault first, and page_mkwrite() waits for rdmafs_inode.stores and invalidate_lock: with one
- * of them held for writing it stays true of a clean page that nobody has pinned.  A dirty one
- * can be pinned without a fault, so it is written back before.
+ * A page that is pinned stays, cleared behind the end.  A direct read of another file may have
+ * pinned it; if the page were dropped meanwhile, the data of that read would be in a page that
+ * does not belong to the file any more.  invalidate_inode_pages2_range() does not look for pins.
  *
- * Context: the caller holds rdmafs_inode.stores or invalidate_lock for writing.
- * Return: 0 if it may, or if there is none, or not all of it and nobody reads it in; -EAGAIN
- * if it is to be dropped; -EINTR if killed.
+ * The answer must stay true until the caller has dropped the page.  A direct read that is to pin
+ * a clean page has to fault first, and rdmafs_page_mkwrite() waits for the lock that the caller
+ * holds; so a clean page that is not pinned stays so.  A dirty page can be pinned without a
+ * fault, so it is written back first.
+ *
+ * Context: process; waits killably; rdmafs_inode.stores or invalidate_lock held for writing.
+ * Return: 0 if the page stays, if there is none, or if only a part of it is there and it is not
+ * being read in; -EAGAIN if it is to be dropped; -EINTR if killed.
  */
 int rdmafs_tail_keep(struct inode *inode, loff_t from)
 {
@@ -348,16 +365,18 @@ int rdmafs_tail_keep(struct inode *inode, loff_t from)
 }
 
 /**
- * rdmafs_leave_hole - something is about to be written behind the end of a file
+ * rdmafs_leave_hole - prepare the page of the end for a write behind the end of a file
  * @inode: the file
  * @from:  its size
  *
- * The zeros between are the server's to make: it may know that another client has written
- * there.  So the page of the end, if there is all of it, goes back to the server while the
- * file ends in it, and what is written into it next brings nothing else along.
+ * The server makes the zeros between the old end and the write: another client may have written
+ * there, of which only the server knows.  So the page of the end, if all of it is cached, is
+ * written back and dropped while the file ends in it.  The next write into that page then
+ * writes its own bytes, and no zeros with them.
  *
- * Context: the caller holds i_rwsem, and rdmafs_inode.stores or invalidate_lock for writing.
- * Return: 0 or a negative errno, -EINTR if killed.
+ * Context: process; waits killably; i_rwsem held, and rdmafs_inode.stores or invalidate_lock for
+ * writing.
+ * Return: 0, -EINTR if killed, or another negative errno.
  */
 int rdmafs_leave_hole(struct inode *inode, loff_t from)
 {
@@ -366,19 +385,20 @@ int rdmafs_leave_hole(struct inode *inode, loff_t from)
 	if (err != -EAGAIN)
 		return err;
 	err = rdmafs_pages_drop(inode, from, from);
-	/* Used by a mapping: what has been read in just now has the server's bytes there. */
+	/* The page is in use, and stays.  If it was read in just now, it has the server's bytes. */
 	return err == -EBUSY ? rdmafs_zero_tail(inode, from) : err;
 }
 
 /**
- * rdmafs_leave_hole_unlocked - the same for who holds neither of these locks
+ * rdmafs_leave_hole_unlocked - do rdmafs_leave_hole() with rdmafs_inode.stores taken for it
  * @inode: the file
  *
- * Mappings may store again before the file has grown: what is written may itself be in a page
- * of the file, which the copy of it has to fault in, or be written by the server only later.
+ * Mappings may store again before the file is longer: stores can't be kept out until then.  The
+ * data of the write may itself be in a page of the file, which has to be faulted in to be copied;
+ * and a direct write makes the file longer only when the server has answered.
  *
- * Context: the caller holds i_rwsem.
- * Return: 0 or a negative errno, -EINTR if killed.
+ * Context: process; waits killably; i_rwsem held, rdmafs_inode.stores not.
+ * Return: 0, -EINTR if killed, or another negative errno.
  */
 int rdmafs_leave_hole_unlocked(struct inode *inode)
 {
