@@ -2,36 +2,40 @@
 /*
  * Stability: a page is clean when the server's disk has it, not before.
  *
- * netfs knows no commit phase, so an UNSTABLE answer does not end its
- * subrequest.  The op waits on the inode's list, its folios under writeback,
- * until a COMMIT has been answered under the verifier of the write; under
- * another one the server may have lost it, and it is written again, from the
- * same folios, this time DATA_SYNC.
+ * netfs knows no commit phase, so an UNSTABLE answer does not end its subrequest.
+ * The op waits on the inode's list, its folios under writeback, until a COMMIT has
+ * been answered.  If the answer has the verifier of the write, the subrequest ends.
+ * If it has another one, the server may have lost the data, and the op writes it
+ * again, from the same folios, this time DATA_SYNC.
  *
- * When COMMIT goes out: when nothing of the inode is being issued or in
- * flight; when RDMAFS_COMMIT_BYTES wait; and after RDMAFS_COMMIT_DELAY in any
- * case, for a writepages under way may itself wait for a folio on the list.
+ * COMMIT goes out when no write of the inode is being issued or in flight; when
+ * RDMAFS_COMMIT_BYTES wait for it; and after RDMAFS_COMMIT_DELAY in any case, as a
+ * writepages under way may itself wait for a folio on the list.
  *
- * A lone write needs none: writepages sends each write when the next one
- * comes, and the last at its end, where it is known whether it is the only
- * one; then it goes DATA_SYNC (FILE_SYNC if fsync waits) and is one round
- * trip.  Nothing can wait for a folio of the held write while writepages goes
- * on: writepages only meets folios behind it, and whoever holds one of their
- * locks waits at most for that same folio.
+ * A lone write needs no COMMIT.  writepages holds each write back until the next one
+ * comes, and the last one until its end, where it is known whether it is the only
+ * one.  If so, it goes DATA_SYNC (FILE_SYNC if fsync waits), in one round trip.  No task
+ * that writepages may wait for waits for a folio of the held write: writepages only
+ * meets folios behind it, and a task that holds the lock of one of these waits at
+ * most for the writeback of that same folio.
  *
- * COMMIT is sent by a worker.  Ops on the list keep the inode; after the last
- * of them is ended the inode must not be touched.
+ * COMMIT is sent by a worker, on io_wq.
+ *
+ * Ownership: an op on the list keeps the inode, through its folios; after the last op
+ * has ended, the inode must not be touched.  rdmafs_inode.lock guards the list, the held
+ * op and the counts.
  */
 #include <linux/slab.h>
 #include "client.h"
 #include "transport/points.h"
 
-/* Ask for a COMMIT as soon as possible. */
+/* Have a worker send COMMIT at once. */
 static void rdmafs_commit_kick(struct rdmafs_inode *ri)
 {
 	mod_delayed_work(RDMAFS_M(ri->netfs.inode.i_sb)->io_wq, &ri->commit_work, 0);
 }
 
+/* Do writes wait for a COMMIT, and none is being issued or in flight? */
 static bool rdmafs_commit_idle_locked(struct rdmafs_inode *ri)
 {
 	lockdep_assert_held(&ri->lock);
@@ -44,7 +48,7 @@ static void rdmafs_commit_done(struct rdmafs_op *op, int err)
 	struct netfs_io_subrequest *subreq = op->io.priv;
 	ssize_t done = op->io.done;
 
-	/* The pages are clean now, and hold what the server has not got. */
+	/* netfs marks the pages clean, but the server does not have their data: drop them. */
 	if (err)
 		rdmafs_pages_stale(op->open->inode);
 	rdmafs_op_put(op);
@@ -76,6 +80,7 @@ static void rdmafs_commit_finish(struct rdmafs_op *op, int err)
 		rdmafs_commit_done(op, err);
 }
 
+/* Send a write from its beginning; it counts in @inflight already. */
 static void rdmafs_commit_write(struct rdmafs_op *op, u32 stable)
 {
 	op->io.stable = stable;
@@ -87,7 +92,7 @@ static void rdmafs_commit_write(struct rdmafs_op *op, u32 stable)
 	rdmafs_io_start(op, false);
 }
 
-/* Send what is held, though it is not known whether it is the only one. */
+/* Send the held write, though it is not known whether it is the only one. */
 static void rdmafs_commit_unhold(struct rdmafs_inode *ri)
 {
 	struct rdmafs_op *op;
@@ -103,16 +108,20 @@ static void rdmafs_commit_unhold(struct rdmafs_inode *ri)
 }
 
 /**
- * rdmafs_commit_issue - write what a subrequest of writepages holds
+ * rdmafs_commit_issue - write the data of a subrequest of writepages
  * @open:   an open for writing
- * @subreq: the subrequest
+ * @subreq: the subrequest; it is terminated when its data is stable, or has failed
+ *
+ * Between rdmafs_commit_begin() and _end() the write is held, and the one held before is sent.
+ *
+ * Context: process, may sleep for memory; takes rdmafs_inode.lock.
  */
 void rdmafs_commit_issue(struct rdmafs_open *open, struct netfs_io_subrequest *subreq)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
 	struct rdmafs_op *op;
 
-	/* What is held unsent is memory that never comes back: it goes before one waits for any. */
+	/* A held write gives back its memory only if it is sent: so send it before waiting. */
 	op = rdmafs_io_new(open, true, RDMAFS_POOL_NONE);
 	if (!op) {
 		rdmafs_commit_unhold(ri);
@@ -138,8 +147,10 @@ void rdmafs_commit_issue(struct rdmafs_open *open, struct netfs_io_subrequest *s
 }
 
 /**
- * rdmafs_commit_begin - writepages begins
+ * rdmafs_commit_begin - begin to hold writes, as writepages begins
  * @ri: the file
+ *
+ * Context: process; takes rdmafs_inode.lock.
  */
 void rdmafs_commit_begin(struct rdmafs_inode *ri)
 {
@@ -149,8 +160,10 @@ void rdmafs_commit_begin(struct rdmafs_inode *ri)
 }
 
 /**
- * rdmafs_commit_end - writepages has issued all it had
+ * rdmafs_commit_end - send the held write, as writepages has issued all it had
  * @ri: the file
+ *
+ * Context: process; takes rdmafs_inode.lock.
  */
 void rdmafs_commit_end(struct rdmafs_inode *ri)
 {
@@ -177,7 +190,7 @@ void rdmafs_commit_end(struct rdmafs_inode *ri)
 		rdmafs_commit_write(op, RFP_DATA_SYNC);
 }
 
-/* A COMMIT with metadata, sent when @written was this, has been answered. */
+/* A COMMIT with metadata has been answered; rdmafs_inode.written was @written when it was sent. */
 static void rdmafs_commit_synced(struct rdmafs_inode *ri, s64 written)
 {
 	spin_lock_irq(&ri->lock);
@@ -187,11 +200,12 @@ static void rdmafs_commit_synced(struct rdmafs_inode *ri, s64 written)
 }
 
 /**
- * rdmafs_commit_send - COMMIT a whole file
- * @open:     an open of it
- * @meta:     with all metadata, as for fsync(2)
- * @verifier: what was written under this one is stable now; may be NULL
+ * rdmafs_commit_send - COMMIT a whole file, and wait for the answer
+ * @open:     an open of the file
+ * @meta:     commit all metadata as well, as for fsync(2)
+ * @verifier: gets the verifier under which written data is stable now; may be NULL
  *
+ * Context: process, waits killably.
  * Return: 0 or a negative errno.
  */
 int rdmafs_commit_send(struct rdmafs_open *open, bool meta, u64 *verifier)
@@ -211,7 +225,7 @@ int rdmafs_commit_send(struct rdmafs_open *open, bool meta, u64 *verifier)
 	op->patient = true;
 	if (meta)
 		req->flags = cpu_to_le32(RFP_COMMIT_META);
-	/* Read first: a write that ends meanwhile is not covered. */
+	/* Before the COMMIT is sent: a write that ends meanwhile is not covered by it. */
 	written = atomic64_read(&ri->written);
 	err = rdmafs_op_run(op);
 	if (!err) {
@@ -232,8 +246,10 @@ int rdmafs_commit_send(struct rdmafs_open *open, bool meta, u64 *verifier)
 }
 
 /**
- * rdmafs_commit_work - make stable what waits for it
+ * rdmafs_commit_work - send COMMIT for the writes that wait for one
  * @work: the inode's commit_work
+ *
+ * Context: a worker of io_wq; takes rdmafs_inode.lock; the inode may be gone after this.
  */
 void rdmafs_commit_work(struct work_struct *work)
 {
@@ -269,13 +285,14 @@ void rdmafs_commit_work(struct work_struct *work)
 }
 
 /**
- * rdmafs_fsync - fsync(2), fdatasync(2), msync(2), O_SYNC
+ * rdmafs_fsync - make a file stable: fsync(2), fdatasync(2), msync(2), O_SYNC
  * @file:     the file
  * @start:    first byte
  * @end:      last byte
- * @datasync: metadata does not matter
+ * @datasync: metadata need not be stable
  *
- * Return: 0, or an error since the last call.
+ * Context: process, waits killably; no folio lock is held.
+ * Return: 0; -EINTR if killed; or an error of writing back since the last call for this @file.
  */
 int rdmafs_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 {
@@ -294,8 +311,8 @@ int rdmafs_fsync(struct file *file, loff_t start, loff_t end, int datasync)
 	if (wb_err || err)
 		return wb_err ? wb_err : err;
 	/*
-	 * What was written is stable by now, but perhaps not its times.  A COMMIT of another
-	 * task that is under way proves nothing: it may fail, or the server.
+	 * The data is stable by now, but perhaps not the times of the file.  A COMMIT of another
+	 * task that is under way proves nothing: it may fail, or the server may.
 	 */
 	if (!datasync && atomic64_read(&ri->written) != atomic64_read(&ri->synced))
 		err = rdmafs_commit_send(rdmafs_file_open(file), true, NULL);

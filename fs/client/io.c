@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * READ and WRITE of file data, without waiting.
+ * READ and WRITE of file data, without waiting for the answer.
  *
- * rdmafs_io_start() sends as much as the op's iterator holds (at most what
- * one RPC carries) and returns; op->io.finish is called once, in process or
- * softirq context, when all of it is done, when a read met the end of the
- * file, or when it failed.  A short answer is followed by a request for the
- * rest; that, and the renewal of ids (op.c), is done by a worker, as it
- * sleeps.  So is what has to go in smaller pieces, because a quota or what
- * others are entitled to leaves no room for one RPC of that size: on our RNIC,
- * which is known before, or on the server's.  So is what met with a shortage of
- * memory, after a while: other requests for as long as somebody may be kept waiting,
- * writeback until it gets through, for what it gives up is lost.
+ * rdmafs_io_start() sends as much as the op's iterator holds (at most what one RPC
+ * carries) and returns.  op->io.finish is called once, in process or softirq
+ * context, when all of it is done, when a read has met the end of the file, or when
+ * it has failed.
  *
- * A task that has been killed can't send, but what it was about to send may
- * be others' data (writeback, readahead).  So its requests are handed to a
- * worker as well.
+ * In these cases a worker on io_wq sends the op again, as that may sleep:
  *
- * Ownership: the pages behind the iterator stay where they are until finish.
+ *  - The answer was short: the worker asks for the rest.
+ *  - The server does not know an id: the worker renews it (op.c).
+ *  - There is no room for one RPC of that size, because of a quota or of what others
+ *    are entitled to: the worker sends smaller ones.  What our RNIC has room for is known
+ *    before a READ is sent; else -E2BIG tells, from transport or from the server.
+ *  - There was a shortage of memory: the worker tries again after a while.  Writeback
+ *    goes on with that until umount -f, as data that it gives up is lost; other
+ *    requests for as long as a task may be kept waiting (rdmafs_op_backoff()).
+ *  - The task was killed, and can't wait for a slot any more.  What it was about to
+ *    send may be the data of other tasks (writeback, readahead).
+ *
+ * Ownership: the op, and the pages behind its iterator, are lent to this file from
+ * rdmafs_io_start() to op->io.finish.
  */
 #include <linux/slab.h>
 #include "client.h"
@@ -25,6 +29,7 @@
 
 static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker);
 
+/* The op has ended; @attr came with the reply to a WRITE, or is NULL.  Any context. */
 static void rdmafs_io_end(struct rdmafs_op *op, int err, const struct rfp_attr *attr)
 {
 	if (op->call.dir == RDMAFS_XPRT_WRITE) {
@@ -35,7 +40,7 @@ static void rdmafs_io_end(struct rdmafs_op *op, int err, const struct rfp_attr *
 	op->io.finish(op, err);
 }
 
-/* A worker: mend what went wrong, or go on after a short answer. */
+/* A worker: renew the id that was not known, if there is one, and send the op again. */
 static void rdmafs_io_work(struct work_struct *work)
 {
 	struct rdmafs_op *op = container_of(work, struct rdmafs_op, io.later.work);
@@ -48,6 +53,7 @@ static void rdmafs_io_work(struct work_struct *work)
 		rdmafs_io_try(op, false, true);
 }
 
+/* Have a worker send the op, after @delay jiffies; @again: status to be mended, or 0. */
 static void rdmafs_io_later(struct rdmafs_op *op, int again, unsigned long delay)
 {
 	op->io.again = again;
@@ -55,18 +61,18 @@ static void rdmafs_io_later(struct rdmafs_op *op, int again, unsigned long delay
 	queue_delayed_work(op->mnt->io_wq, &op->io.later, delay);
 }
 
-/* It has failed for good, unless it is for want of memory and may be tried again. */
+/* The op has failed: try it again later if that may help (rdmafs_op_backoff()), else end it. */
 static void rdmafs_io_failed(struct rdmafs_op *op, int err)
 {
 	unsigned long delay = rdmafs_op_backoff(op, err);
 
 	if (delay)
 		rdmafs_io_later(op, 0, delay);
-	else	/* umount -f has ended the wait for what would have gone on. */
+	else	/* After these two errors only umount -f has ended the tries. */
 		rdmafs_io_end(op, err == -RDMAFS_EOFFLINE || err == -EAGAIN ? -EIO : err, NULL);
 }
 
-/* Take a READ's answer: 0, or -errno; true in @more if the rest is to be asked for. */
+/* Take the answer to a READ; 0 or -EIO; @more: the rest is to be asked for. */
 static int rdmafs_io_read_done(struct rdmafs_op *op, bool *more)
 {
 	struct rdmafs_io *io = &op->io;
@@ -93,6 +99,7 @@ static int rdmafs_io_read_done(struct rdmafs_op *op, bool *more)
 	return 0;
 }
 
+/* Take the answer to a WRITE; 0 or -EIO; @more: the rest is to be sent; @attr may be NULL. */
 static int rdmafs_io_write_done(struct rdmafs_op *op, bool *more, const struct rfp_attr **attr)
 {
 	struct rdmafs_io *io = &op->io;
@@ -118,12 +125,12 @@ static int rdmafs_io_write_done(struct rdmafs_op *op, bool *more, const struct r
 
 		if (offset > LLONG_MAX - count)
 			return -EIO;
-		/* Only one answer: the rest would be another append. */
+		/* A short append is not continued: the rest would be another append. */
 		io->pos = offset;
 		io->done = count;
 		return 0;
 	}
-	/* Stable data does not depend on the verifier. */
+	/* Only unstable data depends on the verifier. */
 	if (stable == RFP_UNSTABLE) {
 		if (io->answered && io->verifier != verifier)
 			io->mixed = true;
@@ -135,7 +142,10 @@ static int rdmafs_io_write_done(struct rdmafs_op *op, bool *more, const struct r
 	return 0;
 }
 
-/* There can't be translations for so much: half of it; what is inline needs none. */
+/*
+ * There can't be translations for an RPC of this size: bound it to half.  False if its data goes
+ * inline already, which needs no translation.
+ */
 static bool rdmafs_io_smaller(struct rdmafs_op *op)
 {
 	size_t count = iov_iter_count(&op->call.iter);
@@ -146,7 +156,7 @@ static bool rdmafs_io_smaller(struct rdmafs_op *op)
 	return true;
 }
 
-/* Transport has done; any context. */
+/* Transport is done with the call; any context. */
 static void rdmafs_io_done(struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_op *op = container_of(call, struct rdmafs_op, call);
@@ -172,7 +182,7 @@ static void rdmafs_io_done(struct rdmafs_xprt_call *call)
 	else
 		err = rdmafs_io_write_done(op, &more, &attr);
 	if (!err && more) {
-		/* It got on, so the tries begin anew. */
+		/* Something was done, so the tries begin anew. */
 		op->tries = 0;
 		op->waits = 0;
 		if (attr) {
@@ -185,6 +195,7 @@ static void rdmafs_io_done(struct rdmafs_xprt_call *call)
 	rdmafs_io_end(op, err, attr);
 }
 
+/* Fill in the request for what is not done yet. */
 static void rdmafs_io_fill(struct rdmafs_op *op)
 {
 	struct rdmafs_io *io = &op->io;
@@ -212,6 +223,7 @@ static void rdmafs_io_fill(struct rdmafs_op *op)
 	iov_iter_truncate(&op->call.iter, count);
 }
 
+/* Send the op, once; @worker: io_wq's, which is not killed.  Process context. */
 static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker)
 {
 	int err;
@@ -241,12 +253,13 @@ static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker)
 
 /**
  * rdmafs_io_new - make a READ or a WRITE
- * @open:  on this open; a reference is taken
+ * @open:  the open that it names; a reference is taken
  * @write: a WRITE
  * @pool:  memory to fall back to
  *
  * The caller fills in op->io: iter, pos, len, stable, flags, finish.
  *
+ * Context: process, may sleep for memory; safe in writeback.
  * Return: the op; NULL only with RDMAFS_POOL_NONE.
  */
 struct rdmafs_op *rdmafs_io_new(struct rdmafs_open *open, bool write, enum rdmafs_pool pool)
@@ -268,12 +281,13 @@ struct rdmafs_op *rdmafs_io_new(struct rdmafs_open *open, bool write, enum rdmaf
 
 /**
  * rdmafs_io_start - send a READ or a WRITE
- * @op:	    the op; what it has done before is done again if io.done is 0
+ * @op:	    the op; one that has finished is sent again, from io.done on
  * @nowait: finish with -EAGAIN rather than sleep
  *
- * The reference of the caller goes to op->io.finish.
+ * The reference of the caller becomes that of op->io.finish, which may have been called when this
+ * returns.
  *
- * Context: process.
+ * Context: process; may sleep without @nowait.
  */
 void rdmafs_io_start(struct rdmafs_op *op, bool nowait)
 {
