@@ -3,10 +3,14 @@
  * Regular files: opening, closing, and everything on an open file that is not
  * reading or writing.
  *
- * Close-to-open: open gets fresh attributes and drops cached pages if someone
- * else has changed the file; close writes back, commits, and reports errors.
- * What a mapping dirties after close(2) keeps the struct file and is written
- * back when that is released, before the server is told CLOSE.
+ * Close-to-open: open(2) gets fresh attributes, and drops cached pages if there
+ * was a foreign change (coherence.h); close(2) writes back, which includes COMMIT,
+ * and reports errors.  A mapping keeps the struct file after close(2); what it makes
+ * dirty then is written back when the struct file is released, before CLOSE is sent.
+ *
+ * Ownership: a struct file has a reference to its open (open.c) in private_data.
+ * Locks: fallocate(2) takes i_rwsem (lock.c) and invalidate_lock, and reading by
+ * splice(2) takes i_rwsem.
  */
 #include <linux/fs.h>
 #include <linux/falloc.h>
@@ -15,9 +19,10 @@
 #include "client.h"
 
 /**
- * rdmafs_open_flags - what to open a file for
- * @file: being opened
+ * rdmafs_open_flags - tell for what the server is to open a file
+ * @file: the file, which is being opened
  *
+ * Context: any.
  * Return: RFP_OPEN_*.
  */
 u32 rdmafs_open_flags(const struct file *file)
@@ -30,21 +35,23 @@ u32 rdmafs_open_flags(const struct file *file)
 		flags |= RFP_OPEN_READ;
 	if (file->f_mode & FMODE_WRITE)
 		flags |= RFP_OPEN_WRITE;
-	/* open(2) with access mode 3 allows neither, and asks for both. */
+	/* open(2) with access mode 3 allows neither reading nor writing, and asks for both. */
 	return flags ? flags : RFP_OPEN_READ | RFP_OPEN_WRITE;
 }
 
 /**
- * rdmafs_file_attach - give a file its open
- * @file: the file
- * @open: the open, whose reference becomes the file's; NULL takes it away
+ * rdmafs_file_attach - give a file its open, or take it away
+ * @file: the file, which is being opened
+ * @open: the open, whose reference becomes the file's; NULL gives it back to the caller
+ *
+ * Context: process.
  */
 void rdmafs_file_attach(struct file *file, struct rdmafs_open *open)
 {
 	file->private_data = open;
 }
 
-/* The server has granted the open and told its attributes. */
+/* The server has granted the open, and its attributes have been taken over. */
 static int rdmafs_file_opened(struct inode *inode, struct file *file)
 {
 	file->f_mode |= FMODE_CAN_ODIRECT | FMODE_NOWAIT;
@@ -52,10 +59,11 @@ static int rdmafs_file_opened(struct inode *inode, struct file *file)
 }
 
 /**
- * rdmafs_file_open_atomic - the open part of atomic_open
+ * rdmafs_file_open_atomic - finish an open by atomic_open
  * @inode: the file
- * @file:  its open is attached already
+ * @file:  the struct file; its open is attached already
  *
+ * Context: process, waits killably.
  * Return: 0 or a negative errno.
  */
 int rdmafs_file_open_atomic(struct inode *inode, struct file *file)
@@ -89,7 +97,7 @@ static int rdmafs_file_flush(struct file *file, fl_owner_t id)
 	err = rdmafs_flush(file_inode(file));
 	if (err)
 		return err;
-	/* Reported, not taken: fsync(2) through another descriptor sees it too. */
+	/* The error is reported, but not marked as seen: fsync(2) still reports it, too. */
 	return filemap_check_wb_err(file->f_mapping, READ_ONCE(file->f_wb_err));
 }
 
@@ -100,14 +108,14 @@ static int rdmafs_file_release(struct inode *inode, struct file *file)
 	if (!open)
 		return 0;
 	file->private_data = NULL;
-	/* The kernel has one thread to close whatever nobody closes himself, of all mounts. */
+	/* One kernel thread may close files of all mounts: it must not wait for a server. */
 	if (current->flags & PF_KTHREAD) {
 		rdmafs_flush_put(open);
 		return 0;
 	}
 	/*
 	 * Writeback needs an open for writing, and this may be the last one.  If
-	 * we may not wait for it, who goes on alone has a reference.
+	 * this task is killed, the worker that goes on has a reference (flush.c).
 	 */
 	if (open->flags & RFP_OPEN_WRITE)
 		rdmafs_flush(inode);
@@ -128,7 +136,7 @@ static ssize_t rdmafs_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
 	if (!iov_iter_count(from))
 		return 0;
-	/* Atomic between clients only if the server finds the end. */
+	/* An append is atomic between clients only if the server picks the offset. */
 	if (iocb->ki_flags & IOCB_APPEND)
 		return rdmafs_append_write(iocb, from);
 	if (iocb->ki_flags & IOCB_DIRECT)
@@ -183,7 +191,7 @@ static loff_t rdmafs_file_seek_hole(struct file *file, loff_t offset, int whence
 
 	if (offset < 0)
 		return -ENXIO;
-	/* What is dirty here is a hole there. */
+	/* Data that is dirty here may be a hole at the server. */
 	ret = rdmafs_flush(inode);
 	if (ret)
 		return ret;
@@ -219,7 +227,7 @@ static loff_t rdmafs_file_llseek(struct file *file, loff_t offset, int whence)
 	case SEEK_HOLE:
 		return rdmafs_file_seek_hole(file, offset, whence);
 	case SEEK_END:
-		/* A page of the end that is dirty keeps a larger size from being taken over. */
+		/* While the page of the end is dirty, a larger size is not taken over. */
 		unsure = rdmafs_size_unsure(inode);
 		err = unsure ? rdmafs_flush(inode) : 0;
 		if (!err)
@@ -231,7 +239,10 @@ static loff_t rdmafs_file_llseek(struct file *file, loff_t offset, int whence)
 	return generic_file_llseek(file, offset, whence);
 }
 
-/* The answer: @done gets how much of it was done, @size the size that the file has then. */
+/*
+ * Check the reply to FALLOCATE.  @done gets the bytes of @len that are done, @size the size that
+ * the file has then.  The attributes, or NULL if the reply is not sound.
+ */
 static const struct rfp_attr *rdmafs_fallocate_reply(struct inode *inode, struct rdmafs_op *op,
 						     loff_t len, loff_t *done, loff_t *size)
 {
@@ -248,7 +259,7 @@ static const struct rfp_attr *rdmafs_fallocate_reply(struct inode *inode, struct
 	return *done > 0 && *done <= len ? attr : NULL;
 }
 
-/* As much of it as the server does at once. */
+/* Send one FALLOCATE, of which the server does as much as it does at once. */
 static int rdmafs_fallocate_send(struct file *file, int mode, loff_t offset, loff_t len,
 				 loff_t *done, loff_t *size)
 {
@@ -265,7 +276,7 @@ static int rdmafs_fallocate_send(struct file *file, int mode, loff_t offset, lof
 	req->offset = cpu_to_le64(offset);
 	req->length = cpu_to_le64(len);
 	req->mode = cpu_to_le32(mode);
-	/* Shifting the rest of a file twice is not shifting it once. */
+	/* To shift the rest of a file is not idempotent. */
 	if (!(mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE)))
 		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
 
@@ -282,7 +293,7 @@ static int rdmafs_fallocate_send(struct file *file, int mode, loff_t offset, lof
 	return err;
 }
 
-/* All of it, in the server's pieces; what fails may have been done in part. */
+/* Do all of a fallocate, in the pieces that the server does; if it fails, a part may be done. */
 static int rdmafs_fallocate_all(struct file *file, int mode, loff_t offset, loff_t len,
 				loff_t *size)
 {
@@ -296,7 +307,7 @@ static int rdmafs_fallocate_all(struct file *file, int mode, loff_t offset, loff
 	return err;
 }
 
-/* The size that a file of @size bytes has after it, if nobody else is at it. */
+/* The size that a file of @size bytes has after a fallocate, if there is no foreign change. */
 static loff_t rdmafs_fallocate_size(int mode, loff_t offset, loff_t len, loff_t size)
 {
 	if (mode & FALLOC_FL_COLLAPSE_RANGE)
@@ -325,8 +336,8 @@ static long rdmafs_file_fallocate(struct file *file, int mode, loff_t offset, lo
 			goto out;
 	}
 	/*
-	 * As in setattr: nothing is read, written back or stored by a mapping
-	 * across the change, and what is cached is touched once it is made.
+	 * As in rdmafs_setattr_size(): no page is read in, written back or stored
+	 * into during the change, and pages are dropped when the server has made it.
 	 */
 	if (down_write_killable(&mapping->invalidate_lock)) {
 		err = -EINTR;
@@ -344,7 +355,7 @@ static long rdmafs_file_fallocate(struct file *file, int mode, loff_t offset, lo
 	if (err)
 		rdmafs_change_unknown(inode);
 	else if (mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE))
-		/* Whole pages: what they hold has moved, none of it is zero. */
+		/* Whole pages: the data in them has moved, so no part may stay or be cleared. */
 		truncate_pagecache(inode, round_down(offset, PAGE_SIZE));
 	else if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
 		truncate_pagecache_range(inode, offset, end - 1);
@@ -385,6 +396,6 @@ const struct file_operations rdmafs_file_fops = {
 	.splice_read	= rdmafs_file_splice_read,
 	.splice_write	= iter_file_splice_write,
 	.fallocate	= rdmafs_file_fallocate,
-	/* Nothing tells of another client's open, which would have to break it. */
+	/* A lease would have to be broken by an open of another client, of which nothing tells. */
 	.setlease	= simple_nosetlease,
 };
