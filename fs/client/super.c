@@ -682,9 +682,12 @@ static int rdmafs_reconfigure_fixed(struct fs_context *fc, const struct rdmafs_m
 		what = "rsize";
 	else if (new->wsize != old->wsize && new->wsize != mnt->wsize)
 		what = "wsize";
-	else if ((ctx->seen & (BIT(RDMAFS_OPT_ADDR) | BIT(RDMAFS_OPT_PORT))) &&
+	else if ((ctx->seen & BIT(RDMAFS_OPT_ADDR)) &&
 		 memcmp(&new->addr, &old->addr, sizeof(old->addr)))
 		what = "addr or port";
+	/* Without addr= the address was not resolved, and does not have the new port. */
+	else if ((ctx->seen & BIT(RDMAFS_OPT_PORT)) && ctx->port != rdmafs_port(&old->addr))
+		what = "port";
 	if (what)
 		return invalfc(fc, "%s can't be changed by a remount", what);
 	return 0;
