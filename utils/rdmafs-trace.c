@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -235,24 +236,33 @@ static void tell(const char *file, const char *value)
 	}
 }
 
-/* Trace for a while in an instance of its own, so that other users' tracing is not affected. */
+/*
+ * Trace for a while in an instance of its own, so that other users' tracing is not affected.
+ * SIGINT and SIGTERM end it early: what was seen until then is drawn, and the instance removed.
+ */
 static void record(double seconds)
 {
-	struct timespec left = {
+	const struct timespec period = {
 		.tv_sec = seconds,
 		.tv_nsec = (seconds - (time_t)seconds) * 1e9,
 	};
+	sigset_t ends;
 
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
 	if (mkdir(INSTANCE, 0700))
 		die(INSTANCE);
 	tell("trace_clock", "mono");
 	tell("events/rdmafs/enable", "1");
-	while (nanosleep(&left, &left) && errno == EINTR)
+	while (sigtimedwait(&ends, NULL, &period) < 0 && errno == EINTR)
 		;
 	tell("events/rdmafs/enable", "0");
 	read_trace(INSTANCE "/trace");
 	if (rmdir(INSTANCE))
 		die(INSTANCE);
+	sigprocmask(SIG_UNBLOCK, &ends, NULL);
 }
 
 static void usage(FILE *f)
