@@ -284,7 +284,7 @@ static void print_exports_json(const struct config *cfg)
 			if (a == ATTR_SECRET)
 				continue;
 			printf(", \"%s\": ", attr_names[a]);
-			if (a == ATTR_READ_ONLY || a == ATTR_DEVICES)
+			if (a == ATTR_READ_ONLY || a == ATTR_DEVICES || a == ATTR_MOUNTPOINT)
 				fputs(strcmp(exp->attr[a], "1") ? "false" : "true", stdout);
 			else if (a == ATTR_PATH)
 				json_string(stdout, exp->attr[a]);
