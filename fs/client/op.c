@@ -265,22 +265,25 @@ int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait)
 	op->call.req_len = len;
 again:
 	op->session = atomic_read(&op->mnt->session);
+	/* Pairs with the release in rdmafs_open_renew(): the stateid is of that session. */
 	if (nowait &&
 	    ((!op->bare && READ_ONCE(op->cred->session) != op->session) ||
-	     (op->open && READ_ONCE(op->open->session) != op->session)))
+	     (op->open && smp_load_acquire(&op->open->session) != op->session)))
 		return -EAGAIN;
 	rdmafs_test_point("op_prepare", le16_to_cpu(req->op));
-	if (!op->bare) {
+	/* Without waiting they are not asked: the session may be a new one by now. */
+	if (!op->bare && !nowait) {
 		err = rdmafs_cred_ready(op->cred, op->forced);
 		if (err)
 			return err;
 	}
-	if (op->open) {
+	if (op->open && !nowait) {
 		err = rdmafs_open_ready(op->open, op->forced);
 		if (err)
 			return err;
-		*op->stateid = cpu_to_le64(READ_ONCE(op->open->stateid));
 	}
+	if (op->open)
+		*op->stateid = cpu_to_le64(READ_ONCE(op->open->stateid));
 	/* Each of the two may have waited until there was a new session. */
 	if (op->session != atomic_read(&op->mnt->session))
 		goto again;

@@ -9,6 +9,7 @@ Prints TAP.  Run by tests/scenarios/inside/opens.
 import ctypes
 import errno
 import itertools
+import mmap
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from guest import (abort_sessions, attempt, counters, point_arm, point_count, po
 USER = 1000
 OPTS = os.environ["RDMAFS_MOUNT_OPTS"]
 OP_CREATE = 7
+OP_READ = 9
 NO_DATA = 0
 STATS = None
 DIR = None
@@ -1175,6 +1177,41 @@ def opening():
         same(limit("opens"), 1)
         os.close(fds[0])
         until("it is closed", lambda: not limit("opens"))
+    os.unlink(path)
+
+
+def not_waited():
+    """a read that must not wait does not open its file again, if the session ends as it begins"""
+    path, fd = created("not_waited", uid=0)
+    os.close(fd)
+    fd = os.open(path, os.O_RDWR | os.O_DIRECT)
+    page = mmap.mmap(-1, 4096)
+    same(os.pwrite(fd, page, 0), 4096)
+    got = []
+
+    def read():
+        try:
+            got.append(os.preadv(fd, [page], 0, os.RWF_NOWAIT))
+        except OSError as err:
+            got.append(err.errno)
+
+    reader = threading.Thread(target=read)
+    point_arm("op_prepare", 1, OP_READ)
+    point_arm("reclaim_named", 1, os.fstat(fd).st_ino)
+    try:
+        reader.start()
+        same(point_wait("op_prepare"), True)
+        end_session()
+        # Nobody else opens it again meanwhile.
+        same(point_wait("reclaim_named"), True)
+        point_release("op_prepare")
+        reader.join()
+        same(got, [errno.EAGAIN])
+    finally:
+        point_release("op_prepare")
+        point_release("reclaim_named")
+    same(os.preadv(fd, [page], 0), 4096)
+    os.close(fd)
     os.unlink(path)
 
 
