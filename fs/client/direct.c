@@ -374,6 +374,7 @@ static void rdmafs_dio_commit(struct rdmafs_dio *dio)
 			op->io.stable = dio->sync ? RFP_FILE_SYNC : RFP_DATA_SYNC;
 			op->io.finish = rdmafs_dio_rewritten;
 			op->tries = 0;
+			op->waits = 0;
 			reinit_completion(&op->done);
 			rdmafs_io_start(op, false);
 			/* Not killable: the server's answer ends it, or transport's end. */
