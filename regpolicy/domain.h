@@ -261,6 +261,12 @@ static inline void rpol_domain_add_us(struct rpol_domain_stats *sum,
 	sum->idle_waited_us += st->idle_waited_us;
 }
 
+/*
+ * The time in ns.  Stamps that the domain's lock guards, also those of deficits, are compared
+ * with a time that was read under this lock, so that it is not before any of them.  A time
+ * that was read earlier may be: another processor may have read the clock later and taken the
+ * lock first.  What runs under a member's lock alone allows for such a time.
+ */
 static inline u64 rpol_now(const struct rpol_domain *dom)
 {
 	return dom->ops && dom->ops->now ? dom->ops->now(dom->ctx) : ktime_get_ns();

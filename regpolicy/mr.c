@@ -435,11 +435,13 @@ static bool asked_for(const struct rpol_member *mem)
 }
 
 /* An MR of @mem has fallen idle, and a claim may wait for it: serves the queue. */
-static void offer(struct rpol_member *mem, u64 now)
+static void offer(struct rpol_member *mem)
 {
 	struct rpol_domain *dom = mem->dom;
+	u64 now;
 
 	rpol_domain_lock(dom);
+	now = rpol_now(dom);
 	rpol_idle_trim_locked(dom, mem);
 	rpol_over_update_locked(dom, mem, now);
 	rpol_order_own_locked(dom, mem, now);
@@ -451,7 +453,7 @@ static void offer(struct rpol_member *mem, u64 now)
  * Ends a function that has left an MR of @mem idle or lent: drops @mem's lock, offers the MR
  * to claims that may wait for it (or if @wanted says so), and sees to it that a tick comes.
  */
-static void unlock_and_offer(struct rpol_member *mem, bool wanted, u64 now)
+static void unlock_and_offer(struct rpol_member *mem, bool wanted)
 	__releases(&mem->lock)
 {
 	struct rpol_domain *dom = mem->dom;
@@ -465,7 +467,7 @@ static void unlock_and_offer(struct rpol_member *mem, bool wanted, u64 now)
 	wake = !atomic_read(&dom->ticking);
 	spin_unlock_bh(&mem->lock);
 	if (wanted)
-		offer(mem, now);
+		offer(mem);
 	if (wake)
 		rpol_domain_wake(dom, RPOL_TICK_CALM);
 }
@@ -488,7 +490,7 @@ void rpol_mr_idle(struct rpol_member *mem, struct rpol_mr *mr)
 	/* A recalled MR is wanted even if its member is within its entitlement. */
 	wanted = rpol_mr_recalled(mr);
 	rpol_idle_put_locked(mem, mr, now);
-	unlock_and_offer(mem, wanted, now);
+	unlock_and_offer(mem, wanted);
 }
 EXPORT_SYMBOL_GPL(rpol_mr_idle);
 
@@ -514,7 +516,7 @@ void rpol_mr_lend(struct rpol_member *mem, struct rpol_mr *mr)
 	mr->idle_at = now;
 	rpol_mr_move_locked(mem, mr, RPOL_MR_LENT, now);
 	list_add(&mr->link, &mem->lent);
-	unlock_and_offer(mem, false, now);
+	unlock_and_offer(mem, false);
 }
 EXPORT_SYMBOL_GPL(rpol_mr_lend);
 
@@ -611,6 +613,7 @@ static void uncharge(struct rpol_member *mem, u32 entries, bool bound)
 	smp_mb();
 	if (own || READ_ONCE(dom->tight)) {
 		rpol_domain_lock(dom);
+		now = rpol_now(dom);
 		rpol_order_own_locked(dom, mem, now);
 		serve_locked(dom, now);
 		rpol_domain_unlock(dom);

@@ -5,6 +5,7 @@
 #include <kunit/test.h>
 #include <linux/err.h>
 #include <linux/prandom.h>
+#include <linux/slab.h>
 #include "regpolicy_stage.h"
 
 #define LARGE		3	/* class of 257 entries */
@@ -286,6 +287,66 @@ static void fair_one_comes_and_goes(struct kunit *test)
 		KUNIT_ASSERT_LE(test, many->done - others, i ? 2 : 12);
 		stage_run(s, 2 * MS);
 		rpol_domain_tick(s->dom);
+	}
+}
+
+enum giving { BY_RELEASE, BY_IDLE, BY_FREED, NR_GIVINGS };
+
+/* @m gives back its only MR.  It reads the clock a millisecond before it has the lock. */
+static void give_late(struct stage_member *m, enum giving by)
+{
+	struct stage_mr *mr = stage_oldest(m);
+	struct stage *s = m->stage;
+
+	switch (by) {
+	case BY_RELEASE:
+		list_del(&mr->link);
+		m->held -= mr->mr.entries;
+		s->stale = s->now - MS;
+		rpol_release(m->mem, mr->mr.entries);
+		kfree(mr);
+		break;
+	case BY_IDLE:
+		s->stale = s->now - MS;
+		stage_idle(m, mr);
+		break;
+	default:
+		s->keep_victims = true;
+		stage_idle(m, mr);
+		s->stale = s->now - MS;
+		stage_reap(m);
+	}
+}
+
+/*
+ * One MR for two members, and the turn is b's.  Another processor brings a's deficit up to
+ * date after a has read the clock and before a takes the domain's lock.  Seen from the time
+ * that a has read, this deficit is of the future; a must not come first because of that.
+ */
+static void fair_clock_read_before_the_lock(struct kunit *test)
+{
+	enum giving by;
+
+	for (by = 0; by < NR_GIVINGS; by++) {
+		struct stage *s = stage_open(test, L);
+		struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
+		struct stage_member *b = stage_member(s, 0, RPOL_NO_MAX, 100);
+		struct stage_claim *again, *other;
+		s64 deficit;
+
+		stage_hoard(a, LARGE, 1);
+		again = stage_claim(a, LARGE);
+		other = stage_claim(b, LARGE);
+		/* Long enough for a to be more than its quantum ahead. */
+		stage_pass(s, 60 * MS);
+		s->now += 2 * MS;
+		deficit = stage_stats(a)->deficit_us;
+		KUNIT_ASSERT_LT(test, deficit, 0);
+		give_late(a, by);
+		KUNIT_EXPECT_EQ(test, s->stale, 0);
+		KUNIT_EXPECT_EQ(test, stage_stats(a)->deficit_us, deficit);
+		KUNIT_EXPECT_TRUE(test, other->ended);
+		KUNIT_EXPECT_FALSE(test, again->ended);
 	}
 }
 
@@ -668,6 +729,7 @@ static struct kunit_case fair_cases[] = {
 	KUNIT_CASE(fair_turns_below_one_mr),
 	KUNIT_CASE(fair_one_beside_many),
 	KUNIT_CASE(fair_one_comes_and_goes),
+	KUNIT_CASE(fair_clock_read_before_the_lock),
 	KUNIT_CASE(fair_nobody_starves),
 	KUNIT_CASE(fair_large_is_not_overtaken),
 	KUNIT_CASE(fair_own_maximum_holds_up_nobody),

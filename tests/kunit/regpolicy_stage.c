@@ -8,7 +8,11 @@
 
 static u64 stage_now(void *ctx)
 {
-	return ((struct stage *)ctx)->now;
+	struct stage *s = ctx;
+	u64 now = s->stale ?: s->now;
+
+	s->stale = 0;
+	return now;
 }
 
 static void stage_wake(void *ctx, u64 delay_ns)

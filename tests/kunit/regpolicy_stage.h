@@ -56,6 +56,7 @@ struct stage {
 	struct rpol_domain *dom;
 	u64 capacity;
 	u64 now;
+	u64 stale;			/* if not 0, what the clock says once, instead of @now */
 	u64 wakes;
 	u64 next_tick;			/* ns from the last wake */
 	u64 names;
