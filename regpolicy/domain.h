@@ -278,12 +278,17 @@ static inline u64 rpol_now(const struct rpol_domain *dom)
  * so all members need not be visited when a wait begins or ends.  The clock is one word.
  * Its last bit says whether the clock runs.  The other bits are the total if the clock
  * stands, and else the number that makes the total when @now is added.
+ *
+ * @now may be before the time when the clock was started.  The result is then less than the
+ * total, but never below zero, which would look like a very large one.
  */
 static inline u64 rpol_waited_ns(const struct rpol_domain *dom, u64 now)
 {
-	s64 word = atomic64_read(&dom->waited);
+	s64 word = atomic64_read(&dom->waited), sum = word >> 1;
 
-	return (word >> 1) + (word & 1 ? now : 0);
+	if (word & 1)
+		sum += now;
+	return sum > 0 ? sum : 0;
 }
 
 /*

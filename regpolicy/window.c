@@ -11,7 +11,9 @@
 /**
  * rpol_peak_note - record a change of a value
  * @p: the value's peak
- * @now: time in ns, not before any earlier @now for @p
+ * @now: time in ns; if it is before the present half-window, it counts as the time when
+ *	 this began: two processors may take a lock in another order than they have read
+ *	 the clock
  * @before: the value until now
  * @value: the value from now on
  *
@@ -19,7 +21,7 @@
  */
 void rpol_peak_note(struct rpol_peak *p, u64 now, u64 before, u64 value)
 {
-	u64 age = now - p->since;
+	u64 age = now > p->since ? now - p->since : 0;
 
 	if (age >= 2 * RPOL_DEMAND_NS) {
 		/* No change in the whole of a half-window: the value was @before all the time. */
@@ -38,7 +40,7 @@ void rpol_peak_note(struct rpol_peak *p, u64 now, u64 before, u64 value)
 /**
  * rpol_peak_read - find the largest value in the last one to two half-windows
  * @p: the peak, which is brought up to date
- * @now: time in ns, not before any earlier @now for @p
+ * @now: time in ns, as for rpol_peak_note()
  * @value: the value now
  *
  * Context: any; the caller keeps @p from changing.

@@ -195,6 +195,21 @@ static void entitle_demand_looked_at_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpol_peak_read(&p, 7200ULL * NSEC_PER_SEC, 0), 0);
 }
 
+/* A time that was read before the half-window began neither ends it nor forgets a demand. */
+static void entitle_demand_noted_late(struct kunit *test)
+{
+	struct rpol_peak p = { .since = 1000 };
+
+	rpol_peak_note(&p, 1000, 0, 257);
+	rpol_peak_note(&p, 1000, 257, 0);
+	rpol_peak_note(&p, 999, 0, 8);
+	KUNIT_EXPECT_EQ(test, p.since, 1000);
+	KUNIT_EXPECT_EQ(test, rpol_peak_read(&p, 0, 8), 257);
+	/* A new peak counts all the same. */
+	rpol_peak_note(&p, 999, 8, 300);
+	KUNIT_EXPECT_EQ(test, rpol_peak_read(&p, 1000, 0), 300);
+}
+
 static void entitle_window_grows(struct kunit *test)
 {
 	u64 t, w, last = 0;
@@ -226,6 +241,7 @@ static struct kunit_case entitle_cases[] = {
 	KUNIT_CASE(entitle_extremes),
 	KUNIT_CASE(entitle_demand_decays),
 	KUNIT_CASE(entitle_demand_looked_at_late),
+	KUNIT_CASE(entitle_demand_noted_late),
 	KUNIT_CASE(entitle_window_grows),
 	{}
 };
