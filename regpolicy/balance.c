@@ -250,15 +250,20 @@ void rpol_balance_locked(struct rpol_domain *dom, u64 now)
 		list_add_tail(&mem->claim.link, &claims);
 	}
 	rpol_entitle(&claims, dom->capacity << RPOL_FRAC_BITS);
+	/* The next tick may be far off: ticks have to come more often while claims wait. */
+	if (!dom->contended)
+		dom->wake_in = RPOL_TICK_TIGHT;
+	/*
+	 * Before the first window is cut: who finds a cut window under its member's lock also
+	 * finds the domain contended, and does not take the window to have grown since the
+	 * last calm began.
+	 */
+	WRITE_ONCE(dom->contended, true);
 	list_for_each_entry(mem, &dom->members, link) {
 		entitled += mem->claim.share;
 		share_publish(dom, mem, now);
 	}
 	vtime_set_rate(dom, now, used << RPOL_FRAC_BITS, entitled);
-	/* The next tick may be far off: ticks have to come more often while claims wait. */
-	if (!dom->contended)
-		dom->wake_in = RPOL_TICK_TIGHT;
-	WRITE_ONCE(dom->contended, true);
 	dom->balanced_at = now;
 	dom->due = false;
 	dom->stats.rebalances++;

@@ -133,7 +133,11 @@ u64 rpol_member_window_locked(struct rpol_member *mem, u64 now)
 	struct rpol_domain *dom = mem->dom;
 	u64 since, window;
 
-	if (mem->window == RPOL_NO_WINDOW || READ_ONCE(dom->contended))
+	/*
+	 * Pairs with tighten(): if the domain is calm, @since is when this calm began, or a
+	 * later one.  With an earlier one a window that was just cut would open for good.
+	 */
+	if (mem->window == RPOL_NO_WINDOW || smp_load_acquire(&dom->contended))
 		return mem->window;
 	since = READ_ONCE(dom->calm_since);
 	window = rpol_window_grown(mem->window, READ_ONCE(dom->capacity),

@@ -316,7 +316,11 @@ static void tighten(struct rpol_domain *dom, u64 now)
 	if (tight || !dom->contended)
 		return;
 	WRITE_ONCE(dom->calm_since, now);
-	WRITE_ONCE(dom->contended, false);
+	/*
+	 * Pairs with rpol_member_window_locked(): who sees that the domain is calm again sees
+	 * since when.
+	 */
+	smp_store_release(&dom->contended, false);
 }
 
 /**
