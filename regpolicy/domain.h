@@ -292,6 +292,28 @@ static inline u64 rpol_waited_ns(const struct rpol_domain *dom, u64 now)
 }
 
 /*
+ * Entries that are free, or will be when the victims and the recalled MRs are gone; negative
+ * if more is charged than the RNIC has even then.
+ *
+ * The domain's lock is held, so no MR becomes a victim meanwhile.  But victims are freed
+ * under their member's lock alone.  Their entries are added to @common before they are taken
+ * from @revoking, and the two are read in the other order here.  So they may be counted
+ * twice, but are never missed; if they were missed, idle MRs would be taken in vain.  If they
+ * are counted twice too little is taken, until uncharge() serves the queue.  At worst a member
+ * binds an idle MR of its own once more before it pays a debt.
+ */
+static inline s64 rpol_free_soon(const struct rpol_domain *dom)
+{
+	s64 revoking;
+
+	lockdep_assert_held(&dom->lock);
+	revoking = atomic64_read(&dom->revoking);
+	/* Pairs with the barrier in uncharge(). */
+	smp_rmb();
+	return revoking + atomic64_read(&dom->common);
+}
+
+/*
  * Entries that a member keeps while others wait, except for MRs that have been idle for
  * long (idle.c).  The member's lock is held.
  */

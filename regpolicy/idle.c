@@ -492,7 +492,7 @@ void rpol_over_revoke_locked(struct rpol_domain *dom, u64 entries, u64 now)
  */
 void rpol_watermark_locked(struct rpol_domain *dom, u64 now)
 {
-	s64 left = atomic64_read(&dom->common) + atomic64_read(&dom->revoking);
+	s64 left = rpol_free_soon(dom);
 	struct rpol_member *mem;
 	u64 keep;
 

@@ -599,6 +599,8 @@ static void uncharge(struct rpol_member *mem, u32 entries, bool bound)
 	held = rpol_account_held(&mem->acct);
 	WRITE_ONCE(mem->acct.charged, mem->acct.charged - entries);
 	held -= rpol_account_held(&mem->acct);
+	if (held)
+		atomic64_add(held, &dom->common);
 	if (bound) {
 		rpol_peak_note(&mem->demand, now, mem->bound + mem->waiting,
 			       mem->bound + mem->waiting);
@@ -606,10 +608,13 @@ static void uncharge(struct rpol_member *mem, u32 entries, bool bound)
 	} else {
 		entries = min_t(u64, entries, mem->revoking);
 		mem->revoking -= entries;
+		/*
+		 * @common was raised before.  Pairs with the barrier in rpol_free_soon(), which
+		 * must not miss the entries.
+		 */
+		smp_mb__before_atomic();
 		atomic64_sub(entries, &dom->revoking);
 	}
-	if (held)
-		atomic64_add(held, &dom->common);
 	own = mem->nr_waiters;
 	spin_unlock_bh(&mem->lock);
 

@@ -74,7 +74,7 @@ static bool is_owed(struct rpol_domain *dom, struct rpol_member *mem)
 /* Whether more is charged than the RNIC has; victims and recalled MRs do not count. */
 static bool in_debt(struct rpol_domain *dom)
 {
-	return atomic64_read(&dom->common) + atomic64_read(&dom->revoking) < 0;
+	return rpol_free_soon(dom) < 0;
 }
 
 /* Compares the deficits that the members had when they were put in line; ticks renew them. */
@@ -244,8 +244,7 @@ static enum rpol_verdict serve_first(struct rpol_domain *dom, struct rpol_member
 	if (verdict == RPOL_WAIT_OWN)
 		lack = (s64)(mem->acct.charged + w->entries) - (s64)(mem->acct.max + mem->revoking);
 	else if (verdict == RPOL_WAIT_COMMON && !closed)
-		lack = rpol_admit_need(&mem->acct, w->entries) - atomic64_read(&dom->common) -
-		       atomic64_read(&dom->revoking);
+		lack = rpol_admit_need(&mem->acct, w->entries) - rpol_free_soon(dom);
 	spin_unlock(&mem->lock);
 
 	if (verdict == RPOL_ADMITTED)
@@ -348,7 +347,7 @@ void rpol_order_serve_locked(struct rpol_domain *dom, u64 now)
 		if (verdict == RPOL_WAIT_OWN)
 			forget(dom, mem);
 	}
-	lack = (s64)dom->wanted - atomic64_read(&dom->common) - atomic64_read(&dom->revoking);
+	lack = (s64)dom->wanted - rpol_free_soon(dom);
 	if (lack > 0)
 		rpol_over_revoke_locked(dom, lack, now);
 	tighten(dom, now);

@@ -18,6 +18,8 @@ typedef struct { s64 v; } atomic64_t;
 	__atomic_compare_exchange_n(&(a)->v, old, new, false, __ATOMIC_SEQ_CST, \
 				    __ATOMIC_SEQ_CST)
 #define smp_mb()		__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define smp_mb__before_atomic()	smp_mb()
 #define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 
