@@ -43,7 +43,8 @@ static u64 random_below(struct rpol_domain *dom, u32 below)
 	dom->random ^= dom->random << 13;
 	dom->random ^= dom->random >> 7;
 	dom->random ^= dom->random << 17;
-	return (dom->random >> 32) % below;
+	/* 32-bit kernels cannot divide 64 bits by the operator. */
+	return (u32)(dom->random >> 32) % below;
 }
 
 /* The counter for the entries of a member's MRs of a state. */
