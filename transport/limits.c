@@ -520,8 +520,11 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 			bool *beyond)
 {
 	u64 max = (u64)READ_ONCE(s->server->limits.data_mib) << 20;
-	/* A folio that is more than a copy gives way to whatever waits, and nothing to it. */
-	u64 need = within ? 0 : (u64)has + bytes;
+	/*
+	 * A folio that is more than a copy gives way to whatever waits, and nothing to it.  What
+	 * is in the page cache counts as the copy that is tried next: it is one request.
+	 */
+	u64 need = within ? 0 : rxp_buf_size(has + bytes);
 	struct rxp_budget *b = s->taker->budget;
 	bool fits, own, alone, refused;
 
@@ -544,8 +547,8 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 	b->refused_data += refused;
 	if (fits) {
 		atomic64_add(bytes, &s->data_bytes);
-		/* The one that was put off, or one for which there would have been room as well. */
-		if (need >= s->wanted)
+		/* The one that was put off, or one like it. */
+		if (need == s->wanted)
 			s->wanted = 0;
 	} else if (!within) {
 		rxp_session_put_off(s, need, has);

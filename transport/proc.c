@@ -632,14 +632,18 @@ static int rxp_proc_link_device(struct rxp_device *rdev, const char *name)
 void rxp_proc_name_device(struct rxp_device *rdev)
 {
 	const char *name = rdev->ib->name;
+	unsigned int nofs;
 	int ret;
 
+	/* To reclaim an inode might be to wait for an RNIC that comes back: not before this is over. */
+	nofs = memalloc_nofs_save();
 	mutex_lock(&rxp_proc_devices_lock);
 	ret = rxp_proc_link_device(rdev, name);
 	mutex_unlock(&rxp_proc_devices_lock);
+	memalloc_nofs_restore(nofs);
 	if (ret)
 		pr_warn("rdmafs: %s has no directory in /proc/fs/rdmafs: %s\n", name,
-			ret == -EINVAL ? "another one might have that name" : "no memory");
+			ret == -EINVAL ? "what is no RNIC might have that name" : "no memory");
 }
 
 /**

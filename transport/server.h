@@ -30,8 +30,11 @@
  */
 #define RXP_WANTED_MS		500
 
-/* After so many it is not expected again: three times what its client waits. */
-#define RXP_WANTED_AGAIN_MS	250
+/*
+ * After so many it is not expected again.  Its client waits 80, but sends one after the other what
+ * was put off, and another that is before it may wait for translations.
+ */
+#define RXP_WANTED_AGAIN_MS	1000
 
 /* Messages taken by a completion handler before it lets others run. */
 #define RXP_RECV_BURST		64

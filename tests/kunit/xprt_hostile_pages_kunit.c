@@ -668,17 +668,48 @@ static bool pages_stream_next(struct kunit *test, struct pages_stream *st)
 	return pages_stream_read(test, st, st->slot, SZ_32K);
 }
 
+static struct rdmafs_xprt_session *pages_first(struct kunit *test)
+{
+	struct limits *t = test->priv;
+
+	return list_first_entry(&t->server->sessions, struct rdmafs_xprt_session, link);
+}
+
 /* As if what the first session wants had been put off so long ago, and for the last time. */
 static void pages_wanted(struct kunit *test, u32 since_ms, u32 last_ms)
 {
+	struct rdmafs_xprt_session *s = pages_first(test);
 	struct limits *t = test->priv;
-	struct rdmafs_xprt_session *s = list_first_entry(&t->server->sessions,
-							 struct rdmafs_xprt_session, link);
 
 	spin_lock_bh(&t->server->budget->lock);
 	s->wanted_since = jiffies - msecs_to_jiffies(since_ms);
 	s->wanted_last = jiffies - msecs_to_jiffies(last_ms);
 	spin_unlock_bh(&t->server->budget->lock);
+}
+
+/*
+ * What is put off is remembered since the first time, until it has waited for long enough; and
+ * not for one that is smaller.
+ */
+static void pages_remembered(struct kunit *test, struct pages_stream *st)
+{
+	struct rdmafs_xprt_session *s = pages_first(test);
+	unsigned long since, last;
+
+	pages_wanted(test, RXP_WANTED_MS / 2, RXP_WANTED_MS / 4);
+	since = s->wanted_since;
+	last = s->wanted_last;
+	KUNIT_ASSERT_FALSE(test, pages_stream_read(test, st, PAGES_LARGE, SZ_1M));
+	KUNIT_EXPECT_EQ(test, s->wanted_since, since);
+	KUNIT_EXPECT_TRUE(test, time_after(s->wanted_last, last));
+	KUNIT_ASSERT_FALSE(test, pages_stream_read(test, st, PAGES_LARGE + 1, SZ_512K));
+	KUNIT_EXPECT_EQ(test, s->wanted, SZ_1M);
+	KUNIT_EXPECT_EQ(test, s->wanted_since, since);
+
+	pages_wanted(test, 2 * RXP_WANTED_MS, RXP_WANTED_MS / 4);
+	since = s->wanted_since;
+	KUNIT_ASSERT_FALSE(test, pages_stream_read(test, st, PAGES_LARGE, SZ_1M));
+	KUNIT_EXPECT_TRUE(test, time_after(s->wanted_since, since));
 }
 
 /*
@@ -702,6 +733,7 @@ static void pages_beyond_stream(struct kunit *test)
 		pages_wanted(test, 0, 0);
 		KUNIT_ASSERT_TRUE(test, pages_stream_next(test, &st));
 	}
+	pages_remembered(test, &st);
 	/* For long: the next small one gives way, unless it comes too late for that. */
 	for (round = 0; round < PAGES_ROUNDS; round++) {
 		KUNIT_ASSERT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
