@@ -2,24 +2,28 @@
 /*
  * Sending on a connection.
  *
- * Whoever has something to send hands over a chain of prebuilt work
- * requests.  If the send queue has room it is posted with one doorbell, else
- * it waits its turn on the connection, in order, and the send completion that
- * makes room posts it; no thread waits.  A chain's last work request is
- * signaled, and its completion frees the room of the whole chain.  A *quiet*
- * chain is one SEND of a message that lives as long as the connection, so
- * nobody need know when the device is done with it: it goes unsignaled, and is
- * over as soon as it is posted.  Its room is freed by the next signaled chain;
- * if a quarter of the send queue is taken up without there being one, a quiet
- * chain is signaled for that alone, and is over all the same (a completion comes
- * later than the reply does, and who waits for both waits longer).
+ * A sender hands over a chain of prebuilt work requests.  If the send queue has room, the chain
+ * is posted with one doorbell.  Otherwise it is queued on the connection, in order, and posted by
+ * the send completion that makes room; no thread waits.  A chain's last work request is signaled,
+ * and its completion frees the room of the whole chain.
  *
- * Under load many small messages are made by one task before it sleeps: the
- * calls of one io_submit(), the replies of one burst of requests.  Such a task
- * has plugged its I/O (blk_start_plug()), as for a disk, and what it posts by
- * rxp_post_plugged() goes out together, with one doorbell, when it unplugs or
- * sleeps: as one message, as far as it fits into one of the peer's receives.  So do
- * WRITEs into granted sinks and replies with data, the data before all messages.
+ * A *quiet* chain is one SEND of a message whose buffer lives as long as the connection, so no
+ * caller needs to know when the device is done with it.  It is posted unsignaled, and is over as
+ * soon as it is posted.  Its room is freed by the next signaled chain.  If quiet chains take up a
+ * quarter of the send queue before a signaled chain comes, the last of them is signaled, only to
+ * free their room; it too is over when it is posted.  (A completion comes later than the reply,
+ * and a caller that waited for both would wait longer.)
+ *
+ * Under load, one task makes many small messages before it sleeps: the calls of one io_submit(),
+ * or the replies to one burst of requests.  Such a task has plugged its I/O (blk_start_plug()),
+ * as for a disk.  The chains that it posts by rxp_post_plugged() go out together, with one
+ * doorbell, when it unplugs or sleeps; their messages are joined into one as far as they fit into
+ * one of the peer's receives.  WRITEs into granted sinks and replies with data go out in the same
+ * way, and their data goes before all messages.
+ *
+ * Ownership: a chain and the memory that its work requests name belong to the connection from
+ * rxp_post*() until done() is called.  Lock: rxp_conn.sq_lock guards the send queue, @pending and
+ * @posted.  done(), ops->lost() and ops->room() are called without it.
  */
 #include <linux/blkdev.h>
 #include <linux/slab.h>
@@ -30,8 +34,10 @@ static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc);
 
 /**
  * rxp_chain_init - begin an empty chain
- * @chain: to initialise
- * @done:  called once the device is done with the chain
+ * @chain: the chain to initialise
+ * @done:  called once, when the device is done with the chain
+ *
+ * Context: Any.
  */
 void rxp_chain_init(struct rxp_chain *chain,
 		    void (*done)(struct rxp_chain *chain, bool ok))
@@ -48,19 +54,19 @@ void rxp_chain_init(struct rxp_chain *chain,
 }
 
 /**
- * rxp_chain_quiet - nobody has to know when the device is done with a chain
- * @conn:  where it will be posted
- * @chain: complete.  If it is no more than a SEND, then of a message in a
- *	   buffer that stays mapped until the connection is destroyed.  The
- *	   buffer is written again only once the peer has shown that it got the
- *	   message: what may be sent again by then is dropped unseen, whatever it
- *	   says.
- * @bytes: of the message
+ * rxp_chain_quiet - mark a chain quiet if no caller needs to know when it is done
+ * @conn:  the connection that it will be posted on
+ * @chain: a complete chain.  If it is only a SEND, its message must be in a buffer that stays
+ *	   mapped until the connection is destroyed.  The buffer may be written again only after
+ *	   the peer has shown that it got the message: if the device sends it once more after
+ *	   that, the peer drops it without looking at its contents.
+ * @bytes: length of the message
  *
- * iWARP devices may send unsignaled pages by reference (siw), and so hand
- * them to TCP when the connection, and its mapping, is long gone.
+ * An iWARP device may send unsignaled pages by reference (siw does), and may hand them to TCP
+ * long after the connection and its mapping are gone.  There, a message of a page or more is not
+ * made quiet.
  *
- * Any context, also when the connection is being destroyed.
+ * Context: Any, also while the connection is being destroyed.
  */
 void rxp_chain_quiet(const struct rxp_conn *conn, struct rxp_chain *chain, u32 bytes)
 {
@@ -69,8 +75,10 @@ void rxp_chain_quiet(const struct rxp_conn *conn, struct rxp_chain *chain, u32 b
 
 /**
  * rxp_chain_add - append a work request
- * @chain: not posted
- * @wr:	   stays where it is until the chain is posted
+ * @chain: not posted yet
+ * @wr:    must stay valid until the chain is posted
+ *
+ * Context: Any; the caller owns @chain.
  */
 void rxp_chain_add(struct rxp_chain *chain, struct ib_send_wr *wr)
 {
@@ -86,9 +94,11 @@ void rxp_chain_add(struct rxp_chain *chain, struct ib_send_wr *wr)
 
 /**
  * rxp_chain_reg - append the registration of an MR
- * @chain: not posted; its last work request is to be signaled: not a quiet one
- * @mr:	   idle until the chain is posted; one for each chain
- * @wr:	   of rxp_mr_map()
+ * @chain: not posted yet; its last work request will be signaled, so it must not be a quiet one
+ * @mr:    idle until the chain is posted; at most one MR for each chain
+ * @wr:    the REG_MR, as rxp_mr_map() prepared it
+ *
+ * Context: Any; the caller owns @chain and @mr.
  */
 void rxp_chain_reg(struct rxp_chain *chain, struct rxp_mr *mr, struct ib_reg_wr *wr)
 {
@@ -96,7 +106,10 @@ void rxp_chain_reg(struct rxp_chain *chain, struct rxp_mr *mr, struct ib_reg_wr 
 	rxp_chain_add(chain, &wr->wr);
 }
 
-/* A chain enters a live connection: posted now, or later, but never given up unseen. */
+/*
+ * A chain enters a live connection: it is posted now or later, and its done() will be called.
+ * @conn->sq_lock held.
+ */
 static void rxp_chain_enter(struct rxp_conn *conn, struct rxp_chain *chain)
 {
 	lockdep_assert_held(&conn->sq_lock);
@@ -107,7 +120,7 @@ static void rxp_chain_enter(struct rxp_conn *conn, struct rxp_chain *chain)
 		rxp_mr_posted(chain->mr, conn);
 }
 
-/* Its end.  It may be used again, or freed, when this returns. */
+/* End a chain.  When this returns, its owner may have used it again or freed it. */
 static void rxp_chain_over(struct rxp_chain *chain, bool ok)
 {
 	if (chain->mr)
@@ -116,12 +129,12 @@ static void rxp_chain_over(struct rxp_chain *chain, bool ok)
 }
 
 enum rxp_posted {
-	RXP_POSTED,		/* or it waits for room: done() will be called */
-	RXP_POSTED_OVER,	/* quiet, and posted: the caller calls done() */
+	RXP_POSTED,		/* posted, or waiting for room: done() will be called */
+	RXP_POSTED_OVER,	/* quiet and posted: the caller calls rxp_chain_over() */
 	RXP_POSTED_LOST,	/* the connection is lost; done() will be called */
 };
 
-/* Take a chain's room, and see to it that its end gives that back. */
+/* Take a chain's room in the send queue, and arrange for its completion to give that back. */
 static void rxp_chain_ready(struct rxp_conn *conn, struct rxp_chain *chain)
 {
 	struct ib_send_wr *wr;
@@ -132,7 +145,7 @@ static void rxp_chain_ready(struct rxp_conn *conn, struct rxp_chain *chain)
 			rxp_count(conn->stats, msgs_sent);
 			WRITE_ONCE(conn->sent, conn->sent + 1);
 		}
-		/* Else siw may still send from there when the chain is done. */
+		/* Otherwise siw may still send from its pages when the chain is done. */
 		if (conn->by_reference && wr->opcode == IB_WR_RDMA_WRITE)
 			wr->send_flags |= IB_SEND_SIGNALED;
 	}
@@ -160,13 +173,13 @@ static enum rxp_posted rxp_post_locked(struct rxp_conn *conn, struct rxp_chain *
 		list_add_tail(&chain->link, &conn->posted);
 	if (likely(!ib_post_send(conn->qp, chain->first, &bad)))
 		return chain->quiet ? RXP_POSTED_OVER : RXP_POSTED;
-	/* Part of it may be on its way: that it is over is known when the QP is gone. */
+	/* Part of the chain may be on its way: it is over only when the QP is destroyed. */
 	if (chain->quiet)
 		list_add_tail(&chain->link, &conn->posted);
 	return RXP_POSTED_LOST;
 }
 
-/* Under sq_lock, on a live connection: post, or wait for room. */
+/* Post a chain, or queue it until there is room.  @conn is alive, its sq_lock held. */
 static enum rxp_posted rxp_post_or_queue(struct rxp_conn *conn, struct rxp_chain *chain)
 {
 	rxp_chain_enter(conn, chain);
@@ -181,11 +194,11 @@ static enum rxp_posted rxp_post_or_queue(struct rxp_conn *conn, struct rxp_chain
  * @conn:  the connection
  * @chain: at least one work request, at most three quarters of the send queue
  *
- * Any context but hard interrupt.  Never sleeps.
+ * Context: Any but hard interrupt; does not sleep.  Takes @conn->sq_lock; may call done() and
+ * ops->lost().
  *
- * Return: 0: done() will be called, once, or was already if the chain is
- * quiet; -ENOTCONN: the connection is dead, the chain was not touched, done()
- * will not be called.
+ * Return: 0: done() will be called once; if the chain is quiet, that may have happened already.
+ * -ENOTCONN: the connection is dead, the chain was not touched, and done() will not be called.
  */
 int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain)
 {
@@ -206,16 +219,17 @@ int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain)
 }
 
 /**
- * rxp_post_behind - post a chain whose end must not come before that of earlier ones
+ * rxp_post_behind - post a chain that must not end before those posted earlier
  * @conn:  the connection, dead or alive
  * @chain: not a quiet one
  *
- * On a connection that is dead it is not posted, but given back after what was.
+ * On a dead connection the chain is not posted.  It is given back, with ok = false, after all
+ * chains that were posted.
  *
- * Any context but hard interrupt.  Never sleeps.
+ * Context: Any but hard interrupt; does not sleep.  Takes @conn->sq_lock.
  *
- * Return: 0: done() will be called, once; -ENOTCONN: all that was posted is over, the
- * chain was not touched, done() will not be called.
+ * Return: 0: done() will be called once.  -ENOTCONN: all chains of the connection are over, this
+ * one was not touched, and done() will not be called.
  */
 int rxp_post_behind(struct rxp_conn *conn, struct rxp_chain *chain)
 {
@@ -236,11 +250,11 @@ int rxp_post_behind(struct rxp_conn *conn, struct rxp_chain *chain)
 	return over ? -ENOTCONN : 0;
 }
 
-/* What a task has made and not posted yet. */
+/* The chains that a task has handed over plugged, and that are not posted yet. */
 struct rxp_plug {
 	struct blk_plug_cb cb;
-	struct list_head chains;	/* NULL pointers until one comes, and is counted */
-	u32 bytes;			/* of their RDMA WRITEs */
+	struct list_head chains;	/* zeroed until the first chain, which counts in @plugged */
+	u32 bytes;			/* in the RDMA WRITEs of @chains */
 };
 
 static void rxp_chains_done(struct list_head *list, bool ok)
@@ -254,13 +268,13 @@ static void rxp_chains_done(struct list_head *list, bool ok)
 }
 
 /**
- * rxp_send_limit - from now on messages may travel in one another
- * @conn: conn->cm is what the peer said of its receives
+ * rxp_send_limit - from now on messages may be joined into one
+ * @conn: conn->cm holds what the peer said of its receives
  *
- * On iWARP less than a page, too: as for a message by itself, siw must not take it for
- * pages.
+ * On iWARP, a joined message stays below a page as well: as with a single message, siw must not
+ * send it as pages by reference.
  *
- * Any context, before anything but the HELLO is sent.
+ * Context: Any, before anything but the HELLO is sent.
  */
 void rxp_send_limit(struct rxp_conn *conn)
 {
@@ -280,9 +294,9 @@ static u32 rxp_send_bytes(const struct ib_send_wr *wr)
 }
 
 /*
- * Under sq_lock: let @wr's message travel in @head's, which is not posted yet,
- * if there is room for it.  @head's list of what to send moves to conn->joined,
- * where it may grow: it is the last one there, *@used entries long in all.
+ * Join @wr's message to @head's, which is not posted yet, if there is room for it.  @head's list
+ * of entries moves to conn->joined, where it can grow: it is the last list there, and *@used
+ * counts the entries of all lists there.  @conn->sq_lock held.
  */
 static bool rxp_send_join(struct rxp_conn *conn, struct ib_send_wr *head,
 			  const struct ib_send_wr *wr, u32 *used)
@@ -308,12 +322,14 @@ static bool rxp_send_join(struct rxp_conn *conn, struct ib_send_wr *head,
 }
 
 /*
- * Under sq_lock: post with one doorbell as many of the chains in @list as there is
- * room for, and move the quiet ones to @over.  Their messages, if they fit into one
- * another's buffer, travel as one.  The RDMA WRITEs of all come first: so the peer
- * gets the messages in one burst, is roused once for it, and its replies make a burst
- * again; the queue pair executes in order, so a chain's last completion says of its
- * WRITEs what it did.  False: the connection is lost.
+ * Post with one doorbell as many of the chains in @list as there is room for, and move the quiet
+ * ones to @over.  Messages that fit into one receive of the peer's are joined into one.
+ *
+ * The RDMA WRITEs of all chains come first.  So the peer gets the messages in one burst and is
+ * woken once for it, and its replies form a burst again.  A chain's last completion still covers
+ * its WRITEs, as the queue pair executes in order.
+ *
+ * Returns false if the connection is lost.  @conn is alive, its sq_lock held.
  */
 static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 			      struct list_head *over)
@@ -355,14 +371,14 @@ static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 	rxp_count(conn->stats, doorbells);
 	if (likely(!ib_post_send(conn->qp, writes, &bad)))
 		return true;
-	/* As for one chain. */
+	/* As in rxp_post_locked(): the quiet ones too are over only when the QP is destroyed. */
 	list_splice_tail_init(over, &conn->posted);
 	return false;
 }
 
 /*
- * Under sq_lock, on a live connection: post in order what waits for room, as
- * far as there is some.  Quiet chains go to @over.  False: the connection is lost.
+ * Post chains that wait for room, in order, as far as there is room.  Quiet ones go to @over.
+ * Returns false if the connection is lost.  @conn is alive, its sq_lock held.
  */
 static bool rxp_post_pending(struct rxp_conn *conn, struct list_head *over)
 {
@@ -385,7 +401,10 @@ static bool rxp_post_pending(struct rxp_conn *conn, struct list_head *over)
 	return true;
 }
 
-/* Post what a task has plugged.  Its chains are over, or wait, or have failed. */
+/*
+ * Post the chains that a task has plugged.  Afterwards each is posted, over, or waiting for room;
+ * on a dead connection all end with ok = false.
+ */
 static void rxp_plug_post(struct rxp_conn *conn, struct rxp_plug *plug)
 {
 	bool lost = false;
@@ -406,23 +425,27 @@ static void rxp_plug_post(struct rxp_conn *conn, struct rxp_plug *plug)
 	rxp_chains_done(&plug->chains, false);
 }
 
-/* Process context, but the task may be about to sleep: must not itself. */
+/* Process context; must not sleep, as the task may be about to. */
 static void rxp_unplug(struct blk_plug_cb *cb, bool from_schedule)
 {
 	struct rxp_plug *plug = container_of(cb, struct rxp_plug, cb);
 	struct rxp_conn *conn = cb->data;
 
-	/* Else it was made when the connection was dead, and that may be gone. */
+	/* Without chains, @conn was dead when this was made, and it may be freed by now. */
 	if (plug->chains.next) {
 		rxp_plug_post(conn, plug);
 
 		spin_lock_bh(&conn->sq_lock);
 		conn->plugged--;
-		/* The connection's end takes the lock once more when it finds this. */
+		/*
+		 * rxp_conn_kill() takes this lock once more after it has seen @plugged 0: @conn
+		 * stays until then.
+		 */
 		spin_unlock_bh(&conn->sq_lock);
 		/*
-		 * Pairs with the waiter's queueing itself before it looks: wake_up_var()
-		 * looks unlocked, and only at the address.
+		 * Pairs with the waiter in rxp_conn_kill(), which queues itself before it reads
+		 * @plugged: wake_up_var() looks for waiters without a lock, and uses only the
+		 * address.
 		 */
 		smp_mb();
 		wake_up_var(&conn->plugged);
@@ -430,7 +453,7 @@ static void rxp_unplug(struct blk_plug_cb *cb, bool from_schedule)
 	kfree(plug);
 }
 
-/* What a chain's RDMA WRITEs write. */
+/* Bytes that a chain's RDMA WRITEs write. */
 static u32 rxp_chain_data(const struct rxp_chain *chain)
 {
 	const struct ib_send_wr *wr;
@@ -444,9 +467,11 @@ static u32 rxp_chain_data(const struct rxp_chain *chain)
 /**
  * rxp_post_plugged - post a chain when the task unplugs; at once if it has not plugged
  * @conn:  the connection
- * @chain: as for rxp_post(); nothing may be posted later that must come after it
+ * @chain: as for rxp_post(); nothing that must come after it may be posted before the unplug
  *
- * Process context.  Never sleeps.  Data of more than RXP_PLUG_MAX does not wait.
+ * Data of RXP_PLUG_MAX bytes or more is posted without waiting for the unplug.
+ *
+ * Context: Process context; does not sleep.  Takes @conn->sq_lock.
  *
  * Return: as rxp_post().
  */
@@ -464,7 +489,10 @@ int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain)
 	dead = rxp_conn_is_dead(conn);
 	if (!dead && !plug->chains.next) {
 		INIT_LIST_HEAD(&plug->chains);
-		/* No reference: the last one is not to be dropped by who is about to sleep. */
+		/*
+		 * A count and not a reference: a task about to sleep must not drop the last
+		 * reference, as that may sleep.
+		 */
 		conn->plugged++;
 	}
 	if (!dead) {
@@ -479,8 +507,8 @@ int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain)
 }
 
 /*
- * Room for @frees more: post what waits for it, unless the connection is @lost.
- * @chain, unless it is NULL, has been executed.
+ * Give the send queue room for @frees more work requests, and post chains that wait for room
+ * unless the connection is @lost.  @chain is the one that has completed, or NULL.
  */
 static void rxp_sq_room(struct rxp_conn *conn, struct rxp_chain *chain, u32 frees, bool lost)
 {
@@ -507,14 +535,14 @@ static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
 	struct rxp_chain *chain = container_of(wc->wr_cqe, struct rxp_chain, cqe);
 	bool ok = wc->status == IB_WC_SUCCESS;
 
-	/* As if it had not come: the chain stands until its connection ends. */
+	/* For tests: as if no completion had come.  The chain stays until its connection ends. */
 	if (rdmafs_test_fail("wc_chain", chain->conn->slots))
 		return;
 	rxp_sq_room(chain->conn, chain, chain->frees, !ok);
 	rxp_chain_over(chain, ok);
 }
 
-/* Of as many quiet chains as there may be without this. */
+/* Frees the room of the @sq_quiet_max quiet chains before the signaled one, with its own. */
 static void rxp_wc_quiet(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rxp_conn *conn = container_of(wc->wr_cqe, struct rxp_conn, quiet_cqe);
@@ -522,7 +550,10 @@ static void rxp_wc_quiet(struct ib_cq *cq, struct ib_wc *wc)
 	rxp_sq_room(conn, NULL, conn->sq_quiet_max, wc->status != IB_WC_SUCCESS);
 }
 
-/* A work request inside a chain, or an unsignaled quiet one, failed; or is done (iWARP). */
+/*
+ * A work request inside a chain, or an unsignaled quiet one, has failed; or, on iWARP, an RDMA
+ * WRITE has been executed.
+ */
 static void rxp_wc_err(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rxp_conn *conn = container_of(wc->wr_cqe, struct rxp_conn, err_cqe);
@@ -536,8 +567,10 @@ static void rxp_wc_err(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /**
- * rxp_send_init - begin with nothing to send
+ * rxp_send_init - initialise the sending side of a connection
  * @conn: being allocated
+ *
+ * Context: Any; @conn is not shared yet.
  */
 void rxp_send_init(struct rxp_conn *conn)
 {
@@ -558,14 +591,14 @@ static const struct rxp_chain *rxp_send_first(struct rxp_conn *conn)
 }
 
 /**
- * rxp_send_oldest - what the device is to be done with next
+ * rxp_send_oldest - find the chain that the device is to complete next
  * @conn: the connection
  *
- * Quiet chains, which nobody waits for, do not count until one has to wait for room.
+ * Quiet chains have no waiter, so they do not count unless they have to wait for room.
  *
- * Any context but hard interrupt.
+ * Context: Any but hard interrupt; takes @conn->sq_lock.
  *
- * Return: the serial number of a chain, no other's of this connection; 0: there is none.
+ * Return: the chain's serial number, which is unique on this connection; 0 if there is none.
  */
 u64 rxp_send_oldest(struct rxp_conn *conn)
 {
@@ -580,15 +613,17 @@ u64 rxp_send_oldest(struct rxp_conn *conn)
 }
 
 /**
- * rxp_send_stands - has the peer not taken for long what it is to take next?
+ * rxp_send_stands - has the peer let the oldest chain stand for too long?
  * @conn:   the connection
- * @before: that was handed over before then, and the device has been done with nothing
- *	    since, in jiffies; each RDMA WRITE of iWARP is something
- * @ever:   or it was handed over before then, whatever has moved
+ * @before: in jiffies: the chain was handed over before this time, and nothing of the connection
+ *	    has completed since; on iWARP each RDMA WRITE counts as a completion
+ * @ever:   in jiffies: or the chain was handed over before this time, whatever has completed
  *
- * Quiet chains count as for rxp_send_oldest().  Any context but hard interrupt.
+ * Quiet chains count as in rxp_send_oldest().
  *
- * Return: its number if it is so, else 0.
+ * Context: Any but hard interrupt; takes @conn->sq_lock.
+ *
+ * Return: the chain's serial number if either is true, else 0.
  */
 u64 rxp_send_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever)
 {
@@ -606,14 +641,15 @@ u64 rxp_send_stands(struct rxp_conn *conn, unsigned long before, unsigned long e
 }
 
 /**
- * rxp_send_end - give back what has had no completion, and will have none
- * @conn: dead; its queues are gone
+ * rxp_send_end - give back the chains that have had no completion and will have none
+ * @conn: dead; its queues are destroyed
  *
- * Process context.  What could not be posted, or only in part, and what siw says
- * nothing of: a send that failed leaves it idle with work in its queue, which a
- * QP that goes to ERROR by way of CLOSING does not flush
- * (siw_qp_nextstate_from_close() in 6.12).  What comes meanwhile by rxp_post_behind()
- * is given back after it.
+ * There are chains that were not posted, or only in part, and chains that siw has dropped
+ * silently: after a failed send, siw can be idle with work left in its queue, and a QP that goes
+ * to ERROR by way of CLOSING does not flush that (siw_qp_nextstate_from_close() in 6.12).  A
+ * chain that rxp_post_behind() adds meanwhile is given back after the others.
+ *
+ * Context: Process context; takes @conn->sq_lock, and calls done() without it.
  */
 void rxp_send_end(struct rxp_conn *conn)
 {
@@ -633,10 +669,12 @@ void rxp_send_end(struct rxp_conn *conn)
 
 /**
  * rxp_fill_send - prepare a SEND
- * @wr:	      to fill in
- * @sge:      what to send
- * @nr_sge:   entries
- * @inv_rkey: the peer's key to invalidate with it, 0 for none
+ * @wr:       the work request to fill in
+ * @sge:      the data to send
+ * @nr_sge:   entries of @sge
+ * @inv_rkey: key of the peer's to invalidate with the SEND, 0 for none
+ *
+ * Context: Any.
  */
 void rxp_fill_send(struct ib_send_wr *wr, struct ib_sge *sge, int nr_sge, u32 inv_rkey)
 {
@@ -649,8 +687,10 @@ void rxp_fill_send(struct ib_send_wr *wr, struct ib_sge *sge, int nr_sge, u32 in
 
 /**
  * rxp_fill_inv - prepare a LOCAL_INV
- * @wr:	  to fill in
+ * @wr:   the work request to fill in
  * @rkey: our key
+ *
+ * Context: Any.
  */
 void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
 {
@@ -659,23 +699,28 @@ void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
 	wr->ex.invalidate_rkey = rkey;
 }
 
-/* Bytes of an RDMA WRITE whose completion is to show that the peer takes what is sent. */
+/* Bytes of one RDMA WRITE on iWARP, whose completion shows that the peer still takes data. */
 #define RXP_WRITE_TOLD	SZ_256K
 
 /**
  * rxp_build_writes - prepare the RDMA WRITEs for a run of data
- * @pool: whose local key is used
+ * @pool: the pool whose local key is used
  * @sgl:  the data, DMA mapped
  * @len:  bytes
  * @sge:  room for as many entries as @sgl has
- * @wr:	  room for one for each RXP_SGE_MIN entries
+ * @wr:   room for one work request for each RXP_SGE_MIN entries
  *
- * What lies side by side is one entry: of a huge page or a large folio all of a
- * request is, and goes by one RDMA WRITE.  Not on rxe: it lets 128 packets travel
- * unacknowledged and asks for an acknowledgment at a message's end, inside one only
- * after 65, so that 1 MiB in one WRITE takes 12 round trips where 16 WRITEs take 8.
- * And on iWARP not of more than RXP_WRITE_TOLD, as far as there is room for more WRITEs:
- * a folio is one entry, whatever its size.  Any context.
+ * Adjacent pieces become one entry: all of a request in a huge page or a large folio goes in one
+ * RDMA WRITE.
+ *
+ * Not on rxe: it lets 128 packets travel unacknowledged.  It asks for an acknowledgment at a
+ * message's end, and inside a message only after 65 packets.  So 1 MiB takes 12 round trips in
+ * one WRITE, but 8 in 16 WRITEs.
+ *
+ * On iWARP, a WRITE is of RXP_WRITE_TOLD bytes at most, as far as @wr has room for more WRITEs;
+ * but an entry is not split, so a folio goes whole, whatever its size.
+ *
+ * Context: Any.
  *
  * Return: work requests used.  rxp_aim_writes() gives them their target.
  */
@@ -716,10 +761,12 @@ u32 rxp_build_writes(const struct rxp_pool *pool, struct scatterlist *sgl, u32 l
 
 /**
  * rxp_aim_writes - give prepared RDMA WRITEs their target
- * @wr:	  the work requests
- * @nr:	  how many
- * @iova: where the first byte goes
+ * @wr:   the work requests
+ * @nr:   how many
+ * @iova: the target of the first byte
  * @rkey: the peer's key
+ *
+ * Context: Any.
  */
 void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, u64 iova, u32 rkey)
 {
@@ -741,7 +788,10 @@ static void rxp_ctl_done(struct rxp_chain *chain, bool ok)
 	struct rxp_ctl *ctl = container_of(chain, struct rxp_ctl, chain);
 	struct rxp_conn *conn = ctl->conn;
 
-	/* There is a full barrier in it: who finds it busy still has said so, and is seen. */
+	/*
+	 * A full barrier in this orders the clear before the test of ctl_short: if rxp_ctl_get()
+	 * still finds the buffer busy, its ctl_short is seen here.
+	 */
 	clear_and_wake_up_bit(0, &ctl->busy);
 	if (ok && test_and_clear_bit(0, &conn->ctl_short))
 		conn->ops->room(conn);
@@ -751,10 +801,10 @@ static void rxp_ctl_done(struct rxp_chain *chain, bool ok)
  * rxp_ctl_init - allocate and map the buffers for messages of no slot
  * @conn: has its device
  *
- * Process context.
+ * Context: Process context, may sleep.
  *
- * Return: 0 or -ENOMEM; rxp_ctl_unmap() undoes either, but for the memory, which
- * goes with the connection.
+ * Return: 0 or -ENOMEM.  In either case rxp_ctl_unmap() undoes the mapping; the memory is freed
+ * with the connection.
  */
 int rxp_ctl_init(struct rxp_conn *conn)
 {
@@ -780,6 +830,8 @@ int rxp_ctl_init(struct rxp_conn *conn)
 /**
  * rxp_ctl_unmap - undo the mapping of rxp_ctl_init()
  * @conn: killed, or never used
+ *
+ * Context: Process context.
  */
 void rxp_ctl_unmap(struct rxp_conn *conn)
 {
@@ -790,19 +842,22 @@ void rxp_ctl_unmap(struct rxp_conn *conn)
 				    sizeof(conn->ctl[i].msg), DMA_TO_DEVICE);
 }
 
-/* One that is free, or an errno of rxp_ctl_send()'s.  Under conn->sq_lock. */
+/* A free buffer, or an ERR_PTR with an errno of rxp_ctl_send()'s.  @conn->sq_lock held. */
 static struct rxp_ctl *rxp_ctl_get(struct rxp_conn *conn)
 {
 	int i;
 
-	/* The lock and the test keep the device from going under our hands. */
+	/* The lock and this test keep the device from being removed while the caller uses it. */
 	if (rxp_conn_is_dead(conn))
 		return ERR_PTR(-ENOTCONN);
 	for (i = 0; i < 2 * RXP_RECV_RESERVE; i++) {
-		/* All are busy: once more, so that nobody frees the last one unnoticed. */
+		/*
+		 * All are busy: set ctl_short and look once more, so that none is freed
+		 * unnoticed.
+		 */
 		if (i == RXP_RECV_RESERVE) {
 			set_bit(0, &conn->ctl_short);
-			/* Pairs with that between the two in rxp_ctl_done(). */
+			/* Pairs with the barrier in rxp_ctl_done(), between its two bits. */
 			smp_mb__after_atomic();
 		}
 		if (!test_and_set_bit_lock(0, &conn->ctl[i % RXP_RECV_RESERVE].busy))
@@ -811,7 +866,7 @@ static struct rxp_ctl *rxp_ctl_get(struct rxp_conn *conn)
 	return ERR_PTR(-EBUSY);
 }
 
-/* Post it, its work request filled in.  Under conn->sq_lock. */
+/* Post a buffer whose work request is filled in.  ctl->conn->sq_lock held. */
 static enum rxp_posted rxp_ctl_post(struct rxp_ctl *ctl)
 {
 	rxp_chain_init(&ctl->chain, rxp_ctl_done);
@@ -823,14 +878,15 @@ static enum rxp_posted rxp_ctl_post(struct rxp_ctl *ctl)
  * rxp_ctl_send - send a CONTROL or NOTIFY that belongs to no slot
  * @conn: the connection
  * @type: RXP_CONTROL or RXP_NOTIFY
- * @op:	  its op
- * @body: what follows the header
- * @len:  its length
+ * @op:   its op
+ * @body: the struct that follows the header
+ * @len:  bytes of @body, may be 0
  *
- * Any context but hard interrupt.
+ * Context: Any but hard interrupt; does not sleep.  Takes @conn->sq_lock.
  *
- * Return: 0; -ENOTCONN; -EBUSY: as many as the peer has room for are on their
- * way; conn->ops->room() will be called.
+ * Return: 0; -ENOTCONN: the connection is dead; -EBUSY: as many such messages as the peer has
+ * receives for are on their way, and conn->ops->room() will be called; -EMSGSIZE: @len is too
+ * large.
  */
 int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 len)
 {
@@ -864,11 +920,13 @@ int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 le
  * rxp_ctl_send_keys - send a RECALL or RETURN
  * @conn:  the connection
  * @type:  RXP_CONTROL or RXP_NOTIFY
- * @op:	   its op
- * @rkeys: of the grants
- * @nr:	   how many, 1..RXP_WIRE_KEYS
+ * @op:    its op
+ * @rkeys: the keys of the grants
+ * @nr:    how many, 1..RXP_WIRE_KEYS
  *
- * Context and return: as rxp_ctl_send().
+ * Context: as rxp_ctl_send().
+ *
+ * Return: as rxp_ctl_send().
  */
 int rxp_ctl_send_keys(struct rxp_conn *conn, u8 type, u8 op, const u32 *rkeys, u32 nr)
 {
@@ -883,12 +941,13 @@ int rxp_ctl_send_keys(struct rxp_conn *conn, u8 type, u8 op, const u32 *rkeys, u
 }
 
 /**
- * rxp_ctl_rtr - give the peer's device something to look at
+ * rxp_ctl_rtr - send the peer's device the ready-to-receive frame
  * @conn: the connection, over iWARP
  *
- * An RDMA WRITE of nothing, as the ready-to-receive frame of RFC 6581 is: the
- * peer's software hears nothing of it, and siw looks at no key for it.  Any context
- * but hard interrupt.
+ * This is an RDMA WRITE of no bytes, as in RFC 6581: the peer's software does not see it, and siw
+ * checks no key for it.
+ *
+ * Context: Any but hard interrupt; takes @conn->sq_lock.
  */
 void rxp_ctl_rtr(struct rxp_conn *conn)
 {
@@ -908,11 +967,11 @@ void rxp_ctl_rtr(struct rxp_conn *conn)
 }
 
 /**
- * rxp_ctl_flush - wait until what rxp_ctl_send() sent has arrived
+ * rxp_ctl_flush - wait until the device is done with the messages of rxp_ctl_send()
  * @conn:    the connection
  * @timeout: in jiffies, for each message
  *
- * Process context.
+ * Context: Process context, sleeps.
  */
 void rxp_ctl_flush(struct rxp_conn *conn, unsigned long timeout)
 {
