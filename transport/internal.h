@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files of transport share.
+ * Declarations that the files of transport share.
  *
- * Objects, and who keeps whom alive:
+ * Objects, and the references that keep them alive:
  *
  *	rxp_device   one RNIC, from ib_client's add to its remove; holds the
- *		     policy's domain.  Removal waits for all pools to go.
+ *		     policy's domain.  Removal waits until all pools are gone.
  *	rxp_pool     protection domain, member of the policy's domain, idle MRs
- *		     and idle data buffers.  A mount keeps one for as long as
- *		     it stays on the same device; a server's session gets that
- *		     of its connection 0, which the others join (design,
- *		     rule 5).  References: the owner, each connection on it.
- *	rxp_conn     a queue pair and its receives.  The queue pair goes in
- *		     rxp_conn_destroy(), by the owner's worker, after a drain;
- *		     the struct and its receive buffers go with the last
- *		     reference, since requests read bodies where they arrived.
- *	rxp_chain    work requests posted with one doorbell, embedded in what
+ *		     and idle data buffers.  A mount keeps its pool as long as it
+ *		     stays on the same device.  A session on a server uses the
+ *		     pool of its connection 0, which its other connections join
+ *		     (design, rule 5).  References: the owner's, and one for each
+ *		     connection, request and grant on it.
+ *	rxp_conn     a queue pair and its receives.  The owner's worker drains and
+ *		     destroys the queue pair (rxp_conn_kill()) and lets go of the
+ *		     device (rxp_conn_destroy()).  The struct and its receive
+ *		     buffers go with the last reference, since requests read
+ *		     bodies where they arrived.
+ *	rxp_chain    work requests posted with one doorbell, embedded in the object
  *		     they belong to.  done() is called exactly once: by the
- *		     completion of the last one, or after the drain, or, if
- *		     nobody has to know (send.c, "quiet"), when it is posted.
+ *		     completion of the last one; or after the drain; or, if the
+ *		     chain is quiet (send.c), when it is posted.
  *
  * Locks, outermost first:
  *
@@ -28,8 +30,8 @@
  *	rxp_pool.lock
  *	rxp_threads.lock
  *
- * All of them are spinlocks that disable softirqs: completions come in softirq
- * on the client, in process context on the server.
+ * All of them but rdmafs_xprt.recover are spinlocks that disable softirqs: completions come in
+ * softirq on the client, in process context on the server.
  */
 #ifndef RDMAFS_TRANSPORT_INTERNAL_H
 #define RDMAFS_TRANSPORT_INTERNAL_H
@@ -54,30 +56,32 @@
 #define RXP_CTL_MAX	64
 #define RXP_SLOT_BUF	(RXP_MSG_MAX + RXP_CTL_MAX)
 
-/* Scatter/gather entries of one RDMA WRITE: more need more memory in each queue entry. */
+/* Scatter/gather entries of one RDMA WRITE: more would need more memory in each queue entry. */
 #define RXP_WRITE_SGE	16
 
-/* Bytes of RDMA WRITEs for which a doorbell waits at most: rxp_post_plugged(). */
+/* Bytes of plugged RDMA WRITEs at which rxp_post_plugged() rings the doorbell at once. */
 #define RXP_PLUG_MAX	SZ_1M
 
-/* Scatter/gather entries of the messages of one doorbell that travel in others. */
+/* Scatter/gather entries of the messages joined by one doorbell: rxp_conn.joined. */
 #define RXP_JOINED	64
 
-/* Seconds after which an idle MR or data buffer is given back. */
+/*
+ * Seconds after which an idle data buffer is freed, and a client returns a grant it does not use.
+ */
 #define RXP_IDLE_SECS	5
 
 /*
- * So often is a packet, or a SEND that found no receive, sent again.  More is "for
- * ever", on rxe at least, so a server takes no client whose queue pair would do so.
+ * How often a packet, or a SEND that found no receive, is sent again.  A larger value means "for
+ * ever", on rxe at least, so a server refuses a client whose queue pair would use one.
  */
 #define RXP_RETRY_COUNT	6
 
-/* Time after which a session without a message ends (design, section 6). */
+/* Milliseconds after which a session without a message ends (design, section 6). */
 #define RXP_LEASE_MS	30000
 
 /* ------------------------------------------------------------------ counters */
 
-/* Names in /proc stand in proc.c, in this order; Documentation/ABI describes them. */
+/* The names in /proc are in proc.c, in this order; Documentation/ABI describes them. */
 enum rxp_stat {
 	RXP_STAT_calls,
 	RXP_STAT_replies,
@@ -124,8 +128,8 @@ enum rxp_stat {
 
 /**
  * struct rxp_stats - a set of counters
- * @v:	   the counters
- * @pools: pools that count here and are not gone yet
+ * @v:     the counters, by enum rxp_stat
+ * @pools: pools that count here and are not freed yet
  */
 struct rxp_stats {
 	u64 __percpu *v;
@@ -149,30 +153,56 @@ static inline void rxp_stat_add(struct rxp_stats *st, enum rxp_stat i, u64 n)
 
 struct rxp_proc_dir;
 
+/**
+ * struct rxp_device - one RNIC
+ * @ib:         the device of the RDMA core
+ * @domain:     the policy's domain
+ * @tick:       calls rpol_domain_tick()
+ * @tick_lock:  guards @tick_due and the queueing of @tick; a leaf
+ * @tick_due:   when @tick is due, in jiffies, while it is queued
+ * @proc:       its directory, or NULL; this and the next two: proc.c's rxp_proc_devices_lock
+ * @proc_name:  the name that @proc was last made under
+ * @proc_link:  in proc.c's list of devices
+ * @ref:        one until removal, one for each pool, and those of rxp_device_get()
+ * @rcu:        for rxp_device_get(), which may look just now
+ * @unused:     completed when the last reference is dropped
+ * @removed:    removal has begun; set once, read without a lock
+ * @lock:       guards @conns; ops->lost() is called under it
+ * @conns:      connections on the device, &rxp_conn.dev_link
+ * @max_entries: entries of one MR at most; this and the next seven do not change
+ * @max_mrs:    MRs that transport makes at most, idle ones included
+ * @mr_least:   entries that each MR is charged at least
+ * @keeps_pages: an MR that is invalid keeps its translations
+ * @checks_inv: the device refuses to invalidate a key that is not registered
+ * @repeats_reg: the device may execute a REG_MR again until its chain is over
+ * @short_writes: one long RDMA WRITE takes longer than short ones: rxp_build_writes()
+ * @tells_writes: each RDMA WRITE has a completion (iWARP)
+ * @short_until: in jiffies: no new grants before; read and written without a lock
+ */
 struct rxp_device {
 	struct ib_device *ib;
 	struct rpol_domain *domain;
-	struct delayed_work tick;	/* the domain's */
-	spinlock_t tick_lock;		/* a leaf */
-	unsigned long tick_due;		/* jiffies, while it is queued */
-	struct rxp_proc_dir *proc;	/* or NULL; this and the next two: proc.c's */
-	char proc_name[IB_DEVICE_NAME_MAX];	/* that it was made under */
+	struct delayed_work tick;
+	spinlock_t tick_lock;
+	unsigned long tick_due;
+	struct rxp_proc_dir *proc;
+	char proc_name[IB_DEVICE_NAME_MAX];
 	struct list_head proc_link;
 	struct kref ref;
 	struct rcu_head rcu;
 	struct completion unused;
 	bool removed;
-	spinlock_t lock;		/* conns */
+	spinlock_t lock;
 	struct list_head conns;
-	u32 max_entries;		/* of one MR */
-	u32 max_mrs;			/* that we make at most, idle ones included */
-	u32 mr_least;			/* entries that each is charged at least */
-	bool keeps_pages;		/* an invalid MR names its pages still */
-	bool checks_inv;		/* refuses to invalidate what is not registered */
-	bool repeats_reg;		/* and may register it again until the chain is over */
-	bool short_writes;		/* long RDMA WRITEs take longer: rxp_build_writes() */
-	bool tells_writes;		/* each RDMA WRITE has a completion */
-	unsigned long short_until;	/* jiffies: no new grants before */
+	u32 max_entries;
+	u32 max_mrs;
+	u32 mr_least;
+	bool keeps_pages;
+	bool checks_inv;
+	bool repeats_reg;
+	bool short_writes;
+	bool tells_writes;
+	unsigned long short_until;
 };
 
 static inline u32 rxp_max_sge(struct ib_device *ib)
@@ -190,13 +220,15 @@ int rxp_device_set_capacity(struct rxp_device *rdev, u64 capacity);
 
 /**
  * enum rxp_mr_state - what is known of an MR's key (binding.c)
- * @RXP_MR_IDLE:	 no queue pair knows it
- * @RXP_MR_REGISTERING:	 its REG_MR stands in a queue
- * @RXP_MR_BOUND:	 that was executed
- * @RXP_MR_RETURNED:	 the peer has invalidated it, but that chain is not over
- * @RXP_MR_INVALIDATING: a LOCAL_INV stands behind it
- * @RXP_MR_UNKNOWN:	 its queue pair has failed
- * @RXP_MR_NR_STATES:	 how many
+ * @RXP_MR_IDLE:         no queue pair knows the key; left when a REG_MR is handed over
+ * @RXP_MR_REGISTERING:  the REG_MR is in a queue; left when its chain is over, or when the key is
+ *			 invalidated
+ * @RXP_MR_BOUND:        the REG_MR was executed; left when either side invalidates the key
+ * @RXP_MR_RETURNED:     the peer has invalidated the key, but the chain of the REG_MR is not
+ *			 over; left when it is
+ * @RXP_MR_INVALIDATING: a LOCAL_INV is in the queue behind the REG_MR; left when that is over
+ * @RXP_MR_UNKNOWN:      the queue pair has failed; never left, the MR is deregistered
+ * @RXP_MR_NR_STATES:    number of states
  */
 enum rxp_mr_state {
 	RXP_MR_IDLE,
@@ -209,14 +241,14 @@ enum rxp_mr_state {
 };
 
 /**
- * enum rxp_mr_event - what becomes of an MR
- * @RXP_MR_POSTED:	a chain that registers it was handed over
- * @RXP_MR_REGISTERED:	and was executed
- * @RXP_MR_REMOTE_INV:	the peer has invalidated it, and is believed
- * @RXP_MR_LOCAL_INV:	a chain that invalidates it was handed over
- * @RXP_MR_INVALIDATED:	and was executed
- * @RXP_MR_FAILED:	either chain was not executed
- * @RXP_MR_NR_EVENTS:	how many
+ * enum rxp_mr_event - what happens to an MR
+ * @RXP_MR_POSTED:      a chain that registers it was handed over
+ * @RXP_MR_REGISTERED:  that chain was executed
+ * @RXP_MR_REMOTE_INV:  the peer has invalidated it, and can be believed
+ * @RXP_MR_LOCAL_INV:   a chain that invalidates it is handed over
+ * @RXP_MR_INVALIDATED: that chain was executed
+ * @RXP_MR_FAILED:      either chain was not executed
+ * @RXP_MR_NR_EVENTS:   number of events
  */
 enum rxp_mr_event {
 	RXP_MR_POSTED,
@@ -233,14 +265,14 @@ struct rxp_chain;
 
 /**
  * struct rxp_mr - a memory region
- * @mr:	     the region
- * @policy:  its class and what it is charged; on the policy's lists while idle
- * @pool:    whose it is
- * @state:   of its binding; the pool's lock
- * @conn:    where it was registered, with a reference, unless it is idle
- * @buf:     id of the buffer that it was mapped for, or 0
- * @nents:   entries of it
- * @room:    entries it can hold, which may be fewer than it is charged
+ * @mr:     the region
+ * @policy: its class and charge; on the policy's lists while idle
+ * @pool:   the pool that it belongs to
+ * @state:  of its binding; pool lock
+ * @conn:   the connection that registers it, a reference; NULL while idle; pool lock
+ * @buf:    id of the buffer that it was mapped for, or 0
+ * @nents:  entries of that buffer that are mapped
+ * @room:   entries that it can hold, which may be fewer than it is charged
  */
 struct rxp_mr {
 	struct ib_mr *mr;
@@ -255,17 +287,18 @@ struct rxp_mr {
 
 /**
  * struct rxp_buf - pages for data, DMA mapped for as long as they are in a pool
- * @link:    among the idle ones of its class
- * @id:	     never another's, not 0
- * @idle:    when it became idle, in jiffies
- * @class:   MR class that covers it
- * @nents:   chunks
- * @mapped:  DMA mapped entries of @sgl: fewer than @nents if an IOMMU joins them
- * @size:    bytes
- * @sgl:     the chunks, DMA mapped
- * @bv:	     the same for iterators
- * @sge:     room for the local side of RDMA WRITEs
- * @wr:	     room for the RDMA WRITEs
+ * @link:   among the idle ones of its class; pool lock.  The rest is its user's while it is not
+ *	    idle
+ * @id:     unique, never 0
+ * @idle:   when it became idle, in jiffies
+ * @class:  the MR class that covers it
+ * @nents:  chunks
+ * @mapped: DMA mapped entries of @sgl: fewer than @nents if an IOMMU joins them
+ * @size:   bytes
+ * @sgl:    the chunks, DMA mapped
+ * @bv:     the chunks, for iterators
+ * @sge:    room for the local side of RDMA WRITEs
+ * @wr:     room for the RDMA WRITEs
  */
 struct rxp_buf {
 	struct list_head link;
@@ -295,25 +328,46 @@ struct rxp_pages {
 	struct ib_rdma_wr *wr;
 };
 
+/**
+ * struct rxp_pool - the memory and the translations of a mount or a session
+ * @ref:        the owner's, and one for each connection, request and grant on it
+ * @rdev:       the device, a reference
+ * @pd:         the protection domain
+ * @member:     the member of @rdev's domain
+ * @stats:      where registrations are counted; outlives the pool
+ * @max_sge:    entries of an RDMA WRITE; rxp_qp_create() may lower it, read without a lock
+ * @vector:     completion vector of connection 0; the other connections use those that follow
+ * @lock:       guards the lists, and the states of MRs
+ * @bufs:       idle buffers by class, the latest first; lock
+ * @lent:       on a server: WRITEs whose MR may be taken for other requests, &rxp_req.lent; lock
+ * @idle_bytes: bytes of the buffers in @bufs; lock
+ * @closed:     buffers are not kept any more; lock
+ * @claims:     on a server: WRITEs that wait for an MR (rxp_mr_claim())
+ * @decay:      frees buffers that have been idle for RXP_IDLE_SECS
+ * @reap:       recalls grants, and destroys MRs that the policy gives up
+ * @free:       frees the pool after the last reference
+ * @session:    on a server: the session while it is bound; lock
+ * @taker:      on a server: the account of the client, a reference
+ */
 struct rxp_pool {
 	struct kref ref;
 	struct rxp_device *rdev;
 	struct ib_pd *pd;
 	struct rpol_member *member;
 	struct rxp_stats *stats;
-	u32 max_sge;			/* may fall, see rxp_qp_create() */
-	u32 vector;			/* for completions of connection 0; the others follow */
-	spinlock_t lock;		/* the lists, and the states of MRs */
+	u32 max_sge;
+	u32 vector;
+	spinlock_t lock;
 	struct list_head bufs[RPOL_NR_CLASSES];
-	struct list_head lent;		/* of a server: WRITEs whose MR others may have */
-	u64 idle_bytes;			/* of those in @bufs; lock */
-	bool closed;			/* no buffer stays; lock */
-	atomic_t claims;		/* of a server: WRITEs that stand in line */
+	struct list_head lent;
+	u64 idle_bytes;
+	bool closed;
+	atomic_t claims;
 	struct delayed_work decay;
-	struct work_struct reap;	/* recalls grants, and destroys the policy's victims */
+	struct work_struct reap;
 	struct work_struct free;
-	struct rdmafs_xprt_session *session;	/* while it is bound, on a server; lock */
-	struct rxp_taker *taker;	/* of a server: its client's account; a reference */
+	struct rdmafs_xprt_session *session;
+	struct rxp_taker *taker;
 };
 
 struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quota *quota,
@@ -344,13 +398,13 @@ bool rxp_mr_remote_inv(struct rxp_mr *mr, bool waits);
 int rxp_mr_invalidate(struct rxp_mr *mr, struct rxp_chain *chain, struct ib_send_wr *wr,
 		      void (*done)(struct rxp_chain *chain, bool ok));
 
-/* Does a queue pair know the MR's key, or may one? */
+/* Does a queue pair know the MR's key, or might it? */
 static inline bool rxp_mr_known(const struct rxp_mr *mr)
 {
 	return READ_ONCE(mr->state) != RXP_MR_IDLE;
 }
 
-/* May the peer write to the MR now, or might it have just before? */
+/* May the peer write to the MR now, or may it have done so a moment ago? */
 static inline bool rxp_mr_lent(const struct rxp_mr *mr)
 {
 	enum rxp_mr_state state = READ_ONCE(mr->state);
@@ -374,27 +428,27 @@ void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p);
 /* ---------------------------------------------------------------- connection */
 
 /**
- * struct rxp_budget - bytes for the message buffers of a server, and for pages of data
- * @ref:       the server's, and each taker's, which may be freed later
- * @lock:      a leaf
- * @ring:      taken
- * @ring_max:  so many may be
- * @large:     of those, by large receives
- * @large_max: so many may be
- * @share:     percent of what others leave that one client may take, of either
- * @refused:   connections and sessions that found too few
- * @data:      of pages behind large READs and WRITEs
- * @data_max:  so many may be
- * @beyond:    of those of requests that had no room, one of each session at most, besides;
- *	       no more than @data_max, too
- * @idle:      of pages for data that are kept for the next ones, besides
- * @refused_data: times that a client found too few of these
- * @takers:    &struct rxp_taker, clients that have some
- * @nr_takers: how many
+ * struct rxp_budget - bytes for a server's message buffers, and for pages of data
+ * @ref:       the server's, and one for each taker, which may be freed later
+ * @lock:      guards the other fields; a leaf
+ * @ring:      bytes of message buffers that are charged
+ * @ring_max:  upper bound of @ring
+ * @large:     part of @ring that is in large receives
+ * @large_max: upper bound of @large
+ * @share:     percent of what other clients leave that one client may take, of either kind
+ * @refused:   connections and sessions that found too few bytes for message buffers
+ * @data:      bytes of pages behind large READs and WRITEs, within the bounds
+ * @data_max:  upper bound of @data, and of @beyond
+ * @beyond:    bytes of requests that found no room within the bounds, one request for each
+ *	       session at most; not part of @data
+ * @idle:      bytes of idle pages kept for later requests; not part of @data
+ * @refused_data: times that a client found too few pages
+ * @takers:    &struct rxp_taker, the accounts of clients
+ * @nr_takers: how many there are
  */
 struct rxp_budget {
 	struct kref ref;
-	spinlock_t lock;	/* the rest */
+	spinlock_t lock;
 	u64 ring;
 	u64 ring_max;
 	u64 large;
@@ -411,19 +465,19 @@ struct rxp_budget {
 };
 
 /**
- * struct rxp_taker - what a client has of a budget
- * @budget:  the budget; a reference
- * @link:    in its list
- * @source:  which client
- * @refs:    of connections and sessions; these and the next seven: the budget's lock
- * @ring:    bytes of message buffers
- * @large:   of those, of large receives
- * @data:    bytes of pages for data, of all its sessions
- * @granted: of those, of grants
- * @recalled: of these, of grants that are to come back
- * @idle:    bytes of pages that its sessions' pools keep, besides
- * @beyond:  bytes of pages of its sessions' requests beyond the bounds, besides
- * @unbound: its connections that are no session's; the server's lock
+ * struct rxp_taker - the account of a client of a server: its part of the budget
+ * @budget:   the budget; a reference
+ * @link:     in the budget's list
+ * @source:   the client
+ * @refs:     of connections, sessions and pools; budget lock, as for all but @source and @unbound
+ * @ring:     bytes of message buffers
+ * @large:    part of @ring that is in large receives
+ * @data:     bytes of pages for data, of all its sessions, within the bounds
+ * @granted:  part of @data that is in grants
+ * @recalled: part of @granted whose grants are being called back
+ * @idle:     bytes of idle pages that its sessions' pools keep; not part of @data
+ * @beyond:   bytes of its sessions' requests beyond the bounds; not part of @data
+ * @unbound:  its connections that belong to no session yet; the server's lock
  */
 struct rxp_taker {
 	struct rxp_budget *budget;
@@ -452,35 +506,49 @@ u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size);
 bool rxp_taker_idle(struct rxp_taker *t, u32 bytes);
 void rxp_taker_unidle(struct rxp_taker *t, u32 bytes);
 
+/**
+ * struct rxp_chain - work requests that are posted with one doorbell
+ * @cqe:    of its completion
+ * @conn:   the connection that it was handed to
+ * @mr:     the MR that it registers or invalidates, or NULL
+ * @inv:    it invalidates @mr
+ * @link:   in @conn's @pending or @posted, or a task's plug; sq_lock
+ * @first:  the first work request
+ * @last:   the last work request
+ * @nr:     how many there are
+ * @frees:  send-queue entries that its completion gives back
+ * @serial: its number among the connection's chains
+ * @since:  when it was handed over, in jiffies
+ * @quiet:  no caller waits for its completion (rxp_chain_quiet())
+ * @done:   called when the chain is over.  @ok: the last work request was executed, or, if the
+ *	    chain is quiet, was posted.  The chain may be reused or freed in it.  Context: softirq
+ *	    or process context; if the chain was posted plugged, that of a task about to sleep
+ *	    (rxp_unplug()).
+ */
 struct rxp_chain {
 	struct ib_cqe cqe;
 	struct rxp_conn *conn;
-	struct rxp_mr *mr;	/* that it registers, or invalidates, or NULL */
-	bool inv;		/* the latter */
+	struct rxp_mr *mr;
+	bool inv;
 	struct list_head link;
 	struct ib_send_wr *first;
 	struct ib_send_wr *last;
 	u32 nr;
-	u32 frees;		/* send-queue entries that its completion gives back */
-	u64 serial;		/* of the connection's chains */
-	unsigned long since;	/* jiffies: it was handed over */
+	u32 frees;
+	u64 serial;
+	unsigned long since;
 	bool quiet;
-	/*
-	 * @ok: the last work request was executed, or will be.  Softirq or
-	 * process context, that of a task about to sleep (rxp_unplug()) if it was
-	 * posted plugged; the chain may be reused or freed in it.
-	 */
 	void (*done)(struct rxp_chain *chain, bool ok);
 };
 
 /**
  * struct rxp_ring - message buffers of one owner, of equal size
- * @nr:	   buffers
- * @size:  bytes of each
- * @per:   buffers in a chunk
- * @order: of a chunk
- * @chunk: the chunks, one run of pages each
- * @charged: bytes of them in rxp_recv_charged: large receives
+ * @nr:      buffers
+ * @size:    bytes of each
+ * @per:     buffers in a chunk
+ * @order:   page order of a chunk
+ * @chunk:   the chunks, one run of pages each
+ * @charged: bytes of large receives that are counted in rxp_recv_charged (conn.c)
  */
 struct rxp_ring {
 	u32 nr;
@@ -504,18 +572,18 @@ struct rxp_rx {
 	struct ib_cqe cqe;
 	struct rxp_conn *conn;
 	u32 index;
-	atomic_t users;		/* frames of the message in it that are in use */
+	atomic_t users;		/* frames of its message that are in use, and the handler's own */
 };
 
 /**
  * struct rxp_conn_ops - what a connection tells its owner
- * @recv: a message of @len bytes is in rxp_conn_buf(@rx); the owner gives the
- *	  buffer back by rxp_rx_put(), now or later.  Softirq on the client,
- *	  process context on the server.
- * @lost: the connection is of no more use.  Called once, any context.  The
- *	  owner kills, drains and destroys it from a worker, and holds a reference
- *	  for that.
- * @room: rxp_ctl_send() returned -EBUSY, and need not any more.  As @recv.
+ * @recv: a message of @len bytes is in rxp_conn_buf(@rx).  The owner gives the buffer back by
+ *	  rxp_rx_put(), now or later.  Context: softirq on the client, process context on the
+ *	  server.
+ * @lost: the connection is of no more use.  Called once, in any context, under the connection's
+ *	  state_lock.  The owner kills and destroys it from a worker, and holds a reference until
+ *	  then.
+ * @room: rxp_ctl_send() has returned -EBUSY, and a buffer is free now.  Context: as @recv.
  */
 struct rxp_conn_ops {
 	void (*recv)(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
@@ -523,6 +591,90 @@ struct rxp_conn_ops {
 	void (*room)(struct rxp_conn *conn);
 };
 
+/**
+ * struct rxp_conn - a connection: queue pair, completion queue, receives
+ * @ref:        the owner's, and one for each user of a receive buffer or of a registered MR
+ * @rdev:       the device, as long as @pool is held; NULL before rxp_conn_setup() and after
+ *		rxp_conn_destroy()
+ * @pool:       the pool, a reference
+ * @id:         connection identifier, destroyed by rxp_conn_destroy()
+ * @qp:         queue pair; the owner's worker makes and destroys it; posting: @sq_lock, and not
+ *		dead
+ * @cq:         completion queue of sends and receives
+ * @ops:        the owner's callbacks
+ * @owner:      the mount (struct rdmafs_xprt) or the server
+ * @dev_link:   in @rdev's @conns; the device's lock
+ * @stats:      where it counts: the mount's, or the server's until a session has the connection
+ * @rx_ring:    the receive buffers, freed with the struct
+ * @rx:         one for each receive buffer
+ * @rx_dma:     DMA addresses of @rx_ring
+ * @tx_ring:    the owner's slot buffers, while mapped for this connection
+ * @tx_dma:     their DMA addresses
+ * @sq_lock:    guards posting on @qp, and the fields from @sq_free to @posted
+ * @sq_free:    work requests that the send queue has room for
+ * @sq_quiet:   quiet chains posted unsignaled since the last signaled work request
+ * @sq_quiet_max: quiet chains after which one is signaled
+ * @send_sge:   scatter/gather entries of one SEND at most
+ * @joined:     entries of messages while they are posted as one
+ * @plugged:    tasks that hold plugged chains; rxp_conn_kill() waits for them
+ * @chains:     number of chains handed over
+ * @moved:      when any chain, or an RDMA WRITE on iWARP, last completed, in jiffies; read
+ *		without a lock, as is @data_moved
+ * @data_moved: the same for RDMA WRITEs, and for chains that begin with one
+ * @by_reference: constant: the device sends unsignaled pages from where they are (iWARP)
+ * @over:       the connection is dead and every chain was given back
+ * @pending:    chains that wait for send-queue room
+ * @posted:     chains that have had no completion, or will have none
+ * @err_cqe:    of work requests other than a signaled chain's last
+ * @quiet_cqe:  of a quiet chain that is signaled to free the room of quiet ones
+ * @state_lock: guards @state; a leaf but for ops->lost().  DEAD is set with @sq_lock held, too
+ * @state:      enum rxp_conn_state, see connstate.c
+ * @broke:      the peer broke the protocol on it
+ * @strays:     RETURNs of grants that were not there; receive handler only
+ * @index:      among the @count connections of its session
+ * @count:      connections of its session
+ * @slots:      slots of its session
+ * @nr_rx:      receives
+ * @recv_size:  bytes of each of our receives
+ * @recv_charged: bytes charged to @taker for large receives
+ * @ring_charged: bytes charged to @taker
+ * @join_max:   bytes of a joined message at most; 0: messages must not be joined yet
+ * @data_max:   most bytes of data of one RPC
+ * @last_rx:    when a message last came, in jiffies
+ * @received:   messages received; written by the receive handler only
+ * @sent:       messages handed to the device, without those joined to others; @sq_lock
+ * @seen:       client, mount's lock: @received at the last heartbeat
+ * @said:       client, mount's lock: @sent at the last heartbeat
+ * @pinged:     client, mount's lock: @chains with the first PING since the server was heard; 0:
+ *		none
+ * @silent:     client, mount's lock: heartbeats without a message from the server
+ * @missed:     client, mount's lock: the latest of @silent, in which a message could have come
+ * @oldest:     rxp_send_oldest() at the last heartbeat (client, mount's lock), or
+ *		rxp_send_stands() at the last look (server, session's lock)
+ * @found_at:   server, session's lock: since when @oldest has not been 0, in jiffies
+ * @same:       client, mount's lock: heartbeats with the same @oldest
+ * @stood:      client, mount's lock: the latest of @same, in which nothing moved
+ * @cm_done:    client: a step of the connection manager has ended
+ * @cm_status:  client: how it has ended; valid after @cm_done
+ * @limit:      client: connections that the server allows, if it refused for that
+ * @cm:         private data of the peer: the request on a server, the accept on a client
+ * @welcomed:   client: @welcome has come, or the connection is lost
+ * @welcome:    client: the WELCOME, written by the receive handler
+ * @welcome_seen: client: receive handler only
+ * @session:    server: its session, a reference; NULL before it is bound
+ * @link:       server: in the list of connections; the server's lock
+ * @serial:     server: its number; a later request has a larger one
+ * @taker:      server: the account of the client, a reference; NULL on a client
+ * @asked:      server: when the connection was requested, in jiffies
+ * @unbound:    server: it is counted in @taker's @unbound; the server's lock
+ * @unheard:    server: accepted, but the CM waits for the client: not to be ended yet (server.c)
+ * @work:       server: its worker
+ * @hello:      server: the HELLO, written by the receive handler before state HELLO
+ * @asks:       server: the session whose place 0 it waits for, a reference; set by its worker
+ * @ctl:        buffers for messages that belong to no slot: WELCOME, PONG and RECALL of a server;
+ *		HELLO, PING, BYE and RETURN of a client
+ * @ctl_short:  bit 0: a sender found none of @ctl free, and ops->room() is due
+ */
 struct rxp_conn {
 	struct kref ref;
 	struct rxp_device *rdev;
@@ -539,84 +691,82 @@ struct rxp_conn {
 	struct rxp_rx *rx;
 	dma_addr_t *rx_dma;
 
-	/* The owner's slot buffers, mapped for this connection's device. */
 	const struct rxp_ring *tx_ring;
 	dma_addr_t *tx_dma;
 
 	spinlock_t sq_lock;
 	u32 sq_free;
-	u32 sq_quiet;			/* posted unsignaled since the last signaled one */
+	u32 sq_quiet;
 	u32 sq_quiet_max;
-	u32 send_sge;			/* of one SEND */
-	struct ib_sge joined[RXP_JOINED];	/* of messages being posted as one */
-	u32 plugged;			/* tasks that have plugged something: not killed before */
-	u64 chains;			/* so many were handed over */
-	unsigned long moved;		/* jiffies: the device was done with something of it */
-	unsigned long data_moved;	/* likewise with data, or a message behind some */
-	bool by_reference;		/* the device sends unsignaled pages from where they are */
-	bool over;			/* dead, and every chain was given back */
-	struct list_head pending;	/* no send-queue room yet */
-	struct list_head posted;	/* no completion yet, or there will be none */
+	u32 send_sge;
+	struct ib_sge joined[RXP_JOINED];
+	u32 plugged;
+	u64 chains;
+	unsigned long moved;
+	unsigned long data_moved;
+	bool by_reference;
+	bool over;
+	struct list_head pending;
+	struct list_head posted;
 	struct ib_cqe err_cqe;
-	struct ib_cqe quiet_cqe;	/* of a quiet chain that frees the room of others */
+	struct ib_cqe quiet_cqe;
 
-	spinlock_t state_lock;		/* a leaf; for DEAD inside sq_lock, too */
+	spinlock_t state_lock;
 	enum rxp_conn_state state;
-	bool broke;			/* the peer broke the protocol on it */
-	u32 strays;			/* RETURNs of what was not there; its handler's own */
-	u32 index;			/* among the @count connections of its session */
+	bool broke;
+	u32 strays;
+	u32 index;
 	u32 count;
-	u32 slots;			/* of the session */
+	u32 slots;
 	u32 nr_rx;
-	u32 recv_size;			/* bytes of each of our receives */
-	u64 recv_charged;		/* to @taker, of large ones */
-	u64 ring_charged;		/* to @taker */
-	u32 join_max;			/* of a message in which others travel; 0: none do yet */
+	u32 recv_size;
+	u64 recv_charged;
+	u64 ring_charged;
+	u32 join_max;
 	u32 data_max;
-	u64 last_rx;			/* jiffies */
-	u64 received;			/* messages; by the completion queue's handler alone */
-	u64 sent;			/* messages, without those inside others; sq_lock */
-	u64 seen;			/* the client's: of @received, at the last beat */
-	u64 said;			/* likewise of @sent */
-	u64 pinged;			/* @chains with the first PING since it was heard, or 0 */
-	u32 silent;			/* beats without any */
-	u32 missed;			/* of these the last, in which it could have been heard */
-	u64 oldest;			/* likewise rxp_send_oldest(); the server's: what stood */
-	unsigned long found_at;		/* since when the server has found any, in jiffies */
-	u32 same;			/* beats that it was the same */
-	u32 stood;			/* of these the last, in which nothing moved */
+	u64 last_rx;
+	u64 received;
+	u64 sent;
+	u64 seen;
+	u64 said;
+	u64 pinged;
+	u32 silent;
+	u32 missed;
+	u64 oldest;
+	unsigned long found_at;
+	u32 same;
+	u32 stood;
 
 	/* connection set-up */
 	struct completion cm_done;
 	int cm_status;
-	u32 limit;			/* connections that the server allows, if it refused */
+	u32 limit;
 	struct rxp_wire_cm cm;
 	struct completion welcomed;
 	struct rxp_wire_welcome welcome;
-	bool welcome_seen;		/* the receive handler's own */
+	bool welcome_seen;
 
 	/* the server's */
 	struct rdmafs_xprt_session *session;
 	struct list_head link;
-	u64 serial;			/* a later one was asked for later */
-	struct rxp_taker *taker;	/* its client's account; a reference; NULL on a client */
-	unsigned long asked;		/* when it was asked for, in jiffies */
-	bool unbound;			/* counted as such; the server's lock */
-	bool unheard;			/* accepted, but not to be ended yet (server.c) */
+	u64 serial;
+	struct rxp_taker *taker;
+	unsigned long asked;
+	bool unbound;
+	bool unheard;
 	struct work_struct work;
 	struct rxp_wire_hello hello;
-	struct rdmafs_xprt_session *asks;	/* for its place 0; a reference */
-	/* for messages of no slot: WELCOME, PONG and RECALL; HELLO, PING, BYE and RETURN */
+	struct rdmafs_xprt_session *asks;
 	struct rxp_ctl *ctl;
-	unsigned long ctl_short;	/* bit 0: somebody found none free */
+	unsigned long ctl_short;
 };
 
 /*
- * A buffer for messages that belong to no slot.
+ * A buffer for a message that belongs to no slot.
  *
- * There are RXP_RECV_RESERVE of them.  Of most kinds one that finds none free is not
- * needed: the same is on its way already.  For RECALL and RETURN ops->room() says when
- * one is free again, and all that a session can have granted fits into them together.
+ * There are RXP_RECV_RESERVE of them.  Most kinds of message need no buffer if none is free: the
+ * same message is on its way already.  For RECALL and RETURN, ops->room() tells the owner when
+ * one is free again.  All grants that a session can have fit into all of these buffers together.
  */
 #define RXP_CTL_MSG	(sizeof(struct rxp_wire_hdr) + sizeof(struct rxp_wire_keys) +	\
 			 RXP_WIRE_KEYS * sizeof(__le32))
@@ -649,13 +799,13 @@ void rxp_conn_kill(struct rxp_conn *conn);
 void rxp_conn_destroy(struct rxp_conn *conn);
 void rxp_conn_protocol_error(struct rxp_conn *conn, const char *what);
 
-/* Of no more use, or never to be; once true it stays so. */
+/* The connection is, or ends up, of no use; once true this stays true. */
 static inline bool rxp_conn_is_lost(const struct rxp_conn *conn)
 {
 	return READ_ONCE(conn->state) >= RXP_CONN_LOST;
 }
 
-/* May anything still be posted? */
+/* Is posting barred?  @conn->sq_lock held. */
 static inline bool rxp_conn_is_dead(const struct rxp_conn *conn)
 {
 	lockdep_assert_held(&conn->sq_lock);
@@ -719,7 +869,7 @@ struct rxp_proc {
 	struct net *net;
 	void *owner;
 	struct rxp_stats *stats;
-	/* a reference on the pool, or NULL */
+	/* returns a reference on the pool, or NULL */
 	struct rxp_pool *(*pool)(void *owner);
 	int (*set_quota)(void *owner, const struct rpol_quota *quota);
 	void (*get_quota)(void *owner, struct rpol_quota *quota);
