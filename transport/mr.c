@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory regions, and the pool that a mount or a session draws them from.
+ * Memory regions (MRs) and data buffers, and the pool that a mount or a session draws them from.
  *
- * An MR is bound from the REG_MR of one I/O until that I/O is over: the peer
- * invalidates it with its last message, or we do (design, rule 3; binding.c).  It
- * then goes back to the policy, which keeps it idle, still charged to the member,
- * and has it destroyed when it is needed elsewhere or was idle for too long.
- * An MR whose queue pair went into error is in a state nobody knows: it is
- * deregistered, and its charge returned only then.
+ * An MR is bound from the REG_MR of one I/O until that I/O is over: then the peer has invalidated
+ * it with its last message, or we do (design, rule 3; binding.c).  It goes back to the policy,
+ * which keeps it idle, still charged to the member.  The policy has it destroyed when its entries
+ * are needed elsewhere or it was idle for too long.  If the queue pair of an MR fails, the state
+ * of its key is unknown: the MR is deregistered, and its charge is returned only then.
+ *
+ * rxp_pool.lock guards the lists of buffers and the states of MRs.  An MR or a buffer that is not
+ * idle belongs to the I/O that took it.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -40,7 +42,7 @@ static void rxp_pool_reap_work(struct work_struct *work)
 {
 	struct rxp_pool *pool = container_of(work, struct rxp_pool, reap);
 
-	/* First what takes the peer's time. */
+	/* Recalls come first: the peer takes time to answer them. */
 	rxp_grants_recall(pool);
 	rxp_reqs_recall(pool);
 	rxp_pool_reap(pool);
@@ -48,9 +50,11 @@ static void rxp_pool_reap_work(struct work_struct *work)
 
 /**
  * rxp_pool_reclaim - have a worker do what the policy wants of a pool
- * @ctx: the pool, which is there until it is taken out of the policy
+ * @ctx: the pool; it exists until its member is destroyed
  *
- * There are victims, or grants to be called back.  Any context, must not sleep.
+ * The policy has MRs to be destroyed, or grants to be called back.
+ *
+ * Context: Any; must not sleep.
  */
 void rxp_pool_reclaim(void *ctx)
 {
@@ -81,7 +85,7 @@ static void rxp_buf_free(struct rxp_pool *pool, struct rxp_buf *buf)
 	kfree(buf);
 }
 
-/* A buffer has left the lists. */
+/* Take a buffer that has left the lists out of the idle bytes.  @pool->lock held. */
 static void rxp_pool_unidle(struct rxp_pool *pool, const struct rxp_buf *buf)
 {
 	lockdep_assert_held(&pool->lock);
@@ -120,7 +124,10 @@ static void rxp_pool_decay(struct work_struct *work)
 	}
 }
 
-/* The largest of those that are idle, and of these the oldest, leaves the pool; or NULL. */
+/*
+ * Remove the largest idle buffer, and of several the oldest, from the pool.  Returns NULL if none
+ * is idle.
+ */
 static struct rxp_buf *rxp_pool_spare(struct rxp_pool *pool)
 {
 	struct rxp_buf *buf;
@@ -141,9 +148,9 @@ static struct rxp_buf *rxp_pool_spare(struct rxp_pool *pool)
 /**
  * rxp_buf_trim - give idle buffers back to the system
  * @pool: the pool
- * @keep: bytes of them that may stay
+ * @keep: bytes of idle buffers that may stay
  *
- * Process context.
+ * Context: Process context; takes @pool->lock.
  */
 void rxp_buf_trim(struct rxp_pool *pool, u64 keep)
 {
@@ -165,18 +172,20 @@ static void rxp_pool_free(struct work_struct *work)
 
 	rxp_pool_close(pool);
 	rpol_mr_flush(pool->member);
-	/* A worker may be about to destroy the last ones; what it leaves is ours. */
+	/*
+	 * A worker may be about to destroy the last MRs; those that it leaves are destroyed here.
+	 */
 	cancel_work_sync(&pool->reap);
 	rxp_pool_reap(pool);
 	rpol_member_destroy(pool->member);
 	if (pool->taker)
 		rxp_taker_put(pool->taker);
-	/* Queued in vain by a call that was late, but the last. */
+	/* A late rxp_pool_reclaim() may have queued the work, in vain; none can follow. */
 	cancel_work_sync(&pool->reap);
 	ib_dealloc_pd(pool->pd);
 	rxp_device_put(pool->rdev);
 	kfree(pool);
-	/* Their owner may go now; to be woken it need not be there any more. */
+	/* The owner of @stats may free them now: wake_up_var() uses only their address. */
 	if (atomic_dec_and_test(&stats->pools))
 		wake_up_var(&stats->pools);
 }
@@ -184,13 +193,13 @@ static void rxp_pool_free(struct work_struct *work)
 /**
  * rxp_pool_create - make a protection domain and a member of the policy's domain
  * @rdev:  the device; a reference is taken
- * @quota: the member's
- * @stats: where its registrations are counted, outlives the pool
+ * @quota: the member's quota
+ * @stats: where registrations are counted; must outlive the pool
  *
- * Process context.
+ * Context: Process context, may sleep.
  *
- * Return: the pool, or an ERR_PTR: -ENOSPC if the device's minima are all
- * given away, or what the device said.
+ * Return: the pool, or an ERR_PTR: -ENOMEM; -ENOSPC if all of the device's minima are given away;
+ * or an error of the device.
  */
 struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quota *quota,
 				 struct rxp_stats *stats)
@@ -245,6 +254,8 @@ static void rxp_pool_release(struct kref *ref)
 /**
  * rxp_pool_get - take a reference
  * @pool: the pool
+ *
+ * Context: Any.
  */
 void rxp_pool_get(struct rxp_pool *pool)
 {
@@ -252,10 +263,10 @@ void rxp_pool_get(struct rxp_pool *pool)
 }
 
 /**
- * rxp_pool_put - drop a reference; the last one has a worker free all
+ * rxp_pool_put - drop a reference; a worker frees the pool after the last one
  * @pool: the pool
  *
- * Any context but hard interrupt.
+ * Context: Any but hard interrupt.
  */
 void rxp_pool_put(struct rxp_pool *pool)
 {
@@ -263,13 +274,13 @@ void rxp_pool_put(struct rxp_pool *pool)
 }
 
 /**
- * rxp_pool_close - whoever waits for translations of this pool is sent away
+ * rxp_pool_close - send away all that wait for translations of a pool
  * @pool: the pool
  *
- * Nor are buffers kept in it any more: a request may have the pool for long, and what
- * is idle in it meanwhile would count for nobody.
+ * The pool keeps no buffers from now on: a request may hold the pool for long, and idle buffers
+ * in it would count for no session meanwhile.
  *
- * Process context, sleeps for the decay worker.
+ * Context: Process context, sleeps until the decay worker is done.
  */
 void rxp_pool_close(struct rxp_pool *pool)
 {
@@ -286,7 +297,7 @@ static u32 rxp_mr_charge(const struct rxp_pool *pool, int class)
 	return rpol_class_charge(class, pool->rdev->max_entries, pool->rdev->mr_least);
 }
 
-/* An MR whose entries are charged already; they are not if there is none. */
+/* Make an MR whose entries are charged already.  On failure they are released. */
 static struct rxp_mr *rxp_mr_make(struct rxp_pool *pool, int class)
 {
 	u32 charge = rxp_mr_charge(pool, class);
@@ -314,21 +325,21 @@ out_release:
 	return ERR_PTR(ret);
 }
 
-/* The policy grants the entries: the MR that it gave with them, or a new one. */
+/* The policy has granted the entries: return the idle MR that came with them, or a new one. */
 static struct rxp_mr *rxp_mr_granted(struct rxp_pool *pool, int class, struct rpol_mr *idle)
 {
 	return idle ? container_of(idle, struct rxp_mr, policy) : rxp_mr_make(pool, class);
 }
 
 /**
- * rxp_mr_get - take an MR for one I/O, without waiting
+ * rxp_mr_get - take an MR for one I/O, without waiting for translations
  * @pool:    the pool
  * @entries: pages that the I/O touches
  *
- * Process context.
+ * Context: Process context, may sleep for memory.
  *
- * Return: an MR that is idle, or an ERR_PTR: -EAGAIN, -ESHUTDOWN, -E2BIG (more than the
- * device or the quota allow), -ENOMEM.
+ * Return: an MR that is idle, or an ERR_PTR: -EAGAIN (none is free), -ESHUTDOWN (the pool is
+ * closed), -E2BIG (more than the device or the quota allow), -ENOMEM.
  */
 struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries)
 {
@@ -343,13 +354,13 @@ struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries)
 }
 
 /**
- * rxp_mr_capped - was it only the quota that kept an MR from who asked for one?
- * @pool:    the pool, for which rxp_mr_get() has just said -EAGAIN
- * @entries: as they were asked for
+ * rxp_mr_capped - was it only the quota that kept rxp_mr_get() from an MR?
+ * @pool:    the pool, for which rxp_mr_get() has just returned -EAGAIN
+ * @entries: as passed to rxp_mr_get()
  *
- * Any context but hard interrupt.
+ * Context: Any but hard interrupt.
  *
- * Return: true if so: the device has enough.
+ * Return: true if so: the device has enough entries.
  */
 bool rxp_mr_capped(struct rxp_pool *pool, u32 entries)
 {
@@ -359,15 +370,16 @@ bool rxp_mr_capped(struct rxp_pool *pool, u32 entries)
 }
 
 /**
- * rxp_mr_wait - take an MR for one I/O, waiting for it
+ * rxp_mr_wait - take an MR for one I/O, waiting for translations
  * @pool:    the pool
  * @entries: pages that the I/O touches
  * @since:   rpol_member_dismissals() when the caller saw that it may wait
  *
- * Process context; sleeps, killably, until the policy grants the entries.
+ * Context: Process context; sleeps, killably, until the policy grants the entries.
  *
- * Return: an MR that is idle, or an ERR_PTR: -EAGAIN (all who wait were sent away since
- * then), -EINTR, -ESHUTDOWN, -E2BIG (more than the device or the quota allow), -ENOMEM.
+ * Return: an MR that is idle, or an ERR_PTR: -EAGAIN (all waiters were sent away after @since),
+ * -EINTR, -ESHUTDOWN (the pool is closed), -E2BIG (more than the device or the quota allow),
+ * -ENOMEM.
  */
 struct rxp_mr *rxp_mr_wait(struct rxp_pool *pool, u32 entries, u32 since)
 {
@@ -384,12 +396,11 @@ struct rxp_mr *rxp_mr_wait(struct rxp_pool *pool, u32 entries, u32 since)
 /**
  * rxp_mr_put - give an MR back after its I/O
  * @pool: the pool
- * @mr:	  the MR
+ * @mr:   the MR; no chain that registers or invalidates it may be under way
  *
- * An MR that is not idle, its queue pair being dead, is deregistered here
- * and now: then this sleeps and must be called from process context.  Else any
- * context but hard interrupt.  While a chain that registers or invalidates it is
- * under way it can't be given back.
+ * An MR that is not idle, because its queue pair is dead, is deregistered at once.
+ *
+ * Context: Any but hard interrupt if @mr is idle; otherwise process context, sleeps.
  */
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 {
@@ -406,20 +417,21 @@ void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 		rpol_release(pool->member, entries);
 		break;
 	default:
-		/* Rather lost than written to by a device that knows it. */
+		/* Lose the MR rather than reuse pages that a device with its key might write to. */
 		WARN_ON_ONCE(1);
 	}
 }
 
 /**
- * rxp_mr_claim - stand in line for what rxp_mr_get() could not get
- * @pool:    the pool, which @w's owner has a reference on
- * @entries: as they were asked for
- * @w:	     whose granted() is set; its owner's again when that is called
+ * rxp_mr_claim - wait in line for an MR that rxp_mr_get() could not get
+ * @pool:    the pool, which @w's owner holds a reference on
+ * @entries: as passed to rxp_mr_get()
+ * @w:       its granted() is set; the policy's until granted() is called, then its owner's again
  *
- * Any context but hard interrupt.  granted() is called in any case, perhaps before this
- * returns, from any such context and with locks held.  If it says 0, rxp_mr_claimed() has
- * to follow.
+ * granted() is called in any case, perhaps before this returns.  It is called in any context but
+ * hard interrupt, with locks held.  If its result is 0, rxp_mr_claimed() has to follow.
+ *
+ * Context: Any but hard interrupt; does not sleep.
  */
 void rxp_mr_claim(struct rxp_pool *pool, u32 entries, struct rpol_waiter *w)
 {
@@ -434,13 +446,13 @@ void rxp_mr_claim(struct rxp_pool *pool, u32 entries, struct rpol_waiter *w)
 }
 
 /**
- * rxp_mr_claimed - the MR that was stood in line for
+ * rxp_mr_claimed - take the MR that a claim was granted
  * @pool: the pool
- * @w:	  for which granted() was called with 0
+ * @w:    granted() was called for it with 0
  *
- * Process context.
+ * Context: Process context, may sleep for memory.
  *
- * Return: an MR that is idle, or ERR_PTR(-ENOMEM).
+ * Return: an MR that is idle, or an ERR_PTR: -ENOMEM, or an error of the device.
  */
 struct rxp_mr *rxp_mr_claimed(struct rxp_pool *pool, const struct rpol_waiter *w)
 {
@@ -448,8 +460,8 @@ struct rxp_mr *rxp_mr_claimed(struct rxp_pool *pool, const struct rpol_waiter *w
 }
 
 /*
- * An address that says nothing about us: random above the page offset, top
- * bit clear, and far enough from the end not to wrap.
+ * An address that tells the peer nothing about our memory: random above the page offset, and with
+ * its two top bits clear, so that it is far from the end and can't wrap.
  */
 static u64 rxp_random_iova(u64 page_offset)
 {
@@ -472,7 +484,7 @@ static void rxp_mr_prepare(struct rxp_mr *mr, u32 len, struct ib_reg_wr *wr)
 	ib->length = len;
 	ib->iova = rxp_random_iova(ib->iova & ~PAGE_MASK);
 
-	/* 1..255 added: never the key of the last use, and not to be guessed. */
+	/* 1..255 added: never the key of the last use, and hard to guess. */
 	key = (ib->rkey & 0xff) + 1 + get_random_u32_below(255);
 	ib_update_fast_reg_key(ib, key);
 
@@ -485,13 +497,13 @@ static void rxp_mr_prepare(struct rxp_mr *mr, u32 len, struct ib_reg_wr *wr)
 
 /**
  * rxp_mr_map - map pages into an MR and prepare its registration
- * @mr:	   an MR that is idle
- * @sgl:   DMA mapped
+ * @mr:    an MR that is idle
+ * @sgl:   the pages, DMA mapped
  * @nents: entries of @sgl
- * @len:   bytes of the I/O: all that they hold, or less
- * @wr:	   out: the REG_MR to post; sets wr->key, the new rkey
+ * @len:   bytes of the I/O: all that @sgl holds, or less
+ * @wr:    out: the REG_MR to post; wr->key is the new rkey
  *
- * Process context: some devices write the translations here.
+ * Context: Process context: some devices write the translations here.
  *
  * Return: 0; -EINVAL: the pages have gaps that one MR can't bridge.
  */
@@ -506,18 +518,18 @@ int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
 }
 
 /**
- * rxp_mr_map_buf - the same for the beginning of a buffer of the pool's
- * @pool: whose both are
- * @mr:	  an MR that is idle
+ * rxp_mr_map_buf - map the beginning of a buffer into an MR and prepare its registration
+ * @pool: the pool of both
+ * @mr:   an MR that is idle
  * @buf:  the buffer
  * @len:  bytes, 1..@buf->size
- * @wr:	  out: the REG_MR to post; sets wr->key, the new rkey
+ * @wr:   out: the REG_MR to post; wr->key is the new rkey
  *
- * A sink that is granted is mostly the one that was written last: where the
- * device keeps the translations of an MR that is invalid they are not written
- * again, which costs more than all else that a registration does here.
+ * A granted sink is mostly the buffer that was written last, with the same MR.  If the device
+ * keeps the translations of an invalid MR, they are not written again here: writing them costs
+ * more than all else that a registration does on this side.
  *
- * Process context.
+ * Context: Process context.
  *
  * Return: as rxp_mr_map().
  */
@@ -538,7 +550,10 @@ int rxp_mr_map_buf(struct rxp_pool *pool, struct rxp_mr *mr, struct rxp_buf *buf
 	return 0;
 }
 
-/* Runs of pages: one sge each, so that a megabyte needs few work requests. */
+/*
+ * Fill a buffer with runs of pages: each run is one sge, so that a megabyte needs few work
+ * requests.
+ */
 static int rxp_buf_fill(struct rxp_pool *pool, struct rxp_buf *buf)
 {
 	u32 left = buf->size, i = 0;
@@ -574,7 +589,7 @@ static const u32 rxp_buf_sizes[RPOL_NR_CLASSES] = {
 	SZ_32K, SZ_128K, SZ_512K, SZ_1M, SZ_2M, SZ_4M
 };
 
-/* The class of a buffer, RPOL_NR_CLASSES if there is none. */
+/* The class of a buffer for @len bytes, RPOL_NR_CLASSES if there is none. */
 static int rxp_buf_class(u32 len)
 {
 	int c;
@@ -585,8 +600,10 @@ static int rxp_buf_class(u32 len)
 }
 
 /**
- * rxp_buf_size - what rxp_buf_get() takes
- * @len: bytes, 1..RDMAFS_XPRT_DATA_MAX
+ * rxp_buf_size - the size of the buffer that rxp_buf_get() makes
+ * @len: bytes asked for, 1..RDMAFS_XPRT_DATA_MAX
+ *
+ * Context: Any.
  *
  * Return: bytes of the buffer.
  */
@@ -594,18 +611,18 @@ u32 rxp_buf_size(u32 len)
 {
 	int c = min(rxp_buf_class(len), RPOL_NR_CLASSES - 1);
 
-	/* Pages may be larger than the smallest class: of 64 KiB, for one. */
+	/* A page may be larger than the smallest class, for example 64 KiB. */
 	return max_t(u32, rxp_buf_sizes[c], PAGE_SIZE);
 }
 
 /**
- * rxp_buf_get_idle - take pages for the data of one RPC that are there already
+ * rxp_buf_get_idle - take an idle buffer for the data of one RPC
  * @pool: the pool: pages never leave its session (design, sink pages)
  * @len:  bytes, 1..RDMAFS_XPRT_DATA_MAX
  *
- * Any context but hard interrupt.
+ * Context: Any but hard interrupt; takes @pool->lock.
  *
- * Return: a buffer of at least @len bytes, or NULL: none is idle.
+ * Return: a buffer of at least @len bytes, or NULL if none of its class is idle.
  */
 struct rxp_buf *rxp_buf_get_idle(struct rxp_pool *pool, u32 len)
 {
@@ -627,11 +644,11 @@ struct rxp_buf *rxp_buf_get_idle(struct rxp_pool *pool, u32 len)
 }
 
 /**
- * rxp_buf_get - take pages for the data of one RPC, idle ones or new ones
+ * rxp_buf_get - take a buffer for the data of one RPC, an idle one or a new one
  * @pool: the pool
  * @len:  bytes, 1..RDMAFS_XPRT_DATA_MAX
  *
- * Process context, may sleep for memory.
+ * Context: Process context, may sleep for memory.
  *
  * Return: a buffer of at least @len bytes, or NULL.
  */
@@ -672,11 +689,11 @@ out_free:
 }
 
 /**
- * rxp_buf_put - give pages back; nothing refers to them any more
+ * rxp_buf_put - give a buffer back
  * @pool: the pool
- * @buf:  the buffer
+ * @buf:  the buffer; neither the device nor the caller uses it any more
  *
- * Any context but hard interrupt.
+ * Context: Any but hard interrupt; takes @pool->lock.
  */
 void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf)
 {
@@ -690,7 +707,10 @@ void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf)
 	if (keep) {
 		list_add(&buf->link, &pool->bufs[buf->class]);
 	} else {
-		/* The first to go, and at once, as if it had been there for long. */
+		/*
+		 * The budget has no room for it: have the decay worker free it at once, by its
+		 * age.
+		 */
 		buf->idle -= RXP_IDLE_SECS * HZ + 1;
 		list_add_tail(&buf->link, &pool->bufs[buf->class]);
 	}
@@ -702,9 +722,11 @@ void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf)
 }
 
 /**
- * rxp_buf_nents - DMA mapped entries that hold the first bytes
+ * rxp_buf_nents - count the DMA mapped entries that hold the first bytes
  * @buf: the buffer
  * @len: bytes, 1..buf->size
+ *
+ * Context: Any.
  *
  * Return: how many.
  */
@@ -722,9 +744,11 @@ u32 rxp_buf_nents(const struct rxp_buf *buf, u32 len)
 }
 
 /**
- * rxp_buf_pages - translations that the first bytes take, whole chunks of them
+ * rxp_buf_pages - count the translations that the first bytes take, in whole chunks
  * @buf: the buffer
  * @len: bytes, 1..buf->size
+ *
+ * Context: Any.
  *
  * Return: pages.
  */
@@ -740,9 +764,11 @@ u32 rxp_buf_pages(const struct rxp_buf *buf, u32 len)
 }
 
 /**
- * rxp_buf_sync_for_cpu - the device has written, the CPU will read
- * @pool: of the buffer
+ * rxp_buf_sync_for_cpu - make a buffer readable by the CPU after the device has written
+ * @pool: the pool of the buffer
  * @buf:  the buffer
+ *
+ * Context: Any.
  */
 void rxp_buf_sync_for_cpu(struct rxp_pool *pool, struct rxp_buf *buf)
 {
@@ -753,9 +779,11 @@ void rxp_buf_sync_for_cpu(struct rxp_pool *pool, struct rxp_buf *buf)
 }
 
 /**
- * rxp_buf_sync_for_device - the CPU has written, the device will read
- * @pool: of the buffer
+ * rxp_buf_sync_for_device - make a buffer readable by the device after the CPU has written
+ * @pool: the pool of the buffer
  * @buf:  the buffer
+ *
+ * Context: Any.
  */
 void rxp_buf_sync_for_device(struct rxp_pool *pool, struct rxp_buf *buf)
 {
