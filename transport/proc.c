@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * /proc/fs/rdmafs: a directory for each RNIC, each mount, each client of a server and
- * each of its ports.  Documentation/ABI/proc-rdmafs describes every line.
+ * /proc/fs/rdmafs: a directory for each RNIC, each mount, each client of a server and each port
+ * of a server.  Documentation/ABI/proc-rdmafs describes every line.
  *
- * A mount's files are for the network namespace it was mounted in: others
- * get ENOENT.
+ * A mount's files are for the network namespace that it was mounted in: a task in another one
+ * gets ENOENT.
  *
- * Nobody's end waits for who reads: that one copies to memory of his own, which may be a
- * mapping of a file whose server is dead.  proc_remove() waits for whoever is in a method
- * of proc's, so the only one that we have is open, which touches no such memory: it gives
- * the file the operations of ours, which hold a reference on the directory and the module.
- * These look, under the directory's lock, whether there is an owner still; EIO if not.
+ * The end of an owner (RNIC, mount, session, server) must not wait for a task that reads or
+ * writes a file: the task copies from or to its own memory, which may map a file whose server is
+ * dead.  But proc_remove() waits for every task that is in a method of proc's.  So rxp_proc_ops
+ * has no method of ours but open, which touches no user memory: it gives the file the operations
+ * in rxp_proc_fops, and takes references on the directory and the module for them.  These test,
+ * with the directory's lock held, whether the owner still exists, and return EIO if not.
  */
 #include <linux/fs.h>
 #include <linux/kref.h>
@@ -32,7 +33,7 @@
 
 static struct proc_dir_entry *rxp_proc_root;
 
-/* More than any quota needs; longer writes are refused whole. */
+/* More than any quota needs; a longer write is refused as a whole. */
 #define RXP_PROC_WRITE_MAX	256
 
 static const char * const rxp_stat_names[RXP_NR_STATS] = {
@@ -80,7 +81,9 @@ static const char * const rxp_stat_names[RXP_NR_STATS] = {
 
 /**
  * rxp_stats_init - make a set of counters
- * @st: to fill in
+ * @st: the set to fill in
+ *
+ * Context: Process context, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -92,11 +95,13 @@ int rxp_stats_init(struct rxp_stats *st)
 }
 
 /**
- * rxp_stats_wait - wait until no pool counts there any more
- * @st: the set; nobody makes such a pool any more, or has use of one
+ * rxp_stats_wait - wait until no pool counts in a set any more
+ * @st: the set; no new pool will use it, and the caller holds no reference on one that does
  *
- * Process context.  For these pools alone: what else the workqueue has to do
- * may wait for a server, or for translations, for as long as these take.
+ * It does not flush the workqueue: other work there may wait for a server, or for translations,
+ * and take as long as they do.
+ *
+ * Context: Process context, sleeps.
  */
 void rxp_stats_wait(struct rxp_stats *st)
 {
@@ -105,7 +110,9 @@ void rxp_stats_wait(struct rxp_stats *st)
 
 /**
  * rxp_stats_destroy - free a set of counters
- * @st: the set
+ * @st: the set; rxp_stats_wait() has returned if pools have used it
+ *
+ * Context: Process context.
  */
 void rxp_stats_destroy(struct rxp_stats *st)
 {
@@ -115,8 +122,10 @@ void rxp_stats_destroy(struct rxp_stats *st)
 
 /**
  * rxp_stats_show - write counters as "name value" lines
- * @m:	where
+ * @m:  the file
  * @st: the set
+ *
+ * Context: Process context; takes no lock.
  */
 void rxp_stats_show(struct seq_file *m, const struct rxp_stats *st)
 {
@@ -133,12 +142,15 @@ void rxp_stats_show(struct seq_file *m, const struct rxp_stats *st)
 
 /* ------------------------------------------------------------ directories, files */
 
-/* What a file shows of its directory's owner, who stays meanwhile, and what is written to it. */
+/*
+ * One kind of file.  show() and write() are called while the owner is kept by the directory's
+ * lock.
+ */
 struct rxp_proc_kind {
 	const char *name;
 	void (*show)(struct seq_file *m, void *owner);
-	int (*write)(void *owner, char *text);	/* NULL: nobody may write */
-	bool at_once;				/* and waits for no other write */
+	int (*write)(void *owner, char *text);	/* NULL: the file is read-only */
+	bool at_once;				/* write() does not wait for other writes */
 };
 
 struct rxp_proc_file {
@@ -147,20 +159,24 @@ struct rxp_proc_file {
 };
 
 /*
- * One reference is the owner's, until it ends, and one each open file's.  The owner stays
- * while somebody has the lock for reading, and takes it for writing when it ends: no memory
- * of a user's is touched under it, and who has it waits for nobody but, to change a quota, for
- * a device.  A write changes what it names and nothing else, also beside another: hence the
- * mutex, inside the lock.  Who aborts a mount does not wait for who changes its quota.
+ * The owner holds one reference until it ends, and each open file holds one.
+ *
+ * @lock: a reader keeps the owner alive; the owner takes it for writing when it ends.  No user
+ * memory is touched with it held, and its holder waits for nothing but, when a quota is changed,
+ * a device.
+ *
+ * @change: inside @lock.  It serialises writes, so that a write changes the values that it names
+ * and no others, even beside another write.  A write to a file that is at_once does not take it:
+ * aborting a mount does not wait for a change of its quota.
  */
 struct rxp_proc_dir {
 	struct kref ref;
 	struct rw_semaphore lock;
-	struct mutex change;		/* held by who writes, unless at once */
-	void *owner;			/* under lock; NULL: it has ended */
-	const struct net *net;		/* who sees the files; NULL: all */
-	struct proc_dir_entry *entry;	/* NULL: nobody finds it */
-	int nr;				/* of files */
+	struct mutex change;		/* held during write() unless the file is at_once */
+	void *owner;			/* guarded by lock; NULL: it has ended */
+	const struct net *net;		/* where the files can be opened; NULL: everywhere */
+	struct proc_dir_entry *entry;	/* NULL: not linked in /proc */
+	int nr;				/* number of files */
 	struct rxp_proc_file files[];
 };
 
@@ -186,7 +202,7 @@ static int rxp_proc_show(struct seq_file *m, void *v)
 	return ret;
 }
 
-/* Copy what was written, without its newline; the caller frees it. */
+/* Copy a write's text without its newline; the caller frees it.  May sleep; no lock held. */
 static char *rxp_proc_text(const char __user *ubuf, size_t len)
 {
 	char *text;
@@ -245,7 +261,7 @@ static const struct file_operations rxp_proc_fops = {
 	.release = rxp_proc_release,
 };
 
-/* The owner is there: its end waits for us. */
+/* The owner exists: before it ends, it calls proc_remove(), which waits until this returns. */
 static int rxp_proc_open(struct inode *inode, struct file *file)
 {
 	struct rxp_proc_file *f = pde_data(inode);
@@ -258,7 +274,7 @@ static int rxp_proc_open(struct inode *inode, struct file *file)
 	fops = fops_get(&rxp_proc_fops);
 	if (!fops)
 		return -ENODEV;
-	/* To reclaim memory might be to wait for another's server. */
+	/* Reclaim might wait for the server of another mount, and the owner's end waits for us. */
 	nofs = memalloc_nofs_save();
 	ret = single_open(file, rxp_proc_show, f);
 	memalloc_nofs_restore(nofs);
@@ -271,20 +287,26 @@ static int rxp_proc_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* Whatever else stood here proc_remove() would wait for. */
+/* No other methods: proc_remove() would wait for them as well. */
 static const struct proc_ops rxp_proc_ops = {
 	.proc_open = rxp_proc_open,
 	.proc_lseek = seq_lseek,	/* never called; without it the file can't seek */
 };
 
-/* Nobody finds the directory any more, and who was about to open a file of it has it open. */
+/*
+ * Take the directory out of /proc.  Afterwards no task can look it up, and each task that was in
+ * open has finished.
+ */
 static void rxp_proc_unlink(struct rxp_proc_dir *dir)
 {
 	proc_remove(dir->entry);
 	dir->entry = NULL;
 }
 
-/* Let it be found, under a name that no other directory has.  False: there is no memory. */
+/*
+ * Link the directory in /proc, under a name that no other directory has.  Returns false without
+ * memory.
+ */
 static bool rxp_proc_link(struct rxp_proc_dir *dir, const char *name)
 {
 	struct rxp_proc_file *f;
@@ -306,8 +328,10 @@ static bool rxp_proc_link(struct rxp_proc_dir *dir, const char *name)
  * rxp_proc_remove - remove a directory
  * @dir: the directory, or NULL
  *
- * Process context.  Its owner is not used any more when this returns; who has a file of it
- * open is not waited for.
+ * The owner is not used any more when this returns.  This does not wait until open files are
+ * closed.
+ *
+ * Context: Process context, sleeps; takes @dir's lock for writing.
  */
 void rxp_proc_remove(struct rxp_proc_dir *dir)
 {
@@ -320,7 +344,7 @@ void rxp_proc_remove(struct rxp_proc_dir *dir)
 	kref_put(&dir->ref, rxp_proc_dir_release);
 }
 
-/* One that nobody finds yet, or NULL. */
+/* Make a directory that is not linked in /proc yet.  Returns NULL without memory. */
 static struct rxp_proc_dir *rxp_proc_alloc(const struct net *net, const struct rxp_proc_kind *kinds,
 					   int nr, void *owner)
 {
@@ -386,7 +410,7 @@ static void rxp_window_show(struct seq_file *m, void *owner)
 	}
 }
 
-/* What the policy counts of a member. */
+/* Show what the policy counts for a member. */
 static void rxp_account_show(struct seq_file *m, const struct rpol_member_stats *st)
 {
 	seq_printf(m, "grants %llu\nwaits %llu\nrefused %llu\nreclaims %llu\n",
@@ -401,7 +425,10 @@ static void rxp_account_show(struct seq_file *m, const struct rpol_member_stats 
 		   st->charged_peak);
 }
 
-/* Waits by length: those shorter than so many microseconds, and not than half of it. */
+/*
+ * Show waits by length: each line counts waits shorter than its number of microseconds, but not
+ * shorter than half of it.
+ */
 static void rxp_waits_show(struct seq_file *m, void *owner)
 {
 	struct rxp_proc *p = owner;
@@ -457,7 +484,7 @@ static int rxp_quota_write(void *owner, char *text)
 	struct rpol_quota q;
 	int ret;
 
-	/* The owner's: a pool that it has just got does not know of it yet. */
+	/* Take the owner's quota, not the pool's: a new pool may not have been given it yet. */
 	p->get_quota(p->owner, &q);
 	rdmafs_test_point("proc_quota", 0);
 	ret = rpol_quota_parse(text, &q);
@@ -487,8 +514,10 @@ static const struct rxp_proc_kind rxp_member_files[] = {
 
 /**
  * rxp_proc_add - make the directory of a mount or a client
- * @p:	  filled in; used until rxp_proc_remove() of its @dir
+ * @p:    filled in but for @dir; used until rxp_proc_remove() of its @dir
  * @name: its name
+ *
+ * Context: Process context, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -580,14 +609,14 @@ static const struct rxp_proc_kind rxp_device_files[] = {
 };
 
 /*
- * For the RNICs that are here, and what is found of each under which name.  It is inside the
- * RDMA core's locks of devices.  Who holds it waits for who opens a file of such a directory,
- * and not for who reads or writes one.
+ * Guards rxp_proc_devices, and the directory and the name of each RNIC on that list.  It nests
+ * inside the RDMA core's locks of devices.  Its holder may wait for a task that opens a file of a
+ * directory (rxp_proc_unlink()), but not for one that reads or writes a file.
  */
 static DEFINE_MUTEX(rxp_proc_devices_lock);
 static LIST_HEAD(rxp_proc_devices);
 
-/* Might a directory of this name be a mount's, a client's or a port's, or can there be none? */
+/* Might a mount, a client or a port have a directory of this name, or is the name invalid? */
 static bool rxp_proc_reserved(const char *name)
 {
 	return name[0] == '.' || strpbrk(name, "/:") || strstarts(name, "client-") ||
@@ -595,8 +624,9 @@ static bool rxp_proc_reserved(const char *name)
 }
 
 /*
- * No two RNICs have one name.  So if another one has a directory of this name, that one was
- * renamed while it was being removed, of which we were not told.
+ * Link an RNIC's directory under @name.  No two RNICs have the same name: if another one's
+ * directory has it, that RNIC was renamed while it was being removed, and then rename is not
+ * called for it.
  */
 static int rxp_proc_link_device(struct rxp_device *rdev, const char *name)
 {
@@ -621,13 +651,14 @@ static int rxp_proc_link_device(struct rxp_device *rdev, const char *name)
 }
 
 /**
- * rxp_proc_name_device - have an RNIC's directory under the name that the RNIC has now
+ * rxp_proc_name_device - give an RNIC's directory the name that the RNIC has now
  * @rdev: the device
  *
- * Process context, from a client's add or rename: the RDMA core lets no device's name change
- * until it returns, and this device's removal waits.  The directory is made if there is none;
- * who has a file of it open notices nothing.  Without one, as the log says then, the RNIC is
- * only not to be seen until it gets another name.
+ * The directory is made if there is none.  Open files of it stay valid.  If this fails, a warning
+ * is logged, and the RNIC has no directory until it gets another name.
+ *
+ * Context: Process context, from an ib_client's add or rename: the RDMA core changes no device's
+ * name until that returns, and this device's removal waits for it.
  */
 void rxp_proc_name_device(struct rxp_device *rdev)
 {
@@ -648,9 +679,9 @@ void rxp_proc_name_device(struct rxp_device *rdev)
 
 /**
  * rxp_proc_remove_device - remove an RNIC's directory
- * @rdev: the device; nobody names it any more
+ * @rdev: the device; it is being removed, and has no other users
  *
- * Process context.  As rxp_proc_remove().
+ * Context: Process context, sleeps, as rxp_proc_remove().
  */
 void rxp_proc_remove_device(struct rxp_device *rdev)
 {
@@ -672,7 +703,9 @@ static const struct rxp_proc_kind rxp_port_files[] = {
 /**
  * rxp_proc_add_port - make a server's directory
  * @port:   its port
- * @server: the server, which removes the directory before it goes
+ * @server: the server, which removes the directory before it is freed
+ *
+ * Context: Process context, may sleep.
  *
  * Return: the directory, or NULL.
  */
@@ -687,6 +720,8 @@ struct rxp_proc_dir *rxp_proc_add_port(u16 port, void *server)
 /**
  * rxp_proc_init - make /proc/fs/rdmafs
  *
+ * Context: Process context, may sleep.
+ *
  * Return: 0 or -ENOMEM.
  */
 int rxp_proc_init(void)
@@ -697,6 +732,8 @@ int rxp_proc_init(void)
 
 /**
  * rxp_proc_exit - remove /proc/fs/rdmafs
+ *
+ * Context: Process context, sleeps.
  */
 void rxp_proc_exit(void)
 {
