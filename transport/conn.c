@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A connection: one RC queue pair, one completion queue, a ring of receives
- * that always covers what the peer may send.  How things are sent stands in send.c.
+ * A connection: one RC queue pair, one completion queue, and receives for all that the peer may
+ * send at any time.  send.c has the sending side; connstate.c has the table of states, which only
+ * rxp_conn_step() applies.
  *
- * What it may do next is in connstate.c; rxp_conn_step() is where it does.
+ * The end of a connection: rxp_conn_lost() may be called in any context, any number of times.
+ * The owner is told once, and queues its worker.  rxp_conn_kill() bars further posting, flushes
+ * the queue pair, waits until every completion has been handled, and destroys the queues.  Then
+ * it gives back the chains that had no completion, with ok = false.  Memory that a work request
+ * named must not be freed or reused before that.
  *
- * Ending: rxp_conn_lost() may come from any context, any number of times; the
- * owner hears of it once and queues its worker.  rxp_conn_kill() bars further
- * posting, flushes the queue pair, waits until every completion has been seen,
- * and destroys the queues; what has had no completion is then given back with
- * ok = false.  Only after that may memory that a work request named be freed or
- * used for something else.
+ * Locks: sq_lock guards posting, of sends and receives; state_lock guards the state.  DEAD is set
+ * with both held.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -19,7 +20,7 @@
 #include "transport/slot.h"
 #include "transport/trace.h"
 
-/* The part of all memory that large receives may take: one in so many. */
+/* The part of all memory that large receives may take together: 1/64. */
 #define RXP_RECV_SHARE	64
 
 static atomic64_t rxp_recv_charged = ATOMIC64_INIT(0);
@@ -27,12 +28,14 @@ static atomic64_t rxp_recv_charged = ATOMIC64_INIT(0);
 static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc);
 
 /**
- * rxp_conn_alloc - make a connection object without any device
+ * rxp_conn_alloc - make a connection object without a device
  * @ops:   the owner's callbacks
  * @owner: the owner
- * @stats: where to count; outlives the queue pair
- * @index: which of its session's connections it is
- * @count: how many they are
+ * @stats: where to count; must outlive the queue pair
+ * @index: its place among the connections of its session
+ * @count: how many connections the session has
+ *
+ * Context: Process context, may sleep.
  *
  * Return: the connection with one reference, or NULL.
  */
@@ -59,18 +62,20 @@ struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
 	return conn;
 }
 
-/* The peer finds no receive: wait so long.  Left alone it is 655 ms. */
+/* How long a peer waits when its SEND found no receive.  The RDMA core's default is 655 ms. */
 #define RXP_RNR_TIMER	IB_RNR_TIMER_010_24
 
-/* Wait so long for an acknowledgment: 4.096 us << 17 is half a second. */
+/* How long to wait for an acknowledgment: 4.096 us << 17 is half a second. */
 #define RXP_ACK_TIMEOUT	17
 
 /**
- * rxp_conn_tune - choose what the other side would choose for us, or nobody
+ * rxp_conn_tune - choose the queue pair's timers and type of service
  * @conn: conn->id is not resolved, or not accepted, yet
  *
- * A queue pair's patience is taken from the request otherwise, so a client would say
- * how long a server waits for it.
+ * Otherwise a server's timers would come from the connection request, and a client would decide
+ * how long the server waits for it.
+ *
+ * Context: Process context.
  */
 void rxp_conn_tune(struct rxp_conn *conn)
 {
@@ -84,7 +89,9 @@ void rxp_conn_tune(struct rxp_conn *conn)
 
 /**
  * rxp_recv_release - free receive buffers
- * @ring: the buffers, or a ring of zeros
+ * @ring: the buffers, or a zeroed ring
+ *
+ * Context: Process context, may sleep.
  */
 void rxp_recv_release(struct rxp_ring *ring)
 {
@@ -93,7 +100,7 @@ void rxp_recv_release(struct rxp_ring *ring)
 	ring->charged = 0;
 }
 
-/* Large receives, unless there are too many, or no memory for them. */
+/* Allocate large receives, unless there are too many already or there is no memory for them. */
 static int rxp_recv_large(struct rxp_ring *ring, u32 nr, u32 size)
 {
 	u64 limit = ((u64)totalram_pages() << PAGE_SHIFT) / RXP_RECV_SHARE;
@@ -108,7 +115,7 @@ static int rxp_recv_large(struct rxp_ring *ring, u32 nr, u32 size)
 	return 0;
 }
 
-/* A server's: its share of what clients may have (limits.c). */
+/* Allocate a server's receives within the budget for its clients (limits.c). */
 static int rxp_recv_init_budget(struct rxp_conn *conn, u32 size)
 {
 	u32 nr = conn->nr_rx;
@@ -132,12 +139,16 @@ static int rxp_recv_init_budget(struct rxp_conn *conn, u32 size)
 }
 
 /*
- * Messages of a burst travel in one another as far as a receive goes, so the larger
- * receives are, the fewer messages, acknowledgments and wake-ups there are; but each slot
- * has two.  So they are large only until all large ones together take RXP_RECV_SHARE of
- * the memory, and as long as there is any without an effort.  Those that the connection
- * before had are there already, on the client: a mount connects again when there is no
- * memory left, too.  A server's have a budget of their own.
+ * Allocate the receives, large ones if possible.
+ *
+ * The messages of a burst are joined as far as they fit into a receive.  So the larger the
+ * receives are, the fewer messages, acknowledgments and wake-ups there are.  But each slot has
+ * two receives, so they are large only as long as all large ones together take no more than
+ * 1/RXP_RECV_SHARE of the memory, and there is memory without reclaim.  A server's receives have
+ * a budget of their own.
+ *
+ * On a client, @conn->rx_ring may hold the receives of the connection before: these are reused,
+ * as a mount has to connect again even when there is no memory left.
  */
 static int rxp_recv_init(struct rxp_conn *conn)
 {
@@ -146,7 +157,7 @@ static int rxp_recv_init(struct rxp_conn *conn)
 	bool kept = ring->chunk && ring->nr >= conn->nr_rx;
 	int ret = 0;
 
-	/* On iWARP a peer's messages hardly travel in one another: rxp_send_limit(). */
+	/* On iWARP a peer's joined messages stay below a page: rxp_send_limit(). */
 	if (conn->by_reference)
 		size = RXP_MSG_MAX;
 	if (conn->taker)
@@ -203,12 +214,12 @@ static int rxp_rx_init(struct rxp_conn *conn)
 /**
  * rxp_conn_setup - give a connection its queues and post its receives
  * @conn:  conn->id is bound to a device
- * @pool:  pool on that device; a reference is taken
- * @slots: RPCs at once in the session; receives are posted for twice as many as
- *	   travel here, and the reserve
- * @poll:  where completions are handled
+ * @pool:  a pool on that device; a reference is taken
+ * @slots: slots of the session; two receives are posted for each slot that this connection
+ *	   carries, and RXP_RECV_RESERVE more
+ * @poll:  the context in which completions are handled
  *
- * Process context.  On failure the caller destroys the connection.
+ * Context: Process context, may sleep.  On failure the caller kills and destroys the connection.
  *
  * Return: 0 or a negative errno.
  */
@@ -260,6 +271,8 @@ int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
  * @conn: set up
  * @ring: the buffers; they outlive the connection's queue pair
  *
+ * Context: Process context, may sleep.
+ *
  * Return: 0 or -ENOMEM.
  */
 int rxp_conn_map_tx(struct rxp_conn *conn, const struct rxp_ring *ring)
@@ -273,7 +286,9 @@ int rxp_conn_map_tx(struct rxp_conn *conn, const struct rxp_ring *ring)
 
 /**
  * rxp_conn_unmap_tx - undo rxp_conn_map_tx()
- * @conn: mapped or not; drained, or nothing of the buffers was ever sent
+ * @conn: mapped or not; drained, or no buffer of @conn->tx_ring was ever sent on it
+ *
+ * Context: Process context.
  */
 void rxp_conn_unmap_tx(struct rxp_conn *conn)
 {
@@ -286,6 +301,8 @@ void rxp_conn_unmap_tx(struct rxp_conn *conn)
 /**
  * rxp_conn_get - take a reference on the struct and its receive buffers
  * @conn: the connection
+ *
+ * Context: Any.
  */
 void rxp_conn_get(struct rxp_conn *conn)
 {
@@ -296,7 +313,7 @@ static void rxp_conn_release(struct kref *ref)
 {
 	struct rxp_conn *conn = container_of(ref, struct rxp_conn, ref);
 
-	/* kvfree() does, of what vmalloc() made. */
+	/* kvfree() sleeps if the memory is from vmalloc(). */
 	might_sleep();
 	rxp_recv_release(&conn->rx_ring);
 	if (conn->taker) {
@@ -312,15 +329,15 @@ static void rxp_conn_release(struct kref *ref)
  * rxp_conn_put - drop a reference
  * @conn: the connection; the last reference is dropped after rxp_conn_destroy()
  *
- * Process context, may sleep; any but hard interrupt if it can't be the last one, as the
- * owner's is there as long as the queue pair is.
+ * Context: Process context, may sleep.  Any context but hard interrupt if this can't be the last
+ * reference: the owner holds one as long as the queue pair exists.
  */
 void rxp_conn_put(struct rxp_conn *conn)
 {
 	kref_put(&conn->ref, rxp_conn_release);
 }
 
-/* The one place where a connection's state changes. */
+/* Change the state; no other function does.  @conn->state_lock held. */
 static int rxp_conn_step(struct rxp_conn *conn, enum rxp_conn_event event)
 {
 	enum rxp_conn_state from = conn->state;
@@ -335,13 +352,14 @@ static int rxp_conn_step(struct rxp_conn *conn, enum rxp_conn_event event)
 }
 
 /**
- * rxp_conn_move - something has happened to a connection
+ * rxp_conn_move - change a connection's state after an event
  * @conn:  the connection
- * @event: what; not RXP_CONN_LOSE and RXP_CONN_KILL, which have functions of their own
+ * @event: not RXP_CONN_LOSE or RXP_CONN_KILL: see rxp_conn_lost() and rxp_conn_kill()
  *
- * Any context.
+ * Context: Any; takes @conn->state_lock.
  *
- * Return: 0; -EPROTO: not in the state that it is in; -ENOTCONN: it is lost.
+ * Return: 0; -EPROTO: the event can't happen in the present state; -ENOTCONN: the connection is
+ * lost.
  */
 int rxp_conn_move(struct rxp_conn *conn, enum rxp_conn_event event)
 {
@@ -355,10 +373,12 @@ int rxp_conn_move(struct rxp_conn *conn, enum rxp_conn_event event)
 }
 
 /**
- * rxp_conn_lost - the connection is of no more use
+ * rxp_conn_lost - mark a connection lost and tell its owner
  * @conn: the connection
  *
- * Any context.  The owner is told once, unless he has begun to end it himself.
+ * The owner is told once, and not at all if it has begun to end the connection.
+ *
+ * Context: Any; takes @conn->state_lock, and calls ops->lost() with it held.
  */
 void rxp_conn_lost(struct rxp_conn *conn)
 {
@@ -368,16 +388,21 @@ void rxp_conn_lost(struct rxp_conn *conn)
 	spin_lock_irqsave(&conn->state_lock, flags);
 	told = conn->state >= RXP_CONN_LOST;
 	rxp_conn_step(conn, RXP_CONN_LOSE);
-	/* Under the lock: whoever sees it lost may rely on the owner's knowing. */
+	/*
+	 * Under the lock: a task that sees the connection lost can rely on the owner's having
+	 * been told.
+	 */
 	if (!told)
 		conn->ops->lost(conn);
 	spin_unlock_irqrestore(&conn->state_lock, flags);
 }
 
 /**
- * rxp_conn_protocol_error - the peer did what it must not do: cut it off
+ * rxp_conn_protocol_error - cut off a peer that broke the protocol
  * @conn: its connection
- * @what: what it did, for the log
+ * @what: the violation, for the log
+ *
+ * Context: Any, as rxp_conn_lost().
  */
 void rxp_conn_protocol_error(struct rxp_conn *conn, const char *what)
 {
@@ -392,21 +417,24 @@ void rxp_conn_protocol_error(struct rxp_conn *conn, const char *what)
  * rxp_conn_kill - stop a connection and wait until the device is done with it
  * @conn: the connection
  *
- * Process context, sleeps.  Called by the owner's worker, once.  Afterwards
- * no completion comes any more and every chain's done() has been called, or
- * is being called by whoever has posted it (a quiet one).
+ * Afterwards no completion comes any more.  Every chain's done() has been called, or, if the
+ * chain is quiet, the task that has posted it may still be calling it.
+ *
+ * Context: Process context, sleeps.  Called once, by the owner's worker.
  */
 void rxp_conn_kill(struct rxp_conn *conn)
 {
 	unsigned long flags;
 
-	/* Both locks: who posts holds the one, who only asks the other. */
+	/*
+	 * Both locks: posting tests the state with sq_lock held, rxp_conn_lost() with state_lock.
+	 */
 	spin_lock_bh(&conn->sq_lock);
 	spin_lock_irqsave(&conn->state_lock, flags);
 	rxp_conn_step(conn, RXP_CONN_KILL);
 	spin_unlock_irqrestore(&conn->state_lock, flags);
 	spin_unlock_bh(&conn->sq_lock);
-	/* Whoever has plugged something unplugs before sleeping. */
+	/* A task that has plugged chains unplugs before it sleeps, so this does not take long. */
 	wait_var_event(&conn->plugged, !READ_ONCE(conn->plugged));
 
 	if (conn->qp) {
@@ -422,11 +450,13 @@ void rxp_conn_kill(struct rxp_conn *conn)
 }
 
 /**
- * rxp_conn_destroy - free all that a connection has of the device
+ * rxp_conn_destroy - free everything that a connection has of the device
  * @conn: killed
  *
- * Process context.  The struct stays until its last reference goes.
- * conn->id is destroyed, unless the caller has taken it away.
+ * conn->id is destroyed, unless the caller has taken it away.  The struct stays until its last
+ * reference is dropped.
+ *
+ * Context: Process context, sleeps.
  */
 void rxp_conn_destroy(struct rxp_conn *conn)
 {
@@ -460,8 +490,8 @@ static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 	}
 	/*
-	 * An RDMA WRITE with immediate data takes a receive too, leaves in it what stood
-	 * there, and has a length of its own, which is not one of that buffer.
+	 * An RDMA WRITE with immediate data takes a receive, too.  It leaves the old contents in
+	 * the buffer, and its length is that of the WRITE, not of the buffer.
 	 */
 	if (wc->opcode != IB_WC_RECV || (wc->wc_flags & IB_WC_WITH_IMM) ||
 	    wc->byte_len > conn->recv_size) {
@@ -479,11 +509,13 @@ static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /**
- * rxp_rx_put - done with a receive buffer; the last one gives it to the device
- * @rx: the buffer; not to be read any more
+ * rxp_rx_put - give a receive buffer back; the last user gives it to the device
+ * @rx: the buffer; the caller does not read it any more
  *
- * Any context but hard interrupt.  Harmless on a dead connection: the lock
- * keeps a receive from being posted behind the drain.
+ * On a dead connection the buffer is not posted: the lock keeps a receive from being posted after
+ * the drain.
+ *
+ * Context: Any but hard interrupt; takes the connection's sq_lock.
  */
 void rxp_rx_put(struct rxp_rx *rx)
 {
