@@ -1,27 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The binding of an MR: what is known of its key.
+ * The binding of an MR: the state of its key.
  *
- *	idle          no queue pair knows it; may be mapped, registered, freed
- *	registering   its REG_MR stands in a queue, and may be executed or not
- *	bound         the device has said that it was
- *	returned      the peer has invalidated it, but the device has not said yet that
- *	              the chain with the REG_MR is over
- *	invalidating  a LOCAL_INV stands behind it
- *	unknown       its queue pair has failed: only deregistration will do
+ *	idle          no queue pair knows the key; the MR may be mapped, registered, freed
+ *	registering   its REG_MR is in a queue, and may have been executed or not
+ *	bound         the device has reported that the REG_MR was executed
+ *	returned      the peer has invalidated the key, but the device has not reported yet
+ *	              that the chain with the REG_MR is over
+ *	invalidating  a LOCAL_INV is in the queue behind the REG_MR
+ *	unknown       its queue pair has failed: the MR can only be deregistered
  *
- * A peer may guess a key before it is told of it: only the last byte changes from one
- * use to the next.  So nothing that a peer says is believed of a key that is not bound:
- * its LOCAL_INV then goes behind the REG_MR, on the connection whose queue that stands
- * in, whichever connection the peer speaks on.  An invalidation by the peer is believed
- * where devices refuse one of a key that is not registered, as InfiniBand and RoCE have
- * it; there the REG_MR has been executed, whatever is known of its chain.  iWARP devices
- * need not look (RFC 5040: an STag may be invalid already; siw does not): the peer may
- * have said it too early, so there it is always ours as well.
+ * In the normal case an MR goes from idle to registering to bound, and back to idle when the peer
+ * invalidates its key, or by way of invalidating when we do.
  *
- * Nobody gives up an MR between registering and bound or unknown, nor while it is
- * invalidating: rxp_mr_invalidate() has its done() called behind the registration's
- * in any case, also when the connection dies.
+ * A peer may guess a key before it is told of it: only the last byte changes from one use to the
+ * next.  So a message about a key that is not bound proves nothing.  Then our LOCAL_INV is posted
+ * behind the REG_MR, on the connection that the REG_MR is on, whichever connection the message
+ * came on.
+ *
+ * An invalidation by the peer can be believed if the device refuses to invalidate a key that is
+ * not registered, as InfiniBand and RoCE require: then the REG_MR has been executed, even if its
+ * chain is not over.  An iWARP device need not check this (RFC 5040: an STag may be invalid
+ * already; siw does not check), so the peer may have sent its invalidation too early.  There we
+ * always invalidate the key as well.
+ *
+ * The owner of an MR must not give it up between registering and bound or unknown, nor while it
+ * is invalidating.  For that, rxp_mr_invalidate() has its done() called after that of the
+ * registration, even if the connection dies.
+ *
+ * rxp_pool.lock guards the state.
  */
 #include "transport/internal.h"
 
@@ -73,25 +80,27 @@ static const u8 rxp_mr_table[RXP_MR_NR_STATES][RXP_MR_NR_EVENTS] = {
 		[RXP_MR_REGISTERED]  = NEVER,
 		[RXP_MR_REMOTE_INV]  = NEVER,
 		[RXP_MR_LOCAL_INV]   = NEVER,
-		/* Behind a registration that has failed nothing is executed. */
+		/* After a registration that has failed, no later work request is executed. */
 		[RXP_MR_INVALIDATED] = RXP_MR_UNKNOWN,
 		[RXP_MR_FAILED]      = RXP_MR_UNKNOWN,
 	},
 };
 
 /**
- * rxp_mr_next - the table
- * @state: of an MR
- * @event: that comes
+ * rxp_mr_next - look up an MR's next state
+ * @state: the state
+ * @event: the event
  *
- * Return: its next state; RXP_MR_NR_STATES: this can't come.
+ * Context: Any.
+ *
+ * Return: the next state; RXP_MR_NR_STATES: the event can't happen in @state.
  */
 enum rxp_mr_state rxp_mr_next(enum rxp_mr_state state, enum rxp_mr_event event)
 {
 	return rxp_mr_table[state][event];
 }
 
-/* The one place where an MR's state changes. */
+/* Change an MR's state; no other function does.  @mr->pool->lock held. */
 static void rxp_mr_move(struct rxp_mr *mr, enum rxp_mr_event event)
 {
 	enum rxp_mr_state from = mr->state, to = rxp_mr_next(from, event);
@@ -104,9 +113,11 @@ static void rxp_mr_move(struct rxp_mr *mr, enum rxp_mr_event event)
 }
 
 /**
- * rxp_mr_posted - a chain that registers an MR is the connection's
- * @mr:	  idle
- * @conn: about to post the chain, its sq_lock held; a reference is taken
+ * rxp_mr_posted - note that a chain that registers an MR is handed to a connection
+ * @mr:   idle
+ * @conn: about to post the chain; a reference is taken until @mr is idle or destroyed
+ *
+ * Context: Any but hard interrupt; @conn->sq_lock held.  Takes the pool's lock.
  */
 void rxp_mr_posted(struct rxp_mr *mr, struct rxp_conn *conn)
 {
@@ -119,12 +130,12 @@ void rxp_mr_posted(struct rxp_mr *mr, struct rxp_conn *conn)
 }
 
 /**
- * rxp_mr_over - a chain that registers or invalidates an MR is over
- * @mr:	 the MR
- * @inv: it invalidates
- * @ok:	 it was executed
+ * rxp_mr_over - note that a chain that registers or invalidates an MR is over
+ * @mr:  the MR
+ * @inv: the chain invalidates it
+ * @ok:  the chain was executed
  *
- * Any context but hard interrupt, before the chain's own done().
+ * Context: Any but hard interrupt, before the chain's own done().  Takes the pool's lock.
  */
 void rxp_mr_over(struct rxp_mr *mr, bool inv, bool ok)
 {
@@ -143,14 +154,14 @@ void rxp_mr_over(struct rxp_mr *mr, bool inv, bool ok)
 }
 
 /**
- * rxp_mr_remote_inv - the peer has sent an invalidation of an MR's key
- * @mr:	   not idle, its key compared
- * @waits: the caller gives it back only when the chain that registers it is over
+ * rxp_mr_remote_inv - note that the peer has invalidated an MR's key
+ * @mr:    not idle; the caller has compared the key
+ * @waits: the caller gives the MR back only after the chain that registers it is over
  *
- * Any context but hard interrupt.
+ * Context: Any but hard interrupt; takes the pool's lock.
  *
- * Return: true: it is idle now, or, if the caller @waits, then; false: it may be
- * valid, or become so: to be invalidated.
+ * Return: true: the MR is idle, now or, if the caller @waits, when that chain is over.  false:
+ * the key may be valid, or become valid; the caller has to invalidate it.
  */
 bool rxp_mr_remote_inv(struct rxp_mr *mr, bool waits)
 {
@@ -171,16 +182,18 @@ bool rxp_mr_remote_inv(struct rxp_mr *mr, bool waits)
 }
 
 /**
- * rxp_mr_invalidate - take an MR's key back
- * @mr:	   not idle, and nobody else does the same
+ * rxp_mr_invalidate - invalidate an MR's key with a LOCAL_INV
+ * @mr:    not idle; no other caller does the same
  * @chain: for the LOCAL_INV
- * @wr:	   for it, too
- * @done:  called when it is over: then the MR is idle if @ok, and unknown if not
+ * @wr:    its work request
+ * @done:  called when @chain is over: then the MR is idle if @ok, and unknown if not
  *
- * On the connection that registers it, behind that.  Any context but hard interrupt.
+ * The LOCAL_INV is posted behind the registration, on the connection that registers @mr.
  *
- * Return: 0; -ENOTCONN: that connection is over, or broken: done() will not be called,
- * and the MR is for rxp_mr_put().
+ * Context: Any but hard interrupt; takes the pool's lock and the connection's sq_lock.
+ *
+ * Return: 0; -ENOTCONN: that connection is over, or its registration has failed.  Then done()
+ * will not be called, and the caller gives the MR to rxp_mr_put().
  */
 int rxp_mr_invalidate(struct rxp_mr *mr, struct rxp_chain *chain, struct ib_send_wr *wr,
 		      void (*done)(struct rxp_chain *chain, bool ok))
@@ -201,7 +214,7 @@ int rxp_mr_invalidate(struct rxp_mr *mr, struct rxp_chain *chain, struct ib_send
 	rxp_chain_add(chain, wr);
 	chain->mr = mr;
 	chain->inv = true;
-	/* The connection is there until the MR is idle or put. */
+	/* @mr->conn's reference is kept until the MR is idle or destroyed. */
 	ret = rxp_post_behind(conn, chain);
 	if (ret)
 		rxp_mr_over(mr, true, false);
