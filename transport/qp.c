@@ -2,11 +2,12 @@
 /*
  * The queues of a connection: one RC queue pair, one completion queue.
  *
- * How long a send queue may be depends on what one work request takes in it, which the
- * verbs do not say: they bound both, and not both together.  mlx5 counts blocks of 64
- * bytes, of which a request with 16 entries takes several, so that 4,096 of these are
- * more than its queues hold.  What can't be had is asked for smaller: first with fewer
- * entries, which cost only work requests where data is in many pieces, then shorter.
+ * The possible length of a send queue depends on the size of a work request in it.  The verbs do
+ * not tell it: they bound the number of work requests and the entries of each, but not both
+ * together.  mlx5 counts blocks of 64 bytes, and a request with 16 entries takes several, so its
+ * queues can't hold 4,096 of them.  If the device refuses a queue, a smaller one is tried: first
+ * with fewer entries in a work request, which costs only more work requests for data in many
+ * pieces, then a shorter one (qp_plan.c).
  */
 #include <linux/log2.h>
 #include "transport/internal.h"
@@ -15,21 +16,21 @@ static void rxp_qp_event(struct ib_event *event, void *context)
 {
 	struct rxp_conn *conn = context;
 
-	/* A message has overtaken the end of the set-up, which may have been lost. */
+	/* A message came before the CM's last one, which may have been lost: tell the CM. */
 	if (event->event == IB_EVENT_COMM_EST) {
 		rdma_notify(conn->id, IB_EVENT_COMM_EST);
 		return;
 	}
 
-	/* Errors come with completions as well; these alone must not be missed. */
+	/* Other errors come as completions, too; these must be noticed here. */
 	if (event->event == IB_EVENT_QP_FATAL || event->event == IB_EVENT_QP_ACCESS_ERR ||
 	    event->event == IB_EVENT_QP_REQ_ERR)
 		rxp_conn_lost(conn);
 }
 
 /*
- * The connections of a session complete on CPUs that follow each other, and
- * sessions begin anywhere.
+ * Choose a completion vector.  The connections of a session complete on successive CPUs, and each
+ * new session begins at the next.
  */
 static int rxp_conn_vector(struct rxp_conn *conn)
 {
@@ -41,7 +42,7 @@ static int rxp_conn_vector(struct rxp_conn *conn)
 	return (conn->pool->vector + conn->index) % max(vectors, 1U);
 }
 
-/* What is asked of the device; a test has it refuse what takes more blocks than this. */
+/* For tests: refuse a queue of more than queue_blocks blocks, as mlx5 would. */
 static int rxp_qp_refused(const struct ib_qp_init_attr *attr)
 {
 	u32 blocks = rdmafs_test_knob(queue_blocks);
@@ -58,7 +59,7 @@ static int rxp_qp_try(struct rxp_conn *conn, const struct rxp_qp_plan *plan,
 		.qp_context = conn,
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
-		/* One more of each kind for the drain's own work requests. */
+		/* One more of each kind for the work requests of ib_drain_qp(). */
 		.cap.max_send_wr = plan->sends + 1,
 		.cap.max_recv_wr = conn->nr_rx + 1,
 		.cap.max_send_sge = max_t(u32, plan->sges, 2),
@@ -88,15 +89,17 @@ static int rxp_qp_try(struct rxp_conn *conn, const struct rxp_qp_plan *plan,
 
 /**
  * rxp_qp_create - make a connection's queues, as large as the device can
- * @conn:    with its pool and the number of its receives
+ * @conn:    has its pool and the number of its receives
  * @carried: slots that travel on it
- * @poll:    where completions are handled
+ * @poll:    the context in which completions are handled
  *
- * Process context.  If only fewer entries can be had in a work request, its pool's RDMA
- * WRITEs have no more from now on.  Those that were built before and do not fit cost
- * the connection, and are built anew for the next one.
+ * If the device allows only fewer entries in a work request, the RDMA WRITEs of @conn's pool have
+ * no more from now on.  If a longer one was built before, posting it costs the connection, and it
+ * is built anew for the next one.
  *
- * Return: 0; or what the device said to the smallest.
+ * Context: Process context, may sleep.
+ *
+ * Return: 0; or the device's error for the smallest queues.
  */
 int rxp_qp_create(struct rxp_conn *conn, u32 carried, enum ib_poll_context poll)
 {

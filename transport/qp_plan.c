@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Send queues, from what would be best to what will just do.  Pure: qp.c asks.
+ * Plan send queues, from the best one to the smallest that will do.  Pure computation: qp.c asks
+ * the device.
  */
 #include <linux/math.h>
 #include <linux/minmax.h>
 #include "transport/qp_plan.h"
 
-/* Work requests of a chain beside its RDMA WRITEs, at most: REG_MR and SEND. */
+/* Work requests of a chain besides its RDMA WRITEs, at most: REG_MR and SEND. */
 #define RXP_CHAIN_EXTRA	2U
 
-/* Work requests of a queue, at best and just so: in a shorter one all wait for each other. */
+/* Work requests of a queue: desired, and least; in a shorter one all chains wait for each other. */
 #define RXP_SENDS_GOOD	128U
 #define RXP_SENDS_LEAST	64U
 
@@ -19,8 +20,8 @@ static u32 rxp_qp_chain(u32 entries, u32 sges)
 }
 
 /*
- * Work requests of a queue that a longest chain always finds room in, in the end: up to
- * a quarter may be quiet chains, whose room comes back only with that of others.
+ * Work requests of a queue in which the longest chain always finds room in the end: up to a
+ * quarter of the queue may be quiet chains, whose room comes back only with that of other chains.
  */
 static u32 rxp_qp_least(u32 chain)
 {
@@ -28,19 +29,21 @@ static u32 rxp_qp_least(u32 chain)
 }
 
 /**
- * rxp_qp_plan - the send queue to ask for
- * @step:    of those before it the device had no room
+ * rxp_qp_plan - plan the send queue to ask for
+ * @step:    how many queues the device has refused so far
  * @carried: slots that travel on the connection
  * @entries: pieces of data in one RPC, at most
- * @sges:    entries of a work request, at most, RXP_SGE_MIN or more
- * @wr_max:  work requests of a queue, at most, one being for the drain
+ * @sges:    entries of a work request, at most; not below RXP_SGE_MIN
+ * @wr_max:  work requests of a queue, at most; one of them is for the drain
  *
- * At best there is room for every slot's usual chain, and twice for the longest; others
- * wait for their turn.  Each step has half as many entries, down to what every device
- * has, as long as a longest chain fits beside quiet ones; then half as many work
- * requests, down to that.
+ * The best queue has room for the usual chain of each slot, and for two of the longest; more
+ * chains have to wait.  Each step halves the entries of a work request, down to RXP_SGE_MIN, as
+ * long as the longest chain fits beside quiet ones.  Further steps halve the number of work
+ * requests, as long as that holds.
  *
- * Return: it.
+ * Context: Any.
+ *
+ * Return: the plan.
  */
 struct rxp_qp_plan rxp_qp_plan(u32 step, u32 carried, u32 entries, u32 sges, u32 wr_max)
 {

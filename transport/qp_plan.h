@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * How large a send queue is to be, and what to ask for when that can't be had.  Pure.
- */
+/* The size of a send queue, and what to ask for if the device refuses it.  Pure computation. */
 #ifndef RDMAFS_TRANSPORT_QP_PLAN_H
 #define RDMAFS_TRANSPORT_QP_PLAN_H
 
 #include <linux/types.h>
 
-/* Entries of a work request that every device has; room for WRITEs is for these. */
+/* Entries of a work request that every device has.  Buffers have room for WRITEs of this size. */
 #define RXP_SGE_MIN	4U
 
 /**
  * struct rxp_qp_plan - a send queue to ask for
  * @sends: work requests
  * @sges:  entries of each
- * @last:  there is nothing smaller that would do
+ * @last:  no smaller queue would do
  */
 struct rxp_qp_plan {
 	u32 sends;

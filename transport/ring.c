@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Message buffers: allocated once by their owner, in runs of pages, and mapped for as
- * long as a connection lasts, so that a message costs neither (design, rule 2).
+ * Message buffers.  Their owner allocates them once, in runs of pages, and a connection maps them
+ * as long as it lasts.  So a message costs neither an allocation nor a mapping (design, rule 2).
+ *
+ * The owner serialises the functions below; none takes a lock.
  */
 #include <linux/slab.h>
 #include "transport/internal.h"
 
-/* Chunks of so many bytes hold message buffers: large enough to waste little. */
+/* Bytes of a chunk of message buffers: large enough to waste little. */
 #define RXP_RING_CHUNK	SZ_32K
 
 static int rxp_ring_fill(struct rxp_ring *ring, u32 nr, u32 size, u32 order, gfp_t gfp)
@@ -34,18 +36,18 @@ static int rxp_ring_fill(struct rxp_ring *ring, u32 nr, u32 size, u32 order, gfp
 
 /**
  * rxp_ring_init - allocate message buffers
- * @ring: to fill in
+ * @ring: the ring to fill in
  * @nr:   buffers
- * @size: bytes of each, at most a chunk's
- * @dir:  DMA_TO_DEVICE: they begin as zeros, so that no gap in a message tells the peer
- *	  what was there before; or DMA_FROM_DEVICE: of these is read what has arrived, and
- *	  to fill them with zeros is a large part of what a connection costs
- * @must: without large chunks smaller ones are to do, down to a buffer each
+ * @size: bytes of each, at most RXP_RING_CHUNK
+ * @dir:  DMA_TO_DEVICE: the buffers are zeroed, so that a gap in a message does not tell the peer
+ *	  what was in memory before; DMA_FROM_DEVICE: only bytes that have arrived are read, and
+ *	  zeroing would be a large part of what a connection costs
+ * @must: if there are no large chunks, use smaller ones, down to one for each buffer
  *
- * Large chunks are an attempt, which makes nobody else give up memory: writeback may
- * wait for what these buffers are for.
+ * Large chunks are allocated without pressing hard for memory (__GFP_NORETRY): writeback may wait
+ * for what these buffers are for.
  *
- * Process context.
+ * Context: Process context, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -65,8 +67,10 @@ int rxp_ring_init(struct rxp_ring *ring, u32 nr, u32 size, enum dma_data_directi
 }
 
 /**
- * rxp_ring_destroy - free message buffers; NULL-safe for a ring of zeros
- * @ring: the ring, not mapped
+ * rxp_ring_destroy - free message buffers
+ * @ring: the ring, not mapped; a zeroed ring is fine
+ *
+ * Context: Process context, may sleep.
  */
 void rxp_ring_destroy(struct rxp_ring *ring)
 {
@@ -82,9 +86,11 @@ void rxp_ring_destroy(struct rxp_ring *ring)
 }
 
 /**
- * rxp_ring_buf - address of a buffer
+ * rxp_ring_buf - return the address of a buffer
  * @ring: the ring
- * @i:	  which
+ * @i:    index of the buffer, below @ring->nr
+ *
+ * Context: Any.
  *
  * Return: its address.
  */
@@ -96,11 +102,12 @@ void *rxp_ring_buf(const struct rxp_ring *ring, u32 i)
 /**
  * rxp_ring_map - map all buffers for a device
  * @ring: the ring
- * @ib:	  the device
- * @dir:  as seen from memory
+ * @ib:   the device
+ * @dir:  DMA direction
  *
- * Return: an address for each chunk, to be given back by rxp_ring_unmap(), or
- * NULL.
+ * Context: Process context, may sleep.
+ *
+ * Return: a DMA address for each chunk, to be given back by rxp_ring_unmap(), or NULL.
  */
 dma_addr_t *rxp_ring_map(const struct rxp_ring *ring, struct ib_device *ib,
 			 enum dma_data_direction dir)
@@ -126,9 +133,11 @@ dma_addr_t *rxp_ring_map(const struct rxp_ring *ring, struct ib_device *ib,
 /**
  * rxp_ring_unmap - undo rxp_ring_map()
  * @ring: the ring
- * @ib:	  the device
- * @dma:  what rxp_ring_map() returned, or NULL
+ * @ib:   the device
+ * @dma:  the addresses from rxp_ring_map(), or NULL
  * @dir:  the same direction
+ *
+ * Context: Process context, may sleep.
  */
 void rxp_ring_unmap(const struct rxp_ring *ring, struct ib_device *ib, dma_addr_t *dma,
 		    enum dma_data_direction dir)
@@ -143,10 +152,12 @@ void rxp_ring_unmap(const struct rxp_ring *ring, struct ib_device *ib, dma_addr_
 }
 
 /**
- * rxp_ring_dma - DMA address of a buffer
+ * rxp_ring_dma - return the DMA address of a buffer
  * @ring: the ring
- * @dma:  its mapping
- * @i:	  which buffer
+ * @dma:  the addresses from rxp_ring_map()
+ * @i:    index of the buffer, below @ring->nr
+ *
+ * Context: Any.
  *
  * Return: the address.
  */
