@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What follows what in a connection's life.  It goes one way: from NEW down to
- * DEAD, and what is lost never comes back.  So a loss is never forgotten,
- * whatever its maker or its session does with the connection at that moment:
- * they are told that it is too late.
+ * The table of a connection's states and events.  A connection goes only forward, from NEW to
+ * DEAD, and a lost one never becomes usable again.  So a loss is never forgotten, even if another
+ * task moves the connection at the same moment: that task gets -ENOTCONN.
  */
 #include <linux/errno.h>
 #include "transport/connstate.h"
 
-/* Not while it is in that state: the peer broke the protocol, or we have. */
+/* The event can't happen in this state: the peer broke the protocol, or our code has a bug. */
 #define NO	(-EPROTO)
-/* Too late: it is lost. */
+/* Too late: the connection is lost. */
 #define GONE	(-ENOTCONN)
 
 static const int rxp_conn_table[RXP_NR_CONN_STATES][RXP_NR_CONN_EVENTS] = {
@@ -73,14 +72,14 @@ static const int rxp_conn_table[RXP_NR_CONN_STATES][RXP_NR_CONN_EVENTS] = {
 };
 
 /**
- * rxp_conn_next - what an event makes of a connection
- * @state: what it is
- * @event: what happens
+ * rxp_conn_next - look up a connection's next state
+ * @state: the state
+ * @event: the event
  *
- * Any context.
+ * Context: Any; the caller guards the state (rxp_conn.state_lock).
  *
- * Return: its new state; -EPROTO: that can't happen in this state, which stays;
- * -ENOTCONN: too late, it is lost.
+ * Return: the next state; -EPROTO: the event can't happen in @state, which stays; -ENOTCONN: the
+ * connection is lost.
  */
 int rxp_conn_next(enum rxp_conn_state state, enum rxp_conn_event event)
 {
