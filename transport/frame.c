@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages: the one place where bytes off the wire are checked.  What leaves
- * here as a struct rxp_frame can be used without a further look at lengths;
- * whether it makes sense in the state that its slot is in is for the caller.
+ * Messages: the only file that checks bytes from the wire.  A user of a checked struct rxp_frame
+ * need not look at lengths again.  The caller decides whether the frame makes sense in the state
+ * that its slot is in.
+ *
+ * All functions are pure; the caller owns the buffers.
  */
 #include <linux/build_bug.h>
 #include <linux/errno.h>
@@ -20,7 +22,7 @@ static_assert(sizeof(struct rxp_wire_hello) == 40);
 static_assert(sizeof(struct rxp_wire_welcome) == 40);
 static_assert(RXP_BODY_OFFSET + RDMAFS_XPRT_BODY_MAX + sizeof(struct rxp_wire_tag) <= RXP_HEAD_MAX);
 
-/* What follows a header: its length, or a negative errno. */
+/* Check the struct and the bytes behind a CALL's header.  Returns their length or -EBADMSG. */
 static int check_call(const void *p, u32 left, u32 data_max, struct rxp_frame *f)
 {
 	const struct rxp_wire_call *c = p;
@@ -111,7 +113,10 @@ static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *
 	return need;
 }
 
-/* How long a RECALL or RETURN is, which says so itself; U32_MAX: never so. */
+/*
+ * The length of a RECALL or RETURN behind its header, from its number of keys; U32_MAX if
+ * invalid.
+ */
 static u32 check_keys(const void *p, u32 left, struct rxp_frame *f)
 {
 	const struct rxp_wire_keys *keys = p;
@@ -200,16 +205,17 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 }
 
 /**
- * rxp_frame_check - take a received message apart
- * @msg:	 the message
- * @len:	 its length, as the device reported it
- * @at:		 where in it to look: 0, and then on from f->end until that is @len
- * @from_client: whether the peer is the client: which types it may send
- * @slots:	 slots of the session
- * @data_max:	 most bytes of data of one RPC
- * @f:		 out; points into @msg
+ * rxp_frame_check - check one frame of a received message and take it apart
+ * @msg:      the message
+ * @len:      its length, as the device reported it
+ * @at:       offset of the frame: 0 first, then f->end of the frame before, while that is below
+ *	      @len
+ * @from_client: the peer is the client; this decides which types it may send
+ * @slots:    slots of the session
+ * @data_max: most bytes of data of one RPC
+ * @f:        out; points into @msg
  *
- * Any context.
+ * Context: Any.
  *
  * Return: 0, or -EBADMSG: the peer broke the protocol and is to be cut off.
  */
@@ -254,7 +260,7 @@ int rxp_frame_check(const void *msg, u32 len, u32 at, bool from_client, u32 slot
 	return 0;
 }
 
-/* Connection 0 makes or resumes the session, the others name it. */
+/* Connection 0 makes or resumes a session, and must not name it; the others must. */
 static bool cm_place_ok(const struct rxp_wire_cm *cm)
 {
 	bool named = memchr_inv(cm->session, 0, sizeof(cm->session));
@@ -265,14 +271,16 @@ static bool cm_place_ok(const struct rxp_wire_cm *cm)
 }
 
 /**
- * rxp_frame_check_cm - check private data of a connection request or accept
- * @data:	the private data
- * @len:	bytes of it; devices pad it, so more than the struct is fine
- * @data_limit:	most bytes of data that may be named
- * @out:	out: a copy
+ * rxp_frame_check_cm - check the private data of a connection request or accept
+ * @data:       the private data
+ * @len:        bytes of @data; devices pad it, so it may be longer than the struct
+ * @data_limit: upper bound for data_max
+ * @out:        out: a copy
  *
- * Return: 0; -EPROTO: not an rdmafs peer; -EPROTONOSUPPORT: another version;
- * -EINVAL: values out of bounds.
+ * Context: Any.
+ *
+ * Return: 0; -EPROTO: not an rdmafs peer; -EPROTONOSUPPORT: another version; -EINVAL: values out
+ * of bounds.
  */
 int rxp_frame_check_cm(const void *data, u32 len, u32 data_limit, struct rxp_wire_cm *out)
 {
@@ -298,11 +306,13 @@ int rxp_frame_check_cm(const void *data, u32 len, u32 data_limit, struct rxp_wir
 
 /**
  * rxp_frame_put_hdr - write the header of a CONTROL or NOTIFY
- * @head: where
+ * @head: destination
  * @type: RXP_CONTROL or RXP_NOTIFY
- * @op:	  its op
+ * @op:   its op
  * @slot: slot, or 0
  * @seq:  sequence number, or 0
+ *
+ * Context: Any.
  */
 void rxp_frame_put_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq)
 {
@@ -324,10 +334,12 @@ static void put_common(struct rxp_wire_hdr *h, u8 type, const struct rxp_frame *
 
 /**
  * rxp_frame_put_call - write the head of a CALL
- * @head: where, RXP_HEAD_MAX bytes
- * @f:	  slot, seq, flags, body, body_len, data_len, bulk_len, rkey, iova
+ * @head: destination, RXP_HEAD_MAX bytes
+ * @f:    slot, seq, flags, body, body_len, data_len, bulk_len, rkey, iova
  *
- * Return: bytes of the head; f->data_len bytes of data go behind it.
+ * Context: Any.
+ *
+ * Return: bytes of the head; f->data_len bytes of data follow it.
  */
 u32 rxp_frame_put_call(void *head, const struct rxp_frame *f)
 {
@@ -344,11 +356,13 @@ u32 rxp_frame_put_call(void *head, const struct rxp_frame *f)
 }
 
 /**
- * rxp_frame_put_reply - write the head of a REPLY around a body that is there
- * @head: where; the body stands at RXP_BODY_OFFSET already
- * @f:	  slot, seq, body_len, data_len, bulk_len, status, service_us
+ * rxp_frame_put_reply - write the head of a REPLY around its body
+ * @head: destination; the body is at RXP_BODY_OFFSET already
+ * @f:    slot, seq, body_len, data_len, bulk_len, status, service_us
  *
- * Return: bytes of the head; f->data_len bytes of data go behind it.
+ * Context: Any.
+ *
+ * Return: bytes of the head; f->data_len bytes of data follow it.
  */
 u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f)
 {
@@ -366,9 +380,11 @@ u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f)
 
 /**
  * rxp_frame_put_grant - append a grant to a reply
- * @head: of the reply, by rxp_frame_put_reply()
- * @len:  what that returned; the head is sizeof(*tag) bytes longer now
+ * @head: the reply's head, from rxp_frame_put_reply()
+ * @len:  its length; it is sizeof(*tag) bytes longer now
  * @tag:  the grant
+ *
+ * Context: Any.
  */
 void rxp_frame_put_grant(void *head, u32 len, const struct rxp_wire_tag *tag)
 {
@@ -379,8 +395,10 @@ void rxp_frame_put_grant(void *head, u32 len, const struct rxp_wire_tag *tag)
 }
 
 /**
- * rxp_frame_drop_grant - take it off again
- * @head: of a reply, with or without a grant
+ * rxp_frame_drop_grant - remove the grant from a reply
+ * @head: the reply's head, with or without a grant
+ *
+ * Context: Any.
  */
 void rxp_frame_drop_grant(void *head)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Taking messages apart and putting their headers together.  Pure: bytes in,
- * values out, so that KUnit runs the very same source.
+ * Check and take apart received messages, and write the headers of messages to send.  Pure
+ * functions from bytes to values, so that KUnit runs the same source.
  */
 #ifndef RDMAFS_TRANSPORT_FRAME_H
 #define RDMAFS_TRANSPORT_FRAME_H
@@ -10,38 +10,41 @@
 #include <linux/types.h>
 #include "transport/wire.h"
 
-/* Head of a frame: everything but inline data. */
+/* Bytes of a frame's head at most: everything but inline data. */
 #define RXP_HEAD_MAX	1024
 /* The longest message of one frame, and so the smallest receive buffer. */
 #define RXP_MSG_MAX	(RXP_HEAD_MAX + 4096)
-/* The largest receive buffer: what is longer is no message of ours. */
+/* The largest receive buffer: a longer message breaks the protocol. */
 #define RXP_RECV_MAX	32768
-/* Receives beyond two for each slot of a connection: HELLO, PING, BYE and their answers. */
+/*
+ * Receives beyond two for each slot of a connection: for HELLO, PING, BYE and RETURN, and the
+ * server's WELCOME, PONG and RECALL.
+ */
 #define RXP_RECV_RESERVE 8
 
 /**
- * struct rxp_frame - one RPC's part of a message, or all of it, checked
- * @type:     enum rxp_wire_type
- * @op:	      of a CONTROL or NOTIFY
- * @rpc:      it names an RPC, by @slot and @seq
- * @alone:    there is nothing else in the message
- * @end:      where the next one begins, or the message's length
- * @slot:     below the number of slots, where the message has one
- * @seq:      as it came
- * @flags:    RXP_F_*, consistent with the lengths
- * @body:     body_len bytes; of a CONTROL or NOTIFY its struct
- * @data:     inline data
- * @body_len: 1..RDMAFS_XPRT_BODY_MAX of a CALL, may be 0 in a REPLY
- * @data_len: 0..RDMAFS_XPRT_INLINE_MAX
- * @bulk_len: see struct rxp_wire_call and rxp_wire_reply
- * @rkey:     CALL: of the client's room
- * @iova:     CALL: of the client's room
- * @status:   REPLY: RXP_STATUS_*
- * @service_us: REPLY
- * @grant_len: REPLY with RXP_F_GRANT: bytes of the sink
- * @grant_rkey: its key
- * @grant_iova: its address
- * @nr_keys:  RECALL, RETURN: keys in the struct rxp_wire_keys at @body
+ * struct rxp_frame - a frame of a message, checked
+ * @type:       enum rxp_wire_type
+ * @op:         op of a CONTROL or NOTIFY
+ * @rpc:        it names an RPC, by @slot and @seq
+ * @alone:      it is the only frame of its message
+ * @end:        offset of the next frame, or the message's length
+ * @slot:       below the number of slots; 0 if it names no RPC
+ * @seq:        as received
+ * @flags:      RXP_F_*, consistent with the lengths
+ * @body:       @body_len bytes; in a CONTROL or NOTIFY its struct
+ * @data:       inline data
+ * @body_len:   CALL: 1..RDMAFS_XPRT_BODY_MAX; REPLY: may be 0
+ * @data_len:   0..RDMAFS_XPRT_INLINE_MAX
+ * @bulk_len:   see struct rxp_wire_call, rxp_wire_reply and rxp_wire_tag
+ * @rkey:       CALL: as in struct rxp_wire_call; STCRW, DATA: as in struct rxp_wire_tag
+ * @iova:       as @rkey
+ * @status:     REPLY: RXP_STATUS_*
+ * @service_us: REPLY: see struct rxp_wire_reply
+ * @grant_len:  REPLY with RXP_F_GRANT: bytes of the sink
+ * @grant_rkey: REPLY with RXP_F_GRANT: key of the sink
+ * @grant_iova: REPLY with RXP_F_GRANT: address of the sink
+ * @nr_keys:    RECALL, RETURN: keys in the struct rxp_wire_keys at @body
  */
 struct rxp_frame {
 	u8 type;
@@ -67,7 +70,7 @@ struct rxp_frame {
 	u32 nr_keys;
 };
 
-/* One of those in a RECALL or RETURN, by index. */
+/* Key number @i, below @f->nr_keys, of a RECALL or RETURN. */
 static inline u32 rxp_frame_key(const struct rxp_frame *f, u32 i)
 {
 	const struct rxp_wire_keys *keys = f->body;
@@ -85,17 +88,19 @@ void rxp_frame_put_grant(void *head, u32 len, const struct rxp_wire_tag *tag);
 void rxp_frame_drop_grant(void *head);
 void rxp_frame_put_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq);
 
-/* The number after @seq in a slot: they wrap, but 0 is none. */
+/* The sequence number after @seq in a slot: it wraps, and skips 0, which means none. */
 static inline u32 rxp_seq_next(u32 seq)
 {
 	return seq + 1 ?: 1;
 }
 
 /**
- * rxp_frame_astray - did a message take another connection than its slot's?
- * @f:	   the message, checked
- * @index: of the connection it came on
- * @count: connections of its session
+ * rxp_frame_astray - test whether a frame came on another connection than its slot's
+ * @f:     the frame, checked
+ * @index: index of the connection that it came on
+ * @count: connections of the session
+ *
+ * Context: Any.
  *
  * Return: true if so: the peer broke the protocol.
  */

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What transport puts on the wire, draft-6.  Little-endian, fixed sizes,
- * reserved fields zero and checked.  Documentation/protocol.rst has the
+ * The wire format of transport, draft-6.  All fields are little-endian and of fixed size;
+ * reserved fields are zero, and the receiver checks that.  Documentation/protocol.rst has the
  * message sequences.
  *
- * A message is one or several frames without gaps.  A frame is struct
- * rxp_wire_hdr, then for a CALL struct rxp_wire_call and for a REPLY struct
- * rxp_wire_reply, then hdr.body_len bytes of body, then struct rxp_wire_tag if
- * the REPLY has RXP_F_GRANT, then hdr.data_len bytes of inline data; for a
- * CONTROL or NOTIFY the struct that its op names, with both lengths 0.  A
- * message is exactly as long as its frames say.
+ * A message is one or several frames without gaps, and exactly as long as its frames say.  A
+ * frame is struct rxp_wire_hdr, followed by:
  *
- * Only CALLs, or only replies, stand together in a message, each of another
- * slot; and no message of several frames invalidates a key.
+ *  CALL             struct rxp_wire_call, hdr.body_len bytes of body, hdr.data_len bytes
+ *                   of inline data
+ *  REPLY            struct rxp_wire_reply, hdr.body_len bytes of body, struct
+ *                   rxp_wire_tag if it has RXP_F_GRANT, hdr.data_len bytes of inline data
+ *  CONTROL, NOTIFY  the struct that its op names; both lengths are 0
  *
- * (slot, seq) names an RPC: it is the XID of RFC 8166, the key of the reply
- * cache and the CWTAG that binds an STCRW to the CRW held for it (Ou et al.,
- * section 3).
+ * A message of several frames has only CALLs, or only REPLYs, each of another slot, and must not
+ * invalidate a key.
+ *
+ * (slot, seq) names an RPC.  It serves as the XID of RFC 8166, as the key of the reply cache, and
+ * as the CWTAG that binds an STCRW to the CRW held for it (Ou et al., section 3).
  */
 #ifndef RDMAFS_TRANSPORT_WIRE_H
 #define RDMAFS_TRANSPORT_WIRE_H
@@ -29,19 +30,19 @@
 /**
  * struct rxp_wire_cm - private data of a connection request and its accept; 48 bytes
  * @magic:     RXP_WIRE_MAGIC
- * @version:   RXP_WIRE_VERSION, matched exactly while it is a draft
- * @index:     which of its session's connections this is, below @count
- * @count:     how many there are to be
+ * @version:   RXP_WIRE_VERSION; must match exactly while it is a draft
+ * @index:     this connection's place in its session, below @count
+ * @count:     connections that the session is to have
  * @recv_size: bytes of each of the sender's receive buffers
  * @data_max:  most bytes of data in one RPC
  * @features:  feature bits; none is defined, so 0
- * @slots:     slots of the session wanted; in the accept those granted
- * @reserve:   receives posted beyond two for each slot that travels here
- * @incarnation: the WELCOME's of connection 0, so never 0; of connection 0
+ * @slots:     request: slots wanted for the session; accept: slots granted
+ * @reserve:   receives posted beyond two for each slot that this connection carries
+ * @incarnation: the one in the WELCOME of the session's connection 0, so never 0; in connection 0
  *	       itself 0
- * @heartbeat_ms: the client's: while it lives it is not silent for so long; 0: it does
- *	       not say; in the accept 0
- * @session:   the session to join; of connection 0 all zero
+ * @heartbeat_ms: request: while the client lives, it sends something at least this often; 0: it
+ *	       does not say.  Accept: 0
+ * @session:   the session to join; in connection 0 all zero
  *
  * The accept repeats @index, @count, @incarnation and @session.
  */
@@ -61,21 +62,21 @@ struct rxp_wire_cm {
 } __packed;
 
 /* struct rxp_wire_reject.reason */
-#define RXP_REJECT_VERSION	1	/* @version is what the server speaks */
+#define RXP_REJECT_VERSION	1	/* @version is the server's */
 #define RXP_REJECT_PARAMS	2	/* sizes or slots out of bounds */
 #define RXP_REJECT_RESOURCES	3	/* try again later */
-#define RXP_REJECT_STOPPING	4	/* the server goes away */
-#define RXP_REJECT_COUNT	5	/* more connections than @limit */
-#define RXP_REJECT_JOIN		6	/* no such session, or not such a place in it */
-#define RXP_REJECT_LIMIT	7	/* this client has @limit connections, as many as it may */
+#define RXP_REJECT_STOPPING	4	/* the server is being stopped */
+#define RXP_REJECT_COUNT	5	/* more connections than the @limit of a session */
+#define RXP_REJECT_JOIN		6	/* no such session, or no such free place in it */
+#define RXP_REJECT_LIMIT	7	/* this client has @limit connections, its maximum */
 
 /**
  * struct rxp_wire_reject - private data of a reject; 12 bytes
  * @magic:   RXP_WIRE_MAGIC
  * @version: the server's
  * @reason:  RXP_REJECT_*
- * @limit:   RXP_REJECT_COUNT: connections that a session may have; RXP_REJECT_LIMIT:
- *	     that a client may; else 0
+ * @limit:   RXP_REJECT_COUNT: connections that a session may have; RXP_REJECT_LIMIT: connections
+ *	     that a client may have; else 0
  */
 struct rxp_wire_reject {
 	__le32 magic;
@@ -97,50 +98,50 @@ enum rxp_wire_type {
 #define RXP_CONTROL_PING	3	/* nothing follows */
 #define RXP_CONTROL_BYE		4	/* nothing follows: the session ends */
 #define RXP_CONTROL_STCRW	5	/* struct rxp_wire_tag: fire the CRW of (slot, seq) */
-#define RXP_CONTROL_CANCEL	6	/* nothing follows: no data for, or of, (slot, seq) */
-#define RXP_CONTROL_RETURN	7	/* struct rxp_wire_keys: these grants go back unused */
+#define RXP_CONTROL_CANCEL	6	/* nothing follows: take back (slot, seq)'s data or room */
+#define RXP_CONTROL_RETURN	7	/* struct rxp_wire_keys: give these grants back unused */
 
 /* struct rxp_wire_hdr.op of a NOTIFY */
 #define RXP_NOTIFY_WELCOME	1	/* struct rxp_wire_welcome: answer to a HELLO */
 #define RXP_NOTIFY_STCRW	2	/* struct rxp_wire_tag: fire the CRW of (slot, seq) */
 #define RXP_NOTIFY_PONG		3	/* nothing follows: answer to a PING */
 #define RXP_NOTIFY_RECALL	4	/* struct rxp_wire_keys: use these grants or return them */
-#define RXP_NOTIFY_DROPPED	5	/* nothing follows: no data for (slot, seq); its key goes */
+#define RXP_NOTIFY_DROPPED	5	/* nothing follows: no data for (slot, seq); key invalid */
 
 /* struct rxp_wire_hdr.flags of a CALL */
-#define RXP_F_READ		0x1	/* the client has room for bulk_len bytes */
-#define RXP_F_WRITE		0x2	/* bulk_len bytes wait for an STCRW */
-#define RXP_F_RKEY		0x4	/* rkey and iova say where the room is, else an STCRW */
+#define RXP_F_READ		0x1	/* the client has room for bulk_len bytes of data */
+#define RXP_F_WRITE		0x2	/* bulk_len bytes of data wait for an STCRW */
+#define RXP_F_RKEY		0x4	/* rkey and iova name the room; else an STCRW will */
 #define RXP_F_ALL		0x7
 /*
- * WRITE with RKEY: the data is in the granted sink of that key, which the CALL
- * invalidates; nothing is waited for.
+ * RXP_F_WRITE with RXP_F_RKEY: the data is in the granted sink of that key already, and the CALL
+ * invalidates the key; there is no STCRW.
  */
 
-/* Grants that a session may have, used ones not counted */
+/* Grants that a session may have, not counting used ones */
 #define RXP_WIRE_GRANTS		256
 
 /* Grants that one RECALL or RETURN may name */
 #define RXP_WIRE_KEYS		32
 
 /*
- * Of a call whose data fits its messages the REPLY says how long the server took if its
- * number is a multiple of this.
+ * If the data of a call fits into its messages, the REPLY tells the server's time only if the
+ * call's sequence number is a multiple of this.
  */
 #define RXP_WIRE_SAMPLE		16
 
 /* struct rxp_wire_hdr.flags of a REPLY */
-#define RXP_F_GRANT		0x1	/* a tag behind the body: a sink for one WRITE to come */
+#define RXP_F_GRANT		0x1	/* a tag follows the body: a sink for one later WRITE */
 
 /**
- * struct rxp_wire_hdr - begins every frame; 16 bytes
+ * struct rxp_wire_hdr - the header of every frame; 16 bytes
  * @type:     enum rxp_wire_type
- * @op:	      of a CONTROL or NOTIFY, else 0
- * @slot:     slot of the RPC, 0 where there is none
- * @seq:      sequence number in that slot, 0 where there is none
+ * @op:       op of a CONTROL or NOTIFY, else 0
+ * @slot:     slot of the RPC, 0 if there is none
+ * @seq:      sequence number in that slot, 0 if there is none
  * @body_len: bytes of body
  * @flags:    RXP_F_* of a CALL or REPLY, else 0
- * @data_len: bytes of data inside the frame
+ * @data_len: bytes of inline data
  */
 struct rxp_wire_hdr {
 	__u8 type;
@@ -153,10 +154,10 @@ struct rxp_wire_hdr {
 } __packed;
 
 /**
- * struct rxp_wire_call - 16 bytes
- * @bulk_len: RXP_F_READ: room; RXP_F_WRITE: bytes to come; else 0
- * @rkey:     RXP_F_RKEY: key of the room, or of the granted sink, else 0
- * @iova:     RXP_F_RKEY with RXP_F_READ: the room's address, else 0
+ * struct rxp_wire_call - follows the header of a CALL; 16 bytes
+ * @bulk_len: RXP_F_READ: bytes of room; RXP_F_WRITE: bytes of data to come; else 0
+ * @rkey:     RXP_F_RKEY: key of the room, or of the granted sink; else 0
+ * @iova:     RXP_F_RKEY with RXP_F_READ: address of the room; else 0
  */
 struct rxp_wire_call {
 	__le32 bulk_len;
@@ -165,18 +166,17 @@ struct rxp_wire_call {
 } __packed;
 
 /* struct rxp_wire_reply.status */
-#define RXP_STATUS_OK		0	/* executed: the body says how it ended */
-#define RXP_STATUS_RETRY_LATER	1	/* has changed nothing: no room now, send it again */
+#define RXP_STATUS_OK		0	/* executed: the body has the result */
+#define RXP_STATUS_RETRY_LATER	1	/* nothing was changed: no room now, send the call again */
 #define RXP_STATUS_CANCELLED	2	/* the client took its data or its room back */
 #define RXP_STATUS_TOO_LARGE	3	/* not executed: the client may never have so much room */
 
 /**
- * struct rxp_wire_reply - 16 bytes
- * @status:	RXP_STATUS_*
- * @bulk_len:	bytes that RDMA WRITEs put into the client's room, 0 if data
- *		is inside the message
- * @service_us: time from the CALL's arrival to this reply, in microseconds
- * @pad:	0
+ * struct rxp_wire_reply - follows the header of a REPLY; 16 bytes
+ * @status:     RXP_STATUS_*
+ * @bulk_len:   bytes that RDMA WRITEs put into the client's room; 0 if the data is inline
+ * @service_us: time from the CALL's arrival to this reply, in microseconds; 0 if not measured
+ * @pad:        0
  */
 struct rxp_wire_reply {
 	__le32 status;
@@ -186,10 +186,10 @@ struct rxp_wire_reply {
 } __packed;
 
 /**
- * struct rxp_wire_tag - STCRW and DATA, for hdr.slot and hdr.seq; grants; 16 bytes
- * @length: bytes of the sink or room; in a DATA the bytes written
- * @rkey:   STCRW, grant: its key; in a DATA the same again
- * @iova:   STCRW, grant: its address; in a DATA 0
+ * struct rxp_wire_tag - STCRW and DATA of (hdr.slot, hdr.seq), and grants; 16 bytes
+ * @length: STCRW, grant: bytes of the sink or room; DATA: bytes written
+ * @rkey:   STCRW, grant: its key; DATA: the same key
+ * @iova:   STCRW, grant: its address; DATA: 0
  */
 struct rxp_wire_tag {
 	__le32 length;
@@ -199,9 +199,9 @@ struct rxp_wire_tag {
 
 /**
  * struct rxp_wire_keys - RECALL and RETURN; 4 bytes and 4 for each key
- * @nr:	  keys, 1..RXP_WIRE_KEYS
+ * @nr:   number of keys, 1..RXP_WIRE_KEYS
  * @pad:  0
- * @rkey: of a grant each
+ * @rkey: the keys, one of each grant
  */
 struct rxp_wire_keys {
 	__le16 nr;
@@ -210,10 +210,10 @@ struct rxp_wire_keys {
 } __packed;
 
 /**
- * struct rxp_wire_hello - 40 bytes
- * @session:  the session to go on with; all zero: make a new one
- * @boot:     the server's boot id under which @session was made, or 0
- * @client:   random id of the mount
+ * struct rxp_wire_hello - HELLO; 40 bytes
+ * @session: the session to go on with; all zero: make a new one
+ * @boot:    the server's boot id when @session was made, or 0
+ * @client:  random id of the mount
  */
 struct rxp_wire_hello {
 	__u8 session[16];
@@ -224,16 +224,16 @@ struct rxp_wire_hello {
 /* struct rxp_wire_welcome.status */
 #define RXP_WELCOME_BOUND	0	/* the session goes on where it was */
 #define RXP_WELCOME_NEW		1	/* a new session was made */
-#define RXP_WELCOME_REFUSED	2	/* the server takes no sessions */
-#define RXP_WELCOME_LIMIT	3	/* this client has as many sessions as it may */
+#define RXP_WELCOME_REFUSED	2	/* no session now: connect again later */
+#define RXP_WELCOME_LIMIT	3	/* this client has its maximum of sessions */
 
 /**
- * struct rxp_wire_welcome - 40 bytes
- * @session:  its id
- * @boot:     id of the server's instance: changes when it is restarted
- * @lease_ms: a session without a message for so long is ended
+ * struct rxp_wire_welcome - WELCOME; 40 bytes
+ * @session:  id of the session
+ * @boot:     id of the server's instance; another one after a restart
+ * @lease_ms: the server ends a session that has sent no message for this long
  * @status:   RXP_WELCOME_*
- * @incarnation: which time this is that its connection 0 was bound; 0 if refused
+ * @incarnation: changes each time the session's connection 0 is bound; 0 if refused
  * @pad:      0
  */
 struct rxp_wire_welcome {
