@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a message costs, from how long small calls take.  Pure.
+ * Estimate the time of one message, from the duration of small calls.  Pure computation.
  *
- * A call whose data is in its messages takes two of these and what the server does, of
- * which it says how long that was.  Much besides may take time: other calls, other
- * programs, the server's other clients.  So the shortest count: a sample below the
- * estimate pulls it down by half of the difference, one above raises it by little, and
- * all of that only makes up for a way that has become longer.
+ * A call whose data is in its messages takes the time of two messages and the server's time,
+ * which the REPLY tells.  Many things can make a call longer: other calls, other programs, other
+ * clients of the server.  So short calls count most: a sample below the estimate lowers it by
+ * half of the difference.  A sample above raises it only a little, just enough to follow a path
+ * that has become slower.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/time64.h>
 #include "transport/cost.h"
 
-/* No device takes less, and with a link that takes more nothing is gained anyway. */
+/* No device is faster than the minimum; a link slower than the maximum gains nothing anyway. */
 #define RXP_MESSAGE_MIN	(NSEC_PER_USEC / 2)
 #define RXP_MESSAGE_MAX	(10 * NSEC_PER_MSEC)
 
-/* An estimate rises by one in so many at most with a sample. */
+/* A sample raises the estimate by at most 1/64. */
 #define RXP_MESSAGE_RISE	64
 
 /**
- * rxp_message_cost - take one more call into account
- * @old:	what was known of a message, ns; 0: nothing
- * @call_ns:	from CALL to REPLY, as the client sees it
- * @service_us: the same as the server says
+ * rxp_message_cost - update the estimate with one more call
+ * @old:        the estimate so far, ns; 0: none
+ * @call_ns:    time from CALL to REPLY on the client
+ * @service_us: time from CALL to REPLY on the server, as the REPLY tells
  *
- * Return: what is known now, ns, not 0.
+ * Context: Any.
+ *
+ * Return: the new estimate, ns, not 0.
  */
 u32 rxp_message_cost(u32 old, u64 call_ns, u32 service_us)
 {

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RNICs: each has a domain of the policy, from the moment the device appears
- * until it is pulled.
+ * RNICs: each has a domain of the policy, from the moment the device appears until it is removed.
  *
- * Removal: every connection on the device is told that it is lost.  Their
- * owners drain and destroy them from workers, mounts drop the pool that they
- * keep, and the last pool lets go of the device; only then may the core
- * take it away.
+ * Removal: every connection on the device is marked lost.  The owners drain and destroy their
+ * connections from workers, mounts drop the pools that they keep, and the last pool drops its
+ * reference on the device.  Only then does the remove callback return and the RDMA core free the
+ * device.
  */
 #include <linux/module.h>
 #include <linux/sizes.h>
 #include "transport/internal.h"
 
 /*
- * Entries a device is taken to have when its MR count does not bound it
- * lower: 4 GiB of 4 KiB pages under registration at once.
+ * Entries that a device is assumed to have unless its number of MRs allows fewer: 4 GiB of 4 KiB
+ * pages registered at once.
  */
 #define RXP_CAPACITY_DEFAULT	((u64)SZ_1M)
 
@@ -28,14 +27,16 @@ static void rxp_device_release(struct kref *ref)
 }
 
 /**
- * rxp_device_get - find what transport keeps for a device
+ * rxp_device_get - find the rxp_device of a device
  * @ib: the device
  *
- * The caller keeps @ib itself, by a connection identifier bound to it.  But we are
- * told of its removal before such identifiers are, so what we keep may go at any
- * moment.  Any context.
+ * The caller's connection identifier, which is bound to @ib, keeps @ib itself.  But the RDMA core
+ * tells us of a removal before it tells the identifiers, so the rxp_device may be freed at any
+ * moment.
  *
- * Return: a reference, or NULL: the device can't be used, or is going away.
+ * Context: Any.
+ *
+ * Return: the device with a reference, or NULL: it can't be used, or is being removed.
  */
 struct rxp_device *rxp_device_get(struct ib_device *ib)
 {
@@ -50,15 +51,17 @@ struct rxp_device *rxp_device_get(struct ib_device *ib)
 }
 
 /**
- * rxp_device_put - give back what rxp_device_get() returned
+ * rxp_device_put - drop the reference of rxp_device_get()
  * @rdev: the device
+ *
+ * Context: Any.
  */
 void rxp_device_put(struct rxp_device *rdev)
 {
 	kref_put(&rdev->ref, rxp_device_release);
 }
 
-/* The policy wants its tick so soon; what is queued for earlier will do. */
+/* The policy wants a tick after @delay_ns; one that is queued for an earlier time will do. */
 static void rxp_device_wake(void *ctx, u64 delay_ns)
 {
 	unsigned long delay = nsecs_to_jiffies(delay_ns) + 1;
@@ -86,9 +89,9 @@ static const struct rpol_domain_ops rxp_domain_ops = {
 };
 
 /*
- * The verbs do not say whether an MR that was invalidated names its pages still.
- * These drivers were read: a REG_MR takes them from where ib_map_mr_sg() has put
- * them, and nothing else writes there.
+ * Does an MR keep its translations when it is invalidated?  The verbs do not say.  In these
+ * drivers, a REG_MR takes the pages from where ib_map_mr_sg() has put them, and nothing else
+ * writes there.
  */
 static bool rxp_device_keeps_pages(const struct ib_device *ib)
 {
@@ -103,8 +106,8 @@ static bool rxp_device_keeps_pages(const struct ib_device *ib)
 }
 
 /*
- * InfiniBand and RoCE have the responder refuse to invalidate a key that is not valid;
- * for iWARP one that is invalid already is good enough.
+ * Does the device refuse to invalidate a key that is not valid?  InfiniBand and RoCE require that
+ * of the responder; iWARP accepts a key that is invalid already.
  */
 static bool rxp_device_checks_inv(struct ib_device *ib)
 {
@@ -126,15 +129,18 @@ static int rxp_device_add(struct ib_device *ib)
 	    ib->attrs.max_fast_reg_page_list_len < 2 || ib->attrs.max_send_sge < 4)
 		return -EOPNOTSUPP;
 
-	/* Nobody asks again: without it the device would be of no use until it is made anew. */
+	/*
+	 * add is called only once: if it failed, the device would be of no use until it is added
+	 * anew.
+	 */
 	rdev = kzalloc(sizeof(*rdev), GFP_KERNEL | __GFP_NOFAIL);
 	rdev->short_until = jiffies;
 	rdev->keeps_pages = rxp_device_keeps_pages(ib);
 	rdev->checks_inv = rxp_device_checks_inv(ib);
-	/* What it sends again it executes again, with all that stands between. */
+	/* When rxe sends packets again, it also executes the work requests between them again. */
 	rdev->repeats_reg = ib->ops.driver_id == RDMA_DRIVER_RXE;
 	rdev->short_writes = ib->ops.driver_id == RDMA_DRIVER_RXE;
-	/* On iWARP alone: rxp_chain_ready(). */
+	/* Only on iWARP: rxp_chain_ready(). */
 	rdev->tells_writes = !rdev->checks_inv;
 	rdev->ib = ib;
 	kref_init(&rdev->ref);
@@ -143,11 +149,11 @@ static int rxp_device_add(struct ib_device *ib)
 	INIT_LIST_HEAD(&rdev->conns);
 	INIT_DELAYED_WORK(&rdev->tick, rxp_device_tick);
 	spin_lock_init(&rdev->tick_lock);
-	/* What one MR holds, and what a quarter of a send queue can write to it. */
+	/* The entries that one MR holds, and that a quarter of a send queue can write. */
 	rdev->max_entries = min3((u32)RPOL_CLASS_MAX, ib->attrs.max_fast_reg_page_list_len,
 				 rxp_max_sge(ib) * (ib->attrs.max_qp_wr / 4));
 
-	/* One MR for each PD is the device's own affair (rxe and siw): leave room. */
+	/* Leave room: rxe and siw use up an MR of their own for each PD. */
 	rdev->max_mrs = max(ib->attrs.max_mr / 2, 1);
 	capacity = rpol_capacity_for(rdev->max_mrs, rdev->max_entries, RXP_CAPACITY_DEFAULT,
 				     &rdev->mr_least);
@@ -163,11 +169,13 @@ static int rxp_device_add(struct ib_device *ib)
 }
 
 /**
- * rxp_device_set_capacity - bound what all on a device may hold together
+ * rxp_device_set_capacity - bound the entries that all pools on a device may hold together
  * @rdev:     the device
  * @capacity: entries
  *
- * Return: 0; -EINVAL: too few, or so many that there are not enough MRs for them.
+ * Context: Process context.
+ *
+ * Return: 0; -EINVAL: too few, or more than the device has MRs for.
  */
 int rxp_device_set_capacity(struct rxp_device *rdev, u64 capacity)
 {
@@ -196,15 +204,18 @@ static void rxp_device_remove(struct ib_device *ib, void *client_data)
 	rxp_proc_remove_device(rdev);
 	disable_delayed_work_sync(&rdev->tick);
 	rpol_domain_destroy(rdev->domain);
-	/* The core forgets it after us, which is too late for who looks it up just now. */
+	/*
+	 * The core clears this only after we return, but rxp_device_get() may look it up just
+	 * now.
+	 */
 	ib_set_client_data(ib, &rxp_ib_client, NULL);
 	kfree_rcu(rdev, rcu);
 }
 
 /*
- * The core holds its lock of all devices for reading, so that none gets a name meanwhile, and
- * that of this device's clients, for which its removal waits: once that has begun we are not
- * told of a name any more.  Both are semaphores: this may sleep.
+ * The core holds two semaphores, so this may sleep.  The one of all devices, held for reading,
+ * keeps this device's name from changing.  The one of this device's clients keeps it from being
+ * removed: once removal has begun, this is not called any more.
  */
 static void rxp_device_rename(struct ib_device *ib, void *client_data)
 {
@@ -219,7 +230,9 @@ static struct ib_client rxp_ib_client = {
 };
 
 /**
- * rxp_device_register - begin to take note of RNICs
+ * rxp_device_register - register the client that is told of RNICs
+ *
+ * Context: Process context, may sleep.
  *
  * Return: 0 or a negative errno.
  */
@@ -229,7 +242,9 @@ int rxp_device_register(void)
 }
 
 /**
- * rxp_device_unregister - let go of all RNICs; no mount or server is left
+ * rxp_device_unregister - let go of all RNICs
+ *
+ * Context: Process context, sleeps.  No mount or server may be left.
  */
 void rxp_device_unregister(void)
 {

@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdmafs_xprt: RPCs over RDMA verbs, between mounts and servers of rdmafs.
- * transport/xprt.h is what it offers; transport/internal.h tells how it is put
- * together.
+ * The module rdmafs_xprt: RPCs over RDMA verbs, between mounts and servers of rdmafs.
+ * transport/xprt.h is its interface; transport/internal.h explains its objects and locks.
  */
 #include <linux/module.h>
 #include "transport/client.h"
 #include "transport/server.h"
 
 /*
- * Ordering of work is each item's own.  Which work is on which queue depends on what
- * it may wait for (Documentation/architecture.rst, "Who may wait for whom"): for nobody
- * who is on the same queue.
+ * Each work item sees to its own ordering.  The queue of an item depends on what the item may
+ * wait for (Documentation/architecture.rst, "Who may wait for whom"): an item never waits for one
+ * that is queued on the same queue.
  */
-struct workqueue_struct *rxp_wq;	/* what waits for devices alone */
-struct workqueue_struct *rxp_conn_wq;	/* a server's connections: accepted, bound, ended */
-struct workqueue_struct *rxp_session_wq;	/* a server's sessions: its file systems */
-struct workqueue_struct *rxp_recover_wq;	/* mounts that connect again: their servers */
-struct workqueue_struct *rxp_turn_wq;	/* READs that stand in line: for translations */
+struct workqueue_struct *rxp_wq;	/* items that wait only for devices */
+struct workqueue_struct *rxp_conn_wq;	/* a server's connections, new sessions and sinks */
+struct workqueue_struct *rxp_session_wq;	/* sessions that end: wait for file systems */
+struct workqueue_struct *rxp_recover_wq;	/* mounts that connect again: wait for servers */
+struct workqueue_struct *rxp_turn_wq;	/* READs in line: wait for translations */
 
-/* Connections at once: each maps, or gives back, some MiB. */
+/* Items at once on rxp_conn_wq: each maps, or unmaps, some MiB. */
 #define RXP_CONN_WORKS	16
 
-/*
- * WQ_MEM_RECLAIM because writeback waits for reconnects and for MRs to be
- * deregistered here.
- */
+/* WQ_MEM_RECLAIM because writeback waits for items that reconnect mounts and deregister MRs. */
 static const struct {
 	struct workqueue_struct **wq;
 	const char *name;
