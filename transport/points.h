@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Test points: places where a test takes the reins.
+ * Test points: places where a test can stop a thread or make a step fail.
  *
- * They are there in the modules that are built for test kernels (RDMAFS_KUNIT=y),
- * where the module rdmafs_points (tests/points) has what is declared here; in all
- * others each of them is nothing.  Documentation/testing.rst tells how tests use
- * them.  Names are of lower-case letters, digits and underscores; a key, if a test
- * gives one, picks the arrivals that have it: a slot, a connection's index, an
- * inode's number.
+ * They exist only in modules built for test kernels (RDMAFS_KUNIT=y), where the module
+ * rdmafs_points (tests/points) defines the functions declared here; in all other builds they are
+ * empty.  Documentation/testing.rst describes how tests use them.  A name consists of lower-case
+ * letters, digits and underscores.  If a test gives a key, only arrivals with that key count: a
+ * slot, a connection's index, an inode's number.
  */
 #ifndef RDMAFS_POINTS_H
 #define RDMAFS_POINTS_H
@@ -16,24 +15,23 @@
 #include <linux/types.h>
 
 /**
- * struct rdmafs_test_knobs - parameters of rdmafs_points: what to pretend, where 0 is nothing;
- *			      and what came of it
- * @map_us:	 mapping data takes so many microseconds longer
- * @map_page_us: and so many for each page
- * @service_us:	 serving a request takes so many longer
- * @version_up:	 clients offer a protocol version that is higher by this
- * @seq_before:	 slots of new sessions begin behind this sequence number
- * @grace_ms:	 the grace period, if it is not the parameter's
- * @step_ms:	 each step of connecting again may take so long
- * @grant_idle_s: clients keep a grant that they have no use for so long
- * @queue_blocks: a device has room for so many blocks of 64 bytes in a send queue
- * @retries:	 servers take clients that have them send so often what is not acknowledged, or
- *		 finds no receive; 7 is for ever, on rxe for both
- * @keep_pages:	 pages that are given back get a pattern, and are looked at (kept.c)
- * @spoil_at:	 which byte of a reply is spoilt (rdmafs_test_spoil())
- * @spoil_with:	 which of its bits are turned over
- * @spoil_end:	 behind how many bytes it ends, if not where it would
- * @spoil_len:	 how long the last reply was that was to be spoilt
+ * struct rdmafs_test_knobs - parameters of rdmafs_points; 0: pretend nothing
+ * @map_us:     mapping data takes this many microseconds longer
+ * @map_page_us: and this many more for each page
+ * @service_us: serving a request takes this many microseconds longer
+ * @version_up: clients offer a protocol version that is higher by this
+ * @seq_before: slots of new sessions begin after this sequence number
+ * @grace_ms:   replaces the parameter of the grace period
+ * @step_ms:    milliseconds that each step of connecting again may take
+ * @grant_idle_s: seconds after which a client returns a grant that it does not use
+ * @queue_blocks: blocks of 64 bytes that a device has for a send queue
+ * @retries:    servers accept clients that have the server's queue pair send this often again
+ *		what is not acknowledged, or finds no receive; 7 means for ever, on rxe for both
+ * @keep_pages: pages that are given back are filled with a pattern, and checked later (kept.c)
+ * @spoil_at:   offset of the byte of a reply that is spoilt (rdmafs_test_spoil())
+ * @spoil_with: the bits of that byte that are inverted
+ * @spoil_end:  bytes after which the reply is cut off, if not 0
+ * @spoil_len:  result: length of the last reply that was to be spoilt
  */
 struct rdmafs_test_knobs {
 	u32 map_us;
@@ -69,7 +67,7 @@ void rdmafs_test_take(const struct bio_vec *bv, u32 nr);
 bool rdmafs_test_keep(struct page *page);
 u16 rdmafs_test_spoil(void *reply, u16 len);
 
-/* A thread is held here while a test says so, two minutes at most.  It must be able to sleep. */
+/* Hold the thread here while a test says so, two minutes at most.  Process context, may sleep. */
 #define rdmafs_test_point(name, key)						\
 do {										\
 	might_sleep();								\
@@ -77,7 +75,7 @@ do {										\
 		rdmafs_point_hold(name, key);					\
 } while (0)
 
-/* Whether a test wants what comes next to fail.  Any context. */
+/* Does a test want the next step to fail?  Any context. */
 #define rdmafs_test_fail(name, key)						\
 	(unlikely(READ_ONCE(rdmafs_points_armed)) && rdmafs_point_fail(name, key))
 

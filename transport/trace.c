@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * The tracepoints' definitions.
- */
+/* Definitions of the tracepoints. */
 #include "transport/internal.h"
 
 #define CREATE_TRACE_POINTS
 #include "transport/trace.h"
 
 /**
- * rxp_mr_trace - an MR's state changes
- * @mr:	   the MR, in its old state
- * @event: what came
- * @to:	   its new state
+ * rxp_mr_trace - trace the change of an MR's state
+ * @mr:    the MR, in its old state
+ * @event: the event
+ * @to:    its new state
  *
- * Here, since the suites that bring their own copy of binding.c have no tracepoints.
+ * This is not in binding.c, as the KUnit suites that build their own copy of binding.c have no
+ * tracepoints.
+ *
+ * Context: Any; the lock of @mr's pool held.
  */
 void rxp_mr_trace(const struct rxp_mr *mr, enum rxp_mr_event event, enum rxp_mr_state to)
 {

@@ -2,9 +2,8 @@
 /*
  * Tracepoints: the steps of an RPC's life, on either side.
  *
- * Each names its RPC by session, slot and sequence number, the same on both
- * sides, so that the traces of client and server can be laid over each other
- * (utils/rdmafs-trace does that).
+ * Each names its RPC by session, slot and sequence number.  These are the same on both sides, so
+ * utils/rdmafs-trace can lay the traces of client and server over each other.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdmafs
@@ -37,7 +36,7 @@
 		{ RXP_EV_ABORT,		"abort" })
 
 /*
- * @id:  of the session, its first bytes
+ * @id:  id of the session; its first bytes are traced
  * @len: bytes of data, 0 if the RPC has none
  */
 DECLARE_EVENT_CLASS(rdmafs_rpc,
@@ -59,7 +58,7 @@ DECLARE_EVENT_CLASS(rdmafs_rpc,
 		  __entry->session, __entry->slot, __entry->seq, __entry->len)
 );
 
-/* A mount's session: by its id, all zero before the first WELCOME. */
+/* The state of a mount's session.  The session's id is all zero before the first WELCOME. */
 TRACE_EVENT(rdmafs_session_state,
 	TP_PROTO(const u8 *id, u32 from, u32 event, u32 to),
 	TP_ARGS(id, from, event, to),
@@ -96,7 +95,7 @@ TRACE_EVENT(rdmafs_session_state,
 		{ RXP_CALL_ANSWERED_MAPPING,	"answered-mapping" },	\
 		{ -EPROTO,			"never" })
 
-/* The call in a client's slot. */
+/* The state of the call in a client's slot. */
 TRACE_EVENT(rdmafs_call_state,
 	TP_PROTO(const u8 *id, u16 slot, u32 seq, int from, int event, int to),
 	TP_ARGS(id, slot, seq, from, event, to),
@@ -143,28 +142,28 @@ TRACE_EVENT(rdmafs_call_state,
 		     TP_PROTO(const u8 *id, u16 slot, u32 seq, u32 len),	\
 		     TP_ARGS(id, slot, seq, len))
 
-/* The client's, in the order in which they can come. */
+/* Steps on the client, in the order in which they can come. */
 RDMAFS_RPC_EVENT(rdmafs_call_sent);		/* the CALL is about to be posted */
-RDMAFS_RPC_EVENT(rdmafs_call_mapped);		/* pages mapped after that (FRRWP) */
-RDMAFS_RPC_EVENT(rdmafs_call_stcrw_sent);	/* READ: registered, the server's CRW may fire */
-RDMAFS_RPC_EVENT(rdmafs_call_cancelled);	/* a CANCEL was posted */
-RDMAFS_RPC_EVENT(rdmafs_call_stcrw_received);	/* WRITE: the server's sink is there */
-RDMAFS_RPC_EVENT(rdmafs_call_crw_fired);	/* WRITE: RDMA WRITEs and DATA were posted */
+RDMAFS_RPC_EVENT(rdmafs_call_mapped);		/* the pages were mapped, after the CALL (FRRWP) */
+RDMAFS_RPC_EVENT(rdmafs_call_stcrw_sent);	/* READ: the STCRW is about to be posted */
+RDMAFS_RPC_EVENT(rdmafs_call_cancelled);	/* a CANCEL is about to be posted */
+RDMAFS_RPC_EVENT(rdmafs_call_stcrw_received);	/* WRITE: the STCRW came */
+RDMAFS_RPC_EVENT(rdmafs_call_crw_fired);	/* WRITE: its CRW is about to be posted */
 RDMAFS_RPC_EVENT(rdmafs_call_replied);		/* the REPLY came */
 RDMAFS_RPC_EVENT(rdmafs_call_invalidated);	/* our key is known to be invalid */
-RDMAFS_RPC_EVENT(rdmafs_call_completed);	/* the caller is told */
+RDMAFS_RPC_EVENT(rdmafs_call_completed);	/* the caller is about to be told */
 
-/* The server's. */
-RDMAFS_RPC_EVENT(rdmafs_req_arrived);		/* a CALL */
+/* Steps on the server. */
+RDMAFS_RPC_EVENT(rdmafs_req_arrived);		/* a CALL came */
 RDMAFS_RPC_EVENT(rdmafs_req_stcrw_sent);	/* WRITE: the sink is about to be named */
-RDMAFS_RPC_EVENT(rdmafs_req_data);		/* WRITE: the data is there, the key invalid */
+RDMAFS_RPC_EVENT(rdmafs_req_data);		/* WRITE: the data is there, its key invalid */
 RDMAFS_RPC_EVENT(rdmafs_req_served);		/* the file system has answered */
 RDMAFS_RPC_EVENT(rdmafs_req_crw_held);		/* READ: the reply waits for an STCRW */
-RDMAFS_RPC_EVENT(rdmafs_req_stcrw_received);	/* READ: there it is */
-RDMAFS_RPC_EVENT(rdmafs_req_replied);		/* about to be posted, with RDMA WRITEs if any */
-RDMAFS_RPC_EVENT(rdmafs_req_completed);		/* and need not be waited for any more */
+RDMAFS_RPC_EVENT(rdmafs_req_stcrw_received);	/* READ: the STCRW came */
+RDMAFS_RPC_EVENT(rdmafs_req_replied);		/* the REPLY is about to be posted */
+RDMAFS_RPC_EVENT(rdmafs_req_completed);		/* the REPLY's chain is over */
 
-/* A connection, on either side: what it was, what happened, what it is or why not. */
+/* The state of a connection, on either side; @to is an errno if the event was refused. */
 TRACE_EVENT(rdmafs_conn_state,
 	TP_PROTO(const void *conn, u32 index, int from, int event, int to),
 	TP_ARGS(conn, index, from, event, to),
@@ -209,7 +208,7 @@ TRACE_EVENT(rdmafs_conn_state,
 				   { -ENOTCONN, "too late" }))
 );
 
-/* A request on the server: what it was, what happened, what it is, or that it can't be. */
+/* The state of a request on a server; @to is -EPROTO if the event can't happen. */
 TRACE_EVENT(rdmafs_req_state,
 	TP_PROTO(const u8 *id, u16 slot, u32 seq, int from, int event, int to),
 	TP_ARGS(id, slot, seq, from, event, to),
@@ -280,7 +279,7 @@ TRACE_EVENT(rdmafs_req_state,
 	{ RXP_MR_REMOTE_INV, "remote_inv" }, { RXP_MR_LOCAL_INV, "local_inv" },	\
 	{ RXP_MR_INVALIDATED, "invalidated" }, { RXP_MR_FAILED, "failed" }
 
-/* The binding of an MR, in the words of binding.c; @key is its rkey without the last byte. */
+/* The binding of an MR, in the words of binding.c; the key is its rkey without the last byte. */
 TRACE_EVENT(rdmafs_mr,
 	TP_PROTO(u32 rkey, u32 from, u32 event, u32 to),
 	TP_ARGS(rkey, from, event, to),
