@@ -20,7 +20,7 @@
 #include "transport/slot.h"
 #include "transport/trace.h"
 
-/* The part of all memory that large receives may take together: 1/64. */
+/* All large receives together may take one part in this many of the memory. */
 #define RXP_RECV_SHARE	64
 
 static atomic64_t rxp_recv_charged = ATOMIC64_INIT(0);
@@ -434,7 +434,7 @@ void rxp_conn_kill(struct rxp_conn *conn)
 	rxp_conn_step(conn, RXP_CONN_KILL);
 	spin_unlock_irqrestore(&conn->state_lock, flags);
 	spin_unlock_bh(&conn->sq_lock);
-	/* A task that has plugged chains unplugs before it sleeps, so this does not take long. */
+	/* A task that has plugged chains unplugs them, at the latest before it sleeps. */
 	wait_var_event(&conn->plugged, !READ_ONCE(conn->plugged));
 
 	if (conn->qp) {

@@ -17,7 +17,7 @@
 #define RXP_MESSAGE_MIN	(NSEC_PER_USEC / 2)
 #define RXP_MESSAGE_MAX	(10 * NSEC_PER_MSEC)
 
-/* A sample raises the estimate by at most 1/64. */
+/* A sample raises the estimate by at most one part in this many. */
 #define RXP_MESSAGE_RISE	64
 
 /**

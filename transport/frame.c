@@ -260,7 +260,7 @@ int rxp_frame_check(const void *msg, u32 len, u32 at, bool from_client, u32 slot
 	return 0;
 }
 
-/* Connection 0 makes or resumes a session, and must not name it; the others must. */
+/* Connection 0 makes or resumes a session by HELLO, and names none here; the others do. */
 static bool cm_place_ok(const struct rxp_wire_cm *cm)
 {
 	bool named = memchr_inv(cm->session, 0, sizeof(cm->session));

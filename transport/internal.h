@@ -31,7 +31,8 @@
  *	rxp_threads.lock
  *
  * All of them but rdmafs_xprt.recover are spinlocks that disable softirqs: completions come in
- * softirq on the client, in process context on the server.
+ * softirq on the client, in process context on the server.  rxp_conn.state_lock disables
+ * interrupts; it is taken with locks of the first three levels, or rxp_device.lock, held.
  */
 #ifndef RDMAFS_TRANSPORT_INTERNAL_H
 #define RDMAFS_TRANSPORT_INTERNAL_H

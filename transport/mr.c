@@ -417,7 +417,7 @@ void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 		rpol_release(pool->member, entries);
 		break;
 	default:
-		/* Lose the MR rather than reuse pages that a device with its key might write to. */
+		/* Leak the MR rather than reuse it while a device may know its key. */
 		WARN_ON_ONCE(1);
 	}
 }
