@@ -3,7 +3,8 @@
  * Message buffers.  Their owner allocates them once, in runs of pages, and a connection maps them
  * as long as it lasts.  So a message costs neither an allocation nor a mapping (design, rule 2).
  *
- * The owner serialises the functions below; none takes a lock.
+ * No function here takes a lock: the owner lets none run beside rxp_ring_init() or
+ * rxp_ring_destroy().
  */
 #include <linux/slab.h>
 #include "transport/internal.h"
