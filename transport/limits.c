@@ -1,41 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What clients may make a server keep before it knows who they are.
+ * Limits: how much of a server's memory clients may take.
  *
- * Connections and sessions are counted when they are asked for, all of them and those
- * of one client, which is where it comes from (source.c).  A connection has a few seconds
- * to become a session's.  When there are too many that have not, the oldest of the client
- * that has most of them makes room for one of a client that has less.  A client that has
- * as many as it may, and comes again, loses its oldest that is silent: whatever it was, it
- * has gone.  A connection that is lost counts no more for its client, as it is about to end;
- * but one that its client keeps from ending (unheard, server.c) does until it is gone.
+ * Clients are not authenticated when they connect, so a client is an address (source.c).
+ * Connections and sessions are counted when they are asked for: those of one client, and
+ * those of all.  A connection has a few seconds to be bound to a session.  If too many
+ * connections are unbound, the client that has most of them loses its oldest to a connection
+ * of a client that has fewer.  If a client at its limit connects again, the server closes the
+ * client's oldest connection that is silent: the client has most likely lost it.  A connection
+ * that is lost no longer counts for its client, as it is about to end; but a connection that
+ * its client keeps from ending (unheard, server.c) counts until it is gone.
  *
- * Message buffers, by far the most of what a connection takes, are bounded in bytes,
- * all of them and those of one client: it has its share of what the others leave, so
- * that there is some for who comes later.  Receives larger than need be make bursts
- * faster: each connection gets a share of what is left for them, a client a quarter of
- * all.  Both are taken in one step, under the budget's lock: however many come at once,
- * none takes what another has been promised.
+ * Message buffers take most of a connection's memory.  They are bounded in bytes, those of
+ * one client and those of all.  A client may have its share of what the others leave, so that
+ * some is left for clients that come later.  Receives larger than necessary make bursts
+ * faster: a connection gets a share of what is left for them, and a client a quarter of all.
+ * Both are charged in one step under the budget's lock, so connections that come at the same
+ * time can't be promised the same bytes.
  *
- * So are the pages behind large READs and WRITEs, which come and go with them: bounded
- * for a session, for all sessions of a client, and for all together.  A client has its share
- * of what the others leave, as of message buffers.  But one of few may have more: an even
- * part, counted as if there were one client more, while a quarter is left, so that who comes
- * next finds some whatever the others do.  Who finds too few is told to ask again.  But one
- * request at a time of each session may go beyond the bound, the other sessions of its
- * client notwithstanding, so that what hangs in one is not felt in another: as long as all
- * that is beyond is no more than the bound once more.  Of that a client has a part by the same
- * rule, and the last of it is for sessions that hold nothing else.  What is beyond counts for no
- * client's part of the rest, and does not become a grant.  Half of a client's part is for what is
- * not granted; when grants are more, as the part has become less, the oldest are called back
- * (grant.c).  Pages that are idle are kept for seconds within the same bounds, with those in use,
- * as they are just then; when more are used later they may be there besides.  So there may be
- * three times the bound for some seconds: in use within it, and beyond it, and idle.
+ * Data pages, those behind large READs and WRITEs, come and go with their requests.  They are
+ * bounded for a session, for all sessions of a client, and for all clients together.  A client
+ * may have its share of what the others leave, as of message buffers.  While a quarter of all
+ * is left, a client may have an even part if that is more, counted as if there were one client
+ * more: so the next client finds some pages whatever the others do.  A request that finds too
+ * few pages is answered RETRY_LATER.
  *
- * Who was told to ask again does so when its time has come, not when there is room: what comes
- * meanwhile, and needs little, would have all of that, and a large request none for ever.  So
- * when one has been put off for half a second, smaller ones of its session are put off as well,
- * until it has its pages, or asks no more, but for half a second at most; then that begins anew.
+ * One request at a time of each session may go beyond the bound, whatever other sessions of its
+ * client hold: so requests that hang in one session do not stop another.  All pages beyond the
+ * bound are at most as many as the bound once more.  A client may have a part of them by the
+ * same rule, and the last of them are kept for sessions that hold no other pages.  Pages beyond
+ * the bound do not count for a client's part within it, and do not become a grant.
+ *
+ * Grants (grant.c) may take half of a client's part.  If they take more because the part has
+ * shrunk, the oldest grants are recalled.  Idle pages are kept for seconds; idle pages and pages
+ * in use must be within the bounds together when a page becomes idle, but not later.  So for some
+ * seconds there may be three times the bound: in use within it, in use beyond it, and idle.
+ *
+ * A client repeats a request after a delay, not when there is room.  Small requests that arrive
+ * in between could take all the room, and a large request would never get any.  So once a request
+ * has been put off for half a second, smaller ones of its session are put off, too, until it has
+ * its pages or its client repeats it no more, but for half a second at most; then a new half
+ * second begins.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -48,37 +53,39 @@
 #define RXP_LARGE_PART	64
 
 /*
- * The part of all memory that pages for data may take: one in so many, but on a small machine
- * more, so that one mount has all that a session may have; and what is kept for shares.
+ * Data pages may take 1/PART of all memory, and on a small machine up to 1/SMALL, so that one
+ * mount gets all that a session may have.  Even parts end when only 1/SPARE of them is left.
  */
 #define RXP_DATA_PART	8
 #define RXP_DATA_SMALL	4
 #define RXP_DATA_SPARE	4
 
-/* MiB of pages for data of a session, and of two if there is memory for them. */
+/* MiB of data pages of a session.  All sessions get at least twice that if memory permits. */
 #define RXP_DATA_MIB	64U
 
-/* The part that one connection may take of what is left for large receives, or a client of all. */
+/* A connection may take 1/SHARE of what is left for large receives, and a client 1/SHARE of all. */
 #define RXP_LARGE_SHARE	4
 
 /*
- * A client that lives is not silent for as long as it has said: that is five beats, and
- * between one and the next but one it sends something, at least a PING.  One that says
- * nothing, or less, has this.
+ * A client announces when it connects for how long it is never silent while it lives: five beats
+ * of its heartbeat, and within two beats it sends something, at least a PING.  This is assumed
+ * for a client that announces nothing, or less.
  */
 #define RXP_SILENT_MS		5000U
 
-/* Threads for each CPU, as they wait for disks most of the time, and the least and most of them. */
+/* Threads for each CPU, as they wait for disks most of the time; and the bounds of all of them. */
 #define RXP_CPU_THREADS		16
 #define RXP_THREADS_FEW		32
 #define RXP_THREADS_MANY	128
 
-/* Larger by less is not worth it. */
+/* Bytes: large receives are sized in these steps; less than one step more is not worth it. */
 #define RXP_LARGE_STEP	1024
 
 /**
- * rdmafs_xprt_limits_default - what clients are allowed unless it is set
- * @limits: gets it
+ * rdmafs_xprt_limits_default - compute the limits that hold unless they are set
+ * @limits: out: the limits
+ *
+ * Context: any.
  */
 void rdmafs_xprt_limits_default(struct rdmafs_xprt_limits *limits)
 {
@@ -106,11 +113,15 @@ void rdmafs_xprt_limits_default(struct rdmafs_xprt_limits *limits)
 EXPORT_SYMBOL_GPL(rdmafs_xprt_limits_default);
 
 /**
- * rdmafs_xprt_set_limits - allow clients more or less
+ * rdmafs_xprt_set_limits - change the limits of a running server
  * @server: the server
- * @limits: counts from the next one on; what clients have they keep, but for grants of too
- *	    many pages, which are called back; and the numbers of slots and threads stay as
- *	    they are: clients that come back want as many slots as they had
+ * @limits: the new limits, except for @slots and @threads, which stay as they are: a client that
+ *	    reconnects wants as many slots as it had
+ *
+ * The limits apply to what is asked for from now on.  Clients keep what they have, except for
+ * grants of too many pages, which are recalled.
+ *
+ * Context: process; takes the server's lock, and then the budget's, not both at once.
  */
 void rdmafs_xprt_set_limits(struct rdmafs_xprt_server *server,
 			    const struct rdmafs_xprt_limits *limits)
@@ -130,10 +141,11 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_set_limits);
 /* ------------------------------------------------------------------------- bytes */
 
 /**
- * rxp_budget_create - bytes for the message buffers of a server, and for pages of data
- * @limits: how many
+ * rxp_budget_create - allocate the account of a server's message buffers and data pages
+ * @limits: how many bytes there may be of each
  *
- * Return: the budget with one reference, or NULL.
+ * Context: process, may sleep.
+ * Return: the budget with one reference, or NULL if there is no memory.
  */
 struct rxp_budget *rxp_budget_create(const struct rdmafs_xprt_limits *limits)
 {
@@ -149,9 +161,11 @@ struct rxp_budget *rxp_budget_create(const struct rdmafs_xprt_limits *limits)
 }
 
 /**
- * rxp_budget_set - change how many they are
+ * rxp_budget_set - change how many bytes there may be
  * @b:	    the budget
- * @limits: the new ones
+ * @limits: the new limits
+ *
+ * Context: any but hard interrupt; takes @b->lock.
  */
 void rxp_budget_set(struct rxp_budget *b, const struct rdmafs_xprt_limits *limits)
 {
@@ -169,8 +183,10 @@ static void rxp_budget_release(struct kref *ref)
 }
 
 /**
- * rxp_budget_put - drop a reference
+ * rxp_budget_put - drop a reference to a budget
  * @b: the budget
+ *
+ * Context: any.
  */
 void rxp_budget_put(struct rxp_budget *b)
 {
@@ -178,13 +194,12 @@ void rxp_budget_put(struct rxp_budget *b)
 }
 
 /**
- * rxp_taker_get - the account of a client
+ * rxp_taker_get - find or make a client's account
  * @b:	    the budget
- * @source: where the client comes from
+ * @source: the address that the client comes from
  *
- * Process context.
- *
- * Return: a reference, which holds the budget, too; or NULL without memory.
+ * Context: process, may sleep.
+ * Return: a reference to the account, which holds the budget, too; NULL if there is no memory.
  */
 struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct rdmafs_xprt_source *source)
 {
@@ -212,9 +227,10 @@ struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct rdmafs_xprt_s
 }
 
 /**
- * rxp_taker_hold - take another reference
+ * rxp_taker_hold - take another reference to a client's account
  * @t: the account
  *
+ * Context: any but hard interrupt; takes the budget's lock.
  * Return: @t.
  */
 struct rxp_taker *rxp_taker_hold(struct rxp_taker *t)
@@ -226,8 +242,10 @@ struct rxp_taker *rxp_taker_hold(struct rxp_taker *t)
 }
 
 /**
- * rxp_taker_put - drop a reference
+ * rxp_taker_put - drop a reference to a client's account
  * @t: the account
+ *
+ * Context: any but hard interrupt; takes the budget's lock.
  */
 void rxp_taker_put(struct rxp_taker *t)
 {
@@ -249,7 +267,7 @@ void rxp_taker_put(struct rxp_taker *t)
 	rxp_budget_put(b);
 }
 
-/* Are there so many bytes for this client?  Of what the others leave it has its share. */
+/* Are there so many bytes of message buffers for this client, in its share of what others leave? */
 static bool rxp_taker_fits(const struct rxp_taker *t, u64 bytes)
 {
 	const struct rxp_budget *b = t->budget;
@@ -271,11 +289,12 @@ static void rxp_taker_add(struct rxp_taker *t, u64 bytes, u64 large)
 }
 
 /**
- * rxp_taker_charge - take bytes for message buffers
+ * rxp_taker_charge - charge a client for message buffers
  * @t:	   the client's account
  * @bytes: how many
  *
- * Return: whether there are so many for it.
+ * Context: any but hard interrupt; takes the budget's lock.
+ * Return: true: @bytes are charged; false: there are not so many for this client.
  */
 bool rxp_taker_charge(struct rxp_taker *t, u64 bytes)
 {
@@ -293,10 +312,12 @@ bool rxp_taker_charge(struct rxp_taker *t, u64 bytes)
 }
 
 /**
- * rxp_taker_uncharge - give them back
+ * rxp_taker_uncharge - give back bytes of message buffers
  * @t:	   the client's account
- * @bytes: of message buffers
- * @large: of those, those of large receives
+ * @bytes: how many
+ * @large: how many of @bytes are of large receives
+ *
+ * Context: any but hard interrupt; takes the budget's lock.
  */
 void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large)
 {
@@ -311,13 +332,14 @@ void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large)
 }
 
 /**
- * rxp_taker_large - take a share of what is left for large receives
+ * rxp_taker_large - charge a client for large receives
  * @t:	  the client's account
- * @nr:	  receives
- * @size: bytes of each that would be best
+ * @nr:	  number of receives
+ * @size: bytes that are best for each
  *
- * Return: bytes of each that may be had, and are charged, or RXP_MSG_MAX, which are
- * not large and are charged as other buffers.
+ * Context: any but hard interrupt; takes the budget's lock.
+ * Return: bytes of each receive, which are charged; or RXP_MSG_MAX: the receives are not large,
+ * nothing is charged, and the caller charges them as other buffers.
  */
 u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size)
 {
@@ -338,14 +360,14 @@ u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size)
 	return size;
 }
 
-/* The even part of the pages for data: one more client could have it, too. */
+/* An even part of the data pages: small enough that one more client could have it, too. */
 static u64 rxp_budget_even(const struct rxp_budget *b)
 {
 	lockdep_assert_held(&b->lock);
 	return div_u64(b->data_max, b->nr_takers + 1);
 }
 
-/* The part of a client that has @own of @all bytes in use, if there are to be so many more. */
+/* The bytes that a client with @own of the @all bytes in use may have, if it takes @more. */
 static u64 rxp_budget_part(const struct rxp_budget *b, u64 all, u64 own, u64 more)
 {
 	u64 others = all - own, part;
@@ -357,7 +379,7 @@ static u64 rxp_budget_part(const struct rxp_budget *b, u64 all, u64 own, u64 mor
 	return max(part, rxp_budget_even(b));
 }
 
-/* How much of the pages for data may a client have, if there are to be so many more? */
+/* The bytes of data pages within the bounds that a client may have, if it takes @more. */
 static u64 rxp_taker_room(const struct rxp_taker *t, u64 more)
 {
 	return rxp_budget_part(t->budget, t->budget->data, t->data, more);
@@ -371,7 +393,7 @@ static bool rxp_taker_data_fits(const struct rxp_taker *t, u32 bytes)
 	return b->data + bytes <= b->data_max && t->data + bytes <= rxp_taker_room(t, bytes);
 }
 
-/* What a session has within the bounds. */
+/* The bytes that a session has within the bounds. */
 static u64 rxp_session_own(const struct rdmafs_xprt_session *s)
 {
 	lockdep_assert_held(&s->taker->budget->lock);
@@ -393,38 +415,41 @@ static void rxp_session_beyond_add(struct rdmafs_xprt_session *s, s64 bytes)
 	s->taker->budget->beyond += bytes;
 }
 
-/* Of what is beyond the bounds so much is for sessions that hold nothing else. */
+/* The bytes, of so many beyond the bounds, that are kept for sessions that hold nothing else. */
 static u64 rxp_beyond_kept(u64 bytes)
 {
 	return min(bytes, max(bytes / RXP_DATA_SPARE, RDMAFS_XPRT_DATA_MAX));
 }
 
 /*
- * Are there so many bytes for a client beyond the bounds?  It has its part there by the rule
- * that holds within, so that requests which hang take no more than their clients' parts.
+ * Are there so many bytes for a client beyond the bounds?  The client's part of them follows the
+ * rule that holds within the bounds, so requests that hang take no more than their client's part.
+ * @alone: the session holds nothing else.
  *
- * Why who is put off goes on in the end:
+ * Why a request that is put off proceeds in the end:
  *
- * - Nobody who is put off keeps anything, or waits here: he comes again.  What a request has
- *   here it has until it is over, which needs no more pages, and a WRITE stands in line for
- *   translations with its pages (rxp_req_claim()): nobody waits in a circle.
- * - All of it is given back but by what hangs.  A session's requests are of one export: if
- *   what it holds hangs, so would what is put off; but a WRITE in line for translations waits for
- *   others, at most for the grace period, and READs of its session with it.  If not, that ends,
- *   and it holds nothing else: WRITEs see to that themselves, as those that are newer queue behind
- *   them (later.c); and smaller ones give way to what was put off for long, whatever they are
- *   (rxp_session_gives_way()).
- * - Sessions that hold something else, however busy, leave a quarter, and no less than the
- *   largest request, of all and of their client's part to those that do not.  These have one
- *   request each there, of the slots that they have, and find the rest free as they come again.
- * - A client that has nothing here is not held to its part, which may be less than the request
- *   if there are many clients, or the share is small: so on a server where nothing else is here
- *   the largest goes on at once.  There are at least four of them (fs/server/configfs.c).
+ * - There is no circular wait.  A request that is put off keeps no pages and does not wait in
+ *   the server: its client sends it again.  A request that has pages needs no more to complete,
+ *   and a WRITE that waits for translations has its pages already (rxp_req_claim()).
+ * - Pages come back unless the request that has them hangs.  A session's requests are all of one
+ *   export: if those that hold pages hang, the one that was put off would hang as well.  (A WRITE
+ *   that waits for translations waits for other sessions, for the grace period at most, and READs
+ *   of its session wait with it.)  If they don't hang, they end, and the session holds nothing
+ *   else: newer WRITEs queue behind a WRITE that was put off (later.c), and smaller requests
+ *   of any kind give way to one that was put off for long (rxp_session_gives_way()).
+ * - Sessions that hold something else, however busy, leave a quarter, and at least the size of
+ *   the largest request, of all and of their client's part to sessions that hold nothing else.
+ *   Each of these has one request beyond the bounds, whatever its number of slots, and finds
+ *   the rest free when it asks again.
+ * - A client that has nothing beyond the bounds is not held to its part, which may be less than
+ *   the request if there are many clients or the share is small.  So on a server that has nothing
+ *   else beyond the bounds even the largest request proceeds at once: there is room for at
+ *   least four of those (fs/server/configfs.c).
  *
- * So none is left out but by what hangs, and then only when that has all of a client's part,
- * for its other sessions, or all there is: in sessions that hold nothing else, of so many clients
- * that their shares of what is left are too small for a request.  Among sessions that hold
- * nothing else it is chance who comes when others have gone.
+ * So only requests that hang can keep others out for ever: the other sessions of their client if
+ * they have all of its part; or all sessions if they have all there is, which takes sessions that
+ * hold nothing else, of so many clients that a share of the rest is too small for a request.
+ * Which of several sessions that hold nothing else finds room first is chance.
  */
 static bool rxp_taker_beyond_fits(const struct rxp_taker *t, u64 bytes, bool alone)
 {
@@ -441,7 +466,7 @@ static bool rxp_taker_beyond_fits(const struct rxp_taker *t, u64 bytes, bool alo
 	return b->beyond + bytes <= all && t->beyond + bytes <= part;
 }
 
-/* Does one that was put off still come again, and have others not given way for long enough? */
+/* Is a request that was put off still repeated, and have others not given way for too long? */
 static bool rxp_session_wants(const struct rdmafs_xprt_session *s)
 {
 	lockdep_assert_held(&s->taker->budget->lock);
@@ -451,9 +476,9 @@ static bool rxp_session_wants(const struct rdmafs_xprt_session *s)
 }
 
 /*
- * Has one of so many bytes to be put off for the sake of a larger one of its session?  What
- * those have that are under way comes free then, but for what hangs, so that the larger one,
- * when it comes again, finds a session that holds nothing else.
+ * Must a request of so many bytes be put off in favour of a larger one of its session?  Then the
+ * requests under way give back their pages, unless they hang, and the larger one finds a session
+ * that holds nothing else when it is repeated.
  */
 static bool rxp_session_gives_way(const struct rdmafs_xprt_session *s, u64 bytes)
 {
@@ -463,9 +488,10 @@ static bool rxp_session_gives_way(const struct rdmafs_xprt_session *s, u64 bytes
 }
 
 /*
- * A request that has @has of @bytes found too few pages, without giving way.  Of several
- * the largest is remembered: where it finds room so do the others, but not the other way round.
- * If the session holds nothing else, none of its own is in the way, and they need not give way.
+ * A request that has @has of the @bytes it needs found too few pages, and not because it had to
+ * give way.  The largest of several is remembered: where it finds room the others do, too, but
+ * not the other way round.  If the session holds nothing else, the pages are missing elsewhere,
+ * and requests of this session need not give way.
  */
 static void rxp_session_put_off(struct rdmafs_xprt_session *s, u64 bytes, u32 has)
 {
@@ -481,9 +507,10 @@ static void rxp_session_put_off(struct rdmafs_xprt_session *s, u64 bytes, u32 ha
 }
 
 /*
- * The one request of a session whose pages are beyond the bounds.  They count for nobody's
- * part within: by requests that have no room one client could take that of others.  But all that
- * is beyond is no more than what is within, or memory would be as little bounded as sessions are.
+ * Charge a session's one request beyond the bounds, and move the @has bytes there that it has
+ * within.  Bytes beyond do not count for any client's part within: otherwise a client could take
+ * the room of others by requests that found none.  All bytes beyond are bounded by the same
+ * maximum, or memory would be bounded only by the number of sessions.
  */
 static bool rxp_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u32 has,
 				    bool alone, bool *beyond)
@@ -501,28 +528,30 @@ static bool rxp_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u3
 }
 
 /**
- * rxp_session_charge - take pages for the data of a session's requests
+ * rxp_session_charge - charge a session for pages for a request's data
  * @s:	    the session
- * @bytes:  how many
- * @has:    bytes that the request has already
- * @within: not beyond the bounds
- * @beyond: whether these are beyond the bounds; gets whether all of them are
+ * @bytes:  how many bytes more
+ * @has:    bytes that the request is charged for already
+ * @within: whether the request can do without: it may not go beyond the bounds
+ * @beyond: in: whether the @has bytes are beyond the bounds; out: whether all of them are
  *
- * All in one step, and not even for a moment more: it would be another one's room.  One
- * request of a session has up to RDMAFS_XPRT_DATA_MAX whatever other sessions have within
- * the bounds, though not beyond the session's own maximum beside others of it: all sessions
- * together have no more than max_data_total_mib, and as much for those requests.  And it may
- * have to give way.
+ * This is one step, and never charges too much even for a moment: that would take the room of
+ * another request.  One request of a session may have up to RDMAFS_XPRT_DATA_MAX bytes whatever
+ * other sessions have within the bounds, but must keep to the session's own maximum if the
+ * session holds other pages.  All sessions have max_data_total_mib together, and as much
+ * again for these requests.  A request may have to give way to a larger one.
  *
- * Return: whether there are so many for it.
+ * Context: any but hard interrupt; takes the budget's lock.
+ * Return: true: @bytes are charged; false: there are not so many for this request.
  */
 bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool within,
 			bool *beyond)
 {
 	u64 max = (u64)READ_ONCE(s->server->limits.data_mib) << 20;
 	/*
-	 * A folio that is more than a copy gives way to whatever waits, and nothing to it.  What
-	 * is in the page cache counts as the copy that is tried next: it is one request.
+	 * A request that can do without (@within) gives way to any that waits, and none gives way
+	 * to it.  A READ out of the page cache counts as the copy that is tried next: the two are
+	 * one request.
 	 */
 	u64 need = within ? 0 : rxp_buf_size(has + bytes);
 	struct rxp_budget *b = s->taker->budget;
@@ -533,9 +562,9 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 		spin_unlock_bh(&b->lock);
 		return false;
 	}
-	/* Its grants apart, which its client gives back when asked. */
+	/* Grants don't count: the client returns them when they are recalled. */
 	alone = rxp_session_own(s) == s->grant_bytes + (*beyond ? 0 : has);
-	/* Its own maximum may have been lowered below its grants. */
+	/* @alone: the session's maximum may have been lowered below its grants. */
 	own = rxp_session_own(s) + bytes <= max || alone;
 	fits = !*beyond && rxp_session_own(s) + bytes <= max &&
 	       rxp_taker_data_fits(s->taker, bytes);
@@ -547,30 +576,32 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 	b->refused_data += refused;
 	if (fits) {
 		atomic64_add(bytes, &s->data_bytes);
-		/* The one that was put off, or one like it. */
+		/* This is the request that was put off, or one of its size. */
 		if (need == s->wanted)
 			s->wanted = 0;
 	} else if (!within) {
 		rxp_session_put_off(s, need, has);
 	}
 	spin_unlock_bh(&b->lock);
-	/* It may be grants of others that are in the way. */
+	/* Grants of other sessions may be in the way: soon see whether these are too many. */
 	if (refused)
 		queue_delayed_work(rxp_wq, &s->server->recall, HZ / 4);
 	return fits;
 }
 
 /**
- * rxp_session_uncharge - give them back
+ * rxp_session_uncharge - give back bytes of data pages
  * @s:	    the session
- * @bytes:  how many, or none
+ * @bytes:  how many, or 0
  * @beyond: whether they are beyond the bounds
+ *
+ * Context: any but hard interrupt; takes the budget's lock.
  */
 void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
 {
 	struct rxp_budget *b = s->taker->budget;
 
-	/* Most requests have none, and do not wait for others here. */
+	/* Most requests have no pages: they do not contend for the lock. */
 	if (!bytes)
 		return;
 	spin_lock_bh(&b->lock);
@@ -583,10 +614,11 @@ void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
 }
 
 /**
- * rxp_session_left - what a session may have besides what it has
+ * rxp_session_left - compute how many more data pages a session may have within the bounds
  * @s: the session
  *
- * Return: bytes of pages for data.
+ * Context: any but hard interrupt; takes the budget's lock.
+ * Return: bytes.
  */
 u64 rxp_session_left(struct rdmafs_xprt_session *s)
 {
@@ -604,14 +636,15 @@ u64 rxp_session_left(struct rdmafs_xprt_session *s)
 }
 
 /**
- * rxp_session_spares - may a request of a session hold more than its data needs?
+ * rxp_session_spares - tell whether a request may hold more pages, or for longer, than it must
  * @s:	  the session
- * @more: bytes that it would hold besides what all have
+ * @more: bytes that it would hold besides all that are charged
  *
- * For what needs them there is to be room: half of what the session may have, and of what
- * its client may.  Grants have the other half to themselves.
+ * Half of what the session may have, and half of what its client may, is for pages that are not
+ * granted.  A request may hold more while these are within that half; grants have the other.
  *
- * Return: whether it may, if there is room.
+ * Context: any but hard interrupt; takes the budget's lock.
+ * Return: whether it may, provided that it can be charged.
  */
 bool rxp_session_spares(struct rdmafs_xprt_session *s, u32 more)
 {
@@ -628,15 +661,16 @@ bool rxp_session_spares(struct rdmafs_xprt_session *s, u32 more)
 }
 
 /**
- * rxp_session_grant - let a session keep pages that it was charged for
+ * rxp_session_grant - let a session keep pages that it is charged for, for a grant
  * @s:	   the session
  * @bytes: how many, within the bounds
  *
- * Half of what it may have, and of what its client may, is for what is not granted.  And
- * what there is too much of all together goes back.  None is made while requests give way to
- * a larger one: WRITEs into them do not.
+ * Grants may take half of what the session may have, and half of what its client may.  No grant
+ * is made while there are more pages than all together may have, nor while requests give way to
+ * a larger one, as WRITEs into grants would not give way.
  *
- * Return: whether it may.
+ * Context: any but hard interrupt; takes the budget's lock.
+ * Return: true: @bytes count as granted; false: the caller must not make the grant.
  */
 bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
 {
@@ -657,10 +691,12 @@ bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
 }
 
 /**
- * rxp_session_ungrant - they are a request's again, or about to be given back
- * @s:	      the session
+ * rxp_session_ungrant - count pages as granted no more
+ * @s:	      the session, which stays charged for them: a request has them, or uncharges them
  * @bytes:    how many
- * @recalled: whether rxp_session_called_back() was told of them
+ * @recalled: whether rxp_session_called_back() was called for them
+ *
+ * Context: any but hard interrupt; takes the budget's lock.
  */
 void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
 {
@@ -677,9 +713,11 @@ void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled
 }
 
 /**
- * rxp_session_called_back - a grant is to come back
- * @s:	   its session
- * @bytes: of it
+ * rxp_session_called_back - count a grant as one that is to come back
+ * @s:	   the grant's session
+ * @bytes: bytes that are charged for the grant
+ *
+ * Context: any but hard interrupt; takes the budget's lock.
  */
 void rxp_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
 {
@@ -690,14 +728,14 @@ void rxp_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
 }
 
 /**
- * rxp_session_excess - what a session, or its client, has too much of in grants
+ * rxp_session_excess - compute by how much the grants of a session, or of its client, are too many
  * @s: the session
  *
- * There are more clients than when they were made, or there is to be less.  Half of an even
- * part is left to a client however much the others have: by that alone grants would come and
- * go all the time.
+ * That happens when clients have come since, or a limit was lowered.  A client keeps half of an
+ * even part however much the others have: otherwise grants would come and go all the time.
  *
- * Return: bytes that are beyond half of what it may have, but for those that are to come back.
+ * Context: any but hard interrupt; takes the budget's lock.
+ * Return: bytes of grants beyond half of what it may have, except for those to come back.
  */
 u64 rxp_session_excess(struct rdmafs_xprt_session *s)
 {
@@ -714,11 +752,12 @@ u64 rxp_session_excess(struct rdmafs_xprt_session *s)
 }
 
 /**
- * rxp_taker_idle - pages that were in use are idle
- * @t:	   the client's account, still charged for them, but for a request's beyond the bounds
+ * rxp_taker_idle - count pages that were in use as idle
+ * @t:	   the client's account, still charged for them within the bounds, or beyond
  * @bytes: how many
  *
- * Return: whether they may be kept; they count until rxp_taker_unidle() in either case.
+ * Context: any but hard interrupt; takes the budget's lock.
+ * Return: whether they may be kept; they count as idle until rxp_taker_unidle() in either case.
  */
 bool rxp_taker_idle(struct rxp_taker *t, u32 bytes)
 {
@@ -734,9 +773,11 @@ bool rxp_taker_idle(struct rxp_taker *t, u32 bytes)
 }
 
 /**
- * rxp_taker_unidle - idle pages are used again, or gone
+ * rxp_taker_unidle - count pages as idle no more, as they are used again or freed
  * @t:	   the client's account
  * @bytes: how many
+ *
+ * Context: any but hard interrupt; takes the budget's lock.
  */
 void rxp_taker_unidle(struct rxp_taker *t, u32 bytes)
 {
@@ -749,9 +790,11 @@ void rxp_taker_unidle(struct rxp_taker *t, u32 bytes)
 /* -------------------------------------------------------------------- admission */
 
 /**
- * rxp_conn_settle - a connection counts as unbound no more
- * @server: the server; its lock is held
+ * rxp_conn_settle - count a connection as unbound no more
+ * @server: the server
  * @conn:   the connection
+ *
+ * Context: any but hard interrupt; @server->lock held.
  */
 void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
@@ -764,9 +807,9 @@ void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 }
 
 /*
- * Has it been silent for longer than a client would be?  After a break of the network a
- * client comes again before we hear that the former connection is gone.  After a lease it
- * would be gone in any case.
+ * Has the connection been silent for longer than a living client would be?  After a break of the
+ * network a client reconnects before the server learns that the former connection is gone.  The
+ * time is a lease at most, after which the connection would be closed in any case.
  */
 static bool rxp_conn_silent(const struct rdmafs_xprt_server *server, const struct rxp_conn *conn)
 {
@@ -778,8 +821,8 @@ static bool rxp_conn_silent(const struct rdmafs_xprt_server *server, const struc
 }
 
 /*
- * May a client have one connection more?  @silent gets the one that has to make room for
- * it, if it is made: the client's oldest that is silent.
+ * May a client have one connection more?  If a former connection has to be closed for it, @silent
+ * gets that one: the client's oldest that is silent.  @server->conns is in order of age.
  */
 static bool rxp_admit_client(struct rdmafs_xprt_server *server, const struct rxp_conn *new,
 			     struct rxp_conn **silent)
@@ -806,8 +849,8 @@ static bool rxp_admit_client(struct rdmafs_xprt_server *server, const struct rxp
 }
 
 /*
- * May one come that is no session's yet?  If there are too many, the oldest of the client
- * that has most of them goes for it, unless its own client has as many.
+ * May one more connection be unbound?  If there are too many, the client that has most of them
+ * loses its oldest, unless the new connection's client has as many itself.
  */
 static bool rxp_admit_unbound(struct rdmafs_xprt_server *server, const struct rxp_conn *new)
 {
@@ -832,12 +875,15 @@ static bool rxp_admit_unbound(struct rdmafs_xprt_server *server, const struct rx
 }
 
 /**
- * rxp_admit_conn - may a connection be made?
- * @server: the server; its lock is held
+ * rxp_admit_conn - decide whether a connection may be made
+ * @server: the server
  * @conn:   the connection, conn->taker set
- * @limit:  gets the limit, if that is the client's own
+ * @limit:  out: the client's limit of connections, with RXP_REJECT_LIMIT only
  *
- * Return: 0, or why not: RXP_REJECT_*.
+ * Connections that have to make room for it are lost when this returns 0.
+ *
+ * Context: any but hard interrupt; @server->lock held.
+ * Return: 0, or RXP_REJECT_STOPPING, _LIMIT (the client has as many as it may), or _RESOURCES.
  */
 u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 *limit)
 {
@@ -864,11 +910,12 @@ u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32
 }
 
 /**
- * rxp_admit_session - may a session be made?
- * @server:  the server; its lock is held
+ * rxp_admit_session - decide whether a session may be made
+ * @server:  the server
  * @session: the session, its taker set
  *
- * Return: 0, -EBUSY: not now; -EUSERS: the client has as many as it may.
+ * Context: any but hard interrupt; @server->lock held.
+ * Return: 0; -EBUSY: the server has as many as it may; -EUSERS: the client has.
  */
 int rxp_admit_session(struct rdmafs_xprt_server *server,
 		      const struct rdmafs_xprt_session *session)
@@ -886,9 +933,11 @@ int rxp_admit_session(struct rdmafs_xprt_server *server,
 }
 
 /**
- * rxp_limits_show - what there is, and what there may be
- * @m:	   where
+ * rxp_limits_show - print what is in use and how much may be
+ * @m:	   the file
  * @owner: the server
+ *
+ * Context: process; takes the server's lock, and then the budget's, not both at once.
  */
 void rxp_limits_show(struct seq_file *m, void *owner)
 {
