@@ -1,60 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files that clients have open, whatever becomes of their names.
+ * Files that clients have open, whether they still have a name or not.
  *
- * Each export has a table of them, by inode, with an entry for each file that some
- * state has open, or had when its session was lost: the client may come back for it.
- * And it has a table of claims, by number, one for each open.  The number stands in the
- * proof that came with the open (handle.c), by which a client shows that it was its own:
- * whoever comes back takes up that claim and no other.  It is waited for as long as the
- * parameter reclaim_s says, also where that is written meanwhile; after that the claim goes.
+ * Each export has a table of entries by inode.  A file has an entry while a state has it open,
+ * and while a client whose session was lost may come back for it.  Each export also has a table
+ * of claims by number, one for each open.  The number stands in the proof that the client got with
+ * the open (handle.c).  A client that comes back shows the proof, and takes up that claim and no
+ * other.  A claim is kept for reclaim_s seconds, also if that parameter is written meanwhile.
  *
  * A claim:
  *
- *	NEW	of no file yet: there is room for an open
+ *	NEW	has no file yet: there is room for an open
  *	OPEN	a state has the file open
- *	AGAIN	likewise; but its client has it open again, before the session that
- *		was lost had ended here, and will not come for this one any more
+ *	AGAIN	likewise; but the client had lost its session, and opened the file again before
+ *		that session ended here, so it will not come back for this claim
  *	LEFT	its session was lost: the client may come back
  *
- * It counts among the opens of its client (clients.c) for as long as it lives, and so
- * clients leave no more than they may have.
+ * A claim counts among the opens of its client (clients.c) while it exists.  So a client can't
+ * leave more claims than it may have opens.
  *
- * When the last name of such a file is removed, or another file is moved over it,
- * the file gets another name first, in a directory that clients do not see
- * (orphan.c): its handle would lead to nothing otherwise, and whoever has lost a
- * session could not open it again.  To clients its link count is one less than
- * it is.  That name goes with the last CLOSE; if a session was lost, when it
- * has not been opened again in time; if the export ended, likewise after its
- * next start, which finds what lies in the directory; but not as long as a client may not
- * have heard of it that had it open when the export ended (cut.c).  A file that had a name
- * then becomes an orphan for it, too.
+ * When the last name of such a file is removed, or another file is moved over it, the file first
+ * gets another name in a directory that clients do not see (orphan.c).  Without one its handle
+ * could not be decoded, and a client that lost its session could not open the file again.
+ * Clients are told a link count that is one less.  That name is removed with the last CLOSE.  If a
+ * session was lost, it is removed when the file was not opened again in time.  If the export
+ * ended, its next start finds the orphans in the directory and gives clients that time anew; and
+ * an orphan stays while a client that had it open may not have heard that the export ended
+ * (cut.c).  A file that still had a name at that end becomes an orphan for that client, too.
  *
- * Of what was open when the server died nothing is known, and its clients may come after
- * somebody who removes the name.  So for as long as they have to come back after the start
- * of the export (rdmafsd_export_unknown()) each file that loses its last name becomes an
- * orphan, which goes when that time is over: as many of them as clients may have opens, by
- * which their inodes in memory are bounded, and no more than a part of them for one client's
- * removals.  Not what was made in this life (rdmafsd_opened_made()): who has that open is known.
- * And where the file system is full the claims of all that is kept so, guesses, go at once.
+ * After a crash the server does not know what was open, and a file's name may be removed before
+ * the client that had it open comes back.  So while clients may come back after the start of the
+ * export (rdmafsd_export_unknown()) each file that loses its last name becomes an orphan until
+ * that time is over.  Its claim is a guess.  There may be as many guesses as opens, which bounds
+ * the inodes in memory, and one client's removals may make only a part of them.  No guess is made
+ * for a file that was made in this life of the export (rdmafsd_opened_made()), as the server knows
+ * its opens.  If the file system is full, all guesses go at once.
  *
  * An entry:
  *
- *	NAMED	its name is as users see it
- *	ORPHAN	its only name, or one besides, is in the directory of orphans; also while
- *		that one can't go, since an NFS client has a delegation of the file
- *	GONE	that name is being removed: who opens it comes again, and finds no such file,
+ *	NAMED	the file has its names as users see them
+ *	ORPHAN	the file's only name, or one more, is in the directory of orphans; also while that
+ *		name can't be removed, because an NFS client has a delegation of the file
+ *	GONE	that name is being removed.  An open has to be repeated, and then finds no file,
  *		or the entry as an ORPHAN again, or the file by another name
  *
- * The change from NAMED to ORPHAN goes with the removal of a name, and must not
- * miss an open made meanwhile.  So whoever removes a name holds a semaphore from
- * before he looks whether the file is open until it is removed, which those who
- * open it take for a moment (rdmafsd_opened_get()).
+ * The change from NAMED to ORPHAN comes with the removal of a name, and must not miss an open
+ * made meanwhile.  So a task that removes a name holds the inode's naming semaphore for writing
+ * from before it looks whether the file is open until the name is removed.  A task that opens the
+ * file takes it for reading while it counts itself in the entry (rdmafsd_opened_get()).
  *
- * An entry lives for as long as somebody counts in @opens, or in @awaited: the claims
- * of it that are LEFT.  It holds the inode, and remembers which writeback error of it the
- * export has seen last: who comes back after his session was lost compares verifiers, though
- * somebody else may have been told of the error meanwhile.
+ * An entry exists while @opens or @awaited (its claims that are LEFT) is not zero.  It holds the
+ * inode.  It also remembers the last writeback error of the inode that moved the export's write
+ * verifier: a client that comes back learns of an error by comparing verifiers, even if another
+ * process was told of that error meanwhile.
+ *
+ * Locks: naming semaphore, then exp->opened_lock, which guards the entries' and claims' states
+ * and lists.
  */
 #define pr_fmt(fmt) "rdmafsd: " fmt
 
@@ -74,9 +75,9 @@
 static unsigned int rdmafsd_reclaim_s = 90;
 
 /*
- * Who looks whose time is over sleeps until the former time would be, so all look at once.
- * Parameters are written before the module's init and after its exit, too: then there are
- * neither notes nor exports, and nothing is armed.
+ * The workers are armed by the former time, so all of them are made to look at once.  A parameter
+ * may be written before the module's init and after its exit, too: then there are neither notes
+ * nor exports, and no worker is armed.
  */
 static int rdmafsd_reclaim_set(const char *val, const struct kernel_param *kp)
 {
@@ -116,7 +117,7 @@ static const struct rhashtable_params rdmafsd_claims_params = {
 	.automatic_shrinking = true,
 };
 
-/* Each export has its own: who waits for a disk holds it. */
+/* Each export has its own semaphores, as the holder of one may wait for that export's disk. */
 static struct rw_semaphore *rdmafsd_naming_of(struct rdmafsd_export *exp, struct inode *inode)
 {
 	return &exp->naming[hash_ptr(inode, RDMAFSD_NAMING_BITS)];
@@ -159,26 +160,30 @@ static int rdmafsd_opened_check_wb(struct rdmafsd_export *exp, struct rdmafsd_op
 
 	err = errseq_check_and_advance(&of->inode->i_mapping->wb_err, &new);
 	if (err) {
-		/* Fully ordered: whoever sees the new error sees the new verifier. */
+		/* Fully ordered: a task that sees the new error sees the new verifier. */
 		atomic64_inc_return(&exp->verf_gen);
 		cmpxchg(&of->wb_err, old, new);
 	} else {
-		/* Whoever saw it before has moved the verifier: so it is read after this. */
+		/*
+		 * A task that saw the error before moved the verifier first: the caller reads the
+		 * verifier after this.
+		 */
 		smp_rmb();
 	}
 	return err;
 }
 
 /**
- * rdmafsd_claim_check_wb - has unstable data of a file been lost?
+ * rdmafsd_claim_check_wb - see whether unstable data of a file has been lost
  * @exp:   the export
- * @claim: of an open of the file
+ * @claim: the claim of an open of the file
  *
- * If so the write verifier of the export has another value when this returns, so that
- * clients write again what they have not committed.  It may have been lost before this open
- * was made: so it is no error of this one.
+ * If so the write verifier of the export has another value when this returns, so that clients
+ * write again what they have not committed.  The data may have been lost before this open was
+ * made, so the caller must not report an error for it.
  *
- * Return: whether it moved.
+ * Context: any; does not sleep.
+ * Return: whether the verifier was moved.
  */
 bool rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
 {
@@ -186,8 +191,9 @@ bool rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *cl
 }
 
 /*
- * As above, but that nobody on this machine takes it for told: the entry ends, or tries to.
- * errseq_sample() would have it come again, which gives 0 for what nobody has been told.
+ * Likewise for an entry that ends, or tries to; but the error is not marked as seen, so that
+ * processes on this machine are still told of it.  @now is the value to remember: errseq_sample()
+ * returns 0 for an error that is not marked as seen, and the error would be found again.
  */
 static void rdmafsd_opened_last_wb(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
 {
@@ -200,8 +206,9 @@ static void rdmafsd_opened_last_wb(struct rdmafsd_export *exp, struct rdmafsd_op
 }
 
 /*
- * A claim goes whose client may still come, too late for it: an error that writeback meets from
- * now on would not be known to have been his.
+ * A claim ends, and its client may still come back, too late.  The server would not find that an
+ * error which writeback meets from now on concerns this client, so if there is data to be written
+ * back the verifier is moved now.
  */
 static void rdmafsd_claim_last_wb(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
 {
@@ -219,9 +226,10 @@ static void rdmafsd_opened_free(struct rdmafsd_opened *of)
 }
 
 /**
- * rdmafsd_left_now - how many opens clients may come back for
+ * rdmafsd_left_now - count the opens that clients may come back for
  *
- * Return: the claims of all exports that are LEFT, and what is noted of others.
+ * Context: any.
+ * Return: the claims of all exports that are LEFT, and the notes that are left (cut.c).
  */
 u32 rdmafsd_left_now(void)
 {
@@ -229,13 +237,14 @@ u32 rdmafsd_left_now(void)
 }
 
 /**
- * rdmafsd_reclaim_time - for how long clients may come back, as of now
+ * rdmafsd_reclaim_time - get the time for which clients may come back, as it is set now
  *
- * Return: jiffies.
+ * Context: any.
+ * Return: jiffies, 0..MAX_JIFFY_OFFSET.
  */
 unsigned long rdmafsd_reclaim_time(void)
 {
-	/* What is later than half of all jiffies would be before now. */
+	/* time_before() takes a time more than half of all jiffies ahead for one in the past. */
 	return min_t(u64, (u64)READ_ONCE(rdmafsd_reclaim_s) * HZ, MAX_JIFFY_OFFSET);
 }
 
@@ -244,7 +253,7 @@ static unsigned long rdmafsd_claim_due(const struct rdmafsd_claim *claim)
 	return claim->since + rdmafsd_reclaim_time();
 }
 
-/* Let the worker run when this one is due, if it would not before. */
+/* Arm the worker for when this claim is due; the caller has seen that none is due before. */
 static void rdmafsd_reap_at(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
 {
 	unsigned long when = rdmafsd_claim_due(claim);
@@ -256,7 +265,7 @@ static void rdmafsd_reap_at(struct rdmafsd_export *exp, const struct rdmafsd_cla
 			 delay > 0 ? round_jiffies_up_relative(delay) : 0);
 }
 
-/* Let the worker run at once, which no other claim puts off; it arms itself for what is not due. */
+/* Run the worker at once; no claim re-arms it for later.  It arms itself for those not due yet. */
 static void rdmafsd_reap_now(struct rdmafsd_export *exp)
 {
 	lockdep_assert_held(&exp->opened_lock);
@@ -287,9 +296,9 @@ static void rdmafsd_claim_move(struct rdmafsd_export *exp, struct rdmafsd_claim 
 }
 
 /*
- * Remove the orphan's name, then the entry, which is GONE; nothing is locked.  Whose
- * delegation is in the way has been asked for it, and nobody waits for him, nor for memory:
- * it is tried again later, and until then the entry is as it was.
+ * Remove an orphan's name, then its entry, which is GONE.  No lock is held.  If a delegation is in
+ * the way its holder has been asked to return it; the caller waits neither for that nor for
+ * memory.  Then the entry is an ORPHAN again, and a worker tries again later.
  */
 static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
 {
@@ -300,10 +309,10 @@ static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_ope
 		rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
 	} else {
 		rdmafsd_opened_move(exp, of, RDMAFSD_ORPHAN);
-		/* Its links were told as they are meanwhile. */
+		/* While the entry was GONE clients were told the link count without the 1 less. */
 		rdmafsd_change_made(of->inode);
 		list_add_tail(&of->late, &exp->late);
-		/* What others wait for already is not put off by this one. */
+		/* Not mod_delayed_work(): that would put off entries that wait already. */
 		queue_delayed_work(rdmafsd_reap_wq, &exp->later, HZ);
 	}
 	spin_unlock(&exp->opened_lock);
@@ -311,7 +320,7 @@ static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_ope
 		rdmafsd_opened_free(of);
 }
 
-/* Does the entry end, as nobody counts in it any more?  Then @orphan says how. */
+/* End the entry if no open or claim is left; @orphan says how rdmafsd_opened_end() is to do it. */
 static bool rdmafsd_opened_ends(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
 				bool *orphan)
 {
@@ -319,7 +328,7 @@ static bool rdmafsd_opened_ends(struct rdmafsd_export *exp, struct rdmafsd_opene
 	if (of->opens || of->awaited)
 		return false;
 	list_del_init(&of->late);
-	/* Before another entry of the file can be made. */
+	/* This comes before another entry of the file can be made. */
 	rdmafsd_opened_last_wb(exp, of);
 	*orphan = of->name == RDMAFSD_ORPHAN;
 	if (*orphan)
@@ -338,7 +347,7 @@ static void rdmafsd_opened_end(struct rdmafsd_export *exp, struct rdmafsd_opened
 		rdmafsd_opened_free(of);
 }
 
-/* Those that could not go when they should have, unless somebody has opened them since. */
+/* Try again to remove orphans that could not be removed, unless they have been opened since. */
 static void rdmafsd_opened_later(struct work_struct *work)
 {
 	struct rdmafsd_export *exp = container_of(to_delayed_work(work), struct rdmafsd_export,
@@ -359,7 +368,7 @@ static void rdmafsd_opened_later(struct work_struct *work)
 		cond_resched();
 		spin_lock(&exp->opened_lock);
 	}
-	/* Of an export that ends they stay, for its next start. */
+	/* If the export ends the rest stay orphans: its next start finds them. */
 	list_splice(&late, &exp->late);
 	spin_unlock(&exp->opened_lock);
 }
@@ -378,7 +387,7 @@ static struct rdmafsd_opened *rdmafsd_opened_new(struct inode *inode)
 	return of;
 }
 
-/* Count in the entry of a file, making it of @new if there is none. */
+/* Count an open in the entry of a file.  If there is no entry, @new becomes it; NULL: none. */
 static struct rdmafsd_opened *rdmafsd_opened_join(struct rdmafsd_export *exp, struct inode *inode,
 						  struct rdmafsd_opened *new)
 {
@@ -391,7 +400,7 @@ static struct rdmafsd_opened *rdmafsd_opened_join(struct rdmafsd_export *exp, st
 		err = rhashtable_insert_fast(&exp->opened, &new->node, rdmafsd_opened_params);
 		of = err ? ERR_PTR(err) : new;
 	} else if (of && of->name == RDMAFSD_GONE) {
-		/* It goes, or is there still: the file may have another name, or this one stay. */
+		/* To be repeated: the file may have another name, or the removal may fail. */
 		of = ERR_PTR(-EAGAIN);
 	} else if (of) {
 		of->opens++;
@@ -400,7 +409,7 @@ static struct rdmafsd_opened *rdmafsd_opened_join(struct rdmafsd_export *exp, st
 	return of;
 }
 
-/* Count in the entry of a file, whose naming semaphore is held; made if there is none. */
+/* Count an open in the entry of a file, made if there is none.  Naming semaphore held. */
 static struct rdmafsd_opened *rdmafsd_opened_make(struct rdmafsd_export *exp,
 						  struct inode *inode)
 {
@@ -413,13 +422,13 @@ static struct rdmafsd_opened *rdmafsd_opened_make(struct rdmafsd_export *exp,
 	if (!new)
 		return ERR_PTR(-ENOMEM);
 	of = rdmafsd_opened_join(exp, inode, new);
-	/* The caller has the inode, too: it does not go here. */
+	/* The caller holds the inode, too: this is not its last reference. */
 	if (of != new)
 		rdmafsd_opened_free(new);
 	return of;
 }
 
-/* Count in the entry of a file that is about to be opened; waits while a name goes. */
+/* Count an open in the entry of a file; waits while a name of the file is being removed. */
 static struct rdmafsd_opened *rdmafsd_opened_get(struct rdmafsd_export *exp, struct inode *inode)
 {
 	struct rw_semaphore *naming = rdmafsd_naming_of(exp, inode);
@@ -431,7 +440,7 @@ static struct rdmafsd_opened *rdmafsd_opened_get(struct rdmafsd_export *exp, str
 	return of;
 }
 
-/* The reverse. */
+/* Undo rdmafsd_opened_get().  No lock is held: the file's name may be removed. */
 static void rdmafsd_opened_put(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
 {
 	bool ends, orphan;
@@ -445,9 +454,10 @@ static void rdmafsd_opened_put(struct rdmafsd_export *exp, struct rdmafsd_opened
 }
 
 /*
- * Take up the claim of that number, which its client has come back for, or make @claim
- * one that is new: of another number if a state has the former one, which keeps its place
- * until this open is certain (rdmafsd_claim_again()).  The claim that holds, or an ERR_PTR.
+ * If the claim numbered @id is LEFT take it up, as its client has come back; else make @claim an
+ * OPEN one.  @claim gets another number if a claim numbered @id is in use: that one keeps its
+ * place until the new open is certain (rdmafsd_claim_again()).  Returns the OPEN claim, or an
+ * ERR_PTR.
  */
 static struct rdmafsd_claim *rdmafsd_claim_take(struct rdmafsd_export *exp,
 						struct rdmafsd_opened *of,
@@ -460,7 +470,7 @@ static struct rdmafsd_claim *rdmafsd_claim_take(struct rdmafsd_export *exp,
 	if (id)
 		old = rhashtable_lookup_fast(&exp->claims, &id, rdmafsd_claims_params);
 	if (old && old->of == of && old->state == RDMAFSD_CLAIM_LEFT) {
-		/* It counts where the client is now. */
+		/* The open counts for the client that asks now, no more for the former one. */
 		swap(old->client, claim->client);
 		rdmafsd_claim_move(exp, old, RDMAFSD_CLAIM_OPEN);
 		return old;
@@ -476,16 +486,15 @@ static struct rdmafsd_claim *rdmafsd_claim_take(struct rdmafsd_export *exp,
 }
 
 /**
- * rdmafsd_claim_open - a file is about to be opened
+ * rdmafsd_claim_open - count a file as open that is about to be opened
  * @exp:   the export, in flight
  * @inode: the file
- * @claim: from rdmafsd_claim_new(); may become another on success.  Its number is @id then,
- *	   unless that one is open: then that stays as it is
- * @id:    the claim that it is proven to have been opened by before, or 0
+ * @claim: in: from rdmafsd_claim_new(); out: the OPEN claim, which may be another one on success.
+ *	   Its number is @id, unless the claim numbered @id is in use: that one stays as it is
+ * @id:    number of the claim by which the client has proven that it had the file open, or 0
  *
- * Waits while a name of the file is being removed.
- *
- * Return: 0, or a negative errno: -EAGAIN (it is going at present) or -ENOMEM.
+ * Context: process, may sleep: waits while a name of the file is being removed.
+ * Return: 0; -EAGAIN: the file's last name is being removed, repeat the lookup; -ENOMEM.
  */
 int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
 		       struct rdmafsd_claim **claim, u64 id)
@@ -509,13 +518,15 @@ int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
 }
 
 /**
- * rdmafsd_claim_again - a client has open again what it has open
+ * rdmafsd_claim_again - note that a client has opened a file again that it still has open
  * @exp:   the export, in flight
  * @inode: the file
- * @id:    number of the former claim, which it has shown the proof of
+ * @id:    number of the former claim, of which the client has shown the proof
  *
- * Only when the new open's state and its reply are there: a claim that is AGAIN is nobody's
- * to come back for.  One that was LEFT meanwhile goes when its time is over.
+ * Called only when the new open's state and its reply are there, since no client can come back
+ * for a claim that is AGAIN.  A claim that was LEFT meanwhile ends when its time is over.
+ *
+ * Context: process; does not sleep.
  */
 void rdmafsd_claim_again(struct rdmafsd_export *exp, struct inode *inode, u64 id)
 {
@@ -528,7 +539,7 @@ void rdmafsd_claim_again(struct rdmafsd_export *exp, struct inode *inode, u64 id
 	spin_unlock(&exp->opened_lock);
 }
 
-/* The claim is in no list and counts nowhere but with its client. */
+/* After this the claim is in no table or list, and counts only among its client's opens. */
 static void rdmafsd_claim_forget(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
 {
 	lockdep_assert_held(&exp->opened_lock);
@@ -537,12 +548,12 @@ static void rdmafsd_claim_forget(struct rdmafsd_export *exp, struct rdmafsd_clai
 }
 
 /**
- * rdmafsd_claim_put - a file has been closed, or not been opened
+ * rdmafsd_claim_put - end an open, or leave its claim for a client that may come back
  * @exp:   the export; its memory and path are held
- * @claim: the open's; gone after this
- * @lost:  its session was lost: its client may come back for it
+ * @claim: the open's claim, not to be used any more
+ * @lost:  whether the session was lost, so that the client may come back
  *
- * Context: process, with nothing of the VFS locked: the file may go with its last name.
+ * Context: process, may sleep, no VFS lock held: the file's last name may be removed.
  */
 void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, bool lost)
 {
@@ -573,7 +584,7 @@ void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, 
 		rdmafsd_opened_end(exp, of, orphan);
 }
 
-/* Wait for whoever may come back for a file, by a claim that is nobody's. */
+/* Keep a file for clients that may come back for it, by a claim that counts for no client. */
 static int rdmafsd_opened_wait(struct rdmafsd_export *exp, struct inode *inode, bool orphan)
 {
 	struct rdmafsd_claim *claim = rdmafsd_claim_new(NULL, false);
@@ -593,14 +604,15 @@ static int rdmafsd_opened_wait(struct rdmafsd_export *exp, struct inode *inode, 
 }
 
 /**
- * rdmafsd_opened_found - an orphan that was there when its export started
+ * rdmafsd_opened_found - keep an orphan that was there when its export started
  * @exp:   the export, not live yet
  * @inode: the file
  *
- * How many clients may come back for it is not known, so it is kept for all of the time,
- * by a claim that is nobody's.
+ * The server does not know how many clients may come back for it.  So the orphan is kept until
+ * the time for that is over, by a claim that counts for no client.
  *
- * Return: 0 or a negative errno.
+ * Context: process, may sleep.
+ * Return: 0, or a negative errno of rdmafsd_claim_new() or rdmafsd_claim_open().
  */
 int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode)
 {
@@ -608,8 +620,10 @@ int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode)
 }
 
 /**
- * rdmafsd_opened_started - from now on clients can come back for what was found
- * @exp: the export, about to be live
+ * rdmafsd_opened_started - begin the time in which clients can come back for orphans
+ * @exp: the export, about to be live, @exp->started set
+ *
+ * Context: process; does not sleep.
  */
 void rdmafsd_opened_started(struct rdmafsd_export *exp)
 {
@@ -625,11 +639,11 @@ void rdmafsd_opened_started(struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_opened_look - the time for which clients may come back is another one
+ * rdmafsd_opened_look - apply a new time for which clients may come back
  * @exp: the export, in flight: it does not end before this returns
  *
- * The worker, and whoever else arms it, reads the time under the lock that is taken here: what
- * they have armed by the former time is replaced, and from now on they arm by the new one.
+ * All that arm the worker read the time under exp->opened_lock, which is taken here.  So a timer
+ * that was armed by the former time is replaced, and later ones are armed by the new time.
  *
  * Context: process; does not sleep.
  */
@@ -644,7 +658,7 @@ void rdmafsd_opened_look(struct rdmafsd_export *exp)
 /* A file system is full when one in so many of its blocks, or inodes, is left. */
 #define RDMAFSD_FULL_PART	16
 
-/* Hardly any room is left: it was not an attribute that is larger than such may be. */
+/* Tell a file system without room from other causes of ENOSPC, such as an attribute too large. */
 static bool rdmafsd_fs_is_full(const struct rdmafsd_export *exp)
 {
 	struct kstatfs st;
@@ -665,14 +679,14 @@ static bool rdmafsd_guesses_left(struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_opened_full - there was no room for what a client writes
+ * rdmafsd_opened_full - make room if a client's write found none
  * @exp: the export
  *
- * If its file system is full whatever is kept for those alone who may have it open goes,
- * and nothing that anybody is known to have open.
+ * If the file system is full all guesses end, and with them the orphans that no client is known
+ * to have open.  Files that a client is known to have open stay.
  *
- * Context: process, the server's own credentials.
- * Return: true: there may be room in a moment, or is.
+ * Context: process, may sleep, the server's own credentials.
+ * Return: true: there is room, or will soon be, so the write can be repeated.
  */
 bool rdmafsd_opened_full(struct rdmafsd_export *exp)
 {
@@ -684,9 +698,10 @@ bool rdmafsd_opened_full(struct rdmafsd_export *exp)
 	full = guesses && rdmafsd_fs_is_full(exp);
 	spin_lock(&exp->opened_lock);
 	/*
-	 * Also while one is just going, which may take long if it is large.  None but guesses, of
-	 * which there are none any more in a while: else whoever closes files that have lost their
-	 * names would have others wait for room for ever.
+	 * True also while the orphan of a guess is being removed, which may take long if it is
+	 * large.  Only guesses count, which are all gone after a while: if the removal of any
+	 * orphan did, a client that keeps closing files without names could make other clients
+	 * wait for room for ever.
 	 */
 	goes = exp->full || exp->going || time_before64(get_jiffies_64(), exp->room);
 	if (!goes && full && rdmafsd_guesses_left(exp)) {
@@ -706,12 +721,12 @@ static u64 rdmafsd_made_mark(struct rdmafsd_export *exp, const struct inode *ino
 }
 
 /**
- * rdmafsd_opened_made - a client has made a file
+ * rdmafsd_opened_made - mark a file that a client has made in this life of the export
  * @exp:   the export
  * @inode: the file
  *
- * Nobody can have it open whom the server does not know.  A mark may take the place of another:
- * that file is then kept as if somebody might.
+ * The server knows all opens of the file, so no guess is made when it loses its last name.  The
+ * mark may replace that of another file, for which a guess is then made as for an old one.
  *
  * Context: any.
  */
@@ -731,13 +746,12 @@ static bool rdmafsd_opened_is_made(struct rdmafsd_export *exp, const struct inod
 }
 
 /**
- * rdmafsd_is_orphan - has the file no name that clients see?
+ * rdmafsd_is_orphan - tell whether a file has a name in the directory of orphans
  * @exp:   the export
  * @inode: the file
  *
- * Context: any that may take no lock that sleeps.
- *
- * Return: true: its link count is one less than the file system says.
+ * Context: any; does not sleep.
+ * Return: true: clients are told a link count that is one less than the file system says.
  */
 bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode)
 {
@@ -753,7 +767,7 @@ bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode)
 	return orphan;
 }
 
-/* May the caller remove a name?  What the VFS asks when it is done. */
+/* May the caller remove a name?  The VFS checks the same when the name is removed. */
 static bool rdmafsd_leaving_may(struct dentry *dir, struct inode *inode)
 {
 	return !inode_permission(&nop_mnt_idmap, d_inode(dir), MAY_WRITE | MAY_EXEC) &&
@@ -762,8 +776,8 @@ static bool rdmafsd_leaving_may(struct dentry *dir, struct inode *inode)
 }
 
 /*
- * If it is open, or may be, and has one name left: give it another one.  Who may not remove
- * that one must not change the file by trying.
+ * If a file that is open, or may be, has one name left, give it another one as an orphan.  A
+ * caller that may not remove the name must not change the file by trying: @l->denied.
  */
 static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
 				struct rdmafsd_leaving *l, struct inode **delegated)
@@ -797,8 +811,8 @@ static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
 }
 
 /*
- * It has lost its name, and nobody knows who may come back for it: by a claim that is nobody's
- * it is kept for as long as they may.
+ * A file has lost its last name, and the server does not know whether a client may come back for
+ * it: a guess keeps it for as long as clients may.
  */
 static void rdmafsd_leaving_wait(struct rdmafsd_export *exp, struct rdmafsd_leaving *l)
 {
@@ -810,7 +824,10 @@ static void rdmafsd_leaving_wait(struct rdmafsd_export *exp, struct rdmafsd_leav
 		l->guess = NULL;
 		claim->guess = true;
 		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
-		/* Since then they may come, and since no later for any other. */
+		/*
+		 * Clients may come back since the export's start.  No claim has been LEFT before
+		 * that, so this one goes to the front of the list.
+		 */
 		claim->since = exp->started;
 		list_move(&claim->left, &exp->left);
 		if (time_before(rdmafsd_claim_due(claim), exp->reap_at))
@@ -819,7 +836,7 @@ static void rdmafsd_leaving_wait(struct rdmafsd_export *exp, struct rdmafsd_leav
 	spin_unlock(&exp->opened_lock);
 }
 
-/* For whoever may have it open; NULL: nobody, unknown, or there is no room for another. */
+/* Make a guess for a file; NULL: the server knows all opens of it, or there is no room. */
 static struct rdmafsd_claim *rdmafsd_leaving_guess(struct rdmafsd_rq *rq, struct inode *inode)
 {
 	struct rdmafsd_claim *claim;
@@ -834,16 +851,19 @@ static struct rdmafsd_claim *rdmafsd_leaving_guess(struct rdmafsd_rq *rq, struct
 }
 
 /**
- * rdmafsd_leaving_begin - a name is about to be removed
+ * rdmafsd_leaving_begin - prepare the removal of a name: keep its file if it is open
  * @rq:	  the request, the caller's credentials on, the mount held for writing
  * @dir:  the directory, not locked
  * @name: the name
- * @l:	  to be given to rdmafsd_leaving_end(), whatever is returned
- * @delegated: gets an inode whose leases have to be broken first
+ * @l:	  out: to be given to rdmafsd_leaving_end(), whatever is returned
+ * @delegated: out: an inode whose leases have to be broken first
  *
- * What can't be kept is removed as if nobody had it open: it works for as long as the
- * session does.  Errors in finding it are left to him who removes it to find again.
+ * A file that can't be kept is removed as if no client had it open: opens of it work for as long
+ * as their sessions do.  An error in finding the file is not reported, as the removal will find it
+ * again.
  *
+ * Context: process, may sleep; takes the file's naming semaphore for writing until
+ * rdmafsd_leaving_end().
  * Return: 0, or -EWOULDBLOCK with @delegated set.
  */
 int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struct rfp_str *name,
@@ -858,7 +878,10 @@ int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struc
 	l->obj = obj;
 	if (!d_is_reg(obj))
 		return 0;
-	/* Before it is locked; without memory it is removed as if nobody had it open. */
+	/*
+	 * This may sleep, and takes the naming semaphore itself, so it comes before that is taken.
+	 * If there is no memory, the file is removed as if no client had it open.
+	 */
 	if (READ_ONCE(rdmafsd_reclaim_s) && rdmafsd_cut_claims(rq->exp, d_inode(obj)) &&
 	    !rdmafsd_opened_wait(rq->exp, d_inode(obj), false))
 		rdmafsd_cut_waited(rq->exp, d_inode(obj));
@@ -869,14 +892,13 @@ int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struc
 }
 
 /**
- * rdmafsd_leaving_is - is this what was found by rdmafsd_leaving_begin()?
- * @l:	    as it was left by that
- * @dentry: what the name stands for now that the directory is locked
+ * rdmafsd_leaving_is - check that a name still stands for what rdmafsd_leaving_begin() found
+ * @l:	    as rdmafsd_leaving_begin() left it
+ * @dentry: what the name stands for now
  *
- * The caller's credentials are on, the directory of @dentry is locked.
- *
- * Return: true, also for what need not be kept; false: it has to be begun anew, likewise
- * where the caller may do now what he might not do then.
+ * Context: process; the directory of @dentry is locked, the caller's credentials are on.
+ * Return: true if so, or if there is no file to be kept; false: the caller has to begin anew,
+ * also if it may remove the name now and might not then.
  */
 bool rdmafsd_leaving_is(const struct rdmafsd_leaving *l, struct dentry *dentry)
 {
@@ -888,11 +910,14 @@ bool rdmafsd_leaving_is(const struct rdmafsd_leaving *l, struct dentry *dentry)
 }
 
 /**
- * rdmafsd_leaving_change - the file's part in it was one change
- * @l:	 as it was left by rdmafsd_leaving_begin()
+ * rdmafsd_leaving_change - join the two changes of a file whose name was removed
+ * @l:	 as rdmafsd_leaving_begin() left it
  * @chg: the file's change by the removal of its name, ended
  *
- * To get the other name was a change, too, of the same client.
+ * That the file got a name as an orphan was a change by the same client.  If no other came between
+ * the two, @chg begins with the first.
+ *
+ * Context: any.
  */
 void rdmafsd_leaving_change(const struct rdmafsd_leaving *l, struct rdmafsd_change *chg)
 {
@@ -901,12 +926,14 @@ void rdmafsd_leaving_change(const struct rdmafsd_leaving *l, struct rdmafsd_chan
 }
 
 /**
- * rdmafsd_leaving_end - the name has been removed, or not
+ * rdmafsd_leaving_end - complete the removal of a name, or undo what was prepared for it
  * @rq:	     the request; the mount is held for writing, the directory not locked
- * @l:	     as it was left by rdmafsd_leaving_begin()
- * @removed: whether it was
+ * @l:	     as rdmafsd_leaving_begin() left it
+ * @removed: whether the name was removed
  *
  * To be followed by rdmafsd_leaving_put().
+ *
+ * Context: process, may sleep; releases the naming semaphore.
  */
 void rdmafsd_leaving_end(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l, bool removed)
 {
@@ -914,16 +941,16 @@ void rdmafsd_leaving_end(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l, bool 
 	int err;
 
 	if (l->kept && !removed) {
-		/* Between the two it seems to have a link less: that has a cookie of its own. */
+		/* In between clients see one link less: the change gives that its own cookie. */
 		rdmafsd_change_begin(rq, l->obj, &chg);
 		err = rdmafsd_orphan_undo(rq->exp, d_inode(l->obj));
 		rdmafs_test_point("leaving_undone", d_inode(l->obj)->i_ino);
-		/* Else it has that name besides, until it ends. */
+		/* On an error the file keeps its orphan name besides, until the entry ends. */
 		if (!err)
 			rdmafsd_opened_rename(rq->exp, l->of, RDMAFSD_NAMED);
 		rdmafsd_change_end(&chg);
 	} else if (removed && l->of && l->guess) {
-		/* Also if it was an orphan before that, with a name left. */
+		/* Also if the file was an orphan already and had one more name. */
 		rdmafsd_leaving_wait(rq->exp, l);
 	}
 	if (l->naming)
@@ -933,7 +960,9 @@ void rdmafsd_leaving_end(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l, bool 
 /**
  * rdmafsd_leaving_put - let go of what rdmafsd_leaving_begin() took
  * @rq:	the request; the mount not held for writing
- * @l:	as it was left by rdmafsd_leaving_end()
+ * @l:	as rdmafsd_leaving_end() left it
+ *
+ * Context: process, may sleep, no VFS lock held: the file's name as an orphan may be removed.
  */
 void rdmafsd_leaving_put(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l)
 {
@@ -945,31 +974,31 @@ void rdmafsd_leaving_put(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l)
 		dput(l->obj);
 }
 
-/* It is nobody's, and its file is to be kept for longer than its time (cut.c). */
+/* The claim counts for no client, and its file is to be kept longer than its time (cut.c). */
 static bool rdmafsd_claim_kept(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
 {
 	return !claim->client && READ_ONCE(rdmafsd_reclaim_s) &&
 	       rdmafsd_cut_keeps(exp, claim->of->inode);
 }
 
-/* One that nobody came back for in time; its entry if that ends, too. */
+/* Take out a claim that no client came back for in time; @of: its entry if that ends, or NULL. */
 static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 						   struct rdmafsd_opened **of, bool *orphan)
 {
 	struct rdmafsd_claim *claim;
 
 	lockdep_assert_held(&exp->opened_lock);
-	/* Whatever is in the list stays where it is, for the next start. */
+	/* The export ends: rdmafsd_opened_exit() notes the claims for its next start. */
 	if (percpu_ref_is_dying(&exp->inflight))
 		return NULL;
-	/* It starts: nobody can come back before, so the time stands. */
+	/* The export is not live yet: no client can come back, so the time does not run. */
 	if (rdmafsd_export_off(exp->p.id)) {
 		mod_delayed_work(rdmafsd_reap_wq, &exp->reap, HZ);
 		return NULL;
 	}
 	while (true) {
 		claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
-		/* All guesses, which are before the others, go if the room of any is needed. */
+		/* If room is needed all guesses go; they come first in the list. */
 		exp->full &= claim && claim->guess;
 		if (!claim)
 			return NULL;
@@ -979,14 +1008,14 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 		}
 		if (!rdmafsd_claim_kept(exp, claim))
 			break;
-		/* Anew, behind the others; and somebody has it open, or had. */
+		/* Its time begins anew, at the list's end; it is no guess: a client had it open. */
 		claim->guess = false;
 		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
 	}
 	exp->going = claim->guess;
 	*of = claim->of;
 	rdmafsd_claim_forget(exp, claim);
-	/* What goes with its data is nobody's to write again. */
+	/* If the file goes with its data no client has to write that again. */
 	if ((*of)->opens || (*of)->awaited || (*of)->name == RDMAFSD_NAMED ||
 	    (*of)->inode->i_nlink > 1)
 		rdmafsd_claim_last_wb(exp, claim);
@@ -995,7 +1024,7 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 	return claim;
 }
 
-/* If that was a guess there is its room now. */
+/* If the claim was a guess the room of its file is free now. */
 static void rdmafsd_claim_gone(struct rdmafsd_export *exp)
 {
 	spin_lock(&exp->opened_lock);
@@ -1023,7 +1052,7 @@ static void rdmafsd_claims_reap(struct work_struct *work)
 		if (of)
 			rdmafsd_opened_end(exp, of, orphan);
 		rdmafsd_claim_gone(exp);
-		/* There may be many, whose time is over at once. */
+		/* Many may be due at once. */
 		cond_resched();
 	}
 }
@@ -1031,8 +1060,9 @@ static void rdmafsd_claims_reap(struct work_struct *work)
 /**
  * rdmafsd_reap_init - make the queue on which exports let go of files
  *
- * One that is frozen keeps its work for as long as it is, and nobody else's.
+ * A file system that is frozen blocks the work of its own exports only.
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int rdmafsd_reap_init(void)
@@ -1042,7 +1072,9 @@ int rdmafsd_reap_init(void)
 }
 
 /**
- * rdmafsd_reap_exit - the reverse of rdmafsd_reap_init(); there are no exports
+ * rdmafsd_reap_exit - undo rdmafsd_reap_init()
+ *
+ * Context: process, may sleep; there are no exports.
  */
 void rdmafsd_reap_exit(void)
 {
@@ -1050,9 +1082,10 @@ void rdmafsd_reap_exit(void)
 }
 
 /**
- * rdmafsd_opened_init - an export that has nothing open yet
+ * rdmafsd_opened_init - set up the tables of an export that has nothing open yet
  * @exp: the export
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int rdmafsd_opened_init(struct rdmafsd_export *exp)
@@ -1076,17 +1109,19 @@ int rdmafsd_opened_init(struct rdmafsd_export *exp)
 		rhashtable_destroy(&exp->opened);
 		return err;
 	}
-	/* Without it what was made is kept, too. */
+	/* If there is no memory, guesses are made for files of this life as well. */
 	if (exp->unknown)
 		exp->made = kvcalloc(1 << RDMAFSD_MADE_BITS, sizeof(*exp->made), GFP_KERNEL);
 	return 0;
 }
 
 /**
- * rdmafsd_opened_exit - an export ends
+ * rdmafsd_opened_exit - free the tables of an export that ends
  * @exp: the export, with nothing open and no request at work
  *
  * Orphans stay where they are: clients may come back after the next start.
+ *
+ * Context: process, may sleep.
  */
 void rdmafsd_opened_exit(struct rdmafsd_export *exp)
 {
