@@ -2,32 +2,31 @@
 /*
  * Requests: from a CALL's arrival to its reply.
  *
- * A completion handler checks the message, gives the request its slot, and
- * serves it if the service can do so without blocking; else it queues it to the
- * threads (threads.c), where the file system may block for as long as it likes.
+ * A completion handler checks the message, gives the request its slot, and serves it if the
+ * service can do so without blocking.  Otherwise it queues the request to the threads
+ * (threads.c), where the file system may block for any time.
  *
- * A CALL that announces a large write first gets a sink: pages of the
- * session, registered, named to the client by an STCRW.  No thread waits for
- * the data; its DATA message queues the request again.  If there are no
- * translations for a sink it stands in line for them, in its slot: so what others give
- * back is bound to it at once, and does not lie idle for a round trip.  No more than half
- * of a session's slots do so, and with no more than half of its pages if they are several,
- * so that other requests do not wait for other clients, unless it is for the place beyond the
- * bounds (limits.c); for one more the client is told to come back (RETRY_LATER).
+ * A CALL that announces a large WRITE first gets a sink: pages of the session, registered and
+ * named to the client by an STCRW.  No thread waits for the data; the client's DATA message queues
+ * the request again.  If there are no translations for a sink, the request waits for them in its
+ * slot: so translations that others give back are used at once, not a round trip later.  At most
+ * half of a session's slots wait so, and several only with at most half of its pages.  So other
+ * requests of the session do not wait for other clients, except for the one place beyond the
+ * bounds (limits.c).  One WRITE more is answered RETRY_LATER.
  *
- * A CALL that announces a large READ but names no memory will be followed by
- * an STCRW (Ou et al., FRRWP): the client registers while the file is read.
- * Whichever of the two is ready first waits for the other: a reply with its
- * RDMA WRITEs is held in the request, and posted by the STCRW's completion.
- * Either kind of waiting ends by a CANCEL, too, and with the connection; and so does
- * standing in line.
+ * A CALL that announces a large READ but names no memory will be followed by an STCRW (Ou et al.,
+ * FRRWP): the client registers its memory while the server reads the file.  If the reply is ready
+ * first, it is held with its RDMA WRITEs in the request, and posted when the STCRW arrives.
  *
- * Slots make a call happen once.  A sequence number next to the last is new;
- * the last one again is a replay after a reconnect: answered from the slot's
- * buffer, or bound to the connection it came on if it is executing still, or
- * executed again if its answer was not worth keeping.  Anything else breaks
- * the protocol, and so does a client that goes on while its replies do not: each
- * keeps its data until the device is done with it.
+ * Each of these waits also ends by a CANCEL of the client, and with the connection.
+ *
+ * Slots make a call happen once.  A sequence number next to the last one is a new CALL.  The last
+ * number again is a replay after a reconnect: it is answered from the slot's buffer, or bound to
+ * the new connection if the request is still executing, or executed again if its answer was not
+ * kept.  Any other number breaks the protocol.  So does a client that sends CALLs though too many
+ * former replies have not been completed: each keeps its data until the device is done with it.
+ *
+ * The session's lock guards a request's state (reqstate.c), slot and connection.
  */
 #include <linux/blkdev.h>
 #include "transport/server.h"
@@ -41,7 +40,7 @@ static void rxp_stcrw_done(struct rxp_chain *chain, bool ok)
 
 	if (ok)
 		rxp_session_progress(req->session);
-	/* If the client was faster with its data than the device with this. */
+	/* The data may have come before this completion: then the MR could not be lent yet. */
 	rxp_req_lend_mr(req);
 	rxp_req_put(req);
 }
@@ -60,10 +59,10 @@ static void rxp_req_drop_sink(struct rxp_req *req)
 }
 
 /*
- * Has its session a place in line?  They stand there with their pages: but for the first, half
- * of what the session, and its client, may have is for what waits for nobody.  Who is sent away
- * has others there, whose replies tell it to come again, or comes again by itself: so nobody is
- * left out.
+ * May a request wait for translations?  It keeps its pages, so except for the first that waits,
+ * half of what the session and its client may have is left to requests that don't wait.  A client
+ * that is refused repeats the WRITE when another that waits is answered, or after a delay: so none
+ * is left out.
  */
 static bool rxp_req_may_claim(struct rxp_req *req)
 {
@@ -77,22 +76,23 @@ static bool rxp_req_may_claim(struct rxp_req *req)
 }
 
 /*
- * A sink for the client's data, of what was stood in line for if that is there.
- * -EINPROGRESS: has to stand in line; -EAGAIN: none is to be had now; -E2BIG: never.
+ * Get a sink for the client's data; @req->buf and @req->mr are used if they are there already.
+ * -EINPROGRESS: the request has to wait for translations; -EAGAIN: there is no sink now; -E2BIG:
+ * there never will be.
  */
 static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 {
 	struct rxp_mr *mr;
 	u32 pages;
 
-	/* That is of no use any more if it is of a connection that is gone. */
+	/* A sink from the pool of a former connection is of no use. */
 	if (req->pool && req->pool != pool)
 		rxp_req_drop_sink(req);
 	if (!req->pool) {
 		rxp_pool_get(pool);
 		req->pool = pool;
 	}
-	/* Pages first, and translations for these: nobody who has those waits for pages. */
+	/* Pages come first, so that no request that has translations waits for pages. */
 	if (!req->buf && (!rxp_req_charge(req, rxp_buf_size(req->bulk_len), false) ||
 			  !rxp_req_buf_get(req, req->bulk_len)))
 		return -EAGAIN;
@@ -115,8 +115,9 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 static void rxp_req_claimed(struct rxp_req *req);
 
 /*
- * Its turn has come, or its connection is gone.  Not by way of the threads: those that
- * it may have may all be blocked, and others wait for what it has now.
+ * The request got its translations, or was refused them as its connection is gone.  It does not
+ * go by way of the threads: all those that it may use may be blocked, while other requests wait
+ * for the translations that it has now.
  */
 static void rxp_req_claim_work(struct work_struct *work)
 {
@@ -124,7 +125,7 @@ static void rxp_req_claim_work(struct work_struct *work)
 	struct rdmafs_xprt_session *s = req->session;
 
 	rdmafs_test_point("req_turn", req->slot);
-	/* For as long as we look at it: the request may be over before. */
+	/* The request may be freed below, and its reference to the session with it. */
 	rxp_session_get(s);
 	atomic_dec(&req->pool->claims);
 	rxp_req_claimed(req);
@@ -132,8 +133,8 @@ static void rxp_req_claim_work(struct work_struct *work)
 }
 
 /*
- * For a worker: what it takes from here on is memory, too, and the policy is called with
- * locks held and by softirqs.
+ * The policy calls this with locks held, and from softirqs; what follows takes memory and may
+ * sleep, so a worker does it.
  */
 static void rxp_req_claim_granted(struct rpol_waiter *w, int ret)
 {
@@ -144,8 +145,10 @@ static void rxp_req_claim_granted(struct rpol_waiter *w, int ret)
 }
 
 /**
- * rxp_req_claim_init - it does not stand in line yet
+ * rxp_req_claim_init - prepare a request for waiting for translations
  * @req: a new request
+ *
+ * Context: any.
  */
 void rxp_req_claim_init(struct rxp_req *req)
 {
@@ -154,12 +157,12 @@ void rxp_req_claim_init(struct rxp_req *req)
 }
 
 /*
- * The client can't send what it announced: no sink is bound for it any more.
+ * The client has cancelled its WRITE, and no sink is bound for it any more: answer the request.
  * rxp_answer_cancelled() has filled in @a.
  */
 static void rxp_req_cancelled(struct rxp_req *req, struct rxp_answer *a)
 {
-	/* Before the reply: it lets the client send into this receive again. */
+	/* Before the reply, which gives the client the credit for this receive again. */
 	rxp_rx_put(req->rx);
 	req->r.body = NULL;
 	rxp_count(&req->session->stats, replies);
@@ -168,8 +171,8 @@ static void rxp_req_cancelled(struct rxp_req *req, struct rxp_answer *a)
 }
 
 /*
- * Stand in line: @req is the policy's from now on.  It keeps its pages: without them it could
- * find others in their place when its turn comes, lose that, too, and so on for ever.
+ * Wait for translations: the policy owns @req from now on.  The request keeps its pages.  Otherwise
+ * it might find none when it gets translations, lose these again, and so on for ever.
  */
 static void rxp_req_claim(struct rxp_req *req)
 {
@@ -184,7 +187,7 @@ static void rxp_req_claim(struct rxp_req *req)
 	if (cancelled) {
 		rxp_answer_cancelled(req, &a);
 	} else {
-		/* In one step: a CANCEL before finds that we will see it, one after the claim. */
+		/* One step: a CANCEL sets @cancelled before, or finds the claim after it. */
 		rxp_req_move(req, RXP_REQ_CLAIM);
 		req->in_line = true;
 		rxp_mr_claim(req->pool, pages, &req->claim);
@@ -197,8 +200,8 @@ static void rxp_req_claim(struct rxp_req *req)
 }
 
 /*
- * Leave the line before the turn comes.  False if the policy has granted it, or refused,
- * be it in this moment: then it is on its way to a thread, and stays so.
+ * Stop waiting for translations.  False if the request does not wait, or if the policy has
+ * granted or refused it, perhaps just now: then claim_work has it, or is about to.
  */
 static bool rxp_req_unclaim(struct rxp_req *req)
 {
@@ -228,11 +231,11 @@ static void rxp_stcrw_build(struct rxp_req *req, struct rxp_way *way)
 	rxp_chain_add(&req->stcrw, &req->send);
 }
 
-/* What came of a sink once there was one. */
+/* How rxp_req_ask() ended. */
 enum rxp_asked {
-	RXP_ASKED,		/* the STCRW is posted */
-	RXP_ASKED_IN_VAIN,	/* the client has taken its WRITE back, and is told so */
-	RXP_ASKED_ELSEWHERE,	/* the connection is gone: the sink is of no use any more */
+	RXP_ASKED,		/* WAITING: the STCRW is posted, or the connection just died */
+	RXP_ASKED_IN_VAIN,	/* the client has cancelled its WRITE, and is answered so */
+	RXP_ASKED_ELSEWHERE,	/* the connection is gone: the caller drops the sink */
 };
 
 static enum rxp_asked rxp_req_ask(struct rxp_req *req, struct rxp_way *way)
@@ -251,7 +254,7 @@ static enum rxp_asked rxp_req_ask(struct rxp_req *req, struct rxp_way *way)
 	} else {
 		rxp_req_move(req, RXP_REQ_ASK);
 		rxp_way_sync(s, way, RXP_MSG_MAX, RXP_CTL_MAX);
-		/* In one step: whoever finds it waiting finds its REG_MR in the queue. */
+		/* One step: once the request is WAITING its REG_MR is in the queue. */
 		kref_get(&req->ref);
 		unsent = rxp_post(way->conn, &req->stcrw);
 	}
@@ -265,7 +268,7 @@ static enum rxp_asked rxp_req_ask(struct rxp_req *req, struct rxp_way *way)
 	return asked;
 }
 
-/* What it stood in line for is its own; or it may ask again, and learn why it got none. */
+/* Take the translations that were granted.  If none were, rxp_req_sink() asks again. */
 static void rxp_req_take_claim(struct rxp_req *req)
 {
 	struct rxp_mr *mr;
@@ -277,7 +280,7 @@ static void rxp_req_take_claim(struct rxp_req *req)
 		req->mr = mr;
 }
 
-/* A way to where the CALL came from last, or the end of the request. */
+/* Find the way to the connection that the CALL came from last; false: it is gone, so is @req. */
 static bool rxp_req_fetch_way(struct rxp_req *req, struct rxp_way *way)
 {
 	struct rdmafs_xprt_session *s = req->session;
@@ -294,9 +297,9 @@ static bool rxp_req_fetch_way(struct rxp_req *req, struct rxp_way *way)
 }
 
 /*
- * Ask the client for a large write's data.  Process context.  While that gets a sink, or the
- * request stands in line for one, the connection may be lost, and the CALL may have come
- * again on the next one: then the request is that one's, and nobody but us will ask there.
+ * Ask the client for a large WRITE's data.  Process context, may sleep.  Meanwhile the connection
+ * may be lost, and the CALL come again on the next one.  Then the request is bound to that one, and
+ * only this function will ask there, so it begins anew.
  */
 static void rxp_req_fetch(struct rxp_req *req)
 {
@@ -320,7 +323,7 @@ static void rxp_req_fetch(struct rxp_req *req)
 			rxp_way_put(&way);
 			if (ret != -E2BIG)
 				rxp_count(&s->stats, retry_later);
-			/* Who is put off keeps nothing, however long his reply takes. */
+			/* A WRITE that is put off keeps nothing, however long its reply takes. */
 			if (req->pool)
 				rxp_req_drop_sink(req);
 			rxp_req_finish(req, ret == -E2BIG ? RXP_STATUS_TOO_LARGE :
@@ -329,7 +332,7 @@ static void rxp_req_fetch(struct rxp_req *req)
 		}
 		rxp_stcrw_build(req, &way);
 		rxp_trace(stcrw_sent, req, req->bulk_len);
-		/* Once it has asked, the client's data may have ended it; or it is answered. */
+		/* After this the request may be freed, except with RXP_ASKED_ELSEWHERE. */
 		asked = rxp_req_ask(req, &way);
 		rdmafs_test_point("req_asked", slot);
 		if (asked == RXP_ASKED_ELSEWHERE) {
@@ -350,8 +353,8 @@ static void rxp_req_claimed(struct rxp_req *req)
 }
 
 /*
- * The sink's key is invalid: what is in its pages is what the service will see.
- * The MR stays if nobody needs it: it may become a grant.
+ * The sink's key is invalid, so its pages no longer change: queue the WRITE to be served.  The
+ * request keeps the MR while no other party needs it: it may become a grant.
  */
 static void rxp_req_fetched(struct rxp_req *req)
 {
@@ -389,7 +392,7 @@ static void rxp_sink_inv_done(struct rxp_chain *chain, bool ok)
 	rxp_req_put(req);
 }
 
-/* Take the sink's key back ourselves; a reference goes with it. */
+/* Invalidate the sink's key by a LOCAL_INV, which takes over one reference to @req. */
 static void rxp_sink_inv(struct rxp_req *req)
 {
 	rxp_count(&req->session->stats, local_inv);
@@ -397,21 +400,25 @@ static void rxp_sink_inv(struct rxp_req *req)
 		rxp_sink_inv_done(&req->inv_chain, false);
 }
 
-/* Did the client invalidate the sink's key, and can that be believed? */
+/*
+ * Has the client invalidated the sink's key, and does that hold?  @own: the key was registered
+ * for this request, by its STCRW, not for a grant.
+ */
 static bool rxp_sink_invalid(struct rxp_req *req, const struct ib_wc *wc, bool own)
 {
 	if (!(wc->wc_flags & IB_WC_WITH_INVALIDATE))
 		return false;
 	rxp_count(&req->session->stats, remote_inv);
 	/*
-	 * Of its own STCRW the request has a reference; a grant was another one's.  But rxe
-	 * goes back to what is not acknowledged, and executes each REG_MR on the way once
-	 * more: until the STCRW is out the client could make the key valid again.
+	 * rxe retransmits from the first packet that is not acknowledged, and executes each
+	 * REG_MR on the way again: until the STCRW is completed the client could so make the key
+	 * valid again.  A request holds a reference until its own STCRW is completed, but not
+	 * one for the chain that registered a grant.
 	 */
 	return rxp_mr_remote_inv(req->mr, own && !req->pool->rdev->repeats_reg);
 }
 
-/* A DATA message: the client says that its CRW has fired. */
+/* A DATA message: the client says that it has written the data of a WRITE to the sink. */
 static const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
 				const struct ib_wc *wc)
 {
@@ -444,7 +451,10 @@ static const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f
 	return NULL;
 }
 
-/* A CONTROL that names an RPC of this connection: find its request; NULL: it is answered. */
+/*
+ * Find the request of the RPC that a CONTROL names.  NULL: there is none (it may be answered
+ * already), or the message breaks the protocol, and @wrong says how.
+ */
 static struct rxp_req *rxp_req_named(struct rxp_conn *conn, const struct rxp_frame *f,
 				     const char **wrong)
 {
@@ -452,17 +462,17 @@ static struct rxp_req *rxp_req_named(struct rxp_conn *conn, const struct rxp_fra
 	struct rxp_req *req = slot->req;
 
 	lockdep_assert_held(&conn->session->lock);
-	/* Its CALL was not taken: the session ends, or there was no memory for it. */
+	/* The CALL may not have been taken: the session ends, or there was no memory. */
 	if (rxp_session_closes(conn->session) || rxp_conn_is_lost(conn))
 		return NULL;
-	/* It may cross the reply, but not the slot's next CALL. */
+	/* The CONTROL may cross the reply, but must not follow the slot's next CALL. */
 	if (!f->seq || f->seq != slot->seq ||
 	    (req && (req->seq != f->seq || req->bound != conn->serial)))
 		*wrong = "a CONTROL for no RPC";
 	return *wrong ? NULL : req;
 }
 
-/* The client's memory is registered: a reply that is held for it goes. */
+/* An STCRW: the client's memory is registered; if the reply is held for that, post it. */
 static const char *rxp_req_stcrw(struct rxp_conn *conn, const struct rxp_frame *f)
 {
 	struct rdmafs_xprt_session *s = conn->session;
@@ -495,8 +505,8 @@ out:
 }
 
 /*
- * The client could not map what the CALL is about; or it has named memory for
- * it, and needs that elsewhere (revoke.c).
+ * A CANCEL: the client could not map memory for the CALL; or it has named memory for it and
+ * wants that back (revoke.c).
  */
 static const char *rxp_req_cancel(struct rxp_conn *conn, const struct rxp_frame *f)
 {
@@ -532,7 +542,7 @@ static const char *rxp_req_cancel(struct rxp_conn *conn, const struct rxp_frame 
 		return NULL;
 	}
 	if (req->state != RXP_REQ_WAITING)
-		goto out;	/* whoever is at work with it will see */
+		goto out;	/* the task at work with the request will see @cancelled */
 	rxp_req_move(req, RXP_REQ_INVALIDATE);
 	kref_get(&req->ref);
 	spin_unlock_bh(&s->lock);
@@ -547,14 +557,14 @@ out:
 
 enum rxp_arrival {
 	RXP_ARRIVAL_NEW,	/* execute it */
-	RXP_ARRIVAL_AGAIN,	/* executing already, its answer will come here */
+	RXP_ARRIVAL_AGAIN,	/* executing already: its answer will go to this connection */
 	RXP_ARRIVAL_CACHED,	/* answer it from the slot's buffer */
-	RXP_ARRIVAL_CLOSING,	/* the session ends: the client will see that */
-	RXP_ARRIVAL_EARLY,	/* the replies to too many before it have not gone */
-	RXP_ARRIVAL_WRONG,
+	RXP_ARRIVAL_CLOSING,	/* the session or connection ends, and no answer goes */
+	RXP_ARRIVAL_EARLY,	/* a protocol error: too many former replies are not completed */
+	RXP_ARRIVAL_WRONG,	/* a protocol error: out of sequence, or not what it was before */
 };
 
-/* Will there be a reply to it? Then what it takes is its slot's until that has gone. */
+/* Count a request that will be answered in its slot's @alive, until it is freed. */
 static enum rxp_arrival rxp_slot_count(struct rxp_sslot *slot, struct rxp_req *req,
 				       enum rxp_arrival arrival)
 {
@@ -565,7 +575,7 @@ static enum rxp_arrival rxp_slot_count(struct rxp_sslot *slot, struct rxp_req *r
 	return arrival;
 }
 
-/* Under the session's lock: what is this CALL, seen from its slot? */
+/* Compare a CALL with what its slot has had.  A NEW one gets the slot. */
 static enum rxp_arrival rxp_slot_take(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
 				      struct rxp_req *req)
 {
@@ -581,7 +591,7 @@ static enum rxp_arrival rxp_slot_take(struct rdmafs_xprt_session *s, struct rxp_
 		if (slot->state == RXP_SLOT_CACHED)
 			return rxp_slot_count(slot, req, RXP_ARRIVAL_CACHED);
 		if (slot->state == RXP_SLOT_EXECUTING) {
-			/* What was overlapped is direct when it is sent again. */
+			/* A READ that named no memory (overlapped) names it when sent again. */
 			if (old->bound == req->bound ||
 			    ((old->flags ^ req->flags) & ~RXP_F_RKEY) ||
 			    old->bulk_len != req->bulk_len ||
@@ -606,7 +616,7 @@ static enum rxp_arrival rxp_slot_take(struct rdmafs_xprt_session *s, struct rxp_
 	return RXP_ARRIVAL_NEW;
 }
 
-/* A CALL whose data is in a granted sink: is the key invalid? Then it can be served. */
+/* A CALL whose data is in a granted sink: serve it once the key is invalid. */
 static const char *rxp_call_granted(struct rxp_req *req, bool invalid)
 {
 	rxp_count(&req->session->stats, write_granted);
@@ -620,8 +630,8 @@ static const char *rxp_call_granted(struct rxp_req *req, bool invalid)
 }
 
 /*
- * Two stages (Liss et al.): what can't block is served here, and its reply is
- * on its way before anybody else has been woken.
+ * Two stages (Liss et al.): a request that can't block is served here, and its reply is on its way
+ * before a thread would have been woken.
  */
 static bool rxp_req_now(struct rxp_req *req)
 {
@@ -632,7 +642,7 @@ static bool rxp_req_now(struct rxp_req *req)
 	    req->bulk_len > RDMAFS_XPRT_INLINE_MAX ||
 	    rdmafs_test_knob(service_us))
 		return false;
-	/* Its own, as answering gives away the slot's. */
+	/* A reference of our own, as the answer gives away the slot's. */
 	kref_get(&req->ref);
 	if (server->service->handle_now(&req->r, server->ctx)) {
 		rxp_count(&req->session->stats, served_now);
@@ -672,7 +682,7 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 			arrival = RXP_ARRIVAL_WRONG;
 		}
 	} else if (granted && arrival != RXP_ARRIVAL_CLOSING && arrival != RXP_ARRIVAL_EARLY) {
-		/* A grant does not outlive its connection, and so is never said again. */
+		/* A grant ends with its connection, so no replay may name one. */
 		arrival = RXP_ARRIVAL_WRONG;
 	}
 	if (arrival == RXP_ARRIVAL_CACHED) {
@@ -726,7 +736,7 @@ static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
 			       const struct ib_wc *wc)
 {
 	if (f->op == RXP_CONTROL_HELLO) {
-		/* First: whoever wakes the worker from then on, it binds by what stands here. */
+		/* First: once the state has moved, the worker may run and bind by the HELLO. */
 		if (READ_ONCE(conn->state) == RXP_CONN_OPEN)
 			memcpy(&conn->hello, f->body, sizeof(conn->hello));
 		smp_wmb();	/* pairs with rxp_server_conn_work() */
@@ -785,13 +795,13 @@ static const char *rxp_frame_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 }
 
 /**
- * rxp_server_recv - a message from a client
- * @conn: where
- * @rx:	  in which buffer
+ * rxp_server_recv - handle a message from a client
+ * @conn: the connection it came on
+ * @rx:	  its receive buffer
  * @wc:	  its completion
- * @len:  its length
+ * @len:  its length in bytes
  *
- * Process context, the completion queue's worker.
+ * Context: process, the completion queue's worker.
  */
 void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len)
 {
@@ -809,11 +819,11 @@ void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 		}
 		at = f.end;
 		if (!f.alone && !plugged) {
-			/* The replies to CALLs that travelled together do so, too. */
+			/* Replies to CALLs that came in one message are posted together. */
 			blk_start_plug(&plug);
 			plugged = true;
 		}
-		/* Each has a use of the buffer; the last one that of the message. */
+		/* Each frame has a use of the buffer; the last frame has the message's. */
 		if (at < len)
 			rxp_rx_get(rx);
 		wrong = rxp_frame_arrived(conn, rx, &f, wc);
@@ -822,22 +832,22 @@ void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 		blk_finish_plug(&plug);
 	if (wrong)
 		rxp_conn_protocol_error(conn, wrong);
-	/* A completion queue may hold thousands of them; to stop at each breaks bursts up. */
+	/* The queue may hold thousands of messages; to stop at each would break up bursts. */
 	if (conn->received % RXP_RECV_BURST == 0)
 		cond_resched();
 }
 
 /**
- * rxp_req_run - serve a request, or ask for its data
+ * rxp_req_run - serve a request, or ask the client for its data
  * @req: the request, from rxp_threads_add()
  *
- * On a thread.
+ * Context: process, one of the server's threads; may sleep.
  */
 void rxp_req_run(struct rxp_req *req)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	struct rdmafs_xprt_server *server = s->server;
-	/* Before it is counted: who sees the count knows what it will take. */
+	/* Read before the request is counted: a test that sees the count may change the knob. */
 	u32 us = rdmafs_test_knob(service_us);
 
 	bool fetch;
