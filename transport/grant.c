@@ -2,35 +2,40 @@
 /*
  * Grants: sinks that a client may write to without asking.
  *
- * A large WRITE costs two round trips because the client first has to learn
- * where to.  So a server that has just served one keeps its sink, registers it
- * anew under another key, and says so in the reply.  The client's next WRITE
- * that fits posts [RDMA WRITE..., CALL with invalidate of that key] at once: one
- * round trip.  A grant is good for one WRITE, whose reply brings the next; so
- * a client comes to hold as many as it has WRITEs outstanding.
+ * A large WRITE costs two round trips, because the client first has to learn where to write to.
+ * So a server that has just served one keeps the sink, registers it anew under another key, and
+ * says so in the reply.  The client's next WRITE that fits posts [RDMA WRITE..., CALL with
+ * invalidate of that key] at once: one round trip.  A grant is good for one WRITE, whose reply
+ * brings the next grant.  So a client comes to hold as many as it has WRITEs outstanding.
  *
- * On the server a grant belongs to its session, whose connections have one
- * protection domain: whichever carries the WRITE's slot may use it, and return it.  It
- * is charged like any MR, and ends by use, by the client's RETURN, or with the
- * connection that registered it, with which the others fall.  A client may name it
- * before it was told of it, by guessing: so it is listed in the moment that its
- * registration is posted, and invalidated behind that (binding.c).
+ * On the server a grant belongs to its session.  The session's connections share a protection
+ * domain: the client uses the grant on the one that carries the WRITE's slot, and returns it on
+ * any.  A grant ends when it is used, by the client's RETURN, or with the connection that
+ * registered it, with which the session's others end.  A client may guess a grant and name it
+ * before it was told of it.  So a grant is listed in the same step that posts its registration,
+ * and is invalidated behind that (binding.c).
  *
- * To the policy it is lent: idle, and charged.  When anybody on the device waits for
- * translations, be it a session or a mount of this host, the policy says which are
- * wanted back, and all of these go in one RECALL, and come in one RETURN.  When a
- * session that may have more found no translations none is made for a while.  The oldest of
- * a client's sessions are wanted back, too, if its grants have more pages than half of what it
- * may have by now (limits.c): that is looked at every few seconds, soon after somebody found
- * too few pages, and when there are to be less.  A client that neither uses nor returns one in
- * time loses its connections, and with them the keys.  A client returns what it has not used
- * for some seconds.  One that is returned counts until its key is invalid, and is to be in the
- * same time: its LOCAL_INV stands in a queue that the client may stop.
+ * A grant's MR is charged like any other.  For the policy it is lent, that is, idle.  When a
+ * session or a mount of this host waits for translations of the device, the policy chooses the
+ * grants that are wanted back: they go in one RECALL and come back in one RETURN.  After a session
+ * found no translations, though it may have more, no grants are made for a while.
  *
- * The sink's pages are the session's own (mr.c), and are read only when the key
- * is known to be invalid.  From then on its translations are of no use until the WRITE is
- * served, which is for the file system, and may take for ever: so meanwhile they are lent
- * as well, to the request, and go at once when anybody waits for translations.
+ * The oldest grants of a session are recalled, too, if the grants of the session, or of its client,
+ * have more pages than half of what it may have by now (limits.c).  That is checked every few
+ * seconds, soon after a request found too few pages, and when the limits are changed.
+ *
+ * A client returns grants that it has not used for some seconds.  A client that neither uses nor
+ * returns a recalled grant in time loses its connections, and with them the keys.  A grant that is
+ * returned counts until its key is invalid.  That has to happen in the same time, as its LOCAL_INV
+ * stands in a send queue that the client can stop.
+ *
+ * The sink's pages are the session's own (mr.c).  The server reads them only when the key is known
+ * to be invalid.  From then on the WRITE does not need the sink's translations until it is served,
+ * which may take the file system any time.  So meanwhile they are lent as well, and the request
+ * gives them up at once when another party waits for translations.
+ *
+ * Locks: a session's lock, then its pool's.  The former guards the session's grants, the latter
+ * the list of WRITEs with a lent MR.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -41,13 +46,13 @@
 /* Most grants of one session. */
 unsigned int rxp_grants_max = 32;
 
-/* Seconds without new grants after somebody found no translations. */
+/* Seconds without new grants on a device after a session found no translations. */
 #define RXP_SHORTAGE_SECS	2
 
 /* Seconds that a client has for a RETURN. */
 #define RXP_RECALL_SECS		10
 
-/* RETURNs of grants that are not there; who returns only what it was given has none. */
+/* How many grants that are not there a connection may return: a correct client returns none. */
 #define RXP_STRAYS_MAX		16
 
 /* ------------------------------------------------------------------ the server */
@@ -69,7 +74,7 @@ static void rxp_grant_unlink(struct rdmafs_xprt_session *s, struct rxp_grant *g)
 	rxp_session_ungrant(s, g->charged, g->recalled);
 }
 
-/* It is to come back, and its time runs from now on. */
+/* A grant is to come back: the client's time for that runs from now on. */
 static void rxp_grant_recall(struct rdmafs_xprt_session *s, struct rxp_grant *g)
 {
 	lockdep_assert_held(&s->lock);
@@ -79,7 +84,7 @@ static void rxp_grant_recall(struct rdmafs_xprt_session *s, struct rxp_grant *g)
 	rxp_session_called_back(s, g->charged);
 }
 
-/* By the protection domain of where it is named: those of before a reconnect are void. */
+/* Find a grant in the pool of the connection that names it; one from before a reconnect is void. */
 static struct rxp_grant *rxp_grant_find(struct rdmafs_xprt_session *s, struct rxp_conn *conn,
 					u32 rkey)
 {
@@ -105,19 +110,19 @@ static void rxp_req_give_mr(struct rxp_req *req)
 	lockdep_assert_held(&req->pool->lock);
 	list_del_init(&req->lent);
 	req->mr = NULL;
-	/* Nobody knows its key: this does not sleep. */
+	/* No peer knows its key, so this does not sleep. */
 	rxp_mr_put(req->pool, mr);
 }
 
 /**
- * rxp_req_lend_mr - the data of a WRITE is there: its MR is of no use until it is served
- * @req: the WRITE; the chain that registered its sink may be over only later, and then
- *	 this is called again: it may be served by then
+ * rxp_req_lend_mr - let others have the MR of a WRITE whose data has arrived
+ * @req: the WRITE.  If the chain that registered its sink is completed only later, this is called
+ *	 again then; the WRITE may be served by that time
  *
- * To the policy it is idle from now on, lent to the request; or it goes at once if MRs
- * are short, as there will be no grant.
+ * The WRITE does not need the MR until it is served.  For the policy it is idle from now on, lent
+ * to the request.  If translations are short the MR is put at once, as there will be no grant.
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt; takes the pool's lock.
  */
 void rxp_req_lend_mr(struct rxp_req *req)
 {
@@ -125,7 +130,7 @@ void rxp_req_lend_mr(struct rxp_req *req)
 	bool wanted = rxp_grants_short(pool);
 
 	spin_lock_bh(&pool->lock);
-	/* Regained first: then @mr is for whoever has done so, without this lock. */
+	/* @regained is checked first: once it is set @mr is used without this lock. */
 	if (!req->regained && req->mr && !rxp_mr_known(req->mr) && list_empty(&req->lent)) {
 		if (wanted) {
 			rxp_req_give_mr(req);
@@ -139,10 +144,10 @@ void rxp_req_lend_mr(struct rxp_req *req)
 }
 
 /**
- * rxp_req_regain_mr - nobody else gets a request's MR any more
- * @req: the request, which has a pool, and an MR afterwards if it was not given away
+ * rxp_req_regain_mr - take a request's MR back, so that no other party gets it any more
+ * @req: the request, which has a pool; @req->mr is NULL afterwards if the MR was given away
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt; takes the pool's lock.
  */
 void rxp_req_regain_mr(struct rxp_req *req)
 {
@@ -156,10 +161,10 @@ void rxp_req_regain_mr(struct rxp_req *req)
 }
 
 /**
- * rxp_reqs_recall - take what the policy wants of a pool from WRITEs that are not served yet
+ * rxp_reqs_recall - take lent MRs that the policy wants back from WRITEs not served yet
  * @pool: the pool; its connections, and their session, may be gone
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt; takes the pool's lock.
  */
 void rxp_reqs_recall(struct rxp_pool *pool)
 {
@@ -173,15 +178,15 @@ void rxp_reqs_recall(struct rxp_pool *pool)
 }
 
 /**
- * rxp_grant_offer - make a grant of the sink that a WRITE came through
- * @req:  the WRITE, served; its sink is invalid
- * @conn: where its reply goes
- * @tag:  out: what the reply says
+ * rxp_grant_offer - make a grant of a WRITE's sink
+ * @req:  the WRITE, served; the sink's key is invalid
+ * @conn: the connection that its reply goes to
+ * @tag:  out: the grant, as the reply names it
  *
- * Process context.  On success the sink is the grant's, and req->reg is its
- * registration.
+ * On success the grant owns the sink and its charge, and req->reg is the registration to be posted.
  *
- * Return: the grant, for rxp_grant_post() or rxp_grant_cancel(); or NULL.
+ * Context: process, may sleep.
+ * Return: the grant, for rxp_grant_post() or rxp_grant_cancel(); or NULL: none can be made.
  */
 struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
 				  struct rxp_wire_tag *tag)
@@ -239,26 +244,24 @@ out_free:
 }
 
 /**
- * rxp_grant_post - post the reply that brings a grant; from now on it may be used
+ * rxp_grant_post - post the reply that brings a grant, which the client may use from now on
  * @g:	   the grant
  * @chain: its registration and the reply
  *
- * Process context.
- *
- * Return: 0; -ENOTCONN: the connection is dead, the chain was not posted, there is no
- * grant.
+ * Context: process; takes the session's lock.
+ * Return: 0; -ENOTCONN: the connection is dead, the chain was not posted, @g is freed.
  */
 int rxp_grant_post(struct rxp_grant *g, struct rxp_chain *chain)
 {
 	struct rdmafs_xprt_session *s = g->session;
 	int ret;
 
-	/* One step: who finds the grant finds its REG_MR in the queue. */
+	/* One step: a task that finds the grant in the list knows its REG_MR in the queue. */
 	spin_lock_bh(&s->lock);
 	ret = rxp_post(g->conn, chain);
 	if (!ret) {
 		list_add(&g->link, &s->grants);
-		/* It may be wanted back at once: a worker calls it back, behind the reply. */
+		/* If the policy wants it back at once, a worker's RECALL goes behind the reply. */
 		rpol_mr_lend(g->pool->member, &g->mr->policy);
 	}
 	spin_unlock_bh(&s->lock);
@@ -270,10 +273,10 @@ int rxp_grant_post(struct rxp_grant *g, struct rxp_chain *chain)
 }
 
 /**
- * rxp_grant_cancel - a grant that nobody can use is no more
- * @g: the grant, not posted, or returned and invalid
+ * rxp_grant_cancel - free a grant that the client can't use
+ * @g: the grant, not posted, or returned and its key invalid
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt; takes the session's lock.
  */
 void rxp_grant_cancel(struct rxp_grant *g)
 {
@@ -283,7 +286,7 @@ void rxp_grant_cancel(struct rxp_grant *g)
 	rxp_grant_free(g);
 }
 
-/* The client has used it, or given it back: how long did that take once it was called back? */
+/* The client has used or returned a grant: add up how long that took after its RECALL. */
 static void rxp_grant_came(struct rxp_grant *g)
 {
 	if (g->told_ns)
@@ -292,11 +295,12 @@ static void rxp_grant_came(struct rxp_grant *g)
 }
 
 /**
- * rxp_grant_use - a CALL says that its data is in a granted sink
- * @req:  the request, new, with its session's lock held
- * @conn: where it came from
+ * rxp_grant_use - give a granted sink to the request whose CALL says that its data is there
+ * @req:  the request, new
+ * @conn: the connection that the CALL came on
  *
- * Return: whether there is such a grant; its sink is the request's then.
+ * Context: any but hard interrupt; the session's lock held.
+ * Return: true: the request owns the sink and its charge; false: there is no such grant.
  */
 bool rxp_grant_use(struct rxp_req *req, struct rxp_conn *conn)
 {
@@ -349,13 +353,12 @@ static const char *rxp_grant_return(struct rxp_conn *conn, u32 rkey)
 }
 
 /**
- * rxp_grants_returned - the client gives grants back
- * @conn: where it says so, not necessarily the one that registered them
+ * rxp_grants_returned - take back the grants that a client's RETURN names
+ * @conn: the connection it came on, not necessarily the one that registered them
  * @f:	  the RETURN
  *
- * Process context.
- *
- * Return: NULL, or what is wrong with it: too often it was one that is not there.
+ * Context: process; takes the session's lock.
+ * Return: NULL, or what is wrong: the client has returned too many grants that are not there.
  */
 const char *rxp_grants_returned(struct rxp_conn *conn, const struct rxp_frame *f)
 {
@@ -369,11 +372,13 @@ const char *rxp_grants_returned(struct rxp_conn *conn, const struct rxp_frame *f
 }
 
 /**
- * rxp_grants_drop - a connection is drained: its grants are void
+ * rxp_grants_drop - free the grants that a connection registered
  * @s:	  the session, unbound from @conn
- * @conn: the connection
+ * @conn: the connection, drained
  *
- * Process context.
+ * A grant that is returned is freed by the completion of its LOCAL_INV.
+ *
+ * Context: process; takes the session's lock.
  */
 void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
@@ -393,9 +398,9 @@ void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 }
 
 /*
- * Call back as many of those that are to come back as one message names.  It goes where
- * the replies went that brought them, so that it can't be there first.  False if there
- * are none, or no message is to be had now: the connection says when one is.
+ * Recall as many of a connection's grants as one message can name.  The RECALL goes on the
+ * connection that their replies went on, so that it can't arrive first.  False if there are none
+ * to recall, or no buffer for a message: the connection's room() is called when there is one.
  */
 static bool rxp_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
@@ -408,7 +413,7 @@ static bool rxp_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn 
 		if (g->conn != conn || g->told_ns || g->returned ||
 		    (!g->recalled && !rpol_mr_recalled(&g->mr->policy)))
 			continue;
-		/* Its time runs from now on: a client may let nothing more be sent. */
+		/* Its time runs even if no RECALL can go: a client may keep us from sending. */
 		rxp_grant_recall(s, g);
 		if (nr == RXP_WIRE_KEYS)
 			continue;
@@ -436,7 +441,7 @@ static void rxp_session_recall(struct rdmafs_xprt_session *s)
 			;
 }
 
-/* Has any of those called back, or given back, not come in time?  @more if one is to. */
+/* Is a grant that was recalled or returned overdue?  @more is set if any has yet to end. */
 static bool rxp_grants_overdue(struct rdmafs_xprt_session *s, bool *more)
 {
 	bool overdue = false;
@@ -453,10 +458,10 @@ static bool rxp_grants_overdue(struct rdmafs_xprt_session *s, bool *more)
 }
 
 /**
- * rxp_grants_recall - call back what is to come back of a pool, as the policy or the tick says
+ * rxp_grants_recall - send RECALLs for a pool's grants that the policy or the tick wants back
  * @pool: the pool
  *
- * Process context, the pool's worker.
+ * Context: process, the pool's worker; takes the session's lock, after the pool's is released.
  */
 void rxp_grants_recall(struct rxp_pool *pool)
 {
@@ -474,18 +479,18 @@ void rxp_grants_recall(struct rxp_pool *pool)
 	rxp_session_recall(s);
 	rxp_grants_overdue(s, &any);
 	spin_unlock_bh(&s->lock);
-	/* To see that they come. */
+	/* Check later that they come back. */
 	if (any)
 		queue_delayed_work(rxp_wq, &s->server->recall, HZ / 4);
 	rxp_session_put(s);
 }
 
 /**
- * rxp_pool_bind - whose grants are made of a pool
+ * rxp_pool_bind - set the session whose grants are made from a pool
  * @pool: the pool
- * @s:	  the session, whose connection 0 has a reference on it until it is NULL
+ * @s:	  the session, to which connection 0 holds a reference meanwhile; NULL: none
  *
- * Process context, connection 0's worker.
+ * Context: process, connection 0's worker; takes the pool's lock, perhaps within the session's.
  */
 void rxp_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s)
 {
@@ -494,7 +499,7 @@ void rxp_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s)
 	spin_unlock_bh(&pool->lock);
 }
 
-/* Grants of too many pages: the oldest are to come back, and their pool's worker says so. */
+/* If grants have too many pages mark the oldest as recalled; the pool's worker sends RECALLs. */
 static void rxp_grants_shed(struct rdmafs_xprt_session *s)
 {
 	u64 excess = rxp_session_excess(s);
@@ -513,9 +518,10 @@ static void rxp_grants_shed(struct rdmafs_xprt_session *s)
 }
 
 /**
- * rxp_grants_tick - see that what was called back comes, and whether grants take too many pages
- * @server: the server, its lock held
+ * rxp_grants_tick - recall grants of too many pages, and disconnect clients that are overdue
+ * @server: the server
  *
+ * Context: process; @server->lock held, takes each session's lock.
  * Return: whether it has to be called again soon.
  */
 bool rxp_grants_tick(struct rdmafs_xprt_server *server)
@@ -543,16 +549,16 @@ bool rxp_grants_tick(struct rdmafs_xprt_server *server)
 }
 
 /**
- * rxp_grants_found_none - somebody got no MR for a sink
- * @server: whose clients may keep to themselves what they have no use for
- * @pool:   of the one that got none
- * @pages:  for which it asked
- * @error:  what it was told
+ * rxp_grants_found_none - stop making grants for a while, as a request got no MR for a sink
+ * @server: the server
+ * @pool:   the pool of the request's session
+ * @pages:  pages that the MR was to have
+ * @error:  the error that the request got for it
  *
- * If others have what it lacks no grants are made on its device for a while.  They have
- * not if its connection is gone, or if it is its own quota that has it wait.
+ * Grants of the same device may be the reason, unless the request's connection is gone
+ * (-ESHUTDOWN), or the session's own quota is exhausted.
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt.
  */
 void rxp_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
 			   int error)
@@ -566,13 +572,12 @@ void rxp_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *p
 /* ------------------------------------------------------------------ the client */
 
 /**
- * rxp_granted - a reply brought a grant
+ * rxp_granted - keep a grant that a reply brought
  * @x: the session
  * @f: the reply
  *
- * Softirq.
- *
- * Return: false if it brings more than there can be, or one that is there.
+ * Context: softirq; takes the session's lock.
+ * Return: false if there are too many grants, or one with this key is held already.
  */
 bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
 {
@@ -597,14 +602,15 @@ bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
 }
 
 /**
- * rxp_grant_take - a grant for a WRITE, if there is one
- * @x:	 the session, its lock held
+ * rxp_grant_take - take a grant for a WRITE, if there is one
+ * @x:	 the session
  * @len: bytes to be written
  * @out: out: the grant, no longer held
  *
- * The smallest that fits, and of those the youngest: what is not needed grows
- * old and is returned.
+ * It takes the smallest that fits, and the youngest of these, so that grants which are not
+ * needed grow old and are returned.
  *
+ * Context: any but hard interrupt; the session's lock held.
  * Return: whether there was one.
  */
 bool rxp_grant_take(struct rdmafs_xprt *x, u32 len, struct rxp_held_grant *out)
@@ -629,8 +635,10 @@ bool rxp_grant_take(struct rdmafs_xprt *x, u32 len, struct rxp_held_grant *out)
 }
 
 /**
- * rxp_grants_forget - the connections are gone, and all grants with them
- * @x: the session, its lock held
+ * rxp_grants_forget - forget all grants, as the connections are gone
+ * @x: the session
+ *
+ * Context: any but hard interrupt; the session's lock held.
  */
 void rxp_grants_forget(struct rdmafs_xprt *x)
 {
@@ -639,9 +647,8 @@ void rxp_grants_forget(struct rdmafs_xprt *x)
 }
 
 /*
- * Return as many of those that were called back, or came before @old, as one message
- * names.  False if there are none, or no message is to be had now: the connection says
- * when one is.
+ * Return as many grants that were recalled, or came before @old, as one message can name.  False
+ * if there are none, or no buffer for a message: the connection's room() is called when there is.
  */
 static bool rxp_grants_return(struct rdmafs_xprt *x, unsigned long old)
 {
@@ -670,10 +677,10 @@ static bool rxp_grants_return(struct rdmafs_xprt *x, unsigned long old)
 }
 
 /**
- * rxp_grants_give_back - return what was called back or has grown old
+ * rxp_grants_give_back - return grants that were recalled or have not been used for some seconds
  * @x: the session
  *
- * Process context, from the heartbeat, or any but hard interrupt.
+ * Context: any but hard interrupt; takes the session's lock.
  */
 void rxp_grants_give_back(struct rdmafs_xprt *x)
 {
@@ -687,11 +694,13 @@ void rxp_grants_give_back(struct rdmafs_xprt *x)
 }
 
 /**
- * rxp_grants_recalled - the server wants grants back
+ * rxp_grants_recalled - return the grants that a server's RECALL names
  * @x: the session
  * @f: the RECALL
  *
- * Softirq.  One that is not held is being used: the server will see.
+ * A grant that is not held is being used: the server will see the WRITE.
+ *
+ * Context: softirq; takes the session's lock.
  */
 void rxp_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f)
 {
