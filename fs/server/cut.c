@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files that were open, or waited for, when an export was disabled.
+ * Notes: opens that were cut off because their export was disabled.
  *
- * The export's end closes what is open in it, and its next start finds the files where
- * it keeps those that have no name (orphan.c).  For a session that was lost the client
- * hears of that at once, and opens again what it had.  But these sessions live, and
- * whoever does nothing with his file does not hear of anything, however long that lasts.
- * So each open is noted with its session until the client has opened the file again
- * or closed it.  When the session ends the note is *left*: the client has the time that it
- * has after any end of a session, then the note goes (rdmafsd_cuts_reap()).  An open whose
- * session had ended before, and which waits for its client, is noted as left.  Notes hold
- * nothing of the export's file system, which is free to go meanwhile: they tell files by
- * their numbers.
+ * The end of an export closes the files that clients have open in it.  Its next start finds files
+ * without a name among the orphans (orphan.c).  A client that loses its session learns that at
+ * once and opens its files again.  But the end of an export leaves sessions alive, and a client
+ * that does not use its file meanwhile learns nothing, for any time.  So each open is noted with
+ * its session until the client opens the file again or closes it.
  *
- * A file that has a name is found by that.  Who removes the name makes it one that is
- * waited for first (rdmafsd_cut_claims()), and so another orphan.
+ * When the session ends the note is *left*: the client has the time that it has after any end of
+ * a session, then the note is freed (rdmafsd_cuts_reap()).  An open whose session had ended
+ * before, and that waits for its client when the export ends, is noted as left.  Notes hold
+ * nothing of the export's file system, which may be unmounted: they identify files by number.
  *
- * A note has the room of its open, and counts among those of the client (clients.c): there
- * are no more of them than clients may have opens, however often exports end, and none is
- * ever refused.  Whose room is full of them opens nothing else, but what is noted he may.
- * The client's time does not run while the export is off; but then notes that would have
- * gone without that give way to opens for which there is no room (rdmafsd_cuts_give_way()).
+ * A file that has a name is found by it.  Before a request removes the name, the file gets a claim
+ * (rdmafsd_cut_claims()), and so becomes an orphan.
  *
- * Without memory for a note, and when one has given way, the export's next life keeps what is
- * removed as if it had been the server that was started (rdmafsd_known_lost()).
+ * A note takes over the room of its open and counts among its client's opens (clients.c).  So
+ * there are no more notes than clients may have opens, however often exports end, and no note is
+ * ever refused.  A client whose room is full of notes can open only the files that are noted.  A
+ * client's time does not run while the export is off.  But notes whose time would be over then
+ * give way to opens for which there is no room (rdmafsd_cuts_give_way()).
+ *
+ * If there is no memory for a note, or one has given way, the export's next life keeps files that
+ * are removed, as after a crash of the server (rdmafsd_known_lost()).
+ *
+ * rdmafsd_cut_lock guards all notes.
  */
 #include <linux/fs.h>
 #include <linux/hash.h>
@@ -37,20 +39,21 @@
 #define RDMAFSD_CUT_BITS	12
 
 /**
- * struct rdmafsd_cut - an open of a file, cut off by its export's end
- * @link:	among those of its session, or those that are left
+ * struct rdmafsd_cut - a note of an open that was cut off by the end of its export
+ * @link:	in the list of its session, or of those left or to be freed; rdmafsd_cut_lock guards
+ *		this and all that changes
  * @by_file:	in the table by export and file
- * @by_id:	in the table by stateid, as long as the session lives
- * @ses:	the session, which lives; NULL: it is left
- * @client:	among whose opens it counts; a reference
- * @left:	when it was left, in jiffies
- * @since:	likewise, or when its client could come back at last
- * @export:	id of the export
- * @ino:	the file's number
- * @generation:	likewise
- * @stateid:	what the client believes to have; of no meaning when it is left
- * @claim:	number of the open's claim
- * @waited:	serial of the export in whose life the file has been waited for
+ * @by_id:	in the table by stateid, while the session lives
+ * @ses:	the session, no reference, while it lives; NULL: the note is left
+ * @client:	the client among whose opens the note counts; constant, a reference
+ * @left:	when the note was left, in jiffies
+ * @since:	when the client's time began: @left, or later if the export was off, in jiffies
+ * @export:	id of the export; constant
+ * @ino:	the file's inode number; constant
+ * @generation:	the file's generation; constant
+ * @stateid:	the stateid that the client has; constant, of no meaning once the note is left
+ * @claim:	number of the open's claim; constant
+ * @waited:	serial of the export in whose life the file has got a claim for its notes
  */
 struct rdmafsd_cut {
 	struct list_head link;
@@ -78,7 +81,7 @@ static unsigned int rdmafsd_cuts_nr_left;
 static void rdmafsd_cuts_reap(struct work_struct *work);
 static DECLARE_DELAYED_WORK(rdmafsd_cuts_work, rdmafsd_cuts_reap);
 
-/* Out of the tables, to those that are to be freed without the lock. */
+/* Move a note from the tables to @gone, to be freed without the lock. */
 static void rdmafsd_cut_drop_locked(struct rdmafsd_cut *cut, struct list_head *gone)
 {
 	lockdep_assert_held(&rdmafsd_cut_lock);
@@ -108,8 +111,8 @@ static void rdmafsd_cut_again_later_locked(struct rdmafsd_cut *cut)
 }
 
 /*
- * Those of sessions that ended so long ago that their clients have had their time.  That does
- * not run while the export is off, when nobody can open anything.
+ * Free the notes whose clients have had their time since the session's end.  It does not run while
+ * the export is off, as no client can open files then.
  */
 static void rdmafsd_cuts_reap(struct work_struct *work)
 {
@@ -119,7 +122,7 @@ static void rdmafsd_cuts_reap(struct work_struct *work)
 
 	spin_lock(&rdmafsd_cut_lock);
 	now = jiffies;
-	/* Under the lock: else the former time might put off what rdmafsd_cuts_look() arms. */
+	/* Read under the lock, or the former time might re-arm what rdmafsd_cuts_look() armed. */
 	time = rdmafsd_reclaim_time();
 	while ((cut = list_first_entry_or_null(&rdmafsd_cuts_left, struct rdmafsd_cut, link))) {
 		due = cut->since + time;
@@ -139,9 +142,9 @@ static void rdmafsd_cuts_reap(struct work_struct *work)
 }
 
 /**
- * rdmafsd_cuts_look - the time for which clients may come back is another one
+ * rdmafsd_cuts_look - apply a new time for which clients may come back
  *
- * Those whose time is over by that go at once.
+ * Notes whose time is over by the new setting are freed at once.
  *
  * Context: process; does not sleep.
  */
@@ -173,14 +176,15 @@ static void rdmafsd_cut_leave_locked(struct rdmafsd_cut *cut)
 }
 
 /**
- * rdmafsd_cut_off - an export's end, or the session's, takes a state out of the session's table
+ * rdmafsd_cut_off - take a state from its session, and note its open if the session lives
  * @ses: the session, its memory held
- * @st:	 the state, referenced; its file is open yet
+ * @st:	 the state, referenced; its file is still open
  *
- * In one step: a CLOSE finds either the state or the note (rdmafsd_cut_closed()).  A session
- * that has ended gets none: its client hears of that.
+ * Called at the end of an export or of a session.  This is one step, so a CLOSE finds either the
+ * state or the note (rdmafsd_cut_closed()).  If the session has ended there is no note, as its
+ * client learns of that end.
  *
- * Context: process.
+ * Context: process, may sleep; takes rdmafsd_cut_lock.
  * Return: as rdmafsd_state_remove().
  */
 bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st)
@@ -203,7 +207,7 @@ bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 	removed = rdmafsd_state_remove(ses, st);
 	noted = removed && !ses->ended;
 	if (noted) {
-		/* The open's room, and its reference, are the note's. */
+		/* The note takes over the open's room, and its reference to the client. */
 		st->claim->client = NULL;
 		list_add_tail(&cut->link, &ses->cut);
 		hash_add(rdmafsd_cut_files, &cut->by_file, cut->ino);
@@ -217,21 +221,21 @@ bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 }
 
 /**
- * rdmafsd_cut_left - an export ends, and a client might yet have come back for an open
+ * rdmafsd_cut_left - note an open that a client may come back for, as the export ends
  * @exp:   the export
- * @claim: the open's, LEFT, of no other task's use
+ * @claim: the open's claim, LEFT, used by no other task
  *
- * The claim ends with the export.  Its client has all of the time that it has after the
- * next start: while the export is off it can't come.
+ * The claim ends with the export.  The client's time begins anew with the next start, as the
+ * client can't come back while the export is off.
  *
- * Context: process.
+ * Context: process, may sleep; takes rdmafsd_cut_lock.
  */
 void rdmafsd_cut_left(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
 {
 	struct inode *inode = claim->of->inode;
 	struct rdmafsd_cut *cut;
 
-	/* One that was found is found again, as an orphan or by its note. */
+	/* The next start finds the file of a claim without a client, as an orphan or by a note. */
 	if (!claim->client || !rdmafsd_reclaim_time())
 		return;
 	cut = kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
@@ -240,7 +244,7 @@ void rdmafsd_cut_left(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
 		return;
 	}
 	rdmafsd_cut_init(cut, exp, claim, inode);
-	/* The open's room, and its reference, are the note's. */
+	/* The note takes over the open's room, and its reference to the client. */
 	claim->client = NULL;
 	spin_lock(&rdmafsd_cut_lock);
 	rdmafsd_cut_leave_locked(cut);
@@ -252,11 +256,11 @@ void rdmafsd_cut_left(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
 }
 
 /**
- * rdmafsd_cut_closed - a client closes what the server has not open
- * @ses: its session
- * @id:	 the stateid, from the wire
+ * rdmafsd_cut_closed - free the note of an open that its client closes
+ * @ses: the client's session
+ * @id:	 the stateid, from the wire; the server may have no such note
  *
- * Context: process.
+ * Context: process, may sleep; takes rdmafsd_cut_lock.
  */
 void rdmafsd_cut_closed(struct rdmafsd_session *ses, u64 id)
 {
@@ -273,14 +277,14 @@ void rdmafsd_cut_closed(struct rdmafsd_session *ses, u64 id)
 }
 
 /**
- * rdmafsd_cut_again - a client has opened again what it had open
+ * rdmafsd_cut_again - free the note of an open whose client has opened the file again
  * @exp:   the export
  * @inode: the file
- * @claim: number of the claim of which it has shown the proof
+ * @claim: number of the claim of which the client has shown the proof
  *
- * In whatever session: nobody but that client has the proof.
+ * The session does not matter, as no other client has the proof.
  *
- * Context: process.
+ * Context: process, may sleep; takes rdmafsd_cut_lock.
  */
 void rdmafsd_cut_again(struct rdmafsd_export *exp, struct inode *inode, u64 claim)
 {
@@ -297,10 +301,10 @@ void rdmafsd_cut_again(struct rdmafsd_export *exp, struct inode *inode, u64 clai
 }
 
 /**
- * rdmafsd_cut_end - a session ends: what is noted with it is left
+ * rdmafsd_cut_end - leave the notes of a session that ends
  * @ses: the session, with no request at work
  *
- * Context: process.
+ * Context: process; takes rdmafsd_cut_lock.
  */
 void rdmafsd_cut_end(struct rdmafsd_session *ses)
 {
@@ -310,7 +314,7 @@ void rdmafsd_cut_end(struct rdmafsd_session *ses)
 	WRITE_ONCE(ses->ended, true);
 	list_for_each_entry(cut, &ses->cut, link) {
 		rdmafsd_cut_leave_locked(cut);
-		/* Whoever comes back in another session has no stateid of this one. */
+		/* A client that comes back in another session has no stateid of this one. */
 		hash_del(&cut->by_id);
 	}
 	list_splice_tail_init(&ses->cut, &rdmafsd_cuts_left);
@@ -320,14 +324,14 @@ void rdmafsd_cut_end(struct rdmafsd_session *ses)
 }
 
 /**
- * rdmafsd_cuts_give_way - there is no room for an open: notes of exports that are off go
- * @client: whose; NULL: of all
+ * rdmafsd_cuts_give_way - free notes of exports that are off, to make room for an open
+ * @client: the client whose notes give way; NULL: those of all clients
  *
- * Those whose clients would have had their time by now.  Else who disables an export and
- * leaves it so would have what clients had open there count for ever.  After a look in vain
- * the next one for the same client is a second later.
+ * Only notes whose client's time would be over by now if it had run give way.  Otherwise opens in
+ * an export that stays disabled would count for ever.  If there was none, the notes of the same
+ * client are not searched again within a second.
  *
- * Context: process.
+ * Context: process, may sleep; takes rdmafsd_cut_lock.
  * Return: true if there were any.
  */
 bool rdmafsd_cuts_give_way(struct rdmafsd_client *client)
@@ -339,7 +343,7 @@ bool rdmafsd_cuts_give_way(struct rdmafsd_client *client)
 	LIST_HEAD(gone);
 	bool any;
 
-	/* Who has no room may ask at any rate, and there may be many. */
+	/* A client without room may call this at any rate, and there may be many notes. */
 	if (!READ_ONCE(rdmafsd_cuts_nr_left) ||
 	    time_before64(get_jiffies_64(), READ_ONCE(*looked) + HZ))
 		return false;
@@ -360,10 +364,10 @@ bool rdmafsd_cuts_give_way(struct rdmafsd_client *client)
 }
 
 /**
- * rdmafsd_cuts_start - an export starts: from now on its clients can come back
+ * rdmafsd_cuts_start - begin the time of left notes anew, as their export starts
  * @exp: the export, about to be live
  *
- * Context: process.
+ * Context: process; takes rdmafsd_cut_lock.
  */
 void rdmafsd_cuts_start(struct rdmafsd_export *exp)
 {
@@ -381,13 +385,15 @@ void rdmafsd_cuts_start(struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_cuts_exit - there is no session any more, nor will there be
+ * rdmafsd_cuts_exit - free all notes, when there is no session any more, nor will be
+ *
+ * Context: process, may sleep; takes rdmafsd_cut_lock.
  */
 void rdmafsd_cuts_exit(void)
 {
 	LIST_HEAD(gone);
 
-	/* reclaim_s may still be written: rdmafsd_cuts_look() finds none, and arms nothing. */
+	/* reclaim_s may still be written: rdmafsd_cuts_look() finds no note, and does not arm. */
 	spin_lock(&rdmafsd_cut_lock);
 	list_splice_init(&rdmafsd_cuts_left, &gone);
 	spin_unlock(&rdmafsd_cut_lock);
@@ -396,9 +402,10 @@ void rdmafsd_cuts_exit(void)
 }
 
 /**
- * rdmafsd_cuts_left_now - how many notes are left
+ * rdmafsd_cuts_left_now - count the notes that are left
  *
- * Return: opens that were cut off, and whose sessions have ended since.
+ * Context: any.
+ * Return: number of opens that were cut off and whose session has ended.
  */
 u32 rdmafsd_cuts_left_now(void)
 {
@@ -413,13 +420,13 @@ static bool rdmafsd_cut_is(const struct rdmafsd_cut *cut, struct rdmafsd_export 
 }
 
 /**
- * rdmafsd_cut_claims - a name is about to be removed: has the file to be waited for?
+ * rdmafsd_cut_claims - tell whether a file needs a claim for its notes before it loses a name
  * @exp:   the export
  * @inode: the file
  *
- * Once for each note in each life of the export: rdmafsd_cut_waited().
+ * That is once for each note in each life of the export: see rdmafsd_cut_waited().
  *
- * Context: process.
+ * Context: process; takes rdmafsd_cut_lock.
  * Return: true if so.
  */
 bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode)
@@ -437,13 +444,14 @@ bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode)
 }
 
 /**
- * rdmafsd_cut_waited - the file is waited for now
+ * rdmafsd_cut_waited - note that a file has got a claim for its notes
  * @exp:   the export
  * @inode: the file
  *
- * Not before: who else removes a name of it meanwhile has to see to it himself.
+ * To be called only once the claim exists: another request that removes a name of the file before
+ * that has to make a claim itself.
  *
- * Context: process.
+ * Context: process; takes rdmafsd_cut_lock.
  */
 void rdmafsd_cut_waited(struct rdmafsd_export *exp, struct inode *inode)
 {
@@ -457,12 +465,14 @@ void rdmafsd_cut_waited(struct rdmafsd_export *exp, struct inode *inode)
 }
 
 /**
- * rdmafsd_cut_keeps - may there be a client that has not heard of the export's end?
+ * rdmafsd_cut_keeps - tell whether a file has a note, so that its orphan has to be kept
  * @exp:   the export
- * @inode: a file that is waited for, though nobody knows for whom
+ * @inode: a file with a claim that counts for no client
  *
- * Context: any that may take no lock that sleeps.
- * Return: true if so: the file is to be kept.
+ * The client of the note may not have heard of the export's end.
+ *
+ * Context: process; takes rdmafsd_cut_lock, perhaps within exp->opened_lock; does not sleep.
+ * Return: true if so.
  */
 bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode)
 {
