@@ -2,25 +2,24 @@
 /*
  * Exports that are live.
  *
- * An export is a directory, by the path that the administrator's process sees,
- * with an id and a secret.  It stands in one table by id, which is how handles
- * find it; ATTACH, which is rare, walks the table for the name.  Starting and
- * stopping are serialised by rdmafsd_exports_lock and by the item in configfs
- * that asks for them; requests take no lock but a per-CPU count.
+ * An export is a directory, by the path that the administrator's process sees, with an id and a
+ * secret.  The exports are in one table by id, in which a request finds the export of a handle;
+ * ATTACH, which is rare, searches the table for a name.  Starting and stopping are serialised by
+ * rdmafsd_exports_lock and by the configfs item that asks for them.  Requests take no lock, only
+ * a per-CPU reference (@inflight).
  *
- * Ending: no request begins any more.  Handles, and what clients have open, answer OFFLINE
- * while an export with their id is written down in configfs: it is to be live again, and
- * clients wait for that with what they have to write.  They answer ESTALE when there is
- * none, which is final for what they mean to write; all the same handles work again once
- * one with the same id and secret is live.
+ * When an export ends, no new request begins in it.  Requests with its handles and stateids are
+ * answered OFFLINE while configfs has an export with that id: it is to be live again, and clients
+ * keep what they have to write until then.  Otherwise they are answered ESTALE, which makes clients
+ * give up what they have to write; but handles work again once an export with the same id and
+ * secret is live.
  *
- * When the last request is done a work closes what clients have open, whose stateids
- * answer BADSTATE from then on, drops the path and takes the export out of the table.
- * Where the file system does not answer that may be never.  So nobody waits for it here
- * for longer than a second: who changes something in configfs holds locks there that all
- * other administration needs.  He may look which exports have not ended.  Another life of
- * the export, of the same id or name, does not begin before: both would have their hands
- * in the same directory of orphans.
+ * When the last request is done, a work closes the files that clients have open, drops the path
+ * and takes the export out of the table.  The stateids are answered BADSTATE from then on.  If
+ * the file system does not answer, that may never happen.  So rdmafsd_export_end() waits for a
+ * second at most, as its caller holds configfs locks that all other administration needs.  The
+ * administrator can read which exports have not ended.  An export with the same id or name can't
+ * start before, as both would work in the same directory of orphans.
  */
 #define pr_fmt(fmt) "rdmafsd: " fmt
 
@@ -33,17 +32,19 @@
 #include <linux/workqueue.h>
 #include "server.h"
 
-static DEFINE_MUTEX(rdmafsd_exports_lock);	/* changes of the table, and who walks all of it */
+static DEFINE_MUTEX(rdmafsd_exports_lock);	/* to change the table, or to walk it and sleep */
 static DEFINE_XARRAY(rdmafsd_exports);		/* &struct rdmafsd_export by id */
-static DEFINE_SPINLOCK(rdmafsd_known_lock);	/* a leaf: what follows */
+static DEFINE_SPINLOCK(rdmafsd_known_lock);	/* a leaf; guards rdmafsd_known and its entries */
 static LIST_HEAD(rdmafsd_known);		/* &struct rdmafsd_known */
 static atomic64_t rdmafsd_export_serial;
 static struct workqueue_struct *rdmafsd_end_wq;	/* a work for each export that ends */
 
 /**
- * rdmafsd_known_add - an export is written down
- * @known: its entry
+ * rdmafsd_known_add - note an export that configfs has got
+ * @known: the export's entry
  * @id:	   its id
+ *
+ * Context: process; takes rdmafsd_known_lock.
  */
 void rdmafsd_known_add(struct rdmafsd_known *known, u32 id)
 {
@@ -54,9 +55,11 @@ void rdmafsd_known_add(struct rdmafsd_known *known, u32 id)
 }
 
 /**
- * rdmafsd_known_change - it gets another id
- * @known: its entry
+ * rdmafsd_known_change - give an export another id
+ * @known: the export's entry
  * @id:	   its id from now on
+ *
+ * Context: process; takes rdmafsd_known_lock.
  */
 void rdmafsd_known_change(struct rdmafsd_known *known, u32 id)
 {
@@ -66,8 +69,10 @@ void rdmafsd_known_change(struct rdmafsd_known *known, u32 id)
 }
 
 /**
- * rdmafsd_known_remove - it is gone for good
- * @known: its entry
+ * rdmafsd_known_remove - forget an export that configfs has no more
+ * @known: the export's entry
+ *
+ * Context: process; takes rdmafsd_known_lock.
  */
 void rdmafsd_known_remove(struct rdmafsd_known *known)
 {
@@ -77,12 +82,12 @@ void rdmafsd_known_remove(struct rdmafsd_known *known)
 }
 
 /**
- * rdmafsd_known_lost - it is no longer noted what clients have open in an export
- * @id: its id
+ * rdmafsd_known_lost - remember that a note of an open in an export was lost
+ * @id: the export's id
  *
- * If it is written down its next life takes it that there may be such as it does not know.
+ * If configfs has the export, its next life assumes that there may be opens it does not know of.
  *
- * Context: any but interrupt.
+ * Context: any but interrupt; takes rdmafsd_known_lock.
  */
 void rdmafsd_known_lost(u32 id)
 {
@@ -96,9 +101,10 @@ void rdmafsd_known_lost(u32 id)
 }
 
 /**
- * rdmafsd_known_unknown - was something lost so since the last start?
- * @known: the export's entry; from now on it is asked anew
+ * rdmafsd_known_unknown - tell whether a note was lost since the last call, and reset that
+ * @known: the export's entry
  *
+ * Context: process; takes rdmafsd_known_lock.
  * Return: true if so.
  */
 bool rdmafsd_known_unknown(struct rdmafsd_known *known)
@@ -113,11 +119,11 @@ bool rdmafsd_known_unknown(struct rdmafsd_known *known)
 }
 
 /**
- * rdmafsd_export_missing - what to say of an export that is not live
- * @id: its id
+ * rdmafsd_export_missing - choose the error for requests to an export that is not live
+ * @id: the export's id
  *
- * Context: any but interrupt.
- * Return: RFP_OFFLINE: it is written down; else -ESTALE.
+ * Context: any but interrupt; takes rdmafsd_known_lock.
+ * Return: RFP_OFFLINE if configfs has the export, else -ESTALE.
  */
 int rdmafsd_export_missing(u32 id)
 {
@@ -133,10 +139,10 @@ int rdmafsd_export_missing(u32 id)
 }
 
 /**
- * rdmafsd_export_off - is it written down, and not live?
- * @id: its id
+ * rdmafsd_export_off - tell whether configfs has an export that is not live
+ * @id: the export's id
  *
- * Context: any but interrupt.
+ * Context: any but interrupt; takes rdmafsd_known_lock.
  * Return: true if so.
  */
 bool rdmafsd_export_off(u32 id)
@@ -157,8 +163,10 @@ static void rdmafsd_export_idle(struct percpu_ref *ref)
 }
 
 /**
- * rdmafsd_export_free - let go of the memory of an export
- * @exp: whose reference is given back; any context
+ * rdmafsd_export_free - drop a reference to the memory of an export
+ * @exp: the export
+ *
+ * Context: any.
  */
 void rdmafsd_export_free(struct rdmafsd_export *exp)
 {
@@ -167,8 +175,10 @@ void rdmafsd_export_free(struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_export_put - a request is done with an export
- * @exp: the export, NULL allowed
+ * rdmafsd_export_put - end the use of an export by a request
+ * @exp: the export in flight, or NULL
+ *
+ * Context: any.
  */
 void rdmafsd_export_put(struct rdmafsd_export *exp)
 {
@@ -180,6 +190,7 @@ void rdmafsd_export_put(struct rdmafsd_export *exp)
  * rdmafsd_export_find_id - find a live export and keep it in flight
  * @id: its id
  *
+ * Context: any; does not sleep.
  * Return: the export, to be put by rdmafsd_export_put(), or NULL.
  */
 struct rdmafsd_export *rdmafsd_export_find_id(u32 id)
@@ -195,13 +206,12 @@ struct rdmafsd_export *rdmafsd_export_find_id(u32 id)
 }
 
 /**
- * rdmafsd_export_domain - the file system of a live export
- * @id: its id
+ * rdmafsd_export_domain - get the number of a live export's file system
+ * @id: the export's id
  *
- * Any context that may take no lock that sleeps.
- *
- * Return: a number for it, or 0: there is no such export, or it ends, so that whoever
- * names it is refused.
+ * Context: any; does not sleep.
+ * Return: the number; or 0: there is no such export, or it ends, so requests that name it are
+ * refused.
  */
 u64 rdmafsd_export_domain(u32 id)
 {
@@ -216,16 +226,16 @@ u64 rdmafsd_export_domain(u32 id)
 }
 
 /**
- * rdmafsd_export_unknown - may there be opens that nobody here knows of?
+ * rdmafsd_export_unknown - tell whether clients may have opens that the server does not know of
  * @exp: the export, live
  *
- * What was open when the server's machine lost its power, or the module was unloaded, only
- * clients know, until they come back for it: they have the time that they have after any end
- * of a session, from the export's start on.  Where the secret was made by this very module
- * nobody has a proof from before; and what is open, or was left, when an export is disabled is
- * noted (cut.c), unless that note was lost (rdmafsd_known_lost()).
+ * After a crash of the server, or a reload of the module, only the clients know what they had open.
+ * They may come back within the usual time from the export's start on.  If the secret was made
+ * since the module was loaded, no client has a proof from before.  When an export is disabled,
+ * files that are open or were left are noted (cut.c), unless a note was lost
+ * (rdmafsd_known_lost()).
  *
- * Context: any that may take no lock that sleeps.
+ * Context: any; does not sleep.
  * Return: true if so.
  */
 bool rdmafsd_export_unknown(struct rdmafsd_export *exp)
@@ -234,7 +244,7 @@ bool rdmafsd_export_unknown(struct rdmafsd_export *exp)
 		return false;
 	if (time_before64(get_jiffies_64(), exp->started + rdmafsd_reclaim_time()))
 		return true;
-	/* For good: who has not come by now is not waited for, whatever the time becomes. */
+	/* For good: a client that has not come by now is too late, even if reclaim_s is raised. */
 	WRITE_ONCE(exp->unknown, false);
 	return false;
 }
@@ -245,10 +255,11 @@ static bool rdmafsd_name_is(const struct rdmafsd_export *exp, const char *name, 
 }
 
 /**
- * rdmafsd_export_find_name - find a live export by what clients call it
- * @name: the name, not terminated; slashes at its ends mean nothing
- * @len:  its length
+ * rdmafsd_export_find_name - find a live export by its name and keep it in flight
+ * @name: the name, not terminated; slashes at its ends are ignored
+ * @len:  its length in bytes
  *
+ * Context: any; does not sleep.
  * Return: the export, to be put by rdmafsd_export_put(), or NULL.
  */
 struct rdmafsd_export *rdmafsd_export_find_name(const char *name, size_t len)
@@ -272,7 +283,7 @@ struct rdmafsd_export *rdmafsd_export_find_name(const char *name, size_t len)
 	return exp;
 }
 
-/* Can handles be made for it, and do they name their object for ever? */
+/* Does the file system have handles that can be decoded, and is the mount not id-mapped? */
 static int rdmafsd_export_check(const struct path *path, const char *name)
 {
 	struct super_block *sb = path->dentry->d_sb;
@@ -290,18 +301,18 @@ static int rdmafsd_export_check(const struct path *path, const char *name)
 	return 0;
 }
 
-/* No request is at work in it, nor will any be. */
+/* End an export in which no request is at work any more, nor will be. */
 static void rdmafsd_export_ended(struct work_struct *work)
 {
 	struct rdmafsd_export *exp = container_of(work, struct rdmafsd_export, end);
 
-	/* No request can add a state from here on. */
+	/* No request can add a state any more, so this closes all. */
 	rdmafsd_sessions_close_export(exp);
 	percpu_ref_exit(&exp->inflight);
 	rdmafsd_opened_exit(exp);
 	path_put(&exp->path);
 
-	/* Who sees that it has ended may unload us: rdmafsd_exports_exit() waits for the rest. */
+	/* Once the export is gone the module may be unloaded: its exit waits for this work. */
 	module_put(THIS_MODULE);
 	mutex_lock(&rdmafsd_exports_lock);
 	xa_erase(&rdmafsd_exports, exp->p.id);
@@ -311,11 +322,11 @@ static void rdmafsd_export_ended(struct work_struct *work)
 }
 
 /**
- * rdmafsd_exports_ending - which exports have not ended yet
- * @page: where to: a line with the id of each, and "more" for those that find no room
+ * rdmafsd_exports_ending - print the exports that have not ended yet
+ * @page: out, PAGE_SIZE bytes: a line with the id of each; "more" if there is no room for all
  *
- * Context: process; may sleep.
- * Return: how many bytes.
+ * Context: process, may sleep; takes rdmafsd_exports_lock.
+ * Return: number of bytes.
  */
 ssize_t rdmafsd_exports_ending(char *page)
 {
@@ -337,11 +348,12 @@ ssize_t rdmafsd_exports_ending(char *page)
 }
 
 /**
- * rdmafsd_exports_look - the time for which clients may come back is another one
+ * rdmafsd_exports_look - apply a new time for which clients may come back to all exports
  *
- * Each export looks at once whose time is over.
+ * Each export looks at once for claims whose time is over.
  *
- * Context: process; may sleep.  The lock of the module's parameters is held.
+ * Context: process, may sleep; takes rdmafsd_exports_lock.  The lock of the module's parameters is
+ * held.
  */
 void rdmafsd_exports_look(void)
 {
@@ -350,7 +362,7 @@ void rdmafsd_exports_look(void)
 
 	mutex_lock(&rdmafsd_exports_lock);
 	xa_for_each(&rdmafsd_exports, id, exp) {
-		/* One that is in flight does not end: its worker must not be armed after that. */
+		/* In flight, it does not end: its worker must not be armed after its end. */
 		if (!percpu_ref_tryget_live(&exp->inflight))
 			continue;
 		rdmafsd_opened_look(exp);
@@ -359,7 +371,7 @@ void rdmafsd_exports_look(void)
 	mutex_unlock(&rdmafsd_exports_lock);
 }
 
-/* Is its name or its id another's?  One that ends has them until it has ended. */
+/* Is the name or the id taken?  An export that ends keeps both until it has ended. */
 static int rdmafsd_export_taken(const struct rdmafsd_export_params *p)
 {
 	struct rdmafsd_export *other;
@@ -392,7 +404,7 @@ static int rdmafsd_export_publish(struct rdmafsd_export *exp)
 	err = rdmafsd_export_taken(&exp->p);
 	if (!err) {
 		exp->started = get_jiffies_64();
-		/* Its worker is armed: who writes reclaim_s did so before, or finds it here. */
+		/* A write of reclaim_s came before this, or will find the export in the table. */
 		rdmafsd_opened_started(exp);
 		err = xa_insert(&rdmafsd_exports, exp->p.id, exp, GFP_KERNEL);
 	}
@@ -407,10 +419,11 @@ static int rdmafsd_export_publish(struct rdmafsd_export *exp)
  *
  * Each failure but -EBUSY and -ENOMEM leaves a line in the log.
  *
- * Return: the export, or an ERR_PTR: -EINVAL (bad settings, id-mapped mount),
- * -ENODEV (no mount point), -EEXIST (name or id is taken), -EBUSY (one that had the
- * name or the id has not ended yet), -EOPNOTSUPP (no file handles), an error of path
- * lookup, or -ENOMEM.
+ * Context: process, may sleep; takes rdmafsd_exports_lock.
+ * Return: the export with the caller's reference, or an ERR_PTR: -EINVAL (bad settings, id-mapped
+ * mount), -ENODEV (no mount point), -EEXIST (name or id is taken), -EBUSY (an export that had the
+ * name or the id has not ended yet), -EOPNOTSUPP (no file handles), an error of path lookup, or
+ * -ENOMEM.
  */
 struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *p,
 					    const char *path)
@@ -487,11 +500,11 @@ free:
  * rdmafsd_export_end - end an export, with clients in it or not
  * @exp: the export; the caller's reference goes
  *
- * No request begins in it any more.  Those at work, and what is open, may keep its file
- * system for as long as that does not answer; rdmafsd_exports_ending() shows it.  Usually
- * they don't, and all is over when this returns, after a second at most.
+ * No request begins in it any more.  This waits for its end, for a second at most, which is usually
+ * enough.  If the file system does not answer, requests at work and open files keep it busy, and
+ * rdmafsd_exports_ending() shows the export.
  *
- * Context: process, with a reference to the module.
+ * Context: process, may sleep, with a reference to the module.
  */
 void rdmafsd_export_end(struct rdmafsd_export *exp)
 {
@@ -505,8 +518,9 @@ void rdmafsd_export_end(struct rdmafsd_export *exp)
 /**
  * rdmafsd_exports_init - make the queue on which exports end
  *
- * One that does not come to its end keeps its work, and nobody else's.
+ * An export whose end hangs blocks its own work, but not that of other exports.
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int rdmafsd_exports_init(void)
@@ -516,7 +530,9 @@ int rdmafsd_exports_init(void)
 }
 
 /**
- * rdmafsd_exports_exit - the reverse of rdmafsd_exports_init(); all exports have ended
+ * rdmafsd_exports_exit - undo rdmafsd_exports_init()
+ *
+ * Context: process, may sleep; all exports have ended.
  */
 void rdmafsd_exports_exit(void)
 {
