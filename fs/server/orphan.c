@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The directory of orphans: where files are that have no name left but are open, or
- * may be opened again (opened.c).
+ * The directory of orphans: files that have no name left but are open, or may be opened again
+ * (opened.c), have a name there.
  *
- * It lies in the root of the export, is made when it is first needed, belongs to
- * root, and clients neither see it nor can use its name, or any other that leads
- * there.  A file gets its name there as another link, before its last name is
- * removed: so permissions are asked, and things done, where they always are, and a
- * crash in between leaves a link too many, which the next start of the export
- * removes.  The name is made of inode number, generation, and the export's id:
- * exports of one directory share what lies in its root, and none must take another's
- * for its own.  For the same reason the directory may go at any time that nothing is
- * in it.
+ * It lies in the root of the export, is made when it is first needed, and belongs to root.
+ * Clients do not see it, and can't use its name or another that leads to it.  A file gets its name
+ * there as another link before its last name is removed.  So the removal itself checks permissions
+ * and takes place as always.  A crash in between leaves one link too many, which the next start of
+ * the export removes.  The name consists of inode number, generation and the export's id: several
+ * exports of one directory share its root, and none must take another's orphans for its own.  So
+ * another export may remove the directory at any time that it is empty.
  *
- * Not all can be kept so: a read-only file system changes nothing anyway; a full one,
- * one without links (vfat), a file in another subvolume or of another project's
- * quota, or one that is immutable can't get the other name.  Those are removed at
- * once, as all were if nobody had them open.
+ * Some files can't be kept so: those on a file system that is full or has no links (vfat), in
+ * another subvolume, of another project's quota, or immutable.  They are removed at once, as if no
+ * client had them open.  (On a read-only file system no name is removed anyway.)
+ *
+ * exp->orphans_lock guards exp->orphans.  It is taken before the i_rwsem of the export's root.
  */
 #define pr_fmt(fmt) "rdmafsd: " fmt
 
@@ -30,13 +29,14 @@
 
 #define RDMAFSD_ORPHANS		".rdmafs-orphans"
 #define RDMAFSD_ORPHAN_LEN	34	/* 16 digits, and twice a dash and 8 digits */
-#define RDMAFSD_ORPHAN_TAIL	9	/* of those the last, the export */
+#define RDMAFSD_ORPHAN_TAIL	9	/* the last of these name the export */
 #define RDMAFSD_ORPHAN_TRIES	8
 
 /**
- * rdmafsd_name_reserved - is a name the server's own?
- * @name: from a client
+ * rdmafsd_name_reserved - tell whether a name is the server's own
+ * @name: a name from a client
  *
+ * Context: any.
  * Return: true if clients can't use it.
  */
 bool rdmafsd_name_reserved(const struct rfp_str *name)
@@ -46,8 +46,8 @@ bool rdmafsd_name_reserved(const struct rfp_str *name)
 }
 
 /*
- * What a client's name leads to is checked as well: the directory has other names where
- * case does not count, or when it was given one on this machine.
+ * The directory that a client's name leads to is checked as well: it has other names if the file
+ * system ignores case, or if the directory was renamed on this machine.
  */
 static struct dentry *rdmafsd_lookup_checked(struct rdmafsd_export *exp, struct dentry *dentry)
 {
@@ -64,7 +64,8 @@ static struct dentry *rdmafsd_lookup_checked(struct rdmafsd_export *exp, struct 
  * @dir:  the directory, its i_rwsem held
  * @name: the name
  *
- * Return: as lookup_one(), and -EACCES for what is the server's own.
+ * Context: process, may sleep.
+ * Return: as lookup_one(); -EACCES for the directory of orphans.
  */
 struct dentry *rdmafsd_lookup(struct rdmafsd_export *exp, struct dentry *dir,
 			      const struct rfp_str *name)
@@ -73,12 +74,13 @@ struct dentry *rdmafsd_lookup(struct rdmafsd_export *exp, struct dentry *dir,
 }
 
 /**
- * rdmafsd_lookup_there - the same for what is there
+ * rdmafsd_lookup_there - look up what a client names, which has to exist
  * @exp:  the export
  * @dir:  the directory, not locked
  * @name: the name
  *
- * Return: as lookup_one_positive_unlocked(), and -EACCES for what is the server's own.
+ * Context: process, may sleep.
+ * Return: as lookup_one_positive_unlocked(); -EACCES for the directory of orphans.
  */
 struct dentry *rdmafsd_lookup_there(struct rdmafsd_export *exp, struct dentry *dir,
 				    const struct rfp_str *name)
@@ -93,7 +95,7 @@ static void rdmafsd_orphan_name(struct rdmafsd_export *exp, struct inode *inode,
 		 inode->i_generation, exp->p.id);
 }
 
-/* With the export's root locked: the directory's dentry, positive. */
+/* Get the directory's dentry, positive.  The i_rwsem of the export's root is held. */
 static struct dentry *rdmafsd_orphans_locked(struct rdmafsd_export *exp, bool make)
 {
 	const struct rfp_str name = { .s = RDMAFSD_ORPHANS, .len = sizeof(RDMAFSD_ORPHANS) - 1 };
@@ -110,7 +112,7 @@ static struct dentry *rdmafsd_orphans_locked(struct rdmafsd_export *exp, bool ma
 	return ERR_PTR(err);
 }
 
-/* What a user has put there is none of ours. */
+/* Is it a directory that the server may have made?  Users may have put something else there. */
 static bool rdmafsd_orphans_fit(struct dentry *dir)
 {
 	struct inode *inode = d_inode(dir);
@@ -146,25 +148,25 @@ static struct dentry *rdmafsd_orphans_find(struct rdmafsd_export *exp, bool make
 	return dir;
 }
 
-/* Removed by another export of the same directory, or by somebody on this machine. */
+/* Was the directory removed, by another export of the same root or by a user of this machine? */
 static bool rdmafsd_orphans_gone(struct dentry *dir)
 {
 	return d_unhashed(dir) || IS_DEADDIR(d_inode(dir));
 }
 
-/* The only place where it changes; the old one, to be put. */
+/* The only place where @orphans changes; returns the old one, to be put by the caller. */
 static struct dentry *rdmafsd_orphans_set(struct rdmafsd_export *exp, struct dentry *dir)
 {
 	struct dentry *old = exp->orphans;
 
 	exp->orphans = dir;
-	/* Compared, and not looked into: it is read without a lock. */
+	/* Read without a lock: readers compare the pointer, and must not follow it. */
 	WRITE_ONCE(exp->orphans_inode, dir ? d_inode(dir) : NULL);
 	WRITE_ONCE(exp->orphans_ino, dir ? d_inode(dir)->i_ino : 0);
 	return old;
 }
 
-/* The export's, to be put; made if @make, with the mount held for writing. */
+/* Get the directory, to be put.  With @make it is made; the mount has to be held for writing. */
 static struct dentry *rdmafsd_orphans(struct rdmafsd_export *exp, bool make)
 {
 	struct dentry *dir, *gone = NULL;
@@ -191,7 +193,7 @@ static void rdmafsd_orphan_stays(struct rdmafsd_export *exp, struct inode *inode
 			    exp->p.name, inode->i_ino, RDMAFSD_ORPHANS, err);
 }
 
-/* A name that is there already is this file's: it was not removed when it should have been. */
+/* If the name is there already for this file, it could not be removed when it should have been. */
 static int rdmafsd_orphan_link(struct rdmafsd_export *exp, struct dentry *dir,
 			       struct dentry *obj, struct inode **delegated)
 {
@@ -214,7 +216,7 @@ static int rdmafsd_orphan_link(struct rdmafsd_export *exp, struct dentry *dir,
 	return err;
 }
 
-/* @gone: the directory went before it was locked. */
+/* @gone: whether the directory was removed before it was locked, so that the caller tries again. */
 static int rdmafsd_orphan_add_try(struct rdmafsd_export *exp, struct dentry *obj,
 				  struct inode **delegated, bool *gone)
 {
@@ -240,9 +242,10 @@ static int rdmafsd_orphan_add_try(struct rdmafsd_export *exp, struct dentry *obj
  * rdmafsd_orphan_add - give a file a name as an orphan
  * @exp:       the export, its mount held for writing
  * @obj:       the file; neither it nor its directory locked
- * @delegated: gets an inode whose leases have to be broken first
+ * @delegated: out: an inode whose leases have to be broken first
  *
- * Return: 0: it is on stable storage; or a negative errno.
+ * Context: process, may sleep.
+ * Return: 0: the name is on stable storage; or a negative errno.
  */
 int rdmafsd_orphan_add(struct rdmafsd_export *exp, struct dentry *obj, struct inode **delegated)
 {
@@ -282,11 +285,13 @@ static int rdmafsd_orphan_unlink(struct rdmafsd_export *exp, struct dentry *dir,
 }
 
 /**
- * rdmafsd_orphan_undo - take a file's name as an orphan away again
+ * rdmafsd_orphan_undo - remove a file's name as an orphan
  * @exp:   the export, its mount held for writing
  * @inode: the file
  *
- * Return: 0: it has none; -EAGAIN: later, see rdmafsd_deleg_end(); or another negative errno.
+ * Context: process, may sleep.
+ * Return: 0: the file has none; -EAGAIN: try again later, see rdmafsd_deleg_end(); or another
+ * negative errno.
  */
 int rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode)
 {
@@ -304,11 +309,12 @@ int rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode)
 }
 
 /**
- * rdmafsd_orphan_remove - the end of a file that had no name left
+ * rdmafsd_orphan_remove - remove a file that has only its name as an orphan
  * @exp:   the export; its mount not held for writing by the caller
- * @inode: the file; its last name goes
+ * @inode: the file
  *
- * Return: false: it is to be tried again later.
+ * Context: process, may sleep; no VFS lock held.
+ * Return: true: done, or it can't be; false: the caller has to try again later.
  */
 bool rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode)
 {
@@ -320,7 +326,7 @@ bool rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode)
 		return true;
 	err = rdmafsd_orphan_undo(exp, inode);
 	mnt_drop_write(exp->path.mnt);
-	/* A shortage passes, too: to look for the name takes memory, and to remove it may room. */
+	/* The lookup takes memory, and the removal may take room: a shortage passes. */
 	if (err == -ENOSPC || err == -EDQUOT)
 		pr_warn_ratelimited("%s: no room to remove a file that has lost its name (%d), trying again\n",
 				    exp->p.name, err);
@@ -331,7 +337,7 @@ bool rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode)
 	return true;
 }
 
-/* Names in the directory, when an export starts. */
+/* A name that was found in the directory when an export started. */
 struct rdmafsd_found {
 	struct list_head link;
 	char name[RDMAFSD_ORPHAN_LEN + 1];
@@ -393,7 +399,7 @@ static int rdmafsd_orphan_found(struct rdmafsd_export *exp, struct dentry *dir, 
 	if (IS_ERR(dentry))
 		return PTR_ERR(dentry) == -ENOENT ? 0 : PTR_ERR(dentry);
 	rdmafsd_orphan_name(exp, d_inode(dentry), name);
-	/* With another name it is no orphan: the server died before it removed that one. */
+	/* With another name besides, it is no orphan: the server died before it removed that. */
 	if (!d_is_reg(dentry) || strcmp(name, found))
 		pr_warn_ratelimited("%s: '%s/%s' is none of the server's\n", exp->p.name,
 				    RDMAFSD_ORPHANS, found);
@@ -404,10 +410,11 @@ static int rdmafsd_orphan_found(struct rdmafsd_export *exp, struct dentry *dir, 
 }
 
 /**
- * rdmafsd_orphans_start - take up what a life of the export before has left
+ * rdmafsd_orphans_start - take up the orphans that a former life of the export has left
  * @exp: the export, not live yet
  *
- * Return: 0, also if there is nothing or nothing can be done with it; or -ENOMEM.
+ * Context: process, may sleep.
+ * Return: 0, also if there is no directory or it can't be read; or -ENOMEM.
  */
 int rdmafsd_orphans_start(struct rdmafsd_export *exp)
 {
@@ -424,7 +431,7 @@ int rdmafsd_orphans_start(struct rdmafsd_export *exp)
 	saved = override_creds(rdmafsd_own_cred);
 	dir = rdmafsd_orphans(exp, false);
 	err = PTR_ERR_OR_ZERO(dir);
-	/* Where nothing can be changed it is only kept from clients. */
+	/* If nothing can be changed the directory is only hidden from clients. */
 	if (!err && !ro)
 		err = rdmafsd_orphans_list(exp, dir, &f);
 	list_for_each_entry_safe(found, next, &f.found, link) {
@@ -439,8 +446,10 @@ int rdmafsd_orphans_start(struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_orphans_exit - let go of the directory; it goes if nothing is in it
+ * rdmafsd_orphans_exit - let go of the directory of orphans, and remove it if it is empty
  * @exp: the export, with no request at work
+ *
+ * Context: process, may sleep.
  */
 void rdmafsd_orphans_exit(struct rdmafsd_export *exp)
 {
@@ -453,7 +462,7 @@ void rdmafsd_orphans_exit(struct rdmafsd_export *exp)
 	saved = override_creds(rdmafsd_own_cred);
 	if (!mnt_want_write(exp->path.mnt)) {
 		inode_lock_nested(root, I_MUTEX_PARENT);
-		/* Moved or removed by somebody on this machine: his affair. */
+		/* If a user of this machine has moved or removed the directory, leave it so. */
 		if (dir->d_parent == exp->path.dentry && !d_unhashed(dir))
 			vfs_rmdir(&nop_mnt_idmap, root, dir);
 		inode_unlock(root);
