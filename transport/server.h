@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The server's side: what server.c (connections), session.c, bind.c (one in the
- * other), request.c, serve.c (what requests do) and reply.c share.
+ * The server's side: what is shared by server.c (connections), session.c, bind.c (which binds
+ * connections to sessions), request.c, serve.c (what requests do) and reply.c.
  *
- * References: a session is held by the server's list, by its connections, those
- * that wait to be, and by each request.  It *closes* once: its connections are
- * lost, and when these and its requests are gone the service is told.
+ * References: a session is held by the server's list, by its connections and those that wait for
+ * a place, and by each request.  It *closes* once: its connections are lost, and when these and
+ * its requests are gone the service is told.
+ *
+ * Locks: server->lock, then a session's lock; internal.h has the order of all.  The budget's lock
+ * and rxp_threads.lock are leaves.
  */
 #ifndef RDMAFS_TRANSPORT_SERVER_H
 #define RDMAFS_TRANSPORT_SERVER_H
@@ -16,23 +19,23 @@
 #define RXP_DOMAIN_BITS		6
 
 /*
- * Requests of one slot, the one that has it apart, that are there for chains which are
- * not over.  Who sends the next CALL has the last reply, but the device may say so
- * later, and an acknowledgment may be lost.
+ * A slot may have so many requests at a time that are not freed.  A client that sends the next
+ * CALL has got the last reply; but the former request lives until its chain is completed, which
+ * may be later, and later still if an acknowledgment is lost.
  */
 #define RXP_SLOT_LAG_MAX	4
 
 /*
- * Milliseconds that a request was put off for want of pages before smaller ones of its session
- * give way (limits.c): six tries and more, as its client waits 80 between two at most (later.c),
- * so that most get theirs before.  And so long they give way at most: what they have takes a
- * disk's time, and then it has to come again.
+ * Milliseconds that a request has been put off for want of pages before smaller ones of its session
+ * give way (limits.c).  Its client waits 80 at most between two tries (later.c), so it has six and
+ * more, and most requests get their pages before.  The smaller ones give way for as long at most:
+ * in that time a disk serves those that have pages, and the request is tried again.
  */
 #define RXP_WANTED_MS		500
 
 /*
- * After so many it is not expected again.  Its client waits 80, but sends one after the other what
- * was put off, and another that is before it may wait for translations.
+ * Milliseconds after which it is not expected again.  Its client waits for 80, but sends the
+ * requests that were put off one after the other, and one before it may wait for translations.
  */
 #define RXP_WANTED_AGAIN_MS	1000
 
@@ -41,19 +44,20 @@
 
 /**
  * struct rxp_grant - a sink that the client may write to
- * @link:     in its session's list, from when its registration is posted; session lock
- * @session:  whose; held while it is invalidated
- * @conn:     whose queue pair registers it: it ends with that one, which is
- *	      followed while it is the session's
- * @pool:     of the others; a reference
- * @buf:      pages
- * @mr:	      their key
+ * @link:     in its session's list from when its registration is posted; session lock
+ * @session:  its session; a reference only while @inv_chain is posted
+ * @conn:     the connection whose queue pair registers it, and with which it ends; no reference,
+ *	      followed only while the connection is bound to the session
+ * @pool:     the pool of @buf and @mr; a reference
+ * @buf:      its pages; owned
+ * @mr:	      their key; owned
  * @charged:  bytes that its session is charged for it
- * @recalled: when it was found to be wanted back, or given back, in jiffies, or 0
- * @told_ns:  when its RECALL was posted, or 0
- * @returned: given back: listed until its key is invalid, and of no other use
- * @inv_chain: LOCAL_INV after a RETURN
- * @inv:      its work request
+ * @recalled: when it was recalled or returned, in jiffies, or 0; session lock
+ * @told_ns:  when its RECALL was posted, or 0; session lock
+ * @returned: the client has returned it: it is listed until its key is invalid, and must not be
+ *	      used; session lock
+ * @inv_chain: the LOCAL_INV after a RETURN
+ * @inv:      the work request of @inv_chain
  */
 struct rxp_grant {
 	struct list_head link;
@@ -70,85 +74,143 @@ struct rxp_grant {
 	struct ib_send_wr inv;
 };
 
+/**
+ * struct rxp_req - a request on the server, from its CALL until its chains are completed
+ * @r:	      the service's view of it
+ * @ref:      held by the slot and by each posted chain
+ * @session:  its session; a reference
+ * @link:     in its session's or part's list for the threads, rxp_threads.lock; or in a caller's
+ *	      list of requests that are gone
+ * @part:     its part (turns.c) while the threads own it, or NULL; rxp_threads.lock
+ * @state:    see enum rxp_req_state; session lock, changed by rxp_req_move()
+ * @slot:     its slot; constant
+ * @counted:  it counts in its slot's @alive
+ * @seq:      sequence number of its CALL; constant
+ * @flags:    RXP_F_* of its CALL; constant
+ * @bulk_len: bytes of large data, or of room for it, that the CALL announced; constant
+ * @arrived_ns: when the CALL came, or 0: not measured; constant
+ * @conn:     the connection whose receive buffer @rx it reads; a reference
+ * @rx:	      the receive, until the reply is built
+ * @bound:    serial number of the connection that its last CALL came on.  Not a pointer: the
+ *	      connection's memory may be another's by now; session lock, as the next five
+ * @keyed:    @rkey and @iova are known
+ * @cancelled: the client has sent a CANCEL: it takes its data, or the room for it, back
+ * @since:    when it got into its state, in jiffies
+ * @rkey:     the client's key for the data of a READ, or of the grant that a WRITE uses
+ * @iova:     the client's address for @rkey
+ * @head_len: bytes of the reply's head in the slot's buffer, without a grant
+ * @grant:    the grant that the reply brings, not listed yet; or NULL
+ * @out_len:  bytes that go by RDMA WRITE
+ * @pool:     the pool of @buf, @pages and @mr; a reference
+ * @buf:      pages for its data; owned
+ * @pages:    instead of @buf: the service's pages, sent from where they are
+ * @mr:	      the MR of its sink; owned, but while @lent is listed the policy may take it
+ * @lent:     in its pool's list while others may have @mr; pool lock
+ * @regained: @mr must not be lent any more; pool lock
+ * @claim:    its place in line for translations, while CLAIMING; the policy's
+ * @in_line:  it has a place, and no worker has taken it yet; session lock
+ * @claim_granted: it got translations
+ * @claim_work: takes it on once translations were granted or refused
+ * @free_work: frees it if that may sleep
+ * @charged:  bytes that its session is charged for its pages
+ * @beyond:   these are beyond the bounds: rxp_session_charge()
+ * @put_off:  there were too few pages: it is answered RETRY_LATER
+ * @reg:      REG_MR of its sink, or of the grant
+ * @inv:      LOCAL_INV of a sink; DROPPED of a READ
+ * @send:     SEND of the STCRW, then of the reply
+ * @sge:      of @send
+ * @drop_sge: of DROPPED
+ * @stcrw:    chain of the STCRW of a WRITE, or of DROPPED of a READ
+ * @inv_chain: chain of the LOCAL_INV
+ * @reply:    chain of the reply
+ * @in:	      the data in the CALL's message
+ * @out:      the room for data in the reply's message
+ * @in_message: the reply's data is in the slot's buffer
+ */
 struct rxp_req {
 	struct rdmafs_xprt_req r;
-	struct kref ref;		/* the slot, and each posted chain */
-	struct rdmafs_xprt_session *session;	/* a reference */
-	/* its session's, or its part's, for the threads; or of those that are gone */
+	struct kref ref;
+	struct rdmafs_xprt_session *session;
 	struct list_head link;
-	struct rxp_part *part;		/* while it is the threads'; or NULL */
-	enum rxp_req_state state;	/* session lock; rxp_req_move() */
+	struct rxp_part *part;
+	enum rxp_req_state state;
 	u16 slot;
-	bool counted;			/* in its slot's @alive */
+	bool counted;
 	u32 seq;
 	u32 flags;
 	u32 bulk_len;
 	u64 arrived_ns;
 
-	struct rxp_conn *conn;		/* whose receive buffer @rx it reads; a reference */
+	struct rxp_conn *conn;
 	struct rxp_rx *rx;
 
-	/* where the last CALL of it came from; session lock */
-	u64 bound;			/* its serial number: its memory may be another's by now */
-	bool keyed;			/* rkey and iova are known */
-	bool cancelled;			/* the client takes its data, or its room, back */
-	unsigned long since;		/* jiffies: it is in its state */
+	u64 bound;
+	bool keyed;
+	bool cancelled;
+	unsigned long since;
 	u32 rkey;
 	u64 iova;
 
-	u32 head_len;			/* of the reply in the slot's buffer, without a grant */
-	struct rxp_grant *grant;	/* one is behind it, not listed yet */
-	u32 out_len;			/* bytes that go by RDMA WRITE */
+	u32 head_len;
+	struct rxp_grant *grant;
+	u32 out_len;
 
-	struct rxp_pool *pool;		/* of @buf, @pages and @mr; a reference */
+	struct rxp_pool *pool;
 	struct rxp_buf *buf;
-	struct rxp_pages *pages;	/* instead of @buf: what is sent from where it is */
+	struct rxp_pages *pages;
 	struct rxp_mr *mr;
-	struct list_head lent;		/* in its pool's, while others may have @mr; pool lock */
-	bool regained;			/* @mr is not to be lent any more; pool lock */
-	struct rpol_waiter claim;	/* to @mr: CLAIMING */
-	bool in_line;			/* and no worker has it yet; session lock */
+	struct list_head lent;
+	bool regained;
+	struct rpol_waiter claim;
+	bool in_line;
 	bool claim_granted;
 	struct work_struct claim_work;
-	struct work_struct free_work;	/* when its MR has to be deregistered */
-	u32 charged;			/* bytes that its session is charged for them */
-	bool beyond;			/* those are beyond the bounds: rxp_session_charge() */
-	bool put_off;			/* there were too few: the client is to come back */
+	struct work_struct free_work;
+	u32 charged;
+	bool beyond;
+	bool put_off;
 	struct ib_reg_wr reg;
-	struct ib_send_wr inv;		/* LOCAL_INV of a sink; DROPPED of a READ */
+	struct ib_send_wr inv;
 	struct ib_send_wr send;
 	struct ib_sge sge[2];
 	struct ib_sge drop_sge;
-	struct rxp_chain stcrw;		/* STCRW of a WRITE; DROPPED of a READ */
+	struct rxp_chain stcrw;
 	struct rxp_chain inv_chain;
 	struct rxp_chain reply;
 	struct kvec in;
 	struct kvec out;
-	bool in_message;		/* the reply's data stands in the slot's buffer */
+	bool in_message;
 };
 
-/* struct rxp_sslot.state */
+/**
+ * enum rxp_sslot_state - what a slot can do with a replay of its last CALL
+ * @RXP_SLOT_FREE:	execute it, as no reply is kept; left for EXECUTING by a CALL
+ * @RXP_SLOT_EXECUTING: bind it to @req, which is at work; left when @req leaves the slot
+ * @RXP_SLOT_CACHED:	answer it from the slot's buffer; left for EXECUTING by the next CALL
+ */
 enum rxp_sslot_state {
-	RXP_SLOT_FREE,		/* nothing to answer a replay from: execute it */
-	RXP_SLOT_EXECUTING,	/* @req has it */
-	RXP_SLOT_CACHED,	/* the reply stands in the slot's buffer */
+	RXP_SLOT_FREE,
+	RXP_SLOT_EXECUTING,
+	RXP_SLOT_CACHED,
 };
 
+/* A session's slot; the session's lock guards all but @alive. */
 struct rxp_sslot {
 	u32 seq;		/* of the last CALL taken */
 	enum rxp_sslot_state state;
-	struct rxp_req *req;
-	u32 head_len;
+	struct rxp_req *req;	/* while EXECUTING; a reference */
+	u32 head_len;		/* of the reply in the slot's buffer */
 	u32 data_len;
 	atomic_t alive;		/* requests, this and former ones, that are not freed */
 };
 
 /**
- * enum rxp_session_state - where a session is
- * @RXP_SESSION_MAKING:	 a worker makes it; the first connection waits
- * @RXP_SESSION_OPEN:	 it takes connections, and with them requests
- * @RXP_SESSION_CLOSING: no more of either; those that are there end
- * @RXP_SESSION_ENDING:	 none is left: a worker closes it
+ * enum rxp_session_state - what a session can do
+ * @RXP_SESSION_MAKING:	 a worker makes it, and connection 0 waits; left when that has succeeded or
+ *			 failed, or when it is closed
+ * @RXP_SESSION_OPEN:	 it takes connections and requests; left when it is closed
+ * @RXP_SESSION_CLOSING: it takes neither; left when it is made and the last of both is gone
+ * @RXP_SESSION_ENDING:	 no connection and no request is left; a worker closes it
  */
 enum rxp_session_state {
 	RXP_SESSION_MAKING,
@@ -158,12 +220,12 @@ enum rxp_session_state {
 };
 
 /**
- * struct rxp_client - what the sessions of one client have of the threads
- * @ref:     the sessions'
- * @waiting: those that could have a thread, but for the others; rxp_threads.lock
- * @parts:   its requests by what they may wait for (turns.c); rxp_threads.lock
- * @nr_parts: how many of them; rxp_threads.lock
- * @serving: threads that have a request of any; rxp_threads.lock
+ * struct rxp_client - the share of the threads that the sessions of one client have
+ * @ref:     held by the sessions
+ * @waiting: sessions that could have a thread if the client's others had fewer; rxp_threads.lock
+ * @parts:   &struct rxp_part: its requests by what they may wait for (turns.c); rxp_threads.lock
+ * @nr_parts: number of @parts; rxp_threads.lock
+ * @serving: number of threads that have a request of the client; rxp_threads.lock
  */
 struct rxp_client {
 	struct kref ref;
@@ -175,11 +237,11 @@ struct rxp_client {
 
 /**
  * struct rxp_turns - a session's requests for the threads; rxp_threads.lock
- * @todo:    those that no thread has taken
- * @link:    among the sessions whose turn comes, or those that its client makes wait;
- *	     empty if it has none to do, or its share of the threads
- * @taken:   those that threads have, or that are parked
- * @client:  whose session it is; a reference
+ * @todo:    requests that no thread has taken
+ * @link:    in the list of sessions whose turn comes, or in its client's @waiting; empty if @todo
+ *	     is, or if the session has its share of the threads
+ * @taken:   number of requests that threads have, or that are parked
+ * @client:  the session's client; a reference
  */
 struct rxp_turns {
 	struct list_head todo;
@@ -188,10 +250,58 @@ struct rxp_turns {
 	struct rxp_client *client;
 };
 
+/**
+ * struct rdmafs_xprt_session - a session of a client
+ * @ref:      references: server.h's head
+ * @server:   its server, which is freed only after all sessions
+ * @link:     in server->sessions; server->lock
+ * @id:	      random, names it on the wire; constant
+ * @client:   what the client calls itself; constant
+ * @name:     the client's address and port, for people; constant
+ * @priv:     the service's pointer; set by the service
+ * @stats:    counters
+ * @proc:     its directory in /proc; its workers' own
+ * @turns:    its requests for the threads; rxp_threads.lock
+ * @lock:     guards what does not name another lock; within server->lock
+ * @quota_change: serialises a new quota and a new pool; taken before @lock
+ * @quota:    the administrator's quota, for any pool that the session gets; @lock
+ * @conns:    its connections by index; @lock.  Connection 0 comes first, when none of the former
+ *	      ones is left, and begins an incarnation.  The others are bound only while it is, and
+ *	      have its pool.  All are lost when one of them is
+ * @nr_conns: number of connections in this incarnation when all are bound; @lock
+ * @nr_bound: number of connections that are bound; @lock
+ * @incarnation: number of this incarnation, 1 is the first; @lock
+ * @next:     a connection 0 that waits for its place, or NULL; @lock
+ * @newest:   serial number of the last connection 0 that asked for it; server->lock
+ * @slots:    @nr_slots slots; set once it is made
+ * @nr_slots: number of slots, 0 until it is made; @lock
+ * @data_max: bytes of data of one RPC; constant
+ * @tx_ring:  the slots' buffers
+ * @taker:    its client's account; a reference
+ * @ring_charged: bytes of @tx_ring that @taker is charged for
+ * @requests: requests that have not left their slot; @lock
+ * @grants:   &struct rxp_grant, the youngest first; @lock
+ * @nr_grants: number of grants, and of those about to be listed; @lock
+ * @grant_bytes: bytes of @data_bytes that are of grants; budget's lock, as the next five
+ * @grant_recalled: bytes of @grant_bytes that are of grants to come back
+ * @beyond:   bytes of @data_bytes that are of its request beyond the bounds
+ * @wanted:   bytes of the largest request that was put off, or 0
+ * @wanted_since: when that was put off first, in jiffies
+ * @wanted_last: when that was put off last, in jiffies
+ * @data_bytes: bytes of pages of its requests and grants; changed under the budget's lock
+ * @last_seen: when a connection was bound or unbound last, in jiffies; @lock
+ * @progress: when its data made progress last, in jiffies; rxp_session_progress()
+ * @state:    see enum rxp_session_state; @lock
+ * @making:   @make has not run to its end yet; @lock
+ * @opened:   the service knows it; its workers' own
+ * @want_slots: what @nr_slots becomes; constant
+ * @make:     makes it
+ * @end:      closes it
+ */
 struct rdmafs_xprt_session {
 	struct kref ref;
 	struct rdmafs_xprt_server *server;
-	struct list_head link;		/* server->sessions */
+	struct list_head link;
 	u8 id[16];
 	u8 client[16];
 	char name[64];
@@ -202,46 +312,41 @@ struct rdmafs_xprt_session {
 	struct rxp_turns turns;
 
 	spinlock_t lock;
-	struct mutex quota_change;	/* outside lock: a new quota or a new pool */
-	struct rpol_quota quota;	/* the administrator's, for whatever pool it has */
-	/*
-	 * By index.  Connection 0 comes first, when none is left of those before,
-	 * and begins an incarnation; the others are bound only while it is, and
-	 * all go with any one.  They have its pool.
-	 */
+	struct mutex quota_change;
+	struct rpol_quota quota;
 	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
-	u32 nr_conns;			/* of this incarnation, when all are bound */
+	u32 nr_conns;
 	u32 nr_bound;
 	u32 incarnation;
-	struct rxp_conn *next;		/* connection 0 that waits for its place */
-	u64 newest;			/* serial of the last that asked; server->lock */
+	struct rxp_conn *next;
+	u64 newest;
 	struct rxp_sslot *slots;
 	u32 nr_slots;
 	u32 data_max;
 	struct rxp_ring tx_ring;
-	struct rxp_taker *taker;	/* its client's account; a reference */
-	u64 ring_charged;		/* to it */
-	u32 requests;			/* not yet replied or gone */
+	struct rxp_taker *taker;
+	u64 ring_charged;
+	u32 requests;
 	struct list_head grants;
 	u32 nr_grants;
-	u64 grant_bytes;		/* of @data_bytes; budget's lock, and the next five */
-	u64 grant_recalled;		/* of these, of grants that are to come back */
-	u64 beyond;			/* of @data_bytes, of its request beyond the bounds */
-	u64 wanted;			/* bytes of the largest that was put off, or 0 */
-	unsigned long wanted_since;	/* when it was first, in jiffies, and last */
+	u64 grant_bytes;
+	u64 grant_recalled;
+	u64 beyond;
+	u64 wanted;
+	unsigned long wanted_since;
 	unsigned long wanted_last;
-	atomic64_t data_bytes;		/* of pages of its requests and grants; budget's lock */
+	atomic64_t data_bytes;
 	unsigned long last_seen;
-	unsigned long progress;		/* of its data, the last time, in jiffies */
-	enum rxp_session_state state;	/* lock */
-	bool making;			/* its worker has not made it yet; lock */
-	bool opened;			/* the service knows it: its worker's own */
-	u32 want_slots;			/* @nr_slots once it is made */
+	unsigned long progress;
+	enum rxp_session_state state;
+	bool making;
+	bool opened;
+	u32 want_slots;
 	struct work_struct make;
 	struct work_struct end;
 };
 
-/* Does it take nothing new any more? */
+/* Does the session take no new connections and requests any more? */
 static inline bool rxp_session_closes(const struct rdmafs_xprt_session *s)
 {
 	lockdep_assert_held(&s->lock);
@@ -255,7 +360,7 @@ static inline struct rxp_conn *rxp_slot_conn(const struct rdmafs_xprt_session *s
 	return s->conns[slot % s->nr_conns];
 }
 
-/* Is the connection still there that the last CALL of a request came from? */
+/* Is the connection still bound that the last CALL of a request came on? */
 static inline bool rxp_req_connected(const struct rxp_req *req)
 {
 	const struct rxp_conn *conn = rxp_slot_conn(req->session, req->slot);
@@ -265,19 +370,19 @@ static inline bool rxp_req_connected(const struct rxp_req *req)
 
 /**
  * struct rxp_threads - the server's threads
- * @lock:    inner to all others; the next four, and the last four
+ * @lock:    a leaf; guards the next four fields, and the last four
  * @turns:   sessions with requests that a thread may take, the next one first
- * @idle:    threads asleep, the last to fall asleep first
- * @roused:  the one that has been woken and has not looked yet, or NULL
- * @running: threads that serve a request and do not block in it
- * @thread:  all of them
- * @nr:      how many
- * @share:   how many of them one session may have at a time
- * @client_share: and all sessions of one client
- * @serving: how many have a request
- * @domains: what requests wait for, or may (turns.c)
- * @nr_domains: how many
- * @parked:  clients' parts of them that have more requests than they may have threads
+ * @idle:    threads that sleep, the last to fall asleep first
+ * @roused:  the thread that has been woken and has not looked for a request yet, or NULL
+ * @running: number of threads that serve a request and do not block in it
+ * @thread:  all threads; constant while the server runs
+ * @nr:      number of threads; constant
+ * @share:   number of threads that one session may have at a time; constant
+ * @client_share: number that all sessions of one client may have together; constant
+ * @serving: number of threads that have a request
+ * @domains: &struct rxp_domain: what requests wait for, or may (turns.c)
+ * @nr_domains: number of @domains
+ * @parked:  clients' parts of domains that have more requests than they may have threads
  */
 struct rxp_threads {
 	spinlock_t lock;
@@ -295,49 +400,81 @@ struct rxp_threads {
 	struct list_head parked;
 };
 
+/**
+ * struct rdmafs_xprt_server - a port that is served
+ * @net:      its network namespace; a reference
+ * @port:     its number; constant
+ * @service:  what serves the requests; constant
+ * @ctx:      the service's; constant
+ * @boot:     random, not 0: tells clients whether the server is the one that they knew; constant
+ * @limits:   what clients are allowed; @lock
+ * @stats:    counters of connections without a session
+ * @id:	      identifiers that listen: IPv4, IPv6
+ * @lock:     guards the fields down to @stopping; outside the sessions' locks
+ * @sessions: sessions until they are closed
+ * @conns:    connections until they are ended, the oldest first
+ * @nr_conns: number of @conns
+ * @serial:   serial number of the last connection that was admitted
+ * @nr_unbound: number of @conns that are not bound to a session yet
+ * @refused_conns: connections that found no room
+ * @refused_sessions: sessions that found no room
+ * @unbound_dropped: connections that were closed because they were not bound in time, or to make
+ *	      room
+ * @silent_dropped: silent connections that were closed to make room for their client's next
+ * @held_dropped: connections that were closed because their client kept memory for too long
+ * @nr_sessions: number of sessions until they are freed
+ * @stopping: no new connections or sessions
+ * @empty:    woken when a connection or session goes
+ * @budget:   bytes of message buffers and data pages (limits.c); a reference
+ * @proc:     its directory in /proc, or NULL
+ * @lease:    looks for connections and sessions whose lease is over
+ * @unbound:  closes connections that are not bound in time
+ * @recall:   looks after grants and requests that are overdue
+ * @threads:  the threads that serve requests
+ */
 struct rdmafs_xprt_server {
 	struct net *net;
 	u16 port;
 	const struct rdmafs_xprt_service *service;
 	void *ctx;
 	u64 boot;
-	struct rdmafs_xprt_limits limits;	/* lock */
-	struct rxp_stats stats;		/* of connections without a session */
-	struct rdma_cm_id *id[2];	/* IPv4, IPv6 */
+	struct rdmafs_xprt_limits limits;
+	struct rxp_stats stats;
+	struct rdma_cm_id *id[2];
 
 	spinlock_t lock;
 	struct list_head sessions;
 	struct list_head conns;
 	u32 nr_conns;
-	u64 serial;			/* of the last connection that was asked for */
-	u32 nr_unbound;			/* of those, no session's yet */
+	u64 serial;
+	u32 nr_unbound;
 	u64 refused_conns;
 	u64 refused_sessions;
 	u64 unbound_dropped;
 	u64 silent_dropped;
 	u64 held_dropped;
-	u32 nr_sessions;		/* until freed */
+	u32 nr_sessions;
 	bool stopping;
-	wait_queue_head_t empty;	/* no connection, no session */
+	wait_queue_head_t empty;
 	struct rxp_budget *budget;
 	struct rxp_proc_dir *proc;
 	struct delayed_work lease;
-	struct delayed_work unbound;	/* drops those that don't become a session's */
+	struct delayed_work unbound;
 	struct delayed_work recall;
 
 	struct rxp_threads threads;
 };
 
 /*
- * Data has come or gone, or a client has been told where to: what stands behind that in a send
- * queue, of either side, had to wait for it.  Any context.
+ * Note that data of a session has come or gone, or that its client was told where to send it.
+ * Anything behind that in a send queue, of either side, had to wait for it.  Any context.
  */
 static inline void rxp_session_progress(struct rdmafs_xprt_session *s)
 {
 	WRITE_ONCE(s->progress, jiffies);
 }
 
-/* A step in a request's life, for whoever traces. */
+/* Trace a step in a request's life. */
 #define rxp_trace(step, of, len)						\
 do {										\
 	const struct rxp_req *r = (of);						\
@@ -346,13 +483,13 @@ do {										\
 } while (0)
 
 /**
- * struct rxp_way - where a reply can go just now
+ * struct rxp_way - the connection that a reply can go on now
  * @conn: the connection; a reference
  * @pool: its pool; a reference
- * @dma:  the slot's buffer, mapped for it
+ * @dma:  the slot's buffer, mapped for its device
  *
- * Filled in under the session's lock, since the connection gives these up when it is
- * unbound; the references keep them.
+ * Filled in under the session's lock, as the connection gives these up after it is unbound; the
+ * references keep them.
  */
 struct rxp_way {
 	struct rxp_conn *conn;
@@ -361,13 +498,13 @@ struct rxp_way {
 };
 
 /**
- * struct rxp_answer - a reply on its way out of the session's lock
- * @way:      where it goes
- * @send:     whether there is a way
- * @grant:    a grant goes with it
+ * struct rxp_answer - a reply between rxp_answer_take(), under the session's lock, and its post
+ * @way:      the connection that it goes on
+ * @send:     whether there is one
+ * @grant:    whether a grant goes with it
  * @keyed:    whether it invalidates @rkey
- * @rkey:     the client's key
- * @iova:     and address, for data that goes by RDMA WRITE
+ * @rkey:     the client's key for data that goes by RDMA WRITE
+ * @iova:     the client's address for that data
  * @data_len: bytes of data in the message
  */
 struct rxp_answer {
@@ -381,8 +518,8 @@ struct rxp_answer {
 };
 
 /*
- * The device is to see what was written to the slot's buffer.  Under the lock of the
- * session, which the connection is bound to: its mapping goes only after that.
+ * Make the device see what was written to the slot's buffer.  The session's lock is held and the
+ * connection is bound: the buffer is unmapped only after it is unbound.
  */
 static inline void rxp_way_sync(const struct rdmafs_xprt_session *s, const struct rxp_way *way,
 				u32 at, u32 len)
