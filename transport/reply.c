@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Replies: where their data is put while a request is served, and how they go.
+ * Replies: where their data is put while a request is served, and how they are sent.
  *
- * A request is answered by whoever serves it, or, if its reply is held for the
- * client's memory, by who brings that (serve.c).  Under the session's lock it leaves
- * its slot and learns which connection there is (rxp_answer_take()); then, without
- * the lock, it is posted there (rxp_answer_post()).  What it reads from, slot's
- * buffer apart, stays the request's until the device is done with the chain.
+ * The task that serves a request answers it.  If the reply is held for the client's memory, the
+ * completion handler that receives the STCRW sends it (serve.c).  Under the session's lock the
+ * request leaves its slot and the connection for the reply is chosen (rxp_answer_take()).  Then,
+ * without the lock, the reply is posted there (rxp_answer_post()).
+ *
+ * The reply is sent from the slot's buffer, which is the session's, and from pages, which the
+ * request owns until its chain is completed.
  */
 #include <linux/ktime.h>
 #include <linux/module.h>
@@ -25,15 +27,14 @@ static void rxp_reply_done(struct rxp_chain *chain, bool ok)
 }
 
 /**
- * rxp_way_get - where a reply can go just now
- * @s:	   the session; its lock is held
- * @bound: serial number of the connection that the last CALL came from
+ * rxp_way_get - get the connection that a reply can go on now
+ * @s:	   the session
+ * @bound: serial number of the connection that the last CALL came on
  * @slot:  the slot
- * @way:   to fill in
+ * @way:   out: the connection, to be put by rxp_way_put()
  *
- * Any context but hard interrupt.
- *
- * Return: whether there is a way; if so, rxp_way_put() gives up what keeps it.
+ * Context: any but hard interrupt; the session's lock held.
+ * Return: whether the connection is still bound.
  */
 bool rxp_way_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
 		 struct rxp_way *way)
@@ -51,10 +52,10 @@ bool rxp_way_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
 }
 
 /**
- * rxp_way_put - done with a way
+ * rxp_way_put - give up what rxp_way_get() got
  * @way: rxp_way_get() filled it in
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt.
  */
 void rxp_way_put(struct rxp_way *way)
 {
@@ -64,17 +65,19 @@ void rxp_way_put(struct rxp_way *way)
 
 /**
  * rxp_reply_post - post the reply that stands in the slot's buffer, which is synced
- * @req:      the request; its chain takes a reference
- * @way:      where it goes
+ * @req:      the request; the chain takes a reference
+ * @way:      the connection that it goes on
  * @head_len: bytes of the head
  * @data_len: bytes of data in the message
  * @wr:	      RDMA WRITEs that go before it
- * @nr_wr:    how many
+ * @nr_wr:    number of @wr
  * @inv_rkey: the client's key that it invalidates, or 0
- * @grant:    its registration, req->reg, goes before it: the key is valid before the
- *	      client learns of it; or NULL
+ * @grant:    a grant that it brings, or NULL; the registration, req->reg, goes before it, so that
+ *	      the key is valid before the client learns of it
  *
- * Process context.
+ * If the connection is dead nothing is posted: the client will repeat the CALL.
+ *
+ * Context: process.
  */
 void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 data_len,
 		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, struct rxp_grant *grant)
@@ -102,7 +105,7 @@ void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 
 
 	rxp_trace(replied, req, data_len + req->out_len);
 	kref_get(&req->ref);
-	/* Data waits for that of the replies that follow; a grant, which no READ gets, does not. */
+	/* A reply with data waits for those that follow; one with a grant (of a WRITE) does not. */
 	if (grant)
 		ret = rxp_grant_post(grant, &req->reply);
 	else if (req->reply.quiet || nr_wr)
@@ -117,11 +120,13 @@ void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 
 }
 
 /**
- * rxp_answer_take - a request leaves its slot
- * @req:      answered; its session's lock is held
+ * rxp_answer_take - take an answered request from its slot
+ * @req:      the request
  * @data_len: bytes of data in the message
- * @cache:    a replay is answered from the slot's buffer
- * @a:	      to fill in for rxp_answer_post(), which follows without the lock
+ * @cache:    whether a replay can be answered from the slot's buffer
+ * @a:	      out: for rxp_answer_post(), which follows without the lock
+ *
+ * Context: any but hard interrupt; the session's lock held.
  */
 void rxp_answer_take(struct rxp_req *req, u32 data_len, bool cache, struct rxp_answer *a)
 {
@@ -135,7 +140,7 @@ void rxp_answer_take(struct rxp_req *req, u32 data_len, bool cache, struct rxp_a
 	rxp_slot_leave(s, slot, cache ? RXP_SLOT_CACHED : RXP_SLOT_FREE);
 	a->send = rxp_way_get(s, req->bound, req->slot, &a->way);
 	a->grant = a->send && req->grant && a->way.conn == req->conn;
-	/* Made for a connection that is gone. */
+	/* The grant was made for a connection that is gone. */
 	if (req->grant && !a->grant)
 		rxp_frame_drop_grant(rxp_req_buf(req));
 	if (a->send)
@@ -163,7 +168,7 @@ static u32 rxp_req_build_writes(struct rxp_req *req, struct rxp_pool *pool,
  * @req: the request; the slot's reference to it goes
  * @a:	 rxp_answer_take() filled it in
  *
- * Process context.
+ * Context: process, without the session's lock.
  */
 void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
 {
@@ -171,7 +176,7 @@ void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
 	u32 nr_wr = 0;
 
 	if (a->send && req->out_len && a->way.pool->rdev != req->pool->rdev) {
-		/* The client came back over another device: let it ask again there. */
+		/* The client came back over another device: it has to send the CALL again there. */
 		rxp_conn_lost(a->way.conn);
 		rxp_way_put(&a->way);
 		a->send = false;
@@ -179,7 +184,7 @@ void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
 	if (a->send && req->out_len) {
 		nr_wr = rxp_req_build_writes(req, a->way.pool, &wr);
 		rxp_aim_writes(wr, nr_wr, a->iova, a->rkey);
-		/* A server that says what is not so. */
+		/* A test lets the reply claim data that was not written. */
 		if (rdmafs_test_fail("reply_unwritten", req->slot))
 			nr_wr = 0;
 	}
@@ -196,7 +201,7 @@ void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
 	rxp_req_put(req);
 }
 
-/* To its slot's buffer: neither data nor room is to be had any more. */
+/* Build the reply CANCELLED: the client has taken back its data, or the room for it. */
 static void rxp_req_write_cancelled(struct rxp_req *req)
 {
 	struct rxp_frame f = {
@@ -210,12 +215,14 @@ static void rxp_req_write_cancelled(struct rxp_req *req)
 }
 
 /**
- * rxp_answer_cancelled - a request leaves its slot, as its client has taken it back
- * @req: it is cancelled; its session's lock is held
- * @a:	 to fill in for rxp_answer_post(), which follows without the lock
+ * rxp_answer_cancelled - take a request from its slot that its client has cancelled
+ * @req: the request, @req->cancelled set
+ * @a:	 out: for rxp_answer_post(), which follows without the lock
  *
- * The lock has been held since the look at @req->cancelled.  Else the connection could be lost
- * meanwhile, and the CALL come again on the next one, whose client has taken back nothing.
+ * Otherwise, between the two, the connection could be lost, and the CALL be sent again on the next
+ * one, where it is not cancelled.
+ *
+ * Context: any but hard interrupt; the session's lock held since @req->cancelled was read.
  */
 void rxp_answer_cancelled(struct rxp_req *req, struct rxp_answer *a)
 {
@@ -224,14 +231,14 @@ void rxp_answer_cancelled(struct rxp_req *req, struct rxp_answer *a)
 }
 
 /**
- * rxp_req_finish - a request is served: reply, or hold the reply until it can go
+ * rxp_req_finish - reply to a request that is served, or hold the reply until it can be sent
  * @req:       the request; not to be touched any more
  * @status:    RXP_STATUS_*
  * @reply_len: bytes of the reply's body, which stands in the slot's buffer
  * @data_len:  bytes of data
- * @cache:     a replay is answered from the slot's buffer
+ * @cache:     whether a replay can be answered from the slot's buffer
  *
- * Process context.
+ * Context: process; takes the session's lock.
  */
 void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len, bool cache)
 {
@@ -259,7 +266,7 @@ void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len
 	if (req->grant)
 		rxp_frame_put_grant(rxp_req_buf(req), req->head_len, &tag);
 
-	/* Before the reply: it lets the client send into this receive again. */
+	/* Before the reply, which gives the client the credit for this receive again. */
 	rxp_rx_put(req->rx);
 	req->r.body = NULL;
 
@@ -271,7 +278,7 @@ void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len
 		if (req->cancelled) {
 			rxp_req_write_cancelled(req);
 		} else if (rxp_req_connected(req)) {
-			/* The STCRW posts it, or the connection's end finds it. */
+			/* The STCRW's arrival posts the reply, or the connection's end drops it. */
 			rxp_req_move(req, RXP_REQ_HOLD);
 			rxp_trace(crw_held, req, req->out_len);
 			spin_unlock_bh(&s->lock);
@@ -291,14 +298,14 @@ void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len
  * @data_len:  bytes put where rdmafs_xprt_req_room() said
  * @flags:     RDMAFS_REPLY_*
  *
- * Process context.
+ * Context: process.
  */
 void rdmafs_xprt_req_reply(struct rdmafs_xprt_req *r, u16 reply_len, u32 data_len,
 			   unsigned int flags)
 {
 	struct rxp_req *req = container_of(r, struct rxp_req, r);
 
-	/* What was put outside the message is not kept, so neither is the answer. */
+	/* Data outside the message is not kept, so the answer can't be either. */
 	bool cache = !(flags & RDMAFS_REPLY_NOCACHE) && (!data_len || req->in_message);
 
 	if (req->put_off) {
@@ -310,7 +317,7 @@ void rdmafs_xprt_req_reply(struct rdmafs_xprt_req *r, u16 reply_len, u32 data_le
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reply);
 
-/* The pool for data of a reply: that of the connection there is now, if any. */
+/* Get the pool for a reply's data: that of the connection there is now; false: there is none. */
 static bool rxp_req_take_pool(struct rxp_req *req)
 {
 	struct rdmafs_xprt_session *s = req->session;
@@ -327,18 +334,17 @@ static bool rxp_req_take_pool(struct rxp_req *req)
 }
 
 /**
- * rdmafs_xprt_req_reserve - see to it that there will be room for the reply's data
- * @r:	 the request, without any
- * @len: bytes that it may be at most, and that are needed to work it out
+ * rdmafs_xprt_req_reserve - reserve room for the reply's data before that is read
+ * @r:	 the request, without room yet
+ * @len: bytes of data at most
  *
- * So that nothing is worked out in vain.  What is too much goes back when the data has
- * room, or with the request.
+ * So the service does not read data in vain.  Bytes that are not needed are given back when the
+ * data gets its room, or with the request.
  *
- * Process context.
- *
- * Return: 0: rdmafs_xprt_req_room() for as much is not refused for what the session has;
- * -EMSGSIZE: more than the client has room for; -ENOMEM: the session has as many pages as
- * it may, and the client is told to ask again, whatever the answer is.
+ * Context: process.
+ * Return: 0: rdmafs_xprt_req_room() for @len bytes will not find that the session has too many
+ * pages; -EMSGSIZE: the client has less room; -ENOMEM: the session has as many pages as it may,
+ * and the request will be answered RETRY_LATER, whatever the service replies.
  */
 int rdmafs_xprt_req_reserve(struct rdmafs_xprt_req *r, u32 len)
 {
@@ -361,17 +367,18 @@ int rdmafs_xprt_req_reserve(struct rdmafs_xprt_req *r, u32 len)
 EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reserve);
 
 /**
- * rdmafs_xprt_req_room - where to put data that goes with the reply
+ * rdmafs_xprt_req_room - get room for the reply's data
  * @r:	  the request
  * @len:  bytes wanted, at most r->read_max
  * @dest: out: an ITER_DEST of @len bytes
  *
- * Process context; may sleep for memory if @len is more than
- * RDMAFS_XPRT_INLINE_MAX, and then once for a request.
+ * More than RDMAFS_XPRT_INLINE_MAX bytes can be had only once for a request.
  *
- * Return: 0; -EMSGSIZE: more than the client has room for; -ENOMEM, also if the session
- * has as many pages as it may: then the client is told to ask again, whatever the answer
- * is; -ENOTCONN: the client is gone, answer anything: if it comes back it asks again.
+ * Context: process; may sleep for memory if @len is more than RDMAFS_XPRT_INLINE_MAX.
+ * Return: 0; -EMSGSIZE: the client has less room; -ENOMEM: there is no memory, or the session has
+ * as many pages as it may: then the request will be answered RETRY_LATER, whatever the service
+ * replies; -ENOTCONN: the client is gone, the service may reply anything: if the client comes
+ * back it sends the CALL again.
  */
 int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *dest)
 {
@@ -380,7 +387,7 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 	if (len > r->read_max)
 		return -EMSGSIZE;
 	if (len <= RDMAFS_XPRT_INLINE_MAX) {
-		/* It was to be more. */
+		/* Pages may have been reserved that are not needed. */
 		if (!req->buf && !req->pages)
 			rxp_req_uncharge(req);
 		req->in_message = true;
@@ -391,7 +398,7 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 	}
 	if (!rxp_req_take_pool(req)) {
 		rdmafs_test_point("req_unconnected", req->slot);
-		/* It may be back, and have sent the CALL again, before that is answered. */
+		/* The client may send the CALL again on the next connection before the reply. */
 		req->put_off = true;
 		return -ENOTCONN;
 	}
@@ -411,8 +418,8 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 EXPORT_SYMBOL_GPL(rdmafs_xprt_req_room);
 
 /*
- * What cannot be freed while these are lent: folios, each of them whole, and once if its
- * pages follow each other.
+ * The bytes that can't be freed while these pages are lent: whole folios, each counted once if its
+ * pages are adjacent in @bv.
  */
 static u64 rxp_pages_held(const struct bio_vec *bv, u32 nr)
 {
@@ -430,19 +437,19 @@ static u64 rxp_pages_held(const struct bio_vec *bv, u32 nr)
 }
 
 /**
- * rdmafs_xprt_req_pages - send the reply's data from where it is
+ * rdmafs_xprt_req_pages - send the reply's data from the service's pages
  * @r:	the request
- * @bv: the data, without gaps; nobody else's to take back before transport
- *	drops the reference that comes with each entry
- * @nr: entries, at least 1
+ * @bv: the data, without gaps.  A reference comes with each entry, and no other party may take the
+ *	page back before transport drops it
+ * @nr: number of entries, at least 1
  * @len: bytes, more than RDMAFS_XPRT_INLINE_MAX and at most r->read_max
  *
- * Process context, may sleep for memory.  Instead of rdmafs_xprt_req_room(), which may find
- * room where this does not: a folio of which little is read counts as a whole, and there has
- * to be half of all room for what is read and written.
+ * To be used instead of rdmafs_xprt_req_room(), which may find room where this does not: a folio
+ * counts as a whole even if little of it is read, and half of all room is left to other requests.
  *
- * Return: 0, and the references are transport's; -EMSGSIZE, -ENOMEM,
- * -ENOTCONN, -EAGAIN (the client has not said where they go), and they are not.
+ * Context: process, may sleep for memory.
+ * Return: 0: transport owns the references; or the caller keeps them: -EMSGSIZE, -ENOMEM,
+ * -ENOTCONN, -EAGAIN (the client has not said where the data goes).
  */
 int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u32 nr, u32 len)
 {
@@ -454,15 +461,15 @@ int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u
 
 	if (len > r->read_max || len <= RDMAFS_XPRT_INLINE_MAX || req->pages || req->buf)
 		return -EMSGSIZE;
-	/* Who does not say where they go could keep them for ever. */
+	/* A client that does not name its memory could make us keep the pages for ever. */
 	if (!READ_ONCE(req->keyed))
 		return -EAGAIN;
 	if (!rxp_req_take_pool(req))
 		return -ENOTCONN;
 	held = rxp_pages_held(bv, nr);
 	/*
-	 * More than a copy would: what others want to write, or to read, needs that room.  Nor is
-	 * what a session may have beyond the bounds for that, not even for a moment.
+	 * If the folios take more than a copy would, other requests may need that room.  Then the
+	 * request must not go beyond the bounds, not even for a moment.
 	 */
 	more = held > rxp_buf_size(len);
 	if (held > U32_MAX ||
