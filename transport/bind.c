@@ -2,22 +2,21 @@
 /*
  * Connections and sessions on the server: what a HELLO does.
  *
- * A client's connection 0 is accepted before it is known whose it is; its HELLO
- * binds it to a session, old or new.  If the old session still has connections,
- * they are drained first: no request then waits for data that could come twice,
- * and no reply is on its way (design, section 6).
+ * A client's connection 0 is accepted before the server knows which session it belongs to.  Its
+ * HELLO binds it to a session, old or new.  If the old session still has connections, they are
+ * drained first: then no request waits for data that could come twice, and no reply is on its way
+ * (design, section 6).
  *
- * Nobody waits for that.  The connection becomes its session's *next*, and
- * whoever brings about what it needs, that is the last of the old ones when it has
- * left, or the worker that makes a new session, wakes its worker.  There is one
- * next: of a client that asks several times the newest wins, as its connections
- * were asked for one after the other.  One that asks late, when a newer is the
- * session's, or waits to be, is turned away and changes nothing.
+ * No worker sleeps for that.  The connection becomes its session's *next*.  Its worker is woken by
+ * the last of the old connections when that is unbound, or by the worker that makes a new session.
+ * There is only one next: if a client asks several times the newest connection wins, as the client
+ * asked for them one after the other.  A connection that asks late, when a newer one is bound to
+ * the session or waits for it, is refused and changes nothing.
  *
- * The other connections name the session that they join, which shows that they are
- * the same client's, when they ask to be accepted: their queue pairs are made in
- * its protection domain.  They also name the incarnation, so that one which comes
- * late, when connection 0 is another, is turned away.
+ * The other connections name the session that they join when they ask to be accepted, as their
+ * queue pairs are made in its protection domain.  The session's id shows that they come from the
+ * same client.  They also name the incarnation: one that comes late, after another connection 0,
+ * is refused.
  */
 #include <linux/slab.h>
 #include "transport/points.h"
@@ -26,8 +25,8 @@
 /* ----------------------------------------------------------------------- joining */
 
 /*
- * May a connection come in this place of the session?  Asked when it wants to be
- * accepted, and again when it is bound: much may have happened in between.
+ * May a connection take its place in the session?  Tested when it asks to be accepted, and again
+ * when it is bound, as the session may have changed in between.
  */
 static bool rxp_join_fits(const struct rdmafs_xprt_session *s, const struct rxp_wire_cm *cm)
 {
@@ -38,7 +37,7 @@ static bool rxp_join_fits(const struct rdmafs_xprt_session *s, const struct rxp_
 	       le32_to_cpu(cm->data_max) >= s->data_max;
 }
 
-/* The session that a connection joins; a reference, or NULL. */
+/* Find the session that a connection wants to join; a reference, or NULL. */
 static struct rdmafs_xprt_session *rxp_session_joined(struct rdmafs_xprt_server *server,
 						      const struct rxp_wire_cm *cm)
 {
@@ -57,13 +56,12 @@ static struct rdmafs_xprt_session *rxp_session_joined(struct rdmafs_xprt_server 
 }
 
 /**
- * rxp_join_pool - the pool of the session that a connection wants to join
+ * rxp_join_pool - get the pool of the session that a connection wants to join
  * @server: the server
  * @conn:   the connection, its request checked
  *
- * Process context.
- *
- * Return: a reference, or an ERR_PTR: it may not join.
+ * Context: process; takes the server's lock, and then the session's, not both at once.
+ * Return: a reference to the pool, or ERR_PTR(-ESTALE): the connection may not join.
  */
 struct rxp_pool *rxp_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
@@ -82,7 +80,7 @@ struct rxp_pool *rxp_join_pool(struct rdmafs_xprt_server *server, struct rxp_con
 	return pool ?: ERR_PTR(-ESTALE);
 }
 
-/* Under the session's lock: the place is free; a reference on the session goes with it. */
+/* Bind a connection to its place, which is free; it takes over a reference to the session. */
 static int rxp_conn_take_place(struct rxp_conn *conn, struct rdmafs_xprt_session *s)
 {
 	int ret;
@@ -100,7 +98,7 @@ static int rxp_conn_take_place(struct rxp_conn *conn, struct rdmafs_xprt_session
 	return 0;
 }
 
-/* A connection that joins its session has said HELLO.  Process context. */
+/* Bind a connection other than 0 that has said HELLO.  Process context. */
 static int rxp_conn_join(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
 	const struct rxp_wire_hello *hello = &conn->hello;
@@ -121,7 +119,7 @@ static int rxp_conn_join(struct rdmafs_xprt_server *server, struct rxp_conn *con
 	spin_unlock_bh(&s->lock);
 	if (!ret)
 		return 0;
-	/* The buffers are the session's, which may go before the connection does. */
+	/* Unmap the session's buffers now: the session may be freed before the connection. */
 	rxp_conn_unmap_tx(conn);
 out_put:
 	rxp_session_put(s);
@@ -130,7 +128,7 @@ out_put:
 
 /* ---------------------------------------------------------------- connection 0 */
 
-/* Can the session go on with this connection? */
+/* Is it the session that the HELLO names, and can it go on with this connection? */
 static bool rxp_session_matches(const struct rdmafs_xprt_session *s, const struct rxp_conn *conn)
 {
 	const struct rxp_wire_hello *hello = &conn->hello;
@@ -141,7 +139,7 @@ static bool rxp_session_matches(const struct rdmafs_xprt_session *s, const struc
 	       s->data_max <= conn->data_max;
 }
 
-/* It waits for its place there from now on, and is woken; a reference goes with it. */
+/* Let a connection wait for its place in the session; it takes a reference, and will be woken. */
 static void rxp_session_set_next(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
 	struct rxp_conn *old;
@@ -156,10 +154,10 @@ static void rxp_session_set_next(struct rdmafs_xprt_session *s, struct rxp_conn 
 }
 
 /*
- * Find the session that the HELLO names, and become its next; false if there is
- * none.  Another session of that client is over.  But what it still executes is sent
- * again in the next one, and must not be done once more after that: -EBUSY has the
- * client wait.
+ * Let a connection become the next of the session that its HELLO names; false if there is none.
+ * Any other session of the client is closed.  The client will send requests again in the next
+ * session that a closed one still executes, and these must not be executed twice: so while there
+ * is a closed one @ret is -EBUSY, and the client has to wait.
  */
 static bool rxp_session_found(struct rdmafs_xprt_server *server, struct rxp_conn *conn, int *ret)
 {
@@ -222,12 +220,12 @@ static int rxp_conn_ask(struct rdmafs_xprt_server *server, struct rxp_conn *conn
 		spin_lock_bh(&server->lock);
 	}
 	spin_unlock_bh(&server->lock);
-	/* Somebody else has been quicker. */
+	/* Not started: another connection was quicker, or there is no room for a session. */
 	rxp_session_free(s);
 	return ret;
 }
 
-/* Under the session's lock: 0: its turn; -EAGAIN: it is woken when it may be. */
+/* May a connection 0 take its place?  -EAGAIN: not yet, its worker will be woken. */
 static int rxp_conn_turn(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
 	lockdep_assert_held(&s->lock);
@@ -239,20 +237,21 @@ static int rxp_conn_turn(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 		return -EAGAIN;
 	if (!s->nr_bound)
 		return 0;
-	/* The last of them wakes us when it has been drained. */
+	/* The last of them wakes our worker when it is drained and unbound. */
 	rxp_session_lose(s);
 	return -EAGAIN;
 }
 
 /*
- * The administrator's quota, for the pool that the session has now.  While it had none
- * somebody else may have been promised its minimum: he is told so, and all but that stays.
+ * Apply the administrator's quota to the pool that the session has now.  While it had none another
+ * member may have been promised its minimum: then the administrator is warned, and the quota holds
+ * without the minimum.
  */
 static void rxp_session_take_quota(struct rdmafs_xprt_session *s, struct rxp_pool *pool)
 {
 	struct rpol_quota quota;
 
-	/* Who has just written one for the pool before has said so in s->quota. */
+	/* A quota that was just written for the former pool is in @s->quota under this mutex. */
 	mutex_lock(&s->quota_change);
 	quota = s->quota;
 	if (rpol_member_set_quota(pool->member, &quota)) {
@@ -268,8 +267,8 @@ static void rxp_session_take_quota(struct rdmafs_xprt_session *s, struct rxp_poo
 }
 
 /*
- * Connection 0 begins an incarnation of a session: all that is left of the one
- * before goes first, with what is on its way.  Process context.
+ * Let connection 0 begin an incarnation of a session, once all connections of the former one are
+ * drained.  Process context.
  */
 static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
@@ -283,17 +282,17 @@ static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	if (ret)
 		return ret;
 	spin_lock_bh(&s->lock);
-	/* Nobody but the next takes a place where there is none: only that may have changed. */
+	/* Only @next can take the place, so the place is still free; but @next may have changed. */
 	ret = rxp_conn_turn(s, conn);
 	if (!ret)
 		ret = rxp_conn_take_place(conn, s);
 	if (!ret) {
 		s->next = NULL;
-		conn->asks = NULL;	/* its reference is the place's */
-		/* 0 is no incarnation and 1 the first, also after all of them. */
+		conn->asks = NULL;	/* the place takes over its reference */
+		/* 0 means none and 1 the first, so the number wraps to 2. */
 		s->incarnation = s->incarnation + 1 ?: 2;
 		s->nr_conns = conn->count;
-		/* In the same step: who finds the place taken may lend of what the pool has. */
+		/* In the same step: once the place is taken, grants may be made from the pool. */
 		rxp_pool_bind(conn->pool, s);
 	}
 	spin_unlock_bh(&s->lock);
@@ -304,7 +303,7 @@ static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	return 0;
 }
 
-/* By the connection's worker, which is the one to take its session away. */
+/* Send a WELCOME.  The connection's worker calls this, so conn->session does not change. */
 static int rxp_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 status)
 {
 	struct rdmafs_xprt_session *s = conn->session;
@@ -324,10 +323,10 @@ static int rxp_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn,
 }
 
 /**
- * rxp_conn_unask - a connection does not wait for a place any more
- * @conn: the connection; nothing of a session was ever sent on it, or it is drained
+ * rxp_conn_unask - end a connection's wait for a place, if it waits
+ * @conn: the connection; nothing of the session was ever sent on it, or it is drained
  *
- * Process context, the connection's worker.
+ * Context: process, the connection's worker; takes the session's lock.
  */
 void rxp_conn_unask(struct rxp_conn *conn)
 {
@@ -340,21 +339,22 @@ void rxp_conn_unask(struct rxp_conn *conn)
 		s->next = NULL;
 	spin_unlock_bh(&s->lock);
 	conn->asks = NULL;
-	/* The buffers are the session's, which may go before the connection does. */
+	/* Unmap the session's buffers now: the session may be freed before the connection. */
 	rxp_conn_unmap_tx(conn);
 	rxp_session_put(s);
 }
 
 /**
- * rxp_conn_bind - a connection has said HELLO: bind it to its session, and answer
+ * rxp_conn_bind - bind a connection that has said HELLO to its session, and answer
  * @server: the server
  * @conn:   the connection
  *
- * Process context, the connection's worker.  Waits for nobody: it is called again
- * when there is something to go on with.
+ * This does not wait for other connections or workers.  If the session is not ready, it is called
+ * again when the connection's worker is woken.
  *
- * Return: 0, also if the client was told to come again or has to wait; else the
- * connection is of no use.
+ * Context: process, the connection's worker; may sleep for memory.
+ * Return: 0, also if the client was told to come again or has to wait; else a negative errno, and
+ * the caller closes the connection.
  */
 int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
@@ -381,7 +381,7 @@ int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 	rxp_conn_unask(conn);
 	if (ret != -EBUSY && ret != -EUSERS)
 		return ret;
-	/* In the former case it tries again. */
+	/* -EUSERS: the client has as many sessions as it may; -EBUSY: it tries again. */
 	status = ret == -EUSERS ? RXP_WELCOME_LIMIT : RXP_WELCOME_REFUSED;
 	ret = rxp_conn_move(conn, RXP_CONN_REFUSE);
 	return ret ?: rxp_welcome(server, conn, status);
