@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What follows what in a request's life on the server.
+ * The states of a request on the server, and which event leads from one to the next.
  *
- * Whoever is at work with a request, a thread, the policy in whose line it stands, or the
- * completion of its LOCAL_INV, is the only one to move it on; from the policy a CANCEL takes
- * it first.  Where nobody is (WAITING, HELD) it is for a message of the client to do so, on
- * the connection that it is bound to; and so it ends when that connection is unbound, before
- * another can be bound and its CALL sent again.  Where somebody is, the CALL may come again
- * meanwhile: the request is the new connection's then.
+ * In most states one party works with the request: a thread, the policy while the request waits
+ * for translations, or the completion of its LOCAL_INV.  Only that party moves the request on; a
+ * CANCEL first takes it back from the policy.  The CALL may come again meanwhile, on another
+ * connection: then the request is bound to that one.
+ *
+ * In WAITING and HELD no party works with it.  A message of the client moves it on, on the
+ * connection that the request is bound to.  So the request ends when that connection is unbound,
+ * before another can be bound and the CALL be sent again.
  */
 #include <linux/errno.h>
 #include "transport/reqstate.h"
 
-/* Not while it is in that state: the client broke the protocol, or we have. */
+/* The event can't happen in this state: the client, or this server, broke the protocol. */
 #define NO	(-EPROTO)
 
 static const int rxp_req_table[RXP_NR_REQ_STATES][RXP_NR_REQ_EVENTS] = {
@@ -159,13 +161,12 @@ static const int rxp_req_table[RXP_NR_REQ_STATES][RXP_NR_REQ_EVENTS] = {
 };
 
 /**
- * rxp_req_next - what an event makes of a request
- * @state: what it is
- * @event: what happens
+ * rxp_req_next - look up the state that an event leads to
+ * @state: the request's state
+ * @event: the event
  *
- * Any context.
- *
- * Return: its new state; -EPROTO: that can't happen in this state, which stays.
+ * Context: any.
+ * Return: the new state; -EPROTO: the event can't happen in @state, which stays.
  */
 int rxp_req_next(enum rxp_req_state state, enum rxp_req_event event)
 {
