@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A server's port: listening, accepting, and the end of both.  What binds a
- * connection to its session is in bind.c.
+ * A server's port: listening, accepting, and the end of both.  bind.c binds a connection to its
+ * session.
  *
- * Each connection has one work item, which accepts it, binds it to its session and
- * ends it, and so never does two of these at once.  The callback of the connection
- * manager only looks at the request: to make queues and to map their buffers takes
- * milliseconds, for which all other requests would wait.
+ * Each connection has one work item, which accepts it, binds it and ends it, and so never does two
+ * of these at once.  The callback of the connection manager only checks the request: making queues
+ * and mapping their buffers takes milliseconds, for which all other requests would wait.
  *
- * On iWARP a client may have the connection manager wait for its first message after it
- * was accepted (MPA's peer-to-peer mode, RFC 6581), and that lets nobody end the connection
- * before: who tries waits as long as the client likes.  So no worker tries.  A connection
- * that is *unheard* is lost when its time is over, as all are, and is ended when the
- * manager says that it is established.  Until then it counts for its client (limits.c).
+ * On iWARP the connection manager may wait for the client's first message after the accept (MPA's
+ * peer-to-peer mode, RFC 6581).  Until that comes, a task that ends the connection sleeps for as
+ * long as the client likes, so no worker tries.  Such a connection is *unheard*.  It is lost when
+ * its time is over, as any other, but is ended only when the manager reports that it is
+ * established or has failed.  Until then it counts for its client (limits.c).
+ *
+ * server->lock guards the lists of connections and sessions, and their counts.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -23,27 +24,27 @@
 #include "transport/server.h"
 #include "transport/source.h"
 
-/* How often leases are looked at. */
+/* How often leases are checked. */
 #define RXP_LEASE_TICK		(5 * HZ)
 
-/* And those that have not become a session's. */
+/* How often connections are checked that are not bound to a session yet. */
 #define RXP_UNBOUND_TICK	(HZ / 4)
 
 /**
- * rxp_server_conn_wake - there is something for a connection's worker to do
- * @conn: the connection
+ * rxp_server_conn_wake - queue a connection's worker
+ * @conn: the connection; the worker gets a reference
  *
- * Any context.  The worker has a reference.
+ * Context: any.
  */
 void rxp_server_conn_wake(struct rxp_conn *conn)
 {
 	rxp_conn_get(conn);
-	/* If it is queued already this can't be the last one. */
+	/* If the work is queued already it has a reference, so this is not the last. */
 	if (!queue_work(rxp_conn_wq, &conn->work))
 		rxp_conn_put(conn);
 }
 
-/* RECALLs that found no buffer are what a connection of the server waits for. */
+/* A connection has a buffer for a message again: send the RECALLs that found none. */
 static void rxp_server_conn_room(struct rxp_conn *conn)
 {
 	rxp_pool_reclaim(conn->pool);
@@ -58,11 +59,11 @@ static const struct rxp_conn_ops rxp_server_conn_ops = {
 /* ----------------------------------------------------------------- connections */
 
 /**
- * rxp_conn_settled - a connection is its session's now, or is nothing any more
+ * rxp_conn_settled - count a connection as unbound no more, as it is bound now or has ended
  * @server: the server
  * @conn:   the connection
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt; takes the server's lock.
  */
 void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
@@ -71,7 +72,7 @@ void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 	spin_unlock_bh(&server->lock);
 }
 
-/* The connection is lost: take it out of everything, drain it, free it. */
+/* End a connection that is lost: drain it, unbind it, and free what it has. */
 static void rxp_server_conn_end(struct rxp_conn *conn)
 {
 	struct rdmafs_xprt_server *server = conn->owner;
@@ -81,8 +82,8 @@ static void rxp_server_conn_end(struct rxp_conn *conn)
 	rxp_conn_kill(conn);
 	s = conn->session;
 	/*
-	 * Who stands in line for translations for this connection needs none any more.  But
-	 * for one that has not joined its session the pool is that of others.
+	 * Requests that wait for translations of this pool need none any more.  But the pool of a
+	 * connection that has not joined its session is in use by the session's others.
 	 */
 	if (conn->pool && (s || !conn->index))
 		rxp_pool_close(conn->pool);
@@ -90,7 +91,7 @@ static void rxp_server_conn_end(struct rxp_conn *conn)
 	if (s) {
 		rdmafs_test_point("conn_drained", conn->index);
 		rxp_session_unbind(s, conn);
-		/* No more are made for this connection, now that it is nobody's. */
+		/* No more grants are made for this connection, now that it is unbound. */
 		rxp_grants_drop(s, conn);
 		if (!conn->index)
 			rxp_pool_bind(conn->pool, NULL);
@@ -108,7 +109,7 @@ static void rxp_server_conn_end(struct rxp_conn *conn)
 	rxp_conn_put(conn);
 }
 
-/* The parameter may be written at any time, with anything. */
+/* The parameter may be written at any time, with any value. */
 static u32 rxp_conns_allowed(void)
 {
 	return clamp_t(u32, READ_ONCE(rxp_conns_max), 1, RDMAFS_XPRT_CONNS_MAX);
@@ -124,11 +125,11 @@ static int rxp_server_reject(struct rdma_cm_id *id, u16 reason, u32 limit)
 	};
 
 	rdma_reject(id, &rej, sizeof(rej), IB_CM_REJ_CONSUMER_DEFINED);
-	/* Nonzero has the CM destroy the identifier. */
+	/* A nonzero value makes the CM destroy the identifier. */
 	return -ECONNREFUSED;
 }
 
-/* A session's own, or that of the session which is joined; a reference, or an ERR_PTR. */
+/* Make a pool for connection 0, or get that of the session to be joined; a reference or ERR_PTR. */
 static struct rxp_pool *rxp_server_pool(struct rdmafs_xprt_server *server,
 					struct rxp_conn *conn, struct rxp_device *rdev)
 {
@@ -171,12 +172,12 @@ static int rxp_server_conn_accept(struct rdmafs_xprt_server *server, struct rxp_
 	if (!rdev)
 		return -ENODEV;
 	memcpy(cm.session, req->session, sizeof(cm.session));
-	/* Who joins a session asks for what it has. */
+	/* A connection that joins a session asks for as many slots as that has. */
 	slots = le16_to_cpu(req->slots);
 	if (!conn->index)
 		slots = min(slots, READ_ONCE(server->limits.slots));
 	cm.slots = cpu_to_le16(slots);
-	/* An unaligned sink is not needed: all entries hold data. */
+	/* The server's sinks are aligned, so that all entries of an MR hold data. */
 	conn->data_max = min3(le32_to_cpu(req->data_max), RDMAFS_XPRT_DATA_MAX,
 			      (u32)(rdev->max_entries * PAGE_SIZE));
 	cm.data_max = cpu_to_le32(conn->data_max);
@@ -190,15 +191,15 @@ static int rxp_server_conn_accept(struct rdmafs_xprt_server *server, struct rxp_
 		return ret;
 	cm.recv_size = cpu_to_le32(conn->recv_size);
 	rxp_send_limit(conn);
-	/* Before the client hears of it: its HELLO may be served before we are back here. */
+	/* Before the accept: the client's HELLO may be handled before that returns. */
 	ret = rxp_conn_move(conn, RXP_CONN_MADE);
 	if (ret)
 		return ret;
 	rxp_conn_tune(conn);
 	rdma_lock_handler(conn->id);
-	/* First: its event comes as soon as we let go of the lock. */
+	/* Set first: the event that clears it may come once the handler's lock is released. */
 	WRITE_ONCE(conn->unheard, rdma_protocol_iwarp(conn->id->device, conn->id->port_num));
-	/* Who has lost its place already is not to have another one as somebody unheard. */
+	/* A connection that is lost counts no more, and would again if it became unheard. */
 	ret = rxp_conn_is_lost(conn) ? -ENOTCONN : rdma_accept(conn->id, &param);
 	if (ret)
 		WRITE_ONCE(conn->unheard, false);
@@ -212,7 +213,7 @@ static void rxp_server_conn_make(struct rxp_conn *conn)
 	int ret = rxp_server_conn_accept(conn->owner, conn);
 
 	if (!ret || rxp_conn_is_lost(conn))
-		return;		/* in the latter case we come back to end it */
+		return;		/* if it is lost the worker runs again to end it */
 	pr_warn_ratelimited("rdmafs: can't accept %pISpc: %d\n", &conn->id->route.addr.dst_addr,
 			    ret);
 	rxp_server_reject(conn->id, ret == -ESTALE ? RXP_REJECT_JOIN : RXP_REJECT_RESOURCES,
@@ -224,7 +225,7 @@ static void rxp_server_conn_work(struct work_struct *work)
 {
 	struct rxp_conn *conn = container_of(work, struct rxp_conn, work);
 
-	/* Who is greeted has its HELLO here: pairs with smp_wmb() in rxp_control(). */
+	/* In state HELLO conn->hello is there: pairs with smp_wmb() in rxp_control(). */
 	switch (smp_load_acquire(&conn->state)) {
 	case RXP_CONN_NEW:
 		rxp_server_conn_make(conn);
@@ -234,7 +235,7 @@ static void rxp_server_conn_work(struct work_struct *work)
 			rxp_conn_lost(conn);
 		break;
 	case RXP_CONN_LOST:
-		/* Else the event that says so wakes us once more. */
+		/* If it is unheard, the event that ends that wakes the worker again. */
 		if (!READ_ONCE(conn->unheard))
 			rxp_server_conn_end(conn);
 		break;
@@ -244,13 +245,13 @@ static void rxp_server_conn_work(struct work_struct *work)
 	rxp_conn_put(conn);
 }
 
-/* The connection manager waits for its client no more. */
+/* The connection manager no longer waits for the client: the connection can be ended. */
 static void rxp_server_conn_heard(struct rxp_conn *conn)
 {
 	if (!conn->unheard)
 		return;
 	WRITE_ONCE(conn->unheard, false);
-	/* Who loses it from now on has the worker find it heard. */
+	/* If it is lost from now on, the worker sees that it is not unheard. */
 	smp_mb();
 	if (rxp_conn_is_lost(conn))
 		rxp_server_conn_wake(conn);
@@ -271,7 +272,7 @@ static int rxp_server_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev
 		rxp_server_conn_heard(conn);
 		rxp_conn_lost(conn);
 		return 0;
-	/* It comes for none that is unheard: that still has its device (device.c). */
+	/* This does not come while a connection is unheard: it keeps its device (device.c). */
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
@@ -282,17 +283,17 @@ static int rxp_server_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev
 	}
 }
 
-/* Whom a request for a connection counts for. */
+/* Find the client that a request for a connection counts for. */
 static void rxp_id_source(const struct rdma_cm_id *id, struct rdmafs_xprt_source *source)
 {
 	const struct rdma_route *route = &id->route;
 
-	/* A path there is wherever the connection manager of InfiniBand made the request. */
+	/* There is a path if InfiniBand's connection manager handled the request (not on iWARP). */
 	rxp_source(&route->addr.dst_addr, route->path_rec ? route->path_rec->dgid.raw : NULL,
 		   rdma_protocol_roce(id->device, id->port_num), source);
 }
 
-/* Our queue pair sends again what its client does not take; but not as often as that likes. */
+/* The server's queue pair retries as often as the client asks; more than usual is refused. */
 static bool rxp_retries_allowed(const struct rdma_conn_param *param)
 {
 	u32 most = rdmafs_test_knob(retries) ?: RXP_RETRY_COUNT;
@@ -321,7 +322,7 @@ static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct 
 		return rxp_server_reject(id, ret == -EPROTONOSUPPORT ? RXP_REJECT_VERSION :
 							   RXP_REJECT_PARAMS, 0);
 	}
-	/* Those of a session that has them already are let in. */
+	/* Only connection 0 is refused: the others belong to a session that was let in. */
 	if (!req.index && req.count > rxp_conns_allowed())
 		return rxp_server_reject(id, RXP_REJECT_COUNT, rxp_conns_allowed());
 	conn = rxp_conn_alloc(&rxp_server_conn_ops, server, &server->stats, req.index, req.count);
@@ -365,10 +366,10 @@ static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct 
 	return 0;
 }
 
-/* Of an identifier that listens. */
+/* An event of an identifier that listens. */
 static int rxp_server_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
-	/* Whatever befalls a device, this one stays for devices to come. */
+	/* It stays when a device goes, for devices to come. */
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
 	return rxp_server_connect_request(id->context, id, event);
@@ -399,7 +400,7 @@ static void rxp_lease_work(struct work_struct *work)
 	queue_delayed_work(rxp_wq, &server->lease, RXP_LEASE_TICK);
 }
 
-/* Who has connected and does not go on makes room for others. */
+/* Close connections that have not been bound to a session in time. */
 static void rxp_unbound_work(struct work_struct *work)
 {
 	struct rdmafs_xprt_server *server =
@@ -472,11 +473,12 @@ static bool rxp_server_empty(struct rdmafs_xprt_server *server)
 }
 
 /**
- * rdmafs_xprt_unlisten - stop serving
- * @server: the server
+ * rdmafs_xprt_unlisten - stop serving a port
+ * @server: the server, freed by this
  *
- * Process context.  Waits until every request in hand is over and every
- * session is closed.  Clients will try to come back.
+ * It waits until each request is over and each session is closed.  Clients will try to come back.
+ *
+ * Context: process, may sleep.
  */
 void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server)
 {
@@ -502,7 +504,7 @@ void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server)
 		list_for_each_entry(s, &server->sessions, link)
 			rxp_session_close(s);
 		spin_unlock_bh(&server->lock);
-		/* Again and again: a HELLO may be making a session just now. */
+		/* Repeated, as a HELLO may be making a session just now. */
 	} while (!wait_event_timeout(server->empty, rxp_server_empty(server), HZ / 10));
 
 	rxp_threads_stop(&server->threads);
@@ -519,12 +521,11 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_unlisten);
  * @net:     network namespace
  * @port:    port, on all addresses, IPv4 and IPv6
  * @service: what serves the requests
- * @ctx:     for it
+ * @ctx:     passed to the service
  * @limits:  what clients are allowed; NULL: the defaults
  *
- * Process context.
- *
- * Return: the server, or an ERR_PTR: -EADDRINUSE, -ENOMEM, or what the CM said.
+ * Context: process, may sleep.
+ * Return: the server, or an ERR_PTR: -EADDRINUSE, -ENOMEM, or another error of the CM.
  */
 struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 					      const struct rdmafs_xprt_service *service,
@@ -583,7 +584,7 @@ struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 			ret = 0;
 	}
 	if (!ret) {
-		/* Without it, it is only not to be seen. */
+		/* On failure the server is only not visible in /proc. */
 		server->proc = rxp_proc_add_port(port, server);
 		return server;
 	}
