@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sessions on the server: made and closed.  How connections get into them is in
- * bind.c.
+ * Sessions on the server: how they are made and closed.  bind.c binds connections to them.
  *
- * A session is made by a work on the queue of connections, and closed by one on a
- * queue for these alone, which is queued when the last connection and the last request
- * are gone, after a BYE, the lease, or the end of the server asked for it.  To close it
- * may take as long as the file systems below do; however many do that at a time, new
- * ones are made.
+ * A session is made by a work on the queue of connections.  A BYE, the end of the lease, or the
+ * end of the server begins to close it.  When its last connection and its last request are gone,
+ * it is closed by a work on a queue of its own kind.  That may take as long as the file systems
+ * below do, and however many sessions are being closed, new ones can be made.
+ *
+ * Its lock guards its state, its connections and its slots (server.h).
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -19,8 +19,10 @@
 static atomic_t rxp_session_count = ATOMIC_INIT(0);
 
 /**
- * rxp_session_get - take a reference
+ * rxp_session_get - take a reference to a session
  * @session: the session
+ *
+ * Context: any.
  */
 void rxp_session_get(struct rdmafs_xprt_session *session)
 {
@@ -49,8 +51,10 @@ static void rxp_session_release(struct kref *ref)
 }
 
 /**
- * rxp_session_put - drop a reference
+ * rxp_session_put - drop a reference to a session
  * @session: the session
+ *
+ * Context: any but hard interrupt; process, no lock held, if it may be the last reference.
  */
 void rxp_session_put(struct rdmafs_xprt_session *session)
 {
@@ -58,10 +62,12 @@ void rxp_session_put(struct rdmafs_xprt_session *session)
 }
 
 /**
- * rxp_session_settle - see whether a session that closes can be closed
- * @session: the session; its lock is held
+ * rxp_session_settle - queue the end of a session that is closing, if nothing is left of it
+ * @session: the session
  *
- * After a request or a connection has left it.  Any context but hard interrupt.
+ * To be called after a request or a connection has left it.
+ *
+ * Context: any but hard interrupt; the session's lock held.
  */
 void rxp_session_settle(struct rdmafs_xprt_session *session)
 {
@@ -74,8 +80,10 @@ void rxp_session_settle(struct rdmafs_xprt_session *session)
 }
 
 /**
- * rxp_session_lose - all connections of a session are of no more use
- * @session: the session, its lock held
+ * rxp_session_lose - close all connections of a session
+ * @session: the session
+ *
+ * Context: any but hard interrupt; the session's lock held.
  */
 void rxp_session_lose(struct rdmafs_xprt_session *session)
 {
@@ -88,10 +96,10 @@ void rxp_session_lose(struct rdmafs_xprt_session *session)
 }
 
 /**
- * rxp_session_close_locked - begin to end a session
- * @session: the session, its lock held
+ * rxp_session_close_locked - begin to close a session; a worker does the rest
+ * @session: the session
  *
- * Any context but hard interrupt; a worker does it.
+ * Context: any but hard interrupt; the session's lock held.
  */
 void rxp_session_close_locked(struct rdmafs_xprt_session *session)
 {
@@ -100,15 +108,17 @@ void rxp_session_close_locked(struct rdmafs_xprt_session *session)
 		return;
 	session->state = RXP_SESSION_CLOSING;
 	rxp_session_lose(session);
-	/* It waits for a place, and is told that there will be none. */
+	/* The worker of the connection that waits for a place will see that there is none. */
 	if (session->next)
 		rxp_server_conn_wake(session->next);
 	rxp_session_settle(session);
 }
 
 /**
- * rxp_session_close - the same without the lock
+ * rxp_session_close - begin to close a session; a worker does the rest
  * @session: the session
+ *
+ * Context: any but hard interrupt; takes the session's lock.
  */
 void rxp_session_close(struct rdmafs_xprt_session *session)
 {
@@ -201,10 +211,10 @@ static void rxp_session_add_proc(struct rdmafs_xprt_session *s)
 	s->proc.show_window = rxp_session_show_window;
 	s->proc.abort = rxp_session_proc_abort;
 	snprintf(dir, sizeof(dir), "client-%u", atomic_inc_return(&rxp_session_count));
-	rxp_proc_add(&s->proc, dir);	/* without it the session is only not to be seen */
+	rxp_proc_add(&s->proc, dir);	/* on failure the session is only not visible */
 }
 
-/* What takes memory, and the service's part. */
+/* Make a session: allocate its memory, and let the service open it. */
 static int rxp_session_make(struct rdmafs_xprt_session *s)
 {
 	struct rdmafs_xprt_server *server = s->server;
@@ -258,21 +268,21 @@ static void rxp_session_make_work(struct work_struct *work)
 		s->state = ret ? RXP_SESSION_CLOSING : RXP_SESSION_OPEN;
 	if (s->next)
 		rxp_server_conn_wake(s->next);
-	/* It may be over already. */
+	/* It may have been closed meanwhile. */
 	rxp_session_settle(s);
 	spin_unlock_bh(&s->lock);
 	rxp_session_put(s);	/* the work's */
 }
 
 /**
- * rxp_session_alloc - a session for a connection that brings none
+ * rxp_session_alloc - allocate a session for a connection 0 that brings none
  * @server: the server
- * @conn:   connection 0, its HELLO there
+ * @conn:   connection 0, its HELLO received
  *
- * Process context.  Nobody knows of it yet: rxp_session_start() or
- * rxp_session_free() is next.
+ * The session is in no list yet: the caller calls rxp_session_start() or rxp_session_free() next.
  *
- * Return: the session with the list's reference, or NULL.
+ * Context: process, may sleep.
+ * Return: the session with the reference for the server's list, or NULL.
  */
 struct rdmafs_xprt_session *rxp_session_alloc(struct rdmafs_xprt_server *server,
 					      struct rxp_conn *conn)
@@ -315,8 +325,10 @@ struct rdmafs_xprt_session *rxp_session_alloc(struct rdmafs_xprt_server *server,
 }
 
 /**
- * rxp_session_free - free what rxp_session_alloc() made, and was not started
- * @session: the session, or NULL
+ * rxp_session_free - free a session that was not started
+ * @session: from rxp_session_alloc(), or NULL
+ *
+ * Context: process.
  */
 void rxp_session_free(struct rdmafs_xprt_session *session)
 {
@@ -329,8 +341,10 @@ void rxp_session_free(struct rdmafs_xprt_session *session)
 }
 
 /**
- * rxp_session_start - let a new session be known and made
- * @session: from rxp_session_alloc(); its server's lock is held
+ * rxp_session_start - list a new session and have a worker make it
+ * @session: from rxp_session_alloc()
+ *
+ * Context: any but hard interrupt; the server's lock held.
  */
 void rxp_session_start(struct rdmafs_xprt_session *session)
 {
@@ -351,9 +365,11 @@ void rxp_session_start(struct rdmafs_xprt_session *session)
 }
 
 /**
- * rdmafs_xprt_session_set_priv - leave a pointer with a session
+ * rdmafs_xprt_session_set_priv - set the service's pointer in a session
  * @session: the session
- * @priv:    the service's own
+ * @priv:    the pointer
+ *
+ * Context: any; called by the service's session_open() and session_close().
  */
 void rdmafs_xprt_session_set_priv(struct rdmafs_xprt_session *session, void *priv)
 {
@@ -362,9 +378,10 @@ void rdmafs_xprt_session_set_priv(struct rdmafs_xprt_session *session, void *pri
 EXPORT_SYMBOL_GPL(rdmafs_xprt_session_set_priv);
 
 /**
- * rdmafs_xprt_session_priv - the service's pointer
+ * rdmafs_xprt_session_priv - get the service's pointer from a session
  * @session: the session
  *
+ * Context: any.
  * Return: what rdmafs_xprt_session_set_priv() was given.
  */
 void *rdmafs_xprt_session_priv(struct rdmafs_xprt_session *session)
@@ -374,10 +391,11 @@ void *rdmafs_xprt_session_priv(struct rdmafs_xprt_session *session)
 EXPORT_SYMBOL_GPL(rdmafs_xprt_session_priv);
 
 /**
- * rdmafs_xprt_session_name - who the client is, for the log
+ * rdmafs_xprt_session_name - get the client's name for the log
  * @session: the session
  *
- * Return: its address and port.
+ * Context: any.
+ * Return: its address and port, valid as long as the session.
  */
 const char *rdmafs_xprt_session_name(struct rdmafs_xprt_session *session)
 {
@@ -386,10 +404,12 @@ const char *rdmafs_xprt_session_name(struct rdmafs_xprt_session *session)
 EXPORT_SYMBOL_GPL(rdmafs_xprt_session_name);
 
 /**
- * rdmafs_xprt_session_client - what the client calls itself
+ * rdmafs_xprt_session_client - get what the client calls itself
  * @session: the session
- * @client:  gets RDMAFS_XPRT_CLIENT_ID bytes: random, the same in all sessions of a mount,
- *	     and known to nobody else who does not read the wire
+ * @client:  out: RDMAFS_XPRT_CLIENT_ID bytes: random, the same in all sessions of a mount, and
+ *	     secret but to a party that reads the wire
+ *
+ * Context: any.
  */
 void rdmafs_xprt_session_client(const struct rdmafs_xprt_session *session, u8 *client)
 {
@@ -399,9 +419,11 @@ void rdmafs_xprt_session_client(const struct rdmafs_xprt_session *session, u8 *c
 EXPORT_SYMBOL_GPL(rdmafs_xprt_session_client);
 
 /**
- * rdmafs_xprt_session_source - what transport counts as one client
+ * rdmafs_xprt_session_source - get the address that transport counts as one client
  * @session: the session
- * @source:  gets where it comes from
+ * @source:  out: the address that the session comes from
+ *
+ * Context: any.
  */
 void rdmafs_xprt_session_source(const struct rdmafs_xprt_session *session,
 				struct rdmafs_xprt_source *source)
