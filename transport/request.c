@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A request as an object: made, moved from state to state, unbound, freed.  What
- * moves it is in serve.c, reply.c and revoke.c; what may follow what, in reqstate.c.
+ * A request as an object: how it is made, moved from state to state, unbound and freed.
+ *
+ * serve.c, reply.c and revoke.c decide when it moves; reqstate.c has its states.  A request is
+ * freed with its last reference: the slot has one, and each posted chain.  Its pages are charged
+ * to its session until then (limits.c).
  */
 #include <linux/ktime.h>
 #include <linux/slab.h>
@@ -12,15 +15,16 @@
 static struct kmem_cache *rxp_req_cache;
 
 /**
- * rxp_req_charge - a request is about to get pages for its data
- * @req:   the request, without any; it may be charged for more or less already
- * @bytes: how many it will hold
- * @within: not beyond the bounds, which are for what can't do with less
+ * rxp_req_charge - charge a request's session for pages that the request is about to get
+ * @req:   the request, without pages; it may be charged for more or less already
+ * @bytes: bytes of all pages that it will hold
+ * @within: it may not go beyond the bounds, as it can do with less
  *
- * They are a READ's until the device has sent them, and a sink's for as long as that is there.
+ * A READ holds its pages until the device has sent them, and a sink for as long as it exists.
  *
- * Return: whether its session, and its client, may have so many; if so until
- * rxp_req_uncharge().
+ * Context: any but hard interrupt; takes the budget's lock.
+ * Return: true: they are charged until rxp_req_uncharge(); false: its session, or its client, may
+ * not have so many.
  */
 bool rxp_req_charge(struct rxp_req *req, u32 bytes, bool within)
 {
@@ -39,13 +43,12 @@ bool rxp_req_charge(struct rxp_req *req, u32 bytes, bool within)
 }
 
 /**
- * rxp_req_trim - a request's session is about to have more pages
- * @req: the request, charged for them, its pool there
+ * rxp_req_trim - free idle pages before a request gets new ones
+ * @req: the request, charged for them, @req->pool set
  *
- * What is idle goes before there is more than the session may have, in use and idle, or its
- * client.
+ * So the pages in use and idle together are no more than the session, and its client, may have.
  *
- * Process context.
+ * Context: process.
  */
 void rxp_req_trim(struct rxp_req *req)
 {
@@ -53,17 +56,16 @@ void rxp_req_trim(struct rxp_req *req)
 }
 
 /**
- * rxp_req_buf_get - pages for a request's data
- * @req: the request, charged for them, its pool there
+ * rxp_req_buf_get - get pages for a request's data
+ * @req: the request, charged for them, @req->pool set
  * @len: bytes
  *
- * Process context, may sleep for memory.
- *
+ * Context: process, may sleep for memory.
  * Return: whether there are any, in @req->buf.
  */
 bool rxp_req_buf_get(struct rxp_req *req, u32 len)
 {
-	/* One that is idle stays one: the session has no more than before. */
+	/* With an idle buffer the session has no more pages than before: nothing to trim. */
 	req->buf = rxp_buf_get_idle(req->pool, len);
 	if (!req->buf) {
 		rxp_req_trim(req);
@@ -73,8 +75,10 @@ bool rxp_req_buf_get(struct rxp_req *req, u32 len)
 }
 
 /**
- * rxp_req_uncharge - a request has no pages any more
- * @req: the request
+ * rxp_req_uncharge - give back what a request's session is charged for it
+ * @req: the request, without pages
+ *
+ * Context: any but hard interrupt; takes the budget's lock.
  */
 void rxp_req_uncharge(struct rxp_req *req)
 {
@@ -106,9 +110,9 @@ static void rxp_req_free_work(struct work_struct *work)
 }
 
 /*
- * The last reference may be that of a reply which goes out because its thread is about to
- * sleep (rxp_unplug()), and nothing that is done there may sleep.  To deregister an MR does,
- * and to free a connection's memory may: a worker does it, and pages stay until then.
+ * The last reference may be dropped by a reply that is posted because its thread is about to sleep
+ * (rxp_unplug()), where nothing may sleep.  Deregistering an MR sleeps, and freeing a connection's
+ * memory may: then a worker does it, and keeps the pages until then.
  */
 static void rxp_req_release(struct kref *ref)
 {
@@ -129,10 +133,10 @@ static void rxp_req_release(struct kref *ref)
 }
 
 /**
- * rxp_req_put - drop a reference
+ * rxp_req_put - drop a reference to a request
  * @req: the request
  *
- * Any context but hard interrupt; does not sleep.
+ * Context: any but hard interrupt; does not sleep.
  */
 void rxp_req_put(struct rxp_req *req)
 {
@@ -140,10 +144,11 @@ void rxp_req_put(struct rxp_req *req)
 }
 
 /**
- * rxp_req_buf - the buffer of a request's slot
+ * rxp_req_buf - get the buffer of a request's slot
  * @req: the request
  *
- * Return: RXP_SLOT_BUF bytes, in the session's ring.
+ * Context: any.
+ * Return: RXP_SLOT_BUF bytes in the session's ring.
  */
 void *rxp_req_buf(struct rxp_req *req)
 {
@@ -151,10 +156,12 @@ void *rxp_req_buf(struct rxp_req *req)
 }
 
 /**
- * rxp_slot_leave - a slot's request is over, one way or the other
- * @s:	   the session; its lock is held
+ * rxp_slot_leave - take a request that is over from its slot
+ * @s:	   the session
  * @slot:  the slot
- * @state: what it is now: free, or its answer cached
+ * @state: the slot's new state: RXP_SLOT_FREE or RXP_SLOT_CACHED
+ *
+ * Context: any but hard interrupt; the session's lock held.
  */
 void rxp_slot_leave(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
 		    enum rxp_sslot_state state)
@@ -167,13 +174,12 @@ void rxp_slot_leave(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
 }
 
 /**
- * rxp_req_new - a request for a CALL
- * @conn: where it came from
- * @rx:	  the receive that it stands in
- * @f:	  what it says
+ * rxp_req_new - make a request for a CALL
+ * @conn: the connection that the CALL came on
+ * @rx:	  the receive that it is in
+ * @f:	  the CALL
  *
- * Process context.
- *
+ * Context: process, may sleep for memory.
  * Return: the request, without its slot yet; NULL: no memory.
  */
 struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const struct rxp_frame *f)
@@ -193,7 +199,7 @@ struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const stru
 	req->keyed = (f->flags & RXP_F_READ) && (f->flags & RXP_F_RKEY);
 	req->rkey = f->rkey;
 	req->iova = f->iova;
-	/* Of use where mapping can overlap with it, and to learn what a message costs. */
+	/* The time tells a client whether to overlap mapping with it, and what a message costs. */
 	if (f->bulk_len > RDMAFS_XPRT_INLINE_MAX || !(f->seq % RXP_WIRE_SAMPLE))
 		req->arrived_ns = ktime_get_ns();
 	rxp_conn_get(conn);
@@ -217,11 +223,12 @@ struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const stru
 }
 
 /**
- * rxp_req_move - something happens to a request
- * @req:   the request; its session's lock is held
- * @event: what
+ * rxp_req_move - change a request's state by an event
+ * @req:   the request
+ * @event: the event
  *
- * Return: 0; -EPROTO: not in the state that it is in, which stays.
+ * Context: any but hard interrupt; the session's lock held.
+ * Return: 0; -EPROTO: the event can't happen in its state, which stays.
  */
 int rxp_req_move(struct rxp_req *req, enum rxp_req_event event)
 {
@@ -229,7 +236,7 @@ int rxp_req_move(struct rxp_req *req, enum rxp_req_event event)
 
 	lockdep_assert_held(&req->session->lock);
 	trace_rdmafs_req_state(req->session->id, req->slot, req->seq, req->state, event, next);
-	/* Of these only the client can be the cause. */
+	/* Only a replay can come out of place by the client's fault. */
 	WARN_ON_ONCE(next < 0 && event != RXP_REQ_REPLAY);
 	if (next < 0)
 		return next;
@@ -240,13 +247,14 @@ int rxp_req_move(struct rxp_req *req, enum rxp_req_event event)
 }
 
 /**
- * rxp_req_gone - it is as if a request's CALL had never come
- * @req:   the request; its session's lock is held.  The slot's reference is the
- *	   caller's to drop, without the lock
- * @event: what happens to it
+ * rxp_req_gone - take a request from its slot as if its CALL had never come
+ * @req:   the request; the caller has to drop the slot's reference, without the lock
+ * @event: the event that leads to RXP_REQ_GONE
  *
- * Its connection died before its data was there, or before that could go: the client
- * sends the CALL again.  The receive it stands in went with that connection.
+ * Its connection died before its data had come, or before its reply could be sent: the client
+ * sends the CALL again.  The receive that the CALL is in went with that connection.
+ *
+ * Context: any but hard interrupt; the session's lock held.
  */
 void rxp_req_gone(struct rxp_req *req, enum rxp_req_event event)
 {
@@ -258,13 +266,15 @@ void rxp_req_gone(struct rxp_req *req, enum rxp_req_event event)
 }
 
 /**
- * rxp_session_unbind - a connection is no more its session's, nor its requests'
+ * rxp_session_unbind - unbind a connection from its session and from the session's requests
  * @s:	  the session
- * @conn: its connection, drained
+ * @conn: the connection, drained
  *
- * Process context.  Both in one step: who finds the connection bound may leave a
- * request to its messages (WAITING, HELD), and it is seen here; who comes later finds it
- * gone.  And no CALL is sent again before that, since no other connection is bound.
+ * This is one step.  A task that found the connection bound may have left a request to the
+ * client's messages (WAITING, HELD): that request ends here.  A task that looks later finds no
+ * connection.  No CALL can be sent again before this, as no other connection can be bound.
+ *
+ * Context: process; takes the session's lock.
  */
 void rxp_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
@@ -287,7 +297,7 @@ void rxp_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	s->conns[conn->index] = NULL;
 	s->nr_bound--;
 	s->last_seen = jiffies;
-	/* The others go, too: so what waited for this one is sent again with all. */
+	/* The session's others are lost, too: the client sends its CALLs again on new ones. */
 	rxp_session_lose(s);
 	if (!s->nr_bound && s->next)
 		rxp_server_conn_wake(s->next);
@@ -298,8 +308,9 @@ void rxp_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 }
 
 /**
- * rxp_server_init - make the pools of the server
+ * rxp_server_init - make the server's cache of requests
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int rxp_server_init(void)
@@ -309,7 +320,9 @@ int rxp_server_init(void)
 }
 
 /**
- * rxp_server_exit - free the pools of the server
+ * rxp_server_exit - free the server's cache of requests
+ *
+ * Context: process, may sleep; no request is left.
  */
 void rxp_server_exit(void)
 {
