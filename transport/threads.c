@@ -2,24 +2,23 @@
 /*
  * The server's threads: where requests run that may block.
  *
- * The threads are ours, not a workqueue's, because a file server needs an
- * umask of its own (0: the client has applied its user's).
+ * A workqueue would not do, because a file server's threads need an umask of their own (0, as the
+ * client has applied its user's).
  *
- * Requests come in bursts, one completion handler's worth, and most of them do
- * not block.  So no more than one thread at a time is on its way out of sleep,
- * and the next one is roused when it is of use: on a machine of several CPUs
- * when the first has taken a request and there are more; on one CPU when the
- * first is about to sleep, which its plug tells.  (A second thread on the same
- * CPU only shares a burst with the first, and breaks it in two.)  The thread
- * that slept last is roused first: it is the one whose stack is still in the
- * cache.
+ * Requests come in bursts, those that one completion handler finds, and most of them do not block.
+ * So only one thread at a time is being woken, and the next one when it is of use: on several CPUs
+ * when the first has taken a request and there are more; on one CPU when the first is about to
+ * sleep, of which its plug informs us.  (A second thread on the same CPU would only split the burst
+ * in two.)  The thread that fell asleep last is woken first, as its stack is most likely still in
+ * the cache.
  *
- * Whose request is next, and who has had his share of the threads, is in turns.c.
+ * turns.c decides whose request is next, and which session has its share of the threads.
  *
- * The replies of a burst go out together, when the thread finds nothing more
- * to do, or blocks, or turns to a request that may take longer than moving
- * data does.  The data of large ones goes first then, and the client gets all
- * the messages in one burst (rxp_post_plugged()).
+ * The replies of a burst are posted together: when the thread finds no more requests, or blocks,
+ * or takes a request that may need longer than moving data does.  The data of large replies goes
+ * first then, and the client gets all the messages in one burst (rxp_post_plugged()).
+ *
+ * rxp_threads.lock guards all of this.
  */
 #include <linux/blkdev.h>
 #include <linux/fs_struct.h>
@@ -27,18 +26,18 @@
 #include <linux/slab.h>
 #include "transport/server.h"
 
-/* Replies held back at most for others to join them. */
+/* The most replies that are held back to be posted together. */
 #define RXP_BURST	16
 
 /**
- * struct rxp_thread - one of them
- * @link:    among the idle ones, empty if it is not
- * @threads: all of them
- * @task:    the thread
- * @session: whose request it serves; a reference
- * @part:    what that is of, or NULL (turns.c)
- * @running: counted among those that run
- * @flushing: the thread itself unplugs
+ * struct rxp_thread - a thread of a server
+ * @link:    in @threads->idle; empty if it is not idle; rxp_threads.lock
+ * @threads: the server's threads; constant
+ * @task:    its task; constant
+ * @session: the session whose request it serves, or NULL; a reference
+ * @part:    the request's part, or NULL (turns.c)
+ * @running: it counts in @threads->running; rxp_threads.lock
+ * @flushing: the thread unplugs itself, and is not about to sleep; its own
  */
 struct rxp_thread {
 	struct list_head link;
@@ -50,7 +49,7 @@ struct rxp_thread {
 	bool flushing;
 };
 
-/* Under the lock: the thread to be woken once the lock is dropped, or NULL. */
+/* Choose the thread that the caller has to wake once it has dropped the lock; or NULL. */
 static struct rxp_thread *rxp_threads_rouse(struct rxp_threads *ts)
 {
 	struct rxp_thread *t;
@@ -73,11 +72,11 @@ static void rxp_thread_runs(struct rxp_thread *t, bool running)
 }
 
 /**
- * rxp_threads_add - have a request served
+ * rxp_threads_add - queue a request to be served by a thread
  * @ts:	 the threads
- * @req: the request; theirs from now on
+ * @req: the request; a thread may have it, or have freed it, when this returns
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt; takes rxp_threads.lock.
  */
 void rxp_threads_add(struct rxp_threads *ts, struct rxp_req *req)
 {
@@ -95,7 +94,7 @@ void rxp_threads_add(struct rxp_threads *ts, struct rxp_req *req)
 		wake_up_process(t->task);
 }
 
-/* A thread does not run any more, or can't tell: another one may be of use. */
+/* A thread is about to block, or can't be informed when it does: another one may be of use. */
 static void rxp_thread_blocks(struct rxp_thread *t)
 {
 	struct rxp_threads *ts = t->threads;
@@ -114,19 +113,19 @@ static void rxp_thread_unplug(struct blk_plug_cb *cb, bool from_schedule)
 	struct rxp_thread *t = cb->data;
 
 	kfree(cb);
-	/* Somebody below may unplug for us, and sleep after that: as good as asleep. */
+	/* A file system may unplug for us, and sleep after that: count it as asleep. */
 	if (!t->flushing)
 		rxp_thread_blocks(t);
 }
 
-/* Be told when the thread is about to sleep. */
+/* Have rxp_thread_unplug() called when the thread is about to sleep. */
 static void rxp_thread_watch(struct rxp_thread *t)
 {
 	if (!blk_check_plugged(rxp_thread_unplug, t, sizeof(struct blk_plug_cb)))
 		rxp_thread_blocks(t);
 }
 
-/* The thread is through with its request.  The next one, or NULL. */
+/* End the thread's request and take the next one, or NULL. */
 static struct rxp_req *rxp_thread_next(struct rxp_thread *t)
 {
 	struct rdmafs_xprt_session *served = t->session;
@@ -187,9 +186,8 @@ static void rxp_thread_flush(struct rxp_thread *t, struct blk_plug *plug)
 }
 
 /*
- * Bytes that a request moves if it does hardly more than that, so that replies may
- * wait for it, else 0.  The reply to a large WRITE is not held back: nothing of its
- * data waits to be sent with others'.
+ * The bytes that a request moves if it does little else, so that other replies may wait for it;
+ * else 0.  A large WRITE gives 0: its reply has no data to be posted with that of others.
  */
 static u32 rxp_req_moves(const struct rxp_req *req)
 {
@@ -199,8 +197,8 @@ static u32 rxp_req_moves(const struct rxp_req *req)
 }
 
 /*
- * Serve what there is.  Replies with a little data go together, and so do large ones,
- * until that is worth a doorbell; a small one does not wait for the large that follow.
+ * Serve requests until there are none.  Small replies are posted together, and so are large ones
+ * until they are worth a doorbell.  Small ones do not wait for the large ones that follow.
  */
 static void rxp_thread_burst(struct rxp_thread *t)
 {
@@ -234,7 +232,7 @@ static int rxp_thread(void *data)
 	int ret = unshare_fs_struct();
 
 	if (ret) {
-		/* Nothing can be served with another's umask: be none of them. */
+		/* With a shared umask the thread must not serve: it only waits to be stopped. */
 		pr_err("rdmafs: server thread: %d\n", ret);
 		for (;;) {
 			set_current_state(TASK_IDLE);
@@ -255,10 +253,11 @@ static int rxp_thread(void *data)
 
 /**
  * rxp_threads_start - start a server's threads
- * @ts: to fill in
- * @nr: how many, RDMAFS_XPRT_THREADS_MIN.._MAX
+ * @ts: out: the threads
+ * @nr: number of threads, RDMAFS_XPRT_THREADS_MIN..RDMAFS_XPRT_THREADS_MAX
  *
- * Return: 0 or a negative errno; rxp_threads_stop() undoes either.
+ * Context: process, may sleep.
+ * Return: 0, -ENOMEM, or an error of kthread_create(); rxp_threads_stop() undoes it in any case.
  */
 int rxp_threads_start(struct rxp_threads *ts, u32 nr)
 {
@@ -289,8 +288,10 @@ int rxp_threads_start(struct rxp_threads *ts, u32 nr)
 }
 
 /**
- * rxp_threads_stop - stop a server's threads; no request is left
- * @ts: the threads
+ * rxp_threads_stop - stop a server's threads
+ * @ts: the threads, with no request left
+ *
+ * Context: process, may sleep.
  */
 void rxp_threads_stop(struct rxp_threads *ts)
 {
