@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages that are somebody else's, sent from where they are.
+ * Pages of the service that are sent from where they are, without a copy.
  *
- * The service lends them, one reference each, with a request's reply; they are
- * DMA mapped for the one time and let go of with the request, which outlives
- * the RDMA WRITEs that read them (design, rule 6: the chain is signaled).
- * What is written to them meanwhile may travel or not, as with any read that
- * runs beside a write.
+ * The service lends them, one reference each, for a request's reply.  They are DMA mapped for that
+ * reply only and put with the request, which outlives the RDMA WRITEs that read them (design, rule
+ * 6: the chain is signaled).  Data that is written to them meanwhile may be sent or not, as with
+ * any read that runs beside a write.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -14,14 +13,13 @@
 
 /**
  * rxp_pages_lend - map pages for RDMA WRITEs to read
- * @pool: on the device
+ * @pool: a pool of the device
  * @bv:	  the pages
- * @nr:	  how many, at least 1
+ * @nr:	  number of pages, at least 1
  *
- * Process context, may sleep for memory.
- *
- * Return: them, with their references, to be given to rxp_pages_release(); or
- * an ERR_PTR, and the references are the caller's still.
+ * Context: process, may sleep for memory.
+ * Return: the pages with their references, to be given to rxp_pages_release(); or
+ * ERR_PTR(-ENOMEM), and the caller keeps the references.
  */
 struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr)
 {
@@ -29,7 +27,7 @@ struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv
 	struct rxp_pages *p;
 	void *room;
 
-	/* Not kvmalloc(): it may be freed where nobody sleeps, and there is another way. */
+	/* Not kvmalloc(): it may be freed in atomic context; the service can copy instead. */
 	p = kmalloc(sizeof(*p) + nr_wr * sizeof(*p->wr) +
 		    nr * (sizeof(*p->sge) + sizeof(*p->sgl)),
 		    GFP_NOFS | __GFP_NOWARN | __GFP_NORETRY);
@@ -54,9 +52,11 @@ struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv
 }
 
 /**
- * rxp_pages_release - the device has no more use for pages
+ * rxp_pages_release - unmap and put pages that the device does not read any more
  * @pool: as for rxp_pages_lend()
  * @p:	  the pages
+ *
+ * Context: any but hard interrupt; does not sleep.
  */
 void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p)
 {

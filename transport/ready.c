@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When a call may go, and when it is not to wait any longer.
+ * When a call may be sent, and when it must not wait any longer.
  *
- * A submitter waits for the connection, then for translations, then for a slot.  It may
- * be told to stop in each of these places, and between any two: by umount -f, which
- * ends what was submitted before (its epoch), by the abort file, and by a device that
- * goes, of which it must hold nothing while it waits.  Who does that first changes what
- * is looked at here, under the session's lock, and then sends away those who wait.  Who
- * has looked before, and begins to wait after, is told by what the call remembers: how
- * often waiters had been sent away when it looked.
+ * A submitter waits for the connection, then for translations, then for a slot.  It may have to
+ * stop in each of these places, and between any two: by umount -f, which ends the calls submitted
+ * before (their epoch); by the abort file; and by a device that is removed, of which it must hold
+ * nothing while it waits.
+ *
+ * The task that stops it first changes, under the session's lock, the state that is tested here,
+ * and then wakes all waiters.  A submitter may test before the change and begin to wait after the
+ * wakeup.  So the call remembers how often waiters had been dismissed when it tested, and the wait
+ * ends at once if that has changed.
  */
 #include <linux/sched/signal.h>
 #include "transport/client.h"
 
 /**
- * rxp_call_given_up - is a call to end instead of being sent?
- * @x:	  its session, its lock held
- * @call: the call, not on its way
+ * rxp_call_given_up - tell whether a call has to end instead of being sent
+ * @x:	  its session
+ * @call: the call, not sent
  *
- * Return: 0; -ESHUTDOWN: the session is aborted; -EIO: the call was outstanding when
- * all such were given up.
+ * Context: any but hard interrupt; the session's lock held.
+ * Return: 0: it does not; -ESHUTDOWN: the session is aborted; -EIO: all calls that were
+ * outstanding have been given up since it was submitted.
  */
 int rxp_call_given_up(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
 {
@@ -37,16 +40,15 @@ static bool rxp_call_may_go(const struct rdmafs_xprt *x, const struct rdmafs_xpr
 }
 
 /**
- * rxp_call_pool - wait until a call can travel
+ * rxp_call_pool - wait until a call can be sent
  * @x:	    its session
- * @call:   the call, in no slot; it takes note of who was sent away up to now, so that
- *	    it waits for nothing any more that it is to be sent away from
- * @nowait: -EAGAIN rather than that
+ * @call:   the call, in no slot; it remembers how often waiters have been dismissed, so that a
+ *	    later wait for translations or for a slot ends if they are dismissed again
+ * @nowait: return -EAGAIN instead of waiting
  *
- * Process context; without @nowait sleeps, killably.
- *
- * Return: a reference on the pool of whose device it will travel; or an ERR_PTR:
- * -EAGAIN, -EINTR, or what rxp_call_given_up() says.
+ * Context: process; sleeps without @nowait, killable; takes the session's lock.
+ * Return: a reference to the pool of the device that the call will be sent on; or an ERR_PTR:
+ * -EAGAIN, -EINTR, or an error of rxp_call_given_up().
  */
 struct rxp_pool *rxp_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait)
 {
@@ -71,21 +73,23 @@ struct rxp_pool *rxp_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *c
 			ret = wait_event_killable(x->wait, rxp_call_may_go(x, call));
 		if (ret)
 			return ERR_PTR(ret == -ERESTARTSYS ? -EINTR : ret);
-		/* UP without a pool: the worker is about to see that the device goes. */
+		/* UP without a pool: the worker is about to see that the device is removed. */
 		cond_resched();
 	}
 }
 
 /**
- * rxp_call_fits - has nothing changed while a call acquired what it needs?
- * @x:	  its session, its lock held
+ * rxp_call_fits - check that a call can be sent with what it has acquired
+ * @x:	  its session
  * @call: the call
- * @pool: what it is mapped for
+ * @pool: the pool that it is mapped for
  * @slot: its slot
  *
- * Another connection than when it began will do, on the same device and with this slot.
+ * The connection may be another than when the call began, if the pool is the same and the session
+ * still has this slot.
  *
- * Return: true: it can be sent; false: it begins anew.
+ * Context: any but hard interrupt; the session's lock held.
+ * Return: true: it can be sent; false: it has to begin anew.
  */
 bool rxp_call_fits(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call,
 		   const struct rxp_pool *pool, const struct rxp_slot *slot)

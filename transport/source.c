@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is counted as one client: where its packets come from, as far as that is known.
+ * What is counted as one client: the address that its packets come from, as far as it is known.
  *
- * On iWARP that is the address of the TCP peer.  On InfiniBand and RoCE the address that
- * the connection manager gives a server is what the client has written into the private
- * data of its request, and nobody compares it with anything.  What the path of the request
- * says is the GID that all of the connection's packets go to, from the first answer on: on
- * RoCE an IP address, on InfiniBand the port, whatever addresses it has.  (Within a subnet
- * of InfiniBand they find their way by LID: there, who makes up the whole request, and not
- * its private data alone, can say what he likes.)
+ * On iWARP that is the address of the TCP peer.  On InfiniBand and RoCE a server gets an address
+ * from the connection manager that the client has written into the private data of its request,
+ * unchecked.  But the path of the request has the GID that all packets of the connection are sent
+ * to, from the first answer on: on RoCE an IP address, on InfiniBand the port, whatever addresses
+ * that has.  (Within a subnet of InfiniBand packets are routed by LID: there a peer that forges
+ * the whole request, not only its private data, can claim any GID.)
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -17,9 +16,9 @@
 #include "transport/source.h"
 
 #define RXP_GID_LEN	16
-#define RXP_GUID_LEN	8	/* of a port, behind the prefix of its subnet */
+#define RXP_GUID_LEN	8	/* a port's, behind the prefix of its subnet */
 
-/* All of it: a network has 64 bits of it, and hosts that have nothing to do with each other. */
+/* The whole address counts: a network of 64 bits has hosts that are different clients. */
 static void rxp_source_ipv6(const void *addr, struct rdmafs_xprt_source *source)
 {
 	source->family = AF_INET6;
@@ -33,11 +32,13 @@ static void rxp_source_ipv4(const void *addr, struct rdmafs_xprt_source *source)
 }
 
 /**
- * rxp_source - what is counted as one client
- * @said:   the address that the connection manager has of it
- * @gid:    that of its port, RXP_GID_LEN bytes; NULL: there is none, on iWARP
- * @roce:   GIDs are IP addresses
- * @source: gets it
+ * rxp_source - compute what is counted as one client
+ * @said:   the address that the connection manager has of the client
+ * @gid:    the GID of the client's port, RXP_GID_LEN bytes; NULL: there is none (iWARP)
+ * @roce:   whether GIDs are IP addresses
+ * @source: out: the client
+ *
+ * Context: any.
  */
 void rxp_source(const struct sockaddr_storage *said, const u8 *gid, bool roce,
 		struct rdmafs_xprt_source *source)
@@ -46,7 +47,7 @@ void rxp_source(const struct sockaddr_storage *said, const u8 *gid, bool roce,
 
 	memset(source, 0, sizeof(*source));
 	if (gid && !roce) {
-		/* The subnet is that of all; behind it comes what no two ports share. */
+		/* All clients have the same subnet; the GUID behind it is the port's alone. */
 		source->family = AF_IB;
 		memcpy(source->addr, gid + RXP_GID_LEN - RXP_GUID_LEN, RXP_GUID_LEN);
 	} else if (gid && !memcmp(gid, mapped, sizeof(mapped))) {

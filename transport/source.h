@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is counted as one client.  Pure. */
+/* What is counted as one client: a pure function. */
 #ifndef RDMAFS_TRANSPORT_SOURCE_H
 #define RDMAFS_TRANSPORT_SOURCE_H
 
