@@ -31,8 +31,8 @@
  *
  * The sink's pages are the session's own (mr.c).  The server reads them only when the key is known
  * to be invalid.  From then on the WRITE does not need the sink's translations until it is served,
- * which may take the file system any time.  So meanwhile they are lent as well, and the request
- * gives them up at once when another party waits for translations.
+ * which may last as long as the file system blocks.  So meanwhile they are lent as well, and the
+ * request gives them up at once when another party waits for translations.
  *
  * Locks: a session's lock, then its pool's.  The former guards the session's grants, the latter
  * the list of WRITEs with a lent MR.

@@ -4,7 +4,7 @@
  *
  * A completion handler checks the message, gives the request its slot, and serves it if the
  * service can do so without blocking.  Otherwise it queues the request to the threads
- * (threads.c), where the file system may block for any time.
+ * (threads.c), where the file system may block for any length of time.
  *
  * A CALL that announces a large WRITE first gets a sink: pages of the session, registered and
  * named to the client by an STCRW.  No thread waits for the data; the client's DATA message queues

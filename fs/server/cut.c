@@ -5,7 +5,7 @@
  * The end of an export closes the files that clients have open in it.  Its next start finds files
  * without a name among the orphans (orphan.c).  A client that loses its session learns that at
  * once and opens its files again.  But the end of an export leaves sessions alive, and a client
- * that does not use its file meanwhile learns nothing, for any time.  So each open is noted with
+ * learns nothing for as long as it does not use its file.  So each open is noted with
  * its session until the client opens the file again or closes it.
  *
  * When the session ends the note is *left*: the client has the time that it has after any end of
