@@ -666,7 +666,7 @@ void rxp_proc_name_device(struct rxp_device *rdev)
 	unsigned int nofs;
 	int ret;
 
-	/* To reclaim an inode might be to wait for an RNIC that comes back: not before this is over. */
+	/* Reclaim of an inode might wait for an RNIC that can't come back before this is over. */
 	nofs = memalloc_nofs_save();
 	mutex_lock(&rxp_proc_devices_lock);
 	ret = rxp_proc_link_device(rdev, name);

@@ -13,7 +13,7 @@
  *                   rxp_wire_tag if it has RXP_F_GRANT, hdr.data_len bytes of inline data
  *  CONTROL, NOTIFY  the struct that its op names; both lengths are 0
  *
- * A message of several frames has only CALLs, or only REPLYs, each of another slot, and must not
+ * A message of several frames has CALLs alone or replies alone, each of another slot, and must not
  * invalidate a key.
  *
  * (slot, seq) names an RPC.  It serves as the XID of RFC 8166, as the key of the reply cache, and

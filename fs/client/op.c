@@ -265,9 +265,9 @@ int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait)
 	op->call.req_len = len;
 again:
 	op->session = atomic_read(&op->mnt->session);
-	/* Pairs with the release in rdmafs_open_renew(): the stateid is of that session. */
 	if (nowait &&
 	    ((!op->bare && READ_ONCE(op->cred->session) != op->session) ||
+	     /* Pairs with the release in rdmafs_open_renew(): the stateid is of that session. */
 	     (op->open && smp_load_acquire(&op->open->session) != op->session)))
 		return -EAGAIN;
 	rdmafs_test_point("op_prepare", le16_to_cpu(req->op));
