@@ -550,8 +550,7 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 	u64 max = (u64)READ_ONCE(s->server->limits.data_mib) << 20;
 	/*
 	 * A request that can do without (@within) gives way to any that waits, and none gives way
-	 * to it.  A READ out of the page cache counts as the copy that is tried next: the two are
-	 * one request.
+	 * to it.  A READ out of the page cache counts like a copy, which is tried next.
 	 */
 	u64 need = within ? 0 : rxp_buf_size(has + bytes);
 	struct rxp_budget *b = s->taker->budget;

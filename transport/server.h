@@ -34,10 +34,11 @@
 #define RXP_WANTED_MS		500
 
 /*
- * Milliseconds after which it is not expected again.  Its client waits for 80, but sends the
- * requests that were put off one after the other, and one before it may wait for translations.
+ * Milliseconds after which it is not expected again: three times what its client waits.  It is
+ * less than RXP_WANTED_MS, so that no request gives way to one that was put off once and has got
+ * its pages in another way, or has been given up.
  */
-#define RXP_WANTED_AGAIN_MS	1000
+#define RXP_WANTED_AGAIN_MS	250
 
 /* Messages taken by a completion handler before it lets others run. */
 #define RXP_RECV_BURST		64
