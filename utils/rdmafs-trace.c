@@ -238,7 +238,7 @@ static void tell(const char *file, const char *value)
 
 /*
  * Trace for a while in an instance of its own, so that other users' tracing is not affected.
- * SIGINT and SIGTERM end it early: what was seen until then is drawn, and the instance removed.
+ * SIGINT, SIGTERM and SIGHUP end it early: what was seen until then is drawn, and the instance removed.
  */
 static void record(double seconds)
 {
@@ -251,6 +251,7 @@ static void record(double seconds)
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
 	if (mkdir(INSTANCE, 0700))
 		die(INSTANCE);
