@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_hostile: a client that speaks to the server in bare verbs
- * and breaks the protocol: tags that are forged, late or said twice, messages
- * out of place, keys that it has given back.
+ * Suite rdmafs_xprt_hostile: a client that speaks to the server in bare verbs and breaks the
+ * protocol: tags that are forged, late or sent twice, messages out of place, keys that it has
+ * given back.
  *
- * Each case says one thing that it must not, or may just so, in a connection
- * of its own.  What it must not costs it that connection; what it may leaves
- * it as it was; and a well-behaved client beside it notices nothing either
- * way.  The same for connections that want to join a session, or have joined it.
- * Needs an RDMA device with the address of the module parameter.
+ * Each case sends one message that the protocol forbids, or just allows, in a connection of
+ * its own. After a forbidden one (bad_*) the server must end that connection. After an allowed
+ * one (good_*) the connection must go on. A well-behaved client beside it, @good, must be
+ * served in either case. The same is done with connections that want to join a session, or
+ * have joined it. Needs an RDMA device with the address of the module parameter.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -23,13 +23,13 @@
 
 /* ------------------------------------------------------------------- service */
 
-/* A request's body, and its reply's. */
+/* The body of a request, and of its reply: the service fills in the sum of the data's bytes. */
 struct hostile_msg {
 	u32 what;
 	u32 sum;
 };
 
-/* HOSTILE_ROOM answers with as much data as there is room for. */
+/* HOSTILE_ROOM: answer with as much data as there is room for; HOSTILE_HOLD: wait for @release. */
 enum { HOSTILE_ECHO = 1, HOSTILE_ROOM, HOSTILE_HOLD };
 
 struct hostile {
@@ -84,7 +84,7 @@ static const struct rdmafs_xprt_service hostile_service = {
 
 /* ---------------------------------------------------------- a client in verbs */
 
-/* A CONTROL; @tag may be NULL. */
+/* Send a CONTROL; @tag may be NULL. */
 static int raw_control(struct raw *raw, u8 op, u16 slot, u32 seq, const struct rxp_wire_tag *tag,
 		       u32 inv_rkey)
 {
@@ -109,7 +109,7 @@ static int raw_tag(struct raw *raw, u8 op, u16 slot, u32 seq, u32 len, u32 rkey,
 	return raw_control(raw, op, slot, seq, &tag, 0);
 }
 
-/* Write a CALL of a struct hostile_msg out; its length. */
+/* Write a CALL with a struct hostile_msg to @buf. Returns its length. */
 static u32 hostile_put_call(void *buf, u16 slot, u32 seq, u32 what, u16 flags, u32 bulk, u32 rkey)
 {
 	const struct hostile_msg body = { .what = what };
@@ -134,7 +134,7 @@ static struct rxp_wire_reply *raw_reply(struct kunit *test, struct raw *raw, u16
 	return raw_expect(test, raw, RXP_REPLY, 0, slot, seq);
 }
 
-/* What connection 0 of so many asks to be accepted with. */
+/* The private data with which connection 0 of a session of @count asks to be accepted. */
 static struct rxp_wire_cm raw_cm(u8 count)
 {
 	struct rxp_wire_cm cm;
@@ -144,7 +144,7 @@ static struct rxp_wire_cm raw_cm(u8 count)
 	return cm;
 }
 
-/* What the second of two in @first's session asks with. */
+/* The private data with which the second of two connections joins @first's session. */
 static struct rxp_wire_cm raw_join_cm(const struct raw *first)
 {
 	struct rxp_wire_cm cm = raw_cm(2);
@@ -155,7 +155,7 @@ static struct rxp_wire_cm raw_join_cm(const struct raw *first)
 	return cm;
 }
 
-/* A HELLO to the session of @of as its client, or as a new client's if that is NULL. */
+/* Send a HELLO to the session of @of as its client, or as a new client if @of is NULL. */
 static int raw_hello(struct raw *raw, const struct raw *of)
 {
 	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
@@ -175,7 +175,7 @@ static int raw_hello(struct raw *raw, const struct raw *of)
 	return raw_send(raw, sizeof(*hdr) + sizeof(*hello), 0);
 }
 
-/* The answer to it. */
+/* Expect the WELCOME with @status. */
 static void raw_welcome(struct kunit *test, struct raw *raw, u32 status)
 {
 	raw->welcome = *(struct rxp_wire_welcome *)
@@ -183,7 +183,7 @@ static void raw_welcome(struct kunit *test, struct raw *raw, u32 status)
 	KUNIT_ASSERT_EQ(test, le32_to_cpu(raw->welcome.status), status);
 }
 
-/* Connection 0 of so many, its session new. */
+/* Open connection 0 of a new session of @count connections. */
 static struct raw *raw_session_of(struct kunit *test, u8 count)
 {
 	struct rxp_wire_cm cm = raw_cm(count);
@@ -197,7 +197,7 @@ static struct raw *raw_session_of(struct kunit *test, u8 count)
 	return raw;
 }
 
-/* The second connection of a session of two, with so many receives. */
+/* Open the second connection of a session of two, with @recvs receives. */
 static struct raw *raw_join_with(struct kunit *test, struct raw *first, u32 recvs)
 {
 	struct rxp_wire_cm cm = raw_join_cm(first);
@@ -219,7 +219,7 @@ static struct raw *raw_join(struct kunit *test, struct raw *first)
 	return raw_join_with(test, first, RAW_RECVS);
 }
 
-/* A request that is executing, in slot 1. */
+/* Have a request executing in slot 1. */
 static void hostile_hold(struct kunit *test, struct raw *raw, u16 flags, u32 bulk, u32 rkey)
 {
 	struct hostile *h = test->priv;
@@ -232,7 +232,7 @@ static void hostile_hold(struct kunit *test, struct raw *raw, u16 flags, u32 bul
 	KUNIT_ASSERT_GT(test, atomic_read(&h->held), before);
 }
 
-/* A large write up to the server's STCRW, in slot 2; gives its tag. */
+/* Begin a large WRITE in slot 2, up to the server's STCRW. Returns the sink's tag. */
 static struct rxp_wire_tag hostile_sink(struct kunit *test, struct raw *raw)
 {
 	KUNIT_ASSERT_EQ(test, raw_call(raw, 2, 1, HOSTILE_ECHO, RXP_F_WRITE, HOSTILE_LEN, 0), 0);
@@ -259,7 +259,7 @@ static bool hostile_bound(struct kunit *test, const struct raw *raw)
 	return bound;
 }
 
-/* The same to its end, which brings a grant. */
+/* Do a large WRITE in slot 2 to its end. Returns the grant that comes with the reply. */
 static struct rxp_wire_tag hostile_grant(struct kunit *test, struct raw *raw)
 {
 	struct rxp_wire_tag tag = hostile_sink(test, raw);
@@ -269,8 +269,8 @@ static struct rxp_wire_tag hostile_grant(struct kunit *test, struct raw *raw)
 
 	tag.iova = 0;
 	/*
-	 * A sink whose registration the server has not seen completed when it comes back
-	 * becomes no grant.
+	 * If the sink comes back before the server has seen its registration complete, no
+	 * grant is made of it.
 	 */
 	while (!hostile_bound(test, raw) && time_before(jiffies, end))
 		usleep_range(1000, 2000);
@@ -278,7 +278,7 @@ static struct rxp_wire_tag hostile_grant(struct kunit *test, struct raw *raw)
 	KUNIT_ASSERT_EQ(test, raw_control(raw, RXP_CONTROL_DATA, 2, 1, &tag, rkey), 0);
 	reply = raw_reply(test, raw, 2, 1);
 	KUNIT_ASSERT_EQ(test, le16_to_cpu(((struct rxp_wire_hdr *)reply - 1)->flags), RXP_F_GRANT);
-	/* What was never written is nobody's data. */
+	/* Nothing was written to the sink: it must hold zeros, not data of another request. */
 	KUNIT_EXPECT_EQ(test, ((struct hostile_msg *)(reply + 1))->sum, 0);
 	return *(struct rxp_wire_tag *)((struct hostile_msg *)(reply + 1) + 1);
 }
@@ -425,7 +425,7 @@ static void bad_cancel_twice(struct kunit *test, struct raw *raw)
 	raw_control(raw, RXP_CONTROL_CANCEL, 1, 1, NULL, 0);
 }
 
-/* Memory that is not there: the device of ours refuses it, and the connection goes. */
+/* There is no memory with that key: our device refuses the RDMA WRITE, and the connection ends. */
 static void bad_stcrw_forged(struct kunit *test, struct raw *raw)
 {
 	raw_call(raw, 0, 1, HOSTILE_ROOM, RXP_F_READ, HOSTILE_LEN, 0);
@@ -461,7 +461,7 @@ static void bad_data_other_inv(struct kunit *test, struct raw *raw)
 {
 	struct rxp_wire_tag grant = hostile_grant(test, raw), tag;
 
-	/* In slot 3, whose DATA then invalidates the grant, not the sink. */
+	/* This is slot 3's WRITE; its DATA invalidates the grant, not the sink. */
 	raw_call(raw, 3, 1, HOSTILE_ECHO, RXP_F_WRITE, HOSTILE_LEN, 0);
 	tag = *(struct rxp_wire_tag *)raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, 3, 1);
 	tag.iova = 0;
@@ -477,7 +477,10 @@ static void bad_data_twice(struct kunit *test, struct raw *raw)
 	raw_tag(raw, RXP_CONTROL_DATA, 2, 1, HOSTILE_LEN, rkey, 0);
 }
 
-/* Name a key as a grant without invalidating it, which the device itself would refuse. */
+/*
+ * Name a key as a grant without invalidating it: the device itself would refuse to invalidate
+ * it.
+ */
 static void hostile_name_grant(struct kunit *test, struct raw *raw, u32 rkey)
 {
 	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)raw->send->buf;
@@ -523,7 +526,11 @@ static void bad_grant_twice(struct kunit *test, struct raw *raw)
 	raw_call(raw, 4, 1, HOSTILE_ECHO, RXP_F_WRITE | RXP_F_RKEY, HOSTILE_LEN, rkey);
 }
 
-/* Once it has been given back, the device refuses what is written there. */
+/*
+ * The client returns a grant, and goes on writing to its memory. The device must refuse that
+ * once the RETURN has been handled; a key that stays valid would let it write to another
+ * request's data.
+ */
 static void bad_grant_returned(struct kunit *test, struct raw *raw)
 {
 	struct rxp_wire_tag grant = hostile_grant(test, raw);
@@ -533,7 +540,7 @@ static void bad_grant_returned(struct kunit *test, struct raw *raw)
 	KUNIT_EXPECT_EQ(test, raw_write(raw, le64_to_cpu(grant.iova), rkey, 64), 0);
 	KUNIT_EXPECT_TRUE(test, raw->send_ok);
 	raw_return(raw, rkey);
-	/* The answer to a later message: the RETURN has been seen to. */
+	/* The reply to a later message shows that the server has looked at the RETURN. */
 	raw_call(raw, 3, 1, HOSTILE_ECHO, 0, 0, 0);
 	raw_reply(test, raw, 3, 1);
 	while (!READ_ONCE(raw->cut) && time_before(jiffies, end) &&
@@ -589,7 +596,7 @@ static void good_replay(struct kunit *test, struct raw *raw)
 	raw_reply(test, raw, 0, 1);
 }
 
-/* Two CALLs in a message, the second one of a slot that the first one is executing in. */
+/* Two CALLs in one message: the second is for the slot in which the first one is executing. */
 static void bad_together_busy(struct kunit *test, struct raw *raw)
 {
 	u8 *buf = raw->send->buf;
@@ -628,7 +635,7 @@ static void bad_control_together(struct kunit *test, struct raw *raw)
 	raw_send(raw, sizeof(ping) + len, 0);
 }
 
-/* Each may be said, and the key is that of the first one. */
+/* Each of the two CALLs would be allowed alone; the key that is invalidated is the first one's. */
 static void bad_together_inv(struct kunit *test, struct raw *raw)
 {
 	struct rxp_wire_tag grant = hostile_grant(test, raw);
@@ -641,7 +648,7 @@ static void bad_together_inv(struct kunit *test, struct raw *raw)
 	raw_send(raw, len, rkey);
 }
 
-/* Replies to @want, a bit for each slot, in whatever order and messages. */
+/* Take replies for the slots in @want, a bit each, in any order and in any number of messages. */
 static void raw_replies(struct kunit *test, struct raw *raw, unsigned long want, u32 seq)
 {
 	struct rxp_frame f;
@@ -668,13 +675,16 @@ static void raw_replies(struct kunit *test, struct raw *raw, unsigned long want,
 	}
 }
 
-/* Many in a message, and then the same again and again: all of their receives are back. */
+/*
+ * Many CALLs are in one message, and that again and again. All must be served, and the server
+ * must post its receives again: it would run out of them if one were lost per message.
+ */
 static void good_together(struct kunit *test, struct raw *raw)
 {
 	u8 *buf = raw->send->buf;
 	u32 len, seq, i;
 
-	/* The WELCOME's receive: they go round in order. */
+	/* Post the WELCOME's receive again: receives are used in order. */
 	KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[0]), 0);
 	for (seq = 1; seq <= 3 * RAW_RECVS; seq++) {
 		for (i = 8, len = 0; i < RAW_SLOTS; i++)
@@ -684,12 +694,12 @@ static void good_together(struct kunit *test, struct raw *raw)
 	}
 }
 
-/* Every receive of the server's holds a PING that it has answered. */
+/* Fill each of the server's receives with a PING that it has answered. */
 static void hostile_pings(struct kunit *test, struct raw *raw)
 {
 	u32 i;
 
-	/* Those that were taken without: they go round in order. */
+	/* Post the receives again that were taken and not posted: receives are used in order. */
 	for (i = 0; i < raw->taken; i++)
 		KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[i]), 0);
 	for (i = 0; i < RAW_RECVS; i++) {
@@ -703,7 +713,10 @@ static void hostile_pings(struct kunit *test, struct raw *raw)
 	}
 }
 
-/* It takes a receive, and writes nothing there: what stood in it is no message again. */
+/*
+ * An RDMA WRITE with immediate data takes a receive of the server's, and writes nothing there.
+ * The old message in it must not be handled again.
+ */
 static void bad_write_imm(struct kunit *test, struct raw *raw)
 {
 	struct rxp_wire_tag sink = hostile_sink(test, raw);
@@ -729,7 +742,7 @@ static const struct hostile_case {
 	const char *name;
 	void (*run)(struct kunit *test, struct raw *raw);
 	bool lives;
-	bool immediate;			/* which iWARP does not have */
+	bool immediate;			/* needs immediate data, which iWARP does not have */
 } hostile_table[] = {
 	{ "a truncated header", bad_truncated },
 	{ "a message of the server's", bad_type },
@@ -788,7 +801,7 @@ static void hostile_desc(const struct hostile_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(hostile, hostile_table, hostile_desc);
 
-/* The well-behaved one: its slot 5 goes on as if nothing had happened. */
+/* The well-behaved client: its slot 5 must go on as if nothing had happened. */
 static void hostile_good(struct kunit *test, u32 seq)
 {
 	struct hostile *h = test->priv;
@@ -797,6 +810,10 @@ static void hostile_good(struct kunit *test, u32 seq)
 	raw_reply(test, h->good, 5, seq);
 }
 
+/*
+ * Run one entry of the table: the connection ends, or lives, and @good is served before and
+ * after.
+ */
 static void hostile_says(struct kunit *test)
 {
 	const struct hostile_case *c = test->param_value;
@@ -822,6 +839,7 @@ static void hostile_says(struct kunit *test)
 	hostile_good(test, 3);
 }
 
+/* A CALL comes before the HELLO: the server must end the connection. */
 static void hostile_no_hello(struct kunit *test)
 {
 	struct raw *raw = raw_open(HOSTILE_PORT);
@@ -833,7 +851,7 @@ static void hostile_no_hello(struct kunit *test)
 	hostile_good(test, 1);
 }
 
-/* CALLs of two slots that fill a receive. */
+/* Write CALLs of two slots that fill a receive. */
 static u32 hostile_put_full(struct raw *raw, u16 slot)
 {
 	u8 *buf = raw->send->buf;
@@ -850,8 +868,8 @@ static u32 hostile_put_full(struct raw *raw, u16 slot)
 }
 
 /*
- * An RDMA WRITE with immediate data that is longer than a receive: there is no message,
- * neither in the receive that it takes nor in the one behind that.
+ * An RDMA WRITE with immediate data that is longer than a receive. The server must find no
+ * message, neither in the receive that the WRITE takes nor in the one that follows in memory.
  */
 static void hostile_write_imm_long(struct kunit *test)
 {
@@ -864,7 +882,7 @@ static void hostile_write_imm_long(struct kunit *test)
 
 	if (raw_iwarp(h->good))
 		kunit_skip(test, "iWARP has no immediate data");
-	/* From now on receives are no larger than they have to be. */
+	/* From now on receives are no larger than they must be. */
 	limits.large_mib = 0;
 	rdmafs_xprt_set_limits(h->server, &limits);
 	raw = raw_session_of(test, 1);
@@ -969,7 +987,7 @@ static void hostile_join_desc(const struct hostile_join *j, char *desc)
 
 KUNIT_ARRAY_PARAM(hostile_join, hostile_joins, hostile_join_desc);
 
-/* Both connections of a session serve their slots: 0 the even, 1 the odd. */
+/* Both connections of a session must serve their slots: 0 the even ones, 1 the odd ones. */
 static void hostile_both(struct kunit *test, struct raw *first, struct raw *second, u32 seq)
 {
 	KUNIT_ASSERT_EQ(test, raw_call(first, 6, seq, HOSTILE_ECHO, 0, 0, 0), 0);
@@ -978,7 +996,10 @@ static void hostile_both(struct kunit *test, struct raw *first, struct raw *seco
 	raw_reply(test, second, 7, seq);
 }
 
-/* What may not join is rejected for it; what may then does, once. */
+/*
+ * A connection that may not join must be rejected with the right reason. After that one that
+ * may join must be accepted, and a second one with the same index must be rejected.
+ */
 static void hostile_joining(struct kunit *test)
 {
 	const struct hostile_join *j = test->param_value;
@@ -999,7 +1020,10 @@ static void hostile_joining(struct kunit *test)
 	hostile_good(test, 1);
 }
 
-/* Accepted, and then somebody else, or not there any more. */
+/*
+ * A connection is accepted as one that joins, and then says HELLO as another client's. The
+ * server must end it without an answer, and accept a proper one after it.
+ */
 static void hostile_join_hello(struct kunit *test)
 {
 	struct raw *first = raw_session_of(test, 2), *second;
@@ -1019,7 +1043,11 @@ static void hostile_join_hello(struct kunit *test)
 	hostile_good(test, 1);
 }
 
-/* One that was accepted before connection 0 came anew says HELLO after that. */
+/*
+ * A connection is accepted to join; then connection 0 comes anew, which begins a new
+ * incarnation; then the first one says HELLO. The server must end it: it belongs to the old
+ * incarnation. A late one that were bound would be in a session that knows nothing of it.
+ */
 static void hostile_join_late(struct kunit *test)
 {
 	struct raw *old = raw_session_of(test, 2), *late, *first, *second;
@@ -1051,7 +1079,10 @@ static void hostile_join_late(struct kunit *test)
 	hostile_good(test, 1);
 }
 
-/* A CALL, or what belongs to one, on the other one's connection. */
+/*
+ * A CANCEL for a slot of connection 0 comes on connection 1. The server must end both
+ * connections.
+ */
 static void hostile_astray(struct kunit *test)
 {
 	struct raw *first = raw_session_of(test, 2), *second = raw_join(test, first);
@@ -1063,7 +1094,7 @@ static void hostile_astray(struct kunit *test)
 	hostile_good(test, 1);
 }
 
-/* When one goes, whichever it is, the other goes. */
+/* When one connection of a session is lost, whichever it is, the server must end the other. */
 static void hostile_fall(struct kunit *test)
 {
 	struct raw *first = raw_session_of(test, 2), *second = raw_join(test, first);
@@ -1082,7 +1113,7 @@ static void hostile_fall(struct kunit *test)
 	hostile_good(test, 1);
 }
 
-/* A grant is the session's: any of its connections may use it, and once. */
+/* A grant is the session's: any of its connections may use it, but only once. */
 static void hostile_grant_shared(struct kunit *test)
 {
 	struct raw *first = raw_session_of(test, 2), *second = raw_join(test, first);
@@ -1103,9 +1134,10 @@ static void hostile_grant_shared(struct kunit *test)
 }
 
 /*
- * A grant's registration stands in a queue that does not move, as the client takes no
- * more messages there; and it gives the grant back on the other connection, by all the
- * keys that there can be, before it has heard of it.
+ * A grant's registration stands in a send queue that does not move, as the client takes no
+ * more messages there. The client has not heard of the grant. It returns the grant all the
+ * same, on the other connection, by trying all keys that there can be. The server must end the
+ * connections: a RETURN of a grant that was not yet announced breaks the protocol.
  */
 static void hostile_return_guessed(struct kunit *test)
 {
@@ -1124,7 +1156,7 @@ static void hostile_return_guessed(struct kunit *test)
 	tag = *(struct rxp_wire_tag *)raw_expect(test, second, RXP_NOTIFY, RXP_NOTIFY_STCRW, 1, 1);
 	rkey = le32_to_cpu(tag.rkey);
 	before = atomic_read(&h->answered);
-	/* There is no receive for this one's reply. */
+	/* There is no receive for this request's reply. */
 	KUNIT_ASSERT_EQ(test, raw_call(second, 3, 1, HOSTILE_ECHO, 0, 0, 0), 0);
 	while (atomic_read(&h->answered) == before && time_before(jiffies, end))
 		usleep_range(1000, 2000);
@@ -1137,7 +1169,10 @@ static void hostile_return_guessed(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, atomic_read(&h->answered), before + 2);
 	for (key = 0; key <= 0xff && !READ_ONCE(first->cut); key++)
 		raw_return(first, (rkey & ~0xff) | key);
-	/* Not because of the other one, for which there is time yet. */
+	/*
+	 * The connection ends because of the RETURN, not because the other one's queue stands:
+	 * its time is not up yet.
+	 */
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(first));
 	KUNIT_EXPECT_LT(test, key, 0x100);
 	hostile_good(test, 1);

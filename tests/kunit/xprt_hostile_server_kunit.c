@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_hostile_server: a server that speaks to the client in bare
- * verbs and breaks the protocol: replies to nothing, of another length, with
- * foreign keys, writes where it may no longer, STCRWs and grants out of place.
+ * Suite rdmafs_xprt_hostile_server: a server that speaks to the client in bare verbs and
+ * breaks the protocol: replies to no call, of another length, with foreign keys, RDMA WRITEs
+ * where it may no longer write, STCRWs and grants out of place.
  *
- * In each case a victim is one call and three others are bystanders: a large
- * READ, a call without data and a large WRITE, all of them unanswered.  The
- * server says one thing.  What it must not say costs it the connection; the
- * client comes back, and there all is answered as it should be.  Every call
- * ends once, only the victim may fail, and no byte is touched that is not the
- * answer to the call whose byte it is.
+ * In each case one call is the victim, and three others are bystanders: a large READ, a call
+ * without data and a large WRITE, all of them unanswered. The server sends one message. If the
+ * protocol forbids it the client must end the connection and come back, and there all calls
+ * are answered as they should be. Each call must end once, and only the victim may fail. No
+ * byte may change but those of the answer to the call that they belong to.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
 #include "xprt_fake.h"
 
-/* What becomes of the connection. */
+/* How the connection ends. */
 enum bad_end {
-	BAD_LIVES,	/* nothing */
+	BAD_LIVES,	/* it goes on */
 	BAD_JUDGED,	/* the client finds that the protocol was broken */
-	BAD_REFUSED,	/* the device does not do what the server asks */
-	BAD_LEFT,	/* the server leaves */
+	BAD_REFUSED,	/* the device refuses what the server asks */
+	BAD_LEFT,	/* the server disconnects */
 };
 
 /* A key that was never given out. */
@@ -53,7 +52,7 @@ static void bad_truncated(struct kunit *test, struct fake *f, struct fake_call *
 	raw_send(f->raw, sizeof(struct rxp_wire_hdr) - 1, 0);
 }
 
-/* More than a receive holds. */
+/* Send more than a receive holds. */
 static void bad_oversized(struct kunit *test, struct fake *f, struct fake_call *v)
 {
 	struct ib_sge sge[8];
@@ -155,7 +154,7 @@ static void bad_twice(struct kunit *test, struct fake *f, struct fake_call *v)
 	fake_reply(f, &r);
 }
 
-/* In the place of a call that has been made since. */
+/* Reply twice; the second one comes when the slot and seq + 1 belong to a new call. */
 static void bad_twice_reused(struct kunit *test, struct fake *f, struct fake_call *v)
 {
 	struct fake_reply r = fake_ok(v);
@@ -170,7 +169,7 @@ static void bad_twice_reused(struct kunit *test, struct fake *f, struct fake_cal
 	fake_reply(f, &r);
 }
 
-/* The second of the same is for a call that is to be sent again. */
+/* The second CANCELLED is for a call that was sent again and has not been cancelled since. */
 static void bad_cancelled_twice(struct kunit *test, struct fake *f, struct fake_call *v)
 {
 	struct fake_reply r = fake_ok(v);
@@ -193,7 +192,7 @@ static void good_short(struct kunit *test, struct fake *f, struct fake_call *v)
 	KUNIT_EXPECT_EQ(test, v->call.data_len, FAKE_SMALL);
 }
 
-/* An error, or an answer from the reply cache: no data is asked for. */
+/* An error, or an answer from the reply cache: the reply has no data. */
 static void good_no_data(struct kunit *test, struct fake *f, struct fake_call *v)
 {
 	struct fake_reply r = fake_ok(v);
@@ -211,7 +210,7 @@ static void good_later(struct kunit *test, struct fake *f, struct fake_call *v)
 	for (i = 0; i < 5; i++) {
 		r.status = RXP_STATUS_RETRY_LATER;
 		r.body_len = 0;
-		/* With and without. */
+		/* The reply invalidates the key, and the next one does not. */
 		if (i & 1)
 			r.inv = 0;
 		fake_reply(f, &r);
@@ -226,7 +225,7 @@ static void good_later(struct kunit *test, struct fake *f, struct fake_call *v)
 
 /* ----------------------------------------------------------- several in a message */
 
-/* The call without data, whose CALL is there. */
+/* The bystander without data; its CALL has come. */
 static struct fake_call *bystander_echo(struct kunit *test, struct fake *f)
 {
 	fake_take_call(test, f, &f->call[2]);
@@ -258,7 +257,10 @@ static void bad_together_short(struct kunit *test, struct fake *f, struct fake_c
 	raw_send(f->raw, bad_put_two(test, f, v) - 1, 0);
 }
 
-/* Either may be said; the key is that of the first. */
+/*
+ * Each of the two replies would be allowed alone; the key that is invalidated is the first
+ * one's.
+ */
 static void bad_together_inv(struct kunit *test, struct fake *f, struct fake_call *v)
 {
 	raw_send(f->raw, bad_put_two(test, f, v), v->rkey);
@@ -302,7 +304,10 @@ static void bad_inv_other(struct kunit *test, struct fake *f, struct fake_call *
 	fake_reply(f, &r);
 }
 
-/* Its answer is written, then written to once more. */
+/*
+ * Write the victim's data, reply, and write there once more when the call has ended. The
+ * device must refuse it: the memory is the caller's again.
+ */
 static void bad_write_after(struct kunit *test, struct fake *f, struct fake_call *v, bool inv)
 {
 	struct fake_reply r = fake_ok(v);
@@ -314,12 +319,12 @@ static void bad_write_after(struct kunit *test, struct fake *f, struct fake_call
 	fake_reply(f, &r);
 	fake_await(test, v);
 	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_remote_inv), inv);
-	/* On rxe also if the reply is here before the completion of the CALL. */
+	/* On rxe this also happens if the reply comes before the completion of the CALL. */
 	KUNIT_EXPECT_GE(test, fake_stat(f, RXP_STAT_local_inv), !inv);
 	KUNIT_EXPECT_LE(test, fake_stat(f, RXP_STAT_local_inv), 1);
 	memset(f->raw->send->buf, ~FAKE_POISON, 64);
 	raw_write(f->raw, v->iova, v->rkey, 64);
-	/* On iWARP it has been sent, whatever becomes of it. */
+	/* On iWARP a WRITE counts as sent, whatever becomes of it. */
 	KUNIT_EXPECT_TRUE(test, !f->raw->send_ok || raw_iwarp(f->raw));
 }
 
@@ -328,7 +333,7 @@ static void bad_write_invalid(struct kunit *test, struct fake *f, struct fake_ca
 	bad_write_after(test, f, v, true);
 }
 
-/* Who does not invalidate has it done for him, before the caller is told. */
+/* If the reply does not invalidate the key the client must do so, before the caller is told. */
 static void bad_write_not_invalid(struct kunit *test, struct fake *f, struct fake_call *v)
 {
 	bad_write_after(test, f, v, false);
@@ -356,8 +361,8 @@ static void bad_write_key(struct kunit *test, struct fake *f, struct fake_call *
 }
 
 /*
- * It takes a receive, and writes nothing there: what stood in it, a PONG, is no message
- * again.
+ * An RDMA WRITE with immediate data takes a receive of the client's, and writes nothing there.
+ * The old message in it, a PONG, must not be handled again.
  */
 static void bad_write_imm(struct kunit *test, struct fake *f, struct fake_call *v)
 {
@@ -450,7 +455,7 @@ BAD_GRANT(wraps, r.grant.iova = cpu_to_le64(U64_MAX - FAKE_LEN + 1))
 BAD_GRANT(later, r.status = RXP_STATUS_RETRY_LATER, r.body_len = 0)
 BAD_GRANT(truncated, r.extra = -1)
 
-/* The victim is answered with a grant that no WRITE fits, and made again. */
+/* Answer the victim with a grant that no WRITE fits in, and submit it again. */
 static void bad_grant_once(struct kunit *test, struct fake *f, struct fake_call *v, u32 rkey)
 {
 	struct fake_reply r = fake_ok(v);
@@ -506,7 +511,10 @@ static void good_recall(struct kunit *test, struct fake *f, struct fake_call *v)
 	KUNIT_EXPECT_EQ(test, f->returned, BAD_KEY);
 }
 
-/* As many as a message names come back in one, and nothing but what was called back. */
+/*
+ * A RECALL names as many grants as a message can. They must come back in one RETURN, and only
+ * those that were recalled.
+ */
 static void good_recall_all(struct kunit *test, struct fake *f, struct fake_call *v)
 {
 	u32 i;
@@ -525,7 +533,10 @@ static void good_recall_all(struct kunit *test, struct fake *f, struct fake_call
 	KUNIT_EXPECT_EQ(test, f->nr_returned, RXP_WIRE_KEYS + 1);
 }
 
-/* More often than there are messages for the answers: what waits for one comes, too. */
+/*
+ * There are more RECALLs than messages for the answers. Each grant must come back, also those
+ * whose RETURN has to wait for a message.
+ */
 static void good_recall_each(struct kunit *test, struct fake *f, struct fake_call *v)
 {
 	const u32 nr = 4 * RXP_RECV_RESERVE;
@@ -540,14 +551,17 @@ static void good_recall_each(struct kunit *test, struct fake *f, struct fake_cal
 	KUNIT_EXPECT_LE(test, f->returns, nr);
 }
 
-/* Called back when its use is under way: it is used, and not returned as well. */
+/* A grant is recalled when a WRITE uses it: it is used, and must not be returned as well. */
 static void good_recall_used(struct kunit *test, struct fake *f, struct fake_call *v)
 {
 	KUNIT_EXPECT_EQ(test, v->flags, RXP_F_WRITE | RXP_F_RKEY);
 	fake_recall(f, v->rkey, 1);
 	fake_serve(test, f, v);
 	fake_await(test, v);
-	/* A RETURN would be there before the DATA that comes of what follows the RECALL. */
+	/*
+	 * A RETURN would come before the DATA that follows the STCRW that was sent after the
+	 * RECALL.
+	 */
 	fake_serve(test, f, &f->call[3]);
 	KUNIT_EXPECT_EQ(test, f->nr_returned, 0);
 	fake_await(test, &f->call[3]);
@@ -581,7 +595,7 @@ static void bad_leave_fetched(struct kunit *test, struct fake *f, struct fake_ca
 	rdma_disconnect(f->raw->id);
 }
 
-/* With the client's LOCAL_INV on its way. */
+/* The server leaves while the client's LOCAL_INV is on its way. */
 static void bad_leave_replied(struct kunit *test, struct fake *f, struct fake_call *v)
 {
 	struct fake_reply r = fake_ok(v);
@@ -612,7 +626,7 @@ static const struct bad_case {
 	enum fake_kind kind;
 	enum bad_end end;
 	int status;
-	bool immediate;			/* which iWARP does not have */
+	bool immediate;			/* needs immediate data, which iWARP does not have */
 } bad_table[] = {
 	{ "an empty message", bad_empty, FAKE_ECHO, BAD_JUDGED },
 	{ "a truncated header", bad_truncated, FAKE_ECHO, BAD_JUDGED },
@@ -746,6 +760,7 @@ KUNIT_ARRAY_PARAM(bad, bad_table, bad_desc);
 
 /* ----------------------------------------------------------------------- cases */
 
+/* Run one entry of the table, and count what the client made of it. */
 static void hostile_server_says(struct kunit *test)
 {
 	const struct bad_case *c = test->param_value;

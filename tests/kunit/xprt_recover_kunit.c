@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The client's recovery: what calls wait for while there is no connection, what ends
- * them, and what is sent again.  The server is one in bare verbs (xprt_fake.c), so that
- * each step waits for the case.
+ * Suite rdmafs_xprt_recover: the client's recovery. What do calls wait for while there is no
+ * connection, which event ends them, and which of them are sent again? The server is in bare
+ * verbs (xprt_fake.c), so that each step waits for the case.
+ *
+ * Cases named slow, queue and wanted hold the completions of the client's send queue back: the
+ * client may not end an answered call while the device may still use its memory.
  */
 #include <linux/delay.h>
 #include <linux/workqueue.h>
 #include "tests/points/points.h"
 #include "transport/points.h"
 #include "xprt_fake.h"
-/* Not exported: the suite takes slots by its own copy of the account. */
+/* Those functions are not exported: the suite takes slots by its own copy of the account. */
 #include "../../transport/slot.c"
 
-/* A submit that may have to wait. */
+/* A submit in a thread of its own, as it may have to wait. */
 struct recover_submit {
 	struct work_struct work;
 	struct fake *f;
@@ -57,7 +60,7 @@ static u64 recover_waiting(struct rdmafs_xprt *x)
 	return st.waiters;
 }
 
-/* Somebody waits for translations. */
+/* Wait until a call of the session waits for translations. */
 static bool recover_lines_up(struct rdmafs_xprt *x)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -67,7 +70,7 @@ static bool recover_lines_up(struct rdmafs_xprt *x)
 	return recover_waiting(x);
 }
 
-/* Somebody waits for a slot. */
+/* Wait until a call waits for a slot. */
 static bool recover_wants_slot(struct rdmafs_xprt *x)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -77,7 +80,7 @@ static bool recover_wants_slot(struct rdmafs_xprt *x)
 	return READ_ONCE(x->slot_account.waits);
 }
 
-/* So many calls are the session's, those that wait for it to be connected among them. */
+/* Wait until the session has @nr calls, including those that wait until it is connected. */
 static bool recover_has_calls(struct rdmafs_xprt *x, u32 nr)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -87,7 +90,7 @@ static bool recover_has_calls(struct rdmafs_xprt *x, u32 nr)
 	return READ_ONCE(x->in_flight) == nr;
 }
 
-/* Room for one READ at a time. */
+/* Set the quota; 33 translations are room for one READ at a time. */
 static void recover_quota(struct kunit *test, struct fake *f, u64 max)
 {
 	struct rpol_quota quota = { .max = max, .weight = RPOL_WEIGHT_DEFAULT };
@@ -95,7 +98,11 @@ static void recover_quota(struct kunit *test, struct fake *f, u64 max)
 	KUNIT_ASSERT_EQ(test, rdmafs_xprt_set_quota(f->xprt, &quota), 0);
 }
 
-/* Who must not wait does not wait for the server either. */
+/*
+ * The connection is lost, and calls with RDMAFS_CALL_NOWAIT are submitted. They must be
+ * refused with -EAGAIN at once: a caller that must not wait does not wait for the server
+ * either.
+ */
 static void recover_nowait(struct kunit *test)
 {
 	static const enum fake_kind kinds[] = { FAKE_ECHO, FAKE_READ, FAKE_WRITE };
@@ -125,7 +132,7 @@ static void recover_all_kinds(struct kunit *test, struct fake *f)
 	fake_ended(test, f, 0, 0);
 }
 
-/* The client comes back and wants a new session; its calls are served in that one. */
+/* The client comes back and must ask for a new session; its calls are served in that session. */
 static void recover_anew(struct kunit *test, struct fake *f)
 {
 	static const u8 none[16];
@@ -143,7 +150,10 @@ static void recover_anew(struct kunit *test, struct fake *f)
 	KUNIT_EXPECT_TRUE(test, f->noio);
 }
 
-/* Calls that the server has, on a connection that lives, end; and the mount goes on. */
+/*
+ * The server has calls on a connection that lives, and all calls are failed. Each must end
+ * with -EIO, and the mount must go on in a new session.
+ */
 static void recover_fail_sent(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -155,7 +165,7 @@ static void recover_fail_sent(struct kunit *test)
 	recover_anew(test, f);
 }
 
-/* The same without a connection, and with one that waits for it. */
+/* The same without a connection, and with one more call that waits until there is one. */
 static void recover_fail_down(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -184,8 +194,8 @@ static void recover_fail_down(struct kunit *test)
 }
 
 /*
- * The device is done with nothing that it is given from now on, as far as the client hears:
- * so calls that are answered can't end, as their memory may be written to still.
+ * From now on the client sees no completion of its sends. So @nr calls of different kinds get
+ * their answers, but must not end: the device may still write to their memory or read it.
  */
 static void recover_stands(struct kunit *test, struct fake *f, u32 nr)
 {
@@ -197,7 +207,7 @@ static void recover_stands(struct kunit *test, struct fake *f, u32 nr)
 		fake_submit(test, f, i, kinds[i]);
 		fake_serve(test, f, &f->call[i]);
 	}
-	/* What is answered behind them, and is quiet, shows that their answers are there. */
+	/* The echo is answered after them, and must end: it shows that their answers have come. */
 	fake_submit(test, f, nr, FAKE_ECHO);
 	fake_serve(test, f, &f->call[nr]);
 	fake_await(test, &f->call[nr]);
@@ -205,7 +215,7 @@ static void recover_stands(struct kunit *test, struct fake *f, u32 nr)
 		KUNIT_EXPECT_EQ(test, atomic_read(&f->call[i].ended), 0);
 }
 
-/* They end with their connection, their data is there, and the session goes on. */
+/* The calls end with their connection, with their data, and the session goes on. */
 static void recover_stood(struct kunit *test, struct fake *f, u32 nr)
 {
 	u32 i;
@@ -223,7 +233,11 @@ static void recover_stood(struct kunit *test, struct fake *f, u32 nr)
 	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_reconnects), 1);
 }
 
-/* umount -f ends a call that is answered, when its memory is safe. */
+/*
+ * A call is answered but cannot end, as its sends stand. Then all calls are failed (umount
+ * -f). The call must end with its connection, when its memory is safe, and with its own
+ * result.
+ */
 static void recover_fail_answered(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -232,12 +246,15 @@ static void recover_fail_answered(struct kunit *test)
 	recover_stands(test, f, 1);
 	rdmafs_xprt_fail_outstanding(f->xprt);
 	fake_await(test, &f->call[0]);
-	/* Not because nobody answered PINGs. */
+	/* The connection did not end because PINGs were not answered. */
 	KUNIT_EXPECT_LT(test, atomic_read(&f->raw->arrived) - f->raw->taken, 5);
 	recover_stood(test, f, 1);
 }
 
-/* A server that is heard, and a queue that stands: the connection goes. */
+/*
+ * The server is heard, and the client's send queue stands. The client must end the connection:
+ * otherwise the answered calls would wait for ever.
+ */
 static void recover_queue_stands(struct kunit *test)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -255,7 +272,7 @@ static void recover_queue_stands(struct kunit *test)
 	recover_stood(test, f, 3);
 }
 
-/* As if an RDMA WRITE had been done, where each has a completion. */
+/* Handle a completion as if an RDMA WRITE had been done, on devices where each has one. */
 static void recover_move(struct fake *f)
 {
 	struct ib_wc wc = { .status = IB_WC_SUCCESS };
@@ -269,7 +286,10 @@ static void recover_move(struct fake *f)
 	spin_unlock_bh(&x->lock);
 }
 
-/* Beats for which its send queue has stood, whatever moves in it; 0: it has no connection. */
+/*
+ * Heartbeats for which the oldest chain in the send queue has been the same, though others may
+ * move; 0: there is no connection.
+ */
 static u32 recover_beats(struct fake *f)
 {
 	struct rdmafs_xprt *x = f->xprt;
@@ -281,13 +301,16 @@ static u32 recover_beats(struct fake *f)
 	return beats;
 }
 
-/* Have what comes until the connection is cut, or so many beats have passed. */
+/*
+ * Take messages until the connection is cut or @beats heartbeats have passed. @heard: send
+ * PONGs; @moves: let the send queue move.
+ */
 static void recover_pass(struct kunit *test, struct fake *f, u32 beats, bool heard, bool moves)
 {
 	unsigned long end = jiffies + RAW_WAIT;
 	u32 first = recover_beats(f), now = first;
 
-	/* None: the client has ended the connection, and we hear of that in a moment. */
+	/* 0: the client has ended the connection, and @cut follows soon. */
 	for (; !READ_ONCE(f->raw->cut) && (!now || now - first < beats) &&
 	     time_before(jiffies, end); now = recover_beats(f)) {
 		if (moves)
@@ -300,12 +323,13 @@ static void recover_pass(struct kunit *test, struct fake *f, u32 beats, bool hea
 	}
 }
 
-/* More beats than a queue may stand, or a server be silent. */
+/* More heartbeats than a send queue may stand, or a server may be silent. */
 #define RECOVER_BEATS	8
 
 /*
- * On a slow link what is sent takes long, and a PING behind it is answered late: that is no
- * fault as long as something moves.
+ * On a slow link sends take long, and a PING behind them is answered late. The client must not
+ * end the connection as long as something moves, whether the server is heard or not. It must
+ * do so when nothing moves any more.
  */
 static void recover_slow(struct kunit *test, bool heard)
 {
@@ -333,7 +357,10 @@ static void recover_slow_silent(struct kunit *test)
 	recover_slow(test, false);
 }
 
-/* But not for ever: it may be the server that takes so little. */
+/*
+ * The oldest chain stands for very long, though something moves. The client must end the
+ * connection in the end: it may be the server that takes so little.
+ */
 static void recover_slow_ever(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -350,7 +377,10 @@ static void recover_slow_ever(struct kunit *test)
 	recover_stood(test, f, 3);
 }
 
-/* Nor if the server has had the PING, and says nothing. */
+/*
+ * The server has got the PING and does not answer, while something moves. The client must end
+ * the connection: a slow link does not excuse that.
+ */
 static void recover_slow_mute(struct kunit *test)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -371,15 +401,15 @@ static void recover_slow_mute(struct kunit *test)
 	recover_all_kinds(test, f);
 }
 
-/* Another mount, which waits for translations; suite's exit ends it, if the case has not. */
+/* Another mount, which waits for translations; the suite's exit ends it if the case has not. */
 static struct recover_other {
 	struct work_struct work;
-	struct rpol_domain *domain;	/* NULL: there is none */
+	struct rpol_domain *domain;	/* NULL: there is no other mount */
 	struct rpol_member *member;
-	struct rpol_member *own;	/* that of the mount under test */
-	u64 capacity;			/* that there was */
-	u32 rest;			/* what the mount under test has besides */
-	u32 entries;			/* what the other wants */
+	struct rpol_member *own;	/* the member of the mount under test */
+	u64 capacity;			/* the domain's before */
+	u32 rest;			/* taken for the mount under test besides */
+	u32 entries;			/* that the other mount wants */
 	int ret;
 } recover_other;
 
@@ -405,7 +435,7 @@ static void recover_other_end(void)
 	o->domain = NULL;
 }
 
-/* All that there is belongs to the mount under test, and another one waits for some. */
+/* All translations belong to the mount under test, and another one waits for @entries of them. */
 static void recover_other_begin(struct kunit *test, struct fake *f, u32 entries)
 {
 	struct rpol_quota quota = { .max = RPOL_NO_MAX, .weight = RPOL_WEIGHT_DEFAULT };
@@ -439,7 +469,7 @@ static void recover_grace(unsigned int ms)
 	WRITE_ONCE(rdmafs_test_knobs.grace_ms, ms);
 }
 
-/* Say that a READ's @since was long ago. */
+/* Pretend that a READ's @since was long ago. */
 static void recover_age(struct fake *f, struct fake_call *c)
 {
 	spin_lock_bh(&f->xprt->lock);
@@ -447,12 +477,13 @@ static void recover_age(struct fake *f, struct fake_call *c)
 	spin_unlock_bh(&f->xprt->lock);
 }
 
-/* Beats enough for what is overdue to cost the connection, and few enough for no other end. */
+/* Heartbeats enough for an overdue READ to cost the connection, and too few for any other end. */
 #define RECOVER_LOOKS	4
 
 /*
- * What brings a READ's translations back stands behind what a server takes now and then: that
- * costs the connection, but only if others wait for them.
+ * The work request that brings a READ's translations back stands in the send queue, which
+ * moves. The client must end the connection for it, but only if others wait for the
+ * translations.
  */
 static void recover_queue_wanted(struct kunit *test, struct fake *f)
 {
@@ -467,7 +498,7 @@ static void recover_queue_wanted(struct kunit *test, struct fake *f)
 	KUNIT_EXPECT_EQ(test, recover_other.ret, 0);
 }
 
-/* A READ that had no answer is sent again, and served. */
+/* A READ that had no answer must be sent again on the next connection, and is served. */
 static void recover_reads_again(struct kunit *test, struct fake *f, struct fake_call *c)
 {
 	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release wc_chain"), 0);
@@ -480,7 +511,7 @@ static void recover_reads_again(struct kunit *test, struct fake *f, struct fake_
 	fake_check(test, c);
 }
 
-/* Its answer is there, but not what it was sent with. */
+/* The READ's reply has come, but not the completion of its sends. */
 static void recover_wanted_answered(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -491,7 +522,7 @@ static void recover_wanted_answered(struct kunit *test)
 	recover_stood(test, f, 1);
 }
 
-/* Its STCRW stands, so that a CANCEL can't be sent. */
+/* The READ's STCRW stands in the send queue, so that a CANCEL cannot be sent. */
 static void recover_wanted_followed(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -508,7 +539,11 @@ static void recover_wanted_followed(struct kunit *test)
 	fake_idle(test, f);
 }
 
-/* A READ that has been under way for long is answered just now: there is time for the rest. */
+/*
+ * READs that have been under way for long are answered just now. The client must give the
+ * device time for the rest, counted from the answer, and end the connection when that time is
+ * over.
+ */
 static void recover_wanted_fresh(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -522,7 +557,7 @@ static void recover_wanted_fresh(struct kunit *test)
 		recover_age(f, &f->call[i]);
 		fake_serve(test, f, &f->call[i]);
 	}
-	/* It shows that these answers are there. */
+	/* The echo shows that the answers have come. */
 	fake_submit(test, f, 2, FAKE_ECHO);
 	fake_serve(test, f, &f->call[2]);
 	fake_await(test, &f->call[2]);
@@ -540,8 +575,9 @@ static void recover_wanted_fresh(struct kunit *test)
 }
 
 /*
- * The server has dropped a READ, but our LOCAL_INV stands.  It does not get the time once more
- * that began with the CANCEL; and what is on its way back is not asked for from another one.
+ * The server has dropped a READ, but the client's LOCAL_INV stands. The client's time for it
+ * began with the CANCEL, and must not begin again with the DROPPED. The client must not cancel
+ * another READ for translations that are on their way back already.
  */
 static void recover_wanted_dropped(struct kunit *test)
 {
@@ -579,7 +615,10 @@ static void recover_wanted_dropped(struct kunit *test)
 	fake_idle(test, f);
 }
 
-/* What it says of a READ that it was asked to let go of gives it no more time for that. */
+/*
+ * The client asked the server to let go of a READ. The server says DROPPED, and then answers
+ * CANCELLED. Neither must give it more time: @since stays as it was.
+ */
 static void recover_wanted_once(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -618,7 +657,10 @@ static void recover_wanted_once(struct kunit *test)
 	fake_idle(test, f);
 }
 
-/* Who waits for translations or a slot is sent away, too; nothing was sent: no new session. */
+/*
+ * One call waits for translations and one for a slot, and all calls are failed. Both must be
+ * refused with -EIO. As nothing was sent the session must go on: no new session.
+ */
 static void recover_fail_waiting(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -652,12 +694,12 @@ static void recover_fail_waiting(struct kunit *test)
 	fake_idle(test, f);
 }
 
-/* All slots but the four that the case's calls may have. */
+/* Take all slots but three, so that one call at a time can have one. */
 static void recover_take_slots(struct kunit *test, struct fake *f)
 {
 	u32 i;
 
-	/* A normal call leaves two alone. */
+	/* A normal call leaves two slots alone. */
 	for (i = 0; i + 3 < f->xprt->slot_account.nr; i++)
 		KUNIT_ASSERT_GE(test, rxp_slots_get(&f->xprt->slot_account, RXP_SLOT_URGENT, true),
 				0);
@@ -672,9 +714,9 @@ static void recover_put_slots(struct fake *f)
 }
 
 /*
- * Translations for one READ.  A has them, and a slot, B waits for them; the connection
- * goes.  B gets the translations and waits for a slot: A must not wait for the
- * translations in its own.
+ * There are translations for one READ. Call A has them, and a slot; call B waits for them. The
+ * connection is lost. B gets the translations and waits for a slot. A must not wait for the
+ * translations with its slot taken: that would be a deadlock.
  */
 static void recover_short(struct kunit *test)
 {
@@ -693,7 +735,7 @@ static void recover_short(struct kunit *test)
 	while (!f->call[0].cancelled)
 		fake_take(test, f);
 	KUNIT_EXPECT_EQ(test, f->call[0].flags, RXP_F_READ);
-	/* Answered CANCELLED, then each is read in its turn. */
+	/* A is answered CANCELLED; then B is read, and A after it. */
 	fake_serve_cancelled(test, f, &f->call[0]);
 	fake_serve(test, f, &f->call[1]);
 	fake_await(test, &f->call[1]);
@@ -710,7 +752,10 @@ static void recover_short(struct kunit *test)
 	fake_idle(test, f);
 }
 
-/* A READ that a lowered quota has no room for any more ends, and the mount goes on. */
+/*
+ * The quota is lowered below what a READ needs, and the connection is lost. The READ must end
+ * with -E2BIG, other calls are served, and the mount goes on.
+ */
 static void recover_too_big(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -736,8 +781,9 @@ static void recover_too_big(struct kunit *test)
 }
 
 /*
- * The connection goes when a call is its session's already, and not posted yet.  The
- * submitter comes too late with it: it is sent once, on the next connection.
+ * The connection is lost when a call belongs to the session and is not posted yet: its
+ * submitter is held there. The next connection sends the call. The submitter must not send it
+ * again when it goes on, nor may the call end while the submitter still uses it.
  */
 static void recover_unposted(struct kunit *test, enum fake_kind kind)
 {
@@ -758,7 +804,7 @@ static void recover_unposted(struct kunit *test, enum fake_kind kind)
 	fake_drop(f);
 	fake_again(test, f, RXP_WELCOME_BOUND);
 	fake_serve(test, f, c);
-	/* Answered, and not over: the submitter is not out of it. */
+	/* The call is answered, and must not end before its submitter is done with it. */
 	fake_submit(test, f, 1, FAKE_ECHO);
 	fake_serve(test, f, &f->call[1]);
 	fake_await(test, &f->call[1]);
@@ -771,7 +817,7 @@ static void recover_unposted(struct kunit *test, enum fake_kind kind)
 	KUNIT_EXPECT_EQ(test, c->call.status, 0);
 	fake_check(test, c);
 	fake_idle(test, f);
-	/* It went once: what comes next is the next call. */
+	/* The call was sent once: the next message is the next call. */
 	fake_submit(test, f, 1, FAKE_ECHO);
 	fake_take(test, f);
 	KUNIT_EXPECT_TRUE(test, f->call[1].seen);
@@ -790,7 +836,10 @@ static void recover_unposted_granted(struct kunit *test)
 	recover_unposted(test, FAKE_WRITE_GRANTED);
 }
 
-/* Without large runs of pages a mount connects all the same, with smaller receives. */
+/*
+ * There are no large runs of pages. The mount must connect all the same, with smaller
+ * receives, and get large ones on a later connection when there are some again.
+ */
 static void recover_small_receives(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -811,7 +860,10 @@ static void recover_small_receives(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->xprt->conns[0]->recv_size, RXP_RECV_MAX);
 }
 
-/* What a connection had is the next one's: none of it is asked for anew. */
+/*
+ * No receives can be allocated, and the connection is lost. The next connection must take over
+ * the receives of the old one: a client short of memory must be able to come back.
+ */
 static void recover_kept_receives(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -831,7 +883,10 @@ static void recover_kept_receives(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, f->xprt->conns[0]->rx_ring.chunk[0], first);
 }
 
-/* The address of the way to the server has changed: the connection is made again. */
+/*
+ * The route to the server has got another address. The client must end the connection and
+ * connect again.
+ */
 static void recover_addr_change(struct kunit *test)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_CHANGE };
@@ -844,14 +899,20 @@ static void recover_addr_change(struct kunit *test)
 	arrived = atomic_read(&f->raw->arrived);
 	KUNIT_EXPECT_EQ(test, id->event_handler(id, &event), 0);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(f->raw));
-	/* Not because nobody answered its PINGs, of which it sends five. */
+	/*
+	 * The connection did not end because PINGs were not answered; the client sends five of
+	 * them.
+	 */
 	KUNIT_EXPECT_LT(test, atomic_read(&f->raw->arrived) - arrived, 5);
 	fake_drop(f);
 	fake_again(test, f, RXP_WELCOME_BOUND);
 	recover_all_kinds(test, f);
 }
 
-/* A server that comes back with smaller limits: what is too large says so, the rest goes on. */
+/*
+ * The server comes back with smaller limits. Calls that are too large now must end with
+ * -E2BIG, and later ones be refused with it; the rest goes on.
+ */
 static void recover_smaller_server(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -885,7 +946,7 @@ static void recover_smaller_server(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_reconnects), 1);
 }
 
-/* The same to a call that waits for the connection, in no slot. */
+/* The same for a call that waits for the connection and has no slot. */
 static void recover_smaller_waiting(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -914,7 +975,10 @@ static void recover_smaller_waiting(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->call[1].call.status, 0);
 }
 
-/* The mount comes back on a device with smaller MRs, in the same session. */
+/*
+ * The mount comes back on a device with smaller MRs, in the same session. A READ that is too
+ * large now must end with -E2BIG; the WRITE goes on, as the client registers nothing for it.
+ */
 static void recover_smaller_device(struct kunit *test)
 {
 	struct fake *f = test->priv;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_requests: a client in bare verbs loses its connection while
- * the server is at some step of its request, which a test point makes certain, and
- * sends the CALL again on the next connection.  It gets its answer, whichever of the
- * two was there first.  Needs an RDMA device, as the other suites with a peer do.
+ * Suite rdmafs_xprt_requests: requests that the server cannot finish at once.
+ *
+ * A client in bare verbs loses its connection while the server is at some step of its request,
+ * and sends the CALL again on the next connection. A test point fixes the step. The client
+ * gets its answer, whichever comes first, the thread of the old request or the new CALL. Other
+ * cases make requests wait: for the client, for a thread of the server (shares), or for
+ * translations (in line). Needs an RDMA device, as the other suites with a peer do.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -19,36 +22,39 @@
 #define REQUESTS_LEN	65536
 #define REQUESTS_SLOT	1
 
-/* Times the slots: more than the server takes to look, and less than we wait. */
+/*
+ * This times the number of slots is longer than the server takes to look, and less than
+ * RAW_WAIT.
+ */
 #define REQUESTS_STAND_MS	500
 
-#define REQUESTS_LAG	4		/* requests of a slot whose replies have not gone */
-#define REQUESTS_SHARE	8		/* of a server's threads, on one or two CPUs */
-#define REQUESTS_CLIENT	24		/* the same for all sessions of one client */
-#define REQUESTS_DOMAIN	16		/* and for all requests in one file system */
-#define REQUESTS_PART	12		/* and for those of one client there */
+#define REQUESTS_LAG	4		/* requests of a slot whose replies are not sent */
+#define REQUESTS_SHARE	8		/* threads that one session may have, on one or two CPUs */
+#define REQUESTS_CLIENT	24		/* threads that all sessions of one client may have */
+#define REQUESTS_DOMAIN	16		/* threads that all requests for one file system may have */
+#define REQUESTS_PART	12		/* threads that those of one client may have there */
 
 struct requests {
 	struct completion release;
-	struct completion few;		/* releases some of those that are held */
+	struct completion few;		/* releases one request each that said REQUESTS_FEW */
 	atomic_t held;
 	atomic_t served;
-	struct rpol_domain *domain;	/* of the device that the server's sessions are on */
-	u32 entries;			/* that a sink of 1 MiB takes there */
-	u64 capacity;			/* of that, if it was changed */
+	struct rpol_domain *domain;	/* the device's, with the server's sessions */
+	u32 entries;			/* translations that a sink of 1 MiB takes there */
+	u64 capacity;			/* the domain's before a case changed it, or 0 */
 	struct rdmafs_xprt_server *server;
 	struct raw *first;
 	struct raw *second;		/* replaces the first, or is beside it */
 	struct raw *third;
 	struct raw *fourth;
 	struct raw *fifth;
-	u32 looked;			/* at the first two for what came, in turn */
+	u32 looked;			/* requests_told()'s looks at the first two, in turn */
 };
 
-/* What the first byte of a request says. */
+/* The first byte of a request's body: the completion that it waits for; 0: none. */
 enum { REQUESTS_HELD = 1, REQUESTS_FEW };
 
-/* All that a READ has room for; nothing for others. */
+/* Handle a request: a READ gets zeros for all that it has room for, other requests get no data. */
 static void requests_handle(struct rdmafs_xprt_req *req, void *ctx)
 {
 	struct requests *r = ctx;
@@ -75,7 +81,7 @@ static void requests_session_close(struct rdmafs_xprt_session *s, void *ctx)
 {
 }
 
-/* The second byte names a file system. */
+/* The second byte of the body names the file system that the request may wait for; 0: none. */
 static u64 requests_waits_for(struct rdmafs_xprt_req *req, void *ctx)
 {
 	return req->body_len > 1 ? ((const u8 *)req->body)[1] : 0;
@@ -88,7 +94,7 @@ static const struct rdmafs_xprt_service requests_service = {
 	.waits_for	= requests_waits_for,
 };
 
-/* Say HELLO: to the session of @of, if there is one. */
+/* Say HELLO to the session of @of, or as a new client if @of is NULL. */
 static void requests_hello(struct kunit *test, struct raw *raw, const struct raw *of)
 {
 	struct rxp_wire_hello hello = {};
@@ -105,7 +111,7 @@ static void requests_hello(struct kunit *test, struct raw *raw, const struct raw
 		KUNIT_FAIL(test, "HELLO can't be sent");
 }
 
-/* Connected, and said HELLO. */
+/* Connect and say HELLO; the WELCOME is still to be taken. */
 static struct raw *requests_connect(struct kunit *test, const struct raw *of)
 {
 	struct raw *raw = raw_open(REQUESTS_PORT);
@@ -122,7 +128,7 @@ static void requests_welcome(struct kunit *test, struct raw *raw, u32 status)
 	KUNIT_ASSERT_EQ(test, le32_to_cpu(raw->welcome.status), status);
 }
 
-/* One session more, of the same client as the others. */
+/* Open one more session; for the server's shares it is one of the same client as the others. */
 static void requests_more(struct kunit *test, struct raw **raw)
 {
 	*raw = requests_connect(test, NULL);
@@ -153,7 +159,10 @@ static void requests_call(struct kunit *test, struct raw *raw, u16 flags)
 	requests_call_as(test, raw, 1, flags, REQUESTS_LEN);
 }
 
-/* What was sent before has been looked at: messages of a connection are, in order. */
+/*
+ * Wait until the server has looked at all that was sent before: it takes the messages of a
+ * connection in order.
+ */
 static void requests_seen(struct kunit *test, struct raw *raw)
 {
 	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_PING, 0, 0, NULL, 0, 0), 0);
@@ -165,7 +174,10 @@ static void requests_held(struct kunit *test, const char *point)
 	KUNIT_ASSERT_TRUE_MSG(test, rdmafs_point_wait(point, 1, 20), "nobody comes to %s", point);
 }
 
-/* Rest of a WRITE: the STCRW comes, DATA goes (nothing need be written), the reply comes. */
+/*
+ * Finish a WRITE: the STCRW comes, DATA is sent (the data itself need not be written), the
+ * reply comes.
+ */
 static void requests_written_in(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 {
 	struct rxp_wire_tag tag = *(struct rxp_wire_tag *)
@@ -185,7 +197,7 @@ static void requests_written(struct kunit *test, struct raw *raw)
 	requests_written_in(test, raw, REQUESTS_SLOT, 1);
 }
 
-/* Rest of a READ: it is taken back, which is answered. */
+/* Finish a READ: it is cancelled, and the CANCEL is answered. */
 static void requests_cancelled(struct kunit *test, struct raw *raw)
 {
 	struct rxp_wire_reply *reply;
@@ -204,7 +216,7 @@ static void requests_finish(struct kunit *test, struct raw *raw, u16 flags)
 		requests_cancelled(test, raw);
 }
 
-/* The steps: @before, where the request is held first, and where it has just got passive. */
+/* The steps: @before, where the request is held first; @after, where it has just become passive. */
 static const struct requests_param {
 	const char *name;
 	u16 flags;
@@ -238,7 +250,7 @@ static void requests_release(struct kunit *test, const char *point)
 	KUNIT_ASSERT_EQ(test, rdmafs_points_command(command), 0);
 }
 
-/* A request of the first connection, held, and that connection lost. */
+/* Have a request of the first connection held at @p->before, and lose that connection. */
 static void requests_lose(struct kunit *test, const struct requests_param *p)
 {
 	struct requests *r = test->priv;
@@ -249,7 +261,12 @@ static void requests_lose(struct kunit *test, const struct requests_param *p)
 	rdma_disconnect(r->first->id);
 }
 
-/* Its thread leaves the request to the connection just before that is unbound. */
+/*
+ * The connection is lost while the request is held at @before, and its end is held just before
+ * it is unbound. Then the request's thread leaves the request to that connection. The end of
+ * the connection must drop the request, so that the CALL on the next connection is answered. A
+ * request that stays with the dead connection would never be answered.
+ */
 static void requests_before_unbind(struct kunit *test)
 {
 	const struct requests_param *p = test->param_value;
@@ -270,7 +287,10 @@ static void requests_before_unbind(struct kunit *test)
 	requests_finish(test, r->second, p->flags);
 }
 
-/* It comes to do so when the next one is bound already. */
+/*
+ * As before, but the next connection is bound already when the thread of the old request goes
+ * on, and the CALL comes again after that. It must be answered on the next connection.
+ */
 static void requests_after_bind(struct kunit *test)
 {
 	const struct requests_param *p = test->param_value;
@@ -284,7 +304,7 @@ static void requests_after_bind(struct kunit *test)
 	requests_finish(test, r->second, p->flags);
 }
 
-/* And when the CALL has come again there. */
+/* As before, but the CALL has also come again on the next connection when the thread goes on. */
 static void requests_after_replay(struct kunit *test)
 {
 	const struct requests_param *p = test->param_value;
@@ -299,7 +319,11 @@ static void requests_after_replay(struct kunit *test)
 	requests_finish(test, r->second, p->flags);
 }
 
-/* A reply that is held takes memory: it ends, and its connection, though nobody waits. */
+/*
+ * The reply to a READ is held, as the client sends no STCRW, and nothing else of the session
+ * moves. After @held_ms the server must end the connection: a held reply takes memory, and a
+ * client could keep it for ever.
+ */
 static void requests_held_long(struct kunit *test)
 {
 	struct rdmafs_xprt_limits limits = raw_limits();
@@ -313,7 +337,7 @@ static void requests_held_long(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->server->held_dropped, 1);
 }
 
-/* So does a sink that nobody writes to. */
+/* The same for a WRITE: the client never sends DATA for the sink that it was told of. */
 static void requests_data_long(struct kunit *test)
 {
 	struct rdmafs_xprt_limits limits = raw_limits();
@@ -326,7 +350,11 @@ static void requests_data_long(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, r->server->held_dropped, 1);
 }
 
-/* Numbers wrap, and leave 0 out, which could not be told from none when it came again. */
+/*
+ * Sequence numbers begin just before they wrap. The number after U32_MAX must be 1, and a CALL
+ * with it is served, also as a replay. 0 is left out: a slot that had 0 last could not be told
+ * from one that had no request.
+ */
 static void requests_wrap(struct kunit *test)
 {
 	struct requests *r = test->priv;
@@ -336,7 +364,7 @@ static void requests_wrap(struct kunit *test)
 	requests_more(test, &r->second);
 	requests_call_as(test, r->second, U32_MAX, 0, 0);
 	raw_expect(test, r->second, RXP_REPLY, 0, REQUESTS_SLOT, U32_MAX);
-	/* The second time as a replay, whose answer was not kept. */
+	/* The second CALL is a replay; the answer to the first was not kept. */
 	for (i = 0; i < 2; i++) {
 		requests_call_as(test, r->second, 1, 0, 0);
 		raw_expect(test, r->second, RXP_REPLY, 0, REQUESTS_SLOT, 1);
@@ -344,6 +372,7 @@ static void requests_wrap(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, r->second->cut);
 }
 
+/* Sequence number 0 after U32_MAX: the server must end the connection. */
 static void requests_zero(struct kunit *test)
 {
 	struct requests *r = test->priv;
@@ -354,7 +383,7 @@ static void requests_zero(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(r->second));
 }
 
-/* So many requests have been served; or the connection is gone, and they will not be. */
+/* Wait until @nr requests have been served, or the connection is gone and they will not be. */
 static bool requests_served(struct requests *r, const struct raw *raw, int nr)
 {
 	int rounds;
@@ -365,14 +394,21 @@ static bool requests_served(struct requests *r, const struct raw *raw, int nr)
 	return atomic_read(&r->served) >= nr;
 }
 
-/* READs on one slot, each as if the last were answered, by one that takes no reply. */
+/*
+ * A client takes no replies, and sends one READ after the other in one slot as if the last one
+ * were answered. The server serves REQUESTS_LAG of them and then must end the connection:
+ * otherwise the replies of one slot could fill its memory.
+ */
 static void requests_ahead(struct kunit *test)
 {
 	struct requests *r = test->priv;
 	struct rxp_wire_cm cm;
 	int served;
 
-	/* One receive, for the WELCOME: no PONG can be sent, and nothing behind it. */
+	/*
+	 * One receive, for the WELCOME: no PONG can be sent, and nothing that is queued behind
+	 * it.
+	 */
 	raw_fill_cm(&cm);
 	r->second = raw_open_standing(REQUESTS_PORT, &cm, 1);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(r->second));
@@ -392,7 +428,7 @@ static void requests_ahead(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(r->second));
 }
 
-/* Some slots with requests, in one file system, or in none if that is 0. */
+/* Send requests in @nr slots, for file system @domain, or for none if that is 0. */
 static void requests_begin(struct kunit *test, struct raw *raw, u16 slot, u16 nr, u8 how,
 			   u8 domain)
 {
@@ -405,7 +441,7 @@ static void requests_begin(struct kunit *test, struct raw *raw, u16 slot, u16 nr
 		KUNIT_ASSERT_EQ(test, raw_send_call(raw, &f), 0);
 }
 
-/* And they block. */
+/* The same, and wait until the server has seen them. @how says what they wait for. */
 static void requests_block(struct kunit *test, struct raw *raw, u16 slot, u16 nr, u8 how,
 			   u8 domain)
 {
@@ -413,14 +449,14 @@ static void requests_block(struct kunit *test, struct raw *raw, u16 slot, u16 nr
 	requests_seen(test, raw);
 }
 
-/* One that does not, and has its answer. */
+/* Send a request that does not block; it must be answered. */
 static void requests_answered(struct kunit *test, struct raw *raw, u16 slot, u8 domain)
 {
 	requests_begin(test, raw, slot, 1, 0, domain);
 	raw_expect(test, raw, RXP_REPLY, 0, slot, 1);
 }
 
-/* All slots. */
+/* Send a blocking request in each of the session's slots. */
 static void requests_fill(struct kunit *test, struct raw *raw, u8 domain)
 {
 	requests_block(test, raw, 0, RAW_SLOTS, REQUESTS_HELD, domain);
@@ -434,7 +470,10 @@ static void requests_count(const atomic_t *count, int nr)
 		msleep(20);
 }
 
-/* So many block in threads; half a second is for those that must not get one. */
+/*
+ * Exactly @nr requests must block in threads; half a second is left for those that must not
+ * get a thread.
+ */
 static void requests_expect_held(struct kunit *test, int nr)
 {
 	struct requests *r = test->priv;
@@ -446,7 +485,10 @@ static void requests_expect_held(struct kunit *test, int nr)
 	KUNIT_EXPECT_EQ(test, atomic_read(&r->held), nr);
 }
 
-/* None blocks any more, and so many have been served: also those that had to wait. */
+/*
+ * Release all requests: @nr must have been served in the end, also those that had to wait for
+ * a thread.
+ */
 static void requests_expect_served(struct kunit *test, int nr)
 {
 	struct requests *r = test->priv;
@@ -457,7 +499,10 @@ static void requests_expect_served(struct kunit *test, int nr)
 	KUNIT_EXPECT_EQ(test, atomic_read(&r->served), nr);
 }
 
-/* Sessions whose requests block leave threads to another. */
+/*
+ * Two sessions have a blocking request in each of their slots. They must get no more than
+ * their share of the threads, so that a third session's request is served.
+ */
 static void requests_share(struct kunit *test)
 {
 	struct requests *r = test->priv;
@@ -471,7 +516,11 @@ static void requests_share(struct kunit *test)
 	raw_expect(test, r->third, RXP_REPLY, 0, REQUESTS_SLOT, 1);
 }
 
-/* As many sessions as one likes are one client, which leaves threads to others. */
+/*
+ * Four sessions of one client have a blocking request in each slot. Together they must get no
+ * more than the client's share: a client could otherwise take all threads with many sessions.
+ * When they are released all requests are served.
+ */
 static void requests_client_share(struct kunit *test)
 {
 	struct requests *r = test->priv;
@@ -487,7 +536,7 @@ static void requests_client_share(struct kunit *test)
 	requests_expect_served(test, 4 * RAW_SLOTS);
 }
 
-/* The session that was made last. */
+/* The session that was opened last. */
 static struct rdmafs_xprt_session *requests_last(struct kunit *test)
 {
 	struct requests *r = test->priv;
@@ -495,7 +544,10 @@ static struct rdmafs_xprt_session *requests_last(struct kunit *test)
 	return list_last_entry(&r->server->sessions, struct rdmafs_xprt_session, link);
 }
 
-/* And though other data moves all the time: each slot may have its time once. */
+/*
+ * The client sends no DATA for a sink, while other data of the session moves all the time. The
+ * server must end the connection all the same: each slot may have @held_ms once, not for ever.
+ */
 static void requests_data_trickles(struct kunit *test)
 {
 	struct rdmafs_xprt_limits limits = raw_limits();
@@ -516,8 +568,8 @@ static void requests_data_trickles(struct kunit *test)
 }
 
 /*
- * The device is done with nothing that is sent to a client, as far as the server hears, and
- * the client is heard: its connection goes, as what it does not take is kept.
+ * The server sees no completion of its sends to a client that goes on sending PINGs. It must
+ * end the connection after @held_ms: all that the client does not take is kept in memory.
  */
 static void requests_stand(struct kunit *test)
 {
@@ -563,8 +615,9 @@ static void requests_two(struct kunit *test)
 }
 
 /*
- * It is the second connection's queue that stands, and data of the session moves on the first
- * one: then each slot may have its time once.
+ * The send queue of the session's second connection stands, and data of the session moves on
+ * the first one. The server must end the connection, but not before each slot may have had
+ * @held_ms once.
  */
 static void requests_queue_trickles(struct kunit *test)
 {
@@ -588,7 +641,7 @@ static void requests_queue_trickles(struct kunit *test)
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - begin), REQUESTS_STAND_MS * RAW_SLOTS);
 }
 
-/* What stands in the send queue of a session's only connection, or NULL. */
+/* The oldest chain in the send queue of a session's only connection, or NULL. */
 static struct rxp_chain *requests_posted(struct rdmafs_xprt_session *s, struct rxp_conn **conn)
 {
 	struct rxp_chain *chain = NULL;
@@ -604,7 +657,7 @@ static struct rxp_chain *requests_posted(struct rdmafs_xprt_session *s, struct r
 	return chain;
 }
 
-/* The server has found that its queue stands. */
+/* Has the server found that a chain stands in the session's send queue? */
 static bool requests_found(struct rdmafs_xprt_session *s)
 {
 	bool found;
@@ -616,8 +669,9 @@ static bool requests_found(struct rdmafs_xprt_session *s)
 }
 
 /*
- * The server's machine stood still: when it looks first, all is long ago, and what the device
- * is done with has not been looked at yet.  That is no fault of the client's.
+ * The server's machine stood still: when the server looks first, the oldest chain was posted
+ * long ago, and its completion has not been handled yet. That is not the client's fault: the
+ * server must not end the connection at the first look, nor after the completion was handled.
  */
 static void requests_queue_late(struct kunit *test)
 {
@@ -654,7 +708,7 @@ static void requests_never(struct kref *ref)
 {
 }
 
-/* The same, which has had no request yet, as if it came from elsewhere. */
+/* Make the last session, which has had no request yet, one of another client for the shares. */
 static struct rdmafs_xprt_session *requests_set_apart(struct kunit *test)
 {
 	struct rdmafs_xprt_session *s = requests_last(test);
@@ -669,7 +723,11 @@ static struct rdmafs_xprt_session *requests_set_apart(struct kunit *test)
 	return s;
 }
 
-/* A file system has no more threads than it leaves free, and the next one likewise. */
+/*
+ * Requests for one file system block, first of one client, then of a second one. The client
+ * must get REQUESTS_PART threads and both together REQUESTS_DOMAIN: a file system gets no more
+ * threads than it leaves free.
+ */
 static void requests_domain_share(struct kunit *test)
 {
 	struct requests *r = test->priv;
@@ -684,15 +742,19 @@ static void requests_domain_share(struct kunit *test)
 	requests_expect_held(test, REQUESTS_PART);
 	requests_fill(test, r->third, 1);
 	requests_expect_held(test, REQUESTS_DOMAIN);
-	/* What another session wants of another one is served, also while that blocks. */
+	/*
+	 * A third client's requests for another file system are served, also while those block
+	 * too.
+	 */
 	requests_fill(test, r->fourth, 2);
 	requests_expect_held(test, REQUESTS_DOMAIN + REQUESTS_SHARE);
 	requests_expect_served(test, 4 * RAW_SLOTS);
 }
 
 /*
- * A client has no more threads for one file system than that leaves free of what it may have:
- * whatever it blocks in two, and wants besides, what it asks of a third is served.
+ * A client's requests for one file system block, and then those for a second one. Each file
+ * system gets no more of the client's threads than it leaves free (12, then 6), so that a
+ * request for a third one is served.
  */
 static void requests_client_third(struct kunit *test)
 {
@@ -712,7 +774,7 @@ static void requests_client_third(struct kunit *test)
 	requests_expect_served(test, 4 * RAW_SLOTS + 1);
 }
 
-/* So many of a session's requests have been given to threads, or are parked. */
+/* Wait until @nr requests of a session have been given to threads or parked. */
 static void requests_taken(struct kunit *test, struct rdmafs_xprt_session *s, u32 nr)
 {
 	int rounds;
@@ -723,8 +785,11 @@ static void requests_taken(struct kunit *test, struct rdmafs_xprt_session *s, u3
 }
 
 /*
- * A file system has a thread more, and the first of those that are parked there is of a
- * client that has as many as it may: the next one gets it, which is another's.
+ * Four threads are free, and a file system has all that it may have. A request of a client
+ * that has as many threads as it may is parked there first, and then one of another client.
+ * When requests of the file system end there is room for one more: the other client's request
+ * must get it. If only the first of the parked requests were looked at, the room would stay
+ * unused.
  */
 static void requests_domain_client(struct kunit *test)
 {
@@ -744,14 +809,14 @@ static void requests_domain_client(struct kunit *test)
 	requests_expect_held(test, REQUESTS_CLIENT - 1);
 	requests_block(test, r->fifth, 0, 5, REQUESTS_FEW, 1);
 	requests_expect_held(test, REQUESTS_CLIENT + 4);
-	/* Now four threads are free, and no more are for that file system. */
+	/* Now four threads are free, and that file system may have no more. */
 	requests_block(test, r->fourth, 0, 1, REQUESTS_HELD, 1);
 	requests_taken(test, one, 1);
 	requests_block(test, r->fifth, 5, 1, REQUESTS_FEW, 1);
 	requests_taken(test, other, 6);
 	requests_block(test, r->third, REQUESTS_SHARE - 1, 1, REQUESTS_HELD, 0);
 	requests_expect_held(test, REQUESTS_CLIENT + 5);
-	/* After two of five there is room for one. */
+	/* Two of its five requests end, and there is room for one more. */
 	complete(&r->few);
 	complete(&r->few);
 	requests_expect_held(test, REQUESTS_CLIENT + 6);
@@ -760,14 +825,20 @@ static void requests_domain_client(struct kunit *test)
 
 /* ------------------------------------------------------------------------ in line */
 
-/* Room for one WRITE of 1 MiB, which the first has, and which it is asked for. */
+/*
+ * Leave room for the translations of one WRITE of 1 MiB, and let a WRITE of the first session
+ * have it. The server has asked the client for its data: returns the sink's tag.
+ */
 static struct rxp_wire_tag requests_one_sink(struct kunit *test)
 {
 	struct rdmafs_xprt_limits limits = raw_limits();
 	struct requests *r = test->priv;
 	struct rpol_domain_stats st;
 
-	/* It keeps it while others wait, and says nothing, for as long as this machine takes. */
+	/*
+	 * The first session keeps the sink while others wait, and may be silent: no limit ends
+	 * it, however slow the machine is.
+	 */
 	rdmafs_test_knobs.grace_ms = RAW_PATIENT_MS;
 	limits.held_ms = RAW_PATIENT_MS;
 	rdmafs_xprt_set_limits(r->server, &limits);
@@ -780,7 +851,7 @@ static struct rxp_wire_tag requests_one_sink(struct kunit *test)
 		raw_expect(test, r->first, RXP_NOTIFY, RXP_NOTIFY_STCRW, 0, 1);
 }
 
-/* The data of a WRITE, which nothing need be of. */
+/* Send a WRITE's DATA; the data itself need not be written. */
 static void requests_data(struct kunit *test, struct raw *raw, u16 slot, u32 seq,
 			  struct rxp_wire_tag tag)
 {
@@ -791,7 +862,7 @@ static void requests_data(struct kunit *test, struct raw *raw, u16 slot, u32 seq
 				      sizeof(tag), rkey), 0);
 }
 
-/* So many WRITEs stand in line, of all sessions together. */
+/* Wait until exactly @nr WRITEs of all sessions stand in line for translations. */
 static void requests_in_line(struct kunit *test, u32 nr)
 {
 	struct requests *r = test->priv;
@@ -808,8 +879,9 @@ static void requests_in_line(struct kunit *test, u32 nr)
 }
 
 /*
- * What one session gives back is bound to what another stands in line for: that one need
- * not come again, and nothing lies idle until it has.
+ * A WRITE of the second session stands in line while the first session has all translations.
+ * When the first one's WRITE ends, its translations must be bound to the second one's WRITE at
+ * once. The client need not send the CALL again, and no translation lies idle until it does.
  */
 static void requests_line(struct kunit *test)
 {
@@ -827,17 +899,20 @@ static void requests_line(struct kunit *test)
 	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
 	tag = *(struct rxp_wire_tag *)
 		raw_expect(test, r->second, RXP_NOTIFY, RXP_NOTIFY_STCRW, 0, 1);
-	/* All there is stays bound to it for as long as its client likes. */
+	/* All translations stay bound to it until its client sends DATA. */
 	rpol_domain_get_stats(r->domain, &after);
 	KUNIT_EXPECT_EQ(test, after.charged, r->entries);
-	/* But for two steps of one function, between which the machine may do something else. */
+	/*
+	 * They are idle only between two steps of one function; the machine may do something
+	 * else there.
+	 */
 	KUNIT_EXPECT_LT(test, after.idle_us - before.idle_us, USEC_PER_SEC);
 	requests_data(test, r->second, 0, 1, tag);
 	raw_expect(test, r->second, RXP_REPLY, 0, 0, 1);
 	requests_in_line(test, 0);
 }
 
-/* Who of the first two has been sent something, or NULL. */
+/* Which of the first two connections has been sent something? NULL: neither. */
 static struct raw *requests_told(struct requests *r)
 {
 	struct raw *raws[] = { r->first, r->second };
@@ -846,7 +921,10 @@ static struct raw *requests_told(struct requests *r)
 
 	for (rounds = 0; rounds < 1000; rounds++) {
 		for (i = 0; i < ARRAY_SIZE(raws); i++) {
-			/* Each in turn: neither is kept from speaking by what the other is told. */
+			/*
+			 * They take turns, so that messages to one do not keep the other from
+			 * being looked at.
+			 */
 			raw = raws[r->looked++ % ARRAY_SIZE(raws)];
 			if (atomic_read(&raw->arrived) > raw->taken)
 				return raw;
@@ -856,7 +934,7 @@ static struct raw *requests_told(struct requests *r)
 	return NULL;
 }
 
-/* More messages come than there are receives: those taken so far are posted again. */
+/* More messages come than there are receives: post those again that have been taken. */
 static void requests_repost(struct kunit *test, struct raw *raw)
 {
 	u32 i;
@@ -867,8 +945,9 @@ static void requests_repost(struct kunit *test, struct raw *raw)
 }
 
 /*
- * One of the first two is asked for data, or answered, which may say that it is to come
- * back; and goes on.  The slot of @whose that has its turn, or -1.
+ * Take one message to one of the first two connections. An STCRW is answered with DATA. A
+ * REPLY, which may say RETRY_LATER, is followed by the next WRITE of the slot. Returns the
+ * slot if it is an STCRW to @whose, or -1.
  */
 static int requests_turn(struct kunit *test, const struct raw *whose)
 {
@@ -893,7 +972,11 @@ static int requests_turn(struct kunit *test, const struct raw *whose)
 	return raw == whose && hdr.type == RXP_NOTIFY ? le16_to_cpu(hdr.slot) : -1;
 }
 
-/* Half of a session's slots stand in line; the others are served, or told to come back. */
+/*
+ * Half of a session's slots have WRITEs that stand in line. A WRITE in one more slot must be
+ * answered RETRY_LATER, and a small request there must be served: a session must not stand in
+ * line with all its slots.
+ */
 static void requests_line_full(struct kunit *test)
 {
 	struct requests *r = test->priv;
@@ -917,7 +1000,10 @@ static void requests_line_full(struct kunit *test)
 	raw_expect(test, r->second, RXP_REPLY, 0, i, 2);
 	requests_data(test, r->first, 0, 1, tag);
 	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
-	/* The one that was sent away has its turn, too, however many of the others come again. */
+	/*
+	 * The WRITE that was refused must have its turn, too, however often those of the other
+	 * slots come again.
+	 */
 	requests_repost(test, r->second);
 	requests_call_in(test, r->second, i, 3, RXP_F_WRITE, SZ_1M);
 	for (messages = 0; messages < 4000 && slot != i; messages++)
@@ -926,8 +1012,8 @@ static void requests_line_full(struct kunit *test)
 }
 
 /*
- * One always has all in line that it may; another one has one WRITE after the other, and
- * goes to the end of the line with each: it gets its turns.
+ * One session always has as many WRITEs in line as it may. Another one has a single WRITE at a
+ * time, and goes to the end of the line with each: it must get its turns, or it starves.
  */
 static void requests_line_turns(struct kunit *test)
 {
@@ -945,7 +1031,7 @@ static void requests_line_turns(struct kunit *test)
 	requests_welcome(test, r->second, RXP_WELCOME_NEW);
 	requests_call_in(test, r->second, 0, 1, RXP_F_WRITE, SZ_1M);
 	requests_in_line(test, i);
-	/* The next one may be asked for its data before this one is answered. */
+	/* The server may ask for the data of the next WRITE before it answers this one. */
 	requests_data(test, r->first, 0, 1, tag);
 	requests_repost(test, r->first);
 	requests_repost(test, r->second);
@@ -954,7 +1040,11 @@ static void requests_line_turns(struct kunit *test)
 	KUNIT_EXPECT_EQ_MSG(test, turns, 8, "in %u messages", messages);
 }
 
-/* Its connection goes while it stands in line: so does its place, and it comes again. */
+/*
+ * A WRITE's connection is lost while it stands in line. It must lose its place in line, too;
+ * the CALL that comes again on the next connection stands in line again, and is served in its
+ * turn.
+ */
 static void requests_line_lost(struct kunit *test)
 {
 	struct requests *r = test->priv;
@@ -977,8 +1067,9 @@ static void requests_line_lost(struct kunit *test)
 }
 
 /*
- * When its turn comes it has pages still, whatever others have taken meanwhile: it does not lose
- * its translations for want of those.
+ * A WRITE stands in line, and from then on no pages can be charged. When its turn comes it
+ * must still have its pages, and be served. If it had to get pages then, it would lose its
+ * translations for want of pages, again and again.
  */
 static void requests_line_pages(struct kunit *test)
 {
@@ -996,7 +1087,11 @@ static void requests_line_pages(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release req_charge"), 0);
 }
 
-/* With half of a session's pages some stand in line, but one does in any case. */
+/*
+ * WRITEs that stand in line keep pages. With half of a session's pages kept so, the next WRITE
+ * must be answered RETRY_LATER; but one WRITE may stand in line in any case, even if it has
+ * more than half.
+ */
 static void requests_line_half(struct kunit *test)
 {
 	struct rdmafs_xprt_limits limits = raw_limits();
@@ -1020,12 +1115,13 @@ static void requests_line_half(struct kunit *test)
 	requests_written_in(test, r->second, 0, 1);
 }
 
-/* A client takes the first WRITE of slot 0 back. */
+/* The client cancels the first WRITE of slot 0. */
 static void requests_take_back(struct kunit *test, struct raw *raw)
 {
 	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_CANCEL, 0, 1, NULL, 0, 0), 0);
 }
 
+/* The CANCEL must be answered. */
 static void requests_taken_back(struct kunit *test, struct raw *raw)
 {
 	const struct rxp_wire_reply *reply = raw_expect(test, raw, RXP_REPLY, 0, 0, 1);
@@ -1033,7 +1129,10 @@ static void requests_taken_back(struct kunit *test, struct raw *raw)
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(reply->status), RXP_STATUS_CANCELLED);
 }
 
-/* What the first gives back is had by the second's next WRITE in slot 0: nothing is lost. */
+/*
+ * The second session's next WRITE in slot 0 must get the translations that the first session
+ * gives back: a WRITE that was cancelled has not taken any with it.
+ */
 static void requests_line_next(struct kunit *test, struct rxp_wire_tag tag)
 {
 	struct requests *r = test->priv;
@@ -1047,8 +1146,9 @@ static void requests_line_next(struct kunit *test, struct rxp_wire_tag tag)
 }
 
 /*
- * The first WRITEs of slots 1 to @nr, in line, have their turns.  Once the data of one
- * is there its MR is the next one's, which may be asked for its own before the one is answered.
+ * The first WRITEs of slots 1 to @nr stand in line, and have their turns in order. When a
+ * WRITE's data is there its MR goes to the next WRITE, which the server may ask for data
+ * before it answers the first.
  */
 static void requests_all_written(struct kunit *test, struct raw *raw, u16 nr)
 {
@@ -1073,8 +1173,9 @@ static void requests_all_written(struct kunit *test, struct raw *raw, u16 nr)
 }
 
 /*
- * Its client takes it back there: it is told so at once, though nobody gives anything
- * back, and has its place again.
+ * A client cancels a WRITE that stands in line, one of half its slots. The CANCEL must be
+ * answered at once, though no translations are given back; and the place in line must be free
+ * for a WRITE of another slot.
  */
 static void requests_line_cancelled(struct kunit *test)
 {
@@ -1100,7 +1201,10 @@ static void requests_line_cancelled(struct kunit *test)
 	requests_in_line(test, 0);
 }
 
-/* It does so just before: the WRITE does not even begin to wait. */
+/*
+ * The CANCEL comes just before the WRITE would go in line. It must not begin to wait, and
+ * translations must not be lost with it.
+ */
 static void requests_line_unwanted(struct kunit *test)
 {
 	struct requests *r = test->priv;
@@ -1119,7 +1223,11 @@ static void requests_line_unwanted(struct kunit *test)
 	requests_line_next(test, tag);
 }
 
-/* Or just when its turn has come: then it is answered by whom that has woken, and once. */
+/*
+ * The CANCEL comes when the WRITE has got its translations and its worker has not run yet. The
+ * worker, not the CANCEL, must answer the WRITE, and only once; and it must give the
+ * translations back.
+ */
 static void requests_line_crossed(struct kunit *test)
 {
 	struct requests *r = test->priv;
@@ -1136,22 +1244,24 @@ static void requests_line_crossed(struct kunit *test)
 	raw_expect(test, r->first, RXP_REPLY, 0, 0, 1);
 	requests_held(test, "req_turn");
 	requests_take_back(test, r->second);
-	/* It has been looked at, and what was granted is its still. */
+	/* The server has looked at the CANCEL, and the translations still belong to the WRITE. */
 	requests_seen(test, r->second);
 	rpol_domain_get_stats(r->domain, &st);
 	KUNIT_EXPECT_EQ(test, st.charged, r->entries);
 	requests_release(test, "req_turn");
 	requests_taken_back(test, r->second);
 	requests_seen(test, r->second);
-	/* And it comes back: there is room for one. */
+	/* The translations have come back: there is room for one WRITE. */
 	requests_call_in(test, r->first, 0, 2, RXP_F_WRITE, SZ_1M);
 	requests_written_in(test, r->first, 0, 2);
 	requests_in_line(test, 0);
 }
 
 /*
- * It is taken back when it has a sink, and its connection is lost when its thread has seen that;
- * then the CALL comes again on the next one, which has taken back nothing, and is to be asked.
+ * A WRITE that has a sink is cancelled, and its connection is lost when its thread has
+ * answered the CANCEL. Then the CALL comes again on the next connection, where it was not
+ * cancelled: the server must ask for its data. A CANCEL that outlived its connection would be
+ * found here.
  */
 static void requests_wanted_again(struct kunit *test)
 {
@@ -1170,7 +1280,7 @@ static void requests_wanted_again(struct kunit *test)
 	r->second = requests_connect(test, r->first);
 	requests_welcome(test, r->second, RXP_WELCOME_BOUND);
 	requests_call_in(test, r->second, 0, 1, RXP_F_WRITE, REQUESTS_LEN);
-	/* A request of its own, which does not wait for the thread that is held. */
+	/* This is a request of its own, which does not wait for the thread that is held. */
 	requests_written_in(test, r->second, 0, 1);
 	requests_release(test, "req_asked");
 }
@@ -1178,8 +1288,9 @@ static void requests_wanted_again(struct kunit *test)
 /* ------------------------------------------------------------------------ places */
 
 /*
- * A client that has all of its threads gets one back, and the session that has waited longest
- * can't use it, as its file system has no room: then it is the next session's.
+ * A client has all of its threads, and one of them ends. The session that has waited longest
+ * cannot use it, as its file system has no room: its request is parked. Then the thread must
+ * go to the client's next session. It would stay unused if only one session were asked.
  */
 static void requests_place_unused(struct kunit *test)
 {
@@ -1204,8 +1315,10 @@ static void requests_place_unused(struct kunit *test)
 }
 
 /*
- * A thread is through with a request of one file system, and takes one that was parked in
- * another, which blocks: there is room for one more in the first, and nobody else to ask.
+ * A client has one thread left, and two requests for different file systems (4 and 5) are
+ * parked as each has one thread already. The request for file system 5 ends, and its thread
+ * takes the request that was parked for 4, which blocks. That leaves room for one more for 5,
+ * and no other event will come: the request that is parked for 5 must be taken now.
  */
 static void requests_room_left(struct kunit *test)
 {
@@ -1229,7 +1342,7 @@ static void requests_room_left(struct kunit *test)
 	requests_block(test, r->third, 5, 1, REQUESTS_HELD, 4);
 	requests_block(test, r->third, 6, 1, REQUESTS_FEW, 5);
 	requests_expect_held(test, REQUESTS_CLIENT - 1);
-	/* One is left, and what has one already does not get it. */
+	/* One thread is left, and a file system that has one already does not get it. */
 	requests_block(test, r->fourth, 0, 1, REQUESTS_HELD, 4);
 	requests_taken(test, one, 1);
 	requests_begin(test, r->fifth, 0, 1, 0, 5);
@@ -1262,10 +1375,10 @@ static int requests_init(struct kunit *test)
 	test->priv = r;
 	r->first = requests_connect(test, NULL);
 	requests_welcome(test, r->first, RXP_WELCOME_NEW);
-	/* Now: the connection may be lost by the time that it is asked for. */
+	/* Keep the domain now: the connection may be lost by the time that a case needs it. */
 	s = list_first_entry(&r->server->sessions, struct rdmafs_xprt_session, link);
 	r->domain = s->conns[0]->pool->rdev->domain;
-	/* siw's MRs have no more than 256. */
+	/* An MR of siw has no more than 256 translations. */
 	r->entries = min_t(u32, RPOL_CAPACITY_MIN, s->conns[0]->pool->rdev->max_entries);
 	return 0;
 }
