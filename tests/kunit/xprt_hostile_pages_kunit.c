@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_hostile_pages: clients in bare verbs that want all there is of pages for
- * data: in READs that wait to be told where it goes, in sinks and grants, and idle.
+ * Suite rdmafs_xprt_hostile_pages: clients in bare verbs that want all pages for data that a
+ * server has: in READs whose replies are held, in sinks and grants, and idle.
+ *
+ * A READ without a key is held until the client sends an STCRW, which these cases never send:
+ * so it keeps its pages until it is cancelled. The bounds that must hold are described at the
+ * head of transport/limits.c; "beyond" is there the one request of each session that may
+ * exceed them.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -9,7 +14,10 @@
 #include "transport/server.h"
 #include "xprt_limits.h"
 
-/* A CALL of so many bytes.  Where a READ's go it does not say, or that they go to no key at all. */
+/*
+ * Send a CALL of @bulk bytes. A READ either gives no key, or has RXP_F_RKEY with a key that is
+ * 0.
+ */
 static void pages_call(struct kunit *test, struct raw *raw, u16 slot, u32 seq, u16 flags, u32 bulk)
 {
 	const struct rxp_frame f = {
@@ -39,8 +47,10 @@ static void pages_wait_bytes(struct kunit *test, u64 bytes)
 }
 
 /*
- * What a session holds of pages for data, in READs that wait to be told where it goes: as
- * much in each as any device takes at once.
+ * One session fills all pages that a session may have with READs that are held, each as large
+ * as any device allows. More READs and WRITEs must be answered RETRY_LATER, and a request
+ * without data be served. What is cancelled makes room for as much, and no more. When the
+ * connection ends the session must owe nothing.
  */
 static void pages_session_most(struct kunit *test)
 {
@@ -57,14 +67,17 @@ static void pages_session_most(struct kunit *test)
 		pages_call(test, raw, i, 1, RXP_F_READ, SZ_1M);
 		pages_wait_bytes(test, (i + 1) * SZ_1M);
 	}
-	/* No more, neither to be read nor for what is written, but what needs none. */
+	/*
+	 * No more pages, neither for READs nor for WRITEs; but a request without data needs
+	 * none.
+	 */
 	pages_call(test, raw, 8, 1, RXP_F_READ, SZ_64K);
 	pages_expect(test, raw, 8, 1, RXP_STATUS_RETRY_LATER);
 	pages_call(test, raw, 9, 1, RXP_F_WRITE, SZ_64K);
 	pages_expect(test, raw, 9, 1, RXP_STATUS_RETRY_LATER);
 	pages_call(test, raw, 10, 1, 0, 0);
 	pages_expect(test, raw, 10, 1, RXP_STATUS_OK);
-	/* One is given back: there is room for its pages, and for no more. */
+	/* One READ is cancelled: there is room for as many pages as it had. */
 	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_CANCEL, 0, 1, NULL, 0, 0), 0);
 	pages_expect(test, raw, 0, 1, RXP_STATUS_CANCELLED);
 	pages_wait_bytes(test, 7 * SZ_1M);
@@ -73,12 +86,12 @@ static void pages_session_most(struct kunit *test)
 	pages_call(test, raw, 0, 2, RXP_F_READ, SZ_1M);
 	pages_expect(test, raw, 0, 2, RXP_STATUS_RETRY_LATER);
 	KUNIT_EXPECT_FALSE(test, raw->cut);
-	/* The connection goes, and with it what was held: the session owes nothing. */
+	/* The connection ends, and with it the READs that were held: the session owes nothing. */
 	limits_leave(test, 0);
 	pages_wait_bytes(test, 0);
 }
 
-/* All pages that a session has: those in use, and those that are idle in its pool. */
+/* All pages of the only session: those in use, and those that are idle in its pool. */
 static u64 pages_all(struct limits *t)
 {
 	struct rdmafs_xprt_session *s = list_first_entry(&t->server->sessions,
@@ -99,7 +112,7 @@ static u64 pages_all(struct limits *t)
 	return bytes + atomic64_read(&s->data_bytes);
 }
 
-/* Its reply is held, and so it has its pages. */
+/* Is the reply of @slot's request held? Then the request has its pages. */
 static bool pages_held(struct limits *t, u16 slot)
 {
 	struct rdmafs_xprt_session *s = list_first_entry(&t->server->sessions,
@@ -121,7 +134,7 @@ static void pages_wait_held(struct kunit *test, u16 slot)
 	KUNIT_ASSERT_TRUE(test, pages_held(test->priv, slot));
 }
 
-/* A READ that waits to be told where its data goes is called off. */
+/* Cancel a READ that is held. */
 static void pages_call_off(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 {
 	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_CANCEL, slot, seq, NULL, 0, 0),
@@ -130,8 +143,9 @@ static void pages_call_off(struct kunit *test, struct raw *raw, u16 slot, u32 se
 }
 
 /*
- * All 8 MiB that a session may have in buffers of one size, and then of another: those that
- * are idle, kept for seconds, count, and make room.
+ * A session uses all 8 MiB that it may have in buffers of one size, and then of another.
+ * Buffers that are idle are kept for seconds; they must count, and must be freed to make room.
+ * Otherwise the session would have more than its bound, or be refused.
  */
 static void pages_sizes(struct kunit *test, const struct rdmafs_xprt_limits *l)
 {
@@ -169,7 +183,7 @@ static void pages_idle(struct kunit *test)
 	pages_sizes(test, &l);
 }
 
-/* The same where it is its client's part that ends there. */
+/* The same, but the client's part is the bound. */
 static void pages_idle_client(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -179,8 +193,8 @@ static void pages_idle_client(struct kunit *test)
 }
 
 /*
- * What all sessions have of pages for data, what is beyond the bounds among it; and whether the
- * clients' accounts add up to the rest.
+ * The pages for data of all sessions, including those beyond the bounds; U64_MAX if the
+ * clients' accounts do not add up to that.
  */
 static u64 pages_total(struct limits *t)
 {
@@ -215,7 +229,7 @@ static struct raw *pages_session(struct kunit *test)
 	return raw;
 }
 
-/* READs of 1 MiB in slots of their own from @slot on, which wait to be told where to. */
+/* Send READs of 1 MiB in @nr slots from @slot on, which are held. */
 static void pages_take(struct kunit *test, struct raw *raw, u16 slot, u32 nr)
 {
 	u64 total = pages_total(test->priv);
@@ -227,7 +241,7 @@ static void pages_take(struct kunit *test, struct raw *raw, u16 slot, u32 nr)
 	}
 }
 
-/* Whoever asks for more is told to come back, whether for a READ or for a WRITE. */
+/* One more READ and one more WRITE must both be answered RETRY_LATER. */
 static void pages_no_more(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 {
 	pages_call(test, raw, slot, seq, RXP_F_READ, SZ_1M);
@@ -237,8 +251,10 @@ static void pages_no_more(struct kunit *test, struct raw *raw, u16 slot, u32 seq
 }
 
 /*
- * The sessions of a client have its part of the pages for data together, however many they
- * are; another client has his, and there is some for a third.
+ * Two sessions of a client take pages until they are refused: together they must have the
+ * client's part, however many sessions there are. Then another client must have its part, and
+ * there must be some for a third one. A client that takes more than its part would starve the
+ * others.
  */
 static void pages_share(struct kunit *test)
 {
@@ -251,24 +267,33 @@ static void pages_share(struct kunit *test)
 	limits_start(test, &l);
 	one = pages_session(test);
 	two = pages_session(test);
-	/* One and whoever comes next: half of it each. */
+	/* An even part is counted as if there were one client more: half of 16 MiB. */
 	pages_take(test, one, 0, 5);
 	pages_take(test, two, 0, 3);
-	/* Each session has one request beyond that, which counts for nobody's part. */
+	/*
+	 * Each session may have one request beyond that, which does not count for the client's
+	 * part.
+	 */
 	pages_take(test, one, 5, 1);
 	pages_take(test, two, 3, 1);
 	pages_no_more(test, one, 6, 1);
 	pages_no_more(test, two, 4, 1);
 	KUNIT_EXPECT_GE(test, t->server->budget->refused_data, 4);
 
-	/* Three parts, but the last quarter of all is for shares: he has another quarter. */
+	/*
+	 * An even part is a third now, but only while a quarter of all is left: so the other
+	 * client has its share, a quarter.
+	 */
 	limits_other(test);
 	other = pages_session(test);
 	pages_take(test, other, 0, 4);
 	pages_take(test, other, 4, 1);
 	pages_no_more(test, other, 5, 1);
 
-	/* A third of it is the first one's now, which has more. */
+	/*
+	 * An even part of the first client is a third now, and it has more: it gets nothing
+	 * until it has less.
+	 */
 	pages_call_off(test, one, 0, 1);
 	pages_wait_total(test, 14 * SZ_1M);
 	pages_no_more(test, one, 0, 2);
@@ -280,7 +305,7 @@ static void pages_share(struct kunit *test)
 	pages_wait_total(test, 12 * SZ_1M);
 	pages_no_more(test, two, 4, 3);
 
-	/* There is some for the next one, and who leaves owes nothing. */
+	/* There is some for a third client; and a connection that ends owes nothing. */
 	KUNIT_ASSERT_EQ(test, raw_route("fd09::2", "fd09::1"), 0);
 	third = pages_session(test);
 	pages_take(test, third, 0, 1);
@@ -295,7 +320,10 @@ static void pages_share(struct kunit *test)
 	pages_wait_total(test, 0);
 }
 
-/* A WRITE of 1 MiB, which brings a grant once its sink was seen to be registered: its key. */
+/*
+ * Do WRITEs of 1 MiB until one brings a grant: the server must have seen its sink registered.
+ * Returns the grant's key.
+ */
 static u32 pages_grant(struct kunit *test, struct raw *raw, u16 slot)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -321,7 +349,7 @@ static u32 pages_grant(struct kunit *test, struct raw *raw, u16 slot)
 	return le32_to_cpu(tag.rkey);
 }
 
-/* So many of the oldest grants are called back. */
+/* A RECALL must come that names the @nr oldest grants. */
 static void pages_recalled(struct kunit *test, struct raw *raw, const u32 *rkeys, u32 nr)
 {
 	const struct rxp_wire_keys *keys = raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_RECALL,
@@ -336,8 +364,9 @@ static void pages_recalled(struct kunit *test, struct raw *raw, const u32 *rkeys
 }
 
 /*
- * There is to be less: what clients have granted of it beyond their halves is called back, the
- * oldest first.  Who returns it goes on, who does not loses his connection.
+ * Two clients have grants, and the bound is lowered. The server must recall the oldest grants
+ * of each beyond half of its part. A client that returns them goes on; a client that does not
+ * must lose its connection.
  */
 static void pages_recall(struct kunit *test)
 {
@@ -357,7 +386,7 @@ static void pages_recall(struct kunit *test)
 		others[i] = pages_grant(test, other, i);
 	KUNIT_EXPECT_EQ(test, pages_total(t), SZ_8M);
 
-	/* A third of 16 MiB, and half of that: two are too many. */
+	/* Half of a third of 16 MiB: two of the four grants are too many. */
 	l.data_total_mib = 16;
 	rdmafs_xprt_set_limits(t->server, &l);
 	pages_recalled(test, one, keys, 2);
@@ -377,8 +406,9 @@ static void pages_recall(struct kunit *test)
 }
 
 /*
- * Whoever has taken all there is, a session of the same client or another client's, each
- * session has one request at a time, and no more: what hangs is felt by its own users only.
+ * One session has taken all pages. Each other session, of the same client or of another one,
+ * must still get one request at a time, and no more. So requests that hang are felt by their
+ * own session only.
  */
 static void pages_one(struct kunit *test)
 {
@@ -398,7 +428,7 @@ static void pages_one(struct kunit *test)
 	other = pages_session(test);
 	pages_take(test, other, 0, 1);
 	pages_no_more(test, other, 1, 1);
-	/* They go on. */
+	/* These go on, one request after the other. */
 	for (seq = 1; seq < 4; seq++) {
 		pages_call_off(test, two, 0, seq);
 		pages_wait_total(test, 17 * SZ_1M);
@@ -409,7 +439,7 @@ static void pages_one(struct kunit *test)
 		pages_call(test, other, 0, seq + 1, RXP_F_READ, SZ_1M);
 		pages_wait_total(test, 18 * SZ_1M);
 	}
-	/* They do not do so at the cost of the first. */
+	/* They do not go on at the cost of the first session. */
 	pages_call_off(test, one, 0, 1);
 	pages_wait_total(test, 17 * SZ_1M);
 	pages_call(test, one, 0, 2, RXP_F_READ, SZ_1M);
@@ -422,7 +452,7 @@ static void pages_one(struct kunit *test)
 	pages_wait_total(test, 0);
 }
 
-/* A share that is more than an even part is a client's, too; and one request beyond it. */
+/* A client's share is more than its even part: it must get the share, and one request beyond. */
 static void pages_share_large(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -443,8 +473,9 @@ static void pages_share_large(struct kunit *test)
 }
 
 /*
- * Requests that hang: of what is beyond the bounds, too, a client has its part, however many
- * sessions it has, and others have theirs.
+ * Each session of a client has a request beyond the bounds, which hangs. Of the pages beyond,
+ * too, a client must get only its part, however many sessions it has, so that others have
+ * theirs.
  */
 static void pages_beyond_share(struct kunit *test)
 {
@@ -457,7 +488,7 @@ static void pages_beyond_share(struct kunit *test)
 	limits_start(test, &l);
 	raw[0] = pages_session(test);
 	pages_take(test, raw[0], 0, 8);
-	/* An even part of it, with whoever comes next: half. */
+	/* An even part of the pages beyond, counted as if there were one client more: half. */
 	for (i = 0; i < 8; i++) {
 		if (i)
 			raw[i] = pages_session(test);
@@ -467,7 +498,10 @@ static void pages_beyond_share(struct kunit *test)
 	raw[8] = pages_session(test);
 	pages_no_more(test, raw[8], 8, 1);
 
-	/* Another client has a part of both, and so has a third; neither is told to come back. */
+	/*
+	 * Another client has a part of both kinds, and so has a third; neither is answered
+	 * RETRY_LATER.
+	 */
 	limits_other(test);
 	other = pages_session(test);
 	pages_take(test, other, 0, 5);
@@ -478,7 +512,7 @@ static void pages_beyond_share(struct kunit *test)
 	pages_take(test, pages_session(test), 0, 1);
 	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 10 * SZ_1M);
 
-	/* That is a quarter of all for each: the first has more while its requests last. */
+	/* A part is a quarter of all now: the first client has more while its requests last. */
 	for (i = 7; i > 3; i--)
 		pages_call_off(test, raw[i], 8, 1);
 	pages_wait_total(test, 19 * SZ_1M);
@@ -490,8 +524,9 @@ static void pages_beyond_share(struct kunit *test)
 }
 
 /*
- * Sessions that have something else leave room beyond the bounds to those that have nothing: of
- * a small server's one client, too, the largest request there is.
+ * Sessions that hold other pages take pages beyond the bounds. The last of these must be kept
+ * for sessions that hold nothing: so each of those gets a request, however large, even if a
+ * small server has only one client.
  */
 static void pages_beyond_alone(struct kunit *test)
 {
@@ -519,13 +554,16 @@ static void pages_beyond_alone(struct kunit *test)
 	alone[4] = pages_session(test);
 	pages_no_more(test, alone[4], 0, 1);
 
-	/* What the busy ones give back is for them no more, but for who has nothing. */
+	/*
+	 * Pages that the busy sessions give back are not for them again, but for a session
+	 * that holds nothing.
+	 */
 	pages_call_off(test, busy[0], 1, 1);
 	pages_wait_total(test, 15 * SZ_1M);
 	pages_no_more(test, busy[4], 1, 3);
 	pages_call(test, alone[4], 0, 3, RXP_F_READ, SZ_1M);
 	pages_wait_total(test, SZ_16M);
-	/* And a busy one is one that has nothing, once that has ended. */
+	/* A busy session holds nothing once its other request has ended. */
 	pages_call_off(test, alone[4], 0, 3);
 	pages_wait_total(test, 15 * SZ_1M);
 	pages_call_off(test, busy[5], 0, 1);
@@ -539,8 +577,8 @@ static void pages_beyond_alone(struct kunit *test)
 }
 
 /*
- * Clients are so many that nobody's part is as much as a request: each has one all the same,
- * but not one for each session.
+ * There are so many clients that no client's part is as large as a request. Each client must
+ * get one request all the same, but not one for each of its sessions.
  */
 static void pages_beyond_large(struct kunit *test)
 {
@@ -567,7 +605,10 @@ static void pages_beyond_large(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 3 * SZ_1M);
 }
 
-/* Who has something within, and needs more than there is, has all of it beyond. */
+/*
+ * A request reserves pages within the bounds, and then needs more than there are. All of its
+ * pages must be charged beyond the bounds then, and none of them within.
+ */
 static void pages_beyond_moved(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -585,13 +626,16 @@ static void pages_beyond_moved(struct kunit *test)
 	pages_wait_total(test, 7 * SZ_1M);
 	pages_call(test, one, 8, 1, RXP_F_READ, SZ_512K);
 	pages_wait_total(test, 7 * SZ_1M + SZ_512K);
-	/* There is room for what it reserves, and not for the rest. */
+	/* There is room for the reserved pages, and not for the rest. */
 	pages_call(test, one, 7, 2, RXP_F_READ, SZ_1M);
 	pages_wait_total(test, SZ_8M + SZ_512K);
 	pages_wait_held(test, 7);
 	KUNIT_EXPECT_EQ(test, t->server->budget->data, 7 * SZ_1M + SZ_512K);
 	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_1M);
-	/* Where there is none beyond, as the session has its one there, it has nothing. */
+	/*
+	 * The session has its one request beyond: the next one gets nothing, and keeps nothing
+	 * of what it reserved.
+	 */
 	pages_no_more(test, one, 9, 1);
 	pages_wait_total(test, SZ_8M + SZ_512K);
 	pages_call_off(test, one, 7, 2);
@@ -601,18 +645,18 @@ static void pages_beyond_moved(struct kunit *test)
 	pages_wait_total(test, 0);
 }
 
-/* More rounds than a machine stands still in for as long as it takes to lose one. */
+/* More rounds than there can be in which the machine stands still so long that a round is lost. */
 #define PAGES_ROUNDS	32
 
-/* What the large one is in, and the first of the two that the small ones have in turn. */
+/* The slot of the large READ, and the first of the two slots that the small READs use in turn. */
 #define PAGES_LARGE	10
 #define PAGES_SMALL	8
 
 /**
- * struct pages_stream - small READs, one after the other, and a large one; of the first session
- * @raw:  its connection, each of whose receives is posted again once it was looked at
+ * struct pages_stream - small READs, one after the other, and a large one, of the first session
+ * @raw:  its connection; each receive is posted again when its message was taken
  * @seq:  of the last CALL of each slot
- * @slot: where the small one is that has pages
+ * @slot: slot of the small READ that has pages
  */
 struct pages_stream {
 	struct raw *raw;
@@ -623,11 +667,11 @@ struct pages_stream {
 static void pages_stream_start(struct kunit *test, struct pages_stream *st)
 {
 	*st = (struct pages_stream) { .raw = pages_session(test), .slot = PAGES_SMALL };
-	/* The WELCOME's receive: they go round in order. */
+	/* Post the WELCOME's receive again: receives are used in order. */
 	KUNIT_ASSERT_EQ(test, raw_repost(st->raw, &st->raw->recv[0]), 0);
 }
 
-/* Its receive is posted again. */
+/* Post the receive again of the message that was taken last. */
 static void pages_stream_taken(struct kunit *test, struct pages_stream *st)
 {
 	struct raw *raw = st->raw;
@@ -635,7 +679,7 @@ static void pages_stream_taken(struct kunit *test, struct pages_stream *st)
 	KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[(raw->taken - 1) % RAW_RECVS]), 0);
 }
 
-/* Does a READ get pages?  Then it waits to be told where to; else it is to come again. */
+/* Send a READ. Returns true if it gets pages and is held, false if it is answered RETRY_LATER. */
 static bool pages_stream_read(struct kunit *test, struct pages_stream *st, u16 slot, u32 bytes)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -660,7 +704,10 @@ static void pages_stream_end(struct kunit *test, struct pages_stream *st, u16 sl
 	pages_wait_total(test, left);
 }
 
-/* A small one ends, and the next one comes at once, before the large one: does it get pages? */
+/*
+ * A small READ ends and the next one comes before the large READ does. Returns true if it gets
+ * pages.
+ */
 static bool pages_stream_next(struct kunit *test, struct pages_stream *st)
 {
 	pages_stream_end(test, st, st->slot, SZ_8M);
@@ -675,7 +722,10 @@ static struct rdmafs_xprt_session *pages_first(struct kunit *test)
 	return list_first_entry(&t->server->sessions, struct rdmafs_xprt_session, link);
 }
 
-/* As if what the first session wants had been put off so long ago, and for the last time. */
+/*
+ * Pretend that the first session's request was put off first @since_ms ago, and last @last_ms
+ * ago.
+ */
 static void pages_wanted(struct kunit *test, u32 since_ms, u32 last_ms)
 {
 	struct rdmafs_xprt_session *s = pages_first(test);
@@ -688,8 +738,8 @@ static void pages_wanted(struct kunit *test, u32 since_ms, u32 last_ms)
 }
 
 /*
- * As if the first session began in a minute to want what it wants: however slow the machine is,
- * that is not forgotten, and nothing gives way to it.  Return: when it begins.
+ * As if the first session began in a minute to want what it wants.  However slow the machine
+ * is, that is not forgotten, and no request gives way to it.  Return: when it begins, in jiffies.
  */
 static unsigned long pages_not_yet(struct kunit *test)
 {
@@ -706,8 +756,8 @@ static unsigned long pages_not_yet(struct kunit *test)
 }
 
 /*
- * What is put off is remembered since the first time, until it has waited for long enough; and
- * not for one that is smaller.
+ * When a large READ is put off again, the time of the first refusal must be kept, until it has
+ * waited for long enough; a smaller READ that is put off must not replace it.
  */
 static void pages_remembered(struct kunit *test, struct pages_stream *st)
 {
@@ -731,9 +781,10 @@ static void pages_remembered(struct kunit *test, struct pages_stream *st)
 }
 
 /*
- * There is room for one more request of a session, and one of a stream of small READs has it
- * whenever a large one comes: these give way once that has been put off for long, but neither
- * for one that does not come any more, nor for ever.
+ * There is room for one more request of a session, and a stream of small READs has that room
+ * whenever a large one comes. The small ones must give way once the large one has been put off
+ * for long, or it would never be served. They must not give way for one that does not come any
+ * more, nor for ever.
  */
 static void pages_beyond_stream(struct kunit *test)
 {
@@ -752,7 +803,10 @@ static void pages_beyond_stream(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, pages_stream_next(test, &st));
 	}
 	pages_remembered(test, &st);
-	/* For long: the next small one gives way, unless it comes too late for that. */
+	/*
+	 * It has been put off for long: the next small READ gives way, unless that comes too
+	 * late because the machine is slow.
+	 */
 	for (round = 0; round < PAGES_ROUNDS; round++) {
 		KUNIT_ASSERT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
 		pages_wanted(test, RXP_WANTED_MS, 0);
@@ -761,25 +815,29 @@ static void pages_beyond_stream(struct kunit *test)
 	}
 	KUNIT_ASSERT_LT(test, round, PAGES_ROUNDS);
 	KUNIT_ASSERT_TRUE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
-	/* It has had them: small ones go on, for as long as before. */
+	/* The large READ has had its pages: the small ones go on, for as long as before. */
 	pages_stream_end(test, &st, PAGES_LARGE, SZ_8M);
 	KUNIT_ASSERT_TRUE(test, pages_stream_read(test, &st, st.slot, SZ_32K));
 	pages_wanted(test, RXP_WANTED_MS, 0);
 	KUNIT_ASSERT_TRUE(test, pages_stream_next(test, &st));
 
-	/* It has been given up. */
+	/* The large READ is repeated no more: the small ones do not give way. */
 	KUNIT_ASSERT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
 	pages_wanted(test, RXP_WANTED_MS, RXP_WANTED_AGAIN_MS);
 	KUNIT_ASSERT_TRUE(test, pages_stream_next(test, &st));
-	/* It comes again and again, but they have given way for long enough. */
+	/*
+	 * The large READ comes again and again, but the small ones have given way for long
+	 * enough.
+	 */
 	KUNIT_ASSERT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
 	pages_wanted(test, 2 * RXP_WANTED_MS, 0);
 	KUNIT_ASSERT_TRUE(test, pages_stream_next(test, &st));
 }
 
 /*
- * Sessions that hang have the part of their client, but for a little: a session that holds
- * nothing else has no room for a large READ, and its small ones do not give way in vain.
+ * Sessions that hang have all but a little of their client's part. A session that holds
+ * nothing else has no room for its large READ. Its small READs must not give way for it, as
+ * that would be in vain.
  */
 static void pages_beyond_vain(struct kunit *test)
 {
@@ -788,7 +846,7 @@ static void pages_beyond_vain(struct kunit *test)
 	struct pages_stream st;
 	struct raw *other;
 
-	/* Half of which is the client's, within the bounds and beyond. */
+	/* Half of it is the client's, within the bounds and beyond. */
 	l.data_total_mib = 1;
 	limits_start(test, &l);
 	pages_stream_start(test, &st);
@@ -803,7 +861,10 @@ static void pages_beyond_vain(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, pages_stream_read(test, &st, PAGES_SMALL, SZ_32K));
 }
 
-/* There is to be less than is in use: what is beyond goes on, and the rest once there is room. */
+/*
+ * The bound is lowered below what is in use. Each session must get one request beyond it at
+ * once, and more only when the clients use less than the new bound.
+ */
 static void pages_lowered(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -821,7 +882,7 @@ static void pages_lowered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 0);
 	l.data_total_mib = 16;
 	rdmafs_xprt_set_limits(t->server, &l);
-	/* Each has one beyond. */
+	/* Each session may have one request beyond. */
 	pages_take(test, one, 12, 1);
 	pages_no_more(test, one, 13, 1);
 	pages_take(test, other, 8, 1);
@@ -830,7 +891,10 @@ static void pages_lowered(struct kunit *test)
 	for (i = 0; i < 8; i++)
 		pages_call_off(test, one, i, 1);
 	pages_wait_total(test, 14 * SZ_1M);
-	/* Twelve are in use, and the one has four: no more before its share is. */
+	/*
+	 * Twelve are in use, four of them by the first client: it gets no more until less than
+	 * all is in use.
+	 */
 	pages_no_more(test, one, 13, 3);
 	for (i = 0; i < 6; i++)
 		pages_call_off(test, other, i, 1);
@@ -843,7 +907,7 @@ static void pages_lowered(struct kunit *test)
 	pages_wait_total(test, 0);
 }
 
-/* A session of the client that comes from here takes so much of pages, and lets go of it. */
+/* Have a session of the client take @nr MiB of pages, and give them back. */
 static void pages_used(struct kunit *test, u32 nr)
 {
 	struct raw *raw = pages_session(test);
@@ -856,8 +920,9 @@ static void pages_used(struct kunit *test, u32 nr)
 }
 
 /*
- * What all pools keep, once that is gone which was not to be kept.  @since some of it has
- * been idle: after too long nothing is known.
+ * All pools together must keep @bytes of idle pages, once the pages are freed that are not to
+ * be kept. The first of them became idle after @since: when RXP_IDLE_SECS are over pages have
+ * been freed for their age, and the sum says nothing.
  */
 static void pages_kept(struct kunit *test, u64 bytes, unsigned long since)
 {
@@ -878,7 +943,10 @@ static void pages_kept(struct kunit *test, u64 bytes, unsigned long since)
 		KUNIT_EXPECT_EQ(test, idle, bytes);
 }
 
-/* A client's sessions keep no more together, once they have used them in turn, than it may have. */
+/*
+ * A client's sessions use pages in turn. Together they must not keep more idle pages than the
+ * client may have.
+ */
 static void pages_idle_share(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -893,7 +961,10 @@ static void pages_idle_share(struct kunit *test)
 	}
 }
 
-/* Nor all clients together than there may be, though each may have as much. */
+/*
+ * All clients together must not keep more idle pages than there may be, though each may have
+ * as many.
+ */
 static void pages_idle_total(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -909,7 +980,7 @@ static void pages_idle_total(struct kunit *test)
 	pages_kept(test, SZ_16M, since);
 }
 
-/* A request is charged first, and counts afterwards. */
+/* Wait for a counter: a request is charged first, and counted afterwards. */
 static void pages_wait_count(struct kunit *test, const atomic_t *count, int value)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -920,9 +991,10 @@ static void pages_wait_count(struct kunit *test, const atomic_t *count, int valu
 }
 
 /*
- * A little of a large folio, which cannot be freed until that is sent, is as much as the
- * folio, and once, however many pieces of it are read.  What that leaves no room for is read
- * elsewhere, while there is room for itself; and so it is when folios have half of the room.
+ * READs are answered with a few pages of a large folio, which cannot be freed until they are
+ * sent. Each must be charged for the whole folio, but only once, however many pieces of it are
+ * sent. A READ for which a folio leaves no room must get a copy, as long as there is room for
+ * that; and also when folios have half of the session's room.
  */
 static void pages_folios(struct kunit *test)
 {
@@ -940,7 +1012,7 @@ static void pages_folios(struct kunit *test)
 		pages_call(test, raw, i, 1, RXP_F_READ | RXP_F_RKEY, SZ_64K);
 		pages_wait_bytes(test, (i + 1) * SZ_2M);
 	}
-	/* The other half of the room is for what needs it. */
+	/* The other half of the room is not for folios: this READ is copied. */
 	pages_call(test, raw, 2, 1, RXP_F_READ | RXP_F_RKEY, SZ_64K);
 	pages_wait_bytes(test, SZ_4M + SZ_128K);
 	pages_take(test, raw, 3, 2);
@@ -950,7 +1022,7 @@ static void pages_folios(struct kunit *test)
 	pages_wait_count(test, &t->copied, 2);
 	pages_call(test, raw, 6, 1, RXP_F_READ | RXP_F_RKEY, SZ_1M);
 	pages_expect(test, raw, 6, 1, RXP_STATUS_RETRY_LATER);
-	/* What was lent goes, and owes as much. */
+	/* The lent folios are given back, and owe nothing more. */
 	complete_all(&t->serve);
 	pages_wait_bytes(test, SZ_2M);
 	limits_leave(test, 0);

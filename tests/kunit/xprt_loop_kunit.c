@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The transport against itself: an echo service and its client, through real
- * verbs, within one kernel.  Needs an RDMA device with the address of the
- * module parameter; every case is skipped without one.
+ * Suite rdmafs_xprt_loop: the transport's client and server against each other, through real
+ * verbs, within one kernel. The service answers a request with bytes that are made from the
+ * request, so that a byte that comes from a wrong place, or lands in one, is seen.
  *
- * The service's answer to a request is made of the request, so that a byte
- * that comes from, or lands in, the wrong place is seen.
+ * The cases read and write data of all sizes, over one connection and over several, and lose
+ * connections and the server while calls are under way. Needs an RDMA device with the address
+ * of the module parameter; every case is skipped without one.
  */
 #include <kunit/test.h>
 #include <linux/blkdev.h>
@@ -24,7 +25,7 @@ static char *address = "10.9.0.1";
 module_param(address, charp, 0444);
 MODULE_PARM_DESC(address, "IPv4 address of an RDMA device of this machine");
 
-/* What a request asks the service to do; its reply is the same struct. */
+/* The body of a request tells the service what to do; the reply is the same struct. */
 struct loop_msg {
 	u32 what;
 	u32 seed;
@@ -116,7 +117,10 @@ static void loop_handle(struct rdmafs_xprt_req *req, void *ctx)
 		wait_for_completion(&loop->release);
 		break;
 	}
-	/* Who asks once more gets the same answer, whether it was given before or not. */
+	/*
+	 * A held request is kept in the reply cache, so that it is executed once however often
+	 * it comes.
+	 */
 	rdmafs_xprt_req_reply(req, sizeof(*out), data_len,
 			      out->what == LOOP_HOLD ? 0 : RDMAFS_REPLY_NOCACHE);
 }
@@ -249,7 +253,7 @@ static void loop_echo(struct kunit *test)
 	}
 }
 
-/* Lengths around every boundary: inline, page, MR class, most of all. */
+/* Lengths around each boundary: inline, page, class of MRs, and the largest. */
 static const u32 loop_lens[] = {
 	1, 511, 4095, 4096, 4097, 8192, 28672, 32768, 32769, 65536 + 1, 131072, 131073,
 	524288, 524289, 1048576 - 4096, 1048576,
@@ -293,7 +297,7 @@ static void loop_read(struct kunit *test)
 	}
 }
 
-/* Pieces that no single MR can hold: they are bounced, and right all the same. */
+/* The data is in pieces that no single MR can hold: the client must read into a buffer and copy. */
 static void loop_read_gaps(struct kunit *test)
 {
 	struct loop *loop = test->priv;
@@ -319,7 +323,10 @@ static void loop_read_gaps(struct kunit *test)
 	vfree(buf);
 }
 
-/* The same with memory registered after the CALL: in order, and cancelled for gaps. */
+/*
+ * The same, but memory is registered after the CALL: a READ with gaps must be cancelled then
+ * and sent again.
+ */
 static void loop_read_overlapped(struct kunit *test)
 {
 	struct loop *loop = test->priv;
@@ -330,7 +337,7 @@ static void loop_read_overlapped(struct kunit *test)
 	loop_read(test);
 }
 
-/* An answer without data comes while its memory is being registered, or before. */
+/* An answer without data comes while the READ's memory is being registered, or before. */
 static void loop_read_nothing(struct kunit *test)
 {
 	struct loop *loop = test->priv;
@@ -364,7 +371,7 @@ static void loop_write(struct kunit *test)
 	int i, k;
 
 	KUNIT_ASSERT_NOT_NULL(test, buf);
-	/* Again and again: sinks are granted, and taken for other lengths. */
+	/* Several rounds, so that sinks are granted, and used for WRITEs of other lengths. */
 	for (i = 0; i < 3 * ARRAY_SIZE(loop_lens); i++) {
 		len = loop_lens[i % ARRAY_SIZE(loop_lens)];
 		if (len > rdmafs_xprt_data_max(loop->xprt))
@@ -385,7 +392,7 @@ static void loop_write(struct kunit *test)
 	vfree(buf);
 }
 
-/* More at once than there are slots, of all kinds. */
+/* There are more READs and WRITEs at once than slots: all must end, with their data. */
 static void loop_many(struct kunit *test)
 {
 	struct loop *loop = test->priv;
@@ -456,7 +463,10 @@ static void loop_check(struct kunit *test, const struct loop_call *c, u8 *buf, u
 	}
 }
 
-/* Small calls that a task makes in one go travel together, as far as they fit; data, too. */
+/*
+ * A task submits small calls under a plug. They must be sent together, as far as they fit in a
+ * message, and with their data; each must get its own answer.
+ */
 static void loop_together(struct kunit *test)
 {
 	struct loop *loop = test->priv;
@@ -499,7 +509,7 @@ static void loop_together(struct kunit *test)
 	}
 	sent = loop_count(loop, RXP_STAT_msgs_sent);
 	joined = loop_count(loop, RXP_STAT_msgs_joined);
-	/* A HELLO, and PINGs, are no calls. */
+	/* HELLO and PINGs are no calls. */
 	KUNIT_EXPECT_GT(test, sent + joined, N * 40);
 	KUNIT_EXPECT_LT(test, sent + joined, N * 40 + 20);
 	KUNIT_EXPECT_GT(test, joined, N * 40 / 2);
@@ -525,7 +535,10 @@ static void loop_abort(struct kunit *test)
 	complete_all(&loop->release);
 }
 
-/* The server goes and comes back while calls are under way: they are answered. */
+/*
+ * The server stops and starts again while calls are submitted: they must be answered in a new
+ * session.
+ */
 static void loop_restart(struct kunit *test)
 {
 	struct loop *loop = test->priv;
@@ -565,7 +578,7 @@ static void loop_restart_overlapped(struct kunit *test)
 	loop_restart(test);
 }
 
-/* Another session, of so many connections. */
+/* Close the session, and open one with @conns connections. */
 static void loop_reconnect(struct kunit *test, u32 conns)
 {
 	struct loop *loop = test->priv;
@@ -580,12 +593,12 @@ static void loop_reconnect(struct kunit *test, u32 conns)
 }
 
 /*
- * A machine that stands still for some seconds loses a connection by that alone.  It does not
- * do so each time: what does is our own doing.
+ * A machine that stands still for some seconds loses a connection by that alone. It does not
+ * do so each time: a loss in each of so many tries is a fault of the transport.
  */
 #define LOOP_TRIES	3
 
-/* What the connections have received, each of which may be lost at any time. */
+/* What each connection has received; a connection may be lost at any time. */
 static void loop_received(struct loop *loop, u64 *received)
 {
 	u32 i;
@@ -596,7 +609,10 @@ static void loop_received(struct loop *loop, u64 *received)
 	spin_unlock_bh(&loop->xprt->lock);
 }
 
-/* Everything there is over several connections, each of which gets its part.  Did all live? */
+/*
+ * Run all kinds of calls over several connections, each of which must get its part. Returns
+ * true if no connection was lost.
+ */
 static bool loop_nconnect_once(struct kunit *test, u32 conns)
 {
 	u64 before[RDMAFS_XPRT_CONNS_MAX] = {}, after[RDMAFS_XPRT_CONNS_MAX] = {};
@@ -607,7 +623,7 @@ static bool loop_nconnect_once(struct kunit *test, u32 conns)
 	loop_received(loop, before);
 	loop_echo(test);
 	loop_received(loop, after);
-	/* Those that were made again have begun anew. */
+	/* A connection that was made again counts from 0. */
 	for (k = 0; k < conns && !loop_count(loop, RXP_STAT_reconnects); k++)
 		KUNIT_EXPECT_GE_MSG(test, after[k] - before[k], 1000 / conns,
 				    "connection %u of %u", k, conns);
@@ -634,7 +650,10 @@ static void loop_nconnect(struct kunit *test)
 	}
 }
 
-/* A sink granted by the reply on one connection takes a WRITE on another. */
+/*
+ * A sink is granted in a reply on one connection. The next WRITE, on another connection, must
+ * be able to use it.
+ */
 static void loop_nconnect_granted(struct kunit *test)
 {
 	struct loop *loop = test->priv;
@@ -645,7 +664,7 @@ static void loop_nconnect_granted(struct kunit *test)
 	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, buf);
-	/* Else a slow machine's grant may go back before it is used. */
+	/* A slow machine could otherwise return a grant before it is used. */
 	rdmafs_test_knobs.grant_idle_s = 600;
 	loop_reconnect(test, 3);
 	for (i = 0; i < 20; i++) {
@@ -656,7 +675,10 @@ static void loop_nconnect_granted(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, loop_wait(c), 0);
 		KUNIT_EXPECT_EQ(test, c->reply.len, 65536);
 	}
-	/* One at a time takes the connections in turn, so never that of its grant. */
+	/*
+	 * Calls that come one at a time use the connections in turn, so none uses that of its
+	 * grant.
+	 */
 	granted = loop_count(loop, RXP_STAT_write_granted);
 	KUNIT_EXPECT_EQ(test, granted, 19);
 	rdmafs_test_knobs.grant_idle_s = 0;
@@ -673,7 +695,7 @@ static bool loop_up(struct loop *loop, u32 conns)
 	return up;
 }
 
-/* Connected, and so often again; or not within a minute. */
+/* Wait until all connections are up and there were @reconnects; false: not within a minute. */
 static bool loop_comes_up(struct loop *loop, u32 conns, u64 reconnects)
 {
 	unsigned long end = jiffies + 60 * HZ;
@@ -688,11 +710,11 @@ enum { LOSE_CONNS = 4, LOSE_HELD = 4, LOSE_MOVED = 8, LOSE_LEN = 65536 };
 
 /**
  * struct loop_lose - calls that are under way when a connection is lost
- * @held:   by the service
- * @moved:  and those that move data
- * @buf:    of each of these LOSE_LEN bytes
+ * @held:   calls that the service holds
+ * @moved:  calls that move data
+ * @buf:    LOSE_LEN bytes of each of these
  * @kvec:   the same
- * @rounds: how often they were made
+ * @rounds: times that the calls were submitted
  */
 struct loop_lose {
 	struct loop_call held[LOSE_HELD];
@@ -728,7 +750,10 @@ static void loop_lose_submit(struct kunit *test, struct loop_lose *t)
 	}
 }
 
-/* A connection goes, and all come back, and nothing is lost.  Did they so once? */
+/*
+ * Lose a connection while calls are under way. All must be answered. Returns true if the
+ * client had to connect again only once.
+ */
 static bool loop_lose(struct kunit *test, struct loop_lose *t, int lost)
 {
 	struct loop *loop = test->priv;
@@ -742,7 +767,7 @@ static bool loop_lose(struct kunit *test, struct loop_lose *t, int lost)
 	for (i = 0; i < LOSE_MOVED; i++)
 		KUNIT_EXPECT_EQ(test, loop_wait(&t->moved[i]), 0);
 	KUNIT_EXPECT_TRUE(test, loop_comes_up(loop, LOSE_CONNS, before + 1));
-	/* They are held still: their answers come on the new connections. */
+	/* These requests are still held: their answers come on the new connections. */
 	complete_all(&loop->release);
 	for (i = 0; i < LOSE_HELD; i++)
 		KUNIT_EXPECT_EQ(test, loop_wait(&t->held[i]), 0);
@@ -750,12 +775,18 @@ static bool loop_lose(struct kunit *test, struct loop_lose *t, int lost)
 		for (k = 0; k < LOSE_LEN; k++)
 			KUNIT_ASSERT_EQ(test, t->buf[i * LOSE_LEN + k], loop_byte(i, k));
 	times = loop_count(loop, RXP_STAT_reconnects) - before;
-	/* Those that die young are tried again later and later: let it be old. */
+	/*
+	 * If a connection is lost soon after it was made the client waits longer each time:
+	 * let it become old.
+	 */
 	msleep(2500);
 	return times == 1;
 }
 
-/* Whichever connection goes, all come back, and nothing is lost or done twice. */
+/*
+ * Each connection of a session is lost once. All connections must come back each time, and no
+ * call may be lost or executed twice.
+ */
 static void loop_lose_one(struct kunit *test)
 {
 	struct loop *loop = test->priv;
@@ -773,7 +804,10 @@ static void loop_lose_one(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, atomic_read(&loop->resets), 0);
 	KUNIT_EXPECT_EQ(test, loop_count(loop, RXP_STAT_protocol_errors), 0);
-	/* Each was executed once; the server is done with all that it had when it is gone. */
+	/*
+	 * The server has handled all its requests when it is gone: each held one was executed
+	 * once.
+	 */
 	rdmafs_xprt_close(loop->xprt);
 	loop->xprt = NULL;
 	rdmafs_xprt_unlisten(loop->server);
@@ -782,7 +816,11 @@ static void loop_lose_one(struct kunit *test)
 	vfree(t->buf);
 }
 
-/* After 2^32 - 1 comes 1: a call with that number is known again when it is sent again. */
+/*
+ * Sequence numbers wrap while a call is under way: 1 follows 2^32 - 1. The call has number 1,
+ * and its connection is lost. The server must know it again when it comes again, and not
+ * execute it twice.
+ */
 static void loop_seq_wraps(struct kunit *test)
 {
 	unsigned long end = jiffies + 60 * HZ;
@@ -810,12 +848,12 @@ static void loop_seq_wraps(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, loop_wait(c), 0);
 		KUNIT_EXPECT_EQ(test, atomic_read(&loop->held), 1);
 	}
-	/* A machine that is slow enough loses it by itself, too. */
+	/* A slow machine may lose the connection once more by itself. */
 	KUNIT_EXPECT_GE(test, loop_count(loop, RXP_STAT_reconnects), 1);
 	KUNIT_EXPECT_EQ(test, loop_count(loop, RXP_STAT_protocol_errors), 0);
 }
 
-/* The server goes and comes back: all connections of a new session. */
+/* The server stops and starts again: all connections of a new session must come up. */
 static void loop_nconnect_restart(struct kunit *test)
 {
 	struct loop *loop = test->priv;

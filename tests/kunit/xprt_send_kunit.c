@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sending, on a device that does nothing but take note: what is posted, when, what is
- * signaled, and that each chain is given back once, whatever the device says or fails
- * to say.
+ * Suite rdmafs_xprt_send: the send queue (transport/send.c) on a device that only takes note.
+ * The cases check which work requests are posted, when, and which of them are signaled. Each
+ * chain must be given back once, whatever completions the device reports, and even if it
+ * reports none.
  */
 #include <kunit/test.h>
 #include <linux/blkdev.h>
@@ -35,7 +36,7 @@ struct send_stage {
 	struct send_seen seen[LOG];
 	int nr_seen;
 	int doorbells;
-	int fail_at;			/* this doorbell's first work request is taken, no more */
+	int fail_at;			/* of this doorbell only the first work request is taken */
 	int lost;			/* times that the connection was lost */
 	int rooms;			/* times that a buffer was said to be free */
 	int refs;
@@ -51,7 +52,10 @@ struct send_msg {
 	bool ok;
 };
 
-/* Of this suite's connections; the counts of others, on a stage of theirs, go to waste. */
+/*
+ * The stage of a connection; connections of other suites, which link with this file, use one
+ * for all.
+ */
 static struct send_stage *send_stage_of(struct rxp_conn *conn)
 {
 	static struct send_stage others;
@@ -59,7 +63,7 @@ static struct send_stage *send_stage_of(struct rxp_conn *conn)
 	return conn->owner ?: &others;
 }
 
-/* What send.c wants of conn.c. */
+/* These functions of conn.c are called by send.c. */
 void rxp_conn_lost(struct rxp_conn *conn)
 {
 	send_stage_of(conn)->lost++;
@@ -147,7 +151,7 @@ static void send_done(struct rxp_chain *chain, bool ok)
 	m->ok = ok;
 }
 
-/* A SEND of @bytes, its address @id; after an RDMA WRITE if @write. */
+/* Make a SEND of @bytes, with @id as its address; after an RDMA WRITE if @write. */
 static void send_make(struct send_msg *m, u64 id, u32 bytes, bool write)
 {
 	memset(m, 0, sizeof(*m));
@@ -184,7 +188,10 @@ static void send_complete(struct send_stage *st, struct ib_cqe *cqe, enum ib_wc_
 	cqe->done(NULL, &wc);
 }
 
-/* What has no room waits its turn; nothing overtakes it. */
+/*
+ * Chains that find no room in the send queue must wait, in order. A small one that would fit
+ * must not overtake a larger one.
+ */
 static void send_room(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -220,7 +227,10 @@ static void send_room(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->lost, 0);
 }
 
-/* Quiet ones are over when posted; each QUIET_MAX-th frees the room of all. */
+/*
+ * Quiet chains are given back when they are posted. Only each QUIET_MAX-th is signaled, and
+ * its completion must free the room of all.
+ */
 static void send_quiet(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -241,7 +251,7 @@ static void send_quiet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->nr_seen, ROOM + 1);
 	KUNIT_EXPECT_EQ(test, m[ROOM].done, 1);
 	KUNIT_EXPECT_EQ(test, st->conn.sq_free, QUIET_MAX - 1);
-	/* A signaled one that comes behind three quiet ones frees their room, too. */
+	/* A signaled chain that follows three quiet ones frees their room, too. */
 	send_make(&m[0], 1, 64, true);
 	KUNIT_EXPECT_EQ(test, rxp_post(&st->conn, &m[0].chain), 0);
 	KUNIT_EXPECT_EQ(test, m[0].chain.frees, 3);
@@ -250,7 +260,11 @@ static void send_quiet(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, m[0].ok);
 }
 
-/* What the device, or who waits for room, is to be done with next; the quiet do not count. */
+/*
+ * rxp_send_oldest() must tell the chain that the device completes next, or that waits for room
+ * first. Quiet chains do not count. A chain that is posted again in the same memory must have
+ * another number.
+ */
 static void send_oldest(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -271,7 +285,7 @@ static void send_oldest(struct kunit *test)
 	send_complete(st, &m[0].chain.cqe, IB_WC_SUCCESS);
 	oldest[1] = rxp_send_oldest(&st->conn);
 	KUNIT_EXPECT_NE(test, oldest[1], oldest[0]);
-	/* The same memory once more is another chain, and waits for room. */
+	/* The same memory is posted again: it is another chain, and waits for room. */
 	send_make(&m[0], 100, 64, true);
 	st->conn.sq_free = 0;
 	rxp_post(&st->conn, &m[0].chain);
@@ -284,7 +298,10 @@ static void send_oldest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxp_send_oldest(&st->conn), 0);
 }
 
-/* One that was handed over long ago stands, unless something has moved; in the end it does. */
+/*
+ * A chain stands if it was posted before one time and nothing has moved since, or if it was
+ * posted before a much earlier time though something moves.
+ */
 static void send_stands(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -300,11 +317,14 @@ static void send_stands(struct kunit *test)
 	m[1].chain.since = now - 40;
 	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now - 50, now - 90));
 	KUNIT_EXPECT_TRUE(test, rxp_send_stands(&st->conn, now - 49, now - 90));
-	/* An RDMA WRITE of it, where each has a completion. */
+	/* An RDMA WRITE of the chain, on devices where each has a completion. */
 	send_complete(st, &st->conn.err_cqe, IB_WC_SUCCESS);
 	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now - 10, now - 50));
 	KUNIT_EXPECT_TRUE(test, rxp_send_stands(&st->conn, now - 10, now - 49));
-	/* And the whole of it: what stands behind it has waited, but not stood. */
+	/*
+	 * The whole chain is done: the next one has waited behind it, and stands only from now
+	 * on.
+	 */
 	st->conn.moved = now - 90;
 	send_complete(st, &m[0].chain.cqe, IB_WC_SUCCESS);
 	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now - 10, now - 40));
@@ -315,7 +335,10 @@ static void send_stands(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now, now));
 }
 
-/* The device is gone, and never said what became of anything. */
+/*
+ * The device is gone and has reported no completion. The end of the connection must give each
+ * chain back, once, as failed.
+ */
 static void send_no_completion(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -338,7 +361,7 @@ static void send_no_completion(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, m[i].done, 1);
 }
 
-/* A completion that says no ends the connection, and posts nothing more. */
+/* A completion with an error must end the connection, and no more may be posted. */
 static void send_failed(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -348,7 +371,7 @@ static void send_failed(struct kunit *test)
 	st->conn.sq_free = 4;
 	for (i = 0; i < 3; i++)
 		rxp_post(&st->conn, &m[i].chain);
-	/* Of the RDMA WRITE, which nobody asked to hear of, and then of the chain. */
+	/* First the RDMA WRITE fails, which is not signaled, and then the chain. */
 	send_complete(st, st->seen[0].err_cqe, IB_WC_REM_ACCESS_ERR);
 	KUNIT_EXPECT_EQ(test, st->lost, 1);
 	KUNIT_EXPECT_EQ(test, m[0].done, 0);
@@ -357,13 +380,16 @@ static void send_failed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, m[0].ok);
 	KUNIT_EXPECT_EQ(test, st->nr_seen, 4);
 	st->conn.state = RXP_CONN_DEAD;
-	/* siw says nothing of the second. */
+	/* siw reports nothing of the second chain. */
 	rxp_send_end(&st->conn);
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, m[i].done, 1);
 }
 
-/* What the device takes in part only, or not at all, is its until it is gone. */
+/*
+ * The device takes a chain only in part, or not at all. The chain must not be given back
+ * before the connection ends: the device may still use its memory.
+ */
 static void send_refused(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -397,7 +423,10 @@ static void send_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->refs, 0);
 }
 
-/* What a task plugs goes by one doorbell; small messages travel in one another. */
+/*
+ * A task posts under a plug. All must go with one doorbell, small messages joined into one
+ * another.
+ */
 static void send_plugged(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -414,13 +443,19 @@ static void send_plugged(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, st->doorbells, 0);
 	KUNIT_EXPECT_EQ(test, st->conn.plugged, 1);
-	/* A reference could be the last one, and who unplugs must not sleep. */
+	/*
+	 * A plug takes no reference to the connection: that could be the last one, and a task
+	 * that unplugs must not sleep.
+	 */
 	KUNIT_EXPECT_EQ(test, st->refs, 0);
 	blk_finish_plug(&plug);
 	KUNIT_EXPECT_EQ(test, st->doorbells, 1);
 	KUNIT_EXPECT_EQ(test, st->conn.plugged, 0);
 
-	/* The WRITE, six entries, then one, the WRITE's SEND by itself, the last two. */
+	/*
+	 * The RDMA WRITE, a SEND of six entries, a SEND of one, the SEND after the RDMA WRITE
+	 * by itself, and a SEND of the last two.
+	 */
 	KUNIT_ASSERT_EQ(test, st->nr_seen, 5);
 	KUNIT_EXPECT_EQ(test, st->seen[0].opcode, IB_WR_RDMA_WRITE);
 	KUNIT_EXPECT_EQ(test, st->seen[1].nr_sge, SGE);
@@ -439,7 +474,10 @@ static void send_plugged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->conn.sq_free, ROOM - 1);
 }
 
-/* The data of a burst goes before its messages; what has no room keeps its place. */
+/*
+ * The RDMA WRITEs of a burst must be posted before its messages. A chain that finds no room
+ * must keep its place.
+ */
 static void send_data_first(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -473,7 +511,7 @@ static void send_data_first(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, m[i].done, 1);
 }
 
-/* Much data does not wait until the task unplugs. */
+/* Much data under a plug must be posted before the task unplugs. */
 static void send_plug_max(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -497,7 +535,10 @@ static void send_plug_max(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->conn.sq_free, ROOM);
 }
 
-/* No message is longer than a receive, nor, where pages go by reference, than a page. */
+/*
+ * A joined message must not be longer than the peer's receives, nor than a page where pages
+ * are sent by reference.
+ */
 static void send_join_limit(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -514,7 +555,10 @@ static void send_join_limit(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, st->nr_seen, 2);
 	KUNIT_EXPECT_EQ(test, st->seen[0].bytes, 4000);
 
-	/* The peer's, however large: four of 4,096 bytes fill one to the last byte. */
+	/*
+	 * The peer's receives count, however large: four messages of 4,096 bytes fill one
+	 * completely.
+	 */
 	st->conn.cm.recv_size = cpu_to_le32(4 * PAGE_SIZE);
 	rxp_send_limit(&st->conn);
 	st->nr_seen = 0;
@@ -541,7 +585,7 @@ static void send_join_limit(struct kunit *test)
 	blk_finish_plug(&plug);
 	KUNIT_EXPECT_EQ(test, st->nr_seen, 2);
 
-	/* And no more than the peer's receives hold, where pages are larger than these. */
+	/* The peer's receives also count where a page is larger than they are. */
 	st->conn.cm.recv_size = cpu_to_le32(PAGE_SIZE / 2);
 	rxp_send_limit(&st->conn);
 	st->nr_seen = 0;
@@ -557,7 +601,10 @@ static void send_join_limit(struct kunit *test)
 	st->conn.cm.recv_size = cpu_to_le32(4 * PAGE_SIZE);
 	rxp_send_limit(&st->conn);
 
-	/* A page, or an RDMA WRITE, would be sent when the chain is long given back. */
+	/*
+	 * By reference, the device sends a page or an RDMA WRITE when a quiet chain would long
+	 * be given back: it must not be quiet.
+	 */
 	send_make(&m[0], 1, PAGE_SIZE, false);
 	rxp_chain_quiet(&st->conn, &m[0].chain, PAGE_SIZE);
 	KUNIT_EXPECT_FALSE(test, m[0].chain.quiet);
@@ -571,7 +618,7 @@ static void send_join_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m[1].done, 1);
 }
 
-/* A plug that is pulled when the connection is gone gives everything back. */
+/* A plug that is finished when the connection is dead must give all chains back. */
 static void send_plug_dead(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -596,7 +643,10 @@ static void send_plug_dead(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->conn.plugged, 0);
 }
 
-/* One that is made when the connection is dead does not look at it any more: it may be gone. */
+/*
+ * A chain that is posted to a dead connection must leave nothing in the plug: the connection
+ * may be freed before the task unplugs.
+ */
 static void send_plug_gone(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -624,7 +674,10 @@ static void send_ctl_room(struct rxp_conn *conn)
 
 static const struct rxp_conn_ops send_conn_ops = { .room = send_ctl_room };
 
-/* Messages of no slot: as many as the peer has room for, each buffer once. */
+/*
+ * Messages that belong to no slot: as many may be sent as the peer has reserved receives for,
+ * each buffer once.
+ */
 static void send_control(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
@@ -644,7 +697,7 @@ static void send_control(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, st->nr_seen, RXP_RECV_RESERVE);
 	KUNIT_EXPECT_EQ(test, st->seen[0].bytes, sizeof(struct rxp_wire_hdr) + sizeof(body));
 
-	/* Who found none is told, once, as soon as there is one. */
+	/* A caller that found no buffer is told once, as soon as there is one. */
 	KUNIT_EXPECT_EQ(test, st->rooms, 0);
 	send_complete(st, st->seen[3].cqe, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, st->rooms, 1);
@@ -657,7 +710,7 @@ static void send_control(struct kunit *test)
 
 	st->conn.state = RXP_CONN_DEAD;
 	rxp_send_end(&st->conn);
-	/* All are free again: nobody waits. */
+	/* All buffers are free again: the flush does not wait. */
 	rxp_ctl_flush(&st->conn, MAX_SCHEDULE_TIMEOUT);
 	KUNIT_EXPECT_EQ(test, rxp_ctl_send(&st->conn, RXP_CONTROL, RXP_CONTROL_PING, body,
 					   sizeof(body)), -ENOTCONN);
@@ -665,7 +718,10 @@ static void send_control(struct kunit *test)
 	kfree(st->conn.ctl);
 }
 
-/* What lies side by side is one entry; the rest is cut where a work request is full. */
+/*
+ * Pieces of data that are adjacent must become one entry. The rest is split where a work
+ * request has all entries that it may have.
+ */
 static void send_writes(struct kunit *test)
 {
 	static const struct {
@@ -707,19 +763,22 @@ static void send_writes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sge[3].length, 0x1800);
 	KUNIT_EXPECT_EQ(test, sge[3].lkey, 7);
 
-	/* A run that is longer than the data. */
+	/* The first run is longer than the data. */
 	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, 0x300, sge, wr), 1);
 	KUNIT_EXPECT_EQ(test, wr[0].wr.num_sge, 1);
 	KUNIT_EXPECT_EQ(test, sge[0].length, 0x300);
 
-	/* A device that takes longer over long ones. */
+	/* A device that takes longer over long RDMA WRITEs gets short ones. */
 	st->rdev.short_writes = true;
 	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, len, sge, wr), 4);
 	KUNIT_EXPECT_EQ(test, wr[3].wr.num_sge, 1);
 	KUNIT_EXPECT_EQ(test, sge[6].length, 0x800);
 }
 
-/* Where each tells that the peer takes what is sent they are short, but no more than fit. */
+/*
+ * On a device that reports when the peer has taken an RDMA WRITE they must be short, but not
+ * more than there is room for.
+ */
 static void send_writes_told(struct kunit *test)
 {
 	const u32 pages = SZ_1M / PAGE_SIZE;
@@ -745,7 +804,7 @@ static void send_writes_told(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, wr[i].wr.sg_list[0].length, SZ_256K);
 		KUNIT_EXPECT_EQ(test, wr[i].wr.sg_list[0].addr, 0x100000 + i * SZ_256K);
 	}
-	/* Five pieces have room for two. */
+	/* There is room for two work requests, not for five. */
 	for (i = 0; i < 5; i++) {
 		sg_dma_address(&sgl[i]) = 0x100000 + i * SZ_256K;
 		sg_dma_len(&sgl[i]) = SZ_256K;
@@ -755,7 +814,7 @@ static void send_writes_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wr[1].wr.sg_list[0].length, SZ_256K);
 }
 
-/* What moves; and what of it is data. */
+/* A completion must count as a move of the queue; and only one with data as a move of data. */
 static void send_moves(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
