@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_fuzz: a client in bare verbs says things to a live server at random.
+ * Suite rdmafs_xprt_fuzz: a client in bare verbs sends messages to a live server at random.
  *
- * It keeps to the protocol as far as it takes to come everywhere: calls of all kinds, with
- * sinks that it writes to, grants that it uses, keeps or gives back, rooms that the server
- * writes to, sessions of one or two connections, which it leaves and goes on with.  But one
- * message in a few is spoilt (a bit, a field, its length, the key that it invalidates), or
- * comes at a moment that is not its own.  What that costs it is a connection.
+ * It keeps to the protocol as far as is necessary to reach all of the server: it makes calls
+ * of all kinds, writes to sinks, uses, keeps or returns grants, registers rooms that the
+ * server writes to, and has sessions of one or two connections, which it leaves and resumes.
+ * But one message in a few is spoilt (a bit, a field, its length, the key that it
+ * invalidates), or comes at a wrong moment. The server may end the connection for that, and do
+ * nothing worse.
  *
- * Meanwhile a well-behaved client beside it is answered rightly; what the server says to a session
- * in which nothing was spoilt is well formed; nothing is written to pages that the server has given
- * back; and no session or request of all this is left.
+ * Meanwhile a well-behaved client beside it must be answered correctly. All messages to a
+ * session in which nothing was spoilt must be well formed. Pages that the server has given
+ * back must not be written to. In the end no session or request of the hostile client may be
+ * left.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -35,54 +37,54 @@ static ushort fuzz_port;
 module_param(fuzz_port, ushort, 0444);
 MODULE_PARM_DESC(fuzz_port, "port of the server that rdmafs_xprt_fuzz speaks to; 0: its own");
 
-/* A request's body, and its reply's; another server's have anything. */
+/* The body of a request, and of its reply; the bodies of another server may hold anything. */
 struct fuzz_msg {
-	u32 fill;			/* the server fills the room that the client has */
+	u32 fill;			/* 0: no data; bit 1: do not cache */
 	u32 sum;			/* of the bytes of data that came */
 };
 
-/* What the client knows of a slot. */
+/* The client's view of a slot. */
 struct fuzz_slot {
 	u32 seq;			/* of the last call */
-	bool busy;			/* and it is not answered */
-	u8 kind;			/* which it was */
-	bool room;			/* which the server waits to be told of */
-	bool cancelled;			/* so that a sink comes too late */
-	struct rxp_wire_tag sink;	/* which waits for data, if it has a key */
+	bool busy;			/* the last call is not answered */
+	u8 kind;			/* of the last call: see fuzz_put_call() */
+	bool room;			/* the server waits for an STCRW */
+	bool cancelled;			/* cancelled: an STCRW is too late */
+	struct rxp_wire_tag sink;	/* the server waits for its DATA, if it has a key */
 };
 
 /**
- * struct fuzz - the suite's
- * @port:     where it is
- * @server:   under test; NULL: it is somebody else's
+ * struct fuzz - the server, the hostile client and the well-behaved one
+ * @port:     port of the server
+ * @server:   server under test; NULL: @port is another server's
  * @opened:   sessions that began there
- * @closed:   and ended
- * @good:     the well-behaved client
- * @good_seq: its last call
- * @lots:     its
- * @count:    connections of the session
- * @conn:     each of them, or NULL
- * @slot:     of the session
- * @grant:    that the session was given
- * @nr_grants: how many
- * @client:   who it says it is
- * @welcome:  what it was told
- * @pages:    what rooms are made of
- * @sg:	      the same
- * @mapped:   for the device of the good one, and so of all
- * @room:     registered on connection 0, or NULL
- * @room_of:  the last slot that was told of it
- * @said:     messages
- * @cuts:     connections that were cut
- * @resumed:  sessions that went on
- * @replies:  to the hostile one
+ * @closed:   sessions that ended there
+ * @good:     connection of the well-behaved client
+ * @good_seq: sequence number of its last call
+ * @lots:     source of random numbers, and of what is spoilt
+ * @count:    connections of the hostile client's session; 0: the next one is new
+ * @conn:     each of these connections, or NULL
+ * @slot:     slots of the session
+ * @grant:    grants that the session holds
+ * @nr_grants: number of grants
+ * @client:   identity that the hostile client gives in its HELLO
+ * @welcome:  last WELCOME on connection 0
+ * @pages:    memory of the room
+ * @sg:       the same
+ * @mapped:   entries of @sg that are mapped for the device of @good, which is that of all
+ * @room:     MR of @pages on connection 0, or NULL
+ * @room_of:  last slot for which the room was registered
+ * @said:     messages sent
+ * @cuts:     connections that were lost
+ * @resumed:  sessions that were resumed
+ * @replies:  replies to the hostile client
  * @written:  sinks that were written to
- * @dirty:    something was spoilt, or said twice, since the session was opened last: a reply that
- *	      is on its way may be made anew for who asks again
- * @stuck:    looks at a session that does not get on
- * @kept_before: whether pages were looked at before
- * @spoiled:  of those, how many had been written to
- * @given:    and how many there were
+ * @dirty:    a message was spoilt, or a call sent again, since the client connected last: a reply
+ *    that is on its way may then be built anew for the second call
+ * @stuck:    steps in which nothing was sent, one after the other
+ * @kept_before: the knob keep_pages before the case
+ * @spoiled:  pages that had been written to after they were given back, before the case
+ * @given:    pages that had been given back, before the case
  * @test:     the case
  */
 struct fuzz {
@@ -163,7 +165,7 @@ static const struct rdmafs_xprt_service fuzz_service = {
 
 /* ------------------------------------------------------------------- the client */
 
-/* The length of a room or sink, or any. */
+/* The length of a room or sink, or now and then any number. */
 static u32 fuzz_len(struct fuzz *z)
 {
 	return lot_once_in(&z->lots, 8) ? lot_number(&z->lots) : FUZZ_LEN;
@@ -174,7 +176,7 @@ static struct raw *fuzz_conn(struct fuzz *z, u16 slot)
 	return z->conn[slot % z->count];
 }
 
-/* Say what stands in the connection's buffer. */
+/* Send the message in the connection's buffer, which may be spoilt. */
 static void fuzz_say(struct fuzz *z, struct raw *raw, u32 len, u32 inv)
 {
 	z->said++;
@@ -182,7 +184,7 @@ static void fuzz_say(struct fuzz *z, struct raw *raw, u32 len, u32 inv)
 	raw_send(raw, len, inv);
 }
 
-/* A message of a header and what its op names. */
+/* Send a header and the structure that belongs to @op. */
 static void fuzz_control(struct fuzz *z, struct raw *raw, u8 op, u16 slot, const void *body,
 			 u32 len, u32 inv)
 {
@@ -200,8 +202,8 @@ static void fuzz_control(struct fuzz *z, struct raw *raw, u8 op, u16 slot, const
 }
 
 /*
- * The room is registered anew, for @s: nobody may have kept its last key.  Hardly ever while
- * another slot has it, as it is gone for that one.
+ * Register the room anew, for @s, so that a key that was kept from before is no longer valid.
+ * While another slot's call has the room this is hardly ever done, as that call loses it.
  */
 static bool fuzz_register(struct fuzz *z, struct raw *raw, struct fuzz_slot *s)
 {
@@ -236,7 +238,10 @@ static struct rxp_wire_tag fuzz_room_tag(const struct fuzz *z)
 	};
 }
 
-/* Write a call of slot->kind out, behind others if @inv is NULL; gives its length. */
+/*
+ * Write a call of slot->kind to @buf; @inv is NULL if another call goes before or behind it.
+ * Returns its length.
+ */
 static u32 fuzz_put_call(struct fuzz *z, struct raw *raw, void *buf, u16 slot, u32 *inv)
 {
 	struct rxp_wire_hdr *hdr = buf;
@@ -296,14 +301,14 @@ static u32 fuzz_put_call(struct fuzz *z, struct raw *raw, void *buf, u16 slot, u
 	return sizeof(*hdr) + sizeof(*call) + sizeof(*body) + data;
 }
 
-/* The slot's next call. */
+/* Begin the slot's next call. */
 static void fuzz_next(struct fuzz *z, u16 slot)
 {
 	z->slot[slot].seq++;
 	z->slot[slot].kind = lot(&z->lots, 8);
 }
 
-/* One call, or some together. */
+/* Send one call, or several in one message. */
 static void fuzz_call(struct fuzz *z)
 {
 	u16 slot = lot(&z->lots, RAW_SLOTS);
@@ -327,7 +332,7 @@ static void fuzz_call(struct fuzz *z)
 	fuzz_say(z, raw, len, inv);
 }
 
-/* The server waits for data, or for a room, of this slot. */
+/* Go on with a call: the server waits for its DATA or for an STCRW. */
 static void fuzz_go_on(struct fuzz *z, u16 slot)
 {
 	struct fuzz_slot *s = &z->slot[slot];
@@ -359,7 +364,7 @@ static void fuzz_go_on(struct fuzz *z, u16 slot)
 	}
 }
 
-/* Some grants go back, or keys that are none. */
+/* Return some grants, or now and then a key that is none. */
 static void fuzz_return(struct fuzz *z, struct raw *raw)
 {
 	__le32 body[1 + FUZZ_GRANTS];
@@ -378,7 +383,7 @@ static void fuzz_return(struct fuzz *z, struct raw *raw)
 
 /* -------------------------------------------------------------- what comes back */
 
-/* Bytes of the frame at @buf, which is taken note of, or 0: it is malformed. */
+/* Handle the frame at @buf. Returns its bytes, or 0: it is malformed. */
 static u32 fuzz_frame(struct fuzz *z, struct raw *raw, const u8 *buf, u32 len)
 {
 	const struct rxp_wire_hdr *hdr = (const struct rxp_wire_hdr *)buf;
@@ -436,7 +441,7 @@ static bool fuzz_there(struct raw *raw)
 	return atomic_read(&raw->arrived) > raw->taken;
 }
 
-/* Take all that is there, and give its receives back. */
+/* Take all messages that are there, and post their receives again. */
 static void fuzz_take(struct fuzz *z, struct raw *raw)
 {
 	struct raw_msg *m;
@@ -479,7 +484,7 @@ static void fuzz_leave(struct fuzz *z)
 	z->nr_grants = 0;
 }
 
-/* The answer to a HELLO; if that was @spoilt there may be none. */
+/* Take the answer to a HELLO; if the HELLO was @spoilt there may be none. */
 static bool fuzz_welcome(struct raw *raw, bool spoilt)
 {
 	const struct rxp_wire_hdr *hdr;
@@ -531,7 +536,7 @@ static struct raw *fuzz_open(struct fuzz *z, u8 index, bool again)
 	return NULL;
 }
 
-/* Come back to the same session, or, hardly ever, as somebody new: it lasts for a lease. */
+/* Connect and resume the session, or now and then open a new one: the old one lasts for a lease. */
 static bool fuzz_come(struct fuzz *z)
 {
 	bool again = z->count && !lot_once_in(&z->lots, 64);
@@ -555,7 +560,7 @@ static bool fuzz_come(struct fuzz *z)
 		memset(z->slot, 0, sizeof(z->slot));
 	for (i = 1; i < z->count; i++)
 		z->conn[i] = fuzz_open(z, i, true);
-	/* What was not answered is asked again. */
+	/* Send all calls again that are not answered. */
 	for (i = 0; i < RAW_SLOTS; i++) {
 		if (!z->slot[i].busy || !fuzz_conn(z, i))
 			continue;
@@ -578,7 +583,7 @@ static bool fuzz_cut(const struct fuzz *z)
 
 /* ----------------------------------------------------------------------- the case */
 
-/* The well-behaved one is answered, as if it were alone. */
+/* The well-behaved client must be answered as if it were alone. */
 static void fuzz_good(struct fuzz *z)
 {
 	const struct rxp_frame f = {
@@ -606,7 +611,7 @@ static void fuzz_good(struct fuzz *z)
 	KUNIT_EXPECT_EQ(z->test, raw_repost(z->good, m), 0);
 }
 
-/* One thing. */
+/* Do one step: send at most one message, and take all that has come. */
 static void fuzz_step(struct fuzz *z)
 {
 	struct raw *raw = z->conn[lot(&z->lots, z->count)];
@@ -632,7 +637,7 @@ static void fuzz_step(struct fuzz *z)
 		fuzz_control(z, raw, RXP_CONTROL_PING, 0, NULL, 0, 0);
 		break;
 	case 62:
-		/* What has no place, now: a second HELLO, data for nothing, a room for nothing. */
+		/* A CONTROL at a wrong moment: a second HELLO, DATA or an STCRW for no call. */
 		if (lot_once_in(&z->lots, 8))
 			fuzz_control(z, raw, 1 + lot(&z->lots, 7), lot(&z->lots, RAW_SLOTS),
 				     &z->welcome, sizeof(struct rxp_wire_tag), 0);
@@ -652,7 +657,10 @@ static void fuzz_step(struct fuzz *z)
 	for (i = 0; i < z->count; i++)
 		if (z->conn[i])
 			fuzz_take(z, z->conn[i]);
-	/* Nothing to be said: something comes, or the session has lost its way. */
+	/*
+	 * Nothing could be sent: a message comes, or the session is stuck as a spoilt message
+	 * was lost.
+	 */
 	if (said != z->said)
 		z->stuck = 0;
 	else if (++z->stuck % 64 == 63)
@@ -664,6 +672,7 @@ static void fuzz_step(struct fuzz *z)
 	}
 }
 
+/* Send fuzz_messages messages, and open the session again whenever a connection is lost. */
 static void fuzz_server(struct kunit *test)
 {
 	struct fuzz *z = test->priv;
@@ -709,7 +718,10 @@ static int fuzz_init(struct kunit *test)
 	struct raw *raw;
 
 	KUNIT_ASSERT_NOT_NULL(test, z);
-	/* What it leaves lasts as long as a lease, and is not what this is about. */
+	/*
+	 * Sessions that the hostile client leaves last as long as a lease; the limits are not
+	 * tested here.
+	 */
 	limits.connections = 256;
 	limits.client_connections = 256;
 	limits.unbound_connections = 256;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_hostile_accept: a server in bare verbs that breaks the
- * protocol when a connection is made, or says nothing, or never has room.
+ * Suite rdmafs_xprt_hostile_accept: a server in bare verbs that breaks the protocol when a
+ * connection is made, or is silent, or never has room.
  *
- * On the first connect the caller is told why it failed.  Later the client
- * tries again until a server is as it should be, and nothing of a call is
- * touched meanwhile: a call is answered on the connection that it was sent on.
+ * If the first connect fails the caller must be told why. Later the client must try again
+ * until a server keeps to the protocol. Meanwhile no call may end and none of its memory may
+ * change: a call is answered only on the connection on which it was sent.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -13,7 +13,7 @@
 #include "tests/points/points.h"
 #include "xprt_fake.h"
 
-/* What a client waits that is to wait in vain; the machine may be slower than that. */
+/* Given to a client that is to wait in vain; a slow machine may take longer to get so far. */
 #define ACCEPT_SHORT_MS	1000
 #define ACCEPT_TRIES	5
 
@@ -78,7 +78,7 @@ static void accept_desc(const struct accept_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(accept, accept_table, accept_desc);
 
-/* The caller's connect fails so. */
+/* The caller's connect must fail with @error. */
 static void accept_failed(struct kunit *test, struct fake *f, int error)
 {
 	flush_work(&f->connect);
@@ -86,6 +86,7 @@ static void accept_failed(struct kunit *test, struct fake *f, int error)
 	KUNIT_EXPECT_NULL(test, f->xprt);
 }
 
+/* The accept's private data is wrong: the connect must fail, and nothing be sent. */
 static void hostile_accept(struct kunit *test)
 {
 	const struct accept_case *c = test->param_value;
@@ -101,7 +102,10 @@ static void hostile_accept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->raw->arrived), 0);
 }
 
-/* Its client is to send again for ever what it does not take. */
+/*
+ * The accept tells the client to send again for ever what the server does not take: the client
+ * must refuse, as its send queue could stand for ever.
+ */
 static void hostile_accept_endless(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -138,6 +142,7 @@ static void reject_desc(const struct reject_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(reject, reject_table, reject_desc);
 
+/* The server rejects the connection: the caller must get the errno of the reason. */
 static void hostile_reject(struct kunit *test)
 {
 	const struct reject_case *c = test->param_value;
@@ -151,14 +156,17 @@ static void hostile_reject(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, f->raw);
 	KUNIT_EXPECT_EQ(test, rdma_reject(f->raw->id, &rej, sizeof(rej),
 					  IB_CM_REJ_CONSUMER_DEFINED), 0);
-	/* iWARP refuses like that what comes to a port without a listener, too. */
+	/* On iWARP a port without a listener refuses a connection in the same way. */
 	if (raw_iwarp(f->raw) && c->magic != RXP_WIRE_MAGIC)
 		accept_failed(test, f, -ECONNRESET);
 	else
 		accept_failed(test, f, c->error);
 }
 
-/* A request that nobody answers. */
+/*
+ * A connection request is not answered: the connect must fail with -ETIMEDOUT when its time is
+ * up.
+ */
 static void hostile_no_accept(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -167,7 +175,7 @@ static void hostile_no_accept(struct kunit *test)
 	f->connect_ms = ACCEPT_SHORT_MS;
 	for (i = 0; i < ACCEPT_TRIES && !f->raw; i++) {
 		schedule_work(&f->connect);
-		/* It has asked, or it was too slow even for that. */
+		/* The client has sent its request, or was too slow even for that. */
 		flush_work(&f->connect);
 		f->raw = fake_take_request(f);
 	}
@@ -253,7 +261,7 @@ static const struct welcome_case {
 	{ "a PONG instead", welcome_pong, -ENOTCONN },
 	{ "a REPLY instead", welcome_reply, -ENOTCONN },
 	{ "never", welcome_never, -ETIMEDOUT },
-	/* It is tried again. */
+	/* The client tries again until its time is up. */
 	{ "gone", welcome_leave, -ETIMEDOUT },
 };
 
@@ -264,7 +272,7 @@ static void welcome_desc(const struct welcome_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(welcome, welcome_table, welcome_desc);
 
-/* The client is accepted, and its HELLO is there; one that may have left before begins again. */
+/* Accept the client and take its HELLO. If it has given up before that, it begins again. */
 static void welcome_awaited(struct kunit *test, struct fake *f)
 {
 	int i, tries = f->connect_ms == ACCEPT_SHORT_MS ? ACCEPT_TRIES : 1;
@@ -282,6 +290,10 @@ static void welcome_awaited(struct kunit *test, struct fake *f)
 	fake_take_hello(test, f);
 }
 
+/*
+ * The answer to the HELLO is wrong or does not come: the connect must fail, and the connection
+ * end.
+ */
 static void hostile_welcome(struct kunit *test)
 {
 	const struct welcome_case *c = test->param_value;
@@ -297,12 +309,13 @@ static void hostile_welcome(struct kunit *test)
 
 /* -------------------------------------------------------------- connecting again */
 
-/* Where in the send buffer that stands which comes with a WELCOME. */
+/* Offset in the send buffer of the message that is sent together with a WELCOME. */
 #define AGAIN_MORE	1024
 
 /*
- * A WELCOME and the @len bytes at AGAIN_MORE, with one doorbell.  The client, which would
- * send its calls again when it has seen the first, comes to that when it has the second.
+ * Send a WELCOME and the @len bytes at AGAIN_MORE with one doorbell. The client sends its
+ * calls again when it has handled the WELCOME; a test point holds it there until it has got
+ * the second message.
  */
 static void again_welcome_and(struct kunit *test, struct fake *f, u32 len)
 {
@@ -393,7 +406,7 @@ static void again_left_welcome(struct kunit *test, struct fake *f, struct fake_c
 	welcome_leave(f);
 }
 
-/* Before the HELLO, or at least before the WELCOME: in a slot that was never granted. */
+/* It comes before the HELLO, or at least before the WELCOME, for a slot that was never granted. */
 static void again_reply_no_slot(struct kunit *test, struct fake *f, struct fake_call *v)
 {
 	struct fake_reply r = fake_ok(v);
@@ -425,7 +438,7 @@ static void again_stcrw(struct kunit *test, struct fake *f, struct fake_call *v)
 	fake_stcrw(test, f, v);
 }
 
-/* An answer that comes with the WELCOME, before the call can have been sent again. */
+/* A reply comes with the WELCOME, before the call can have been sent again. */
 static void again_reply_welcome(struct kunit *test, struct fake *f, struct fake_call *v)
 {
 	struct fake_reply r = fake_ok(v);
@@ -456,7 +469,7 @@ static void again_stcrw_welcome(struct kunit *test, struct fake *f, struct fake_
 	again_welcome_and(test, f, sizeof(*m));
 }
 
-/* The CANCEL was for the connection that is gone. */
+/* The call's CANCEL belonged to the connection that was lost. */
 static void again_cancelled(struct kunit *test, struct fake *f, struct fake_call *v)
 {
 	struct fake_reply r;
@@ -501,6 +514,11 @@ static void again_desc(const struct again_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(again, again_table, again_desc);
 
+/*
+ * The client has calls and loses its connection. On the next one the server breaks the
+ * protocol. The client must end that one, too, without touching a call, and have all calls
+ * served on the third.
+ */
 static void hostile_again(struct kunit *test)
 {
 	const struct again_case *c = test->param_value;
@@ -524,7 +542,10 @@ static void hostile_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 0);
 }
 
-/* A new session: what may be done twice is sent again as the first of its slot. */
+/*
+ * The client gets a new session. Calls that may be executed twice must be sent again, with the
+ * first sequence number of their slots; the one that may not must end with -EREMOTEIO.
+ */
 static void hostile_new_session(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -548,7 +569,10 @@ static void hostile_new_session(struct kunit *test)
 
 /* ------------------------------------------------------------- silence and abort */
 
-/* Who does not even answer PINGs is left; the calls are answered elsewhere. */
+/*
+ * The server answers nothing, not even PINGs. The client must end the connection and have its
+ * calls answered on another one.
+ */
 static void hostile_silent(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -568,13 +592,15 @@ static void hostile_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_protocol_errors), 0);
 }
 
-/* Who answers PINGs and has nothing else to say is not left. */
+/*
+ * The server answers PINGs and sends nothing else. The client must keep the connection.
+ */
 static void hostile_idle(struct kunit *test)
 {
 	struct fake *f = test->priv;
 
 	fake_start(test, f);
-	/* One more than it sends who hears no answer. */
+	/* One PING more than a client sends that gets no answers. */
 	while (f->pings < 6)
 		fake_take(test, f);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(f->raw->cut));
@@ -601,7 +627,9 @@ static void abort_desc(const struct abort_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(abort, abort_table, abort_desc);
 
-/* A server that holds its answers back does not hold the mount. */
+/*
+ * The server does not answer, and the mount is aborted. All calls must end at once.
+ */
 static void hostile_abort(struct kunit *test)
 {
 	const struct abort_case *c = test->param_value;
@@ -616,7 +644,7 @@ static void hostile_abort(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(f->raw));
 }
 
-/* The same where nobody takes the client back. */
+/* The same while no connection is accepted. */
 static void hostile_abort_down(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -644,7 +672,10 @@ static void later_say(struct kunit *test, struct fake *f, struct fake_call *c)
 	c->seen = false;
 }
 
-/* The client asks less and less often, however many calls it is about; abort ends it. */
+/*
+ * The server answers each call RETRY_LATER, again and again. The client must wait longer and
+ * longer, however many calls there are; an abort must end them.
+ */
 static void hostile_later(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -666,7 +697,7 @@ static void hostile_later(struct kunit *test)
 	} while (elapsed < 2000 ||
 		 (said < FAKE_CALLS * 8 && time_before(jiffies, begin + RAW_WAIT)));
 	KUNIT_EXPECT_GE(test, said, FAKE_CALLS * 8);
-	/* Each once in 80 ms, when the wait has become that long. */
+	/* Each call comes once in 80 ms when the wait has become that long. */
 	KUNIT_EXPECT_LE_MSG(test, said, FAKE_CALLS * (8 + elapsed / 50), "in %u ms", elapsed);
 	for (i = 0; i < FAKE_CALLS; i++)
 		if (f->call[i].seen)
@@ -675,7 +706,9 @@ static void hostile_later(struct kunit *test)
 	fake_ended(test, f, -ESHUTDOWN, -ESHUTDOWN);
 }
 
-/* A WRITE does not overtake one that the server has refused. */
+/*
+ * A WRITE has been refused and waits to be sent again. A later WRITE must not overtake it.
+ */
 static void hostile_later_in_order(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -688,7 +721,10 @@ static void hostile_later_in_order(struct kunit *test)
 	fake_submit(test, f, 0, FAKE_WRITE);
 	fake_take_call(test, f, &f->call[0]);
 	end = jiffies + RAW_WAIT;
-	/* It waits there for as little as 10 ms: if nobody has looked then, it comes again. */
+	/*
+	 * The WRITE waits there for only 10 ms: if the loop does not see it then, it comes
+	 * again and is refused again.
+	 */
 	while (list_empty_careful(writes) && time_before(jiffies, end)) {
 		if (f->call[0].seen)
 			later_say(test, f, &f->call[0]);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_hostile_bind: connections that come, go and say HELLO at
- * moments that the server does not choose, and what they then get, in bare verbs.
+ * Suite rdmafs_xprt_hostile_bind: connections that come, go and say HELLO at moments that the
+ * server does not choose, and which sessions and resources they get then. The clients are in
+ * bare verbs.
  *
- * Test points hold the server's workers where it matters: when a connection has been
- * accepted, when one has its place in its session but is not welcome yet, and when one
- * is drained but has not left its session.
+ * Test points hold the server's workers where it matters: when a connection has been accepted;
+ * when it has its place in its session but no WELCOME yet; when it is drained but has not left
+ * its session.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -19,10 +20,13 @@
 
 #define BIND_PORT	20996
 
-/* More HELLOs at once than a workqueue runs works by default. */
+/* More HELLOs at once than a workqueue runs work items by default. */
 #define BIND_MANY	(IS_ENABLED(CONFIG_KASAN) ? 40 : 300)
 
-/* A WRITE of it takes an MR of 257 entries, of siw's 256. */
+/*
+ * A WRITE of this size takes an MR of 257 translations where there are such; siw has 256 at
+ * most.
+ */
 #define BIND_LARGE	SZ_1M
 
 struct bind {
@@ -51,7 +55,7 @@ static const struct rdmafs_xprt_service bind_service = {
 	.handle		= bind_handle,
 };
 
-/* It is closed when the case is over, or by bind_leave(). */
+/* Keep a connection: it is closed when the case is over, or by bind_leave(). */
 static struct raw *bind_keep(struct kunit *test, struct raw *raw)
 {
 	struct bind *b = test->priv;
@@ -62,7 +66,7 @@ static struct raw *bind_keep(struct kunit *test, struct raw *raw)
 	return raw;
 }
 
-/* A connection, accepted. */
+/* Open a connection with the private data @cm; it is accepted. */
 static struct raw *bind_open_as(struct kunit *test, const struct rxp_wire_cm *cm)
 {
 	return bind_keep(test, raw_open_as(BIND_PORT, cm, NULL));
@@ -87,7 +91,7 @@ static struct raw *bind_open(struct kunit *test)
 	return bind_open_as(test, &cm);
 }
 
-/* HELLO to @of's session as its client, or as a new client if that is NULL. */
+/* Say HELLO to @of's session as its client, or as a new client if @of is NULL. */
 static void bind_hello(struct kunit *test, struct raw *raw, const struct raw *of)
 {
 	struct rxp_wire_hello hello = {};
@@ -120,7 +124,7 @@ static struct raw *bind_session(struct kunit *test)
 	return raw;
 }
 
-/* It is its session's: what it asks is answered. */
+/* The connection belongs to its session: a request on it must be answered. */
 static void bind_works(struct kunit *test, struct raw *raw, u32 seq)
 {
 	const struct rxp_frame f = { .seq = seq, .body_len = 8 };
@@ -139,7 +143,7 @@ static u32 bind_conns(struct bind *b)
 	return nr;
 }
 
-/* The server has so many connections, now or soon: hundreds take their time, one by one. */
+/* Wait until the server has @nr connections; hundreds of them end one by one. */
 static void bind_left(struct kunit *test, u32 nr)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -155,7 +159,7 @@ static void bind_left(struct kunit *test, u32 nr)
 	KUNIT_EXPECT_EQ(test, now, nr);
 }
 
-/* The only connection that the server has is in this state, now or soon. */
+/* Wait until the server's only connection is in @state. */
 static bool bind_reaches(struct kunit *test, enum rxp_conn_state state)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -181,7 +185,10 @@ static void bind_hold(struct kunit *test, const char *command)
 	KUNIT_ASSERT_EQ(test, rdmafs_points_command(command), 0);
 }
 
-/* HELLO arrives before the server is through with the accept. */
+/*
+ * The HELLO arrives while the accept's worker is held. It must be kept, and answered when the
+ * worker goes on.
+ */
 static void bind_while_accepted(struct kunit *test)
 {
 	struct raw *raw;
@@ -196,7 +203,9 @@ static void bind_while_accepted(struct kunit *test)
 	bind_works(test, raw, 1);
 }
 
-/* While one is being accepted, another one is, and is bound. */
+/*
+ * One connection's accept is held. Another connection must be accepted and bound meanwhile.
+ */
 static void bind_beside_accepted(struct kunit *test)
 {
 	struct raw *raw;
@@ -222,8 +231,10 @@ static int bind_seen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 }
 
 /*
- * The first message is there, and nobody has said that the connection is: the device tells
- * of that, and the connection manager need not ask any more, in the end in vain.
+ * The HELLO arrives before the message of the connection manager that says that the connection
+ * stands. The device reports that (COMM_EST). The server must pass it on, so that the
+ * connection manager has an established connection: it would otherwise ask its peer again, and
+ * give up in the end.
  */
 static void bind_overtaken(struct kunit *test)
 {
@@ -249,7 +260,7 @@ static void bind_overtaken(struct kunit *test)
 	bind_welcome(test, raw, RXP_WELCOME_NEW);
 	KUNIT_EXPECT_FALSE(test, completion_done(&bind_established));
 
-	/* Software devices do not say so: as those would that do. */
+	/* Software devices do not report it: call the handler as a device would. */
 	event.device = conn->qp->device;
 	event.element.qp = conn->qp;
 	conn->qp->event_handler(&event, conn->qp->qp_context);
@@ -258,8 +269,8 @@ static void bind_overtaken(struct kunit *test)
 }
 
 /*
- * The server ends one of which it has not heard that it stands: the client is told so, even if
- * it has no receives that could be flushed.
+ * The server ends a connection of which it has not heard that it stands. The client must be
+ * told, even if it has no receives that could be flushed.
  */
 static void bind_unheard_ended(struct kunit *test)
 {
@@ -271,7 +282,7 @@ static void bind_unheard_ended(struct kunit *test)
 	if (raw_iwarp(raw))
 		kunit_skip(test, "on iWARP it is heard of: see hostile_mute");
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(raw->cut));
-	/* Not the HELLO. */
+	/* A message that is not a HELLO. */
 	KUNIT_ASSERT_EQ(test, raw_say(raw, RXP_CONTROL, RXP_CONTROL_PING, 0, 0, NULL, 0, 0), 0);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw));
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(raw->send_ok));
@@ -279,7 +290,10 @@ static void bind_unheard_ended(struct kunit *test)
 	bind_left(test, 0);
 }
 
-/* The client goes before the server is through with the accept: that is not forgotten. */
+/*
+ * The client disconnects while the accept's worker is held. The server must not forget that,
+ * and end the connection when the worker goes on.
+ */
 static void bind_lost_while_accepted(struct kunit *test)
 {
 	struct raw *raw;
@@ -293,7 +307,10 @@ static void bind_lost_while_accepted(struct kunit *test)
 	bind_left(test, 0);
 }
 
-/* A HELLO of an attempt that the client has given up, after that of the next one. */
+/*
+ * A HELLO comes on a connection that the client has given up, after the HELLO of its next one.
+ * The server must end the late connection; the newer one keeps the session.
+ */
 static void bind_late(struct kunit *test)
 {
 	struct raw *first = bind_session(test), *late, *newer;
@@ -311,7 +328,10 @@ static void bind_late(struct kunit *test)
 	bind_works(test, newer, 2);
 }
 
-/* The same of one that names no session: it makes none, and the newer one's stays. */
+/*
+ * The same with a HELLO that names no session: it must not make one, and the newer connection
+ * keeps its session.
+ */
 static void bind_late_new(struct kunit *test)
 {
 	struct raw *first = bind_session(test), *late, *newer, nobody = {};
@@ -329,8 +349,9 @@ static void bind_late_new(struct kunit *test)
 }
 
 /*
- * Hundreds say HELLO to one session whose connection takes its time to go: who has
- * another session is served all the same, and the newest gets the place.
+ * Hundreds of connections say HELLO to one session, whose old connection takes long to end. A
+ * client with another session must be served meanwhile, and the newest of them must get the
+ * place. Otherwise one client could block the server's workqueue.
  */
 static void bind_many(struct kunit *test)
 {
@@ -353,12 +374,15 @@ static void bind_many(struct kunit *test)
 	bind_welcome(test, raw, RXP_WELCOME_BOUND);
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(raw->welcome.incarnation), 2);
 	bind_works(test, raw, 1);
-	/* All others are gone. */
+	/* All the other connections have ended. */
 	bind_left(test, 2);
 	bind_works(test, other, 2);
 }
 
-/* A client that leaves while it waits for its place leaves nothing behind. */
+/*
+ * A client leaves while its connection waits for its place: the connection must end, and leave
+ * the session usable.
+ */
 static void bind_waiting_leaves(struct kunit *test)
 {
 	struct raw *first = bind_session(test), *raw, *after;
@@ -377,7 +401,10 @@ static void bind_waiting_leaves(struct kunit *test)
 	bind_works(test, after, 1);
 }
 
-/* The address has gone to another port, as when a bond fails over. */
+/*
+ * The address has gone to another port, as when a bond fails over. The server must end the
+ * connection, and the client can come back.
+ */
 static void bind_address_changes(struct kunit *test)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_CHANGE };
@@ -388,7 +415,7 @@ static void bind_address_changes(struct kunit *test)
 	spin_lock_bh(&b->server->lock);
 	conn = list_first_entry(&b->server->conns, struct rxp_conn, link);
 	spin_unlock_bh(&b->server->lock);
-	/* Nothing else ends it meanwhile. */
+	/* No other event ends the connection meanwhile. */
 	KUNIT_EXPECT_EQ(test, conn->id->event_handler(conn->id, &event), 0);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw));
 	again = bind_open(test);
@@ -397,7 +424,7 @@ static void bind_address_changes(struct kunit *test)
 	bind_works(test, again, 1);
 }
 
-/* A large WRITE is announced. */
+/* Send the CALL of a large WRITE. */
 static void bind_call(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 {
 	const struct rxp_frame f = {
@@ -408,7 +435,7 @@ static void bind_call(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 	KUNIT_ASSERT_EQ(test, raw_send_call(raw, &f), 0);
 }
 
-/* It is asked for its data, and says that this is there. */
+/* Take the server's STCRW, and send DATA. */
 static void bind_data(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 {
 	struct rxp_wire_tag tag;
@@ -420,7 +447,7 @@ static void bind_data(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 				      sizeof(tag), le32_to_cpu(tag.rkey)), 0);
 }
 
-/* A large WRITE: does its answer bring a grant? */
+/* Do a large WRITE. Returns whether its reply brings a grant. */
 static bool bind_write(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 {
 	struct rxp_wire_hdr *hdr;
@@ -432,8 +459,8 @@ static bool bind_write(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 }
 
 /*
- * Who was accepted to join a session and leaves before he is bound takes nothing of it: the
- * MRs and buffers are those of the connections that it has.
+ * A connection is accepted to join a session, and leaves before it is bound. It must take
+ * nothing of the session with it: the MRs and buffers belong to the session's connections.
  */
 static void bind_joiner_leaves(struct kunit *test)
 {
@@ -452,12 +479,15 @@ static void bind_joiner_leaves(struct kunit *test)
 	bind_left(test, 2);
 	bind_leave(test, joiner);
 	bind_left(test, 1);
-	/* Its data is asked for, and it is not told to come again. */
+	/* The server asks for its data, and does not answer RETRY_LATER. */
 	bind_write(test, raw, 0, 1);
 	bind_works(test, raw, 2);
 }
 
-/* None is granted for a moment after somebody found no translations, in whatever case. */
+/*
+ * Do WRITEs until one brings a grant: for a moment after any request found no translations, in
+ * any case, there is none.
+ */
 static void bind_granted(struct kunit *test, struct raw *raw, u16 slot)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -465,7 +495,7 @@ static void bind_granted(struct kunit *test, struct raw *raw, u16 slot)
 
 	while (!bind_write(test, raw, slot, seq++)) {
 		KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
-		/* Each takes two receives. */
+		/* Each WRITE takes two receives. */
 		KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[(raw->taken - 2) % RAW_RECVS]), 0);
 		KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[(raw->taken - 1) % RAW_RECVS]), 0);
 		msleep(200);
@@ -473,8 +503,8 @@ static void bind_granted(struct kunit *test, struct raw *raw, u16 slot)
 }
 
 /*
- * A client does not wait for its WELCOME, and has sinks granted as soon as it has its
- * place: they are called back like any.
+ * A client does not wait for its WELCOME, and gets grants as soon as its connection has its
+ * place. They must be recalled like any others.
  */
 static void bind_recall_before_welcome(struct kunit *test)
 {
@@ -493,7 +523,10 @@ static void bind_recall_before_welcome(struct kunit *test)
 	spin_lock_bh(&b->server->lock);
 	conn = list_first_entry(&b->server->conns, struct rxp_conn, link);
 	spin_unlock_bh(&b->server->lock);
-	/* It is held, and so there.  One of the two is more than it may have now. */
+	/*
+	 * The connection is held, and so it stays. One of the two grants is more than it may
+	 * have now.
+	 */
 	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(conn->pool->member, &quota), 0);
 	keys = raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_RECALL, 0, 0);
 	KUNIT_EXPECT_EQ(test, le16_to_cpu(keys->nr), 1);
@@ -502,7 +535,7 @@ static void bind_recall_before_welcome(struct kunit *test)
 	bind_works(test, raw, 1);
 }
 
-/* Grants take half of the pages that a session may have, and no more. */
+/* Grants may take half of the pages that a session may have, and no more. */
 static void bind_grants_half(struct kunit *test)
 {
 	struct rdmafs_xprt_limits limits = raw_limits();
@@ -516,7 +549,7 @@ static void bind_grants_half(struct kunit *test)
 	raw = bind_session(test);
 	for (slot = 0; slot < 4; slot++)
 		bind_granted(test, raw, slot);
-	/* More are served, and bring none. */
+	/* More WRITEs are served, without a grant. */
 	for (; slot < 8; slot++)
 		KUNIT_EXPECT_FALSE(test, bind_write(test, raw, slot, 1));
 	s = list_first_entry(&b->server->sessions, struct rdmafs_xprt_session, link);
@@ -526,7 +559,7 @@ static void bind_grants_half(struct kunit *test)
 	spin_unlock_bh(&s->lock);
 }
 
-/* The session of the last client that came; it is there for as long as that is. */
+/* The session of the last client that came; valid as long as that client stays. */
 static struct rdmafs_xprt_session *bind_last(struct kunit *test)
 {
 	struct bind *b = test->priv;
@@ -538,7 +571,7 @@ static struct rdmafs_xprt_session *bind_last(struct kunit *test)
 	return s;
 }
 
-/* What holds for a connected session is @q, and so says /proc. */
+/* A connected session's quota must be @q, in its pool and in /proc. */
 static void bind_expect_quota(struct kunit *test, struct rdmafs_xprt_session *s,
 			      const struct rpol_quota *q)
 {
@@ -555,8 +588,8 @@ static void bind_expect_quota(struct kunit *test, struct rdmafs_xprt_session *s,
 }
 
 /*
- * A session whose quota is half of the device and more has lost its connection: a request of
- * it is with the service, and still has the pool.
+ * A session whose quota is more than half of the device has lost its connection. One of its
+ * requests is still in the service, and uses the old connection's pool.
  */
 static struct raw *bind_quota_lost(struct kunit *test, struct rpol_quota *q)
 {
@@ -587,7 +620,9 @@ static void bind_quota_found(struct kunit *test, struct raw *raw)
 	bind_welcome(test, again, RXP_WELCOME_BOUND);
 }
 
-/* A quota goes with its session to the next connection, whoever still has the pool before. */
+/*
+ * A session's quota must go with it to the next connection, though the old pool still exists.
+ */
 static void bind_quota_stays(struct kunit *test)
 {
 	struct rdmafs_xprt_session *s;
@@ -601,7 +636,10 @@ static void bind_quota_stays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st.reserved_min, q.min);
 }
 
-/* Somebody else was promised what it kept: all but that is as it was. */
+/*
+ * The minimum that the session had was promised to another one before it comes back. It must
+ * come back without the minimum; the rest of its quota stays.
+ */
 static void bind_quota_taken(struct kunit *test)
 {
 	struct rdmafs_xprt_session *s, *other;
@@ -620,7 +658,10 @@ static void bind_quota_taken(struct kunit *test)
 	bind_expect_quota(test, other, &taken);
 }
 
-/* Who is at his own maximum keeps nobody else without grants: nothing is short. */
+/*
+ * A session is at its own maximum and waits for translations. Other sessions must still get
+ * grants, as the device is not short of any.
+ */
 static void bind_own_maximum(struct kunit *test)
 {
 	struct rpol_quota quota = { .max = RPOL_CLASS_USUAL, .weight = RPOL_WEIGHT_DEFAULT };
@@ -660,7 +701,7 @@ static int bind_init(struct kunit *test)
 		kunit_skip(test, "no RDMA device at %s", raw_address_name());
 	}
 	test->priv = b;
-	/* To connect hundreds of times may take as long. */
+	/* Connecting hundreds of times may take longer than a lease. */
 	raw_no_lease(b->server);
 	raw_close(raw);
 	bind_left(test, 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_hostile_limits: a client in bare verbs that wants all there is of
- * connections, sessions and message buffers, before anybody knows who it is.  Each case sets
- * one limit, goes up to it, is refused beyond, and is let in again when it has given something
- * back.
+ * Suite rdmafs_xprt_hostile_limits: a client in bare verbs that wants all connections,
+ * sessions and message buffers of a server, before the server knows who it is. Each case sets
+ * one limit, goes up to it, must be refused beyond it, and must be let in again when it has
+ * given something back.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -16,6 +16,7 @@
 #include "transport/server.h"
 #include "xprt_limits.h"
 
+/* Connections of one client. */
 static void limits_client_connections(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -32,6 +33,7 @@ static void limits_client_connections(struct kunit *test)
 	limits_refused(test, RXP_REJECT_LIMIT);
 }
 
+/* Connections without a session: a connection that is bound makes room for another. */
 static void limits_unbound_connections(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -49,7 +51,10 @@ static void limits_unbound_connections(struct kunit *test)
 	limits_refused(test, RXP_REJECT_RESOURCES);
 }
 
-/* Who says nothing is dropped soon, who is bound is not: its time was over before. */
+/*
+ * A connection that does not say HELLO in time must be dropped. One that is bound, and was
+ * opened when the time was longer, must stay.
+ */
 static void limits_unbound_time(struct kunit *test)
 {
 	struct limits *t = test->priv;
@@ -68,6 +73,7 @@ static void limits_unbound_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->server->unbound_dropped, 1);
 }
 
+/* Sessions of one client: one that ends makes room for another. */
 static void limits_client_sessions(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -89,6 +95,7 @@ static void limits_client_sessions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limits_hello(test, limits_open(test)), RXP_WELCOME_NEW);
 }
 
+/* Sessions of all clients. */
 static void limits_sessions(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -99,7 +106,7 @@ static void limits_sessions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, limits_hello(test, limits_open(test)), RXP_WELCOME_REFUSED);
 }
 
-/* Two hosts of an IPv6 network are two clients. */
+/* Two hosts of an IPv6 network must be two clients. */
 static void limits_network(struct kunit *test)
 {
 	static const char *const hosts[] = { "fd09::1", "fd09::2" };
@@ -118,7 +125,7 @@ static void limits_network(struct kunit *test)
 	}
 }
 
-/* Whom the last connection that was made counts for. */
+/* The source for which the last connection counts. */
 static struct rdmafs_xprt_source limits_source(struct kunit *test)
 {
 	struct limits *t = test->priv;
@@ -130,7 +137,7 @@ static struct rdmafs_xprt_source limits_source(struct kunit *test)
 	return source;
 }
 
-/* An honest client counts for its address, whatever says which that is. */
+/* An honest client must count for its own address, over IPv4 and over IPv6. */
 static void limits_honest(struct kunit *test)
 {
 	static const u8 v6[] = { 0xfd, 0x09, [15] = 1 };
@@ -156,7 +163,10 @@ static void limits_honest(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, &have, &want, sizeof(want));
 }
 
-/* One who writes another address into each request has the parts of one client. */
+/*
+ * A client writes another address into each request. All of its connections must count for one
+ * client, or it could have as many as it likes.
+ */
 static void limits_pretended(struct kunit *test)
 {
 	static const char *const claims[] = { "10.9.0.76", "10.9.0.77", "10.9.0.78" };
@@ -177,15 +187,15 @@ static void limits_pretended(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, raw_pretend(claims[i]), 0);
 	KUNIT_EXPECT_NULL(test, limits_try(test, RAW_SLOTS, &reason));
 	KUNIT_EXPECT_EQ(test, reason, RXP_REJECT_LIMIT);
-	/* Another one has parts of his own. */
+	/* Another client has a part of its own. */
 	raw_pretend(NULL);
 	limits_other(test);
 	limits_open(test);
 }
 
 /*
- * Who has taken all places of those that have not said HELLO loses his oldest to who has
- * less, until both have as many, and nobody else does.
+ * A client has taken all places of unbound connections. Its oldest must be dropped for a
+ * client that has fewer, until both have as many, and no other connection.
  */
 static void limits_unbound_share(struct kunit *test)
 {
@@ -202,20 +212,23 @@ static void limits_unbound_share(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->server->unbound_dropped, 0);
 	limits_other(test);
 	limits_open(test);
-	/* Counted before it was let in; that another one is cut off would be seen later. */
+	/*
+	 * This is counted before the new connection is let in, so a connection that is dropped
+	 * later would not be counted here.
+	 */
 	KUNIT_EXPECT_EQ(test, t->server->unbound_dropped, 1);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(first[0]));
 	KUNIT_EXPECT_EQ(test, limits_hello(test, limits_open(test)), RXP_WELCOME_NEW);
 	KUNIT_EXPECT_EQ(test, t->server->unbound_dropped, 2);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(first[1]));
-	/* One of these two counts no more, so there is a place. */
+	/* One of these two is bound and counts no more, so there is a place. */
 	limits_open(test);
 	limits_refused(test, RXP_REJECT_RESOURCES);
 	KUNIT_EXPECT_EQ(test, t->server->unbound_dropped, 2);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(t->server->nr_unbound), 4);
 }
 
-/* Nothing has been heard for so long of any. */
+/* Pretend that nothing has been received on any connection for @ms. */
 static void limits_hush(struct limits *t, u32 ms)
 {
 	struct rxp_conn *conn;
@@ -226,7 +239,10 @@ static void limits_hush(struct limits *t, u32 ms)
 	spin_unlock_bh(&t->server->lock);
 }
 
-/* A client has as many connections as it may, those that are silent among them. */
+/*
+ * A client has as many connections as it may, and they are silent. A new one must replace the
+ * oldest of them, but only if it is then accepted.
+ */
 static void limits_silent(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -243,7 +259,7 @@ static void limits_silent(struct kunit *test)
 	}
 	limits_refused(test, RXP_REJECT_LIMIT);
 	limits_hush(t, l.unbound_ms);
-	/* For one that is refused none is given up. */
+	/* No connection is dropped for one that is refused. */
 	l.connections = ARRAY_SIZE(raw);
 	rdmafs_xprt_set_limits(t->server, &l);
 	limits_refused(test, RXP_REJECT_RESOURCES);
@@ -256,8 +272,8 @@ static void limits_silent(struct kunit *test)
 }
 
 /*
- * After such a silence one goes for a new one, the client's oldest that may be taken for
- * silent by then, and no other one.
+ * After @ms of silence a new connection must replace @oldest, the client's oldest that counts
+ * as silent by then, and no other one.
  */
 static void limits_silent_goes(struct kunit *test, struct raw *oldest, u32 ms)
 {
@@ -267,12 +283,18 @@ static void limits_silent_goes(struct kunit *test, struct raw *oldest, u32 ms)
 
 	limits_hush(t, ms);
 	KUNIT_EXPECT_NOT_NULL(test, limits_try(test, RAW_SLOTS, &reason));
-	/* Counted before the new one was let in; what is cut off would be seen later. */
+	/*
+	 * This is counted before the new connection is let in, so a connection that is dropped
+	 * later would not be counted here.
+	 */
 	KUNIT_EXPECT_EQ(test, t->server->silent_dropped, before + 1);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(oldest));
 }
 
-/* Whose beats are slow is not taken for silent so soon, up to a lease. */
+/*
+ * Clients announce different heartbeats. A connection with a slow heartbeat must not count as
+ * silent so soon, but after a lease at the latest.
+ */
 static void limits_silent_said(struct kunit *test)
 {
 	static const u32 heartbeat_ms[] = { 20000, U32_MAX, 0, 1 };
@@ -288,7 +310,10 @@ static void limits_silent_said(struct kunit *test)
 		raw[i] = limits_open(test);
 		KUNIT_EXPECT_EQ(test, limits_hello(test, raw[i]), RXP_WELCOME_NEW);
 	}
-	/* All have said HELLO; those that come now are unbound, and some are dropped soon. */
+	/*
+	 * All have said HELLO. Those that come now are unbound, and some of them are dropped
+	 * soon.
+	 */
 	l.unbound_ms = 5000;
 	l.client_connections = 1;
 	rdmafs_xprt_set_limits(t->server, &l);
@@ -315,7 +340,7 @@ static void limits_mount(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t->mount));
 }
 
-/* A mount says what its own is. */
+/* A mount must announce its own heartbeat. */
 static void limits_silent_mount(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -343,7 +368,7 @@ static void limits_answered(struct rdmafs_xprt_call *call)
 	complete(&container_of(call, struct limits_asked, call)->done);
 }
 
-/* What the mount had received at its last beat. */
+/* The number of messages that the mount had received at its last heartbeat. */
 static u64 limits_seen(struct limits *t)
 {
 	u64 seen;
@@ -354,7 +379,7 @@ static u64 limits_seen(struct limits *t)
 	return seen;
 }
 
-/* One call of the mount is answered, and it has a beat. */
+/* Let one call of the mount be answered, and wait for its next heartbeat. */
 static void limits_beat(struct kunit *test)
 {
 	struct limits *t = test->priv;
@@ -367,7 +392,7 @@ static void limits_beat(struct kunit *test)
 	KUNIT_EXPECT_NE(test, limits_seen(t), seen);
 }
 
-/* Has nothing been heard of the first connection since limits_hush()? */
+/* Has nothing been received on the first connection since limits_hush()? */
 static bool limits_hushed(struct limits *t, u32 ms)
 {
 	struct rxp_conn *conn;
@@ -381,7 +406,10 @@ static bool limits_hushed(struct limits *t, u32 ms)
 	return hushed;
 }
 
-/* A mount that is answered and asks for nothing else says that it lives. */
+/*
+ * A mount gets answers and sends no more calls. It must still tell the server that it lives,
+ * with PINGs, so that it is not dropped as silent.
+ */
 static void limits_silent_answered(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -393,7 +421,7 @@ static void limits_silent_answered(struct kunit *test)
 	c = kunit_kcalloc(test, nr, sizeof(*c), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, c);
 	l.client_connections = 1;
-	/* More than the beats take. */
+	/* More than the heartbeats take. */
 	l.unbound_ms = 20000;
 	t->holds = true;
 	limits_start(test, &l);
@@ -411,7 +439,7 @@ static void limits_silent_answered(struct kunit *test)
 		if (ret)
 			complete(&c[i].done);
 	}
-	/* The beat that has seen the calls go out. */
+	/* This heartbeat has seen that calls were sent. */
 	limits_beat(test);
 	limits_hush(t, l.unbound_ms);
 	for (i = 0; i < nr - 2 && limits_hushed(t, l.unbound_ms); i++)
@@ -419,13 +447,13 @@ static void limits_silent_answered(struct kunit *test)
 	limits_refused(test, RXP_REJECT_LIMIT);
 	KUNIT_EXPECT_EQ(test, t->server->silent_dropped, 0);
 	complete_all(&t->serve);
-	/* If it was cut off it has no place any more. */
+	/* If the mount was cut off it finds no place any more. */
 	rdmafs_xprt_abort(t->mount);
 	for (i = 0; i < nr; i++)
 		wait_for_completion(&c[i].done);
 }
 
-/* What the last connection that was made has. */
+/* Slots and size of receives of the connection that was made last. */
 static void limits_last(struct kunit *test, u32 *slots, u32 *recv_size)
 {
 	struct limits *t = test->priv;
@@ -438,7 +466,7 @@ static void limits_last(struct kunit *test, u32 *slots, u32 *recv_size)
 	spin_unlock_bh(&t->server->lock);
 }
 
-/* Any wish is granted up to what the administrator allows. */
+/* A client gets as many slots as it asks for, up to the administrator's limit. */
 static void limits_slots(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -455,7 +483,10 @@ static void limits_slots(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slots, 20);
 }
 
-/* Message buffers take so many bytes: a connection's go when it is not counted any more. */
+/*
+ * Wait until message buffers take @bytes: a connection's are freed after it is no longer
+ * counted.
+ */
 static void limits_wait_ring(struct kunit *test, u64 bytes)
 {
 	struct limits *t = test->priv;
@@ -466,7 +497,10 @@ static void limits_wait_ring(struct kunit *test, u64 bytes)
 	KUNIT_EXPECT_EQ(test, t->server->budget->ring, bytes);
 }
 
-/* As many as their buffers fit, whatever else is allowed. */
+/*
+ * As many connections as the message buffers allow must be accepted, whatever the other limits
+ * are.
+ */
 static void limits_rings(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -479,7 +513,7 @@ static void limits_rings(struct kunit *test)
 	for (i = 0; i < fit; i++)
 		limits_open(test);
 	limits_refused(test, RXP_REJECT_RESOURCES);
-	/* Nor is there room for a session's. */
+	/* Nor is there room for a session's buffers. */
 	KUNIT_EXPECT_EQ(test, limits_hello(test, ((struct limits *)test->priv)->raw[0]),
 			RXP_WELCOME_REFUSED);
 	limits_leave(test, fit - 1);
@@ -488,7 +522,10 @@ static void limits_rings(struct kunit *test)
 	limits_refused(test, RXP_REJECT_RESOURCES);
 }
 
-/* One client takes its share of what others leave, and another its own of the rest. */
+/*
+ * A client must get its share of the message buffers that others leave, and another client its
+ * share of the rest.
+ */
 static void limits_ring_share(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -533,7 +570,10 @@ static void limits_need_large(struct kunit *test)
 		kunit_skip(test, "on iWARP all receives are small");
 }
 
-/* Those that come at once have no more of the large ones than if they came in turn. */
+/*
+ * Connections that come at the same time must not get more large receives than if they came
+ * one by one.
+ */
 static void limits_large_burst(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -565,7 +605,10 @@ static void limits_large_burst(struct kunit *test)
 	KUNIT_EXPECT_LE(test, large, SZ_1M);
 }
 
-/* Who comes first does not have all of the large ones, and a client a quarter at most. */
+/*
+ * The first connection must not get all memory for large receives: a client may have a quarter
+ * at most.
+ */
 static void limits_large(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
@@ -583,13 +626,16 @@ static void limits_large(struct kunit *test)
 	limits_leave(test, 1);
 	limits_leave(test, 0);
 	limits_wait_ring(test, 0);
-	/* What is gone takes none. */
+	/* A connection that has ended takes none. */
 	limits_open(test);
 	limits_last(test, &slots, &size);
 	KUNIT_EXPECT_EQ(test, size, rounddown(SZ_1M / RAW_RECVS, 1024));
 }
 
-/* A client does not say for how long the server sends it again what it does not take. */
+/*
+ * A client must not decide for how long the server sends again what the client does not take:
+ * requests with endless retries must be rejected.
+ */
 static void limits_retries(struct kunit *test)
 {
 	static const struct {
@@ -630,7 +676,7 @@ static void limits_retries(struct kunit *test)
 	}
 }
 
-/* The parameter service_type of rdmafs_xprt. */
+/* Set the parameter service_type of rdmafs_xprt. */
 static int limits_tune(const char *type)
 {
 	struct file *file = filp_open("/sys/module/rdmafs_xprt/parameters/service_type", O_WRONLY,
@@ -645,7 +691,7 @@ static int limits_tune(const char *type)
 	return done < 0 ? done : 0;
 }
 
-/* A mount's packets are of the type of service that the administrator has chosen. */
+/* The packets of a mount must have the type of service that the administrator has chosen. */
 static void limits_service_type(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_hostile_live: a client in bare verbs that wants to write to pages of
- * the server's which it has given back, or have more of them than it uses.
+ * Suite rdmafs_xprt_hostile_live: a client in bare verbs that wants to write to pages of the
+ * server that it has given back, or to keep more pages than it uses.
  *
- * It guesses the keys of memory whose registration has not been executed yet, since it
- * does not take what stands in front of that in the server's queue; and it guesses right,
- * as it looks them up there.  Then it lets the queue go on, and writes for as long as the
- * device takes it.  All pages that the server gives back meanwhile are looked at
- * (tests/points/kept.c): nobody has written to them after that.
+ * It names the keys of memory whose registration has not been executed yet: it does not take
+ * the messages that stand in front of the registration in the server's send queue. A real
+ * client would have to guess the keys; this one looks them up. Then it lets the queue go on,
+ * and writes as long as the device allows. All pages that the server gives back meanwhile are
+ * watched (tests/points/kept.c): no byte of them may be written after that.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -24,14 +24,15 @@
 #define LIVE_FILL	SZ_4K
 
 /*
- * What a request wants: its data, or its room, and nothing more; or to be kept for a time;
- * and that whoever has answered it sleeps then.
+ * What the service does with a request: LIVE_ECHO answers it. LIVE_HOLD waits for @release
+ * first. LIVE_SLEEP also waits for @rouse after the answer, so that the thread that has
+ * answered sleeps.
  */
 enum { LIVE_ECHO = 1, LIVE_HOLD, LIVE_SLEEP };
 
 /*
- * Receives of a connection that is to stand: the WELCOME's, and a WRITE's STCRW.  On iWARP
- * they are no matter.
+ * Receives of a connection that is to stand: for the WELCOME, and for a WRITE's STCRW. On
+ * iWARP their number does not matter.
  */
 #define LIVE_RECVS	2
 
@@ -41,7 +42,7 @@ struct live {
 	struct completion rouse;
 	atomic_t held;
 	atomic_t replied;
-	struct rxp_device *tamed;	/* says that it repeats no registration, though it does */
+	struct rxp_device *tamed;	/* said not to repeat registrations, though it does */
 	struct raw *raw[2];
 	struct stall stall;
 	u32 spoiled;
@@ -86,7 +87,7 @@ static const struct rdmafs_xprt_service live_service = {
 
 /* ------------------------------------------------------------------- the client */
 
-/* Connection @i of @count: of a new session, or of that of connection 0. */
+/* Open connection @i of @count: 0 of a new session, others of the session of connection 0. */
 static struct raw *live_open(struct kunit *test, u32 i, u32 count, u32 recvs)
 {
 	struct rxp_wire_hello hello = {};
@@ -137,7 +138,7 @@ static int live_tag(struct raw *raw, u8 op, u16 slot, u32 seq, u32 len, u32 rkey
 	return raw_say(raw, RXP_CONTROL, op, slot, seq, &tag, sizeof(tag), inv);
 }
 
-/* ------------------------------------------- what the server has, and nobody tells */
+/* ------------------------------------- the server's state, which no message tells */
 
 static struct rdmafs_xprt_session *live_session(struct live *l)
 {
@@ -149,7 +150,7 @@ static struct rdmafs_xprt_session *live_session(struct live *l)
 	return s;
 }
 
-/* A key that is not registered yet, and where it will be. */
+/* A key, where its memory is registered or will be, and the state of its MR. */
 struct live_key {
 	u32 rkey;
 	u64 iova;
@@ -221,7 +222,10 @@ do {										\
 	KUNIT_ASSERT_TRUE(test, there);						\
 } while (0)
 
-/* Are the answers to calls in these slots, on to the last one, in the connection's queue? */
+/*
+ * Are the answers to the calls in these slots, up to the last slot, in the connection's send
+ * queue?
+ */
 static bool live_answered(struct rdmafs_xprt_session *s, u16 slot, u16 step)
 {
 	const struct rxp_req *req;
@@ -237,8 +241,8 @@ static bool live_answered(struct rdmafs_xprt_session *s, u16 slot, u16 step)
 }
 
 /*
- * From now on nothing more comes through to @raw: neither the answers to these, nor what
- * the server puts behind them.  Of its slots the upper half has calls.
+ * From now on no message reaches @raw: neither the answers to these calls, nor those that the
+ * server queues behind them. The calls are in the upper half of the slots.
  */
 static void live_stall(struct kunit *test, struct raw *raw, u32 recvs, u16 first, u16 step)
 {
@@ -250,11 +254,14 @@ static void live_stall(struct kunit *test, struct raw *raw, u32 recvs, u16 first
 	for (slot = RAW_SLOTS / 2 + first; slot < RAW_SLOTS; slot += step, bytes += LIVE_FILL)
 		KUNIT_ASSERT_EQ(test, live_call(raw, slot, 1, LIVE_ECHO, RXP_F_READ, LIVE_FILL), 0);
 	KUNIT_ASSERT_GE(test, bytes, STALL_BYTES);
-	/* Or what follows would overtake answers that are to stand before it. */
+	/*
+	 * Without this, the next messages could overtake answers that are to stand in front of
+	 * them.
+	 */
 	live_wait(test, live_answered(live_session(l), RAW_SLOTS / 2 + first, step));
 }
 
-/* It is as if it had so many more, or less. */
+/* Pretend that the session has @nr more grants, or fewer. */
 static void live_grants_add(struct rdmafs_xprt_session *s, int nr)
 {
 	spin_lock_bh(&s->lock);
@@ -263,8 +270,8 @@ static void live_grants_add(struct rdmafs_xprt_session *s, int nr)
 }
 
 /*
- * Write there as soon as the server has told of it, which it does behind the registration,
- * until that ends the connection, as it has to.
+ * Write to the memory as soon as the server has announced it, which it does behind the
+ * registration, until the device ends the connection, as it must.
  */
 static void live_write(struct kunit *test, struct raw *raw, const struct live_key *key, u8 type)
 {
@@ -285,8 +292,9 @@ static void live_write(struct kunit *test, struct raw *raw, const struct live_ke
 /* ------------------------------------------------------------------------ cases */
 
 /*
- * A grant is on its way in a queue that stands; it is returned on the other connection
- * meanwhile, and written when it comes.
+ * A grant is on its way in a send queue that stands. The client returns it on the other
+ * connection, and writes to it when it comes. The server must not give the pages back before
+ * the registration has been executed and invalidated.
  */
 static void live_return_guessed(struct kunit *test)
 {
@@ -311,11 +319,14 @@ static void live_return_guessed(struct kunit *test)
 	for (i = 1; i <= 8; i++)
 		raw_return(first, key.rkey ^ i);
 	raw_return(first, key.rkey);
-	/* The server is through with that: messages of a connection are looked at in order. */
+	/*
+	 * The PONG shows that the server has handled the RETURNs: it takes the messages of a
+	 * connection in order.
+	 */
 	raw_say(first, RXP_CONTROL, RXP_CONTROL_PING, 0, 0, NULL, 0, 0);
 	raw_expect(test, first, RXP_NOTIFY, RXP_NOTIFY_PONG, 0, 0);
 	KUNIT_EXPECT_EQ(test, live_returned(s), 1);
-	/* It counts until it is invalid, and it is not even valid. */
+	/* The grant counts until it is invalid, and it is not even valid yet. */
 	KUNIT_EXPECT_EQ(test, live_grants(s), 1);
 
 	KUNIT_ASSERT_EQ(test, stall_end(&l->stall), 0);
@@ -324,9 +335,10 @@ static void live_return_guessed(struct kunit *test)
 }
 
 /*
- * A WRITE's sink is on its way in a queue that stands; the client says already that it
- * has written there, by a message that invalidates its key.  As it can't have more grants
- * the sink is given back when the request has been served.
+ * A WRITE's sink is on its way in a send queue that stands. The client sends DATA for it
+ * already, in a message that invalidates its key. As the client may not have more grants the
+ * server gives the sink back when the request has been served: only after the registration has
+ * been executed and invalidated.
  */
 static void live_data_guessed(struct kunit *test)
 {
@@ -340,7 +352,10 @@ static void live_data_guessed(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, live_call(raw, 1, 1, LIVE_ECHO, RXP_F_WRITE, LIVE_LEN), 0);
 	live_wait(test, live_asked(s, 1, &key));
 	KUNIT_ASSERT_EQ(test, key.state, RXP_MR_REGISTERING);
-	/* A device that checks refuses it, or has registered it and may do so again. */
+	/*
+	 * A device that checks refuses the invalidation; another has executed the
+	 * registration, and may do so again.
+	 */
 	live_tag(raw, RXP_CONTROL_DATA, 1, 1, LIVE_LEN, key.rkey, key.rkey);
 	stall_end(&l->stall);
 	live_write(test, raw, &key, RXP_NOTIFY);
@@ -348,7 +363,7 @@ static void live_data_guessed(struct kunit *test)
 	live_grants_add(s, -RXP_WIRE_GRANTS);
 }
 
-/* What is known of the key of the sink of the request in slot 1. */
+/* The state of the MR of the sink of the request in slot 1. */
 static enum rxp_mr_state live_sink(struct rdmafs_xprt_session *s)
 {
 	enum rxp_mr_state state = RXP_MR_NR_STATES;
@@ -361,10 +376,11 @@ static enum rxp_mr_state live_sink(struct rdmafs_xprt_session *s)
 }
 
 /*
- * A WRITE's data is there, and its key invalid, before the device has said that the STCRW
- * is out; and then it says that it is not, as the queue pair has failed.  Nobody knows the
- * key's state: the MR is deregistered, which sleeps, when the request is over; that is when
- * its reply goes, by a thread that is about to sleep, and must not do so before.
+ * A WRITE's DATA has come, which invalidates its key, before the device has reported that the
+ * STCRW was sent. Then it reports that it was not, as the queue pair has failed. The key's
+ * state is unknown now, and the MR must be deregistered, which sleeps, when the request is
+ * over. That is when its reply is posted, from the plug of a thread that is about to sleep:
+ * the MR must not be deregistered there.
  */
 static void live_sink_lost(struct kunit *test)
 {
@@ -377,7 +393,7 @@ static void live_sink_lost(struct kunit *test)
 
 	if (raw_iwarp(raw))
 		kunit_skip(test, "on iWARP no such key is believed to be invalid");
-	/* Those that do not are no software. */
+	/* Devices that do not repeat registrations are hardware: pretend that this one is. */
 	if (conn->rdev->repeats_reg) {
 		l->tamed = conn->rdev;
 		l->tamed->repeats_reg = false;
@@ -391,13 +407,16 @@ static void live_sink_lost(struct kunit *test)
 	live_wait(test, atomic_read(&l->held) == 1);
 	KUNIT_ASSERT_EQ(test, live_sink(s), RXP_MR_RETURNED);
 
-	/* None is left of the one before, which would be held as well. */
+	/* No connection of the case before is left, which would be held as well. */
 	live_wait(test, READ_ONCE(l->server->nr_conns) == 1);
 	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold conn_ends 1"), 0);
 	KUNIT_ASSERT_EQ(test, ib_modify_qp(conn->qp, &attr, IB_QP_STATE), 0);
 	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("conn_ends", 1, 20));
 	live_wait(test, live_sink(s) == RXP_MR_UNKNOWN);
-	/* It is bound still: so the reply waits for the thread to sleep, and is its last. */
+	/*
+	 * The connection is still bound, so the reply is put in the thread's plug until it
+	 * sleeps; it holds the last reference.
+	 */
 	complete_all(&l->release);
 	live_wait(test, atomic_read(&l->replied) == 1);
 	live_wait(test, !READ_ONCE(conn->plugged));
@@ -407,7 +426,10 @@ static void live_sink_lost(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(raw));
 }
 
-/* Room for replies is promised in all slots and never named; PINGs say that all is well. */
+/*
+ * The client lets replies to READs in all slots wait for an STCRW, and sends PINGs. The server
+ * must end the connection: the replies take memory.
+ */
 static void live_room_withheld(struct kunit *test)
 {
 	struct raw *raw = live_open(test, 0, 1, RAW_RECVS);
@@ -430,8 +452,9 @@ static void live_room_withheld(struct kunit *test)
 }
 
 /*
- * A client shuts its window, and says PING.  TCP waits for that as long as its other end
- * lives; and what it can't send it can't end the stream behind either, as the client sees it.
+ * A client closes its TCP window, and sends PINGs. TCP waits for the window as long as its
+ * peer lives, and data that cannot be sent also keeps the end of the stream from the client.
+ * The server must end the connection after @held_ms all the same.
  */
 static void live_window_shut(struct kunit *test)
 {
@@ -445,7 +468,7 @@ static void live_window_shut(struct kunit *test)
 	if (!raw_iwarp(raw))
 		kunit_skip(test, "for iWARP alone");
 	live_wait(test, READ_ONCE(l->server->nr_conns) == 1);
-	/* It has a grant, whose pages are given back when its connection ends. */
+	/* The client has a grant, whose pages are given back when its connection ends. */
 	KUNIT_ASSERT_EQ(test, live_call(raw, 1, 1, LIVE_ECHO, RXP_F_WRITE, LIVE_LEN), 0);
 	tag = *(struct rxp_wire_tag *)raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, 1, 1);
 	rkey = le32_to_cpu(tag.rkey);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A server whose limits a suite sets, and a client in bare verbs that goes up to them.
+ * A server whose limits a suite sets, and a client in bare verbs that goes up to them. All
+ * functions are called by the case's thread.
  */
 #include <linux/delay.h>
 #include <linux/random.h>
@@ -36,7 +37,7 @@ static bool limits_lend(struct limits *t, struct rdmafs_xprt_req *req)
 	return true;
 }
 
-/* All that a READ has room for; nothing for others. */
+/* Handle a request: a READ gets zeros for all that it has room for, other requests get no data. */
 static void limits_handle(struct rdmafs_xprt_req *req, void *ctx)
 {
 	struct limits *t = ctx;
@@ -69,6 +70,13 @@ static const struct rdmafs_xprt_service limits_service = {
 	.handle		= limits_handle,
 };
 
+/**
+ * limits_start - start the server
+ * @test: the case
+ * @l:    limits of the server
+ *
+ * Context: process, may sleep.
+ */
 void limits_start(struct kunit *test, const struct rdmafs_xprt_limits *l)
 {
 	struct limits *t = test->priv;
@@ -79,7 +87,16 @@ void limits_start(struct kunit *test, const struct rdmafs_xprt_limits *l)
 	raw_no_lease(t->server);
 }
 
-/* A connection of so many slots, or NULL and why not. */
+/**
+ * limits_try - open a connection
+ * @test:   the case
+ * @slots:  slots to ask for
+ * @reason: out: RXP_REJECT_*, or 0
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the connection, or NULL if it was refused.
+ */
 struct raw *limits_try(struct kunit *test, u16 slots, u16 *reason)
 {
 	struct limits *t = test->priv;
@@ -98,6 +115,14 @@ struct raw *limits_try(struct kunit *test, u16 slots, u16 *reason)
 	return raw;
 }
 
+/**
+ * limits_open - open a connection, which must be accepted
+ * @test: the case
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the connection.
+ */
 struct raw *limits_open(struct kunit *test)
 {
 	struct raw *raw;
@@ -108,6 +133,13 @@ struct raw *limits_open(struct kunit *test)
 	return raw;
 }
 
+/**
+ * limits_refused - try to open a connection, which must be refused
+ * @test: the case
+ * @why:  expected reason, RXP_REJECT_*
+ *
+ * Context: process, may sleep.
+ */
 void limits_refused(struct kunit *test, u16 why)
 {
 	u16 reason;
@@ -116,7 +148,13 @@ void limits_refused(struct kunit *test, u16 why)
 	KUNIT_EXPECT_EQ(test, reason, why);
 }
 
-/* The last one goes: so many are left then, and of those that were refused none. */
+/**
+ * limits_leave - close the last connection, and wait until the server has ended it
+ * @test: the case
+ * @left: connections that the server must have then, with those that were refused gone
+ *
+ * Context: process, may sleep.
+ */
 void limits_leave(struct kunit *test, u32 left)
 {
 	struct limits *t = test->priv;
@@ -128,6 +166,15 @@ void limits_leave(struct kunit *test, u32 left)
 	KUNIT_EXPECT_EQ(test, t->server->nr_conns, left);
 }
 
+/**
+ * limits_hello - say HELLO as a new client, and take the WELCOME
+ * @test: the case
+ * @raw:  the connection
+ *
+ * Context: process, may sleep.
+ *
+ * Return: status of the WELCOME.
+ */
 u32 limits_hello(struct kunit *test, struct raw *raw)
 {
 	struct rxp_wire_hello hello = {};
@@ -140,6 +187,13 @@ u32 limits_hello(struct kunit *test, struct raw *raw)
 	return le32_to_cpu(raw->welcome.status);
 }
 
+/**
+ * limits_default - get default limits, with long times for a slow case
+ *
+ * Context: any.
+ *
+ * Return: the limits.
+ */
 struct rdmafs_xprt_limits limits_default(void)
 {
 	struct rdmafs_xprt_limits l = raw_limits();
@@ -148,12 +202,25 @@ struct rdmafs_xprt_limits limits_default(void)
 	return l;
 }
 
-/* From here on connections come from another client. */
+/**
+ * limits_other - let connections come from another client from now on
+ * @test: the case
+ *
+ * Context: process.
+ */
 void limits_other(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, raw_route("fd09::1", "fd09::1"), 0);
 }
 
+/**
+ * limits_init - begin a case; skip it if there is no RDMA device
+ * @test: the case
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0.
+ */
 int limits_init(struct kunit *test)
 {
 	struct limits *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
@@ -171,6 +238,12 @@ int limits_init(struct kunit *test)
 	return 0;
 }
 
+/**
+ * limits_exit - end a case: close all connections and the server
+ * @test: the case
+ *
+ * Context: process, may sleep.
+ */
 void limits_exit(struct kunit *test)
 {
 	struct limits *t = test->priv;

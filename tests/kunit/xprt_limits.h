@@ -2,8 +2,9 @@
 /*
  * A server whose limits a suite sets, and a client in bare verbs that goes up to them.
  *
- * Who says nothing for unbound_ms is not counted any more, and who holds what he does not use
- * for held_ms is cut off.  But where that is not the subject there is time enough.
+ * A connection that does not say HELLO within unbound_ms is dropped, and a client that holds
+ * memory without using it for held_ms is cut off. Where a case does not test that, both times
+ * are long.
  */
 #ifndef RDMAFS_KUNIT_XPRT_LIMITS_H
 #define RDMAFS_KUNIT_XPRT_LIMITS_H

@@ -201,7 +201,7 @@ static void send_room(struct kunit *test)
 	st->conn.sq_free = 5;
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, rxp_post(&st->conn, &m[i].chain), 0);
-	/* There would be room for a message by itself. */
+	/* There would be room for this message by itself. */
 	send_make(&m[3], 400, 64, false);
 	KUNIT_EXPECT_EQ(test, rxp_post(&st->conn, &m[3].chain), 0);
 	KUNIT_EXPECT_EQ(test, st->nr_seen, 4);
