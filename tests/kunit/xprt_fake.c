@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A server in bare verbs, and a client's calls.  The case's thread is the
- * server: it takes what has come and says what it likes.  Only connecting,
- * which waits for the server, has a thread of its own.
+ * A server in bare verbs, and a client's calls. The case's thread is the server: it takes the
+ * messages that have come, and sends what the case wants. Only connecting, which waits for the
+ * server, has a thread of its own.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -14,8 +14,9 @@
 #define FAKE_PORT	20997
 
 /*
- * How long the client waits for each step of the case's thread when it connects, and when
- * it comes back: less than RAW_WAIT, which a case waits for one that comes back in vain.
+ * How long the client waits for each step of the case's thread, when it connects first, and
+ * when it connects again. The second is shorter than RAW_WAIT, for which a case waits for a
+ * client that tries in vain.
  */
 #define FAKE_CONNECT_MS	60000
 #define FAKE_STEP_MS	8000
@@ -68,7 +69,14 @@ static bool fake_pending(struct fake *f)
 	return pending;
 }
 
-/* A connection request, or NULL: none came. */
+/**
+ * fake_take_request - take a connection request, or wait for one
+ * @f: the server
+ *
+ * Context: process, may sleep, for up to RAW_WAIT.
+ *
+ * Return: the request, which the caller owns, or NULL if none came.
+ */
 struct raw *fake_take_request(struct fake *f)
 {
 	struct raw *raw;
@@ -82,7 +90,15 @@ struct raw *fake_take_request(struct fake *f)
 	return raw;
 }
 
-/* Accept the next one with these words; those that the client has left are passed over. */
+/**
+ * fake_accept - accept the next connection request that the client has not given up
+ * @f:  the server; f->raw becomes the connection
+ * @cm: private data
+ *
+ * Context: process, may sleep.
+ *
+ * Return: true if there is a connection.
+ */
 bool fake_accept(struct fake *f, const struct rxp_wire_cm *cm)
 {
 	struct raw *raw;
@@ -98,6 +114,13 @@ bool fake_accept(struct fake *f, const struct rxp_wire_cm *cm)
 	return false;
 }
 
+/**
+ * fake_take_hello - take the HELLO, which must be the next message
+ * @test: the case
+ * @f:    the server; f->hello becomes the HELLO
+ *
+ * Context: process, may sleep.
+ */
 void fake_take_hello(struct kunit *test, struct fake *f)
 {
 	struct raw_msg *m = raw_next_msg(f->raw);
@@ -112,6 +135,14 @@ void fake_take_hello(struct kunit *test, struct fake *f)
 	KUNIT_EXPECT_EQ(test, raw_repost(f->raw, m), 0);
 }
 
+/**
+ * fake_put_welcome - fill in a WELCOME to the server's only session
+ * @f:      the server
+ * @w:      out: the WELCOME
+ * @status: RXP_WELCOME_*
+ *
+ * Context: any.
+ */
 void fake_put_welcome(struct fake *f, struct rxp_wire_welcome *w, u32 status)
 {
 	memset(w, 0, sizeof(*w));
@@ -122,6 +153,15 @@ void fake_put_welcome(struct fake *f, struct rxp_wire_welcome *w, u32 status)
 	w->incarnation = cpu_to_le32(1);
 }
 
+/**
+ * fake_welcome - send a WELCOME
+ * @f:      the server
+ * @status: RXP_WELCOME_*
+ *
+ * Context: process, may sleep.
+ *
+ * Return: as raw_post().
+ */
 int fake_welcome(struct fake *f, u32 status)
 {
 	struct rxp_wire_welcome w;
@@ -149,7 +189,13 @@ static void fake_connect(struct work_struct *work)
 	f->xprt = IS_ERR(x) ? NULL : x;
 }
 
-/* The client's first connect, with all as it should be. */
+/**
+ * fake_start - let the client connect for the first time, as it should be
+ * @test: the case
+ * @f:    the server
+ *
+ * Context: process, may sleep.
+ */
 void fake_start(struct kunit *test, struct fake *f)
 {
 	struct rxp_wire_cm cm;
@@ -163,7 +209,14 @@ void fake_start(struct kunit *test, struct fake *f)
 	KUNIT_ASSERT_EQ(test, f->error, 0);
 }
 
-/* The client comes back, with the session that it was given. */
+/**
+ * fake_again - let the client connect again; it must ask for its session
+ * @test:   the case
+ * @f:      the server
+ * @status: RXP_WELCOME_* to answer
+ *
+ * Context: process, may sleep.
+ */
 void fake_again(struct kunit *test, struct fake *f, u32 status)
 {
 	struct rxp_wire_cm cm;
@@ -176,7 +229,12 @@ void fake_again(struct kunit *test, struct fake *f, u32 status)
 	KUNIT_ASSERT_EQ(test, fake_welcome(f, status), 0);
 }
 
-/* The connection goes, with its sinks and what was seen on it. */
+/**
+ * fake_drop - end the connection, with its sinks and the CALLs that were seen on it
+ * @f: the server
+ *
+ * Context: process, may sleep.
+ */
 void fake_drop(struct fake *f)
 {
 	u32 i;
@@ -199,7 +257,14 @@ void fake_drop(struct fake *f)
 		f->call[i].seen = false;
 }
 
-/* Listening; nobody has connected yet.  Skips the case without a device. */
+/**
+ * fake_new - make a server that listens; skip the case if there is no device
+ * @test: the case; test->priv becomes the server
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the server.
+ */
 struct fake *fake_new(struct kunit *test)
 {
 	struct fake *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
@@ -236,12 +301,21 @@ struct fake *fake_new(struct kunit *test)
 	return f;
 }
 
+/**
+ * fake_free - end the client and the server
+ * @f: the server
+ *
+ * Context: process, may sleep.
+ */
 void fake_free(struct fake *f)
 {
 	struct raw *raw, *tmp;
 	u32 i;
 
-	/* The client waits for nobody: there is no server, and who is asked says no. */
+	/*
+	 * The client must not wait here: there is no server any more, and a session that is
+	 * aborted tries no longer.
+	 */
 	rdma_destroy_id(f->listen);
 	list_for_each_entry_safe(raw, tmp, &f->pending, link)
 		raw_close(raw);
@@ -270,8 +344,9 @@ static void fake_done(struct rdmafs_xprt_call *call)
 	struct fake_call *c = container_of(call, struct fake_call, call);
 
 	/*
-	 * Whoever sees this may make another call of it: only the address is of use then.
-	 * wake_up_var() wants the barrier, which atomic_inc() is not.
+	 * A thread that sees this may submit the call again at once: from then on only the
+	 * address may be used. wake_up_var() needs a full barrier before it, which
+	 * atomic_inc() is not.
 	 */
 	atomic_inc_return(&c->ended);
 	wake_up_var(&c->ended);
@@ -294,7 +369,7 @@ static enum rdmafs_xprt_dir fake_dir(enum fake_kind kind)
 	}
 }
 
-/* Describe a call's data, and poison what is around it, or in it too if it is read. */
+/* Describe a call's data, and poison the memory around it, and a READ's data too. */
 static void fake_prepare(struct fake_call *c)
 {
 	u8 *data = c->buf + FAKE_GUARD;
@@ -323,7 +398,16 @@ static void fake_prepare(struct fake_call *c)
 		      c->kvec, n, c->len);
 }
 
-/* Call @id, ready to be submitted. */
+/**
+ * fake_describe - make a call ready to be submitted
+ * @f:    the server, with a client
+ * @id:   number of the call
+ * @kind: kind of call
+ *
+ * Context: process.
+ *
+ * Return: the call.
+ */
 struct fake_call *fake_describe(struct fake *f, u32 id, enum fake_kind kind)
 {
 	struct fake_call *c = &f->call[id];
@@ -346,7 +430,15 @@ struct fake_call *fake_describe(struct fake *f, u32 id, enum fake_kind kind)
 	return c;
 }
 
-/* Submit call @id; the server sees it when it takes it. */
+/**
+ * fake_submit - submit a call; the server sees it when it takes the CALL
+ * @test: the case
+ * @f:    the server, with a client
+ * @id:   number of the call
+ * @kind: kind of call
+ *
+ * Context: process, may sleep.
+ */
 void fake_submit(struct kunit *test, struct fake *f, u32 id, enum fake_kind kind)
 {
 	struct fake_call *c = fake_describe(f, id, kind);
@@ -354,9 +446,17 @@ void fake_submit(struct kunit *test, struct fake *f, u32 id, enum fake_kind kind
 	KUNIT_ASSERT_EQ(test, rdmafs_xprt_submit(f->xprt, &c->call), 0);
 }
 
-/*
- * A call of this kind, the victim, and three others beside it, all of them
- * seen by the server and not answered.
+/**
+ * fake_submit_all - submit the victim and three calls beside it
+ * @test: the case
+ * @f:    the server, with a client
+ * @kind: kind of the victim
+ *
+ * The server has seen all of them, and answered none.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the victim.
  */
 struct fake_call *fake_submit_all(struct kunit *test, struct fake *f, enum fake_kind kind)
 {
@@ -380,7 +480,13 @@ struct fake_call *fake_submit_all(struct kunit *test, struct fake *f, enum fake_
 	return &f->call[0];
 }
 
-/* The call has ended, or does so now. */
+/**
+ * fake_await - wait until a call has ended
+ * @test: the case, which is aborted if the call does not end
+ * @c:    the call
+ *
+ * Context: process, may sleep, for up to RAW_WAIT.
+ */
 void fake_await(struct kunit *test, struct fake_call *c)
 {
 	long left = wait_var_event_timeout(&c->ended, fake_has_ended(c), RAW_WAIT);
@@ -388,7 +494,7 @@ void fake_await(struct kunit *test, struct fake_call *c)
 	KUNIT_ASSERT_NE_MSG(test, left, 0, "call %u has not ended", c->req.id);
 }
 
-/* Where in the data byte @b of the buffer is, or -1. */
+/* The offset in the call's data of byte @b of its buffer, or -1. */
 static int fake_place(const struct fake_call *c, u32 b)
 {
 	u32 i = b - FAKE_GUARD;
@@ -421,13 +527,27 @@ static void fake_check_bytes(struct kunit *test, const struct fake_call *c, u32 
 			    c->req.id, b, c->buf[b]);
 }
 
-/* Nothing around a call's data is touched, nor is what it writes. */
+/**
+ * fake_guarded - check that memory around a call's data, and a WRITE's data, is unchanged
+ * @test: the case
+ * @c:    the call
+ *
+ * Context: process.
+ */
 void fake_guarded(struct kunit *test, const struct fake_call *c)
 {
 	fake_check_bytes(test, c, c->len, c->call.dir == RDMAFS_XPRT_READ);
 }
 
-/* A call that has ended: its memory is as its result says, and nothing around it is touched. */
+/**
+ * fake_check - check a call that has ended once
+ * @test: the case
+ * @c:    the call
+ *
+ * Its memory must be as its result says, and nothing around that may have changed.
+ *
+ * Context: process.
+ */
 void fake_check(struct kunit *test, const struct fake_call *c)
 {
 	KUNIT_EXPECT_EQ(test, atomic_read(&c->ended), 1);
@@ -441,7 +561,13 @@ void fake_check(struct kunit *test, const struct fake_call *c)
 	}
 }
 
-/* Nobody has written to a READ that is not answered, nor around one. */
+/**
+ * fake_untouched - check that no READ without an answer was written to, nor memory around it
+ * @test: the case
+ * @f:    the server
+ *
+ * Context: process.
+ */
 void fake_untouched(struct kunit *test, struct fake *f)
 {
 	u32 i;
@@ -451,6 +577,15 @@ void fake_untouched(struct kunit *test, struct fake *f)
 			fake_check_bytes(test, &f->call[i], 0, f->call[i].hit);
 }
 
+/**
+ * fake_stat - get a counter of the client's
+ * @f:    the server, with a client
+ * @stat: the counter
+ *
+ * Context: any.
+ *
+ * Return: its sum over all CPUs.
+ */
 u64 fake_stat(struct fake *f, enum rxp_stat stat)
 {
 	u64 sum = 0;
@@ -461,12 +596,15 @@ u64 fake_stat(struct fake *f, enum rxp_stat stat)
 	return sum;
 }
 
-/* Entries bound to an I/O; an aborted session has let go of its pool, or is about to. */
+/*
+ * Translations bound to an I/O. A session that was aborted has given up its pool, or is about
+ * to.
+ */
 static u64 fake_in_use(struct rdmafs_xprt *x)
 {
 	struct rpol_member_stats st = {};
 
-	/* One that is gone has none: the policy warns of a member that does. */
+	/* A pool that is gone has none: the policy warns of a member that has. */
 	spin_lock_bh(&x->lock);
 	if (x->pool)
 		rpol_member_get_stats(x->pool->member, &st);
@@ -476,7 +614,13 @@ static u64 fake_in_use(struct rdmafs_xprt *x)
 	return st.in_use;
 }
 
-/* All calls have ended: nothing is held for them any more. */
+/**
+ * fake_idle - wait until nothing is held for calls; all of them have ended
+ * @test: the case
+ * @f:    the server, with a client
+ *
+ * Context: process, may sleep, for up to RAW_WAIT.
+ */
 void fake_idle(struct kunit *test, struct fake *f)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -494,7 +638,15 @@ void fake_idle(struct kunit *test, struct fake *f)
 	KUNIT_EXPECT_TRUE(test, list_empty(&x->later.reads));
 }
 
-/* All calls have ended, the victim with @status, the others with @others. */
+/**
+ * fake_ended - wait until all calls have ended, and check them
+ * @test:   the case
+ * @f:      the server, with a client
+ * @status: expected result of the victim
+ * @others: expected result of the other calls
+ *
+ * Context: process, may sleep.
+ */
 void fake_ended(struct kunit *test, struct fake *f, int status, int others)
 {
 	u32 i;
@@ -509,7 +661,16 @@ void fake_ended(struct kunit *test, struct fake *f, int status, int others)
 
 /* ------------------------------------------------------------------ the server */
 
-/* A RECALL. */
+/**
+ * fake_recall - send a RECALL
+ * @f:    the server
+ * @rkey: first key
+ * @nr:   number of keys, which follow each other; up to RXP_WIRE_KEYS
+ *
+ * Context: process, may sleep.
+ *
+ * Return: as raw_post().
+ */
 int fake_recall(struct fake *f, u32 rkey, u32 nr)
 {
 	__le32 body[1 + RXP_WIRE_KEYS] = {};
@@ -523,13 +684,25 @@ int fake_recall(struct fake *f, u32 rkey, u32 nr)
 		       struct_size(keys, rkey, nr), 0);
 }
 
-/* A NOTIFY; @tag may be NULL. */
+/**
+ * fake_notify - send a NOTIFY
+ * @f:    the server
+ * @op:   op
+ * @slot: slot
+ * @seq:  sequence number
+ * @tag:  structure behind the header, or NULL
+ * @inv:  key that the SEND invalidates, or 0
+ *
+ * Context: process, may sleep.
+ *
+ * Return: as raw_post().
+ */
 int fake_notify(struct fake *f, u8 op, u16 slot, u32 seq, const struct rxp_wire_tag *tag, u32 inv)
 {
 	return raw_say(f->raw, RXP_NOTIFY, op, slot, seq, tag, tag ? sizeof(*tag) : 0, inv);
 }
 
-/* Which unanswered call a CONTROL is about. */
+/* Find the unanswered call to which a CONTROL belongs. */
 static struct fake_call *fake_named(struct kunit *test, struct fake *f,
 				    const struct rxp_wire_hdr *hdr)
 {
@@ -584,7 +757,13 @@ static void fake_take_control(struct kunit *test, struct fake *f, const struct r
 	}
 }
 
-/* A CALL has come for @c. */
+/**
+ * fake_note_call - take note of a CALL
+ * @c:   its call
+ * @hdr: the CALL
+ *
+ * Context: the case's thread.
+ */
 void fake_note_call(struct fake_call *c, const struct rxp_wire_hdr *hdr)
 {
 	const struct rxp_wire_call *call = (const struct rxp_wire_call *)(hdr + 1);
@@ -600,7 +779,13 @@ void fake_note_call(struct fake_call *c, const struct rxp_wire_hdr *hdr)
 	c->keyed = c->flags == (RXP_F_READ | RXP_F_RKEY);
 }
 
-/* Take one message that has come, or comes now. */
+/**
+ * fake_take - take one message, or wait for it
+ * @test: the case, which is aborted if none comes
+ * @f:    the server
+ *
+ * Context: process, may sleep.
+ */
 void fake_take(struct kunit *test, struct fake *f)
 {
 	struct raw_msg *m = raw_next_msg(f->raw);
@@ -627,7 +812,15 @@ void fake_take(struct kunit *test, struct fake *f)
 	KUNIT_EXPECT_EQ(test, raw_repost(f->raw, m), 0);
 }
 
-/* Have a call's CALL, and if it is not registered before, what follows it. */
+/**
+ * fake_take_call - take messages until a call's CALL is there
+ * @test: the case
+ * @f:    the server
+ * @c:    the call; of a READ that is not registered before its CALL also the STCRW or CANCEL is
+ *    taken
+ *
+ * Context: process, may sleep.
+ */
 void fake_take_call(struct kunit *test, struct fake *f, struct fake_call *c)
 {
 	bool late = c->kind == FAKE_READ_LATE || c->kind == FAKE_READ_GAPS;
@@ -636,7 +829,16 @@ void fake_take_call(struct kunit *test, struct fake *f, struct fake_call *c)
 		fake_take(test, f);
 }
 
-/* Register sink @i on the connection, in the place of one that it may have been. */
+/**
+ * fake_sink_at - register a sink on the connection
+ * @f:   the server
+ * @i:   number of the sink; an older one with that number is deregistered
+ * @tag: out: its length, key and address
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
 int fake_sink_at(struct fake *f, u32 i, struct rxp_wire_tag *tag)
 {
 	struct ib_reg_wr wr = { .wr.opcode = IB_WR_REG_MR };
@@ -668,7 +870,15 @@ int fake_sink_at(struct fake *f, u32 i, struct rxp_wire_tag *tag)
 	return 0;
 }
 
-/* One more. */
+/**
+ * fake_sink - register one more sink
+ * @test: the case
+ * @f:    the server
+ *
+ * Context: process, may sleep.
+ *
+ * Return: its length, key and address.
+ */
 struct rxp_wire_tag fake_sink(struct kunit *test, struct fake *f)
 {
 	struct rxp_wire_tag tag = {};
@@ -678,7 +888,16 @@ struct rxp_wire_tag fake_sink(struct kunit *test, struct fake *f)
 	return tag;
 }
 
-/* An STCRW for a large WRITE, with a sink behind it. */
+/**
+ * fake_stcrw - register a sink for a large WRITE, and send its STCRW
+ * @test: the case
+ * @f:    the server
+ * @c:    the WRITE
+ *
+ * Context: process, may sleep.
+ *
+ * Return: as raw_post().
+ */
 int fake_stcrw(struct kunit *test, struct fake *f, const struct fake_call *c)
 {
 	struct rxp_wire_tag tag = fake_sink(test, f);
@@ -686,7 +905,14 @@ int fake_stcrw(struct kunit *test, struct fake *f, const struct fake_call *c)
 	return fake_notify(f, RXP_NOTIFY_STCRW, c->slot, c->seq, &tag, 0);
 }
 
-/* What a well-behaved server would say, once the data has been seen to. */
+/**
+ * fake_ok - make the reply of a well-behaved server, after the data was transferred
+ * @c: the call
+ *
+ * Context: any.
+ *
+ * Return: the reply.
+ */
 struct fake_reply fake_ok(const struct fake_call *c)
 {
 	return (struct fake_reply) {
@@ -699,7 +925,15 @@ struct fake_reply fake_ok(const struct fake_call *c)
 	};
 }
 
-/* Write a REPLY out; its length. */
+/**
+ * fake_put_reply - write a REPLY to a buffer
+ * @buf: buffer
+ * @r:   the reply
+ *
+ * Context: any.
+ *
+ * Return: number of bytes to send.
+ */
 u32 fake_put_reply(void *buf, const struct fake_reply *r)
 {
 	struct rxp_wire_hdr *hdr = buf;
@@ -730,12 +964,30 @@ u32 fake_put_reply(void *buf, const struct fake_reply *r)
 	return p - (u8 *)buf + r->extra;
 }
 
+/**
+ * fake_reply - send a REPLY
+ * @f: the server
+ * @r: the reply
+ *
+ * Context: process, may sleep.
+ *
+ * Return: as raw_post().
+ */
 int fake_reply(struct fake *f, const struct fake_reply *r)
 {
 	return raw_send(f->raw, fake_put_reply(f->raw->send->buf, r), r->inv);
 }
 
-/* The RDMA WRITEs of a large READ's first @len bytes. */
+/**
+ * fake_write_part - RDMA WRITE the first bytes of a large READ's data
+ * @f:   the server
+ * @c:   the READ; the server has its key
+ * @len: number of bytes
+ *
+ * Context: process, may sleep.
+ *
+ * Return: as raw_post().
+ */
 int fake_write_part(struct fake *f, const struct fake_call *c, u32 len)
 {
 	u32 at, i, part;
@@ -750,6 +1002,14 @@ int fake_write_part(struct fake *f, const struct fake_call *c, u32 len)
 	return ret;
 }
 
+/**
+ * fake_write - RDMA WRITE all of a large READ's data
+ * @test: the case
+ * @f:    the server
+ * @c:    the READ; the server has its key
+ *
+ * Context: process, may sleep.
+ */
 void fake_write(struct kunit *test, struct fake *f, struct fake_call *c)
 {
 	KUNIT_ASSERT_EQ(test, fake_write_part(f, c, c->len), 0);
@@ -773,7 +1033,14 @@ static void fake_serve_write(struct kunit *test, struct fake *f, struct fake_cal
 	KUNIT_ASSERT_EQ(test, fake_reply(f, &r), 0);
 }
 
-/* Serve a call whose CALL is there, or comes, as a server should. */
+/**
+ * fake_serve - serve a call as a server should, also if its CALL is still to come
+ * @test: the case
+ * @f:    the server
+ * @c:    the call
+ *
+ * Context: process, may sleep.
+ */
 void fake_serve(struct kunit *test, struct fake *f, struct fake_call *c)
 {
 	struct fake_reply r;
@@ -797,12 +1064,19 @@ void fake_serve(struct kunit *test, struct fake *f, struct fake_call *c)
 		r.body_len = 0;
 	KUNIT_ASSERT_EQ(test, fake_reply(f, &r), 0);
 	c->seen = false;
-	/* It comes again, registered before the CALL. */
+	/* The call is sent again, and its memory is registered before the CALL then. */
 	if (c->cancelled)
 		fake_serve(test, f, c);
 }
 
-/* Answer that a call is cancelled, as it asked for. */
+/**
+ * fake_serve_cancelled - answer a call that the client has cancelled
+ * @test: the case
+ * @f:    the server
+ * @c:    the call
+ *
+ * Context: process, may sleep.
+ */
 void fake_serve_cancelled(struct kunit *test, struct fake *f, struct fake_call *c)
 {
 	struct fake_reply r = fake_ok(c);
@@ -813,7 +1087,13 @@ void fake_serve_cancelled(struct kunit *test, struct fake *f, struct fake_call *
 	c->seen = false;
 }
 
-/* Serve whatever has not ended. */
+/**
+ * fake_serve_all - serve all calls that have not ended
+ * @test: the case
+ * @f:    the server
+ *
+ * Context: process, may sleep.
+ */
 void fake_serve_all(struct kunit *test, struct fake *f)
 {
 	u32 i;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A server in bare verbs for the client of transport/xprt.h, and calls whose
- * memory is watched.  The case is the server: nothing is answered unless it
- * does so.
+ * A server in bare verbs for the client of transport/xprt.h, and calls whose memory is
+ * watched. The case is the server: no message is answered unless the case does so.
  */
 #ifndef RDMAFS_KUNIT_XPRT_FAKE_H
 #define RDMAFS_KUNIT_XPRT_FAKE_H
@@ -15,19 +14,19 @@
 #define FAKE_CALLS	4
 #define FAKE_SINKS	4
 
-/* More than the server grants, so that there are numbers between the two. */
+/* More than the server grants, so that there are slots that the client wanted and did not get. */
 #define FAKE_WANT_SLOTS	32
 
-/* What stands around a call's data, and in a READ's before it is answered. */
+/* This fills the memory around a call's data, and a READ's data before the answer. */
 #define FAKE_POISON	0xee
 #define FAKE_GUARD	512
 
-/* Pieces with gaps that no MR bridges. */
+/* Pieces of data with gaps, which no single MR can hold. */
 #define FAKE_PIECES	64
 #define FAKE_STRIDE	3000
 #define FAKE_ROOM	(FAKE_PIECES * FAKE_STRIDE)
 
-/* A request's body, and its reply's. */
+/* The body of a request, and of its reply. */
 struct fake_msg {
 	u32 id;
 	u32 pad;
@@ -38,8 +37,8 @@ enum fake_kind {
 	FAKE_ECHO,
 	FAKE_READ_SMALL,
 	FAKE_READ,		/* registered before the CALL */
-	FAKE_READ_LATE,		/* after it */
-	FAKE_READ_GAPS,		/* after it, in vain: CANCEL */
+	FAKE_READ_LATE,		/* registered after the CALL */
+	FAKE_READ_GAPS,		/* cannot be registered after the CALL: CANCEL */
 	FAKE_WRITE_SMALL,
 	FAKE_WRITE,
 	FAKE_WRITE_GRANTED,
@@ -47,24 +46,24 @@ enum fake_kind {
 
 /**
  * struct fake_call - a call, and what the server has seen of it
- * @call:   the call
+ * @call:   the call; the client's from rdmafs_xprt_submit() until @ended
  * @req:    its body
- * @reply:  room for the reply's
- * @kind:   of call
+ * @reply:  room for the reply's body
+ * @kind:   kind of call
  * @len:    bytes of data
- * @buf:    FAKE_GUARD bytes on either side of FAKE_ROOM
- * @kvec:   the data
- * @ended:  so many times it did
- * @hit:    its pages may hold part of the data though it is not answered
+ * @buf:    FAKE_GUARD bytes, FAKE_ROOM for the data, FAKE_GUARD bytes
+ * @kvec:   the data in @buf
+ * @ended:  times that the call ended
+ * @hit:    its data may be written in part though it is not answered
  * @seen:   the server has a CALL that it has not answered
- * @keyed:  and its room's address
- * @fired:  and its DATA
- * @cancelled: and its CANCEL
- * @slot:   of the CALL
- * @flags:  of the CALL
- * @seq:    of the CALL
- * @rkey:   of the CALL or STCRW
- * @iova:   of the CALL or STCRW
+ * @keyed:  the server has a key for the READ's data
+ * @fired:  the server has the WRITE's DATA
+ * @cancelled: the server has a CANCEL
+ * @slot:   slot of the CALL
+ * @flags:  flags of the CALL
+ * @seq:    sequence number of the CALL
+ * @rkey:   key of the CALL or STCRW
+ * @iova:   address of the CALL or STCRW
  */
 struct fake_call {
 	struct rdmafs_xprt_call call;
@@ -90,31 +89,31 @@ struct fake_call {
 
 /**
  * struct fake - the server, and the client under test
- * @listen:  listens
- * @lock:    @pending
- * @pending: connections that nobody has accepted
- * @wait:    for them
- * @raw:     the connection
- * @hello:   what the client said there first
- * @connect: rdmafs_xprt_connect() in a thread of its own
- * @error:   what it returned
- * @connect_ms: what it is given
+ * @listen:  id that listens
+ * @lock:    guards @pending
+ * @pending: connection requests that are not accepted yet
+ * @wait:    woken when @pending gets an entry
+ * @raw:     server's end of the connection, or NULL
+ * @hello:   the client's HELLO on it
+ * @connect: calls rdmafs_xprt_connect() in a thread of its own
+ * @error:   result of that
+ * @connect_ms: milliseconds that it may take
  * @xprt:    the session under test
  * @resets:  times that the client was told of a new session
- * @noio:    and then its memory came without I/O
+ * @noio:    at the last of these, memory was allocated without I/O
  * @call:    the calls
- * @pages:   what the sinks are made of
- * @sg:	     the same
- * @mapped:  its entries that are mapped for the connection's device
- * @sink:    registered on the connection
- * @nr_sinks: how many
- * @grant:   the next reply to a large WRITE brings a sink
- * @returned: first rkey of the last RETURN
- * @nr_returned: so many keys came
- * @returns: in so many RETURNs
- * @pings:   so many came
- * @mute:    and are not answered
- * @rnr_retries: raw.rnr_retries of the connections that it accepts
+ * @pages:   memory of all sinks
+ * @sg:      the same
+ * @mapped:  entries of @sg that are mapped for the connection's device
+ * @sink:    sinks that are registered on the connection
+ * @nr_sinks: number of sinks
+ * @grant:   the next reply to a large WRITE brings a grant
+ * @returned: first key of the last RETURN
+ * @nr_returned: keys that were returned
+ * @returns: RETURNs that came
+ * @pings:   PINGs that came
+ * @mute:    PINGs are not answered
+ * @rnr_retries: raw.rnr_retries of the connections that are accepted from now on
  */
 struct fake {
 	struct rdma_cm_id *listen;
@@ -150,19 +149,19 @@ struct fake {
 /**
  * struct fake_reply - a REPLY as it is to be sent
  * @type:     RXP_REPLY
- * @op:	      0
- * @slot:     of the CALL
- * @seq:      of the CALL
+ * @op:       0
+ * @slot:     slot of the CALL
+ * @seq:      sequence number of the CALL
  * @status:   RXP_STATUS_*
  * @pad:      0
- * @bulk_len: bytes that were written
+ * @bulk_len: bytes that were written to the READ's room
  * @body_len: bytes of body; struct fake_msg comes first
- * @data_len: bytes of data
- * @flags:    RXP_F_GRANT
- * @id:	      of the call, in body and data
- * @inv:      key that is invalidated, or 0
- * @extra:    bytes that it is longer than it says
- * @grant:    with RXP_F_GRANT
+ * @data_len: bytes of data inside the REPLY
+ * @flags:    RXP_F_GRANT or 0
+ * @id:       number of the call, in body and data
+ * @inv:      key that the SEND invalidates, or 0
+ * @extra:    bytes that it is longer than it says; may be negative
+ * @grant:    the grant, with RXP_F_GRANT
  */
 struct fake_reply {
 	u8 type;
@@ -181,7 +180,7 @@ struct fake_reply {
 	struct rxp_wire_tag grant;
 };
 
-/* It has, and what came of it is there. */
+/* The call has ended; its result may be read after this. */
 static inline bool fake_has_ended(const struct fake_call *c)
 {
 	return atomic_read_acquire(&c->ended);

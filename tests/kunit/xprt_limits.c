@@ -10,8 +10,8 @@
 #include "xprt_limits.h"
 
 /*
- * Of a large folio as much as a READ has room for, in two pieces, or a copy of it; but nothing of
- * that is sent.
+ * Answer a READ from the large folio: with two pieces of it, or with a copy if there is no
+ * room for the folio. The reply says that it has no data.
  */
 static bool limits_lend(struct limits *t, struct rdmafs_xprt_req *req)
 {
@@ -83,7 +83,10 @@ void limits_start(struct kunit *test, const struct rdmafs_xprt_limits *l)
 
 	t->server = rdmafs_xprt_listen(&init_net, LIMITS_PORT, &limits_service, t, l);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(t->server));
-	/* It would end all that are silent for as long, whatever else does not. */
+	/*
+	 * The lease's worker would end all connections that are silent for that long, whatever
+	 * the case tests.
+	 */
 	raw_no_lease(t->server);
 }
 
@@ -229,7 +232,7 @@ int limits_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, t);
 	init_completion(&t->serve);
-	/* Nobody listens: what is refused tells whether there is a device. */
+	/* No server listens yet: the error tells whether there is a device. */
 	raw = raw_address(LIMITS_PORT, &addr) ? ERR_PTR(-ENODEV) : raw_open(LIMITS_PORT);
 	if (PTR_ERR(raw) == -ENODEV || PTR_ERR(raw) == -EHOSTUNREACH ||
 	    PTR_ERR(raw) == -ENETUNREACH)

@@ -16,17 +16,17 @@
 
 /**
  * struct limits - the server, and connections to it
- * @server: the server
- * @raw:    the connections
- * @nr:     how many
- * @heartbeat_ms: as connections say from now on
- * @mount:  one that keeps to the protocol, or NULL
- * @holds:  requests are served one by one, as @serve says
- * @serve:  one more is
- * @reserves: so much of a READ's room is reserved before it gets all of it
- * @lends:  a READ is answered from there, when @serve says so
- * @lent:   so often it was
- * @copied: and so often a copy was made
+ * @server: server under test
+ * @raw:    connections, in the order in which they were opened
+ * @nr:     number of connections
+ * @heartbeat_ms: heartbeat that the next connections announce, in milliseconds
+ * @mount:  a real client, or NULL
+ * @holds:  each request waits for @serve
+ * @serve:  lets one more request go on
+ * @reserves: bytes of a READ's room that are reserved before all of it is asked for; 0: none
+ * @lends:  large folio from which READs are answered when @serve allows, or NULL
+ * @lent:   READs that were answered with its pages
+ * @copied: READs that were answered with a copy
  */
 struct limits {
 	struct rdmafs_xprt_server *server;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One end of a connection in bare verbs.  Whoever uses it is a kunit case, one
- * thread, and sends one message at a time; what arrives is kept until asked
- * for.  All of it is process context: completions come on a workqueue.
+ * One end of a connection in bare verbs. Its user is a KUnit case, which is one thread and
+ * sends one message at a time. Messages that arrive are kept until the case asks for them. All
+ * of this is process context: completions come on a workqueue.
  */
 #include <linux/delay.h>
 #include <linux/inet.h>
@@ -17,7 +17,15 @@ static char *address = "10.9.0.1";
 module_param(address, charp, 0444);
 MODULE_PARM_DESC(address, "IPv4 address of an RDMA device of this machine");
 
-/* The module's parameter, with a port; 0 or -EINVAL. */
+/**
+ * raw_address - get the address of the module's parameter
+ * @port: port
+ * @addr: out: the address
+ *
+ * Context: any.
+ *
+ * Return: 0 or -EINVAL.
+ */
 int raw_address(u16 port, struct sockaddr_in *addr)
 {
 	memset(addr, 0, sizeof(*addr));
@@ -26,6 +34,13 @@ int raw_address(u16 port, struct sockaddr_in *addr)
 	return in4_pton(address, -1, (u8 *)&addr->sin_addr, -1, NULL) ? 0 : -EINVAL;
 }
 
+/**
+ * raw_address_name - get the module's parameter as text
+ *
+ * Context: any.
+ *
+ * Return: the text.
+ */
 const char *raw_address_name(void)
 {
 	return address;
@@ -37,7 +52,15 @@ static struct {
 	bool set;
 } raw_way;
 
-/* From now on connections go from one address to another; NULL: to the parameter's again. */
+/**
+ * raw_route - let connections go from one address to another from now on
+ * @from: own address; NULL: any, and to the parameter's address again
+ * @to:   peer's address
+ *
+ * Context: the case's thread.
+ *
+ * Return: 0 or a negative errno.
+ */
 int raw_route(const char *from, const char *to)
 {
 	int ret;
@@ -54,9 +77,15 @@ int raw_route(const char *from, const char *to)
 
 static struct sockaddr_storage raw_claim;
 
-/*
- * From now on requests for a connection say that they come from this address; NULL: from
- * their own.  On iWARP nothing says so.
+/**
+ * raw_pretend - let connection requests claim another source address from now on
+ * @from: address to claim; NULL: the real one again
+ *
+ * On iWARP a request holds no address.
+ *
+ * Context: the case's thread.
+ *
+ * Return: 0 or a negative errno.
  */
 int raw_pretend(const char *from)
 {
@@ -64,7 +93,7 @@ int raw_pretend(const char *from)
 	return from ? inet_pton_with_scope(&init_net, AF_UNSPEC, from, NULL, &raw_claim) : 0;
 }
 
-/* The connection manager writes this one into the request, and has no other use for it. */
+/* The connection manager copies this address into the request, and has no other use for it. */
 static void raw_claim_address(struct sockaddr_storage *own)
 {
 	if (raw_claim.ss_family == AF_INET)
@@ -75,7 +104,7 @@ static void raw_claim_address(struct sockaddr_storage *own)
 			((struct sockaddr_in6 *)&raw_claim)->sin6_addr;
 }
 
-/* The other end, and in @from this one, or NULL for any. */
+/* Get the peer's address, and in @from our own, or NULL for any. */
 static int raw_ends(u16 port, struct sockaddr_storage *to, struct sockaddr **from)
 {
 	*from = NULL;
@@ -83,12 +112,17 @@ static int raw_ends(u16 port, struct sockaddr_storage *to, struct sockaddr **fro
 		return raw_address(port, (struct sockaddr_in *)to);
 	*from = (struct sockaddr *)&raw_way.from;
 	*to = raw_way.to;
-	/* At the same place for both families. */
+	/* The port is at the same offset for both families. */
 	((struct sockaddr_in *)to)->sin_port = htons(port);
 	return 0;
 }
 
-/* Private data that nobody has anything against. */
+/**
+ * raw_fill_cm - fill in private data that each peer accepts
+ * @cm: out: the private data
+ *
+ * Context: any.
+ */
 void raw_fill_cm(struct rxp_wire_cm *cm)
 {
 	*cm = (struct rxp_wire_cm) {
@@ -102,9 +136,15 @@ void raw_fill_cm(struct rxp_wire_cm *cm)
 	};
 }
 
-/*
- * A server's limits, but for the time within which a client has to speak: the case's thread
- * is the client.
+/**
+ * raw_limits - get limits for a server
+ *
+ * These are the defaults, but for the time within which a client must say HELLO: the case's
+ * thread is the client, and may be slow.
+ *
+ * Context: any.
+ *
+ * Return: the limits.
  */
 struct rdmafs_xprt_limits raw_limits(void)
 {
@@ -115,7 +155,12 @@ struct rdmafs_xprt_limits raw_limits(void)
 	return limits;
 }
 
-/* From now on nobody who is silent loses his connection, or his session, by that alone. */
+/**
+ * raw_no_lease - keep a server from ending connections and sessions that are silent
+ * @server: the server
+ *
+ * Context: process, may sleep.
+ */
 void raw_no_lease(struct rdmafs_xprt_server *server)
 {
 	cancel_delayed_work_sync(&server->lease);
@@ -129,7 +174,15 @@ static void raw_failed(struct raw *raw)
 	wake_up_all(&raw->wait);
 }
 
-/* Of a connection's own id: of the end that connects, and of the one that accepts. */
+/**
+ * raw_event - handle an event of a connection's own id, at either end
+ * @id:    id whose context is a struct raw
+ * @event: the event
+ *
+ * Context: process; the connection manager holds the id's handler lock.
+ *
+ * Return: 0.
+ */
 int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rxp_wire_reject *rej;
@@ -145,7 +198,10 @@ int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_REJECTED:
 		rej = rdma_consumer_reject_data(id, event, &len);
 		if (!rej && rdma_protocol_iwarp(id->device, id->port_num)) {
-			/* siw says ECONNRESET, which the core does not take for the peer's word. */
+			/*
+			 * siw reports ECONNRESET, which the core does not recognise as a
+			 * rejection by the peer.
+			 */
 			rej = event->param.conn.private_data;
 			len = event->param.conn.private_data_len;
 		}
@@ -153,8 +209,9 @@ int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 			raw->reason = le16_to_cpu(rej->reason);
 		raw->status = -ECONNREFUSED;
 		/*
-		 * That of a connection, too, if the peer ends it before it has heard that
-		 * it stands.  Who has no receives posted hears it only here.
+		 * This event also comes for a connection, if the peer ends it before it has
+		 * heard that the connection stands. An end without posted receives learns it
+		 * only here.
 		 */
 		raw_failed(raw);
 		break;
@@ -211,7 +268,15 @@ static void raw_free(struct raw *raw)
 	kfree(raw);
 }
 
-/* Without a device; raw->id is the caller's to set. */
+/**
+ * raw_alloc - allocate an end without a device
+ *
+ * The caller sets raw->id.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the end, or NULL.
+ */
 struct raw *raw_alloc(void)
 {
 	struct raw *raw = kzalloc(sizeof(*raw), GFP_KERNEL);
@@ -231,7 +296,7 @@ struct raw *raw_alloc(void)
 		raw_free(raw);
 		return NULL;
 	}
-	/* To fill all of it with zeros would be most of what connecting takes. */
+	/* Filling all of it with zeros would be most of the time that connecting takes. */
 	for (i = 0; i < RAW_RECVS; i++)
 		memset(&raw->recv[i], 0, offsetof(struct raw_msg, buf) + RXP_HEAD_MAX);
 	return raw;
@@ -246,7 +311,15 @@ static int raw_map(struct raw *raw, struct raw_msg *m, void (*done)(struct ib_cq
 	return ib_dma_mapping_error(raw->id->device, m->dma) ? -ENOMEM : 0;
 }
 
-/* Give a receive to the device, for the first time or again. */
+/**
+ * raw_repost - give a receive to the device, for the first time or again
+ * @raw: the end
+ * @m:   the receive
+ *
+ * Context: any.
+ *
+ * Return: 0 or the error of ib_post_recv().
+ */
 int raw_repost(struct raw *raw, struct raw_msg *m)
 {
 	struct ib_sge sge = {
@@ -257,13 +330,30 @@ int raw_repost(struct raw *raw, struct raw_msg *m)
 	return ib_post_recv(raw->id->qp, &wr, NULL);
 }
 
-/* Entries of a SEND: more of our buffers than fit into any receive there. */
+/**
+ * raw_sge - get the number of entries of a SEND
+ * @raw: the end
+ *
+ * With that many of our buffers a SEND is longer than any receive of the peer, if the device
+ * allows it.
+ *
+ * Context: any.
+ *
+ * Return: the number.
+ */
 int raw_sge(struct raw *raw)
 {
 	return min(RXP_RECV_MAX / RXP_MSG_MAX + 1, raw->id->device->attrs.max_send_sge);
 }
 
-/* Queues and receives, on the device that raw->id is bound to. */
+/**
+ * raw_setup - create queues, and post receives, on the device that raw->id is bound to
+ * @raw: the end
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or a negative errno; raw_close() frees all in either case.
+ */
 int raw_setup(struct raw *raw)
 {
 	struct ib_qp_init_attr attr = {
@@ -295,7 +385,15 @@ int raw_setup(struct raw *raw)
 	return ret;
 }
 
-/* Wait for what a call of the connection manager, which returned @ret, has begun. */
+/**
+ * raw_step - wait for the step that a call of the connection manager has begun
+ * @raw: the end
+ * @ret: result of that call
+ *
+ * Context: process, may sleep.
+ *
+ * Return: @ret if it is not 0, else the step's result, or -ETIMEDOUT.
+ */
 int raw_step(struct raw *raw, int ret)
 {
 	if (ret)
@@ -305,6 +403,12 @@ int raw_step(struct raw *raw, int ret)
 	return raw->status;
 }
 
+/**
+ * raw_close - disconnect, and free an end
+ * @raw: the end; its id must be set
+ *
+ * Context: process, may sleep; not an event handler.
+ */
 void raw_close(struct raw *raw)
 {
 	struct ib_device *ib = raw->id->device;
@@ -332,8 +436,8 @@ void raw_close(struct raw *raw)
 static bool raw_unheard;
 
 /*
- * Connect; but if that is wanted, the server does not hear that its answer has come: the
- * connection manager says so only of queue pairs that it knows.
+ * Connect. If raw_unheard is set the server does not hear that its answer has arrived: the
+ * connection manager tells it so only for queue pairs that it knows.
  */
 static int raw_connect(struct raw *raw, struct rdma_conn_param *param)
 {
@@ -358,8 +462,9 @@ static int raw_connect(struct raw *raw, struct rdma_conn_param *param)
 }
 
 /*
- * A client's end, connected, without a session; @reason may be NULL.  It has posted
- * @recvs receives, and says how often the server is to send again what is not taken.
+ * Open a client's end, connected, without a session. It has posted @recvs receives, and asks
+ * the server to send again what is not taken as often as @retries and @rnr_retries say.
+ * @reason may be NULL.
  */
 static struct raw *raw_open_with(u16 port, const struct rxp_wire_cm *cm, u16 *reason, u32 recvs,
 				 u8 retries, u8 rnr_retries)
@@ -401,23 +506,53 @@ static struct raw *raw_open_with(u16 port, const struct rxp_wire_cm *cm, u16 *re
 	return raw;
 }
 
-/* The same with as many receives as there have to be. */
+/**
+ * raw_open_as - open a client's end with all receives
+ * @port:   the server's port
+ * @cm:     private data
+ * @reason: out: RXP_REJECT_*, or 0; may be NULL
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the end, connected, or an ERR_PTR.
+ */
 struct raw *raw_open_as(u16 port, const struct rxp_wire_cm *cm, u16 *reason)
 {
 	return raw_open_with(port, cm, reason, RAW_RECVS, 6, 6);
 }
 
+/**
+ * raw_open_retries - open a client's end that asks for other retry counts
+ * @port:   the server's port
+ * @cm:     private data
+ * @retries: times that the server is to send again what is not acknowledged
+ * @rnr_retries: times that the server is to send again what finds no receive
+ * @reason: out: RXP_REJECT_*, or 0; may be NULL
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the end, connected, or an ERR_PTR.
+ */
 struct raw *raw_open_retries(u16 port, const struct rxp_wire_cm *cm, u8 retries, u8 rnr_retries,
 			     u16 *reason)
 {
 	return raw_open_with(port, cm, reason, RAW_RECVS, retries, rnr_retries);
 }
 
-/*
- * One that has posted only @recvs receives, and to which the server, though it allows
- * nobody that, sends the rest again for ever: what stands in its queue does so for as long
- * as the case takes, on however slow a machine.  Timeouts as well as refusals: rxe counts
- * those of a slow machine until something is acknowledged, and here nothing is.
+/**
+ * raw_open_standing - open a client's end that lets the server's send queue stand
+ * @port:  the server's port
+ * @cm:    private data
+ * @recvs: receives to post
+ *
+ * The server sends again for ever what finds no receive, though it allows that to no client: so
+ * its queue stands for as long as the case takes, however slow the machine is. The same holds for
+ * timeouts: rxe counts those of a slow machine until something is acknowledged, and here nothing
+ * is.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the end, connected, or an ERR_PTR.
  */
 struct raw *raw_open_standing(u16 port, const struct rxp_wire_cm *cm, u32 recvs)
 {
@@ -429,9 +564,17 @@ struct raw *raw_open_standing(u16 port, const struct rxp_wire_cm *cm, u32 recvs)
 	return raw;
 }
 
-/*
- * One of which the server has not heard that it has its answer, and that has posted @recvs
- * receives.  Not on iWARP.
+/**
+ * raw_open_unheard - open a client's end of which the server has not heard that it stands
+ * @port:  the server's port
+ * @cm:    private data
+ * @recvs: receives to post
+ *
+ * Not for iWARP.
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the end, connected, or an ERR_PTR.
  */
 struct raw *raw_open_unheard(u16 port, const struct rxp_wire_cm *cm, u32 recvs)
 {
@@ -443,7 +586,14 @@ struct raw *raw_open_unheard(u16 port, const struct rxp_wire_cm *cm, u32 recvs)
 	return raw;
 }
 
-/* And with private data as it should be. */
+/**
+ * raw_open - open a client's end with all receives and correct private data
+ * @port: the server's port
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the end, connected, or an ERR_PTR.
+ */
 struct raw *raw_open(u16 port)
 {
 	struct rxp_wire_cm cm;
@@ -452,7 +602,16 @@ struct raw *raw_open(u16 port)
 	return raw_open_as(port, &cm, NULL);
 }
 
-/* A server's end: set up, and accepted with this private data. */
+/**
+ * raw_accept - set up a server's end, and accept its connection
+ * @raw:  the end, of a connection request
+ * @data: private data
+ * @len:  bytes of @data
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 or a negative errno.
+ */
 int raw_accept(struct raw *raw, const void *data, u8 len)
 {
 	struct rdma_conn_param param = {
@@ -463,14 +622,21 @@ int raw_accept(struct raw *raw, const void *data, u8 len)
 
 	if (ret)
 		return ret;
-	/* Not in the request's own event, which would hold it. */
+	/* The event of the request holds this lock: wait for that to be over. */
 	rdma_lock_handler(raw->id);
 	ret = rdma_accept(raw->id, &param);
 	rdma_unlock_handler(raw->id);
 	return raw_step(raw, ret);
 }
 
-/* True once the connection is gone. */
+/**
+ * raw_wait_cut - wait until a connection is lost
+ * @raw: the end
+ *
+ * Context: process, may sleep, for up to RAW_WAIT.
+ *
+ * Return: true if it is lost.
+ */
 bool raw_wait_cut(struct raw *raw)
 {
 	return wait_event_timeout(raw->wait, READ_ONCE(raw->cut), RAW_WAIT);
@@ -478,7 +644,16 @@ bool raw_wait_cut(struct raw *raw)
 
 /* ---------------------------------------------------------------------- sending */
 
-/* Post, and wait until the device is done with the last one, which is raw->send's. */
+/**
+ * raw_post - post work requests, and wait until the device is done with the last
+ * @raw: the end
+ * @wr:  work requests; the last one is for raw->send
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0, -ETIMEDOUT or the error of ib_post_send(); raw->send_ok tells whether it was
+ * executed.
+ */
 int raw_post(struct raw *raw, struct ib_send_wr *wr)
 {
 	struct ib_send_wr *last;
@@ -496,7 +671,16 @@ int raw_post(struct raw *raw, struct ib_send_wr *wr)
 	return ret;
 }
 
-/* A SEND of what stands in raw->send; with @rkey it invalidates. */
+/**
+ * raw_send - SEND the bytes in raw->send
+ * @raw:  the end
+ * @len:  number of bytes
+ * @rkey: key that the SEND invalidates, or 0
+ *
+ * Context: process, may sleep.
+ *
+ * Return: as raw_post().
+ */
 int raw_send(struct raw *raw, u32 len, u32 rkey)
 {
 	struct ib_sge sge = {
@@ -511,7 +695,17 @@ int raw_send(struct raw *raw, u32 len, u32 rkey)
 	return raw_post(raw, &wr);
 }
 
-/* An RDMA WRITE of what stands in raw->send. */
+/**
+ * raw_write - RDMA WRITE the bytes in raw->send
+ * @raw:  the end
+ * @iova: address
+ * @rkey: key
+ * @len:  number of bytes
+ *
+ * Context: process, may sleep.
+ *
+ * Return: as raw_post().
+ */
 int raw_write(struct raw *raw, u64 iova, u32 rkey, u32 len)
 {
 	struct ib_sge sge = {
@@ -525,7 +719,17 @@ int raw_write(struct raw *raw, u64 iova, u32 rkey, u32 len)
 	return raw_post(raw, &wr.wr);
 }
 
-/* The same with immediate data, of any length: what stands there again and again. */
+/**
+ * raw_write_imm - RDMA WRITE with immediate data
+ * @raw:  the end
+ * @iova: address
+ * @rkey: key
+ * @len:  number of bytes; those in raw->send are written as often as necessary
+ *
+ * Context: process, may sleep.
+ *
+ * Return: as raw_post(); -EINVAL: more than the device takes at once.
+ */
 int raw_write_imm(struct raw *raw, u64 iova, u32 rkey, u32 len)
 {
 	struct ib_sge sge[8];
@@ -546,7 +750,15 @@ int raw_write_imm(struct raw *raw, u64 iova, u32 rkey, u32 len)
 	return len ? -EINVAL : raw_post(raw, &wr.wr);
 }
 
-/* A SEND with immediate data. */
+/**
+ * raw_send_imm - SEND with immediate data
+ * @raw: the end
+ * @len: number of bytes in raw->send
+ *
+ * Context: process, may sleep.
+ *
+ * Return: as raw_post().
+ */
 int raw_send_imm(struct raw *raw, u32 len)
 {
 	struct ib_sge sge = {
@@ -559,10 +771,17 @@ int raw_send_imm(struct raw *raw, u32 len)
 	return raw_post(raw, &wr);
 }
 
-/*
- * Write a CALL out, all but data that is inside it: gives its length up to there.  Of @f what
- * stands in a CALL is looked at; a body that is NULL is zeros.  By hand, as what a suite says
- * need not be what transport/frame.c would.
+/**
+ * raw_put_call - write a CALL, but for data inside it
+ * @buf: buffer
+ * @f:   values of the CALL; a body that is NULL is written as zeros
+ *
+ * Other fields of @f are ignored. transport/frame.c is not used, as a case may want a CALL that
+ * it would not build.
+ *
+ * Context: any.
+ *
+ * Return: number of bytes.
  */
 u32 raw_put_call(void *buf, const struct rxp_frame *f)
 {
@@ -589,13 +808,35 @@ u32 raw_put_call(void *buf, const struct rxp_frame *f)
 	return sizeof(*hdr) + sizeof(*call) + f->body_len;
 }
 
-/* A CALL without data inside it. */
+/**
+ * raw_send_call - SEND a CALL without data inside it
+ * @raw: the end
+ * @f:   as for raw_put_call()
+ *
+ * Context: process, may sleep.
+ *
+ * Return: as raw_post().
+ */
 int raw_send_call(struct raw *raw, const struct rxp_frame *f)
 {
 	return raw_send(raw, raw_put_call(raw->send->buf, f), 0);
 }
 
-/* A CONTROL or NOTIFY and the structure behind its header. */
+/**
+ * raw_say - SEND a CONTROL or NOTIFY
+ * @raw:  the end
+ * @type: RXP_CONTROL or RXP_NOTIFY
+ * @op:   op
+ * @slot: slot
+ * @seq:  sequence number
+ * @body: structure behind the header
+ * @len:  bytes of @body; may be 0
+ * @inv_rkey: key that the SEND invalidates, or 0
+ *
+ * Context: process, may sleep.
+ *
+ * Return: as raw_post().
+ */
 int raw_say(struct raw *raw, u8 type, u8 op, u16 slot, u32 seq, const void *body, u32 len,
 	    u32 inv_rkey)
 {
@@ -611,7 +852,15 @@ int raw_say(struct raw *raw, u8 type, u8 op, u16 slot, u32 seq, const void *body
 	return raw_send(raw, sizeof(*hdr) + len, inv_rkey);
 }
 
-/* A RETURN of one grant. */
+/**
+ * raw_return - SEND a RETURN of one grant
+ * @raw:  the end
+ * @rkey: the grant's key
+ *
+ * Context: process, may sleep.
+ *
+ * Return: as raw_post().
+ */
 int raw_return(struct raw *raw, u32 rkey)
 {
 	const __le32 body[] = { cpu_to_le32(1), cpu_to_le32(rkey) };
@@ -626,14 +875,28 @@ static bool raw_arrived(struct raw *raw)
 	return READ_ONCE(raw->cut) || atomic_read(&raw->arrived) > raw->taken;
 }
 
-/* Whether a message is there, or comes now. */
+/**
+ * raw_arrives - wait for a message
+ * @raw: the end
+ *
+ * Context: process, may sleep, for up to RAW_WAIT.
+ *
+ * Return: true if there is one that was not taken yet.
+ */
 bool raw_arrives(struct raw *raw)
 {
 	wait_event_timeout(raw->wait, raw_arrived(raw), RAW_WAIT);
 	return atomic_read(&raw->arrived) > raw->taken;
 }
 
-/* The next message, or NULL: none came, or the connection is gone. */
+/**
+ * raw_next_msg - take the next message, or wait for it
+ * @raw: the end
+ *
+ * Context: process, may sleep, for up to RAW_WAIT.
+ *
+ * Return: the message, or NULL: none came, or the connection is lost.
+ */
 struct raw_msg *raw_next_msg(struct raw *raw)
 {
 	struct raw_msg *m;
@@ -645,6 +908,14 @@ struct raw_msg *raw_next_msg(struct raw *raw)
 	return m;
 }
 
+/**
+ * raw_next - take the header of the next message, or wait for it
+ * @raw: the end
+ *
+ * Context: process, may sleep, for up to RAW_WAIT.
+ *
+ * Return: the header, or NULL: none came, or the connection is lost.
+ */
 struct rxp_wire_hdr *raw_next(struct raw *raw)
 {
 	struct raw_msg *m = raw_next_msg(raw);
@@ -652,7 +923,21 @@ struct rxp_wire_hdr *raw_next(struct raw *raw)
 	return m ? (struct rxp_wire_hdr *)m->buf : NULL;
 }
 
-/* The next message, which has to be this; its receive is not posted again. */
+/**
+ * raw_expect - take the next message, which must be this one
+ * @test: the case; it fails if another message comes, and is aborted if none comes
+ * @raw:  the end
+ * @type: type
+ * @op:   op
+ * @slot: slot
+ * @seq:  sequence number
+ *
+ * Its receive is not posted again.
+ *
+ * Context: process, may sleep, for up to RAW_WAIT.
+ *
+ * Return: the bytes behind the header.
+ */
 void *raw_expect(struct kunit *test, struct raw *raw, u8 type, u8 op, u16 slot, u32 seq)
 {
 	struct rxp_wire_hdr *hdr = raw_next(raw);

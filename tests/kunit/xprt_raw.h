@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One end of a connection in bare verbs, for the suites that break the
- * protocol: what it sends is what a case has written, and nothing is checked.
+ * One end of a connection in bare verbs, for the suites that break the protocol. It sends what
+ * a case has written, and checks nothing.
+ *
+ * One thread, the case's, owns a struct raw. The completion handlers and the connection
+ * manager only write @arrived, @cut, @reason, @status, @send_ok and the completions.
  */
 #ifndef RDMAFS_KUNIT_XPRT_RAW_H
 #define RDMAFS_KUNIT_XPRT_RAW_H
@@ -20,7 +23,7 @@
 #define RAW_RECVS	(2 * RAW_SLOTS + RXP_RECV_RESERVE)
 #define RAW_WAIT	(20 * HZ)
 
-/* Longer than any case takes, on however slow a machine. */
+/* Longer than any case takes, however slow the machine is. */
 #define RAW_PATIENT_MS	(600 * MSEC_PER_SEC)
 
 struct raw;
@@ -35,27 +38,27 @@ struct raw_msg {
 
 /**
  * struct raw - one end of a connection
- * @id:	     its own
- * @pd:	     protection domain
- * @cq:	     of sends and receives
+ * @id:      id of the connection manager
+ * @pd:      protection domain
+ * @cq:      completion queue of sends and receives
  * @recv:    RAW_RECVS receives
- * @recvs:   of which so many are posted at first
- * @send:    what is sent is written here
- * @more:    completions of sends that nobody waits for
- * @taken:   receives that were looked at
- * @arrived: receives that came
- * @wait:    for @arrived and @cut
- * @cut:     the connection is gone
- * @follows: its end goes when the other one does, so that what it sends then fails at once
- * @step:    of the connection's set-up
- * @status:  of that step
- * @sent:    the device is done with the last work request
- * @send_ok: and executed it
- * @reason:  why it was rejected, or 0
- * @rnr_retries: what a server's end accepts with, if not 6
- * @client:  the client that it says it is
- * @welcome: what it was told
- * @link:    a server's: among those that nobody has accepted
+ * @recvs:   number of them that are posted at first
+ * @send:    buffer of the message to be sent
+ * @more:    completion entry of all but the last of several sends
+ * @taken:   receives that the case has looked at
+ * @arrived: receives that have completed
+ * @wait:    woken when @arrived or @cut changes
+ * @cut:     the connection is lost
+ * @follows: disconnect as soon as the peer does, so that sends fail at once after that
+ * @step:    completed when a step of the connection's set-up is over
+ * @status:  result of that step
+ * @sent:    completed when the device is done with the last work request
+ * @send_ok: the device executed it
+ * @reason:  reason for which the connection was rejected, or 0
+ * @rnr_retries: server's end: count to accept with; 0: 6
+ * @client:  client that it says it is
+ * @welcome: last WELCOME that it got
+ * @link:    server's end: in the list of requests that are not accepted yet
  */
 struct raw {
 	struct rdma_cm_id *id;
@@ -81,7 +84,10 @@ struct raw {
 	struct list_head link;
 };
 
-/* iWARP has no immediate data, and a WRITE is sent when it is done, whatever becomes of it. */
+/*
+ * iWARP has no immediate data, and a WRITE completes when it is sent, even if the peer's
+ * device refuses it.
+ */
 static inline bool raw_iwarp(const struct raw *raw)
 {
 	return rdma_protocol_iwarp(raw->id->device, raw->id->port_num);
