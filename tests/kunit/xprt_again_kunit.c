@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A mount comes back to a server that is not what it was: it grants fewer slots, or more
- * again.  umount -f meets calls between two waits.  A first connect goes wrong.  The
- * server is one in bare verbs (xprt_fake.c).
+ * Suite rdmafs_xprt_again: a mount comes back to a server that grants fewer slots, or more
+ * again; umount -f meets calls between two waits; and a first connect goes wrong. The server
+ * is in bare verbs (xprt_fake.c).
  */
 #include <linux/delay.h>
 #include <linux/workqueue.h>
@@ -22,7 +22,7 @@ static bool again_is(struct rdmafs_xprt *x, enum rxp_state state)
 	return READ_ONCE(x->state) == state;
 }
 
-/* The server accepts with so many slots, and has the HELLO. */
+/* Accept the client with @slots, and take its HELLO. */
 static void again_accept(struct kunit *test, struct fake *f, u16 slots)
 {
 	struct rxp_wire_cm cm;
@@ -33,7 +33,7 @@ static void again_accept(struct kunit *test, struct fake *f, u16 slots)
 	fake_take_hello(test, f);
 }
 
-/* The first connect, which has begun, succeeds. */
+/* The first connect, which was begun, must succeed. */
 static void again_connected(struct kunit *test, struct fake *f, u16 slots)
 {
 	again_accept(test, f, slots);
@@ -42,7 +42,7 @@ static void again_connected(struct kunit *test, struct fake *f, u16 slots)
 	KUNIT_ASSERT_EQ(test, f->error, 0);
 }
 
-/* The first connect, with more slots than the suite's other cases have. */
+/* Do the first connect, with more slots than other suites have. */
 static void again_start(struct kunit *test, struct fake *f)
 {
 	schedule_work(&f->connect);
@@ -50,7 +50,7 @@ static void again_start(struct kunit *test, struct fake *f)
 	KUNIT_ASSERT_EQ(test, f->xprt->slot_account.nr, AGAIN_MANY);
 }
 
-/* The server is another one, with so many slots. */
+/* Another server accepts the client, with @slots. */
 static void again_restart(struct kunit *test, struct fake *f, u16 slots)
 {
 	fake_drop(f);
@@ -60,7 +60,7 @@ static void again_restart(struct kunit *test, struct fake *f, u16 slots)
 	KUNIT_EXPECT_EQ(test, f->xprt->slot_account.nr, slots);
 }
 
-/* Slots 0 to AGAIN_FEW - 1 are not to be had. */
+/* Take slots 0 to AGAIN_FEW - 1, so that calls get higher ones. */
 static void again_take_low(struct kunit *test, struct fake *f)
 {
 	u32 i;
@@ -84,8 +84,8 @@ static u32 again_free(struct fake *f)
 }
 
 /*
- * Calls in slots that the next session has not are sent again in others, and one that
- * may not be done twice ends.
+ * Calls are in slots that the next session does not have. They must be sent again in other
+ * slots, and a call that may not be executed twice must end with -EREMOTEIO.
  */
 static void again_fewer(struct kunit *test)
 {
@@ -122,7 +122,10 @@ static void again_fewer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_protocol_errors), 0);
 }
 
-/* A third one grants as many as the first: they are used again, from number 1 on. */
+/*
+ * A third server grants as many slots as the first: they must be used again, from sequence
+ * number 1 on.
+ */
 static void again_more(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -157,7 +160,7 @@ static void again_submit_work(struct work_struct *work)
 	complete(&s->over);
 }
 
-/* A submit of call 0 on a thread of its own, which comes to @point. */
+/* Submit call 0 in a thread of its own, and wait until it comes to @point. */
 static void again_submit_to(struct kunit *test, struct again_submit *s, enum fake_kind kind,
 			    const char *point)
 {
@@ -172,7 +175,7 @@ static void again_submit_to(struct kunit *test, struct again_submit *s, enum fak
 	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait(point, 1, 20));
 }
 
-/* It goes on, and returns this. */
+/* Let it go on; it must return @ret. */
 static void again_submit_ends(struct kunit *test, struct again_submit *s, const char *point,
 			      int ret)
 {
@@ -189,7 +192,10 @@ static void again_submit_ends(struct kunit *test, struct again_submit *s, const 
 	KUNIT_EXPECT_EQ(test, s->ret, ret);
 }
 
-/* Who has got a slot, and has not sent in it when it goes, looks for another. */
+/*
+ * A call has got a slot and has not sent in it when the slot ceases to exist. It must get
+ * another one.
+ */
 static void again_taken(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -207,7 +213,10 @@ static void again_taken(struct kunit *test)
 	fake_idle(test, f);
 }
 
-/* A session has as many slots for life: a server that says otherwise is asked again. */
+/*
+ * A session keeps its number of slots. A server that resumes it with fewer must lose the
+ * connection, and the client must come back.
+ */
 static void again_same_session(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -230,8 +239,9 @@ static void again_same_session(struct kunit *test)
 }
 
 /*
- * umount -f meets a call that has found its connection and has not begun to wait for
- * what it needs next: there is none of that, and it ends all the same.
+ * umount -f meets a call that has found its connection, and has not begun to wait for the
+ * translations that it needs next, of which there are none. It must end with -EIO: it would
+ * otherwise wait for ever, as the wake-up came too early.
  */
 static void again_force_translations(struct kunit *test)
 {
@@ -245,7 +255,7 @@ static void again_force_translations(struct kunit *test)
 	again_submit_to(test, &s, FAKE_READ, "call_pool");
 	rdmafs_xprt_fail_outstanding(f->xprt);
 	again_submit_ends(test, &s, "call_pool", -EIO);
-	/* Who comes after it waits as ever, and is served. */
+	/* A call that comes after that waits as usual, and is served. */
 	rpol_release(f->xprt->pool->member, 33);
 	fake_submit(test, f, 0, FAKE_READ);
 	fake_serve(test, f, &f->call[0]);
@@ -254,6 +264,7 @@ static void again_force_translations(struct kunit *test)
 	fake_idle(test, f);
 }
 
+/* The same for a call that is about to wait for a slot. */
 static void again_force_slot(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -276,7 +287,7 @@ static void again_force_slot(struct kunit *test)
 	fake_idle(test, f);
 }
 
-/* The first connect is refused without a reason: it is tried again. */
+/* The first connect is rejected without a reason: the client must try again. */
 static void again_refused_silently(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -298,7 +309,7 @@ static void again_refused_silently(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->call[0].call.status, 0);
 }
 
-/* The same for one that is lost before its WELCOME. */
+/* The first connection is lost before its WELCOME: the client must try again. */
 static void again_lost_hello(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -313,7 +324,7 @@ static void again_lost_hello(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->call[0].call.status, 0);
 }
 
-/* Every kind of call, large ones in many pieces. */
+/* Run calls of each kind; the large ones consist of many pages. */
 static void again_all_kinds(struct kunit *test, struct fake *f)
 {
 	static const enum fake_kind kind[FAKE_CALLS] = {
@@ -327,7 +338,10 @@ static void again_all_kinds(struct kunit *test, struct fake *f)
 	fake_ended(test, f, 0, 0);
 }
 
-/* The device has no room for a send queue as it should be: a smaller one will do. */
+/*
+ * The device has no room for a send queue of the usual size. The client must connect with a
+ * smaller one, down to the smallest that holds one chain, and all calls be served.
+ */
 static void again_small_queues(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -340,14 +354,14 @@ static void again_small_queues(struct kunit *test)
 	sends = f->xprt->conns[0]->sq_free;
 	KUNIT_ASSERT_GT(test, sges, RXP_SGE_MIN);
 	again_all_kinds(test, f);
-	/* Fewer entries, and not fewer work requests. */
+	/* Fewer entries for each work request, and not fewer work requests. */
 	rdmafs_test_knobs.queue_blocks = (2 * sends + 1) * 4;
 	again_restart(test, f, AGAIN_MANY);
 	KUNIT_EXPECT_LT(test, f->xprt->pool->max_sge, sges);
 	KUNIT_EXPECT_EQ(test, f->xprt->conns[0]->send_sge, f->xprt->pool->max_sge);
 	KUNIT_EXPECT_GE(test, f->xprt->conns[0]->sq_free, sends);
 	again_all_kinds(test, f);
-	/* Both, down to one longest chain in three quarters of it. */
+	/* Fewer of both: just room for one longest chain in three quarters of the queue. */
 	sends = DIV_ROUND_UP(f->xprt->pool->rdev->max_entries, RXP_SGE_MIN) + 2;
 	rdmafs_test_knobs.queue_blocks = 2 * (DIV_ROUND_UP(4 * sends, 3) + 2);
 	again_restart(test, f, AGAIN_FEW);
@@ -356,7 +370,10 @@ static void again_small_queues(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_protocol_errors), 0);
 }
 
-/* A device with two MRs, each half of its entries: there is no third, however small. */
+/*
+ * A device has only two MRs, each with half of its translations. A third call must not get an
+ * MR, however small it is, and wait until one is free.
+ */
 static void again_few_mrs(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -382,7 +399,7 @@ static void again_few_mrs(struct kunit *test)
 		fake_await(test, &f->call[i]);
 		fake_check(test, &f->call[i]);
 	}
-	/* Room for all of what each holds. */
+	/* Each MR has room for all that it holds. */
 	fake_submit(test, f, 2, FAKE_READ);
 	fake_serve(test, f, &f->call[2]);
 	fake_await(test, &f->call[2]);

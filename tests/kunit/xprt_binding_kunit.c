@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_binding: MRs and grants on two connections whose send queues stand
- * still for as long as a case wants, of a device that refuses nothing: what a key is
- * worth is what was executed last.  The client knows every key before it is told.
+ * Suite rdmafs_xprt_binding: MRs and grants (transport/binding.c, grant.c) on two connections
+ * whose send queues stand still as long as a case wants. The device refuses nothing: the work
+ * request that it has executed last decides whether a key is valid. The client knows every key
+ * before it is told.
+ *
+ * No case may give an MR or its pages back while a registration that was posted may still be
+ * executed, or its key may be valid.
  */
 #include <kunit/test.h>
 #include "transport/server.h"
@@ -16,7 +20,7 @@
 struct binding_wr {
 	enum ib_wr_opcode opcode;
 	u32 key;
-	struct ib_cqe *cqe;		/* signaled */
+	struct ib_cqe *cqe;		/* NULL: not signaled */
 };
 
 struct binding_queue {
@@ -40,21 +44,21 @@ struct binding_stage {
 	struct rxp_mr mr;
 	struct ib_mr ib_mr;
 	struct rxp_buf buf;
-	u32 valid;			/* the key that the device takes */
+	u32 valid;			/* key that the device accepts now; 0: none */
 	int replied;
 	int mr_puts;
 	enum rxp_mr_state put_as;
 	int buf_puts;
 	int session_refs;
 	int lost;
-	bool refuses;			/* pages for grants */
-	bool unmapped;			/* what is to be mapped has gaps */
+	bool refuses;			/* no pages may be granted */
+	bool unmapped;			/* memory to be mapped has gaps */
 	u64 granted;
 };
 
 static struct binding_stage *stage;
 
-/* ------------------------------------------------- what the files want of others */
+/* ------------------------------------- functions of other files that these call */
 
 void rxp_mr_trace(const struct rxp_mr *mr, enum rxp_mr_event event, enum rxp_mr_state to)
 {
@@ -174,7 +178,7 @@ static int binding_post(struct ib_qp *qp, const struct ib_send_wr *wr,
 	return 0;
 }
 
-/* The queue moves on, to its end, or, with an error, without anything being done. */
+/* The queue is executed to its end. With an error status nothing is executed, but all complete. */
 static void binding_run(struct binding_stage *st, int i, enum ib_wc_status status)
 {
 	struct binding_queue *q = &st->queue[i];
@@ -275,7 +279,7 @@ static void binding_replied(struct rxp_chain *chain, bool ok)
 
 #define RULES	"posted registered remote_inv local_inv invalidated failed"
 
-/* Every state and event, as binding.c's story tells it; . is what can't come. */
+/* Each state and event, as the head of binding.c tells; . is an event that cannot come. */
 static void binding_table(struct kunit *test)
 {
 	static const char want[RXP_MR_NR_STATES][RXP_MR_NR_EVENTS + 1] = {
@@ -295,7 +299,7 @@ static void binding_table(struct kunit *test)
 					    "state %c, event %d of " RULES, name[s], e);
 }
 
-/* Never from a REG_MR that may be executed yet to an MR that may be used again. */
+/* No event may lead from a REG_MR that may still be executed to an MR that may be used again. */
 static void binding_no_short_cut(struct kunit *test)
 {
 	int e;
@@ -304,7 +308,10 @@ static void binding_no_short_cut(struct kunit *test)
 		KUNIT_EXPECT_NE(test, rxp_mr_next(RXP_MR_REGISTERING, e), RXP_MR_IDLE);
 }
 
-/* A grant whose reply, behind its registration, stands in the second connection's queue. */
+/*
+ * Make a grant; its reply, with its registration in front, is to be posted on the second
+ * connection.
+ */
 static struct rxp_grant *binding_grant(struct kunit *test, struct rxp_wire_tag *tag)
 {
 	struct binding_stage *st = test->priv;
@@ -320,6 +327,7 @@ static struct rxp_grant *binding_grant(struct kunit *test, struct rxp_wire_tag *
 	return g;
 }
 
+/* The same, and post the reply, which stands in the queue. Returns the grant's key. */
 static u32 binding_granted(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -334,6 +342,7 @@ static u32 binding_granted(struct kunit *test)
 	return le32_to_cpu(tag.rkey);
 }
 
+/* Neither the MR nor the buffer may have been given back. */
 static void binding_expect_nothing_back(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -342,6 +351,7 @@ static void binding_expect_nothing_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->buf_puts, 0);
 }
 
+/* Both must have been given back, once, with no key valid, and the MR in @state. */
 static void binding_expect_back(struct kunit *test, enum rxp_mr_state state)
 {
 	struct binding_stage *st = test->priv;
@@ -354,7 +364,7 @@ static void binding_expect_back(struct kunit *test, enum rxp_mr_state state)
 	KUNIT_EXPECT_EQ(test, st->session_refs, 0);
 }
 
-/* A RETURN of one key. */
+/* Handle a RETURN of one key. */
 static const char *binding_give(struct rxp_conn *conn, u32 rkey)
 {
 	struct {
@@ -376,7 +386,10 @@ static bool binding_tick(struct binding_stage *st)
 	return more;
 }
 
-/* Given back before it is registered, on whichever connection. */
+/*
+ * A grant is returned on the other connection before it is registered. It must be invalidated
+ * on its own connection, behind the registration, and only then be given back.
+ */
 static void binding_return(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -392,7 +405,7 @@ static void binding_return(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->conn[1].strays, 0);
 }
 
-/* Given back when it is registered: its own connection invalidates it all the same. */
+/* A grant is returned when it is registered: it must still be invalidated on its own connection. */
 static void binding_return_bound(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -408,7 +421,10 @@ static void binding_return_bound(struct kunit *test)
 	binding_expect_back(test, RXP_MR_IDLE);
 }
 
-/* And may stay there no longer than one that was called back, nor make room for others. */
+/*
+ * A returned grant whose invalidation stands must still count as a grant, so that it makes no
+ * room for others, and cost the session after the time that a recalled one has.
+ */
 static void binding_return_stuck(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -423,7 +439,7 @@ static void binding_return_stuck(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->session.nr_grants, 1);
 	KUNIT_EXPECT_TRUE(test, binding_tick(st));
 	KUNIT_EXPECT_EQ(test, st->lost, 0);
-	/* Nor is it there to be returned, or used, again. */
+	/* It must not be returned, or used, again. */
 	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[0], key));
 	KUNIT_EXPECT_EQ(test, st->conn[0].strays, 1);
 	g = list_first_entry_or_null(&st->session.grants, struct rxp_grant, link);
@@ -431,7 +447,10 @@ static void binding_return_stuck(struct kunit *test)
 	g->recalled = (jiffies - 11 * HZ) | 1;
 	KUNIT_EXPECT_TRUE(test, binding_tick(st));
 	KUNIT_EXPECT_EQ(test, st->lost, 1);
-	/* What is drained is over, whatever is listed of it. */
+	/*
+	 * The connection is drained: the MR is given back when the connection's queue ends,
+	 * not from the list of grants.
+	 */
 	rxp_grants_drop(&st->session, &st->conn[1]);
 	binding_expect_nothing_back(test);
 	st->conn[1].state = RXP_CONN_DEAD;
@@ -440,7 +459,10 @@ static void binding_return_stuck(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, binding_tick(st));
 }
 
-/* The queue never moves: what stands in it is over only when the connection is. */
+/*
+ * The queue never moves, and the connection is dead. The MR must be given back, with its state
+ * unknown, only when the send queue has ended.
+ */
 static void binding_return_dead(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -455,7 +477,7 @@ static void binding_return_dead(struct kunit *test)
 	binding_expect_back(test, RXP_MR_UNKNOWN);
 }
 
-/* A device that says nothing of what it has in hand, as siw may. */
+/* The same with a device that reports nothing of its work requests, as siw may. */
 static void binding_return_silent(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -468,7 +490,10 @@ static void binding_return_silent(struct kunit *test)
 	binding_expect_back(test, RXP_MR_UNKNOWN);
 }
 
-/* Before it is posted it is nobody's to return, and behind a dead connection there is none. */
+/*
+ * Before its reply is posted a grant cannot be returned: the key counts as a stray one. If the
+ * connection is dead when the reply is posted there must be no grant.
+ */
 static void binding_unposted(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -485,6 +510,10 @@ static void binding_unposted(struct kunit *test)
 	binding_expect_back(test, RXP_MR_IDLE);
 }
 
+/*
+ * A client may return 16 keys that are no grants on a connection, and no more. The strays of
+ * one connection must not count for another, nor for a proper RETURN.
+ */
 static void binding_strays(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -493,7 +522,7 @@ static void binding_strays(struct kunit *test)
 	while (taken < 255 && !binding_give(&st->conn[0], key + 1 + taken))
 		taken++;
 	KUNIT_EXPECT_EQ(test, taken, 16);
-	/* Each connection for itself. */
+	/* Each connection counts its own. */
 	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[1], key + 1));
 
 	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[1], key));
@@ -501,7 +530,11 @@ static void binding_strays(struct kunit *test)
 	binding_expect_back(test, RXP_MR_IDLE);
 }
 
-/* The peer's invalidation, of a key that it has guessed, and of one that it was told. */
+/*
+ * The peer invalidates a key that it has guessed, before the registration has been executed,
+ * and one that it was told. Only a device that checks may be believed, and only the second
+ * time.
+ */
 static void binding_remote(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -531,7 +564,10 @@ static void binding_remote(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->replied, 3);
 }
 
-/* A device that checks has executed it, though it has not said so: idle when it does. */
+/*
+ * A device that checks must have executed the registration if its key was invalidated, though
+ * the completion has not come. The MR is idle when it comes, and not before.
+ */
 static void binding_returned(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -549,7 +585,10 @@ static void binding_returned(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, st->mr.conn);
 }
 
-/* Used before it is registered: what was sent there counts for nothing yet. */
+/*
+ * A grant is used before it is registered. The invalidation that the WRITE's CALL claims
+ * counts for nothing yet: the server must invalidate the key itself, behind the registration.
+ */
 static void binding_use(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -578,7 +617,7 @@ static void binding_use(struct kunit *test)
 						binding_replied), -ENOTCONN);
 }
 
-/* Entries of the session that are lent. */
+/* Translations of the session that are lent. */
 static u64 binding_lent(struct binding_stage *st)
 {
 	struct rpol_member_stats stats;
@@ -587,7 +626,7 @@ static u64 binding_lent(struct binding_stage *st)
 	return stats.lent;
 }
 
-/* A WRITE whose data is there. */
+/* Make a WRITE whose data has come. */
 static struct rxp_req *binding_written(struct binding_stage *st)
 {
 	st->req.session = &st->session;
@@ -599,7 +638,10 @@ static struct rxp_req *binding_written(struct binding_stage *st)
 	return &st->req;
 }
 
-/* Until it is served its MR is lent; then it is there to be granted. */
+/*
+ * The MR of a WRITE whose data has come is lent until the WRITE is served. Then it must be
+ * there to be granted.
+ */
 static void binding_write(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -618,7 +660,7 @@ static void binding_write(struct kunit *test)
 	binding_expect_back(test, RXP_MR_IDLE);
 }
 
-/* A grant that there is no room for, or none to be made of, leaves the request as it was. */
+/* A grant for which there is no room, or that cannot be made, must leave the request as it was. */
 static void binding_write_no_grant(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -628,7 +670,7 @@ static void binding_write_no_grant(struct kunit *test)
 	req->charged = SIZE;
 	st->refuses = true;
 	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, &st->conn[1], &tag));
-	/* Nor has the MR another key then. */
+	/* The MR must have the same key as before. */
 	KUNIT_EXPECT_EQ(test, st->ib_mr.rkey, 0x4200);
 	st->refuses = false;
 	st->unmapped = true;
@@ -641,7 +683,7 @@ static void binding_write_no_grant(struct kunit *test)
 	binding_expect_nothing_back(test);
 }
 
-/* What it was lent is wanted elsewhere, and goes at once. */
+/* The lent translations are wanted elsewhere: they must be given back at once. */
 static void binding_write_recalled(struct kunit *test)
 {
 	static const struct rpol_quota little = { .max = 1, .weight = RPOL_WEIGHT_DEFAULT };
@@ -662,7 +704,7 @@ static void binding_write_recalled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->mr_puts, 1);
 }
 
-/* Translations are short: nobody need wait until it is found there. */
+/* Translations are short: they must be given back at once, without being recalled first. */
 static void binding_write_short(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -675,7 +717,10 @@ static void binding_write_short(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, binding_lent(st), 0);
 }
 
-/* The client is faster than the chain that registered its sink: that may be over too late. */
+/*
+ * The client's DATA comes before the completion of the chain that registered the sink. The MR
+ * may be lent when that completes, but not if the request has taken it back by then.
+ */
 static void binding_write_returned(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;

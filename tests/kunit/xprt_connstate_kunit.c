@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The states of a connection: every event in every state.  What must hold of
- * the table is said here in rules, not as the table once more.
+ * Suite rdmafs_xprt_connstate: the states of a connection (connstate.c), each event in each
+ * state. The cases state rules that the table must obey; they do not repeat the table.
  */
 #include <kunit/test.h>
 #include "transport/connstate.h"
 
-/* The one thing that each state waits for, or -1. */
+/* The event that leads on from each state, or -1. */
 static const int expected[RXP_NR_CONN_STATES] = {
 	[RXP_CONN_NEW] = RXP_CONN_MADE,
 	[RXP_CONN_OPEN] = RXP_CONN_GREET,
@@ -22,7 +22,7 @@ static bool event_ends(int event)
 	return event == RXP_CONN_LOSE || event == RXP_CONN_KILL;
 }
 
-/* A loss and the end come at any time, and are never forgotten. */
+/* A loss and the end may come at any time, and must never be forgotten. */
 static void connstate_ends(struct kunit *test)
 {
 	int state;
@@ -36,7 +36,7 @@ static void connstate_ends(struct kunit *test)
 	}
 }
 
-/* Whoever makes or binds a connection that is lost is told so. */
+/* A party that makes or binds a lost connection must be told so. */
 static void connstate_too_late(struct kunit *test)
 {
 	int event;
@@ -49,7 +49,7 @@ static void connstate_too_late(struct kunit *test)
 	}
 }
 
-/* Of a living one each state has one way on; HELLO may be answered either way. */
+/* From each state of a living connection one event leads on; a HELLO may also be refused. */
 static void connstate_living(struct kunit *test)
 {
 	int state, event, next;
@@ -69,7 +69,7 @@ static void connstate_living(struct kunit *test)
 	}
 }
 
-/* It goes one way: from anywhere, by any events, no state comes twice but the same. */
+/* No state may be reached a second time after another one, by any events. */
 static void connstate_one_way(struct kunit *test)
 {
 	int state, event, next;

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a message is taken to cost, from how long small calls take. */
+/*
+ * Suite rdmafs_xprt_cost: the estimated cost of a message, from the time that small calls take
+ * (cost.c).
+ */
 #include <kunit/test.h>
 #include <linux/limits.h>
 #include "transport/cost.h"
 
-/* The first call says all that is known: half of it, without the server's time. */
+/* The first call gives the estimate: half of its time, without the server's part. */
 static void cost_first(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, rxp_message_cost(0, 40000, 0), 20000);
 	KUNIT_EXPECT_EQ(test, rxp_message_cost(0, 140000, 100), 20000);
 }
 
-/* Whatever a server says, it is something, and no more than can be. */
+/* Whatever times a server reports, the estimate must be more than 0 and within bounds. */
 static void cost_bounds(struct kunit *test)
 {
 	static const u64 call_ns[] = { 0, 1, 999, 40000, U32_MAX, U64_MAX };
@@ -31,7 +34,7 @@ static void cost_bounds(struct kunit *test)
 	}
 }
 
-/* Nine of ten calls meet others on their way: the tenth is what counts. */
+/* Nine of ten calls meet other traffic: the estimate must come from the tenth. */
 static void cost_minimum(struct kunit *test)
 {
 	u32 cost = 0, i;
@@ -42,7 +45,10 @@ static void cost_minimum(struct kunit *test)
 	KUNIT_EXPECT_LE(test, cost, 4000);
 }
 
-/* A way that has become longer is noticed, in time, and one that is shorter at once. */
+/*
+ * The estimate must follow a path that has become longer, slowly, and one that is shorter at
+ * once.
+ */
 static void cost_follows(struct kunit *test)
 {
 	u32 cost = 3000, i;

@@ -313,8 +313,8 @@ void fake_free(struct fake *f)
 	u32 i;
 
 	/*
-	 * The client must not wait here: there is no server any more, and a session that is
-	 * aborted tries no longer.
+	 * No server listens any more, and requests that are pending are rejected when they are
+	 * closed: a client that still connects gives up.
 	 */
 	rdma_destroy_id(f->listen);
 	list_for_each_entry_safe(raw, tmp, &f->pending, link)

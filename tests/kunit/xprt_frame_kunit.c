@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Messages: golden bytes both ways, and what a hostile peer may send. */
+/*
+ * Suite rdmafs_xprt_frame: messages (transport/frame.c). Golden bytes must be built and
+ * parsed. A message that a hostile peer may send instead must be refused, with no byte read
+ * beyond its end.
+ */
 #include <kunit/test.h>
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -9,7 +13,7 @@
 #define SLOTS	16
 #define DATA_MAX	(1024 * 1024)
 
-/* A CALL in slot 3, number 7, body "abc", room for 65536 bytes. */
+/* A CALL in slot 3, sequence number 7, body "abc", room for 65536 bytes. */
 static const u8 golden_call[] = {
 	0x01, 0x00, 0x03, 0x00, 0x07, 0x00, 0x00, 0x00,
 	0x03, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -18,7 +22,7 @@ static const u8 golden_call[] = {
 	'a', 'b', 'c',
 };
 
-/* Its REPLY: body "de", 65536 bytes were written, 5 microseconds. */
+/* The REPLY to it: body "de", 65536 bytes were written, 5 microseconds. */
 static const u8 golden_reply[] = {
 	0x02, 0x00, 0x03, 0x00, 0x07, 0x00, 0x00, 0x00,
 	0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -27,7 +31,7 @@ static const u8 golden_reply[] = {
 	'd', 'e',
 };
 
-/* What connection 1 of 4 asks to be accepted with: 16 slots, 1 MiB, incarnation 5. */
+/* Private data of connection 1 of 4: 16 slots, 1 MiB, incarnation 5. */
 static const u8 golden_join[] = {
 	0x52, 0x44, 0x46, 0x53, 0x06, 0x80, 0x01, 0x04,
 	0x00, 0x14, 0x00, 0x00, 0x00, 0x00, 0x10, 0x00,
@@ -37,7 +41,7 @@ static const u8 golden_join[] = {
 	0xa8, 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf,
 };
 
-/* An STCRW for slot 3, number 7: 8192 bytes. */
+/* An STCRW for slot 3, sequence number 7: 8192 bytes. */
 static const u8 golden_stcrw[] = {
 	0x04, 0x02, 0x03, 0x00, 0x07, 0x00, 0x00, 0x00,
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -53,7 +57,7 @@ static const u8 golden_recall[] = {
 	0x88, 0x77, 0x66, 0x55,
 };
 
-/* Frames of a message, or -EBADMSG. */
+/* The number of frames in a message, or -EBADMSG. */
 static int check_all(const void *msg, u32 len, bool from_client)
 {
 	struct rxp_frame f;
@@ -129,7 +133,10 @@ static void frame_stcrw_golden(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, out.iova, 0x1000);
 }
 
-/* What a client says behind a CALL whose memory it had not registered yet. */
+/*
+ * A client's STCRW or CANCEL after a CALL whose memory was not registered. A server must not
+ * send it.
+ */
 static void frame_overlapped(struct kunit *test)
 {
 	u8 msg[sizeof(golden_stcrw)];
@@ -152,7 +159,10 @@ static void frame_overlapped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, out.rkey, 0);
 }
 
-/* A reply that brings a grant, and what is said of one later. */
+/*
+ * A reply that brings a grant must be parsed; one that is cut short, of no length, too long or
+ * that wraps must be refused. The reply must be right without the grant, too.
+ */
 static void frame_grant(struct kunit *test)
 {
 	struct rxp_wire_tag tag = {
@@ -193,7 +203,7 @@ static void frame_grant(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len, 0, false, SLOTS, DATA_MAX, &out), 0);
 }
 
-/* Grants that are called back and returned: as many keys as it says, 1 to 32. */
+/* A RECALL and a RETURN must have as many keys as they say, 1 to 32. */
 static void frame_keys(struct kunit *test)
 {
 	const u32 head = sizeof(struct rxp_wire_hdr) + sizeof(struct rxp_wire_keys);
@@ -233,7 +243,7 @@ static void frame_keys(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check_all(msg, head + sizeof(__le32), true), -EBADMSG);
 }
 
-/* No length but the right one passes; no message passes for the other side's. */
+/* Of each golden message only the right length is accepted, and only from the right side. */
 static void frame_lengths(struct kunit *test)
 {
 	static const struct {
@@ -266,7 +276,7 @@ static void frame_lengths(struct kunit *test)
 	}
 }
 
-/* What a structure has and its message has no use for is 0. */
+/* Fields that a message does not use must be 0. */
 static void frame_unused(struct kunit *test)
 {
 	struct {
@@ -294,7 +304,10 @@ static void frame_unused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check_all(&msg, welcome, false), -EBADMSG);
 }
 
-/* Several RPCs in a message: back to back, whole, and nothing but CALLs, or replies. */
+/*
+ * Several RPCs in a message: they follow each other without gaps, are complete, and all are
+ * CALLs, or all replies.
+ */
 static void frame_together(struct kunit *test)
 {
 	u8 *msg = kunit_kzalloc(test, RXP_MSG_MAX, GFP_KERNEL);
@@ -322,7 +335,7 @@ static void frame_together(struct kunit *test)
 	for (len = call + 1; len < 2 * call; len++)
 		KUNIT_ASSERT_EQ_MSG(test, check_all(msg, len, true), -EBADMSG, "length %u", len);
 
-	/* A CONTROL stands alone: neither behind a CALL nor before one. */
+	/* A CONTROL must be alone: neither behind a CALL nor before one. */
 	memcpy(msg + call, golden_stcrw, stcrw);
 	msg[call] = RXP_CONTROL;
 	msg[call + 1] = RXP_CONTROL_STCRW;
@@ -344,7 +357,7 @@ struct frame_bad {
 	u8 value;
 };
 
-/* One byte of the golden CALL made wrong. */
+/* The golden CALL with one byte changed must be refused. */
 static const struct frame_bad frame_bad_calls[] = {
 	{ "type 0", 0, 0 },
 	{ "unknown type", 0, 9 },
@@ -448,7 +461,7 @@ static void frame_join_golden(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, (const u8 *)&out, golden_join, sizeof(golden_join));
 }
 
-/* One byte of it made wrong. */
+/* The golden private data with one byte changed must be refused. */
 static const struct frame_bad frame_bad_joins[] = {
 	{ "connection 0 that joins", 6, 0 },
 	{ "connection 4 of 4", 6, 4 },
@@ -474,7 +487,7 @@ static void frame_join_bad(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(msg, sizeof(msg), DATA_MAX, &out), -EINVAL);
 }
 
-/* Connection 0 names neither a session nor an incarnation, any other both. */
+/* Connection 0 must name neither a session nor an incarnation, and any other connection both. */
 static void frame_join_names(struct kunit *test)
 {
 	u8 msg[sizeof(golden_join)];
@@ -493,7 +506,10 @@ static void frame_join_names(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxp_frame_check_cm(msg, sizeof(msg), DATA_MAX, &out), -EINVAL);
 }
 
-/* What names an RPC has one way to go; what names none may go anywhere. */
+/*
+ * A message that names an RPC belongs on one connection; a message that names none may come on
+ * any.
+ */
 static void frame_astray(struct kunit *test)
 {
 	struct rxp_wire_hdr ping = { .type = RXP_CONTROL, .op = RXP_CONTROL_PING };

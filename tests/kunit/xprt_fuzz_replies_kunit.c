@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_fuzz_replies: a server in bare verbs says things to a live client at random.
+ * Suite rdmafs_xprt_fuzz_replies: a server in bare verbs sends messages to a live client at
+ * random.
  *
- * It serves calls of all kinds as a server may: with data inside and outside of replies, sinks,
- * grants that it calls back, later, or not on this connection.  But one message in a few is
- * spoilt (a bit, a field, its length, the key that it invalidates), or comes at a moment that is
- * not its own.  What that costs it is a connection, to which the client comes back.
+ * It serves calls of all kinds as a server may: with data inside and outside of replies, with
+ * sinks, with grants that it recalls, with RETRY_LATER, or by leaving so that the call is sent
+ * again. But one message in a few is spoilt (a bit, a field, its length, the key that it
+ * invalidates), or comes at a wrong moment. The client may end the connection for that, and
+ * comes back.
  *
- * A call ends once, and no byte around its data is touched, nor of what it writes.  What was
- * begun where nothing had been spoilt yet, and ended so, is answered rightly; and who breaks
- * nothing is never said to have.  In the end nothing is held for any call.
+ * Each call must end once. No byte around its data may change, nor a byte of data that it
+ * writes. A call that began and ended where nothing had been spoilt must have the right
+ * answer, and a server that breaks nothing must not be found to have done so. In the end
+ * nothing may be held for any call.
  */
 #include <kunit/test.h>
 #include <linux/module.h>
@@ -20,11 +23,11 @@ static uint fuzz_replies = 5000;
 module_param(fuzz_replies, uint, 0644);
 MODULE_PARM_DESC(fuzz_replies, "messages that rdmafs_xprt_fuzz_replies says");
 
-/* What a sink of the server's is for: a call, a grant, or nothing. */
+/* The users of a sink that are no call: a grant, or none. */
 #define SINK_GRANT	(-1)
 #define SINK_FREE	(-2)
 
-/* A call on its way to the client, which may wait for a connection, and so for us. */
+/* A submit in a thread of its own: it may wait for a connection, and so for the case's thread. */
 struct submission {
 	struct work_struct work;
 	struct fake *f;
@@ -33,19 +36,19 @@ struct submission {
 };
 
 /**
- * struct replies - the suite's
+ * struct replies - the random server
  * @f:       server, client and calls
- * @submission: of each call
- * @lots:    its
- * @sink:    the call that each of f->sink is for, SINK_GRANT or SINK_FREE
- * @sunk:    calls whose client was told of a sink
- * @doubtful: calls that anything may have become of: something was spoilt while they were there
- * @dirty:   and on this connection
- * @said:    messages
- * @cuts:    connections that are gone
- * @left:    of which the server left so many
+ * @submission: submit of each call
+ * @lots:    source of random numbers, and of what is spoilt
+ * @sink:    user of each of f->sink: number of a call, SINK_GRANT or SINK_FREE
+ * @sunk:    calls whose STCRW was sent
+ * @doubtful: calls that may have any result: a message was spoilt while they were there
+ * @dirty:   a message was spoilt on this connection
+ * @said:    messages sent
+ * @cuts:    connections that ended
+ * @left:    connections that the server ended
  * @ended:   calls that ended
- * @failed:  which of them did not succeed
+ * @failed:  calls of these that did not succeed
  * @test:    the case
  */
 struct replies {
@@ -64,7 +67,7 @@ struct replies {
 	struct kunit *test;
 };
 
-/* Send what stands in the connection's buffer. */
+/* Send the message in the connection's buffer, which may be spoilt. */
 static void replies_say(struct replies *z, u32 len, u32 inv)
 {
 	struct raw *raw = z->f->raw;
@@ -114,14 +117,14 @@ static void replies_sinks_free(struct replies *z, int whose)
 			z->sink[i] = SINK_FREE;
 }
 
-/* A sink for it, if one is free and the connection is there. */
+/* Register a sink for @whose. Returns false if none is free or the connection is lost. */
 static bool replies_sink(struct replies *z, int whose, struct rxp_wire_tag *tag)
 {
 	int i = replies_sink_of(z, SINK_FREE);
 
 	if (i < 0)
 		return false;
-	/* Those that were never registered come last. */
+	/* Sinks that were never registered come last. */
 	i = min_t(int, i, z->f->nr_sinks);
 	if (fake_sink_at(z->f, i, tag))
 		return false;
@@ -186,7 +189,7 @@ static void replies_take_control(struct replies *z, const struct rxp_wire_hdr *h
 		}
 		return;
 	}
-	/* What was on its way when the call was answered is about nothing now. */
+	/* A CONTROL that was on its way when its call was answered belongs to no call now. */
 	for (; c < z->f->call + FAKE_CALLS; c++)
 		if (c->seen && c->slot == le16_to_cpu(hdr->slot) &&
 		    c->seq == le32_to_cpu(hdr->seq))
@@ -210,7 +213,7 @@ static void replies_take_control(struct replies *z, const struct rxp_wire_hdr *h
 	}
 }
 
-/* Take all that is there; whether there was anything. */
+/* Take all messages that are there. Returns whether there was one. */
 static bool replies_take(struct replies *z)
 {
 	struct raw *raw = z->f->raw;
@@ -235,7 +238,7 @@ static bool replies_take(struct replies *z)
 
 /* ---------------------------------------------------------------------- serving */
 
-/* A REPLY; the call is not there any more then, as far as the server knows. */
+/* Send a REPLY. For the server the call is over then. */
 static bool replies_reply(struct replies *z, struct fake_call *c, const struct fake_reply *r)
 {
 	c->seen = false;
@@ -250,7 +253,7 @@ static bool replies_serve_write(struct replies *z, struct fake_call *c)
 	u32 id = c->req.id;
 	struct rxp_wire_tag tag;
 
-	/* It may want no data, but not once it has said where that is to go. */
+	/* The server may want no data, but not once it has sent the STCRW. */
 	if (!(c->flags & RXP_F_RKEY) && !z->sunk[id] && !lot_once_in(&z->lots, 16) &&
 	    replies_sink(z, id, &tag)) {
 		z->sunk[id] = true;
@@ -284,7 +287,7 @@ static bool replies_serve_read(struct replies *z, struct fake_call *c)
 		if (fake_write_part(z->f, c, c->len))
 			return false;
 	}
-	/* Half of it is there when it goes. */
+	/* The server leaves when the READ's data is written and the reply is not sent. */
 	if (lot_once_in(&z->lots, 256)) {
 		z->left++;
 		rdma_disconnect(z->f->raw->id);
@@ -293,7 +296,7 @@ static bool replies_serve_read(struct replies *z, struct fake_call *c)
 	return replies_reply(z, c, &r);
 }
 
-/* Go on with a call, if it can be; whether anything was said. */
+/* Go on with a call, if possible. Returns whether a message was sent. */
 static bool replies_serve(struct replies *z, struct fake_call *c)
 {
 	struct fake_reply r = fake_ok(c);
@@ -310,7 +313,7 @@ static bool replies_serve(struct replies *z, struct fake_call *c)
 	return replies_reply(z, c, &r);
 }
 
-/* What nobody has asked for. */
+/* Send a message that the client does not expect. */
 static void replies_stray(struct replies *z)
 {
 	struct {
@@ -336,7 +339,7 @@ static void replies_stray(struct replies *z)
 		rdma_disconnect(z->f->raw->id);
 		break;
 	default:
-		/* In no place, if anything is. */
+		/* A message in no place, if messages are spoilt at all. */
 		if (!z->lots.once)
 			break;
 		memset(z->doubtful, true, sizeof(z->doubtful));
@@ -347,7 +350,7 @@ static void replies_stray(struct replies *z)
 	}
 }
 
-/* One thing; whether there was any to say. */
+/* Do one step. Returns whether there was something to send. */
 static bool replies_step(struct replies *z)
 {
 	u32 i, first = lot(&z->lots, FAKE_CALLS);
@@ -372,6 +375,7 @@ static void replies_submit(struct work_struct *work)
 	s->ret = rdmafs_xprt_submit(s->f->xprt, &s->call->call);
 }
 
+/* A call has ended: check it, more or less strictly. */
 static void replies_judge(struct replies *z, struct fake_call *c)
 {
 	flush_work(&z->submission[c->req.id].work);
@@ -390,7 +394,7 @@ static void replies_judge(struct replies *z, struct fake_call *c)
 	fake_check(z->test, c);
 }
 
-/* Another call for each that has ended. */
+/* Submit another call for each that has ended. */
 static void replies_refill(struct replies *z)
 {
 	static const enum fake_kind kinds[] = {
@@ -415,7 +419,7 @@ static void replies_refill(struct replies *z)
 	}
 }
 
-/* The connection is gone, or goes now: the client comes back. */
+/* The connection is lost, or ends now: the client comes back. */
 static void replies_again(struct replies *z)
 {
 	int i;
@@ -428,15 +432,16 @@ static void replies_again(struct replies *z)
 	memset(z->sunk, 0, sizeof(z->sunk));
 	fake_again(z->test, z->f, RXP_WELCOME_BOUND);
 	WRITE_ONCE(z->f->raw->follows, true);
-	/* Who is cut off time after time comes back later each time. */
+	/* A client waits longer each time that its connection is lost soon: let it forget that. */
 	spin_lock_bh(&z->f->xprt->lock);
 	z->f->xprt->attempts = 0;
 	spin_unlock_bh(&z->f->xprt->lock);
 }
 
 /*
- * Nothing is left to say until the client does something, or a call of it ends; which it has to,
- * but where something was spoilt it may wait for what it was not told.
+ * Nothing is left to send until the client sends a message, or a call of it ends. One of these
+ * must come, except where a message was spoilt: then the client may wait for one that it did
+ * not get, and the server leaves.
  */
 static void replies_wait(struct replies *z)
 {
@@ -457,7 +462,7 @@ static void replies_wait(struct replies *z)
 	KUNIT_ASSERT_TRUE(z->test, raw_wait_cut(raw));
 }
 
-/* Until so many messages were said. */
+/* Go on until @until messages were sent. */
 static void replies_run(struct replies *z, u32 until)
 {
 	while (z->said < until) {
@@ -479,6 +484,7 @@ static void replies_end(void *data)
 		flush_work(&z->submission[i].work);
 }
 
+/* Serve an eighth of the messages without spoiling any, then the others, and end all calls. */
 static void fuzz_client(struct kunit *test)
 {
 	struct replies *z = kunit_kzalloc(test, sizeof(*z), GFP_KERNEL);

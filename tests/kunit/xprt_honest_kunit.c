@@ -3,8 +3,8 @@
  * Suite rdmafs_xprt_honest: a client that keeps to the protocol, but mounts and unmounts
  * without a pause.
  *
- * Whoever connects costs processor time on either side.  This is what hostile peers, which
- * connect all the time, are compared with: whatever else they do is to cost less.
+ * Connecting costs processor time on both sides. The cost of hostile peers, which connect all
+ * the time, is compared with that of this suite: all else that they do must cost less.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -20,8 +20,8 @@
 
 struct honest {
 	struct rdmafs_xprt_server *server;
-	atomic_t sessions;	/* made */
-	atomic_t left;		/* and not closed */
+	atomic_t sessions;	/* opened */
+	atomic_t left;		/* opened and not closed */
 };
 
 struct honest_call {
@@ -78,7 +78,7 @@ static void honest_done(struct rdmafs_xprt_call *call)
 	complete(&container_of(call, struct honest_call, call)->done);
 }
 
-/* A call is answered with what it says. */
+/* Make a call; the answer must repeat its body. */
 static bool honest_asks(struct rdmafs_xprt *x, u64 what)
 {
 	u64 reply = 0;
@@ -97,7 +97,10 @@ static bool honest_asks(struct rdmafs_xprt *x, u64 what)
 	return !c.call.status && reply == what;
 }
 
-/* It is welcome each time, is answered, and leaves nothing behind. */
+/*
+ * A client connects, makes a call and closes, again and again. It must be accepted and
+ * answered each time, and leave no session behind.
+ */
 static void honest_comes_and_goes(struct kunit *test)
 {
 	struct honest *h = test->priv;
@@ -120,7 +123,7 @@ static int honest_init(struct kunit *test)
 	struct raw *raw;
 
 	KUNIT_ASSERT_NOT_NULL(test, h);
-	/* A session may outlast its client's end for a moment. */
+	/* A session may exist for a moment after its client has closed it. */
 	limits.client_sessions = HONEST_TIMES;
 	limits.client_share = 100;
 	h->server = rdmafs_xprt_listen(&init_net, HONEST_PORT, &honest_service, h, &limits);

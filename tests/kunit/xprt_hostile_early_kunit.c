@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_xprt_hostile_early: a server in bare verbs that answers a READ before it has
- * been asked, so that it may write to the room when that is the caller's again.
+ * got the CALL, so that it may write to the READ's memory when that is the caller's again.
  *
- * On iWARP it does not take what the client sends, so that the CALL and the registration in
- * front of it stand in the client's queue; and it invalidates the key there already, which
- * such a device lets it do.  On others it answers as soon as there is a key to be named.
- * Then it writes for as long as the device takes it.
+ * On iWARP it does not take what the client sends, so that the CALL, and the registration in
+ * front of it, stand in the client's send queue. Its reply invalidates the key already, which
+ * such a device allows. On other devices it answers as soon as there is a key to be named.
+ * Then it writes as long as the device allows. The caller's memory must not change after the
+ * call has ended.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -14,7 +15,7 @@
 #include "xprt_fake.h"
 #include "xprt_stall.h"
 
-/* What a READ's CALL will say, from where the client keeps it. */
+/* The key and address in a READ's CALL, taken from the client's own state. */
 struct early_read {
 	struct fake_call *c;
 	enum rxp_mr_state key;
@@ -47,7 +48,7 @@ static bool early_look(struct fake *f, struct early_read *r)
 	return there;
 }
 
-/* The client has looked at the reply; or the call has ended, if nothing kept it. */
+/* Wait until the client has handled the reply; the call must not have ended. */
 static void early_answered(struct kunit *test, struct fake *f, struct early_read *r)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -57,6 +58,7 @@ static void early_answered(struct kunit *test, struct fake *f, struct early_read
 	KUNIT_ASSERT_EQ(test, r->state, RXP_CALL_ANSWERED);
 }
 
+/* The call must end only when its registration has been executed and invalidated. */
 static void early_reply(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -76,7 +78,10 @@ static void early_reply(struct kunit *test)
 	fake_serve(test, f, &f->call[0]);
 	fake_await(test, &f->call[0]);
 
-	/* What is written to the grant fills all that is before the client's queue. */
+	/*
+	 * The data of the WRITE to the grant fills the queues between the client's send queue
+	 * and us.
+	 */
 	KUNIT_ASSERT_EQ(test, stall_begin(&stall, f->raw, RAW_RECVS), 0);
 	fake_submit(test, f, 0, FAKE_WRITE_GRANTED);
 	fake_submit(test, f, 1, FAKE_READ);
@@ -96,7 +101,7 @@ static void early_reply(struct kunit *test)
 		fake_take_call(test, f, c);
 	fake_await(test, c);
 
-	/* It is ours again. */
+	/* The memory is the caller's again. */
 	for (i = 0; i < FAKE_ROOM + 2 * FAKE_GUARD; i++)
 		c->buf[i] = FAKE_POISON;
 	while (!READ_ONCE(f->raw->cut) && time_before(jiffies, end)) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_hostile_mute: clients that are accepted and then say nothing.
+ * Suite rdmafs_xprt_hostile_mute: clients that are accepted and then send nothing.
  *
- * On iWARP they need not even let the connection manager know that they have the answer:
- * they ask for peer-to-peer mode (RFC 6581), in which the server's end waits for the first
- * message, and can't be ended before it has come.  siw asks for it nowhere, so here such a
- * client is a TCP socket that knows MPA.
+ * On iWARP they need not even let the connection manager know that they have got the answer.
+ * They ask for peer-to-peer mode (RFC 6581), in which the server's end waits for the first
+ * message, and cannot be ended before that has come. siw never asks for it, so here such a
+ * client is a TCP socket that speaks MPA.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -18,13 +18,13 @@
 #include "xprt_raw.h"
 
 #define MUTE_PORT	20992
-/* As many as the ends of all servers' connections had threads, and one more. */
+/* One more than there were threads for the ends of all servers' connections. */
 #define MUTE_MAX	17
 #define MUTE_MS		250
-/* Clients that come back, and that may. */
+/* Connections that a client opens, and that it may have. */
 #define MUTE_FEW	3
 
-/* MPA's request, with what RFC 6581 has in front of private data. */
+/* MPA's request; RFC 6581 puts ird and ord in front of the private data. */
 struct mute_request {
 	u8 key[16];
 	__be16 bits;
@@ -35,10 +35,10 @@ struct mute_request {
 } __packed;
 
 #define MUTE_KEY	"MPA ID Req Frame"
-#define MUTE_ENHANCED	(0x1000 | 2)		/* of revision 2 */
+#define MUTE_ENHANCED	(0x1000 | 2)		/* revision 2 */
 #define MUTE_PEER	0x8000			/* in ird: peer to peer; in ord: by an RDMA WRITE */
 
-/* An RDMA WRITE of nothing, and the place of a CRC that nobody has asked for. */
+/* An RDMA WRITE of no bytes; there is room for a CRC, though none was negotiated. */
 struct mute_write {
 	__be16 len;
 	__be16 ctrl;
@@ -47,7 +47,7 @@ struct mute_write {
 	__be32 crc;
 } __packed;
 
-#define MUTE_CTRL	0xc140			/* tagged, last, of DDP 1 and RDMAP 1 */
+#define MUTE_CTRL	0xc140			/* tagged, last, DDP version 1, RDMAP version 1 */
 
 struct mute {
 	struct rdmafs_xprt_server *server;
@@ -101,7 +101,7 @@ static struct raw *mute_open(struct kunit *test, u16 *reason)
 	return raw;
 }
 
-/* Is an honest client served? */
+/* An honest client must be served. */
 static void mute_honest(struct kunit *test)
 {
 	struct rxp_wire_hello hello = {};
@@ -118,7 +118,7 @@ static void mute_honest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, le32_to_cpu(welcome->status), RXP_WELCOME_NEW);
 }
 
-/* The rest of MPA's reply; what the server says of itself is nothing to us. */
+/* Take MPA's reply; the server's parameters in it do not matter. */
 static int mute_hear(struct socket *sock)
 {
 	struct mute_request reply;
@@ -131,7 +131,7 @@ static int mute_hear(struct socket *sock)
 	return be16_to_cpu(reply.bits) & 0x2000 ? -ECONNREFUSED : 0;
 }
 
-/* One that has been accepted, and will not say so. */
+/* Connect a client that has been accepted, and will not say so. */
 static int mute_connect(struct mute *t)
 {
 	struct mute_request req = {
@@ -191,9 +191,10 @@ static bool mute_conns(struct mute *t, u32 nr)
 }
 
 /*
- * They speak, and go.  What comes in the moment in which the server's end is set up is not
- * looked at (siw_accept() in 6.12): so it is said again.  One that goes before it is heard
- * is the end of the machine (cm_close_handler() there): if it can't be heard it stays.
+ * Let the silent clients send their first message, and end. A message that comes in the moment
+ * in which the server's end is set up is not looked at (siw_accept() in 6.12): so it is sent
+ * repeatedly. A client that ends before it was heard crashes the machine (cm_close_handler()
+ * there): so its socket stays open if it cannot be heard.
  */
 static bool mute_speak(struct mute *t)
 {
@@ -231,8 +232,9 @@ static bool mute_iwarp(struct kunit *test)
 }
 
 /*
- * Time is over for those that have connected, and are silent: so many have been cut off then.
- * Who connects afterwards has as much as the slowest machine takes.
+ * Let the time of all connections that are silent now be over: @dropped connections must have
+ * been dropped in all then. Connections that come later have as much time as the slowest
+ * machine needs.
  */
 static void mute_time_over(struct kunit *test, struct rdmafs_xprt_limits *l, u64 dropped)
 {
@@ -245,7 +247,10 @@ static void mute_time_over(struct kunit *test, struct rdmafs_xprt_limits *l, u64
 	rdmafs_xprt_set_limits(t->server, l);
 }
 
-/* Those that have said that they are there are gone when their time is over. */
+/*
+ * Clients that have confirmed their connections, and are silent, must be gone when their time
+ * is over.
+ */
 static void mute_established(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = raw_limits();
@@ -267,7 +272,10 @@ static void mute_established(struct kunit *test)
 	mute_honest(test);
 }
 
-/* However many there are that can't be ended, others come and go. */
+/*
+ * There are more clients that cannot be ended than the workqueue has threads. Other
+ * connections must still be accepted and ended.
+ */
 static void mute_many(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = raw_limits();
@@ -284,7 +292,10 @@ static void mute_many(struct kunit *test)
 	mute_honest(test);
 }
 
-/* They count for their client until they are gone, and keep no other one away. */
+/*
+ * Connections that cannot be ended must count for their client until they are gone, but must
+ * keep no other client away.
+ */
 static void mute_counted(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = raw_limits();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Lots, and messages that are spoilt by them.
- */
+/* Random numbers, and messages that are spoilt at random. */
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/string.h>
@@ -18,24 +16,54 @@ uint fuzz_spoil = 16;
 module_param(fuzz_spoil, uint, 0644);
 MODULE_PARM_DESC(fuzz_spoil, "one message of so many of rdmafs_xprt_fuzz is spoilt; 0: none");
 
+/**
+ * lots_begin - begin with the module's parameters
+ * @l: out: the state
+ *
+ * Context: any.
+ */
 void lots_begin(struct lots *l)
 {
 	prandom_seed_state(&l->rnd, fuzz_seed);
 	l->once = fuzz_spoil;
 }
 
-/* One of @n. */
+/**
+ * lot - draw a number
+ * @l: the state
+ * @n: bound, not 0
+ *
+ * Context: any; the caller serialises the uses of @l.
+ *
+ * Return: a number less than @n.
+ */
 u32 lot(struct lots *l, u32 n)
 {
 	return prandom_u32_state(&l->rnd) % n;
 }
 
+/**
+ * lot_once_in - draw a yes, once in @n times on average
+ * @l: the state
+ * @n: not 0
+ *
+ * Context: as for lot().
+ *
+ * Return: true once in @n times.
+ */
 bool lot_once_in(struct lots *l, u32 n)
 {
 	return !lot(l, n);
 }
 
-/* A number that is at a bound of something, or any. */
+/**
+ * lot_number - draw a number that is at a bound of something, or any
+ * @l: the state
+ *
+ * Context: as for lot().
+ *
+ * Return: the number.
+ */
 u32 lot_number(struct lots *l)
 {
 	static const u32 numbers[] = {
@@ -48,9 +76,16 @@ u32 lot_number(struct lots *l)
 				   numbers[lot(l, ARRAY_SIZE(numbers))];
 }
 
-/*
- * Spoil a message of @len bytes in a buffer of RXP_MSG_MAX, or the key that it invalidates, if
- * its lot is that: true then.
+/**
+ * lot_spoil - spoil a message, once in l->once times
+ * @l:   the state
+ * @buf: the message, in a buffer of RXP_MSG_MAX bytes
+ * @len: its length, which may change
+ * @inv: key that it invalidates, which may change
+ *
+ * Context: as for lot().
+ *
+ * Return: true if it was spoilt.
  */
 bool lot_spoil(struct lots *l, u8 *buf, u32 *len, u32 *inv)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What a peer that says anything draws: which step, which number, and which message is spoilt
- * how.  The same seed draws the same.
+ * Random numbers for a peer that sends anything: which step it does, with which number, and
+ * which message is spoilt in which way. The same seed gives the same numbers.
  */
 #ifndef RDMAFS_KUNIT_XPRT_LOTS_H
 #define RDMAFS_KUNIT_XPRT_LOTS_H
@@ -10,10 +10,10 @@
 #include <linux/types.h>
 
 /**
- * struct lots - somebody's
- * @rnd:   state
+ * struct lots - a source of random numbers
+ * @rnd:   its state
  * @once:  one message of so many is spoilt; 0: none
- * @spoilt: messages
+ * @spoilt: number of messages that were spoilt
  */
 struct lots {
 	struct rnd_state rnd;

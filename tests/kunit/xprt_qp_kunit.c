@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Send queues: what is asked for, and what if the device has no room for it. */
+/*
+ * Suite rdmafs_xprt_qp: the sizes of send queues (qp_plan.c). Which one is asked for first,
+ * and which ones if the device has no room for that?
+ */
 #include <kunit/test.h>
 #include "transport/qp_plan.h"
 
@@ -11,6 +14,7 @@ static u32 qp_chain(u32 entries, u32 sges)
 	return (entries + sges - 1) / sges + 2;
 }
 
+/* The first plan: all entries that the device takes, and work requests for all slots. */
 static void qp_best(struct kunit *test)
 {
 	struct rxp_qp_plan plan = rxp_qp_plan(0, 64, QP_ENTRIES, 16, WR_MAX);
@@ -19,14 +23,14 @@ static void qp_best(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, plan.sends, 256);
 	plan = rxp_qp_plan(0, 1024, QP_ENTRIES, 16, WR_MAX);
 	KUNIT_EXPECT_EQ(test, plan.sends, 4096);
-	/* One is for the drain. */
+	/* One work request is for the drain. */
 	plan = rxp_qp_plan(0, 1024, QP_ENTRIES, 16, 1024);
 	KUNIT_EXPECT_EQ(test, plan.sends, 1023);
 	plan = rxp_qp_plan(0, 4, 8, 16, WR_MAX);
 	KUNIT_EXPECT_EQ(test, plan.sends, 128);
 }
 
-/* 16 entries take eight blocks of 64 bytes on mlx5, which has 32,768. */
+/* On mlx5, 16 entries take eight blocks of 64 bytes, and a queue has 32,768 blocks. */
 static void qp_mlx5(struct kunit *test)
 {
 	struct rxp_qp_plan plan = rxp_qp_plan(1, 1024, QP_ENTRIES, 16, WR_MAX);
@@ -36,7 +40,10 @@ static void qp_mlx5(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, plan.last);
 }
 
-/* Every plan is smaller than the one before, holds the longest chain, and they end. */
+/*
+ * Each plan must be smaller than the one before and hold the longest chain, and the plans must
+ * end.
+ */
 static void qp_smaller(struct kunit *test)
 {
 	static const u32 sges[] = { 4, 5, 6, 8, 13, 16 };
@@ -48,7 +55,7 @@ static void qp_smaller(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(sges) * ARRAY_SIZE(wr_max) * ARRAY_SIZE(carried); i++) {
 		j = i / ARRAY_SIZE(sges) % ARRAY_SIZE(wr_max);
 		k = i / ARRAY_SIZE(sges) / ARRAY_SIZE(wr_max);
-		/* What a device's MRs are taken to hold at most. */
+		/* The most that an MR of the device may hold. */
 		entries = min(QP_ENTRIES, sges[i % ARRAY_SIZE(sges)] * (wr_max[j] / 4));
 		plan = rxp_qp_plan(0, carried[k], entries, sges[i % ARRAY_SIZE(sges)], wr_max[j]);
 		for (step = 1; !plan.last && step < 32; step++) {
@@ -57,7 +64,7 @@ static void qp_smaller(struct kunit *test)
 			KUNIT_ASSERT_GE(test, next.sges, RXP_SGE_MIN);
 			KUNIT_ASSERT_LE(test, next.sges, plan.sges);
 			chain = qp_chain(entries, next.sges);
-			/* A quarter may be quiet chains, whose room comes back with others. */
+			/* A quarter may be quiet chains, whose room comes back only with others. */
 			KUNIT_ASSERT_GE(test, next.sends - next.sends / 4, chain);
 			KUNIT_ASSERT_LT(test, next.sends, wr_max[j]);
 			KUNIT_ASSERT_TRUE(test, next.sges < plan.sges || next.sends < plan.sends);

@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The states of a request on the server: every event in every state.  What must
- * hold of the table is said here in rules, not as the table once more.
+ * Suite rdmafs_xprt_reqstate: the states of a request on the server (reqstate.c), each event
+ * in each state. The cases state rules that the table must obey; they do not repeat the table.
  */
 #include <kunit/test.h>
 #include "transport/reqstate.h"
 
-/* It has left its slot. */
+/* The request has left its slot. */
 static bool state_over(int state)
 {
 	return state == RXP_REQ_ANSWERED || state == RXP_REQ_GONE;
 }
 
-/* Nobody but a message on its connection moves it on. */
+/* Only a message on the request's connection moves it on. */
 static bool state_passive(int state)
 {
 	return state == RXP_REQ_WAITING || state == RXP_REQ_HELD;
 }
 
-/* A loss ends what only the lost connection could go on with, and nothing else. */
+/*
+ * The loss of a connection must end requests that only this connection could move on, and no
+ * others.
+ */
 static void reqstate_unbind(struct kunit *test)
 {
 	int state, next;
@@ -32,7 +35,10 @@ static void reqstate_unbind(struct kunit *test)
 	}
 }
 
-/* A CALL that comes again changes nothing; it can't where its first connection is needed. */
+/*
+ * A CALL that comes again must change nothing; where the request depends on its first
+ * connection it cannot come.
+ */
 static void reqstate_replay(struct kunit *test)
 {
 	int state, next;
@@ -46,7 +52,7 @@ static void reqstate_replay(struct kunit *test)
 	}
 }
 
-/* What is over stays so: it is answered, or gone, once. */
+/* A request that is over must stay so: it is answered, or dropped, once. */
 static void reqstate_once(struct kunit *test)
 {
 	int event;
@@ -57,7 +63,7 @@ static void reqstate_once(struct kunit *test)
 	}
 }
 
-/* The service sees a request once, and only when its data is there. */
+/* The service must get a request once, and only when its data has come. */
 static void reqstate_serve(struct kunit *test)
 {
 	int state, event, next;
@@ -72,14 +78,14 @@ static void reqstate_serve(struct kunit *test)
 			next = rxp_req_next(state, event);
 			if (next == RXP_REQ_SERVING && state != RXP_REQ_SERVING)
 				KUNIT_EXPECT_EQ(test, event, RXP_REQ_SERVE);
-			/* While a key of the sink may be valid its pages are not read. */
+			/* While a key of the sink may be valid its pages must not be read. */
 			if (state == RXP_REQ_WAITING || state == RXP_REQ_INVALIDATING)
 				KUNIT_EXPECT_NE(test, next, RXP_REQ_SERVING);
 		}
 	}
 }
 
-/* It goes one way: no state comes twice but the same. */
+/* No state may be reached a second time after another one. */
 static void reqstate_one_way(struct kunit *test)
 {
 	int state, event, next;
@@ -135,6 +141,7 @@ static const struct {
 	{ "served where it arrived", { RXP_REQ_ANSWER, -1 }, { RXP_REQ_ANSWERED } },
 };
 
+/* The paths above must be possible from QUEUED on. */
 static void reqstate_paths(struct kunit *test)
 {
 	int i, step, state;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The slot account: who may take what, and in which order. */
+/*
+ * Suite rdmafs_xprt_slot: the slot account (transport/slot.c). Which kind of call may take how
+ * many slots, and in which order do waiting calls get them?
+ */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -37,7 +40,10 @@ static void slot_reserve(struct kunit *test)
 	rxp_slots_destroy(&s);
 }
 
-/* Each connection in its turn gives its lowest, or is passed over. */
+/*
+ * Connections take turns, and each gives its lowest free slot. A connection without a free
+ * slot must be passed over.
+ */
 static void slot_spread(struct kunit *test)
 {
 	static const int want[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
@@ -45,7 +51,7 @@ static void slot_spread(struct kunit *test)
 	int i, n;
 
 	KUNIT_ASSERT_EQ(test, rxp_slots_init(&s, NR), 0);
-	/* One connection: the same one again and again. */
+	/* With one connection the same slot is used each time. */
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_NORMAL, true), 0);
 		rxp_slots_put(&s, 0);
@@ -55,7 +61,7 @@ static void slot_spread(struct kunit *test)
 		n = rxp_slots_get(&s, RXP_SLOT_URGENT, true);
 		KUNIT_EXPECT_EQ(test, n, want[i]);
 	}
-	/* One call at a time still goes round, in four slots. */
+	/* One call at a time still goes round the connections, in four slots. */
 	for (i = 0; i < ARRAY_SIZE(want); i++)
 		rxp_slots_put(&s, want[i]);
 	for (i = 0; i < 12; i++) {
@@ -63,7 +69,7 @@ static void slot_spread(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, n, i % 4);
 		rxp_slots_put(&s, n);
 	}
-	/* Who has none is passed over. */
+	/* A connection without a free slot is passed over. */
 	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_URGENT), NR);
 	rxp_slots_put(&s, 8);
 	rxp_slots_put(&s, 4);
@@ -78,7 +84,7 @@ static void slot_spread(struct kunit *test)
 	rxp_slots_destroy(&s);
 }
 
-/* With any number of connections each slot is carried by one, and by one alone. */
+/* With any number of connections each slot must be carried by exactly one. */
 static void slot_carried(struct kunit *test)
 {
 	struct rxp_slots s = {};
@@ -103,7 +109,10 @@ static void slot_carried(struct kunit *test)
 	rxp_slots_destroy(&s);
 }
 
-/* Fewer slots: those above are given back, and not taken until there are more again. */
+/*
+ * The number of slots is lowered while slots are in use. Those above must not be given out
+ * when they are put, until there are more slots again.
+ */
 static void slot_fewer(struct kunit *test)
 {
 	struct rxp_slots s = {};
@@ -168,8 +177,8 @@ static bool slot_granted(struct slot_thread *t)
 }
 
 /*
- * So many slots are free, and so many of a kind wait, as soon as one has been put: who is granted
- * one takes his time until he says so.
+ * So many slots must be free, and so many calls of a kind must wait, right after a put: a
+ * thread that was granted a slot may take long to say so.
  */
 static void slot_left(struct kunit *test, struct rxp_slots *s, u32 free, enum rxp_slot_kind kind,
 		      u32 waiting)
@@ -184,6 +193,10 @@ static void slot_left(struct kunit *test, struct rxp_slots *s, u32 free, enum rx
 	KUNIT_EXPECT_EQ(test, waiters, waiting);
 }
 
+/*
+ * Calls of each kind wait for a slot. An urgent call must be granted the first one, a normal
+ * call only if two are left, and a bulk call only if ten are left; calls of one kind in order.
+ */
 static void slot_order(struct kunit *test)
 {
 	struct slot_thread first, second, bulk, urgent;
@@ -219,6 +232,7 @@ static void slot_order(struct kunit *test)
 	rxp_slots_destroy(&s);
 }
 
+/* A shutdown must end a waiting call, and refuse new ones. */
 static void slot_shutdown(struct kunit *test)
 {
 	struct slot_thread waiting;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Suite rdmafs_xprt_source: what is counted as one client. */
+/* Suite rdmafs_xprt_source: which connections are counted as one client (transport/source.c). */
 #include <kunit/test.h>
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -19,19 +19,19 @@ static struct sockaddr_storage source_said(struct kunit *test, const char *text)
 		KUNIT_ASSERT_EQ(test, in6_pton(text, -1, (u8 *)&sin6->sin6_addr, -1, NULL), 1);
 		said.ss_family = AF_INET6;
 	}
-	/* Behind the address, or in front of it, stands what is of no matter. */
+	/* The port must not matter. */
 	sin->sin_port = htons(1234);
 	return said;
 }
 
 /**
  * struct source_case - two clients
- * @desc: what they are
- * @said: the addresses that they say they have
- * @gid:  and their ports have; "" on iWARP
- * @roce: which are IP addresses
- * @same: they count as one
- * @family: of the first
+ * @desc: description
+ * @said: addresses that the clients claim
+ * @gid:  GIDs of their ports; "" on iWARP
+ * @roce: the GIDs are IP addresses
+ * @same: the two must count as one client
+ * @family: family that the first must count with
  */
 struct source_case {
 	const char *desc;
@@ -65,7 +65,7 @@ static const struct source_case source_cases_params[] = {
 	  { "fe80::2:c903:1", "fe80::2:c903:1" }, false, true, AF_IB },
 	{ "InfiniBand, two ports of a subnet", { "10.9.0.1", "10.9.0.1" },
 	  { "fe80::2:c903:1", "fe80::2:c903:2" }, false, false, AF_IB },
-	/* No IPv4 address, though it looks like one. */
+	/* This is no IPv4 address, though it looks like one. */
 	{ "InfiniBand, no subnet", { "10.9.0.1", "10.9.0.1" },
 	  { "::ffff:10.9.0.1", "::ffff:10.9.0.2" }, false, false, AF_IB },
 };
@@ -89,7 +89,7 @@ static void source_two(struct kunit *test)
 		said = source_said(test, c->said[i]);
 		if (*c->gid[i])
 			KUNIT_ASSERT_EQ(test, in6_pton(c->gid[i], -1, gid, -1, NULL), 1);
-		/* Whatever it was. */
+		/* The result must not depend on the memory's old contents. */
 		memset(&source[i], 0xee, sizeof(source[i]));
 		rxp_source(&said, *c->gid[i] ? gid : NULL, c->roce, &source[i]);
 	}
@@ -97,7 +97,7 @@ static void source_two(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, !memcmp(&source[0], &source[1], sizeof(source[0])), c->same);
 }
 
-/* On RoCE an honest client counts for what it would on iWARP. */
+/* An honest client must count for the same address on RoCE and on iWARP. */
 static void source_honest(struct kunit *test)
 {
 	static const char *const addresses[][2] = {

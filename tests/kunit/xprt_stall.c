@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer that does not take what it is sent.
+ * A peer that does not take messages, so that the other end's send queue stands.
  *
- * InfiniBand and RoCE: it has posted fewer receives than it needs, and the other end
- * sends again, for some seconds.  iWARP: its end of the stream is not read, and as
- * little of it as can be is under way.
+ * InfiniBand and RoCE: it has posted fewer receives than it needs, and the other end sends
+ * again, for some seconds. iWARP: its end of the stream is not read, and as little data as
+ * possible is on its way.
  */
 #include <linux/tcp.h>
 #include <net/inet_hashtables.h>
@@ -13,7 +13,7 @@
 
 #define STALL_WINDOW	4096
 
-/* The socket between two addresses of this machine, at the first one's end. */
+/* Find the socket of @here, connected to @there; both are addresses of this machine. */
 static struct sock *stall_sock(struct raw *raw, const struct sockaddr_storage *here,
 			       const struct sockaddr_storage *there)
 {
@@ -36,10 +36,12 @@ static void stall_not_ready(struct sock *sk)
 }
 
 /**
- * stall_begin - take nothing more
- * @st:	   gets what stall_end() needs
- * @raw:   the end that takes nothing
- * @recvs: receives that it was opened with: so many messages have come, or will yet
+ * stall_begin - take no more messages
+ * @st:    out: state for stall_end()
+ * @raw:   the end that is to take none
+ * @recvs: receives that it was opened with: as many messages have come, or will still come
+ *
+ * Context: process, may sleep.
  *
  * Return: 0; -ENOTCONN: iWARP, and there is no such stream.
  */
@@ -61,8 +63,8 @@ int stall_begin(struct stall *st, struct raw *raw, u32 recvs)
 		return -ENOTCONN;
 	}
 	/*
-	 * Little in the other's buffer; and little under way: the stream being idle, what
-	 * it was told of room here can be taken back.
+	 * Leave little room in the other end's buffer, and little for data on its way. The
+	 * stream is idle, so the window that was announced can be taken back.
 	 */
 	lock_sock(peer);
 	peer->sk_userlocks |= SOCK_SNDBUF_LOCK;
@@ -85,8 +87,10 @@ int stall_begin(struct stall *st, struct raw *raw, u32 recvs)
 }
 
 /**
- * stall_end - take all of it
- * @st: of stall_begin(); may be over already
+ * stall_end - take all messages
+ * @st: state of stall_begin(); may have ended already
+ *
+ * Context: process, may sleep.
  *
  * Return: 0, or the error of ib_post_recv().
  */
@@ -104,7 +108,7 @@ int stall_end(struct stall *st)
 		return ret;
 	lock_sock(st->sk);
 	write_lock_bh(&st->sk->sk_callback_lock);
-	/* Or its connection has ended. */
+	/* Otherwise the connection has ended, and the callback is no longer ours. */
 	if (st->sk->sk_data_ready == stall_not_ready) {
 		ready = st->ready;
 		st->sk->sk_data_ready = ready;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A peer that does not take what it is sent, so that the other's send queue stands. */
+/* A peer that does not take messages, so that the other end's send queue stands. */
 #ifndef RDMAFS_KUNIT_XPRT_STALL_H
 #define RDMAFS_KUNIT_XPRT_STALL_H
 
 #include "xprt_raw.h"
 
-/* So many bytes fill what there is of queues before the other's own. */
+/* So many bytes fill all queues between the other end's send queue and this end. */
 #define STALL_BYTES	SZ_16K
 
 /**
- * struct stall - of one connection
- * @raw:   the end that takes nothing
- * @sk:	   iWARP: its socket; a reference
- * @ready: what is told there of data; NULL: it does stand no more
+ * struct stall - a connection that stands, or is to stand
+ * @raw:   the end that takes no messages; NULL: stall_end() was called
+ * @sk:    iWARP: its socket, with a reference; else NULL
+ * @ready: iWARP: its callback for data before stall_begin()
  * @next:  RoCE: the first receive that is not posted yet
  */
 struct stall {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The states of a mount's session and of its calls: where each event leads from each. */
+/*
+ * Suite rdmafs_xprt_state: the states of a mount's session and of its calls (client_state.c).
+ * Each event must lead from each state to the right one.
+ */
 #include <kunit/test.h>
 #include <linux/errno.h>
 #include "transport/client_state.h"
 
-/* By state: bound, lost, fail, failed, end, abort. */
+/* The next state for the events bound, lost, fail, failed, end and abort, in this order. */
 static const u8 state_want[RXP_NR_STATES][RXP_NR_EVENTS] = {
 	[RXP_CONNECTING] = { RXP_UP, RXP_CONNECTING, RXP_CONNECTING, RXP_CONNECTING,
 			     RXP_CONNECTING, RXP_CONNECTING },
@@ -28,7 +31,7 @@ static void state_session(struct kunit *test)
 					    state, event);
 }
 
-/* By state, as a line of text each: what events lead where, the others nowhere. */
+/* The events that are allowed in each state, and where they lead; all others are refused. */
 static const struct state_call_step {
 	enum rxp_call_state from;
 	enum rxp_call_event event;
@@ -120,14 +123,17 @@ static bool state_sent(u32 state)
 	       state != RXP_CALL_LOST_MAPPING;
 }
 
-/* What must hold of any table: see what each state says of itself. */
+/* Rules that must hold for the table; see the description of each state. */
 static void state_call_rules(struct kunit *test)
 {
 	u32 from, event;
 	int to;
 
 	for (from = 0; from < RXP_NR_CALL_STATES; from++) {
-		/* A connection may go at any time, and then nobody waits for it any more. */
+		/*
+		 * A connection may be lost at any time; then no call may wait for a message on
+		 * it any more.
+		 */
 		to = rxp_call_next(from, RXP_CALL_EV_LOSE);
 		KUNIT_ASSERT_GE(test, to, 0);
 		if (rxp_call_unanswered(from))
@@ -137,20 +143,23 @@ static void state_call_rules(struct kunit *test)
 			to = rxp_call_next(from, event);
 			if (to < 0)
 				continue;
-			/* It is answered once, and then its slot is free. */
+			/* A call must be answered once; then its slot is free. */
 			if (!rxp_call_unanswered(from) && from != RXP_CALL_FREE)
 				KUNIT_EXPECT_FALSE(test, rxp_call_unanswered(to));
-			/* Only its submitter ends the mapping. */
+			/* Only the call's submitter may end the mapping. */
 			if (rxp_call_being_mapped(from) && !rxp_call_being_mapped(to))
 				KUNIT_EXPECT_TRUE(test, state_maps(event));
-			/* The server says nothing of a slot that it has no CALL in. */
+			/* The server may send nothing about a slot that has no CALL. */
 			if (event >= RXP_CALL_EV_STCRW)
 				KUNIT_EXPECT_TRUE(test, state_sent(from));
 		}
 	}
 }
 
-/* Later and later, up to a bound, and never all at once. */
+/*
+ * The delays must grow up to a bound, and be spread so that clients do not come at the same
+ * time.
+ */
 static void state_retry(struct kunit *test)
 {
 	u32 attempts, random, delay, least, most;

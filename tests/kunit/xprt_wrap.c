@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The transport exports none of its pure parts: the suites bring their own copy. */
+/* The transport does not export its pure parts: the suites bring their own copies. */
 #include "../../transport/client_state.c"
 #include "../../transport/connstate.c"
 #include "../../transport/binding.c"
