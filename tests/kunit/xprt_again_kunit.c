@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_xprt_again: a mount comes back to a server that grants fewer slots, or more
- * again; umount -f meets calls between two waits; and a first connect goes wrong. The server
+ * again; umount -f meets calls between two waits; and a first connect goes wrong.  The server
  * is in bare verbs (xprt_fake.c).
  */
 #include <linux/delay.h>
@@ -84,7 +84,7 @@ static u32 again_free(struct fake *f)
 }
 
 /*
- * Calls are in slots that the next session does not have. They must be sent again in other
+ * Calls are in slots that the next session does not have.  They must be sent again in other
  * slots, and a call that may not be executed twice must end with -EREMOTEIO.
  */
 static void again_fewer(struct kunit *test)
@@ -193,7 +193,7 @@ static void again_submit_ends(struct kunit *test, struct again_submit *s, const 
 }
 
 /*
- * A call has got a slot and has not sent in it when the slot ceases to exist. It must get
+ * A call has got a slot and has not sent in it when the slot ceases to exist.  It must get
  * another one.
  */
 static void again_taken(struct kunit *test)
@@ -214,7 +214,7 @@ static void again_taken(struct kunit *test)
 }
 
 /*
- * A session keeps its number of slots. A server that resumes it with fewer must lose the
+ * A session keeps its number of slots.  A server that resumes it with fewer must lose the
  * connection, and the client must come back.
  */
 static void again_same_session(struct kunit *test)
@@ -240,7 +240,7 @@ static void again_same_session(struct kunit *test)
 
 /*
  * umount -f meets a call that has found its connection, and has not begun to wait for the
- * translations that it needs next, of which there are none. It must end with -EIO: it would
+ * translations that it needs next, of which there are none.  It must end with -EIO: it would
  * otherwise wait for ever, as the wake-up came too early.
  */
 static void again_force_translations(struct kunit *test)
@@ -339,7 +339,7 @@ static void again_all_kinds(struct kunit *test, struct fake *f)
 }
 
 /*
- * The device has no room for a send queue of the usual size. The client must connect with a
+ * The device has no room for a send queue of the usual size.  The client must connect with a
  * smaller one, down to the smallest that holds one chain, and all calls be served.
  */
 static void again_small_queues(struct kunit *test)
@@ -371,7 +371,7 @@ static void again_small_queues(struct kunit *test)
 }
 
 /*
- * A device has only two MRs, each with half of its translations. A third call must not get an
+ * A device has only two MRs, each with half of its translations.  A third call must not get an
  * MR, however small it is, and wait until one is free.
  */
 static void again_few_mrs(struct kunit *test)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_xprt_binding: MRs and grants (transport/binding.c, grant.c) on two connections
- * whose send queues stand still as long as a case wants. The device refuses nothing: the work
- * request that it has executed last decides whether a key is valid. The client knows every key
+ * whose send queues stand still as long as a case wants.  The device refuses nothing: the work
+ * request that it has executed last decides whether a key is valid.  The client knows every key
  * before it is told.
  *
  * No case may give an MR or its pages back while a registration that was posted may still be
@@ -178,7 +178,7 @@ static int binding_post(struct ib_qp *qp, const struct ib_send_wr *wr,
 	return 0;
 }
 
-/* The queue is executed to its end. With an error status nothing is executed, but all complete. */
+/* The queue is executed to its end.  With an error status nothing is executed, but all complete. */
 static void binding_run(struct binding_stage *st, int i, enum ib_wc_status status)
 {
 	struct binding_queue *q = &st->queue[i];
@@ -327,7 +327,7 @@ static struct rxp_grant *binding_grant(struct kunit *test, struct rxp_wire_tag *
 	return g;
 }
 
-/* The same, and post the reply, which stands in the queue. Returns the grant's key. */
+/* The same, and post the reply, which stands in the queue.  Returns the grant's key. */
 static u32 binding_granted(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
@@ -387,7 +387,7 @@ static bool binding_tick(struct binding_stage *st)
 }
 
 /*
- * A grant is returned on the other connection before it is registered. It must be invalidated
+ * A grant is returned on the other connection before it is registered.  It must be invalidated
  * on its own connection, behind the registration, and only then be given back.
  */
 static void binding_return(struct kunit *test)
@@ -460,7 +460,7 @@ static void binding_return_stuck(struct kunit *test)
 }
 
 /*
- * The queue never moves, and the connection is dead. The MR must be given back, with its state
+ * The queue never moves, and the connection is dead.  The MR must be given back, with its state
  * unknown, only when the send queue has ended.
  */
 static void binding_return_dead(struct kunit *test)
@@ -491,7 +491,7 @@ static void binding_return_silent(struct kunit *test)
 }
 
 /*
- * Before its reply is posted a grant cannot be returned: the key counts as a stray one. If the
+ * Before its reply is posted a grant cannot be returned: the key counts as a stray one.  If the
  * connection is dead when the reply is posted there must be no grant.
  */
 static void binding_unposted(struct kunit *test)
@@ -511,7 +511,7 @@ static void binding_unposted(struct kunit *test)
 }
 
 /*
- * A client may return 16 keys that are no grants on a connection, and no more. The strays of
+ * A client may return 16 keys that are no grants on a connection, and no more.  The strays of
  * one connection must not count for another, nor for a proper RETURN.
  */
 static void binding_strays(struct kunit *test)
@@ -532,7 +532,7 @@ static void binding_strays(struct kunit *test)
 
 /*
  * The peer invalidates a key that it has guessed, before the registration has been executed,
- * and one that it was told. Only a device that checks may be believed, and only the second
+ * and one that it was told.  Only a device that checks may be believed, and only the second
  * time.
  */
 static void binding_remote(struct kunit *test)
@@ -566,7 +566,7 @@ static void binding_remote(struct kunit *test)
 
 /*
  * A device that checks must have executed the registration if its key was invalidated, though
- * the completion has not come. The MR is idle when it comes, and not before.
+ * the completion has not come.  The MR is idle when it comes, and not before.
  */
 static void binding_returned(struct kunit *test)
 {
@@ -586,7 +586,7 @@ static void binding_returned(struct kunit *test)
 }
 
 /*
- * A grant is used before it is registered. The invalidation that the WRITE's CALL claims
+ * A grant is used before it is registered.  The invalidation that the WRITE's CALL claims
  * counts for nothing yet: the server must invalidate the key itself, behind the registration.
  */
 static void binding_use(struct kunit *test)
@@ -639,7 +639,7 @@ static struct rxp_req *binding_written(struct binding_stage *st)
 }
 
 /*
- * The MR of a WRITE whose data has come is lent until the WRITE is served. Then it must be
+ * The MR of a WRITE whose data has come is lent until the WRITE is served.  Then it must be
  * there to be granted.
  */
 static void binding_write(struct kunit *test)
@@ -718,7 +718,7 @@ static void binding_write_short(struct kunit *test)
 }
 
 /*
- * The client's DATA comes before the completion of the chain that registered the sink. The MR
+ * The client's DATA comes before the completion of the chain that registered the sink.  The MR
  * may be lent when that completes, but not if the request has taken it back by then.
  */
 static void binding_write_returned(struct kunit *test)

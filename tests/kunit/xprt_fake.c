@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A server in bare verbs, and a client's calls. The case's thread is the server: it takes the
- * messages that have come, and sends what the case wants. Only connecting, which waits for the
+ * A server in bare verbs, and a client's calls.  The case's thread is the server: it takes the
+ * messages that have come, and sends what the case wants.  Only connecting, which waits for the
  * server, has a thread of its own.
  */
 #include <linux/delay.h>
@@ -15,7 +15,7 @@
 
 /*
  * How long the client waits for each step of the case's thread, when it connects first, and
- * when it connects again. The second is shorter than RAW_WAIT, for which a case waits for a
+ * when it connects again.  The second is shorter than RAW_WAIT, for which a case waits for a
  * client that tries in vain.
  */
 #define FAKE_CONNECT_MS	60000
@@ -597,7 +597,7 @@ u64 fake_stat(struct fake *f, enum rxp_stat stat)
 }
 
 /*
- * Translations bound to an I/O. A session that was aborted has given up its pool, or is about
+ * Translations bound to an I/O.  A session that was aborted has given up its pool, or is about
  * to.
  */
 static u64 fake_in_use(struct rdmafs_xprt *x)

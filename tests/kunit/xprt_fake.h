@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A server in bare verbs for the client of transport/xprt.h, and calls whose memory is
- * watched. The case is the server: no message is answered unless the case does so.
+ * watched.  The case is the server: no message is answered unless the case does so.
  */
 #ifndef RDMAFS_KUNIT_XPRT_FAKE_H
 #define RDMAFS_KUNIT_XPRT_FAKE_H

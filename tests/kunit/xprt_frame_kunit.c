@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_frame: messages (transport/frame.c). Golden bytes must be built and
- * parsed. A message that a hostile peer may send instead must be refused, with no byte read
+ * Suite rdmafs_xprt_frame: messages (transport/frame.c).  Golden bytes must be built and
+ * parsed.  A message that a hostile peer may send instead must be refused, with no byte read
  * beyond its end.
  */
 #include <kunit/test.h>
@@ -134,7 +134,7 @@ static void frame_stcrw_golden(struct kunit *test)
 }
 
 /*
- * A client's STCRW or CANCEL after a CALL whose memory was not registered. A server must not
+ * A client's STCRW or CANCEL after a CALL whose memory was not registered.  A server must not
  * send it.
  */
 static void frame_overlapped(struct kunit *test)
@@ -161,7 +161,7 @@ static void frame_overlapped(struct kunit *test)
 
 /*
  * A reply that brings a grant must be parsed; one that is cut short, of no length, too long or
- * that wraps must be refused. The reply must be right without the grant, too.
+ * that wraps must be refused.  The reply must be right without the grant, too.
  */
 static void frame_grant(struct kunit *test)
 {

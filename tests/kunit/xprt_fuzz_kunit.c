@@ -6,12 +6,12 @@
  * of all kinds, writes to sinks, uses, keeps or returns grants, registers rooms that the
  * server writes to, and has sessions of one or two connections, which it leaves and resumes.
  * But one message in a few is spoilt (a bit, a field, its length, the key that it
- * invalidates), or comes at a wrong moment. The server may end the connection for that, and do
+ * invalidates), or comes at a wrong moment.  The server may end the connection for that, and do
  * nothing worse.
  *
- * Meanwhile a well-behaved client beside it must be answered correctly. All messages to a
- * session in which nothing was spoilt must be well formed. Pages that the server has given
- * back must not be written to. In the end no session or request of the hostile client may be
+ * Meanwhile a well-behaved client beside it must be answered correctly.  All messages to a
+ * session in which nothing was spoilt must be well formed.  Pages that the server has given
+ * back must not be written to.  In the end no session or request of the hostile client may be
  * left.
  */
 #include <kunit/test.h>
@@ -383,7 +383,7 @@ static void fuzz_return(struct fuzz *z, struct raw *raw)
 
 /* -------------------------------------------------------------- what comes back */
 
-/* Handle the frame at @buf. Returns its bytes, or 0: it is malformed. */
+/* Handle the frame at @buf.  Returns its bytes, or 0: it is malformed. */
 static u32 fuzz_frame(struct fuzz *z, struct raw *raw, const u8 *buf, u32 len)
 {
 	const struct rxp_wire_hdr *hdr = (const struct rxp_wire_hdr *)buf;

@@ -5,13 +5,13 @@
  *
  * It serves calls of all kinds as a server may: with data inside and outside of replies, with
  * sinks, with grants that it recalls, with RETRY_LATER, or by leaving so that the call is sent
- * again. But one message in a few is spoilt (a bit, a field, its length, the key that it
- * invalidates), or comes at a wrong moment. The client may end the connection for that, and
+ * again.  But one message in a few is spoilt (a bit, a field, its length, the key that it
+ * invalidates), or comes at a wrong moment.  The client may end the connection for that, and
  * comes back.
  *
- * Each call must end once. No byte around its data may change, nor a byte of data that it
- * writes. A call that began and ended where nothing had been spoilt must have the right
- * answer, and a server that breaks nothing must not be found to have done so. In the end
+ * Each call must end once.  No byte around its data may change, nor a byte of data that it
+ * writes.  A call that began and ended where nothing had been spoilt must have the right
+ * answer, and a server that breaks nothing must not be found to have done so.  In the end
  * nothing may be held for any call.
  */
 #include <kunit/test.h>
@@ -117,7 +117,7 @@ static void replies_sinks_free(struct replies *z, int whose)
 			z->sink[i] = SINK_FREE;
 }
 
-/* Register a sink for @whose. Returns false if none is free or the connection is lost. */
+/* Register a sink for @whose.  Returns false if none is free or the connection is lost. */
 static bool replies_sink(struct replies *z, int whose, struct rxp_wire_tag *tag)
 {
 	int i = replies_sink_of(z, SINK_FREE);
@@ -213,7 +213,7 @@ static void replies_take_control(struct replies *z, const struct rxp_wire_hdr *h
 	}
 }
 
-/* Take all messages that are there. Returns whether there was one. */
+/* Take all messages that are there.  Returns whether there was one. */
 static bool replies_take(struct replies *z)
 {
 	struct raw *raw = z->f->raw;
@@ -238,7 +238,7 @@ static bool replies_take(struct replies *z)
 
 /* ---------------------------------------------------------------------- serving */
 
-/* Send a REPLY. For the server the call is over then. */
+/* Send a REPLY.  For the server the call is over then. */
 static bool replies_reply(struct replies *z, struct fake_call *c, const struct fake_reply *r)
 {
 	c->seen = false;
@@ -296,7 +296,7 @@ static bool replies_serve_read(struct replies *z, struct fake_call *c)
 	return replies_reply(z, c, &r);
 }
 
-/* Go on with a call, if possible. Returns whether a message was sent. */
+/* Go on with a call, if possible.  Returns whether a message was sent. */
 static bool replies_serve(struct replies *z, struct fake_call *c)
 {
 	struct fake_reply r = fake_ok(c);
@@ -350,7 +350,7 @@ static void replies_stray(struct replies *z)
 	}
 }
 
-/* Do one step. Returns whether there was something to send. */
+/* Do one step.  Returns whether there was something to send. */
 static bool replies_step(struct replies *z)
 {
 	u32 i, first = lot(&z->lots, FAKE_CALLS);
@@ -439,7 +439,7 @@ static void replies_again(struct replies *z)
 }
 
 /*
- * Nothing is left to send until the client sends a message, or a call of it ends. One of these
+ * Nothing is left to send until the client sends a message, or a call of it ends.  One of these
  * must come, except where a message was spoilt: then the client may wait for one that it did
  * not get, and the server leaves.
  */

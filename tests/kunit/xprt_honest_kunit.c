@@ -3,7 +3,7 @@
  * Suite rdmafs_xprt_honest: a client that keeps to the protocol, but mounts and unmounts
  * without a pause.
  *
- * Connecting costs processor time on both sides. The cost of hostile peers, which connect all
+ * Connecting costs processor time on both sides.  The cost of hostile peers, which connect all
  * the time, is compared with that of this suite: all else that they do must cost less.
  */
 #include <kunit/test.h>
@@ -98,7 +98,7 @@ static bool honest_asks(struct rdmafs_xprt *x, u64 what)
 }
 
 /*
- * A client connects, makes a call and closes, again and again. It must be accepted and
+ * A client connects, makes a call and closes, again and again.  It must be accepted and
  * answered each time, and leave no session behind.
  */
 static void honest_comes_and_goes(struct kunit *test)

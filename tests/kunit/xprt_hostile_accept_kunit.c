@@ -3,8 +3,8 @@
  * Suite rdmafs_xprt_hostile_accept: a server in bare verbs that breaks the protocol when a
  * connection is made, or is silent, or never has room.
  *
- * If the first connect fails the caller must be told why. Later the client must try again
- * until a server keeps to the protocol. Meanwhile no call may end and none of its memory may
+ * If the first connect fails the caller must be told why.  Later the client must try again
+ * until a server keeps to the protocol.  Meanwhile no call may end and none of its memory may
  * change: a call is answered only on the connection on which it was sent.
  */
 #include <linux/delay.h>
@@ -272,7 +272,7 @@ static void welcome_desc(const struct welcome_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(welcome, welcome_table, welcome_desc);
 
-/* Accept the client and take its HELLO. If it has given up before that, it begins again. */
+/* Accept the client and take its HELLO.  If it has given up before that, it begins again. */
 static void welcome_awaited(struct kunit *test, struct fake *f)
 {
 	int i, tries = f->connect_ms == ACCEPT_SHORT_MS ? ACCEPT_TRIES : 1;
@@ -313,7 +313,7 @@ static void hostile_welcome(struct kunit *test)
 #define AGAIN_MORE	1024
 
 /*
- * Send a WELCOME and the @len bytes at AGAIN_MORE with one doorbell. The client sends its
+ * Send a WELCOME and the @len bytes at AGAIN_MORE with one doorbell.  The client sends its
  * calls again when it has handled the WELCOME; a test point holds it there until it has got
  * the second message.
  */
@@ -515,8 +515,8 @@ static void again_desc(const struct again_case *c, char *desc)
 KUNIT_ARRAY_PARAM(again, again_table, again_desc);
 
 /*
- * The client has calls and loses its connection. On the next one the server breaks the
- * protocol. The client must end that one, too, without touching a call, and have all calls
+ * The client has calls and loses its connection.  On the next one the server breaks the
+ * protocol.  The client must end that one, too, without touching a call, and have all calls
  * served on the third.
  */
 static void hostile_again(struct kunit *test)
@@ -543,7 +543,7 @@ static void hostile_again(struct kunit *test)
 }
 
 /*
- * The client gets a new session. Calls that may be executed twice must be sent again, with the
+ * The client gets a new session.  Calls that may be executed twice must be sent again, with the
  * first sequence number of their slots; the one that may not must end with -EREMOTEIO.
  */
 static void hostile_new_session(struct kunit *test)
@@ -570,7 +570,7 @@ static void hostile_new_session(struct kunit *test)
 /* ------------------------------------------------------------- silence and abort */
 
 /*
- * The server answers nothing, not even PINGs. The client must end the connection and have its
+ * The server answers nothing, not even PINGs.  The client must end the connection and have its
  * calls answered on another one.
  */
 static void hostile_silent(struct kunit *test)
@@ -593,7 +593,7 @@ static void hostile_silent(struct kunit *test)
 }
 
 /*
- * The server answers PINGs and sends nothing else. The client must keep the connection.
+ * The server answers PINGs and sends nothing else.  The client must keep the connection.
  */
 static void hostile_idle(struct kunit *test)
 {
@@ -628,7 +628,7 @@ static void abort_desc(const struct abort_case *c, char *desc)
 KUNIT_ARRAY_PARAM(abort, abort_table, abort_desc);
 
 /*
- * The server does not answer, and the mount is aborted. All calls must end at once.
+ * The server does not answer, and the mount is aborted.  All calls must end at once.
  */
 static void hostile_abort(struct kunit *test)
 {
@@ -673,7 +673,7 @@ static void later_say(struct kunit *test, struct fake *f, struct fake_call *c)
 }
 
 /*
- * The server answers each call RETRY_LATER, again and again. The client must wait longer and
+ * The server answers each call RETRY_LATER, again and again.  The client must wait longer and
  * longer, however many calls there are; an abort must end them.
  */
 static void hostile_later(struct kunit *test)
@@ -707,7 +707,7 @@ static void hostile_later(struct kunit *test)
 }
 
 /*
- * A WRITE has been refused and waits to be sent again. A later WRITE must not overtake it.
+ * A WRITE has been refused and waits to be sent again.  A later WRITE must not overtake it.
  */
 static void hostile_later_in_order(struct kunit *test)
 {

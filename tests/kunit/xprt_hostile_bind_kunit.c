@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_xprt_hostile_bind: connections that come, go and say HELLO at moments that the
- * server does not choose, and which sessions and resources they get then. The clients are in
+ * server does not choose, and which sessions and resources they get then.  The clients are in
  * bare verbs.
  *
  * Test points hold the server's workers where it matters: when a connection has been accepted;
@@ -186,7 +186,7 @@ static void bind_hold(struct kunit *test, const char *command)
 }
 
 /*
- * The HELLO arrives while the accept's worker is held. It must be kept, and answered when the
+ * The HELLO arrives while the accept's worker is held.  It must be kept, and answered when the
  * worker goes on.
  */
 static void bind_while_accepted(struct kunit *test)
@@ -204,7 +204,7 @@ static void bind_while_accepted(struct kunit *test)
 }
 
 /*
- * One connection's accept is held. Another connection must be accepted and bound meanwhile.
+ * One connection's accept is held.  Another connection must be accepted and bound meanwhile.
  */
 static void bind_beside_accepted(struct kunit *test)
 {
@@ -232,7 +232,7 @@ static int bind_seen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 /*
  * The HELLO arrives before the message of the connection manager that says that the connection
- * stands. The device reports that (COMM_EST). The server must pass it on, so that the
+ * stands.  The device reports that (COMM_EST).  The server must pass it on, so that the
  * connection manager has an established connection: it would otherwise ask its peer again, and
  * give up in the end.
  */
@@ -269,7 +269,7 @@ static void bind_overtaken(struct kunit *test)
 }
 
 /*
- * The server ends a connection of which it has not heard that it stands. The client must be
+ * The server ends a connection of which it has not heard that it stands.  The client must be
  * told, even if it has no receives that could be flushed.
  */
 static void bind_unheard_ended(struct kunit *test)
@@ -291,7 +291,7 @@ static void bind_unheard_ended(struct kunit *test)
 }
 
 /*
- * The client disconnects while the accept's worker is held. The server must not forget that,
+ * The client disconnects while the accept's worker is held.  The server must not forget that,
  * and end the connection when the worker goes on.
  */
 static void bind_lost_while_accepted(struct kunit *test)
@@ -349,9 +349,9 @@ static void bind_late_new(struct kunit *test)
 }
 
 /*
- * Hundreds of connections say HELLO to one session, whose old connection takes long to end. A
+ * Hundreds of connections say HELLO to one session, whose old connection takes long to end.  A
  * client with another session must be served meanwhile, and the newest of them must get the
- * place. Otherwise one client could block the server's workqueue.
+ * place.  Otherwise one client could block the server's workqueue.
  */
 static void bind_many(struct kunit *test)
 {
@@ -402,7 +402,7 @@ static void bind_waiting_leaves(struct kunit *test)
 }
 
 /*
- * The address has gone to another port, as when a bond fails over. The server must end the
+ * The address has gone to another port, as when a bond fails over.  The server must end the
  * connection, and the client can come back.
  */
 static void bind_address_changes(struct kunit *test)
@@ -447,7 +447,7 @@ static void bind_data(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 				      sizeof(tag), le32_to_cpu(tag.rkey)), 0);
 }
 
-/* Do a large WRITE. Returns whether its reply brings a grant. */
+/* Do a large WRITE.  Returns whether its reply brings a grant. */
 static bool bind_write(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 {
 	struct rxp_wire_hdr *hdr;
@@ -459,7 +459,7 @@ static bool bind_write(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 }
 
 /*
- * A connection is accepted to join a session, and leaves before it is bound. It must take
+ * A connection is accepted to join a session, and leaves before it is bound.  It must take
  * nothing of the session with it: the MRs and buffers belong to the session's connections.
  */
 static void bind_joiner_leaves(struct kunit *test)
@@ -504,7 +504,7 @@ static void bind_granted(struct kunit *test, struct raw *raw, u16 slot)
 
 /*
  * A client does not wait for its WELCOME, and gets grants as soon as its connection has its
- * place. They must be recalled like any others.
+ * place.  They must be recalled like any others.
  */
 static void bind_recall_before_welcome(struct kunit *test)
 {
@@ -524,7 +524,7 @@ static void bind_recall_before_welcome(struct kunit *test)
 	conn = list_first_entry(&b->server->conns, struct rxp_conn, link);
 	spin_unlock_bh(&b->server->lock);
 	/*
-	 * The connection is held, and so it stays. One of the two grants is more than it may
+	 * The connection is held, and so it stays.  One of the two grants is more than it may
 	 * have now.
 	 */
 	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(conn->pool->member, &quota), 0);
@@ -588,7 +588,7 @@ static void bind_expect_quota(struct kunit *test, struct rdmafs_xprt_session *s,
 }
 
 /*
- * A session whose quota is more than half of the device has lost its connection. One of its
+ * A session whose quota is more than half of the device has lost its connection.  One of its
  * requests is still in the service, and uses the old connection's pool.
  */
 static struct raw *bind_quota_lost(struct kunit *test, struct rpol_quota *q)
@@ -637,7 +637,7 @@ static void bind_quota_stays(struct kunit *test)
 }
 
 /*
- * The minimum that the session had was promised to another one before it comes back. It must
+ * The minimum that the session had was promised to another one before it comes back.  It must
  * come back without the minimum; the rest of its quota stays.
  */
 static void bind_quota_taken(struct kunit *test)
@@ -659,7 +659,7 @@ static void bind_quota_taken(struct kunit *test)
 }
 
 /*
- * A session is at its own maximum and waits for translations. Other sessions must still get
+ * A session is at its own maximum and waits for translations.  Other sessions must still get
  * grants, as the device is not short of any.
  */
 static void bind_own_maximum(struct kunit *test)

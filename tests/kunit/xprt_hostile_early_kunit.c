@@ -4,9 +4,9 @@
  * got the CALL, so that it may write to the READ's memory when that is the caller's again.
  *
  * On iWARP it does not take what the client sends, so that the CALL, and the registration in
- * front of it, stand in the client's send queue. Its reply invalidates the key already, which
- * such a device allows. On other devices it answers as soon as there is a key to be named.
- * Then it writes as long as the device allows. The caller's memory must not change after the
+ * front of it, stand in the client's send queue.  Its reply invalidates the key already, which
+ * such a device allows.  On other devices it answers as soon as there is a key to be named.
+ * Then it writes as long as the device allows.  The caller's memory must not change after the
  * call has ended.
  */
 #include <kunit/test.h>

@@ -5,10 +5,10 @@
  * given back.
  *
  * Each case sends one message that the protocol forbids, or just allows, in a connection of
- * its own. After a forbidden one (bad_*) the server must end that connection. After an allowed
- * one (good_*) the connection must go on. A well-behaved client beside it, @good, must be
- * served in either case. The same is done with connections that want to join a session, or
- * have joined it. Needs an RDMA device with the address of the module parameter.
+ * its own.  After a forbidden one (bad_*) the server must end that connection.  After an allowed
+ * one (good_*) the connection must go on.  A well-behaved client beside it, @good, must be
+ * served in either case.  The same is done with connections that want to join a session, or
+ * have joined it.  Needs an RDMA device with the address of the module parameter.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -109,7 +109,7 @@ static int raw_tag(struct raw *raw, u8 op, u16 slot, u32 seq, u32 len, u32 rkey,
 	return raw_control(raw, op, slot, seq, &tag, 0);
 }
 
-/* Write a CALL with a struct hostile_msg to @buf. Returns its length. */
+/* Write a CALL with a struct hostile_msg to @buf.  Returns its length. */
 static u32 hostile_put_call(void *buf, u16 slot, u32 seq, u32 what, u16 flags, u32 bulk, u32 rkey)
 {
 	const struct hostile_msg body = { .what = what };
@@ -232,7 +232,7 @@ static void hostile_hold(struct kunit *test, struct raw *raw, u16 flags, u32 bul
 	KUNIT_ASSERT_GT(test, atomic_read(&h->held), before);
 }
 
-/* Begin a large WRITE in slot 2, up to the server's STCRW. Returns the sink's tag. */
+/* Begin a large WRITE in slot 2, up to the server's STCRW.  Returns the sink's tag. */
 static struct rxp_wire_tag hostile_sink(struct kunit *test, struct raw *raw)
 {
 	KUNIT_ASSERT_EQ(test, raw_call(raw, 2, 1, HOSTILE_ECHO, RXP_F_WRITE, HOSTILE_LEN, 0), 0);
@@ -259,7 +259,7 @@ static bool hostile_bound(struct kunit *test, const struct raw *raw)
 	return bound;
 }
 
-/* Do a large WRITE in slot 2 to its end. Returns the grant that comes with the reply. */
+/* Do a large WRITE in slot 2 to its end.  Returns the grant that comes with the reply. */
 static struct rxp_wire_tag hostile_grant(struct kunit *test, struct raw *raw)
 {
 	struct rxp_wire_tag tag = hostile_sink(test, raw);
@@ -527,7 +527,7 @@ static void bad_grant_twice(struct kunit *test, struct raw *raw)
 }
 
 /*
- * The client returns a grant, and goes on writing to its memory. The device must refuse that
+ * The client returns a grant, and goes on writing to its memory.  The device must refuse that
  * once the RETURN has been handled; a key that stays valid would let it write to another
  * request's data.
  */
@@ -676,7 +676,7 @@ static void raw_replies(struct kunit *test, struct raw *raw, unsigned long want,
 }
 
 /*
- * Many CALLs are in one message, and that again and again. All must be served, and the server
+ * Many CALLs are in one message, and that again and again.  All must be served, and the server
  * must post its receives again: it would run out of them if one were lost per message.
  */
 static void good_together(struct kunit *test, struct raw *raw)
@@ -868,7 +868,7 @@ static u32 hostile_put_full(struct raw *raw, u16 slot)
 }
 
 /*
- * An RDMA WRITE with immediate data that is longer than a receive. The server must find no
+ * An RDMA WRITE with immediate data that is longer than a receive.  The server must find no
  * message, neither in the receive that the WRITE takes nor in the one that follows in memory.
  */
 static void hostile_write_imm_long(struct kunit *test)
@@ -997,7 +997,7 @@ static void hostile_both(struct kunit *test, struct raw *first, struct raw *seco
 }
 
 /*
- * A connection that may not join must be rejected with the right reason. After that one that
+ * A connection that may not join must be rejected with the right reason.  After that one that
  * may join must be accepted, and a second one with the same index must be rejected.
  */
 static void hostile_joining(struct kunit *test)
@@ -1021,7 +1021,7 @@ static void hostile_joining(struct kunit *test)
 }
 
 /*
- * A connection is accepted as one that joins, and then says HELLO as another client's. The
+ * A connection is accepted as one that joins, and then says HELLO as another client's.  The
  * server must end it without an answer, and accept a proper one after it.
  */
 static void hostile_join_hello(struct kunit *test)
@@ -1045,8 +1045,8 @@ static void hostile_join_hello(struct kunit *test)
 
 /*
  * A connection is accepted to join; then connection 0 comes anew, which begins a new
- * incarnation; then the first one says HELLO. The server must end it: it belongs to the old
- * incarnation. A late one that were bound would be in a session that knows nothing of it.
+ * incarnation; then the first one says HELLO.  The server must end it: it belongs to the old
+ * incarnation.  A late one that were bound would be in a session that knows nothing of it.
  */
 static void hostile_join_late(struct kunit *test)
 {
@@ -1080,7 +1080,7 @@ static void hostile_join_late(struct kunit *test)
 }
 
 /*
- * A CANCEL for a slot of connection 0 comes on connection 1. The server must end both
+ * A CANCEL for a slot of connection 0 comes on connection 1.  The server must end both
  * connections.
  */
 static void hostile_astray(struct kunit *test)
@@ -1135,8 +1135,8 @@ static void hostile_grant_shared(struct kunit *test)
 
 /*
  * A grant's registration stands in a send queue that does not move, as the client takes no
- * more messages there. The client has not heard of the grant. It returns the grant all the
- * same, on the other connection, by trying all keys that there can be. The server must end the
+ * more messages there.  The client has not heard of the grant.  It returns the grant all the
+ * same, on the other connection, by trying all keys that there can be.  The server must end the
  * connections: a RETURN of a grant that was not yet announced breaks the protocol.
  */
 static void hostile_return_guessed(struct kunit *test)

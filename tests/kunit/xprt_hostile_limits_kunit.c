@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_xprt_hostile_limits: a client in bare verbs that wants all connections,
- * sessions and message buffers of a server, before the server knows who it is. Each case sets
+ * sessions and message buffers of a server, before the server knows who it is.  Each case sets
  * one limit, goes up to it, must be refused beyond it, and must be let in again when it has
  * given something back.
  */
@@ -52,7 +52,7 @@ static void limits_unbound_connections(struct kunit *test)
 }
 
 /*
- * A connection that does not say HELLO in time must be dropped. One that is bound, and was
+ * A connection that does not say HELLO in time must be dropped.  One that is bound, and was
  * opened when the time was longer, must stay.
  */
 static void limits_unbound_time(struct kunit *test)
@@ -164,7 +164,7 @@ static void limits_honest(struct kunit *test)
 }
 
 /*
- * A client writes another address into each request. All of its connections must count for one
+ * A client writes another address into each request.  All of its connections must count for one
  * client, or it could have as many as it likes.
  */
 static void limits_pretended(struct kunit *test)
@@ -194,7 +194,7 @@ static void limits_pretended(struct kunit *test)
 }
 
 /*
- * A client has taken all places of unbound connections. Its oldest must be dropped for a
+ * A client has taken all places of unbound connections.  Its oldest must be dropped for a
  * client that has fewer, until both have as many, and no other connection.
  */
 static void limits_unbound_share(struct kunit *test)
@@ -240,7 +240,7 @@ static void limits_hush(struct limits *t, u32 ms)
 }
 
 /*
- * A client has as many connections as it may, and they are silent. A new one must replace the
+ * A client has as many connections as it may, and they are silent.  A new one must replace the
  * oldest of them, but only if it is then accepted.
  */
 static void limits_silent(struct kunit *test)
@@ -292,7 +292,7 @@ static void limits_silent_goes(struct kunit *test, struct raw *oldest, u32 ms)
 }
 
 /*
- * Clients announce different heartbeats. A connection with a slow heartbeat must not count as
+ * Clients announce different heartbeats.  A connection with a slow heartbeat must not count as
  * silent so soon, but after a lease at the latest.
  */
 static void limits_silent_said(struct kunit *test)
@@ -311,7 +311,7 @@ static void limits_silent_said(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, limits_hello(test, raw[i]), RXP_WELCOME_NEW);
 	}
 	/*
-	 * All have said HELLO. Those that come now are unbound, and some of them are dropped
+	 * All have said HELLO.  Those that come now are unbound, and some of them are dropped
 	 * soon.
 	 */
 	l.unbound_ms = 5000;
@@ -407,7 +407,7 @@ static bool limits_hushed(struct limits *t, u32 ms)
 }
 
 /*
- * A mount gets answers and sends no more calls. It must still tell the server that it lives,
+ * A mount gets answers and sends no more calls.  It must still tell the server that it lives,
  * with PINGs, so that it is not dropped as silent.
  */
 static void limits_silent_answered(struct kunit *test)

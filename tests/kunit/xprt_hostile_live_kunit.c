@@ -4,9 +4,9 @@
  * server that it has given back, or to keep more pages than it uses.
  *
  * It names the keys of memory whose registration has not been executed yet: it does not take
- * the messages that stand in front of the registration in the server's send queue. A real
- * client would have to guess the keys; this one looks them up. Then it lets the queue go on,
- * and writes as long as the device allows. All pages that the server gives back meanwhile are
+ * the messages that stand in front of the registration in the server's send queue.  A real
+ * client would have to guess the keys; this one looks them up.  Then it lets the queue go on,
+ * and writes as long as the device allows.  All pages that the server gives back meanwhile are
  * watched (tests/points/kept.c): no byte of them may be written after that.
  */
 #include <kunit/test.h>
@@ -24,14 +24,14 @@
 #define LIVE_FILL	SZ_4K
 
 /*
- * What the service does with a request: LIVE_ECHO answers it. LIVE_HOLD waits for @release
- * first. LIVE_SLEEP also waits for @rouse after the answer, so that the thread that has
+ * What the service does with a request: LIVE_ECHO answers it.  LIVE_HOLD waits for @release
+ * first.  LIVE_SLEEP also waits for @rouse after the answer, so that the thread that has
  * answered sleeps.
  */
 enum { LIVE_ECHO = 1, LIVE_HOLD, LIVE_SLEEP };
 
 /*
- * Receives of a connection that is to stand: for the WELCOME, and for a WRITE's STCRW. On
+ * Receives of a connection that is to stand: for the WELCOME, and for a WRITE's STCRW.  On
  * iWARP their number does not matter.
  */
 #define LIVE_RECVS	2
@@ -242,7 +242,7 @@ static bool live_answered(struct rdmafs_xprt_session *s, u16 slot, u16 step)
 
 /*
  * From now on no message reaches @raw: neither the answers to these calls, nor those that the
- * server queues behind them. The calls are in the upper half of the slots.
+ * server queues behind them.  The calls are in the upper half of the slots.
  */
 static void live_stall(struct kunit *test, struct raw *raw, u32 recvs, u16 first, u16 step)
 {
@@ -292,8 +292,8 @@ static void live_write(struct kunit *test, struct raw *raw, const struct live_ke
 /* ------------------------------------------------------------------------ cases */
 
 /*
- * A grant is on its way in a send queue that stands. The client returns it on the other
- * connection, and writes to it when it comes. The server must not give the pages back before
+ * A grant is on its way in a send queue that stands.  The client returns it on the other
+ * connection, and writes to it when it comes.  The server must not give the pages back before
  * the registration has been executed and invalidated.
  */
 static void live_return_guessed(struct kunit *test)
@@ -335,8 +335,8 @@ static void live_return_guessed(struct kunit *test)
 }
 
 /*
- * A WRITE's sink is on its way in a send queue that stands. The client sends DATA for it
- * already, in a message that invalidates its key. As the client may not have more grants the
+ * A WRITE's sink is on its way in a send queue that stands.  The client sends DATA for it
+ * already, in a message that invalidates its key.  As the client may not have more grants the
  * server gives the sink back when the request has been served: only after the registration has
  * been executed and invalidated.
  */
@@ -377,9 +377,9 @@ static enum rxp_mr_state live_sink(struct rdmafs_xprt_session *s)
 
 /*
  * A WRITE's DATA has come, which invalidates its key, before the device has reported that the
- * STCRW was sent. Then it reports that it was not, as the queue pair has failed. The key's
+ * STCRW was sent.  Then it reports that it was not, as the queue pair has failed.  The key's
  * state is unknown now, and the MR must be deregistered, which sleeps, when the request is
- * over. That is when its reply is posted, from the plug of a thread that is about to sleep:
+ * over.  That is when its reply is posted, from the plug of a thread that is about to sleep:
  * the MR must not be deregistered there.
  */
 static void live_sink_lost(struct kunit *test)
@@ -427,7 +427,7 @@ static void live_sink_lost(struct kunit *test)
 }
 
 /*
- * The client lets replies to READs in all slots wait for an STCRW, and sends PINGs. The server
+ * The client lets replies to READs in all slots wait for an STCRW, and sends PINGs.  The server
  * must end the connection: the replies take memory.
  */
 static void live_room_withheld(struct kunit *test)
@@ -452,7 +452,7 @@ static void live_room_withheld(struct kunit *test)
 }
 
 /*
- * A client closes its TCP window, and sends PINGs. TCP waits for the window as long as its
+ * A client closes its TCP window, and sends PINGs.  TCP waits for the window as long as its
  * peer lives, and data that cannot be sent also keeps the end of the stream from the client.
  * The server must end the connection after @held_ms all the same.
  */

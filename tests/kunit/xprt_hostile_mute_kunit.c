@@ -191,9 +191,9 @@ static bool mute_conns(struct mute *t, u32 nr)
 }
 
 /*
- * Let the silent clients send their first message, and end. A message that comes in the moment
+ * Let the silent clients send their first message, and end.  A message that comes in the moment
  * in which the server's end is set up is not looked at (siw_accept() in 6.12): so it is sent
- * repeatedly. A client that ends before it was heard crashes the machine (cm_close_handler()
+ * repeatedly.  A client that ends before it was heard crashes the machine (cm_close_handler()
  * there): so its socket stays open if it cannot be heard.
  */
 static bool mute_speak(struct mute *t)
@@ -233,7 +233,7 @@ static bool mute_iwarp(struct kunit *test)
 
 /*
  * Let the time of all connections that are silent now be over: @dropped connections must have
- * been dropped in all then. Connections that come later have as much time as the slowest
+ * been dropped in all then.  Connections that come later have as much time as the slowest
  * machine needs.
  */
 static void mute_time_over(struct kunit *test, struct rdmafs_xprt_limits *l, u64 dropped)
@@ -273,7 +273,7 @@ static void mute_established(struct kunit *test)
 }
 
 /*
- * There are more clients that cannot be ended than the workqueue has threads. Other
+ * There are more clients that cannot be ended than the workqueue has threads.  Other
  * connections must still be accepted and ended.
  */
 static void mute_many(struct kunit *test)

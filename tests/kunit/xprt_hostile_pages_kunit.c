@@ -4,7 +4,7 @@
  * server has: in READs whose replies are held, in sinks and grants, and idle.
  *
  * A READ without a key is held until the client sends an STCRW, which these cases never send:
- * so it keeps its pages until it is cancelled. The bounds that must hold are described at the
+ * so it keeps its pages until it is cancelled.  The bounds that must hold are described at the
  * head of transport/limits.c; "beyond" is there the one request of each session that may
  * exceed them.
  */
@@ -15,7 +15,7 @@
 #include "xprt_limits.h"
 
 /*
- * Send a CALL of @bulk bytes. A READ either gives no key, or has RXP_F_RKEY with a key that is
+ * Send a CALL of @bulk bytes.  A READ either gives no key, or has RXP_F_RKEY with a key that is
  * 0.
  */
 static void pages_call(struct kunit *test, struct raw *raw, u16 slot, u32 seq, u16 flags, u32 bulk)
@@ -48,8 +48,8 @@ static void pages_wait_bytes(struct kunit *test, u64 bytes)
 
 /*
  * One session fills all pages that a session may have with READs that are held, each as large
- * as any device allows. More READs and WRITEs must be answered RETRY_LATER, and a request
- * without data be served. What is cancelled makes room for as much, and no more. When the
+ * as any device allows.  More READs and WRITEs must be answered RETRY_LATER, and a request
+ * without data be served.  What is cancelled makes room for as much, and no more.  When the
  * connection ends the session must owe nothing.
  */
 static void pages_session_most(struct kunit *test)
@@ -112,7 +112,7 @@ static u64 pages_all(struct limits *t)
 	return bytes + atomic64_read(&s->data_bytes);
 }
 
-/* Is the reply of @slot's request held? Then the request has its pages. */
+/* Is the reply of @slot's request held?  Then the request has its pages. */
 static bool pages_held(struct limits *t, u16 slot)
 {
 	struct rdmafs_xprt_session *s = list_first_entry(&t->server->sessions,
@@ -252,8 +252,8 @@ static void pages_no_more(struct kunit *test, struct raw *raw, u16 slot, u32 seq
 
 /*
  * Two sessions of a client take pages until they are refused: together they must have the
- * client's part, however many sessions there are. Then another client must have its part, and
- * there must be some for a third one. A client that takes more than its part would starve the
+ * client's part, however many sessions there are.  Then another client must have its part, and
+ * there must be some for a third one.  A client that takes more than its part would starve the
  * others.
  */
 static void pages_share(struct kunit *test)
@@ -364,8 +364,8 @@ static void pages_recalled(struct kunit *test, struct raw *raw, const u32 *rkeys
 }
 
 /*
- * Two clients have grants, and the bound is lowered. The server must recall the oldest grants
- * of each beyond half of its part. A client that returns them goes on; a client that does not
+ * Two clients have grants, and the bound is lowered.  The server must recall the oldest grants
+ * of each beyond half of its part.  A client that returns them goes on; a client that does not
  * must lose its connection.
  */
 static void pages_recall(struct kunit *test)
@@ -406,8 +406,8 @@ static void pages_recall(struct kunit *test)
 }
 
 /*
- * One session has taken all pages. Each other session, of the same client or of another one,
- * must still get one request at a time, and no more. So requests that hang are felt by their
+ * One session has taken all pages.  Each other session, of the same client or of another one,
+ * must still get one request at a time, and no more.  So requests that hang are felt by their
  * own session only.
  */
 static void pages_one(struct kunit *test)
@@ -473,7 +473,7 @@ static void pages_share_large(struct kunit *test)
 }
 
 /*
- * Each session of a client has a request beyond the bounds, which hangs. Of the pages beyond,
+ * Each session of a client has a request beyond the bounds, which hangs.  Of the pages beyond,
  * too, a client must get only its part, however many sessions it has, so that others have
  * theirs.
  */
@@ -524,7 +524,7 @@ static void pages_beyond_share(struct kunit *test)
 }
 
 /*
- * Sessions that hold other pages take pages beyond the bounds. The last of these must be kept
+ * Sessions that hold other pages take pages beyond the bounds.  The last of these must be kept
  * for sessions that hold nothing: so each of those gets a request, however large, even if a
  * small server has only one client.
  */
@@ -577,7 +577,7 @@ static void pages_beyond_alone(struct kunit *test)
 }
 
 /*
- * There are so many clients that no client's part is as large as a request. Each client must
+ * There are so many clients that no client's part is as large as a request.  Each client must
  * get one request all the same, but not one for each of its sessions.
  */
 static void pages_beyond_large(struct kunit *test)
@@ -606,7 +606,7 @@ static void pages_beyond_large(struct kunit *test)
 }
 
 /*
- * A request reserves pages within the bounds, and then needs more than there are. All of its
+ * A request reserves pages within the bounds, and then needs more than there are.  All of its
  * pages must be charged beyond the bounds then, and none of them within.
  */
 static void pages_beyond_moved(struct kunit *test)
@@ -679,7 +679,7 @@ static void pages_stream_taken(struct kunit *test, struct pages_stream *st)
 	KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[(raw->taken - 1) % RAW_RECVS]), 0);
 }
 
-/* Send a READ. Returns true if it gets pages and is held, false if it is answered RETRY_LATER. */
+/* Send a READ.  Returns true if it gets pages and is held, false if it is answered RETRY_LATER. */
 static bool pages_stream_read(struct kunit *test, struct pages_stream *st, u16 slot, u32 bytes)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -705,7 +705,7 @@ static void pages_stream_end(struct kunit *test, struct pages_stream *st, u16 sl
 }
 
 /*
- * A small READ ends and the next one comes before the large READ does. Returns true if it gets
+ * A small READ ends and the next one comes before the large READ does.  Returns true if it gets
  * pages.
  */
 static bool pages_stream_next(struct kunit *test, struct pages_stream *st)
@@ -782,8 +782,8 @@ static void pages_remembered(struct kunit *test, struct pages_stream *st)
 
 /*
  * There is room for one more request of a session, and a stream of small READs has that room
- * whenever a large one comes. The small ones must give way once the large one has been put off
- * for long, or it would never be served. They must not give way for one that does not come any
+ * whenever a large one comes.  The small ones must give way once the large one has been put off
+ * for long, or it would never be served.  They must not give way for one that does not come any
  * more, nor for ever.
  */
 static void pages_beyond_stream(struct kunit *test)
@@ -835,8 +835,8 @@ static void pages_beyond_stream(struct kunit *test)
 }
 
 /*
- * Sessions that hang have all but a little of their client's part. A session that holds
- * nothing else has no room for its large READ. Its small READs must not give way for it, as
+ * Sessions that hang have all but a little of their client's part.  A session that holds
+ * nothing else has no room for its large READ.  Its small READs must not give way for it, as
  * that would be in vain.
  */
 static void pages_beyond_vain(struct kunit *test)
@@ -862,7 +862,7 @@ static void pages_beyond_vain(struct kunit *test)
 }
 
 /*
- * The bound is lowered below what is in use. Each session must get one request beyond it at
+ * The bound is lowered below what is in use.  Each session must get one request beyond it at
  * once, and more only when the clients use less than the new bound.
  */
 static void pages_lowered(struct kunit *test)
@@ -921,7 +921,7 @@ static void pages_used(struct kunit *test, u32 nr)
 
 /*
  * All pools together must keep @bytes of idle pages, once the pages are freed that are not to
- * be kept. The first of them became idle after @since: when RXP_IDLE_SECS are over pages have
+ * be kept.  The first of them became idle after @since: when RXP_IDLE_SECS are over pages have
  * been freed for their age, and the sum says nothing.
  */
 static void pages_kept(struct kunit *test, u64 bytes, unsigned long since)
@@ -944,7 +944,7 @@ static void pages_kept(struct kunit *test, u64 bytes, unsigned long since)
 }
 
 /*
- * A client's sessions use pages in turn. Together they must not keep more idle pages than the
+ * A client's sessions use pages in turn.  Together they must not keep more idle pages than the
  * client may have.
  */
 static void pages_idle_share(struct kunit *test)
@@ -992,8 +992,8 @@ static void pages_wait_count(struct kunit *test, const atomic_t *count, int valu
 
 /*
  * READs are answered with a few pages of a large folio, which cannot be freed until they are
- * sent. Each must be charged for the whole folio, but only once, however many pieces of it are
- * sent. A READ for which a folio leaves no room must get a copy, as long as there is room for
+ * sent.  Each must be charged for the whole folio, but only once, however many pieces of it are
+ * sent.  A READ for which a folio leaves no room must get a copy, as long as there is room for
  * that; and also when folios have half of the session's room.
  */
 static void pages_folios(struct kunit *test)

@@ -5,9 +5,9 @@
  * where it may no longer write, STCRWs and grants out of place.
  *
  * In each case one call is the victim, and three others are bystanders: a large READ, a call
- * without data and a large WRITE, all of them unanswered. The server sends one message. If the
+ * without data and a large WRITE, all of them unanswered.  The server sends one message.  If the
  * protocol forbids it the client must end the connection and come back, and there all calls
- * are answered as they should be. Each call must end once, and only the victim may fail. No
+ * are answered as they should be.  Each call must end once, and only the victim may fail.  No
  * byte may change but those of the answer to the call that they belong to.
  */
 #include <linux/delay.h>
@@ -305,7 +305,7 @@ static void bad_inv_other(struct kunit *test, struct fake *f, struct fake_call *
 }
 
 /*
- * Write the victim's data, reply, and write there once more when the call has ended. The
+ * Write the victim's data, reply, and write there once more when the call has ended.  The
  * device must refuse it: the memory is the caller's again.
  */
 static void bad_write_after(struct kunit *test, struct fake *f, struct fake_call *v, bool inv)
@@ -512,7 +512,7 @@ static void good_recall(struct kunit *test, struct fake *f, struct fake_call *v)
 }
 
 /*
- * A RECALL names as many grants as a message can. They must come back in one RETURN, and only
+ * A RECALL names as many grants as a message can.  They must come back in one RETURN, and only
  * those that were recalled.
  */
 static void good_recall_all(struct kunit *test, struct fake *f, struct fake_call *v)
@@ -534,7 +534,7 @@ static void good_recall_all(struct kunit *test, struct fake *f, struct fake_call
 }
 
 /*
- * There are more RECALLs than messages for the answers. Each grant must come back, also those
+ * There are more RECALLs than messages for the answers.  Each grant must come back, also those
  * whose RETURN has to wait for a message.
  */
 static void good_recall_each(struct kunit *test, struct fake *f, struct fake_call *v)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A server whose limits a suite sets, and a client in bare verbs that goes up to them. All
+ * A server whose limits a suite sets, and a client in bare verbs that goes up to them.  All
  * functions are called by the case's thread.
  */
 #include <linux/delay.h>
@@ -11,7 +11,7 @@
 
 /*
  * Answer a READ from the large folio: with two pieces of it, or with a copy if there is no
- * room for the folio. The reply says that it has no data.
+ * room for the folio.  The reply says that it has no data.
  */
 static bool limits_lend(struct limits *t, struct rdmafs_xprt_req *req)
 {

@@ -3,7 +3,7 @@
  * A server whose limits a suite sets, and a client in bare verbs that goes up to them.
  *
  * A connection that does not say HELLO within unbound_ms is dropped, and a client that holds
- * memory without using it for held_ms is cut off. Where a case does not test that, both times
+ * memory without using it for held_ms is cut off.  Where a case does not test that, both times
  * are long.
  */
 #ifndef RDMAFS_KUNIT_XPRT_LIMITS_H

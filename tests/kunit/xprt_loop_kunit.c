@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_xprt_loop: the transport's client and server against each other, through real
- * verbs, within one kernel. The service answers a request with bytes that are made from the
+ * verbs, within one kernel.  The service answers a request with bytes that are made from the
  * request, so that a byte that comes from a wrong place, or lands in one, is seen.
  *
  * The cases read and write data of all sizes, over one connection and over several, and lose
- * connections and the server while calls are under way. Needs an RDMA device with the address
+ * connections and the server while calls are under way.  Needs an RDMA device with the address
  * of the module parameter; every case is skipped without one.
  */
 #include <kunit/test.h>
@@ -464,7 +464,7 @@ static void loop_check(struct kunit *test, const struct loop_call *c, u8 *buf, u
 }
 
 /*
- * A task submits small calls under a plug. They must be sent together, as far as they fit in a
+ * A task submits small calls under a plug.  They must be sent together, as far as they fit in a
  * message, and with their data; each must get its own answer.
  */
 static void loop_together(struct kunit *test)
@@ -593,7 +593,7 @@ static void loop_reconnect(struct kunit *test, u32 conns)
 }
 
 /*
- * A machine that stands still for some seconds loses a connection by that alone. It does not
+ * A machine that stands still for some seconds loses a connection by that alone.  It does not
  * do so each time: a loss in each of so many tries is a fault of the transport.
  */
 #define LOOP_TRIES	3
@@ -610,7 +610,7 @@ static void loop_received(struct loop *loop, u64 *received)
 }
 
 /*
- * Run all kinds of calls over several connections, each of which must get its part. Returns
+ * Run all kinds of calls over several connections, each of which must get its part.  Returns
  * true if no connection was lost.
  */
 static bool loop_nconnect_once(struct kunit *test, u32 conns)
@@ -651,7 +651,7 @@ static void loop_nconnect(struct kunit *test)
 }
 
 /*
- * A sink is granted in a reply on one connection. The next WRITE, on another connection, must
+ * A sink is granted in a reply on one connection.  The next WRITE, on another connection, must
  * be able to use it.
  */
 static void loop_nconnect_granted(struct kunit *test)
@@ -751,7 +751,7 @@ static void loop_lose_submit(struct kunit *test, struct loop_lose *t)
 }
 
 /*
- * Lose a connection while calls are under way. All must be answered. Returns true if the
+ * Lose a connection while calls are under way.  All must be answered.  Returns true if the
  * client had to connect again only once.
  */
 static bool loop_lose(struct kunit *test, struct loop_lose *t, int lost)
@@ -784,7 +784,7 @@ static bool loop_lose(struct kunit *test, struct loop_lose *t, int lost)
 }
 
 /*
- * Each connection of a session is lost once. All connections must come back each time, and no
+ * Each connection of a session is lost once.  All connections must come back each time, and no
  * call may be lost or executed twice.
  */
 static void loop_lose_one(struct kunit *test)
@@ -817,8 +817,8 @@ static void loop_lose_one(struct kunit *test)
 }
 
 /*
- * Sequence numbers wrap while a call is under way: 1 follows 2^32 - 1. The call has number 1,
- * and its connection is lost. The server must know it again when it comes again, and not
+ * Sequence numbers wrap while a call is under way: 1 follows 2^32 - 1.  The call has number 1,
+ * and its connection is lost.  The server must know it again when it comes again, and not
  * execute it twice.
  */
 static void loop_seq_wraps(struct kunit *test)

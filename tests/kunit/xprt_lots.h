@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Random numbers for a peer that sends anything: which step it does, with which number, and
- * which message is spoilt in which way. The same seed gives the same numbers.
+ * which message is spoilt in which way.  The same seed gives the same numbers.
  */
 #ifndef RDMAFS_KUNIT_XPRT_LOTS_H
 #define RDMAFS_KUNIT_XPRT_LOTS_H

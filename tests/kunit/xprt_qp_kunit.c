@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_qp: the sizes of send queues (qp_plan.c). Which one is asked for first,
+ * Suite rdmafs_xprt_qp: the sizes of send queues (qp_plan.c).  Which one is asked for first,
  * and which ones if the device has no room for that?
  */
 #include <kunit/test.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One end of a connection in bare verbs. Its user is a KUnit case, which is one thread and
- * sends one message at a time. Messages that arrive are kept until the case asks for them. All
+ * One end of a connection in bare verbs.  Its user is a KUnit case, which is one thread and
+ * sends one message at a time.  Messages that arrive are kept until the case asks for them.  All
  * of this is process context: completions come on a workqueue.
  */
 #include <linux/delay.h>
@@ -210,7 +210,7 @@ int raw_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		raw->status = -ECONNREFUSED;
 		/*
 		 * This event also comes for a connection, if the peer ends it before it has
-		 * heard that the connection stands. An end without posted receives learns it
+		 * heard that the connection stands.  An end without posted receives learns it
 		 * only here.
 		 */
 		raw_failed(raw);
@@ -436,7 +436,7 @@ void raw_close(struct raw *raw)
 static bool raw_unheard;
 
 /*
- * Connect. If raw_unheard is set the server does not hear that its answer has arrived: the
+ * Connect.  If raw_unheard is set the server does not hear that its answer has arrived: the
  * connection manager tells it so only for queue pairs that it knows.
  */
 static int raw_connect(struct raw *raw, struct rdma_conn_param *param)
@@ -462,7 +462,7 @@ static int raw_connect(struct raw *raw, struct rdma_conn_param *param)
 }
 
 /*
- * Open a client's end, connected, without a session. It has posted @recvs receives, and asks
+ * Open a client's end, connected, without a session.  It has posted @recvs receives, and asks
  * the server to send again what is not taken as often as @retries and @rnr_retries say.
  * @reason may be NULL.
  */
@@ -546,7 +546,7 @@ struct raw *raw_open_retries(u16 port, const struct rxp_wire_cm *cm, u8 retries,
  * @recvs: receives to post
  *
  * The server sends again for ever what finds no receive, though it allows that to no client: so
- * its queue stands for as long as the case takes, however slow the machine is. The same holds for
+ * its queue stands for as long as the case takes, however slow the machine is.  The same holds for
  * timeouts: rxe counts those of a slow machine until something is acknowledged, and here nothing
  * is.
  *

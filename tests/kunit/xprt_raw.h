@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * One end of a connection in bare verbs, for the suites that break the protocol. It sends what
+ * One end of a connection in bare verbs, for the suites that break the protocol.  It sends what
  * a case has written, and checks nothing.
  *
- * One thread, the case's, owns a struct raw. The completion handlers and the connection
+ * One thread, the case's, owns a struct raw.  The completion handlers and the connection
  * manager only write @arrived, @cut, @reason, @status, @send_ok and the completions.
  */
 #ifndef RDMAFS_KUNIT_XPRT_RAW_H

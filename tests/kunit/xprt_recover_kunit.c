@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_recover: the client's recovery. What do calls wait for while there is no
- * connection, which event ends them, and which of them are sent again? The server is in bare
+ * Suite rdmafs_xprt_recover: the client's recovery.  What do calls wait for while there is no
+ * connection, which event ends them, and which of them are sent again?  The server is in bare
  * verbs (xprt_fake.c), so that each step waits for the case.
  *
  * Cases named slow, queue and wanted hold the completions of the client's send queue back: the
@@ -99,7 +99,7 @@ static void recover_quota(struct kunit *test, struct fake *f, u64 max)
 }
 
 /*
- * The connection is lost, and calls with RDMAFS_CALL_NOWAIT are submitted. They must be
+ * The connection is lost, and calls with RDMAFS_CALL_NOWAIT are submitted.  They must be
  * refused with -EAGAIN at once: a caller that must not wait does not wait for the server
  * either.
  */
@@ -151,7 +151,7 @@ static void recover_anew(struct kunit *test, struct fake *f)
 }
 
 /*
- * The server has calls on a connection that lives, and all calls are failed. Each must end
+ * The server has calls on a connection that lives, and all calls are failed.  Each must end
  * with -EIO, and the mount must go on in a new session.
  */
 static void recover_fail_sent(struct kunit *test)
@@ -194,7 +194,7 @@ static void recover_fail_down(struct kunit *test)
 }
 
 /*
- * From now on the client sees no completion of its sends. So @nr calls of different kinds get
+ * From now on the client sees no completion of its sends.  So @nr calls of different kinds get
  * their answers, but must not end: the device may still write to their memory or read it.
  */
 static void recover_stands(struct kunit *test, struct fake *f, u32 nr)
@@ -234,8 +234,8 @@ static void recover_stood(struct kunit *test, struct fake *f, u32 nr)
 }
 
 /*
- * A call is answered but cannot end, as its sends stand. Then all calls are failed (umount
- * -f). The call must end with its connection, when its memory is safe, and with its own
+ * A call is answered but cannot end, as its sends stand.  Then all calls are failed (umount
+ * -f).  The call must end with its connection, when its memory is safe, and with its own
  * result.
  */
 static void recover_fail_answered(struct kunit *test)
@@ -252,7 +252,7 @@ static void recover_fail_answered(struct kunit *test)
 }
 
 /*
- * The server is heard, and the client's send queue stands. The client must end the connection:
+ * The server is heard, and the client's send queue stands.  The client must end the connection:
  * otherwise the answered calls would wait for ever.
  */
 static void recover_queue_stands(struct kunit *test)
@@ -302,7 +302,7 @@ static u32 recover_beats(struct fake *f)
 }
 
 /*
- * Take messages until the connection is cut or @beats heartbeats have passed. @heard: send
+ * Take messages until the connection is cut or @beats heartbeats have passed.  @heard: send
  * PONGs; @moves: let the send queue move.
  */
 static void recover_pass(struct kunit *test, struct fake *f, u32 beats, bool heard, bool moves)
@@ -327,8 +327,8 @@ static void recover_pass(struct kunit *test, struct fake *f, u32 beats, bool hea
 #define RECOVER_BEATS	8
 
 /*
- * On a slow link sends take long, and a PING behind them is answered late. The client must not
- * end the connection as long as something moves, whether the server is heard or not. It must
+ * On a slow link sends take long, and a PING behind them is answered late.  The client must not
+ * end the connection as long as something moves, whether the server is heard or not.  It must
  * do so when nothing moves any more.
  */
 static void recover_slow(struct kunit *test, bool heard)
@@ -358,7 +358,7 @@ static void recover_slow_silent(struct kunit *test)
 }
 
 /*
- * The oldest chain stands for very long, though something moves. The client must end the
+ * The oldest chain stands for very long, though something moves.  The client must end the
  * connection in the end: it may be the server that takes so little.
  */
 static void recover_slow_ever(struct kunit *test)
@@ -378,7 +378,7 @@ static void recover_slow_ever(struct kunit *test)
 }
 
 /*
- * The server has got the PING and does not answer, while something moves. The client must end
+ * The server has got the PING and does not answer, while something moves.  The client must end
  * the connection: a slow link does not excuse that.
  */
 static void recover_slow_mute(struct kunit *test)
@@ -482,7 +482,7 @@ static void recover_age(struct fake *f, struct fake_call *c)
 
 /*
  * The work request that brings a READ's translations back stands in the send queue, which
- * moves. The client must end the connection for it, but only if others wait for the
+ * moves.  The client must end the connection for it, but only if others wait for the
  * translations.
  */
 static void recover_queue_wanted(struct kunit *test, struct fake *f)
@@ -540,7 +540,7 @@ static void recover_wanted_followed(struct kunit *test)
 }
 
 /*
- * READs that have been under way for long are answered just now. The client must give the
+ * READs that have been under way for long are answered just now.  The client must give the
  * device time for the rest, counted from the answer, and end the connection when that time is
  * over.
  */
@@ -575,8 +575,8 @@ static void recover_wanted_fresh(struct kunit *test)
 }
 
 /*
- * The server has dropped a READ, but the client's LOCAL_INV stands. The client's time for it
- * began with the CANCEL, and must not begin again with the DROPPED. The client must not cancel
+ * The server has dropped a READ, but the client's LOCAL_INV stands.  The client's time for it
+ * began with the CANCEL, and must not begin again with the DROPPED.  The client must not cancel
  * another READ for translations that are on their way back already.
  */
 static void recover_wanted_dropped(struct kunit *test)
@@ -616,8 +616,8 @@ static void recover_wanted_dropped(struct kunit *test)
 }
 
 /*
- * The client asked the server to let go of a READ. The server says DROPPED, and then answers
- * CANCELLED. Neither must give it more time: @since stays as it was.
+ * The client asked the server to let go of a READ.  The server says DROPPED, and then answers
+ * CANCELLED.  Neither must give it more time: @since stays as it was.
  */
 static void recover_wanted_once(struct kunit *test)
 {
@@ -658,8 +658,8 @@ static void recover_wanted_once(struct kunit *test)
 }
 
 /*
- * One call waits for translations and one for a slot, and all calls are failed. Both must be
- * refused with -EIO. As nothing was sent the session must go on: no new session.
+ * One call waits for translations and one for a slot, and all calls are failed.  Both must be
+ * refused with -EIO.  As nothing was sent the session must go on: no new session.
  */
 static void recover_fail_waiting(struct kunit *test)
 {
@@ -714,8 +714,8 @@ static void recover_put_slots(struct fake *f)
 }
 
 /*
- * There are translations for one READ. Call A has them, and a slot; call B waits for them. The
- * connection is lost. B gets the translations and waits for a slot. A must not wait for the
+ * There are translations for one READ.  Call A has them, and a slot; call B waits for them.  The
+ * connection is lost.  B gets the translations and waits for a slot.  A must not wait for the
  * translations with its slot taken: that would be a deadlock.
  */
 static void recover_short(struct kunit *test)
@@ -753,7 +753,7 @@ static void recover_short(struct kunit *test)
 }
 
 /*
- * The quota is lowered below what a READ needs, and the connection is lost. The READ must end
+ * The quota is lowered below what a READ needs, and the connection is lost.  The READ must end
  * with -E2BIG, other calls are served, and the mount goes on.
  */
 static void recover_too_big(struct kunit *test)
@@ -782,7 +782,7 @@ static void recover_too_big(struct kunit *test)
 
 /*
  * The connection is lost when a call belongs to the session and is not posted yet: its
- * submitter is held there. The next connection sends the call. The submitter must not send it
+ * submitter is held there.  The next connection sends the call.  The submitter must not send it
  * again when it goes on, nor may the call end while the submitter still uses it.
  */
 static void recover_unposted(struct kunit *test, enum fake_kind kind)
@@ -837,7 +837,7 @@ static void recover_unposted_granted(struct kunit *test)
 }
 
 /*
- * There are no large runs of pages. The mount must connect all the same, with smaller
+ * There are no large runs of pages.  The mount must connect all the same, with smaller
  * receives, and get large ones on a later connection when there are some again.
  */
 static void recover_small_receives(struct kunit *test)
@@ -861,7 +861,7 @@ static void recover_small_receives(struct kunit *test)
 }
 
 /*
- * No receives can be allocated, and the connection is lost. The next connection must take over
+ * No receives can be allocated, and the connection is lost.  The next connection must take over
  * the receives of the old one: a client short of memory must be able to come back.
  */
 static void recover_kept_receives(struct kunit *test)
@@ -884,7 +884,7 @@ static void recover_kept_receives(struct kunit *test)
 }
 
 /*
- * The route to the server has got another address. The client must end the connection and
+ * The route to the server has got another address.  The client must end the connection and
  * connect again.
  */
 static void recover_addr_change(struct kunit *test)
@@ -910,7 +910,7 @@ static void recover_addr_change(struct kunit *test)
 }
 
 /*
- * The server comes back with smaller limits. Calls that are too large now must end with
+ * The server comes back with smaller limits.  Calls that are too large now must end with
  * -E2BIG, and later ones be refused with it; the rest goes on.
  */
 static void recover_smaller_server(struct kunit *test)
@@ -976,7 +976,7 @@ static void recover_smaller_waiting(struct kunit *test)
 }
 
 /*
- * The mount comes back on a device with smaller MRs, in the same session. A READ that is too
+ * The mount comes back on a device with smaller MRs, in the same session.  A READ that is too
  * large now must end with -E2BIG; the WRITE goes on, as the client registers nothing for it.
  */
 static void recover_smaller_device(struct kunit *test)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_xprt_reqstate: the states of a request on the server (reqstate.c), each event
- * in each state. The cases state rules that the table must obey; they do not repeat the table.
+ * in each state.  The cases state rules that the table must obey; they do not repeat the table.
  */
 #include <kunit/test.h>
 #include "transport/reqstate.h"

@@ -3,10 +3,10 @@
  * Suite rdmafs_xprt_requests: requests that the server cannot finish at once.
  *
  * A client in bare verbs loses its connection while the server is at some step of its request,
- * and sends the CALL again on the next connection. A test point fixes the step. The client
- * gets its answer, whichever comes first, the thread of the old request or the new CALL. Other
+ * and sends the CALL again on the next connection.  A test point fixes the step.  The client
+ * gets its answer, whichever comes first, the thread of the old request or the new CALL.  Other
  * cases make requests wait: for the client, for a thread of the server (shares), or for
- * translations (in line). Needs an RDMA device, as the other suites with a peer do.
+ * translations (in line).  Needs an RDMA device, as the other suites with a peer do.
  */
 #include <kunit/test.h>
 #include <linux/completion.h>
@@ -263,8 +263,8 @@ static void requests_lose(struct kunit *test, const struct requests_param *p)
 
 /*
  * The connection is lost while the request is held at @before, and its end is held just before
- * it is unbound. Then the request's thread leaves the request to that connection. The end of
- * the connection must drop the request, so that the CALL on the next connection is answered. A
+ * it is unbound.  Then the request's thread leaves the request to that connection.  The end of
+ * the connection must drop the request, so that the CALL on the next connection is answered.  A
  * request that stays with the dead connection would never be answered.
  */
 static void requests_before_unbind(struct kunit *test)
@@ -289,7 +289,7 @@ static void requests_before_unbind(struct kunit *test)
 
 /*
  * As before, but the next connection is bound already when the thread of the old request goes
- * on, and the CALL comes again after that. It must be answered on the next connection.
+ * on, and the CALL comes again after that.  It must be answered on the next connection.
  */
 static void requests_after_bind(struct kunit *test)
 {
@@ -321,7 +321,7 @@ static void requests_after_replay(struct kunit *test)
 
 /*
  * The reply to a READ is held, as the client sends no STCRW, and nothing else of the session
- * moves. After @held_ms the server must end the connection: a held reply takes memory, and a
+ * moves.  After @held_ms the server must end the connection: a held reply takes memory, and a
  * client could keep it for ever.
  */
 static void requests_held_long(struct kunit *test)
@@ -351,8 +351,8 @@ static void requests_data_long(struct kunit *test)
 }
 
 /*
- * Sequence numbers begin just before they wrap. The number after U32_MAX must be 1, and a CALL
- * with it is served, also as a replay. 0 is left out: a slot that had 0 last could not be told
+ * Sequence numbers begin just before they wrap.  The number after U32_MAX must be 1, and a CALL
+ * with it is served, also as a replay.  0 is left out: a slot that had 0 last could not be told
  * from one that had no request.
  */
 static void requests_wrap(struct kunit *test)
@@ -396,7 +396,7 @@ static bool requests_served(struct requests *r, const struct raw *raw, int nr)
 
 /*
  * A client takes no replies, and sends one READ after the other in one slot as if the last one
- * were answered. The server serves REQUESTS_LAG of them and then must end the connection:
+ * were answered.  The server serves REQUESTS_LAG of them and then must end the connection:
  * otherwise the replies of one slot could fill its memory.
  */
 static void requests_ahead(struct kunit *test)
@@ -441,7 +441,7 @@ static void requests_begin(struct kunit *test, struct raw *raw, u16 slot, u16 nr
 		KUNIT_ASSERT_EQ(test, raw_send_call(raw, &f), 0);
 }
 
-/* The same, and wait until the server has seen them. @how says what they wait for. */
+/* The same, and wait until the server has seen them.  @how says what they wait for. */
 static void requests_block(struct kunit *test, struct raw *raw, u16 slot, u16 nr, u8 how,
 			   u8 domain)
 {
@@ -500,7 +500,7 @@ static void requests_expect_served(struct kunit *test, int nr)
 }
 
 /*
- * Two sessions have a blocking request in each of their slots. They must get no more than
+ * Two sessions have a blocking request in each of their slots.  They must get no more than
  * their share of the threads, so that a third session's request is served.
  */
 static void requests_share(struct kunit *test)
@@ -517,7 +517,7 @@ static void requests_share(struct kunit *test)
 }
 
 /*
- * Four sessions of one client have a blocking request in each slot. Together they must get no
+ * Four sessions of one client have a blocking request in each slot.  Together they must get no
  * more than the client's share: a client could otherwise take all threads with many sessions.
  * When they are released all requests are served.
  */
@@ -545,7 +545,7 @@ static struct rdmafs_xprt_session *requests_last(struct kunit *test)
 }
 
 /*
- * The client sends no DATA for a sink, while other data of the session moves all the time. The
+ * The client sends no DATA for a sink, while other data of the session moves all the time.  The
  * server must end the connection all the same: each slot may have @held_ms once, not for ever.
  */
 static void requests_data_trickles(struct kunit *test)
@@ -568,7 +568,7 @@ static void requests_data_trickles(struct kunit *test)
 }
 
 /*
- * The server sees no completion of its sends to a client that goes on sending PINGs. It must
+ * The server sees no completion of its sends to a client that goes on sending PINGs.  It must
  * end the connection after @held_ms: all that the client does not take is kept in memory.
  */
 static void requests_stand(struct kunit *test)
@@ -616,7 +616,7 @@ static void requests_two(struct kunit *test)
 
 /*
  * The send queue of the session's second connection stands, and data of the session moves on
- * the first one. The server must end the connection, but not before each slot may have had
+ * the first one.  The server must end the connection, but not before each slot may have had
  * @held_ms once.
  */
 static void requests_queue_trickles(struct kunit *test)
@@ -670,7 +670,7 @@ static bool requests_found(struct rdmafs_xprt_session *s)
 
 /*
  * The server's machine stood still: when the server looks first, the oldest chain was posted
- * long ago, and its completion has not been handled yet. That is not the client's fault: the
+ * long ago, and its completion has not been handled yet.  That is not the client's fault: the
  * server must not end the connection at the first look, nor after the completion was handled.
  */
 static void requests_queue_late(struct kunit *test)
@@ -724,7 +724,7 @@ static struct rdmafs_xprt_session *requests_set_apart(struct kunit *test)
 }
 
 /*
- * Requests for one file system block, first of one client, then of a second one. The client
+ * Requests for one file system block, first of one client, then of a second one.  The client
  * must get REQUESTS_PART threads and both together REQUESTS_DOMAIN: a file system gets no more
  * threads than it leaves free.
  */
@@ -752,7 +752,7 @@ static void requests_domain_share(struct kunit *test)
 }
 
 /*
- * A client's requests for one file system block, and then those for a second one. Each file
+ * A client's requests for one file system block, and then those for a second one.  Each file
  * system gets no more of the client's threads than it leaves free (12, then 6), so that a
  * request for a third one is served.
  */
@@ -785,10 +785,10 @@ static void requests_taken(struct kunit *test, struct rdmafs_xprt_session *s, u3
 }
 
 /*
- * Four threads are free, and a file system has all that it may have. A request of a client
+ * Four threads are free, and a file system has all that it may have.  A request of a client
  * that has as many threads as it may is parked there first, and then one of another client.
  * When requests of the file system end there is room for one more: the other client's request
- * must get it. If only the first of the parked requests were looked at, the room would stay
+ * must get it.  If only the first of the parked requests were looked at, the room would stay
  * unused.
  */
 static void requests_domain_client(struct kunit *test)
@@ -827,7 +827,7 @@ static void requests_domain_client(struct kunit *test)
 
 /*
  * Leave room for the translations of one WRITE of 1 MiB, and let a WRITE of the first session
- * have it. The server has asked the client for its data: returns the sink's tag.
+ * have it.  The server has asked the client for its data: returns the sink's tag.
  */
 static struct rxp_wire_tag requests_one_sink(struct kunit *test)
 {
@@ -881,7 +881,7 @@ static void requests_in_line(struct kunit *test, u32 nr)
 /*
  * A WRITE of the second session stands in line while the first session has all translations.
  * When the first one's WRITE ends, its translations must be bound to the second one's WRITE at
- * once. The client need not send the CALL again, and no translation lies idle until it does.
+ * once.  The client need not send the CALL again, and no translation lies idle until it does.
  */
 static void requests_line(struct kunit *test)
 {
@@ -912,7 +912,7 @@ static void requests_line(struct kunit *test)
 	requests_in_line(test, 0);
 }
 
-/* Which of the first two connections has been sent something? NULL: neither. */
+/* Which of the first two connections has been sent something?  NULL: neither. */
 static struct raw *requests_told(struct requests *r)
 {
 	struct raw *raws[] = { r->first, r->second };
@@ -945,8 +945,8 @@ static void requests_repost(struct kunit *test, struct raw *raw)
 }
 
 /*
- * Take one message to one of the first two connections. An STCRW is answered with DATA. A
- * REPLY, which may say RETRY_LATER, is followed by the next WRITE of the slot. Returns the
+ * Take one message to one of the first two connections.  An STCRW is answered with DATA.  A
+ * REPLY, which may say RETRY_LATER, is followed by the next WRITE of the slot.  Returns the
  * slot if it is an STCRW to @whose, or -1.
  */
 static int requests_turn(struct kunit *test, const struct raw *whose)
@@ -973,7 +973,7 @@ static int requests_turn(struct kunit *test, const struct raw *whose)
 }
 
 /*
- * Half of a session's slots have WRITEs that stand in line. A WRITE in one more slot must be
+ * Half of a session's slots have WRITEs that stand in line.  A WRITE in one more slot must be
  * answered RETRY_LATER, and a small request there must be served: a session must not stand in
  * line with all its slots.
  */
@@ -1012,7 +1012,7 @@ static void requests_line_full(struct kunit *test)
 }
 
 /*
- * One session always has as many WRITEs in line as it may. Another one has a single WRITE at a
+ * One session always has as many WRITEs in line as it may.  Another one has a single WRITE at a
  * time, and goes to the end of the line with each: it must get its turns, or it starves.
  */
 static void requests_line_turns(struct kunit *test)
@@ -1041,7 +1041,7 @@ static void requests_line_turns(struct kunit *test)
 }
 
 /*
- * A WRITE's connection is lost while it stands in line. It must lose its place in line, too;
+ * A WRITE's connection is lost while it stands in line.  It must lose its place in line, too;
  * the CALL that comes again on the next connection stands in line again, and is served in its
  * turn.
  */
@@ -1067,8 +1067,8 @@ static void requests_line_lost(struct kunit *test)
 }
 
 /*
- * A WRITE stands in line, and from then on no pages can be charged. When its turn comes it
- * must still have its pages, and be served. If it had to get pages then, it would lose its
+ * A WRITE stands in line, and from then on no pages can be charged.  When its turn comes it
+ * must still have its pages, and be served.  If it had to get pages then, it would lose its
  * translations for want of pages, again and again.
  */
 static void requests_line_pages(struct kunit *test)
@@ -1088,7 +1088,7 @@ static void requests_line_pages(struct kunit *test)
 }
 
 /*
- * WRITEs that stand in line keep pages. With half of a session's pages kept so, the next WRITE
+ * WRITEs that stand in line keep pages.  With half of a session's pages kept so, the next WRITE
  * must be answered RETRY_LATER; but one WRITE may stand in line in any case, even if it has
  * more than half.
  */
@@ -1146,7 +1146,7 @@ static void requests_line_next(struct kunit *test, struct rxp_wire_tag tag)
 }
 
 /*
- * The first WRITEs of slots 1 to @nr stand in line, and have their turns in order. When a
+ * The first WRITEs of slots 1 to @nr stand in line, and have their turns in order.  When a
  * WRITE's data is there its MR goes to the next WRITE, which the server may ask for data
  * before it answers the first.
  */
@@ -1173,7 +1173,7 @@ static void requests_all_written(struct kunit *test, struct raw *raw, u16 nr)
 }
 
 /*
- * A client cancels a WRITE that stands in line, one of half its slots. The CANCEL must be
+ * A client cancels a WRITE that stands in line, one of half its slots.  The CANCEL must be
  * answered at once, though no translations are given back; and the place in line must be free
  * for a WRITE of another slot.
  */
@@ -1202,7 +1202,7 @@ static void requests_line_cancelled(struct kunit *test)
 }
 
 /*
- * The CANCEL comes just before the WRITE would go in line. It must not begin to wait, and
+ * The CANCEL comes just before the WRITE would go in line.  It must not begin to wait, and
  * translations must not be lost with it.
  */
 static void requests_line_unwanted(struct kunit *test)
@@ -1224,7 +1224,7 @@ static void requests_line_unwanted(struct kunit *test)
 }
 
 /*
- * The CANCEL comes when the WRITE has got its translations and its worker has not run yet. The
+ * The CANCEL comes when the WRITE has got its translations and its worker has not run yet.  The
  * worker, not the CANCEL, must answer the WRITE, and only once; and it must give the
  * translations back.
  */
@@ -1259,8 +1259,8 @@ static void requests_line_crossed(struct kunit *test)
 
 /*
  * A WRITE that has a sink is cancelled, and its connection is lost when its thread has
- * answered the CANCEL. Then the CALL comes again on the next connection, where it was not
- * cancelled: the server must ask for its data. A CANCEL that outlived its connection would be
+ * answered the CANCEL.  Then the CALL comes again on the next connection, where it was not
+ * cancelled: the server must ask for its data.  A CANCEL that outlived its connection would be
  * found here.
  */
 static void requests_wanted_again(struct kunit *test)
@@ -1288,9 +1288,9 @@ static void requests_wanted_again(struct kunit *test)
 /* ------------------------------------------------------------------------ places */
 
 /*
- * A client has all of its threads, and one of them ends. The session that has waited longest
- * cannot use it, as its file system has no room: its request is parked. Then the thread must
- * go to the client's next session. It would stay unused if only one session were asked.
+ * A client has all of its threads, and one of them ends.  The session that has waited longest
+ * cannot use it, as its file system has no room: its request is parked.  Then the thread must
+ * go to the client's next session.  It would stay unused if only one session were asked.
  */
 static void requests_place_unused(struct kunit *test)
 {
@@ -1316,8 +1316,8 @@ static void requests_place_unused(struct kunit *test)
 
 /*
  * A client has one thread left, and two requests for different file systems (4 and 5) are
- * parked as each has one thread already. The request for file system 5 ends, and its thread
- * takes the request that was parked for 4, which blocks. That leaves room for one more for 5,
+ * parked as each has one thread already.  The request for file system 5 ends, and its thread
+ * takes the request that was parked for 4, which blocks.  That leaves room for one more for 5,
  * and no other event will come: the request that is parked for 5 must be taken now.
  */
 static void requests_room_left(struct kunit *test)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_xprt_send: the send queue (transport/send.c) on a device that only takes note.
- * The cases check which work requests are posted, when, and which of them are signaled. Each
+ * The cases check which work requests are posted, when, and which of them are signaled.  Each
  * chain must be given back once, whatever completions the device reports, and even if it
  * reports none.
  */
@@ -189,7 +189,7 @@ static void send_complete(struct send_stage *st, struct ib_cqe *cqe, enum ib_wc_
 }
 
 /*
- * Chains that find no room in the send queue must wait, in order. A small one that would fit
+ * Chains that find no room in the send queue must wait, in order.  A small one that would fit
  * must not overtake a larger one.
  */
 static void send_room(struct kunit *test)
@@ -228,7 +228,7 @@ static void send_room(struct kunit *test)
 }
 
 /*
- * Quiet chains are given back when they are posted. Only each QUIET_MAX-th is signaled, and
+ * Quiet chains are given back when they are posted.  Only each QUIET_MAX-th is signaled, and
  * its completion must free the room of all.
  */
 static void send_quiet(struct kunit *test)
@@ -262,7 +262,7 @@ static void send_quiet(struct kunit *test)
 
 /*
  * rxp_send_oldest() must tell the chain that the device completes next, or that waits for room
- * first. Quiet chains do not count. A chain that is posted again in the same memory must have
+ * first.  Quiet chains do not count.  A chain that is posted again in the same memory must have
  * another number.
  */
 static void send_oldest(struct kunit *test)
@@ -336,7 +336,7 @@ static void send_stands(struct kunit *test)
 }
 
 /*
- * The device is gone and has reported no completion. The end of the connection must give each
+ * The device is gone and has reported no completion.  The end of the connection must give each
  * chain back, once, as failed.
  */
 static void send_no_completion(struct kunit *test)
@@ -387,7 +387,7 @@ static void send_failed(struct kunit *test)
 }
 
 /*
- * The device takes a chain only in part, or not at all. The chain must not be given back
+ * The device takes a chain only in part, or not at all.  The chain must not be given back
  * before the connection ends: the device may still use its memory.
  */
 static void send_refused(struct kunit *test)
@@ -424,7 +424,7 @@ static void send_refused(struct kunit *test)
 }
 
 /*
- * A task posts under a plug. All must go with one doorbell, small messages joined into one
+ * A task posts under a plug.  All must go with one doorbell, small messages joined into one
  * another.
  */
 static void send_plugged(struct kunit *test)
@@ -475,7 +475,7 @@ static void send_plugged(struct kunit *test)
 }
 
 /*
- * The RDMA WRITEs of a burst must be posted before its messages. A chain that finds no room
+ * The RDMA WRITEs of a burst must be posted before its messages.  A chain that finds no room
  * must keep its place.
  */
 static void send_data_first(struct kunit *test)
@@ -719,7 +719,7 @@ static void send_control(struct kunit *test)
 }
 
 /*
- * Pieces of data that are adjacent must become one entry. The rest is split where a work
+ * Pieces of data that are adjacent must become one entry.  The rest is split where a work
  * request has all entries that it may have.
  */
 static void send_writes(struct kunit *test)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_slot: the slot account (transport/slot.c). Which kind of call may take how
+ * Suite rdmafs_xprt_slot: the slot account (transport/slot.c).  Which kind of call may take how
  * many slots, and in which order do waiting calls get them?
  */
 #include <kunit/test.h>
@@ -41,7 +41,7 @@ static void slot_reserve(struct kunit *test)
 }
 
 /*
- * Connections take turns, and each gives its lowest free slot. A connection without a free
+ * Connections take turns, and each gives its lowest free slot.  A connection without a free
  * slot must be passed over.
  */
 static void slot_spread(struct kunit *test)
@@ -110,7 +110,7 @@ static void slot_carried(struct kunit *test)
 }
 
 /*
- * The number of slots is lowered while slots are in use. Those above must not be given out
+ * The number of slots is lowered while slots are in use.  Those above must not be given out
  * when they are put, until there are more slots again.
  */
 static void slot_fewer(struct kunit *test)
@@ -194,7 +194,7 @@ static void slot_left(struct kunit *test, struct rxp_slots *s, u32 free, enum rx
 }
 
 /*
- * Calls of each kind wait for a slot. An urgent call must be granted the first one, a normal
+ * Calls of each kind wait for a slot.  An urgent call must be granted the first one, a normal
  * call only if two are left, and a bulk call only if ten are left; calls of one kind in order.
  */
 static void slot_order(struct kunit *test)

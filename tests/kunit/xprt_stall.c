@@ -63,7 +63,7 @@ int stall_begin(struct stall *st, struct raw *raw, u32 recvs)
 		return -ENOTCONN;
 	}
 	/*
-	 * Leave little room in the other end's buffer, and little for data on its way. The
+	 * Leave little room in the other end's buffer, and little for data on its way.  The
 	 * stream is idle, so the window that was announced can be taken back.
 	 */
 	lock_sock(peer);
