@@ -371,8 +371,9 @@ static void again_small_queues(struct kunit *test)
 }
 
 /*
- * A device has only two MRs, each with half of its translations.  A third call must not get an
- * MR, however small it is, and wait until one is free.
+ * A device has only two MRs, each with half of its translations.  While two READs have them
+ * there must be no third MR, however small: a READ that may not wait is refused with -EAGAIN.
+ * A later READ uses one of the two.
  */
 static void again_few_mrs(struct kunit *test)
 {
@@ -399,7 +400,7 @@ static void again_few_mrs(struct kunit *test)
 		fake_await(test, &f->call[i]);
 		fake_check(test, &f->call[i]);
 	}
-	/* Each MR has room for all that it holds. */
+	/* A READ finds room in an MR for as many pages as the MR holds translations. */
 	fake_submit(test, f, 2, FAKE_READ);
 	fake_serve(test, f, &f->call[2]);
 	fake_await(test, &f->call[2]);

@@ -30,6 +30,34 @@ struct binding_queue {
 	int done;
 };
 
+/**
+ * struct binding_stage - two connections of a session, and their device
+ * @ib:       the device
+ * @pd:       its protection domain
+ * @rdev:     the device, for the transport
+ * @pool:     pool of both connections
+ * @conn:     the connections
+ * @queue:    their send queues
+ * @server:   server of the session
+ * @session:  session of the connections
+ * @req:      WRITE whose reply grants, or that has its data
+ * @send:     SEND of its reply
+ * @mr:       MR of the WRITE or the grant
+ * @ib_mr:    the same, for the device
+ * @buf:      its buffer
+ * @valid:    key that the device accepts now; 0: none
+ * @replied:  chains that are over
+ * @mr_puts:  times that the MR was given back
+ * @put_as:   state of the MR when it was given back last
+ * @buf_puts: times that the buffer was given back
+ * @session_refs: references to the session
+ * @lost:     times that the session lost its connections
+ * @refuses:  no pages may be granted
+ * @unmapped: memory to be mapped has gaps
+ * @granted:  bytes granted
+ *
+ * The case's thread owns all of it: the device has no thread.
+ */
 struct binding_stage {
 	struct ib_device ib;
 	struct ib_pd pd;
@@ -44,15 +72,15 @@ struct binding_stage {
 	struct rxp_mr mr;
 	struct ib_mr ib_mr;
 	struct rxp_buf buf;
-	u32 valid;			/* key that the device accepts now; 0: none */
+	u32 valid;
 	int replied;
 	int mr_puts;
 	enum rxp_mr_state put_as;
 	int buf_puts;
 	int session_refs;
 	int lost;
-	bool refuses;			/* no pages may be granted */
-	bool unmapped;			/* memory to be mapped has gaps */
+	bool refuses;
+	bool unmapped;
 	u64 granted;
 };
 
@@ -423,7 +451,8 @@ static void binding_return_bound(struct kunit *test)
 
 /*
  * A returned grant whose invalidation stands must still count as a grant, so that it makes no
- * room for others, and cost the session after the time that a recalled one has.
+ * room for others.  After the time that a recalled grant has, the session must lose its
+ * connections.
  */
 static void binding_return_stuck(struct kunit *test)
 {
@@ -531,9 +560,10 @@ static void binding_strays(struct kunit *test)
 }
 
 /*
- * The peer invalidates a key that it has guessed, before the registration has been executed,
- * and one that it was told.  Only a device that checks may be believed, and only the second
- * time.
+ * The peer invalidates a key before its registration is over, as if it had guessed it, and
+ * once more after that.  The first must not be believed if the device does not check, or if
+ * the caller does not wait for the registration.  The second must be believed if the device
+ * checks; else the server invalidates the key itself.
  */
 static void binding_remote(struct kunit *test)
 {
@@ -586,8 +616,9 @@ static void binding_returned(struct kunit *test)
 }
 
 /*
- * A grant is used before it is registered.  The invalidation that the WRITE's CALL claims
- * counts for nothing yet: the server must invalidate the key itself, behind the registration.
+ * A grant is used before its registration is over.  The peer's invalidation must not be
+ * believed, as the caller does not wait for the registration: the server must invalidate the
+ * key itself, behind the registration.
  */
 static void binding_use(struct kunit *test)
 {

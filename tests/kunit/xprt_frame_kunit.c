@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_xprt_frame: messages (transport/frame.c).  Golden bytes must be built and
- * parsed.  A message that a hostile peer may send instead must be refused, with no byte read
- * beyond its end.
+ * parsed, and messages that a hostile peer may send instead must be refused.
  */
 #include <kunit/test.h>
 #include <linux/module.h>

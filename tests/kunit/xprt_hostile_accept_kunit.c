@@ -592,9 +592,7 @@ static void hostile_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_protocol_errors), 0);
 }
 
-/*
- * The server answers PINGs and sends nothing else.  The client must keep the connection.
- */
+/* The server answers PINGs and sends nothing else.  The client must keep the connection. */
 static void hostile_idle(struct kunit *test)
 {
 	struct fake *f = test->priv;
@@ -627,9 +625,7 @@ static void abort_desc(const struct abort_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(abort, abort_table, abort_desc);
 
-/*
- * The server does not answer, and the mount is aborted.  All calls must end at once.
- */
+/* The server does not answer, and the mount is aborted.  All calls must end at once. */
 static void hostile_abort(struct kunit *test)
 {
 	const struct abort_case *c = test->param_value;
@@ -706,9 +702,7 @@ static void hostile_later(struct kunit *test)
 	fake_ended(test, f, -ESHUTDOWN, -ESHUTDOWN);
 }
 
-/*
- * A WRITE has been refused and waits to be sent again.  A later WRITE must not overtake it.
- */
+/* A WRITE has been refused and waits to be sent again.  A later WRITE must not overtake it. */
 static void hostile_later_in_order(struct kunit *test)
 {
 	struct fake *f = test->priv;

@@ -203,9 +203,7 @@ static void bind_while_accepted(struct kunit *test)
 	bind_works(test, raw, 1);
 }
 
-/*
- * One connection's accept is held.  Another connection must be accepted and bound meanwhile.
- */
+/* One connection's accept is held.  Another connection must be accepted and bound meanwhile. */
 static void bind_beside_accepted(struct kunit *test)
 {
 	struct raw *raw;
@@ -620,9 +618,7 @@ static void bind_quota_found(struct kunit *test, struct raw *raw)
 	bind_welcome(test, again, RXP_WELCOME_BOUND);
 }
 
-/*
- * A session's quota must go with it to the next connection, though the old pool still exists.
- */
+/* A session's quota must go with it to the next connection, though the old pool still exists. */
 static void bind_quota_stays(struct kunit *test)
 {
 	struct rdmafs_xprt_session *s;

@@ -1136,8 +1136,8 @@ static void hostile_grant_shared(struct kunit *test)
 /*
  * A grant's registration stands in a send queue that does not move, as the client takes no
  * more messages there.  The client has not heard of the grant.  It returns the grant all the
- * same, on the other connection, by trying all keys that there can be.  The server must end the
- * connections: a RETURN of a grant that was not yet announced breaks the protocol.
+ * same, on the other connection, by trying all keys that there can be.  The server must end
+ * the connections when too many of these keys are no grants.
  */
 static void hostile_return_guessed(struct kunit *test)
 {
@@ -1170,8 +1170,8 @@ static void hostile_return_guessed(struct kunit *test)
 	for (key = 0; key <= 0xff && !READ_ONCE(first->cut); key++)
 		raw_return(first, (rkey & ~0xff) | key);
 	/*
-	 * The connection ends because of the RETURN, not because the other one's queue stands:
-	 * its time is not up yet.
+	 * The connection ends because of the RETURNs, not because the other one's queue
+	 * stands: its time is not up yet.
 	 */
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(first));
 	KUNIT_EXPECT_LT(test, key, 0x100);

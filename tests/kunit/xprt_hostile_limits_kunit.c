@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_xprt_hostile_limits: a client in bare verbs that wants all connections,
- * sessions and message buffers of a server, before the server knows who it is.  Each case sets
- * one limit, goes up to it, must be refused beyond it, and must be let in again when it has
- * given something back.
+ * sessions and message buffers of a server, before the server knows which client it is.
+ * Each case sets one limit.  The client goes up to it, must be refused beyond it, and must be
+ * let in again when it has given something back.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>

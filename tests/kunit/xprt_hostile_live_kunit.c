@@ -36,13 +36,29 @@ enum { LIVE_ECHO = 1, LIVE_HOLD, LIVE_SLEEP };
  */
 #define LIVE_RECVS	2
 
+/**
+ * struct live - the server, and a client of one or two connections
+ * @server:  server under test
+ * @release: lets the requests go on that said LIVE_HOLD or LIVE_SLEEP
+ * @rouse:   lets the thread go on that has answered LIVE_SLEEP
+ * @held:    requests that have come to wait for @release; written by the server's threads
+ * @replied: LIVE_SLEEP requests that are answered; written by the server's threads
+ * @tamed:   device that is said not to repeat registrations, though it does; NULL: none
+ * @raw:     the client's connections, or NULL
+ * @stall:   state of the connection that stands
+ * @spoiled: pages that had been written to after they were given back, before the case
+ * @given:   pages that had been given back, before the case
+ * @kept_before: the knob keep_pages before the case
+ *
+ * The case's thread owns all of it, but for the counters.
+ */
 struct live {
 	struct rdmafs_xprt_server *server;
 	struct completion release;
 	struct completion rouse;
 	atomic_t held;
 	atomic_t replied;
-	struct rxp_device *tamed;	/* said not to repeat registrations, though it does */
+	struct rxp_device *tamed;
 	struct raw *raw[2];
 	struct stall stall;
 	u32 spoiled;
@@ -415,7 +431,7 @@ static void live_sink_lost(struct kunit *test)
 	live_wait(test, live_sink(s) == RXP_MR_UNKNOWN);
 	/*
 	 * The connection is still bound, so the reply is put in the thread's plug until it
-	 * sleeps; it holds the last reference.
+	 * sleeps.  Posting the reply is the last step of the request.
 	 */
 	complete_all(&l->release);
 	live_wait(test, atomic_read(&l->replied) == 1);

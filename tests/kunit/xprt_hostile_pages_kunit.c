@@ -48,9 +48,9 @@ static void pages_wait_bytes(struct kunit *test, u64 bytes)
 
 /*
  * One session fills all pages that a session may have with READs that are held, each as large
- * as any device allows.  More READs and WRITEs must be answered RETRY_LATER, and a request
- * without data be served.  What is cancelled makes room for as much, and no more.  When the
- * connection ends the session must owe nothing.
+ * as any device takes at once.  More READs and WRITEs must be answered RETRY_LATER, and a
+ * request without data be served.  A READ that is cancelled makes room for as much, and no
+ * more.  When the connection ends the session must owe nothing.
  */
 static void pages_session_most(struct kunit *test)
 {
@@ -892,8 +892,8 @@ static void pages_lowered(struct kunit *test)
 		pages_call_off(test, one, i, 1);
 	pages_wait_total(test, 14 * SZ_1M);
 	/*
-	 * Twelve are in use, four of them by the first client: it gets no more until less than
-	 * all is in use.
+	 * Twelve are in use, four of them by the first client: it gets no more until its part
+	 * has grown.
 	 */
 	pages_no_more(test, one, 13, 3);
 	for (i = 0; i < 6; i++)

@@ -118,8 +118,8 @@ static void loop_handle(struct rdmafs_xprt_req *req, void *ctx)
 		break;
 	}
 	/*
-	 * A held request is kept in the reply cache, so that it is executed once however often
-	 * it comes.
+	 * A request that comes again gets the same answer: a held one from the reply cache,
+	 * the others as they are executed again.
 	 */
 	rdmafs_xprt_req_reply(req, sizeof(*out), data_len,
 			      out->what == LOOP_HOLD ? 0 : RDMAFS_REPLY_NOCACHE);

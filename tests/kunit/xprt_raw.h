@@ -3,8 +3,9 @@
  * One end of a connection in bare verbs, for the suites that break the protocol.  It sends what
  * a case has written, and checks nothing.
  *
- * One thread, the case's, owns a struct raw.  The completion handlers and the connection
- * manager only write @arrived, @cut, @reason, @status, @send_ok and the completions.
+ * One thread at a time, the case's as a rule, uses a struct raw.  Completion handlers and the
+ * events of the connection manager write only @arrived, @cut, @reason, @status, @send_ok, the
+ * lengths of messages and the completions.
  */
 #ifndef RDMAFS_KUNIT_XPRT_RAW_H
 #define RDMAFS_KUNIT_XPRT_RAW_H

@@ -34,21 +34,40 @@
 #define REQUESTS_DOMAIN	16		/* threads that all requests for one file system may have */
 #define REQUESTS_PART	12		/* threads that those of one client may have there */
 
+/**
+ * struct requests - the server, and its clients
+ * @release:  lets all requests go on that said REQUESTS_HELD
+ * @few:      lets one request for each complete() go on that said REQUESTS_FEW
+ * @held:     requests that have come to wait for one of these; written by the server's threads
+ * @served:   requests that are served; written by the server's threads
+ * @domain:   domain of the device that the server's sessions are on
+ * @entries:  translations that a sink of 1 MiB takes there
+ * @capacity: capacity of the domain before a case changed it, or 0
+ * @server:   server under test
+ * @first:    first connection, opened by the suite's init
+ * @second:   replaces @first, or is beside it; NULL: not opened
+ * @third:    the same
+ * @fourth:   the same
+ * @fifth:    the same
+ * @looked:   looks of requests_told() at @first and @second, in turn
+ *
+ * The case's thread owns all of it, but for the counters.
+ */
 struct requests {
 	struct completion release;
-	struct completion few;		/* releases one request each that said REQUESTS_FEW */
+	struct completion few;
 	atomic_t held;
 	atomic_t served;
-	struct rpol_domain *domain;	/* the device's, with the server's sessions */
-	u32 entries;			/* translations that a sink of 1 MiB takes there */
-	u64 capacity;			/* the domain's before a case changed it, or 0 */
+	struct rpol_domain *domain;
+	u32 entries;
+	u64 capacity;
 	struct rdmafs_xprt_server *server;
 	struct raw *first;
-	struct raw *second;		/* replaces the first, or is beside it */
+	struct raw *second;
 	struct raw *third;
 	struct raw *fourth;
 	struct raw *fifth;
-	u32 looked;			/* requests_told()'s looks at the first two, in turn */
+	u32 looked;
 };
 
 /* The first byte of a request's body: the completion that it waits for; 0: none. */

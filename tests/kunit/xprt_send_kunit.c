@@ -25,6 +25,25 @@ struct send_seen {
 	int doorbell;
 };
 
+/**
+ * struct send_stage - a connection, and its device that only takes note
+ * @ib:      the device
+ * @pd:      its protection domain
+ * @qp:      the connection's queue pair
+ * @rdev:    the device, for the transport
+ * @pool:    the connection's pool
+ * @stats:   the connection's counters
+ * @conn:    connection under test
+ * @seen:    work requests that were posted
+ * @nr_seen: number of these
+ * @doorbells: calls of ib_post_send()
+ * @fail_at: of this doorbell only the first work request is taken, and it fails; 0: none fails
+ * @lost:    times that the connection was lost
+ * @rooms:   times that a buffer was said to be free
+ * @refs:    references to the connection
+ *
+ * The case's thread owns all of it: the device has no thread.
+ */
 struct send_stage {
 	struct ib_device ib;
 	struct ib_pd pd;
@@ -36,9 +55,9 @@ struct send_stage {
 	struct send_seen seen[LOG];
 	int nr_seen;
 	int doorbells;
-	int fail_at;			/* of this doorbell only the first work request is taken */
-	int lost;			/* times that the connection was lost */
-	int rooms;			/* times that a buffer was said to be free */
+	int fail_at;
+	int lost;
+	int rooms;
 	int refs;
 };
 

@@ -13,7 +13,7 @@
  * @raw:   the end that takes no messages; NULL: stall_end() was called
  * @sk:    iWARP: its socket, with a reference; else NULL
  * @ready: iWARP: its callback for data before stall_begin()
- * @next:  RoCE: the first receive that is not posted yet
+ * @next:  the first receive that is not posted yet
  */
 struct stall {
 	struct raw *raw;
