@@ -345,7 +345,7 @@ static void fake_done(struct rdmafs_xprt_call *call)
 
 	/*
 	 * A thread that sees this may submit the call again at once: from then on only the
-	 * address may be used. wake_up_var() needs a full barrier before it, which
+	 * address may be used.  wake_up_var() needs a full barrier before it, which
 	 * atomic_inc() is not.
 	 */
 	atomic_inc_return(&c->ended);

@@ -516,8 +516,8 @@ KUNIT_ARRAY_PARAM(again, again_table, again_desc);
 
 /*
  * The client has calls and loses its connection.  On the next one the server breaks the
- * protocol.  The client must end that one, too, without touching a call, and have all calls
- * served on the third.
+ * protocol.  The client must end the second connection, too, without touching a call, and have
+ * all calls served on the third.
  */
 static void hostile_again(struct kunit *test)
 {

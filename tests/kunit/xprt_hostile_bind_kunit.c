@@ -230,9 +230,9 @@ static int bind_seen_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 /*
  * The HELLO arrives before the message of the connection manager that says that the connection
- * stands.  The device reports that (COMM_EST).  The server must pass it on, so that the
- * connection manager has an established connection: it would otherwise ask its peer again, and
- * give up in the end.
+ * stands.  A device reports that a message came so early (COMM_EST).  The server must pass the
+ * report on, so that the connection manager takes the connection for established: it would
+ * otherwise ask its peer again and again, and give up in the end.
  */
 static void bind_overtaken(struct kunit *test)
 {
@@ -348,8 +348,8 @@ static void bind_late_new(struct kunit *test)
 
 /*
  * Hundreds of connections say HELLO to one session, whose old connection takes long to end.  A
- * client with another session must be served meanwhile, and the newest of them must get the
- * place.  Otherwise one client could block the server's workqueue.
+ * client with another session must be served meanwhile, and the newest of the hundreds must
+ * get the place.  Otherwise one client could block the server's workqueue.
  */
 static void bind_many(struct kunit *test)
 {

@@ -997,8 +997,8 @@ static void hostile_both(struct kunit *test, struct raw *first, struct raw *seco
 }
 
 /*
- * A connection that may not join must be rejected with the right reason.  After that one that
- * may join must be accepted, and a second one with the same index must be rejected.
+ * A connection that may not join must be rejected with the right reason.  After that, a
+ * connection that may join must be accepted, and a second one with the same index be rejected.
  */
 static void hostile_joining(struct kunit *test)
 {

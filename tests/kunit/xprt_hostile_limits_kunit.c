@@ -52,8 +52,8 @@ static void limits_unbound_connections(struct kunit *test)
 }
 
 /*
- * A connection that does not say HELLO in time must be dropped.  One that is bound, and was
- * opened when the time was longer, must stay.
+ * A connection that does not say HELLO in time must be dropped.  A connection that is bound,
+ * and was opened when the time was longer, must stay.
  */
 static void limits_unbound_time(struct kunit *test)
 {

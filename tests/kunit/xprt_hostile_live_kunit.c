@@ -369,8 +369,8 @@ static void live_data_guessed(struct kunit *test)
 	live_wait(test, live_asked(s, 1, &key));
 	KUNIT_ASSERT_EQ(test, key.state, RXP_MR_REGISTERING);
 	/*
-	 * A device that checks refuses the invalidation; another has executed the
-	 * registration, and may do so again.
+	 * A device that checks refuses the invalidation, unless it has executed the
+	 * registration, which it may execute once more then.
 	 */
 	live_tag(raw, RXP_CONTROL_DATA, 1, 1, LIVE_LEN, key.rkey, key.rkey);
 	stall_end(&l->stall);

@@ -4,7 +4,7 @@
  *
  * On iWARP they need not even let the connection manager know that they have got the answer.
  * They ask for peer-to-peer mode (RFC 6581), in which the server's end waits for the first
- * message, and cannot be ended before that has come. siw never asks for it, so here such a
+ * message, and cannot be ended before that has come.  siw never asks for it, so here the
  * client is a TCP socket that speaks MPA.
  */
 #include <kunit/test.h>

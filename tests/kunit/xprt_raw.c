@@ -776,7 +776,7 @@ int raw_send_imm(struct raw *raw, u32 len)
  * @buf: buffer
  * @f:   values of the CALL; a body that is NULL is written as zeros
  *
- * Other fields of @f are ignored. transport/frame.c is not used, as a case may want a CALL that
+ * Other fields of @f are ignored.  transport/frame.c is not used, as a case may want a CALL that
  * it would not build.
  *
  * Context: any.

@@ -3,7 +3,7 @@
  * A peer that does not take messages, so that the other end's send queue stands.
  *
  * InfiniBand and RoCE: it has posted fewer receives than it needs, and the other end sends
- * again, for some seconds. iWARP: its end of the stream is not read, and as little data as
+ * again, for some seconds.  iWARP: its end of the stream is not read, and as little data as
  * possible is on its way.
  */
 #include <linux/tcp.h>
