@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Pages that were given back (transport/points.h): with the parameter keep_pages they
- * are filled with a pattern, and whoever writes to them after that is found out: when
- * they are taken again, or, those that were to be freed, whenever somebody asks.  The
- * last ones that were to be freed are kept for that instead.
+ * Finds a write to pages that were given back (transport/points.h), for instance by a peer
+ * whose access should have ended.
  *
- * The parameter "given_back" says what there was so far:
+ * While the parameter keep_pages is set, pages that are given back are filled with a pattern.
+ * The pattern is checked when the pages are taken into use again.  Pages that would be freed
+ * are kept here instead, the last 32 MiB of them; their pattern is checked when a test asks,
+ * and when they are freed in the end.
+ *
+ * The parameter "given_back" has the counts so far: runs of pages that were given back, pages
+ * that are kept now, and runs that were found written to:
  *
  *	given N kept N spoiled N
+ *
+ * page->private says whether a run has the pattern.  It is written by the owner of the pages,
+ * or under kept_lock for pages that are kept.
  */
 #include <linux/bvec.h>
 #include <linux/gfp.h>
@@ -22,15 +29,16 @@
 #define KEPT_BYTE	0xd5
 #define KEPT_MAGIC	0x9d5e11ul
 
-/* No more than this of them, the oldest go. */
+/* The largest number of bytes that are kept; beyond it the oldest pages are freed. */
 #define KEPT_MAX	(32UL << 20)
 
+/* Guards kept and kept_bytes; taken in process context only. */
 static DEFINE_MUTEX(kept_lock);
 static LIST_HEAD(kept);
 static unsigned long kept_bytes;
 static atomic_t nr_given, nr_spoiled;
 
-/* They have the pattern still; or, if they never had it, nobody can say. */
+/* Reports a run of pages that was written to.  A run that never had the pattern is passed over. */
 static void page_check(struct page *page, size_t len)
 {
 	u8 *at;
@@ -42,17 +50,17 @@ static void page_check(struct page *page, size_t len)
 		pr_err("rdmafs_points: pages were written after they had been given back: byte %zu of %zu is %*ph\n",
 		       at - (u8 *)page_address(page), len, 16, at);
 		atomic_inc(&nr_spoiled);
-		/* Once is enough. */
+		/* Report each run once only. */
 		set_page_private(page, 0);
 	}
 }
 
 /**
- * rdmafs_test_give - pages that nobody but their owner may write from now on
- * @bv: the pages
- * @nr: how many runs of them
+ * rdmafs_test_give - mark pages that are given back: no peer may write to them from now on
+ * @bv: the pages, in runs; the caller owns them
+ * @nr: number of runs
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt.
  */
 void rdmafs_test_give(const struct bio_vec *bv, u32 nr)
 {
@@ -69,11 +77,11 @@ void rdmafs_test_give(const struct bio_vec *bv, u32 nr)
 EXPORT_SYMBOL_GPL(rdmafs_test_give);
 
 /**
- * rdmafs_test_take - pages that are in use again: nobody has written them since
- * @bv: the pages
- * @nr: how many runs of them
+ * rdmafs_test_take - check that pages which are taken into use again were not written to
+ * @bv: the pages, in runs; the caller owns them
+ * @nr: number of runs
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt.
  */
 void rdmafs_test_take(const struct bio_vec *bv, u32 nr)
 {
@@ -102,12 +110,12 @@ static void kept_free(struct page *page)
 }
 
 /**
- * rdmafs_test_keep - pages that are to be freed
- * @page: the first
+ * rdmafs_test_keep - keep pages that would be freed, if they have the pattern
+ * @page: the first page
  *
- * Process context.
- *
- * Return: whether they were taken instead: they are not the caller's any more.
+ * Context: process; may sleep.  Takes kept_lock.
+ * Return: true if the pages are kept, so that the caller must not free them; false if the
+ * caller is to free them.
  */
 bool rdmafs_test_keep(struct page *page)
 {
@@ -124,12 +132,11 @@ bool rdmafs_test_keep(struct page *page)
 EXPORT_SYMBOL_GPL(rdmafs_test_keep);
 
 /**
- * rdmafs_points_spoiled - look at all that are kept
- * @given: out: how many were ever given back; may be NULL
+ * rdmafs_points_spoiled - check all pages that are kept
+ * @given: out: number of runs of pages that were ever given back; may be NULL
  *
- * Process context.
- *
- * Return: how many were found written after they had been given back, since ever.
+ * Context: process; may sleep.  Takes kept_lock.
+ * Return: number of runs that were ever found written to after they had been given back.
  */
 u32 rdmafs_points_spoiled(u32 *given)
 {
@@ -145,7 +152,13 @@ u32 rdmafs_points_spoiled(u32 *given)
 }
 EXPORT_SYMBOL_GPL(rdmafs_points_spoiled);
 
-/* The module goes, and all others have gone before. */
+/**
+ * points_free_kept - free all pages that are kept
+ *
+ * Called when this module is removed, so that all modules that use it are gone.
+ *
+ * Context: process; may sleep.  Takes kept_lock.
+ */
 void points_free_kept(void)
 {
 	mutex_lock(&kept_lock);

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that runs short wherever our modules ask for any: each call of nomem.h comes
- * here first, from whichever thread, worker or softirq, and fails if a test wants that.
- * A place is such a call in the code, known by the function and the offset that it
- * returns to, so that it is the same one when its module is loaded again.
+ * Makes allocations of our modules fail.  A call of any function that nomem.h renames comes
+ * here first, from a thread, a worker or a softirq, and fails if a test wants that.  A *place*
+ * is one call site in the code.  It is identified by the function and the offset that the call
+ * returns to, so it is the same place after its module has been loaded again.
  *
  * Parameters:
  *
- *	nomem		of a thousand calls so many fail, wherever they are
- *	nomem_once	besides, each place fails once: the first time that somebody comes there
- *	nomem_spare	but no place in functions whose names begin so
+ *	nomem		of a thousand calls so many fail, at any place
+ *	nomem_once	in addition, the first call from each place fails
+ *	nomem_spare	no call from a function whose name begins so fails
  *
- * While either is set all are counted.  The file "rdmafs_nomem" of debugfs has a line for
- * each place, "CALLS FAILED FUNCTION+OFFSET/SIZE [MODULE]"; whatever is written to it
- * forgets them all.
+ * While nomem or nomem_once is set, all calls are counted.  The file "rdmafs_nomem" of debugfs
+ * has a line for each place, "CALLS FAILED FUNCTION+OFFSET/SIZE [MODULE]".  A write to the
+ * file, of any text, forgets all places.
  *
- * Nothing fails that can't: not with __GFP_NOFAIL, and not what needs no memory just then.
+ * A call that cannot fail in the kernel does not fail here: neither an allocation with
+ * __GFP_NOFAIL, nor a call that happens to need no memory.
  */
 #include <linux/bitmap.h>
 #include <linux/buffer_head.h>
@@ -56,10 +57,12 @@
 #define NOMEM_NAME_MAX	112
 
 /**
- * struct nomem_place - where our modules ask for memory
- * @name:   function, offset and module, as the kernel prints them; empty: nobody's entry
- * @calls:  how often
- * @failed: how often they got none
+ * struct nomem_place - a call site of our modules that allocates
+ * @name:   function, offset and module, as the kernel prints them; empty if the entry is unused
+ * @calls:  number of calls from there
+ * @failed: number of these calls that failed
+ *
+ * Guarded by nomem_lock.
  */
 struct nomem_place {
 	char name[NOMEM_NAME_MAX];
@@ -67,7 +70,7 @@ struct nomem_place {
 	u32 failed;
 };
 
-/* Below the lock, in any context. */
+/* Guards nomem_places and nomem_name; taken in any context, with interrupts off. */
 static DEFINE_SPINLOCK(nomem_lock);
 static struct nomem_place nomem_places[NOMEM_PLACES];
 static char nomem_name[KSYM_SYMBOL_LEN];
@@ -86,7 +89,7 @@ MODULE_PARM_DESC(nomem_spare, "but not in functions whose names begin so");
 
 static struct dentry *nomem_file;
 
-/* NULL if there is no room for another one. */
+/* Finds or adds the place of a call that returns to @ip; NULL if the table is full. */
 static struct nomem_place *nomem_place(unsigned long ip)
 {
 	struct nomem_place *p;
@@ -165,11 +168,21 @@ static const struct file_operations nomem_fops = {
 	.release = single_release,
 };
 
+/**
+ * points_add_nomem - make the file "rdmafs_nomem" of debugfs
+ *
+ * Context: process; may sleep.
+ */
 void points_add_nomem(void)
 {
 	nomem_file = debugfs_create_file("rdmafs_nomem", 0600, NULL, NULL, &nomem_fops);
 }
 
+/**
+ * points_remove_nomem - remove the file "rdmafs_nomem" of debugfs
+ *
+ * Context: process; may sleep.
+ */
 void points_remove_nomem(void)
 {
 	debugfs_remove(nomem_file);
@@ -180,7 +193,7 @@ static bool may_fail(gfp_t gfp)
 	return !(gfp & __GFP_NOFAIL);
 }
 
-/* What has a place there already, be it a reserved one, is stored without memory. */
+/* Storing at an index that has an entry, even a reserved one, needs no memory. */
 static bool nomem_has_slot(struct xarray *xa, unsigned long index)
 {
 	XA_STATE(xas, xa, index);

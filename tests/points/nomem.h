@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * In test kernels our modules are compiled with this before all else (-include, in the
- * Makefile): what gives them memory, or makes something that takes memory, has another
- * name then, in the kernel's headers and their inline functions, too.  These are what
- * nomem.c has.  What is made of memory that it was given already is not here; nor is
- * mempool_alloc(), which waits instead, and whose own allocations are ours.
+ * In test kernels our modules are compiled with this file in front of every source file
+ * (-include, in the Makefile).  It renames each function of the kernel that allocates memory,
+ * or that makes an object which needs memory.  The new name also holds in the kernel's headers
+ * and their inline functions.  nomem.c has the functions with the new names: they may fail
+ * instead of calling the kernel.
+ *
+ * A function that makes an object from memory that its caller passes in is not here.  Nor is
+ * mempool_alloc(): it waits instead of failing, and the pool's own allocations call our modules'
+ * functions, which are renamed.
  */
 #ifndef RDMAFS_TESTS_NOMEM_H
 #define RDMAFS_TESTS_NOMEM_H
 
-/* What stands in tests/ asks the kernel itself. */
+/* The modules in tests/ define RDMAFS_NOMEM_OFF and call the kernel directly. */
 #ifndef RDMAFS_NOMEM_OFF
 
-/* Memory */
+/* Plain memory */
 #define __alloc_pages_noprof		rdmafs_nomem___alloc_pages_noprof
 #define __kmalloc_cache_noprof		rdmafs_nomem___kmalloc_cache_noprof
 #define __kmalloc_large_noprof		rdmafs_nomem___kmalloc_large_noprof
@@ -28,7 +32,7 @@
 #define memdup_user_nul			rdmafs_nomem_memdup_user_nul
 #define pcpu_alloc_noprof		rdmafs_nomem_pcpu_alloc_noprof
 
-/* The kernel's objects */
+/* Objects of the kernel's core */
 #define __kmem_cache_create_args	rdmafs_nomem___kmem_cache_create_args
 #define alloc_workqueue			rdmafs_nomem_alloc_workqueue
 #define groups_alloc			rdmafs_nomem_groups_alloc
@@ -47,7 +51,7 @@
 #define __xa_insert			rdmafs_nomem___xa_insert
 #define xa_store			rdmafs_nomem_xa_store
 
-/* Those of RDMA */
+/* Objects of RDMA */
 #define __ib_alloc_cq			rdmafs_nomem___ib_alloc_cq
 #define __ib_alloc_pd			rdmafs_nomem___ib_alloc_pd
 #define ib_alloc_mr			rdmafs_nomem_ib_alloc_mr
@@ -61,7 +65,7 @@
 #define rdma_resolve_addr		rdmafs_nomem_rdma_resolve_addr
 #define rdma_resolve_route		rdmafs_nomem_rdma_resolve_route
 
-/* Those of file systems */
+/* Objects of file systems */
 #define __bread_gfp			rdmafs_nomem___bread_gfp
 #define d_alloc_parallel		rdmafs_nomem_d_alloc_parallel
 #define d_make_root			rdmafs_nomem_d_make_root
@@ -79,8 +83,9 @@
 #else
 
 /*
- * MAYFAIL(TYPE, NAME, PARAMETERS, ARGUMENTS, MAY, INSTEAD): the kernel's NAME for our modules,
- * which, if it may, now and then says INSTEAD.  The compiler sees that it is of NAME's type.
+ * MAYFAIL(TYPE, NAME, PARAMETERS, ARGUMENTS, MAY, INSTEAD) defines what our modules call in
+ * the place of the kernel's NAME.  If the condition MAY holds and nomem() says so, the function
+ * returns INSTEAD; else it calls NAME.  The compiler checks that it has the type of NAME.
  */
 #define MAYFAIL(struct_or_other, name, parameters, arguments, may, instead)	\
 extern __typeof__(name) rdmafs_nomem_##name;					\
@@ -90,7 +95,10 @@ struct_or_other rdmafs_nomem_##name parameters					\
 }										\
 EXPORT_SYMBOL_GPL(rdmafs_nomem_##name)
 
-/* The same for those that have a format; what is cut off here the kernel would cut off, too. */
+/*
+ * The same for functions with a format string.  A name that is too long for the buffer is cut
+ * off here; the kernel would cut it off as well.
+ */
 #define MAYFAIL_NAMED(struct_or_other, name, parameters, last, arguments, instead)	\
 extern __typeof__(name) rdmafs_nomem_##name;					\
 struct_or_other rdmafs_nomem_##name parameters					\

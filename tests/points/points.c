@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Test points (transport/points.h): threads are held at a named place until a test
- * lets go of them, so that an interleaving is certain and not a matter of luck; and
- * what can fail is made to.
+ * Test points (transport/points.h).  A test can hold threads at a named place of the code
+ * until it releases them, so that an interleaving is certain and not a matter of luck.  It
+ * can also make an operation at a named place fail.
  *
- * The parameter "points" takes one command a write:
+ * The parameter "points" takes one command with each write:
  *
- *	hold NAME [COUNT [KEY]]	the next COUNT (1) threads that come there stay
- *	fail NAME [COUNT [KEY]]	the next COUNT (1) that ask there are told to fail
- *	release NAME		those that are held go on; nobody is held or failed
- *	reset			the same for all, and all counts begin at 0, when the next
- *				point is armed
+ *	hold NAME [COUNT [KEY]]	the next COUNT (default 1) threads that reach the point are held
+ *	fail NAME [COUNT [KEY]]	the next COUNT (default 1) operations at the point fail
+ *	release NAME		threads held at the point go on, and it is no longer armed
+ *	reset			release all points and set their counts to 0; nothing is counted
+ *				until the next "hold" or "fail"
  *
- * and has a line for each name that was ever in a command:
+ * With KEY, the point ignores threads that come with another key.  Reading the parameter
+ * gives a line for each name that was ever in a command:
  *
  *	NAME arrived N held N failed N overdue N
  *
- * "arrived" counts while any point is armed; "held" are held now; "overdue" went on
- * because nobody had let go of them for bound_ms.  What should have happened while they
- * were held may not have: the kernel log says so, and tests/guest/run, which reads it,
- * fails, unless a test has set overdue_ok.
+ * "arrived" counts threads while any point is armed.  "held" is the number of threads held
+ * now.  "overdue" counts threads that went on because no test had released them within
+ * bound_ms.  The events that the test wanted while such a thread was held may not have
+ * come.  So the kernel log has a warning, and tests/guest/run, which reads the log, fails,
+ * unless a test has set overdue_ok.
+ *
+ * All state is guarded by points_lock, which is taken with bottom halves off.  Threads that
+ * are held sleep on points_wait.
  */
 #include <linux/delay.h>
 #include <linux/list.h>
@@ -32,21 +37,24 @@
 #include "transport/points.h"
 
 #define POINT_NAME_MAX	32
-#define POINTS_MAX	32	/* what fits in the page of a parameter */
+#define POINTS_MAX	32	/* their lines fit in the page of a parameter */
 #define POINT_SLICE_MS	300U
 
 /**
- * struct point - a name that a test has spoken of
- * @name:	it
- * @hold:	threads that are to be held yet
- * @fail:	failures to come yet
- * @keyed:	only arrivals with @key count
- * @key:	their key
- * @arrived:	of those that came
- * @held:	are held
- * @failed:	were made to fail
- * @overdue:	were held for too long
- * @released:	how often the point was released: those who see it change go on
+ * struct point - a point that a command has named
+ * @name:	its name; set once
+ * @hold:	number of threads that are still to be held
+ * @fail:	number of operations that are still to fail
+ * @keyed:	only threads that come with @key count
+ * @key:	that key, if @keyed
+ * @arrived:	threads that came, while any point was armed
+ * @held:	threads that are held now
+ * @failed:	operations that were made to fail
+ * @overdue:	threads that were held for longer than bound_ms
+ * @released:	number of times that the point was released; a thread that is held goes on
+ *		when this changes; read without the lock
+ *
+ * All fields are guarded by points_lock.
  */
 struct point {
 	char name[POINT_NAME_MAX];
@@ -61,7 +69,7 @@ struct point {
 	u32 released;
 };
 
-/* Points are never freed: who is held has a pointer to its own. */
+/* Points are never freed: a thread that is held has a pointer to its point. */
 static struct point points[POINTS_MAX];
 static u32 nr_points;
 static DEFINE_SPINLOCK(points_lock);
@@ -124,12 +132,12 @@ static struct point *point_find(const char *name)
 	return NULL;
 }
 
-/* Somebody comes to a point: which, if a test means that one. */
+/* Counts a thread that comes to a point; returns the point, or NULL if it is not to be affected. */
 static struct point *point_arrive(const char *name, u64 key)
 {
 	struct point *p = point_find(name);
 
-	/* Not armed any more: it was when this one looked. */
+	/* The caller saw the points armed without the lock; a reset may have come since. */
 	if (!rdmafs_points_armed || !p || (p->keyed && p->key != key))
 		return NULL;
 	p->arrived++;
@@ -138,12 +146,14 @@ static struct point *point_arrive(const char *name, u64 key)
 }
 
 /**
- * rdmafs_point_hold - stay here until a test lets go, if it wants that
- * @name: where
- * @key:  whose
+ * rdmafs_point_hold - hold the caller until a test releases it, if a test wants that
+ * @name: the point
+ * @key:  identifies the object that the caller works on
  *
- * Process context; sleeps, not interruptibly, for bound_ms at most.  That is counted in
- * slices: where the whole machine stands still for minutes, jiffies go on and a test does not.
+ * The caller is held for bound_ms at most.  This time is counted in short slices: if the whole
+ * machine stands still for minutes, jiffies go on but the test that is to release does not.
+ *
+ * Context: process; sleeps, not interruptibly.  Takes points_lock.
  */
 void rdmafs_point_hold(const char *name, u64 key)
 {
@@ -161,7 +171,7 @@ void rdmafs_point_hold(const char *name, u64 key)
 	released = p->released;
 	spin_unlock_bh(&points_lock);
 
-	/* Idle, not uninterruptible: that would be reported as a hang. */
+	/* An uninterruptible sleep would be reported as a hang, an idle one is not. */
 	while (slices &&
 	       !wait_event_idle_timeout(points_wait, READ_ONCE(p->released) != released,
 					msecs_to_jiffies(POINT_SLICE_MS)))
@@ -181,11 +191,12 @@ void rdmafs_point_hold(const char *name, u64 key)
 EXPORT_SYMBOL_GPL(rdmafs_point_hold);
 
 /**
- * rdmafs_point_fail - does a test want this to fail?
- * @name: where
- * @key:  whose
+ * rdmafs_point_fail - ask whether a test wants an operation to fail
+ * @name: the point
+ * @key:  identifies the object that the caller works on
  *
- * Any context but hard interrupt.
+ * Context: any but hard interrupt.  Takes points_lock.
+ * Return: true if the caller is to fail.
  */
 bool rdmafs_point_fail(const char *name, u64 key)
 {
@@ -205,8 +216,10 @@ bool rdmafs_point_fail(const char *name, u64 key)
 EXPORT_SYMBOL_GPL(rdmafs_point_fail);
 
 /**
- * rdmafs_test_delay - take longer
- * @us: by so many microseconds
+ * rdmafs_test_delay - sleep, so that the caller takes longer
+ * @us: for how long, in microseconds; 0: not at all
+ *
+ * Context: process; sleeps.
  */
 void rdmafs_test_delay(u32 us)
 {
@@ -218,11 +231,15 @@ void rdmafs_test_delay(u32 us)
 EXPORT_SYMBOL_GPL(rdmafs_test_delay);
 
 /**
- * rdmafs_test_spoil - make a reply what no server of ours would say
+ * rdmafs_test_spoil - change a reply to one that no server of ours would send
  * @reply: its body
- * @len:   bytes of it, at least 1
+ * @len:   length of @reply in bytes, at least 1
  *
- * Return: bytes of it now, at least 1.
+ * The parameters spoil_at, spoil_with and spoil_end say what is changed.  The length is noted in
+ * spoil_len, so that a test can go through all bytes.
+ *
+ * Context: any.
+ * Return: the new length in bytes, at least 1.
  */
 u16 rdmafs_test_spoil(void *reply, u16 len)
 {
@@ -248,12 +265,13 @@ static bool point_held(const char *name, u32 held)
 }
 
 /**
- * rdmafs_point_wait - wait until threads are held
- * @name:    where
- * @held:    how many
- * @seconds: for so long at most
+ * rdmafs_point_wait - wait until threads are held at a point
+ * @name:    the point
+ * @held:    how many threads to wait for
+ * @seconds: longest time to wait
  *
- * Return: whether they are.
+ * Context: process; sleeps.  Takes points_lock.
+ * Return: true if so many are held, false if the time is up.
  */
 bool rdmafs_point_wait(const char *name, u32 held, unsigned int seconds)
 {
@@ -317,10 +335,11 @@ static int point_command(const char *what, const char *name, u32 count, const u6
 }
 
 /**
- * rdmafs_points_command - do what a test says
- * @command: as the head of this file has it
+ * rdmafs_points_command - execute a command of a test
+ * @command: one of those in the comment at the head of this file
  *
- * Return: 0; -EINVAL: no such command; -ENOSPC: too many names.
+ * Context: process or softirq.  Takes points_lock.
+ * Return: 0; -EINVAL if there is no such command; -ENOSPC if there are too many names.
  */
 int rdmafs_points_command(const char *command)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What KUnit suites say to test points; user programs write the same to a parameter. */
+/*
+ * Test points as KUnit suites use them; user programs write the same commands to a parameter.
+ * The functions that begin with points_ are for the files of this directory only.
+ */
 #ifndef RDMAFS_TESTS_POINTS_H
 #define RDMAFS_TESTS_POINTS_H
 
