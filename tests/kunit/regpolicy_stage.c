@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The stage of regpolicy_stage.h.
+ * The functions of regpolicy_stage.h.  They run in the thread of the KUnit case, which may
+ * sleep unless said otherwise.  The policy's callbacks come in the same thread, from within
+ * the call that causes them.  So no lock is needed.
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -48,12 +50,18 @@ static void stage_close(void *data)
 	while (s->nr)
 		stage_leave(s, &s->m[s->nr - 1]);
 	rpol_domain_destroy(s->dom);
-	/* Not managed by KUnit, which would free them before this is called. */
+	/* KUnit must not own the claims: it would free them before this action runs. */
 	list_for_each_entry_safe(c, next, &s->all, all)
 		kfree(c);
 }
 
-/* A domain without members; gone when the case ends, however it ends. */
+/**
+ * stage_open - make a domain without members
+ * @test:     the case; the domain is destroyed when it ends, even if it fails
+ * @capacity: entries that the domain has
+ *
+ * Return: the stage; the case is ended if there is none.
+ */
 struct stage *stage_open(struct kunit *test, u64 capacity)
 {
 	struct stage *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
@@ -69,6 +77,12 @@ struct stage *stage_open(struct kunit *test, u64 capacity)
 	return s;
 }
 
+/**
+ * stage_tune - set how claims are served and how victims are chosen
+ * @s:           the stage
+ * @discipline:  enum rpol_discipline
+ * @replacement: enum rpol_replacement
+ */
 void stage_tune(struct stage *s, u32 discipline, u32 replacement)
 {
 	struct rpol_tunables tun;
@@ -79,6 +93,15 @@ void stage_tune(struct stage *s, u32 discipline, u32 replacement)
 	KUNIT_ASSERT_EQ(s->test, rpol_domain_set_tunables(s->dom, &tun), 0);
 }
 
+/**
+ * stage_member - make a member
+ * @s:      the stage, with fewer than STAGE_MEMBERS members
+ * @min:    entries kept for the member
+ * @max:    entries that it never exceeds, or RPOL_NO_MAX
+ * @weight: 1..RPOL_WEIGHT_MAX
+ *
+ * Return: the member; stage_leave() or the end of the case destroys it.
+ */
 struct stage_member *stage_member(struct stage *s, u64 min, u64 max, u32 weight)
 {
 	struct rpol_quota q = { .min = min, .max = max, .weight = weight };
@@ -104,13 +127,17 @@ static void claim_end(struct stage_claim *c)
 	c->place = ++c->m->stage->places;
 }
 
-/* Ends the last member made, and whatever it has. */
+/**
+ * stage_leave - destroy a member with all its claims and MRs
+ * @s: the stage
+ * @m: the member; it must be the last one made
+ */
 void stage_leave(struct stage *s, struct stage_member *m)
 {
 	struct stage_mr *mr, *mn;
 	struct stage_claim *c;
 
-	/* Each time from the first: the end of one may be the grant of the next. */
+	/* Begin at the head each time: the cancel of one claim may grant the next one. */
 	while ((c = list_first_entry_or_null(&m->claims, struct stage_claim, link))) {
 		KUNIT_EXPECT_TRUE(s->test, rpol_mr_cancel(&c->w));
 		claim_end(c);
@@ -151,7 +178,13 @@ static struct stage_mr *busy(struct stage_member *m, struct rpol_mr *idle, unsig
 	return mr;
 }
 
-/* An MR if there is one now, or NULL. */
+/**
+ * stage_get - bind an MR without waiting
+ * @m:     the member
+ * @class: class of the MR
+ *
+ * Return: the MR, which is on @m's list of busy MRs; NULL if the claim would have to wait.
+ */
 struct stage_mr *stage_get(struct stage_member *m, unsigned int class)
 {
 	u32 entries = rpol_class_entries(class, U32_MAX);
@@ -170,14 +203,21 @@ static void stage_granted(struct rpol_waiter *w, int ret)
 	c->ret = ret;
 	if (!ret)
 		busy(c->m, w->mr, w->class);
-	/* In a long run there are many. */
+	/* A long run makes many claims, and no case looks at one that has ended. */
 	if (c->m->stage->running) {
 		list_del(&c->all);
 		kfree(c);
 	}
 }
 
-/* A claim, which may have ended already. */
+/**
+ * stage_claim - claim an MR, and wait for it if need be
+ * @m:     the member
+ * @class: class of the MR
+ *
+ * Return: the claim, which may have ended already; NULL if it has and stage_run() is running,
+ * as the claim is freed then.
+ */
 struct stage_claim *stage_claim(struct stage_member *m, unsigned int class)
 {
 	struct stage_claim *c = kzalloc(sizeof(*c), GFP_KERNEL);
@@ -198,19 +238,33 @@ struct stage_claim *stage_claim(struct stage_member *m, unsigned int class)
 	return m->stage->running ? NULL : c;
 }
 
-/* Binds as many as there are, up to @nr, and leaves as many more claims waiting. */
+/**
+ * stage_hoard - make a number of claims; those that cannot be granted now wait
+ * @m:     the member
+ * @class: class of the MRs
+ * @nr:    number of claims
+ */
 void stage_hoard(struct stage_member *m, unsigned int class, u32 nr)
 {
 	while (nr--)
 		stage_claim(m, class);
 }
 
+/**
+ * stage_idle - end the I/O of an MR, or end its being lent
+ * @m:  the member
+ * @mr: a busy or lent MR of @m; the policy's from now on
+ */
 void stage_idle(struct stage_member *m, struct stage_mr *mr)
 {
 	list_del(&mr->link);
 	rpol_mr_idle(m->mem, &mr->mr);
 }
 
+/**
+ * stage_idle_all - end the I/O of all MRs that are busy now
+ * @m: the member; MRs that become busy by this, as its claims are granted, stay so
+ */
 void stage_idle_all(struct stage_member *m)
 {
 	struct stage_mr *mr, *next;
@@ -221,14 +275,23 @@ void stage_idle_all(struct stage_member *m)
 		stage_idle(m, mr);
 }
 
-/* A peer may use it. */
+/**
+ * stage_lend - lend an MR to a peer
+ * @m:  the member
+ * @mr: a busy MR of @m
+ */
 void stage_lend(struct stage_member *m, struct stage_mr *mr)
 {
 	list_move_tail(&mr->link, &m->lent);
 	rpol_mr_lend(m->mem, &mr->mr);
 }
 
-/* How many of those lent are called back. */
+/**
+ * stage_recalled - count the lent MRs that the policy calls back
+ * @m: the member
+ *
+ * Return: their number.
+ */
 u32 stage_recalled(struct stage_member *m)
 {
 	struct stage_mr *mr;
@@ -239,7 +302,10 @@ u32 stage_recalled(struct stage_member *m)
 	return nr;
 }
 
-/* The peer gives those back. */
+/**
+ * stage_return - have the peer return all MRs that are called back
+ * @m: the member
+ */
 void stage_return(struct stage_member *m)
 {
 	struct stage_mr *mr, *next;
@@ -249,6 +315,12 @@ void stage_return(struct stage_member *m)
 			stage_idle(m, mr);
 }
 
+/**
+ * stage_reap - destroy all victims of a member, as its worker does
+ * @m: the member
+ *
+ * Context: also called from within the policy's callback reclaim().
+ */
 void stage_reap(struct stage_member *m)
 {
 	struct rpol_mr *victim;
@@ -266,7 +338,11 @@ void stage_reap(struct stage_member *m)
 	}
 }
 
-/* Time passes, in ticks. */
+/**
+ * stage_pass - let time pass, with a tick of the domain at least every 10 ms
+ * @s:  the stage
+ * @ns: time to pass, in ns
+ */
 void stage_pass(struct stage *s, u64 ns)
 {
 	u64 step;
@@ -285,7 +361,14 @@ static u32 outstanding(const struct stage_member *m)
 	       list_count_nodes((struct list_head *)&m->claims);
 }
 
-/* Each member keeps @depth I/Os going; a step is half a millisecond. */
+/**
+ * stage_run - have all members do I/O for a time
+ * @s:  the stage
+ * @ns: how long, in ns of the stage's clock
+ *
+ * Each member keeps stage_member.depth I/Os going.  The clock moves in steps of half a
+ * millisecond, with stage_check() after each, and a tick after a hundred of them.
+ */
 void stage_run(struct stage *s, u64 ns)
 {
 	const u64 step = MS / 2, end = s->now + ns;
@@ -310,21 +393,37 @@ void stage_run(struct stage *s, u64 ns)
 	s->running = false;
 }
 
+/**
+ * stage_oldest - find the MR that has been busy for longest
+ * @m: the member
+ *
+ * Return: the MR; NULL if none is busy.
+ */
 struct stage_mr *stage_oldest(struct stage_member *m)
 {
 	return list_first_entry_or_null(&m->busy, struct stage_mr, link);
 }
 
+/**
+ * stage_stats - read the statistics of a member
+ * @m: the member
+ *
+ * Return: the statistics, valid until they are read again.
+ */
 const struct rpol_member_stats *stage_stats(struct stage_member *m)
 {
 	rpol_member_get_stats(m->mem, &m->st);
 	return &m->st;
 }
 
-/*
- * What must hold when nothing is under way: not more is charged than there is;
- * nobody who is entitled to what it waits for does so while entries are free,
- * or idle where more is charged than entitled.
+/**
+ * stage_check - check what must hold after every step
+ * @s: the stage
+ *
+ * For each member: the entries charged are those of the MRs that exist, and its time integrals
+ * add up.  For the domain: no more is charged than there is.  Unless victims are kept
+ * unfreed, no member waits for entries that it is entitled to while enough of them are free, or
+ * while MRs are idle or lent at a member that is charged more than its entitlement.
  */
 void stage_check(struct stage *s)
 {
@@ -357,7 +456,7 @@ void stage_check(struct stage *s)
 		if (!c || st->in_use + c->w.entries > st->entitlement)
 			continue;
 		owed = true;
-		/* The largest claim of all may stand before it. */
+		/* A claim of the largest class may stand in front, so fewer may be left free. */
 		KUNIT_ASSERT_LT(s->test, free, (u64)RPOL_CLASS_MAX);
 	}
 	if (owed)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A stage for the policy: a domain whose clock stands until it is moved, and
- * members whose MRs are only numbers.  All in one thread: claims are waited
- * for by callback.
+ * A stage for the policy: a domain whose clock moves only when a case moves it, and members
+ * whose MRs are mere numbers.  All runs in one thread: a claim that waits does not sleep, but
+ * is granted by a callback.
  *
- * After each step stage_check() looks at what must hold at any time.
+ * stage_check() tests the conditions that hold after every step.
  */
 #ifndef RDMAFS_REGPOLICY_STAGE_H
 #define RDMAFS_REGPOLICY_STAGE_H
@@ -23,46 +23,46 @@ struct stage_member {
 	struct list_head lent;		/* stage_mr.link */
 	struct list_head claims;	/* stage_claim.link, waiting */
 	u64 held;			/* entries of all its MRs */
-	u32 asked;			/* times reclaim() was called */
+	u32 asked;			/* number of calls of reclaim() */
 	u32 freed;			/* victims destroyed */
-	u64 last_victim;		/* name of the last one */
-	/* For stage_run(): so many I/Os at a time, of a class, of a length in ns. */
-	u32 depth;
-	u32 class;
-	u64 service;
-	u64 done;
+	u64 last_victim;		/* stage_mr.name of the last of them */
+	/* For stage_run(): */
+	u32 depth;			/* I/Os at a time */
+	u32 class;			/* class of their MRs */
+	u64 service;			/* time for which each has its MR, in ns */
+	u64 done;			/* I/Os that have ended */
 	struct rpol_member_stats st;	/* as last read; too large for a stack */
 };
 
 struct stage_mr {
 	struct rpol_mr mr;
-	struct list_head link;
-	u64 name;
-	u64 until;
+	struct list_head link;		/* stage_member.busy or lent, or on neither if idle */
+	u64 name;			/* number of the MR, in the order in which they are made */
+	u64 until;			/* end of its I/O, for stage_run() */
 };
 
 struct stage_claim {
 	struct rpol_waiter w;
-	struct list_head link;
-	struct list_head all;
+	struct list_head link;		/* stage_member.claims, until it has ended */
+	struct list_head all;		/* stage.all */
 	struct stage_member *m;
 	bool ended;
-	int ret;
-	u64 place;
+	int ret;			/* its result, once it has ended */
+	u64 place;			/* its place among all claims, in the order of their ends */
 };
 
 struct stage {
 	struct kunit *test;
 	struct rpol_domain *dom;
 	u64 capacity;
-	u64 now;
-	u64 stale;			/* if not 0, what the clock says once, instead of @now */
-	u64 wakes;
-	u64 next_tick;			/* ns from the last wake */
-	u64 names;
-	u64 places;
-	bool keep_victims;		/* victims wait for stage_reap() */
-	bool running;
+	u64 now;			/* the clock, in ns */
+	u64 stale;			/* if not 0, the clock gives this once, instead of @now */
+	u64 wakes;			/* number of calls of wake() */
+	u64 next_tick;			/* the delay that the last of them asked for, in ns */
+	u64 names;			/* the last stage_mr.name */
+	u64 places;			/* the last stage_claim.place */
+	bool keep_victims;		/* victims stay until the case calls stage_reap() */
+	bool running;			/* claims are freed when they have ended */
 	struct list_head all;		/* stage_claim.all */
 	struct stage_member m[STAGE_MEMBERS];
 	int nr;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_regpolicy_wait: reservations that wait, by real threads.
+ * Suite rdmafs_regpolicy_wait: reservations that wait, made by real threads.
  *
- * An *actor* is a thread that makes one reservation and tells when it ended,
- * how, and as which of all.  A test starts actors one after the other, seeing
- * each one wait before the next begins, so that the order of arrival is known.
- * Whatever a test leaves behind, the suite's exit ends: it shuts down all
- * members, which ends all waits, and gives back what they were granted.
+ * An *actor* is a thread that makes one reservation.  It notes the result and the reservation's
+ * place in the order in which all of them ended.  A case starts one actor after the other, and
+ * sees each wait before it starts the next, so that the order of arrival is known.
+ *
+ * wait_exit() clears up after each case, even one that failed: it shuts down all members, which
+ * ends all waits, and releases what was granted.
  */
 #include <kunit/test.h>
 #include <linux/atomic.h>
@@ -21,9 +22,9 @@
 #define MAX_MEMBERS	8
 #define MAX_ACTORS	32
 
-/* Long enough for a loaded machine; a test that passes never takes it. */
+/* How long to wait for an event that must come: long enough for a loaded machine. */
 #define PATIENCE	(20 * HZ)
-/* For what must not happen: long beside a wakeup. */
+/* How long to watch for an event that must not come: much longer than a wakeup takes. */
 #define A_WHILE_MS	30
 
 struct stage;
@@ -148,8 +149,9 @@ static u64 clock_stands(void *ctx)
 }
 
 /*
- * Nobody earns anything while he waits: who waits longer comes first.  Else members are in
- * line by what each was owed at another time, until the next tick.
+ * A domain whose clock stands still: no deficit grows while a member waits, so members of equal
+ * weight are served in the order in which they began to wait.  With a running clock they would
+ * stand in line by deficits that were computed at different times, until the next tick.
  */
 static void standing_domain(struct kunit *test, u64 capacity)
 {
@@ -158,7 +160,7 @@ static void standing_domain(struct kunit *test, u64 capacity)
 	domain_with(test, capacity, &ops);
 }
 
-/* Where it matters who came first. */
+/* A domain that serves in the order of arrival, for cases that expect this order. */
 static void fifo_domain(struct kunit *test, u64 capacity)
 {
 	struct stage *s = test->priv;
@@ -219,12 +221,17 @@ static void wait_exit(struct kunit *test)
 		rpol_domain_destroy(s->dom);
 }
 
-/* Ends the last member made, in the middle of a test. */
+/* Destroys the member that was made last, in the middle of a case. */
 static void drop_last_member(struct stage *s)
 {
 	rpol_member_destroy(s->mem[--s->nr_members]);
 }
 
+/*
+ * A member holds all entries, and another one waits for 100.  It stays asleep when 99 are
+ * released, and is woken by the last one.  A lost wakeup would be found here, and a grant of
+ * entries that are not there.
+ */
 static void wait_until_released(struct kunit *test)
 {
 	struct rpol_member *a, *b;
@@ -257,7 +264,11 @@ static void wait_until_released(struct kunit *test)
 	KUNIT_EXPECT_GE(test, st.wait_ns, (u64)A_WHILE_MS * NSEC_PER_MSEC);
 }
 
-/* A small request behind a large one, of others, of its own and out of turn. */
+/*
+ * A large reservation waits, and smaller ones come after it: from another member, from its own,
+ * and without waiting.  None of them may overtake it, although they would fit; else the large
+ * one could starve.
+ */
 static void wait_small_behind_large(struct kunit *test)
 {
 	struct rpol_member *a, *b, *c;
@@ -290,6 +301,10 @@ static void wait_small_behind_large(struct kunit *test)
 	KUNIT_EXPECT_LT(test, small->place, own->place);
 }
 
+/*
+ * Ten reservations of all sizes wait, and all entries are released.  All must be granted, and no
+ * waiter be left behind.
+ */
 static void wait_in_order_of_arrival(struct kunit *test)
 {
 	static const u32 sizes[] = { 257, 8, 129, 33, 8, 257, 8, 33, 129, 8 };
@@ -307,7 +322,7 @@ static void wait_in_order_of_arrival(struct kunit *test)
 		w[i] = waiting_actor(test, m[i % ARRAY_SIZE(m)], sizes[i]);
 		total += sizes[i];
 	}
-	/* One entry at a time: never two at once, so places are certain. */
+	/* Release one entry at a time, so that no release can grant two reservations. */
 	for (i = 0; i < total; i++)
 		rpol_release(a, 1);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++)
@@ -315,7 +330,10 @@ static void wait_in_order_of_arrival(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, waiters_of(((struct stage *)test->priv)->dom), 0);
 }
 
-/* The same, waiting for each before the next is possible. */
+/*
+ * The same with equal sizes; each grant is seen before the next one is made possible.  They must
+ * come in the order of arrival, with one grant for each release.
+ */
 static void wait_one_by_one(struct kunit *test)
 {
 	struct rpol_member *a, *m[4];
@@ -338,7 +356,10 @@ static void wait_one_by_one(struct kunit *test)
 	}
 }
 
-/* Who is at his own maximum holds up nobody but himself. */
+/*
+ * A member waits because it is at its own maximum.  It holds up its own later reservations, and
+ * no other member: the other one gets entries while it waits.
+ */
 static void wait_for_own_maximum(struct kunit *test)
 {
 	struct rpol_member *a, *b;
@@ -363,7 +384,7 @@ static void wait_for_own_maximum(struct kunit *test)
 	reserve(test, b, 257);
 	rpol_release(a, 49);
 	expect_still_waiting(test, w);
-	/* By itself it could be had: it would stand behind the other. */
+	/* One entry is below the maximum, but the claim would have to stand behind @w. */
 	KUNIT_EXPECT_TRUE(test, rpol_capped(a, 1));
 	KUNIT_EXPECT_FALSE(test, completion_done(&behind->ended));
 	rpol_release(a, 2);
@@ -372,7 +393,10 @@ static void wait_for_own_maximum(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, charged_of(a), 300);
 }
 
-/* What is kept for a member is its to take, whoever waits. */
+/*
+ * A member takes entries that its minimum keeps for it, while another one waits for common
+ * entries.  It must get them at once; for the part beyond its minimum it has to wait in line.
+ */
 static void wait_minimum_needs_no_turn(struct kunit *test)
 {
 	struct rpol_member *a, *b, *c;
@@ -385,12 +409,12 @@ static void wait_minimum_needs_no_turn(struct kunit *test)
 	reserve(test, a, 700);
 	w = waiting_actor(test, b, 257);
 	reserve(test, c, 150);
-	/* 50 within the minimum, one from the common part: has to queue. */
+	/* 50 are within the minimum and one is from the common part, so it has to queue. */
 	KUNIT_EXPECT_EQ(test, rpol_reserve(c, 51, RPOL_NOWAIT), -EAGAIN);
 	kept = waiting_actor(test, c, 51);
-	/* Never out of its own member's order, though it would fit. */
+	/* This would fit, but must not overtake an earlier claim of its own member. */
 	KUNIT_EXPECT_EQ(test, rpol_reserve(c, 1, RPOL_NOWAIT), -EAGAIN);
-	/* c's releases bring what c waits for nearer, but b nothing. */
+	/* A release of c helps c's own claim, and does not help b. */
 	KUNIT_EXPECT_TRUE(test, rpol_pressed(c));
 	rpol_release(c, 1);
 	expect_end(test, kept, 0);
@@ -401,6 +425,10 @@ static void wait_minimum_needs_no_turn(struct kunit *test)
 	expect_end(test, w, 0);
 }
 
+/*
+ * A large reservation waits in front of a small one that fits, and its thread is killed.  It
+ * must end with -EINTR, be charged nothing, and let the small one be granted.
+ */
 static void wait_killed(struct kunit *test)
 {
 	struct rpol_member *a, *b;
@@ -415,7 +443,7 @@ static void wait_killed(struct kunit *test)
 	small = waiting_actor(test, b, 100);
 	send_sig(SIGKILL, large->task, 1);
 	expect_end(test, large, -EINTR);
-	/* Nothing was released, but the one in front is gone. */
+	/* Nothing was released, but the reservation in front is gone. */
 	expect_end(test, small, 0);
 	rpol_member_get_stats(b, &st);
 	KUNIT_EXPECT_EQ(test, st.charged, 100);
@@ -424,6 +452,7 @@ static void wait_killed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rpol_pressed(a));
 }
 
+/* The second of two waiting threads is killed: the first must wait on, and be granted once. */
 static void wait_killed_behind(struct kunit *test)
 {
 	struct rpol_member *a, *b;
@@ -443,6 +472,10 @@ static void wait_killed_behind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, charged_of(b), 100);
 }
 
+/*
+ * Three reservations of a member wait, and one of another member behind them.  The shutdown of
+ * the first member must end its own with -ESHUTDOWN and let the other one be granted.
+ */
 static void wait_shut_down(struct kunit *test)
 {
 	struct rpol_member *a, *b, *c;
@@ -465,6 +498,10 @@ static void wait_shut_down(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, charged_of(b), 0);
 }
 
+/*
+ * The capacity is changed while two reservations wait.  One that can never be served any more
+ * must be refused at once; the other one must be granted as soon as the capacity allows it.
+ */
 static void wait_capacity_changes(struct kunit *test)
 {
 	struct stage *s = test->priv;
@@ -477,7 +514,7 @@ static void wait_capacity_changes(struct kunit *test)
 	reserve(test, a, 1000);
 	w = waiting_actor(test, b, 100);
 	never = waiting_actor(test, b, 600);
-	/* Below what is charged: one can still be served one day, one can't. */
+	/* Less than is charged: @w can be served after releases, @never cannot. */
 	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 500), 0);
 	expect_end(test, never, -E2BIG);
 	rpol_release(a, 500);
@@ -488,6 +525,10 @@ static void wait_capacity_changes(struct kunit *test)
 	expect_end(test, w, 0);
 }
 
+/*
+ * Quotas are changed while reservations wait, those of the waiting member and of others.  A
+ * reservation must be granted or refused when a change makes it possible or impossible.
+ */
 static void wait_quota_changes(struct kunit *test)
 {
 	struct rpol_quota q = { .min = 0, .max = 400, .weight = 1 };
@@ -505,7 +546,7 @@ static void wait_quota_changes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(a, &q), 0);
 	expect_end(test, never, -E2BIG);
 
-	/* Another's minimum puts it out of reach; another's end brings it back. */
+	/* The minimum of a new member makes it impossible; that member's end makes it possible. */
 	b = member(test, 0, RPOL_NO_MAX);
 	never = waiting_actor(test, b, 700);
 	c = member(test, 400, RPOL_NO_MAX);
@@ -519,7 +560,11 @@ static void wait_quota_changes(struct kunit *test)
 	expect_end(test, w, 0);
 }
 
-/* Many threads at random; whoever is granted tells the sum, which must fit. */
+/*
+ * Twelve threads reserve and release at random.  A thread that is granted adds its entries to
+ * counters of its own, which must exceed neither the capacity nor the member's maximum.  All
+ * threads must come to their end: one that is never woken is found by a timeout.
+ */
 #define CROWD_MEMBERS	4
 #define CROWD_THREADS	12
 #define CROWD_ROUNDS	400
@@ -625,7 +670,10 @@ static void wait_random_crowd(struct kunit *test)
 	KUNIT_EXPECT_GT_MSG(test, st.waits, 0ULL, "nobody ever waited: nothing was tested");
 }
 
-/* What was kept for somebody who is shut down is given at once to who waits for it. */
+/*
+ * A member waits for entries that the minimum of another one keeps.  The shutdown of the other
+ * one gives up its minimum, and must grant the wait at once.
+ */
 static void wait_minimum_given_up(struct kunit *test)
 {
 	struct rpol_member *a, *b;
