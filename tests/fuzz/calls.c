@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * transport/client_state.c under any sequence of events: a mount's session, and calls beside
- * each other in its slots, which share its connection.
+ * Fuzz target: transport/client_state.c, the client's tables of call and session states, under
+ * any sequence of events.  There is a mount's session with one connection, and calls in several
+ * of its slots.
  *
- * What the code around the tables does, from call.c, replay.c, revoke.c and client.c, stands
- * here in as few words as will do.  What has happened is kept as facts, and by those alone,
- * not by the tables, it is said here where a call, or the session, has to be (call_where(),
- * session_where()) and what can't be at all (never()):
+ * The functions here do in few lines what the code around the tables does (call.c, replay.c,
+ * revoke.c and client.c).  They note what has happened as facts.  From these facts alone, and
+ * without the tables, call_where() and session_where() compute the states that a call and the
+ * session must have, and never() the events that must be refused.  The rules:
  *
- * - A call begins in a slot that is free, of a session that is up, and ends once: when it has
- *   its one answer, from the server or from recovery, its submitter has gone, the device is at
- *   work with nothing of it, and nobody can write to its memory.
- * - The server may say anything at any time.  It is heard while it has the CALL on a connection
- *   that is there, and has not answered: an answer once; an STCRW where data waits for one, or
- *   where that crossed a CANCEL; a DROPPED, once, and CANCELLED behind a CANCEL only.
- * - A loss is never out of place.  Then what was not answered is lost, and nothing else is; it
- *   hears nothing, and recovery alone goes on with it, when all of the old connection is over.
- *   When recovery is about to connect again, no call waits for a connection that is gone.
- * - While a submitter maps its pages only it ends that: no loss does, no answer and no recovery.
- * - What follows a CALL is one chain, and is not posted again while it is in the send queue.
- * - A session is up when it has connections, and neither fails, nor ends, nor is aborted.
- *   Nothing leads out of aborted, and only that out of ended.
- * - From wherever that leads all comes to its end: with a server that answers, which has the
- *   session up again, as well as by an abort.
+ * - A call begins in a free slot of a session that is up.  It ends once: when it has its one
+ *   answer, from the server or from recovery, its submitter has left, the device has completed
+ *   all that was posted for it, and the server cannot write to its memory.
+ * - The server may send any message at any time.  A message counts only while the server has the
+ *   CALL, on a connection that exists, and has not answered.  Then an answer is accepted once; an
+ *   STCRW while a WRITE's data waits for it, or if it crossed a CANCEL; a DROPPED once, and a
+ *   CANCELLED, only after a CANCEL.
+ * - A loss of the connection is accepted in any state.  All calls without an answer are lost then,
+ *   and no others.  A lost call accepts no message.  Only recovery goes on with it, and only when
+ *   everything on the old connection has ended.  When recovery is about to connect again, no call
+ *   may wait for the old connection any more.
+ * - While a submitter maps its pages, only the submitter ends that: no loss, answer or recovery.
+ * - The work requests that follow a CALL are one chain, which is not posted again while it is in
+ *   the send queue.
+ * - A session is up while it has connections, and does not fail, end or abort.  No event leads out
+ *   of aborted, and only an abort leads out of ended.
+ * - From any state all calls come to their end, by a server that answers, after which the session
+ *   is up again, and by an abort as well.
  *
- * Input: slots, how it ends, and whether it begins before the first connection; then two bytes
- * a step: what happens, to which slot, and how.
+ * Input: a byte with the number of slots, how the run ends, and whether it begins before the
+ * first connection; then two bytes for each step: what happens, to which slot, and how.
  */
 #include <linux/errno.h>
 #include "fuzz.h"
@@ -36,33 +40,33 @@
 
 enum data { SMALL, READ, WRITE };
 
-/* Who may write to a READ's memory. */
+/* State of the key to a READ's memory: may the server write to it? */
 enum key {
-	NONE,		/* nobody */
-	LENT,		/* the server: its key is registered, or about to be */
-	LEAVING,	/* the server, until our LOCAL_INV is executed */
-	DEAD,		/* nobody: its queue pair is; to be deregistered */
+	NONE,		/* no: there is no key */
+	LENT,		/* yes: the key is registered, or about to be */
+	LEAVING,	/* yes, until our LOCAL_INV is executed */
+	DEAD,		/* no: the queue pair is dead, and the MR is to be deregistered */
 };
 
 struct call {
 	enum rxp_call_state state;	/* as the table has it */
-	/* What has happened to it. */
+	/* The facts: what has happened to it. */
 	bool there;	/* its CALL was sent, and it has not ended */
 	enum data data;
 	bool maps;	/* its submitter maps its pages */
-	bool sink;	/* a WRITE's data may go: the server has said where */
-	bool followed;	/* what follows the CALL was given to the device, and is not out */
+	bool sink;	/* the server has said where a WRITE's data is to go */
+	bool followed;	/* the chain that follows the CALL was posted and has not completed */
 	bool cancel;	/* a CANCEL has followed */
-	bool dropped;	/* and a DROPPED come */
-	bool lost;	/* with its connection, and recovery has not come to it */
-	u32 answers;
-	/* What has to be over before it ends. */
-	bool here;	/* its submitter */
-	bool call_out, chain_out, inv_out;	/* the device, with what was posted */
+	bool dropped;	/* a DROPPED has come */
+	bool lost;	/* its connection was lost, and recovery has not sent or failed it yet */
+	u32 answers;	/* number of answers */
+	/* The call does not end before all of these are over. */
+	bool here;	/* its submitter is still with it */
+	bool call_out, chain_out, inv_out;	/* these work requests have not completed */
 	enum key key;
 };
 
-/* What recovery does next. */
+/* The next step of recovery, in the order in which they follow each other. */
 enum worker { WATCH, DRAIN, LOSE, CONNECT, BIND };
 
 static struct mount {
@@ -73,17 +77,17 @@ static struct mount {
 	bool known;	/* it was connected once */
 	bool conns;	/* it has connections */
 	bool failing, ended, aborted;
-	/* Of the connection there is, or that is being made or ended: */
-	bool wire;	/* it is not drained: messages come */
+	/* The connection that exists, or that is being made or ended: */
+	bool wire;	/* it is not drained, so messages may come */
 	bool broken;	/* it is lost */
-	bool deaf;	/* and takes nothing any more */
+	bool deaf;	/* it is lost, and its send queue takes nothing any more */
 	enum worker worker;
-	u32 at;		/* the slot it has come to */
+	u32 at;		/* the next slot for LOSE */
 } m;
 
 /* ---------------------------------------------------------------- what has to hold */
 
-/* The server has, or gets, its CALL, and has not answered. */
+/* Has the server the CALL, or will it get it, and has it not answered? */
 static bool owed(const struct call *c)
 {
 	return c->there && !c->lost && !c->answers;
@@ -106,15 +110,15 @@ static enum rxp_call_state call_where(const struct call *c)
 	return c->followed ? RXP_CALL_FOLLOWED : RXP_CALL_SENT;
 }
 
-/* It has all that it needs, or gets it, and nothing more is to follow. */
+/* Has the server all that it needs for the call, so that nothing more is to be posted? */
 static bool complete(const struct call *c)
 {
 	return owed(c) && !c->cancel && !c->maps && !c->followed && (c->data != WRITE || c->sink);
 }
 
 /*
- * The table has to refuse that.  Of what is left it takes some that the code never does: it
- * does not know a call's direction, nor what the device is at work with.
+ * Must the table refuse @event?  It may accept some other events that never come in practice: it
+ * does not know whether a call is a READ or a WRITE, nor what the device is executing.
  */
 static bool never(const struct call *c, enum rxp_call_event event)
 {
@@ -167,6 +171,7 @@ static enum rxp_state session_where(void)
 	return m.known ? RXP_DOWN : RXP_CONNECTING;
 }
 
+/* Applies an event to the session, in the table and in the facts. */
 static void session(enum rxp_event event)
 {
 	m.state = rxp_state_next(m.state, event);
@@ -193,7 +198,7 @@ static void session(enum rxp_event event)
 	FUZZ_ASSERT(m.state == session_where());
 }
 
-/* Whatever might happen to a call just now. */
+/* Tries all events on the call's state, without changing it. */
 static void look_call(const struct call *c)
 {
 	u32 event;
@@ -205,20 +210,20 @@ static void look_call(const struct call *c)
 			continue;
 		FUZZ_ASSERT(next >= 0 && next < RXP_NR_CALL_STATES);
 		FUZZ_ASSERT(!never(c, event));
-		/* It comes late to all that does not wait for it, and changes nothing there. */
+		/* A completion of the chain that comes late changes no other state. */
 		FUZZ_ASSERT(event != RXP_CALL_EV_FOLLOWED || next == (int)c->state ||
 			    c->state == RXP_CALL_FOLLOWED);
 	}
 }
 
-/* Whatever might happen to the session just now; then it is as it was. */
+/* Tries all events on the session, and restores it after each. */
 static void look_session(void)
 {
 	const struct mount now = m;
 	u32 event;
 
 	for (event = 0; event < RXP_NR_EVENTS; event++) {
-		/* It is recovery that says so, and then there are no connections. */
+		/* This event is recovery's own, and then there are no connections. */
 		if (event == RXP_EV_FAILED && m.failing && m.conns)
 			continue;
 		session(event);
@@ -231,7 +236,7 @@ static void look_session(void)
 	}
 }
 
-/* What holds between any two steps. */
+/* Checks what holds between any two steps. */
 static void check(void)
 {
 	struct call *c;
@@ -248,7 +253,7 @@ static void check(void)
 
 /* -------------------------------------------------------------------- what happens */
 
-/* The server may say anything; what can't be is refused. */
+/* Applies a message of the server; false if the table refuses it, as it must if never() says so. */
 static bool heard(struct call *c, enum rxp_call_event event)
 {
 	int next = rxp_call_next(c->state, event);
@@ -260,7 +265,7 @@ static bool heard(struct call *c, enum rxp_call_event event)
 	return true;
 }
 
-/* We may not. */
+/* Applies an event of the client's own, which the table must accept. */
 static void take(struct call *c, enum rxp_call_event event)
 {
 	FUZZ_ASSERT(heard(c, event));
@@ -272,7 +277,7 @@ static void break_conn(bool deaf)
 	m.deaf |= deaf;
 }
 
-/* Post what follows the CALL. */
+/* Posts the chain that follows the CALL; it must not be in the send queue already. */
 static void follow(struct call *c)
 {
 	FUZZ_ASSERT(c->followed && !c->chain_out && m.wire);
@@ -285,7 +290,7 @@ static void lose(struct call *c)
 	if (!c->there || c->answers)
 		return;
 	c->lost = true;
-	/* Nothing of this is so on the next one. */
+	/* None of this holds on the next connection. */
 	c->sink = false;
 	c->followed = false;
 	c->cancel = false;
@@ -318,7 +323,7 @@ static void mapped(struct call *c, bool failed)
 {
 	bool read = c->data == READ;
 
-	/* Recovery has its connection, and will come to it. */
+	/* The connection is gone; recovery goes on with the call after this. */
 	if (!m.conns)
 		lose(c);
 	if (failed)
@@ -366,7 +371,10 @@ static void device(struct call *c, u8 how)
 	}
 }
 
-/* The server has no more use of a READ's key: by its own word, if that can be believed. */
+/*
+ * The server says that it does not use a READ's key any more.  @believed: its message has
+ * invalidated the key; if not, a LOCAL_INV must.
+ */
 static void key_back(struct call *c, bool believed)
 {
 	if (c->key != LENT)
@@ -410,7 +418,7 @@ static void server(struct call *c, u8 how)
 		break_conn(how & 8);
 }
 
-/* Its translations are needed elsewhere. */
+/* The policy wants the translations of the call, which is cancelled therefore. */
 static void revoke(struct call *c)
 {
 	if (m.state != RXP_UP || c->state != RXP_CALL_SENT || c->data != READ || c->key != LENT)
@@ -447,7 +455,7 @@ static void drain(void)
 	m.wire = false;
 }
 
-/* False: its submitter is at work with what we would take from the device. */
+/* Loses a call; false if recovery must wait, because the submitter still maps the pages. */
 static bool lose_next(struct call *c)
 {
 	lose(c);
@@ -461,7 +469,7 @@ static bool lose_next(struct call *c)
 	return true;
 }
 
-/* Those in the slots of @mask. */
+/* Recovery answers the lost calls in the slots of @mask with an error. */
 static void fail(u32 mask)
 {
 	struct call *c;
@@ -475,7 +483,10 @@ static void fail(u32 mask)
 	}
 }
 
-/* Send what is lost again; if there is @nothing to map it with, a WRITE is left. */
+/*
+ * Recovery sends all lost calls again.  @nothing: there are no translations to map data with; then
+ * a READ is sent and cancelled, and a WRITE stays lost until later.
+ */
 static void replay(bool nothing)
 {
 	struct call *c;
@@ -501,7 +512,7 @@ static void replay(bool nothing)
 	}
 }
 
-/* There is no connection: what next? */
+/* Recovery without a connection: fail calls if the session is failing or aborted, else connect. */
 static void recover_down(u8 how)
 {
 	switch (m.state) {
@@ -520,7 +531,7 @@ static void recover_down(u8 how)
 		m.wire = true;
 		m.broken = how & 2;
 		m.deaf = m.broken && how & 4;
-		/* In a new session what may not be done twice fails. */
+		/* If the session is a new one, calls that must not be repeated fail. */
 		fail(how >> 4);
 		replay(how & 8);
 		m.worker = BIND;
@@ -552,7 +563,7 @@ static void recover(u8 how)
 	case CONNECT:
 		recover_down(how);
 		break;
-	default:	/* BIND: whatever has happened to the session meanwhile */
+	default:	/* BIND: other events may have come to the session meanwhile */
 		session(RXP_EV_BOUND);
 		m.worker = WATCH;
 	}
@@ -621,7 +632,7 @@ static void step(void)
 	check();
 }
 
-/* All is done that can be, and a server that is asked to answers. */
+/* Every party does all that it can; the server if @answers. */
 static void finish_round(bool answers)
 {
 	struct call *c;
@@ -641,6 +652,10 @@ static void finish_round(bool answers)
 	check();
 }
 
+/*
+ * Brings all calls to their end, by a server that @answers or else by an abort.  That must take
+ * no more than ROUNDS rounds.
+ */
 static void finish(bool answers)
 {
 	u32 round;

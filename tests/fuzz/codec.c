@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fs/proto on any body: what the decoder gives out lies in the body, is fit for what it is
- * said to be, and encodes to the same bytes again.
+ * Fuzz target: fs/proto on any body.  What the decoder returns must lie in the body, be valid for
+ * its kind (a name has no slash, for instance), and encode to the same bytes again.
  *
- * Input: a program of up to 16 steps, each what to decode next; then the body.  The first
- * byte says whether it is that, or the data of a READDIR reply.
+ * Input: the first byte says what follows.
+ *	0..0x7f	up to 16 steps, each saying what is to be decoded next; then the body
+ *	0x80..	the data of a READDIR reply
+ *	0xff	a status, to be converted to an errno and back
  */
 #include <linux/errno.h>
 #include "fuzz.h"
@@ -20,7 +22,7 @@ static void check_name(const struct rfp_str *name, bool dotdot_ok)
 	FUZZ_ASSERT(dotdot_ok || name->len != 2 || memcmp(name->s, "..", 2));
 }
 
-/* One thing out of @d and, if it was sound, into @e. */
+/* Decodes one item from @d and, if it is valid, encodes it into @e. */
 static void step(struct rfp_dec *d, struct rfp_enc *e, u8 what, u8 size)
 {
 	const u8 *begin = d->p;
@@ -72,7 +74,7 @@ static void step(struct rfp_dec *d, struct rfp_enc *e, u8 what, u8 size)
 	}
 }
 
-/* @nr steps on a body of @len bytes, as far as they are sound; what they take into @e. */
+/* Takes @nr steps on the body in @d; items that are valid are encoded into @e. */
 static void steps(struct rfp_dec *d, struct rfp_enc *e, const u8 *what, const u8 *size, u8 nr)
 {
 	const u8 *begin;
@@ -84,7 +86,7 @@ static void steps(struct rfp_dec *d, struct rfp_enc *e, const u8 *what, const u8
 		bad = d->bad;
 		step(d, e, what[i], size[i]);
 		FUZZ_ASSERT(d->p >= begin && d->p <= d->end);
-		/* What comes after the first thing that is not sound is nothing. */
+		/* After the first invalid item the decoder must give nothing and not move. */
 		FUZZ_ASSERT(!bad || (d->bad && d->p == begin));
 	}
 }
@@ -109,12 +111,12 @@ static int check_body(struct fuzz *f, u8 nr)
 	rfp_enc_init(&e, again, len);
 	steps(&d, &e, what, size, nr);
 	FUZZ_ASSERT(rfp_dec_end(&d) == (!d.bad && d.p == body + len ? 0 : -EBADMSG));
-	/* Whatever is sound fits where as much has been taken from, */
+	/* The valid items must fit into as many bytes as they were decoded from, ... */
 	sound = rfp_enc_len(&e);
 	FUZZ_ASSERT(!e.bad && sound <= len && (d.bad || sound == d.p - body));
 	FUZZ_ASSERT(!memcmp(again, body, sound));
 	free(again);
-	/* and not in a byte less. */
+	/* ... and not into one byte less. */
 	if (!d.bad && sound) {
 		again = malloc(sound - 1);
 		rfp_dec_init(&d, body, len);
@@ -130,7 +132,7 @@ static int check_body(struct fuzz *f, u8 nr)
 static void check_entry(const struct rfp_dirent_view *view)
 {
 	check_name(&view->name, false);
-	/* What readdir(3) knows. */
+	/* One of the types that readdir(3) has. */
 	FUZZ_ASSERT(view->type <= 14 && (view->type == 1 || !(view->type & 1)));
 	FUZZ_ASSERT(view->fh.len <= RFP_FH_MAX);
 	FUZZ_ASSERT(!view->attr == !view->fh.len);
@@ -174,10 +176,10 @@ static void check_status(u32 status)
 	int err = rfp_errno_from_status(status);
 
 	FUZZ_ASSERT(err <= 0 && err > -4096);
-	/* What the protocol itself says is no errno's. */
+	/* A status of the protocol itself has no errno that leads back to it. */
 	FUZZ_ASSERT(rfp_status_from_errno(err) == status ||
 		    rfp_status_from_errno(err) == RFP_EIO);
-	/* Nothing becomes a success. */
+	/* No failure becomes a success, in either direction. */
 	FUZZ_ASSERT(!err == (status == RFP_OK));
 	if (status)
 		FUZZ_ASSERT(rfp_status_from_errno((int)status) != RFP_OK);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * transport/frame.c on any message: it takes those that Documentation/protocol.rst allows and
- * no others, tells what stands in them, and writes the same down again.
+ * Fuzz target: transport/frame.c on any message.  It must accept the messages that
+ * Documentation/protocol.rst allows and no others, give the fields as they are in the message,
+ * and encode the same bytes from them again.
  *
- * What is allowed stands here once more, in tables and by offsets, and not by the structs of
- * transport/wire.h: a mistake would have to be made twice.
+ * The rules are repeated here, in tables and by offsets, and without the structs of
+ * transport/wire.h: so a mistake would have to be made twice.
  *
- * Input: who sent it, slots of the session, most bytes of data (2 bytes), the message.
+ * Input: two bytes that say which side sent the message, how many slots the session has and how
+ * many bytes of data are allowed; then the message.
  */
 #include <errno.h>
 #include "fuzz.h"
@@ -15,7 +17,7 @@
 
 enum { CALL = 1, REPLY, CONTROL, NOTIFY };
 enum { READ = 1, WRITE = 2, RKEY = 4, GRANT = 1 };
-#define KEYS	(-1)	/* as long as the number of keys in it says */
+#define KEYS	(-1)	/* instead of a length: the number of keys in the message says it */
 #define TAG	16
 
 /* An RPC's frame begins with 16 bytes of header and 16 of its own. */
@@ -27,7 +29,10 @@ static u64 le(const u8 *p, u32 bytes)
 	return bytes ? p[0] | le(p + 1, bytes - 1) << 8 : 0;
 }
 
-/* Which fields of a CALL with these flags are not 0, or may be so. */
+/*
+ * The valid flags of a CALL, and the fields that go with each.  bulk: must not be 0 if set here,
+ * and must be 0 if not.  The others: may be other than 0 only if set here.
+ */
 static const struct {
 	u16 flags;
 	bool data, bulk, rkey, iova;
@@ -91,12 +96,12 @@ static bool reply_allowed(const u8 *m, const struct agreed *a)
 		return false;
 	if (!flags)
 		return true;
-	/* How long it is, of which data, and where. */
+	/* The grant's length, its key and its address. */
 	return le(grant, 4) && le(grant, 4) <= 4 << 20 && le(grant + 4, 4) &&
 	       le(grant + 8, 8) + le(grant, 4) >= le(grant + 8, 8);
 }
 
-/* Of a CONTROL or NOTIFY, of which @left bytes follow its header. */
+/* Is a CONTROL or NOTIFY allowed of which @left bytes follow the header? */
 static bool op_allowed(const u8 *m, u32 left)
 {
 	const u8 *p = m + HDR;
@@ -112,7 +117,7 @@ static bool op_allowed(const u8 *m, u32 left)
 	if (ops[i].len != KEYS) {
 		if (left != ops[i].len)
 			return false;
-		/* A DATA has no address, and a WELCOME a pad. */
+		/* The address of a DATA and the pad of a WELCOME must be 0. */
 		return !(m[0] == CONTROL && m[1] == 2 && le(p + 8, 8)) &&
 		       !(m[0] == NOTIFY && m[1] == 1 && le(p + 36, 4));
 	}
@@ -120,7 +125,10 @@ static bool op_allowed(const u8 *m, u32 left)
 	return nr && nr <= 32 && !le(p + 2, 2) && left == 4 + 4 * nr;
 }
 
-/* The length of the frame at @m, of whose message @left bytes are left; 0: it is not allowed. */
+/*
+ * The length of the frame at @m, where @left of the message's @len bytes are left; 0 if the frame
+ * is not allowed.
+ */
 static u32 allowed(const u8 *m, u32 len, u32 left, const struct agreed *a)
 {
 	u32 body, data, need;
@@ -141,7 +149,7 @@ static u32 allowed(const u8 *m, u32 len, u32 left, const struct agreed *a)
 	return (m[0] == CALL ? call_allowed(m, a) : reply_allowed(m, a)) ? need : 0;
 }
 
-/* What it says is what stands there, and is written down the same again. */
+/* Checks that the fields are those of the message, and that they encode to the same bytes. */
 static void check_rpc(const u8 *m, const struct rxp_frame *f)
 {
 	u8 head[RXP_HEAD_MAX];
@@ -236,7 +244,7 @@ static int cm_verdict(const u8 *m, u32 len, u32 limit)
 	    le(m + 12, 4) < 4096 || le(m + 12, 4) > limit || le(m + 16, 4) ||
 	    le(m + 20, 2) < 16 || le(m + 20, 2) > 1024 || le(m + 22, 2) < 8)
 		return -EINVAL;
-	/* All but connection 0 name a session and its incarnation. */
+	/* Each connection but number 0 names a session and its incarnation. */
 	if (index ? !le(m + 24, 4) || fuzz_zero(m + 32, 16) :
 		    !fuzz_zero(m + 24, 4) || !fuzz_zero(m + 32, 16))
 		return -EINVAL;
@@ -259,7 +267,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct fuzz f = { .p = data, .left = size };
 	u8 how = fuzz_u8(&f);
-	/* 1..1024 slots, and most bytes of data as peers agree on them: 4 KiB..4 MiB. */
+	/* 1..1024 slots, and a limit for data that peers may agree on, 4 KiB..4 MiB. */
 	struct agreed a = {
 		.from_client = how & 1,
 		.slots = 1 << (how >> 1 & 7) << (how >> 4 & 3),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the fuzz targets share: an input that is read from its beginning, and the end of
- * the program where a promise does not hold.
+ * Shared by the fuzz targets: an input that is read from its beginning, assertions that end the
+ * program, and the comparison of a verdict with the expected one.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -11,13 +11,13 @@
 #include <string.h>
 #include <linux/types.h>
 
-/* Bytes that have not been used yet. */
+/* The part of the input that has not been read yet. */
 struct fuzz {
 	const u8 *p;
 	size_t left;
 };
 
-/* The next byte; 0 when there are none left. */
+/* The next byte of the input, or 0 at its end. */
 static inline u8 fuzz_u8(struct fuzz *f)
 {
 	if (!f->left)
@@ -49,7 +49,8 @@ static inline bool fuzz_zero(const u8 *p, size_t len)
 
 /*
  * The next @len bytes, or as many as there are, in memory of exactly that size, so that
- * AddressSanitizer sees the first byte too many. free() it.
+ * AddressSanitizer finds an access to the first byte behind it.  The caller frees the memory by
+ * free().
  */
 static inline u8 *fuzz_bytes(struct fuzz *f, size_t len, size_t *got)
 {
@@ -74,8 +75,8 @@ static inline u8 *fuzz_bytes(struct fuzz *f, size_t len, size_t *got)
 } while (0)
 
 /*
- * What became of the input: 0, or the errno that it was refused with.  Where that is known
- * before (seeds.py), it stands in FUZZ_VERDICT, and another one is an error.
+ * Reports the result for the input: 0, or the errno that it was refused with.  For inputs whose
+ * result is known (seeds.py), the environment has it in FUZZ_VERDICT, and any other is an error.
  */
 static inline void fuzz_verdict(int err)
 {
@@ -87,7 +88,7 @@ static inline void fuzz_verdict(int err)
 	}
 }
 
-/* What libFuzzer calls: each target defines it. */
+/* The entry point that libFuzzer calls; each target defines it. */
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 #endif

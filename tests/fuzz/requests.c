@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * transport/reqstate.c under any sequence of events: requests beside each other in the slots
- * of a session on the server, on one connection or two, which are lost and come again.
+ * Fuzz target: transport/reqstate.c, the server's table of request states, under any sequence of
+ * events.  Requests are in several slots of a session, on one connection or two, which are lost
+ * and made again.
  *
- * What the code around the table does, from serve.c, reply.c and request.c, stands here in as
- * few words as will do.  What has happened is kept as facts, above all in whose hands a request
- * is, and by those alone, not by the table, it is said here where it has to be (where()) and
- * what can't be at all (never()):
+ * The functions here do in few lines what the code around the table does (serve.c, reply.c and
+ * request.c).  They note what has happened to a request as facts, above all which party has it
+ * (enum who).  From these facts alone, and without the table, where() computes the state that a
+ * request must have, and never() the events that must be refused.  The rules:
  *
- * - A request goes one way, comes to its end from wherever it is, with its connection and
- *   without, and nothing leads out of that: it is answered once, or gone, and never both.
- * - The service gets it once at most, and a WRITE only when all of its data is there.
- * - While the client could write to a sink nobody reads it, and its request is not over, unless
- *   the queue pair is dead.
- * - Data comes, or the key is taken back, only where data is waited for, or came with the CALL.
- * - CANCELLED is the answer to a CANCEL on the connection that the last CALL came on, and to
- *   nothing else: whether there was one is looked at in the step that answers.
- * - What is left to a message of the client, and that alone, is bound to the connection that
- *   its session has just now: so it goes with that, and nothing else does.
- * - A CALL that comes again on the next connection changes nothing; it can't where the former
- *   connection, or the device, still has to do with the request.
+ * - A request's states only go forward.  It comes to its end from any state, with its connection
+ *   or without, and has no event after that.  It is answered once, or gone, and never both.
+ * - The service gets it at most once, and a WRITE only when all of its data is there.
+ * - While the client could write to a sink, the server does not read the sink, and the request
+ *   does not end, unless the queue pair is dead.
+ * - Data comes, or the key is invalidated, only while the request waits for data, or if the data
+ *   came with the CALL.
+ * - CANCELLED answers only a CANCEL that came on the same connection as the last CALL.  The step
+ *   that answers looks whether there was one.
+ * - A request that waits for a message of the client is bound to the connection that its session
+ *   has now.  It ends when this connection is lost; no other request does.
+ * - A CALL that comes again on the next connection changes no state.  It is refused while the
+ *   former connection or the device still works on the request.
  *
- * Input: slots, connections, and how it ends; then two bytes a step: what happens, to which
- * slot, and how.
+ * Input: a byte with the number of slots and of connections, and how the run ends; then two bytes
+ * for each step: what happens, to which slot, and how.
  */
 #include <linux/errno.h>
 #include "fuzz.h"
@@ -34,43 +36,43 @@
 
 enum data { SMALL, READ, WRITE };
 
-/* In whose hands a request is. */
+/* The party that has a request, and that is to act next. */
 enum who {
-	NOBODY,		/* it has left its slot */
-	THREADS,	/* it is new, or queued to them */
-	SINK,		/* a thread's, or worker's, that gets a sink for it */
-	LINE,		/* the policy's */
-	CLIENT,
-	DEVICE,		/* which executes our LOCAL_INV */
-	SERVICE,
+	NOBODY,		/* no party: the request has left its slot */
+	THREADS,	/* the server's threads: it is new, or queued to them */
+	SINK,		/* a thread or worker that is about to get a sink for it */
+	LINE,		/* the policy: it waits in line for translations */
+	CLIENT,		/* the client: the server waits for a message */
+	DEVICE,		/* the device, which executes a LOCAL_INV */
+	SERVICE,	/* the service: it is being executed */
 };
 
 struct req {
 	enum rxp_req_state state;	/* as the table has it */
-	/* What has happened to it. */
+	/* The facts: what has happened to it. */
 	enum who who;
 	enum data data;
-	bool claimed;	/* it has stood in line */
+	bool claimed;	/* it has stood in the policy's line */
 	bool filled;	/* a WRITE's data is there */
 	bool open;	/* the client may be able to write to its sink */
-	bool keyed;	/* a READ's data has a place to go to */
-	bool cancelled;
-	u32 served;	/* the service has got it */
-	u32 answers;
-	u32 bound;	/* the connection that its last CALL came on */
-	/* What who gets a sink has seen, and which may not be so any more: */
-	u32 way;	/* the connection to ask on for the data; 0: it has not looked */
-	bool none;	/* that there is no sink for it */
+	bool keyed;	/* the client has said where a READ's data is to go */
+	bool cancelled;	/* a CANCEL has come since the last CALL */
+	u32 served;	/* number of times that the service got it */
+	u32 answers;	/* number of answers */
+	u32 bound;	/* serial number of the connection that its last CALL came on */
+	/* What the thread that gets a sink saw under the lock; it may have changed since: */
+	u32 way;	/* the connection to ask for the data on; 0: it has not looked */
+	bool none;	/* there is no sink for the request */
 };
 
 static struct session {
 	struct fuzz f;
 	struct req slot[SLOTS];
 	u32 nr;
-	u32 conn[CONNS];	/* serial numbers; 0: none */
+	u32 conn[CONNS];	/* serial numbers of the connections; 0: none */
 	u32 nr_conns;
-	u32 serial;		/* of the last one */
-	bool losing;		/* one was lost: no other comes before all are */
+	u32 serial;		/* serial number of the last connection made */
+	bool losing;		/* one was lost, and none is made before all are lost */
 } s;
 
 /* ---------------------------------------------------------------- what has to hold */
@@ -80,12 +82,13 @@ static u32 *conn_of(const struct req *r)
 	return &s.conn[(r - s.slot) % s.nr_conns];
 }
 
-/* Is the connection that it is bound to its session's? */
+/* Does the session still have the connection that the request is bound to? */
 static bool connected(const struct req *r)
 {
 	return r->bound && r->bound == *conn_of(r);
 }
 
+/* The state that a request must have, by the facts. */
 static enum rxp_req_state where(const struct req *r)
 {
 	switch (r->who) {
@@ -107,8 +110,9 @@ static enum rxp_req_state where(const struct req *r)
 }
 
 /*
- * The table has to refuse that.  Of what is left it takes some that the code never does: it
- * does not know what is a WRITE, nor who of two has what is claiming.
+ * Must the table refuse @event?  It may accept some other events that never come in practice: it
+ * does not know whether a request is a WRITE, nor whether a request that is CLAIMING is the
+ * thread's (SINK) or the policy's (LINE).
  */
 static bool never(const struct req *r, enum rxp_req_event event)
 {
@@ -142,7 +146,7 @@ static bool never(const struct req *r, enum rxp_req_event event)
 	}
 }
 
-/* Whatever might happen to it just now. */
+/* Tries all events on the request's state, without changing it. */
 static void look(const struct req *r)
 {
 	u32 event;
@@ -154,12 +158,12 @@ static void look(const struct req *r)
 		if (next == -EPROTO)
 			continue;
 		FUZZ_ASSERT(!never(r, event));
-		/* They stand in the order in which they follow each other. */
+		/* The enum lists the states in the order in which they follow each other. */
 		FUZZ_ASSERT(next >= (int)r->state);
 	}
 }
 
-/* What holds between any two steps. */
+/* Checks what holds between any two steps. */
 static void check(void)
 {
 	struct req *r;
@@ -174,7 +178,7 @@ static void check(void)
 
 /* -------------------------------------------------------------------- what happens */
 
-/* False: that can't be, and nothing has changed. */
+/* Applies an event; false if the table refuses it, and then nothing has changed. */
 static bool move(struct req *r, enum rxp_req_event event)
 {
 	int next = rxp_req_next(r->state, event);
@@ -186,7 +190,7 @@ static bool move(struct req *r, enum rxp_req_event event)
 	return true;
 }
 
-/* Of what we do ourselves all can be. */
+/* Applies an event of the server's own, which the table must accept. */
 static void take(struct req *r, enum rxp_req_event event)
 {
 	FUZZ_ASSERT(move(r, event));
@@ -218,7 +222,10 @@ static void serve(struct req *r)
 	r->served++;
 }
 
-/* The data of a WRITE is said to be there: has that made the key invalid for certain? */
+/*
+ * The client says that the data of a WRITE is there.  @invalid: its message has invalidated the
+ * key for certain, so that no LOCAL_INV is needed.
+ */
 static void data_there(struct req *r, bool invalid)
 {
 	take(r, invalid ? RXP_REQ_DATA : RXP_REQ_INVALIDATE);
@@ -227,7 +234,7 @@ static void data_there(struct req *r, bool invalid)
 	r->open = !invalid;
 }
 
-/* A CALL that begins a request. */
+/* A CALL comes and begins a new request in its slot. */
 static void call_new(struct req *r, u8 how)
 {
 	enum data data = (how & 3) % 3;
@@ -238,13 +245,13 @@ static void call_new(struct req *r, u8 how)
 		.keyed = data == READ && keyed, .bound = *conn_of(r),
 	};
 	if (data == WRITE && keyed) {
-		/* Its data is in a granted sink; or there is none. */
+		/* The client says that its data is in a granted sink, which may not be so. */
 		if (how & 8)
 			data_there(r, how & 16);
 		else
 			drop(r);
 	} else if (data != WRITE && how & 8) {
-		/* It is served where it arrived. */
+		/* It is served at once, where it arrived. */
 		r->served++;
 		answer(r);
 	}
@@ -258,7 +265,7 @@ static void call(struct req *r, u8 how)
 		call_new(r, how);
 		return;
 	}
-	/* Twice on one connection, or not refused: the client loses that. */
+	/* A CALL that comes twice on one connection, or that the table refuses, changes nothing. */
 	if (connected(r) || !move(r, RXP_REQ_REPLAY))
 		return;
 	r->bound = *conn_of(r);
@@ -280,9 +287,10 @@ static void thread(struct req *r)
 }
 
 /*
- * A step for each time that the lock is held: whoever gets a sink looks where to ask for the data,
- * then does so, or stands in line, or finds that there is none, and then says that.  In between
- * the connection may go, and the CALL come again on the next one.
+ * The thread that gets a sink; one step for each time that it holds the lock.  It looks which
+ * connection it is to ask for the data on.  Then it asks, or goes to stand in line, or finds that
+ * there is no sink; in the latter case it answers in the next step.  Between two steps the
+ * connection may be lost, and the CALL come again on the next one.
  */
 static void sink(struct req *r, u8 how)
 {
@@ -300,7 +308,7 @@ static void sink(struct req *r, u8 how)
 		return;
 	}
 	switch (how & 3) {
-	case 0:		/* there are no pages, or it can never have so many */
+	case 0:		/* there are no pages, or the session may never have so many */
 		r->none = true;
 		break;
 	case 1:		/* there are no translations */
@@ -315,7 +323,7 @@ static void sink(struct req *r, u8 how)
 		break;
 	default:
 		if (r->way != r->bound || !connected(r)) {
-			r->way = 0;	/* it looks again */
+			r->way = 0;	/* look again in the next step */
 			break;
 		}
 		if (r->cancelled) {
@@ -363,7 +371,7 @@ static void client_cancel(struct req *r)
 		data_there(r, false);
 }
 
-/* The LOCAL_INV is over; if it failed the queue pair is dead. */
+/* The device has executed the LOCAL_INV; if @failed, the queue pair is dead. */
 static void device(struct req *r, bool failed)
 {
 	if (r->who != DEVICE)
@@ -392,7 +400,7 @@ static void service(struct req *r, bool data)
 	}
 }
 
-/* A connection is lost, drained, and leaves its session. */
+/* A connection is lost and drained, and the session forgets it. */
 static void unbind(u32 conn)
 {
 	u32 i;
@@ -414,7 +422,7 @@ static void unbind(u32 conn)
 	s.losing = s.conn[0] || s.conn[1];
 }
 
-/* The client comes back: with connection 0 when all are gone, with others then. */
+/* The client connects: connection 0 first, when all are gone, and then the others. */
 static void bind(u32 conn)
 {
 	if (s.losing || s.conn[conn] || (conn && !s.conn[0]))
@@ -480,7 +488,7 @@ static bool any_left(void)
 	return false;
 }
 
-/* All is done that can be, by the client, too, if it is there. */
+/* Every party does all that it can, the client as well if it is connected. */
 static void finish_round(void)
 {
 	struct req *r;
@@ -498,6 +506,10 @@ static void finish_round(void)
 	check();
 }
 
+/*
+ * Brings all requests to their end; @stays: the client is connected meanwhile.  Each request must
+ * end within ROUNDS rounds.
+ */
 static void finish(bool stays)
 {
 	u32 round, i;
@@ -524,7 +536,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	how = fuzz_u8(&s.f);
 	s.nr = how % SLOTS + 1;
 	s.nr_conns = (how >> 2) % CONNS + 1;
-	/* As if there had been one, and gone. */
+	/* Each slot begins as if it had had a request that is gone. */
 	for (i = 0; i < SLOTS; i++)
 		s.slot[i].state = RXP_REQ_GONE;
 	for (i = 0; i < s.nr_conns; i++)

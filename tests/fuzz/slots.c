@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * transport/slot.c under any sequence of calls.  No slot is given to two, none gets lost, and
- * nobody waits while there is a slot that he may have.
+ * Fuzz target: transport/slot.c under any sequence of calls.  No slot may be given to two
+ * callers, none may get lost, and no caller may wait while there is a slot that it may have.
  *
- * Input: slots, connections, then a byte or two a step.  While a caller waits the steps go on
- * inside his wait, until he has what he waits for or, by a step, is killed.
+ * Input: the number of slots and of connections, then a byte or two for each step.
+ *
+ * All callers run in one thread.  When a caller waits, the following steps are executed inside
+ * its wait (shim_wait_killable()), until it has a slot or a step kills it.  So callers that wait
+ * are nested, and only the one that came last can go on.
  */
 #include <linux/errno.h>
 #include <linux/bitmap.h>
@@ -14,22 +17,22 @@
 
 #define DEPTH	24	/* callers that wait, at most */
 
-/* Who waits in line, by the account's own lists. */
+/* A copy of one of the lines of callers that struct rxp_slots has. */
 struct line {
-	struct list_head *who[DEPTH];
+	struct list_head *who[DEPTH];	/* their list entries, in order */
 	u32 nr;
 };
 
 static struct account {
 	struct fuzz f;
 	struct rxp_slots s;
-	unsigned long taken[BITS_TO_LONGS(RDMAFS_XPRT_SLOTS_MAX)];
-	const struct completion *waiting[DEPTH];
-	u32 depth;	/* of these, one inside the other */
-	u64 slept;	/* that ever came to wait */
-	bool killed;	/* the last one that woke up */
-	enum rxp_slot_kind kind;	/* of the caller that came last, */
-	struct line before;		/* and who was in his line then */
+	unsigned long taken[BITS_TO_LONGS(RDMAFS_XPRT_SLOTS_MAX)];	/* slots with callers */
+	const struct completion *waiting[DEPTH];	/* of callers in their waits */
+	u32 depth;	/* length of @waiting; the last entry is the innermost caller */
+	u64 slept;	/* number of callers that ever began to wait */
+	bool killed;	/* the last caller that left its wait was killed */
+	enum rxp_slot_kind kind;	/* kind of slot that the last caller asked for */
+	struct line before;		/* the line of this kind as that caller found it */
 } a;
 
 static void line_get(enum rxp_slot_kind kind, struct line *line)
@@ -51,7 +54,7 @@ static u32 waiters(enum rxp_slot_kind kind)
 	return line.nr;
 }
 
-/* What holds between any two calls. */
+/* Checks what holds between any two calls. */
 static void check(void)
 {
 	u32 granted, line = 0, asleep = 0, i;
@@ -59,14 +62,14 @@ static void check(void)
 
 	FUZZ_ASSERT(find_first_and_bit(a.s.map, a.taken, a.s.max) == a.s.max);
 	FUZZ_ASSERT(a.s.free == bitmap_weight(a.s.map, a.s.nr));
-	/* The rest has been granted to callers who have not woken up. */
+	/* All other slots have been granted to callers that are still in their waits. */
 	granted = a.s.max - bitmap_weight(a.s.map, a.s.max) - bitmap_weight(a.taken, a.s.max);
 	for (k = RXP_SLOT_URGENT; k < RXP_SLOT_KINDS; k++) {
 		line += waiters(k);
 		FUZZ_ASSERT(!waiters(k) || a.s.free <= rxp_slots_kept(a.s.nr, k));
 	}
 	FUZZ_ASSERT(granted + line <= a.depth);
-	/* Who is no longer in line has been woken up. */
+	/* A caller that is no longer in line must have been woken. */
 	for (i = 0; i < a.depth; i++)
 		asleep += !a.waiting[i]->done;
 	FUZZ_ASSERT(asleep == line && a.s.waits == a.slept);
@@ -74,7 +77,8 @@ static void check(void)
 }
 
 /*
- * The slot that is next: connections have turns, and each gives its lowest; max: there is none.
+ * The slot that is to be given next: connections take turns, and each gives its lowest free slot.
+ * Returns a.s.max if none is free.
  */
 static u32 next_slot(void)
 {
@@ -87,6 +91,7 @@ static u32 next_slot(void)
 	return a.s.max;
 }
 
+/* A caller asks for a slot; @stale: with a count of kicks from before the last one. */
 static void take(enum rxp_slot_kind kind, bool nowait, bool stale)
 {
 	u32 kicks = rxp_slots_kicks(&a.s), free = a.s.free, waits = a.s.waits;
@@ -119,8 +124,9 @@ static void take(enum rxp_slot_kind kind, bool nowait, bool stale)
 }
 
 /*
- * There are @free slots now to be had, of @nr, and @before have waited in line: the more
- * urgent have theirs first, and of one kind who came first.
+ * Checks the grants after slots became free: of @nr slots @free could be given, and the lines
+ * were as in @before.  More urgent kinds are served first, and callers of one kind in the order
+ * of their arrival.
  */
 static void check_grants(const struct line *before, u32 free, u32 nr)
 {
@@ -158,7 +164,7 @@ static void spread(u32 nr, u32 conns)
 	check_grants(before, free, nr);
 }
 
-/* The next one that is taken, from a number on. */
+/* Returns the first slot that a caller has, counted from @from on. */
 static void put(u32 from)
 {
 	struct line before[RXP_SLOT_KINDS];
@@ -188,7 +194,7 @@ static void kick(void)
 		FUZZ_ASSERT(!waiters(k));
 }
 
-/* False: whoever waits on top of all is killed. */
+/* One step of the input.  False: the innermost caller that waits is killed. */
 static bool step(void)
 {
 	u8 what = fuzz_u8(&a.f);
@@ -221,13 +227,17 @@ static bool step(void)
 	return true;
 }
 
+/*
+ * The shim's wait_for_completion_killable(): a caller of rxp_slots_get_since() waits.  The steps
+ * of the input go on inside.
+ */
 int shim_wait_killable(struct completion *c)
 {
 	struct line now;
 	bool killed;
 	u8 more;
 
-	/* He is the last one in line. */
+	/* The caller must stand at the end of its line, and the line be unchanged otherwise. */
 	line_get(a.kind, &now);
 	FUZZ_ASSERT(now.nr == a.before.nr + 1);
 	FUZZ_ASSERT(!memcmp(now.who, a.before.who, a.before.nr * sizeof(now.who[0])));
@@ -235,7 +245,10 @@ int shim_wait_killable(struct completion *c)
 	a.slept++;
 	while (!c->done && a.f.left && step())
 		;
-	/* Killed, and others go on before the lock is taken: a grant may come just then. */
+	/*
+	 * If the caller was killed, let other steps come before it takes the lock: one of them
+	 * may grant it a slot.
+	 */
 	killed = !c->done;
 	for (more = killed ? fuzz_u8(&a.f) & 3 : 0; more; more--)
 		step();

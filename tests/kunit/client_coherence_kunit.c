@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fs/client/coherence.c: whose change it was, which attributes may do what, and
- * who may use cached pages.
+ * Suite rdmafs_client_coherence: the rules of fs/client/coherence.c.  They say whether a change
+ * was the mount's own or a foreign one, what attributes in a reply may do, and when cached pages
+ * may be used.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 #include "fs/client/coherence.h"
 
-#define FIRST	1000ULL		/* the cookie that everything begins with */
+#define FIRST	1000ULL		/* the change cookie that each case begins with */
 
 static struct rdmafs_coh *known(struct kunit *test)
 {
@@ -19,7 +20,7 @@ static struct rdmafs_coh *known(struct kunit *test)
 	return c;
 }
 
-/* An answer, at a tick of its own. */
+/* An answer with the cookie @change that was asked for at @asked; it comes at a later tick. */
 static struct rdmafs_verdict fresh(struct rdmafs_coh *c, u64 change, u64 asked)
 {
 	return rdmafs_coh_fresh(c, change, asked, max(c->clock, asked) + 1);
@@ -33,14 +34,14 @@ static struct rdmafs_verdict own_end(struct rdmafs_coh *c, u64 before, u64 after
 	return rdmafs_coh_own_end(c, &told, asked, now);
 }
 
-/* A change of ours, begun and ended. */
+/* An own change that begins and ends at once. */
 static struct rdmafs_verdict own(struct rdmafs_coh *c, u64 before, u64 after, u64 now)
 {
 	rdmafs_coh_own_begin(c);
 	return own_end(c, before, after, now - 1, now);
 }
 
-/* Every state and event; what can't happen changes nothing. */
+/* Every event in every state of the pages; an event that cannot happen must change nothing. */
 static void pages_table(struct kunit *test)
 {
 	static const struct {
@@ -79,6 +80,10 @@ static void pages_table(struct kunit *test)
 	}
 }
 
+/*
+ * Answers tell of no change, and then of foreign ones: the pages must become stale, and names be
+ * asked for again, only by the latter.
+ */
 static void someone_else(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
@@ -95,12 +100,15 @@ static void someone_else(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && v.changed);
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
 	KUNIT_EXPECT_NE(test, c->verifier, verifier);
-	/* A server that crashed may have gone back: it says so when it is asked. */
+	/* After a crash a server may have an older state; an answer to a new question tells. */
 	v = fresh(c, FIRST - 1, 1);
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && v.changed);
 }
 
-/* Two questions, neither of which crosses a change of ours; the older answer comes last. */
+/*
+ * Two questions are asked at once, with no own change in flight, and the older answer comes last.
+ * It must not be taken over; nor be believed that the later one is what the server has.
+ */
 static void late_answers(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
@@ -112,20 +120,23 @@ static void late_answers(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, v.use || v.believe || v.changed);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 	KUNIT_EXPECT_EQ(test, c->change, FIRST + 1);
-	/* No older than what is known. */
+	/* This answer is no older than what is known. */
 	v = fresh(c, FIRST + 1, 0);
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
 	v = fresh(c, FIRST + 2, 0);
 	KUNIT_EXPECT_TRUE(test, v.use && !v.believe && v.changed);
 	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
-	/* Asked for when all of that was known. */
+	/* This one was asked for when all of the above was known. */
 	v = fresh(c, FIRST, 2);
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && v.changed);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
 }
 
-/* What one answer leaves in doubt is not proven by one that may be older. */
+/*
+ * An answer that crossed an own change leaves a doubt.  An answer that may be older must not clear
+ * it; one to a new question must.
+ */
 static void doubt_stays(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
@@ -141,7 +152,7 @@ static void doubt_stays(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, v.believe && !v.changed);
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
 
-	/* The answer to a change of ours may be older, too. */
+	/* The answer to an own change may be older as well. */
 	rdmafs_coh_own_begin(c);
 	v = fresh(c, FIRST + 4, 2);
 	KUNIT_EXPECT_TRUE(test, v.use);
@@ -151,7 +162,11 @@ static void doubt_stays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 }
 
-/* Somebody is always asking, and nothing changes any more: that is seen, and believed. */
+/*
+ * Questions overlap all the time, so that no answer was asked for after the last one came, and
+ * nothing changes any more.  The answers must be believed at last, or the client would never
+ * stop asking.
+ */
 static void doubt_ends(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
@@ -165,7 +180,7 @@ static void doubt_ends(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, v.believe);
 	KUNIT_EXPECT_TRUE(test, v.changed);
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
-	/* Each was asked for before the answer to the one before came. */
+	/* Each answer was asked for before the answer in front of it came. */
 	for (i = 0; i < 20; i++) {
 		asked = before;
 		before = now;
@@ -175,7 +190,10 @@ static void doubt_ends(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
 }
 
-/* What was asked for before a truncate of ours says nothing about the size, ever. */
+/*
+ * Answers come before, during and after an own truncate.  One that was asked for before the
+ * truncate ended must not change the size, however late it comes.
+ */
 static void truncate_stands(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
@@ -183,21 +201,21 @@ static void truncate_stands(struct kunit *test)
 
 	rdmafs_coh_resize_begin(c);
 	rdmafs_coh_own_begin(c);
-	/* Answered while it is under way: before it, or after it. */
+	/* Answers during the truncate: the server may have sent them before or after it. */
 	v = fresh(c, FIRST, 0);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 	v = fresh(c, FIRST + 1, 0);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
-	/* Its own answer does not set it either: who truncates does. */
+	/* The truncate's own answer does not set the size either; the truncating task does. */
 	v = own_end(c, FIRST, FIRST + 1, 0, 1);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
-	/* And between the answer and that. */
+	/* An answer that comes before the task has set the size. */
 	v = fresh(c, FIRST + 1, 1);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 	KUNIT_EXPECT_FALSE(test, v.believe);
 	rdmafs_coh_resize_end(c, 2);
 
-	/* Late answers to what was asked for before. */
+	/* Late answers to questions from before the end. */
 	v = fresh(c, FIRST, 0);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 	KUNIT_EXPECT_FALSE(test, v.use);
@@ -206,12 +224,16 @@ static void truncate_stands(struct kunit *test)
 	v = fresh(c, FIRST + 1, 1);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_KEEP);
 	KUNIT_EXPECT_EQ(test, rdmafs_coh_size(c, 1), RDMAFS_SIZE_KEEP);
-	/* A new question is another matter. */
+	/* The answer to a question from after the end sets the size. */
 	v = fresh(c, FIRST + 5, 3);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
 }
 
+/*
+ * Answers that crossed an own change may be older than it.  They may raise the size and never
+ * lower it, and tell of a foreign change only if their cookie is beyond the own one.
+ */
 static void weak_never_shrink(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
@@ -223,20 +245,23 @@ static void weak_never_shrink(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, v.use && !v.believe && !v.changed);
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
 	own_end(c, FIRST, FIRST + 4, 0, 1);
-	/* Crossed on the way, and older than what we know. */
+	/* This answer crossed the change, and is older than what is known. */
 	v = fresh(c, FIRST + 3, 0);
 	KUNIT_EXPECT_FALSE(test, v.use || v.believe || v.changed);
-	/* Crossed, but what it says is the state that our change has left. */
+	/* This one crossed it, but tells of the state that the own change has left. */
 	v = fresh(c, FIRST + 4, 0);
 	KUNIT_EXPECT_TRUE(test, v.use && v.believe && !v.changed);
-	/* Crossed, and something that we do not know: it was not ours. */
+	/* This one crossed it and has an unknown cookie: there was a foreign change. */
 	v = fresh(c, FIRST + 5, 0);
 	KUNIT_EXPECT_TRUE(test, v.use && !v.believe && v.changed);
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_GROW);
 }
 
-/* 64 changes of ours, answered in an order that leaves most gaps, and in random ones. */
+/*
+ * 64 own changes are in flight, and answered in the order that leaves most gaps, and in random
+ * ones.  All must be found to be own changes, so that pages stay valid.
+ */
 static void own_in_any_order(struct kunit *test)
 {
 	unsigned int order[64], i, j, round;
@@ -263,7 +288,7 @@ static void own_in_any_order(struct kunit *test)
 	}
 }
 
-/* The same with one of someone else among them, wherever it is. */
+/* The same with a foreign change at each place among them: it must be found. */
 static void foreign_among_own(struct kunit *test)
 {
 	unsigned int i, j, gap, order[16];
@@ -292,7 +317,10 @@ static void foreign_among_own(struct kunit *test)
 	}
 }
 
-/* More pieces than there is room for: ours or not, it counts as someone else's. */
+/*
+ * Own changes leave more pieces than there is room for.  The one that does not fit must count as
+ * a foreign change, which is safe, and the record begin anew from there.
+ */
 static void too_many_pieces(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
@@ -314,9 +342,9 @@ static void too_many_pieces(struct kunit *test)
 }
 
 /*
- * A stream of changes of ours, 32 to 128 of which are always under way: whoever is answered
- * next is anyone of them.  Where that is too many pieces it counts as someone else's now and
- * then, not each time, and all is accounted for in the end.
+ * A stream of own changes, 32 to 128 of which are always in flight; they are answered in random
+ * order.  If there are more pieces than room, some may count as foreign changes, but only a few;
+ * and in the end all must be accounted for.
  */
 static void own_in_a_stream(struct kunit *test)
 {
@@ -349,6 +377,10 @@ static void own_in_a_stream(struct kunit *test)
 	}
 }
 
+/*
+ * An own change ends without telling its cookies.  The next answer with a new cookie must count as
+ * a foreign change.
+ */
 static void nobody_knows(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
@@ -363,27 +395,30 @@ static void nobody_knows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
 }
 
-/* Who opens must get what others have closed. */
+/*
+ * An open may use cached pages only if it would see all that other clients have closed before.
+ * Otherwise it must be told to ask the server once more.
+ */
 static void opening(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
 
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
-	/* The open crosses a change of ours: up to what we know is proof enough. */
+	/* The open's answer crosses an own change, with a cookie that is known: that suffices. */
 	rdmafs_coh_own_begin(c);
 	fresh(c, FIRST, 0);
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
-	/* Beyond it is not, neither now nor when ours has ended ... */
+	/* A cookie beyond it does not, neither now nor after the own change has ended ... */
 	fresh(c, FIRST + 2, 0);
 	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
 	own_end(c, FIRST, FIRST + 1, 0, 1);
 	KUNIT_EXPECT_FALSE(test, rdmafs_coh_opened(c));
-	/* ... but the answer to a new question. */
+	/* ... but the answer to a new question does. */
 	fresh(c, FIRST + 2, 1);
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
 
-	/* What the server can't tell apart no question brings to light. */
+	/* The server may hide a foreign change in an own one: then the open drops the pages. */
 	c = known(test);
 	own(c, 0, FIRST + 3, 1);
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_VALID);
@@ -393,7 +428,10 @@ static void opening(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
 }
 
-/* A truncate whose task was killed: what was asked before it is over says nothing. */
+/*
+ * The task of a truncate is killed, and the server executes it later.  Answers that were asked for
+ * before the truncate is known to be over must say nothing about the size.
+ */
 static void left_alone(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
@@ -416,13 +454,13 @@ static void left_alone(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, v.changed);
 }
 
-/* The file is longer than we know. */
+/* An answer tells of a size larger than the known one: pages must become stale if it is raised. */
 static void growing(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);
 	struct rdmafs_verdict v;
 
-	/* While a change of ours is under way, and nobody can tell whose it was. */
+	/* An own change is in flight, so the larger size may be due to it or to a foreign one. */
 	rdmafs_coh_own_begin(c);
 	v = fresh(c, FIRST + 1, 0);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_GROW);
@@ -430,7 +468,7 @@ static void growing(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_grow(c, false));
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
 
-	/* The answer to a change of ours, with one of somebody else's hidden in it. */
+	/* The answer to an own change, with a foreign change hidden in it. */
 	c = known(test);
 	v = own(c, 0, FIRST + 2, 1);
 	KUNIT_EXPECT_EQ(test, v.size, RDMAFS_SIZE_SET);
@@ -438,7 +476,7 @@ static void growing(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_grow(c, false));
 	KUNIT_EXPECT_EQ(test, c->pages, RDMAFS_PAGES_STALE);
 
-	/* What is dirty goes first: who opens the file has to wait for that, and ask. */
+	/* The last page is dirty and must be written first; an open has to wait, and ask again. */
 	c = known(test);
 	fresh(c, FIRST + 1, 0);
 	KUNIT_EXPECT_FALSE(test, rdmafs_coh_grow(c, true));
@@ -450,6 +488,10 @@ static void growing(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rdmafs_coh_opened(c));
 }
 
+/*
+ * The verifier of names must change by a foreign change, and by one that an own change may have
+ * hidden, but not by an own change; and it must never be 0.
+ */
 static void names(struct kunit *test)
 {
 	struct rdmafs_coh *c = known(test);

@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The client exports nothing: the suites bring their own copy of its rules. */
+/* The client's module exports no symbols, so the suites have their own copy of its rules. */
 #include "../../fs/client/coherence.c"

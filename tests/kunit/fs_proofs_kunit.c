@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_fs_proofs: clients in bare verbs of a server that runs beside, which
- * say that they are whom they like, show what others were given, and set what is to be 0.
- * It wants exports of the names of the module parameters, in whose roots anybody may make
- * files, and to be loaded by tests/scenarios/inside/proofs.
+ * Suite rdmafs_fs_proofs: hostile clients, in bare verbs, of a real server on the same machine.
+ * They claim any identity, show proofs of opens that other clients were given, and set pad fields
+ * that must be 0.
+ *
+ * tests/scenarios/inside/proofs loads the module.  The server must have exports with the names in
+ * the module parameters, and any user may make files in their roots.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -21,7 +23,7 @@
 #define FS_BODY		2048
 #define FS_CLIENTS	8
 
-/* Who is calling, as registered by each client. */
+/* Ids of the two credentials that each client registers. */
 enum { FS_ROOT = 1, FS_USER = 2 };
 #define FS_UID		1000
 
@@ -48,8 +50,8 @@ MODULE_PARM_DESC(callers, "the server's max_credentials");
 /**
  * struct fs_client - a client with a session
  * @raw:    its connection, NULL without one
- * @id:	    what it calls itself
- * @seq:    of the last call
+ * @id:	    the name that it gives itself
+ * @seq:    sequence number of the last call
  * @req:    the next request's body
  * @rep:    the last reply's body
  * @rep_len: its length
@@ -77,7 +79,7 @@ struct fs_open {
 	struct rfp_proof proof;
 };
 
-/* What the server says by itself: it wants grants back that came with some replies. */
+/* A message that is no reply: the server recalls grants, and the client returns them. */
 static void fs_notified(struct kunit *test, struct fs_client *c, struct raw_msg *m)
 {
 	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)m->buf;
@@ -92,7 +94,7 @@ static void fs_notified(struct kunit *test, struct fs_client *c, struct raw_msg 
 	KUNIT_ASSERT_EQ(test, raw_repost(c->raw, m), 0);
 }
 
-/* Send the request that stands in @enc, with so many bytes of data. */
+/* Sends the request in @enc, with @data bytes of data. */
 static void fs_send(struct kunit *test, struct fs_client *c, struct rfp_enc *enc, u32 data)
 {
 	struct rxp_frame f = { .body = c->req, .data_len = data };
@@ -107,7 +109,7 @@ static void fs_send(struct kunit *test, struct fs_client *c, struct rfp_enc *enc
 	KUNIT_ASSERT_EQ(test, raw_send(c->raw, len + data, 0), 0);
 }
 
-/* The status of the reply to it. */
+/* Waits for the reply to the last request; returns its status. */
 static u32 fs_reply(struct kunit *test, struct fs_client *c)
 {
 	struct rxp_wire_hdr *hdr;
@@ -176,7 +178,7 @@ static u32 fs_setcred(struct kunit *test, struct fs_client *c, u32 id, u32 uid)
 	return fs_call(test, c, &enc);
 }
 
-/* A session for a client that has none, under the same name as before if it had one. */
+/* Makes a session for a client that has none.  The client keeps its name of former sessions. */
 static void fs_begin(struct kunit *test, struct fs_client *c)
 {
 	unsigned long end = jiffies + RAW_WAIT;
@@ -194,7 +196,7 @@ static void fs_begin(struct kunit *test, struct fs_client *c)
 			KUNIT_ASSERT_EQ(test, raw_repost(c->raw, &c->raw->recv[0]), 0);
 			break;
 		}
-		/* The session before is not quite over. */
+		/* The former session of this name has not quite ended. */
 		KUNIT_ASSERT_EQ(test, le32_to_cpu(w->status), RXP_WELCOME_REFUSED);
 		KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
 		raw_close(c->raw);
@@ -219,7 +221,7 @@ static struct fs_client *fs_client(struct kunit *test)
 	return c;
 }
 
-/* Its session ends, and nothing that it has open is closed before. */
+/* Ends a client's session; its opens are not closed before. */
 static void fs_end(struct kunit *test, struct fs_client *c)
 {
 	raw_say(c->raw, RXP_CONTROL, RXP_CONTROL_BYE, 0, 0, NULL, 0, 0);
@@ -264,7 +266,7 @@ static u32 fs_create(struct kunit *test, struct fs_client *c, const char *name, 
 	return status;
 }
 
-/* Open by handle, with what @proof says; @o gets the stateid and, if it may, the proof. */
+/* Opens by handle, with @proof if not NULL; @o gets the stateid and the proof of the new open. */
 static u32 fs_open_as(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh,
 		      const struct rfp_proof *proof, struct fs_open *o)
 {
@@ -334,7 +336,11 @@ static void fs_getattr(struct kunit *test, struct fs_client *c, const struct rfp
 	*attr = *got;
 }
 
-/* A proof opens again for its client, and for nobody else who says that he is that user. */
+/*
+ * A client makes a file that its user may not open again, and another client of the same user
+ * shows the proof of that open.  It must be refused, while the first has its session and after.
+ * The first client's next session must be able to open with it, but not with a changed one.
+ */
 static void fs_proof_of_another(struct kunit *test)
 {
 	struct fs_client *one = fs_client(test), *other = fs_client(test);
@@ -347,13 +353,17 @@ static void fs_proof_of_another(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, other, &o.fh, &o.proof, &got), RFP_EACCES);
 	fs_begin(test, one);
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, one, &o.fh, &o.proof, &got), 0);
-	/* The number is part of what is proven. */
+	/* The claim's number is covered by the proof's MAC. */
 	o.proof.claim ^= cpu_to_le64(1);
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, one, &o.fh, &o.proof, &got), RFP_EACCES);
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, one, "proof"), 0);
 }
 
-/* What one has left is not taken by another, however often he shows what he has himself. */
+/*
+ * Two clients have a file open that is then removed, and one session ends.  The other client
+ * shows its own proof again and again.  The server must still keep the file for the first client
+ * until this has come back and closed it.  A count that the second client can lower would lose it.
+ */
 static void fs_counted_once(struct kunit *test)
 {
 	struct fs_client *one = fs_client(test), *other = fs_client(test);
@@ -371,12 +381,12 @@ static void fs_counted_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_close(test, other, &mine), 0);
 	fs_begin(test, one);
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, one, &o.fh, &o.proof, &again[0]), 0);
-	/* That was the last one who was waited for. */
+	/* No other open or claim keeps the file, so it goes now. */
 	KUNIT_EXPECT_EQ(test, fs_close(test, one, &again[0]), 0);
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, one, &o.fh, &o.proof, &again[0]), RFP_ESTALE);
 }
 
-/* Where an open with a proof fails, and what the client is told. */
+/* The point where an open with a proof fails, and the status of its reply. */
 static const struct fs_beside_param {
 	const char *point;
 	u32 status;
@@ -393,8 +403,10 @@ static void fs_beside_desc(const struct fs_beside_param *p, char *desc)
 KUNIT_ARRAY_PARAM(fs_beside, fs_beside_params, fs_beside_desc);
 
 /*
- * A proof of what is open is shown, and nothing comes of it, as often as the client may have
- * opens: that one stays what it was, and its client may come back for it and for no other.
+ * A client shows the proof of a removed file that it has open, and the open fails at a point; it
+ * does so as often as it may have opens.  The failures must not use up the client's opens, and
+ * must leave the first open as it was.  In a new session the client must get the file once, and
+ * after the close the file must be gone: no failed open may have left a claim.
  */
 static void fs_failed_beside(struct kunit *test)
 {
@@ -419,7 +431,10 @@ static void fs_failed_beside(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, c, &o.fh, &o.proof, &got), RFP_ESTALE);
 }
 
-/* And when something comes of it, but its reply is lost: the former proof will do. */
+/*
+ * The same where the open succeeds, but the client does not get the reply with the new proof.  In
+ * its next session it must be able to open with the former proof.
+ */
 static void fs_lost_beside(struct kunit *test)
 {
 	struct fs_client *c = fs_client(test);
@@ -433,7 +448,7 @@ static void fs_lost_beside(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, c, &o.fh, &o.proof, &got), 0);
 }
 
-/* As many as it may have open; the file's proofs are thrown away. */
+/* Opens the file until the server refuses; the stateids and proofs are thrown away. */
 static u32 fs_fill(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh)
 {
 	struct fs_open o;
@@ -446,8 +461,10 @@ static u32 fs_fill(struct kunit *test, struct fs_client *c, const struct rfp_fh 
 }
 
 /*
- * What a client has left counts as what it has open: by leaving much it takes nothing of
- * what others have left, and nothing of what they may have.
+ * Opens that a session has left, and that may be claimed again, count against the limit of their
+ * client, by its address.  A client that leaves as many as it may must get no more, under this
+ * name or another, until it has them back and closes them.  It must take nothing of what other
+ * addresses have left or may have.
  */
 static void fs_left_counts(struct kunit *test)
 {
@@ -468,17 +485,17 @@ static void fs_left_counts(struct kunit *test)
 	fs_end(test, other);
 	fs_begin(test, other);
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, other, &file.fh, NULL, &got), RFP_ENFILE);
-	/* Another address of the same network is another client. */
+	/* A client with another address, even of the same network, has a limit of its own. */
 	KUNIT_ASSERT_EQ(test, raw_route("fd09::2", "fd09::1"), 0);
 	third = fs_client(test);
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, third, &file.fh, NULL, &got), 0);
 	KUNIT_EXPECT_EQ(test, fs_close(test, third, &got), 0);
 	fs_end(test, third);
-	/* And another name at the same address is not. */
+	/* A client with another name at the same address shares the limit. */
 	KUNIT_ASSERT_EQ(test, raw_route("fd09::1", "fd09::1"), 0);
 	third = fs_client(test);
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, third, &file.fh, NULL, &got), RFP_ENFILE);
-	/* But it gets back what it had. */
+	/* But the first one gets back an open that it has left. */
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, other, &file.fh, &file.proof, &got), 0);
 	KUNIT_EXPECT_EQ(test, fs_open_as(test, third, &file.fh, NULL, &got), RFP_ENFILE);
 	KUNIT_EXPECT_EQ(test, fs_close(test, other, &got), 0);
@@ -492,7 +509,7 @@ static void fs_left_counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, one, "many"), 0);
 }
 
-/* A call that fails only if its caller is not known. */
+/* Makes a call that fails only if the server does not know the credential @cred. */
 static u32 fs_known(struct kunit *test, struct fs_client *c, u32 cred)
 {
 	struct rfp_enc enc;
@@ -503,13 +520,16 @@ static u32 fs_known(struct kunit *test, struct fs_client *c, u32 cred)
 	return fs_call(test, c, &enc);
 }
 
-/* Of more callers than are kept those go that were unused longest. */
+/*
+ * A client registers more credentials than the server keeps.  Those that were not used for
+ * longest must be forgotten, and no others.
+ */
 static void fs_callers(struct kunit *test)
 {
 	struct fs_client *c = fs_client(test);
 	u32 id;
 
-	/* With the two that each client has. */
+	/* Ids 1 and 2 are those that each client has. */
 	for (id = 3; id <= callers; id++)
 		KUNIT_ASSERT_EQ(test, fs_setcred(test, c, id, FS_UID), 0);
 	KUNIT_EXPECT_EQ(test, fs_known(test, c, FS_ROOT), 0);
@@ -528,7 +548,10 @@ static void fs_callers(struct kunit *test)
 #define FS_PAD(op, type, ...)	\
 	{ RFP_ ## op, #op, sizeof(struct type), offsetof(struct type, pad), __VA_ARGS__ }
 
-/* Requests with a pad, and what follows their struct: so many handles, each with a name or not. */
+/*
+ * Requests with a pad.  Behind the struct there are @handles handles, each with a name behind it if
+ * @names; @data bytes of data come with the request.
+ */
 static const struct fs_pad_param {
 	enum rfp_op op;
 	const char *name;
@@ -556,7 +579,10 @@ static void fs_pad_desc(const struct fs_pad_param *p, char *desc)
 
 KUNIT_ARRAY_PARAM(fs_pad, fs_pad_params, fs_pad_desc);
 
-/* A request whose pad is not 0 is refused as it stands; with 0 there it gets further. */
+/*
+ * A request comes with a pad of 0, and then with another value.  The second must be refused with
+ * BADPROTO and the first must not, so that pads can get a meaning later.
+ */
 static void fs_pad(struct kunit *test)
 {
 	const struct fs_pad_param *p = test->param_value;
@@ -582,7 +608,7 @@ static void fs_pad(struct kunit *test)
 	}
 }
 
-/* The number of the file that has just been made. */
+/* The inode number of the file that the client has just made; 0 if the reply has none. */
 static u64 fs_made(struct fs_client *c)
 {
 	const struct rfp_attr *attr;
@@ -595,8 +621,10 @@ static u64 fs_made(struct fs_client *c)
 }
 
 /*
- * The name of a file that is open can't be removed, though it has been given another one before:
- * what is told of it before that is gone has another cookie than what is true in the end.
+ * An open file is unlinked.  The server gives it a name as an orphan, the VFS fails to remove its
+ * name, and the server takes the orphan's name away again.  Another client asks for attributes
+ * in between, which may tell of another number of links.  If so, the change cookie must not be
+ * the final one, or the other client would believe the wrong number for good.
  */
 static void fs_not_removed(struct kunit *test)
 {
@@ -629,7 +657,7 @@ static u64 fs_verifier(struct kunit *test, struct fs_client *c)
 	return le64_to_cpu(((struct rfp_attach_rep *)c->rep)->verifier);
 }
 
-/* As if writeback had failed, and nobody had been told yet. */
+/* Makes the file look as if writeback had failed, with the error not reported yet. */
 static void fs_lose(struct kunit *test, const char *name)
 {
 	struct file *file;
@@ -643,8 +671,9 @@ static void fs_lose(struct kunit *test, const char *name)
 }
 
 /*
- * A file without a name is closed, and can't go yet: it is tried again, and what was lost of
- * it has been said the first time.
+ * Writeback of an open file fails, the file is unlinked, and then closed; its removal fails at
+ * first and is tried again later.  The close must report the loss by a new write verifier, and
+ * the later attempt must not change the verifier again.
  */
 static void fs_lost_once(struct kunit *test)
 {
@@ -667,8 +696,11 @@ static void fs_lost_once(struct kunit *test)
 }
 
 /*
- * A file's name as an orphan is being removed, and then is not, and it has another one: who
- * opens it meanwhile comes again, and what he is told of its links has a cookie of its own.
+ * An unlink of an open file fails half-way, so that the file has its own name and one as an
+ * orphan.  When it is closed, the orphan's name is being removed, and a first attempt fails.  A
+ * client that opens the file meanwhile must be told to try again, and must succeed at last.  If
+ * attributes from this time tell of another number of links, they must have another change cookie
+ * than those in the end.
  */
 static void fs_goes_on(struct kunit *test)
 {
@@ -702,9 +734,9 @@ static void fs_goes_on(struct kunit *test)
 }
 
 /*
- * A session ends that has files open in two exports, and one of them does not answer: what
- * becomes of the other one meanwhile is looked at by tests/scenarios/inside/proofs, which lets
- * go of the file then.
+ * A session ends that has files open in two exports, and the close of one file is held.  The
+ * script tests/scenarios/inside/proofs looks whether the other export's file is closed meanwhile,
+ * and then releases the first.  This case only sets the scene, and waits for the release.
  */
 static void fs_ends_apart(struct kunit *test)
 {
@@ -718,7 +750,7 @@ static void fs_ends_apart(struct kunit *test)
 	ino = fs_made(c);
 	snprintf(command, sizeof(command), "hold state_close 1 %llu", ino);
 	KUNIT_ASSERT_EQ(test, fs_attach(test, c, other), 0);
-	/* Points tell files by their numbers alone. */
+	/* The point's key is the inode number, so the two files must not have the same. */
 	KUNIT_ASSERT_EQ(test, fs_create(test, c, "apart1", 0666, &elsewhere), 0);
 	if (fs_made(c) == ino) {
 		KUNIT_ASSERT_EQ(test, fs_close(test, c, &elsewhere), 0);

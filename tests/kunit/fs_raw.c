@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Bare verbs for this module, too: an object is of one module only. */
+/* This module's own copy of the bare verbs: kbuild links an object into one module only. */
 #include "xprt_raw.c"

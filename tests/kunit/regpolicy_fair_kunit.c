@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_regpolicy_fair: who gets how much, when, while others wait.
+ * Suite rdmafs_regpolicy_fair: how many entries each member gets, and when, while claims wait.
+ * Windows, entitlements, turns, and changes of limits under load.
  */
 #include <kunit/test.h>
 #include <linux/err.h>
@@ -12,7 +13,11 @@
 #define L		257ULL
 #define SMALL		0	/* of 8 */
 
-/* All takes all; the first to come then has its part after one I/O each. */
+/*
+ * Member a has all MRs busy, and b claims half of them.  a's window must be cut as soon as b
+ * waits, and each MR that falls idle must go to b until both have half.  Then nothing more is
+ * taken from a.
+ */
 static void fair_window_is_cut_at_once(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 8 * L);
@@ -46,14 +51,17 @@ static void fair_window_is_cut_at_once(struct kunit *test)
 		stage_check(s);
 	}
 	KUNIT_EXPECT_EQ(test, a->freed, 4);
-	/* Both have their part: nobody is pressed, nothing is taken any more. */
+	/* Both have their part: a is not pressed any more, and keeps what falls idle. */
 	KUNIT_EXPECT_FALSE(test, rpol_pressed(a->mem));
 	KUNIT_EXPECT_EQ(test, rpol_excess(a->mem), 0);
 	stage_idle(a, stage_oldest(a));
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->idle, L);
 }
 
-/* An idle MR of one's own is bound with the policy's consent, or not at all. */
+/*
+ * Member a has four idle MRs, two of which are victims because b waits for them.  a may bind the
+ * other two only, even while the victims still exist.
+ */
 static void fair_idle_is_not_free_to_use(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 4 * L);
@@ -65,7 +73,7 @@ static void fair_idle_is_not_free_to_use(struct kunit *test)
 	stage_pass(s, 10 * MS);
 	s->keep_victims = true;
 	stage_idle_all(a);
-	/* Two are b's, and cannot be bound while they are being destroyed. */
+	/* Two are victims: they will be b's, and cannot be bound until they are destroyed. */
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->idle, 2 * L);
 	KUNIT_EXPECT_NOT_NULL(test, stage_get(a, LARGE));
 	KUNIT_EXPECT_NOT_NULL(test, stage_get(a, LARGE));
@@ -75,6 +83,10 @@ static void fair_idle_is_not_free_to_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 2 * L);
 }
 
+/*
+ * A member's window was cut to half because another one waited.  When no claim waits any more it
+ * must grow again, by an eighth of the capacity at a time, up to no window at all.
+ */
 static void fair_window_regrows_in_steps(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 80 * L);
@@ -89,7 +101,7 @@ static void fair_window_regrows_in_steps(struct kunit *test)
 	before = stage_stats(a)->window;
 	KUNIT_EXPECT_EQ(test, before, 40 * L);
 	stage_idle_all(a);
-	/* Nobody waits any more. */
+	/* No claim waits any more. */
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 40 * L);
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->window, 40 * L);
 	stage_idle_all(b);
@@ -106,12 +118,15 @@ static void fair_window_regrows_in_steps(struct kunit *test)
 		KUNIT_ASSERT_LT(test, ++steps, 200);
 	}
 	KUNIT_EXPECT_GE(test, steps, 20);
-	/* And who wants more than its window while nobody waits gets it, in its turn. */
+	/* Without a window a gets all that it asks for. */
 	stage_hoard(a, LARGE, 80);
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use, 80 * L);
 }
 
-/* A light member between two I/Os keeps its MR, however much others want it. */
+/*
+ * A light member uses one MR, with short pauses, while another one waits for all there is.  It
+ * must keep its MR in the pauses.  When it stops for good, the other one must get the MR soon.
+ */
 static void fair_light_member_keeps_its_mr(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 10 * L);
@@ -134,13 +149,17 @@ static void fair_light_member_keeps_its_mr(struct kunit *test)
 		stage_check(s);
 	}
 	KUNIT_EXPECT_EQ(test, light->freed, 0);
-	/* It stops: within two seconds the other one has all. */
+	/* The light member stops: within 1.1 s the other one has all. */
 	stage_pass(s, 1100 * MS);
 	KUNIT_EXPECT_EQ(test, stage_stats(light)->charged, 0);
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use, 10 * L);
 	KUNIT_EXPECT_EQ(test, light->freed, 1);
 }
 
+/*
+ * A heavy member claims all entries, for seconds, and a light one has a minimum that it does not
+ * use.  The minimum must stay free, so that the light member gets it at once, and no more.
+ */
 static void fair_minimum_is_kept(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 10 * L);
@@ -157,7 +176,7 @@ static void fair_minimum_is_kept(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, stage_get(b, LARGE));
 }
 
-/* Charged entry-microseconds of @m during @ns of a run. */
+/* Runs for @ns, and measures the entry-microseconds charged to each member, and their sum. */
 static void run_measured(struct stage *s, u64 ns, u64 *charged, u64 *total)
 {
 	u64 before[STAGE_MEMBERS];
@@ -180,7 +199,7 @@ static void load(struct stage_member *m, u32 depth, u32 class, u64 service)
 	m->service = service;
 }
 
-/* Jain's index, in thousandths. */
+/* Jain's index of fairness, in thousandths: 1000 if all are equal. */
 static u64 jain(const u64 *x, int n)
 {
 	u64 sum = 0, squares = 0, v;
@@ -194,7 +213,10 @@ static u64 jain(const u64 *x, int n)
 	return squares ? div64_u64(1000 * sum, n * div64_u64(squares, sum)) : 0;
 }
 
-/* Eight members, twenty MRs: two and a half each, so halves must go round. */
+/*
+ * Eight members want all of twenty MRs.  Each is entitled to two and a half, so they must take
+ * turns at the halves; over three seconds all must have had the same, with nothing left unused.
+ */
 static void fair_eight_on_twenty(struct kunit *test)
 {
 	u64 charged[STAGE_MEMBERS], total;
@@ -210,6 +232,7 @@ static void fair_eight_on_twenty(struct kunit *test)
 	KUNIT_EXPECT_LE(test, total, 20 * L * 3000000);
 }
 
+/* Two members of weights 3:1 want all there is: over three seconds they must get it in 3:1. */
 static void fair_by_weight(struct kunit *test)
 {
 	u64 charged[STAGE_MEMBERS], total;
@@ -225,7 +248,10 @@ static void fair_by_weight(struct kunit *test)
 	KUNIT_EXPECT_LE(test, ratio, 315);
 }
 
-/* Two MRs for five members: each has less than one, and they take turns in time. */
+/*
+ * Five members want all of two MRs, so each is entitled to less than one MR.  They must take
+ * turns, so that over six seconds each has had its part by weight, however long its I/Os are.
+ */
 static void fair_turns_below_one_mr(struct kunit *test)
 {
 	static const u32 weights[] = { 100, 100, 100, 100, 200 };
@@ -244,7 +270,10 @@ static void fair_turns_below_one_mr(struct kunit *test)
 	KUNIT_EXPECT_GE(test, total, 2 * L * 6000000 * 95 / 100);
 }
 
-/* One MR, for one I/O at a time of one and many of another: each second turn is the one's. */
+/*
+ * There is one MR.  One member has one I/O at a time, another one has eight.  Every second turn
+ * must be the first member's, although it waits with fewer claims.
+ */
 static void fair_one_beside_many(struct kunit *test)
 {
 	struct stage *s = stage_open(test, L);
@@ -255,7 +284,7 @@ static void fair_one_beside_many(struct kunit *test)
 	load(many, 8, LARGE, MS);
 	stage_run(s, 100 * MS);
 	load(one, 1, LARGE, MS);
-	/* The others may use theirs up to 10 ms ahead. */
+	/* The other member may be up to 10 ms ahead at first. */
 	stage_run(s, 100 * MS);
 	before[0] = many->done;
 	before[1] = one->done;
@@ -264,7 +293,10 @@ static void fair_one_beside_many(struct kunit *test)
 	KUNIT_EXPECT_GE(test, one->done - before[1] + many->done - before[0], 900);
 }
 
-/* The one is away between two I/Os, and waits for no more than what is under way then. */
+/*
+ * There is one MR.  A member makes one I/O now and then, and another one always has eight.  The
+ * first member must wait for no more than the I/O that is under way when its claim comes.
+ */
 static void fair_one_comes_and_goes(struct kunit *test)
 {
 	struct stage *s = stage_open(test, L);
@@ -283,7 +315,7 @@ static void fair_one_comes_and_goes(struct kunit *test)
 		for (steps = 0; one->done == done && steps < 100; steps++)
 			stage_run(s, MS / 2);
 		KUNIT_ASSERT_EQ(test, one->done, done + 1);
-		/* The others may use theirs up to 10 ms ahead, once. */
+		/* The other member may be up to 10 ms ahead the first time. */
 		KUNIT_ASSERT_LE(test, many->done - others, i ? 2 : 12);
 		stage_run(s, 2 * MS);
 		rpol_domain_tick(s->dom);
@@ -292,7 +324,7 @@ static void fair_one_comes_and_goes(struct kunit *test)
 
 enum giving { BY_RELEASE, BY_IDLE, BY_FREED, NR_GIVINGS };
 
-/* @m gives back its only MR.  It reads the clock a millisecond before it has the lock. */
+/* @m gives back its only MR; it has read the clock a millisecond before it takes the lock. */
 static void give_late(struct stage_member *m, enum giving by)
 {
 	struct stage_mr *mr = stage_oldest(m);
@@ -350,7 +382,10 @@ static void fair_clock_read_before_the_lock(struct kunit *test)
 	}
 }
 
-/* The smallest weight beside the largest, which alone fills all there is. */
+/*
+ * A member of the smallest weight wants large MRs, beside one of the largest weight that alone
+ * fills the domain with small ones.  The first must still be served, within 1.2 s.
+ */
 static void fair_nobody_starves(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 4 * L - 1);
@@ -368,7 +403,10 @@ static void fair_nobody_starves(struct kunit *test)
 	KUNIT_EXPECT_GE(test, a->done, 1000);
 }
 
-/* Nobody takes past the large one that stands first. */
+/*
+ * A large claim stands first in line, and a small one that would fit comes after it.  The small
+ * one must not be granted first: it could keep the free entries from ever being enough.
+ */
 static void fair_large_is_not_overtaken(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 3 * L);
@@ -393,6 +431,10 @@ static void fair_large_is_not_overtaken(struct kunit *test)
 	stage_check(s);
 }
 
+/*
+ * Member a waits because it is at its own maximum.  b must get all other entries without waiting
+ * and without a window, and a be served when it gives an MR back itself.
+ */
 static void fair_own_maximum_holds_up_nobody(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 10 * L);
@@ -416,8 +458,9 @@ static void fair_own_maximum_holds_up_nobody(struct kunit *test)
 }
 
 /*
- * Nobody waits but at its own maximum, for long.  Who then gets back to where
- * only others are in its way finds out at once what these have too much of.
+ * Member a waits at its own maximum only, while b takes the rest and has an idle MR.  When a
+ * gives entries back, it is b that is in its way.  The policy must find out at once that b has
+ * more than its entitlement, and take b's idle MR for a.
  */
 static void fair_own_maximum_lifted(struct kunit *test)
 {
@@ -439,7 +482,10 @@ static void fair_own_maximum_lifted(struct kunit *test)
 	stage_check(s);
 }
 
-/* A domain may be too small for the largest MRs: they are refused, none is waited for. */
+/*
+ * The capacity is lowered below the largest class while a claim of this class waits.  The claim,
+ * and all later ones of the class, must be refused and not wait for ever; smaller ones go on.
+ */
 static void fair_capacity_below_largest(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 2 * RPOL_CLASS_MAX);
@@ -467,6 +513,10 @@ static void fair_capacity_below_largest(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stage_claim(a, RPOL_NR_CLASSES - 1)->ret, -E2BIG);
 }
 
+/*
+ * Bad claims are refused.  Of two claims that wait the first is cancelled: its callback must not
+ * be called, and the second be granted.  A cancel after the grant is too late.
+ */
 static void fair_cancel(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 2 * L);
@@ -491,12 +541,15 @@ static void fair_cancel(struct kunit *test)
 	list_del_init(&first->link);
 	stage_idle(a, stage_oldest(a));
 	KUNIT_EXPECT_TRUE(test, second->ended);
-	/* Too late: it was granted, and stays so. */
+	/* Too late: the claim was granted, and the MR stays bound. */
 	KUNIT_EXPECT_FALSE(test, rpol_mr_cancel(&second->w));
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 8);
 }
 
-/* What fits where the claim before it did not is bound when that one is cancelled. */
+/*
+ * A claim that does not fit waits in front of one that does.  When the first is cancelled, the
+ * second must be granted at once, although nothing is given back.
+ */
 static void fair_cancel_serves_those_behind(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 2 * L);
@@ -516,6 +569,10 @@ static void fair_cancel_serves_those_behind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 8);
 }
 
+/*
+ * A member is shut down while three of its claims wait.  They must end with -ESHUTDOWN, and so
+ * must later ones; its MRs still come back and are destroyed.
+ */
 static void fair_shut_down_with_claims(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 2 * L);
@@ -533,14 +590,17 @@ static void fair_shut_down_with_claims(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, c[i]->ret, -ESHUTDOWN);
 	}
 	KUNIT_EXPECT_EQ(test, stage_claim(b, LARGE)->ret, -ESHUTDOWN);
-	/* One that is shut down gives back what it has all the same. */
+	/* Idle MRs of a member that is shut down expire as others do. */
 	rpol_member_shutdown(a->mem);
 	stage_idle_all(a);
 	stage_pass(s, 6000 * MS);
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 0);
 }
 
-/* A member that comes under contention, with a minimum that others hold. */
+/*
+ * A member with a minimum is made while another one holds all entries and waits for more.  What
+ * the other one gives back must fill the minimum first, and be granted to no waiting claim.
+ */
 static void fair_create_under_contention(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 10 * L);
@@ -556,7 +616,7 @@ static void fair_create_under_contention(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, stage_get(b, LARGE));
 	for (i = 0; i < 4; i++)
 		stage_idle(a, stage_oldest(a));
-	/* Kept for b now, not lent to a, which waits. */
+	/* The entries are kept for b, and not granted to a, which waits. */
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 6 * L);
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_NOT_NULL(test, stage_get(b, LARGE));
@@ -565,6 +625,10 @@ static void fair_create_under_contention(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use, 10 * L);
 }
 
+/*
+ * Two members want all there is, and the weight, minimum and maximum of one are changed.  The
+ * windows of both must follow at once; a minimum above the capacity is refused.
+ */
 static void fair_quota_under_load(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 12 * L);
@@ -594,7 +658,10 @@ static void fair_quota_under_load(struct kunit *test)
 	stage_check(s);
 }
 
-/* Whether there are entries enough or not, a new maximum holds once I/O is over. */
+/*
+ * A member's maximum is lowered below what it is charged, in a domain with enough entries and in
+ * one without.  It must be kept as soon as the I/Os of that time have ended, and I/O must go on.
+ */
 static void fair_max_lowered(struct kunit *test)
 {
 	static const u64 capacity[] = { 40 * L, 6 * L };
@@ -617,7 +684,7 @@ static void fair_max_lowered(struct kunit *test)
 		stage_run(s, 20 * MS);
 		KUNIT_EXPECT_GE(test, a->done, done + 15);
 		KUNIT_EXPECT_LE(test, stage_stats(a)->charged, 3 * L);
-		/* With nothing under way it holds at once. */
+		/* With no I/O under way the maximum is kept at once. */
 		a->depth = 0;
 		stage_run(s, 4 * MS);
 		q.max = L;
@@ -627,6 +694,10 @@ static void fair_max_lowered(struct kunit *test)
 	}
 }
 
+/*
+ * The capacity is cut to a third while two members use and want all of it.  Nothing may be
+ * granted until the MRs in use have fallen to the new capacity, and then it is split evenly.
+ */
 static void fair_capacity_under_load(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 12 * L);
@@ -641,7 +712,7 @@ static void fair_capacity_under_load(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 6 * L);
 	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 4 * L), 0);
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->window, 2 * L);
-	/* Nothing is torn from an I/O, and nothing is granted until it fits. */
+	/* No MR is taken from an I/O, and nothing is granted until the total fits. */
 	stage_idle(a, stage_oldest(a));
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 5 * L);
 	while (stage_stats(a)->charged + stage_stats(b)->charged > 4 * L) {
@@ -656,7 +727,10 @@ static void fair_capacity_under_load(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 4 * L);
 }
 
-/* Plain order of arrival, the other discipline: who hoards goes on hoarding. */
+/*
+ * For comparison, the discipline FIFO: the member with nine times the I/Os must get most of the
+ * entries.  After a change to FAIR both must get the same within 100 ms.
+ */
 static void fair_fifo_beside(struct kunit *test)
 {
 	u64 charged[STAGE_MEMBERS], total;
@@ -669,14 +743,14 @@ static void fair_fifo_beside(struct kunit *test)
 	run_measured(s, 2000 * MS, charged, &total);
 	KUNIT_EXPECT_GE(test, charged[0], 5 * charged[1]);
 	KUNIT_EXPECT_EQ(test, stage_stats(&s->m[0])->window, RPOL_NO_WINDOW);
-	/* And the policy puts that right without a pause. */
+	/* The discipline is changed while all I/O goes on. */
 	stage_tune(s, RPOL_FAIR, RPOL_LRU);
 	stage_run(s, 100 * MS);
 	run_measured(s, 2000 * MS, charged, &total);
 	KUNIT_EXPECT_GE(test, jain(charged, 2), 990);
 }
 
-/* Anything, in any order; stage_check() is the test. */
+/* Claims, idle MRs, ticks and changes of the replacement at random; stage_check() is the test. */
 static void fair_random_walk(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 15 * L);

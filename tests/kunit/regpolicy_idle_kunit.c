@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_regpolicy_idle: which idle MRs are taken, when, and from whom.
+ * Suite rdmafs_regpolicy_idle: which idle MRs become victims, when, and of which member.
  */
 #include <kunit/test.h>
 #include "regpolicy_stage.h"
@@ -10,7 +10,7 @@
 #define MIDDLE		2	/* of 129 */
 #define SMALL		0	/* of 8 */
 
-/* Three idle MRs: the oldest is 1, the least used is 2. */
+/* Makes three idle MRs: number 1 has been idle for longest, number 2 was used least often. */
 static void three_idle(struct stage_member *m)
 {
 	struct stage_mr *mr[3];
@@ -19,7 +19,7 @@ static void three_idle(struct stage_member *m)
 	for (i = 0; i < 3; i++)
 		mr[i] = stage_get(m, LARGE);
 	for (n = 0; n < 6; n++) {
-		/* 3 and 1 are used again and again, 2 never. */
+		/* Numbers 3 and 1 are bound again three times each, number 2 never. */
 		stage_idle(m, mr[n % 2 ? 0 : 2]);
 		KUNIT_ASSERT_PTR_EQ(m->stage->test, stage_get(m, LARGE), mr[n % 2 ? 0 : 2]);
 	}
@@ -29,6 +29,7 @@ static void three_idle(struct stage_member *m)
 	}
 }
 
+/* Another member takes one of three idle MRs; returns the number of the MR that is taken. */
 static u64 first_victim(struct kunit *test, u32 replacement)
 {
 	struct stage *s = stage_open(test, 3 * L);
@@ -37,7 +38,7 @@ static u64 first_victim(struct kunit *test, u32 replacement)
 
 	stage_tune(s, RPOL_FAIR, replacement);
 	three_idle(a);
-	/* Both demand all: each is entitled to half, and b takes one. */
+	/* b's claim needs one MR, and a has more than it is entitled to. */
 	KUNIT_EXPECT_TRUE(test, stage_claim(b, LARGE)->ended);
 	KUNIT_EXPECT_EQ(test, a->freed, 1);
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->idle, 2 * L);
@@ -54,7 +55,7 @@ static void idle_lfu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, first_victim(test, RPOL_LFU), 2);
 }
 
-/* Of many trials each MR is taken in some, and none in most. */
+/* In 300 trials each of three idle MRs must be taken in about a third. */
 static void idle_random(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 300 * L);
@@ -87,7 +88,10 @@ static void idle_random(struct kunit *test)
 	}
 }
 
-/* Across members it is the oldest of all that goes, whoever's it is. */
+/*
+ * Two members have idle MRs, made idle in turns, and a third one needs them all.  Each time the
+ * MR that has been idle for longest must be taken, of whichever member it is.
+ */
 static void idle_lru_across_members(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 4 * L);
@@ -112,7 +116,10 @@ static void idle_lru_across_members(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stage_stats(c)->in_use, 4 * L);
 }
 
-/* Only what is lacking is taken, and only once while it is on its way. */
+/*
+ * A claim needs 129 entries, and another member has only idle MRs.  Only so many MRs as are
+ * lacking must become victims, and no more of them by later ticks, until these are destroyed.
+ */
 static void idle_no_more_than_lacking(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 1000);
@@ -139,7 +146,11 @@ static void idle_no_more_than_lacking(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st.revoking, 0);
 }
 
-/* Within its entitlement a member keeps idle MRs for a while, but not for long. */
+/*
+ * A member has idle MRs within its entitlement, and another one waits.  It must keep them for
+ * nearly 100 ms and then lose them; after that it is still entitled to them, and must get one
+ * as soon as an I/O of the other member ends.
+ */
 static void idle_is_not_held_for_long(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 4 * L);
@@ -156,14 +167,17 @@ static void idle_is_not_held_for_long(struct kunit *test)
 	stage_pass(s, 30 * MS);
 	KUNIT_EXPECT_EQ(test, a->freed, 2);
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 4 * L);
-	/* It is entitled to them all the same: it waits for one I/O. */
+	/* It is still entitled to them, so it waits for one I/O only. */
 	c = stage_claim(a, LARGE);
 	KUNIT_EXPECT_FALSE(test, c->ended);
 	stage_idle(b, stage_oldest(b));
 	KUNIT_EXPECT_TRUE(test, c->ended);
 }
 
-/* Own idle MRs of other classes make room first, also at one's own maximum. */
+/*
+ * A member at its own maximum has only idle MRs of small classes, and claims a large one.  Its
+ * own small MRs must make room, and none of another member.  The same where the domain is full.
+ */
 static void idle_classes_are_converted(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 2 * L);
@@ -179,7 +193,7 @@ static void idle_classes_are_converted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->freed, 0);
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, L);
 
-	/* And where the domain is what is full. */
+	/* Here the domain is full, and b has no maximum. */
 	stage_hoard(b, SMALL, 16);
 	stage_idle_all(b);
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->charged, 257);
@@ -188,7 +202,10 @@ static void idle_classes_are_converted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->freed, 32);
 }
 
-/* Who does not wait has nobody's idle MRs revoked, and who does has. */
+/*
+ * All MRs are idle at one member.  A claim of another member that does not wait must not have
+ * any of them revoked, and one that waits must.
+ */
 static void idle_nowait(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 2 * L);
@@ -205,6 +222,10 @@ static void idle_nowait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->freed, 1);
 }
 
+/*
+ * A member has more idle MRs than its minimum, and no claim waits.  After five seconds those
+ * beyond the minimum must go, and those within it stay for good.
+ */
 static void idle_minimum_decays_not(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 100 * L);
@@ -221,7 +242,10 @@ static void idle_minimum_decays_not(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 3 * L);
 }
 
-/* With nothing idle and nobody waiting there is nothing to tick for. */
+/*
+ * The policy must ask for ticks when MRs fall idle or a claim begins to wait, and stop asking
+ * when neither is so.  A tick that is far off must be moved forward when a claim begins to wait.
+ */
 static void idle_ticks_end(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 100 * L);
@@ -241,7 +265,7 @@ static void idle_ticks_end(struct kunit *test)
 	s->now += 6000 * MS;
 	KUNIT_EXPECT_EQ(test, rpol_domain_tick(s->dom), 0);
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged, 0);
-	/* One that is far off is pulled in when somebody begins to wait. */
+	/* The next tick is far off, and is moved forward when a claim begins to wait. */
 	stage_hoard(a, LARGE, 99);
 	stage_idle(b, stage_oldest(b));
 	KUNIT_EXPECT_EQ(test, s->wakes, 2);
@@ -253,12 +277,17 @@ static void idle_ticks_end(struct kunit *test)
 	stage_idle_all(b);
 	s->now += 6000 * MS;
 	KUNIT_EXPECT_EQ(test, rpol_domain_tick(s->dom), 0);
-	/* And anew. */
+	/* After the ticks have ended, an idle MR must start them again. */
 	stage_hoard(b, LARGE, 1);
 	stage_idle_all(b);
 	KUNIT_EXPECT_EQ(test, s->wakes, 4);
 }
 
+/*
+ * Fewer entries are free than the low watermark, and most MRs are idle.  Once their member does
+ * not need them any more, as many must be destroyed as reach the high watermark.  Bad watermarks
+ * are refused and change nothing.
+ */
 static void idle_watermarks(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 100 * L);
@@ -273,14 +302,14 @@ static void idle_watermarks(struct kunit *test)
 	stage_hoard(a, LARGE, 97);
 	stage_idle_all(a);
 	stage_hoard(b, LARGE, 1);
-	/* What was needed of late is not taken ahead of need ... */
+	/* MRs that their member needed of late are not taken ahead of need ... */
 	stage_pass(s, 100 * MS);
 	KUNIT_EXPECT_EQ(test, a->freed, 0);
-	/* ... but once it is not, as much as the high watermark says. */
+	/* ... but once they are not needed, as many go as reach the high watermark. */
 	stage_pass(s, 1100 * MS);
 	KUNIT_EXPECT_EQ(test, a->freed, 8);
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->charged + stage_stats(b)->charged, 90 * L);
-	/* Watermarks withhold nothing. */
+	/* Claims may use the entries that the watermarks keep free. */
 	stage_hoard(b, LARGE, 11);
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 12 * L);
 
@@ -296,6 +325,7 @@ static void idle_watermarks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tun.replacement, RPOL_LRU);
 }
 
+/* The capacity is cut below what idle MRs are charged: the excess must be destroyed at once. */
 static void idle_capacity_cut(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 1000);
@@ -308,7 +338,10 @@ static void idle_capacity_cut(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->asked, 1);
 }
 
-/* What a member leaves idle goes with it, victims included. */
+/*
+ * A member leaves that has idle MRs and a victim which another member waits for.  All of them
+ * must go with it: the wait must be granted, and no entry stay charged or counted as revoked.
+ */
 static void idle_leaves_with_member(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 4 * L);
@@ -329,6 +362,10 @@ static void idle_leaves_with_member(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st.charged, L);
 }
 
+/*
+ * The time integrals of charge and of waiting, and the histogram of waits, must be exact, and
+ * those of a member that leaves stay in the domain's sums.
+ */
 static void idle_integrals(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 4 * L);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_regpolicy_lent: what is lent to a peer is idle, and comes back when
- * somebody waits; and what is idle while somebody waits is counted as such.
+ * Suite rdmafs_regpolicy_lent: MRs that are lent to a peer.  They count as idle, and are called
+ * back when a claim waits.  Also the count of the time that entries are idle while claims wait.
  */
 #include <kunit/test.h>
 #include "regpolicy_stage.h"
 
 #define LARGE		3	/* class of 257 entries */
 #define L		257ULL
-#define HUGE		5	/* of 1025, which four of the former make room for */
+#define HUGE		5	/* of 1025: four MRs of class LARGE make room for one */
 #define US		1000ULL
 
-/* A member that has lent @nr MRs, and did nothing since for two seconds. */
+/* Makes a member that lent @nr MRs two seconds ago and has done nothing since. */
 static struct stage_member *lender(struct stage *s, int nr)
 {
 	struct stage_member *a = stage_member(s, 0, RPOL_NO_MAX, 100);
@@ -23,7 +23,11 @@ static struct stage_member *lender(struct stage *s, int nr)
 	return a;
 }
 
-/* All that one claim lacks is called back when it begins to wait, and at once. */
+/*
+ * Four MRs are lent, and a claim needs the room of all four.  All must be called back when it
+ * begins to wait, by one call of reclaim() and with no further calls from ticks.  The claim must
+ * be granted when the peer has returned them.
+ */
 static void lent_recalled_at_once(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 4 * L);
@@ -35,7 +39,7 @@ static void lent_recalled_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use, 0);
 	c = stage_claim(b, HUGE);
 	KUNIT_EXPECT_EQ(test, stage_recalled(a), 4);
-	/* One word for all of them. */
+	/* One call of reclaim() for all four. */
 	KUNIT_EXPECT_EQ(test, a->asked, 1);
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->lent, 0);
 	KUNIT_EXPECT_FALSE(test, c->ended);
@@ -47,7 +51,10 @@ static void lent_recalled_at_once(struct kunit *test)
 	stage_check(s);
 }
 
-/* No more than is lacking; what was lent first comes first. */
+/*
+ * Three MRs are lent, and two claims come, for the first of which an entry is free.  Only one MR
+ * must be called back, and it must be the one that was lent first.
+ */
 static void lent_oldest_first(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 4 * L);
@@ -66,7 +73,7 @@ static void lent_oldest_first(struct kunit *test)
 	stage_check(s);
 }
 
-/* What is idle here is nearer than what a peer has. */
+/* One MR is lent and one is idle: a claim must take the idle one, which needs no peer. */
 static void lent_after_idle(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 2 * L);
@@ -80,7 +87,10 @@ static void lent_after_idle(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->freed, 1);
 }
 
-/* A member within its entitlement keeps what it has lent, but not for long. */
+/*
+ * A member within its entitlement has lent an MR, and another member waits.  The MR must not be
+ * called back for 90 ms, and must be after 110 ms.
+ */
 static void lent_within_entitlement(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 2 * L);
@@ -99,7 +109,10 @@ static void lent_within_entitlement(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, c->ended);
 }
 
-/* The peer was quicker: it is in use, comes back by itself, and others wait on. */
+/*
+ * An MR is called back, but the peer uses it first, so the owner regains it.  It must count as
+ * in use and not as revoked, the claim must wait on, and the next tick call another MR back.
+ */
 static void lent_and_used(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 2 * L);
@@ -121,18 +134,21 @@ static void lent_and_used(struct kunit *test)
 	rpol_domain_get_stats(s->dom, &st);
 	KUNIT_EXPECT_EQ(test, st.revoking, 0);
 	KUNIT_EXPECT_FALSE(test, c->ended);
-	/* The other one is as good. */
+	/* The tick calls the other lent MR back. */
 	stage_pass(s, 100 * MS);
 	KUNIT_EXPECT_EQ(test, stage_recalled(a), 1);
 	stage_return(a);
 	KUNIT_EXPECT_TRUE(test, c->ended);
-	/* What is not lent can't be regained. */
+	/* To regain an MR that is not lent changes nothing. */
 	rpol_mr_regain(a->mem, &mr->mr);
 	KUNIT_EXPECT_EQ(test, stage_stats(a)->in_use, L);
 	stage_check(s);
 }
 
-/* It is not demanded by who has lent it, and entitles to nothing. */
+/*
+ * A member has only lent MRs, and another one wants all there is.  Lent MRs are no demand, so
+ * the lender must be entitled to nothing, and all its MRs be called back.
+ */
 static void lent_is_no_demand(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 8 * L);
@@ -149,7 +165,7 @@ static void lent_is_no_demand(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, 8 * L);
 }
 
-/* A member's own claims take what it has lent before that of others. */
+/* Two members have lent MRs, and one of them claims: its own MR must be called back. */
 static void lent_own_first(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 4 * L);
@@ -163,7 +179,10 @@ static void lent_own_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, stage_stats(b)->in_use, L);
 }
 
-/* Each entry is bound, under way, idle with nobody waiting, or idle while somebody waits. */
+/*
+ * At any time a charged entry counts as bound, converting, idle while no claim waits, or idle
+ * while a claim waits.  The integrals of all four must be exact through each change of state.
+ */
 static void lent_integrals(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 4 * L);
@@ -178,9 +197,9 @@ static void lent_integrals(struct kunit *test)
 	s->now += 700 * US;		/* both bound */
 	stage_idle(a, stage_oldest(a));
 	stage_lend(a, stage_oldest(a));
-	s->now += 300 * US;		/* idle, and nobody waits */
+	s->now += 300 * US;		/* idle, and no claim waits */
 	stage_hoard(b, LARGE, 2);
-	s->now += 500 * US;		/* nor does anybody when there was enough */
+	s->now += 500 * US;		/* still none waits: there were entries for both claims */
 	c = stage_claim(b, LARGE);
 	KUNIT_ASSERT_FALSE(test, c->ended);
 	s->now += 400 * US;		/* idle while b waits, within a's entitlement */
@@ -190,20 +209,20 @@ static void lent_integrals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st->idle_waited_us, 2 * L * 400);
 	KUNIT_EXPECT_EQ(test, st->converting_us, 0);
 	s->now += 100 * MS;
-	rpol_domain_tick(s->dom);	/* for too long: the idle one is a victim */
+	rpol_domain_tick(s->dom);	/* idle for too long: the idle MR becomes a victim */
 	s->now += 600 * US;
 	st = stage_stats(a);
 	KUNIT_EXPECT_EQ(test, st->idle_waited_us, 2 * L * 100400 + L * 600);
 	KUNIT_EXPECT_EQ(test, st->converting_us, L * 600);
 	stage_reap(a);
 	KUNIT_ASSERT_TRUE(test, c->ended);
-	s->now += 900 * US;		/* nobody waits any more */
+	s->now += 900 * US;		/* no claim waits any more */
 	st = stage_stats(a);
 	KUNIT_EXPECT_EQ(test, st->idle_us, 2 * L * 800 + L * 900);
 	KUNIT_EXPECT_EQ(test, st->idle_waited_us, 2 * L * 100400 + L * 600);
 	c = stage_claim(b, LARGE);
 	KUNIT_EXPECT_EQ(test, stage_recalled(a), 1);
-	s->now += 200 * US;		/* the lent one is under way as soon as it is called back */
+	s->now += 200 * US;		/* the lent MR converts once it is called back */
 	st = stage_stats(a);
 	KUNIT_EXPECT_EQ(test, st->converting_us, L * 800);
 	KUNIT_EXPECT_EQ(test, st->idle_waited_us, 2 * L * 100400 + L * 600);
@@ -221,7 +240,11 @@ static void lent_integrals(struct kunit *test)
 					      dom.idle_waited_us);
 }
 
-/* One peer that does not answer keeps nobody from what is idle here. */
+/*
+ * A lent MR is called back for a waiting claim, and the peer does not answer.  After 100 ms the
+ * policy must not count on it any more and take an idle MR of another member.  The lent MR is
+ * still called back, and must be accounted for when it comes.
+ */
 static void lent_not_returned(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 2 * L);
@@ -237,7 +260,7 @@ static void lent_not_returned(struct kunit *test)
 	stage_idle_all(b);
 	stage_pass(s, 90 * MS);
 	KUNIT_EXPECT_FALSE(test, claim->ended);
-	/* By now it should have come: it is relied upon no more, but wanted still. */
+	/* The MR is overdue: the policy does not count on it, but it stays called back. */
 	stage_pass(s, 50 * MS);
 	KUNIT_EXPECT_TRUE(test, claim->ended);
 	KUNIT_EXPECT_EQ(test, b->freed, 1);
@@ -252,7 +275,10 @@ static void lent_not_returned(struct kunit *test)
 	stage_check(s);
 }
 
-/* What comes back unused is as old as it is, and keeps nothing older from expiring. */
+/*
+ * One MR falls idle; two seconds later a second one is lent, and it returns unused.  It must be
+ * sorted in by the time at which it was lent: each of the two expires at its own time.
+ */
 static void lent_returned_in_order(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 16 * L);
@@ -274,7 +300,7 @@ static void lent_returned_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->freed, 2);
 }
 
-/* What is lent may be called back later on: there are ticks. */
+/* An MR is lent, and may have to be called back later: the policy must ask for ticks. */
 static void lent_is_looked_after(struct kunit *test)
 {
 	struct stage *s = stage_open(test, 16 * L);

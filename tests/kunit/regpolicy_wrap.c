@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The suites' own copies of what is pure, which the module does not export.
+ * The suites' own copies of the policy's pure functions, which its module does not export.
  */
 #include "../../regpolicy/admit.c"
 #include "../../regpolicy/entitle.c"
