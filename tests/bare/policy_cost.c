@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the policy itself costs: time of a grant and a release, uncontended.
- * Each reading of /proc/rdmafs_policy_cost measures anew, on one CPU, the median
- * of several thousand rounds of a hundred.
+ * Measures the time that the policy takes for a grant and a release without contention.  Each read
+ * of /proc/rdmafs_policy_cost measures anew, in the reading task, and gives the medians of 2001
+ * rounds of a hundred pairs each.
  */
 #include <linux/kernel.h>
 #include <linux/ktime.h>
@@ -32,7 +32,7 @@ static const struct rpol_member_ops ops = {
 	.reclaim = reclaim,
 };
 
-/* An MR taken and given back, as a mount does that has one idle. */
+/* An idle MR is bound and falls idle again; returns ns, or U64_MAX if the policy refused. */
 static u64 one_round(struct rpol_member *mem, struct rpol_mr *mr)
 {
 	u64 start = ktime_get_ns();
@@ -48,7 +48,7 @@ static u64 one_round(struct rpol_member *mem, struct rpol_mr *mr)
 	return ktime_get_ns() - start;
 }
 
-/* The same with an MR that is made and destroyed each time. */
+/* The same with an MR that is made and destroyed each time: charge and release. */
 static u64 one_round_new(struct rpol_member *mem)
 {
 	u64 start = ktime_get_ns();

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A bare RDMA WRITE and SEND, answered by a SEND: what a link and a device
- * take for moving data, without any file system.
+ * Measures the time that a link and a device take to move data, without any file system: by a
+ * bare RDMA WRITE and SEND, answered by a SEND.
  *
- * Loading the module makes it listen on port 20061.  Writing
+ * When the module is loaded it listens on port 20061.  Writing
  *
  *	ADDRESS SIZE COUNT DEPTH [copy|gather]
  *
- * to /proc/rdma_bare connects to the module at that IPv4 address (its own is
- * fine), moves SIZE bytes COUNT times with DEPTH of them outstanding, each from
- * memory of its own and into memory of its own, as I/O does, and returns when it
- * is done.  With "copy" or "gather" the data, at most a page of
- * it, is inside the SEND: copied into memory that stays mapped, by an unsignaled
- * SEND; or gathered from its own page, mapped for that and unmapped when the
- * completion has come.  Reading the file gives what the last one took:
+ * to /proc/rdma_bare connects to the module at that IPv4 address, which may be the machine's own.
+ * It moves SIZE bytes COUNT times, with DEPTH of these transfers outstanding, each from memory of
+ * its own and into memory of its own, as I/O does.  The write returns when all are done.
+ *
+ * With "copy" or "gather" the data, at most a page, is inside the SEND.  With "copy" it is copied
+ * into memory that stays mapped, and most SENDs are unsignaled.  With "gather" the device gathers
+ * it from its page, which is mapped for each SEND and unmapped by the completion.
+ *
+ * Reading the file gives the time that the last run took:
  *
  *	size SIZE count COUNT depth DEPTH ns NANOSECONDS
  *
- * All memory is registered before the clock runs, sends are unsignaled but for
- * one in BARE_SIGNAL, and both sides handle completions in softirq: nothing
- * that moves data and says so can be cheaper.
+ * All memory is registered before the clock runs, sends are unsignaled but for one in
+ * BARE_SIGNAL, and both sides handle completions in softirq.  So no protocol that moves data and
+ * reports its end can be cheaper.
+ *
+ * A connection is freed in process context: by the writing task on the client's side, and by a
+ * worker (bare_end()) on the server's.
  */
 #include <linux/inet.h>
 #include <linux/ktime.h>
@@ -36,28 +41,28 @@
 
 #define BARE_PORT	20061
 #define BARE_MAX	(1024 * 1024)	/* bytes of one RDMA WRITE */
-#define BARE_ORDER	4		/* of the pieces of memory that it moves, at most */
+#define BARE_ORDER	4		/* largest order of the pieces of memory that are moved */
 #define BARE_PIECE	(PAGE_SIZE << BARE_ORDER)
 #define BARE_PIECES	(BARE_MAX / BARE_PIECE)
 #define BARE_DEPTH	64
 #define BARE_SIGNAL	16
-#define BARE_MS		10000		/* for any step of connecting */
-#define BARE_RX		(PAGE_SIZE + 1024)	/* of the two pages for messages */
-#define BARE_COLD	4096		/* pages that data inside messages is from */
-#define BARE_OPS	256		/* more than are ever unsent */
+#define BARE_MS		10000		/* time limit for each step of connecting */
+#define BARE_RX		(PAGE_SIZE + 1024)	/* bytes of the message pages for receives */
+#define BARE_COLD	4096		/* number of pages that data inside SENDs is taken from */
+#define BARE_OPS	256		/* more than are ever posted and not completed */
 
-/* Where the data of a SEND is. */
+/* How data is moved: by RDMA WRITEs, or inside the SEND, copied or gathered. */
 enum bare_how { BARE_WRITE, BARE_COPY, BARE_GATHER };
 
 /* Private data of the client's connection request. */
 struct bare_ask {
-	__le32 size;			/* of an RDMA WRITE, 0 if there will be none */
+	__le32 size;			/* bytes of an RDMA WRITE; 0 if there will be none */
 	__le32 depth;
 };
 
 /*
- * First from the client, empty; back as many as asked for, with where to write; then
- * each is empty.
+ * The contents of a SEND.  The client's first one is empty.  The server's answer has @depth of
+ * these, which say where the client may write.  All later messages are empty again.
  */
 struct bare_msg {
 	__le64 iova;
@@ -67,13 +72,13 @@ struct bare_msg {
 
 struct bare_conn;
 
-/* What one of the outstanding RDMA WRITEs moves: on the server's side with an MR. */
+/* The memory of one outstanding RDMA WRITE; the server has an MR for it. */
 struct bare_buf {
 	struct scatterlist sgl[BARE_PIECES];
 	int mapped;
 	struct ib_mr *mr;
 	struct ib_reg_wr reg;
-	u64 iova;			/* the server's, on the client */
+	u64 iova;			/* client: the server's address and key */
 	u32 rkey;
 };
 
@@ -81,9 +86,9 @@ struct bare_buf {
 struct bare_op {
 	struct bare_conn *c;
 	struct ib_cqe cqe;
-	void *copy;
+	void *copy;			/* page that data is copied into */
 	u64 copy_dma;
-	u64 dma;			/* gathered from there, until sent */
+	u64 dma;			/* page that data is gathered from, until the completion */
 };
 
 struct bare_conn {
@@ -92,11 +97,11 @@ struct bare_conn {
 	struct ib_cq *cq;
 	u32 size;
 	u32 depth;
-	struct bare_buf *bufs;			/* @depth of them, if WRITEs move @size */
-	unsigned int order;			/* of their pieces, ... */
-	int pieces;				/* ... each of which has so many */
-	bool greeted;
-	struct bare_msg *msgs;			/* two pages: receives, then the one sent */
+	struct bare_buf *bufs;			/* @depth of them, if there are RDMA WRITEs */
+	unsigned int order;			/* order of their pieces */
+	int pieces;				/* number of pieces of each */
+	bool greeted;				/* the first message has come */
+	struct bare_msg *msgs;			/* two pages: BARE_RX for receives, rest to send */
 	u64 msgs_dma;
 	struct ib_cqe recv_cqe;
 	struct ib_cqe send_cqe;
@@ -108,24 +113,24 @@ struct bare_conn {
 	struct list_head link;
 	bool server;
 
-	/* the client's */
-	u32 count;
+	/* for the client only: */
+	u32 count;				/* transfers to be made */
 	u32 begun;
 	u32 ended;
-	spinlock_t lock;			/* the next two, until they are posted */
+	spinlock_t lock;			/* guards wr, sge (until posted), ops, next_op */
 	struct ib_rdma_wr wr[BARE_PIECES];
 	struct ib_sge sge[BARE_PIECES];
 	enum bare_how how;
-	struct bare_op *ops;			/* BARE_OPS of them, and ... */
-	void *cold;				/* ... the data, unless @how is BARE_WRITE */
+	struct bare_op *ops;			/* BARE_OPS of them, unless @how is BARE_WRITE */
+	void *cold;				/* BARE_COLD pages of data for them */
 	unsigned int next_op;
 };
 
 static struct rdma_cm_id *bare_listener;
-static LIST_HEAD(bare_conns);			/* the server's */
-static DEFINE_SPINLOCK(bare_lock);		/* bare_conns */
+static LIST_HEAD(bare_conns);			/* the server's connections */
+static DEFINE_SPINLOCK(bare_lock);		/* guards bare_conns; process context */
 static struct workqueue_struct *bare_wq;
-static DEFINE_MUTEX(bare_running);
+static DEFINE_MUTEX(bare_running);		/* one run at a time; guards bare_result */
 static char bare_result[128];
 
 static void bare_fail(struct bare_conn *c, int status)
@@ -147,7 +152,7 @@ static int bare_post_recv(struct bare_conn *c)
 	return ib_post_recv(c->id->qp, &wr, NULL);
 }
 
-/* A SEND of @nr struct bare_msg, behind @first if there is something. */
+/* Posts the chain @first to @last, if not NULL, and a SEND of @nr struct bare_msg behind it. */
 static int bare_send(struct bare_conn *c, struct ib_send_wr *first, struct ib_send_wr *last,
 		     u32 nr)
 {
@@ -170,8 +175,8 @@ static int bare_send(struct bare_conn *c, struct ib_send_wr *first, struct ib_se
 }
 
 /*
- * One WRITE for each piece: rxe, which sends 128 packets before it wants an
- * acknowledgment, gets twice as many on a long link as in one long WRITE.
+ * Posts a WRITE for each piece, and a SEND.  rxe sends 128 packets before it waits for an
+ * acknowledgment.  On a long link several WRITEs are twice as fast as one long WRITE.
  */
 static int bare_write(struct bare_conn *c, u32 index)
 {
@@ -218,7 +223,7 @@ static void bare_op_sent(struct ib_cq *cq, struct ib_wc *wc)
 		     wc->status == IB_WC_SUCCESS ? 0 : -EIO);
 }
 
-/* A SEND with the data inside: of another page each time. */
+/* Posts a SEND with the data inside, which is from another page each time. */
 static int bare_send_data(struct bare_conn *c)
 {
 	struct ib_sge sge[2] = { {
@@ -266,13 +271,16 @@ out:
 	return ret;
 }
 
-/* RC queue pairs work in order: what @index - depth moved from and into is free. */
+/*
+ * Begins transfer @index.  The memory of transfer @index - depth is used again: that one is over,
+ * because an RC queue pair executes work requests in order.
+ */
 static int bare_move(struct bare_conn *c, u32 index)
 {
 	return c->how == BARE_WRITE ? bare_write(c, index) : bare_send_data(c);
 }
 
-/* The server's MRs become valid, and the client learns of them. */
+/* The server registers its MRs and tells the client of them, in one chain. */
 static int bare_tell(struct bare_conn *c)
 {
 	struct ib_send_wr *first = NULL;
@@ -287,6 +295,7 @@ static int bare_tell(struct bare_conn *c)
 	return bare_send(c, first, &c->bufs[c->depth - 1].reg.wr, c->depth);
 }
 
+/* The client notes where it may write, and goes on. */
 static void bare_told(struct bare_conn *c)
 {
 	u32 i;
@@ -385,7 +394,7 @@ static int bare_bufs_setup(struct bare_conn *c)
 	return ret;
 }
 
-/* The queue pair is gone. */
+/* Frees all memory; the queue pair is destroyed, so the device and the peer do not use it. */
 static void bare_bufs_free(struct bare_conn *c)
 {
 	int n;
@@ -431,7 +440,7 @@ static int bare_ops_setup(struct bare_conn *c)
 	return 0;
 }
 
-/* The queue pair is drained. */
+/* Frees all memory of SENDs; the queue pair was drained, so all have completed. */
 static void bare_ops_free(struct bare_conn *c)
 {
 	struct ib_device *ib = c->id->device;
@@ -461,7 +470,7 @@ static int bare_msgs_setup(struct bare_conn *c)
 	return 0;
 }
 
-/* c->id is bound to a device. */
+/* Makes all that a connection needs.  c->id is bound to a device. */
 static int bare_setup(struct bare_conn *c)
 {
 	struct ib_qp_init_attr attr = {
@@ -501,7 +510,7 @@ static int bare_setup(struct bare_conn *c)
 	return ret;
 }
 
-/* Process context; not in a handler of c->id. */
+/* Frees a connection, at any stage.  Process context, sleeps; not called by a handler of c->id. */
 static void bare_destroy(struct bare_conn *c)
 {
 	struct ib_device *ib = c->id->device;
@@ -569,7 +578,7 @@ static int bare_accept(struct rdma_cm_id *id, const struct rdma_conn_param *aske
 	int ret;
 
 	if (!ask || asked->private_data_len < sizeof(*ask))
-		return -EINVAL;		/* the id goes with an error */
+		return -EINVAL;		/* the CM destroys the id if its handler fails */
 	size = le32_to_cpu(ask->size);
 	depth = le32_to_cpu(ask->depth);
 	if (size > BARE_MAX || !depth || depth > BARE_DEPTH)
@@ -689,7 +698,7 @@ static int bare_measure(struct bare_conn *c, u32 count)
 	u32 i;
 
 	c->count = count;
-	/* Said before the first is posted: its answer may come at once. */
+	/* Set before the first transfer is posted, because its answer may come at once. */
 	c->begun = min(c->depth, count);
 	for (i = 0; !ret && i < min(c->depth, count); i++)
 		ret = bare_move(c, i);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * UML of Linux 6.12 on a CPU whose registers take more room than it has for them.
+ * Makes UML of Linux 6.12 work on a CPU with more register state than UML has room for.
  *
  * UML sets the vector registers of its programs by PTRACE_SETREGSET, and has 2,696 bytes for
- * them.  The host's kernel takes all of its XSAVE area at once or nothing (EFAULT), and with
- * AMX that is 10,752 bytes; so the first program of such a guest dies.  What is behind the
- * 2,696 bytes are the tiles of AMX, which a program has only if it has asked the kernel for
- * them; UML does not pass that on.  So they are as they were in the beginning: zeros, and not
- * in use by the area's header.
+ * them.  The host's kernel takes the whole XSAVE area or nothing (EFAULT), and with AMX the area
+ * has 10,752 bytes; so the first program of such a guest dies.  The bytes behind the first 2,696
+ * are the tiles of AMX.  A program has them only if it has asked the kernel for them, and UML does
+ * not pass such a request on.  So the tiles are in their initial state: zeros, and marked as not in
+ * use in the area's header.
  *
- * This is loaded before libc (LD_PRELOAD) and hands over the area with zeros at its end.  Where
- * the area is no larger than what UML has, all goes on to libc as it is.
+ * This library is loaded before libc (LD_PRELOAD).  It replaces ptrace(): a SETREGSET with too
+ * short an area is extended by zeros.  All other calls go on to libc unchanged, and so do those of
+ * an area that is long enough.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,23 +23,23 @@
 #include <sys/uio.h>
 
 #define XSTATE_MAX	65536
-#define XSTATE_BV	512	/* the word of the header that says what is in use */
+#define XSTATE_BV	512	/* offset of the header's word with the components in use */
 #define XSTATE_TILES	(3ULL << 17)
 
 typedef long ptrace_fn(int request, ...);
 
 static ptrace_fn *libc_ptrace;
 
-/* UML is one thread, and its signal handlers set no registers. */
+/* No lock is needed: UML is one thread, and its signal handlers set no registers. */
 static char area[XSTATE_MAX];
-static size_t area_size;	/* what the host's kernel takes; 0: not known yet */
+static size_t area_size;	/* of the host's XSAVE area; 0: not known yet */
 
 __attribute__((constructor)) static void find_libc(void)
 {
 	libc_ptrace = (ptrace_fn *)dlsym(RTLD_NEXT, "ptrace");
 }
 
-/* What the host's kernel takes of a process; 0: it does not say. */
+/* The size of the host's XSAVE area for a process; 0 if the host's kernel does not tell. */
 static size_t whole_size(int pid)
 {
 	struct iovec whole = { .iov_base = area, .iov_len = sizeof(area) };

@@ -106,8 +106,9 @@ static void someone_else(struct kunit *test)
 }
 
 /*
- * Two questions are asked at once, with no own change in flight, and the older answer comes last.
- * It must not be taken over; nor be believed that the later one is what the server has.
+ * Questions are asked at once, with no own change in flight, and older answers come after newer
+ * ones.  An older one must not be taken over.  A newer one that was asked for before the last
+ * change was known must be taken over, but not be believed to be the server's present state.
  */
 static void late_answers(struct kunit *test)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_proto_codec: bodies of every kind against golden bytes, and
- * what the cursors make of everything that is not such a body.
+ * Suite rdmafs_proto_codec: bodies of every kind are compared with golden bytes, and the decoder
+ * and encoder are given bodies that are cut, changed or random.
  *
- * Received bytes are handed over in buffers of exactly their size, so that
- * KASAN sees a decoder that reads on.
+ * The decoder gets its bytes in buffers of exactly their size, so that KASAN finds a read behind
+ * them.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -26,7 +26,7 @@ static size_t append(u8 *buf, size_t at, const u8 *bytes, size_t len)
 	return at + len;
 }
 
-/* The whole golden body; returns its length. */
+/* Puts the whole golden body together from its bytes; returns its length. */
 static size_t compose(const struct gold_body *body, u8 *buf)
 {
 	size_t at = append(buf, 0, body->bytes, body->len);
@@ -51,7 +51,7 @@ static size_t compose(const struct gold_body *body, u8 *buf)
 	return at;
 }
 
-/* The same by the encoder, into @room bytes; rfp_enc_len()'s result. */
+/* Encodes the same body into @room bytes; returns the result of rfp_enc_len(). */
 static int encode(const struct gold_body *body, u8 *buf, size_t room)
 {
 	struct rfp_attr *attr;
@@ -87,7 +87,7 @@ static int encode(const struct gold_body *body, u8 *buf, size_t room)
 	return rfp_enc_len(&e);
 }
 
-/* What decode() found of a body; the last of each kind. */
+/* The items of a body that decode() has found, the last one of each kind. */
 struct decoded {
 	const void *fixed;
 	struct rfp_fh fh;
@@ -122,7 +122,7 @@ static int decode(const struct gold_body *body, const u8 *buf, size_t len, struc
 	return rfp_dec_end(&d);
 }
 
-/* A copy of @len bytes with nothing behind it. */
+/* A copy of @len bytes in memory of exactly this size. */
 static u8 *exact_copy(struct kunit *test, const u8 *bytes, size_t len)
 {
 	u8 *copy = kunit_kmalloc(test, len, GFP_KERNEL);
@@ -132,6 +132,7 @@ static u8 *exact_copy(struct kunit *test, const u8 *bytes, size_t len)
 	return copy;
 }
 
+/* The encoder must give the golden bytes, and write nothing behind them. */
 static void codec_golden_encode(struct kunit *test)
 {
 	const struct gold_body *body = test->param_value;
@@ -151,6 +152,7 @@ static void codec_golden_encode(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, buf[len], 0xff);
 }
 
+/* In every buffer that is too small the encoder must fail, and write nothing behind it. */
 static void codec_encode_without_room(struct kunit *test)
 {
 	const struct gold_body *body = test->param_value;
@@ -167,6 +169,7 @@ static void codec_encode_without_room(struct kunit *test)
 	}
 }
 
+/* The decoder must find all items of the golden body as they were filled in. */
 static void codec_golden_decode(struct kunit *test)
 {
 	const struct gold_body *body = test->param_value;
@@ -208,6 +211,7 @@ static void codec_golden_decode(struct kunit *test)
 	}
 }
 
+/* A body that is cut anywhere must be refused, and no byte behind the cut be read. */
 static void codec_truncated(struct kunit *test)
 {
 	const struct gold_body *body = test->param_value;
@@ -226,6 +230,7 @@ static void codec_truncated(struct kunit *test)
 	}
 }
 
+/* A body with one byte more must be refused. */
 static void codec_trailing(struct kunit *test)
 {
 	const struct gold_body *body = test->param_value;
@@ -238,7 +243,7 @@ static void codec_trailing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, decode(body, gold, len + 1, &got), -EBADMSG);
 }
 
-/* Any one byte of a body changed: whatever comes of it, nothing is overrun. */
+/* Any byte of a body is changed to any value: the decoder may refuse it, but must not overrun. */
 static void codec_any_byte(struct kunit *test)
 {
 	const struct gold_body *body = test->param_value;
@@ -322,7 +327,7 @@ static void codec_names(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, str.len, c->str_ok ? c->len : 0);
 }
 
-/* Every length that 16 bits can say, over a buffer that has room for 300. */
+/* Every length of 16 bits in front of 300 bytes: only lengths within the limits are accepted. */
 static void codec_lengths(struct kunit *test)
 {
 	const size_t size = sizeof(__le16) + 300;
@@ -355,7 +360,7 @@ static void codec_lengths(struct kunit *test)
 	}
 }
 
-/* Sizes that would wrap if they were added to a pointer or a length. */
+/* Sizes that would overflow if they were added to a pointer or a length must be refused. */
 static void codec_wrap_around(struct kunit *test)
 {
 	static const size_t sizes[] = { SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 7, SIZE_MAX / 2 + 1,
@@ -411,7 +416,7 @@ static void codec_encoder_refuses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rfp_enc_len(&e), -EMSGSIZE);
 }
 
-/* After the first thing that fails nothing moves and nothing is returned. */
+/* After the first failure a decoder or encoder must not move, and must return nothing. */
 static void codec_sticky(struct kunit *test)
 {
 	struct rfp_str str = { .len = 1, .s = "x" };
@@ -447,7 +452,7 @@ static void codec_sticky(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(buf, 0x55, sizeof(buf)));
 }
 
-/* A struct whose pad is not 0 is unsound, whatever else stands in it. */
+/* A struct whose pad is not 0 must be refused, and one with a pad of 0 accepted. */
 static void codec_pad(struct kunit *test)
 {
 	struct rfp_open_req req;
@@ -491,8 +496,9 @@ static bool lies_within(const void *p, size_t size, const u8 *buf, size_t len)
 }
 
 /*
- * Decode, and encode what is found: false if any of it lies elsewhere or is too long,
- * or if a sound body does not come out again as it was.  @sound counts these.
+ * Decodes a body, and encodes the items that are found.  Returns false if an item lies outside
+ * the body or is too long, or if a valid body does not encode to the same bytes.  @sound counts
+ * valid bodies.
  */
 static bool decode_and_encode(const struct gold_body *body, const u8 *buf, size_t len, u8 *again,
 			      size_t *sound)
@@ -546,7 +552,7 @@ static bool decode_and_encode(const struct gold_body *body, const u8 *buf, size_
 	return rfp_enc_len(&e) == (int)len && !memcmp(again, buf, len);
 }
 
-/* A sound body, but of numbers, names and lengths by chance. */
+/* Makes a valid body of random numbers, names and lengths. */
 static size_t compose_noise(const struct gold_body *body, struct rnd_state *rnd, u8 *buf)
 {
 	size_t at = body->fixed, i, len;
@@ -568,7 +574,10 @@ static size_t compose_noise(const struct gold_body *body, struct rnd_state *rnd,
 	return at;
 }
 
-/* Noise for every body, from a fixed seed. */
+/*
+ * Random bytes for bodies of every kind, and random valid bodies, which are then changed in one
+ * bit; all from a fixed seed.  decode_and_encode() says what must hold.
+ */
 static void codec_noise(struct kunit *test)
 {
 	const size_t rounds = 2000, kinds = ARRAY_SIZE(gold_bodies);
@@ -586,7 +595,7 @@ static void codec_noise(struct kunit *test)
 		buf = kunit_kmalloc(test, len, GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, buf);
 		prandom_bytes_state(&rnd, buf, len);
-		/* Small numbers are lengths that go on; let there be many. */
+		/* A small number is a length with which decoding goes on, so make many of them. */
 		for (i = 1; i < len; i += 1 + prandom_u32_state(&rnd) % 3)
 			buf[i] = 0;
 		for (i = 0; i < kinds; i++)
@@ -595,7 +604,7 @@ static void codec_noise(struct kunit *test)
 					      "%s, round %zu", gold_bodies[i].desc, round);
 		kunit_kfree(test, buf);
 
-		/* One that is sound, and then with a byte of it changed. */
+		/* A valid body, and then the same with one bit changed. */
 		i = round % kinds;
 		len = compose_noise(&gold_bodies[i], &rnd, sound_one);
 		buf = exact_copy(test, sound_one, len);

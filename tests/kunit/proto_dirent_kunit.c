@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_proto_dirent: packing directory entries into a reply, and
- * taking apart entries that no honest server would send.
+ * Suite rdmafs_proto_dirent: encoding directory entries into a reply, and decoding entries, also
+ * those that no honest server would send.
  */
 #include <kunit/test.h>
 #include <linux/fs_types.h>
@@ -9,7 +9,7 @@
 #include <linux/unaligned.h>
 #include "proto_golden.h"
 
-/* Where the fields of an entry are. */
+/* Offsets of the fields of an entry. */
 enum {
 	OFF_REC_LEN	= 16,
 	OFF_NAME_LEN	= 18,
@@ -131,7 +131,10 @@ static void dirent_golden_long(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, view.name.s, GOLD_NAME, 5);
 }
 
-/* As many as fit, then one that does not; and all of them come back. */
+/*
+ * Entries of all lengths are encoded until one does not fit.  That one must leave the buffer as
+ * it was, and all others must be decoded again.
+ */
 static void dirent_fill(struct kunit *test)
 {
 	char name[RFP_NAME_MAX + 1];
@@ -173,6 +176,7 @@ static void dirent_fill(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), 0);
 }
 
+/* The largest entry must fit into 544 bytes, and be refused in every smaller buffer. */
 static void dirent_largest(struct kunit *test)
 {
 	struct rfp_fh fh = { .len = RFP_FH_MAX };
@@ -199,6 +203,7 @@ static void dirent_largest(struct kunit *test)
 	}
 }
 
+/* Bad lengths, and attributes without a handle or the other way round, must be refused. */
 static void dirent_encoder_refuses(struct kunit *test)
 {
 	struct rfp_fh long_fh = { .len = RFP_FH_MAX + 1 }, no_fh = {};
@@ -227,6 +232,7 @@ static void dirent_encoder_refuses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rfp_enc_len(&e), -EMSGSIZE);
 }
 
+/* An entry that is cut anywhere must be refused, and no byte behind the cut be read. */
 static void dirent_truncated(struct kunit *test)
 {
 	struct rfp_dirent_view view;
@@ -244,7 +250,7 @@ static void dirent_truncated(struct kunit *test)
 	}
 }
 
-/* All values of a 16-bit field but the right one are refused. */
+/* Tries all values of a 16-bit field; all but the right one must be refused. */
 static void dirent_every_value(struct kunit *test, unsigned int at)
 {
 	struct rfp_dirent_view view;
@@ -264,7 +270,7 @@ static void dirent_hostile_rec_len(struct kunit *test)
 	dirent_every_value(test, OFF_REC_LEN);
 }
 
-/* A shorter name or handle could hide in the padding, were that not zero. */
+/* With a shorter name the rest of the name is padding, which is refused because it is not 0. */
 static void dirent_hostile_name_len(struct kunit *test)
 {
 	dirent_every_value(test, OFF_NAME_LEN);
@@ -277,7 +283,7 @@ static void dirent_hostile_fh_len(struct kunit *test)
 	unsigned int v;
 	int ret;
 
-	/* Up to 7 bytes more of a handle still end inside the same record. */
+	/* A handle of up to 7 bytes more, with the name behind it, still ends in the record. */
 	for (v = 0; v <= U16_MAX; v++) {
 		put_unaligned_le16(v, buf + OFF_FH_LEN);
 		ret = decode_one(buf, LONG_LEN, &view);
@@ -323,7 +329,7 @@ static void dirent_hostile_names(struct kunit *test)
 	u8 buf[64];
 	size_t i;
 
-	/* The encoder leaves names to the file system that they come from. */
+	/* The encoder takes any name: it relies on the file system that the name comes from. */
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		rfp_enc_init(&e, buf, sizeof(buf));
 		KUNIT_ASSERT_TRUE(test, rfp_enc_dirent(&e, 1, 1, 0, names[i].name, names[i].len,
@@ -346,7 +352,7 @@ static void dirent_hostile_padding(struct kunit *test)
 	}
 }
 
-/* Noise with plausible heads: whatever is found lies inside the buffer. */
+/* Two valid entries with random changes: each name that is decoded must lie in the buffer. */
 static void dirent_noise(struct kunit *test)
 {
 	struct rfp_dirent_view view;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Golden bytes, as of draft-6: one body of every kind, as it stands on the wire.
+ * Golden bytes, as of draft-6: one body of every kind, as it is on the wire.
  *
- * The bytes follow Documentation/protocol.rst, field by field; the functions
- * beside them fill the same values into the structs by name.  A field that
- * moves, grows or changes its byte order makes the two disagree, and so does
- * any change of the format that was not meant to be one.
+ * The bytes follow Documentation/protocol.rst, field by field; the functions beside them fill
+ * the same values into the structs by name.  If a field moves, grows or changes its byte order,
+ * the two disagree, so that a change of the format by mistake is found.
  *
  * In every field byte k is 0xNk, N being the field's number, so that two
  * fields never look alike.
@@ -18,7 +17,7 @@
 
 #define GOLD_CRED	0xc4c3c2c1
 
-/* What follows a fixed struct: each with its length before it. */
+/* The items that may follow a fixed struct, each with its length in front. */
 static const u8 gold_fh_bytes[] __maybe_unused = { 0x04, 0x00, 0xde, 0xad, 0xbe, 0xef };
 static const u8 gold_name_bytes[] __maybe_unused = { 0x05, 0x00, 'h', 'e', 'l', 'l', 'o' };
 static const u8 gold_str_bytes[] __maybe_unused = { 0x04, 0x00, 'a', '/', '.', 'b' };
@@ -616,7 +615,7 @@ static void fill_seek_rep(void *body)
  * @op:	   operation if it is a request, 0 if it is a reply
  * @fixed: size of its fixed struct
  * @fill:  writes the fixed struct's own fields; NULL if it has none
- * @shape: what follows: f handle, n name, s string, a attributes
+ * @shape: the items that follow it: f handle, n name, s string, a attributes
  * @bytes: the fixed struct on the wire
  * @len:   its length
  */

@@ -15,7 +15,7 @@ struct status_case {
 
 #define STATUS(_name)	{ #_name, RFP_##_name, -(_name) }
 
-/* Written out once more: a slip in the library's table must not hide here. */
+/* The table is repeated here by hand, so that a slip in the library's own is found. */
 static const struct status_case status_cases[] = {
 	{ "OK", 0, 0 },
 	STATUS(EPERM), STATUS(ENOENT), STATUS(EIO), STATUS(ENXIO), STATUS(EAGAIN),
@@ -27,7 +27,7 @@ static const struct status_case status_cases[] = {
 	STATUS(ENFILE), STATUS(EBADF), STATUS(EILSEQ),
 };
 
-/* What the protocol says, which a file system's errno is not to say for it. */
+/* Statuses of the protocol itself; no errno of a file system may be sent as one of them. */
 static const struct status_case status_own[] = {
 	{ "BADCRED", RFP_BADCRED, -EKEYREJECTED },
 	{ "BADSTATE", RFP_BADSTATE, -EBADFD },
@@ -89,7 +89,7 @@ static void status_of_server_errnos(struct kunit *test)
 				    "%s", cases[i].desc);
 }
 
-/* No errno becomes success, and every answer is one that the client knows. */
+/* No errno may become a success, and each must become a status that the client knows. */
 static void status_of_every_errno(struct kunit *test)
 {
 	u32 status;
@@ -102,7 +102,7 @@ static void status_of_every_errno(struct kunit *test)
 	}
 }
 
-/* Whatever a server sends, the caller gets an errno that IS_ERR() knows. */
+/* For any status that a server may send, the caller must get an errno that IS_ERR() knows. */
 static void errno_of_every_status(struct kunit *test)
 {
 	static const u32 far[] = { 1 << 16, INT_MAX, (u32)INT_MAX + 1, U32_MAX };

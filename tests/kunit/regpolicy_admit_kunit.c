@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_regpolicy_admit: the admission rule as arithmetic, against the
- * sentence that it stands for: a member may have what the capacity leaves
- * after all charges and after what is missing to the others' minima.
+ * Suite rdmafs_regpolicy_admit: the arithmetic of the admission rule, compared with the sentence
+ * that it implements: a member may have the part of the capacity that is left after all charges,
+ * and after the entries that the other members lack to their minima.
  */
 #include <kunit/test.h>
 #include <linux/limits.h>
@@ -39,7 +39,7 @@ static void admit_ever(struct kunit *test)
 {
 	struct rpol_account acct = { .charged = 1000, .min = 100, .max = 500 };
 
-	/* What is charged at the moment is no reason for never. */
+	/* Entries that are charged now may be released, so they do not count. */
 	KUNIT_EXPECT_TRUE(test, rpol_admit_ever(&acct, 1000, 100, 500));
 	KUNIT_EXPECT_FALSE(test, rpol_admit_ever(&acct, 1000, 100, 501));
 	/* 600 are kept for others. */
@@ -51,7 +51,7 @@ static void admit_ever(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rpol_admit_ever(&acct, RPOL_CAPACITY_MAX, 0, U32_MAX));
 }
 
-/* All states of two members in a domain of 6, debts included. */
+/* Compares the rule with the sentence, for members a and b in a domain of 6 entries. */
 static void admit_need_of(struct kunit *test, const struct rpol_account *a,
 			  const struct rpol_account *b)
 {
@@ -68,7 +68,10 @@ static void admit_need_of(struct kunit *test, const struct rpol_account *a,
 				    b->charged, b->min, n);
 }
 
-/* Every account of nine values each way: i counts through them all. */
+/*
+ * Two members in all combinations of charge (0..8) and minimum (0..6) with minima that fit, also
+ * where more is charged than there is: the rule and the sentence must give the same verdict.
+ */
 static void admit_need(struct kunit *test)
 {
 	struct rpol_account a = { .max = RPOL_NO_MAX }, b = { .max = RPOL_NO_MAX };
@@ -84,7 +87,7 @@ static void admit_need(struct kunit *test)
 	}
 }
 
-/* What a charge takes from common is what it makes its member hold more. */
+/* The entries that a charge needs from the common part must be those that its member holds more. */
 static void admit_need_is_what_is_taken(struct kunit *test)
 {
 	struct rpol_account before, after;

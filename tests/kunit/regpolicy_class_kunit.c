@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suites rdmafs_regpolicy_class and rdmafs_regpolicy_quota: MR classes, and
- * quotas as an administrator writes them.
+ * Suites rdmafs_regpolicy_class and rdmafs_regpolicy_quota: the classes of MRs, and the parsing of
+ * quotas and tunables as an administrator writes them.
  */
 #include <kunit/test.h>
 #include <linux/limits.h>
@@ -68,7 +68,10 @@ static void class_entries(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpol_class_entries(UINT_MAX, 512), 0);
 }
 
-/* The class found holds the transfer, and the one below it does not. */
+/*
+ * For each transfer on each device, the class found must hold the transfer, and the next smaller
+ * one must not.  A transfer that is refused must be too large for the largest class.
+ */
 static void class_is_the_smallest(struct kunit *test)
 {
 	u32 entries, max;
@@ -90,7 +93,10 @@ static void class_is_the_smallest(struct kunit *test)
 	}
 }
 
-/* Whatever MRs are made, of the smallest or any class: there are never more than may be. */
+/*
+ * A device has few MRs.  The capacity and the charges derived from their number must be such that
+ * the capacity is used up, by MRs of whichever class, before the device is out of MRs.
+ */
 static void class_few_mrs(struct kunit *test)
 {
 	static const u32 device_max[] = { 8, 16, 33, 256, 1025, 65536 };
@@ -113,10 +119,10 @@ static void class_few_mrs(struct kunit *test)
 			}
 		}
 	}
-	/* A device that has enough is charged for what it holds. */
+	/* If the device has enough MRs, each is charged the entries that it holds. */
 	KUNIT_EXPECT_EQ(test, rpol_capacity_for(1 << 17, 1025, most, &least), most);
 	KUNIT_EXPECT_EQ(test, rpol_class_charge(0, 1025, least), 8);
-	/* Half of 131,072: a small one counts twice. */
+	/* With half of 131,072 MRs a small one is charged twice as much. */
 	KUNIT_EXPECT_EQ(test, rpol_capacity_for(1 << 16, 1025, most, &least), most);
 	KUNIT_EXPECT_EQ(test, rpol_class_charge(0, 1025, least), 16);
 	KUNIT_EXPECT_EQ(test, rpol_class_charge(1, 1025, least), 33);
@@ -143,7 +149,7 @@ struct quota_case {
 	struct rpol_quota want;
 };
 
-/* Every text meets this one, so that what it does not name can be seen to stay. */
+/* The quota before each text is parsed; fields that the text does not name must keep its values. */
 static const struct rpol_quota quota_before = { .min = 10, .max = 1000, .weight = 77 };
 
 static const struct quota_case good_table[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_regpolicy_domain: what is granted and refused when nobody
- * waits, and a long random walk beside a model that knows only sums.
+ * Suite rdmafs_regpolicy_domain: which reservations are granted and refused while none waits, and
+ * a long random walk that is compared with a model which has only sums.
  */
 #include <kunit/test.h>
 #include <linux/err.h>
@@ -16,7 +16,10 @@ static void domain_cleanup(void *dom)
 	rpol_domain_destroy(dom);
 }
 
-/* Members are released and destroyed before their domain: actions run backwards. */
+/*
+ * KUnit runs the actions in the reverse of their order, so members are released and destroyed
+ * before their domain.
+ */
 static void member_cleanup(void *mem)
 {
 	struct rpol_member_stats st;
@@ -96,7 +99,7 @@ static void domain_member_bounds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(rpol_member_create(dom, &q, NULL, NULL)), -ENOSPC);
 	member(test, dom, 600, RPOL_NO_MAX);
 
-	/* Nothing is changed by a quota that is refused. */
+	/* A quota that is refused must change nothing. */
 	q.min = 401;
 	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(a, &q), -EINVAL);
 	q.min = 20;
@@ -160,7 +163,7 @@ static void domain_keeps_minima(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 600), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 1), -EAGAIN);
 	rpol_release(b, 100);
-	/* Beyond its minimum a member takes what is common, and gives it back. */
+	/* Beyond its minimum a member takes common entries, and a release gives them back. */
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 100), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 1), -EAGAIN);
 	rpol_release(a, 700);
@@ -180,7 +183,7 @@ static void domain_honours_maxima(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 257), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 44), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 43), 0);
-	/* Lowered below what is charged: nothing new until it has drained. */
+	/* The maximum is below the charge now: nothing is granted until enough is released. */
 	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(a, &q), 0);
 	KUNIT_EXPECT_EQ(test, rpol_reserve(a, 201, 0), -E2BIG);
 	rpol_release(a, 43);
@@ -198,7 +201,7 @@ static void domain_drains_after_capacity_cut(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 800), 0);
 	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(dom, 500), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 1), -EAGAIN);
-	/* Not even what is kept for b: the RNIC has not got it. */
+	/* b does not even get its minimum, because the RNIC does not have the entries. */
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 1), -EAGAIN);
 	rpol_release(a, 400);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 101), -EAGAIN);
@@ -225,7 +228,7 @@ static void domain_returns_what_a_member_kept(struct kunit *test)
 	rpol_member_destroy(b);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 1000), 0);
 
-	/* A minimum may be promised while others hold it; it comes as they release. */
+	/* A minimum may be given while others hold its entries; it fills as they release. */
 	b = rpol_member_create(dom, &q, NULL, NULL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 1), -EAGAIN);
@@ -254,7 +257,10 @@ static void domain_shut_down_member(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st.refused, 2);
 }
 
-/* What was kept for it is anybody's, whatever it has still, and whatever is said of it later. */
+/*
+ * A member with a minimum is shut down while entries are charged to it.  The rest of its minimum
+ * must be free for others, and a new quota for the member must not keep entries again.
+ */
 static void domain_shut_down_keeps_nothing(struct kunit *test)
 {
 	struct rpol_domain *dom = domain(test, 1000);
@@ -282,7 +288,7 @@ static void domain_shut_down_keeps_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 1000), 0);
 }
 
-/* The model: a capacity, and for each member three numbers. */
+/* The random walk's model has a capacity and, for each member, its min, its max and its charge. */
 #define WALK_MEMBERS	5
 #define WALK_STEPS	30000
 
@@ -390,6 +396,10 @@ static void walk_compare(struct kunit *test, struct walk *w)
 	KUNIT_ASSERT_EQ(test, dst.waiters, 0);
 }
 
+/*
+ * Reservations, releases, and changes of quotas and of the capacity, at random.  Each result must
+ * be the model's, and so must all sums.
+ */
 static void domain_random_walk(struct kunit *test)
 {
 	struct walk *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_regpolicy_entitle: the arithmetic of shares and windows; water
- * filling beside one that gives out a unit at a time.
+ * Suite rdmafs_regpolicy_entitle: the arithmetic of entitlements, demands and windows.  The
+ * entitlements are compared with those of a simple algorithm that gives out one unit at a time.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -27,7 +27,7 @@ static struct rpol_claim *claims(struct kunit *test, struct list_head *list, u32
 	return c;
 }
 
-/* One unit at a time, to whoever has least for its weight. */
+/* The simple algorithm: each unit goes to the claim that has least in relation to its weight. */
 static void fill_slowly(struct rpol_claim *c, u32 n, u64 capacity)
 {
 	struct rpol_claim *least;
@@ -57,7 +57,7 @@ static void entitle_known(struct kunit *test)
 	struct list_head list;
 	struct rpol_claim *c = claims(test, &list, 4);
 
-	/* All fits: everybody gets what it demands, the floor whatever it demands. */
+	/* All fits: each claim gets its demand, or its floor if that is larger. */
 	c[0].ceil = 10;
 	c[1].ceil = 20;
 	c[2].floor = 5;
@@ -67,7 +67,7 @@ static void entitle_known(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c[2].share, 5);
 	KUNIT_EXPECT_EQ(test, c[3].share, 0);
 
-	/* A light one keeps its demand; what it leaves goes to the others by weight. */
+	/* A small demand is met in full; the rest is split between the others by weight. */
 	c[0].ceil = 10;
 	c[1].ceil = 1000;
 	c[1].weight = 300;
@@ -80,7 +80,7 @@ static void entitle_known(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c[1].share, 300);
 	KUNIT_EXPECT_EQ(test, c[2].share, 100);
 
-	/* A floor above its part comes first, and only the rest is split. */
+	/* A floor above the claim's part is met first, and only the rest is split. */
 	c[0].ceil = 1000;
 	c[1].weight = 100;
 	c[2].floor = 200;
@@ -114,7 +114,7 @@ static void entitle_one(struct kunit *test, struct rnd_state *rnd)
 		sum += c[i].share;
 		KUNIT_ASSERT_GE(test, c[i].share, slow[i].floor);
 		KUNIT_ASSERT_LE(test, c[i].share, max(slow[i].floor, slow[i].ceil));
-		/* The last units may go elsewhere: one each, and what a step rounds. */
+		/* The last units may go elsewhere: one for each claim, and one by rounding. */
 		KUNIT_ASSERT_LE_MSG(test, abs_diff(c[i].share, slow[i].share), 2,
 				    "claim %u of %u, capacity %llu", i, n, capacity);
 	}
@@ -132,7 +132,7 @@ static void entitle_like_one_at_a_time(struct kunit *test)
 		entitle_one(test, &rnd);
 }
 
-/* The largest numbers there can be: nothing overflows, nothing is lost. */
+/* The largest numbers that are possible: no sum may overflow, and no unit be lost. */
 static void entitle_extremes(struct kunit *test)
 {
 	const u64 capacity = (16ULL << 20) << RPOL_FRAC_BITS;
@@ -149,7 +149,7 @@ static void entitle_extremes(struct kunit *test)
 	rpol_entitle(&list, capacity);
 	for (i = 0; i < MANY; i++) {
 		part = div64_u64(capacity * c[i].weight, weights);
-		/* A thousandth of the level, and one unit. */
+		/* The level is rounded: allow a small part of the weight, and one unit. */
 		KUNIT_ASSERT_LE(test, abs_diff(c[i].share, part),
 				c[i].weight / 1024 + 1 + c[i].weight / 64);
 		sum += c[i].share;
@@ -163,7 +163,10 @@ static void entitle_extremes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c[0].share, RPOL_CLAIM_MAX - (MANY - 1));
 }
 
-/* Used one after the other, one MR's demand is remembered; then it is forgotten. */
+/*
+ * A member uses one MR again and again, with pauses.  Its demand must be remembered in the pauses,
+ * and be forgotten when it has stopped for good.
+ */
 static void entitle_demand_decays(struct kunit *test)
 {
 	struct rpol_peak p = { .since = 1000 };
@@ -187,10 +190,10 @@ static void entitle_demand_looked_at_late(struct kunit *test)
 {
 	struct rpol_peak p = { };
 
-	/* Held for an hour without a word: still a demand. */
+	/* An MR in use for an hour, without any event, is still a demand. */
 	rpol_peak_note(&p, 0, 0, 33);
 	KUNIT_EXPECT_EQ(test, rpol_peak_read(&p, 3600ULL * NSEC_PER_SEC, 33), 33);
-	/* Idle for an hour: none, however late one looks. */
+	/* After an idle hour there is none, even if no event came meanwhile. */
 	rpol_peak_note(&p, 3600ULL * NSEC_PER_SEC, 33, 0);
 	KUNIT_EXPECT_EQ(test, rpol_peak_read(&p, 7200ULL * NSEC_PER_SEC, 0), 0);
 }
@@ -205,7 +208,7 @@ static void entitle_demand_noted_late(struct kunit *test)
 	rpol_peak_note(&p, 999, 0, 8);
 	KUNIT_EXPECT_EQ(test, p.since, 1000);
 	KUNIT_EXPECT_EQ(test, rpol_peak_read(&p, 0, 8), 257);
-	/* A new peak counts all the same. */
+	/* A new peak counts even with a time that was read too early. */
 	rpol_peak_note(&p, 999, 8, 300);
 	KUNIT_EXPECT_EQ(test, rpol_peak_read(&p, 1000, 0), 300);
 }
@@ -217,7 +220,7 @@ static void entitle_window_grows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpol_window_grown(500, 80000, 0), 500);
 	KUNIT_EXPECT_EQ(test, rpol_window_grown(500, 80000, RPOL_REGROW_NS - 1), 500);
 	KUNIT_EXPECT_EQ(test, rpol_window_grown(500, 80000, RPOL_REGROW_NS), 10500);
-	/* No step is less than the MR of a usual RPC. */
+	/* A step is at least the MR of an RPC of the usual size. */
 	KUNIT_EXPECT_EQ(test, rpol_window_grown(500, 1000, RPOL_REGROW_NS),
 			500 + RPOL_CLASS_USUAL);
 	for (t = 0; t <= RPOL_REGROW_NS * RPOL_REGROW_PARTS; t += RPOL_REGROW_NS / 3) {
@@ -227,7 +230,7 @@ static void entitle_window_grows(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, rpol_window_grown(0, 80000, RPOL_REGROW_NS * RPOL_REGROW_PARTS),
 			RPOL_NO_WINDOW);
-	/* A capacity that is no multiple of the parts: the last step is the last. */
+	/* With a capacity that is no multiple of the parts, no further step must be needed. */
 	KUNIT_EXPECT_EQ(test, rpol_window_grown(0, 80001, RPOL_REGROW_NS * RPOL_REGROW_PARTS),
 			RPOL_NO_WINDOW);
 	KUNIT_EXPECT_EQ(test, rpol_window_grown(0, RPOL_CAPACITY_MIN, U64_MAX), RPOL_NO_WINDOW);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What of the shim is too long for a header.
+ * The functions of the shim that are too long for a header: WARN_ON_ONCE(), which ends the
+ * program, and the rbtree, which is a treap here.
  */
 #include <stdio.h>
 #include <linux/rbtree.h>
@@ -14,7 +15,7 @@ bool shim_warn(bool bad, const char *what, const char *file, int line)
 	return bad;
 }
 
-/* Puts @with, which may be NULL, where @node hangs. */
+/* Puts @with, which may be NULL, into the place of @node under its parent. */
 static void hang(struct rb_root_cached *tree, struct rb_node *node, struct rb_node *with)
 {
 	struct rb_node *up = node->parent;
@@ -27,7 +28,7 @@ static void hang(struct rb_root_cached *tree, struct rb_node *node, struct rb_no
 		tree->root = with;
 }
 
-/* Exchanges @node with its child on side @side, in level but not in order. */
+/* Makes @node the child of its child on side @side; the order of all nodes stays. */
 static void rotate(struct rb_root_cached *tree, struct rb_node *node, int side)
 {
 	struct rb_node *kid = node->child[side], *inner = kid->child[!side];

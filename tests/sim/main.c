@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sim check: what the policy promises, as TAP.
- * sim scenes DIR, sim cost: tables to standard output, plots into DIR.
+ * The simulation's commands:
+ *
+ *	sim check	check the promises of the policy, and report as TAP
+ *	sim scenes DIR	run all scenes; tables go to standard output, plots into DIR
+ *	sim cost	measure the time that the policy takes; a table goes to standard output
  */
 #include <string.h>
 #include "sim.h"

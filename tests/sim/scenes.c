@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scenes: who does what, and what became of it under each policy.
+ * Scenes: the loads of some members, and the results under each policy.
  */
 #include <string.h>
 #include "sim.h"
 
 #define SAMPLES		512
 
-/* What is written down of a run, every few ms. */
+/* Samples of a run, for a plot: times, and percents of the capacity in use by each member. */
 struct trail {
 	double t[SAMPLES];
 	double share[4][SAMPLES];
@@ -54,7 +54,7 @@ static void sampled(struct sim *s, u64 length)
 	s->sample_ns = length / (SAMPLES - 1);
 }
 
-/* Entries in use by each from now on until @until, in entry-seconds. */
+/* Runs until @until, and measures the entries in use by each member, in entry-seconds. */
 static void measure(struct sim *s, u64 until, double *got)
 {
 	u32 i;
@@ -76,7 +76,7 @@ static double sum(const double *x, u32 n)
 	return all;
 }
 
-/* One takes all; another comes after a second, stays for two, and goes. */
+/* A hoarder takes all entries; a latecomer comes after a second, stays for two, and goes. */
 static void scene_hoard(enum sim_policy policy, const char *dir)
 {
 	static const char *const names[] = { "hoarder", "latecomer" };
@@ -102,7 +102,7 @@ static void scene_hoard(enum sim_policy policy, const char *dir)
 	sim_close(s);
 }
 
-/* One I/O at a time, with pauses, beside one that takes whatever there is. */
+/* A light member does one I/O at a time, with pauses, beside a hoarder that takes all there is. */
 static void scene_light(enum sim_policy policy, const char *dir)
 {
 	static const char *const names[] = { "hoarder", "light" };
@@ -123,7 +123,10 @@ static void scene_light(enum sim_policy policy, const char *dir)
 	sim_close(s);
 }
 
-/* Saturated members of some weights: what each got for its weight, and of all. */
+/*
+ * All members always want more than there is.  Returns Jain's index of what each got in relation
+ * to its weight; @used is the part of the capacity that was in use.
+ */
 static double scene_even(enum sim_policy policy, const char *scene, const char *dir, u64 capacity,
 			 u32 nr, u32 depth, const u32 *weights, u32 nr_weights, double *used)
 {
@@ -136,7 +139,7 @@ static double scene_even(enum sim_policy policy, const char *scene, const char *
 
 	for (i = 0; i < nr; i++) {
 		s->m[i].weight = weights[i % nr_weights];
-		/* Who asks for more at a time gets more of a first come, first served. */
+		/* By order of arrival, members with more I/Os at a time would get more. */
 		sim_load(&s->m[i], 0, 10 * SEC, depth * (1 + i % 3), L_CLASS, 5 * MS, 0);
 	}
 	sampled(s, 6 * SEC);
@@ -162,7 +165,7 @@ static double scene_even(enum sim_policy policy, const char *scene, const char *
 	return index;
 }
 
-/* A burst now and then beside two that always want all. */
+/* One member does short bursts of I/O, beside two that always want all there is. */
 static void scene_bursts(enum sim_policy policy, const char *dir)
 {
 	static const char *const names[] = { "always", "always", "bursts" };
@@ -188,8 +191,8 @@ static void scene_bursts(enum sim_policy policy, const char *dir)
 }
 
 /*
- * Small claims in any number beside a few large ones: the first could keep
- * the free entries from ever being enough for the second.
+ * One member makes very many small claims and another one a few large ones.  The small ones could
+ * keep the free entries from ever being enough for a large one.
  */
 static void scene_crumbs(enum sim_policy policy, const char *dir)
 {
@@ -210,7 +213,7 @@ static void scene_crumbs(enum sim_policy policy, const char *dir)
 	sim_close(s);
 }
 
-/* Anybody at any time, for long or short, with any sizes, some with minima and maxima. */
+/* 24 members with loads of random times and sizes, some with a minimum or a maximum. */
 static double scene_random(enum sim_policy policy, const char *dir, u64 seed, double *used)
 {
 	struct sim *s = sim_open(policy, 32 * L, 24);
@@ -253,7 +256,7 @@ static double scene_random(enum sim_policy policy, const char *dir, u64 seed, do
 static const u32 equal[] = { 100 };
 static const u32 three_to_one[] = { 300, 100 };
 
-/* All scenes under all policies; plots go into @dir. */
+/* Runs all scenes under all policies; plots go into @dir. */
 int scenes_run(const char *dir)
 {
 	enum sim_policy p;
@@ -290,7 +293,7 @@ static void check(bool good, const char *what, double have)
 		printf("# have: %g\n", have);
 }
 
-/* The light form: what the policy promises, as TAP. */
+/* Checks the promises of the policy in some of the scenes, and reports as TAP. */
 int check_run(void)
 {
 	double used, index, fifo, most, worst = 0, least = 1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The engine: a heap of events in order of time.
+ * The engine of the simulation: a heap of events in the order of their times.
  *
- * An I/O is claimed, served for a while after it was granted, and begins anew
- * after some thought.  Destroying an MR takes its time, as it does for a
- * worker; making one is part of the I/O.
+ * An I/O claims an MR, has it for the service time once it is granted, and begins anew after the
+ * think time.  To destroy an MR takes time, as it does for a worker in the kernel; the time to make
+ * one is part of the I/O.
  */
 #include <string.h>
 #include <linux/err.h>
@@ -96,7 +96,7 @@ static void bound_change(struct sim_member *m, s64 entries)
 	m->bound += entries;
 }
 
-/* Brings what members had in use up to date. */
+/* Brings the integrals of all members up to date. */
 void sim_settle(struct sim *s)
 {
 	u32 i;
@@ -223,7 +223,7 @@ static void sim_wake(void *ctx, u64 delay_ns)
 {
 	struct sim *s = ctx;
 
-	/* Where one is due later it is left standing, and does nothing. */
+	/* A later tick that is in the heap already stays there; tick() ignores it. */
 	if (s->tick_at && s->tick_at <= s->now + delay_ns)
 		return;
 	s->tick_at = s->now + delay_ns;
@@ -265,7 +265,7 @@ struct sim *sim_open(enum sim_policy policy, u64 capacity, u32 nr)
 	return s;
 }
 
-/* Times of loads, and of sim_run(), begin with the simulation. */
+/* Adds a load to a member; its times, like those of sim_run(), count from the start. */
 struct sim_load *sim_load(struct sim_member *m, u64 from, u64 until, u32 depth, u32 class,
 			  u64 service, u64 think)
 {
@@ -277,7 +277,7 @@ struct sim_load *sim_load(struct sim_member *m, u64 from, u64 until, u32 depth, 
 	return l;
 }
 
-/* Makes the domain and its members, as they were described by then. */
+/* Makes the domain and its members from the descriptions in @s, and starts the loads. */
 void sim_start(struct sim *s)
 {
 	struct rpol_tunables tun;
@@ -325,7 +325,7 @@ static void event_do(struct sim *s, const struct sim_event *e)
 		event_add(s, s->now + s->sample_ns, EV_SAMPLE, NULL, NULL);
 		break;
 	}
-	/* At no time, and whatever happens, is more charged than there is. */
+	/* At no time may MRs exist that need more entries than there are. */
 	assert(s->used <= s->capacity);
 }
 
@@ -343,7 +343,7 @@ void sim_run(struct sim *s, u64 until)
 	sim_settle(s);
 }
 
-/* Ends all, whatever is under way, and looks whether anything was lost. */
+/* Ends all I/O, and checks that no entry, victim or claim is left before it frees all. */
 void sim_close(struct sim *s)
 {
 	struct rpol_domain_stats st;
@@ -379,7 +379,7 @@ void sim_close(struct sim *s)
 	free(s);
 }
 
-/* (sum x)^2 / (n * sum x^2): 1 if all are equal, 1/n if one has all. */
+/* Jain's index, (sum x)^2 / (n * sum x^2): 1 if all are equal, 1/n if one has all. */
 double sim_jain(const double *x, u32 n)
 {
 	double sum = 0, squares = 0;

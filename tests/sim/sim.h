@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A simulation around the policy's own source: members that do I/O, a clock
- * that jumps from one event to the next, and what became of it all.
+ * A simulation around the policy's own source code.  Members do I/O, the clock jumps from one
+ * event to the next, and the results are measured.  All is one thread.
  */
 #ifndef SIM_H
 #define SIM_H
@@ -17,24 +17,24 @@
 #define MS		1000000ULL
 #define SEC		1000000000ULL
 
-/* What manages the RNIC: the policy, and two to compare it with. */
+/* How the RNIC's entries are given out: by the policy, or in two other ways for comparison. */
 enum sim_policy {
-	SIM_FAIR,
-	SIM_FIFO,	/* order of arrival */
-	SIM_QUOTA,	/* a fixed part for each, in order of arrival */
+	SIM_FAIR,	/* the policy */
+	SIM_FIFO,	/* in the order of arrival */
+	SIM_QUOTA,	/* in the order of arrival, with the same maximum for each member */
 	SIM_NR_POLICIES
 };
 
 extern const char *const sim_policy_names[SIM_NR_POLICIES];
 
 /**
- * struct sim_load - what a member does for some time
- * @from:    ns
- * @until:   ns
- * @depth:   I/Os at a time
- * @class:   of their MRs; RPOL_NR_CLASSES: any, at random
- * @service: ns for which an I/O needs its MR, half to one and a half of it
- * @think:   ns between an I/O and the next in its place
+ * struct sim_load - the I/O that a member does for some time
+ * @from:    when it begins, in ns
+ * @until:   when it ends, in ns
+ * @depth:   number of I/Os at a time
+ * @class:   class of their MRs; if larger than L_CLASS, any up to that, at random
+ * @service: mean time for which an I/O has its MR, in ns; the time is half to one and a half of it
+ * @think:   mean time from the end of an I/O to the next one in its place, in ns
  */
 struct sim_load {
 	u64 from;
@@ -47,7 +47,7 @@ struct sim_load {
 
 #define SIM_LOADS	24
 
-/* One member: its quota, what it does, and what it got. */
+/* One member: its quota, its loads, and what it got. */
 struct sim_member {
 	struct sim *sim;
 	struct rpol_member *mem;
@@ -57,12 +57,12 @@ struct sim_member {
 	struct sim_load load[SIM_LOADS];
 	u32 nr_loads;
 	u64 bound;		/* entries in use now */
-	u64 bound_at;
-	u64 bound_ns;		/* entries in use, times ns, up to bound_at */
-	u64 done;		/* I/Os */
-	u64 made;		/* MRs */
+	u64 bound_at;		/* when bound_ns was brought up to date */
+	u64 bound_ns;		/* integral of the entries in use, in entry-ns */
+	u64 done;		/* I/Os that have ended */
+	u64 made;		/* MRs that were made */
 	u32 going[SIM_LOADS];	/* I/Os under way, by load */
-	bool reaping;
+	bool reaping;		/* its worker is destroying victims */
 };
 
 struct sim_event;
@@ -75,12 +75,12 @@ struct sim {
 	u64 seed;
 	struct sim_member *m;
 	u32 nr;
-	u64 dereg;		/* ns to destroy an MR */
-	u64 tick_at;		/* 0: none */
-	u64 used;		/* entries of MRs that exist */
-	u64 used_max;
-	u64 decisions;		/* claims, and MRs that fell idle */
-	u64 sample_ns;		/* 0: none */
+	u64 dereg;		/* time to destroy an MR, in ns */
+	u64 tick_at;		/* when the next tick is due; 0: none is */
+	u64 used;		/* entries of the MRs that exist */
+	u64 used_max;		/* peak of it */
+	u64 decisions;		/* number of claims, and of MRs that fell idle */
+	u64 sample_ns;		/* time from one call of sample() to the next; 0: no calls */
 	void (*sample)(struct sim *s);
 	struct sim_event *heap;
 	size_t heap_len;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Lines over an axis, as SVG.
+ * Draws lines over a time axis, as SVG.
  */
 #include <linux/kernel.h>
 #include "sim.h"

@@ -1,35 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A file exerciser: random operations on one file, whose content is kept in
- * memory as well and compared with what every read returns.
+ * A file exerciser.  It does random operations on one file.  A copy of the file's content is
+ * kept in memory (the model), and compared with the data that every read returns.
  *
  *   exerciser [OPTION]... FILE
- *	--ops N		operations (default 2000); in all modes, per process
- *	--seconds S	until that many seconds have passed, instead
- *	--seed N	of the random numbers (default: the time)
- *	--size BYTES	the file's greatest size (default 4194304)
- *	--align BYTES	of direct I/O, where the file system wants it (default 1)
- *	--no-mmap	without maps
- *	--direct-only	data only through O_DIRECT
- *	--second-mount DIR  the directory of FILE, mounted again: what is closed
- *			in one is seen when it is opened in the other
- *	--procs N	N processes at once, each with pieces of its own
+ *	--ops N		number of operations (default 2000); in all modes, per process
+ *	--seconds S	go on until that many seconds have passed, instead
+ *	--seed N	seed of the random numbers (default: the time)
+ *	--size BYTES	the file's largest size (default 4194304)
+ *	--align BYTES	alignment of direct I/O that the file system needs (default 1)
+ *	--no-mmap	use no maps
+ *	--direct-only	read and write only through O_DIRECT
+ *	--second-mount DIR  a second mount of the directory of FILE: data that is written
+ *			in one and closed must be seen by an open in the other
+ *	--procs N	run N processes at once, each on pieces of its own
  *	--piece BYTES	length of a piece (default 16384)
- *	--append N	N processes append records, each of which must be there
- *			once and whole; every other one in --second-mount
- *	--eio-ok	what can't be repeated (rename, append, ranges inserted and
- *			cut out) may fail with EIO: then it has either happened
- *			once or not at all
- *	--errors-ok PERCENT  memory may run out and I/O may fail: then all begins
- *			anew in another file; but what succeeded must be right,
- *			and that is so many percent of what was tried (alone only)
- *	--without LIST	these of fallocate, punch, zero range, collapse, insert may
- *			be said not to be supported; none else (default: any)
- *	--inject	this process' allocations fail as debugfs was told
- *	--verbose	every operation as it is made
+ *	--append N	run N processes that append records; each record must be in the
+ *			file once and whole; every other process uses --second-mount
+ *	--eio-ok	operations that cannot be repeated (rename, append, ranges
+ *			inserted and cut out) may fail with EIO; the operation must
+ *			then have been executed once or not at all
+ *	--errors-ok PERCENT  operations may fail for lack of memory or by I/O errors;
+ *			the exerciser then begins anew with a new file.  Operations
+ *			that succeed must be right, and at least so many percent must
+ *			succeed (only without --procs and --append)
+ *	--without LIST	only these of fallocate, punch, zero range, collapse, insert may
+ *			fail with EOPNOTSUPP (default: any)
+ *	--inject	make this process' allocations fail as debugfs was told
+ *	--verbose	show every operation as it is made
  *
- * Every byte written tells its operation, so that wrong data can be traced to
- * the operation it came from. Same seed and options, same operations.
+ * Every byte that is written depends on its operation, so that wrong data can be traced to the
+ * operation that it came from.  The same seed and options give the same operations.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -67,7 +68,7 @@ static struct {
 	unsigned int procs;
 	unsigned int append;
 	bool eio_ok;
-	unsigned int errors_ok;	/* percent that succeed all the same, or 0 */
+	unsigned int errors_ok;	/* percent of operations that must succeed; 0: no errors allowed */
 	const char *without;
 	bool inject;
 	bool verbose;
@@ -75,22 +76,22 @@ static struct {
 
 static const char *file_arg;
 static char path[4096], other_path[4096], second_path[4096], second_other[4096];
-static unsigned int who;	/* process, with several */
-static uint64_t op;		/* the operation under way, from 1 */
+static unsigned int who;	/* number of this process, if there are several */
+static uint64_t op;		/* number of the operation under way, from 1 */
 static unsigned int nr_eio, nr_tried, nr_restarts;
 
-static unsigned char *model;	/* what the file holds */
-static uint32_t *owner;		/* by which operation each byte was written */
-static size_t size;		/* how much of it */
+static unsigned char *model;	/* the content that the file must have */
+static uint32_t *owner;		/* for each byte: the operation that has written it */
+static size_t size;		/* the size that the file must have */
 static unsigned char *buf;	/* page-aligned, for reads and writes */
-static int fd = -1, dfd = -1;	/* buffered and direct */
-static unsigned char *map;	/* of opt.size bytes, or NULL */
-static int scratch = -1;	/* a file elsewhere on the same mount, for copies */
+static int fd = -1, dfd = -1;	/* the file, opened for buffered and for direct I/O */
+static unsigned char *map;	/* a map of opt.size bytes of the file, or NULL */
+static int scratch = -1;	/* another file on the same mount, for copies */
 
 static char lines[LOG_LINES][160];
 static unsigned int nr_lines;
 
-/* What it can't do is not tried again. */
+/* Operations that the file system does not support, and that are not tried again. */
 static bool no_fallocate, no_punch, no_zero, no_collapse, no_insert;
 
 static uint64_t rng_state;
@@ -157,7 +158,7 @@ static bool excusable(int err)
 				 err == ENOBUFS || err == ENFILE);
 }
 
-/* Set by the first excused error: the model knows nothing any more. */
+/* Set by the first excused error: the file's content is unknown, and the model is void. */
 static bool lost;
 
 static void trouble(const char *what)
@@ -170,7 +171,7 @@ static void trouble(const char *what)
 	lost = true;
 }
 
-/* The byte that operation @by puts at @at; never 0. */
+/* The byte that operation @by writes at offset @at; never 0, so that holes can be told apart. */
 static unsigned char byte_of(uint64_t by, uint64_t at)
 {
 	uint64_t z = (by * 0xd1342543de82ef95) ^ ((at >> 3) * 0xaf251af3b0f025b5) ^
@@ -221,7 +222,7 @@ static void model_resize(size_t to)
 	size = to;
 }
 
-/* Whose data is it that was found at @at instead? */
+/* Reports the operation that has written the wrong data found at @at, if there is one. */
 static void trace(const unsigned char *have, size_t at, size_t len)
 {
 	size_t n = len < 8 ? len : 8, i;
@@ -244,7 +245,10 @@ static void trace(const unsigned char *have, size_t at, size_t len)
 	fprintf(stderr, "  found: of no operation at this place\n");
 }
 
-/* Whether a write has failed later, if that may be, as it is reported now. */
+/*
+ * Has an earlier write failed in writeback, and is that allowed?  Then the file may have other data
+ * than the model, and fsync() reports the error now.
+ */
 static bool failed_later(void)
 {
 	if (opt.errors_ok && (fsync(fd) || fsync(fd)))
@@ -288,7 +292,7 @@ static void check_size(int on, const char *how)
 		fail("%s: size %lld instead of %zu", how, (long long)st.st_size, size);
 }
 
-/* All of the range, or up to the end of the file. */
+/* Reads the whole range, or up to the end of the file. */
 static ssize_t read_all(int from, unsigned char *to, size_t len, off_t at)
 {
 	size_t done = 0;
@@ -348,7 +352,7 @@ static void check_all(const char *how)
 	read_compare(opt.direct_only ? dfd : fd, 0, opt.size, how);
 }
 
-/* Mostly small, some large; offsets often at the edges of pages and of the file. */
+/* Most lengths are small and some are large; many are at or next to a multiple of a page. */
 static size_t some_length(size_t max)
 {
 	static const size_t edges[] = { 1, 512, 4095, 4096, 4097, 8192, 65536, 262144, 1048576,
@@ -527,7 +531,7 @@ static void do_write_direct(void)
 		put(dfd, at, len, "write direct");
 }
 
-/* Segments that neither begin nor end at pages, in one call. */
+/* Reads or writes segments that neither begin nor end at page boundaries, in one call. */
 static void do_vectors(bool write)
 {
 	int with = opt.align > 1 || (!opt.direct_only && one_in(2)) ? fd : dfd;
@@ -830,7 +834,7 @@ static void do_copy_range(void)
 	}
 }
 
-/* Out to another file and back to another place. */
+/* Copies a range to another file, and from there to another place of this one. */
 static void do_sendfile(void)
 {
 	size_t at, len, to;
@@ -868,7 +872,7 @@ static void do_sendfile(void)
 		model_write(buf, to, n);
 }
 
-/* Where a hole is said to be there are zeros. */
+/* The file must have only zeros where SEEK_HOLE and SEEK_DATA report a hole. */
 static void do_seek(void)
 {
 	off_t hole, data = 0;
@@ -908,7 +912,7 @@ static void do_seek(void)
 	}
 }
 
-/* What was closed here is seen there, and the other way round. */
+/* Data that was closed in one mount must be seen by an open in the other, in both directions. */
 static void do_second(void)
 {
 	size_t at, len;
@@ -941,7 +945,7 @@ static void do_second(void)
 static const struct {
 	void (*run)(void);
 	unsigned int weight;
-	bool direct;	/* with --direct-only as well */
+	bool direct;	/* used with --direct-only as well */
 } operations[] = {
 	{ do_read, 10, false },
 	{ do_read_direct, 8, true },
@@ -1036,7 +1040,7 @@ static void names(void)
 	}
 }
 
-/* From now on; loading the program has to succeed. */
+/* Switches the injection of failures on or off; it is off while the program is loaded. */
 static void inject(bool on)
 {
 	int to = open_again("/proc/self/make-it-fail", O_WRONLY);
@@ -1096,8 +1100,8 @@ static void exercise(void)
 }
 
 /*
- * Several processes: the pieces go round, so that neighbours, which share
- * large folios, are of different processes.
+ * One of several processes.  The processes take the pieces of the file in turns, so that
+ * neighbouring pieces, which may share a large folio, belong to different processes.
  */
 static void pieces_process(void)
 {
@@ -1168,6 +1172,7 @@ static void pieces_process(void)
 	close_all();
 }
 
+/* The head of a record that is appended; @seq counts from 1 for each @writer, @len has the head. */
 struct record {
 	uint32_t magic;
 	uint32_t writer;
@@ -1178,7 +1183,7 @@ struct record {
 #define RECORD_MAGIC	0x72656364
 #define RECORD_MAX	200000
 
-/* Which records were answered with an error, for the reader. */
+/* Records whose append failed with EIO, so that they may be missing; shared by all processes. */
 static unsigned char *unsure;
 
 static void append_process(void)

@@ -4,7 +4,10 @@
 
 #include <linux/kernel.h>
 
-/* One thread: what costs time in the kernel is kept, so that timing means something. */
+/*
+ * One thread would need no atomic operations.  They are kept because they take time in the kernel,
+ * so that measured times mean something.
+ */
 typedef struct { int v; } atomic_t;
 typedef struct { s64 v; } atomic64_t;
 

@@ -40,7 +40,7 @@ static inline void bitmap_zero(unsigned long *map, u32 nr)
 	memset(map, 0, BITS_TO_LONGS(nr) * sizeof(long));
 }
 
-/* The bits of word @w of a map of @nr. */
+/* A mask of the bits of word @w that belong to a map of @nr bits. */
 static inline unsigned long shim_bits(u32 w, u32 nr)
 {
 	u32 left = nr - w * BITS_PER_LONG;

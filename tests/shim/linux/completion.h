@@ -21,13 +21,16 @@ static inline void complete(struct completion *c)
 	c->done = true;
 }
 
-/* One thread can't sleep: what it would wait for must have happened. */
+/* The one thread cannot sleep, so the completion must be done already. */
 static inline void wait_for_completion(struct completion *c)
 {
 	WARN_ON_ONCE(!c->done);
 }
 
-/* For the program to say what goes on meanwhile: 0, or negative if the task was killed. */
+/*
+ * Defined by the program: does what goes on during the wait.  Returns 0, or a negative errno if
+ * the task was killed.
+ */
 int shim_wait_killable(struct completion *c);
 
 static inline int wait_for_completion_killable(struct completion *c)

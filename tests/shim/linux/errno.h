@@ -4,7 +4,7 @@
 
 #include_next <linux/errno.h>
 
-/* Those that no user program gets to see. */
+/* Errnos of the kernel that user programs never get. */
 #define ERESTARTSYS		512
 #define ERESTARTNOINTR		513
 #define ERESTARTNOHAND		514

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * As much of the kernel as regpolicy/ and the pure parts of other rooms ask for, in a
- * user program of one thread.  Locks hold nobody up, nothing sleeps, time is the program's.
+ * The parts of the kernel that regpolicy/ and the pure files of other directories need, for a user
+ * program of one thread.  Locks never wait, no function sleeps, and the program provides the time.
  */
 #ifndef SHIM_KERNEL_H
 #define SHIM_KERNEL_H

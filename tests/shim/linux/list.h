@@ -40,7 +40,7 @@ static inline void shim_unlink(struct list_head *e)
 	e->next->prev = e->prev;
 }
 
-/* Whoever goes on from here crashes, as he does in the kernel. */
+/* Code that goes on from a deleted entry crashes, as it does in the kernel. */
 static inline void list_del(struct list_head *e)
 {
 	shim_unlink(e);

@@ -4,7 +4,7 @@
 
 #include <linux/kernel.h>
 
-/* The kernel's interface; what is behind it is a treap, which is shorter. */
+/* The interface is the kernel's; the implementation (shim.c) is a treap, which is shorter. */
 struct rb_node {
 	struct rb_node *parent;
 	struct rb_node *child[2];

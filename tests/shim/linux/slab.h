@@ -9,8 +9,8 @@
 #define __GFP_NOFAIL	0
 
 /*
- * Of exactly that size, so that AddressSanitizer sees the first byte too many; aligned to a
- * cacheline where its size says that a struct of it may want that.
+ * Memory of exactly that size, so that AddressSanitizer finds an access to the first byte behind
+ * it.  If the size is a multiple of a cacheline, a struct of it may need this alignment.
  */
 static inline void *kzalloc(size_t size, int gfp)
 {

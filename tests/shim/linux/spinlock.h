@@ -8,7 +8,7 @@ typedef struct { int v; } spinlock_t;
 
 #define spin_lock_init(l)	((l)->v = 0)
 
-/* Nobody to wait for; but a lock taken twice, or not held, is an error of ours. */
+/* With one thread a lock is never waited for.  One that is taken twice or not held is a bug. */
 static inline void spin_lock(spinlock_t *l)
 {
 	WARN_ON_ONCE(__atomic_exchange_n(&l->v, 1, __ATOMIC_ACQUIRE));

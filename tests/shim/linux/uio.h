@@ -4,7 +4,7 @@
 
 struct bio_vec;
 
-/* Nothing here moves data: it is part of structs of which only others are used. */
+/* No code here moves data: the type is needed only as a member of structs. */
 struct iov_iter { int unused; };
 
 #endif
