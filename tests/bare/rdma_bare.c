@@ -91,17 +91,50 @@ struct bare_op {
 	u64 dma;			/* page that data is gathered from, until the completion */
 };
 
+/**
+ * struct bare_conn - one end of a connection
+ * @id:	      the CM's part; its context is this struct
+ * @pd:	      protection domain
+ * @cq:	      for sends and receives; completions come in softirq, one at a time
+ * @size:     bytes of a transfer
+ * @depth:    transfers outstanding at a time
+ * @bufs:     @depth of them, if there are RDMA WRITEs
+ * @order:    order of the pieces of @bufs
+ * @pieces:   number of pieces of each
+ * @greeted:  the first message has come; used by the handler of receives only
+ * @msgs:     two pages: the first BARE_RX bytes are received into, the rest is sent
+ * @msgs_dma: its DMA address; 0 if it is not mapped
+ * @recv_cqe: for receives
+ * @send_cqe: for all work requests but those of @ops
+ * @step:     completed when a step of connecting, or the whole run, has ended or failed
+ * @status:   0, or the errno of the first failure
+ * @sends:    number of SENDs that may be unsignaled, to signal one in BARE_SIGNAL
+ * @end:      server: frees the connection
+ * @ending:   bit 0: @end is queued
+ * @link:     server: on bare_conns, guarded by bare_lock
+ * @server:   this is the server's end
+ * @count:    client, like all below: transfers to be made
+ * @begun:    transfers that were posted
+ * @ended:    transfers that were answered; used by the handler of receives only
+ * @lock:     guards @wr and @sge until they are posted, and @next_op; bottom halves off
+ * @wr:	      work requests of a transfer that is being posted
+ * @sge:      their memory
+ * @how:      how data is moved
+ * @ops:      BARE_OPS of them, unless @how is BARE_WRITE
+ * @cold:     BARE_COLD pages of data for @ops
+ * @next_op:  number of the next of @ops
+ */
 struct bare_conn {
 	struct rdma_cm_id *id;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	u32 size;
 	u32 depth;
-	struct bare_buf *bufs;			/* @depth of them, if there are RDMA WRITEs */
-	unsigned int order;			/* order of their pieces */
-	int pieces;				/* number of pieces of each */
-	bool greeted;				/* the first message has come */
-	struct bare_msg *msgs;			/* two pages: BARE_RX for receives, rest to send */
+	struct bare_buf *bufs;
+	unsigned int order;
+	int pieces;
+	bool greeted;
+	struct bare_msg *msgs;
 	u64 msgs_dma;
 	struct ib_cqe recv_cqe;
 	struct ib_cqe send_cqe;
@@ -109,20 +142,19 @@ struct bare_conn {
 	int status;
 	unsigned int sends;
 	struct work_struct end;
-	unsigned long ending;			/* bit 0: @end is queued */
+	unsigned long ending;
 	struct list_head link;
 	bool server;
 
-	/* for the client only: */
-	u32 count;				/* transfers to be made */
+	u32 count;
 	u32 begun;
 	u32 ended;
-	spinlock_t lock;			/* guards wr, sge (until posted), ops, next_op */
+	spinlock_t lock;
 	struct ib_rdma_wr wr[BARE_PIECES];
 	struct ib_sge sge[BARE_PIECES];
 	enum bare_how how;
-	struct bare_op *ops;			/* BARE_OPS of them, unless @how is BARE_WRITE */
-	void *cold;				/* BARE_COLD pages of data for them */
+	struct bare_op *ops;
+	void *cold;
 	unsigned int next_op;
 };
 
@@ -176,7 +208,7 @@ static int bare_send(struct bare_conn *c, struct ib_send_wr *first, struct ib_se
 
 /*
  * Posts a WRITE for each piece, and a SEND.  rxe sends 128 packets before it waits for an
- * acknowledgment.  On a long link several WRITEs are twice as fast as one long WRITE.
+ * acknowledgment.  On a long link it gets twice as many through by several WRITEs as by one.
  */
 static int bare_write(struct bare_conn *c, u32 index)
 {
@@ -272,7 +304,7 @@ out:
 }
 
 /*
- * Begins transfer @index.  The memory of transfer @index - depth is used again: that one is over,
+ * Begins transfer @index.  It uses the memory of transfer @index - depth again, which is over,
  * because an RC queue pair executes work requests in order.
  */
 static int bare_move(struct bare_conn *c, u32 index)

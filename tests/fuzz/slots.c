@@ -15,7 +15,7 @@
 #include "transport/slot.h"
 #include "transport/xprt.h"
 
-#define DEPTH	24	/* callers that wait, at most */
+#define DEPTH	24	/* largest number of callers that wait at the same time */
 
 /* A copy of one of the lines of callers that struct rxp_slots has. */
 struct line {

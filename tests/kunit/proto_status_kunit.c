@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_proto_status: errno and status, both ways.
+ * Suite rdmafs_proto_status: the conversion of errnos to statuses of the protocol, and back.
  */
 #include <kunit/test.h>
 #include <linux/errno.h>

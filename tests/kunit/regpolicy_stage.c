@@ -60,6 +60,7 @@ static void stage_close(void *data)
  * @test:     the case; the domain is destroyed when it ends, even if it fails
  * @capacity: entries that the domain has
  *
+ * Context: process, the thread of the case.
  * Return: the stage; the case is ended if there is none.
  */
 struct stage *stage_open(struct kunit *test, u64 capacity)
@@ -82,6 +83,8 @@ struct stage *stage_open(struct kunit *test, u64 capacity)
  * @s:           the stage
  * @discipline:  enum rpol_discipline
  * @replacement: enum rpol_replacement
+ *
+ * Context: process, the thread of the case.
  */
 void stage_tune(struct stage *s, u32 discipline, u32 replacement)
 {
@@ -100,6 +103,7 @@ void stage_tune(struct stage *s, u32 discipline, u32 replacement)
  * @max:    entries that it never exceeds, or RPOL_NO_MAX
  * @weight: 1..RPOL_WEIGHT_MAX
  *
+ * Context: process, the thread of the case.
  * Return: the member; stage_leave() or the end of the case destroys it.
  */
 struct stage_member *stage_member(struct stage *s, u64 min, u64 max, u32 weight)
@@ -131,6 +135,8 @@ static void claim_end(struct stage_claim *c)
  * stage_leave - destroy a member with all its claims and MRs
  * @s: the stage
  * @m: the member; it must be the last one made
+ *
+ * Context: process, the thread of the case.
  */
 void stage_leave(struct stage *s, struct stage_member *m)
 {
@@ -183,6 +189,7 @@ static struct stage_mr *busy(struct stage_member *m, struct rpol_mr *idle, unsig
  * @m:     the member
  * @class: class of the MR
  *
+ * Context: process, the thread of the case.
  * Return: the MR, which is on @m's list of busy MRs; NULL if the claim would have to wait.
  */
 struct stage_mr *stage_get(struct stage_member *m, unsigned int class)
@@ -215,6 +222,7 @@ static void stage_granted(struct rpol_waiter *w, int ret)
  * @m:     the member
  * @class: class of the MR
  *
+ * Context: process, the thread of the case.
  * Return: the claim, which may have ended already; NULL if it has and stage_run() is running,
  * as the claim is freed then.
  */
@@ -243,6 +251,8 @@ struct stage_claim *stage_claim(struct stage_member *m, unsigned int class)
  * @m:     the member
  * @class: class of the MRs
  * @nr:    number of claims
+ *
+ * Context: process, the thread of the case.
  */
 void stage_hoard(struct stage_member *m, unsigned int class, u32 nr)
 {
@@ -254,6 +264,8 @@ void stage_hoard(struct stage_member *m, unsigned int class, u32 nr)
  * stage_idle - end the I/O of an MR, or end its being lent
  * @m:  the member
  * @mr: a busy or lent MR of @m; the policy's from now on
+ *
+ * Context: process, the thread of the case.
  */
 void stage_idle(struct stage_member *m, struct stage_mr *mr)
 {
@@ -264,6 +276,8 @@ void stage_idle(struct stage_member *m, struct stage_mr *mr)
 /**
  * stage_idle_all - end the I/O of all MRs that are busy now
  * @m: the member; MRs that become busy by this, as its claims are granted, stay so
+ *
+ * Context: process, the thread of the case.
  */
 void stage_idle_all(struct stage_member *m)
 {
@@ -279,6 +293,8 @@ void stage_idle_all(struct stage_member *m)
  * stage_lend - lend an MR to a peer
  * @m:  the member
  * @mr: a busy MR of @m
+ *
+ * Context: process, the thread of the case.
  */
 void stage_lend(struct stage_member *m, struct stage_mr *mr)
 {
@@ -290,6 +306,7 @@ void stage_lend(struct stage_member *m, struct stage_mr *mr)
  * stage_recalled - count the lent MRs that the policy calls back
  * @m: the member
  *
+ * Context: process, the thread of the case.
  * Return: their number.
  */
 u32 stage_recalled(struct stage_member *m)
@@ -305,6 +322,8 @@ u32 stage_recalled(struct stage_member *m)
 /**
  * stage_return - have the peer return all MRs that are called back
  * @m: the member
+ *
+ * Context: process, the thread of the case.
  */
 void stage_return(struct stage_member *m)
 {
@@ -342,6 +361,8 @@ void stage_reap(struct stage_member *m)
  * stage_pass - let time pass, with a tick of the domain at least every 10 ms
  * @s:  the stage
  * @ns: time to pass, in ns
+ *
+ * Context: process, the thread of the case.
  */
 void stage_pass(struct stage *s, u64 ns)
 {
@@ -368,6 +389,8 @@ static u32 outstanding(const struct stage_member *m)
  *
  * Each member keeps stage_member.depth I/Os going.  The clock moves in steps of half a
  * millisecond, with stage_check() after each, and a tick after a hundred of them.
+ *
+ * Context: process, the thread of the case.
  */
 void stage_run(struct stage *s, u64 ns)
 {
@@ -397,6 +420,7 @@ void stage_run(struct stage *s, u64 ns)
  * stage_oldest - find the MR that has been busy for longest
  * @m: the member
  *
+ * Context: process, the thread of the case.
  * Return: the MR; NULL if none is busy.
  */
 struct stage_mr *stage_oldest(struct stage_member *m)
@@ -408,6 +432,7 @@ struct stage_mr *stage_oldest(struct stage_member *m)
  * stage_stats - read the statistics of a member
  * @m: the member
  *
+ * Context: process, the thread of the case.
  * Return: the statistics, valid until they are read again.
  */
 const struct rpol_member_stats *stage_stats(struct stage_member *m)
@@ -424,6 +449,8 @@ const struct rpol_member_stats *stage_stats(struct stage_member *m)
  * add up.  For the domain: no more is charged than there is.  Unless victims are kept
  * unfreed, no member waits for entries that it is entitled to while enough of them are free, or
  * while MRs are idle or lent at a member that is charged more than its entitlement.
+ *
+ * Context: process, the thread of the case.
  */
 void stage_check(struct stage *s)
 {

@@ -16,22 +16,38 @@
 #define STAGE_MEMBERS	16
 #define MS		1000000ULL
 
+/**
+ * struct stage_member - a member and its MRs
+ * @stage:   the stage it is on
+ * @mem:     the policy's part
+ * @busy:    MRs that are bound, by stage_mr.link, in the order in which they were bound
+ * @lent:    MRs that are lent, by stage_mr.link
+ * @claims:  claims that wait, by stage_claim.link, in the order of arrival
+ * @held:    entries of all its MRs
+ * @asked:   number of calls of reclaim()
+ * @freed:   number of victims destroyed
+ * @last_victim: stage_mr.name of the last of them
+ * @depth:   for stage_run(), like the next three: I/Os at a time
+ * @class:   class of their MRs
+ * @service: time for which each has its MR, in ns
+ * @done:    I/Os that have ended
+ * @st:	     the statistics as they were read last; too large for a stack
+ */
 struct stage_member {
 	struct stage *stage;
 	struct rpol_member *mem;
-	struct list_head busy;		/* stage_mr.link */
-	struct list_head lent;		/* stage_mr.link */
-	struct list_head claims;	/* stage_claim.link, waiting */
-	u64 held;			/* entries of all its MRs */
-	u32 asked;			/* number of calls of reclaim() */
-	u32 freed;			/* victims destroyed */
-	u64 last_victim;		/* stage_mr.name of the last of them */
-	/* For stage_run(): */
-	u32 depth;			/* I/Os at a time */
-	u32 class;			/* class of their MRs */
-	u64 service;			/* time for which each has its MR, in ns */
-	u64 done;			/* I/Os that have ended */
-	struct rpol_member_stats st;	/* as last read; too large for a stack */
+	struct list_head busy;
+	struct list_head lent;
+	struct list_head claims;
+	u64 held;
+	u32 asked;
+	u32 freed;
+	u64 last_victim;
+	u32 depth;
+	u32 class;
+	u64 service;
+	u64 done;
+	struct rpol_member_stats st;
 };
 
 struct stage_mr {
@@ -51,19 +67,36 @@ struct stage_claim {
 	u64 place;			/* its place among all claims, in the order of their ends */
 };
 
+/**
+ * struct stage - a domain, its clock and its members; used by the case's thread only
+ * @test:     the case
+ * @dom:      the policy's part
+ * @capacity: entries of the domain, as stage_check() is to know them
+ * @now:      the clock, in ns
+ * @stale:    if not 0, the clock gives this once, instead of @now
+ * @wakes:    number of calls of wake()
+ * @next_tick: the delay that the last of them asked for, in ns
+ * @names:    the last stage_mr.name
+ * @places:   the last stage_claim.place
+ * @keep_victims: victims stay until the case calls stage_reap()
+ * @running:  claims are freed as soon as they have ended
+ * @all:      all claims that are not freed, by stage_claim.all
+ * @m:	      the members
+ * @nr:	      number of members
+ */
 struct stage {
 	struct kunit *test;
 	struct rpol_domain *dom;
 	u64 capacity;
-	u64 now;			/* the clock, in ns */
-	u64 stale;			/* if not 0, the clock gives this once, instead of @now */
-	u64 wakes;			/* number of calls of wake() */
-	u64 next_tick;			/* the delay that the last of them asked for, in ns */
-	u64 names;			/* the last stage_mr.name */
-	u64 places;			/* the last stage_claim.place */
-	bool keep_victims;		/* victims stay until the case calls stage_reap() */
-	bool running;			/* claims are freed when they have ended */
-	struct list_head all;		/* stage_claim.all */
+	u64 now;
+	u64 stale;
+	u64 wakes;
+	u64 next_tick;
+	u64 names;
+	u64 places;
+	bool keep_victims;
+	bool running;
+	struct list_head all;
 	struct stage_member m[STAGE_MEMBERS];
 	int nr;
 };

@@ -108,7 +108,7 @@ static struct nomem_place *nomem_place(unsigned long ip)
 	return NULL;
 }
 
-/* Whether the call that returns to @ip is to fail. */
+/* Counts the call that returns to @ip, and says whether it is to fail.  Any context. */
 static bool nomem(unsigned long ip)
 {
 	u32 permille = READ_ONCE(nomem_permille);

@@ -19,9 +19,9 @@
  *
  * "arrived" counts threads while any point is armed.  "held" is the number of threads held
  * now.  "overdue" counts threads that went on because no test had released them within
- * bound_ms.  The events that the test wanted while such a thread was held may not have
- * come.  So the kernel log has a warning, and tests/guest/run, which reads the log, fails,
- * unless a test has set overdue_ok.
+ * bound_ms.  The events that the test wanted while a thread was held may not have come in this
+ * case.  So the kernel log has a warning, and tests/guest/run, which reads the log, fails, unless
+ * a test has set overdue_ok.
  *
  * All state is guarded by points_lock, which is taken with bottom halves off.  Threads that
  * are held sleep on points_wait.

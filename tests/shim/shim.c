@@ -6,6 +6,15 @@
 #include <stdio.h>
 #include <linux/rbtree.h>
 
+/**
+ * shim_warn - end the program if a condition of WARN_ON_ONCE() is true
+ * @bad:  the condition
+ * @what: its text
+ * @file: where it is
+ * @line: where it is
+ *
+ * Return: @bad, which is false.
+ */
 bool shim_warn(bool bad, const char *what, const char *file, int line)
 {
 	if (bad) {
@@ -50,6 +59,15 @@ static struct rb_node *leftmost(const struct rb_root_cached *tree)
 	return n;
 }
 
+/**
+ * rb_add_cached - insert a node behind all that are not greater, as the kernel does
+ * @node: the node
+ * @tree: the tree
+ * @less: does @a come before @b?
+ *
+ * A node is put in as a leaf and then rotated upwards until its parent has a higher random
+ * priority.
+ */
 void rb_add_cached(struct rb_node *node, struct rb_root_cached *tree,
 		   bool (*less)(struct rb_node *a, const struct rb_node *b))
 {
@@ -70,6 +88,13 @@ void rb_add_cached(struct rb_node *node, struct rb_root_cached *tree,
 	tree->leftmost = leftmost(tree);
 }
 
+/**
+ * rb_erase_cached - remove a node
+ * @node: the node
+ * @tree: the tree
+ *
+ * The node is rotated downwards until it has at most one child, which takes its place.
+ */
 void rb_erase_cached(struct rb_node *node, struct rb_root_cached *tree)
 {
 	struct rb_node *l, *r;

@@ -76,6 +76,11 @@ static void cost_many(u32 nr, u64 capacity)
 	sim_close(s);
 }
 
+/**
+ * cost_run - measure all costs, and print a table
+ *
+ * Return: the exit status.
+ */
 int cost_run(void)
 {
 	static const u32 members[] = { 1, 10, 100, 1000, 10000 };

@@ -256,7 +256,12 @@ static double scene_random(enum sim_policy policy, const char *dir, u64 seed, do
 static const u32 equal[] = { 100 };
 static const u32 three_to_one[] = { 300, 100 };
 
-/* Runs all scenes under all policies; plots go into @dir. */
+/**
+ * scenes_run - run all scenes under all policies, and print a table
+ * @dir: directory for the plots
+ *
+ * Return: the exit status.
+ */
 int scenes_run(const char *dir)
 {
 	enum sim_policy p;
@@ -293,7 +298,11 @@ static void check(bool good, const char *what, double have)
 		printf("# have: %g\n", have);
 }
 
-/* Checks the promises of the policy in some of the scenes, and reports as TAP. */
+/**
+ * check_run - check the promises of the policy in some of the scenes, and report as TAP
+ *
+ * Return: the exit status, 1 if a check has failed.
+ */
 int check_run(void)
 {
 	double used, index, fifo, most, worst = 0, least = 1;

@@ -39,6 +39,13 @@ static void *need(void *p)
 	return p;
 }
 
+/**
+ * sim_random - make a random number
+ * @s:	   the simulation, whose seed alone decides on the numbers
+ * @below: bound, more than 0
+ *
+ * Return: 0..@below - 1.
+ */
 u64 sim_random(struct sim *s, u64 below)
 {
 	s->seed ^= s->seed << 13;
@@ -96,7 +103,10 @@ static void bound_change(struct sim_member *m, s64 entries)
 	m->bound += entries;
 }
 
-/* Brings the integrals of all members up to date. */
+/**
+ * sim_settle - bring the integrals of all members up to date
+ * @s: the simulation
+ */
 void sim_settle(struct sim *s)
 {
 	u32 i;
@@ -245,6 +255,14 @@ static void tick(struct sim *s)
 static const struct rpol_domain_ops sim_domain_ops = { .now = sim_now, .wake = sim_wake };
 static const struct rpol_member_ops sim_member_ops = { .reclaim = sim_reclaim };
 
+/**
+ * sim_open - describe a simulation; its members have the default quota and no loads yet
+ * @policy:   how entries are given out
+ * @capacity: entries of the domain
+ * @nr:	      number of members
+ *
+ * Return: the simulation, to be started by sim_start().
+ */
 struct sim *sim_open(enum sim_policy policy, u64 capacity, u32 nr)
 {
 	struct sim *s = need(calloc(1, sizeof(*s)));
@@ -265,7 +283,18 @@ struct sim *sim_open(enum sim_policy policy, u64 capacity, u32 nr)
 	return s;
 }
 
-/* Adds a load to a member; its times, like those of sim_run(), count from the start. */
+/**
+ * sim_load - add a load to a member, before sim_start()
+ * @m:	     the member
+ * @from:    when the load begins, in ns from the start of the simulation
+ * @until:   when it ends, likewise
+ * @depth:   see struct sim_load, like the others
+ * @class:   class of the MRs
+ * @service: mean service time
+ * @think:   mean think time
+ *
+ * Return: the load.
+ */
 struct sim_load *sim_load(struct sim_member *m, u64 from, u64 until, u32 depth, u32 class,
 			  u64 service, u64 think)
 {
@@ -277,7 +306,10 @@ struct sim_load *sim_load(struct sim_member *m, u64 from, u64 until, u32 depth, 
 	return l;
 }
 
-/* Makes the domain and its members from the descriptions in @s, and starts the loads. */
+/**
+ * sim_start - make the domain and its members as described, and start the loads
+ * @s: the simulation
+ */
 void sim_start(struct sim *s)
 {
 	struct rpol_tunables tun;
@@ -329,6 +361,11 @@ static void event_do(struct sim *s, const struct sim_event *e)
 	assert(s->used <= s->capacity);
 }
 
+/**
+ * sim_run - execute all events up to a time
+ * @s:	   the simulation
+ * @until: the time, in ns from the start of the simulation
+ */
 void sim_run(struct sim *s, u64 until)
 {
 	struct sim_event e;
@@ -343,7 +380,10 @@ void sim_run(struct sim *s, u64 until)
 	sim_settle(s);
 }
 
-/* Ends all I/O, and checks that no entry, victim or claim is left before it frees all. */
+/**
+ * sim_close - end all I/O, check that no entry, victim or claim is left, and free all
+ * @s: the simulation
+ */
 void sim_close(struct sim *s)
 {
 	struct rpol_domain_stats st;
@@ -379,7 +419,13 @@ void sim_close(struct sim *s)
 	free(s);
 }
 
-/* Jain's index, (sum x)^2 / (n * sum x^2): 1 if all are equal, 1/n if one has all. */
+/**
+ * sim_jain - compute Jain's index of fairness, (sum x)^2 / (n * sum x^2)
+ * @x: the parts
+ * @n: number of parts
+ *
+ * Return: 1 if all parts are equal, 1/n if one has all.
+ */
 double sim_jain(const double *x, u32 n)
 {
 	double sum = 0, squares = 0;

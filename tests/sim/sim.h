@@ -47,7 +47,23 @@ struct sim_load {
 
 #define SIM_LOADS	24
 
-/* One member: its quota, its loads, and what it got. */
+/**
+ * struct sim_member - one member: its quota, its loads, and its results
+ * @sim:      the simulation
+ * @mem:      the policy's part, from sim_start() on
+ * @weight:   of its quota, to be set before sim_start(), like the next two
+ * @min:      of its quota, in entries
+ * @max:      of its quota, in entries
+ * @load:     its loads
+ * @nr_loads: number of loads
+ * @bound:    entries in use now
+ * @bound_at: when @bound_ns was brought up to date
+ * @bound_ns: integral of the entries in use, in entry-ns
+ * @done:     I/Os that have ended
+ * @made:     MRs that were made
+ * @going:    I/Os under way, by load
+ * @reaping:  its worker is destroying victims, or is about to
+ */
 struct sim_member {
 	struct sim *sim;
 	struct rpol_member *mem;
@@ -56,17 +72,38 @@ struct sim_member {
 	u64 max;
 	struct sim_load load[SIM_LOADS];
 	u32 nr_loads;
-	u64 bound;		/* entries in use now */
-	u64 bound_at;		/* when bound_ns was brought up to date */
-	u64 bound_ns;		/* integral of the entries in use, in entry-ns */
-	u64 done;		/* I/Os that have ended */
-	u64 made;		/* MRs that were made */
-	u32 going[SIM_LOADS];	/* I/Os under way, by load */
-	bool reaping;		/* its worker is destroying victims */
+	u64 bound;
+	u64 bound_at;
+	u64 bound_ns;
+	u64 done;
+	u64 made;
+	u32 going[SIM_LOADS];
+	bool reaping;
 };
 
 struct sim_event;
 
+/**
+ * struct sim - a simulation
+ * @policy:   how entries are given out
+ * @capacity: entries of the domain
+ * @dom:      the policy's part, from sim_start() on
+ * @now:      the clock, in ns; it begins at SEC
+ * @seed:     state of the random numbers
+ * @m:	      the members
+ * @nr:	      number of members
+ * @dereg:    time to destroy an MR, in ns
+ * @tick_at:  when the next tick is due; 0: none is
+ * @used:     entries of the MRs that exist
+ * @used_max: peak of @used
+ * @decisions: number of claims, and of MRs that fell idle
+ * @sample_ns: time from one call of @sample to the next; 0: no calls
+ * @sample:   called at these times
+ * @heap:     events to come; the earliest is the first
+ * @heap_len: number of events
+ * @heap_room: number of events that fit in @heap
+ * @order:    serial number of the next event; orders events of the same time
+ */
 struct sim {
 	enum sim_policy policy;
 	u64 capacity;
@@ -75,12 +112,12 @@ struct sim {
 	u64 seed;
 	struct sim_member *m;
 	u32 nr;
-	u64 dereg;		/* time to destroy an MR, in ns */
-	u64 tick_at;		/* when the next tick is due; 0: none is */
-	u64 used;		/* entries of the MRs that exist */
-	u64 used_max;		/* peak of it */
-	u64 decisions;		/* number of claims, and of MRs that fell idle */
-	u64 sample_ns;		/* time from one call of sample() to the next; 0: no calls */
+	u64 dereg;
+	u64 tick_at;
+	u64 used;
+	u64 used_max;
+	u64 decisions;
+	u64 sample_ns;
 	void (*sample)(struct sim *s);
 	struct sim_event *heap;
 	size_t heap_len;

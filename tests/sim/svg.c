@@ -21,6 +21,16 @@ static const char *const colours[] = {
 	"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#7f7f7f",
 };
 
+/**
+ * svg_open - begin a plot
+ * @path:  the file to be written
+ * @title: its title
+ * @y:	   name of the y axis
+ * @x_max: right end of the time axis, in s
+ * @y_max: upper end of the y axis
+ *
+ * Return: the plot; NULL if the file cannot be made.
+ */
 struct svg *svg_open(const char *path, const char *title, const char *y, double x_max,
 		     double y_max)
 {
@@ -54,6 +64,14 @@ struct svg *svg_open(const char *path, const char *title, const char *y, double 
 	return v;
 }
 
+/**
+ * svg_line - draw a line
+ * @v:	  the plot
+ * @name: name of the line
+ * @x:	  times of its points
+ * @y:	  values of its points
+ * @n:	  number of points
+ */
 void svg_line(struct svg *v, const char *name, const double *x, const double *y, u32 n)
 {
 	const char *colour = colours[v->lines % ARRAY_SIZE(colours)];
@@ -69,6 +87,10 @@ void svg_line(struct svg *v, const char *name, const double *x, const double *y,
 	v->lines++;
 }
 
+/**
+ * svg_close - end a plot and close its file
+ * @v: the plot
+ */
 void svg_close(struct svg *v)
 {
 	fprintf(v->f, "</svg>\n");
