@@ -48,21 +48,38 @@ enum key {
 	DEAD,		/* no: the queue pair is dead, and the MR is to be deregistered */
 };
 
+/**
+ * struct call - a call in its slot
+ * @state:    its state in the table; all other fields are the facts
+ * @there:    its CALL was sent, and it has not ended
+ * @data:     its kind
+ * @maps:     its submitter maps its pages
+ * @sink:     the server has said where a WRITE's data is to go
+ * @followed: the chain that follows the CALL was posted, and its completion is not handled
+ * @cancel:   a CANCEL has followed
+ * @dropped:  a DROPPED has come
+ * @lost:     its connection was lost, and recovery has not sent it again nor answered it yet
+ * @answers:  number of answers
+ * @here:     its submitter has not left; the call does not end before that, nor while any of the
+ *	      next three is set
+ * @call_out: the work request of the CALL has not completed
+ * @chain_out: nor has the chain that follows it
+ * @inv_out:  nor has the LOCAL_INV
+ * @key:      state of the key to its memory
+ */
 struct call {
-	enum rxp_call_state state;	/* as the table has it */
-	/* The facts: what has happened to it. */
-	bool there;	/* its CALL was sent, and it has not ended */
+	enum rxp_call_state state;
+	bool there;
 	enum data data;
-	bool maps;	/* its submitter maps its pages */
-	bool sink;	/* the server has said where a WRITE's data is to go */
-	bool followed;	/* the chain that follows the CALL was posted and has not completed */
-	bool cancel;	/* a CANCEL has followed */
-	bool dropped;	/* a DROPPED has come */
-	bool lost;	/* its connection was lost, and recovery has not sent or failed it yet */
-	u32 answers;	/* number of answers */
-	/* The call does not end before all of these are over. */
-	bool here;	/* its submitter is still with it */
-	bool call_out, chain_out, inv_out;	/* these work requests have not completed */
+	bool maps;
+	bool sink;
+	bool followed;
+	bool cancel;
+	bool dropped;
+	bool lost;
+	u32 answers;
+	bool here;
+	bool call_out, chain_out, inv_out;
 	enum key key;
 };
 
@@ -72,17 +89,17 @@ enum worker { WATCH, DRAIN, LOSE, CONNECT, BIND };
 static struct mount {
 	struct fuzz f;
 	struct call slot[SLOTS];
-	u32 nr;
-	enum rxp_state state;	/* as the table has it */
-	bool known;	/* it was connected once */
+	u32 nr;			/* number of slots in use */
+	enum rxp_state state;	/* the session's state in the table; the rest are the facts */
+	bool known;	/* the session was connected once */
 	bool conns;	/* it has connections */
 	bool failing, ended, aborted;
 	/* The connection that exists, or that is being made or ended: */
 	bool wire;	/* it is not drained, so messages may come */
 	bool broken;	/* it is lost */
 	bool deaf;	/* it is lost, and its send queue takes nothing any more */
-	enum worker worker;
-	u32 at;		/* the next slot for LOSE */
+	enum worker worker;	/* the next step of recovery */
+	u32 at;		/* the next slot for its step LOSE */
 } m;
 
 /* ---------------------------------------------------------------- what has to hold */
@@ -297,6 +314,7 @@ static void lose(struct call *c)
 	c->dropped = false;
 }
 
+/* A submitter begins a call; with @how & 4 its pages are mapped only after the CALL was sent. */
 static void begin(struct call *c, u8 how)
 {
 	enum data data = (how & 3) % 3;
@@ -319,6 +337,7 @@ static void begin(struct call *c, u8 how)
 		c->key = LENT;
 }
 
+/* The submitter has mapped its pages, or has @failed to, and what follows the CALL is posted. */
 static void mapped(struct call *c, bool failed)
 {
 	bool read = c->data == READ;
@@ -347,6 +366,7 @@ static void submitter(struct call *c, u8 how)
 		c->here = false;
 }
 
+/* The completion of the chain is handled. */
 static void chain_done(struct call *c)
 {
 	take(c, RXP_CALL_EV_FOLLOWED);
@@ -383,6 +403,7 @@ static void key_back(struct call *c, bool believed)
 	c->inv_out = !believed;
 }
 
+/* A message of the server for a call; false if the client has to refuse it. */
 static bool server_says(struct call *c, u8 how)
 {
 	bool believed = how & 4;
@@ -412,6 +433,7 @@ static bool server_says(struct call *c, u8 how)
 	}
 }
 
+/* The same; the client breaks a connection on which a message was refused. */
 static void server(struct call *c, u8 how)
 {
 	if (m.wire && !server_says(c, how))
@@ -429,6 +451,7 @@ static void revoke(struct call *c)
 	follow(c);
 }
 
+/* Ends a call if it has its answer and nothing of it is under way, and frees its slot. */
 static void call_end(struct call *c)
 {
 	if (!c->answers || c->here || c->call_out || c->chain_out || c->inv_out)
@@ -440,6 +463,7 @@ static void call_end(struct call *c)
 
 /* ------------------------------------------------------------------------ recovery */
 
+/* Recovery drains the old connection: all work requests complete, and its keys are dead. */
 static void drain(void)
 {
 	struct call *c;
@@ -538,6 +562,7 @@ static void recover_down(u8 how)
 	}
 }
 
+/* One step of recovery. */
 static void recover(u8 how)
 {
 	switch (m.worker) {

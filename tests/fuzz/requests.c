@@ -47,22 +47,37 @@ enum who {
 	SERVICE,	/* the service: it is being executed */
 };
 
+/**
+ * struct req - a request in its slot
+ * @state:   its state in the table; all other fields are the facts
+ * @who:     the party that has it
+ * @data:    its kind
+ * @claimed: it has stood in the policy's line
+ * @filled:  a WRITE's data is there
+ * @open:    the client may be able to write to its sink
+ * @keyed:   the client has said where a READ's data is to go
+ * @cancelled: a CANCEL has come since the last CALL
+ * @served:  number of times that the service got it
+ * @answers: number of answers
+ * @bound:   serial number of the connection that its last CALL came on
+ * @way:     connection to ask for the data on, as the thread that gets a sink saw it under the
+ *	     lock, so that it may have changed since; 0: the thread has not looked
+ * @none:    that thread has found that there is no sink
+ */
 struct req {
-	enum rxp_req_state state;	/* as the table has it */
-	/* The facts: what has happened to it. */
+	enum rxp_req_state state;
 	enum who who;
 	enum data data;
-	bool claimed;	/* it has stood in the policy's line */
-	bool filled;	/* a WRITE's data is there */
-	bool open;	/* the client may be able to write to its sink */
-	bool keyed;	/* the client has said where a READ's data is to go */
-	bool cancelled;	/* a CANCEL has come since the last CALL */
-	u32 served;	/* number of times that the service got it */
-	u32 answers;	/* number of answers */
-	u32 bound;	/* serial number of the connection that its last CALL came on */
-	/* What the thread that gets a sink saw under the lock; it may have changed since: */
-	u32 way;	/* the connection to ask for the data on; 0: it has not looked */
-	bool none;	/* there is no sink for the request */
+	bool claimed;
+	bool filled;
+	bool open;
+	bool keyed;
+	bool cancelled;
+	u32 served;
+	u32 answers;
+	u32 bound;
+	u32 way;
+	bool none;
 };
 
 static struct session {
@@ -273,6 +288,7 @@ static void call(struct req *r, u8 how)
 	r->cancelled = false;
 }
 
+/* A thread takes a request from the queue: it gets a sink for a WRITE, or has it served. */
 static void thread(struct req *r)
 {
 	if (r->who != THREADS)
@@ -336,6 +352,7 @@ static void sink(struct req *r, u8 how)
 	}
 }
 
+/* The policy grants the translations that a request waits for in line. */
 static void turn(struct req *r)
 {
 	if (r->who == LINE)
@@ -348,6 +365,7 @@ static void client_data(struct req *r, u8 how)
 		data_there(r, how & 1);
 }
 
+/* An STCRW: the client says where a READ's data is to go. */
 static void client_stcrw(struct req *r)
 {
 	if (r->who == NOBODY || !connected(r) || r->data != READ || r->keyed || r->cancelled)
@@ -357,6 +375,7 @@ static void client_stcrw(struct req *r)
 		answer(r);
 }
 
+/* A CANCEL, which is ignored where it comes too late. */
 static void client_cancel(struct req *r)
 {
 	if (r->who == NOBODY || !connected(r) || r->cancelled || r->data == SMALL ||
@@ -388,6 +407,7 @@ static void device(struct req *r, bool failed)
 	}
 }
 
+/* The service has executed a request; @data: a READ has data, which may have no place to go to. */
 static void service(struct req *r, bool data)
 {
 	if (r->who != SERVICE)

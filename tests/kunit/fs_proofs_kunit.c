@@ -360,9 +360,10 @@ static void fs_proof_of_another(struct kunit *test)
 }
 
 /*
- * Two clients have a file open that is then removed, and one session ends.  The other client
- * shows its own proof again and again.  The server must still keep the file for the first client
- * until this has come back and closed it.  A count that the second client can lower would lose it.
+ * Two clients have a file open, the file is removed, and the first client's session ends.  The
+ * second client opens again and again with its own proof, and closes.  The server must keep the
+ * file until the first client has come back and closed it.  If the server only counted the opens
+ * that it waits for, the second client could use up the first one's.
  */
 static void fs_counted_once(struct kunit *test)
 {
@@ -734,9 +735,9 @@ static void fs_goes_on(struct kunit *test)
 }
 
 /*
- * A session ends that has files open in two exports, and the close of one file is held.  The
- * script tests/scenarios/inside/proofs looks whether the other export's file is closed meanwhile,
- * and then releases the first.  This case only sets the scene, and waits for the release.
+ * A session has files open in two exports; it ends, and the close of the first file is held.  The
+ * script tests/scenarios/inside/proofs looks whether the other export goes on meanwhile, and then
+ * releases the first file.  This case sets that up, and waits for the release.
  */
 static void fs_ends_apart(struct kunit *test)
 {

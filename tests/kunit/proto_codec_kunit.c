@@ -300,6 +300,10 @@ static void name_desc(const struct name_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(name, name_cases, name_desc);
 
+/*
+ * Each name of the table must be accepted or refused: as a name, as one that may be "..", and as a
+ * string.
+ */
 static void codec_names(struct kunit *test)
 {
 	const struct name_case *c = test->param_value;
@@ -385,6 +389,7 @@ static void codec_wrap_around(struct kunit *test)
 	}
 }
 
+/* The encoder must refuse handles, strings and structs of bad lengths. */
 static void codec_encoder_refuses(struct kunit *test)
 {
 	struct rfp_fh long_fh = { .len = RFP_FH_MAX + 1 }, no_fh = {};
@@ -474,6 +479,7 @@ static void codec_pad(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), -EBADMSG);
 }
 
+/* An empty body is valid, and a body with an unread byte is not. */
 static void codec_empty(struct kunit *test)
 {
 	struct rfp_enc e;

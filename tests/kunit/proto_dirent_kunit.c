@@ -79,6 +79,7 @@ static u8 *long_entry(struct kunit *test)
 	return buf;
 }
 
+/* An entry without attributes must encode to the golden bytes, and decode from them. */
 static void dirent_golden_short(struct kunit *test)
 {
 	struct rfp_dirent_view view;
@@ -102,6 +103,7 @@ static void dirent_golden_short(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, view.name.s, GOLD_NAME, 5);
 }
 
+/* The same for an entry with attributes and a handle. */
 static void dirent_golden_long(struct kunit *test)
 {
 	struct rfp_dirent_view view;
@@ -265,6 +267,7 @@ static void dirent_every_value(struct kunit *test, unsigned int at)
 	}
 }
 
+/* A record length that is not the one of its contents must be refused. */
 static void dirent_hostile_rec_len(struct kunit *test)
 {
 	dirent_every_value(test, OFF_REC_LEN);
@@ -276,6 +279,7 @@ static void dirent_hostile_name_len(struct kunit *test)
 	dirent_every_value(test, OFF_NAME_LEN);
 }
 
+/* A handle's length that leads out of the record must be refused. */
 static void dirent_hostile_fh_len(struct kunit *test)
 {
 	struct rfp_dirent_view view;
@@ -297,6 +301,7 @@ static void dirent_hostile_fh_len(struct kunit *test)
 	}
 }
 
+/* Flags and types that do not exist must be refused. */
 static void dirent_hostile_flags_and_type(struct kunit *test)
 {
 	static const u8 types[] = { DT_UNKNOWN, DT_FIFO, DT_CHR, DT_DIR, DT_BLK, DT_REG, DT_LNK,
@@ -318,6 +323,7 @@ static void dirent_hostile_flags_and_type(struct kunit *test)
 	}
 }
 
+/* Names that a client must not see in a directory must be refused. */
 static void dirent_hostile_names(struct kunit *test)
 {
 	static const struct {
@@ -339,6 +345,7 @@ static void dirent_hostile_names(struct kunit *test)
 	}
 }
 
+/* Padding that is not 0 must be refused. */
 static void dirent_hostile_padding(struct kunit *test)
 {
 	struct rfp_dirent_view view;

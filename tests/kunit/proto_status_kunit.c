@@ -42,6 +42,7 @@ static void status_desc(const struct status_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(status, status_cases, status_desc);
 
+/* Each errno, with either sign, must become its status, and the status that errno again. */
 static void status_round_trip(struct kunit *test)
 {
 	const struct status_case *c = test->param_value;
@@ -51,6 +52,7 @@ static void status_round_trip(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rfp_errno_from_status(c->status), c->err);
 }
 
+/* A status of the protocol must become its errno at the client, and that errno EIO on the wire. */
 static void status_of_the_protocol(struct kunit *test)
 {
 	size_t i;
@@ -63,6 +65,7 @@ static void status_of_the_protocol(struct kunit *test)
 	}
 }
 
+/* Errnos that only the server's kernel knows must become statuses that a client can act on. */
 static void status_of_server_errnos(struct kunit *test)
 {
 	static const struct status_case cases[] = {

@@ -9,6 +9,7 @@
 #include "regpolicy/admit.h"
 #include "regpolicy/regpolicy.h"
 
+/* A member holds the larger of its charge and its minimum. */
 static void admit_held(struct kunit *test)
 {
 	struct rpol_account acct = { .charged = 5, .min = 8, .max = RPOL_NO_MAX };
@@ -22,6 +23,7 @@ static void admit_held(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpol_account_held(&acct), 9);
 }
 
+/* A charge must not exceed the member's own maximum, nor must the sum overflow. */
 static void admit_own(struct kunit *test)
 {
 	struct rpol_account acct = { .charged = 90, .max = 100 };
@@ -35,6 +37,7 @@ static void admit_own(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rpol_admit_own(&acct, U32_MAX));
 }
 
+/* Could a request ever be admitted, under the maximum, the capacity and the others' minima? */
 static void admit_ever(struct kunit *test)
 {
 	struct rpol_account acct = { .charged = 1000, .min = 100, .max = 500 };
@@ -108,6 +111,7 @@ static void admit_need_is_what_is_taken(struct kunit *test)
 	}
 }
 
+/* The largest values that are allowed: the arithmetic must not overflow. */
 static void admit_extremes(struct kunit *test)
 {
 	struct rpol_account acct = { .charged = 0, .min = RPOL_CAPACITY_MAX, .max = RPOL_NO_MAX };

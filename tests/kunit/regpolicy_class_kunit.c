@@ -199,6 +199,7 @@ static void bad_desc(const char *const *text, char *desc)
 KUNIT_ARRAY_PARAM(good, good_table, good_desc);
 KUNIT_ARRAY_PARAM(bad, bad_table, bad_desc);
 
+/* A valid text must set the fields that it names, and no others. */
 static void quota_good(struct kunit *test)
 {
 	const struct quota_case *c = test->param_value;
@@ -210,6 +211,7 @@ static void quota_good(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, q.weight, c->want.weight);
 }
 
+/* A text that is not valid must be refused, and change nothing. */
 static void quota_bad(struct kunit *test)
 {
 	const char *const *text = test->param_value;
@@ -232,6 +234,7 @@ static const char *const bad_tunables[] = {
 	"low=1 low=2", "discipline=fair discipline=fair", "discipline=fair;low=1",
 };
 
+/* The same for the tunables of a domain. */
 static void tunables_parse(struct kunit *test)
 {
 	struct rpol_tunables t = tun_before;

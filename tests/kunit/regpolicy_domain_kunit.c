@@ -53,6 +53,7 @@ static int try_reserve(struct rpol_member *mem, u32 entries)
 	return rpol_reserve(mem, entries, RPOL_NOWAIT);
 }
 
+/* Capacities that are too small, too large, or below the sum of all minima must be refused. */
 static void domain_capacity_bounds(struct kunit *test)
 {
 	struct rpol_domain *dom;
@@ -73,6 +74,10 @@ static void domain_capacity_bounds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(dom, 800), 0);
 }
 
+/*
+ * Quotas with a bad weight, with a minimum above the maximum, or with minima that exceed the
+ * capacity must be refused, for a new member and for an existing one.
+ */
 static void domain_member_bounds(struct kunit *test)
 {
 	struct rpol_domain *dom = domain(test, 1000);
@@ -117,6 +122,7 @@ static void domain_member_bounds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st.charged, 0);
 }
 
+/* One member takes and releases all entries: the limits and all counters must be exact. */
 static void domain_charge_and_release(struct kunit *test)
 {
 	struct rpol_domain *dom = domain(test, 1000);
@@ -151,6 +157,10 @@ static void domain_charge_and_release(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st.charged_peak, 1000);
 }
 
+/*
+ * One of two members has a minimum.  The other one must get only the common part, even while the
+ * minimum is not used, and the first may take common entries beyond its minimum.
+ */
 static void domain_keeps_minima(struct kunit *test)
 {
 	struct rpol_domain *dom = domain(test, 1000);
@@ -173,6 +183,7 @@ static void domain_keeps_minima(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 600), 0);
 }
 
+/* A member takes entries up to its maximum, which is then lowered: it must not get more. */
 static void domain_honours_maxima(struct kunit *test)
 {
 	struct rpol_domain *dom = domain(test, 1000);
@@ -192,6 +203,10 @@ static void domain_honours_maxima(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 200), 0);
 }
 
+/*
+ * The capacity is cut below what is charged and kept.  No member may get entries before the charge
+ * has fallen enough; a member with a minimum gets only what the RNIC then has.
+ */
 static void domain_drains_after_capacity_cut(struct kunit *test)
 {
 	struct rpol_domain *dom = domain(test, 1000);
@@ -215,6 +230,7 @@ static void domain_drains_after_capacity_cut(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 1), -EAGAIN);
 }
 
+/* A member with a minimum is destroyed: its minimum must become common again. */
 static void domain_returns_what_a_member_kept(struct kunit *test)
 {
 	struct rpol_domain *dom = domain(test, 1000);
@@ -240,6 +256,7 @@ static void domain_returns_what_a_member_kept(struct kunit *test)
 	rpol_member_destroy(b);
 }
 
+/* A member is shut down, twice: it must get nothing more, and can release what it has. */
 static void domain_shut_down_member(struct kunit *test)
 {
 	struct rpol_domain *dom = domain(test, 1000);
@@ -306,6 +323,7 @@ static u32 walk_random(struct walk *w, u32 below)
 	return prandom_u32_state(&w->rnd) % below;
 }
 
+/* The sum of all minima but that of member @without. */
 static u64 walk_sum_min(const struct walk *w, int without)
 {
 	u64 sum = 0;
@@ -317,6 +335,7 @@ static u64 walk_sum_min(const struct walk *w, int without)
 	return sum;
 }
 
+/* The result that rpol_reserve() must give for @n entries of member @m. */
 static int walk_verdict(const struct walk *w, int m, u32 n)
 {
 	s64 free = w->capacity;

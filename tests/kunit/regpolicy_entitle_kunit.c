@@ -52,6 +52,7 @@ static void fill_slowly(struct rpol_claim *c, u32 n, u64 capacity)
 	}
 }
 
+/* Some splits that were computed by hand. */
 static void entitle_known(struct kunit *test)
 {
 	struct list_head list;
@@ -90,6 +91,7 @@ static void entitle_known(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c[2].share, 200);
 }
 
+/* Splits a random capacity over random claims by both algorithms, and compares the results. */
 static void entitle_one(struct kunit *test, struct rnd_state *rnd)
 {
 	u32 n = 1 + prandom_u32_state(rnd) % RANDOM_CLAIMS, i;
@@ -186,6 +188,7 @@ static void entitle_demand_decays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpol_peak_read(&p, now, 0), 0);
 }
 
+/* The demand is read an hour after the last event; it must be right even then. */
 static void entitle_demand_looked_at_late(struct kunit *test)
 {
 	struct rpol_peak p = { };
@@ -213,6 +216,7 @@ static void entitle_demand_noted_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rpol_peak_read(&p, 1000, 0), 300);
 }
 
+/* A window must grow by one step after each interval, up to no window at all. */
 static void entitle_window_grows(struct kunit *test)
 {
 	u64 t, w, last = 0;

@@ -433,7 +433,7 @@ static void fair_large_is_not_overtaken(struct kunit *test)
 
 /*
  * Member a waits because it is at its own maximum.  b must get all other entries without waiting
- * and without a window, and a be served when it gives an MR back itself.
+ * and without a window.  a must be served when it gives back an MR itself.
  */
 static void fair_own_maximum_holds_up_nobody(struct kunit *test)
 {
@@ -514,8 +514,8 @@ static void fair_capacity_below_largest(struct kunit *test)
 }
 
 /*
- * Bad claims are refused.  Of two claims that wait the first is cancelled: its callback must not
- * be called, and the second be granted.  A cancel after the grant is too late.
+ * Bad claims are refused.  Then two claims wait, and the first is cancelled.  Its callback must not
+ * be called, and the second claim must be granted.  A cancel after the grant must have no effect.
  */
 static void fair_cancel(struct kunit *test)
 {
@@ -598,8 +598,8 @@ static void fair_shut_down_with_claims(struct kunit *test)
 }
 
 /*
- * A member with a minimum is made while another one holds all entries and waits for more.  What
- * the other one gives back must fill the minimum first, and be granted to no waiting claim.
+ * A member with a minimum is made while another one holds all entries and waits for more.  Entries
+ * that the other one gives back must fill the minimum first, and not be granted to its claims.
  */
 static void fair_create_under_contention(struct kunit *test)
 {

@@ -45,11 +45,13 @@ static u64 first_victim(struct kunit *test, u32 replacement)
 	return a->last_victim;
 }
 
+/* With LRU the MR that has been idle for longest must be taken ... */
 static void idle_lru(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, first_victim(test, RPOL_LRU), 1);
 }
 
+/* ... and with LFU the one that was used least often. */
 static void idle_lfu(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, first_victim(test, RPOL_LFU), 2);

@@ -302,8 +302,8 @@ static void wait_small_behind_large(struct kunit *test)
 }
 
 /*
- * Ten reservations of all sizes wait, and all entries are released.  All must be granted, and no
- * waiter be left behind.
+ * Ten reservations of all sizes wait, and all entries are released.  All of them must be granted,
+ * and no waiter may be left.
  */
 static void wait_in_order_of_arrival(struct kunit *test)
 {
@@ -561,9 +561,9 @@ static void wait_quota_changes(struct kunit *test)
 }
 
 /*
- * Twelve threads reserve and release at random.  A thread that is granted adds its entries to
- * counters of its own, which must exceed neither the capacity nor the member's maximum.  All
- * threads must come to their end: one that is never woken is found by a timeout.
+ * Twelve threads reserve and release at random.  A thread that is granted adds its entries to the
+ * test's own sums, which must exceed neither the capacity nor the member's maximum.  All threads
+ * must come to their end: one that is never woken is found by a timeout.
  */
 #define CROWD_MEMBERS	4
 #define CROWD_THREADS	12

@@ -96,6 +96,7 @@ static struct sim_event event_take(struct sim *s)
 	return first;
 }
 
+/* Changes the entries that a member has in use, and brings its integral up to date. */
 static void bound_change(struct sim_member *m, s64 entries)
 {
 	m->bound_ns += m->bound * (m->sim->now - m->bound_at);
@@ -152,6 +153,7 @@ static void io_granted(struct rpol_waiter *w, int ret)
 		io_begin(io);
 }
 
+/* An I/O claims an MR, unless its load has ended; then the I/O ends as well. */
 static void io_claim(struct sim_io *io)
 {
 	struct sim_member *m = io->m;
@@ -200,6 +202,7 @@ static void load_begin(struct sim_member *m, u32 load)
 	}
 }
 
+/* The member's worker destroys a victim, and comes again when that time has passed. */
 static void reap_one(struct sim_member *m)
 {
 	struct rpol_mr *mr = rpol_mr_reap(m->mem);

@@ -436,6 +436,7 @@ static void close_all(void)
 	dfd = -1;
 }
 
+/* Opens a file, and tries again for two seconds after an excusable error. */
 static int open_again(const char *name, int flags)
 {
 	int tries, ret;
@@ -503,6 +504,7 @@ static void do_read_map(void)
 	compare(map + at, at, len, "map");
 }
 
+/* Writes bytes of this operation to the file and to the model. */
 static void put(int to, size_t at, size_t len, const char *how)
 {
 	size_t skew = to == dfd && opt.align > 1 ? 0 : below(3) ? 0 : below(PAGE);
@@ -653,6 +655,10 @@ static void do_append(void)
 		trouble("close after append");
 }
 
+/*
+ * Calls fallocate(); returns whether it was executed.  After an EIO that is allowed the size tells,
+ * because ranges that are inserted or cut out change it.  @not_there: set if it is not supported.
+ */
 static bool allocate(int mode, size_t at, size_t len, bool *not_there, const char *how)
 {
 	note("%s %zu+%zu", how, at, len);
@@ -1007,6 +1013,7 @@ static bool more(uint64_t started)
 	return op < opt.ops;
 }
 
+/* Begins with a new and empty file, and an empty model. */
 static void create(void)
 {
 	int tries = 0;
@@ -1211,6 +1218,10 @@ static void append_process(void)
 		fail("close: %s", strerror(errno));
 }
 
+/*
+ * Reads all records and checks that each writer's are in order, whole and right; none may be there
+ * twice, and none but unsure ones may be missing.
+ */
 static void append_check(void)
 {
 	uint32_t *last = calloc(opt.append, sizeof(*last));
