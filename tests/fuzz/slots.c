@@ -164,7 +164,7 @@ static void spread(u32 nr, u32 conns)
 	check_grants(before, free, nr);
 }
 
-/* Returns the first slot that a caller has, counted from @from on. */
+/* A caller gives a slot back: the first one that is taken, counted from @from on. */
 static void put(u32 from)
 {
 	struct line before[RXP_SLOT_KINDS];

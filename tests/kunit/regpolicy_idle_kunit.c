@@ -341,8 +341,8 @@ static void idle_capacity_cut(struct kunit *test)
 }
 
 /*
- * A member leaves that has idle MRs and a victim which another member waits for.  All of them
- * must go with it: the wait must be granted, and no entry stay charged or counted as revoked.
+ * A member has idle MRs and a victim that another member waits for, and it leaves.  All its MRs
+ * must go with it: the wait must be granted, and no entry may stay charged or counted as revoked.
  */
 static void idle_leaves_with_member(struct kunit *test)
 {

@@ -52,8 +52,8 @@ static void lent_recalled_at_once(struct kunit *test)
 }
 
 /*
- * Three MRs are lent, and two claims come, for the first of which an entry is free.  Only one MR
- * must be called back, and it must be the one that was lent first.
+ * Three of four MRs are lent, and two claims come.  The first claim gets the free one.  For the
+ * second, only one MR must be called back, and it must be the one that was lent first.
  */
 static void lent_oldest_first(struct kunit *test)
 {
@@ -111,7 +111,7 @@ static void lent_within_entitlement(struct kunit *test)
 
 /*
  * An MR is called back, but the peer uses it first, so the owner regains it.  It must count as
- * in use and not as revoked, the claim must wait on, and the next tick call another MR back.
+ * in use and not as revoked, and the claim must wait on.  A tick must call another MR back.
  */
 static void lent_and_used(struct kunit *test)
 {

@@ -7,8 +7,8 @@
  * instead of calling the kernel.
  *
  * A function that makes an object from memory that its caller passes in is not here.  Nor is
- * mempool_alloc(): it waits instead of failing, and the pool's own allocations call our modules'
- * functions, which are renamed.
+ * mempool_alloc(): it waits instead of failing, and the pools allocate by functions of our modules,
+ * whose calls are renamed.
  */
 #ifndef RDMAFS_TESTS_NOMEM_H
 #define RDMAFS_TESTS_NOMEM_H

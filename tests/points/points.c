@@ -8,7 +8,7 @@
  *
  *	hold NAME [COUNT [KEY]]	the next COUNT (default 1) threads that reach the point are held
  *	fail NAME [COUNT [KEY]]	the next COUNT (default 1) operations at the point fail
- *	release NAME		threads held at the point go on, and it is no longer armed
+ *	release NAME		threads held at the point go on, and no more are held or failed
  *	reset			release all points and set their counts to 0; nothing is counted
  *				until the next "hold" or "fail"
  *
@@ -338,7 +338,7 @@ static int point_command(const char *what, const char *name, u32 count, const u6
  * rdmafs_points_command - execute a command of a test
  * @command: one of those in the comment at the head of this file
  *
- * Context: process or softirq.  Takes points_lock.
+ * Context: process.  Takes points_lock.
  * Return: 0; -EINVAL if there is no such command; -ENOSPC if there are too many names.
  */
 int rdmafs_points_command(const char *command)
