@@ -238,7 +238,8 @@ static void tell(const char *file, const char *value)
 
 /*
  * Trace for a while in an instance of its own, so that other users' tracing is not affected.
- * SIGINT, SIGTERM and SIGHUP end it early: what was seen until then is drawn, and the instance removed.
+ * SIGINT, SIGTERM and SIGHUP end it early: what was seen until then is drawn, and the instance is
+ * removed.
  */
 static void record(double seconds)
 {

@@ -556,7 +556,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	how = fuzz_u8(&s.f);
 	s.nr = how % SLOTS + 1;
 	s.nr_conns = (how >> 2) % CONNS + 1;
-	/* Each slot begins as if it had had a request that is gone. */
+	/* Each slot begins as if its former request was gone. */
 	for (i = 0; i < SLOTS; i++)
 		s.slot[i].state = RXP_REQ_GONE;
 	for (i = 0; i < s.nr_conns; i++)
