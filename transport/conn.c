@@ -16,8 +16,8 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
+#include "transport/client/slot.h"
 #include "transport/internal.h"
-#include "transport/slot.h"
 #include "transport/trace.h"
 
 /* All large receives together may take one part in this many of the memory. */
@@ -115,7 +115,7 @@ static int rxp_recv_large(struct rxp_ring *ring, u32 nr, u32 size)
 	return 0;
 }
 
-/* Allocate a server's receives within the budget for its clients (limits.c). */
+/* Allocate a server's receives within the budget for its clients (server/limits.c). */
 static int rxp_recv_init_budget(struct rxp_conn *conn, u32 size)
 {
 	u32 nr = conn->nr_rx;

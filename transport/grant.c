@@ -21,8 +21,8 @@
  * found no translations, though it may have more, no grants are made for a while.
  *
  * The oldest grants of a session are recalled, too, if the grants of the session, or of its client,
- * have more pages than half of what it may have by now (limits.c).  That is checked every few
- * seconds, soon after a request found too few pages, and when the limits are changed.
+ * have more pages than half of what it may have by now (server/limits.c).  That is checked every
+ * few seconds, soon after a request found too few pages, and when the limits are changed.
  *
  * A client returns grants that it has not used for some seconds.  A client that neither uses nor
  * returns a recalled grant in time loses its connections, and with them the keys.  A grant that is
@@ -39,9 +39,9 @@
  */
 #include <linux/module.h>
 #include <linux/slab.h>
-#include "transport/client.h"
+#include "transport/client/client.h"
 #include "transport/points.h"
-#include "transport/server.h"
+#include "transport/server/server.h"
 
 /* Most grants of one session. */
 unsigned int rxp_grants_max = 32;

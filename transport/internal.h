@@ -668,7 +668,8 @@ struct rxp_conn_ops {
  * @taker:      server: the account of the client, a reference; NULL on a client
  * @asked:      server: when the connection was requested, in jiffies
  * @unbound:    server: it is counted in @taker's @unbound; the server's lock
- * @unheard:    server: accepted, but the CM waits for the client: not to be ended yet (server.c)
+ * @unheard:    server: accepted, but the CM waits for the client: not to be ended yet
+ *		(server/listen.c)
  * @work:       server: its worker
  * @hello:      server: the HELLO, written by the receive handler before state HELLO
  * @asks:       server: the session whose place 0 it waits for, a reference; set by its worker

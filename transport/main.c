@@ -4,8 +4,8 @@
  * transport/xprt.h is its interface; transport/internal.h explains its objects and locks.
  */
 #include <linux/module.h>
-#include "transport/client.h"
-#include "transport/server.h"
+#include "transport/client/client.h"
+#include "transport/server/server.h"
 
 /*
  * Each work item sees to its own ordering.  The queue of an item depends on what the item may

@@ -29,7 +29,7 @@
 #include <linux/uaccess.h>
 #include <linux/wait_bit.h>
 #include "transport/internal.h"
-#include "transport/server.h"
+#include "transport/server/server.h"
 
 static struct proc_dir_entry *rxp_proc_root;
 

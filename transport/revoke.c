@@ -8,7 +8,7 @@
  * that lives drops the RDMA WRITE, held or yet to come, and says so in a DROPPED that
  * invalidates the key.  When it is done with the call it answers CANCELLED, and the client
  * sends the call again in its turn.  A server that does not live misses its heartbeats as well:
- * the connections end, and the keys with them (client.c).
+ * the connections end, and the keys with them (client/session.c).
  *
  * They also end if a server that answers PINGs does not answer a CANCEL within T, or does not
  * take the messages that the end of a key waits for in the send queue.  From the CANCEL to the
@@ -18,11 +18,11 @@
  * announced: its connection ends.  It also ends, whether others wait or not, if for long no
  * sink of the client is filled, a held reply is not asked for, or a reply that was sent is not
  * taken: they take memory.  How long that may be is not T but a limit of the port, held_ms
- * (limits.c).
+ * (server/limits.c).
  */
 #include <linux/module.h>
-#include "transport/client.h"
-#include "transport/server.h"
+#include "transport/client/client.h"
+#include "transport/server/server.h"
 #include "transport/trace.h"
 
 /* The grace period T (Magoutis, section 4), in milliseconds. */

@@ -13,9 +13,9 @@
 
 #include <linux/tracepoint.h>
 #include <linux/unaligned.h>
-#include "transport/client_state.h"
+#include "transport/client/state.h"
 #include "transport/connstate.h"
-#include "transport/reqstate.h"
+#include "transport/server/reqstate.h"
 
 #define rdmafs_show_state(state)			\
 	__print_symbolic(state,				\

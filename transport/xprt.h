@@ -220,7 +220,7 @@ struct rdmafs_xprt_req {
  *	a pointer of its own by rdmafs_xprt_session_set_priv().
  * @waits_for:     returns a number for the resource that @handle may wait for, such as the file
  *	system that a request is about; 0 for none.  Requests for one resource leave threads to
- *	requests for others (turns.c).  Process context, must not sleep.  May be NULL.
+ *	requests for others (server/turns.c).  Process context, must not sleep.  May be NULL.
  * @session_close: the session ended: by the client, by its lease, or because the server stops.
  *	Process context; no request of it is in handle() and none follows.
  * @handle:        serve @req: process context on a worker, may sleep.  Ends with exactly one
@@ -264,7 +264,7 @@ struct rdmafs_xprt_service {
  *	Takes effect when the port is enabled next
  *
  * Each is an attribute of the port in configfs: fs/server/configfs.c has the least and the most
- * that may be written, transport/limits.c the default.
+ * that may be written, transport/server/limits.c the default.
  */
 struct rdmafs_xprt_limits {
 	u32 connections;

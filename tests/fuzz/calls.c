@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fuzz target: transport/client_state.c, the client's tables of call and session states, under
+ * Fuzz target: transport/client/state.c, the client's tables of call and session states, under
  * any sequence of events.  There is a mount's session with one connection, and calls in several
  * of its slots.
  *
  * The functions here do in few lines what the code around the tables does (call.c, replay.c,
- * revoke.c and client.c).  They note what has happened as facts.  From these facts alone, and
+ * revoke.c and session.c).  They note what has happened as facts.  From these facts alone, and
  * without the tables, call_where() and session_where() compute the states that a call and the
  * session must have, and never() the events that must be refused.  The rules:
  *
@@ -33,7 +33,7 @@
  */
 #include <linux/errno.h>
 #include "fuzz.h"
-#include "transport/client_state.h"
+#include "transport/client/state.h"
 
 #define SLOTS	4
 #define ROUNDS	32	/* more than recovery and any call need to come to their end */

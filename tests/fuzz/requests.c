@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fuzz target: transport/reqstate.c, the server's table of request states, under any sequence of
- * events.  Requests are in several slots of a session, on one connection or two, which are lost
- * and made again.
+ * Fuzz target: transport/server/reqstate.c, the server's table of request states, under any
+ * sequence of events.  Requests are in several slots of a session, on one connection or two, which
+ * are lost and made again.
  *
  * The functions here do in few lines what the code around the table does (serve.c, reply.c and
  * request.c).  They note what has happened to a request as facts, above all which party has it
@@ -28,7 +28,7 @@
  */
 #include <linux/errno.h>
 #include "fuzz.h"
-#include "transport/reqstate.h"
+#include "transport/server/reqstate.h"
 
 #define SLOTS	4
 #define CONNS	2

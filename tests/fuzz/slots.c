@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fuzz target: transport/slot.c under any sequence of calls.  No slot may be given to two
+ * Fuzz target: transport/client/slot.c under any sequence of calls.  No slot may be given to two
  * callers, none may get lost, and no caller may wait while there is a slot that it may have.
  *
  * Input: the number of slots and of connections, then a byte or two for each step.
@@ -12,7 +12,7 @@
 #include <linux/errno.h>
 #include <linux/bitmap.h>
 #include "fuzz.h"
-#include "transport/slot.h"
+#include "transport/client/slot.h"
 #include "transport/xprt.h"
 
 #define DEPTH	24	/* largest number of callers that wait at the same time */

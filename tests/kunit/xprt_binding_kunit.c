@@ -9,7 +9,7 @@
  * executed, nor while its key may be valid.
  */
 #include <kunit/test.h>
-#include "transport/server.h"
+#include "transport/server/server.h"
 
 #define CONNS	2
 #define QUEUE	16

@@ -5,7 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/limits.h>
-#include "transport/cost.h"
+#include "transport/client/cost.h"
 
 /* The first call gives the estimate: half of its time, without the server's part. */
 static void cost_first(struct kunit *test)

@@ -6,7 +6,7 @@
 #ifndef RDMAFS_KUNIT_XPRT_FAKE_H
 #define RDMAFS_KUNIT_XPRT_FAKE_H
 
-#include "transport/client.h"
+#include "transport/client/client.h"
 #include "xprt_raw.h"
 
 #define FAKE_LEN	65536

@@ -20,7 +20,7 @@
 #include <net/net_namespace.h>
 #include "tests/points/points.h"
 #include "transport/points.h"
-#include "transport/server.h"
+#include "transport/server/server.h"
 #include "xprt_lots.h"
 #include "xprt_raw.h"
 

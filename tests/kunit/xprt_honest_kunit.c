@@ -11,8 +11,8 @@
 #include <linux/in.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
-#include "transport/client.h"
-#include "transport/server.h"
+#include "transport/client/client.h"
+#include "transport/server/server.h"
 #include "xprt_raw.h"
 
 #define HONEST_PORT	20994

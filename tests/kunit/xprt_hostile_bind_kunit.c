@@ -15,7 +15,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include "tests/points/points.h"
-#include "transport/server.h"
+#include "transport/server/server.h"
 #include "xprt_raw.h"
 
 #define BIND_PORT	20996

@@ -15,7 +15,7 @@
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <net/net_namespace.h>
-#include "transport/server.h"
+#include "transport/server/server.h"
 #include "xprt_raw.h"
 
 #define HOSTILE_PORT	20998

@@ -12,8 +12,8 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
-#include "transport/client.h"
-#include "transport/server.h"
+#include "transport/client/client.h"
+#include "transport/server/server.h"
 #include "xprt_limits.h"
 
 /* Connections of one client. */

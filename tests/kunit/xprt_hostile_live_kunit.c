@@ -16,7 +16,7 @@
 #include <net/net_namespace.h>
 #include "tests/points/points.h"
 #include "transport/points.h"
-#include "transport/server.h"
+#include "transport/server/server.h"
 #include "xprt_stall.h"
 
 #define LIVE_PORT	20994

@@ -14,7 +14,7 @@
 #include <linux/random.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
-#include "transport/server.h"
+#include "transport/server/server.h"
 #include "xprt_raw.h"
 
 #define MUTE_PORT	20992

@@ -6,7 +6,7 @@
 #include <linux/delay.h>
 #include <linux/random.h>
 #include <net/net_namespace.h>
-#include "transport/server.h"
+#include "transport/server/server.h"
 #include "xprt_limits.h"
 
 /*

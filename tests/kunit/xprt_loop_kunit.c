@@ -17,7 +17,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include <net/net_namespace.h>
-#include "transport/client.h"
+#include "transport/client/client.h"
 
 #define LOOP_PORT	20999
 

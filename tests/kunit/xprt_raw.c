@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include "transport/points.h"
-#include "transport/server.h"
+#include "transport/server/server.h"
 #include "xprt_raw.h"
 
 static char *address = "10.9.0.1";

@@ -13,7 +13,7 @@
 #include "transport/points.h"
 #include "xprt_fake.h"
 /* Those functions are not exported: the suite takes slots by its own copy of the account. */
-#include "../../transport/slot.c"
+#include "../../transport/client/slot.c"
 
 /* A submit in a thread of its own, as it may have to wait. */
 struct recover_submit {

@@ -4,7 +4,7 @@
  * in each state.  The cases state rules that the table must obey; they do not repeat the table.
  */
 #include <kunit/test.h>
-#include "transport/reqstate.h"
+#include "transport/server/reqstate.h"
 
 /* The request has left its slot. */
 static bool state_over(int state)

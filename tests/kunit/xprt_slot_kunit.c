@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_slot: the slot account (transport/slot.c).  Which kind of call may take how
- * many slots, and in which order do waiting calls get them?
+ * Suite rdmafs_xprt_slot: the slot account (transport/client/slot.c).  Which kind of call may take
+ * how many slots, and in which order do waiting calls get them?
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
-#include "transport/slot.h"
+#include "transport/client/slot.h"
 #include "transport/xprt.h"
 
 #define NR	16

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Suite rdmafs_xprt_source: which connections are counted as one client (transport/source.c). */
+/*
+ * Suite rdmafs_xprt_source: which connections are counted as one client
+ * (transport/server/source.c).
+ */
 #include <kunit/test.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/inet.h>
 #include <linux/socket.h>
-#include "transport/source.h"
+#include "transport/server/source.h"
 
 static struct sockaddr_storage source_said(struct kunit *test, const char *text)
 {

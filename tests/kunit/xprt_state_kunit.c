@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite rdmafs_xprt_state: the states of a mount's session and of its calls (client_state.c).
+ * Suite rdmafs_xprt_state: the states of a mount's session and of its calls (client/state.c).
  * Each event must lead from each state to the right one.
  */
 #include <kunit/test.h>
 #include <linux/errno.h>
-#include "transport/client_state.h"
+#include "transport/client/state.h"
 
 /* The next state for the events bound, lost, fail, failed, end and abort, in this order. */
 static const u8 state_want[RXP_NR_STATES][RXP_NR_EVENTS] = {

@@ -12,7 +12,7 @@
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/sched.h>
-#include "transport/client.h"
+#include "transport/client/client.h"
 #include "transport/points.h"
 
 /* Four hits make up for one miss, since a spin in vain takes longer than a good one. */

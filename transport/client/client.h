@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The client's side of a session, shared by client.c (its life), connect.c (connecting),
- * ready.c (when a call may be sent), call.c (calls), io.c (their data), later.c (calls that
+ * The client's side of a session, shared by session.c (its life), connect.c (connecting),
+ * ready.c (when a call may be sent), call.c (calls), io.c (their data), deferred.c (calls that
  * wait), revoke.c (calls that take too long), replay.c (recovery of calls), grant.c (granted
  * sinks) and poll.c.
  *
@@ -13,10 +13,10 @@
 #define RDMAFS_TRANSPORT_CLIENT_H
 
 #include <linux/mempool.h>
-#include "transport/client_state.h"
-#include "transport/cost.h"
+#include "transport/client/cost.h"
+#include "transport/client/slot.h"
+#include "transport/client/state.h"
 #include "transport/internal.h"
-#include "transport/slot.h"
 
 /**
  * struct rxp_slot - a client's slot: one call at a time
@@ -131,7 +131,7 @@ struct rxp_cost {
 };
 
 /**
- * struct rxp_later - calls that can't be sent yet (later.c)
+ * struct rxp_later - calls that can't be sent yet (deferred.c)
  * @writes:       WRITEs that the server had no room for, oldest first
  * @write_work:   sends them again
  * @sending:      @write_work is sending now
@@ -216,7 +216,7 @@ struct rxp_held_grant {
  * @session:      id of the session, all zero if the server is to make a new one; the worker's
  * @client:       random id of the mount; constant
  * @boot:         boot id of the server that made the session; the worker's
- * @recover:      the worker (client.c), on rxp_recover_wq
+ * @recover:      the worker (session.c), on rxp_recover_wq
  * @unsent:       number of calls for which there was no memory when they were to be sent again;
  *	the worker's
  * @attempts:     to connect since a connection was last good; the worker's

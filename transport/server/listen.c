@@ -21,8 +21,8 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_cm.h>
 #include "transport/points.h"
-#include "transport/server.h"
-#include "transport/source.h"
+#include "transport/server/server.h"
+#include "transport/server/source.h"
 
 /* How often leases are checked. */
 #define RXP_LEASE_TICK		(5 * HZ)

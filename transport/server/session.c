@@ -13,7 +13,7 @@
 #include <linux/random.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include "transport/server.h"
+#include "transport/server/server.h"
 
 /* Numbers the sessions of all ports: their directories in /proc stand side by side. */
 static atomic_t rxp_session_count = ATOMIC_INIT(0);

@@ -11,7 +11,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/time64.h>
-#include "transport/cost.h"
+#include "transport/client/cost.h"
 
 /* No device is faster than the minimum; a link slower than the maximum gains nothing anyway. */
 #define RXP_MESSAGE_MIN	(NSEC_PER_USEC / 2)

@@ -23,7 +23,7 @@
 #include <linux/mempool.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include "transport/client.h"
+#include "transport/client/client.h"
 
 /* Scatter/gather entries by kind: for 128 KiB, 1 MiB and 4 MiB that begin inside a page. */
 static const u32 rxp_io_segs[RXP_IO_KINDS] = { 33, 257, RPOL_CLASS_MAX };

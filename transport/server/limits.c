@@ -9,7 +9,7 @@
  * of a client that has fewer.  If a client at its limit connects again, the server closes the
  * client's oldest connection that is silent: the client has most likely lost it.  A connection
  * that is lost no longer counts for its client, as it is about to end; but a connection that
- * its client keeps from ending (unheard, server.c) counts until it is gone.
+ * its client keeps from ending (unheard, listen.c) counts until it is gone.
  *
  * Message buffers take most of a connection's memory.  They are bounded in bytes, those of
  * one client and those of all.  A client may have its share of what the others leave, so that
@@ -46,7 +46,7 @@
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
-#include "transport/server.h"
+#include "transport/server/server.h"
 
 /* The part of all memory that message buffers may take, and large receives: one in so many. */
 #define RXP_RING_PART	16
@@ -435,8 +435,9 @@ static u64 rxp_beyond_kept(u64 bytes)
  *   export: if those that hold pages hang, the one that was put off would hang as well.  (A WRITE
  *   that waits for translations waits for other sessions, for the grace period at most, and READs
  *   of its session wait with it.)  If they don't hang, they end, and the session holds nothing
- *   else: newer WRITEs queue behind a WRITE that was put off (later.c), and smaller requests
- *   of any kind give way to one that was put off for long (rxp_session_gives_way()).
+ *   else: newer WRITEs queue behind a WRITE that was put off (the client's deferred.c), and
+ *   smaller requests of any kind give way to one that was put off for long
+ *   (rxp_session_gives_way()).
  * - Sessions that hold something else, however busy, leave a quarter, and at least the size of
  *   the largest request, of all and of their client's part to sessions that hold nothing else.
  *   Each of these has one request beyond the bounds, whatever its number of slots, and finds

@@ -29,7 +29,7 @@
  * The session's lock guards a request's state (reqstate.c), slot and connection.
  */
 #include <linux/blkdev.h>
-#include "transport/server.h"
+#include "transport/server/server.h"
 #include "transport/trace.h"
 
 /* ----------------------------------------------------------- data of large writes */

@@ -14,7 +14,7 @@
  *
  * Once slot->call is set, under the session's lock and with the connection checked, the call
  * belongs to the session: if the connection is lost, the recovery worker sends the call again.
- * client_state.c says which event may follow in which state; rxp_call_move() applies an event.
+ * state.c says which event may follow in which state; rxp_call_move() applies an event.
  *
  * x.pending counts what must be over before the caller gets its pages back: the reply, each
  * chain that was posted (the CALL, the LOCAL_INV, the message in io->crw) and the submitter's
@@ -29,7 +29,7 @@
 #include <linux/mempool.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include "transport/client.h"
+#include "transport/client/client.h"
 #include "transport/trace.h"
 
 /* Trace a step of a call that has its slot still. */

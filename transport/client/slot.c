@@ -8,7 +8,7 @@
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include "transport/slot.h"
+#include "transport/client/slot.h"
 #include "transport/xprt.h"
 
 struct rxp_slot_waiter {

@@ -13,7 +13,7 @@
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include "transport/points.h"
-#include "transport/server.h"
+#include "transport/server/server.h"
 #include "transport/trace.h"
 
 static void rxp_reply_done(struct rxp_chain *chain, bool ok)

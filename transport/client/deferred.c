@@ -20,7 +20,7 @@
  * The lists, and all of struct rxp_later, are guarded by the session's lock.
  */
 #include <linux/blkdev.h>
-#include "transport/client.h"
+#include "transport/client/client.h"
 
 /*
  * Milliseconds from one attempt to have more WRITEs on their way to the next; doubled while

@@ -20,7 +20,7 @@
  */
 #include <linux/slab.h>
 #include "transport/points.h"
-#include "transport/server.h"
+#include "transport/server/server.h"
 
 /* ----------------------------------------------------------------------- joining */
 

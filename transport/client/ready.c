@@ -13,7 +13,7 @@
  * ends at once if that has changed.
  */
 #include <linux/sched/signal.h>
-#include "transport/client.h"
+#include "transport/client/client.h"
 
 /**
  * rxp_call_given_up - tell whether a call has to end instead of being sent

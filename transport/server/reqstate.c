@@ -12,7 +12,7 @@
  * before another can be bound and the CALL be sent again.
  */
 #include <linux/errno.h>
-#include "transport/reqstate.h"
+#include "transport/server/reqstate.h"
 
 /* The event can't happen in this state: the client, or this server, broke the protocol. */
 #define NO	(-EPROTO)

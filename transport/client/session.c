@@ -15,7 +15,7 @@
  * abort file has it fail all calls.  A heartbeat on each connection finds a server that is
  * dead, or that does not take what is sent to it.
  *
- * The states are in client_state.h; their lock is rdmafs_xprt.lock.
+ * The states are in state.h; their lock is rdmafs_xprt.lock.
  */
 #include <linux/module.h>
 #include <linux/random.h>
@@ -23,7 +23,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
-#include "transport/client.h"
+#include "transport/client/client.h"
 #include "transport/trace.h"
 
 /* When a connection ends that was bound for so long, the count of attempts begins anew. */

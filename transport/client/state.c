@@ -9,7 +9,7 @@
  */
 #include <linux/errno.h>
 #include <linux/minmax.h>
-#include "transport/client_state.h"
+#include "transport/client/state.h"
 
 /**
  * rxp_state_next - look up where an event takes a mount's session

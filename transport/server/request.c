@@ -9,7 +9,7 @@
 #include <linux/ktime.h>
 #include <linux/slab.h>
 #include "transport/points.h"
-#include "transport/server.h"
+#include "transport/server/server.h"
 #include "transport/trace.h"
 
 static struct kmem_cache *rxp_req_cache;

@@ -24,7 +24,7 @@
 #include <linux/fs_struct.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
-#include "transport/server.h"
+#include "transport/server/server.h"
 
 /* The most replies that are held back to be posted together. */
 #define RXP_BURST	16

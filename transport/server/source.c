@@ -13,7 +13,7 @@
 #include <linux/in6.h>
 #include <linux/socket.h>
 #include <linux/string.h>
-#include "transport/source.h"
+#include "transport/server/source.h"
 
 #define RXP_GID_LEN	16
 #define RXP_GUID_LEN	8	/* a port's, behind the prefix of its subnet */

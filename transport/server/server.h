@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The server's side: what is shared by server.c (connections), session.c, bind.c (which binds
+ * The server's side: what is shared by listen.c (connections), session.c, bind.c (which binds
  * connections to sessions), request.c, serve.c (what requests do) and reply.c.
  *
  * References: a session is held by the server's list, by its connections and those that wait for
  * a place, and by each request.  It *closes* once: its connections are lost, and when these and
  * its requests are gone the service is told.
  *
- * Locks: server->lock, then a session's lock; internal.h has the order of all.  The budget's lock
- * and rxp_threads.lock are leaves.
+ * Locks: server->lock, then a session's lock; transport/internal.h has the order of all.  The
+ * budget's lock and rxp_threads.lock are leaves.
  */
 #ifndef RDMAFS_TRANSPORT_SERVER_H
 #define RDMAFS_TRANSPORT_SERVER_H
 
 #include "transport/internal.h"
-#include "transport/reqstate.h"
+#include "transport/server/reqstate.h"
 
 #define RXP_DOMAIN_BITS		6
 
@@ -27,9 +27,9 @@
 
 /*
  * Milliseconds that a request has been put off for want of pages before smaller ones of its session
- * give way (limits.c).  Its client waits 80 at most between two tries (later.c), so it has six and
- * more, and most requests get their pages before.  The smaller ones give way for as long at most:
- * in that time a disk serves those that have pages, and the request is tried again.
+ * give way (limits.c).  Its client waits 80 at most between two tries (the client's deferred.c), so
+ * it has six and more, and most requests get their pages before.  The smaller ones give way for as
+ * long at most: in that time a disk serves those that have pages, and the request is tried again.
  */
 #define RXP_WANTED_MS		500
 

@@ -23,7 +23,7 @@
  */
 #include <linux/hash.h>
 #include <linux/slab.h>
-#include "transport/server.h"
+#include "transport/server/server.h"
 
 /*
  * Domains of a server, and parts of a client, that are kept though they have no request now:

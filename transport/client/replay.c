@@ -3,13 +3,13 @@
  * Calls that have no reply when their connection is lost.
  *
  * They are unmapped, then sent again on the next connections, or ended.  The recovery worker
- * (client.c) does all of this.  The connections have been taken from the session and drained,
+ * (session.c) does all of this.  The connections have been taken from the session and drained,
  * so no other party touches such a call, except its submitter: rxp_calls_lose() waits for one
  * that still maps pages, and any may still drop its references.  The reply's reference, which
  * the worker drops when it fails a call, keeps the call.
  */
 #include <linux/wait.h>
-#include "transport/client.h"
+#include "transport/client/client.h"
 
 /* The call in a slot that is in state LOST, or NULL. */
 static struct rdmafs_xprt_call *rxp_call_lost(struct rdmafs_xprt *x, u32 i)
@@ -214,7 +214,7 @@ bool rxp_calls_bound(struct rdmafs_xprt *x)
  * @x:   the session, without a connection
  * @err: the status of calls in slots, negative
  *
- * Calls that wait to be sent again end as well, if they are given up (later.c).
+ * Calls that wait to be sent again end as well, if they are given up (deferred.c).
  *
  * Context: process.  The recovery worker.
  *

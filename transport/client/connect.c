@@ -8,7 +8,7 @@
  * one of them can't be made none stays, and the next attempt begins with connection 0 and
  * another incarnation.
  *
- * This runs in mount(8) the first time and later in the recovery worker (client.c), never twice
+ * This runs in mount(8) the first time and later in the recovery worker (session.c), never twice
  * at once: so it reads without a lock the fields of the session that no other party writes.
  * The CM's event handler sets up and tears down nothing: it leaves a status and completes
  * conn->cm_done, which the attempt waits for.
@@ -19,7 +19,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cm.h>
-#include "transport/client.h"
+#include "transport/client/client.h"
 
 /*
  * Milliseconds without a WELCOME after which an iWARP server's device is sent something to look
