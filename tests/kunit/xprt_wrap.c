@@ -7,7 +7,7 @@
 #include "../../transport/frame.c"
 #include "../../transport/qp_plan.c"
 #include "../../transport/server/reqstate.c"
-#include "../../transport/grant.c"
+#include "../../transport/server/grant.c"
 #include "../../transport/send.c"
 #include "../../transport/client/slot.c"
 #include "../../transport/server/source.c"

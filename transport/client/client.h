@@ -2,7 +2,7 @@
 /*
  * The client's side of a session, shared by session.c (its life), connect.c (connecting),
  * ready.c (when a call may be sent), call.c (calls), io.c (their data), deferred.c (calls that
- * wait), revoke.c (calls that take too long), replay.c (recovery of calls), grant.c (granted
+ * wait), revoke.c (calls that take too long), replay.c (recovery of calls), held_grant.c (granted
  * sinks) and poll.c.
  *
  * "The worker" is the recovery worker, rdmafs_xprt.recover; in its place mount(8) makes the

@@ -13,7 +13,7 @@
  * any.  A grant ends when it is used, by the client's RETURN, or with the connection that
  * registered it, with which the session's others end.  A client may guess a grant and name it
  * before it was told of it.  So a grant is listed in the same step that posts its registration,
- * and is invalidated behind that (binding.c).
+ * and is invalidated behind that (transport/binding.c).
  *
  * A grant's MR is charged like any other.  For the policy it is lent, that is, idle.  When a
  * session or a mount of this host waits for translations of the device, the policy chooses the
@@ -21,25 +21,24 @@
  * found no translations, though it may have more, no grants are made for a while.
  *
  * The oldest grants of a session are recalled, too, if the grants of the session, or of its client,
- * have more pages than half of what it may have by now (server/limits.c).  That is checked every
- * few seconds, soon after a request found too few pages, and when the limits are changed.
+ * have more pages than half of what it may have by now (limits.c).  That is checked every few
+ * seconds, soon after a request found too few pages, and when the limits are changed.
  *
  * A client returns grants that it has not used for some seconds.  A client that neither uses nor
  * returns a recalled grant in time loses its connections, and with them the keys.  A grant that is
  * returned counts until its key is invalid.  That has to happen in the same time, as its LOCAL_INV
  * stands in a send queue that the client can stop.
  *
- * The sink's pages are the session's own (mr.c).  The server reads them only when the key is known
- * to be invalid.  From then on the WRITE does not need the sink's translations until it is served,
- * which may last as long as the file system blocks.  So meanwhile they are lent as well, and the
- * request gives them up at once when another party waits for translations.
+ * The sink's pages are the session's own (transport/mr.c).  The server reads them only when the
+ * key is known to be invalid.  From then on the WRITE does not need the sink's translations until
+ * it is served, which may last as long as the file system blocks.  So meanwhile they are lent as
+ * well, and the request gives them up at once when another party waits for translations.
  *
  * Locks: a session's lock, then its pool's.  The former guards the session's grants, the latter
  * the list of WRITEs with a lent MR.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
-#include "transport/client/client.h"
 #include "transport/points.h"
 #include "transport/server/server.h"
 
@@ -54,8 +53,6 @@ unsigned int rxp_grants_max = 32;
 
 /* How many grants that are not there a connection may return: a correct client returns none. */
 #define RXP_STRAYS_MAX		16
-
-/* ------------------------------------------------------------------ the server */
 
 static void rxp_grant_free(struct rxp_grant *g)
 {
@@ -567,151 +564,4 @@ void rxp_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *p
 		return;
 	WRITE_ONCE(pool->rdev->short_until, jiffies + RXP_SHORTAGE_SECS * HZ);
 	mod_delayed_work(rxp_wq, &server->recall, 0);
-}
-
-/* ------------------------------------------------------------------ the client */
-
-/**
- * rxp_granted - keep a grant that a reply brought
- * @x: the session
- * @f: the reply
- *
- * Context: softirq; takes the session's lock.
- * Return: false if there are too many grants, or one with this key is held already.
- */
-bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
-{
-	struct rxp_held_grant *h;
-	bool room;
-	u32 i;
-
-	spin_lock_bh(&x->lock);
-	room = x->nr_grants < RXP_WIRE_GRANTS;
-	for (i = 0; i < x->nr_grants; i++)
-		room &= x->grants[i].rkey != f->grant_rkey;
-	if (room) {
-		h = &x->grants[x->nr_grants++];
-		h->len = f->grant_len;
-		h->rkey = f->grant_rkey;
-		h->iova = f->grant_iova;
-		h->recalled = false;
-		h->since = jiffies;
-	}
-	spin_unlock_bh(&x->lock);
-	return room;
-}
-
-/**
- * rxp_grant_take - take a grant for a WRITE, if there is one
- * @x:	 the session
- * @len: bytes to be written
- * @out: out: the grant, no longer held
- *
- * It takes the smallest that fits, and the youngest of these, so that grants which are not
- * needed grow old and are returned.
- *
- * Context: any but hard interrupt; the session's lock held.
- * Return: whether there was one.
- */
-bool rxp_grant_take(struct rdmafs_xprt *x, u32 len, struct rxp_held_grant *out)
-{
-	u32 i, best = U32_MAX;
-
-	lockdep_assert_held(&x->lock);
-	for (i = 0; i < x->nr_grants; i++) {
-		const struct rxp_held_grant *h = &x->grants[i];
-
-		if (h->len >= len && !h->recalled &&
-		    (best == U32_MAX || h->len <= x->grants[best].len))
-			best = i;
-	}
-	if (best == U32_MAX)
-		return false;
-	*out = x->grants[best];
-	x->nr_grants--;
-	memmove(&x->grants[best], &x->grants[best + 1],
-		(x->nr_grants - best) * sizeof(*x->grants));
-	return true;
-}
-
-/**
- * rxp_grants_forget - forget all grants, as the connections are gone
- * @x: the session
- *
- * Context: any but hard interrupt; the session's lock held.
- */
-void rxp_grants_forget(struct rdmafs_xprt *x)
-{
-	lockdep_assert_held(&x->lock);
-	x->nr_grants = 0;
-}
-
-/*
- * Return as many grants that were recalled, or came before @old, as one message can name.  False
- * if there are none, or no buffer for a message: the connection's room() is called when there is.
- */
-static bool rxp_grants_return(struct rdmafs_xprt *x, unsigned long old)
-{
-	u32 rkeys[RXP_WIRE_KEYS], at[RXP_WIRE_KEYS], nr = 0, i;
-
-	lockdep_assert_held(&x->lock);
-	for (i = 0; i < x->nr_grants && nr < RXP_WIRE_KEYS; i++) {
-		const struct rxp_held_grant *h = &x->grants[i];
-
-		if (!h->recalled && !time_before(h->since, old))
-			continue;
-		rkeys[nr] = h->rkey;
-		at[nr++] = i;
-	}
-	if (!nr || rxp_ctl_send_keys(x->conns[0], RXP_CONTROL, RXP_CONTROL_RETURN, rkeys, nr))
-		return false;
-	/* From the last one on, so that the others stay where they are. */
-	for (i = nr; i--;) {
-		x->nr_grants--;
-		memmove(&x->grants[at[i]], &x->grants[at[i] + 1],
-			(x->nr_grants - at[i]) * sizeof(*x->grants));
-	}
-	rxp_count(&x->stats, returns);
-	rxp_add(&x->stats, grants_returned, nr);
-	return true;
-}
-
-/**
- * rxp_grants_give_back - return grants that were recalled or have not been used for some seconds
- * @x: the session
- *
- * Context: any but hard interrupt; takes the session's lock.
- */
-void rxp_grants_give_back(struct rdmafs_xprt *x)
-{
-	u32 idle_s = rdmafs_test_knob(grant_idle_s) ?: RXP_IDLE_SECS;
-	unsigned long old = jiffies - idle_s * HZ;
-
-	spin_lock_bh(&x->lock);
-	while (x->nr_conns && rxp_grants_return(x, old))
-		;
-	spin_unlock_bh(&x->lock);
-}
-
-/**
- * rxp_grants_recalled - return the grants that a server's RECALL names
- * @x: the session
- * @f: the RECALL
- *
- * A grant that is not held is being used: the server will see the WRITE.
- *
- * Context: softirq; takes the session's lock.
- */
-void rxp_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f)
-{
-	u32 i, k;
-
-	rxp_count(&x->stats, recalls);
-	spin_lock_bh(&x->lock);
-	for (i = 0; i < x->nr_grants; i++)
-		for (k = 0; k < f->nr_keys; k++)
-			if (x->grants[i].rkey == rxp_frame_key(f, k))
-				x->grants[i].recalled = true;
-	spin_unlock_bh(&x->lock);
-	rxp_grants_give_back(x);
 }

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Grants that a mount holds: sinks of its server that it may write to without asking, each for
+ * one WRITE (the server's grant.c has their whole story).
+ *
+ * A reply brings a grant, and a WRITE takes it.  The mount returns grants that the server recalls,
+ * and those that it has not used for some seconds, several in one message.  A grant ends with the
+ * session's connections.  The session's lock guards the list of grants.
+ */
+#include "transport/client/client.h"
+
+/**
+ * rxp_granted - keep a grant that a reply brought
+ * @x: the session
+ * @f: the reply
+ *
+ * Context: softirq; takes the session's lock.
+ * Return: false if there are too many grants, or one with this key is held already.
+ */
+bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
+{
+	struct rxp_held_grant *h;
+	bool room;
+	u32 i;
+
+	spin_lock_bh(&x->lock);
+	room = x->nr_grants < RXP_WIRE_GRANTS;
+	for (i = 0; i < x->nr_grants; i++)
+		room &= x->grants[i].rkey != f->grant_rkey;
+	if (room) {
+		h = &x->grants[x->nr_grants++];
+		h->len = f->grant_len;
+		h->rkey = f->grant_rkey;
+		h->iova = f->grant_iova;
+		h->recalled = false;
+		h->since = jiffies;
+	}
+	spin_unlock_bh(&x->lock);
+	return room;
+}
+
+/**
+ * rxp_grant_take - take a grant for a WRITE, if there is one
+ * @x:	 the session
+ * @len: bytes to be written
+ * @out: out: the grant, no longer held
+ *
+ * It takes the smallest that fits, and the youngest of these, so that grants which are not
+ * needed grow old and are returned.
+ *
+ * Context: any but hard interrupt; the session's lock held.
+ * Return: whether there was one.
+ */
+bool rxp_grant_take(struct rdmafs_xprt *x, u32 len, struct rxp_held_grant *out)
+{
+	u32 i, best = U32_MAX;
+
+	lockdep_assert_held(&x->lock);
+	for (i = 0; i < x->nr_grants; i++) {
+		const struct rxp_held_grant *h = &x->grants[i];
+
+		if (h->len >= len && !h->recalled &&
+		    (best == U32_MAX || h->len <= x->grants[best].len))
+			best = i;
+	}
+	if (best == U32_MAX)
+		return false;
+	*out = x->grants[best];
+	x->nr_grants--;
+	memmove(&x->grants[best], &x->grants[best + 1],
+		(x->nr_grants - best) * sizeof(*x->grants));
+	return true;
+}
+
+/**
+ * rxp_grants_forget - forget all grants, as the connections are gone
+ * @x: the session
+ *
+ * Context: any but hard interrupt; the session's lock held.
+ */
+void rxp_grants_forget(struct rdmafs_xprt *x)
+{
+	lockdep_assert_held(&x->lock);
+	x->nr_grants = 0;
+}
+
+/*
+ * Return as many grants that were recalled, or came before @old, as one message can name.  False
+ * if there are none, or no buffer for a message: the connection's room() is called when there is.
+ */
+static bool rxp_grants_return(struct rdmafs_xprt *x, unsigned long old)
+{
+	u32 rkeys[RXP_WIRE_KEYS], at[RXP_WIRE_KEYS], nr = 0, i;
+
+	lockdep_assert_held(&x->lock);
+	for (i = 0; i < x->nr_grants && nr < RXP_WIRE_KEYS; i++) {
+		const struct rxp_held_grant *h = &x->grants[i];
+
+		if (!h->recalled && !time_before(h->since, old))
+			continue;
+		rkeys[nr] = h->rkey;
+		at[nr++] = i;
+	}
+	if (!nr || rxp_ctl_send_keys(x->conns[0], RXP_CONTROL, RXP_CONTROL_RETURN, rkeys, nr))
+		return false;
+	/* From the last one on, so that the others stay where they are. */
+	for (i = nr; i--;) {
+		x->nr_grants--;
+		memmove(&x->grants[at[i]], &x->grants[at[i] + 1],
+			(x->nr_grants - at[i]) * sizeof(*x->grants));
+	}
+	rxp_count(&x->stats, returns);
+	rxp_add(&x->stats, grants_returned, nr);
+	return true;
+}
+
+/**
+ * rxp_grants_give_back - return grants that were recalled or have not been used for some seconds
+ * @x: the session
+ *
+ * Context: any but hard interrupt; takes the session's lock.
+ */
+void rxp_grants_give_back(struct rdmafs_xprt *x)
+{
+	u32 idle_s = rdmafs_test_knob(grant_idle_s) ?: RXP_IDLE_SECS;
+	unsigned long old = jiffies - idle_s * HZ;
+
+	spin_lock_bh(&x->lock);
+	while (x->nr_conns && rxp_grants_return(x, old))
+		;
+	spin_unlock_bh(&x->lock);
+}
+
+/**
+ * rxp_grants_recalled - return the grants that a server's RECALL names
+ * @x: the session
+ * @f: the RECALL
+ *
+ * A grant that is not held is being used: the server will see the WRITE.
+ *
+ * Context: softirq; takes the session's lock.
+ */
+void rxp_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f)
+{
+	u32 i, k;
+
+	rxp_count(&x->stats, recalls);
+	spin_lock_bh(&x->lock);
+	for (i = 0; i < x->nr_grants; i++)
+		for (k = 0; k < f->nr_keys; k++)
+			if (x->grants[i].rkey == rxp_frame_key(f, k))
+				x->grants[i].recalled = true;
+	spin_unlock_bh(&x->lock);
+	rxp_grants_give_back(x);
+}
