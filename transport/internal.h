@@ -864,6 +864,12 @@ extern unsigned int rxp_conns_max;
 extern unsigned int rxp_recv_size;
 extern int rxp_service_type;
 
+/* The grace period T (Magoutis, section 4), in jiffies. */
+static inline unsigned long rxp_grace(void)
+{
+	return msecs_to_jiffies(rdmafs_test_knob(grace_ms) ?: READ_ONCE(rxp_grace_ms));
+}
+
 /* ---------------------------------------------------------------------- proc */
 
 struct rxp_proc {

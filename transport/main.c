@@ -62,6 +62,8 @@ unsigned int rxp_heartbeat_ms = 5000;
 module_param_named(heartbeat_ms, rxp_heartbeat_ms, uint, 0644);
 MODULE_PARM_DESC(heartbeat_ms, "a server silent for so long, in milliseconds, is taken to be dead");
 
+/* The grace period T (Magoutis, section 4). */
+unsigned int rxp_grace_ms = 10000;
 module_param_named(grace_ms, rxp_grace_ms, uint, 0644);
 MODULE_PARM_DESC(grace_ms, "how long a response may be overdue, in milliseconds, while others wait for its translations");
 

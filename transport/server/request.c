@@ -2,7 +2,7 @@
 /*
  * A request as an object: how it is made, moved from state to state, unbound and freed.
  *
- * serve.c, reply.c and revoke.c decide when it moves; reqstate.c has its states.  A request is
+ * serve.c and reply.c decide when it moves; reqstate.c has its states.  A request is
  * freed with its last reference: the slot has one, and each posted chain.  Its pages are charged
  * to its session until then (limits.c).
  */

@@ -504,9 +504,44 @@ out:
 	return wrong;
 }
 
+static void rxp_dropped_done(struct rxp_chain *chain, bool ok)
+{
+	rxp_req_put(container_of(chain, struct rxp_req, stcrw));
+}
+
+/*
+ * Give the client the key of a READ back: its data will not be written.  @req is being served, its
+ * key is known, and it is cancelled from now on.  The session's lock is held, so that the reply,
+ * which comes without the key, can't be posted ahead of this message.
+ */
+static void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn)
+{
+	u64 dma = rxp_ring_dma(&req->session->tx_ring, conn->tx_dma, req->slot) + RXP_MSG_MAX;
+	void *msg = rxp_req_buf(req) + RXP_MSG_MAX;
+
+	lockdep_assert_held(&req->session->lock);
+	req->cancelled = true;
+	req->keyed = false;
+	rxp_frame_put_hdr(msg, RXP_NOTIFY, RXP_NOTIFY_DROPPED, req->slot, req->seq);
+	ib_dma_sync_single_for_device(conn->rdev->ib, dma, RXP_CTL_MAX, DMA_TO_DEVICE);
+	req->drop_sge.addr = dma;
+	req->drop_sge.length = sizeof(struct rxp_wire_hdr);
+	req->drop_sge.lkey = conn->pool->pd->local_dma_lkey;
+	rxp_fill_send(&req->inv, &req->drop_sge, 1, req->rkey);
+	rxp_chain_init(&req->stcrw, rxp_dropped_done);
+	rxp_chain_add(&req->stcrw, &req->inv);
+	kref_get(&req->ref);
+	if (rxp_post(conn, &req->stcrw)) {
+		/* This is not the last reference: the request is being served. */
+		rxp_req_put(req);
+		return;
+	}
+	rxp_count(&req->session->stats, cancelled);
+}
+
 /*
  * A CANCEL: the client could not map memory for the CALL; or it has named memory for it and
- * wants that back (revoke.c).
+ * wants that back (the client's revoke.c).
  */
 static const char *rxp_req_cancel(struct rxp_conn *conn, const struct rxp_frame *f)
 {

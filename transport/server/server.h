@@ -563,7 +563,6 @@ void rxp_slot_leave(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
 void *rxp_req_buf(struct rxp_req *req);
 void rxp_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
 
-void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn);
 bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more);
 bool rxp_grants_tick(struct rdmafs_xprt_server *server);
 void rxp_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,

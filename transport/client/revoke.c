@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Translations that are bound to a READ, are needed elsewhere, and do not come back.
+ *
+ * A member that is entitled to translations waits at most until the READs that hold them are
+ * answered.  A server whose disk hangs would make that for ever.  So a READ that has waited for
+ * the grace period T while others want its translations gets a CANCEL.  A server that lives drops
+ * the RDMA WRITE, held or yet to come, and says so in a DROPPED that invalidates the key.  When it
+ * is done with the call it answers CANCELLED, and the client sends the call again in its turn.  A
+ * server that does not live misses its heartbeats as well: the connections end, and the keys with
+ * them (session.c).
+ *
+ * They also end if a server that answers PINGs does not answer a CANCEL within T, or does not
+ * take the messages that the end of a key waits for in the send queue.  From the CANCEL to the
+ * end of the key there is T once, whatever the server says meanwhile.
+ */
+#include "transport/client/client.h"
+
+/*
+ * The MR of a READ that the server could be asked to let go of, or was asked already; NULL if
+ * there is none.  The session's lock is held.
+ */
+static const struct rxp_mr *rxp_slot_revocable(const struct rxp_slot *slot)
+{
+	const struct rdmafs_xprt_call *call = slot->call;
+	const struct rxp_io *io = call ? call->x.io : NULL;
+
+	if (!io || call->dir != RDMAFS_XPRT_READ || !rxp_call_unanswered(slot->state) ||
+	    rxp_call_being_mapped(slot->state) || !io->mr || !rxp_mr_known(io->mr))
+		return NULL;
+	return io->mr;
+}
+
+/* Entries of the MRs that were asked for already, and that come back without more. */
+static u64 rxp_calls_revoked(struct rdmafs_xprt *x)
+{
+	const struct rxp_mr *mr;
+	u64 entries = 0;
+	u32 i;
+
+	lockdep_assert_held(&x->lock);
+	for (i = 0; i < x->slot_account.max; i++) {
+		mr = rxp_slot_revocable(&x->slots[i]);
+		/* A READ that is DROPPED and still has its MR waits for our LOCAL_INV. */
+		if (mr && (x->slots[i].state == RXP_CALL_CANCELLED ||
+			   x->slots[i].state == RXP_CALL_DROPPED))
+			entries += mr->policy.entries;
+	}
+	return entries;
+}
+
+/*
+ * Is a READ so late that its server is to lose its connection?  A CANCEL that was posted before
+ * @before must have been answered.  While others want translations (@wanted), a message that
+ * the MR's return waits for must have left the send queue in the same time: the STCRW, the CALL
+ * of a READ that is answered, or our LOCAL_INV.
+ *
+ * This may hit an honest server on a slow link: an STCRW behind many WRITEs costs all
+ * connections, and the calls under way are sent again.  But calls that are answered end with
+ * the connection, and have their data: so there is progress, though it is slow.
+ */
+static bool rxp_slot_overdue(const struct rxp_slot *slot, bool wanted, unsigned long before)
+{
+	const struct rdmafs_xprt_call *call = slot->call;
+	const struct rxp_io *io = call ? call->x.io : NULL;
+
+	if (!io || call->dir != RDMAFS_XPRT_READ || !READ_ONCE(io->mr) ||
+	    !time_before(io->since, before))
+		return false;
+	switch (slot->state) {
+	case RXP_CALL_CANCELLED:
+		return rxp_mr_lent(io->mr);
+	case RXP_CALL_FOLLOWED:
+	case RXP_CALL_DROPPED:
+		return wanted;
+	case RXP_CALL_ANSWERED:
+		/*
+		 * Without a reference nothing is under way, and the MR may be put at this
+		 * moment.
+		 */
+		return wanted && refcount_read(&call->x.pending);
+	default:
+		return false;
+	}
+}
+
+/*
+ * Is a call overdue at two heartbeats in a row, in the same state?  At the first alone its
+ * messages may have come and not been handled yet: this machine may have stood still.
+ */
+static bool rxp_slot_overdue_twice(struct rxp_slot *slot, bool wanted, unsigned long before)
+{
+	struct rxp_io *io = slot->call ? slot->call->x.io : NULL;
+	enum rxp_call_state last;
+
+	if (!io)
+		return false;
+	last = io->overdue;
+	io->overdue = rxp_slot_overdue(slot, wanted, before) ? slot->state : RXP_CALL_FREE;
+	return io->overdue && io->overdue == last;
+}
+
+/**
+ * rxp_calls_revoke - cancel the READs that hold translations for too long while others wait
+ * @x: the session
+ *
+ * No more READs are cancelled than cover what others are entitled to: each is sent again and
+ * read again, and a slow server would never come to an end with any.
+ *
+ * A connection whose server is overdue in answering a CANCEL, or in taking messages, is ended.
+ *
+ * Context: process, from the heartbeat; takes the session's lock.
+ */
+void rxp_calls_revoke(struct rdmafs_xprt *x)
+{
+	unsigned long before = jiffies - rxp_grace();
+	u64 excess = 0, revoked = 0;
+	u32 i;
+
+	spin_lock_bh(&x->lock);
+	if (x->state == RXP_UP && x->pool)
+		excess = rpol_excess(x->pool->member);
+	if (excess)
+		revoked = rxp_calls_revoked(x);
+	for (i = 0; x->state == RXP_UP && i < x->slot_account.max; i++) {
+		if (!rxp_slot_overdue_twice(&x->slots[i], excess, before))
+			continue;
+		pr_warn_ratelimited("rdmafs: %pISpc does not answer a CANCEL, or take what is sent: disconnecting\n",
+				    &x->addr);
+		rxp_conn_lost(x->conns[i % x->nr_conns]);
+		break;
+	}
+	for (i = 0; revoked < excess && i < x->slot_account.max; i++) {
+		struct rxp_slot *slot = &x->slots[i];
+		const struct rxp_mr *mr = rxp_slot_revocable(slot);
+		struct rxp_io *io;
+
+		if (!mr || !time_before(slot->sent, before))
+			continue;
+		io = slot->call->x.io;
+		/* It is cancelled already, or its STCRW is still in the send queue. */
+		if (slot->state != RXP_CALL_SENT)
+			continue;
+		rxp_call_move(x, slot, RXP_CALL_EV_CANCEL);
+		io->map_err = -EAGAIN;
+		refcount_inc(&slot->call->x.pending);
+		revoked += mr->policy.entries;
+		rxp_count(&x->stats, cancelled);
+		rxp_cancel_send(x, x->conns[i % x->nr_conns], io);
+	}
+	spin_unlock_bh(&x->lock);
+}
+
+/**
+ * rxp_call_dropped - handle a DROPPED: the server will not write to a READ's memory any more
+ * @x:    the session
+ * @conn: the connection that it came on
+ * @f:    the message
+ * @wc:   its completion, which tells the key that it invalidated
+ *
+ * Context: softirq.
+ *
+ * Return: NULL, or what is wrong with the message.
+ */
+const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
+			     const struct rxp_frame *f, const struct ib_wc *wc)
+{
+	struct rxp_slot *slot = &x->slots[f->slot];
+	struct rxp_io *io;
+	struct rxp_mr *mr;
+
+	spin_lock_bh(&x->lock);
+	/*
+	 * io->mr is looked at in no other state: a call that is ANSWERED may end at this
+	 * moment, and put its MR without the lock.
+	 */
+	io = slot->state == RXP_CALL_CANCELLED ? slot->call->x.io : NULL;
+	if (!io || slot->seq != f->seq || !io->mr || !rxp_mr_lent(io->mr) ||
+	    !(wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
+	    wc->ex.invalidate_rkey != io->mr->mr->rkey ||
+	    !rxp_call_move(x, slot, RXP_CALL_EV_DROP)) {
+		spin_unlock_bh(&x->lock);
+		return "a key of no call";
+	}
+	mr = io->mr;
+	if (rxp_mr_remote_inv(mr, false))
+		io->mr = NULL;
+	else
+		mr = NULL;
+	spin_unlock_bh(&x->lock);
+	rxp_count(&x->stats, remote_inv);
+	/*
+	 * io->pool stays with the call until its reply, which this handler sees only after this
+	 * message.
+	 */
+	if (mr)
+		rxp_mr_put(io->pool, mr);
+	else
+		rxp_io_invalidate(io);
+	return NULL;
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Clients that hold what they do not use.
+ *
+ * Translations of a sink are lent to a client until it has sent the data that it announced.  If it
+ * has not after the grace period T, and others wait for translations of the device, its
+ * connections end, and the sink's key with them.
+ *
+ * They also end, whether others wait or not, if for long no sink of the client is filled, a held
+ * reply is not asked for, or a reply that was sent is not taken: they take memory.  How long that
+ * may be is not T but a limit of the port, held_ms (limits.c).
+ */
+#include "transport/server/server.h"
+
+/*
+ * Does a request wait for the client since before @before?  WAITING: the client's data has not
+ * come.  INVALIDATING: our LOCAL_INV stands in the send queue behind messages that the client
+ * has not taken.
+ */
+static bool rxp_req_overdue(const struct rxp_req *req, unsigned long before)
+{
+	return req && (req->state == RXP_REQ_WAITING || req->state == RXP_REQ_INVALIDATING) &&
+	       time_before(req->since, before);
+}
+
+/*
+ * Does a request wait for the client for longer than @held_ms allows?  It holds memory for all
+ * of its data, or room for it.  In any other state it goes on without the client.
+ *
+ * Many sinks may take long to be filled, one after the other.  A message of the client may wait
+ * in its send queue behind the data of other requests, as our STCRW may in ours.  So there is
+ * time as long as any data of the session moves, but in all no more than @held_ms for each
+ * slot.
+ */
+static bool rxp_req_held_too_long(const struct rxp_req *req, u32 held_ms)
+{
+	unsigned long held = msecs_to_jiffies(held_ms);
+	const struct rdmafs_xprt_session *s;
+
+	if (!req || (req->state != RXP_REQ_HELD && req->state != RXP_REQ_WAITING &&
+		     req->state != RXP_REQ_INVALIDATING))
+		return false;
+	s = req->session;
+	return time_before(req->since, jiffies - held * s->nr_slots) ||
+	       (time_before(req->since, jiffies - held) &&
+		time_before(READ_ONCE(s->progress), jiffies - held));
+}
+
+/* Time from one look at a send queue that stands to the next. */
+#define RXP_LOOK_AGAIN	(HZ / 5)
+
+/*
+ * Does a send queue stand at two looks, RXP_LOOK_AGAIN apart?  At the first alone its
+ * completions may not have been handled yet: this machine may have stood still.  @before and
+ * @ever: rxp_send_stands(); @more is set if it is to be looked at again.
+ */
+static bool rxp_conn_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever,
+			    bool *more)
+{
+	u64 first = rxp_send_stands(conn, before, ever);
+
+	if (first && !conn->oldest)
+		conn->found_at = jiffies;
+	conn->oldest = first;
+	*more |= first;
+	return first && time_after(jiffies, conn->found_at + RXP_LOOK_AGAIN);
+}
+
+/*
+ * Does a client not take what is sent to it?  Pages of replies stand in our send queue then.
+ * On iWARP that may last for ever: TCP takes a window that is shut, or nearly, for a peer that
+ * lives, and the client is heard.  The time is the same as for requests that are held.
+ */
+static bool rxp_session_stands(const struct rdmafs_xprt_session *s, u32 held_ms, bool *more)
+{
+	unsigned long held = msecs_to_jiffies(held_ms);
+	unsigned long ever = jiffies - held * s->nr_slots;
+	unsigned long before = jiffies - held;
+	bool stands = false;
+	u32 i;
+
+	/* Its connections may share one link: data that moves on any of them counts. */
+	if (!time_before(READ_ONCE(s->progress), before))
+		before = ever;
+	for (i = 0; i < s->nr_conns; i++)
+		if (s->conns[i] && !rxp_conn_is_lost(s->conns[i]))
+			stands |= rxp_conn_stands(s->conns[i], before, ever, more);
+	return stands;
+}
+
+/**
+ * rxp_session_overdue - test whether a client holds for too long what it does not use
+ * @s:    the session; its lock and the server's are held
+ * @more: set if the session has to be tested again
+ *
+ * Translations count only while others wait for them; memory counts always.
+ *
+ * Context: any but hard interrupt, both locks held.
+ *
+ * Return: true if so: its connections are to end.
+ */
+bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
+{
+	unsigned long before = jiffies - rxp_grace();
+	u32 held_ms = s->server->limits.held_ms;
+	bool wanted;
+	u32 i;
+
+	lockdep_assert_held(&s->server->lock);
+	lockdep_assert_held(&s->lock);
+	if (!s->conns[0])
+		return false;
+	wanted = rpol_excess(s->conns[0]->pool->member);
+	*more |= wanted;
+	for (i = 0; i < s->nr_slots; i++) {
+		if (rxp_req_held_too_long(s->slots[i].req, held_ms)) {
+			s->server->held_dropped++;
+			return true;
+		}
+		if (wanted && rxp_req_overdue(s->slots[i].req, before))
+			return true;
+	}
+	if (!rxp_session_stands(s, held_ms, more))
+		return false;
+	s->server->held_dropped++;
+	return true;
+}
