@@ -16,7 +16,6 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
-#include "transport/client/slot.h"
 #include "transport/internal.h"
 #include "transport/trace.h"
 

@@ -95,6 +95,21 @@ static inline u32 rxp_seq_next(u32 seq)
 }
 
 /**
+ * rxp_slots_carried - tell how many slots travel on one of a session's connections
+ * @nr:    slots of the session
+ * @index: of the connection, below @conns
+ * @conns: connections of the session
+ *
+ * Context: Any.
+ *
+ * Return: number of slots: those whose number modulo @conns is @index.
+ */
+static inline u32 rxp_slots_carried(u32 nr, u32 index, u32 conns)
+{
+	return (nr - index + conns - 1) / conns;
+}
+
+/**
  * rxp_frame_astray - test whether a frame came on another connection than its slot's
  * @f:     the frame, checked
  * @index: index of the connection that it came on

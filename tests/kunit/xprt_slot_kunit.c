@@ -7,6 +7,7 @@
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include "transport/client/slot.h"
+#include "transport/frame.h"
 #include "transport/xprt.h"
 
 #define NR	16

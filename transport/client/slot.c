@@ -39,21 +39,6 @@ u32 rxp_slots_kept(u32 nr, enum rxp_slot_kind kind)
 }
 
 /**
- * rxp_slots_carried - tell how many slots travel on one of a session's connections
- * @nr:    slots of the session
- * @index: of the connection, below @conns
- * @conns: connections of the session
- *
- * Context: any; pure.
- *
- * Return: number of slots: those whose number modulo @conns is @index.
- */
-u32 rxp_slots_carried(u32 nr, u32 index, u32 conns)
-{
-	return DIV_ROUND_UP(nr - index, conns);
-}
-
-/**
  * rxp_slots_init - make an account of free slots, all of one connection
  * @s:  to fill in
  * @nr: slots, of which there never are more

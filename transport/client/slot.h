@@ -69,7 +69,6 @@ struct rxp_slots {
 };
 
 u32 rxp_slots_kept(u32 nr, enum rxp_slot_kind kind);
-u32 rxp_slots_carried(u32 nr, u32 index, u32 conns);
 
 int rxp_slots_init(struct rxp_slots *s, u32 nr);
 void rxp_slots_destroy(struct rxp_slots *s);
