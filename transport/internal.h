@@ -872,6 +872,21 @@ static inline unsigned long rxp_grace(void)
 
 /* ---------------------------------------------------------------------- proc */
 
+/**
+ * struct rxp_proc_kind - one kind of file in a directory of /proc/fs/rdmafs
+ * @name:    the file's name
+ * @show:    writes its text; called while the owner is kept by the directory's lock, as is @write
+ * @write:   takes a text that was written, without its newline; 0 or a negative errno.  NULL: the
+ *	     file is read-only
+ * @at_once: @write does not wait for other writes
+ */
+struct rxp_proc_kind {
+	const char *name;
+	void (*show)(struct seq_file *m, void *owner);
+	int (*write)(void *owner, char *text);
+	bool at_once;
+};
+
 struct rxp_proc {
 	struct rxp_proc_dir *dir;
 	struct net *net;
@@ -892,7 +907,8 @@ int rxp_proc_add(struct rxp_proc *p, const char *name);
 void rxp_proc_remove(struct rxp_proc_dir *dir);
 void rxp_proc_name_device(struct rxp_device *rdev);
 void rxp_proc_remove_device(struct rxp_device *rdev);
-struct rxp_proc_dir *rxp_proc_add_port(u16 port, void *server);
+struct rxp_proc_dir *rxp_proc_make(const char *name, const struct net *net,
+				   const struct rxp_proc_kind *kinds, int nr, void *owner);
 
 /* ---------------------------------------------------------------- client, server */
 

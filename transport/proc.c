@@ -29,7 +29,6 @@
 #include <linux/uaccess.h>
 #include <linux/wait_bit.h>
 #include "transport/internal.h"
-#include "transport/server/server.h"
 
 static struct proc_dir_entry *rxp_proc_root;
 
@@ -141,17 +140,6 @@ void rxp_stats_show(struct seq_file *m, const struct rxp_stats *st)
 }
 
 /* ------------------------------------------------------------ directories, files */
-
-/*
- * One kind of file.  show() and write() are called while the owner is kept by the directory's
- * lock.
- */
-struct rxp_proc_kind {
-	const char *name;
-	void (*show)(struct seq_file *m, void *owner);
-	int (*write)(void *owner, char *text);	/* NULL: the file is read-only */
-	bool at_once;				/* write() does not wait for other writes */
-};
 
 struct rxp_proc_file {
 	struct rxp_proc_dir *dir;
@@ -366,8 +354,20 @@ static struct rxp_proc_dir *rxp_proc_alloc(const struct net *net, const struct r
 	return dir;
 }
 
-static struct rxp_proc_dir *rxp_proc_make(const char *name, const struct net *net,
-					  const struct rxp_proc_kind *kinds, int nr, void *owner)
+/**
+ * rxp_proc_make - make a directory
+ * @name:  its name
+ * @net:   the network namespace in which its files can be opened; NULL: all
+ * @kinds: its files
+ * @nr:    number of @kinds
+ * @owner: what the files show; it removes the directory before it ends
+ *
+ * Context: Process context, may sleep.
+ *
+ * Return: the directory, or NULL without memory.
+ */
+struct rxp_proc_dir *rxp_proc_make(const char *name, const struct net *net,
+				   const struct rxp_proc_kind *kinds, int nr, void *owner)
 {
 	struct rxp_proc_dir *dir = rxp_proc_alloc(net, kinds, nr, owner);
 
@@ -692,29 +692,6 @@ void rxp_proc_remove_device(struct rxp_device *rdev)
 	rxp_proc_unlink(rdev->proc);
 	mutex_unlock(&rxp_proc_devices_lock);
 	rxp_proc_remove(rdev->proc);
-}
-
-/* ----------------------------------------------------------------------- ports */
-
-static const struct rxp_proc_kind rxp_port_files[] = {
-	{ "limits", rxp_limits_show },
-};
-
-/**
- * rxp_proc_add_port - make a server's directory
- * @port:   its port
- * @server: the server, which removes the directory before it is freed
- *
- * Context: Process context, may sleep.
- *
- * Return: the directory, or NULL.
- */
-struct rxp_proc_dir *rxp_proc_add_port(u16 port, void *server)
-{
-	char name[16];
-
-	snprintf(name, sizeof(name), "port-%u", port);
-	return rxp_proc_make(name, NULL, rxp_port_files, ARRAY_SIZE(rxp_port_files), server);
 }
 
 /**

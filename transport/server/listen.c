@@ -516,6 +516,20 @@ void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server)
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_unlisten);
 
+static const struct rxp_proc_kind rxp_port_files[] = {
+	{ "limits", rxp_limits_show },
+};
+
+/* Make the server's directory in /proc.  On failure the server is only not visible there. */
+static void rxp_server_show(struct rdmafs_xprt_server *server)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "port-%u", server->port);
+	server->proc = rxp_proc_make(name, NULL, rxp_port_files, ARRAY_SIZE(rxp_port_files),
+				     server);
+}
+
 /**
  * rdmafs_xprt_listen - serve a port
  * @net:     network namespace
@@ -584,8 +598,7 @@ struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 			ret = 0;
 	}
 	if (!ret) {
-		/* On failure the server is only not visible in /proc. */
-		server->proc = rxp_proc_add_port(port, server);
+		rxp_server_show(server);
 		return server;
 	}
 out:
