@@ -30,10 +30,10 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "transport/client/client.h"
-#include "transport/trace.h"
+#include "transport/client/trace.h"
 
 /* Trace a step of a call that has its slot still. */
-#define rxp_trace(step, of)							\
+#define rxc_trace(step, of)							\
 do {										\
 	const struct rdmafs_xprt_call *c = (of);				\
 										\
@@ -106,7 +106,7 @@ static void rxp_call_end(struct rdmafs_xprt_call *call)
 		rxp_io_unmap(call->x.io);
 		rxp_io_copy_small(call->x.io);
 	}
-	rxp_trace(completed, call);
+	rxc_trace(completed, call);
 	spin_lock_bh(&x->lock);
 	rxp_call_move(x, slot, RXP_CALL_EV_END);
 	slot->call = NULL;
@@ -171,7 +171,7 @@ static void rxp_inv_done(struct rxp_chain *chain, bool ok)
 	struct rxp_mr *mr = NULL;
 
 	if (ok)
-		rxp_trace(invalidated, io->call);
+		rxc_trace(invalidated, io->call);
 	spin_lock_bh(&x->lock);
 	/*
 	 * The server has given up on this READ, and its reply may take long.  Other members
@@ -366,7 +366,7 @@ static void rxp_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp
 static void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io,
 			 u64 iova, u32 rkey)
 {
-	rxp_trace(crw_fired, io->call);
+	rxc_trace(crw_fired, io->call);
 	rxp_io_say(x, conn, io, RXP_CONTROL_DATA, rkey, 0);
 	rxp_chain_init(&io->crw, rxp_crw_done);
 	rxp_add_writes(x, &io->crw, io, iova, rkey);
@@ -376,7 +376,7 @@ static void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rx
 /* READ: register the pages and tell the server to fire its CRW. */
 static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
 {
-	rxp_trace(stcrw_sent, io->call);
+	rxc_trace(stcrw_sent, io->call);
 	io->since = jiffies;
 	rxp_io_say(x, conn, io, RXP_CONTROL_STCRW, io->mr->mr->rkey, io->mr->mr->iova);
 	rxp_chain_init(&io->crw, rxp_crw_done);
@@ -396,7 +396,7 @@ static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct 
  */
 void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
 {
-	rxp_trace(cancelled, io->call);
+	rxc_trace(cancelled, io->call);
 	io->since = jiffies;
 	rxp_io_say(x, conn, io, RXP_CONTROL_CANCEL, 0, 0);
 	rxp_chain_init(&io->crw, rxp_crw_done);
@@ -415,7 +415,7 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_pool *pool, stru
 	int err = rxp_io_map_late(io);
 	struct rxp_mr *mr = NULL;
 
-	rxp_trace(mapped, call);
+	rxc_trace(mapped, call);
 	/*
 	 * The lock is held over the post: a reply that comes now finds the MR in state
 	 * REGISTERING, and its LOCAL_INV is queued behind the REG_MR.  The submitter's own
@@ -552,7 +552,7 @@ again:
 	rxp_call_move(x, slot, rxp_call_begins(call, overlap, grant));
 	/* One reference each for the reply, the CALL's chain and this function. */
 	refcount_set(&call->x.pending, 3);
-	rxp_trace(sent, call);
+	rxc_trace(sent, call);
 	/*
 	 * A reply may come from here on, even one from a server that can't have seen the CALL.
 	 * It must find the MR in state REGISTERING, so that its LOCAL_INV is queued behind the
@@ -727,7 +727,7 @@ static int rxp_reply_inv(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 		 * may execute the REG_MR once more, behind the invalidation.
 		 */
 		if (rxp_mr_remote_inv(io->mr, !io->mr->pool->rdev->repeats_reg)) {
-			rxp_trace(invalidated, call);
+			rxc_trace(invalidated, call);
 			return 0;
 		}
 	}
@@ -795,7 +795,7 @@ static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	spin_unlock_bh(&x->lock);
 
 	rxp_count(&x->stats, replies);
-	rxp_trace(replied, call);
+	rxc_trace(replied, call);
 	ret = rxp_reply_inv(x, call, wc);
 	if (!ret && (f->flags & RXP_F_GRANT) &&
 	    (call->dir != RDMAFS_XPRT_WRITE || !io || !rxp_granted(x, f)))
@@ -832,7 +832,7 @@ static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 		refcount_inc(&slot->call->x.pending);
 	io->tag_rkey = f->rkey;
 	io->tag_iova = f->iova;
-	rxp_trace(stcrw_received, io->call);
+	rxc_trace(stcrw_received, io->call);
 	spin_unlock_bh(&x->lock);
 	if (fire)
 		rxp_crw_fire(x, conn, io, f->iova, f->rkey);

@@ -24,7 +24,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include "transport/client/client.h"
-#include "transport/trace.h"
+#include "transport/client/trace.h"
 
 /* When a connection ends that was bound for so long, the count of attempts begins anew. */
 #define RXP_STABLE_SECS		2

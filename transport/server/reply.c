@@ -14,13 +14,13 @@
 #include <linux/module.h>
 #include "transport/points.h"
 #include "transport/server/server.h"
-#include "transport/trace.h"
+#include "transport/server/trace.h"
 
 static void rxp_reply_done(struct rxp_chain *chain, bool ok)
 {
 	struct rxp_req *req = container_of(chain, struct rxp_req, reply);
 
-	rxp_trace(completed, req, 0);
+	rxs_trace(completed, req, 0);
 	if (ok && (req->flags & RXP_F_READ))
 		rxp_session_progress(req->session);
 	rxp_req_put(req);
@@ -103,7 +103,7 @@ void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 
 	rxp_chain_add(&req->reply, &req->send);
 	rxp_chain_quiet(way->conn, &req->reply, head_len + data_len);
 
-	rxp_trace(replied, req, data_len + req->out_len);
+	rxs_trace(replied, req, data_len + req->out_len);
 	kref_get(&req->ref);
 	/* A reply with data waits for those that follow; one with a grant (of a WRITE) does not. */
 	if (grant)
@@ -272,7 +272,7 @@ void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len
 
 	rxp_count(&s->stats, replies);
 	rxp_add(&s->stats, bytes_read, data_len);
-	rxp_trace(served, req, data_len);
+	rxs_trace(served, req, data_len);
 	spin_lock_bh(&s->lock);
 	if (req->out_len && !req->keyed) {
 		if (req->cancelled) {
@@ -280,7 +280,7 @@ void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len
 		} else if (rxp_req_connected(req)) {
 			/* The STCRW's arrival posts the reply, or the connection's end drops it. */
 			rxp_req_move(req, RXP_REQ_HOLD);
-			rxp_trace(crw_held, req, req->out_len);
+			rxs_trace(crw_held, req, req->out_len);
 			spin_unlock_bh(&s->lock);
 			rdmafs_test_point("req_held", f.slot);
 			return;

@@ -10,7 +10,7 @@
 #include <linux/slab.h>
 #include "transport/points.h"
 #include "transport/server/server.h"
-#include "transport/trace.h"
+#include "transport/server/trace.h"
 
 static struct kmem_cache *rxp_req_cache;
 

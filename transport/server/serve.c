@@ -30,7 +30,7 @@
  */
 #include <linux/blkdev.h>
 #include "transport/server/server.h"
-#include "transport/trace.h"
+#include "transport/server/trace.h"
 
 /* ----------------------------------------------------------- data of large writes */
 
@@ -166,7 +166,7 @@ static void rxp_req_cancelled(struct rxp_req *req, struct rxp_answer *a)
 	rxp_rx_put(req->rx);
 	req->r.body = NULL;
 	rxp_count(&req->session->stats, replies);
-	rxp_trace(served, req, 0);
+	rxs_trace(served, req, 0);
 	rxp_answer_post(req, a);
 }
 
@@ -331,7 +331,7 @@ static void rxp_req_fetch(struct rxp_req *req)
 			return;
 		}
 		rxp_stcrw_build(req, &way);
-		rxp_trace(stcrw_sent, req, req->bulk_len);
+		rxs_trace(stcrw_sent, req, req->bulk_len);
 		/* After this the request may be freed, except with RXP_ASKED_ELSEWHERE. */
 		asked = rxp_req_ask(req, &way);
 		rdmafs_test_point("req_asked", slot);
@@ -363,7 +363,7 @@ static void rxp_req_fetched(struct rxp_req *req)
 	iov_iter_bvec(&req->r.data, ITER_SOURCE, req->buf->bv, req->buf->nents, req->bulk_len);
 	req->r.data_len = req->bulk_len;
 	rxp_add(&req->session->stats, bytes_written, req->bulk_len);
-	rxp_trace(data, req, req->bulk_len);
+	rxs_trace(data, req, req->bulk_len);
 	rxp_threads_add(&req->session->server->threads, req);
 }
 
@@ -492,7 +492,7 @@ static const char *rxp_req_stcrw(struct rxp_conn *conn, const struct rxp_frame *
 	req->keyed = true;
 	req->rkey = f->rkey;
 	req->iova = f->iova;
-	rxp_trace(stcrw_received, req, f->bulk_len);
+	rxs_trace(stcrw_received, req, f->bulk_len);
 	if (req->state != RXP_REQ_HELD)
 		goto out;
 	rxp_answer_take(req, 0, false, &a);
@@ -735,7 +735,7 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	switch (arrival) {
 	case RXP_ARRIVAL_NEW:
 		rxp_count(&s->stats, calls);
-		rxp_trace(arrived, req, f->bulk_len + f->data_len);
+		rxs_trace(arrived, req, f->bulk_len + f->data_len);
 		req->r.reply = rxp_req_buf(req) + RXP_BODY_OFFSET;
 		memset(req->r.reply, 0, RDMAFS_XPRT_BODY_MAX);
 		if (granted)

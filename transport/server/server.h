@@ -476,7 +476,7 @@ static inline void rxp_session_progress(struct rdmafs_xprt_session *s)
 }
 
 /* Trace a step in a request's life. */
-#define rxp_trace(step, of, len)						\
+#define rxs_trace(step, of, len)						\
 do {										\
 	const struct rxp_req *r = (of);						\
 										\

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tracepoints of the client: the states of a mount's session and of its calls, and the steps of
+ * a call's life.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM rdmafs
+
+#if !defined(RDMAFS_TRANSPORT_CLIENT_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define RDMAFS_TRANSPORT_CLIENT_TRACE_H
+
+#include <linux/tracepoint.h>
+#include "transport/client/state.h"
+#include "transport/trace_rpc.h"
+
+#define rdmafs_show_state(state)			\
+	__print_symbolic(state,				\
+		{ RXP_CONNECTING,	"connecting" },	\
+		{ RXP_UP,		"up" },		\
+		{ RXP_DOWN,		"down" },	\
+		{ RXP_FAILING,		"failing" },	\
+		{ RXP_ENDED,		"ended" },	\
+		{ RXP_ABORTED,		"aborted" })
+
+#define rdmafs_show_event(event)			\
+	__print_symbolic(event,				\
+		{ RXP_EV_BOUND,		"bound" },	\
+		{ RXP_EV_LOST,		"lost" },	\
+		{ RXP_EV_FAIL,		"fail" },	\
+		{ RXP_EV_FAILED,	"failed" },	\
+		{ RXP_EV_END,		"end" },	\
+		{ RXP_EV_ABORT,		"abort" })
+
+/* The state of a mount's session.  The session's id is all zero before the first WELCOME. */
+TRACE_EVENT(rdmafs_session_state,
+	TP_PROTO(const u8 *id, u32 from, u32 event, u32 to),
+	TP_ARGS(id, from, event, to),
+	TP_STRUCT__entry(
+		__field(u32, session)
+		__field(u32, from)
+		__field(u32, event)
+		__field(u32, to)
+	),
+	TP_fast_assign(
+		__entry->session = get_unaligned_be32(id);
+		__entry->from = from;
+		__entry->event = event;
+		__entry->to = to;
+	),
+	TP_printk("session=%08x %s %s -> %s", __entry->session,
+		  rdmafs_show_state(__entry->from), rdmafs_show_event(__entry->event),
+		  rdmafs_show_state(__entry->to))
+);
+
+#define rdmafs_show_call(state)						\
+	__print_symbolic(state,						\
+		{ RXP_CALL_FREE,		"free" },		\
+		{ RXP_CALL_SENT,		"sent" },		\
+		{ RXP_CALL_MAPPING,		"mapping" },		\
+		{ RXP_CALL_TAGGED,		"tagged" },		\
+		{ RXP_CALL_HELD,		"held" },		\
+		{ RXP_CALL_FOLLOWED,		"followed" },		\
+		{ RXP_CALL_CANCELLED,		"cancelled" },		\
+		{ RXP_CALL_DROPPED,		"dropped" },		\
+		{ RXP_CALL_LOST,		"lost" },		\
+		{ RXP_CALL_LOST_MAPPING,	"lost-mapping" },	\
+		{ RXP_CALL_ANSWERED,		"answered" },		\
+		{ RXP_CALL_ANSWERED_MAPPING,	"answered-mapping" },	\
+		{ -EPROTO,			"never" })
+
+/* The state of the call in a client's slot. */
+TRACE_EVENT(rdmafs_call_state,
+	TP_PROTO(const u8 *id, u16 slot, u32 seq, int from, int event, int to),
+	TP_ARGS(id, slot, seq, from, event, to),
+	TP_STRUCT__entry(
+		__field(u32, session)
+		__field(u32, seq)
+		__field(int, from)
+		__field(int, event)
+		__field(int, to)
+		__field(u16, slot)
+	),
+	TP_fast_assign(
+		__entry->session = get_unaligned_be32(id);
+		__entry->seq = seq;
+		__entry->from = from;
+		__entry->event = event;
+		__entry->to = to;
+		__entry->slot = slot;
+	),
+	TP_printk("session=%08x slot=%u seq=%u %s %s -> %s", __entry->session, __entry->slot,
+		  __entry->seq, rdmafs_show_call(__entry->from),
+		  __print_symbolic(__entry->event,
+				   { RXP_CALL_EV_SEND, "send" },
+				   { RXP_CALL_EV_HOLD, "hold" },
+				   { RXP_CALL_EV_OPEN, "open" },
+				   { RXP_CALL_EV_VOID, "void" },
+				   { RXP_CALL_EV_MAPPED, "mapped" },
+				   { RXP_CALL_EV_REGISTERED, "registered" },
+				   { RXP_CALL_EV_UNMAPPABLE, "unmappable" },
+				   { RXP_CALL_EV_FOLLOWED, "followed" },
+				   { RXP_CALL_EV_CANCEL, "cancel" },
+				   { RXP_CALL_EV_LOSE, "lose" },
+				   { RXP_CALL_EV_FAIL, "fail" },
+				   { RXP_CALL_EV_END, "end" },
+				   { RXP_CALL_EV_STCRW, "stcrw" },
+				   { RXP_CALL_EV_DROP, "drop" },
+				   { RXP_CALL_EV_CANCELLED, "cancelled" },
+				   { RXP_CALL_EV_REPLY, "reply" }),
+		  rdmafs_show_call(__entry->to))
+);
+
+RDMAFS_RPC_CLASS(rdmafs_call_step);
+
+#define RDMAFS_CALL_STEP(name)	RDMAFS_RPC_EVENT(rdmafs_call_step, name)
+
+/* The steps, in the order in which they can come. */
+RDMAFS_CALL_STEP(rdmafs_call_sent);		/* the CALL is about to be posted */
+RDMAFS_CALL_STEP(rdmafs_call_mapped);		/* the pages were mapped, after the CALL (FRRWP) */
+RDMAFS_CALL_STEP(rdmafs_call_stcrw_sent);	/* READ: the STCRW is about to be posted */
+RDMAFS_CALL_STEP(rdmafs_call_cancelled);	/* a CANCEL is about to be posted */
+RDMAFS_CALL_STEP(rdmafs_call_stcrw_received);	/* WRITE: the STCRW came */
+RDMAFS_CALL_STEP(rdmafs_call_crw_fired);	/* WRITE: its CRW is about to be posted */
+RDMAFS_CALL_STEP(rdmafs_call_replied);		/* the REPLY came */
+RDMAFS_CALL_STEP(rdmafs_call_invalidated);	/* our key is known to be invalid */
+RDMAFS_CALL_STEP(rdmafs_call_completed);	/* the caller is about to be told */
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH transport/client
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Tracepoints of the server: the states of a request, and the steps of its life.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM rdmafs
+
+#if !defined(RDMAFS_TRANSPORT_SERVER_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define RDMAFS_TRANSPORT_SERVER_TRACE_H
+
+#include <linux/tracepoint.h>
+#include "transport/server/reqstate.h"
+#include "transport/trace_rpc.h"
+
+/* The state of a request on a server; @to is -EPROTO if the event can't happen. */
+TRACE_EVENT(rdmafs_req_state,
+	TP_PROTO(const u8 *id, u16 slot, u32 seq, int from, int event, int to),
+	TP_ARGS(id, slot, seq, from, event, to),
+	TP_STRUCT__entry(
+		__field(u32, session)
+		__field(u32, seq)
+		__field(u16, slot)
+		__field(int, from)
+		__field(int, event)
+		__field(int, to)
+	),
+	TP_fast_assign(
+		__entry->session = get_unaligned_be32(id);
+		__entry->seq = seq;
+		__entry->slot = slot;
+		__entry->from = from;
+		__entry->event = event;
+		__entry->to = to;
+	),
+	TP_printk("session=%08x slot=%u seq=%u from=%s event=%s to=%s",
+		  __entry->session, __entry->slot, __entry->seq,
+		  __print_symbolic(__entry->from,
+				   { RXP_REQ_QUEUED, "queued" },
+				   { RXP_REQ_FETCHING, "fetching" },
+				   { RXP_REQ_CLAIMING, "claiming" },
+				   { RXP_REQ_WAITING, "waiting" },
+				   { RXP_REQ_INVALIDATING, "invalidating" },
+				   { RXP_REQ_READY, "ready" },
+				   { RXP_REQ_SERVING, "serving" },
+				   { RXP_REQ_HELD, "held" },
+				   { RXP_REQ_ANSWERED, "answered" },
+				   { RXP_REQ_GONE, "gone" }),
+		  __print_symbolic(__entry->event,
+				   { RXP_REQ_FETCH, "fetch" },
+				   { RXP_REQ_CLAIM, "claim" },
+				   { RXP_REQ_ASK, "ask" },
+				   { RXP_REQ_DATA, "data" },
+				   { RXP_REQ_INVALIDATE, "invalidate" },
+				   { RXP_REQ_INVALIDATED, "invalidated" },
+				   { RXP_REQ_SERVE, "serve" },
+				   { RXP_REQ_HOLD, "hold" },
+				   { RXP_REQ_ANSWER, "answer" },
+				   { RXP_REQ_REPLAY, "replay" },
+				   { RXP_REQ_UNBIND, "unbind" },
+				   { RXP_REQ_DROP, "drop" }),
+		  __print_symbolic(__entry->to,
+				   { RXP_REQ_QUEUED, "queued" },
+				   { RXP_REQ_FETCHING, "fetching" },
+				   { RXP_REQ_CLAIMING, "claiming" },
+				   { RXP_REQ_WAITING, "waiting" },
+				   { RXP_REQ_INVALIDATING, "invalidating" },
+				   { RXP_REQ_READY, "ready" },
+				   { RXP_REQ_SERVING, "serving" },
+				   { RXP_REQ_HELD, "held" },
+				   { RXP_REQ_ANSWERED, "answered" },
+				   { RXP_REQ_GONE, "gone" },
+				   { -EPROTO, "never" }))
+);
+
+RDMAFS_RPC_CLASS(rdmafs_req_step);
+
+#define RDMAFS_REQ_STEP(name)	RDMAFS_RPC_EVENT(rdmafs_req_step, name)
+
+/* The steps, in the order in which they can come. */
+RDMAFS_REQ_STEP(rdmafs_req_arrived);		/* a CALL came */
+RDMAFS_REQ_STEP(rdmafs_req_stcrw_sent);	/* WRITE: the sink is about to be named */
+RDMAFS_REQ_STEP(rdmafs_req_data);		/* WRITE: the data is there, its key invalid */
+RDMAFS_REQ_STEP(rdmafs_req_served);		/* the file system has answered */
+RDMAFS_REQ_STEP(rdmafs_req_crw_held);		/* READ: the reply waits for an STCRW */
+RDMAFS_REQ_STEP(rdmafs_req_stcrw_received);	/* READ: the STCRW came */
+RDMAFS_REQ_STEP(rdmafs_req_replied);		/* the REPLY is about to be posted */
+RDMAFS_REQ_STEP(rdmafs_req_completed);		/* the REPLY's chain is over */
+
+#endif
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH transport/server
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>
