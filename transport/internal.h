@@ -853,14 +853,7 @@ u32 rxp_build_writes(const struct rxp_pool *pool, struct scatterlist *sgl, u32 l
 void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, u64 iova, u32 rkey);
 
 extern struct workqueue_struct *rxp_wq;
-extern struct workqueue_struct *rxp_conn_wq;
-extern struct workqueue_struct *rxp_session_wq;
-extern struct workqueue_struct *rxp_recover_wq;
-extern struct workqueue_struct *rxp_turn_wq;
-extern unsigned int rxp_heartbeat_ms;
 extern unsigned int rxp_grace_ms;
-extern unsigned int rxp_grants_max;
-extern unsigned int rxp_conns_max;
 extern unsigned int rxp_recv_size;
 extern int rxp_service_type;
 
@@ -909,12 +902,5 @@ void rxp_proc_name_device(struct rxp_device *rdev);
 void rxp_proc_remove_device(struct rxp_device *rdev);
 struct rxp_proc_dir *rxp_proc_make(const char *name, const struct net *net,
 				   const struct rxp_proc_kind *kinds, int nr, void *owner);
-
-/* ---------------------------------------------------------------- client, server */
-
-int rxp_client_init(void);
-void rxp_client_exit(void);
-int rxp_server_init(void);
-void rxp_server_exit(void);
 
 #endif

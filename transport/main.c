@@ -2,6 +2,9 @@
 /*
  * The module rdmafs_xprt: RPCs over RDMA verbs, between mounts and servers of rdmafs.
  * transport/xprt.h is its interface; transport/internal.h explains its objects and locks.
+ *
+ * This is the one file that knows both sides: it starts and stops them, and has their parameters
+ * and their queues, as these are rules for both.
  */
 #include <linux/module.h>
 #include "transport/client/client.h"

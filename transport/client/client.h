@@ -302,6 +302,10 @@ static inline bool rxp_session_known(const struct rdmafs_xprt *x)
 	return memchr_inv(x->session, 0, sizeof(x->session));
 }
 
+extern struct workqueue_struct *rxp_recover_wq;
+extern struct workqueue_struct *rxp_turn_wq;
+extern unsigned int rxp_heartbeat_ms;
+
 bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f);
 bool rxp_grant_take(struct rdmafs_xprt *x, u32 len, struct rxp_held_grant *out);
 void rxp_grants_forget(struct rdmafs_xprt *x);

@@ -529,6 +529,14 @@ static inline void rxp_way_sync(const struct rdmafs_xprt_session *s, const struc
 	ib_dma_sync_single_for_device(way->pool->rdev->ib, way->dma + at, len, DMA_TO_DEVICE);
 }
 
+extern struct workqueue_struct *rxp_conn_wq;
+extern struct workqueue_struct *rxp_session_wq;
+extern unsigned int rxp_grants_max;
+extern unsigned int rxp_conns_max;
+
+int rxp_server_init(void);
+void rxp_server_exit(void);
+
 bool rxp_way_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
 		 struct rxp_way *way);
 void rxp_way_put(struct rxp_way *way);
