@@ -329,9 +329,29 @@ struct rxp_pages {
 	struct ib_rdma_wr *wr;
 };
 
+struct rxp_pool;
+
+/**
+ * struct rxp_pool_ops - what a pool asks of its owner; all but @free may be NULL
+ * @recall: the policy wants MRs back that are lent to the peer.  Context: process, the pool's
+ *	    worker; its session and connections may be gone.
+ * @idle:   @bytes of buffers have become idle.  Returns whether they may be kept; if not they are
+ *	    freed soon.  Context: any but hard interrupt, the pool's lock held.
+ * @unidle: @bytes of idle buffers are used again, or freed.  Context: as @idle.
+ * @free:   the last reference is gone: free the memory that the pool is in.  Context: process, a
+ *	    worker; the pool's owner may be gone.
+ */
+struct rxp_pool_ops {
+	void (*recall)(struct rxp_pool *pool);
+	bool (*idle)(struct rxp_pool *pool, u32 bytes);
+	void (*unidle)(struct rxp_pool *pool, u32 bytes);
+	void (*free)(struct rxp_pool *pool);
+};
+
 /**
  * struct rxp_pool - the memory and the translations of a mount or a session
  * @ref:        the owner's, and one for each connection, request and grant on it
+ * @ops:        the owner's callbacks
  * @rdev:       the device, a reference
  * @pd:         the protection domain
  * @member:     the member of @rdev's domain
@@ -340,18 +360,15 @@ struct rxp_pages {
  * @vector:     completion vector of connection 0; the other connections use those that follow
  * @lock:       guards the lists, and the states of MRs
  * @bufs:       idle buffers by class, the latest first; lock
- * @lent:       on a server: WRITEs whose MR may be taken for other requests, &rxp_req.lent; lock
  * @idle_bytes: bytes of the buffers in @bufs; lock
  * @closed:     buffers are not kept any more; lock
- * @claims:     on a server: WRITEs that wait for an MR (rxp_mr_claim())
  * @decay:      frees buffers that have been idle for RXP_IDLE_SECS
- * @reap:       recalls grants, and destroys MRs that the policy gives up
+ * @reap:       calls ops->recall(), and destroys MRs that the policy gives up
  * @free:       frees the pool after the last reference
- * @session:    on a server: the session while it is bound; lock
- * @taker:      on a server: the account of the client, a reference
  */
 struct rxp_pool {
 	struct kref ref;
+	const struct rxp_pool_ops *ops;
 	struct rxp_device *rdev;
 	struct ib_pd *pd;
 	struct rpol_member *member;
@@ -360,25 +377,19 @@ struct rxp_pool {
 	u32 vector;
 	spinlock_t lock;
 	struct list_head bufs[RPOL_NR_CLASSES];
-	struct list_head lent;
 	u64 idle_bytes;
 	bool closed;
-	atomic_t claims;
 	struct delayed_work decay;
 	struct work_struct reap;
 	struct work_struct free;
-	struct rdmafs_xprt_session *session;
-	struct rxp_taker *taker;
 };
 
-struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quota *quota,
-				 struct rxp_stats *stats);
+int rxp_pool_init(struct rxp_pool *pool, const struct rxp_pool_ops *ops, struct rxp_device *rdev,
+		  const struct rpol_quota *quota, struct rxp_stats *stats);
 void rxp_pool_get(struct rxp_pool *pool);
 void rxp_pool_put(struct rxp_pool *pool);
 void rxp_pool_close(struct rxp_pool *pool);
 void rxp_pool_reclaim(void *pool);
-void rxp_grants_recall(struct rxp_pool *pool);
-void rxp_reqs_recall(struct rxp_pool *pool);
 
 struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries);
 bool rxp_mr_capped(struct rxp_pool *pool, u32 entries);

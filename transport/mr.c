@@ -43,8 +43,8 @@ static void rxp_pool_reap_work(struct work_struct *work)
 	struct rxp_pool *pool = container_of(work, struct rxp_pool, reap);
 
 	/* Recalls come first: the peer takes time to answer them. */
-	rxp_grants_recall(pool);
-	rxp_reqs_recall(pool);
+	if (pool->ops->recall)
+		pool->ops->recall(pool);
 	rxp_pool_reap(pool);
 }
 
@@ -90,8 +90,8 @@ static void rxp_pool_unidle(struct rxp_pool *pool, const struct rxp_buf *buf)
 {
 	lockdep_assert_held(&pool->lock);
 	pool->idle_bytes -= buf->size;
-	if (pool->taker)
-		rxp_taker_unidle(pool->taker, buf->size);
+	if (pool->ops->unidle)
+		pool->ops->unidle(pool, buf->size);
 }
 
 static void rxp_pool_decay(struct work_struct *work)
@@ -178,39 +178,36 @@ static void rxp_pool_free(struct work_struct *work)
 	cancel_work_sync(&pool->reap);
 	rxp_pool_reap(pool);
 	rpol_member_destroy(pool->member);
-	if (pool->taker)
-		rxp_taker_put(pool->taker);
 	/* A late rxp_pool_reclaim() may have queued the work, in vain; none can follow. */
 	cancel_work_sync(&pool->reap);
 	ib_dealloc_pd(pool->pd);
 	rxp_device_put(pool->rdev);
-	kfree(pool);
+	pool->ops->free(pool);
 	/* The owner of @stats may free them now: wake_up_var() uses only their address. */
 	if (atomic_dec_and_test(&stats->pools))
 		wake_up_var(&stats->pools);
 }
 
 /**
- * rxp_pool_create - make a protection domain and a member of the policy's domain
+ * rxp_pool_init - make a protection domain and a member of the policy's domain
+ * @pool:  the pool, all zero; it is in memory that @ops->free() frees
+ * @ops:   the owner's callbacks; they may be called before this returns
  * @rdev:  the device; a reference is taken
  * @quota: the member's quota
  * @stats: where registrations are counted; must outlive the pool
  *
  * Context: Process context, may sleep.
  *
- * Return: the pool, or an ERR_PTR: -ENOMEM; -ENOSPC if all of the device's minima are given away;
- * or an error of the device.
+ * Return: 0, and the pool has one reference; -ENOMEM; -ENOSPC if all of the device's minima are
+ * given away; or an error of the device.  On failure the caller frees @pool's memory.
  */
-struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quota *quota,
-				 struct rxp_stats *stats)
+int rxp_pool_init(struct rxp_pool *pool, const struct rxp_pool_ops *ops, struct rxp_device *rdev,
+		  const struct rpol_quota *quota, struct rxp_stats *stats)
 {
-	struct rxp_pool *pool;
 	int ret, c;
 
-	pool = kzalloc(sizeof(*pool), GFP_KERNEL);
-	if (!pool)
-		return ERR_PTR(-ENOMEM);
 	kref_init(&pool->ref);
+	pool->ops = ops;
 	kref_get(&rdev->ref);
 	pool->rdev = rdev;
 	pool->stats = stats;
@@ -221,12 +218,11 @@ struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quot
 	INIT_WORK(&pool->reap, rxp_pool_reap_work);
 	for (c = 0; c < RPOL_NR_CLASSES; c++)
 		INIT_LIST_HEAD(&pool->bufs[c]);
-	INIT_LIST_HEAD(&pool->lent);
 
 	pool->pd = ib_alloc_pd(rdev->ib, 0);
 	if (IS_ERR(pool->pd)) {
 		ret = PTR_ERR(pool->pd);
-		goto out_free;
+		goto out_device;
 	}
 	pool->member = rpol_member_create(rdev->domain, quota, &rxp_member_ops, pool);
 	if (IS_ERR(pool->member)) {
@@ -234,14 +230,13 @@ struct rxp_pool *rxp_pool_create(struct rxp_device *rdev, const struct rpol_quot
 		goto out_pd;
 	}
 	atomic_inc(&stats->pools);
-	return pool;
+	return 0;
 
 out_pd:
 	ib_dealloc_pd(pool->pd);
-out_free:
+out_device:
 	rxp_device_put(rdev);
-	kfree(pool);
-	return ERR_PTR(ret);
+	return ret;
 }
 
 static void rxp_pool_release(struct kref *ref)
@@ -703,7 +698,7 @@ void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf)
 	buf->idle = jiffies;
 	spin_lock_bh(&pool->lock);
 	pool->idle_bytes += buf->size;
-	keep = !pool->taker || rxp_taker_idle(pool->taker, buf->size);
+	keep = !pool->ops->idle || pool->ops->idle(pool, buf->size);
 	if (keep) {
 		list_add(&buf->link, &pool->bufs[buf->class]);
 	} else {

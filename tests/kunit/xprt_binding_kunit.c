@@ -62,7 +62,7 @@ struct binding_stage {
 	struct ib_device ib;
 	struct ib_pd pd;
 	struct rxp_device rdev;
-	struct rxp_pool pool;
+	struct rxs_pool pool;
 	struct rxp_conn conn[CONNS];
 	struct binding_queue queue[CONNS];
 	struct rdmafs_xprt_server server;
@@ -242,17 +242,17 @@ static int binding_init(struct kunit *test)
 	st->rdev.domain = rpol_domain_create(RPOL_CAPACITY_MIN, NULL, NULL);
 	if (IS_ERR(st->rdev.domain))
 		return PTR_ERR(st->rdev.domain);
-	st->pool.member = rpol_member_create(st->rdev.domain, &quota, NULL, NULL);
-	if (IS_ERR(st->pool.member))
-		return PTR_ERR(st->pool.member);
-	if (rpol_reserve(st->pool.member, ENTRIES, RPOL_NOWAIT))
+	st->pool.p.member = rpol_member_create(st->rdev.domain, &quota, NULL, NULL);
+	if (IS_ERR(st->pool.p.member))
+		return PTR_ERR(st->pool.p.member);
+	if (rpol_reserve(st->pool.p.member, ENTRIES, RPOL_NOWAIT))
 		return -ENOMEM;
 	st->ib.ops.post_send = binding_post;
 	st->rdev.ib = &st->ib;
 	st->rdev.short_until = jiffies;
-	st->pool.rdev = &st->rdev;
-	st->pool.pd = &st->pd;
-	spin_lock_init(&st->pool.lock);
+	st->pool.p.rdev = &st->rdev;
+	st->pool.p.pd = &st->pd;
+	spin_lock_init(&st->pool.p.lock);
 	INIT_LIST_HEAD(&st->pool.lent);
 	INIT_LIST_HEAD(&st->req.lent);
 	spin_lock_init(&st->session.lock);
@@ -264,7 +264,7 @@ static int binding_init(struct kunit *test)
 
 		conn->index = i;
 		conn->rdev = &st->rdev;
-		conn->pool = &st->pool;
+		conn->pool = &st->pool.p;
 		conn->stats = &st->session.stats;
 		conn->session = &st->session;
 		conn->qp = &st->queue[i].qp;
@@ -275,7 +275,7 @@ static int binding_init(struct kunit *test)
 		st->session.conns[i] = conn;
 	}
 	st->mr.mr = &st->ib_mr;
-	st->mr.pool = &st->pool;
+	st->mr.pool = &st->pool.p;
 	st->ib_mr.rkey = 0x4200;
 	st->mr.policy.entries = ENTRIES;
 	st->mr.room = ENTRIES;
@@ -291,9 +291,9 @@ static void binding_exit(struct kunit *test)
 
 	if (!st)
 		return;
-	rpol_mr_regain(st->pool.member, &st->mr.policy);
-	rpol_release(st->pool.member, ENTRIES);
-	rpol_member_destroy(st->pool.member);
+	rpol_mr_regain(st->pool.p.member, &st->mr.policy);
+	rpol_release(st->pool.p.member, ENTRIES);
+	rpol_member_destroy(st->pool.p.member);
 	rpol_domain_destroy(st->rdev.domain);
 	free_percpu(st->session.stats.v);
 }
@@ -349,7 +349,7 @@ static struct rxp_grant *binding_grant(struct kunit *test, struct rxp_wire_tag *
 	st->req.flags = RXP_F_WRITE;
 	st->req.mr = &st->mr;
 	st->req.buf = &st->buf;
-	st->req.pool = &st->pool;
+	st->req.pool = &st->pool.p;
 	g = rxp_grant_offer(&st->req, &st->conn[1], tag);
 	KUNIT_ASSERT_NOT_NULL(test, g);
 	return g;
@@ -573,7 +573,7 @@ static void binding_remote(struct kunit *test)
 
 	for (checks = 0; checks < 2; checks++) {
 		st->rdev.checks_inv = checks;
-		rxp_mr_map_buf(&st->pool, &st->mr, &st->buf, SIZE, &st->req.reg);
+		rxp_mr_map_buf(&st->pool.p, &st->mr, &st->buf, SIZE, &st->req.reg);
 		rxp_chain_init(&st->req.reply, binding_replied);
 		rxp_chain_reg(&st->req.reply, &st->mr, &st->req.reg);
 		KUNIT_ASSERT_EQ(test, rxp_post(conn, &st->req.reply), 0);
@@ -603,7 +603,7 @@ static void binding_returned(struct kunit *test)
 	struct binding_stage *st = test->priv;
 
 	st->rdev.checks_inv = true;
-	rxp_mr_map_buf(&st->pool, &st->mr, &st->buf, SIZE, &st->req.reg);
+	rxp_mr_map_buf(&st->pool.p, &st->mr, &st->buf, SIZE, &st->req.reg);
 	rxp_chain_init(&st->req.reply, binding_replied);
 	rxp_chain_reg(&st->req.reply, &st->mr, &st->req.reg);
 	KUNIT_ASSERT_EQ(test, rxp_post(&st->conn[1], &st->req.reply), 0);
@@ -653,7 +653,7 @@ static u64 binding_lent(struct binding_stage *st)
 {
 	struct rpol_member_stats stats;
 
-	rpol_member_get_stats(st->pool.member, &stats);
+	rpol_member_get_stats(st->pool.p.member, &stats);
 	return stats.lent;
 }
 
@@ -664,7 +664,7 @@ static struct rxp_req *binding_written(struct binding_stage *st)
 	st->req.flags = RXP_F_WRITE;
 	st->req.mr = &st->mr;
 	st->req.buf = &st->buf;
-	st->req.pool = &st->pool;
+	st->req.pool = &st->pool.p;
 	rxp_req_lend_mr(&st->req);
 	return &st->req;
 }
@@ -681,7 +681,7 @@ static void binding_write(struct kunit *test)
 	struct rxp_grant *g;
 
 	KUNIT_EXPECT_EQ(test, binding_lent(st), ENTRIES);
-	rxp_reqs_recall(&st->pool);
+	rxp_reqs_recall(&st->pool.p);
 	binding_expect_nothing_back(test);
 	g = rxp_grant_offer(req, &st->conn[1], &tag);
 	KUNIT_ASSERT_NOT_NULL(test, g);
@@ -723,14 +723,14 @@ static void binding_write_recalled(struct kunit *test)
 	struct rxp_req *req = binding_written(st);
 	struct rxp_wire_tag tag;
 
-	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(st->pool.member, &little), 0);
+	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(st->pool.p.member, &little), 0);
 	KUNIT_EXPECT_TRUE(test, rpol_mr_recalled(&st->mr.policy));
-	rxp_reqs_recall(&st->pool);
+	rxp_reqs_recall(&st->pool.p);
 	KUNIT_EXPECT_EQ(test, st->mr_puts, 1);
 	KUNIT_EXPECT_EQ(test, st->buf_puts, 0);
 	KUNIT_EXPECT_NULL(test, req->mr);
 	KUNIT_EXPECT_TRUE(test, list_empty(&st->pool.lent));
-	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(st->pool.member, &any), 0);
+	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(st->pool.p.member, &any), 0);
 	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, &st->conn[1], &tag));
 	KUNIT_EXPECT_EQ(test, st->mr_puts, 1);
 }
@@ -760,7 +760,7 @@ static void binding_write_returned(struct kunit *test)
 
 	st->rdev.checks_inv = true;
 	for (late = 0; late < 2; late++) {
-		rxp_mr_map_buf(&st->pool, &st->mr, &st->buf, SIZE, &st->req.reg);
+		rxp_mr_map_buf(&st->pool.p, &st->mr, &st->buf, SIZE, &st->req.reg);
 		rxp_chain_init(&st->req.stcrw, binding_replied);
 		rxp_chain_reg(&st->req.stcrw, &st->mr, &st->req.reg);
 		KUNIT_ASSERT_EQ(test, rxp_post(&st->conn[1], &st->req.stcrw), 0);

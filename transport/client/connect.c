@@ -205,6 +205,30 @@ static int rxp_cm_wait(struct rxp_conn *conn, unsigned int timeout_ms)
 	return ret ?: -ETIMEDOUT;
 }
 
+static void rxc_pool_free(struct rxp_pool *pool)
+{
+	kfree(pool);
+}
+
+static const struct rxp_pool_ops rxc_pool_ops = {
+	.free = rxc_pool_free,
+};
+
+static struct rxp_pool *rxc_pool_create(struct rdmafs_xprt *x, struct rxp_device *rdev,
+					const struct rpol_quota *quota)
+{
+	struct rxp_pool *pool = kzalloc(sizeof(*pool), GFP_KERNEL);
+	int ret;
+
+	if (!pool)
+		return ERR_PTR(-ENOMEM);
+	ret = rxp_pool_init(pool, &rxc_pool_ops, rdev, quota, &x->stats);
+	if (!ret)
+		return pool;
+	kfree(pool);
+	return ERR_PTR(ret);
+}
+
 /*
  * Make a pool with the mount's quota.  While the mount had no pool its minimum may have been
  * promised to another member, or the new device may have less to promise.  A mount that is in
@@ -218,11 +242,11 @@ static struct rxp_pool *rxp_client_pool_create(struct rdmafs_xprt *x, struct rxp
 
 	lockdep_assert_held(&x->quota_change);
 	quota = x->quota;
-	pool = rxp_pool_create(rdev, &quota, &x->stats);
+	pool = rxc_pool_create(x, rdev, &quota);
 	if (pool != ERR_PTR(-ENOSPC) || !x->slots)
 		return pool;
 	quota.min = 0;
-	pool = rxp_pool_create(rdev, &quota, &x->stats);
+	pool = rxc_pool_create(x, rdev, &quota);
 	if (IS_ERR(pool))
 		return pool;
 	pr_warn("rdmafs: %pISpc: its minimum of %llu entries can't be kept any more\n", &x->addr,

@@ -133,7 +133,7 @@ void rxp_req_lend_mr(struct rxp_req *req)
 			rxp_req_give_mr(req);
 		} else {
 			/* Listed first: a worker finds it there if it is wanted at once. */
-			list_add_tail(&req->lent, &pool->lent);
+			list_add_tail(&req->lent, &rxs_pool(pool)->lent);
 			rpol_mr_lend(pool->member, &req->mr->policy);
 		}
 	}
@@ -168,7 +168,7 @@ void rxp_reqs_recall(struct rxp_pool *pool)
 	struct rxp_req *req, *next;
 
 	spin_lock_bh(&pool->lock);
-	list_for_each_entry_safe(req, next, &pool->lent, lent)
+	list_for_each_entry_safe(req, next, &rxs_pool(pool)->lent, lent)
 		if (rpol_mr_recalled(&req->mr->policy))
 			rxp_req_give_mr(req);
 	spin_unlock_bh(&pool->lock);
@@ -466,7 +466,7 @@ void rxp_grants_recall(struct rxp_pool *pool)
 	bool any = false;
 
 	spin_lock_bh(&pool->lock);
-	s = pool->session;
+	s = rxs_pool(pool)->session;
 	if (s)
 		rxp_session_get(s);
 	spin_unlock_bh(&pool->lock);
@@ -492,7 +492,7 @@ void rxp_grants_recall(struct rxp_pool *pool)
 void rxp_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s)
 {
 	spin_lock_bh(&pool->lock);
-	pool->session = s;
+	rxs_pool(pool)->session = s;
 	spin_unlock_bh(&pool->lock);
 }
 

@@ -133,19 +133,9 @@ static int rxp_server_reject(struct rdma_cm_id *id, u16 reason, u32 limit)
 static struct rxp_pool *rxp_server_pool(struct rdmafs_xprt_server *server,
 					struct rxp_conn *conn, struct rxp_device *rdev)
 {
-	static const struct rpol_quota quota = {
-		.max = RPOL_NO_MAX,
-		.weight = RPOL_WEIGHT_DEFAULT,
-	};
-
-	struct rxp_pool *pool;
-
 	if (conn->index)
 		return rxp_join_pool(server, conn);
-	pool = rxp_pool_create(rdev, &quota, &server->stats);
-	if (!IS_ERR(pool))
-		pool->taker = rxp_taker_hold(conn->taker);
-	return pool;
+	return rxs_pool_create(rdev, conn->taker, &server->stats);
 }
 
 static int rxp_server_conn_accept(struct rdmafs_xprt_server *server, struct rxp_conn *conn)

@@ -67,11 +67,11 @@ static void rxp_req_drop_sink(struct rxp_req *req)
 static bool rxp_req_may_claim(struct rxp_req *req)
 {
 	u32 places = DIV_ROUND_UP(req->session->nr_slots, 2);
-	u32 nr = atomic_inc_return(&req->pool->claims);
+	u32 nr = atomic_inc_return(&rxs_pool(req->pool)->claims);
 
 	if (nr == 1 || (nr <= places && rxp_session_spares(req->session, 0)))
 		return true;
-	atomic_dec(&req->pool->claims);
+	atomic_dec(&rxs_pool(req->pool)->claims);
 	return false;
 }
 
@@ -127,7 +127,7 @@ static void rxp_req_claim_work(struct work_struct *work)
 	rdmafs_test_point("req_turn", req->slot);
 	/* The request may be freed below, and its reference to the session with it. */
 	rxp_session_get(s);
-	atomic_dec(&req->pool->claims);
+	atomic_dec(&rxs_pool(req->pool)->claims);
 	rxp_req_claimed(req);
 	rxp_session_put(s);
 }
@@ -194,7 +194,7 @@ static void rxp_req_claim(struct rxp_req *req)
 	}
 	spin_unlock_bh(&s->lock);
 	if (cancelled) {
-		atomic_dec(&req->pool->claims);
+		atomic_dec(&rxs_pool(req->pool)->claims);
 		rxp_req_cancelled(req, &a);
 	}
 }
@@ -209,7 +209,7 @@ static bool rxp_req_unclaim(struct rxp_req *req)
 	if (!req->in_line || !rpol_mr_cancel(&req->claim))
 		return false;
 	req->in_line = false;
-	atomic_dec(&req->pool->claims);
+	atomic_dec(&rxs_pool(req->pool)->claims);
 	return true;
 }
 

@@ -44,6 +44,28 @@
 #define RXP_RECV_BURST		64
 
 /**
+ * struct rxs_pool - the pool of a session
+ * @p:       what a mount's pool has as well
+ * @lent:    WRITEs whose MR may be taken for other requests, &rxp_req.lent; the pool's lock
+ * @claims:  number of WRITEs that wait for an MR (rxp_mr_claim())
+ * @session: the session while it is bound; the pool's lock
+ * @taker:   the account of the client, a reference; constant
+ */
+struct rxs_pool {
+	struct rxp_pool p;
+	struct list_head lent;
+	atomic_t claims;
+	struct rdmafs_xprt_session *session;
+	struct rxp_taker *taker;
+};
+
+/* Every pool that the server sees is one of these. */
+static inline struct rxs_pool *rxs_pool(struct rxp_pool *pool)
+{
+	return container_of(pool, struct rxs_pool, p);
+}
+
+/**
  * struct rxp_grant - a sink that the client may write to
  * @link:     in its session's list from when its registration is posted; session lock
  * @session:  its session; a reference only while @inv_chain is posted
@@ -547,6 +569,10 @@ void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a);
 void rxp_answer_cancelled(struct rxp_req *req, struct rxp_answer *a);
 void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len, bool cache);
 
+struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxp_taker *taker,
+				 struct rxp_stats *stats);
+void rxp_grants_recall(struct rxp_pool *pool);
+void rxp_reqs_recall(struct rxp_pool *pool);
 void rxp_req_lend_mr(struct rxp_req *req);
 void rxp_req_regain_mr(struct rxp_req *req);
 struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,

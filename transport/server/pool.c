@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A session's pool: its idle pages count for its client, and MRs that are lent to the client, or
+ * to a WRITE that waits to be served, can be taken back (grant.c).
+ */
+#include <linux/slab.h>
+#include "transport/server/server.h"
+
+static void rxs_pool_recall(struct rxp_pool *pool)
+{
+	rxp_grants_recall(pool);
+	rxp_reqs_recall(pool);
+}
+
+static bool rxs_pool_idle(struct rxp_pool *pool, u32 bytes)
+{
+	return rxp_taker_idle(rxs_pool(pool)->taker, bytes);
+}
+
+static void rxs_pool_unidle(struct rxp_pool *pool, u32 bytes)
+{
+	rxp_taker_unidle(rxs_pool(pool)->taker, bytes);
+}
+
+static void rxs_pool_free(struct rxp_pool *pool)
+{
+	struct rxs_pool *sp = rxs_pool(pool);
+
+	rxp_taker_put(sp->taker);
+	kfree(sp);
+}
+
+static const struct rxp_pool_ops rxs_pool_ops = {
+	.recall = rxs_pool_recall,
+	.idle = rxs_pool_idle,
+	.unidle = rxs_pool_unidle,
+	.free = rxs_pool_free,
+};
+
+/**
+ * rxs_pool_create - make the pool of a session that is about to begin
+ * @rdev:  the device; a reference is taken
+ * @taker: the client's account; a reference is taken
+ * @stats: where registrations are counted; must outlive the pool
+ *
+ * Context: process, may sleep.
+ * Return: the pool with one reference, or an ERR_PTR: see rxp_pool_init().
+ */
+struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxp_taker *taker,
+				 struct rxp_stats *stats)
+{
+	static const struct rpol_quota quota = {
+		.max = RPOL_NO_MAX,
+		.weight = RPOL_WEIGHT_DEFAULT,
+	};
+	struct rxs_pool *sp = kzalloc(sizeof(*sp), GFP_KERNEL);
+	int ret;
+
+	if (!sp)
+		return ERR_PTR(-ENOMEM);
+	INIT_LIST_HEAD(&sp->lent);
+	sp->taker = rxp_taker_hold(taker);
+	ret = rxp_pool_init(&sp->p, &rxs_pool_ops, rdev, &quota, stats);
+	if (!ret)
+		return &sp->p;
+	rxp_taker_put(taker);
+	kfree(sp);
+	return ERR_PTR(ret);
+}
