@@ -13,38 +13,27 @@
  * Locks: sq_lock guards posting, of sends and receives; state_lock guards the state.  DEAD is set
  * with both held.
  */
-#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "transport/internal.h"
 #include "transport/trace.h"
 
-/* All large receives together may take one part in this many of the memory. */
-#define RXP_RECV_SHARE	64
-
-static atomic64_t rxp_recv_charged = ATOMIC64_INIT(0);
-
 static void rxp_wc_recv(struct ib_cq *cq, struct ib_wc *wc);
 
 /**
- * rxp_conn_alloc - make a connection object without a device
+ * rxp_conn_init - make a connection without a device
+ * @conn:  all zero; it is in memory that @ops->free() frees after the last rxp_conn_put()
  * @ops:   the owner's callbacks
  * @owner: the owner
  * @stats: where to count; must outlive the queue pair
  * @index: its place among the connections of its session
  * @count: how many connections the session has
  *
- * Context: Process context, may sleep.
- *
- * Return: the connection with one reference, or NULL.
+ * Context: Any.
  */
-struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
-				struct rxp_stats *stats, u32 index, u32 count)
+void rxp_conn_init(struct rxp_conn *conn, const struct rxp_conn_ops *ops, void *owner,
+		   struct rxp_stats *stats, u32 index, u32 count)
 {
-	struct rxp_conn *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
-
-	if (!conn)
-		return NULL;
 	kref_init(&conn->ref);
 	spin_lock_init(&conn->state_lock);
 	conn->ops = ops;
@@ -53,12 +42,8 @@ struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
 	conn->index = index;
 	conn->count = count;
 	rxp_send_init(conn);
-	INIT_LIST_HEAD(&conn->link);
 	INIT_LIST_HEAD(&conn->dev_link);
-	init_completion(&conn->cm_done);
-	init_completion(&conn->welcomed);
 	conn->last_rx = jiffies;
-	return conn;
 }
 
 /* How long a peer waits when its SEND found no receive.  The RDMA core's default is 655 ms. */
@@ -86,93 +71,6 @@ void rxp_conn_tune(struct rxp_conn *conn)
 		rdma_set_service_type(conn->id, tos);
 }
 
-/**
- * rxp_recv_release - free receive buffers
- * @ring: the buffers, or a zeroed ring
- *
- * Context: Process context, may sleep.
- */
-void rxp_recv_release(struct rxp_ring *ring)
-{
-	rxp_ring_destroy(ring);
-	atomic64_sub(ring->charged, &rxp_recv_charged);
-	ring->charged = 0;
-}
-
-/* Allocate large receives, unless there are too many already or there is no memory for them. */
-static int rxp_recv_large(struct rxp_ring *ring, u32 nr, u32 size)
-{
-	u64 limit = ((u64)totalram_pages() << PAGE_SHIFT) / RXP_RECV_SHARE;
-	u64 bytes = (u64)nr * size;
-
-	if (atomic64_add_return(bytes, &rxp_recv_charged) > limit ||
-	    rxp_ring_init(ring, nr, size, DMA_FROM_DEVICE, false)) {
-		atomic64_sub(bytes, &rxp_recv_charged);
-		return -ENOMEM;
-	}
-	ring->charged = bytes;
-	return 0;
-}
-
-/* Allocate a server's receives within the budget for its clients (server/limits.c). */
-static int rxp_recv_init_budget(struct rxp_conn *conn, u32 size)
-{
-	u32 nr = conn->nr_rx;
-
-	conn->recv_size = rxp_taker_large(conn->taker, nr, size);
-	conn->ring_charged = (u64)nr * conn->recv_size;
-	if (conn->recv_size > RXP_MSG_MAX) {
-		conn->recv_charged = conn->ring_charged;
-		if (!rxp_ring_init(&conn->rx_ring, nr, conn->recv_size, DMA_FROM_DEVICE, false))
-			return 0;
-		rxp_taker_uncharge(conn->taker, conn->ring_charged, conn->recv_charged);
-		conn->recv_charged = 0;
-		conn->recv_size = RXP_MSG_MAX;
-		conn->ring_charged = (u64)nr * RXP_MSG_MAX;
-	}
-	if (!rxp_taker_charge(conn->taker, conn->ring_charged)) {
-		conn->ring_charged = 0;
-		return -ENOBUFS;
-	}
-	return rxp_ring_init(&conn->rx_ring, nr, RXP_MSG_MAX, DMA_FROM_DEVICE, true);
-}
-
-/*
- * Allocate the receives, large ones if possible.
- *
- * The messages of a burst are joined as far as they fit into a receive.  So the larger the
- * receives are, the fewer messages, acknowledgments and wake-ups there are.  But each slot has
- * two receives, so they are large only as long as all large ones together take no more than
- * 1/RXP_RECV_SHARE of the memory, and there is memory without reclaim.  A server's receives have
- * a budget of their own.
- *
- * On a client, @conn->rx_ring may hold the receives of the connection before: these are reused,
- * as a mount has to connect again even when there is no memory left.
- */
-static int rxp_recv_init(struct rxp_conn *conn)
-{
-	u32 size = clamp(READ_ONCE(rxp_recv_size), RXP_MSG_MAX, RXP_RECV_MAX);
-	struct rxp_ring *ring = &conn->rx_ring, large = {};
-	bool kept = ring->chunk && ring->nr >= conn->nr_rx;
-	int ret = 0;
-
-	/* On iWARP a peer's joined messages stay below a page: rxp_send_limit(). */
-	if (conn->by_reference)
-		size = RXP_MSG_MAX;
-	if (conn->taker)
-		return rxp_recv_init_budget(conn, size);
-	if (size > RXP_MSG_MAX && !(kept && ring->size >= size) &&
-	    !rxp_recv_large(&large, conn->nr_rx, size)) {
-		rxp_recv_release(ring);
-		*ring = large;
-	} else if (!kept) {
-		rxp_recv_release(ring);
-		ret = rxp_ring_init(ring, conn->nr_rx, RXP_MSG_MAX, DMA_FROM_DEVICE, true);
-	}
-	conn->recv_size = ring->charged ? min(size, ring->size) : RXP_MSG_MAX;
-	return ret;
-}
-
 static int rxp_post_recv(struct rxp_rx *rx)
 {
 	struct rxp_conn *conn = rx->conn;
@@ -190,12 +88,23 @@ static int rxp_post_recv(struct rxp_rx *rx)
 	return ib_post_recv(conn->qp, &wr, NULL);
 }
 
+/*
+ * Make the receives, which the owner allocates.
+ *
+ * The messages of a burst are joined as far as they fit into a receive.  So the larger the
+ * receives are, the fewer messages, acknowledgments and wake-ups there are.  But each slot has
+ * two receives, so the owner makes them large only as far as there is memory.
+ */
 static int rxp_rx_init(struct rxp_conn *conn)
 {
+	u32 size = clamp(READ_ONCE(rxp_recv_size), RXP_MSG_MAX, RXP_RECV_MAX);
 	u32 nr = conn->nr_rx, i;
 	int ret;
 
-	ret = rxp_recv_init(conn);
+	/* On iWARP a peer's joined messages stay below a page: rxp_send_limit(). */
+	if (conn->by_reference)
+		size = RXP_MSG_MAX;
+	ret = conn->ops->receives(conn, size);
 	if (ret)
 		return ret;
 	conn->rx = kvcalloc(nr, sizeof(*conn->rx), GFP_KERNEL);
@@ -314,14 +223,9 @@ static void rxp_conn_release(struct kref *ref)
 
 	/* kvfree() sleeps if the memory is from vmalloc(). */
 	might_sleep();
-	rxp_recv_release(&conn->rx_ring);
-	if (conn->taker) {
-		rxp_taker_uncharge(conn->taker, conn->ring_charged, conn->recv_charged);
-		rxp_taker_put(conn->taker);
-	}
 	kvfree(conn->rx);
 	kfree(conn->ctl);
-	kfree(conn);
+	conn->ops->free(conn);
 }
 
 /**

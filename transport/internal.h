@@ -560,7 +560,7 @@ struct rxp_chain {
  * @per:     buffers in a chunk
  * @order:   page order of a chunk
  * @chunk:   the chunks, one run of pages each
- * @charged: bytes of large receives that are counted in rxp_recv_charged (conn.c)
+ * @charged: on a client: bytes of large receives that count (client/receives.c)
  */
 struct rxp_ring {
 	u32 nr;
@@ -596,11 +596,18 @@ struct rxp_rx {
  *	  state_lock.  The owner kills and destroys it from a worker, and holds a reference until
  *	  then.
  * @room: rxp_ctl_send() has returned -EBUSY, and a buffer is free now.  Context: as @recv.
+ * @receives: make rx_ring for nr_rx receives of @size bytes at most, and of RXP_MSG_MAX at least,
+ *	  and set recv_size.  Context: process, from rxp_conn_setup(), may sleep.  0 or a negative
+ *	  errno.
+ * @free: the last reference is gone: free rx_ring, and the memory that the connection is in.  Its
+ *	  owner may be gone, too, with the counters.  Context: process, may sleep.
  */
 struct rxp_conn_ops {
 	void (*recv)(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 	void (*lost)(struct rxp_conn *conn);
 	void (*room)(struct rxp_conn *conn);
+	int (*receives)(struct rxp_conn *conn, u32 size);
+	void (*free)(struct rxp_conn *conn);
 };
 
 /**
@@ -642,48 +649,17 @@ struct rxp_conn_ops {
  * @state_lock: guards @state; a leaf but for ops->lost().  DEAD is set with @sq_lock held, too
  * @state:      enum rxp_conn_state, see connstate.c
  * @broke:      the peer broke the protocol on it
- * @strays:     RETURNs of grants that were not there; receive handler only
  * @index:      among the @count connections of its session
  * @count:      connections of its session
  * @slots:      slots of its session
  * @nr_rx:      receives
  * @recv_size:  bytes of each of our receives
- * @recv_charged: bytes charged to @taker for large receives
- * @ring_charged: bytes charged to @taker
  * @join_max:   bytes of a joined message at most; 0: messages must not be joined yet
  * @data_max:   most bytes of data of one RPC
  * @last_rx:    when a message last came, in jiffies
  * @received:   messages received; written by the receive handler only
  * @sent:       messages handed to the device, without those joined to others; @sq_lock
- * @seen:       client, mount's lock: @received at the last heartbeat
- * @said:       client, mount's lock: @sent at the last heartbeat
- * @pinged:     client, mount's lock: @chains with the first PING since the server was heard; 0:
- *		none
- * @silent:     client, mount's lock: heartbeats without a message from the server
- * @missed:     client, mount's lock: the latest of @silent, in which a message could have come
- * @oldest:     rxp_send_oldest() at the last heartbeat (client, mount's lock), or
- *		rxp_send_stands() at the last look (server, session's lock)
- * @found_at:   server, session's lock: since when @oldest has not been 0, in jiffies
- * @same:       client, mount's lock: heartbeats with the same @oldest
- * @stood:      client, mount's lock: the latest of @same, in which nothing moved
- * @cm_done:    client: a step of the connection manager has ended
- * @cm_status:  client: how it has ended; valid after @cm_done
- * @limit:      client: connections that the server allows, if it refused for that
  * @cm:         private data of the peer: the request on a server, the accept on a client
- * @welcomed:   client: @welcome has come, or the connection is lost
- * @welcome:    client: the WELCOME, written by the receive handler
- * @welcome_seen: client: receive handler only
- * @session:    server: its session, a reference; NULL before it is bound
- * @link:       server: in the list of connections; the server's lock
- * @serial:     server: its number; a later request has a larger one
- * @taker:      server: the account of the client, a reference; NULL on a client
- * @asked:      server: when the connection was requested, in jiffies
- * @unbound:    server: it is counted in @taker's @unbound; the server's lock
- * @unheard:    server: accepted, but the CM waits for the client: not to be ended yet
- *		(server/listen.c)
- * @work:       server: its worker
- * @hello:      server: the HELLO, written by the receive handler before state HELLO
- * @asks:       server: the session whose place 0 it waits for, a reference; set by its worker
  * @ctl:        buffers for messages that belong to no slot: WELCOME, PONG and RECALL of a server;
  *		HELLO, PING, BYE and RETURN of a client
  * @ctl_short:  bit 0: a sender found none of @ctl free, and ops->room() is due
@@ -727,49 +703,18 @@ struct rxp_conn {
 	spinlock_t state_lock;
 	enum rxp_conn_state state;
 	bool broke;
-	u32 strays;
 	u32 index;
 	u32 count;
 	u32 slots;
 	u32 nr_rx;
 	u32 recv_size;
-	u64 recv_charged;
-	u64 ring_charged;
 	u32 join_max;
 	u32 data_max;
 	u64 last_rx;
 	u64 received;
 	u64 sent;
-	u64 seen;
-	u64 said;
-	u64 pinged;
-	u32 silent;
-	u32 missed;
-	u64 oldest;
-	unsigned long found_at;
-	u32 same;
-	u32 stood;
 
-	/* connection set-up */
-	struct completion cm_done;
-	int cm_status;
-	u32 limit;
 	struct rxp_wire_cm cm;
-	struct completion welcomed;
-	struct rxp_wire_welcome welcome;
-	bool welcome_seen;
-
-	/* the server's */
-	struct rdmafs_xprt_session *session;
-	struct list_head link;
-	u64 serial;
-	struct rxp_taker *taker;
-	unsigned long asked;
-	bool unbound;
-	bool unheard;
-	struct work_struct work;
-	struct rxp_wire_hello hello;
-	struct rdmafs_xprt_session *asks;
 	struct rxp_ctl *ctl;
 	unsigned long ctl_short;
 };
@@ -795,9 +740,8 @@ struct rxp_ctl {
 	u8 msg[RXP_CTL_MSG] __aligned(8);
 };
 
-struct rxp_conn *rxp_conn_alloc(const struct rxp_conn_ops *ops, void *owner,
-				struct rxp_stats *stats, u32 index, u32 count);
-void rxp_recv_release(struct rxp_ring *ring);
+void rxp_conn_init(struct rxp_conn *conn, const struct rxp_conn_ops *ops, void *owner,
+		   struct rxp_stats *stats, u32 index, u32 count);
 int rxp_qp_create(struct rxp_conn *conn, u32 carried, enum ib_poll_context poll);
 int rxp_conn_setup(struct rxp_conn *conn, struct rxp_pool *pool, u32 slots,
 		   enum ib_poll_context poll);

@@ -36,7 +36,8 @@ struct binding_queue {
  * @pd:       its protection domain
  * @rdev:     the device, for the transport
  * @pool:     pool of both connections
- * @conn:     the connections
+ * @sconn:    the connections
+ * @conn:     what is in them of both sides
  * @queue:    their send queues
  * @server:   server of the session
  * @session:  session of the connections
@@ -63,7 +64,8 @@ struct binding_stage {
 	struct ib_pd pd;
 	struct rxp_device rdev;
 	struct rxs_pool pool;
-	struct rxp_conn conn[CONNS];
+	struct rxs_conn sconn[CONNS];
+	struct rxp_conn *conn[CONNS];
 	struct binding_queue queue[CONNS];
 	struct rdmafs_xprt_server server;
 	struct rdmafs_xprt_session session;
@@ -260,13 +262,14 @@ static int binding_init(struct kunit *test)
 	st->session.server = &st->server;
 	st->session.nr_conns = CONNS;
 	for (i = 0; i < CONNS; i++) {
-		struct rxp_conn *conn = &st->conn[i];
+		struct rxp_conn *conn = &st->sconn[i].conn;
 
+		st->conn[i] = conn;
 		conn->index = i;
 		conn->rdev = &st->rdev;
 		conn->pool = &st->pool.p;
 		conn->stats = &st->session.stats;
-		conn->session = &st->session;
+		st->sconn[i].session = &st->session;
 		conn->qp = &st->queue[i].qp;
 		conn->qp->device = &st->ib;
 		conn->sq_free = QUEUE;
@@ -350,7 +353,7 @@ static struct rxp_grant *binding_grant(struct kunit *test, struct rxp_wire_tag *
 	st->req.mr = &st->mr;
 	st->req.buf = &st->buf;
 	st->req.pool = &st->pool.p;
-	g = rxp_grant_offer(&st->req, &st->conn[1], tag);
+	g = rxp_grant_offer(&st->req, st->conn[1], tag);
 	KUNIT_ASSERT_NOT_NULL(test, g);
 	return g;
 }
@@ -423,14 +426,14 @@ static void binding_return(struct kunit *test)
 	struct binding_stage *st = test->priv;
 	u32 key = binding_granted(test);
 
-	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[0], key));
+	KUNIT_EXPECT_NULL(test, binding_give(st->conn[0], key));
 	binding_run(st, 0, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, st->queue[0].nr, 0);
 	binding_expect_nothing_back(test);
 	binding_run(st, 1, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, st->replied, 1);
 	binding_expect_back(test, RXP_MR_IDLE);
-	KUNIT_EXPECT_EQ(test, st->conn[1].strays, 0);
+	KUNIT_EXPECT_EQ(test, st->sconn[1].strays, 0);
 }
 
 /* A grant is returned when it is registered: it must still be invalidated on its own connection. */
@@ -442,7 +445,7 @@ static void binding_return_bound(struct kunit *test)
 	binding_run(st, 1, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, st->valid, key);
 	KUNIT_EXPECT_EQ(test, st->mr.state, RXP_MR_BOUND);
-	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[0], key));
+	KUNIT_EXPECT_NULL(test, binding_give(st->conn[0], key));
 	KUNIT_EXPECT_EQ(test, st->queue[0].nr, 0);
 	binding_expect_nothing_back(test);
 	binding_run(st, 1, IB_WC_SUCCESS);
@@ -464,13 +467,13 @@ static void binding_return_stuck(struct kunit *test)
 	INIT_LIST_HEAD(&st->server.sessions);
 	list_add(&st->session.link, &st->server.sessions);
 	st->session.nr_bound = CONNS;
-	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[0], key));
+	KUNIT_EXPECT_NULL(test, binding_give(st->conn[0], key));
 	KUNIT_EXPECT_EQ(test, st->session.nr_grants, 1);
 	KUNIT_EXPECT_TRUE(test, binding_tick(st));
 	KUNIT_EXPECT_EQ(test, st->lost, 0);
 	/* It must not be returned, or used, again. */
-	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[0], key));
-	KUNIT_EXPECT_EQ(test, st->conn[0].strays, 1);
+	KUNIT_EXPECT_NULL(test, binding_give(st->conn[0], key));
+	KUNIT_EXPECT_EQ(test, st->sconn[0].strays, 1);
 	g = list_first_entry_or_null(&st->session.grants, struct rxp_grant, link);
 	KUNIT_ASSERT_NOT_NULL(test, g);
 	g->recalled = (jiffies - 11 * HZ) | 1;
@@ -480,10 +483,10 @@ static void binding_return_stuck(struct kunit *test)
 	 * The connection is drained: the MR is given back when the connection's queue ends,
 	 * not from the list of grants.
 	 */
-	rxp_grants_drop(&st->session, &st->conn[1]);
+	rxp_grants_drop(&st->session, st->conn[1]);
 	binding_expect_nothing_back(test);
-	st->conn[1].state = RXP_CONN_DEAD;
-	rxp_send_end(&st->conn[1]);
+	st->conn[1]->state = RXP_CONN_DEAD;
+	rxp_send_end(st->conn[1]);
 	binding_expect_back(test, RXP_MR_UNKNOWN);
 	KUNIT_EXPECT_FALSE(test, binding_tick(st));
 }
@@ -497,12 +500,12 @@ static void binding_return_dead(struct kunit *test)
 	struct binding_stage *st = test->priv;
 	u32 key = binding_granted(test);
 
-	st->conn[1].state = RXP_CONN_DEAD;
-	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[0], key));
+	st->conn[1]->state = RXP_CONN_DEAD;
+	KUNIT_EXPECT_NULL(test, binding_give(st->conn[0], key));
 	binding_expect_nothing_back(test);
 	binding_run(st, 1, IB_WC_WR_FLUSH_ERR);
 	binding_expect_nothing_back(test);
-	rxp_send_end(&st->conn[1]);
+	rxp_send_end(st->conn[1]);
 	binding_expect_back(test, RXP_MR_UNKNOWN);
 }
 
@@ -512,9 +515,9 @@ static void binding_return_silent(struct kunit *test)
 	struct binding_stage *st = test->priv;
 	u32 key = binding_granted(test);
 
-	st->conn[1].state = RXP_CONN_DEAD;
-	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[0], key));
-	rxp_send_end(&st->conn[1]);
+	st->conn[1]->state = RXP_CONN_DEAD;
+	KUNIT_EXPECT_NULL(test, binding_give(st->conn[0], key));
+	rxp_send_end(st->conn[1]);
 	KUNIT_EXPECT_EQ(test, st->replied, 1);
 	binding_expect_back(test, RXP_MR_UNKNOWN);
 }
@@ -529,10 +532,10 @@ static void binding_unposted(struct kunit *test)
 	struct rxp_wire_tag tag;
 	struct rxp_grant *g = binding_grant(test, &tag);
 
-	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[1], le32_to_cpu(tag.rkey)));
-	KUNIT_EXPECT_EQ(test, st->conn[1].strays, 1);
+	KUNIT_EXPECT_NULL(test, binding_give(st->conn[1], le32_to_cpu(tag.rkey)));
+	KUNIT_EXPECT_EQ(test, st->sconn[1].strays, 1);
 	binding_expect_nothing_back(test);
-	st->conn[1].state = RXP_CONN_DEAD;
+	st->conn[1]->state = RXP_CONN_DEAD;
 	rxp_chain_init(&st->req.reply, binding_replied);
 	rxp_chain_reg(&st->req.reply, g->mr, &st->req.reg);
 	KUNIT_EXPECT_EQ(test, rxp_grant_post(g, &st->req.reply), -ENOTCONN);
@@ -548,13 +551,13 @@ static void binding_strays(struct kunit *test)
 	struct binding_stage *st = test->priv;
 	u32 key = binding_granted(test), taken = 0;
 
-	while (taken < 255 && !binding_give(&st->conn[0], key + 1 + taken))
+	while (taken < 255 && !binding_give(st->conn[0], key + 1 + taken))
 		taken++;
 	KUNIT_EXPECT_EQ(test, taken, 16);
 	/* Each connection counts its own. */
-	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[1], key + 1));
+	KUNIT_EXPECT_NULL(test, binding_give(st->conn[1], key + 1));
 
-	KUNIT_EXPECT_NULL(test, binding_give(&st->conn[1], key));
+	KUNIT_EXPECT_NULL(test, binding_give(st->conn[1], key));
 	binding_run(st, 1, IB_WC_SUCCESS);
 	binding_expect_back(test, RXP_MR_IDLE);
 }
@@ -568,7 +571,7 @@ static void binding_strays(struct kunit *test)
 static void binding_remote(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
-	struct rxp_conn *conn = &st->conn[1];
+	struct rxp_conn *conn = st->conn[1];
 	int checks;
 
 	for (checks = 0; checks < 2; checks++) {
@@ -606,7 +609,7 @@ static void binding_returned(struct kunit *test)
 	rxp_mr_map_buf(&st->pool.p, &st->mr, &st->buf, SIZE, &st->req.reg);
 	rxp_chain_init(&st->req.reply, binding_replied);
 	rxp_chain_reg(&st->req.reply, &st->mr, &st->req.reg);
-	KUNIT_ASSERT_EQ(test, rxp_post(&st->conn[1], &st->req.reply), 0);
+	KUNIT_ASSERT_EQ(test, rxp_post(st->conn[1], &st->req.reply), 0);
 	KUNIT_EXPECT_TRUE(test, rxp_mr_remote_inv(&st->mr, true));
 	KUNIT_EXPECT_EQ(test, st->mr.state, RXP_MR_RETURNED);
 	KUNIT_EXPECT_NOT_NULL(test, st->mr.conn);
@@ -632,7 +635,7 @@ static void binding_use(struct kunit *test)
 	req->rkey = binding_granted(test);
 	req->bulk_len = SIZE;
 	spin_lock_bh(&st->session.lock);
-	used = rxp_grant_use(req, &st->conn[0]);
+	used = rxp_grant_use(req, st->conn[0]);
 	spin_unlock_bh(&st->session.lock);
 	KUNIT_ASSERT_TRUE(test, used);
 	KUNIT_EXPECT_FALSE(test, rxp_mr_remote_inv(req->mr, false));
@@ -683,7 +686,7 @@ static void binding_write(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, binding_lent(st), ENTRIES);
 	rxp_reqs_recall(&st->pool.p);
 	binding_expect_nothing_back(test);
-	g = rxp_grant_offer(req, &st->conn[1], &tag);
+	g = rxp_grant_offer(req, st->conn[1], &tag);
 	KUNIT_ASSERT_NOT_NULL(test, g);
 	KUNIT_EXPECT_PTR_EQ(test, g->mr, &st->mr);
 	KUNIT_EXPECT_EQ(test, binding_lent(st), 0);
@@ -700,12 +703,12 @@ static void binding_write_no_grant(struct kunit *test)
 
 	req->charged = SIZE;
 	st->refuses = true;
-	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, &st->conn[1], &tag));
+	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, st->conn[1], &tag));
 	/* The MR must have the same key as before. */
 	KUNIT_EXPECT_EQ(test, st->ib_mr.rkey, 0x4200);
 	st->refuses = false;
 	st->unmapped = true;
-	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, &st->conn[1], &tag));
+	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, st->conn[1], &tag));
 	KUNIT_EXPECT_EQ(test, st->session.nr_grants, 0);
 	KUNIT_EXPECT_EQ(test, st->granted, 0);
 	KUNIT_EXPECT_EQ(test, req->charged, SIZE);
@@ -731,7 +734,7 @@ static void binding_write_recalled(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, req->mr);
 	KUNIT_EXPECT_TRUE(test, list_empty(&st->pool.lent));
 	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(st->pool.p.member, &any), 0);
-	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, &st->conn[1], &tag));
+	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, st->conn[1], &tag));
 	KUNIT_EXPECT_EQ(test, st->mr_puts, 1);
 }
 
@@ -763,7 +766,7 @@ static void binding_write_returned(struct kunit *test)
 		rxp_mr_map_buf(&st->pool.p, &st->mr, &st->buf, SIZE, &st->req.reg);
 		rxp_chain_init(&st->req.stcrw, binding_replied);
 		rxp_chain_reg(&st->req.stcrw, &st->mr, &st->req.reg);
-		KUNIT_ASSERT_EQ(test, rxp_post(&st->conn[1], &st->req.stcrw), 0);
+		KUNIT_ASSERT_EQ(test, rxp_post(st->conn[1], &st->req.stcrw), 0);
 		KUNIT_EXPECT_TRUE(test, rxp_mr_remote_inv(&st->mr, true));
 		req = binding_written(st);
 		KUNIT_EXPECT_EQ(test, binding_lent(st), 0);

@@ -164,14 +164,14 @@ static bool bind_reaches(struct kunit *test, enum rxp_conn_state state)
 {
 	unsigned long end = jiffies + RAW_WAIT;
 	struct bind *b = test->priv;
-	struct rxp_conn *conn;
+	struct rxs_conn *conn;
 	bool there;
 
 	do {
 		spin_lock_bh(&b->server->lock);
-		conn = list_first_entry_or_null(&b->server->conns, struct rxp_conn, link);
+		conn = list_first_entry_or_null(&b->server->conns, struct rxs_conn, link);
 		there = conn && list_is_singular(&b->server->conns) &&
-			READ_ONCE(conn->state) == state;
+			READ_ONCE(conn->conn.state) == state;
 		spin_unlock_bh(&b->server->lock);
 		if (there)
 			return true;
@@ -247,7 +247,7 @@ static void bind_overtaken(struct kunit *test)
 	if (raw_iwarp(raw))
 		kunit_skip(test, "on iWARP nothing overtakes what says that it stands");
 	spin_lock_bh(&b->server->lock);
-	conn = list_first_entry(&b->server->conns, struct rxp_conn, link);
+	conn = &list_first_entry(&b->server->conns, struct rxs_conn, link)->conn;
 	spin_unlock_bh(&b->server->lock);
 	reinit_completion(&bind_established);
 	rdma_lock_handler(conn->id);
@@ -411,7 +411,7 @@ static void bind_address_changes(struct kunit *test)
 	struct rxp_conn *conn;
 
 	spin_lock_bh(&b->server->lock);
-	conn = list_first_entry(&b->server->conns, struct rxp_conn, link);
+	conn = &list_first_entry(&b->server->conns, struct rxs_conn, link)->conn;
 	spin_unlock_bh(&b->server->lock);
 	/* No other event ends the connection meanwhile. */
 	KUNIT_EXPECT_EQ(test, conn->id->event_handler(conn->id, &event), 0);
@@ -519,7 +519,7 @@ static void bind_recall_before_welcome(struct kunit *test)
 	bind_granted(test, raw, 1);
 	bind_granted(test, raw, 2);
 	spin_lock_bh(&b->server->lock);
-	conn = list_first_entry(&b->server->conns, struct rxp_conn, link);
+	conn = &list_first_entry(&b->server->conns, struct rxs_conn, link)->conn;
 	spin_unlock_bh(&b->server->lock);
 	/*
 	 * The connection is held, and so it stays.  One of the two grants is more than it may

@@ -132,7 +132,7 @@ static struct rdmafs_xprt_source limits_source(struct kunit *test)
 	struct rdmafs_xprt_source source;
 
 	spin_lock_bh(&t->server->lock);
-	source = list_last_entry(&t->server->conns, struct rxp_conn, link)->taker->source;
+	source = list_last_entry(&t->server->conns, struct rxs_conn, link)->taker->source;
 	spin_unlock_bh(&t->server->lock);
 	return source;
 }
@@ -231,11 +231,11 @@ static void limits_unbound_share(struct kunit *test)
 /* Pretend that nothing has been received on any connection for @ms. */
 static void limits_hush(struct limits *t, u32 ms)
 {
-	struct rxp_conn *conn;
+	struct rxs_conn *conn;
 
 	spin_lock_bh(&t->server->lock);
 	list_for_each_entry(conn, &t->server->conns, link)
-		WRITE_ONCE(conn->last_rx, jiffies - msecs_to_jiffies(ms) - 1);
+		WRITE_ONCE(conn->conn.last_rx, jiffies - msecs_to_jiffies(ms) - 1);
 	spin_unlock_bh(&t->server->lock);
 }
 
@@ -350,8 +350,8 @@ static void limits_silent_mount(struct kunit *test)
 	limits_start(test, &l);
 	limits_mount(test);
 	spin_lock_bh(&t->server->lock);
-	said = le32_to_cpu(list_last_entry(&t->server->conns, struct rxp_conn,
-					   link)->cm.heartbeat_ms);
+	said = le32_to_cpu(list_last_entry(&t->server->conns, struct rxs_conn,
+					   link)->conn.cm.heartbeat_ms);
 	spin_unlock_bh(&t->server->lock);
 	KUNIT_EXPECT_EQ(test, said, 5000);
 }
@@ -374,7 +374,7 @@ static u64 limits_seen(struct limits *t)
 	u64 seen;
 
 	spin_lock_bh(&t->mount->lock);
-	seen = t->mount->nr_conns ? t->mount->conns[0]->seen : 0;
+	seen = t->mount->nr_conns ? rxc_conn(t->mount->conns[0])->seen : 0;
 	spin_unlock_bh(&t->mount->lock);
 	return seen;
 }
@@ -395,12 +395,12 @@ static void limits_beat(struct kunit *test)
 /* Has nothing been received on the first connection since limits_hush()? */
 static bool limits_hushed(struct limits *t, u32 ms)
 {
-	struct rxp_conn *conn;
+	struct rxs_conn *conn;
 	bool hushed;
 
 	spin_lock_bh(&t->server->lock);
-	conn = list_first_entry_or_null(&t->server->conns, struct rxp_conn, link);
-	hushed = conn && time_after(jiffies, (unsigned long)READ_ONCE(conn->last_rx) +
+	conn = list_first_entry_or_null(&t->server->conns, struct rxs_conn, link);
+	hushed = conn && time_after(jiffies, (unsigned long)READ_ONCE(conn->conn.last_rx) +
 					     msecs_to_jiffies(ms));
 	spin_unlock_bh(&t->server->lock);
 	return hushed;
@@ -460,7 +460,7 @@ static void limits_last(struct kunit *test, u32 *slots, u32 *recv_size)
 	struct rxp_conn *conn;
 
 	spin_lock_bh(&t->server->lock);
-	conn = list_last_entry(&t->server->conns, struct rxp_conn, link);
+	conn = &list_last_entry(&t->server->conns, struct rxs_conn, link)->conn;
 	*slots = conn->slots;
 	*recv_size = conn->recv_size;
 	spin_unlock_bh(&t->server->lock);
@@ -579,7 +579,7 @@ static void limits_large_burst(struct kunit *test)
 	struct rdmafs_xprt_limits l = limits_default();
 	struct limits *t = test->priv;
 	struct limits_burst b[8];
-	struct rxp_conn *conn;
+	struct rxs_conn *conn;
 	u64 large = 0;
 	u32 i;
 
@@ -599,7 +599,7 @@ static void limits_large_burst(struct kunit *test)
 	}
 	spin_lock_bh(&t->server->lock);
 	list_for_each_entry(conn, &t->server->conns, link)
-		large += conn->recv_charged;
+		large += conn->large_charged;
 	spin_unlock_bh(&t->server->lock);
 	KUNIT_EXPECT_GT(test, large, 0);
 	KUNIT_EXPECT_LE(test, large, SZ_1M);
@@ -657,7 +657,7 @@ static void limits_retries(struct kunit *test)
 	raw = limits_open(test);
 	if (raw_iwarp(raw))
 		kunit_skip(test, "iWARP has none of this");
-	conn = list_first_entry(&t->server->conns, struct rxp_conn, link);
+	conn = &list_first_entry(&t->server->conns, struct rxs_conn, link)->conn;
 	KUNIT_ASSERT_EQ(test, ib_query_qp(conn->qp, &attr, IB_QP_TIMEOUT | IB_QP_RNR_RETRY |
 					  IB_QP_RETRY_CNT | IB_QP_MIN_RNR_TIMER, &init), 0);
 	KUNIT_EXPECT_EQ(test, attr.timeout, 17);

@@ -927,16 +927,16 @@ static void pages_used(struct kunit *test, u32 nr)
 static void pages_kept(struct kunit *test, u64 bytes, unsigned long since)
 {
 	struct limits *t = test->priv;
-	struct rxp_conn *conn;
+	struct rxs_conn *conn;
 	u64 idle;
 	u32 i;
 
 	for (i = 0; i < t->nr; i++) {
 		spin_lock_bh(&t->server->lock);
-		conn = list_first_entry(&t->server->conns, struct rxp_conn, link);
+		conn = list_first_entry(&t->server->conns, struct rxs_conn, link);
 		list_move_tail(&conn->link, &t->server->conns);
 		spin_unlock_bh(&t->server->lock);
-		flush_delayed_work(&conn->pool->decay);
+		flush_delayed_work(&conn->conn.pool->decay);
 	}
 	idle = READ_ONCE(t->server->budget->idle);
 	if (time_before(jiffies, since + RXP_IDLE_SECS * HZ))

@@ -296,7 +296,7 @@ static u32 recover_beats(struct fake *f)
 	u32 beats;
 
 	spin_lock_bh(&x->lock);
-	beats = x->nr_conns ? x->conns[0]->same : 0;
+	beats = x->nr_conns ? rxc_conn(x->conns[0])->same : 0;
 	spin_unlock_bh(&x->lock);
 	return beats;
 }
@@ -370,7 +370,7 @@ static void recover_slow_ever(struct kunit *test)
 	recover_pass(test, f, 1, true, true);
 	spin_lock_bh(&f->xprt->lock);
 	if (f->xprt->nr_conns)
-		f->xprt->conns[0]->same += 5 * (f->xprt->slot_account.nr - 1);
+		rxc_conn(f->xprt->conns[0])->same += 5 * (f->xprt->slot_account.nr - 1);
 	spin_unlock_bh(&f->xprt->lock);
 	recover_pass(test, f, RECOVER_BEATS, true, true);
 	KUNIT_ASSERT_TRUE_MSG(test, READ_ONCE(f->raw->cut), "it waits for ever");

@@ -682,7 +682,7 @@ static bool requests_found(struct rdmafs_xprt_session *s)
 	bool found;
 
 	spin_lock_bh(&s->lock);
-	found = s->conns[0] && s->conns[0]->oldest;
+	found = s->conns[0] && rxs_conn(s->conns[0])->oldest;
 	spin_unlock_bh(&s->lock);
 	return found;
 }

@@ -845,16 +845,18 @@ static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
  */
 static const char *rxp_welcome(struct rxp_conn *conn, const struct rxp_frame *f)
 {
+	struct rxc_conn *cc = rxc_conn(conn);
+
 	if (READ_ONCE(conn->state) < RXP_CONN_HELLO)
 		return "a message before the HELLO";
 	if (f->type != RXP_NOTIFY || f->op != RXP_NOTIFY_WELCOME)
 		return "a message before the WELCOME";
-	memcpy(&conn->welcome, f->body, sizeof(conn->welcome));
+	memcpy(&cc->welcome, f->body, sizeof(cc->welcome));
 	/* The connection was lost meanwhile: its messages are not looked at any more. */
 	if (rxp_conn_move(conn, RXP_CONN_BIND))
 		return NULL;
-	conn->welcome_seen = true;
-	complete_all(&conn->welcomed);
+	cc->welcome_seen = true;
+	complete_all(&cc->welcomed);
 	return NULL;
 }
 
@@ -868,7 +870,7 @@ static const char *rxp_frame_arrived(struct rxp_conn *conn, const struct rxp_fra
 	if ((wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
 	    !(f->type == RXP_REPLY && f->alone) && f->op != RXP_NOTIFY_DROPPED)
 		return "an invalidation out of place";
-	if (!conn->welcome_seen)
+	if (!rxc_conn(conn)->welcome_seen)
 		return rxp_welcome(conn, f);
 	if (f->type == RXP_REPLY)
 		return rxp_reply(x, conn, f, wc);

@@ -289,6 +289,47 @@ struct rdmafs_xprt {
 	u32 in_flight;
 };
 
+/**
+ * struct rxc_conn - a connection of a mount
+ * @conn:       what the server's has as well
+ * @seen:       rxp_conn.received at the last heartbeat; the mount's lock, as for all down to
+ *		@stood
+ * @said:       rxp_conn.sent at the last heartbeat
+ * @pinged:     rxp_conn.chains with the first PING since the server was heard; 0: none
+ * @silent:     heartbeats without a message from the server
+ * @missed:     the latest of @silent, in which a message could have come
+ * @oldest:     rxp_send_oldest() at the last heartbeat
+ * @same:       heartbeats with the same @oldest
+ * @stood:      the latest of @same, in which nothing moved
+ * @cm_done:    a step of the connection manager has ended
+ * @cm_status:  how it has ended; valid after @cm_done
+ * @limit:      connections that the server allows, if it refused for that
+ * @welcomed:   @welcome has come, or the connection is lost
+ * @welcome:    the WELCOME, written by the receive handler
+ * @welcome_seen: receive handler only
+ */
+struct rxc_conn {
+	struct rxp_conn conn;
+	u64 seen;
+	u64 said;
+	u64 pinged;
+	u32 silent;
+	u32 missed;
+	u64 oldest;
+	u32 same;
+	u32 stood;
+
+	struct completion cm_done;
+	int cm_status;
+	u32 limit;
+	struct completion welcomed;
+	struct rxp_wire_welcome welcome;
+	bool welcome_seen;
+};
+
+/* Every connection that the client sees is one of these. */
+#define rxc_conn(c)	container_of_const(c, struct rxc_conn, conn)
+
 /* Is @conn, which may have been lost meanwhile, still one of the session's?  The lock is held. */
 static inline bool rxp_conn_current(const struct rdmafs_xprt *x, const struct rxp_conn *conn)
 {
@@ -334,6 +375,8 @@ struct rxp_pool *rxp_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *c
 bool rxp_call_fits(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call,
 		   const struct rxp_pool *pool, const struct rxp_slot *slot);
 
+int rxc_receives(struct rxp_conn *conn, u32 size);
+void rxc_receives_free(struct rxp_ring *ring);
 void rxp_client_conn_free(struct rdmafs_xprt *x, struct rxp_conn *conn);
 int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms);
 void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);

@@ -48,6 +48,7 @@ struct rxp_attempt {
 
 static void rxp_client_lost(struct rxp_conn *conn)
 {
+	struct rxc_conn *cc = rxc_conn(conn);
 	struct rdmafs_xprt *x = conn->owner;
 
 	/*
@@ -57,10 +58,10 @@ static void rxp_client_lost(struct rxp_conn *conn)
 	 * the attempt is ended here.
 	 */
 	if (conn->rdev && READ_ONCE(conn->rdev->removed)) {
-		conn->cm_status = -ENOTCONN;
-		complete_all(&conn->cm_done);
+		cc->cm_status = -ENOTCONN;
+		complete_all(&cc->cm_done);
 	}
-	complete_all(&conn->welcomed);
+	complete_all(&cc->welcomed);
 	/*
 	 * Pairs with the barrier in rxp_client_bind(): either this sees the state that
 	 * rxp_client_bind() has set, or rxp_client_bind() sees that the connection is lost.
@@ -76,10 +77,18 @@ static void rxp_client_room(struct rxp_conn *conn)
 	rxp_grants_give_back(conn->owner);
 }
 
+static void rxc_conn_free(struct rxp_conn *conn)
+{
+	rxc_receives_free(&conn->rx_ring);
+	kfree(rxc_conn(conn));
+}
+
 static const struct rxp_conn_ops rxp_client_ops = {
 	.recv = rxp_client_recv,
 	.lost = rxp_client_lost,
 	.room = rxp_client_room,
+	.receives = rxc_receives,
+	.free = rxc_conn_free,
 };
 
 static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
@@ -105,7 +114,7 @@ static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
 		case RXP_REJECT_STOPPING:
 			return -ECONNREFUSED;
 		case RXP_REJECT_COUNT:
-			conn->limit = le32_to_cpu(rej->limit);
+			rxc_conn(conn)->limit = le32_to_cpu(rej->limit);
 			return -ERANGE;
 		case RXP_REJECT_LIMIT:
 			return -EUSERS;
@@ -140,6 +149,7 @@ static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
 static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct rxp_conn *conn = id->context;
+	struct rxc_conn *cc = rxc_conn(conn);
 	int status = 0;
 
 	switch (event->event) {
@@ -180,8 +190,8 @@ static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *even
 	default:
 		return 0;
 	}
-	conn->cm_status = status;
-	complete(&conn->cm_done);
+	cc->cm_status = status;
+	complete(&cc->cm_done);
 	return 0;
 }
 
@@ -191,7 +201,7 @@ static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *even
  */
 static int rxp_cm_answer(struct rxp_conn *conn, unsigned long timeout)
 {
-	long left = wait_for_completion_killable_timeout(&conn->cm_done, timeout);
+	long left = wait_for_completion_killable_timeout(&rxc_conn(conn)->cm_done, timeout);
 
 	return left < 0 ? -EINTR : !!left;
 }
@@ -201,7 +211,7 @@ static int rxp_cm_wait(struct rxp_conn *conn, unsigned int timeout_ms)
 	int ret = rxp_cm_answer(conn, msecs_to_jiffies(timeout_ms));
 
 	if (ret > 0)
-		return conn->cm_status;
+		return rxc_conn(conn)->cm_status;
 	return ret ?: -ETIMEDOUT;
 }
 
@@ -354,6 +364,7 @@ out:
 static int rxp_client_resolve_addr(struct rdmafs_xprt *x, struct rxp_conn *conn,
 				   unsigned int step_ms)
 {
+	struct rxc_conn *cc = rxc_conn(conn);
 	unsigned long deadline = jiffies + msecs_to_jiffies(2 * step_ms), now;
 	unsigned int ms, left = step_ms;
 	int ret;
@@ -369,9 +380,9 @@ static int rxp_client_resolve_addr(struct rdmafs_xprt *x, struct rxp_conn *conn,
 		/* Without an event the request is still at work, and can't be made again. */
 		if (ret <= 0)
 			return ret ?: -ETIMEDOUT;
-		reinit_completion(&conn->cm_done);
-		if (conn->cm_status != -ETIMEDOUT || !left)
-			return conn->cm_status;
+		reinit_completion(&cc->cm_done);
+		if (cc->cm_status != -ETIMEDOUT || !left)
+			return cc->cm_status;
 	}
 }
 
@@ -390,7 +401,7 @@ static int rxp_client_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsi
 	 * before rdma_connect(), must be kept for rxp_client_connect(): it says that the device
 	 * goes.
 	 */
-	reinit_completion(&conn->cm_done);
+	reinit_completion(&rxc_conn(conn)->cm_done);
 	return ret;
 }
 
@@ -402,13 +413,14 @@ static int rxp_client_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsi
  */
 static int rxp_welcome_wait(struct rxp_conn *conn, unsigned int step_ms)
 {
+	struct rxc_conn *cc = rxc_conn(conn);
 	bool iwarp = rdma_protocol_iwarp(conn->id->device, conn->id->port_num);
 	unsigned int waited, ms;
 	long left;
 
 	for (waited = 0; waited < step_ms; waited += ms) {
 		ms = iwarp ? min(step_ms - waited, RXP_RTR_MS) : step_ms;
-		left = wait_for_completion_killable_timeout(&conn->welcomed, msecs_to_jiffies(ms));
+		left = wait_for_completion_killable_timeout(&cc->welcomed, msecs_to_jiffies(ms));
 		if (left)
 			return left < 0 ? -EINTR : 0;
 		if (iwarp)
@@ -419,6 +431,7 @@ static int rxp_welcome_wait(struct rxp_conn *conn, unsigned int step_ms)
 
 static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned int step_ms)
 {
+	const struct rxp_wire_welcome *welcome = &rxc_conn(conn)->welcome;
 	struct rxp_wire_hello hello = {
 		.boot = cpu_to_le64(x->boot),
 	};
@@ -442,12 +455,12 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
 	rdmafs_test_point("client_welcomed", conn->index);
 	if (rxp_conn_is_lost(conn))
 		return -ENOTCONN;
-	switch (le32_to_cpu(conn->welcome.status)) {
+	switch (le32_to_cpu(welcome->status)) {
 	case RXP_WELCOME_BOUND:
 		return rxp_session_known(x) && conn->slots == x->slot_account.nr &&
-		       !memcmp(conn->welcome.session, x->session, sizeof(x->session)) ? 0 : -EPROTO;
+		       !memcmp(welcome->session, x->session, sizeof(x->session)) ? 0 : -EPROTO;
 	case RXP_WELCOME_NEW:
-		return !conn->index && memchr_inv(conn->welcome.session, 0, sizeof(x->session)) ?
+		return !conn->index && memchr_inv(welcome->session, 0, sizeof(x->session)) ?
 		       0 : -EPROTO;
 	case RXP_WELCOME_REFUSED:
 		return -EBUSY;
@@ -464,8 +477,10 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
  */
 static void rxp_client_adopt(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
-	memcpy(x->session, conn->welcome.session, sizeof(x->session));
-	x->boot = le64_to_cpu(conn->welcome.boot);
+	const struct rxp_wire_welcome *welcome = &rxc_conn(conn)->welcome;
+
+	memcpy(x->session, welcome->session, sizeof(x->session));
+	x->boot = le64_to_cpu(welcome->boot);
 	if (conn->slots != x->slot_account.nr)
 		pr_info("rdmafs: %pISpc now grants %u slots instead of %u\n", &x->addr,
 			conn->slots, x->slot_account.nr);
@@ -474,7 +489,7 @@ static void rxp_client_adopt(struct rdmafs_xprt *x, struct rxp_conn *conn)
 	 * of slots that is set here.
 	 */
 	rxp_slots_spread(&x->slot_account, conn->slots, conn->count);
-	if (le32_to_cpu(conn->welcome.status) != RXP_WELCOME_NEW ||
+	if (le32_to_cpu(welcome->status) != RXP_WELCOME_NEW ||
 	    READ_ONCE(x->state) == RXP_CONNECTING)
 		return;
 	rxp_count(&x->stats, session_resets);
@@ -631,7 +646,7 @@ void rxp_client_conn_free(struct rdmafs_xprt *x, struct rxp_conn *conn)
 
 	rxp_conn_destroy(conn);
 	/* No message is looked at on the client after its completion has been handled. */
-	rxp_recv_release(spare);
+	rxc_receives_free(spare);
 	*spare = conn->rx_ring;
 	memset(&conn->rx_ring, 0, sizeof(conn->rx_ring));
 	rxp_conn_put(conn);
@@ -640,13 +655,17 @@ void rxp_client_conn_free(struct rdmafs_xprt *x, struct rxp_conn *conn)
 /* Make a connection, up to its WELCOME. */
 static int rxp_connect_one(struct rdmafs_xprt *x, struct rxp_attempt *a, u32 index)
 {
+	struct rxc_conn *cc = kzalloc(sizeof(*cc), GFP_KERNEL);
 	struct rxp_conn *conn;
 	u32 slots;
 	int ret;
 
-	conn = rxp_conn_alloc(&rxp_client_ops, x, &x->stats, index, a->count);
-	if (!conn)
+	if (!cc)
 		return -ENOMEM;
+	conn = &cc->conn;
+	rxp_conn_init(conn, &rxp_client_ops, x, &x->stats, index, a->count);
+	init_completion(&cc->cm_done);
+	init_completion(&cc->welcomed);
 	conn->rx_ring = x->rx_rings[index];
 	memset(&x->rx_rings[index], 0, sizeof(x->rx_rings[index]));
 	conn->id = rdma_create_id(x->net, rxp_client_cm_event, conn, RDMA_PS_TCP, IB_QPT_RC);
@@ -675,7 +694,7 @@ static int rxp_connect_one(struct rdmafs_xprt *x, struct rxp_attempt *a, u32 ind
 	if (ret)
 		goto out;
 	if (!index) {
-		a->incarnation = conn->welcome.incarnation;
+		a->incarnation = cc->welcome.incarnation;
 		rxp_client_adopt(x, conn);
 	}
 	a->conns[index] = conn;
@@ -688,7 +707,7 @@ out:
 	 */
 	if (ret == -ENOTCONN && !READ_ONCE(conn->broke))
 		ret = -EAGAIN;
-	a->limit = conn->limit;
+	a->limit = cc->limit;
 	rxp_conn_kill(conn);
 	rxp_client_conn_free(x, conn);
 	return ret;

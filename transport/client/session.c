@@ -251,6 +251,7 @@ static bool rxp_conn_moves(const struct rdmafs_xprt *x, const struct rxp_conn *c
  */
 static bool rxp_conn_beats(const struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
+	struct rxc_conn *cc = rxc_conn(conn);
 	/*
 	 * All of this is read once, and before the PING is sent: the PING itself, and its
 	 * answer, are for the next beat to see.
@@ -259,34 +260,34 @@ static bool rxp_conn_beats(const struct rdmafs_xprt *x, struct rxp_conn *conn)
 	u64 received = READ_ONCE(conn->received);
 	u64 sent = READ_ONCE(conn->sent);
 	u64 oldest = rxp_send_oldest(conn);
-	bool heard = received != conn->seen;
+	bool heard = received != cc->seen;
 	/* Is the PING in the send queue still? */
-	bool behind = conn->pinged && oldest && oldest <= conn->pinged;
-	bool same = oldest && oldest == conn->oldest;
+	bool behind = cc->pinged && oldest && oldest <= cc->pinged;
+	bool same = oldest && oldest == cc->oldest;
 	bool beats;
 
 	if (rdmafs_test_fail("client_beat", conn->index)) {
 		rxp_conn_lost(conn);
 		return true;
 	}
-	conn->silent = heard ? 0 : conn->silent + 1;
-	conn->missed = heard || (behind && moves) ? 0 : conn->missed + 1;
-	conn->same = same ? conn->same + 1 : 0;
-	conn->stood = same && !moves ? conn->stood + 1 : 0;
+	cc->silent = heard ? 0 : cc->silent + 1;
+	cc->missed = heard || (behind && moves) ? 0 : cc->missed + 1;
+	cc->same = same ? cc->same + 1 : 0;
+	cc->stood = same && !moves ? cc->stood + 1 : 0;
 	if (heard)
-		conn->pinged = 0;
-	beats = max(conn->missed, conn->stood) <= RXP_MISSED_MAX &&
-		max(conn->silent, conn->same) <= RXP_MISSED_MAX * conn->slots;
+		cc->pinged = 0;
+	beats = max(cc->missed, cc->stood) <= RXP_MISSED_MAX &&
+		max(cc->silent, cc->same) <= RXP_MISSED_MAX * conn->slots;
 	if (!beats) {
 		rxp_conn_lost(conn);
-	} else if (conn->silent || sent == conn->said) {
+	} else if (cc->silent || sent == cc->said) {
 		rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_PING, NULL, 0);
-		if (!conn->pinged)
-			conn->pinged = READ_ONCE(conn->chains);
+		if (!cc->pinged)
+			cc->pinged = READ_ONCE(conn->chains);
 	}
-	conn->seen = received;
-	conn->said = sent;
-	conn->oldest = oldest;
+	cc->seen = received;
+	cc->said = sent;
+	cc->oldest = oldest;
 	return beats;
 }
 
@@ -437,7 +438,7 @@ static void rxp_client_free(struct rdmafs_xprt *x)
 	rxp_slots_destroy(&x->slot_account);
 	rxp_ring_destroy(&x->tx_ring);
 	for (i = 0; i < ARRAY_SIZE(x->rx_rings); i++)
-		rxp_recv_release(&x->rx_rings[i]);
+		rxc_receives_free(&x->rx_rings[i]);
 	rxp_io_pools_destroy(x);
 	rxp_stats_destroy(&x->stats);
 	put_net(x->net);

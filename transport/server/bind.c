@@ -92,7 +92,7 @@ static int rxp_conn_take_place(struct rxp_conn *conn, struct rdmafs_xprt_session
 	s->conns[conn->index] = conn;
 	s->nr_bound++;
 	s->last_seen = jiffies;
-	conn->session = s;
+	rxs_conn(conn)->session = s;
 	conn->stats = &s->stats;
 	conn->data_max = s->data_max;
 	return 0;
@@ -101,7 +101,7 @@ static int rxp_conn_take_place(struct rxp_conn *conn, struct rdmafs_xprt_session
 /* Bind a connection other than 0 that has said HELLO.  Process context. */
 static int rxp_conn_join(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
-	const struct rxp_wire_hello *hello = &conn->hello;
+	const struct rxp_wire_hello *hello = &rxs_conn(conn)->hello;
 	struct rdmafs_xprt_session *s = rxp_session_joined(server, &conn->cm);
 	int ret = -ESTALE;
 
@@ -131,7 +131,7 @@ out_put:
 /* Is it the session that the HELLO names, and can it go on with this connection? */
 static bool rxp_session_matches(const struct rdmafs_xprt_session *s, const struct rxp_conn *conn)
 {
-	const struct rxp_wire_hello *hello = &conn->hello;
+	const struct rxp_wire_hello *hello = &rxs_conn(conn)->hello;
 
 	lockdep_assert_held(&s->lock);
 	return s->state == RXP_SESSION_OPEN && !memcmp(s->id, hello->session, sizeof(s->id)) &&
@@ -147,7 +147,7 @@ static void rxp_session_set_next(struct rdmafs_xprt_session *s, struct rxp_conn 
 	lockdep_assert_held(&s->lock);
 	old = s->next;
 	s->next = conn;
-	conn->asks = s;
+	rxs_conn(conn)->asks = s;
 	rxp_session_get(s);
 	if (old)
 		rxp_conn_lost(old);
@@ -161,19 +161,20 @@ static void rxp_session_set_next(struct rdmafs_xprt_session *s, struct rxp_conn 
  */
 static bool rxp_session_found(struct rdmafs_xprt_server *server, struct rxp_conn *conn, int *ret)
 {
+	const struct rxs_conn *sc = rxs_conn(conn);
 	struct rdmafs_xprt_session *s;
 	bool found = false;
 
 	lockdep_assert_held(&server->lock);
 	*ret = 0;
 	list_for_each_entry(s, &server->sessions, link) {
-		if (memcmp(s->client, conn->hello.client, sizeof(s->client)))
+		if (memcmp(s->client, sc->hello.client, sizeof(s->client)))
 			continue;
-		if (s->newest > conn->serial) {
+		if (s->newest > sc->serial) {
 			*ret = -ESTALE;
 			return true;
 		}
-		s->newest = conn->serial;
+		s->newest = sc->serial;
 		spin_lock(&s->lock);
 		if (rxp_session_matches(s, conn)) {
 			rxp_session_set_next(s, conn);
@@ -288,7 +289,7 @@ static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 		ret = rxp_conn_take_place(conn, s);
 	if (!ret) {
 		s->next = NULL;
-		conn->asks = NULL;	/* the place takes over its reference */
+		rxs_conn(conn)->asks = NULL;	/* the place takes over its reference */
 		/* 0 means none and 1 the first, so the number wraps to 2. */
 		s->incarnation = s->incarnation + 1 ?: 2;
 		s->nr_conns = conn->count;
@@ -306,7 +307,7 @@ static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 /* Send a WELCOME.  The connection's worker calls this, so conn->session does not change. */
 static int rxp_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 status)
 {
-	struct rdmafs_xprt_session *s = conn->session;
+	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
 	struct rxp_wire_welcome welcome = {
 		.boot = cpu_to_le64(server->boot),
 		.lease_ms = cpu_to_le32(RXP_LEASE_MS),
@@ -330,7 +331,8 @@ static int rxp_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn,
  */
 void rxp_conn_unask(struct rxp_conn *conn)
 {
-	struct rdmafs_xprt_session *s = conn->asks;
+	struct rxs_conn *sc = rxs_conn(conn);
+	struct rdmafs_xprt_session *s = sc->asks;
 
 	if (!s)
 		return;
@@ -338,7 +340,7 @@ void rxp_conn_unask(struct rxp_conn *conn)
 	if (s->next == conn)
 		s->next = NULL;
 	spin_unlock_bh(&s->lock);
-	conn->asks = NULL;
+	sc->asks = NULL;
 	/* Unmap the session's buffers now: the session may be freed before the connection. */
 	rxp_conn_unmap_tx(conn);
 	rxp_session_put(s);
@@ -358,6 +360,7 @@ void rxp_conn_unask(struct rxp_conn *conn)
  */
 int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
+	struct rxs_conn *sc = rxs_conn(conn);
 	u32 status;
 	int ret;
 
@@ -368,14 +371,14 @@ int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 		rxp_conn_settled(server, conn);
 		return rxp_welcome(server, conn, RXP_WELCOME_BOUND);
 	}
-	ret = conn->asks ? 0 : rxp_conn_ask(server, conn);
+	ret = sc->asks ? 0 : rxp_conn_ask(server, conn);
 	if (!ret)
-		ret = rxp_conn_begin(conn->asks, conn);
+		ret = rxp_conn_begin(sc->asks, conn);
 	if (ret == -EAGAIN)
 		return 0;
 	if (!ret) {
 		rxp_conn_settled(server, conn);
-		status = conn->session->incarnation == 1 ? RXP_WELCOME_NEW : RXP_WELCOME_BOUND;
+		status = sc->session->incarnation == 1 ? RXP_WELCOME_NEW : RXP_WELCOME_BOUND;
 		return rxp_welcome(server, conn, status);
 	}
 	rxp_conn_unask(conn);

@@ -328,7 +328,8 @@ static void rxp_grant_inv_done(struct rxp_chain *chain, bool ok)
 
 static const char *rxp_grant_return(struct rxp_conn *conn, u32 rkey)
 {
-	struct rdmafs_xprt_session *s = conn->session;
+	struct rxs_conn *sc = rxs_conn(conn);
+	struct rdmafs_xprt_session *s = sc->session;
 	struct rxp_grant *g;
 
 	spin_lock_bh(&s->lock);
@@ -340,7 +341,7 @@ static const char *rxp_grant_return(struct rxp_conn *conn, u32 rkey)
 	}
 	spin_unlock_bh(&s->lock);
 	if (!g)
-		return ++conn->strays > RXP_STRAYS_MAX ? "RETURNs of no grants" : NULL;
+		return ++sc->strays > RXP_STRAYS_MAX ? "RETURNs of no grants" : NULL;
 	rxp_session_get(s);
 	rxp_count(&s->stats, grants_returned);
 	rxp_count(&s->stats, local_inv);
@@ -362,7 +363,7 @@ const char *rxp_grants_returned(struct rxp_conn *conn, const struct rxp_frame *f
 	const char *wrong = NULL;
 	u32 i;
 
-	rxp_count(&conn->session->stats, returns);
+	rxp_count(&rxs_conn(conn)->session->stats, returns);
 	for (i = 0; !wrong && i < f->nr_keys; i++)
 		wrong = rxp_grant_return(conn, rxp_frame_key(f, i));
 	return wrong;

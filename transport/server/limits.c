@@ -360,6 +360,37 @@ u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size)
 	return size;
 }
 
+/**
+ * rxs_receives - make a connection's receives within the budget of its client
+ * @conn: the connection
+ * @size: bytes that are best for each
+ *
+ * Context: process, may sleep; takes the budget's lock.
+ * Return: 0; -ENOBUFS: the client may not have so many bytes; -ENOMEM.
+ */
+int rxs_receives(struct rxp_conn *conn, u32 size)
+{
+	struct rxs_conn *sc = rxs_conn(conn);
+	u32 nr = conn->nr_rx;
+
+	conn->recv_size = rxp_taker_large(sc->taker, nr, size);
+	sc->ring_charged = (u64)nr * conn->recv_size;
+	if (conn->recv_size > RXP_MSG_MAX) {
+		sc->large_charged = sc->ring_charged;
+		if (!rxp_ring_init(&conn->rx_ring, nr, conn->recv_size, DMA_FROM_DEVICE, false))
+			return 0;
+		rxp_taker_uncharge(sc->taker, sc->ring_charged, sc->large_charged);
+		sc->large_charged = 0;
+		conn->recv_size = RXP_MSG_MAX;
+		sc->ring_charged = (u64)nr * RXP_MSG_MAX;
+	}
+	if (!rxp_taker_charge(sc->taker, sc->ring_charged)) {
+		sc->ring_charged = 0;
+		return -ENOBUFS;
+	}
+	return rxp_ring_init(&conn->rx_ring, nr, RXP_MSG_MAX, DMA_FROM_DEVICE, true);
+}
+
 /* An even part of the data pages: small enough that one more client could have it, too. */
 static u64 rxp_budget_even(const struct rxp_budget *b)
 {
@@ -796,7 +827,7 @@ void rxp_taker_unidle(struct rxp_taker *t, u32 bytes)
  *
  * Context: any but hard interrupt; @server->lock held.
  */
-void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxs_conn *conn)
 {
 	lockdep_assert_held(&server->lock);
 	if (!conn->unbound)
@@ -824,10 +855,10 @@ static bool rxp_conn_silent(const struct rdmafs_xprt_server *server, const struc
  * May a client have one connection more?  If a former connection has to be closed for it, @silent
  * gets that one: the client's oldest that is silent.  @server->conns is in order of age.
  */
-static bool rxp_admit_client(struct rdmafs_xprt_server *server, const struct rxp_conn *new,
-			     struct rxp_conn **silent)
+static bool rxp_admit_client(struct rdmafs_xprt_server *server, const struct rxs_conn *new,
+			     struct rxs_conn **silent)
 {
-	struct rxp_conn *conn;
+	struct rxs_conn *conn;
 	u32 nr = 0;
 
 	*silent = NULL;
@@ -836,10 +867,10 @@ static bool rxp_admit_client(struct rdmafs_xprt_server *server, const struct rxp
 	list_for_each_entry(conn, &server->conns, link) {
 		bool stays = READ_ONCE(conn->unheard);
 
-		if (conn->taker != new->taker || (rxp_conn_is_lost(conn) && !stays))
+		if (conn->taker != new->taker || (rxp_conn_is_lost(&conn->conn) && !stays))
 			continue;
 		nr++;
-		if (!*silent && !stays && rxp_conn_silent(server, conn))
+		if (!*silent && !stays && rxp_conn_silent(server, &conn->conn))
 			*silent = conn;
 	}
 	if (nr >= server->limits.client_connections)
@@ -852,10 +883,10 @@ static bool rxp_admit_client(struct rdmafs_xprt_server *server, const struct rxp
  * May one more connection be unbound?  If there are too many, the client that has most of them
  * loses its oldest, unless the new connection's client has as many itself.
  */
-static bool rxp_admit_unbound(struct rdmafs_xprt_server *server, const struct rxp_conn *new)
+static bool rxp_admit_unbound(struct rdmafs_xprt_server *server, const struct rxs_conn *new)
 {
 	u32 most = new->taker->unbound;
-	struct rxp_conn *conn, *victim = NULL;
+	struct rxs_conn *conn, *victim = NULL;
 
 	lockdep_assert_held(&server->lock);
 	if (server->nr_unbound < server->limits.unbound_connections)
@@ -870,7 +901,7 @@ static bool rxp_admit_unbound(struct rdmafs_xprt_server *server, const struct rx
 		return false;
 	server->unbound_dropped++;
 	rxp_conn_settle(server, victim);
-	rxp_conn_lost(victim);
+	rxp_conn_lost(&victim->conn);
 	return true;
 }
 
@@ -885,10 +916,10 @@ static bool rxp_admit_unbound(struct rdmafs_xprt_server *server, const struct rx
  * Context: any but hard interrupt; @server->lock held.
  * Return: 0, or RXP_REJECT_STOPPING, _LIMIT (the client has as many as it may), or _RESOURCES.
  */
-u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 *limit)
+u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxs_conn *conn, u32 *limit)
 {
 	const struct rdmafs_xprt_limits *l = &server->limits;
-	struct rxp_conn *silent;
+	struct rxs_conn *silent;
 
 	lockdep_assert_held(&server->lock);
 	if (server->stopping)
@@ -904,7 +935,7 @@ u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32
 	}
 	if (silent) {
 		server->silent_dropped++;
-		rxp_conn_lost(silent);
+		rxp_conn_lost(&silent->conn);
 	}
 	return 0;
 }

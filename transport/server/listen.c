@@ -40,7 +40,7 @@ void rxp_server_conn_wake(struct rxp_conn *conn)
 {
 	rxp_conn_get(conn);
 	/* If the work is queued already it has a reference, so this is not the last. */
-	if (!queue_work(rxp_conn_wq, &conn->work))
+	if (!queue_work(rxp_conn_wq, &rxs_conn(conn)->work))
 		rxp_conn_put(conn);
 }
 
@@ -50,10 +50,24 @@ static void rxp_server_conn_room(struct rxp_conn *conn)
 	rxp_pool_reclaim(conn->pool);
 }
 
+static void rxs_conn_free(struct rxp_conn *conn)
+{
+	struct rxs_conn *sc = rxs_conn(conn);
+
+	rxp_ring_destroy(&conn->rx_ring);
+	if (sc->taker) {
+		rxp_taker_uncharge(sc->taker, sc->ring_charged, sc->large_charged);
+		rxp_taker_put(sc->taker);
+	}
+	kfree(sc);
+}
+
 static const struct rxp_conn_ops rxp_server_conn_ops = {
 	.recv = rxp_server_recv,
 	.lost = rxp_server_conn_wake,
 	.room = rxp_server_conn_room,
+	.receives = rxs_receives,
+	.free = rxs_conn_free,
 };
 
 /* ----------------------------------------------------------------- connections */
@@ -68,7 +82,7 @@ static const struct rxp_conn_ops rxp_server_conn_ops = {
 void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
 	spin_lock_bh(&server->lock);
-	rxp_conn_settle(server, conn);
+	rxp_conn_settle(server, rxs_conn(conn));
 	spin_unlock_bh(&server->lock);
 }
 
@@ -80,7 +94,7 @@ static void rxp_server_conn_end(struct rxp_conn *conn)
 
 	rdmafs_test_point("conn_ends", conn->index);
 	rxp_conn_kill(conn);
-	s = conn->session;
+	s = rxs_conn(conn)->session;
 	/*
 	 * Requests that wait for translations of this pool need none any more.  But the pool of a
 	 * connection that has not joined its session is in use by the session's others.
@@ -102,7 +116,7 @@ static void rxp_server_conn_end(struct rxp_conn *conn)
 		rxp_session_put(s);
 	rxp_conn_settled(server, conn);
 	spin_lock_bh(&server->lock);
-	list_del(&conn->link);
+	list_del(&rxs_conn(conn)->link);
 	server->nr_conns--;
 	wake_up_all(&server->empty);
 	spin_unlock_bh(&server->lock);
@@ -135,7 +149,7 @@ static struct rxp_pool *rxp_server_pool(struct rdmafs_xprt_server *server,
 {
 	if (conn->index)
 		return rxp_join_pool(server, conn);
-	return rxs_pool_create(rdev, conn->taker, &server->stats);
+	return rxs_pool_create(rdev, rxs_conn(conn)->taker, &server->stats);
 }
 
 static int rxp_server_conn_accept(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
@@ -188,11 +202,12 @@ static int rxp_server_conn_accept(struct rdmafs_xprt_server *server, struct rxp_
 	rxp_conn_tune(conn);
 	rdma_lock_handler(conn->id);
 	/* Set first: the event that clears it may come once the handler's lock is released. */
-	WRITE_ONCE(conn->unheard, rdma_protocol_iwarp(conn->id->device, conn->id->port_num));
+	WRITE_ONCE(rxs_conn(conn)->unheard,
+		   rdma_protocol_iwarp(conn->id->device, conn->id->port_num));
 	/* A connection that is lost counts no more, and would again if it became unheard. */
 	ret = rxp_conn_is_lost(conn) ? -ENOTCONN : rdma_accept(conn->id, &param);
 	if (ret)
-		WRITE_ONCE(conn->unheard, false);
+		WRITE_ONCE(rxs_conn(conn)->unheard, false);
 	rdma_unlock_handler(conn->id);
 	rdmafs_test_point("conn_accepted", conn->index);
 	return ret;
@@ -213,7 +228,7 @@ static void rxp_server_conn_make(struct rxp_conn *conn)
 
 static void rxp_server_conn_work(struct work_struct *work)
 {
-	struct rxp_conn *conn = container_of(work, struct rxp_conn, work);
+	struct rxp_conn *conn = &container_of(work, struct rxs_conn, work)->conn;
 
 	/* In state HELLO conn->hello is there: pairs with smp_wmb() in rxp_control(). */
 	switch (smp_load_acquire(&conn->state)) {
@@ -226,7 +241,7 @@ static void rxp_server_conn_work(struct work_struct *work)
 		break;
 	case RXP_CONN_LOST:
 		/* If it is unheard, the event that ends that wakes the worker again. */
-		if (!READ_ONCE(conn->unheard))
+		if (!READ_ONCE(rxs_conn(conn)->unheard))
 			rxp_server_conn_end(conn);
 		break;
 	default:
@@ -238,9 +253,11 @@ static void rxp_server_conn_work(struct work_struct *work)
 /* The connection manager no longer waits for the client: the connection can be ended. */
 static void rxp_server_conn_heard(struct rxp_conn *conn)
 {
-	if (!conn->unheard)
+	struct rxs_conn *sc = rxs_conn(conn);
+
+	if (!sc->unheard)
 		return;
-	WRITE_ONCE(conn->unheard, false);
+	WRITE_ONCE(sc->unheard, false);
 	/* If it is lost from now on, the worker sees that it is not unheard. */
 	smp_mb();
 	if (rxp_conn_is_lost(conn))
@@ -297,6 +314,7 @@ static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct 
 	struct rdmafs_xprt_source source;
 	struct rxp_wire_cm req;
 	struct rxp_conn *conn;
+	struct rxs_conn *sc;
 	u32 limit = 0;
 	u16 reason;
 	int ret;
@@ -315,28 +333,31 @@ static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct 
 	/* Only connection 0 is refused: the others belong to a session that was let in. */
 	if (!req.index && req.count > rxp_conns_allowed())
 		return rxp_server_reject(id, RXP_REJECT_COUNT, rxp_conns_allowed());
-	conn = rxp_conn_alloc(&rxp_server_conn_ops, server, &server->stats, req.index, req.count);
-	if (!conn)
+	sc = kzalloc(sizeof(*sc), GFP_KERNEL);
+	if (!sc)
 		return rxp_server_reject(id, RXP_REJECT_RESOURCES, 0);
+	conn = &sc->conn;
+	rxp_conn_init(conn, &rxp_server_conn_ops, server, &server->stats, req.index, req.count);
+	INIT_LIST_HEAD(&sc->link);
+	INIT_WORK(&sc->work, rxp_server_conn_work);
 	conn->cm = req;
-	INIT_WORK(&conn->work, rxp_server_conn_work);
 	conn->id = id;
-	conn->asked = jiffies;
+	sc->asked = jiffies;
 	rxp_id_source(id, &source);
-	conn->taker = rxp_taker_get(server->budget, &source);
-	if (!conn->taker) {
+	sc->taker = rxp_taker_get(server->budget, &source);
+	if (!sc->taker) {
 		rxp_conn_put(conn);
 		return rxp_server_reject(id, RXP_REJECT_RESOURCES, 0);
 	}
 
 	spin_lock_bh(&server->lock);
-	reason = rxp_admit_conn(server, conn, &limit);
+	reason = rxp_admit_conn(server, sc, &limit);
 	if (!reason) {
 		server->nr_conns++;
-		conn->serial = ++server->serial;
-		list_add_tail(&conn->link, &server->conns);
-		conn->unbound = true;
-		conn->taker->unbound++;
+		sc->serial = ++server->serial;
+		list_add_tail(&sc->link, &server->conns);
+		sc->unbound = true;
+		sc->taker->unbound++;
 		if (!server->nr_unbound++)
 			mod_delayed_work(rxp_wq, &server->unbound, RXP_UNBOUND_TICK);
 	}
@@ -373,12 +394,12 @@ static void rxp_lease_work(struct work_struct *work)
 		container_of(work, struct rdmafs_xprt_server, lease.work);
 	unsigned long lease = msecs_to_jiffies(RXP_LEASE_MS);
 	struct rdmafs_xprt_session *s;
-	struct rxp_conn *conn;
+	struct rxs_conn *sc;
 
 	spin_lock_bh(&server->lock);
-	list_for_each_entry(conn, &server->conns, link)
-		if (time_after(jiffies, (unsigned long)READ_ONCE(conn->last_rx) + lease))
-			rxp_conn_lost(conn);
+	list_for_each_entry(sc, &server->conns, link)
+		if (time_after(jiffies, (unsigned long)READ_ONCE(sc->conn.last_rx) + lease))
+			rxp_conn_lost(&sc->conn);
 	list_for_each_entry(s, &server->sessions, link) {
 		spin_lock(&s->lock);
 		if (!s->nr_bound && time_after(jiffies, s->last_seen + lease))
@@ -396,16 +417,16 @@ static void rxp_unbound_work(struct work_struct *work)
 	struct rdmafs_xprt_server *server =
 		container_of(work, struct rdmafs_xprt_server, unbound.work);
 	unsigned long patience;
-	struct rxp_conn *conn;
+	struct rxs_conn *sc;
 
 	spin_lock_bh(&server->lock);
 	patience = msecs_to_jiffies(server->limits.unbound_ms);
-	list_for_each_entry(conn, &server->conns, link) {
-		if (!conn->unbound || rxp_conn_is_lost(conn) ||
-		    !time_after(jiffies, conn->asked + patience))
+	list_for_each_entry(sc, &server->conns, link) {
+		if (!sc->unbound || rxp_conn_is_lost(&sc->conn) ||
+		    !time_after(jiffies, sc->asked + patience))
 			continue;
 		server->unbound_dropped++;
-		rxp_conn_lost(conn);
+		rxp_conn_lost(&sc->conn);
 	}
 	if (server->nr_unbound)
 		queue_delayed_work(rxp_wq, &server->unbound, RXP_UNBOUND_TICK);
@@ -473,7 +494,7 @@ static bool rxp_server_empty(struct rdmafs_xprt_server *server)
 void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server)
 {
 	struct rdmafs_xprt_session *s;
-	struct rxp_conn *conn;
+	struct rxs_conn *sc;
 	int i;
 
 	spin_lock_bh(&server->lock);
@@ -489,8 +510,8 @@ void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server)
 
 	do {
 		spin_lock_bh(&server->lock);
-		list_for_each_entry(conn, &server->conns, link)
-			rxp_conn_lost(conn);
+		list_for_each_entry(sc, &server->conns, link)
+			rxp_conn_lost(&sc->conn);
 		list_for_each_entry(s, &server->sessions, link)
 			rxp_session_close(s);
 		spin_unlock_bh(&server->lock);

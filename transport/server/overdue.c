@@ -58,12 +58,13 @@ static bool rxp_conn_stands(struct rxp_conn *conn, unsigned long before, unsigne
 			    bool *more)
 {
 	u64 first = rxp_send_stands(conn, before, ever);
+	struct rxs_conn *sc = rxs_conn(conn);
 
-	if (first && !conn->oldest)
-		conn->found_at = jiffies;
-	conn->oldest = first;
+	if (first && !sc->oldest)
+		sc->found_at = jiffies;
+	sc->oldest = first;
 	*more |= first;
-	return first && time_after(jiffies, conn->found_at + RXP_LOOK_AGAIN);
+	return first && time_after(jiffies, sc->found_at + RXP_LOOK_AGAIN);
 }
 
 /*

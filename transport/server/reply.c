@@ -41,7 +41,7 @@ bool rxp_way_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
 {
 	struct rxp_conn *conn = rxp_slot_conn(s, slot);
 
-	if (!conn || conn->serial != bound)
+	if (!conn || rxs_conn(conn)->serial != bound)
 		return false;
 	way->conn = conn;
 	way->pool = conn->pool;

@@ -184,7 +184,7 @@ void rxp_slot_leave(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
  */
 struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const struct rxp_frame *f)
 {
-	struct rdmafs_xprt_session *s = conn->session;
+	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
 	struct rxp_req *req = kmem_cache_zalloc(rxp_req_cache, GFP_KERNEL);
 
 	if (!req)
@@ -204,7 +204,7 @@ struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const stru
 		req->arrived_ns = ktime_get_ns();
 	rxp_conn_get(conn);
 	req->conn = conn;
-	req->bound = conn->serial;
+	req->bound = rxs_conn(conn)->serial;
 	req->rx = rx;
 	req->state = RXP_REQ_QUEUED;
 	INIT_LIST_HEAD(&req->lent);
@@ -285,7 +285,7 @@ void rxp_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	spin_lock_bh(&s->lock);
 	for (i = conn->index; i < s->nr_slots; i += s->nr_conns) {
 		req = s->slots[i].req;
-		if (!req || req->bound != conn->serial)
+		if (!req || req->bound != rxs_conn(conn)->serial)
 			continue;
 		if (rxp_req_next(req->state, RXP_REQ_UNBIND) == RXP_REQ_GONE) {
 			rxp_req_gone(req, RXP_REQ_UNBIND);

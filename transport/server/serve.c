@@ -246,7 +246,7 @@ static enum rxp_asked rxp_req_ask(struct rxp_req *req, struct rxp_way *way)
 	bool unsent = false;
 
 	spin_lock_bh(&s->lock);
-	if (req->bound != way->conn->serial || rxp_slot_conn(s, req->slot) != way->conn) {
+	if (req->bound != rxs_conn(way->conn)->serial || rxp_slot_conn(s, req->slot) != way->conn) {
 		asked = RXP_ASKED_ELSEWHERE;
 	} else if (req->cancelled) {
 		asked = RXP_ASKED_IN_VAIN;
@@ -423,14 +423,14 @@ static const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f
 				const struct ib_wc *wc)
 {
 	bool invalid = false, claimed = wc->wc_flags & IB_WC_WITH_INVALIDATE;
-	struct rdmafs_xprt_session *s = conn->session;
+	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
 	struct rxp_sslot *slot = &s->slots[f->slot];
 	struct rxp_req *req;
 
 	spin_lock_bh(&s->lock);
 	req = slot->req;
 	if (!req || req->seq != f->seq || req->state != RXP_REQ_WAITING ||
-	    req->bound != conn->serial || f->bulk_len != req->bulk_len ||
+	    req->bound != rxs_conn(conn)->serial || f->bulk_len != req->bulk_len ||
 	    f->rkey != req->mr->mr->rkey ||
 	    (claimed && wc->ex.invalidate_rkey != f->rkey)) {
 		spin_unlock_bh(&s->lock);
@@ -458,16 +458,18 @@ static const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f
 static struct rxp_req *rxp_req_named(struct rxp_conn *conn, const struct rxp_frame *f,
 				     const char **wrong)
 {
-	struct rxp_sslot *slot = &conn->session->slots[f->slot];
+	const struct rxs_conn *sc = rxs_conn(conn);
+	struct rdmafs_xprt_session *s = sc->session;
+	struct rxp_sslot *slot = &s->slots[f->slot];
 	struct rxp_req *req = slot->req;
 
-	lockdep_assert_held(&conn->session->lock);
+	lockdep_assert_held(&s->lock);
 	/* The CALL may not have been taken: the session ends, or there was no memory. */
-	if (rxp_session_closes(conn->session) || rxp_conn_is_lost(conn))
+	if (rxp_session_closes(s) || rxp_conn_is_lost(conn))
 		return NULL;
 	/* The CONTROL may cross the reply, but must not follow the slot's next CALL. */
 	if (!f->seq || f->seq != slot->seq ||
-	    (req && (req->seq != f->seq || req->bound != conn->serial)))
+	    (req && (req->seq != f->seq || req->bound != sc->serial)))
 		*wrong = "a CONTROL for no RPC";
 	return *wrong ? NULL : req;
 }
@@ -475,7 +477,7 @@ static struct rxp_req *rxp_req_named(struct rxp_conn *conn, const struct rxp_fra
 /* An STCRW: the client's memory is registered; if the reply is held for that, post it. */
 static const char *rxp_req_stcrw(struct rxp_conn *conn, const struct rxp_frame *f)
 {
-	struct rdmafs_xprt_session *s = conn->session;
+	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
 	const char *wrong = NULL;
 	struct rxp_answer a;
 	struct rxp_req *req;
@@ -545,7 +547,7 @@ static void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn)
  */
 static const char *rxp_req_cancel(struct rxp_conn *conn, const struct rxp_frame *f)
 {
-	struct rdmafs_xprt_session *s = conn->session;
+	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
 	const char *wrong = NULL;
 	struct rxp_answer a;
 	struct rxp_req *req;
@@ -692,7 +694,7 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 				    const struct rxp_frame *f, const struct ib_wc *wc)
 {
 	bool granted = (f->flags & RXP_F_WRITE) && (f->flags & RXP_F_RKEY);
-	struct rdmafs_xprt_session *s = conn->session;
+	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
 	struct rxp_sslot *slot = &s->slots[f->slot];
 	struct rxp_req *req = rxp_req_new(conn, rx, f);
 	u32 head_len = 0, data_len = 0;
@@ -723,7 +725,7 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	if (arrival == RXP_ARRIVAL_CACHED) {
 		head_len = slot->head_len;
 		data_len = slot->data_len;
-		if (rxp_way_get(s, conn->serial, req->slot, &way)) {
+		if (rxp_way_get(s, rxs_conn(conn)->serial, req->slot, &way)) {
 			rxp_frame_drop_grant(rxp_req_buf(req));
 			rxp_way_sync(s, &way, 0, RXP_SLOT_BUF);
 		} else {
@@ -770,10 +772,12 @@ static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
 			       const struct ib_wc *wc)
 {
+	struct rxs_conn *sc = rxs_conn(conn);
+
 	if (f->op == RXP_CONTROL_HELLO) {
 		/* First: once the state has moved, the worker may run and bind by the HELLO. */
 		if (READ_ONCE(conn->state) == RXP_CONN_OPEN)
-			memcpy(&conn->hello, f->body, sizeof(conn->hello));
+			memcpy(&sc->hello, f->body, sizeof(sc->hello));
 		smp_wmb();	/* pairs with rxp_server_conn_work() */
 		switch (rxp_conn_move(conn, RXP_CONN_GREET)) {
 		case -EPROTO:
@@ -784,7 +788,7 @@ static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
 		rxp_server_conn_wake(conn);
 		return NULL;
 	}
-	if (!conn->session)
+	if (!sc->session)
 		return "no HELLO";
 	switch (f->op) {
 	case RXP_CONTROL_DATA:
@@ -801,7 +805,7 @@ static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
 		rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_PONG, NULL, 0);
 		return NULL;
 	default:		/* RXP_CONTROL_BYE: rxp_frame_check() knows no other */
-		rxp_session_close(conn->session);
+		rxp_session_close(sc->session);
 		return NULL;
 	}
 }
@@ -824,7 +828,7 @@ static const char *rxp_frame_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 			rxp_rx_put(rx);
 		return wrong;
 	}
-	if (!conn->session)
+	if (!rxs_conn(conn)->session)
 		return "no HELLO";
 	return rxp_call_arrived(conn, rx, f, wc);
 }

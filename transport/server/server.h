@@ -66,6 +66,48 @@ static inline struct rxs_pool *rxs_pool(struct rxp_pool *pool)
 }
 
 /**
+ * struct rxs_conn - a connection of the server
+ * @conn:     what the client's has as well
+ * @session:  its session, a reference; NULL before it is bound.  Its worker's, and in the receive
+ *	      handler, which runs only until the worker has killed the connection
+ * @link:     in the server's list of connections; the server's lock
+ * @serial:   its number; a later request has a larger one; constant
+ * @taker:    the account of the client, a reference; constant
+ * @asked:    when the connection was requested, in jiffies; constant
+ * @unbound:  it is counted in @taker's @unbound; the server's lock
+ * @unheard:  accepted, but the CM waits for the client: not to be ended yet (listen.c)
+ * @work:     its worker
+ * @hello:    the HELLO, written by the receive handler before state HELLO
+ * @asks:     the session whose place 0 it waits for, a reference; set by its worker
+ * @strays:   RETURNs of grants that were not there; receive handler only
+ * @oldest:   rxp_send_stands() at the last look; the session's lock, as @found_at
+ * @found_at: since when @oldest has not been 0, in jiffies
+ * @ring_charged: bytes charged to @taker for receives; constant once they are made
+ * @large_charged: part of @ring_charged that is for large ones; likewise
+ */
+struct rxs_conn {
+	struct rxp_conn conn;
+	struct rdmafs_xprt_session *session;
+	struct list_head link;
+	u64 serial;
+	struct rxp_taker *taker;
+	unsigned long asked;
+	bool unbound;
+	bool unheard;
+	struct work_struct work;
+	struct rxp_wire_hello hello;
+	struct rdmafs_xprt_session *asks;
+	u32 strays;
+	u64 oldest;
+	unsigned long found_at;
+	u64 ring_charged;
+	u64 large_charged;
+};
+
+/* Every connection that the server sees is one of these. */
+#define rxs_conn(c)	container_of_const(c, struct rxs_conn, conn)
+
+/**
  * struct rxp_grant - a sink that the client may write to
  * @link:     in its session's list from when its registration is posted; session lock
  * @session:  its session; a reference only while @inv_chain is posted
@@ -388,7 +430,7 @@ static inline bool rxp_req_connected(const struct rxp_req *req)
 {
 	const struct rxp_conn *conn = rxp_slot_conn(req->session, req->slot);
 
-	return conn && conn->serial == req->bound;
+	return conn && rxs_conn(conn)->serial == req->bound;
 }
 
 /**
@@ -618,9 +660,10 @@ void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 struct rxp_pool *rxp_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 void rxp_conn_unask(struct rxp_conn *conn);
-void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
+void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxs_conn *conn);
+int rxs_receives(struct rxp_conn *conn, u32 size);
 void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
-u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 *limit);
+u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxs_conn *conn, u32 *limit);
 int rxp_admit_session(struct rdmafs_xprt_server *server,
 		      const struct rdmafs_xprt_session *session);
 bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool within,

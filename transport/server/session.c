@@ -309,9 +309,9 @@ struct rdmafs_xprt_session *rxp_session_alloc(struct rdmafs_xprt_server *server,
 	INIT_LIST_HEAD(&s->link);
 	INIT_LIST_HEAD(&s->grants);
 	get_random_bytes(s->id, sizeof(s->id));
-	memcpy(s->client, conn->hello.client, sizeof(s->client));
+	memcpy(s->client, rxs_conn(conn)->hello.client, sizeof(s->client));
 	snprintf(s->name, sizeof(s->name), "%pISpc", &conn->id->route.addr.dst_addr);
-	s->taker = rxp_taker_hold(conn->taker);
+	s->taker = rxp_taker_hold(rxs_conn(conn)->taker);
 	s->state = RXP_SESSION_MAKING;
 	s->making = true;
 	s->nr_conns = conn->count;
@@ -319,7 +319,7 @@ struct rdmafs_xprt_session *rxp_session_alloc(struct rdmafs_xprt_server *server,
 	s->data_max = conn->data_max;
 	s->last_seen = jiffies;
 	s->progress = jiffies;
-	s->newest = conn->serial;
+	s->newest = rxs_conn(conn)->serial;
 	rpol_member_get_quota(conn->pool->member, &s->quota);
 	return s;
 }
