@@ -315,20 +315,6 @@ struct rxp_buf {
 	struct ib_rdma_wr *wr;
 };
 
-/**
- * struct rxp_pages - pages lent by the service, DMA mapped
- * @nr:	 entries of @sgl
- * @sgl: the pages, a reference each
- * @sge: room for the local side of RDMA WRITEs
- * @wr:	 room for the RDMA WRITEs
- */
-struct rxp_pages {
-	u32 nr;
-	struct scatterlist *sgl;
-	struct ib_sge *sge;
-	struct ib_rdma_wr *wr;
-};
-
 struct rxp_pool;
 
 /**
@@ -434,89 +420,7 @@ u32 rxp_buf_pages(const struct rxp_buf *buf, u32 len);
 void rxp_buf_sync_for_cpu(struct rxp_pool *pool, struct rxp_buf *buf);
 void rxp_buf_sync_for_device(struct rxp_pool *pool, struct rxp_buf *buf);
 
-struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr);
-void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p);
-
 /* ---------------------------------------------------------------- connection */
-
-/**
- * struct rxp_budget - bytes for a server's message buffers, and for pages of data
- * @ref:       the server's, and one for each taker, which may be freed later
- * @lock:      guards the other fields; a leaf
- * @ring:      bytes of message buffers that are charged
- * @ring_max:  upper bound of @ring
- * @large:     part of @ring that is in large receives
- * @large_max: upper bound of @large
- * @share:     percent of what other clients leave that one client may take, of either kind
- * @refused:   connections and sessions that found too few bytes for message buffers
- * @data:      bytes of pages behind large READs and WRITEs, within the bounds
- * @data_max:  upper bound of @data, and of @beyond
- * @beyond:    bytes of requests that found no room within the bounds, one request for each
- *	       session at most; not part of @data
- * @idle:      bytes of idle pages kept for later requests; not part of @data
- * @refused_data: times that a client found too few pages
- * @takers:    &struct rxp_taker, the accounts of clients
- * @nr_takers: how many there are
- */
-struct rxp_budget {
-	struct kref ref;
-	spinlock_t lock;
-	u64 ring;
-	u64 ring_max;
-	u64 large;
-	u64 large_max;
-	u32 share;
-	u64 refused;
-	u64 data;
-	u64 data_max;
-	u64 beyond;
-	u64 idle;
-	u64 refused_data;
-	struct list_head takers;
-	u32 nr_takers;
-};
-
-/**
- * struct rxp_taker - the account of a client of a server: its part of the budget
- * @budget:   the budget; a reference
- * @link:     in the budget's list
- * @source:   the client
- * @refs:     of connections, sessions and pools; budget lock, as for all but @source and @unbound
- * @ring:     bytes of message buffers
- * @large:    part of @ring that is in large receives
- * @data:     bytes of pages for data, of all its sessions, within the bounds
- * @granted:  part of @data that is in grants
- * @recalled: part of @granted whose grants are being called back
- * @idle:     bytes of idle pages that its sessions' pools keep; not part of @data
- * @beyond:   bytes of its sessions' requests beyond the bounds; not part of @data
- * @unbound:  its connections that belong to no session yet; the server's lock
- */
-struct rxp_taker {
-	struct rxp_budget *budget;
-	struct list_head link;
-	struct rdmafs_xprt_source source;
-	u32 refs;
-	u64 ring;
-	u64 large;
-	u64 data;
-	u64 granted;
-	u64 recalled;
-	u64 idle;
-	u64 beyond;
-	u32 unbound;
-};
-
-struct rxp_budget *rxp_budget_create(const struct rdmafs_xprt_limits *limits);
-void rxp_budget_set(struct rxp_budget *b, const struct rdmafs_xprt_limits *limits);
-void rxp_budget_put(struct rxp_budget *b);
-struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct rdmafs_xprt_source *source);
-struct rxp_taker *rxp_taker_hold(struct rxp_taker *t);
-void rxp_taker_put(struct rxp_taker *t);
-bool rxp_taker_charge(struct rxp_taker *t, u64 bytes);
-void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large);
-u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size);
-bool rxp_taker_idle(struct rxp_taker *t, u32 bytes);
-void rxp_taker_unidle(struct rxp_taker *t, u32 bytes);
 
 /**
  * struct rxp_chain - work requests that are posted with one doorbell

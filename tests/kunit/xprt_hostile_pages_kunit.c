@@ -5,7 +5,7 @@
  *
  * A READ without a key is held until the client sends an STCRW, which these cases never send:
  * so it keeps its pages until it is cancelled.  The bounds that must hold are described at the
- * head of transport/server/limits.c; "beyond" is there the one request of each session that may
+ * head of transport/server/budget.c; "beyond" is there the one request of each session that may
  * exceed them.
  */
 #include <kunit/test.h>

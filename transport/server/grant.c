@@ -21,7 +21,7 @@
  * found no translations, though it may have more, no grants are made for a while.
  *
  * The oldest grants of a session are recalled, too, if the grants of the session, or of its client,
- * have more pages than half of what it may have by now (limits.c).  That is checked every few
+ * have more pages than half of what it may have by now (budget.c).  That is checked every few
  * seconds, soon after a request found too few pages, and when the limits are changed.
  *
  * A client returns grants that it has not used for some seconds.  A client that neither uses nor

@@ -9,7 +9,7 @@
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include "transport/internal.h"
+#include "transport/server/server.h"
 
 /**
  * rxp_pages_lend - map pages for RDMA WRITEs to read

@@ -4,7 +4,7 @@
  *
  * serve.c and reply.c decide when it moves; reqstate.c has its states.  A request is
  * freed with its last reference: the slot has one, and each posted chain.  Its pages are charged
- * to its session until then (limits.c).
+ * to its session until then (budget.c).
  */
 #include <linux/ktime.h>
 #include <linux/slab.h>

@@ -12,7 +12,7 @@
  * slot: so translations that others give back are used at once, not a round trip later.  At most
  * half of a session's slots wait so, and several only with at most half of its pages.  So other
  * requests of the session do not wait for other clients, except for the one place beyond the
- * bounds (limits.c).  One WRITE more is answered RETRY_LATER.
+ * bounds (budget.c).  One WRITE more is answered RETRY_LATER.
  *
  * A CALL that announces a large READ but names no memory will be followed by an STCRW (Ou et al.,
  * FRRWP): the client registers its memory while the server reads the file.  If the reply is ready

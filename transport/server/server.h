@@ -14,6 +14,7 @@
 #define RDMAFS_TRANSPORT_SERVER_H
 
 #include "transport/internal.h"
+#include "transport/server/budget.h"
 #include "transport/server/reqstate.h"
 
 #define RXP_DOMAIN_BITS		6
@@ -25,23 +26,22 @@
  */
 #define RXP_SLOT_LAG_MAX	4
 
-/*
- * Milliseconds that a request has been put off for want of pages before smaller ones of its session
- * give way (limits.c).  Its client waits 80 at most between two tries (the client's deferred.c), so
- * it has six and more, and most requests get their pages before.  The smaller ones give way for as
- * long at most: in that time a disk serves those that have pages, and the request is tried again.
- */
-#define RXP_WANTED_MS		500
-
-/*
- * Milliseconds after which it is not expected again: three times what its client waits.  It is
- * less than RXP_WANTED_MS, so that no request gives way to one that was put off once and has got
- * its pages in another way, or has been given up.
- */
-#define RXP_WANTED_AGAIN_MS	250
-
 /* Messages taken by a completion handler before it lets others run. */
 #define RXP_RECV_BURST		64
+
+/**
+ * struct rxp_pages - pages lent by the service, DMA mapped
+ * @nr:	 entries of @sgl
+ * @sgl: the pages, a reference each
+ * @sge: room for the local side of RDMA WRITEs
+ * @wr:	 room for the RDMA WRITEs
+ */
+struct rxp_pages {
+	u32 nr;
+	struct scatterlist *sgl;
+	struct ib_sge *sge;
+	struct ib_rdma_wr *wr;
+};
 
 /**
  * struct rxs_pool - the pool of a session
@@ -490,7 +490,7 @@ struct rxp_threads {
  * @nr_sessions: number of sessions until they are freed
  * @stopping: no new connections or sessions
  * @empty:    woken when a connection or session goes
- * @budget:   bytes of message buffers and data pages (limits.c); a reference
+ * @budget:   bytes of message buffers and data pages (budget.c); a reference
  * @proc:     its directory in /proc, or NULL
  * @lease:    looks for connections and sessions whose lease is over
  * @unbound:  closes connections that are not bound in time
@@ -611,6 +611,9 @@ void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a);
 void rxp_answer_cancelled(struct rxp_req *req, struct rxp_answer *a);
 void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len, bool cache);
 
+struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr);
+void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p);
+
 struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxp_taker *taker,
 				 struct rxp_stats *stats);
 void rxp_grants_recall(struct rxp_pool *pool);
@@ -661,20 +664,10 @@ struct rxp_pool *rxp_join_pool(struct rdmafs_xprt_server *server, struct rxp_con
 int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 void rxp_conn_unask(struct rxp_conn *conn);
 void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxs_conn *conn);
-int rxs_receives(struct rxp_conn *conn, u32 size);
 void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxs_conn *conn, u32 *limit);
 int rxp_admit_session(struct rdmafs_xprt_server *server,
 		      const struct rdmafs_xprt_session *session);
-bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool within,
-			bool *beyond);
-void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond);
-void rxp_session_called_back(struct rdmafs_xprt_session *s, u32 bytes);
-u64 rxp_session_excess(struct rdmafs_xprt_session *s);
-bool rxp_session_spares(struct rdmafs_xprt_session *s, u32 more);
-bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes);
-void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled);
-u64 rxp_session_left(struct rdmafs_xprt_session *s);
 void rxp_limits_show(struct seq_file *m, void *owner);
 void rxp_server_conn_wake(struct rxp_conn *conn);
 void rxp_session_get(struct rdmafs_xprt_session *session);
