@@ -101,14 +101,8 @@ void rdmafs_xprt_set_limits(struct rdmafs_xprt_server *server,
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_set_limits);
 
-/**
- * rxp_conn_settle - count a connection as unbound no more
- * @server: the server
- * @conn:   the connection
- *
- * Context: any but hard interrupt; @server->lock held.
- */
-void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxs_conn *conn)
+/* Count a connection as unbound no more. */
+static void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxs_conn *conn)
 {
 	lockdep_assert_held(&server->lock);
 	if (!conn->unbound)
@@ -116,6 +110,20 @@ void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxs_conn *conn)
 	conn->unbound = false;
 	conn->taker->unbound--;
 	server->nr_unbound--;
+}
+
+/**
+ * rxp_conn_settled - count a connection as unbound no more, as it is bound now or has ended
+ * @server: the server
+ * @conn:   the connection
+ *
+ * Context: any but hard interrupt; takes the server's lock.
+ */
+void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+{
+	spin_lock_bh(&server->lock);
+	rxp_conn_settle(server, rxs_conn(conn));
+	spin_unlock_bh(&server->lock);
 }
 
 /*

@@ -30,20 +30,6 @@
 /* How often connections are checked that are not bound to a session yet. */
 #define RXP_UNBOUND_TICK	(HZ / 4)
 
-/**
- * rxp_server_conn_wake - queue a connection's worker
- * @conn: the connection; the worker gets a reference
- *
- * Context: any.
- */
-void rxp_server_conn_wake(struct rxp_conn *conn)
-{
-	rxp_conn_get(conn);
-	/* If the work is queued already it has a reference, so this is not the last. */
-	if (!queue_work(rxp_conn_wq, &rxs_conn(conn)->work))
-		rxp_conn_put(conn);
-}
-
 /* A connection has a buffer for a message again: send the RECALLs that found none. */
 static void rxp_server_conn_room(struct rxp_conn *conn)
 {
@@ -71,20 +57,6 @@ static const struct rxp_conn_ops rxp_server_conn_ops = {
 };
 
 /* ----------------------------------------------------------------- connections */
-
-/**
- * rxp_conn_settled - count a connection as unbound no more, as it is bound now or has ended
- * @server: the server
- * @conn:   the connection
- *
- * Context: any but hard interrupt; takes the server's lock.
- */
-void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
-{
-	spin_lock_bh(&server->lock);
-	rxp_conn_settle(server, rxs_conn(conn));
-	spin_unlock_bh(&server->lock);
-}
 
 /* End a connection that is lost: drain it, unbind it, and free what it has. */
 static void rxp_server_conn_end(struct rxp_conn *conn)
@@ -597,7 +569,7 @@ struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 	INIT_DELAYED_WORK(&server->lease, rxp_lease_work);
 	INIT_DELAYED_WORK(&server->recall, rxp_recall_work);
 	INIT_DELAYED_WORK(&server->unbound, rxp_unbound_work);
-	ret = rxp_threads_start(&server->threads, server->limits.threads);
+	ret = rxp_threads_start(&server->threads, server->limits.threads, rxp_req_run);
 	if (ret)
 		goto out;
 	queue_delayed_work(rxp_wq, &server->lease, RXP_LEASE_TICK);

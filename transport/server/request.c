@@ -208,7 +208,6 @@ struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const stru
 	req->rx = rx;
 	req->state = RXP_REQ_QUEUED;
 	INIT_LIST_HEAD(&req->lent);
-	rxp_req_claim_init(req);
 
 	req->r.session = s;
 	req->r.body = f->body;

@@ -440,6 +440,7 @@ static inline bool rxp_req_connected(const struct rxp_req *req)
  * @idle:    threads that sleep, the last to fall asleep first
  * @roused:  the thread that has been woken and has not looked for a request yet, or NULL
  * @running: number of threads that serve a request and do not block in it
+ * @run:     what a thread does with a request; constant
  * @thread:  all threads; constant while the server runs
  * @nr:      number of threads; constant
  * @share:   number of threads that one session may have at a time; constant
@@ -455,6 +456,7 @@ struct rxp_threads {
 	struct list_head idle;
 	struct rxp_thread *roused;
 	int running;
+	void (*run)(struct rxp_req *req);
 	struct rxp_thread *thread[RDMAFS_XPRT_THREADS_MAX];
 	u32 nr;
 	u32 share;
@@ -650,7 +652,7 @@ void rxp_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *p
 int rxp_turns_init(struct rxp_turns *turns);
 void rxp_turns_exit(struct rxp_turns *turns);
 void rxp_turns_join(struct rxp_turns *turns, const struct rxp_turns *other);
-int rxp_threads_start(struct rxp_threads *ts, u32 nr);
+int rxp_threads_start(struct rxp_threads *ts, u32 nr, void (*run)(struct rxp_req *req));
 void rxp_threads_stop(struct rxp_threads *ts);
 void rxp_threads_add(struct rxp_threads *ts, struct rxp_req *req);
 void rxp_turns_add(struct rxp_threads *ts, struct rxp_req *req, u64 key);
@@ -659,11 +661,18 @@ void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rx
 void rxp_domains_free(struct rxp_threads *ts);
 void rxp_req_run(struct rxp_req *req);
 void rxp_req_claim_init(struct rxp_req *req);
+bool rxp_req_unclaim(struct rxp_req *req);
+void rxp_req_cancelled(struct rxp_req *req, struct rxp_answer *a);
+void rxp_req_fetch(struct rxp_req *req);
+void rxp_sink_inv(struct rxp_req *req);
+bool rxp_sink_invalid(struct rxp_req *req, const struct ib_wc *wc, bool own);
+void rxp_sink_granted(struct rxp_req *req, bool invalid);
+const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
+			 const struct ib_wc *wc);
 void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 struct rxp_pool *rxp_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 void rxp_conn_unask(struct rxp_conn *conn);
-void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxs_conn *conn);
 void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxs_conn *conn, u32 *limit);
 int rxp_admit_session(struct rdmafs_xprt_server *server,

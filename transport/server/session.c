@@ -19,6 +19,20 @@
 static atomic_t rxp_session_count = ATOMIC_INIT(0);
 
 /**
+ * rxp_server_conn_wake - queue a connection's worker
+ * @conn: the connection; the worker gets a reference
+ *
+ * Context: any.
+ */
+void rxp_server_conn_wake(struct rxp_conn *conn)
+{
+	rxp_conn_get(conn);
+	/* If the work is queued already it has a reference, so this is not the last. */
+	if (!queue_work(rxp_conn_wq, &rxs_conn(conn)->work))
+		rxp_conn_put(conn);
+}
+
+/**
  * rxp_session_get - take a reference to a session
  * @session: the session
  *

@@ -220,7 +220,7 @@ static void rxp_thread_burst(struct rxp_thread *t)
 		moved += len;
 		before = len;
 		rxp_thread_watch(t);
-		rxp_req_run(req);
+		t->threads->run(req);
 		cond_resched();
 	}
 	rxp_thread_flush(t, &plug);
@@ -253,14 +253,16 @@ static int rxp_thread(void *data)
 
 /**
  * rxp_threads_start - start a server's threads
- * @ts: out: the threads
- * @nr: number of threads, RDMAFS_XPRT_THREADS_MIN..RDMAFS_XPRT_THREADS_MAX
+ * @ts:	 out: the threads
+ * @nr:	 number of threads, RDMAFS_XPRT_THREADS_MIN..RDMAFS_XPRT_THREADS_MAX
+ * @run: what a thread does with a request; it may sleep, and the request may be freed in it
  *
  * Context: process, may sleep.
  * Return: 0, -ENOMEM, or an error of kthread_create(); rxp_threads_stop() undoes it in any case.
  */
-int rxp_threads_start(struct rxp_threads *ts, u32 nr)
+int rxp_threads_start(struct rxp_threads *ts, u32 nr, void (*run)(struct rxp_req *req))
 {
+	ts->run = run;
 	spin_lock_init(&ts->lock);
 	INIT_LIST_HEAD(&ts->turns);
 	INIT_LIST_HEAD(&ts->idle);
