@@ -685,6 +685,18 @@ static inline void rxp_rx_get(struct rxp_rx *rx)
 
 void rxp_rx_put(struct rxp_rx *rx);
 
+/**
+ * enum rxp_posted - what has become of a chain
+ * @RXP_POSTED:      it is posted, or waits for room: done() will be called
+ * @RXP_POSTED_OVER: it is quiet, and posted: send.c calls done() once the lock is dropped
+ * @RXP_POSTED_LOST: the connection is lost, and rxp_conn_lost() has to be called; done() will be
+ */
+enum rxp_posted {
+	RXP_POSTED,
+	RXP_POSTED_OVER,
+	RXP_POSTED_LOST,
+};
+
 void rxp_send_init(struct rxp_conn *conn);
 void rxp_send_limit(struct rxp_conn *conn);
 u64 rxp_send_oldest(struct rxp_conn *conn);
@@ -695,6 +707,7 @@ void rxp_chain_init(struct rxp_chain *chain,
 void rxp_chain_add(struct rxp_chain *chain, struct ib_send_wr *wr);
 void rxp_chain_reg(struct rxp_chain *chain, struct rxp_mr *mr, struct ib_reg_wr *wr);
 void rxp_chain_quiet(const struct rxp_conn *conn, struct rxp_chain *chain, u32 bytes);
+enum rxp_posted rxp_post_or_queue(struct rxp_conn *conn, struct rxp_chain *chain);
 int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain);
 int rxp_post_behind(struct rxp_conn *conn, struct rxp_chain *chain);
 int rxp_post_plugged(struct rxp_conn *conn, struct rxp_chain *chain);

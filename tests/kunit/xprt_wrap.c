@@ -8,6 +8,8 @@
 #include "../../transport/qp_plan.c"
 #include "../../transport/server/reqstate.c"
 #include "../../transport/server/grant.c"
+#include "../../transport/ctl.c"
 #include "../../transport/send.c"
+#include "../../transport/wr.c"
 #include "../../transport/client/slot.c"
 #include "../../transport/server/source.c"
