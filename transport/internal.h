@@ -377,6 +377,7 @@ void rxp_pool_put(struct rxp_pool *pool);
 void rxp_pool_close(struct rxp_pool *pool);
 void rxp_pool_reclaim(void *pool);
 
+void rxp_mr_destroy(struct rxp_pool *pool, struct rxp_mr *mr);
 struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries);
 bool rxp_mr_capped(struct rxp_pool *pool, u32 entries);
 struct rxp_mr *rxp_mr_wait(struct rxp_pool *pool, u32 entries, u32 since);
@@ -410,6 +411,7 @@ static inline bool rxp_mr_lent(const struct rxp_mr *mr)
 	return state == RXP_MR_REGISTERING || state == RXP_MR_BOUND || state == RXP_MR_UNKNOWN;
 }
 
+void rxp_buf_decay(struct work_struct *work);
 u32 rxp_buf_size(u32 len);
 struct rxp_buf *rxp_buf_get_idle(struct rxp_pool *pool, u32 len);
 struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len);
