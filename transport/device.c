@@ -8,7 +8,9 @@
  * device.
  */
 #include <linux/module.h>
+#include <linux/seq_file.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 #include "transport/internal.h"
 
 /*
@@ -119,6 +121,99 @@ static bool rxp_device_checks_inv(struct ib_device *ib)
 	return true;
 }
 
+/* ------------------------------------------------------------------------- /proc */
+
+static void rxp_capacity_show(struct seq_file *m, void *owner)
+{
+	struct rxp_device *rdev = owner;
+	struct rpol_domain_stats st;
+
+	rpol_domain_get_stats(rdev->domain, &st);
+	seq_printf(m, "%llu\n", st.capacity);
+}
+
+/* No more entries than the device has MRs for. */
+static int rxp_device_set_capacity(struct rxp_device *rdev, u64 capacity)
+{
+	u32 smallest = rpol_class_charge(0, rdev->max_entries, rdev->mr_least);
+
+	if (capacity > (u64)rdev->max_mrs * smallest)
+		return -EINVAL;
+	return rpol_domain_set_capacity(rdev->domain, capacity);
+}
+
+static int rxp_capacity_write(void *owner, char *text)
+{
+	u64 capacity;
+	int ret;
+
+	ret = kstrtou64(text, 10, &capacity);
+	if (!ret)
+		ret = rxp_device_set_capacity(owner, capacity);
+	return ret ? -EINVAL : 0;
+}
+
+static void rxp_free_show(struct seq_file *m, void *owner)
+{
+	struct rxp_device *rdev = owner;
+	struct rpol_domain_stats st;
+
+	rpol_domain_get_stats(rdev->domain, &st);
+	seq_printf(m, "%llu\n", st.capacity - min(st.capacity, st.charged));
+}
+
+static void rxp_device_stats_show(struct seq_file *m, void *owner)
+{
+	struct rxp_device *rdev = owner;
+	struct rpol_domain_stats st;
+
+	rpol_domain_get_stats(rdev->domain, &st);
+	seq_printf(m, "capacity %llu\ncharged %llu\nreserved_min %llu\n", st.capacity,
+		   st.charged, st.reserved_min);
+	seq_printf(m, "members %llu\nwaiters %llu\nwaits %llu\n", st.members, st.waiters,
+		   st.waits);
+	seq_printf(m, "revoking %llu\nrebalances %llu\n", st.revoking, st.rebalances);
+	seq_printf(m, "capacity_us %llu\ncharged_us %llu\nbound_us %llu\n", st.capacity_us,
+		   st.charged_us, st.bound_us);
+	seq_printf(m, "converting_us %llu\nidle_us %llu\nidle_waited_us %llu\n",
+		   st.converting_us, st.idle_us, st.idle_waited_us);
+	seq_printf(m, "max_entries %u\nmax_mrs %u\nmr_least %u\n", rdev->max_entries, rdev->max_mrs,
+		   rdev->mr_least);
+}
+
+static void rxp_policy_show(struct seq_file *m, void *owner)
+{
+	struct rxp_device *rdev = owner;
+	struct rpol_tunables tun;
+
+	rpol_domain_get_tunables(rdev->domain, &tun);
+	seq_printf(m, "discipline %s\nreplacement %s\n", rpol_discipline_name(tun.discipline),
+		   rpol_replacement_name(tun.replacement));
+	seq_printf(m, "low %llu\nhigh %llu\nidle_ms %u\n", tun.low, tun.high, tun.idle_ms);
+}
+
+static int rxp_policy_write(void *owner, char *text)
+{
+	struct rxp_device *rdev = owner;
+	struct rpol_tunables tun;
+	int ret;
+
+	rpol_domain_get_tunables(rdev->domain, &tun);
+	ret = rpol_tunables_parse(text, &tun);
+	if (!ret)
+		ret = rpol_domain_set_tunables(rdev->domain, &tun);
+	return ret ? -EINVAL : 0;
+}
+
+static const struct rxp_proc_kind rxp_device_files[] = {
+	{ "capacity", rxp_capacity_show, rxp_capacity_write },
+	{ "policy", rxp_policy_show, rxp_policy_write },
+	{ "free", rxp_free_show },
+	{ "stats", rxp_device_stats_show },
+};
+
+/* ------------------------------------------------------- appearing, being removed */
+
 static int rxp_device_add(struct ib_device *ib)
 {
 	struct rxp_device *rdev;
@@ -163,27 +258,9 @@ static int rxp_device_add(struct ib_device *ib)
 		kfree(rdev);
 		return ret;
 	}
-	rxp_proc_name_device(rdev);
+	rxp_proc_name_device(rdev, rxp_device_files, ARRAY_SIZE(rxp_device_files));
 	ib_set_client_data(ib, &rxp_ib_client, rdev);
 	return 0;
-}
-
-/**
- * rxp_device_set_capacity - bound the entries that all pools on a device may hold together
- * @rdev:     the device
- * @capacity: entries
- *
- * Context: Process context.
- *
- * Return: 0; -EINVAL: too few, or more than the device has MRs for.
- */
-int rxp_device_set_capacity(struct rxp_device *rdev, u64 capacity)
-{
-	u32 smallest = rpol_class_charge(0, rdev->max_entries, rdev->mr_least);
-
-	if (capacity > (u64)rdev->max_mrs * smallest)
-		return -EINVAL;
-	return rpol_domain_set_capacity(rdev->domain, capacity);
 }
 
 static void rxp_device_remove(struct ib_device *ib, void *client_data)
@@ -219,7 +296,7 @@ static void rxp_device_remove(struct ib_device *ib, void *client_data)
  */
 static void rxp_device_rename(struct ib_device *ib, void *client_data)
 {
-	rxp_proc_name_device(client_data);
+	rxp_proc_name_device(client_data, rxp_device_files, ARRAY_SIZE(rxp_device_files));
 }
 
 static struct ib_client rxp_ib_client = {

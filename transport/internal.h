@@ -82,7 +82,7 @@
 
 /* ------------------------------------------------------------------ counters */
 
-/* The names in /proc are in proc.c, in this order; Documentation/ABI describes them. */
+/* The names in /proc are in stats.c, in this order; Documentation/ABI describes them. */
 enum rxp_stat {
 	RXP_STAT_calls,
 	RXP_STAT_replies,
@@ -215,7 +215,6 @@ int rxp_device_register(void);
 void rxp_device_unregister(void);
 struct rxp_device *rxp_device_get(struct ib_device *ib);
 void rxp_device_put(struct rxp_device *rdev);
-int rxp_device_set_capacity(struct rxp_device *rdev, u64 capacity);
 
 /* ---------------------------------------------------------------------- pool */
 
@@ -772,7 +771,7 @@ int rxp_proc_init(void);
 void rxp_proc_exit(void);
 int rxp_proc_add(struct rxp_proc *p, const char *name);
 void rxp_proc_remove(struct rxp_proc_dir *dir);
-void rxp_proc_name_device(struct rxp_device *rdev);
+void rxp_proc_name_device(struct rxp_device *rdev, const struct rxp_proc_kind *kinds, int nr);
 void rxp_proc_remove_device(struct rxp_device *rdev);
 struct rxp_proc_dir *rxp_proc_make(const char *name, const struct net *net,
 				   const struct rxp_proc_kind *kinds, int nr, void *owner);

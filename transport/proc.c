@@ -27,119 +27,12 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
-#include <linux/wait_bit.h>
 #include "transport/internal.h"
 
 static struct proc_dir_entry *rxp_proc_root;
 
 /* More than any quota needs; a longer write is refused as a whole. */
 #define RXP_PROC_WRITE_MAX	256
-
-static const char * const rxp_stat_names[RXP_NR_STATS] = {
-	[RXP_STAT_calls] = "calls",
-	[RXP_STAT_replies] = "replies",
-	[RXP_STAT_served_now] = "served_now",
-	[RXP_STAT_served_by_thread] = "served_by_thread",
-	[RXP_STAT_msgs_sent] = "msgs_sent",
-	[RXP_STAT_msgs_joined] = "msgs_joined",
-	[RXP_STAT_msgs_received] = "msgs_received",
-	[RXP_STAT_send_completions] = "send_completions",
-	[RXP_STAT_doorbells] = "doorbells",
-	[RXP_STAT_read_inline] = "read_inline",
-	[RXP_STAT_read_rdma] = "read_rdma",
-	[RXP_STAT_read_overlapped] = "read_overlapped",
-	[RXP_STAT_read_in_place] = "read_in_place",
-	[RXP_STAT_write_inline] = "write_inline",
-	[RXP_STAT_write_rdma] = "write_rdma",
-	[RXP_STAT_write_granted] = "write_granted",
-	[RXP_STAT_bytes_read] = "bytes_read",
-	[RXP_STAT_bytes_written] = "bytes_written",
-	[RXP_STAT_rdma_writes] = "rdma_writes",
-	[RXP_STAT_reg_mr] = "reg_mr",
-	[RXP_STAT_local_inv] = "local_inv",
-	[RXP_STAT_remote_inv] = "remote_inv",
-	[RXP_STAT_mr_alloc] = "mr_alloc",
-	[RXP_STAT_mr_free] = "mr_free",
-	[RXP_STAT_bounced] = "bounced",
-	[RXP_STAT_grants_made] = "sinks_granted",
-	[RXP_STAT_grants_returned] = "sinks_returned",
-	[RXP_STAT_grants_recalled] = "sinks_recalled",
-	[RXP_STAT_grants_recalled_us] = "sinks_recalled_us",
-	[RXP_STAT_recalls] = "recalls",
-	[RXP_STAT_returns] = "returns",
-	[RXP_STAT_retry_later] = "retry_later",
-	[RXP_STAT_cancelled] = "cancelled",
-	[RXP_STAT_replays] = "replays",
-	[RXP_STAT_reconnects] = "reconnects",
-	[RXP_STAT_session_resets] = "session_resets",
-	[RXP_STAT_protocol_errors] = "protocol_errors",
-	[RXP_STAT_rpc_us] = "rpc_us",
-	[RXP_STAT_poll_hits] = "poll_hits",
-	[RXP_STAT_poll_misses] = "poll_misses",
-};
-
-/**
- * rxp_stats_init - make a set of counters
- * @st: the set to fill in
- *
- * Context: Process context, may sleep.
- *
- * Return: 0 or -ENOMEM.
- */
-int rxp_stats_init(struct rxp_stats *st)
-{
-	atomic_set(&st->pools, 0);
-	st->v = __alloc_percpu(RXP_NR_STATS * sizeof(u64), sizeof(u64));
-	return st->v ? 0 : -ENOMEM;
-}
-
-/**
- * rxp_stats_wait - wait until no pool counts in a set any more
- * @st: the set; no new pool will use it, and the caller holds no reference on one that does
- *
- * It does not flush the workqueue: other work there may wait for a server, or for translations,
- * and take as long as they do.
- *
- * Context: Process context, sleeps.
- */
-void rxp_stats_wait(struct rxp_stats *st)
-{
-	wait_var_event(&st->pools, !atomic_read_acquire(&st->pools));
-}
-
-/**
- * rxp_stats_destroy - free a set of counters
- * @st: the set; rxp_stats_wait() has returned if pools have used it
- *
- * Context: Process context.
- */
-void rxp_stats_destroy(struct rxp_stats *st)
-{
-	free_percpu(st->v);
-	st->v = NULL;
-}
-
-/**
- * rxp_stats_show - write counters as "name value" lines
- * @m:  the file
- * @st: the set
- *
- * Context: Process context; takes no lock.
- */
-void rxp_stats_show(struct seq_file *m, const struct rxp_stats *st)
-{
-	int i, cpu;
-
-	for (i = 0; i < RXP_NR_STATS; i++) {
-		u64 sum = 0;
-
-		for_each_possible_cpu(cpu)
-			sum += per_cpu_ptr(st->v, cpu)[i];
-		seq_printf(m, "%s %llu\n", rxp_stat_names[i], sum);
-	}
-}
-
-/* ------------------------------------------------------------ directories, files */
 
 struct rxp_proc_file {
 	struct rxp_proc_dir *dir;
@@ -378,236 +271,6 @@ struct rxp_proc_dir *rxp_proc_make(const char *name, const struct net *net,
 	return dir;
 }
 
-/* --------------------------------------------------------------- mounts, clients */
-
-static void rxp_mount_show(struct seq_file *m, void *owner)
-{
-	struct rxp_proc *p = owner;
-
-	p->show_mount(m, p->owner);
-}
-
-static void rxp_window_show(struct seq_file *m, void *owner)
-{
-	struct rxp_proc *p = owner;
-	struct rxp_pool *pool = p->pool(p->owner);
-	struct rpol_member_stats st;
-
-	p->show_window(m, p->owner);
-	if (pool) {
-		rpol_member_get_stats(pool->member, &st);
-		seq_printf(m, "device %s\n", pool->rdev->ib->name);
-		seq_printf(m, "charged %llu\nin_use %llu\nidle %llu\nlent %llu\n", st.charged,
-			   st.in_use, st.idle, st.lent);
-		seq_printf(m, "waiting %llu\nwaiters %llu\n", st.waiting, st.waiters);
-		seq_printf(m, "demand %llu\nentitlement %llu\ndeficit_us %lld\n", st.demand,
-			   st.entitlement, st.deficit_us);
-		if (st.window == RPOL_NO_WINDOW)
-			seq_puts(m, "window none\n");
-		else
-			seq_printf(m, "window %llu\n", st.window);
-		rxp_pool_put(pool);
-	}
-}
-
-/* Show what the policy counts for a member. */
-static void rxp_account_show(struct seq_file *m, const struct rpol_member_stats *st)
-{
-	seq_printf(m, "grants %llu\nwaits %llu\nrefused %llu\nreclaims %llu\n",
-		   st->grants, st->waits, st->refused, st->reclaims);
-	seq_printf(m, "revocations %llu\nwindow_cuts %llu\n", st->revoked, st->cuts);
-	seq_printf(m, "charged_us %llu\nbound_us %llu\nconverting_us %llu\n", st->charged_us,
-		   st->bound_us, st->converting_us);
-	seq_printf(m, "idle_us %llu\nidle_waited_us %llu\nwaiting_us %llu\n", st->idle_us,
-		   st->idle_waited_us, st->waiting_us);
-	seq_printf(m, "wait_us %llu\nwait_max_us %llu\ncharged_peak %llu\n",
-		   div_u64(st->wait_ns, NSEC_PER_USEC), div_u64(st->wait_max_ns, NSEC_PER_USEC),
-		   st->charged_peak);
-}
-
-/*
- * Show waits by length: each line counts waits shorter than its number of microseconds, but not
- * shorter than half of it.
- */
-static void rxp_waits_show(struct seq_file *m, void *owner)
-{
-	struct rxp_proc *p = owner;
-	struct rxp_pool *pool = p->pool(p->owner);
-	struct rpol_member_stats st;
-	int i;
-
-	if (!pool)
-		return;
-	rpol_member_get_stats(pool->member, &st);
-	rxp_pool_put(pool);
-	for (i = 0; i < RPOL_WAIT_BUCKETS - 1; i++)
-		seq_printf(m, "%llu %llu\n", 1ULL << i, st.wait_hist[i]);
-	seq_printf(m, "longer %llu\n", st.wait_hist[i]);
-}
-
-static void rxp_member_stats_show(struct seq_file *m, void *owner)
-{
-	struct rxp_proc *p = owner;
-	struct rxp_pool *pool = p->pool(p->owner);
-	struct rpol_member_stats st;
-
-	rxp_stats_show(m, p->stats);
-	if (pool) {
-		rpol_member_get_stats(pool->member, &st);
-		rxp_account_show(m, &st);
-		rxp_pool_put(pool);
-	}
-}
-
-static void rxp_quota_show(struct seq_file *m, void *owner)
-{
-	struct rxp_proc *p = owner;
-	struct rpol_quota q;
-
-	p->get_quota(p->owner, &q);
-	seq_printf(m, "min %llu\n", q.min);
-	if (q.max == RPOL_NO_MAX)
-		seq_puts(m, "max none\n");
-	else
-		seq_printf(m, "max %llu\n", q.max);
-	seq_printf(m, "weight %u\n", q.weight);
-}
-
-static void rxp_abort_show(struct seq_file *m, void *owner)
-{
-	seq_puts(m, "0\n");
-}
-
-static int rxp_quota_write(void *owner, char *text)
-{
-	struct rxp_proc *p = owner;
-	struct rpol_quota q;
-	int ret;
-
-	/* Take the owner's quota, not the pool's: a new pool may not have been given it yet. */
-	p->get_quota(p->owner, &q);
-	rdmafs_test_point("proc_quota", 0);
-	ret = rpol_quota_parse(text, &q);
-	if (!ret)
-		ret = p->set_quota(p->owner, &q);
-	return ret && ret != -ENOTCONN ? -EINVAL : ret;
-}
-
-static int rxp_abort_write(void *owner, char *text)
-{
-	struct rxp_proc *p = owner;
-
-	if (strcmp(text, "1"))
-		return -EINVAL;
-	p->abort(p->owner);
-	return 0;
-}
-
-static const struct rxp_proc_kind rxp_member_files[] = {
-	{ "mount", rxp_mount_show },
-	{ "window", rxp_window_show },
-	{ "stats", rxp_member_stats_show },
-	{ "waits", rxp_waits_show },
-	{ "quota", rxp_quota_show, rxp_quota_write },
-	{ "abort", rxp_abort_show, rxp_abort_write, .at_once = true },
-};
-
-/**
- * rxp_proc_add - make the directory of a mount or a client
- * @p:    filled in but for @dir; used until rxp_proc_remove() of its @dir
- * @name: its name
- *
- * Context: Process context, may sleep.
- *
- * Return: 0 or -ENOMEM.
- */
-int rxp_proc_add(struct rxp_proc *p, const char *name)
-{
-	p->dir = rxp_proc_make(name, p->net, rxp_member_files, ARRAY_SIZE(rxp_member_files), p);
-	return p->dir ? 0 : -ENOMEM;
-}
-
-/* --------------------------------------------------------------------- devices */
-
-static void rxp_capacity_show(struct seq_file *m, void *owner)
-{
-	struct rxp_device *rdev = owner;
-	struct rpol_domain_stats st;
-
-	rpol_domain_get_stats(rdev->domain, &st);
-	seq_printf(m, "%llu\n", st.capacity);
-}
-
-static int rxp_capacity_write(void *owner, char *text)
-{
-	u64 capacity;
-	int ret;
-
-	ret = kstrtou64(text, 10, &capacity);
-	if (!ret)
-		ret = rxp_device_set_capacity(owner, capacity);
-	return ret ? -EINVAL : 0;
-}
-
-static void rxp_free_show(struct seq_file *m, void *owner)
-{
-	struct rxp_device *rdev = owner;
-	struct rpol_domain_stats st;
-
-	rpol_domain_get_stats(rdev->domain, &st);
-	seq_printf(m, "%llu\n", st.capacity - min(st.capacity, st.charged));
-}
-
-static void rxp_device_stats_show(struct seq_file *m, void *owner)
-{
-	struct rxp_device *rdev = owner;
-	struct rpol_domain_stats st;
-
-	rpol_domain_get_stats(rdev->domain, &st);
-	seq_printf(m, "capacity %llu\ncharged %llu\nreserved_min %llu\n", st.capacity,
-		   st.charged, st.reserved_min);
-	seq_printf(m, "members %llu\nwaiters %llu\nwaits %llu\n", st.members, st.waiters,
-		   st.waits);
-	seq_printf(m, "revoking %llu\nrebalances %llu\n", st.revoking, st.rebalances);
-	seq_printf(m, "capacity_us %llu\ncharged_us %llu\nbound_us %llu\n", st.capacity_us,
-		   st.charged_us, st.bound_us);
-	seq_printf(m, "converting_us %llu\nidle_us %llu\nidle_waited_us %llu\n",
-		   st.converting_us, st.idle_us, st.idle_waited_us);
-	seq_printf(m, "max_entries %u\nmax_mrs %u\nmr_least %u\n", rdev->max_entries, rdev->max_mrs,
-		   rdev->mr_least);
-}
-
-static void rxp_policy_show(struct seq_file *m, void *owner)
-{
-	struct rxp_device *rdev = owner;
-	struct rpol_tunables tun;
-
-	rpol_domain_get_tunables(rdev->domain, &tun);
-	seq_printf(m, "discipline %s\nreplacement %s\n", rpol_discipline_name(tun.discipline),
-		   rpol_replacement_name(tun.replacement));
-	seq_printf(m, "low %llu\nhigh %llu\nidle_ms %u\n", tun.low, tun.high, tun.idle_ms);
-}
-
-static int rxp_policy_write(void *owner, char *text)
-{
-	struct rxp_device *rdev = owner;
-	struct rpol_tunables tun;
-	int ret;
-
-	rpol_domain_get_tunables(rdev->domain, &tun);
-	ret = rpol_tunables_parse(text, &tun);
-	if (!ret)
-		ret = rpol_domain_set_tunables(rdev->domain, &tun);
-	return ret ? -EINVAL : 0;
-}
-
-static const struct rxp_proc_kind rxp_device_files[] = {
-	{ "capacity", rxp_capacity_show, rxp_capacity_write },
-	{ "policy", rxp_policy_show, rxp_policy_write },
-	{ "free", rxp_free_show },
-	{ "stats", rxp_device_stats_show },
-};
-
 /*
  * Guards rxp_proc_devices, and the directory and the name of each RNIC on that list.  It nests
  * inside the RDMA core's locks of devices.  Its holder may wait for a task that opens a file of a
@@ -628,7 +291,8 @@ static bool rxp_proc_reserved(const char *name)
  * directory has it, that RNIC was renamed while it was being removed, and then rename is not
  * called for it.
  */
-static int rxp_proc_link_device(struct rxp_device *rdev, const char *name)
+static int rxp_proc_link_device(struct rxp_device *rdev, const char *name,
+				const struct rxp_proc_kind *kinds, int nr)
 {
 	struct rxp_device *other;
 
@@ -640,8 +304,7 @@ static int rxp_proc_link_device(struct rxp_device *rdev, const char *name)
 	if (rxp_proc_reserved(name))
 		return -EINVAL;
 	if (!rdev->proc) {
-		rdev->proc = rxp_proc_alloc(NULL, rxp_device_files, ARRAY_SIZE(rxp_device_files),
-					    rdev);
+		rdev->proc = rxp_proc_alloc(NULL, kinds, nr, rdev);
 		if (!rdev->proc)
 			return -ENOMEM;
 		list_add(&rdev->proc_link, &rxp_proc_devices);
@@ -652,7 +315,9 @@ static int rxp_proc_link_device(struct rxp_device *rdev, const char *name)
 
 /**
  * rxp_proc_name_device - give an RNIC's directory the name that the RNIC has now
- * @rdev: the device
+ * @rdev:  the device
+ * @kinds: the files of the directory
+ * @nr:    number of @kinds
  *
  * The directory is made if there is none.  Open files of it stay valid.  If this fails, a warning
  * is logged, and the RNIC has no directory until it gets another name.
@@ -660,7 +325,7 @@ static int rxp_proc_link_device(struct rxp_device *rdev, const char *name)
  * Context: Process context, from an ib_client's add or rename: the RDMA core changes no device's
  * name until that returns, and this device's removal waits for it.
  */
-void rxp_proc_name_device(struct rxp_device *rdev)
+void rxp_proc_name_device(struct rxp_device *rdev, const struct rxp_proc_kind *kinds, int nr)
 {
 	const char *name = rdev->ib->name;
 	unsigned int nofs;
@@ -669,7 +334,7 @@ void rxp_proc_name_device(struct rxp_device *rdev)
 	/* Reclaim of an inode might wait for an RNIC that can't come back before this is over. */
 	nofs = memalloc_nofs_save();
 	mutex_lock(&rxp_proc_devices_lock);
-	ret = rxp_proc_link_device(rdev, name);
+	ret = rxp_proc_link_device(rdev, name, kinds, nr);
 	mutex_unlock(&rxp_proc_devices_lock);
 	memalloc_nofs_restore(nofs);
 	if (ret)
