@@ -22,8 +22,7 @@
  * softirq, if only unmapping is left to do; in a worker if an MR that a failed queue pair has
  * left must be deregistered, or a bounce buffer be copied.
  *
- * The peer may send anything.  A reply that is not the one answer expected in its slot ends the
- * connection.
+ * receive.c has what comes from the server.
  */
 #include <linux/ktime.h>
 #include <linux/mempool.h>
@@ -31,15 +30,6 @@
 #include <linux/slab.h>
 #include "transport/client/client.h"
 #include "transport/client/trace.h"
-
-/* Trace a step of a call that has its slot still. */
-#define rxc_trace(step, of)							\
-do {										\
-	const struct rdmafs_xprt_call *c = (of);				\
-										\
-	trace_rdmafs_call_##step(c->x.xprt->session, c->x.slot->index,		\
-				 c->x.slot->seq, iov_iter_count(&c->iter));	\
-} while (0)
 
 /**
  * rxp_call_move - apply an event to the call in a slot
@@ -362,9 +352,18 @@ static void rxp_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp
 		rxp_call_put(io->call);
 }
 
-/* WRITE: send the data; the pages are mapped and the server's sink is known. */
-static void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io,
-			 u64 iova, u32 rkey)
+/**
+ * rxp_crw_fire - send the data of a WRITE
+ * @x:    the session
+ * @conn: the connection that carries the call's slot
+ * @io:   of the call, mapped, in state FOLLOWED; the chain takes over one of the call's references
+ * @iova: address of the server's sink
+ * @rkey: its key
+ *
+ * Context: any but hard interrupt.
+ */
+void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io, u64 iova,
+		  u32 rkey)
 {
 	rxc_trace(crw_fired, io->call);
 	rxp_io_say(x, conn, io, RXP_CONTROL_DATA, rkey, 0);
@@ -667,257 +666,3 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	return ret;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_submit);
-
-/* ------------------------------------------------------------------ receiving */
-
-static int rxp_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
-			  const struct rxp_frame *f, bool keyed)
-{
-	struct iov_iter iter = call->iter;
-
-	if (f->body_len > call->reply_max)
-		return -EPROTO;
-	if (call->dir != RDMAFS_XPRT_READ && (f->data_len || f->bulk_len))
-		return -EPROTO;
-	if (f->data_len > iov_iter_count(&iter) || f->bulk_len > iov_iter_count(&iter))
-		return -EPROTO;
-	/*
-	 * The server can have written only where it had a key.  The key may be invalid again by
-	 * now, so whether one was out when the reply came is all that can be checked.
-	 */
-	if (f->bulk_len && (!call->x.io || !keyed))
-		return -EPROTO;
-
-	if (call->x.io) {
-		call->x.io->filled = f->bulk_len;
-		if (f->data_len) {
-			call->x.io->small = kmemdup(f->data, f->data_len, GFP_ATOMIC);
-			/* Short of memory: the READ is sent again. */
-			if (!call->x.io->small)
-				return -EAGAIN;
-		}
-	} else if (f->data_len && copy_to_iter(f->data, f->data_len, &iter) != f->data_len) {
-		return -EPROTO;
-	}
-	memcpy(call->reply, f->body, f->body_len);
-	call->reply_len = f->body_len;
-	call->data_len = f->data_len + f->bulk_len;
-	rxp_add(&x->stats, bytes_read, call->data_len);
-	return 0;
-}
-
-/*
- * See to it that the key of a READ is invalid before the call ends.  If the reply invalidated
- * it and the device makes that certain, nothing is left to do; else post a LOCAL_INV.  A reply
- * that invalidates any other key is an attack: -EPROTO.
- */
-static int rxp_reply_inv(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
-			 const struct ib_wc *wc)
-{
-	struct rxp_io *io = call->x.io;
-	bool lent = io && io->mr && rxp_mr_lent(io->mr);
-
-	if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
-		if (!lent || wc->ex.invalidate_rkey != io->mr->mr->rkey)
-			return -EPROTO;
-		rxp_count(&x->stats, remote_inv);
-		/*
-		 * The invalidation counts even while the MR is REGISTERING, because the caller
-		 * gets its data only when the CALL's chain is over.  Not on rxe: until then it
-		 * may execute the REG_MR once more, behind the invalidation.
-		 */
-		if (rxp_mr_remote_inv(io->mr, !io->mr->pool->rdev->repeats_reg)) {
-			rxc_trace(invalidated, call);
-			return 0;
-		}
-	}
-	if (lent)
-		rxp_io_invalidate(io);
-	return 0;
-}
-
-static int rxp_reply_status(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
-			    const struct rxp_frame *f, bool keyed)
-{
-	struct rxp_io *io = call->x.io;
-
-	switch (f->status) {
-	case RXP_STATUS_OK:
-		if (io && call->dir == RDMAFS_XPRT_READ)
-			rxp_io_served(x, io, f->service_us);
-		else if (!io)
-			rxp_message_seen(x, call->x.slot, f->service_us);
-		return rxp_reply_data(x, call, f, keyed);
-	case RXP_STATUS_CANCELLED:
-		if (io->map_err != -EINVAL)
-			return io->map_err;
-		/*
-		 * The pages need a bounce buffer, which only a mapping before the CALL can use:
-		 * send the call again that way.
-		 */
-		io->direct = true;
-		return -EAGAIN;
-	case RXP_STATUS_TOO_LARGE:
-		return call->dir == RDMAFS_XPRT_WRITE && io ? -E2BIG : -EPROTO;
-	default:
-		rxp_count(&x->stats, retry_later);
-		return -EAGAIN;
-	}
-}
-
-static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
-			     const struct rxp_frame *f, const struct ib_wc *wc)
-{
-	struct rxp_slot *slot = &x->slots[f->slot];
-	struct rdmafs_xprt_call *call;
-	enum rxp_call_state old;
-	struct rxp_io *io;
-	bool keyed;
-	int ret;
-
-	spin_lock_bh(&x->lock);
-	old = slot->state;
-	if (slot->seq != f->seq ||
-	    !rxp_call_move(x, slot, f->status == RXP_STATUS_CANCELLED ? RXP_CALL_EV_CANCELLED :
-								      RXP_CALL_EV_REPLY)) {
-		spin_unlock_bh(&x->lock);
-		return "a reply to no call";
-	}
-	call = slot->call;
-	io = call->x.io;
-	keyed = io && io->mr && rxp_mr_lent(io->mr);
-	/*
-	 * The time for the MR to come back (revoke.c) runs from the reply, unless a CANCEL has
-	 * started it: the reply does not start it anew.
-	 */
-	if (io && old != RXP_CALL_CANCELLED && old != RXP_CALL_DROPPED)
-		io->since = jiffies;
-	spin_unlock_bh(&x->lock);
-
-	rxp_count(&x->stats, replies);
-	rxc_trace(replied, call);
-	ret = rxp_reply_inv(x, call, wc);
-	if (!ret && (f->flags & RXP_F_GRANT) &&
-	    (call->dir != RDMAFS_XPRT_WRITE || !io || !rxp_granted(x, f)))
-		ret = -EPROTO;
-	if (!ret)
-		ret = rxp_reply_status(x, call, f, keyed);
-	call->status = ret;
-	rxp_call_put(call);
-	return ret == -EPROTO ? "a malformed reply" : NULL;
-}
-
-/* The server's sink is known: fire the CRW that was held for it. */
-static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *conn,
-				     const struct rxp_frame *f)
-{
-	struct rxp_slot *slot = &x->slots[f->slot];
-	struct rxp_io *io;
-	bool fire;
-
-	spin_lock_bh(&x->lock);
-	io = slot->call ? slot->call->x.io : NULL;
-	if (!io || slot->seq != f->seq || slot->call->dir != RDMAFS_XPRT_WRITE ||
-	    f->bulk_len != io->len || !f->rkey || f->iova > U64_MAX - f->bulk_len ||
-	    !rxp_call_move(x, slot, RXP_CALL_EV_STCRW)) {
-		spin_unlock_bh(&x->lock);
-		return "an STCRW for no write";
-	}
-	/*
-	 * In state TAGGED the submitter fires it when the pages are mapped; in CANCELLED
-	 * nothing is sent any more.
-	 */
-	fire = slot->state == RXP_CALL_FOLLOWED;
-	if (fire)
-		refcount_inc(&slot->call->x.pending);
-	io->tag_rkey = f->rkey;
-	io->tag_iova = f->iova;
-	rxc_trace(stcrw_received, io->call);
-	spin_unlock_bh(&x->lock);
-	if (fire)
-		rxp_crw_fire(x, conn, io, f->iova, f->rkey);
-	return NULL;
-}
-
-/*
- * WELCOME must be the first message, and must not come before HELLO was sent: what may follow
- * depends on the session that the connection is bound to.
- */
-static const char *rxp_welcome(struct rxp_conn *conn, const struct rxp_frame *f)
-{
-	struct rxc_conn *cc = rxc_conn(conn);
-
-	if (READ_ONCE(conn->state) < RXP_CONN_HELLO)
-		return "a message before the HELLO";
-	if (f->type != RXP_NOTIFY || f->op != RXP_NOTIFY_WELCOME)
-		return "a message before the WELCOME";
-	memcpy(&cc->welcome, f->body, sizeof(cc->welcome));
-	/* The connection was lost meanwhile: its messages are not looked at any more. */
-	if (rxp_conn_move(conn, RXP_CONN_BIND))
-		return NULL;
-	cc->welcome_seen = true;
-	complete_all(&cc->welcomed);
-	return NULL;
-}
-
-static const char *rxp_frame_arrived(struct rxp_conn *conn, const struct rxp_frame *f,
-				     const struct ib_wc *wc)
-{
-	struct rdmafs_xprt *x = conn->owner;
-
-	if (rxp_frame_astray(f, conn->index, conn->count))
-		return "a message on another connection than its slot's";
-	if ((wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
-	    !(f->type == RXP_REPLY && f->alone) && f->op != RXP_NOTIFY_DROPPED)
-		return "an invalidation out of place";
-	if (!rxc_conn(conn)->welcome_seen)
-		return rxp_welcome(conn, f);
-	if (f->type == RXP_REPLY)
-		return rxp_reply(x, conn, f, wc);
-	switch (f->op) {
-	case RXP_NOTIFY_STCRW:
-		return rxp_stcrw_arrived(x, conn, f);
-	case RXP_NOTIFY_DROPPED:
-		return rxp_call_dropped(x, conn, f, wc);
-	case RXP_NOTIFY_RECALL:
-		rxp_grants_recalled(x, f);
-		return NULL;
-	case RXP_NOTIFY_WELCOME:
-		return "a second WELCOME";
-	default:		/* RXP_NOTIFY_PONG: rxp_frame_check() knows no other */
-		return NULL;
-	}
-}
-
-/**
- * rxp_client_recv - handle a message from the server
- * @conn: the connection that it came on
- * @rx:   its buffer, given back here unless the connection is ended
- * @wc:   its completion
- * @len:  its length, bytes
- *
- * Context: softirq.
- */
-void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len)
-{
-	const char *wrong = NULL;
-	struct rxp_frame f;
-	u32 at = 0;
-
-	do {
-		if (rxp_frame_check(rxp_conn_buf(rx), len, at, false, conn->slots, conn->data_max,
-				    &f))
-			wrong = "a malformed message";
-		else
-			wrong = rxp_frame_arrived(conn, &f, wc);
-		at = f.end;
-	} while (!wrong && at < len);
-	/*
-	 * A late message need not fit any more: once the connection is lost, recovery may have
-	 * moved the calls on.
-	 */
-	if (wrong && !rxp_conn_is_lost(conn))
-		rxp_conn_protocol_error(conn, wrong);
-	else
-		rxp_rx_put(rx);
-}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The client's side of a session, shared by session.c (its life), connect.c (connecting),
- * ready.c (when a call may be sent), call.c (calls), io.c (their data), deferred.c (calls that
- * wait), revoke.c (calls that take too long), replay.c (recovery of calls), held_grant.c (granted
- * sinks) and poll.c.
+ * ready.c (when a call may be sent), call.c (calls), receive.c (what the server sends), io.c
+ * (data of calls), deferred.c (calls that wait), revoke.c (calls that take too long), replay.c
+ * (recovery of calls), held_grant.c (granted sinks) and poll.c.
  *
  * "The worker" is the recovery worker, rdmafs_xprt.recover; in its place mount(8) makes the
  * first connections and rdmafs_xprt_close() takes the last step.  "The lock" is
@@ -343,6 +343,15 @@ static inline bool rxp_session_known(const struct rdmafs_xprt *x)
 	return memchr_inv(x->session, 0, sizeof(x->session));
 }
 
+/* Trace a step of a call that has its slot still. */
+#define rxc_trace(step, of)							\
+do {										\
+	const struct rdmafs_xprt_call *c = (of);				\
+										\
+	trace_rdmafs_call_##step(c->x.xprt->session, c->x.slot->index,		\
+				 c->x.slot->seq, iov_iter_count(&c->iter));	\
+} while (0)
+
 extern struct workqueue_struct *rxp_recover_wq;
 extern struct workqueue_struct *rxp_turn_wq;
 extern unsigned int rxp_heartbeat_ms;
@@ -381,10 +390,10 @@ void rxp_client_conn_free(struct rdmafs_xprt *x, struct rxp_conn *conn);
 int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms);
 void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 bool rxp_call_move(struct rdmafs_xprt *x, struct rxp_slot *slot, enum rxp_call_event event);
+void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io, u64 iova,
+		  u32 rkey);
 void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io);
 void rxp_calls_revoke(struct rdmafs_xprt *x);
-const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_conn *conn,
-			     const struct rxp_frame *f, const struct ib_wc *wc);
 int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);
 void rxp_call_done(struct rdmafs_xprt_call *call);
 void rxp_call_put(struct rdmafs_xprt_call *call);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * When a call may be sent, and when it must not wait any longer.
+ * The state of a mount's session: when a call may be sent, and when it must not wait any longer.
  *
  * A submitter waits for the connection, then for translations, then for a slot.  It may have to
  * stop in each of these places, and between any two: by umount -f, which ends the calls submitted
@@ -14,6 +14,26 @@
  */
 #include <linux/sched/signal.h>
 #include "transport/client/client.h"
+#include "transport/client/trace.h"
+
+/**
+ * rxp_state_move - apply an event to a session
+ * @x:     the session, its lock held
+ * @event: the event
+ *
+ * Context: any but hard interrupt; does not wake x->wait.
+ *
+ * Return: whether that changed its state.
+ */
+bool rxp_state_move(struct rdmafs_xprt *x, enum rxp_event event)
+{
+	enum rxp_state old = x->state, new = rxp_state_next(old, event);
+
+	lockdep_assert_held(&x->lock);
+	trace_rdmafs_session_state(x->session, old, event, new);
+	WRITE_ONCE(x->state, new);
+	return new != old;
+}
 
 /**
  * rxp_call_given_up - tell whether a call has to end instead of being sent

@@ -24,7 +24,6 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include "transport/client/client.h"
-#include "transport/client/trace.h"
 
 /* When a connection ends that was bound for so long, the count of attempts begins anew. */
 #define RXP_STABLE_SECS		2
@@ -43,25 +42,6 @@ static void rxp_recover_later(struct rdmafs_xprt *x)
 
 	x->attempts++;
 	mod_delayed_work(rxp_recover_wq, &x->recover, msecs_to_jiffies(delay));
-}
-
-/**
- * rxp_state_move - apply an event to a session
- * @x:     the session, its lock held
- * @event: the event
- *
- * Context: any but hard interrupt; does not wake x->wait.
- *
- * Return: whether that changed its state.
- */
-bool rxp_state_move(struct rdmafs_xprt *x, enum rxp_event event)
-{
-	enum rxp_state old = x->state, new = rxp_state_next(old, event);
-
-	lockdep_assert_held(&x->lock);
-	trace_rdmafs_session_state(x->session, old, event, new);
-	WRITE_ONCE(x->state, new);
-	return new != old;
 }
 
 /*

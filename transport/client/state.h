@@ -2,7 +2,7 @@
 /*
  * The states of a mount's session and of its calls, and which event leads from one to another.
  * Pure: the functions that apply an event, with the session's lock held, are rxp_state_move()
- * in session.c and rxp_call_move() in call.c.
+ * in ready.c and rxp_call_move() in call.c.
  */
 #ifndef RDMAFS_TRANSPORT_CLIENT_STATE_H
 #define RDMAFS_TRANSPORT_CLIENT_STATE_H
