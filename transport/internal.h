@@ -28,7 +28,7 @@
  *	rdmafs_xprt.lock or rdmafs_xprt_session.lock
  *	rxp_conn.sq_lock
  *	rxp_pool.lock
- *	rxp_threads.lock
+ *	rxs_threads.lock
  *
  * All of them but rdmafs_xprt.recover are spinlocks that disable softirqs: completions come in
  * softirq on the client, in process context on the server.  rxp_conn.state_lock disables

@@ -70,7 +70,7 @@ unsigned int rxp_grace_ms = 10000;
 module_param_named(grace_ms, rxp_grace_ms, uint, 0644);
 MODULE_PARM_DESC(grace_ms, "how long a response may be overdue, in milliseconds, while others wait for its translations");
 
-module_param_named(grants_max, rxp_grants_max, uint, 0644);
+module_param_named(grants_max, rxs_grants_max, uint, 0644);
 MODULE_PARM_DESC(grants_max, "sinks that a server lets a client hold; 0: every large write asks for one");
 
 unsigned int rxp_conns_max = RDMAFS_XPRT_CONNS_MAX;
@@ -92,7 +92,7 @@ static int __init rxp_init(void)
 	ret = rxp_queues_create();
 	if (ret)
 		return ret;
-	ret = rxp_server_init();
+	ret = rxs_init();
 	if (ret)
 		goto out_queues;
 	ret = rxp_proc_init();
@@ -106,7 +106,7 @@ static int __init rxp_init(void)
 out_proc:
 	rxp_proc_exit();
 out_server:
-	rxp_server_exit();
+	rxs_exit();
 out_queues:
 	rxp_queues_destroy();
 	return ret;
@@ -118,7 +118,7 @@ static void __exit rxp_exit(void)
 	rxp_device_unregister();
 	rxp_proc_exit();
 	rxp_queues_destroy();
-	rxp_server_exit();
+	rxs_exit();
 }
 
 module_init(rxp_init);

@@ -106,8 +106,8 @@ struct rdmafs_xprt_call {
 	struct {
 		struct list_head link;
 		struct rdmafs_xprt *xprt;
-		struct rxp_slot *slot;
-		struct rxp_io *io;
+		struct rxc_slot *slot;
+		struct rxc_io *io;
 		u32 epoch;
 		u32 dismissals;
 		u32 kicks;

@@ -68,7 +68,7 @@ enum key {
  * @key:      state of the key to its memory
  */
 struct call {
-	enum rxp_call_state state;
+	enum rxc_call_state state;
 	bool there;
 	enum data data;
 	bool maps;
@@ -90,7 +90,7 @@ static struct mount {
 	struct fuzz f;
 	struct call slot[SLOTS];
 	u32 nr;			/* number of slots in use */
-	enum rxp_state state;	/* the session's state in the table; the rest are the facts */
+	enum rxc_session_state state;	/* the session's state in the table; the rest are the facts */
 	bool known;	/* the session was connected once */
 	bool conns;	/* it has connections */
 	bool failing, ended, aborted;
@@ -110,21 +110,21 @@ static bool owed(const struct call *c)
 	return c->there && !c->lost && !c->answers;
 }
 
-static enum rxp_call_state call_where(const struct call *c)
+static enum rxc_call_state call_where(const struct call *c)
 {
 	if (!c->there)
-		return RXP_CALL_FREE;
+		return RXC_CALL_FREE;
 	if (c->answers)
-		return c->maps ? RXP_CALL_ANSWERED_MAPPING : RXP_CALL_ANSWERED;
+		return c->maps ? RXC_CALL_ANSWERED_MAPPING : RXC_CALL_ANSWERED;
 	if (c->lost)
-		return c->maps ? RXP_CALL_LOST_MAPPING : RXP_CALL_LOST;
+		return c->maps ? RXC_CALL_LOST_MAPPING : RXC_CALL_LOST;
 	if (c->cancel)
-		return c->dropped ? RXP_CALL_DROPPED : RXP_CALL_CANCELLED;
+		return c->dropped ? RXC_CALL_DROPPED : RXC_CALL_CANCELLED;
 	if (c->maps)
-		return c->sink ? RXP_CALL_TAGGED : RXP_CALL_MAPPING;
+		return c->sink ? RXC_CALL_TAGGED : RXC_CALL_MAPPING;
 	if (c->data == WRITE && !c->sink)
-		return RXP_CALL_HELD;
-	return c->followed ? RXP_CALL_FOLLOWED : RXP_CALL_SENT;
+		return RXC_CALL_HELD;
+	return c->followed ? RXC_CALL_FOLLOWED : RXC_CALL_SENT;
 }
 
 /* Has the server all that it needs for the call, so that nothing more is to be posted? */
@@ -137,79 +137,79 @@ static bool complete(const struct call *c)
  * Must the table refuse @event?  It may accept some other events that never come in practice: it
  * does not know whether a call is a READ or a WRITE, nor what the device is executing.
  */
-static bool never(const struct call *c, enum rxp_call_event event)
+static bool never(const struct call *c, enum rxc_call_event event)
 {
 	bool left = c->lost && !c->maps;	/* for recovery */
 
 	switch (event) {
-	case RXP_CALL_EV_SEND:
-	case RXP_CALL_EV_HOLD:
+	case RXC_CALL_EV_SEND:
+	case RXC_CALL_EV_HOLD:
 		return c->there && !left;
-	case RXP_CALL_EV_OPEN:
+	case RXC_CALL_EV_OPEN:
 		return c->there;
-	case RXP_CALL_EV_VOID:
-	case RXP_CALL_EV_FAIL:
+	case RXC_CALL_EV_VOID:
+	case RXC_CALL_EV_FAIL:
 		return !left;
-	case RXP_CALL_EV_MAPPED:
-	case RXP_CALL_EV_REGISTERED:
-	case RXP_CALL_EV_UNMAPPABLE:
+	case RXC_CALL_EV_MAPPED:
+	case RXC_CALL_EV_REGISTERED:
+	case RXC_CALL_EV_UNMAPPABLE:
 		return !c->maps;
-	case RXP_CALL_EV_FOLLOWED:
+	case RXC_CALL_EV_FOLLOWED:
 		return !c->followed && (!c->there || c->maps || (owed(c) && !c->cancel));
-	case RXP_CALL_EV_CANCEL:
+	case RXC_CALL_EV_CANCEL:
 		return !complete(c);
-	case RXP_CALL_EV_LOSE:
+	case RXC_CALL_EV_LOSE:
 		return false;
-	case RXP_CALL_EV_END:
+	case RXC_CALL_EV_END:
 		return !c->answers || c->maps;
-	case RXP_CALL_EV_STCRW:
+	case RXC_CALL_EV_STCRW:
 		if (!owed(c) || c->cancel)
 			return !owed(c) || c->dropped;
 		return c->sink || (!c->maps && c->data != WRITE);
-	case RXP_CALL_EV_DROP:
+	case RXC_CALL_EV_DROP:
 		return !owed(c) || !c->cancel || c->dropped;
-	case RXP_CALL_EV_CANCELLED:
+	case RXC_CALL_EV_CANCELLED:
 		return !owed(c) || !c->cancel;
-	default:	/* RXP_CALL_EV_REPLY */
+	default:	/* RXC_CALL_EV_REPLY */
 		return !owed(c);
 	}
 }
 
-static enum rxp_state session_where(void)
+static enum rxc_session_state session_where(void)
 {
 	if (m.aborted)
-		return RXP_ABORTED;
+		return RXC_ABORTED;
 	if (m.ended)
-		return RXP_ENDED;
+		return RXC_ENDED;
 	if (m.failing)
-		return RXP_FAILING;
+		return RXC_FAILING;
 	if (m.conns)
-		return RXP_UP;
-	return m.known ? RXP_DOWN : RXP_CONNECTING;
+		return RXC_UP;
+	return m.known ? RXC_DOWN : RXC_CONNECTING;
 }
 
 /* Applies an event to the session, in the table and in the facts. */
-static void session(enum rxp_event event)
+static void session(enum rxc_session_event event)
 {
-	m.state = rxp_state_next(m.state, event);
+	m.state = rxc_state_next(m.state, event);
 	switch (event) {
-	case RXP_EV_BOUND:
+	case RXC_EV_BOUND:
 		m.known = true;
 		m.conns = true;
 		break;
-	case RXP_EV_LOST:
+	case RXC_EV_LOST:
 		m.conns = false;
 		break;
-	case RXP_EV_FAIL:
+	case RXC_EV_FAIL:
 		m.failing |= m.known;
 		break;
-	case RXP_EV_FAILED:
+	case RXC_EV_FAILED:
 		m.failing = false;
 		break;
-	case RXP_EV_END:
+	case RXC_EV_END:
 		m.ended |= m.known;
 		break;
-	default:	/* RXP_EV_ABORT */
+	default:	/* RXC_EV_ABORT */
 		m.aborted |= m.known;
 	}
 	FUZZ_ASSERT(m.state == session_where());
@@ -221,15 +221,15 @@ static void look_call(const struct call *c)
 	u32 event;
 	int next;
 
-	for (event = 0; event < RXP_NR_CALL_EVENTS; event++) {
-		next = rxp_call_next(c->state, event);
+	for (event = 0; event < RXC_NR_CALL_EVENTS; event++) {
+		next = rxc_call_next(c->state, event);
 		if (next == -EPROTO)
 			continue;
-		FUZZ_ASSERT(next >= 0 && next < RXP_NR_CALL_STATES);
+		FUZZ_ASSERT(next >= 0 && next < RXC_NR_CALL_STATES);
 		FUZZ_ASSERT(!never(c, event));
 		/* A completion of the chain that comes late changes no other state. */
-		FUZZ_ASSERT(event != RXP_CALL_EV_FOLLOWED || next == (int)c->state ||
-			    c->state == RXP_CALL_FOLLOWED);
+		FUZZ_ASSERT(event != RXC_CALL_EV_FOLLOWED || next == (int)c->state ||
+			    c->state == RXC_CALL_FOLLOWED);
 	}
 }
 
@@ -239,15 +239,15 @@ static void look_session(void)
 	const struct mount now = m;
 	u32 event;
 
-	for (event = 0; event < RXP_NR_EVENTS; event++) {
+	for (event = 0; event < RXC_NR_EVENTS; event++) {
 		/* This event is recovery's own, and then there are no connections. */
-		if (event == RXP_EV_FAILED && m.failing && m.conns)
+		if (event == RXC_EV_FAILED && m.failing && m.conns)
 			continue;
 		session(event);
 		if (m.state != now.state) {
-			FUZZ_ASSERT(now.state != RXP_ABORTED && m.state != RXP_CONNECTING);
-			FUZZ_ASSERT(now.state != RXP_ENDED || m.state == RXP_ABORTED);
-			FUZZ_ASSERT((m.state == RXP_UP) == (event == RXP_EV_BOUND));
+			FUZZ_ASSERT(now.state != RXC_ABORTED && m.state != RXC_CONNECTING);
+			FUZZ_ASSERT(now.state != RXC_ENDED || m.state == RXC_ABORTED);
+			FUZZ_ASSERT((m.state == RXC_UP) == (event == RXC_EV_BOUND));
 		}
 		m = now;
 	}
@@ -261,8 +261,8 @@ static void check(void)
 	FUZZ_ASSERT(m.state == session_where());
 	for (c = m.slot; c < m.slot + m.nr; c++) {
 		FUZZ_ASSERT(c->state == call_where(c));
-		FUZZ_ASSERT(rxp_call_unanswered(c->state) == (c->there && !c->answers));
-		FUZZ_ASSERT(rxp_call_being_mapped(c->state) == c->maps);
+		FUZZ_ASSERT(rxc_call_unanswered(c->state) == (c->there && !c->answers));
+		FUZZ_ASSERT(rxc_call_being_mapped(c->state) == c->maps);
 		FUZZ_ASSERT(c->answers <= 1);
 		FUZZ_ASSERT(m.worker != CONNECT || !owed(c));
 	}
@@ -271,11 +271,11 @@ static void check(void)
 /* -------------------------------------------------------------------- what happens */
 
 /* Applies a message of the server; false if the table refuses it, as it must if never() says so. */
-static bool heard(struct call *c, enum rxp_call_event event)
+static bool heard(struct call *c, enum rxc_call_event event)
 {
-	int next = rxp_call_next(c->state, event);
+	int next = rxc_call_next(c->state, event);
 
-	FUZZ_ASSERT(never(c, event) ? next == -EPROTO : next >= 0 && next < RXP_NR_CALL_STATES);
+	FUZZ_ASSERT(never(c, event) ? next == -EPROTO : next >= 0 && next < RXC_NR_CALL_STATES);
 	if (next < 0)
 		return false;
 	c->state = next;
@@ -283,7 +283,7 @@ static bool heard(struct call *c, enum rxp_call_event event)
 }
 
 /* Applies an event of the client's own, which the table must accept. */
-static void take(struct call *c, enum rxp_call_event event)
+static void take(struct call *c, enum rxc_call_event event)
 {
 	FUZZ_ASSERT(heard(c, event));
 }
@@ -303,7 +303,7 @@ static void follow(struct call *c)
 
 static void lose(struct call *c)
 {
-	take(c, RXP_CALL_EV_LOSE);
+	take(c, RXC_CALL_EV_LOSE);
 	if (!c->there || c->answers)
 		return;
 	c->lost = true;
@@ -321,12 +321,12 @@ static void begin(struct call *c, u8 how)
 	bool open = data != SMALL && how & 4;
 	bool granted = data == WRITE && !open && how & 8;
 
-	if (c->there || m.state != RXP_UP)
+	if (c->there || m.state != RXC_UP)
 		return;
 	if (open)
-		take(c, RXP_CALL_EV_OPEN);
+		take(c, RXC_CALL_EV_OPEN);
 	else
-		take(c, data == WRITE && !granted ? RXP_CALL_EV_HOLD : RXP_CALL_EV_SEND);
+		take(c, data == WRITE && !granted ? RXC_CALL_EV_HOLD : RXC_CALL_EV_SEND);
 	c->there = true;
 	c->data = data;
 	c->maps = open;
@@ -346,15 +346,15 @@ static void mapped(struct call *c, bool failed)
 	if (!m.conns)
 		lose(c);
 	if (failed)
-		take(c, RXP_CALL_EV_UNMAPPABLE);
+		take(c, RXC_CALL_EV_UNMAPPABLE);
 	else
-		take(c, read ? RXP_CALL_EV_REGISTERED : RXP_CALL_EV_MAPPED);
+		take(c, read ? RXC_CALL_EV_REGISTERED : RXC_CALL_EV_MAPPED);
 	c->maps = false;
 	c->cancel = owed(c) && failed;
 	c->followed = owed(c) && (failed || read || c->sink);
-	if (c->state == RXP_CALL_FOLLOWED || c->state == RXP_CALL_CANCELLED)
+	if (c->state == RXC_CALL_FOLLOWED || c->state == RXC_CALL_CANCELLED)
 		follow(c);
-	if (c->state == RXP_CALL_FOLLOWED && read && c->chain_out)
+	if (c->state == RXC_CALL_FOLLOWED && read && c->chain_out)
 		c->key = LENT;
 }
 
@@ -369,7 +369,7 @@ static void submitter(struct call *c, u8 how)
 /* The completion of the chain is handled. */
 static void chain_done(struct call *c)
 {
-	take(c, RXP_CALL_EV_FOLLOWED);
+	take(c, RXC_CALL_EV_FOLLOWED);
 	c->chain_out = false;
 	c->followed = false;
 }
@@ -410,22 +410,22 @@ static bool server_says(struct call *c, u8 how)
 
 	switch (how & 3) {
 	case 0:
-		if (c->data != WRITE || !heard(c, RXP_CALL_EV_STCRW))
+		if (c->data != WRITE || !heard(c, RXC_CALL_EV_STCRW))
 			return false;
 		c->sink = true;
 		c->followed |= !c->maps && !c->cancel;
-		if (c->state == RXP_CALL_FOLLOWED)
+		if (c->state == RXC_CALL_FOLLOWED)
 			follow(c);
 		return true;
 	case 1:
-		if (c->state != RXP_CALL_CANCELLED || c->data != READ || c->key != LENT)
+		if (c->state != RXC_CALL_CANCELLED || c->data != READ || c->key != LENT)
 			return false;
-		take(c, RXP_CALL_EV_DROP);
+		take(c, RXC_CALL_EV_DROP);
 		c->dropped = true;
 		key_back(c, believed);
 		return true;
 	default:
-		if (!heard(c, (how & 3) == 2 ? RXP_CALL_EV_CANCELLED : RXP_CALL_EV_REPLY))
+		if (!heard(c, (how & 3) == 2 ? RXC_CALL_EV_CANCELLED : RXC_CALL_EV_REPLY))
 			return false;
 		c->answers++;
 		key_back(c, believed);
@@ -443,9 +443,9 @@ static void server(struct call *c, u8 how)
 /* The policy wants the translations of the call, which is cancelled therefore. */
 static void revoke(struct call *c)
 {
-	if (m.state != RXP_UP || c->state != RXP_CALL_SENT || c->data != READ || c->key != LENT)
+	if (m.state != RXC_UP || c->state != RXC_CALL_SENT || c->data != READ || c->key != LENT)
 		return;
-	take(c, RXP_CALL_EV_CANCEL);
+	take(c, RXC_CALL_EV_CANCEL);
 	c->cancel = true;
 	c->followed = true;
 	follow(c);
@@ -456,7 +456,7 @@ static void call_end(struct call *c)
 {
 	if (!c->answers || c->here || c->call_out || c->chain_out || c->inv_out)
 		return;
-	take(c, RXP_CALL_EV_END);
+	take(c, RXC_CALL_EV_END);
 	FUZZ_ASSERT(c->answers == 1 && (c->key == NONE || c->key == DEAD));
 	*c = (struct call){ .state = c->state };
 }
@@ -483,9 +483,9 @@ static void drain(void)
 static bool lose_next(struct call *c)
 {
 	lose(c);
-	if (c->state == RXP_CALL_LOST_MAPPING)
+	if (c->state == RXC_CALL_LOST_MAPPING)
 		return false;
-	if (c->state == RXP_CALL_LOST) {
+	if (c->state == RXC_CALL_LOST) {
 		FUZZ_ASSERT(!c->call_out && !c->chain_out && !c->inv_out);
 		FUZZ_ASSERT(c->key == NONE || c->key == DEAD);
 		c->key = NONE;
@@ -499,9 +499,9 @@ static void fail(u32 mask)
 	struct call *c;
 
 	for (c = m.slot; c < m.slot + m.nr; c++) {
-		if (c->state != RXP_CALL_LOST || !(mask & BIT(c - m.slot)))
+		if (c->state != RXC_CALL_LOST || !(mask & BIT(c - m.slot)))
 			continue;
-		take(c, RXP_CALL_EV_FAIL);
+		take(c, RXC_CALL_EV_FAIL);
 		c->lost = false;
 		c->answers++;
 	}
@@ -517,14 +517,14 @@ static void replay(bool nothing)
 	bool cancelled;
 
 	for (c = m.slot; c < m.slot + m.nr; c++) {
-		if (c->state != RXP_CALL_LOST || (c->data == WRITE && nothing))
+		if (c->state != RXC_CALL_LOST || (c->data == WRITE && nothing))
 			continue;
 		FUZZ_ASSERT(!c->call_out && !c->chain_out && !c->inv_out && c->key == NONE);
 		cancelled = c->data == READ && nothing;
 		if (cancelled)
-			take(c, RXP_CALL_EV_VOID);
+			take(c, RXC_CALL_EV_VOID);
 		else
-			take(c, c->data == WRITE ? RXP_CALL_EV_HOLD : RXP_CALL_EV_SEND);
+			take(c, c->data == WRITE ? RXC_CALL_EV_HOLD : RXC_CALL_EV_SEND);
 		c->lost = false;
 		c->cancel = cancelled;
 		c->followed = cancelled;
@@ -540,14 +540,14 @@ static void replay(bool nothing)
 static void recover_down(u8 how)
 {
 	switch (m.state) {
-	case RXP_ABORTED:
+	case RXC_ABORTED:
 		fail(~0U);
 		break;
-	case RXP_FAILING:
+	case RXC_FAILING:
 		fail(~0U);
-		session(RXP_EV_FAILED);
+		session(RXC_EV_FAILED);
 		break;
-	case RXP_ENDED:
+	case RXC_ENDED:
 		break;
 	default:
 		if (how & 1)
@@ -567,11 +567,11 @@ static void recover(u8 how)
 {
 	switch (m.worker) {
 	case WATCH:
-		if (!m.broken && m.state != RXP_FAILING && m.state != RXP_ABORTED) {
+		if (!m.broken && m.state != RXC_FAILING && m.state != RXC_ABORTED) {
 			replay(how & 8);
 			break;
 		}
-		session(RXP_EV_LOST);
+		session(RXC_EV_LOST);
 		m.worker = DRAIN;
 		break;
 	case DRAIN:
@@ -589,7 +589,7 @@ static void recover(u8 how)
 		recover_down(how);
 		break;
 	default:	/* BIND: other events may have come to the session meanwhile */
-		session(RXP_EV_BOUND);
+		session(RXC_EV_BOUND);
 		m.worker = WATCH;
 	}
 }
@@ -609,11 +609,11 @@ static bool any_there(void)
 static void session_step(u8 how)
 {
 	if (how == 0xff)
-		session(RXP_EV_ABORT);
+		session(RXC_EV_ABORT);
 	else if (how & 1 && !any_there())
-		session(RXP_EV_END);
+		session(RXC_EV_END);
 	else if (any_there())
-		session(RXP_EV_FAIL);
+		session(RXC_EV_FAIL);
 }
 
 static void step(void)
@@ -686,9 +686,9 @@ static void finish(bool answers)
 	u32 round;
 
 	if (!answers)
-		session(RXP_EV_ABORT);
+		session(RXC_EV_ABORT);
 	for (round = 0; round < ROUNDS; round++) {
-		if (!any_there() && (m.ended || m.aborted || m.state == RXP_UP))
+		if (!any_there() && (m.ended || m.aborted || m.state == RXC_UP))
 			return;
 		finish_round(answers);
 	}

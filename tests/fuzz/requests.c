@@ -65,7 +65,7 @@ enum who {
  * @none:    that thread has found that there is no sink
  */
 struct req {
-	enum rxp_req_state state;
+	enum rxs_req_state state;
 	enum who who;
 	enum data data;
 	bool claimed;
@@ -104,23 +104,23 @@ static bool connected(const struct req *r)
 }
 
 /* The state that a request must have, by the facts. */
-static enum rxp_req_state where(const struct req *r)
+static enum rxs_req_state where(const struct req *r)
 {
 	switch (r->who) {
 	case THREADS:
-		return r->filled ? RXP_REQ_READY : RXP_REQ_QUEUED;
+		return r->filled ? RXS_REQ_READY : RXS_REQ_QUEUED;
 	case SINK:
-		return r->claimed ? RXP_REQ_CLAIMING : RXP_REQ_FETCHING;
+		return r->claimed ? RXS_REQ_CLAIMING : RXS_REQ_FETCHING;
 	case LINE:
-		return RXP_REQ_CLAIMING;
+		return RXS_REQ_CLAIMING;
 	case CLIENT:
-		return r->served ? RXP_REQ_HELD : RXP_REQ_WAITING;
+		return r->served ? RXS_REQ_HELD : RXS_REQ_WAITING;
 	case DEVICE:
-		return RXP_REQ_INVALIDATING;
+		return RXS_REQ_INVALIDATING;
 	case SERVICE:
-		return RXP_REQ_SERVING;
+		return RXS_REQ_SERVING;
 	default:
-		return r->answers ? RXP_REQ_ANSWERED : RXP_REQ_GONE;
+		return r->answers ? RXS_REQ_ANSWERED : RXS_REQ_GONE;
 	}
 }
 
@@ -129,33 +129,33 @@ static enum rxp_req_state where(const struct req *r)
  * does not know whether a request is a WRITE, nor whether a request that is CLAIMING is the
  * thread's (SINK) or the policy's (LINE).
  */
-static bool never(const struct req *r, enum rxp_req_event event)
+static bool never(const struct req *r, enum rxs_req_event event)
 {
 	bool new = r->who == THREADS && !r->filled;
 	bool waits = r->who == CLIENT && !r->served;
 
 	switch (event) {
-	case RXP_REQ_FETCH:
+	case RXS_REQ_FETCH:
 		return !new;
-	case RXP_REQ_CLAIM:
-	case RXP_REQ_ASK:
+	case RXS_REQ_CLAIM:
+	case RXS_REQ_ASK:
 		return r->who != SINK && r->who != LINE;
-	case RXP_REQ_DATA:
-	case RXP_REQ_INVALIDATE:
+	case RXS_REQ_DATA:
+	case RXS_REQ_INVALIDATE:
 		return !new && !waits;
-	case RXP_REQ_INVALIDATED:
+	case RXS_REQ_INVALIDATED:
 		return r->who != DEVICE;
-	case RXP_REQ_SERVE:
+	case RXS_REQ_SERVE:
 		return r->who != THREADS;
-	case RXP_REQ_HOLD:
+	case RXS_REQ_HOLD:
 		return r->who != SERVICE;
-	case RXP_REQ_ANSWER:
+	case RXS_REQ_ANSWER:
 		return r->who == NOBODY || waits || (r->who == THREADS && r->filled);
-	case RXP_REQ_REPLAY:
+	case RXS_REQ_REPLAY:
 		return r->who == NOBODY || r->who == CLIENT || r->who == DEVICE;
-	case RXP_REQ_UNBIND:
+	case RXS_REQ_UNBIND:
 		return r->who == NOBODY;
-	default:	/* RXP_REQ_DROP */
+	default:	/* RXS_REQ_DROP */
 		return r->who == NOBODY || r->who == CLIENT || r->who == SERVICE ||
 		       (r->who == THREADS && r->filled);
 	}
@@ -167,9 +167,9 @@ static void look(const struct req *r)
 	u32 event;
 	int next;
 
-	for (event = 0; event < RXP_NR_REQ_EVENTS; event++) {
-		next = rxp_req_next(r->state, event);
-		FUZZ_ASSERT(next == -EPROTO || (next >= 0 && next < RXP_NR_REQ_STATES));
+	for (event = 0; event < RXS_NR_REQ_EVENTS; event++) {
+		next = rxs_req_next(r->state, event);
+		FUZZ_ASSERT(next == -EPROTO || (next >= 0 && next < RXS_NR_REQ_STATES));
 		if (next == -EPROTO)
 			continue;
 		FUZZ_ASSERT(!never(r, event));
@@ -194,11 +194,11 @@ static void check(void)
 /* -------------------------------------------------------------------- what happens */
 
 /* Applies an event; false if the table refuses it, and then nothing has changed. */
-static bool move(struct req *r, enum rxp_req_event event)
+static bool move(struct req *r, enum rxs_req_event event)
 {
-	int next = rxp_req_next(r->state, event);
+	int next = rxs_req_next(r->state, event);
 
-	FUZZ_ASSERT(never(r, event) ? next == -EPROTO : next >= 0 && next < RXP_NR_REQ_STATES);
+	FUZZ_ASSERT(never(r, event) ? next == -EPROTO : next >= 0 && next < RXS_NR_REQ_STATES);
 	if (next < 0)
 		return false;
 	r->state = next;
@@ -206,7 +206,7 @@ static bool move(struct req *r, enum rxp_req_event event)
 }
 
 /* Applies an event of the server's own, which the table must accept. */
-static void take(struct req *r, enum rxp_req_event event)
+static void take(struct req *r, enum rxs_req_event event)
 {
 	FUZZ_ASSERT(move(r, event));
 }
@@ -220,13 +220,13 @@ static void over(struct req *r, bool answered)
 
 static void answer(struct req *r)
 {
-	take(r, RXP_REQ_ANSWER);
+	take(r, RXS_REQ_ANSWER);
 	over(r, true);
 }
 
 static void drop(struct req *r)
 {
-	take(r, RXP_REQ_DROP);
+	take(r, RXS_REQ_DROP);
 	over(r, false);
 }
 
@@ -243,7 +243,7 @@ static void serve(struct req *r)
  */
 static void data_there(struct req *r, bool invalid)
 {
-	take(r, invalid ? RXP_REQ_DATA : RXP_REQ_INVALIDATE);
+	take(r, invalid ? RXS_REQ_DATA : RXS_REQ_INVALIDATE);
 	r->who = invalid ? THREADS : DEVICE;
 	r->filled = invalid;
 	r->open = !invalid;
@@ -256,7 +256,7 @@ static void call_new(struct req *r, u8 how)
 	bool keyed = how & 4;
 
 	*r = (struct req){
-		.state = RXP_REQ_QUEUED, .who = THREADS, .data = data,
+		.state = RXS_REQ_QUEUED, .who = THREADS, .data = data,
 		.keyed = data == READ && keyed, .bound = *conn_of(r),
 	};
 	if (data == WRITE && keyed) {
@@ -281,7 +281,7 @@ static void call(struct req *r, u8 how)
 		return;
 	}
 	/* A CALL that comes twice on one connection, or that the table refuses, changes nothing. */
-	if (connected(r) || !move(r, RXP_REQ_REPLAY))
+	if (connected(r) || !move(r, RXS_REQ_REPLAY))
 		return;
 	r->bound = *conn_of(r);
 	r->keyed = r->data == READ && how & 4;
@@ -293,11 +293,11 @@ static void thread(struct req *r)
 {
 	if (r->who != THREADS)
 		return;
-	if (r->state == RXP_REQ_QUEUED && r->data == WRITE) {
-		take(r, RXP_REQ_FETCH);
+	if (r->state == RXS_REQ_QUEUED && r->data == WRITE) {
+		take(r, RXS_REQ_FETCH);
 		r->who = SINK;
 	} else {
-		take(r, RXP_REQ_SERVE);
+		take(r, RXS_REQ_SERVE);
 		serve(r);
 	}
 }
@@ -332,7 +332,7 @@ static void sink(struct req *r, u8 how)
 			answer(r);
 			break;
 		}
-		take(r, RXP_REQ_CLAIM);
+		take(r, RXS_REQ_CLAIM);
 		r->who = LINE;
 		r->claimed = true;
 		r->way = 0;
@@ -346,7 +346,7 @@ static void sink(struct req *r, u8 how)
 			answer(r);
 			break;
 		}
-		take(r, RXP_REQ_ASK);
+		take(r, RXS_REQ_ASK);
 		r->who = CLIENT;
 		r->open = true;
 	}
@@ -361,7 +361,7 @@ static void turn(struct req *r)
 
 static void client_data(struct req *r, u8 how)
 {
-	if (r->state == RXP_REQ_WAITING && connected(r))
+	if (r->state == RXS_REQ_WAITING && connected(r))
 		data_there(r, how & 1);
 }
 
@@ -371,7 +371,7 @@ static void client_stcrw(struct req *r)
 	if (r->who == NOBODY || !connected(r) || r->data != READ || r->keyed || r->cancelled)
 		return;
 	r->keyed = true;
-	if (r->state == RXP_REQ_HELD)
+	if (r->state == RXS_REQ_HELD)
 		answer(r);
 }
 
@@ -379,14 +379,14 @@ static void client_stcrw(struct req *r)
 static void client_cancel(struct req *r)
 {
 	if (r->who == NOBODY || !connected(r) || r->cancelled || r->data == SMALL ||
-	    (r->data == WRITE && r->state > RXP_REQ_WAITING))
+	    (r->data == WRITE && r->state > RXS_REQ_WAITING))
 		return;
 	r->cancelled = true;
 	if (r->keyed)
 		r->keyed = false;	/* by a DROPPED */
-	else if (r->state == RXP_REQ_HELD || r->who == LINE)
+	else if (r->state == RXS_REQ_HELD || r->who == LINE)
 		answer(r);
-	else if (r->state == RXP_REQ_WAITING)
+	else if (r->state == RXS_REQ_WAITING)
 		data_there(r, false);
 }
 
@@ -401,7 +401,7 @@ static void device(struct req *r, bool failed)
 	} else if (r->cancelled) {
 		answer(r);
 	} else {
-		take(r, RXP_REQ_INVALIDATED);
+		take(r, RXS_REQ_INVALIDATED);
 		r->who = THREADS;
 		r->filled = true;
 	}
@@ -413,7 +413,7 @@ static void service(struct req *r, bool data)
 	if (r->who != SERVICE)
 		return;
 	if (r->data == READ && data && !r->keyed && !r->cancelled && connected(r)) {
-		take(r, RXP_REQ_HOLD);
+		take(r, RXS_REQ_HOLD);
 		r->who = CLIENT;
 	} else {
 		answer(r);
@@ -432,7 +432,7 @@ static void unbind(u32 conn)
 
 		if (r->who == NOBODY || !connected(r))
 			continue;
-		take(r, RXP_REQ_UNBIND);
+		take(r, RXS_REQ_UNBIND);
 		if (r->who == CLIENT) {
 			r->open = false;
 			over(r, false);
@@ -558,7 +558,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	s.nr_conns = (how >> 2) % CONNS + 1;
 	/* Each slot begins as if its former request was gone. */
 	for (i = 0; i < SLOTS; i++)
-		s.slot[i].state = RXP_REQ_GONE;
+		s.slot[i].state = RXS_REQ_GONE;
 	for (i = 0; i < s.nr_conns; i++)
 		bind(i);
 	check();

@@ -17,7 +17,7 @@
 
 #define DEPTH	24	/* largest number of callers that wait at the same time */
 
-/* A copy of one of the lines of callers that struct rxp_slots has. */
+/* A copy of one of the lines of callers that struct rxc_slots has. */
 struct line {
 	struct list_head *who[DEPTH];	/* their list entries, in order */
 	u32 nr;
@@ -25,17 +25,17 @@ struct line {
 
 static struct account {
 	struct fuzz f;
-	struct rxp_slots s;
+	struct rxc_slots s;
 	unsigned long taken[BITS_TO_LONGS(RDMAFS_XPRT_SLOTS_MAX)];	/* slots with callers */
 	const struct completion *waiting[DEPTH];	/* of callers in their waits */
 	u32 depth;	/* length of @waiting; the last entry is the innermost caller */
 	u64 slept;	/* number of callers that ever began to wait */
 	bool killed;	/* the last caller that left its wait was killed */
-	enum rxp_slot_kind kind;	/* kind of slot that the last caller asked for */
+	enum rxc_slot_kind kind;	/* kind of slot that the last caller asked for */
 	struct line before;		/* the line of this kind as that caller found it */
 } a;
 
-static void line_get(enum rxp_slot_kind kind, struct line *line)
+static void line_get(enum rxc_slot_kind kind, struct line *line)
 {
 	struct list_head *p;
 
@@ -46,7 +46,7 @@ static void line_get(enum rxp_slot_kind kind, struct line *line)
 	}
 }
 
-static u32 waiters(enum rxp_slot_kind kind)
+static u32 waiters(enum rxc_slot_kind kind)
 {
 	struct line line;
 
@@ -58,15 +58,15 @@ static u32 waiters(enum rxp_slot_kind kind)
 static void check(void)
 {
 	u32 granted, line = 0, asleep = 0, i;
-	enum rxp_slot_kind k;
+	enum rxc_slot_kind k;
 
 	FUZZ_ASSERT(find_first_and_bit(a.s.map, a.taken, a.s.max) == a.s.max);
 	FUZZ_ASSERT(a.s.free == bitmap_weight(a.s.map, a.s.nr));
 	/* All other slots have been granted to callers that are still in their waits. */
 	granted = a.s.max - bitmap_weight(a.s.map, a.s.max) - bitmap_weight(a.taken, a.s.max);
-	for (k = RXP_SLOT_URGENT; k < RXP_SLOT_KINDS; k++) {
+	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
 		line += waiters(k);
-		FUZZ_ASSERT(!waiters(k) || a.s.free <= rxp_slots_kept(a.s.nr, k));
+		FUZZ_ASSERT(!waiters(k) || a.s.free <= rxc_slots_kept(a.s.nr, k));
 	}
 	FUZZ_ASSERT(granted + line <= a.depth);
 	/* A caller that is no longer in line must have been woken. */
@@ -92,10 +92,10 @@ static u32 next_slot(void)
 }
 
 /* A caller asks for a slot; @stale: with a count of kicks from before the last one. */
-static void take(enum rxp_slot_kind kind, bool nowait, bool stale)
+static void take(enum rxc_slot_kind kind, bool nowait, bool stale)
 {
-	u32 kicks = rxp_slots_kicks(&a.s), free = a.s.free, waits = a.s.waits;
-	bool full = free <= rxp_slots_kept(a.s.nr, kind) || waiters(kind);
+	u32 kicks = rxc_slots_kicks(&a.s), free = a.s.free, waits = a.s.waits;
+	bool full = free <= rxc_slots_kept(a.s.nr, kind) || waiters(kind);
 	u32 next = full ? a.s.max : next_slot();
 	int slot, error = a.s.error;
 
@@ -103,7 +103,7 @@ static void take(enum rxp_slot_kind kind, bool nowait, bool stale)
 		nowait = true;
 	a.kind = kind;
 	line_get(kind, &a.before);
-	slot = rxp_slots_get_since(&a.s, kind, nowait, kicks - stale);
+	slot = rxc_slots_get_since(&a.s, kind, nowait, kicks - stale);
 	if (error) {
 		FUZZ_ASSERT(slot == error && a.s.waits == waits);
 	} else if (!full) {
@@ -113,7 +113,7 @@ static void take(enum rxp_slot_kind kind, bool nowait, bool stale)
 	} else {
 		FUZZ_ASSERT(a.s.waits != waits);
 		if (slot == -EAGAIN)
-			FUZZ_ASSERT(rxp_slots_kicks(&a.s) != kicks);
+			FUZZ_ASSERT(rxc_slots_kicks(&a.s) != kicks);
 		else if (slot < 0)
 			FUZZ_ASSERT(slot == -EINTR ? a.killed : slot == -ENOTCONN && a.s.error);
 	}
@@ -130,12 +130,12 @@ static void take(enum rxp_slot_kind kind, bool nowait, bool stale)
  */
 static void check_grants(const struct line *before, u32 free, u32 nr)
 {
-	enum rxp_slot_kind k;
+	enum rxc_slot_kind k;
 	struct line now;
 	u32 kept, granted;
 
-	for (k = RXP_SLOT_URGENT; k < RXP_SLOT_KINDS; k++) {
-		kept = rxp_slots_kept(nr, k);
+	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
+		kept = rxc_slots_kept(nr, k);
 		granted = min(free > kept ? free - kept : 0, before[k].nr);
 		free -= granted;
 		line_get(k, &now);
@@ -147,19 +147,19 @@ static void check_grants(const struct line *before, u32 free, u32 nr)
 
 static void lines_get(struct line *lines)
 {
-	enum rxp_slot_kind k;
+	enum rxc_slot_kind k;
 
-	for (k = RXP_SLOT_URGENT; k < RXP_SLOT_KINDS; k++)
+	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++)
 		line_get(k, &lines[k]);
 }
 
 static void spread(u32 nr, u32 conns)
 {
-	struct line before[RXP_SLOT_KINDS];
+	struct line before[RXC_SLOT_KINDS];
 	u32 free = bitmap_weight(a.s.map, nr);
 
 	lines_get(before);
-	rxp_slots_spread(&a.s, nr, conns);
+	rxc_slots_spread(&a.s, nr, conns);
 	FUZZ_ASSERT(a.s.nr == nr && a.s.conns == conns);
 	check_grants(before, free, nr);
 }
@@ -167,7 +167,7 @@ static void spread(u32 nr, u32 conns)
 /* A caller gives a slot back: the first one that is taken, counted from @from on. */
 static void put(u32 from)
 {
-	struct line before[RXP_SLOT_KINDS];
+	struct line before[RXC_SLOT_KINDS];
 	u32 i, free = a.s.free;
 
 	for (i = 0; i < a.s.max; i++) {
@@ -176,7 +176,7 @@ static void put(u32 from)
 		if (test_bit(slot, a.taken)) {
 			lines_get(before);
 			__clear_bit(slot, a.taken);
-			rxp_slots_put(&a.s, slot);
+			rxc_slots_put(&a.s, slot);
 			check_grants(before, free + (slot < a.s.nr), a.s.nr);
 			return;
 		}
@@ -185,12 +185,12 @@ static void put(u32 from)
 
 static void kick(void)
 {
-	u32 kicks = rxp_slots_kicks(&a.s), free = a.s.free;
-	enum rxp_slot_kind k;
+	u32 kicks = rxc_slots_kicks(&a.s), free = a.s.free;
+	enum rxc_slot_kind k;
 
-	rxp_slots_kick(&a.s);
-	FUZZ_ASSERT(rxp_slots_kicks(&a.s) == kicks + 1 && a.s.free == free);
-	for (k = RXP_SLOT_URGENT; k < RXP_SLOT_KINDS; k++)
+	rxc_slots_kick(&a.s);
+	FUZZ_ASSERT(rxc_slots_kicks(&a.s) == kicks + 1 && a.s.free == free);
+	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++)
 		FUZZ_ASSERT(!waiters(k));
 }
 
@@ -203,7 +203,7 @@ static bool step(void)
 	case 0:
 	case 1:
 	case 2:
-		take(what >> 3 & 3 ? (what >> 3 & 3) - 1 : RXP_SLOT_NORMAL, what & 0x20,
+		take(what >> 3 & 3 ? (what >> 3 & 3) - 1 : RXC_SLOT_NORMAL, what & 0x20,
 		     (what & 0xc0) == 0xc0);
 		break;
 	case 3:
@@ -221,14 +221,14 @@ static bool step(void)
 		return false;
 	default:
 		if (what == 0xff)
-			rxp_slots_shutdown(&a.s, -ENOTCONN);
+			rxc_slots_shutdown(&a.s, -ENOTCONN);
 	}
 	check();
 	return true;
 }
 
 /*
- * The shim's wait_for_completion_killable(): a caller of rxp_slots_get_since() waits.  The steps
+ * The shim's wait_for_completion_killable(): a caller of rxc_slots_get_since() waits.  The steps
  * of the input go on inside.
  */
 int shim_wait_killable(struct completion *c)
@@ -263,7 +263,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	memset(&a, 0, sizeof(a));
 	a.f = (struct fuzz){ .p = data, .left = size };
-	FUZZ_ASSERT(!rxp_slots_init(&a.s, fuzz_u8(&a.f) + 1));
+	FUZZ_ASSERT(!rxc_slots_init(&a.s, fuzz_u8(&a.f) + 1));
 	spread(a.s.max, fuzz_u8(&a.f) % RDMAFS_XPRT_CONNS_MAX + 1);
 	while (a.f.left)
 		step();
@@ -271,7 +271,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		put(i);
 	check();
 	FUZZ_ASSERT(bitmap_weight(a.s.map, a.s.max) == a.s.max);
-	rxp_slots_destroy(&a.s);
+	rxc_slots_destroy(&a.s);
 	fuzz_verdict(0);
 	return 0;
 }

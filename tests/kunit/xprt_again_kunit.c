@@ -13,7 +13,7 @@
 #define AGAIN_FEW	RAW_SLOTS
 #define AGAIN_MANY	FAKE_WANT_SLOTS
 
-static bool again_is(struct rdmafs_xprt *x, enum rxp_state state)
+static bool again_is(struct rdmafs_xprt *x, enum rxc_session_state state)
 {
 	unsigned long end = jiffies + RAW_WAIT;
 
@@ -56,7 +56,7 @@ static void again_restart(struct kunit *test, struct fake *f, u16 slots)
 	fake_drop(f);
 	again_accept(test, f, slots);
 	KUNIT_ASSERT_EQ(test, fake_welcome(f, RXP_WELCOME_NEW), 0);
-	KUNIT_ASSERT_TRUE(test, again_is(f->xprt, RXP_UP));
+	KUNIT_ASSERT_TRUE(test, again_is(f->xprt, RXC_UP));
 	KUNIT_EXPECT_EQ(test, f->xprt->slot_account.nr, slots);
 }
 
@@ -66,7 +66,7 @@ static void again_take_low(struct kunit *test, struct fake *f)
 	u32 i;
 
 	for (i = 0; i < AGAIN_FEW; i++)
-		KUNIT_ASSERT_EQ(test, rxp_slots_get(&f->xprt->slot_account, RXP_SLOT_NORMAL, true),
+		KUNIT_ASSERT_EQ(test, rxc_slots_get(&f->xprt->slot_account, RXC_SLOT_NORMAL, true),
 				i);
 }
 
@@ -75,7 +75,7 @@ static void again_put_low(struct fake *f)
 	u32 i;
 
 	for (i = 0; i < AGAIN_FEW; i++)
-		rxp_slots_put(&f->xprt->slot_account, i);
+		rxc_slots_put(&f->xprt->slot_account, i);
 }
 
 static u32 again_free(struct fake *f)
@@ -105,7 +105,7 @@ static void again_fewer(struct kunit *test)
 		KUNIT_EXPECT_GE(test, f->call[i].slot, AGAIN_FEW);
 	}
 	fake_drop(f);
-	KUNIT_ASSERT_TRUE(test, again_is(f->xprt, RXP_DOWN));
+	KUNIT_ASSERT_TRUE(test, again_is(f->xprt, RXC_DOWN));
 	again_put_low(f);
 	again_restart(test, f, AGAIN_FEW);
 	fake_await(test, &f->call[0]);
@@ -228,7 +228,7 @@ static void again_same_session(struct kunit *test)
 	again_accept(test, f, AGAIN_FEW);
 	KUNIT_ASSERT_EQ(test, fake_welcome(f, RXP_WELCOME_BOUND), 0);
 	KUNIT_EXPECT_TRUE(test, raw_wait_cut(f->raw));
-	KUNIT_EXPECT_EQ(test, READ_ONCE(f->xprt->state), RXP_DOWN);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(f->xprt->state), RXC_DOWN);
 	fake_drop(f);
 	again_accept(test, f, AGAIN_MANY);
 	KUNIT_ASSERT_EQ(test, fake_welcome(f, RXP_WELCOME_BOUND), 0);
@@ -273,13 +273,13 @@ static void again_force_slot(struct kunit *test)
 
 	fake_start(test, f);
 	for (i = 0; i < RAW_SLOTS; i++)
-		KUNIT_ASSERT_GE(test, rxp_slots_get(&f->xprt->slot_account, RXP_SLOT_URGENT, true),
+		KUNIT_ASSERT_GE(test, rxc_slots_get(&f->xprt->slot_account, RXC_SLOT_URGENT, true),
 				0);
 	again_submit_to(test, &s, FAKE_ECHO, "call_pool");
 	rdmafs_xprt_fail_outstanding(f->xprt);
 	again_submit_ends(test, &s, "call_pool", -EIO);
 	for (i = 0; i < RAW_SLOTS; i++)
-		rxp_slots_put(&f->xprt->slot_account, i);
+		rxc_slots_put(&f->xprt->slot_account, i);
 	fake_submit(test, f, 0, FAKE_ECHO);
 	fake_serve(test, f, &f->call[0]);
 	fake_await(test, &f->call[0]);

@@ -69,7 +69,7 @@ struct binding_stage {
 	struct binding_queue queue[CONNS];
 	struct rdmafs_xprt_server server;
 	struct rdmafs_xprt_session session;
-	struct rxp_req req;
+	struct rxs_req req;
 	struct ib_send_wr send;
 	struct rxp_mr mr;
 	struct ib_mr ib_mr;
@@ -131,17 +131,17 @@ void rxp_pool_put(struct rxp_pool *pool)
 {
 }
 
-void rxp_session_get(struct rdmafs_xprt_session *session)
+void rxs_session_get(struct rdmafs_xprt_session *session)
 {
 	stage->session_refs++;
 }
 
-void rxp_session_put(struct rdmafs_xprt_session *session)
+void rxs_session_put(struct rdmafs_xprt_session *session)
 {
 	stage->session_refs--;
 }
 
-void rxp_session_lose(struct rdmafs_xprt_session *session)
+void rxs_session_lose(struct rdmafs_xprt_session *session)
 {
 	stage->lost++;
 }
@@ -151,32 +151,32 @@ bool rxp_mr_capped(struct rxp_pool *pool, u32 entries)
 	return false;
 }
 
-bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
+bool rxs_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 {
 	return false;
 }
 
-void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
+void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
 {
 	atomic64_sub(bytes, &s->data_bytes);
 }
 
-bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
+bool rxs_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
 {
 	stage->granted += stage->refuses ? 0 : bytes;
 	return !stage->refuses;
 }
 
-void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
+void rxs_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
 {
 	stage->granted -= bytes;
 }
 
-void rxp_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
+void rxs_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
 {
 }
 
-u64 rxp_session_excess(struct rdmafs_xprt_session *s)
+u64 rxs_session_excess(struct rdmafs_xprt_session *s)
 {
 	return 0;
 }
@@ -343,17 +343,17 @@ static void binding_no_short_cut(struct kunit *test)
  * Make a grant; its reply, with its registration in front, is to be posted on the second
  * connection.
  */
-static struct rxp_grant *binding_grant(struct kunit *test, struct rxp_wire_tag *tag)
+static struct rxs_grant *binding_grant(struct kunit *test, struct rxp_wire_tag *tag)
 {
 	struct binding_stage *st = test->priv;
-	struct rxp_grant *g;
+	struct rxs_grant *g;
 
 	st->req.session = &st->session;
 	st->req.flags = RXP_F_WRITE;
 	st->req.mr = &st->mr;
 	st->req.buf = &st->buf;
 	st->req.pool = &st->pool.p;
-	g = rxp_grant_offer(&st->req, st->conn[1], tag);
+	g = rxs_grant_offer(&st->req, st->conn[1], tag);
 	KUNIT_ASSERT_NOT_NULL(test, g);
 	return g;
 }
@@ -363,13 +363,13 @@ static u32 binding_granted(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
 	struct rxp_wire_tag tag;
-	struct rxp_grant *g = binding_grant(test, &tag);
+	struct rxs_grant *g = binding_grant(test, &tag);
 
 	rxp_chain_init(&st->req.reply, binding_replied);
 	rxp_chain_reg(&st->req.reply, g->mr, &st->req.reg);
 	rxp_fill_send(&st->send, NULL, 0, 0);
 	rxp_chain_add(&st->req.reply, &st->send);
-	KUNIT_ASSERT_EQ(test, rxp_grant_post(g, &st->req.reply), 0);
+	KUNIT_ASSERT_EQ(test, rxs_grant_post(g, &st->req.reply), 0);
 	return le32_to_cpu(tag.rkey);
 }
 
@@ -404,7 +404,7 @@ static const char *binding_give(struct rxp_conn *conn, u32 rkey)
 	} __packed body = { .keys.nr = cpu_to_le16(1), .rkey = cpu_to_le32(rkey) };
 	struct rxp_frame f = { .nr_keys = 1, .body = &body };
 
-	return rxp_grants_returned(conn, &f);
+	return rxs_grants_returned(conn, &f);
 }
 
 static bool binding_tick(struct binding_stage *st)
@@ -412,7 +412,7 @@ static bool binding_tick(struct binding_stage *st)
 	bool more;
 
 	spin_lock_bh(&st->server.lock);
-	more = rxp_grants_tick(&st->server);
+	more = rxs_grants_tick(&st->server);
 	spin_unlock_bh(&st->server.lock);
 	return more;
 }
@@ -461,7 +461,7 @@ static void binding_return_stuck(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
 	u32 key = binding_granted(test);
-	struct rxp_grant *g;
+	struct rxs_grant *g;
 
 	spin_lock_init(&st->server.lock);
 	INIT_LIST_HEAD(&st->server.sessions);
@@ -474,7 +474,7 @@ static void binding_return_stuck(struct kunit *test)
 	/* It must not be returned, or used, again. */
 	KUNIT_EXPECT_NULL(test, binding_give(st->conn[0], key));
 	KUNIT_EXPECT_EQ(test, st->sconn[0].strays, 1);
-	g = list_first_entry_or_null(&st->session.grants, struct rxp_grant, link);
+	g = list_first_entry_or_null(&st->session.grants, struct rxs_grant, link);
 	KUNIT_ASSERT_NOT_NULL(test, g);
 	g->recalled = (jiffies - 11 * HZ) | 1;
 	KUNIT_EXPECT_TRUE(test, binding_tick(st));
@@ -483,7 +483,7 @@ static void binding_return_stuck(struct kunit *test)
 	 * The connection is drained: the MR is given back when the connection's queue ends,
 	 * not from the list of grants.
 	 */
-	rxp_grants_drop(&st->session, st->conn[1]);
+	rxs_grants_drop(&st->session, st->conn[1]);
 	binding_expect_nothing_back(test);
 	st->conn[1]->state = RXP_CONN_DEAD;
 	rxp_send_end(st->conn[1]);
@@ -530,7 +530,7 @@ static void binding_unposted(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
 	struct rxp_wire_tag tag;
-	struct rxp_grant *g = binding_grant(test, &tag);
+	struct rxs_grant *g = binding_grant(test, &tag);
 
 	KUNIT_EXPECT_NULL(test, binding_give(st->conn[1], le32_to_cpu(tag.rkey)));
 	KUNIT_EXPECT_EQ(test, st->sconn[1].strays, 1);
@@ -538,7 +538,7 @@ static void binding_unposted(struct kunit *test)
 	st->conn[1]->state = RXP_CONN_DEAD;
 	rxp_chain_init(&st->req.reply, binding_replied);
 	rxp_chain_reg(&st->req.reply, g->mr, &st->req.reg);
-	KUNIT_EXPECT_EQ(test, rxp_grant_post(g, &st->req.reply), -ENOTCONN);
+	KUNIT_EXPECT_EQ(test, rxs_grant_post(g, &st->req.reply), -ENOTCONN);
 	binding_expect_back(test, RXP_MR_IDLE);
 }
 
@@ -626,7 +626,7 @@ static void binding_returned(struct kunit *test)
 static void binding_use(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
-	struct rxp_req *req = kunit_kzalloc(test, sizeof(*req), GFP_KERNEL);
+	struct rxs_req *req = kunit_kzalloc(test, sizeof(*req), GFP_KERNEL);
 	bool used;
 
 	KUNIT_ASSERT_NOT_NULL(test, req);
@@ -635,7 +635,7 @@ static void binding_use(struct kunit *test)
 	req->rkey = binding_granted(test);
 	req->bulk_len = SIZE;
 	spin_lock_bh(&st->session.lock);
-	used = rxp_grant_use(req, st->conn[0]);
+	used = rxs_grant_use(req, st->conn[0]);
 	spin_unlock_bh(&st->session.lock);
 	KUNIT_ASSERT_TRUE(test, used);
 	KUNIT_EXPECT_FALSE(test, rxp_mr_remote_inv(req->mr, false));
@@ -661,14 +661,14 @@ static u64 binding_lent(struct binding_stage *st)
 }
 
 /* Make a WRITE whose data has come. */
-static struct rxp_req *binding_written(struct binding_stage *st)
+static struct rxs_req *binding_written(struct binding_stage *st)
 {
 	st->req.session = &st->session;
 	st->req.flags = RXP_F_WRITE;
 	st->req.mr = &st->mr;
 	st->req.buf = &st->buf;
 	st->req.pool = &st->pool.p;
-	rxp_req_lend_mr(&st->req);
+	rxs_req_lend_mr(&st->req);
 	return &st->req;
 }
 
@@ -679,18 +679,18 @@ static struct rxp_req *binding_written(struct binding_stage *st)
 static void binding_write(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
-	struct rxp_req *req = binding_written(st);
+	struct rxs_req *req = binding_written(st);
 	struct rxp_wire_tag tag;
-	struct rxp_grant *g;
+	struct rxs_grant *g;
 
 	KUNIT_EXPECT_EQ(test, binding_lent(st), ENTRIES);
-	rxp_reqs_recall(&st->pool.p);
+	rxs_reqs_recall(&st->pool.p);
 	binding_expect_nothing_back(test);
-	g = rxp_grant_offer(req, st->conn[1], &tag);
+	g = rxs_grant_offer(req, st->conn[1], &tag);
 	KUNIT_ASSERT_NOT_NULL(test, g);
 	KUNIT_EXPECT_PTR_EQ(test, g->mr, &st->mr);
 	KUNIT_EXPECT_EQ(test, binding_lent(st), 0);
-	rxp_grant_cancel(g);
+	rxs_grant_cancel(g);
 	binding_expect_back(test, RXP_MR_IDLE);
 }
 
@@ -698,17 +698,17 @@ static void binding_write(struct kunit *test)
 static void binding_write_no_grant(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
-	struct rxp_req *req = binding_written(st);
+	struct rxs_req *req = binding_written(st);
 	struct rxp_wire_tag tag;
 
 	req->charged = SIZE;
 	st->refuses = true;
-	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, st->conn[1], &tag));
+	KUNIT_EXPECT_NULL(test, rxs_grant_offer(req, st->conn[1], &tag));
 	/* The MR must have the same key as before. */
 	KUNIT_EXPECT_EQ(test, st->ib_mr.rkey, 0x4200);
 	st->refuses = false;
 	st->unmapped = true;
-	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, st->conn[1], &tag));
+	KUNIT_EXPECT_NULL(test, rxs_grant_offer(req, st->conn[1], &tag));
 	KUNIT_EXPECT_EQ(test, st->session.nr_grants, 0);
 	KUNIT_EXPECT_EQ(test, st->granted, 0);
 	KUNIT_EXPECT_EQ(test, req->charged, SIZE);
@@ -723,18 +723,18 @@ static void binding_write_recalled(struct kunit *test)
 	static const struct rpol_quota little = { .max = 1, .weight = RPOL_WEIGHT_DEFAULT };
 	static const struct rpol_quota any = { .max = RPOL_NO_MAX, .weight = RPOL_WEIGHT_DEFAULT };
 	struct binding_stage *st = test->priv;
-	struct rxp_req *req = binding_written(st);
+	struct rxs_req *req = binding_written(st);
 	struct rxp_wire_tag tag;
 
 	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(st->pool.p.member, &little), 0);
 	KUNIT_EXPECT_TRUE(test, rpol_mr_recalled(&st->mr.policy));
-	rxp_reqs_recall(&st->pool.p);
+	rxs_reqs_recall(&st->pool.p);
 	KUNIT_EXPECT_EQ(test, st->mr_puts, 1);
 	KUNIT_EXPECT_EQ(test, st->buf_puts, 0);
 	KUNIT_EXPECT_NULL(test, req->mr);
 	KUNIT_EXPECT_TRUE(test, list_empty(&st->pool.lent));
 	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(st->pool.p.member, &any), 0);
-	KUNIT_EXPECT_NULL(test, rxp_grant_offer(req, st->conn[1], &tag));
+	KUNIT_EXPECT_NULL(test, rxs_grant_offer(req, st->conn[1], &tag));
 	KUNIT_EXPECT_EQ(test, st->mr_puts, 1);
 }
 
@@ -742,7 +742,7 @@ static void binding_write_recalled(struct kunit *test)
 static void binding_write_short(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
-	struct rxp_req *req;
+	struct rxs_req *req;
 
 	st->rdev.short_until = jiffies + 100 * HZ;
 	req = binding_written(st);
@@ -758,7 +758,7 @@ static void binding_write_short(struct kunit *test)
 static void binding_write_returned(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
-	struct rxp_req *req;
+	struct rxs_req *req;
 	int late;
 
 	st->rdev.checks_inv = true;
@@ -771,11 +771,11 @@ static void binding_write_returned(struct kunit *test)
 		req = binding_written(st);
 		KUNIT_EXPECT_EQ(test, binding_lent(st), 0);
 		if (late)
-			rxp_req_regain_mr(req);
+			rxs_req_regain_mr(req);
 		binding_run(st, 1, IB_WC_SUCCESS);
-		rxp_req_lend_mr(req);
+		rxs_req_lend_mr(req);
 		KUNIT_EXPECT_EQ(test, binding_lent(st), late ? 0 : ENTRIES);
-		rxp_req_regain_mr(req);
+		rxs_req_regain_mr(req);
 		KUNIT_EXPECT_EQ(test, binding_lent(st), 0);
 		req->regained = false;
 		st->valid = 0;

@@ -10,8 +10,8 @@
 /* The first call gives the estimate: half of its time, without the server's part. */
 static void cost_first(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, rxp_message_cost(0, 40000, 0), 20000);
-	KUNIT_EXPECT_EQ(test, rxp_message_cost(0, 140000, 100), 20000);
+	KUNIT_EXPECT_EQ(test, rxc_message_cost(0, 40000, 0), 20000);
+	KUNIT_EXPECT_EQ(test, rxc_message_cost(0, 140000, 100), 20000);
 }
 
 /* Whatever times a server reports, the estimate must be more than 0 and within bounds. */
@@ -24,11 +24,11 @@ static void cost_bounds(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(call_ns); i++) {
 		for (j = 0; j < ARRAY_SIZE(service_us); j++) {
-			cost = rxp_message_cost(0, call_ns[i], service_us[j]);
+			cost = rxc_message_cost(0, call_ns[i], service_us[j]);
 			KUNIT_EXPECT_GE(test, cost, 500);
 			KUNIT_EXPECT_LE(test, cost, 10000000);
 			for (k = 0; k < ARRAY_SIZE(old); k++)
-				KUNIT_EXPECT_GT(test, rxp_message_cost(old[k], call_ns[i],
+				KUNIT_EXPECT_GT(test, rxc_message_cost(old[k], call_ns[i],
 								       service_us[j]), 0);
 		}
 	}
@@ -40,7 +40,7 @@ static void cost_minimum(struct kunit *test)
 	u32 cost = 0, i;
 
 	for (i = 0; i < 200; i++)
-		cost = rxp_message_cost(cost, i % 10 == 9 ? 6000 : 60000 + 7000 * (i % 5), 0);
+		cost = rxc_message_cost(cost, i % 10 == 9 ? 6000 : 60000 + 7000 * (i % 5), 0);
 	KUNIT_EXPECT_GE(test, cost, 3000);
 	KUNIT_EXPECT_LE(test, cost, 4000);
 }
@@ -54,10 +54,10 @@ static void cost_follows(struct kunit *test)
 	u32 cost = 3000, i;
 
 	for (i = 0; i < 300; i++)
-		cost = rxp_message_cost(cost, 120000, 20);
+		cost = rxc_message_cost(cost, 120000, 20);
 	KUNIT_EXPECT_EQ(test, cost, 50000);
 	for (i = 0; i < 8; i++)
-		cost = rxp_message_cost(cost, 10000, 0);
+		cost = rxc_message_cost(cost, 10000, 0);
 	KUNIT_EXPECT_LE(test, cost, 5400);
 	KUNIT_EXPECT_GE(test, cost, 5000);
 }

@@ -19,7 +19,7 @@
 struct early_read {
 	struct fake_call *c;
 	enum rxp_mr_state key;
-	enum rxp_call_state state;
+	enum rxc_call_state state;
 };
 
 static bool early_look(struct fake *f, struct early_read *r)
@@ -31,7 +31,7 @@ static bool early_look(struct fake *f, struct early_read *r)
 
 	spin_lock_bh(&x->lock);
 	for (i = 0; i < x->slot_account.nr && !there; i++) {
-		struct rxp_slot *slot = &x->slots[i];
+		struct rxc_slot *slot = &x->slots[i];
 
 		there = slot->call == &c->call && slot->call->x.io && slot->call->x.io->mr;
 		if (!there)
@@ -53,9 +53,9 @@ static void early_answered(struct kunit *test, struct fake *f, struct early_read
 {
 	unsigned long end = jiffies + RAW_WAIT;
 
-	while (early_look(f, r) && r->state != RXP_CALL_ANSWERED && time_before(jiffies, end))
+	while (early_look(f, r) && r->state != RXC_CALL_ANSWERED && time_before(jiffies, end))
 		usleep_range(1000, 2000);
-	KUNIT_ASSERT_EQ(test, r->state, RXP_CALL_ANSWERED);
+	KUNIT_ASSERT_EQ(test, r->state, RXC_CALL_ANSWERED);
 }
 
 /* The call must end only when its registration has been executed and invalidated. */

@@ -182,10 +182,10 @@ static void live_key_of(struct live_key *key, const struct rxp_mr *mr)
 
 static bool live_granted(struct rdmafs_xprt_session *s, struct live_key *key)
 {
-	struct rxp_grant *g;
+	struct rxs_grant *g;
 
 	spin_lock_bh(&s->lock);
-	g = list_first_entry_or_null(&s->grants, struct rxp_grant, link);
+	g = list_first_entry_or_null(&s->grants, struct rxs_grant, link);
 	if (g)
 		live_key_of(key, g->mr);
 	spin_unlock_bh(&s->lock);
@@ -194,12 +194,12 @@ static bool live_granted(struct rdmafs_xprt_session *s, struct live_key *key)
 
 static bool live_asked(struct rdmafs_xprt_session *s, u16 slot, struct live_key *key)
 {
-	struct rxp_req *req;
+	struct rxs_req *req;
 	bool there;
 
 	spin_lock_bh(&s->lock);
 	req = s->slots[slot].req;
-	there = req && req->state == RXP_REQ_WAITING;
+	there = req && req->state == RXS_REQ_WAITING;
 	if (there)
 		live_key_of(key, req->mr);
 	spin_unlock_bh(&s->lock);
@@ -244,13 +244,13 @@ do {										\
  */
 static bool live_answered(struct rdmafs_xprt_session *s, u16 slot, u16 step)
 {
-	const struct rxp_req *req;
+	const struct rxs_req *req;
 	bool answered = true;
 
 	spin_lock_bh(&s->lock);
 	for (; slot < RAW_SLOTS; slot += step) {
 		req = s->slots[slot].req;
-		answered &= s->slots[slot].seq == 1 && (!req || req->state == RXP_REQ_ANSWERED);
+		answered &= s->slots[slot].seq == 1 && (!req || req->state == RXS_REQ_ANSWERED);
 	}
 	spin_unlock_bh(&s->lock);
 	return answered;

@@ -120,7 +120,7 @@ static bool pages_held(struct limits *t, u16 slot)
 	bool held;
 
 	spin_lock_bh(&s->lock);
-	held = s->slots[slot].req && s->slots[slot].req->state == RXP_REQ_HELD;
+	held = s->slots[slot].req && s->slots[slot].req->state == RXS_REQ_HELD;
 	spin_unlock_bh(&s->lock);
 	return held;
 }
@@ -198,9 +198,9 @@ static void pages_idle_client(struct kunit *test)
  */
 static u64 pages_total(struct limits *t)
 {
-	struct rxp_budget *b = t->server->budget;
+	struct rxs_budget *b = t->server->budget;
 	u64 total, sum = 0;
-	struct rxp_taker *k;
+	struct rxs_taker *k;
 
 	spin_lock_bh(&b->lock);
 	total = b->data;
@@ -774,7 +774,7 @@ static void pages_remembered(struct kunit *test, struct pages_stream *st)
 	KUNIT_EXPECT_EQ(test, s->wanted, SZ_1M);
 	KUNIT_EXPECT_EQ(test, s->wanted_since, since);
 
-	pages_wanted(test, 2 * RXP_WANTED_MS, RXP_WANTED_MS / 4);
+	pages_wanted(test, 2 * RXS_WANTED_MS, RXS_WANTED_MS / 4);
 	since = s->wanted_since;
 	KUNIT_ASSERT_FALSE(test, pages_stream_read(test, st, PAGES_LARGE, SZ_1M));
 	KUNIT_EXPECT_TRUE(test, time_after(s->wanted_since, since));
@@ -809,7 +809,7 @@ static void pages_beyond_stream(struct kunit *test)
 	 */
 	for (round = 0; round < PAGES_ROUNDS; round++) {
 		KUNIT_ASSERT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
-		pages_wanted(test, RXP_WANTED_MS, 0);
+		pages_wanted(test, RXS_WANTED_MS, 0);
 		if (!pages_stream_next(test, &st))
 			break;
 	}
@@ -818,19 +818,19 @@ static void pages_beyond_stream(struct kunit *test)
 	/* The large READ has had its pages: the small ones go on, for as long as before. */
 	pages_stream_end(test, &st, PAGES_LARGE, SZ_8M);
 	KUNIT_ASSERT_TRUE(test, pages_stream_read(test, &st, st.slot, SZ_32K));
-	pages_wanted(test, RXP_WANTED_MS, 0);
+	pages_wanted(test, RXS_WANTED_MS, 0);
 	KUNIT_ASSERT_TRUE(test, pages_stream_next(test, &st));
 
 	/* The large READ is repeated no more: the small ones do not give way. */
 	KUNIT_ASSERT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
-	pages_wanted(test, RXP_WANTED_MS, RXP_WANTED_AGAIN_MS);
+	pages_wanted(test, RXS_WANTED_MS, RXS_WANTED_AGAIN_MS);
 	KUNIT_ASSERT_TRUE(test, pages_stream_next(test, &st));
 	/*
 	 * The large READ comes again and again, but the small ones have given way for long
 	 * enough.
 	 */
 	KUNIT_ASSERT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
-	pages_wanted(test, 2 * RXP_WANTED_MS, 0);
+	pages_wanted(test, 2 * RXS_WANTED_MS, 0);
 	KUNIT_ASSERT_TRUE(test, pages_stream_next(test, &st));
 }
 
@@ -857,7 +857,7 @@ static void pages_beyond_vain(struct kunit *test)
 	pages_wait_total(test, SZ_512K + SZ_32K);
 	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_32K);
 	KUNIT_EXPECT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
-	pages_wanted(test, RXP_WANTED_MS, 0);
+	pages_wanted(test, RXS_WANTED_MS, 0);
 	KUNIT_EXPECT_TRUE(test, pages_stream_read(test, &st, PAGES_SMALL, SZ_32K));
 }
 

@@ -690,7 +690,7 @@ static bool loop_up(struct loop *loop, u32 conns)
 	bool up;
 
 	spin_lock_bh(&loop->xprt->lock);
-	up = loop->xprt->state == RXP_UP && loop->xprt->nr_conns == conns;
+	up = loop->xprt->state == RXC_UP && loop->xprt->nr_conns == conns;
 	spin_unlock_bh(&loop->xprt->lock);
 	return up;
 }

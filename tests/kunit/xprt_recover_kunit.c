@@ -40,7 +40,7 @@ static void recover_submit_later(struct fake *f, struct recover_submit *s, u32 i
 	queue_work(system_unbound_wq, &s->work);
 }
 
-static bool recover_is(struct rdmafs_xprt *x, enum rxp_state state)
+static bool recover_is(struct rdmafs_xprt *x, enum rxc_session_state state)
 {
 	unsigned long end = jiffies + RAW_WAIT;
 
@@ -112,7 +112,7 @@ static void recover_nowait(struct kunit *test)
 
 	fake_start(test, f);
 	fake_drop(f);
-	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXP_DOWN));
+	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXC_DOWN));
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
 		c = fake_describe(f, i, kinds[i]);
 		c->call.flags |= RDMAFS_CALL_NOWAIT;
@@ -144,7 +144,7 @@ static void recover_anew(struct kunit *test, struct fake *f)
 	fake_take_hello(test, f);
 	KUNIT_EXPECT_MEMEQ(test, f->hello.session, none, sizeof(none));
 	KUNIT_ASSERT_EQ(test, fake_welcome(f, RXP_WELCOME_NEW), 0);
-	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXP_UP));
+	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXC_UP));
 	recover_all_kinds(test, f);
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 1);
 	KUNIT_EXPECT_TRUE(test, f->noio);
@@ -178,7 +178,7 @@ static void recover_fail_down(struct kunit *test)
 		fake_take_call(test, f, &f->call[i]);
 	}
 	fake_drop(f);
-	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXP_DOWN));
+	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXC_DOWN));
 	recover_submit_later(f, &s, 0, FAKE_ECHO);
 	KUNIT_EXPECT_TRUE(test, recover_has_calls(f->xprt, FAKE_CALLS));
 	rdmafs_xprt_fail_outstanding(f->xprt);
@@ -600,7 +600,7 @@ static void recover_wanted_dropped(struct kunit *test)
 					  NULL, f->call[i].rkey), 0);
 	recover_pass(test, f, RECOVER_LOOKS, true, true);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(f->raw->cut));
-	KUNIT_EXPECT_EQ(test, f->call[i].call.x.slot->state, RXP_CALL_DROPPED);
+	KUNIT_EXPECT_EQ(test, f->call[i].call.x.slot->state, RXC_CALL_DROPPED);
 	recover_grace(100);
 	recover_pass(test, f, RECOVER_LOOKS, true, true);
 	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(f->raw->cut), "others wait for ever");
@@ -646,7 +646,7 @@ static void recover_wanted_once(struct kunit *test)
 	r.inv = 0;
 	KUNIT_ASSERT_EQ(test, fake_reply(f, &r), 0);
 	recover_pass(test, f, 2, true, true);
-	KUNIT_EXPECT_EQ(test, c->call.x.slot->state, RXP_CALL_ANSWERED);
+	KUNIT_EXPECT_EQ(test, c->call.x.slot->state, RXC_CALL_ANSWERED);
 	KUNIT_EXPECT_EQ(test, c->call.x.io->since, since);
 	recover_grace(5000);
 	recover_pass(test, f, RECOVER_LOOKS, true, true);
@@ -672,7 +672,7 @@ static void recover_fail_waiting(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rpol_reserve(f->xprt->pool->member, 33, RPOL_NOWAIT), 0);
 	recover_submit_later(f, &s[0], 0, FAKE_READ);
 	KUNIT_EXPECT_TRUE(test, recover_lines_up(f->xprt));
-	while (rxp_slots_get(&f->xprt->slot_account, RXP_SLOT_URGENT, true) >= 0)
+	while (rxc_slots_get(&f->xprt->slot_account, RXC_SLOT_URGENT, true) >= 0)
 		;
 	recover_submit_later(f, &s[1], 1, FAKE_ECHO);
 	KUNIT_EXPECT_TRUE(test, recover_wants_slot(f->xprt));
@@ -683,9 +683,9 @@ static void recover_fail_waiting(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, s[i].ret, -EIO);
 	}
 	for (i = 0; i < f->xprt->slot_account.nr; i++)
-		rxp_slots_put(&f->xprt->slot_account, i);
+		rxc_slots_put(&f->xprt->slot_account, i);
 	rpol_release(f->xprt->pool->member, 33);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(f->xprt->state), RXP_UP);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(f->xprt->state), RXC_UP);
 	fake_submit(test, f, 0, FAKE_READ);
 	fake_serve(test, f, &f->call[0]);
 	fake_await(test, &f->call[0]);
@@ -701,7 +701,7 @@ static void recover_take_slots(struct kunit *test, struct fake *f)
 
 	/* A normal call leaves two slots alone. */
 	for (i = 0; i + 3 < f->xprt->slot_account.nr; i++)
-		KUNIT_ASSERT_GE(test, rxp_slots_get(&f->xprt->slot_account, RXP_SLOT_URGENT, true),
+		KUNIT_ASSERT_GE(test, rxc_slots_get(&f->xprt->slot_account, RXC_SLOT_URGENT, true),
 				0);
 }
 
@@ -710,7 +710,7 @@ static void recover_put_slots(struct fake *f)
 	u32 i;
 
 	for (i = 0; i + 3 < f->xprt->slot_account.nr; i++)
-		rxp_slots_put(&f->xprt->slot_account, i);
+		rxc_slots_put(&f->xprt->slot_account, i);
 }
 
 /*
@@ -956,7 +956,7 @@ static void recover_smaller_waiting(struct kunit *test)
 
 	fake_start(test, f);
 	fake_drop(f);
-	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXP_DOWN));
+	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXC_DOWN));
 	recover_submit_later(f, &s, 0, FAKE_READ);
 	while (!fake_stat(f, RXP_STAT_calls) && time_before(jiffies, end))
 		usleep_range(1000, 2000);

@@ -9,13 +9,13 @@
 /* The request has left its slot. */
 static bool state_over(int state)
 {
-	return state == RXP_REQ_ANSWERED || state == RXP_REQ_GONE;
+	return state == RXS_REQ_ANSWERED || state == RXS_REQ_GONE;
 }
 
 /* Only a message on the request's connection moves it on. */
 static bool state_passive(int state)
 {
-	return state == RXP_REQ_WAITING || state == RXP_REQ_HELD;
+	return state == RXS_REQ_WAITING || state == RXS_REQ_HELD;
 }
 
 /*
@@ -26,12 +26,12 @@ static void reqstate_unbind(struct kunit *test)
 {
 	int state, next;
 
-	for (state = 0; state < RXP_NR_REQ_STATES; state++) {
-		next = rxp_req_next(state, RXP_REQ_UNBIND);
+	for (state = 0; state < RXS_NR_REQ_STATES; state++) {
+		next = rxs_req_next(state, RXS_REQ_UNBIND);
 		if (state_over(state))
 			KUNIT_EXPECT_EQ(test, next, -EPROTO);
 		else
-			KUNIT_EXPECT_EQ(test, next, state_passive(state) ? RXP_REQ_GONE : state);
+			KUNIT_EXPECT_EQ(test, next, state_passive(state) ? RXS_REQ_GONE : state);
 	}
 }
 
@@ -43,9 +43,9 @@ static void reqstate_replay(struct kunit *test)
 {
 	int state, next;
 
-	for (state = 0; state < RXP_NR_REQ_STATES; state++) {
-		next = rxp_req_next(state, RXP_REQ_REPLAY);
-		if (state_over(state) || state_passive(state) || state == RXP_REQ_INVALIDATING)
+	for (state = 0; state < RXS_NR_REQ_STATES; state++) {
+		next = rxs_req_next(state, RXS_REQ_REPLAY);
+		if (state_over(state) || state_passive(state) || state == RXS_REQ_INVALIDATING)
 			KUNIT_EXPECT_EQ(test, next, -EPROTO);
 		else
 			KUNIT_EXPECT_EQ(test, next, state);
@@ -57,9 +57,9 @@ static void reqstate_once(struct kunit *test)
 {
 	int event;
 
-	for (event = 0; event < RXP_NR_REQ_EVENTS; event++) {
-		KUNIT_EXPECT_EQ(test, rxp_req_next(RXP_REQ_ANSWERED, event), -EPROTO);
-		KUNIT_EXPECT_EQ(test, rxp_req_next(RXP_REQ_GONE, event), -EPROTO);
+	for (event = 0; event < RXS_NR_REQ_EVENTS; event++) {
+		KUNIT_EXPECT_EQ(test, rxs_req_next(RXS_REQ_ANSWERED, event), -EPROTO);
+		KUNIT_EXPECT_EQ(test, rxs_req_next(RXS_REQ_GONE, event), -EPROTO);
 	}
 }
 
@@ -68,19 +68,19 @@ static void reqstate_serve(struct kunit *test)
 {
 	int state, event, next;
 
-	for (state = 0; state < RXP_NR_REQ_STATES; state++) {
-		next = rxp_req_next(state, RXP_REQ_SERVE);
-		if (state == RXP_REQ_QUEUED || state == RXP_REQ_READY)
-			KUNIT_EXPECT_EQ(test, next, RXP_REQ_SERVING);
+	for (state = 0; state < RXS_NR_REQ_STATES; state++) {
+		next = rxs_req_next(state, RXS_REQ_SERVE);
+		if (state == RXS_REQ_QUEUED || state == RXS_REQ_READY)
+			KUNIT_EXPECT_EQ(test, next, RXS_REQ_SERVING);
 		else
 			KUNIT_EXPECT_EQ(test, next, -EPROTO);
-		for (event = 0; event < RXP_NR_REQ_EVENTS; event++) {
-			next = rxp_req_next(state, event);
-			if (next == RXP_REQ_SERVING && state != RXP_REQ_SERVING)
-				KUNIT_EXPECT_EQ(test, event, RXP_REQ_SERVE);
+		for (event = 0; event < RXS_NR_REQ_EVENTS; event++) {
+			next = rxs_req_next(state, event);
+			if (next == RXS_REQ_SERVING && state != RXS_REQ_SERVING)
+				KUNIT_EXPECT_EQ(test, event, RXS_REQ_SERVE);
 			/* While a key of the sink may be valid its pages must not be read. */
-			if (state == RXP_REQ_WAITING || state == RXP_REQ_INVALIDATING)
-				KUNIT_EXPECT_NE(test, next, RXP_REQ_SERVING);
+			if (state == RXS_REQ_WAITING || state == RXS_REQ_INVALIDATING)
+				KUNIT_EXPECT_NE(test, next, RXS_REQ_SERVING);
 		}
 	}
 }
@@ -90,9 +90,9 @@ static void reqstate_one_way(struct kunit *test)
 {
 	int state, event, next;
 
-	for (state = 0; state < RXP_NR_REQ_STATES; state++) {
-		for (event = 0; event < RXP_NR_REQ_EVENTS; event++) {
-			next = rxp_req_next(state, event);
+	for (state = 0; state < RXS_NR_REQ_STATES; state++) {
+		for (event = 0; event < RXS_NR_REQ_EVENTS; event++) {
+			next = rxs_req_next(state, event);
 			if (next >= 0)
 				KUNIT_EXPECT_GE(test, next, state);
 			else
@@ -107,38 +107,38 @@ static const struct {
 	int state[8];
 } paths[] = {
 	{ "a large write, not granted",
-	  { RXP_REQ_FETCH, RXP_REQ_ASK, RXP_REQ_DATA, RXP_REQ_SERVE, RXP_REQ_ANSWER, -1 },
-	  { RXP_REQ_FETCHING, RXP_REQ_WAITING, RXP_REQ_READY, RXP_REQ_SERVING, RXP_REQ_ANSWERED } },
+	  { RXS_REQ_FETCH, RXS_REQ_ASK, RXS_REQ_DATA, RXS_REQ_SERVE, RXS_REQ_ANSWER, -1 },
+	  { RXS_REQ_FETCHING, RXS_REQ_WAITING, RXS_REQ_READY, RXS_REQ_SERVING, RXS_REQ_ANSWERED } },
 	{ "whose key we take back",
-	  { RXP_REQ_FETCH, RXP_REQ_ASK, RXP_REQ_INVALIDATE, RXP_REQ_INVALIDATED, RXP_REQ_SERVE,
-	    RXP_REQ_ANSWER, -1 },
-	  { RXP_REQ_FETCHING, RXP_REQ_WAITING, RXP_REQ_INVALIDATING, RXP_REQ_READY,
-	    RXP_REQ_SERVING, RXP_REQ_ANSWERED } },
+	  { RXS_REQ_FETCH, RXS_REQ_ASK, RXS_REQ_INVALIDATE, RXS_REQ_INVALIDATED, RXS_REQ_SERVE,
+	    RXS_REQ_ANSWER, -1 },
+	  { RXS_REQ_FETCHING, RXS_REQ_WAITING, RXS_REQ_INVALIDATING, RXS_REQ_READY,
+	    RXS_REQ_SERVING, RXS_REQ_ANSWERED } },
 	{ "which is cancelled",
-	  { RXP_REQ_FETCH, RXP_REQ_ASK, RXP_REQ_INVALIDATE, RXP_REQ_ANSWER, -1 },
-	  { RXP_REQ_FETCHING, RXP_REQ_WAITING, RXP_REQ_INVALIDATING, RXP_REQ_ANSWERED } },
+	  { RXS_REQ_FETCH, RXS_REQ_ASK, RXS_REQ_INVALIDATE, RXS_REQ_ANSWER, -1 },
+	  { RXS_REQ_FETCHING, RXS_REQ_WAITING, RXS_REQ_INVALIDATING, RXS_REQ_ANSWERED } },
 	{ "for which there is a sink only later",
-	  { RXP_REQ_FETCH, RXP_REQ_CLAIM, RXP_REQ_ASK, RXP_REQ_DATA, RXP_REQ_SERVE, RXP_REQ_ANSWER,
+	  { RXS_REQ_FETCH, RXS_REQ_CLAIM, RXS_REQ_ASK, RXS_REQ_DATA, RXS_REQ_SERVE, RXS_REQ_ANSWER,
 	    -1 },
-	  { RXP_REQ_FETCHING, RXP_REQ_CLAIMING, RXP_REQ_WAITING, RXP_REQ_READY, RXP_REQ_SERVING,
-	    RXP_REQ_ANSWERED } },
+	  { RXS_REQ_FETCHING, RXS_REQ_CLAIMING, RXS_REQ_WAITING, RXS_REQ_READY, RXS_REQ_SERVING,
+	    RXS_REQ_ANSWERED } },
 	{ "which stands in line once more, on another connection",
-	  { RXP_REQ_FETCH, RXP_REQ_CLAIM, RXP_REQ_UNBIND, RXP_REQ_REPLAY, RXP_REQ_CLAIM,
-	    RXP_REQ_ASK, -1 },
-	  { RXP_REQ_FETCHING, RXP_REQ_CLAIMING, RXP_REQ_CLAIMING, RXP_REQ_CLAIMING,
-	    RXP_REQ_CLAIMING, RXP_REQ_WAITING } },
+	  { RXS_REQ_FETCH, RXS_REQ_CLAIM, RXS_REQ_UNBIND, RXS_REQ_REPLAY, RXS_REQ_CLAIM,
+	    RXS_REQ_ASK, -1 },
+	  { RXS_REQ_FETCHING, RXS_REQ_CLAIMING, RXS_REQ_CLAIMING, RXS_REQ_CLAIMING,
+	    RXS_REQ_CLAIMING, RXS_REQ_WAITING } },
 	{ "which is called off in line",
-	  { RXP_REQ_FETCH, RXP_REQ_CLAIM, RXP_REQ_ANSWER, -1 },
-	  { RXP_REQ_FETCHING, RXP_REQ_CLAIMING, RXP_REQ_ANSWERED } },
+	  { RXS_REQ_FETCH, RXS_REQ_CLAIM, RXS_REQ_ANSWER, -1 },
+	  { RXS_REQ_FETCHING, RXS_REQ_CLAIMING, RXS_REQ_ANSWERED } },
 	{ "for which there is no sink",
-	  { RXP_REQ_FETCH, RXP_REQ_ANSWER, -1 }, { RXP_REQ_FETCHING, RXP_REQ_ANSWERED } },
+	  { RXS_REQ_FETCH, RXS_REQ_ANSWER, -1 }, { RXS_REQ_FETCHING, RXS_REQ_ANSWERED } },
 	{ "granted",
-	  { RXP_REQ_DATA, RXP_REQ_SERVE, RXP_REQ_ANSWER, -1 },
-	  { RXP_REQ_READY, RXP_REQ_SERVING, RXP_REQ_ANSWERED } },
+	  { RXS_REQ_DATA, RXS_REQ_SERVE, RXS_REQ_ANSWER, -1 },
+	  { RXS_REQ_READY, RXS_REQ_SERVING, RXS_REQ_ANSWERED } },
 	{ "a large read, overlapped",
-	  { RXP_REQ_SERVE, RXP_REQ_HOLD, RXP_REQ_ANSWER, -1 },
-	  { RXP_REQ_SERVING, RXP_REQ_HELD, RXP_REQ_ANSWERED } },
-	{ "served where it arrived", { RXP_REQ_ANSWER, -1 }, { RXP_REQ_ANSWERED } },
+	  { RXS_REQ_SERVE, RXS_REQ_HOLD, RXS_REQ_ANSWER, -1 },
+	  { RXS_REQ_SERVING, RXS_REQ_HELD, RXS_REQ_ANSWERED } },
+	{ "served where it arrived", { RXS_REQ_ANSWER, -1 }, { RXS_REQ_ANSWERED } },
 };
 
 /* The paths above must be possible from QUEUED on. */
@@ -147,9 +147,9 @@ static void reqstate_paths(struct kunit *test)
 	int i, step, state;
 
 	for (i = 0; i < ARRAY_SIZE(paths); i++) {
-		state = RXP_REQ_QUEUED;
+		state = RXS_REQ_QUEUED;
 		for (step = 0; paths[i].event[step] >= 0; step++) {
-			state = rxp_req_next(state, paths[i].event[step]);
+			state = rxs_req_next(state, paths[i].event[step]);
 			KUNIT_ASSERT_EQ_MSG(test, state, paths[i].state[step], "%s, step %d",
 					    paths[i].name, step);
 		}

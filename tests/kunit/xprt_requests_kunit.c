@@ -579,7 +579,7 @@ static void requests_data_trickles(struct kunit *test)
 	s = requests_last(test);
 	requests_call(test, r->first, RXP_F_WRITE);
 	while (!READ_ONCE(r->first->cut) && time_before(jiffies, end)) {
-		rxp_session_progress(s);
+		rxs_session_progress(s);
 		usleep_range(1000, 2000);
 	}
 	KUNIT_EXPECT_TRUE(test, r->first->cut);
@@ -652,7 +652,7 @@ static void requests_queue_trickles(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail wc_chain 1 16"), 0);
 	requests_seen(test, r->third);
 	while (!READ_ONCE(r->third->cut) && time_before(jiffies, end)) {
-		rxp_session_progress(s);
+		rxs_session_progress(s);
 		msleep(20);
 	}
 	KUNIT_EXPECT_TRUE_MSG(test, r->third->cut, "what it does not take is kept for ever");
@@ -731,7 +731,7 @@ static void requests_never(struct kref *ref)
 static struct rdmafs_xprt_session *requests_set_apart(struct kunit *test)
 {
 	struct rdmafs_xprt_session *s = requests_last(test);
-	struct rxp_client *client = kzalloc(sizeof(*client), GFP_KERNEL);
+	struct rxs_client *client = kzalloc(sizeof(*client), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, client);
 	kref_init(&client->ref);

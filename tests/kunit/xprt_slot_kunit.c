@@ -14,31 +14,31 @@
 
 static void slot_kept(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, rxp_slots_kept(NR, RXP_SLOT_URGENT), 0);
-	KUNIT_EXPECT_EQ(test, rxp_slots_kept(NR, RXP_SLOT_NORMAL), 2);
-	KUNIT_EXPECT_EQ(test, rxp_slots_kept(NR, RXP_SLOT_BULK), 10);
-	KUNIT_EXPECT_EQ(test, rxp_slots_kept(256, RXP_SLOT_BULK), 66);
+	KUNIT_EXPECT_EQ(test, rxc_slots_kept(NR, RXC_SLOT_URGENT), 0);
+	KUNIT_EXPECT_EQ(test, rxc_slots_kept(NR, RXC_SLOT_NORMAL), 2);
+	KUNIT_EXPECT_EQ(test, rxc_slots_kept(NR, RXC_SLOT_BULK), 10);
+	KUNIT_EXPECT_EQ(test, rxc_slots_kept(256, RXC_SLOT_BULK), 66);
 }
 
-static int slot_take_all(struct rxp_slots *s, enum rxp_slot_kind kind)
+static int slot_take_all(struct rxc_slots *s, enum rxc_slot_kind kind)
 {
 	int n = 0;
 
-	while (rxp_slots_get(s, kind, true) >= 0)
+	while (rxc_slots_get(s, kind, true) >= 0)
 		n++;
 	return n;
 }
 
 static void slot_reserve(struct kunit *test)
 {
-	struct rxp_slots s = {};
+	struct rxc_slots s = {};
 
-	KUNIT_ASSERT_EQ(test, rxp_slots_init(&s, NR), 0);
-	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_BULK), NR - 10);
-	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_NORMAL), 8);
-	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_URGENT), 2);
-	KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), -EAGAIN);
-	rxp_slots_destroy(&s);
+	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), NR - 10);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_NORMAL), 8);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_URGENT), 2);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), -EAGAIN);
+	rxc_slots_destroy(&s);
 }
 
 /*
@@ -48,58 +48,58 @@ static void slot_reserve(struct kunit *test)
 static void slot_spread(struct kunit *test)
 {
 	static const int want[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
-	struct rxp_slots s = {};
+	struct rxc_slots s = {};
 	int i, n;
 
-	KUNIT_ASSERT_EQ(test, rxp_slots_init(&s, NR), 0);
+	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
 	/* With one connection the same slot is used each time. */
 	for (i = 0; i < 3; i++) {
-		KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_NORMAL, true), 0);
-		rxp_slots_put(&s, 0);
+		KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_NORMAL, true), 0);
+		rxc_slots_put(&s, 0);
 	}
-	rxp_slots_spread(&s, NR, 4);
+	rxc_slots_spread(&s, NR, 4);
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
-		n = rxp_slots_get(&s, RXP_SLOT_URGENT, true);
+		n = rxc_slots_get(&s, RXC_SLOT_URGENT, true);
 		KUNIT_EXPECT_EQ(test, n, want[i]);
 	}
 	/* One call at a time still goes round the connections, in four slots. */
 	for (i = 0; i < ARRAY_SIZE(want); i++)
-		rxp_slots_put(&s, want[i]);
+		rxc_slots_put(&s, want[i]);
 	for (i = 0; i < 12; i++) {
-		n = rxp_slots_get(&s, RXP_SLOT_URGENT, true);
+		n = rxc_slots_get(&s, RXC_SLOT_URGENT, true);
 		KUNIT_EXPECT_EQ(test, n, i % 4);
-		rxp_slots_put(&s, n);
+		rxc_slots_put(&s, n);
 	}
 	/* A connection without a free slot is passed over. */
-	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_URGENT), NR);
-	rxp_slots_put(&s, 8);
-	rxp_slots_put(&s, 4);
-	rxp_slots_put(&s, 5);
-	n = rxp_slots_get(&s, RXP_SLOT_URGENT, true);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_URGENT), NR);
+	rxc_slots_put(&s, 8);
+	rxc_slots_put(&s, 4);
+	rxc_slots_put(&s, 5);
+	n = rxc_slots_get(&s, RXC_SLOT_URGENT, true);
 	KUNIT_EXPECT_EQ(test, n, 4);
-	n = rxp_slots_get(&s, RXP_SLOT_URGENT, true);
+	n = rxc_slots_get(&s, RXC_SLOT_URGENT, true);
 	KUNIT_EXPECT_EQ(test, n, 5);
-	n = rxp_slots_get(&s, RXP_SLOT_URGENT, true);
+	n = rxc_slots_get(&s, RXC_SLOT_URGENT, true);
 	KUNIT_EXPECT_EQ(test, n, 8);
-	KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), -EAGAIN);
-	rxp_slots_destroy(&s);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), -EAGAIN);
+	rxc_slots_destroy(&s);
 }
 
 /* With any number of connections each slot must be carried by exactly one. */
 static void slot_carried(struct kunit *test)
 {
-	struct rxp_slots s = {};
+	struct rxc_slots s = {};
 	u32 conns, i, sum;
 
-	KUNIT_ASSERT_EQ(test, rxp_slots_init(&s, 67), 0);
+	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, 67), 0);
 	for (conns = 1; conns <= RDMAFS_XPRT_CONNS_MAX; conns++) {
 		u32 of[RDMAFS_XPRT_CONNS_MAX] = {};
 
-		rxp_slots_spread(&s, 67, conns);
-		KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXP_SLOT_URGENT), 67);
+		rxc_slots_spread(&s, 67, conns);
+		KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_URGENT), 67);
 		for (i = 0; i < 67; i++) {
 			of[i % conns]++;
-			rxp_slots_put(&s, i);
+			rxc_slots_put(&s, i);
 		}
 		for (i = 0, sum = 0; i < conns; i++) {
 			KUNIT_EXPECT_EQ(test, rxp_slots_carried(67, i, conns), of[i]);
@@ -107,7 +107,7 @@ static void slot_carried(struct kunit *test)
 		}
 		KUNIT_EXPECT_EQ(test, sum, 67);
 	}
-	rxp_slots_destroy(&s);
+	rxc_slots_destroy(&s);
 }
 
 /*
@@ -116,33 +116,33 @@ static void slot_carried(struct kunit *test)
  */
 static void slot_fewer(struct kunit *test)
 {
-	struct rxp_slots s = {};
+	struct rxc_slots s = {};
 	int i;
 
-	KUNIT_ASSERT_EQ(test, rxp_slots_init(&s, 2 * NR), 0);
+	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, 2 * NR), 0);
 	for (i = 0; i < NR + 4; i++)
-		KUNIT_ASSERT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), i);
-	rxp_slots_spread(&s, NR, 3);
+		KUNIT_ASSERT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), i);
+	rxc_slots_spread(&s, NR, 3);
 	KUNIT_EXPECT_EQ(test, s.free, 0);
 	for (i = 0; i < 4; i++)
-		rxp_slots_put(&s, NR + i);
+		rxc_slots_put(&s, NR + i);
 	KUNIT_EXPECT_EQ(test, s.free, 0);
-	KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), -EAGAIN);
 	for (i = 0; i < NR; i++)
-		rxp_slots_put(&s, i);
+		rxc_slots_put(&s, i);
 	KUNIT_EXPECT_EQ(test, s.free, NR);
 	for (i = 0; i < NR; i++)
-		KUNIT_EXPECT_LT(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), NR);
-	KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), -EAGAIN);
-	rxp_slots_spread(&s, 2 * NR, 1);
+		KUNIT_EXPECT_LT(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), NR);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), -EAGAIN);
+	rxc_slots_spread(&s, 2 * NR, 1);
 	KUNIT_EXPECT_EQ(test, s.free, NR);
-	KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, true), NR);
-	rxp_slots_destroy(&s);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), NR);
+	rxc_slots_destroy(&s);
 }
 
 struct slot_thread {
-	struct rxp_slots *s;
-	enum rxp_slot_kind kind;
+	struct rxc_slots *s;
+	enum rxc_slot_kind kind;
 	int got;
 	struct completion done;
 };
@@ -151,13 +151,13 @@ static int slot_wait(void *data)
 {
 	struct slot_thread *t = data;
 
-	t->got = rxp_slots_get(t->s, t->kind, false);
+	t->got = rxc_slots_get(t->s, t->kind, false);
 	complete(&t->done);
 	return 0;
 }
 
-static void slot_start(struct kunit *test, struct slot_thread *t, struct rxp_slots *s,
-		       enum rxp_slot_kind kind)
+static void slot_start(struct kunit *test, struct slot_thread *t, struct rxc_slots *s,
+		       enum rxc_slot_kind kind)
 {
 	u64 waits = READ_ONCE(s->waits);
 	struct task_struct *task;
@@ -181,7 +181,7 @@ static bool slot_granted(struct slot_thread *t)
  * So many slots must be free, and so many calls of a kind must wait, right after a put: a
  * thread that was granted a slot may take long to say so.
  */
-static void slot_left(struct kunit *test, struct rxp_slots *s, u32 free, enum rxp_slot_kind kind,
+static void slot_left(struct kunit *test, struct rxc_slots *s, u32 free, enum rxc_slot_kind kind,
 		      u32 waiting)
 {
 	u32 nr, waiters;
@@ -201,52 +201,52 @@ static void slot_left(struct kunit *test, struct rxp_slots *s, u32 free, enum rx
 static void slot_order(struct kunit *test)
 {
 	struct slot_thread first, second, bulk, urgent;
-	struct rxp_slots s = {};
+	struct rxc_slots s = {};
 	int i;
 
-	KUNIT_ASSERT_EQ(test, rxp_slots_init(&s, NR), 0);
-	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXP_SLOT_URGENT), NR);
-	slot_start(test, &bulk, &s, RXP_SLOT_BULK);
-	slot_start(test, &first, &s, RXP_SLOT_NORMAL);
-	slot_start(test, &second, &s, RXP_SLOT_NORMAL);
-	slot_start(test, &urgent, &s, RXP_SLOT_URGENT);
+	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
+	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_URGENT), NR);
+	slot_start(test, &bulk, &s, RXC_SLOT_BULK);
+	slot_start(test, &first, &s, RXC_SLOT_NORMAL);
+	slot_start(test, &second, &s, RXC_SLOT_NORMAL);
+	slot_start(test, &urgent, &s, RXC_SLOT_URGENT);
 
-	rxp_slots_put(&s, 0);
+	rxc_slots_put(&s, 0);
 	KUNIT_EXPECT_TRUE(test, slot_granted(&urgent));
 	KUNIT_EXPECT_EQ(test, urgent.got, 0);
 	for (i = 1; i <= 2; i++)
-		rxp_slots_put(&s, i);
-	slot_left(test, &s, 2, RXP_SLOT_NORMAL, 2);
-	rxp_slots_put(&s, 3);
-	slot_left(test, &s, 2, RXP_SLOT_NORMAL, 1);
+		rxc_slots_put(&s, i);
+	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 2);
+	rxc_slots_put(&s, 3);
+	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
 	KUNIT_EXPECT_TRUE(test, slot_granted(&first));
-	rxp_slots_put(&s, 4);
-	slot_left(test, &s, 2, RXP_SLOT_NORMAL, 0);
+	rxc_slots_put(&s, 4);
+	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 0);
 	KUNIT_EXPECT_TRUE(test, slot_granted(&second));
 	for (i = 5; i < 13; i++)
-		rxp_slots_put(&s, i);
-	slot_left(test, &s, 10, RXP_SLOT_BULK, 1);
+		rxc_slots_put(&s, i);
+	slot_left(test, &s, 10, RXC_SLOT_BULK, 1);
 	for (; i < NR; i++)
-		rxp_slots_put(&s, i);
-	slot_left(test, &s, 12, RXP_SLOT_BULK, 0);
+		rxc_slots_put(&s, i);
+	slot_left(test, &s, 12, RXC_SLOT_BULK, 0);
 	KUNIT_EXPECT_TRUE(test, slot_granted(&bulk));
-	rxp_slots_destroy(&s);
+	rxc_slots_destroy(&s);
 }
 
 /* A shutdown must end a waiting call, and refuse new ones. */
 static void slot_shutdown(struct kunit *test)
 {
 	struct slot_thread waiting;
-	struct rxp_slots s = {};
+	struct rxc_slots s = {};
 
-	KUNIT_ASSERT_EQ(test, rxp_slots_init(&s, NR), 0);
-	slot_take_all(&s, RXP_SLOT_URGENT);
-	slot_start(test, &waiting, &s, RXP_SLOT_NORMAL);
-	rxp_slots_shutdown(&s, -ESHUTDOWN);
+	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
+	slot_take_all(&s, RXC_SLOT_URGENT);
+	slot_start(test, &waiting, &s, RXC_SLOT_NORMAL);
+	rxc_slots_shutdown(&s, -ESHUTDOWN);
 	KUNIT_EXPECT_TRUE(test, slot_granted(&waiting));
 	KUNIT_EXPECT_EQ(test, waiting.got, -ESHUTDOWN);
-	KUNIT_EXPECT_EQ(test, rxp_slots_get(&s, RXP_SLOT_URGENT, false), -ESHUTDOWN);
-	rxp_slots_destroy(&s);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, false), -ESHUTDOWN);
+	rxc_slots_destroy(&s);
 }
 
 static struct kunit_case slot_cases[] = {

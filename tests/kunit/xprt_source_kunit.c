@@ -94,7 +94,7 @@ static void source_two(struct kunit *test)
 			KUNIT_ASSERT_EQ(test, in6_pton(c->gid[i], -1, gid, -1, NULL), 1);
 		/* The result must not depend on the memory's old contents. */
 		memset(&source[i], 0xee, sizeof(source[i]));
-		rxp_source(&said, *c->gid[i] ? gid : NULL, c->roce, &source[i]);
+		rxs_source(&said, *c->gid[i] ? gid : NULL, c->roce, &source[i]);
 	}
 	KUNIT_EXPECT_EQ(test, source[0].family, c->family);
 	KUNIT_EXPECT_EQ(test, !memcmp(&source[0], &source[1], sizeof(source[0])), c->same);
@@ -116,8 +116,8 @@ static void source_honest(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(addresses); i++) {
 		said = source_said(test, addresses[i][0]);
 		KUNIT_ASSERT_EQ(test, in6_pton(addresses[i][1], -1, gid, -1, NULL), 1);
-		rxp_source(&said, NULL, false, &tcp);
-		rxp_source(&said, gid, true, &roce);
+		rxs_source(&said, NULL, false, &tcp);
+		rxs_source(&said, gid, true, &roce);
 		KUNIT_EXPECT_MEMEQ(test, &tcp, &roce, sizeof(tcp));
 	}
 }

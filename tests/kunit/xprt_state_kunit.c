@@ -8,36 +8,36 @@
 #include "transport/client/state.h"
 
 /* The next state for the events bound, lost, fail, failed, end and abort, in this order. */
-static const u8 state_want[RXP_NR_STATES][RXP_NR_EVENTS] = {
-	[RXP_CONNECTING] = { RXP_UP, RXP_CONNECTING, RXP_CONNECTING, RXP_CONNECTING,
-			     RXP_CONNECTING, RXP_CONNECTING },
-	[RXP_UP] = { RXP_UP, RXP_DOWN, RXP_FAILING, RXP_UP, RXP_ENDED, RXP_ABORTED },
-	[RXP_DOWN] = { RXP_UP, RXP_DOWN, RXP_FAILING, RXP_DOWN, RXP_ENDED, RXP_ABORTED },
-	[RXP_FAILING] = { RXP_FAILING, RXP_FAILING, RXP_FAILING, RXP_DOWN, RXP_ENDED,
-			  RXP_ABORTED },
-	[RXP_ENDED] = { RXP_ENDED, RXP_ENDED, RXP_ENDED, RXP_ENDED, RXP_ENDED, RXP_ABORTED },
-	[RXP_ABORTED] = { RXP_ABORTED, RXP_ABORTED, RXP_ABORTED, RXP_ABORTED, RXP_ABORTED,
-			  RXP_ABORTED },
+static const u8 state_want[RXC_NR_STATES][RXC_NR_EVENTS] = {
+	[RXC_CONNECTING] = { RXC_UP, RXC_CONNECTING, RXC_CONNECTING, RXC_CONNECTING,
+			     RXC_CONNECTING, RXC_CONNECTING },
+	[RXC_UP] = { RXC_UP, RXC_DOWN, RXC_FAILING, RXC_UP, RXC_ENDED, RXC_ABORTED },
+	[RXC_DOWN] = { RXC_UP, RXC_DOWN, RXC_FAILING, RXC_DOWN, RXC_ENDED, RXC_ABORTED },
+	[RXC_FAILING] = { RXC_FAILING, RXC_FAILING, RXC_FAILING, RXC_DOWN, RXC_ENDED,
+			  RXC_ABORTED },
+	[RXC_ENDED] = { RXC_ENDED, RXC_ENDED, RXC_ENDED, RXC_ENDED, RXC_ENDED, RXC_ABORTED },
+	[RXC_ABORTED] = { RXC_ABORTED, RXC_ABORTED, RXC_ABORTED, RXC_ABORTED, RXC_ABORTED,
+			  RXC_ABORTED },
 };
 
 static void state_session(struct kunit *test)
 {
 	u32 state, event;
 
-	for (state = 0; state < RXP_NR_STATES; state++)
-		for (event = 0; event < RXP_NR_EVENTS; event++)
-			KUNIT_EXPECT_EQ_MSG(test, rxp_state_next(state, event),
+	for (state = 0; state < RXC_NR_STATES; state++)
+		for (event = 0; event < RXC_NR_EVENTS; event++)
+			KUNIT_EXPECT_EQ_MSG(test, rxc_state_next(state, event),
 					    state_want[state][event], "state %u, event %u",
 					    state, event);
 }
 
 /* The events that are allowed in each state, and where they lead; all others are refused. */
 static const struct state_call_step {
-	enum rxp_call_state from;
-	enum rxp_call_event event;
-	enum rxp_call_state to;
+	enum rxc_call_state from;
+	enum rxc_call_event event;
+	enum rxc_call_state to;
 } state_call_want[] = {
-#define STEP(from, event, to) { RXP_CALL_##from, RXP_CALL_EV_##event, RXP_CALL_##to }
+#define STEP(from, event, to) { RXC_CALL_##from, RXC_CALL_EV_##event, RXC_CALL_##to }
 	STEP(FREE, SEND, SENT),
 	STEP(FREE, HOLD, HELD),
 	STEP(FREE, OPEN, MAPPING),
@@ -105,22 +105,22 @@ static void state_call(struct kunit *test)
 {
 	u32 from, event;
 
-	for (from = 0; from < RXP_NR_CALL_STATES; from++)
-		for (event = 0; event < RXP_NR_CALL_EVENTS; event++)
-			KUNIT_EXPECT_EQ_MSG(test, rxp_call_next(from, event),
+	for (from = 0; from < RXC_NR_CALL_STATES; from++)
+		for (event = 0; event < RXC_NR_CALL_EVENTS; event++)
+			KUNIT_EXPECT_EQ_MSG(test, rxc_call_next(from, event),
 					    state_call_wanted(from, event), "state %u, event %u",
 					    from, event);
 }
 
 static bool state_maps(u32 event)
 {
-	return event >= RXP_CALL_EV_MAPPED && event <= RXP_CALL_EV_UNMAPPABLE;
+	return event >= RXC_CALL_EV_MAPPED && event <= RXC_CALL_EV_UNMAPPABLE;
 }
 
 static bool state_sent(u32 state)
 {
-	return rxp_call_unanswered(state) && state != RXP_CALL_LOST &&
-	       state != RXP_CALL_LOST_MAPPING;
+	return rxc_call_unanswered(state) && state != RXC_CALL_LOST &&
+	       state != RXC_CALL_LOST_MAPPING;
 }
 
 /* Rules that must hold for the table; see the description of each state. */
@@ -129,28 +129,28 @@ static void state_call_rules(struct kunit *test)
 	u32 from, event;
 	int to;
 
-	for (from = 0; from < RXP_NR_CALL_STATES; from++) {
+	for (from = 0; from < RXC_NR_CALL_STATES; from++) {
 		/*
 		 * A connection may be lost at any time; then no call may wait for a message on
 		 * it any more.
 		 */
-		to = rxp_call_next(from, RXP_CALL_EV_LOSE);
+		to = rxc_call_next(from, RXC_CALL_EV_LOSE);
 		KUNIT_ASSERT_GE(test, to, 0);
-		if (rxp_call_unanswered(from))
-			KUNIT_EXPECT_TRUE(test, to == RXP_CALL_LOST || to == RXP_CALL_LOST_MAPPING);
-		KUNIT_EXPECT_EQ(test, rxp_call_being_mapped(to), rxp_call_being_mapped(from));
-		for (event = 0; event < RXP_NR_CALL_EVENTS; event++) {
-			to = rxp_call_next(from, event);
+		if (rxc_call_unanswered(from))
+			KUNIT_EXPECT_TRUE(test, to == RXC_CALL_LOST || to == RXC_CALL_LOST_MAPPING);
+		KUNIT_EXPECT_EQ(test, rxc_call_being_mapped(to), rxc_call_being_mapped(from));
+		for (event = 0; event < RXC_NR_CALL_EVENTS; event++) {
+			to = rxc_call_next(from, event);
 			if (to < 0)
 				continue;
 			/* A call must be answered once; then its slot is free. */
-			if (!rxp_call_unanswered(from) && from != RXP_CALL_FREE)
-				KUNIT_EXPECT_FALSE(test, rxp_call_unanswered(to));
+			if (!rxc_call_unanswered(from) && from != RXC_CALL_FREE)
+				KUNIT_EXPECT_FALSE(test, rxc_call_unanswered(to));
 			/* Only the call's submitter may end the mapping. */
-			if (rxp_call_being_mapped(from) && !rxp_call_being_mapped(to))
+			if (rxc_call_being_mapped(from) && !rxc_call_being_mapped(to))
 				KUNIT_EXPECT_TRUE(test, state_maps(event));
 			/* The server may send nothing about a slot that has no CALL. */
-			if (event >= RXP_CALL_EV_STCRW)
+			if (event >= RXC_CALL_EV_STCRW)
 				KUNIT_EXPECT_TRUE(test, state_sent(from));
 		}
 	}
@@ -168,19 +168,19 @@ static void state_retry(struct kunit *test)
 		least = U32_MAX;
 		most = 0;
 		for (random = 0; random < 4000; random++) {
-			delay = rxp_retry_delay(attempts, random);
+			delay = rxc_retry_delay(attempts, random);
 			least = min(least, delay);
 			most = max(most, delay);
 		}
 		KUNIT_EXPECT_EQ(test, most, min(20U << min(attempts, 10U), 2000U));
 		KUNIT_EXPECT_EQ(test, least, most / 2 + 1);
-		KUNIT_EXPECT_LE(test, rxp_retry_delay(attempts, U32_MAX), most);
+		KUNIT_EXPECT_LE(test, rxc_retry_delay(attempts, U32_MAX), most);
 	}
-	KUNIT_EXPECT_EQ(test, rxp_retry_step(0), 1000);
-	KUNIT_EXPECT_EQ(test, rxp_retry_step(3), 1000);
-	KUNIT_EXPECT_EQ(test, rxp_retry_step(4), 2000);
-	KUNIT_EXPECT_EQ(test, rxp_retry_step(8), 4000);
-	KUNIT_EXPECT_EQ(test, rxp_retry_step(U32_MAX), 4000);
+	KUNIT_EXPECT_EQ(test, rxc_retry_step(0), 1000);
+	KUNIT_EXPECT_EQ(test, rxc_retry_step(3), 1000);
+	KUNIT_EXPECT_EQ(test, rxc_retry_step(4), 2000);
+	KUNIT_EXPECT_EQ(test, rxc_retry_step(8), 4000);
+	KUNIT_EXPECT_EQ(test, rxc_retry_step(U32_MAX), 4000);
 }
 
 static struct kunit_case state_cases[] = {

@@ -14,11 +14,11 @@
  *
  * Once slot->call is set, under the session's lock and with the connection checked, the call
  * belongs to the session: if the connection is lost, the recovery worker sends the call again.
- * state.c says which event may follow in which state; rxp_call_move() applies an event.
+ * state.c says which event may follow in which state; rxc_call_move() applies an event.
  *
  * x.pending counts what must be over before the caller gets its pages back: the reply, each
  * chain that was posted (the CALL, the LOCAL_INV, the message in io->crw) and the submitter's
- * stay in this file.  The last rxp_call_put() ends the call: in the caller's context, often
+ * stay in this file.  The last rxc_call_put() ends the call: in the caller's context, often
  * softirq, if only unmapping is left to do; in a worker if an MR that a failed queue pair has
  * left must be deregistered, or a bounce buffer be copied.
  *
@@ -32,7 +32,7 @@
 #include "transport/client/trace.h"
 
 /**
- * rxp_call_move - apply an event to the call in a slot
+ * rxc_call_move - apply an event to the call in a slot
  * @x:     the session, its lock held
  * @slot:  the slot
  * @event: the event
@@ -43,15 +43,15 @@
  * Return: true; false if the event is the server's and breaks the protocol: nothing has
  * changed.
  */
-bool rxp_call_move(struct rdmafs_xprt *x, struct rxp_slot *slot, enum rxp_call_event event)
+bool rxc_call_move(struct rdmafs_xprt *x, struct rxc_slot *slot, enum rxc_call_event event)
 {
-	int next = rxp_call_next(slot->state, event);
+	int next = rxc_call_next(slot->state, event);
 
 	lockdep_assert_held(&x->lock);
 	trace_rdmafs_call_state(x->session, slot->index, slot->seq, slot->state, event, next);
 	/* The server may send anything; the other events are our own. */
 	if (next < 0)
-		return WARN_ON_ONCE(event < RXP_CALL_EV_STCRW);
+		return WARN_ON_ONCE(event < RXC_CALL_EV_STCRW);
 	slot->state = next;
 	return true;
 }
@@ -59,7 +59,7 @@ bool rxp_call_move(struct rdmafs_xprt *x, struct rxp_slot *slot, enum rxp_call_e
 /* -------------------------------------------------------------- end of a call */
 
 /* The last access to @x: rdmafs_xprt_close() takes the lock once more before it frees @x. */
-static void rxp_flight_over(struct rdmafs_xprt *x)
+static void rxc_flight_over(struct rdmafs_xprt *x)
 {
 	spin_lock_bh(&x->lock);
 	if (!--x->in_flight && wq_has_sleeper(&x->wait))
@@ -68,73 +68,73 @@ static void rxp_flight_over(struct rdmafs_xprt *x)
 }
 
 /**
- * rxp_call_done - tell the caller that its call is over
+ * rxc_call_done - tell the caller that its call is over
  * @call: the call, in no slot, with @call->status set
  *
  * Context: any but hard interrupt; no lock held.  The caller may free @call.
  */
-void rxp_call_done(struct rdmafs_xprt_call *call)
+void rxc_call_done(struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_xprt *x = call->x.xprt;
 
 	if (call->x.io)
-		rxp_io_free(call->x.io);
+		rxc_io_free(call->x.io);
 	call->x.io = NULL;
 	rxp_add(&x->stats, rpc_us, div_u64(ktime_get_ns() - call->x.submitted_ns, NSEC_PER_USEC));
 	call->done(call);
-	rxp_flight_over(x);
+	rxc_flight_over(x);
 }
 
 /* The slot is freed first, because done() may make the caller submit again at once. */
-static void rxp_call_end(struct rdmafs_xprt_call *call)
+static void rxc_call_end(struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_xprt *x = call->x.xprt;
-	struct rxp_slot *slot = call->x.slot;
+	struct rxc_slot *slot = call->x.slot;
 	bool later = false;
 
 	if (call->x.io) {
-		rxp_io_unmap(call->x.io);
-		rxp_io_copy_small(call->x.io);
+		rxc_io_unmap(call->x.io);
+		rxc_io_copy_small(call->x.io);
 	}
 	rxc_trace(completed, call);
 	spin_lock_bh(&x->lock);
-	rxp_call_move(x, slot, RXP_CALL_EV_END);
+	rxc_call_move(x, slot, RXC_CALL_EV_END);
 	slot->call = NULL;
 	call->x.slot = NULL;
 	/* Free the slot before another WRITE is told of room, or this call is sent again. */
-	rxp_slots_put(&x->slot_account, slot->index);
+	rxc_slots_put(&x->slot_account, slot->index);
 	if (call->status == -EAGAIN) {
-		call->status = rxp_call_given_up(x, call);
+		call->status = rxc_call_given_up(x, call);
 		later = !call->status;
 	}
 	if (later)
-		rxp_later_add(x, call);
+		rxc_later_add(x, call);
 	else if (call->dir == RDMAFS_XPRT_WRITE && call->x.io)
-		rxp_later_room(x);
+		rxc_later_room(x);
 	spin_unlock_bh(&x->lock);
 	if (!later)
-		rxp_call_done(call);
+		rxc_call_done(call);
 }
 
-static void rxp_io_work(struct work_struct *work)
+static void rxc_io_work(struct work_struct *work)
 {
-	struct rxp_io *io = container_of(work, struct rxp_io, work);
+	struct rxc_io *io = container_of(work, struct rxc_io, work);
 
 	if (io->bounce && io->call->dir == RDMAFS_XPRT_READ && !io->call->status)
-		rxp_io_copy_out(io);
-	rxp_call_end(io->call);
+		rxc_io_copy_out(io);
+	rxc_call_end(io->call);
 }
 
 /**
- * rxp_call_put - drop a reference; the last one ends the call
+ * rxc_call_put - drop a reference; the last one ends the call
  * @call: the call; the caller of this function must not touch it afterwards
  *
  * Context: any but hard interrupt; the session's lock may be held only if this is not the last
  * reference.
  */
-void rxp_call_put(struct rdmafs_xprt_call *call)
+void rxc_call_put(struct rdmafs_xprt_call *call)
 {
-	struct rxp_io *io = call->x.io;
+	struct rxc_io *io = call->x.io;
 
 	if (!refcount_dec_and_test(&call->x.pending))
 		return;
@@ -142,21 +142,21 @@ void rxp_call_put(struct rdmafs_xprt_call *call)
 		   (io->bounce && call->dir == RDMAFS_XPRT_READ)))
 		queue_work(rxp_wq, &io->work);
 	else
-		rxp_call_end(call);
+		rxc_call_end(call);
 }
 
 /* -------------------------------------------------------------------- sending */
 
-static void rxp_call_sent(struct rxp_chain *chain, bool ok)
+static void rxc_call_sent(struct rxp_chain *chain, bool ok)
 {
-	struct rxp_slot *slot = container_of(chain, struct rxp_slot, chain);
+	struct rxc_slot *slot = container_of(chain, struct rxc_slot, chain);
 
-	rxp_call_put(slot->call);
+	rxc_call_put(slot->call);
 }
 
-static void rxp_inv_done(struct rxp_chain *chain, bool ok)
+static void rxc_inv_done(struct rxp_chain *chain, bool ok)
 {
-	struct rxp_io *io = container_of(chain, struct rxp_io, inv_chain);
+	struct rxc_io *io = container_of(chain, struct rxc_io, inv_chain);
 	struct rdmafs_xprt *x = io->call->x.xprt;
 	struct rxp_mr *mr = NULL;
 
@@ -167,44 +167,44 @@ static void rxp_inv_done(struct rxp_chain *chain, bool ok)
 	 * The server has given up on this READ, and its reply may take long.  Other members
 	 * wait for its translations, so the MR goes now and not with the call.
 	 */
-	if (ok && io->call->x.slot->state == RXP_CALL_DROPPED)
+	if (ok && io->call->x.slot->state == RXC_CALL_DROPPED)
 		swap(mr, io->mr);
 	spin_unlock_bh(&x->lock);
 	if (mr)
 		rxp_mr_put(io->pool, mr);
-	rxp_call_put(io->call);
+	rxc_call_put(io->call);
 }
 
 /**
- * rxp_io_invalidate - invalidate the key of a READ's MR by a LOCAL_INV
+ * rxc_io_invalidate - invalidate the key of a READ's MR by a LOCAL_INV
  * @io: of the READ, its MR lent to the server; the chain takes a reference on the call, which
  *	ends only after the LOCAL_INV
  *
  * Context: softirq, without the session's lock.
  */
-void rxp_io_invalidate(struct rxp_io *io)
+void rxc_io_invalidate(struct rxc_io *io)
 {
 	struct rdmafs_xprt_call *call = io->call;
 
 	rxp_count(&call->x.xprt->stats, local_inv);
 	refcount_inc(&call->x.pending);
-	if (rxp_mr_invalidate(io->mr, &io->inv_chain, &io->inv, rxp_inv_done))
-		rxp_call_put(call);
+	if (rxp_mr_invalidate(io->mr, &io->inv_chain, &io->inv, rxc_inv_done))
+		rxc_call_put(call);
 }
 
-static void rxp_crw_done(struct rxp_chain *chain, bool ok)
+static void rxc_crw_done(struct rxp_chain *chain, bool ok)
 {
-	struct rxp_io *io = container_of(chain, struct rxp_io, crw);
+	struct rxc_io *io = container_of(chain, struct rxc_io, crw);
 	struct rdmafs_xprt *x = io->call->x.xprt;
 
 	spin_lock_bh(&x->lock);
-	rxp_call_move(x, io->call->x.slot, RXP_CALL_EV_FOLLOWED);
+	rxc_call_move(x, io->call->x.slot, RXC_CALL_EV_FOLLOWED);
 	spin_unlock_bh(&x->lock);
-	rxp_call_put(io->call);
+	rxc_call_put(io->call);
 }
 
 /* Append the RDMA WRITEs of a WRITE whose sink is known. */
-static void rxp_add_writes(struct rdmafs_xprt *x, struct rxp_chain *chain, struct rxp_io *io,
+static void rxc_add_writes(struct rdmafs_xprt *x, struct rxp_chain *chain, struct rxc_io *io,
 			   u64 iova, u32 rkey)
 {
 	struct ib_rdma_wr *wr = io->bounce ? io->bounce->wr : io->wr;
@@ -217,7 +217,7 @@ static void rxp_add_writes(struct rdmafs_xprt *x, struct rxp_chain *chain, struc
 }
 
 /**
- * rxp_call_encode - write a CALL into its slot's buffer and build its chain
+ * rxc_call_encode - write a CALL into its slot's buffer and build its chain
  * @x:      the session
  * @conn:   the connection that will carry it
  * @call:   the call
@@ -228,15 +228,15 @@ static void rxp_add_writes(struct rdmafs_xprt *x, struct rxp_chain *chain, struc
  *
  * Context: process; with the session's lock held, or by the recovery worker.
  */
-void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
-		     struct rxp_slot *slot, u32 seq, bool mapped,
-		     const struct rxp_held_grant *grant)
+void rxc_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
+		     struct rxc_slot *slot, u32 seq, bool mapped,
+		     const struct rxc_held_grant *grant)
 {
 	void *buf = rxp_ring_buf(&x->tx_ring, slot->index);
 	u64 dma = rxp_ring_dma(&x->tx_ring, conn->tx_dma, slot->index);
 	u32 lkey = conn->pool->pd->local_dma_lkey;
 	u32 len = iov_iter_count(&call->iter);
-	struct rxp_io *io = call->x.io;
+	struct rxc_io *io = call->x.io;
 	struct rxp_frame f = {
 		.slot = slot->index,
 		.seq = seq,
@@ -247,7 +247,7 @@ void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 
 	/* A call that is sent again has new time: forget what the heartbeat found of it. */
 	if (io)
-		io->overdue = RXP_CALL_FREE;
+		io->overdue = RXC_CALL_FREE;
 	if (call->dir == RDMAFS_XPRT_READ && len) {
 		f.flags = RXP_F_READ;
 		f.bulk_len = len;
@@ -278,9 +278,9 @@ void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 	ib_dma_sync_single_for_device(conn->rdev->ib, dma, RXP_SLOT_BUF, DMA_TO_DEVICE);
 
 	rxp_fill_send(&slot->wr, slot->sge, nr_sge, grant ? grant->rkey : 0);
-	rxp_chain_init(&slot->chain, rxp_call_sent);
+	rxp_chain_init(&slot->chain, rxc_call_sent);
 	if (grant)
-		rxp_add_writes(x, &slot->chain, io, grant->iova, grant->rkey);
+		rxc_add_writes(x, &slot->chain, io, grant->iova, grant->rkey);
 	if (io && io->mr && mapped) {
 		rxp_count(&x->stats, reg_mr);
 		rxp_chain_reg(&slot->chain, io->mr, &io->reg);
@@ -290,7 +290,7 @@ void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 }
 
 /**
- * rxp_call_post - post an encoded CALL
+ * rxc_call_post - post an encoded CALL
  * @conn: the connection that it was encoded for
  * @call: the call; the post takes over one of its references, and drops it if @conn is dead
  * @slot: the call's slot
@@ -304,27 +304,27 @@ void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
  *
  * Context: process; does not sleep.
  */
-void rxp_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct rxp_slot *slot,
+void rxc_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct rxc_slot *slot,
 		   bool plug)
 {
 	if (plug ? rxp_post_plugged(conn, &slot->chain) : rxp_post(conn, &slot->chain))
-		rxp_call_put(call);
+		rxc_call_put(call);
 }
 
-static enum rxp_slot_kind rxp_call_kind(const struct rdmafs_xprt_call *call, bool granted)
+static enum rxc_slot_kind rxc_call_kind(const struct rdmafs_xprt_call *call, bool granted)
 {
 	if (call->flags & RDMAFS_CALL_URGENT)
-		return RXP_SLOT_URGENT;
+		return RXC_SLOT_URGENT;
 	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && !granted)
-		return RXP_SLOT_BULK;
-	return RXP_SLOT_NORMAL;
+		return RXC_SLOT_BULK;
+	return RXC_SLOT_NORMAL;
 }
 
 /* Build the message that follows a CALL (DATA, STCRW or CANCEL) in the slot's buffer. */
-static void rxp_io_say(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io, u8 op,
+static void rxc_io_say(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io, u8 op,
 		       u32 rkey, u64 iova)
 {
-	struct rxp_slot *slot = io->call->x.slot;
+	struct rxc_slot *slot = io->call->x.slot;
 	void *msg = rxp_ring_buf(&x->tx_ring, slot->index) + RXP_MSG_MAX;
 	u64 dma = rxp_ring_dma(&x->tx_ring, conn->tx_dma, slot->index) + RXP_MSG_MAX;
 	struct rxp_wire_tag *tag = msg + sizeof(struct rxp_wire_hdr);
@@ -344,16 +344,16 @@ static void rxp_io_say(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_
 	rxp_fill_send(&io->crw_send, &io->crw_sge, 1, op == RXP_CONTROL_DATA ? rkey : 0);
 }
 
-/* Post the message of rxp_io_say().  The chain takes over one of the call's references. */
-static void rxp_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
+/* Post the message of rxc_io_say().  The chain takes over one of the call's references. */
+static void rxc_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io)
 {
 	rxp_chain_add(&io->crw, &io->crw_send);
 	if (rxp_post(conn, &io->crw))
-		rxp_call_put(io->call);
+		rxc_call_put(io->call);
 }
 
 /**
- * rxp_crw_fire - send the data of a WRITE
+ * rxc_crw_fire - send the data of a WRITE
  * @x:    the session
  * @conn: the connection that carries the call's slot
  * @io:   of the call, mapped, in state FOLLOWED; the chain takes over one of the call's references
@@ -362,30 +362,30 @@ static void rxp_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp
  *
  * Context: any but hard interrupt.
  */
-void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io, u64 iova,
+void rxc_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io, u64 iova,
 		  u32 rkey)
 {
 	rxc_trace(crw_fired, io->call);
-	rxp_io_say(x, conn, io, RXP_CONTROL_DATA, rkey, 0);
-	rxp_chain_init(&io->crw, rxp_crw_done);
-	rxp_add_writes(x, &io->crw, io, iova, rkey);
-	rxp_io_post(x, conn, io);
+	rxc_io_say(x, conn, io, RXP_CONTROL_DATA, rkey, 0);
+	rxp_chain_init(&io->crw, rxc_crw_done);
+	rxc_add_writes(x, &io->crw, io, iova, rkey);
+	rxc_io_post(x, conn, io);
 }
 
 /* READ: register the pages and tell the server to fire its CRW. */
-static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
+static void rxc_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io)
 {
 	rxc_trace(stcrw_sent, io->call);
 	io->since = jiffies;
-	rxp_io_say(x, conn, io, RXP_CONTROL_STCRW, io->mr->mr->rkey, io->mr->mr->iova);
-	rxp_chain_init(&io->crw, rxp_crw_done);
+	rxc_io_say(x, conn, io, RXP_CONTROL_STCRW, io->mr->mr->rkey, io->mr->mr->iova);
+	rxp_chain_init(&io->crw, rxc_crw_done);
 	rxp_chain_reg(&io->crw, io->mr, &io->reg);
 	rxp_count(&x->stats, reg_mr);
-	rxp_io_post(x, conn, io);
+	rxc_io_post(x, conn, io);
 }
 
 /**
- * rxp_cancel_send - tell the server that there is no data, or no room, for a call
+ * rxc_cancel_send - tell the server that there is no data, or no room, for a call
  * @x:    the session, its lock held
  * @conn: the connection that carries the call's slot
  * @io:   of the call, which is CANCELLED; @io->crw is not in use; the chain takes over one of
@@ -393,25 +393,25 @@ static void rxp_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct 
  *
  * Context: any but hard interrupt.
  */
-void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io)
+void rxc_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io)
 {
 	rxc_trace(cancelled, io->call);
 	io->since = jiffies;
-	rxp_io_say(x, conn, io, RXP_CONTROL_CANCEL, 0, 0);
-	rxp_chain_init(&io->crw, rxp_crw_done);
-	rxp_io_post(x, conn, io);
+	rxc_io_say(x, conn, io, RXP_CONTROL_CANCEL, 0, 0);
+	rxp_chain_init(&io->crw, rxc_crw_done);
+	rxc_io_post(x, conn, io);
 }
 
 /*
  * Map a call's pages after its CALL was sent.  The submitter's reference keeps the call, and
- * its state, which rxp_call_being_mapped() tests, keeps recovery away from the mapping.
+ * its state, which rxc_call_being_mapped() tests, keeps recovery away from the mapping.
  */
-static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_pool *pool, struct rxp_conn *conn,
-			      struct rdmafs_xprt_call *call, struct rxp_slot *slot)
+static void rxc_call_map_late(struct rdmafs_xprt *x, struct rxp_pool *pool, struct rxp_conn *conn,
+			      struct rdmafs_xprt_call *call, struct rxc_slot *slot)
 {
-	struct rxp_io *io = call->x.io;
+	struct rxc_io *io = call->x.io;
 	bool read = call->dir == RDMAFS_XPRT_READ;
-	int err = rxp_io_map_late(io);
+	int err = rxc_io_map_late(io);
 	struct rxp_mr *mr = NULL;
 
 	rxc_trace(mapped, call);
@@ -422,12 +422,12 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_pool *pool, stru
 	 */
 	spin_lock_bh(&x->lock);
 	/* The recovery worker, which has taken the connections, waits for this call. */
-	if (!rxp_conn_current(x, conn))
-		rxp_call_move(x, slot, RXP_CALL_EV_LOSE);
-	rxp_call_move(x, slot, err ? RXP_CALL_EV_UNMAPPABLE :
-			       read ? RXP_CALL_EV_REGISTERED : RXP_CALL_EV_MAPPED);
+	if (!rxc_conn_current(x, conn))
+		rxc_call_move(x, slot, RXC_CALL_EV_LOSE);
+	rxc_call_move(x, slot, err ? RXC_CALL_EV_UNMAPPABLE :
+			       read ? RXC_CALL_EV_REGISTERED : RXC_CALL_EV_MAPPED);
 	switch (slot->state) {
-	case RXP_CALL_CANCELLED:
+	case RXC_CALL_CANCELLED:
 		io->map_err = err;
 		/*
 		 * The MR was never registered, so its translations are free before the CANCEL
@@ -435,19 +435,19 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_pool *pool, stru
 		 */
 		swap(mr, io->mr);
 		refcount_inc(&call->x.pending);
-		rxp_cancel_send(x, conn, io);
+		rxc_cancel_send(x, conn, io);
 		break;
-	case RXP_CALL_FOLLOWED:
+	case RXC_CALL_FOLLOWED:
 		refcount_inc(&call->x.pending);
 		if (read)
-			rxp_stcrw_send(x, conn, io);
+			rxc_stcrw_send(x, conn, io);
 		else
-			rxp_crw_fire(x, conn, io, io->tag_iova, io->tag_rkey);
+			rxc_crw_fire(x, conn, io, io->tag_iova, io->tag_rkey);
 		break;
-	case RXP_CALL_LOST:
+	case RXC_CALL_LOST:
 		wake_up_all(&x->wait);
 		break;
-	case RXP_CALL_ANSWERED:	/* the server did not need the pages; the call's end unmaps them */
+	case RXC_CALL_ANSWERED:	/* the server did not need the pages; the call's end unmaps them */
 		io->since = jiffies;
 		break;
 	default:		/* WRITE, held until its STCRW comes */
@@ -463,18 +463,18 @@ static void rxp_call_map_late(struct rdmafs_xprt *x, struct rxp_pool *pool, stru
 }
 
 /* The event of a call whose CALL is sent for the first time. */
-static enum rxp_call_event rxp_call_begins(const struct rdmafs_xprt_call *call, bool overlap,
+static enum rxc_call_event rxc_call_begins(const struct rdmafs_xprt_call *call, bool overlap,
 					   bool granted)
 {
 	if (call->x.io && overlap)
-		return RXP_CALL_EV_OPEN;
+		return RXC_CALL_EV_OPEN;
 	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && !granted)
-		return RXP_CALL_EV_HOLD;
-	return RXP_CALL_EV_SEND;
+		return RXC_CALL_EV_HOLD;
+	return RXC_CALL_EV_SEND;
 }
 
 /**
- * rxp_call_send - acquire what a call needs in order, bind it to the session, post it
+ * rxc_call_send - acquire what a call needs in order, bind it to the session, post it
  * @x:      the session
  * @call:   the call, counted in flight, in no slot
  * @nowait: -EAGAIN rather than wait for the connection, translations or a slot
@@ -483,44 +483,44 @@ static enum rxp_call_event rxp_call_begins(const struct rdmafs_xprt_call *call, 
  *
  * Return: 0: the call may be over by now; or a negative errno of rdmafs_xprt_submit().
  */
-int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait)
+int rxc_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait)
 {
-	struct rxp_io *io = call->x.io;
+	struct rxc_io *io = call->x.io;
 	bool overlap = false, grant = false;
-	struct rxp_held_grant held;
+	struct rxc_held_grant held;
 	struct rxp_conn *conn;
 	struct rxp_pool *pool;
-	struct rxp_slot *slot;
+	struct rxc_slot *slot;
 	int ret;
 
 again:
-	pool = rxp_call_pool(x, call, nowait);
+	pool = rxc_call_pool(x, call, nowait);
 	if (IS_ERR(pool))
 		return PTR_ERR(pool);
 	rdmafs_test_point("call_pool", call->dir);
 	if (io) {
 		/* With a granted sink the data goes with the CALL, so it is mapped before. */
 		grant = call->dir == RDMAFS_XPRT_WRITE && READ_ONCE(x->nr_grants);
-		overlap = !grant && rxp_io_overlaps(x, io) && !rxp_io_reserve(io, pool);
-		ret = overlap ? 0 : rxp_io_map(io, pool, nowait);
+		overlap = !grant && rxc_io_overlaps(x, io) && !rxc_io_reserve(io, pool);
+		ret = overlap ? 0 : rxc_io_map(io, pool, nowait);
 		if (ret)
 			goto out_pool;
 	}
-	ret = rxp_slots_get_since(&x->slot_account, rxp_call_kind(call, grant), nowait,
+	ret = rxc_slots_get_since(&x->slot_account, rxc_call_kind(call, grant), nowait,
 				  call->x.kicks);
 	if (ret < 0) {
 		if (io)
-			rxp_io_unmap(io);
+			rxc_io_unmap(io);
 		goto out_pool;
 	}
 	slot = &x->slots[ret];
 	rdmafs_test_point("call_slot", ret);
 	spin_lock_bh(&x->lock);
-	if (!rxp_call_fits(x, call, pool, slot)) {
+	if (!rxc_call_fits(x, call, pool, slot)) {
 		spin_unlock_bh(&x->lock);
-		rxp_slots_put(&x->slot_account, slot->index);
+		rxc_slots_put(&x->slot_account, slot->index);
 		if (io)
-			rxp_io_unmap(io);
+			rxc_io_unmap(io);
 		rxp_pool_put(pool);
 		goto again;
 	}
@@ -530,8 +530,8 @@ again:
 	 */
 	if (io && io->len > x->data_max) {
 		spin_unlock_bh(&x->lock);
-		rxp_slots_put(&x->slot_account, slot->index);
-		rxp_io_unmap(io);
+		rxc_slots_put(&x->slot_account, slot->index);
+		rxc_io_unmap(io);
 		ret = -E2BIG;
 		goto out_pool;
 	}
@@ -540,15 +540,15 @@ again:
 	if (io)
 		io->map_err = 0;
 	/* If the grants are gone, or all too small, the CRW is held for an STCRW. */
-	grant = grant && rxp_grant_take(x, io->len, &held);
-	rxp_call_encode(x, conn, call, slot, rxp_seq_next(slot->seq), !overlap,
+	grant = grant && rxc_grant_take(x, io->len, &held);
+	rxc_call_encode(x, conn, call, slot, rxp_seq_next(slot->seq), !overlap,
 			grant ? &held : NULL);
 	slot->seq = rxp_seq_next(slot->seq);
 	slot->sent = jiffies;
-	slot->sent_ns = rxp_message_time(call, slot->seq);
+	slot->sent_ns = rxc_message_time(call, slot->seq);
 	slot->call = call;
 	call->x.slot = slot;
-	rxp_call_move(x, slot, rxp_call_begins(call, overlap, grant));
+	rxc_call_move(x, slot, rxc_call_begins(call, overlap, grant));
 	/* One reference each for the reply, the CALL's chain and this function. */
 	refcount_set(&call->x.pending, 3);
 	rxc_trace(sent, call);
@@ -559,20 +559,20 @@ again:
 	 * WRITE into a granted sink) does not need that, and may be plugged.
 	 */
 	if (io && !grant)
-		rxp_call_post(conn, call, slot, false);
+		rxc_call_post(conn, call, slot, false);
 	spin_unlock_bh(&x->lock);
 
 	if (!io || grant) {
 		rdmafs_test_point("call_unposted", slot->index);
-		rxp_call_post(conn, call, slot, true);
+		rxc_call_post(conn, call, slot, true);
 	}
 	if (grant)
 		rxp_count(&x->stats, write_granted);
 	if (overlap && call->dir == RDMAFS_XPRT_READ)
 		rxp_count(&x->stats, read_overlapped);
 	if (overlap)
-		rxp_call_map_late(x, pool, conn, call, slot);
-	rxp_call_put(call);
+		rxc_call_map_late(x, pool, conn, call, slot);
+	rxc_call_put(call);
 	rxp_pool_put(pool);
 	rxp_conn_put(conn);
 	return 0;
@@ -583,13 +583,13 @@ out_pool:
 	 * -ESHUTDOWN on a session that is not aborted means that the device goes; -EAGAIN, that
 	 * waiters were sent away.  Neither ends the call: it begins anew.
 	 */
-	if ((ret == -ESHUTDOWN && READ_ONCE(x->state) != RXP_ABORTED) ||
+	if ((ret == -ESHUTDOWN && READ_ONCE(x->state) != RXC_ABORTED) ||
 	    (ret == -EAGAIN && !nowait))
 		goto again;
 	return ret;
 }
 
-static void rxp_count_data(struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
+static void rxc_count_data(struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
 {
 	if (call->dir == RDMAFS_XPRT_READ) {
 		if (call->x.io)
@@ -645,23 +645,23 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	call->data_len = 0;
 	INIT_LIST_HEAD(&call->x.link);
 	if (len > RDMAFS_XPRT_INLINE_MAX) {
-		call->x.io = rxp_io_alloc(call);
-		INIT_WORK(&call->x.io->work, rxp_io_work);
+		call->x.io = rxc_io_alloc(call);
+		INIT_WORK(&call->x.io->work, rxc_io_work);
 	}
 
 	rxp_count(&x->stats, calls);
-	rxp_count_data(x, call);
+	rxc_count_data(x, call);
 	spin_lock_bh(&x->lock);
 	call->x.epoch = x->epoch;
 	x->in_flight++;
 	spin_unlock_bh(&x->lock);
-	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && rxp_later_behind(x, call))
+	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && rxc_later_behind(x, call))
 		return 0;
-	ret = rxp_call_send(x, call, call->flags & RDMAFS_CALL_NOWAIT);
+	ret = rxc_call_send(x, call, call->flags & RDMAFS_CALL_NOWAIT);
 	if (ret) {
 		if (call->x.io)
-			rxp_io_free(call->x.io);
-		rxp_flight_over(x);
+			rxc_io_free(call->x.io);
+		rxc_flight_over(x);
 	}
 	return ret;
 }

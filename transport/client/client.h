@@ -19,11 +19,11 @@
 #include "transport/internal.h"
 
 /**
- * struct rxp_slot - a client's slot: one call at a time
+ * struct rxc_slot - a client's slot: one call at a time
  * @index:   its number; constant
  * @seq:     sequence number of the last call that was sent in it; the lock, or the worker's
  *	while no connection is bound
- * @state:   state of @call; written by rxp_call_move() alone; the lock
+ * @state:   state of @call; written by rxc_call_move() alone; the lock
  * @call:    the call, from the moment that recovery would have to send it again until it is
  *	over; a call that is in a slot has references (x.pending); the lock
  * @sent:    when the CALL was sent last, in jiffies; the lock
@@ -32,10 +32,10 @@
  * @wr:      the SEND of the CALL, likewise
  * @sge:     the message's head, and inline data; likewise
  */
-struct rxp_slot {
+struct rxc_slot {
 	u16 index;
 	u32 seq;
-	enum rxp_call_state state;
+	enum rxc_call_state state;
 	struct rdmafs_xprt_call *call;
 	unsigned long sent;
 	u64 sent_ns;
@@ -44,11 +44,11 @@ struct rxp_slot {
 	struct ib_sge sge[2];
 };
 
-/* Sizes of struct rxp_io, by the pages that there is room for (io.c). */
-#define RXP_IO_KINDS	3
+/* Sizes of struct rxc_io, by the pages that there is room for (io.c). */
+#define RXC_IO_KINDS	3
 
 /**
- * struct rxp_io - data of a call that does not travel inside its messages
+ * struct rxc_io - data of a call that does not travel inside its messages
  * @call:      the call that it is part of; constant
  * @len:       bytes; constant
  * @pool:      the pool of the device that it is mapped or reserved for, a reference; else NULL
@@ -75,7 +75,7 @@ struct rxp_slot {
  * @since:     when the STCRW was posted or, later, when the time for the MR to come back began:
  *	a CANCEL was posted, or the reply came before one; in jiffies; the lock
  * @overdue:   the call's state if the last heartbeat found it overdue in that, else
- *	RXP_CALL_FREE; the lock
+ *	RXC_CALL_FREE; the lock
  * @map_err:   why a CANCEL was sent, else 0: mapping failed after the CALL was sent, or the
  *	translations are needed elsewhere; the lock
  * @direct:    map the pages before the CALL is sent
@@ -84,11 +84,11 @@ struct rxp_slot {
  * @kind:      which of its mount's memory pools it came from; constant
  *
  * The mapping (@pool, @sgt, @mapped, @mr, @bounce, @nr_wr) belongs to the submitter before the
- * call is in a slot and in the states of rxp_call_being_mapped(); to the worker in state LOST;
+ * call is in a slot and in the states of rxc_call_being_mapped(); to the worker in state LOST;
  * else to the call until its last reference ends it.  A READ's @mr may go earlier, with the
  * lock held: in the states CANCELLED and DROPPED.
  */
-struct rxp_io {
+struct rxc_io {
 	struct rdmafs_xprt_call *call;
 	u32 len;
 	struct rxp_pool *pool;
@@ -111,7 +111,7 @@ struct rxp_io {
 	u32 tag_rkey;
 	u64 tag_iova;
 	unsigned long since;
-	enum rxp_call_state overdue;
+	enum rxc_call_state overdue;
 	int map_err;
 	bool direct;
 	bool waited;
@@ -120,18 +120,18 @@ struct rxp_io {
 };
 
 /**
- * struct rxp_cost - what large calls of one MR class have taken lately
+ * struct rxc_cost - what large calls of one MR class have taken lately
  * @map_ns:     mapping the pages and preparing the registration here; WRITEs, which register
  *	nothing, count as well
  * @service_ns: READs: the server's time from CALL to REPLY
  */
-struct rxp_cost {
+struct rxc_cost {
 	u32 map_ns;
 	u32 service_ns;
 };
 
 /**
- * struct rxp_later - calls that can't be sent yet (deferred.c)
+ * struct rxc_later - calls that can't be sent yet (deferred.c)
  * @writes:       WRITEs that the server had no room for, oldest first
  * @write_work:   sends them again
  * @sending:      @write_work is sending now
@@ -148,7 +148,7 @@ struct rxp_cost {
  *
  * All of it is guarded by the session's lock.
  */
-struct rxp_later {
+struct rxc_later {
 	struct list_head writes;
 	struct delayed_work write_work;
 	bool sending;
@@ -165,14 +165,14 @@ struct rxp_later {
 };
 
 /**
- * struct rxp_held_grant - a sink of the server's that one WRITE may go to unasked
+ * struct rxc_held_grant - a sink of the server's that one WRITE may go to unasked
  * @len:      bytes
  * @rkey:     the server's key
  * @iova:     address
  * @recalled: the server wants it back
  * @since:    when the reply brought it, in jiffies
  */
-struct rxp_held_grant {
+struct rxc_held_grant {
 	u32 len;
 	u32 rkey;
 	u64 iova;
@@ -197,7 +197,7 @@ struct rxp_held_grant {
  * @show_mount:   describes the mount in /proc; set before the directory is there
  * @lock:         the lock of this struct, of its slots and of its calls' states; disables
  *	softirqs
- * @state:        written by rxp_state_move() alone, with the lock held; read without by
+ * @state:        written by rxc_state_move() alone, with the lock held; read without by
  *	READ_ONCE()
  * @epoch:        a call that was submitted in an earlier epoch is given up; the lock
  * @conns:        all connections of the session: they are made together before the state is UP,
@@ -245,19 +245,19 @@ struct rdmafs_xprt {
 	struct rpol_quota quota;
 	struct rxp_stats stats;
 	struct rxp_proc proc;
-	mempool_t *io_pools[RXP_IO_KINDS];
+	mempool_t *io_pools[RXC_IO_KINDS];
 	void (*show_mount)(struct seq_file *m, void *ctx);
 
 	spinlock_t lock;		/* this struct, its slots, the states of calls */
-	enum rxp_state state;
+	enum rxc_session_state state;
 	u32 epoch;
 	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
 	u32 nr_conns;
 	struct rxp_pool *pool;
 	wait_queue_head_t wait;
 
-	struct rxp_slots slot_account;
-	struct rxp_slot *slots;
+	struct rxc_slots slot_account;
+	struct rxc_slot *slots;
 	struct rxp_ring tx_ring;
 	struct rxp_ring rx_rings[RDMAFS_XPRT_CONNS_MAX];
 	u32 data_max;
@@ -273,17 +273,17 @@ struct rdmafs_xprt {
 	struct delayed_work heartbeat;
 	unsigned long beat_at;
 
-	struct rxp_later later;
+	struct rxc_later later;
 
 	u32 poll_us;
 	int poll_score;
 	u32 poll_rested;
 
 	enum rdmafs_xprt_reg reg;
-	struct rxp_cost cost[RPOL_NR_CLASSES];
+	struct rxc_cost cost[RPOL_NR_CLASSES];
 	u32 message_ns;
 
-	struct rxp_held_grant grants[RXP_WIRE_GRANTS];
+	struct rxc_held_grant grants[RXP_WIRE_GRANTS];
 	u32 nr_grants;
 
 	u32 in_flight;
@@ -331,14 +331,14 @@ struct rxc_conn {
 #define rxc_conn(c)	container_of_const(c, struct rxc_conn, conn)
 
 /* Is @conn, which may have been lost meanwhile, still one of the session's?  The lock is held. */
-static inline bool rxp_conn_current(const struct rdmafs_xprt *x, const struct rxp_conn *conn)
+static inline bool rxc_conn_current(const struct rdmafs_xprt *x, const struct rxp_conn *conn)
 {
 	lockdep_assert_held(&x->lock);
 	return conn->index < x->nr_conns && x->conns[conn->index] == conn;
 }
 
 /* Has the server told us which session this is? */
-static inline bool rxp_session_known(const struct rdmafs_xprt *x)
+static inline bool rxc_session_known(const struct rdmafs_xprt *x)
 {
 	return memchr_inv(x->session, 0, sizeof(x->session));
 }
@@ -356,65 +356,65 @@ extern struct workqueue_struct *rxp_recover_wq;
 extern struct workqueue_struct *rxp_turn_wq;
 extern unsigned int rxp_heartbeat_ms;
 
-bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f);
-bool rxp_grant_take(struct rdmafs_xprt *x, u32 len, struct rxp_held_grant *out);
-void rxp_grants_forget(struct rdmafs_xprt *x);
-void rxp_grants_give_back(struct rdmafs_xprt *x);
-void rxp_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f);
+bool rxc_granted(struct rdmafs_xprt *x, const struct rxp_frame *f);
+bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, struct rxc_held_grant *out);
+void rxc_grants_forget(struct rdmafs_xprt *x);
+void rxc_grants_give_back(struct rdmafs_xprt *x);
+void rxc_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f);
 
-int rxp_io_pools_init(struct rdmafs_xprt *x);
-void rxp_io_pools_destroy(struct rdmafs_xprt *x);
-struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call);
-void rxp_io_free(struct rxp_io *io);
-bool rxp_io_overlaps(struct rdmafs_xprt *x, const struct rxp_io *io);
-int rxp_io_reserve(struct rxp_io *io, struct rxp_pool *pool);
-int rxp_io_map_late(struct rxp_io *io);
-int rxp_io_map(struct rxp_io *io, struct rxp_pool *pool, bool nowait);
-void rxp_io_unmap(struct rxp_io *io);
-void rxp_io_copy_out(struct rxp_io *io);
-void rxp_io_copy_small(struct rxp_io *io);
-void rxp_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x);
-void rxp_io_served(struct rdmafs_xprt *x, const struct rxp_io *io, u32 us);
-u64 rxp_message_time(const struct rdmafs_xprt_call *call, u32 seq);
-void rxp_message_seen(struct rdmafs_xprt *x, const struct rxp_slot *slot, u32 us);
+int rxc_io_pools_init(struct rdmafs_xprt *x);
+void rxc_io_pools_destroy(struct rdmafs_xprt *x);
+struct rxc_io *rxc_io_alloc(struct rdmafs_xprt_call *call);
+void rxc_io_free(struct rxc_io *io);
+bool rxc_io_overlaps(struct rdmafs_xprt *x, const struct rxc_io *io);
+int rxc_io_reserve(struct rxc_io *io, struct rxp_pool *pool);
+int rxc_io_map_late(struct rxc_io *io);
+int rxc_io_map(struct rxc_io *io, struct rxp_pool *pool, bool nowait);
+void rxc_io_unmap(struct rxc_io *io);
+void rxc_io_copy_out(struct rxc_io *io);
+void rxc_io_copy_small(struct rxc_io *io);
+void rxc_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x);
+void rxc_io_served(struct rdmafs_xprt *x, const struct rxc_io *io, u32 us);
+u64 rxc_message_time(const struct rdmafs_xprt_call *call, u32 seq);
+void rxc_message_seen(struct rdmafs_xprt *x, const struct rxc_slot *slot, u32 us);
 
-bool rxp_state_move(struct rdmafs_xprt *x, enum rxp_event event);
-int rxp_call_given_up(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call);
-struct rxp_pool *rxp_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);
-bool rxp_call_fits(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call,
-		   const struct rxp_pool *pool, const struct rxp_slot *slot);
+bool rxc_state_move(struct rdmafs_xprt *x, enum rxc_session_event event);
+int rxc_call_given_up(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call);
+struct rxp_pool *rxc_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);
+bool rxc_call_fits(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call,
+		   const struct rxp_pool *pool, const struct rxc_slot *slot);
 
 int rxc_receives(struct rxp_conn *conn, u32 size);
 void rxc_receives_free(struct rxp_ring *ring);
-void rxp_client_conn_free(struct rdmafs_xprt *x, struct rxp_conn *conn);
-int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms);
-void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
-bool rxp_call_move(struct rdmafs_xprt *x, struct rxp_slot *slot, enum rxp_call_event event);
-void rxp_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io, u64 iova,
+void rxc_conn_end(struct rdmafs_xprt *x, struct rxp_conn *conn);
+int rxc_connect_once(struct rdmafs_xprt *x, unsigned int step_ms);
+void rxc_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
+bool rxc_call_move(struct rdmafs_xprt *x, struct rxc_slot *slot, enum rxc_call_event event);
+void rxc_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io, u64 iova,
 		  u32 rkey);
-void rxp_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_io *io);
-void rxp_calls_revoke(struct rdmafs_xprt *x);
-int rxp_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);
-void rxp_call_done(struct rdmafs_xprt_call *call);
-void rxp_call_put(struct rdmafs_xprt_call *call);
-void rxp_io_invalidate(struct rxp_io *io);
-void rxp_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
-		     struct rxp_slot *slot, u32 seq, bool mapped,
-		     const struct rxp_held_grant *grant);
-void rxp_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct rxp_slot *slot,
+void rxc_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io);
+void rxc_calls_revoke(struct rdmafs_xprt *x);
+int rxc_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);
+void rxc_call_done(struct rdmafs_xprt_call *call);
+void rxc_call_put(struct rdmafs_xprt_call *call);
+void rxc_io_invalidate(struct rxc_io *io);
+void rxc_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,
+		     struct rxc_slot *slot, u32 seq, bool mapped,
+		     const struct rxc_held_grant *grant);
+void rxc_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct rxc_slot *slot,
 		   bool plug);
 
-void rxp_calls_lose(struct rdmafs_xprt *x);
-void rxp_calls_renumber(struct rdmafs_xprt *x, u32 data_max);
-u32 rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr);
-bool rxp_calls_bound(struct rdmafs_xprt *x);
-int rxp_calls_fail(struct rdmafs_xprt *x, int err);
+void rxc_calls_lose(struct rdmafs_xprt *x);
+void rxc_calls_renumber(struct rdmafs_xprt *x, u32 data_max);
+u32 rxc_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr);
+bool rxc_calls_bound(struct rdmafs_xprt *x);
+int rxc_calls_fail(struct rdmafs_xprt *x, int err);
 
-void rxp_later_init(struct rdmafs_xprt *x);
-void rxp_later_stop(struct rdmafs_xprt *x);
-void rxp_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
-bool rxp_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
-void rxp_later_room(struct rdmafs_xprt *x);
-void rxp_later_fail(struct rdmafs_xprt *x);
+void rxc_later_init(struct rdmafs_xprt *x);
+void rxc_later_stop(struct rdmafs_xprt *x);
+void rxc_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
+bool rxc_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
+void rxc_later_room(struct rdmafs_xprt *x);
+void rxc_later_fail(struct rdmafs_xprt *x);
 
 #endif

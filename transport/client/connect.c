@@ -23,22 +23,22 @@
 
 /*
  * Milliseconds without a WELCOME after which an iWARP server's device is sent something to look
- * at (rxp_welcome_wait()).
+ * at (rxc_welcome_wait()).
  */
-#define RXP_RTR_MS		100U
+#define RXC_RTR_MS		100U
 
-/* Milliseconds after which an address is asked for again (rxp_client_resolve_addr()). */
-#define RXP_RESOLVE_MS		500U
+/* Milliseconds after which an address is asked for again (rxc_resolve_addr()). */
+#define RXC_RESOLVE_MS		500U
 
 /**
- * struct rxp_attempt - connections being made
+ * struct rxc_attempt - connections being made
  * @step_ms:     how long each step of each connection may take, milliseconds
  * @count:       number of connections to be made
  * @limit:       number that the server allows, if it refused @count, else 0
  * @incarnation: the incarnation that connection 0 was told
  * @conns:       those that are bound
  */
-struct rxp_attempt {
+struct rxc_attempt {
 	unsigned int step_ms;
 	u32 count;
 	u32 limit;
@@ -46,7 +46,7 @@ struct rxp_attempt {
 	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
 };
 
-static void rxp_client_lost(struct rxp_conn *conn)
+static void rxc_lost(struct rxp_conn *conn)
 {
 	struct rxc_conn *cc = rxc_conn(conn);
 	struct rdmafs_xprt *x = conn->owner;
@@ -63,18 +63,18 @@ static void rxp_client_lost(struct rxp_conn *conn)
 	}
 	complete_all(&cc->welcomed);
 	/*
-	 * Pairs with the barrier in rxp_client_bind(): either this sees the state that
-	 * rxp_client_bind() has set, or rxp_client_bind() sees that the connection is lost.
+	 * Pairs with the barrier in rxc_bind(): either this sees the state that
+	 * rxc_bind() has set, or rxc_bind() sees that the connection is lost.
 	 */
 	smp_mb();
-	if (READ_ONCE(x->state) != RXP_CONNECTING)
+	if (READ_ONCE(x->state) != RXC_CONNECTING)
 		mod_delayed_work(rxp_recover_wq, &x->recover, 0);
 }
 
 /* Of the messages of no slot, only RETURNs are kept for when a buffer is free again. */
-static void rxp_client_room(struct rxp_conn *conn)
+static void rxc_room(struct rxp_conn *conn)
 {
-	rxp_grants_give_back(conn->owner);
+	rxc_grants_give_back(conn->owner);
 }
 
 static void rxc_conn_free(struct rxp_conn *conn)
@@ -83,15 +83,15 @@ static void rxc_conn_free(struct rxp_conn *conn)
 	kfree(rxc_conn(conn));
 }
 
-static const struct rxp_conn_ops rxp_client_ops = {
-	.recv = rxp_client_recv,
-	.lost = rxp_client_lost,
-	.room = rxp_client_room,
+static const struct rxp_conn_ops rxc_ops = {
+	.recv = rxc_recv,
+	.lost = rxc_lost,
+	.room = rxc_room,
 	.receives = rxc_receives,
 	.free = rxc_conn_free,
 };
 
-static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
+static int rxc_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
 {
 	const struct rxp_wire_reject *rej;
 	u8 len = 0;
@@ -146,7 +146,7 @@ static int rxp_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
  * makes the connection: it only sets a status, marks the connection lost and completes
  * conn->cm_done.
  */
-static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+static int rxc_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct rxp_conn *conn = id->context;
 	struct rxc_conn *cc = rxc_conn(conn);
@@ -178,7 +178,7 @@ static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *even
 		status = event->status < 0 ? event->status : -ECONNRESET;
 		break;
 	case RDMA_CM_EVENT_REJECTED:
-		status = rxp_reject_errno(conn, event);
+		status = rxc_reject_errno(conn, event);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
@@ -199,16 +199,16 @@ static int rxp_client_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *even
  * Wait for the CM's next event, @timeout in jiffies.  Returns 1 if its status is in
  * conn->cm_status, 0 if the time is over, -EINTR if the task is killed.
  */
-static int rxp_cm_answer(struct rxp_conn *conn, unsigned long timeout)
+static int rxc_cm_answer(struct rxp_conn *conn, unsigned long timeout)
 {
 	long left = wait_for_completion_killable_timeout(&rxc_conn(conn)->cm_done, timeout);
 
 	return left < 0 ? -EINTR : !!left;
 }
 
-static int rxp_cm_wait(struct rxp_conn *conn, unsigned int timeout_ms)
+static int rxc_cm_wait(struct rxp_conn *conn, unsigned int timeout_ms)
 {
-	int ret = rxp_cm_answer(conn, msecs_to_jiffies(timeout_ms));
+	int ret = rxc_cm_answer(conn, msecs_to_jiffies(timeout_ms));
 
 	if (ret > 0)
 		return rxc_conn(conn)->cm_status;
@@ -224,8 +224,8 @@ static const struct rxp_pool_ops rxc_pool_ops = {
 	.free = rxc_pool_free,
 };
 
-static struct rxp_pool *rxc_pool_create(struct rdmafs_xprt *x, struct rxp_device *rdev,
-					const struct rpol_quota *quota)
+static struct rxp_pool *rxc_pool_alloc(struct rdmafs_xprt *x, struct rxp_device *rdev,
+				       const struct rpol_quota *quota)
 {
 	struct rxp_pool *pool = kzalloc(sizeof(*pool), GFP_KERNEL);
 	int ret;
@@ -245,18 +245,18 @@ static struct rxp_pool *rxc_pool_create(struct rdmafs_xprt *x, struct rxp_device
  * use then goes on without its minimum, and the log tells the administrator; a mount that
  * connects for the first time fails.
  */
-static struct rxp_pool *rxp_client_pool_create(struct rdmafs_xprt *x, struct rxp_device *rdev)
+static struct rxp_pool *rxc_pool_create(struct rdmafs_xprt *x, struct rxp_device *rdev)
 {
 	struct rpol_quota quota;
 	struct rxp_pool *pool;
 
 	lockdep_assert_held(&x->quota_change);
 	quota = x->quota;
-	pool = rxc_pool_create(x, rdev, &quota);
+	pool = rxc_pool_alloc(x, rdev, &quota);
 	if (pool != ERR_PTR(-ENOSPC) || !x->slots)
 		return pool;
 	quota.min = 0;
-	pool = rxc_pool_create(x, rdev, &quota);
+	pool = rxc_pool_alloc(x, rdev, &quota);
 	if (IS_ERR(pool))
 		return pool;
 	pr_warn("rdmafs: %pISpc: its minimum of %llu entries can't be kept any more\n", &x->addr,
@@ -271,7 +271,7 @@ static struct rxp_pool *rxp_client_pool_create(struct rdmafs_xprt *x, struct rxp
  * See to it that the mount has a pool on the connection's device.  It keeps its pool while it
  * stays on one device, and is never on two.
  */
-static int rxp_client_pool(struct rdmafs_xprt *x, struct rxp_conn *conn)
+static int rxc_pool_get(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	struct rxp_device *rdev = rxp_device_get(conn->id->device);
 	struct rxp_pool *old, *pool;
@@ -290,7 +290,7 @@ static int rxp_client_pool(struct rdmafs_xprt *x, struct rxp_conn *conn)
 		return -ENODEV;
 	}
 	mutex_lock(&x->quota_change);
-	pool = rxp_client_pool_create(x, rdev);
+	pool = rxc_pool_create(x, rdev);
 	rxp_device_put(rdev);
 	if (IS_ERR(pool)) {
 		mutex_unlock(&x->quota_change);
@@ -311,19 +311,19 @@ static int rxp_client_pool(struct rdmafs_xprt *x, struct rxp_conn *conn)
  * allocated: the server may be one that grants more than the last did.  The others join with as
  * many as the session has.
  */
-static u32 rxp_client_wants(const struct rdmafs_xprt *x, u32 index)
+static u32 rxc_wants(const struct rdmafs_xprt *x, u32 index)
 {
 	if (index)
 		return x->slot_account.nr;
 	return x->slots ? x->slot_account.max : x->want_slots;
 }
 
-static int rxp_client_slots(struct rdmafs_xprt *x, struct rxp_conn *conn)
+static int rxc_slots_granted(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	u32 granted = le16_to_cpu(conn->cm.slots), i;
 	int ret;
 
-	if (granted > rxp_client_wants(x, conn->index) || conn->cm.index != conn->index ||
+	if (granted > rxc_wants(x, conn->index) || conn->cm.index != conn->index ||
 	    conn->cm.count != conn->count || conn->cm.heartbeat_ms ||
 	    (conn->index && granted != x->slot_account.nr))
 		return -EPROTO;
@@ -331,7 +331,7 @@ static int rxp_client_slots(struct rdmafs_xprt *x, struct rxp_conn *conn)
 		goto out;
 	ret = rxp_ring_init(&x->tx_ring, granted, RXP_SLOT_BUF, DMA_TO_DEVICE, true);
 	if (!ret)
-		ret = rxp_slots_init(&x->slot_account, granted);
+		ret = rxc_slots_init(&x->slot_account, granted);
 	if (ret)
 		return ret;
 	x->slots = kvcalloc(granted, sizeof(*x->slots), GFP_KERNEL);
@@ -361,8 +361,8 @@ out:
  * it queues the request, and any of a neighbour that it has given up.  So the time is asked for
  * in pieces, and each one looks again.
  */
-static int rxp_client_resolve_addr(struct rdmafs_xprt *x, struct rxp_conn *conn,
-				   unsigned int step_ms)
+static int rxc_resolve_addr(struct rdmafs_xprt *x, struct rxp_conn *conn,
+			    unsigned int step_ms)
 {
 	struct rxc_conn *cc = rxc_conn(conn);
 	unsigned long deadline = jiffies + msecs_to_jiffies(2 * step_ms), now;
@@ -370,13 +370,13 @@ static int rxp_client_resolve_addr(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	int ret;
 
 	for (;;) {
-		ms = min(left, RXP_RESOLVE_MS);
+		ms = min(left, RXC_RESOLVE_MS);
 		left -= ms;
 		ret = rdma_resolve_addr(conn->id, NULL, (struct sockaddr *)&x->addr, ms);
 		if (ret)
 			return ret;
 		now = jiffies;
-		ret = rxp_cm_answer(conn, time_before(now, deadline) ? deadline - now : 1);
+		ret = rxc_cm_answer(conn, time_before(now, deadline) ? deadline - now : 1);
 		/* Without an event the request is still at work, and can't be made again. */
 		if (ret <= 0)
 			return ret ?: -ETIMEDOUT;
@@ -386,19 +386,19 @@ static int rxp_client_resolve_addr(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	}
 }
 
-static int rxp_client_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned int step_ms)
+static int rxc_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned int step_ms)
 {
-	int ret = rxp_client_resolve_addr(x, conn, step_ms);
+	int ret = rxc_resolve_addr(x, conn, step_ms);
 
 	if (ret)
 		return ret;
 	ret = rdma_resolve_route(conn->id, step_ms);
 	if (ret)
 		return ret;
-	ret = rxp_cm_wait(conn, 2 * step_ms);
+	ret = rxc_cm_wait(conn, 2 * step_ms);
 	/*
 	 * The CM has answered all requests so far.  An event that comes from now on, even
-	 * before rdma_connect(), must be kept for rxp_client_connect(): it says that the device
+	 * before rdma_connect(), must be kept for rxc_connect(): it says that the device
 	 * goes.
 	 */
 	reinit_completion(&rxc_conn(conn)->cm_done);
@@ -411,7 +411,7 @@ static int rxp_client_resolve(struct rdmafs_xprt *x, struct rxp_conn *conn, unsi
  * arrives.  The client sends nothing after HELLO until it is answered, so on iWARP an empty
  * RDMA WRITE is sent now and then.
  */
-static int rxp_welcome_wait(struct rxp_conn *conn, unsigned int step_ms)
+static int rxc_welcome_wait(struct rxp_conn *conn, unsigned int step_ms)
 {
 	struct rxc_conn *cc = rxc_conn(conn);
 	bool iwarp = rdma_protocol_iwarp(conn->id->device, conn->id->port_num);
@@ -419,7 +419,7 @@ static int rxp_welcome_wait(struct rxp_conn *conn, unsigned int step_ms)
 	long left;
 
 	for (waited = 0; waited < step_ms; waited += ms) {
-		ms = iwarp ? min(step_ms - waited, RXP_RTR_MS) : step_ms;
+		ms = iwarp ? min(step_ms - waited, RXC_RTR_MS) : step_ms;
 		left = wait_for_completion_killable_timeout(&cc->welcomed, msecs_to_jiffies(ms));
 		if (left)
 			return left < 0 ? -EINTR : 0;
@@ -429,7 +429,7 @@ static int rxp_welcome_wait(struct rxp_conn *conn, unsigned int step_ms)
 	return -ETIMEDOUT;
 }
 
-static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned int step_ms)
+static int rxc_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned int step_ms)
 {
 	const struct rxp_wire_welcome *welcome = &rxc_conn(conn)->welcome;
 	struct rxp_wire_hello hello = {
@@ -440,7 +440,7 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
 	memcpy(hello.session, x->session, sizeof(hello.session));
 	memcpy(hello.client, x->client, sizeof(hello.client));
 	/*
-	 * What the server may send is known (rxp_client_slots()): WELCOME may come from here
+	 * What the server may send is known (rxc_slots_granted()): WELCOME may come from here
 	 * on.
 	 */
 	ret = rxp_conn_move(conn, RXP_CONN_GREET);
@@ -449,7 +449,7 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
 	ret = rxp_ctl_send(conn, RXP_CONTROL, RXP_CONTROL_HELLO, &hello, sizeof(hello));
 	if (ret)
 		return ret;
-	ret = rxp_welcome_wait(conn, step_ms);
+	ret = rxc_welcome_wait(conn, step_ms);
 	if (ret)
 		return ret;
 	rdmafs_test_point("client_welcomed", conn->index);
@@ -457,7 +457,7 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
 		return -ENOTCONN;
 	switch (le32_to_cpu(welcome->status)) {
 	case RXP_WELCOME_BOUND:
-		return rxp_session_known(x) && conn->slots == x->slot_account.nr &&
+		return rxc_session_known(x) && conn->slots == x->slot_account.nr &&
 		       !memcmp(welcome->session, x->session, sizeof(x->session)) ? 0 : -EPROTO;
 	case RXP_WELCOME_NEW:
 		return !conn->index && memchr_inv(welcome->session, 0, sizeof(x->session)) ?
@@ -475,7 +475,7 @@ static int rxp_client_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsign
  * Connection 0 has its WELCOME, so the session is the one that it names, even if the other
  * connections can't be made this time.  No call was sent in it yet on these connections.
  */
-static void rxp_client_adopt(struct rdmafs_xprt *x, struct rxp_conn *conn)
+static void rxc_adopt(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	const struct rxp_wire_welcome *welcome = &rxc_conn(conn)->welcome;
 
@@ -485,22 +485,22 @@ static void rxp_client_adopt(struct rdmafs_xprt *x, struct rxp_conn *conn)
 		pr_info("rdmafs: %pISpc now grants %u slots instead of %u\n", &x->addr,
 			conn->slots, x->slot_account.nr);
 	/*
-	 * This comes before the session is UP: rxp_call_fits() compares a slot with the number
+	 * This comes before the session is UP: rxc_call_fits() compares a slot with the number
 	 * of slots that is set here.
 	 */
-	rxp_slots_spread(&x->slot_account, conn->slots, conn->count);
+	rxc_slots_spread(&x->slot_account, conn->slots, conn->count);
 	if (le32_to_cpu(welcome->status) != RXP_WELCOME_NEW ||
-	    READ_ONCE(x->state) == RXP_CONNECTING)
+	    READ_ONCE(x->state) == RXC_CONNECTING)
 		return;
 	rxp_count(&x->stats, session_resets);
 	pr_info("rdmafs: %pISpc: the server made a new session\n", &x->addr);
 	if (x->ops && x->ops->session_reset)
 		x->ops->session_reset(x->ctx);
-	rxp_calls_renumber(x, conn->data_max);
+	rxc_calls_renumber(x, conn->data_max);
 }
 
 /* All connections are bound: send the unanswered calls again, then let submitters in. */
-static void rxp_client_bind(struct rdmafs_xprt *x, struct rxp_attempt *a)
+static void rxc_bind(struct rdmafs_xprt *x, struct rxc_attempt *a)
 {
 	bool lost = false;
 	u32 i;
@@ -508,16 +508,16 @@ static void rxp_client_bind(struct rdmafs_xprt *x, struct rxp_attempt *a)
 	x->bound_at = jiffies;
 	/* This may be another path, or another device: forget what a message costs. */
 	WRITE_ONCE(x->message_ns, 0);
-	if (READ_ONCE(x->state) != RXP_CONNECTING) {
+	if (READ_ONCE(x->state) != RXC_CONNECTING) {
 		rxp_count(&x->stats, reconnects);
-		x->unsent = rxp_calls_replay(x, a->conns, a->count);
+		x->unsent = rxc_calls_replay(x, a->conns, a->count);
 		lost = x->unsent;
 	}
 	spin_lock_bh(&x->lock);
 	memcpy(x->conns, a->conns, sizeof(x->conns));
 	x->nr_conns = a->count;
-	rxp_state_move(x, RXP_EV_BOUND);
-	/* Pairs with the barrier in rxp_client_lost(). */
+	rxc_state_move(x, RXC_EV_BOUND);
+	/* Pairs with the barrier in rxc_lost(). */
 	smp_mb();
 	for (i = 0; i < a->count; i++)
 		lost |= rxp_conn_is_lost(a->conns[i]);
@@ -532,22 +532,22 @@ static void rxp_client_bind(struct rdmafs_xprt *x, struct rxp_attempt *a)
 }
 
 /**
- * struct rxp_connecting - an rdma_connect() in a thread of its own
+ * struct rxc_connecting - an rdma_connect() in a thread of its own
  * @id:    the connection's
  * @param: argument of rdma_connect()
  * @cut:   rdma_connect() need not begin any more
  * @done:  rdma_connect() has returned, or was not called
  */
-struct rxp_connecting {
+struct rxc_connecting {
 	struct rdma_cm_id *id;
 	struct rdma_conn_param *param;
 	bool cut;
 	struct completion done;
 };
 
-static int rxp_connecting_thread(void *arg)
+static int rxc_connecting_thread(void *arg)
 {
-	struct rxp_connecting *c = arg;
+	struct rxc_connecting *c = arg;
 	unsigned int noio = memalloc_noio_save();
 	int ret = -EINTR;
 
@@ -569,16 +569,16 @@ static int rxp_connecting_thread(void *arg)
  * when the step's time is over or when the caller is killed.  The thread has ended when this
  * returns.
  */
-static int rxp_connect_bounded(struct rdma_cm_id *id, struct rdma_conn_param *param,
+static int rxc_connect_bounded(struct rdma_cm_id *id, struct rdma_conn_param *param,
 			       unsigned int step_ms)
 {
-	struct rxp_connecting c = { .id = id, .param = param };
+	struct rxc_connecting c = { .id = id, .param = param };
 	struct task_struct *task;
 	long left;
 	int ret;
 
 	init_completion(&c.done);
-	task = kthread_create(rxp_connecting_thread, &c, "rdmafs_connect");
+	task = kthread_create(rxc_connecting_thread, &c, "rdmafs_connect");
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	get_task_struct(task);
@@ -594,8 +594,8 @@ static int rxp_connect_bounded(struct rdma_cm_id *id, struct rdma_conn_param *pa
 	return ret;
 }
 
-static int rxp_client_connect(struct rdmafs_xprt *x, struct rxp_attempt *a,
-			      struct rxp_conn *conn, u32 slots)
+static int rxc_connect(struct rdmafs_xprt *x, struct rxc_attempt *a,
+		       struct rxp_conn *conn, u32 slots)
 {
 	struct rxp_wire_cm cm = {
 		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
@@ -627,20 +627,20 @@ static int rxp_client_connect(struct rdmafs_xprt *x, struct rxp_attempt *a,
 	 */
 	if (rdma_protocol_iwarp(conn->id->device, conn->id->port_num) &&
 	    net_eq(x->net, &init_net))
-		ret = rxp_connect_bounded(conn->id, &param, a->step_ms);
+		ret = rxc_connect_bounded(conn->id, &param, a->step_ms);
 	else
 		ret = rdma_connect(conn->id, &param);
-	return ret ?: rxp_cm_wait(conn, a->step_ms);
+	return ret ?: rxc_cm_wait(conn, a->step_ms);
 }
 
 /**
- * rxp_client_conn_free - free a connection, but keep its receive buffers for the next one
+ * rxc_conn_end - free a connection, but keep its receive buffers for the next one
  * @x:    the session
  * @conn: killed; the owner's reference is dropped
  *
  * Context: process, may sleep; the recovery worker, or the task in its place.
  */
-void rxp_client_conn_free(struct rdmafs_xprt *x, struct rxp_conn *conn)
+void rxc_conn_end(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	struct rxp_ring *spare = &x->rx_rings[conn->index];
 
@@ -653,7 +653,7 @@ void rxp_client_conn_free(struct rdmafs_xprt *x, struct rxp_conn *conn)
 }
 
 /* Make a connection, up to its WELCOME. */
-static int rxp_connect_one(struct rdmafs_xprt *x, struct rxp_attempt *a, u32 index)
+static int rxc_connect_one(struct rdmafs_xprt *x, struct rxc_attempt *a, u32 index)
 {
 	struct rxc_conn *cc = kzalloc(sizeof(*cc), GFP_KERNEL);
 	struct rxp_conn *conn;
@@ -663,39 +663,39 @@ static int rxp_connect_one(struct rdmafs_xprt *x, struct rxp_attempt *a, u32 ind
 	if (!cc)
 		return -ENOMEM;
 	conn = &cc->conn;
-	rxp_conn_init(conn, &rxp_client_ops, x, &x->stats, index, a->count);
+	rxp_conn_init(conn, &rxc_ops, x, &x->stats, index, a->count);
 	init_completion(&cc->cm_done);
 	init_completion(&cc->welcomed);
 	conn->rx_ring = x->rx_rings[index];
 	memset(&x->rx_rings[index], 0, sizeof(x->rx_rings[index]));
-	conn->id = rdma_create_id(x->net, rxp_client_cm_event, conn, RDMA_PS_TCP, IB_QPT_RC);
+	conn->id = rdma_create_id(x->net, rxc_cm_event, conn, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(conn->id)) {
 		ret = PTR_ERR(conn->id);
 		conn->id = NULL;
 		goto out;
 	}
 	rxp_conn_tune(conn);
-	slots = rxp_client_wants(x, index);
-	ret = rxp_client_resolve(x, conn, a->step_ms);
+	slots = rxc_wants(x, index);
+	ret = rxc_resolve(x, conn, a->step_ms);
 	if (!ret)
-		ret = rxp_client_pool(x, conn);
+		ret = rxc_pool_get(x, conn);
 	if (!ret)
 		ret = rxp_conn_setup(conn, x->pool, slots, IB_POLL_SOFTIRQ);
 	if (!ret)
 		ret = rxp_conn_move(conn, RXP_CONN_MADE);
 	if (!ret)
-		ret = rxp_client_connect(x, a, conn, slots);
+		ret = rxc_connect(x, a, conn, slots);
 	if (!ret)
-		ret = rxp_client_slots(x, conn);
+		ret = rxc_slots_granted(x, conn);
 	if (!ret)
 		ret = rxp_conn_map_tx(conn, &x->tx_ring);
 	if (!ret)
-		ret = rxp_client_hello(x, conn, a->step_ms);
+		ret = rxc_hello(x, conn, a->step_ms);
 	if (ret)
 		goto out;
 	if (!index) {
 		a->incarnation = cc->welcome.incarnation;
-		rxp_client_adopt(x, conn);
+		rxc_adopt(x, conn);
 	}
 	a->conns[index] = conn;
 	return 0;
@@ -709,17 +709,17 @@ out:
 		ret = -EAGAIN;
 	a->limit = cc->limit;
 	rxp_conn_kill(conn);
-	rxp_client_conn_free(x, conn);
+	rxc_conn_end(x, conn);
 	return ret;
 }
 
-static int rxp_connect_all(struct rdmafs_xprt *x, struct rxp_attempt *a)
+static int rxc_connect_all(struct rdmafs_xprt *x, struct rxc_attempt *a)
 {
 	int ret;
 	u32 i;
 
 	for (i = 0; i < a->count; i++) {
-		ret = rxp_connect_one(x, a, i);
+		ret = rxc_connect_one(x, a, i);
 		if (ret)
 			goto out;
 	}
@@ -728,13 +728,13 @@ static int rxp_connect_all(struct rdmafs_xprt *x, struct rxp_attempt *a)
 out:
 	while (i--) {
 		rxp_conn_kill(a->conns[i]);
-		rxp_client_conn_free(x, a->conns[i]);
+		rxc_conn_end(x, a->conns[i]);
 	}
 	return ret;
 }
 
 /**
- * rxp_connect_once - try to connect, and let submitters in
+ * rxc_connect_once - try to connect, and let submitters in
  * @x:       the session, without a connection
  * @step_ms: how long each step of each connection may take, milliseconds
  *
@@ -743,19 +743,19 @@ out:
  * Return: 0, or a negative errno of rdmafs_xprt_connect(), with no connection left; -EAGAIN:
  * the server still has a stale connection, or this one was lost, or refused without a reason.
  */
-int rxp_connect_once(struct rdmafs_xprt *x, unsigned int step_ms)
+int rxc_connect_once(struct rdmafs_xprt *x, unsigned int step_ms)
 {
-	struct rxp_attempt a = { .step_ms = step_ms, .count = x->want_conns };
-	int ret = rxp_connect_all(x, &a);
+	struct rxc_attempt a = { .step_ms = step_ms, .count = x->want_conns };
+	int ret = rxc_connect_all(x, &a);
 
 	/* The server says how many it allows: fewer are better than none. */
 	if (ret == -ERANGE && a.limit && a.limit < a.count) {
 		pr_info("rdmafs: %pISpc allows %u connections instead of %u\n", &x->addr,
 			a.limit, a.count);
 		a.count = a.limit;
-		ret = rxp_connect_all(x, &a);
+		ret = rxc_connect_all(x, &a);
 	}
 	if (!ret)
-		rxp_client_bind(x, &a);
+		rxc_bind(x, &a);
 	return ret == -ERANGE ? -EPROTO : ret;
 }

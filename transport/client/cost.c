@@ -14,14 +14,14 @@
 #include "transport/client/cost.h"
 
 /* No device is faster than the minimum; a link slower than the maximum gains nothing anyway. */
-#define RXP_MESSAGE_MIN	(NSEC_PER_USEC / 2)
-#define RXP_MESSAGE_MAX	(10 * NSEC_PER_MSEC)
+#define RXC_MESSAGE_MIN	(NSEC_PER_USEC / 2)
+#define RXC_MESSAGE_MAX	(10 * NSEC_PER_MSEC)
 
 /* A sample raises the estimate by at most one part in this many. */
-#define RXP_MESSAGE_RISE	64
+#define RXC_MESSAGE_RISE	64
 
 /**
- * rxp_message_cost - update the estimate with one more call
+ * rxc_message_cost - update the estimate with one more call
  * @old:        the estimate so far, ns; 0: none
  * @call_ns:    time from CALL to REPLY on the client
  * @service_us: time from CALL to REPLY on the server, as the REPLY tells
@@ -30,15 +30,15 @@
  *
  * Return: the new estimate, ns, not 0.
  */
-u32 rxp_message_cost(u32 old, u64 call_ns, u32 service_us)
+u32 rxc_message_cost(u32 old, u64 call_ns, u32 service_us)
 {
 	u64 service_ns = (u64)service_us * NSEC_PER_USEC;
 	u64 sample = call_ns > service_ns ? (call_ns - service_ns) / 2 : 0;
 
-	sample = clamp_t(u64, sample, RXP_MESSAGE_MIN, RXP_MESSAGE_MAX);
+	sample = clamp_t(u64, sample, RXC_MESSAGE_MIN, RXC_MESSAGE_MAX);
 	if (!old)
 		return sample;
 	if (sample < old)
 		return old - (old - sample) / 2;
-	return old + min_t(u64, sample - old, old / RXP_MESSAGE_RISE);
+	return old + min_t(u64, sample - old, old / RXC_MESSAGE_RISE);
 }

@@ -4,6 +4,6 @@
 
 #include <linux/types.h>
 
-u32 rxp_message_cost(u32 old, u64 call_ns, u32 service_us);
+u32 rxc_message_cost(u32 old, u64 call_ns, u32 service_us);
 
 #endif

@@ -17,7 +17,7 @@
  * Such a call has left its slot.  It still counts as in flight, so the session is not freed
  * before it.
  *
- * The lists, and all of struct rxp_later, are guarded by the session's lock.
+ * The lists, and all of struct rxc_later, are guarded by the session's lock.
  */
 #include <linux/blkdev.h>
 #include "transport/client/client.h"
@@ -26,29 +26,29 @@
  * Milliseconds from one attempt to have more WRITEs on their way to the next; doubled while
  * none is served.
  */
-#define RXP_PROBE_MS_MIN	10U
-#define RXP_PROBE_MS_MAX	80U
+#define RXC_PROBE_MS_MIN	10U
+#define RXC_PROBE_MS_MAX	80U
 
 /* WRITEs that are sent in addition in one attempt, at first and at most. */
-#define RXP_PROBE_MIN		4U
-#define RXP_PROBE_MAX		1024U
+#define RXC_PROBE_MIN		4U
+#define RXC_PROBE_MAX		1024U
 
 /*
  * The delay of a READ that the server refused because it was short of memory, in jiffies;
  * doubled while READs are refused again within a second.
  */
-static unsigned long rxp_later_read_delay(struct rxp_later *later)
+static unsigned long rxc_later_read_delay(struct rxc_later *later)
 {
 	if (time_after(jiffies, later->read_refused + HZ))
-		later->read_ms = RXP_PROBE_MS_MIN;
+		later->read_ms = RXC_PROBE_MS_MIN;
 	else
-		later->read_ms = min(2 * later->read_ms, RXP_PROBE_MS_MAX);
+		later->read_ms = min(2 * later->read_ms, RXC_PROBE_MS_MAX);
 	later->read_refused = jiffies;
 	return msecs_to_jiffies(later->read_ms);
 }
 
 /* Insert a WRITE by age: one that was refused is among the oldest. */
-static void rxp_later_insert(struct rxp_later *later, struct rdmafs_xprt_call *call)
+static void rxc_later_insert(struct rxc_later *later, struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_xprt_call *c;
 
@@ -59,15 +59,15 @@ static void rxp_later_insert(struct rxp_later *later, struct rdmafs_xprt_call *c
 }
 
 /**
- * rxp_later_add - keep a call that has to be sent again later
+ * rxc_later_add - keep a call that has to be sent again later
  * @x:    the session, its lock held
  * @call: the call, without a slot
  *
  * Context: any but hard interrupt.
  */
-void rxp_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
+void rxc_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 {
-	struct rxp_later *later = &x->later;
+	struct rxc_later *later = &x->later;
 
 	lockdep_assert_held(&x->lock);
 	if (call->dir == RDMAFS_XPRT_READ) {
@@ -75,24 +75,24 @@ void rxp_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 
 		list_add_tail(&call->x.link, &later->reads);
 		queue_delayed_work(rxp_turn_wq, &later->read_work,
-				   cancelled ? 0 : rxp_later_read_delay(later));
+				   cancelled ? 0 : rxc_later_read_delay(later));
 		return;
 	}
 	/* What was learnt more than a second ago does not count any more. */
 	if (!time_in_range(later->probe_at, jiffies - HZ,
-			   jiffies + msecs_to_jiffies(RXP_PROBE_MS_MAX))) {
-		later->probe = RXP_PROBE_MIN;
-		later->probe_ms = RXP_PROBE_MS_MIN;
+			   jiffies + msecs_to_jiffies(RXC_PROBE_MS_MAX))) {
+		later->probe = RXC_PROBE_MIN;
+		later->probe_ms = RXC_PROBE_MS_MIN;
 		later->probe_at = jiffies + msecs_to_jiffies(later->probe_ms);
 		later->served = false;
 	}
 	later->refused = true;
-	rxp_later_insert(later, call);
+	rxc_later_insert(later, call);
 	queue_delayed_work(rxp_wq, &later->write_work, msecs_to_jiffies(later->probe_ms));
 }
 
 /**
- * rxp_later_behind - queue a new WRITE if others wait
+ * rxc_later_behind - queue a new WRITE if others wait
  * @x:    the session
  * @call: the WRITE, counted in flight, not sent
  *
@@ -103,14 +103,14 @@ void rxp_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
  *
  * Return: true if it was queued, and will be sent or ended from here.
  */
-bool rxp_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
+bool rxc_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 {
-	struct rxp_later *later = &x->later;
+	struct rxc_later *later = &x->later;
 	bool behind;
 
 	spin_lock_bh(&x->lock);
 	behind = (!list_empty(&later->writes) || later->sending) && !x->nr_grants &&
-		 x->state == RXP_UP;
+		 x->state == RXC_UP;
 	if (behind)
 		list_add_tail(&call->x.link, &later->writes);
 	spin_unlock_bh(&x->lock);
@@ -118,7 +118,7 @@ bool rxp_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 }
 
 /**
- * rxp_later_room - let one more WRITE go: the server has served a large one
+ * rxc_later_room - let one more WRITE go: the server has served a large one
  * @x: the session, its lock held
  *
  * READs that the server refused get the same chance of the room that a WRITE leaves as the next
@@ -127,9 +127,9 @@ bool rxp_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
  *
  * Context: any but hard interrupt.
  */
-void rxp_later_room(struct rdmafs_xprt *x)
+void rxc_later_room(struct rdmafs_xprt *x)
 {
-	struct rxp_later *later = &x->later;
+	struct rxc_later *later = &x->later;
 
 	lockdep_assert_held(&x->lock);
 	if (!list_empty(&later->reads) && time_after(jiffies, later->read_refused + 1))
@@ -142,15 +142,15 @@ void rxp_later_room(struct rdmafs_xprt *x)
 }
 
 /* Number of WRITEs that may be sent in addition now. */
-static u32 rxp_later_probe(struct rxp_later *later)
+static u32 rxc_later_probe(struct rxc_later *later)
 {
 	if (time_before(jiffies, later->probe_at))
 		return 0;
 	if (later->served)
-		later->probe_ms = RXP_PROBE_MS_MIN;
+		later->probe_ms = RXC_PROBE_MS_MIN;
 	else
-		later->probe_ms = min(2 * later->probe_ms, RXP_PROBE_MS_MAX);
-	later->probe = later->refused ? RXP_PROBE_MIN : min(2 * later->probe, RXP_PROBE_MAX);
+		later->probe_ms = min(2 * later->probe_ms, RXC_PROBE_MS_MAX);
+	later->probe = later->refused ? RXC_PROBE_MIN : min(2 * later->probe, RXC_PROBE_MAX);
 	later->refused = false;
 	later->served = false;
 	later->probe_at = jiffies + msecs_to_jiffies(later->probe_ms);
@@ -158,10 +158,10 @@ static u32 rxp_later_probe(struct rxp_later *later)
 }
 
 /* Send the oldest WRITE again.  The session's lock is held; it is dropped meanwhile. */
-static int rxp_later_send(struct rdmafs_xprt *x)
+static int rxc_later_send(struct rdmafs_xprt *x)
 	__must_hold(&x->lock)
 {
-	struct rxp_later *later = &x->later;
+	struct rxc_later *later = &x->later;
 	struct rdmafs_xprt_call *call;
 	int ret;
 
@@ -169,22 +169,22 @@ static int rxp_later_send(struct rdmafs_xprt *x)
 	list_del_init(&call->x.link);
 	spin_unlock_bh(&x->lock);
 	call->status = 0;
-	ret = rxp_call_send(x, call, true);
+	ret = rxc_call_send(x, call, true);
 	if (ret && ret != -EAGAIN) {
 		call->status = ret;
-		rxp_call_done(call);
+		rxc_call_done(call);
 	}
 	cond_resched();
 	spin_lock_bh(&x->lock);
 	if (ret == -EAGAIN)
-		rxp_later_insert(later, call);
+		rxc_later_insert(later, call);
 	return ret;
 }
 
-static void rxp_later_writes(struct work_struct *work)
+static void rxc_later_writes(struct work_struct *work)
 {
 	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, later.write_work.work);
-	struct rxp_later *later = &x->later;
+	struct rxc_later *later = &x->later;
 	struct blk_plug plug;
 	bool aborted;
 	int ret = 0;
@@ -193,7 +193,7 @@ static void rxp_later_writes(struct work_struct *work)
 	blk_start_plug(&plug);
 	spin_lock_bh(&x->lock);
 	later->sending = true;
-	probe = rxp_later_probe(later);
+	probe = rxc_later_probe(later);
 	while ((later->room || probe) && !list_empty(&later->writes)) {
 		bool room = later->room;
 
@@ -202,7 +202,7 @@ static void rxp_later_writes(struct work_struct *work)
 			later->room--;
 		else
 			probe--;
-		ret = rxp_later_send(x);
+		ret = rxc_later_send(x);
 		if (ret == -EAGAIN) {
 			/*
 			 * There is no slot, or no connection: that says nothing of the server's
@@ -217,20 +217,20 @@ static void rxp_later_writes(struct work_struct *work)
 	if (list_empty(&later->writes))
 		later->room = 0;
 	/*
-	 * An aborted session sends nothing more.  rxp_later_fail() may have run before the
+	 * An aborted session sends nothing more.  rxc_later_fail() may have run before the
 	 * WRITE that was being sent came back to the list, so it is called once more below.
 	 */
-	aborted = x->state == RXP_ABORTED;
+	aborted = x->state == RXC_ABORTED;
 	if (!aborted && !list_empty(&later->writes))
 		queue_delayed_work(rxp_wq, &later->write_work,
 				   max_t(long, later->probe_at - jiffies, 1));
 	spin_unlock_bh(&x->lock);
 	blk_finish_plug(&plug);
 	if (aborted)
-		rxp_later_fail(x);
+		rxc_later_fail(x);
 }
 
-static void rxp_later_reads(struct work_struct *work)
+static void rxc_later_reads(struct work_struct *work)
 {
 	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, later.read_work.work);
 	struct rdmafs_xprt_call *call, *tmp;
@@ -244,21 +244,21 @@ static void rxp_later_reads(struct work_struct *work)
 	list_for_each_entry_safe(call, tmp, &turn, x.link) {
 		list_del_init(&call->x.link);
 		call->status = 0;
-		ret = rxp_call_send(x, call, false);
+		ret = rxc_call_send(x, call, false);
 		if (ret) {
 			call->status = ret;
-			rxp_call_done(call);
+			rxc_call_done(call);
 		}
 	}
 }
 
 /**
- * rxp_later_fail - end the calls that wait here and are given up
+ * rxc_later_fail - end the calls that wait here and are given up
  * @x: the session
  *
  * Context: process; takes the session's lock.
  */
-void rxp_later_fail(struct rdmafs_xprt *x)
+void rxc_later_fail(struct rdmafs_xprt *x)
 {
 	struct list_head *lists[] = { &x->later.writes, &x->later.reads };
 	struct rdmafs_xprt_call *call, *tmp;
@@ -268,7 +268,7 @@ void rxp_later_fail(struct rdmafs_xprt *x)
 	spin_lock_bh(&x->lock);
 	for (i = 0; i < ARRAY_SIZE(lists); i++) {
 		list_for_each_entry_safe(call, tmp, lists[i], x.link) {
-			call->status = rxp_call_given_up(x, call);
+			call->status = rxc_call_given_up(x, call);
 			if (call->status)
 				list_move_tail(&call->x.link, &calls);
 		}
@@ -276,34 +276,34 @@ void rxp_later_fail(struct rdmafs_xprt *x)
 	spin_unlock_bh(&x->lock);
 	list_for_each_entry_safe(call, tmp, &calls, x.link) {
 		list_del_init(&call->x.link);
-		rxp_call_done(call);
+		rxc_call_done(call);
 	}
 }
 
 /**
- * rxp_later_init - begin without calls
+ * rxc_later_init - begin without calls
  * @x: a new session
  *
  * Context: process.
  */
-void rxp_later_init(struct rdmafs_xprt *x)
+void rxc_later_init(struct rdmafs_xprt *x)
 {
 	INIT_LIST_HEAD(&x->later.writes);
 	INIT_LIST_HEAD(&x->later.reads);
-	INIT_DELAYED_WORK(&x->later.write_work, rxp_later_writes);
-	INIT_DELAYED_WORK(&x->later.read_work, rxp_later_reads);
+	INIT_DELAYED_WORK(&x->later.write_work, rxc_later_writes);
+	INIT_DELAYED_WORK(&x->later.read_work, rxc_later_reads);
 	x->later.probe_at = jiffies - 2 * HZ;
-	x->later.read_ms = RXP_PROBE_MS_MIN;
+	x->later.read_ms = RXC_PROBE_MS_MIN;
 	x->later.read_refused = jiffies;
 }
 
 /**
- * rxp_later_stop - stop the workers
+ * rxc_later_stop - stop the workers
  * @x: a session without calls, to be freed
  *
  * Context: process, sleeps.
  */
-void rxp_later_stop(struct rdmafs_xprt *x)
+void rxc_later_stop(struct rdmafs_xprt *x)
 {
 	cancel_delayed_work_sync(&x->later.write_work);
 	cancel_delayed_work_sync(&x->later.read_work);

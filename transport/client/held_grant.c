@@ -10,16 +10,16 @@
 #include "transport/client/client.h"
 
 /**
- * rxp_granted - keep a grant that a reply brought
+ * rxc_granted - keep a grant that a reply brought
  * @x: the session
  * @f: the reply
  *
  * Context: softirq; takes the session's lock.
  * Return: false if there are too many grants, or one with this key is held already.
  */
-bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
+bool rxc_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
 {
-	struct rxp_held_grant *h;
+	struct rxc_held_grant *h;
 	bool room;
 	u32 i;
 
@@ -40,7 +40,7 @@ bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
 }
 
 /**
- * rxp_grant_take - take a grant for a WRITE, if there is one
+ * rxc_grant_take - take a grant for a WRITE, if there is one
  * @x:	 the session
  * @len: bytes to be written
  * @out: out: the grant, no longer held
@@ -51,13 +51,13 @@ bool rxp_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
  * Context: any but hard interrupt; the session's lock held.
  * Return: whether there was one.
  */
-bool rxp_grant_take(struct rdmafs_xprt *x, u32 len, struct rxp_held_grant *out)
+bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, struct rxc_held_grant *out)
 {
 	u32 i, best = U32_MAX;
 
 	lockdep_assert_held(&x->lock);
 	for (i = 0; i < x->nr_grants; i++) {
-		const struct rxp_held_grant *h = &x->grants[i];
+		const struct rxc_held_grant *h = &x->grants[i];
 
 		if (h->len >= len && !h->recalled &&
 		    (best == U32_MAX || h->len <= x->grants[best].len))
@@ -73,12 +73,12 @@ bool rxp_grant_take(struct rdmafs_xprt *x, u32 len, struct rxp_held_grant *out)
 }
 
 /**
- * rxp_grants_forget - forget all grants, as the connections are gone
+ * rxc_grants_forget - forget all grants, as the connections are gone
  * @x: the session
  *
  * Context: any but hard interrupt; the session's lock held.
  */
-void rxp_grants_forget(struct rdmafs_xprt *x)
+void rxc_grants_forget(struct rdmafs_xprt *x)
 {
 	lockdep_assert_held(&x->lock);
 	x->nr_grants = 0;
@@ -88,13 +88,13 @@ void rxp_grants_forget(struct rdmafs_xprt *x)
  * Return as many grants that were recalled, or came before @old, as one message can name.  False
  * if there are none, or no buffer for a message: the connection's room() is called when there is.
  */
-static bool rxp_grants_return(struct rdmafs_xprt *x, unsigned long old)
+static bool rxc_grants_return(struct rdmafs_xprt *x, unsigned long old)
 {
 	u32 rkeys[RXP_WIRE_KEYS], at[RXP_WIRE_KEYS], nr = 0, i;
 
 	lockdep_assert_held(&x->lock);
 	for (i = 0; i < x->nr_grants && nr < RXP_WIRE_KEYS; i++) {
-		const struct rxp_held_grant *h = &x->grants[i];
+		const struct rxc_held_grant *h = &x->grants[i];
 
 		if (!h->recalled && !time_before(h->since, old))
 			continue;
@@ -115,24 +115,24 @@ static bool rxp_grants_return(struct rdmafs_xprt *x, unsigned long old)
 }
 
 /**
- * rxp_grants_give_back - return grants that were recalled or have not been used for some seconds
+ * rxc_grants_give_back - return grants that were recalled or have not been used for some seconds
  * @x: the session
  *
  * Context: any but hard interrupt; takes the session's lock.
  */
-void rxp_grants_give_back(struct rdmafs_xprt *x)
+void rxc_grants_give_back(struct rdmafs_xprt *x)
 {
 	u32 idle_s = rdmafs_test_knob(grant_idle_s) ?: RXP_IDLE_SECS;
 	unsigned long old = jiffies - idle_s * HZ;
 
 	spin_lock_bh(&x->lock);
-	while (x->nr_conns && rxp_grants_return(x, old))
+	while (x->nr_conns && rxc_grants_return(x, old))
 		;
 	spin_unlock_bh(&x->lock);
 }
 
 /**
- * rxp_grants_recalled - return the grants that a server's RECALL names
+ * rxc_grants_recalled - return the grants that a server's RECALL names
  * @x: the session
  * @f: the RECALL
  *
@@ -140,7 +140,7 @@ void rxp_grants_give_back(struct rdmafs_xprt *x)
  *
  * Context: softirq; takes the session's lock.
  */
-void rxp_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f)
+void rxc_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f)
 {
 	u32 i, k;
 
@@ -151,5 +151,5 @@ void rxp_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f)
 			if (x->grants[i].rkey == rxp_frame_key(f, k))
 				x->grants[i].recalled = true;
 	spin_unlock_bh(&x->lock);
-	rxp_grants_give_back(x);
+	rxc_grants_give_back(x);
 }

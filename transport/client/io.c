@@ -26,50 +26,50 @@
 #include "transport/client/client.h"
 
 /* Scatter/gather entries by kind: for 128 KiB, 1 MiB and 4 MiB that begin inside a page. */
-static const u32 rxp_io_segs[RXP_IO_KINDS] = { 33, 257, RPOL_CLASS_MAX };
+static const u32 rxc_io_segs[RXC_IO_KINDS] = { 33, 257, RPOL_CLASS_MAX };
 /*
  * Number of each kind that a mount keeps for when the system is short of memory: enough for
  * writeback to go on, one I/O at a time.  Mounts do not share them: what another mount holds
  * may come back only from a server that is dead.  112 KiB for each mount (4 of 4 KiB, one of 32
  * KiB, one of 64 KiB).
  */
-static const int rxp_io_reserve_nr[RXP_IO_KINDS] = { 4, 1, 1 };
+static const int rxc_io_reserve_nr[RXC_IO_KINDS] = { 4, 1, 1 };
 
 /*
  * What one message more costs both sides together, ns, until calls have shown it (cost.c):
  * about what rxe takes for one in UML.
  */
-#define RXP_MESSAGE_NS		(20 * NSEC_PER_USEC)
+#define RXC_MESSAGE_NS		(20 * NSEC_PER_USEC)
 
-static size_t rxp_io_size(u32 segs)
+static size_t rxc_io_size(u32 segs)
 {
 	/* At worst a work request has no more than RXP_SGE_MIN entries. */
-	return sizeof(struct rxp_io) +
+	return sizeof(struct rxc_io) +
 	       segs * (sizeof(struct scatterlist) + sizeof(struct ib_sge)) +
 	       DIV_ROUND_UP(segs, RXP_SGE_MIN) * sizeof(struct ib_rdma_wr);
 }
 
 /* As mempool_kvmalloc(), but a test can make it fail, so that the mempool's reserve is used. */
-static void *rxp_io_mem(gfp_t gfp, void *size)
+static void *rxc_io_mem(gfp_t gfp, void *size)
 {
 	return rdmafs_test_fail("io_mem", 0) ? NULL : kvmalloc((size_t)size, gfp);
 }
 
 /**
- * rxp_io_pools_init - set memory aside for a mount's large calls
+ * rxc_io_pools_init - set memory aside for a mount's large calls
  * @x: the session
  *
  * Context: process, may sleep.
  *
- * Return: 0 or -ENOMEM; rxp_io_pools_destroy() undoes either.
+ * Return: 0 or -ENOMEM; rxc_io_pools_destroy() undoes either.
  */
-int rxp_io_pools_init(struct rdmafs_xprt *x)
+int rxc_io_pools_init(struct rdmafs_xprt *x)
 {
 	int k;
 
-	for (k = 0; k < RXP_IO_KINDS; k++) {
-		x->io_pools[k] = mempool_create(rxp_io_reserve_nr[k], rxp_io_mem, mempool_kvfree,
-						(void *)rxp_io_size(rxp_io_segs[k]));
+	for (k = 0; k < RXC_IO_KINDS; k++) {
+		x->io_pools[k] = mempool_create(rxc_io_reserve_nr[k], rxc_io_mem, mempool_kvfree,
+						(void *)rxc_io_size(rxc_io_segs[k]));
 		if (!x->io_pools[k])
 			return -ENOMEM;
 	}
@@ -77,46 +77,46 @@ int rxp_io_pools_init(struct rdmafs_xprt *x)
 }
 
 /**
- * rxp_io_pools_destroy - undo rxp_io_pools_init()
+ * rxc_io_pools_destroy - undo rxc_io_pools_init()
  * @x: the session, without calls
  *
  * Context: process.
  */
-void rxp_io_pools_destroy(struct rdmafs_xprt *x)
+void rxc_io_pools_destroy(struct rdmafs_xprt *x)
 {
 	int k;
 
-	for (k = 0; k < RXP_IO_KINDS; k++)
+	for (k = 0; k < RXC_IO_KINDS; k++)
 		mempool_destroy(x->io_pools[k]);
 }
 
 /* ------------------------------------------------------------ data of a call */
 
 /**
- * rxp_io_alloc - allocate the description of a call's data
+ * rxc_io_alloc - allocate the description of a call's data
  * @call: with its iterator and its session
  *
  * Context: process, may sleep.  In a shortage it waits for another I/O of this mount to end, as
  * writeback must go on.
  *
- * Return: the io, to be freed by rxp_io_free(); never fails.
+ * Return: the io, to be freed by rxc_io_free(); never fails.
  */
-struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call)
+struct rxc_io *rxc_io_alloc(struct rdmafs_xprt_call *call)
 {
 	u32 segs = iov_iter_npages(&call->iter, RPOL_CLASS_MAX + 1);
-	struct rxp_io *io;
+	struct rxc_io *io;
 	u8 kind = 0;
 	void *p;
 
 	/* Data in more pieces than the largest kind holds goes through a bounce buffer. */
-	while (kind < RXP_IO_KINDS - 1 && segs > rxp_io_segs[kind])
+	while (kind < RXC_IO_KINDS - 1 && segs > rxc_io_segs[kind])
 		kind++;
 	io = mempool_alloc(call->x.xprt->io_pools[kind], GFP_NOFS);
 	memset(io, 0, sizeof(*io));
 	io->call = call;
 	io->len = iov_iter_count(&call->iter);
 	io->kind = kind;
-	io->segs = rxp_io_segs[kind];
+	io->segs = rxc_io_segs[kind];
 	p = io + 1;
 	io->wr = p;
 	p += DIV_ROUND_UP(io->segs, RXP_SGE_MIN) * sizeof(struct ib_rdma_wr);
@@ -127,44 +127,44 @@ struct rxp_io *rxp_io_alloc(struct rdmafs_xprt_call *call)
 }
 
 /**
- * rxp_io_free - free the description of a call's data
+ * rxc_io_free - free the description of a call's data
  * @io: not mapped
  *
  * Context: any but hard interrupt.
  */
-void rxp_io_free(struct rxp_io *io)
+void rxc_io_free(struct rxc_io *io)
 {
 	kfree(io->small);
 	mempool_free(io, io->call->x.xprt->io_pools[io->kind]);
 }
 
-static enum dma_data_direction rxp_io_dma_dir(const struct rxp_io *io)
+static enum dma_data_direction rxc_io_dma_dir(const struct rxc_io *io)
 {
 	return io->call->dir == RDMAFS_XPRT_READ ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 }
 
-static void rxp_io_unmap_sg(struct rxp_io *io)
+static void rxc_io_unmap_sg(struct rxc_io *io)
 {
 	if (io->mapped)
 		ib_dma_unmap_sg(io->pool->rdev->ib, io->sgt.sgl, io->sgt.nents,
-				rxp_io_dma_dir(io));
+				rxc_io_dma_dir(io));
 	io->mapped = 0;
 }
 
 /**
- * rxp_io_unmap - give back all that an io has of a device
+ * rxc_io_unmap - give back all that an io has of a device
  * @io: mapped, reserved or neither
  *
  * Context: process, may sleep; if the MR is idle or there is none, any but hard interrupt.
  */
-void rxp_io_unmap(struct rxp_io *io)
+void rxc_io_unmap(struct rxc_io *io)
 {
 	if (!io->pool)
 		return;
 	if (io->mr)
 		rxp_mr_put(io->pool, io->mr);
 	io->mr = NULL;
-	rxp_io_unmap_sg(io);
+	rxc_io_unmap_sg(io);
 	if (io->bounce)
 		rxp_buf_put(io->pool, io->bounce);
 	io->bounce = NULL;
@@ -173,7 +173,7 @@ void rxp_io_unmap(struct rxp_io *io)
 }
 
 /* DMA map the caller's pages; -EINVAL if they are in too many pieces. */
-static int rxp_io_map_sg(struct rxp_io *io)
+static int rxc_io_map_sg(struct rxc_io *io)
 {
 	struct iov_iter iter = io->call->iter;
 	int pages = iov_iter_npages(&iter, io->segs + 1);
@@ -191,12 +191,12 @@ static int rxp_io_map_sg(struct rxp_io *io)
 	sg_mark_end(&io->sgt.sgl[io->sgt.nents - 1]);
 	if (!rdmafs_test_fail("io_dma_map", io->call->dir))
 		io->mapped = ib_dma_map_sg(io->pool->rdev->ib, io->sgt.sgl, io->sgt.nents,
-					   rxp_io_dma_dir(io));
+					   rxc_io_dma_dir(io));
 	/* The IOMMU, or the swiotlb, has no room: a shortage like others. */
 	return io->mapped ? 0 : -ENOMEM;
 }
 
-static int rxp_io_bounce(struct rxp_io *io)
+static int rxc_io_bounce(struct rxc_io *io)
 {
 	u32 left = io->len, i;
 
@@ -219,7 +219,7 @@ static int rxp_io_bounce(struct rxp_io *io)
 	return 0;
 }
 
-static int rxp_io_take_mr(struct rxp_io *io, u32 pages, bool nowait)
+static int rxc_io_take_mr(struct rxc_io *io, u32 pages, bool nowait)
 {
 	struct rxp_mr *mr = rxp_mr_get(io->pool, pages);
 
@@ -237,7 +237,7 @@ static int rxp_io_take_mr(struct rxp_io *io, u32 pages, bool nowait)
  * Map the caller's own pages for a READ; -EINVAL: no MR can hold them, as they are too many or
  * have gaps, but a bounce buffer will do.
  */
-static int rxp_io_map_read_pages(struct rxp_io *io, bool nowait)
+static int rxc_io_map_read_pages(struct rxc_io *io, bool nowait)
 {
 	u32 pages = iov_iter_npages(&io->call->iter, INT_MAX);
 	int ret;
@@ -251,40 +251,40 @@ static int rxp_io_map_read_pages(struct rxp_io *io, bool nowait)
 		 */
 		if (pages > io->pool->rdev->max_entries)
 			return -EINVAL;
-		ret = rxp_io_take_mr(io, pages, nowait);
+		ret = rxc_io_take_mr(io, pages, nowait);
 		if (ret)
 			return ret;
 	}
-	ret = rxp_io_map_sg(io);
+	ret = rxc_io_map_sg(io);
 	if (!ret)
 		ret = rxp_mr_map(io->mr, io->sgt.sgl, io->mapped, io->len, &io->reg);
 	return ret;
 }
 
-static int rxp_io_map_read(struct rxp_io *io, bool nowait, bool late)
+static int rxc_io_map_read(struct rxc_io *io, bool nowait, bool late)
 {
 	int ret;
 
-	ret = rxp_io_map_read_pages(io, nowait);
+	ret = rxc_io_map_read_pages(io, nowait);
 	if (ret != -EINVAL || late)
 		return ret;
-	/* Read into a bounce buffer; rxp_io_copy_out() copies when the reply has come. */
-	rxp_io_unmap_sg(io);
+	/* Read into a bounce buffer; rxc_io_copy_out() copies when the reply has come. */
+	rxc_io_unmap_sg(io);
 	if (io->mr)
 		rxp_mr_put(io->pool, io->mr);
 	io->mr = NULL;
 	rxp_count(io->pool->stats, bounced);
-	ret = rxp_io_bounce(io);
+	ret = rxc_io_bounce(io);
 	if (!ret)
-		ret = rxp_io_take_mr(io, rxp_buf_pages(io->bounce, io->len), nowait);
+		ret = rxc_io_take_mr(io, rxp_buf_pages(io->bounce, io->len), nowait);
 	if (!ret)
 		ret = rxp_mr_map_buf(io->pool, io->mr, io->bounce, io->len, &io->reg);
 	return ret;
 }
 
-static int rxp_io_map_write(struct rxp_io *io)
+static int rxc_io_map_write(struct rxc_io *io)
 {
-	int ret = rxp_io_map_sg(io);
+	int ret = rxc_io_map_sg(io);
 
 	if (!ret) {
 		io->nr_wr = rxp_build_writes(io->pool, io->sgt.sgl, io->len, io->sge, io->wr);
@@ -293,7 +293,7 @@ static int rxp_io_map_write(struct rxp_io *io)
 	if (ret != -EINVAL)
 		return ret;
 	rxp_count(io->pool->stats, bounced);
-	ret = rxp_io_bounce(io);
+	ret = rxc_io_bounce(io);
 	if (!ret)
 		io->nr_wr = rxp_build_writes(io->pool, io->bounce->sgl, io->len,
 					     io->bounce->sge, io->bounce->wr);
@@ -301,7 +301,7 @@ static int rxp_io_map_write(struct rxp_io *io)
 }
 
 /* For measurements: take as long as registration on a slower device would, T = a * p + b. */
-static void rxp_io_slow(const struct rxp_io *io)
+static void rxc_io_slow(const struct rxc_io *io)
 {
 	u32 base = rdmafs_test_knob(map_us), page = rdmafs_test_knob(map_page_us);
 
@@ -313,14 +313,14 @@ static void rxp_io_slow(const struct rxp_io *io)
  * Update an average in which the last samples count most.  No lock: if two tasks do this at
  * once, one update may be lost.
  */
-static void rxp_average(u32 *average, u64 ns)
+static void rxc_average(u32 *average, u64 ns)
 {
 	u32 old = READ_ONCE(*average), new = min_t(u64, ns, U32_MAX / 2);
 
 	WRITE_ONCE(*average, old ? old - old / 8 + new / 8 : new);
 }
 
-static struct rxp_cost *rxp_io_cost(struct rdmafs_xprt *x, const struct rxp_io *io)
+static struct rxc_cost *rxc_io_cost(struct rdmafs_xprt *x, const struct rxc_io *io)
 {
 	int c = rpol_class_for(DIV_ROUND_UP(io->len, PAGE_SIZE), RPOL_CLASS_MAX);
 
@@ -328,20 +328,20 @@ static struct rxp_cost *rxp_io_cost(struct rdmafs_xprt *x, const struct rxp_io *
 }
 
 /**
- * rxp_io_served - account what the server said it took for a READ
+ * rxc_io_served - account what the server said it took for a READ
  * @x:  the session
  * @io: of the READ
  * @us: the server's time from CALL to REPLY, microseconds
  *
  * Context: softirq; any would do.
  */
-void rxp_io_served(struct rdmafs_xprt *x, const struct rxp_io *io, u32 us)
+void rxc_io_served(struct rdmafs_xprt *x, const struct rxc_io *io, u32 us)
 {
-	rxp_average(&rxp_io_cost(x, io)->service_ns, (u64)us * NSEC_PER_USEC);
+	rxc_average(&rxc_io_cost(x, io)->service_ns, (u64)us * NSEC_PER_USEC);
 }
 
 /**
- * rxp_message_time - read the clock if a call is to show what a message costs
+ * rxc_message_time - read the clock if a call is to show what a message costs
  * @call: the call, about to be sent
  * @seq:  its sequence number: one in RXP_WIRE_SAMPLE is a sample
  *
@@ -349,34 +349,34 @@ void rxp_io_served(struct rdmafs_xprt *x, const struct rxp_io *io, u32 us)
  *
  * Return: ns, or 0 if the call is no sample.
  */
-u64 rxp_message_time(const struct rdmafs_xprt_call *call, u32 seq)
+u64 rxc_message_time(const struct rdmafs_xprt_call *call, u32 seq)
 {
 	return call->x.io || seq % RXP_WIRE_SAMPLE ? 0 : ktime_get_ns();
 }
 
 /**
- * rxp_message_seen - account what a message costs, if the call that was answered is a sample
+ * rxc_message_seen - account what a message costs, if the call that was answered is a sample
  * @x:    the session
  * @slot: the call's slot
  * @us:   the server's time from CALL to REPLY, microseconds
  *
  * Context: softirq; any would do.
  */
-void rxp_message_seen(struct rdmafs_xprt *x, const struct rxp_slot *slot, u32 us)
+void rxc_message_seen(struct rdmafs_xprt *x, const struct rxc_slot *slot, u32 us)
 {
 	if (slot->sent_ns)
 		WRITE_ONCE(x->message_ns,
-			   rxp_message_cost(READ_ONCE(x->message_ns),
+			   rxc_message_cost(READ_ONCE(x->message_ns),
 					    ktime_get_ns() - slot->sent_ns, us));
 }
 
-static u32 rxp_message_ns(const struct rdmafs_xprt *x)
+static u32 rxc_message_ns(const struct rdmafs_xprt *x)
 {
-	return READ_ONCE(x->message_ns) ?: RXP_MESSAGE_NS;
+	return READ_ONCE(x->message_ns) ?: RXC_MESSAGE_NS;
 }
 
 /**
- * rxp_io_overlaps - decide whether data is mapped after the CALL has been sent
+ * rxc_io_overlaps - decide whether data is mapped after the CALL has been sent
  * @x:  the session
  * @io: of a call about to be sent
  *
@@ -384,9 +384,9 @@ static u32 rxp_message_ns(const struct rdmafs_xprt *x)
  *
  * Return: true if so.
  */
-bool rxp_io_overlaps(struct rdmafs_xprt *x, const struct rxp_io *io)
+bool rxc_io_overlaps(struct rdmafs_xprt *x, const struct rxc_io *io)
 {
-	const struct rxp_cost *cost = rxp_io_cost(x, io);
+	const struct rxc_cost *cost = rxc_io_cost(x, io);
 
 	enum rdmafs_xprt_reg reg = READ_ONCE(x->reg);
 
@@ -396,23 +396,23 @@ bool rxp_io_overlaps(struct rdmafs_xprt *x, const struct rxp_io *io)
 		return true;
 	if (reg != RDMAFS_REG_AUTO)
 		return reg == RDMAFS_REG_OVERLAPPED;
-	return min(READ_ONCE(cost->map_ns), READ_ONCE(cost->service_ns)) > rxp_message_ns(x);
+	return min(READ_ONCE(cost->map_ns), READ_ONCE(cost->service_ns)) > rxc_message_ns(x);
 }
 
 /**
- * rxp_io_show_costs - show what rxp_io_overlaps() decides by, for each MR class
+ * rxc_io_show_costs - show what rxc_io_overlaps() decides by, for each MR class
  * @m: the file to write to
  * @x: the session
  *
  * Context: process.
  */
-void rxp_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x)
+void rxc_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x)
 {
 	static const char * const name[] = { "auto", "direct", "overlapped" };
 	int c;
 
 	seq_printf(m, "poll_us %u\n", READ_ONCE(x->poll_us));
-	seq_printf(m, "reg %s\nmessage_ns %u\nmap_ns", name[READ_ONCE(x->reg)], rxp_message_ns(x));
+	seq_printf(m, "reg %s\nmessage_ns %u\nmap_ns", name[READ_ONCE(x->reg)], rxc_message_ns(x));
 	for (c = 0; c < RPOL_NR_CLASSES; c++)
 		seq_printf(m, " %u", READ_ONCE(x->cost[c].map_ns));
 	seq_puts(m, "\nservice_ns");
@@ -421,50 +421,50 @@ void rxp_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x)
 	seq_putc(m, '\n');
 }
 
-static int rxp_io_map_pages(struct rxp_io *io, bool nowait, bool late)
+static int rxc_io_map_pages(struct rxc_io *io, bool nowait, bool late)
 {
 	struct rdmafs_xprt *x = io->call->x.xprt;
 	u64 start = ktime_get_ns();
 	int ret;
 
 	io->waited = false;
-	rxp_io_slow(io);
+	rxc_io_slow(io);
 	if (io->call->dir == RDMAFS_XPRT_READ)
-		ret = rxp_io_map_read(io, nowait, late);
+		ret = rxc_io_map_read(io, nowait, late);
 	else
-		ret = rxp_io_map_write(io);
+		ret = rxc_io_map_write(io);
 	/* The time of waiting for translations is not a cost of mapping. */
 	if (!ret && !io->waited)
-		rxp_average(&rxp_io_cost(x, io)->map_ns, ktime_get_ns() - start);
+		rxc_average(&rxc_io_cost(x, io)->map_ns, ktime_get_ns() - start);
 	return ret;
 }
 
 /**
- * rxp_io_reserve - take the translations that mapping will need, without waiting
+ * rxc_io_reserve - take the translations that mapping will need, without waiting
  * @io:   not mapped
  * @pool: the pool of the device to be used; a reference is taken
  *
  * Context: process, may sleep for memory.
  *
- * Return: 0, after which rxp_io_map_late() maps it; or a negative errno, and nothing is taken:
+ * Return: 0, after which rxc_io_map_late() maps it; or a negative errno, and nothing is taken:
  * map it before the CALL.
  */
-int rxp_io_reserve(struct rxp_io *io, struct rxp_pool *pool)
+int rxc_io_reserve(struct rxc_io *io, struct rxp_pool *pool)
 {
 	int ret = 0;
 
 	rxp_pool_get(pool);
 	io->pool = pool;
 	if (io->call->dir == RDMAFS_XPRT_READ)
-		ret = rxp_io_take_mr(io, iov_iter_npages(&io->call->iter, INT_MAX), true);
+		ret = rxc_io_take_mr(io, iov_iter_npages(&io->call->iter, INT_MAX), true);
 	if (ret)
-		rxp_io_unmap(io);
+		rxc_io_unmap(io);
 	return ret;
 }
 
 /**
- * rxp_io_map_late - map after the CALL has been sent
- * @io: reserved; its call is in a state of rxp_call_being_mapped(), so that only the submitter
+ * rxc_io_map_late - map after the CALL has been sent
+ * @io: reserved; its call is in a state of rxc_call_being_mapped(), so that only the submitter
  *	touches the mapping
  *
  * The reply may come meanwhile.
@@ -474,13 +474,13 @@ int rxp_io_reserve(struct rxp_io *io, struct rxp_pool *pool)
  * Return: 0; -EINVAL: a READ whose pages need a bounce buffer; or another negative errno.  What
  * was mapped before an error is unmapped when the call ends.
  */
-int rxp_io_map_late(struct rxp_io *io)
+int rxc_io_map_late(struct rxc_io *io)
 {
-	return rxp_io_map_pages(io, true, true);
+	return rxc_io_map_pages(io, true, true);
 }
 
 /**
- * rxp_io_map - map before the CALL is sent
+ * rxc_io_map - map before the CALL is sent
  * @io:     not mapped
  * @pool:   the pool of the device to be used; a reference is taken
  * @nowait: -EAGAIN rather than waiting for translations
@@ -489,25 +489,25 @@ int rxp_io_map_late(struct rxp_io *io)
  *
  * Return: 0, or a negative errno, and nothing is mapped.
  */
-int rxp_io_map(struct rxp_io *io, struct rxp_pool *pool, bool nowait)
+int rxc_io_map(struct rxc_io *io, struct rxp_pool *pool, bool nowait)
 {
 	int ret;
 
 	rxp_pool_get(pool);
 	io->pool = pool;
-	ret = rxp_io_map_pages(io, nowait, false);
+	ret = rxc_io_map_pages(io, nowait, false);
 	if (ret)
-		rxp_io_unmap(io);
+		rxc_io_unmap(io);
 	return ret;
 }
 
 /**
- * rxp_io_copy_out - copy from a READ's bounce buffer to the caller's pages
+ * rxc_io_copy_out - copy from a READ's bounce buffer to the caller's pages
  * @io: of the READ, answered; if the copy fails, the call's status becomes -EFAULT
  *
  * Context: process.
  */
-void rxp_io_copy_out(struct rxp_io *io)
+void rxc_io_copy_out(struct rxc_io *io)
 {
 	u32 left = io->filled, i;
 	struct iov_iter iter = io->call->iter;
@@ -526,12 +526,12 @@ void rxp_io_copy_out(struct rxp_io *io)
 }
 
 /**
- * rxp_io_copy_small - copy data that came inside the REPLY to the caller's pages
+ * rxc_io_copy_small - copy data that came inside the REPLY to the caller's pages
  * @io: of a READ, answered and unmapped; if the copy fails, the call's status becomes -EFAULT
  *
  * Context: any but hard interrupt.
  */
-void rxp_io_copy_small(struct rxp_io *io)
+void rxc_io_copy_small(struct rxc_io *io)
 {
 	struct iov_iter iter = io->call->iter;
 

@@ -16,30 +16,30 @@
 #include "transport/points.h"
 
 /* Four hits make up for one miss, since a spin in vain takes longer than a good one. */
-#define RXP_POLL_MAX	64
-#define RXP_POLL_OFF	16
-#define RXP_POLL_MISS	4
+#define RXC_POLL_MAX	64
+#define RXC_POLL_OFF	16
+#define RXC_POLL_MISS	4
 /* While the score is low, one wait in so many polls. */
-#define RXP_POLL_REST	256
+#define RXC_POLL_REST	256
 
 /* No lock: if tasks do this at once an update may be lost, but the score is a guess anyway. */
-static bool rxp_poll_pays(struct rdmafs_xprt *x)
+static bool rxc_poll_pays(struct rdmafs_xprt *x)
 {
 	u32 rested;
 
-	if (READ_ONCE(x->poll_score) >= RXP_POLL_OFF)
+	if (READ_ONCE(x->poll_score) >= RXC_POLL_OFF)
 		return true;
 	rested = READ_ONCE(x->poll_rested) + 1;
 	WRITE_ONCE(x->poll_rested, rested);
-	return rested % RXP_POLL_REST == 0;
+	return rested % RXC_POLL_REST == 0;
 }
 
-static void rxp_poll_learn(struct rdmafs_xprt *x, bool hit)
+static void rxc_poll_learn(struct rdmafs_xprt *x, bool hit)
 {
 	int score = READ_ONCE(x->poll_score);
 
-	score += hit ? 1 : -RXP_POLL_MISS;
-	WRITE_ONCE(x->poll_score, clamp(score, 0, RXP_POLL_MAX));
+	score += hit ? 1 : -RXC_POLL_MISS;
+	WRITE_ONCE(x->poll_score, clamp(score, 0, RXC_POLL_MAX));
 	if (hit)
 		rxp_count(&x->stats, poll_hits);
 	else
@@ -64,7 +64,7 @@ bool rdmafs_xprt_poll(struct rdmafs_xprt *x, struct completion *done)
 	u64 end;
 
 	/* A plugged call has not been posted: the task has to unplug or sleep first. */
-	if (likely(!us) || current->plug || !rxp_poll_pays(x))
+	if (likely(!us) || current->plug || !rxc_poll_pays(x))
 		return false;
 	rdmafs_test_point("poll_look", 0);
 	end = ktime_get_ns() + us * NSEC_PER_USEC;
@@ -74,7 +74,7 @@ bool rdmafs_xprt_poll(struct rdmafs_xprt *x, struct completion *done)
 			break;
 		cpu_relax();
 	} while (!need_resched() && ktime_get_ns() < end);
-	rxp_poll_learn(x, hit);
+	rxc_poll_learn(x, hit);
 	return hit;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_poll);
@@ -90,7 +90,7 @@ void rdmafs_xprt_set_poll(struct rdmafs_xprt *x, u32 us)
 {
 	if (us == READ_ONCE(x->poll_us))
 		return;
-	WRITE_ONCE(x->poll_score, RXP_POLL_MAX / 2);
+	WRITE_ONCE(x->poll_score, RXC_POLL_MAX / 2);
 	WRITE_ONCE(x->poll_us, us);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_set_poll);

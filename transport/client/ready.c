@@ -17,7 +17,7 @@
 #include "transport/client/trace.h"
 
 /**
- * rxp_state_move - apply an event to a session
+ * rxc_state_move - apply an event to a session
  * @x:     the session, its lock held
  * @event: the event
  *
@@ -25,9 +25,9 @@
  *
  * Return: whether that changed its state.
  */
-bool rxp_state_move(struct rdmafs_xprt *x, enum rxp_event event)
+bool rxc_state_move(struct rdmafs_xprt *x, enum rxc_session_event event)
 {
-	enum rxp_state old = x->state, new = rxp_state_next(old, event);
+	enum rxc_session_state old = x->state, new = rxc_state_next(old, event);
 
 	lockdep_assert_held(&x->lock);
 	trace_rdmafs_session_state(x->session, old, event, new);
@@ -36,7 +36,7 @@ bool rxp_state_move(struct rdmafs_xprt *x, enum rxp_event event)
 }
 
 /**
- * rxp_call_given_up - tell whether a call has to end instead of being sent
+ * rxc_call_given_up - tell whether a call has to end instead of being sent
  * @x:	  its session
  * @call: the call, not sent
  *
@@ -44,23 +44,23 @@ bool rxp_state_move(struct rdmafs_xprt *x, enum rxp_event event)
  * Return: 0: it does not; -ESHUTDOWN: the session is aborted; -EIO: all calls that were
  * outstanding have been given up since it was submitted.
  */
-int rxp_call_given_up(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
+int rxc_call_given_up(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
 {
 	lockdep_assert_held(&x->lock);
-	if (x->state == RXP_ABORTED)
+	if (x->state == RXC_ABORTED)
 		return -ESHUTDOWN;
 	return call->x.epoch == x->epoch ? 0 : -EIO;
 }
 
-static bool rxp_call_may_go(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
+static bool rxc_call_may_go(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
 {
-	enum rxp_state state = READ_ONCE(x->state);
+	enum rxc_session_state state = READ_ONCE(x->state);
 
-	return state == RXP_UP || state == RXP_ABORTED || call->x.epoch != READ_ONCE(x->epoch);
+	return state == RXC_UP || state == RXC_ABORTED || call->x.epoch != READ_ONCE(x->epoch);
 }
 
 /**
- * rxp_call_pool - wait until a call can be sent
+ * rxc_call_pool - wait until a call can be sent
  * @x:	    its session
  * @call:   the call, in no slot; it remembers how often waiters have been dismissed, so that a
  *	    later wait for translations or for a slot ends if they are dismissed again
@@ -68,21 +68,21 @@ static bool rxp_call_may_go(const struct rdmafs_xprt *x, const struct rdmafs_xpr
  *
  * Context: process; sleeps without @nowait, killable; takes the session's lock.
  * Return: a reference to the pool of the device that the call will be sent on; or an ERR_PTR:
- * -EAGAIN, -EINTR, or an error of rxp_call_given_up().
+ * -EAGAIN, -EINTR, or an error of rxc_call_given_up().
  */
-struct rxp_pool *rxp_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait)
+struct rxp_pool *rxc_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait)
 {
 	struct rxp_pool *pool = NULL;
 	int ret;
 
 	for (;;) {
 		spin_lock_bh(&x->lock);
-		ret = rxp_call_given_up(x, call);
-		if (!ret && x->state == RXP_UP && x->pool) {
+		ret = rxc_call_given_up(x, call);
+		if (!ret && x->state == RXC_UP && x->pool) {
 			pool = x->pool;
 			rxp_pool_get(pool);
 			call->x.dismissals = rpol_member_dismissals(pool->member);
-			call->x.kicks = rxp_slots_kicks(&x->slot_account);
+			call->x.kicks = rxc_slots_kicks(&x->slot_account);
 		}
 		spin_unlock_bh(&x->lock);
 		if (pool)
@@ -90,7 +90,7 @@ struct rxp_pool *rxp_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *c
 		if (!ret && nowait)
 			ret = -EAGAIN;
 		if (!ret)
-			ret = wait_event_killable(x->wait, rxp_call_may_go(x, call));
+			ret = wait_event_killable(x->wait, rxc_call_may_go(x, call));
 		if (ret)
 			return ERR_PTR(ret == -ERESTARTSYS ? -EINTR : ret);
 		/* UP without a pool: the worker is about to see that the device is removed. */
@@ -99,7 +99,7 @@ struct rxp_pool *rxp_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *c
 }
 
 /**
- * rxp_call_fits - check that a call can be sent with what it has acquired
+ * rxc_call_fits - check that a call can be sent with what it has acquired
  * @x:	  its session
  * @call: the call
  * @pool: the pool that it is mapped for
@@ -111,10 +111,10 @@ struct rxp_pool *rxp_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *c
  * Context: any but hard interrupt; the session's lock held.
  * Return: true: it can be sent; false: it has to begin anew.
  */
-bool rxp_call_fits(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call,
-		   const struct rxp_pool *pool, const struct rxp_slot *slot)
+bool rxc_call_fits(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call,
+		   const struct rxp_pool *pool, const struct rxc_slot *slot)
 {
 	lockdep_assert_held(&x->lock);
-	return x->state == RXP_UP && x->pool == pool && slot->index < x->slot_account.nr &&
-	       !rxp_call_given_up(x, call);
+	return x->state == RXC_UP && x->pool == pool && slot->index < x->slot_account.nr &&
+	       !rxc_call_given_up(x, call);
 }

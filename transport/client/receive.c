@@ -12,7 +12,7 @@
 #include "transport/client/client.h"
 #include "transport/client/trace.h"
 
-static int rxp_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
+static int rxc_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 			  const struct rxp_frame *f, bool keyed)
 {
 	struct iov_iter iter = call->iter;
@@ -53,10 +53,10 @@ static int rxp_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
  * it and the device makes that certain, nothing is left to do; else post a LOCAL_INV.  A reply
  * that invalidates any other key is an attack: -EPROTO.
  */
-static int rxp_reply_inv(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
+static int rxc_reply_inv(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 			 const struct ib_wc *wc)
 {
-	struct rxp_io *io = call->x.io;
+	struct rxc_io *io = call->x.io;
 	bool lent = io && io->mr && rxp_mr_lent(io->mr);
 
 	if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
@@ -74,22 +74,22 @@ static int rxp_reply_inv(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 		}
 	}
 	if (lent)
-		rxp_io_invalidate(io);
+		rxc_io_invalidate(io);
 	return 0;
 }
 
-static int rxp_reply_status(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
+static int rxc_reply_status(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 			    const struct rxp_frame *f, bool keyed)
 {
-	struct rxp_io *io = call->x.io;
+	struct rxc_io *io = call->x.io;
 
 	switch (f->status) {
 	case RXP_STATUS_OK:
 		if (io && call->dir == RDMAFS_XPRT_READ)
-			rxp_io_served(x, io, f->service_us);
+			rxc_io_served(x, io, f->service_us);
 		else if (!io)
-			rxp_message_seen(x, call->x.slot, f->service_us);
-		return rxp_reply_data(x, call, f, keyed);
+			rxc_message_seen(x, call->x.slot, f->service_us);
+		return rxc_reply_data(x, call, f, keyed);
 	case RXP_STATUS_CANCELLED:
 		if (io->map_err != -EINVAL)
 			return io->map_err;
@@ -107,21 +107,21 @@ static int rxp_reply_status(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call
 	}
 }
 
-static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
+static const char *rxc_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 			     const struct rxp_frame *f, const struct ib_wc *wc)
 {
-	struct rxp_slot *slot = &x->slots[f->slot];
+	struct rxc_slot *slot = &x->slots[f->slot];
 	struct rdmafs_xprt_call *call;
-	enum rxp_call_state old;
-	struct rxp_io *io;
+	enum rxc_call_state old;
+	struct rxc_io *io;
 	bool keyed;
 	int ret;
 
 	spin_lock_bh(&x->lock);
 	old = slot->state;
 	if (slot->seq != f->seq ||
-	    !rxp_call_move(x, slot, f->status == RXP_STATUS_CANCELLED ? RXP_CALL_EV_CANCELLED :
-								      RXP_CALL_EV_REPLY)) {
+	    !rxc_call_move(x, slot, f->status == RXP_STATUS_CANCELLED ? RXC_CALL_EV_CANCELLED :
+								      RXC_CALL_EV_REPLY)) {
 		spin_unlock_bh(&x->lock);
 		return "a reply to no call";
 	}
@@ -132,36 +132,36 @@ static const char *rxp_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	 * The time for the MR to come back (revoke.c) runs from the reply, unless a CANCEL has
 	 * started it: the reply does not start it anew.
 	 */
-	if (io && old != RXP_CALL_CANCELLED && old != RXP_CALL_DROPPED)
+	if (io && old != RXC_CALL_CANCELLED && old != RXC_CALL_DROPPED)
 		io->since = jiffies;
 	spin_unlock_bh(&x->lock);
 
 	rxp_count(&x->stats, replies);
 	rxc_trace(replied, call);
-	ret = rxp_reply_inv(x, call, wc);
+	ret = rxc_reply_inv(x, call, wc);
 	if (!ret && (f->flags & RXP_F_GRANT) &&
-	    (call->dir != RDMAFS_XPRT_WRITE || !io || !rxp_granted(x, f)))
+	    (call->dir != RDMAFS_XPRT_WRITE || !io || !rxc_granted(x, f)))
 		ret = -EPROTO;
 	if (!ret)
-		ret = rxp_reply_status(x, call, f, keyed);
+		ret = rxc_reply_status(x, call, f, keyed);
 	call->status = ret;
-	rxp_call_put(call);
+	rxc_call_put(call);
 	return ret == -EPROTO ? "a malformed reply" : NULL;
 }
 
 /* The server's sink is known: fire the CRW that was held for it. */
-static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *conn,
+static const char *rxc_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *conn,
 				     const struct rxp_frame *f)
 {
-	struct rxp_slot *slot = &x->slots[f->slot];
-	struct rxp_io *io;
+	struct rxc_slot *slot = &x->slots[f->slot];
+	struct rxc_io *io;
 	bool fire;
 
 	spin_lock_bh(&x->lock);
 	io = slot->call ? slot->call->x.io : NULL;
 	if (!io || slot->seq != f->seq || slot->call->dir != RDMAFS_XPRT_WRITE ||
 	    f->bulk_len != io->len || !f->rkey || f->iova > U64_MAX - f->bulk_len ||
-	    !rxp_call_move(x, slot, RXP_CALL_EV_STCRW)) {
+	    !rxc_call_move(x, slot, RXC_CALL_EV_STCRW)) {
 		spin_unlock_bh(&x->lock);
 		return "an STCRW for no write";
 	}
@@ -169,7 +169,7 @@ static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 	 * In state TAGGED the submitter fires it when the pages are mapped; in CANCELLED
 	 * nothing is sent any more.
 	 */
-	fire = slot->state == RXP_CALL_FOLLOWED;
+	fire = slot->state == RXC_CALL_FOLLOWED;
 	if (fire)
 		refcount_inc(&slot->call->x.pending);
 	io->tag_rkey = f->rkey;
@@ -177,16 +177,16 @@ static const char *rxp_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 	rxc_trace(stcrw_received, io->call);
 	spin_unlock_bh(&x->lock);
 	if (fire)
-		rxp_crw_fire(x, conn, io, f->iova, f->rkey);
+		rxc_crw_fire(x, conn, io, f->iova, f->rkey);
 	return NULL;
 }
 
 /* A DROPPED: the server will not write any more to the memory of a READ that was cancelled. */
-static const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_frame *f,
+static const char *rxc_call_dropped(struct rdmafs_xprt *x, const struct rxp_frame *f,
 				    const struct ib_wc *wc)
 {
-	struct rxp_slot *slot = &x->slots[f->slot];
-	struct rxp_io *io;
+	struct rxc_slot *slot = &x->slots[f->slot];
+	struct rxc_io *io;
 	struct rxp_mr *mr;
 
 	spin_lock_bh(&x->lock);
@@ -194,11 +194,11 @@ static const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_fram
 	 * io->mr is looked at in no other state: a call that is ANSWERED may end at this
 	 * moment, and put its MR without the lock.
 	 */
-	io = slot->state == RXP_CALL_CANCELLED ? slot->call->x.io : NULL;
+	io = slot->state == RXC_CALL_CANCELLED ? slot->call->x.io : NULL;
 	if (!io || slot->seq != f->seq || !io->mr || !rxp_mr_lent(io->mr) ||
 	    !(wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
 	    wc->ex.invalidate_rkey != io->mr->mr->rkey ||
-	    !rxp_call_move(x, slot, RXP_CALL_EV_DROP)) {
+	    !rxc_call_move(x, slot, RXC_CALL_EV_DROP)) {
 		spin_unlock_bh(&x->lock);
 		return "a key of no call";
 	}
@@ -216,7 +216,7 @@ static const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_fram
 	if (mr)
 		rxp_mr_put(io->pool, mr);
 	else
-		rxp_io_invalidate(io);
+		rxc_io_invalidate(io);
 	return NULL;
 }
 
@@ -224,7 +224,7 @@ static const char *rxp_call_dropped(struct rdmafs_xprt *x, const struct rxp_fram
  * WELCOME must be the first message, and must not come before HELLO was sent: what may follow
  * depends on the session that the connection is bound to.
  */
-static const char *rxp_welcome(struct rxp_conn *conn, const struct rxp_frame *f)
+static const char *rxc_welcome(struct rxp_conn *conn, const struct rxp_frame *f)
 {
 	struct rxc_conn *cc = rxc_conn(conn);
 
@@ -241,7 +241,7 @@ static const char *rxp_welcome(struct rxp_conn *conn, const struct rxp_frame *f)
 	return NULL;
 }
 
-static const char *rxp_frame_arrived(struct rxp_conn *conn, const struct rxp_frame *f,
+static const char *rxc_frame_arrived(struct rxp_conn *conn, const struct rxp_frame *f,
 				     const struct ib_wc *wc)
 {
 	struct rdmafs_xprt *x = conn->owner;
@@ -252,16 +252,16 @@ static const char *rxp_frame_arrived(struct rxp_conn *conn, const struct rxp_fra
 	    !(f->type == RXP_REPLY && f->alone) && f->op != RXP_NOTIFY_DROPPED)
 		return "an invalidation out of place";
 	if (!rxc_conn(conn)->welcome_seen)
-		return rxp_welcome(conn, f);
+		return rxc_welcome(conn, f);
 	if (f->type == RXP_REPLY)
-		return rxp_reply(x, conn, f, wc);
+		return rxc_reply(x, conn, f, wc);
 	switch (f->op) {
 	case RXP_NOTIFY_STCRW:
-		return rxp_stcrw_arrived(x, conn, f);
+		return rxc_stcrw_arrived(x, conn, f);
 	case RXP_NOTIFY_DROPPED:
-		return rxp_call_dropped(x, f, wc);
+		return rxc_call_dropped(x, f, wc);
 	case RXP_NOTIFY_RECALL:
-		rxp_grants_recalled(x, f);
+		rxc_grants_recalled(x, f);
 		return NULL;
 	case RXP_NOTIFY_WELCOME:
 		return "a second WELCOME";
@@ -271,7 +271,7 @@ static const char *rxp_frame_arrived(struct rxp_conn *conn, const struct rxp_fra
 }
 
 /**
- * rxp_client_recv - handle a message from the server
+ * rxc_recv - handle a message from the server
  * @conn: the connection that it came on
  * @rx:   its buffer, given back here unless the connection is ended
  * @wc:   its completion
@@ -279,7 +279,7 @@ static const char *rxp_frame_arrived(struct rxp_conn *conn, const struct rxp_fra
  *
  * Context: softirq.
  */
-void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len)
+void rxc_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len)
 {
 	const char *wrong = NULL;
 	struct rxp_frame f;
@@ -290,7 +290,7 @@ void rxp_client_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 				    &f))
 			wrong = "a malformed message";
 		else
-			wrong = rxp_frame_arrived(conn, &f, wc);
+			wrong = rxc_frame_arrived(conn, &f, wc);
 		at = f.end;
 	} while (!wrong && at < len);
 	/*

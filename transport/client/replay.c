@@ -4,7 +4,7 @@
  *
  * They are unmapped, then sent again on the next connections, or ended.  The recovery worker
  * (session.c) does all of this.  The connections have been taken from the session and drained,
- * so no other party touches such a call, except its submitter: rxp_calls_lose() waits for one
+ * so no other party touches such a call, except its submitter: rxc_calls_lose() waits for one
  * that still maps pages, and any may still drop its references.  The reply's reference, which
  * the worker drops when it fails a call, keeps the call.
  */
@@ -12,68 +12,68 @@
 #include "transport/client/client.h"
 
 /* The call in a slot that is in state LOST, or NULL. */
-static struct rdmafs_xprt_call *rxp_call_lost(struct rdmafs_xprt *x, u32 i)
+static struct rdmafs_xprt_call *rxc_call_lost(struct rdmafs_xprt *x, u32 i)
 {
 	struct rdmafs_xprt_call *call;
 
 	spin_lock_bh(&x->lock);
-	call = x->slots[i].state == RXP_CALL_LOST ? x->slots[i].call : NULL;
+	call = x->slots[i].state == RXC_CALL_LOST ? x->slots[i].call : NULL;
 	spin_unlock_bh(&x->lock);
 	return call;
 }
 
-static bool rxp_call_settled(struct rdmafs_xprt *x, const struct rxp_slot *slot)
+static bool rxc_call_settled(struct rdmafs_xprt *x, const struct rxc_slot *slot)
 {
 	bool settled;
 
 	spin_lock_bh(&x->lock);
-	settled = slot->state != RXP_CALL_LOST_MAPPING;
+	settled = slot->state != RXC_CALL_LOST_MAPPING;
 	spin_unlock_bh(&x->lock);
 	return settled;
 }
 
 /**
- * rxp_calls_lose - unmap the unanswered calls, whose device can't use them any more
+ * rxc_calls_lose - unmap the unanswered calls, whose device can't use them any more
  * @x: the session; its connections are drained
  *
  * Context: process; sleeps until submitters that map pages have done so.  The recovery worker.
  */
-void rxp_calls_lose(struct rdmafs_xprt *x)
+void rxc_calls_lose(struct rdmafs_xprt *x)
 {
 	struct rdmafs_xprt_call *call;
 	u32 i;
 
 	for (i = 0; x->slots && i < x->slot_account.max; i++) {
-		struct rxp_slot *slot = &x->slots[i];
+		struct rxc_slot *slot = &x->slots[i];
 
 		spin_lock_bh(&x->lock);
-		rxp_call_move(x, slot, RXP_CALL_EV_LOSE);
+		rxc_call_move(x, slot, RXC_CALL_EV_LOSE);
 		spin_unlock_bh(&x->lock);
 		/*
 		 * A submitter that maps the pages sees that the connection is gone, and wakes
 		 * this.
 		 */
-		wait_event(x->wait, rxp_call_settled(x, slot));
-		call = rxp_call_lost(x, i);
+		wait_event(x->wait, rxc_call_settled(x, slot));
+		call = rxc_call_lost(x, i);
 		if (call && call->x.io)
-			rxp_io_unmap(call->x.io);
+			rxc_io_unmap(call->x.io);
 	}
 }
 
 /* End a call that is LOST.  With -EAGAIN it is sent again, in whatever slot. */
-static void rxp_call_fail(struct rdmafs_xprt *x, struct rxp_slot *slot, int err)
+static void rxc_call_fail(struct rdmafs_xprt *x, struct rxc_slot *slot, int err)
 {
 	struct rdmafs_xprt_call *call = slot->call;
 
 	spin_lock_bh(&x->lock);
-	rxp_call_move(x, slot, RXP_CALL_EV_FAIL);
+	rxc_call_move(x, slot, RXC_CALL_EV_FAIL);
 	spin_unlock_bh(&x->lock);
 	call->status = err;
-	rxp_call_put(call);
+	rxc_call_put(call);
 }
 
 /**
- * rxp_calls_renumber - begin the slots anew: the server has made a new session
+ * rxc_calls_renumber - begin the slots anew: the server has made a new session
  * @x:        the session; it has no connection that calls travel on
  * @data_max: most bytes of data in one call of the new session
  *
@@ -83,24 +83,24 @@ static void rxp_call_fail(struct rdmafs_xprt *x, struct rxp_slot *slot, int err)
  *
  * Context: process.  The recovery worker.
  */
-void rxp_calls_renumber(struct rdmafs_xprt *x, u32 data_max)
+void rxc_calls_renumber(struct rdmafs_xprt *x, u32 data_max)
 {
 	struct rdmafs_xprt_call *call;
 	u32 i;
 
 	for (i = 0; i < x->slot_account.max; i++) {
-		struct rxp_slot *slot = &x->slots[i];
+		struct rxc_slot *slot = &x->slots[i];
 
-		call = rxp_call_lost(x, i);
+		call = rxc_call_lost(x, i);
 		slot->seq = rdmafs_test_knob(seq_before);
 		if (!call)
 			continue;
 		if (!(call->flags & RDMAFS_CALL_IDEMPOTENT))
-			rxp_call_fail(x, slot, -EREMOTEIO);
+			rxc_call_fail(x, slot, -EREMOTEIO);
 		else if (iov_iter_count(&call->iter) > data_max)
-			rxp_call_fail(x, slot, -E2BIG);
+			rxc_call_fail(x, slot, -E2BIG);
 		else if (i >= x->slot_account.nr)
-			rxp_call_fail(x, slot, -EAGAIN);
+			rxc_call_fail(x, slot, -EAGAIN);
 		else
 			slot->seq = rxp_seq_next(slot->seq);
 	}
@@ -111,13 +111,13 @@ void rxp_calls_renumber(struct rdmafs_xprt *x, u32 data_max)
  * With -EAGAIN it then stands in line for translations without a slot, unless that could never
  * succeed.
  */
-static int rxp_replay_error(int err)
+static int rxc_replay_error(int err)
 {
 	switch (err) {
 	case -EAGAIN:
 	case -ENOMEM:
 	case -EIO:
-	case -ESHUTDOWN:	/* the device goes, or an abort: rxp_call_pool() will see */
+	case -ESHUTDOWN:	/* the device goes, or an abort: rxc_call_pool() will see */
 		return -EAGAIN;
 	default:
 		return err;
@@ -125,33 +125,33 @@ static int rxp_replay_error(int err)
 }
 
 /* Send a call again.  Its io, if it has one, is mapped, or failed to be with @err. */
-static void rxp_call_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxp_slot *slot,
+static void rxc_call_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_slot *slot,
 			    int err)
 {
 	struct rdmafs_xprt_call *call = slot->call;
-	enum rxp_call_event event = RXP_CALL_EV_SEND;
+	enum rxc_call_event event = RXC_CALL_EV_SEND;
 
 	if (err)
-		event = RXP_CALL_EV_VOID;
+		event = RXC_CALL_EV_VOID;
 	else if (call->x.io && call->dir == RDMAFS_XPRT_WRITE)
-		event = RXP_CALL_EV_HOLD;
-	rxp_call_encode(x, conn, call, slot, slot->seq, !err, NULL);
+		event = RXC_CALL_EV_HOLD;
+	rxc_call_encode(x, conn, call, slot, slot->seq, !err, NULL);
 	rxp_count(&x->stats, replays);
 	spin_lock_bh(&x->lock);
 	slot->sent = jiffies;
 	slot->sent_ns = 0;
 	if (call->x.io)
-		call->x.io->map_err = err ? rxp_replay_error(err) : 0;
+		call->x.io->map_err = err ? rxc_replay_error(err) : 0;
 	refcount_add(err ? 2 : 1, &call->x.pending);
-	rxp_call_move(x, slot, event);
-	rxp_call_post(conn, call, slot, false);
+	rxc_call_move(x, slot, event);
+	rxc_call_post(conn, call, slot, false);
 	if (err)
-		rxp_cancel_send(x, conn, call->x.io);
+		rxc_cancel_send(x, conn, call->x.io);
 	spin_unlock_bh(&x->lock);
 }
 
 /**
- * rxp_calls_replay - send every unanswered call again on new connections
+ * rxc_calls_replay - send every unanswered call again on new connections
  * @x:     the session
  * @conns: its new connections, all bound
  * @nr:    number of @conns
@@ -164,17 +164,17 @@ static void rxp_call_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, struct
  *
  * Return: number of WRITEs that are left, as there is no memory just now to map their data.
  */
-u32 rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
+u32 rxc_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 {
 	struct rdmafs_xprt_call *call;
 	u32 i, left = 0;
 	int err;
 
 	for (i = 0; i < x->slot_account.max; i++) {
-		call = rxp_call_lost(x, i);
+		call = rxc_call_lost(x, i);
 		if (!call)
 			continue;
-		err = call->x.io ? rxp_io_map(call->x.io, conns[i % nr]->pool, true) : 0;
+		err = call->x.io ? rxc_io_map(call->x.io, conns[i % nr]->pool, true) : 0;
 		/*
 		 * The server may have a WRITE's data already and answer it, so the WRITE can't
 		 * be cancelled: it stays.
@@ -182,13 +182,13 @@ u32 rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 		if (err && call->dir == RDMAFS_XPRT_WRITE)
 			left++;
 		else
-			rxp_call_replay(x, conns[i % nr], &x->slots[i], err);
+			rxc_call_replay(x, conns[i % nr], &x->slots[i], err);
 	}
 	return left;
 }
 
 /**
- * rxp_calls_bound - test whether any call waits for its reply, or for the device
+ * rxc_calls_bound - test whether any call waits for its reply, or for the device
  * @x: the session, its lock held
  *
  * A call that is answered counts as well: it ends only when its connection's send queue is done
@@ -198,7 +198,7 @@ u32 rxp_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
  *
  * Return: true if so: only the end of the connections is certain to end such a call.
  */
-bool rxp_calls_bound(struct rdmafs_xprt *x)
+bool rxc_calls_bound(struct rdmafs_xprt *x)
 {
 	u32 i;
 
@@ -210,7 +210,7 @@ bool rxp_calls_bound(struct rdmafs_xprt *x)
 }
 
 /**
- * rxp_calls_fail - end all calls that have no reply
+ * rxc_calls_fail - end all calls that have no reply
  * @x:   the session, without a connection
  * @err: the status of calls in slots, negative
  *
@@ -220,17 +220,17 @@ bool rxp_calls_bound(struct rdmafs_xprt *x)
  *
  * Return: number of calls that were in slots: the server may still serve them.
  */
-int rxp_calls_fail(struct rdmafs_xprt *x, int err)
+int rxc_calls_fail(struct rdmafs_xprt *x, int err)
 {
 	int n = 0;
 	u32 i;
 
 	for (i = 0; x->slots && i < x->slot_account.max; i++) {
-		if (!rxp_call_lost(x, i))
+		if (!rxc_call_lost(x, i))
 			continue;
-		rxp_call_fail(x, &x->slots[i], err);
+		rxc_call_fail(x, &x->slots[i], err);
 		n++;
 	}
-	rxp_later_fail(x);
+	rxc_later_fail(x);
 	return n;
 }

@@ -20,19 +20,19 @@
  * The MR of a READ that the server could be asked to let go of, or was asked already; NULL if
  * there is none.  The session's lock is held.
  */
-static const struct rxp_mr *rxp_slot_revocable(const struct rxp_slot *slot)
+static const struct rxp_mr *rxc_slot_revocable(const struct rxc_slot *slot)
 {
 	const struct rdmafs_xprt_call *call = slot->call;
-	const struct rxp_io *io = call ? call->x.io : NULL;
+	const struct rxc_io *io = call ? call->x.io : NULL;
 
-	if (!io || call->dir != RDMAFS_XPRT_READ || !rxp_call_unanswered(slot->state) ||
-	    rxp_call_being_mapped(slot->state) || !io->mr || !rxp_mr_known(io->mr))
+	if (!io || call->dir != RDMAFS_XPRT_READ || !rxc_call_unanswered(slot->state) ||
+	    rxc_call_being_mapped(slot->state) || !io->mr || !rxp_mr_known(io->mr))
 		return NULL;
 	return io->mr;
 }
 
 /* Entries of the MRs that were asked for already, and that come back without more. */
-static u64 rxp_calls_revoked(struct rdmafs_xprt *x)
+static u64 rxc_calls_revoked(struct rdmafs_xprt *x)
 {
 	const struct rxp_mr *mr;
 	u64 entries = 0;
@@ -40,10 +40,10 @@ static u64 rxp_calls_revoked(struct rdmafs_xprt *x)
 
 	lockdep_assert_held(&x->lock);
 	for (i = 0; i < x->slot_account.max; i++) {
-		mr = rxp_slot_revocable(&x->slots[i]);
+		mr = rxc_slot_revocable(&x->slots[i]);
 		/* A READ that is DROPPED and still has its MR waits for our LOCAL_INV. */
-		if (mr && (x->slots[i].state == RXP_CALL_CANCELLED ||
-			   x->slots[i].state == RXP_CALL_DROPPED))
+		if (mr && (x->slots[i].state == RXC_CALL_CANCELLED ||
+			   x->slots[i].state == RXC_CALL_DROPPED))
 			entries += mr->policy.entries;
 	}
 	return entries;
@@ -59,21 +59,21 @@ static u64 rxp_calls_revoked(struct rdmafs_xprt *x)
  * connections, and the calls under way are sent again.  But calls that are answered end with
  * the connection, and have their data: so there is progress, though it is slow.
  */
-static bool rxp_slot_overdue(const struct rxp_slot *slot, bool wanted, unsigned long before)
+static bool rxc_slot_overdue(const struct rxc_slot *slot, bool wanted, unsigned long before)
 {
 	const struct rdmafs_xprt_call *call = slot->call;
-	const struct rxp_io *io = call ? call->x.io : NULL;
+	const struct rxc_io *io = call ? call->x.io : NULL;
 
 	if (!io || call->dir != RDMAFS_XPRT_READ || !READ_ONCE(io->mr) ||
 	    !time_before(io->since, before))
 		return false;
 	switch (slot->state) {
-	case RXP_CALL_CANCELLED:
+	case RXC_CALL_CANCELLED:
 		return rxp_mr_lent(io->mr);
-	case RXP_CALL_FOLLOWED:
-	case RXP_CALL_DROPPED:
+	case RXC_CALL_FOLLOWED:
+	case RXC_CALL_DROPPED:
 		return wanted;
-	case RXP_CALL_ANSWERED:
+	case RXC_CALL_ANSWERED:
 		/*
 		 * Without a reference nothing is under way, and the MR may be put at this
 		 * moment.
@@ -88,20 +88,20 @@ static bool rxp_slot_overdue(const struct rxp_slot *slot, bool wanted, unsigned 
  * Is a call overdue at two heartbeats in a row, in the same state?  At the first alone its
  * messages may have come and not been handled yet: this machine may have stood still.
  */
-static bool rxp_slot_overdue_twice(struct rxp_slot *slot, bool wanted, unsigned long before)
+static bool rxc_slot_overdue_twice(struct rxc_slot *slot, bool wanted, unsigned long before)
 {
-	struct rxp_io *io = slot->call ? slot->call->x.io : NULL;
-	enum rxp_call_state last;
+	struct rxc_io *io = slot->call ? slot->call->x.io : NULL;
+	enum rxc_call_state last;
 
 	if (!io)
 		return false;
 	last = io->overdue;
-	io->overdue = rxp_slot_overdue(slot, wanted, before) ? slot->state : RXP_CALL_FREE;
+	io->overdue = rxc_slot_overdue(slot, wanted, before) ? slot->state : RXC_CALL_FREE;
 	return io->overdue && io->overdue == last;
 }
 
 /**
- * rxp_calls_revoke - cancel the READs that hold translations for too long while others wait
+ * rxc_calls_revoke - cancel the READs that hold translations for too long while others wait
  * @x: the session
  *
  * No more READs are cancelled than cover what others are entitled to: each is sent again and
@@ -111,19 +111,19 @@ static bool rxp_slot_overdue_twice(struct rxp_slot *slot, bool wanted, unsigned 
  *
  * Context: process, from the heartbeat; takes the session's lock.
  */
-void rxp_calls_revoke(struct rdmafs_xprt *x)
+void rxc_calls_revoke(struct rdmafs_xprt *x)
 {
 	unsigned long before = jiffies - rxp_grace();
 	u64 excess = 0, revoked = 0;
 	u32 i;
 
 	spin_lock_bh(&x->lock);
-	if (x->state == RXP_UP && x->pool)
+	if (x->state == RXC_UP && x->pool)
 		excess = rpol_excess(x->pool->member);
 	if (excess)
-		revoked = rxp_calls_revoked(x);
-	for (i = 0; x->state == RXP_UP && i < x->slot_account.max; i++) {
-		if (!rxp_slot_overdue_twice(&x->slots[i], excess, before))
+		revoked = rxc_calls_revoked(x);
+	for (i = 0; x->state == RXC_UP && i < x->slot_account.max; i++) {
+		if (!rxc_slot_overdue_twice(&x->slots[i], excess, before))
 			continue;
 		pr_warn_ratelimited("rdmafs: %pISpc does not answer a CANCEL, or take what is sent: disconnecting\n",
 				    &x->addr);
@@ -131,22 +131,22 @@ void rxp_calls_revoke(struct rdmafs_xprt *x)
 		break;
 	}
 	for (i = 0; revoked < excess && i < x->slot_account.max; i++) {
-		struct rxp_slot *slot = &x->slots[i];
-		const struct rxp_mr *mr = rxp_slot_revocable(slot);
-		struct rxp_io *io;
+		struct rxc_slot *slot = &x->slots[i];
+		const struct rxp_mr *mr = rxc_slot_revocable(slot);
+		struct rxc_io *io;
 
 		if (!mr || !time_before(slot->sent, before))
 			continue;
 		io = slot->call->x.io;
 		/* It is cancelled already, or its STCRW is still in the send queue. */
-		if (slot->state != RXP_CALL_SENT)
+		if (slot->state != RXC_CALL_SENT)
 			continue;
-		rxp_call_move(x, slot, RXP_CALL_EV_CANCEL);
+		rxc_call_move(x, slot, RXC_CALL_EV_CANCEL);
 		io->map_err = -EAGAIN;
 		refcount_inc(&slot->call->x.pending);
 		revoked += mr->policy.entries;
 		rxp_count(&x->stats, cancelled);
-		rxp_cancel_send(x, x->conns[i % x->nr_conns], io);
+		rxc_cancel_send(x, x->conns[i % x->nr_conns], io);
 	}
 	spin_unlock_bh(&x->lock);
 }

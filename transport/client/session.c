@@ -26,19 +26,19 @@
 #include "transport/client/client.h"
 
 /* When a connection ends that was bound for so long, the count of attempts begins anew. */
-#define RXP_STABLE_SECS		2
+#define RXC_STABLE_SECS		2
 
 /* Jiffies until calls that could not be sent again for lack of memory are tried again. */
-#define RXP_UNSENT_DELAY	(HZ / 10)
+#define RXC_UNSENT_DELAY	(HZ / 10)
 
 /* A connection ends after so many beats of silence, or of a send queue that stands. */
-#define RXP_MISSED_MAX		5
+#define RXC_MISSED_MAX		5
 
 /* ------------------------------------------------------------------- recovery */
 
-static void rxp_recover_later(struct rdmafs_xprt *x)
+static void rxc_recover_later(struct rdmafs_xprt *x)
 {
-	unsigned int delay = rxp_retry_delay(x->attempts, get_random_u32());
+	unsigned int delay = rxc_retry_delay(x->attempts, get_random_u32());
 
 	x->attempts++;
 	mod_delayed_work(rxp_recover_wq, &x->recover, msecs_to_jiffies(delay));
@@ -49,9 +49,9 @@ static void rxp_recover_later(struct rdmafs_xprt *x)
  * them is lost or if all calls are to fail.  The session's lock is held.  Returns their number,
  * 0 if none was taken.
  */
-static u32 rxp_conns_take(struct rdmafs_xprt *x, struct rxp_conn **conns)
+static u32 rxc_conns_take(struct rdmafs_xprt *x, struct rxp_conn **conns)
 {
-	bool lost = x->state == RXP_FAILING || x->state == RXP_ABORTED;
+	bool lost = x->state == RXC_FAILING || x->state == RXC_ABORTED;
 	u32 nr = x->nr_conns, i;
 
 	lockdep_assert_held(&x->lock);
@@ -64,7 +64,7 @@ static u32 rxp_conns_take(struct rdmafs_xprt *x, struct rxp_conn **conns)
 	for (i = 0; i < nr; i++)
 		rxp_conn_lost(conns[i]);
 	x->nr_conns = 0;
-	rxp_state_move(x, RXP_EV_LOST);
+	rxc_state_move(x, RXC_EV_LOST);
 	return nr;
 }
 
@@ -72,25 +72,25 @@ static u32 rxp_conns_take(struct rdmafs_xprt *x, struct rxp_conn **conns)
  * End connections that were taken from the session.  All are drained before anything is let go
  * that any of them may have used.
  */
-static void rxp_conns_end(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
+static void rxc_conns_end(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 {
 	u32 i;
 
 	for (i = 0; i < nr; i++)
 		rxp_conn_kill(conns[i]);
 	spin_lock_bh(&x->lock);
-	rxp_grants_forget(x);
+	rxc_grants_forget(x);
 	spin_unlock_bh(&x->lock);
-	rxp_calls_lose(x);
+	rxc_calls_lose(x);
 	for (i = 0; i < nr; i++)
-		rxp_client_conn_free(x, conns[i]);
+		rxc_conn_end(x, conns[i]);
 }
 
 /*
  * Let go of the pool if the device is being removed, which waits for that, or if the session is
  * aborted and has no more use for it.
  */
-static void rxp_pool_leave(struct rdmafs_xprt *x, bool aborted)
+static void rxc_pool_leave(struct rdmafs_xprt *x, bool aborted)
 {
 	struct rxp_pool *pool = NULL;
 
@@ -103,7 +103,7 @@ static void rxp_pool_leave(struct rdmafs_xprt *x, bool aborted)
 	if (!pool)
 		return;
 	rpol_member_shutdown(pool->member);
-	rxp_slots_kick(&x->slot_account);
+	rxc_slots_kick(&x->slot_account);
 	rxp_pool_put(pool);
 }
 
@@ -113,30 +113,30 @@ static void rxp_pool_leave(struct rdmafs_xprt *x, bool aborted)
  * server begins a new one only when it is done with the old one, and no such call is executed
  * after one that follows.
  */
-static void rxp_recover_fail(struct rdmafs_xprt *x)
+static void rxc_recover_fail(struct rdmafs_xprt *x)
 {
-	int failed = rxp_calls_fail(x, -EIO);
+	int failed = rxc_calls_fail(x, -EIO);
 
 	spin_lock_bh(&x->lock);
 	if (failed)
 		memset(x->session, 0, sizeof(x->session));
-	rxp_state_move(x, RXP_EV_FAILED);
+	rxc_state_move(x, RXC_EV_FAILED);
 	spin_unlock_bh(&x->lock);
 	wake_up_all(&x->wait);
 }
 
-static void rxp_recover_connect(struct rdmafs_xprt *x, bool lost)
+static void rxc_recover_connect(struct rdmafs_xprt *x, bool lost)
 {
 	int ret;
 
 	/* A connection that dies as soon as it is made counts as a failed attempt. */
-	if (lost && time_after(jiffies, x->bound_at + RXP_STABLE_SECS * HZ))
+	if (lost && time_after(jiffies, x->bound_at + RXC_STABLE_SECS * HZ))
 		x->attempts = 0;
 	if (lost && x->attempts) {
-		rxp_recover_later(x);
+		rxc_recover_later(x);
 		return;
 	}
-	ret = rxp_connect_once(x, rdmafs_test_knob(step_ms) ?: rxp_retry_step(x->attempts));
+	ret = rxc_connect_once(x, rdmafs_test_knob(step_ms) ?: rxc_retry_step(x->attempts));
 	if (!ret) {
 		x->attempts++;
 		pr_info("rdmafs: %pISpc: connected again\n", &x->addr);
@@ -145,55 +145,55 @@ static void rxp_recover_connect(struct rdmafs_xprt *x, bool lost)
 	if (x->attempts == 3)
 		pr_warn("rdmafs: %pISpc: server not responding (%d), still trying; umount -f gives up\n",
 			&x->addr, ret);
-	rxp_recover_later(x);
+	rxc_recover_later(x);
 }
 
 /*
  * Try again to send the calls that could not be mapped for lack of memory.  They hold only
  * their slots meanwhile.
  */
-static void rxp_recover_unsent(struct rdmafs_xprt *x)
+static void rxc_recover_unsent(struct rdmafs_xprt *x)
 {
 	/* Only this worker takes connections from the session: no lock is needed. */
-	x->unsent = rxp_calls_replay(x, x->conns, x->nr_conns);
+	x->unsent = rxc_calls_replay(x, x->conns, x->nr_conns);
 	if (x->unsent)
-		queue_delayed_work(rxp_recover_wq, &x->recover, RXP_UNSENT_DELAY);
+		queue_delayed_work(rxp_recover_wq, &x->recover, RXC_UNSENT_DELAY);
 }
 
 /* A step of recovery, by the worker, or by rdmafs_xprt_close() when the worker is disabled. */
-static void rxp_recover_step(struct rdmafs_xprt *x)
+static void rxc_recover_step(struct rdmafs_xprt *x)
 {
 	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
 	/* Writeback may wait for this worker: no allocation here may wait for writeback. */
 	unsigned int noio = memalloc_noio_save();
-	enum rxp_state state;
+	enum rxc_session_state state;
 	u32 lost, up;
 
 	spin_lock_bh(&x->lock);
-	lost = rxp_conns_take(x, conns);
+	lost = rxc_conns_take(x, conns);
 	up = x->nr_conns;
 	state = x->state;
 	spin_unlock_bh(&x->lock);
 
-	if (lost && state == RXP_DOWN)
+	if (lost && state == RXC_DOWN)
 		pr_info("rdmafs: %pISpc: connection lost, reconnecting\n", &x->addr);
 	if (lost)
-		rxp_conns_end(x, conns, lost);
-	rxp_pool_leave(x, state == RXP_ABORTED);
-	if (state == RXP_FAILING)
-		rxp_recover_fail(x);
-	if (state == RXP_ABORTED)
-		rxp_calls_fail(x, -ESHUTDOWN);
-	else if (state != RXP_ENDED && !up)
-		rxp_recover_connect(x, lost);
+		rxc_conns_end(x, conns, lost);
+	rxc_pool_leave(x, state == RXC_ABORTED);
+	if (state == RXC_FAILING)
+		rxc_recover_fail(x);
+	if (state == RXC_ABORTED)
+		rxc_calls_fail(x, -ESHUTDOWN);
+	else if (state != RXC_ENDED && !up)
+		rxc_recover_connect(x, lost);
 	else if (up && x->unsent)
-		rxp_recover_unsent(x);
+		rxc_recover_unsent(x);
 	memalloc_noio_restore(noio);
 }
 
-static void rxp_recover(struct work_struct *work)
+static void rxc_recover(struct work_struct *work)
 {
-	rxp_recover_step(container_of(work, struct rdmafs_xprt, recover.work));
+	rxc_recover_step(container_of(work, struct rdmafs_xprt, recover.work));
 }
 
 /*
@@ -202,7 +202,7 @@ static void rxp_recover(struct work_struct *work)
  * may delay the others.  Messages on another connection, PINGs among them, prove nothing for
  * this one.
  */
-static bool rxp_conn_moves(const struct rdmafs_xprt *x, const struct rxp_conn *conn)
+static bool rxc_conn_moves(const struct rdmafs_xprt *x, const struct rxp_conn *conn)
 {
 	u32 i;
 
@@ -216,7 +216,7 @@ static bool rxp_conn_moves(const struct rdmafs_xprt *x, const struct rxp_conn *c
 
 /*
  * Check a connection at a heartbeat, and PING the server if it is silent.  Returns false, with
- * the connection lost, if the server was silent for more than RXP_MISSED_MAX beats, or if the
+ * the connection lost, if the server was silent for more than RXC_MISSED_MAX beats, or if the
  * same chain has been the oldest in the send queue for as long.  The session's lock is held.
  *
  * Each connection is checked: an idle one could be dead for long before a call finds out, and
@@ -226,17 +226,17 @@ static bool rxp_conn_moves(const struct rdmafs_xprt *x, const struct rxp_conn *c
  *
  * On a slow link data takes its time, and a server can't answer a PING that waits behind it.
  * So such beats do not count while something moves.  But a server could take a work request now
- * and then just to gain time, so the time is bounded in all by RXP_MISSED_MAX beats for each
+ * and then just to gain time, so the time is bounded in all by RXC_MISSED_MAX beats for each
  * slot.
  */
-static bool rxp_conn_beats(const struct rdmafs_xprt *x, struct rxp_conn *conn)
+static bool rxc_conn_beats(const struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	struct rxc_conn *cc = rxc_conn(conn);
 	/*
 	 * All of this is read once, and before the PING is sent: the PING itself, and its
 	 * answer, are for the next beat to see.
 	 */
-	bool moves = rxp_conn_moves(x, conn);
+	bool moves = rxc_conn_moves(x, conn);
 	u64 received = READ_ONCE(conn->received);
 	u64 sent = READ_ONCE(conn->sent);
 	u64 oldest = rxp_send_oldest(conn);
@@ -256,8 +256,8 @@ static bool rxp_conn_beats(const struct rdmafs_xprt *x, struct rxp_conn *conn)
 	cc->stood = same && !moves ? cc->stood + 1 : 0;
 	if (heard)
 		cc->pinged = 0;
-	beats = max(cc->missed, cc->stood) <= RXP_MISSED_MAX &&
-		max(cc->silent, cc->same) <= RXP_MISSED_MAX * conn->slots;
+	beats = max(cc->missed, cc->stood) <= RXC_MISSED_MAX &&
+		max(cc->silent, cc->same) <= RXC_MISSED_MAX * conn->slots;
 	if (!beats) {
 		rxp_conn_lost(conn);
 	} else if (cc->silent || sent == cc->said) {
@@ -279,18 +279,18 @@ static bool rxp_conn_beats(const struct rdmafs_xprt *x, struct rxp_conn *conn)
  * same jiffy and would then look a beat old.  Beats are counted, not seconds: a machine that
  * stood still must not take that for the server's death.
  */
-static void rxp_heartbeat(struct work_struct *work)
+static void rxc_heartbeat(struct work_struct *work)
 {
 	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, heartbeat.work);
 	unsigned long beat = msecs_to_jiffies(max(READ_ONCE(rxp_heartbeat_ms), 100U)) /
-			     RXP_MISSED_MAX;
+			     RXC_MISSED_MAX;
 	unsigned long now = jiffies;
 	bool dead = false;
 	u32 i;
 
 	spin_lock_bh(&x->lock);
-	for (i = 0; x->state == RXP_UP && i < x->nr_conns; i++)
-		dead |= !rxp_conn_beats(x, x->conns[i]);
+	for (i = 0; x->state == RXC_UP && i < x->nr_conns; i++)
+		dead |= !rxc_conn_beats(x, x->conns[i]);
 	spin_unlock_bh(&x->lock);
 	/*
 	 * The time from before the check: what moves in that jiffy counts twice rather than not
@@ -300,14 +300,14 @@ static void rxp_heartbeat(struct work_struct *work)
 	if (dead)
 		pr_warn_ratelimited("rdmafs: %pISpc: nothing comes, or goes, for %u ms\n", &x->addr,
 				    READ_ONCE(rxp_heartbeat_ms));
-	rxp_grants_give_back(x);
-	rxp_calls_revoke(x);
+	rxc_grants_give_back(x);
+	rxc_calls_revoke(x);
 	queue_delayed_work(rxp_wq, &x->heartbeat, beat);
 }
 
 /* ----------------------------------------------------------------------- /proc */
 
-static struct rxp_pool *rxp_client_proc_pool(void *owner)
+static struct rxp_pool *rxc_proc_pool(void *owner)
 {
 	struct rdmafs_xprt *x = owner;
 	struct rxp_pool *pool;
@@ -320,19 +320,19 @@ static struct rxp_pool *rxp_client_proc_pool(void *owner)
 	return pool;
 }
 
-static int rxp_client_set_quota(void *owner, const struct rpol_quota *quota)
+static int rxc_set_quota(void *owner, const struct rpol_quota *quota)
 {
 	struct rdmafs_xprt *x = owner;
 
 	return rdmafs_xprt_set_quota(x, quota);
 }
 
-static void rxp_client_get_quota(void *owner, struct rpol_quota *quota)
+static void rxc_get_quota(void *owner, struct rpol_quota *quota)
 {
 	rdmafs_xprt_get_quota(owner, quota);
 }
 
-static void rxp_client_show_mount(struct seq_file *m, void *owner)
+static void rxc_show_mount(struct seq_file *m, void *owner)
 {
 	struct rdmafs_xprt *x = owner;
 
@@ -340,15 +340,15 @@ static void rxp_client_show_mount(struct seq_file *m, void *owner)
 		x->show_mount(m, x->ctx);
 }
 
-static void rxp_client_show_window(struct seq_file *m, void *owner)
+static void rxc_show_window(struct seq_file *m, void *owner)
 {
-	static const char * const state[RXP_NR_STATES] = {
-		[RXP_CONNECTING] = "connecting",
-		[RXP_UP] = "up",
-		[RXP_DOWN] = "down",
-		[RXP_FAILING] = "failing",
-		[RXP_ENDED] = "ended",
-		[RXP_ABORTED] = "aborted",
+	static const char * const state[RXC_NR_STATES] = {
+		[RXC_CONNECTING] = "connecting",
+		[RXC_UP] = "up",
+		[RXC_DOWN] = "down",
+		[RXC_FAILING] = "failing",
+		[RXC_ENDED] = "ended",
+		[RXC_ABORTED] = "aborted",
 	};
 	struct rdmafs_xprt *x = owner;
 	u32 i;
@@ -365,14 +365,14 @@ static void rxp_client_show_window(struct seq_file *m, void *owner)
 	seq_printf(m, "in_flight %u\ndata_max %u\nsinks_held %u\n", x->in_flight, x->data_max,
 		   x->nr_grants);
 	spin_unlock_bh(&x->lock);
-	rxp_io_show_costs(m, x);
+	rxc_io_show_costs(m, x);
 	spin_lock_bh(&x->slot_account.lock);
 	seq_printf(m, "slots %u\nslots_free %u\nslot_waits %llu\n", x->slot_account.nr,
 		   x->slot_account.free, x->slot_account.waits);
 	spin_unlock_bh(&x->slot_account.lock);
 }
 
-static void rxp_client_proc_abort(void *owner)
+static void rxc_proc_abort(void *owner)
 {
 	rdmafs_xprt_abort(owner);
 }
@@ -395,19 +395,19 @@ int rdmafs_xprt_proc_add(struct rdmafs_xprt *x, const char *name,
 	x->proc.net = x->net;
 	x->proc.owner = x;
 	x->proc.stats = &x->stats;
-	x->proc.pool = rxp_client_proc_pool;
-	x->proc.set_quota = rxp_client_set_quota;
-	x->proc.get_quota = rxp_client_get_quota;
-	x->proc.show_mount = rxp_client_show_mount;
-	x->proc.show_window = rxp_client_show_window;
-	x->proc.abort = rxp_client_proc_abort;
+	x->proc.pool = rxc_proc_pool;
+	x->proc.set_quota = rxc_set_quota;
+	x->proc.get_quota = rxc_get_quota;
+	x->proc.show_mount = rxc_show_mount;
+	x->proc.show_window = rxc_show_window;
+	x->proc.abort = rxc_proc_abort;
 	return rxp_proc_add(&x->proc, name);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_proc_add);
 
 /* ----------------------------------------------------------------- life and end */
 
-static void rxp_client_free(struct rdmafs_xprt *x)
+static void rxc_free(struct rdmafs_xprt *x)
 {
 	u32 i;
 
@@ -415,11 +415,11 @@ static void rxp_client_free(struct rdmafs_xprt *x)
 		rxp_pool_put(x->pool);
 	rxp_stats_wait(&x->stats);
 	kvfree(x->slots);
-	rxp_slots_destroy(&x->slot_account);
+	rxc_slots_destroy(&x->slot_account);
 	rxp_ring_destroy(&x->tx_ring);
 	for (i = 0; i < ARRAY_SIZE(x->rx_rings); i++)
 		rxc_receives_free(&x->rx_rings[i]);
-	rxp_io_pools_destroy(x);
+	rxc_io_pools_destroy(x);
 	rxp_stats_destroy(&x->stats);
 	put_net(x->net);
 	kfree(x);
@@ -474,16 +474,16 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 	spin_lock_init(&x->lock);
 	mutex_init(&x->quota_change);
 	init_waitqueue_head(&x->wait);
-	INIT_DELAYED_WORK(&x->recover, rxp_recover);
-	INIT_DELAYED_WORK(&x->heartbeat, rxp_heartbeat);
-	rxp_later_init(x);
+	INIT_DELAYED_WORK(&x->recover, rxc_recover);
+	INIT_DELAYED_WORK(&x->heartbeat, rxc_heartbeat);
+	rxc_later_init(x);
 	get_random_bytes(x->client, sizeof(x->client));
 
-	ret = rxp_io_pools_init(x);
+	ret = rxc_io_pools_init(x);
 	if (ret)
 		goto out_free;
 	do {
-		ret = rxp_connect_once(x, params->connect_ms);
+		ret = rxc_connect_once(x, params->connect_ms);
 		if (ret == -EAGAIN)	/* a stale connection there, or this one was lost */
 			schedule_timeout_killable(HZ / 20);
 	} while (ret == -EAGAIN && time_before(jiffies, deadline) &&
@@ -495,7 +495,7 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 	return x;
 
 out_free:
-	rxp_client_free(x);
+	rxc_free(x);
 	return ERR_PTR(ret == -EAGAIN ? -ETIMEDOUT : ret);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_connect);
@@ -521,20 +521,20 @@ void rdmafs_xprt_fail_outstanding(struct rdmafs_xprt *x)
 
 	spin_lock_bh(&x->lock);
 	WRITE_ONCE(x->epoch, x->epoch + 1);
-	if (rxp_calls_bound(x))
-		recover = rxp_state_move(x, RXP_EV_FAIL);
+	if (rxc_calls_bound(x))
+		recover = rxc_state_move(x, RXC_EV_FAIL);
 	pool = x->pool;
 	if (pool)
 		rxp_pool_get(pool);
 	spin_unlock_bh(&x->lock);
 	wake_up_all(&x->wait);
 	/* Waiters for a slot and for translations look again whether they are to go on. */
-	rxp_slots_kick(&x->slot_account);
+	rxc_slots_kick(&x->slot_account);
 	if (pool) {
 		rpol_member_dismiss(pool->member, -EAGAIN);
 		rxp_pool_put(pool);
 	}
-	rxp_later_fail(x);
+	rxc_later_fail(x);
 	if (recover)
 		mod_delayed_work(rxp_recover_wq, &x->recover, 0);
 }
@@ -553,13 +553,13 @@ void rdmafs_xprt_abort(struct rdmafs_xprt *x)
 	struct rxp_pool *pool;
 
 	spin_lock_bh(&x->lock);
-	rxp_state_move(x, RXP_EV_ABORT);
+	rxc_state_move(x, RXC_EV_ABORT);
 	pool = x->pool;
 	if (pool)
 		rxp_pool_get(pool);
 	spin_unlock_bh(&x->lock);
 	wake_up_all(&x->wait);
-	rxp_slots_shutdown(&x->slot_account, -ESHUTDOWN);
+	rxc_slots_shutdown(&x->slot_account, -ESHUTDOWN);
 	if (pool) {
 		rpol_member_shutdown(pool->member);
 		rxp_pool_put(pool);
@@ -586,11 +586,11 @@ void rdmafs_xprt_close(struct rdmafs_xprt *x)
 	}
 
 	spin_lock_bh(&x->lock);
-	if (x->state == RXP_UP) {
+	if (x->state == RXC_UP) {
 		conn = x->conns[0];
 		rxp_conn_get(conn);
 	}
-	rxp_state_move(x, RXP_EV_END);
+	rxc_state_move(x, RXC_EV_END);
 	spin_unlock_bh(&x->lock);
 	cancel_delayed_work_sync(&x->heartbeat);
 	if (conn) {
@@ -606,9 +606,9 @@ void rdmafs_xprt_close(struct rdmafs_xprt *x)
 	 * freed the connection, which then would outlive @x.
 	 */
 	disable_delayed_work_sync(&x->recover);
-	rxp_recover_step(x);
-	rxp_later_stop(x);
-	rxp_client_free(x);
+	rxc_recover_step(x);
+	rxc_later_stop(x);
+	rxc_free(x);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_close);
 
@@ -628,7 +628,7 @@ int rdmafs_xprt_set_quota(struct rdmafs_xprt *x, const struct rpol_quota *quota)
 	int ret = 0;
 
 	mutex_lock(&x->quota_change);
-	pool = rxp_client_proc_pool(x);
+	pool = rxc_proc_pool(x);
 	if (pool) {
 		ret = rpol_member_set_quota(pool->member, quota);
 		rxp_pool_put(pool);
@@ -730,6 +730,6 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_read_max);
  */
 bool rdmafs_xprt_connected(struct rdmafs_xprt *x)
 {
-	return READ_ONCE(x->state) == RXP_UP;
+	return READ_ONCE(x->state) == RXC_UP;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_connected);

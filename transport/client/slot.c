@@ -11,14 +11,14 @@
 #include "transport/client/slot.h"
 #include "transport/xprt.h"
 
-struct rxp_slot_waiter {
+struct rxc_slot_waiter {
 	struct list_head link;
 	struct completion granted;
 	int slot;
 };
 
 /**
- * rxp_slots_kept - tell how many free slots a kind of caller must leave alone
+ * rxc_slots_kept - tell how many free slots a kind of caller must leave alone
  * @nr:   slots of the session
  * @kind: of the caller
  *
@@ -26,12 +26,12 @@ struct rxp_slot_waiter {
  *
  * Return: number of slots.
  */
-u32 rxp_slots_kept(u32 nr, enum rxp_slot_kind kind)
+u32 rxc_slots_kept(u32 nr, enum rxc_slot_kind kind)
 {
 	switch (kind) {
-	case RXP_SLOT_URGENT:
+	case RXC_SLOT_URGENT:
 		return 0;
-	case RXP_SLOT_NORMAL:
+	case RXC_SLOT_NORMAL:
 		return 2;
 	default:
 		return max_t(u32, 8, nr / 4) + 2;
@@ -39,20 +39,20 @@ u32 rxp_slots_kept(u32 nr, enum rxp_slot_kind kind)
 }
 
 /**
- * rxp_slots_init - make an account of free slots, all of one connection
+ * rxc_slots_init - make an account of free slots, all of one connection
  * @s:  to fill in
  * @nr: slots, of which there never are more
  *
  * Context: process, may sleep.
  *
- * Return: 0 or -ENOMEM; rxp_slots_destroy() undoes either.
+ * Return: 0 or -ENOMEM; rxc_slots_destroy() undoes either.
  */
-int rxp_slots_init(struct rxp_slots *s, u32 nr)
+int rxc_slots_init(struct rxc_slots *s, u32 nr)
 {
 	u32 i;
 
 	spin_lock_init(&s->lock);
-	for (i = 0; i < RXP_SLOT_KINDS; i++)
+	for (i = 0; i < RXC_SLOT_KINDS; i++)
 		INIT_LIST_HEAD(&s->waiters[i]);
 	s->map = bitmap_alloc(nr, GFP_KERNEL);
 	s->of = kcalloc(RDMAFS_XPRT_CONNS_MAX, BITS_TO_LONGS(nr) * sizeof(long), GFP_KERNEL);
@@ -60,17 +60,17 @@ int rxp_slots_init(struct rxp_slots *s, u32 nr)
 		return -ENOMEM;
 	s->max = nr;
 	bitmap_fill(s->map, nr);
-	rxp_slots_spread(s, nr, 1);
+	rxc_slots_spread(s, nr, 1);
 	return 0;
 }
 
 /**
- * rxp_slots_destroy - free an account that is not in use any more
+ * rxc_slots_destroy - free an account that is not in use any more
  * @s: the account
  *
  * Context: process.
  */
-void rxp_slots_destroy(struct rxp_slots *s)
+void rxc_slots_destroy(struct rxc_slots *s)
 {
 	bitmap_free(s->map);
 	kfree(s->of);
@@ -78,19 +78,19 @@ void rxp_slots_destroy(struct rxp_slots *s)
 	s->of = NULL;
 }
 
-static unsigned long *rxp_slots_of(const struct rxp_slots *s, u32 conn)
+static unsigned long *rxc_slots_of(const struct rxc_slots *s, u32 conn)
 {
 	return s->of + conn * BITS_TO_LONGS(s->max);
 }
 
 /* Take a free slot; there is at least one. */
-static int rxp_slots_take(struct rxp_slots *s)
+static int rxc_slots_take(struct rxc_slots *s)
 {
 	u32 slot;
 
 	lockdep_assert_held(&s->lock);
 	do {
-		slot = find_first_and_bit(s->map, rxp_slots_of(s, s->turn), s->nr);
+		slot = find_first_and_bit(s->map, rxc_slots_of(s, s->turn), s->nr);
 		if (++s->turn == s->conns)
 			s->turn = 0;
 	} while (slot >= s->nr);
@@ -100,24 +100,24 @@ static int rxp_slots_take(struct rxp_slots *s)
 }
 
 /* Hand free slots to waiters, the more urgent kinds first. */
-static void rxp_slots_grant(struct rxp_slots *s)
+static void rxc_slots_grant(struct rxc_slots *s)
 {
-	enum rxp_slot_kind k;
+	enum rxc_slot_kind k;
 
-	for (k = RXP_SLOT_URGENT; k < RXP_SLOT_KINDS; k++) {
-		while (s->free > rxp_slots_kept(s->nr, k) && !list_empty(&s->waiters[k])) {
-			struct rxp_slot_waiter *w;
+	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
+		while (s->free > rxc_slots_kept(s->nr, k) && !list_empty(&s->waiters[k])) {
+			struct rxc_slot_waiter *w;
 
-			w = list_first_entry(&s->waiters[k], struct rxp_slot_waiter, link);
+			w = list_first_entry(&s->waiters[k], struct rxc_slot_waiter, link);
 			list_del_init(&w->link);
-			w->slot = rxp_slots_take(s);
+			w->slot = rxc_slots_take(s);
 			complete(&w->granted);
 		}
 	}
 }
 
 /**
- * rxp_slots_spread - set how many slots there are, and over how many connections they go
+ * rxc_slots_spread - set how many slots there are, and over how many connections they go
  * @s:     the account
  * @nr:    slots, at most those that it was made with
  * @conns: connections, 1..RDMAFS_XPRT_CONNS_MAX
@@ -126,7 +126,7 @@ static void rxp_slots_grant(struct rxp_slots *s)
  *
  * Context: any but hard interrupt.
  */
-void rxp_slots_spread(struct rxp_slots *s, u32 nr, u32 conns)
+void rxc_slots_spread(struct rxc_slots *s, u32 nr, u32 conns)
 {
 	u32 i;
 
@@ -136,48 +136,48 @@ void rxp_slots_spread(struct rxp_slots *s, u32 nr, u32 conns)
 	s->conns = conns;
 	s->turn = 0;
 	for (i = 0; i < conns; i++)
-		bitmap_zero(rxp_slots_of(s, i), s->max);
+		bitmap_zero(rxc_slots_of(s, i), s->max);
 	for (i = 0; i < nr; i++)
-		__set_bit(i, rxp_slots_of(s, i % conns));
-	rxp_slots_grant(s);
+		__set_bit(i, rxc_slots_of(s, i % conns));
+	rxc_slots_grant(s);
 	spin_unlock_bh(&s->lock);
 }
 
 /**
- * rxp_slots_kicks - read how often the waiters were sent away
+ * rxc_slots_kicks - read how often the waiters were sent away
  * @s: the account
  *
  * Context: any.
  *
- * Return: a number for rxp_slots_get_since(), which may wrap.
+ * Return: a number for rxc_slots_get_since(), which may wrap.
  */
-u32 rxp_slots_kicks(const struct rxp_slots *s)
+u32 rxc_slots_kicks(const struct rxc_slots *s)
 {
 	return READ_ONCE(s->kicks);
 }
 
 /**
- * rxp_slots_get_since - take a slot, but do not wait if waiters were sent away since
+ * rxc_slots_get_since - take a slot, but do not wait if waiters were sent away since
  * @s:      the account
  * @kind:   of the caller
  * @nowait: fail rather than wait
- * @since:  rxp_slots_kicks() from when the caller saw that it may wait
+ * @since:  rxc_slots_kicks() from when the caller saw that it may wait
  *
  * Context: process; without @nowait sleeps, killably.
  *
- * Return: the slot; -EAGAIN: there is none (@nowait), or rxp_slots_kick() was called since;
- * -EINTR; or the error of rxp_slots_shutdown().
+ * Return: the slot; -EAGAIN: there is none (@nowait), or rxc_slots_kick() was called since;
+ * -EINTR; or the error of rxc_slots_shutdown().
  */
-int rxp_slots_get_since(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait, u32 since)
+int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowait, u32 since)
 {
-	struct rxp_slot_waiter w = { .slot = -EINTR };
+	struct rxc_slot_waiter w = { .slot = -EINTR };
 	int ret;
 
 	spin_lock_bh(&s->lock);
 	if (s->error) {
 		ret = s->error;
-	} else if (s->free > rxp_slots_kept(s->nr, kind) && list_empty(&s->waiters[kind])) {
-		ret = rxp_slots_take(s);
+	} else if (s->free > rxc_slots_kept(s->nr, kind) && list_empty(&s->waiters[kind])) {
+		ret = rxc_slots_take(s);
 	} else if (nowait || s->kicks != since) {
 		ret = -EAGAIN;
 	} else {
@@ -199,47 +199,47 @@ int rxp_slots_get_since(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowai
 }
 
 /**
- * rxp_slots_get - take a slot
+ * rxc_slots_get - take a slot
  * @s:      the account
  * @kind:   of the caller
  * @nowait: fail rather than wait
  *
- * Context: as rxp_slots_get_since().
+ * Context: as rxc_slots_get_since().
  *
- * Return: as rxp_slots_get_since() with rxp_slots_kicks() of now.
+ * Return: as rxc_slots_get_since() with rxc_slots_kicks() of now.
  */
-int rxp_slots_get(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait)
+int rxc_slots_get(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowait)
 {
-	return rxp_slots_get_since(s, kind, nowait, rxp_slots_kicks(s));
+	return rxc_slots_get_since(s, kind, nowait, rxc_slots_kicks(s));
 }
 
 /**
- * rxp_slots_put - give a slot back; the first waiter that may have one gets it
+ * rxc_slots_put - give a slot back; the first waiter that may have one gets it
  * @s:    the account
  * @slot: the slot
  *
  * Context: any but hard interrupt.
  */
-void rxp_slots_put(struct rxp_slots *s, u16 slot)
+void rxc_slots_put(struct rxc_slots *s, u16 slot)
 {
 	spin_lock_bh(&s->lock);
 	__set_bit(slot, s->map);
 	if (slot < s->nr)
 		s->free++;
-	rxp_slots_grant(s);
+	rxc_slots_grant(s);
 	spin_unlock_bh(&s->lock);
 }
 
 /* Send all waiters away with @error, negative.  The lock is held. */
-static void rxp_slots_dismiss(struct rxp_slots *s, int error)
+static void rxc_slots_dismiss(struct rxc_slots *s, int error)
 {
-	enum rxp_slot_kind k;
+	enum rxc_slot_kind k;
 
-	for (k = RXP_SLOT_URGENT; k < RXP_SLOT_KINDS; k++) {
+	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
 		while (!list_empty(&s->waiters[k])) {
-			struct rxp_slot_waiter *w;
+			struct rxc_slot_waiter *w;
 
-			w = list_first_entry(&s->waiters[k], struct rxp_slot_waiter, link);
+			w = list_first_entry(&s->waiters[k], struct rxc_slot_waiter, link);
 			list_del_init(&w->link);
 			w->slot = error;
 			complete(&w->granted);
@@ -248,32 +248,32 @@ static void rxp_slots_dismiss(struct rxp_slots *s, int error)
 }
 
 /**
- * rxp_slots_kick - have all waiters give up what they hold of a device
+ * rxc_slots_kick - have all waiters give up what they hold of a device
  * @s: the account
  *
  * The waiters get -EAGAIN; they come back when there is a device again.
  *
  * Context: any but hard interrupt.
  */
-void rxp_slots_kick(struct rxp_slots *s)
+void rxc_slots_kick(struct rxc_slots *s)
 {
 	spin_lock_bh(&s->lock);
 	WRITE_ONCE(s->kicks, s->kicks + 1);
-	rxp_slots_dismiss(s, -EAGAIN);
+	rxc_slots_dismiss(s, -EAGAIN);
 	spin_unlock_bh(&s->lock);
 }
 
 /**
- * rxp_slots_shutdown - send all callers away, now and later
+ * rxc_slots_shutdown - send all callers away, now and later
  * @s:     the account
  * @error: what they get, negative
  *
  * Context: any but hard interrupt.
  */
-void rxp_slots_shutdown(struct rxp_slots *s, int error)
+void rxc_slots_shutdown(struct rxc_slots *s, int error)
 {
 	spin_lock_bh(&s->lock);
 	s->error = error;
-	rxp_slots_dismiss(s, error);
+	rxc_slots_dismiss(s, error);
 	spin_unlock_bh(&s->lock);
 }

@@ -25,21 +25,21 @@
 #include <linux/types.h>
 
 /**
- * enum rxp_slot_kind - kinds of callers, the most urgent first
- * @RXP_SLOT_URGENT: frees resources of the server; may take the last slot
- * @RXP_SLOT_NORMAL: leaves two slots
- * @RXP_SLOT_BULK:   may wait for the server's translations; leaves a quarter and two more
- * @RXP_SLOT_KINDS:  number of kinds
+ * enum rxc_slot_kind - kinds of callers, the most urgent first
+ * @RXC_SLOT_URGENT: frees resources of the server; may take the last slot
+ * @RXC_SLOT_NORMAL: leaves two slots
+ * @RXC_SLOT_BULK:   may wait for the server's translations; leaves a quarter and two more
+ * @RXC_SLOT_KINDS:  number of kinds
  */
-enum rxp_slot_kind {
-	RXP_SLOT_URGENT,
-	RXP_SLOT_NORMAL,
-	RXP_SLOT_BULK,
-	RXP_SLOT_KINDS
+enum rxc_slot_kind {
+	RXC_SLOT_URGENT,
+	RXC_SLOT_NORMAL,
+	RXC_SLOT_BULK,
+	RXC_SLOT_KINDS
 };
 
 /**
- * struct rxp_slots - which slots of a session are free
+ * struct rxc_slots - which slots of a session are free
  * @lock:    guards the rest; inner to rdmafs_xprt.lock
  * @max:     number of slots that there is room for; constant
  * @nr:      number of these that the session has; those above are retired
@@ -53,7 +53,7 @@ enum rxp_slot_kind {
  * @waiters: by kind, the first to come first; each is on its task's stack
  * @waits:   how often a caller had to wait
  */
-struct rxp_slots {
+struct rxc_slots {
 	spinlock_t lock;	/* all of this */
 	u32 max;
 	u32 nr;
@@ -64,20 +64,20 @@ struct rxp_slots {
 	u32 turn;
 	int error;
 	u32 kicks;
-	struct list_head waiters[RXP_SLOT_KINDS];
+	struct list_head waiters[RXC_SLOT_KINDS];
 	u64 waits;
 };
 
-u32 rxp_slots_kept(u32 nr, enum rxp_slot_kind kind);
+u32 rxc_slots_kept(u32 nr, enum rxc_slot_kind kind);
 
-int rxp_slots_init(struct rxp_slots *s, u32 nr);
-void rxp_slots_destroy(struct rxp_slots *s);
-u32 rxp_slots_kicks(const struct rxp_slots *s);
-int rxp_slots_get(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait);
-int rxp_slots_get_since(struct rxp_slots *s, enum rxp_slot_kind kind, bool nowait, u32 since);
-void rxp_slots_spread(struct rxp_slots *s, u32 nr, u32 conns);
-void rxp_slots_put(struct rxp_slots *s, u16 slot);
-void rxp_slots_kick(struct rxp_slots *s);
-void rxp_slots_shutdown(struct rxp_slots *s, int error);
+int rxc_slots_init(struct rxc_slots *s, u32 nr);
+void rxc_slots_destroy(struct rxc_slots *s);
+u32 rxc_slots_kicks(const struct rxc_slots *s);
+int rxc_slots_get(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowait);
+int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowait, u32 since);
+void rxc_slots_spread(struct rxc_slots *s, u32 nr, u32 conns);
+void rxc_slots_put(struct rxc_slots *s, u16 slot);
+void rxc_slots_kick(struct rxc_slots *s);
+void rxc_slots_shutdown(struct rxc_slots *s, int error);
 
 #endif

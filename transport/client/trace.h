@@ -15,21 +15,21 @@
 
 #define rdmafs_show_state(state)			\
 	__print_symbolic(state,				\
-		{ RXP_CONNECTING,	"connecting" },	\
-		{ RXP_UP,		"up" },		\
-		{ RXP_DOWN,		"down" },	\
-		{ RXP_FAILING,		"failing" },	\
-		{ RXP_ENDED,		"ended" },	\
-		{ RXP_ABORTED,		"aborted" })
+		{ RXC_CONNECTING,	"connecting" },	\
+		{ RXC_UP,		"up" },		\
+		{ RXC_DOWN,		"down" },	\
+		{ RXC_FAILING,		"failing" },	\
+		{ RXC_ENDED,		"ended" },	\
+		{ RXC_ABORTED,		"aborted" })
 
 #define rdmafs_show_event(event)			\
 	__print_symbolic(event,				\
-		{ RXP_EV_BOUND,		"bound" },	\
-		{ RXP_EV_LOST,		"lost" },	\
-		{ RXP_EV_FAIL,		"fail" },	\
-		{ RXP_EV_FAILED,	"failed" },	\
-		{ RXP_EV_END,		"end" },	\
-		{ RXP_EV_ABORT,		"abort" })
+		{ RXC_EV_BOUND,		"bound" },	\
+		{ RXC_EV_LOST,		"lost" },	\
+		{ RXC_EV_FAIL,		"fail" },	\
+		{ RXC_EV_FAILED,	"failed" },	\
+		{ RXC_EV_END,		"end" },	\
+		{ RXC_EV_ABORT,		"abort" })
 
 /* The state of a mount's session.  The session's id is all zero before the first WELCOME. */
 TRACE_EVENT(rdmafs_session_state,
@@ -54,18 +54,18 @@ TRACE_EVENT(rdmafs_session_state,
 
 #define rdmafs_show_call(state)						\
 	__print_symbolic(state,						\
-		{ RXP_CALL_FREE,		"free" },		\
-		{ RXP_CALL_SENT,		"sent" },		\
-		{ RXP_CALL_MAPPING,		"mapping" },		\
-		{ RXP_CALL_TAGGED,		"tagged" },		\
-		{ RXP_CALL_HELD,		"held" },		\
-		{ RXP_CALL_FOLLOWED,		"followed" },		\
-		{ RXP_CALL_CANCELLED,		"cancelled" },		\
-		{ RXP_CALL_DROPPED,		"dropped" },		\
-		{ RXP_CALL_LOST,		"lost" },		\
-		{ RXP_CALL_LOST_MAPPING,	"lost-mapping" },	\
-		{ RXP_CALL_ANSWERED,		"answered" },		\
-		{ RXP_CALL_ANSWERED_MAPPING,	"answered-mapping" },	\
+		{ RXC_CALL_FREE,		"free" },		\
+		{ RXC_CALL_SENT,		"sent" },		\
+		{ RXC_CALL_MAPPING,		"mapping" },		\
+		{ RXC_CALL_TAGGED,		"tagged" },		\
+		{ RXC_CALL_HELD,		"held" },		\
+		{ RXC_CALL_FOLLOWED,		"followed" },		\
+		{ RXC_CALL_CANCELLED,		"cancelled" },		\
+		{ RXC_CALL_DROPPED,		"dropped" },		\
+		{ RXC_CALL_LOST,		"lost" },		\
+		{ RXC_CALL_LOST_MAPPING,	"lost-mapping" },	\
+		{ RXC_CALL_ANSWERED,		"answered" },		\
+		{ RXC_CALL_ANSWERED_MAPPING,	"answered-mapping" },	\
 		{ -EPROTO,			"never" })
 
 /* The state of the call in a client's slot. */
@@ -91,22 +91,22 @@ TRACE_EVENT(rdmafs_call_state,
 	TP_printk("session=%08x slot=%u seq=%u %s %s -> %s", __entry->session, __entry->slot,
 		  __entry->seq, rdmafs_show_call(__entry->from),
 		  __print_symbolic(__entry->event,
-				   { RXP_CALL_EV_SEND, "send" },
-				   { RXP_CALL_EV_HOLD, "hold" },
-				   { RXP_CALL_EV_OPEN, "open" },
-				   { RXP_CALL_EV_VOID, "void" },
-				   { RXP_CALL_EV_MAPPED, "mapped" },
-				   { RXP_CALL_EV_REGISTERED, "registered" },
-				   { RXP_CALL_EV_UNMAPPABLE, "unmappable" },
-				   { RXP_CALL_EV_FOLLOWED, "followed" },
-				   { RXP_CALL_EV_CANCEL, "cancel" },
-				   { RXP_CALL_EV_LOSE, "lose" },
-				   { RXP_CALL_EV_FAIL, "fail" },
-				   { RXP_CALL_EV_END, "end" },
-				   { RXP_CALL_EV_STCRW, "stcrw" },
-				   { RXP_CALL_EV_DROP, "drop" },
-				   { RXP_CALL_EV_CANCELLED, "cancelled" },
-				   { RXP_CALL_EV_REPLY, "reply" }),
+				   { RXC_CALL_EV_SEND, "send" },
+				   { RXC_CALL_EV_HOLD, "hold" },
+				   { RXC_CALL_EV_OPEN, "open" },
+				   { RXC_CALL_EV_VOID, "void" },
+				   { RXC_CALL_EV_MAPPED, "mapped" },
+				   { RXC_CALL_EV_REGISTERED, "registered" },
+				   { RXC_CALL_EV_UNMAPPABLE, "unmappable" },
+				   { RXC_CALL_EV_FOLLOWED, "followed" },
+				   { RXC_CALL_EV_CANCEL, "cancel" },
+				   { RXC_CALL_EV_LOSE, "lose" },
+				   { RXC_CALL_EV_FAIL, "fail" },
+				   { RXC_CALL_EV_END, "end" },
+				   { RXC_CALL_EV_STCRW, "stcrw" },
+				   { RXC_CALL_EV_DROP, "drop" },
+				   { RXC_CALL_EV_CANCELLED, "cancelled" },
+				   { RXC_CALL_EV_REPLY, "reply" }),
 		  rdmafs_show_call(__entry->to))
 );
 

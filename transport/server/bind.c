@@ -28,17 +28,17 @@
  * May a connection take its place in the session?  Tested when it asks to be accepted, and again
  * when it is bound, as the session may have changed in between.
  */
-static bool rxp_join_fits(const struct rdmafs_xprt_session *s, const struct rxp_wire_cm *cm)
+static bool rxs_join_fits(const struct rdmafs_xprt_session *s, const struct rxp_wire_cm *cm)
 {
 	lockdep_assert_held(&s->lock);
-	return s->conns[0] && !rxp_session_closes(s) &&
+	return s->conns[0] && !rxs_session_closes(s) &&
 	       le32_to_cpu(cm->incarnation) == s->incarnation && cm->count == s->nr_conns &&
 	       !s->conns[cm->index] && le16_to_cpu(cm->slots) == s->nr_slots &&
 	       le32_to_cpu(cm->data_max) >= s->data_max;
 }
 
 /* Find the session that a connection wants to join; a reference, or NULL. */
-static struct rdmafs_xprt_session *rxp_session_joined(struct rdmafs_xprt_server *server,
+static struct rdmafs_xprt_session *rxs_session_joined(struct rdmafs_xprt_server *server,
 						      const struct rxp_wire_cm *cm)
 {
 	struct rdmafs_xprt_session *s, *found = NULL;
@@ -47,7 +47,7 @@ static struct rdmafs_xprt_session *rxp_session_joined(struct rdmafs_xprt_server 
 	list_for_each_entry(s, &server->sessions, link) {
 		if (memcmp(s->id, cm->session, sizeof(s->id)))
 			continue;
-		rxp_session_get(s);
+		rxs_session_get(s);
 		found = s;
 		break;
 	}
@@ -56,32 +56,32 @@ static struct rdmafs_xprt_session *rxp_session_joined(struct rdmafs_xprt_server 
 }
 
 /**
- * rxp_join_pool - get the pool of the session that a connection wants to join
+ * rxs_join_pool - get the pool of the session that a connection wants to join
  * @server: the server
  * @conn:   the connection, its request checked
  *
  * Context: process; takes the server's lock, and then the session's, not both at once.
  * Return: a reference to the pool, or ERR_PTR(-ESTALE): the connection may not join.
  */
-struct rxp_pool *rxp_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+struct rxp_pool *rxs_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
-	struct rdmafs_xprt_session *s = rxp_session_joined(server, &conn->cm);
+	struct rdmafs_xprt_session *s = rxs_session_joined(server, &conn->cm);
 	struct rxp_pool *pool = NULL;
 
 	if (!s)
 		return ERR_PTR(-ESTALE);
 	spin_lock_bh(&s->lock);
-	if (rxp_join_fits(s, &conn->cm) && s->conns[0]->pool->rdev->ib == conn->id->device) {
+	if (rxs_join_fits(s, &conn->cm) && s->conns[0]->pool->rdev->ib == conn->id->device) {
 		pool = s->conns[0]->pool;
 		rxp_pool_get(pool);
 	}
 	spin_unlock_bh(&s->lock);
-	rxp_session_put(s);
+	rxs_session_put(s);
 	return pool ?: ERR_PTR(-ESTALE);
 }
 
 /* Bind a connection to its place, which is free; it takes over a reference to the session. */
-static int rxp_conn_take_place(struct rxp_conn *conn, struct rdmafs_xprt_session *s)
+static int rxs_conn_take_place(struct rxp_conn *conn, struct rdmafs_xprt_session *s)
 {
 	int ret;
 
@@ -99,10 +99,10 @@ static int rxp_conn_take_place(struct rxp_conn *conn, struct rdmafs_xprt_session
 }
 
 /* Bind a connection other than 0 that has said HELLO.  Process context. */
-static int rxp_conn_join(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+static int rxs_conn_join(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
 	const struct rxp_wire_hello *hello = &rxs_conn(conn)->hello;
-	struct rdmafs_xprt_session *s = rxp_session_joined(server, &conn->cm);
+	struct rdmafs_xprt_session *s = rxs_session_joined(server, &conn->cm);
 	int ret = -ESTALE;
 
 	if (!s)
@@ -115,32 +115,32 @@ static int rxp_conn_join(struct rdmafs_xprt_server *server, struct rxp_conn *con
 	if (ret)
 		goto out_put;
 	spin_lock_bh(&s->lock);
-	ret = rxp_join_fits(s, &conn->cm) ? rxp_conn_take_place(conn, s) : -ESTALE;
+	ret = rxs_join_fits(s, &conn->cm) ? rxs_conn_take_place(conn, s) : -ESTALE;
 	spin_unlock_bh(&s->lock);
 	if (!ret)
 		return 0;
 	/* Unmap the session's buffers now: the session may be freed before the connection. */
 	rxp_conn_unmap_tx(conn);
 out_put:
-	rxp_session_put(s);
+	rxs_session_put(s);
 	return ret;
 }
 
 /* ---------------------------------------------------------------- connection 0 */
 
 /* Is it the session that the HELLO names, and can it go on with this connection? */
-static bool rxp_session_matches(const struct rdmafs_xprt_session *s, const struct rxp_conn *conn)
+static bool rxs_session_matches(const struct rdmafs_xprt_session *s, const struct rxp_conn *conn)
 {
 	const struct rxp_wire_hello *hello = &rxs_conn(conn)->hello;
 
 	lockdep_assert_held(&s->lock);
-	return s->state == RXP_SESSION_OPEN && !memcmp(s->id, hello->session, sizeof(s->id)) &&
+	return s->state == RXS_SESSION_OPEN && !memcmp(s->id, hello->session, sizeof(s->id)) &&
 	       le64_to_cpu(hello->boot) == s->server->boot && s->nr_slots == conn->slots &&
 	       s->data_max <= conn->data_max;
 }
 
 /* Let a connection wait for its place in the session; it takes a reference, and will be woken. */
-static void rxp_session_set_next(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
+static void rxs_session_set_next(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
 	struct rxp_conn *old;
 
@@ -148,7 +148,7 @@ static void rxp_session_set_next(struct rdmafs_xprt_session *s, struct rxp_conn 
 	old = s->next;
 	s->next = conn;
 	rxs_conn(conn)->asks = s;
-	rxp_session_get(s);
+	rxs_session_get(s);
 	if (old)
 		rxp_conn_lost(old);
 }
@@ -159,7 +159,7 @@ static void rxp_session_set_next(struct rdmafs_xprt_session *s, struct rxp_conn 
  * session that a closed one still executes, and these must not be executed twice: so while there
  * is a closed one @ret is -EBUSY, and the client has to wait.
  */
-static bool rxp_session_found(struct rdmafs_xprt_server *server, struct rxp_conn *conn, int *ret)
+static bool rxs_session_found(struct rdmafs_xprt_server *server, struct rxp_conn *conn, int *ret)
 {
 	const struct rxs_conn *sc = rxs_conn(conn);
 	struct rdmafs_xprt_session *s;
@@ -176,11 +176,11 @@ static bool rxp_session_found(struct rdmafs_xprt_server *server, struct rxp_conn
 		}
 		s->newest = sc->serial;
 		spin_lock(&s->lock);
-		if (rxp_session_matches(s, conn)) {
-			rxp_session_set_next(s, conn);
+		if (rxs_session_matches(s, conn)) {
+			rxs_session_set_next(s, conn);
 			found = true;
 		} else {
-			rxp_session_close_locked(s);
+			rxs_session_close_locked(s);
 			if (!found)
 				*ret = -EBUSY;
 		}
@@ -192,54 +192,54 @@ static bool rxp_session_found(struct rdmafs_xprt_server *server, struct rxp_conn
 }
 
 /* Become the next connection 0 of a session, old or new. */
-static int rxp_conn_ask(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+static int rxs_conn_ask(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
 	struct rdmafs_xprt_session *s = NULL;
 	int ret;
 
 	spin_lock_bh(&server->lock);
-	while (!rxp_session_found(server, conn, &ret)) {
+	while (!rxs_session_found(server, conn, &ret)) {
 		if (server->stopping) {
 			ret = -EBUSY;
 			break;
 		}
 		if (s) {
-			ret = rxp_admit_session(server, s);
+			ret = rxs_admit_session(server, s);
 			if (ret)
 				break;
-			rxp_session_start(s);
+			rxs_session_start(s);
 			spin_lock(&s->lock);
-			rxp_session_set_next(s, conn);
+			rxs_session_set_next(s, conn);
 			spin_unlock(&s->lock);
 			s = NULL;
 			break;
 		}
 		spin_unlock_bh(&server->lock);
-		s = rxp_session_alloc(server, conn);
+		s = rxs_session_alloc(server, conn);
 		if (!s)
 			return -EBUSY;
 		spin_lock_bh(&server->lock);
 	}
 	spin_unlock_bh(&server->lock);
 	/* Not started: another connection was quicker, or there is no room for a session. */
-	rxp_session_free(s);
+	rxs_session_free(s);
 	return ret;
 }
 
 /* May a connection 0 take its place?  -EAGAIN: not yet, its worker will be woken. */
-static int rxp_conn_turn(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
+static int rxs_conn_turn(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
 	lockdep_assert_held(&s->lock);
 	if (s->next != conn || rxp_conn_is_lost(conn))
 		return -ESTALE;
-	if (rxp_session_closes(s))
+	if (rxs_session_closes(s))
 		return -EBUSY;
-	if (s->state == RXP_SESSION_MAKING)
+	if (s->state == RXS_SESSION_MAKING)
 		return -EAGAIN;
 	if (!s->nr_bound)
 		return 0;
 	/* The last of them wakes our worker when it is drained and unbound. */
-	rxp_session_lose(s);
+	rxs_session_lose(s);
 	return -EAGAIN;
 }
 
@@ -248,7 +248,7 @@ static int rxp_conn_turn(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
  * member may have been promised its minimum: then the administrator is warned, and the quota holds
  * without the minimum.
  */
-static void rxp_session_take_quota(struct rdmafs_xprt_session *s, struct rxp_pool *pool)
+static void rxs_session_take_quota(struct rdmafs_xprt_session *s, struct rxp_pool *pool)
 {
 	struct rpol_quota quota;
 
@@ -271,12 +271,12 @@ static void rxp_session_take_quota(struct rdmafs_xprt_session *s, struct rxp_poo
  * Let connection 0 begin an incarnation of a session, once all connections of the former one are
  * drained.  Process context.
  */
-static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
+static int rxs_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
 	int ret;
 
 	spin_lock_bh(&s->lock);
-	ret = rxp_conn_turn(s, conn);
+	ret = rxs_conn_turn(s, conn);
 	spin_unlock_bh(&s->lock);
 	if (!ret && !conn->tx_ring)
 		ret = rxp_conn_map_tx(conn, &s->tx_ring);
@@ -284,9 +284,9 @@ static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 		return ret;
 	spin_lock_bh(&s->lock);
 	/* Only @next can take the place, so the place is still free; but @next may have changed. */
-	ret = rxp_conn_turn(s, conn);
+	ret = rxs_conn_turn(s, conn);
 	if (!ret)
-		ret = rxp_conn_take_place(conn, s);
+		ret = rxs_conn_take_place(conn, s);
 	if (!ret) {
 		s->next = NULL;
 		rxs_conn(conn)->asks = NULL;	/* the place takes over its reference */
@@ -294,18 +294,18 @@ static int rxp_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 		s->incarnation = s->incarnation + 1 ?: 2;
 		s->nr_conns = conn->count;
 		/* In the same step: once the place is taken, grants may be made from the pool. */
-		rxp_pool_bind(conn->pool, s);
+		rxs_pool_bind(conn->pool, s);
 	}
 	spin_unlock_bh(&s->lock);
 	if (ret)
 		return ret;
 	rdmafs_test_point("conn_placed", conn->index);
-	rxp_session_take_quota(s, conn->pool);
+	rxs_session_take_quota(s, conn->pool);
 	return 0;
 }
 
 /* Send a WELCOME.  The connection's worker calls this, so conn->session does not change. */
-static int rxp_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 status)
+static int rxs_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 status)
 {
 	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
 	struct rxp_wire_welcome welcome = {
@@ -324,12 +324,12 @@ static int rxp_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn,
 }
 
 /**
- * rxp_conn_unask - end a connection's wait for a place, if it waits
+ * rxs_conn_unask - end a connection's wait for a place, if it waits
  * @conn: the connection; nothing of the session was ever sent on it, or it is drained
  *
  * Context: process, the connection's worker; takes the session's lock.
  */
-void rxp_conn_unask(struct rxp_conn *conn)
+void rxs_conn_unask(struct rxp_conn *conn)
 {
 	struct rxs_conn *sc = rxs_conn(conn);
 	struct rdmafs_xprt_session *s = sc->asks;
@@ -343,11 +343,11 @@ void rxp_conn_unask(struct rxp_conn *conn)
 	sc->asks = NULL;
 	/* Unmap the session's buffers now: the session may be freed before the connection. */
 	rxp_conn_unmap_tx(conn);
-	rxp_session_put(s);
+	rxs_session_put(s);
 }
 
 /**
- * rxp_conn_bind - bind a connection that has said HELLO to its session, and answer
+ * rxs_conn_bind - bind a connection that has said HELLO to its session, and answer
  * @server: the server
  * @conn:   the connection
  *
@@ -358,34 +358,34 @@ void rxp_conn_unask(struct rxp_conn *conn)
  * Return: 0, also if the client was told to come again or has to wait; else a negative errno, and
  * the caller closes the connection.
  */
-int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
 	struct rxs_conn *sc = rxs_conn(conn);
 	u32 status;
 	int ret;
 
 	if (conn->index) {
-		ret = rxp_conn_join(server, conn);
+		ret = rxs_conn_join(server, conn);
 		if (ret)
 			return ret;
-		rxp_conn_settled(server, conn);
-		return rxp_welcome(server, conn, RXP_WELCOME_BOUND);
+		rxs_conn_settled(server, conn);
+		return rxs_welcome(server, conn, RXP_WELCOME_BOUND);
 	}
-	ret = sc->asks ? 0 : rxp_conn_ask(server, conn);
+	ret = sc->asks ? 0 : rxs_conn_ask(server, conn);
 	if (!ret)
-		ret = rxp_conn_begin(sc->asks, conn);
+		ret = rxs_conn_begin(sc->asks, conn);
 	if (ret == -EAGAIN)
 		return 0;
 	if (!ret) {
-		rxp_conn_settled(server, conn);
+		rxs_conn_settled(server, conn);
 		status = sc->session->incarnation == 1 ? RXP_WELCOME_NEW : RXP_WELCOME_BOUND;
-		return rxp_welcome(server, conn, status);
+		return rxs_welcome(server, conn, status);
 	}
-	rxp_conn_unask(conn);
+	rxs_conn_unask(conn);
 	if (ret != -EBUSY && ret != -EUSERS)
 		return ret;
 	/* -EUSERS: the client has as many sessions as it may; -EBUSY: it tries again. */
 	status = ret == -EUSERS ? RXP_WELCOME_LIMIT : RXP_WELCOME_REFUSED;
 	ret = rxp_conn_move(conn, RXP_CONN_REFUSE);
-	return ret ?: rxp_welcome(server, conn, status);
+	return ret ?: rxs_welcome(server, conn, status);
 }

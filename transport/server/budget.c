@@ -37,42 +37,42 @@
 #include "transport/server/server.h"
 
 /* A connection may take 1/SHARE of what is left for large receives, and a client 1/SHARE of all. */
-#define RXP_LARGE_SHARE	4
+#define RXS_LARGE_SHARE	4
 
 /* Bytes: large receives are sized in these steps; less than one step more is not worth it. */
-#define RXP_LARGE_STEP	1024
+#define RXS_LARGE_STEP	1024
 
 /* Even parts of the data pages end when only 1/SPARE of them is left. */
-#define RXP_DATA_SPARE	4
+#define RXS_DATA_SPARE	4
 
 /**
- * rxp_budget_create - allocate the account of a server's message buffers and data pages
+ * rxs_budget_create - allocate the account of a server's message buffers and data pages
  * @limits: how many bytes there may be of each
  *
  * Context: process, may sleep.
  * Return: the budget with one reference, or NULL if there is no memory.
  */
-struct rxp_budget *rxp_budget_create(const struct rdmafs_xprt_limits *limits)
+struct rxs_budget *rxs_budget_create(const struct rdmafs_xprt_limits *limits)
 {
-	struct rxp_budget *b = kzalloc(sizeof(*b), GFP_KERNEL);
+	struct rxs_budget *b = kzalloc(sizeof(*b), GFP_KERNEL);
 
 	if (!b)
 		return NULL;
 	kref_init(&b->ref);
 	spin_lock_init(&b->lock);
 	INIT_LIST_HEAD(&b->takers);
-	rxp_budget_set(b, limits);
+	rxs_budget_set(b, limits);
 	return b;
 }
 
 /**
- * rxp_budget_set - change how many bytes there may be
+ * rxs_budget_set - change how many bytes there may be
  * @b:	    the budget
  * @limits: the new limits
  *
  * Context: any but hard interrupt; takes @b->lock.
  */
-void rxp_budget_set(struct rxp_budget *b, const struct rdmafs_xprt_limits *limits)
+void rxs_budget_set(struct rxs_budget *b, const struct rdmafs_xprt_limits *limits)
 {
 	spin_lock_bh(&b->lock);
 	b->ring_max = (u64)limits->ring_mib << 20;
@@ -82,33 +82,33 @@ void rxp_budget_set(struct rxp_budget *b, const struct rdmafs_xprt_limits *limit
 	spin_unlock_bh(&b->lock);
 }
 
-static void rxp_budget_release(struct kref *ref)
+static void rxs_budget_release(struct kref *ref)
 {
-	kfree(container_of(ref, struct rxp_budget, ref));
+	kfree(container_of(ref, struct rxs_budget, ref));
 }
 
 /**
- * rxp_budget_put - drop a reference to a budget
+ * rxs_budget_put - drop a reference to a budget
  * @b: the budget
  *
  * Context: any.
  */
-void rxp_budget_put(struct rxp_budget *b)
+void rxs_budget_put(struct rxs_budget *b)
 {
-	kref_put(&b->ref, rxp_budget_release);
+	kref_put(&b->ref, rxs_budget_release);
 }
 
 /**
- * rxp_taker_get - find or make a client's account
+ * rxs_taker_get - find or make a client's account
  * @b:	    the budget
  * @source: the address that the client comes from
  *
  * Context: process, may sleep.
  * Return: a reference to the account, which holds the budget, too; NULL if there is no memory.
  */
-struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct rdmafs_xprt_source *source)
+struct rxs_taker *rxs_taker_get(struct rxs_budget *b, const struct rdmafs_xprt_source *source)
 {
-	struct rxp_taker *new = kzalloc(sizeof(*new), GFP_KERNEL), *t;
+	struct rxs_taker *new = kzalloc(sizeof(*new), GFP_KERNEL), *t;
 
 	if (!new)
 		return NULL;
@@ -132,13 +132,13 @@ struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct rdmafs_xprt_s
 }
 
 /**
- * rxp_taker_hold - take another reference to a client's account
+ * rxs_taker_hold - take another reference to a client's account
  * @t: the account
  *
  * Context: any but hard interrupt; takes the budget's lock.
  * Return: @t.
  */
-struct rxp_taker *rxp_taker_hold(struct rxp_taker *t)
+struct rxs_taker *rxs_taker_hold(struct rxs_taker *t)
 {
 	spin_lock_bh(&t->budget->lock);
 	t->refs++;
@@ -147,14 +147,14 @@ struct rxp_taker *rxp_taker_hold(struct rxp_taker *t)
 }
 
 /**
- * rxp_taker_put - drop a reference to a client's account
+ * rxs_taker_put - drop a reference to a client's account
  * @t: the account
  *
  * Context: any but hard interrupt; takes the budget's lock.
  */
-void rxp_taker_put(struct rxp_taker *t)
+void rxs_taker_put(struct rxs_taker *t)
 {
-	struct rxp_budget *b = t->budget;
+	struct rxs_budget *b = t->budget;
 	bool last;
 
 	spin_lock_bh(&b->lock);
@@ -169,13 +169,13 @@ void rxp_taker_put(struct rxp_taker *t)
 	if (!last)
 		return;
 	kfree(t);
-	rxp_budget_put(b);
+	rxs_budget_put(b);
 }
 
 /* Are there so many bytes of message buffers for this client, in its share of what others leave? */
-static bool rxp_taker_fits(const struct rxp_taker *t, u64 bytes)
+static bool rxs_taker_fits(const struct rxs_taker *t, u64 bytes)
 {
-	const struct rxp_budget *b = t->budget;
+	const struct rxs_budget *b = t->budget;
 	u64 others = b->ring - t->ring;
 
 	lockdep_assert_held(&b->lock);
@@ -184,7 +184,7 @@ static bool rxp_taker_fits(const struct rxp_taker *t, u64 bytes)
 	return t->ring + bytes <= div_u64((b->ring_max - others) * b->share, 100);
 }
 
-static void rxp_taker_add(struct rxp_taker *t, u64 bytes, u64 large)
+static void rxs_taker_add(struct rxs_taker *t, u64 bytes, u64 large)
 {
 	lockdep_assert_held(&t->budget->lock);
 	t->ring += bytes;
@@ -194,22 +194,22 @@ static void rxp_taker_add(struct rxp_taker *t, u64 bytes, u64 large)
 }
 
 /**
- * rxp_taker_charge - charge a client for message buffers
+ * rxs_taker_charge - charge a client for message buffers
  * @t:	   the client's account
  * @bytes: how many
  *
  * Context: any but hard interrupt; takes the budget's lock.
  * Return: true: @bytes are charged; false: there are not so many for this client.
  */
-bool rxp_taker_charge(struct rxp_taker *t, u64 bytes)
+bool rxs_taker_charge(struct rxs_taker *t, u64 bytes)
 {
-	struct rxp_budget *b = t->budget;
+	struct rxs_budget *b = t->budget;
 	bool fits;
 
 	spin_lock_bh(&b->lock);
-	fits = rxp_taker_fits(t, bytes);
+	fits = rxs_taker_fits(t, bytes);
 	if (fits)
-		rxp_taker_add(t, bytes, 0);
+		rxs_taker_add(t, bytes, 0);
 	else
 		b->refused++;
 	spin_unlock_bh(&b->lock);
@@ -217,16 +217,16 @@ bool rxp_taker_charge(struct rxp_taker *t, u64 bytes)
 }
 
 /**
- * rxp_taker_uncharge - give back bytes of message buffers
+ * rxs_taker_uncharge - give back bytes of message buffers
  * @t:	   the client's account
  * @bytes: how many
  * @large: how many of @bytes are of large receives
  *
  * Context: any but hard interrupt; takes the budget's lock.
  */
-void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large)
+void rxs_taker_uncharge(struct rxs_taker *t, u64 bytes, u64 large)
 {
-	struct rxp_budget *b = t->budget;
+	struct rxs_budget *b = t->budget;
 
 	spin_lock_bh(&b->lock);
 	t->ring -= bytes;
@@ -237,7 +237,7 @@ void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large)
 }
 
 /**
- * rxp_taker_large - charge a client for large receives
+ * rxs_taker_large - charge a client for large receives
  * @t:	  the client's account
  * @nr:	  number of receives
  * @size: bytes that are best for each
@@ -246,21 +246,21 @@ void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large)
  * Return: bytes of each receive, which are charged; or RXP_MSG_MAX: the receives are not large,
  * nothing is charged, and the caller charges them as other buffers.
  */
-u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size)
+u32 rxs_taker_large(struct rxs_taker *t, u32 nr, u32 size)
 {
-	struct rxp_budget *b = t->budget;
+	struct rxs_budget *b = t->budget;
 	u64 share, own;
 
 	spin_lock_bh(&b->lock);
 	share = b->large_max - min(b->large, b->large_max);
-	share /= RXP_LARGE_SHARE;
-	own = b->large_max / RXP_LARGE_SHARE;
+	share /= RXS_LARGE_SHARE;
+	own = b->large_max / RXS_LARGE_SHARE;
 	share = min(share, own - min(t->large, own));
-	size = round_down(min_t(u64, size, div_u64(share, nr)), RXP_LARGE_STEP);
-	if (size <= RXP_MSG_MAX || !rxp_taker_fits(t, (u64)nr * size))
+	size = round_down(min_t(u64, size, div_u64(share, nr)), RXS_LARGE_STEP);
+	if (size <= RXP_MSG_MAX || !rxs_taker_fits(t, (u64)nr * size))
 		size = RXP_MSG_MAX;
 	else
-		rxp_taker_add(t, (u64)nr * size, (u64)nr * size);
+		rxs_taker_add(t, (u64)nr * size, (u64)nr * size);
 	spin_unlock_bh(&b->lock);
 	return size;
 }
@@ -278,18 +278,18 @@ int rxs_receives(struct rxp_conn *conn, u32 size)
 	struct rxs_conn *sc = rxs_conn(conn);
 	u32 nr = conn->nr_rx;
 
-	conn->recv_size = rxp_taker_large(sc->taker, nr, size);
+	conn->recv_size = rxs_taker_large(sc->taker, nr, size);
 	sc->ring_charged = (u64)nr * conn->recv_size;
 	if (conn->recv_size > RXP_MSG_MAX) {
 		sc->large_charged = sc->ring_charged;
 		if (!rxp_ring_init(&conn->rx_ring, nr, conn->recv_size, DMA_FROM_DEVICE, false))
 			return 0;
-		rxp_taker_uncharge(sc->taker, sc->ring_charged, sc->large_charged);
+		rxs_taker_uncharge(sc->taker, sc->ring_charged, sc->large_charged);
 		sc->large_charged = 0;
 		conn->recv_size = RXP_MSG_MAX;
 		sc->ring_charged = (u64)nr * RXP_MSG_MAX;
 	}
-	if (!rxp_taker_charge(sc->taker, sc->ring_charged)) {
+	if (!rxs_taker_charge(sc->taker, sc->ring_charged)) {
 		sc->ring_charged = 0;
 		return -ENOBUFS;
 	}
@@ -297,53 +297,53 @@ int rxs_receives(struct rxp_conn *conn, u32 size)
 }
 
 /* An even part of the data pages: small enough that one more client could have it, too. */
-static u64 rxp_budget_even(const struct rxp_budget *b)
+static u64 rxs_budget_even(const struct rxs_budget *b)
 {
 	lockdep_assert_held(&b->lock);
 	return div_u64(b->data_max, b->nr_takers + 1);
 }
 
 /* The bytes that a client with @own of the @all bytes in use may have, if it takes @more. */
-static u64 rxp_budget_part(const struct rxp_budget *b, u64 all, u64 own, u64 more)
+static u64 rxs_budget_part(const struct rxs_budget *b, u64 all, u64 own, u64 more)
 {
 	u64 others = all - own, part;
 
 	lockdep_assert_held(&b->lock);
 	part = div_u64((b->data_max - min(others, b->data_max)) * b->share, 100);
-	if (all + more > b->data_max - b->data_max / RXP_DATA_SPARE)
+	if (all + more > b->data_max - b->data_max / RXS_DATA_SPARE)
 		return part;
-	return max(part, rxp_budget_even(b));
+	return max(part, rxs_budget_even(b));
 }
 
 /* The bytes of data pages within the bounds that a client may have, if it takes @more. */
-static u64 rxp_taker_room(const struct rxp_taker *t, u64 more)
+static u64 rxs_taker_room(const struct rxs_taker *t, u64 more)
 {
-	return rxp_budget_part(t->budget, t->budget->data, t->data, more);
+	return rxs_budget_part(t->budget, t->budget->data, t->data, more);
 }
 
-static bool rxp_taker_data_fits(const struct rxp_taker *t, u32 bytes)
+static bool rxs_taker_data_fits(const struct rxs_taker *t, u32 bytes)
 {
-	const struct rxp_budget *b = t->budget;
+	const struct rxs_budget *b = t->budget;
 
 	lockdep_assert_held(&b->lock);
-	return b->data + bytes <= b->data_max && t->data + bytes <= rxp_taker_room(t, bytes);
+	return b->data + bytes <= b->data_max && t->data + bytes <= rxs_taker_room(t, bytes);
 }
 
 /* The bytes that a session has within the bounds. */
-static u64 rxp_session_own(const struct rdmafs_xprt_session *s)
+static u64 rxs_session_own(const struct rdmafs_xprt_session *s)
 {
 	lockdep_assert_held(&s->taker->budget->lock);
 	return atomic64_read(&s->data_bytes) - s->beyond;
 }
 
-static void rxp_session_data_add(struct rdmafs_xprt_session *s, s64 bytes)
+static void rxs_session_data_add(struct rdmafs_xprt_session *s, s64 bytes)
 {
 	lockdep_assert_held(&s->taker->budget->lock);
 	s->taker->data += bytes;
 	s->taker->budget->data += bytes;
 }
 
-static void rxp_session_beyond_add(struct rdmafs_xprt_session *s, s64 bytes)
+static void rxs_session_beyond_add(struct rdmafs_xprt_session *s, s64 bytes)
 {
 	lockdep_assert_held(&s->taker->budget->lock);
 	s->beyond += bytes;
@@ -352,9 +352,9 @@ static void rxp_session_beyond_add(struct rdmafs_xprt_session *s, s64 bytes)
 }
 
 /* The bytes, of so many beyond the bounds, that are kept for sessions that hold nothing else. */
-static u64 rxp_beyond_kept(u64 bytes)
+static u64 rxs_beyond_kept(u64 bytes)
 {
-	return min(bytes, max(bytes / RXP_DATA_SPARE, RDMAFS_XPRT_DATA_MAX));
+	return min(bytes, max(bytes / RXS_DATA_SPARE, RDMAFS_XPRT_DATA_MAX));
 }
 
 /*
@@ -366,14 +366,14 @@ static u64 rxp_beyond_kept(u64 bytes)
  *
  * - There is no circular wait.  A request that is put off keeps no pages and does not wait in
  *   the server: its client sends it again.  A request that has pages needs no more to complete,
- *   and a WRITE that waits for translations has its pages already (rxp_req_claim()).
+ *   and a WRITE that waits for translations has its pages already (rxs_req_claim()).
  * - Pages come back unless the request that has them hangs.  A session's requests are all of one
  *   export: if those that hold pages hang, the one that was put off would hang as well.  (A WRITE
  *   that waits for translations waits for other sessions, for the grace period at most, and READs
  *   of its session wait with it.)  If they don't hang, they end, and the session holds nothing
  *   else: newer WRITEs queue behind a WRITE that was put off (the client's deferred.c), and
  *   smaller requests of any kind give way to one that was put off for long
- *   (rxp_session_gives_way()).
+ *   (rxs_session_gives_way()).
  * - Sessions that hold something else, however busy, leave a quarter, and at least the size of
  *   the largest request, of all and of their client's part to sessions that hold nothing else.
  *   Each of these has one request beyond the bounds, whatever its number of slots, and finds
@@ -388,15 +388,15 @@ static u64 rxp_beyond_kept(u64 bytes)
  * hold nothing else, of so many clients that a share of the rest is too small for a request.
  * Which of several sessions that hold nothing else finds room first is chance.
  */
-static bool rxp_taker_beyond_fits(const struct rxp_taker *t, u64 bytes, bool alone)
+static bool rxs_taker_beyond_fits(const struct rxs_taker *t, u64 bytes, bool alone)
 {
-	const struct rxp_budget *b = t->budget;
-	u64 all = b->data_max, part = rxp_budget_part(b, b->beyond, t->beyond, bytes);
+	const struct rxs_budget *b = t->budget;
+	u64 all = b->data_max, part = rxs_budget_part(b, b->beyond, t->beyond, bytes);
 
 	lockdep_assert_held(&b->lock);
 	if (!alone) {
-		all -= rxp_beyond_kept(all);
-		part -= rxp_beyond_kept(part);
+		all -= rxs_beyond_kept(all);
+		part -= rxs_beyond_kept(part);
 	} else if (!t->beyond) {
 		part = all;
 	}
@@ -404,12 +404,12 @@ static bool rxp_taker_beyond_fits(const struct rxp_taker *t, u64 bytes, bool alo
 }
 
 /* Is a request that was put off still repeated, and have others not given way for too long? */
-static bool rxp_session_wants(const struct rdmafs_xprt_session *s)
+static bool rxs_session_wants(const struct rdmafs_xprt_session *s)
 {
 	lockdep_assert_held(&s->taker->budget->lock);
 	return s->wanted &&
-	       time_before(jiffies, s->wanted_last + msecs_to_jiffies(RXP_WANTED_AGAIN_MS)) &&
-	       time_before(jiffies, s->wanted_since + msecs_to_jiffies(2 * RXP_WANTED_MS));
+	       time_before(jiffies, s->wanted_last + msecs_to_jiffies(RXS_WANTED_AGAIN_MS)) &&
+	       time_before(jiffies, s->wanted_since + msecs_to_jiffies(2 * RXS_WANTED_MS));
 }
 
 /*
@@ -417,11 +417,11 @@ static bool rxp_session_wants(const struct rdmafs_xprt_session *s)
  * requests under way give back their pages, unless they hang, and the larger one finds a session
  * that holds nothing else when it is repeated.
  */
-static bool rxp_session_gives_way(const struct rdmafs_xprt_session *s, u64 bytes)
+static bool rxs_session_gives_way(const struct rdmafs_xprt_session *s, u64 bytes)
 {
 	lockdep_assert_held(&s->taker->budget->lock);
-	return bytes < s->wanted && rxp_session_wants(s) &&
-	       time_after_eq(jiffies, s->wanted_since + msecs_to_jiffies(RXP_WANTED_MS));
+	return bytes < s->wanted && rxs_session_wants(s) &&
+	       time_after_eq(jiffies, s->wanted_since + msecs_to_jiffies(RXS_WANTED_MS));
 }
 
 /*
@@ -430,10 +430,10 @@ static bool rxp_session_gives_way(const struct rdmafs_xprt_session *s, u64 bytes
  * not the other way round.  If the session holds nothing else, the pages are missing elsewhere,
  * and requests of this session need not give way.
  */
-static void rxp_session_put_off(struct rdmafs_xprt_session *s, u64 bytes, u32 has)
+static void rxs_session_put_off(struct rdmafs_xprt_session *s, u64 bytes, u32 has)
 {
 	bool only = atomic64_read(&s->data_bytes) == s->grant_bytes + has;
-	bool wants = rxp_session_wants(s);
+	bool wants = rxs_session_wants(s);
 
 	if (wants && bytes < s->wanted)
 		return;
@@ -449,23 +449,23 @@ static void rxp_session_put_off(struct rdmafs_xprt_session *s, u64 bytes, u32 ha
  * the room of others by requests that found none.  All bytes beyond are bounded by the same
  * maximum, or memory would be bounded only by the number of sessions.
  */
-static bool rxp_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u32 has,
+static bool rxs_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u32 has,
 				    bool alone, bool *beyond)
 {
 	u32 moved = *beyond ? 0 : has;
 
 	lockdep_assert_held(&s->taker->budget->lock);
 	if ((s->beyond && !*beyond) || (u64)has + bytes > RDMAFS_XPRT_DATA_MAX ||
-	    !rxp_taker_beyond_fits(s->taker, (u64)bytes + moved, alone))
+	    !rxs_taker_beyond_fits(s->taker, (u64)bytes + moved, alone))
 		return false;
-	rxp_session_data_add(s, -(s64)moved);
-	rxp_session_beyond_add(s, (s64)bytes + moved);
+	rxs_session_data_add(s, -(s64)moved);
+	rxs_session_beyond_add(s, (s64)bytes + moved);
 	*beyond = true;
 	return true;
 }
 
 /**
- * rxp_session_charge - charge a session for pages for a request's data
+ * rxs_session_charge - charge a session for pages for a request's data
  * @s:	    the session
  * @bytes:  how many bytes more
  * @has:    bytes that the request is charged for already
@@ -481,7 +481,7 @@ static bool rxp_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u3
  * Context: any but hard interrupt; takes the budget's lock.
  * Return: true: @bytes are charged; false: there are not so many for this request.
  */
-bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool within,
+bool rxs_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool within,
 			bool *beyond)
 {
 	u64 max = (u64)READ_ONCE(s->server->limits.data_mib) << 20;
@@ -490,24 +490,24 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 	 * to it.  A READ out of the page cache counts like a copy, which is tried next.
 	 */
 	u64 need = within ? 0 : rxp_buf_size(has + bytes);
-	struct rxp_budget *b = s->taker->budget;
+	struct rxs_budget *b = s->taker->budget;
 	bool fits, own, alone, refused;
 
 	spin_lock_bh(&b->lock);
-	if (rxp_session_gives_way(s, need)) {
+	if (rxs_session_gives_way(s, need)) {
 		spin_unlock_bh(&b->lock);
 		return false;
 	}
 	/* Grants don't count: the client returns them when they are recalled. */
-	alone = rxp_session_own(s) == s->grant_bytes + (*beyond ? 0 : has);
+	alone = rxs_session_own(s) == s->grant_bytes + (*beyond ? 0 : has);
 	/* @alone: the session's maximum may have been lowered below its grants. */
-	own = rxp_session_own(s) + bytes <= max || alone;
-	fits = !*beyond && rxp_session_own(s) + bytes <= max &&
-	       rxp_taker_data_fits(s->taker, bytes);
+	own = rxs_session_own(s) + bytes <= max || alone;
+	fits = !*beyond && rxs_session_own(s) + bytes <= max &&
+	       rxs_taker_data_fits(s->taker, bytes);
 	if (fits)
-		rxp_session_data_add(s, bytes);
+		rxs_session_data_add(s, bytes);
 	else if (own && !within)
-		fits = rxp_session_goes_beyond(s, bytes, has, alone, beyond);
+		fits = rxs_session_goes_beyond(s, bytes, has, alone, beyond);
 	refused = own && !fits;
 	b->refused_data += refused;
 	if (fits) {
@@ -516,7 +516,7 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 		if (need == s->wanted)
 			s->wanted = 0;
 	} else if (!within) {
-		rxp_session_put_off(s, need, has);
+		rxs_session_put_off(s, need, has);
 	}
 	spin_unlock_bh(&b->lock);
 	/* Grants of other sessions may be in the way: soon see whether these are too many. */
@@ -526,16 +526,16 @@ bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 }
 
 /**
- * rxp_session_uncharge - give back bytes of data pages
+ * rxs_session_uncharge - give back bytes of data pages
  * @s:	    the session
  * @bytes:  how many, or 0
  * @beyond: whether they are beyond the bounds
  *
  * Context: any but hard interrupt; takes the budget's lock.
  */
-void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
+void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
 {
-	struct rxp_budget *b = s->taker->budget;
+	struct rxs_budget *b = s->taker->budget;
 
 	/* Most requests have no pages: they do not contend for the lock. */
 	if (!bytes)
@@ -543,28 +543,28 @@ void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
 	spin_lock_bh(&b->lock);
 	atomic64_sub(bytes, &s->data_bytes);
 	if (beyond)
-		rxp_session_beyond_add(s, -(s64)bytes);
+		rxs_session_beyond_add(s, -(s64)bytes);
 	else
-		rxp_session_data_add(s, -(s64)bytes);
+		rxs_session_data_add(s, -(s64)bytes);
 	spin_unlock_bh(&b->lock);
 }
 
 /**
- * rxp_session_left - compute how many more data pages a session may have within the bounds
+ * rxs_session_left - compute how many more data pages a session may have within the bounds
  * @s: the session
  *
  * Context: any but hard interrupt; takes the budget's lock.
  * Return: bytes.
  */
-u64 rxp_session_left(struct rdmafs_xprt_session *s)
+u64 rxs_session_left(struct rdmafs_xprt_session *s)
 {
 	u64 max = (u64)READ_ONCE(s->server->limits.data_mib) << 20, room, own;
-	struct rxp_taker *t = s->taker;
-	struct rxp_budget *b = t->budget;
+	struct rxs_taker *t = s->taker;
+	struct rxs_budget *b = t->budget;
 
 	spin_lock_bh(&b->lock);
-	own = rxp_session_own(s);
-	room = rxp_taker_room(t, 0);
+	own = rxs_session_own(s);
+	room = rxs_taker_room(t, 0);
 	room -= min(t->data, room);
 	room = min(room, b->data_max - min(b->data, b->data_max));
 	spin_unlock_bh(&b->lock);
@@ -572,7 +572,7 @@ u64 rxp_session_left(struct rdmafs_xprt_session *s)
 }
 
 /**
- * rxp_session_spares - tell whether a request may hold more pages, or for longer, than it must
+ * rxs_session_spares - tell whether a request may hold more pages, or for longer, than it must
  * @s:	  the session
  * @more: bytes that it would hold besides all that are charged
  *
@@ -582,22 +582,22 @@ u64 rxp_session_left(struct rdmafs_xprt_session *s)
  * Context: any but hard interrupt; takes the budget's lock.
  * Return: whether it may, provided that it can be charged.
  */
-bool rxp_session_spares(struct rdmafs_xprt_session *s, u32 more)
+bool rxs_session_spares(struct rdmafs_xprt_session *s, u32 more)
 {
 	u64 half = (u64)READ_ONCE(s->server->limits.data_mib) << 19;
-	const struct rxp_taker *t = s->taker;
-	struct rxp_budget *b = t->budget;
+	const struct rxs_taker *t = s->taker;
+	struct rxs_budget *b = t->budget;
 	bool spares;
 
 	spin_lock_bh(&b->lock);
-	spares = rxp_session_own(s) - s->grant_bytes + more <= half &&
-		 t->data - t->granted + more <= rxp_taker_room(t, more) / 2;
+	spares = rxs_session_own(s) - s->grant_bytes + more <= half &&
+		 t->data - t->granted + more <= rxs_taker_room(t, more) / 2;
 	spin_unlock_bh(&b->lock);
 	return spares;
 }
 
 /**
- * rxp_session_grant - let a session keep pages that it is charged for, for a grant
+ * rxs_session_grant - let a session keep pages that it is charged for, for a grant
  * @s:	   the session
  * @bytes: how many, within the bounds
  *
@@ -608,16 +608,16 @@ bool rxp_session_spares(struct rdmafs_xprt_session *s, u32 more)
  * Context: any but hard interrupt; takes the budget's lock.
  * Return: true: @bytes count as granted; false: the caller must not make the grant.
  */
-bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
+bool rxs_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
 {
 	u64 half = (u64)READ_ONCE(s->server->limits.data_mib) << 19;
-	struct rxp_taker *t = s->taker;
-	struct rxp_budget *b = t->budget;
+	struct rxs_taker *t = s->taker;
+	struct rxs_budget *b = t->budget;
 	bool fits;
 
 	spin_lock_bh(&b->lock);
-	fits = !rxp_session_gives_way(s, 0) && s->grant_bytes + bytes <= half &&
-	       b->data <= b->data_max && t->granted + bytes <= rxp_taker_room(t, 0) / 2;
+	fits = !rxs_session_gives_way(s, 0) && s->grant_bytes + bytes <= half &&
+	       b->data <= b->data_max && t->granted + bytes <= rxs_taker_room(t, 0) / 2;
 	if (fits) {
 		s->grant_bytes += bytes;
 		t->granted += bytes;
@@ -627,16 +627,16 @@ bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
 }
 
 /**
- * rxp_session_ungrant - count pages as granted no more
+ * rxs_session_ungrant - count pages as granted no more
  * @s:	      the session, which stays charged for them: a request has them, or uncharges them
  * @bytes:    how many
- * @recalled: whether rxp_session_called_back() was called for them
+ * @recalled: whether rxs_session_called_back() was called for them
  *
  * Context: any but hard interrupt; takes the budget's lock.
  */
-void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
+void rxs_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
 {
-	struct rxp_budget *b = s->taker->budget;
+	struct rxs_budget *b = s->taker->budget;
 
 	spin_lock_bh(&b->lock);
 	s->grant_bytes -= bytes;
@@ -649,13 +649,13 @@ void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled
 }
 
 /**
- * rxp_session_called_back - count a grant as one that is to come back
+ * rxs_session_called_back - count a grant as one that is to come back
  * @s:	   the grant's session
  * @bytes: bytes that are charged for the grant
  *
  * Context: any but hard interrupt; takes the budget's lock.
  */
-void rxp_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
+void rxs_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
 {
 	spin_lock_bh(&s->taker->budget->lock);
 	s->grant_recalled += bytes;
@@ -664,7 +664,7 @@ void rxp_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
 }
 
 /**
- * rxp_session_excess - compute by how much the grants of a session, or of its client, are too many
+ * rxs_session_excess - compute by how much the grants of a session, or of its client, are too many
  * @s: the session
  *
  * That happens when clients have come since, or a limit was lowered.  A client keeps half of an
@@ -673,35 +673,35 @@ void rxp_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
  * Context: any but hard interrupt; takes the budget's lock.
  * Return: bytes of grants beyond half of what it may have, except for those to come back.
  */
-u64 rxp_session_excess(struct rdmafs_xprt_session *s)
+u64 rxs_session_excess(struct rdmafs_xprt_session *s)
 {
 	u64 half = (u64)READ_ONCE(s->server->limits.data_mib) << 19, keep, excess;
-	const struct rxp_taker *t = s->taker;
+	const struct rxs_taker *t = s->taker;
 
 	spin_lock_bh(&t->budget->lock);
 	keep = s->grant_bytes - s->grant_recalled;
 	excess = keep - min(keep, half);
 	keep = t->granted - t->recalled;
-	half = max(rxp_taker_room(t, 0), rxp_budget_even(t->budget)) / 2;
+	half = max(rxs_taker_room(t, 0), rxs_budget_even(t->budget)) / 2;
 	spin_unlock_bh(&t->budget->lock);
 	return max(excess, keep - min(keep, half));
 }
 
 /**
- * rxp_taker_idle - count pages that were in use as idle
+ * rxs_taker_idle - count pages that were in use as idle
  * @t:	   the client's account, still charged for them within the bounds, or beyond
  * @bytes: how many
  *
  * Context: any but hard interrupt; takes the budget's lock.
- * Return: whether they may be kept; they count as idle until rxp_taker_unidle() in either case.
+ * Return: whether they may be kept; they count as idle until rxs_taker_unidle() in either case.
  */
-bool rxp_taker_idle(struct rxp_taker *t, u32 bytes)
+bool rxs_taker_idle(struct rxs_taker *t, u32 bytes)
 {
-	struct rxp_budget *b = t->budget;
+	struct rxs_budget *b = t->budget;
 	bool fits;
 
 	spin_lock_bh(&b->lock);
-	fits = b->data + b->idle <= b->data_max && t->data + t->idle <= rxp_taker_room(t, 0);
+	fits = b->data + b->idle <= b->data_max && t->data + t->idle <= rxs_taker_room(t, 0);
 	t->idle += bytes;
 	b->idle += bytes;
 	spin_unlock_bh(&b->lock);
@@ -709,13 +709,13 @@ bool rxp_taker_idle(struct rxp_taker *t, u32 bytes)
 }
 
 /**
- * rxp_taker_unidle - count pages as idle no more, as they are used again or freed
+ * rxs_taker_unidle - count pages as idle no more, as they are used again or freed
  * @t:	   the client's account
  * @bytes: how many
  *
  * Context: any but hard interrupt; takes the budget's lock.
  */
-void rxp_taker_unidle(struct rxp_taker *t, u32 bytes)
+void rxs_taker_unidle(struct rxs_taker *t, u32 bytes)
 {
 	spin_lock_bh(&t->budget->lock);
 	t->idle -= bytes;

@@ -19,17 +19,17 @@ struct rxp_conn;
  * it has six and more, and most requests get their pages before.  The smaller ones give way for as
  * long at most: in that time a disk serves those that have pages, and the request is tried again.
  */
-#define RXP_WANTED_MS		500
+#define RXS_WANTED_MS		500
 
 /*
  * Milliseconds after which it is not expected again: three times what its client waits.  It is
- * less than RXP_WANTED_MS, so that no request gives way to one that was put off once and has got
+ * less than RXS_WANTED_MS, so that no request gives way to one that was put off once and has got
  * its pages in another way, or has been given up.
  */
-#define RXP_WANTED_AGAIN_MS	250
+#define RXS_WANTED_AGAIN_MS	250
 
 /**
- * struct rxp_budget - bytes for a server's message buffers, and for pages of data
+ * struct rxs_budget - bytes for a server's message buffers, and for pages of data
  * @ref:       the server's, and one for each taker, which may be freed later
  * @lock:      guards the other fields; a leaf
  * @ring:      bytes of message buffers that are charged
@@ -44,10 +44,10 @@ struct rxp_conn;
  *	       session at most; not part of @data
  * @idle:      bytes of idle pages kept for later requests; not part of @data
  * @refused_data: times that a client found too few pages
- * @takers:    &struct rxp_taker, the accounts of clients
+ * @takers:    &struct rxs_taker, the accounts of clients
  * @nr_takers: how many there are
  */
-struct rxp_budget {
+struct rxs_budget {
 	struct kref ref;
 	spinlock_t lock;
 	u64 ring;
@@ -66,7 +66,7 @@ struct rxp_budget {
 };
 
 /**
- * struct rxp_taker - the account of a client of a server: its part of the budget
+ * struct rxs_taker - the account of a client of a server: its part of the budget
  * @budget:   the budget; a reference
  * @link:     in the budget's list
  * @source:   the client
@@ -80,8 +80,8 @@ struct rxp_budget {
  * @beyond:   bytes of its sessions' requests beyond the bounds; not part of @data
  * @unbound:  its connections that belong to no session yet; the server's lock
  */
-struct rxp_taker {
-	struct rxp_budget *budget;
+struct rxs_taker {
+	struct rxs_budget *budget;
 	struct list_head link;
 	struct rdmafs_xprt_source source;
 	u32 refs;
@@ -95,27 +95,27 @@ struct rxp_taker {
 	u32 unbound;
 };
 
-struct rxp_budget *rxp_budget_create(const struct rdmafs_xprt_limits *limits);
-void rxp_budget_set(struct rxp_budget *b, const struct rdmafs_xprt_limits *limits);
-void rxp_budget_put(struct rxp_budget *b);
-struct rxp_taker *rxp_taker_get(struct rxp_budget *b, const struct rdmafs_xprt_source *source);
-struct rxp_taker *rxp_taker_hold(struct rxp_taker *t);
-void rxp_taker_put(struct rxp_taker *t);
-bool rxp_taker_charge(struct rxp_taker *t, u64 bytes);
-void rxp_taker_uncharge(struct rxp_taker *t, u64 bytes, u64 large);
-u32 rxp_taker_large(struct rxp_taker *t, u32 nr, u32 size);
-bool rxp_taker_idle(struct rxp_taker *t, u32 bytes);
-void rxp_taker_unidle(struct rxp_taker *t, u32 bytes);
+struct rxs_budget *rxs_budget_create(const struct rdmafs_xprt_limits *limits);
+void rxs_budget_set(struct rxs_budget *b, const struct rdmafs_xprt_limits *limits);
+void rxs_budget_put(struct rxs_budget *b);
+struct rxs_taker *rxs_taker_get(struct rxs_budget *b, const struct rdmafs_xprt_source *source);
+struct rxs_taker *rxs_taker_hold(struct rxs_taker *t);
+void rxs_taker_put(struct rxs_taker *t);
+bool rxs_taker_charge(struct rxs_taker *t, u64 bytes);
+void rxs_taker_uncharge(struct rxs_taker *t, u64 bytes, u64 large);
+u32 rxs_taker_large(struct rxs_taker *t, u32 nr, u32 size);
+bool rxs_taker_idle(struct rxs_taker *t, u32 bytes);
+void rxs_taker_unidle(struct rxs_taker *t, u32 bytes);
 int rxs_receives(struct rxp_conn *conn, u32 size);
 
-bool rxp_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool within,
+bool rxs_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool within,
 			bool *beyond);
-void rxp_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond);
-void rxp_session_called_back(struct rdmafs_xprt_session *s, u32 bytes);
-u64 rxp_session_excess(struct rdmafs_xprt_session *s);
-bool rxp_session_spares(struct rdmafs_xprt_session *s, u32 more);
-bool rxp_session_grant(struct rdmafs_xprt_session *s, u32 bytes);
-void rxp_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled);
-u64 rxp_session_left(struct rdmafs_xprt_session *s);
+void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond);
+void rxs_session_called_back(struct rdmafs_xprt_session *s, u32 bytes);
+u64 rxs_session_excess(struct rdmafs_xprt_session *s);
+bool rxs_session_spares(struct rdmafs_xprt_session *s, u32 more);
+bool rxs_session_grant(struct rdmafs_xprt_session *s, u32 bytes);
+void rxs_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled);
+u64 rxs_session_left(struct rdmafs_xprt_session *s);
 
 #endif

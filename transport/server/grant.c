@@ -43,49 +43,49 @@
 #include "transport/server/server.h"
 
 /* Most grants of one session. */
-unsigned int rxp_grants_max = 32;
+unsigned int rxs_grants_max = 32;
 
 /* Seconds without new grants on a device after a session found no translations. */
-#define RXP_SHORTAGE_SECS	2
+#define RXS_SHORTAGE_SECS	2
 
 /* Seconds that a client has for a RETURN. */
-#define RXP_RECALL_SECS		10
+#define RXS_RECALL_SECS		10
 
 /* How many grants that are not there a connection may return: a correct client returns none. */
-#define RXP_STRAYS_MAX		16
+#define RXS_STRAYS_MAX		16
 
-static void rxp_grant_free(struct rxp_grant *g)
+static void rxs_grant_free(struct rxs_grant *g)
 {
 	rxp_mr_put(g->pool, g->mr);
 	rxp_buf_put(g->pool, g->buf);
-	rxp_session_uncharge(g->session, g->charged, false);
+	rxs_session_uncharge(g->session, g->charged, false);
 	rxp_pool_put(g->pool);
 	kfree(g);
 }
 
-static void rxp_grant_unlink(struct rdmafs_xprt_session *s, struct rxp_grant *g)
+static void rxs_grant_unlink(struct rdmafs_xprt_session *s, struct rxs_grant *g)
 {
 	lockdep_assert_held(&s->lock);
 	list_del_init(&g->link);
 	s->nr_grants--;
-	rxp_session_ungrant(s, g->charged, g->recalled);
+	rxs_session_ungrant(s, g->charged, g->recalled);
 }
 
 /* A grant is to come back: the client's time for that runs from now on. */
-static void rxp_grant_recall(struct rdmafs_xprt_session *s, struct rxp_grant *g)
+static void rxs_grant_recall(struct rdmafs_xprt_session *s, struct rxs_grant *g)
 {
 	lockdep_assert_held(&s->lock);
 	if (g->recalled)
 		return;
 	g->recalled = jiffies | 1;
-	rxp_session_called_back(s, g->charged);
+	rxs_session_called_back(s, g->charged);
 }
 
 /* Find a grant in the pool of the connection that names it; one from before a reconnect is void. */
-static struct rxp_grant *rxp_grant_find(struct rdmafs_xprt_session *s, struct rxp_conn *conn,
+static struct rxs_grant *rxs_grant_find(struct rdmafs_xprt_session *s, struct rxp_conn *conn,
 					u32 rkey)
 {
-	struct rxp_grant *g;
+	struct rxs_grant *g;
 
 	lockdep_assert_held(&s->lock);
 	list_for_each_entry(g, &s->grants, link)
@@ -94,13 +94,13 @@ static struct rxp_grant *rxp_grant_find(struct rdmafs_xprt_session *s, struct rx
 	return NULL;
 }
 
-static bool rxp_grants_short(struct rxp_pool *pool)
+static bool rxs_grants_short(struct rxp_pool *pool)
 {
 	return rpol_pressed(pool->member) ||
 	       time_before(jiffies, READ_ONCE(pool->rdev->short_until));
 }
 
-static void rxp_req_give_mr(struct rxp_req *req)
+static void rxs_req_give_mr(struct rxs_req *req)
 {
 	struct rxp_mr *mr = req->mr;
 
@@ -112,7 +112,7 @@ static void rxp_req_give_mr(struct rxp_req *req)
 }
 
 /**
- * rxp_req_lend_mr - let others have the MR of a WRITE whose data has arrived
+ * rxs_req_lend_mr - let others have the MR of a WRITE whose data has arrived
  * @req: the WRITE.  If the chain that registered its sink is completed only later, this is called
  *	 again then; the WRITE may be served by that time
  *
@@ -121,16 +121,16 @@ static void rxp_req_give_mr(struct rxp_req *req)
  *
  * Context: any but hard interrupt; takes the pool's lock.
  */
-void rxp_req_lend_mr(struct rxp_req *req)
+void rxs_req_lend_mr(struct rxs_req *req)
 {
 	struct rxp_pool *pool = req->pool;
-	bool wanted = rxp_grants_short(pool);
+	bool wanted = rxs_grants_short(pool);
 
 	spin_lock_bh(&pool->lock);
 	/* @regained is checked first: once it is set @mr is used without this lock. */
 	if (!req->regained && req->mr && !rxp_mr_known(req->mr) && list_empty(&req->lent)) {
 		if (wanted) {
-			rxp_req_give_mr(req);
+			rxs_req_give_mr(req);
 		} else {
 			/* Listed first: a worker finds it there if it is wanted at once. */
 			list_add_tail(&req->lent, &rxs_pool(pool)->lent);
@@ -141,12 +141,12 @@ void rxp_req_lend_mr(struct rxp_req *req)
 }
 
 /**
- * rxp_req_regain_mr - take a request's MR back, so that no other party gets it any more
+ * rxs_req_regain_mr - take a request's MR back, so that no other party gets it any more
  * @req: the request, which has a pool; @req->mr is NULL afterwards if the MR was given away
  *
  * Context: any but hard interrupt; takes the pool's lock.
  */
-void rxp_req_regain_mr(struct rxp_req *req)
+void rxs_req_regain_mr(struct rxs_req *req)
 {
 	spin_lock_bh(&req->pool->lock);
 	req->regained = true;
@@ -158,24 +158,24 @@ void rxp_req_regain_mr(struct rxp_req *req)
 }
 
 /**
- * rxp_reqs_recall - take lent MRs that the policy wants back from WRITEs not served yet
+ * rxs_reqs_recall - take lent MRs that the policy wants back from WRITEs not served yet
  * @pool: the pool; its connections, and their session, may be gone
  *
  * Context: any but hard interrupt; takes the pool's lock.
  */
-void rxp_reqs_recall(struct rxp_pool *pool)
+void rxs_reqs_recall(struct rxp_pool *pool)
 {
-	struct rxp_req *req, *next;
+	struct rxs_req *req, *next;
 
 	spin_lock_bh(&pool->lock);
 	list_for_each_entry_safe(req, next, &rxs_pool(pool)->lent, lent)
 		if (rpol_mr_recalled(&req->mr->policy))
-			rxp_req_give_mr(req);
+			rxs_req_give_mr(req);
 	spin_unlock_bh(&pool->lock);
 }
 
 /**
- * rxp_grant_offer - make a grant of a WRITE's sink
+ * rxs_grant_offer - make a grant of a WRITE's sink
  * @req:  the WRITE, served; the sink's key is invalid
  * @conn: the connection that its reply goes to
  * @tag:  out: the grant, as the reply names it
@@ -183,21 +183,21 @@ void rxp_reqs_recall(struct rxp_pool *pool)
  * On success the grant owns the sink and its charge, and req->reg is the registration to be posted.
  *
  * Context: process, may sleep.
- * Return: the grant, for rxp_grant_post() or rxp_grant_cancel(); or NULL: none can be made.
+ * Return: the grant, for rxs_grant_post() or rxs_grant_cancel(); or NULL: none can be made.
  */
-struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
+struct rxs_grant *rxs_grant_offer(struct rxs_req *req, struct rxp_conn *conn,
 				  struct rxp_wire_tag *tag)
 {
 	struct rdmafs_xprt_session *s = req->session;
-	struct rxp_grant *g;
+	struct rxs_grant *g;
 	bool room;
 	u32 len;
 
 	if (!(req->flags & RXP_F_WRITE) || !req->buf || req->beyond || req->pool != conn->pool ||
-	    READ_ONCE(s->nr_grants) >= READ_ONCE(rxp_grants_max) ||
-	    rxp_grants_short(req->pool))
+	    READ_ONCE(s->nr_grants) >= READ_ONCE(rxs_grants_max) ||
+	    rxs_grants_short(req->pool))
 		return NULL;
-	rxp_req_regain_mr(req);
+	rxs_req_regain_mr(req);
 	if (!req->mr || rxp_mr_known(req->mr))
 		return NULL;
 	g = kzalloc(sizeof(*g), GFP_KERNEL);
@@ -206,8 +206,8 @@ struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
 	INIT_LIST_HEAD(&g->link);
 	g->charged = req->charged;
 	spin_lock_bh(&s->lock);
-	room = s->nr_grants < min(READ_ONCE(rxp_grants_max), RXP_WIRE_GRANTS) &&
-	       rxp_session_grant(s, g->charged);
+	room = s->nr_grants < min(READ_ONCE(rxs_grants_max), RXP_WIRE_GRANTS) &&
+	       rxs_session_grant(s, g->charged);
 	if (room)
 		s->nr_grants++;
 	spin_unlock_bh(&s->lock);
@@ -233,7 +233,7 @@ struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
 
 out_unlink:
 	spin_lock_bh(&s->lock);
-	rxp_grant_unlink(s, g);
+	rxs_grant_unlink(s, g);
 	spin_unlock_bh(&s->lock);
 out_free:
 	kfree(g);
@@ -241,14 +241,14 @@ out_free:
 }
 
 /**
- * rxp_grant_post - post the reply that brings a grant, which the client may use from now on
+ * rxs_grant_post - post the reply that brings a grant, which the client may use from now on
  * @g:	   the grant
  * @chain: its registration and the reply
  *
  * Context: process; takes the session's lock.
  * Return: 0; -ENOTCONN: the connection is dead, the chain was not posted, @g is freed.
  */
-int rxp_grant_post(struct rxp_grant *g, struct rxp_chain *chain)
+int rxs_grant_post(struct rxs_grant *g, struct rxp_chain *chain)
 {
 	struct rdmafs_xprt_session *s = g->session;
 	int ret;
@@ -263,28 +263,28 @@ int rxp_grant_post(struct rxp_grant *g, struct rxp_chain *chain)
 	}
 	spin_unlock_bh(&s->lock);
 	if (ret)
-		rxp_grant_cancel(g);
+		rxs_grant_cancel(g);
 	else
 		rxp_count(&s->stats, grants_made);
 	return ret;
 }
 
 /**
- * rxp_grant_cancel - free a grant that the client can't use
+ * rxs_grant_cancel - free a grant that the client can't use
  * @g: the grant, not posted, or returned and its key invalid
  *
  * Context: any but hard interrupt; takes the session's lock.
  */
-void rxp_grant_cancel(struct rxp_grant *g)
+void rxs_grant_cancel(struct rxs_grant *g)
 {
 	spin_lock_bh(&g->session->lock);
-	rxp_grant_unlink(g->session, g);
+	rxs_grant_unlink(g->session, g);
 	spin_unlock_bh(&g->session->lock);
-	rxp_grant_free(g);
+	rxs_grant_free(g);
 }
 
 /* The client has used or returned a grant: add up how long that took after its RECALL. */
-static void rxp_grant_came(struct rxp_grant *g)
+static void rxs_grant_came(struct rxs_grant *g)
 {
 	if (g->told_ns)
 		rxp_add(&g->session->stats, grants_recalled_us,
@@ -292,22 +292,22 @@ static void rxp_grant_came(struct rxp_grant *g)
 }
 
 /**
- * rxp_grant_use - give a granted sink to the request whose CALL says that its data is there
+ * rxs_grant_use - give a granted sink to the request whose CALL says that its data is there
  * @req:  the request, new
  * @conn: the connection that the CALL came on
  *
  * Context: any but hard interrupt; the session's lock held.
  * Return: true: the request owns the sink and its charge; false: there is no such grant.
  */
-bool rxp_grant_use(struct rxp_req *req, struct rxp_conn *conn)
+bool rxs_grant_use(struct rxs_req *req, struct rxp_conn *conn)
 {
 	struct rdmafs_xprt_session *s = req->session;
-	struct rxp_grant *g = rxp_grant_find(s, conn, req->rkey);
+	struct rxs_grant *g = rxs_grant_find(s, conn, req->rkey);
 
 	if (!g || req->bulk_len > g->mr->mr->length)
 		return false;
-	rxp_grant_unlink(s, g);
-	rxp_grant_came(g);
+	rxs_grant_unlink(s, g);
+	rxs_grant_came(g);
 	rpol_mr_regain(g->pool->member, &g->mr->policy);
 	req->pool = g->pool;
 	req->buf = g->buf;
@@ -317,60 +317,60 @@ bool rxp_grant_use(struct rxp_req *req, struct rxp_conn *conn)
 	return true;
 }
 
-static void rxp_grant_inv_done(struct rxp_chain *chain, bool ok)
+static void rxs_grant_inv_done(struct rxp_chain *chain, bool ok)
 {
-	struct rxp_grant *g = container_of(chain, struct rxp_grant, inv_chain);
+	struct rxs_grant *g = container_of(chain, struct rxs_grant, inv_chain);
 	struct rdmafs_xprt_session *s = g->session;
 
-	rxp_grant_cancel(g);
-	rxp_session_put(s);
+	rxs_grant_cancel(g);
+	rxs_session_put(s);
 }
 
-static const char *rxp_grant_return(struct rxp_conn *conn, u32 rkey)
+static const char *rxs_grant_return(struct rxp_conn *conn, u32 rkey)
 {
 	struct rxs_conn *sc = rxs_conn(conn);
 	struct rdmafs_xprt_session *s = sc->session;
-	struct rxp_grant *g;
+	struct rxs_grant *g;
 
 	spin_lock_bh(&s->lock);
-	g = rxp_grant_find(s, conn, rkey);
+	g = rxs_grant_find(s, conn, rkey);
 	if (g) {
 		g->returned = true;
-		rxp_grant_came(g);
-		rxp_grant_recall(s, g);
+		rxs_grant_came(g);
+		rxs_grant_recall(s, g);
 	}
 	spin_unlock_bh(&s->lock);
 	if (!g)
-		return ++sc->strays > RXP_STRAYS_MAX ? "RETURNs of no grants" : NULL;
-	rxp_session_get(s);
+		return ++sc->strays > RXS_STRAYS_MAX ? "RETURNs of no grants" : NULL;
+	rxs_session_get(s);
 	rxp_count(&s->stats, grants_returned);
 	rxp_count(&s->stats, local_inv);
-	if (rxp_mr_invalidate(g->mr, &g->inv_chain, &g->inv, rxp_grant_inv_done))
-		rxp_grant_inv_done(&g->inv_chain, false);
+	if (rxp_mr_invalidate(g->mr, &g->inv_chain, &g->inv, rxs_grant_inv_done))
+		rxs_grant_inv_done(&g->inv_chain, false);
 	return NULL;
 }
 
 /**
- * rxp_grants_returned - take back the grants that a client's RETURN names
+ * rxs_grants_returned - take back the grants that a client's RETURN names
  * @conn: the connection it came on, not necessarily the one that registered them
  * @f:	  the RETURN
  *
  * Context: process; takes the session's lock.
  * Return: NULL, or what is wrong: the client has returned too many grants that are not there.
  */
-const char *rxp_grants_returned(struct rxp_conn *conn, const struct rxp_frame *f)
+const char *rxs_grants_returned(struct rxp_conn *conn, const struct rxp_frame *f)
 {
 	const char *wrong = NULL;
 	u32 i;
 
 	rxp_count(&rxs_conn(conn)->session->stats, returns);
 	for (i = 0; !wrong && i < f->nr_keys; i++)
-		wrong = rxp_grant_return(conn, rxp_frame_key(f, i));
+		wrong = rxs_grant_return(conn, rxp_frame_key(f, i));
 	return wrong;
 }
 
 /**
- * rxp_grants_drop - free the grants that a connection registered
+ * rxs_grants_drop - free the grants that a connection registered
  * @s:	  the session, unbound from @conn
  * @conn: the connection, drained
  *
@@ -378,21 +378,21 @@ const char *rxp_grants_returned(struct rxp_conn *conn, const struct rxp_frame *f
  *
  * Context: process; takes the session's lock.
  */
-void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
+void rxs_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
-	struct rxp_grant *g, *tmp;
+	struct rxs_grant *g, *tmp;
 	LIST_HEAD(gone);
 
 	spin_lock_bh(&s->lock);
 	list_for_each_entry_safe(g, tmp, &s->grants, link) {
 		if (g->conn != conn || g->returned)
 			continue;
-		rxp_grant_unlink(s, g);
+		rxs_grant_unlink(s, g);
 		list_add(&g->link, &gone);
 	}
 	spin_unlock_bh(&s->lock);
 	list_for_each_entry_safe(g, tmp, &gone, link)
-		rxp_grant_free(g);
+		rxs_grant_free(g);
 }
 
 /*
@@ -400,9 +400,9 @@ void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
  * connection that their replies went on, so that it can't arrive first.  False if there are none
  * to recall, or no buffer for a message: the connection's room() is called when there is one.
  */
-static bool rxp_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
+static bool rxs_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
-	struct rxp_grant *batch[RXP_WIRE_KEYS], *g;
+	struct rxs_grant *batch[RXP_WIRE_KEYS], *g;
 	u32 rkeys[RXP_WIRE_KEYS], nr = 0, i;
 	u64 now;
 
@@ -412,7 +412,7 @@ static bool rxp_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn 
 		    (!g->recalled && !rpol_mr_recalled(&g->mr->policy)))
 			continue;
 		/* Its time runs even if no RECALL can go: a client may keep us from sending. */
-		rxp_grant_recall(s, g);
+		rxs_grant_recall(s, g);
 		if (nr == RXP_WIRE_KEYS)
 			continue;
 		batch[nr] = g;
@@ -429,39 +429,39 @@ static bool rxp_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn 
 	return true;
 }
 
-static void rxp_session_recall(struct rdmafs_xprt_session *s)
+static void rxs_session_recall(struct rdmafs_xprt_session *s)
 {
 	u32 i;
 
 	lockdep_assert_held(&s->lock);
 	for (i = 0; i < s->nr_conns; i++)
-		while (s->conns[i] && rxp_grants_call_back(s, s->conns[i]))
+		while (s->conns[i] && rxs_grants_call_back(s, s->conns[i]))
 			;
 }
 
 /* Is a grant that was recalled or returned overdue?  @more is set if any has yet to end. */
-static bool rxp_grants_overdue(struct rdmafs_xprt_session *s, bool *more)
+static bool rxs_grants_overdue(struct rdmafs_xprt_session *s, bool *more)
 {
 	bool overdue = false;
-	struct rxp_grant *g;
+	struct rxs_grant *g;
 
 	lockdep_assert_held(&s->lock);
 	list_for_each_entry(g, &s->grants, link) {
 		if (!g->recalled)
 			continue;
 		*more = true;
-		overdue |= time_after(jiffies, g->recalled + RXP_RECALL_SECS * HZ);
+		overdue |= time_after(jiffies, g->recalled + RXS_RECALL_SECS * HZ);
 	}
 	return overdue;
 }
 
 /**
- * rxp_grants_recall - send RECALLs for a pool's grants that the policy or the tick wants back
+ * rxs_grants_recall - send RECALLs for a pool's grants that the policy or the tick wants back
  * @pool: the pool
  *
  * Context: process, the pool's worker; takes the session's lock, after the pool's is released.
  */
-void rxp_grants_recall(struct rxp_pool *pool)
+void rxs_grants_recall(struct rxp_pool *pool)
 {
 	struct rdmafs_xprt_session *s;
 	bool any = false;
@@ -469,28 +469,28 @@ void rxp_grants_recall(struct rxp_pool *pool)
 	spin_lock_bh(&pool->lock);
 	s = rxs_pool(pool)->session;
 	if (s)
-		rxp_session_get(s);
+		rxs_session_get(s);
 	spin_unlock_bh(&pool->lock);
 	if (!s)
 		return;
 	spin_lock_bh(&s->lock);
-	rxp_session_recall(s);
-	rxp_grants_overdue(s, &any);
+	rxs_session_recall(s);
+	rxs_grants_overdue(s, &any);
 	spin_unlock_bh(&s->lock);
 	/* Check later that they come back. */
 	if (any)
 		queue_delayed_work(rxp_wq, &s->server->recall, HZ / 4);
-	rxp_session_put(s);
+	rxs_session_put(s);
 }
 
 /**
- * rxp_pool_bind - set the session whose grants are made from a pool
+ * rxs_pool_bind - set the session whose grants are made from a pool
  * @pool: the pool
  * @s:	  the session, to which connection 0 holds a reference meanwhile; NULL: none
  *
  * Context: process, connection 0's worker; takes the pool's lock, perhaps within the session's.
  */
-void rxp_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s)
+void rxs_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s)
 {
 	spin_lock_bh(&pool->lock);
 	rxs_pool(pool)->session = s;
@@ -498,10 +498,10 @@ void rxp_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s)
 }
 
 /* If grants have too many pages mark the oldest as recalled; the pool's worker sends RECALLs. */
-static void rxp_grants_shed(struct rdmafs_xprt_session *s)
+static void rxs_grants_shed(struct rdmafs_xprt_session *s)
 {
-	u64 excess = rxp_session_excess(s);
-	struct rxp_grant *g;
+	u64 excess = rxs_session_excess(s);
+	struct rxs_grant *g;
 
 	lockdep_assert_held(&s->lock);
 	list_for_each_entry_reverse(g, &s->grants, link) {
@@ -509,20 +509,20 @@ static void rxp_grants_shed(struct rdmafs_xprt_session *s)
 			return;
 		if (g->recalled)
 			continue;
-		rxp_grant_recall(s, g);
+		rxs_grant_recall(s, g);
 		excess -= min(excess, g->charged);
 		rxp_pool_reclaim(g->pool);
 	}
 }
 
 /**
- * rxp_grants_tick - recall grants of too many pages, and disconnect clients that are overdue
+ * rxs_grants_tick - recall grants of too many pages, and disconnect clients that are overdue
  * @server: the server
  *
  * Context: process; @server->lock held, takes each session's lock.
  * Return: whether it has to be called again soon.
  */
-bool rxp_grants_tick(struct rdmafs_xprt_server *server)
+bool rxs_grants_tick(struct rdmafs_xprt_server *server)
 {
 	struct rdmafs_xprt_session *s;
 	bool more = false;
@@ -530,16 +530,16 @@ bool rxp_grants_tick(struct rdmafs_xprt_server *server)
 	lockdep_assert_held(&server->lock);
 	list_for_each_entry(s, &server->sessions, link) {
 		spin_lock_bh(&s->lock);
-		rxp_grants_shed(s);
-		if (rxp_session_overdue(s, &more)) {
+		rxs_grants_shed(s);
+		if (rxs_session_overdue(s, &more)) {
 			pr_warn_ratelimited("rdmafs: %s leaves requests half done: disconnecting\n",
 					    s->name);
-			rxp_session_lose(s);
+			rxs_session_lose(s);
 		}
-		if (rxp_grants_overdue(s, &more) && s->nr_bound) {
+		if (rxs_grants_overdue(s, &more) && s->nr_bound) {
 			pr_warn_ratelimited("rdmafs: %s does not return grants: disconnecting\n",
 					    s->name);
-			rxp_session_lose(s);
+			rxs_session_lose(s);
 		}
 		spin_unlock_bh(&s->lock);
 	}
@@ -547,7 +547,7 @@ bool rxp_grants_tick(struct rdmafs_xprt_server *server)
 }
 
 /**
- * rxp_grants_found_none - stop making grants for a while, as a request got no MR for a sink
+ * rxs_grants_found_none - stop making grants for a while, as a request got no MR for a sink
  * @server: the server
  * @pool:   the pool of the request's session
  * @pages:  pages that the MR was to have
@@ -558,11 +558,11 @@ bool rxp_grants_tick(struct rdmafs_xprt_server *server)
  *
  * Context: any but hard interrupt.
  */
-void rxp_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
+void rxs_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
 			   int error)
 {
 	if (error == -ESHUTDOWN || (error == -EAGAIN && rxp_mr_capped(pool, pages)))
 		return;
-	WRITE_ONCE(pool->rdev->short_until, jiffies + RXP_SHORTAGE_SECS * HZ);
+	WRITE_ONCE(pool->rdev->short_until, jiffies + RXS_SHORTAGE_SECS * HZ);
 	mod_delayed_work(rxp_wq, &server->recall, 0);
 }

@@ -19,30 +19,30 @@
 #include "transport/server/server.h"
 
 /* The part of all memory that message buffers may take, and large receives: one in so many. */
-#define RXP_RING_PART	16
-#define RXP_LARGE_PART	64
+#define RXS_RING_PART	16
+#define RXS_LARGE_PART	64
 
 /*
  * Data pages may take 1/PART of all memory, and on a small machine up to 1/SMALL, so that one
  * mount gets all that a session may have.
  */
-#define RXP_DATA_PART	8
-#define RXP_DATA_SMALL	4
+#define RXS_DATA_PART	8
+#define RXS_DATA_SMALL	4
 
 /* MiB of data pages of a session.  All sessions get at least twice that if memory permits. */
-#define RXP_DATA_MIB	64U
+#define RXS_DATA_MIB	64U
 
 /*
  * A client announces when it connects for how long it is never silent while it lives: five beats
  * of its heartbeat, and within two beats it sends something, at least a PING.  This is assumed
  * for a client that announces nothing, or less.
  */
-#define RXP_SILENT_MS		5000U
+#define RXS_SILENT_MS		5000U
 
 /* Threads for each CPU, as they wait for disks most of the time; and the bounds of all of them. */
-#define RXP_CPU_THREADS		16
-#define RXP_THREADS_FEW		32
-#define RXP_THREADS_MANY	128
+#define RXS_CPU_THREADS		16
+#define RXS_THREADS_FEW		32
+#define RXS_THREADS_MANY	128
 
 /**
  * rdmafs_xprt_limits_default - compute the limits that hold unless they are set
@@ -52,7 +52,7 @@
  */
 void rdmafs_xprt_limits_default(struct rdmafs_xprt_limits *limits)
 {
-	u32 mib = max_t(u64, ((u64)totalram_pages() << PAGE_SHIFT) >> 20, RXP_LARGE_PART);
+	u32 mib = max_t(u64, ((u64)totalram_pages() << PAGE_SHIFT) >> 20, RXS_LARGE_PART);
 
 	*limits = (struct rdmafs_xprt_limits) {
 		.connections = 4096,
@@ -63,14 +63,14 @@ void rdmafs_xprt_limits_default(struct rdmafs_xprt_limits *limits)
 		.client_sessions = 16,
 		.slots = 128,
 		.client_share = 25,
-		.ring_mib = mib / RXP_RING_PART,
-		.large_mib = mib / RXP_LARGE_PART,
-		.data_mib = RXP_DATA_MIB,
-		.data_total_mib = max(mib / RXP_DATA_PART,
-				      min(mib / RXP_DATA_SMALL, 2 * RXP_DATA_MIB)),
+		.ring_mib = mib / RXS_RING_PART,
+		.large_mib = mib / RXS_LARGE_PART,
+		.data_mib = RXS_DATA_MIB,
+		.data_total_mib = max(mib / RXS_DATA_PART,
+				      min(mib / RXS_DATA_SMALL, 2 * RXS_DATA_MIB)),
 		.held_ms = 10000,
-		.threads = clamp_t(u32, RXP_CPU_THREADS * num_online_cpus(), RXP_THREADS_FEW,
-				   RXP_THREADS_MANY),
+		.threads = clamp_t(u32, RXS_CPU_THREADS * num_online_cpus(), RXS_THREADS_FEW,
+				   RXS_THREADS_MANY),
 	};
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_limits_default);
@@ -96,13 +96,13 @@ void rdmafs_xprt_set_limits(struct rdmafs_xprt_server *server,
 	server->limits.slots = slots;
 	server->limits.threads = threads;
 	spin_unlock_bh(&server->lock);
-	rxp_budget_set(server->budget, limits);
+	rxs_budget_set(server->budget, limits);
 	mod_delayed_work(rxp_wq, &server->recall, 0);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_set_limits);
 
 /* Count a connection as unbound no more. */
-static void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxs_conn *conn)
+static void rxs_conn_settle(struct rdmafs_xprt_server *server, struct rxs_conn *conn)
 {
 	lockdep_assert_held(&server->lock);
 	if (!conn->unbound)
@@ -113,16 +113,16 @@ static void rxp_conn_settle(struct rdmafs_xprt_server *server, struct rxs_conn *
 }
 
 /**
- * rxp_conn_settled - count a connection as unbound no more, as it is bound now or has ended
+ * rxs_conn_settled - count a connection as unbound no more, as it is bound now or has ended
  * @server: the server
  * @conn:   the connection
  *
  * Context: any but hard interrupt; takes the server's lock.
  */
-void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+void rxs_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
 	spin_lock_bh(&server->lock);
-	rxp_conn_settle(server, rxs_conn(conn));
+	rxs_conn_settle(server, rxs_conn(conn));
 	spin_unlock_bh(&server->lock);
 }
 
@@ -131,9 +131,9 @@ void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
  * network a client reconnects before the server learns that the former connection is gone.  The
  * time is a lease at most, after which the connection would be closed in any case.
  */
-static bool rxp_conn_silent(const struct rdmafs_xprt_server *server, const struct rxp_conn *conn)
+static bool rxs_conn_silent(const struct rdmafs_xprt_server *server, const struct rxp_conn *conn)
 {
-	u32 said = clamp_t(u32, le32_to_cpu(conn->cm.heartbeat_ms), RXP_SILENT_MS, RXP_LEASE_MS);
+	u32 said = clamp_t(u32, le32_to_cpu(conn->cm.heartbeat_ms), RXS_SILENT_MS, RXP_LEASE_MS);
 	u32 ms = max(server->limits.unbound_ms, said);
 
 	return time_after_eq(jiffies, (unsigned long)READ_ONCE(conn->last_rx) +
@@ -144,7 +144,7 @@ static bool rxp_conn_silent(const struct rdmafs_xprt_server *server, const struc
  * May a client have one connection more?  If a former connection has to be closed for it, @silent
  * gets that one: the client's oldest that is silent.  @server->conns is in order of age.
  */
-static bool rxp_admit_client(struct rdmafs_xprt_server *server, const struct rxs_conn *new,
+static bool rxs_admit_client(struct rdmafs_xprt_server *server, const struct rxs_conn *new,
 			     struct rxs_conn **silent)
 {
 	struct rxs_conn *conn;
@@ -159,7 +159,7 @@ static bool rxp_admit_client(struct rdmafs_xprt_server *server, const struct rxs
 		if (conn->taker != new->taker || (rxp_conn_is_lost(&conn->conn) && !stays))
 			continue;
 		nr++;
-		if (!*silent && !stays && rxp_conn_silent(server, &conn->conn))
+		if (!*silent && !stays && rxs_conn_silent(server, &conn->conn))
 			*silent = conn;
 	}
 	if (nr >= server->limits.client_connections)
@@ -172,7 +172,7 @@ static bool rxp_admit_client(struct rdmafs_xprt_server *server, const struct rxs
  * May one more connection be unbound?  If there are too many, the client that has most of them
  * loses its oldest, unless the new connection's client has as many itself.
  */
-static bool rxp_admit_unbound(struct rdmafs_xprt_server *server, const struct rxs_conn *new)
+static bool rxs_admit_unbound(struct rdmafs_xprt_server *server, const struct rxs_conn *new)
 {
 	u32 most = new->taker->unbound;
 	struct rxs_conn *conn, *victim = NULL;
@@ -189,13 +189,13 @@ static bool rxp_admit_unbound(struct rdmafs_xprt_server *server, const struct rx
 	if (!victim)
 		return false;
 	server->unbound_dropped++;
-	rxp_conn_settle(server, victim);
+	rxs_conn_settle(server, victim);
 	rxp_conn_lost(&victim->conn);
 	return true;
 }
 
 /**
- * rxp_admit_conn - decide whether a connection may be made
+ * rxs_admit_conn - decide whether a connection may be made
  * @server: the server
  * @conn:   the connection, conn->taker set
  * @limit:  out: the client's limit of connections, with RXP_REJECT_LIMIT only
@@ -205,7 +205,7 @@ static bool rxp_admit_unbound(struct rdmafs_xprt_server *server, const struct rx
  * Context: any but hard interrupt; @server->lock held.
  * Return: 0, or RXP_REJECT_STOPPING, _LIMIT (the client has as many as it may), or _RESOURCES.
  */
-u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxs_conn *conn, u32 *limit)
+u16 rxs_admit_conn(struct rdmafs_xprt_server *server, struct rxs_conn *conn, u32 *limit)
 {
 	const struct rdmafs_xprt_limits *l = &server->limits;
 	struct rxs_conn *silent;
@@ -213,12 +213,12 @@ u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxs_conn *conn, u32
 	lockdep_assert_held(&server->lock);
 	if (server->stopping)
 		return RXP_REJECT_STOPPING;
-	if (!rxp_admit_client(server, conn, &silent)) {
+	if (!rxs_admit_client(server, conn, &silent)) {
 		*limit = l->client_connections;
 		server->refused_conns++;
 		return RXP_REJECT_LIMIT;
 	}
-	if (server->nr_conns >= l->connections || !rxp_admit_unbound(server, conn)) {
+	if (server->nr_conns >= l->connections || !rxs_admit_unbound(server, conn)) {
 		server->refused_conns++;
 		return RXP_REJECT_RESOURCES;
 	}
@@ -230,14 +230,14 @@ u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxs_conn *conn, u32
 }
 
 /**
- * rxp_admit_session - decide whether a session may be made
+ * rxs_admit_session - decide whether a session may be made
  * @server:  the server
  * @session: the session, its taker set
  *
  * Context: any but hard interrupt; @server->lock held.
  * Return: 0; -EBUSY: the server has as many as it may; -EUSERS: the client has.
  */
-int rxp_admit_session(struct rdmafs_xprt_server *server,
+int rxs_admit_session(struct rdmafs_xprt_server *server,
 		      const struct rdmafs_xprt_session *session)
 {
 	struct rdmafs_xprt_session *s;
@@ -253,16 +253,16 @@ int rxp_admit_session(struct rdmafs_xprt_server *server,
 }
 
 /**
- * rxp_limits_show - print what is in use and how much may be
+ * rxs_limits_show - print what is in use and how much may be
  * @m:	   the file
  * @owner: the server
  *
  * Context: process; takes the server's lock, and then the budget's, not both at once.
  */
-void rxp_limits_show(struct seq_file *m, void *owner)
+void rxs_limits_show(struct seq_file *m, void *owner)
 {
 	struct rdmafs_xprt_server *server = owner;
-	struct rxp_budget *b = server->budget;
+	struct rxs_budget *b = server->budget;
 	struct rdmafs_xprt_limits l;
 
 	spin_lock_bh(&server->lock);

@@ -25,13 +25,13 @@
 #include "transport/server/source.h"
 
 /* How often leases are checked. */
-#define RXP_LEASE_TICK		(5 * HZ)
+#define RXS_LEASE_TICK		(5 * HZ)
 
 /* How often connections are checked that are not bound to a session yet. */
-#define RXP_UNBOUND_TICK	(HZ / 4)
+#define RXS_UNBOUND_TICK	(HZ / 4)
 
 /* A connection has a buffer for a message again: send the RECALLs that found none. */
-static void rxp_server_conn_room(struct rxp_conn *conn)
+static void rxs_conn_room(struct rxp_conn *conn)
 {
 	rxp_pool_reclaim(conn->pool);
 }
@@ -42,16 +42,16 @@ static void rxs_conn_free(struct rxp_conn *conn)
 
 	rxp_ring_destroy(&conn->rx_ring);
 	if (sc->taker) {
-		rxp_taker_uncharge(sc->taker, sc->ring_charged, sc->large_charged);
-		rxp_taker_put(sc->taker);
+		rxs_taker_uncharge(sc->taker, sc->ring_charged, sc->large_charged);
+		rxs_taker_put(sc->taker);
 	}
 	kfree(sc);
 }
 
-static const struct rxp_conn_ops rxp_server_conn_ops = {
-	.recv = rxp_server_recv,
-	.lost = rxp_server_conn_wake,
-	.room = rxp_server_conn_room,
+static const struct rxp_conn_ops rxs_conn_ops = {
+	.recv = rxs_recv,
+	.lost = rxs_conn_wake,
+	.room = rxs_conn_room,
 	.receives = rxs_receives,
 	.free = rxs_conn_free,
 };
@@ -59,7 +59,7 @@ static const struct rxp_conn_ops rxp_server_conn_ops = {
 /* ----------------------------------------------------------------- connections */
 
 /* End a connection that is lost: drain it, unbind it, and free what it has. */
-static void rxp_server_conn_end(struct rxp_conn *conn)
+static void rxs_conn_end(struct rxp_conn *conn)
 {
 	struct rdmafs_xprt_server *server = conn->owner;
 	struct rdmafs_xprt_session *s;
@@ -73,20 +73,20 @@ static void rxp_server_conn_end(struct rxp_conn *conn)
 	 */
 	if (conn->pool && (s || !conn->index))
 		rxp_pool_close(conn->pool);
-	rxp_conn_unask(conn);
+	rxs_conn_unask(conn);
 	if (s) {
 		rdmafs_test_point("conn_drained", conn->index);
-		rxp_session_unbind(s, conn);
+		rxs_session_unbind(s, conn);
 		/* No more grants are made for this connection, now that it is unbound. */
-		rxp_grants_drop(s, conn);
+		rxs_grants_drop(s, conn);
 		if (!conn->index)
-			rxp_pool_bind(conn->pool, NULL);
+			rxs_pool_bind(conn->pool, NULL);
 	}
 	rxp_conn_destroy(conn);
 	conn->stats = &server->stats;
 	if (s)
-		rxp_session_put(s);
-	rxp_conn_settled(server, conn);
+		rxs_session_put(s);
+	rxs_conn_settled(server, conn);
 	spin_lock_bh(&server->lock);
 	list_del(&rxs_conn(conn)->link);
 	server->nr_conns--;
@@ -96,12 +96,12 @@ static void rxp_server_conn_end(struct rxp_conn *conn)
 }
 
 /* The parameter may be written at any time, with any value. */
-static u32 rxp_conns_allowed(void)
+static u32 rxs_conns_allowed(void)
 {
 	return clamp_t(u32, READ_ONCE(rxp_conns_max), 1, RDMAFS_XPRT_CONNS_MAX);
 }
 
-static int rxp_server_reject(struct rdma_cm_id *id, u16 reason, u32 limit)
+static int rxs_reject(struct rdma_cm_id *id, u16 reason, u32 limit)
 {
 	struct rxp_wire_reject rej = {
 		.magic = cpu_to_le32(RXP_WIRE_MAGIC),
@@ -116,15 +116,15 @@ static int rxp_server_reject(struct rdma_cm_id *id, u16 reason, u32 limit)
 }
 
 /* Make a pool for connection 0, or get that of the session to be joined; a reference or ERR_PTR. */
-static struct rxp_pool *rxp_server_pool(struct rdmafs_xprt_server *server,
-					struct rxp_conn *conn, struct rxp_device *rdev)
+static struct rxp_pool *rxs_conn_pool(struct rdmafs_xprt_server *server,
+				      struct rxp_conn *conn, struct rxp_device *rdev)
 {
 	if (conn->index)
-		return rxp_join_pool(server, conn);
+		return rxs_join_pool(server, conn);
 	return rxs_pool_create(rdev, rxs_conn(conn)->taker, &server->stats);
 }
 
-static int rxp_server_conn_accept(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+static int rxs_conn_accept(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
 	const struct rxp_wire_cm *req = &conn->cm;
 	struct rxp_wire_cm cm = {
@@ -157,7 +157,7 @@ static int rxp_server_conn_accept(struct rdmafs_xprt_server *server, struct rxp_
 	conn->data_max = min3(le32_to_cpu(req->data_max), RDMAFS_XPRT_DATA_MAX,
 			      (u32)(rdev->max_entries * PAGE_SIZE));
 	cm.data_max = cpu_to_le32(conn->data_max);
-	pool = rxp_server_pool(server, conn, rdev);
+	pool = rxs_conn_pool(server, conn, rdev);
 	rxp_device_put(rdev);
 	if (IS_ERR(pool))
 		return PTR_ERR(pool);
@@ -185,36 +185,36 @@ static int rxp_server_conn_accept(struct rdmafs_xprt_server *server, struct rxp_
 	return ret;
 }
 
-static void rxp_server_conn_make(struct rxp_conn *conn)
+static void rxs_conn_make(struct rxp_conn *conn)
 {
-	int ret = rxp_server_conn_accept(conn->owner, conn);
+	int ret = rxs_conn_accept(conn->owner, conn);
 
 	if (!ret || rxp_conn_is_lost(conn))
 		return;		/* if it is lost the worker runs again to end it */
 	pr_warn_ratelimited("rdmafs: can't accept %pISpc: %d\n", &conn->id->route.addr.dst_addr,
 			    ret);
-	rxp_server_reject(conn->id, ret == -ESTALE ? RXP_REJECT_JOIN : RXP_REJECT_RESOURCES,
-			  0);
+	rxs_reject(conn->id, ret == -ESTALE ? RXP_REJECT_JOIN : RXP_REJECT_RESOURCES,
+		   0);
 	rxp_conn_lost(conn);
 }
 
-static void rxp_server_conn_work(struct work_struct *work)
+static void rxs_conn_work(struct work_struct *work)
 {
 	struct rxp_conn *conn = &container_of(work, struct rxs_conn, work)->conn;
 
-	/* In state HELLO conn->hello is there: pairs with smp_wmb() in rxp_control(). */
+	/* In state HELLO conn->hello is there: pairs with smp_wmb() in rxs_control(). */
 	switch (smp_load_acquire(&conn->state)) {
 	case RXP_CONN_NEW:
-		rxp_server_conn_make(conn);
+		rxs_conn_make(conn);
 		break;
 	case RXP_CONN_HELLO:
-		if (rxp_conn_bind(conn->owner, conn))
+		if (rxs_conn_bind(conn->owner, conn))
 			rxp_conn_lost(conn);
 		break;
 	case RXP_CONN_LOST:
 		/* If it is unheard, the event that ends that wakes the worker again. */
 		if (!READ_ONCE(rxs_conn(conn)->unheard))
-			rxp_server_conn_end(conn);
+			rxs_conn_end(conn);
 		break;
 	default:
 		break;
@@ -223,7 +223,7 @@ static void rxp_server_conn_work(struct work_struct *work)
 }
 
 /* The connection manager no longer waits for the client: the connection can be ended. */
-static void rxp_server_conn_heard(struct rxp_conn *conn)
+static void rxs_conn_heard(struct rxp_conn *conn)
 {
 	struct rxs_conn *sc = rxs_conn(conn);
 
@@ -233,22 +233,22 @@ static void rxp_server_conn_heard(struct rxp_conn *conn)
 	/* If it is lost from now on, the worker sees that it is not unheard. */
 	smp_mb();
 	if (rxp_conn_is_lost(conn))
-		rxp_server_conn_wake(conn);
+		rxs_conn_wake(conn);
 }
 
-static int rxp_server_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+static int rxs_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct rxp_conn *conn = id->context;
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
-		rxp_server_conn_heard(conn);
+		rxs_conn_heard(conn);
 		return 0;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_REJECTED:
-		rxp_server_conn_heard(conn);
+		rxs_conn_heard(conn);
 		rxp_conn_lost(conn);
 		return 0;
 	/* This does not come while a connection is unheard: it keeps its device (device.c). */
@@ -263,25 +263,25 @@ static int rxp_server_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *ev
 }
 
 /* Find the client that a request for a connection counts for. */
-static void rxp_id_source(const struct rdma_cm_id *id, struct rdmafs_xprt_source *source)
+static void rxs_id_source(const struct rdma_cm_id *id, struct rdmafs_xprt_source *source)
 {
 	const struct rdma_route *route = &id->route;
 
 	/* There is a path if InfiniBand's connection manager handled the request (not on iWARP). */
-	rxp_source(&route->addr.dst_addr, route->path_rec ? route->path_rec->dgid.raw : NULL,
+	rxs_source(&route->addr.dst_addr, route->path_rec ? route->path_rec->dgid.raw : NULL,
 		   rdma_protocol_roce(id->device, id->port_num), source);
 }
 
 /* The server's queue pair retries as often as the client asks; more than usual is refused. */
-static bool rxp_retries_allowed(const struct rdma_conn_param *param)
+static bool rxs_retries_allowed(const struct rdma_conn_param *param)
 {
 	u32 most = rdmafs_test_knob(retries) ?: RXP_RETRY_COUNT;
 
 	return param->retry_count <= most && param->rnr_retry_count <= most;
 }
 
-static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct rdma_cm_id *id,
-				      const struct rdma_cm_event *event)
+static int rxs_connect_request(struct rdmafs_xprt_server *server, struct rdma_cm_id *id,
+			       const struct rdma_cm_event *event)
 {
 	struct rdmafs_xprt_source source;
 	struct rxp_wire_cm req;
@@ -293,37 +293,37 @@ static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct 
 
 	ret = rxp_frame_check_cm(event->param.conn.private_data,
 				 event->param.conn.private_data_len, U32_MAX, &req);
-	if (!ret && !rxp_retries_allowed(&event->param.conn))
+	if (!ret && !rxs_retries_allowed(&event->param.conn))
 		ret = -EINVAL;
 	if (ret) {
 		pr_warn_ratelimited("rdmafs: refused %pISpc: %s\n", &id->route.addr.dst_addr,
 				    ret == -EPROTONOSUPPORT ? "it speaks another version" :
 				    "not a valid rdmafs connection request");
-		return rxp_server_reject(id, ret == -EPROTONOSUPPORT ? RXP_REJECT_VERSION :
+		return rxs_reject(id, ret == -EPROTONOSUPPORT ? RXP_REJECT_VERSION :
 							   RXP_REJECT_PARAMS, 0);
 	}
 	/* Only connection 0 is refused: the others belong to a session that was let in. */
-	if (!req.index && req.count > rxp_conns_allowed())
-		return rxp_server_reject(id, RXP_REJECT_COUNT, rxp_conns_allowed());
+	if (!req.index && req.count > rxs_conns_allowed())
+		return rxs_reject(id, RXP_REJECT_COUNT, rxs_conns_allowed());
 	sc = kzalloc(sizeof(*sc), GFP_KERNEL);
 	if (!sc)
-		return rxp_server_reject(id, RXP_REJECT_RESOURCES, 0);
+		return rxs_reject(id, RXP_REJECT_RESOURCES, 0);
 	conn = &sc->conn;
-	rxp_conn_init(conn, &rxp_server_conn_ops, server, &server->stats, req.index, req.count);
+	rxp_conn_init(conn, &rxs_conn_ops, server, &server->stats, req.index, req.count);
 	INIT_LIST_HEAD(&sc->link);
-	INIT_WORK(&sc->work, rxp_server_conn_work);
+	INIT_WORK(&sc->work, rxs_conn_work);
 	conn->cm = req;
 	conn->id = id;
 	sc->asked = jiffies;
-	rxp_id_source(id, &source);
-	sc->taker = rxp_taker_get(server->budget, &source);
+	rxs_id_source(id, &source);
+	sc->taker = rxs_taker_get(server->budget, &source);
 	if (!sc->taker) {
 		rxp_conn_put(conn);
-		return rxp_server_reject(id, RXP_REJECT_RESOURCES, 0);
+		return rxs_reject(id, RXP_REJECT_RESOURCES, 0);
 	}
 
 	spin_lock_bh(&server->lock);
-	reason = rxp_admit_conn(server, sc, &limit);
+	reason = rxs_admit_conn(server, sc, &limit);
 	if (!reason) {
 		server->nr_conns++;
 		sc->serial = ++server->serial;
@@ -331,7 +331,7 @@ static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct 
 		sc->unbound = true;
 		sc->taker->unbound++;
 		if (!server->nr_unbound++)
-			mod_delayed_work(rxp_wq, &server->unbound, RXP_UNBOUND_TICK);
+			mod_delayed_work(rxp_wq, &server->unbound, RXS_UNBOUND_TICK);
 	}
 	spin_unlock_bh(&server->lock);
 	if (reason) {
@@ -340,27 +340,27 @@ static int rxp_server_connect_request(struct rdmafs_xprt_server *server, struct 
 			pr_warn_ratelimited("rdmafs: refused %pISpc: port %u has no room for more connections%s\n",
 					    &id->route.addr.dst_addr, server->port,
 					    limit ? " of this client" : "");
-		return rxp_server_reject(id, reason, limit);
+		return rxs_reject(id, reason, limit);
 	}
 
 	id->context = conn;
-	id->event_handler = rxp_server_conn_event;
-	rxp_server_conn_wake(conn);
+	id->event_handler = rxs_conn_event;
+	rxs_conn_wake(conn);
 	return 0;
 }
 
 /* An event of an identifier that listens. */
-static int rxp_server_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
+static int rxs_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	/* It stays when a device goes, for devices to come. */
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
-	return rxp_server_connect_request(id->context, id, event);
+	return rxs_connect_request(id->context, id, event);
 }
 
 /* ---------------------------------------------------------------------- leases */
 
-static void rxp_lease_work(struct work_struct *work)
+static void rxs_lease_work(struct work_struct *work)
 {
 	struct rdmafs_xprt_server *server =
 		container_of(work, struct rdmafs_xprt_server, lease.work);
@@ -375,16 +375,16 @@ static void rxp_lease_work(struct work_struct *work)
 	list_for_each_entry(s, &server->sessions, link) {
 		spin_lock(&s->lock);
 		if (!s->nr_bound && time_after(jiffies, s->last_seen + lease))
-			rxp_session_close_locked(s);
+			rxs_session_close_locked(s);
 		spin_unlock(&s->lock);
 	}
 	spin_unlock_bh(&server->lock);
 	mod_delayed_work(rxp_wq, &server->recall, 0);
-	queue_delayed_work(rxp_wq, &server->lease, RXP_LEASE_TICK);
+	queue_delayed_work(rxp_wq, &server->lease, RXS_LEASE_TICK);
 }
 
 /* Close connections that have not been bound to a session in time. */
-static void rxp_unbound_work(struct work_struct *work)
+static void rxs_unbound_work(struct work_struct *work)
 {
 	struct rdmafs_xprt_server *server =
 		container_of(work, struct rdmafs_xprt_server, unbound.work);
@@ -401,18 +401,18 @@ static void rxp_unbound_work(struct work_struct *work)
 		rxp_conn_lost(&sc->conn);
 	}
 	if (server->nr_unbound)
-		queue_delayed_work(rxp_wq, &server->unbound, RXP_UNBOUND_TICK);
+		queue_delayed_work(rxp_wq, &server->unbound, RXS_UNBOUND_TICK);
 	spin_unlock_bh(&server->lock);
 }
 
-static void rxp_recall_work(struct work_struct *work)
+static void rxs_recall_work(struct work_struct *work)
 {
 	struct rdmafs_xprt_server *server =
 		container_of(work, struct rdmafs_xprt_server, recall.work);
 	bool more;
 
 	spin_lock_bh(&server->lock);
-	more = rxp_grants_tick(server);
+	more = rxs_grants_tick(server);
 	spin_unlock_bh(&server->lock);
 	if (more)
 		queue_delayed_work(rxp_wq, &server->recall, HZ / 4);
@@ -420,12 +420,12 @@ static void rxp_recall_work(struct work_struct *work)
 
 /* ------------------------------------------------------------------- listening */
 
-static int rxp_listen_one(struct rdmafs_xprt_server *server, int i, struct sockaddr *addr)
+static int rxs_listen_one(struct rdmafs_xprt_server *server, int i, struct sockaddr *addr)
 {
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = rdma_create_id(server->net, rxp_server_cm_event, server, RDMA_PS_TCP, IB_QPT_RC);
+	id = rdma_create_id(server->net, rxs_cm_event, server, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	if (addr->sa_family == AF_INET6) {
@@ -445,7 +445,7 @@ out:
 	return ret;
 }
 
-static bool rxp_server_empty(struct rdmafs_xprt_server *server)
+static bool rxs_empty(struct rdmafs_xprt_server *server)
 {
 	bool empty;
 
@@ -485,31 +485,31 @@ void rdmafs_xprt_unlisten(struct rdmafs_xprt_server *server)
 		list_for_each_entry(sc, &server->conns, link)
 			rxp_conn_lost(&sc->conn);
 		list_for_each_entry(s, &server->sessions, link)
-			rxp_session_close(s);
+			rxs_session_close(s);
 		spin_unlock_bh(&server->lock);
 		/* Repeated, as a HELLO may be making a session just now. */
-	} while (!wait_event_timeout(server->empty, rxp_server_empty(server), HZ / 10));
+	} while (!wait_event_timeout(server->empty, rxs_empty(server), HZ / 10));
 
-	rxp_threads_stop(&server->threads);
+	rxs_threads_stop(&server->threads);
 	rxp_stats_wait(&server->stats);
 	rxp_stats_destroy(&server->stats);
 	put_net(server->net);
-	rxp_budget_put(server->budget);
+	rxs_budget_put(server->budget);
 	kfree(server);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_unlisten);
 
-static const struct rxp_proc_kind rxp_port_files[] = {
-	{ "limits", rxp_limits_show },
+static const struct rxp_proc_kind rxs_port_files[] = {
+	{ "limits", rxs_limits_show },
 };
 
 /* Make the server's directory in /proc.  On failure the server is only not visible there. */
-static void rxp_server_show(struct rdmafs_xprt_server *server)
+static void rxs_show(struct rdmafs_xprt_server *server)
 {
 	char name[16];
 
 	snprintf(name, sizeof(name), "port-%u", server->port);
-	server->proc = rxp_proc_make(name, NULL, rxp_port_files, ARRAY_SIZE(rxp_port_files),
+	server->proc = rxp_proc_make(name, NULL, rxs_port_files, ARRAY_SIZE(rxs_port_files),
 				     server);
 }
 
@@ -551,7 +551,7 @@ struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 		server->limits = *limits;
 	else
 		rdmafs_xprt_limits_default(&server->limits);
-	server->budget = rxp_budget_create(&server->limits);
+	server->budget = rxs_budget_create(&server->limits);
 	if (!server->budget) {
 		rxp_stats_destroy(&server->stats);
 		kfree(server);
@@ -566,22 +566,22 @@ struct rdmafs_xprt_server *rdmafs_xprt_listen(struct net *net, u16 port,
 	INIT_LIST_HEAD(&server->sessions);
 	INIT_LIST_HEAD(&server->conns);
 	init_waitqueue_head(&server->empty);
-	INIT_DELAYED_WORK(&server->lease, rxp_lease_work);
-	INIT_DELAYED_WORK(&server->recall, rxp_recall_work);
-	INIT_DELAYED_WORK(&server->unbound, rxp_unbound_work);
-	ret = rxp_threads_start(&server->threads, server->limits.threads, rxp_req_run);
+	INIT_DELAYED_WORK(&server->lease, rxs_lease_work);
+	INIT_DELAYED_WORK(&server->recall, rxs_recall_work);
+	INIT_DELAYED_WORK(&server->unbound, rxs_unbound_work);
+	ret = rxs_threads_start(&server->threads, server->limits.threads, rxs_req_run);
 	if (ret)
 		goto out;
-	queue_delayed_work(rxp_wq, &server->lease, RXP_LEASE_TICK);
+	queue_delayed_work(rxp_wq, &server->lease, RXS_LEASE_TICK);
 
-	ret = rxp_listen_one(server, 0, (struct sockaddr *)&sin);
+	ret = rxs_listen_one(server, 0, (struct sockaddr *)&sin);
 	if (!ret) {
-		ret = rxp_listen_one(server, 1, (struct sockaddr *)&sin6);
+		ret = rxs_listen_one(server, 1, (struct sockaddr *)&sin6);
 		if (ret == -EAFNOSUPPORT)	/* a kernel without IPv6 */
 			ret = 0;
 	}
 	if (!ret) {
-		rxp_server_show(server);
+		rxs_show(server);
 		return server;
 	}
 out:

@@ -17,9 +17,9 @@
  * come.  INVALIDATING: our LOCAL_INV stands in the send queue behind messages that the client
  * has not taken.
  */
-static bool rxp_req_overdue(const struct rxp_req *req, unsigned long before)
+static bool rxs_req_overdue(const struct rxs_req *req, unsigned long before)
 {
-	return req && (req->state == RXP_REQ_WAITING || req->state == RXP_REQ_INVALIDATING) &&
+	return req && (req->state == RXS_REQ_WAITING || req->state == RXS_REQ_INVALIDATING) &&
 	       time_before(req->since, before);
 }
 
@@ -32,13 +32,13 @@ static bool rxp_req_overdue(const struct rxp_req *req, unsigned long before)
  * time as long as any data of the session moves, but in all no more than @held_ms for each
  * slot.
  */
-static bool rxp_req_held_too_long(const struct rxp_req *req, u32 held_ms)
+static bool rxs_req_held_too_long(const struct rxs_req *req, u32 held_ms)
 {
 	unsigned long held = msecs_to_jiffies(held_ms);
 	const struct rdmafs_xprt_session *s;
 
-	if (!req || (req->state != RXP_REQ_HELD && req->state != RXP_REQ_WAITING &&
-		     req->state != RXP_REQ_INVALIDATING))
+	if (!req || (req->state != RXS_REQ_HELD && req->state != RXS_REQ_WAITING &&
+		     req->state != RXS_REQ_INVALIDATING))
 		return false;
 	s = req->session;
 	return time_before(req->since, jiffies - held * s->nr_slots) ||
@@ -47,14 +47,14 @@ static bool rxp_req_held_too_long(const struct rxp_req *req, u32 held_ms)
 }
 
 /* Time from one look at a send queue that stands to the next. */
-#define RXP_LOOK_AGAIN	(HZ / 5)
+#define RXS_LOOK_AGAIN	(HZ / 5)
 
 /*
- * Does a send queue stand at two looks, RXP_LOOK_AGAIN apart?  At the first alone its
+ * Does a send queue stand at two looks, RXS_LOOK_AGAIN apart?  At the first alone its
  * completions may not have been handled yet: this machine may have stood still.  @before and
  * @ever: rxp_send_stands(); @more is set if it is to be looked at again.
  */
-static bool rxp_conn_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever,
+static bool rxs_conn_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever,
 			    bool *more)
 {
 	u64 first = rxp_send_stands(conn, before, ever);
@@ -64,7 +64,7 @@ static bool rxp_conn_stands(struct rxp_conn *conn, unsigned long before, unsigne
 		sc->found_at = jiffies;
 	sc->oldest = first;
 	*more |= first;
-	return first && time_after(jiffies, sc->found_at + RXP_LOOK_AGAIN);
+	return first && time_after(jiffies, sc->found_at + RXS_LOOK_AGAIN);
 }
 
 /*
@@ -72,7 +72,7 @@ static bool rxp_conn_stands(struct rxp_conn *conn, unsigned long before, unsigne
  * On iWARP that may last for ever: TCP takes a window that is shut, or nearly, for a peer that
  * lives, and the client is heard.  The time is the same as for requests that are held.
  */
-static bool rxp_session_stands(const struct rdmafs_xprt_session *s, u32 held_ms, bool *more)
+static bool rxs_session_stands(const struct rdmafs_xprt_session *s, u32 held_ms, bool *more)
 {
 	unsigned long held = msecs_to_jiffies(held_ms);
 	unsigned long ever = jiffies - held * s->nr_slots;
@@ -85,12 +85,12 @@ static bool rxp_session_stands(const struct rdmafs_xprt_session *s, u32 held_ms,
 		before = ever;
 	for (i = 0; i < s->nr_conns; i++)
 		if (s->conns[i] && !rxp_conn_is_lost(s->conns[i]))
-			stands |= rxp_conn_stands(s->conns[i], before, ever, more);
+			stands |= rxs_conn_stands(s->conns[i], before, ever, more);
 	return stands;
 }
 
 /**
- * rxp_session_overdue - test whether a client holds for too long what it does not use
+ * rxs_session_overdue - test whether a client holds for too long what it does not use
  * @s:    the session; its lock and the server's are held
  * @more: set if the session has to be tested again
  *
@@ -100,7 +100,7 @@ static bool rxp_session_stands(const struct rdmafs_xprt_session *s, u32 held_ms,
  *
  * Return: true if so: its connections are to end.
  */
-bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
+bool rxs_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 {
 	unsigned long before = jiffies - rxp_grace();
 	u32 held_ms = s->server->limits.held_ms;
@@ -114,14 +114,14 @@ bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 	wanted = rpol_excess(s->conns[0]->pool->member);
 	*more |= wanted;
 	for (i = 0; i < s->nr_slots; i++) {
-		if (rxp_req_held_too_long(s->slots[i].req, held_ms)) {
+		if (rxs_req_held_too_long(s->slots[i].req, held_ms)) {
 			s->server->held_dropped++;
 			return true;
 		}
-		if (wanted && rxp_req_overdue(s->slots[i].req, before))
+		if (wanted && rxs_req_overdue(s->slots[i].req, before))
 			return true;
 	}
-	if (!rxp_session_stands(s, held_ms, more))
+	if (!rxs_session_stands(s, held_ms, more))
 		return false;
 	s->server->held_dropped++;
 	return true;

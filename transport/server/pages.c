@@ -12,19 +12,19 @@
 #include "transport/server/server.h"
 
 /**
- * rxp_pages_lend - map pages for RDMA WRITEs to read
+ * rxs_pages_lend - map pages for RDMA WRITEs to read
  * @pool: a pool of the device
  * @bv:	  the pages
  * @nr:	  number of pages, at least 1
  *
  * Context: process, may sleep for memory.
- * Return: the pages with their references, to be given to rxp_pages_release(); or
+ * Return: the pages with their references, to be given to rxs_pages_release(); or
  * ERR_PTR(-ENOMEM), and the caller keeps the references.
  */
-struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr)
+struct rxs_pages *rxs_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr)
 {
 	u32 nr_wr = DIV_ROUND_UP(nr, RXP_SGE_MIN), i;
-	struct rxp_pages *p;
+	struct rxs_pages *p;
 	void *room;
 
 	/* Not kvmalloc(): it may be freed in atomic context; the service can copy instead. */
@@ -52,13 +52,13 @@ struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv
 }
 
 /**
- * rxp_pages_release - unmap and put pages that the device does not read any more
- * @pool: as for rxp_pages_lend()
+ * rxs_pages_release - unmap and put pages that the device does not read any more
+ * @pool: as for rxs_pages_lend()
  * @p:	  the pages
  *
  * Context: any but hard interrupt; does not sleep.
  */
-void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p)
+void rxs_pages_release(struct rxp_pool *pool, struct rxs_pages *p)
 {
 	u32 i;
 

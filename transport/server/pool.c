@@ -8,25 +8,25 @@
 
 static void rxs_pool_recall(struct rxp_pool *pool)
 {
-	rxp_grants_recall(pool);
-	rxp_reqs_recall(pool);
+	rxs_grants_recall(pool);
+	rxs_reqs_recall(pool);
 }
 
 static bool rxs_pool_idle(struct rxp_pool *pool, u32 bytes)
 {
-	return rxp_taker_idle(rxs_pool(pool)->taker, bytes);
+	return rxs_taker_idle(rxs_pool(pool)->taker, bytes);
 }
 
 static void rxs_pool_unidle(struct rxp_pool *pool, u32 bytes)
 {
-	rxp_taker_unidle(rxs_pool(pool)->taker, bytes);
+	rxs_taker_unidle(rxs_pool(pool)->taker, bytes);
 }
 
 static void rxs_pool_free(struct rxp_pool *pool)
 {
 	struct rxs_pool *sp = rxs_pool(pool);
 
-	rxp_taker_put(sp->taker);
+	rxs_taker_put(sp->taker);
 	kfree(sp);
 }
 
@@ -46,7 +46,7 @@ static const struct rxp_pool_ops rxs_pool_ops = {
  * Context: process, may sleep.
  * Return: the pool with one reference, or an ERR_PTR: see rxp_pool_init().
  */
-struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxp_taker *taker,
+struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_taker *taker,
 				 struct rxp_stats *stats)
 {
 	static const struct rpol_quota quota = {
@@ -59,11 +59,11 @@ struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxp_taker *take
 	if (!sp)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&sp->lent);
-	sp->taker = rxp_taker_hold(taker);
+	sp->taker = rxs_taker_hold(taker);
 	ret = rxp_pool_init(&sp->p, &rxs_pool_ops, rdev, &quota, stats);
 	if (!ret)
 		return &sp->p;
-	rxp_taker_put(taker);
+	rxs_taker_put(taker);
 	kfree(sp);
 	return ERR_PTR(ret);
 }

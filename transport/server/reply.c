@@ -4,8 +4,8 @@
  *
  * The task that serves a request answers it.  If the reply is held for the client's memory, the
  * completion handler that receives the STCRW sends it (serve.c).  Under the session's lock the
- * request leaves its slot and the connection for the reply is chosen (rxp_answer_take()).  Then,
- * without the lock, the reply is posted there (rxp_answer_post()).
+ * request leaves its slot and the connection for the reply is chosen (rxs_answer_take()).  Then,
+ * without the lock, the reply is posted there (rxs_answer_post()).
  *
  * The reply is sent from the slot's buffer, which is the session's, and from pages, which the
  * request owns until its chain is completed.
@@ -16,30 +16,30 @@
 #include "transport/server/server.h"
 #include "transport/server/trace.h"
 
-static void rxp_reply_done(struct rxp_chain *chain, bool ok)
+static void rxs_reply_done(struct rxp_chain *chain, bool ok)
 {
-	struct rxp_req *req = container_of(chain, struct rxp_req, reply);
+	struct rxs_req *req = container_of(chain, struct rxs_req, reply);
 
 	rxs_trace(completed, req, 0);
 	if (ok && (req->flags & RXP_F_READ))
-		rxp_session_progress(req->session);
-	rxp_req_put(req);
+		rxs_session_progress(req->session);
+	rxs_req_put(req);
 }
 
 /**
- * rxp_way_get - get the connection that a reply can go on now
+ * rxs_way_get - get the connection that a reply can go on now
  * @s:	   the session
  * @bound: serial number of the connection that the last CALL came on
  * @slot:  the slot
- * @way:   out: the connection, to be put by rxp_way_put()
+ * @way:   out: the connection, to be put by rxs_way_put()
  *
  * Context: any but hard interrupt; the session's lock held.
  * Return: whether the connection is still bound.
  */
-bool rxp_way_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
-		 struct rxp_way *way)
+bool rxs_way_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
+		 struct rxs_way *way)
 {
-	struct rxp_conn *conn = rxp_slot_conn(s, slot);
+	struct rxp_conn *conn = rxs_slot_conn(s, slot);
 
 	if (!conn || rxs_conn(conn)->serial != bound)
 		return false;
@@ -52,19 +52,19 @@ bool rxp_way_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
 }
 
 /**
- * rxp_way_put - give up what rxp_way_get() got
- * @way: rxp_way_get() filled it in
+ * rxs_way_put - give up what rxs_way_get() got
+ * @way: rxs_way_get() filled it in
  *
  * Context: any but hard interrupt.
  */
-void rxp_way_put(struct rxp_way *way)
+void rxs_way_put(struct rxs_way *way)
 {
 	rxp_pool_put(way->pool);
 	rxp_conn_put(way->conn);
 }
 
 /**
- * rxp_reply_post - post the reply that stands in the slot's buffer, which is synced
+ * rxs_reply_post - post the reply that stands in the slot's buffer, which is synced
  * @req:      the request; the chain takes a reference
  * @way:      the connection that it goes on
  * @head_len: bytes of the head
@@ -79,8 +79,8 @@ void rxp_way_put(struct rxp_way *way)
  *
  * Context: process.
  */
-void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 data_len,
-		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, struct rxp_grant *grant)
+void rxs_reply_post(struct rxs_req *req, struct rxs_way *way, u32 head_len, u32 data_len,
+		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, struct rxs_grant *grant)
 {
 	u32 lkey = way->pool->pd->local_dma_lkey, i;
 	int ret;
@@ -92,7 +92,7 @@ void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 
 	req->sge[1].length = data_len;
 	req->sge[1].lkey = lkey;
 
-	rxp_chain_init(&req->reply, rxp_reply_done);
+	rxp_chain_init(&req->reply, rxs_reply_done);
 	for (i = 0; i < nr_wr; i++)
 		rxp_chain_add(&req->reply, &wr[i].wr);
 	if (grant) {
@@ -107,51 +107,51 @@ void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 
 	kref_get(&req->ref);
 	/* A reply with data waits for those that follow; one with a grant (of a WRITE) does not. */
 	if (grant)
-		ret = rxp_grant_post(grant, &req->reply);
+		ret = rxs_grant_post(grant, &req->reply);
 	else if (req->reply.quiet || nr_wr)
 		ret = rxp_post_plugged(way->conn, &req->reply);
 	else
 		ret = rxp_post(way->conn, &req->reply);
 	if (ret) {
-		rxp_req_put(req);
+		rxs_req_put(req);
 		return;
 	}
 	rxp_add(&req->session->stats, rdma_writes, nr_wr);
 }
 
 /**
- * rxp_answer_take - take an answered request from its slot
+ * rxs_answer_take - take an answered request from its slot
  * @req:      the request
  * @data_len: bytes of data in the message
  * @cache:    whether a replay can be answered from the slot's buffer
- * @a:	      out: for rxp_answer_post(), which follows without the lock
+ * @a:	      out: for rxs_answer_post(), which follows without the lock
  *
  * Context: any but hard interrupt; the session's lock held.
  */
-void rxp_answer_take(struct rxp_req *req, u32 data_len, bool cache, struct rxp_answer *a)
+void rxs_answer_take(struct rxs_req *req, u32 data_len, bool cache, struct rxs_answer *a)
 {
 	struct rdmafs_xprt_session *s = req->session;
-	struct rxp_sslot *slot = &s->slots[req->slot];
+	struct rxs_slot *slot = &s->slots[req->slot];
 
 	lockdep_assert_held(&s->lock);
-	rxp_req_move(req, RXP_REQ_ANSWER);
+	rxs_req_move(req, RXS_REQ_ANSWER);
 	slot->head_len = req->head_len;
 	slot->data_len = data_len;
-	rxp_slot_leave(s, slot, cache ? RXP_SLOT_CACHED : RXP_SLOT_FREE);
-	a->send = rxp_way_get(s, req->bound, req->slot, &a->way);
+	rxs_slot_leave(s, slot, cache ? RXS_SLOT_CACHED : RXS_SLOT_FREE);
+	a->send = rxs_way_get(s, req->bound, req->slot, &a->way);
 	a->grant = a->send && req->grant && a->way.conn == req->conn;
 	/* The grant was made for a connection that is gone. */
 	if (req->grant && !a->grant)
-		rxp_frame_drop_grant(rxp_req_buf(req));
+		rxp_frame_drop_grant(rxs_req_buf(req));
 	if (a->send)
-		rxp_way_sync(s, &a->way, 0, RXP_SLOT_BUF);
+		rxs_way_sync(s, &a->way, 0, RXP_SLOT_BUF);
 	a->keyed = req->keyed;
 	a->rkey = req->rkey;
 	a->iova = req->iova;
 	a->data_len = data_len;
 }
 
-static u32 rxp_req_build_writes(struct rxp_req *req, struct rxp_pool *pool,
+static u32 rxs_req_build_writes(struct rxs_req *req, struct rxp_pool *pool,
 				struct ib_rdma_wr **wr)
 {
 	if (req->pages) {
@@ -164,13 +164,13 @@ static u32 rxp_req_build_writes(struct rxp_req *req, struct rxp_pool *pool,
 }
 
 /**
- * rxp_answer_post - send the reply that stands in the slot's buffer, with its data
+ * rxs_answer_post - send the reply that stands in the slot's buffer, with its data
  * @req: the request; the slot's reference to it goes
- * @a:	 rxp_answer_take() filled it in
+ * @a:	 rxs_answer_take() filled it in
  *
  * Context: process, without the session's lock.
  */
-void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
+void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a)
 {
 	struct ib_rdma_wr *wr = NULL;
 	u32 nr_wr = 0;
@@ -178,31 +178,31 @@ void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a)
 	if (a->send && req->out_len && a->way.pool->rdev != req->pool->rdev) {
 		/* The client came back over another device: it has to send the CALL again there. */
 		rxp_conn_lost(a->way.conn);
-		rxp_way_put(&a->way);
+		rxs_way_put(&a->way);
 		a->send = false;
 	}
 	if (a->send && req->out_len) {
-		nr_wr = rxp_req_build_writes(req, a->way.pool, &wr);
+		nr_wr = rxs_req_build_writes(req, a->way.pool, &wr);
 		rxp_aim_writes(wr, nr_wr, a->iova, a->rkey);
 		/* A test lets the reply claim data that was not written. */
 		if (rdmafs_test_fail("reply_unwritten", req->slot))
 			nr_wr = 0;
 	}
 	if (a->send) {
-		struct rxp_grant *grant = a->grant ? req->grant : NULL;
+		struct rxs_grant *grant = a->grant ? req->grant : NULL;
 		u32 head_len = req->head_len + (grant ? sizeof(struct rxp_wire_tag) : 0);
 
 		if (grant)
 			req->grant = NULL;
-		rxp_reply_post(req, &a->way, head_len, a->data_len, wr, nr_wr,
+		rxs_reply_post(req, &a->way, head_len, a->data_len, wr, nr_wr,
 			       a->keyed ? a->rkey : 0, grant);
-		rxp_way_put(&a->way);
+		rxs_way_put(&a->way);
 	}
-	rxp_req_put(req);
+	rxs_req_put(req);
 }
 
 /* Build the reply CANCELLED: the client has taken back its data, or the room for it. */
-static void rxp_req_write_cancelled(struct rxp_req *req)
+static void rxs_req_write_cancelled(struct rxs_req *req)
 {
 	struct rxp_frame f = {
 		.slot = req->slot,
@@ -210,28 +210,28 @@ static void rxp_req_write_cancelled(struct rxp_req *req)
 		.status = RXP_STATUS_CANCELLED,
 	};
 
-	req->head_len = rxp_frame_put_reply(rxp_req_buf(req), &f);
+	req->head_len = rxp_frame_put_reply(rxs_req_buf(req), &f);
 	req->out_len = 0;
 }
 
 /**
- * rxp_answer_cancelled - take a request from its slot that its client has cancelled
+ * rxs_answer_cancelled - take a request from its slot that its client has cancelled
  * @req: the request, @req->cancelled set
- * @a:	 out: for rxp_answer_post(), which follows without the lock
+ * @a:	 out: for rxs_answer_post(), which follows without the lock
  *
  * Otherwise, between the two, the connection could be lost, and the CALL be sent again on the next
  * one, where it is not cancelled.
  *
  * Context: any but hard interrupt; the session's lock held since @req->cancelled was read.
  */
-void rxp_answer_cancelled(struct rxp_req *req, struct rxp_answer *a)
+void rxs_answer_cancelled(struct rxs_req *req, struct rxs_answer *a)
 {
-	rxp_req_write_cancelled(req);
-	rxp_answer_take(req, 0, false, a);
+	rxs_req_write_cancelled(req);
+	rxs_answer_take(req, 0, false, a);
 }
 
 /**
- * rxp_req_finish - reply to a request that is served, or hold the reply until it can be sent
+ * rxs_req_finish - reply to a request that is served, or hold the reply until it can be sent
  * @req:       the request; not to be touched any more
  * @status:    RXP_STATUS_*
  * @reply_len: bytes of the reply's body, which stands in the slot's buffer
@@ -240,7 +240,7 @@ void rxp_answer_cancelled(struct rxp_req *req, struct rxp_answer *a)
  *
  * Context: process; takes the session's lock.
  */
-void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len, bool cache)
+void rxs_req_finish(struct rxs_req *req, u32 status, u16 reply_len, u32 data_len, bool cache)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	struct rxp_frame f = {
@@ -250,7 +250,7 @@ void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len
 		.status = status,
 	};
 	struct rxp_wire_tag tag;
-	struct rxp_answer a;
+	struct rxs_answer a;
 
 	if (req->in_message)
 		f.data_len = data_len;
@@ -259,12 +259,12 @@ void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len
 	if (req->arrived_ns)
 		f.service_us = min_t(u64, U32_MAX,
 				     div_u64(ktime_get_ns() - req->arrived_ns, NSEC_PER_USEC));
-	req->head_len = rxp_frame_put_reply(rxp_req_buf(req), &f);
+	req->head_len = rxp_frame_put_reply(rxs_req_buf(req), &f);
 	req->out_len = f.bulk_len;
 	if (status == RXP_STATUS_OK)
-		req->grant = rxp_grant_offer(req, req->conn, &tag);
+		req->grant = rxs_grant_offer(req, req->conn, &tag);
 	if (req->grant)
-		rxp_frame_put_grant(rxp_req_buf(req), req->head_len, &tag);
+		rxp_frame_put_grant(rxs_req_buf(req), req->head_len, &tag);
 
 	/* Before the reply, which gives the client the credit for this receive again. */
 	rxp_rx_put(req->rx);
@@ -276,19 +276,19 @@ void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len
 	spin_lock_bh(&s->lock);
 	if (req->out_len && !req->keyed) {
 		if (req->cancelled) {
-			rxp_req_write_cancelled(req);
-		} else if (rxp_req_connected(req)) {
+			rxs_req_write_cancelled(req);
+		} else if (rxs_req_connected(req)) {
 			/* The STCRW's arrival posts the reply, or the connection's end drops it. */
-			rxp_req_move(req, RXP_REQ_HOLD);
+			rxs_req_move(req, RXS_REQ_HOLD);
 			rxs_trace(crw_held, req, req->out_len);
 			spin_unlock_bh(&s->lock);
 			rdmafs_test_point("req_held", f.slot);
 			return;
 		}
 	}
-	rxp_answer_take(req, f.data_len, cache, &a);
+	rxs_answer_take(req, f.data_len, cache, &a);
 	spin_unlock_bh(&s->lock);
-	rxp_answer_post(req, &a);
+	rxs_answer_post(req, &a);
 }
 
 /**
@@ -303,28 +303,28 @@ void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len
 void rdmafs_xprt_req_reply(struct rdmafs_xprt_req *r, u16 reply_len, u32 data_len,
 			   unsigned int flags)
 {
-	struct rxp_req *req = container_of(r, struct rxp_req, r);
+	struct rxs_req *req = container_of(r, struct rxs_req, r);
 
 	/* Data outside the message is not kept, so the answer can't be either. */
 	bool cache = !(flags & RDMAFS_REPLY_NOCACHE) && (!data_len || req->in_message);
 
 	if (req->put_off) {
 		rxp_count(&req->session->stats, retry_later);
-		rxp_req_finish(req, RXP_STATUS_RETRY_LATER, 0, 0, false);
+		rxs_req_finish(req, RXP_STATUS_RETRY_LATER, 0, 0, false);
 		return;
 	}
-	rxp_req_finish(req, RXP_STATUS_OK, reply_len, data_len, cache);
+	rxs_req_finish(req, RXP_STATUS_OK, reply_len, data_len, cache);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reply);
 
 /* Get the pool for a reply's data: that of the connection there is now; false: there is none. */
-static bool rxp_req_take_pool(struct rxp_req *req)
+static bool rxs_req_take_pool(struct rxs_req *req)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	struct rxp_conn *conn;
 
 	spin_lock_bh(&s->lock);
-	conn = rxp_slot_conn(s, req->slot);
+	conn = rxs_slot_conn(s, req->slot);
 	if (conn && !req->pool) {
 		req->pool = conn->pool;
 		rxp_pool_get(req->pool);
@@ -348,7 +348,7 @@ static bool rxp_req_take_pool(struct rxp_req *req)
  */
 int rdmafs_xprt_req_reserve(struct rdmafs_xprt_req *r, u32 len)
 {
-	struct rxp_req *req = container_of(r, struct rxp_req, r);
+	struct rxs_req *req = container_of(r, struct rxs_req, r);
 
 	if (len > r->read_max)
 		return -EMSGSIZE;
@@ -356,12 +356,12 @@ int rdmafs_xprt_req_reserve(struct rdmafs_xprt_req *r, u32 len)
 		return 0;
 	if (req->buf || req->pages || req->put_off)
 		return -ENOMEM;
-	if (!rxp_req_charge(req, rxp_buf_size(len), false)) {
+	if (!rxs_req_charge(req, rxp_buf_size(len), false)) {
 		req->put_off = true;
 		return -ENOMEM;
 	}
-	if (rxp_req_take_pool(req))
-		rxp_req_trim(req);
+	if (rxs_req_take_pool(req))
+		rxs_req_trim(req);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reserve);
@@ -382,21 +382,21 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reserve);
  */
 int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *dest)
 {
-	struct rxp_req *req = container_of(r, struct rxp_req, r);
+	struct rxs_req *req = container_of(r, struct rxs_req, r);
 
 	if (len > r->read_max)
 		return -EMSGSIZE;
 	if (len <= RDMAFS_XPRT_INLINE_MAX) {
 		/* Pages may have been reserved that are not needed. */
 		if (!req->buf && !req->pages)
-			rxp_req_uncharge(req);
+			rxs_req_uncharge(req);
 		req->in_message = true;
-		req->out.iov_base = rxp_req_buf(req) + RXP_HEAD_MAX;
+		req->out.iov_base = rxs_req_buf(req) + RXP_HEAD_MAX;
 		req->out.iov_len = len;
 		iov_iter_kvec(dest, ITER_DEST, &req->out, 1, len);
 		return 0;
 	}
-	if (!rxp_req_take_pool(req)) {
+	if (!rxs_req_take_pool(req)) {
 		rdmafs_test_point("req_unconnected", req->slot);
 		/* The client may send the CALL again on the next connection before the reply. */
 		req->put_off = true;
@@ -404,12 +404,12 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 	}
 	if (req->buf || req->pages || req->put_off)
 		return -ENOMEM;
-	if (!rxp_req_charge(req, rxp_buf_size(len), false)) {
+	if (!rxs_req_charge(req, rxp_buf_size(len), false)) {
 		req->put_off = true;
 		return -ENOMEM;
 	}
-	if (!rxp_req_buf_get(req, len)) {
-		rxp_req_uncharge(req);
+	if (!rxs_req_buf_get(req, len)) {
+		rxs_req_uncharge(req);
 		return -ENOMEM;
 	}
 	iov_iter_bvec(dest, ITER_DEST, req->buf->bv, req->buf->nents, len);
@@ -421,7 +421,7 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_req_room);
  * The bytes that can't be freed while these pages are lent: whole folios, each counted once if its
  * pages are adjacent in @bv.
  */
-static u64 rxp_pages_held(const struct bio_vec *bv, u32 nr)
+static u64 rxs_pages_held(const struct bio_vec *bv, u32 nr)
 {
 	struct folio *folio, *last = NULL;
 	u64 bytes = 0;
@@ -453,9 +453,9 @@ static u64 rxp_pages_held(const struct bio_vec *bv, u32 nr)
  */
 int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u32 nr, u32 len)
 {
-	struct rxp_req *req = container_of(r, struct rxp_req, r);
+	struct rxs_req *req = container_of(r, struct rxs_req, r);
 	struct rdmafs_xprt_session *s = req->session;
-	struct rxp_pages *pages;
+	struct rxs_pages *pages;
 	bool more;
 	u64 held;
 
@@ -464,22 +464,22 @@ int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u
 	/* A client that does not name its memory could make us keep the pages for ever. */
 	if (!READ_ONCE(req->keyed))
 		return -EAGAIN;
-	if (!rxp_req_take_pool(req))
+	if (!rxs_req_take_pool(req))
 		return -ENOTCONN;
-	held = rxp_pages_held(bv, nr);
+	held = rxs_pages_held(bv, nr);
 	/*
 	 * If the folios take more than a copy would, other requests may need that room.  Then the
 	 * request must not go beyond the bounds, not even for a moment.
 	 */
 	more = held > rxp_buf_size(len);
 	if (held > U32_MAX ||
-	    (more && !rxp_session_spares(s, held - min(held, req->charged))) ||
-	    !rxp_req_charge(req, held, more))
+	    (more && !rxs_session_spares(s, held - min(held, req->charged))) ||
+	    !rxs_req_charge(req, held, more))
 		return -ENOMEM;
-	rxp_req_trim(req);
-	pages = rxp_pages_lend(req->pool, bv, nr);
+	rxs_req_trim(req);
+	pages = rxs_pages_lend(req->pool, bv, nr);
 	if (IS_ERR(pages)) {
-		rxp_req_uncharge(req);
+		rxs_req_uncharge(req);
 		return PTR_ERR(pages);
 	}
 	req->pages = pages;

@@ -12,10 +12,10 @@
 #include "transport/server/server.h"
 #include "transport/server/trace.h"
 
-static struct kmem_cache *rxp_req_cache;
+static struct kmem_cache *rxs_req_cache;
 
 /**
- * rxp_req_charge - charge a request's session for pages that the request is about to get
+ * rxs_req_charge - charge a request's session for pages that the request is about to get
  * @req:   the request, without pages; it may be charged for more or less already
  * @bytes: bytes of all pages that it will hold
  * @within: it may not go beyond the bounds, as it can do with less
@@ -23,90 +23,90 @@ static struct kmem_cache *rxp_req_cache;
  * A READ holds its pages until the device has sent them, and a sink for as long as it exists.
  *
  * Context: any but hard interrupt; takes the budget's lock.
- * Return: true: they are charged until rxp_req_uncharge(); false: its session, or its client, may
+ * Return: true: they are charged until rxs_req_uncharge(); false: its session, or its client, may
  * not have so many.
  */
-bool rxp_req_charge(struct rxp_req *req, u32 bytes, bool within)
+bool rxs_req_charge(struct rxs_req *req, u32 bytes, bool within)
 {
 	if (within && req->beyond)
 		return false;
 	if (bytes > req->charged) {
 		if (rdmafs_test_fail("req_charge", req->slot) ||
-		    !rxp_session_charge(req->session, bytes - req->charged, req->charged,
+		    !rxs_session_charge(req->session, bytes - req->charged, req->charged,
 					within, &req->beyond))
 			return false;
 	} else {
-		rxp_session_uncharge(req->session, req->charged - bytes, req->beyond);
+		rxs_session_uncharge(req->session, req->charged - bytes, req->beyond);
 	}
 	req->charged = bytes;
 	return true;
 }
 
 /**
- * rxp_req_trim - free idle pages before a request gets new ones
+ * rxs_req_trim - free idle pages before a request gets new ones
  * @req: the request, charged for them, @req->pool set
  *
  * So the pages in use and idle together are no more than the session, and its client, may have.
  *
  * Context: process.
  */
-void rxp_req_trim(struct rxp_req *req)
+void rxs_req_trim(struct rxs_req *req)
 {
-	rxp_buf_trim(req->pool, rxp_session_left(req->session));
+	rxp_buf_trim(req->pool, rxs_session_left(req->session));
 }
 
 /**
- * rxp_req_buf_get - get pages for a request's data
+ * rxs_req_buf_get - get pages for a request's data
  * @req: the request, charged for them, @req->pool set
  * @len: bytes
  *
  * Context: process, may sleep for memory.
  * Return: whether there are any, in @req->buf.
  */
-bool rxp_req_buf_get(struct rxp_req *req, u32 len)
+bool rxs_req_buf_get(struct rxs_req *req, u32 len)
 {
 	/* With an idle buffer the session has no more pages than before: nothing to trim. */
 	req->buf = rxp_buf_get_idle(req->pool, len);
 	if (!req->buf) {
-		rxp_req_trim(req);
+		rxs_req_trim(req);
 		req->buf = rxp_buf_get(req->pool, len);
 	}
 	return req->buf;
 }
 
 /**
- * rxp_req_uncharge - give back what a request's session is charged for it
+ * rxs_req_uncharge - give back what a request's session is charged for it
  * @req: the request, without pages
  *
  * Context: any but hard interrupt; takes the budget's lock.
  */
-void rxp_req_uncharge(struct rxp_req *req)
+void rxs_req_uncharge(struct rxs_req *req)
 {
-	rxp_session_uncharge(req->session, req->charged, req->beyond);
+	rxs_session_uncharge(req->session, req->charged, req->beyond);
 	req->charged = 0;
 	req->beyond = false;
 }
 
-static void rxp_req_free(struct rxp_req *req)
+static void rxs_req_free(struct rxs_req *req)
 {
 	if (req->mr)
 		rxp_mr_put(req->pool, req->mr);
 	if (req->buf)
 		rxp_buf_put(req->pool, req->buf);
 	if (req->pages)
-		rxp_pages_release(req->pool, req->pages);
-	rxp_req_uncharge(req);
+		rxs_pages_release(req->pool, req->pages);
+	rxs_req_uncharge(req);
 	if (req->pool)
 		rxp_pool_put(req->pool);
 	if (req->conn)
 		rxp_conn_put(req->conn);
-	rxp_session_put(req->session);
-	kmem_cache_free(rxp_req_cache, req);
+	rxs_session_put(req->session);
+	kmem_cache_free(rxs_req_cache, req);
 }
 
-static void rxp_req_free_work(struct work_struct *work)
+static void rxs_req_free_work(struct work_struct *work)
 {
-	rxp_req_free(container_of(work, struct rxp_req, free_work));
+	rxs_req_free(container_of(work, struct rxs_req, free_work));
 }
 
 /*
@@ -114,67 +114,67 @@ static void rxp_req_free_work(struct work_struct *work)
  * (rxp_unplug()), where nothing may sleep.  Deregistering an MR sleeps, and freeing a connection's
  * memory may: then a worker does it, and keeps the pages until then.
  */
-static void rxp_req_release(struct kref *ref)
+static void rxs_req_release(struct kref *ref)
 {
-	struct rxp_req *req = container_of(ref, struct rxp_req, ref);
+	struct rxs_req *req = container_of(ref, struct rxs_req, ref);
 
 	if (req->counted)
 		atomic_dec(&req->session->slots[req->slot].alive);
 	if (req->grant)
-		rxp_grant_cancel(req->grant);
+		rxs_grant_cancel(req->grant);
 	if (req->pool && (req->flags & RXP_F_WRITE) && !req->regained)
-		rxp_req_regain_mr(req);
+		rxs_req_regain_mr(req);
 	if ((req->mr && rxp_mr_known(req->mr)) || (req->conn && rxp_conn_is_lost(req->conn))) {
-		INIT_WORK(&req->free_work, rxp_req_free_work);
+		INIT_WORK(&req->free_work, rxs_req_free_work);
 		queue_work(rxp_wq, &req->free_work);
 	} else {
-		rxp_req_free(req);
+		rxs_req_free(req);
 	}
 }
 
 /**
- * rxp_req_put - drop a reference to a request
+ * rxs_req_put - drop a reference to a request
  * @req: the request
  *
  * Context: any but hard interrupt; does not sleep.
  */
-void rxp_req_put(struct rxp_req *req)
+void rxs_req_put(struct rxs_req *req)
 {
-	kref_put(&req->ref, rxp_req_release);
+	kref_put(&req->ref, rxs_req_release);
 }
 
 /**
- * rxp_req_buf - get the buffer of a request's slot
+ * rxs_req_buf - get the buffer of a request's slot
  * @req: the request
  *
  * Context: any.
  * Return: RXP_SLOT_BUF bytes in the session's ring.
  */
-void *rxp_req_buf(struct rxp_req *req)
+void *rxs_req_buf(struct rxs_req *req)
 {
 	return rxp_ring_buf(&req->session->tx_ring, req->slot);
 }
 
 /**
- * rxp_slot_leave - take a request that is over from its slot
+ * rxs_slot_leave - take a request that is over from its slot
  * @s:	   the session
  * @slot:  the slot
- * @state: the slot's new state: RXP_SLOT_FREE or RXP_SLOT_CACHED
+ * @state: the slot's new state: RXS_SLOT_FREE or RXS_SLOT_CACHED
  *
  * Context: any but hard interrupt; the session's lock held.
  */
-void rxp_slot_leave(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
-		    enum rxp_sslot_state state)
+void rxs_slot_leave(struct rdmafs_xprt_session *s, struct rxs_slot *slot,
+		    enum rxs_slot_state state)
 {
 	lockdep_assert_held(&s->lock);
 	slot->state = state;
 	slot->req = NULL;
 	s->requests--;
-	rxp_session_settle(s);
+	rxs_session_settle(s);
 }
 
 /**
- * rxp_req_new - make a request for a CALL
+ * rxs_req_new - make a request for a CALL
  * @conn: the connection that the CALL came on
  * @rx:	  the receive that it is in
  * @f:	  the CALL
@@ -182,15 +182,15 @@ void rxp_slot_leave(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
  * Context: process, may sleep for memory.
  * Return: the request, without its slot yet; NULL: no memory.
  */
-struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const struct rxp_frame *f)
+struct rxs_req *rxs_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const struct rxp_frame *f)
 {
 	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
-	struct rxp_req *req = kmem_cache_zalloc(rxp_req_cache, GFP_KERNEL);
+	struct rxs_req *req = kmem_cache_zalloc(rxs_req_cache, GFP_KERNEL);
 
 	if (!req)
 		return NULL;
 	kref_init(&req->ref);
-	rxp_session_get(s);
+	rxs_session_get(s);
 	req->session = s;
 	req->slot = f->slot;
 	req->seq = f->seq;
@@ -206,7 +206,7 @@ struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const stru
 	req->conn = conn;
 	req->bound = rxs_conn(conn)->serial;
 	req->rx = rx;
-	req->state = RXP_REQ_QUEUED;
+	req->state = RXS_REQ_QUEUED;
 	INIT_LIST_HEAD(&req->lent);
 
 	req->r.session = s;
@@ -222,21 +222,21 @@ struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const stru
 }
 
 /**
- * rxp_req_move - change a request's state by an event
+ * rxs_req_move - change a request's state by an event
  * @req:   the request
  * @event: the event
  *
  * Context: any but hard interrupt; the session's lock held.
  * Return: 0; -EPROTO: the event can't happen in its state, which stays.
  */
-int rxp_req_move(struct rxp_req *req, enum rxp_req_event event)
+int rxs_req_move(struct rxs_req *req, enum rxs_req_event event)
 {
-	int next = rxp_req_next(req->state, event);
+	int next = rxs_req_next(req->state, event);
 
 	lockdep_assert_held(&req->session->lock);
 	trace_rdmafs_req_state(req->session->id, req->slot, req->seq, req->state, event, next);
 	/* Only a replay can come out of place by the client's fault. */
-	WARN_ON_ONCE(next < 0 && event != RXP_REQ_REPLAY);
+	WARN_ON_ONCE(next < 0 && event != RXS_REQ_REPLAY);
 	if (next < 0)
 		return next;
 	if (req->state != next)
@@ -246,26 +246,26 @@ int rxp_req_move(struct rxp_req *req, enum rxp_req_event event)
 }
 
 /**
- * rxp_req_gone - take a request from its slot as if its CALL had never come
+ * rxs_req_gone - take a request from its slot as if its CALL had never come
  * @req:   the request; the caller has to drop the slot's reference, without the lock
- * @event: the event that leads to RXP_REQ_GONE
+ * @event: the event that leads to RXS_REQ_GONE
  *
  * Its connection died before its data had come, or before its reply could be sent: the client
  * sends the CALL again.  The receive that the CALL is in went with that connection.
  *
  * Context: any but hard interrupt; the session's lock held.
  */
-void rxp_req_gone(struct rxp_req *req, enum rxp_req_event event)
+void rxs_req_gone(struct rxs_req *req, enum rxs_req_event event)
 {
-	struct rxp_sslot *slot = &req->session->slots[req->slot];
+	struct rxs_slot *slot = &req->session->slots[req->slot];
 
-	rxp_req_move(req, event);
+	rxs_req_move(req, event);
 	slot->seq--;
-	rxp_slot_leave(req->session, slot, RXP_SLOT_FREE);
+	rxs_slot_leave(req->session, slot, RXS_SLOT_FREE);
 }
 
 /**
- * rxp_session_unbind - unbind a connection from its session and from the session's requests
+ * rxs_session_unbind - unbind a connection from its session and from the session's requests
  * @s:	  the session
  * @conn: the connection, drained
  *
@@ -275,9 +275,9 @@ void rxp_req_gone(struct rxp_req *req, enum rxp_req_event event)
  *
  * Context: process; takes the session's lock.
  */
-void rxp_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
+void rxs_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
-	struct rxp_req *req, *next;
+	struct rxs_req *req, *next;
 	LIST_HEAD(gone);
 	u32 i;
 
@@ -286,44 +286,44 @@ void rxp_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 		req = s->slots[i].req;
 		if (!req || req->bound != rxs_conn(conn)->serial)
 			continue;
-		if (rxp_req_next(req->state, RXP_REQ_UNBIND) == RXP_REQ_GONE) {
-			rxp_req_gone(req, RXP_REQ_UNBIND);
+		if (rxs_req_next(req->state, RXS_REQ_UNBIND) == RXS_REQ_GONE) {
+			rxs_req_gone(req, RXS_REQ_UNBIND);
 			list_add(&req->link, &gone);
 		} else {
-			rxp_req_move(req, RXP_REQ_UNBIND);
+			rxs_req_move(req, RXS_REQ_UNBIND);
 		}
 	}
 	s->conns[conn->index] = NULL;
 	s->nr_bound--;
 	s->last_seen = jiffies;
 	/* The session's others are lost, too: the client sends its CALLs again on new ones. */
-	rxp_session_lose(s);
+	rxs_session_lose(s);
 	if (!s->nr_bound && s->next)
-		rxp_server_conn_wake(s->next);
-	rxp_session_settle(s);
+		rxs_conn_wake(s->next);
+	rxs_session_settle(s);
 	spin_unlock_bh(&s->lock);
 	list_for_each_entry_safe(req, next, &gone, link)
-		rxp_req_put(req);
+		rxs_req_put(req);
 }
 
 /**
- * rxp_server_init - make the server's cache of requests
+ * rxs_init - make the server's cache of requests
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
-int rxp_server_init(void)
+int rxs_init(void)
 {
-	rxp_req_cache = KMEM_CACHE(rxp_req, SLAB_HWCACHE_ALIGN);
-	return rxp_req_cache ? 0 : -ENOMEM;
+	rxs_req_cache = KMEM_CACHE(rxs_req, SLAB_HWCACHE_ALIGN);
+	return rxs_req_cache ? 0 : -ENOMEM;
 }
 
 /**
- * rxp_server_exit - free the server's cache of requests
+ * rxs_exit - free the server's cache of requests
  *
  * Context: process, may sleep; no request is left.
  */
-void rxp_server_exit(void)
+void rxs_exit(void)
 {
-	kmem_cache_destroy(rxp_req_cache);
+	kmem_cache_destroy(rxs_req_cache);
 }

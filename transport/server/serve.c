@@ -31,17 +31,17 @@
  * Find the request of the RPC that a CONTROL names.  NULL: there is none (it may be answered
  * already), or the message breaks the protocol, and @wrong says how.
  */
-static struct rxp_req *rxp_req_named(struct rxp_conn *conn, const struct rxp_frame *f,
+static struct rxs_req *rxs_req_named(struct rxp_conn *conn, const struct rxp_frame *f,
 				     const char **wrong)
 {
 	const struct rxs_conn *sc = rxs_conn(conn);
 	struct rdmafs_xprt_session *s = sc->session;
-	struct rxp_sslot *slot = &s->slots[f->slot];
-	struct rxp_req *req = slot->req;
+	struct rxs_slot *slot = &s->slots[f->slot];
+	struct rxs_req *req = slot->req;
 
 	lockdep_assert_held(&s->lock);
 	/* The CALL may not have been taken: the session ends, or there was no memory. */
-	if (rxp_session_closes(s) || rxp_conn_is_lost(conn))
+	if (rxs_session_closes(s) || rxp_conn_is_lost(conn))
 		return NULL;
 	/* The CONTROL may cross the reply, but must not follow the slot's next CALL. */
 	if (!f->seq || f->seq != slot->seq ||
@@ -51,15 +51,15 @@ static struct rxp_req *rxp_req_named(struct rxp_conn *conn, const struct rxp_fra
 }
 
 /* An STCRW: the client's memory is registered; if the reply is held for that, post it. */
-static const char *rxp_req_stcrw(struct rxp_conn *conn, const struct rxp_frame *f)
+static const char *rxs_req_stcrw(struct rxp_conn *conn, const struct rxp_frame *f)
 {
 	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
 	const char *wrong = NULL;
-	struct rxp_answer a;
-	struct rxp_req *req;
+	struct rxs_answer a;
+	struct rxs_req *req;
 
 	spin_lock_bh(&s->lock);
-	req = rxp_req_named(conn, f, &wrong);
+	req = rxs_req_named(conn, f, &wrong);
 	if (!req)
 		goto out;
 	if (!(req->flags & RXP_F_READ) || req->keyed || req->cancelled ||
@@ -71,20 +71,20 @@ static const char *rxp_req_stcrw(struct rxp_conn *conn, const struct rxp_frame *
 	req->rkey = f->rkey;
 	req->iova = f->iova;
 	rxs_trace(stcrw_received, req, f->bulk_len);
-	if (req->state != RXP_REQ_HELD)
+	if (req->state != RXS_REQ_HELD)
 		goto out;
-	rxp_answer_take(req, 0, false, &a);
+	rxs_answer_take(req, 0, false, &a);
 	spin_unlock_bh(&s->lock);
-	rxp_answer_post(req, &a);
+	rxs_answer_post(req, &a);
 	return NULL;
 out:
 	spin_unlock_bh(&s->lock);
 	return wrong;
 }
 
-static void rxp_dropped_done(struct rxp_chain *chain, bool ok)
+static void rxs_dropped_done(struct rxp_chain *chain, bool ok)
 {
-	rxp_req_put(container_of(chain, struct rxp_req, stcrw));
+	rxs_req_put(container_of(chain, struct rxs_req, stcrw));
 }
 
 /*
@@ -92,10 +92,10 @@ static void rxp_dropped_done(struct rxp_chain *chain, bool ok)
  * key is known, and it is cancelled from now on.  The session's lock is held, so that the reply,
  * which comes without the key, can't be posted ahead of this message.
  */
-static void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn)
+static void rxs_req_drop(struct rxs_req *req, struct rxp_conn *conn)
 {
 	u64 dma = rxp_ring_dma(&req->session->tx_ring, conn->tx_dma, req->slot) + RXP_MSG_MAX;
-	void *msg = rxp_req_buf(req) + RXP_MSG_MAX;
+	void *msg = rxs_req_buf(req) + RXP_MSG_MAX;
 
 	lockdep_assert_held(&req->session->lock);
 	req->cancelled = true;
@@ -106,12 +106,12 @@ static void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn)
 	req->drop_sge.length = sizeof(struct rxp_wire_hdr);
 	req->drop_sge.lkey = conn->pool->pd->local_dma_lkey;
 	rxp_fill_send(&req->inv, &req->drop_sge, 1, req->rkey);
-	rxp_chain_init(&req->stcrw, rxp_dropped_done);
+	rxp_chain_init(&req->stcrw, rxs_dropped_done);
 	rxp_chain_add(&req->stcrw, &req->inv);
 	kref_get(&req->ref);
 	if (rxp_post(conn, &req->stcrw)) {
 		/* This is not the last reference: the request is being served. */
-		rxp_req_put(req);
+		rxs_req_put(req);
 		return;
 	}
 	rxp_count(&req->session->stats, cancelled);
@@ -121,45 +121,45 @@ static void rxp_req_drop(struct rxp_req *req, struct rxp_conn *conn)
  * A CANCEL: the client could not map memory for the CALL; or it has named memory for it and
  * wants that back (the client's revoke.c).
  */
-static const char *rxp_req_cancel(struct rxp_conn *conn, const struct rxp_frame *f)
+static const char *rxs_req_cancel(struct rxp_conn *conn, const struct rxp_frame *f)
 {
 	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
 	const char *wrong = NULL;
-	struct rxp_answer a;
-	struct rxp_req *req;
+	struct rxs_answer a;
+	struct rxs_req *req;
 
 	spin_lock_bh(&s->lock);
-	req = rxp_req_named(conn, f, &wrong);
+	req = rxs_req_named(conn, f, &wrong);
 	if (!req)
 		goto out;
 	if (req->cancelled || !(req->flags & (RXP_F_READ | RXP_F_WRITE)) ||
-	    ((req->flags & RXP_F_WRITE) && (req->keyed || req->state > RXP_REQ_WAITING))) {
+	    ((req->flags & RXP_F_WRITE) && (req->keyed || req->state > RXS_REQ_WAITING))) {
 		wrong = "a CANCEL of nothing";
 		goto out;
 	}
 	if (req->keyed) {
-		rxp_req_drop(req, conn);
+		rxs_req_drop(req, conn);
 		goto out;
 	}
 	req->cancelled = true;
-	if (req->state == RXP_REQ_HELD) {
-		rxp_answer_cancelled(req, &a);
+	if (req->state == RXS_REQ_HELD) {
+		rxs_answer_cancelled(req, &a);
 		spin_unlock_bh(&s->lock);
-		rxp_answer_post(req, &a);
+		rxs_answer_post(req, &a);
 		return NULL;
 	}
-	if (rxp_req_unclaim(req)) {
-		rxp_answer_cancelled(req, &a);
+	if (rxs_req_unclaim(req)) {
+		rxs_answer_cancelled(req, &a);
 		spin_unlock_bh(&s->lock);
-		rxp_req_cancelled(req, &a);
+		rxs_req_cancelled(req, &a);
 		return NULL;
 	}
-	if (req->state != RXP_REQ_WAITING)
+	if (req->state != RXS_REQ_WAITING)
 		goto out;	/* the task at work with the request will see @cancelled */
-	rxp_req_move(req, RXP_REQ_INVALIDATE);
+	rxs_req_move(req, RXS_REQ_INVALIDATE);
 	kref_get(&req->ref);
 	spin_unlock_bh(&s->lock);
-	rxp_sink_inv(req);
+	rxs_sink_inv(req);
 	return NULL;
 out:
 	spin_unlock_bh(&s->lock);
@@ -168,72 +168,72 @@ out:
 
 /* ------------------------------------------------------------------- receiving */
 
-enum rxp_arrival {
-	RXP_ARRIVAL_NEW,	/* execute it */
-	RXP_ARRIVAL_AGAIN,	/* executing already: its answer will go to this connection */
-	RXP_ARRIVAL_CACHED,	/* answer it from the slot's buffer */
-	RXP_ARRIVAL_CLOSING,	/* the session or connection ends, and no answer goes */
-	RXP_ARRIVAL_EARLY,	/* a protocol error: too many former replies are not completed */
-	RXP_ARRIVAL_WRONG,	/* a protocol error: out of sequence, or not what it was before */
+enum rxs_arrival {
+	RXS_ARRIVAL_NEW,	/* execute it */
+	RXS_ARRIVAL_AGAIN,	/* executing already: its answer will go to this connection */
+	RXS_ARRIVAL_CACHED,	/* answer it from the slot's buffer */
+	RXS_ARRIVAL_CLOSING,	/* the session or connection ends, and no answer goes */
+	RXS_ARRIVAL_EARLY,	/* a protocol error: too many former replies are not completed */
+	RXS_ARRIVAL_WRONG,	/* a protocol error: out of sequence, or not what it was before */
 };
 
 /* Count a request that will be answered in its slot's @alive, until it is freed. */
-static enum rxp_arrival rxp_slot_count(struct rxp_sslot *slot, struct rxp_req *req,
-				       enum rxp_arrival arrival)
+static enum rxs_arrival rxs_slot_count(struct rxs_slot *slot, struct rxs_req *req,
+				       enum rxs_arrival arrival)
 {
-	if (atomic_read(&slot->alive) >= RXP_SLOT_LAG_MAX)
-		return RXP_ARRIVAL_EARLY;
+	if (atomic_read(&slot->alive) >= RXS_SLOT_LAG_MAX)
+		return RXS_ARRIVAL_EARLY;
 	atomic_inc(&slot->alive);
 	req->counted = true;
 	return arrival;
 }
 
 /* Compare a CALL with what its slot has had.  A NEW one gets the slot. */
-static enum rxp_arrival rxp_slot_take(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
-				      struct rxp_req *req)
+static enum rxs_arrival rxs_slot_take(struct rdmafs_xprt_session *s, struct rxs_slot *slot,
+				      struct rxs_req *req)
 {
-	struct rxp_req *old = slot->req;
+	struct rxs_req *old = slot->req;
 
 	lockdep_assert_held(&s->lock);
-	if (rxp_session_closes(s))
-		return RXP_ARRIVAL_CLOSING;
+	if (rxs_session_closes(s))
+		return RXS_ARRIVAL_CLOSING;
 	if (req->seq == rxp_seq_next(slot->seq)) {
-		if (slot->state == RXP_SLOT_EXECUTING)
-			return RXP_ARRIVAL_WRONG;
+		if (slot->state == RXS_SLOT_EXECUTING)
+			return RXS_ARRIVAL_WRONG;
 	} else if (req->seq == slot->seq && req->seq) {
-		if (slot->state == RXP_SLOT_CACHED)
-			return rxp_slot_count(slot, req, RXP_ARRIVAL_CACHED);
-		if (slot->state == RXP_SLOT_EXECUTING) {
+		if (slot->state == RXS_SLOT_CACHED)
+			return rxs_slot_count(slot, req, RXS_ARRIVAL_CACHED);
+		if (slot->state == RXS_SLOT_EXECUTING) {
 			/* A READ that named no memory (overlapped) names it when sent again. */
 			if (old->bound == req->bound ||
 			    ((old->flags ^ req->flags) & ~RXP_F_RKEY) ||
 			    old->bulk_len != req->bulk_len ||
-			    rxp_req_move(old, RXP_REQ_REPLAY))
-				return RXP_ARRIVAL_WRONG;
+			    rxs_req_move(old, RXS_REQ_REPLAY))
+				return RXS_ARRIVAL_WRONG;
 			old->bound = req->bound;
 			old->keyed = req->keyed;
 			old->cancelled = false;
 			old->rkey = req->rkey;
 			old->iova = req->iova;
-			return RXP_ARRIVAL_AGAIN;
+			return RXS_ARRIVAL_AGAIN;
 		}
 	} else {
-		return RXP_ARRIVAL_WRONG;
+		return RXS_ARRIVAL_WRONG;
 	}
-	if (rxp_slot_count(slot, req, RXP_ARRIVAL_NEW) != RXP_ARRIVAL_NEW)
-		return RXP_ARRIVAL_EARLY;
+	if (rxs_slot_count(slot, req, RXS_ARRIVAL_NEW) != RXS_ARRIVAL_NEW)
+		return RXS_ARRIVAL_EARLY;
 	slot->seq = req->seq;
-	slot->state = RXP_SLOT_EXECUTING;
+	slot->state = RXS_SLOT_EXECUTING;
 	slot->req = req;
 	s->requests++;
-	return RXP_ARRIVAL_NEW;
+	return RXS_ARRIVAL_NEW;
 }
 
 /*
  * Two stages (Liss et al.): a request that can't block is served here, and its reply is on its way
  * before a thread would have been woken.
  */
-static bool rxp_req_now(struct rxp_req *req)
+static bool rxs_req_now(struct rxs_req *req)
 {
 	struct rdmafs_xprt_server *server = req->session->server;
 
@@ -246,93 +246,93 @@ static bool rxp_req_now(struct rxp_req *req)
 	kref_get(&req->ref);
 	if (server->service->handle_now(&req->r, server->ctx)) {
 		rxp_count(&req->session->stats, served_now);
-		rxp_req_put(req);
+		rxs_req_put(req);
 		return true;
 	}
-	rxp_req_put(req);
+	rxs_req_put(req);
 	return false;
 }
 
-static const char *rxp_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
+static const char *rxs_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 				    const struct rxp_frame *f, const struct ib_wc *wc)
 {
 	bool granted = (f->flags & RXP_F_WRITE) && (f->flags & RXP_F_RKEY);
 	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
-	struct rxp_sslot *slot = &s->slots[f->slot];
-	struct rxp_req *req = rxp_req_new(conn, rx, f);
+	struct rxs_slot *slot = &s->slots[f->slot];
+	struct rxs_req *req = rxs_req_new(conn, rx, f);
 	u32 head_len = 0, data_len = 0;
 	bool invalid = false;
-	enum rxp_arrival arrival;
-	struct rxp_way way = {};
+	enum rxs_arrival arrival;
+	struct rxs_way way = {};
 
 	if (!req) {
 		/* The client sends it again on its next connection. */
 		rxp_conn_lost(conn);
 		return NULL;
 	}
-	rxp_req_claim_init(req);
+	rxs_req_claim_init(req);
 	spin_lock_bh(&s->lock);
-	arrival = rxp_slot_take(s, slot, req);
-	if (granted && arrival == RXP_ARRIVAL_NEW) {
-		if (rxp_grant_use(req, conn)) {
-			rxp_session_progress(s);
-			invalid = rxp_sink_invalid(req, wc, false);
-			rxp_req_move(req, invalid ? RXP_REQ_DATA : RXP_REQ_INVALIDATE);
+	arrival = rxs_slot_take(s, slot, req);
+	if (granted && arrival == RXS_ARRIVAL_NEW) {
+		if (rxs_grant_use(req, conn)) {
+			rxs_session_progress(s);
+			invalid = rxs_sink_invalid(req, wc, false);
+			rxs_req_move(req, invalid ? RXS_REQ_DATA : RXS_REQ_INVALIDATE);
 		} else {
-			rxp_req_gone(req, RXP_REQ_DROP);
-			arrival = RXP_ARRIVAL_WRONG;
+			rxs_req_gone(req, RXS_REQ_DROP);
+			arrival = RXS_ARRIVAL_WRONG;
 		}
-	} else if (granted && arrival != RXP_ARRIVAL_CLOSING && arrival != RXP_ARRIVAL_EARLY) {
+	} else if (granted && arrival != RXS_ARRIVAL_CLOSING && arrival != RXS_ARRIVAL_EARLY) {
 		/* A grant ends with its connection, so no replay may name one. */
-		arrival = RXP_ARRIVAL_WRONG;
+		arrival = RXS_ARRIVAL_WRONG;
 	}
-	if (arrival == RXP_ARRIVAL_CACHED) {
+	if (arrival == RXS_ARRIVAL_CACHED) {
 		head_len = slot->head_len;
 		data_len = slot->data_len;
-		if (rxp_way_get(s, rxs_conn(conn)->serial, req->slot, &way)) {
-			rxp_frame_drop_grant(rxp_req_buf(req));
-			rxp_way_sync(s, &way, 0, RXP_SLOT_BUF);
+		if (rxs_way_get(s, rxs_conn(conn)->serial, req->slot, &way)) {
+			rxp_frame_drop_grant(rxs_req_buf(req));
+			rxs_way_sync(s, &way, 0, RXP_SLOT_BUF);
 		} else {
-			arrival = RXP_ARRIVAL_CLOSING;
+			arrival = RXS_ARRIVAL_CLOSING;
 		}
 	}
 	spin_unlock_bh(&s->lock);
 
 	switch (arrival) {
-	case RXP_ARRIVAL_NEW:
+	case RXS_ARRIVAL_NEW:
 		rxp_count(&s->stats, calls);
 		rxs_trace(arrived, req, f->bulk_len + f->data_len);
-		req->r.reply = rxp_req_buf(req) + RXP_BODY_OFFSET;
+		req->r.reply = rxs_req_buf(req) + RXP_BODY_OFFSET;
 		memset(req->r.reply, 0, RDMAFS_XPRT_BODY_MAX);
 		if (granted)
-			rxp_sink_granted(req, invalid);
-		else if (!rxp_req_now(req))
-			rxp_threads_add(&req->session->server->threads, req);
+			rxs_sink_granted(req, invalid);
+		else if (!rxs_req_now(req))
+			rxs_threads_add(&req->session->server->threads, req);
 		return NULL;
-	case RXP_ARRIVAL_CACHED:
+	case RXS_ARRIVAL_CACHED:
 		rxp_count(&s->stats, replays);
 		rxp_rx_put(rx);
-		rxp_reply_post(req, &way, head_len, data_len, NULL, 0, 0, NULL);
-		rxp_way_put(&way);
+		rxs_reply_post(req, &way, head_len, data_len, NULL, 0, 0, NULL);
+		rxs_way_put(&way);
 		break;
-	case RXP_ARRIVAL_AGAIN:
+	case RXS_ARRIVAL_AGAIN:
 		rxp_count(&s->stats, replays);
 		rxp_rx_put(rx);
 		break;
-	case RXP_ARRIVAL_CLOSING:
+	case RXS_ARRIVAL_CLOSING:
 		break;
-	case RXP_ARRIVAL_EARLY:
-		rxp_req_put(req);
+	case RXS_ARRIVAL_EARLY:
+		rxs_req_put(req);
 		return "CALLs ahead of their replies";
-	case RXP_ARRIVAL_WRONG:
-		rxp_req_put(req);
+	case RXS_ARRIVAL_WRONG:
+		rxs_req_put(req);
 		return "a CALL out of sequence";
 	}
-	rxp_req_put(req);
+	rxs_req_put(req);
 	return NULL;
 }
 
-static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
+static const char *rxs_control(struct rxp_conn *conn, const struct rxp_frame *f,
 			       const struct ib_wc *wc)
 {
 	struct rxs_conn *sc = rxs_conn(conn);
@@ -341,39 +341,39 @@ static const char *rxp_control(struct rxp_conn *conn, const struct rxp_frame *f,
 		/* First: once the state has moved, the worker may run and bind by the HELLO. */
 		if (READ_ONCE(conn->state) == RXP_CONN_OPEN)
 			memcpy(&sc->hello, f->body, sizeof(sc->hello));
-		smp_wmb();	/* pairs with rxp_server_conn_work() */
+		smp_wmb();	/* pairs with rxs_conn_work() */
 		switch (rxp_conn_move(conn, RXP_CONN_GREET)) {
 		case -EPROTO:
 			return "a second HELLO";
 		case -ENOTCONN:
 			return NULL;
 		}
-		rxp_server_conn_wake(conn);
+		rxs_conn_wake(conn);
 		return NULL;
 	}
 	if (!sc->session)
 		return "no HELLO";
 	switch (f->op) {
 	case RXP_CONTROL_DATA:
-		return rxp_req_data(conn, f, wc);
+		return rxs_req_data(conn, f, wc);
 	case RXP_CONTROL_STCRW:
-		return rxp_req_stcrw(conn, f);
+		return rxs_req_stcrw(conn, f);
 	case RXP_CONTROL_CANCEL:
 		if (rdmafs_test_fail("cancel_unheard", f->slot))
 			return NULL;
-		return rxp_req_cancel(conn, f);
+		return rxs_req_cancel(conn, f);
 	case RXP_CONTROL_RETURN:
-		return rxp_grants_returned(conn, f);
+		return rxs_grants_returned(conn, f);
 	case RXP_CONTROL_PING:
 		rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_PONG, NULL, 0);
 		return NULL;
 	default:		/* RXP_CONTROL_BYE: rxp_frame_check() knows no other */
-		rxp_session_close(sc->session);
+		rxs_session_close(sc->session);
 		return NULL;
 	}
 }
 
-static const char *rxp_frame_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
+static const char *rxs_frame_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 				     const struct rxp_frame *f, const struct ib_wc *wc)
 {
 	const char *wrong;
@@ -386,18 +386,18 @@ static const char *rxp_frame_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	      f->rkey == wc->ex.invalidate_rkey))
 		return "an invalidation out of place";
 	if (f->type == RXP_CONTROL) {
-		wrong = rxp_control(conn, f, wc);
+		wrong = rxs_control(conn, f, wc);
 		if (!wrong)
 			rxp_rx_put(rx);
 		return wrong;
 	}
 	if (!rxs_conn(conn)->session)
 		return "no HELLO";
-	return rxp_call_arrived(conn, rx, f, wc);
+	return rxs_call_arrived(conn, rx, f, wc);
 }
 
 /**
- * rxp_server_recv - handle a message from a client
+ * rxs_recv - handle a message from a client
  * @conn: the connection it came on
  * @rx:	  its receive buffer
  * @wc:	  its completion
@@ -405,7 +405,7 @@ static const char *rxp_frame_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
  *
  * Context: process, the completion queue's worker.
  */
-void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len)
+void rxs_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len)
 {
 	const char *wrong = NULL;
 	struct blk_plug plug;
@@ -428,24 +428,24 @@ void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc,
 		/* Each frame has a use of the buffer; the last frame has the message's. */
 		if (at < len)
 			rxp_rx_get(rx);
-		wrong = rxp_frame_arrived(conn, rx, &f, wc);
+		wrong = rxs_frame_arrived(conn, rx, &f, wc);
 	} while (!wrong && at < len);
 	if (plugged)
 		blk_finish_plug(&plug);
 	if (wrong)
 		rxp_conn_protocol_error(conn, wrong);
 	/* The queue may hold thousands of messages; to stop at each would break up bursts. */
-	if (conn->received % RXP_RECV_BURST == 0)
+	if (conn->received % RXS_RECV_BURST == 0)
 		cond_resched();
 }
 
 /**
- * rxp_req_run - serve a request, or ask the client for its data
- * @req: the request, from rxp_threads_add()
+ * rxs_req_run - serve a request, or ask the client for its data
+ * @req: the request, from rxs_threads_add()
  *
  * Context: process, one of the server's threads; may sleep.
  */
-void rxp_req_run(struct rxp_req *req)
+void rxs_req_run(struct rxs_req *req)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	struct rdmafs_xprt_server *server = s->server;
@@ -455,11 +455,11 @@ void rxp_req_run(struct rxp_req *req)
 	bool fetch;
 
 	spin_lock_bh(&s->lock);
-	fetch = req->state == RXP_REQ_QUEUED && (req->flags & RXP_F_WRITE);
-	rxp_req_move(req, fetch ? RXP_REQ_FETCH : RXP_REQ_SERVE);
+	fetch = req->state == RXS_REQ_QUEUED && (req->flags & RXP_F_WRITE);
+	rxs_req_move(req, fetch ? RXS_REQ_FETCH : RXS_REQ_SERVE);
 	spin_unlock_bh(&s->lock);
 	if (fetch) {
-		rxp_req_fetch(req);
+		rxs_req_fetch(req);
 		return;
 	}
 	rxp_count(&s->stats, served_by_thread);

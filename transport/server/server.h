@@ -8,7 +8,7 @@
  * its requests are gone the service is told.
  *
  * Locks: server->lock, then a session's lock; transport/internal.h has the order of all.  The
- * budget's lock and rxp_threads.lock are leaves.
+ * budget's lock and rxs_threads.lock are leaves.
  */
 #ifndef RDMAFS_TRANSPORT_SERVER_H
 #define RDMAFS_TRANSPORT_SERVER_H
@@ -17,26 +17,26 @@
 #include "transport/server/budget.h"
 #include "transport/server/reqstate.h"
 
-#define RXP_DOMAIN_BITS		6
+#define RXS_DOMAIN_BITS		6
 
 /*
  * A slot may have so many requests at a time that are not freed.  A client that sends the next
  * CALL has got the last reply; but the former request lives until its chain is completed, which
  * may be later, and later still if an acknowledgment is lost.
  */
-#define RXP_SLOT_LAG_MAX	4
+#define RXS_SLOT_LAG_MAX	4
 
 /* Messages taken by a completion handler before it lets others run. */
-#define RXP_RECV_BURST		64
+#define RXS_RECV_BURST		64
 
 /**
- * struct rxp_pages - pages lent by the service, DMA mapped
+ * struct rxs_pages - pages lent by the service, DMA mapped
  * @nr:	 entries of @sgl
  * @sgl: the pages, a reference each
  * @sge: room for the local side of RDMA WRITEs
  * @wr:	 room for the RDMA WRITEs
  */
-struct rxp_pages {
+struct rxs_pages {
 	u32 nr;
 	struct scatterlist *sgl;
 	struct ib_sge *sge;
@@ -46,7 +46,7 @@ struct rxp_pages {
 /**
  * struct rxs_pool - the pool of a session
  * @p:       what a mount's pool has as well
- * @lent:    WRITEs whose MR may be taken for other requests, &rxp_req.lent; the pool's lock
+ * @lent:    WRITEs whose MR may be taken for other requests, &rxs_req.lent; the pool's lock
  * @claims:  number of WRITEs that wait for an MR (rxp_mr_claim())
  * @session: the session while it is bound; the pool's lock
  * @taker:   the account of the client, a reference; constant
@@ -56,7 +56,7 @@ struct rxs_pool {
 	struct list_head lent;
 	atomic_t claims;
 	struct rdmafs_xprt_session *session;
-	struct rxp_taker *taker;
+	struct rxs_taker *taker;
 };
 
 /* Every pool that the server sees is one of these. */
@@ -90,7 +90,7 @@ struct rxs_conn {
 	struct rdmafs_xprt_session *session;
 	struct list_head link;
 	u64 serial;
-	struct rxp_taker *taker;
+	struct rxs_taker *taker;
 	unsigned long asked;
 	bool unbound;
 	bool unheard;
@@ -108,7 +108,7 @@ struct rxs_conn {
 #define rxs_conn(c)	container_of_const(c, struct rxs_conn, conn)
 
 /**
- * struct rxp_grant - a sink that the client may write to
+ * struct rxs_grant - a sink that the client may write to
  * @link:     in its session's list from when its registration is posted; session lock
  * @session:  its session; a reference only while @inv_chain is posted
  * @conn:     the connection whose queue pair registers it, and with which it ends; no reference,
@@ -124,7 +124,7 @@ struct rxs_conn {
  * @inv_chain: the LOCAL_INV after a RETURN
  * @inv:      the work request of @inv_chain
  */
-struct rxp_grant {
+struct rxs_grant {
 	struct list_head link;
 	struct rdmafs_xprt_session *session;
 	struct rxp_conn *conn;
@@ -140,14 +140,14 @@ struct rxp_grant {
 };
 
 /**
- * struct rxp_req - a request on the server, from its CALL until its chains are completed
+ * struct rxs_req - a request on the server, from its CALL until its chains are completed
  * @r:	      the service's view of it
  * @ref:      held by the slot and by each posted chain
  * @session:  its session; a reference
- * @link:     in its session's or part's list for the threads, rxp_threads.lock; or in a caller's
+ * @link:     in its session's or part's list for the threads, rxs_threads.lock; or in a caller's
  *	      list of requests that are gone
- * @part:     its part (turns.c) while the threads own it, or NULL; rxp_threads.lock
- * @state:    see enum rxp_req_state; session lock, changed by rxp_req_move()
+ * @part:     its part (turns.c) while the threads own it, or NULL; rxs_threads.lock
+ * @state:    see enum rxs_req_state; session lock, changed by rxs_req_move()
  * @slot:     its slot; constant
  * @counted:  it counts in its slot's @alive
  * @seq:      sequence number of its CALL; constant
@@ -178,7 +178,7 @@ struct rxp_grant {
  * @claim_work: takes it on once translations were granted or refused
  * @free_work: frees it if that may sleep
  * @charged:  bytes that its session is charged for its pages
- * @beyond:   these are beyond the bounds: rxp_session_charge()
+ * @beyond:   these are beyond the bounds: rxs_session_charge()
  * @put_off:  there were too few pages: it is answered RETRY_LATER
  * @reg:      REG_MR of its sink, or of the grant
  * @inv:      LOCAL_INV of a sink; DROPPED of a READ
@@ -192,13 +192,13 @@ struct rxp_grant {
  * @out:      the room for data in the reply's message
  * @in_message: the reply's data is in the slot's buffer
  */
-struct rxp_req {
+struct rxs_req {
 	struct rdmafs_xprt_req r;
 	struct kref ref;
 	struct rdmafs_xprt_session *session;
 	struct list_head link;
-	struct rxp_part *part;
-	enum rxp_req_state state;
+	struct rxs_part *part;
+	enum rxs_req_state state;
 	u16 slot;
 	bool counted;
 	u32 seq;
@@ -217,12 +217,12 @@ struct rxp_req {
 	u64 iova;
 
 	u32 head_len;
-	struct rxp_grant *grant;
+	struct rxs_grant *grant;
 	u32 out_len;
 
 	struct rxp_pool *pool;
 	struct rxp_buf *buf;
-	struct rxp_pages *pages;
+	struct rxs_pages *pages;
 	struct rxp_mr *mr;
 	struct list_head lent;
 	bool regained;
@@ -248,51 +248,51 @@ struct rxp_req {
 };
 
 /**
- * enum rxp_sslot_state - what a slot can do with a replay of its last CALL
- * @RXP_SLOT_FREE:	execute it, as no reply is kept; left for EXECUTING by a CALL
- * @RXP_SLOT_EXECUTING: bind it to @req, which is at work; left when @req leaves the slot
- * @RXP_SLOT_CACHED:	answer it from the slot's buffer; left for EXECUTING by the next CALL
+ * enum rxs_slot_state - what a slot can do with a replay of its last CALL
+ * @RXS_SLOT_FREE:	execute it, as no reply is kept; left for EXECUTING by a CALL
+ * @RXS_SLOT_EXECUTING: bind it to @req, which is at work; left when @req leaves the slot
+ * @RXS_SLOT_CACHED:	answer it from the slot's buffer; left for EXECUTING by the next CALL
  */
-enum rxp_sslot_state {
-	RXP_SLOT_FREE,
-	RXP_SLOT_EXECUTING,
-	RXP_SLOT_CACHED,
+enum rxs_slot_state {
+	RXS_SLOT_FREE,
+	RXS_SLOT_EXECUTING,
+	RXS_SLOT_CACHED,
 };
 
 /* A session's slot; the session's lock guards all but @alive. */
-struct rxp_sslot {
+struct rxs_slot {
 	u32 seq;		/* of the last CALL taken */
-	enum rxp_sslot_state state;
-	struct rxp_req *req;	/* while EXECUTING; a reference */
+	enum rxs_slot_state state;
+	struct rxs_req *req;	/* while EXECUTING; a reference */
 	u32 head_len;		/* of the reply in the slot's buffer */
 	u32 data_len;
 	atomic_t alive;		/* requests, this and former ones, that are not freed */
 };
 
 /**
- * enum rxp_session_state - what a session can do
- * @RXP_SESSION_MAKING:	 a worker makes it, and connection 0 waits; left when that has succeeded or
+ * enum rxs_session_state - what a session can do
+ * @RXS_SESSION_MAKING:	 a worker makes it, and connection 0 waits; left when that has succeeded or
  *			 failed, or when it is closed
- * @RXP_SESSION_OPEN:	 it takes connections and requests; left when it is closed
- * @RXP_SESSION_CLOSING: it takes neither; left when it is made and the last of both is gone
- * @RXP_SESSION_ENDING:	 no connection and no request is left; a worker closes it
+ * @RXS_SESSION_OPEN:	 it takes connections and requests; left when it is closed
+ * @RXS_SESSION_CLOSING: it takes neither; left when it is made and the last of both is gone
+ * @RXS_SESSION_ENDING:	 no connection and no request is left; a worker closes it
  */
-enum rxp_session_state {
-	RXP_SESSION_MAKING,
-	RXP_SESSION_OPEN,
-	RXP_SESSION_CLOSING,
-	RXP_SESSION_ENDING,
+enum rxs_session_state {
+	RXS_SESSION_MAKING,
+	RXS_SESSION_OPEN,
+	RXS_SESSION_CLOSING,
+	RXS_SESSION_ENDING,
 };
 
 /**
- * struct rxp_client - the share of the threads that the sessions of one client have
+ * struct rxs_client - the share of the threads that the sessions of one client have
  * @ref:     held by the sessions
- * @waiting: sessions that could have a thread if the client's others had fewer; rxp_threads.lock
- * @parts:   &struct rxp_part: its requests by what they may wait for (turns.c); rxp_threads.lock
- * @nr_parts: number of @parts; rxp_threads.lock
- * @serving: number of threads that have a request of the client; rxp_threads.lock
+ * @waiting: sessions that could have a thread if the client's others had fewer; rxs_threads.lock
+ * @parts:   &struct rxs_part: its requests by what they may wait for (turns.c); rxs_threads.lock
+ * @nr_parts: number of @parts; rxs_threads.lock
+ * @serving: number of threads that have a request of the client; rxs_threads.lock
  */
-struct rxp_client {
+struct rxs_client {
 	struct kref ref;
 	struct list_head waiting;
 	struct list_head parts;
@@ -301,18 +301,18 @@ struct rxp_client {
 };
 
 /**
- * struct rxp_turns - a session's requests for the threads; rxp_threads.lock
+ * struct rxs_turns - a session's requests for the threads; rxs_threads.lock
  * @todo:    requests that no thread has taken
  * @link:    in the list of sessions whose turn comes, or in its client's @waiting; empty if @todo
  *	     is, or if the session has its share of the threads
  * @taken:   number of requests that threads have, or that are parked
  * @client:  the session's client; a reference
  */
-struct rxp_turns {
+struct rxs_turns {
 	struct list_head todo;
 	struct list_head link;
 	u32 taken;
-	struct rxp_client *client;
+	struct rxs_client *client;
 };
 
 /**
@@ -326,7 +326,7 @@ struct rxp_turns {
  * @priv:     the service's pointer; set by the service
  * @stats:    counters
  * @proc:     its directory in /proc; its workers' own
- * @turns:    its requests for the threads; rxp_threads.lock
+ * @turns:    its requests for the threads; rxs_threads.lock
  * @lock:     guards what does not name another lock; within server->lock
  * @quota_change: serialises a new quota and a new pool; taken before @lock
  * @quota:    the administrator's quota, for any pool that the session gets; @lock
@@ -345,7 +345,7 @@ struct rxp_turns {
  * @taker:    its client's account; a reference
  * @ring_charged: bytes of @tx_ring that @taker is charged for
  * @requests: requests that have not left their slot; @lock
- * @grants:   &struct rxp_grant, the youngest first; @lock
+ * @grants:   &struct rxs_grant, the youngest first; @lock
  * @nr_grants: number of grants, and of those about to be listed; @lock
  * @grant_bytes: bytes of @data_bytes that are of grants; budget's lock, as the next five
  * @grant_recalled: bytes of @grant_bytes that are of grants to come back
@@ -355,8 +355,8 @@ struct rxp_turns {
  * @wanted_last: when that was put off last, in jiffies
  * @data_bytes: bytes of pages of its requests and grants; changed under the budget's lock
  * @last_seen: when a connection was bound or unbound last, in jiffies; @lock
- * @progress: when its data made progress last, in jiffies; rxp_session_progress()
- * @state:    see enum rxp_session_state; @lock
+ * @progress: when its data made progress last, in jiffies; rxs_session_progress()
+ * @state:    see enum rxs_session_state; @lock
  * @making:   @make has not run to its end yet; @lock
  * @opened:   the service knows it; its workers' own
  * @want_slots: what @nr_slots becomes; constant
@@ -374,7 +374,7 @@ struct rdmafs_xprt_session {
 	struct rxp_stats stats;
 	struct rxp_proc proc;
 
-	struct rxp_turns turns;
+	struct rxs_turns turns;
 
 	spinlock_t lock;
 	struct mutex quota_change;
@@ -385,11 +385,11 @@ struct rdmafs_xprt_session {
 	u32 incarnation;
 	struct rxp_conn *next;
 	u64 newest;
-	struct rxp_sslot *slots;
+	struct rxs_slot *slots;
 	u32 nr_slots;
 	u32 data_max;
 	struct rxp_ring tx_ring;
-	struct rxp_taker *taker;
+	struct rxs_taker *taker;
 	u64 ring_charged;
 	u32 requests;
 	struct list_head grants;
@@ -403,7 +403,7 @@ struct rdmafs_xprt_session {
 	atomic64_t data_bytes;
 	unsigned long last_seen;
 	unsigned long progress;
-	enum rxp_session_state state;
+	enum rxs_session_state state;
 	bool making;
 	bool opened;
 	u32 want_slots;
@@ -412,29 +412,29 @@ struct rdmafs_xprt_session {
 };
 
 /* Does the session take no new connections and requests any more? */
-static inline bool rxp_session_closes(const struct rdmafs_xprt_session *s)
+static inline bool rxs_session_closes(const struct rdmafs_xprt_session *s)
 {
 	lockdep_assert_held(&s->lock);
-	return s->state >= RXP_SESSION_CLOSING;
+	return s->state >= RXS_SESSION_CLOSING;
 }
 
 /* The connection that a slot's messages travel on, or NULL. */
-static inline struct rxp_conn *rxp_slot_conn(const struct rdmafs_xprt_session *s, u16 slot)
+static inline struct rxp_conn *rxs_slot_conn(const struct rdmafs_xprt_session *s, u16 slot)
 {
 	lockdep_assert_held(&s->lock);
 	return s->conns[slot % s->nr_conns];
 }
 
 /* Is the connection still bound that the last CALL of a request came on? */
-static inline bool rxp_req_connected(const struct rxp_req *req)
+static inline bool rxs_req_connected(const struct rxs_req *req)
 {
-	const struct rxp_conn *conn = rxp_slot_conn(req->session, req->slot);
+	const struct rxp_conn *conn = rxs_slot_conn(req->session, req->slot);
 
 	return conn && rxs_conn(conn)->serial == req->bound;
 }
 
 /**
- * struct rxp_threads - the server's threads
+ * struct rxs_threads - the server's threads
  * @lock:    a leaf; guards the next four fields, and the last four
  * @turns:   sessions with requests that a thread may take, the next one first
  * @idle:    threads that sleep, the last to fall asleep first
@@ -446,23 +446,23 @@ static inline bool rxp_req_connected(const struct rxp_req *req)
  * @share:   number of threads that one session may have at a time; constant
  * @client_share: number that all sessions of one client may have together; constant
  * @serving: number of threads that have a request
- * @domains: &struct rxp_domain: what requests wait for, or may (turns.c)
+ * @domains: &struct rxs_domain: what requests wait for, or may (turns.c)
  * @nr_domains: number of @domains
  * @parked:  clients' parts of domains that have more requests than they may have threads
  */
-struct rxp_threads {
+struct rxs_threads {
 	spinlock_t lock;
 	struct list_head turns;
 	struct list_head idle;
-	struct rxp_thread *roused;
+	struct rxs_thread *roused;
 	int running;
-	void (*run)(struct rxp_req *req);
-	struct rxp_thread *thread[RDMAFS_XPRT_THREADS_MAX];
+	void (*run)(struct rxs_req *req);
+	struct rxs_thread *thread[RDMAFS_XPRT_THREADS_MAX];
 	u32 nr;
 	u32 share;
 	u32 client_share;
 	u32 serving;
-	struct hlist_head domains[1 << RXP_DOMAIN_BITS];
+	struct hlist_head domains[1 << RXS_DOMAIN_BITS];
 	u32 nr_domains;
 	struct list_head parked;
 };
@@ -523,20 +523,20 @@ struct rdmafs_xprt_server {
 	u32 nr_sessions;
 	bool stopping;
 	wait_queue_head_t empty;
-	struct rxp_budget *budget;
+	struct rxs_budget *budget;
 	struct rxp_proc_dir *proc;
 	struct delayed_work lease;
 	struct delayed_work unbound;
 	struct delayed_work recall;
 
-	struct rxp_threads threads;
+	struct rxs_threads threads;
 };
 
 /*
  * Note that data of a session has come or gone, or that its client was told where to send it.
  * Anything behind that in a send queue, of either side, had to wait for it.  Any context.
  */
-static inline void rxp_session_progress(struct rdmafs_xprt_session *s)
+static inline void rxs_session_progress(struct rdmafs_xprt_session *s)
 {
 	WRITE_ONCE(s->progress, jiffies);
 }
@@ -544,13 +544,13 @@ static inline void rxp_session_progress(struct rdmafs_xprt_session *s)
 /* Trace a step in a request's life. */
 #define rxs_trace(step, of, len)						\
 do {										\
-	const struct rxp_req *r = (of);						\
+	const struct rxs_req *r = (of);						\
 										\
 	trace_rdmafs_req_##step(r->session->id, r->slot, r->seq, len);		\
 } while (0)
 
 /**
- * struct rxp_way - the connection that a reply can go on now
+ * struct rxs_way - the connection that a reply can go on now
  * @conn: the connection; a reference
  * @pool: its pool; a reference
  * @dma:  the slot's buffer, mapped for its device
@@ -558,14 +558,14 @@ do {										\
  * Filled in under the session's lock, as the connection gives these up after it is unbound; the
  * references keep them.
  */
-struct rxp_way {
+struct rxs_way {
 	struct rxp_conn *conn;
 	struct rxp_pool *pool;
 	u64 dma;
 };
 
 /**
- * struct rxp_answer - a reply between rxp_answer_take(), under the session's lock, and its post
+ * struct rxs_answer - a reply between rxs_answer_take(), under the session's lock, and its post
  * @way:      the connection that it goes on
  * @send:     whether there is one
  * @grant:    whether a grant goes with it
@@ -574,8 +574,8 @@ struct rxp_way {
  * @iova:     the client's address for that data
  * @data_len: bytes of data in the message
  */
-struct rxp_answer {
-	struct rxp_way way;
+struct rxs_answer {
+	struct rxs_way way;
 	bool send;
 	bool grant;
 	bool keyed;
@@ -588,7 +588,7 @@ struct rxp_answer {
  * Make the device see what was written to the slot's buffer.  The session's lock is held and the
  * connection is bound: the buffer is unmapped only after it is unbound.
  */
-static inline void rxp_way_sync(const struct rdmafs_xprt_session *s, const struct rxp_way *way,
+static inline void rxs_way_sync(const struct rdmafs_xprt_session *s, const struct rxs_way *way,
 				u32 at, u32 len)
 {
 	lockdep_assert_held(&s->lock);
@@ -597,97 +597,97 @@ static inline void rxp_way_sync(const struct rdmafs_xprt_session *s, const struc
 
 extern struct workqueue_struct *rxp_conn_wq;
 extern struct workqueue_struct *rxp_session_wq;
-extern unsigned int rxp_grants_max;
+extern unsigned int rxs_grants_max;
 extern unsigned int rxp_conns_max;
 
-int rxp_server_init(void);
-void rxp_server_exit(void);
+int rxs_init(void);
+void rxs_exit(void);
 
-bool rxp_way_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
-		 struct rxp_way *way);
-void rxp_way_put(struct rxp_way *way);
-void rxp_reply_post(struct rxp_req *req, struct rxp_way *way, u32 head_len, u32 data_len,
-		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, struct rxp_grant *grant);
-void rxp_answer_take(struct rxp_req *req, u32 data_len, bool cache, struct rxp_answer *a);
-void rxp_answer_post(struct rxp_req *req, struct rxp_answer *a);
-void rxp_answer_cancelled(struct rxp_req *req, struct rxp_answer *a);
-void rxp_req_finish(struct rxp_req *req, u32 status, u16 reply_len, u32 data_len, bool cache);
+bool rxs_way_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
+		 struct rxs_way *way);
+void rxs_way_put(struct rxs_way *way);
+void rxs_reply_post(struct rxs_req *req, struct rxs_way *way, u32 head_len, u32 data_len,
+		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, struct rxs_grant *grant);
+void rxs_answer_take(struct rxs_req *req, u32 data_len, bool cache, struct rxs_answer *a);
+void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a);
+void rxs_answer_cancelled(struct rxs_req *req, struct rxs_answer *a);
+void rxs_req_finish(struct rxs_req *req, u32 status, u16 reply_len, u32 data_len, bool cache);
 
-struct rxp_pages *rxp_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr);
-void rxp_pages_release(struct rxp_pool *pool, struct rxp_pages *p);
+struct rxs_pages *rxs_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr);
+void rxs_pages_release(struct rxp_pool *pool, struct rxs_pages *p);
 
-struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxp_taker *taker,
+struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_taker *taker,
 				 struct rxp_stats *stats);
-void rxp_grants_recall(struct rxp_pool *pool);
-void rxp_reqs_recall(struct rxp_pool *pool);
-void rxp_req_lend_mr(struct rxp_req *req);
-void rxp_req_regain_mr(struct rxp_req *req);
-struct rxp_grant *rxp_grant_offer(struct rxp_req *req, struct rxp_conn *conn,
+void rxs_grants_recall(struct rxp_pool *pool);
+void rxs_reqs_recall(struct rxp_pool *pool);
+void rxs_req_lend_mr(struct rxs_req *req);
+void rxs_req_regain_mr(struct rxs_req *req);
+struct rxs_grant *rxs_grant_offer(struct rxs_req *req, struct rxp_conn *conn,
 				  struct rxp_wire_tag *tag);
-int rxp_grant_post(struct rxp_grant *g, struct rxp_chain *chain);
-void rxp_grant_cancel(struct rxp_grant *g);
-bool rxp_grant_use(struct rxp_req *req, struct rxp_conn *conn);
-const char *rxp_grants_returned(struct rxp_conn *conn, const struct rxp_frame *f);
-void rxp_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s);
-void rxp_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
+int rxs_grant_post(struct rxs_grant *g, struct rxp_chain *chain);
+void rxs_grant_cancel(struct rxs_grant *g);
+bool rxs_grant_use(struct rxs_req *req, struct rxp_conn *conn);
+const char *rxs_grants_returned(struct rxp_conn *conn, const struct rxp_frame *f);
+void rxs_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s);
+void rxs_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
 
-struct rxp_req *rxp_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const struct rxp_frame *f);
-void rxp_req_put(struct rxp_req *req);
-bool rxp_req_charge(struct rxp_req *req, u32 bytes, bool within);
-void rxp_req_uncharge(struct rxp_req *req);
-bool rxp_req_buf_get(struct rxp_req *req, u32 len);
-void rxp_req_trim(struct rxp_req *req);
-int rxp_req_move(struct rxp_req *req, enum rxp_req_event event);
-void rxp_req_gone(struct rxp_req *req, enum rxp_req_event event);
-void rxp_slot_leave(struct rdmafs_xprt_session *s, struct rxp_sslot *slot,
-		    enum rxp_sslot_state state);
-void *rxp_req_buf(struct rxp_req *req);
-void rxp_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
+struct rxs_req *rxs_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const struct rxp_frame *f);
+void rxs_req_put(struct rxs_req *req);
+bool rxs_req_charge(struct rxs_req *req, u32 bytes, bool within);
+void rxs_req_uncharge(struct rxs_req *req);
+bool rxs_req_buf_get(struct rxs_req *req, u32 len);
+void rxs_req_trim(struct rxs_req *req);
+int rxs_req_move(struct rxs_req *req, enum rxs_req_event event);
+void rxs_req_gone(struct rxs_req *req, enum rxs_req_event event);
+void rxs_slot_leave(struct rdmafs_xprt_session *s, struct rxs_slot *slot,
+		    enum rxs_slot_state state);
+void *rxs_req_buf(struct rxs_req *req);
+void rxs_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
 
-bool rxp_session_overdue(struct rdmafs_xprt_session *s, bool *more);
-bool rxp_grants_tick(struct rdmafs_xprt_server *server);
-void rxp_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
+bool rxs_session_overdue(struct rdmafs_xprt_session *s, bool *more);
+bool rxs_grants_tick(struct rdmafs_xprt_server *server);
+void rxs_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
 			   int error);
 
-int rxp_turns_init(struct rxp_turns *turns);
-void rxp_turns_exit(struct rxp_turns *turns);
-void rxp_turns_join(struct rxp_turns *turns, const struct rxp_turns *other);
-int rxp_threads_start(struct rxp_threads *ts, u32 nr, void (*run)(struct rxp_req *req));
-void rxp_threads_stop(struct rxp_threads *ts);
-void rxp_threads_add(struct rxp_threads *ts, struct rxp_req *req);
-void rxp_turns_add(struct rxp_threads *ts, struct rxp_req *req, u64 key);
-struct rxp_req *rxp_turns_take(struct rxp_threads *ts);
-void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rxp_part *part);
-void rxp_domains_free(struct rxp_threads *ts);
-void rxp_req_run(struct rxp_req *req);
-void rxp_req_claim_init(struct rxp_req *req);
-bool rxp_req_unclaim(struct rxp_req *req);
-void rxp_req_cancelled(struct rxp_req *req, struct rxp_answer *a);
-void rxp_req_fetch(struct rxp_req *req);
-void rxp_sink_inv(struct rxp_req *req);
-bool rxp_sink_invalid(struct rxp_req *req, const struct ib_wc *wc, bool own);
-void rxp_sink_granted(struct rxp_req *req, bool invalid);
-const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
+int rxs_turns_init(struct rxs_turns *turns);
+void rxs_turns_exit(struct rxs_turns *turns);
+void rxs_turns_join(struct rxs_turns *turns, const struct rxs_turns *other);
+int rxs_threads_start(struct rxs_threads *ts, u32 nr, void (*run)(struct rxs_req *req));
+void rxs_threads_stop(struct rxs_threads *ts);
+void rxs_threads_add(struct rxs_threads *ts, struct rxs_req *req);
+void rxs_turns_add(struct rxs_threads *ts, struct rxs_req *req, u64 key);
+struct rxs_req *rxs_turns_take(struct rxs_threads *ts);
+void rxs_turns_served(struct rxs_threads *ts, struct rxs_turns *turns, struct rxs_part *part);
+void rxs_domains_free(struct rxs_threads *ts);
+void rxs_req_run(struct rxs_req *req);
+void rxs_req_claim_init(struct rxs_req *req);
+bool rxs_req_unclaim(struct rxs_req *req);
+void rxs_req_cancelled(struct rxs_req *req, struct rxs_answer *a);
+void rxs_req_fetch(struct rxs_req *req);
+void rxs_sink_inv(struct rxs_req *req);
+bool rxs_sink_invalid(struct rxs_req *req, const struct ib_wc *wc, bool own);
+void rxs_sink_granted(struct rxs_req *req, bool invalid);
+const char *rxs_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
 			 const struct ib_wc *wc);
-void rxp_server_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
-struct rxp_pool *rxp_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
-int rxp_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
-void rxp_conn_unask(struct rxp_conn *conn);
-void rxp_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
-u16 rxp_admit_conn(struct rdmafs_xprt_server *server, struct rxs_conn *conn, u32 *limit);
-int rxp_admit_session(struct rdmafs_xprt_server *server,
+void rxs_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
+struct rxp_pool *rxs_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
+int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
+void rxs_conn_unask(struct rxp_conn *conn);
+void rxs_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
+u16 rxs_admit_conn(struct rdmafs_xprt_server *server, struct rxs_conn *conn, u32 *limit);
+int rxs_admit_session(struct rdmafs_xprt_server *server,
 		      const struct rdmafs_xprt_session *session);
-void rxp_limits_show(struct seq_file *m, void *owner);
-void rxp_server_conn_wake(struct rxp_conn *conn);
-void rxp_session_get(struct rdmafs_xprt_session *session);
-void rxp_session_put(struct rdmafs_xprt_session *session);
-void rxp_session_lose(struct rdmafs_xprt_session *session);
-void rxp_session_close(struct rdmafs_xprt_session *session);
-void rxp_session_close_locked(struct rdmafs_xprt_session *session);
-void rxp_session_settle(struct rdmafs_xprt_session *session);
-struct rdmafs_xprt_session *rxp_session_alloc(struct rdmafs_xprt_server *server,
+void rxs_limits_show(struct seq_file *m, void *owner);
+void rxs_conn_wake(struct rxp_conn *conn);
+void rxs_session_get(struct rdmafs_xprt_session *session);
+void rxs_session_put(struct rdmafs_xprt_session *session);
+void rxs_session_lose(struct rdmafs_xprt_session *session);
+void rxs_session_close(struct rdmafs_xprt_session *session);
+void rxs_session_close_locked(struct rdmafs_xprt_session *session);
+void rxs_session_settle(struct rdmafs_xprt_session *session);
+struct rdmafs_xprt_session *rxs_session_alloc(struct rdmafs_xprt_server *server,
 					      struct rxp_conn *conn);
-void rxp_session_free(struct rdmafs_xprt_session *session);
-void rxp_session_start(struct rdmafs_xprt_session *session);
+void rxs_session_free(struct rdmafs_xprt_session *session);
+void rxs_session_start(struct rdmafs_xprt_session *session);
 
 #endif

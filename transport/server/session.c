@@ -16,15 +16,15 @@
 #include "transport/server/server.h"
 
 /* Numbers the sessions of all ports: their directories in /proc stand side by side. */
-static atomic_t rxp_session_count = ATOMIC_INIT(0);
+static atomic_t rxs_session_count = ATOMIC_INIT(0);
 
 /**
- * rxp_server_conn_wake - queue a connection's worker
+ * rxs_conn_wake - queue a connection's worker
  * @conn: the connection; the worker gets a reference
  *
  * Context: any.
  */
-void rxp_server_conn_wake(struct rxp_conn *conn)
+void rxs_conn_wake(struct rxp_conn *conn)
 {
 	rxp_conn_get(conn);
 	/* If the work is queued already it has a reference, so this is not the last. */
@@ -33,28 +33,28 @@ void rxp_server_conn_wake(struct rxp_conn *conn)
 }
 
 /**
- * rxp_session_get - take a reference to a session
+ * rxs_session_get - take a reference to a session
  * @session: the session
  *
  * Context: any.
  */
-void rxp_session_get(struct rdmafs_xprt_session *session)
+void rxs_session_get(struct rdmafs_xprt_session *session)
 {
 	kref_get(&session->ref);
 }
 
-static void rxp_session_release(struct kref *ref)
+static void rxs_session_release(struct kref *ref)
 {
 	struct rdmafs_xprt_session *s = container_of(ref, struct rdmafs_xprt_session, ref);
 	struct rdmafs_xprt_server *server = s->server;
 
 	WARN_ON_ONCE(s->beyond || s->grant_bytes || s->grant_recalled ||
 		     atomic64_read(&s->data_bytes));
-	rxp_turns_exit(&s->turns);
+	rxs_turns_exit(&s->turns);
 	kvfree(s->slots);
 	rxp_ring_destroy(&s->tx_ring);
-	rxp_taker_uncharge(s->taker, s->ring_charged, 0);
-	rxp_taker_put(s->taker);
+	rxs_taker_uncharge(s->taker, s->ring_charged, 0);
+	rxs_taker_put(s->taker);
 	rxp_stats_destroy(&s->stats);
 	kfree(s);
 
@@ -65,41 +65,41 @@ static void rxp_session_release(struct kref *ref)
 }
 
 /**
- * rxp_session_put - drop a reference to a session
+ * rxs_session_put - drop a reference to a session
  * @session: the session
  *
  * Context: any but hard interrupt; process, no lock held, if it may be the last reference.
  */
-void rxp_session_put(struct rdmafs_xprt_session *session)
+void rxs_session_put(struct rdmafs_xprt_session *session)
 {
-	kref_put(&session->ref, rxp_session_release);
+	kref_put(&session->ref, rxs_session_release);
 }
 
 /**
- * rxp_session_settle - queue the end of a session that is closing, if nothing is left of it
+ * rxs_session_settle - queue the end of a session that is closing, if nothing is left of it
  * @session: the session
  *
  * To be called after a request or a connection has left it.
  *
  * Context: any but hard interrupt; the session's lock held.
  */
-void rxp_session_settle(struct rdmafs_xprt_session *session)
+void rxs_session_settle(struct rdmafs_xprt_session *session)
 {
 	lockdep_assert_held(&session->lock);
-	if (session->state != RXP_SESSION_CLOSING || session->making || session->nr_bound ||
+	if (session->state != RXS_SESSION_CLOSING || session->making || session->nr_bound ||
 	    session->requests)
 		return;
-	session->state = RXP_SESSION_ENDING;
+	session->state = RXS_SESSION_ENDING;
 	queue_work(rxp_session_wq, &session->end);
 }
 
 /**
- * rxp_session_lose - close all connections of a session
+ * rxs_session_lose - close all connections of a session
  * @session: the session
  *
  * Context: any but hard interrupt; the session's lock held.
  */
-void rxp_session_lose(struct rdmafs_xprt_session *session)
+void rxs_session_lose(struct rdmafs_xprt_session *session)
 {
 	u32 i;
 
@@ -110,38 +110,38 @@ void rxp_session_lose(struct rdmafs_xprt_session *session)
 }
 
 /**
- * rxp_session_close_locked - begin to close a session; a worker does the rest
+ * rxs_session_close_locked - begin to close a session; a worker does the rest
  * @session: the session
  *
  * Context: any but hard interrupt; the session's lock held.
  */
-void rxp_session_close_locked(struct rdmafs_xprt_session *session)
+void rxs_session_close_locked(struct rdmafs_xprt_session *session)
 {
 	lockdep_assert_held(&session->lock);
-	if (session->state >= RXP_SESSION_CLOSING)
+	if (session->state >= RXS_SESSION_CLOSING)
 		return;
-	session->state = RXP_SESSION_CLOSING;
-	rxp_session_lose(session);
+	session->state = RXS_SESSION_CLOSING;
+	rxs_session_lose(session);
 	/* The worker of the connection that waits for a place will see that there is none. */
 	if (session->next)
-		rxp_server_conn_wake(session->next);
-	rxp_session_settle(session);
+		rxs_conn_wake(session->next);
+	rxs_session_settle(session);
 }
 
 /**
- * rxp_session_close - begin to close a session; a worker does the rest
+ * rxs_session_close - begin to close a session; a worker does the rest
  * @session: the session
  *
  * Context: any but hard interrupt; takes the session's lock.
  */
-void rxp_session_close(struct rdmafs_xprt_session *session)
+void rxs_session_close(struct rdmafs_xprt_session *session)
 {
 	spin_lock_bh(&session->lock);
-	rxp_session_close_locked(session);
+	rxs_session_close_locked(session);
 	spin_unlock_bh(&session->lock);
 }
 
-static struct rxp_pool *rxp_session_proc_pool(void *owner)
+static struct rxp_pool *rxs_session_proc_pool(void *owner)
 {
 	struct rdmafs_xprt_session *s = owner;
 	struct rxp_pool *pool = NULL;
@@ -155,14 +155,14 @@ static struct rxp_pool *rxp_session_proc_pool(void *owner)
 	return pool;
 }
 
-static void rxp_session_show_mount(struct seq_file *m, void *owner)
+static void rxs_session_show_mount(struct seq_file *m, void *owner)
 {
 	struct rdmafs_xprt_session *s = owner;
 
 	seq_printf(m, "client %s port %u\n", s->name, s->server->port);
 }
 
-static void rxp_session_show_window(struct seq_file *m, void *owner)
+static void rxs_session_show_window(struct seq_file *m, void *owner)
 {
 	struct rdmafs_xprt_session *s = owner;
 
@@ -176,14 +176,14 @@ static void rxp_session_show_window(struct seq_file *m, void *owner)
 	spin_unlock_bh(&s->lock);
 }
 
-static int rxp_session_set_quota(void *owner, const struct rpol_quota *quota)
+static int rxs_session_set_quota(void *owner, const struct rpol_quota *quota)
 {
 	struct rdmafs_xprt_session *s = owner;
 	struct rxp_pool *pool;
 	int ret = -ENOTCONN;
 
 	mutex_lock(&s->quota_change);
-	pool = rxp_session_proc_pool(s);
+	pool = rxs_session_proc_pool(s);
 	if (pool) {
 		ret = rpol_member_set_quota(pool->member, quota);
 		rxp_pool_put(pool);
@@ -197,7 +197,7 @@ static int rxp_session_set_quota(void *owner, const struct rpol_quota *quota)
 	return ret;
 }
 
-static void rxp_session_get_quota(void *owner, struct rpol_quota *quota)
+static void rxs_session_get_quota(void *owner, struct rpol_quota *quota)
 {
 	struct rdmafs_xprt_session *s = owner;
 
@@ -206,36 +206,36 @@ static void rxp_session_get_quota(void *owner, struct rpol_quota *quota)
 	spin_unlock_bh(&s->lock);
 }
 
-static void rxp_session_proc_abort(void *owner)
+static void rxs_session_proc_abort(void *owner)
 {
-	rxp_session_close(owner);
+	rxs_session_close(owner);
 }
 
-static void rxp_session_add_proc(struct rdmafs_xprt_session *s)
+static void rxs_session_add_proc(struct rdmafs_xprt_session *s)
 {
 	char dir[32];
 
 	s->proc.net = s->server->net;
 	s->proc.owner = s;
 	s->proc.stats = &s->stats;
-	s->proc.pool = rxp_session_proc_pool;
-	s->proc.set_quota = rxp_session_set_quota;
-	s->proc.get_quota = rxp_session_get_quota;
-	s->proc.show_mount = rxp_session_show_mount;
-	s->proc.show_window = rxp_session_show_window;
-	s->proc.abort = rxp_session_proc_abort;
-	snprintf(dir, sizeof(dir), "client-%u", atomic_inc_return(&rxp_session_count));
+	s->proc.pool = rxs_session_proc_pool;
+	s->proc.set_quota = rxs_session_set_quota;
+	s->proc.get_quota = rxs_session_get_quota;
+	s->proc.show_mount = rxs_session_show_mount;
+	s->proc.show_window = rxs_session_show_window;
+	s->proc.abort = rxs_session_proc_abort;
+	snprintf(dir, sizeof(dir), "client-%u", atomic_inc_return(&rxs_session_count));
 	rxp_proc_add(&s->proc, dir);	/* on failure the session is only not visible */
 }
 
 /* Make a session: allocate its memory, and let the service open it. */
-static int rxp_session_make(struct rdmafs_xprt_session *s)
+static int rxs_session_make(struct rdmafs_xprt_session *s)
 {
 	struct rdmafs_xprt_server *server = s->server;
 	int ret;
 	u32 i;
 
-	if (!rxp_taker_charge(s->taker, (u64)s->want_slots * RXP_SLOT_BUF))
+	if (!rxs_taker_charge(s->taker, (u64)s->want_slots * RXP_SLOT_BUF))
 		return -ENOBUFS;
 	s->ring_charged = (u64)s->want_slots * RXP_SLOT_BUF;
 	ret = rxp_ring_init(&s->tx_ring, s->want_slots, RXP_SLOT_BUF, DMA_TO_DEVICE, true);
@@ -250,11 +250,11 @@ static int rxp_session_make(struct rdmafs_xprt_session *s)
 	if (ret)
 		return ret;
 	s->opened = true;
-	rxp_session_add_proc(s);
+	rxs_session_add_proc(s);
 	return 0;
 }
 
-static void rxp_session_end_work(struct work_struct *work)
+static void rxs_session_end_work(struct work_struct *work)
 {
 	struct rdmafs_xprt_session *s = container_of(work, struct rdmafs_xprt_session, end);
 	struct rdmafs_xprt_server *server = s->server;
@@ -266,51 +266,51 @@ static void rxp_session_end_work(struct work_struct *work)
 	spin_lock_bh(&server->lock);
 	list_del(&s->link);
 	spin_unlock_bh(&server->lock);
-	rxp_session_put(s);	/* the list's */
+	rxs_session_put(s);	/* the list's */
 }
 
-static void rxp_session_make_work(struct work_struct *work)
+static void rxs_session_make_work(struct work_struct *work)
 {
 	struct rdmafs_xprt_session *s = container_of(work, struct rdmafs_xprt_session, make);
-	int ret = rxp_session_make(s);
+	int ret = rxs_session_make(s);
 
 	spin_lock_bh(&s->lock);
 	s->making = false;
 	if (!ret)
 		s->nr_slots = s->want_slots;
-	if (s->state == RXP_SESSION_MAKING)
-		s->state = ret ? RXP_SESSION_CLOSING : RXP_SESSION_OPEN;
+	if (s->state == RXS_SESSION_MAKING)
+		s->state = ret ? RXS_SESSION_CLOSING : RXS_SESSION_OPEN;
 	if (s->next)
-		rxp_server_conn_wake(s->next);
+		rxs_conn_wake(s->next);
 	/* It may have been closed meanwhile. */
-	rxp_session_settle(s);
+	rxs_session_settle(s);
 	spin_unlock_bh(&s->lock);
-	rxp_session_put(s);	/* the work's */
+	rxs_session_put(s);	/* the work's */
 }
 
 /**
- * rxp_session_alloc - allocate a session for a connection 0 that brings none
+ * rxs_session_alloc - allocate a session for a connection 0 that brings none
  * @server: the server
  * @conn:   connection 0, its HELLO received
  *
- * The session is in no list yet: the caller calls rxp_session_start() or rxp_session_free() next.
+ * The session is in no list yet: the caller calls rxs_session_start() or rxs_session_free() next.
  *
  * Context: process, may sleep.
  * Return: the session with the reference for the server's list, or NULL.
  */
-struct rdmafs_xprt_session *rxp_session_alloc(struct rdmafs_xprt_server *server,
+struct rdmafs_xprt_session *rxs_session_alloc(struct rdmafs_xprt_server *server,
 					      struct rxp_conn *conn)
 {
 	struct rdmafs_xprt_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
 
 	if (!s)
 		return NULL;
-	if (rxp_turns_init(&s->turns)) {
+	if (rxs_turns_init(&s->turns)) {
 		kfree(s);
 		return NULL;
 	}
 	if (rxp_stats_init(&s->stats)) {
-		rxp_turns_exit(&s->turns);
+		rxs_turns_exit(&s->turns);
 		kfree(s);
 		return NULL;
 	}
@@ -318,15 +318,15 @@ struct rdmafs_xprt_session *rxp_session_alloc(struct rdmafs_xprt_server *server,
 	s->server = server;
 	spin_lock_init(&s->lock);
 	mutex_init(&s->quota_change);
-	INIT_WORK(&s->make, rxp_session_make_work);
-	INIT_WORK(&s->end, rxp_session_end_work);
+	INIT_WORK(&s->make, rxs_session_make_work);
+	INIT_WORK(&s->end, rxs_session_end_work);
 	INIT_LIST_HEAD(&s->link);
 	INIT_LIST_HEAD(&s->grants);
 	get_random_bytes(s->id, sizeof(s->id));
 	memcpy(s->client, rxs_conn(conn)->hello.client, sizeof(s->client));
 	snprintf(s->name, sizeof(s->name), "%pISpc", &conn->id->route.addr.dst_addr);
-	s->taker = rxp_taker_hold(rxs_conn(conn)->taker);
-	s->state = RXP_SESSION_MAKING;
+	s->taker = rxs_taker_hold(rxs_conn(conn)->taker);
+	s->state = RXS_SESSION_MAKING;
 	s->making = true;
 	s->nr_conns = conn->count;
 	s->want_slots = conn->slots;
@@ -339,28 +339,28 @@ struct rdmafs_xprt_session *rxp_session_alloc(struct rdmafs_xprt_server *server,
 }
 
 /**
- * rxp_session_free - free a session that was not started
- * @session: from rxp_session_alloc(), or NULL
+ * rxs_session_free - free a session that was not started
+ * @session: from rxs_session_alloc(), or NULL
  *
  * Context: process.
  */
-void rxp_session_free(struct rdmafs_xprt_session *session)
+void rxs_session_free(struct rdmafs_xprt_session *session)
 {
 	if (!session)
 		return;
-	rxp_taker_put(session->taker);
+	rxs_taker_put(session->taker);
 	rxp_stats_destroy(&session->stats);
-	rxp_turns_exit(&session->turns);
+	rxs_turns_exit(&session->turns);
 	kfree(session);
 }
 
 /**
- * rxp_session_start - list a new session and have a worker make it
- * @session: from rxp_session_alloc()
+ * rxs_session_start - list a new session and have a worker make it
+ * @session: from rxs_session_alloc()
  *
  * Context: any but hard interrupt; the server's lock held.
  */
-void rxp_session_start(struct rdmafs_xprt_session *session)
+void rxs_session_start(struct rdmafs_xprt_session *session)
 {
 	struct rdmafs_xprt_server *server = session->server;
 	struct rdmafs_xprt_session *s;
@@ -368,13 +368,13 @@ void rxp_session_start(struct rdmafs_xprt_session *session)
 	lockdep_assert_held(&server->lock);
 	list_for_each_entry(s, &server->sessions, link) {
 		if (s->taker == session->taker) {
-			rxp_turns_join(&session->turns, &s->turns);
+			rxs_turns_join(&session->turns, &s->turns);
 			break;
 		}
 	}
 	server->nr_sessions++;
 	list_add_tail(&session->link, &server->sessions);
-	rxp_session_get(session);
+	rxs_session_get(session);
 	queue_work(rxp_conn_wq, &session->make);
 }
 

@@ -17,24 +17,24 @@
 #include "transport/server/server.h"
 #include "transport/server/trace.h"
 
-static void rxp_stcrw_done(struct rxp_chain *chain, bool ok)
+static void rxs_stcrw_done(struct rxp_chain *chain, bool ok)
 {
-	struct rxp_req *req = container_of(chain, struct rxp_req, stcrw);
+	struct rxs_req *req = container_of(chain, struct rxs_req, stcrw);
 
 	if (ok)
-		rxp_session_progress(req->session);
+		rxs_session_progress(req->session);
 	/* The data may have come before this completion: then the MR could not be lent yet. */
-	rxp_req_lend_mr(req);
-	rxp_req_put(req);
+	rxs_req_lend_mr(req);
+	rxs_req_put(req);
 }
 
-static void rxp_req_drop_sink(struct rxp_req *req)
+static void rxs_req_drop_sink(struct rxs_req *req)
 {
 	if (req->mr)
 		rxp_mr_put(req->pool, req->mr);
 	if (req->buf)
 		rxp_buf_put(req->pool, req->buf);
-	rxp_req_uncharge(req);
+	rxs_req_uncharge(req);
 	rxp_pool_put(req->pool);
 	req->mr = NULL;
 	req->buf = NULL;
@@ -47,12 +47,12 @@ static void rxp_req_drop_sink(struct rxp_req *req)
  * that is refused repeats the WRITE when another that waits is answered, or after a delay: so none
  * is left out.
  */
-static bool rxp_req_may_claim(struct rxp_req *req)
+static bool rxs_req_may_claim(struct rxs_req *req)
 {
 	u32 places = DIV_ROUND_UP(req->session->nr_slots, 2);
 	u32 nr = atomic_inc_return(&rxs_pool(req->pool)->claims);
 
-	if (nr == 1 || (nr <= places && rxp_session_spares(req->session, 0)))
+	if (nr == 1 || (nr <= places && rxs_session_spares(req->session, 0)))
 		return true;
 	atomic_dec(&rxs_pool(req->pool)->claims);
 	return false;
@@ -63,21 +63,21 @@ static bool rxp_req_may_claim(struct rxp_req *req)
  * -EINPROGRESS: the request has to wait for translations; -EAGAIN: there is no sink now; -E2BIG:
  * there never will be.
  */
-static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
+static int rxs_req_sink(struct rxs_req *req, struct rxp_pool *pool)
 {
 	struct rxp_mr *mr;
 	u32 pages;
 
 	/* A sink from the pool of a former connection is of no use. */
 	if (req->pool && req->pool != pool)
-		rxp_req_drop_sink(req);
+		rxs_req_drop_sink(req);
 	if (!req->pool) {
 		rxp_pool_get(pool);
 		req->pool = pool;
 	}
 	/* Pages come first, so that no request that has translations waits for pages. */
-	if (!req->buf && (!rxp_req_charge(req, rxp_buf_size(req->bulk_len), false) ||
-			  !rxp_req_buf_get(req, req->bulk_len)))
+	if (!req->buf && (!rxs_req_charge(req, rxp_buf_size(req->bulk_len), false) ||
+			  !rxs_req_buf_get(req, req->bulk_len)))
 		return -EAGAIN;
 	if (!req->mr) {
 		pages = rxp_buf_pages(req->buf, req->bulk_len);
@@ -85,8 +85,8 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 		if (IS_ERR(mr)) {
 			if (PTR_ERR(mr) == -E2BIG)
 				return -E2BIG;
-			rxp_grants_found_none(req->session->server, pool, pages, PTR_ERR(mr));
-			return PTR_ERR(mr) == -EAGAIN && rxp_req_may_claim(req) ? -EINPROGRESS :
+			rxs_grants_found_none(req->session->server, pool, pages, PTR_ERR(mr));
+			return PTR_ERR(mr) == -EAGAIN && rxs_req_may_claim(req) ? -EINPROGRESS :
 										  -EAGAIN;
 		}
 		req->mr = mr;
@@ -95,105 +95,105 @@ static int rxp_req_sink(struct rxp_req *req, struct rxp_pool *pool)
 	return rxp_mr_map_buf(pool, req->mr, req->buf, req->bulk_len, &req->reg) ? -EAGAIN : 0;
 }
 
-static void rxp_req_claimed(struct rxp_req *req);
+static void rxs_req_claimed(struct rxs_req *req);
 
 /*
  * The request got its translations, or was refused them as its connection is gone.  It does not
  * go by way of the threads: all those that it may use may be blocked, while other requests wait
  * for the translations that it has now.
  */
-static void rxp_req_claim_work(struct work_struct *work)
+static void rxs_req_claim_work(struct work_struct *work)
 {
-	struct rxp_req *req = container_of(work, struct rxp_req, claim_work);
+	struct rxs_req *req = container_of(work, struct rxs_req, claim_work);
 	struct rdmafs_xprt_session *s = req->session;
 
 	rdmafs_test_point("req_turn", req->slot);
 	/* The request may be freed below, and its reference to the session with it. */
-	rxp_session_get(s);
+	rxs_session_get(s);
 	atomic_dec(&rxs_pool(req->pool)->claims);
-	rxp_req_claimed(req);
-	rxp_session_put(s);
+	rxs_req_claimed(req);
+	rxs_session_put(s);
 }
 
 /*
  * The policy calls this with locks held, and from softirqs; what follows takes memory and may
  * sleep, so a worker does it.
  */
-static void rxp_req_claim_granted(struct rpol_waiter *w, int ret)
+static void rxs_req_claim_granted(struct rpol_waiter *w, int ret)
 {
-	struct rxp_req *req = container_of(w, struct rxp_req, claim);
+	struct rxs_req *req = container_of(w, struct rxs_req, claim);
 
 	req->claim_granted = !ret;
 	queue_work(rxp_conn_wq, &req->claim_work);
 }
 
 /**
- * rxp_req_claim_init - prepare a request for waiting for translations
+ * rxs_req_claim_init - prepare a request for waiting for translations
  * @req: a new request
  *
  * Context: any.
  */
-void rxp_req_claim_init(struct rxp_req *req)
+void rxs_req_claim_init(struct rxs_req *req)
 {
-	INIT_WORK(&req->claim_work, rxp_req_claim_work);
-	req->claim.granted = rxp_req_claim_granted;
+	INIT_WORK(&req->claim_work, rxs_req_claim_work);
+	req->claim.granted = rxs_req_claim_granted;
 }
 
 /**
- * rxp_req_cancelled - answer a WRITE that its client has cancelled
+ * rxs_req_cancelled - answer a WRITE that its client has cancelled
  * @req: the WRITE; no sink is bound for it any more
- * @a:	 filled in by rxp_answer_cancelled()
+ * @a:	 filled in by rxs_answer_cancelled()
  *
  * Context: process; @req may be freed.
  */
-void rxp_req_cancelled(struct rxp_req *req, struct rxp_answer *a)
+void rxs_req_cancelled(struct rxs_req *req, struct rxs_answer *a)
 {
 	/* Before the reply, which gives the client the credit for this receive again. */
 	rxp_rx_put(req->rx);
 	req->r.body = NULL;
 	rxp_count(&req->session->stats, replies);
 	rxs_trace(served, req, 0);
-	rxp_answer_post(req, a);
+	rxs_answer_post(req, a);
 }
 
 /*
  * Wait for translations: the policy owns @req from now on.  The request keeps its pages.  Otherwise
  * it might find none when it gets translations, lose these again, and so on for ever.
  */
-static void rxp_req_claim(struct rxp_req *req)
+static void rxs_req_claim(struct rxs_req *req)
 {
 	u32 pages = rxp_buf_pages(req->buf, req->bulk_len);
 	struct rdmafs_xprt_session *s = req->session;
-	struct rxp_answer a;
+	struct rxs_answer a;
 	bool cancelled;
 
 	rdmafs_test_point("req_claim", req->slot);
 	spin_lock_bh(&s->lock);
 	cancelled = req->cancelled;
 	if (cancelled) {
-		rxp_answer_cancelled(req, &a);
+		rxs_answer_cancelled(req, &a);
 	} else {
 		/* One step: a CANCEL sets @cancelled before, or finds the claim after it. */
-		rxp_req_move(req, RXP_REQ_CLAIM);
+		rxs_req_move(req, RXS_REQ_CLAIM);
 		req->in_line = true;
 		rxp_mr_claim(req->pool, pages, &req->claim);
 	}
 	spin_unlock_bh(&s->lock);
 	if (cancelled) {
 		atomic_dec(&rxs_pool(req->pool)->claims);
-		rxp_req_cancelled(req, &a);
+		rxs_req_cancelled(req, &a);
 	}
 }
 
 /**
- * rxp_req_unclaim - stop waiting for translations
+ * rxs_req_unclaim - stop waiting for translations
  * @req: the request
  *
  * Context: any but hard interrupt; the session's lock held.
  * Return: false if the request does not wait, or if the policy has granted or refused it, perhaps
  * just now: then its claim_work has it, or is about to.
  */
-bool rxp_req_unclaim(struct rxp_req *req)
+bool rxs_req_unclaim(struct rxs_req *req)
 {
 	lockdep_assert_held(&req->session->lock);
 	if (!req->in_line || !rpol_mr_cancel(&req->claim))
@@ -203,9 +203,9 @@ bool rxp_req_unclaim(struct rxp_req *req)
 	return true;
 }
 
-static void rxp_stcrw_build(struct rxp_req *req, struct rxp_way *way)
+static void rxs_stcrw_build(struct rxs_req *req, struct rxs_way *way)
 {
-	void *msg = rxp_req_buf(req) + RXP_MSG_MAX;
+	void *msg = rxs_req_buf(req) + RXP_MSG_MAX;
 	struct rxp_wire_tag *tag = msg + sizeof(struct rxp_wire_hdr);
 
 	rxp_frame_put_hdr(msg, RXP_NOTIFY, RXP_NOTIFY_STCRW, req->slot, req->seq);
@@ -216,50 +216,50 @@ static void rxp_stcrw_build(struct rxp_req *req, struct rxp_way *way)
 	req->sge[0].length = sizeof(struct rxp_wire_hdr) + sizeof(*tag);
 	req->sge[0].lkey = way->pool->pd->local_dma_lkey;
 	rxp_fill_send(&req->send, req->sge, 1, 0);
-	rxp_chain_init(&req->stcrw, rxp_stcrw_done);
+	rxp_chain_init(&req->stcrw, rxs_stcrw_done);
 	rxp_chain_reg(&req->stcrw, req->mr, &req->reg);
 	rxp_chain_add(&req->stcrw, &req->send);
 }
 
-/* How rxp_req_ask() ended. */
-enum rxp_asked {
-	RXP_ASKED,		/* WAITING: the STCRW is posted, or the connection just died */
-	RXP_ASKED_IN_VAIN,	/* the client has cancelled its WRITE, and is answered so */
-	RXP_ASKED_ELSEWHERE,	/* the connection is gone: the caller drops the sink */
+/* How rxs_req_ask() ended. */
+enum rxs_asked {
+	RXS_ASKED,		/* WAITING: the STCRW is posted, or the connection just died */
+	RXS_ASKED_IN_VAIN,	/* the client has cancelled its WRITE, and is answered so */
+	RXS_ASKED_ELSEWHERE,	/* the connection is gone: the caller drops the sink */
 };
 
-static enum rxp_asked rxp_req_ask(struct rxp_req *req, struct rxp_way *way)
+static enum rxs_asked rxs_req_ask(struct rxs_req *req, struct rxs_way *way)
 {
 	struct rdmafs_xprt_session *s = req->session;
-	enum rxp_asked asked = RXP_ASKED;
-	struct rxp_answer a;
+	enum rxs_asked asked = RXS_ASKED;
+	struct rxs_answer a;
 	bool unsent = false;
 
 	spin_lock_bh(&s->lock);
-	if (req->bound != rxs_conn(way->conn)->serial || rxp_slot_conn(s, req->slot) != way->conn) {
-		asked = RXP_ASKED_ELSEWHERE;
+	if (req->bound != rxs_conn(way->conn)->serial || rxs_slot_conn(s, req->slot) != way->conn) {
+		asked = RXS_ASKED_ELSEWHERE;
 	} else if (req->cancelled) {
-		asked = RXP_ASKED_IN_VAIN;
-		rxp_answer_cancelled(req, &a);
+		asked = RXS_ASKED_IN_VAIN;
+		rxs_answer_cancelled(req, &a);
 	} else {
-		rxp_req_move(req, RXP_REQ_ASK);
-		rxp_way_sync(s, way, RXP_MSG_MAX, RXP_CTL_MAX);
+		rxs_req_move(req, RXS_REQ_ASK);
+		rxs_way_sync(s, way, RXP_MSG_MAX, RXP_CTL_MAX);
 		/* One step: once the request is WAITING its REG_MR is in the queue. */
 		kref_get(&req->ref);
 		unsent = rxp_post(way->conn, &req->stcrw);
 	}
 	spin_unlock_bh(&s->lock);
-	if (asked == RXP_ASKED_IN_VAIN)
-		rxp_req_cancelled(req, &a);
+	if (asked == RXS_ASKED_IN_VAIN)
+		rxs_req_cancelled(req, &a);
 	else if (unsent)
-		rxp_req_put(req);	/* the connection's end finds it waiting */
-	else if (asked == RXP_ASKED)
+		rxs_req_put(req);	/* the connection's end finds it waiting */
+	else if (asked == RXS_ASKED)
 		rxp_count(&s->stats, reg_mr);
 	return asked;
 }
 
-/* Take the translations that were granted.  If none were, rxp_req_sink() asks again. */
-static void rxp_req_take_claim(struct rxp_req *req)
+/* Take the translations that were granted.  If none were, rxs_req_sink() asks again. */
+static void rxs_req_take_claim(struct rxs_req *req)
 {
 	struct rxp_mr *mr;
 
@@ -271,23 +271,23 @@ static void rxp_req_take_claim(struct rxp_req *req)
 }
 
 /* Find the way to the connection that the CALL came from last; false: it is gone, so is @req. */
-static bool rxp_req_fetch_way(struct rxp_req *req, struct rxp_way *way)
+static bool rxs_req_fetch_way(struct rxs_req *req, struct rxs_way *way)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	bool alive;
 
 	spin_lock_bh(&s->lock);
-	alive = rxp_way_get(s, req->bound, req->slot, way);
+	alive = rxs_way_get(s, req->bound, req->slot, way);
 	if (!alive)
-		rxp_req_gone(req, RXP_REQ_DROP);
+		rxs_req_gone(req, RXS_REQ_DROP);
 	spin_unlock_bh(&s->lock);
 	if (!alive)
-		rxp_req_put(req);
+		rxs_req_put(req);
 	return alive;
 }
 
 /**
- * rxp_req_fetch - ask the client for a large WRITE's data
+ * rxs_req_fetch - ask the client for a large WRITE's data
  * @req: the WRITE, in state FETCHING; it may be freed when this returns
  *
  * Meanwhile the connection may be lost, and the CALL come again on the next one.  Then the request
@@ -295,120 +295,120 @@ static bool rxp_req_fetch_way(struct rxp_req *req, struct rxp_way *way)
  *
  * Context: process, may sleep.
  */
-void rxp_req_fetch(struct rxp_req *req)
+void rxs_req_fetch(struct rxs_req *req)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	u16 slot = req->slot;
-	enum rxp_asked asked;
-	struct rxp_way way;
+	enum rxs_asked asked;
+	struct rxs_way way;
 	int ret;
 
 	do {
-		if (!rxp_req_fetch_way(req, &way))
+		if (!rxs_req_fetch_way(req, &way))
 			return;
-		ret = rxp_req_sink(req, way.pool);
+		ret = rxs_req_sink(req, way.pool);
 		if (ret == -EINPROGRESS) {
-			rxp_way_put(&way);
-			rxp_req_claim(req);
+			rxs_way_put(&way);
+			rxs_req_claim(req);
 			return;
 		}
 		rdmafs_test_point("req_ask", slot);
 		if (ret) {
-			rxp_way_put(&way);
+			rxs_way_put(&way);
 			if (ret != -E2BIG)
 				rxp_count(&s->stats, retry_later);
 			/* A WRITE that is put off keeps nothing, however long its reply takes. */
 			if (req->pool)
-				rxp_req_drop_sink(req);
-			rxp_req_finish(req, ret == -E2BIG ? RXP_STATUS_TOO_LARGE :
+				rxs_req_drop_sink(req);
+			rxs_req_finish(req, ret == -E2BIG ? RXP_STATUS_TOO_LARGE :
 				       RXP_STATUS_RETRY_LATER, 0, 0, false);
 			return;
 		}
-		rxp_stcrw_build(req, &way);
+		rxs_stcrw_build(req, &way);
 		rxs_trace(stcrw_sent, req, req->bulk_len);
-		/* After this the request may be freed, except with RXP_ASKED_ELSEWHERE. */
-		asked = rxp_req_ask(req, &way);
+		/* After this the request may be freed, except with RXS_ASKED_ELSEWHERE. */
+		asked = rxs_req_ask(req, &way);
 		rdmafs_test_point("req_asked", slot);
-		if (asked == RXP_ASKED_ELSEWHERE) {
-			rxp_req_drop_sink(req);
-			rxp_way_put(&way);
+		if (asked == RXS_ASKED_ELSEWHERE) {
+			rxs_req_drop_sink(req);
+			rxs_way_put(&way);
 		}
-	} while (asked == RXP_ASKED_ELSEWHERE);
-	rxp_way_put(&way);
+	} while (asked == RXS_ASKED_ELSEWHERE);
+	rxs_way_put(&way);
 }
 
-static void rxp_req_claimed(struct rxp_req *req)
+static void rxs_req_claimed(struct rxs_req *req)
 {
 	spin_lock_bh(&req->session->lock);
 	req->in_line = false;
 	spin_unlock_bh(&req->session->lock);
-	rxp_req_take_claim(req);
-	rxp_req_fetch(req);
+	rxs_req_take_claim(req);
+	rxs_req_fetch(req);
 }
 
 /*
  * The sink's key is invalid, so its pages no longer change: queue the WRITE to be served.  The
  * request keeps the MR while no other party needs it: it may become a grant.
  */
-static void rxp_req_fetched(struct rxp_req *req)
+static void rxs_req_fetched(struct rxs_req *req)
 {
-	rxp_req_lend_mr(req);
+	rxs_req_lend_mr(req);
 	rxp_buf_sync_for_cpu(req->pool, req->buf);
 	iov_iter_bvec(&req->r.data, ITER_SOURCE, req->buf->bv, req->buf->nents, req->bulk_len);
 	req->r.data_len = req->bulk_len;
 	rxp_add(&req->session->stats, bytes_written, req->bulk_len);
 	rxs_trace(data, req, req->bulk_len);
-	rxp_threads_add(&req->session->server->threads, req);
+	rxs_threads_add(&req->session->server->threads, req);
 }
 
-static void rxp_sink_inv_done(struct rxp_chain *chain, bool ok)
+static void rxs_sink_inv_done(struct rxp_chain *chain, bool ok)
 {
-	struct rxp_req *req = container_of(chain, struct rxp_req, inv_chain);
+	struct rxs_req *req = container_of(chain, struct rxs_req, inv_chain);
 	struct rdmafs_xprt_session *s = req->session;
-	struct rxp_answer a;
+	struct rxs_answer a;
 	bool cancelled;
 
 	spin_lock_bh(&s->lock);
 	cancelled = req->cancelled;
 	if (!ok)
-		rxp_req_gone(req, RXP_REQ_DROP);
+		rxs_req_gone(req, RXS_REQ_DROP);
 	else if (cancelled)
-		rxp_answer_cancelled(req, &a);
+		rxs_answer_cancelled(req, &a);
 	else
-		rxp_req_move(req, RXP_REQ_INVALIDATED);
+		rxs_req_move(req, RXS_REQ_INVALIDATED);
 	spin_unlock_bh(&s->lock);
 	if (!ok)
-		rxp_req_put(req);
+		rxs_req_put(req);
 	else if (cancelled)
-		rxp_req_cancelled(req, &a);
+		rxs_req_cancelled(req, &a);
 	else
-		rxp_req_fetched(req);
-	rxp_req_put(req);
+		rxs_req_fetched(req);
+	rxs_req_put(req);
 }
 
 /**
- * rxp_sink_inv - invalidate a sink's key by a LOCAL_INV
+ * rxs_sink_inv - invalidate a sink's key by a LOCAL_INV
  * @req: the WRITE; one reference to it is taken over
  *
  * Context: process, the completion queue's worker.
  */
-void rxp_sink_inv(struct rxp_req *req)
+void rxs_sink_inv(struct rxs_req *req)
 {
 	rxp_count(&req->session->stats, local_inv);
-	if (rxp_mr_invalidate(req->mr, &req->inv_chain, &req->inv, rxp_sink_inv_done))
-		rxp_sink_inv_done(&req->inv_chain, false);
+	if (rxp_mr_invalidate(req->mr, &req->inv_chain, &req->inv, rxs_sink_inv_done))
+		rxs_sink_inv_done(&req->inv_chain, false);
 }
 
 /**
- * rxp_sink_invalid - test whether the client has invalidated a sink's key, and whether that holds
+ * rxs_sink_invalid - test whether the client has invalidated a sink's key, and whether that holds
  * @req: the WRITE
  * @wc:	 completion of the message that may have done so
  * @own: the key was registered for this request, by its STCRW, not for a grant
  *
  * Context: process, the completion queue's worker; the session's lock held.
- * Return: true if so; else the caller invalidates it, see rxp_sink_inv().
+ * Return: true if so; else the caller invalidates it, see rxs_sink_inv().
  */
-bool rxp_sink_invalid(struct rxp_req *req, const struct ib_wc *wc, bool own)
+bool rxs_sink_invalid(struct rxs_req *req, const struct ib_wc *wc, bool own)
 {
 	if (!(wc->wc_flags & IB_WC_WITH_INVALIDATE))
 		return false;
@@ -423,7 +423,7 @@ bool rxp_sink_invalid(struct rxp_req *req, const struct ib_wc *wc, bool own)
 }
 
 /**
- * rxp_req_data - handle a DATA: the client says that it has written the data of a WRITE to the sink
+ * rxs_req_data - handle a DATA: the client says that it has written the data of a WRITE to the sink
  * @conn: the connection that it came on
  * @f:	  the message
  * @wc:	  its completion
@@ -431,52 +431,52 @@ bool rxp_sink_invalid(struct rxp_req *req, const struct ib_wc *wc, bool own)
  * Context: process, the completion queue's worker; takes the session's lock.
  * Return: NULL, or what is wrong with the message.
  */
-const char *rxp_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
+const char *rxs_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
 			 const struct ib_wc *wc)
 {
 	bool invalid = false, claimed = wc->wc_flags & IB_WC_WITH_INVALIDATE;
 	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
-	struct rxp_sslot *slot = &s->slots[f->slot];
-	struct rxp_req *req;
+	struct rxs_slot *slot = &s->slots[f->slot];
+	struct rxs_req *req;
 
 	spin_lock_bh(&s->lock);
 	req = slot->req;
-	if (!req || req->seq != f->seq || req->state != RXP_REQ_WAITING ||
+	if (!req || req->seq != f->seq || req->state != RXS_REQ_WAITING ||
 	    req->bound != rxs_conn(conn)->serial || f->bulk_len != req->bulk_len ||
 	    f->rkey != req->mr->mr->rkey ||
 	    (claimed && wc->ex.invalidate_rkey != f->rkey)) {
 		spin_unlock_bh(&s->lock);
 		return "data for no write";
 	}
-	rxp_session_progress(s);
-	invalid = rxp_sink_invalid(req, wc, true);
-	rxp_req_move(req, invalid ? RXP_REQ_DATA : RXP_REQ_INVALIDATE);
+	rxs_session_progress(s);
+	invalid = rxs_sink_invalid(req, wc, true);
+	rxs_req_move(req, invalid ? RXS_REQ_DATA : RXS_REQ_INVALIDATE);
 	kref_get(&req->ref);	/* for the rest of this function, or the LOCAL_INV */
 	spin_unlock_bh(&s->lock);
 
 	if (invalid) {
-		rxp_req_fetched(req);
-		rxp_req_put(req);
+		rxs_req_fetched(req);
+		rxs_req_put(req);
 	} else {
-		rxp_sink_inv(req);
+		rxs_sink_inv(req);
 	}
 	return NULL;
 }
 
 /**
- * rxp_sink_granted - go on with a WRITE whose data is in a granted sink
+ * rxs_sink_granted - go on with a WRITE whose data is in a granted sink
  * @req:     the WRITE, new; it may be freed when this returns
  * @invalid: its key is invalid
  *
  * Context: process, the completion queue's worker.
  */
-void rxp_sink_granted(struct rxp_req *req, bool invalid)
+void rxs_sink_granted(struct rxs_req *req, bool invalid)
 {
 	rxp_count(&req->session->stats, write_granted);
 	if (invalid) {
-		rxp_req_fetched(req);
+		rxs_req_fetched(req);
 	} else {
 		kref_get(&req->ref);
-		rxp_sink_inv(req);
+		rxs_sink_inv(req);
 	}
 }

@@ -15,32 +15,32 @@
 #include <linux/string.h>
 #include "transport/server/source.h"
 
-#define RXP_GID_LEN	16
-#define RXP_GUID_LEN	8	/* a port's, behind the prefix of its subnet */
+#define RXS_GID_LEN	16
+#define RXS_GUID_LEN	8	/* a port's, behind the prefix of its subnet */
 
 /* The whole address counts: a network of 64 bits has hosts that are different clients. */
-static void rxp_source_ipv6(const void *addr, struct rdmafs_xprt_source *source)
+static void rxs_source_ipv6(const void *addr, struct rdmafs_xprt_source *source)
 {
 	source->family = AF_INET6;
 	memcpy(source->addr, addr, sizeof(struct in6_addr));
 }
 
-static void rxp_source_ipv4(const void *addr, struct rdmafs_xprt_source *source)
+static void rxs_source_ipv4(const void *addr, struct rdmafs_xprt_source *source)
 {
 	source->family = AF_INET;
 	memcpy(source->addr, addr, sizeof(struct in_addr));
 }
 
 /**
- * rxp_source - compute what is counted as one client
+ * rxs_source - compute what is counted as one client
  * @said:   the address that the connection manager has of the client
- * @gid:    the GID of the client's port, RXP_GID_LEN bytes; NULL: there is none (iWARP)
+ * @gid:    the GID of the client's port, RXS_GID_LEN bytes; NULL: there is none (iWARP)
  * @roce:   whether GIDs are IP addresses
  * @source: out: the client
  *
  * Context: any.
  */
-void rxp_source(const struct sockaddr_storage *said, const u8 *gid, bool roce,
+void rxs_source(const struct sockaddr_storage *said, const u8 *gid, bool roce,
 		struct rdmafs_xprt_source *source)
 {
 	static const u8 mapped[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
@@ -49,14 +49,14 @@ void rxp_source(const struct sockaddr_storage *said, const u8 *gid, bool roce,
 	if (gid && !roce) {
 		/* All clients have the same subnet; the GUID behind it is the port's alone. */
 		source->family = AF_IB;
-		memcpy(source->addr, gid + RXP_GID_LEN - RXP_GUID_LEN, RXP_GUID_LEN);
+		memcpy(source->addr, gid + RXS_GID_LEN - RXS_GUID_LEN, RXS_GUID_LEN);
 	} else if (gid && !memcmp(gid, mapped, sizeof(mapped))) {
-		rxp_source_ipv4(gid + sizeof(mapped), source);
+		rxs_source_ipv4(gid + sizeof(mapped), source);
 	} else if (gid) {
-		rxp_source_ipv6(gid, source);
+		rxs_source_ipv6(gid, source);
 	} else if (said->ss_family == AF_INET6) {
-		rxp_source_ipv6(&((const struct sockaddr_in6 *)said)->sin6_addr, source);
+		rxs_source_ipv6(&((const struct sockaddr_in6 *)said)->sin6_addr, source);
 	} else {
-		rxp_source_ipv4(&((const struct sockaddr_in *)said)->sin_addr, source);
+		rxs_source_ipv4(&((const struct sockaddr_in *)said)->sin_addr, source);
 	}
 }

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 #include "transport/xprt.h"
 
-void rxp_source(const struct sockaddr_storage *said, const u8 *gid, bool roce,
+void rxs_source(const struct sockaddr_storage *said, const u8 *gid, bool roce,
 		struct rdmafs_xprt_source *source);
 
 #endif

@@ -18,7 +18,7 @@
  * or takes a request that may need longer than moving data does.  The data of large replies goes
  * first then, and the client gets all the messages in one burst (rxp_post_plugged()).
  *
- * rxp_threads.lock guards all of this.
+ * rxs_threads.lock guards all of this.
  */
 #include <linux/blkdev.h>
 #include <linux/fs_struct.h>
@@ -27,44 +27,44 @@
 #include "transport/server/server.h"
 
 /* The most replies that are held back to be posted together. */
-#define RXP_BURST	16
+#define RXS_BURST	16
 
 /**
- * struct rxp_thread - a thread of a server
- * @link:    in @threads->idle; empty if it is not idle; rxp_threads.lock
+ * struct rxs_thread - a thread of a server
+ * @link:    in @threads->idle; empty if it is not idle; rxs_threads.lock
  * @threads: the server's threads; constant
  * @task:    its task; constant
  * @session: the session whose request it serves, or NULL; a reference
  * @part:    the request's part, or NULL (turns.c)
- * @running: it counts in @threads->running; rxp_threads.lock
+ * @running: it counts in @threads->running; rxs_threads.lock
  * @flushing: the thread unplugs itself, and is not about to sleep; its own
  */
-struct rxp_thread {
+struct rxs_thread {
 	struct list_head link;
-	struct rxp_threads *threads;
+	struct rxs_threads *threads;
 	struct task_struct *task;
 	struct rdmafs_xprt_session *session;
-	struct rxp_part *part;
+	struct rxs_part *part;
 	bool running;
 	bool flushing;
 };
 
 /* Choose the thread that the caller has to wake once it has dropped the lock; or NULL. */
-static struct rxp_thread *rxp_threads_rouse(struct rxp_threads *ts)
+static struct rxs_thread *rxs_threads_rouse(struct rxs_threads *ts)
 {
-	struct rxp_thread *t;
+	struct rxs_thread *t;
 
 	lockdep_assert_held(&ts->lock);
 	if (ts->roused || list_empty(&ts->turns) || (ts->running && num_online_cpus() == 1))
 		return NULL;
-	t = list_first_entry_or_null(&ts->idle, struct rxp_thread, link);
+	t = list_first_entry_or_null(&ts->idle, struct rxs_thread, link);
 	if (t)
 		list_del_init(&t->link);
 	ts->roused = t;
 	return t;
 }
 
-static void rxp_thread_runs(struct rxp_thread *t, bool running)
+static void rxs_thread_runs(struct rxs_thread *t, bool running)
 {
 	lockdep_assert_held(&t->threads->lock);
 	t->threads->running += running - t->running;
@@ -72,97 +72,97 @@ static void rxp_thread_runs(struct rxp_thread *t, bool running)
 }
 
 /**
- * rxp_threads_add - queue a request to be served by a thread
+ * rxs_threads_add - queue a request to be served by a thread
  * @ts:	 the threads
  * @req: the request; a thread may have it, or have freed it, when this returns
  *
- * Context: any but hard interrupt; takes rxp_threads.lock.
+ * Context: any but hard interrupt; takes rxs_threads.lock.
  */
-void rxp_threads_add(struct rxp_threads *ts, struct rxp_req *req)
+void rxs_threads_add(struct rxs_threads *ts, struct rxs_req *req)
 {
 	struct rdmafs_xprt_server *server = req->session->server;
-	struct rxp_thread *t;
+	struct rxs_thread *t;
 	u64 key = 0;
 
 	if (server->service->waits_for)
 		key = server->service->waits_for(&req->r, server->ctx);
 	spin_lock_bh(&ts->lock);
-	rxp_turns_add(ts, req, key);
-	t = rxp_threads_rouse(ts);
+	rxs_turns_add(ts, req, key);
+	t = rxs_threads_rouse(ts);
 	spin_unlock_bh(&ts->lock);
 	if (t)
 		wake_up_process(t->task);
 }
 
 /* A thread is about to block, or can't be informed when it does: another one may be of use. */
-static void rxp_thread_blocks(struct rxp_thread *t)
+static void rxs_thread_blocks(struct rxs_thread *t)
 {
-	struct rxp_threads *ts = t->threads;
-	struct rxp_thread *other;
+	struct rxs_threads *ts = t->threads;
+	struct rxs_thread *other;
 
 	spin_lock_bh(&ts->lock);
-	rxp_thread_runs(t, false);
-	other = rxp_threads_rouse(ts);
+	rxs_thread_runs(t, false);
+	other = rxs_threads_rouse(ts);
 	spin_unlock_bh(&ts->lock);
 	if (other)
 		wake_up_process(other->task);
 }
 
-static void rxp_thread_unplug(struct blk_plug_cb *cb, bool from_schedule)
+static void rxs_thread_unplug(struct blk_plug_cb *cb, bool from_schedule)
 {
-	struct rxp_thread *t = cb->data;
+	struct rxs_thread *t = cb->data;
 
 	kfree(cb);
 	/* A file system may unplug for us, and sleep after that: count it as asleep. */
 	if (!t->flushing)
-		rxp_thread_blocks(t);
+		rxs_thread_blocks(t);
 }
 
-/* Have rxp_thread_unplug() called when the thread is about to sleep. */
-static void rxp_thread_watch(struct rxp_thread *t)
+/* Have rxs_thread_unplug() called when the thread is about to sleep. */
+static void rxs_thread_watch(struct rxs_thread *t)
 {
-	if (!blk_check_plugged(rxp_thread_unplug, t, sizeof(struct blk_plug_cb)))
-		rxp_thread_blocks(t);
+	if (!blk_check_plugged(rxs_thread_unplug, t, sizeof(struct blk_plug_cb)))
+		rxs_thread_blocks(t);
 }
 
 /* End the thread's request and take the next one, or NULL. */
-static struct rxp_req *rxp_thread_next(struct rxp_thread *t)
+static struct rxs_req *rxs_thread_next(struct rxs_thread *t)
 {
 	struct rdmafs_xprt_session *served = t->session;
-	struct rxp_threads *ts = t->threads;
-	struct rxp_thread *other = NULL;
-	struct rxp_req *req;
+	struct rxs_threads *ts = t->threads;
+	struct rxs_thread *other = NULL;
+	struct rxs_req *req;
 
 	spin_lock_bh(&ts->lock);
-	rxp_thread_runs(t, true);
+	rxs_thread_runs(t, true);
 	t->session = NULL;
 	if (served)
-		rxp_turns_served(ts, &served->turns, t->part);
-	req = rxp_turns_take(ts);
+		rxs_turns_served(ts, &served->turns, t->part);
+	req = rxs_turns_take(ts);
 	if (req) {
 		t->session = req->session;
 		t->part = req->part;
-		rxp_session_get(t->session);
-		other = rxp_threads_rouse(ts);
+		rxs_session_get(t->session);
+		other = rxs_threads_rouse(ts);
 	}
 	spin_unlock_bh(&ts->lock);
 	if (served)
-		rxp_session_put(served);
+		rxs_session_put(served);
 	if (other)
 		wake_up_process(other->task);
 	return req;
 }
 
 /* Sleep until roused or told to stop. */
-static void rxp_thread_idle(struct rxp_thread *t)
+static void rxs_thread_idle(struct rxs_thread *t)
 {
-	struct rxp_threads *ts = t->threads;
+	struct rxs_threads *ts = t->threads;
 	bool idle;
 
 	spin_lock_bh(&ts->lock);
 	idle = list_empty(&ts->turns);
 	if (idle) {
-		rxp_thread_runs(t, false);
+		rxs_thread_runs(t, false);
 		list_add(&t->link, &ts->idle);
 		set_current_state(TASK_IDLE);
 	}
@@ -178,7 +178,7 @@ static void rxp_thread_idle(struct rxp_thread *t)
 	spin_unlock_bh(&ts->lock);
 }
 
-static void rxp_thread_flush(struct rxp_thread *t, struct blk_plug *plug)
+static void rxs_thread_flush(struct rxs_thread *t, struct blk_plug *plug)
 {
 	t->flushing = true;
 	blk_finish_plug(plug);
@@ -189,7 +189,7 @@ static void rxp_thread_flush(struct rxp_thread *t, struct blk_plug *plug)
  * The bytes that a request moves if it does little else, so that other replies may wait for it;
  * else 0.  A large WRITE gives 0: its reply has no data to be posted with that of others.
  */
-static u32 rxp_req_moves(const struct rxp_req *req)
+static u32 rxs_req_moves(const struct rxs_req *req)
 {
 	if (req->flags & RXP_F_READ)
 		return req->bulk_len;
@@ -200,18 +200,18 @@ static u32 rxp_req_moves(const struct rxp_req *req)
  * Serve requests until there are none.  Small replies are posted together, and so are large ones
  * until they are worth a doorbell.  Small ones do not wait for the large ones that follow.
  */
-static void rxp_thread_burst(struct rxp_thread *t)
+static void rxs_thread_burst(struct rxs_thread *t)
 {
 	u32 n = 0, moved = 0, len, before = 0;
 	struct blk_plug plug;
-	struct rxp_req *req;
+	struct rxs_req *req;
 
 	blk_start_plug(&plug);
-	while ((req = rxp_thread_next(t))) {
-		len = rxp_req_moves(req);
-		if (!len || n == RXP_BURST || moved + len > RXP_PLUG_MAX ||
+	while ((req = rxs_thread_next(t))) {
+		len = rxs_req_moves(req);
+		if (!len || n == RXS_BURST || moved + len > RXP_PLUG_MAX ||
 		    (len > RDMAFS_XPRT_INLINE_MAX && before <= RDMAFS_XPRT_INLINE_MAX)) {
-			rxp_thread_flush(t, &plug);
+			rxs_thread_flush(t, &plug);
 			blk_start_plug(&plug);
 			n = 0;
 			moved = 0;
@@ -219,16 +219,16 @@ static void rxp_thread_burst(struct rxp_thread *t)
 		n++;
 		moved += len;
 		before = len;
-		rxp_thread_watch(t);
+		rxs_thread_watch(t);
 		t->threads->run(req);
 		cond_resched();
 	}
-	rxp_thread_flush(t, &plug);
+	rxs_thread_flush(t, &plug);
 }
 
-static int rxp_thread(void *data)
+static int rxs_thread(void *data)
 {
-	struct rxp_thread *t = data;
+	struct rxs_thread *t = data;
 	int ret = unshare_fs_struct();
 
 	if (ret) {
@@ -245,22 +245,22 @@ static int rxp_thread(void *data)
 	}
 	current->fs->umask = 0;
 	while (!kthread_should_stop()) {
-		rxp_thread_burst(t);
-		rxp_thread_idle(t);
+		rxs_thread_burst(t);
+		rxs_thread_idle(t);
 	}
 	return 0;
 }
 
 /**
- * rxp_threads_start - start a server's threads
+ * rxs_threads_start - start a server's threads
  * @ts:	 out: the threads
  * @nr:	 number of threads, RDMAFS_XPRT_THREADS_MIN..RDMAFS_XPRT_THREADS_MAX
  * @run: what a thread does with a request; it may sleep, and the request may be freed in it
  *
  * Context: process, may sleep.
- * Return: 0, -ENOMEM, or an error of kthread_create(); rxp_threads_stop() undoes it in any case.
+ * Return: 0, -ENOMEM, or an error of kthread_create(); rxs_threads_stop() undoes it in any case.
  */
-int rxp_threads_start(struct rxp_threads *ts, u32 nr, void (*run)(struct rxp_req *req))
+int rxs_threads_start(struct rxs_threads *ts, u32 nr, void (*run)(struct rxs_req *req))
 {
 	ts->run = run;
 	spin_lock_init(&ts->lock);
@@ -270,14 +270,14 @@ int rxp_threads_start(struct rxp_threads *ts, u32 nr, void (*run)(struct rxp_req
 	ts->client_share = nr - nr / 4;
 	INIT_LIST_HEAD(&ts->parked);
 	while (ts->nr < nr) {
-		struct rxp_thread *t = kzalloc(sizeof(*t), GFP_KERNEL);
+		struct rxs_thread *t = kzalloc(sizeof(*t), GFP_KERNEL);
 		struct task_struct *task;
 
 		if (!t)
 			return -ENOMEM;
 		INIT_LIST_HEAD(&t->link);
 		t->threads = ts;
-		task = kthread_create(rxp_thread, t, "rdmafsd/%u", ts->nr);
+		task = kthread_create(rxs_thread, t, "rdmafsd/%u", ts->nr);
 		if (IS_ERR(task)) {
 			kfree(t);
 			return PTR_ERR(task);
@@ -290,15 +290,15 @@ int rxp_threads_start(struct rxp_threads *ts, u32 nr, void (*run)(struct rxp_req
 }
 
 /**
- * rxp_threads_stop - stop a server's threads
+ * rxs_threads_stop - stop a server's threads
  * @ts: the threads, with no request left
  *
  * Context: process, may sleep.
  */
-void rxp_threads_stop(struct rxp_threads *ts)
+void rxs_threads_stop(struct rxs_threads *ts)
 {
 	while (ts->nr) {
-		struct rxp_thread *t = ts->thread[--ts->nr];
+		struct rxs_thread *t = ts->thread[--ts->nr];
 
 		kthread_stop(t->task);
 		spin_lock_bh(&ts->lock);
@@ -306,5 +306,5 @@ void rxp_threads_stop(struct rxp_threads *ts)
 		spin_unlock_bh(&ts->lock);
 		kfree(t);
 	}
-	rxp_domains_free(ts);
+	rxs_domains_free(ts);
 }

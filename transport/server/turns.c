@@ -19,7 +19,7 @@
  * against its session's quarter, but not against its client's threads.  When there is room
  * again it is the next of its session.  Parts with parked requests take turns.
  *
- * Everything here is guarded by rxp_threads.lock.
+ * Everything here is guarded by rxs_threads.lock.
  */
 #include <linux/hash.h>
 #include <linux/slab.h>
@@ -29,19 +29,19 @@
  * Domains of a server, and parts of a client, that are kept though they have no request now:
  * one may come.
  */
-#define RXP_DOMAINS_IDLE	64
-#define RXP_PARTS_IDLE		8
+#define RXS_DOMAINS_IDLE	64
+#define RXS_PARTS_IDLE		8
 
 /**
- * struct rxp_domain - a resource that requests may wait for, such as a file system
+ * struct rxs_domain - a resource that requests may wait for, such as a file system
  * @node:    in its hash bucket
  * @key:     the service's number for it
  * @serving: number of threads that have a request for it
  * @nr:      number of requests for it: waiting, parked or served
  *
- * All of it is guarded by rxp_threads.lock.
+ * All of it is guarded by rxs_threads.lock.
  */
-struct rxp_domain {
+struct rxs_domain {
 	struct hlist_node node;
 	u64 key;
 	u32 serving;
@@ -49,7 +49,7 @@ struct rxp_domain {
 };
 
 /**
- * struct rxp_part - the requests of one client for one domain
+ * struct rxs_part - the requests of one client for one domain
  * @node:    in its client's list of parts
  * @client:  the client; no reference, as the sessions of the part's requests have one
  * @key:     the domain's
@@ -59,13 +59,13 @@ struct rxp_domain {
  * @serving: number of threads that have a request of it
  * @nr:      number of requests: waiting, parked or served
  *
- * All of it is guarded by rxp_threads.lock.
+ * All of it is guarded by rxs_threads.lock.
  */
-struct rxp_part {
+struct rxs_part {
 	struct list_head node;
-	struct rxp_client *client;
+	struct rxs_client *client;
 	u64 key;
-	struct rxp_domain *domain;
+	struct rxs_domain *domain;
 	struct list_head parked;
 	struct list_head link;
 	u32 serving;
@@ -75,14 +75,14 @@ struct rxp_part {
 /* ------------------------------------------------------------------------ sessions */
 
 /**
- * rxp_turns_init - begin with a session without requests, the only one of its client
+ * rxs_turns_init - begin with a session without requests, the only one of its client
  * @turns: its turns
  *
  * Context: process, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */
-int rxp_turns_init(struct rxp_turns *turns)
+int rxs_turns_init(struct rxs_turns *turns)
 {
 	INIT_LIST_HEAD(&turns->todo);
 	INIT_LIST_HEAD(&turns->link);
@@ -99,10 +99,10 @@ int rxp_turns_init(struct rxp_turns *turns)
  * The client's sessions are gone, and their requests with them: no party finds its parts any
  * more.
  */
-static void rxp_client_release(struct kref *ref)
+static void rxs_client_release(struct kref *ref)
 {
-	struct rxp_client *client = container_of(ref, struct rxp_client, ref);
-	struct rxp_part *part, *next;
+	struct rxs_client *client = container_of(ref, struct rxs_client, ref);
+	struct rxs_part *part, *next;
 
 	list_for_each_entry_safe(part, next, &client->parts, node)
 		kfree(part);
@@ -110,26 +110,26 @@ static void rxp_client_release(struct kref *ref)
 }
 
 /**
- * rxp_turns_exit - undo rxp_turns_init()
+ * rxs_turns_exit - undo rxs_turns_init()
  * @turns: of a session without requests
  *
  * Context: any but hard interrupt.
  */
-void rxp_turns_exit(struct rxp_turns *turns)
+void rxs_turns_exit(struct rxs_turns *turns)
 {
-	kref_put(&turns->client->ref, rxp_client_release);
+	kref_put(&turns->client->ref, rxs_client_release);
 }
 
 /**
- * rxp_turns_join - make a session one of the same client as another
+ * rxs_turns_join - make a session one of the same client as another
  * @turns: its turns, before it has requests
  * @other: the other session's
  *
  * Context: any but hard interrupt.
  */
-void rxp_turns_join(struct rxp_turns *turns, const struct rxp_turns *other)
+void rxs_turns_join(struct rxs_turns *turns, const struct rxs_turns *other)
 {
-	rxp_turns_exit(turns);
+	rxs_turns_exit(turns);
 	turns->client = other->client;
 	kref_get(&turns->client->ref);
 }
@@ -138,9 +138,9 @@ void rxp_turns_join(struct rxp_turns *turns, const struct rxp_turns *other)
  * Put a session in the line for turns if it is to be there: its requests have become more, or
  * its threads fewer.
  */
-static void rxp_turns_update(struct rxp_threads *ts, struct rxp_turns *turns)
+static void rxs_turns_update(struct rxs_threads *ts, struct rxs_turns *turns)
 {
-	struct rxp_client *client = turns->client;
+	struct rxs_client *client = turns->client;
 
 	lockdep_assert_held(&ts->lock);
 	if (list_empty(&turns->link) && !list_empty(&turns->todo) && turns->taken < ts->share)
@@ -152,7 +152,7 @@ static void rxp_turns_update(struct rxp_threads *ts, struct rxp_turns *turns)
  * The client has room for a thread more: the session of it that has waited longest gets in
  * line.
  */
-static void rxp_client_next(struct rxp_threads *ts, struct rxp_client *client)
+static void rxs_client_next(struct rxs_threads *ts, struct rxs_client *client)
 {
 	lockdep_assert_held(&ts->lock);
 	if (!list_empty(&client->waiting) && client->serving < ts->client_share)
@@ -161,32 +161,32 @@ static void rxp_client_next(struct rxp_threads *ts, struct rxp_client *client)
 
 /* ------------------------------------------------------------------------- domains */
 
-static struct hlist_head *rxp_domain_bucket(struct rxp_threads *ts, u64 key)
+static struct hlist_head *rxs_domain_bucket(struct rxs_threads *ts, u64 key)
 {
-	return &ts->domains[hash_64(key, RXP_DOMAIN_BITS)];
+	return &ts->domains[hash_64(key, RXS_DOMAIN_BITS)];
 }
 
-static struct rxp_domain *rxp_domain_find(struct rxp_threads *ts, u64 key)
+static struct rxs_domain *rxs_domain_find(struct rxs_threads *ts, u64 key)
 {
-	struct rxp_domain *d;
+	struct rxs_domain *d;
 
 	lockdep_assert_held(&ts->lock);
-	hlist_for_each_entry(d, rxp_domain_bucket(ts, key), node)
+	hlist_for_each_entry(d, rxs_domain_bucket(ts, key), node)
 		if (d->key == key)
 			return d;
 	return NULL;
 }
 
-static void rxp_domain_free(struct rxp_threads *ts, struct rxp_domain *d)
+static void rxs_domain_free(struct rxs_threads *ts, struct rxs_domain *d)
 {
 	hlist_del(&d->node);
 	ts->nr_domains--;
 	kfree(d);
 }
 
-static struct rxp_domain *rxp_domain_get(struct rxp_threads *ts, u64 key)
+static struct rxs_domain *rxs_domain_get(struct rxs_threads *ts, u64 key)
 {
-	struct rxp_domain *d = rxp_domain_find(ts, key);
+	struct rxs_domain *d = rxs_domain_find(ts, key);
 
 	if (d)
 		return d;
@@ -194,16 +194,16 @@ static struct rxp_domain *rxp_domain_get(struct rxp_threads *ts, u64 key)
 	if (!d)
 		return NULL;
 	d->key = key;
-	hlist_add_head(&d->node, rxp_domain_bucket(ts, key));
+	hlist_add_head(&d->node, rxs_domain_bucket(ts, key));
 	ts->nr_domains++;
 	return d;
 }
 
 /* --------------------------------------------------------------------------- parts */
 
-static struct rxp_part *rxp_part_get(struct rxp_client *client, u64 key)
+static struct rxs_part *rxs_part_get(struct rxs_client *client, u64 key)
 {
-	struct rxp_part *part;
+	struct rxs_part *part;
 
 	list_for_each_entry(part, &client->parts, node)
 		if (part->key == key)
@@ -224,16 +224,16 @@ static struct rxp_part *rxp_part_get(struct rxp_client *client, u64 key)
  * Find the part of a request.  If there is no memory for one the request has none: then only
  * its session's and its client's bounds hold for it.
  */
-static void rxp_part_join(struct rxp_threads *ts, struct rxp_req *req, u64 key)
+static void rxs_part_join(struct rxs_threads *ts, struct rxs_req *req, u64 key)
 {
-	struct rxp_domain *d = NULL;
-	struct rxp_part *part = NULL;
+	struct rxs_domain *d = NULL;
+	struct rxs_part *part = NULL;
 
 	lockdep_assert_held(&ts->lock);
 	if (key)
-		d = rxp_domain_get(ts, key);
+		d = rxs_domain_get(ts, key);
 	if (d)
-		part = rxp_part_get(req->session->turns.client, key);
+		part = rxs_part_get(req->session->turns.client, key);
 	req->part = part;
 	if (!part)
 		return;
@@ -243,17 +243,17 @@ static void rxp_part_join(struct rxp_threads *ts, struct rxp_req *req, u64 key)
 }
 
 /* A request of @part has been served. */
-static void rxp_part_leave(struct rxp_threads *ts, struct rxp_part *part)
+static void rxs_part_leave(struct rxs_threads *ts, struct rxs_part *part)
 {
-	struct rxp_client *client = part->client;
-	struct rxp_domain *d = part->domain;
+	struct rxs_client *client = part->client;
+	struct rxs_domain *d = part->domain;
 
 	lockdep_assert_held(&ts->lock);
 	d->serving--;
 	part->serving--;
-	if (!--d->nr && ts->nr_domains > RXP_DOMAINS_IDLE)
-		rxp_domain_free(ts, d);
-	if (!--part->nr && client->nr_parts > RXP_PARTS_IDLE) {
+	if (!--d->nr && ts->nr_domains > RXS_DOMAINS_IDLE)
+		rxs_domain_free(ts, d);
+	if (!--part->nr && client->nr_parts > RXS_PARTS_IDLE) {
 		list_del(&part->node);
 		client->nr_parts--;
 		kfree(part);
@@ -261,7 +261,7 @@ static void rxp_part_leave(struct rxp_threads *ts, struct rxp_part *part)
 }
 
 /* May @part have one thread more? */
-static bool rxp_part_has_room(const struct rxp_threads *ts, const struct rxp_part *part)
+static bool rxs_part_has_room(const struct rxs_threads *ts, const struct rxs_part *part)
 {
 	lockdep_assert_held(&ts->lock);
 	return !part || (part->domain->serving < ts->nr - ts->serving &&
@@ -272,9 +272,9 @@ static bool rxp_part_has_room(const struct rxp_threads *ts, const struct rxp_par
  * Park a request.  It counts against its session's threads, but the session may have another
  * request's turn.
  */
-static void rxp_part_park(struct rxp_threads *ts, struct rxp_req *req)
+static void rxs_part_park(struct rxs_threads *ts, struct rxs_req *req)
 {
-	struct rxp_part *part = req->part;
+	struct rxs_part *part = req->part;
 
 	lockdep_assert_held(&ts->lock);
 	list_add_tail(&req->link, &part->parked);
@@ -289,23 +289,23 @@ static void rxp_part_park(struct rxp_threads *ts, struct rxp_req *req)
  * the thread that one domain has given up may go to another, and may leave room in the first
  * all the same.
  */
-static void rxp_parts_unpark(struct rxp_threads *ts)
+static void rxs_parts_unpark(struct rxs_threads *ts)
 {
-	struct rxp_part *part;
-	struct rxp_req *req;
+	struct rxs_part *part;
+	struct rxs_req *req;
 
 	lockdep_assert_held(&ts->lock);
 	list_for_each_entry(part, &ts->parked, link) {
-		if (!rxp_part_has_room(ts, part))
+		if (!rxs_part_has_room(ts, part))
 			continue;
-		req = list_first_entry(&part->parked, struct rxp_req, link);
+		req = list_first_entry(&part->parked, struct rxs_req, link);
 		list_move(&req->link, &req->session->turns.todo);
 		if (list_empty(&part->parked))
 			list_del_init(&part->link);
 		else
 			list_move_tail(&part->link, &ts->parked);
 		req->session->turns.taken--;
-		rxp_turns_update(ts, &req->session->turns);
+		rxs_turns_update(ts, &req->session->turns);
 		return;
 	}
 }
@@ -313,29 +313,29 @@ static void rxp_parts_unpark(struct rxp_threads *ts)
 /* ------------------------------------------------------------------------ requests */
 
 /**
- * rxp_turns_add - queue a request for a thread
+ * rxs_turns_add - queue a request for a thread
  * @ts:  the threads, locked
  * @req: the request
  * @key: the resource that it may wait for, as the service numbers them; 0: none
  *
- * Context: any but hard interrupt, rxp_threads.lock held.
+ * Context: any but hard interrupt, rxs_threads.lock held.
  */
-void rxp_turns_add(struct rxp_threads *ts, struct rxp_req *req, u64 key)
+void rxs_turns_add(struct rxs_threads *ts, struct rxs_req *req, u64 key)
 {
 	lockdep_assert_held(&ts->lock);
-	rxp_part_join(ts, req, key);
+	rxs_part_join(ts, req, key);
 	list_add_tail(&req->link, &req->session->turns.todo);
-	rxp_turns_update(ts, &req->session->turns);
+	rxs_turns_update(ts, &req->session->turns);
 }
 
 /* Find the session whose turn it is, or NULL. */
-static struct rxp_turns *rxp_turns_first(struct rxp_threads *ts)
+static struct rxs_turns *rxs_turns_first(struct rxs_threads *ts)
 {
-	struct rxp_turns *turns;
+	struct rxs_turns *turns;
 
 	lockdep_assert_held(&ts->lock);
 	for (;;) {
-		turns = list_first_entry_or_null(&ts->turns, struct rxp_turns, link);
+		turns = list_first_entry_or_null(&ts->turns, struct rxs_turns, link);
 		if (!turns || turns->client->serving < ts->client_share)
 			return turns;
 		/* Other sessions of the client have used up its share meanwhile. */
@@ -344,26 +344,26 @@ static struct rxp_turns *rxp_turns_first(struct rxp_threads *ts)
 }
 
 /**
- * rxp_turns_take - take the next request for a thread
+ * rxs_turns_take - take the next request for a thread
  * @ts: the threads, locked
  *
- * Context: any but hard interrupt, rxp_threads.lock held.
+ * Context: any but hard interrupt, rxs_threads.lock held.
  *
  * Return: a request of the session whose turn it is, or NULL; the thread calls
- * rxp_turns_served() when it is done with the request.
+ * rxs_turns_served() when it is done with the request.
  */
-struct rxp_req *rxp_turns_take(struct rxp_threads *ts)
+struct rxs_req *rxs_turns_take(struct rxs_threads *ts)
 {
-	struct rxp_turns *turns;
-	struct rxp_req *req;
+	struct rxs_turns *turns;
+	struct rxs_req *req;
 
 	lockdep_assert_held(&ts->lock);
-	rxp_parts_unpark(ts);
-	while ((turns = rxp_turns_first(ts))) {
-		req = list_first_entry(&turns->todo, struct rxp_req, link);
+	rxs_parts_unpark(ts);
+	while ((turns = rxs_turns_first(ts))) {
+		req = list_first_entry(&turns->todo, struct rxs_req, link);
 		list_del(&req->link);
 		list_del_init(&turns->link);
-		if (rxp_part_has_room(ts, req->part)) {
+		if (rxs_part_has_room(ts, req->part)) {
 			turns->taken++;
 			turns->client->serving++;
 			ts->serving++;
@@ -371,53 +371,53 @@ struct rxp_req *rxp_turns_take(struct rxp_threads *ts)
 				req->part->serving++;
 				req->part->domain->serving++;
 			}
-			rxp_turns_update(ts, turns);
-			rxp_parts_unpark(ts);
+			rxs_turns_update(ts, turns);
+			rxs_parts_unpark(ts);
 			return req;
 		}
-		rxp_part_park(ts, req);
-		rxp_turns_update(ts, turns);
+		rxs_part_park(ts, req);
+		rxs_turns_update(ts, turns);
 		/* A parked request leaves its client's place to another session. */
-		rxp_client_next(ts, turns->client);
+		rxs_client_next(ts, turns->client);
 	}
 	return NULL;
 }
 
 /**
- * rxp_turns_served - account that a thread is done with a request
+ * rxs_turns_served - account that a thread is done with a request
  * @ts:    the threads, locked
  * @turns: those of the request's session; it, or another of its client, may have another turn
  * @part:  the request's, or NULL
  *
- * Context: any but hard interrupt, rxp_threads.lock held.
+ * Context: any but hard interrupt, rxs_threads.lock held.
  */
-void rxp_turns_served(struct rxp_threads *ts, struct rxp_turns *turns, struct rxp_part *part)
+void rxs_turns_served(struct rxs_threads *ts, struct rxs_turns *turns, struct rxs_part *part)
 {
-	struct rxp_client *client = turns->client;
+	struct rxs_client *client = turns->client;
 
 	lockdep_assert_held(&ts->lock);
 	ts->serving--;
 	turns->taken--;
 	client->serving--;
 	if (part)
-		rxp_part_leave(ts, part);
-	rxp_client_next(ts, client);
-	rxp_turns_update(ts, turns);
+		rxs_part_leave(ts, part);
+	rxs_client_next(ts, client);
+	rxs_turns_update(ts, turns);
 }
 
 /**
- * rxp_domains_free - free all domains: no request will come any more
+ * rxs_domains_free - free all domains: no request will come any more
  * @ts: the threads, stopped
  *
  * Context: process.
  */
-void rxp_domains_free(struct rxp_threads *ts)
+void rxs_domains_free(struct rxs_threads *ts)
 {
 	struct hlist_node *next;
-	struct rxp_domain *d;
+	struct rxs_domain *d;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(ts->domains); i++)
 		hlist_for_each_entry_safe(d, next, &ts->domains[i], node)
-			rxp_domain_free(ts, d);
+			rxs_domain_free(ts, d);
 }

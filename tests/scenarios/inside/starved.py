@@ -42,7 +42,7 @@ EXCUSED = (errno.ENOMEM, errno.EIO)
 ONE_OF_A_HUNDRED = 10           # of a thousand
 # Without memory for a request the server gives its connection up, and for a second nobody
 # comes to anything else: not before the last third.
-COSTLY = "rxp_req_new"
+COSTLY = "rxs_req_new"
 
 
 def whole(done, wanted):
