@@ -16,12 +16,12 @@
  * that is queued on the same queue.
  */
 struct workqueue_struct *rxp_wq;	/* items that wait only for devices */
-struct workqueue_struct *rxp_conn_wq;	/* a server's connections, new sessions and sinks */
-struct workqueue_struct *rxp_session_wq;	/* sessions that end: wait for file systems */
-struct workqueue_struct *rxp_recover_wq;	/* mounts that connect again: wait for servers */
-struct workqueue_struct *rxp_turn_wq;	/* READs in line: wait for translations */
+struct workqueue_struct *rxs_conn_wq;	/* a server's connections, new sessions and sinks */
+struct workqueue_struct *rxs_session_wq;	/* sessions that end: wait for file systems */
+struct workqueue_struct *rxc_recover_wq;	/* mounts that connect again: wait for servers */
+struct workqueue_struct *rxc_turn_wq;	/* READs in line: wait for translations */
 
-/* Items at once on rxp_conn_wq: each maps, or unmaps, some MiB. */
+/* Items at once on rxs_conn_wq: each maps, or unmaps, some MiB. */
 #define RXP_CONN_WORKS	16
 
 /* WQ_MEM_RECLAIM because writeback waits for items that reconnect mounts and deregister MRs. */
@@ -31,10 +31,10 @@ static const struct {
 	int at_once;
 } rxp_queues[] = {
 	{ &rxp_wq, "rdmafs_xprt", 0 },
-	{ &rxp_conn_wq, "rdmafs_conn", RXP_CONN_WORKS },
-	{ &rxp_session_wq, "rdmafs_session", WQ_UNBOUND_MAX_ACTIVE },
-	{ &rxp_recover_wq, "rdmafs_recover", WQ_UNBOUND_MAX_ACTIVE },
-	{ &rxp_turn_wq, "rdmafs_turn", WQ_UNBOUND_MAX_ACTIVE },
+	{ &rxs_conn_wq, "rdmafs_conn", RXP_CONN_WORKS },
+	{ &rxs_session_wq, "rdmafs_session", WQ_UNBOUND_MAX_ACTIVE },
+	{ &rxc_recover_wq, "rdmafs_recover", WQ_UNBOUND_MAX_ACTIVE },
+	{ &rxc_turn_wq, "rdmafs_turn", WQ_UNBOUND_MAX_ACTIVE },
 };
 
 static void rxp_queues_destroy(void)
@@ -61,8 +61,8 @@ static int rxp_queues_create(void)
 	return 0;
 }
 
-unsigned int rxp_heartbeat_ms = 5000;
-module_param_named(heartbeat_ms, rxp_heartbeat_ms, uint, 0644);
+unsigned int rxc_heartbeat_ms = 5000;
+module_param_named(heartbeat_ms, rxc_heartbeat_ms, uint, 0644);
 MODULE_PARM_DESC(heartbeat_ms, "a server silent for so long, in milliseconds, is taken to be dead");
 
 /* The grace period T (Magoutis, section 4). */
@@ -73,8 +73,8 @@ MODULE_PARM_DESC(grace_ms, "how long a response may be overdue, in milliseconds,
 module_param_named(grants_max, rxs_grants_max, uint, 0644);
 MODULE_PARM_DESC(grants_max, "sinks that a server lets a client hold; 0: every large write asks for one");
 
-unsigned int rxp_conns_max = RDMAFS_XPRT_CONNS_MAX;
-module_param_named(conns_max, rxp_conns_max, uint, 0644);
+unsigned int rxs_conns_max = RDMAFS_XPRT_CONNS_MAX;
+module_param_named(conns_max, rxs_conns_max, uint, 0644);
 MODULE_PARM_DESC(conns_max, "connections that a server allows each client, from the next one on; at least 1");
 
 unsigned int rxp_recv_size = RXP_RECV_MAX;

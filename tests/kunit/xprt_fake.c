@@ -634,8 +634,8 @@ void fake_idle(struct kunit *test, struct fake *f)
 	KUNIT_EXPECT_EQ(test, x->in_flight, 0);
 	KUNIT_EXPECT_EQ(test, in_use, 0);
 	KUNIT_EXPECT_EQ(test, x->slot_account.free, x->slot_account.nr);
-	KUNIT_EXPECT_TRUE(test, list_empty(&x->later.writes));
-	KUNIT_EXPECT_TRUE(test, list_empty(&x->later.reads));
+	KUNIT_EXPECT_TRUE(test, list_empty(&x->deferred.writes));
+	KUNIT_EXPECT_TRUE(test, list_empty(&x->deferred.reads));
 }
 
 /**

@@ -711,7 +711,7 @@ static void hostile_later_in_order(struct kunit *test)
 	u32 i;
 
 	fake_start(test, f);
-	writes = &f->xprt->later.writes;
+	writes = &f->xprt->deferred.writes;
 	fake_submit(test, f, 0, FAKE_WRITE);
 	fake_take_call(test, f, &f->call[0]);
 	end = jiffies + RAW_WAIT;

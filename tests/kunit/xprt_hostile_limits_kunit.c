@@ -132,7 +132,7 @@ static struct rdmafs_xprt_source limits_source(struct kunit *test)
 	struct rdmafs_xprt_source source;
 
 	spin_lock_bh(&t->server->lock);
-	source = list_last_entry(&t->server->conns, struct rxs_conn, link)->taker->source;
+	source = list_last_entry(&t->server->conns, struct rxs_conn, link)->account->source;
 	spin_unlock_bh(&t->server->lock);
 	return source;
 }

@@ -200,11 +200,11 @@ static u64 pages_total(struct limits *t)
 {
 	struct rxs_budget *b = t->server->budget;
 	u64 total, sum = 0;
-	struct rxs_taker *k;
+	struct rxs_account *k;
 
 	spin_lock_bh(&b->lock);
 	total = b->data;
-	list_for_each_entry(k, &b->takers, link)
+	list_for_each_entry(k, &b->accounts, link)
 		sum += k->data + k->beyond;
 	total += b->beyond;
 	spin_unlock_bh(&b->lock);

@@ -90,7 +90,7 @@ static void rxc_call_end(struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_xprt *x = call->x.xprt;
 	struct rxc_slot *slot = call->x.slot;
-	bool later = false;
+	bool deferred = false;
 
 	if (call->x.io) {
 		rxc_io_unmap(call->x.io);
@@ -105,14 +105,14 @@ static void rxc_call_end(struct rdmafs_xprt_call *call)
 	rxc_slots_put(&x->slot_account, slot->index);
 	if (call->status == -EAGAIN) {
 		call->status = rxc_call_given_up(x, call);
-		later = !call->status;
+		deferred = !call->status;
 	}
-	if (later)
-		rxc_later_add(x, call);
+	if (deferred)
+		rxc_deferred_add(x, call);
 	else if (call->dir == RDMAFS_XPRT_WRITE && call->x.io)
-		rxc_later_room(x);
+		rxc_deferred_room(x);
 	spin_unlock_bh(&x->lock);
-	if (!later)
+	if (!deferred)
 		rxc_call_done(call);
 }
 
@@ -321,8 +321,8 @@ static enum rxc_slot_kind rxc_call_kind(const struct rdmafs_xprt_call *call, boo
 }
 
 /* Build the message that follows a CALL (DATA, STCRW or CANCEL) in the slot's buffer. */
-static void rxc_io_say(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io, u8 op,
-		       u32 rkey, u64 iova)
+static void rxc_io_build_msg(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io,
+			     u8 op, u32 rkey, u64 iova)
 {
 	struct rxc_slot *slot = io->call->x.slot;
 	void *msg = rxp_ring_buf(&x->tx_ring, slot->index) + RXP_MSG_MAX;
@@ -344,7 +344,7 @@ static void rxc_io_say(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_
 	rxp_fill_send(&io->crw_send, &io->crw_sge, 1, op == RXP_CONTROL_DATA ? rkey : 0);
 }
 
-/* Post the message of rxc_io_say().  The chain takes over one of the call's references. */
+/* Post the message of rxc_io_build_msg().  The chain takes over one of the call's references. */
 static void rxc_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io)
 {
 	rxp_chain_add(&io->crw, &io->crw_send);
@@ -366,7 +366,7 @@ void rxc_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *i
 		  u32 rkey)
 {
 	rxc_trace(crw_fired, io->call);
-	rxc_io_say(x, conn, io, RXP_CONTROL_DATA, rkey, 0);
+	rxc_io_build_msg(x, conn, io, RXP_CONTROL_DATA, rkey, 0);
 	rxp_chain_init(&io->crw, rxc_crw_done);
 	rxc_add_writes(x, &io->crw, io, iova, rkey);
 	rxc_io_post(x, conn, io);
@@ -377,7 +377,7 @@ static void rxc_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct 
 {
 	rxc_trace(stcrw_sent, io->call);
 	io->since = jiffies;
-	rxc_io_say(x, conn, io, RXP_CONTROL_STCRW, io->mr->mr->rkey, io->mr->mr->iova);
+	rxc_io_build_msg(x, conn, io, RXP_CONTROL_STCRW, io->mr->mr->rkey, io->mr->mr->iova);
 	rxp_chain_init(&io->crw, rxc_crw_done);
 	rxp_chain_reg(&io->crw, io->mr, &io->reg);
 	rxp_count(&x->stats, reg_mr);
@@ -397,7 +397,7 @@ void rxc_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io
 {
 	rxc_trace(cancelled, io->call);
 	io->since = jiffies;
-	rxc_io_say(x, conn, io, RXP_CONTROL_CANCEL, 0, 0);
+	rxc_io_build_msg(x, conn, io, RXP_CONTROL_CANCEL, 0, 0);
 	rxp_chain_init(&io->crw, rxc_crw_done);
 	rxc_io_post(x, conn, io);
 }
@@ -655,7 +655,7 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	call->x.epoch = x->epoch;
 	x->in_flight++;
 	spin_unlock_bh(&x->lock);
-	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && rxc_later_behind(x, call))
+	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && rxc_deferred_behind(x, call))
 		return 0;
 	ret = rxc_call_send(x, call, call->flags & RDMAFS_CALL_NOWAIT);
 	if (ret) {

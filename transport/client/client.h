@@ -131,7 +131,7 @@ struct rxc_cost {
 };
 
 /**
- * struct rxc_later - calls that can't be sent yet (deferred.c)
+ * struct rxc_deferred - calls that can't be sent yet (deferred.c)
  * @writes:       WRITEs that the server had no room for, oldest first
  * @write_work:   sends them again
  * @sending:      @write_work is sending now
@@ -148,7 +148,7 @@ struct rxc_cost {
  *
  * All of it is guarded by the session's lock.
  */
-struct rxc_later {
+struct rxc_deferred {
 	struct list_head writes;
 	struct delayed_work write_work;
 	bool sending;
@@ -216,14 +216,14 @@ struct rxc_held_grant {
  * @session:      id of the session, all zero if the server is to make a new one; the worker's
  * @client:       random id of the mount; constant
  * @boot:         boot id of the server that made the session; the worker's
- * @recover:      the worker (session.c), on rxp_recover_wq
+ * @recover:      the worker (session.c), on rxc_recover_wq
  * @unsent:       number of calls for which there was no memory when they were to be sent again;
  *	the worker's
  * @attempts:     to connect since a connection was last good; the worker's
  * @bound_at:     when the connections were bound, in jiffies; the worker's
  * @heartbeat:    looks whether the connections live, on rxp_wq
  * @beat_at:      when @heartbeat last ran, in jiffies; its own
- * @later:        calls that can't be sent yet; the lock
+ * @deferred:     calls that can't be sent yet; the lock
  * @poll_us:      how long rdmafs_xprt_poll() spins, microseconds, 0: never; no lock
  * @poll_score:   whether spinning has paid (poll.c); no lock, an update may be lost
  * @poll_rested:  waits without a spin; likewise
@@ -273,7 +273,7 @@ struct rdmafs_xprt {
 	struct delayed_work heartbeat;
 	unsigned long beat_at;
 
-	struct rxc_later later;
+	struct rxc_deferred deferred;
 
 	u32 poll_us;
 	int poll_score;
@@ -352,9 +352,9 @@ do {										\
 				 c->x.slot->seq, iov_iter_count(&c->iter));	\
 } while (0)
 
-extern struct workqueue_struct *rxp_recover_wq;
-extern struct workqueue_struct *rxp_turn_wq;
-extern unsigned int rxp_heartbeat_ms;
+extern struct workqueue_struct *rxc_recover_wq;
+extern struct workqueue_struct *rxc_turn_wq;
+extern unsigned int rxc_heartbeat_ms;
 
 bool rxc_granted(struct rdmafs_xprt *x, const struct rxp_frame *f);
 bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, struct rxc_held_grant *out);
@@ -410,11 +410,11 @@ u32 rxc_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr);
 bool rxc_calls_bound(struct rdmafs_xprt *x);
 int rxc_calls_fail(struct rdmafs_xprt *x, int err);
 
-void rxc_later_init(struct rdmafs_xprt *x);
-void rxc_later_stop(struct rdmafs_xprt *x);
-void rxc_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
-bool rxc_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
-void rxc_later_room(struct rdmafs_xprt *x);
-void rxc_later_fail(struct rdmafs_xprt *x);
+void rxc_deferred_init(struct rdmafs_xprt *x);
+void rxc_deferred_stop(struct rdmafs_xprt *x);
+void rxc_deferred_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
+bool rxc_deferred_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
+void rxc_deferred_room(struct rdmafs_xprt *x);
+void rxc_deferred_fail(struct rdmafs_xprt *x);
 
 #endif

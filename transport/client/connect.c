@@ -68,7 +68,7 @@ static void rxc_lost(struct rxp_conn *conn)
 	 */
 	smp_mb();
 	if (READ_ONCE(x->state) != RXC_CONNECTING)
-		mod_delayed_work(rxp_recover_wq, &x->recover, 0);
+		mod_delayed_work(rxc_recover_wq, &x->recover, 0);
 }
 
 /* Of the messages of no slot, only RETURNs are kept for when a buffer is free again. */
@@ -528,7 +528,7 @@ static void rxc_bind(struct rdmafs_xprt *x, struct rxc_attempt *a)
 	 * sent.
 	 */
 	if (lost)
-		mod_delayed_work(rxp_recover_wq, &x->recover, 0);
+		mod_delayed_work(rxc_recover_wq, &x->recover, 0);
 }
 
 /**
@@ -606,7 +606,7 @@ static int rxc_connect(struct rdmafs_xprt *x, struct rxc_attempt *a,
 		.data_max = cpu_to_le32(RDMAFS_XPRT_DATA_MAX),
 		.slots = cpu_to_le16(slots),
 		.reserve = cpu_to_le16(RXP_RECV_RESERVE),
-		.heartbeat_ms = cpu_to_le32(READ_ONCE(rxp_heartbeat_ms)),
+		.heartbeat_ms = cpu_to_le32(READ_ONCE(rxc_heartbeat_ms)),
 	};
 	struct rdma_conn_param param = {
 		.private_data = &cm,

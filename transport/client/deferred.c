@@ -17,7 +17,7 @@
  * Such a call has left its slot.  It still counts as in flight, so the session is not freed
  * before it.
  *
- * The lists, and all of struct rxc_later, are guarded by the session's lock.
+ * The lists, and all of struct rxc_deferred, are guarded by the session's lock.
  */
 #include <linux/blkdev.h>
 #include "transport/client/client.h"
@@ -37,62 +37,62 @@
  * The delay of a READ that the server refused because it was short of memory, in jiffies;
  * doubled while READs are refused again within a second.
  */
-static unsigned long rxc_later_read_delay(struct rxc_later *later)
+static unsigned long rxc_deferred_read_delay(struct rxc_deferred *deferred)
 {
-	if (time_after(jiffies, later->read_refused + HZ))
-		later->read_ms = RXC_PROBE_MS_MIN;
+	if (time_after(jiffies, deferred->read_refused + HZ))
+		deferred->read_ms = RXC_PROBE_MS_MIN;
 	else
-		later->read_ms = min(2 * later->read_ms, RXC_PROBE_MS_MAX);
-	later->read_refused = jiffies;
-	return msecs_to_jiffies(later->read_ms);
+		deferred->read_ms = min(2 * deferred->read_ms, RXC_PROBE_MS_MAX);
+	deferred->read_refused = jiffies;
+	return msecs_to_jiffies(deferred->read_ms);
 }
 
 /* Insert a WRITE by age: one that was refused is among the oldest. */
-static void rxc_later_insert(struct rxc_later *later, struct rdmafs_xprt_call *call)
+static void rxc_deferred_insert(struct rxc_deferred *deferred, struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_xprt_call *c;
 
-	list_for_each_entry(c, &later->writes, x.link)
+	list_for_each_entry(c, &deferred->writes, x.link)
 		if (c->x.submitted_ns > call->x.submitted_ns)
 			break;
 	list_add_tail(&call->x.link, &c->x.link);
 }
 
 /**
- * rxc_later_add - keep a call that has to be sent again later
+ * rxc_deferred_add - keep a call that has to be sent again later
  * @x:    the session, its lock held
  * @call: the call, without a slot
  *
  * Context: any but hard interrupt.
  */
-void rxc_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
+void rxc_deferred_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 {
-	struct rxc_later *later = &x->later;
+	struct rxc_deferred *deferred = &x->deferred;
 
 	lockdep_assert_held(&x->lock);
 	if (call->dir == RDMAFS_XPRT_READ) {
 		bool cancelled = call->x.io && call->x.io->map_err;
 
-		list_add_tail(&call->x.link, &later->reads);
-		queue_delayed_work(rxp_turn_wq, &later->read_work,
-				   cancelled ? 0 : rxc_later_read_delay(later));
+		list_add_tail(&call->x.link, &deferred->reads);
+		queue_delayed_work(rxc_turn_wq, &deferred->read_work,
+				   cancelled ? 0 : rxc_deferred_read_delay(deferred));
 		return;
 	}
 	/* What was learnt more than a second ago does not count any more. */
-	if (!time_in_range(later->probe_at, jiffies - HZ,
+	if (!time_in_range(deferred->probe_at, jiffies - HZ,
 			   jiffies + msecs_to_jiffies(RXC_PROBE_MS_MAX))) {
-		later->probe = RXC_PROBE_MIN;
-		later->probe_ms = RXC_PROBE_MS_MIN;
-		later->probe_at = jiffies + msecs_to_jiffies(later->probe_ms);
-		later->served = false;
+		deferred->probe = RXC_PROBE_MIN;
+		deferred->probe_ms = RXC_PROBE_MS_MIN;
+		deferred->probe_at = jiffies + msecs_to_jiffies(deferred->probe_ms);
+		deferred->served = false;
 	}
-	later->refused = true;
-	rxc_later_insert(later, call);
-	queue_delayed_work(rxp_wq, &later->write_work, msecs_to_jiffies(later->probe_ms));
+	deferred->refused = true;
+	rxc_deferred_insert(deferred, call);
+	queue_delayed_work(rxp_wq, &deferred->write_work, msecs_to_jiffies(deferred->probe_ms));
 }
 
 /**
- * rxc_later_behind - queue a new WRITE if others wait
+ * rxc_deferred_behind - queue a new WRITE if others wait
  * @x:    the session
  * @call: the WRITE, counted in flight, not sent
  *
@@ -103,22 +103,22 @@ void rxc_later_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
  *
  * Return: true if it was queued, and will be sent or ended from here.
  */
-bool rxc_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
+bool rxc_deferred_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 {
-	struct rxc_later *later = &x->later;
+	struct rxc_deferred *deferred = &x->deferred;
 	bool behind;
 
 	spin_lock_bh(&x->lock);
-	behind = (!list_empty(&later->writes) || later->sending) && !x->nr_grants &&
+	behind = (!list_empty(&deferred->writes) || deferred->sending) && !x->nr_grants &&
 		 x->state == RXC_UP;
 	if (behind)
-		list_add_tail(&call->x.link, &later->writes);
+		list_add_tail(&call->x.link, &deferred->writes);
 	spin_unlock_bh(&x->lock);
 	return behind;
 }
 
 /**
- * rxc_later_room - let one more WRITE go: the server has served a large one
+ * rxc_deferred_room - let one more WRITE go: the server has served a large one
  * @x: the session, its lock held
  *
  * READs that the server refused get the same chance of the room that a WRITE leaves as the next
@@ -127,45 +127,46 @@ bool rxc_later_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
  *
  * Context: any but hard interrupt.
  */
-void rxc_later_room(struct rdmafs_xprt *x)
+void rxc_deferred_room(struct rdmafs_xprt *x)
 {
-	struct rxc_later *later = &x->later;
+	struct rxc_deferred *deferred = &x->deferred;
 
 	lockdep_assert_held(&x->lock);
-	if (!list_empty(&later->reads) && time_after(jiffies, later->read_refused + 1))
-		mod_delayed_work(rxp_turn_wq, &later->read_work, 0);
-	if (list_empty(&later->writes) && !later->sending)
+	if (!list_empty(&deferred->reads) && time_after(jiffies, deferred->read_refused + 1))
+		mod_delayed_work(rxc_turn_wq, &deferred->read_work, 0);
+	if (list_empty(&deferred->writes) && !deferred->sending)
 		return;
-	later->served = true;
-	later->room++;
-	mod_delayed_work(rxp_wq, &later->write_work, 0);
+	deferred->served = true;
+	deferred->room++;
+	mod_delayed_work(rxp_wq, &deferred->write_work, 0);
 }
 
 /* Number of WRITEs that may be sent in addition now. */
-static u32 rxc_later_probe(struct rxc_later *later)
+static u32 rxc_deferred_probe(struct rxc_deferred *deferred)
 {
-	if (time_before(jiffies, later->probe_at))
+	if (time_before(jiffies, deferred->probe_at))
 		return 0;
-	if (later->served)
-		later->probe_ms = RXC_PROBE_MS_MIN;
+	if (deferred->served)
+		deferred->probe_ms = RXC_PROBE_MS_MIN;
 	else
-		later->probe_ms = min(2 * later->probe_ms, RXC_PROBE_MS_MAX);
-	later->probe = later->refused ? RXC_PROBE_MIN : min(2 * later->probe, RXC_PROBE_MAX);
-	later->refused = false;
-	later->served = false;
-	later->probe_at = jiffies + msecs_to_jiffies(later->probe_ms);
-	return later->probe;
+		deferred->probe_ms = min(2 * deferred->probe_ms, RXC_PROBE_MS_MAX);
+	deferred->probe = deferred->refused ? RXC_PROBE_MIN :
+					      min(2 * deferred->probe, RXC_PROBE_MAX);
+	deferred->refused = false;
+	deferred->served = false;
+	deferred->probe_at = jiffies + msecs_to_jiffies(deferred->probe_ms);
+	return deferred->probe;
 }
 
 /* Send the oldest WRITE again.  The session's lock is held; it is dropped meanwhile. */
-static int rxc_later_send(struct rdmafs_xprt *x)
+static int rxc_deferred_send(struct rdmafs_xprt *x)
 	__must_hold(&x->lock)
 {
-	struct rxc_later *later = &x->later;
+	struct rxc_deferred *deferred = &x->deferred;
 	struct rdmafs_xprt_call *call;
 	int ret;
 
-	call = list_first_entry(&later->writes, struct rdmafs_xprt_call, x.link);
+	call = list_first_entry(&deferred->writes, struct rdmafs_xprt_call, x.link);
 	list_del_init(&call->x.link);
 	spin_unlock_bh(&x->lock);
 	call->status = 0;
@@ -177,14 +178,14 @@ static int rxc_later_send(struct rdmafs_xprt *x)
 	cond_resched();
 	spin_lock_bh(&x->lock);
 	if (ret == -EAGAIN)
-		rxc_later_insert(later, call);
+		rxc_deferred_insert(deferred, call);
 	return ret;
 }
 
-static void rxc_later_writes(struct work_struct *work)
+static void rxc_deferred_writes(struct work_struct *work)
 {
-	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, later.write_work.work);
-	struct rxc_later *later = &x->later;
+	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, deferred.write_work.work);
+	struct rxc_deferred *deferred = &x->deferred;
 	struct blk_plug plug;
 	bool aborted;
 	int ret = 0;
@@ -192,54 +193,54 @@ static void rxc_later_writes(struct work_struct *work)
 
 	blk_start_plug(&plug);
 	spin_lock_bh(&x->lock);
-	later->sending = true;
-	probe = rxc_later_probe(later);
-	while ((later->room || probe) && !list_empty(&later->writes)) {
-		bool room = later->room;
+	deferred->sending = true;
+	probe = rxc_deferred_probe(deferred);
+	while ((deferred->room || probe) && !list_empty(&deferred->writes)) {
+		bool room = deferred->room;
 
 		/* The room is taken first: more may come while a WRITE is sent. */
 		if (room)
-			later->room--;
+			deferred->room--;
 		else
 			probe--;
-		ret = rxc_later_send(x);
+		ret = rxc_deferred_send(x);
 		if (ret == -EAGAIN) {
 			/*
 			 * There is no slot, or no connection: that says nothing of the server's
 			 * room.
 			 */
-			later->room += room;
-			later->refused = true;
+			deferred->room += room;
+			deferred->refused = true;
 			break;
 		}
 	}
-	later->sending = false;
-	if (list_empty(&later->writes))
-		later->room = 0;
+	deferred->sending = false;
+	if (list_empty(&deferred->writes))
+		deferred->room = 0;
 	/*
-	 * An aborted session sends nothing more.  rxc_later_fail() may have run before the
+	 * An aborted session sends nothing more.  rxc_deferred_fail() may have run before the
 	 * WRITE that was being sent came back to the list, so it is called once more below.
 	 */
 	aborted = x->state == RXC_ABORTED;
-	if (!aborted && !list_empty(&later->writes))
-		queue_delayed_work(rxp_wq, &later->write_work,
-				   max_t(long, later->probe_at - jiffies, 1));
+	if (!aborted && !list_empty(&deferred->writes))
+		queue_delayed_work(rxp_wq, &deferred->write_work,
+				   max_t(long, deferred->probe_at - jiffies, 1));
 	spin_unlock_bh(&x->lock);
 	blk_finish_plug(&plug);
 	if (aborted)
-		rxc_later_fail(x);
+		rxc_deferred_fail(x);
 }
 
-static void rxc_later_reads(struct work_struct *work)
+static void rxc_deferred_reads(struct work_struct *work)
 {
-	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, later.read_work.work);
+	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, deferred.read_work.work);
 	struct rdmafs_xprt_call *call, *tmp;
 	LIST_HEAD(turn);
 	int ret;
 
 	/* READs that are refused meanwhile wait for the next run. */
 	spin_lock_bh(&x->lock);
-	list_splice_init(&x->later.reads, &turn);
+	list_splice_init(&x->deferred.reads, &turn);
 	spin_unlock_bh(&x->lock);
 	list_for_each_entry_safe(call, tmp, &turn, x.link) {
 		list_del_init(&call->x.link);
@@ -253,14 +254,14 @@ static void rxc_later_reads(struct work_struct *work)
 }
 
 /**
- * rxc_later_fail - end the calls that wait here and are given up
+ * rxc_deferred_fail - end the calls that wait here and are given up
  * @x: the session
  *
  * Context: process; takes the session's lock.
  */
-void rxc_later_fail(struct rdmafs_xprt *x)
+void rxc_deferred_fail(struct rdmafs_xprt *x)
 {
-	struct list_head *lists[] = { &x->later.writes, &x->later.reads };
+	struct list_head *lists[] = { &x->deferred.writes, &x->deferred.reads };
 	struct rdmafs_xprt_call *call, *tmp;
 	LIST_HEAD(calls);
 	int i;
@@ -281,30 +282,30 @@ void rxc_later_fail(struct rdmafs_xprt *x)
 }
 
 /**
- * rxc_later_init - begin without calls
+ * rxc_deferred_init - begin without calls
  * @x: a new session
  *
  * Context: process.
  */
-void rxc_later_init(struct rdmafs_xprt *x)
+void rxc_deferred_init(struct rdmafs_xprt *x)
 {
-	INIT_LIST_HEAD(&x->later.writes);
-	INIT_LIST_HEAD(&x->later.reads);
-	INIT_DELAYED_WORK(&x->later.write_work, rxc_later_writes);
-	INIT_DELAYED_WORK(&x->later.read_work, rxc_later_reads);
-	x->later.probe_at = jiffies - 2 * HZ;
-	x->later.read_ms = RXC_PROBE_MS_MIN;
-	x->later.read_refused = jiffies;
+	INIT_LIST_HEAD(&x->deferred.writes);
+	INIT_LIST_HEAD(&x->deferred.reads);
+	INIT_DELAYED_WORK(&x->deferred.write_work, rxc_deferred_writes);
+	INIT_DELAYED_WORK(&x->deferred.read_work, rxc_deferred_reads);
+	x->deferred.probe_at = jiffies - 2 * HZ;
+	x->deferred.read_ms = RXC_PROBE_MS_MIN;
+	x->deferred.read_refused = jiffies;
 }
 
 /**
- * rxc_later_stop - stop the workers
+ * rxc_deferred_stop - stop the workers
  * @x: a session without calls, to be freed
  *
  * Context: process, sleeps.
  */
-void rxc_later_stop(struct rdmafs_xprt *x)
+void rxc_deferred_stop(struct rdmafs_xprt *x)
 {
-	cancel_delayed_work_sync(&x->later.write_work);
-	cancel_delayed_work_sync(&x->later.read_work);
+	cancel_delayed_work_sync(&x->deferred.write_work);
+	cancel_delayed_work_sync(&x->deferred.read_work);
 }

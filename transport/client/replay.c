@@ -231,6 +231,6 @@ int rxc_calls_fail(struct rdmafs_xprt *x, int err)
 		rxc_call_fail(x, &x->slots[i], err);
 		n++;
 	}
-	rxc_later_fail(x);
+	rxc_deferred_fail(x);
 	return n;
 }

@@ -41,7 +41,7 @@ static void rxc_recover_later(struct rdmafs_xprt *x)
 	unsigned int delay = rxc_retry_delay(x->attempts, get_random_u32());
 
 	x->attempts++;
-	mod_delayed_work(rxp_recover_wq, &x->recover, msecs_to_jiffies(delay));
+	mod_delayed_work(rxc_recover_wq, &x->recover, msecs_to_jiffies(delay));
 }
 
 /*
@@ -157,7 +157,7 @@ static void rxc_recover_unsent(struct rdmafs_xprt *x)
 	/* Only this worker takes connections from the session: no lock is needed. */
 	x->unsent = rxc_calls_replay(x, x->conns, x->nr_conns);
 	if (x->unsent)
-		queue_delayed_work(rxp_recover_wq, &x->recover, RXC_UNSENT_DELAY);
+		queue_delayed_work(rxc_recover_wq, &x->recover, RXC_UNSENT_DELAY);
 }
 
 /* A step of recovery, by the worker, or by rdmafs_xprt_close() when the worker is disabled. */
@@ -282,7 +282,7 @@ static bool rxc_conn_beats(const struct rdmafs_xprt *x, struct rxp_conn *conn)
 static void rxc_heartbeat(struct work_struct *work)
 {
 	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, heartbeat.work);
-	unsigned long beat = msecs_to_jiffies(max(READ_ONCE(rxp_heartbeat_ms), 100U)) /
+	unsigned long beat = msecs_to_jiffies(max(READ_ONCE(rxc_heartbeat_ms), 100U)) /
 			     RXC_MISSED_MAX;
 	unsigned long now = jiffies;
 	bool dead = false;
@@ -299,7 +299,7 @@ static void rxc_heartbeat(struct work_struct *work)
 	x->beat_at = now;
 	if (dead)
 		pr_warn_ratelimited("rdmafs: %pISpc: nothing comes, or goes, for %u ms\n", &x->addr,
-				    READ_ONCE(rxp_heartbeat_ms));
+				    READ_ONCE(rxc_heartbeat_ms));
 	rxc_grants_give_back(x);
 	rxc_calls_revoke(x);
 	queue_delayed_work(rxp_wq, &x->heartbeat, beat);
@@ -476,7 +476,7 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 	init_waitqueue_head(&x->wait);
 	INIT_DELAYED_WORK(&x->recover, rxc_recover);
 	INIT_DELAYED_WORK(&x->heartbeat, rxc_heartbeat);
-	rxc_later_init(x);
+	rxc_deferred_init(x);
 	get_random_bytes(x->client, sizeof(x->client));
 
 	ret = rxc_io_pools_init(x);
@@ -534,9 +534,9 @@ void rdmafs_xprt_fail_outstanding(struct rdmafs_xprt *x)
 		rpol_member_dismiss(pool->member, -EAGAIN);
 		rxp_pool_put(pool);
 	}
-	rxc_later_fail(x);
+	rxc_deferred_fail(x);
 	if (recover)
-		mod_delayed_work(rxp_recover_wq, &x->recover, 0);
+		mod_delayed_work(rxc_recover_wq, &x->recover, 0);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_fail_outstanding);
 
@@ -564,7 +564,7 @@ void rdmafs_xprt_abort(struct rdmafs_xprt *x)
 		rpol_member_shutdown(pool->member);
 		rxp_pool_put(pool);
 	}
-	mod_delayed_work(rxp_recover_wq, &x->recover, 0);
+	mod_delayed_work(rxc_recover_wq, &x->recover, 0);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_abort);
 
@@ -607,7 +607,7 @@ void rdmafs_xprt_close(struct rdmafs_xprt *x)
 	 */
 	disable_delayed_work_sync(&x->recover);
 	rxc_recover_step(x);
-	rxc_later_stop(x);
+	rxc_deferred_stop(x);
 	rxc_free(x);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_close);

@@ -60,7 +60,7 @@ struct rxs_budget *rxs_budget_create(const struct rdmafs_xprt_limits *limits)
 		return NULL;
 	kref_init(&b->ref);
 	spin_lock_init(&b->lock);
-	INIT_LIST_HEAD(&b->takers);
+	INIT_LIST_HEAD(&b->accounts);
 	rxs_budget_set(b, limits);
 	return b;
 }
@@ -99,16 +99,16 @@ void rxs_budget_put(struct rxs_budget *b)
 }
 
 /**
- * rxs_taker_get - find or make a client's account
+ * rxs_account_get - find or make a client's account
  * @b:	    the budget
  * @source: the address that the client comes from
  *
  * Context: process, may sleep.
  * Return: a reference to the account, which holds the budget, too; NULL if there is no memory.
  */
-struct rxs_taker *rxs_taker_get(struct rxs_budget *b, const struct rdmafs_xprt_source *source)
+struct rxs_account *rxs_account_get(struct rxs_budget *b, const struct rdmafs_xprt_source *source)
 {
-	struct rxs_taker *new = kzalloc(sizeof(*new), GFP_KERNEL), *t;
+	struct rxs_account *new = kzalloc(sizeof(*new), GFP_KERNEL), *t;
 
 	if (!new)
 		return NULL;
@@ -116,7 +116,7 @@ struct rxs_taker *rxs_taker_get(struct rxs_budget *b, const struct rdmafs_xprt_s
 	new->refs = 1;
 	new->source = *source;
 	spin_lock_bh(&b->lock);
-	list_for_each_entry(t, &b->takers, link) {
+	list_for_each_entry(t, &b->accounts, link) {
 		if (!memcmp(&t->source, &new->source, sizeof(t->source))) {
 			t->refs++;
 			spin_unlock_bh(&b->lock);
@@ -124,21 +124,21 @@ struct rxs_taker *rxs_taker_get(struct rxs_budget *b, const struct rdmafs_xprt_s
 			return t;
 		}
 	}
-	list_add(&new->link, &b->takers);
-	b->nr_takers++;
+	list_add(&new->link, &b->accounts);
+	b->nr_accounts++;
 	kref_get(&b->ref);
 	spin_unlock_bh(&b->lock);
 	return new;
 }
 
 /**
- * rxs_taker_hold - take another reference to a client's account
+ * rxs_account_hold - take another reference to a client's account
  * @t: the account
  *
  * Context: any but hard interrupt; takes the budget's lock.
  * Return: @t.
  */
-struct rxs_taker *rxs_taker_hold(struct rxs_taker *t)
+struct rxs_account *rxs_account_hold(struct rxs_account *t)
 {
 	spin_lock_bh(&t->budget->lock);
 	t->refs++;
@@ -147,12 +147,12 @@ struct rxs_taker *rxs_taker_hold(struct rxs_taker *t)
 }
 
 /**
- * rxs_taker_put - drop a reference to a client's account
+ * rxs_account_put - drop a reference to a client's account
  * @t: the account
  *
  * Context: any but hard interrupt; takes the budget's lock.
  */
-void rxs_taker_put(struct rxs_taker *t)
+void rxs_account_put(struct rxs_account *t)
 {
 	struct rxs_budget *b = t->budget;
 	bool last;
@@ -163,7 +163,7 @@ void rxs_taker_put(struct rxs_taker *t)
 		WARN_ON_ONCE(t->ring || t->data || t->granted || t->recalled || t->idle ||
 			     t->beyond);
 		list_del(&t->link);
-		b->nr_takers--;
+		b->nr_accounts--;
 	}
 	spin_unlock_bh(&b->lock);
 	if (!last)
@@ -173,7 +173,7 @@ void rxs_taker_put(struct rxs_taker *t)
 }
 
 /* Are there so many bytes of message buffers for this client, in its share of what others leave? */
-static bool rxs_taker_fits(const struct rxs_taker *t, u64 bytes)
+static bool rxs_account_fits(const struct rxs_account *t, u64 bytes)
 {
 	const struct rxs_budget *b = t->budget;
 	u64 others = b->ring - t->ring;
@@ -184,7 +184,7 @@ static bool rxs_taker_fits(const struct rxs_taker *t, u64 bytes)
 	return t->ring + bytes <= div_u64((b->ring_max - others) * b->share, 100);
 }
 
-static void rxs_taker_add(struct rxs_taker *t, u64 bytes, u64 large)
+static void rxs_account_add(struct rxs_account *t, u64 bytes, u64 large)
 {
 	lockdep_assert_held(&t->budget->lock);
 	t->ring += bytes;
@@ -194,22 +194,22 @@ static void rxs_taker_add(struct rxs_taker *t, u64 bytes, u64 large)
 }
 
 /**
- * rxs_taker_charge - charge a client for message buffers
+ * rxs_account_charge - charge a client for message buffers
  * @t:	   the client's account
  * @bytes: how many
  *
  * Context: any but hard interrupt; takes the budget's lock.
  * Return: true: @bytes are charged; false: there are not so many for this client.
  */
-bool rxs_taker_charge(struct rxs_taker *t, u64 bytes)
+bool rxs_account_charge(struct rxs_account *t, u64 bytes)
 {
 	struct rxs_budget *b = t->budget;
 	bool fits;
 
 	spin_lock_bh(&b->lock);
-	fits = rxs_taker_fits(t, bytes);
+	fits = rxs_account_fits(t, bytes);
 	if (fits)
-		rxs_taker_add(t, bytes, 0);
+		rxs_account_add(t, bytes, 0);
 	else
 		b->refused++;
 	spin_unlock_bh(&b->lock);
@@ -217,14 +217,14 @@ bool rxs_taker_charge(struct rxs_taker *t, u64 bytes)
 }
 
 /**
- * rxs_taker_uncharge - give back bytes of message buffers
+ * rxs_account_uncharge - give back bytes of message buffers
  * @t:	   the client's account
  * @bytes: how many
  * @large: how many of @bytes are of large receives
  *
  * Context: any but hard interrupt; takes the budget's lock.
  */
-void rxs_taker_uncharge(struct rxs_taker *t, u64 bytes, u64 large)
+void rxs_account_uncharge(struct rxs_account *t, u64 bytes, u64 large)
 {
 	struct rxs_budget *b = t->budget;
 
@@ -237,7 +237,7 @@ void rxs_taker_uncharge(struct rxs_taker *t, u64 bytes, u64 large)
 }
 
 /**
- * rxs_taker_large - charge a client for large receives
+ * rxs_account_large - charge a client for large receives
  * @t:	  the client's account
  * @nr:	  number of receives
  * @size: bytes that are best for each
@@ -246,7 +246,7 @@ void rxs_taker_uncharge(struct rxs_taker *t, u64 bytes, u64 large)
  * Return: bytes of each receive, which are charged; or RXP_MSG_MAX: the receives are not large,
  * nothing is charged, and the caller charges them as other buffers.
  */
-u32 rxs_taker_large(struct rxs_taker *t, u32 nr, u32 size)
+u32 rxs_account_large(struct rxs_account *t, u32 nr, u32 size)
 {
 	struct rxs_budget *b = t->budget;
 	u64 share, own;
@@ -257,10 +257,10 @@ u32 rxs_taker_large(struct rxs_taker *t, u32 nr, u32 size)
 	own = b->large_max / RXS_LARGE_SHARE;
 	share = min(share, own - min(t->large, own));
 	size = round_down(min_t(u64, size, div_u64(share, nr)), RXS_LARGE_STEP);
-	if (size <= RXP_MSG_MAX || !rxs_taker_fits(t, (u64)nr * size))
+	if (size <= RXP_MSG_MAX || !rxs_account_fits(t, (u64)nr * size))
 		size = RXP_MSG_MAX;
 	else
-		rxs_taker_add(t, (u64)nr * size, (u64)nr * size);
+		rxs_account_add(t, (u64)nr * size, (u64)nr * size);
 	spin_unlock_bh(&b->lock);
 	return size;
 }
@@ -278,18 +278,18 @@ int rxs_receives(struct rxp_conn *conn, u32 size)
 	struct rxs_conn *sc = rxs_conn(conn);
 	u32 nr = conn->nr_rx;
 
-	conn->recv_size = rxs_taker_large(sc->taker, nr, size);
+	conn->recv_size = rxs_account_large(sc->account, nr, size);
 	sc->ring_charged = (u64)nr * conn->recv_size;
 	if (conn->recv_size > RXP_MSG_MAX) {
 		sc->large_charged = sc->ring_charged;
 		if (!rxp_ring_init(&conn->rx_ring, nr, conn->recv_size, DMA_FROM_DEVICE, false))
 			return 0;
-		rxs_taker_uncharge(sc->taker, sc->ring_charged, sc->large_charged);
+		rxs_account_uncharge(sc->account, sc->ring_charged, sc->large_charged);
 		sc->large_charged = 0;
 		conn->recv_size = RXP_MSG_MAX;
 		sc->ring_charged = (u64)nr * RXP_MSG_MAX;
 	}
-	if (!rxs_taker_charge(sc->taker, sc->ring_charged)) {
+	if (!rxs_account_charge(sc->account, sc->ring_charged)) {
 		sc->ring_charged = 0;
 		return -ENOBUFS;
 	}
@@ -300,7 +300,7 @@ int rxs_receives(struct rxp_conn *conn, u32 size)
 static u64 rxs_budget_even(const struct rxs_budget *b)
 {
 	lockdep_assert_held(&b->lock);
-	return div_u64(b->data_max, b->nr_takers + 1);
+	return div_u64(b->data_max, b->nr_accounts + 1);
 }
 
 /* The bytes that a client with @own of the @all bytes in use may have, if it takes @more. */
@@ -316,39 +316,39 @@ static u64 rxs_budget_part(const struct rxs_budget *b, u64 all, u64 own, u64 mor
 }
 
 /* The bytes of data pages within the bounds that a client may have, if it takes @more. */
-static u64 rxs_taker_room(const struct rxs_taker *t, u64 more)
+static u64 rxs_account_room(const struct rxs_account *t, u64 more)
 {
 	return rxs_budget_part(t->budget, t->budget->data, t->data, more);
 }
 
-static bool rxs_taker_data_fits(const struct rxs_taker *t, u32 bytes)
+static bool rxs_account_data_fits(const struct rxs_account *t, u32 bytes)
 {
 	const struct rxs_budget *b = t->budget;
 
 	lockdep_assert_held(&b->lock);
-	return b->data + bytes <= b->data_max && t->data + bytes <= rxs_taker_room(t, bytes);
+	return b->data + bytes <= b->data_max && t->data + bytes <= rxs_account_room(t, bytes);
 }
 
 /* The bytes that a session has within the bounds. */
 static u64 rxs_session_own(const struct rdmafs_xprt_session *s)
 {
-	lockdep_assert_held(&s->taker->budget->lock);
+	lockdep_assert_held(&s->account->budget->lock);
 	return atomic64_read(&s->data_bytes) - s->beyond;
 }
 
 static void rxs_session_data_add(struct rdmafs_xprt_session *s, s64 bytes)
 {
-	lockdep_assert_held(&s->taker->budget->lock);
-	s->taker->data += bytes;
-	s->taker->budget->data += bytes;
+	lockdep_assert_held(&s->account->budget->lock);
+	s->account->data += bytes;
+	s->account->budget->data += bytes;
 }
 
 static void rxs_session_beyond_add(struct rdmafs_xprt_session *s, s64 bytes)
 {
-	lockdep_assert_held(&s->taker->budget->lock);
+	lockdep_assert_held(&s->account->budget->lock);
 	s->beyond += bytes;
-	s->taker->beyond += bytes;
-	s->taker->budget->beyond += bytes;
+	s->account->beyond += bytes;
+	s->account->budget->beyond += bytes;
 }
 
 /* The bytes, of so many beyond the bounds, that are kept for sessions that hold nothing else. */
@@ -388,7 +388,7 @@ static u64 rxs_beyond_kept(u64 bytes)
  * hold nothing else, of so many clients that a share of the rest is too small for a request.
  * Which of several sessions that hold nothing else finds room first is chance.
  */
-static bool rxs_taker_beyond_fits(const struct rxs_taker *t, u64 bytes, bool alone)
+static bool rxs_account_beyond_fits(const struct rxs_account *t, u64 bytes, bool alone)
 {
 	const struct rxs_budget *b = t->budget;
 	u64 all = b->data_max, part = rxs_budget_part(b, b->beyond, t->beyond, bytes);
@@ -406,7 +406,7 @@ static bool rxs_taker_beyond_fits(const struct rxs_taker *t, u64 bytes, bool alo
 /* Is a request that was put off still repeated, and have others not given way for too long? */
 static bool rxs_session_wants(const struct rdmafs_xprt_session *s)
 {
-	lockdep_assert_held(&s->taker->budget->lock);
+	lockdep_assert_held(&s->account->budget->lock);
 	return s->wanted &&
 	       time_before(jiffies, s->wanted_last + msecs_to_jiffies(RXS_WANTED_AGAIN_MS)) &&
 	       time_before(jiffies, s->wanted_since + msecs_to_jiffies(2 * RXS_WANTED_MS));
@@ -419,7 +419,7 @@ static bool rxs_session_wants(const struct rdmafs_xprt_session *s)
  */
 static bool rxs_session_gives_way(const struct rdmafs_xprt_session *s, u64 bytes)
 {
-	lockdep_assert_held(&s->taker->budget->lock);
+	lockdep_assert_held(&s->account->budget->lock);
 	return bytes < s->wanted && rxs_session_wants(s) &&
 	       time_after_eq(jiffies, s->wanted_since + msecs_to_jiffies(RXS_WANTED_MS));
 }
@@ -454,9 +454,9 @@ static bool rxs_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u3
 {
 	u32 moved = *beyond ? 0 : has;
 
-	lockdep_assert_held(&s->taker->budget->lock);
+	lockdep_assert_held(&s->account->budget->lock);
 	if ((s->beyond && !*beyond) || (u64)has + bytes > RDMAFS_XPRT_DATA_MAX ||
-	    !rxs_taker_beyond_fits(s->taker, (u64)bytes + moved, alone))
+	    !rxs_account_beyond_fits(s->account, (u64)bytes + moved, alone))
 		return false;
 	rxs_session_data_add(s, -(s64)moved);
 	rxs_session_beyond_add(s, (s64)bytes + moved);
@@ -490,7 +490,7 @@ bool rxs_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 	 * to it.  A READ out of the page cache counts like a copy, which is tried next.
 	 */
 	u64 need = within ? 0 : rxp_buf_size(has + bytes);
-	struct rxs_budget *b = s->taker->budget;
+	struct rxs_budget *b = s->account->budget;
 	bool fits, own, alone, refused;
 
 	spin_lock_bh(&b->lock);
@@ -503,7 +503,7 @@ bool rxs_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 	/* @alone: the session's maximum may have been lowered below its grants. */
 	own = rxs_session_own(s) + bytes <= max || alone;
 	fits = !*beyond && rxs_session_own(s) + bytes <= max &&
-	       rxs_taker_data_fits(s->taker, bytes);
+	       rxs_account_data_fits(s->account, bytes);
 	if (fits)
 		rxs_session_data_add(s, bytes);
 	else if (own && !within)
@@ -535,7 +535,7 @@ bool rxs_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
  */
 void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
 {
-	struct rxs_budget *b = s->taker->budget;
+	struct rxs_budget *b = s->account->budget;
 
 	/* Most requests have no pages: they do not contend for the lock. */
 	if (!bytes)
@@ -559,12 +559,12 @@ void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
 u64 rxs_session_left(struct rdmafs_xprt_session *s)
 {
 	u64 max = (u64)READ_ONCE(s->server->limits.data_mib) << 20, room, own;
-	struct rxs_taker *t = s->taker;
+	struct rxs_account *t = s->account;
 	struct rxs_budget *b = t->budget;
 
 	spin_lock_bh(&b->lock);
 	own = rxs_session_own(s);
-	room = rxs_taker_room(t, 0);
+	room = rxs_account_room(t, 0);
 	room -= min(t->data, room);
 	room = min(room, b->data_max - min(b->data, b->data_max));
 	spin_unlock_bh(&b->lock);
@@ -585,13 +585,13 @@ u64 rxs_session_left(struct rdmafs_xprt_session *s)
 bool rxs_session_spares(struct rdmafs_xprt_session *s, u32 more)
 {
 	u64 half = (u64)READ_ONCE(s->server->limits.data_mib) << 19;
-	const struct rxs_taker *t = s->taker;
+	const struct rxs_account *t = s->account;
 	struct rxs_budget *b = t->budget;
 	bool spares;
 
 	spin_lock_bh(&b->lock);
 	spares = rxs_session_own(s) - s->grant_bytes + more <= half &&
-		 t->data - t->granted + more <= rxs_taker_room(t, more) / 2;
+		 t->data - t->granted + more <= rxs_account_room(t, more) / 2;
 	spin_unlock_bh(&b->lock);
 	return spares;
 }
@@ -611,13 +611,13 @@ bool rxs_session_spares(struct rdmafs_xprt_session *s, u32 more)
 bool rxs_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
 {
 	u64 half = (u64)READ_ONCE(s->server->limits.data_mib) << 19;
-	struct rxs_taker *t = s->taker;
+	struct rxs_account *t = s->account;
 	struct rxs_budget *b = t->budget;
 	bool fits;
 
 	spin_lock_bh(&b->lock);
 	fits = !rxs_session_gives_way(s, 0) && s->grant_bytes + bytes <= half &&
-	       b->data <= b->data_max && t->granted + bytes <= rxs_taker_room(t, 0) / 2;
+	       b->data <= b->data_max && t->granted + bytes <= rxs_account_room(t, 0) / 2;
 	if (fits) {
 		s->grant_bytes += bytes;
 		t->granted += bytes;
@@ -636,14 +636,14 @@ bool rxs_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
  */
 void rxs_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
 {
-	struct rxs_budget *b = s->taker->budget;
+	struct rxs_budget *b = s->account->budget;
 
 	spin_lock_bh(&b->lock);
 	s->grant_bytes -= bytes;
-	s->taker->granted -= bytes;
+	s->account->granted -= bytes;
 	if (recalled) {
 		s->grant_recalled -= bytes;
-		s->taker->recalled -= bytes;
+		s->account->recalled -= bytes;
 	}
 	spin_unlock_bh(&b->lock);
 }
@@ -657,10 +657,10 @@ void rxs_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled
  */
 void rxs_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
 {
-	spin_lock_bh(&s->taker->budget->lock);
+	spin_lock_bh(&s->account->budget->lock);
 	s->grant_recalled += bytes;
-	s->taker->recalled += bytes;
-	spin_unlock_bh(&s->taker->budget->lock);
+	s->account->recalled += bytes;
+	spin_unlock_bh(&s->account->budget->lock);
 }
 
 /**
@@ -676,32 +676,32 @@ void rxs_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
 u64 rxs_session_excess(struct rdmafs_xprt_session *s)
 {
 	u64 half = (u64)READ_ONCE(s->server->limits.data_mib) << 19, keep, excess;
-	const struct rxs_taker *t = s->taker;
+	const struct rxs_account *t = s->account;
 
 	spin_lock_bh(&t->budget->lock);
 	keep = s->grant_bytes - s->grant_recalled;
 	excess = keep - min(keep, half);
 	keep = t->granted - t->recalled;
-	half = max(rxs_taker_room(t, 0), rxs_budget_even(t->budget)) / 2;
+	half = max(rxs_account_room(t, 0), rxs_budget_even(t->budget)) / 2;
 	spin_unlock_bh(&t->budget->lock);
 	return max(excess, keep - min(keep, half));
 }
 
 /**
- * rxs_taker_idle - count pages that were in use as idle
+ * rxs_account_idle - count pages that were in use as idle
  * @t:	   the client's account, still charged for them within the bounds, or beyond
  * @bytes: how many
  *
  * Context: any but hard interrupt; takes the budget's lock.
- * Return: whether they may be kept; they count as idle until rxs_taker_unidle() in either case.
+ * Return: whether they may be kept; they count as idle until rxs_account_unidle() in either case.
  */
-bool rxs_taker_idle(struct rxs_taker *t, u32 bytes)
+bool rxs_account_idle(struct rxs_account *t, u32 bytes)
 {
 	struct rxs_budget *b = t->budget;
 	bool fits;
 
 	spin_lock_bh(&b->lock);
-	fits = b->data + b->idle <= b->data_max && t->data + t->idle <= rxs_taker_room(t, 0);
+	fits = b->data + b->idle <= b->data_max && t->data + t->idle <= rxs_account_room(t, 0);
 	t->idle += bytes;
 	b->idle += bytes;
 	spin_unlock_bh(&b->lock);
@@ -709,13 +709,13 @@ bool rxs_taker_idle(struct rxs_taker *t, u32 bytes)
 }
 
 /**
- * rxs_taker_unidle - count pages as idle no more, as they are used again or freed
+ * rxs_account_unidle - count pages as idle no more, as they are used again or freed
  * @t:	   the client's account
  * @bytes: how many
  *
  * Context: any but hard interrupt; takes the budget's lock.
  */
-void rxs_taker_unidle(struct rxs_taker *t, u32 bytes)
+void rxs_account_unidle(struct rxs_account *t, u32 bytes)
 {
 	spin_lock_bh(&t->budget->lock);
 	t->idle -= bytes;

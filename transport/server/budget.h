@@ -30,7 +30,7 @@ struct rxp_conn;
 
 /**
  * struct rxs_budget - bytes for a server's message buffers, and for pages of data
- * @ref:       the server's, and one for each taker, which may be freed later
+ * @ref:       the server's, and one for each account, which may be freed later
  * @lock:      guards the other fields; a leaf
  * @ring:      bytes of message buffers that are charged
  * @ring_max:  upper bound of @ring
@@ -44,8 +44,8 @@ struct rxp_conn;
  *	       session at most; not part of @data
  * @idle:      bytes of idle pages kept for later requests; not part of @data
  * @refused_data: times that a client found too few pages
- * @takers:    &struct rxs_taker, the accounts of clients
- * @nr_takers: how many there are
+ * @accounts:  &struct rxs_account, the accounts of clients
+ * @nr_accounts: how many there are
  */
 struct rxs_budget {
 	struct kref ref;
@@ -61,12 +61,12 @@ struct rxs_budget {
 	u64 beyond;
 	u64 idle;
 	u64 refused_data;
-	struct list_head takers;
-	u32 nr_takers;
+	struct list_head accounts;
+	u32 nr_accounts;
 };
 
 /**
- * struct rxs_taker - the account of a client of a server: its part of the budget
+ * struct rxs_account - the account of a client of a server: its part of the budget
  * @budget:   the budget; a reference
  * @link:     in the budget's list
  * @source:   the client
@@ -80,7 +80,7 @@ struct rxs_budget {
  * @beyond:   bytes of its sessions' requests beyond the bounds; not part of @data
  * @unbound:  its connections that belong to no session yet; the server's lock
  */
-struct rxs_taker {
+struct rxs_account {
 	struct rxs_budget *budget;
 	struct list_head link;
 	struct rdmafs_xprt_source source;
@@ -98,14 +98,14 @@ struct rxs_taker {
 struct rxs_budget *rxs_budget_create(const struct rdmafs_xprt_limits *limits);
 void rxs_budget_set(struct rxs_budget *b, const struct rdmafs_xprt_limits *limits);
 void rxs_budget_put(struct rxs_budget *b);
-struct rxs_taker *rxs_taker_get(struct rxs_budget *b, const struct rdmafs_xprt_source *source);
-struct rxs_taker *rxs_taker_hold(struct rxs_taker *t);
-void rxs_taker_put(struct rxs_taker *t);
-bool rxs_taker_charge(struct rxs_taker *t, u64 bytes);
-void rxs_taker_uncharge(struct rxs_taker *t, u64 bytes, u64 large);
-u32 rxs_taker_large(struct rxs_taker *t, u32 nr, u32 size);
-bool rxs_taker_idle(struct rxs_taker *t, u32 bytes);
-void rxs_taker_unidle(struct rxs_taker *t, u32 bytes);
+struct rxs_account *rxs_account_get(struct rxs_budget *b, const struct rdmafs_xprt_source *source);
+struct rxs_account *rxs_account_hold(struct rxs_account *t);
+void rxs_account_put(struct rxs_account *t);
+bool rxs_account_charge(struct rxs_account *t, u64 bytes);
+void rxs_account_uncharge(struct rxs_account *t, u64 bytes, u64 large);
+u32 rxs_account_large(struct rxs_account *t, u32 nr, u32 size);
+bool rxs_account_idle(struct rxs_account *t, u32 bytes);
+void rxs_account_unidle(struct rxs_account *t, u32 bytes);
 int rxs_receives(struct rxp_conn *conn, u32 size);
 
 bool rxs_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool within,

@@ -108,7 +108,7 @@ static void rxs_conn_settle(struct rdmafs_xprt_server *server, struct rxs_conn *
 	if (!conn->unbound)
 		return;
 	conn->unbound = false;
-	conn->taker->unbound--;
+	conn->account->unbound--;
 	server->nr_unbound--;
 }
 
@@ -156,7 +156,7 @@ static bool rxs_admit_client(struct rdmafs_xprt_server *server, const struct rxs
 	list_for_each_entry(conn, &server->conns, link) {
 		bool stays = READ_ONCE(conn->unheard);
 
-		if (conn->taker != new->taker || (rxp_conn_is_lost(&conn->conn) && !stays))
+		if (conn->account != new->account || (rxp_conn_is_lost(&conn->conn) && !stays))
 			continue;
 		nr++;
 		if (!*silent && !stays && rxs_conn_silent(server, &conn->conn))
@@ -174,15 +174,15 @@ static bool rxs_admit_client(struct rdmafs_xprt_server *server, const struct rxs
  */
 static bool rxs_admit_unbound(struct rdmafs_xprt_server *server, const struct rxs_conn *new)
 {
-	u32 most = new->taker->unbound;
+	u32 most = new->account->unbound;
 	struct rxs_conn *conn, *victim = NULL;
 
 	lockdep_assert_held(&server->lock);
 	if (server->nr_unbound < server->limits.unbound_connections)
 		return true;
 	list_for_each_entry(conn, &server->conns, link) {
-		if (conn->unbound && conn->taker->unbound > most) {
-			most = conn->taker->unbound;
+		if (conn->unbound && conn->account->unbound > most) {
+			most = conn->account->unbound;
 			victim = conn;
 		}
 	}
@@ -197,7 +197,7 @@ static bool rxs_admit_unbound(struct rdmafs_xprt_server *server, const struct rx
 /**
  * rxs_admit_conn - decide whether a connection may be made
  * @server: the server
- * @conn:   the connection, conn->taker set
+ * @conn:   the connection, conn->account set
  * @limit:  out: the client's limit of connections, with RXP_REJECT_LIMIT only
  *
  * Connections that have to make room for it are lost when this returns 0.
@@ -232,7 +232,7 @@ u16 rxs_admit_conn(struct rdmafs_xprt_server *server, struct rxs_conn *conn, u32
 /**
  * rxs_admit_session - decide whether a session may be made
  * @server:  the server
- * @session: the session, its taker set
+ * @session: the session, its account set
  *
  * Context: any but hard interrupt; @server->lock held.
  * Return: 0; -EBUSY: the server has as many as it may; -EUSERS: the client has.
@@ -245,7 +245,7 @@ int rxs_admit_session(struct rdmafs_xprt_server *server,
 
 	lockdep_assert_held(&server->lock);
 	list_for_each_entry(s, &server->sessions, link)
-		nr += s->taker == session->taker;
+		nr += s->account == session->account;
 	if (nr < server->limits.client_sessions && server->nr_sessions < server->limits.sessions)
 		return 0;
 	server->refused_sessions++;

@@ -41,9 +41,9 @@ static void rxs_conn_free(struct rxp_conn *conn)
 	struct rxs_conn *sc = rxs_conn(conn);
 
 	rxp_ring_destroy(&conn->rx_ring);
-	if (sc->taker) {
-		rxs_taker_uncharge(sc->taker, sc->ring_charged, sc->large_charged);
-		rxs_taker_put(sc->taker);
+	if (sc->account) {
+		rxs_account_uncharge(sc->account, sc->ring_charged, sc->large_charged);
+		rxs_account_put(sc->account);
 	}
 	kfree(sc);
 }
@@ -98,7 +98,7 @@ static void rxs_conn_end(struct rxp_conn *conn)
 /* The parameter may be written at any time, with any value. */
 static u32 rxs_conns_allowed(void)
 {
-	return clamp_t(u32, READ_ONCE(rxp_conns_max), 1, RDMAFS_XPRT_CONNS_MAX);
+	return clamp_t(u32, READ_ONCE(rxs_conns_max), 1, RDMAFS_XPRT_CONNS_MAX);
 }
 
 static int rxs_reject(struct rdma_cm_id *id, u16 reason, u32 limit)
@@ -121,7 +121,7 @@ static struct rxp_pool *rxs_conn_pool(struct rdmafs_xprt_server *server,
 {
 	if (conn->index)
 		return rxs_join_pool(server, conn);
-	return rxs_pool_create(rdev, rxs_conn(conn)->taker, &server->stats);
+	return rxs_pool_create(rdev, rxs_conn(conn)->account, &server->stats);
 }
 
 static int rxs_conn_accept(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
@@ -316,8 +316,8 @@ static int rxs_connect_request(struct rdmafs_xprt_server *server, struct rdma_cm
 	conn->id = id;
 	sc->asked = jiffies;
 	rxs_id_source(id, &source);
-	sc->taker = rxs_taker_get(server->budget, &source);
-	if (!sc->taker) {
+	sc->account = rxs_account_get(server->budget, &source);
+	if (!sc->account) {
 		rxp_conn_put(conn);
 		return rxs_reject(id, RXP_REJECT_RESOURCES, 0);
 	}
@@ -329,7 +329,7 @@ static int rxs_connect_request(struct rdmafs_xprt_server *server, struct rdma_cm
 		sc->serial = ++server->serial;
 		list_add_tail(&sc->link, &server->conns);
 		sc->unbound = true;
-		sc->taker->unbound++;
+		sc->account->unbound++;
 		if (!server->nr_unbound++)
 			mod_delayed_work(rxp_wq, &server->unbound, RXS_UNBOUND_TICK);
 	}

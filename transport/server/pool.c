@@ -14,19 +14,19 @@ static void rxs_pool_recall(struct rxp_pool *pool)
 
 static bool rxs_pool_idle(struct rxp_pool *pool, u32 bytes)
 {
-	return rxs_taker_idle(rxs_pool(pool)->taker, bytes);
+	return rxs_account_idle(rxs_pool(pool)->account, bytes);
 }
 
 static void rxs_pool_unidle(struct rxp_pool *pool, u32 bytes)
 {
-	rxs_taker_unidle(rxs_pool(pool)->taker, bytes);
+	rxs_account_unidle(rxs_pool(pool)->account, bytes);
 }
 
 static void rxs_pool_free(struct rxp_pool *pool)
 {
 	struct rxs_pool *sp = rxs_pool(pool);
 
-	rxs_taker_put(sp->taker);
+	rxs_account_put(sp->account);
 	kfree(sp);
 }
 
@@ -40,13 +40,13 @@ static const struct rxp_pool_ops rxs_pool_ops = {
 /**
  * rxs_pool_create - make the pool of a session that is about to begin
  * @rdev:  the device; a reference is taken
- * @taker: the client's account; a reference is taken
+ * @account: the client's account; a reference is taken
  * @stats: where registrations are counted; must outlive the pool
  *
  * Context: process, may sleep.
  * Return: the pool with one reference, or an ERR_PTR: see rxp_pool_init().
  */
-struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_taker *taker,
+struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_account *account,
 				 struct rxp_stats *stats)
 {
 	static const struct rpol_quota quota = {
@@ -59,11 +59,11 @@ struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_taker *take
 	if (!sp)
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&sp->lent);
-	sp->taker = rxs_taker_hold(taker);
+	sp->account = rxs_account_hold(account);
 	ret = rxp_pool_init(&sp->p, &rxs_pool_ops, rdev, &quota, stats);
 	if (!ret)
 		return &sp->p;
-	rxs_taker_put(taker);
+	rxs_account_put(account);
 	kfree(sp);
 	return ERR_PTR(ret);
 }

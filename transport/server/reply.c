@@ -27,46 +27,46 @@ static void rxs_reply_done(struct rxp_chain *chain, bool ok)
 }
 
 /**
- * rxs_way_get - get the connection that a reply can go on now
+ * rxs_route_get - get the connection that a reply can go on now
  * @s:	   the session
  * @bound: serial number of the connection that the last CALL came on
  * @slot:  the slot
- * @way:   out: the connection, to be put by rxs_way_put()
+ * @route: out: the connection, to be put by rxs_route_put()
  *
  * Context: any but hard interrupt; the session's lock held.
  * Return: whether the connection is still bound.
  */
-bool rxs_way_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
-		 struct rxs_way *way)
+bool rxs_route_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
+		   struct rxs_route *route)
 {
 	struct rxp_conn *conn = rxs_slot_conn(s, slot);
 
 	if (!conn || rxs_conn(conn)->serial != bound)
 		return false;
-	way->conn = conn;
-	way->pool = conn->pool;
-	way->dma = rxp_ring_dma(&s->tx_ring, conn->tx_dma, slot);
-	rxp_conn_get(way->conn);
-	rxp_pool_get(way->pool);
+	route->conn = conn;
+	route->pool = conn->pool;
+	route->dma = rxp_ring_dma(&s->tx_ring, conn->tx_dma, slot);
+	rxp_conn_get(route->conn);
+	rxp_pool_get(route->pool);
 	return true;
 }
 
 /**
- * rxs_way_put - give up what rxs_way_get() got
- * @way: rxs_way_get() filled it in
+ * rxs_route_put - give up what rxs_route_get() got
+ * @route: rxs_route_get() filled it in
  *
  * Context: any but hard interrupt.
  */
-void rxs_way_put(struct rxs_way *way)
+void rxs_route_put(struct rxs_route *route)
 {
-	rxp_pool_put(way->pool);
-	rxp_conn_put(way->conn);
+	rxp_pool_put(route->pool);
+	rxp_conn_put(route->conn);
 }
 
 /**
  * rxs_reply_post - post the reply that stands in the slot's buffer, which is synced
  * @req:      the request; the chain takes a reference
- * @way:      the connection that it goes on
+ * @route:      the connection that it goes on
  * @head_len: bytes of the head
  * @data_len: bytes of data in the message
  * @wr:	      RDMA WRITEs that go before it
@@ -79,16 +79,16 @@ void rxs_way_put(struct rxs_way *way)
  *
  * Context: process.
  */
-void rxs_reply_post(struct rxs_req *req, struct rxs_way *way, u32 head_len, u32 data_len,
+void rxs_reply_post(struct rxs_req *req, struct rxs_route *route, u32 head_len, u32 data_len,
 		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, struct rxs_grant *grant)
 {
-	u32 lkey = way->pool->pd->local_dma_lkey, i;
+	u32 lkey = route->pool->pd->local_dma_lkey, i;
 	int ret;
 
-	req->sge[0].addr = way->dma;
+	req->sge[0].addr = route->dma;
 	req->sge[0].length = head_len;
 	req->sge[0].lkey = lkey;
-	req->sge[1].addr = way->dma + RXP_HEAD_MAX;
+	req->sge[1].addr = route->dma + RXP_HEAD_MAX;
 	req->sge[1].length = data_len;
 	req->sge[1].lkey = lkey;
 
@@ -101,7 +101,7 @@ void rxs_reply_post(struct rxs_req *req, struct rxs_way *way, u32 head_len, u32 
 	}
 	rxp_fill_send(&req->send, req->sge, data_len ? 2 : 1, inv_rkey);
 	rxp_chain_add(&req->reply, &req->send);
-	rxp_chain_quiet(way->conn, &req->reply, head_len + data_len);
+	rxp_chain_quiet(route->conn, &req->reply, head_len + data_len);
 
 	rxs_trace(replied, req, data_len + req->out_len);
 	kref_get(&req->ref);
@@ -109,9 +109,9 @@ void rxs_reply_post(struct rxs_req *req, struct rxs_way *way, u32 head_len, u32 
 	if (grant)
 		ret = rxs_grant_post(grant, &req->reply);
 	else if (req->reply.quiet || nr_wr)
-		ret = rxp_post_plugged(way->conn, &req->reply);
+		ret = rxp_post_plugged(route->conn, &req->reply);
 	else
-		ret = rxp_post(way->conn, &req->reply);
+		ret = rxp_post(route->conn, &req->reply);
 	if (ret) {
 		rxs_req_put(req);
 		return;
@@ -138,13 +138,13 @@ void rxs_answer_take(struct rxs_req *req, u32 data_len, bool cache, struct rxs_a
 	slot->head_len = req->head_len;
 	slot->data_len = data_len;
 	rxs_slot_leave(s, slot, cache ? RXS_SLOT_CACHED : RXS_SLOT_FREE);
-	a->send = rxs_way_get(s, req->bound, req->slot, &a->way);
-	a->grant = a->send && req->grant && a->way.conn == req->conn;
+	a->send = rxs_route_get(s, req->bound, req->slot, &a->route);
+	a->grant = a->send && req->grant && a->route.conn == req->conn;
 	/* The grant was made for a connection that is gone. */
 	if (req->grant && !a->grant)
 		rxp_frame_drop_grant(rxs_req_buf(req));
 	if (a->send)
-		rxs_way_sync(s, &a->way, 0, RXP_SLOT_BUF);
+		rxs_route_sync(s, &a->route, 0, RXP_SLOT_BUF);
 	a->keyed = req->keyed;
 	a->rkey = req->rkey;
 	a->iova = req->iova;
@@ -175,14 +175,14 @@ void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a)
 	struct ib_rdma_wr *wr = NULL;
 	u32 nr_wr = 0;
 
-	if (a->send && req->out_len && a->way.pool->rdev != req->pool->rdev) {
+	if (a->send && req->out_len && a->route.pool->rdev != req->pool->rdev) {
 		/* The client came back over another device: it has to send the CALL again there. */
-		rxp_conn_lost(a->way.conn);
-		rxs_way_put(&a->way);
+		rxp_conn_lost(a->route.conn);
+		rxs_route_put(&a->route);
 		a->send = false;
 	}
 	if (a->send && req->out_len) {
-		nr_wr = rxs_req_build_writes(req, a->way.pool, &wr);
+		nr_wr = rxs_req_build_writes(req, a->route.pool, &wr);
 		rxp_aim_writes(wr, nr_wr, a->iova, a->rkey);
 		/* A test lets the reply claim data that was not written. */
 		if (rdmafs_test_fail("reply_unwritten", req->slot))
@@ -194,9 +194,9 @@ void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a)
 
 		if (grant)
 			req->grant = NULL;
-		rxs_reply_post(req, &a->way, head_len, a->data_len, wr, nr_wr,
+		rxs_reply_post(req, &a->route, head_len, a->data_len, wr, nr_wr,
 			       a->keyed ? a->rkey : 0, grant);
-		rxs_way_put(&a->way);
+		rxs_route_put(&a->route);
 	}
 	rxs_req_put(req);
 }

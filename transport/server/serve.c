@@ -263,7 +263,7 @@ static const char *rxs_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	u32 head_len = 0, data_len = 0;
 	bool invalid = false;
 	enum rxs_arrival arrival;
-	struct rxs_way way = {};
+	struct rxs_route route = {};
 
 	if (!req) {
 		/* The client sends it again on its next connection. */
@@ -289,9 +289,9 @@ static const char *rxs_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	if (arrival == RXS_ARRIVAL_CACHED) {
 		head_len = slot->head_len;
 		data_len = slot->data_len;
-		if (rxs_way_get(s, rxs_conn(conn)->serial, req->slot, &way)) {
+		if (rxs_route_get(s, rxs_conn(conn)->serial, req->slot, &route)) {
 			rxp_frame_drop_grant(rxs_req_buf(req));
-			rxs_way_sync(s, &way, 0, RXP_SLOT_BUF);
+			rxs_route_sync(s, &route, 0, RXP_SLOT_BUF);
 		} else {
 			arrival = RXS_ARRIVAL_CLOSING;
 		}
@@ -312,8 +312,8 @@ static const char *rxs_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	case RXS_ARRIVAL_CACHED:
 		rxp_count(&s->stats, replays);
 		rxp_rx_put(rx);
-		rxs_reply_post(req, &way, head_len, data_len, NULL, 0, 0, NULL);
-		rxs_way_put(&way);
+		rxs_reply_post(req, &route, head_len, data_len, NULL, 0, 0, NULL);
+		rxs_route_put(&route);
 		break;
 	case RXS_ARRIVAL_AGAIN:
 		rxp_count(&s->stats, replays);

@@ -49,14 +49,14 @@ struct rxs_pages {
  * @lent:    WRITEs whose MR may be taken for other requests, &rxs_req.lent; the pool's lock
  * @claims:  number of WRITEs that wait for an MR (rxp_mr_claim())
  * @session: the session while it is bound; the pool's lock
- * @taker:   the account of the client, a reference; constant
+ * @account: the account of the client, a reference; constant
  */
 struct rxs_pool {
 	struct rxp_pool p;
 	struct list_head lent;
 	atomic_t claims;
 	struct rdmafs_xprt_session *session;
-	struct rxs_taker *taker;
+	struct rxs_account *account;
 };
 
 /* Every pool that the server sees is one of these. */
@@ -72,9 +72,9 @@ static inline struct rxs_pool *rxs_pool(struct rxp_pool *pool)
  *	      handler, which runs only until the worker has killed the connection
  * @link:     in the server's list of connections; the server's lock
  * @serial:   its number; a later request has a larger one; constant
- * @taker:    the account of the client, a reference; constant
+ * @account:  the account of the client, a reference; constant
  * @asked:    when the connection was requested, in jiffies; constant
- * @unbound:  it is counted in @taker's @unbound; the server's lock
+ * @unbound:  it is counted in @account's @unbound; the server's lock
  * @unheard:  accepted, but the CM waits for the client: not to be ended yet (listen.c)
  * @work:     its worker
  * @hello:    the HELLO, written by the receive handler before state HELLO
@@ -82,7 +82,7 @@ static inline struct rxs_pool *rxs_pool(struct rxp_pool *pool)
  * @strays:   RETURNs of grants that were not there; receive handler only
  * @oldest:   rxp_send_stands() at the last look; the session's lock, as @found_at
  * @found_at: since when @oldest has not been 0, in jiffies
- * @ring_charged: bytes charged to @taker for receives; constant once they are made
+ * @ring_charged: bytes charged to @account for receives; constant once they are made
  * @large_charged: part of @ring_charged that is for large ones; likewise
  */
 struct rxs_conn {
@@ -90,7 +90,7 @@ struct rxs_conn {
 	struct rdmafs_xprt_session *session;
 	struct list_head link;
 	u64 serial;
-	struct rxs_taker *taker;
+	struct rxs_account *account;
 	unsigned long asked;
 	bool unbound;
 	bool unheard;
@@ -342,8 +342,8 @@ struct rxs_turns {
  * @nr_slots: number of slots, 0 until it is made; @lock
  * @data_max: bytes of data of one RPC; constant
  * @tx_ring:  the slots' buffers
- * @taker:    its client's account; a reference
- * @ring_charged: bytes of @tx_ring that @taker is charged for
+ * @account:  its client's account; a reference
+ * @ring_charged: bytes of @tx_ring that @account is charged for
  * @requests: requests that have not left their slot; @lock
  * @grants:   &struct rxs_grant, the youngest first; @lock
  * @nr_grants: number of grants, and of those about to be listed; @lock
@@ -389,7 +389,7 @@ struct rdmafs_xprt_session {
 	u32 nr_slots;
 	u32 data_max;
 	struct rxp_ring tx_ring;
-	struct rxs_taker *taker;
+	struct rxs_account *account;
 	u64 ring_charged;
 	u32 requests;
 	struct list_head grants;
@@ -438,7 +438,7 @@ static inline bool rxs_req_connected(const struct rxs_req *req)
  * @lock:    a leaf; guards the next four fields, and the last four
  * @turns:   sessions with requests that a thread may take, the next one first
  * @idle:    threads that sleep, the last to fall asleep first
- * @roused:  the thread that has been woken and has not looked for a request yet, or NULL
+ * @waking:  the thread that has been woken and has not looked for a request yet, or NULL
  * @running: number of threads that serve a request and do not block in it
  * @run:     what a thread does with a request; constant
  * @thread:  all threads; constant while the server runs
@@ -454,7 +454,7 @@ struct rxs_threads {
 	spinlock_t lock;
 	struct list_head turns;
 	struct list_head idle;
-	struct rxs_thread *roused;
+	struct rxs_thread *waking;
 	int running;
 	void (*run)(struct rxs_req *req);
 	struct rxs_thread *thread[RDMAFS_XPRT_THREADS_MAX];
@@ -550,7 +550,7 @@ do {										\
 } while (0)
 
 /**
- * struct rxs_way - the connection that a reply can go on now
+ * struct rxs_route - the connection that a reply can go on now
  * @conn: the connection; a reference
  * @pool: its pool; a reference
  * @dma:  the slot's buffer, mapped for its device
@@ -558,7 +558,7 @@ do {										\
  * Filled in under the session's lock, as the connection gives these up after it is unbound; the
  * references keep them.
  */
-struct rxs_way {
+struct rxs_route {
 	struct rxp_conn *conn;
 	struct rxp_pool *pool;
 	u64 dma;
@@ -566,7 +566,7 @@ struct rxs_way {
 
 /**
  * struct rxs_answer - a reply between rxs_answer_take(), under the session's lock, and its post
- * @way:      the connection that it goes on
+ * @route:    the connection that it goes on
  * @send:     whether there is one
  * @grant:    whether a grant goes with it
  * @keyed:    whether it invalidates @rkey
@@ -575,7 +575,7 @@ struct rxs_way {
  * @data_len: bytes of data in the message
  */
 struct rxs_answer {
-	struct rxs_way way;
+	struct rxs_route route;
 	bool send;
 	bool grant;
 	bool keyed;
@@ -588,25 +588,25 @@ struct rxs_answer {
  * Make the device see what was written to the slot's buffer.  The session's lock is held and the
  * connection is bound: the buffer is unmapped only after it is unbound.
  */
-static inline void rxs_way_sync(const struct rdmafs_xprt_session *s, const struct rxs_way *way,
-				u32 at, u32 len)
+static inline void rxs_route_sync(const struct rdmafs_xprt_session *s,
+				  const struct rxs_route *route, u32 at, u32 len)
 {
 	lockdep_assert_held(&s->lock);
-	ib_dma_sync_single_for_device(way->pool->rdev->ib, way->dma + at, len, DMA_TO_DEVICE);
+	ib_dma_sync_single_for_device(route->pool->rdev->ib, route->dma + at, len, DMA_TO_DEVICE);
 }
 
-extern struct workqueue_struct *rxp_conn_wq;
-extern struct workqueue_struct *rxp_session_wq;
+extern struct workqueue_struct *rxs_conn_wq;
+extern struct workqueue_struct *rxs_session_wq;
 extern unsigned int rxs_grants_max;
-extern unsigned int rxp_conns_max;
+extern unsigned int rxs_conns_max;
 
 int rxs_init(void);
 void rxs_exit(void);
 
-bool rxs_way_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
-		 struct rxs_way *way);
-void rxs_way_put(struct rxs_way *way);
-void rxs_reply_post(struct rxs_req *req, struct rxs_way *way, u32 head_len, u32 data_len,
+bool rxs_route_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
+		   struct rxs_route *route);
+void rxs_route_put(struct rxs_route *route);
+void rxs_reply_post(struct rxs_req *req, struct rxs_route *route, u32 head_len, u32 data_len,
 		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, struct rxs_grant *grant);
 void rxs_answer_take(struct rxs_req *req, u32 data_len, bool cache, struct rxs_answer *a);
 void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a);
@@ -616,7 +616,7 @@ void rxs_req_finish(struct rxs_req *req, u32 status, u16 reply_len, u32 data_len
 struct rxs_pages *rxs_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr);
 void rxs_pages_release(struct rxp_pool *pool, struct rxs_pages *p);
 
-struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_taker *taker,
+struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_account *account,
 				 struct rxp_stats *stats);
 void rxs_grants_recall(struct rxp_pool *pool);
 void rxs_reqs_recall(struct rxp_pool *pool);

@@ -28,7 +28,7 @@ void rxs_conn_wake(struct rxp_conn *conn)
 {
 	rxp_conn_get(conn);
 	/* If the work is queued already it has a reference, so this is not the last. */
-	if (!queue_work(rxp_conn_wq, &rxs_conn(conn)->work))
+	if (!queue_work(rxs_conn_wq, &rxs_conn(conn)->work))
 		rxp_conn_put(conn);
 }
 
@@ -53,8 +53,8 @@ static void rxs_session_release(struct kref *ref)
 	rxs_turns_exit(&s->turns);
 	kvfree(s->slots);
 	rxp_ring_destroy(&s->tx_ring);
-	rxs_taker_uncharge(s->taker, s->ring_charged, 0);
-	rxs_taker_put(s->taker);
+	rxs_account_uncharge(s->account, s->ring_charged, 0);
+	rxs_account_put(s->account);
 	rxp_stats_destroy(&s->stats);
 	kfree(s);
 
@@ -90,7 +90,7 @@ void rxs_session_settle(struct rdmafs_xprt_session *session)
 	    session->requests)
 		return;
 	session->state = RXS_SESSION_ENDING;
-	queue_work(rxp_session_wq, &session->end);
+	queue_work(rxs_session_wq, &session->end);
 }
 
 /**
@@ -235,7 +235,7 @@ static int rxs_session_make(struct rdmafs_xprt_session *s)
 	int ret;
 	u32 i;
 
-	if (!rxs_taker_charge(s->taker, (u64)s->want_slots * RXP_SLOT_BUF))
+	if (!rxs_account_charge(s->account, (u64)s->want_slots * RXP_SLOT_BUF))
 		return -ENOBUFS;
 	s->ring_charged = (u64)s->want_slots * RXP_SLOT_BUF;
 	ret = rxp_ring_init(&s->tx_ring, s->want_slots, RXP_SLOT_BUF, DMA_TO_DEVICE, true);
@@ -325,7 +325,7 @@ struct rdmafs_xprt_session *rxs_session_alloc(struct rdmafs_xprt_server *server,
 	get_random_bytes(s->id, sizeof(s->id));
 	memcpy(s->client, rxs_conn(conn)->hello.client, sizeof(s->client));
 	snprintf(s->name, sizeof(s->name), "%pISpc", &conn->id->route.addr.dst_addr);
-	s->taker = rxs_taker_hold(rxs_conn(conn)->taker);
+	s->account = rxs_account_hold(rxs_conn(conn)->account);
 	s->state = RXS_SESSION_MAKING;
 	s->making = true;
 	s->nr_conns = conn->count;
@@ -348,7 +348,7 @@ void rxs_session_free(struct rdmafs_xprt_session *session)
 {
 	if (!session)
 		return;
-	rxs_taker_put(session->taker);
+	rxs_account_put(session->account);
 	rxp_stats_destroy(&session->stats);
 	rxs_turns_exit(&session->turns);
 	kfree(session);
@@ -367,7 +367,7 @@ void rxs_session_start(struct rdmafs_xprt_session *session)
 
 	lockdep_assert_held(&server->lock);
 	list_for_each_entry(s, &server->sessions, link) {
-		if (s->taker == session->taker) {
+		if (s->account == session->account) {
 			rxs_turns_join(&session->turns, &s->turns);
 			break;
 		}
@@ -375,7 +375,7 @@ void rxs_session_start(struct rdmafs_xprt_session *session)
 	server->nr_sessions++;
 	list_add_tail(&session->link, &server->sessions);
 	rxs_session_get(session);
-	queue_work(rxp_conn_wq, &session->make);
+	queue_work(rxs_conn_wq, &session->make);
 }
 
 /**
@@ -442,6 +442,6 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_session_client);
 void rdmafs_xprt_session_source(const struct rdmafs_xprt_session *session,
 				struct rdmafs_xprt_source *source)
 {
-	*source = session->taker->source;
+	*source = session->account->source;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_session_source);

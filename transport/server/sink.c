@@ -124,7 +124,7 @@ static void rxs_req_claim_granted(struct rpol_waiter *w, int ret)
 	struct rxs_req *req = container_of(w, struct rxs_req, claim);
 
 	req->claim_granted = !ret;
-	queue_work(rxp_conn_wq, &req->claim_work);
+	queue_work(rxs_conn_wq, &req->claim_work);
 }
 
 /**
@@ -203,7 +203,7 @@ bool rxs_req_unclaim(struct rxs_req *req)
 	return true;
 }
 
-static void rxs_stcrw_build(struct rxs_req *req, struct rxs_way *way)
+static void rxs_stcrw_build(struct rxs_req *req, struct rxs_route *route)
 {
 	void *msg = rxs_req_buf(req) + RXP_MSG_MAX;
 	struct rxp_wire_tag *tag = msg + sizeof(struct rxp_wire_hdr);
@@ -212,9 +212,9 @@ static void rxs_stcrw_build(struct rxs_req *req, struct rxs_way *way)
 	tag->length = cpu_to_le32(req->bulk_len);
 	tag->rkey = cpu_to_le32(req->mr->mr->rkey);
 	tag->iova = cpu_to_le64(req->mr->mr->iova);
-	req->sge[0].addr = way->dma + RXP_MSG_MAX;
+	req->sge[0].addr = route->dma + RXP_MSG_MAX;
 	req->sge[0].length = sizeof(struct rxp_wire_hdr) + sizeof(*tag);
-	req->sge[0].lkey = way->pool->pd->local_dma_lkey;
+	req->sge[0].lkey = route->pool->pd->local_dma_lkey;
 	rxp_fill_send(&req->send, req->sge, 1, 0);
 	rxp_chain_init(&req->stcrw, rxs_stcrw_done);
 	rxp_chain_reg(&req->stcrw, req->mr, &req->reg);
@@ -228,7 +228,7 @@ enum rxs_asked {
 	RXS_ASKED_ELSEWHERE,	/* the connection is gone: the caller drops the sink */
 };
 
-static enum rxs_asked rxs_req_ask(struct rxs_req *req, struct rxs_way *way)
+static enum rxs_asked rxs_req_ask(struct rxs_req *req, struct rxs_route *route)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	enum rxs_asked asked = RXS_ASKED;
@@ -236,17 +236,18 @@ static enum rxs_asked rxs_req_ask(struct rxs_req *req, struct rxs_way *way)
 	bool unsent = false;
 
 	spin_lock_bh(&s->lock);
-	if (req->bound != rxs_conn(way->conn)->serial || rxs_slot_conn(s, req->slot) != way->conn) {
+	if (req->bound != rxs_conn(route->conn)->serial ||
+	    rxs_slot_conn(s, req->slot) != route->conn) {
 		asked = RXS_ASKED_ELSEWHERE;
 	} else if (req->cancelled) {
 		asked = RXS_ASKED_IN_VAIN;
 		rxs_answer_cancelled(req, &a);
 	} else {
 		rxs_req_move(req, RXS_REQ_ASK);
-		rxs_way_sync(s, way, RXP_MSG_MAX, RXP_CTL_MAX);
+		rxs_route_sync(s, route, RXP_MSG_MAX, RXP_CTL_MAX);
 		/* One step: once the request is WAITING its REG_MR is in the queue. */
 		kref_get(&req->ref);
-		unsent = rxp_post(way->conn, &req->stcrw);
+		unsent = rxp_post(route->conn, &req->stcrw);
 	}
 	spin_unlock_bh(&s->lock);
 	if (asked == RXS_ASKED_IN_VAIN)
@@ -270,14 +271,14 @@ static void rxs_req_take_claim(struct rxs_req *req)
 		req->mr = mr;
 }
 
-/* Find the way to the connection that the CALL came from last; false: it is gone, so is @req. */
-static bool rxs_req_fetch_way(struct rxs_req *req, struct rxs_way *way)
+/* Find the route to the connection that the CALL came from last; false: it is gone, so is @req. */
+static bool rxs_req_fetch_route(struct rxs_req *req, struct rxs_route *route)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	bool alive;
 
 	spin_lock_bh(&s->lock);
-	alive = rxs_way_get(s, req->bound, req->slot, way);
+	alive = rxs_route_get(s, req->bound, req->slot, route);
 	if (!alive)
 		rxs_req_gone(req, RXS_REQ_DROP);
 	spin_unlock_bh(&s->lock);
@@ -300,21 +301,21 @@ void rxs_req_fetch(struct rxs_req *req)
 	struct rdmafs_xprt_session *s = req->session;
 	u16 slot = req->slot;
 	enum rxs_asked asked;
-	struct rxs_way way;
+	struct rxs_route route;
 	int ret;
 
 	do {
-		if (!rxs_req_fetch_way(req, &way))
+		if (!rxs_req_fetch_route(req, &route))
 			return;
-		ret = rxs_req_sink(req, way.pool);
+		ret = rxs_req_sink(req, route.pool);
 		if (ret == -EINPROGRESS) {
-			rxs_way_put(&way);
+			rxs_route_put(&route);
 			rxs_req_claim(req);
 			return;
 		}
 		rdmafs_test_point("req_ask", slot);
 		if (ret) {
-			rxs_way_put(&way);
+			rxs_route_put(&route);
 			if (ret != -E2BIG)
 				rxp_count(&s->stats, retry_later);
 			/* A WRITE that is put off keeps nothing, however long its reply takes. */
@@ -324,17 +325,17 @@ void rxs_req_fetch(struct rxs_req *req)
 				       RXP_STATUS_RETRY_LATER, 0, 0, false);
 			return;
 		}
-		rxs_stcrw_build(req, &way);
+		rxs_stcrw_build(req, &route);
 		rxs_trace(stcrw_sent, req, req->bulk_len);
 		/* After this the request may be freed, except with RXS_ASKED_ELSEWHERE. */
-		asked = rxs_req_ask(req, &way);
+		asked = rxs_req_ask(req, &route);
 		rdmafs_test_point("req_asked", slot);
 		if (asked == RXS_ASKED_ELSEWHERE) {
 			rxs_req_drop_sink(req);
-			rxs_way_put(&way);
+			rxs_route_put(&route);
 		}
 	} while (asked == RXS_ASKED_ELSEWHERE);
-	rxs_way_put(&way);
+	rxs_route_put(&route);
 }
 
 static void rxs_req_claimed(struct rxs_req *req)

@@ -50,17 +50,17 @@ struct rxs_thread {
 };
 
 /* Choose the thread that the caller has to wake once it has dropped the lock; or NULL. */
-static struct rxs_thread *rxs_threads_rouse(struct rxs_threads *ts)
+static struct rxs_thread *rxs_threads_to_wake(struct rxs_threads *ts)
 {
 	struct rxs_thread *t;
 
 	lockdep_assert_held(&ts->lock);
-	if (ts->roused || list_empty(&ts->turns) || (ts->running && num_online_cpus() == 1))
+	if (ts->waking || list_empty(&ts->turns) || (ts->running && num_online_cpus() == 1))
 		return NULL;
 	t = list_first_entry_or_null(&ts->idle, struct rxs_thread, link);
 	if (t)
 		list_del_init(&t->link);
-	ts->roused = t;
+	ts->waking = t;
 	return t;
 }
 
@@ -88,7 +88,7 @@ void rxs_threads_add(struct rxs_threads *ts, struct rxs_req *req)
 		key = server->service->waits_for(&req->r, server->ctx);
 	spin_lock_bh(&ts->lock);
 	rxs_turns_add(ts, req, key);
-	t = rxs_threads_rouse(ts);
+	t = rxs_threads_to_wake(ts);
 	spin_unlock_bh(&ts->lock);
 	if (t)
 		wake_up_process(t->task);
@@ -102,7 +102,7 @@ static void rxs_thread_blocks(struct rxs_thread *t)
 
 	spin_lock_bh(&ts->lock);
 	rxs_thread_runs(t, false);
-	other = rxs_threads_rouse(ts);
+	other = rxs_threads_to_wake(ts);
 	spin_unlock_bh(&ts->lock);
 	if (other)
 		wake_up_process(other->task);
@@ -143,7 +143,7 @@ static struct rxs_req *rxs_thread_next(struct rxs_thread *t)
 		t->session = req->session;
 		t->part = req->part;
 		rxs_session_get(t->session);
-		other = rxs_threads_rouse(ts);
+		other = rxs_threads_to_wake(ts);
 	}
 	spin_unlock_bh(&ts->lock);
 	if (served)
@@ -173,8 +173,8 @@ static void rxs_thread_idle(struct rxs_thread *t)
 
 	spin_lock_bh(&ts->lock);
 	list_del_init(&t->link);
-	if (ts->roused == t)
-		ts->roused = NULL;
+	if (ts->waking == t)
+		ts->waking = NULL;
 	spin_unlock_bh(&ts->lock);
 }
 
