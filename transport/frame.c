@@ -32,32 +32,32 @@ static int check_call(const void *p, u32 left, u32 data_max, struct rxp_frame *f
 		return -EBADMSG;
 	if (!f->body_len || (f->flags & ~RXP_F_ALL))
 		return -EBADMSG;
-	f->bulk_len = le32_to_cpu(c->bulk_len);
-	f->rkey = le32_to_cpu(c->rkey);
-	f->iova = le64_to_cpu(c->iova);
+	f->bulk.length = le32_to_cpu(c->bulk_len);
+	f->bulk.rkey = le32_to_cpu(c->rkey);
+	f->bulk.iova = le64_to_cpu(c->iova);
 
 	switch (f->flags) {
 	case 0:
-		if (f->bulk_len || f->rkey || f->iova)
+		if (f->bulk.length || f->bulk.rkey || f->bulk.iova)
 			return -EBADMSG;
 		break;
 	case RXP_F_READ:
-		if (f->data_len || !f->bulk_len || f->bulk_len > data_max ||
-		    f->rkey || f->iova)
+		if (f->data_len || !f->bulk.length || f->bulk.length > data_max ||
+		    f->bulk.rkey || f->bulk.iova)
 			return -EBADMSG;
 		break;
 	case RXP_F_READ | RXP_F_RKEY:
-		if (f->data_len || !f->bulk_len || f->bulk_len > data_max ||
-		    f->iova > U64_MAX - f->bulk_len)
+		if (f->data_len || !f->bulk.length || f->bulk.length > data_max ||
+		    rxp_segment_wraps(&f->bulk))
 			return -EBADMSG;
 		break;
 	case RXP_F_WRITE | RXP_F_RKEY:
-		if (f->data_len || !f->bulk_len || f->bulk_len > data_max || f->iova)
+		if (f->data_len || !f->bulk.length || f->bulk.length > data_max || f->bulk.iova)
 			return -EBADMSG;
 		break;
 	case RXP_F_WRITE:
-		if (f->data_len || !f->bulk_len || f->bulk_len > data_max ||
-		    f->rkey || f->iova)
+		if (f->data_len || !f->bulk.length || f->bulk.length > data_max ||
+		    f->bulk.rkey || f->bulk.iova)
 			return -EBADMSG;
 		break;
 	default:
@@ -80,9 +80,9 @@ static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *
 	if (f->flags & ~RXP_F_GRANT)
 		return -EBADMSG;
 	f->status = le32_to_cpu(r->status);
-	f->bulk_len = le32_to_cpu(r->bulk_len);
+	f->bulk.length = le32_to_cpu(r->bulk_len);
 	f->service_us = le32_to_cpu(r->service_us);
-	if (f->bulk_len > data_max || (f->bulk_len && f->data_len) || r->pad)
+	if (f->bulk.length > data_max || (f->bulk.length && f->data_len) || r->pad)
 		return -EBADMSG;
 	switch (f->status) {
 	case RXP_STATUS_OK:
@@ -92,7 +92,7 @@ static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *
 	case RXP_STATUS_RETRY_LATER:
 	case RXP_STATUS_CANCELLED:
 	case RXP_STATUS_TOO_LARGE:
-		if (f->body_len || f->data_len || f->bulk_len)
+		if (f->body_len || f->data_len || f->bulk.length)
 			return -EBADMSG;
 		break;
 	default:
@@ -102,12 +102,9 @@ static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *
 	f->data = f->body + f->body_len + grant;
 	if (grant) {
 		t = f->body + f->body_len;
-		f->grant_len = le32_to_cpu(t->length);
-		f->grant_rkey = le32_to_cpu(t->rkey);
-		f->grant_iova = le64_to_cpu(t->iova);
-		if (f->status != RXP_STATUS_OK || !f->grant_len || !f->grant_rkey ||
-		    f->grant_len > RDMAFS_XPRT_DATA_MAX ||
-		    f->grant_iova > U64_MAX - f->grant_len)
+		f->grant = rxp_segment_get(t);
+		if (f->status != RXP_STATUS_OK || !f->grant.length || !f->grant.rkey ||
+		    f->grant.length > RDMAFS_XPRT_DATA_MAX || rxp_segment_wraps(&f->grant))
 			return -EBADMSG;
 	}
 	return need;
@@ -193,12 +190,8 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 	f->rpc = rpc;
 	f->body = p;
 	if (tag) {
-		const struct rxp_wire_tag *t = p;
-
-		f->bulk_len = le32_to_cpu(t->length);
-		f->rkey = le32_to_cpu(t->rkey);
-		f->iova = le64_to_cpu(t->iova);
-		if (from_client && f->op == RXP_CONTROL_DATA && f->iova)
+		f->bulk = rxp_segment_get(p);
+		if (from_client && f->op == RXP_CONTROL_DATA && f->bulk.iova)
 			return -EBADMSG;
 	}
 	return want;
@@ -335,7 +328,7 @@ static void put_common(struct rxp_wire_hdr *h, u8 type, const struct rxp_frame *
 /**
  * rxp_frame_put_call - write the head of a CALL
  * @head: destination, RXP_HEAD_MAX bytes
- * @f:    slot, seq, flags, body, body_len, data_len, bulk_len, rkey, iova
+ * @f:    slot, seq, flags, body, body_len, data_len, bulk
  *
  * Context: Any.
  *
@@ -348,9 +341,9 @@ u32 rxp_frame_put_call(void *head, const struct rxp_frame *f)
 
 	put_common(h, RXP_CALL, f);
 	h->flags = cpu_to_le16(f->flags);
-	c->bulk_len = cpu_to_le32(f->bulk_len);
-	c->rkey = cpu_to_le32(f->rkey);
-	c->iova = cpu_to_le64(f->iova);
+	c->bulk_len = cpu_to_le32(f->bulk.length);
+	c->rkey = cpu_to_le32(f->bulk.rkey);
+	c->iova = cpu_to_le64(f->bulk.iova);
 	memcpy(c + 1, f->body, f->body_len);
 	return RXP_BODY_OFFSET + f->body_len;
 }
@@ -358,7 +351,7 @@ u32 rxp_frame_put_call(void *head, const struct rxp_frame *f)
 /**
  * rxp_frame_put_reply - write the head of a REPLY around its body
  * @head: destination; the body is at RXP_BODY_OFFSET already
- * @f:    slot, seq, body_len, data_len, bulk_len, status, service_us
+ * @f:    slot, seq, body_len, data_len, bulk.length, status, service_us
  *
  * Context: Any.
  *
@@ -372,7 +365,7 @@ u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f)
 	static_assert(sizeof(*r) == sizeof(struct rxp_wire_call));
 	put_common(h, RXP_REPLY, f);
 	r->status = cpu_to_le32(f->status);
-	r->bulk_len = cpu_to_le32(f->bulk_len);
+	r->bulk_len = cpu_to_le32(f->bulk.length);
 	r->service_us = cpu_to_le32(f->service_us);
 	r->pad = 0;
 	return RXP_BODY_OFFSET + f->body_len;
@@ -380,18 +373,20 @@ u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f)
 
 /**
  * rxp_frame_put_grant - append a grant to a reply
- * @head: the reply's head, from rxp_frame_put_reply()
- * @len:  its length; it is sizeof(*tag) bytes longer now
- * @tag:  the grant
+ * @head:  the reply's head, from rxp_frame_put_reply()
+ * @len:   its length; it is sizeof(struct rxp_wire_tag) bytes longer now
+ * @grant: the grant
  *
  * Context: Any.
  */
-void rxp_frame_put_grant(void *head, u32 len, const struct rxp_wire_tag *tag)
+void rxp_frame_put_grant(void *head, u32 len, const struct rxp_segment *grant)
 {
 	struct rxp_wire_hdr *h = head;
+	struct rxp_wire_tag tag;
 
 	h->flags = cpu_to_le16(RXP_F_GRANT);
-	memcpy(head + len, tag, sizeof(*tag));
+	rxp_segment_put(&tag, grant);
+	memcpy(head + len, &tag, sizeof(tag));
 }
 
 /**
@@ -405,4 +400,24 @@ void rxp_frame_drop_grant(void *head)
 	struct rxp_wire_hdr *h = head;
 
 	h->flags = 0;
+}
+
+/**
+ * rxp_frame_put_ctl - write a CONTROL or NOTIFY of an RPC
+ * @msg: destination
+ * @f:   type, op, slot, seq; bulk of an STCRW or DATA, else its length is 0
+ *
+ * Context: Any.
+ *
+ * Return: its bytes.
+ */
+u32 rxp_frame_put_ctl(void *msg, const struct rxp_frame *f)
+{
+	struct rxp_wire_tag *tag = msg + sizeof(struct rxp_wire_hdr);
+
+	rxp_frame_put_hdr(msg, f->type, f->op, f->slot, f->seq);
+	if (!f->bulk.length)
+		return sizeof(struct rxp_wire_hdr);
+	rxp_segment_put(tag, &f->bulk);
+	return sizeof(struct rxp_wire_hdr) + sizeof(*tag);
 }

@@ -23,6 +23,40 @@
 #define RXP_RECV_RESERVE 8
 
 /**
+ * struct rxp_segment - memory of one side that the other may RDMA WRITE to (RFC 8166, section 3.4.1)
+ * @rkey:   its key
+ * @length: bytes
+ * @iova:   address of the first byte
+ */
+struct rxp_segment {
+	u32 rkey;
+	u32 length;
+	u64 iova;
+};
+
+/* Would the segment's last byte be beyond the last address? */
+static inline bool rxp_segment_wraps(const struct rxp_segment *seg)
+{
+	return seg->iova + seg->length < seg->iova;
+}
+
+static inline struct rxp_segment rxp_segment_get(const struct rxp_wire_tag *tag)
+{
+	return (struct rxp_segment) {
+		.rkey = le32_to_cpu(tag->rkey),
+		.length = le32_to_cpu(tag->length),
+		.iova = le64_to_cpu(tag->iova),
+	};
+}
+
+static inline void rxp_segment_put(struct rxp_wire_tag *tag, const struct rxp_segment *seg)
+{
+	tag->length = cpu_to_le32(seg->length);
+	tag->rkey = cpu_to_le32(seg->rkey);
+	tag->iova = cpu_to_le64(seg->iova);
+}
+
+/**
  * struct rxp_frame - a frame of a message, checked
  * @type:       enum rxp_wire_type
  * @op:         op of a CONTROL or NOTIFY
@@ -36,14 +70,11 @@
  * @data:       inline data
  * @body_len:   CALL: 1..RDMAFS_XPRT_BODY_MAX; REPLY: may be 0
  * @data_len:   0..RDMAFS_XPRT_INLINE_MAX
- * @bulk_len:   see struct rxp_wire_call, rxp_wire_reply and rxp_wire_tag
- * @rkey:       CALL: as in struct rxp_wire_call; STCRW, DATA: as in struct rxp_wire_tag
- * @iova:       as @rkey
+ * @bulk:       CALL: bulk_len, rkey and iova of struct rxp_wire_call; REPLY: bulk_len of struct
+ *		rxp_wire_reply, without a key; STCRW, DATA: struct rxp_wire_tag
  * @status:     REPLY: RXP_STATUS_*
  * @service_us: REPLY: see struct rxp_wire_reply
- * @grant_len:  REPLY with RXP_F_GRANT: bytes of the sink
- * @grant_rkey: REPLY with RXP_F_GRANT: key of the sink
- * @grant_iova: REPLY with RXP_F_GRANT: address of the sink
+ * @grant:      REPLY with RXP_F_GRANT: the sink
  * @nr_keys:    RECALL, RETURN: keys in the struct rxp_wire_keys at @body
  */
 struct rxp_frame {
@@ -59,14 +90,10 @@ struct rxp_frame {
 	const void *data;
 	u16 body_len;
 	u32 data_len;
-	u32 bulk_len;
-	u32 rkey;
-	u64 iova;
+	struct rxp_segment bulk;
 	u32 status;
 	u32 service_us;
-	u32 grant_len;
-	u32 grant_rkey;
-	u64 grant_iova;
+	struct rxp_segment grant;
 	u32 nr_keys;
 };
 
@@ -84,9 +111,10 @@ int rxp_frame_check_cm(const void *data, u32 len, u32 data_limit, struct rxp_wir
 
 u32 rxp_frame_put_call(void *head, const struct rxp_frame *f);
 u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f);
-void rxp_frame_put_grant(void *head, u32 len, const struct rxp_wire_tag *tag);
+void rxp_frame_put_grant(void *head, u32 len, const struct rxp_segment *grant);
 void rxp_frame_drop_grant(void *head);
 void rxp_frame_put_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq);
+u32 rxp_frame_put_ctl(void *msg, const struct rxp_frame *f);
 
 /* The sequence number after @seq in a slot: it wraps, and skips 0, which means none. */
 static inline u32 rxp_seq_next(u32 seq)

@@ -396,6 +396,16 @@ bool rxp_mr_remote_inv(struct rxp_mr *mr, bool waits);
 int rxp_mr_invalidate(struct rxp_mr *mr, struct rxp_chain *chain, struct ib_send_wr *wr,
 		      void (*done)(struct rxp_chain *chain, bool ok));
 
+/* What the peer may write to, if the MR is registered: its first @len bytes. */
+static inline struct rxp_segment rxp_mr_segment(const struct rxp_mr *mr, u32 len)
+{
+	return (struct rxp_segment) {
+		.rkey = mr->mr->rkey,
+		.length = len,
+		.iova = mr->mr->iova,
+	};
+}
+
 /* Does a queue pair know the MR's key, or might it? */
 static inline bool rxp_mr_known(const struct rxp_mr *mr)
 {
@@ -721,9 +731,11 @@ void rxp_ctl_rtr(struct rxp_conn *conn);
 
 void rxp_fill_send(struct ib_send_wr *wr, struct ib_sge *sge, int nr_sge, u32 inv_rkey);
 void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey);
+void rxp_build_ctl(const struct rxp_pool *pool, void *buf, u64 dma, const struct rxp_frame *f,
+		   struct ib_sge *sge, struct ib_send_wr *wr, u32 inv_rkey);
 u32 rxp_build_writes(const struct rxp_pool *pool, struct scatterlist *sgl, u32 len,
 		     struct ib_sge *sge, struct ib_rdma_wr *wr);
-void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, u64 iova, u32 rkey);
+void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, const struct rxp_segment *to);
 
 extern struct workqueue_struct *rxp_wq;
 extern unsigned int rxp_grace_ms;

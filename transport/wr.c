@@ -36,6 +36,29 @@ void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
 	wr->ex.invalidate_rkey = rkey;
 }
 
+/**
+ * rxp_build_ctl - prepare the SEND of a message that belongs to an RPC, but is no CALL or REPLY
+ * @pool:     the pool whose local key is used
+ * @buf:      the slot's buffer; the message goes to its end
+ * @dma:      its address for the device
+ * @f:	      the message, see rxp_frame_put_ctl()
+ * @sge:      room for the message's place; both this and @wr stay until the device is done
+ * @wr:	      the work request to fill in
+ * @inv_rkey: key of the peer's to invalidate with the SEND, 0 for none
+ *
+ * The caller makes the device see the message before it is posted.
+ *
+ * Context: Any.
+ */
+void rxp_build_ctl(const struct rxp_pool *pool, void *buf, u64 dma, const struct rxp_frame *f,
+		   struct ib_sge *sge, struct ib_send_wr *wr, u32 inv_rkey)
+{
+	sge->addr = dma + RXP_MSG_MAX;
+	sge->length = rxp_frame_put_ctl(buf + RXP_MSG_MAX, f);
+	sge->lkey = pool->pd->local_dma_lkey;
+	rxp_fill_send(wr, sge, 1, inv_rkey);
+}
+
 /* Bytes of one RDMA WRITE on iWARP, whose completion shows that the peer still takes data. */
 #define RXP_WRITE_TOLD	SZ_256K
 
@@ -100,19 +123,19 @@ u32 rxp_build_writes(const struct rxp_pool *pool, struct scatterlist *sgl, u32 l
  * rxp_aim_writes - give prepared RDMA WRITEs their target
  * @wr:   the work requests
  * @nr:   how many
- * @iova: the target of the first byte
- * @rkey: the peer's key
+ * @to:   the peer's memory
  *
  * Context: Any.
  */
-void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, u64 iova, u32 rkey)
+void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, const struct rxp_segment *to)
 {
+	u64 iova = to->iova;
 	u32 i;
 	int s;
 
 	for (i = 0; i < nr; i++) {
 		wr[i].remote_addr = iova;
-		wr[i].rkey = rkey;
+		wr[i].rkey = to->rkey;
 		for (s = 0; s < wr[i].wr.num_sge; s++)
 			iova += wr[i].wr.sg_list[s].length;
 	}

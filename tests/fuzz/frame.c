@@ -160,20 +160,20 @@ static void check_rpc(const u8 *m, const struct rxp_frame *f)
 	FUZZ_ASSERT(f->body == body && f->body_len == le(m + 8, 2) && f->data_len == le(m + 12, 4));
 	memset(head, 0xa5, sizeof(head));
 	if (m[0] == CALL) {
-		FUZZ_ASSERT(f->data == grant && f->bulk_len == le(m + 16, 4));
-		FUZZ_ASSERT(f->rkey == le(m + 20, 4) && f->iova == le(m + 24, 8));
+		FUZZ_ASSERT(f->data == grant && f->bulk.length == le(m + 16, 4));
+		FUZZ_ASSERT(f->bulk.rkey == le(m + 20, 4) && f->bulk.iova == le(m + 24, 8));
 		len = rxp_frame_put_call(head, f);
 	} else {
-		FUZZ_ASSERT(f->status == le(m + 16, 4) && f->bulk_len == le(m + 20, 4));
+		FUZZ_ASSERT(f->status == le(m + 16, 4) && f->bulk.length == le(m + 20, 4));
 		FUZZ_ASSERT(f->service_us == le(m + 24, 4));
 		FUZZ_ASSERT(f->data == grant + (f->flags ? TAG : 0));
 		memcpy(head + HEAD, body, f->body_len);
 		len = rxp_frame_put_reply(head, f);
 		if (f->flags) {
-			FUZZ_ASSERT(f->grant_len == le(grant, 4));
-			FUZZ_ASSERT(f->grant_rkey == le(grant + 4, 4));
-			FUZZ_ASSERT(f->grant_iova == le(grant + 8, 8));
-			rxp_frame_put_grant(head, len, (const struct rxp_wire_tag *)grant);
+			FUZZ_ASSERT(f->grant.length == le(grant, 4));
+			FUZZ_ASSERT(f->grant.rkey == le(grant + 4, 4));
+			FUZZ_ASSERT(f->grant.iova == le(grant + 8, 8));
+			rxp_frame_put_grant(head, len, &f->grant);
 			len += TAG;
 		}
 	}
@@ -197,8 +197,8 @@ static void check_control(const u8 *m, const struct rxp_frame *f)
 		;
 	FUZZ_ASSERT(f->rpc == ops[i].rpc);
 	if (ops[i].len == TAG)
-		FUZZ_ASSERT(f->bulk_len == le(p, 4) && f->rkey == le(p + 4, 4) &&
-			    f->iova == le(p + 8, 8));
+		FUZZ_ASSERT(f->bulk.length == le(p, 4) && f->bulk.rkey == le(p + 4, 4) &&
+			    f->bulk.iova == le(p + 8, 8));
 	FUZZ_ASSERT(f->nr_keys == (ops[i].len == KEYS ? le(p, 2) : 0));
 	for (i = 0; i < f->nr_keys; i++)
 		FUZZ_ASSERT(rxp_frame_key(f, i) == le(p + 4 + 4 * i, 4));

@@ -343,7 +343,7 @@ static void binding_no_short_cut(struct kunit *test)
  * Make a grant; its reply, with its registration in front, is to be posted on the second
  * connection.
  */
-static struct rxs_grant *binding_grant(struct kunit *test, struct rxp_wire_tag *tag)
+static struct rxs_grant *binding_grant(struct kunit *test, struct rxp_segment *sink)
 {
 	struct binding_stage *st = test->priv;
 	struct rxs_grant *g;
@@ -353,7 +353,7 @@ static struct rxs_grant *binding_grant(struct kunit *test, struct rxp_wire_tag *
 	st->req.mr = &st->mr;
 	st->req.buf = &st->buf;
 	st->req.pool = &st->pool.p;
-	g = rxs_grant_offer(&st->req, st->conn[1], tag);
+	g = rxs_grant_offer(&st->req, st->conn[1], sink);
 	KUNIT_ASSERT_NOT_NULL(test, g);
 	return g;
 }
@@ -362,15 +362,15 @@ static struct rxs_grant *binding_grant(struct kunit *test, struct rxp_wire_tag *
 static u32 binding_granted(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
-	struct rxp_wire_tag tag;
-	struct rxs_grant *g = binding_grant(test, &tag);
+	struct rxp_segment sink;
+	struct rxs_grant *g = binding_grant(test, &sink);
 
 	rxp_chain_init(&st->req.reply, binding_replied);
 	rxp_chain_reg(&st->req.reply, g->mr, &st->req.reg);
 	rxp_fill_send(&st->send, NULL, 0, 0);
 	rxp_chain_add(&st->req.reply, &st->send);
 	KUNIT_ASSERT_EQ(test, rxs_grant_post(g, &st->req.reply), 0);
-	return le32_to_cpu(tag.rkey);
+	return sink.rkey;
 }
 
 /* Neither the MR nor the buffer may have been given back. */
@@ -529,10 +529,10 @@ static void binding_return_silent(struct kunit *test)
 static void binding_unposted(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
-	struct rxp_wire_tag tag;
-	struct rxs_grant *g = binding_grant(test, &tag);
+	struct rxp_segment sink;
+	struct rxs_grant *g = binding_grant(test, &sink);
 
-	KUNIT_EXPECT_NULL(test, binding_give(st->conn[1], le32_to_cpu(tag.rkey)));
+	KUNIT_EXPECT_NULL(test, binding_give(st->conn[1], sink.rkey));
 	KUNIT_EXPECT_EQ(test, st->sconn[1].strays, 1);
 	binding_expect_nothing_back(test);
 	st->conn[1]->state = RXP_CONN_DEAD;
@@ -632,8 +632,8 @@ static void binding_use(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, req);
 	st->rdev.checks_inv = true;
 	req->session = &st->session;
-	req->rkey = binding_granted(test);
-	req->bulk_len = SIZE;
+	req->bulk.rkey = binding_granted(test);
+	req->bulk.length = SIZE;
 	spin_lock_bh(&st->session.lock);
 	used = rxs_grant_use(req, st->conn[0]);
 	spin_unlock_bh(&st->session.lock);
@@ -680,13 +680,13 @@ static void binding_write(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
 	struct rxs_req *req = binding_written(st);
-	struct rxp_wire_tag tag;
+	struct rxp_segment sink;
 	struct rxs_grant *g;
 
 	KUNIT_EXPECT_EQ(test, binding_lent(st), ENTRIES);
 	rxs_reqs_recall(&st->pool.p);
 	binding_expect_nothing_back(test);
-	g = rxs_grant_offer(req, st->conn[1], &tag);
+	g = rxs_grant_offer(req, st->conn[1], &sink);
 	KUNIT_ASSERT_NOT_NULL(test, g);
 	KUNIT_EXPECT_PTR_EQ(test, g->mr, &st->mr);
 	KUNIT_EXPECT_EQ(test, binding_lent(st), 0);
@@ -699,16 +699,16 @@ static void binding_write_no_grant(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
 	struct rxs_req *req = binding_written(st);
-	struct rxp_wire_tag tag;
+	struct rxp_segment sink;
 
 	req->charged = SIZE;
 	st->refuses = true;
-	KUNIT_EXPECT_NULL(test, rxs_grant_offer(req, st->conn[1], &tag));
+	KUNIT_EXPECT_NULL(test, rxs_grant_offer(req, st->conn[1], &sink));
 	/* The MR must have the same key as before. */
 	KUNIT_EXPECT_EQ(test, st->ib_mr.rkey, 0x4200);
 	st->refuses = false;
 	st->unmapped = true;
-	KUNIT_EXPECT_NULL(test, rxs_grant_offer(req, st->conn[1], &tag));
+	KUNIT_EXPECT_NULL(test, rxs_grant_offer(req, st->conn[1], &sink));
 	KUNIT_EXPECT_EQ(test, st->session.nr_grants, 0);
 	KUNIT_EXPECT_EQ(test, st->granted, 0);
 	KUNIT_EXPECT_EQ(test, req->charged, SIZE);
@@ -724,7 +724,7 @@ static void binding_write_recalled(struct kunit *test)
 	static const struct rpol_quota any = { .max = RPOL_NO_MAX, .weight = RPOL_WEIGHT_DEFAULT };
 	struct binding_stage *st = test->priv;
 	struct rxs_req *req = binding_written(st);
-	struct rxp_wire_tag tag;
+	struct rxp_segment sink;
 
 	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(st->pool.p.member, &little), 0);
 	KUNIT_EXPECT_TRUE(test, rpol_mr_recalled(&st->mr.policy));
@@ -734,7 +734,7 @@ static void binding_write_recalled(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, req->mr);
 	KUNIT_EXPECT_TRUE(test, list_empty(&st->pool.lent));
 	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(st->pool.p.member, &any), 0);
-	KUNIT_EXPECT_NULL(test, rxs_grant_offer(req, st->conn[1], &tag));
+	KUNIT_EXPECT_NULL(test, rxs_grant_offer(req, st->conn[1], &sink));
 	KUNIT_EXPECT_EQ(test, st->mr_puts, 1);
 }
 

@@ -78,8 +78,9 @@ static void frame_call_golden(struct kunit *test)
 {
 	struct rxp_frame in = {
 		.slot = 3, .seq = 7, .flags = RXP_F_READ | RXP_F_RKEY, .body = "abc",
-		.body_len = 3, .bulk_len = 65536, .rkey = 0x11223344,
-		.iova = 0x1122334455667788,
+		.body_len = 3, .bulk = {
+			.rkey = 0x11223344, .length = 65536, .iova = 0x1122334455667788,
+		},
 	};
 	u8 *head = kunit_kzalloc(test, RXP_HEAD_MAX, GFP_KERNEL);
 	struct rxp_frame out;
@@ -93,9 +94,9 @@ static void frame_call_golden(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, out.slot, 3);
 	KUNIT_EXPECT_EQ(test, out.seq, 7);
 	KUNIT_EXPECT_EQ(test, out.flags, in.flags);
-	KUNIT_EXPECT_EQ(test, out.bulk_len, 65536);
-	KUNIT_EXPECT_EQ(test, out.rkey, 0x11223344);
-	KUNIT_EXPECT_EQ(test, out.iova, 0x1122334455667788);
+	KUNIT_EXPECT_EQ(test, out.bulk.length, 65536);
+	KUNIT_EXPECT_EQ(test, out.bulk.rkey, 0x11223344);
+	KUNIT_EXPECT_EQ(test, out.bulk.iova, 0x1122334455667788);
 	KUNIT_EXPECT_EQ(test, out.body_len, 3);
 	KUNIT_EXPECT_MEMEQ(test, out.body, "abc", 3);
 }
@@ -103,7 +104,7 @@ static void frame_call_golden(struct kunit *test)
 static void frame_reply_golden(struct kunit *test)
 {
 	struct rxp_frame in = {
-		.slot = 3, .seq = 7, .body_len = 2, .bulk_len = 65536, .service_us = 5,
+		.slot = 3, .seq = 7, .body_len = 2, .bulk.length = 65536, .service_us = 5,
 	};
 	u8 *head = kunit_kzalloc(test, RXP_HEAD_MAX, GFP_KERNEL);
 	struct rxp_frame out;
@@ -114,7 +115,7 @@ static void frame_reply_golden(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, head, golden_reply, sizeof(golden_reply));
 	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_reply, sizeof(golden_reply), 0, false, SLOTS,
 					      DATA_MAX, &out), 0);
-	KUNIT_EXPECT_EQ(test, out.bulk_len, 65536);
+	KUNIT_EXPECT_EQ(test, out.bulk.length, 65536);
 	KUNIT_EXPECT_EQ(test, out.service_us, 5);
 	KUNIT_EXPECT_MEMEQ(test, out.body, "de", 2);
 }
@@ -127,9 +128,9 @@ static void frame_stcrw_golden(struct kunit *test)
 					      DATA_MAX, &out), 0);
 	KUNIT_EXPECT_EQ(test, out.op, RXP_NOTIFY_STCRW);
 	KUNIT_EXPECT_EQ(test, out.slot, 3);
-	KUNIT_EXPECT_EQ(test, out.bulk_len, 8192);
-	KUNIT_EXPECT_EQ(test, out.rkey, 0x11223344);
-	KUNIT_EXPECT_EQ(test, out.iova, 0x1000);
+	KUNIT_EXPECT_EQ(test, out.bulk.length, 8192);
+	KUNIT_EXPECT_EQ(test, out.bulk.rkey, 0x11223344);
+	KUNIT_EXPECT_EQ(test, out.bulk.iova, 0x1000);
 }
 
 /*
@@ -145,8 +146,8 @@ static void frame_overlapped(struct kunit *test)
 	msg[0] = RXP_CONTROL;
 	msg[1] = RXP_CONTROL_STCRW;
 	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, sizeof(msg), 0, true, SLOTS, DATA_MAX, &out), 0);
-	KUNIT_EXPECT_EQ(test, out.bulk_len, 8192);
-	KUNIT_EXPECT_EQ(test, out.rkey, 0x11223344);
+	KUNIT_EXPECT_EQ(test, out.bulk.length, 8192);
+	KUNIT_EXPECT_EQ(test, out.bulk.rkey, 0x11223344);
 	KUNIT_EXPECT_EQ(test, rxp_frame_check(msg, sizeof(msg), 0, false, SLOTS, DATA_MAX, &out),
 			-EBADMSG);
 	msg[1] = RXP_CONTROL_CANCEL;
@@ -155,7 +156,7 @@ static void frame_overlapped(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, sizeof(struct rxp_wire_hdr), 0, true, SLOTS,
 					      DATA_MAX, &out), 0);
 	KUNIT_EXPECT_EQ(test, out.slot, 3);
-	KUNIT_EXPECT_EQ(test, out.rkey, 0);
+	KUNIT_EXPECT_EQ(test, out.bulk.rkey, 0);
 }
 
 /*
@@ -164,11 +165,7 @@ static void frame_overlapped(struct kunit *test)
  */
 static void frame_grant(struct kunit *test)
 {
-	struct rxp_wire_tag tag = {
-		.length = cpu_to_le32(131072),
-		.rkey = cpu_to_le32(0x55667788),
-		.iova = cpu_to_le64(0x7000),
-	};
+	struct rxp_segment sink = { .rkey = 0x55667788, .length = 131072, .iova = 0x7000 };
 	struct rxp_frame in = { .slot = 3, .seq = 7, .body_len = 2 }, out;
 	u8 *head = kunit_kzalloc(test, RXP_HEAD_MAX, GFP_KERNEL);
 	struct rxp_wire_tag *at;
@@ -176,29 +173,29 @@ static void frame_grant(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, head);
 	len = rxp_frame_put_reply(head, &in);
-	rxp_frame_put_grant(head, len, &tag);
-	KUNIT_ASSERT_EQ(test, rxp_frame_check(head, len + sizeof(tag), 0, false, SLOTS, DATA_MAX,
+	rxp_frame_put_grant(head, len, &sink);
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(head, len + sizeof(*at), 0, false, SLOTS, DATA_MAX,
 					      &out), 0);
 	KUNIT_EXPECT_EQ(test, out.body_len, 2);
-	KUNIT_EXPECT_EQ(test, out.grant_len, 131072);
-	KUNIT_EXPECT_EQ(test, out.grant_rkey, 0x55667788);
-	KUNIT_EXPECT_EQ(test, out.grant_iova, 0x7000);
+	KUNIT_EXPECT_EQ(test, out.grant.length, 131072);
+	KUNIT_EXPECT_EQ(test, out.grant.rkey, 0x55667788);
+	KUNIT_EXPECT_EQ(test, out.grant.iova, 0x7000);
 	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len, 0, false, SLOTS, DATA_MAX, &out),
 			-EBADMSG);
 
 	at = (void *)head + len;
 	at->length = 0;
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), 0, false, SLOTS, DATA_MAX,
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(*at), 0, false, SLOTS, DATA_MAX,
 					      &out), -EBADMSG);
 	at->length = cpu_to_le32(RDMAFS_XPRT_DATA_MAX + 1);
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), 0, false, SLOTS, DATA_MAX,
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(*at), 0, false, SLOTS, DATA_MAX,
 					      &out), -EBADMSG);
-	at->length = tag.length;
+	at->length = cpu_to_le32(sink.length);
 	at->iova = cpu_to_le64(U64_MAX - 1);
-	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(tag), 0, false, SLOTS, DATA_MAX,
+	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(*at), 0, false, SLOTS, DATA_MAX,
 					      &out), -EBADMSG);
 	rxp_frame_drop_grant(head);
-	KUNIT_EXPECT_EQ(test, check_all(head, len + sizeof(tag), false), -EBADMSG);
+	KUNIT_EXPECT_EQ(test, check_all(head, len + sizeof(*at), false), -EBADMSG);
 	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len, 0, false, SLOTS, DATA_MAX, &out), 0);
 }
 

@@ -427,7 +427,7 @@ static void bind_call(struct kunit *test, struct raw *raw, u16 slot, u32 seq)
 {
 	const struct rxp_frame f = {
 		.slot = slot, .seq = seq, .flags = RXP_F_WRITE, .body_len = 8,
-		.bulk_len = BIND_LARGE,
+		.bulk.length = BIND_LARGE,
 	};
 
 	KUNIT_ASSERT_EQ(test, raw_send_call(raw, &f), 0);

@@ -115,8 +115,8 @@ static u32 hostile_put_call(void *buf, u16 slot, u32 seq, u32 what, u16 flags, u
 	const struct hostile_msg body = { .what = what };
 	const struct rxp_frame f = {
 		.slot = slot, .seq = seq, .flags = flags, .body = &body, .body_len = sizeof(body),
-		.bulk_len = bulk, .rkey = rkey,
-		.iova = flags == (RXP_F_READ | RXP_F_RKEY) ? PAGE_SIZE : 0,
+		.bulk.length = bulk, .bulk.rkey = rkey,
+		.bulk.iova = flags == (RXP_F_READ | RXP_F_RKEY) ? PAGE_SIZE : 0,
 	};
 
 	return raw_put_call(buf, &f);

@@ -141,7 +141,7 @@ static int live_call(struct raw *raw, u16 slot, u32 seq, u32 what, u16 flags, u3
 	const u32 body[] = { what, 0 };
 	const struct rxp_frame f = {
 		.slot = slot, .seq = seq, .flags = flags, .body = body, .body_len = sizeof(body),
-		.bulk_len = bulk,
+		.bulk.length = bulk,
 	};
 
 	return raw_send_call(raw, &f);

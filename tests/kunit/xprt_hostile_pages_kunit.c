@@ -21,7 +21,7 @@
 static void pages_call(struct kunit *test, struct raw *raw, u16 slot, u32 seq, u16 flags, u32 bulk)
 {
 	const struct rxp_frame f = {
-		.slot = slot, .seq = seq, .flags = flags, .body_len = 8, .bulk_len = bulk,
+		.slot = slot, .seq = seq, .flags = flags, .body_len = 8, .bulk.length = bulk,
 	};
 
 	KUNIT_ASSERT_EQ(test, raw_send_call(raw, &f), 0);

@@ -797,9 +797,9 @@ u32 raw_put_call(void *buf, const struct rxp_frame *f)
 		.data_len = cpu_to_le32(f->data_len),
 	};
 	*call = (struct rxp_wire_call) {
-		.bulk_len = cpu_to_le32(f->bulk_len),
-		.rkey = cpu_to_le32(f->rkey),
-		.iova = cpu_to_le64(f->iova),
+		.bulk_len = cpu_to_le32(f->bulk.length),
+		.rkey = cpu_to_le32(f->bulk.rkey),
+		.iova = cpu_to_le64(f->bulk.iova),
 	};
 	if (f->body)
 		memcpy(call + 1, f->body, f->body_len);

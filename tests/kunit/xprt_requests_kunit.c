@@ -158,12 +158,12 @@ static void requests_call_in(struct kunit *test, struct raw *raw, u16 slot, u32 
 			     u32 bulk)
 {
 	struct rxp_frame f = {
-		.slot = slot, .seq = seq, .flags = flags, .body_len = 8, .bulk_len = bulk,
+		.slot = slot, .seq = seq, .flags = flags, .body_len = 8, .bulk.length = bulk,
 	};
 
 	if (flags & RXP_F_RKEY) {
-		f.rkey = 0x100;
-		f.iova = PAGE_SIZE;
+		f.bulk.rkey = 0x100;
+		f.bulk.iova = PAGE_SIZE;
 	}
 	KUNIT_ASSERT_EQ(test, raw_send_call(raw, &f), 0);
 }

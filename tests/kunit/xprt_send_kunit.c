@@ -751,6 +751,7 @@ static void send_writes(struct kunit *test)
 		{ 0x20000, 0x1000 }, { 0x1f000, 0x1000 },	/* backwards: two */
 		{ 0x40000, 0x1000 }, { 0x41000, 0x1000 },	/* the last of these is cut */
 	};
+	const struct rxp_segment to = { .rkey = 9, .length = 0x5a00, .iova = 0x1000000 };
 	struct scatterlist sgl[ARRAY_SIZE(data)];
 	struct ib_sge sge[ARRAY_SIZE(data)];
 	struct send_stage *st = test->priv;
@@ -767,7 +768,7 @@ static void send_writes(struct kunit *test)
 		sg_dma_len(&sgl[i]) = data[i].len;
 	}
 	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, len, sge, wr), 2);
-	rxp_aim_writes(wr, 2, 0x1000000, 9);
+	rxp_aim_writes(wr, 2, &to);
 	KUNIT_EXPECT_EQ(test, wr[0].wr.num_sge, 2);
 	KUNIT_EXPECT_EQ(test, wr[0].remote_addr, 0x1000000);
 	KUNIT_EXPECT_EQ(test, sge[0].addr, 0x10e00);

@@ -205,12 +205,12 @@ static void rxc_crw_done(struct rxp_chain *chain, bool ok)
 
 /* Append the RDMA WRITEs of a WRITE whose sink is known. */
 static void rxc_add_writes(struct rdmafs_xprt *x, struct rxp_chain *chain, struct rxc_io *io,
-			   u64 iova, u32 rkey)
+			   const struct rxp_segment *sink)
 {
 	struct ib_rdma_wr *wr = io->bounce ? io->bounce->wr : io->wr;
 	u32 i;
 
-	rxp_aim_writes(wr, io->nr_wr, iova, rkey);
+	rxp_aim_writes(wr, io->nr_wr, sink);
 	for (i = 0; i < io->nr_wr; i++)
 		rxp_chain_add(chain, &wr[i].wr);
 	rxp_add(&x->stats, rdma_writes, io->nr_wr);
@@ -250,18 +250,17 @@ void rxc_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 		io->overdue = RXC_CALL_FREE;
 	if (call->dir == RDMAFS_XPRT_READ && len) {
 		f.flags = RXP_F_READ;
-		f.bulk_len = len;
+		f.bulk.length = len;
 		if (io && mapped) {
 			f.flags |= RXP_F_RKEY;
-			f.rkey = io->mr->mr->rkey;
-			f.iova = io->mr->mr->iova;
+			f.bulk = rxp_mr_segment(io->mr, len);
 		}
 	} else if (call->dir == RDMAFS_XPRT_WRITE && io) {
 		f.flags = RXP_F_WRITE;
-		f.bulk_len = len;
+		f.bulk.length = len;
 		if (grant) {
 			f.flags |= RXP_F_RKEY;
-			f.rkey = grant->rkey;
+			f.bulk.rkey = grant->sink.rkey;
 		}
 	} else if (call->dir == RDMAFS_XPRT_WRITE && len) {
 		struct iov_iter iter = call->iter;
@@ -277,10 +276,10 @@ void rxc_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 	slot->sge[0].lkey = lkey;
 	ib_dma_sync_single_for_device(conn->rdev->ib, dma, RXP_SLOT_BUF, DMA_TO_DEVICE);
 
-	rxp_fill_send(&slot->wr, slot->sge, nr_sge, grant ? grant->rkey : 0);
+	rxp_fill_send(&slot->wr, slot->sge, nr_sge, grant ? grant->sink.rkey : 0);
 	rxp_chain_init(&slot->chain, rxc_call_sent);
 	if (grant)
-		rxc_add_writes(x, &slot->chain, io, grant->iova, grant->rkey);
+		rxc_add_writes(x, &slot->chain, io, &grant->sink);
 	if (io && io->mr && mapped) {
 		rxp_count(&x->stats, reg_mr);
 		rxp_chain_reg(&slot->chain, io->mr, &io->reg);
@@ -320,28 +319,27 @@ static enum rxc_slot_kind rxc_call_kind(const struct rdmafs_xprt_call *call, boo
 	return RXC_SLOT_NORMAL;
 }
 
-/* Build the message that follows a CALL (DATA, STCRW or CANCEL) in the slot's buffer. */
+/*
+ * Build the message that follows a CALL in the slot's buffer: STCRW or DATA, about @seg, or
+ * CANCEL.  A DATA invalidates the server's key.
+ */
 static void rxc_io_build_msg(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io,
-			     u8 op, u32 rkey, u64 iova)
+			     u8 op, struct rxp_segment seg)
 {
 	struct rxc_slot *slot = io->call->x.slot;
-	void *msg = rxp_ring_buf(&x->tx_ring, slot->index) + RXP_MSG_MAX;
-	u64 dma = rxp_ring_dma(&x->tx_ring, conn->tx_dma, slot->index) + RXP_MSG_MAX;
-	struct rxp_wire_tag *tag = msg + sizeof(struct rxp_wire_hdr);
-	u32 len = sizeof(struct rxp_wire_hdr);
+	u64 dma = rxp_ring_dma(&x->tx_ring, conn->tx_dma, slot->index);
+	struct rxp_frame f = {
+		.type = RXP_CONTROL,
+		.op = op,
+		.slot = slot->index,
+		.seq = slot->seq,
+		.bulk = seg,
+	};
 
-	rxp_frame_put_hdr(msg, RXP_CONTROL, op, slot->index, slot->seq);
-	if (op != RXP_CONTROL_CANCEL) {
-		tag->length = cpu_to_le32(io->len);
-		tag->rkey = cpu_to_le32(rkey);
-		tag->iova = cpu_to_le64(iova);
-		len += sizeof(*tag);
-	}
-	ib_dma_sync_single_for_device(conn->rdev->ib, dma, RXP_CTL_MAX, DMA_TO_DEVICE);
-	io->crw_sge.addr = dma;
-	io->crw_sge.length = len;
-	io->crw_sge.lkey = conn->pool->pd->local_dma_lkey;
-	rxp_fill_send(&io->crw_send, &io->crw_sge, 1, op == RXP_CONTROL_DATA ? rkey : 0);
+	rxp_build_ctl(conn->pool, rxp_ring_buf(&x->tx_ring, slot->index), dma, &f, &io->crw_sge,
+		      &io->crw_send, op == RXP_CONTROL_DATA ? seg.rkey : 0);
+	ib_dma_sync_single_for_device(conn->rdev->ib, dma + RXP_MSG_MAX, RXP_CTL_MAX,
+				      DMA_TO_DEVICE);
 }
 
 /* Post the message of rxc_io_build_msg().  The chain takes over one of the call's references. */
@@ -357,18 +355,20 @@ static void rxc_io_post(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc
  * @x:    the session
  * @conn: the connection that carries the call's slot
  * @io:   of the call, mapped, in state FOLLOWED; the chain takes over one of the call's references
- * @iova: address of the server's sink
- * @rkey: its key
+ * @sink: the server's sink
  *
  * Context: any but hard interrupt.
  */
-void rxc_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io, u64 iova,
-		  u32 rkey)
+void rxc_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io,
+		  const struct rxp_segment *sink)
 {
+	/* The address says nothing to the server, which knows its sink by the key. */
+	struct rxp_segment data = { .rkey = sink->rkey, .length = io->len };
+
 	rxc_trace(crw_fired, io->call);
-	rxc_io_build_msg(x, conn, io, RXP_CONTROL_DATA, rkey, 0);
+	rxc_io_build_msg(x, conn, io, RXP_CONTROL_DATA, data);
 	rxp_chain_init(&io->crw, rxc_crw_done);
-	rxc_add_writes(x, &io->crw, io, iova, rkey);
+	rxc_add_writes(x, &io->crw, io, sink);
 	rxc_io_post(x, conn, io);
 }
 
@@ -377,7 +377,7 @@ static void rxc_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct 
 {
 	rxc_trace(stcrw_sent, io->call);
 	io->since = jiffies;
-	rxc_io_build_msg(x, conn, io, RXP_CONTROL_STCRW, io->mr->mr->rkey, io->mr->mr->iova);
+	rxc_io_build_msg(x, conn, io, RXP_CONTROL_STCRW, rxp_mr_segment(io->mr, io->len));
 	rxp_chain_init(&io->crw, rxc_crw_done);
 	rxp_chain_reg(&io->crw, io->mr, &io->reg);
 	rxp_count(&x->stats, reg_mr);
@@ -397,7 +397,7 @@ void rxc_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io
 {
 	rxc_trace(cancelled, io->call);
 	io->since = jiffies;
-	rxc_io_build_msg(x, conn, io, RXP_CONTROL_CANCEL, 0, 0);
+	rxc_io_build_msg(x, conn, io, RXP_CONTROL_CANCEL, (struct rxp_segment) {});
 	rxp_chain_init(&io->crw, rxc_crw_done);
 	rxc_io_post(x, conn, io);
 }
@@ -442,7 +442,7 @@ static void rxc_call_map_late(struct rdmafs_xprt *x, struct rxp_pool *pool, stru
 		if (read)
 			rxc_stcrw_send(x, conn, io);
 		else
-			rxc_crw_fire(x, conn, io, io->tag_iova, io->tag_rkey);
+			rxc_crw_fire(x, conn, io, &io->sink);
 		break;
 	case RXC_CALL_LOST:
 		wake_up_all(&x->wait);

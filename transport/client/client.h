@@ -70,8 +70,7 @@ struct rxc_slot {
  * @sge:       WRITE: the local side of @wr
  * @wr:        WRITE: the RDMA WRITEs
  * @nr_wr:     how many of @wr are used
- * @tag_rkey:  WRITE: key of the sink, of the STCRW; the lock
- * @tag_iova:  WRITE: address of the sink, of the STCRW; the lock
+ * @sink:      WRITE: the server's memory for it, of the STCRW; the lock
  * @since:     when the STCRW was posted or, later, when the time for the MR to come back began:
  *	a CANCEL was posted, or the reply came before one; in jiffies; the lock
  * @overdue:   the call's state if the last heartbeat found it overdue in that, else
@@ -108,8 +107,7 @@ struct rxc_io {
 	struct ib_sge *sge;
 	struct ib_rdma_wr *wr;
 	u32 nr_wr;
-	u32 tag_rkey;
-	u64 tag_iova;
+	struct rxp_segment sink;
 	unsigned long since;
 	enum rxc_call_state overdue;
 	int map_err;
@@ -166,16 +164,12 @@ struct rxc_deferred {
 
 /**
  * struct rxc_held_grant - a sink of the server's that one WRITE may go to unasked
- * @len:      bytes
- * @rkey:     the server's key
- * @iova:     address
+ * @sink:     the sink
  * @recalled: the server wants it back
  * @since:    when the reply brought it, in jiffies
  */
 struct rxc_held_grant {
-	u32 len;
-	u32 rkey;
-	u64 iova;
+	struct rxp_segment sink;
 	bool recalled;
 	unsigned long since;
 };
@@ -390,8 +384,8 @@ void rxc_conn_end(struct rdmafs_xprt *x, struct rxp_conn *conn);
 int rxc_connect_once(struct rdmafs_xprt *x, unsigned int step_ms);
 void rxc_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 bool rxc_call_move(struct rdmafs_xprt *x, struct rxc_slot *slot, enum rxc_call_event event);
-void rxc_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io, u64 iova,
-		  u32 rkey);
+void rxc_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io,
+		  const struct rxp_segment *sink);
 void rxc_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io);
 void rxc_calls_revoke(struct rdmafs_xprt *x);
 int rxc_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);

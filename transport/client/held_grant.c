@@ -26,12 +26,10 @@ bool rxc_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
 	spin_lock_bh(&x->lock);
 	room = x->nr_grants < RXP_WIRE_GRANTS;
 	for (i = 0; i < x->nr_grants; i++)
-		room &= x->grants[i].rkey != f->grant_rkey;
+		room &= x->grants[i].sink.rkey != f->grant.rkey;
 	if (room) {
 		h = &x->grants[x->nr_grants++];
-		h->len = f->grant_len;
-		h->rkey = f->grant_rkey;
-		h->iova = f->grant_iova;
+		h->sink = f->grant;
 		h->recalled = false;
 		h->since = jiffies;
 	}
@@ -59,8 +57,8 @@ bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, struct rxc_held_grant *out)
 	for (i = 0; i < x->nr_grants; i++) {
 		const struct rxc_held_grant *h = &x->grants[i];
 
-		if (h->len >= len && !h->recalled &&
-		    (best == U32_MAX || h->len <= x->grants[best].len))
+		if (h->sink.length >= len && !h->recalled &&
+		    (best == U32_MAX || h->sink.length <= x->grants[best].sink.length))
 			best = i;
 	}
 	if (best == U32_MAX)
@@ -98,7 +96,7 @@ static bool rxc_grants_return(struct rdmafs_xprt *x, unsigned long old)
 
 		if (!h->recalled && !time_before(h->since, old))
 			continue;
-		rkeys[nr] = h->rkey;
+		rkeys[nr] = h->sink.rkey;
 		at[nr++] = i;
 	}
 	if (!nr || rxp_ctl_send_keys(x->conns[0], RXP_CONTROL, RXP_CONTROL_RETURN, rkeys, nr))
@@ -148,7 +146,7 @@ void rxc_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f)
 	spin_lock_bh(&x->lock);
 	for (i = 0; i < x->nr_grants; i++)
 		for (k = 0; k < f->nr_keys; k++)
-			if (x->grants[i].rkey == rxp_frame_key(f, k))
+			if (x->grants[i].sink.rkey == rxp_frame_key(f, k))
 				x->grants[i].recalled = true;
 	spin_unlock_bh(&x->lock);
 	rxc_grants_give_back(x);

@@ -19,19 +19,19 @@ static int rxc_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 
 	if (f->body_len > call->reply_max)
 		return -EPROTO;
-	if (call->dir != RDMAFS_XPRT_READ && (f->data_len || f->bulk_len))
+	if (call->dir != RDMAFS_XPRT_READ && (f->data_len || f->bulk.length))
 		return -EPROTO;
-	if (f->data_len > iov_iter_count(&iter) || f->bulk_len > iov_iter_count(&iter))
+	if (f->data_len > iov_iter_count(&iter) || f->bulk.length > iov_iter_count(&iter))
 		return -EPROTO;
 	/*
 	 * The server can have written only where it had a key.  The key may be invalid again by
 	 * now, so whether one was out when the reply came is all that can be checked.
 	 */
-	if (f->bulk_len && (!call->x.io || !keyed))
+	if (f->bulk.length && (!call->x.io || !keyed))
 		return -EPROTO;
 
 	if (call->x.io) {
-		call->x.io->filled = f->bulk_len;
+		call->x.io->filled = f->bulk.length;
 		if (f->data_len) {
 			call->x.io->small = kmemdup(f->data, f->data_len, GFP_ATOMIC);
 			/* Short of memory: the READ is sent again. */
@@ -43,7 +43,7 @@ static int rxc_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 	}
 	memcpy(call->reply, f->body, f->body_len);
 	call->reply_len = f->body_len;
-	call->data_len = f->data_len + f->bulk_len;
+	call->data_len = f->data_len + f->bulk.length;
 	rxp_add(&x->stats, bytes_read, call->data_len);
 	return 0;
 }
@@ -160,7 +160,7 @@ static const char *rxc_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 	spin_lock_bh(&x->lock);
 	io = slot->call ? slot->call->x.io : NULL;
 	if (!io || slot->seq != f->seq || slot->call->dir != RDMAFS_XPRT_WRITE ||
-	    f->bulk_len != io->len || !f->rkey || f->iova > U64_MAX - f->bulk_len ||
+	    f->bulk.length != io->len || !f->bulk.rkey || rxp_segment_wraps(&f->bulk) ||
 	    !rxc_call_move(x, slot, RXC_CALL_EV_STCRW)) {
 		spin_unlock_bh(&x->lock);
 		return "an STCRW for no write";
@@ -172,12 +172,11 @@ static const char *rxc_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 	fire = slot->state == RXC_CALL_FOLLOWED;
 	if (fire)
 		refcount_inc(&slot->call->x.pending);
-	io->tag_rkey = f->rkey;
-	io->tag_iova = f->iova;
+	io->sink = f->bulk;
 	rxc_trace(stcrw_received, io->call);
 	spin_unlock_bh(&x->lock);
 	if (fire)
-		rxc_crw_fire(x, conn, io, f->iova, f->rkey);
+		rxc_crw_fire(x, conn, io, &f->bulk);
 	return NULL;
 }
 

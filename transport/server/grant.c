@@ -178,7 +178,7 @@ void rxs_reqs_recall(struct rxp_pool *pool)
  * rxs_grant_offer - make a grant of a WRITE's sink
  * @req:  the WRITE, served; the sink's key is invalid
  * @conn: the connection that its reply goes to
- * @tag:  out: the grant, as the reply names it
+ * @sink: out: the grant, as the reply names it
  *
  * On success the grant owns the sink and its charge, and req->reg is the registration to be posted.
  *
@@ -186,7 +186,7 @@ void rxs_reqs_recall(struct rxp_pool *pool)
  * Return: the grant, for rxs_grant_post() or rxs_grant_cancel(); or NULL: none can be made.
  */
 struct rxs_grant *rxs_grant_offer(struct rxs_req *req, struct rxp_conn *conn,
-				  struct rxp_wire_tag *tag)
+				  struct rxp_segment *sink)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	struct rxs_grant *g;
@@ -221,9 +221,7 @@ struct rxs_grant *rxs_grant_offer(struct rxs_req *req, struct rxp_conn *conn,
 	g->pool = req->pool;
 	g->buf = req->buf;
 	g->mr = req->mr;
-	tag->length = cpu_to_le32(len);
-	tag->rkey = cpu_to_le32(g->mr->mr->rkey);
-	tag->iova = cpu_to_le64(g->mr->mr->iova);
+	*sink = rxp_mr_segment(g->mr, len);
 	rxp_buf_sync_for_device(g->pool, g->buf);
 	rxp_pool_get(g->pool);
 	req->charged = 0;
@@ -302,9 +300,9 @@ static void rxs_grant_came(struct rxs_grant *g)
 bool rxs_grant_use(struct rxs_req *req, struct rxp_conn *conn)
 {
 	struct rdmafs_xprt_session *s = req->session;
-	struct rxs_grant *g = rxs_grant_find(s, conn, req->rkey);
+	struct rxs_grant *g = rxs_grant_find(s, conn, req->bulk.rkey);
 
-	if (!g || req->bulk_len > g->mr->mr->length)
+	if (!g || req->bulk.length > g->mr->mr->length)
 		return false;
 	rxs_grant_unlink(s, g);
 	rxs_grant_came(g);

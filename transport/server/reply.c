@@ -146,8 +146,7 @@ void rxs_answer_take(struct rxs_req *req, u32 data_len, bool cache, struct rxs_a
 	if (a->send)
 		rxs_route_sync(s, &a->route, 0, RXP_SLOT_BUF);
 	a->keyed = req->keyed;
-	a->rkey = req->rkey;
-	a->iova = req->iova;
+	a->bulk = req->bulk;
 	a->data_len = data_len;
 }
 
@@ -183,7 +182,7 @@ void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a)
 	}
 	if (a->send && req->out_len) {
 		nr_wr = rxs_req_build_writes(req, a->route.pool, &wr);
-		rxp_aim_writes(wr, nr_wr, a->iova, a->rkey);
+		rxp_aim_writes(wr, nr_wr, &a->bulk);
 		/* A test lets the reply claim data that was not written. */
 		if (rdmafs_test_fail("reply_unwritten", req->slot))
 			nr_wr = 0;
@@ -195,7 +194,7 @@ void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a)
 		if (grant)
 			req->grant = NULL;
 		rxs_reply_post(req, &a->route, head_len, a->data_len, wr, nr_wr,
-			       a->keyed ? a->rkey : 0, grant);
+			       a->keyed ? a->bulk.rkey : 0, grant);
 		rxs_route_put(&a->route);
 	}
 	rxs_req_put(req);
@@ -249,22 +248,22 @@ void rxs_req_finish(struct rxs_req *req, u32 status, u16 reply_len, u32 data_len
 		.body_len = reply_len,
 		.status = status,
 	};
-	struct rxp_wire_tag tag;
+	struct rxp_segment sink;
 	struct rxs_answer a;
 
 	if (req->in_message)
 		f.data_len = data_len;
 	else
-		f.bulk_len = data_len;
+		f.bulk.length = data_len;
 	if (req->arrived_ns)
 		f.service_us = min_t(u64, U32_MAX,
 				     div_u64(ktime_get_ns() - req->arrived_ns, NSEC_PER_USEC));
 	req->head_len = rxp_frame_put_reply(rxs_req_buf(req), &f);
-	req->out_len = f.bulk_len;
+	req->out_len = f.bulk.length;
 	if (status == RXP_STATUS_OK)
-		req->grant = rxs_grant_offer(req, req->conn, &tag);
+		req->grant = rxs_grant_offer(req, req->conn, &sink);
 	if (req->grant)
-		rxp_frame_put_grant(rxs_req_buf(req), req->head_len, &tag);
+		rxp_frame_put_grant(rxs_req_buf(req), req->head_len, &sink);
 
 	/* Before the reply, which gives the client the credit for this receive again. */
 	rxp_rx_put(req->rx);

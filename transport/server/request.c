@@ -195,12 +195,10 @@ struct rxs_req *rxs_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const stru
 	req->slot = f->slot;
 	req->seq = f->seq;
 	req->flags = f->flags;
-	req->bulk_len = f->bulk_len;
 	req->keyed = (f->flags & RXP_F_READ) && (f->flags & RXP_F_RKEY);
-	req->rkey = f->rkey;
-	req->iova = f->iova;
+	req->bulk = f->bulk;
 	/* The time tells a client whether to overlap mapping with it, and what a message costs. */
-	if (f->bulk_len > RDMAFS_XPRT_INLINE_MAX || !(f->seq % RXP_WIRE_SAMPLE))
+	if (f->bulk.length > RDMAFS_XPRT_INLINE_MAX || !(f->seq % RXP_WIRE_SAMPLE))
 		req->arrived_ns = ktime_get_ns();
 	rxp_conn_get(conn);
 	req->conn = conn;
@@ -213,7 +211,7 @@ struct rxs_req *rxs_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const stru
 	req->r.body = f->body;
 	req->r.body_len = f->body_len;
 	if (f->flags & RXP_F_READ)
-		req->r.read_max = f->bulk_len;
+		req->r.read_max = f->bulk.length;
 	req->r.data_len = f->data_len;
 	req->in.iov_base = (void *)f->data;
 	req->in.iov_len = f->data_len;

@@ -63,14 +63,15 @@ static const char *rxs_req_stcrw(struct rxp_conn *conn, const struct rxp_frame *
 	if (!req)
 		goto out;
 	if (!(req->flags & RXP_F_READ) || req->keyed || req->cancelled ||
-	    f->bulk_len != req->bulk_len || f->iova > U64_MAX - f->bulk_len) {
+	    f->bulk.length != req->bulk.length || rxp_segment_wraps(&f->bulk)) {
 		wrong = "an STCRW for no read";
 		goto out;
 	}
 	req->keyed = true;
-	req->rkey = f->rkey;
-	req->iova = f->iova;
-	rxs_trace(stcrw_received, req, f->bulk_len);
+	/* Not the length, which is read without the lock, and is the same. */
+	req->bulk.rkey = f->bulk.rkey;
+	req->bulk.iova = f->bulk.iova;
+	rxs_trace(stcrw_received, req, f->bulk.length);
 	if (req->state != RXS_REQ_HELD)
 		goto out;
 	rxs_answer_take(req, 0, false, &a);
@@ -94,18 +95,21 @@ static void rxs_dropped_done(struct rxp_chain *chain, bool ok)
  */
 static void rxs_req_drop(struct rxs_req *req, struct rxp_conn *conn)
 {
-	u64 dma = rxp_ring_dma(&req->session->tx_ring, conn->tx_dma, req->slot) + RXP_MSG_MAX;
-	void *msg = rxs_req_buf(req) + RXP_MSG_MAX;
+	u64 dma = rxp_ring_dma(&req->session->tx_ring, conn->tx_dma, req->slot);
+	struct rxp_frame f = {
+		.type = RXP_NOTIFY,
+		.op = RXP_NOTIFY_DROPPED,
+		.slot = req->slot,
+		.seq = req->seq,
+	};
 
 	lockdep_assert_held(&req->session->lock);
 	req->cancelled = true;
 	req->keyed = false;
-	rxp_frame_put_hdr(msg, RXP_NOTIFY, RXP_NOTIFY_DROPPED, req->slot, req->seq);
-	ib_dma_sync_single_for_device(conn->rdev->ib, dma, RXP_CTL_MAX, DMA_TO_DEVICE);
-	req->drop_sge.addr = dma;
-	req->drop_sge.length = sizeof(struct rxp_wire_hdr);
-	req->drop_sge.lkey = conn->pool->pd->local_dma_lkey;
-	rxp_fill_send(&req->inv, &req->drop_sge, 1, req->rkey);
+	rxp_build_ctl(conn->pool, rxs_req_buf(req), dma, &f, &req->drop_sge, &req->inv,
+		      req->bulk.rkey);
+	ib_dma_sync_single_for_device(conn->rdev->ib, dma + RXP_MSG_MAX, RXP_CTL_MAX,
+				      DMA_TO_DEVICE);
 	rxp_chain_init(&req->stcrw, rxs_dropped_done);
 	rxp_chain_add(&req->stcrw, &req->inv);
 	kref_get(&req->ref);
@@ -207,14 +211,14 @@ static enum rxs_arrival rxs_slot_take(struct rdmafs_xprt_session *s, struct rxs_
 			/* A READ that named no memory (overlapped) names it when sent again. */
 			if (old->bound == req->bound ||
 			    ((old->flags ^ req->flags) & ~RXP_F_RKEY) ||
-			    old->bulk_len != req->bulk_len ||
+			    old->bulk.length != req->bulk.length ||
 			    rxs_req_move(old, RXS_REQ_REPLAY))
 				return RXS_ARRIVAL_WRONG;
 			old->bound = req->bound;
 			old->keyed = req->keyed;
 			old->cancelled = false;
-			old->rkey = req->rkey;
-			old->iova = req->iova;
+			old->bulk.rkey = req->bulk.rkey;
+			old->bulk.iova = req->bulk.iova;
 			return RXS_ARRIVAL_AGAIN;
 		}
 	} else {
@@ -239,7 +243,7 @@ static bool rxs_req_now(struct rxs_req *req)
 
 	/* A WRITE may have to fetch its data first, and may end before it is served. */
 	if (!server->service->handle_now || (req->flags & RXP_F_WRITE) ||
-	    req->bulk_len > RDMAFS_XPRT_INLINE_MAX ||
+	    req->bulk.length > RDMAFS_XPRT_INLINE_MAX ||
 	    rdmafs_test_knob(service_us))
 		return false;
 	/* A reference of our own, as the answer gives away the slot's. */
@@ -301,7 +305,7 @@ static const char *rxs_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	switch (arrival) {
 	case RXS_ARRIVAL_NEW:
 		rxp_count(&s->stats, calls);
-		rxs_trace(arrived, req, f->bulk_len + f->data_len);
+		rxs_trace(arrived, req, f->bulk.length + f->data_len);
 		req->r.reply = rxs_req_buf(req) + RXP_BODY_OFFSET;
 		memset(req->r.reply, 0, RDMAFS_XPRT_BODY_MAX);
 		if (granted)
@@ -383,7 +387,7 @@ static const char *rxs_frame_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	if ((wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
 	    !(f->type == RXP_CONTROL && f->op == RXP_CONTROL_DATA) &&
 	    !(f->type == RXP_CALL && f->alone && f->flags == (RXP_F_WRITE | RXP_F_RKEY) &&
-	      f->rkey == wc->ex.invalidate_rkey))
+	      f->bulk.rkey == wc->ex.invalidate_rkey))
 		return "an invalidation out of place";
 	if (f->type == RXP_CONTROL) {
 		wrong = rxs_control(conn, f, wc);

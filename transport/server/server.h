@@ -152,17 +152,16 @@ struct rxs_grant {
  * @counted:  it counts in its slot's @alive
  * @seq:      sequence number of its CALL; constant
  * @flags:    RXP_F_* of its CALL; constant
- * @bulk_len: bytes of large data, or of room for it, that the CALL announced; constant
  * @arrived_ns: when the CALL came, or 0: not measured; constant
  * @conn:     the connection whose receive buffer @rx it reads; a reference
  * @rx:	      the receive, until the reply is built
  * @bound:    serial number of the connection that its last CALL came on.  Not a pointer: the
  *	      connection's memory may be another's by now; session lock, as the next five
- * @keyed:    @rkey and @iova are known
+ * @keyed:    the key and the address of @bulk are known
  * @cancelled: the client has sent a CANCEL: it takes its data, or the room for it, back
  * @since:    when it got into its state, in jiffies
- * @rkey:     the client's key for the data of a READ, or of the grant that a WRITE uses
- * @iova:     the client's address for @rkey
+ * @bulk:     the client's memory for the data of a READ, or the grant that a WRITE uses; its length,
+ *	      which the CALL announced, is constant
  * @head_len: bytes of the reply's head in the slot's buffer, without a grant
  * @grant:    the grant that the reply brings, not listed yet; or NULL
  * @out_len:  bytes that go by RDMA WRITE
@@ -203,7 +202,6 @@ struct rxs_req {
 	bool counted;
 	u32 seq;
 	u32 flags;
-	u32 bulk_len;
 	u64 arrived_ns;
 
 	struct rxp_conn *conn;
@@ -213,8 +211,7 @@ struct rxs_req {
 	bool keyed;
 	bool cancelled;
 	unsigned long since;
-	u32 rkey;
-	u64 iova;
+	struct rxp_segment bulk;
 
 	u32 head_len;
 	struct rxs_grant *grant;
@@ -569,9 +566,8 @@ struct rxs_route {
  * @route:    the connection that it goes on
  * @send:     whether there is one
  * @grant:    whether a grant goes with it
- * @keyed:    whether it invalidates @rkey
- * @rkey:     the client's key for data that goes by RDMA WRITE
- * @iova:     the client's address for that data
+ * @keyed:    whether it invalidates the key of @bulk
+ * @bulk:     the client's memory for data that goes by RDMA WRITE
  * @data_len: bytes of data in the message
  */
 struct rxs_answer {
@@ -579,8 +575,7 @@ struct rxs_answer {
 	bool send;
 	bool grant;
 	bool keyed;
-	u32 rkey;
-	u64 iova;
+	struct rxp_segment bulk;
 	u32 data_len;
 };
 
@@ -623,7 +618,7 @@ void rxs_reqs_recall(struct rxp_pool *pool);
 void rxs_req_lend_mr(struct rxs_req *req);
 void rxs_req_regain_mr(struct rxs_req *req);
 struct rxs_grant *rxs_grant_offer(struct rxs_req *req, struct rxp_conn *conn,
-				  struct rxp_wire_tag *tag);
+				  struct rxp_segment *sink);
 int rxs_grant_post(struct rxs_grant *g, struct rxp_chain *chain);
 void rxs_grant_cancel(struct rxs_grant *g);
 bool rxs_grant_use(struct rxs_req *req, struct rxp_conn *conn);

@@ -76,11 +76,11 @@ static int rxs_req_sink(struct rxs_req *req, struct rxp_pool *pool)
 		req->pool = pool;
 	}
 	/* Pages come first, so that no request that has translations waits for pages. */
-	if (!req->buf && (!rxs_req_charge(req, rxp_buf_size(req->bulk_len), false) ||
-			  !rxs_req_buf_get(req, req->bulk_len)))
+	if (!req->buf && (!rxs_req_charge(req, rxp_buf_size(req->bulk.length), false) ||
+			  !rxs_req_buf_get(req, req->bulk.length)))
 		return -EAGAIN;
 	if (!req->mr) {
-		pages = rxp_buf_pages(req->buf, req->bulk_len);
+		pages = rxp_buf_pages(req->buf, req->bulk.length);
 		mr = rxp_mr_get(pool, pages);
 		if (IS_ERR(mr)) {
 			if (PTR_ERR(mr) == -E2BIG)
@@ -92,7 +92,7 @@ static int rxs_req_sink(struct rxs_req *req, struct rxp_pool *pool)
 		req->mr = mr;
 	}
 	rxp_buf_sync_for_device(pool, req->buf);
-	return rxp_mr_map_buf(pool, req->mr, req->buf, req->bulk_len, &req->reg) ? -EAGAIN : 0;
+	return rxp_mr_map_buf(pool, req->mr, req->buf, req->bulk.length, &req->reg) ? -EAGAIN : 0;
 }
 
 static void rxs_req_claimed(struct rxs_req *req);
@@ -162,7 +162,7 @@ void rxs_req_cancelled(struct rxs_req *req, struct rxs_answer *a)
  */
 static void rxs_req_claim(struct rxs_req *req)
 {
-	u32 pages = rxp_buf_pages(req->buf, req->bulk_len);
+	u32 pages = rxp_buf_pages(req->buf, req->bulk.length);
 	struct rdmafs_xprt_session *s = req->session;
 	struct rxs_answer a;
 	bool cancelled;
@@ -205,17 +205,15 @@ bool rxs_req_unclaim(struct rxs_req *req)
 
 static void rxs_stcrw_build(struct rxs_req *req, struct rxs_route *route)
 {
-	void *msg = rxs_req_buf(req) + RXP_MSG_MAX;
-	struct rxp_wire_tag *tag = msg + sizeof(struct rxp_wire_hdr);
+	struct rxp_frame f = {
+		.type = RXP_NOTIFY,
+		.op = RXP_NOTIFY_STCRW,
+		.slot = req->slot,
+		.seq = req->seq,
+		.bulk = rxp_mr_segment(req->mr, req->bulk.length),
+	};
 
-	rxp_frame_put_hdr(msg, RXP_NOTIFY, RXP_NOTIFY_STCRW, req->slot, req->seq);
-	tag->length = cpu_to_le32(req->bulk_len);
-	tag->rkey = cpu_to_le32(req->mr->mr->rkey);
-	tag->iova = cpu_to_le64(req->mr->mr->iova);
-	req->sge[0].addr = route->dma + RXP_MSG_MAX;
-	req->sge[0].length = sizeof(struct rxp_wire_hdr) + sizeof(*tag);
-	req->sge[0].lkey = route->pool->pd->local_dma_lkey;
-	rxp_fill_send(&req->send, req->sge, 1, 0);
+	rxp_build_ctl(route->pool, rxs_req_buf(req), route->dma, &f, req->sge, &req->send, 0);
 	rxp_chain_init(&req->stcrw, rxs_stcrw_done);
 	rxp_chain_reg(&req->stcrw, req->mr, &req->reg);
 	rxp_chain_add(&req->stcrw, &req->send);
@@ -326,7 +324,7 @@ void rxs_req_fetch(struct rxs_req *req)
 			return;
 		}
 		rxs_stcrw_build(req, &route);
-		rxs_trace(stcrw_sent, req, req->bulk_len);
+		rxs_trace(stcrw_sent, req, req->bulk.length);
 		/* After this the request may be freed, except with RXS_ASKED_ELSEWHERE. */
 		asked = rxs_req_ask(req, &route);
 		rdmafs_test_point("req_asked", slot);
@@ -355,10 +353,10 @@ static void rxs_req_fetched(struct rxs_req *req)
 {
 	rxs_req_lend_mr(req);
 	rxp_buf_sync_for_cpu(req->pool, req->buf);
-	iov_iter_bvec(&req->r.data, ITER_SOURCE, req->buf->bv, req->buf->nents, req->bulk_len);
-	req->r.data_len = req->bulk_len;
-	rxp_add(&req->session->stats, bytes_written, req->bulk_len);
-	rxs_trace(data, req, req->bulk_len);
+	iov_iter_bvec(&req->r.data, ITER_SOURCE, req->buf->bv, req->buf->nents, req->bulk.length);
+	req->r.data_len = req->bulk.length;
+	rxp_add(&req->session->stats, bytes_written, req->bulk.length);
+	rxs_trace(data, req, req->bulk.length);
 	rxs_threads_add(&req->session->server->threads, req);
 }
 
@@ -443,9 +441,9 @@ const char *rxs_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
 	spin_lock_bh(&s->lock);
 	req = slot->req;
 	if (!req || req->seq != f->seq || req->state != RXS_REQ_WAITING ||
-	    req->bound != rxs_conn(conn)->serial || f->bulk_len != req->bulk_len ||
-	    f->rkey != req->mr->mr->rkey ||
-	    (claimed && wc->ex.invalidate_rkey != f->rkey)) {
+	    req->bound != rxs_conn(conn)->serial || f->bulk.length != req->bulk.length ||
+	    f->bulk.rkey != req->mr->mr->rkey ||
+	    (claimed && wc->ex.invalidate_rkey != f->bulk.rkey)) {
 		spin_unlock_bh(&s->lock);
 		return "data for no write";
 	}

@@ -192,8 +192,8 @@ static void rxs_thread_flush(struct rxs_thread *t, struct blk_plug *plug)
 static u32 rxs_req_moves(const struct rxs_req *req)
 {
 	if (req->flags & RXP_F_READ)
-		return req->bulk_len;
-	return req->bulk_len ? 0 : req->r.data_len;
+		return req->bulk.length;
+	return req->bulk.length ? 0 : req->r.data_len;
 }
 
 /*
