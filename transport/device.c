@@ -91,20 +91,41 @@ static const struct rpol_domain_ops rxp_domain_ops = {
 };
 
 /*
- * Does an MR keep its translations when it is invalidated?  The verbs do not say.  In these
- * drivers, a REG_MR takes the pages from where ib_map_mr_sg() has put them, and nothing else
- * writes there.
+ * keeps_pages: the verbs do not say whether an MR keeps its translations when it is invalidated.
+ * In the drivers that have this, a REG_MR takes the pages from where ib_map_mr_sg() has put them,
+ * and nothing else writes there.
+ *
+ * repeats_reg: when rxe sends packets again, it also executes the work requests between them
+ * again, which InfiniBand forbids.
+ *
+ * short_writes: rxe lets few packets travel unacknowledged, and asks for an acknowledgment seldom
+ * inside a message.
+ *
+ * message_ns: drivers that do the work of an RNIC in software take some ten microseconds for what
+ * an RNIC does in one or two.
  */
-static bool rxp_device_keeps_pages(const struct ib_device *ib)
+static const struct {
+	enum rdma_driver_id driver;
+	struct rxp_quirks quirks;
+} rxp_quirks[] = {
+	{ RDMA_DRIVER_RXE, {
+		.keeps_pages = true, .repeats_reg = true, .short_writes = true,
+		.message_ns = 20 * NSEC_PER_USEC,
+	} },
+	{ RDMA_DRIVER_SIW, { .keeps_pages = true, .message_ns = 20 * NSEC_PER_USEC } },
+	{ RDMA_DRIVER_MLX5, { .keeps_pages = true, .message_ns = 2 * NSEC_PER_USEC } },
+};
+
+static const struct rxp_quirks *rxp_device_quirks(const struct ib_device *ib)
 {
-	switch (ib->ops.driver_id) {
-	case RDMA_DRIVER_RXE:
-	case RDMA_DRIVER_SIW:
-	case RDMA_DRIVER_MLX5:
-		return true;
-	default:
-		return false;
-	}
+	/* A device that is not in the table does what the verbs promise, and no more. */
+	static const struct rxp_quirks none = { .message_ns = 2 * NSEC_PER_USEC };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rxp_quirks); i++)
+		if (rxp_quirks[i].driver == ib->ops.driver_id)
+			return &rxp_quirks[i].quirks;
+	return &none;
 }
 
 /*
@@ -230,11 +251,8 @@ static int rxp_device_add(struct ib_device *ib)
 	 */
 	rdev = kzalloc(sizeof(*rdev), GFP_KERNEL | __GFP_NOFAIL);
 	rdev->short_until = jiffies;
-	rdev->keeps_pages = rxp_device_keeps_pages(ib);
+	rdev->quirks = *rxp_device_quirks(ib);
 	rdev->checks_inv = rxp_device_checks_inv(ib);
-	/* When rxe sends packets again, it also executes the work requests between them again. */
-	rdev->repeats_reg = ib->ops.driver_id == RDMA_DRIVER_RXE;
-	rdev->short_writes = ib->ops.driver_id == RDMA_DRIVER_RXE;
 	/* Only on iWARP: rxp_chain_ready(). */
 	rdev->tells_writes = !rdev->checks_inv;
 	rdev->ib = ib;

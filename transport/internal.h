@@ -155,6 +155,20 @@ static inline void rxp_stat_add(struct rxp_stats *st, enum rxp_stat i, u64 n)
 struct rxp_proc_dir;
 
 /**
+ * struct rxp_quirks - what a driver does that the verbs leave open, or forbid (device.c)
+ * @keeps_pages:  an MR that is invalid keeps its translations
+ * @repeats_reg:  the device may execute a REG_MR again until its chain is over
+ * @short_writes: one long RDMA WRITE takes longer than short ones: rxp_build_writes()
+ * @message_ns:   what one message more may cost both sides together, ns, until calls have shown it
+ */
+struct rxp_quirks {
+	bool keeps_pages;
+	bool repeats_reg;
+	bool short_writes;
+	u32 message_ns;
+};
+
+/**
  * struct rxp_device - one RNIC
  * @ib:         the device of the RDMA core
  * @domain:     the policy's domain
@@ -170,13 +184,11 @@ struct rxp_proc_dir;
  * @removed:    removal has begun; set once, read without a lock
  * @lock:       guards @conns; ops->lost() is called under it
  * @conns:      connections on the device, &rxp_conn.dev_link
- * @max_entries: entries of one MR at most; this and the next seven do not change
+ * @max_entries: entries of one MR at most; this and the next five do not change
  * @max_mrs:    MRs that transport makes at most, idle ones included
  * @mr_least:   entries that each MR is charged at least
- * @keeps_pages: an MR that is invalid keeps its translations
+ * @quirks:     what its driver does that the verbs leave open, or forbid
  * @checks_inv: the device refuses to invalidate a key that is not registered
- * @repeats_reg: the device may execute a REG_MR again until its chain is over
- * @short_writes: one long RDMA WRITE takes longer than short ones: rxp_build_writes()
  * @tells_writes: each RDMA WRITE has a completion (iWARP)
  * @short_until: in jiffies: no new grants before; read and written without a lock
  */
@@ -198,10 +210,8 @@ struct rxp_device {
 	u32 max_entries;
 	u32 max_mrs;
 	u32 mr_least;
-	bool keeps_pages;
+	struct rxp_quirks quirks;
 	bool checks_inv;
-	bool repeats_reg;
-	bool short_writes;
 	bool tells_writes;
 	unsigned long short_until;
 };

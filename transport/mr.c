@@ -278,7 +278,7 @@ int rxp_mr_map_buf(struct rxp_pool *pool, struct rxp_mr *mr, struct rxp_buf *buf
 	u32 nents = rxp_buf_nents(buf, len);
 	int ret;
 
-	if (!pool->rdev->keeps_pages || mr->buf != buf->id || mr->nents != nents) {
+	if (!pool->rdev->quirks.keeps_pages || mr->buf != buf->id || mr->nents != nents) {
 		ret = rxp_mr_set_pages(mr, buf->sgl, nents, len);
 		if (ret)
 			return ret;

@@ -73,9 +73,9 @@ void rxp_build_ctl(const struct rxp_pool *pool, void *buf, u64 dma, const struct
  * Adjacent pieces become one entry: all of a request in a huge page or a large folio goes in one
  * RDMA WRITE.
  *
- * Not on rxe: it lets 128 packets travel unacknowledged.  It asks for an acknowledgment at a
- * message's end, and inside a message only after 65 packets.  So 1 MiB takes 12 round trips in
- * one WRITE, but 8 in 16 WRITEs.
+ * Not on a device with short_writes, which is rxe: it lets 128 packets travel unacknowledged.  It
+ * asks for an acknowledgment at a message's end, and inside a message only after 65 packets.  So
+ * 1 MiB takes 12 round trips in one WRITE, but 8 in 16 WRITEs.
  *
  * On iWARP, a WRITE is of RXP_WRITE_TOLD bytes at most, as far as @wr has room for more WRITEs;
  * but an entry is not split, so a folio goes whole, whatever its size.
@@ -98,7 +98,7 @@ u32 rxp_build_writes(const struct rxp_pool *pool, struct scatterlist *sgl, u32 l
 
 		len -= part;
 		bytes += part;
-		if (last && !full && !pool->rdev->short_writes &&
+		if (last && !full && !pool->rdev->quirks.short_writes &&
 		    last->addr + last->length == addr) {
 			last->length += part;
 			continue;

@@ -410,9 +410,9 @@ static void live_sink_lost(struct kunit *test)
 	if (raw_iwarp(raw))
 		kunit_skip(test, "on iWARP no such key is believed to be invalid");
 	/* Devices that do not repeat registrations are hardware: pretend that this one is. */
-	if (conn->rdev->repeats_reg) {
+	if (conn->rdev->quirks.repeats_reg) {
 		l->tamed = conn->rdev;
-		l->tamed->repeats_reg = false;
+		l->tamed->quirks.repeats_reg = false;
 	}
 	live_grants_add(s, RXP_WIRE_GRANTS);
 	KUNIT_ASSERT_EQ(test, live_call(raw, 1, 1, LIVE_SLEEP, RXP_F_WRITE, LIVE_LEN), 0);
@@ -541,7 +541,7 @@ static void live_exit(struct kunit *test)
 		if (l->raw[i])
 			raw_close(l->raw[i]);
 	if (l->tamed)
-		l->tamed->repeats_reg = true;
+		l->tamed->quirks.repeats_reg = true;
 	rdmafs_xprt_unlisten(l->server);
 	KUNIT_EXPECT_EQ_MSG(test, rdmafs_points_spoiled(&given), l->spoiled,
 			    "pages were written after they had been given back");

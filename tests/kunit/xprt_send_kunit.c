@@ -789,7 +789,7 @@ static void send_writes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sge[0].length, 0x300);
 
 	/* A device that takes longer over long RDMA WRITEs gets short ones. */
-	st->rdev.short_writes = true;
+	st->rdev.quirks.short_writes = true;
 	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, len, sge, wr), 4);
 	KUNIT_EXPECT_EQ(test, wr[3].wr.num_sge, 1);
 	KUNIT_EXPECT_EQ(test, sge[6].length, 0x800);

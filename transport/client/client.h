@@ -223,7 +223,8 @@ struct rxc_held_grant {
  * @poll_rested:  waits without a spin; likewise
  * @reg:          when large READs register; no lock
  * @cost:         averages by MR class; no lock, an update may be lost
- * @message_ns:   what a message costs, ns, 0: not known; likewise
+ * @message_ns:   what a message costs, ns, 0: not known (cost.c); likewise
+ * @message_guess: what it is taken to cost then, ns; written by the worker, read without a lock
  * @grants:       sinks that the server has granted, oldest first; the lock
  * @nr_grants:    number of @grants; the lock, or READ_ONCE() as a hint
  * @in_flight:    calls from submit until after done(); the lock
@@ -276,6 +277,7 @@ struct rdmafs_xprt {
 	enum rdmafs_xprt_reg reg;
 	struct rxc_cost cost[RPOL_NR_CLASSES];
 	u32 message_ns;
+	u32 message_guess;
 
 	struct rxc_held_grant grants[RXP_WIRE_GRANTS];
 	u32 nr_grants;

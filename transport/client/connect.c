@@ -508,6 +508,7 @@ static void rxc_bind(struct rdmafs_xprt *x, struct rxc_attempt *a)
 	x->bound_at = jiffies;
 	/* This may be another path, or another device: forget what a message costs. */
 	WRITE_ONCE(x->message_ns, 0);
+	WRITE_ONCE(x->message_guess, x->pool->rdev->quirks.message_ns);
 	if (READ_ONCE(x->state) != RXC_CONNECTING) {
 		rxp_count(&x->stats, reconnects);
 		x->unsent = rxc_calls_replay(x, a->conns, a->count);

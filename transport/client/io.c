@@ -35,12 +35,6 @@ static const u32 rxc_io_segs[RXC_IO_KINDS] = { 33, 257, RPOL_CLASS_MAX };
  */
 static const int rxc_io_reserve_nr[RXC_IO_KINDS] = { 4, 1, 1 };
 
-/*
- * What one message more costs both sides together, ns, until calls have shown it (cost.c):
- * about what rxe takes for one in UML.
- */
-#define RXC_MESSAGE_NS		(20 * NSEC_PER_USEC)
-
 static size_t rxc_io_size(u32 segs)
 {
 	/* At worst a work request has no more than RXP_SGE_MIN entries. */
@@ -372,7 +366,7 @@ void rxc_message_seen(struct rdmafs_xprt *x, const struct rxc_slot *slot, u32 us
 
 static u32 rxc_message_ns(const struct rdmafs_xprt *x)
 {
-	return READ_ONCE(x->message_ns) ?: RXC_MESSAGE_NS;
+	return READ_ONCE(x->message_ns) ?: READ_ONCE(x->message_guess);
 }
 
 /**

@@ -68,7 +68,7 @@ static int rxc_reply_inv(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 		 * gets its data only when the CALL's chain is over.  Not on rxe: until then it
 		 * may execute the REG_MR once more, behind the invalidation.
 		 */
-		if (rxp_mr_remote_inv(io->mr, !io->mr->pool->rdev->repeats_reg)) {
+		if (rxp_mr_remote_inv(io->mr, !io->mr->pool->rdev->quirks.repeats_reg)) {
 			rxc_trace(invalidated, call);
 			return 0;
 		}

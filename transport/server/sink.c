@@ -418,7 +418,7 @@ bool rxs_sink_invalid(struct rxs_req *req, const struct ib_wc *wc, bool own)
 	 * valid again.  A request holds a reference until its own STCRW is completed, but not
 	 * one for the chain that registered a grant.
 	 */
-	return rxp_mr_remote_inv(req->mr, own && !req->pool->rdev->repeats_reg);
+	return rxp_mr_remote_inv(req->mr, own && !req->pool->rdev->quirks.repeats_reg);
 }
 
 /**
