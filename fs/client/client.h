@@ -684,6 +684,32 @@ extern const struct dentry_operations rdmafs_dentry_ops;
 void rdmafs_dentry_fresh(struct dentry *dentry, unsigned long verifier);
 unsigned long rdmafs_dir_verifier(struct inode *dir);
 
+/**
+ * struct rdmafs_found - an object and its directory, from a reply
+ * @fh:	   handle of the object
+ * @attr:  attributes of the object; inside the op's reply
+ * @dir:   attributes of the directory; inside the op's reply
+ * @clock: op->clock of the request
+ */
+struct rdmafs_found {
+	struct rfp_fh fh;
+	const struct rfp_attr *attr;
+	const struct rfp_attr *dir;
+	u64 clock;
+};
+
+int rdmafs_found_decode(struct rdmafs_op *op, struct rfp_dec *dec, struct super_block *sb,
+			struct rdmafs_found *found);
+int rdmafs_lookup_send(struct inode *dir, const struct qstr *name, struct rdmafs_found *found,
+		       struct rdmafs_op **opp);
+struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags);
+int rdmafs_made(struct inode *dir, struct dentry *dentry, struct rdmafs_found *found,
+		unsigned long verifier);
+
+/* by_name.c */
+int rdmafs_atomic_open(struct inode *dir, struct dentry *dentry, struct file *file,
+		       unsigned int flags, umode_t mode);
+
 /* dir.c */
 extern const struct file_operations rdmafs_dir_fops;
 
@@ -732,6 +758,8 @@ vm_fault_t rdmafs_page_mkwrite(struct vm_fault *vmf);
 /* direct.c */
 ssize_t rdmafs_direct_read(struct kiocb *iocb, struct iov_iter *iter);
 ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from);
+
+/* append.c */
 ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from);
 
 /* commit.c */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * O_DIRECT, and appending writes: from the user's pages to transport.
+ * O_DIRECT, and appending writes (append.c): from the user's pages to transport.
  *
- * A request is cut into parts of at most one RPC; each part pins its own pages and is one READ
- * or WRITE (io.c).  The last part to end finishes the request: where it ends if that can be
- * done in any context, else in a worker.  The result is the run of bytes from the beginning up
- * to the first part that failed or was short.
+ * A request is cut into parts of at most one RPC; each part pins its own pages (direct_part.c)
+ * and is one READ or WRITE (io.c).  The last part to end finishes the request: where it ends if
+ * that can be done in any context, else in a worker.  The result is the run of bytes from the
+ * beginning up to the first part that failed or was short.
  *
  * A write of one part goes DATA_SYNC (FILE_SYNC for O_SYNC).  The parts of a longer write go
  * UNSTABLE and are kept until a COMMIT has been answered; parts that were written under another
@@ -60,16 +60,6 @@
  *	would wait for the request otherwise, and so would execve(2).  A program that lives and
  *	calls io_destroy(2) does wait, as it may use the memory for something else afterwards.
  *
- * O_APPEND: the server picks the offset of each part, so that clients that append to one file
- * do not overwrite each other.  The page cache is flushed before a part is sent and dropped
- * after it, and no mapping can store between the two (rdmafs_inode.stores): such a store would
- * have the last page written back with zeros where the append has put data.  Faults that read
- * go on.  If they were kept out, they would wait for invalidate_lock, deaf to signals, for as
- * long as the server takes.  The data of a part may itself be in a page of the file, and a
- * fault that makes the page fit to be stored into takes rdmafs_inode.stores; so the pages of the
- * data are taken first.  An append is DATA_SYNC: if it were written again, that would be another
- * append.
- *
  * Locks: i_rwsem is held from rdmafs_dio_lock() until the system call returns, shared, and
  * exclusively by an append.  As a request may be in flight for longer, i_dio_count counts it
  * from rdmafs_dio_new() to rdmafs_dio_finish(), and rdmafs_inode.writers counts a write.
@@ -80,143 +70,33 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "client.h"
+#include "direct.h"
 #include "transport/points.h"
-
-/* Pages extracted from an iterator at once. */
-#define RDMAFS_DIO_BATCH	16
 
 /* How often @look asks whether the program whose request was cancelled is over. */
 #define RDMAFS_DIO_LOOK		(HZ / 2)
 
-/* How a part keeps its pages, and so what is to be undone when it is freed. */
-enum rdmafs_dio_hold {
-	RDMAFS_DIO_PINNED,	/* the user's pages, pinned: to be unpinned */
-	RDMAFS_DIO_REF,		/* the kernel's pages, or a copy of our own: to be put */
-	RDMAFS_DIO_LENT,	/* the kernel's pages, which stay until ki_complete(): nothing */
-};
-
-/* Whether a task still waits for a request, struct rdmafs_dio.left (fence.c). */
-enum rdmafs_dio_left {
-	/* The task, or the iocb, is still there.  rdmafs_dio_leave() or _finish() ends it. */
-	RDMAFS_DIO_WAITED,
-	/* A write whose task has left it: it counts in the fence.  rdmafs_dio_finish() ends it. */
-	RDMAFS_DIO_LEFT,
-	/* rdmafs_dio_finish() has run: a task that leaves now adds nothing to the fence. */
-	RDMAFS_DIO_OVER,
-};
-
 /**
- * struct rdmafs_dio - a direct request
- * @inode:   the file, kept by @open; constant
- * @open:    the open whose stateid is used; referenced until rdmafs_dio_finish()
- * @iocb:    of an asynchronous request, else NULL; an append is always synchronous; constant
- * @write:   the request is a write; constant
- * @append:  the server picks the offset; constant
- * @sync:    a write that makes all metadata stable, too; constant
- * @work_needed: the request can't be finished in any context, nor by a task that may be
- *	     killed; set by the submitter, or by a part under @lock
- * @cancellable: libaio may cancel the request, once all of it has been submitted; set by the
- *	     submitter while it has its count of @parts
- * @cancelled: libaio has cancelled it, and @look has a reference, one to @mm, and the mount's
- *	     nr_opens; set under libaio's lock
- * @told:    1: @iocb is completed, by the party that has set this
- * @left:    enum rdmafs_dio_left
- * @look:    completes @iocb before the request is over, if the program is; see the head
- * @mm:      the memory of a @cancellable request; it is there until @iocb is completed
- * @mnt:     the mount, if the request is @cancellable
- * @pos:     where in the file; of an append, set by its part when it ends
- * @len:     bytes submitted; the submitter's
- * @parts:   parts that have not ended, and one for the submitter
- * @ref:     one of the parts, one of the submitter, and one of @look if @cancelled
- * @lock:    guards @good, @error and @unstable while @parts is not 0; irqsave, a leaf
- * @good:    bytes from the beginning that are done; more than @len if no part has failed
- * @error:   why there are not more, 0 at the end of the file
- * @unstable: parts that were written UNSTABLE and wait for the COMMIT
- * @nr_parts: parts submitted; the submitter's
- * @result:  what the system call returns; set by rdmafs_dio_finish()
- * @done:    @result is valid
- * @work:    settles and finishes the request, on dio_wq
+ * rdmafs_dio_put - drop a reference to a request
+ * @dio: the request
+ *
+ * Context: any.
  */
-struct rdmafs_dio {
-	struct inode *inode;
-	struct rdmafs_open *open;
-	struct kiocb *iocb;
-	bool write;
-	bool append;
-	bool sync;
-	bool work_needed;
-	bool cancellable;
-	bool cancelled;
-	atomic_t told;
-	atomic_t left;
-	struct delayed_work look;
-	struct mm_struct *mm;
-	struct rdmafs_mount *mnt;
-	loff_t pos;
-	size_t len;
-	atomic_t parts;
-	refcount_t ref;
-	spinlock_t lock; /* protects good, error, unstable */
-	size_t good;
-	int error;
-	struct list_head unstable;
-	unsigned int nr_parts;
-	ssize_t result;
-	struct completion done;
-	struct work_struct work;
-};
-
-/**
- * struct rdmafs_dio_part - one RPC of a direct request
- * @dio:  the request
- * @op:	  the READ or WRITE
- * @link: in rdmafs_dio.unstable
- * @off:  bytes of the request before this part
- * @hold: how the pages are kept
- * @work: makes pages dirty before they are released, on file_wq
- * @nr:	  number of elements of @bv
- * @bv:	  the pages; the part's from rdmafs_dio_part_new() to rdmafs_dio_part_free()
- */
-struct rdmafs_dio_part {
-	struct rdmafs_dio *dio;
-	struct rdmafs_op *op;
-	struct list_head link;
-	size_t off;
-	enum rdmafs_dio_hold hold;
-	struct work_struct work;
-	unsigned int nr;
-	struct bio_vec bv[] __counted_by(nr);
-};
-
-static void rdmafs_dio_part_free(struct rdmafs_dio_part *part)
-{
-	unsigned int i;
-
-	for (i = 0; i < part->nr; i++) {
-		if (part->hold == RDMAFS_DIO_PINNED)
-			unpin_user_page(part->bv[i].bv_page);
-		else if (part->hold == RDMAFS_DIO_REF)
-			put_page(part->bv[i].bv_page);
-	}
-	kfree(part);
-}
-
-static void rdmafs_dio_part_dirty(struct rdmafs_dio_part *part)
-{
-	unsigned int i;
-
-	for (i = 0; i < part->nr; i++)
-		set_page_dirty_lock(part->bv[i].bv_page);
-}
-
-static void rdmafs_dio_put(struct rdmafs_dio *dio)
+void rdmafs_dio_put(struct rdmafs_dio *dio)
 {
 	if (refcount_dec_and_test(&dio->ref))
 		kfree(dio);
 }
 
-/* Only the first @end bytes of the request are good, if it is not fewer already. */
-static void rdmafs_dio_limit(struct rdmafs_dio *dio, size_t end, int error)
+/**
+ * rdmafs_dio_limit - note that only the first bytes of a request are good, if not fewer already
+ * @dio:   the request
+ * @end:   how many
+ * @error: why, or 0 at the end of the file
+ *
+ * Context: any; takes the request's lock.
+ */
+void rdmafs_dio_limit(struct rdmafs_dio *dio, size_t end, int error)
 {
 	unsigned long irq;
 
@@ -493,17 +373,6 @@ static void rdmafs_dio_part_work(struct work_struct *work)
 	rdmafs_dio_part_end(dio);
 }
 
-/* Was a page of the user's written back while the device put data into it? */
-static bool rdmafs_dio_part_cleaned(struct rdmafs_dio_part *part)
-{
-	unsigned int i;
-
-	for (i = 0; i < part->nr; i++)
-		if (!PageDirty(part->bv[i].bv_page))
-			return true;
-	return false;
-}
-
 /* The op of a part has finished; any context. */
 static void rdmafs_dio_io_finish(struct rdmafs_op *op, int err)
 {
@@ -536,157 +405,16 @@ static void rdmafs_dio_io_finish(struct rdmafs_op *op, int err)
 	rdmafs_dio_part_end(dio);
 }
 
-/*
- * May a segment that begins at @off in its page follow the @have bytes of @part?  One
- * translation covers pages without gaps: only the first may begin, and only the last may end,
- * inside of a page.  Data that travels inline needs no translation.
+/**
+ * rdmafs_dio_new - make a request without parts
+ * @iocb:   the file and the offset
+ * @write:  whether it writes
+ * @append: whether the server picks the offset
+ *
+ * Context: process, may sleep for memory.
+ * Return: the request, with the submitter's count of @parts and its reference; or NULL.
  */
-static bool rdmafs_dio_fits(const struct rdmafs_dio_part *part, size_t have, size_t more,
-			    size_t off)
-{
-	const struct bio_vec *last;
-
-	if (!part->nr || have + more <= RDMAFS_XPRT_INLINE_MAX)
-		return true;
-	last = &part->bv[part->nr - 1];
-	return !off && !((last->bv_offset + last->bv_len) & ~PAGE_MASK);
-}
-
-static struct rdmafs_dio_part *rdmafs_dio_part_alloc(unsigned int nr)
-{
-	struct rdmafs_dio_part *part;
-
-	part = kzalloc(struct_size(part, bv, nr), GFP_KERNEL);
-	if (part)
-		part->nr = nr;
-	return part;
-}
-
-/* Make a part of up to @max bytes of @iter, copied to pages of our own; @len gets how many. */
-static struct rdmafs_dio_part *rdmafs_dio_copy(struct iov_iter *iter, size_t max, size_t *len)
-{
-	unsigned int i, nr = DIV_ROUND_UP(max, PAGE_SIZE);
-	struct rdmafs_dio_part *part = rdmafs_dio_part_alloc(nr);
-	size_t n, got;
-
-	*len = 0;
-	if (!part)
-		return ERR_PTR(-ENOMEM);
-	part->hold = RDMAFS_DIO_REF;
-	for (i = 0; i < nr; i++) {
-		struct page *page = alloc_page(GFP_KERNEL);
-
-		part->nr = i;
-		if (!page) {
-			rdmafs_dio_part_free(part);
-			return ERR_PTR(-ENOMEM);
-		}
-		part->nr = i + 1;
-		n = min_t(size_t, max - *len, PAGE_SIZE);
-		bvec_set_page(&part->bv[i], page, n, 0);
-		got = copy_page_from_iter(page, 0, n, iter);
-		*len += got;
-		if (!got) {
-			put_page(page);
-			part->nr = i;
-			break;
-		}
-		part->bv[i].bv_len = got;
-		if (got < n)
-			break;
-	}
-	if (!*len) {
-		rdmafs_dio_part_free(part);
-		return ERR_PTR(-EFAULT);
-	}
-	return part;
-}
-
-/*
- * Make a part of the pages of up to @max bytes of @iter; @len gets how many.  The pages of a read
- * must fit one translation.
- */
-static struct rdmafs_dio_part *rdmafs_dio_extract(struct rdmafs_dio *dio, struct iov_iter *iter,
-						  size_t max, enum rdmafs_dio_hold hold,
-						  size_t *len)
-{
-	unsigned int room = iov_iter_npages(iter, max / PAGE_SIZE + 2);
-	bool read = !dio->write;
-	struct page *batch[RDMAFS_DIO_BATCH], **pages = batch;
-	struct rdmafs_dio_part *part;
-	bool full = false;
-	size_t off, n;
-	ssize_t got = 0;
-	unsigned int i, nr;
-
-	*len = 0;
-	/* As many pages as the device translates at once, wherever in the first the data begins. */
-	if (read)
-		room = clamp_t(unsigned int,
-			       rdmafs_xprt_data_max(RDMAFS_M(dio->inode->i_sb)->xprt) / PAGE_SIZE,
-			       1, room);
-	part = rdmafs_dio_part_alloc(room);
-	if (!part)
-		return ERR_PTR(-ENOMEM);
-	part->hold = hold;
-	part->nr = 0;
-	while (!full && *len < max && part->nr < room && iov_iter_count(iter)) {
-		got = iov_iter_extract_pages(iter, &pages, max - *len,
-					     min_t(unsigned int, room - part->nr,
-						   RDMAFS_DIO_BATCH), 0, &off);
-		if (got <= 0)
-			break;
-		nr = DIV_ROUND_UP(off + got, PAGE_SIZE);
-		for (i = 0; i < nr; i++) {
-			n = min_t(size_t, got, PAGE_SIZE - off);
-			if (read && !full && !rdmafs_dio_fits(part, *len, got, off)) {
-				/* The rest goes to the next part. */
-				iov_iter_revert(iter, got);
-				full = true;
-			}
-			if (full) {
-				if (hold == RDMAFS_DIO_PINNED)
-					unpin_user_page(pages[i]);
-				continue;
-			}
-			if (hold == RDMAFS_DIO_REF)
-				get_page(pages[i]);
-			part->nr++;
-			bvec_set_page(&part->bv[part->nr - 1], pages[i], n, off);
-			*len += n;
-			got -= n;
-			off = 0;
-		}
-	}
-	if (!*len) {
-		rdmafs_dio_part_free(part);
-		return ERR_PTR(got < 0 ? got : -EFAULT);
-	}
-	return part;
-}
-
-static struct rdmafs_dio_part *rdmafs_dio_part_new(struct rdmafs_dio *dio,
-						   struct iov_iter *iter, size_t *len)
-{
-	struct rdmafs_mount *mnt = RDMAFS_M(dio->inode->i_sb);
-	size_t max = min_t(size_t, iov_iter_count(iter), dio->write ? mnt->wsize : mnt->rsize);
-	enum rdmafs_dio_hold hold;
-
-	if (user_backed_iter(iter)) {
-		/* Copying a little is cheaper than pinning. */
-		if (dio->append && max <= RDMAFS_XPRT_INLINE_MAX)
-			return rdmafs_dio_copy(iter, max, len);
-		hold = RDMAFS_DIO_PINNED;
-	} else if (iov_iter_is_bvec(iter)) {
-		hold = dio->iocb ? RDMAFS_DIO_LENT : RDMAFS_DIO_REF;
-	} else {
-		/* Only a write: rdmafs_direct_read() leaves other kinds to the page cache. */
-		return rdmafs_dio_copy(iter, max, len);
-	}
-	return rdmafs_dio_extract(dio, iter, max, hold, len);
-}
-
-static struct rdmafs_dio *rdmafs_dio_new(struct kiocb *iocb, bool write, bool append)
+struct rdmafs_dio *rdmafs_dio_new(struct kiocb *iocb, bool write, bool append)
 {
 	struct rdmafs_dio *dio = kzalloc(sizeof(*dio), GFP_KERNEL);
 	struct file *file = iocb->ki_filp;
@@ -745,9 +473,19 @@ static struct rdmafs_op *rdmafs_dio_op(struct rdmafs_dio *dio, bool nowait)
 	}
 }
 
-/* Send @part, of @len bytes; @more follows.  The part is its op's, or freed if there is none. */
-static int rdmafs_dio_start_part(struct rdmafs_dio *dio, struct rdmafs_dio_part *part,
-				 size_t len, bool more, bool nowait)
+/**
+ * rdmafs_dio_start_part - send a part
+ * @dio:    the request
+ * @part:   the part, its op's from now on, or freed if there is none
+ * @len:    its bytes
+ * @more:   more parts follow
+ * @nowait: the caller may not wait but for memory
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EAGAIN with @nowait, -ENOMEM, or -EINTR if killed.
+ */
+int rdmafs_dio_start_part(struct rdmafs_dio *dio, struct rdmafs_dio_part *part, size_t len,
+			  bool more, bool nowait)
 {
 	struct rdmafs_op *op;
 
@@ -781,11 +519,16 @@ static int rdmafs_dio_start_part(struct rdmafs_dio *dio, struct rdmafs_dio_part 
 	return 0;
 }
 
-/*
- * All parts have been submitted: give up the submitter's count of @parts, and wait for the end
- * unless the request is asynchronous.  Process context; the caller keeps its reference.
+/**
+ * rdmafs_dio_end - give up the submitter's count of parts, and wait for the request's end
+ * @dio: the request, all of whose parts have been submitted; the caller keeps its reference
+ *
+ * An asynchronous request is not waited for.
+ *
+ * Context: process, may sleep.
+ * Return: bytes; -EIOCBQUEUED; -EINTR if killed; or a negative errno.
  */
-static ssize_t rdmafs_dio_end(struct rdmafs_dio *dio)
+ssize_t rdmafs_dio_end(struct rdmafs_dio *dio)
 {
 	struct kiocb *iocb = dio->iocb;
 	bool answered, waits, over;
@@ -969,106 +712,4 @@ ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from)
 out:
 	netfs_end_io_direct(inode);
 	return ret;
-}
-
-/*
- * Keep mappings from storing into the file, and have at the server what is cached here, so that
- * the page of the end is clean and has zeros behind it.  The caller holds i_rwsem exclusively;
- * if 0 is returned, rdmafs_inode.stores is held for writing.  Else -EINTR.
- */
-static int rdmafs_append_lock(struct inode *inode)
-{
-	int err;
-
-	if (down_write_killable(&RDMAFS_I(inode)->stores))
-		return -EINTR;
-	err = rdmafs_flush(inode);
-	if (!err)
-		err = rdmafs_zero_tail(inode, i_size_read(inode));
-	if (err)
-		up_write(&RDMAFS_I(inode)->stores);
-	return err;
-}
-
-/* Send one part of @iter, and wait.  The caller holds i_rwsem exclusively. */
-static ssize_t rdmafs_append_part(struct rdmafs_dio *dio, struct iov_iter *iter)
-{
-	struct inode *inode = dio->inode;
-	struct rdmafs_dio_part *part;
-	bool locked = false;
-	ssize_t ret;
-	size_t len;
-	int err;
-
-	part = rdmafs_dio_part_new(dio, iter, &len);
-	err = PTR_ERR_OR_ZERO(part);
-	if (!err) {
-		err = rdmafs_append_lock(inode);
-		locked = !err;
-		if (err)
-			rdmafs_dio_part_free(part);
-		else
-			err = rdmafs_dio_start_part(dio, part, len, false, false);
-	}
-	if (err)
-		rdmafs_dio_limit(dio, 0, err);
-	/*
-	 * When this returns the request is over and its pages are dropped; only then stores may go
-	 * on.  If the task was killed, the request is not over: others wait for the fence.
-	 */
-	ret = rdmafs_dio_end(dio);
-	if (locked)
-		up_write(&RDMAFS_I(inode)->stores);
-	return ret;
-}
-
-/**
- * rdmafs_append_write - write at the end of the file, which the server knows
- * @iocb: the file, with O_APPEND; O_DIRECT or not; its offset becomes the new end
- * @from: the data; not empty
- *
- * Goes past the page cache in either case.  What one RPC carries is atomic between clients.
- *
- * Context: process, may sleep.  No folio lock is held; takes i_rwsem and rdmafs_inode.stores.
- * Return: bytes; -EAGAIN with IOCB_NOWAIT; -EINTR if killed, the part that was sent goes on
- * alone; -ENOMEM; or a negative errno of the server or transport.
- */
-ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from)
-{
-	struct inode *inode = file_inode(iocb->ki_filp);
-	struct rdmafs_dio *dio;
-	ssize_t ret, total = 0;
-
-	if (iocb->ki_flags & IOCB_NOWAIT)
-		return -EAGAIN;
-	ret = rdmafs_lock_write(inode);
-	if (ret)
-		return ret;
-	ret = generic_write_checks(iocb, from);
-	if (ret <= 0)
-		goto out;
-	ret = rdmafs_dio_privs(iocb);
-	if (ret)
-		goto out;
-	while (iov_iter_count(from)) {
-		ret = -ENOMEM;
-		dio = rdmafs_dio_new(iocb, true, true);
-		if (!dio)
-			break;
-		dio->work_needed = true;
-		ret = rdmafs_append_part(dio, from);
-		if (ret > 0) {
-			iocb->ki_pos = dio->pos + ret;
-			total += ret;
-		}
-		/* A part was short: the next append might not land right behind it. */
-		if (ret != dio->len)
-			ret = ret < 0 ? ret : -EIO;
-		rdmafs_dio_put(dio);
-		if (ret < 0)
-			break;
-	}
-out:
-	rdmafs_unlock_write(inode);
-	return total ? total : ret;
 }

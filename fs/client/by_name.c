@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Opening a file by its name, in one request, and making it in the same.
+ *
+ * The last component of an open is never just believed, since the open must see another client's
+ * rename that came before it.  A regular file is opened by its name; anything else is looked up
+ * again.
+ */
+#include <linux/namei.h>
+#include "transport/points.h"
+#include "client.h"
+
+/**
+ * struct rdmafs_by_name - a file to be opened by its name, and perhaps made
+ * @flags: RFP_OPEN_*
+ * @how:   RFP_CREATE_*
+ * @mode:  permissions of a new file
+ * @locked: the caller holds the directory's lock, so that the op must not wait until another
+ *	   client has given up a lease
+ * @op:	   the request, whose reply @rep and @found point into; the caller puts it, if not NULL
+ * @rep:   the reply
+ * @found: the file that was opened
+ */
+struct rdmafs_by_name {
+	u32 flags;
+	u32 how;
+	umode_t mode;
+	bool locked;
+	struct rdmafs_op *op;
+	const struct rfp_open_rep *rep;
+	struct rdmafs_found found;
+};
+
+/* Send CREATE: the server opens the file, and makes it before unless RFP_CREATE_NOT. */
+static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
+			      struct rdmafs_by_name *b)
+{
+	const struct rfp_attr *dattr = NULL;
+	struct rfp_create_req *req;
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	int err;
+
+	b->op = NULL;
+	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_CREATE, sizeof(*req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	b->op = op;
+	req = (struct rfp_create_req *)op->req;
+	req->mode = cpu_to_le32(b->mode & S_IALLUGO);
+	req->umask = cpu_to_le32(current_umask());
+	req->flags = cpu_to_le32(b->flags);
+	req->how = cpu_to_le32(b->how);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
+	rfp_enc_str(&op->enc, name->name, name->len, RFP_NAME_MAX);
+	op->closes = true;
+	op->once = b->locked;
+	/* Without O_EXCL a restarted server may execute it a second time. */
+	if (!(b->how & RFP_CREATE_EXCL))
+		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
+
+	if (!(b->how & RFP_CREATE_NOT))
+		rdmafs_attr_own_begin(dir);
+	err = rdmafs_op_run(op);
+	if (!err) {
+		b->rep = rdmafs_op_reply(op, &dec, sizeof(*b->rep));
+		err = rdmafs_found_decode(op, &dec, dir->i_sb, &b->found);
+		if (!err)
+			err = rdmafs_open_rep_check(b->rep, RFP_OPEN_CREATED);
+		if (!err)
+			dattr = b->found.dir;
+		else
+			rdmafs_open_undo(op);
+	}
+	if (!(b->how & RFP_CREATE_NOT))
+		rdmafs_attr_own_end(dir, dattr, op->clock);
+	else if (dattr)
+		rdmafs_attr_fresh(dir, dattr, op->clock);
+	return err;
+}
+
+/*
+ * Send CREATE, and once more if the server may have made the file and the answer was lost with the
+ * session: the mode of the new file may deny the open to the caller that has made it.
+ */
+static int rdmafs_by_name_send(struct inode *dir, const struct qstr *name,
+			       struct rdmafs_by_name *b)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(dir->i_sb);
+	int session = atomic_read(&mnt->session);
+	int err;
+
+	err = rdmafs_by_name_ask(dir, name, b);
+	if (err != -EACCES || b->how || session == atomic_read(&mnt->session))
+		return err;
+	rdmafs_op_put(b->op);
+	rdmafs_test_point("create_again", dir->i_ino);
+	b->how = RFP_CREATE_AGAIN;
+	return rdmafs_by_name_ask(dir, name, b);
+}
+
+static struct rdmafs_open *rdmafs_by_name_open(struct inode *inode, const struct rdmafs_by_name *b)
+{
+	return rdmafs_open_new(inode, b->op->cred, b->flags, b->rep, b->op->answered);
+}
+
+static int rdmafs_by_name_attach(struct inode *dir, struct dentry *dentry, struct file *file,
+				 struct rdmafs_by_name *b, unsigned long verifier)
+{
+	struct rdmafs_open *open;
+	int err;
+
+	err = rdmafs_made(dir, dentry, &b->found, verifier);
+	if (!err && !d_is_reg(dentry))
+		err = -EIO;
+	if (err)
+		goto undo;
+	open = rdmafs_by_name_open(d_inode(dentry), b);
+	if (IS_ERR(open)) {
+		err = PTR_ERR(open);
+		goto undo;
+	}
+	if (le32_to_cpu(b->rep->flags) & RFP_OPEN_CREATED)
+		file->f_mode |= FMODE_CREATED;
+	rdmafs_file_attach(file, open);
+	/*
+	 * finish_open() may need ops.  A task must not hold an op while it waits for another one
+	 * of the same pool.
+	 */
+	rdmafs_op_put(b->op);
+	b->op = NULL;
+	/* Once finish_open() has opened the file, its release puts the open. */
+	err = finish_open(file, dentry, rdmafs_file_open_atomic);
+	if (err && !(file->f_mode & FMODE_OPENED)) {
+		rdmafs_file_attach(file, NULL);
+		rdmafs_open_put_sync(open);
+	}
+	return err;
+
+undo:
+	rdmafs_open_undo(b->op);
+	return err;
+}
+
+static int rdmafs_open_new_name(struct inode *dir, struct dentry *dentry, struct file *file,
+				unsigned int flags, umode_t mode)
+{
+	unsigned long verifier = rdmafs_dir_verifier(dir);
+	struct rdmafs_by_name b = {
+		.flags = rdmafs_open_flags(file), .mode = mode, .locked = true,
+	};
+	int err;
+
+	if (!(flags & O_CREAT))
+		b.how = RFP_CREATE_NOT;
+	else if (flags & O_EXCL)
+		b.how = RFP_CREATE_EXCL;
+	err = rdmafs_by_name_send(dir, &dentry->d_name, &b);
+	if (!err) {
+		err = rdmafs_by_name_attach(dir, dentry, file, &b, verifier);
+	} else if (err == -EIO || err == -EINTR) {
+		d_drop(dentry);
+	} else if (err == -ENOENT && d_in_lookup(dentry)) {
+		rdmafs_dentry_fresh(dentry, verifier);
+		d_splice_alias(NULL, dentry);
+	}
+	if (b.op)
+		rdmafs_op_put(b.op);
+	return err;
+}
+
+/*
+ * May the caller search the directory, as far as this client knows?  0, -EACCES, -ECHILD if it
+ * does not know, or another negative errno.
+ */
+static int rdmafs_search_known(struct inode *dir)
+{
+	int err;
+
+	rcu_read_lock();
+	err = inode_permission(&nop_mnt_idmap, dir, MAY_EXEC | MAY_NOT_BLOCK);
+	rcu_read_unlock();
+	return err;
+}
+
+/*
+ * Opening a file by its name failed with EACCES.  There are two reasons:
+ *
+ * The name leads to a file that the caller may not open: this one, or another one that has the
+ * name by now.
+ *
+ * Or the caller may not search the directory, and has not come by this name: the file is mounted
+ * somewhere else, or was open already (/proc/self/fd).  Then the caller means the handle.  But a
+ * caller that could search the directory when it began, as far as was known here, has come by the
+ * name.  @search is what rdmafs_search_known() returned then.
+ */
+static int rdmafs_open_denied(struct inode *inode, struct inode *dir, const struct qstr *name,
+			      int search, u32 flags, struct rdmafs_open **openp)
+{
+	struct rdmafs_found found;
+	struct rdmafs_op *op;
+	int err;
+
+	if (search == -ECHILD)
+		search = inode_permission(&nop_mnt_idmap, dir, MAY_EXEC);
+	err = rdmafs_lookup_send(dir, name, &found, &op);
+	if (op)
+		rdmafs_op_put(op);
+	if (!err)
+		return rdmafs_same_fh(inode, &found.fh) ? -EACCES : -ENOENT;
+	return err == -EACCES && search == -EACCES ? rdmafs_open_send(inode, flags, openp) : err;
+}
+
+/**
+ * rdmafs_open_dentry - open a file that has been found by its name
+ * @dentry: the file, positive
+ * @flags:  RFP_OPEN_*
+ * @openp:  out: the open, with a reference for the caller
+ *
+ * The file is opened by its name, which need not be confirmed before: this finds out whether the
+ * name still stands for the file.  A file that has no name here, or that the caller can't have
+ * found by its name, is opened by its handle.
+ *
+ * Context: process, may sleep; the wait is killable.
+ * Return: 0; -EOPENSTALE: the name stands for another object or for none, and has been
+ * dropped; or another negative errno.
+ */
+int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp)
+{
+	struct inode *inode = d_inode(dentry);
+	struct rdmafs_by_name b = { .flags = flags, .how = RFP_CREATE_NOT };
+	struct name_snapshot name;
+	unsigned long verifier;
+	struct dentry *parent;
+	int err, search;
+
+	if (d_unhashed(dentry) || IS_ROOT(dentry))
+		return rdmafs_open_send(inode, flags, openp);
+	parent = dget_parent(dentry);
+	search = rdmafs_search_known(d_inode(parent));
+	verifier = rdmafs_dir_verifier(d_inode(parent));
+	take_dentry_name_snapshot(&name, dentry);
+	err = rdmafs_by_name_send(d_inode(parent), &name.name, &b);
+	if (!err && !rdmafs_same_fh(inode, &b.found.fh)) {
+		rdmafs_open_undo(b.op);
+		err = -ENOENT;
+	} else if (err == -EACCES) {
+		rdmafs_op_put(b.op);
+		b.op = NULL;
+		err = rdmafs_open_denied(inode, d_inode(parent), &name.name, search, flags, openp);
+	}
+	release_dentry_name_snapshot(&name);
+	dput(parent);
+	switch (err) {
+	case 0:
+		if (!b.op)
+			break;
+		clear_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags);
+		rdmafs_attr_fresh(inode, b.found.attr, b.found.clock);
+		rdmafs_dentry_fresh(dentry, verifier);
+		*openp = rdmafs_by_name_open(inode, &b);
+		if (IS_ERR(*openp)) {
+			rdmafs_open_undo(b.op);
+			err = PTR_ERR(*openp);
+		}
+		break;
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ESTALE:
+	case -EISDIR:
+	case -ELOOP:
+	case -EOPNOTSUPP:
+		d_drop(dentry);
+		err = -EOPENSTALE;
+		break;
+	}
+	if (b.op)
+		rdmafs_op_put(b.op);
+	return err;
+}
+
+/**
+ * rdmafs_atomic_open - open a file by its name, and perhaps make it: inode_operations.atomic_open
+ * @dir:    the directory
+ * @dentry: the name
+ * @file:   the file to be opened
+ * @flags:  its open flags
+ * @mode:   permissions of a new file
+ *
+ * Context: process, may sleep.
+ * Return: as finish_open() and finish_no_open(), or a negative errno.
+ */
+int rdmafs_atomic_open(struct inode *dir, struct dentry *dentry, struct file *file,
+		       unsigned int flags, umode_t mode)
+{
+	struct dentry *res = NULL;
+	int err;
+
+	if (dentry->d_name.len > RFP_NAME_MAX)
+		return -ENAMETOOLONG;
+	if (!(flags & O_DIRECTORY) && ((flags & O_CREAT) || d_in_lookup(dentry))) {
+		err = rdmafs_open_new_name(dir, dentry, file, flags, mode);
+		switch (err) {
+		case -EEXIST:
+			if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
+				return err;
+			break;
+		case -EISDIR:
+		case -ELOOP:
+		case -EINVAL:
+		case -ENXIO:
+		case -ENODEV:
+		case -EOPNOTSUPP:
+			/*
+			 * Not a regular file, but a link to be followed, or a FIFO or device of
+			 * this machine: look it up.
+			 */
+		case -EAGAIN:
+			/* Another client has a lease: the open waits after the lock is dropped. */
+			break;
+		default:
+			return err;
+		}
+	}
+	/*
+	 * O_CREAT with a name that the dcache has as negative: it comes here hashed, and has to be
+	 * looked up all the same.
+	 */
+	if (!d_in_lookup(dentry)) {
+		if (!(flags & O_CREAT) || !d_is_negative(dentry))
+			return finish_no_open(file, NULL);
+		d_drop(dentry);
+	}
+	res = rdmafs_lookup(dir, dentry, 0);
+	if (IS_ERR(res))
+		return PTR_ERR(res);
+	return finish_no_open(file, res);
+}

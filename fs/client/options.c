@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Mount options: what each may be, which may change in a remount, and how they are shown.
+ */
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/seq_file.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include "client.h"
+#include "options.h"
+
+#define RDMAFS_CONNECT_DEFAULT	5	/* seconds */
+#define RDMAFS_CONNECT_MAX	600
+#define RDMAFS_IO_SIZE		SZ_1M		/* bytes of one READ or WRITE, by default */
+#define RDMAFS_AC_MAX		86400
+
+/* Seconds for which attributes are believed without asking the server, by default. */
+#define RDMAFS_ACREGMIN		3
+#define RDMAFS_ACREGMAX		60
+#define RDMAFS_ACDIRMIN		1
+#define RDMAFS_ACDIRMAX		60
+
+static const struct constant_table rdmafs_reg_names[] = {
+	{ "auto",	RDMAFS_REG_AUTO },
+	{ "direct",	RDMAFS_REG_DIRECT },
+	{ "overlapped",	RDMAFS_REG_OVERLAPPED },
+	{}
+};
+
+const struct fs_parameter_spec rdmafs_params[] = {
+	fsparam_string("source",	RDMAFS_OPT_SOURCE),
+	fsparam_string("addr",		RDMAFS_OPT_ADDR),
+	fsparam_u32("port",		RDMAFS_OPT_PORT),
+	fsparam_u32("slots",		RDMAFS_OPT_SLOTS),
+	fsparam_u32("connect_timeout",	RDMAFS_OPT_CONNECT_TIMEOUT),
+	fsparam_u32("rsize",		RDMAFS_OPT_RSIZE),
+	fsparam_u32("wsize",		RDMAFS_OPT_WSIZE),
+	fsparam_u32("acregmin",		RDMAFS_OPT_ACREGMIN),
+	fsparam_u32("acregmax",		RDMAFS_OPT_ACREGMAX),
+	fsparam_u32("acdirmin",		RDMAFS_OPT_ACDIRMIN),
+	fsparam_u32("acdirmax",		RDMAFS_OPT_ACDIRMAX),
+	fsparam_u32("actimeo",		RDMAFS_OPT_ACTIMEO),
+	fsparam_flag("noac",		RDMAFS_OPT_NOAC),
+	fsparam_u64("min",		RDMAFS_OPT_MIN),
+	fsparam_u64("max",		RDMAFS_OPT_MAX),
+	fsparam_u32("weight",		RDMAFS_OPT_WEIGHT),
+	fsparam_enum("reg",		RDMAFS_OPT_REG, rdmafs_reg_names),
+	fsparam_u32("poll_us",		RDMAFS_OPT_POLL_US),
+	fsparam_u32("nconnect",		RDMAFS_OPT_NCONNECT),
+	fsparam_string("local_lock",	RDMAFS_OPT_LOCAL_LOCK),
+	{}
+};
+
+/**
+ * rdmafs_opts_clear - free the strings of options
+ * @opts: the options
+ *
+ * Context: process.
+ */
+void rdmafs_opts_clear(struct rdmafs_opts *opts)
+{
+	kfree(opts->host);
+	kfree(opts->export);
+	opts->host = NULL;
+	opts->export = NULL;
+}
+
+/**
+ * rdmafs_addr_port - the port of an address
+ * @addr: an IPv4 or IPv6 address
+ *
+ * Context: any.
+ * Return: the port.
+ */
+u16 rdmafs_addr_port(const struct sockaddr_storage *addr)
+{
+	if (addr->ss_family == AF_INET6)
+		return ntohs(((const struct sockaddr_in6 *)addr)->sin6_port);
+	return ntohs(((const struct sockaddr_in *)addr)->sin_port);
+}
+
+/**
+ * rdmafs_opts_default - set the options of a mount that names none
+ * @opts: the options
+ *
+ * Context: any.
+ */
+void rdmafs_opts_default(struct rdmafs_opts *opts)
+{
+	opts->slots = RDMAFS_XPRT_SLOTS_DEFAULT;
+	opts->nconnect = 1;
+	opts->connect_s = RDMAFS_CONNECT_DEFAULT;
+	opts->rsize = RDMAFS_IO_SIZE;
+	opts->wsize = RDMAFS_IO_SIZE;
+	opts->acregmin = RDMAFS_ACREGMIN;
+	opts->acregmax = RDMAFS_ACREGMAX;
+	opts->acdirmin = RDMAFS_ACDIRMIN;
+	opts->acdirmax = RDMAFS_ACDIRMAX;
+	opts->quota.max = RPOL_NO_MAX;
+	opts->quota.weight = RPOL_WEIGHT_DEFAULT;
+}
+
+/* host:/export, [v6]:/export */
+static int rdmafs_parse_source(struct fs_context *fc, const char *source)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	const char *host = source, *end, *export;
+
+	if (*host == '[') {
+		host++;
+		end = strchr(host, ']');
+		if (!end || end[1] != ':')
+			return invalfc(fc, "source '%s' is not [address]:/export", source);
+		export = end + 2;
+	} else {
+		end = strstr(host, ":/");
+		if (!end)
+			end = strchr(host, ':');
+		if (!end)
+			return invalfc(fc, "source '%s' is not host:/export", source);
+		export = end + 1;
+	}
+	if (end == host)
+		return invalfc(fc, "source '%s' names no host", source);
+	while (*export == '/')
+		export++;
+	if (!*export)
+		return invalfc(fc, "source '%s' names no export", source);
+	if (strlen(export) > RFP_EXPORT_NAME_MAX)
+		return invalfc(fc, "source: the export's name is longer than %u bytes",
+			       RFP_EXPORT_NAME_MAX);
+	rdmafs_opts_clear(&ctx->opts);
+	ctx->opts.host = kmemdup_nul(host, end - host, GFP_KERNEL);
+	ctx->opts.export = kstrdup(export, GFP_KERNEL);
+	if (!ctx->opts.host || !ctx->opts.export)
+		return -ENOMEM;
+	return 0;
+}
+
+static int rdmafs_parse_range(struct fs_context *fc, const char *key, u32 value, u32 min,
+			      u32 max, u32 *to)
+{
+	if (value < min || value > max)
+		return invalfc(fc, "%s=%u is not between %u and %u", key, value, min, max);
+	*to = value;
+	return 0;
+}
+
+/**
+ * rdmafs_opts_parse - take one option
+ * @fc:    the context, whose fs_private is a struct rdmafs_ctx
+ * @param: the option
+ *
+ * Context: process, may sleep.
+ * Return: 0; -ENOPARAM: it is none of ours; -EINVAL, with a message in @fc; -ENOMEM.
+ */
+int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_opts *opts = &ctx->opts;
+	struct fs_parse_result res;
+	const char *key = param->key;
+	u32 n;
+	int opt, err;
+
+	opt = fs_parse(fc, rdmafs_params, param, &res);
+	if (opt < 0)
+		return opt;
+	ctx->seen |= BIT(opt);
+	switch (opt) {
+	case RDMAFS_OPT_SOURCE:
+		if (fc->source)
+			return invalfc(fc, "more than one source");
+		err = rdmafs_parse_source(fc, param->string);
+		if (err)
+			return err;
+		fc->source = param->string;
+		param->string = NULL;
+		return 0;
+	case RDMAFS_OPT_ADDR:
+		if (!*param->string)
+			return invalfc(fc, "addr= is empty");
+		kfree(ctx->addr);
+		ctx->addr = param->string;
+		param->string = NULL;
+		return 0;
+	case RDMAFS_OPT_PORT:
+		err = rdmafs_parse_range(fc, key, res.uint_32, 1, U16_MAX, &n);
+		if (!err)
+			ctx->port = n;
+		return err;
+	case RDMAFS_OPT_SLOTS:
+		return rdmafs_parse_range(fc, key, res.uint_32, RDMAFS_XPRT_SLOTS_MIN,
+					  RDMAFS_XPRT_SLOTS_MAX, &opts->slots);
+	case RDMAFS_OPT_CONNECT_TIMEOUT:
+		return rdmafs_parse_range(fc, key, res.uint_32, 1, RDMAFS_CONNECT_MAX,
+					  &opts->connect_s);
+	case RDMAFS_OPT_RSIZE:
+	case RDMAFS_OPT_WSIZE:
+		err = rdmafs_parse_range(fc, key, res.uint_32, PAGE_SIZE, RDMAFS_XPRT_DATA_MAX,
+					 &n);
+		if (err)
+			return err;
+		if (!is_power_of_2(n))
+			return invalfc(fc, "%s=%u is not a power of two", key, n);
+		*(opt == RDMAFS_OPT_RSIZE ? &opts->rsize : &opts->wsize) = n;
+		return 0;
+	case RDMAFS_OPT_ACREGMIN:
+		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &opts->acregmin);
+	case RDMAFS_OPT_ACREGMAX:
+		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &opts->acregmax);
+	case RDMAFS_OPT_ACDIRMIN:
+		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &opts->acdirmin);
+	case RDMAFS_OPT_ACDIRMAX:
+		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &opts->acdirmax);
+	case RDMAFS_OPT_ACTIMEO:
+	case RDMAFS_OPT_NOAC:
+		n = 0;
+		if (opt == RDMAFS_OPT_ACTIMEO) {
+			err = rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_AC_MAX, &n);
+			if (err)
+				return err;
+		}
+		opts->acregmin = n;
+		opts->acregmax = n;
+		opts->acdirmin = n;
+		opts->acdirmax = n;
+		return 0;
+	case RDMAFS_OPT_MIN:
+		opts->quota.min = res.uint_64;
+		return 0;
+	case RDMAFS_OPT_MAX:
+		opts->quota.max = res.uint_64;
+		return 0;
+	case RDMAFS_OPT_WEIGHT:
+		return rdmafs_parse_range(fc, key, res.uint_32, 1, RPOL_WEIGHT_MAX,
+					  &opts->quota.weight);
+	case RDMAFS_OPT_REG:
+		opts->reg = res.uint_32;
+		return 0;
+	case RDMAFS_OPT_POLL_US:
+		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_POLL_US_MAX,
+					  &opts->poll_us);
+	case RDMAFS_OPT_NCONNECT:
+		return rdmafs_parse_range(fc, key, res.uint_32, 1, RDMAFS_XPRT_CONNS_MAX,
+					  &opts->nconnect);
+	case RDMAFS_OPT_LOCAL_LOCK:
+		/* The only kind there is.  It may be given, because show_options() shows it. */
+		if (strcmp(param->string, "all"))
+			return invalfc(fc, "local_lock=%s: only 'all' is there yet", param->string);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/**
+ * rdmafs_opts_check - look whether options fit each other, when all have been taken
+ * @fc: the context
+ *
+ * Context: process.
+ * Return: 0, or -EINVAL with a message in @fc.
+ */
+int rdmafs_opts_check(struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_opts *opts = &ctx->opts;
+
+	if (opts->acregmax < opts->acregmin)
+		return invalfc(fc, "acregmax=%u is less than acregmin=%u", opts->acregmax,
+			       opts->acregmin);
+	if (opts->acdirmax < opts->acdirmin)
+		return invalfc(fc, "acdirmax=%u is less than acdirmin=%u", opts->acdirmax,
+			       opts->acdirmin);
+	if (opts->quota.max < opts->quota.min)
+		return invalfc(fc, "max=%llu is less than min=%llu", opts->quota.max,
+			       opts->quota.min);
+	return 0;
+}
+
+/**
+ * rdmafs_opts_fixed - refuse a remount that changes an option which has to stay
+ * @fc:  the context of the remount
+ * @mnt: the mount
+ *
+ * Context: process.
+ * Return: 0, or -EINVAL with a message in @fc that names the option.
+ */
+int rdmafs_opts_fixed(struct fs_context *fc, const struct rdmafs_mount *mnt)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	const struct rdmafs_opts *old = &mnt->opts, *new = &ctx->opts;
+	const char *what = NULL;
+
+	if (new->slots != old->slots)
+		what = "slots";
+	else if (new->nconnect != old->nconnect)
+		what = "nconnect";
+	else if (new->connect_s != old->connect_s)
+		what = "connect_timeout";
+	else if (new->rsize != old->rsize && new->rsize != mnt->rsize)
+		what = "rsize";
+	else if (new->wsize != old->wsize && new->wsize != mnt->wsize)
+		what = "wsize";
+	else if ((ctx->seen & BIT(RDMAFS_OPT_ADDR)) &&
+		 memcmp(&new->addr, &old->addr, sizeof(old->addr)))
+		what = "addr or port";
+	/* Without addr= the address was not resolved, and does not have the new port. */
+	else if ((ctx->seen & BIT(RDMAFS_OPT_PORT)) && ctx->port != rdmafs_addr_port(&old->addr))
+		what = "port";
+	if (what)
+		return invalfc(fc, "%s can't be changed by a remount", what);
+	return 0;
+}
+
+/**
+ * rdmafs_opts_show - write a mount's options, as /proc/mounts shows them
+ * @m:    the file
+ * @root: the root of the mount's superblock
+ *
+ * Context: process, may sleep.
+ * Return: 0.
+ */
+int rdmafs_opts_show(struct seq_file *m, struct dentry *root)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(root->d_sb);
+	const struct rdmafs_opts *opts = &mnt->opts;
+	const struct sockaddr_storage *addr = &opts->addr;
+	struct rpol_quota quota;
+
+	rdmafs_xprt_get_quota(mnt->xprt, &quota);
+	seq_printf(m, ",addr=%pISc,port=%u", addr, rdmafs_addr_port(addr));
+	seq_printf(m, ",slots=%u,connect_timeout=%u,rsize=%u,wsize=%u", opts->slots,
+		   opts->connect_s, mnt->rsize, mnt->wsize);
+	if (!opts->acregmax && !opts->acdirmax)
+		seq_puts(m, ",noac");
+	else
+		seq_printf(m, ",acregmin=%u,acregmax=%u,acdirmin=%u,acdirmax=%u", opts->acregmin,
+			   opts->acregmax, opts->acdirmin, opts->acdirmax);
+	if (quota.min)
+		seq_printf(m, ",min=%llu", quota.min);
+	if (quota.max != RPOL_NO_MAX)
+		seq_printf(m, ",max=%llu", quota.max);
+	if (quota.weight != RPOL_WEIGHT_DEFAULT)
+		seq_printf(m, ",weight=%u", quota.weight);
+	if (opts->reg != RDMAFS_REG_AUTO)
+		seq_printf(m, ",reg=%s", rdmafs_reg_names[opts->reg].name);
+	if (opts->nconnect != 1)
+		seq_printf(m, ",nconnect=%u", opts->nconnect);
+	if (opts->poll_us)
+		seq_printf(m, ",poll_us=%u", opts->poll_us);
+	/* As NFS shows it: locks are not seen by other mounts, here and on other clients. */
+	seq_puts(m, ",local_lock=all");
+	return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A mount or remount that is being prepared, and its options (options.c).
+ */
+#ifndef RDMAFS_CLIENT_OPTIONS_H
+#define RDMAFS_CLIENT_OPTIONS_H
+
+#include <linux/bits.h>
+#include <linux/fs_context.h>
+#include <linux/fs_parser.h>
+#include "client.h"
+
+enum rdmafs_param {
+	RDMAFS_OPT_SOURCE,
+	RDMAFS_OPT_ADDR,
+	RDMAFS_OPT_PORT,
+	RDMAFS_OPT_SLOTS,
+	RDMAFS_OPT_CONNECT_TIMEOUT,
+	RDMAFS_OPT_RSIZE,
+	RDMAFS_OPT_WSIZE,
+	RDMAFS_OPT_ACREGMIN,
+	RDMAFS_OPT_ACREGMAX,
+	RDMAFS_OPT_ACDIRMIN,
+	RDMAFS_OPT_ACDIRMAX,
+	RDMAFS_OPT_ACTIMEO,
+	RDMAFS_OPT_NOAC,
+	RDMAFS_OPT_MIN,
+	RDMAFS_OPT_MAX,
+	RDMAFS_OPT_WEIGHT,
+	RDMAFS_OPT_REG,
+	RDMAFS_OPT_POLL_US,
+	RDMAFS_OPT_NCONNECT,
+	RDMAFS_OPT_LOCAL_LOCK,
+};
+
+/* Options that change the mount's share of the RNIC's translations. */
+#define RDMAFS_OPTS_QUOTA						\
+	(BIT(RDMAFS_OPT_MIN) | BIT(RDMAFS_OPT_MAX) | BIT(RDMAFS_OPT_WEIGHT))
+
+/**
+ * struct rdmafs_ctx - a mount or remount that is being prepared
+ * @opts: the options so far
+ * @addr: value of addr=, or NULL
+ * @port: the server's port
+ * @seen: options that were given, bits of enum rdmafs_param
+ * @mnt:  connected, and not owned by a superblock yet; or NULL
+ */
+struct rdmafs_ctx {
+	struct rdmafs_opts opts;
+	char *addr;
+	u16 port;
+	unsigned long seen;
+	struct rdmafs_mount *mnt;
+};
+
+extern const struct fs_parameter_spec rdmafs_params[];
+
+void rdmafs_opts_default(struct rdmafs_opts *opts);
+void rdmafs_opts_clear(struct rdmafs_opts *opts);
+u16 rdmafs_addr_port(const struct sockaddr_storage *addr);
+int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param);
+int rdmafs_opts_check(struct fs_context *fc);
+int rdmafs_opts_fixed(struct fs_context *fc, const struct rdmafs_mount *mnt);
+int rdmafs_opts_show(struct seq_file *m, struct dentry *root);
+
+#endif
