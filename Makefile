@@ -84,9 +84,17 @@ sim:
 fuzz:
 	tests/fuzz/run
 
+# HTML of the documentation; the manual pages are ready to be installed, and only looked at.
+docs:
+	tests/guest/setup docs
+	sphinx-build -W --keep-going -b html -d Documentation/_build/doctrees \
+		Documentation Documentation/_build/html
+	! groff -man -Tutf8 -ww -z Documentation/man/*.[58] 2>&1 | grep .
+
 clean:
 	$(KBUILD) clean
 	$(MAKE) -C utils clean
+	rm -rf Documentation/_build
 
 help:
 	@echo 'all             modules for KVER=$(KVER), and the user tools'
@@ -101,8 +109,9 @@ help:
 	@echo 'coverage        which lines the tests in UML execute; longer than check'
 	@echo 'sim             simulate the registration policy; tables and plots'
 	@echo 'fuzz            libFuzzer on what checks bytes off the wire, and on states; an hour or more'
+	@echo 'docs            HTML of Documentation/ in Documentation/_build/html; no warning is allowed'
 	@echo 'clean           remove what was built'
 
-.PHONY: all modules utils install modules_install check check-full check-faults demo bench bench-fairness coverage sim fuzz clean help
+.PHONY: all modules utils install modules_install check check-full check-faults demo bench bench-fairness coverage sim fuzz docs clean help
 
 endif
