@@ -23,7 +23,7 @@
 #define RXP_RECV_RESERVE 8
 
 /**
- * struct rxp_segment - memory of one side that the other may RDMA WRITE to (RFC 8166, section 3.4.1)
+ * struct rxp_segment - memory of one side that the other may RDMA WRITE to (RFC 8166's word)
  * @rkey:   its key
  * @length: bytes
  * @iova:   address of the first byte
@@ -34,7 +34,7 @@ struct rxp_segment {
 	u64 iova;
 };
 
-/* Would the segment's last byte be beyond the last address? */
+/* Does the segment reach the end of the address space?  None of ours does. */
 static inline bool rxp_segment_wraps(const struct rxp_segment *seg)
 {
 	return seg->iova + seg->length < seg->iova;

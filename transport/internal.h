@@ -485,7 +485,7 @@ struct rxp_chain {
  * @per:     buffers in a chunk
  * @order:   page order of a chunk
  * @chunk:   the chunks, one run of pages each
- * @charged: on a client: bytes of large receives that count (client/receives.c)
+ * @charged: on a client: bytes of large receives that count (client/recv_ring.c)
  */
 struct rxp_ring {
 	u32 nr;
@@ -513,7 +513,7 @@ struct rxp_rx {
 };
 
 /**
- * struct rxp_conn_ops - what a connection tells its owner
+ * struct rxp_conn_ops - what a connection tells its owner, and asks of it
  * @recv: a message of @len bytes is in rxp_conn_buf(@rx).  The owner gives the buffer back by
  *	  rxp_rx_put(), now or later.  Context: softirq on the client, process context on the
  *	  server.

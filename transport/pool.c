@@ -5,7 +5,6 @@
  * mr.c and buf.c have what is taken from a pool.  The pool ends when its owner and all who have
  * something of it have let go of it, in a worker.
  */
-#include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "transport/internal.h"
 

@@ -90,7 +90,7 @@ static struct mount {
 	struct fuzz f;
 	struct call slot[SLOTS];
 	u32 nr;			/* number of slots in use */
-	enum rxc_session_state state;	/* the session's state in the table; the rest are the facts */
+	enum rxc_session_state state;	/* the session's, in the table; the rest are facts */
 	bool known;	/* the session was connected once */
 	bool conns;	/* it has connections */
 	bool failing, ended, aborted;

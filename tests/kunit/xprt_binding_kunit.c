@@ -2,8 +2,8 @@
 /*
  * Suite rdmafs_xprt_binding: MRs and grants (transport/binding.c, server/grant.c) on two
  * connections whose send queues stand still as long as a case wants.  The device refuses nothing:
- * the work request that it has executed last decides whether a key is valid.  The client knows every
- * key before it is told.
+ * the work request that it has executed last decides whether a key is valid.  The client knows
+ * every key before it is told.
  *
  * An MR and its pages must not be given back while a registration that was posted may still be
  * executed, nor while its key may be valid.

@@ -122,7 +122,8 @@ static void frame_reply_golden(struct kunit *test)
 
 static void frame_stcrw_golden(struct kunit *test)
 {
-	struct rxp_frame out;
+	u8 msg[sizeof(golden_stcrw)] = {};
+	struct rxp_frame out, in = {};
 
 	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_stcrw, sizeof(golden_stcrw), 0, false, SLOTS,
 					      DATA_MAX, &out), 0);
@@ -131,6 +132,26 @@ static void frame_stcrw_golden(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, out.bulk.length, 8192);
 	KUNIT_EXPECT_EQ(test, out.bulk.rkey, 0x11223344);
 	KUNIT_EXPECT_EQ(test, out.bulk.iova, 0x1000);
+
+	in.type = RXP_NOTIFY;
+	in.op = RXP_NOTIFY_STCRW;
+	in.slot = 3;
+	in.seq = out.seq;
+	in.bulk = out.bulk;
+	KUNIT_ASSERT_EQ(test, rxp_frame_put_ctl(msg, &in), sizeof(golden_stcrw));
+	KUNIT_EXPECT_MEMEQ(test, msg, golden_stcrw, sizeof(golden_stcrw));
+
+	/* A DROPPED or CANCEL names no memory, so it is only a header. */
+	in.op = RXP_NOTIFY_DROPPED;
+	in.bulk = (struct rxp_segment) {};
+	memset(msg, 0xff, sizeof(msg));
+	KUNIT_ASSERT_EQ(test, rxp_frame_put_ctl(msg, &in), sizeof(struct rxp_wire_hdr));
+	KUNIT_EXPECT_EQ(test, msg[sizeof(struct rxp_wire_hdr)], 0xff);
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, sizeof(struct rxp_wire_hdr), 0, false, SLOTS,
+					      DATA_MAX, &out), 0);
+	KUNIT_EXPECT_EQ(test, out.op, RXP_NOTIFY_DROPPED);
+	KUNIT_EXPECT_EQ(test, out.slot, 3);
+	KUNIT_EXPECT_EQ(test, out.seq, in.seq);
 }
 
 /*

@@ -27,7 +27,6 @@
 #include <linux/ktime.h>
 #include <linux/mempool.h>
 #include <linux/module.h>
-#include <linux/slab.h>
 #include "transport/client/client.h"
 #include "transport/client/trace.h"
 

@@ -11,7 +11,7 @@
  * This runs in mount(8) the first time and later in the recovery worker (session.c), never twice
  * at once: so it reads without a lock the fields of the session that no other party writes.
  * The CM's event handler sets up and tears down nothing: it leaves a status and completes
- * conn->cm_done, which the attempt waits for.
+ * rxc_conn.cm_done, which the attempt waits for.
  */
 #include <linux/kthread.h>
 #include <linux/sched/mm.h>
@@ -144,7 +144,7 @@ static int rxc_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
 /*
  * The handler of the CM's events.  The CM waits for it, so it must not wait for the task that
  * makes the connection: it only sets a status, marks the connection lost and completes
- * conn->cm_done.
+ * rxc_conn.cm_done.
  */
 static int rxc_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -197,7 +197,7 @@ static int rxc_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 /*
  * Wait for the CM's next event, @timeout in jiffies.  Returns 1 if its status is in
- * conn->cm_status, 0 if the time is over, -EINTR if the task is killed.
+ * rxc_conn.cm_status, 0 if the time is over, -EINTR if the task is killed.
  */
 static int rxc_cm_answer(struct rxp_conn *conn, unsigned long timeout)
 {
@@ -271,7 +271,7 @@ static struct rxp_pool *rxc_pool_create(struct rdmafs_xprt *x, struct rxp_device
  * See to it that the mount has a pool on the connection's device.  It keeps its pool while it
  * stays on one device, and is never on two.
  */
-static int rxc_pool_get(struct rdmafs_xprt *x, struct rxp_conn *conn)
+static int rxc_pool_take(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	struct rxp_device *rdev = rxp_device_get(conn->id->device);
 	struct rxp_pool *old, *pool;
@@ -679,7 +679,7 @@ static int rxc_connect_one(struct rdmafs_xprt *x, struct rxc_attempt *a, u32 ind
 	slots = rxc_wants(x, index);
 	ret = rxc_resolve(x, conn, a->step_ms);
 	if (!ret)
-		ret = rxc_pool_get(x, conn);
+		ret = rxc_pool_take(x, conn);
 	if (!ret)
 		ret = rxp_conn_setup(conn, x->pool, slots, IB_POLL_SOFTIRQ);
 	if (!ret)

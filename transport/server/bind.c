@@ -304,7 +304,7 @@ static int rxs_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	return 0;
 }
 
-/* Send a WELCOME.  The connection's worker calls this, so conn->session does not change. */
+/* Send a WELCOME.  The connection's worker calls this, so its session does not change. */
 static int rxs_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 status)
 {
 	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;

@@ -202,7 +202,7 @@ static void rxs_conn_work(struct work_struct *work)
 {
 	struct rxp_conn *conn = &container_of(work, struct rxs_conn, work)->conn;
 
-	/* In state HELLO conn->hello is there: pairs with smp_wmb() in rxs_control(). */
+	/* In state HELLO the HELLO is there: pairs with smp_wmb() in rxs_control(). */
 	switch (smp_load_acquire(&conn->state)) {
 	case RXP_CONN_NEW:
 		rxs_conn_make(conn);
@@ -251,7 +251,7 @@ static int rxs_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		rxs_conn_heard(conn);
 		rxp_conn_lost(conn);
 		return 0;
-	/* This does not come while a connection is unheard: it keeps its device (device.c). */
+	/* This does not come while a connection is unheard: it keeps its device. */
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:

@@ -39,9 +39,9 @@ static const struct rxp_pool_ops rxs_pool_ops = {
 
 /**
  * rxs_pool_create - make the pool of a session that is about to begin
- * @rdev:  the device; a reference is taken
+ * @rdev:    the device; a reference is taken
  * @account: the client's account; a reference is taken
- * @stats: where registrations are counted; must outlive the pool
+ * @stats:   where registrations are counted; must outlive the pool
  *
  * Context: process, may sleep.
  * Return: the pool with one reference, or an ERR_PTR: see rxp_pool_init().

@@ -66,7 +66,7 @@ void rxs_route_put(struct rxs_route *route)
 /**
  * rxs_reply_post - post the reply that stands in the slot's buffer, which is synced
  * @req:      the request; the chain takes a reference
- * @route:      the connection that it goes on
+ * @route:    the connection that it goes on
  * @head_len: bytes of the head
  * @data_len: bytes of data in the message
  * @wr:	      RDMA WRITEs that go before it

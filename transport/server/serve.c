@@ -6,8 +6,8 @@
  * service can do so without blocking.  Otherwise it queues the request to the threads
  * (threads.c), where the file system may block for any length of time.
  *
- * A CALL that announces a large WRITE first gets a sink (sink.c).  No thread waits for the data; the
- * client's DATA message queues the request again.
+ * A CALL that announces a large WRITE first gets a sink (sink.c).  No thread waits for the data;
+ * the client's DATA message queues the request again.
  *
  * A CALL that announces a large READ but names no memory will be followed by an STCRW (Ou et al.,
  * FRRWP): the client registers its memory while the server reads the file.  If the reply is ready

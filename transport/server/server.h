@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The server's side: what is shared by listen.c (connections), session.c, bind.c (which binds
- * connections to sessions), request.c, serve.c (what requests do) and reply.c.
+ * connections to sessions), request.c, serve.c (what requests do), sink.c (where the data of large
+ * WRITEs goes) and reply.c.
  *
  * References: a session is held by the server's list, by its connections and those that wait for
  * a place, and by each request.  It *closes* once: its connections are lost, and when these and
@@ -160,8 +161,8 @@ struct rxs_grant {
  * @keyed:    the key and the address of @bulk are known
  * @cancelled: the client has sent a CANCEL: it takes its data, or the room for it, back
  * @since:    when it got into its state, in jiffies
- * @bulk:     the client's memory for the data of a READ, or the grant that a WRITE uses; its length,
- *	      which the CALL announced, is constant
+ * @bulk:     the client's memory for the data of a READ, or the grant that a WRITE uses; its
+ *	      length, which the CALL announced, is constant
  * @head_len: bytes of the reply's head in the slot's buffer, without a grant
  * @grant:    the grant that the reply brings, not listed yet; or NULL
  * @out_len:  bytes that go by RDMA WRITE
