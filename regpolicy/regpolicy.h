@@ -9,7 +9,7 @@
  * charged N to its member, or more where MRs are few (rpol_capacity_for()).
  * The charge lasts for as long as the MR exists, bound or idle: the policy
  * rations the share of the RNIC's TLB, not the part of the share that is used
- * (design, section 5; Magoutis, section 2).
+ * (Documentation/regpolicy.rst, "Words"; Magoutis, section 2).
  *
  * The life of an MR, as the policy sees it:
  *

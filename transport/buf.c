@@ -180,7 +180,8 @@ u32 rxp_buf_size(u32 len)
 
 /**
  * rxp_buf_get_idle - take an idle buffer for the data of one RPC
- * @pool: the pool: pages never leave its session (design, sink pages)
+ * @pool: the pool, whose pages never go to another session (Documentation/architecture.rst,
+ *	  "Who owns memory until when")
  * @len:  bytes, 1..RDMAFS_XPRT_DATA_MAX
  *
  * Context: Any but hard interrupt; takes @pool->lock.

@@ -10,8 +10,9 @@
  *		     and idle data buffers.  A mount keeps its pool as long as it
  *		     stays on the same device.  A session on a server uses the
  *		     pool of its connection 0, which its other connections join
- *		     (design, rule 5).  References: the owner's, and one for each
- *		     connection, request and grant on it.
+ *		     (Documentation/architecture.rst, "Lifetimes").  References:
+ *		     the owner's, and one for each connection, request and grant
+ *		     on it.
  *	rxp_conn     a queue pair and its receives.  The owner's worker drains and
  *		     destroys the queue pair (rxp_conn_kill()) and lets go of the
  *		     device (rxp_conn_destroy()).  The struct and its receive
@@ -77,7 +78,10 @@
  */
 #define RXP_RETRY_COUNT	6
 
-/* Milliseconds after which a session without a message ends (design, section 6). */
+/*
+ * Milliseconds without a message after which a session ends
+ * (Documentation/protocol.rst, "Sessions").
+ */
 #define RXP_LEASE_MS	30000
 
 /* ------------------------------------------------------------------ counters */
@@ -752,7 +756,7 @@ extern unsigned int rxp_grace_ms;
 extern unsigned int rxp_recv_size;
 extern int rxp_service_type;
 
-/* The grace period T (Magoutis, section 4), in jiffies. */
+/* The grace period T (Magoutis, section 3), in jiffies. */
 static inline unsigned long rxp_grace(void)
 {
 	return msecs_to_jiffies(rdmafs_test_knob(grace_ms) ?: READ_ONCE(rxp_grace_ms));

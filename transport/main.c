@@ -12,8 +12,8 @@
 
 /*
  * Each work item sees to its own ordering.  The queue of an item depends on what the item may
- * wait for (Documentation/architecture.rst, "Who may wait for whom"): an item never waits for one
- * that is queued on the same queue.
+ * wait for (Documentation/architecture.rst, "Who may wait for whom: transport"): an item never
+ * waits for one that is queued on the same queue.
  */
 struct workqueue_struct *rxp_wq;	/* items that wait only for devices */
 struct workqueue_struct *rxs_conn_wq;	/* a server's connections, new sessions and sinks */
@@ -65,7 +65,7 @@ unsigned int rxc_heartbeat_ms = 5000;
 module_param_named(heartbeat_ms, rxc_heartbeat_ms, uint, 0644);
 MODULE_PARM_DESC(heartbeat_ms, "a server silent for so long, in milliseconds, is taken to be dead");
 
-/* The grace period T (Magoutis, section 4). */
+/* The grace period T (Magoutis, section 3). */
 unsigned int rxp_grace_ms = 10000;
 module_param_named(grace_ms, rxp_grace_ms, uint, 0644);
 MODULE_PARM_DESC(grace_ms, "how long a response may be overdue, in milliseconds, while others wait for its translations");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Message buffers.  Their owner allocates them once, in runs of pages, and a connection maps them
- * as long as it lasts.  So a message costs neither an allocation nor a mapping (design, rule 2).
+ * as long as it lasts.  So a message costs neither an allocation nor a mapping, nor an MR
+ * (Documentation/architecture.rst, "Who owns memory until when").
  *
  * No function here takes a lock: the owner lets none run beside rxp_ring_init() or
  * rxp_ring_destroy().

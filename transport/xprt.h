@@ -11,7 +11,8 @@
  * A *session* is the conversation between one mount and one server.  It outlives its
  * connections, of which it may have several at a time.  They fall together: when one is lost
  * the client makes all of them again and sends every unanswered call again in its slot, and the
- * server answers from its reply cache what it has executed already (design, section 6).
+ * server answers from its reply cache what it has executed already
+ * (Documentation/architecture.rst, "When the connection dies").
  *
  * Ownership: from submit until @done is called the caller lends the transport the request, the
  * reply buffer and the pages behind the data iterator.  On the server a request and all that it

@@ -2,11 +2,12 @@
 /*
  * Taking apart protocol bodies that a peer wrote.
  *
- * The peer is not trusted (design rule 11), so this file checks everything in a
- * body that can be checked without its meaning.  A length is compared with the
- * bytes that are left, and never added to a position before that.  A name is one
- * that the VFS may be given.  The caller checks the meaning of a value: an
- * operation's number, flag bits, a range inside a file.
+ * The peer is not trusted, so this file checks everything in a body that can be
+ * checked without its meaning (Documentation/architecture.rst,
+ * "Bytes that are not trusted").  A length is compared with the bytes that are
+ * left, and never added to a position before that.  A name is one that the VFS may
+ * be given.  The caller checks the meaning of a value: an operation's number, flag
+ * bits, a range inside a file.
  *
  * Only handles are copied.  Strings and fixed structs point into the body, and are
  * valid as long as the body is.

@@ -3,7 +3,7 @@
  * Serving a request where it arrives, without ever blocking.
  *
  * This file alone decides for which operations, on which files and file systems, that is
- * possible (design, rule 7).
+ * possible (Documentation/architecture.rst, "Where completions are handled").
  *
  * Reading from the page cache.  The mapping must be the inode's own, and ->read_iter() of the
  * file system must take no lock and do nothing but copy from up-to-date folios and touch the

@@ -2,9 +2,9 @@
 /*
  * Calls: from submit to done.
  *
- * A submitter acquires in the order of design rule 8: translations (a READ whose data does not
- * fit a message), then a slot; then it posts.  If the send queue has no room, the chain waits
- * for it, not the thread.
+ * A submitter acquires translations (for a READ whose data does not fit a message), then a slot;
+ * then it posts (Documentation/architecture.rst, "Order of acquisition").  If the send queue has
+ * no room, the chain waits for it, not the thread.
  *
  * Where mapping overlaps with the server's work (io.c), the CALL goes first and the submitter
  * maps its pages afterwards.  A READ then sends an STCRW, which makes the server fire its CRW.

@@ -157,8 +157,9 @@ static void rxc_call_replay(struct rdmafs_xprt *x, struct rxp_conn *conn, struct
  * @nr:    number of @conns
  *
  * A READ that can't get its translations at once does not wait for them in its slot: a
- * submitter that holds translations may wait for a slot (design, rule 8).  But the server
- * counts the slot's sequence number, so the CALL is sent with a CANCEL behind it.
+ * submitter that holds translations may wait for a slot (Documentation/architecture.rst,
+ * "Order of acquisition").  But the server counts the slot's sequence number, so the CALL is sent
+ * with a CANCEL behind it.
  *
  * Context: process, may sleep.  The recovery worker.
  *

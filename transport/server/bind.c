@@ -5,7 +5,7 @@
  * A client's connection 0 is accepted before the server knows which session it belongs to.  Its
  * HELLO binds it to a session, old or new.  If the old session still has connections, they are
  * drained first: then no request waits for data that could come twice, and no reply is on its way
- * (design, section 6).
+ * (Documentation/architecture.rst, "When the connection dies").
  *
  * No worker sleeps for that.  The connection becomes its session's *next*.  Its worker is woken by
  * the last of the old connections when that is unbound, or by the worker that makes a new session.

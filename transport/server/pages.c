@@ -3,9 +3,9 @@
  * Pages of the service that are sent from where they are, without a copy.
  *
  * The service lends them, one reference each, for a request's reply.  They are DMA mapped for that
- * reply only and put with the request, which outlives the RDMA WRITEs that read them (design, rule
- * 6: the chain is signaled).  Data that is written to them meanwhile may be sent or not, as with
- * any read that runs beside a write.
+ * reply only and put with the request, which outlives the RDMA WRITEs that read them: their chain
+ * is signaled (Documentation/architecture.rst, "Who owns memory until when").  Data that is
+ * written to them meanwhile may be sent or not, as with any read that runs beside a write.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
