@@ -23,17 +23,31 @@
  *		     completion of the last one; or after the drain; or, if the
  *		     chain is quiet (send.c), when it is posted.
  *
- * Locks, outermost first:
+ * Locks, outermost first.  No two of one line are ever held together:
  *
- *	rdmafs_xprt_server.lock or rdmafs_xprt.recover (the one recovery worker)
- *	rdmafs_xprt.lock or rdmafs_xprt_session.lock
+ *	rxp_proc_dir.lock	for reading, to show or change a value
+ *	rxp_proc_dir.change
+ *	quota_change of rdmafs_xprt, of rdmafs_xprt_session
+ *	rdmafs_xprt_server.lock
+ *	rdmafs_xprt.lock, rdmafs_xprt_session.lock
  *	rxp_conn.sq_lock
  *	rxp_pool.lock
- *	rxs_threads.lock
  *
- * All of them but rdmafs_xprt.recover are spinlocks that disable softirqs: completions come in
- * softirq on the client, in process context on the server.  rxp_conn.state_lock disables
- * interrupts; it is taken with locks of the first three levels, or rxp_device.lock, held.
+ * Leaves, under which none of these locks is taken:
+ *
+ *	rxc_slots.lock		within rdmafs_xprt.lock
+ *	rxs_budget.lock		within the locks of a session and of its pool
+ *	rxp_device.tick_lock	the policy's call of rxp_device_wake() takes it, within any lock
+ *				that transport holds when it calls the policy
+ *	rxp_conn.state_lock	within rdmafs_xprt_server.lock and all down to sq_lock
+ *	rxs_threads.lock	with none of the others held
+ *	rxp_proc_devices_lock	likewise, and within the RDMA core's locks of devices
+ *
+ * rxp_device.lock is taken with none of these held, and only state_lock within it.
+ *
+ * A task may sleep under the locks of proc.c and under quota_change.  The others are spinlocks.
+ * state_lock disables interrupts, the rest of them softirqs: completions come in softirq on the
+ * client, in process context on the server.
  */
 #ifndef RDMAFS_TRANSPORT_INTERNAL_H
 #define RDMAFS_TRANSPORT_INTERNAL_H
