@@ -4,10 +4,10 @@
  * any sequence of events.  There is a mount's session with one connection, and calls in several
  * of its slots.
  *
- * The functions here do in few lines what the code around the tables does (call.c, replay.c,
- * revoke.c and session.c).  They note what has happened as facts.  From these facts alone, and
- * without the tables, call_where() and session_where() compute the states that a call and the
- * session must have, and never() the events that must be refused.  The rules:
+ * The functions here do in few lines what the code around the tables does (call.c, receive.c,
+ * replay.c, revoke.c, connect.c and session.c).  They note what has happened as facts.  From
+ * these facts alone, and without the tables, call_where() and session_where() compute the states
+ * that a call and the session must have, and never() the events that must be refused.  The rules:
  *
  * - A call begins in a free slot of a session that is up.  It ends once: when it has its one
  *   answer, from the server or from recovery, its submitter has left, the device has completed

@@ -4,8 +4,8 @@
  * sequence of events.  Requests are in several slots of a session, on one connection or two, which
  * are lost and made again.
  *
- * The functions here do in few lines what the code around the table does (serve.c, reply.c and
- * request.c).  They note what has happened to a request as facts, above all which party has it
+ * The functions here do in few lines what the code around the table does (serve.c, sink.c, reply.c
+ * and request.c).  They note what has happened to a request as facts, above all which party has it
  * (enum who).  From these facts alone, and without the table, where() computes the state that a
  * request must have, and never() the events that must be refused.  The rules:
  *

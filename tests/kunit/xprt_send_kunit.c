@@ -82,7 +82,7 @@ static struct send_stage *send_stage_of(struct rxp_conn *conn)
 	return conn->owner ?: &others;
 }
 
-/* These functions of conn.c are called by send.c. */
+/* These functions of conn.c are called by send.c and binding.c. */
 void rxp_conn_lost(struct rxp_conn *conn)
 {
 	send_stage_of(conn)->lost++;

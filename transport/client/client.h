@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The client's side of a session, shared by session.c (its life), connect.c (connecting),
- * ready.c (when a call may be sent), call.c (calls), receive.c (what the server sends), io.c
- * (data of calls), deferred.c (calls that wait), revoke.c (calls that take too long), replay.c
- * (recovery of calls), held_grant.c (granted sinks) and poll.c.
+ * receives.c (memory for what comes), ready.c (when a call may be sent), call.c (calls), receive.c
+ * (what the server sends), io.c (data of calls), deferred.c (calls that wait), revoke.c (calls
+ * that take too long), replay.c (recovery of calls), held_grant.c (granted sinks) and poll.c.
  *
  * "The worker" is the recovery worker, rdmafs_xprt.recover; in its place mount(8) makes the
  * first connections and rdmafs_xprt_close() takes the last step.  "The lock" is

@@ -29,7 +29,7 @@
  * returned counts until its key is invalid.  That has to happen in the same time, as its LOCAL_INV
  * stands in a send queue that the client can stop.
  *
- * The sink's pages are the session's own (transport/mr.c).  The server reads them only when the
+ * The sink's pages are the session's own (transport/buf.c).  The server reads them only when the
  * key is known to be invalid.  From then on the WRITE does not need the sink's translations until
  * it is served, which may last as long as the file system blocks.  So meanwhile they are lent as
  * well, and the request gives them up at once when another party waits for translations.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The server's side: what is shared by listen.c (connections), session.c, bind.c (which binds
- * connections to sessions), request.c, serve.c (what requests do), sink.c (where the data of large
- * WRITEs goes) and reply.c.
+ * The server's side of a session, shared by listen.c (connections), limits.c and budget.c (what
+ * clients may have), bind.c (which binds connections to sessions), session.c, request.c, serve.c
+ * and sink.c (what requests do), threads.c and turns.c (which thread serves them), reply.c,
+ * pages.c, grant.c, pool.c and overdue.c (clients that take too long).
  *
  * References: a session is held by the server's list, by its connections and those that wait for
  * a place, and by each request.  It *closes* once: its connections are lost, and when these and

@@ -153,7 +153,7 @@ static struct rxs_req *rxs_thread_next(struct rxs_thread *t)
 	return req;
 }
 
-/* Sleep until roused or told to stop. */
+/* Sleep until woken or told to stop. */
 static void rxs_thread_idle(struct rxs_thread *t)
 {
 	struct rxs_threads *ts = t->threads;
