@@ -307,7 +307,6 @@ struct rdmafs_xprt_source {
 
 void rdmafs_xprt_session_set_priv(struct rdmafs_xprt_session *session, void *priv);
 void *rdmafs_xprt_session_priv(struct rdmafs_xprt_session *session);
-const char *rdmafs_xprt_session_name(struct rdmafs_xprt_session *session);
 void rdmafs_xprt_session_client(const struct rdmafs_xprt_session *session, u8 *client);
 void rdmafs_xprt_session_source(const struct rdmafs_xprt_session *session,
 				struct rdmafs_xprt_source *source);

@@ -236,17 +236,12 @@ void rxs_account_uncharge(struct rxs_account *t, u64 bytes, u64 large)
 	spin_unlock_bh(&b->lock);
 }
 
-/**
- * rxs_account_large - charge a client for large receives
- * @t:	  the client's account
- * @nr:	  number of receives
- * @size: bytes that are best for each
- *
- * Context: any but hard interrupt; takes the budget's lock.
- * Return: bytes of each receive, which are charged; or RXP_MSG_MAX: the receives are not large,
- * nothing is charged, and the caller charges them as other buffers.
+/*
+ * Charge a client for @nr large receives, for each of which @size bytes are best.  Returns the
+ * bytes of each receive, which are charged; or RXP_MSG_MAX: the receives are not large, nothing is
+ * charged, and the caller charges them as other buffers.  Takes the budget's lock.
  */
-u32 rxs_account_large(struct rxs_account *t, u32 nr, u32 size)
+static u32 rxs_account_large(struct rxs_account *t, u32 nr, u32 size)
 {
 	struct rxs_budget *b = t->budget;
 	u64 share, own;

@@ -103,7 +103,6 @@ struct rxs_account *rxs_account_hold(struct rxs_account *t);
 void rxs_account_put(struct rxs_account *t);
 bool rxs_account_charge(struct rxs_account *t, u64 bytes);
 void rxs_account_uncharge(struct rxs_account *t, u64 bytes, u64 large);
-u32 rxs_account_large(struct rxs_account *t, u32 nr, u32 size);
 bool rxs_account_idle(struct rxs_account *t, u32 bytes);
 void rxs_account_unidle(struct rxs_account *t, u32 bytes);
 int rxs_receives(struct rxp_conn *conn, u32 size);

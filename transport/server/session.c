@@ -405,19 +405,6 @@ void *rdmafs_xprt_session_priv(struct rdmafs_xprt_session *session)
 EXPORT_SYMBOL_GPL(rdmafs_xprt_session_priv);
 
 /**
- * rdmafs_xprt_session_name - get the client's name for the log
- * @session: the session
- *
- * Context: any.
- * Return: its address and port, valid as long as the session.
- */
-const char *rdmafs_xprt_session_name(struct rdmafs_xprt_session *session)
-{
-	return session->name;
-}
-EXPORT_SYMBOL_GPL(rdmafs_xprt_session_name);
-
-/**
  * rdmafs_xprt_session_client - get what the client calls itself
  * @session: the session
  * @client:  out: RDMAFS_XPRT_CLIENT_ID bytes: random, the same in all sessions of a mount, and
