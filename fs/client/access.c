@@ -20,14 +20,11 @@
 #include <linux/fs.h>
 #include "client.h"
 
-/**
- * rdmafs_access_differs - tell whether the server sees another caller than the client does
- * @mnt: the mount
- *
- * Context: process, RCU walk included.
- * Return: true if only the server can tell what the current task may do.
+/*
+ * Does the server see another caller than the client does?  Then only the server can tell what the
+ * current task may do.  Process context, RCU walk included.
  */
-bool rdmafs_access_differs(struct rdmafs_mount *mnt)
+static bool rdmafs_access_differs(struct rdmafs_mount *mnt)
 {
 	const struct cred *cred = current_cred();
 	bool root = uid_eq(cred->fsuid, GLOBAL_ROOT_UID);

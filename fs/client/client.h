@@ -569,7 +569,6 @@ void rdmafs_cred_destroy(struct rdmafs_mount *mnt);
 struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cred, u32 flags,
 				    const struct rfp_open_rep *rep, int session);
 int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp);
-int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp);
 struct rdmafs_open *rdmafs_open_get(struct rdmafs_open *open);
 struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags);
 struct rdmafs_open *rdmafs_open_late(struct inode *inode);
@@ -631,7 +630,6 @@ struct rdmafs_op *rdmafs_io_new(struct rdmafs_open *open, bool write, enum rdmaf
 void rdmafs_io_start(struct rdmafs_op *op, bool nowait);
 
 /* access.c */
-bool rdmafs_access_differs(struct rdmafs_mount *mnt);
 void rdmafs_access_ask(struct rdmafs_op *op);
 void rdmafs_access_note(struct inode *inode, struct rdmafs_op *op, const struct rfp_attr *attr);
 int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask);
@@ -683,6 +681,7 @@ extern const struct inode_operations rdmafs_symlink_iops;
 extern const struct dentry_operations rdmafs_dentry_ops;
 void rdmafs_dentry_fresh(struct dentry *dentry, unsigned long verifier);
 unsigned long rdmafs_dir_verifier(struct inode *dir);
+int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp);
 
 /**
  * struct rdmafs_found - an object and its directory, from a reply
