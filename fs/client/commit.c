@@ -112,7 +112,8 @@ static void rdmafs_commit_unhold(struct rdmafs_inode *ri)
  * @open:   an open for writing
  * @subreq: the subrequest; it is terminated when its data is stable, or has failed
  *
- * Between rdmafs_commit_begin() and _end() the write is held, and the one held before is sent.
+ * Between rdmafs_commit_begin() and rdmafs_commit_end() the write is held, and the one held before
+ * is sent.
  *
  * Context: process, may sleep for memory; takes rdmafs_inode.lock.
  */

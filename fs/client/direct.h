@@ -20,7 +20,10 @@ enum rdmafs_dio_hold {
 
 /* Whether a task still waits for a request, struct rdmafs_dio.left (fence.c). */
 enum rdmafs_dio_left {
-	/* The task, or the iocb, is still there.  rdmafs_dio_leave() or _finish() ends it. */
+	/*
+	 * The task, or the iocb, is still there.  rdmafs_dio_leave() or rdmafs_dio_finish() ends
+	 * it.
+	 */
 	RDMAFS_DIO_WAITED,
 	/* A write whose task has left it: it counts in the fence.  rdmafs_dio_finish() ends it. */
 	RDMAFS_DIO_LEFT,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The client's side of a session, shared by session.c (its life), connect.c (connecting),
- * receives.c (memory for what comes), ready.c (when a call may be sent), call.c (calls), receive.c
+ * recv_ring.c (memory for what comes), ready.c (when a call may be sent), call.c (calls), receive.c
  * (what the server sends), io.c (data of calls), deferred.c (calls that wait), revoke.c (calls
  * that take too long), replay.c (recovery of calls), held_grant.c (granted sinks) and poll.c.
  *
