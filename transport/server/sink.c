@@ -10,8 +10,8 @@
  * If there are no translations for a sink, the request waits for them in its slot: so translations
  * that others give back are used at once, not a round trip later.  At most half of a session's
  * slots wait so, and several only with at most half of its pages.  So other requests of the session
- * do not wait for other clients, except for the one place beyond the bounds (budget.c).  One WRITE
- * more is answered RETRY_LATER.
+ * do not wait for other clients, except for the one place beyond the bounds (budget.c).  A WRITE
+ * that finds all these places taken is answered RETRY_LATER.
  */
 #include "transport/points.h"
 #include "transport/server/server.h"
