@@ -93,7 +93,7 @@ fuzz:
 # HTML of the documentation; the manual pages are ready to be installed, and only looked at.
 docs:
 	tests/guest/setup docs
-	sphinx-build -W --keep-going -b html -d Documentation/_build/doctrees \
+	sphinx-build -E -W --keep-going -b html -d Documentation/_build/doctrees \
 		Documentation Documentation/_build/html
 	! groff -man -Tutf8 -ww -z Documentation/man/*.[58] 2>&1 | grep .
 

@@ -25,7 +25,9 @@
  *
  * Locks, outermost first.  No two of one line are ever held together:
  *
- *	rxp_proc_dir.lock	for reading, to show or change a value
+ *	rxp_proc_dir.lock	for reading, to show or change a value; for writing, to end a
+ *				directory, with none of these held, but perhaps the RDMA core's
+ *				lock of devices, or a lock of the service that unlistens
  *	rxp_proc_dir.change
  *	quota_change of rdmafs_xprt, of rdmafs_xprt_session
  *	rdmafs_xprt_server.lock

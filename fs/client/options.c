@@ -4,9 +4,11 @@
  */
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/log2.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include "client.h"
 #include "options.h"
 

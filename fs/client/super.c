@@ -15,7 +15,6 @@
 #include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/statfs.h>
 #include <net/net_namespace.h>
