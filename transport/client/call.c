@@ -18,9 +18,9 @@
  *
  * x.pending counts what must be over before the caller gets its pages back: the reply, each
  * chain that was posted (the CALL, the LOCAL_INV, the message in io->crw) and the submitter's
- * own work in rxc_call_send().  The last rxc_call_put() ends the call: in the caller's context, often
- * softirq, if only unmapping is left to do; in a worker if an MR that a failed queue pair has
- * left must be deregistered, or a bounce buffer be copied.
+ * own work in rxc_call_send().  The last rxc_call_put() ends the call: in the caller's context,
+ * often softirq, if only unmapping is left to do; in a worker if an MR that a failed queue pair
+ * has left must be deregistered, or a bounce buffer be copied.
  *
  * receive.c has what comes from the server.
  */
