@@ -14,6 +14,7 @@
 #   build/xstate-<key>.so       what UML is loaded with (tests/guest/xstate.c)
 #   modules/<name>-<key>-<tree> our modules for that kernel, per checkout
 #   utils/<tree>                our user programs, per checkout
+#   faults/<sources>            what passed in make check-faults, a file for each guest
 
 RDMAFS_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 CACHE=${RDMAFS_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/rdmafs}
