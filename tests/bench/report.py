@@ -12,10 +12,11 @@ What is one's own has 95 %. What is said of rdmafs beside another has as much fo
 together: of N comparisons each may be wrong with 5 % / N (Bonferroni). Only what its interval
 bears out then is called faster or slower.
 
-Usage: report.py FROM OUT
+Usage: report.py FROM... OUT
 
 FROM is a directory with runs-BACKING.json and, if they were made, counts-BACKING.json and
-files-BACKING.json; or a bench.json, which has them all. OUT is a directory.
+files-BACKING.json; or a bench.json, which has them all. Of several each has other backings,
+measured alike. OUT is a directory.
 """
 
 import json
@@ -482,6 +483,22 @@ def gather(where):
     return {backing: m for backing, m in found.items() if "runs" in m}
 
 
+def gather_all(places):
+    """The same of several places, no backing of which is in two of them."""
+    found, alike = {}, set()
+    for where in places:
+        for backing, m in gather(where).items():
+            if backing in found:
+                raise ValueError(f"{where}: {backing} was in another file already")
+            found[backing] = m
+            raw, options = m["runs"], m["runs"]["options"]
+            alike.add((raw["kernel"], raw["guest"], raw["rdma"], options["rounds"],
+                       options["seconds"], tuple(raw["cells"])))
+    if len(alike) > 1:
+        raise ValueError("these were not measured alike: " + "; ".join(map(str, alike)))
+    return {backing: found[backing] for backing in BACKINGS if backing in found}
+
+
 def report(measured):
     """All that is known of it (results, comparisons, how many), the tables and the picture."""
     results, found = {}, {}
@@ -503,10 +520,13 @@ def report(measured):
 
 
 def main():
-    where, out = sys.argv[1:3]
-    measured = gather(where)
+    *places, out = sys.argv[1:]
+    try:
+        measured = gather_all(places)
+    except ValueError as e:
+        sys.exit(f"report.py: {e}")
     if not measured:
-        sys.exit(f"report.py: no runs-BACKING.json in {where}")
+        sys.exit(f"report.py: no runs-BACKING.json in {' '.join(places)}")
     known, text, picture = report(measured)
     with open(f"{out}/bench.json", "w") as f:
         json.dump({"measured": measured, **known}, f, indent=1)
@@ -514,10 +534,11 @@ def main():
         f.write(text)
     with open(f"{out}/bench.svg", "w") as f:
         f.write(picture)
-    for backing in measured:
-        for part in PARTS:
-            if os.path.isdir(where) and os.path.exists(f"{where}/{part}-{backing}.json"):
-                os.unlink(f"{where}/{part}-{backing}.json")
+    for where in filter(os.path.isdir, places):
+        for backing in measured:
+            for part in PARTS:
+                if os.path.exists(f"{where}/{part}-{backing}.json"):
+                    os.unlink(f"{where}/{part}-{backing}.json")
     print(text)
     print(f"{out}/bench.json, bench.md, bench.svg")
 
