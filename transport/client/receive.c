@@ -5,12 +5,57 @@
  * A REPLY ends a call, an STCRW asks for the data of a WRITE, a DROPPED gives back the key of a
  * READ that was cancelled, a RECALL wants grants back, and the first message is the WELCOME.
  *
- * The peer may send anything.  A reply that is not the one answer expected in its slot ends the
- * connection.
+ * The peer may send anything.  rxc_call_named() says whether a message fits the call that it names;
+ * one that does not ends the connection.
  */
 #include <linux/slab.h>
 #include "transport/client/client.h"
 #include "transport/client/trace.h"
+
+/*
+ * Find the call that a frame names, and move it by @event, which is what the frame is to the call.
+ * NULL: there is no such call, and nothing has changed; @wrong is what the server has done.
+ *
+ * What a server says of a call comes in order, on the connection of the call's slot, and ends with
+ * the reply.  So a frame that fits no call is never just late, unless the connection is lost, which
+ * rxc_recv() looks at.  Which frames may cross ours on the way is in the table of states (state.c).
+ */
+static struct rdmafs_xprt_call *rxc_call_named(struct rdmafs_xprt *x, const struct rxp_frame *f,
+					       const struct ib_wc *wc, enum rxc_call_event event,
+					       const char **wrong)
+{
+	struct rxc_slot *slot = &x->slots[f->slot];
+	struct rdmafs_xprt_call *call = slot->call;
+	const struct rxc_io *io = call ? call->x.io : NULL;
+	bool fits;
+
+	lockdep_assert_held(&x->lock);
+	switch (event) {
+	case RXC_CALL_EV_STCRW:
+		*wrong = "an STCRW for no write";
+		fits = io && call->dir == RDMAFS_XPRT_WRITE && f->bulk.length == io->len &&
+		       f->bulk.rkey && !rxp_segment_wraps(&f->bulk);
+		break;
+	case RXC_CALL_EV_DROP:
+		*wrong = "a key of no call";
+		/*
+		 * io->mr is looked at in no other state: a call that is ANSWERED may end at this
+		 * moment, and put its MR without the lock.
+		 */
+		fits = io && slot->state == RXC_CALL_CANCELLED && io->mr && rxp_mr_lent(io->mr) &&
+		       (wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
+		       wc->ex.invalidate_rkey == io->mr->mr->rkey;
+		break;
+	default:		/* RXC_CALL_EV_REPLY, _CANCELLED: rxc_reply() checks the contents */
+		*wrong = "a reply to no call";
+		fits = true;
+		break;
+	}
+	/* In a free slot no frame is an event that may come. */
+	if (slot->seq != f->seq || !fits || !rxc_call_move(x, slot, event))
+		return NULL;
+	return call;
+}
 
 static int rxc_reply_data(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 			  const struct rxp_frame *f, bool keyed)
@@ -107,25 +152,25 @@ static int rxc_reply_status(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call
 	}
 }
 
-static const char *rxc_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
-			     const struct rxp_frame *f, const struct ib_wc *wc)
+static const char *rxc_reply(struct rdmafs_xprt *x, const struct rxp_frame *f,
+			     const struct ib_wc *wc)
 {
-	struct rxc_slot *slot = &x->slots[f->slot];
+	enum rxc_call_event event = f->status == RXP_STATUS_CANCELLED ? RXC_CALL_EV_CANCELLED :
+									RXC_CALL_EV_REPLY;
 	struct rdmafs_xprt_call *call;
 	enum rxc_call_state old;
+	const char *wrong;
 	struct rxc_io *io;
 	bool keyed;
 	int ret;
 
 	spin_lock_bh(&x->lock);
-	old = slot->state;
-	if (slot->seq != f->seq ||
-	    !rxc_call_move(x, slot, f->status == RXP_STATUS_CANCELLED ? RXC_CALL_EV_CANCELLED :
-								      RXC_CALL_EV_REPLY)) {
+	old = x->slots[f->slot].state;
+	call = rxc_call_named(x, f, wc, event, &wrong);
+	if (!call) {
 		spin_unlock_bh(&x->lock);
-		return "a reply to no call";
+		return wrong;
 	}
-	call = slot->call;
 	io = call->x.io;
 	keyed = io && io->mr && rxp_mr_lent(io->mr);
 	/*
@@ -151,29 +196,29 @@ static const char *rxc_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 
 /* The server's sink is known: fire the CRW that was held for it. */
 static const char *rxc_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *conn,
-				     const struct rxp_frame *f)
+				     const struct rxp_frame *f, const struct ib_wc *wc)
 {
-	struct rxc_slot *slot = &x->slots[f->slot];
+	struct rdmafs_xprt_call *call;
+	const char *wrong;
 	struct rxc_io *io;
 	bool fire;
 
 	spin_lock_bh(&x->lock);
-	io = slot->call ? slot->call->x.io : NULL;
-	if (!io || slot->seq != f->seq || slot->call->dir != RDMAFS_XPRT_WRITE ||
-	    f->bulk.length != io->len || !f->bulk.rkey || rxp_segment_wraps(&f->bulk) ||
-	    !rxc_call_move(x, slot, RXC_CALL_EV_STCRW)) {
+	call = rxc_call_named(x, f, wc, RXC_CALL_EV_STCRW, &wrong);
+	if (!call) {
 		spin_unlock_bh(&x->lock);
-		return "an STCRW for no write";
+		return wrong;
 	}
+	io = call->x.io;
 	/*
 	 * In state TAGGED the submitter fires it when the pages are mapped; in CANCELLED
 	 * nothing is sent any more.
 	 */
-	fire = slot->state == RXC_CALL_FOLLOWED;
+	fire = call->x.slot->state == RXC_CALL_FOLLOWED;
 	if (fire)
-		refcount_inc(&slot->call->x.pending);
+		refcount_inc(&call->x.pending);
 	io->sink = f->bulk;
-	rxc_trace(stcrw_received, io->call);
+	rxc_trace(stcrw_received, call);
 	spin_unlock_bh(&x->lock);
 	if (fire)
 		rxc_crw_fire(x, conn, io, &f->bulk);
@@ -184,23 +229,18 @@ static const char *rxc_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 static const char *rxc_call_dropped(struct rdmafs_xprt *x, const struct rxp_frame *f,
 				    const struct ib_wc *wc)
 {
-	struct rxc_slot *slot = &x->slots[f->slot];
+	struct rdmafs_xprt_call *call;
+	const char *wrong;
 	struct rxc_io *io;
 	struct rxp_mr *mr;
 
 	spin_lock_bh(&x->lock);
-	/*
-	 * io->mr is looked at in no other state: a call that is ANSWERED may end at this
-	 * moment, and put its MR without the lock.
-	 */
-	io = slot->state == RXC_CALL_CANCELLED ? slot->call->x.io : NULL;
-	if (!io || slot->seq != f->seq || !io->mr || !rxp_mr_lent(io->mr) ||
-	    !(wc->wc_flags & IB_WC_WITH_INVALIDATE) ||
-	    wc->ex.invalidate_rkey != io->mr->mr->rkey ||
-	    !rxc_call_move(x, slot, RXC_CALL_EV_DROP)) {
+	call = rxc_call_named(x, f, wc, RXC_CALL_EV_DROP, &wrong);
+	if (!call) {
 		spin_unlock_bh(&x->lock);
-		return "a key of no call";
+		return wrong;
 	}
+	io = call->x.io;
 	mr = io->mr;
 	if (rxp_mr_remote_inv(mr, false))
 		io->mr = NULL;
@@ -253,10 +293,10 @@ static const char *rxc_frame_arrived(struct rxp_conn *conn, const struct rxp_fra
 	if (!rxc_conn(conn)->welcome_seen)
 		return rxc_welcome(conn, f);
 	if (f->type == RXP_REPLY)
-		return rxc_reply(x, conn, f, wc);
+		return rxc_reply(x, f, wc);
 	switch (f->op) {
 	case RXP_NOTIFY_STCRW:
-		return rxc_stcrw_arrived(x, conn, f);
+		return rxc_stcrw_arrived(x, conn, f, wc);
 	case RXP_NOTIFY_DROPPED:
 		return rxc_call_dropped(x, f, wc);
 	case RXP_NOTIFY_RECALL:
