@@ -408,25 +408,6 @@ int rpol_mr_get_since(struct rpol_member *mem, unsigned int class, u32 entries, 
 }
 EXPORT_SYMBOL_GPL(rpol_mr_get_since);
 
-/**
- * rpol_reserve - charge a member for an MR that it will not leave idle
- * @mem: the member
- * @entries: entries of the MR, at least 1
- * @flags: as for rpol_mr_get()
- *
- * rpol_release() ends the charge.
- *
- * Context: as for rpol_mr_get().
- * Return: as for rpol_mr_get().
- */
-int rpol_reserve(struct rpol_member *mem, u32 entries, unsigned int flags)
-{
-	struct rpol_mr *mr;
-
-	return rpol_mr_get(mem, RPOL_NO_CLASS, entries, flags, &mr);
-}
-EXPORT_SYMBOL_GPL(rpol_reserve);
-
 /*
  * Whether the idle MRs of @mem are wanted: claims of @mem wait, @mem is above its maximum, or
  * others wait and @mem has more than it is to keep.  @mem's lock is held.

@@ -59,7 +59,10 @@ struct rpol_waiter;
 #define RPOL_NR_CLASSES		6
 #define RPOL_CLASS_USUAL	257
 #define RPOL_CLASS_MAX		1025
-/* Given instead of a class: make a new MR, whatever MRs are idle. */
+/*
+ * Given instead of a class: make a new MR, whatever MRs are idle.  Only tests do so, which take a
+ * member's entries without an MR.
+ */
 #define RPOL_NO_CLASS		RPOL_NR_CLASSES
 
 /*
@@ -381,7 +384,6 @@ struct rpol_mr *rpol_mr_reap(struct rpol_member *mem);
 void rpol_mr_freed(struct rpol_member *mem, u32 entries);
 void rpol_mr_flush(struct rpol_member *mem);
 
-int rpol_reserve(struct rpol_member *mem, u32 entries, unsigned int flags);
 void rpol_release(struct rpol_member *mem, u32 entries);
 bool rpol_pressed(struct rpol_member *mem);
 bool rpol_capped(struct rpol_member *mem, u32 entries);

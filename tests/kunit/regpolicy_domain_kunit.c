@@ -8,6 +8,7 @@
 #include <linux/limits.h>
 #include <linux/prandom.h>
 #include "regpolicy/regpolicy.h"
+#include "reserve.h"
 
 static const struct rpol_quota no_bounds = { .min = 0, .max = RPOL_NO_MAX, .weight = 100 };
 
@@ -50,7 +51,7 @@ static struct rpol_member *member(struct kunit *test, struct rpol_domain *dom, u
 
 static int try_reserve(struct rpol_member *mem, u32 entries)
 {
-	return rpol_reserve(mem, entries, RPOL_NOWAIT);
+	return reserve_entries(mem, entries, RPOL_NOWAIT);
 }
 
 /* Capacities that are too small, too large, or below the sum of all minima must be refused. */
@@ -130,10 +131,10 @@ static void domain_charge_and_release(struct kunit *test)
 	struct rpol_member_stats st;
 	struct rpol_domain_stats dst;
 
-	KUNIT_EXPECT_EQ(test, rpol_reserve(a, 0, 0), -EINVAL);
-	KUNIT_EXPECT_EQ(test, rpol_reserve(a, 1001, 0), -E2BIG);
-	KUNIT_EXPECT_EQ(test, rpol_reserve(a, U32_MAX, RPOL_NOWAIT), -E2BIG);
-	KUNIT_EXPECT_EQ(test, rpol_reserve(a, 600, 0), 0);
+	KUNIT_EXPECT_EQ(test, reserve_entries(a, 0, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, reserve_entries(a, 1001, 0), -E2BIG);
+	KUNIT_EXPECT_EQ(test, reserve_entries(a, U32_MAX, RPOL_NOWAIT), -E2BIG);
+	KUNIT_EXPECT_EQ(test, reserve_entries(a, 600, 0), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 401), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 400), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 1), -EAGAIN);
@@ -167,7 +168,7 @@ static void domain_keeps_minima(struct kunit *test)
 	struct rpol_member *a = member(test, dom, 600, RPOL_NO_MAX);
 	struct rpol_member *b = member(test, dom, 0, RPOL_NO_MAX);
 
-	KUNIT_EXPECT_EQ(test, rpol_reserve(b, 401, 0), -E2BIG);
+	KUNIT_EXPECT_EQ(test, reserve_entries(b, 401, 0), -E2BIG);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 400), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 1), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 600), 0);
@@ -190,13 +191,13 @@ static void domain_honours_maxima(struct kunit *test)
 	struct rpol_member *a = member(test, dom, 50, 300);
 	struct rpol_quota q = { .min = 50, .max = 200, .weight = 1 };
 
-	KUNIT_EXPECT_EQ(test, rpol_reserve(a, 301, 0), -E2BIG);
+	KUNIT_EXPECT_EQ(test, reserve_entries(a, 301, 0), -E2BIG);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 257), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 44), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 43), 0);
 	/* The maximum is below the charge now: nothing is granted until enough is released. */
 	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(a, &q), 0);
-	KUNIT_EXPECT_EQ(test, rpol_reserve(a, 201, 0), -E2BIG);
+	KUNIT_EXPECT_EQ(test, reserve_entries(a, 201, 0), -E2BIG);
 	rpol_release(a, 43);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 1), -EAGAIN);
 	rpol_release(a, 257);
@@ -266,7 +267,7 @@ static void domain_shut_down_member(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 100), 0);
 	rpol_member_shutdown(a);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 1), -ESHUTDOWN);
-	KUNIT_EXPECT_EQ(test, rpol_reserve(a, 1, 0), -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, reserve_entries(a, 1, 0), -ESHUTDOWN);
 	rpol_member_shutdown(a);
 	rpol_release(a, 100);
 	rpol_member_get_stats(a, &st);
@@ -335,7 +336,7 @@ static u64 walk_sum_min(const struct walk *w, int without)
 	return sum;
 }
 
-/* The result that rpol_reserve() must give for @n entries of member @m. */
+/* The result that try_reserve() must give for @n entries of member @m. */
 static int walk_verdict(const struct walk *w, int m, u32 n)
 {
 	s64 free = w->capacity;

@@ -18,6 +18,7 @@
 #include <linux/prandom.h>
 #include <linux/sched/signal.h>
 #include "regpolicy/regpolicy.h"
+#include "reserve.h"
 
 #define MAX_MEMBERS	8
 #define MAX_ACTORS	32
@@ -53,7 +54,7 @@ static int actor_run(void *arg)
 	struct actor *a = arg;
 
 	allow_kernel_signal(SIGKILL);
-	a->ret = rpol_reserve(a->mem, a->entries, 0);
+	a->ret = reserve_entries(a->mem, a->entries, 0);
 	a->place = atomic_inc_return(&a->stage->places);
 	flush_signals(current);
 	complete(&a->ended);
@@ -187,7 +188,7 @@ static struct rpol_member *member(struct kunit *test, u64 min, u64 max)
 
 static void reserve(struct kunit *test, struct rpol_member *mem, u32 entries)
 {
-	KUNIT_ASSERT_EQ(test, rpol_reserve(mem, entries, RPOL_NOWAIT), 0);
+	KUNIT_ASSERT_EQ(test, reserve_entries(mem, entries, RPOL_NOWAIT), 0);
 }
 
 static int wait_init(struct kunit *test)
@@ -286,8 +287,8 @@ static void wait_small_behind_large(struct kunit *test)
 	rpol_release(a, 256);
 	expect_still_waiting(test, small);
 	expect_still_waiting(test, own);
-	KUNIT_EXPECT_EQ(test, rpol_reserve(a, 1, RPOL_NOWAIT), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, rpol_reserve(c, 1, RPOL_NOWAIT), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, reserve_entries(a, 1, RPOL_NOWAIT), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, reserve_entries(c, 1, RPOL_NOWAIT), -EAGAIN);
 
 	rpol_release(a, 1);
 	expect_end(test, large, 0);
@@ -410,10 +411,10 @@ static void wait_minimum_needs_no_turn(struct kunit *test)
 	w = waiting_actor(test, b, 257);
 	reserve(test, c, 150);
 	/* 50 are within the minimum and one is from the common part, so it has to queue. */
-	KUNIT_EXPECT_EQ(test, rpol_reserve(c, 51, RPOL_NOWAIT), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, reserve_entries(c, 51, RPOL_NOWAIT), -EAGAIN);
 	kept = waiting_actor(test, c, 51);
 	/* This would fit, but must not overtake an earlier claim of its own member. */
-	KUNIT_EXPECT_EQ(test, rpol_reserve(c, 1, RPOL_NOWAIT), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, reserve_entries(c, 1, RPOL_NOWAIT), -EAGAIN);
 	/* A release of c helps c's own claim, and does not help b. */
 	KUNIT_EXPECT_TRUE(test, rpol_pressed(c));
 	rpol_release(c, 1);
@@ -494,7 +495,7 @@ static void wait_shut_down(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(w); i++)
 		expect_end(test, w[i], -ESHUTDOWN);
 	expect_end(test, other, 0);
-	KUNIT_EXPECT_EQ(test, rpol_reserve(b, 1, 0), -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, reserve_entries(b, 1, 0), -ESHUTDOWN);
 	KUNIT_EXPECT_EQ(test, charged_of(b), 0);
 }
 
@@ -600,7 +601,7 @@ static int crowd_run(void *arg)
 		n = sizes[prandom_u32_state(&rnd) % ARRAY_SIZE(sizes)];
 		if (n > c->max[m])
 			continue;
-		if (rpol_reserve(c->mem[m], n, 0)) {
+		if (reserve_entries(c->mem[m], n, 0)) {
 			atomic_inc(&c->failed);
 			continue;
 		}

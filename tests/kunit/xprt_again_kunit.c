@@ -8,6 +8,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_cm.h>
 #include "tests/points/points.h"
+#include "reserve.h"
 #include "xprt_fake.h"
 
 #define AGAIN_FEW	RAW_SLOTS
@@ -66,8 +67,7 @@ static void again_take_low(struct kunit *test, struct fake *f)
 	u32 i;
 
 	for (i = 0; i < AGAIN_FEW; i++)
-		KUNIT_ASSERT_EQ(test, rxc_slots_get(&f->xprt->slot_account, RXC_SLOT_NORMAL, true),
-				i);
+		KUNIT_ASSERT_EQ(test, fake_get_slot(f, RXC_SLOT_NORMAL), i);
 }
 
 static void again_put_low(struct fake *f)
@@ -251,7 +251,7 @@ static void again_force_translations(struct kunit *test)
 
 	fake_start(test, f);
 	KUNIT_ASSERT_EQ(test, rdmafs_xprt_set_quota(f->xprt, &quota), 0);
-	KUNIT_ASSERT_EQ(test, rpol_reserve(f->xprt->pool->member, 33, RPOL_NOWAIT), 0);
+	KUNIT_ASSERT_EQ(test, reserve_entries(f->xprt->pool->member, 33, RPOL_NOWAIT), 0);
 	again_submit_to(test, &s, FAKE_READ, "call_pool");
 	rdmafs_xprt_fail_outstanding(f->xprt);
 	again_submit_ends(test, &s, "call_pool", -EIO);
@@ -273,8 +273,7 @@ static void again_force_slot(struct kunit *test)
 
 	fake_start(test, f);
 	for (i = 0; i < RAW_SLOTS; i++)
-		KUNIT_ASSERT_GE(test, rxc_slots_get(&f->xprt->slot_account, RXC_SLOT_URGENT, true),
-				0);
+		KUNIT_ASSERT_GE(test, fake_get_slot(f, RXC_SLOT_URGENT), 0);
 	again_submit_to(test, &s, FAKE_ECHO, "call_pool");
 	rdmafs_xprt_fail_outstanding(f->xprt);
 	again_submit_ends(test, &s, "call_pool", -EIO);

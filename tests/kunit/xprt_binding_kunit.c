@@ -10,6 +10,7 @@
  */
 #include <kunit/test.h>
 #include "transport/server/server.h"
+#include "reserve.h"
 
 #define CONNS	2
 #define QUEUE	16
@@ -247,7 +248,7 @@ static int binding_init(struct kunit *test)
 	st->pool.p.member = rpol_member_create(st->rdev.domain, &quota, NULL, NULL);
 	if (IS_ERR(st->pool.p.member))
 		return PTR_ERR(st->pool.p.member);
-	if (rpol_reserve(st->pool.p.member, ENTRIES, RPOL_NOWAIT))
+	if (reserve_entries(st->pool.p.member, ENTRIES, RPOL_NOWAIT))
 		return -ENOMEM;
 	st->ib.ops.post_send = binding_post;
 	st->rdev.ib = &st->ib;

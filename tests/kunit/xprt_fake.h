@@ -186,6 +186,14 @@ static inline bool fake_has_ended(const struct fake_call *c)
 	return atomic_read_acquire(&c->ended);
 }
 
+/* Take a slot from the client's calls, without waiting; or -EAGAIN. */
+static inline int fake_get_slot(struct fake *f, enum rxc_slot_kind kind)
+{
+	struct rxc_slots *s = &f->xprt->slot_account;
+
+	return rxc_slots_get_since(s, kind, true, rxc_slots_kicks(s));
+}
+
 struct fake *fake_new(struct kunit *test);
 void fake_free(struct fake *f);
 

@@ -11,6 +11,7 @@
 #include <linux/workqueue.h>
 #include "tests/points/points.h"
 #include "transport/points.h"
+#include "reserve.h"
 #include "xprt_fake.h"
 /* Those functions are not exported: the suite takes slots by its own copy of the account. */
 #include "../../transport/client/slot.c"
@@ -417,7 +418,7 @@ static void recover_other_work(struct work_struct *work)
 {
 	struct recover_other *o = container_of(work, struct recover_other, work);
 
-	o->ret = rpol_reserve(o->member, o->entries, 0);
+	o->ret = reserve_entries(o->member, o->entries, 0);
 }
 
 static void recover_other_end(void)
@@ -452,7 +453,7 @@ static void recover_other_begin(struct kunit *test, struct fake *f, u32 entries)
 	o->rest = RPOL_CAPACITY_MIN - st.charged;
 	INIT_WORK(&o->work, recover_other_work);
 	if (rpol_domain_set_capacity(domain, RPOL_CAPACITY_MIN) ||
-	    rpol_reserve(o->own, o->rest, RPOL_NOWAIT)) {
+	    reserve_entries(o->own, o->rest, RPOL_NOWAIT)) {
 		rpol_domain_set_capacity(domain, o->capacity);
 		rpol_member_destroy(o->member);
 		KUNIT_FAIL_AND_ABORT(test, "it can't have all");
@@ -669,10 +670,10 @@ static void recover_fail_waiting(struct kunit *test)
 
 	fake_start(test, f);
 	recover_quota(test, f, 33);
-	KUNIT_ASSERT_EQ(test, rpol_reserve(f->xprt->pool->member, 33, RPOL_NOWAIT), 0);
+	KUNIT_ASSERT_EQ(test, reserve_entries(f->xprt->pool->member, 33, RPOL_NOWAIT), 0);
 	recover_submit_later(f, &s[0], 0, FAKE_READ);
 	KUNIT_EXPECT_TRUE(test, recover_lines_up(f->xprt));
-	while (rxc_slots_get(&f->xprt->slot_account, RXC_SLOT_URGENT, true) >= 0)
+	while (fake_get_slot(f, RXC_SLOT_URGENT) >= 0)
 		;
 	recover_submit_later(f, &s[1], 1, FAKE_ECHO);
 	KUNIT_EXPECT_TRUE(test, recover_wants_slot(f->xprt));
@@ -701,8 +702,7 @@ static void recover_take_slots(struct kunit *test, struct fake *f)
 
 	/* A normal call leaves two slots alone. */
 	for (i = 0; i + 3 < f->xprt->slot_account.nr; i++)
-		KUNIT_ASSERT_GE(test, rxc_slots_get(&f->xprt->slot_account, RXC_SLOT_URGENT, true),
-				0);
+		KUNIT_ASSERT_GE(test, fake_get_slot(f, RXC_SLOT_URGENT), 0);
 }
 
 static void recover_put_slots(struct fake *f)

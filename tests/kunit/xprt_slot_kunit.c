@@ -20,11 +20,17 @@ static void slot_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxc_slots_kept(256, RXC_SLOT_BULK), 66);
 }
 
+/* Take a slot without waiting. */
+static int slot_get(struct rxc_slots *s, enum rxc_slot_kind kind)
+{
+	return rxc_slots_get_since(s, kind, true, rxc_slots_kicks(s));
+}
+
 static int slot_take_all(struct rxc_slots *s, enum rxc_slot_kind kind)
 {
 	int n = 0;
 
-	while (rxc_slots_get(s, kind, true) >= 0)
+	while (slot_get(s, kind) >= 0)
 		n++;
 	return n;
 }
@@ -37,7 +43,7 @@ static void slot_reserve(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), NR - 10);
 	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_NORMAL), 8);
 	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_URGENT), 2);
-	KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_URGENT), -EAGAIN);
 	rxc_slots_destroy(&s);
 }
 
@@ -54,19 +60,19 @@ static void slot_spread(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
 	/* With one connection the same slot is used each time. */
 	for (i = 0; i < 3; i++) {
-		KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_NORMAL, true), 0);
+		KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_NORMAL), 0);
 		rxc_slots_put(&s, 0);
 	}
 	rxc_slots_spread(&s, NR, 4);
 	for (i = 0; i < ARRAY_SIZE(want); i++) {
-		n = rxc_slots_get(&s, RXC_SLOT_URGENT, true);
+		n = slot_get(&s, RXC_SLOT_URGENT);
 		KUNIT_EXPECT_EQ(test, n, want[i]);
 	}
 	/* One call at a time still goes round the connections, in four slots. */
 	for (i = 0; i < ARRAY_SIZE(want); i++)
 		rxc_slots_put(&s, want[i]);
 	for (i = 0; i < 12; i++) {
-		n = rxc_slots_get(&s, RXC_SLOT_URGENT, true);
+		n = slot_get(&s, RXC_SLOT_URGENT);
 		KUNIT_EXPECT_EQ(test, n, i % 4);
 		rxc_slots_put(&s, n);
 	}
@@ -75,13 +81,13 @@ static void slot_spread(struct kunit *test)
 	rxc_slots_put(&s, 8);
 	rxc_slots_put(&s, 4);
 	rxc_slots_put(&s, 5);
-	n = rxc_slots_get(&s, RXC_SLOT_URGENT, true);
+	n = slot_get(&s, RXC_SLOT_URGENT);
 	KUNIT_EXPECT_EQ(test, n, 4);
-	n = rxc_slots_get(&s, RXC_SLOT_URGENT, true);
+	n = slot_get(&s, RXC_SLOT_URGENT);
 	KUNIT_EXPECT_EQ(test, n, 5);
-	n = rxc_slots_get(&s, RXC_SLOT_URGENT, true);
+	n = slot_get(&s, RXC_SLOT_URGENT);
 	KUNIT_EXPECT_EQ(test, n, 8);
-	KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_URGENT), -EAGAIN);
 	rxc_slots_destroy(&s);
 }
 
@@ -121,22 +127,22 @@ static void slot_fewer(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, 2 * NR), 0);
 	for (i = 0; i < NR + 4; i++)
-		KUNIT_ASSERT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), i);
+		KUNIT_ASSERT_EQ(test, slot_get(&s, RXC_SLOT_URGENT), i);
 	rxc_slots_spread(&s, NR, 3);
 	KUNIT_EXPECT_EQ(test, s.free, 0);
 	for (i = 0; i < 4; i++)
 		rxc_slots_put(&s, NR + i);
 	KUNIT_EXPECT_EQ(test, s.free, 0);
-	KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_URGENT), -EAGAIN);
 	for (i = 0; i < NR; i++)
 		rxc_slots_put(&s, i);
 	KUNIT_EXPECT_EQ(test, s.free, NR);
 	for (i = 0; i < NR; i++)
-		KUNIT_EXPECT_LT(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), NR);
-	KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), -EAGAIN);
+		KUNIT_EXPECT_LT(test, slot_get(&s, RXC_SLOT_URGENT), NR);
+	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_URGENT), -EAGAIN);
 	rxc_slots_spread(&s, 2 * NR, 1);
 	KUNIT_EXPECT_EQ(test, s.free, NR);
-	KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, true), NR);
+	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_URGENT), NR);
 	rxc_slots_destroy(&s);
 }
 
@@ -151,7 +157,7 @@ static int slot_wait(void *data)
 {
 	struct slot_thread *t = data;
 
-	t->got = rxc_slots_get(t->s, t->kind, false);
+	t->got = rxc_slots_get_since(t->s, t->kind, false, rxc_slots_kicks(t->s));
 	complete(&t->done);
 	return 0;
 }
@@ -245,7 +251,8 @@ static void slot_shutdown(struct kunit *test)
 	rxc_slots_shutdown(&s, -ESHUTDOWN);
 	KUNIT_EXPECT_TRUE(test, slot_granted(&waiting));
 	KUNIT_EXPECT_EQ(test, waiting.got, -ESHUTDOWN);
-	KUNIT_EXPECT_EQ(test, rxc_slots_get(&s, RXC_SLOT_URGENT, false), -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get_since(&s, RXC_SLOT_URGENT, false, rxc_slots_kicks(&s)),
+			-ESHUTDOWN);
 	rxc_slots_destroy(&s);
 }
 

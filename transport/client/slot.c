@@ -199,21 +199,6 @@ int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowai
 }
 
 /**
- * rxc_slots_get - take a slot
- * @s:      the account
- * @kind:   of the caller
- * @nowait: fail rather than wait
- *
- * Context: as rxc_slots_get_since().
- *
- * Return: as rxc_slots_get_since() with rxc_slots_kicks() of now.
- */
-int rxc_slots_get(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowait)
-{
-	return rxc_slots_get_since(s, kind, nowait, rxc_slots_kicks(s));
-}
-
-/**
  * rxc_slots_put - give a slot back; the first waiter that may have one gets it
  * @s:    the account
  * @slot: the slot

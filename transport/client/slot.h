@@ -73,7 +73,6 @@ u32 rxc_slots_kept(u32 nr, enum rxc_slot_kind kind);
 int rxc_slots_init(struct rxc_slots *s, u32 nr);
 void rxc_slots_destroy(struct rxc_slots *s);
 u32 rxc_slots_kicks(const struct rxc_slots *s);
-int rxc_slots_get(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowait);
 int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowait, u32 since);
 void rxc_slots_spread(struct rxc_slots *s, u32 nr, u32 conns);
 void rxc_slots_put(struct rxc_slots *s, u16 slot);
