@@ -7,18 +7,9 @@
  * context, when all of it is done, when a read has met the end of the file, or when
  * it has failed.
  *
- * In these cases a worker on io_wq sends the op again, as that may sleep:
- *
- *  - The answer was short: the worker asks for the rest.
- *  - The server does not know an id: the worker renews it (op.c).
- *  - There is no room for one RPC of that size, because of a quota or of what others
- *    are entitled to: the worker sends smaller ones.  What our RNIC has room for is known
- *    before a READ is sent; else -E2BIG tells, from transport or from the server.
- *  - There was a shortage of memory: the worker tries again after a while.  Writeback
- *    goes on with that until umount -f, as data that it gives up is lost; other
- *    requests for as long as a task may be kept waiting (rdmafs_op_backoff()).
- *  - The task was killed, and can't wait for a slot any more.  What it was about to
- *    send may be the data of other tasks (writeback, readahead).
+ * An op that was answered, or could not be sent, ends, or a worker on io_wq sends it
+ * again, as that may sleep.  rdmafs_io_decide() says what comes next, and
+ * rdmafs_io_go_on() does it.
  *
  * Ownership: the op, and the pages behind its iterator, are lent to this file from
  * rdmafs_io_start() to op->io.finish.
@@ -27,7 +18,48 @@
 #include "client.h"
 #include "transport/points.h"
 
-static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker);
+/**
+ * enum rdmafs_io_next - what comes next for an op that was answered, or could not be sent
+ * @RDMAFS_IO_END:     nothing: it is done, or has failed
+ * @RDMAFS_IO_GIVE_UP: nothing: it would be tried again, but for umount -f, or the end of the mount
+ * @RDMAFS_IO_MORE:    the answer was short: the worker asks for the rest
+ * @RDMAFS_IO_MEND:    the server does not know an id: the worker renews it (op.c), and sends the
+ *	same again
+ * @RDMAFS_IO_SMALLER: there is no room for one RPC of that size, because of a quota or of what
+ *	others are entitled to: the worker sends smaller ones.  What our RNIC has room for is
+ *	known before a READ is sent; else -E2BIG tells, from transport or from the server
+ * @RDMAFS_IO_AGAIN:   the worker sends the same again.  Either there was a shortage, and it waits
+ *	for a while before; writeback goes on with that until umount -f, as data that it gives up
+ *	is lost, and other requests for as long as a task may be kept waiting
+ *	(rdmafs_op_backoff()).  Or the task was killed, and can't wait for a slot any more; what
+ *	it was about to send may be the data of other tasks (writeback, readahead)
+ */
+enum rdmafs_io_next {
+	RDMAFS_IO_END,
+	RDMAFS_IO_GIVE_UP,
+	RDMAFS_IO_MORE,
+	RDMAFS_IO_MEND,
+	RDMAFS_IO_SMALLER,
+	RDMAFS_IO_AGAIN,
+};
+
+/**
+ * struct rdmafs_io_result - what has become of an op that was to be sent
+ * @err:    0, or why it could not be sent, or was not served
+ * @more:   it was served in part
+ * @attr:   came with the reply to a WRITE, or NULL
+ * @task:   it could not be sent, by a task, which may have been killed
+ * @nowait: likewise, and the task may not wait
+ */
+struct rdmafs_io_result {
+	int err;
+	bool more;
+	const struct rfp_attr *attr;
+	bool task;
+	bool nowait;
+};
+
+static void rdmafs_io_work(struct work_struct *work);
 
 /* The op has ended; @attr came with the reply to a WRITE, or is NULL.  Any context. */
 static void rdmafs_io_end(struct rdmafs_op *op, int err, const struct rfp_attr *attr)
@@ -40,36 +72,71 @@ static void rdmafs_io_end(struct rdmafs_op *op, int err, const struct rfp_attr *
 	op->io.finish(op, err);
 }
 
-/* A worker: renew the id that was not known, if there is one, and send the op again. */
-static void rdmafs_io_work(struct work_struct *work)
+/*
+ * Decide what comes next for an op, and after how many jiffies.  Any context.
+ *
+ * @op's tries after a shortage are counted here (rdmafs_op_backoff()); nothing else changes.
+ */
+static enum rdmafs_io_next rdmafs_io_decide(struct rdmafs_op *op,
+					    const struct rdmafs_io_result *res,
+					    unsigned long *delay)
 {
-	struct rdmafs_op *op = container_of(work, struct rdmafs_op, io.later.work);
-	int again = op->io.again;
+	int err = res->err;
 
-	op->io.again = 0;
-	if (again && !rdmafs_op_mend(op, again))
+	*delay = 0;
+	if (!err)
+		return res->more ? RDMAFS_IO_MORE : RDMAFS_IO_END;
+	if (err == -RDMAFS_EBADCRED || err == -RDMAFS_EBADSTATE)
+		return RDMAFS_IO_MEND;
+	/* Data that goes inline already needs no translation: less of it would not help. */
+	if (err == -E2BIG && iov_iter_count(&op->call.iter) > RDMAFS_XPRT_INLINE_MAX)
+		return RDMAFS_IO_SMALLER;
+	if (err == -EINTR && res->task)
+		return RDMAFS_IO_AGAIN;
+	if (res->nowait)
+		return RDMAFS_IO_END;
+	*delay = rdmafs_op_backoff(op, err);
+	if (*delay)
+		return RDMAFS_IO_AGAIN;
+	/* After these two errors only umount -f, or the end of the mount, ends the tries. */
+	return err == -RDMAFS_EOFFLINE || err == -EAGAIN ? RDMAFS_IO_GIVE_UP : RDMAFS_IO_END;
+}
+
+/* End an op, or have a worker send it again: it must not be touched after this.  Any context. */
+static void rdmafs_io_go_on(struct rdmafs_op *op, const struct rdmafs_io_result *res)
+{
+	struct rdmafs_io *io = &op->io;
+	unsigned long delay;
+	size_t half;
+
+	switch (rdmafs_io_decide(op, res, &delay)) {
+	case RDMAFS_IO_END:
+		rdmafs_io_end(op, res->err, res->attr);
+		return;
+	case RDMAFS_IO_GIVE_UP:
 		rdmafs_io_end(op, -EIO, NULL);
-	else
-		rdmafs_io_try(op, false, true);
-}
-
-/* Have a worker send the op, after @delay jiffies; @again: status to be mended, or 0. */
-static void rdmafs_io_later(struct rdmafs_op *op, int again, unsigned long delay)
-{
-	op->io.again = again;
-	INIT_DELAYED_WORK(&op->io.later, rdmafs_io_work);
-	queue_delayed_work(op->mnt->io_wq, &op->io.later, delay);
-}
-
-/* The op has failed: try it again later if that may help (rdmafs_op_backoff()), else end it. */
-static void rdmafs_io_failed(struct rdmafs_op *op, int err)
-{
-	unsigned long delay = rdmafs_op_backoff(op, err);
-
-	if (delay)
-		rdmafs_io_later(op, 0, delay);
-	else	/* After these two errors only umount -f has ended the tries. */
-		rdmafs_io_end(op, err == -RDMAFS_EOFFLINE || err == -EAGAIN ? -EIO : err, NULL);
+		return;
+	case RDMAFS_IO_MORE:
+		/* Something was done, so the tries begin anew. */
+		op->tries = 0;
+		op->waits = 0;
+		if (res->attr) {
+			rdmafs_attr_own_end_atomic(op->open->inode, res->attr, op->clock);
+			rdmafs_attr_own_begin(op->open->inode);
+		}
+		break;
+	case RDMAFS_IO_MEND:
+		io->again = res->err;
+		break;
+	case RDMAFS_IO_SMALLER:
+		half = round_down(iov_iter_count(&op->call.iter) / 2, PAGE_SIZE);
+		io->limit = max_t(size_t, half, RDMAFS_XPRT_INLINE_MAX);
+		break;
+	case RDMAFS_IO_AGAIN:
+		break;
+	}
+	INIT_DELAYED_WORK(&io->later, rdmafs_io_work);
+	queue_delayed_work(op->mnt->io_wq, &io->later, delay);
 }
 
 /* Take the answer to a READ; 0 or -EIO; @more: the rest is to be asked for. */
@@ -142,57 +209,18 @@ static int rdmafs_io_write_done(struct rdmafs_op *op, bool *more, const struct r
 	return 0;
 }
 
-/*
- * There can't be translations for an RPC of this size: bound it to half.  False if its data goes
- * inline already, which needs no translation.
- */
-static bool rdmafs_io_smaller(struct rdmafs_op *op)
-{
-	size_t count = iov_iter_count(&op->call.iter);
-
-	if (count <= RDMAFS_XPRT_INLINE_MAX)
-		return false;
-	op->io.limit = max_t(size_t, round_down(count / 2, PAGE_SIZE), RDMAFS_XPRT_INLINE_MAX);
-	return true;
-}
-
 /* Transport is done with the call; any context. */
 static void rdmafs_io_done(struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_op *op = container_of(call, struct rdmafs_op, call);
-	const struct rfp_attr *attr = NULL;
-	bool more = false;
-	int err;
+	struct rdmafs_io_result res = {};
 
-	err = rdmafs_op_status(op);
-	if (err == -RDMAFS_EBADCRED || err == -RDMAFS_EBADSTATE) {
-		rdmafs_io_later(op, err, 0);
-		return;
-	}
-	if (err == -E2BIG && rdmafs_io_smaller(op)) {
-		rdmafs_io_later(op, 0, 0);
-		return;
-	}
-	if (err) {
-		rdmafs_io_failed(op, err);
-		return;
-	}
-	if (call->dir == RDMAFS_XPRT_READ)
-		err = rdmafs_io_read_done(op, &more);
-	else
-		err = rdmafs_io_write_done(op, &more, &attr);
-	if (!err && more) {
-		/* Something was done, so the tries begin anew. */
-		op->tries = 0;
-		op->waits = 0;
-		if (attr) {
-			rdmafs_attr_own_end_atomic(op->open->inode, attr, op->clock);
-			rdmafs_attr_own_begin(op->open->inode);
-		}
-		rdmafs_io_later(op, 0, 0);
-		return;
-	}
-	rdmafs_io_end(op, err, attr);
+	res.err = rdmafs_op_status(op);
+	if (!res.err && call->dir == RDMAFS_XPRT_READ)
+		res.err = rdmafs_io_read_done(op, &res.more);
+	else if (!res.err)
+		res.err = rdmafs_io_write_done(op, &res.more, &res.attr);
+	rdmafs_io_go_on(op, &res);
 }
 
 /* Fill in the request for what is not done yet. */
@@ -226,10 +254,10 @@ static void rdmafs_io_fill(struct rdmafs_op *op)
 /* Send the op, once; @worker: io_wq's, which is not killed.  Process context. */
 static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker)
 {
-	int err;
+	struct rdmafs_io_result res = { .task = !worker, .nowait = nowait };
 
-	err = rdmafs_op_prepare(op, nowait);
-	if (!err) {
+	res.err = rdmafs_op_prepare(op, nowait);
+	if (!res.err) {
 		rdmafs_io_fill(op);
 		op->call.done = rdmafs_io_done;
 		if (nowait)
@@ -237,18 +265,27 @@ static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker)
 		else
 			op->call.flags &= ~RDMAFS_CALL_NOWAIT;
 		if (rdmafs_test_fail("io_submit", op->call.dir))
-			err = -ENOMEM;
+			res.err = -ENOMEM;
 		else
-			err = rdmafs_errno(rdmafs_xprt_submit(op->mnt->xprt, &op->call));
+			res.err = rdmafs_errno(rdmafs_xprt_submit(op->mnt->xprt, &op->call));
 	}
-	if (!err)
-		return;
-	if ((err == -EINTR && !worker) || (err == -E2BIG && rdmafs_io_smaller(op)))
-		rdmafs_io_later(op, 0, 0);
-	else if (nowait)
-		rdmafs_io_end(op, err, NULL);
+	/* An op that was sent may be over by now. */
+	if (res.err)
+		rdmafs_io_go_on(op, &res);
+}
+
+/* A worker: renew the id that was not known, if there is one, and send the op again. */
+static void rdmafs_io_work(struct work_struct *work)
+{
+	struct rdmafs_op *op = container_of(work, struct rdmafs_op, io.later.work);
+	struct rdmafs_io_result hopeless = { .err = -EIO };
+	int again = op->io.again;
+
+	op->io.again = 0;
+	if (again && !rdmafs_op_mend(op, again))
+		rdmafs_io_go_on(op, &hopeless);
 	else
-		rdmafs_io_failed(op, err);
+		rdmafs_io_try(op, false, true);
 }
 
 /**
