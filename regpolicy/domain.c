@@ -164,7 +164,7 @@ struct rpol_domain *rpol_domain_create(u64 capacity, const struct rpol_domain_op
 	dom->vtime_at = rpol_now(dom);
 	dom->vtime_rate = 1ULL << RPOL_VTIME_BITS;
 	dom->capacity_at = dom->vtime_at;
-	dom->random = 88172645463325252ULL;
+	prandom_seed_state(&dom->random, 1);
 	return dom;
 }
 EXPORT_SYMBOL_GPL(rpol_domain_create);

@@ -25,6 +25,7 @@
 #include <linux/completion.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
+#include <linux/prandom.h>
 #include <linux/rbtree.h>
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
@@ -90,7 +91,7 @@ enum rpol_verdict {
  *		time by the part of the entitlements that is used (see balance.c)
  * @vtime_at:	when @vtime was brought up to date, in ns
  * @vtime_rate:	advance of @vtime for each us, with RPOL_VTIME_BITS of fraction
- * @random:	state of the random replacement
+ * @random:	state of the random replacement, whose numbers are the same in each run
  * @capacity_at: when @stats.capacity_us was brought up to date, in ns
  * @stats:	the counters of struct rpol_domain_stats that are kept here
  */
@@ -126,7 +127,7 @@ struct rpol_domain {
 	u64 vtime;
 	u64 vtime_at;
 	u64 vtime_rate;
-	u64 random;
+	struct rnd_state random;
 	u64 capacity_at;
 	struct rpol_domain_stats stats;
 };

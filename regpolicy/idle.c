@@ -15,6 +15,7 @@
 #include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/prandom.h>
 #include <linux/time64.h>
 #include "regpolicy/domain.h"
 
@@ -36,16 +37,6 @@
 
 /* How many of the members that have too much a replacement policy chooses from. */
 #define CANDIDATES_OF_MEMBERS	32
-
-/* xorshift64: good enough here, and a simulation gets the same numbers in each run. */
-static u64 random_below(struct rpol_domain *dom, u32 below)
-{
-	dom->random ^= dom->random << 13;
-	dom->random ^= dom->random >> 7;
-	dom->random ^= dom->random << 17;
-	/* 32-bit kernels cannot divide 64 bits by the operator. */
-	return (u32)(dom->random >> 32) % below;
-}
 
 /* The counter for the entries of a member's MRs of a state. */
 static u64 *entries_in(struct rpol_member *mem, enum rpol_mr_state state)
@@ -180,7 +171,7 @@ static struct rpol_mr *idle_victim_locked(struct rpol_domain *dom, struct rpol_m
 			seen++;
 			if (dom->tun.replacement == RPOL_RANDOM) {
 				/* The N-th MR is chosen with 1/N: all have the same chance. */
-				if (!random_below(dom, seen))
+				if (!(prandom_u32_state(&dom->random) % seen))
 					best = mr;
 			} else if (!best || better_victim(dom, mr, best)) {
 				best = mr;
@@ -425,7 +416,7 @@ static struct rpol_member *over_choose(struct rpol_domain *dom)
 		if (n++ == CANDIDATES_OF_MEMBERS)
 			break;
 		if (dom->tun.replacement == RPOL_RANDOM) {
-			if (!random_below(dom, n))
+			if (!(prandom_u32_state(&dom->random) % n))
 				best = mem;
 			continue;
 		}

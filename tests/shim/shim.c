@@ -4,6 +4,7 @@
  * program, and the rbtree, which is a treap here.
  */
 #include <stdio.h>
+#include <linux/prandom.h>
 #include <linux/rbtree.h>
 
 /**
@@ -71,18 +72,15 @@ static struct rb_node *leftmost(const struct rb_root_cached *tree)
 void rb_add_cached(struct rb_node *node, struct rb_root_cached *tree,
 		   bool (*less)(struct rb_node *a, const struct rb_node *b))
 {
-	static u32 random = 2463534242u;
+	static struct rnd_state random;
 	struct rb_node **at = &tree->root, *up = NULL;
 
-	random ^= random << 13;
-	random ^= random >> 17;
-	random ^= random << 5;
 	while (*at) {
 		up = *at;
 		at = &up->child[!less(node, up)];
 	}
 	*at = node;
-	*node = (struct rb_node){ .parent = up, .priority = random };
+	*node = (struct rb_node){ .parent = up, .priority = prandom_u32_state(&random) };
 	while (node->parent && node->parent->priority < node->priority)
 		rotate(tree, node->parent, node->parent->child[1] == node);
 	tree->leftmost = leftmost(tree);
