@@ -144,12 +144,7 @@ static int nomem_show(struct seq_file *m, void *v)
 	return 0;
 }
 
-static int nomem_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, nomem_show, NULL);
-}
-
-static ssize_t nomem_forget(struct file *file, const char __user *buf, size_t len, loff_t *pos)
+static ssize_t nomem_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
 {
 	unsigned long flags;
 
@@ -159,14 +154,7 @@ static ssize_t nomem_forget(struct file *file, const char __user *buf, size_t le
 	return len;
 }
 
-static const struct file_operations nomem_fops = {
-	.owner = THIS_MODULE,
-	.open = nomem_open,
-	.read = seq_read,
-	.write = nomem_forget,
-	.llseek = seq_lseek,
-	.release = single_release,
-};
+DEFINE_SHOW_STORE_ATTRIBUTE(nomem);
 
 /**
  * points_add_nomem - make the file "rdmafs_nomem" of debugfs
