@@ -168,7 +168,10 @@ static int rxp_proc_open(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* No other methods: proc_remove() would wait for them as well. */
+/*
+ * No other methods, such as DEFINE_PROC_SHOW_ATTRIBUTE() has: proc_remove() would wait for them as
+ * well.
+ */
 static const struct proc_ops rxp_proc_ops = {
 	.proc_open = rxp_proc_open,
 	.proc_lseek = seq_lseek,	/* never called; without it the file can't seek */

@@ -2,6 +2,9 @@
 /*
  * Writes strings and numbers as JSON.  A file name may have any bytes.  Control characters,
  * quotes and backslashes are escaped; other bytes are written as they are, as by ls(1).
+ *
+ * This is not done by json-c, because it writes an object in one line, or in a line for each
+ * value.  The programs write a line for each member or export, which people can read as well.
  */
 #include <string.h>
 #include "json.h"

@@ -5,6 +5,10 @@
  * This file knows only the options that every file system has.  Options of rdmafs
  * are passed to the kernel as they are.  Only the kernel knows which there are and
  * what values they take, and its message names the option that it refuses.
+ *
+ * libmount splits the string, but its tables (mnt_get_builtin_optmap()) are of no use here: they
+ * give the flags of mount(2), while fsmount(2) takes attributes of the mount, and fsconfig(2) the
+ * names of those options that are for the superblock.
  */
 #include <errno.h>
 #include <libmount.h>

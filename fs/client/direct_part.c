@@ -130,6 +130,9 @@ static struct rdmafs_dio_part *rdmafs_dio_copy(struct iov_iter *iter, size_t max
 /*
  * Make a part of the pages of up to @max bytes of @iter; @len gets how many.  The pages of a read
  * must fit one translation.
+ *
+ * netfs_extract_user_iter() would not do.  It can't stop before a page that does not fit, it takes
+ * no bvecs, and it allocates an array for the pages of all of @iter, not just of the part.
  */
 static struct rdmafs_dio_part *rdmafs_dio_extract(struct rdmafs_dio *dio, struct iov_iter *iter,
 						  size_t max, enum rdmafs_dio_hold hold,

@@ -807,6 +807,7 @@ static int bare_proc_open(struct inode *inode, struct file *file)
 	return single_open(file, bare_proc_show, NULL);
 }
 
+/* DEFINE_PROC_SHOW_ATTRIBUTE() has no write. */
 static const struct proc_ops bare_proc_ops = {
 	.proc_open	= bare_proc_open,
 	.proc_read	= seq_read,
