@@ -113,7 +113,7 @@ help:
 	@echo 'check-full      all tests in full, on the slow kernels, too; about a day'
 	@echo 'check-faults    faults, a hundred to a thousand times each; about three to five hours'
 	@echo 'bench           compare with NFS/RDMA, NFS/TCP and NVMe-oF'
-	@echo 'bench-fairness  how mounts share translations when these are short'
+	@echo 'bench-fairness  how mounts share translations when there are too few'
 	@echo 'coverage        which lines the tests in UML execute; longer than check'
 	@echo 'sim             simulate the registration policy; tables and plots'
 	@echo 'fuzz            libFuzzer on what checks bytes off the wire, and on states; an hour or more'

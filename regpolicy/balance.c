@@ -254,8 +254,8 @@ void rpol_balance_locked(struct rpol_domain *dom, u64 now)
 	if (!dom->contended)
 		dom->wake_in = RPOL_TICK_TIGHT;
 	/*
-	 * Before the first window is cut: who finds a cut window under its member's lock also
-	 * finds the domain contended, and does not take the window to have grown since the
+	 * Before the first window is cut: a task that finds a cut window under its member's lock
+	 * also finds the domain contended, and does not take the window to have grown since the
 	 * last calm began.
 	 */
 	WRITE_ONCE(dom->contended, true);

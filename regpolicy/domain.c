@@ -14,7 +14,10 @@
 #include <linux/time64.h>
 #include "regpolicy/domain.h"
 
-/* For so long peers of NFS/RDMA take to reconnect, so this is a pause and not the end of use. */
+/*
+ * A peer of NFS/RDMA takes this long to reconnect.  So an MR that is idle for less may be in a
+ * pause of its use, and not at the end of it.
+ */
 #define IDLE_MS_DEFAULT		5000
 /* An hour. */
 #define IDLE_MS_MAX		3600000

@@ -316,8 +316,8 @@ static void tighten(struct rpol_domain *dom, u64 now)
 		return;
 	WRITE_ONCE(dom->calm_since, now);
 	/*
-	 * Pairs with rpol_member_window_locked(): who sees that the domain is calm again sees
-	 * since when.
+	 * Pairs with rpol_member_window_locked(): a task that sees that the domain is calm again
+	 * also sees since when.
 	 */
 	smp_store_release(&dom->contended, false);
 }

@@ -25,8 +25,9 @@
  * @step_ms:    milliseconds that each step of connecting again may take
  * @grant_idle_s: seconds after which a client returns a grant that it does not use
  * @queue_blocks: blocks of 64 bytes that a device has for a send queue
- * @retries:    servers accept clients that have the server's queue pair send this often again
- *		what is not acknowledged, or finds no receive; 7 means for ever, on rxe for both
+ * @retries:    servers accept clients that ask for up to this many retries: of packets of the
+ *		server that are not acknowledged, and of messages of it that find no receive; 7
+ *		means for ever, on rxe for both
  * @keep_pages: pages that are given back are filled with a pattern, and checked later (kept.c)
  * @spoil_at:   offset of the byte of a reply that is spoilt (rdmafs_test_spoil())
  * @spoil_with: the bits of that byte that are inverted

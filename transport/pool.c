@@ -2,8 +2,8 @@
 /*
  * Pools: the protection domain, the translations and the idle buffers of a mount or a session.
  *
- * mr.c and buf.c have what is taken from a pool.  The pool ends when its owner and all who have
- * something of it have let go of it, in a worker.
+ * mr.c and buf.c take memory regions and buffers from a pool.  A worker frees the pool when its
+ * owner, its connections, its requests and its grants have dropped their references.
  */
 #include <linux/wait_bit.h>
 #include "transport/internal.h"

@@ -227,8 +227,8 @@ struct rdmafs_xprt_req {
  * @handle:        serve @req: process context on a worker, may sleep.  Ends with exactly one
  *	rdmafs_xprt_req_reply().
  * @handle_now:    serve @req where it arrived, for requests whose data travels inside the
- *	messages: process context, but must not sleep.  Returns false if nothing was done that
- *	@handle, which gets the request next, would not do again; @priv may be set.  May be
+ *	messages: process context, but must not sleep.  Returns false if it has not answered:
+ *	@handle gets the request next, and begins anew; only @priv may have been set.  May be
  *	NULL.
  * @show_limits:   write the service's own limits, and how much of them is in use, as lines "key
  *	value" to the file limits of the port.  May be NULL.
@@ -258,9 +258,9 @@ struct rdmafs_xprt_service {
  * @data_mib: MiB of pages behind the large READs and WRITEs of one session
  * @data_total_mib: MiB of the same of all sessions.  As much again may be taken by one request
  *	of each session, and as much once more, for some seconds, by pages that are idle
- * @held_ms: how long a request may hold memory while it waits for the client, and nothing
- *	moves: a reply with data to be told where it goes, room to be filled, a message to be
- *	taken; milliseconds
+ * @held_ms: how long a request may hold memory while it waits for the client, and no data
+ *	moves; milliseconds.  It waits for the client to name memory for the data of a reply, to
+ *	write data to a sink, or to take a message
  * @threads: threads that serve requests; a request that blocks in the file system blocks one.
  *	Takes effect when the port is enabled next
  *

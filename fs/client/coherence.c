@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rules of what may be believed of attributes; coherence.h has the terms.  Pure.
+ * The rules by which attributes are believed or not; coherence.h has the terms.  Pure.
  *
  * Three kinds of attributes arrive:
  *	fresh	with the reply to GETATTR, LOOKUP, OPEN, READDIR, COMMIT: what the

@@ -654,7 +654,7 @@ out:
  * @iocb: the file and the offset, which is advanced; not O_APPEND
  * @from: the data; not empty
  *
- * What has been written is stable.
+ * The bytes that the write returns, or completes @iocb with, are stable at the server.
  *
  * Context: process, may sleep; with IOCB_NOWAIT for memory only.  No folio lock is held; takes
  * i_rwsem.

@@ -4,8 +4,8 @@
  *
  * A task that is killed in a truncate, in fallocate(2) or in a direct write leaves the
  * request to transport, which sends it again when the connection is lost, and in a new
- * session if need be.  The request must not overtake the next change of the file: what
- * that has written would be cut off, or be overwritten with older data.  So the request
+ * session if need be.  The request must not overtake the next change of the file: the data
+ * of that change would be cut off, or be overwritten with older data.  So the request
  * counts in rdmafs_inode.fence until it has been answered, and any task that is to change
  * the size or the contents of the file waits for that, killably.
  *

@@ -396,6 +396,6 @@ const struct file_operations rdmafs_file_fops = {
 	.splice_read	= rdmafs_file_splice_read,
 	.splice_write	= iter_file_splice_write,
 	.fallocate	= rdmafs_file_fallocate,
-	/* A lease would have to be broken by an open of another client, of which nothing tells. */
+	/* An open by another client would have to break a lease, and this client hears of none. */
 	.setlease	= simple_nosetlease,
 };

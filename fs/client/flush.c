@@ -398,7 +398,7 @@ static int rdmafs_ready_range(struct inode *inode, loff_t pos, loff_t end)
 }
 
 /**
- * rdmafs_write_ready - wait killably for what netfs would wait for deaf to signals
+ * rdmafs_write_ready - do killably the waits that netfs would do deaf to signals
  * @inode: a regular file
  * @pos:   where the write begins
  * @len:   bytes, at least 1

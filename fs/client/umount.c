@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The end of a mount, and umount -f: what waits for the server, and until when.
+ * The end of a mount, and umount -f: which operations wait for the server, and until when.
  *
  * Operations wait for a server that can't be reached, and for one that answers
  * but does not serve the export at present (RFP_OFFLINE), because its
- * administrator has disabled the export for a moment.  Data that waits is kept.
+ * administrator has disabled the export for a moment.  Dirty data is kept meanwhile.
  * SIGKILL ends the wait of a task, and umount -f ends all waits of the mount.
  *
  * A mount that is busy outlives umount -f, and operations that begin later are

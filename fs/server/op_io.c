@@ -4,7 +4,7 @@
  *
  * They need no permission but that of the open.  READ, COMMIT and SEEK run with the credentials
  * that the file was opened with; WRITE and FALLOCATE with those of the caller that the request
- * names, because set-id bits and quota depend on who writes.
+ * names, because set-id bits and quota depend on the user that writes.
  *
  * Stability: the data of an UNSTABLE write is in the server's page cache.  The verifier in the
  * reply is read before the data goes in.  If writeback fails after that, at any time until

@@ -207,12 +207,13 @@ struct rdmafsd_export_params {
  *		(rdmafsd_leaving_wait()) before all others
  * @full:	guesses go at once: their room is needed
  * @going:	the file of a guess is just being removed
- * @room:	until then, in 64-bit jiffies, there may be the room of one
- * @late:	of what is in @opened, those whose names as orphans are to be removed yet
- * @nr_orphans:	likewise, those without a name of their own
- * @reap:	lets go of those that nobody comes back for
- * @reap_at:	when it is to run, in jiffies
- * @later:	removes names of those in @late
+ * @room:	until this time, in 64-bit jiffies, the file system may get the room of a guess
+ *		that was removed
+ * @late:	the entries of @opened whose names as orphans could not be removed yet
+ * @nr_orphans:	number of the entries of @opened that are an ORPHAN
+ * @reap:	ends the claims that no client has come back for in time
+ * @reap_at:	when @reap is to run, in jiffies
+ * @later:	removes the names of the entries in @late
  * @orphans_lock: guards changes of the next three
  * @orphans:	the directory of orphans, a reference; NULL until it is first needed
  * @orphans_inode: inode of @orphans, only to be compared with; read without a lock

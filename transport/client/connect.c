@@ -132,8 +132,8 @@ static int rxc_reject_errno(struct rxp_conn *conn, struct rdma_cm_event *event)
 		return -EAGAIN;
 	case IB_CM_REJ_CONSUMER_DEFINED:
 		/*
-		 * With other private data, not all zero, the server is not rdmafs; without it may
-		 * be one whose connection was gone before it could say why.
+		 * Other private data, unless all zero, is not that of an rdmafs server.  Without
+		 * private data it may be one whose connection was gone before it could say why.
 		 */
 		return rej && memchr_inv(rej, 0, len) ? -EPROTO : -EAGAIN;
 	default:
@@ -161,8 +161,8 @@ static int rxc_cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 					    event->param.conn.private_data_len,
 					    RDMAFS_XPRT_DATA_MAX, &conn->cm);
 		/*
-		 * The CM has given our queue pair this count.  With a larger one it could send
-		 * for ever what the server does not take.
+		 * The CM has given our queue pair this count.  With a larger one it could repeat
+		 * for ever a message for which the server has no receive.
 		 */
 		if (!status && event->param.conn.rnr_retry_count > RXP_RETRY_COUNT)
 			status = -EPROTO;

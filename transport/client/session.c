@@ -293,8 +293,8 @@ static void rxc_heartbeat(struct work_struct *work)
 		dead |= !rxc_conn_beats(x, x->conns[i]);
 	spin_unlock_bh(&x->lock);
 	/*
-	 * The time from before the check: what moves in that jiffy counts twice rather than not
-	 * at all.
+	 * The time of before the check: data that moves in that jiffy counts for two beats rather
+	 * than for none.
 	 */
 	x->beat_at = now;
 	if (dead)

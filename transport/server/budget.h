@@ -16,15 +16,16 @@ struct rxp_conn;
 /*
  * Milliseconds that a request has been put off for want of pages before smaller ones of its session
  * give way (budget.c).  Its client waits 80 at most between two tries (the client's deferred.c), so
- * it has six and more, and most requests get their pages before.  The smaller ones give way for as
- * long at most: in that time a disk serves those that have pages, and the request is tried again.
+ * the request is tried six times and more, and most requests get their pages before.  The smaller
+ * ones give way for as long at most: in that time a disk serves those that have pages, and the
+ * request is tried again.
  */
 #define RXS_WANTED_MS		500
 
 /*
- * Milliseconds after which it is not expected again: three times what its client waits.  It is
- * less than RXS_WANTED_MS, so that no request gives way to one that was put off once and has got
- * its pages in another way, or has been given up.
+ * Milliseconds after which a request that was put off is not expected again: three times as long as
+ * its client waits between two tries.  This is less than RXS_WANTED_MS, so that no request gives
+ * way to one that was put off once and has got its pages in another way, or has been given up.
  */
 #define RXS_WANTED_AGAIN_MS	250
 

@@ -117,7 +117,8 @@ static void rxs_req_give_mr(struct rxs_req *req)
  *	 again then; the WRITE may be served by that time
  *
  * The WRITE does not need the MR until it is served.  For the policy it is idle from now on, lent
- * to the request.  If translations are short the MR is put at once, as there will be no grant.
+ * to the request.  If the device has too few translations the MR is put at once, as there will be
+ * no grant.
  *
  * Context: any but hard interrupt; takes the pool's lock.
  */

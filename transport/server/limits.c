@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Limits: what clients of a server may have, and who is let in.
+ * Limits: what clients of a server may have, and which connections and sessions are let in.
  *
  * Clients are not authenticated when they connect, so a client is an address (source.c).
  * Connections and sessions are counted when they are asked for: those of one client, and
