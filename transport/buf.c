@@ -13,17 +13,12 @@ static void rxp_buf_free(struct rxp_pool *pool, struct rxp_buf *buf)
 {
 	u32 i;
 
-	if (buf->sgl) {
-		if (buf->mapped)
-			ib_dma_unmap_sg(pool->rdev->ib, buf->sgl, buf->nents, DMA_BIDIRECTIONAL);
-		for (i = 0; i < buf->nents; i++)
-			if (buf->bv[i].bv_page && !rdmafs_test_keep(buf->bv[i].bv_page))
-				__free_pages(buf->bv[i].bv_page, get_order(buf->bv[i].bv_len));
-	}
-	kvfree(buf->sgl);
+	rxp_sg_unmap(pool, &buf->sg, DMA_BIDIRECTIONAL);
+	for (i = 0; i < buf->sg.nents; i++)
+		if (buf->bv[i].bv_page && !rdmafs_test_keep(buf->bv[i].bv_page))
+			__free_pages(buf->bv[i].bv_page, get_order(buf->bv[i].bv_len));
+	kvfree(buf->sg.wr);
 	kvfree(buf->bv);
-	kvfree(buf->sge);
-	kvfree(buf->wr);
 	kfree(buf);
 }
 
@@ -137,15 +132,15 @@ static int rxp_buf_fill(struct rxp_pool *pool, struct rxp_buf *buf)
 				return -ENOMEM;
 		}
 		bvec_set_page(&buf->bv[i], page, PAGE_SIZE << order, 0);
-		sg_set_page(&buf->sgl[i], page, PAGE_SIZE << order, 0);
+		sg_set_page(&buf->sg.sgl[i], page, PAGE_SIZE << order, 0);
 		left -= PAGE_SIZE << order;
 		i++;
-		buf->nents = i;
+		buf->sg.nents = i;
 	}
-	sg_mark_end(&buf->sgl[i - 1]);
-	if (!rdmafs_test_fail("buf_dma_map", 0))
-		buf->mapped = ib_dma_map_sg(pool->rdev->ib, buf->sgl, i, DMA_BIDIRECTIONAL);
-	return buf->mapped ? 0 : -ENOMEM;
+	sg_mark_end(&buf->sg.sgl[i - 1]);
+	if (rdmafs_test_fail("buf_dma_map", 0))
+		return -ENOMEM;
+	return rxp_sg_map(pool, &buf->sg, DMA_BIDIRECTIONAL);
 }
 
 static const u32 rxp_buf_sizes[RPOL_NR_CLASSES] = {
@@ -203,7 +198,7 @@ struct rxp_buf *rxp_buf_get_idle(struct rxp_pool *pool, u32 len)
 	}
 	spin_unlock_bh(&pool->lock);
 	if (buf)
-		rdmafs_test_take(buf->bv, buf->nents);
+		rdmafs_test_take(buf->bv, buf->sg.nents);
 	return buf;
 }
 
@@ -221,6 +216,7 @@ struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len)
 	static atomic64_t rxp_buf_ids;
 	int c = rxp_buf_class(len);
 	struct rxp_buf *buf;
+	void *room;
 	u32 pages;
 
 	if (c == RPOL_NR_CLASSES)
@@ -236,13 +232,14 @@ struct rxp_buf *rxp_buf_get(struct rxp_pool *pool, u32 len)
 	buf->class = c;
 	buf->size = rxp_buf_size(len);
 	pages = buf->size >> PAGE_SHIFT;
-	buf->sgl = kvcalloc(pages, sizeof(*buf->sgl), GFP_NOFS);
-	buf->bv = kvcalloc(pages, sizeof(*buf->bv), GFP_NOFS);
-	buf->sge = kvcalloc(pages, sizeof(*buf->sge), GFP_NOFS);
-	buf->wr = kvcalloc(DIV_ROUND_UP(pages, RXP_SGE_MIN), sizeof(*buf->wr), GFP_NOFS);
-	if (!buf->sgl || !buf->bv || !buf->sge || !buf->wr)
+	room = kvmalloc(rxp_sg_room(pages), GFP_NOFS);
+	if (!room)
 		goto out_free;
-	sg_init_table(buf->sgl, pages);
+	rxp_sg_init(&buf->sg, room, pages);
+	sg_init_table(buf->sg.sgl, pages);
+	buf->bv = kvcalloc(pages, sizeof(*buf->bv), GFP_NOFS);
+	if (!buf->bv)
+		goto out_free;
 	if (rxp_buf_fill(pool, buf))
 		goto out_free;
 	return buf;
@@ -263,7 +260,7 @@ void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf)
 {
 	bool keep;
 
-	rdmafs_test_give(buf->bv, buf->nents);
+	rdmafs_test_give(buf->bv, buf->sg.nents);
 	buf->idle = jiffies;
 	spin_lock_bh(&pool->lock);
 	pool->idle_bytes += buf->size;
@@ -296,7 +293,7 @@ void rxp_buf_put(struct rxp_pool *pool, struct rxp_buf *buf)
  */
 u32 rxp_buf_nents(const struct rxp_buf *buf, u32 len)
 {
-	struct scatterlist *sg = buf->sgl;
+	struct scatterlist *sg = buf->sg.sgl;
 	u32 n = 1;
 
 	while (sg_dma_len(sg) < len) {
@@ -322,7 +319,7 @@ u32 rxp_buf_pages(const struct rxp_buf *buf, u32 len)
 	struct scatterlist *sg;
 	int i;
 
-	for_each_sg(buf->sgl, sg, n, i)
+	for_each_sg(buf->sg.sgl, sg, n, i)
 		pages += DIV_ROUND_UP(sg_dma_len(sg), PAGE_SIZE);
 	return pages;
 }
@@ -339,7 +336,7 @@ void rxp_buf_sync_for_cpu(struct rxp_pool *pool, struct rxp_buf *buf)
 	struct ib_device *ib = pool->rdev->ib;
 
 	if (!ib_uses_virt_dma(ib))
-		dma_sync_sg_for_cpu(ib->dma_device, buf->sgl, buf->nents, DMA_BIDIRECTIONAL);
+		dma_sync_sg_for_cpu(ib->dma_device, buf->sg.sgl, buf->sg.nents, DMA_BIDIRECTIONAL);
 }
 
 /**
@@ -354,5 +351,6 @@ void rxp_buf_sync_for_device(struct rxp_pool *pool, struct rxp_buf *buf)
 	struct ib_device *ib = pool->rdev->ib;
 
 	if (!ib_uses_virt_dma(ib))
-		dma_sync_sg_for_device(ib->dma_device, buf->sgl, buf->nents, DMA_BIDIRECTIONAL);
+		dma_sync_sg_for_device(ib->dma_device, buf->sg.sgl, buf->sg.nents,
+				       DMA_BIDIRECTIONAL);
 }

@@ -68,6 +68,7 @@
 #include "transport/frame.h"
 #include "transport/points.h"
 #include "transport/qp_plan.h"
+#include "transport/sg.h"
 #include "transport/xprt.h"
 
 /* Bytes at the end of a slot's buffer for the CONTROL or NOTIFY of its RPC. */
@@ -322,26 +323,18 @@ struct rxp_mr {
  * @id:     unique, never 0
  * @idle:   when it became idle, in jiffies
  * @class:  the MR class that covers it
- * @nents:  chunks
- * @mapped: DMA mapped entries of @sgl: fewer than @nents if an IOMMU joins them
  * @size:   bytes
- * @sgl:    the chunks, DMA mapped
+ * @sg:     the chunks, DMA mapped in both directions; its arrays have memory of their own
  * @bv:     the chunks, for iterators
- * @sge:    room for the local side of RDMA WRITEs
- * @wr:     room for the RDMA WRITEs
  */
 struct rxp_buf {
 	struct list_head link;
 	u64 id;
 	unsigned long idle;
 	u8 class;
-	u32 nents;
-	u32 mapped;
 	u32 size;
-	struct scatterlist *sgl;
+	struct rxp_sg sg;
 	struct bio_vec *bv;
-	struct ib_sge *sge;
-	struct ib_rdma_wr *wr;
 };
 
 struct rxp_pool;
@@ -763,9 +756,6 @@ void rxp_fill_send(struct ib_send_wr *wr, struct ib_sge *sge, int nr_sge, u32 in
 void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey);
 void rxp_build_ctl(const struct rxp_pool *pool, void *buf, u64 dma, const struct rxp_frame *f,
 		   struct ib_sge *sge, struct ib_send_wr *wr, u32 inv_rkey);
-u32 rxp_build_writes(const struct rxp_pool *pool, struct scatterlist *sgl, u32 len,
-		     struct ib_sge *sge, struct ib_rdma_wr *wr);
-void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, const struct rxp_segment *to);
 
 extern struct workqueue_struct *rxp_wq;
 extern unsigned int rxp_grace_ms;

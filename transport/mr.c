@@ -280,7 +280,7 @@ int rxp_mr_map_buf(struct rxp_pool *pool, struct rxp_mr *mr, struct rxp_buf *buf
 	int ret;
 
 	if (!pool->rdev->quirks.keeps_pages || mr->buf != buf->id || mr->nents != nents) {
-		ret = rxp_mr_set_pages(mr, buf->sgl, nents, len);
+		ret = rxp_mr_set_pages(mr, buf->sg.sgl, nents, len);
 		if (ret)
 			return ret;
 		mr->buf = buf->id;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work requests: the SENDs, LOCAL_INVs and RDMA WRITEs that chains are made of.
+ * Work requests: the SENDs and LOCAL_INVs that chains are made of.  sg.c has the RDMA WRITEs.
  */
 #include "transport/internal.h"
 
@@ -57,86 +57,4 @@ void rxp_build_ctl(const struct rxp_pool *pool, void *buf, u64 dma, const struct
 	sge->length = rxp_frame_put_ctl(buf + RXP_MSG_MAX, f);
 	sge->lkey = pool->pd->local_dma_lkey;
 	rxp_fill_send(wr, sge, 1, inv_rkey);
-}
-
-/* Bytes of one RDMA WRITE on iWARP, whose completion shows that the peer still takes data. */
-#define RXP_WRITE_TOLD	SZ_256K
-
-/**
- * rxp_build_writes - prepare the RDMA WRITEs for a run of data
- * @pool: the pool whose local key is used
- * @sgl:  the data, DMA mapped
- * @len:  bytes
- * @sge:  room for as many entries as @sgl has
- * @wr:   room for one work request for each RXP_SGE_MIN entries
- *
- * Adjacent pieces become one entry: all of a request in a huge page or a large folio goes in one
- * RDMA WRITE.
- *
- * Not on a device with short_writes, which is rxe: it lets 128 packets travel unacknowledged.  It
- * asks for an acknowledgment at a message's end, and inside a message only after 65 packets.  So
- * 1 MiB takes 12 round trips in one WRITE, but 8 in 16 WRITEs.
- *
- * On iWARP, a WRITE is of RXP_WRITE_TOLD bytes at most, as far as @wr has room for more WRITEs;
- * but an entry is not split, so a folio goes whole, whatever its size.
- *
- * Context: Any.
- *
- * Return: work requests used.  rxp_aim_writes() gives them their target.
- */
-u32 rxp_build_writes(const struct rxp_pool *pool, struct scatterlist *sgl, u32 len,
-		     struct ib_sge *sge, struct ib_rdma_wr *wr)
-{
-	u32 max_sge = READ_ONCE(pool->max_sge), nr = 0, bytes = 0, used;
-	struct ib_sge *last = NULL;
-
-	for (used = 0; len; used++, sgl = sg_next(sgl)) {
-		u64 addr = sg_dma_address(sgl);
-		u32 part = min_t(u32, len, sg_dma_len(sgl));
-		bool full = pool->rdev->tells_writes && bytes + part > RXP_WRITE_TOLD &&
-			    nr * RXP_SGE_MIN <= used;
-
-		len -= part;
-		bytes += part;
-		if (last && !full && !pool->rdev->quirks.short_writes &&
-		    last->addr + last->length == addr) {
-			last->length += part;
-			continue;
-		}
-		if (!nr || full || wr[nr - 1].wr.num_sge == max_sge) {
-			bytes = part;
-			memset(&wr[nr], 0, sizeof(wr[nr]));
-			wr[nr].wr.opcode = IB_WR_RDMA_WRITE;
-			wr[nr].wr.sg_list = sge;
-			nr++;
-		}
-		last = sge++;
-		last->addr = addr;
-		last->length = part;
-		last->lkey = pool->pd->local_dma_lkey;
-		wr[nr - 1].wr.num_sge++;
-	}
-	return nr;
-}
-
-/**
- * rxp_aim_writes - give prepared RDMA WRITEs their target
- * @wr:   the work requests
- * @nr:   how many
- * @to:   the peer's memory
- *
- * Context: Any.
- */
-void rxp_aim_writes(struct ib_rdma_wr *wr, u32 nr, const struct rxp_segment *to)
-{
-	u64 iova = to->iova;
-	u32 i;
-	int s;
-
-	for (i = 0; i < nr; i++) {
-		wr[i].remote_addr = iova;
-		wr[i].rkey = to->rkey;
-		for (s = 0; s < wr[i].wr.num_sge; s++)
-			iova += wr[i].wr.sg_list[s].length;
-	}
 }

@@ -756,6 +756,7 @@ static void send_writes(struct kunit *test)
 	struct ib_sge sge[ARRAY_SIZE(data)];
 	struct send_stage *st = test->priv;
 	struct ib_rdma_wr wr[4];
+	struct rxp_sg sg = { .wr = wr, .sge = sge, .sgl = sgl };
 	u32 len = 0x200 + 5 * 0x1000 + 0x800;
 	int i;
 
@@ -767,8 +768,8 @@ static void send_writes(struct kunit *test)
 		sg_dma_address(&sgl[i]) = data[i].addr;
 		sg_dma_len(&sgl[i]) = data[i].len;
 	}
-	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, len, sge, wr), 2);
-	rxp_aim_writes(wr, 2, &to);
+	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, &sg, len), 2);
+	rxp_aim_writes(&sg, 2, &to);
 	KUNIT_EXPECT_EQ(test, wr[0].wr.num_sge, 2);
 	KUNIT_EXPECT_EQ(test, wr[0].remote_addr, 0x1000000);
 	KUNIT_EXPECT_EQ(test, sge[0].addr, 0x10e00);
@@ -784,13 +785,13 @@ static void send_writes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sge[3].lkey, 7);
 
 	/* The first run is longer than the data. */
-	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, 0x300, sge, wr), 1);
+	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, &sg, 0x300), 1);
 	KUNIT_EXPECT_EQ(test, wr[0].wr.num_sge, 1);
 	KUNIT_EXPECT_EQ(test, sge[0].length, 0x300);
 
 	/* A device that takes longer over long RDMA WRITEs gets short ones. */
 	st->rdev.quirks.short_writes = true;
-	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, len, sge, wr), 4);
+	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, &sg, len), 4);
 	KUNIT_EXPECT_EQ(test, wr[3].wr.num_sge, 1);
 	KUNIT_EXPECT_EQ(test, sge[6].length, 0x800);
 }
@@ -803,35 +804,35 @@ static void send_writes_told(struct kunit *test)
 {
 	const u32 pages = SZ_1M / PAGE_SIZE;
 	struct send_stage *st = test->priv;
-	struct scatterlist *sgl = kunit_kcalloc(test, pages, sizeof(*sgl), GFP_KERNEL);
-	struct ib_sge *sge = kunit_kcalloc(test, pages, sizeof(*sge), GFP_KERNEL);
-	struct ib_rdma_wr *wr = kunit_kcalloc(test, pages / RXP_SGE_MIN, sizeof(*wr), GFP_KERNEL);
+	void *room = kunit_kzalloc(test, rxp_sg_room(pages), GFP_KERNEL);
+	struct rxp_sg sg;
 	u32 i;
 
-	KUNIT_ASSERT_TRUE(test, sgl && sge && wr);
-	sg_init_table(sgl, pages);
+	KUNIT_ASSERT_NOT_NULL(test, room);
+	rxp_sg_init(&sg, room, pages);
+	sg_init_table(sg.sgl, pages);
 	for (i = 0; i < pages; i++) {
-		sg_dma_address(&sgl[i]) = 0x100000 + i * PAGE_SIZE;
-		sg_dma_len(&sgl[i]) = PAGE_SIZE;
+		sg_dma_address(&sg.sgl[i]) = 0x100000 + i * PAGE_SIZE;
+		sg_dma_len(&sg.sgl[i]) = PAGE_SIZE;
 	}
 	st->pool.max_sge = SGE;
 	st->pool.rdev = &st->rdev;
-	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, SZ_1M, sge, wr), 1);
+	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, &sg, SZ_1M), 1);
 	st->rdev.tells_writes = true;
-	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, SZ_1M, sge, wr), 4);
+	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, &sg, SZ_1M), 4);
 	for (i = 0; i < 4; i++) {
-		KUNIT_EXPECT_EQ(test, wr[i].wr.num_sge, 1);
-		KUNIT_EXPECT_EQ(test, wr[i].wr.sg_list[0].length, SZ_256K);
-		KUNIT_EXPECT_EQ(test, wr[i].wr.sg_list[0].addr, 0x100000 + i * SZ_256K);
+		KUNIT_EXPECT_EQ(test, sg.wr[i].wr.num_sge, 1);
+		KUNIT_EXPECT_EQ(test, sg.wr[i].wr.sg_list[0].length, SZ_256K);
+		KUNIT_EXPECT_EQ(test, sg.wr[i].wr.sg_list[0].addr, 0x100000 + i * SZ_256K);
 	}
 	/* There is room for two work requests, not for five. */
 	for (i = 0; i < 5; i++) {
-		sg_dma_address(&sgl[i]) = 0x100000 + i * SZ_256K;
-		sg_dma_len(&sgl[i]) = SZ_256K;
+		sg_dma_address(&sg.sgl[i]) = 0x100000 + i * SZ_256K;
+		sg_dma_len(&sg.sgl[i]) = SZ_256K;
 	}
-	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, sgl, 5 * SZ_256K, sge, wr), 2);
-	KUNIT_EXPECT_EQ(test, wr[0].wr.sg_list[0].length, SZ_1M);
-	KUNIT_EXPECT_EQ(test, wr[1].wr.sg_list[0].length, SZ_256K);
+	KUNIT_ASSERT_EQ(test, rxp_build_writes(&st->pool, &sg, 5 * SZ_256K), 2);
+	KUNIT_EXPECT_EQ(test, sg.wr[0].wr.sg_list[0].length, SZ_1M);
+	KUNIT_EXPECT_EQ(test, sg.wr[1].wr.sg_list[0].length, SZ_256K);
 }
 
 /* A completion must count as a move of the queue; and only one with data as a move of data. */

@@ -10,6 +10,7 @@
 #include "../../transport/server/grant.c"
 #include "../../transport/ctl.c"
 #include "../../transport/send.c"
+#include "../../transport/sg.c"
 #include "../../transport/wr.c"
 #include "../../transport/client/slot.c"
 #include "../../transport/server/source.c"

@@ -206,12 +206,12 @@ static void rxc_crw_done(struct rxp_chain *chain, bool ok)
 static void rxc_add_writes(struct rdmafs_xprt *x, struct rxp_chain *chain, struct rxc_io *io,
 			   const struct rxp_segment *sink)
 {
-	struct ib_rdma_wr *wr = io->bounce ? io->bounce->wr : io->wr;
+	struct rxp_sg *sg = rxc_io_source(io);
 	u32 i;
 
-	rxp_aim_writes(wr, io->nr_wr, sink);
+	rxp_aim_writes(sg, io->nr_wr, sink);
 	for (i = 0; i < io->nr_wr; i++)
-		rxp_chain_add(chain, &wr[i].wr);
+		rxp_chain_add(chain, &sg->wr[i].wr);
 	rxp_add(&x->stats, rdma_writes, io->nr_wr);
 }
 

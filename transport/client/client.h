@@ -52,9 +52,9 @@ struct rxc_slot {
  * @call:      the call that it is part of; constant
  * @len:       bytes; constant
  * @pool:      the pool of the device that it is mapped or reserved for, a reference; else NULL
- * @segs:      number of entries that @sgt, @sge and @wr have room for; constant
- * @sgt:       the caller's pages
- * @mapped:    number of DMA mapped entries of @sgt, 0 while it is not mapped
+ * @segs:      number of entries that @sg has room for; constant
+ * @nr_wr:     WRITE: how many RDMA WRITEs are prepared, see rxc_io_source()
+ * @sg:        the caller's pages; its arrays stand behind this struct
  * @mr:        READ: the MR, registered with the CALL or the STCRW
  * @bounce:    buffer for data whose pages one MR, or one set of RDMA WRITEs, can't hold
  * @small:     READ: data that came inside the REPLY, kept until the pages are unmapped:
@@ -67,9 +67,6 @@ struct rxc_slot {
  *	READ: the REG_MR and the STCRW; either: the CANCEL
  * @crw_send:  the SEND of that DATA, STCRW or CANCEL
  * @crw_sge:   its message, in the slot's buffer
- * @sge:       WRITE: the local side of @wr
- * @wr:        WRITE: the RDMA WRITEs
- * @nr_wr:     how many of @wr are used
  * @sink:      WRITE: the server's memory for it, of the STCRW; the lock
  * @since:     when the STCRW was posted or, later, when the time for the MR to come back began:
  *	a CANCEL was posted, or the reply came before one; in jiffies; the lock
@@ -82,18 +79,18 @@ struct rxc_slot {
  * @work:      ends the call in process context
  * @kind:      which of its mount's memory pools it came from; constant
  *
- * The mapping (@pool, @sgt, @mapped, @mr, @bounce, @nr_wr) belongs to the submitter before the
- * call is in a slot and in the states of rxc_call_being_mapped(); to the worker in state LOST;
- * else to the call until its last reference ends it.  A READ's @mr may go earlier, with the
- * lock held: in the states CANCELLED and DROPPED.
+ * The mapping (@pool, @nr_wr, @sg, @mr, @bounce) belongs to the submitter before the call is in a
+ * slot and in the states of rxc_call_being_mapped(); to the worker in state LOST; else to the call
+ * until its last reference ends it.  A READ's @mr may go earlier, with the lock held: in the
+ * states CANCELLED and DROPPED.
  */
 struct rxc_io {
 	struct rdmafs_xprt_call *call;
 	u32 len;
 	struct rxp_pool *pool;
 	u32 segs;
-	struct sg_table sgt;
-	int mapped;
+	u32 nr_wr;
+	struct rxp_sg sg;
 	struct rxp_mr *mr;
 	struct rxp_buf *bounce;
 	void *small;
@@ -104,9 +101,6 @@ struct rxc_io {
 	struct rxp_chain crw;
 	struct ib_send_wr crw_send;
 	struct ib_sge crw_sge;
-	struct ib_sge *sge;
-	struct ib_rdma_wr *wr;
-	u32 nr_wr;
 	struct rxp_segment sink;
 	unsigned long since;
 	enum rxc_call_state overdue;
@@ -116,6 +110,12 @@ struct rxc_io {
 	struct work_struct work;
 	u8 kind;
 };
+
+/* What the RDMA WRITEs of a WRITE read: a copy of the caller's data, or the caller's pages. */
+static inline struct rxp_sg *rxc_io_source(struct rxc_io *io)
+{
+	return io->bounce ? &io->bounce->sg : &io->sg;
+}
 
 /**
  * struct rxc_cost - what large calls of one MR class have taken lately

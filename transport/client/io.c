@@ -37,10 +37,7 @@ static const int rxc_io_reserve_nr[RXC_IO_KINDS] = { 4, 1, 1 };
 
 static size_t rxc_io_size(u32 segs)
 {
-	/* At worst a work request has no more than RXP_SGE_MIN entries. */
-	return sizeof(struct rxc_io) +
-	       segs * (sizeof(struct scatterlist) + sizeof(struct ib_sge)) +
-	       DIV_ROUND_UP(segs, RXP_SGE_MIN) * sizeof(struct ib_rdma_wr);
+	return sizeof(struct rxc_io) + rxp_sg_room(segs);
 }
 
 /* As mempool_kvmalloc(), but a test can make it fail, so that the mempool's reserve is used. */
@@ -100,7 +97,6 @@ struct rxc_io *rxc_io_alloc(struct rdmafs_xprt_call *call)
 	u32 segs = iov_iter_npages(&call->iter, RPOL_CLASS_MAX + 1);
 	struct rxc_io *io;
 	u8 kind = 0;
-	void *p;
 
 	/* Data in more pieces than the largest kind holds goes through a bounce buffer. */
 	while (kind < RXC_IO_KINDS - 1 && segs > rxc_io_segs[kind])
@@ -111,12 +107,7 @@ struct rxc_io *rxc_io_alloc(struct rdmafs_xprt_call *call)
 	io->len = iov_iter_count(&call->iter);
 	io->kind = kind;
 	io->segs = rxc_io_segs[kind];
-	p = io + 1;
-	io->wr = p;
-	p += DIV_ROUND_UP(io->segs, RXP_SGE_MIN) * sizeof(struct ib_rdma_wr);
-	io->sge = p;
-	p += io->segs * sizeof(struct ib_sge);
-	io->sgt.sgl = p;
+	rxp_sg_init(&io->sg, io + 1, io->segs);
 	return io;
 }
 
@@ -137,14 +128,6 @@ static enum dma_data_direction rxc_io_dma_dir(const struct rxc_io *io)
 	return io->call->dir == RDMAFS_XPRT_READ ? DMA_FROM_DEVICE : DMA_TO_DEVICE;
 }
 
-static void rxc_io_unmap_sg(struct rxc_io *io)
-{
-	if (io->mapped)
-		ib_dma_unmap_sg(io->pool->rdev->ib, io->sgt.sgl, io->sgt.nents,
-				rxc_io_dma_dir(io));
-	io->mapped = 0;
-}
-
 /**
  * rxc_io_unmap - give back all that an io has of a device
  * @io: mapped, reserved or neither
@@ -158,7 +141,7 @@ void rxc_io_unmap(struct rxc_io *io)
 	if (io->mr)
 		rxp_mr_put(io->pool, io->mr);
 	io->mr = NULL;
-	rxc_io_unmap_sg(io);
+	rxp_sg_unmap(io->pool, &io->sg, rxc_io_dma_dir(io));
 	if (io->bounce)
 		rxp_buf_put(io->pool, io->bounce);
 	io->bounce = NULL;
@@ -169,25 +152,24 @@ void rxc_io_unmap(struct rxc_io *io)
 /* DMA map the caller's pages; -EINVAL if they are in too many pieces. */
 static int rxc_io_map_sg(struct rxc_io *io)
 {
+	struct sg_table got = { .sgl = io->sg.sgl };
 	struct iov_iter iter = io->call->iter;
 	int pages = iov_iter_npages(&iter, io->segs + 1);
-	ssize_t got;
+	ssize_t len;
 
 	if (pages > io->segs)
 		return -EINVAL;
-	sg_init_table(io->sgt.sgl, pages);
-	io->sgt.nents = 0;
-	got = extract_iter_to_sg(&iter, io->len, &io->sgt, pages, 0);
-	if (got < 0)
-		return got;
-	if (got != io->len || !io->sgt.nents)
+	sg_init_table(got.sgl, pages);
+	len = extract_iter_to_sg(&iter, io->len, &got, pages, 0);
+	if (len < 0)
+		return len;
+	if (len != io->len || !got.nents)
 		return -EINVAL;
-	sg_mark_end(&io->sgt.sgl[io->sgt.nents - 1]);
-	if (!rdmafs_test_fail("io_dma_map", io->call->dir))
-		io->mapped = ib_dma_map_sg(io->pool->rdev->ib, io->sgt.sgl, io->sgt.nents,
-					   rxc_io_dma_dir(io));
-	/* The IOMMU, or the swiotlb, has no room: a shortage like others. */
-	return io->mapped ? 0 : -ENOMEM;
+	sg_mark_end(&got.sgl[got.nents - 1]);
+	io->sg.nents = got.nents;
+	if (rdmafs_test_fail("io_dma_map", io->call->dir))
+		return -ENOMEM;
+	return rxp_sg_map(io->pool, &io->sg, rxc_io_dma_dir(io));
 }
 
 static int rxc_io_bounce(struct rxc_io *io)
@@ -251,7 +233,7 @@ static int rxc_io_map_read_pages(struct rxc_io *io, bool nowait)
 	}
 	ret = rxc_io_map_sg(io);
 	if (!ret)
-		ret = rxp_mr_map(io->mr, io->sgt.sgl, io->mapped, io->len, &io->reg);
+		ret = rxp_mr_map(io->mr, io->sg.sgl, io->sg.mapped, io->len, &io->reg);
 	return ret;
 }
 
@@ -263,7 +245,7 @@ static int rxc_io_map_read(struct rxc_io *io, bool nowait, bool late)
 	if (ret != -EINVAL || late)
 		return ret;
 	/* Read into a bounce buffer; rxc_io_copy_out() copies when the reply has come. */
-	rxc_io_unmap_sg(io);
+	rxp_sg_unmap(io->pool, &io->sg, rxc_io_dma_dir(io));
 	if (io->mr)
 		rxp_mr_put(io->pool, io->mr);
 	io->mr = NULL;
@@ -280,17 +262,12 @@ static int rxc_io_map_write(struct rxc_io *io)
 {
 	int ret = rxc_io_map_sg(io);
 
-	if (!ret) {
-		io->nr_wr = rxp_build_writes(io->pool, io->sgt.sgl, io->len, io->sge, io->wr);
-		return 0;
+	if (ret == -EINVAL) {
+		rxp_count(io->pool->stats, bounced);
+		ret = rxc_io_bounce(io);
 	}
-	if (ret != -EINVAL)
-		return ret;
-	rxp_count(io->pool->stats, bounced);
-	ret = rxc_io_bounce(io);
 	if (!ret)
-		io->nr_wr = rxp_build_writes(io->pool, io->bounce->sgl, io->len,
-					     io->bounce->sge, io->bounce->wr);
+		io->nr_wr = rxp_build_writes(io->pool, rxc_io_source(io), io->len);
 	return ret;
 }
 

@@ -21,49 +21,41 @@
  * Return: the pages with their references, to be given to rxs_pages_release(); or
  * ERR_PTR(-ENOMEM), and the caller keeps the references.
  */
-struct rxs_pages *rxs_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr)
+struct rxp_sg *rxs_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr)
 {
-	u32 nr_wr = DIV_ROUND_UP(nr, RXP_SGE_MIN), i;
-	struct rxs_pages *p;
-	void *room;
+	struct rxp_sg *pages;
+	u32 i;
 
 	/* Not kvmalloc(): it may be freed in atomic context; the service can copy instead. */
-	p = kmalloc(sizeof(*p) + nr_wr * sizeof(*p->wr) +
-		    nr * (sizeof(*p->sge) + sizeof(*p->sgl)),
-		    GFP_NOFS | __GFP_NOWARN | __GFP_NORETRY);
-	if (!p)
+	pages = kmalloc(sizeof(*pages) + rxp_sg_room(nr),
+			GFP_NOFS | __GFP_NOWARN | __GFP_NORETRY);
+	if (!pages)
 		return ERR_PTR(-ENOMEM);
-	room = p + 1;
-	p->wr = room;
-	room += nr_wr * sizeof(*p->wr);
-	p->sge = room;
-	room += nr * sizeof(*p->sge);
-	p->sgl = room;
-	p->nr = nr;
-	sg_init_table(p->sgl, nr);
+	rxp_sg_init(pages, pages + 1, nr);
+	pages->nents = nr;
+	sg_init_table(pages->sgl, nr);
 	for (i = 0; i < nr; i++)
-		sg_set_page(&p->sgl[i], bv[i].bv_page, bv[i].bv_len, bv[i].bv_offset);
-	if (rdmafs_test_fail("lend_dma_map", 0) ||
-	    !ib_dma_map_sg(pool->rdev->ib, p->sgl, nr, DMA_TO_DEVICE)) {
-		kfree(p);
+		sg_set_page(&pages->sgl[i], bv[i].bv_page, bv[i].bv_len, bv[i].bv_offset);
+	if (rdmafs_test_fail("lend_dma_map", 0) || rxp_sg_map(pool, pages, DMA_TO_DEVICE)) {
+		kfree(pages);
 		return ERR_PTR(-ENOMEM);
 	}
-	return p;
+	return pages;
 }
 
 /**
  * rxs_pages_release - unmap and put pages that the device does not read any more
- * @pool: as for rxs_pages_lend()
- * @p:	  the pages
+ * @pool:  as for rxs_pages_lend()
+ * @pages: the pages
  *
  * Context: any but hard interrupt; does not sleep.
  */
-void rxs_pages_release(struct rxp_pool *pool, struct rxs_pages *p)
+void rxs_pages_release(struct rxp_pool *pool, struct rxp_sg *pages)
 {
 	u32 i;
 
-	ib_dma_unmap_sg(pool->rdev->ib, p->sgl, p->nr, DMA_TO_DEVICE);
-	for (i = 0; i < p->nr; i++)
-		put_page(sg_page(&p->sgl[i]));
-	kfree(p);
+	rxp_sg_unmap(pool, pages, DMA_TO_DEVICE);
+	for (i = 0; i < pages->nents; i++)
+		put_page(sg_page(&pages->sgl[i]));
+	kfree(pages);
 }

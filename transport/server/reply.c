@@ -69,8 +69,8 @@ void rxs_route_put(struct rxs_route *route)
  * @route:    the connection that it goes on
  * @head_len: bytes of the head
  * @data_len: bytes of data in the message
- * @wr:	      RDMA WRITEs that go before it
- * @nr_wr:    number of @wr
+ * @sg:	      data that goes before it by RDMA WRITE
+ * @nr_wr:    number of RDMA WRITEs; if 0, @sg may be NULL
  * @inv_rkey: the client's key that it invalidates, or 0
  * @grant:    a grant that it brings, or NULL; the registration, req->reg, goes before it, so that
  *	      the key is valid before the client learns of it
@@ -80,7 +80,7 @@ void rxs_route_put(struct rxs_route *route)
  * Context: process.
  */
 void rxs_reply_post(struct rxs_req *req, struct rxs_route *route, u32 head_len, u32 data_len,
-		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, struct rxs_grant *grant)
+		    struct rxp_sg *sg, u32 nr_wr, u32 inv_rkey, struct rxs_grant *grant)
 {
 	u32 lkey = route->pool->pd->local_dma_lkey, i;
 	int ret;
@@ -94,7 +94,7 @@ void rxs_reply_post(struct rxs_req *req, struct rxs_route *route, u32 head_len, 
 
 	rxp_chain_init(&req->reply, rxs_reply_done);
 	for (i = 0; i < nr_wr; i++)
-		rxp_chain_add(&req->reply, &wr[i].wr);
+		rxp_chain_add(&req->reply, &sg->wr[i].wr);
 	if (grant) {
 		rxp_chain_reg(&req->reply, grant->mr, &req->reg);
 		rxp_count(&req->session->stats, reg_mr);
@@ -150,16 +150,13 @@ void rxs_answer_take(struct rxs_req *req, u32 data_len, bool cache, struct rxs_a
 	a->data_len = data_len;
 }
 
-static u32 rxs_req_build_writes(struct rxs_req *req, struct rxp_pool *pool,
-				struct ib_rdma_wr **wr)
+/* What the RDMA WRITEs of a reply read, visible to the device: lent pages or a buffer. */
+static struct rxp_sg *rxs_req_source(struct rxs_req *req)
 {
-	if (req->pages) {
-		*wr = req->pages->wr;
-		return rxp_build_writes(pool, req->pages->sgl, req->out_len, req->pages->sge, *wr);
-	}
+	if (req->pages)
+		return req->pages;
 	rxp_buf_sync_for_device(req->pool, req->buf);
-	*wr = req->buf->wr;
-	return rxp_build_writes(pool, req->buf->sgl, req->out_len, req->buf->sge, *wr);
+	return &req->buf->sg;
 }
 
 /**
@@ -171,7 +168,7 @@ static u32 rxs_req_build_writes(struct rxs_req *req, struct rxp_pool *pool,
  */
 void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a)
 {
-	struct ib_rdma_wr *wr = NULL;
+	struct rxp_sg *sg = NULL;
 	u32 nr_wr = 0;
 
 	if (a->send && req->out_len && a->route.pool->rdev != req->pool->rdev) {
@@ -181,8 +178,9 @@ void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a)
 		a->send = false;
 	}
 	if (a->send && req->out_len) {
-		nr_wr = rxs_req_build_writes(req, a->route.pool, &wr);
-		rxp_aim_writes(wr, nr_wr, &a->bulk);
+		sg = rxs_req_source(req);
+		nr_wr = rxp_build_writes(a->route.pool, sg, req->out_len);
+		rxp_aim_writes(sg, nr_wr, &a->bulk);
 		/* A test lets the reply claim data that was not written. */
 		if (rdmafs_test_fail("reply_unwritten", req->slot))
 			nr_wr = 0;
@@ -193,7 +191,7 @@ void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a)
 
 		if (grant)
 			req->grant = NULL;
-		rxs_reply_post(req, &a->route, head_len, a->data_len, wr, nr_wr,
+		rxs_reply_post(req, &a->route, head_len, a->data_len, sg, nr_wr,
 			       a->keyed ? a->bulk.rkey : 0, grant);
 		rxs_route_put(&a->route);
 	}
@@ -411,7 +409,7 @@ int rdmafs_xprt_req_room(struct rdmafs_xprt_req *r, u32 len, struct iov_iter *de
 		rxs_req_uncharge(req);
 		return -ENOMEM;
 	}
-	iov_iter_bvec(dest, ITER_DEST, req->buf->bv, req->buf->nents, len);
+	iov_iter_bvec(dest, ITER_DEST, req->buf->bv, req->buf->sg.nents, len);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_req_room);
@@ -454,7 +452,7 @@ int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u
 {
 	struct rxs_req *req = container_of(r, struct rxs_req, r);
 	struct rdmafs_xprt_session *s = req->session;
-	struct rxs_pages *pages;
+	struct rxp_sg *pages;
 	bool more;
 	u64 held;
 

@@ -32,20 +32,6 @@
 #define RXS_RECV_BURST		64
 
 /**
- * struct rxs_pages - pages lent by the service, DMA mapped
- * @nr:	 entries of @sgl
- * @sgl: the pages, a reference each
- * @sge: room for the local side of RDMA WRITEs
- * @wr:	 room for the RDMA WRITEs
- */
-struct rxs_pages {
-	u32 nr;
-	struct scatterlist *sgl;
-	struct ib_sge *sge;
-	struct ib_rdma_wr *wr;
-};
-
-/**
  * struct rxs_pool - the pool of a session
  * @p:       what a mount's pool has as well
  * @lent:    WRITEs whose MR may be taken for other requests, &rxs_req.lent; the pool's lock
@@ -169,7 +155,7 @@ struct rxs_grant {
  * @out_len:  bytes that go by RDMA WRITE
  * @pool:     the pool of @buf, @pages and @mr; a reference
  * @buf:      pages for its data; owned
- * @pages:    instead of @buf: the service's pages, sent from where they are
+ * @pages:    instead of @buf: the service's pages, a reference each, sent from where they are
  * @mr:	      the MR of its sink; owned, but while @lent is listed the policy may take it
  * @lent:     in its pool's list while others may have @mr; pool lock
  * @regained: @mr must not be lent any more; pool lock
@@ -221,7 +207,7 @@ struct rxs_req {
 
 	struct rxp_pool *pool;
 	struct rxp_buf *buf;
-	struct rxs_pages *pages;
+	struct rxp_sg *pages;
 	struct rxp_mr *mr;
 	struct list_head lent;
 	bool regained;
@@ -604,14 +590,14 @@ bool rxs_route_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
 		   struct rxs_route *route);
 void rxs_route_put(struct rxs_route *route);
 void rxs_reply_post(struct rxs_req *req, struct rxs_route *route, u32 head_len, u32 data_len,
-		    struct ib_rdma_wr *wr, u32 nr_wr, u32 inv_rkey, struct rxs_grant *grant);
+		    struct rxp_sg *sg, u32 nr_wr, u32 inv_rkey, struct rxs_grant *grant);
 void rxs_answer_take(struct rxs_req *req, u32 data_len, bool cache, struct rxs_answer *a);
 void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a);
 void rxs_answer_cancelled(struct rxs_req *req, struct rxs_answer *a);
 void rxs_req_finish(struct rxs_req *req, u32 status, u16 reply_len, u32 data_len, bool cache);
 
-struct rxs_pages *rxs_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr);
-void rxs_pages_release(struct rxp_pool *pool, struct rxs_pages *p);
+struct rxp_sg *rxs_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr);
+void rxs_pages_release(struct rxp_pool *pool, struct rxp_sg *pages);
 
 struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_account *account,
 				 struct rxp_stats *stats);

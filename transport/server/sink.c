@@ -353,7 +353,8 @@ static void rxs_req_fetched(struct rxs_req *req)
 {
 	rxs_req_lend_mr(req);
 	rxp_buf_sync_for_cpu(req->pool, req->buf);
-	iov_iter_bvec(&req->r.data, ITER_SOURCE, req->buf->bv, req->buf->nents, req->bulk.length);
+	iov_iter_bvec(&req->r.data, ITER_SOURCE, req->buf->bv, req->buf->sg.nents,
+		      req->bulk.length);
 	req->r.data_len = req->bulk.length;
 	rxp_add(&req->session->stats, bytes_written, req->bulk.length);
 	rxs_trace(data, req, req->bulk.length);
