@@ -75,7 +75,6 @@ struct rxc_slot {
  * @map_err:   why a CANCEL was sent, else 0: mapping failed after the CALL was sent, or the
  *	translations are needed elsewhere; the lock
  * @direct:    map the pages before the CALL is sent
- * @waited:    mapping had to wait for translations; the submitter's
  * @work:      ends the call in process context
  * @kind:      which of its mount's memory pools it came from; constant
  *
@@ -106,7 +105,6 @@ struct rxc_io {
 	enum rxc_call_state overdue;
 	int map_err;
 	bool direct;
-	bool waited;
 	struct work_struct work;
 	u8 kind;
 };
@@ -118,10 +116,10 @@ static inline struct rxp_sg *rxc_io_source(struct rxc_io *io)
 }
 
 /**
- * struct rxc_cost - what large calls of one MR class have taken lately
- * @map_ns:     mapping the pages and preparing the registration here; WRITEs, which register
- *	nothing, count as well
- * @service_ns: READs: the server's time from CALL to REPLY
+ * struct rxc_cost - what READs of one MR class have taken lately
+ * @map_ns:     mapping the caller's pages and preparing the registration, without the time of
+ *	getting an MR; not of READs into a bounce buffer
+ * @service_ns: the server's time from CALL to REPLY
  */
 struct rxc_cost {
 	u32 map_ns;

@@ -199,76 +199,12 @@ static int rxc_io_take_mr(struct rxc_io *io, u32 pages, bool nowait)
 {
 	struct rxp_mr *mr = rxp_mr_get(io->pool, pages);
 
-	if (IS_ERR(mr) && PTR_ERR(mr) == -EAGAIN && !nowait) {
-		io->waited = true;
+	if (IS_ERR(mr) && PTR_ERR(mr) == -EAGAIN && !nowait)
 		mr = rxp_mr_wait(io->pool, pages, io->call->x.dismissals);
-	}
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	io->mr = mr;
 	return 0;
-}
-
-/*
- * Map the caller's own pages for a READ; -EINVAL: no MR can hold them, as they are too many or
- * have gaps, but a bounce buffer will do.
- */
-static int rxc_io_map_read_pages(struct rxc_io *io, bool nowait)
-{
-	u32 pages = iov_iter_npages(&io->call->iter, INT_MAX);
-	int ret;
-
-	if (DIV_ROUND_UP(io->len, PAGE_SIZE) > io->pool->rdev->max_entries)
-		return -E2BIG;
-	if (!io->mr) {
-		/*
-		 * A bounce buffer helps against the device's bound only: data that is more than
-		 * the quota allows (-E2BIG) stays so in whatever pages.
-		 */
-		if (pages > io->pool->rdev->max_entries)
-			return -EINVAL;
-		ret = rxc_io_take_mr(io, pages, nowait);
-		if (ret)
-			return ret;
-	}
-	ret = rxc_io_map_sg(io);
-	if (!ret)
-		ret = rxp_mr_map(io->mr, io->sg.sgl, io->sg.mapped, io->len, &io->reg);
-	return ret;
-}
-
-static int rxc_io_map_read(struct rxc_io *io, bool nowait, bool late)
-{
-	int ret;
-
-	ret = rxc_io_map_read_pages(io, nowait);
-	if (ret != -EINVAL || late)
-		return ret;
-	/* Read into a bounce buffer; rxc_io_copy_out() copies when the reply has come. */
-	rxp_sg_unmap(io->pool, &io->sg, rxc_io_dma_dir(io));
-	if (io->mr)
-		rxp_mr_put(io->pool, io->mr);
-	io->mr = NULL;
-	rxp_count(io->pool->stats, bounced);
-	ret = rxc_io_bounce(io);
-	if (!ret)
-		ret = rxc_io_take_mr(io, rxp_buf_pages(io->bounce, io->len), nowait);
-	if (!ret)
-		ret = rxp_mr_map_buf(io->pool, io->mr, io->bounce, io->len, &io->reg);
-	return ret;
-}
-
-static int rxc_io_map_write(struct rxc_io *io)
-{
-	int ret = rxc_io_map_sg(io);
-
-	if (ret == -EINVAL) {
-		rxp_count(io->pool->stats, bounced);
-		ret = rxc_io_bounce(io);
-	}
-	if (!ret)
-		io->nr_wr = rxp_build_writes(io->pool, rxc_io_source(io), io->len);
-	return ret;
 }
 
 /* For measurements: take as long as registration on a slower device would, T = a * p + b. */
@@ -296,6 +232,76 @@ static struct rxc_cost *rxc_io_cost(struct rdmafs_xprt *x, const struct rxc_io *
 	int c = rpol_class_for(DIV_ROUND_UP(io->len, PAGE_SIZE), RPOL_CLASS_MAX);
 
 	return &x->cost[max(c, 0)];
+}
+
+/*
+ * Map the caller's own pages for a READ; -EINVAL: no MR can hold them, as they are too many or
+ * have gaps, but a bounce buffer will do.
+ */
+static int rxc_io_map_read_pages(struct rxc_io *io, bool nowait)
+{
+	u32 pages = iov_iter_npages(&io->call->iter, INT_MAX);
+	u64 start;
+	int ret;
+
+	if (DIV_ROUND_UP(io->len, PAGE_SIZE) > io->pool->rdev->max_entries)
+		return -E2BIG;
+	if (!io->mr) {
+		/*
+		 * A bounce buffer helps against the device's bound only: data that is more than
+		 * the quota allows (-E2BIG) stays so in whatever pages.
+		 */
+		if (pages > io->pool->rdev->max_entries)
+			return -EINVAL;
+		ret = rxc_io_take_mr(io, pages, nowait);
+		if (ret)
+			return ret;
+	}
+	/* From here on the same is done before a CALL and after it: rxc_io_overlaps() compares. */
+	start = ktime_get_ns();
+	rxc_io_slow(io);
+	ret = rxc_io_map_sg(io);
+	if (!ret)
+		ret = rxp_mr_map(io->mr, io->sg.sgl, io->sg.mapped, io->len, &io->reg);
+	if (!ret)
+		rxc_average(&rxc_io_cost(io->call->x.xprt, io)->map_ns, ktime_get_ns() - start);
+	return ret;
+}
+
+static int rxc_io_map_read(struct rxc_io *io, bool nowait, bool late)
+{
+	int ret;
+
+	ret = rxc_io_map_read_pages(io, nowait);
+	if (ret != -EINVAL || late)
+		return ret;
+	/* Read into a bounce buffer; rxc_io_copy_out() copies when the reply has come. */
+	rxp_sg_unmap(io->pool, &io->sg, rxc_io_dma_dir(io));
+	if (io->mr)
+		rxp_mr_put(io->pool, io->mr);
+	io->mr = NULL;
+	rxp_count(io->pool->stats, bounced);
+	ret = rxc_io_bounce(io);
+	if (!ret)
+		ret = rxc_io_take_mr(io, rxp_buf_pages(io->bounce, io->len), nowait);
+	if (!ret)
+		ret = rxp_mr_map_buf(io->pool, io->mr, io->bounce, io->len, &io->reg);
+	return ret;
+}
+
+static int rxc_io_map_write(struct rxc_io *io)
+{
+	int ret;
+
+	rxc_io_slow(io);
+	ret = rxc_io_map_sg(io);
+	if (ret == -EINVAL) {
+		rxp_count(io->pool->stats, bounced);
+		ret = rxc_io_bounce(io);
+	}
+	if (!ret)
+		io->nr_wr = rxp_build_writes(io->pool, rxc_io_source(io), io->len);
+	return ret;
 }
 
 /**
@@ -394,20 +400,9 @@ void rxc_io_show_costs(struct seq_file *m, struct rdmafs_xprt *x)
 
 static int rxc_io_map_pages(struct rxc_io *io, bool nowait, bool late)
 {
-	struct rdmafs_xprt *x = io->call->x.xprt;
-	u64 start = ktime_get_ns();
-	int ret;
-
-	io->waited = false;
-	rxc_io_slow(io);
 	if (io->call->dir == RDMAFS_XPRT_READ)
-		ret = rxc_io_map_read(io, nowait, late);
-	else
-		ret = rxc_io_map_write(io);
-	/* The time of waiting for translations is not a cost of mapping. */
-	if (!ret && !io->waited)
-		rxc_average(&rxc_io_cost(x, io)->map_ns, ktime_get_ns() - start);
-	return ret;
+		return rxc_io_map_read(io, nowait, late);
+	return rxc_io_map_write(io);
 }
 
 /**
