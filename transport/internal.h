@@ -29,7 +29,7 @@
  *				directory, with none of these held, but perhaps the RDMA core's
  *				lock of devices, or a lock of the service that unlistens
  *	rxp_proc_dir.change
- *	quota_change of rdmafs_xprt, of rdmafs_xprt_session
+ *	rxp_member.lock		of a mount, of a session
  *	rdmafs_xprt_server.lock
  *	rdmafs_xprt.lock, rdmafs_xprt_session.lock
  *	rxp_conn.sq_lock
@@ -47,15 +47,16 @@
  *
  * rxp_device.lock is taken with none of these held, and only state_lock within it.
  *
- * A task may sleep under the locks of proc.c and under quota_change.  The others are spinlocks.
- * state_lock disables interrupts, the rest of them softirqs: completions come in softirq on the
- * client, in process context on the server.
+ * A task may sleep under the locks of proc.c.  rxp_member.lock is a mutex as well, but its holder
+ * takes only spinlocks.  The others are spinlocks.  state_lock disables interrupts, the rest of
+ * them softirqs: completions come in softirq on the client, in process context on the server.
  */
 #ifndef RDMAFS_TRANSPORT_INTERNAL_H
 #define RDMAFS_TRANSPORT_INTERNAL_H
 
 #include <linux/completion.h>
 #include <linux/kref.h>
+#include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
@@ -392,8 +393,11 @@ struct rxp_pool {
 	struct work_struct free;
 };
 
+/* What a pool has before rxp_member_give_quota(): no minimum and no maximum. */
+extern const struct rpol_quota rxp_quota_default;
+
 int rxp_pool_init(struct rxp_pool *pool, const struct rxp_pool_ops *ops, struct rxp_device *rdev,
-		  const struct rpol_quota *quota, struct rxp_stats *stats);
+		  struct rxp_stats *stats);
 void rxp_pool_get(struct rxp_pool *pool);
 void rxp_pool_put(struct rxp_pool *pool);
 void rxp_pool_close(struct rxp_pool *pool);
@@ -785,27 +789,60 @@ struct rxp_proc_kind {
 	bool at_once;
 };
 
-struct rxp_proc {
-	struct rxp_proc_dir *dir;
-	struct net *net;
-	void *owner;
-	struct rxp_stats *stats;
-	/* returns a reference on the pool, or NULL */
-	struct rxp_pool *(*pool)(void *owner);
-	int (*set_quota)(void *owner, const struct rpol_quota *quota);
-	void (*get_quota)(void *owner, struct rpol_quota *quota);
-	void (*show_mount)(struct seq_file *m, void *owner);
-	void (*show_window)(struct seq_file *m, void *owner);
-	void (*abort)(void *owner);
-};
-
 int rxp_proc_init(void);
 void rxp_proc_exit(void);
-int rxp_proc_add(struct rxp_proc *p, const char *name);
 void rxp_proc_remove(struct rxp_proc_dir *dir);
 void rxp_proc_name_device(struct rxp_device *rdev, const struct rxp_proc_kind *kinds, int nr);
 void rxp_proc_remove_device(struct rxp_device *rdev);
 struct rxp_proc_dir *rxp_proc_make(const char *name, const struct net *net,
 				   const struct rxp_proc_kind *kinds, int nr, void *owner);
+
+/* -------------------------------------------------------------------- member */
+
+struct rxp_member;
+
+/**
+ * struct rxp_member_ops - what a mount and a session on a server do each in its own way
+ * @pool:        returns a reference on the pool that the member has now, or NULL.  Context:
+ *		 process; the member's lock may be held
+ * @set_quota:   changes the quota as /proc asks for it; see rxp_member_set_quota()
+ * @show_mount:  writes the line of the file mount
+ * @show_window: writes the first lines of the file window
+ * @abort:       begins to end the mount or the session
+ */
+struct rxp_member_ops {
+	struct rxp_pool *(*pool)(struct rxp_member *member);
+	int (*set_quota)(struct rxp_member *member, const struct rpol_quota *quota);
+	void (*show_mount)(struct seq_file *m, struct rxp_member *member);
+	void (*show_window)(struct seq_file *m, struct rxp_member *member);
+	void (*abort)(struct rxp_member *member);
+};
+
+/**
+ * struct rxp_member - what shares RNICs with others: a mount, or a session on a server
+ * @ops:   what differs between the two; constant
+ * @name:  the peer's address and port, for people; constant
+ * @stats: its counters; constant
+ * @dir:   its directory in /proc, or NULL; its owner's
+ * @lock:  guards @quota, and serialises a change of it and a change of the pool.  Its holder
+ *	   takes spinlocks, and waits for nothing
+ * @quota: the quota, for any pool that the member gets; @lock
+ */
+struct rxp_member {
+	const struct rxp_member_ops *ops;
+	char name[64];
+	struct rxp_stats *stats;
+	struct rxp_proc_dir *dir;
+	struct mutex lock;
+	struct rpol_quota quota;
+};
+
+void rxp_member_init(struct rxp_member *member, const struct rxp_member_ops *ops,
+		     const struct sockaddr_storage *peer, struct rxp_stats *stats,
+		     const struct rpol_quota *quota);
+int rxp_member_set_quota(struct rxp_member *member, const struct rpol_quota *quota, bool keep);
+void rxp_member_get_quota(struct rxp_member *member, struct rpol_quota *quota);
+int rxp_member_give_quota(struct rxp_member *member, struct rxp_pool *pool, bool must);
+int rxp_proc_add(struct rxp_member *member, const struct net *net, const char *name);
 
 #endif

@@ -1,27 +1,128 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What /proc/fs/rdmafs shows of a member of the sharing policy: of a mount, or of a client of a
- * server (proc.c has the directories and files, Documentation/ABI/proc-rdmafs describes the lines).
+ * What shares RNICs with others: a mount, or a client's session on a server.  Here is its quota,
+ * which stays while pools come and go, and what /proc/fs/rdmafs shows of it (proc.c has the
+ * directories and files, Documentation/ABI/proc-rdmafs describes the lines).
  */
+#include <linux/mutex.h>
 #include <linux/seq_file.h>
+#include <linux/sprintf.h>
 #include <linux/string.h>
 #include "transport/internal.h"
 #include "transport/points.h"
 
+/* --------------------------------------------------------------------- quota */
+
+/**
+ * rxp_member_init - make a member that has no pool and no directory yet
+ * @member: the member, all zero but for its lock.  That is initialised by a mutex_init() of the
+ *	    half's own, so that lockdep tells the lock of a mount from the lock of a session: one
+ *	    kernel may have both
+ * @ops:    the half's
+ * @peer:   the peer's address and port
+ * @stats:  the member's counters, which live as long as it does
+ * @quota:  its first quota, which does not contradict itself
+ *
+ * Context: Any.
+ */
+void rxp_member_init(struct rxp_member *member, const struct rxp_member_ops *ops,
+		     const struct sockaddr_storage *peer, struct rxp_stats *stats,
+		     const struct rpol_quota *quota)
+{
+	member->ops = ops;
+	snprintf(member->name, sizeof(member->name), "%pISpc", peer);
+	member->stats = stats;
+	member->quota = *quota;
+}
+
+/**
+ * rxp_member_set_quota - change a member's quota
+ * @member: the member
+ * @quota:  the new quota, which does not contradict itself
+ * @keep:   keep it for the next pool if the member has none now
+ *
+ * Context: Process context; takes the member's lock.
+ *
+ * Return: 0.  Or nothing has changed: -EINVAL if the device can't keep its minimum; -ENOTCONN if
+ * the member has no pool, unless @keep.
+ */
+int rxp_member_set_quota(struct rxp_member *member, const struct rpol_quota *quota, bool keep)
+{
+	struct rxp_pool *pool;
+	int ret = keep ? 0 : -ENOTCONN;
+
+	mutex_lock(&member->lock);
+	pool = member->ops->pool(member);
+	if (pool) {
+		ret = rpol_member_set_quota(pool->member, quota);
+		rxp_pool_put(pool);
+	}
+	if (!ret)
+		member->quota = *quota;
+	mutex_unlock(&member->lock);
+	return ret;
+}
+
+/**
+ * rxp_member_get_quota - read a member's quota
+ * @member: the member
+ * @quota:  filled in
+ *
+ * Context: Process context; takes the member's lock.
+ */
+void rxp_member_get_quota(struct rxp_member *member, struct rpol_quota *quota)
+{
+	mutex_lock(&member->lock);
+	*quota = member->quota;
+	mutex_unlock(&member->lock);
+}
+
+/**
+ * rxp_member_give_quota - give a member's quota to the pool that it gets
+ * @member: the member
+ * @pool:   the pool
+ * @must:   fail if the device can't keep the minimum
+ *
+ * While the member had no pool its minimum may have been promised to another one, or this device
+ * may have less to promise.  Unless @must, the administrator is warned then, and the quota holds
+ * without the minimum.
+ *
+ * Context: Process context; the caller holds the member's lock.  If ops->pool() does not return
+ * @pool yet, the caller holds it until ops->pool() does: a task that sets a quota in between would
+ * give it to the former pool.
+ *
+ * Return: 0; or -ENOSPC, and nothing has changed.
+ */
+int rxp_member_give_quota(struct rxp_member *member, struct rxp_pool *pool, bool must)
+{
+	lockdep_assert_held(&member->lock);
+	if (!rpol_member_set_quota(pool->member, &member->quota))
+		return 0;
+	if (must)
+		return -ENOSPC;
+	pr_warn("rdmafs: %s: its minimum of %llu entries can't be kept any more\n", member->name,
+		member->quota.min);
+	member->quota.min = 0;
+	rpol_member_set_quota(pool->member, &member->quota);
+	return 0;
+}
+
+/* --------------------------------------------------------------------- /proc */
+
 static void rxp_mount_show(struct seq_file *m, void *owner)
 {
-	struct rxp_proc *p = owner;
+	struct rxp_member *member = owner;
 
-	p->show_mount(m, p->owner);
+	member->ops->show_mount(m, member);
 }
 
 static void rxp_window_show(struct seq_file *m, void *owner)
 {
-	struct rxp_proc *p = owner;
-	struct rxp_pool *pool = p->pool(p->owner);
+	struct rxp_member *member = owner;
+	struct rxp_pool *pool = member->ops->pool(member);
 	struct rpol_member_stats st;
 
-	p->show_window(m, p->owner);
+	member->ops->show_window(m, member);
 	if (pool) {
 		rpol_member_get_stats(pool->member, &st);
 		seq_printf(m, "device %s\n", pool->rdev->ib->name);
@@ -59,8 +160,8 @@ static void rxp_account_show(struct seq_file *m, const struct rpol_member_stats 
  */
 static void rxp_waits_show(struct seq_file *m, void *owner)
 {
-	struct rxp_proc *p = owner;
-	struct rxp_pool *pool = p->pool(p->owner);
+	struct rxp_member *member = owner;
+	struct rxp_pool *pool = member->ops->pool(member);
 	struct rpol_member_stats st;
 	int i;
 
@@ -75,11 +176,11 @@ static void rxp_waits_show(struct seq_file *m, void *owner)
 
 static void rxp_member_stats_show(struct seq_file *m, void *owner)
 {
-	struct rxp_proc *p = owner;
-	struct rxp_pool *pool = p->pool(p->owner);
+	struct rxp_member *member = owner;
+	struct rxp_pool *pool = member->ops->pool(member);
 	struct rpol_member_stats st;
 
-	rxp_stats_show(m, p->stats);
+	rxp_stats_show(m, member->stats);
 	if (pool) {
 		rpol_member_get_stats(pool->member, &st);
 		rxp_account_show(m, &st);
@@ -89,10 +190,10 @@ static void rxp_member_stats_show(struct seq_file *m, void *owner)
 
 static void rxp_quota_show(struct seq_file *m, void *owner)
 {
-	struct rxp_proc *p = owner;
+	struct rxp_member *member = owner;
 	struct rpol_quota q;
 
-	p->get_quota(p->owner, &q);
+	rxp_member_get_quota(member, &q);
 	seq_printf(m, "min %llu\n", q.min);
 	if (q.max == RPOL_NO_MAX)
 		seq_puts(m, "max none\n");
@@ -108,26 +209,26 @@ static void rxp_abort_show(struct seq_file *m, void *owner)
 
 static int rxp_quota_write(void *owner, char *text)
 {
-	struct rxp_proc *p = owner;
+	struct rxp_member *member = owner;
 	struct rpol_quota q;
 	int ret;
 
-	/* Take the owner's quota, not the pool's: a new pool may not have been given it yet. */
-	p->get_quota(p->owner, &q);
+	/* Take the member's quota, not the pool's: a new pool may not have been given it yet. */
+	rxp_member_get_quota(member, &q);
 	rdmafs_test_point("proc_quota", 0);
 	ret = rpol_quota_parse(text, &q);
 	if (!ret)
-		ret = p->set_quota(p->owner, &q);
+		ret = member->ops->set_quota(member, &q);
 	return ret && ret != -ENOTCONN ? -EINVAL : ret;
 }
 
 static int rxp_abort_write(void *owner, char *text)
 {
-	struct rxp_proc *p = owner;
+	struct rxp_member *member = owner;
 
 	if (strcmp(text, "1"))
 		return -EINVAL;
-	p->abort(p->owner);
+	member->ops->abort(member);
 	return 0;
 }
 
@@ -142,15 +243,17 @@ static const struct rxp_proc_kind rxp_member_files[] = {
 
 /**
  * rxp_proc_add - make the directory of a mount or a client
- * @p:    filled in but for @dir; used until rxp_proc_remove() of its @dir
- * @name: its name
+ * @member: the mount or the client's session; used until rxp_proc_remove() of its @dir
+ * @net:    the network namespace in which the files can be opened
+ * @name:   the directory's name
  *
  * Context: Process context, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */
-int rxp_proc_add(struct rxp_proc *p, const char *name)
+int rxp_proc_add(struct rxp_member *member, const struct net *net, const char *name)
 {
-	p->dir = rxp_proc_make(name, p->net, rxp_member_files, ARRAY_SIZE(rxp_member_files), p);
-	return p->dir ? 0 : -ENOMEM;
+	member->dir = rxp_proc_make(name, net, rxp_member_files, ARRAY_SIZE(rxp_member_files),
+				    member);
+	return member->dir ? 0 : -ENOMEM;
 }

@@ -45,8 +45,13 @@ void rxp_pool_reclaim(void *ctx)
 	queue_work(rxp_wq, &pool->reap);
 }
 
-static const struct rpol_member_ops rxp_member_ops = {
+static const struct rpol_member_ops rxp_pool_member_ops = {
 	.reclaim = rxp_pool_reclaim,
+};
+
+const struct rpol_quota rxp_quota_default = {
+	.max = RPOL_NO_MAX,
+	.weight = RPOL_WEIGHT_DEFAULT,
 };
 
 static void rxp_pool_free(struct work_struct *work)
@@ -77,16 +82,17 @@ static void rxp_pool_free(struct work_struct *work)
  * @pool:  the pool, all zero; it is in memory that @ops->free() frees
  * @ops:   the owner's callbacks; they may be called before this returns
  * @rdev:  the device; a reference is taken
- * @quota: the member's quota
  * @stats: where registrations are counted; must outlive the pool
+ *
+ * The pool has rxp_quota_default until rxp_member_give_quota().
  *
  * Context: Process context, may sleep.
  *
- * Return: 0, and the pool has one reference; -ENOMEM; -ENOSPC if all of the device's minima are
- * given away; or an error of the device.  On failure the caller frees @pool's memory.
+ * Return: 0, and the pool has one reference; -ENOMEM; or an error of the device.  On failure the
+ * caller frees @pool's memory.
  */
 int rxp_pool_init(struct rxp_pool *pool, const struct rxp_pool_ops *ops, struct rxp_device *rdev,
-		  const struct rpol_quota *quota, struct rxp_stats *stats)
+		  struct rxp_stats *stats)
 {
 	int ret, c;
 
@@ -108,7 +114,8 @@ int rxp_pool_init(struct rxp_pool *pool, const struct rxp_pool_ops *ops, struct 
 		ret = PTR_ERR(pool->pd);
 		goto out_device;
 	}
-	pool->member = rpol_member_create(rdev->domain, quota, &rxp_member_ops, pool);
+	pool->member = rpol_member_create(rdev->domain, &rxp_quota_default, &rxp_pool_member_ops,
+					  pool);
 	if (IS_ERR(pool->member)) {
 		ret = PTR_ERR(pool->member);
 		goto out_pd;

@@ -43,8 +43,7 @@ struct rxp_proc_file {
  * The owner holds one reference until it ends, and each open file holds one.
  *
  * @lock: a reader keeps the owner alive; the owner takes it for writing when it ends.  No user
- * memory is touched with it held, and its holder waits for nothing but, when a quota is changed,
- * a device.
+ * memory is touched with it held, and its holder waits for no device and no peer.
  *
  * @change: inside @lock.  It serialises writes, so that a write changes the values that it names
  * and no others, even beside another write.  A write to a file that is at_once does not take it:

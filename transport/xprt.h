@@ -139,7 +139,7 @@ enum rdmafs_xprt_reg {
  *	fewer
  * @connect_ms: milliseconds for which the first connect is tried again, and which each step of
  *	it may take; resolving the address and the route may take twice that each
- * @quota:      share of the RNIC's translations
+ * @quota:      share of the RNIC's translations, which does not contradict itself
  * @reg:        when large READs register
  * @poll_us:    microseconds for which rdmafs_xprt_poll() spins, 0 for never
  */

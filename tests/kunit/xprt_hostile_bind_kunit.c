@@ -569,13 +569,21 @@ static struct rdmafs_xprt_session *bind_last(struct kunit *test)
 	return s;
 }
 
+/* Change a session's quota as a write to /proc does. */
+static int bind_set_quota(struct rdmafs_xprt_session *s, const struct rpol_quota *q)
+{
+	return s->member.ops->set_quota(&s->member, q);
+}
+
 /* A connected session's quota must be @q, in its pool and in /proc. */
 static void bind_expect_quota(struct kunit *test, struct rdmafs_xprt_session *s,
 			      const struct rpol_quota *q)
 {
 	struct rpol_quota shown, held;
 
-	s->proc.get_quota(s, &shown);
+	mutex_lock(&s->member.lock);
+	shown = s->member.quota;
+	mutex_unlock(&s->member.lock);
 	rpol_member_get_quota(s->conns[0]->pool->member, &held);
 	KUNIT_EXPECT_EQ(test, shown.min, q->min);
 	KUNIT_EXPECT_EQ(test, shown.max, q->max);
@@ -599,7 +607,7 @@ static struct raw *bind_quota_lost(struct kunit *test, struct rpol_quota *q)
 	q->min = st.capacity / 2 + 1;
 	q->max = st.capacity - 1;
 	q->weight = 7;
-	KUNIT_ASSERT_EQ(test, s->proc.set_quota(s, q), 0);
+	KUNIT_ASSERT_EQ(test, bind_set_quota(s, q), 0);
 	bind_expect_quota(test, s, q);
 	bind_hold(test, "hold req_run");
 	bind_call(test, raw, 0, 1);
@@ -647,7 +655,7 @@ static void bind_quota_taken(struct kunit *test)
 	bind_session(test);
 	other = bind_last(test);
 	taken = q;
-	KUNIT_ASSERT_EQ(test, other->proc.set_quota(other, &taken), 0);
+	KUNIT_ASSERT_EQ(test, bind_set_quota(other, &taken), 0);
 	bind_quota_found(test, raw);
 	q.min = 0;
 	bind_expect_quota(test, s, &q);
@@ -664,7 +672,7 @@ static void bind_own_maximum(struct kunit *test)
 	struct raw *full = bind_session(test), *other;
 	struct rdmafs_xprt_session *s = bind_last(test);
 
-	KUNIT_ASSERT_EQ(test, s->proc.set_quota(s, &quota), 0);
+	KUNIT_ASSERT_EQ(test, bind_set_quota(s, &quota), 0);
 	other = bind_session(test);
 	bind_granted(test, other, 0);
 	bind_call(test, full, 0, 1);

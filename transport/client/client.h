@@ -180,11 +180,8 @@ struct rxc_held_grant {
  * @ctx:          argument of @ops and @show_mount; constant
  * @want_slots:   slots to ask for on the first connect; constant
  * @want_conns:   connections to ask for; constant
- * @quota_change: serialises a new quota and a new pool; outside the lock
- * @quota:        the mount's share of translations; written with @quota_change and the lock
- *	held
+ * @member:       the mount's quota, and its directory in /proc; its lock is outside the lock
  * @stats:        counters, per CPU
- * @proc:         the mount's directory in /proc
  * @io_pools:     memory for large calls when the system is short of it, by kind; constant
  * @show_mount:   describes the mount in /proc; set before the directory is there
  * @lock:         the lock of this struct, of its slots and of its calls' states; disables
@@ -197,7 +194,8 @@ struct rxc_held_grant {
  *	connection of the slot's number modulo @nr_conns.  A reference each; the lock
  * @nr_conns:     number of @conns, 0 while there are none; the lock
  * @pool:         protection domain and share of translations; stays over reconnects through the
- *	same device.  A reference; written with the lock held, by the worker alone
+ *	same device.  A reference; written with the lock held, by the worker alone, and a new one
+ *	with the member's lock held, too
  * @wait:         wakes for @state, @epoch, @in_flight and for a call that leaves LOST_MAPPING
  * @slot_account: which slots are free; has a lock of its own
  * @slots:        slot_account.max slots, NULL until the first connection is accepted
@@ -234,10 +232,8 @@ struct rdmafs_xprt {
 	void *ctx;
 	u32 want_slots;
 	u32 want_conns;
-	struct mutex quota_change;	/* outside lock: a new quota or a new pool */
-	struct rpol_quota quota;
+	struct rxp_member member;
 	struct rxp_stats stats;
-	struct rxp_proc proc;
 	mempool_t *io_pools[RXC_IO_KINDS];
 	void (*show_mount)(struct seq_file *m, void *ctx);
 

@@ -224,15 +224,14 @@ static const struct rxp_pool_ops rxc_pool_ops = {
 	.free = rxc_pool_free,
 };
 
-static struct rxp_pool *rxc_pool_alloc(struct rdmafs_xprt *x, struct rxp_device *rdev,
-				       const struct rpol_quota *quota)
+static struct rxp_pool *rxc_pool_create(struct rdmafs_xprt *x, struct rxp_device *rdev)
 {
 	struct rxp_pool *pool = kzalloc(sizeof(*pool), GFP_KERNEL);
 	int ret;
 
 	if (!pool)
 		return ERR_PTR(-ENOMEM);
-	ret = rxp_pool_init(pool, &rxc_pool_ops, rdev, quota, &x->stats);
+	ret = rxp_pool_init(pool, &rxc_pool_ops, rdev, &x->stats);
 	if (!ret)
 		return pool;
 	kfree(pool);
@@ -240,31 +239,25 @@ static struct rxp_pool *rxc_pool_alloc(struct rdmafs_xprt *x, struct rxp_device 
 }
 
 /*
- * Make a pool with the mount's quota.  While the mount had no pool its minimum may have been
- * promised to another member, or the new device may have less to promise.  A mount that is in
- * use then goes on without its minimum, and the log tells the administrator; a mount that
- * connects for the first time fails.
+ * Give a pool the mount's quota, and the mount the pool in place of the one that it may have.  If
+ * the minimum can't be had, a mount that is in use goes on without it; a mount that connects for
+ * the first time fails.
  */
-static struct rxp_pool *rxc_pool_create(struct rdmafs_xprt *x, struct rxp_device *rdev)
+static int rxc_pool_replace(struct rdmafs_xprt *x, struct rxp_pool *pool)
 {
-	struct rpol_quota quota;
-	struct rxp_pool *pool;
+	int ret;
 
-	lockdep_assert_held(&x->quota_change);
-	quota = x->quota;
-	pool = rxc_pool_alloc(x, rdev, &quota);
-	if (pool != ERR_PTR(-ENOSPC) || !x->slots)
-		return pool;
-	quota.min = 0;
-	pool = rxc_pool_alloc(x, rdev, &quota);
-	if (IS_ERR(pool))
-		return pool;
-	pr_warn("rdmafs: %pISpc: its minimum of %llu entries can't be kept any more\n", &x->addr,
-		x->quota.min);
-	spin_lock_bh(&x->lock);
-	x->quota = quota;
-	spin_unlock_bh(&x->lock);
-	return pool;
+	mutex_lock(&x->member.lock);
+	ret = rxp_member_give_quota(&x->member, pool, !x->slots);
+	if (!ret) {
+		spin_lock_bh(&x->lock);
+		swap(x->pool, pool);
+		spin_unlock_bh(&x->lock);
+	}
+	mutex_unlock(&x->member.lock);
+	if (pool)
+		rxp_pool_put(pool);
+	return ret;
 }
 
 /*
@@ -274,7 +267,7 @@ static struct rxp_pool *rxc_pool_create(struct rdmafs_xprt *x, struct rxp_device
 static int rxc_pool_take(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	struct rxp_device *rdev = rxp_device_get(conn->id->device);
-	struct rxp_pool *old, *pool;
+	struct rxp_pool *pool;
 
 	if (!rdev)
 		return -ENODEV;
@@ -289,21 +282,9 @@ static int rxc_pool_take(struct rdmafs_xprt *x, struct rxp_conn *conn)
 				    &x->addr);
 		return -ENODEV;
 	}
-	mutex_lock(&x->quota_change);
 	pool = rxc_pool_create(x, rdev);
 	rxp_device_put(rdev);
-	if (IS_ERR(pool)) {
-		mutex_unlock(&x->quota_change);
-		return PTR_ERR(pool);
-	}
-	spin_lock_bh(&x->lock);
-	old = x->pool;
-	x->pool = pool;
-	spin_unlock_bh(&x->lock);
-	mutex_unlock(&x->quota_change);
-	if (old)
-		rxp_pool_put(old);
-	return 0;
+	return IS_ERR(pool) ? PTR_ERR(pool) : rxc_pool_replace(x, pool);
 }
 
 /*

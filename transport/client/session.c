@@ -305,11 +305,16 @@ static void rxc_heartbeat(struct work_struct *work)
 	queue_delayed_work(rxp_wq, &x->heartbeat, beat);
 }
 
-/* ----------------------------------------------------------------------- /proc */
+/* ---------------------------------------------------------------------- member */
 
-static struct rxp_pool *rxc_proc_pool(void *owner)
+static struct rdmafs_xprt *rxc_member_xprt(struct rxp_member *member)
 {
-	struct rdmafs_xprt *x = owner;
+	return container_of(member, struct rdmafs_xprt, member);
+}
+
+static struct rxp_pool *rxc_member_pool(struct rxp_member *member)
+{
+	struct rdmafs_xprt *x = rxc_member_xprt(member);
 	struct rxp_pool *pool;
 
 	spin_lock_bh(&x->lock);
@@ -320,27 +325,21 @@ static struct rxp_pool *rxc_proc_pool(void *owner)
 	return pool;
 }
 
-static int rxc_set_quota(void *owner, const struct rpol_quota *quota)
+static int rxc_member_set_quota(struct rxp_member *member, const struct rpol_quota *quota)
 {
-	struct rdmafs_xprt *x = owner;
-
-	return rdmafs_xprt_set_quota(x, quota);
+	/* A mount without a pool connects again, and takes the quota to the pool that it gets. */
+	return rxp_member_set_quota(member, quota, true);
 }
 
-static void rxc_get_quota(void *owner, struct rpol_quota *quota)
+static void rxc_show_mount(struct seq_file *m, struct rxp_member *member)
 {
-	rdmafs_xprt_get_quota(owner, quota);
-}
-
-static void rxc_show_mount(struct seq_file *m, void *owner)
-{
-	struct rdmafs_xprt *x = owner;
+	struct rdmafs_xprt *x = rxc_member_xprt(member);
 
 	if (x->show_mount)
 		x->show_mount(m, x->ctx);
 }
 
-static void rxc_show_window(struct seq_file *m, void *owner)
+static void rxc_show_window(struct seq_file *m, struct rxp_member *member)
 {
 	static const char * const state[RXC_NR_STATES] = {
 		[RXC_CONNECTING] = "connecting",
@@ -350,7 +349,7 @@ static void rxc_show_window(struct seq_file *m, void *owner)
 		[RXC_ENDED] = "ended",
 		[RXC_ABORTED] = "aborted",
 	};
-	struct rdmafs_xprt *x = owner;
+	struct rdmafs_xprt *x = rxc_member_xprt(member);
 	u32 i;
 
 	spin_lock_bh(&x->lock);
@@ -372,10 +371,18 @@ static void rxc_show_window(struct seq_file *m, void *owner)
 	spin_unlock_bh(&x->slot_account.lock);
 }
 
-static void rxc_proc_abort(void *owner)
+static void rxc_member_abort(struct rxp_member *member)
 {
-	rdmafs_xprt_abort(owner);
+	rdmafs_xprt_abort(rxc_member_xprt(member));
 }
+
+static const struct rxp_member_ops rxc_member_ops = {
+	.pool = rxc_member_pool,
+	.set_quota = rxc_member_set_quota,
+	.show_mount = rxc_show_mount,
+	.show_window = rxc_show_window,
+	.abort = rxc_member_abort,
+};
 
 /**
  * rdmafs_xprt_proc_add - make a mount visible in /proc/fs/rdmafs
@@ -392,16 +399,7 @@ int rdmafs_xprt_proc_add(struct rdmafs_xprt *x, const char *name,
 			 void (*show)(struct seq_file *m, void *ctx))
 {
 	x->show_mount = show;
-	x->proc.net = x->net;
-	x->proc.owner = x;
-	x->proc.stats = &x->stats;
-	x->proc.pool = rxc_proc_pool;
-	x->proc.set_quota = rxc_set_quota;
-	x->proc.get_quota = rxc_get_quota;
-	x->proc.show_mount = rxc_show_mount;
-	x->proc.show_window = rxc_show_window;
-	x->proc.abort = rxc_proc_abort;
-	return rxp_proc_add(&x->proc, name);
+	return rxp_proc_add(&x->member, x->net, name);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_proc_add);
 
@@ -468,11 +466,11 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 	x->ctx = ctx;
 	x->want_slots = params->slots;
 	x->want_conns = params->conns;
-	x->quota = params->quota;
 	x->reg = params->reg;
 	rdmafs_xprt_set_poll(x, params->poll_us);
 	spin_lock_init(&x->lock);
-	mutex_init(&x->quota_change);
+	mutex_init(&x->member.lock);
+	rxp_member_init(&x->member, &rxc_member_ops, &x->addr, &x->stats, &params->quota);
 	init_waitqueue_head(&x->wait);
 	INIT_DELAYED_WORK(&x->recover, rxc_recover);
 	INIT_DELAYED_WORK(&x->heartbeat, rxc_heartbeat);
@@ -579,7 +577,7 @@ void rdmafs_xprt_close(struct rdmafs_xprt *x)
 {
 	struct rxp_conn *conn = NULL;
 
-	rxp_proc_remove(x->proc.dir);
+	rxp_proc_remove(x->member.dir);
 	if (wait_event_killable(x->wait, !READ_ONCE(x->in_flight))) {
 		rdmafs_xprt_abort(x);
 		wait_event(x->wait, !READ_ONCE(x->in_flight));
@@ -617,29 +615,13 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_close);
  * @x:     the session
  * @quota: the new one
  *
- * Context: process; takes quota_change, may sleep.
+ * Context: process; takes the member's lock, whose holder waits for nothing.
  *
- * Return: 0; or what rpol_member_set_quota() says (-EINVAL: the device can't keep it): nothing
- * has changed.
+ * Return: 0; or -EINVAL if the device can't keep it: nothing has changed.
  */
 int rdmafs_xprt_set_quota(struct rdmafs_xprt *x, const struct rpol_quota *quota)
 {
-	struct rxp_pool *pool;
-	int ret = 0;
-
-	mutex_lock(&x->quota_change);
-	pool = rxc_proc_pool(x);
-	if (pool) {
-		ret = rpol_member_set_quota(pool->member, quota);
-		rxp_pool_put(pool);
-	}
-	if (!ret) {
-		spin_lock_bh(&x->lock);
-		x->quota = *quota;
-		spin_unlock_bh(&x->lock);
-	}
-	mutex_unlock(&x->quota_change);
-	return ret;
+	return rxc_member_set_quota(&x->member, quota);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_set_quota);
 
@@ -648,13 +630,11 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_set_quota);
  * @x:     the session
  * @quota: filled in
  *
- * Context: any but hard interrupt.
+ * Context: process; takes the member's lock, whose holder waits for nothing.
  */
 void rdmafs_xprt_get_quota(struct rdmafs_xprt *x, struct rpol_quota *quota)
 {
-	spin_lock_bh(&x->lock);
-	*quota = x->quota;
-	spin_unlock_bh(&x->lock);
+	rxp_member_get_quota(&x->member, quota);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_get_quota);
 

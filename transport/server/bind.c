@@ -244,30 +244,6 @@ static int rxs_conn_turn(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 }
 
 /*
- * Apply the administrator's quota to the pool that the session has now.  While it had none another
- * member may have been promised its minimum: then the administrator is warned, and the quota holds
- * without the minimum.
- */
-static void rxs_session_take_quota(struct rdmafs_xprt_session *s, struct rxp_pool *pool)
-{
-	struct rpol_quota quota;
-
-	/* A quota that was just written for the former pool is in @s->quota under this mutex. */
-	mutex_lock(&s->quota_change);
-	quota = s->quota;
-	if (rpol_member_set_quota(pool->member, &quota)) {
-		pr_warn("rdmafs: %s: its minimum of %llu entries can't be kept any more\n",
-			s->name, quota.min);
-		quota.min = 0;
-		rpol_member_set_quota(pool->member, &quota);
-		spin_lock_bh(&s->lock);
-		s->quota = quota;
-		spin_unlock_bh(&s->lock);
-	}
-	mutex_unlock(&s->quota_change);
-}
-
-/*
  * Let connection 0 begin an incarnation of a session, once all connections of the former one are
  * drained.  Process context.
  */
@@ -300,7 +276,10 @@ static int rxs_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	if (ret)
 		return ret;
 	rdmafs_test_point("conn_placed", conn->index);
-	rxs_session_take_quota(s, conn->pool);
+	/* The session keeps its quota, or what can be had of it, over all of its pools. */
+	mutex_lock(&s->member.lock);
+	rxp_member_give_quota(&s->member, conn->pool, false);
+	mutex_unlock(&s->member.lock);
 	return 0;
 }
 

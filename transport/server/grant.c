@@ -532,12 +532,12 @@ bool rxs_grants_tick(struct rdmafs_xprt_server *server)
 		rxs_grants_shed(s);
 		if (rxs_session_overdue(s, &more)) {
 			pr_warn_ratelimited("rdmafs: %s leaves requests half done: disconnecting\n",
-					    s->name);
+					    s->member.name);
 			rxs_session_lose(s);
 		}
 		if (rxs_grants_overdue(s, &more) && s->nr_bound) {
 			pr_warn_ratelimited("rdmafs: %s does not return grants: disconnecting\n",
-					    s->name);
+					    s->member.name);
 			rxs_session_lose(s);
 		}
 		spin_unlock_bh(&s->lock);

@@ -49,10 +49,6 @@ static const struct rxp_pool_ops rxs_pool_ops = {
 struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_account *account,
 				 struct rxp_stats *stats)
 {
-	static const struct rpol_quota quota = {
-		.max = RPOL_NO_MAX,
-		.weight = RPOL_WEIGHT_DEFAULT,
-	};
 	struct rxs_pool *sp = kzalloc(sizeof(*sp), GFP_KERNEL);
 	int ret;
 
@@ -60,7 +56,7 @@ struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_account *ac
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&sp->lent);
 	sp->account = rxs_account_hold(account);
-	ret = rxp_pool_init(&sp->p, &rxs_pool_ops, rdev, &quota, stats);
+	ret = rxp_pool_init(&sp->p, &rxs_pool_ops, rdev, stats);
 	if (!ret)
 		return &sp->p;
 	rxs_account_put(account);

@@ -307,14 +307,12 @@ struct rxs_turns {
  * @link:     in server->sessions; server->lock
  * @id:	      random, names it on the wire; constant
  * @client:   what the client calls itself; constant
- * @name:     the client's address and port, for people; constant
  * @priv:     the service's pointer; set by the service
  * @stats:    counters
- * @proc:     its directory in /proc; its workers' own
+ * @member:   its name, its quota, and its directory in /proc, which is its workers' own; the
+ *	      member's lock is taken before @lock
  * @turns:    its requests for the threads; rxs_threads.lock
  * @lock:     guards what does not name another lock; within server->lock
- * @quota_change: serialises a new quota and a new pool; taken before @lock
- * @quota:    the administrator's quota, for any pool that the session gets; @lock
  * @conns:    its connections by index; @lock.  Connection 0 comes first, when none of the former
  *	      ones is left, and begins an incarnation.  The others are bound only while it is, and
  *	      have its pool.  All are lost when one of them is
@@ -354,16 +352,13 @@ struct rdmafs_xprt_session {
 	struct list_head link;
 	u8 id[16];
 	u8 client[16];
-	char name[64];
 	void *priv;
 	struct rxp_stats stats;
-	struct rxp_proc proc;
+	struct rxp_member member;
 
 	struct rxs_turns turns;
 
 	spinlock_t lock;
-	struct mutex quota_change;
-	struct rpol_quota quota;
 	struct rxp_conn *conns[RDMAFS_XPRT_CONNS_MAX];
 	u32 nr_conns;
 	u32 nr_bound;

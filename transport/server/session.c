@@ -141,9 +141,14 @@ void rxs_session_close(struct rdmafs_xprt_session *session)
 	spin_unlock_bh(&session->lock);
 }
 
-static struct rxp_pool *rxs_session_proc_pool(void *owner)
+static struct rdmafs_xprt_session *rxs_member_session(struct rxp_member *member)
 {
-	struct rdmafs_xprt_session *s = owner;
+	return container_of(member, struct rdmafs_xprt_session, member);
+}
+
+static struct rxp_pool *rxs_session_pool(struct rxp_member *member)
+{
+	struct rdmafs_xprt_session *s = rxs_member_session(member);
 	struct rxp_pool *pool = NULL;
 
 	spin_lock_bh(&s->lock);
@@ -155,19 +160,24 @@ static struct rxp_pool *rxs_session_proc_pool(void *owner)
 	return pool;
 }
 
-static void rxs_session_show_mount(struct seq_file *m, void *owner)
+static int rxs_session_set_quota(struct rxp_member *member, const struct rpol_quota *quota)
 {
-	struct rdmafs_xprt_session *s = owner;
-
-	seq_printf(m, "client %s port %u\n", s->name, s->server->port);
+	/* Without a connection there is no device that could tell whether it keeps the quota. */
+	return rxp_member_set_quota(member, quota, false);
 }
 
-static void rxs_session_show_window(struct seq_file *m, void *owner)
+static void rxs_session_show_mount(struct seq_file *m, struct rxp_member *member)
 {
-	struct rdmafs_xprt_session *s = owner;
+	seq_printf(m, "client %s port %u\n", member->name,
+		   rxs_member_session(member)->server->port);
+}
+
+static void rxs_session_show_window(struct seq_file *m, struct rxp_member *member)
+{
+	struct rdmafs_xprt_session *s = rxs_member_session(member);
 
 	spin_lock_bh(&s->lock);
-	seq_printf(m, "client %s\nstate %s\nconnections %u\n", s->name,
+	seq_printf(m, "client %s\nstate %s\nconnections %u\n", member->name,
 		   s->nr_bound ? "up" : "down", s->nr_bound);
 	seq_printf(m, "slots %u\nexecuting %u\ndata_max %u\n", s->nr_slots, s->requests,
 		   s->data_max);
@@ -176,56 +186,26 @@ static void rxs_session_show_window(struct seq_file *m, void *owner)
 	spin_unlock_bh(&s->lock);
 }
 
-static int rxs_session_set_quota(void *owner, const struct rpol_quota *quota)
+static void rxs_session_abort(struct rxp_member *member)
 {
-	struct rdmafs_xprt_session *s = owner;
-	struct rxp_pool *pool;
-	int ret = -ENOTCONN;
-
-	mutex_lock(&s->quota_change);
-	pool = rxs_session_proc_pool(s);
-	if (pool) {
-		ret = rpol_member_set_quota(pool->member, quota);
-		rxp_pool_put(pool);
-	}
-	if (!ret) {
-		spin_lock_bh(&s->lock);
-		s->quota = *quota;
-		spin_unlock_bh(&s->lock);
-	}
-	mutex_unlock(&s->quota_change);
-	return ret;
+	rxs_session_close(rxs_member_session(member));
 }
 
-static void rxs_session_get_quota(void *owner, struct rpol_quota *quota)
-{
-	struct rdmafs_xprt_session *s = owner;
-
-	spin_lock_bh(&s->lock);
-	*quota = s->quota;
-	spin_unlock_bh(&s->lock);
-}
-
-static void rxs_session_proc_abort(void *owner)
-{
-	rxs_session_close(owner);
-}
+static const struct rxp_member_ops rxs_member_ops = {
+	.pool = rxs_session_pool,
+	.set_quota = rxs_session_set_quota,
+	.show_mount = rxs_session_show_mount,
+	.show_window = rxs_session_show_window,
+	.abort = rxs_session_abort,
+};
 
 static void rxs_session_add_proc(struct rdmafs_xprt_session *s)
 {
 	char dir[32];
 
-	s->proc.net = s->server->net;
-	s->proc.owner = s;
-	s->proc.stats = &s->stats;
-	s->proc.pool = rxs_session_proc_pool;
-	s->proc.set_quota = rxs_session_set_quota;
-	s->proc.get_quota = rxs_session_get_quota;
-	s->proc.show_mount = rxs_session_show_mount;
-	s->proc.show_window = rxs_session_show_window;
-	s->proc.abort = rxs_session_proc_abort;
 	snprintf(dir, sizeof(dir), "client-%u", atomic_inc_return(&rxs_session_count));
-	rxp_proc_add(&s->proc, dir);	/* on failure the session is only not visible */
+	/* On failure the session is only not visible. */
+	rxp_proc_add(&s->member, s->server->net, dir);
 }
 
 /* Make a session: allocate its memory, and let the service open it. */
@@ -259,7 +239,7 @@ static void rxs_session_end_work(struct work_struct *work)
 	struct rdmafs_xprt_session *s = container_of(work, struct rdmafs_xprt_session, end);
 	struct rdmafs_xprt_server *server = s->server;
 
-	rxp_proc_remove(s->proc.dir);
+	rxp_proc_remove(s->member.dir);
 	rdmafs_test_point("session_end", s->nr_slots);
 	if (s->opened)
 		server->service->session_close(s, server->ctx);
@@ -317,14 +297,15 @@ struct rdmafs_xprt_session *rxs_session_alloc(struct rdmafs_xprt_server *server,
 	kref_init(&s->ref);
 	s->server = server;
 	spin_lock_init(&s->lock);
-	mutex_init(&s->quota_change);
+	mutex_init(&s->member.lock);
+	rxp_member_init(&s->member, &rxs_member_ops, &conn->id->route.addr.dst_addr, &s->stats,
+			&rxp_quota_default);
 	INIT_WORK(&s->make, rxs_session_make_work);
 	INIT_WORK(&s->end, rxs_session_end_work);
 	INIT_LIST_HEAD(&s->link);
 	INIT_LIST_HEAD(&s->grants);
 	get_random_bytes(s->id, sizeof(s->id));
 	memcpy(s->client, rxs_conn(conn)->hello.client, sizeof(s->client));
-	snprintf(s->name, sizeof(s->name), "%pISpc", &conn->id->route.addr.dst_addr);
 	s->account = rxs_account_hold(rxs_conn(conn)->account);
 	s->state = RXS_SESSION_MAKING;
 	s->making = true;
@@ -334,7 +315,6 @@ struct rdmafs_xprt_session *rxs_session_alloc(struct rdmafs_xprt_server *server,
 	s->last_seen = jiffies;
 	s->progress = jiffies;
 	s->newest = rxs_conn(conn)->serial;
-	rpol_member_get_quota(conn->pool->member, &s->quota);
 	return s;
 }
 
