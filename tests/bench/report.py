@@ -493,7 +493,8 @@ def gather_all(places):
             found[backing] = m
             raw, options = m["runs"], m["runs"]["options"]
             alike.add((raw["kernel"], raw["guest"], raw["rdma"], options["rounds"],
-                       options["seconds"], tuple(raw["cells"])))
+                       options["seconds"], options["mib"], tuple(sorted(raw["settings"])),
+                       tuple(raw["cells"])))
     if len(alike) > 1:
         raise ValueError("these were not measured alike: " + "; ".join(map(str, alike)))
     return {backing: found[backing] for backing in BACKINGS if backing in found}
