@@ -825,7 +825,7 @@ struct rxp_member_ops {
  * @stats: its counters; constant
  * @dir:   its directory in /proc, or NULL; its owner's
  * @lock:  guards @quota, and serialises a change of it and a change of the pool.  Its holder
- *	   takes spinlocks, and waits for nothing
+ *	   takes spinlocks, and waits for no device and no peer
  * @quota: the quota, for any pool that the member gets; @lock
  */
 struct rxp_member {

@@ -4,9 +4,9 @@
  * The data of a client's call (struct rxc_io), a data buffer (struct rxp_buf) and the pages that a
  * service lends for a reply each have one struct rxp_sg.
  *
- * Who has it maps it, and keeps the pages until it is unmapped.  That is when every chain with its
- * RDMA WRITEs is over, and no key is valid for the pages (Documentation/architecture.rst, "Who owns
- * memory until when").
+ * Its owner maps it, and keeps the pages until it is unmapped.  Not before every chain with its
+ * RDMA WRITEs is over, and no key is valid for the pages, does the owner unmap it
+ * (Documentation/architecture.rst, "Who owns memory until when").
  */
 #ifndef RDMAFS_TRANSPORT_SG_H
 #define RDMAFS_TRANSPORT_SG_H
@@ -32,7 +32,7 @@ struct rxp_sg {
 	struct scatterlist *sgl;
 	u32 nents;
 	u32 mapped;
-};
+} __aligned(8);	/* the room may follow it, and work requests have members of 64 bits */
 
 size_t rxp_sg_room(u32 entries);
 void rxp_sg_init(struct rxp_sg *sg, void *room, u32 entries);
