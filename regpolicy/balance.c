@@ -106,6 +106,7 @@ s64 rpol_deficit_read_locked(const struct rpol_domain *dom, const struct rpol_me
 	u64 now_us = div_u64(now, NSEC_PER_USEC);
 	s64 gain, spent = 0;
 
+	lockdep_assert_held(&dom->lock);
 	gain = earned(dom, mem, now);
 	if (now_us > mem->deficit.at)
 		spent = spending(mem->deficit.charged * (now_us - mem->deficit.at));

@@ -59,6 +59,7 @@ static bool tell_one_locked(struct rpol_domain *dom)
 	struct rpol_waiter *w;
 	u64 delay;
 
+	lockdep_assert_held(&dom->lock);
 	w = list_first_entry_or_null(&dom->granted, struct rpol_waiter, link);
 	if (w) {
 		list_del_init(&w->link);
@@ -105,6 +106,7 @@ static bool tell_one_locked(struct rpol_domain *dom)
 void rpol_domain_unlock(struct rpol_domain *dom)
 	__releases(&dom->lock)
 {
+	lockdep_assert_held(&dom->lock);
 	if (!dom->telling) {
 		dom->telling = true;
 		while (tell_one_locked(dom))
@@ -123,6 +125,7 @@ static void capacity_integrate_locked(struct rpol_domain *dom, u64 now)
 {
 	u64 us;
 
+	lockdep_assert_held(&dom->lock);
 	if (now <= dom->capacity_at)
 		return;
 	us = div_u64(now - dom->capacity_at, NSEC_PER_USEC);
@@ -317,6 +320,7 @@ static bool anything_idle_locked(struct rpol_domain *dom)
 	struct rpol_member *mem;
 	bool idle;
 
+	lockdep_assert_held(&dom->lock);
 	list_for_each_entry(mem, &dom->members, link) {
 		spin_lock(&mem->lock);
 		idle = mem->idle_entries || mem->lent_entries;
@@ -329,6 +333,7 @@ static bool anything_idle_locked(struct rpol_domain *dom)
 
 static u64 tick_delay_locked(struct rpol_domain *dom)
 {
+	lockdep_assert_held(&dom->lock);
 	if (dom->tight)
 		return RPOL_TICK_TIGHT;
 	if (!anything_idle_locked(dom))

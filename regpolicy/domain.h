@@ -320,6 +320,7 @@ static inline s64 rpol_free_soon(const struct rpol_domain *dom)
  */
 static inline u64 rpol_member_keeps(const struct rpol_member *mem)
 {
+	lockdep_assert_held(&mem->lock);
 	if (READ_ONCE(mem->dom->tun.discipline) == RPOL_FIFO)
 		return mem->acct.min;
 	return mem->share > mem->acct.min ? mem->share : mem->acct.min;

@@ -156,13 +156,15 @@ static bool better_victim(const struct rpol_domain *dom, const struct rpol_mr *a
 	return a->idle_at < b->idle_at;
 }
 
-/* The idle MR of a member that the replacement policy chooses, or NULL; @mem's lock is held. */
+/* The idle MR of a member that the replacement policy chooses, or NULL; both locks are held. */
 static struct rpol_mr *idle_victim_locked(struct rpol_domain *dom, struct rpol_member *mem)
 {
 	struct rpol_mr *mr, *best = NULL;
 	unsigned int class, n;
 	u32 seen = 0;
 
+	lockdep_assert_held(&dom->lock);
+	lockdep_assert_held(&mem->lock);
 	for (class = 0; class < RPOL_NR_CLASSES; class++) {
 		n = 0;
 		list_for_each_entry_reverse(mr, &mem->idle[class], link) {
@@ -181,9 +183,12 @@ static struct rpol_mr *idle_victim_locked(struct rpol_domain *dom, struct rpol_m
 	return best;
 }
 
+/* Takes an idle MR, or calls back one that is lent; both locks are held: see rpol_free_soon(). */
 static void make_victim_locked(struct rpol_domain *dom, struct rpol_member *mem,
 			       struct rpol_mr *mr)
 {
+	lockdep_assert_held(&dom->lock);
+	lockdep_assert_held(&mem->lock);
 	if (mr->state == RPOL_MR_LENT) {
 		/* The owner has this MR, and its worker finds it by its state. */
 		mr->recalled_at = rpol_now(dom);
@@ -199,6 +204,7 @@ static void make_victim_locked(struct rpol_domain *dom, struct rpol_member *mem,
 /* The MR that has been lent for longest, or NULL; @mem's lock is held. */
 static struct rpol_mr *lent_oldest(const struct rpol_member *mem)
 {
+	lockdep_assert_held(&mem->lock);
 	return list_empty(&mem->lent) ? NULL :
 					list_last_entry(&mem->lent, struct rpol_mr, link);
 }
@@ -219,6 +225,8 @@ static bool may_take(const struct rpol_member *mem, const struct rpol_mr *mr, u6
 /* Has reclaim() called for a member when the domain's lock is dropped; both locks are held. */
 static void ask_locked(struct rpol_domain *dom, struct rpol_member *mem)
 {
+	lockdep_assert_held(&dom->lock);
+	lockdep_assert_held(&mem->lock);
 	if (!mem->ops || !mem->ops->reclaim || !list_empty(&mem->ask))
 		return;
 	mem->stats.reclaims++;
@@ -290,6 +298,7 @@ void rpol_idle_trim_locked(struct rpol_domain *dom, struct rpol_member *mem)
 {
 	bool beyond;
 
+	lockdep_assert_held(&dom->lock);
 	spin_lock(&mem->lock);
 	beyond = rpol_idle_beyond_max(mem);
 	spin_unlock(&mem->lock);
@@ -377,6 +386,8 @@ static void over_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep,
 {
 	bool over = false;
 
+	lockdep_assert_held(&dom->lock);
+	lockdep_assert_held(&mem->lock);
 	if (mem->idle_entries || mem->lent_entries)
 		over = mem->acct.charged > keep + mem->revoking ||
 		       (mem->acct.charged > mem->acct.min + mem->revoking &&

@@ -67,6 +67,7 @@ static void set_min_locked(struct rpol_member *mem, u64 min)
 	struct rpol_domain *dom = mem->dom;
 	u64 held = rpol_account_held(&mem->acct);
 
+	lockdep_assert_held(&dom->lock);
 	lockdep_assert_held(&mem->lock);
 	dom->sum_min += min - mem->acct.min;
 	mem->acct.min = min;

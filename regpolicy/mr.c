@@ -133,6 +133,7 @@ u64 rpol_member_window_locked(struct rpol_member *mem, u64 now)
 	struct rpol_domain *dom = mem->dom;
 	u64 since, window;
 
+	lockdep_assert_held(&mem->lock);
 	/*
 	 * Pairs with tighten(): if the domain is calm, @since is when this calm began, or a
 	 * later one.  With an earlier one a window that was just cut would open for good.

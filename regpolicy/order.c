@@ -291,6 +291,7 @@ static bool may_stay(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
  */
 void rpol_order_own_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 {
+	lockdep_assert_held(&dom->lock);
 	if (list_empty(&mem->waiters))
 		return;
 	rpol_deficit_update_locked(dom, mem, now);
