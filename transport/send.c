@@ -307,6 +307,7 @@ static bool rxp_send_join(struct rxp_conn *conn, struct ib_send_wr *head,
 	bool moved = head->sg_list >= conn->joined && head->sg_list < sge;
 	u32 more = wr->num_sge + (moved ? 0 : head->num_sge);
 
+	lockdep_assert_held(&conn->sq_lock);
 	if (head->opcode != IB_WR_SEND || wr->opcode != IB_WR_SEND ||
 	    head->num_sge + wr->num_sge > conn->send_sge ||
 	    *used + more > ARRAY_SIZE(conn->joined) ||
@@ -344,6 +345,7 @@ static bool rxp_post_together(struct rxp_conn *conn, struct list_head *list,
 	bool joins = false;
 	u32 used = 0;
 
+	lockdep_assert_held(&conn->sq_lock);
 	if (!list_empty(&conn->pending))
 		return true;
 	list_for_each_entry_safe(chain, tmp, list, link) {
@@ -386,6 +388,7 @@ static bool rxp_post_pending(struct rxp_conn *conn, struct list_head *over)
 {
 	struct rxp_chain *chain, *tmp;
 
+	lockdep_assert_held(&conn->sq_lock);
 	list_for_each_entry_safe(chain, tmp, &conn->pending, link) {
 		if (chain->nr > conn->sq_free)
 			return true;

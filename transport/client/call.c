@@ -39,6 +39,8 @@
  * An event of ours that can't come in the slot's state is a bug: it warns, and leaves the state
  * as it is.
  *
+ * Context: any but hard interrupt.
+ *
  * Return: true; false if the event is the server's and breaks the protocol: nothing has
  * changed.
  */
@@ -305,6 +307,7 @@ void rxc_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 void rxc_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct rxc_slot *slot,
 		   bool plug)
 {
+	lockdep_assert(!call->x.io || !call->x.io->mr || lockdep_is_held(&call->x.xprt->lock));
 	if (plug ? rxp_post_plugged(conn, &slot->chain) : rxp_post(conn, &slot->chain))
 		rxc_call_put(call);
 }
@@ -394,6 +397,7 @@ static void rxc_stcrw_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct 
  */
 void rxc_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io)
 {
+	lockdep_assert_held(&x->lock);
 	rxc_trace(cancelled, io->call);
 	io->since = jiffies;
 	rxc_io_build_msg(x, conn, io, RXP_CONTROL_CANCEL, (struct rxp_segment) {});

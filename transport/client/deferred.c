@@ -166,6 +166,7 @@ static int rxc_deferred_send(struct rdmafs_xprt *x)
 	struct rdmafs_xprt_call *call;
 	int ret;
 
+	lockdep_assert_held(&x->lock);
 	call = list_first_entry(&deferred->writes, struct rdmafs_xprt_call, x.link);
 	list_del_init(&call->x.link);
 	spin_unlock_bh(&x->lock);

@@ -104,6 +104,7 @@ static void rxc_slots_grant(struct rxc_slots *s)
 {
 	enum rxc_slot_kind k;
 
+	lockdep_assert_held(&s->lock);
 	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
 		while (s->free > rxc_slots_kept(s->nr, k) && !list_empty(&s->waiters[k])) {
 			struct rxc_slot_waiter *w;
@@ -220,6 +221,7 @@ static void rxc_slots_dismiss(struct rxc_slots *s, int error)
 {
 	enum rxc_slot_kind k;
 
+	lockdep_assert_held(&s->lock);
 	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
 		while (!list_empty(&s->waiters[k])) {
 			struct rxc_slot_waiter *w;

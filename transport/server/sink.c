@@ -410,6 +410,7 @@ void rxs_sink_inv(struct rxs_req *req)
  */
 bool rxs_sink_invalid(struct rxs_req *req, const struct ib_wc *wc, bool own)
 {
+	lockdep_assert_held(&req->session->lock);
 	if (!(wc->wc_flags & IB_WC_WITH_INVALIDATE))
 		return false;
 	rxp_count(&req->session->stats, remote_inv);
