@@ -24,6 +24,7 @@ static int rdmafs_append_lock(struct inode *inode)
 {
 	int err;
 
+	lockdep_assert_held_write(&inode->i_rwsem);
 	if (down_write_killable(&RDMAFS_I(inode)->stores))
 		return -EINTR;
 	err = rdmafs_flush(inode);
@@ -44,6 +45,7 @@ static ssize_t rdmafs_append_part(struct rdmafs_dio *dio, struct iov_iter *iter)
 	size_t len;
 	int err;
 
+	lockdep_assert_held_write(&inode->i_rwsem);
 	part = rdmafs_dio_part_new(dio, iter, &len);
 	err = PTR_ERR_OR_ZERO(part);
 	if (!err) {

@@ -70,6 +70,7 @@ int rdmafs_attr_check(struct super_block *sb, const struct rfp_attr *attr)
  */
 static u64 rdmafs_attr_tick(struct inode *inode)
 {
+	lockdep_assert((inode->i_state & I_NEW) || lockdep_is_held(&RDMAFS_I(inode)->lock));
 	return atomic64_inc_return(&RDMAFS_M(inode->i_sb)->clock);
 }
 
@@ -106,6 +107,8 @@ static void rdmafs_attr_copy(struct inode *inode, const struct rfp_attr *attr,
 	struct timespec64 ctime = inode_get_ctime(inode);
 	loff_t size = le64_to_cpu(attr->size);
 
+	lockdep_assert((inode->i_state & I_NEW) ||
+		       (lockdep_is_held(&inode->i_lock) && lockdep_is_held(&ri->lock)));
 	if (ctime.tv_sec != (s64)le64_to_cpu(attr->ctime.sec) ||
 	    ctime.tv_nsec != le32_to_cpu(attr->ctime.nsec))
 		memset(ri->access, 0, sizeof(ri->access));
@@ -353,6 +356,8 @@ void rdmafs_resize_begin(struct inode *inode)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 
+	lockdep_assert_held_write(&inode->i_rwsem);
+	lockdep_assert_held_write(&inode->i_mapping->invalidate_lock);
 	spin_lock_irq(&ri->lock);
 	rdmafs_coh_resize_begin(&ri->coh);
 	spin_unlock_irq(&ri->lock);
@@ -372,6 +377,8 @@ void rdmafs_resize_end(struct inode *inode, loff_t own, loff_t size)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 
+	lockdep_assert_held_write(&inode->i_rwsem);
+	lockdep_assert_held_write(&inode->i_mapping->invalidate_lock);
 	spin_lock(&inode->i_lock);
 	spin_lock_irq(&ri->lock);
 	if (own >= 0) {
@@ -672,6 +679,7 @@ static int rdmafs_setattr_size(struct inode *inode, struct iattr *attr)
 	loff_t size = 0, old, new = attr->ia_size;
 	int err;
 
+	lockdep_assert_held_write(&inode->i_rwsem);
 	/*
 	 * invalidate_lock is held from the flush until pages are dropped, for
 	 * two reasons.  No page is read in while the sizes here and at the server
@@ -713,7 +721,8 @@ out:
  *
  * The server decides whether it is allowed.
  *
- * Context: process, i_rwsem held exclusively; waits killably for writeback and the server.
+ * Context: process, i_rwsem held, exclusively unless the VFS takes away set-id bits before a direct
+ * write (rdmafs_dio_privs()); waits killably for writeback and the server.
  * Return: 0; -EINTR if killed, and the change may be made yet; or another negative errno.
  */
 int rdmafs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *attr)

@@ -261,6 +261,7 @@ static int rdmafs_readdir_locked(struct file *file, struct dir_context *ctx,
 	struct rfp_dec before;
 	int ret;
 
+	lockdep_assert_held(&d->lock);
 	rdmafs_dir_seek(d, ctx->pos);
 	while (ctx->pos != RDMAFS_POS_END) {
 		if (!d->reply) {

@@ -195,6 +195,7 @@ static int rdmafs_dio_cancel(struct kiocb *iocb)
 {
 	struct rdmafs_dio *dio = iocb->private;
 
+	lockdep_assert_irqs_disabled();
 	refcount_inc(&dio->ref);
 	mmgrab(dio->mm);
 	atomic_inc(&dio->mnt->nr_opens);

@@ -414,6 +414,7 @@ int rdmafs_write_ready(struct inode *inode, loff_t pos, size_t len)
 	loff_t end = pos + len;
 	int err;
 
+	lockdep_assert_held_write(&inode->i_rwsem);
 	err = rdmafs_ready_range(inode, pos, end);
 	if (!err)
 		err = rdmafs_ready_folio(inode, pos >> PAGE_SHIFT, pos, end);
@@ -431,5 +432,6 @@ int rdmafs_write_ready(struct inode *inode, loff_t pos, size_t len)
  */
 int rdmafs_dio_wait(struct inode *inode)
 {
+	lockdep_assert_held_write(&inode->i_rwsem);
 	return wait_var_event_killable(&inode->i_dio_count, inode_dio_finished(inode)) ? -EINTR : 0;
 }

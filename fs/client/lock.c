@@ -29,6 +29,7 @@ static int rdmafs_lock_size(struct inode *inode)
 	unsigned int waits = 0;
 	int err;
 
+	lockdep_assert_held_write(&inode->i_rwsem);
 	/* Killably: a fault that reads holds it for as long as the server takes. */
 	if (down_write_killable(&mapping->invalidate_lock))
 		return -EINTR;
@@ -291,6 +292,7 @@ int rdmafs_dio_clear(struct kiocb *iocb, size_t count, bool write)
 	errseq_t since;
 	int err;
 
+	lockdep_assert_held_read(&inode->i_rwsem);
 	if (!mapping->nrpages)
 		return 0;
 	/*

@@ -147,6 +147,7 @@ bool rdmafs_tail_dirty(struct inode *inode)
 	struct folio *folio;
 	bool dirty;
 
+	lockdep_assert_held(&RDMAFS_I(inode)->lock);
 	if (!(size & (PAGE_SIZE - 1)))
 		return false;
 	folio = filemap_get_folio(inode->i_mapping, size >> PAGE_SHIFT);
@@ -357,6 +358,8 @@ int rdmafs_zero_tail(struct inode *inode, loff_t from)
  */
 int rdmafs_tail_keep(struct inode *inode, loff_t from)
 {
+	lockdep_assert(lockdep_is_held_type(&RDMAFS_I(inode)->stores, 0) ||
+		       lockdep_is_held_type(&inode->i_mapping->invalidate_lock, 0));
 	if (!(from & (PAGE_SIZE - 1)))
 		return 0;
 	if (rdmafs_flush_range(inode, from, from) == -EINTR)
@@ -382,6 +385,7 @@ int rdmafs_leave_hole(struct inode *inode, loff_t from)
 {
 	int err = rdmafs_tail_keep(inode, from);
 
+	lockdep_assert_held(&inode->i_rwsem);
 	if (err != -EAGAIN)
 		return err;
 	err = rdmafs_pages_drop(inode, from, from);

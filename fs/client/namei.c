@@ -292,6 +292,7 @@ int rdmafs_made(struct inode *dir, struct dentry *dentry, struct rdmafs_found *f
 	struct inode *inode;
 	struct dentry *res;
 
+	lockdep_assert_held(&dir->i_rwsem);
 	inode = rdmafs_iget(dir->i_sb, &found->fh, found->attr, found->clock);
 	if (IS_ERR(inode)) {
 		d_drop(dentry);
