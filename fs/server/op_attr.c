@@ -158,6 +158,7 @@ static void rdmafsd_iattr_mode(struct inode *inode, u32 valid, u32 mode, struct 
 	bool chown = (ia->ia_valid & (ATTR_UID | ATTR_GID)) && !S_ISDIR(inode->i_mode);
 	bool kill = (valid & RFP_SET_KILL_SUID) && S_ISREG(inode->i_mode);
 
+	lockdep_assert_held_write(&inode->i_rwsem);
 	if (chown)
 		ia->ia_valid |= ATTR_KILL_PRIV;
 	if (valid & RFP_SET_MODE) {

@@ -327,6 +327,7 @@ umode_t rdmafsd_create_mode(struct dentry *dir, u32 mode, u32 umask)
 	struct inode *inode = d_inode(dir);
 	struct posix_acl *acl = NULL;
 
+	lockdep_assert_held_write(&inode->i_rwsem);
 	if (IS_POSIXACL(inode))
 		acl = get_inode_acl(inode, ACL_TYPE_DEFAULT);
 	if (IS_ERR_OR_NULL(acl))
@@ -350,6 +351,7 @@ umode_t rdmafsd_create_mode(struct dentry *dir, u32 mode, u32 umask)
 struct dentry *rdmafsd_lookup_again(struct dentry *dir, struct dentry *dentry,
 				    const struct rfp_str *name)
 {
+	lockdep_assert_held_write(&d_inode(dir)->i_rwsem);
 	if (!d_unhashed(dentry) && d_really_is_positive(dentry))
 		return dentry;
 	dput(dentry);

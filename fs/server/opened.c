@@ -415,6 +415,7 @@ static struct rdmafsd_opened *rdmafsd_opened_make(struct rdmafsd_export *exp,
 {
 	struct rdmafsd_opened *of, *new;
 
+	lockdep_assert_held(rdmafsd_naming_of(exp, inode));
 	of = rdmafsd_opened_join(exp, inode, NULL);
 	if (of)
 		return of;
@@ -786,6 +787,7 @@ static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
 	struct rdmafsd_change chg;
 	int err;
 
+	lockdep_assert_held_write(l->naming);
 	l->of = l->guess && inode->i_nlink == 1 ? rdmafsd_opened_make(rq->exp, inode) :
 						    rdmafsd_opened_join(rq->exp, inode, NULL);
 	if (IS_ERR_OR_NULL(l->of)) {
@@ -902,6 +904,7 @@ int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struc
  */
 bool rdmafsd_leaving_is(const struct rdmafsd_leaving *l, struct dentry *dentry)
 {
+	lockdep_assert_held_write(&d_inode(dentry->d_parent)->i_rwsem);
 	if (d_really_is_negative(dentry) || !d_is_reg(dentry))
 		return true;
 	if (!l->obj || d_inode(l->obj) != d_inode(dentry))

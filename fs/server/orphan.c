@@ -70,6 +70,7 @@ static struct dentry *rdmafsd_lookup_checked(struct rdmafsd_export *exp, struct 
 struct dentry *rdmafsd_lookup(struct rdmafsd_export *exp, struct dentry *dir,
 			      const struct rfp_str *name)
 {
+	lockdep_assert_held_write(&d_inode(dir)->i_rwsem);
 	return rdmafsd_lookup_checked(exp, lookup_one(&nop_mnt_idmap, name->s, dir, name->len));
 }
 
@@ -102,6 +103,7 @@ static struct dentry *rdmafsd_orphans_locked(struct rdmafsd_export *exp, bool ma
 	struct dentry *root = exp->path.dentry, *dir;
 	int err;
 
+	lockdep_assert_held_write(&d_inode(root)->i_rwsem);
 	dir = lookup_one(&nop_mnt_idmap, name.s, root, name.len);
 	if (IS_ERR(dir) || d_really_is_positive(dir))
 		return dir;
