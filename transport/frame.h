@@ -76,6 +76,9 @@ static inline void rxp_segment_put(struct rxp_wire_tag *tag, const struct rxp_se
  * @service_us: REPLY: see struct rxp_wire_reply
  * @grant:      REPLY with RXP_F_GRANT: the sink
  * @nr_keys:    RECALL, RETURN: keys in the struct rxp_wire_keys at @body
+ *
+ * It is on the stack of the function that takes the message apart, or builds it.  @body and @data
+ * point to memory of others: of a message that was received, to the receive buffer.
  */
 struct rxp_frame {
 	u8 type;

@@ -192,7 +192,7 @@ struct rxp_quirks {
 
 /**
  * struct rxp_device - one RNIC
- * @ib:         the device of the RDMA core
+ * @ib:         the device of the RDMA core; constant, as @domain
  * @domain:     the policy's domain
  * @tick:       calls rpol_domain_tick()
  * @tick_lock:  guards @tick_due and the queueing of @tick; a leaf
@@ -319,14 +319,16 @@ struct rxp_mr {
 
 /**
  * struct rxp_buf - pages for data, DMA mapped for as long as they are in a pool
- * @link:   among the idle ones of its class; pool lock.  The rest is its user's while it is not
- *	    idle
+ * @link:   among the idle ones of its class; pool lock
  * @id:     unique, never 0
  * @idle:   when it became idle, in jiffies
  * @class:  the MR class that covers it
  * @size:   bytes
  * @sg:     the chunks, DMA mapped in both directions; its arrays have memory of their own
  * @bv:     the chunks, for iterators
+ *
+ * All but @link and @idle is constant.  @idle, and what @sg and @bv point to, is the user's while
+ * the buffer is not idle, and guarded by the pool's lock while it is.
  */
 struct rxp_buf {
 	struct list_head link;
@@ -360,13 +362,14 @@ struct rxp_pool_ops {
 /**
  * struct rxp_pool - the memory and the translations of a mount or a session
  * @ref:        the owner's, and one for each connection, request and grant on it
- * @ops:        the owner's callbacks
+ * @ops:        the owner's callbacks; constant, as all down to @stats
  * @rdev:       the device, a reference
  * @pd:         the protection domain
  * @member:     the member of @rdev's domain
  * @stats:      where registrations are counted; outlives the pool
  * @max_sge:    entries of an RDMA WRITE; rxp_qp_create() may lower it, read without a lock
- * @vector:     completion vector of connection 0; the other connections use those that follow
+ * @vector:     completion vector of connection 0, set when that is set up; the other connections,
+ *		which are set up after it, use those that follow
  * @lock:       guards the lists, and the states of MRs
  * @bufs:       idle buffers by class, the latest first; lock
  * @idle_bytes: bytes of the buffers in @bufs; lock
@@ -478,6 +481,9 @@ void rxp_buf_sync_for_device(struct rxp_pool *pool, struct rxp_buf *buf);
  *	    chain is quiet, was posted.  The chain may be reused or freed in it.  Context: softirq
  *	    or process context; if the chain was posted plugged, that of a task about to sleep
  *	    (rxp_unplug()).
+ *
+ * All of it belongs to send.c from when it is handed over until done() is called, else to its
+ * owner.
  */
 struct rxp_chain {
 	struct ib_cqe cqe;
@@ -556,55 +562,64 @@ struct rxp_conn_ops {
  * struct rxp_conn - a connection: queue pair, completion queue, receives
  * @ref:        the owner's, and one for each user of a receive buffer or of a registered MR
  * @rdev:       the device, as long as @pool is held; NULL before rxp_conn_setup() and after
- *		rxp_conn_destroy()
- * @pool:       the pool, a reference
+ *		rxp_conn_destroy(), which are the owner's worker's
+ * @pool:       the pool, a reference; as @rdev
  * @id:         connection identifier, destroyed by rxp_conn_destroy()
  * @qp:         queue pair; the owner's worker makes and destroys it; posting: @sq_lock, and not
  *		dead
- * @cq:         completion queue of sends and receives
- * @ops:        the owner's callbacks
- * @owner:      the mount (struct rdmafs_xprt) or the server
+ * @cq:         completion queue of sends and receives; made and destroyed with @qp
+ * @ops:        the owner's callbacks; constant
+ * @owner:      the mount (struct rdmafs_xprt) or the server; constant
  * @dev_link:   in @rdev's @conns; the device's lock
- * @stats:      where it counts: the mount's, or the server's until a session has the connection
- * @rx_ring:    the receive buffers, freed with the struct
+ * @stats:      where it counts: the mount's, or the server's until a session has the connection.
+ *		The owner's worker changes it; read without a lock
+ * @rx_ring:    the receive buffers, freed with the struct; set up by rxp_conn_setup(), as @rx and
+ *		@rx_dma
  * @rx:         one for each receive buffer
  * @rx_dma:     DMA addresses of @rx_ring
- * @tx_ring:    the owner's slot buffers, while mapped for this connection
- * @tx_dma:     their DMA addresses
+ * @tx_ring:    the owner's slot buffers, while mapped for this connection; the owner's worker maps
+ *		and unmaps them while no slot's message can be sent on it
+ * @tx_dma:     their DMA addresses; likewise
  * @sq_lock:    guards posting on @qp, and the fields from @sq_free to @posted
  * @sq_free:    work requests that the send queue has room for
  * @sq_quiet:   quiet chains posted unsignaled since the last signaled work request
- * @sq_quiet_max: quiet chains after which one is signaled
+ * @sq_quiet_max: quiet chains after which one is signaled; set with @qp, as @send_sge
  * @send_sge:   scatter/gather entries of one SEND at most
  * @joined:     entries of messages while they are posted as one
- * @plugged:    tasks that hold plugged chains; rxp_conn_kill() waits for them
- * @chains:     number of chains handed over
- * @moved:      when any chain, or an RDMA WRITE on iWARP, last completed, in jiffies; read
- *		without a lock, as is @data_moved
+ * @plugged:    tasks that hold plugged chains; rxp_conn_kill() waits for them, reading it without
+ *		the lock
+ * @chains:     number of chains handed over; the client's heartbeat reads it without the lock
+ * @moved:      when any chain, or an RDMA WRITE on iWARP, last completed, in jiffies; also read
+ *		and written without the lock, as is @data_moved
  * @data_moved: the same for RDMA WRITEs, and for chains that begin with one
  * @by_reference: constant: the device sends unsignaled pages from where they are (iWARP)
  * @over:       the connection is dead and every chain was given back
  * @pending:    chains that wait for send-queue room
  * @posted:     chains that have had no completion, or will have none
- * @err_cqe:    of work requests other than a signaled chain's last
+ * @err_cqe:    of work requests other than a signaled chain's last; constant, as @quiet_cqe
  * @quiet_cqe:  of a quiet chain that is signaled to free the room of quiet ones
  * @state_lock: guards @state; a leaf but for ops->lost().  DEAD is set with @sq_lock held, too
  * @state:      enum rxp_conn_state, see connstate.c
- * @broke:      the peer broke the protocol on it
- * @index:      among the @count connections of its session
+ * @broke:      the peer broke the protocol on it; set once; no lock
+ * @index:      among the @count connections of its session; constant, as @count
  * @count:      connections of its session
- * @slots:      slots of its session
- * @nr_rx:      receives
+ * @slots:      slots of its session; the owner's worker sets it, and for a client once more when
+ *		the server has granted them; read without a lock
+ * @nr_rx:      receives; set by rxp_conn_setup(), as @recv_size
  * @recv_size:  bytes of each of our receives
- * @join_max:   bytes of a joined message at most; 0: messages must not be joined yet
- * @data_max:   most bytes of data of one RPC
- * @last_rx:    when a message last came, in jiffies
- * @received:   messages received; written by the receive handler only
- * @sent:       messages handed to the device, without those joined to others; @sq_lock
- * @cm:         private data of the peer: the request on a server, the accept on a client
+ * @join_max:   bytes of a joined message at most; 0: messages must not be joined yet.  Set once,
+ *		before anything but the HELLO is sent
+ * @data_max:   most bytes of data of one RPC; the owner's worker sets it, at the latest when the
+ *		connection is bound; read without a lock
+ * @last_rx:    when a message last came, in jiffies; as @received
+ * @received:   messages received; written by the receive handler only, read without a lock
+ * @sent:       messages handed to the device, without those joined to others; @sq_lock, but the
+ *		client's heartbeat reads it without
+ * @cm:         private data of the peer: the request on a server, where it is constant; the accept
+ *		on a client, which the CM's handler writes before rxc_conn.cm_done
  * @ctl:        buffers for messages that belong to no slot: WELCOME, PONG and RECALL of a server;
- *		HELLO, PING, BYE and RETURN of a client
- * @ctl_short:  bit 0: a sender found none of @ctl free, and ops->room() is due
+ *		HELLO, PING, BYE and RETURN of a client.  A buffer is its sender's while it is @busy
+ * @ctl_short:  bit 0: a sender found none of @ctl free, and ops->room() is due; atomic
  */
 struct rxp_conn {
 	struct kref ref;

@@ -33,6 +33,8 @@
  * @spoil_with: the bits of that byte that are inverted
  * @spoil_end:  bytes after which the reply is cut off, if not 0
  * @spoil_len:  result: length of the last reply that was to be spoilt
+ *
+ * A test may write them at any time: rdmafs_test_knob() reads them without a lock.
  */
 struct rdmafs_test_knobs {
 	u32 map_us;

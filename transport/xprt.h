@@ -103,17 +103,17 @@ struct rdmafs_xprt_call {
 	int status;
 	u16 reply_len;
 	u32 data_len;
-	/* private: transport's, from submit to done */
+	/* private: transport's, from submit to done; what says nothing else does not change */
 	struct {
-		struct list_head link;
+		struct list_head link;	/* of calls that wait (deferred.c); the session's lock */
 		struct rdmafs_xprt *xprt;
-		struct rxc_slot *slot;
+		struct rxc_slot *slot;	/* while it has one; changed under the session's lock */
 		struct rxc_io *io;
 		u32 epoch;
-		u32 dismissals;
-		u32 kicks;
+		u32 dismissals;		/* the task's that sends the call */
+		u32 kicks;		/* likewise */
 		u64 submitted_ns;
-		refcount_t pending;
+		refcount_t pending;	/* while it is in a slot */
 	} x;
 };
 

@@ -58,8 +58,9 @@ struct rxc_slot {
  * @mr:        READ: the MR, registered with the CALL or the STCRW
  * @bounce:    buffer for data whose pages one MR, or one set of RDMA WRITEs, can't hold
  * @small:     READ: data that came inside the REPLY, kept until the pages are unmapped:
- *	unmapping could overwrite what was copied to them earlier
- * @filled:    bytes that the server wrote into @bounce or the pages; the receive handler's
+ *	unmapping could overwrite what was copied to them earlier.  The receive handler's, then the
+ *	end's, as @filled
+ * @filled:    bytes that the server wrote into @bounce or the pages
  * @reg:       READ: REG_MR, before the CALL or the STCRW in its chain
  * @inv:       READ: LOCAL_INV, used if the server did not invalidate the key
  * @inv_chain: the chain of @inv
@@ -73,15 +74,17 @@ struct rxc_slot {
  * @overdue:   the call's state if the last heartbeat found it overdue in that, else
  *	RXC_CALL_FREE; the lock
  * @map_err:   why a CANCEL was sent, else 0: mapping failed after the CALL was sent, or the
- *	translations are needed elsewhere; the lock
- * @direct:    map the pages before the CALL is sent
+ *	translations are needed elsewhere; the lock.  It does not change once the call is answered
+ * @direct:    map the pages before the CALL is sent; the receive handler sets it for the next time
+ *	that the call is sent
  * @work:      ends the call in process context
  * @kind:      which of its mount's memory pools it came from; constant
  *
  * The mapping (@pool, @nr_wr, @sg, @mr, @bounce) belongs to the submitter before the call is in a
  * slot and in the states of rxc_call_being_mapped(); to the worker in state LOST; else to the call
  * until its last reference ends it.  A READ's @mr may go earlier, with the lock held: in the
- * states CANCELLED and DROPPED.
+ * states CANCELLED and DROPPED.  The chains, and the work requests and messages that they consist
+ * of, belong to send.c while they are posted; each has a reference on the call.
  */
 struct rxc_io {
 	struct rdmafs_xprt_call *call;
@@ -199,7 +202,7 @@ struct rxc_held_grant {
  * @wait:         wakes for @state, @epoch, @in_flight and for a call that leaves LOST_MAPPING
  * @slot_account: which slots are free; has a lock of its own
  * @slots:        slot_account.max slots, NULL until the first connection is accepted
- * @tx_ring:      message buffers, one for each slot, with the slot's owner
+ * @tx_ring:      message buffers, made with @slots; each is with its slot's owner
  * @rx_rings:     receive buffers of connections that are gone, by connection index, for the
  *	next ones; the worker's
  * @data_max:     most bytes of data in one call; written by the worker, read without a lock
@@ -292,10 +295,10 @@ struct rdmafs_xprt {
  * @same:       heartbeats with the same @oldest
  * @stood:      the latest of @same, in which nothing moved
  * @cm_done:    a step of the connection manager has ended
- * @cm_status:  how it has ended; valid after @cm_done
- * @limit:      connections that the server allows, if it refused for that
+ * @cm_status:  how it has ended; written before @cm_done is completed, read after that
+ * @limit:      connections that the server allows, if it refused for that; as @cm_status
  * @welcomed:   @welcome has come, or the connection is lost
- * @welcome:    the WELCOME, written by the receive handler
+ * @welcome:    the WELCOME, written by the receive handler before @welcomed
  * @welcome_seen: receive handler only
  */
 struct rxc_conn {

@@ -40,16 +40,17 @@ enum rxc_slot_kind {
 
 /**
  * struct rxc_slots - which slots of a session are free
- * @lock:    guards the rest; inner to rdmafs_xprt.lock
+ * @lock:    guards what is not constant; inner to rdmafs_xprt.lock
  * @max:     number of slots that there is room for; constant
- * @nr:      number of these that the session has; those above are retired
+ * @nr:      number of these that the session has; those above are retired.  rxc_slots_spread() sets
+ *	     it while the session is not UP, so it is also read without the lock
  * @free:    number of these that are free
  * @map:     a bit for each slot that is free, retired ones among them
  * @of:      for each connection a bitmap of its slots, free or not
  * @conns:   number of connections
  * @turn:    the connection that gives the next slot
  * @error:   if not 0, all callers are sent away with it
- * @kicks:   how often the waiters were sent away, to come back
+ * @kicks:   how often the waiters were sent away, to come back; also read without the lock
  * @waiters: by kind, the first to come first; each is on its task's stack
  * @waits:   how often a caller had to wait
  */

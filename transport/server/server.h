@@ -56,14 +56,16 @@ static inline struct rxs_pool *rxs_pool(struct rxp_pool *pool)
 /**
  * struct rxs_conn - a connection of the server
  * @conn:     what the client's has as well
- * @session:  its session, a reference; NULL before it is bound.  Its worker's, and in the receive
- *	      handler, which runs only until the worker has killed the connection
+ * @session:  its session, a reference; NULL before it is bound.  Its worker sets it, once, with the
+ *	      session's lock held.  The receive handler, which runs only until the worker has killed
+ *	      the connection, reads it without
  * @link:     in the server's list of connections; the server's lock
  * @serial:   its number; a later request has a larger one; constant
  * @account:  the account of the client, a reference; constant
  * @asked:    when the connection was requested, in jiffies; constant
  * @unbound:  it is counted in @account's @unbound; the server's lock
- * @unheard:  accepted, but the CM waits for the client: not to be ended yet (listen.c)
+ * @unheard:  accepted, but the CM waits for the client: not to be ended yet (listen.c); written in
+ *	      the CM's handler, or with its lock held (rdma_lock_handler()), read without
  * @work:     its worker
  * @hello:    the HELLO, written by the receive handler before state HELLO
  * @asks:     the session whose place 0 it waits for, a reference; set by its worker
@@ -109,8 +111,10 @@ struct rxs_conn {
  * @told_ns:  when its RECALL was posted, or 0; session lock
  * @returned: the client has returned it: it is listed until its key is invalid, and must not be
  *	      used; session lock
- * @inv_chain: the LOCAL_INV after a RETURN
+ * @inv_chain: the LOCAL_INV after a RETURN; the receive handler that has set @returned posts it
  * @inv:      the work request of @inv_chain
+ *
+ * Nothing else changes once the grant is listed.
  */
 struct rxs_grant {
 	struct list_head link;
@@ -137,15 +141,15 @@ struct rxs_grant {
  * @part:     its part (turns.c) while the threads own it, or NULL; rxs_threads.lock
  * @state:    see enum rxs_req_state; session lock, changed by rxs_req_move()
  * @slot:     its slot; constant
- * @counted:  it counts in its slot's @alive
+ * @counted:  it counts in its slot's @alive; set when it comes, then constant
  * @seq:      sequence number of its CALL; constant
  * @flags:    RXP_F_* of its CALL; constant
  * @arrived_ns: when the CALL came, or 0: not measured; constant
  * @conn:     the connection whose receive buffer @rx it reads; a reference
  * @rx:	      the receive, until the reply is built
  * @bound:    serial number of the connection that its last CALL came on.  Not a pointer: the
- *	      connection's memory may be another's by now; session lock, as the next five
- * @keyed:    the key and the address of @bulk are known
+ *	      connection's memory may be another's by now; session lock, as the next four
+ * @keyed:    the key and the address of @bulk are known; also read without the lock, as a hint
  * @cancelled: the client has sent a CANCEL: it takes its data, or the room for it, back
  * @since:    when it got into its state, in jiffies
  * @bulk:     the client's memory for the data of a READ, or the grant that a WRITE uses; its
@@ -158,10 +162,11 @@ struct rxs_grant {
  * @pages:    instead of @buf: the service's pages, a reference each, sent from where they are
  * @mr:	      the MR of its sink; owned, but while @lent is listed the policy may take it
  * @lent:     in its pool's list while others may have @mr; pool lock
- * @regained: @mr must not be lent any more; pool lock
+ * @regained: @mr must not be lent any more; set for good under the pool lock: from then on @mr is
+ *	      used without it
  * @claim:    its place in line for translations, while CLAIMING; the policy's
  * @in_line:  it has a place, and no worker has taken it yet; session lock
- * @claim_granted: it got translations
+ * @claim_granted: it got translations; the policy's callback writes it, then queues @claim_work
  * @claim_work: takes it on once translations were granted or refused
  * @free_work: frees it if that may sleep
  * @charged:  bytes that its session is charged for its pages
@@ -172,12 +177,18 @@ struct rxs_grant {
  * @send:     SEND of the STCRW, then of the reply
  * @sge:      of @send
  * @drop_sge: of DROPPED
- * @stcrw:    chain of the STCRW of a WRITE, or of DROPPED of a READ
+ * @stcrw:    chain of the STCRW of a WRITE, or of DROPPED of a READ; of a READ this, @inv and
+ *	      @drop_sge are filled in by a CANCEL, under the session lock
  * @inv_chain: chain of the LOCAL_INV
  * @reply:    chain of the reply
  * @in:	      the data in the CALL's message
  * @out:      the room for data in the reply's message
  * @in_message: the reply's data is in the slot's buffer
+ *
+ * Where nothing else is said the field belongs to the party that has the request at work: by its
+ * @state (reqstate.h), a completion handler, a thread, or @claim_work.  The party hands it on by a
+ * change of @state, which is made under the session's lock, or by rxs_threads_add().  Chains, and
+ * the work requests that they consist of, belong to send.c while they are posted.
  */
 struct rxs_req {
 	struct rdmafs_xprt_req r;
@@ -307,8 +318,8 @@ struct rxs_turns {
  * @link:     in server->sessions; server->lock
  * @id:	      random, names it on the wire; constant
  * @client:   what the client calls itself; constant
- * @priv:     the service's pointer; set by the service
- * @stats:    counters
+ * @priv:     the service's pointer; the service sets it in session_open() and session_close()
+ * @stats:    counters, per CPU
  * @member:   its name, its quota, and its directory in /proc, which is its workers' own; the
  *	      member's lock is taken before @lock
  * @turns:    its requests for the threads; rxs_threads.lock
@@ -318,19 +329,23 @@ struct rxs_turns {
  *	      have its pool.  All are lost when one of them is
  * @nr_conns: number of connections in this incarnation when all are bound; @lock
  * @nr_bound: number of connections that are bound; @lock
- * @incarnation: number of this incarnation, 1 is the first; @lock
+ * @incarnation: number of this incarnation, 1 is the first; @lock.  While its connection 0 is bound
+ *	      it does not change, and that one's worker reads it without
  * @next:     a connection 0 that waits for its place, or NULL; @lock
  * @newest:   serial number of the last connection 0 that asked for it; server->lock
- * @slots:    @nr_slots slots; set once it is made
- * @nr_slots: number of slots, 0 until it is made; @lock
+ * @slots:    @nr_slots slots; made by @make before the session is open
+ * @nr_slots: number of slots, 0 until it is made; set once, with @lock held; requests, which come
+ *	      later, read it without
  * @data_max: bytes of data of one RPC; constant
- * @tx_ring:  the slots' buffers
- * @account:  its client's account; a reference
+ * @tx_ring:  the slots' buffers; made by @make, as is the charge
+ * @account:  its client's account; a reference; constant
  * @ring_charged: bytes of @tx_ring that @account is charged for
  * @requests: requests that have not left their slot; @lock
  * @grants:   &struct rxs_grant, the youngest first; @lock
- * @nr_grants: number of grants, and of those about to be listed; @lock
- * @grant_bytes: bytes of @data_bytes that are of grants; budget's lock, as the next five
+ * @nr_grants: number of grants, and of those about to be listed; @lock; also read without, as a
+ *	      hint
+ * @grant_bytes: bytes of @data_bytes that are of grants; budget's lock, as the next five; /proc
+ *	      reads it without
  * @grant_recalled: bytes of @grant_bytes that are of grants to come back
  * @beyond:   bytes of @data_bytes that are of its request beyond the bounds
  * @wanted:   bytes of the largest request that was put off, or 0
@@ -454,9 +469,11 @@ struct rxs_threads {
  * @service:  what serves the requests; constant
  * @ctx:      the service's; constant
  * @boot:     random, not 0: tells clients whether the server is the one that they knew; constant
- * @limits:   what clients are allowed; @lock
- * @stats:    counters of connections without a session
- * @id:	      identifiers that listen: IPv4, IPv6
+ * @limits:   what clients are allowed; @lock, but @limits.slots and @limits.data_mib are also read
+ *	      without
+ * @stats:    counters of connections without a session, per CPU
+ * @id:	      identifiers that listen: IPv4, IPv6; only rdmafs_xprt_listen() and
+ *	      rdmafs_xprt_unlisten() use them, as @proc
  * @lock:     guards the fields down to @stopping; outside the sessions' locks
  * @sessions: sessions until they are closed
  * @conns:    connections until they are ended, the oldest first
@@ -472,7 +489,7 @@ struct rxs_threads {
  * @nr_sessions: number of sessions until they are freed
  * @stopping: no new connections or sessions
  * @empty:    woken when a connection or session goes
- * @budget:   bytes of message buffers and data pages (budget.c); a reference
+ * @budget:   bytes of message buffers and data pages (budget.c); a reference; constant
  * @proc:     its directory in /proc, or NULL
  * @lease:    looks for connections and sessions whose lease is over
  * @unbound:  closes connections that are not bound in time
