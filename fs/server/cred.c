@@ -163,6 +163,8 @@ int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gi
 	ident->gid = gid;
 	ident->groups = groups;
 	ident->used = jiffies;
+	/* Requests may find it in the table before it is in the LRU list. */
+	INIT_LIST_HEAD(&ident->lru);
 	spin_lock_init(&ident->lock);
 	refcount_set(&ident->refs, 1);
 
