@@ -276,6 +276,9 @@ struct rpol_waiter {
  * @wait_max_ns: the longest of these waits
  * @wait_hist:	the number of these waits by length
  * @charged_peak: the largest @charged seen
+ *
+ * rpol_member_get_stats() fills it in for its caller.  The policy's own is rpol_member.stats, under
+ * the member's lock.
  */
 struct rpol_member_stats {
 	u64 charged;
@@ -324,6 +327,9 @@ struct rpol_member_stats {
  * @idle_us:	entry-microseconds idle while no member stood in line
  * @idle_waited_us: entry-microseconds idle while a member stood in line: the waste of the
  *		policy
+ *
+ * rpol_domain_get_stats() fills it in for its caller.  The policy's own is rpol_domain.stats, under
+ * the domain's lock.
  */
 struct rpol_domain_stats {
 	u64 capacity;
