@@ -168,7 +168,7 @@ struct rdmafs_reclaim {
  * @rsize:	most bytes of one READ; constant
  * @wsize:	most bytes of one WRITE; constant
  * @io_wq:	for works that wait for the server and for no other work: sending
- *		again, COMMIT, CLOSE
+ *		again, COMMIT, CLOSE.  Constant, as all down to @op_pools
  * @fill_wq:	for works that hold a folio's lock and wait for works of @io_wq: reading the folio
  * @file_wq:	for works that wait for folios, and so for works of @io_wq and @fill_wq: flushing
  * @dio_wq:	for works that end direct writes: they wait for holders of rdmafs_inode.stores,
@@ -179,7 +179,8 @@ struct rdmafs_reclaim {
  * @session:	generation of the session, never 0; ids and stateids of an older generation are
  *		void.  Only session_reset() changes it
  * @clock:	advances with every change that this client makes, and with every answer about
- *		attributes; tells whether attributes may be older than what is known
+ *		attributes; tells whether attributes may be older than what is known; atomic, as
+ *		@session, @forced and @nr_opens
  * @forced:	how often umount -f was called
  * @given_up:	start_boottime of the task that called umount -f while the export was not
  *		served; 0 if no task did, or if the export has been served since.  No lock:
@@ -284,13 +285,13 @@ struct rdmafs_cred {
  * struct rdmafs_inode - the client's part of an inode
  * @netfs:	netfs' part with the VFS inode; must be first
  * @fh:		handle; constant
- * @btime:	creation time; under i_lock and @lock, as inode attributes are
- * @attr_flags:	RFP_ATTR_*; written under i_lock and @lock
+ * @btime:	creation time; written under i_lock and @lock, read without, as inode attributes are
+ * @attr_flags:	RFP_ATTR_*; likewise
  * @writers:	tasks that may extend the file in memory at this moment
  * @syncing:	fsyncs under way: a write that is the only one goes out FILE_SYNC
  * @written:	counts changes that were made without a sync of all metadata
  * @synced:	the value of @written before the last answered COMMIT with metadata was sent;
- *		raised under @lock
+ *		raised under @lock; atomic, as the three before and @fence
  * @fence:	number of changes whose task was killed and that are not answered yet; other
  *		changes wait for them (fence.c)
  * @stores:	held for reading by a mapping that stores, until the page is dirty.  Held for
@@ -300,7 +301,7 @@ struct rdmafs_cred {
  * @flags:	RDMAFS_I_*; atomic bit operations
  * @coh:	which of the cached data may be believed
  * @unknown:	how often a change that this client sent ended without the client knowing what
- *		it had done
+ *		it had done; also read without @lock, as @expires
  * @expires:	jiffies from which on the server is asked for the attributes again
  * @timeo:	for how long the attributes were believed last, in jiffies
  * @access:	rights of callers that the server sees as other users than the client does;
@@ -373,7 +374,8 @@ struct rdmafs_inode {
  * @inode:	the file, referenced; constant
  * @cred:	the opener's credentials, referenced; constant
  * @flags:	RFP_OPEN_READ, _WRITE, _EXEC; constant
- * @stateid:	the server's name for it; changes with @session, under rdmafs_inode.lock
+ * @stateid:	the server's name for it; changes with @session, under rdmafs_inode.lock; both are
+ *		also read without
  * @proof:	proves to the server that it granted the open; changed under @lock and
  *		rdmafs_inode.lock
  * @session:	the session that @stateid belongs to, 0 if the server forgot it; changed under

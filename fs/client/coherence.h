@@ -86,7 +86,7 @@ enum rdmafs_size {
 };
 
 /**
- * struct rdmafs_coh - what is known of an object; all of it under rdmafs_inode.lock
+ * struct rdmafs_coh - what is known of an object
  * @change:	every change up to this cookie is an own one, or a foreign one that was found
  * @seen:	cookie of the attributes that were taken over last
  * @clock:	last tick at which an own change ended, or at which an answer told of a foreign
@@ -102,6 +102,8 @@ enum rdmafs_size {
  * @hidden:	an own change may have hidden a foreign one
  * @unproven:	attributes that crossed an own change might have told of a foreign one, or told
  *		of a size that could not be taken over
+ *
+ * All of it is under rdmafs_inode.lock, but @pages and @verifier are also read without it.
  */
 struct rdmafs_coh {
 	u64 change;

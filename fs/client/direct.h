@@ -45,10 +45,11 @@ enum rdmafs_dio_left {
  *	     submitter while it has its count of @parts
  * @cancelled: libaio has cancelled it, and @look has a reference, one to @mm, and the mount's
  *	     nr_opens; set under libaio's lock
- * @told:    1: @iocb is completed, by the party that has set this
+ * @told:    1: @iocb is completed, by the party that has set this; atomic, as @left
  * @left:    enum rdmafs_dio_left
  * @look:    completes @iocb before the request is over, if the program is; see the head
- * @mm:      the memory of a @cancellable request; it is there until @iocb is completed
+ * @mm:      the memory of a @cancellable request; it is there until @iocb is completed; set with
+ *	     @cancellable, as @mnt
  * @mnt:     the mount, if the request is @cancellable
  * @pos:     where in the file; of an append, set by its part when it ends
  * @len:     bytes submitted; the submitter's
