@@ -210,11 +210,12 @@ struct rdmafsd_export_params {
  * @room:	until this time, in 64-bit jiffies, the file system may get the room of a guess
  *		that was removed
  * @late:	the entries of @opened whose names as orphans could not be removed yet
- * @nr_orphans:	number of the entries of @opened that are an ORPHAN
+ * @nr_orphans:	number of the entries of @opened that are an ORPHAN; also read without the lock
  * @reap:	ends the claims that no client has come back for in time
- * @reap_at:	when @reap is to run, in jiffies
+ * @reap_at:	when @reap is to run, in jiffies; under @opened_lock
  * @later:	removes the names of the entries in @late
- * @orphans_lock: guards changes of the next three
+ * @orphans_lock: guards changes of the next three, except the last change, which the task makes
+ *		that ends the export, with no request and no other work left
  * @orphans:	the directory of orphans, a reference; NULL until it is first needed
  * @orphans_inode: inode of @orphans, only to be compared with; read without a lock
  * @orphans_ino: inode number of @orphans; read without a lock
@@ -318,8 +319,8 @@ static inline u64 rdmafsd_export_verifier(struct rdmafsd_export *exp)
 /**
  * struct rdmafsd_ident - a caller, as its client named it by SETCRED
  * @id:     the client's name for it; constant
- * @lru:    in the session's @idents_lru; empty once it is out of the session's table.  Guarded
- *          by the session's @lru_lock
+ * @lru:    in the session's @idents_lru; empty before that, and once it is out of the session's
+ *          table.  Guarded by the session's @lru_lock
  * @uid:    user; constant
  * @gid:    group; constant
  * @groups: supplementary groups, sorted; constant, a reference
