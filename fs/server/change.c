@@ -27,11 +27,12 @@
  * Every change that a client asks for stands between rdmafsd_change_begin() and
  * rdmafsd_change_end(), which read the cookie before and after it.  If only that client's
  * session has changed the object in between, the reply says so by telling the cookie of before,
- * and the client keeps what it has cached.  Directories are changed with their i_rwsem held, so
- * for them this is exact.  Several requests may write to a file at a time, so the inode's entry
- * of the table counts the changes under way.  If changes of two sessions overlap, neither reply
- * tells the cookie of before.  A write that a local process of the server makes at the same time
- * to the same file can't be told from the client's.
+ * and the client keeps what it has cached.  Names are made and removed with the i_rwsem of their
+ * directory held from begin to end, so for the directory this is exact.  Several requests may write
+ * to a file at a time, so the inode's entry of the table counts the changes under way.  If changes
+ * of two sessions overlap, neither reply tells the cookie of before.  A write that a local process
+ * of the server makes at the same time to the same file can't be told from the client's; nor can a
+ * local change of a directory while a client changes its attributes or xattrs, or moves it.
  */
 #include <linux/fs.h>
 #include <linux/hash.h>
@@ -175,7 +176,8 @@ static u64 rdmafsd_change_sample(struct rdmafsd_change *chg)
  * @dentry: the object, positive; held by the caller until the end
  * @chg:    filled in; to be given to rdmafsd_change_end(), which must follow
  *
- * Context: process, may sleep.  For a directory its i_rwsem is held, until the end.
+ * Context: process, may sleep.  If a name is made or removed in a directory, the i_rwsem of that is
+ * held, until the end.
  */
 void rdmafsd_change_begin(struct rdmafsd_rq *rq, struct dentry *dentry,
 			  struct rdmafsd_change *chg)
@@ -231,7 +233,7 @@ void rdmafsd_change_made(struct inode *inode)
  * @chg: the change; gets @after, and @before becomes 0 if another session changed the object
  *       meanwhile
  *
- * Context: process, may sleep.  For a directory its i_rwsem is still held.
+ * Context: process, may sleep; with the lock held that rdmafsd_change_begin() names.
  */
 void rdmafsd_change_end(struct rdmafsd_change *chg)
 {
