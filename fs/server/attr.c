@@ -13,7 +13,7 @@
 #include <linux/swab.h>
 #include <linux/xattr.h>
 #include <uapi/linux/btrfs_tree.h>
-#include "server.h"
+#include "request.h"
 #include "transport/points.h"
 
 static struct rfp_time rdmafsd_time(const struct timespec64 *ts)

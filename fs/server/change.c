@@ -40,7 +40,7 @@
 #include <linux/magic.h>
 #include <linux/stat.h>
 #include <linux/timekeeping.h>
-#include "server.h"
+#include "request.h"
 #include "transport/points.h"
 
 #define RDMAFSD_CHANGE_BITS	12

@@ -32,7 +32,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 #include <linux/uuid.h>
-#include "server.h"
+#include "request.h"
 
 struct rdmafsd_fh_head {
 	__le32 id;

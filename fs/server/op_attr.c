@@ -10,7 +10,7 @@
  */
 #include <linux/filelock.h>
 #include <linux/statfs.h>
-#include "server.h"
+#include "request.h"
 
 /* Find the object by the stateid if there is one, else by the handle. */
 static int rdmafsd_attr_object(struct rdmafsd_rq *rq, u64 stateid, const struct rfp_fh *fh,

@@ -22,7 +22,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
-#include "server.h"
+#include "request.h"
 #include "transport/points.h"
 
 static struct dentry *rdmafsd_lookup_parent(struct rdmafsd_rq *rq, struct dentry *dir)

@@ -26,7 +26,7 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "transport/points.h"
-#include "server.h"
+#include "request.h"
 
 static ssize_t rdmafsd_read_do(struct file *file, loff_t pos, struct iov_iter *to)
 {

@@ -20,7 +20,7 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include "transport/points.h"
-#include "server.h"
+#include "request.h"
 
 /**
  * struct rdmafsd_named - a name that was made or removed, on the stack of the request

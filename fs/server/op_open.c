@@ -20,7 +20,7 @@
 #include <linux/posix_acl.h>
 #include <linux/security.h>
 #include "transport/points.h"
-#include "server.h"
+#include "request.h"
 
 static int rdmafsd_open_type(struct dentry *dentry)
 {

@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <linux/xattr.h>
-#include "server.h"
+#include "request.h"
 
 static void rdmafsd_attach_fill(struct rdmafsd_export *exp, struct rfp_attach_rep *rep)
 {

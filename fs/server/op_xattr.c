@@ -16,7 +16,7 @@
 #include <linux/slab.h>
 #include <linux/uio.h>
 #include <linux/xattr.h>
-#include "server.h"
+#include "request.h"
 
 /**
  * struct rdmafsd_xattr - the attribute that a request is about, on the stack of the request

@@ -70,7 +70,7 @@
 #include <linux/slab.h>
 #include <linux/statfs.h>
 #include "transport/points.h"
-#include "server.h"
+#include "request.h"
 
 static unsigned int rdmafsd_reclaim_s = 90;
 
