@@ -2,17 +2,24 @@
 /*
  * From a request to its reply.
  *
+ * Each operation declares what its requests are made of and what it needs (struct rdmafsd_op).
+ * All of that is decoded and looked up here before the operation is called.
+ *
  * A request takes, in this order: the in-flight count of its export (with the first handle or
- * stateid), the caller's credentials, and the locks and references that its operation takes and
- * gives back itself.  struct rdmafsd_rq holds the first two.  They are given back here, in the
- * reverse order, before the reply goes out: after rdmafs_xprt_req_reply() the request belongs to
- * transport again.
+ * stateid), the open or the objects that it names, the caller's credentials, and the locks and
+ * references that its operation takes and gives back itself.  struct rdmafsd_rq holds all but
+ * the last.  They are given back here before the reply goes out: the objects while the
+ * credentials are still on, then the credentials, the open and the in-flight count.  After
+ * rdmafs_xprt_req_reply() the request belongs to transport again.
  *
  * Transport's reply cache keeps the replies to operations that change something, so these must
  * not exceed RDMAFS_XPRT_CACHE_MAX bytes; the longest are those of CREATE and RENAME.  The reply
  * to COMMIT is kept, too: COMMIT reports a writeback error only once.
  */
 #include <linux/build_bug.h>
+#include <linux/dcache.h>
+#include <linux/slab.h>
+#include <linux/unaligned.h>
 #include "request.h"
 #include "transport/points.h"
 
@@ -22,69 +29,189 @@ static_assert(sizeof(struct rfp_rep) + 3 * sizeof(struct rfp_attr) <= RDMAFS_XPR
 static_assert(sizeof(struct rfp_write_rep) + sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
 
 /*
- * The operations by number.
- *
- * @fn:        serves the request on a thread
- * @flags:     RDMAFS_REPLY_*
- * @now:       serves the request where it arrived, if that can be done without blocking; or NULL
- * @req_flags: RFP_REQ_* that the request may have
+ * The operations by number.  What each needs before it is called, and with which credentials, it
+ * declares itself, beside its functions.
  */
-static const struct rdmafsd_op {
-	rdmafsd_op_fn fn;
-	unsigned int flags;
-	rdmafsd_op_fn now;
-	u16 req_flags;
-} rdmafsd_ops[RFP_NR_OPS] = {
-	[RFP_ATTACH]	= { rdmafsd_op_attach, RDMAFS_REPLY_NOCACHE },
-	[RFP_SETCRED]	= { rdmafsd_op_setcred, RDMAFS_REPLY_NOCACHE },
-	[RFP_LOOKUP]	= { rdmafsd_op_lookup, RDMAFS_REPLY_NOCACHE, NULL, RFP_REQ_ACCESS },
-	[RFP_GETATTR]	= { rdmafsd_op_getattr, RDMAFS_REPLY_NOCACHE, rdmafsd_now_getattr,
-			    RFP_REQ_ACCESS },
-	[RFP_SETATTR]	= { rdmafsd_op_setattr },
-	[RFP_OPEN]	= { rdmafsd_op_open },
-	[RFP_CREATE]	= { rdmafsd_op_create },
-	[RFP_CLOSE]	= { rdmafsd_op_close },
-	[RFP_READ]	= { rdmafsd_op_read, RDMAFS_REPLY_NOCACHE, rdmafsd_now_read },
-	[RFP_WRITE]	= { rdmafsd_op_write },
-	[RFP_COMMIT]	= { rdmafsd_op_commit },
-	[RFP_MKDIR]	= { rdmafsd_op_mkdir },
-	[RFP_MKNOD]	= { rdmafsd_op_mknod },
-	[RFP_SYMLINK]	= { rdmafsd_op_symlink },
-	[RFP_LINK]	= { rdmafsd_op_link },
-	[RFP_UNLINK]	= { rdmafsd_op_unlink },
-	[RFP_RMDIR]	= { rdmafsd_op_rmdir },
-	[RFP_RENAME]	= { rdmafsd_op_rename },
-	[RFP_READLINK]	= { rdmafsd_op_readlink, RDMAFS_REPLY_NOCACHE },
-	[RFP_READDIR]	= { rdmafsd_op_readdir, RDMAFS_REPLY_NOCACHE },
-	[RFP_STATFS]	= { rdmafsd_op_statfs, RDMAFS_REPLY_NOCACHE },
-	[RFP_GETXATTR]	= { rdmafsd_op_getxattr, RDMAFS_REPLY_NOCACHE },
-	[RFP_SETXATTR]	= { rdmafsd_op_setxattr },
-	[RFP_LISTXATTR]	= { rdmafsd_op_listxattr, RDMAFS_REPLY_NOCACHE },
-	[RFP_REMOVEXATTR] = { rdmafsd_op_removexattr },
-	[RFP_FALLOCATE]	= { rdmafsd_op_fallocate },
-	[RFP_SEEK]	= { rdmafsd_op_seek, RDMAFS_REPLY_NOCACHE },
+static const struct rdmafsd_op * const rdmafsd_ops[RFP_NR_OPS] = {
+	[RFP_ATTACH]	= &rdmafsd_attach_op,
+	[RFP_SETCRED]	= &rdmafsd_setcred_op,
+	[RFP_LOOKUP]	= &rdmafsd_lookup_op,
+	[RFP_GETATTR]	= &rdmafsd_getattr_op,
+	[RFP_SETATTR]	= &rdmafsd_setattr_op,
+	[RFP_OPEN]	= &rdmafsd_open_op,
+	[RFP_CREATE]	= &rdmafsd_create_op,
+	[RFP_CLOSE]	= &rdmafsd_close_op,
+	[RFP_READ]	= &rdmafsd_read_op,
+	[RFP_WRITE]	= &rdmafsd_write_op,
+	[RFP_COMMIT]	= &rdmafsd_commit_op,
+	[RFP_MKDIR]	= &rdmafsd_mkdir_op,
+	[RFP_MKNOD]	= &rdmafsd_mknod_op,
+	[RFP_SYMLINK]	= &rdmafsd_symlink_op,
+	[RFP_LINK]	= &rdmafsd_link_op,
+	[RFP_UNLINK]	= &rdmafsd_unlink_op,
+	[RFP_RMDIR]	= &rdmafsd_rmdir_op,
+	[RFP_RENAME]	= &rdmafsd_rename_op,
+	[RFP_READLINK]	= &rdmafsd_readlink_op,
+	[RFP_READDIR]	= &rdmafsd_readdir_op,
+	[RFP_STATFS]	= &rdmafsd_statfs_op,
+	[RFP_GETXATTR]	= &rdmafsd_getxattr_op,
+	[RFP_SETXATTR]	= &rdmafsd_setxattr_op,
+	[RFP_LISTXATTR] = &rdmafsd_listxattr_op,
+	[RFP_REMOVEXATTR] = &rdmafsd_removexattr_op,
+	[RFP_FALLOCATE] = &rdmafsd_fallocate_op,
+	[RFP_SEEK]	= &rdmafsd_seek_op,
 };
+
+/**
+ * rdmafsd_op_of - find the operation of a request
+ * @head: the request, from the wire
+ *
+ * Context: any.
+ * Return: the operation, or NULL if none has the request's number.
+ */
+const struct rdmafsd_op *rdmafsd_op_of(const struct rfp_req *head)
+{
+	u16 nr = le16_to_cpu(head->op);
+
+	return nr < RFP_NR_OPS ? rdmafsd_ops[nr] : NULL;
+}
+
+/*
+ * Take a request's body apart: the fixed part to @rq->args, the names to @rq->name, the handles to
+ * @fh.  A name of the server's own is told only if all of the body is sound.
+ */
+static int rdmafsd_decode(struct rdmafsd_rq *rq, const struct rdmafsd_op *op, struct rfp_fh *fh)
+{
+	struct rfp_str *name = rq->name;
+	bool reserved = false;
+	struct rfp_dec dec;
+	size_t i;
+
+	rfp_dec_init(&dec, rq->req->body, rq->req->body_len);
+	rq->args = rfp_dec_zero_at(&dec, op->fixed, op->pad, op->pad_len);
+	for (i = 0; i < ARRAY_SIZE(op->parts) && op->parts[i]; i++) {
+		switch (op->parts[i]) {
+		case RDMAFSD_PART_FH:
+		case RDMAFSD_PART_DIR:
+			rfp_dec_fh(&dec, fh++);
+			break;
+		case RDMAFSD_PART_NAME:
+		case RDMAFSD_PART_NAME_UP:
+			rfp_dec_name(&dec, name, op->parts[i] == RDMAFSD_PART_NAME_UP);
+			reserved |= rdmafsd_name_reserved(name++);
+			break;
+		case RDMAFSD_PART_NAME_ANY:
+			rfp_dec_name(&dec, name++, false);
+			break;
+		case RDMAFSD_PART_XATTR:
+			rfp_dec_str(&dec, name++, RFP_XATTR_NAME_MAX);
+			break;
+		case RDMAFSD_PART_EXPORT:
+			rfp_dec_str(&dec, name++, RFP_EXPORT_NAME_MAX);
+			break;
+		}
+	}
+	if (rfp_dec_end(&dec))
+		return RFP_BADPROTO;
+	return reserved ? -EACCES : 0;
+}
+
+/* Find the open of the stateid, and enter its export. */
+static int rdmafsd_find_open(struct rdmafsd_rq *rq, const struct rdmafsd_op *op, u64 id)
+{
+	int err = rdmafsd_rq_state(rq, id);
+
+	if (!err && (op->mode & ~rq->state->file->f_mode))
+		err = -EBADF;
+	return err;
+}
+
+/* Find the objects of the handles, and enter their export. */
+static int rdmafsd_find_objects(struct rdmafsd_rq *rq, const struct rdmafsd_op *op,
+				const struct rfp_fh *fh)
+{
+	struct dentry **obj = rq->obj;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(op->parts) && !err; i++) {
+		if (op->parts[i] == RDMAFSD_PART_FH)
+			err = rdmafsd_rq_fh(rq, fh++, obj++);
+		else if (op->parts[i] == RDMAFSD_PART_DIR)
+			err = rdmafsd_rq_dir(rq, fh++, obj++);
+	}
+	return err;
+}
+
+/*
+ * Do what an operation declares before it is called, all but the credentials.  If @now, without
+ * blocking: -EAGAIN if that can't be done.  The handles need the stack only here.
+ */
+static noinline_for_stack int rdmafsd_begin(struct rdmafsd_rq *rq, const struct rdmafsd_op *op,
+					    bool now)
+{
+	struct rfp_fh fh[RDMAFSD_HANDLES];
+	u64 id;
+	int err;
+
+	err = rdmafsd_decode(rq, op, fh);
+	if (!err && op->check)
+		err = op->check(rq);
+	if (err)
+		return err;
+	if (op->stateid && !op->closes) {
+		id = get_unaligned_le64(rq->args + op->stateid);
+		if (id || !op->parts[0])
+			return rdmafsd_find_open(rq, op, id);
+	}
+	return now ? -EAGAIN : rdmafsd_find_objects(rq, op, fh);
+}
+
+static int rdmafsd_put_on(struct rdmafsd_rq *rq, enum rdmafsd_as as)
+{
+	if (as == RDMAFSD_AS_CALLER)
+		return rdmafsd_rq_enter(rq);
+	if (as == RDMAFSD_AS_OPENER)
+		rdmafsd_rq_enter_opener(rq);
+	return 0;
+}
+
+/* Put the objects that were found, also if only some of them were. */
+static void rdmafsd_put_objects(struct rdmafsd_rq *rq)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rq->obj); i++)
+		dput(rq->obj[i]);
+}
 
 static int rdmafsd_run(struct rdmafsd_rq *rq, unsigned int *flags)
 {
 	struct rdmafs_xprt_req *req = rq->req;
 	const struct rfp_req *head = req->body;
-	unsigned int op;
+	const struct rdmafsd_op *op;
+	int err;
 
 	*flags = RDMAFS_REPLY_NOCACHE;
 	if (req->body_len < sizeof(*head))
 		return RFP_BADPROTO;
-	op = le16_to_cpu(head->op);
-	if (op >= RFP_NR_OPS || !rdmafsd_ops[op].fn ||
-	    (le16_to_cpu(head->flags) & ~rdmafsd_ops[op].req_flags))
+	op = rdmafsd_op_of(head);
+	if (!op || (le16_to_cpu(head->flags) & ~op->req_flags))
 		return RFP_BADPROTO;
 	rq->access = le16_to_cpu(head->flags) & RFP_REQ_ACCESS;
 	rq->cred_id = le32_to_cpu(head->cred);
-	*flags = rdmafsd_ops[op].flags;
-	if (rdmafs_test_fail("op_run", op))
+	*flags = op->flags;
+	if (rdmafs_test_fail("op_run", le16_to_cpu(head->op)))
 		return -ENOMEM;
-	rdmafs_test_point("op_begin", op);
-	return rdmafsd_ops[op].fn(rq);
+	rdmafs_test_point("op_begin", le16_to_cpu(head->op));
+	err = rdmafsd_begin(rq, op, false);
+	if (!err)
+		err = rdmafsd_put_on(rq, op->as);
+	if (!err)
+		err = op->fn(rq);
+	rdmafsd_put_objects(rq);
+	kfree(rq->buf);
+	return err;
 }
 
 /* Put the state that rdmafsd_handle_now() could not put without blocking, and its export. */
@@ -129,20 +256,17 @@ bool rdmafsd_handle_now(struct rdmafs_xprt_req *req, void *ctx)
 		.req = req,
 		.ses = rdmafs_xprt_session_priv(req->session),
 	};
-	rdmafsd_op_fn now;
-	unsigned int op;
+	const struct rdmafsd_op *op;
 	bool done;
 
 	if (req->body_len < sizeof(*head) || head->flags)
 		return false;
-	op = le16_to_cpu(head->op);
-	now = op < RFP_NR_OPS ? rdmafsd_ops[op].now : NULL;
-	if (!now)
+	op = rdmafsd_op_of(head);
+	if (!op || !op->now)
 		return false;
 	rq.cred_id = le32_to_cpu(head->cred);
-	rfp_dec_init(&rq.dec, req->body, req->body_len);
 	rfp_enc_init(&rq.enc, req->reply, RDMAFS_XPRT_BODY_MAX);
-	done = !now(&rq) && rfp_enc_len(&rq.enc) > 0;
+	done = !rdmafsd_begin(&rq, op, true) && !op->now(&rq) && rfp_enc_len(&rq.enc) > 0;
 	if (rq.state && !refcount_dec_not_one(&rq.state->refs)) {
 		/* Closed meanwhile, so the last put closes the file: leave that to a thread. */
 		req->priv = rq.state;
@@ -150,7 +274,7 @@ bool rdmafsd_handle_now(struct rdmafs_xprt_req *req, void *ctx)
 	}
 	rdmafsd_export_put(rq.exp);
 	if (done)
-		rdmafsd_answer(&rq, rfp_enc_len(&rq.enc), rdmafsd_ops[op].flags);
+		rdmafsd_answer(&rq, rfp_enc_len(&rq.enc), op->flags);
 	return done;
 }
 
@@ -172,7 +296,6 @@ void rdmafsd_handle(struct rdmafs_xprt_req *req, void *ctx)
 
 	if (req->priv)
 		rdmafsd_put_late(req);
-	rfp_dec_init(&rq.dec, req->body, req->body_len);
 	rfp_enc_init(&rq.enc, req->reply, RDMAFS_XPRT_BODY_MAX);
 	err = rdmafsd_run(&rq, &flags);
 	rdmafsd_rq_leave(&rq);

@@ -12,45 +12,18 @@
 #include <linux/statfs.h>
 #include "request.h"
 
-/* Find the object by the stateid if there is one, else by the handle. */
-static int rdmafsd_attr_object(struct rdmafsd_rq *rq, u64 stateid, const struct rfp_fh *fh,
-			       struct dentry **dentry)
+/* The object of a request by stateid, if it has one, else by handle. */
+static struct dentry *rdmafsd_attr_object(const struct rdmafsd_rq *rq)
 {
-	int err;
-
-	if (!stateid)
-		return rdmafsd_rq_fh(rq, fh, dentry);
-	err = rdmafsd_rq_state(rq, stateid);
-	if (!err)
-		*dentry = dget(rq->state->file->f_path.dentry);
-	return err;
+	return rq->state ? rq->state->file->f_path.dentry : rq->obj[0];
 }
 
-/**
- * rdmafsd_op_getattr - serve RFP_GETATTR
- * @rq: the request
- *
- * Needs no credentials: any caller that holds the handle may ask.  With RFP_REQ_ACCESS the
- * credentials decide what the reply says of the caller's rights.
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_getattr(struct rdmafsd_rq *rq)
+static int rdmafsd_op_getattr(struct rdmafsd_rq *rq)
 {
-	const struct rfp_getattr_req *greq = rfp_dec_fixed(&rq->dec, sizeof(*greq));
-	struct dentry *dentry;
+	struct dentry *dentry = rdmafsd_attr_object(rq);
 	struct rfp_attr *attr;
-	struct rfp_fh fh;
 	int err;
 
-	rfp_dec_fh(&rq->dec, &fh);
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	err = rdmafsd_attr_object(rq, le64_to_cpu(greq->stateid), &fh, &dentry);
-	if (err)
-		return err;
 	rdmafsd_rep(rq, sizeof(struct rfp_rep));
 	attr = rfp_enc_fixed(&rq->enc, sizeof(*attr));
 	err = attr ? rdmafsd_getattr(rq->exp, dentry, attr) : -EIO;
@@ -60,33 +33,32 @@ int rdmafsd_op_getattr(struct rdmafsd_rq *rq)
 		err = rdmafsd_rq_enter(rq);
 	if (!err && rq->access)
 		attr->access = cpu_to_le32(rdmafsd_access(d_inode(dentry)));
-	dput(dentry);
 	return err;
 }
 
-/**
- * rdmafsd_now_getattr - serve RFP_GETATTR of an open file where it arrived
- * @rq: the request
- *
- * Only by stateid: to find the object of a handle may block.
- *
- * Context: process, does not sleep.
- * Return: 0; -EAGAIN: the request is for a thread, which finds any error again.
- */
-int rdmafsd_now_getattr(struct rdmafsd_rq *rq)
+/* Only by stateid: to find the object of a handle may block. */
+static int rdmafsd_now_getattr(struct rdmafsd_rq *rq)
 {
-	const struct rfp_getattr_req *greq = rfp_dec_fixed(&rq->dec, sizeof(*greq));
 	struct rfp_attr *attr;
-	struct rfp_fh fh;
 
-	rfp_dec_fh(&rq->dec, &fh);
-	if (rdmafsd_rq_dec_end(rq) || !greq->stateid ||
-	    rdmafsd_rq_state(rq, le64_to_cpu(greq->stateid)))
-		return -EAGAIN;
 	rdmafsd_rep(rq, sizeof(struct rfp_rep));
 	attr = rfp_enc_fixed(&rq->enc, sizeof(*attr));
 	return attr ? rdmafsd_getattr_now(rq->state, attr) : -EAGAIN;
 }
+
+/*
+ * Needs no credentials: any caller that holds the handle may ask.  Those of the caller are put on
+ * by the operation, after the attributes were read, and only for RFP_REQ_ACCESS.
+ */
+const struct rdmafsd_op rdmafsd_getattr_op = {
+	RDMAFSD_FIXED(struct rfp_getattr_req),
+	.stateid = offsetof(struct rfp_getattr_req, stateid),
+	.parts = { RDMAFSD_PART_FH },
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.req_flags = RFP_REQ_ACCESS,
+	.fn = rdmafsd_op_getattr,
+	.now = rdmafsd_now_getattr,
+};
 
 static int rdmafsd_time_from(const struct rfp_time *wire, struct timespec64 *ts)
 {
@@ -257,17 +229,22 @@ static int rdmafsd_setattr_size(struct rdmafsd_rq *rq, struct dentry *dentry, u6
 	return rdmafsd_truncate(rq, dentry, rq->state->file, size, 0);
 }
 
-static int rdmafsd_setattr_run(struct rdmafsd_rq *rq, struct dentry *dentry,
-			       const struct rfp_setattr_req *sreq)
+static int rdmafsd_check_setattr(struct rdmafsd_rq *rq)
 {
+	const struct rfp_setattr_req *sreq = rq->args;
+
+	return le32_to_cpu(sreq->valid) & ~RFP_SET_ALL ? -EINVAL : 0;
+}
+
+static int rdmafsd_op_setattr(struct rdmafsd_rq *rq)
+{
+	const struct rfp_setattr_req *sreq = rq->args;
+	struct dentry *dentry = rdmafsd_attr_object(rq);
 	u32 valid = le32_to_cpu(sreq->valid);
 	struct rdmafsd_change chg;
 	bool half = false;
-	int err, err2;
+	int err = 0, err2;
 
-	err = rdmafsd_rq_enter(rq);
-	if (err)
-		return err;
 	rdmafsd_change_begin(rq, dentry, &chg);
 	if (valid & RFP_SET_SIZE) {
 		err = rdmafsd_setattr_size(rq, dentry, le64_to_cpu(sreq->size));
@@ -288,62 +265,23 @@ static int rdmafsd_setattr_run(struct rdmafsd_rq *rq, struct dentry *dentry,
 	return rdmafsd_rep_attr_changed(rq, dentry, &chg);
 }
 
-/**
- * rdmafsd_op_setattr - serve RFP_SETATTR
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_setattr(struct rdmafsd_rq *rq)
-{
-	const struct rfp_setattr_req *sreq = rfp_dec_padded(&rq->dec, struct rfp_setattr_req);
-	struct dentry *dentry;
-	struct rfp_fh fh;
-	int err;
+const struct rdmafsd_op rdmafsd_setattr_op = {
+	RDMAFSD_PADDED(struct rfp_setattr_req),
+	.stateid = offsetof(struct rfp_setattr_req, stateid),
+	.parts = { RDMAFSD_PART_FH },
+	.as = RDMAFSD_AS_CALLER,
+	.check = rdmafsd_check_setattr,
+	.fn = rdmafsd_op_setattr,
+};
 
-	rfp_dec_fh(&rq->dec, &fh);
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	if (le32_to_cpu(sreq->valid) & ~RFP_SET_ALL)
-		return -EINVAL;
-	err = rdmafsd_attr_object(rq, le64_to_cpu(sreq->stateid), &fh, &dentry);
-	if (err)
-		return err;
-	err = rdmafsd_setattr_run(rq, dentry, sreq);
-	dput(dentry);
-	return err;
-}
-
-/**
- * rdmafsd_op_statfs - serve RFP_STATFS
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_statfs(struct rdmafsd_rq *rq)
+static int rdmafsd_op_statfs(struct rdmafsd_rq *rq)
 {
+	struct path path = { .mnt = rq->exp->path.mnt, .dentry = rq->obj[0] };
 	struct rfp_statfs_rep *rep;
-	struct dentry *dentry;
 	struct kstatfs st;
-	struct rfp_fh fh;
-	struct path path;
 	int err;
 
-	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
-	rfp_dec_fh(&rq->dec, &fh);
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	err = rdmafsd_rq_fh(rq, &fh, &dentry);
-	if (err)
-		return err;
-	path.mnt = rq->exp->path.mnt;
-	path.dentry = dentry;
 	err = vfs_statfs(&path, &st);
-	dput(dentry);
 	if (err)
 		return err;
 
@@ -357,3 +295,10 @@ int rdmafsd_op_statfs(struct rdmafsd_rq *rq)
 	rep->ffree = cpu_to_le64(st.f_ffree);
 	return 0;
 }
+
+const struct rdmafsd_op rdmafsd_statfs_op = {
+	RDMAFSD_FIXED(struct rfp_req),
+	.parts = { RDMAFSD_PART_FH },
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.fn = rdmafsd_op_statfs,
+};

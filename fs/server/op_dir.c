@@ -52,17 +52,13 @@ static struct dentry *rdmafsd_lookup_name(struct rdmafsd_rq *rq, struct dentry *
 	return rdmafsd_lookup_there(rq->exp, dir, name);
 }
 
-static int rdmafsd_lookup_run(struct rdmafsd_rq *rq, struct dentry *dir,
-			      const struct rfp_str *name)
+static int rdmafsd_op_lookup(struct rdmafsd_rq *rq)
 {
+	struct dentry *dir = rq->obj[0], *obj;
 	struct rfp_rep *rep;
-	struct dentry *obj;
 	int err;
 
-	err = rdmafsd_rq_enter(rq);
-	if (err)
-		return err;
-	obj = rdmafsd_lookup_name(rq, dir, name);
+	obj = rdmafsd_lookup_name(rq, dir, &rq->name[0]);
 	if (IS_ERR(obj) && PTR_ERR(obj) != -ENOENT)
 		return PTR_ERR(obj);
 	rep = rdmafsd_rep(rq, sizeof(*rep));
@@ -79,38 +75,18 @@ static int rdmafsd_lookup_run(struct rdmafsd_rq *rq, struct dentry *dir,
 	return err;
 }
 
-/**
- * rdmafsd_op_lookup - serve RFP_LOOKUP
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_lookup(struct rdmafsd_rq *rq)
-{
-	struct rfp_str name;
-	struct dentry *dir;
-	struct rfp_fh fh;
-	int err;
+const struct rdmafsd_op rdmafsd_lookup_op = {
+	RDMAFSD_FIXED(struct rfp_req),
+	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME_UP },
+	.as = RDMAFSD_AS_CALLER,
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.req_flags = RFP_REQ_ACCESS,
+	.fn = rdmafsd_op_lookup,
+};
 
-	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
-	rfp_dec_fh(&rq->dec, &fh);
-	rfp_dec_name(&rq->dec, &name, true);
-	err = rdmafsd_rq_dec_end(rq);
-	if (!err && rdmafsd_name_reserved(&name))
-		err = -EACCES;
-	if (err)
-		return err;
-	err = rdmafsd_rq_dir(rq, &fh, &dir);
-	if (err)
-		return err;
-	err = rdmafsd_lookup_run(rq, dir, &name);
-	dput(dir);
-	return err;
-}
-
-static int rdmafsd_readlink_run(struct rdmafsd_rq *rq, struct dentry *dentry)
+static int rdmafsd_op_readlink(struct rdmafsd_rq *rq)
 {
+	struct dentry *dentry = rq->obj[0];
 	struct path path = { .mnt = rq->exp->path.mnt, .dentry = dentry };
 	DEFINE_DELAYED_CALL(done);
 	const char *target;
@@ -129,33 +105,13 @@ static int rdmafsd_readlink_run(struct rdmafsd_rq *rq, struct dentry *dentry)
 	return err;
 }
 
-/**
- * rdmafsd_op_readlink - serve RFP_READLINK
- * @rq: the request
- *
- * Needs no credentials: the permissions of a symbolic link mean nothing.
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_readlink(struct rdmafsd_rq *rq)
-{
-	struct dentry *dentry;
-	struct rfp_fh fh;
-	int err;
-
-	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
-	rfp_dec_fh(&rq->dec, &fh);
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	err = rdmafsd_rq_fh(rq, &fh, &dentry);
-	if (err)
-		return err;
-	err = rdmafsd_readlink_run(rq, dentry);
-	dput(dentry);
-	return err;
-}
+/* Needs no credentials: the permissions of a symbolic link mean nothing. */
+const struct rdmafsd_op rdmafsd_readlink_op = {
+	RDMAFSD_FIXED(struct rfp_req),
+	.parts = { RDMAFSD_PART_FH },
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.fn = rdmafsd_op_readlink,
+};
 
 /*
  * A name that was read from the directory and is to be looked up; @rec is the size of this
@@ -423,19 +379,38 @@ static int rdmafsd_readdir_list(struct rdmafsd_readdir *r, u64 cookie, u32 count
 	return err;
 }
 
-static int rdmafsd_readdir_run(struct rdmafsd_rq *rq, struct dentry *dir, u64 cookie, u32 count,
-			       bool plus)
+/* Bytes that the client gets of a listing at most. */
+static u32 rdmafsd_readdir_room(const struct rdmafsd_rq *rq)
 {
-	struct path path = { .mnt = rq->exp->path.mnt, .dentry = dir };
-	struct rdmafsd_readdir r = { .rq = rq, .dir = dir, .plus = plus };
+	const struct rfp_readdir_req *rreq = rq->args;
+
+	return min3(le32_to_cpu(rreq->count), rq->req->read_max, RDMAFSD_READDIR_MAX);
+}
+
+static int rdmafsd_check_readdir(struct rdmafsd_rq *rq)
+{
+	const struct rfp_readdir_req *rreq = rq->args;
+
+	if ((le32_to_cpu(rreq->flags) & ~RFP_READDIR_PLUS) ||
+	    le64_to_cpu(rreq->cookie) > LLONG_MAX)
+		return -EINVAL;
+	/* There is no room for a single entry. */
+	return rdmafsd_readdir_room(rq) < sizeof(struct rfp_dirent) ? -ERANGE : 0;
+}
+
+static int rdmafsd_op_readdir(struct rdmafsd_rq *rq)
+{
+	const struct rfp_readdir_req *rreq = rq->args;
+	struct path path = { .mnt = rq->exp->path.mnt, .dentry = rq->obj[0] };
+	struct rdmafsd_readdir r = { .rq = rq, .dir = path.dentry };
+	u32 room = rdmafsd_readdir_room(rq);
 	int err;
 
-	err = rdmafsd_rq_enter(rq);
-	if (!err)
-		err = inode_permission(&nop_mnt_idmap, d_inode(dir), MAY_READ | MAY_OPEN);
+	r.plus = le32_to_cpu(rreq->flags) & RFP_READDIR_PLUS;
+	err = inode_permission(&nop_mnt_idmap, d_inode(r.dir), MAY_READ | MAY_OPEN);
 	if (err)
 		return err;
-	err = rdmafs_xprt_req_reserve(rq->req, count);
+	err = rdmafs_xprt_req_reserve(rq->req, room);
 	if (err)
 		return err;
 	r.file = dentry_open(&path, O_RDONLY | O_DIRECTORY | O_LARGEFILE, current_cred());
@@ -443,42 +418,16 @@ static int rdmafsd_readdir_run(struct rdmafsd_rq *rq, struct dentry *dir, u64 co
 		return PTR_ERR(r.file);
 	/* ext4 and others use positions of 64 bits then, so that hardly any two names share one. */
 	r.file->f_mode |= FMODE_64BITHASH;
-	err = rdmafsd_readdir_list(&r, cookie, count);
+	err = rdmafsd_readdir_list(&r, le64_to_cpu(rreq->cookie), room);
 	rdmafsd_file_close(r.file);
 	return err;
 }
 
-/**
- * rdmafsd_op_readdir - serve RFP_READDIR
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn; -ERANGE if the client's room does not hold a single entry.
- */
-int rdmafsd_op_readdir(struct rdmafsd_rq *rq)
-{
-	const struct rfp_readdir_req *rreq = rfp_dec_fixed(&rq->dec, sizeof(*rreq));
-	struct dentry *dir;
-	struct rfp_fh fh;
-	u32 count, flags;
-	u64 cookie;
-	int err;
-
-	rfp_dec_fh(&rq->dec, &fh);
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	flags = le32_to_cpu(rreq->flags);
-	cookie = le64_to_cpu(rreq->cookie);
-	count = min3(le32_to_cpu(rreq->count), rq->req->read_max, RDMAFSD_READDIR_MAX);
-	if ((flags & ~RFP_READDIR_PLUS) || cookie > LLONG_MAX)
-		return -EINVAL;
-	if (count < sizeof(struct rfp_dirent))
-		return -ERANGE;
-	err = rdmafsd_rq_dir(rq, &fh, &dir);
-	if (err)
-		return err;
-	err = rdmafsd_readdir_run(rq, dir, cookie, count, flags & RFP_READDIR_PLUS);
-	dput(dir);
-	return err;
-}
+const struct rdmafsd_op rdmafsd_readdir_op = {
+	RDMAFSD_FIXED(struct rfp_readdir_req),
+	.parts = { RDMAFSD_PART_DIR },
+	.as = RDMAFSD_AS_CALLER,
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.check = rdmafsd_check_readdir,
+	.fn = rdmafsd_op_readdir,
+};

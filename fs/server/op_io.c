@@ -105,42 +105,27 @@ static ssize_t rdmafsd_read_room(struct rdmafsd_rq *rq, loff_t pos, u32 len)
 	return rdmafsd_read_do(rq->state->file, pos, &to);
 }
 
-/* Decode and check the arguments of READ; on success the request has its state. */
-static int rdmafsd_read_args(struct rdmafsd_rq *rq, u64 *pos, u32 *len)
+static u32 rdmafsd_read_len(const struct rdmafsd_rq *rq)
 {
-	const struct rfp_read_req *rreq = rfp_dec_padded(&rq->dec, struct rfp_read_req);
-	int err;
+	const struct rfp_read_req *rreq = rq->args;
 
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	*pos = le64_to_cpu(rreq->offset);
-	*len = min3(le32_to_cpu(rreq->count), rq->req->read_max, (u32)RDMAFS_XPRT_DATA_MAX);
-	if (*pos > (u64)LLONG_MAX - *len)
-		return -EINVAL;
-	err = rdmafsd_rq_state(rq, le64_to_cpu(rreq->stateid));
-	if (err)
-		return err;
-	return rq->state->file->f_mode & FMODE_READ ? 0 : -EBADF;
+	return min3(le32_to_cpu(rreq->count), rq->req->read_max, (u32)RDMAFS_XPRT_DATA_MAX);
 }
 
-/**
- * rdmafsd_op_read - serve RFP_READ
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_read(struct rdmafsd_rq *rq)
+static int rdmafsd_check_read(struct rdmafsd_rq *rq)
 {
-	ssize_t got = -EAGAIN;
-	u64 pos;
-	u32 len;
-	int err;
+	const struct rfp_read_req *rreq = rq->args;
 
-	err = rdmafsd_read_args(rq, &pos, &len);
-	if (err)
-		return err;
+	return le64_to_cpu(rreq->offset) > (u64)LLONG_MAX - rdmafsd_read_len(rq) ? -EINVAL : 0;
+}
+
+static int rdmafsd_op_read(struct rdmafsd_rq *rq)
+{
+	const struct rfp_read_req *rreq = rq->args;
+	u64 pos = le64_to_cpu(rreq->offset);
+	u32 len = rdmafsd_read_len(rq);
+	ssize_t got = -EAGAIN;
+
 	if (!len)
 		return rdmafsd_read_reply(rq, pos, 0);
 	if (len > RDMAFS_XPRT_INLINE_MAX)
@@ -152,31 +137,36 @@ int rdmafsd_op_read(struct rdmafsd_rq *rq)
 	return rdmafsd_read_reply(rq, pos + got, got);
 }
 
-/**
- * rdmafsd_now_read - serve a small RFP_READ from the page cache where it arrived
- * @rq: the request
- *
- * The attributes that the reply needs are in memory on the file systems that
- * rdmafsd_cached_read() supports.
- *
- * Context: process, does not sleep.
- * Return: 0; -EAGAIN: the request is for a thread, which finds any error again.
+/*
+ * Serve a small READ from the page cache.  The attributes that the reply needs are in memory on
+ * the file systems that rdmafsd_cached_read() supports.
  */
-int rdmafsd_now_read(struct rdmafsd_rq *rq)
+static int rdmafsd_now_read(struct rdmafsd_rq *rq)
 {
+	const struct rfp_read_req *rreq = rq->args;
+	u64 pos = le64_to_cpu(rreq->offset);
+	u32 len = rdmafsd_read_len(rq);
 	struct iov_iter to;
 	ssize_t got;
-	u64 pos;
-	u32 len;
 
-	if (rdmafsd_read_args(rq, &pos, &len) || !len || len > RDMAFS_XPRT_INLINE_MAX ||
-	    rdmafs_xprt_req_room(rq->req, len, &to))
+	if (!len || len > RDMAFS_XPRT_INLINE_MAX || rdmafs_xprt_req_room(rq->req, len, &to))
 		return -EAGAIN;
 	got = rdmafsd_cached_read(rq->state->file, pos, &to);
 	if (got < 0 || rdmafsd_read_reply(rq, pos + got, got))
 		return -EAGAIN;
 	return 0;
 }
+
+/* The operation puts on the opener's credentials itself, and only where it asks the VFS. */
+const struct rdmafsd_op rdmafsd_read_op = {
+	RDMAFSD_PADDED(struct rfp_read_req),
+	.stateid = offsetof(struct rfp_read_req, stateid),
+	.mode = FMODE_READ,
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.check = rdmafsd_check_read,
+	.fn = rdmafsd_op_read,
+	.now = rdmafsd_now_read,
+};
 
 static int rdmafsd_write_iocb_flags(u32 stable, u32 flags)
 {
@@ -237,8 +227,26 @@ static ssize_t rdmafsd_write_do(struct rdmafsd_rq *rq, struct kiocb *kiocb, u32 
 	return ret;
 }
 
-static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 flags)
+static u64 rdmafsd_write_pos(const struct rfp_write_req *wreq)
 {
+	return le32_to_cpu(wreq->flags) & RFP_WRITE_APPEND ? 0 : le64_to_cpu(wreq->offset);
+}
+
+static int rdmafsd_check_write(struct rdmafsd_rq *rq)
+{
+	const struct rfp_write_req *wreq = rq->args;
+	u32 count = le32_to_cpu(wreq->count);
+
+	if (!count || count != rq->req->data_len || le32_to_cpu(wreq->stable) > RFP_FILE_SYNC ||
+	    (le32_to_cpu(wreq->flags) & ~RFP_WRITE_APPEND))
+		return RFP_BADPROTO;
+	return rdmafsd_write_pos(wreq) > (u64)LLONG_MAX - count ? -EFBIG : 0;
+}
+
+static int rdmafsd_op_write(struct rdmafsd_rq *rq)
+{
+	const struct rfp_write_req *wreq = rq->args;
+	u32 stable = le32_to_cpu(wreq->stable), flags = le32_to_cpu(wreq->flags);
 	struct file *file = rq->state->file;
 	struct rfp_write_rep *rep;
 	struct rdmafsd_change chg;
@@ -247,11 +255,12 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
 	ssize_t done;
 	int err;
 
+	rq->again = !(flags & RFP_WRITE_APPEND);
 	if (IS_APPEND(file_inode(file)) && !(flags & RFP_WRITE_APPEND))
 		return -EPERM;
 
 	init_sync_kiocb(&kiocb, file);
-	kiocb.ki_pos = pos;
+	kiocb.ki_pos = rdmafsd_write_pos(wreq);
 	kiocb.ki_flags |= rdmafsd_write_iocb_flags(stable, flags);
 	verifier = rdmafsd_export_verifier(rq->exp);
 	rdmafsd_change_begin(rq, file->f_path.dentry, &chg);
@@ -276,43 +285,14 @@ static int rdmafsd_write_run(struct rdmafsd_rq *rq, u64 pos, u32 stable, u32 fla
 	return flags & RFP_WRITE_APPEND ? rdmafsd_append_error(err) : err;
 }
 
-/**
- * rdmafsd_op_write - serve RFP_WRITE
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_write(struct rdmafsd_rq *rq)
-{
-	const struct rfp_write_req *wreq = rfp_dec_padded(&rq->dec, struct rfp_write_req);
-	u32 count, stable, flags;
-	u64 pos;
-	int err;
-
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	count = le32_to_cpu(wreq->count);
-	stable = le32_to_cpu(wreq->stable);
-	flags = le32_to_cpu(wreq->flags);
-	pos = flags & RFP_WRITE_APPEND ? 0 : le64_to_cpu(wreq->offset);
-	if (!count || count != rq->req->data_len || stable > RFP_FILE_SYNC ||
-	    (flags & ~RFP_WRITE_APPEND))
-		return RFP_BADPROTO;
-	if (pos > (u64)LLONG_MAX - count)
-		return -EFBIG;
-	err = rdmafsd_rq_state(rq, le64_to_cpu(wreq->stateid));
-	if (err)
-		return err;
-	if (!(rq->state->file->f_mode & FMODE_WRITE))
-		return -EBADF;
-	rq->again = !(flags & RFP_WRITE_APPEND);
-	err = rdmafsd_rq_enter(rq);
-	if (!err)
-		err = rdmafsd_write_run(rq, pos, stable, flags);
-	return err;
-}
+const struct rdmafsd_op rdmafsd_write_op = {
+	RDMAFSD_PADDED(struct rfp_write_req),
+	.stateid = offsetof(struct rfp_write_req, stateid),
+	.mode = FMODE_WRITE,
+	.as = RDMAFSD_AS_CALLER,
+	.check = rdmafsd_check_write,
+	.fn = rdmafsd_op_write,
+};
 
 static int rdmafsd_commit_range(struct rdmafsd_state *st, loff_t start, loff_t end, int datasync)
 {
@@ -328,29 +308,23 @@ static int rdmafsd_commit_range(struct rdmafsd_state *st, loff_t start, loff_t e
 	return err;
 }
 
-/**
- * rdmafsd_op_commit - serve RFP_COMMIT
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_commit(struct rdmafsd_rq *rq)
+static int rdmafsd_check_commit(struct rdmafsd_rq *rq)
 {
-	const struct rfp_commit_req *creq = rfp_dec_padded(&rq->dec, struct rfp_commit_req);
-	u64 start, count, end = LLONG_MAX;
+	const struct rfp_commit_req *creq = rq->args;
+
+	return le64_to_cpu(creq->offset) > LLONG_MAX ||
+	       (le32_to_cpu(creq->flags) & ~RFP_COMMIT_META) ? -EINVAL : 0;
+}
+
+static int rdmafsd_op_commit(struct rdmafsd_rq *rq)
+{
+	const struct rfp_commit_req *creq = rq->args;
+	u64 start = le64_to_cpu(creq->offset), count = le64_to_cpu(creq->count);
+	bool meta = le32_to_cpu(creq->flags) & RFP_COMMIT_META;
 	struct rfp_commit_rep *rep;
-	u32 flags;
+	u64 end = LLONG_MAX;
 	int err;
 
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	start = le64_to_cpu(creq->offset);
-	count = le64_to_cpu(creq->count);
-	flags = le32_to_cpu(creq->flags);
-	if (start > LLONG_MAX || (flags & ~RFP_COMMIT_META))
-		return -EINVAL;
 	if (count && count - 1 < (u64)LLONG_MAX - start)
 		end = start + count - 1;
 	/*
@@ -358,11 +332,7 @@ int rdmafsd_op_commit(struct rdmafsd_rq *rq)
 	 * writes again what is not stable.
 	 */
 	rq->again = true;
-	err = rdmafsd_rq_state(rq, le64_to_cpu(creq->stateid));
-	if (err)
-		return err;
-	rdmafsd_rq_enter_opener(rq);
-	err = rdmafsd_commit_range(rq->state, start, end, !(flags & RFP_COMMIT_META));
+	err = rdmafsd_commit_range(rq->state, start, end, !meta);
 	if (err)
 		return err;
 
@@ -370,6 +340,14 @@ int rdmafsd_op_commit(struct rdmafsd_rq *rq)
 	rep->verifier = cpu_to_le64(rdmafsd_export_verifier(rq->exp));
 	return rdmafsd_rep_attr(rq, rq->state->file->f_path.dentry);
 }
+
+const struct rdmafsd_op rdmafsd_commit_op = {
+	RDMAFSD_PADDED(struct rfp_commit_req),
+	.stateid = offsetof(struct rfp_commit_req, stateid),
+	.as = RDMAFSD_AS_OPENER,
+	.check = rdmafsd_check_commit,
+	.fn = rdmafsd_op_commit,
+};
 
 /* The most bytes that one request allocates or frees. */
 #define RDMAFSD_FALLOCATE_MAX	SZ_1G
@@ -398,40 +376,26 @@ static int rdmafsd_fallocate_reply(struct rdmafsd_rq *rq, u64 done,
 	return rdmafsd_rep_attr_changed(rq, rq->state->file->f_path.dentry, chg);
 }
 
-/**
- * rdmafsd_op_fallocate - serve RFP_FALLOCATE
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
+static int rdmafsd_check_fallocate(struct rdmafsd_rq *rq)
 {
-	const struct rfp_fallocate_req *freq = rfp_dec_padded(&rq->dec, struct rfp_fallocate_req);
-	struct rdmafsd_change chg;
-	struct dentry *dentry;
-	u64 offset, length;
-	u32 mode;
-	int err;
+	const struct rfp_fallocate_req *freq = rq->args;
+	u64 offset = le64_to_cpu(freq->offset), length = le64_to_cpu(freq->length);
 
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	offset = le64_to_cpu(freq->offset);
-	length = le64_to_cpu(freq->length);
-	mode = le32_to_cpu(freq->mode);
 	if (!length || offset > LLONG_MAX || length > LLONG_MAX)
 		return -EINVAL;
 	/* Check the whole range before a part is done, as the VFS would for the whole range. */
-	if (length > LLONG_MAX - offset)
-		return -EFBIG;
-	err = rdmafsd_rq_state(rq, le64_to_cpu(freq->stateid));
-	if (!err)
-		err = rdmafsd_rq_enter(rq);
-	if (err)
-		return err;
-	/* The VFS refuses modes that this kernel does not know. */
-	dentry = rq->state->file->f_path.dentry;
+	return length > LLONG_MAX - offset ? -EFBIG : 0;
+}
+
+static int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
+{
+	const struct rfp_fallocate_req *freq = rq->args;
+	u64 offset = le64_to_cpu(freq->offset), length = le64_to_cpu(freq->length);
+	struct dentry *dentry = rq->state->file->f_path.dentry;
+	u32 mode = le32_to_cpu(freq->mode);
+	struct rdmafsd_change chg;
+	int err;
+
 	if (offset + length > dentry->d_sb->s_maxbytes)
 		return -EFBIG;
 	length = rdmafsd_fallocate_part(d_inode(dentry), mode, offset, length);
@@ -443,41 +407,46 @@ int rdmafsd_op_fallocate(struct rdmafsd_rq *rq)
 	return err ? err : rdmafsd_fallocate_reply(rq, length, &chg);
 }
 
-/**
- * rdmafsd_op_seek - serve RFP_SEEK
- * @rq: the request
- *
- * This moves the position of the struct file, too, on which nothing in the server depends.
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_seek(struct rdmafsd_rq *rq)
-{
-	const struct rfp_seek_req *sreq = rfp_dec_padded(&rq->dec, struct rfp_seek_req);
-	struct rfp_seek_rep *rep;
-	u64 offset;
-	u32 whence;
-	loff_t pos;
-	int err;
+/* The VFS refuses modes that this kernel does not know, and an open that is not for writing. */
+const struct rdmafsd_op rdmafsd_fallocate_op = {
+	RDMAFSD_PADDED(struct rfp_fallocate_req),
+	.stateid = offsetof(struct rfp_fallocate_req, stateid),
+	.as = RDMAFSD_AS_CALLER,
+	.check = rdmafsd_check_fallocate,
+	.fn = rdmafsd_op_fallocate,
+};
 
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	offset = le64_to_cpu(sreq->offset);
-	whence = le32_to_cpu(sreq->whence);
-	if (offset > LLONG_MAX)
+static int rdmafsd_check_seek(struct rdmafsd_rq *rq)
+{
+	const struct rfp_seek_req *sreq = rq->args;
+	u32 whence = le32_to_cpu(sreq->whence);
+
+	if (le64_to_cpu(sreq->offset) > LLONG_MAX)
 		return -ENXIO;
-	if (whence != RFP_SEEK_DATA && whence != RFP_SEEK_HOLE)
-		return -EINVAL;
-	err = rdmafsd_rq_state(rq, le64_to_cpu(sreq->stateid));
-	if (err)
-		return err;
-	rdmafsd_rq_enter_opener(rq);
-	pos = vfs_llseek(rq->state->file, offset, whence == RFP_SEEK_DATA ? SEEK_DATA : SEEK_HOLE);
+	return whence == RFP_SEEK_DATA || whence == RFP_SEEK_HOLE ? 0 : -EINVAL;
+}
+
+/* This moves the position of the struct file, too, on which nothing in the server depends. */
+static int rdmafsd_op_seek(struct rdmafsd_rq *rq)
+{
+	const struct rfp_seek_req *sreq = rq->args;
+	bool data = le32_to_cpu(sreq->whence) == RFP_SEEK_DATA;
+	struct rfp_seek_rep *rep;
+	loff_t pos;
+
+	pos = vfs_llseek(rq->state->file, le64_to_cpu(sreq->offset), data ? SEEK_DATA : SEEK_HOLE);
 	if (pos < 0)
 		return pos;
 	rep = rdmafsd_rep(rq, sizeof(*rep));
 	rep->offset = cpu_to_le64(pos);
 	return 0;
 }
+
+const struct rdmafsd_op rdmafsd_seek_op = {
+	RDMAFSD_PADDED(struct rfp_seek_req),
+	.stateid = offsetof(struct rfp_seek_req, stateid),
+	.as = RDMAFSD_AS_OPENER,
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.check = rdmafsd_check_seek,
+	.fn = rdmafsd_op_seek,
+};

@@ -62,8 +62,7 @@ static int rdmafsd_name_commit(struct rdmafsd_rq *rq, struct dentry *obj, struct
 
 /**
  * struct rdmafsd_make - an object to be made, on the stack of the request
- * @dir:    the directory to make it in, a reference of the caller
- * @name:   its name
+ * @dir:    the directory to make it in, a reference of the request
  * @mode:   type and permissions, before the umask
  * @umask:  the caller's umask
  * @dev:    device number of a device node
@@ -72,7 +71,6 @@ static int rdmafsd_name_commit(struct rdmafsd_rq *rq, struct dentry *obj, struct
  */
 struct rdmafsd_make {
 	struct dentry *dir;
-	struct rfp_str name;
 	umode_t mode;
 	u32 umask;
 	dev_t dev;
@@ -112,7 +110,7 @@ static struct dentry *rdmafsd_make_locked(struct rdmafsd_rq *rq, struct rdmafsd_
 	struct dentry *dentry;
 	int err;
 
-	dentry = rdmafsd_lookup(rq->exp, m->dir, &m->name);
+	dentry = rdmafsd_lookup(rq->exp, m->dir, &rq->name[0]);
 	if (IS_ERR(dentry))
 		return dentry;
 	err = d_really_is_positive(dentry) ? -EEXIST : ro_err;
@@ -124,7 +122,7 @@ static struct dentry *rdmafsd_make_locked(struct rdmafsd_rq *rq, struct rdmafsd_
 		rdmafsd_change_end(&m->chg);
 	}
 	if (!err) {
-		dentry = rdmafsd_lookup_again(m->dir, dentry, &m->name);
+		dentry = rdmafsd_lookup_again(m->dir, dentry, &rq->name[0]);
 		if (!IS_ERR(dentry))
 			rdmafsd_opened_made(rq->exp, d_inode(dentry));
 		return dentry;
@@ -148,133 +146,106 @@ static int rdmafsd_make_reply(struct rdmafsd_rq *rq, struct dentry *obj,
 	return err;
 }
 
-static int rdmafsd_make_run(struct rdmafsd_rq *rq, struct rdmafsd_make *m)
+/* Make an object with the name and in the directory of the request. */
+static int rdmafsd_make(struct rdmafsd_rq *rq, umode_t mode, dev_t dev, const char *target)
 {
-	struct inode *dir = d_inode(m->dir);
+	const struct rfp_mknod_req *mreq = rq->args;
+	struct rdmafsd_make m = {
+		.dir = rq->obj[0],
+		.mode = mode,
+		.umask = le32_to_cpu(mreq->umask),
+		.dev = dev,
+		.target = target,
+	};
+	struct inode *dir = d_inode(m.dir);
 	struct dentry *dentry;
 	int ro_err, err;
 
 	/* A name that exists is answered EEXIST also where nothing may be written. */
 	ro_err = rdmafsd_rq_want_write(rq);
 	inode_lock_nested(dir, I_MUTEX_PARENT);
-	dentry = rdmafsd_make_locked(rq, m, ro_err);
+	dentry = rdmafsd_make_locked(rq, &m, ro_err);
 	inode_unlock(dir);
 	if (!ro_err)
 		rdmafsd_rq_drop_write(rq);
 	if (IS_ERR(dentry))
 		return PTR_ERR(dentry);
 
-	err = rdmafsd_name_commit(rq, dentry, m->dir);
+	err = rdmafsd_name_commit(rq, dentry, m.dir);
 	if (!err)
-		err = rdmafsd_make_reply(rq, dentry, m);
+		err = rdmafsd_make_reply(rq, dentry, &m);
 	dput(dentry);
 	return err;
 }
 
-static int rdmafsd_make_decode(struct rdmafsd_rq *rq, struct rdmafsd_make *m, struct rfp_fh *fh)
+static umode_t rdmafsd_make_mode(const struct rdmafsd_rq *rq, u32 mask)
 {
-	const struct rfp_mknod_req *mreq = rfp_dec_fixed(&rq->dec, sizeof(*mreq));
-	u32 major, minor;
-	int err;
+	const struct rfp_mknod_req *mreq = rq->args;
 
-	rfp_dec_fh(&rq->dec, fh);
-	rfp_dec_name(&rq->dec, &m->name, false);
-	err = rdmafsd_rq_dec_end(rq);
-	if (!err && rdmafsd_name_reserved(&m->name))
-		err = -EACCES;
-	if (err)
-		return err;
-	m->mode = le32_to_cpu(mreq->mode) & (S_IFMT | S_IALLUGO);
-	m->umask = le32_to_cpu(mreq->umask);
-	major = le32_to_cpu(mreq->rdev_major);
-	minor = le32_to_cpu(mreq->rdev_minor);
-	if (major >= 1 << (32 - MINORBITS) || minor > MINORMASK)
-		return -EINVAL;
-	m->dev = MKDEV(major, minor);
-	return 0;
+	return le32_to_cpu(mreq->mode) & mask;
 }
 
-static int rdmafsd_make(struct rdmafsd_rq *rq, struct rdmafsd_make *m, const struct rfp_fh *fh)
+static int rdmafsd_check_make(struct rdmafsd_rq *rq)
 {
-	int err;
+	const struct rfp_mknod_req *mreq = rq->args;
 
-	err = rdmafsd_rq_dir(rq, fh, &m->dir);
-	if (err)
-		return err;
-	err = rdmafsd_rq_enter(rq);
-	if (!err)
-		err = rdmafsd_make_run(rq, m);
-	dput(m->dir);
-	return err;
+	return le32_to_cpu(mreq->rdev_major) >= 1 << (32 - MINORBITS) ||
+	       le32_to_cpu(mreq->rdev_minor) > MINORMASK ? -EINVAL : 0;
 }
 
-/**
- * rdmafsd_op_mkdir - serve RFP_MKDIR
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_mkdir(struct rdmafsd_rq *rq)
+static int rdmafsd_op_mkdir(struct rdmafsd_rq *rq)
 {
-	struct rdmafsd_make m = {};
-	struct rfp_fh fh;
-	int err;
-
-	err = rdmafsd_make_decode(rq, &m, &fh);
-	if (err)
-		return err;
-	m.mode = S_IFDIR | (m.mode & S_IALLUGO);
-	return rdmafsd_make(rq, &m, &fh);
+	return rdmafsd_make(rq, S_IFDIR | rdmafsd_make_mode(rq, S_IALLUGO), 0, NULL);
 }
 
-/**
- * rdmafsd_op_mknod - serve RFP_MKNOD
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_mknod(struct rdmafsd_rq *rq)
-{
-	struct rdmafsd_make m = {};
-	struct rfp_fh fh;
-	int err;
+const struct rdmafsd_op rdmafsd_mkdir_op = {
+	RDMAFSD_FIXED(struct rfp_mknod_req),
+	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME },
+	.as = RDMAFSD_AS_CALLER,
+	.check = rdmafsd_check_make,
+	.fn = rdmafsd_op_mkdir,
+};
 
-	err = rdmafsd_make_decode(rq, &m, &fh);
-	if (err)
-		return err;
-	switch (m.mode & S_IFMT) {
+static int rdmafsd_check_mknod(struct rdmafsd_rq *rq)
+{
+	switch (rdmafsd_make_mode(rq, S_IFMT)) {
 	case S_IFREG:
 	case S_IFIFO:
 	case S_IFSOCK:
-		m.dev = 0;
-		break;
 	case S_IFCHR:
 	case S_IFBLK:
-		break;
-	default:
-		return -EINVAL;
+		return rdmafsd_check_make(rq);
 	}
-	return rdmafsd_make(rq, &m, &fh);
+	return -EINVAL;
 }
 
-/**
- * rdmafsd_op_symlink - serve RFP_SYMLINK
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_symlink(struct rdmafsd_rq *rq)
+static int rdmafsd_op_mknod(struct rdmafsd_rq *rq)
 {
-	struct rdmafsd_make m = {};
+	const struct rfp_mknod_req *mreq = rq->args;
+	umode_t mode = rdmafsd_make_mode(rq, S_IFMT | S_IALLUGO);
+	dev_t dev = 0;
+
+	if (S_ISCHR(mode) || S_ISBLK(mode))
+		dev = MKDEV(le32_to_cpu(mreq->rdev_major), le32_to_cpu(mreq->rdev_minor));
+	return rdmafsd_make(rq, mode, dev, NULL);
+}
+
+const struct rdmafsd_op rdmafsd_mknod_op = {
+	RDMAFSD_FIXED(struct rfp_mknod_req),
+	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME },
+	.as = RDMAFSD_AS_CALLER,
+	.check = rdmafsd_check_mknod,
+	.fn = rdmafsd_op_mknod,
+};
+
+/* Check the target as well, and leave it in @rq->buf. */
+static int rdmafsd_check_symlink(struct rdmafsd_rq *rq)
+{
 	u32 len = rq->req->data_len;
-	struct rfp_fh fh;
 	char *target;
 	int err;
 
-	err = rdmafsd_make_decode(rq, &m, &fh);
+	err = rdmafsd_check_make(rq);
 	if (err)
 		return err;
 	if (!len)
@@ -284,27 +255,34 @@ int rdmafsd_op_symlink(struct rdmafsd_rq *rq)
 	target = kmalloc(len + 1, GFP_KERNEL);
 	if (!target)
 		return -ENOMEM;
-	err = -EINVAL;
-	if (copy_from_iter_full(target, len, &rq->req->data)) {
-		target[len] = '\0';
-		m.mode = S_IFLNK | 0777;
-		m.target = target;
-		if (strlen(target) == len)
-			err = rdmafsd_make(rq, &m, &fh);
-	}
-	kfree(target);
-	return err;
+	rq->buf = target;
+	if (!copy_from_iter_full(target, len, &rq->req->data))
+		return -EINVAL;
+	target[len] = '\0';
+	return strlen(target) == len ? 0 : -EINVAL;
 }
 
-static int rdmafsd_link_do(struct rdmafsd_rq *rq, struct dentry *dir,
-			   const struct rfp_str *name, struct rdmafsd_named *n)
+static int rdmafsd_op_symlink(struct rdmafsd_rq *rq)
+{
+	return rdmafsd_make(rq, S_IFLNK | 0777, 0, rq->buf);
+}
+
+const struct rdmafsd_op rdmafsd_symlink_op = {
+	RDMAFSD_FIXED(struct rfp_mknod_req),
+	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME },
+	.as = RDMAFSD_AS_CALLER,
+	.check = rdmafsd_check_symlink,
+	.fn = rdmafsd_op_symlink,
+};
+
+static int rdmafsd_link_do(struct rdmafsd_rq *rq, struct dentry *dir, struct rdmafsd_named *n)
 {
 	struct inode *delegated = NULL;
 	struct dentry *dentry;
 	int err;
 
 	inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
-	dentry = rdmafsd_lookup(rq->exp, dir, name);
+	dentry = rdmafsd_lookup(rq->exp, dir, &rq->name[0]);
 	err = PTR_ERR_OR_ZERO(dentry);
 	if (!err) {
 		rdmafsd_change_begin(rq, dir, &n->dchg);
@@ -318,21 +296,19 @@ static int rdmafsd_link_do(struct rdmafsd_rq *rq, struct dentry *dir,
 	return rdmafsd_deleg_end(&delegated, err);
 }
 
-static int rdmafsd_link_run(struct rdmafsd_rq *rq, struct dentry *obj, struct dentry *dir,
-			    const struct rfp_str *name)
+static int rdmafsd_op_link(struct rdmafsd_rq *rq)
 {
+	struct dentry *obj = rq->obj[0], *dir = rq->obj[1];
 	struct rdmafsd_named n = { .obj = obj };
 	int err;
 
-	err = rdmafsd_rq_enter(rq);
 	/* To clients it has no name left, so it can't get another one. */
-	if (!err && rdmafsd_is_orphan(rq->exp, d_inode(obj)) && d_inode(obj)->i_nlink < 2)
-		err = -ENOENT;
-	if (!err)
-		err = rdmafsd_rq_want_write(rq);
+	if (rdmafsd_is_orphan(rq->exp, d_inode(obj)) && d_inode(obj)->i_nlink < 2)
+		return -ENOENT;
+	err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	err = rdmafsd_link_do(rq, dir, name, &n);
+	err = rdmafsd_link_do(rq, dir, &n);
 	rdmafsd_rq_drop_write(rq);
 	if (!err)
 		err = rdmafsd_name_commit(rq, obj, dir);
@@ -341,40 +317,12 @@ static int rdmafsd_link_run(struct rdmafsd_rq *rq, struct dentry *obj, struct de
 	return err;
 }
 
-/**
- * rdmafsd_op_link - serve RFP_LINK
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_link(struct rdmafsd_rq *rq)
-{
-	struct dentry *obj, *dir;
-	struct rfp_fh ofh, dfh;
-	struct rfp_str name;
-	int err;
-
-	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
-	rfp_dec_fh(&rq->dec, &ofh);
-	rfp_dec_fh(&rq->dec, &dfh);
-	rfp_dec_name(&rq->dec, &name, false);
-	err = rdmafsd_rq_dec_end(rq);
-	if (!err && rdmafsd_name_reserved(&name))
-		err = -EACCES;
-	if (err)
-		return err;
-	err = rdmafsd_rq_fh(rq, &ofh, &obj);
-	if (err)
-		return err;
-	err = rdmafsd_rq_dir(rq, &dfh, &dir);
-	if (!err) {
-		err = rdmafsd_link_run(rq, obj, dir, &name);
-		dput(dir);
-	}
-	dput(obj);
-	return err;
-}
+const struct rdmafsd_op rdmafsd_link_op = {
+	RDMAFSD_FIXED(struct rfp_req),
+	.parts = { RDMAFSD_PART_FH, RDMAFSD_PART_DIR, RDMAFSD_PART_NAME },
+	.as = RDMAFSD_AS_CALLER,
+	.fn = rdmafsd_op_link,
+};
 
 #define RDMAFSD_NAME_TRIES	16
 
@@ -488,15 +436,13 @@ static int rdmafsd_remove_do(struct rdmafsd_rq *rq, struct dentry *dir,
 	return err;
 }
 
-static int rdmafsd_remove_run(struct rdmafsd_rq *rq, struct dentry *dir,
-			      const struct rfp_str *name, bool rmdir)
+static int rdmafsd_remove(struct rdmafsd_rq *rq, bool rmdir)
 {
+	struct dentry *dir = rq->obj[0];
 	struct rdmafsd_named n = {};
 	int err;
 
-	err = rdmafsd_rq_enter(rq);
-	if (!err)
-		err = rdmafsd_remove_do(rq, dir, name, rmdir, &n);
+	err = rdmafsd_remove_do(rq, dir, &rq->name[0], rmdir, &n);
 	if (err)
 		return err;
 	/*
@@ -510,57 +456,34 @@ static int rdmafsd_remove_run(struct rdmafsd_rq *rq, struct dentry *dir,
 	return err;
 }
 
-static int rdmafsd_remove(struct rdmafsd_rq *rq, bool rmdir)
-{
-	struct rfp_str name;
-	struct dentry *dir;
-	struct rfp_fh fh;
-	int err;
-
-	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
-	rfp_dec_fh(&rq->dec, &fh);
-	rfp_dec_name(&rq->dec, &name, false);
-	err = rdmafsd_rq_dec_end(rq);
-	if (!err && rdmafsd_name_reserved(&name))
-		err = -EACCES;
-	if (err)
-		return err;
-	err = rdmafsd_rq_dir(rq, &fh, &dir);
-	if (err)
-		return err;
-	err = rdmafsd_remove_run(rq, dir, &name, rmdir);
-	dput(dir);
-	return err;
-}
-
-/**
- * rdmafsd_op_unlink - serve RFP_UNLINK
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_unlink(struct rdmafsd_rq *rq)
+static int rdmafsd_op_unlink(struct rdmafsd_rq *rq)
 {
 	return rdmafsd_remove(rq, false);
 }
 
-/**
- * rdmafsd_op_rmdir - serve RFP_RMDIR
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_rmdir(struct rdmafsd_rq *rq)
+const struct rdmafsd_op rdmafsd_unlink_op = {
+	RDMAFSD_FIXED(struct rfp_req),
+	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME },
+	.as = RDMAFSD_AS_CALLER,
+	.fn = rdmafsd_op_unlink,
+};
+
+static int rdmafsd_op_rmdir(struct rdmafsd_rq *rq)
 {
 	return rdmafsd_remove(rq, true);
 }
 
+const struct rdmafsd_op rdmafsd_rmdir_op = {
+	RDMAFSD_FIXED(struct rfp_req),
+	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME },
+	.as = RDMAFSD_AS_CALLER,
+	.fn = rdmafsd_op_rmdir,
+};
+
 /**
  * struct rdmafsd_rename - a rename under way, on the stack of the request
- * @od:    old directory, a reference of the caller
- * @nd:    new directory, a reference of the caller
+ * @od:    old directory, a reference of the request
+ * @nd:    new directory, a reference of the request
  * @oname: old name
  * @nname: new name
  * @flags: RENAME_*
@@ -575,7 +498,7 @@ int rdmafsd_op_rmdir(struct rdmafsd_rq *rq)
  */
 struct rdmafsd_rename {
 	struct dentry *od, *nd;
-	struct rfp_str oname, nname;
+	const struct rfp_str *oname, *nname;
 	unsigned int flags;
 	struct rdmafsd_change mchg, ochg, nchg;
 	struct dentry *moved, *gone;
@@ -649,10 +572,10 @@ static int rdmafsd_rename_locked(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 	struct dentry *old, *new;
 	int err;
 
-	old = rdmafsd_lookup(rq->exp, r->od, &r->oname);
+	old = rdmafsd_lookup(rq->exp, r->od, r->oname);
 	if (IS_ERR(old))
 		return PTR_ERR(old);
-	new = rdmafsd_lookup(rq->exp, r->nd, &r->nname);
+	new = rdmafsd_lookup(rq->exp, r->nd, r->nname);
 	err = PTR_ERR_OR_ZERO(new);
 	if (!err) {
 		err = rdmafsd_rename_check(r, old, new, trap);
@@ -670,7 +593,7 @@ static int rdmafsd_rename_locked(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 /* Check that the old name exists: if not, the object that would be replaced must not be touched. */
 static int rdmafsd_rename_source(struct rdmafsd_rq *rq, const struct rdmafsd_rename *r)
 {
-	struct dentry *old = rdmafsd_lookup_there(rq->exp, r->od, &r->oname);
+	struct dentry *old = rdmafsd_lookup_there(rq->exp, r->od, r->oname);
 
 	if (IS_ERR(old))
 		return PTR_ERR(old);
@@ -691,7 +614,7 @@ static int rdmafsd_rename_try(struct rdmafsd_rq *rq, struct rdmafsd_rename *r,
 	if (rdmafsd_rename_replaces(r))
 		err = rdmafsd_rename_source(rq, r);
 	if (!err && rdmafsd_rename_replaces(r))
-		err = rdmafsd_leaving_begin(rq, r->nd, &r->nname, &l, delegated);
+		err = rdmafsd_leaving_begin(rq, r->nd, r->nname, &l, delegated);
 	if (!err) {
 		trap = lock_rename(r->nd, r->od);
 		err = PTR_ERR_OR_ZERO(trap);
@@ -752,73 +675,58 @@ static int rdmafsd_rename_reply(struct rdmafsd_rq *rq, const struct rdmafsd_rena
 	return err;
 }
 
-static int rdmafsd_rename_run(struct rdmafsd_rq *rq, struct rdmafsd_rename *r)
+static unsigned int rdmafsd_rename_flags(u32 wire)
 {
-	int err;
+	unsigned int flags = 0;
 
-	err = rdmafsd_rq_enter(rq);
-	if (!err)
-		err = rdmafsd_rename_do(rq, r);
-	if (err)
-		return err;
-	dput(r->gone);
-	err = rdmafsd_rename_commit(rq, r);
-	if (!err)
-		err = rdmafsd_rename_reply(rq, r);
-	dput(r->moved);
-	return err;
+	if (wire & RFP_RENAME_NOREPLACE)
+		flags |= RENAME_NOREPLACE;
+	if (wire & RFP_RENAME_EXCHANGE)
+		flags |= RENAME_EXCHANGE;
+	if (wire & RFP_RENAME_WHITEOUT)
+		flags |= RENAME_WHITEOUT;
+	return flags;
 }
 
-static int rdmafsd_rename_flags(u32 wire, unsigned int *flags)
+static int rdmafsd_check_rename(struct rdmafsd_rq *rq)
 {
-	*flags = 0;
-	if (wire & RFP_RENAME_NOREPLACE)
-		*flags |= RENAME_NOREPLACE;
-	if (wire & RFP_RENAME_EXCHANGE)
-		*flags |= RENAME_EXCHANGE;
-	if (wire & RFP_RENAME_WHITEOUT)
-		*flags |= RENAME_WHITEOUT;
+	const struct rfp_rename_req *rreq = rq->args;
+	u32 wire = le32_to_cpu(rreq->flags);
+
 	if (wire & ~(RFP_RENAME_NOREPLACE | RFP_RENAME_EXCHANGE | RFP_RENAME_WHITEOUT))
 		return -EINVAL;
-	if ((*flags & RENAME_EXCHANGE) && (*flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)))
+	if ((wire & RFP_RENAME_EXCHANGE) && (wire & (RFP_RENAME_NOREPLACE | RFP_RENAME_WHITEOUT)))
 		return -EINVAL;
 	return 0;
 }
 
-/**
- * rdmafsd_op_rename - serve RFP_RENAME
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_rename(struct rdmafsd_rq *rq)
+static int rdmafsd_op_rename(struct rdmafsd_rq *rq)
 {
-	const struct rfp_rename_req *rreq = rfp_dec_padded(&rq->dec, struct rfp_rename_req);
-	struct rdmafsd_rename r = {};
-	struct rfp_fh ofh, nfh;
+	const struct rfp_rename_req *rreq = rq->args;
+	struct rdmafsd_rename r = {
+		.od = rq->obj[0],
+		.nd = rq->obj[1],
+		.oname = &rq->name[0],
+		.nname = &rq->name[1],
+		.flags = rdmafsd_rename_flags(le32_to_cpu(rreq->flags)),
+	};
 	int err;
 
-	rfp_dec_fh(&rq->dec, &ofh);
-	rfp_dec_name(&rq->dec, &r.oname, false);
-	rfp_dec_fh(&rq->dec, &nfh);
-	rfp_dec_name(&rq->dec, &r.nname, false);
-	err = rdmafsd_rq_dec_end(rq);
-	if (!err && (rdmafsd_name_reserved(&r.oname) || rdmafsd_name_reserved(&r.nname)))
-		err = -EACCES;
+	err = rdmafsd_rename_do(rq, &r);
 	if (err)
 		return err;
-	err = rdmafsd_rename_flags(le32_to_cpu(rreq->flags), &r.flags);
-	if (err)
-		return err;
-	err = rdmafsd_rq_dir(rq, &ofh, &r.od);
-	if (err)
-		return err;
-	err = rdmafsd_rq_dir(rq, &nfh, &r.nd);
-	if (!err) {
-		err = rdmafsd_rename_run(rq, &r);
-		dput(r.nd);
-	}
-	dput(r.od);
+	dput(r.gone);
+	err = rdmafsd_rename_commit(rq, &r);
+	if (!err)
+		err = rdmafsd_rename_reply(rq, &r);
+	dput(r.moved);
 	return err;
 }
+
+const struct rdmafsd_op rdmafsd_rename_op = {
+	RDMAFSD_PADDED(struct rfp_rename_req),
+	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME, RDMAFSD_PART_DIR, RDMAFSD_PART_NAME },
+	.as = RDMAFSD_AS_CALLER,
+	.check = rdmafsd_check_rename,
+	.fn = rdmafsd_op_rename,
+};

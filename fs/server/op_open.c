@@ -249,48 +249,39 @@ static int rdmafsd_open_run(struct rdmafsd_rq *rq, struct dentry *dentry,
 	return err;
 }
 
-/**
- * rdmafsd_op_open - serve RFP_OPEN
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_open(struct rdmafsd_rq *rq)
+static int rdmafsd_check_open(struct rdmafsd_rq *rq)
 {
-	const struct rfp_open_req *oreq = rfp_dec_padded(&rq->dec, struct rfp_open_req);
-	struct rdmafsd_opening o = {};
-	struct dentry *dentry;
-	struct rfp_fh fh;
+	const struct rfp_open_req *oreq = rq->args;
+
+	return rdmafsd_open_check_flags(le32_to_cpu(oreq->flags));
+}
+
+static int rdmafsd_op_open(struct rdmafsd_rq *rq)
+{
+	const struct rfp_open_req *oreq = rq->args;
+	struct rdmafsd_opening o = { .flags = le32_to_cpu(oreq->flags) };
+	struct dentry *dentry = rq->obj[0];
 	int err;
 
-	rfp_dec_fh(&rq->dec, &fh);
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	o.flags = le32_to_cpu(oreq->flags);
-	err = rdmafsd_open_check_flags(o.flags);
-	if (err)
-		return err;
-	err = rdmafsd_rq_fh(rq, &fh, &dentry);
-	if (err)
-		return err;
-	err = rdmafsd_rq_enter(rq);
-	if (!err) {
-		if (rdmafsd_open_proven(rq, dentry, o.flags, &oreq->proof))
-			o.before = le64_to_cpu(oreq->proof.claim);
-		err = rdmafsd_open_run(rq, dentry, &o);
-		if (!err && o.before)
-			rdmafsd_cut_again(rq->exp, d_inode(dentry), o.before);
-	}
-	dput(dentry);
+	if (rdmafsd_open_proven(rq, dentry, o.flags, &oreq->proof))
+		o.before = le64_to_cpu(oreq->proof.claim);
+	err = rdmafsd_open_run(rq, dentry, &o);
+	if (!err && o.before)
+		rdmafsd_cut_again(rq->exp, d_inode(dentry), o.before);
 	return err;
 }
 
+const struct rdmafsd_op rdmafsd_open_op = {
+	RDMAFSD_PADDED(struct rfp_open_req),
+	.parts = { RDMAFSD_PART_FH },
+	.as = RDMAFSD_AS_CALLER,
+	.check = rdmafsd_check_open,
+	.fn = rdmafsd_op_open,
+};
+
 /**
  * struct rdmafsd_create - a CREATE on its way, on the stack of the request
- * @dir:     the directory, a reference of the caller
- * @name:    the name
+ * @dir:     the directory, a reference of the request
  * @mode:    permissions, before the umask
  * @umask:   the caller's umask
  * @how:     RFP_CREATE_*
@@ -301,7 +292,6 @@ int rdmafsd_op_open(struct rdmafsd_rq *rq)
  */
 struct rdmafsd_create {
 	struct dentry *dir;
-	struct rfp_str name;
 	u32 mode;
 	u32 umask;
 	u32 how;
@@ -372,7 +362,7 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	umode_t mode;
 	int err;
 
-	dentry = rdmafsd_lookup(rq->exp, c->dir, &c->name);
+	dentry = rdmafsd_lookup(rq->exp, c->dir, &rq->name[0]);
 	if (IS_ERR(dentry))
 		return dentry;
 	if (d_really_is_positive(dentry)) {
@@ -393,7 +383,7 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	if (err)
 		goto put;
 	c->created = true;
-	dentry = rdmafsd_lookup_again(c->dir, dentry, &c->name);
+	dentry = rdmafsd_lookup_again(c->dir, dentry, &rq->name[0]);
 	if (!IS_ERR(dentry))
 		rdmafsd_opened_made(rq->exp, d_inode(dentry));
 	return dentry;
@@ -412,7 +402,7 @@ static struct dentry *rdmafsd_create_do(struct rdmafsd_rq *rq, struct rdmafsd_cr
 	if (c->how & RFP_CREATE_NOT) {
 		/* Read the cookie first: if the name is removed meanwhile the cookie shows it. */
 		rdmafsd_change_none(rq, c->dir, &c->chg);
-		return rdmafsd_lookup_there(rq->exp, c->dir, &c->name);
+		return rdmafsd_lookup_there(rq->exp, c->dir, &rq->name[0]);
 	}
 
 	/* That the file exists already is worth more to the client than that it can't be made. */
@@ -486,90 +476,74 @@ static int rdmafsd_create_reply(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 	return err;
 }
 
-static int rdmafsd_create_run(struct rdmafsd_rq *rq, struct rdmafsd_create *c)
+/* Other operations tell first that a name is the server's own, CREATE last. */
+static int rdmafsd_check_create(struct rdmafsd_rq *rq)
 {
+	const struct rfp_create_req *creq = rq->args;
+	int err;
+
+	switch (le32_to_cpu(creq->how)) {
+	case 0:
+	case RFP_CREATE_EXCL:
+	case RFP_CREATE_NOT:
+	case RFP_CREATE_AGAIN:
+		break;
+	default:
+		return -EINVAL;
+	}
+	err = rdmafsd_open_check_flags(le32_to_cpu(creq->flags));
+	if (!err && rdmafsd_name_reserved(&rq->name[0]))
+		err = -EACCES;
+	return err;
+}
+
+static int rdmafsd_op_create(struct rdmafsd_rq *rq)
+{
+	const struct rfp_create_req *creq = rq->args;
+	struct rdmafsd_create c = {
+		.dir = rq->obj[0],
+		.mode = le32_to_cpu(creq->mode),
+		.umask = le32_to_cpu(creq->umask),
+		.how = le32_to_cpu(creq->how),
+		.open.flags = le32_to_cpu(creq->flags),
+	};
 	struct dentry *dentry;
 	int err;
 
-	err = rdmafsd_open_begin(rq, &c->open);
+	err = rdmafsd_open_begin(rq, &c.open);
 	if (err)
 		return err;
-	dentry = rdmafsd_create_do(rq, c);
+	dentry = rdmafsd_create_do(rq, &c);
 	if (IS_ERR(dentry)) {
-		rdmafsd_open_fail(rq, &c->open);
+		rdmafsd_open_fail(rq, &c.open);
 		return PTR_ERR(dentry);
 	}
-	err = rdmafsd_create_open(rq, c, dentry);
-	rdmafs_test_point("create_opened", d_inode(c->dir)->i_ino);
+	err = rdmafsd_create_open(rq, &c, dentry);
+	rdmafs_test_point("create_opened", d_inode(c.dir)->i_ino);
 	if (err) {
-		rdmafsd_open_fail(rq, &c->open);
+		rdmafsd_open_fail(rq, &c.open);
 	} else {
-		err = rdmafsd_create_reply(rq, c, dentry);
+		err = rdmafsd_create_reply(rq, &c, dentry);
 		if (err)
-			rdmafsd_open_undo(rq, &c->open);
+			rdmafsd_open_undo(rq, &c.open);
 	}
 	dput(dentry);
 	return err;
 }
 
-/**
- * rdmafsd_op_create - serve RFP_CREATE
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_create(struct rdmafsd_rq *rq)
+const struct rdmafsd_op rdmafsd_create_op = {
+	RDMAFSD_FIXED(struct rfp_create_req),
+	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME_ANY },
+	.as = RDMAFSD_AS_CALLER,
+	.check = rdmafsd_check_create,
+	.fn = rdmafsd_op_create,
+};
+
+static int rdmafsd_op_close(struct rdmafsd_rq *rq)
 {
-	const struct rfp_create_req *creq = rfp_dec_fixed(&rq->dec, sizeof(*creq));
-	struct rdmafsd_create c = {};
-	struct rfp_fh fh;
-	int err;
+	const struct rfp_close_req *creq = rq->args;
+	u64 id = le64_to_cpu(creq->stateid);
 
-	rfp_dec_fh(&rq->dec, &fh);
-	rfp_dec_name(&rq->dec, &c.name, false);
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	c.mode = le32_to_cpu(creq->mode);
-	c.umask = le32_to_cpu(creq->umask);
-	c.open.flags = le32_to_cpu(creq->flags);
-	c.how = le32_to_cpu(creq->how);
-	if (c.how != RFP_CREATE_EXCL && c.how != RFP_CREATE_NOT && c.how != RFP_CREATE_AGAIN &&
-	    c.how)
-		return -EINVAL;
-	err = rdmafsd_open_check_flags(c.open.flags);
-	if (!err && rdmafsd_name_reserved(&c.name))
-		err = -EACCES;
-	if (err)
-		return err;
-	err = rdmafsd_rq_dir(rq, &fh, &c.dir);
-	if (err)
-		return err;
-	err = rdmafsd_rq_enter(rq);
-	if (!err)
-		err = rdmafsd_create_run(rq, &c);
-	dput(c.dir);
-	return err;
-}
-
-/**
- * rdmafsd_op_close - serve RFP_CLOSE
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn; RFP_BADSTATE: there is no such open.
- */
-int rdmafsd_op_close(struct rdmafsd_rq *rq)
-{
-	const struct rfp_close_req *creq = rfp_dec_fixed(&rq->dec, sizeof(*creq));
-	u64 id;
-	int err;
-
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	id = le64_to_cpu(creq->stateid);
 	if (!rdmafsd_state_close(rq->ses, id, true)) {
 		/* Its export may have ended, perhaps just now: there may be a note of the open. */
 		rdmafsd_cut_closed(rq->ses, id);
@@ -578,3 +552,10 @@ int rdmafsd_op_close(struct rdmafsd_rq *rq)
 	rdmafsd_rep(rq, sizeof(struct rfp_rep));
 	return 0;
 }
+
+const struct rdmafsd_op rdmafsd_close_op = {
+	RDMAFSD_FIXED(struct rfp_close_req),
+	.stateid = offsetof(struct rfp_close_req, stateid),
+	.closes = true,
+	.fn = rdmafsd_op_close,
+};

@@ -31,27 +31,11 @@ static void rdmafsd_attach_fill(struct rdmafsd_export *exp, struct rfp_attach_re
 	rep->verifier = cpu_to_le64(rdmafsd_export_verifier(exp));
 }
 
-/**
- * rdmafsd_op_attach - serve RFP_ATTACH
- * @rq: the request
- *
- * Needs no credentials: any client that may mount gets the attributes and the handle of the
- * root.
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn; -ENOENT: no live export has the name.
- */
-int rdmafsd_op_attach(struct rdmafsd_rq *rq)
+static int rdmafsd_op_attach(struct rdmafsd_rq *rq)
 {
-	struct rfp_str name;
 	int err;
 
-	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
-	rfp_dec_str(&rq->dec, &name, RFP_EXPORT_NAME_MAX);
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	rq->exp = rdmafsd_export_find_name(name.s, name.len);
+	rq->exp = rdmafsd_export_find_name(rq->name[0].s, rq->name[0].len);
 	if (!rq->exp)
 		return -ENOENT;
 
@@ -61,6 +45,17 @@ int rdmafsd_op_attach(struct rdmafsd_rq *rq)
 		err = rdmafsd_rep_attr(rq, rq->exp->path.dentry);
 	return err;
 }
+
+/*
+ * Needs no credentials: any client that may mount gets the attributes and the handle of the
+ * root.
+ */
+const struct rdmafsd_op rdmafsd_attach_op = {
+	RDMAFSD_FIXED(struct rfp_req),
+	.parts = { RDMAFSD_PART_EXPORT },
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.fn = rdmafsd_op_attach,
+};
 
 static int rdmafsd_groups_take(struct rdmafsd_rq *rq, u32 n, struct group_info **groups)
 {
@@ -96,25 +91,15 @@ static int rdmafsd_groups_take(struct rdmafsd_rq *rq, u32 n, struct group_info *
 	return 0;
 }
 
-/**
- * rdmafsd_op_setcred - serve RFP_SETCRED
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_setcred(struct rdmafsd_rq *rq)
+static int rdmafsd_op_setcred(struct rdmafsd_rq *rq)
 {
-	const struct rfp_setcred_req *sreq = rfp_dec_fixed(&rq->dec, sizeof(*sreq));
+	const struct rfp_setcred_req *sreq = rq->args;
 	struct group_info *groups;
 	kuid_t uid;
 	kgid_t gid;
 	u32 n;
 	int err;
 
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
 	n = le32_to_cpu(sreq->ngroups);
 	if (n > RFP_GROUPS_MAX || rq->req->data_len != n * sizeof(__le32))
 		return RFP_BADPROTO;
@@ -131,3 +116,9 @@ int rdmafsd_op_setcred(struct rdmafsd_rq *rq)
 		rdmafsd_rep(rq, sizeof(struct rfp_rep));
 	return err;
 }
+
+const struct rdmafsd_op rdmafsd_setcred_op = {
+	RDMAFSD_FIXED(struct rfp_setcred_req),
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.fn = rdmafsd_op_setcred,
+};

@@ -20,7 +20,7 @@
 
 /**
  * struct rdmafsd_xattr - the attribute that a request is about, on the stack of the request
- * @dentry: the object, a reference
+ * @dentry: the object, a reference of the request
  * @name:   the attribute's name, terminated
  * @acl:    it is a POSIX ACL
  */
@@ -48,28 +48,19 @@ bool rdmafsd_xattr_offered(const struct rdmafsd_export *exp, const char *name)
 		!strncmp(name, XATTR_SECURITY_PREFIX, XATTR_SECURITY_PREFIX_LEN));
 }
 
-/* Decode handle and name, find the object, and put on the caller's credentials. */
+/*
+ * Take the attribute's name from the request, and put on the caller's credentials.  The operations
+ * do not declare these: that the attribute is not offered is told before RFP_BADCRED.
+ */
 static int rdmafsd_xattr_begin(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
 {
-	struct rfp_str name;
-	struct rfp_fh fh;
-	int err;
+	const struct rfp_str *name = &rq->name[0];
 
-	rfp_dec_fh(&rq->dec, &fh);
-	rfp_dec_str(&rq->dec, &name, RFP_XATTR_NAME_MAX);
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	memcpy(x->name, name.s, name.len);
-	x->name[name.len] = '\0';
+	x->dentry = rq->obj[0];
+	memcpy(x->name, name->s, name->len);
+	x->name[name->len] = '\0';
 	x->acl = is_posix_acl_xattr(x->name);
-	err = rdmafsd_rq_fh(rq, &fh, &x->dentry);
-	if (err)
-		return err;
-	err = rdmafsd_xattr_offered(rq->exp, x->name) ? rdmafsd_rq_enter(rq) : -EOPNOTSUPP;
-	if (err)
-		dput(x->dentry);
-	return err;
+	return rdmafsd_xattr_offered(rq->exp, x->name) ? rdmafsd_rq_enter(rq) : -EOPNOTSUPP;
 }
 
 /* Get the size of the value, and if @size is not 0 the value; -ERANGE if @size is too little. */
@@ -105,48 +96,41 @@ static int rdmafsd_xattr_reply(struct rdmafsd_rq *rq, const void *buf, int len)
 }
 
 /* Bytes of room that the client has, by its own words and by transport's; 0: tell only the size. */
-static size_t rdmafsd_xattr_room(struct rdmafsd_rq *rq, const struct rfp_getxattr_req *greq)
+static size_t rdmafsd_xattr_room(const struct rdmafsd_rq *rq)
 {
+	const struct rfp_getxattr_req *greq = rq->args;
+
 	return min3(le32_to_cpu(greq->size), rq->req->read_max, (u32)RFP_XATTR_SIZE_MAX);
 }
 
-static int rdmafsd_getxattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x, size_t room)
+static int rdmafsd_op_getxattr(struct rdmafsd_rq *rq)
 {
+	size_t room = rdmafsd_xattr_room(rq);
+	struct rdmafsd_xattr x;
 	void *buf = NULL;
 	int len;
 
+	len = rdmafsd_xattr_begin(rq, &x);
+	if (len)
+		return len;
 	if (room) {
 		buf = kvmalloc(room, GFP_KERNEL);
 		if (!buf)
 			return -ENOMEM;
 	}
-	len = rdmafsd_xattr_get(x, buf, room);
+	len = rdmafsd_xattr_get(&x, buf, room);
 	if (len >= 0)
 		len = rdmafsd_xattr_reply(rq, buf, len);
 	kvfree(buf);
 	return len;
 }
 
-/**
- * rdmafsd_op_getxattr - serve RFP_GETXATTR
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_getxattr(struct rdmafsd_rq *rq)
-{
-	const struct rfp_getxattr_req *greq = rfp_dec_padded(&rq->dec, struct rfp_getxattr_req);
-	struct rdmafsd_xattr x;
-	int err;
-
-	err = rdmafsd_xattr_begin(rq, &x);
-	if (err)
-		return err;
-	err = rdmafsd_getxattr_run(rq, &x, rdmafsd_xattr_room(rq, greq));
-	dput(x.dentry);
-	return err;
-}
+const struct rdmafsd_op rdmafsd_getxattr_op = {
+	RDMAFSD_PADDED(struct rfp_getxattr_req),
+	.parts = { RDMAFSD_PART_FH, RDMAFSD_PART_XATTR },
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.fn = rdmafsd_op_getxattr,
+};
 
 /*
  * To set and remove ACLs and file capabilities, the VFS waits for the holder of a delegation.
@@ -249,16 +233,9 @@ static int rdmafsd_xattr_flags(u32 wire, int *flags)
 	return wire & ~(RFP_XATTR_CREATE | RFP_XATTR_REPLACE) ? -EINVAL : 0;
 }
 
-/**
- * rdmafsd_op_setxattr - serve RFP_SETXATTR
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_setxattr(struct rdmafsd_rq *rq)
+static int rdmafsd_op_setxattr(struct rdmafsd_rq *rq)
 {
-	const struct rfp_setxattr_req *sreq = rfp_dec_fixed(&rq->dec, sizeof(*sreq));
+	const struct rfp_setxattr_req *sreq = rq->args;
 	u32 size = rq->req->data_len;
 	struct rdmafsd_xattr x;
 	void *value;
@@ -267,29 +244,31 @@ int rdmafsd_op_setxattr(struct rdmafsd_rq *rq)
 	err = rdmafsd_xattr_begin(rq, &x);
 	if (err)
 		return err;
-	err = RFP_BADPROTO;
 	if (le32_to_cpu(sreq->size) != size)
-		goto put;
-	err = -E2BIG;
+		return RFP_BADPROTO;
 	if (size > RFP_XATTR_SIZE_MAX)
-		goto put;
+		return -E2BIG;
 	err = rdmafsd_xattr_flags(le32_to_cpu(sreq->flags), &flags);
 	if (err)
-		goto put;
+		return err;
 
 	/* An empty value is a value: never pass NULL for it. */
 	value = kvmalloc(size ? size : 1, GFP_KERNEL);
-	err = -ENOMEM;
 	if (!value)
-		goto put;
+		return -ENOMEM;
 	err = -EIO;
 	if (!size || copy_from_iter_full(value, size, &rq->req->data))
 		err = rdmafsd_setxattr_run(rq, &x, value, size, flags);
 	kvfree(value);
-put:
-	dput(x.dentry);
 	return err;
 }
+
+/* Size and flags are checked after object and caller, and not before as in other operations. */
+const struct rdmafsd_op rdmafsd_setxattr_op = {
+	RDMAFSD_FIXED(struct rfp_setxattr_req),
+	.parts = { RDMAFSD_PART_FH, RDMAFSD_PART_XATTR },
+	.fn = rdmafsd_op_setxattr,
+};
 
 static int rdmafsd_xattr_remove(struct rdmafsd_xattr *x)
 {
@@ -304,44 +283,32 @@ static int rdmafsd_xattr_remove(struct rdmafsd_xattr *x)
 	return rdmafsd_deleg_end(&delegated, err);
 }
 
-static int rdmafsd_removexattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
+static int rdmafsd_op_removexattr(struct rdmafsd_rq *rq)
 {
 	struct rdmafsd_change chg;
+	struct rdmafsd_xattr x;
 	int err;
 
-	err = rdmafsd_rq_want_write(rq);
+	err = rdmafsd_xattr_begin(rq, &x);
+	if (!err)
+		err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	err = rdmafsd_xattr_ask(x);
+	err = rdmafsd_xattr_ask(&x);
 	if (!err) {
-		rdmafsd_change_begin(rq, x->dentry, &chg);
-		err = rdmafsd_xattr_remove(x);
+		rdmafsd_change_begin(rq, x.dentry, &chg);
+		err = rdmafsd_xattr_remove(&x);
 		rdmafsd_change_end(&chg);
 	}
 	rdmafsd_rq_drop_write(rq);
 	return err ? err : rdmafsd_xattr_changed(rq, &chg);
 }
 
-/**
- * rdmafsd_op_removexattr - serve RFP_REMOVEXATTR
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_removexattr(struct rdmafsd_rq *rq)
-{
-	struct rdmafsd_xattr x;
-	int err;
-
-	rfp_dec_fixed(&rq->dec, sizeof(struct rfp_req));
-	err = rdmafsd_xattr_begin(rq, &x);
-	if (err)
-		return err;
-	err = rdmafsd_removexattr_run(rq, &x);
-	dput(x.dentry);
-	return err;
-}
+const struct rdmafsd_op rdmafsd_removexattr_op = {
+	RDMAFSD_FIXED(struct rfp_req),
+	.parts = { RDMAFSD_PART_FH, RDMAFSD_PART_XATTR },
+	.fn = rdmafsd_op_removexattr,
+};
 
 /* Drop names that GETXATTR would refuse; returns the length that is left. */
 static size_t rdmafsd_xattr_filter(const struct rdmafsd_export *exp, char *list, size_t len)
@@ -362,8 +329,9 @@ static size_t rdmafsd_xattr_filter(const struct rdmafsd_export *exp, char *list,
 	return out;
 }
 
-static int rdmafsd_listxattr_run(struct rdmafsd_rq *rq, struct dentry *dentry, size_t room)
+static int rdmafsd_op_listxattr(struct rdmafsd_rq *rq)
 {
+	size_t room = rdmafsd_xattr_room(rq);
 	char *list;
 	ssize_t len;
 
@@ -374,7 +342,7 @@ static int rdmafsd_listxattr_run(struct rdmafsd_rq *rq, struct dentry *dentry, s
 	list = kvmalloc(XATTR_LIST_MAX, GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
-	len = vfs_listxattr(dentry, list, XATTR_LIST_MAX);
+	len = vfs_listxattr(rq->obj[0], list, XATTR_LIST_MAX);
 	if (len == -ERANGE)
 		len = -E2BIG;
 	if (len >= 0) {
@@ -388,30 +356,10 @@ static int rdmafsd_listxattr_run(struct rdmafsd_rq *rq, struct dentry *dentry, s
 	return len;
 }
 
-/**
- * rdmafsd_op_listxattr - serve RFP_LISTXATTR
- * @rq: the request
- *
- * Context: see rdmafsd_op_fn.
- * Return: see rdmafsd_op_fn.
- */
-int rdmafsd_op_listxattr(struct rdmafsd_rq *rq)
-{
-	const struct rfp_getxattr_req *lreq = rfp_dec_padded(&rq->dec, struct rfp_getxattr_req);
-	struct dentry *dentry;
-	struct rfp_fh fh;
-	int err;
-
-	rfp_dec_fh(&rq->dec, &fh);
-	err = rdmafsd_rq_dec_end(rq);
-	if (err)
-		return err;
-	err = rdmafsd_rq_fh(rq, &fh, &dentry);
-	if (err)
-		return err;
-	err = rdmafsd_rq_enter(rq);
-	if (!err)
-		err = rdmafsd_listxattr_run(rq, dentry, rdmafsd_xattr_room(rq, lreq));
-	dput(dentry);
-	return err;
-}
+const struct rdmafsd_op rdmafsd_listxattr_op = {
+	RDMAFSD_PADDED(struct rfp_getxattr_req),
+	.parts = { RDMAFSD_PART_FH },
+	.as = RDMAFSD_AS_CALLER,
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.fn = rdmafsd_op_listxattr,
+};

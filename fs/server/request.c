@@ -8,18 +8,6 @@
 #include "transport/points.h"
 
 /**
- * rdmafsd_rq_dec_end - check that the request was well formed, once all of it is decoded
- * @rq: the request
- *
- * Context: process, does not sleep.
- * Return: 0 or RFP_BADPROTO.
- */
-int rdmafsd_rq_dec_end(struct rdmafsd_rq *rq)
-{
-	return rfp_dec_end(&rq->dec) ? RFP_BADPROTO : 0;
-}
-
-/**
  * rdmafsd_rq_enter - put on the caller's credentials
  * @rq: the request, in its export, without credentials on
  *

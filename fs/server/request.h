@@ -7,17 +7,23 @@
 
 #include "server.h"
 
+#define RDMAFSD_HANDLES	2	/* the most handles, and names, in a request's body */
+
 /**
  * struct rdmafsd_rq - a request at work, on the stack of the task that serves it
  * @req:      transport's request; transport's again after the reply
  * @ses:      the session that it came in
- * @dec:      the rest of the request's body, not decoded yet
+ * @args:     the fixed part of the request's body, of the type that its operation declares
+ * @name:     the names in the body, in their order
+ * @obj:      the objects of the handles in the body, in their order, references; NULL: none, or
+ *            a stateid was given, which takes the place of the handle
+ * @buf:      memory that the operation's check has taken, freed after the operation; or NULL
  * @enc:      the reply's body, as far as it is built
  * @cred_id:  the caller's credentials, as the client named them
  * @access:   attributes in the reply are to tell what the caller may do
  * @again:    the request may be executed twice, so that it may be answered -EAGAIN when it fails
  * @exp:      export in use, its @inflight held; NULL until the first handle or stateid is
- *            decoded
+ *            looked up
  * @cred:     credentials put on, a reference; NULL while the server's own are in use
  * @saved:    the credentials to go back to
  * @state:    state in use, a reference; NULL if none
@@ -26,7 +32,10 @@
 struct rdmafsd_rq {
 	struct rdmafs_xprt_req *req;
 	struct rdmafsd_session *ses;
-	struct rfp_dec dec;
+	const void *args;
+	struct rfp_str name[RDMAFSD_HANDLES];
+	struct dentry *obj[RDMAFSD_HANDLES];
+	void *buf;
 	struct rfp_enc enc;
 	u32 cred_id;
 	bool access;
@@ -78,14 +87,94 @@ struct rdmafsd_leaving {
 };
 
 /*
- * An operation, called in process context, may sleep, nothing of the VFS locked.  It returns 0
- * with the reply in rq->enc; a negative errno; or a positive status that no errno stands for
- * (RFP_BADCRED and the like).  In the latter two cases dispatch.c discards what the operation
- * has put into the reply.
+ * A step of an operation, called in process context, nothing of the VFS locked.  It returns 0; a
+ * negative errno; or a positive status that no errno stands for (RFP_BADCRED and the like).  In
+ * the latter two cases dispatch.c discards what the operation has put into the reply.
  */
 typedef int (*rdmafsd_op_fn)(struct rdmafsd_rq *rq);
 
-int rdmafsd_rq_dec_end(struct rdmafsd_rq *rq);
+/**
+ * enum rdmafsd_part - what follows the fixed part of a request's body
+ * @RDMAFSD_PART_NONE:     nothing more
+ * @RDMAFSD_PART_FH:       the handle of any object
+ * @RDMAFSD_PART_DIR:      the handle of a directory; -ENOTDIR: of another object
+ * @RDMAFSD_PART_NAME:     a name in a directory; -EACCES: it is the server's own
+ * @RDMAFSD_PART_NAME_UP:  likewise, or ".."
+ * @RDMAFSD_PART_NAME_ANY: a name in a directory; the operation has to see whether it is the
+ *                         server's own
+ * @RDMAFSD_PART_XATTR:    the name of an extended attribute
+ * @RDMAFSD_PART_EXPORT:   the name of an export
+ */
+enum rdmafsd_part {
+	RDMAFSD_PART_NONE,
+	RDMAFSD_PART_FH,
+	RDMAFSD_PART_DIR,
+	RDMAFSD_PART_NAME,
+	RDMAFSD_PART_NAME_UP,
+	RDMAFSD_PART_NAME_ANY,
+	RDMAFSD_PART_XATTR,
+	RDMAFSD_PART_EXPORT,
+};
+
+/**
+ * enum rdmafsd_as - with whose credentials an operation is called
+ * @RDMAFSD_AS_SERVER: the server's own; the operation may put on others
+ * @RDMAFSD_AS_CALLER: those that the request names
+ * @RDMAFSD_AS_OPENER: those that the file was opened with: the operation needs no right but that
+ *                     the file is open
+ */
+enum rdmafsd_as {
+	RDMAFSD_AS_SERVER,
+	RDMAFSD_AS_CALLER,
+	RDMAFSD_AS_OPENER,
+};
+
+/**
+ * struct rdmafsd_op - an operation, and what has to be done before it is called
+ * @fixed:     size in bytes of the fixed part of a request's body
+ * @pad:       offset in it of a part that has to be 0
+ * @pad_len:   length of that part; 0: there is none
+ * @stateid:   offset in it of a stateid; 0: there is none.  If the request has a handle, too, the
+ *             stateid 0 means the handle
+ * @closes:    the stateid is not looked up: the operation takes the open from the session
+ * @parts:     what follows the fixed part
+ * @mode:      FMODE_* that the open must have; -EBADF: it lacks one
+ * @as:        the credentials that the operation is called with
+ * @flags:     RDMAFS_REPLY_*
+ * @req_flags: RFP_REQ_* that the request may have
+ * @check:     checks what the request says, before anything that it names is looked up, or NULL;
+ *             may sleep if there is no @now
+ * @fn:        serves the request on a thread; may sleep; leaves the reply in rq->enc
+ * @now:       likewise where the request arrived, with the server's own credentials on, without
+ *             blocking; -EAGAIN: @fn has to serve it; NULL: there is no way to do so
+ *
+ * A request with several faults is answered by the first of these that finds one: decoding
+ * (RFP_BADPROTO), the server's own names (-EACCES), @check, what stateid or handles name, @mode,
+ * @as, @fn.
+ */
+struct rdmafsd_op {
+	u16 fixed;
+	u16 pad;
+	u16 pad_len;
+	u16 stateid;
+	bool closes;
+	u8 parts[2 * RDMAFSD_HANDLES];
+	fmode_t mode;
+	enum rdmafsd_as as;
+	unsigned int flags;
+	u16 req_flags;
+	rdmafsd_op_fn check;
+	rdmafsd_op_fn fn;
+	rdmafsd_op_fn now;
+};
+
+/* The fixed part of a request; the second also has to have a field @pad that is 0. */
+#define RDMAFSD_FIXED(type)	.fixed = sizeof(type)
+#define RDMAFSD_PADDED(type)	.fixed = sizeof(type), .pad = offsetof(type, pad), \
+				.pad_len = sizeof_field(type, pad)
+
+const struct rdmafsd_op *rdmafsd_op_of(const struct rfp_req *head);
+
 int rdmafsd_rq_enter(struct rdmafsd_rq *rq);
 void rdmafsd_rq_enter_opener(struct rdmafsd_rq *rq);
 void rdmafsd_rq_leave(struct rdmafsd_rq *rq);
@@ -120,34 +209,32 @@ int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, struct dentry *dentry,
 			     const struct rdmafsd_change *chg);
 int rdmafsd_rep_fh(struct rdmafsd_rq *rq, struct dentry *dentry);
 
-int rdmafsd_op_attach(struct rdmafsd_rq *rq);
-int rdmafsd_op_setcred(struct rdmafsd_rq *rq);
-int rdmafsd_op_lookup(struct rdmafsd_rq *rq);
-int rdmafsd_op_getattr(struct rdmafsd_rq *rq);
-int rdmafsd_now_getattr(struct rdmafsd_rq *rq);
-int rdmafsd_op_setattr(struct rdmafsd_rq *rq);
-int rdmafsd_op_open(struct rdmafsd_rq *rq);
-int rdmafsd_op_create(struct rdmafsd_rq *rq);
-int rdmafsd_op_close(struct rdmafsd_rq *rq);
-int rdmafsd_op_read(struct rdmafsd_rq *rq);
-int rdmafsd_now_read(struct rdmafsd_rq *rq);
-int rdmafsd_op_write(struct rdmafsd_rq *rq);
-int rdmafsd_op_commit(struct rdmafsd_rq *rq);
-int rdmafsd_op_mkdir(struct rdmafsd_rq *rq);
-int rdmafsd_op_mknod(struct rdmafsd_rq *rq);
-int rdmafsd_op_symlink(struct rdmafsd_rq *rq);
-int rdmafsd_op_link(struct rdmafsd_rq *rq);
-int rdmafsd_op_unlink(struct rdmafsd_rq *rq);
-int rdmafsd_op_rmdir(struct rdmafsd_rq *rq);
-int rdmafsd_op_rename(struct rdmafsd_rq *rq);
-int rdmafsd_op_readlink(struct rdmafsd_rq *rq);
-int rdmafsd_op_readdir(struct rdmafsd_rq *rq);
-int rdmafsd_op_statfs(struct rdmafsd_rq *rq);
-int rdmafsd_op_getxattr(struct rdmafsd_rq *rq);
-int rdmafsd_op_setxattr(struct rdmafsd_rq *rq);
-int rdmafsd_op_listxattr(struct rdmafsd_rq *rq);
-int rdmafsd_op_removexattr(struct rdmafsd_rq *rq);
-int rdmafsd_op_fallocate(struct rdmafsd_rq *rq);
-int rdmafsd_op_seek(struct rdmafsd_rq *rq);
+extern const struct rdmafsd_op rdmafsd_attach_op;
+extern const struct rdmafsd_op rdmafsd_setcred_op;
+extern const struct rdmafsd_op rdmafsd_lookup_op;
+extern const struct rdmafsd_op rdmafsd_getattr_op;
+extern const struct rdmafsd_op rdmafsd_setattr_op;
+extern const struct rdmafsd_op rdmafsd_open_op;
+extern const struct rdmafsd_op rdmafsd_create_op;
+extern const struct rdmafsd_op rdmafsd_close_op;
+extern const struct rdmafsd_op rdmafsd_read_op;
+extern const struct rdmafsd_op rdmafsd_write_op;
+extern const struct rdmafsd_op rdmafsd_commit_op;
+extern const struct rdmafsd_op rdmafsd_mkdir_op;
+extern const struct rdmafsd_op rdmafsd_mknod_op;
+extern const struct rdmafsd_op rdmafsd_symlink_op;
+extern const struct rdmafsd_op rdmafsd_link_op;
+extern const struct rdmafsd_op rdmafsd_unlink_op;
+extern const struct rdmafsd_op rdmafsd_rmdir_op;
+extern const struct rdmafsd_op rdmafsd_rename_op;
+extern const struct rdmafsd_op rdmafsd_readlink_op;
+extern const struct rdmafsd_op rdmafsd_readdir_op;
+extern const struct rdmafsd_op rdmafsd_statfs_op;
+extern const struct rdmafsd_op rdmafsd_getxattr_op;
+extern const struct rdmafsd_op rdmafsd_setxattr_op;
+extern const struct rdmafsd_op rdmafsd_listxattr_op;
+extern const struct rdmafsd_op rdmafsd_removexattr_op;
+extern const struct rdmafsd_op rdmafsd_fallocate_op;
+extern const struct rdmafsd_op rdmafsd_seek_op;
 
 #endif
