@@ -259,10 +259,7 @@ static int rdmafsd_op_setattr(struct rdmafsd_rq *rq)
 		if (!err)
 			err = err2;
 	}
-	if (err)
-		return err;
-	rdmafsd_rep(rq, sizeof(struct rfp_rep));
-	return rdmafsd_rep_attr_changed(rq, dentry, &chg);
+	return err ? err : rdmafsd_reply_changed(rq, &chg);
 }
 
 const struct rdmafsd_op rdmafsd_setattr_op = {

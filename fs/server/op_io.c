@@ -281,7 +281,7 @@ static int rdmafsd_op_write(struct rdmafsd_rq *rq)
 								     stable);
 	rep->verifier = cpu_to_le64(verifier);
 	rep->offset = cpu_to_le64(kiocb.ki_pos - done);
-	err = rdmafsd_rep_attr_changed(rq, file->f_path.dentry, &chg);
+	err = rdmafsd_rep_attr_changed(rq, &chg);
 	return flags & RFP_WRITE_APPEND ? rdmafsd_append_error(err) : err;
 }
 
@@ -373,7 +373,7 @@ static int rdmafsd_fallocate_reply(struct rdmafsd_rq *rq, u64 done,
 	struct rfp_fallocate_rep *rep = rdmafsd_rep(rq, sizeof(*rep));
 
 	rep->done = cpu_to_le64(done);
-	return rdmafsd_rep_attr_changed(rq, rq->state->file->f_path.dentry, chg);
+	return rdmafsd_rep_attr_changed(rq, chg);
 }
 
 static int rdmafsd_check_fallocate(struct rdmafsd_rq *rq)

@@ -38,19 +38,6 @@ struct rdmafsd_named {
 	bool kept;
 };
 
-/* Reply to a request that has removed one name of an object, or has added one. */
-static int rdmafsd_name_reply(struct rdmafsd_rq *rq, struct dentry *dir,
-			      const struct rdmafsd_named *n)
-{
-	int err;
-
-	rdmafsd_rep(rq, sizeof(struct rfp_rep));
-	err = rdmafsd_rep_attr_changed(rq, n->obj, &n->ochg);
-	if (!err)
-		err = rdmafsd_rep_attr_changed(rq, dir, &n->dchg);
-	return err;
-}
-
 static int rdmafsd_name_commit(struct rdmafsd_rq *rq, struct dentry *obj, struct dentry *dir)
 {
 	int err, err2;
@@ -142,7 +129,7 @@ static int rdmafsd_make_reply(struct rdmafsd_rq *rq, struct dentry *obj,
 	if (!err)
 		err = rdmafsd_rep_fh(rq, obj);
 	if (!err)
-		err = rdmafsd_rep_attr_changed(rq, m->dir, &m->chg);
+		err = rdmafsd_rep_attr_changed(rq, &m->chg);
 	return err;
 }
 
@@ -313,7 +300,7 @@ static int rdmafsd_op_link(struct rdmafsd_rq *rq)
 	if (!err)
 		err = rdmafsd_name_commit(rq, obj, dir);
 	if (!err)
-		err = rdmafsd_name_reply(rq, dir, &n);
+		err = rdmafsd_reply_changed(rq, &n.ochg, &n.dchg);
 	return err;
 }
 
@@ -451,7 +438,7 @@ static int rdmafsd_remove(struct rdmafsd_rq *rq, bool rmdir)
 	 */
 	err = n.kept ? rdmafsd_commit(rq->exp, dir) : rdmafsd_name_commit(rq, n.obj, dir);
 	if (!err)
-		err = rdmafsd_name_reply(rq, dir, &n);
+		err = rdmafsd_reply_changed(rq, &n.ochg, &n.dchg);
 	dput(n.obj);
 	return err;
 }
@@ -662,19 +649,6 @@ static int rdmafsd_rename_commit(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 	return err;
 }
 
-static int rdmafsd_rename_reply(struct rdmafsd_rq *rq, const struct rdmafsd_rename *r)
-{
-	int err;
-
-	rdmafsd_rep(rq, sizeof(struct rfp_rep));
-	err = rdmafsd_rep_attr_changed(rq, r->moved, &r->mchg);
-	if (!err)
-		err = rdmafsd_rep_attr_changed(rq, r->od, &r->ochg);
-	if (!err)
-		err = rdmafsd_rep_attr_changed(rq, r->nd, r->nd == r->od ? &r->ochg : &r->nchg);
-	return err;
-}
-
 static unsigned int rdmafsd_rename_flags(u32 wire)
 {
 	unsigned int flags = 0;
@@ -718,7 +692,7 @@ static int rdmafsd_op_rename(struct rdmafsd_rq *rq)
 	dput(r.gone);
 	err = rdmafsd_rename_commit(rq, &r);
 	if (!err)
-		err = rdmafsd_rename_reply(rq, &r);
+		err = rdmafsd_reply_changed(rq, &r.mchg, &r.ochg, r.nd == r.od ? &r.ochg : &r.nchg);
 	dput(r.moved);
 	return err;
 }

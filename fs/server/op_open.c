@@ -472,7 +472,7 @@ static int rdmafsd_create_reply(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 	if (!err)
 		err = rdmafsd_rep_fh(rq, dentry);
 	if (!err)
-		err = rdmafsd_rep_attr_changed(rq, c->dir, &c->chg);
+		err = rdmafsd_rep_attr_changed(rq, &c->chg);
 	return err;
 }
 

@@ -194,14 +194,9 @@ static int rdmafsd_xattr_set(struct rdmafsd_xattr *x, const void *value, size_t 
 
 static int rdmafsd_xattr_changed(struct rdmafsd_rq *rq, const struct rdmafsd_change *chg)
 {
-	struct dentry *dentry = chg->path.dentry;
-	int err;
+	int err = rdmafsd_commit(rq->exp, chg->path.dentry);
 
-	err = rdmafsd_commit(rq->exp, dentry);
-	if (err)
-		return err;
-	rdmafsd_rep(rq, sizeof(struct rfp_rep));
-	return rdmafsd_rep_attr_changed(rq, dentry, chg);
+	return err ? err : rdmafsd_reply_changed(rq, chg);
 }
 
 static int rdmafsd_setxattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x,

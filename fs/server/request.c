@@ -163,9 +163,8 @@ int rdmafsd_rep_attr(struct rdmafsd_rq *rq, struct dentry *dentry)
 
 /**
  * rdmafsd_rep_attr_changed - append attributes of an object that the request has changed
- * @rq:     the request
- * @dentry: the object, positive
- * @chg:    its change, ended
+ * @rq:  the request
+ * @chg: the object's change, ended; the object is still held
  *
  * The cookie is that of the change, though the attributes may be newer: changes that others have
  * made since must still look like changes to the client.
@@ -173,9 +172,9 @@ int rdmafsd_rep_attr(struct rdmafsd_rq *rq, struct dentry *dentry)
  * Context: process, may sleep.
  * Return: as rdmafsd_rep_attr().
  */
-int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, struct dentry *dentry,
-			     const struct rdmafsd_change *chg)
+int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, const struct rdmafsd_change *chg)
 {
+	struct dentry *dentry = chg->path.dentry;
 	struct rfp_attr *attr = rfp_enc_fixed(&rq->enc, sizeof(*attr));
 	int err;
 
@@ -187,6 +186,27 @@ int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, struct dentry *dentry,
 		attr->before = cpu_to_le64(chg->before);
 		attr->change = cpu_to_le64(chg->after);
 	}
+	return err;
+}
+
+/**
+ * rdmafsd_reply_changes - reply with attributes of objects that the request has changed
+ * @rq:   the request
+ * @chgs: the changes of the objects, in the order of the reply, and NULL after the last of them;
+ *        each as in rdmafsd_rep_attr_changed()
+ *
+ * For operations whose reply is nothing else; rdmafsd_reply_changed() makes the array.
+ *
+ * Context: process, may sleep.
+ * Return: as rdmafsd_rep_attr().
+ */
+int rdmafsd_reply_changes(struct rdmafsd_rq *rq, const struct rdmafsd_change * const *chgs)
+{
+	int err = 0;
+
+	rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	while (*chgs && !err)
+		err = rdmafsd_rep_attr_changed(rq, *chgs++);
 	return err;
 }
 

@@ -49,7 +49,8 @@ struct rdmafsd_rq {
 
 /**
  * struct rdmafsd_change - a change of an object that is made for a client
- * @path:   the object; its dentry is held by the caller of rdmafsd_change_begin()
+ * @path:   the object; its dentry is held by the caller of rdmafsd_change_begin(), until the
+ *          reply tells the change
  * @before: its cookie before the change; 0 if that could not be read, or if another session
  *          changed the object meanwhile
  * @after:  its cookie after the change
@@ -205,9 +206,13 @@ int rdmafsd_open_proof(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, 
 		       struct rfp_proof *proof);
 void *rdmafsd_rep(struct rdmafsd_rq *rq, size_t size);
 int rdmafsd_rep_attr(struct rdmafsd_rq *rq, struct dentry *dentry);
-int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, struct dentry *dentry,
-			     const struct rdmafsd_change *chg);
+int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, const struct rdmafsd_change *chg);
 int rdmafsd_rep_fh(struct rdmafsd_rq *rq, struct dentry *dentry);
+int rdmafsd_reply_changes(struct rdmafsd_rq *rq, const struct rdmafsd_change * const *chgs);
+
+/* Reply with the attributes of what was changed, given the changes in the order of the reply. */
+#define rdmafsd_reply_changed(rq, ...) \
+	rdmafsd_reply_changes(rq, (const struct rdmafsd_change * const []){ __VA_ARGS__, NULL })
 
 extern const struct rdmafsd_op rdmafsd_attach_op;
 extern const struct rdmafsd_op rdmafsd_setcred_op;
