@@ -112,7 +112,8 @@ u32 rdmafsd_opens_now(void)
  */
 void rdmafsd_opens_show(struct seq_file *m)
 {
-	seq_printf(m, "opens %u\nleft_opens %u\n", rdmafsd_opens_now(), rdmafsd_left_now());
+	seq_printf(m, "opens %u\nleft_opens %u\n", rdmafsd_opens_now(),
+		   rdmafsd_left_now() + rdmafsd_cuts_left_now());
 	seq_printf(m, "max_opens %u\nmax_opens_client %u\n", READ_ONCE(rdmafsd_opens_limits.all),
 		   READ_ONCE(rdmafsd_opens_limits.client));
 	seq_printf(m, "refused_opens %lld\n", atomic64_read(&rdmafsd_opens_refused));

@@ -365,7 +365,7 @@ void rdmafsd_exports_look(void)
 		/* In flight, it does not end: its worker must not be armed after its end. */
 		if (!percpu_ref_tryget_live(&exp->inflight))
 			continue;
-		rdmafsd_opened_look(exp);
+		rdmafsd_left_look(exp);
 		rdmafsd_export_put(exp);
 	}
 	mutex_unlock(&rdmafsd_exports_lock);
@@ -405,7 +405,7 @@ static int rdmafsd_export_publish(struct rdmafsd_export *exp)
 	if (!err) {
 		exp->started = get_jiffies_64();
 		/* A write of reclaim_s came before this, or will find the export in the table. */
-		rdmafsd_opened_started(exp);
+		rdmafsd_left_started(exp);
 		err = xa_insert(&rdmafsd_exports, exp->p.id, exp, GFP_KERNEL);
 	}
 	mutex_unlock(&rdmafsd_exports_lock);

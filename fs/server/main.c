@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdmafsd: loading and unloading.
+ * rdmafsd: loading and unloading, and the parameter of the module.
  *
  * Nothing is served until the administrator enables it in configfs.  Each directory made there
  * holds a reference to the module, and so does each export that ends.  So when the module is
@@ -9,6 +9,31 @@
  */
 #include <linux/module.h>
 #include "server.h"
+
+/*
+ * The workers are armed by the former time, so all of them are made to look at once.  A parameter
+ * may be written before the module's init and after its exit, too: then there are neither notes
+ * nor exports, and no worker is armed.
+ */
+static int rdmafsd_reclaim_set(const char *val, const struct kernel_param *kp)
+{
+	int err = param_set_uint(val, kp);
+
+	if (err)
+		return err;
+	rdmafsd_cuts_look();
+	rdmafsd_exports_look();
+	return 0;
+}
+
+static const struct kernel_param_ops rdmafsd_reclaim_ops = {
+	.set = rdmafsd_reclaim_set,
+	.get = param_get_uint,
+};
+
+module_param_cb(reclaim_s, &rdmafsd_reclaim_ops, &rdmafsd_reclaim_s, 0644);
+__MODULE_PARM_TYPE(reclaim_s, "uint");
+MODULE_PARM_DESC(reclaim_s, "seconds for which a client may open again what it had open");
 
 static int __init rdmafsd_init(void)
 {

@@ -12,7 +12,7 @@
  * be removed or replaced (the VFS says EBUSY).
  *
  * Before a file that is open, or may be, loses its last name by a removal or by a rename of
- * another object over it, the file gets another name, which clients do not see: opened.c.
+ * another object over it, the file gets another name, which clients do not see: leaving.c.
  */
 #include <linux/filelock.h>
 #include <linux/fsnotify.h>

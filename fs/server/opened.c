@@ -6,7 +6,7 @@
  * and while a client whose session was lost may come back for it.  Each export also has a table
  * of claims by number, one for each open.  The number stands in the proof that the client got with
  * the open (handle.c).  A client that comes back shows the proof, and takes up that claim and no
- * other.  A claim is kept for reclaim_s seconds, also if that parameter is written meanwhile.
+ * other.  How long it is kept is in reclaim.c.
  *
  * A claim:
  *
@@ -19,22 +19,12 @@
  * A claim counts among the opens of its client (clients.c) while it exists.  So a client can't
  * leave more claims than it may have opens.
  *
- * When the last name of such a file is removed, or another file is moved over it, the file first
- * gets another name in a directory that clients do not see (orphan.c).  Without one its handle
- * could not be decoded, and a client that lost its session could not open the file again.
- * Clients are told a link count that is one less.  That name is removed with the last CLOSE.  If a
- * session was lost, it is removed when the file was not opened again in time.  If the export
- * ended, its next start finds the orphans in the directory and gives clients that time anew; and
- * an orphan stays while a client that had it open may not have heard that the export ended
- * (cut.c).  A file that still had a name at that end becomes an orphan for that client, too.
- *
- * After a crash the server does not know what was open, and a file's name may be removed before
- * the client that had it open comes back.  So while clients may come back after the start of the
- * export (rdmafsd_export_unknown()) each file that loses its last name becomes an orphan until
- * that time is over.  Its claim is a guess.  There may be as many guesses as opens, which bounds
- * the inodes in memory, and one client's removals may make only a part of them.  No guess is made
- * for a file that was made in this life of the export (rdmafsd_opened_made()), as the server knows
- * its opens.  If the file system is full, all guesses go at once.
+ * A file that loses its last name meanwhile has one in the directory of orphans first (leaving.c).
+ * That name is removed with the last CLOSE.  If a session was lost, it is removed when the file
+ * was not opened again in time.  If the export ended, its next start finds the orphans in the
+ * directory and gives clients that time anew; and an orphan stays while a client that had it open
+ * may not have heard that the export ended (cut.c).  A file that still had a name at that end
+ * becomes an orphan for that client, too.
  *
  * An entry:
  *
@@ -45,9 +35,8 @@
  *		or the entry as an ORPHAN again, or the file by another name
  *
  * The change from NAMED to ORPHAN comes with the removal of a name, and must not miss an open
- * made meanwhile.  So a task that removes a name holds the inode's naming semaphore for writing
- * from before it looks whether the file is open until the name is removed.  A task that opens the
- * file takes it for reading while it counts itself in the entry (rdmafsd_opened_get()).
+ * made meanwhile: the task that removes a name holds the inode's naming semaphore for writing, and
+ * a task that opens the file takes it for reading (rdmafsd_opened_get()).
  *
  * An entry exists while @opens or @awaited (its claims that are LEFT) is not zero.  It holds the
  * inode.  It also remembers the last writeback error of the inode that moved the export's write
@@ -57,51 +46,16 @@
  * Locks: naming semaphore, then exp->opened_lock, which guards the entries' and claims' states
  * and lists.
  */
-#define pr_fmt(fmt) "rdmafsd: " fmt
-
 #include <linux/fs.h>
 #include <linux/hash.h>
-#include <linux/jiffies.h>
-#include <linux/module.h>
 #include <linux/pagemap.h>
 #include <linux/random.h>
 #include <linux/rhashtable.h>
 #include <linux/siphash.h>
 #include <linux/slab.h>
-#include <linux/statfs.h>
+#include <linux/workqueue.h>
 #include "transport/points.h"
-#include "request.h"
-
-static unsigned int rdmafsd_reclaim_s = 90;
-
-/*
- * The workers are armed by the former time, so all of them are made to look at once.  A parameter
- * may be written before the module's init and after its exit, too: then there are neither notes
- * nor exports, and no worker is armed.
- */
-static int rdmafsd_reclaim_set(const char *val, const struct kernel_param *kp)
-{
-	int err = param_set_uint(val, kp);
-
-	if (err)
-		return err;
-	rdmafsd_cuts_look();
-	rdmafsd_exports_look();
-	return 0;
-}
-
-static const struct kernel_param_ops rdmafsd_reclaim_ops = {
-	.set = rdmafsd_reclaim_set,
-	.get = param_get_uint,
-};
-
-module_param_cb(reclaim_s, &rdmafsd_reclaim_ops, &rdmafsd_reclaim_s, 0644);
-__MODULE_PARM_TYPE(reclaim_s, "uint");
-MODULE_PARM_DESC(reclaim_s, "seconds for which a client may open again what it had open");
-
-static atomic_t rdmafsd_left;	/* claims of all exports that are LEFT */
-
-static struct workqueue_struct *rdmafsd_reap_wq;	/* of each export: for its file system */
+#include "server.h"
 
 static const struct rhashtable_params rdmafsd_opened_params = {
 	.key_len = sizeof(struct inode *),
@@ -117,8 +71,17 @@ static const struct rhashtable_params rdmafsd_claims_params = {
 	.automatic_shrinking = true,
 };
 
-/* Each export has its own semaphores, as the holder of one may wait for that export's disk. */
-static struct rw_semaphore *rdmafsd_naming_of(struct rdmafsd_export *exp, struct inode *inode)
+/**
+ * rdmafsd_naming_of - find the naming semaphore of a file
+ * @exp:   the export
+ * @inode: the file
+ *
+ * Each export has its own semaphores, as the holder of one may wait for that export's disk.
+ *
+ * Context: any.
+ * Return: the semaphore, which other files may share.
+ */
+struct rw_semaphore *rdmafsd_naming_of(struct rdmafsd_export *exp, struct inode *inode)
 {
 	return &exp->naming[hash_ptr(inode, RDMAFSD_NAMING_BITS)];
 }
@@ -141,8 +104,16 @@ static void rdmafsd_opened_move(struct rdmafsd_export *exp, struct rdmafsd_opene
 	WRITE_ONCE(of->name, to);
 }
 
-static void rdmafsd_opened_rename(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
-				  enum rdmafsd_opened_name to)
+/**
+ * rdmafsd_opened_rename - note that a file has got a name as an orphan, or has lost it
+ * @exp: the export
+ * @of:  the file's entry, in which the caller counts
+ * @to:  where its name is now
+ *
+ * Context: process, does not sleep; the file's naming semaphore is held for writing.
+ */
+void rdmafsd_opened_rename(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
+			   enum rdmafsd_opened_name to)
 {
 	spin_lock(&exp->opened_lock);
 	rdmafsd_opened_move(exp, of, to);
@@ -225,72 +196,18 @@ static void rdmafsd_opened_free(struct rdmafsd_opened *of)
 	kfree_rcu(of, rcu);
 }
 
-/**
- * rdmafsd_left_now - count the opens that clients may come back for
- *
- * Context: any.
- * Return: the claims of all exports that are LEFT, and the notes that are left (cut.c).
- */
-u32 rdmafsd_left_now(void)
-{
-	return atomic_read(&rdmafsd_left) + rdmafsd_cuts_left_now();
-}
-
-/**
- * rdmafsd_reclaim_time - get the time for which clients may come back, as it is set now
- *
- * Context: any.
- * Return: jiffies, 0..MAX_JIFFY_OFFSET.
- */
-unsigned long rdmafsd_reclaim_time(void)
-{
-	/* time_before() takes a time more than half of all jiffies ahead for one in the past. */
-	return min_t(u64, (u64)READ_ONCE(rdmafsd_reclaim_s) * HZ, MAX_JIFFY_OFFSET);
-}
-
-static unsigned long rdmafsd_claim_due(const struct rdmafsd_claim *claim)
-{
-	return claim->since + rdmafsd_reclaim_time();
-}
-
-/* Arm the worker for when this claim is due; the caller has seen that none is due before. */
-static void rdmafsd_reap_at(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
-{
-	unsigned long when = rdmafsd_claim_due(claim);
-	long delay = when - jiffies;
-
-	lockdep_assert_held(&exp->opened_lock);
-	exp->reap_at = when;
-	mod_delayed_work(rdmafsd_reap_wq, &exp->reap,
-			 delay > 0 ? round_jiffies_up_relative(delay) : 0);
-}
-
-/* Run the worker at once; no claim re-arms it for later.  It arms itself for those not due yet. */
-static void rdmafsd_reap_now(struct rdmafsd_export *exp)
-{
-	lockdep_assert_held(&exp->opened_lock);
-	exp->reap_at = jiffies;
-	mod_delayed_work(rdmafsd_reap_wq, &exp->reap, 0);
-}
-
 /* The only place where @state changes. */
 static void rdmafsd_claim_move(struct rdmafsd_export *exp, struct rdmafsd_claim *claim,
 			       enum rdmafsd_claim_state to)
 {
 	lockdep_assert_held(&exp->opened_lock);
 	if (claim->state == RDMAFSD_CLAIM_LEFT) {
-		list_del_init(&claim->left);
+		rdmafsd_left_del(exp, claim);
 		claim->of->awaited--;
-		atomic_dec(&rdmafsd_left);
 	}
 	if (to == RDMAFSD_CLAIM_LEFT) {
-		claim->since = jiffies;
-		if (list_empty(&exp->left) ||
-		    time_before(rdmafsd_claim_due(claim), exp->reap_at))
-			rdmafsd_reap_at(exp, claim);
-		list_add_tail(&claim->left, &exp->left);
+		rdmafsd_left_add(exp, claim);
 		claim->of->awaited++;
-		atomic_inc(&rdmafsd_left);
 	}
 	claim->state = to;
 }
@@ -387,9 +304,18 @@ static struct rdmafsd_opened *rdmafsd_opened_new(struct inode *inode)
 	return of;
 }
 
-/* Count an open in the entry of a file.  If there is no entry, @new becomes it; NULL: none. */
-static struct rdmafsd_opened *rdmafsd_opened_join(struct rdmafsd_export *exp, struct inode *inode,
-						  struct rdmafsd_opened *new)
+/**
+ * rdmafsd_opened_join - count an open in the entry of a file
+ * @exp:   the export
+ * @inode: the file
+ * @new:   becomes the entry if there is none; or NULL
+ *
+ * Context: process, does not sleep; the file's naming semaphore is held.
+ * Return: the entry, to be put by rdmafsd_opened_put(); NULL: there is none, and no @new;
+ * -EAGAIN as an ERR_PTR: the file's name as an orphan is being removed; or another ERR_PTR.
+ */
+struct rdmafsd_opened *rdmafsd_opened_join(struct rdmafsd_export *exp, struct inode *inode,
+					   struct rdmafsd_opened *new)
 {
 	struct rdmafsd_opened *of;
 	int err;
@@ -409,9 +335,15 @@ static struct rdmafsd_opened *rdmafsd_opened_join(struct rdmafsd_export *exp, st
 	return of;
 }
 
-/* Count an open in the entry of a file, made if there is none.  Naming semaphore held. */
-static struct rdmafsd_opened *rdmafsd_opened_make(struct rdmafsd_export *exp,
-						  struct inode *inode)
+/**
+ * rdmafsd_opened_make - count an open in the entry of a file, which is made if there is none
+ * @exp:   the export
+ * @inode: the file
+ *
+ * Context: process, may sleep; the file's naming semaphore is held.
+ * Return: as rdmafsd_opened_join(), but not NULL.
+ */
+struct rdmafsd_opened *rdmafsd_opened_make(struct rdmafsd_export *exp, struct inode *inode)
 {
 	struct rdmafsd_opened *of, *new;
 
@@ -441,8 +373,14 @@ static struct rdmafsd_opened *rdmafsd_opened_get(struct rdmafsd_export *exp, str
 	return of;
 }
 
-/* Undo rdmafsd_opened_get().  No lock is held: the file's name may be removed. */
-static void rdmafsd_opened_put(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
+/**
+ * rdmafsd_opened_put - count an open less in the entry of a file
+ * @exp: the export
+ * @of:  the entry, not to be used any more
+ *
+ * Context: process, may sleep, no VFS lock held: the file's name as an orphan may be removed.
+ */
+void rdmafsd_opened_put(struct rdmafsd_export *exp, struct rdmafsd_opened *of)
 {
 	bool ends, orphan;
 
@@ -568,7 +506,7 @@ void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, 
 	spin_lock(&exp->opened_lock);
 	of = claim->of;
 	lost &= claim->state == RDMAFSD_CLAIM_OPEN;
-	if (lost && !READ_ONCE(rdmafsd_reclaim_s)) {
+	if (lost && !rdmafsd_reclaim_time()) {
 		rdmafsd_claim_last_wb(exp, claim);
 		lost = false;
 	}
@@ -585,8 +523,19 @@ void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, 
 		rdmafsd_opened_end(exp, of, orphan);
 }
 
-/* Keep a file for clients that may come back for it, by a claim that counts for no client. */
-static int rdmafsd_opened_wait(struct rdmafsd_export *exp, struct inode *inode, bool orphan)
+/**
+ * rdmafsd_opened_wait - keep a file for clients that may come back for it
+ * @exp:    the export
+ * @inode:  the file
+ * @orphan: it has a name as an orphan
+ *
+ * The server does not know how many clients may come back.  So a claim keeps the file that counts
+ * for no client.
+ *
+ * Context: process, may sleep; takes the file's naming semaphore.
+ * Return: 0, or a negative errno of rdmafsd_claim_new() or rdmafsd_claim_open().
+ */
+int rdmafsd_opened_wait(struct rdmafsd_export *exp, struct inode *inode, bool orphan)
 {
 	struct rdmafsd_claim *claim = rdmafsd_claim_new(NULL, false);
 	int err;
@@ -605,113 +554,28 @@ static int rdmafsd_opened_wait(struct rdmafsd_export *exp, struct inode *inode, 
 }
 
 /**
- * rdmafsd_opened_found - keep an orphan that was there when its export started
- * @exp:   the export, not live yet
- * @inode: the file
+ * rdmafsd_claim_guessed - keep a file for clients that may have it open
+ * @exp:   the export
+ * @of:    the file's entry, in which the caller counts
+ * @claim: from rdmafsd_claim_guess()
  *
- * The server does not know how many clients may come back for it.  So the orphan is kept until
- * the time for that is over, by a claim that counts for no client.
- *
- * Context: process, may sleep.
- * Return: 0, or a negative errno of rdmafsd_claim_new() or rdmafsd_claim_open().
+ * Context: process, does not sleep.
+ * Return: true: the claim belongs to the file, until the time of clients that the server does not
+ * know is over; false: the file is no orphan, or there is no memory, and the claim is the caller's.
  */
-int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode)
+bool rdmafsd_claim_guessed(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
+			   struct rdmafsd_claim *claim)
 {
-	return rdmafsd_opened_wait(exp, inode, true);
-}
-
-/**
- * rdmafsd_opened_started - begin the time in which clients can come back for orphans
- * @exp: the export, about to be live, @exp->started set
- *
- * Context: process; does not sleep.
- */
-void rdmafsd_opened_started(struct rdmafsd_export *exp)
-{
-	struct rdmafsd_claim *claim;
+	bool taken;
 
 	spin_lock(&exp->opened_lock);
-	list_for_each_entry(claim, &exp->left, left)
-		claim->since = exp->started;
-	claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
-	if (claim)
-		rdmafsd_reap_at(exp, claim);
-	spin_unlock(&exp->opened_lock);
-}
-
-/**
- * rdmafsd_opened_look - apply a new time for which clients may come back
- * @exp: the export, in flight: it does not end before this returns
- *
- * All that arm the worker read the time under exp->opened_lock, which is taken here.  So a timer
- * that was armed by the former time is replaced, and later ones are armed by the new time.
- *
- * Context: process; does not sleep.
- */
-void rdmafsd_opened_look(struct rdmafsd_export *exp)
-{
-	spin_lock(&exp->opened_lock);
-	if (!list_empty(&exp->left))
-		rdmafsd_reap_now(exp);
-	spin_unlock(&exp->opened_lock);
-}
-
-/* A file system is full when one in so many of its blocks, or inodes, is left. */
-#define RDMAFSD_FULL_PART	16
-
-/* Tell a file system without room from other causes of ENOSPC, such as an attribute too large. */
-static bool rdmafsd_fs_is_full(const struct rdmafsd_export *exp)
-{
-	struct kstatfs st;
-
-	if (vfs_statfs(&exp->path, &st))
-		return false;
-	return st.f_bavail < st.f_blocks / RDMAFSD_FULL_PART ||
-	       st.f_ffree < st.f_files / RDMAFSD_FULL_PART;
-}
-
-static bool rdmafsd_guesses_left(struct rdmafsd_export *exp)
-{
-	struct rdmafsd_claim *claim;
-
-	lockdep_assert_held(&exp->opened_lock);
-	claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
-	return claim && claim->guess;
-}
-
-/**
- * rdmafsd_opened_full - make room if a client's write found none
- * @exp: the export
- *
- * If the file system is full all guesses end, and with them the orphans that no client is known
- * to have open.  Files that a client is known to have open stay.
- *
- * Context: process, may sleep, the server's own credentials.
- * Return: true: there is room, or will soon be, so the write can be repeated.
- */
-bool rdmafsd_opened_full(struct rdmafsd_export *exp)
-{
-	bool guesses, full, goes;
-
-	spin_lock(&exp->opened_lock);
-	guesses = rdmafsd_guesses_left(exp);
-	spin_unlock(&exp->opened_lock);
-	full = guesses && rdmafsd_fs_is_full(exp);
-	spin_lock(&exp->opened_lock);
-	/*
-	 * True also while the orphan of a guess is being removed, which may take long if it is
-	 * large.  Only guesses count, which are all gone after a while: if the removal of any
-	 * orphan did, a client that keeps closing files without names could make other clients
-	 * wait for room for ever.
-	 */
-	goes = exp->full || exp->going || time_before64(get_jiffies_64(), exp->room);
-	if (!goes && full && rdmafsd_guesses_left(exp)) {
-		exp->full = true;
-		rdmafsd_reap_now(exp);
-		goes = true;
+	taken = of->name == RDMAFSD_ORPHAN && !IS_ERR(rdmafsd_claim_take(exp, of, claim, 0));
+	if (taken) {
+		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
+		rdmafsd_left_add_guess(exp, claim);
 	}
 	spin_unlock(&exp->opened_lock);
-	return goes;
+	return taken;
 }
 
 #define RDMAFSD_MADE_BITS	13
@@ -739,7 +603,15 @@ void rdmafsd_opened_made(struct rdmafsd_export *exp, const struct inode *inode)
 		WRITE_ONCE(exp->made[mark >> (64 - RDMAFSD_MADE_BITS)], mark);
 }
 
-static bool rdmafsd_opened_is_made(struct rdmafsd_export *exp, const struct inode *inode)
+/**
+ * rdmafsd_opened_is_made - look for the mark of a file that was made in this life of the export
+ * @exp:   the export
+ * @inode: the file
+ *
+ * Context: any.
+ * Return: true: it is there.
+ */
+bool rdmafsd_opened_is_made(struct rdmafsd_export *exp, const struct inode *inode)
 {
 	u64 mark = rdmafsd_made_mark(exp, inode);
 
@@ -768,219 +640,10 @@ bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode)
 	return orphan;
 }
 
-/* May the caller remove a name?  The VFS checks the same when the name is removed. */
-static bool rdmafsd_leaving_may(struct dentry *dir, struct inode *inode)
-{
-	return !inode_permission(&nop_mnt_idmap, d_inode(dir), MAY_WRITE | MAY_EXEC) &&
-	       !IS_APPEND(d_inode(dir)) && !IS_APPEND(inode) && !IS_IMMUTABLE(inode) &&
-	       !check_sticky(&nop_mnt_idmap, d_inode(dir), inode);
-}
-
-/*
- * If a file that is open, or may be, has one name left, give it another one as an orphan.  A
- * caller that may not remove the name must not change the file by trying: @l->denied.
- */
-static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
-				struct rdmafsd_leaving *l, struct inode **delegated)
-{
-	struct inode *inode = d_inode(l->obj);
-	struct rdmafsd_change chg;
-	int err;
-
-	lockdep_assert_held_write(l->naming);
-	l->of = l->guess && inode->i_nlink == 1 ? rdmafsd_opened_make(rq->exp, inode) :
-						    rdmafsd_opened_join(rq->exp, inode, NULL);
-	if (IS_ERR_OR_NULL(l->of)) {
-		l->of = NULL;
-		return 0;
-	}
-	if (l->of->name != RDMAFSD_NAMED || inode->i_nlink != 1)
-		return 0;
-	l->denied = !rdmafsd_leaving_may(dir, inode);
-	if (l->denied)
-		return 0;
-	rdmafsd_change_begin(rq, l->obj, &chg);
-	err = rdmafsd_orphan_add(rq->exp, l->obj, delegated);
-	if (!err)
-		rdmafsd_opened_rename(rq->exp, l->of, RDMAFSD_ORPHAN);
-	rdmafsd_change_end(&chg);
-	if (err)
-		return *delegated ? err : 0;
-	l->kept = true;
-	l->before = chg.before;
-	l->after = chg.after;
-	return 0;
-}
-
-/*
- * A file has lost its last name, and the server does not know whether a client may come back for
- * it: a guess keeps it for as long as clients may.
- */
-static void rdmafsd_leaving_wait(struct rdmafsd_export *exp, struct rdmafsd_leaving *l)
-{
-	struct rdmafsd_claim *claim = l->guess;
-
-	spin_lock(&exp->opened_lock);
-	if (l->of->name == RDMAFSD_ORPHAN &&
-	    !IS_ERR(rdmafsd_claim_take(exp, l->of, claim, 0))) {
-		l->guess = NULL;
-		claim->guess = true;
-		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
-		/*
-		 * Clients may come back since the export's start.  No claim has been LEFT before
-		 * that, so this one goes to the front of the list.
-		 */
-		claim->since = exp->started;
-		list_move(&claim->left, &exp->left);
-		if (time_before(rdmafsd_claim_due(claim), exp->reap_at))
-			rdmafsd_reap_at(exp, claim);
-	}
-	spin_unlock(&exp->opened_lock);
-}
-
-/* Make a guess for a file; NULL: the server knows all opens of it, or there is no room. */
-static struct rdmafsd_claim *rdmafsd_leaving_guess(struct rdmafsd_rq *rq, struct inode *inode)
-{
-	struct rdmafsd_claim *claim;
-
-	if (!rdmafsd_export_unknown(rq->exp) || rdmafsd_opened_is_made(rq->exp, inode))
-		return NULL;
-	claim = rdmafsd_claim_guess(rq->ses->client);
-	if (!claim)
-		pr_warn_ratelimited("%s: no room to keep what a client removes for others that may have it open and are not back yet (max_opens)\n",
-				    rq->exp->p.name);
-	return claim;
-}
-
-/**
- * rdmafsd_leaving_begin - prepare the removal of a name: keep its file if it is open
- * @rq:	  the request, the caller's credentials on, the mount held for writing
- * @dir:  the directory, not locked
- * @name: the name
- * @l:	  out: to be given to rdmafsd_leaving_end(), whatever is returned
- * @delegated: out: an inode whose leases have to be broken first
- *
- * A file that can't be kept is removed as if no client had it open: opens of it work for as long
- * as their sessions do.  An error in finding the file is not reported, as the removal will find it
- * again.
- *
- * Context: process, may sleep; takes the file's naming semaphore for writing until
- * rdmafsd_leaving_end().
- * Return: 0, or -EWOULDBLOCK with @delegated set.
- */
-int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struct rfp_str *name,
-			  struct rdmafsd_leaving *l, struct inode **delegated)
-{
-	struct dentry *obj;
-
-	*l = (struct rdmafsd_leaving){};
-	obj = rdmafsd_lookup_there(rq->exp, dir, name);
-	if (IS_ERR(obj))
-		return 0;
-	l->obj = obj;
-	if (!d_is_reg(obj))
-		return 0;
-	/*
-	 * This may sleep, and takes the naming semaphore itself, so it comes before that is taken.
-	 * If there is no memory, the file is removed as if no client had it open.
-	 */
-	if (READ_ONCE(rdmafsd_reclaim_s) && rdmafsd_cut_claims(rq->exp, d_inode(obj)) &&
-	    !rdmafsd_opened_wait(rq->exp, d_inode(obj), false))
-		rdmafsd_cut_waited(rq->exp, d_inode(obj));
-	l->guess = rdmafsd_leaving_guess(rq, d_inode(obj));
-	l->naming = rdmafsd_naming_of(rq->exp, d_inode(obj));
-	down_write(l->naming);
-	return rdmafsd_leaving_keep(rq, dir, l, delegated);
-}
-
-/**
- * rdmafsd_leaving_is - check that a name still stands for what rdmafsd_leaving_begin() found
- * @l:	    as rdmafsd_leaving_begin() left it
- * @dentry: what the name stands for now
- *
- * Context: process; the directory of @dentry is locked, the caller's credentials are on.
- * Return: true if so, or if there is no file to be kept; false: the caller has to begin anew,
- * also if it may remove the name now and might not then.
- */
-bool rdmafsd_leaving_is(const struct rdmafsd_leaving *l, struct dentry *dentry)
-{
-	lockdep_assert_held_write(&d_inode(dentry->d_parent)->i_rwsem);
-	if (d_really_is_negative(dentry) || !d_is_reg(dentry))
-		return true;
-	if (!l->obj || d_inode(l->obj) != d_inode(dentry))
-		return false;
-	return !l->denied || !rdmafsd_leaving_may(dentry->d_parent, d_inode(dentry));
-}
-
-/**
- * rdmafsd_leaving_change - join the two changes of a file whose name was removed
- * @l:	 as rdmafsd_leaving_begin() left it
- * @chg: the file's change by the removal of its name, ended
- *
- * That the file got a name as an orphan was a change by the same client.  If no other came between
- * the two, @chg begins with the first.
- *
- * Context: any.
- */
-void rdmafsd_leaving_change(const struct rdmafsd_leaving *l, struct rdmafsd_change *chg)
-{
-	if (l->kept && chg->before == l->after)
-		chg->before = l->before;
-}
-
-/**
- * rdmafsd_leaving_end - complete the removal of a name, or undo what was prepared for it
- * @rq:	     the request; the mount is held for writing, the directory not locked
- * @l:	     as rdmafsd_leaving_begin() left it
- * @removed: whether the name was removed
- *
- * To be followed by rdmafsd_leaving_put().
- *
- * Context: process, may sleep; releases the naming semaphore.
- */
-void rdmafsd_leaving_end(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l, bool removed)
-{
-	struct rdmafsd_change chg;
-	int err;
-
-	if (l->kept && !removed) {
-		/* In between clients see one link less: the change gives that its own cookie. */
-		rdmafsd_change_begin(rq, l->obj, &chg);
-		err = rdmafsd_orphan_undo(rq->exp, d_inode(l->obj));
-		rdmafs_test_point("leaving_undone", d_inode(l->obj)->i_ino);
-		/* On an error the file keeps its orphan name besides, until the entry ends. */
-		if (!err)
-			rdmafsd_opened_rename(rq->exp, l->of, RDMAFSD_NAMED);
-		rdmafsd_change_end(&chg);
-	} else if (removed && l->of && l->guess) {
-		/* Also if the file was an orphan already and had one more name. */
-		rdmafsd_leaving_wait(rq->exp, l);
-	}
-	if (l->naming)
-		up_write(l->naming);
-}
-
-/**
- * rdmafsd_leaving_put - let go of what rdmafsd_leaving_begin() took
- * @rq:	the request; the mount not held for writing
- * @l:	as rdmafsd_leaving_end() left it
- *
- * Context: process, may sleep, no VFS lock held: the file's name as an orphan may be removed.
- */
-void rdmafsd_leaving_put(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l)
-{
-	if (l->of)
-		rdmafsd_opened_put(rq->exp, l->of);
-	if (l->guess)
-		rdmafsd_claim_free(l->guess);
-	if (l->obj)
-		dput(l->obj);
-}
-
 /* The claim counts for no client, and its file is to be kept longer than its time (cut.c). */
 static bool rdmafsd_claim_kept(struct rdmafsd_export *exp, const struct rdmafsd_claim *claim)
 {
-	return !claim->client && READ_ONCE(rdmafsd_reclaim_s) &&
+	return !claim->client && rdmafsd_reclaim_time() &&
 	       rdmafsd_cut_keeps(exp, claim->of->inode);
 }
 
@@ -999,22 +662,13 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 		mod_delayed_work(rdmafsd_reap_wq, &exp->reap, HZ);
 		return NULL;
 	}
-	while (true) {
-		claim = list_first_entry_or_null(&exp->left, struct rdmafsd_claim, left);
-		/* If room is needed all guesses go; they come first in the list. */
-		exp->full &= claim && claim->guess;
-		if (!claim)
-			return NULL;
-		if (!exp->full && time_before(jiffies, rdmafsd_claim_due(claim))) {
-			rdmafsd_reap_at(exp, claim);
-			return NULL;
-		}
-		if (!rdmafsd_claim_kept(exp, claim))
-			break;
+	while ((claim = rdmafsd_left_due(exp)) && rdmafsd_claim_kept(exp, claim)) {
 		/* Its time begins anew, at the list's end; it is no guess: a client had it open. */
 		claim->guess = false;
 		rdmafsd_claim_move(exp, claim, RDMAFSD_CLAIM_LEFT);
 	}
+	if (!claim)
+		return NULL;
 	exp->going = claim->guess;
 	*of = claim->of;
 	rdmafsd_claim_forget(exp, claim);
@@ -1025,16 +679,6 @@ static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
 	if (!rdmafsd_opened_ends(exp, *of, orphan))
 		*of = NULL;
 	return claim;
-}
-
-/* If the claim was a guess the room of its file is free now. */
-static void rdmafsd_claim_gone(struct rdmafsd_export *exp)
-{
-	spin_lock(&exp->opened_lock);
-	if (exp->going)
-		exp->room = get_jiffies_64() + HZ;
-	exp->going = false;
-	spin_unlock(&exp->opened_lock);
 }
 
 static void rdmafsd_claims_reap(struct work_struct *work)
@@ -1054,34 +698,10 @@ static void rdmafsd_claims_reap(struct work_struct *work)
 		rdmafsd_claim_free(claim);
 		if (of)
 			rdmafsd_opened_end(exp, of, orphan);
-		rdmafsd_claim_gone(exp);
+		rdmafsd_left_gone(exp);
 		/* Many may be due at once. */
 		cond_resched();
 	}
-}
-
-/**
- * rdmafsd_reap_init - make the queue on which exports let go of files
- *
- * A file system that is frozen blocks the work of its own exports only.
- *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
- */
-int rdmafsd_reap_init(void)
-{
-	rdmafsd_reap_wq = alloc_workqueue("rdmafsd_reap", WQ_UNBOUND, WQ_UNBOUND_MAX_ACTIVE);
-	return rdmafsd_reap_wq ? 0 : -ENOMEM;
-}
-
-/**
- * rdmafsd_reap_exit - undo rdmafsd_reap_init()
- *
- * Context: process, may sleep; there are no exports.
- */
-void rdmafsd_reap_exit(void)
-{
-	destroy_workqueue(rdmafsd_reap_wq);
 }
 
 /**

@@ -19,6 +19,8 @@
  *	state.c		stateids: opens
  *	clients.c	how many opens a client may have
  *	opened.c	the files that clients have open, or may open again
+ *	reclaim.c	for how long they may
+ *	leaving.c	names that are being removed, of such files above all
  *	cut.c		notes of opens that an export's end has closed
  *	orphan.c	the directory that holds files whose last name was removed
  *	nowait.c	what can be served without blocking
@@ -205,7 +207,7 @@ struct rdmafsd_export_params {
  *		without a lock
  * @opened_lock: changes of @opened, @claims and what is in them, and of the next six
  * @left:	the claims that clients may come back for, the first to be lost first; guesses
- *		(rdmafsd_leaving_wait()) before all others
+ *		(rdmafsd_left_add_guess()) before all others
  * @full:	guesses go at once: their room is needed
  * @going:	the file of a guess is just being removed
  * @room:	until this time, in 64-bit jiffies, the file system may get the room of a guess
@@ -389,7 +391,6 @@ struct rdmafsd_client *rdmafsd_client_get(const struct rdmafs_xprt_source *sourc
 void rdmafsd_client_put(struct rdmafsd_client *client);
 void rdmafsd_opens_init(void);
 u32 rdmafsd_opens_now(void);
-u32 rdmafsd_left_now(void);
 void rdmafsd_opens_show(struct seq_file *m);
 struct rdmafsd_claim *rdmafsd_claim_new(struct rdmafsd_client *client, bool again);
 struct rdmafsd_claim *rdmafsd_claim_guess(struct rdmafsd_client *by);
@@ -599,9 +600,22 @@ void rdmafsd_cuts_look(void);
 void rdmafsd_cuts_exit(void);
 u32 rdmafsd_cuts_left_now(void);
 
+extern unsigned int rdmafsd_reclaim_s;
+extern struct workqueue_struct *rdmafsd_reap_wq;
+
 unsigned long rdmafsd_reclaim_time(void);
+void rdmafsd_left_add(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
+void rdmafsd_left_add_guess(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
+void rdmafsd_left_del(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
+struct rdmafsd_claim *rdmafsd_left_due(struct rdmafsd_export *exp);
+void rdmafsd_left_started(struct rdmafsd_export *exp);
+void rdmafsd_left_look(struct rdmafsd_export *exp);
+bool rdmafsd_left_full(struct rdmafsd_export *exp);
+void rdmafsd_left_gone(struct rdmafsd_export *exp);
+u32 rdmafsd_left_now(void);
 int rdmafsd_reap_init(void);
 void rdmafsd_reap_exit(void);
+
 int rdmafsd_opened_init(struct rdmafsd_export *exp);
 void rdmafsd_opened_exit(struct rdmafsd_export *exp);
 int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
@@ -609,11 +623,18 @@ int rdmafsd_claim_open(struct rdmafsd_export *exp, struct inode *inode,
 void rdmafsd_claim_again(struct rdmafsd_export *exp, struct inode *inode, u64 id);
 void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, bool lost);
 bool rdmafsd_claim_check_wb(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
-void rdmafsd_opened_started(struct rdmafsd_export *exp);
-void rdmafsd_opened_look(struct rdmafsd_export *exp);
-bool rdmafsd_opened_full(struct rdmafsd_export *exp);
+bool rdmafsd_claim_guessed(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
+			   struct rdmafsd_claim *claim);
+struct rw_semaphore *rdmafsd_naming_of(struct rdmafsd_export *exp, struct inode *inode);
+struct rdmafsd_opened *rdmafsd_opened_join(struct rdmafsd_export *exp, struct inode *inode,
+					   struct rdmafsd_opened *new);
+struct rdmafsd_opened *rdmafsd_opened_make(struct rdmafsd_export *exp, struct inode *inode);
+void rdmafsd_opened_put(struct rdmafsd_export *exp, struct rdmafsd_opened *of);
+void rdmafsd_opened_rename(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
+			   enum rdmafsd_opened_name to);
+int rdmafsd_opened_wait(struct rdmafsd_export *exp, struct inode *inode, bool orphan);
 void rdmafsd_opened_made(struct rdmafsd_export *exp, const struct inode *inode);
-int rdmafsd_opened_found(struct rdmafsd_export *exp, struct inode *inode);
+bool rdmafsd_opened_is_made(struct rdmafsd_export *exp, const struct inode *inode);
 bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);
 
 bool rdmafsd_name_reserved(const struct rfp_str *name);
