@@ -264,8 +264,8 @@ struct rdmafs_xprt_service {
  * @threads: threads that serve requests; a request that blocks in the file system blocks one.
  *	Takes effect when the port is enabled next
  *
- * Each is an attribute of the port in configfs: fs/server/configfs.c has the least and the most
- * that may be written, transport/server/limits.c the default.
+ * Each is an attribute of the port in configfs: fs/server/configfs_port.c has the least and the
+ * most that may be written, transport/server/limits.c the default.
  */
 struct rdmafs_xprt_limits {
 	u32 connections;

@@ -28,6 +28,7 @@
  *	session.c	what belongs to one session of a client
  *	export.c	exports that are live
  *	configfs.c	the administrator's interface
+ *	configfs_export.c, configfs_port.c	exports and ports there
  *
  * Lifetimes
  *
@@ -689,6 +690,9 @@ bool rdmafsd_xattr_offered(const struct rdmafsd_export *exp, const char *name);
 umode_t rdmafsd_create_mode(struct dentry *dir, u32 mode, u32 umask);
 struct dentry *rdmafsd_lookup_again(struct dentry *dir, struct dentry *dentry,
 				    const struct rfp_str *name);
+
+extern const struct config_item_type rdmafsd_exports_type;
+extern const struct config_item_type rdmafsd_ports_type;
 
 int rdmafsd_configfs_init(void);
 void rdmafsd_configfs_exit(void);

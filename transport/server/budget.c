@@ -376,7 +376,7 @@ static u64 rxs_beyond_kept(u64 bytes)
  * - A client that has nothing beyond the bounds is not held to its part, which may be less than
  *   the request if there are many clients or the share is small.  So on a server that has nothing
  *   else beyond the bounds even the largest request proceeds at once: there is room for at
- *   least four of those (fs/server/configfs.c).
+ *   least four of those (fs/server/configfs_port.c).
  *
  * So only requests that hang can keep others out for ever: the other sessions of their client if
  * they have all of its part; or all sessions if they have all there is, which takes sessions that
