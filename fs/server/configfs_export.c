@@ -282,18 +282,7 @@ static ssize_t rdmafsd_cfg_mountpoint_show(struct config_item *item, char *page)
 static ssize_t rdmafsd_cfg_mountpoint_store(struct config_item *item, const char *page,
 					    size_t count)
 {
-	struct rdmafsd_cfg *cfg = to_cfg(item);
-	bool on;
-	int err;
-
-	err = kstrtobool(page, &on);
-	if (!err)
-		err = rdmafsd_cfg_lock_off(cfg);
-	if (err)
-		return err;
-	WRITE_ONCE(cfg->p.mountpoint, on);
-	mutex_unlock(&cfg->lock);
-	return count;
+	return rdmafsd_cfg_bool_store(to_cfg(item), page, count, &to_cfg(item)->p.mountpoint);
 }
 
 static const char * const rdmafsd_squash_names[] = {
