@@ -7,6 +7,7 @@
 #include "../../transport/frame.c"
 #include "../../transport/qp_plan.c"
 #include "../../transport/server/reqstate.c"
+#include "../../transport/server/sessionstate.c"
 #include "../../transport/server/grant.c"
 #include "../../transport/ctl.c"
 #include "../../transport/send.c"

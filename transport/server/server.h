@@ -18,6 +18,7 @@
 #include "transport/internal.h"
 #include "transport/server/budget.h"
 #include "transport/server/reqstate.h"
+#include "transport/server/sessionstate.h"
 
 #define RXS_DOMAIN_BITS		6
 
@@ -266,21 +267,6 @@ struct rxs_slot {
 };
 
 /**
- * enum rxs_session_state - what a session can do
- * @RXS_SESSION_MAKING:	 a worker makes it, and connection 0 waits; left when that has succeeded or
- *			 failed, or when it is closed
- * @RXS_SESSION_OPEN:	 it takes connections and requests; left when it is closed
- * @RXS_SESSION_CLOSING: it takes neither; left when it is made and the last of both is gone
- * @RXS_SESSION_ENDING:	 no connection and no request is left; a worker closes it
- */
-enum rxs_session_state {
-	RXS_SESSION_MAKING,
-	RXS_SESSION_OPEN,
-	RXS_SESSION_CLOSING,
-	RXS_SESSION_ENDING,
-};
-
-/**
  * struct rxs_client - the share of the threads that the sessions of one client have
  * @ref:     held by the sessions
  * @waiting: sessions that could have a thread if the client's others had fewer; rxs_threads.lock
@@ -355,7 +341,6 @@ struct rxs_turns {
  * @last_seen: when a connection was bound or unbound last, in jiffies; @lock
  * @progress: when its data made progress last, in jiffies; rxs_session_progress()
  * @state:    see enum rxs_session_state; @lock
- * @making:   @make has not run to its end yet; @lock
  * @opened:   the service knows it; its workers' own
  * @want_slots: what @nr_slots becomes; constant
  * @make:     makes it
@@ -399,7 +384,6 @@ struct rdmafs_xprt_session {
 	unsigned long last_seen;
 	unsigned long progress;
 	enum rxs_session_state state;
-	bool making;
 	bool opened;
 	u32 want_slots;
 	struct work_struct make;
@@ -410,7 +394,7 @@ struct rdmafs_xprt_session {
 static inline bool rxs_session_closes(const struct rdmafs_xprt_session *s)
 {
 	lockdep_assert_held(&s->lock);
-	return s->state >= RXS_SESSION_CLOSING;
+	return s->state >= RXS_SESSION_ABANDONED;
 }
 
 /* The connection that a slot's messages travel on, or NULL. */

@@ -14,6 +14,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "transport/server/server.h"
+#include "transport/server/trace.h"
 
 /* Numbers the sessions of all ports: their directories in /proc stand side by side. */
 static atomic_t rxs_session_count = ATOMIC_INIT(0);
@@ -75,6 +76,17 @@ void rxs_session_put(struct rdmafs_xprt_session *session)
 	kref_put(&session->ref, rxs_session_release);
 }
 
+/* Change a session's state by an event. */
+static void rxs_session_move(struct rdmafs_xprt_session *s, enum rxs_session_event event)
+{
+	int next = rxs_session_next(s->state, event);
+
+	lockdep_assert_held(&s->lock);
+	trace_rdmafs_server_session_state(s->id, s->state, event, next);
+	if (!WARN_ON_ONCE(next < 0))
+		s->state = next;
+}
+
 /**
  * rxs_session_settle - queue the end of a session that is closing, if nothing is left of it
  * @session: the session
@@ -86,10 +98,9 @@ void rxs_session_put(struct rdmafs_xprt_session *session)
 void rxs_session_settle(struct rdmafs_xprt_session *session)
 {
 	lockdep_assert_held(&session->lock);
-	if (session->state != RXS_SESSION_CLOSING || session->making || session->nr_bound ||
-	    session->requests)
+	if (session->state != RXS_SESSION_CLOSING || session->nr_bound || session->requests)
 		return;
-	session->state = RXS_SESSION_ENDING;
+	rxs_session_move(session, RXS_SESSION_EMPTY);
 	queue_work(rxs_session_wq, &session->end);
 }
 
@@ -118,9 +129,9 @@ void rxs_session_lose(struct rdmafs_xprt_session *session)
 void rxs_session_close_locked(struct rdmafs_xprt_session *session)
 {
 	lockdep_assert_held(&session->lock);
-	if (session->state >= RXS_SESSION_CLOSING)
+	if (rxs_session_closes(session))
 		return;
-	session->state = RXS_SESSION_CLOSING;
+	rxs_session_move(session, RXS_SESSION_CLOSE);
 	rxs_session_lose(session);
 	/* The worker of the connection that waits for a place will see that there is none. */
 	if (session->next)
@@ -255,11 +266,9 @@ static void rxs_session_make_work(struct work_struct *work)
 	int ret = rxs_session_make(s);
 
 	spin_lock_bh(&s->lock);
-	s->making = false;
 	if (!ret)
 		s->nr_slots = s->want_slots;
-	if (s->state == RXS_SESSION_MAKING)
-		s->state = ret ? RXS_SESSION_CLOSING : RXS_SESSION_OPEN;
+	rxs_session_move(s, ret ? RXS_SESSION_FAIL : RXS_SESSION_MADE);
 	if (s->next)
 		rxs_conn_wake(s->next);
 	/* It may have been closed meanwhile. */
@@ -308,7 +317,6 @@ struct rdmafs_xprt_session *rxs_session_alloc(struct rdmafs_xprt_server *server,
 	memcpy(s->client, rxs_conn(conn)->hello.client, sizeof(s->client));
 	s->account = rxs_account_hold(rxs_conn(conn)->account);
 	s->state = RXS_SESSION_MAKING;
-	s->making = true;
 	s->nr_conns = conn->count;
 	s->want_slots = conn->slots;
 	s->data_max = conn->data_max;

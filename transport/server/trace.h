@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints of the server: the states of a request, and the steps of its life.
+ * Tracepoints of the server: the states of its sessions and of their requests, and the steps of a
+ * request's life.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdmafs
@@ -10,7 +11,42 @@
 
 #include <linux/tracepoint.h>
 #include "transport/server/reqstate.h"
+#include "transport/server/sessionstate.h"
 #include "transport/trace_rpc.h"
+
+#define RDMAFS_SERVER_SESSION_STATES			\
+	{ RXS_SESSION_MAKING, "making" },		\
+	{ RXS_SESSION_OPEN, "open" },			\
+	{ RXS_SESSION_ABANDONED, "abandoned" },		\
+	{ RXS_SESSION_CLOSING, "closing" },		\
+	{ RXS_SESSION_ENDING, "ending" },		\
+	{ -EPROTO, "never" }
+
+/* The state of a session on a server; @to is -EPROTO if the event can't happen. */
+TRACE_EVENT(rdmafs_server_session_state,
+	TP_PROTO(const u8 *id, int from, int event, int to),
+	TP_ARGS(id, from, event, to),
+	TP_STRUCT__entry(
+		__field(u32, session)
+		__field(int, from)
+		__field(int, event)
+		__field(int, to)
+	),
+	TP_fast_assign(
+		__entry->session = get_unaligned_be32(id);
+		__entry->from = from;
+		__entry->event = event;
+		__entry->to = to;
+	),
+	TP_printk("session=%08x from=%s event=%s to=%s", __entry->session,
+		  __print_symbolic(__entry->from, RDMAFS_SERVER_SESSION_STATES),
+		  __print_symbolic(__entry->event,
+				   { RXS_SESSION_MADE, "made" },
+				   { RXS_SESSION_FAIL, "fail" },
+				   { RXS_SESSION_CLOSE, "close" },
+				   { RXS_SESSION_EMPTY, "empty" }),
+		  __print_symbolic(__entry->to, RDMAFS_SERVER_SESSION_STATES))
+);
 
 /* The state of a request on a server; @to is -EPROTO if the event can't happen. */
 TRACE_EVENT(rdmafs_req_state,
