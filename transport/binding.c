@@ -31,6 +31,7 @@
  * rxp_pool.lock guards the state.
  */
 #include "transport/internal.h"
+#include "transport/trace.h"
 
 #define NEVER	RXP_MR_NR_STATES
 
@@ -106,7 +107,7 @@ static void rxp_mr_move(struct rxp_mr *mr, enum rxp_mr_event event)
 	enum rxp_mr_state from = mr->state, to = rxp_mr_next(from, event);
 
 	lockdep_assert_held(&mr->pool->lock);
-	rxp_mr_trace(mr, event, to);
+	trace_rdmafs_mr(mr->mr->rkey, from, event, to);
 	if (WARN_ON_ONCE(to == NEVER))
 		to = RXP_MR_UNKNOWN;
 	WRITE_ONCE(mr->state, to);

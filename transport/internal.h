@@ -419,7 +419,6 @@ int rxp_mr_map_buf(struct rxp_pool *pool, struct rxp_mr *mr, struct rxp_buf *buf
 		   struct ib_reg_wr *wr);
 
 enum rxp_mr_state rxp_mr_next(enum rxp_mr_state state, enum rxp_mr_event event);
-void rxp_mr_trace(const struct rxp_mr *mr, enum rxp_mr_event event, enum rxp_mr_state to);
 void rxp_mr_posted(struct rxp_mr *mr, struct rxp_conn *conn);
 void rxp_mr_over(struct rxp_mr *mr, bool inv, bool ok);
 bool rxp_mr_remote_inv(struct rxp_mr *mr, bool waits);

@@ -91,10 +91,6 @@ static struct binding_stage *stage;
 
 /* ------------------------------------- functions of other files that these call */
 
-void rxp_mr_trace(const struct rxp_mr *mr, enum rxp_mr_event event, enum rxp_mr_state to)
-{
-}
-
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 {
 	stage->mr_puts++;
