@@ -543,7 +543,7 @@ again:
 	if (io)
 		io->map_err = 0;
 	/* If the grants are gone, or all too small, the CRW is held for an STCRW. */
-	grant = grant && rxc_grant_take(x, io->len, &held);
+	grant = grant && rxc_grant_take(x, io->len, slot, &held);
 	rxc_call_encode(x, conn, call, slot, rxp_seq_next(slot->seq), !overlap,
 			grant ? &held : NULL);
 	slot->seq = rxp_seq_next(slot->seq);

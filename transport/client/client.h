@@ -166,11 +166,13 @@ struct rxc_deferred {
 /**
  * struct rxc_held_grant - a sink of the server's that one WRITE may go to unasked
  * @sink:     the sink
+ * @conn:     index of the connection that the reply came on; for traces
  * @recalled: the server wants it back
  * @since:    when the reply brought it, in jiffies
  */
 struct rxc_held_grant {
 	struct rxp_segment sink;
+	u16 conn;
 	bool recalled;
 	unsigned long since;
 };
@@ -349,8 +351,9 @@ extern struct workqueue_struct *rxc_recover_wq;
 extern struct workqueue_struct *rxc_turn_wq;
 extern unsigned int rxc_heartbeat_ms;
 
-bool rxc_granted(struct rdmafs_xprt *x, const struct rxp_frame *f);
-bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, struct rxc_held_grant *out);
+bool rxc_granted(struct rdmafs_xprt *x, const struct rxp_conn *conn, const struct rxp_frame *f);
+bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, const struct rxc_slot *slot,
+		    struct rxc_held_grant *out);
 void rxc_grants_forget(struct rdmafs_xprt *x);
 void rxc_grants_give_back(struct rdmafs_xprt *x);
 void rxc_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f);

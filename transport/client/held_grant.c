@@ -8,16 +8,27 @@
  * session's connections.  The session's lock guards the list of grants.
  */
 #include "transport/client/client.h"
+#include "transport/client/trace.h"
+
+/* Trace a step of a grant, in which no WRITE has part. */
+#define rxc_grant_trace(step, x, held)						\
+do {										\
+	const struct rxc_held_grant *t = (held);				\
+										\
+	trace_rdmafs_held_grant_##step((x)->session, t->conn, t->sink.rkey,	\
+				       t->sink.length, 0, 0);			\
+} while (0)
 
 /**
  * rxc_granted - keep a grant that a reply brought
- * @x: the session
- * @f: the reply
+ * @x:    the session
+ * @conn: the connection that the reply came on
+ * @f:    the reply
  *
  * Context: softirq; takes the session's lock.
  * Return: false if there are too many grants, or one with this key is held already.
  */
-bool rxc_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
+bool rxc_granted(struct rdmafs_xprt *x, const struct rxp_conn *conn, const struct rxp_frame *f)
 {
 	struct rxc_held_grant *h;
 	bool room;
@@ -30,8 +41,11 @@ bool rxc_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
 	if (room) {
 		h = &x->grants[x->nr_grants++];
 		h->sink = f->grant;
+		h->conn = conn->index;
 		h->recalled = false;
 		h->since = jiffies;
+		trace_rdmafs_held_grant_given(x->session, h->conn, h->sink.rkey, h->sink.length,
+					      f->slot, f->seq);
 	}
 	spin_unlock_bh(&x->lock);
 	return room;
@@ -39,9 +53,10 @@ bool rxc_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
 
 /**
  * rxc_grant_take - take a grant for a WRITE, if there is one
- * @x:	 the session
- * @len: bytes to be written
- * @out: out: the grant, no longer held
+ * @x:	  the session
+ * @len:  bytes to be written
+ * @slot: the WRITE's slot, with the sequence number of the call before
+ * @out:  out: the grant, no longer held
  *
  * It takes the smallest that fits, and the youngest of these, so that grants which are not
  * needed grow old and are returned.
@@ -49,7 +64,8 @@ bool rxc_granted(struct rdmafs_xprt *x, const struct rxp_frame *f)
  * Context: any but hard interrupt; the session's lock held.
  * Return: whether there was one.
  */
-bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, struct rxc_held_grant *out)
+bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, const struct rxc_slot *slot,
+		    struct rxc_held_grant *out)
 {
 	u32 i, best = U32_MAX;
 
@@ -64,6 +80,8 @@ bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, struct rxc_held_grant *out)
 	if (best == U32_MAX)
 		return false;
 	*out = x->grants[best];
+	trace_rdmafs_held_grant_used(x->session, out->conn, out->sink.rkey, out->sink.length,
+				     slot->index, rxp_seq_next(slot->seq));
 	x->nr_grants--;
 	memmove(&x->grants[best], &x->grants[best + 1],
 		(x->nr_grants - best) * sizeof(*x->grants));
@@ -78,7 +96,11 @@ bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, struct rxc_held_grant *out)
  */
 void rxc_grants_forget(struct rdmafs_xprt *x)
 {
+	u32 i;
+
 	lockdep_assert_held(&x->lock);
+	for (i = 0; i < x->nr_grants; i++)
+		rxc_grant_trace(forgotten, x, &x->grants[i]);
 	x->nr_grants = 0;
 }
 
@@ -103,6 +125,7 @@ static bool rxc_grants_return(struct rdmafs_xprt *x, unsigned long old)
 		return false;
 	/* From the last one on, so that the others stay where they are. */
 	for (i = nr; i--;) {
+		rxc_grant_trace(returned, x, &x->grants[at[i]]);
 		x->nr_grants--;
 		memmove(&x->grants[at[i]], &x->grants[at[i] + 1],
 			(x->nr_grants - at[i]) * sizeof(*x->grants));
@@ -144,10 +167,14 @@ void rxc_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f)
 
 	rxp_count(&x->stats, recalls);
 	spin_lock_bh(&x->lock);
-	for (i = 0; i < x->nr_grants; i++)
-		for (k = 0; k < f->nr_keys; k++)
-			if (x->grants[i].sink.rkey == rxp_frame_key(f, k))
-				x->grants[i].recalled = true;
+	for (i = 0; i < x->nr_grants; i++) {
+		for (k = 0; k < f->nr_keys; k++) {
+			if (x->grants[i].sink.rkey != rxp_frame_key(f, k))
+				continue;
+			x->grants[i].recalled = true;
+			rxc_grant_trace(recalled, x, &x->grants[i]);
+		}
+	}
 	spin_unlock_bh(&x->lock);
 	rxc_grants_give_back(x);
 }

@@ -152,8 +152,8 @@ static int rxc_reply_status(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call
 	}
 }
 
-static const char *rxc_reply(struct rdmafs_xprt *x, const struct rxp_frame *f,
-			     const struct ib_wc *wc)
+static const char *rxc_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
+			     const struct rxp_frame *f, const struct ib_wc *wc)
 {
 	enum rxc_call_event event = f->status == RXP_STATUS_CANCELLED ? RXC_CALL_EV_CANCELLED :
 									RXC_CALL_EV_REPLY;
@@ -185,7 +185,7 @@ static const char *rxc_reply(struct rdmafs_xprt *x, const struct rxp_frame *f,
 	rxc_trace(replied, call);
 	ret = rxc_reply_inv(x, call, wc);
 	if (!ret && (f->flags & RXP_F_GRANT) &&
-	    (call->dir != RDMAFS_XPRT_WRITE || !io || !rxc_granted(x, f)))
+	    (call->dir != RDMAFS_XPRT_WRITE || !io || !rxc_granted(x, conn, f)))
 		ret = -EPROTO;
 	if (!ret)
 		ret = rxc_reply_status(x, call, f, keyed);
@@ -293,7 +293,7 @@ static const char *rxc_frame_arrived(struct rxp_conn *conn, const struct rxp_fra
 	if (!rxc_conn(conn)->welcome_seen)
 		return rxc_welcome(conn, f);
 	if (f->type == RXP_REPLY)
-		return rxc_reply(x, f, wc);
+		return rxc_reply(x, conn, f, wc);
 	switch (f->op) {
 	case RXP_NOTIFY_STCRW:
 		return rxc_stcrw_arrived(x, conn, f, wc);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Tracepoints of the client: the states of a mount's session and of its calls, and the steps of
- * a call's life.
+ * a call's life and of a grant's.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdmafs
@@ -124,6 +124,17 @@ RDMAFS_CALL_STEP(rdmafs_call_crw_fired);	/* WRITE: its CRW is about to be posted
 RDMAFS_CALL_STEP(rdmafs_call_replied);		/* the REPLY came */
 RDMAFS_CALL_STEP(rdmafs_call_invalidated);	/* our key is known to be invalid */
 RDMAFS_CALL_STEP(rdmafs_call_completed);	/* the caller is about to be told */
+
+RDMAFS_GRANT_CLASS(rdmafs_held_grant_step);
+
+#define RDMAFS_HELD_GRANT_STEP(name)	RDMAFS_GRANT_EVENT(rdmafs_held_grant_step, name)
+
+/* The steps of a grant on the client that holds it. */
+RDMAFS_HELD_GRANT_STEP(rdmafs_held_grant_given);	/* a WRITE's reply brought it */
+RDMAFS_HELD_GRANT_STEP(rdmafs_held_grant_used);		/* a WRITE is about to go into it */
+RDMAFS_HELD_GRANT_STEP(rdmafs_held_grant_recalled);	/* a RECALL with its key came */
+RDMAFS_HELD_GRANT_STEP(rdmafs_held_grant_returned);	/* a RETURN with its key was sent */
+RDMAFS_HELD_GRANT_STEP(rdmafs_held_grant_forgotten);	/* the connections are gone */
 
 #endif
 

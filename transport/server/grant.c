@@ -41,6 +41,7 @@
 #include <linux/slab.h>
 #include "transport/points.h"
 #include "transport/server/server.h"
+#include "transport/server/trace.h"
 
 /* Most grants of one session. */
 unsigned int rxs_grants_max = 32;
@@ -53,6 +54,16 @@ unsigned int rxs_grants_max = 32;
 
 /* How many grants that are not there a connection may return: a correct client returns none. */
 #define RXS_STRAYS_MAX		16
+
+/* Trace a step of a grant that is complete; @rpc: the WRITE that brings or uses it, or NULL. */
+#define rxs_grant_trace(step, grant, rpc)					\
+do {										\
+	const struct rxs_grant *t = (grant);					\
+	const struct rxs_req *w = (rpc);					\
+										\
+	trace_rdmafs_grant_##step(t->session->id, t->index, t->mr->mr->rkey,	\
+				  t->mr->mr->length, w ? w->slot : 0, w ? w->seq : 0);	\
+} while (0)
 
 static void rxs_grant_free(struct rxs_grant *g)
 {
@@ -78,6 +89,8 @@ static void rxs_grant_recall(struct rdmafs_xprt_session *s, struct rxs_grant *g)
 	if (g->recalled)
 		return;
 	g->recalled = jiffies | 1;
+	if (!g->returned)
+		rxs_grant_trace(wanted, g, NULL);
 	rxs_session_called_back(s, g->charged);
 }
 
@@ -218,11 +231,13 @@ struct rxs_grant *rxs_grant_offer(struct rxs_req *req, struct rxp_conn *conn,
 	if (rxp_mr_map_buf(req->pool, req->mr, req->buf, len, &req->reg))
 		goto out_unlink;
 	g->conn = conn;
+	g->index = conn->index;
 	g->session = s;
 	g->pool = req->pool;
 	g->buf = req->buf;
 	g->mr = req->mr;
 	*sink = rxp_mr_segment(g->mr, len);
+	rxs_grant_trace(made, g, req);
 	rxp_buf_sync_for_device(g->pool, g->buf);
 	rxp_pool_get(g->pool);
 	req->charged = 0;
@@ -276,6 +291,10 @@ int rxs_grant_post(struct rxs_grant *g, struct rxp_chain *chain)
  */
 void rxs_grant_cancel(struct rxs_grant *g)
 {
+	if (g->returned)
+		rxs_grant_trace(ended, g, NULL);
+	else
+		rxs_grant_trace(dropped, g, NULL);
 	spin_lock_bh(&g->session->lock);
 	rxs_grant_unlink(g->session, g);
 	spin_unlock_bh(&g->session->lock);
@@ -307,6 +326,7 @@ bool rxs_grant_use(struct rxs_req *req, struct rxp_conn *conn)
 		return false;
 	rxs_grant_unlink(s, g);
 	rxs_grant_came(g);
+	rxs_grant_trace(used, g, req);
 	rpol_mr_regain(g->pool->member, &g->mr->policy);
 	req->pool = g->pool;
 	req->buf = g->buf;
@@ -335,6 +355,7 @@ static const char *rxs_grant_return(struct rxp_conn *conn, u32 rkey)
 	g = rxs_grant_find(s, conn, rkey);
 	if (g) {
 		g->returned = true;
+		rxs_grant_trace(returned, g, NULL);
 		rxs_grant_came(g);
 		rxs_grant_recall(s, g);
 	}
@@ -386,6 +407,7 @@ void rxs_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	list_for_each_entry_safe(g, tmp, &s->grants, link) {
 		if (g->conn != conn || g->returned)
 			continue;
+		rxs_grant_trace(dropped, g, NULL);
 		rxs_grant_unlink(s, g);
 		list_add(&g->link, &gone);
 	}
@@ -421,8 +443,10 @@ static bool rxs_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn 
 	    rxp_ctl_send_keys(conn, RXP_NOTIFY, RXP_NOTIFY_RECALL, rkeys, nr))
 		return false;
 	now = ktime_get_ns();
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		batch[i]->told_ns = now;
+		rxs_grant_trace(recalled, batch[i], NULL);
+	}
 	rxp_count(&s->stats, recalls);
 	rxp_add(&s->stats, grants_recalled, nr);
 	return true;

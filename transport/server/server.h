@@ -104,6 +104,7 @@ struct rxs_conn {
  * @session:  its session; a reference only while @inv_chain is posted
  * @conn:     the connection whose queue pair registers it, and with which it ends; no reference,
  *	      followed only while the connection is bound to the session
+ * @index:    index of @conn, for traces: @conn may be gone by then
  * @pool:     the pool of @buf and @mr; a reference
  * @buf:      its pages; owned
  * @mr:	      their key; owned
@@ -121,6 +122,7 @@ struct rxs_grant {
 	struct list_head link;
 	struct rdmafs_xprt_session *session;
 	struct rxp_conn *conn;
+	u16 index;
 	struct rxp_pool *pool;
 	struct rxp_buf *buf;
 	struct rxp_mr *mr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Tracepoints of the server: the states of its sessions and of their requests, and the steps of a
- * request's life.
+ * request's life and of a grant's.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdmafs
@@ -121,6 +121,19 @@ RDMAFS_REQ_STEP(rdmafs_req_crw_held);		/* READ: the reply waits for an STCRW */
 RDMAFS_REQ_STEP(rdmafs_req_stcrw_received);	/* READ: the STCRW came */
 RDMAFS_REQ_STEP(rdmafs_req_replied);		/* the REPLY is about to be posted */
 RDMAFS_REQ_STEP(rdmafs_req_completed);		/* the REPLY's chain is over */
+
+RDMAFS_GRANT_CLASS(rdmafs_grant_step);
+
+#define RDMAFS_GRANT_STEP(name)	RDMAFS_GRANT_EVENT(rdmafs_grant_step, name)
+
+/* The steps of a grant on the server that made it. */
+RDMAFS_GRANT_STEP(rdmafs_grant_made);		/* a WRITE's reply is going to bring it */
+RDMAFS_GRANT_STEP(rdmafs_grant_used);		/* a WRITE came into it */
+RDMAFS_GRANT_STEP(rdmafs_grant_wanted);	/* it is to come back: policy or memory wants it */
+RDMAFS_GRANT_STEP(rdmafs_grant_recalled);	/* a RECALL with its key was sent */
+RDMAFS_GRANT_STEP(rdmafs_grant_returned);	/* a RETURN with its key came */
+RDMAFS_GRANT_STEP(rdmafs_grant_ended);		/* returned, and its LOCAL_INV is over */
+RDMAFS_GRANT_STEP(rdmafs_grant_dropped);	/* its connection is gone */
 
 #endif
 
