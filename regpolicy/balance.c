@@ -35,6 +35,7 @@
 #include <linux/minmax.h>
 #include <linux/time64.h>
 #include "regpolicy/domain.h"
+#include "regpolicy/trace.h"
 
 /* The time whose entitlement bounds a deficit; what exceeds it is forgotten. */
 #define DEFICIT_US		1000000
@@ -205,20 +206,27 @@ static void claim_fill(struct rpol_member *mem, u64 now, bool anew, bool overdue
 /* Publishes a member's entitlement, and cuts its window to it. */
 static void share_publish(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 {
-	u64 window = RPOL_NO_WINDOW;
+	enum rpol_window_why why = RPOL_WINDOW_FIFO;
+	u64 window = RPOL_NO_WINDOW, share;
 
-	spin_lock(&mem->lock);
 	/*
 	 * Rounded to the nearest: a share that should be whole, such as two thirds of the
 	 * capacity, may have come out a fraction lower and must not lose an entry for that.
 	 */
-	WRITE_ONCE(mem->share,
-		   (mem->claim.share + (1 << (RPOL_FRAC_BITS - 1))) >> RPOL_FRAC_BITS);
+	share = (mem->claim.share + (1 << (RPOL_FRAC_BITS - 1))) >> RPOL_FRAC_BITS;
+	spin_lock(&mem->lock);
+	if (share != mem->share)
+		trace_rdmafs_policy_share(mem, share);
+	WRITE_ONCE(mem->share, share);
 	WRITE_ONCE(mem->curbed, mem->claim.share < mem->claim.ceil);
-	if (dom->tun.discipline == RPOL_FAIR)
+	if (dom->tun.discipline == RPOL_FAIR) {
 		window = rpol_member_keeps(mem);
+		why = window == share ? RPOL_WINDOW_SHARE : RPOL_WINDOW_MIN;
+	}
 	if (window < mem->window && window < mem->bound)
 		mem->stats.cuts++;
+	if (window != mem->window)
+		trace_rdmafs_policy_window(mem, window, why);
 	mem->window = window;
 	spin_unlock(&mem->lock);
 	rpol_over_update_locked(dom, mem, now);

@@ -48,6 +48,52 @@ enum rpol_verdict {
 };
 
 /**
+ * enum rpol_line - where a claim stands, or is served; for traces
+ * @RPOL_LINE_NONE: its member stands in no line, as its own maximum holds the claim up
+ * @RPOL_LINE_OWED: rpol_domain.owed
+ * @RPOL_LINE_REST: rpol_domain.rest
+ * @RPOL_LINE_OWN:  served out of turn, from what its member has given back itself
+ */
+enum rpol_line {
+	RPOL_LINE_NONE,
+	RPOL_LINE_OWED,
+	RPOL_LINE_REST,
+	RPOL_LINE_OWN,
+};
+
+/**
+ * enum rpol_window_why - why a member's window changes; for traces
+ * @RPOL_WINDOW_SHARE: claims wait: it becomes the member's entitlement
+ * @RPOL_WINDOW_MIN:   claims wait: it becomes the member's minimum, which is more
+ * @RPOL_WINDOW_FIFO:  the discipline has no windows
+ * @RPOL_WINDOW_CALM:  no claim has waited for so long that it has grown back
+ */
+enum rpol_window_why {
+	RPOL_WINDOW_SHARE,
+	RPOL_WINDOW_MIN,
+	RPOL_WINDOW_FIFO,
+	RPOL_WINDOW_CALM,
+};
+
+/**
+ * enum rpol_revoke_why - why idle and lent MRs are taken from a member; for traces
+ * @RPOL_REVOKE_OWN:	a claim of the member itself lacks the entries
+ * @RPOL_REVOKE_MAX:	the member is above its maximum
+ * @RPOL_REVOKE_OTHERS: claims of other members lack the entries
+ * @RPOL_REVOKE_LOW:	fewer entries are free than the low watermark
+ * @RPOL_REVOKE_AGE:	the MR has been idle for too long
+ * @RPOL_REVOKE_ALL:	the member's owner asks for it
+ */
+enum rpol_revoke_why {
+	RPOL_REVOKE_OWN,
+	RPOL_REVOKE_MAX,
+	RPOL_REVOKE_OTHERS,
+	RPOL_REVOKE_LOW,
+	RPOL_REVOKE_AGE,
+	RPOL_REVOKE_ALL,
+};
+
+/**
  * struct rpol_domain - one RNIC
  * @common:	entries that are neither charged nor kept for a member; negative
  *		after a limit was lowered, until the excess has been released;
@@ -71,6 +117,7 @@ enum rpol_verdict {
  * @tun:	the tunables; @tun.discipline is also read without @lock
  * @sum_min:	sum of all members' minima; at most @capacity; also read without @lock
  * @nr_members:	length of @members
+ * @nr_made:	members made so far; numbers them
  * @nr_waiters:	claims that wait
  * @wanted:	entries that the members in @owed and @rest wait for
  * @seq:	sequence number of the last claim that began to wait
@@ -111,6 +158,7 @@ struct rpol_domain {
 	struct rpol_tunables tun;
 	u64 sum_min;
 	u64 nr_members;
+	u32 nr_made;
 	u32 nr_waiters;
 	u64 wanted;
 	u64 seq;
@@ -164,6 +212,8 @@ struct rpol_deficit {
  * @dom:	its domain; set once, like @ops and @ctx
  * @ops:	the owner's callback; may be NULL
  * @ctx:	argument of @ops
+ * @number:	its number in the domain, for traces; set once
+ * @label:	by what traces name it, see rpol_member_set_label(); atomic
  * @lock:	guards the fields from @acct to @stats
  * @acct:	entries charged, and their bounds; the bounds are written under the
  *		domain's lock as well
@@ -211,6 +261,8 @@ struct rpol_member {
 	struct rpol_domain *dom;
 	const struct rpol_member_ops *ops;
 	void *ctx;
+	u32 number;
+	u32 label;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	struct rpol_account acct;
@@ -326,6 +378,14 @@ static inline u64 rpol_member_keeps(const struct rpol_member *mem)
 	return mem->share > mem->acct.min ? mem->share : mem->acct.min;
 }
 
+/* The line that a member stands in.  The domain's lock is held. */
+static inline enum rpol_line rpol_member_line(const struct rpol_member *mem)
+{
+	if (!mem->line)
+		return RPOL_LINE_NONE;
+	return mem->line == &mem->dom->owed ? RPOL_LINE_OWED : RPOL_LINE_REST;
+}
+
 /* domain.c */
 void rpol_domain_lock(struct rpol_domain *dom);
 void rpol_domain_unlock(struct rpol_domain *dom);
@@ -363,7 +423,7 @@ void rpol_mr_move_locked(struct rpol_member *mem, struct rpol_mr *mr, enum rpol_
 struct rpol_mr *rpol_idle_take_locked(struct rpol_member *mem, unsigned int class, u64 now);
 void rpol_idle_put_locked(struct rpol_member *mem, struct rpol_mr *mr, u64 now);
 u64 rpol_idle_revoke_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 entries,
-			    u64 keep, u64 before);
+			    u64 keep, u64 before, enum rpol_revoke_why why);
 bool rpol_idle_beyond_max(const struct rpol_member *mem);
 void rpol_idle_trim_locked(struct rpol_domain *dom, struct rpol_member *mem);
 void rpol_idle_expire_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now);

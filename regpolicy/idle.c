@@ -18,6 +18,7 @@
 #include <linux/prandom.h>
 #include <linux/time64.h>
 #include "regpolicy/domain.h"
+#include "regpolicy/trace.h"
 
 /* How many MRs of each class a replacement policy chooses from. */
 #define CANDIDATES_OF_CLASS	8
@@ -83,6 +84,8 @@ void rpol_mr_move_locked(struct rpol_member *mem, struct rpol_mr *mr, enum rpol_
 
 	lockdep_assert_held(&mem->lock);
 	WARN_ON_ONCE(!leads_to[mr->state][to]);
+	if (trace_rdmafs_policy_revoked_enabled() && rpol_mr_recalled(mr))
+		trace_rdmafs_policy_revoked(mem, mr->entries, to, mr->recalled_at, now);
 	rpol_member_integrate_locked(mem, now);
 	/* Even if a counter is wrong, it must not wrap. */
 	*from -= min_t(u64, mr->entries, *from);
@@ -185,7 +188,7 @@ static struct rpol_mr *idle_victim_locked(struct rpol_domain *dom, struct rpol_m
 
 /* Takes an idle MR, or calls back one that is lent; both locks are held: see rpol_free_soon(). */
 static void make_victim_locked(struct rpol_domain *dom, struct rpol_member *mem,
-			       struct rpol_mr *mr)
+			       struct rpol_mr *mr, enum rpol_revoke_why why)
 {
 	lockdep_assert_held(&dom->lock);
 	lockdep_assert_held(&mem->lock);
@@ -199,6 +202,7 @@ static void make_victim_locked(struct rpol_domain *dom, struct rpol_member *mem,
 		rpol_mr_move_locked(mem, mr, RPOL_MR_VICTIM, rpol_now(dom));
 	}
 	mem->stats.revoked++;
+	trace_rdmafs_policy_revoke(mem, mr, why);
 }
 
 /* The MR that has been lent for longest, or NULL; @mem's lock is held. */
@@ -242,13 +246,14 @@ static void ask_locked(struct rpol_domain *dom, struct rpol_member *mem)
  * @keep: entries charged to the member that are left to it ...
  * @before: ... except MRs that fell idle, or were lent, before this time in ns: for these
  *	    only the member's min is left to it
+ * @why: why they are taken, for traces
  *
  * Context: any but hard interrupt; @dom's lock held, and reclaim() is called when it is
  * dropped; takes @mem's lock.
  * Return: entries of these MRs.
  */
 u64 rpol_idle_revoke_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 entries,
-			    u64 keep, u64 before)
+			    u64 keep, u64 before, enum rpol_revoke_why why)
 {
 	struct rpol_mr *mr;
 	u64 got = 0;
@@ -262,7 +267,7 @@ u64 rpol_idle_revoke_locked(struct rpol_domain *dom, struct rpol_member *mem, u6
 		if (!may_take(mem, mr, keep, before))
 			break;
 		got += mr->entries;
-		make_victim_locked(dom, mem, mr);
+		make_victim_locked(dom, mem, mr, why);
 	}
 	if (got)
 		ask_locked(dom, mem);
@@ -303,7 +308,7 @@ void rpol_idle_trim_locked(struct rpol_domain *dom, struct rpol_member *mem)
 	beyond = rpol_idle_beyond_max(mem);
 	spin_unlock(&mem->lock);
 	if (beyond)
-		rpol_idle_revoke_locked(dom, mem, U64_MAX, mem->acct.max, 0);
+		rpol_idle_revoke_locked(dom, mem, U64_MAX, mem->acct.max, 0, RPOL_REVOKE_MAX);
 }
 
 /**
@@ -330,7 +335,7 @@ void rpol_idle_expire_locked(struct rpol_domain *dom, struct rpol_member *mem, u
 			if (now < mr->idle_at + age ||
 			    mem->acct.charged < mem->acct.min + mem->revoking + mr->entries)
 				break;
-			make_victim_locked(dom, mem, mr);
+			make_victim_locked(dom, mem, mr, RPOL_REVOKE_AGE);
 			any = true;
 		}
 	}
@@ -447,7 +452,8 @@ static struct rpol_member *over_choose(struct rpol_domain *dom)
  * Takes MRs of the members on the list until they have @entries.  Each step takes an MR, or a
  * member off the list, so this ends.
  */
-static void over_revoke(struct rpol_domain *dom, u64 entries, u64 before)
+static void over_revoke(struct rpol_domain *dom, u64 entries, u64 before,
+			enum rpol_revoke_why why)
 {
 	struct rpol_member *mem;
 	u64 got;
@@ -457,7 +463,7 @@ static void over_revoke(struct rpol_domain *dom, u64 entries, u64 before)
 		mem = over_choose(dom);
 		if (!mem)
 			mem = list_first_entry(&dom->over, struct rpol_member, over);
-		got = rpol_idle_revoke_locked(dom, mem, 1, mem->keep, before);
+		got = rpol_idle_revoke_locked(dom, mem, 1, mem->keep, before, why);
 		entries -= min(entries, got);
 		spin_lock(&mem->lock);
 		over_set(dom, mem, mem->keep, before);
@@ -480,7 +486,7 @@ static void over_revoke(struct rpol_domain *dom, u64 entries, u64 before)
  */
 void rpol_over_revoke_locked(struct rpol_domain *dom, u64 entries, u64 now)
 {
-	over_revoke(dom, entries, now - HOLD_NS);
+	over_revoke(dom, entries, now - HOLD_NS, RPOL_REVOKE_OTHERS);
 }
 
 /**
@@ -508,7 +514,7 @@ void rpol_watermark_locked(struct rpol_domain *dom, u64 now)
 		over_set(dom, mem, max(keep, mem->acct.min), 0);
 		spin_unlock(&mem->lock);
 	}
-	over_revoke(dom, (s64)dom->tun.high - left, 0);
+	over_revoke(dom, (s64)dom->tun.high - left, 0, RPOL_REVOKE_LOW);
 	/* The list is for claims that wait, and then members keep their entitlements instead. */
 	list_for_each_entry(mem, &dom->members, link)
 		list_del_init(&mem->over);

@@ -126,6 +126,7 @@ struct rpol_member *rpol_member_create(struct rpol_domain *dom,
 	mem->demand.since = mem->charged_at;
 	dom->sum_min += quota->min;
 	dom->nr_members++;
+	mem->number = ++dom->nr_made;
 	atomic64_sub(rpol_account_held(&mem->acct), &dom->common);
 	list_add_tail(&mem->link, &dom->members);
 	/* The minimum may put a claim out of reach, or others may have the entries now. */
@@ -134,6 +135,19 @@ struct rpol_member *rpol_member_create(struct rpol_domain *dom,
 	return mem;
 }
 EXPORT_SYMBOL_GPL(rpol_member_create);
+
+/**
+ * rpol_member_set_label - say by what traces are to name a member
+ * @mem: the member
+ * @label: a number that its owner knows it by; 0 until this is called
+ *
+ * Context: any.
+ */
+void rpol_member_set_label(struct rpol_member *mem, u32 label)
+{
+	WRITE_ONCE(mem->label, label);
+}
+EXPORT_SYMBOL_GPL(rpol_member_set_label);
 
 /**
  * rpol_member_shutdown - grant nothing to a member any more

@@ -18,6 +18,7 @@
 #include <linux/math64.h>
 #include <linux/time64.h>
 #include "regpolicy/domain.h"
+#include "regpolicy/trace.h"
 
 /*
  * How often a task that sleeps for a claim serves the queue itself.  This is only
@@ -143,8 +144,10 @@ u64 rpol_member_window_locked(struct rpol_member *mem, u64 now)
 	since = READ_ONCE(dom->calm_since);
 	window = rpol_window_grown(mem->window, READ_ONCE(dom->capacity),
 				   now > since ? now - since : 0);
-	if (window == RPOL_NO_WINDOW)
+	if (window == RPOL_NO_WINDOW) {
+		trace_rdmafs_policy_window(mem, window, RPOL_WINDOW_CALM);
 		mem->window = window;
+	}
 	return window;
 }
 
@@ -233,6 +236,7 @@ static int claim_begin(struct rpol_waiter *w, unsigned int flags, const u32 *sin
 		}
 		ret = w->waits ? -EINPROGRESS : w->ret;
 		if (ret == -EINPROGRESS) {
+			trace_rdmafs_policy_wait(w);
 			dom->stats.waits++;
 			spin_lock(&mem->lock);
 			mem->stats.waits++;
@@ -596,6 +600,7 @@ static void uncharge(struct rpol_member *mem, u32 entries, bool bound)
 		 */
 		smp_mb__before_atomic();
 		atomic64_sub(entries, &dom->revoking);
+		trace_rdmafs_policy_revoked(mem, entries, RPOL_MR_VICTIM, 0, now);
 	}
 	own = mem->nr_waiters;
 	spin_unlock_bh(&mem->lock);
@@ -651,7 +656,7 @@ EXPORT_SYMBOL_GPL(rpol_mr_freed);
 void rpol_mr_flush(struct rpol_member *mem)
 {
 	rpol_domain_lock(mem->dom);
-	rpol_idle_revoke_locked(mem->dom, mem, U64_MAX, 0, U64_MAX);
+	rpol_idle_revoke_locked(mem->dom, mem, U64_MAX, 0, U64_MAX, RPOL_REVOKE_ALL);
 	rpol_domain_unlock(mem->dom);
 }
 EXPORT_SYMBOL_GPL(rpol_mr_flush);

@@ -38,6 +38,7 @@
 #include <linux/rbtree.h>
 #include <linux/time64.h>
 #include "regpolicy/domain.h"
+#include "regpolicy/trace.h"
 
 /*
  * For so long a member may go on to use an MR ahead of its turn: much longer than it takes
@@ -222,6 +223,8 @@ void rpol_order_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, i
 	if (!ret && now > w->since)
 		account_wait(mem, now - w->since);
 	spin_unlock(&mem->lock);
+	if (now > w->since)
+		trace_rdmafs_policy_waited(w, now);
 	rpol_order_line_up_locked(dom, mem);
 }
 
@@ -247,10 +250,12 @@ static enum rpol_verdict serve_first(struct rpol_domain *dom, struct rpol_member
 		lack = rpol_admit_need(&mem->acct, w->entries) - rpol_free_soon(dom);
 	spin_unlock(&mem->lock);
 
-	if (verdict == RPOL_ADMITTED)
+	if (verdict == RPOL_ADMITTED) {
+		trace_rdmafs_policy_turn(w, closed ? RPOL_LINE_OWN : rpol_member_line(mem));
 		rpol_order_dequeue_locked(dom, w, 0, now);
-	else if (lack > 0)
-		rpol_idle_revoke_locked(dom, mem, lack, 0, 0);
+	} else if (lack > 0) {
+		rpol_idle_revoke_locked(dom, mem, lack, 0, 0, RPOL_REVOKE_OWN);
+	}
 	rpol_over_update_locked(dom, mem, now);
 	return verdict;
 }

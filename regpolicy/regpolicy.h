@@ -367,6 +367,7 @@ u64 rpol_domain_tick(struct rpol_domain *dom);
 struct rpol_member *rpol_member_create(struct rpol_domain *dom,
 				       const struct rpol_quota *quota,
 				       const struct rpol_member_ops *ops, void *ctx);
+void rpol_member_set_label(struct rpol_member *mem, u32 label);
 void rpol_member_shutdown(struct rpol_member *mem);
 void rpol_member_dismiss(struct rpol_member *mem, int error);
 u32 rpol_member_dismissals(const struct rpol_member *mem);

@@ -17,6 +17,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/unaligned.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cm.h>
 #include "transport/client/client.h"
@@ -461,6 +462,7 @@ static void rxc_adopt(struct rdmafs_xprt *x, struct rxp_conn *conn)
 	const struct rxp_wire_welcome *welcome = &rxc_conn(conn)->welcome;
 
 	memcpy(x->session, welcome->session, sizeof(x->session));
+	rpol_member_set_label(conn->pool->member, get_unaligned_be32(x->session));
 	x->boot = le64_to_cpu(welcome->boot);
 	if (conn->slots != x->slot_account.nr)
 		pr_info("rdmafs: %pISpc now grants %u slots instead of %u\n", &x->addr,

@@ -39,6 +39,7 @@
  */
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/unaligned.h>
 #include "transport/points.h"
 #include "transport/server/server.h"
 #include "transport/server/trace.h"
@@ -507,7 +508,7 @@ void rxs_grants_recall(struct rxp_pool *pool)
 }
 
 /**
- * rxs_pool_bind - set the session whose grants are made from a pool
+ * rxs_pool_bind - set the session whose grants are made from a pool, and that names it in traces
  * @pool: the pool
  * @s:	  the session, to which connection 0 holds a reference meanwhile; NULL: none
  *
@@ -518,6 +519,8 @@ void rxs_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s)
 	spin_lock_bh(&pool->lock);
 	rxs_pool(pool)->session = s;
 	spin_unlock_bh(&pool->lock);
+	if (s)
+		rpol_member_set_label(pool->member, get_unaligned_be32(s->id));
 }
 
 /* If grants have too many pages mark the oldest as recalled; the pool's worker sends RECALLs. */
