@@ -14,6 +14,7 @@
  */
 #include "client.h"
 #include "direct.h"
+#include "trace.h"
 
 /*
  * Keep mappings from storing into the file, and have at the server what is cached here, so that
@@ -93,6 +94,7 @@ ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from)
 	ret = generic_write_checks(iocb, from);
 	if (ret <= 0)
 		goto out;
+	trace_rdmafs_cache(inode, RDMAFS_CACHE_APPEND, iocb->ki_pos, iov_iter_count(from));
 	ret = rdmafs_dio_privs(iocb);
 	if (ret)
 		goto out;
@@ -104,6 +106,7 @@ ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from)
 		dio->work_needed = true;
 		ret = rdmafs_append_part(dio, from);
 		if (ret > 0) {
+			trace_rdmafs_cache(inode, RDMAFS_CACHE_APPENDED, dio->pos, ret);
 			iocb->ki_pos = dio->pos + ret;
 			total += ret;
 		}

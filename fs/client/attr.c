@@ -23,6 +23,7 @@
 #include <linux/posix_acl.h>
 #include "client.h"
 #include "transport/points.h"
+#include "trace.h"
 
 /* What st_blksize says: large enough to stream, small enough for stdio. */
 #define RDMAFS_BLKSIZE		65536
@@ -94,6 +95,7 @@ static bool rdmafs_attr_grow_locked(struct inode *inode)
 	lockdep_assert_held(&ri->lock);
 	may = rdmafs_coh_grow(&ri->coh, rdmafs_tail_dirty(inode));
 	rdmafs_pages_moved_locked(ri, old);
+	trace_rdmafs_cache(inode, may ? RDMAFS_CACHE_GROW : RDMAFS_CACHE_NO_GROW, 0, 0);
 	if (!may)
 		ri->expires = jiffies;
 	return may;
@@ -207,6 +209,7 @@ void rdmafs_attr_fresh(struct inode *inode, const struct rfp_attr *attr, u64 clo
 	old = ri->coh.pages;
 	now = rdmafs_attr_tick(inode);
 	v = rdmafs_coh_fresh(&ri->coh, le64_to_cpu(attr->change), clock, now);
+	trace_rdmafs_attrs(inode, false, le64_to_cpu(attr->change), &v);
 	rdmafs_pages_moved_locked(ri, old);
 	if (v.changed)
 		ri->timeo = 0;
@@ -260,6 +263,7 @@ static struct rdmafs_verdict rdmafs_own_locked(struct rdmafs_inode *ri,
 		told.after = le64_to_cpu(attr->change);
 	}
 	v = rdmafs_coh_own_end(&ri->coh, attr ? &told : NULL, clock, now);
+	trace_rdmafs_attrs(inode, true, attr ? told.after : 0, &v);
 	rdmafs_pages_moved_locked(ri, old);
 	if (v.changed) {
 		ri->timeo = 0;
@@ -521,6 +525,7 @@ int rdmafs_revalidate(struct inode *inode, bool force)
 	}
 	if (!force && !rdmafs_attr_expired(inode))
 		return 0;
+	trace_rdmafs_cache(inode, force ? RDMAFS_CACHE_ASK : RDMAFS_CACHE_EXPIRED, 0, 0);
 	return rdmafs_attr_fetch(inode, &access);
 }
 

@@ -34,6 +34,7 @@
 #include <linux/slab.h>
 #include "client.h"
 #include "transport/points.h"
+#include "trace.h"
 
 /* Find the open by whose right a request of netfs reads or writes; may be NULL for writing. */
 static int rdmafs_init_request(struct netfs_io_request *rreq, struct file *file)
@@ -322,6 +323,8 @@ ssize_t rdmafs_buffered_write(struct kiocb *iocb, struct iov_iter *from)
 	ret = generic_write_checks(iocb, from);
 	if (ret <= 0)
 		goto out;
+	trace_rdmafs_cache(inode, sync ? RDMAFS_CACHE_SYNC : RDMAFS_CACHE_CACHED, iocb->ki_pos,
+			   iov_iter_count(from));
 	/*
 	 * The server takes set-id bits away, too, but only when the data is written back; the
 	 * new data can be read, and executed, from the page cache before.

@@ -72,6 +72,7 @@
 #include "client.h"
 #include "direct.h"
 #include "transport/points.h"
+#include "trace.h"
 
 /* How often @look asks whether the program whose request was cancelled is over. */
 #define RDMAFS_DIO_LOOK		(HZ / 2)
@@ -291,12 +292,14 @@ static void rdmafs_dio_longer(struct inode *inode, bool append, loff_t pos, loff
 	if (rdmafs_test_fail("dio_longer", inode->i_ino) ||
 	    rdmafs_drop_range(inode, from, end - 1)) {
 		/* The page is dirty again: the server is asked for the size when it is clean. */
+		trace_rdmafs_cache(inode, RDMAFS_CACHE_NO_EXTEND, pos, end - pos);
 		rdmafs_change_unknown(inode);
 	} else {
 		spin_lock(&inode->i_lock);
 		if (end > i_size_read(inode))
 			i_size_write(inode, end);
 		spin_unlock(&inode->i_lock);
+		trace_rdmafs_cache(inode, RDMAFS_CACHE_EXTEND, pos, end - pos);
 	}
 	if (!append)
 		up_write(&ri->stores);
@@ -626,8 +629,11 @@ ssize_t rdmafs_direct_read(struct kiocb *iocb, struct iov_iter *iter)
 	if (iocb->ki_pos < 0)
 		return -EINVAL;
 	/* Kernel memory of which there are no pages to keep: a killed task could not leave it. */
-	if (!user_backed_iter(iter) && !iov_iter_is_bvec(iter))
+	if (!user_backed_iter(iter) && !iov_iter_is_bvec(iter)) {
+		trace_rdmafs_cache(inode, RDMAFS_CACHE_NO_DIRECT, iocb->ki_pos,
+				   iov_iter_count(iter));
 		return rdmafs_buffered_read(iocb, iter);
+	}
 	if (nowait && iov_iter_count(iter) > RDMAFS_M(inode->i_sb)->rsize)
 		return -EAGAIN;
 	ret = rdmafs_dio_lock(inode, false, nowait);
@@ -679,6 +685,7 @@ ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from)
 	ret = generic_write_checks(iocb, from);
 	if (ret <= 0)
 		goto out;
+	trace_rdmafs_cache(inode, RDMAFS_CACHE_DIRECT, iocb->ki_pos, iov_iter_count(from));
 	ret = rdmafs_dio_privs(iocb);
 	if (ret)
 		goto out;

@@ -23,6 +23,7 @@
 #include <linux/wait_bit.h>
 #include "client.h"
 #include "transport/points.h"
+#include "trace.h"
 
 /**
  * rdmafs_fenced - tell whether a change that a killed task has left is under way
@@ -68,6 +69,7 @@ void rdmafs_change_unknown(struct inode *inode)
 	rdmafs_coh_unknown(&ri->coh,
 			   atomic64_inc_return(&RDMAFS_M(inode->i_sb)->clock));
 	rdmafs_pages_moved_locked(ri, old);
+	trace_rdmafs_cache(inode, RDMAFS_CACHE_UNKNOWN, 0, 0);
 	set_bit(RDMAFS_I_UNSURE, &ri->flags);
 	ri->expires = jiffies;
 	/* Pairs with the acquire in rdmafs_lock_write(), which sees the pages stale then. */

@@ -25,6 +25,7 @@
 #include <linux/slab.h>
 #include "client.h"
 #include "transport/points.h"
+#include "trace.h"
 
 /* Seconds without a server, or without the export, for which a task that exits waits. */
 #define RDMAFS_EXIT_WAIT	10
@@ -367,7 +368,10 @@ put:
 	folio_put(folio);
 	if (err)
 		return -EINTR;
-	return apart ? rdmafs_flush_range(inode, from, to - 1) : 0;
+	if (!apart)
+		return 0;
+	trace_rdmafs_cache(inode, RDMAFS_CACHE_APART, from, to - from);
+	return rdmafs_flush_range(inode, from, to - 1);
 }
 
 /* Wait for the lock and the writeback of each folio of a range, once.  0 or -EINTR. */

@@ -14,6 +14,7 @@
 #include <linux/sched/signal.h>
 #include "client.h"
 #include "transport/points.h"
+#include "trace.h"
 
 /*
  * Ask the server for the size of a file.  Attributes that were asked for before the caller had
@@ -308,6 +309,7 @@ int rdmafs_dio_clear(struct kiocb *iocb, size_t count, bool write)
 			return -EAGAIN;
 		return 0;
 	}
+	trace_rdmafs_cache(inode, write ? RDMAFS_CACHE_CLEAR : RDMAFS_CACHE_FLUSH, pos, count);
 	since = filemap_sample_wb_err(mapping);
 	err = write ? rdmafs_drop_range(inode, pos, end) : rdmafs_flush_range(inode, pos, end);
 	/* Pages that a mapping uses are dropped when the write is over (direct.c). */

@@ -190,6 +190,7 @@ static bool rdmafs_pages_renew(struct inode *inode, int *err)
 	if (ours)
 		rdmafs_pages_event_locked(ri, RDMAFS_PAGES_DROP);
 	spin_unlock_irq(&ri->lock);
+	trace_rdmafs_cache(inode, ours ? RDMAFS_CACHE_DROP : RDMAFS_CACHE_WAIT, 0, 0);
 	if (!ours) {
 		*err = wait_var_event_killable(&ri->coh.pages, !rdmafs_pages_dropping(ri));
 		return *err;
@@ -202,8 +203,10 @@ static bool rdmafs_pages_renew(struct inode *inode, int *err)
 	smp_mb();
 	wake_up_var(&ri->coh.pages);
 	/* Pages that stay busy are in use by a mapping: the next use of them tries again. */
-	if (*err == -EBUSY)
+	if (*err == -EBUSY) {
+		trace_rdmafs_cache(inode, RDMAFS_CACHE_BUSY, 0, 0);
 		*err = 0;
+	}
 	return true;
 }
 
@@ -232,6 +235,8 @@ int rdmafs_revalidate_mapping(struct inode *inode, bool attrs)
 			return err;
 	}
 	err = 0;
+	if (rdmafs_pages_valid(inode))
+		trace_rdmafs_cache(inode, RDMAFS_CACHE_KEEP, 0, 0);
 	while (!rdmafs_pages_valid(inode) && !rdmafs_pages_renew(inode, &err))
 		;
 	return err == -ERESTARTSYS ? -EINTR : err;
@@ -383,14 +388,22 @@ int rdmafs_tail_keep(struct inode *inode, loff_t from)
  */
 int rdmafs_leave_hole(struct inode *inode, loff_t from)
 {
+	enum rdmafs_cache did = RDMAFS_CACHE_TAIL_KEEP;
 	int err = rdmafs_tail_keep(inode, from);
 
 	lockdep_assert_held(&inode->i_rwsem);
-	if (err != -EAGAIN)
-		return err;
-	err = rdmafs_pages_drop(inode, from, from);
-	/* The page is in use, and stays.  If it was read in just now, it has the server's bytes. */
-	return err == -EBUSY ? rdmafs_zero_tail(inode, from) : err;
+	if (err == -EAGAIN) {
+		did = RDMAFS_CACHE_TAIL_DROP;
+		err = rdmafs_pages_drop(inode, from, from);
+	}
+	if (err == -EBUSY) {
+		/* The page stays.  If it was read in just now, it has the server's bytes. */
+		did = RDMAFS_CACHE_TAIL_ZERO;
+		err = rdmafs_zero_tail(inode, from);
+	}
+	if (!err)
+		trace_rdmafs_cache(inode, did, from, 0);
+	return err;
 }
 
 /**

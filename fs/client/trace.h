@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints of the client: its own states.  The tracepoints of RPCs are transport's.
+ * Tracepoints of the client: what it decides about what it has cached.  The tracepoints of RPCs
+ * are transport's.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdmafs_client
@@ -11,6 +12,8 @@
 #include <linux/fs.h>
 #include <linux/tracepoint.h>
 #include "coherence.h"
+
+#define rdmafs_show_dev(entry)	MAJOR((entry)->dev), MINOR((entry)->dev)
 
 #define rdmafs_pages_names						\
 	{ RDMAFS_PAGES_VALID,		"valid" },			\
@@ -34,9 +37,113 @@ TRACE_EVENT(rdmafs_pages,
 		__entry->old = old;
 		__entry->now = now;
 	),
-	TP_printk("dev=%u:%u ino=%llu %s -> %s", MAJOR(__entry->dev), MINOR(__entry->dev),
+	TP_printk("dev=%u:%u ino=%llu %s -> %s", rdmafs_show_dev(__entry),
 		  __entry->ino, __print_symbolic(__entry->old, rdmafs_pages_names),
 		  __print_symbolic(__entry->now, rdmafs_pages_names))
+);
+
+/*
+ * What the client decides about a file's pages or size: a name in enum rdmafs_cache, and what the
+ * trace says.
+ */
+#define rdmafs_cache_list(MORE, LAST)							\
+	MORE(EXPIRED,	"attributes have expired: the server is asked")			\
+	MORE(ASK,	"attributes are not enough: the server is asked")		\
+	MORE(KEEP,	"pages are valid: they are used")				\
+	MORE(DROP,	"pages are stale: this task drops them")			\
+	MORE(WAIT,	"pages are stale: this task waits for the one that drops them")	\
+	MORE(BUSY,	"pages are stale, and stay: a mapping uses them")		\
+	MORE(UNKNOWN,	"a change has had an unknown effect: pages and size are in doubt") \
+	MORE(GROW,	"the server has more: size raised, pages stale")		\
+	MORE(NO_GROW,	"the server has more: not believed, the last page is dirty")	\
+	MORE(CACHED,	"write: into the page cache")					\
+	MORE(SYNC,	"write: into the page cache, and through it (O_SYNC, O_DSYNC)")	\
+	MORE(DIRECT,	"write: past the page cache (O_DIRECT)")			\
+	MORE(APPEND,	"write: past the page cache (O_APPEND), to where the server says") \
+	MORE(APART,	"write: the page has another dirty part, which is written back first") \
+	MORE(NO_DIRECT,	"direct read: of kernel memory, so through the page cache")	\
+	MORE(CLEAR,	"direct write: pages of its range are dropped before it")	\
+	MORE(FLUSH,	"direct read: dirty pages are written back before it")		\
+	MORE(TAIL_KEEP,	"a hole behind the end: the last page may stay")		\
+	MORE(TAIL_DROP,	"a hole behind the end: the last page was dropped")		\
+	MORE(TAIL_ZERO,	"a hole behind the end: the last page is in use, and was cleared") \
+	MORE(APPENDED,	"append: the server has put it here")				\
+	MORE(EXTEND,	"the file is longer: the last page was dropped, the size raised") \
+	LAST(NO_EXTEND,	"the file is longer: the last page is dirty again, size in doubt")
+
+/* This header is read several times, and the enum may be there only once. */
+#ifndef RDMAFS_CLIENT_TRACE_ENUM
+#define RDMAFS_CLIENT_TRACE_ENUM
+#define RDMAFS_CACHE_ENUM(name, text)	RDMAFS_CACHE_##name,
+
+enum rdmafs_cache {
+	rdmafs_cache_list(RDMAFS_CACHE_ENUM, RDMAFS_CACHE_ENUM)
+};
+#endif
+
+#define rdmafs_cache_name(name, text)	{ RDMAFS_CACHE_##name, text },
+#define rdmafs_cache_last(name, text)	{ RDMAFS_CACHE_##name, text }
+
+/* @len is 0 where the decision is about the whole file, or about the page at @pos. */
+TRACE_EVENT(rdmafs_cache,
+	TP_PROTO(const struct inode *inode, enum rdmafs_cache did, loff_t pos, u64 len),
+	TP_ARGS(inode, did, pos, len),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, ino)
+		__field(s64, pos)
+		__field(u64, len)
+		__field(s64, size)
+		__field(unsigned int, did)
+	),
+	TP_fast_assign(
+		__entry->dev = inode->i_sb->s_dev;
+		__entry->ino = inode->i_ino;
+		__entry->pos = pos;
+		__entry->len = len;
+		/* Not i_size_read(): a softirq must not wait for who writes the size here. */
+		__entry->size = READ_ONCE(inode->i_size);
+		__entry->did = did;
+	),
+	TP_printk("dev=%u:%u ino=%llu pos=%lld len=%llu size=%lld: %s", rdmafs_show_dev(__entry),
+		  __entry->ino, __entry->pos, __entry->len, __entry->size,
+		  __print_symbolic(__entry->did,
+				   rdmafs_cache_list(rdmafs_cache_name, rdmafs_cache_last)))
+);
+
+/* Attributes have come; @own: with the reply to a change of ours.  See coherence.c. */
+TRACE_EVENT(rdmafs_attrs,
+	TP_PROTO(const struct inode *inode, bool own, u64 change, const struct rdmafs_verdict *v),
+	TP_ARGS(inode, own, change, v),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(u64, ino)
+		__field(u64, change)
+		__field(bool, own)
+		__field(bool, use)
+		__field(bool, believe)
+		__field(bool, changed)
+		__field(unsigned int, size)
+	),
+	TP_fast_assign(
+		__entry->dev = inode->i_sb->s_dev;
+		__entry->ino = inode->i_ino;
+		__entry->change = change;
+		__entry->own = own;
+		__entry->use = v->use;
+		__entry->believe = v->believe;
+		__entry->changed = v->changed;
+		__entry->size = v->size;
+	),
+	TP_printk("dev=%u:%u ino=%llu cookie=%llu %s: %s, %s, size %s%s", rdmafs_show_dev(__entry),
+		  __entry->ino, __entry->change, __entry->own ? "own" : "asked for",
+		  __entry->use ? "used" : "not used",
+		  __entry->believe ? "believed" : "to be asked for again",
+		  __print_symbolic(__entry->size,
+				   { RDMAFS_SIZE_KEEP, "stays" },
+				   { RDMAFS_SIZE_GROW, "may grow" },
+				   { RDMAFS_SIZE_SET, "is set" }),
+		  __entry->changed ? ", there was a foreign change" : "")
 );
 
 #endif
