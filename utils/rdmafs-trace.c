@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * rdmafs-trace: draws RPCs as timelines, from the kernel's tracepoints.
+ * rdmafs-trace: draws RPCs as timelines, and lists what else happened, from the kernel's
+ * tracepoints.
  *
  * It reads the text of tracefs, as "cat /sys/kernel/tracing/trace" gives it: from
  * files, or for some seconds from a tracing instance of its own.  Of each line it
- * needs the time, an event named rdmafs_call_STEP (the client) or rdmafs_req_STEP
- * (the server), and "session=X slot=N seq=N len=N".  Other lines are skipped.
+ * needs the time and an event whose name begins with rdmafs_.  kinds[] says what each event
+ * is.  The steps of RPCs, rdmafs_call_STEP (the client) and rdmafs_req_STEP (the server), with
+ * "session=X slot=N seq=N len=N", are drawn.  All others are listed, a line each, which begins
+ * with the session or the mount if the event names one.  Other lines are skipped.
  */
 #include <errno.h>
 #include <getopt.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,8 +28,70 @@
 #define WIDTH 40		/* characters of the drawing */
 #define STEP_MAX 24
 
+enum group {
+	CALLS,
+	STATES,
+	GRANTS,
+	POLICY,
+	PAGES,
+	NR_GROUPS
+};
+
+static const char *const group_names[NR_GROUPS] = {
+	"calls", "states", "grants", "policy", "pages"
+};
+
 /**
- * struct step - one event
+ * struct kind - what an event is
+ * @event: its name behind "rdmafs_", or what it begins with if that ends in _
+ * @group: what it belongs to
+ * @who:   whose it is
+ * @what:  what is listed in front of the rest of its name, if @event ends in _; else instead of
+ *	   its name
+ */
+struct kind {
+	const char *event;
+	enum group group;
+	const char *who;
+	const char *what;
+};
+
+/* Of those that fit an event's name, the first counts. */
+static const struct kind kinds[] = {
+	{ "call_state", STATES, "client", "call" },
+	{ "req_state", STATES, "server", "request" },
+	{ "session_state", STATES, "client", "session" },
+	{ "server_session_state", STATES, "server", "session" },
+	{ "conn_state", STATES, "", "connection" },
+	{ "mr", STATES, "", "MR" },
+	{ "call_", CALLS, "client", "" },
+	{ "req_", CALLS, "server", "" },
+	{ "held_grant_", GRANTS, "client", "grant " },
+	{ "grant_", GRANTS, "server", "grant " },
+	{ "policy_", POLICY, "policy", "" },
+	{ "pages", PAGES, "client", "pages" },
+	{ "cache", PAGES, "client", "cache" },
+	{ "attrs", PAGES, "client", "attributes" },
+};
+
+/**
+ * struct note - one event that is listed
+ * @ns:	   time in nanoseconds
+ * @order: order of arrival: sorts events of the same time
+ * @who:   whose it is
+ * @what:  what has happened
+ * @text:  what the event says, allocated
+ */
+struct note {
+	uint64_t ns;
+	size_t order;
+	const char *who;
+	char what[STEP_MAX];
+	char *text;
+};
+
+/**
+ * struct step - one event of an RPC
  * @ns:	     time in nanoseconds
  * @session: id of the session
  * @slot:    slot
@@ -61,7 +127,10 @@ struct rpc {
 };
 
 static struct step *steps;
-static size_t nr_steps, room;
+static size_t nr_steps, step_room;
+static struct note *notes;
+static size_t nr_notes, note_room;
+static bool wanted[NR_GROUPS];
 
 static void die(const char *what)
 {
@@ -76,6 +145,29 @@ static void *grown(void *old, size_t n, size_t size)
 	if (!p)
 		die("memory");
 	return p;
+}
+
+/* Make room for one more element of @size bytes behind the @nr that there are. */
+static void *one_more(void *old, size_t nr, size_t *room, size_t size)
+{
+	if (nr < *room)
+		return old;
+	*room = *room ? 2 * *room : 1024;
+	return grown(old, *room, size);
+}
+
+/* What the event is whose name behind "rdmafs_" is @name, if that is wanted, or NULL. */
+static const struct kind *kind_of(const char *name)
+{
+	const struct kind *k;
+	size_t len;
+
+	for (k = kinds; k < kinds + sizeof(kinds) / sizeof(kinds[0]); k++) {
+		len = strlen(k->event);
+		if (!strncmp(name, k->event, len) && (k->event[len - 1] == '_' || !name[len]))
+			return wanted[k->group] ? k : NULL;
+	}
+	return NULL;
 }
 
 /* Read "12.345678:" as nanoseconds; false if it is no time. */
@@ -95,32 +187,71 @@ static bool parse_time(const char *text, uint64_t *ns)
 	return *end == ':';
 }
 
-static bool parse_line(char *line, struct step *s)
+/* Write into @to, of STEP_MAX bytes, how an event is called that is named @name. */
+static void put_name(char *to, const struct kind *k, const char *name)
+{
+	size_t len = strlen(k->event);
+
+	snprintf(to, STEP_MAX, "%s%s", k->what, k->event[len - 1] == '_' ? name + len : "");
+	for (; *to; to++)
+		if (*to == '_')
+			*to = ' ';
+}
+
+static void add_step(const struct kind *k, const char *name, uint64_t ns, const char *text)
+{
+	struct step *s;
+
+	steps = one_more(steps, nr_steps, &step_room, sizeof(*steps));
+	s = &steps[nr_steps];
+	s->ns = ns;
+	s->order = nr_steps;
+	s->server = !strcmp(k->who, "server");
+	put_name(s->name, k, name);
+	if (sscanf(text, " session=%x slot=%u seq=%u len=%u", &s->session, &s->slot, &s->seq,
+		   &s->len) == 4)
+		nr_steps++;
+}
+
+static void add_note(const struct kind *k, const char *name, uint64_t ns, const char *text)
+{
+	struct note *n;
+
+	notes = one_more(notes, nr_notes, &note_room, sizeof(*notes));
+	n = &notes[nr_notes];
+	n->ns = ns;
+	n->order = nr_notes++;
+	n->who = k->who;
+	put_name(n->what, k, name);
+	while (*text == ' ')
+		text++;
+	n->text = strndup(text, strcspn(text, "\n"));
+	if (!n->text)
+		die("memory");
+}
+
+static void parse_line(char *line)
 {
 	char *event = strstr(line, ": rdmafs_"), *name, *colon, *time;
+	const struct kind *k;
+	uint64_t ns;
 
 	if (!event)
-		return false;
+		return;
 	name = event + strlen(": rdmafs_");
 	colon = strchr(name, ':');
 	if (!colon)
-		return false;
+		return;
 	*colon = '\0';
-	if (!strncmp(name, "call_", 5))
-		s->server = false;
-	else if (!strncmp(name, "req_", 4))
-		s->server = true;
-	else
-		return false;
-	snprintf(s->name, sizeof(s->name), "%s", strchr(name, '_') + 1);
-	for (name = s->name; *name; name++)
-		if (*name == '_')
-			*name = ' ';
 	for (time = event; time > line && time[-1] != ' '; time--)
 		;
-	return parse_time(time, &s->ns) &&
-	       sscanf(colon + 1, " session=%x slot=%u seq=%u len=%u", &s->session, &s->slot,
-		      &s->seq, &s->len) == 4;
+	k = kind_of(name);
+	if (!k || !parse_time(time, &ns))
+		return;
+	if (k->group == CALLS)
+		add_step(k, name, ns, colon + 1);
+	else
+		add_note(k, name, ns, colon + 1);
 }
 
 static void read_trace(const char *path)
@@ -131,15 +262,8 @@ static void read_trace(const char *path)
 
 	if (!f)
 		die(path);
-	while (getline(&line, &size, f) > 0) {
-		if (nr_steps == room) {
-			room = room ? 2 * room : 1024;
-			steps = grown(steps, room, sizeof(*steps));
-		}
-		steps[nr_steps].order = nr_steps;
-		if (parse_line(line, &steps[nr_steps]))
-			nr_steps++;
-	}
+	while (getline(&line, &size, f) > 0)
+		parse_line(line);
 	if (ferror(f))
 		die(path);
 	free(line);
@@ -220,6 +344,62 @@ static void draw(const struct rpc *r)
 	putchar('\n');
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct note *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+/* List an event.  If it names a session or a mount, that goes to a column of its own. */
+static void list(const struct note *n)
+{
+	const char *rest = n->text;
+	char whose[32] = "";
+	int skip = 0;
+
+	if (sscanf(n->text, "session=%15[0-9a-f]%n", whose + 8, &skip) == 1)
+		memcpy(whose, "session ", 8);
+	else if (sscanf(n->text, "dev=%15[0-9:]%n", whose + 6, &skip) == 1)
+		memcpy(whose, "mount ", 6);
+	rest += skip;
+	rest += strspn(rest, " ");
+	printf("%14.6f  %-16s  %-6s  %-16s  %s\n", n->ns / 1e9, whose, n->who, n->what, rest);
+}
+
+/* List all events that are not drawn. */
+static void list_all(void)
+{
+	size_t i;
+
+	if (nr_notes)
+		qsort(notes, nr_notes, sizeof(*notes), by_time);
+	for (i = 0; i < nr_notes; i++) {
+		list(&notes[i]);
+		free(notes[i].text);
+	}
+	free(notes);
+	if (nr_notes && nr_steps)
+		putchar('\n');
+}
+
+/* Draw no more than @most RPCs.  Returns whether there is one with at least @min_len bytes. */
+static bool draw_all(unsigned long most, uint32_t min_len, bool slowest)
+{
+	struct rpc *rpcs;
+	size_t n, i;
+
+	n = gather(&rpcs, min_len);
+	qsort(rpcs, n, sizeof(*rpcs), slowest ? by_duration : by_start);
+	for (i = 0; i < n && i < most; i++)
+		draw(&rpcs[i]);
+	free(rpcs);
+	free(steps);
+	return n;
+}
+
 static void tell(const char *file, const char *value)
 {
 	char path[256];
@@ -234,6 +414,31 @@ static void tell(const char *file, const char *value)
 		errno = err;
 		die(path);
 	}
+}
+
+/* Enable the events that are wanted, or disable them.  Returns how many there are. */
+static size_t enable(const char *value)
+{
+	static const char instance[] = INSTANCE "/";
+	char *name, *end, event[64];
+	size_t i, nr = 0;
+	glob_t found;
+
+	if (glob(INSTANCE "/events/rdmafs*/rdmafs_*/enable", 0, NULL, &found))
+		return 0;
+	for (i = 0; i < found.gl_pathc; i++) {
+		end = strrchr(found.gl_pathv[i], '/');
+		*end = '\0';
+		name = strrchr(found.gl_pathv[i], '/') + 1;
+		snprintf(event, sizeof(event), "%s", name + strlen("rdmafs_"));
+		*end = '/';
+		if (!kind_of(event))
+			continue;
+		tell(found.gl_pathv[i] + strlen(instance), value);
+		nr++;
+	}
+	globfree(&found);
+	return nr;
 }
 
 /*
@@ -257,10 +462,14 @@ static void record(double seconds)
 	if (mkdir(INSTANCE, 0700))
 		die(INSTANCE);
 	tell("trace_clock", "mono");
-	tell("events/rdmafs/enable", "1");
+	if (!enable("1")) {
+		rmdir(INSTANCE);
+		errno = ENOENT;
+		die("events of rdmafs");
+	}
 	while (sigtimedwait(&ends, NULL, &period) < 0 && errno == EINTR)
 		;
-	tell("events/rdmafs/enable", "0");
+	enable("0");
 	read_trace(INSTANCE "/trace");
 	if (rmdir(INSTANCE))
 		die(INSTANCE);
@@ -271,16 +480,51 @@ static void usage(FILE *f)
 {
 	fputs("Usage: rdmafs-trace [OPTION]... [FILE]...\n"
 	      "\n"
-	      "Draw RPCs of rdmafs as timelines: * the client's steps, # the server's.\n"
+	      "Draw RPCs of rdmafs as timelines: * the client's steps, # the server's.  Or list\n"
+	      "other events, a line each, with time, session or mount, and what happened.\n"
 	      "FILE is the text of a trace (- is stdin) with the events of rdmafs in it,\n"
 	      "/sys/kernel/tracing/trace by default.\n"
 	      "\n"
-	      "  -t, --seconds=S   trace for S seconds, and draw that\n"
+	      "  -e, --events=G,.. what to show (calls): calls, which are drawn; grants, policy,\n"
+	      "                    pages, states, which are listed; or all of these\n"
+	      "  -t, --seconds=S   trace for S seconds, and show that\n"
 	      "  -n, --number=N    no more than N RPCs (20)\n"
 	      "  -l, --length=B    those with at least B bytes of data\n"
 	      "  -s, --slowest     the slowest first, not the oldest\n"
 	      "  -h, --help        this text\n"
 	      "  -V, --version     the version\n", f);
+}
+
+/* Note which groups the words of @text name. */
+static void choose(char *text)
+{
+	char *word;
+	int g;
+
+	for (word = strtok(text, ","); word; word = strtok(NULL, ",")) {
+		for (g = 0; g < NR_GROUPS; g++)
+			if (!strcmp(word, group_names[g]))
+				break;
+		if (g < NR_GROUPS) {
+			wanted[g] = true;
+		} else if (!strcmp(word, "all")) {
+			memset(wanted, true, sizeof(wanted));
+		} else {
+			fprintf(stderr, "rdmafs-trace: --events: there are no %s\n", word);
+			exit(1);
+		}
+	}
+}
+
+/* If no group was chosen, calls are shown. */
+static void choose_default(void)
+{
+	int g;
+
+	for (g = 0; g < NR_GROUPS; g++)
+		if (wanted[g])
+			return;
+	wanted[CALLS] = true;
 }
 
 static unsigned long number(const char *text, const char *what)
@@ -312,6 +556,7 @@ static double duration(const char *text)
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "events", required_argument, NULL, 'e' },
 		{ "seconds", required_argument, NULL, 't' },
 		{ "number", required_argument, NULL, 'n' },
 		{ "length", required_argument, NULL, 'l' },
@@ -323,12 +568,13 @@ int main(int argc, char **argv)
 	unsigned long most = 20, min_len = 0;
 	bool slowest = false;
 	double seconds = 0;
-	struct rpc *rpcs;
-	size_t n, i;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "t:n:l:shV", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "e:t:n:l:shV", options, NULL)) != -1) {
 		switch (c) {
+		case 'e':
+			choose(optarg);
+			break;
 		case 't':
 			seconds = duration(optarg);
 			break;
@@ -356,6 +602,7 @@ int main(int argc, char **argv)
 		fputs("rdmafs-trace: --seconds and a FILE exclude each other\n", stderr);
 		return 1;
 	}
+	choose_default();
 	if (seconds)
 		record(seconds);
 	else if (optind == argc)
@@ -363,15 +610,11 @@ int main(int argc, char **argv)
 	for (; optind < argc; optind++)
 		read_trace(argv[optind]);
 
-	n = gather(&rpcs, min_len);
-	qsort(rpcs, n, sizeof(*rpcs), slowest ? by_duration : by_start);
-	for (i = 0; i < n && i < most; i++)
-		draw(&rpcs[i]);
-	if (!n) {
-		fputs("rdmafs-trace: no RPC in this trace\n", stderr);
+	list_all();
+	if (!draw_all(most, min_len, slowest) && !nr_notes) {
+		fputs(wanted[CALLS] ? "rdmafs-trace: no RPC in this trace\n" :
+				      "rdmafs-trace: no such event in this trace\n", stderr);
 		return 2;
 	}
-	free(rpcs);
-	free(steps);
 	return 0;
 }

@@ -373,11 +373,35 @@ t "$tmp/trace"
 is "$rc $(echo "$out" | grep -c session)" "0 2" "both of them"
 t -n 1 -s "$tmp/trace"
 is "$rc $(echo "$out" | grep session)" "0 session 00c0ffee slot 3 seq 9: 65536 bytes, 40.0 us" "the slowest"
+cat >>"$tmp/trace" <<'END'
+  kworker/0:1-8       [000] ...1.   100.000070: rdmafs_grant_made: session=00c0ffee key=00001234 len=65536 conn=1 slot=3 seq=9
+          fio-77      [000] ...1.   100.000060: rdmafs_policy_window: session=00c0ffee member=2 window=257 was=-1 in_use=514 why=entitlement
+          fio-77      [000] ...1.   100.000065: rdmafs_cache: dev=0:41 ino=12 pos=0 len=0 size=7: pages are valid: they are used
+          fio-77      [000] ...1.   100.000066: rdmafs_mr: mr=001234 posted: idle -> registering
+          fio-77      [000] ...1.   100.000068: rdmafs_call_state: session=00c0ffee slot=4 seq=2 free send -> sent
+          fio-77      [000] ...1.   100.000069: rdmafs_unknown: session=00c0ffee
+END
+t -e grants,policy,pages "$tmp/trace"
+is "$rc $(echo "$out" | tr -s ' ')" "0  100.000060 session 00c0ffee policy window member=2 window=257 was=-1 in_use=514 why=entitlement
+ 100.000065 mount 0:41 client cache ino=12 pos=0 len=0 size=7: pages are valid: they are used
+ 100.000070 session 00c0ffee server grant made key=00001234 len=65536 conn=1 slot=3 seq=9" \
+	"events in a line each, in the order of time"
+t -e states -e calls -n 1 "$tmp/trace"
+is "$rc $(echo "$out" | tr -s ' ' | head -n 4)" "0  100.000066 MR mr=001234 posted: idle -> registering
+ 100.000068 session 00c0ffee client call slot=4 seq=2 free send -> sent
+
+session 00c0ffee slot 3 seq 9: 65536 bytes, 40.0 us" "and the timelines behind them"
+t -e all "$tmp/trace"
+is "$rc $(echo "$out" | grep -c '^ *100\.') $(echo "$out" | grep -c '^session')" "0 5 2" "all that is known"
+t "$tmp/trace"
+is "$rc $(echo "$out" | grep -c '^ *100\.') $(echo "$out" | grep -c '^session')" "0 0 2" "without being asked, only the timelines"
+t -e policy /dev/null
+is "$rc" 2 "no such event"
 t -l 70000 "$tmp/trace"
 is "$rc" 2 "nothing to draw"
 t "$tmp/nothing"
 is "$rc" 2 "no such file"
-for words in "-n x" "-l -1" "-t 0" "-t 1e9" "-t 1 $tmp/trace" --unknown; do
+for words in "-e frob" "-e calls,frob" "-n x" "-l -1" "-t 0" "-t 1e9" "-t 1 $tmp/trace" --unknown; do
 	# shellcheck disable=SC2086 # words
 	t $words
 	is "$rc" 1 "wrong usage: '$words'"
