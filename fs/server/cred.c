@@ -25,6 +25,7 @@
 #include <linux/sched/task.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include "transport/points.h"
 #include "server.h"
 
 const struct cred *rdmafsd_own_cred;
@@ -175,6 +176,7 @@ int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gi
 		rdmafsd_ident_put(ident);
 		return xa_err(old);
 	}
+	rdmafs_test_point("ident_stored", id);
 	if (old)
 		rdmafsd_ident_gone(ses, old);
 	rdmafsd_ident_come(ses, ident);
