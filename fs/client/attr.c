@@ -71,7 +71,8 @@ int rdmafs_attr_check(struct super_block *sb, const struct rfp_attr *attr)
  */
 static u64 rdmafs_attr_tick(struct inode *inode)
 {
-	lockdep_assert((inode->i_state & I_NEW) || lockdep_is_held(&RDMAFS_I(inode)->lock));
+	lockdep_assert(lockdep_is_held(&RDMAFS_I(inode)->lock) ||
+		       READ_ONCE(inode->i_state) & I_NEW);
 	return atomic64_inc_return(&RDMAFS_M(inode->i_sb)->clock);
 }
 
@@ -109,8 +110,8 @@ static void rdmafs_attr_copy(struct inode *inode, const struct rfp_attr *attr,
 	struct timespec64 ctime = inode_get_ctime(inode);
 	loff_t size = le64_to_cpu(attr->size);
 
-	lockdep_assert((inode->i_state & I_NEW) ||
-		       (lockdep_is_held(&inode->i_lock) && lockdep_is_held(&ri->lock)));
+	lockdep_assert((lockdep_is_held(&inode->i_lock) && lockdep_is_held(&ri->lock)) ||
+		       READ_ONCE(inode->i_state) & I_NEW);
 	if (ctime.tv_sec != (s64)le64_to_cpu(attr->ctime.sec) ||
 	    ctime.tv_nsec != le32_to_cpu(attr->ctime.nsec))
 		memset(ri->access, 0, sizeof(ri->access));

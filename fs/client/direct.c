@@ -189,14 +189,13 @@ static void rdmafs_dio_look_work(struct work_struct *work)
  * as it likes, so its iocb is not completed before the request is over.  But the program may
  * end later; so @look goes on asking.  -EINVAL: the request is not cancelled by this.
  *
- * libaio's lock is held, interrupts are off, and @iocb is on libaio's list.  Only ki_complete()
+ * libaio's lock is held, so this may not sleep, and @iocb is on libaio's list.  Only ki_complete()
  * takes it off, and needs that lock to do so: the request, the memory and the file are there.
  */
 static int rdmafs_dio_cancel(struct kiocb *iocb)
 {
 	struct rdmafs_dio *dio = iocb->private;
 
-	lockdep_assert_irqs_disabled();
 	refcount_inc(&dio->ref);
 	mmgrab(dio->mm);
 	atomic_inc(&dio->mnt->nr_opens);

@@ -77,10 +77,6 @@ void rfp_dec_init(struct rfp_dec *d, const void *buf, size_t size);
 const void *rfp_dec_fixed(struct rfp_dec *d, size_t size);
 /* The same, but NULL and bad if one of its @len bytes from offset @pad on is not 0. */
 const void *rfp_dec_zero_at(struct rfp_dec *d, size_t size, size_t pad, size_t len);
-/* The next struct of a type that has a field @pad, which must be 0; or NULL once bad. */
-#define rfp_dec_padded(d, type) \
-	((const type *)rfp_dec_zero_at(d, sizeof(type), offsetof(type, pad), \
-				       sizeof_field(type, pad)))
 void rfp_dec_fh(struct rfp_dec *d, struct rfp_fh *fh);
 /* A file name: no NUL, no '/', not "." or ".."; @dotdot_ok allows "..". */
 void rfp_dec_name(struct rfp_dec *d, struct rfp_str *name, bool dotdot_ok);

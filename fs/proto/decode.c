@@ -106,9 +106,7 @@ EXPORT_SYMBOL_GPL(rfp_dec_fixed);
  * @d: decoder, bad afterwards if that part is not 0
  * @size: size of the struct in bytes
  * @pad: offset of the part in the struct
- * @len: length of the part in bytes
- *
- * rfp_dec_padded() calls this with the numbers of a struct's type.
+ * @len: length of the part in bytes; 0: there is none
  *
  * Context: any.
  * Return: as rfp_dec_fixed().

@@ -3,7 +3,8 @@
  * From a request to its reply.
  *
  * Each operation declares what its requests are made of and what it needs (struct rdmafsd_op).
- * All of that is decoded and looked up here before the operation is called.
+ * That is decoded and looked up here before the operation is called.  What an operation does later,
+ * or in another order (its export, its open, its credentials), it does not declare.
  *
  * A request takes, in this order: the in-flight count of its export (with the first handle or
  * stateid), the open or the objects that it names, the caller's credentials, and the locks and

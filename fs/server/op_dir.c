@@ -149,7 +149,7 @@ struct rdmafsd_raw {
  *        first of these
  * @full: a name did not fit into @raw
  * @rq:   the request
- * @dir:  the directory, a reference of the caller
+ * @dir:  the directory, a reference of the request
  * @file: the same directory, opened for this request
  * @plus: send attributes and handles, too
  * @out:  the entries for the client

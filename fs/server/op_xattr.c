@@ -50,7 +50,7 @@ bool rdmafsd_xattr_offered(const struct rdmafsd_export *exp, const char *name)
 
 /*
  * Take the attribute's name from the request, and put on the caller's credentials.  The operations
- * do not declare these: that the attribute is not offered is told before RFP_BADCRED.
+ * do not declare the latter: that the attribute is not offered is told before RFP_BADCRED.
  */
 static int rdmafsd_xattr_begin(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
 {

@@ -11,7 +11,7 @@
  * (leaving.c).  Their time began with the export, so they come before all others, and if the file
  * system is full all of them go at once.
  *
- * exp->opened_lock guards the list and all fields of the export that this file uses.
+ * exp->opened_lock guards the list and what changes of the export here.
  */
 #include <linux/jiffies.h>
 #include <linux/statfs.h>

@@ -3,10 +3,10 @@
  * rdmafsd: the declarations that the server's files share.
  *
  * Transport hands a request to a kthread of its own pool, which has an fs_struct of its own with
- * umask 0.  dispatch.c looks the operation up in a table.  The operation decodes its arguments,
- * finds the objects of its handles and stateids, puts on the caller's credentials, calls the VFS
- * and builds the reply.  dispatch.c then undoes what the request holds and replies: each request
- * gets exactly one reply, also when it fails.
+ * umask 0.  dispatch.c looks the operation up in a table.  As the operation declares, dispatch.c
+ * decodes its arguments, finds the objects of its handles and stateids, and puts on the caller's
+ * credentials.  The operation calls the VFS and builds the reply.  dispatch.c then undoes what the
+ * request holds and replies: each request gets exactly one reply, also when it fails.
  *
  *	dispatch.c	from a request to its reply
  *	op_*.c		the operations

@@ -457,26 +457,34 @@ static void codec_sticky(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, memchr_inv(buf, 0x55, sizeof(buf)));
 }
 
-/* A struct whose pad is not 0 must be refused, and one with a pad of 0 accepted. */
+static const void *take_open(struct rfp_dec *d, size_t len)
+{
+	return rfp_dec_zero_at(d, sizeof(struct rfp_open_req), offsetof(struct rfp_open_req, pad),
+			       len);
+}
+
+/* A struct whose pad is not 0 must be refused, and one with a pad of 0, or without, accepted. */
 static void codec_pad(struct kunit *test)
 {
+	const size_t len = sizeof_field(struct rfp_open_req, pad);
 	struct rfp_open_req req;
 	struct rfp_dec d;
 
 	memset(&req, 0xff, sizeof(req));
 	req.pad = 0;
 	rfp_dec_init(&d, &req, sizeof(req));
-	KUNIT_EXPECT_PTR_EQ(test, rfp_dec_padded(&d, struct rfp_open_req),
-			    (const struct rfp_open_req *)&req);
+	KUNIT_EXPECT_PTR_EQ(test, take_open(&d, len), (const void *)&req);
 	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), 0);
 	rfp_dec_init(&d, &req, sizeof(req) - 1);
-	KUNIT_EXPECT_NULL(test, rfp_dec_padded(&d, struct rfp_open_req));
+	KUNIT_EXPECT_NULL(test, take_open(&d, len));
 	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), -EBADMSG);
 
 	req.pad = cpu_to_le32(1U << 31);
 	rfp_dec_init(&d, &req, sizeof(req));
-	KUNIT_EXPECT_NULL(test, rfp_dec_padded(&d, struct rfp_open_req));
+	KUNIT_EXPECT_NULL(test, take_open(&d, len));
 	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), -EBADMSG);
+	rfp_dec_init(&d, &req, sizeof(req));
+	KUNIT_EXPECT_PTR_EQ(test, take_open(&d, 0), (const void *)&req);
 }
 
 /* An empty body is valid, and a body with an unread byte is not. */
