@@ -171,7 +171,7 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 		case RXP_NOTIFY_RECALL:
 			want = check_keys(p, left, f);
 			break;
-		case RXP_NOTIFY_DROPPED:
+		case RXP_NOTIFY_REVOKED:
 			want = 0;
 			rpc = true;
 			break;

@@ -14,7 +14,7 @@
  *   all that was posted for it, and the server cannot write to its memory.
  * - The server may send any message at any time.  A message counts only while the server has the
  *   CALL, on a connection that exists, and has not answered.  Then an answer is accepted once; an
- *   STCRW while a WRITE's data waits for it, or if it crossed a CANCEL; a DROPPED once, and a
+ *   STCRW while a WRITE's data waits for it, or if it crossed a CANCEL; a REVOKED once, and a
  *   CANCELLED, only after a CANCEL.
  * - A loss of the connection is accepted in any state.  All calls without an answer are lost then,
  *   and no others.  A lost call accepts no message.  Only recovery goes on with it, and only when
@@ -57,7 +57,7 @@ enum key {
  * @sink:     the server has said where a WRITE's data is to go
  * @followed: the chain that follows the CALL was posted, and its completion is not handled
  * @cancel:   a CANCEL has followed
- * @dropped:  a DROPPED has come
+ * @revoked:  a REVOKED has come
  * @lost:     its connection was lost, and recovery has not sent it again nor answered it yet
  * @answers:  number of answers
  * @here:     its submitter has not left; the call does not end before that, nor while any of the
@@ -75,7 +75,7 @@ struct call {
 	bool sink;
 	bool followed;
 	bool cancel;
-	bool dropped;
+	bool revoked;
 	bool lost;
 	u32 answers;
 	bool here;
@@ -119,7 +119,7 @@ static enum rxc_call_state call_where(const struct call *c)
 	if (c->lost)
 		return c->maps ? RXC_CALL_LOST_MAPPING : RXC_CALL_LOST;
 	if (c->cancel)
-		return c->dropped ? RXC_CALL_DROPPED : RXC_CALL_CANCELLED;
+		return c->revoked ? RXC_CALL_REVOKED : RXC_CALL_CANCELLED;
 	if (c->maps)
 		return c->sink ? RXC_CALL_TAGGED : RXC_CALL_MAPPING;
 	if (c->data == WRITE && !c->sink)
@@ -164,10 +164,10 @@ static bool never(const struct call *c, enum rxc_call_event event)
 		return !c->answers || c->maps;
 	case RXC_CALL_EV_STCRW:
 		if (!owed(c) || c->cancel)
-			return !owed(c) || c->dropped;
+			return !owed(c) || c->revoked;
 		return c->sink || (!c->maps && c->data != WRITE);
-	case RXC_CALL_EV_DROP:
-		return !owed(c) || !c->cancel || c->dropped;
+	case RXC_CALL_EV_REVOKED:
+		return !owed(c) || !c->cancel || c->revoked;
 	case RXC_CALL_EV_CANCELLED:
 		return !owed(c) || !c->cancel;
 	default:	/* RXC_CALL_EV_REPLY */
@@ -311,7 +311,7 @@ static void lose(struct call *c)
 	c->sink = false;
 	c->followed = false;
 	c->cancel = false;
-	c->dropped = false;
+	c->revoked = false;
 }
 
 /* A submitter begins a call; with @how & 4 its pages are mapped only after the CALL was sent. */
@@ -420,8 +420,8 @@ static bool server_says(struct call *c, u8 how)
 	case 1:
 		if (c->state != RXC_CALL_CANCELLED || c->data != READ || c->key != LENT)
 			return false;
-		take(c, RXC_CALL_EV_DROP);
-		c->dropped = true;
+		take(c, RXC_CALL_EV_REVOKED);
+		c->revoked = true;
 		key_back(c, believed);
 		return true;
 	default:

@@ -155,7 +155,7 @@ static bool never(const struct req *r, enum rxs_req_event event)
 		return r->who == NOBODY || r->who == CLIENT || r->who == DEVICE;
 	case RXS_REQ_UNBIND:
 		return r->who == NOBODY;
-	default:	/* RXS_REQ_DROP */
+	default:	/* RXS_REQ_FORGET */
 		return r->who == NOBODY || r->who == CLIENT || r->who == SERVICE ||
 		       (r->who == THREADS && r->filled);
 	}
@@ -224,9 +224,9 @@ static void answer(struct req *r)
 	over(r, true);
 }
 
-static void drop(struct req *r)
+static void forget(struct req *r)
 {
-	take(r, RXS_REQ_DROP);
+	take(r, RXS_REQ_FORGET);
 	over(r, false);
 }
 
@@ -264,7 +264,7 @@ static void call_new(struct req *r, u8 how)
 		if (how & 8)
 			data_there(r, how & 16);
 		else
-			drop(r);
+			forget(r);
 	} else if (data != WRITE && how & 8) {
 		/* It is served at once, where it arrived. */
 		r->served++;
@@ -316,7 +316,7 @@ static void sink(struct req *r, u8 how)
 		if (connected(r))
 			r->way = r->bound;
 		else
-			drop(r);
+			forget(r);
 		return;
 	}
 	if (r->none) {
@@ -383,7 +383,7 @@ static void client_cancel(struct req *r)
 		return;
 	r->cancelled = true;
 	if (r->keyed)
-		r->keyed = false;	/* by a DROPPED */
+		r->keyed = false;	/* by a REVOKED */
 	else if (r->state == RXS_REQ_HELD || r->who == LINE)
 		answer(r);
 	else if (r->state == RXS_REQ_WAITING)
@@ -397,7 +397,7 @@ static void device(struct req *r, bool failed)
 		return;
 	r->open = false;
 	if (failed) {
-		drop(r);
+		forget(r);
 	} else if (r->cancelled) {
 		answer(r);
 	} else {

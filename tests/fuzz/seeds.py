@@ -263,7 +263,7 @@ SMALL = 0
 
 def calls():
     begin, submitter, device, server, revoke, end, recover, lose, session = range(9)
-    stcrw, dropped, cancelled, reply = range(4)
+    stcrw, revoked, cancelled, reply = range(4)
     opened, granted = 4, 8          # of begin
     believed, deaf = 4, 8           # of what the server says
     unmappable = 1
@@ -286,12 +286,12 @@ def calls():
         [(begin, READ | opened), (submitter, unmappable), (device, 1), (server, cancelled), *over],
         [(begin, READ | opened), (server, reply), (submitter, 0), *over],
         # Its translations are needed elsewhere; the answer may have crossed the CANCEL.
-        [(begin, READ), (revoke, 0), (server, dropped), (device, 1), (device, 2), (server, cancelled), *over],
-        [(begin, READ), (revoke, 0), (server, dropped | believed), *answered],
+        [(begin, READ), (revoke, 0), (server, revoked), (device, 1), (device, 2), (server, cancelled), *over],
+        [(begin, READ), (revoke, 0), (server, revoked | believed), *answered],
         [(begin, READ), (revoke, 0), *answered],
         # What the server can't say.
         *([(begin, kind), (server, what)] for kind in (SMALL, READ, WRITE, WRITE | granted, READ | opened)
-          for what in (stcrw, dropped, cancelled | deaf)),
+          for what in (stcrw, revoked, cancelled | deaf)),
         [(server, reply)],
         [(begin, SMALL), (server, reply), (server, reply)],
     ]

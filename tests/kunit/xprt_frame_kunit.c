@@ -141,15 +141,15 @@ static void frame_stcrw_golden(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rxp_frame_put_ctl(msg, &in), sizeof(golden_stcrw));
 	KUNIT_EXPECT_MEMEQ(test, msg, golden_stcrw, sizeof(golden_stcrw));
 
-	/* A DROPPED or CANCEL names no memory, so it is only a header. */
-	in.op = RXP_NOTIFY_DROPPED;
+	/* A REVOKED or CANCEL names no memory, so it is only a header. */
+	in.op = RXP_NOTIFY_REVOKED;
 	in.bulk = (struct rxp_segment) {};
 	memset(msg, 0xff, sizeof(msg));
 	KUNIT_ASSERT_EQ(test, rxp_frame_put_ctl(msg, &in), sizeof(struct rxp_wire_hdr));
 	KUNIT_EXPECT_EQ(test, msg[sizeof(struct rxp_wire_hdr)], 0xff);
 	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, sizeof(struct rxp_wire_hdr), 0, false, SLOTS,
 					      DATA_MAX, &out), 0);
-	KUNIT_EXPECT_EQ(test, out.op, RXP_NOTIFY_DROPPED);
+	KUNIT_EXPECT_EQ(test, out.op, RXP_NOTIFY_REVOKED);
 	KUNIT_EXPECT_EQ(test, out.slot, 3);
 	KUNIT_EXPECT_EQ(test, out.seq, in.seq);
 }

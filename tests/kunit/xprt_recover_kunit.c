@@ -576,11 +576,11 @@ static void recover_wanted_fresh(struct kunit *test)
 }
 
 /*
- * The server has dropped a READ, but the client's LOCAL_INV stands.  The client's time for it
- * began with the CANCEL, and must not begin again with the DROPPED.  The client must not cancel
+ * The server has let go of a READ, but the client's LOCAL_INV stands.  The client's time for it
+ * began with the CANCEL, and must not begin again with the REVOKED.  The client must not cancel
  * another READ for translations that are on their way back already.
  */
-static void recover_wanted_dropped(struct kunit *test)
+static void recover_wanted_revoked(struct kunit *test)
 {
 	struct fake *f = test->priv;
 	u32 i;
@@ -597,11 +597,11 @@ static void recover_wanted_dropped(struct kunit *test)
 		fake_take(test, f);
 	i = f->call[0].cancelled ? 0 : 1;
 	recover_grace(60000);
-	KUNIT_ASSERT_EQ(test, fake_notify(f, RXP_NOTIFY_DROPPED, f->call[i].slot, f->call[i].seq,
+	KUNIT_ASSERT_EQ(test, fake_notify(f, RXP_NOTIFY_REVOKED, f->call[i].slot, f->call[i].seq,
 					  NULL, f->call[i].rkey), 0);
 	recover_pass(test, f, RECOVER_LOOKS, true, true);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(f->raw->cut));
-	KUNIT_EXPECT_EQ(test, f->call[i].call.x.slot->state, RXC_CALL_DROPPED);
+	KUNIT_EXPECT_EQ(test, f->call[i].call.x.slot->state, RXC_CALL_REVOKED);
 	recover_grace(100);
 	recover_pass(test, f, RECOVER_LOOKS, true, true);
 	KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(f->raw->cut), "others wait for ever");
@@ -617,7 +617,7 @@ static void recover_wanted_dropped(struct kunit *test)
 }
 
 /*
- * The client asked the server to let go of a READ.  The server says DROPPED, and then answers
+ * The client asked the server to let go of a READ.  The server says REVOKED, and then answers
  * CANCELLED.  Neither must give it more time: @since stays as it was.
  */
 static void recover_wanted_once(struct kunit *test)
@@ -638,7 +638,7 @@ static void recover_wanted_once(struct kunit *test)
 	recover_grace(60000);
 	since = c->call.x.io->since - HZ * 10;
 	c->call.x.io->since = since;
-	KUNIT_ASSERT_EQ(test, fake_notify(f, RXP_NOTIFY_DROPPED, c->slot, c->seq, NULL, c->rkey),
+	KUNIT_ASSERT_EQ(test, fake_notify(f, RXP_NOTIFY_REVOKED, c->slot, c->seq, NULL, c->rkey),
 			0);
 	r = fake_ok(c);
 	r.status = RXP_STATUS_CANCELLED;
@@ -1035,7 +1035,7 @@ static struct kunit_case recover_cases[] = {
 	KUNIT_CASE_SLOW(recover_wanted_answered),
 	KUNIT_CASE_SLOW(recover_wanted_followed),
 	KUNIT_CASE_SLOW(recover_wanted_fresh),
-	KUNIT_CASE_SLOW(recover_wanted_dropped),
+	KUNIT_CASE_SLOW(recover_wanted_revoked),
 	KUNIT_CASE_SLOW(recover_wanted_once),
 	KUNIT_CASE(recover_fail_waiting),
 	KUNIT_CASE(recover_short),

@@ -168,7 +168,7 @@ static void rxc_inv_done(struct rxp_chain *chain, bool ok)
 	 * The server has given up on this READ, and its reply may take long.  Other members
 	 * wait for its translations, so the MR goes now and not with the call.
 	 */
-	if (ok && io->call->x.slot->state == RXC_CALL_DROPPED)
+	if (ok && io->call->x.slot->state == RXC_CALL_REVOKED)
 		swap(mr, io->mr);
 	spin_unlock_bh(&x->lock);
 	if (mr)

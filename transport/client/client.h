@@ -83,7 +83,7 @@ struct rxc_slot {
  * The mapping (@pool, @nr_wr, @sg, @mr, @bounce) belongs to the submitter before the call is in a
  * slot and in the states of rxc_call_being_mapped(); to the worker in state LOST; else to the call
  * until its last reference ends it.  A READ's @mr may go earlier, with the lock held: in the
- * states CANCELLED and DROPPED.  The chains, and the work requests and messages that they consist
+ * states CANCELLED and REVOKED.  The chains, and the work requests and messages that they consist
  * of, belong to send.c while they are posted; each has a reference on the call.
  */
 struct rxc_io {

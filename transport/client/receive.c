@@ -2,7 +2,7 @@
 /*
  * Messages from the server.
  *
- * A REPLY ends a call, an STCRW asks for the data of a WRITE, a DROPPED gives back the key of a
+ * A REPLY ends a call, an STCRW asks for the data of a WRITE, a REVOKED gives back the key of a
  * READ that was cancelled, a RECALL wants grants back, and the first message is the WELCOME.
  *
  * The peer may send anything.  rxc_call_named() says whether a message fits the call that it names;
@@ -36,7 +36,7 @@ static struct rdmafs_xprt_call *rxc_call_named(struct rdmafs_xprt *x, const stru
 		fits = io && call->dir == RDMAFS_XPRT_WRITE && f->bulk.length == io->len &&
 		       f->bulk.rkey && !rxp_segment_wraps(&f->bulk);
 		break;
-	case RXC_CALL_EV_DROP:
+	case RXC_CALL_EV_REVOKED:
 		*wrong = "a key of no call";
 		/*
 		 * io->mr is looked at in no other state: a call that is ANSWERED may end at this
@@ -177,7 +177,7 @@ static const char *rxc_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	 * The time for the MR to come back (revoke.c) runs from the reply, unless a CANCEL has
 	 * started it: the reply does not start it anew.
 	 */
-	if (io && old != RXC_CALL_CANCELLED && old != RXC_CALL_DROPPED)
+	if (io && old != RXC_CALL_CANCELLED && old != RXC_CALL_REVOKED)
 		io->since = jiffies;
 	spin_unlock_bh(&x->lock);
 
@@ -225,9 +225,9 @@ static const char *rxc_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 	return NULL;
 }
 
-/* A DROPPED: the server will not write any more to the memory of a READ that was cancelled. */
-static const char *rxc_call_dropped(struct rdmafs_xprt *x, const struct rxp_frame *f,
-				    const struct ib_wc *wc)
+/* A REVOKED: the server will not write any more to the memory of a READ that was cancelled. */
+static const char *rxc_revoked_arrived(struct rdmafs_xprt *x, const struct rxp_frame *f,
+				       const struct ib_wc *wc)
 {
 	struct rdmafs_xprt_call *call;
 	const char *wrong;
@@ -235,7 +235,7 @@ static const char *rxc_call_dropped(struct rdmafs_xprt *x, const struct rxp_fram
 	struct rxp_mr *mr;
 
 	spin_lock_bh(&x->lock);
-	call = rxc_call_named(x, f, wc, RXC_CALL_EV_DROP, &wrong);
+	call = rxc_call_named(x, f, wc, RXC_CALL_EV_REVOKED, &wrong);
 	if (!call) {
 		spin_unlock_bh(&x->lock);
 		return wrong;
@@ -288,7 +288,7 @@ static const char *rxc_frame_arrived(struct rxp_conn *conn, const struct rxp_fra
 	if (rxp_frame_astray(f, conn->index, conn->count))
 		return "a message on another connection than its slot's";
 	if ((wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
-	    !(f->type == RXP_REPLY && f->alone) && f->op != RXP_NOTIFY_DROPPED)
+	    !(f->type == RXP_REPLY && f->alone) && f->op != RXP_NOTIFY_REVOKED)
 		return "an invalidation out of place";
 	if (!rxc_conn(conn)->welcome_seen)
 		return rxc_welcome(conn, f);
@@ -297,8 +297,8 @@ static const char *rxc_frame_arrived(struct rxp_conn *conn, const struct rxp_fra
 	switch (f->op) {
 	case RXP_NOTIFY_STCRW:
 		return rxc_stcrw_arrived(x, conn, f, wc);
-	case RXP_NOTIFY_DROPPED:
-		return rxc_call_dropped(x, f, wc);
+	case RXP_NOTIFY_REVOKED:
+		return rxc_revoked_arrived(x, f, wc);
 	case RXP_NOTIFY_RECALL:
 		rxc_grants_recalled(x, f);
 		return NULL;

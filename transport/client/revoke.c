@@ -5,7 +5,7 @@
  * A member that is entitled to translations waits at most until the READs that hold them are
  * answered.  A server whose disk hangs would make that for ever.  So a READ that has waited for
  * the grace period T while others want its translations gets a CANCEL.  A server that lives drops
- * the RDMA WRITE, held or yet to come, and says so in a DROPPED that invalidates the key.  When it
+ * the RDMA WRITE, held or yet to come, and says so in a REVOKED that invalidates the key.  When it
  * is done with the call it answers CANCELLED, and the client sends the call again in its turn.  A
  * server that does not live misses its heartbeats as well: the connections end, and the keys with
  * them (session.c).
@@ -32,7 +32,7 @@ static const struct rxp_mr *rxc_slot_revocable(const struct rxc_slot *slot)
 }
 
 /* Entries of the MRs that were asked for already, and that come back without more. */
-static u64 rxc_calls_revoked(struct rdmafs_xprt *x)
+static u64 rxc_entries_awaited(struct rdmafs_xprt *x)
 {
 	const struct rxp_mr *mr;
 	u64 entries = 0;
@@ -41,9 +41,9 @@ static u64 rxc_calls_revoked(struct rdmafs_xprt *x)
 	lockdep_assert_held(&x->lock);
 	for (i = 0; i < x->slot_account.max; i++) {
 		mr = rxc_slot_revocable(&x->slots[i]);
-		/* A READ that is DROPPED and still has its MR waits for our LOCAL_INV. */
+		/* A READ in state REVOKED that still has its MR waits for our LOCAL_INV. */
 		if (mr && (x->slots[i].state == RXC_CALL_CANCELLED ||
-			   x->slots[i].state == RXC_CALL_DROPPED))
+			   x->slots[i].state == RXC_CALL_REVOKED))
 			entries += mr->policy.entries;
 	}
 	return entries;
@@ -71,7 +71,7 @@ static bool rxc_slot_overdue(const struct rxc_slot *slot, bool wanted, unsigned 
 	case RXC_CALL_CANCELLED:
 		return rxp_mr_lent(io->mr);
 	case RXC_CALL_FOLLOWED:
-	case RXC_CALL_DROPPED:
+	case RXC_CALL_REVOKED:
 		return wanted;
 	case RXC_CALL_ANSWERED:
 		/*
@@ -121,7 +121,7 @@ void rxc_calls_revoke(struct rdmafs_xprt *x)
 	if (x->state == RXC_UP && x->pool)
 		excess = rpol_excess(x->pool->member);
 	if (excess)
-		revoked = rxc_calls_revoked(x);
+		revoked = rxc_entries_awaited(x);
 	for (i = 0; x->state == RXC_UP && i < x->slot_account.max; i++) {
 		if (!rxc_slot_overdue_twice(&x->slots[i], excess, before))
 			continue;

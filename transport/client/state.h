@@ -67,8 +67,8 @@ enum rxc_session_state rxc_state_next(enum rxc_session_state state, enum rxc_ses
  * @RXC_CALL_HELD: WRITE: the pages are mapped; the CRW waits for the server's STCRW
  * @RXC_CALL_FOLLOWED: the message that follows the CALL (DATA or STCRW) was handed to the send
  *	queue; left when the device is done with it, or by a reply
- * @RXC_CALL_CANCELLED: a CANCEL was handed to the send queue; a reply or a DROPPED comes next
- * @RXC_CALL_DROPPED: READ: the server has given the key back, but has not replied
+ * @RXC_CALL_CANCELLED: a CANCEL was handed to the send queue; a reply or a REVOKED comes next
+ * @RXC_CALL_REVOKED: READ: the server has given the key back, but has not replied
  * @RXC_CALL_LOST: its connection is gone; the recovery worker sends it again or fails it
  * @RXC_CALL_LOST_MAPPING: as LOST, but the submitter still maps the pages; the recovery worker
  *	waits for it
@@ -88,7 +88,7 @@ enum rxc_call_state {
 	RXC_CALL_HELD,
 	RXC_CALL_FOLLOWED,
 	RXC_CALL_CANCELLED,
-	RXC_CALL_DROPPED,
+	RXC_CALL_REVOKED,
 	RXC_CALL_LOST,
 	RXC_CALL_LOST_MAPPING,
 	RXC_CALL_ANSWERED,
@@ -114,7 +114,7 @@ enum rxc_call_state {
  * @RXC_CALL_EV_END: the call is over and leaves the slot
  * @RXC_CALL_EV_STCRW: WRITE: the server's STCRW has come.  This event and those below are
  *	caused by a message, so a server may cause them in any state; those above are our own
- * @RXC_CALL_EV_DROP: READ: a DROPPED has come
+ * @RXC_CALL_EV_REVOKED: READ: a REVOKED has come
  * @RXC_CALL_EV_CANCELLED: a reply with status CANCELLED has come
  * @RXC_CALL_EV_REPLY: any other reply has come
  * @RXC_NR_CALL_EVENTS: number of events
@@ -133,7 +133,7 @@ enum rxc_call_event {
 	RXC_CALL_EV_FAIL,
 	RXC_CALL_EV_END,
 	RXC_CALL_EV_STCRW,
-	RXC_CALL_EV_DROP,
+	RXC_CALL_EV_REVOKED,
 	RXC_CALL_EV_CANCELLED,
 	RXC_CALL_EV_REPLY,
 	RXC_NR_CALL_EVENTS,

@@ -61,7 +61,7 @@ TRACE_EVENT(rdmafs_session_state,
 		{ RXC_CALL_HELD,		"held" },		\
 		{ RXC_CALL_FOLLOWED,		"followed" },		\
 		{ RXC_CALL_CANCELLED,		"cancelled" },		\
-		{ RXC_CALL_DROPPED,		"dropped" },		\
+		{ RXC_CALL_REVOKED,		"revoked" },		\
 		{ RXC_CALL_LOST,		"lost" },		\
 		{ RXC_CALL_LOST_MAPPING,	"lost-mapping" },	\
 		{ RXC_CALL_ANSWERED,		"answered" },		\
@@ -104,7 +104,7 @@ TRACE_EVENT(rdmafs_call_state,
 				   { RXC_CALL_EV_FAIL, "fail" },
 				   { RXC_CALL_EV_END, "end" },
 				   { RXC_CALL_EV_STCRW, "stcrw" },
-				   { RXC_CALL_EV_DROP, "drop" },
+				   { RXC_CALL_EV_REVOKED, "revoked" },
 				   { RXC_CALL_EV_CANCELLED, "cancelled" },
 				   { RXC_CALL_EV_REPLY, "reply" }),
 		  rdmafs_show_call(__entry->to))

@@ -10,14 +10,14 @@
  * enum rxs_req_state - the state of a request
  * @RXS_REQ_QUEUED:   it has its slot; a thread takes it by SERVE or FETCH.  Or it is left in the
  *		      completion handler: by ANSWER, or, if its data is in a granted sink, by DATA,
- *		      INVALIDATE or DROP
- * @RXS_REQ_FETCHING: a WRITE for which a thread gets a sink; left by ASK, CLAIM, ANSWER or DROP
+ *		      INVALIDATE or FORGET
+ * @RXS_REQ_FETCHING: a WRITE for which a thread gets a sink; left by ASK, CLAIM, ANSWER or FORGET
  * @RXS_REQ_CLAIMING: it waits for translations for a sink, or has just got them; left by ASK,
- *		      ANSWER or DROP
+ *		      ANSWER or FORGET
  * @RXS_REQ_WAITING:  its STCRW is posted and the client's data has not come; left by the client's
  *		      DATA or CANCEL (DATA, INVALIDATE), or when the connection is unbound
  * @RXS_REQ_INVALIDATING: nothing more is written to its sink, and a LOCAL_INV for the key is
- *		      posted; left when that is completed (INVALIDATED, ANSWER, DROP)
+ *		      posted; left when that is completed (INVALIDATED, ANSWER, FORGET)
  * @RXS_REQ_READY:    its data is there, and a thread takes it on by SERVE
  * @RXS_REQ_SERVING:  the service has it; left by ANSWER or HOLD
  * @RXS_REQ_HELD:     it is served, and its RDMA WRITEs and reply wait for the client's STCRW; left
@@ -53,7 +53,7 @@ enum rxs_req_state {
  * @RXS_REQ_ANSWER:     it leaves its slot, and the reply is sent
  * @RXS_REQ_REPLAY:     its CALL came again, so the reply goes to the new connection
  * @RXS_REQ_UNBIND:     the connection that it is bound to is unbound from the session
- * @RXS_REQ_DROP:       the party at work with it finds that the connection is gone, or the
+ * @RXS_REQ_FORGET:     the party at work with it finds that the connection is gone, or the
  *			request not valid
  * @RXS_NR_REQ_EVENTS:  number of events
  */
@@ -69,7 +69,7 @@ enum rxs_req_event {
 	RXS_REQ_ANSWER,
 	RXS_REQ_REPLAY,
 	RXS_REQ_UNBIND,
-	RXS_REQ_DROP,
+	RXS_REQ_FORGET,
 	RXS_NR_REQ_EVENTS,
 };
 

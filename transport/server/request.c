@@ -244,7 +244,7 @@ int rxs_req_move(struct rxs_req *req, enum rxs_req_event event)
 }
 
 /**
- * rxs_req_gone - take a request from its slot as if its CALL had never come
+ * rxs_req_forget - take a request from its slot as if its CALL had never come
  * @req:   the request; the caller has to drop the slot's reference, without the lock
  * @event: the event that leads to RXS_REQ_GONE
  *
@@ -253,7 +253,7 @@ int rxs_req_move(struct rxs_req *req, enum rxs_req_event event)
  *
  * Context: any but hard interrupt; the session's lock held.
  */
-void rxs_req_gone(struct rxs_req *req, enum rxs_req_event event)
+void rxs_req_forget(struct rxs_req *req, enum rxs_req_event event)
 {
 	struct rxs_slot *slot = &req->session->slots[req->slot];
 
@@ -285,7 +285,7 @@ void rxs_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 		if (!req || req->bound != rxs_conn(conn)->serial)
 			continue;
 		if (rxs_req_next(req->state, RXS_REQ_UNBIND) == RXS_REQ_GONE) {
-			rxs_req_gone(req, RXS_REQ_UNBIND);
+			rxs_req_forget(req, RXS_REQ_UNBIND);
 			list_add(&req->link, &gone);
 		} else {
 			rxs_req_move(req, RXS_REQ_UNBIND);

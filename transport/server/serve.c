@@ -83,7 +83,7 @@ out:
 	return wrong;
 }
 
-static void rxs_dropped_done(struct rxp_chain *chain, bool ok)
+static void rxs_revoked_done(struct rxp_chain *chain, bool ok)
 {
 	rxs_req_put(container_of(chain, struct rxs_req, stcrw));
 }
@@ -93,12 +93,12 @@ static void rxs_dropped_done(struct rxp_chain *chain, bool ok)
  * key is known, and it is cancelled from now on.  The session's lock is held, so that the reply,
  * which comes without the key, can't be posted ahead of this message.
  */
-static void rxs_req_drop(struct rxs_req *req, struct rxp_conn *conn)
+static void rxs_req_ack_revoke(struct rxs_req *req, struct rxp_conn *conn)
 {
 	u64 dma = rxp_ring_dma(&req->session->tx_ring, conn->tx_dma, req->slot);
 	struct rxp_frame f = {
 		.type = RXP_NOTIFY,
-		.op = RXP_NOTIFY_DROPPED,
+		.op = RXP_NOTIFY_REVOKED,
 		.slot = req->slot,
 		.seq = req->seq,
 	};
@@ -106,11 +106,11 @@ static void rxs_req_drop(struct rxs_req *req, struct rxp_conn *conn)
 	lockdep_assert_held(&req->session->lock);
 	req->cancelled = true;
 	req->keyed = false;
-	rxp_build_ctl(conn->pool, rxs_req_buf(req), dma, &f, &req->drop_sge, &req->inv,
+	rxp_build_ctl(conn->pool, rxs_req_buf(req), dma, &f, &req->revoked_sge, &req->inv,
 		      req->bulk.rkey);
 	ib_dma_sync_single_for_device(conn->rdev->ib, dma + RXP_MSG_MAX, RXP_CTL_MAX,
 				      DMA_TO_DEVICE);
-	rxp_chain_init(&req->stcrw, rxs_dropped_done);
+	rxp_chain_init(&req->stcrw, rxs_revoked_done);
 	rxp_chain_add(&req->stcrw, &req->inv);
 	kref_get(&req->ref);
 	if (rxp_post(conn, &req->stcrw)) {
@@ -142,7 +142,7 @@ static const char *rxs_req_cancel(struct rxp_conn *conn, const struct rxp_frame 
 		goto out;
 	}
 	if (req->keyed) {
-		rxs_req_drop(req, conn);
+		rxs_req_ack_revoke(req, conn);
 		goto out;
 	}
 	req->cancelled = true;
@@ -283,7 +283,7 @@ static const char *rxs_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 			invalid = rxs_sink_invalid(req, wc, false);
 			rxs_req_move(req, invalid ? RXS_REQ_DATA : RXS_REQ_INVALIDATE);
 		} else {
-			rxs_req_gone(req, RXS_REQ_DROP);
+			rxs_req_forget(req, RXS_REQ_FORGET);
 			arrival = RXS_ARRIVAL_WRONG;
 		}
 	} else if (granted && arrival != RXS_ARRIVAL_CLOSING && arrival != RXS_ARRIVAL_EARLY) {

@@ -176,12 +176,12 @@ struct rxs_grant {
  * @beyond:   these are beyond the bounds: rxs_session_charge()
  * @put_off:  there were too few pages: it is answered RETRY_LATER
  * @reg:      REG_MR of its sink, or of the grant
- * @inv:      LOCAL_INV of a sink; DROPPED of a READ
+ * @inv:      LOCAL_INV of a sink; REVOKED of a READ
  * @send:     SEND of the STCRW, then of the reply
  * @sge:      of @send
- * @drop_sge: of DROPPED
- * @stcrw:    chain of the STCRW of a WRITE, or of DROPPED of a READ; of a READ this, @inv and
- *	      @drop_sge are filled in by a CANCEL, under the session lock
+ * @revoked_sge: of REVOKED
+ * @stcrw:    chain of the STCRW of a WRITE, or of REVOKED of a READ; of a READ this, @inv and
+ *	      @revoked_sge are filled in by a CANCEL, under the session lock
  * @inv_chain: chain of the LOCAL_INV
  * @reply:    chain of the reply
  * @in:	      the data in the CALL's message
@@ -237,7 +237,7 @@ struct rxs_req {
 	struct ib_send_wr inv;
 	struct ib_send_wr send;
 	struct ib_sge sge[2];
-	struct ib_sge drop_sge;
+	struct ib_sge revoked_sge;
 	struct rxp_chain stcrw;
 	struct rxp_chain inv_chain;
 	struct rxp_chain reply;
@@ -619,7 +619,7 @@ void rxs_req_uncharge(struct rxs_req *req);
 bool rxs_req_buf_get(struct rxs_req *req, u32 len);
 void rxs_req_trim(struct rxs_req *req);
 int rxs_req_move(struct rxs_req *req, enum rxs_req_event event);
-void rxs_req_gone(struct rxs_req *req, enum rxs_req_event event);
+void rxs_req_forget(struct rxs_req *req, enum rxs_req_event event);
 void rxs_slot_leave(struct rdmafs_xprt_session *s, struct rxs_slot *slot,
 		    enum rxs_slot_state state);
 void *rxs_req_buf(struct rxs_req *req);

@@ -278,7 +278,7 @@ static bool rxs_req_fetch_route(struct rxs_req *req, struct rxs_route *route)
 	spin_lock_bh(&s->lock);
 	alive = rxs_route_get(s, req->bound, req->slot, route);
 	if (!alive)
-		rxs_req_gone(req, RXS_REQ_DROP);
+		rxs_req_forget(req, RXS_REQ_FORGET);
 	spin_unlock_bh(&s->lock);
 	if (!alive)
 		rxs_req_put(req);
@@ -371,7 +371,7 @@ static void rxs_sink_inv_done(struct rxp_chain *chain, bool ok)
 	spin_lock_bh(&s->lock);
 	cancelled = req->cancelled;
 	if (!ok)
-		rxs_req_gone(req, RXS_REQ_DROP);
+		rxs_req_forget(req, RXS_REQ_FORGET);
 	else if (cancelled)
 		rxs_answer_cancelled(req, &a);
 	else
