@@ -158,18 +158,18 @@ void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
 	atomic64_sub(bytes, &s->data_bytes);
 }
 
-bool rxs_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
+bool rxs_session_count_grant(struct rdmafs_xprt_session *s, u32 bytes)
 {
 	stage->granted += stage->refuses ? 0 : bytes;
 	return !stage->refuses;
 }
 
-void rxs_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
+void rxs_session_uncount_grant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
 {
 	stage->granted -= bytes;
 }
 
-void rxs_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
+void rxs_session_count_recall(struct rdmafs_xprt_session *s, u32 bytes)
 {
 }
 
@@ -409,7 +409,7 @@ static bool binding_tick(struct binding_stage *st)
 	bool more;
 
 	spin_lock_bh(&st->server.lock);
-	more = rxs_grants_tick(&st->server);
+	more = rxs_sessions_tick(&st->server);
 	spin_unlock_bh(&st->server.lock);
 	return more;
 }
@@ -681,13 +681,13 @@ static void binding_write(struct kunit *test)
 	struct rxs_grant *g;
 
 	KUNIT_EXPECT_EQ(test, binding_lent(st), ENTRIES);
-	rxs_reqs_recall(&st->pool.p);
+	rxs_reqs_give_mrs(&st->pool.p);
 	binding_expect_nothing_back(test);
 	g = rxs_grant_offer(req, st->conn[1], &sink);
 	KUNIT_ASSERT_NOT_NULL(test, g);
 	KUNIT_EXPECT_PTR_EQ(test, g->mr, &st->mr);
 	KUNIT_EXPECT_EQ(test, binding_lent(st), 0);
-	rxs_grant_cancel(g);
+	rxs_grant_drop(g);
 	binding_expect_back(test, RXP_MR_IDLE);
 }
 
@@ -725,7 +725,7 @@ static void binding_write_recalled(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, rpol_member_set_quota(st->pool.p.member, &little), 0);
 	KUNIT_EXPECT_TRUE(test, rpol_mr_recalled(&st->mr.policy));
-	rxs_reqs_recall(&st->pool.p);
+	rxs_reqs_give_mrs(&st->pool.p);
 	KUNIT_EXPECT_EQ(test, st->mr_puts, 1);
 	KUNIT_EXPECT_EQ(test, st->buf_puts, 0);
 	KUNIT_EXPECT_NULL(test, req->mr);

@@ -351,11 +351,11 @@ extern struct workqueue_struct *rxc_recover_wq;
 extern struct workqueue_struct *rxc_turn_wq;
 extern unsigned int rxc_heartbeat_ms;
 
-bool rxc_granted(struct rdmafs_xprt *x, const struct rxp_conn *conn, const struct rxp_frame *f);
+bool rxc_grant_keep(struct rdmafs_xprt *x, const struct rxp_conn *conn, const struct rxp_frame *f);
 bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, const struct rxc_slot *slot,
 		    struct rxc_held_grant *out);
-void rxc_grants_forget(struct rdmafs_xprt *x);
-void rxc_grants_give_back(struct rdmafs_xprt *x);
+void rxc_grants_drop(struct rdmafs_xprt *x);
+void rxc_grants_return_due(struct rdmafs_xprt *x);
 void rxc_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f);
 
 int rxc_io_pools_init(struct rdmafs_xprt *x);

@@ -75,7 +75,7 @@ static void rxc_lost(struct rxp_conn *conn)
 /* Of the messages of no slot, only RETURNs are kept for when a buffer is free again. */
 static void rxc_room(struct rxp_conn *conn)
 {
-	rxc_grants_give_back(conn->owner);
+	rxc_grants_return_due(conn->owner);
 }
 
 static void rxc_conn_free(struct rxp_conn *conn)
@@ -300,7 +300,7 @@ static u32 rxc_wants(const struct rdmafs_xprt *x, u32 index)
 	return x->slots ? x->slot_account.max : x->want_slots;
 }
 
-static int rxc_slots_granted(struct rdmafs_xprt *x, struct rxp_conn *conn)
+static int rxc_accept_apply(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
 	u32 granted = le16_to_cpu(conn->cm.slots), i;
 	int ret;
@@ -422,7 +422,7 @@ static int rxc_hello(struct rdmafs_xprt *x, struct rxp_conn *conn, unsigned int 
 	memcpy(hello.session, x->session, sizeof(hello.session));
 	memcpy(hello.client, x->client, sizeof(hello.client));
 	/*
-	 * What the server may send is known (rxc_slots_granted()): WELCOME may come from here
+	 * What the server may send is known (rxc_accept_apply()): WELCOME may come from here
 	 * on.
 	 */
 	ret = rxp_conn_move(conn, RXP_CONN_GREET);
@@ -670,7 +670,7 @@ static int rxc_connect_one(struct rdmafs_xprt *x, struct rxc_attempt *a, u32 ind
 	if (!ret)
 		ret = rxc_connect(x, a, conn, slots);
 	if (!ret)
-		ret = rxc_slots_granted(x, conn);
+		ret = rxc_accept_apply(x, conn);
 	if (!ret)
 		ret = rxp_conn_map_tx(conn, &x->tx_ring);
 	if (!ret)

@@ -20,7 +20,7 @@ do {										\
 } while (0)
 
 /**
- * rxc_granted - keep a grant that a reply brought
+ * rxc_grant_keep - keep a grant that a reply brought
  * @x:    the session
  * @conn: the connection that the reply came on
  * @f:    the reply
@@ -28,7 +28,7 @@ do {										\
  * Context: softirq; takes the session's lock.
  * Return: false if there are too many grants, or one with this key is held already.
  */
-bool rxc_granted(struct rdmafs_xprt *x, const struct rxp_conn *conn, const struct rxp_frame *f)
+bool rxc_grant_keep(struct rdmafs_xprt *x, const struct rxp_conn *conn, const struct rxp_frame *f)
 {
 	struct rxc_held_grant *h;
 	bool room;
@@ -89,12 +89,12 @@ bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, const struct rxc_slot *slot,
 }
 
 /**
- * rxc_grants_forget - forget all grants, as the connections are gone
+ * rxc_grants_drop - drop all grants, as the connections are gone
  * @x: the session
  *
  * Context: any but hard interrupt; the session's lock held.
  */
-void rxc_grants_forget(struct rdmafs_xprt *x)
+void rxc_grants_drop(struct rdmafs_xprt *x)
 {
 	u32 i;
 
@@ -108,7 +108,7 @@ void rxc_grants_forget(struct rdmafs_xprt *x)
  * Return as many grants that were recalled, or came before @old, as one message can name.  False
  * if there are none, or no buffer for a message: the connection's room() is called when there is.
  */
-static bool rxc_grants_return(struct rdmafs_xprt *x, unsigned long old)
+static bool rxc_grants_send_return(struct rdmafs_xprt *x, unsigned long old)
 {
 	u32 rkeys[RXP_WIRE_KEYS], at[RXP_WIRE_KEYS], nr = 0, i;
 
@@ -136,18 +136,18 @@ static bool rxc_grants_return(struct rdmafs_xprt *x, unsigned long old)
 }
 
 /**
- * rxc_grants_give_back - return grants that were recalled or have not been used for some seconds
+ * rxc_grants_return_due - return grants that were recalled or have not been used for some seconds
  * @x: the session
  *
  * Context: any but hard interrupt; takes the session's lock.
  */
-void rxc_grants_give_back(struct rdmafs_xprt *x)
+void rxc_grants_return_due(struct rdmafs_xprt *x)
 {
 	u32 idle_s = rdmafs_test_knob(grant_idle_s) ?: RXP_IDLE_SECS;
 	unsigned long old = jiffies - idle_s * HZ;
 
 	spin_lock_bh(&x->lock);
-	while (x->nr_conns && rxc_grants_return(x, old))
+	while (x->nr_conns && rxc_grants_send_return(x, old))
 		;
 	spin_unlock_bh(&x->lock);
 }
@@ -176,5 +176,5 @@ void rxc_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f)
 		}
 	}
 	spin_unlock_bh(&x->lock);
-	rxc_grants_give_back(x);
+	rxc_grants_return_due(x);
 }

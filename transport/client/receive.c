@@ -185,7 +185,7 @@ static const char *rxc_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	rxc_trace(replied, call);
 	ret = rxc_reply_inv(x, call, wc);
 	if (!ret && (f->flags & RXP_F_GRANT) &&
-	    (call->dir != RDMAFS_XPRT_WRITE || !io || !rxc_granted(x, conn, f)))
+	    (call->dir != RDMAFS_XPRT_WRITE || !io || !rxc_grant_keep(x, conn, f)))
 		ret = -EPROTO;
 	if (!ret)
 		ret = rxc_reply_status(x, call, f, keyed);

@@ -79,7 +79,7 @@ static void rxc_conns_end(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr
 	for (i = 0; i < nr; i++)
 		rxp_conn_kill(conns[i]);
 	spin_lock_bh(&x->lock);
-	rxc_grants_forget(x);
+	rxc_grants_drop(x);
 	spin_unlock_bh(&x->lock);
 	rxc_calls_lose(x);
 	for (i = 0; i < nr; i++)
@@ -301,7 +301,7 @@ static void rxc_heartbeat(struct work_struct *work)
 	if (dead)
 		pr_warn_ratelimited("rdmafs: %pISpc: nothing comes, or goes, for %u ms\n", &x->addr,
 				    READ_ONCE(rxc_heartbeat_ms));
-	rxc_grants_give_back(x);
+	rxc_grants_return_due(x);
 	rxc_calls_revoke(x);
 	queue_delayed_work(rxp_wq, &x->heartbeat, beat);
 }

@@ -13,7 +13,7 @@
 
 struct rxc_slot_waiter {
 	struct list_head link;
-	struct completion granted;
+	struct completion done;
 	int slot;
 };
 
@@ -100,7 +100,7 @@ static int rxc_slots_take(struct rxc_slots *s)
 }
 
 /* Hand free slots to waiters, the more urgent kinds first. */
-static void rxc_slots_grant(struct rxc_slots *s)
+static void rxc_slots_hand_out(struct rxc_slots *s)
 {
 	enum rxc_slot_kind k;
 
@@ -112,7 +112,7 @@ static void rxc_slots_grant(struct rxc_slots *s)
 			w = list_first_entry(&s->waiters[k], struct rxc_slot_waiter, link);
 			list_del_init(&w->link);
 			w->slot = rxc_slots_take(s);
-			complete(&w->granted);
+			complete(&w->done);
 		}
 	}
 }
@@ -140,7 +140,7 @@ void rxc_slots_spread(struct rxc_slots *s, u32 nr, u32 conns)
 		bitmap_zero(rxc_slots_of(s, i), s->max);
 	for (i = 0; i < nr; i++)
 		__set_bit(i, rxc_slots_of(s, i % conns));
-	rxc_slots_grant(s);
+	rxc_slots_hand_out(s);
 	spin_unlock_bh(&s->lock);
 }
 
@@ -182,14 +182,14 @@ int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowai
 	} else if (nowait || s->kicks != since) {
 		ret = -EAGAIN;
 	} else {
-		init_completion(&w.granted);
+		init_completion(&w.done);
 		list_add_tail(&w.link, &s->waiters[kind]);
 		s->waits++;
 		spin_unlock_bh(&s->lock);
-		ret = wait_for_completion_killable(&w.granted);
+		ret = wait_for_completion_killable(&w.done);
 		spin_lock_bh(&s->lock);
 		/*
-		 * If a slot was granted at the time of the signal it is used; the call's owner
+		 * If a slot was handed out at the time of the signal it is used; the call's owner
 		 * sees the kill.
 		 */
 		list_del_init(&w.link);
@@ -212,7 +212,7 @@ void rxc_slots_put(struct rxc_slots *s, u16 slot)
 	__set_bit(slot, s->map);
 	if (slot < s->nr)
 		s->free++;
-	rxc_slots_grant(s);
+	rxc_slots_hand_out(s);
 	spin_unlock_bh(&s->lock);
 }
 
@@ -229,7 +229,7 @@ static void rxc_slots_dismiss(struct rxc_slots *s, int error)
 			w = list_first_entry(&s->waiters[k], struct rxc_slot_waiter, link);
 			list_del_init(&w->link);
 			w->slot = error;
-			complete(&w->granted);
+			complete(&w->done);
 		}
 	}
 }

@@ -13,8 +13,8 @@
  * they get: the connections take turns, and each gives its lowest free slot, whose buffer is
  * most likely the one used last.
  *
- * A server may grant fewer slots than before.  The slots above are then retired: a call that
- * has one gives it back as ever, and no call gets it until the server grants more again.
+ * A server may allow fewer slots than before.  The slots above are then retired: a call that
+ * has one gives it back as ever, and no call gets it until the server allows more again.
  */
 #ifndef RDMAFS_TRANSPORT_SLOT_H
 #define RDMAFS_TRANSPORT_SLOT_H

@@ -592,7 +592,7 @@ bool rxs_session_spares(struct rdmafs_xprt_session *s, u32 more)
 }
 
 /**
- * rxs_session_grant - let a session keep pages that it is charged for, for a grant
+ * rxs_session_count_grant - let a session keep pages that it is charged for, for a grant
  * @s:	   the session
  * @bytes: how many, within the bounds
  *
@@ -603,7 +603,7 @@ bool rxs_session_spares(struct rdmafs_xprt_session *s, u32 more)
  * Context: any but hard interrupt; takes the budget's lock.
  * Return: true: @bytes count as granted; false: the caller must not make the grant.
  */
-bool rxs_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
+bool rxs_session_count_grant(struct rdmafs_xprt_session *s, u32 bytes)
 {
 	u64 half = (u64)READ_ONCE(s->server->limits.data_mib) << 19;
 	struct rxs_account *t = s->account;
@@ -622,14 +622,14 @@ bool rxs_session_grant(struct rdmafs_xprt_session *s, u32 bytes)
 }
 
 /**
- * rxs_session_ungrant - count pages as granted no more
+ * rxs_session_uncount_grant - count pages as granted no more
  * @s:	      the session, which stays charged for them: a request has them, or uncharges them
  * @bytes:    how many
- * @recalled: whether rxs_session_called_back() was called for them
+ * @recalled: whether rxs_session_count_recall() was called for them
  *
  * Context: any but hard interrupt; takes the budget's lock.
  */
-void rxs_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
+void rxs_session_uncount_grant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled)
 {
 	struct rxs_budget *b = s->account->budget;
 
@@ -644,13 +644,13 @@ void rxs_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled
 }
 
 /**
- * rxs_session_called_back - count a grant as one that is to come back
+ * rxs_session_count_recall - count a grant as one that is to come back
  * @s:	   the grant's session
  * @bytes: bytes that are charged for the grant
  *
  * Context: any but hard interrupt; takes the budget's lock.
  */
-void rxs_session_called_back(struct rdmafs_xprt_session *s, u32 bytes)
+void rxs_session_count_recall(struct rdmafs_xprt_session *s, u32 bytes)
 {
 	spin_lock_bh(&s->account->budget->lock);
 	s->grant_recalled += bytes;

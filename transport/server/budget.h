@@ -111,11 +111,11 @@ int rxs_receives(struct rxp_conn *conn, u32 size);
 bool rxs_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool within,
 			bool *beyond);
 void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond);
-void rxs_session_called_back(struct rdmafs_xprt_session *s, u32 bytes);
+void rxs_session_count_recall(struct rdmafs_xprt_session *s, u32 bytes);
 u64 rxs_session_excess(struct rdmafs_xprt_session *s);
 bool rxs_session_spares(struct rdmafs_xprt_session *s, u32 more);
-bool rxs_session_grant(struct rdmafs_xprt_session *s, u32 bytes);
-void rxs_session_ungrant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled);
+bool rxs_session_count_grant(struct rdmafs_xprt_session *s, u32 bytes);
+void rxs_session_uncount_grant(struct rdmafs_xprt_session *s, u32 bytes, bool recalled);
 u64 rxs_session_left(struct rdmafs_xprt_session *s);
 
 #endif

@@ -80,11 +80,11 @@ static void rxs_grant_unlink(struct rdmafs_xprt_session *s, struct rxs_grant *g)
 	lockdep_assert_held(&s->lock);
 	list_del_init(&g->link);
 	s->nr_grants--;
-	rxs_session_ungrant(s, g->charged, g->recalled);
+	rxs_session_uncount_grant(s, g->charged, g->recalled);
 }
 
 /* A grant is to come back: the client's time for that runs from now on. */
-static void rxs_grant_recall(struct rdmafs_xprt_session *s, struct rxs_grant *g)
+static void rxs_grant_mark_recalled(struct rdmafs_xprt_session *s, struct rxs_grant *g)
 {
 	lockdep_assert_held(&s->lock);
 	if (g->recalled)
@@ -92,7 +92,7 @@ static void rxs_grant_recall(struct rdmafs_xprt_session *s, struct rxs_grant *g)
 	g->recalled = jiffies | 1;
 	if (!g->returned)
 		rxs_grant_trace(wanted, g, NULL);
-	rxs_session_called_back(s, g->charged);
+	rxs_session_count_recall(s, g->charged);
 }
 
 /* Find a grant in the pool of the connection that names it; one from before a reconnect is void. */
@@ -173,12 +173,12 @@ void rxs_req_regain_mr(struct rxs_req *req)
 }
 
 /**
- * rxs_reqs_recall - take lent MRs that the policy wants back from WRITEs not served yet
+ * rxs_reqs_give_mrs - take lent MRs that the policy wants back from WRITEs not served yet
  * @pool: the pool; its connections, and their session, may be gone
  *
  * Context: any but hard interrupt; takes the pool's lock.
  */
-void rxs_reqs_recall(struct rxp_pool *pool)
+void rxs_reqs_give_mrs(struct rxp_pool *pool)
 {
 	struct rxs_req *req, *next;
 
@@ -198,7 +198,7 @@ void rxs_reqs_recall(struct rxp_pool *pool)
  * On success the grant owns the sink and its charge, and req->reg is the registration to be posted.
  *
  * Context: process, may sleep.
- * Return: the grant, for rxs_grant_post() or rxs_grant_cancel(); or NULL: none can be made.
+ * Return: the grant, for rxs_grant_post() or rxs_grant_drop(); or NULL: none can be made.
  */
 struct rxs_grant *rxs_grant_offer(struct rxs_req *req, struct rxp_conn *conn,
 				  struct rxp_segment *sink)
@@ -222,7 +222,7 @@ struct rxs_grant *rxs_grant_offer(struct rxs_req *req, struct rxp_conn *conn,
 	g->charged = req->charged;
 	spin_lock_bh(&s->lock);
 	room = s->nr_grants < min(READ_ONCE(rxs_grants_max), RXP_WIRE_GRANTS) &&
-	       rxs_session_grant(s, g->charged);
+	       rxs_session_count_grant(s, g->charged);
 	if (room)
 		s->nr_grants++;
 	spin_unlock_bh(&s->lock);
@@ -278,19 +278,19 @@ int rxs_grant_post(struct rxs_grant *g, struct rxp_chain *chain)
 	}
 	spin_unlock_bh(&s->lock);
 	if (ret)
-		rxs_grant_cancel(g);
+		rxs_grant_drop(g);
 	else
 		rxp_count(&s->stats, grants_made);
 	return ret;
 }
 
 /**
- * rxs_grant_cancel - free a grant that the client can't use
+ * rxs_grant_drop - free a grant that the client can't use
  * @g: the grant, not posted, or returned and its key invalid
  *
  * Context: any but hard interrupt; takes the session's lock.
  */
-void rxs_grant_cancel(struct rxs_grant *g)
+void rxs_grant_drop(struct rxs_grant *g)
 {
 	if (g->returned)
 		rxs_grant_trace(ended, g, NULL);
@@ -342,7 +342,7 @@ static void rxs_grant_inv_done(struct rxp_chain *chain, bool ok)
 	struct rxs_grant *g = container_of(chain, struct rxs_grant, inv_chain);
 	struct rdmafs_xprt_session *s = g->session;
 
-	rxs_grant_cancel(g);
+	rxs_grant_drop(g);
 	rxs_session_put(s);
 }
 
@@ -358,7 +358,7 @@ static const char *rxs_grant_return(struct rxp_conn *conn, u32 rkey)
 		g->returned = true;
 		rxs_grant_trace(returned, g, NULL);
 		rxs_grant_came(g);
-		rxs_grant_recall(s, g);
+		rxs_grant_mark_recalled(s, g);
 	}
 	spin_unlock_bh(&s->lock);
 	if (!g)
@@ -422,7 +422,7 @@ void rxs_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
  * connection that their replies went on, so that it can't arrive first.  False if there are none
  * to recall, or no buffer for a message: the connection's room() is called when there is one.
  */
-static bool rxs_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
+static bool rxs_grants_send_recall(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 {
 	struct rxs_grant *batch[RXP_WIRE_KEYS], *g;
 	u32 rkeys[RXP_WIRE_KEYS], nr = 0, i;
@@ -434,7 +434,7 @@ static bool rxs_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn 
 		    (!g->recalled && !rpol_mr_recalled(&g->mr->policy)))
 			continue;
 		/* Its time runs even if no RECALL can go: a client may keep us from sending. */
-		rxs_grant_recall(s, g);
+		rxs_grant_mark_recalled(s, g);
 		if (nr == RXP_WIRE_KEYS)
 			continue;
 		batch[nr] = g;
@@ -453,13 +453,13 @@ static bool rxs_grants_call_back(struct rdmafs_xprt_session *s, struct rxp_conn 
 	return true;
 }
 
-static void rxs_session_recall(struct rdmafs_xprt_session *s)
+static void rxs_session_send_recalls(struct rdmafs_xprt_session *s)
 {
 	u32 i;
 
 	lockdep_assert_held(&s->lock);
 	for (i = 0; i < s->nr_conns; i++)
-		while (s->conns[i] && rxs_grants_call_back(s, s->conns[i]))
+		while (s->conns[i] && rxs_grants_send_recall(s, s->conns[i]))
 			;
 }
 
@@ -498,7 +498,7 @@ void rxs_grants_recall(struct rxp_pool *pool)
 	if (!s)
 		return;
 	spin_lock_bh(&s->lock);
-	rxs_session_recall(s);
+	rxs_session_send_recalls(s);
 	rxs_grants_overdue(s, &any);
 	spin_unlock_bh(&s->lock);
 	/* Check later that they come back. */
@@ -535,20 +535,20 @@ static void rxs_grants_shed(struct rdmafs_xprt_session *s)
 			return;
 		if (g->recalled)
 			continue;
-		rxs_grant_recall(s, g);
+		rxs_grant_mark_recalled(s, g);
 		excess -= min(excess, g->charged);
 		rxp_pool_reclaim(g->pool);
 	}
 }
 
 /**
- * rxs_grants_tick - recall grants of too many pages, and disconnect clients that are overdue
+ * rxs_sessions_tick - recall grants of too many pages, and disconnect clients that are overdue
  * @server: the server
  *
  * Context: process; @server->lock held, takes each session's lock.
  * Return: whether it has to be called again soon.
  */
-bool rxs_grants_tick(struct rdmafs_xprt_server *server)
+bool rxs_sessions_tick(struct rdmafs_xprt_server *server)
 {
 	struct rdmafs_xprt_session *s;
 	bool more = false;
@@ -573,7 +573,7 @@ bool rxs_grants_tick(struct rdmafs_xprt_server *server)
 }
 
 /**
- * rxs_grants_found_none - stop making grants for a while, as a request got no MR for a sink
+ * rxs_grants_pause - stop making grants for a while, as a request got no MR for a sink
  * @server: the server
  * @pool:   the pool of the request's session
  * @pages:  pages that the MR was to have
@@ -584,8 +584,8 @@ bool rxs_grants_tick(struct rdmafs_xprt_server *server)
  *
  * Context: any but hard interrupt.
  */
-void rxs_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
-			   int error)
+void rxs_grants_pause(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
+		      int error)
 {
 	if (error == -ESHUTDOWN || (error == -EAGAIN && rxp_mr_capped(pool, pages)))
 		return;

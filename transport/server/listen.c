@@ -412,7 +412,7 @@ static void rxs_recall_work(struct work_struct *work)
 	bool more;
 
 	spin_lock_bh(&server->lock);
-	more = rxs_grants_tick(server);
+	more = rxs_sessions_tick(server);
 	spin_unlock_bh(&server->lock);
 	if (more)
 		queue_delayed_work(rxp_wq, &server->recall, HZ / 4);

@@ -9,7 +9,7 @@
 static void rxs_pool_recall(struct rxp_pool *pool)
 {
 	rxs_grants_recall(pool);
-	rxs_reqs_recall(pool);
+	rxs_reqs_give_mrs(pool);
 }
 
 static bool rxs_pool_idle(struct rxp_pool *pool, u32 bytes)

@@ -121,7 +121,7 @@ static void rxs_req_release(struct kref *ref)
 	if (req->counted)
 		atomic_dec(&req->session->slots[req->slot].alive);
 	if (req->grant)
-		rxs_grant_cancel(req->grant);
+		rxs_grant_drop(req->grant);
 	if (req->pool && (req->flags & RXP_F_WRITE) && !req->regained)
 		rxs_req_regain_mr(req);
 	if ((req->mr && rxp_mr_known(req->mr)) || (req->conn && rxp_conn_is_lost(req->conn))) {

@@ -309,7 +309,7 @@ static const char *rxs_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 		req->r.reply = rxs_req_buf(req) + RXP_BODY_OFFSET;
 		memset(req->r.reply, 0, RDMAFS_XPRT_BODY_MAX);
 		if (granted)
-			rxs_sink_granted(req, invalid);
+			rxs_req_data_in_grant(req, invalid);
 		else if (!rxs_req_now(req))
 			rxs_threads_add(&req->session->server->threads, req);
 		return NULL;

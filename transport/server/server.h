@@ -600,13 +600,13 @@ void rxs_pages_release(struct rxp_pool *pool, struct rxp_sg *pages);
 struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_account *account,
 				 struct rxp_stats *stats);
 void rxs_grants_recall(struct rxp_pool *pool);
-void rxs_reqs_recall(struct rxp_pool *pool);
+void rxs_reqs_give_mrs(struct rxp_pool *pool);
 void rxs_req_lend_mr(struct rxs_req *req);
 void rxs_req_regain_mr(struct rxs_req *req);
 struct rxs_grant *rxs_grant_offer(struct rxs_req *req, struct rxp_conn *conn,
 				  struct rxp_segment *sink);
 int rxs_grant_post(struct rxs_grant *g, struct rxp_chain *chain);
-void rxs_grant_cancel(struct rxs_grant *g);
+void rxs_grant_drop(struct rxs_grant *g);
 bool rxs_grant_use(struct rxs_req *req, struct rxp_conn *conn);
 const char *rxs_grants_returned(struct rxp_conn *conn, const struct rxp_frame *f);
 void rxs_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s);
@@ -626,9 +626,9 @@ void *rxs_req_buf(struct rxs_req *req);
 void rxs_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
 
 bool rxs_session_overdue(struct rdmafs_xprt_session *s, bool *more);
-bool rxs_grants_tick(struct rdmafs_xprt_server *server);
-void rxs_grants_found_none(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
-			   int error);
+bool rxs_sessions_tick(struct rdmafs_xprt_server *server);
+void rxs_grants_pause(struct rdmafs_xprt_server *server, struct rxp_pool *pool, u32 pages,
+		      int error);
 
 int rxs_turns_init(struct rxs_turns *turns);
 void rxs_turns_exit(struct rxs_turns *turns);
@@ -647,7 +647,7 @@ void rxs_req_cancelled(struct rxs_req *req, struct rxs_answer *a);
 void rxs_req_fetch(struct rxs_req *req);
 void rxs_sink_inv(struct rxs_req *req);
 bool rxs_sink_invalid(struct rxs_req *req, const struct ib_wc *wc, bool own);
-void rxs_sink_granted(struct rxs_req *req, bool invalid);
+void rxs_req_data_in_grant(struct rxs_req *req, bool invalid);
 const char *rxs_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
 			 const struct ib_wc *wc);
 void rxs_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);

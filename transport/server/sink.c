@@ -85,7 +85,7 @@ static int rxs_req_sink(struct rxs_req *req, struct rxp_pool *pool)
 		if (IS_ERR(mr)) {
 			if (PTR_ERR(mr) == -E2BIG)
 				return -E2BIG;
-			rxs_grants_found_none(req->session->server, pool, pages, PTR_ERR(mr));
+			rxs_grants_pause(req->session->server, pool, pages, PTR_ERR(mr));
 			return PTR_ERR(mr) == -EAGAIN && rxs_req_may_claim(req) ? -EINPROGRESS :
 										  -EAGAIN;
 		}
@@ -465,13 +465,13 @@ const char *rxs_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
 }
 
 /**
- * rxs_sink_granted - go on with a WRITE whose data is in a granted sink
+ * rxs_req_data_in_grant - go on with a WRITE whose data is in a granted sink
  * @req:     the WRITE, new; it may be freed when this returns
  * @invalid: its key is invalid
  *
  * Context: process, the completion queue's worker.
  */
-void rxs_sink_granted(struct rxs_req *req, bool invalid)
+void rxs_req_data_in_grant(struct rxs_req *req, bool invalid)
 {
 	rxp_count(&req->session->stats, write_granted);
 	if (invalid) {
