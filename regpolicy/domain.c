@@ -60,12 +60,12 @@ static bool tell_one_locked(struct rpol_domain *dom)
 	u64 delay;
 
 	lockdep_assert_held(&dom->lock);
-	w = list_first_entry_or_null(&dom->granted, struct rpol_waiter, link);
+	w = list_first_entry_or_null(&dom->ended, struct rpol_waiter, link);
 	if (w) {
 		list_del_init(&w->link);
 		mem = w->mem;
 		spin_unlock(&dom->lock);
-		w->granted(w, w->ret);
+		w->done(w, w->ret);
 		spin_lock(&dom->lock);
 		rpol_member_unpin(mem);
 		return true;
@@ -158,7 +158,7 @@ struct rpol_domain *rpol_domain_create(u64 capacity, const struct rpol_domain_op
 	dom->owed = RB_ROOT_CACHED;
 	dom->rest = RB_ROOT_CACHED;
 	INIT_LIST_HEAD(&dom->over);
-	INIT_LIST_HEAD(&dom->granted);
+	INIT_LIST_HEAD(&dom->ended);
 	INIT_LIST_HEAD(&dom->asked);
 	dom->ops = ops;
 	dom->ctx = ctx;

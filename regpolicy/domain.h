@@ -127,8 +127,8 @@ enum rpol_revoke_why {
  * @rest:	all other members that stand in line, likewise
  * @over:	members, by rpol_member.over, that have idle or lent MRs which others
  *		may get
- * @granted:	claims, by rpol_waiter.link, that have ended and whose granted() is
- *		still to be called
+ * @ended:	claims, by rpol_waiter.link, that have ended and whose done() is still to
+ *		be called
  * @asked:	members, by rpol_member.ask, whose reclaim() is still to be called
  * @telling:	a task or softirq makes callbacks; others leave theirs to it
  * @due:	the next tick is to compute entitlements
@@ -166,7 +166,7 @@ struct rpol_domain {
 	struct rb_root_cached owed;
 	struct rb_root_cached rest;
 	struct list_head over;
-	struct list_head granted;
+	struct list_head ended;
 	struct list_head asked;
 	bool telling;
 	bool due;

@@ -242,7 +242,7 @@ static int claim_begin(struct rpol_waiter *w, unsigned int flags, const u32 *sin
 			mem->stats.waits++;
 			spin_unlock(&mem->lock);
 		} else {
-			/* The caller gets the result as our return value, not by @granted. */
+			/* The caller gets the result as our return value, not by @done. */
 			list_del(&w->link);
 			rpol_member_unpin(mem);
 		}
@@ -262,8 +262,8 @@ static int claim_begin(struct rpol_waiter *w, unsigned int flags, const u32 *sin
  *
  * Context: any but hard interrupt; takes the locks of member and domain, and may
  * make callbacks of other claims and members.
- * Return: 0: bound, see @w->mr; w->granted() is not called; -EINPROGRESS: either
- * w->granted() will be called, or rpol_mr_cancel() returns true; -ESHUTDOWN;
+ * Return: 0: bound, see @w->mr; w->done() is not called; -EINPROGRESS: either
+ * w->done() will be called, or rpol_mr_cancel() returns true; -ESHUTDOWN;
  * -E2BIG: more than the member's maximum, or than the capacity less the others'
  * minima: ask for less; -EINVAL: no entries, or no such class.
  */
@@ -287,7 +287,7 @@ EXPORT_SYMBOL_GPL(rpol_mr_claim);
  * Context: any but hard interrupt; takes the locks of member and domain, and may
  * make callbacks of other claims and members.
  * Return: true: nothing was granted, and the caller owns @w again; false: the claim
- * ended before, and w->granted() was called, runs, or is about to be called.
+ * ended before, and w->done() was called, runs, or is about to be called.
  */
 bool rpol_mr_cancel(struct rpol_waiter *w)
 {
@@ -319,7 +319,7 @@ struct sleeper {
 	struct completion wake;
 };
 
-static void sleeper_granted(struct rpol_waiter *w, int ret)
+static void sleeper_done(struct rpol_waiter *w, int ret)
 {
 	complete(&container_of(w, struct sleeper, w)->wake);
 }
@@ -354,7 +354,7 @@ static int mr_get(struct rpol_member *mem, unsigned int class, u32 entries, unsi
 {
 	struct sleeper s = {
 		.w = { .mem = mem, .class = class, .entries = entries,
-		       .granted = sleeper_granted },
+		       .done = sleeper_done },
 	};
 	int ret;
 

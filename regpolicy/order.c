@@ -194,7 +194,7 @@ static void account_wait(struct rpol_member *mem, u64 ns)
 /**
  * rpol_order_dequeue_locked - end a claim
  * @dom: the domain
- * @w: the claim, which waits; it is on rpol_domain.granted afterwards
+ * @w: the claim, which waits; it is on rpol_domain.ended afterwards
  * @ret: the result
  * @now: time in ns
  *
@@ -210,7 +210,7 @@ void rpol_order_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, i
 	rpol_deficit_update_locked(dom, mem, now);
 	/* The place of a member in its line depends on its first claim, which may change now. */
 	forget(dom, mem);
-	list_move_tail(&w->link, &dom->granted);
+	list_move_tail(&w->link, &dom->ended);
 	w->waits = false;
 	w->ret = ret;
 	dom->nr_waiters--;

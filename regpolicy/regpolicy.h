@@ -212,7 +212,7 @@ struct rpol_domain_ops {
  * @mem:     the member that claims; set by the caller, like the next three
  * @entries: number of entries wanted
  * @class:   class of the MR wanted, or RPOL_NO_CLASS
- * @granted: called when the wait has ended, with the result: 0, -ESHUTDOWN, -E2BIG, or the
+ * @done:    called when the wait has ended, with the result: 0, -ESHUTDOWN, -E2BIG, or the
  *	     error that rpol_member_dismiss() was given.  The caller owns the claim again.
  *	     Callback rules as above
  * @mr:	     valid if the result is 0: the idle MR that was bound, or NULL if the caller
@@ -227,7 +227,7 @@ struct rpol_waiter {
 	struct rpol_member *mem;
 	u32 entries;
 	unsigned int class;
-	void (*granted)(struct rpol_waiter *w, int ret);
+	void (*done)(struct rpol_waiter *w, int ret);
 	struct rpol_mr *mr;
 
 	struct list_head link;

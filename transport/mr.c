@@ -66,7 +66,7 @@ out_release:
 }
 
 /* The policy has granted the entries: return the idle MR that came with them, or a new one. */
-static struct rxp_mr *rxp_mr_granted(struct rxp_pool *pool, int class, struct rpol_mr *idle)
+static struct rxp_mr *rxp_mr_idle_or_new(struct rxp_pool *pool, int class, struct rpol_mr *idle)
 {
 	return idle ? container_of(idle, struct rxp_mr, policy) : rxp_mr_make(pool, class);
 }
@@ -90,7 +90,7 @@ struct rxp_mr *rxp_mr_get(struct rxp_pool *pool, u32 entries)
 	if (class < 0)
 		return ERR_PTR(class);
 	ret = rpol_mr_get(pool->member, class, rxp_mr_charge(pool, class), RPOL_NOWAIT, &idle);
-	return ret ? ERR_PTR(ret) : rxp_mr_granted(pool, class, idle);
+	return ret ? ERR_PTR(ret) : rxp_mr_idle_or_new(pool, class, idle);
 }
 
 /**
@@ -117,7 +117,7 @@ bool rxp_mr_capped(struct rxp_pool *pool, u32 entries)
  *
  * Context: Process context; sleeps, killably, until the policy grants the entries.
  *
- * Return: an MR that is idle, or an ERR_PTR: -EAGAIN (all waiters were sent away after @since),
+ * Return: an MR that is idle, or an ERR_PTR: -EAGAIN (all waiters were dismissed after @since),
  * -EINTR, -ESHUTDOWN (the pool is closed), -E2BIG (more than the device or the quota allow),
  * -ENOMEM.
  */
@@ -130,7 +130,7 @@ struct rxp_mr *rxp_mr_wait(struct rxp_pool *pool, u32 entries, u32 since)
 	if (class < 0)
 		return ERR_PTR(class);
 	ret = rpol_mr_get_since(pool->member, class, rxp_mr_charge(pool, class), since, &idle);
-	return ret ? ERR_PTR(ret) : rxp_mr_granted(pool, class, idle);
+	return ret ? ERR_PTR(ret) : rxp_mr_idle_or_new(pool, class, idle);
 }
 
 /**
@@ -166,9 +166,9 @@ void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
  * rxp_mr_claim - wait in line for an MR that rxp_mr_get() could not get
  * @pool:    the pool, which @w's owner holds a reference on
  * @entries: as passed to rxp_mr_get()
- * @w:       its granted() is set; the policy's until granted() is called, then its owner's again
+ * @w:       its done() is set; the policy's until done() is called, then its owner's again
  *
- * granted() is called in any case, perhaps before this returns.  It is called in any context but
+ * done() is called in any case, perhaps before this returns.  It is called in any context but
  * hard interrupt, with locks held.  If its result is 0, rxp_mr_claimed() has to follow.
  *
  * Context: Any but hard interrupt; does not sleep.
@@ -182,13 +182,13 @@ void rxp_mr_claim(struct rxp_pool *pool, u32 entries, struct rpol_waiter *w)
 	w->entries = rxp_mr_charge(pool, w->class);
 	ret = rpol_mr_claim(w);
 	if (ret != -EINPROGRESS)
-		w->granted(w, ret);
+		w->done(w, ret);
 }
 
 /**
  * rxp_mr_claimed - take the MR that a claim was granted
  * @pool: the pool
- * @w:    granted() was called for it with 0
+ * @w:    done() was called for it with 0
  *
  * Context: Process context, may sleep for memory.
  *
@@ -196,7 +196,7 @@ void rxp_mr_claim(struct rxp_pool *pool, u32 entries, struct rpol_waiter *w)
  */
 struct rxp_mr *rxp_mr_claimed(struct rxp_pool *pool, const struct rpol_waiter *w)
 {
-	return rxp_mr_granted(pool, w->class, w->mr);
+	return rxp_mr_idle_or_new(pool, w->class, w->mr);
 }
 
 /*

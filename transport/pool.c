@@ -160,7 +160,7 @@ void rxp_pool_put(struct rxp_pool *pool)
 }
 
 /**
- * rxp_pool_close - send away all that wait for translations of a pool
+ * rxp_pool_close - dismiss all that wait for translations of a pool
  * @pool: the pool
  *
  * The pool keeps no buffers from now on: a request may hold the pool for long, and idle buffers

@@ -111,7 +111,7 @@ struct rdmafs_xprt_call {
 		struct rxc_io *io;
 		u32 epoch;
 		u32 dismissals;		/* the task's that sends the call */
-		u32 kicks;		/* likewise */
+		u32 slot_dismissals;	/* likewise */
 		u64 submitted_ns;
 		refcount_t pending;	/* while it is in a slot */
 	} x;

@@ -235,19 +235,19 @@ def codec():
 
 
 def slots():
-    # Steps as in slots.c: 0 take (0x20: at once, 0xc0: and others have been sent away since,
-    # 0x08 and on: which kind), 3 give back, 5 send all away (8: spread), 6 kill, 0xff the end.
+    # Steps as in slots.c: 0 take (0x20: at once, 0xc0: and others have been dismissed since,
+    # 0x08 and on: which kind), 3 give back, 5 dismiss all (8: spread), 6 kill, 0xff the end.
     for seed in (
             [15, 0] + [0x20] * 16 + [3, 0] * 16,
             [15, 3] + [0x08] * 20 + [3, 0] * 20,
             [31, 1] + [0, 0x10, 0x18] * 12 + [3, 5, 13, 7, 2, 0, 5, 6] * 6,
             [63, 7] + [0] * 70 + [13, 10, 3] + [3, 1] * 8 + [0xff, 0],
-            # Who comes too late to be sent away does not wait.
+            # Who comes too late to be dismissed does not wait.
             [15, 0] + [0] * 14 + [0, 0xc0, 5, 0xc0, 0, 3, 0, 3, 0, 3, 0],
             # All kinds wait, the least urgent first, and then there is room for all.
             [31, 0] + [8] * 32 + [13, 20, 0] + [0x18, 0x18, 0x10, 0x10, 8, 8] + [13, 31, 3] +
             [3, 0] * 30,
-            # Retired ones come back, a kill meets a grant, everybody is sent away.
+            # Retired ones come back, a kill meets a slot that is handed out, all are dismissed.
             [63, 3] + [8] * 60 + [13, 10, 1] + [8, 0x10, 0x18] + [3, 40, 3, 3, 6, 3, 3, 2] + [5, 3, 1] +
             [13, 63, 15] + [3, 0] * 8 + [0xff, 8, 3, 3]):
         yield SOUND, bytes(seed)

@@ -91,10 +91,10 @@ static u32 next_slot(void)
 	return a.s.max;
 }
 
-/* A caller asks for a slot; @stale: with a count of kicks from before the last one. */
+/* A caller asks for a slot; @stale: with a count of dismissals from before the last one. */
 static void take(enum rxc_slot_kind kind, bool nowait, bool stale)
 {
-	u32 kicks = rxc_slots_kicks(&a.s), free = a.s.free, waits = a.s.waits;
+	u32 dismissals = rxc_slots_dismissals(&a.s), free = a.s.free, waits = a.s.waits;
 	bool full = free <= rxc_slots_kept(a.s.nr, kind) || waiters(kind);
 	u32 next = full ? a.s.max : next_slot();
 	int slot, error = a.s.error;
@@ -103,7 +103,7 @@ static void take(enum rxc_slot_kind kind, bool nowait, bool stale)
 		nowait = true;
 	a.kind = kind;
 	line_get(kind, &a.before);
-	slot = rxc_slots_get_since(&a.s, kind, nowait, kicks - stale);
+	slot = rxc_slots_get_since(&a.s, kind, nowait, dismissals - stale);
 	if (error) {
 		FUZZ_ASSERT(slot == error && a.s.waits == waits);
 	} else if (!full) {
@@ -113,7 +113,7 @@ static void take(enum rxc_slot_kind kind, bool nowait, bool stale)
 	} else {
 		FUZZ_ASSERT(a.s.waits != waits);
 		if (slot == -EAGAIN)
-			FUZZ_ASSERT(rxc_slots_kicks(&a.s) != kicks);
+			FUZZ_ASSERT(rxc_slots_dismissals(&a.s) != dismissals);
 		else if (slot < 0)
 			FUZZ_ASSERT(slot == -EINTR ? a.killed : slot == -ENOTCONN && a.s.error);
 	}
@@ -183,13 +183,13 @@ static void put(u32 from)
 	}
 }
 
-static void kick(void)
+static void dismiss_all(void)
 {
-	u32 kicks = rxc_slots_kicks(&a.s), free = a.s.free;
+	u32 dismissals = rxc_slots_dismissals(&a.s), free = a.s.free;
 	enum rxc_slot_kind k;
 
-	rxc_slots_kick(&a.s);
-	FUZZ_ASSERT(rxc_slots_kicks(&a.s) == kicks + 1 && a.s.free == free);
+	rxc_slots_dismiss_all(&a.s);
+	FUZZ_ASSERT(rxc_slots_dismissals(&a.s) == dismissals + 1 && a.s.free == free);
 	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++)
 		FUZZ_ASSERT(!waiters(k));
 }
@@ -215,7 +215,7 @@ static bool step(void)
 			spread(fuzz_u8(&a.f) % a.s.max + 1,
 			       fuzz_u8(&a.f) % RDMAFS_XPRT_CONNS_MAX + 1);
 		else
-			kick();
+			dismiss_all();
 		break;
 	case 6:
 		return false;

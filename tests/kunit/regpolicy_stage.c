@@ -202,7 +202,7 @@ struct stage_mr *stage_get(struct stage_member *m, unsigned int class)
 	return busy(m, idle, class);
 }
 
-static void stage_granted(struct rpol_waiter *w, int ret)
+static void stage_claim_done(struct rpol_waiter *w, int ret)
 {
 	struct stage_claim *c = container_of(w, struct stage_claim, w);
 
@@ -237,12 +237,12 @@ struct stage_claim *stage_claim(struct stage_member *m, unsigned int class)
 	c->w.mem = m->mem;
 	c->w.class = class;
 	c->w.entries = rpol_class_entries(class, U32_MAX);
-	c->w.granted = stage_granted;
+	c->w.done = stage_claim_done;
 	list_add_tail(&c->link, &m->claims);
 	ret = rpol_mr_claim(&c->w);
 	if (ret == -EINPROGRESS)
 		return c;
-	stage_granted(&c->w, ret);
+	stage_claim_done(&c->w, ret);
 	return m->stage->running ? NULL : c;
 }
 

@@ -191,7 +191,7 @@ static inline int fake_get_slot(struct fake *f, enum rxc_slot_kind kind)
 {
 	struct rxc_slots *s = &f->xprt->slot_account;
 
-	return rxc_slots_get_since(s, kind, true, rxc_slots_kicks(s));
+	return rxc_slots_get_since(s, kind, true, rxc_slots_dismissals(s));
 }
 
 struct fake *fake_new(struct kunit *test);

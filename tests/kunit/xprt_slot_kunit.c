@@ -23,7 +23,7 @@ static void slot_kept(struct kunit *test)
 /* Take a slot without waiting. */
 static int slot_get(struct rxc_slots *s, enum rxc_slot_kind kind)
 {
-	return rxc_slots_get_since(s, kind, true, rxc_slots_kicks(s));
+	return rxc_slots_get_since(s, kind, true, rxc_slots_dismissals(s));
 }
 
 static int slot_take_all(struct rxc_slots *s, enum rxc_slot_kind kind)
@@ -157,7 +157,7 @@ static int slot_wait(void *data)
 {
 	struct slot_thread *t = data;
 
-	t->got = rxc_slots_get_since(t->s, t->kind, false, rxc_slots_kicks(t->s));
+	t->got = rxc_slots_get_since(t->s, t->kind, false, rxc_slots_dismissals(t->s));
 	complete(&t->done);
 	return 0;
 }
@@ -251,8 +251,8 @@ static void slot_shutdown(struct kunit *test)
 	rxc_slots_shutdown(&s, -ESHUTDOWN);
 	KUNIT_EXPECT_TRUE(test, slot_granted(&waiting));
 	KUNIT_EXPECT_EQ(test, waiting.got, -ESHUTDOWN);
-	KUNIT_EXPECT_EQ(test, rxc_slots_get_since(&s, RXC_SLOT_URGENT, false, rxc_slots_kicks(&s)),
-			-ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get_since(&s, RXC_SLOT_URGENT, false,
+						  rxc_slots_dismissals(&s)), -ESHUTDOWN);
 	rxc_slots_destroy(&s);
 }
 

@@ -143,7 +143,7 @@ static void io_end(struct sim_io *io)
 	free(io);
 }
 
-static void io_granted(struct rpol_waiter *w, int ret)
+static void io_claim_done(struct rpol_waiter *w, int ret)
 {
 	struct sim_io *io = container_of(w, struct sim_io, w);
 
@@ -171,7 +171,7 @@ static void io_claim(struct sim_io *io)
 	s->decisions++;
 	ret = rpol_mr_claim(&io->w);
 	if (ret != -EINPROGRESS)
-		io_granted(&io->w, ret);
+		io_claim_done(&io->w, ret);
 }
 
 static void io_done(struct sim_io *io)
@@ -197,7 +197,7 @@ static void load_begin(struct sim_member *m, u32 load)
 		io->m = m;
 		io->load = load;
 		io->w.mem = m->mem;
-		io->w.granted = io_granted;
+		io->w.done = io_claim_done;
 		event_add(m->sim, m->load[load].from, EV_CLAIM, m, io);
 	}
 }

@@ -510,7 +510,7 @@ again:
 			goto out_pool;
 	}
 	ret = rxc_slots_get_since(&x->slot_account, rxc_call_kind(call, grant), nowait,
-				  call->x.kicks);
+				  call->x.slot_dismissals);
 	if (ret < 0) {
 		if (io)
 			rxc_io_unmap(io);
@@ -584,7 +584,7 @@ out_pool:
 	rxp_pool_put(pool);
 	/*
 	 * -ESHUTDOWN on a session that is not aborted means that the device goes; -EAGAIN, that
-	 * waiters were sent away.  Neither ends the call: it begins anew.
+	 * waiters were dismissed.  Neither ends the call: it begins anew.
 	 */
 	if ((ret == -ESHUTDOWN && READ_ONCE(x->state) != RXC_ABORTED) ||
 	    (ret == -EAGAIN && !nowait))

@@ -82,7 +82,7 @@ struct rxp_pool *rxc_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *c
 			pool = x->pool;
 			rxp_pool_get(pool);
 			call->x.dismissals = rpol_member_dismissals(pool->member);
-			call->x.kicks = rxc_slots_kicks(&x->slot_account);
+			call->x.slot_dismissals = rxc_slots_dismissals(&x->slot_account);
 		}
 		spin_unlock_bh(&x->lock);
 		if (pool)

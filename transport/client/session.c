@@ -103,7 +103,7 @@ static void rxc_pool_leave(struct rdmafs_xprt *x, bool aborted)
 	if (!pool)
 		return;
 	rpol_member_shutdown(pool->member);
-	rxc_slots_kick(&x->slot_account);
+	rxc_slots_dismiss_all(&x->slot_account);
 	rxp_pool_put(pool);
 }
 
@@ -508,7 +508,7 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_connect);
  * was executed; its session ends, so that it is not executed from then on.  A call that is
  * answered, and waits only for the device, ends with its answer.
  *
- * Waiters are sent away at once.  Calls that had been sent end when the recovery worker has
+ * Waiters are dismissed at once.  Calls that had been sent end when the recovery worker has
  * taken their memory from the device.
  *
  * Context: process; does not wait for the calls.
@@ -528,7 +528,7 @@ void rdmafs_xprt_fail_outstanding(struct rdmafs_xprt *x)
 	spin_unlock_bh(&x->lock);
 	wake_up_all(&x->wait);
 	/* Waiters for a slot and for translations look again whether they are to go on. */
-	rxc_slots_kick(&x->slot_account);
+	rxc_slots_dismiss_all(&x->slot_account);
 	if (pool) {
 		rpol_member_dismiss(pool->member, -EAGAIN);
 		rxp_pool_put(pool);

@@ -145,28 +145,28 @@ void rxc_slots_spread(struct rxc_slots *s, u32 nr, u32 conns)
 }
 
 /**
- * rxc_slots_kicks - read how often the waiters were sent away
+ * rxc_slots_dismissals - read how often the waiters were dismissed
  * @s: the account
  *
  * Context: any.
  *
  * Return: a number for rxc_slots_get_since(), which may wrap.
  */
-u32 rxc_slots_kicks(const struct rxc_slots *s)
+u32 rxc_slots_dismissals(const struct rxc_slots *s)
 {
-	return READ_ONCE(s->kicks);
+	return READ_ONCE(s->dismissals);
 }
 
 /**
- * rxc_slots_get_since - take a slot, but do not wait if waiters were sent away since
+ * rxc_slots_get_since - take a slot, but do not wait if waiters were dismissed since
  * @s:      the account
  * @kind:   of the caller
  * @nowait: fail rather than wait
- * @since:  rxc_slots_kicks() from when the caller saw that it may wait
+ * @since:  rxc_slots_dismissals() from when the caller saw that it may wait
  *
  * Context: process; without @nowait sleeps, killably.
  *
- * Return: the slot; -EAGAIN: there is none (@nowait), or rxc_slots_kick() was called since;
+ * Return: the slot; -EAGAIN: there is none (@nowait), or rxc_slots_dismiss_all() was called since;
  * -EINTR; or the error of rxc_slots_shutdown().
  */
 int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowait, u32 since)
@@ -179,7 +179,7 @@ int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowai
 		ret = s->error;
 	} else if (s->free > rxc_slots_kept(s->nr, kind) && list_empty(&s->waiters[kind])) {
 		ret = rxc_slots_take(s);
-	} else if (nowait || s->kicks != since) {
+	} else if (nowait || s->dismissals != since) {
 		ret = -EAGAIN;
 	} else {
 		init_completion(&w.done);
@@ -216,8 +216,8 @@ void rxc_slots_put(struct rxc_slots *s, u16 slot)
 	spin_unlock_bh(&s->lock);
 }
 
-/* Send all waiters away with @error, negative.  The lock is held. */
-static void rxc_slots_dismiss(struct rxc_slots *s, int error)
+/* Dismiss all waiters with @error, negative.  The lock is held. */
+static void rxc_slots_dismiss_locked(struct rxc_slots *s, int error)
 {
 	enum rxc_slot_kind k;
 
@@ -235,18 +235,18 @@ static void rxc_slots_dismiss(struct rxc_slots *s, int error)
 }
 
 /**
- * rxc_slots_kick - have all waiters give up what they hold of a device
+ * rxc_slots_dismiss_all - have all waiters give up what they hold of a device
  * @s: the account
  *
  * The waiters get -EAGAIN; they come back when there is a device again.
  *
  * Context: any but hard interrupt.
  */
-void rxc_slots_kick(struct rxc_slots *s)
+void rxc_slots_dismiss_all(struct rxc_slots *s)
 {
 	spin_lock_bh(&s->lock);
-	WRITE_ONCE(s->kicks, s->kicks + 1);
-	rxc_slots_dismiss(s, -EAGAIN);
+	WRITE_ONCE(s->dismissals, s->dismissals + 1);
+	rxc_slots_dismiss_locked(s, -EAGAIN);
 	spin_unlock_bh(&s->lock);
 }
 
@@ -261,6 +261,6 @@ void rxc_slots_shutdown(struct rxc_slots *s, int error)
 {
 	spin_lock_bh(&s->lock);
 	s->error = error;
-	rxc_slots_dismiss(s, error);
+	rxc_slots_dismiss_locked(s, error);
 	spin_unlock_bh(&s->lock);
 }

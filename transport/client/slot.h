@@ -49,8 +49,8 @@ enum rxc_slot_kind {
  * @of:      for each connection a bitmap of its slots, free or not
  * @conns:   number of connections
  * @turn:    the connection that gives the next slot
- * @error:   if not 0, all callers are sent away with it
- * @kicks:   how often the waiters were sent away, to come back; also read without the lock
+ * @error:   if not 0, all callers are dismissed with it
+ * @dismissals: how often the waiters were dismissed, to come back; also read without the lock
  * @waiters: by kind, the first to come first; each is on its task's stack
  * @waits:   how often a caller had to wait
  */
@@ -64,7 +64,7 @@ struct rxc_slots {
 	u32 conns;
 	u32 turn;
 	int error;
-	u32 kicks;
+	u32 dismissals;
 	struct list_head waiters[RXC_SLOT_KINDS];
 	u64 waits;
 };
@@ -73,11 +73,11 @@ u32 rxc_slots_kept(u32 nr, enum rxc_slot_kind kind);
 
 int rxc_slots_init(struct rxc_slots *s, u32 nr);
 void rxc_slots_destroy(struct rxc_slots *s);
-u32 rxc_slots_kicks(const struct rxc_slots *s);
+u32 rxc_slots_dismissals(const struct rxc_slots *s);
 int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowait, u32 since);
 void rxc_slots_spread(struct rxc_slots *s, u32 nr, u32 conns);
 void rxc_slots_put(struct rxc_slots *s, u16 slot);
-void rxc_slots_kick(struct rxc_slots *s);
+void rxc_slots_dismiss_all(struct rxc_slots *s);
 void rxc_slots_shutdown(struct rxc_slots *s, int error);
 
 #endif

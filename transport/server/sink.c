@@ -119,7 +119,7 @@ static void rxs_req_claim_work(struct work_struct *work)
  * The policy calls this with locks held, and from softirqs; what follows takes memory and may
  * sleep, so a worker does it.
  */
-static void rxs_req_claim_granted(struct rpol_waiter *w, int ret)
+static void rxs_req_claim_done(struct rpol_waiter *w, int ret)
 {
 	struct rxs_req *req = container_of(w, struct rxs_req, claim);
 
@@ -136,7 +136,7 @@ static void rxs_req_claim_granted(struct rpol_waiter *w, int ret)
 void rxs_req_claim_init(struct rxs_req *req)
 {
 	INIT_WORK(&req->claim_work, rxs_req_claim_work);
-	req->claim.granted = rxs_req_claim_granted;
+	req->claim.done = rxs_req_claim_done;
 }
 
 /**
