@@ -138,7 +138,7 @@ static bool never(const struct req *r, enum rxs_req_event event)
 	case RXS_REQ_FETCH:
 		return !new;
 	case RXS_REQ_CLAIM:
-	case RXS_REQ_ASK:
+	case RXS_REQ_SEND_STCRW:
 		return r->who != SINK && r->who != LINE;
 	case RXS_REQ_DATA:
 	case RXS_REQ_INVALIDATE:
@@ -346,7 +346,7 @@ static void sink(struct req *r, u8 how)
 			answer(r);
 			break;
 		}
-		take(r, RXS_REQ_ASK);
+		take(r, RXS_REQ_SEND_STCRW);
 		r->who = CLIENT;
 		r->open = true;
 	}

@@ -147,7 +147,7 @@ static void rxs_session_set_next(struct rdmafs_xprt_session *s, struct rxp_conn 
 	lockdep_assert_held(&s->lock);
 	old = s->next;
 	s->next = conn;
-	rxs_conn(conn)->asks = s;
+	rxs_conn(conn)->next_of = s;
 	rxs_session_get(s);
 	if (old)
 		rxp_conn_lost(old);
@@ -192,7 +192,7 @@ static bool rxs_session_found(struct rdmafs_xprt_server *server, struct rxp_conn
 }
 
 /* Become the next connection 0 of a session, old or new. */
-static int rxs_conn_ask(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+static int rxs_conn_become_next(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
 	struct rdmafs_xprt_session *s = NULL;
 	int ret;
@@ -265,7 +265,7 @@ static int rxs_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 		ret = rxs_conn_take_place(conn, s);
 	if (!ret) {
 		s->next = NULL;
-		rxs_conn(conn)->asks = NULL;	/* the place takes over its reference */
+		rxs_conn(conn)->next_of = NULL;	/* the place takes over its reference */
 		/* 0 means none and 1 the first, so the number wraps to 2. */
 		s->incarnation = s->incarnation + 1 ?: 2;
 		s->nr_conns = conn->count;
@@ -303,15 +303,15 @@ static int rxs_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn,
 }
 
 /**
- * rxs_conn_unask - end a connection's wait for a place, if it waits
+ * rxs_conn_unset_next - end a connection's wait for a place, if it waits
  * @conn: the connection; nothing of the session was ever sent on it, or it is drained
  *
  * Context: process, the connection's worker; takes the session's lock.
  */
-void rxs_conn_unask(struct rxp_conn *conn)
+void rxs_conn_unset_next(struct rxp_conn *conn)
 {
 	struct rxs_conn *sc = rxs_conn(conn);
-	struct rdmafs_xprt_session *s = sc->asks;
+	struct rdmafs_xprt_session *s = sc->next_of;
 
 	if (!s)
 		return;
@@ -319,7 +319,7 @@ void rxs_conn_unask(struct rxp_conn *conn)
 	if (s->next == conn)
 		s->next = NULL;
 	spin_unlock_bh(&s->lock);
-	sc->asks = NULL;
+	sc->next_of = NULL;
 	/* Unmap the session's buffers now: the session may be freed before the connection. */
 	rxp_conn_unmap_tx(conn);
 	rxs_session_put(s);
@@ -350,9 +350,9 @@ int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 		rxs_conn_settled(server, conn);
 		return rxs_welcome(server, conn, RXP_WELCOME_BOUND);
 	}
-	ret = sc->asks ? 0 : rxs_conn_ask(server, conn);
+	ret = sc->next_of ? 0 : rxs_conn_become_next(server, conn);
 	if (!ret)
-		ret = rxs_conn_begin(sc->asks, conn);
+		ret = rxs_conn_begin(sc->next_of, conn);
 	if (ret == -EAGAIN)
 		return 0;
 	if (!ret) {
@@ -360,7 +360,7 @@ int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 		status = sc->session->incarnation == 1 ? RXP_WELCOME_NEW : RXP_WELCOME_BOUND;
 		return rxs_welcome(server, conn, status);
 	}
-	rxs_conn_unask(conn);
+	rxs_conn_unset_next(conn);
 	if (ret != -EBUSY && ret != -EUSERS)
 		return ret;
 	/* -EUSERS: the client has as many sessions as it may; -EBUSY: it tries again. */

@@ -73,7 +73,7 @@ static void rxs_conn_end(struct rxp_conn *conn)
 	 */
 	if (conn->pool && (s || !conn->index))
 		rxp_pool_close(conn->pool);
-	rxs_conn_unask(conn);
+	rxs_conn_unset_next(conn);
 	if (s) {
 		rdmafs_test_point("conn_drained", conn->index);
 		rxs_session_unbind(s, conn);

@@ -11,9 +11,10 @@
  * @RXS_REQ_QUEUED:   it has its slot; a thread takes it by SERVE or FETCH.  Or it is left in the
  *		      completion handler: by ANSWER, or, if its data is in a granted sink, by DATA,
  *		      INVALIDATE or FORGET
- * @RXS_REQ_FETCHING: a WRITE for which a thread gets a sink; left by ASK, CLAIM, ANSWER or FORGET
- * @RXS_REQ_CLAIMING: it waits for translations for a sink, or has just got them; left by ASK,
+ * @RXS_REQ_FETCHING: a WRITE for which a thread gets a sink; left by SEND_STCRW, CLAIM,
  *		      ANSWER or FORGET
+ * @RXS_REQ_CLAIMING: it waits for translations for a sink, or has just got them; left by
+ *		      SEND_STCRW, ANSWER or FORGET
  * @RXS_REQ_WAITING:  its STCRW is posted and the client's data has not come; left by the client's
  *		      DATA or CANCEL (DATA, INVALIDATE), or when the connection is unbound
  * @RXS_REQ_INVALIDATING: nothing more is written to its sink, and a LOCAL_INV for the key is
@@ -44,7 +45,7 @@ enum rxs_req_state {
  * enum rxs_req_event - an event in a request's life
  * @RXS_REQ_FETCH:      a thread takes it, and its data is not there
  * @RXS_REQ_CLAIM:      there are no translations for a sink now
- * @RXS_REQ_ASK:        it has a sink, and the STCRW is about to be posted
+ * @RXS_REQ_SEND_STCRW: it has a sink, and the STCRW is about to be posted
  * @RXS_REQ_DATA:       its data has come, and the sink's key is invalid
  * @RXS_REQ_INVALIDATE: its data has come, or will not come; the key may still be valid
  * @RXS_REQ_INVALIDATED: the LOCAL_INV is completed, and the data is there
@@ -60,7 +61,7 @@ enum rxs_req_state {
 enum rxs_req_event {
 	RXS_REQ_FETCH,
 	RXS_REQ_CLAIM,
-	RXS_REQ_ASK,
+	RXS_REQ_SEND_STCRW,
 	RXS_REQ_DATA,
 	RXS_REQ_INVALIDATE,
 	RXS_REQ_INVALIDATED,

@@ -69,7 +69,7 @@ static inline struct rxs_pool *rxs_pool(struct rxp_pool *pool)
  *	      the CM's handler, or with its lock held (rdma_lock_handler()), read without
  * @work:     its worker
  * @hello:    the HELLO, written by the receive handler before state HELLO
- * @asks:     the session whose place 0 it waits for, a reference; set by its worker
+ * @next_of:  the session whose place 0 it waits for, a reference; set by its worker
  * @strays:   RETURNs of grants that were not there; receive handler only
  * @oldest:   rxp_send_stands() at the last look; the session's lock, as @found_at
  * @found_at: since when @oldest has not been 0, in jiffies
@@ -87,7 +87,7 @@ struct rxs_conn {
 	bool unheard;
 	struct work_struct work;
 	struct rxp_wire_hello hello;
-	struct rdmafs_xprt_session *asks;
+	struct rdmafs_xprt_session *next_of;
 	u32 strays;
 	u64 oldest;
 	unsigned long found_at;
@@ -653,7 +653,7 @@ const char *rxs_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
 void rxs_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 struct rxp_pool *rxs_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
-void rxs_conn_unask(struct rxp_conn *conn);
+void rxs_conn_unset_next(struct rxp_conn *conn);
 void rxs_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 u16 rxs_admit_conn(struct rdmafs_xprt_server *server, struct rxs_conn *conn, u32 *limit);
 int rxs_admit_session(struct rdmafs_xprt_server *server,

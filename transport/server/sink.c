@@ -219,42 +219,42 @@ static void rxs_stcrw_build(struct rxs_req *req, struct rxs_route *route)
 	rxp_chain_add(&req->stcrw, &req->send);
 }
 
-/* How rxs_req_ask() ended. */
-enum rxs_asked {
-	RXS_ASKED,		/* WAITING: the STCRW is posted, or the connection just died */
-	RXS_ASKED_IN_VAIN,	/* the client has cancelled its WRITE, and is answered so */
-	RXS_ASKED_ELSEWHERE,	/* the connection is gone: the caller drops the sink */
+/* How rxs_req_send_stcrw() ended. */
+enum rxs_stcrw_sent {
+	RXS_STCRW_POSTED,	/* WAITING: the STCRW is posted, or the connection just died */
+	RXS_STCRW_CANCELLED,	/* the client has cancelled its WRITE, and is answered so */
+	RXS_STCRW_UNBOUND,	/* the connection is gone: the caller drops the sink */
 };
 
-static enum rxs_asked rxs_req_ask(struct rxs_req *req, struct rxs_route *route)
+static enum rxs_stcrw_sent rxs_req_send_stcrw(struct rxs_req *req, struct rxs_route *route)
 {
 	struct rdmafs_xprt_session *s = req->session;
-	enum rxs_asked asked = RXS_ASKED;
+	enum rxs_stcrw_sent sent = RXS_STCRW_POSTED;
 	struct rxs_answer a;
 	bool unsent = false;
 
 	spin_lock_bh(&s->lock);
 	if (req->bound != rxs_conn(route->conn)->serial ||
 	    rxs_slot_conn(s, req->slot) != route->conn) {
-		asked = RXS_ASKED_ELSEWHERE;
+		sent = RXS_STCRW_UNBOUND;
 	} else if (req->cancelled) {
-		asked = RXS_ASKED_IN_VAIN;
+		sent = RXS_STCRW_CANCELLED;
 		rxs_answer_cancelled(req, &a);
 	} else {
-		rxs_req_move(req, RXS_REQ_ASK);
+		rxs_req_move(req, RXS_REQ_SEND_STCRW);
 		rxs_route_sync(s, route, RXP_MSG_MAX, RXP_CTL_MAX);
 		/* One step: once the request is WAITING its REG_MR is in the queue. */
 		kref_get(&req->ref);
 		unsent = rxp_post(route->conn, &req->stcrw);
 	}
 	spin_unlock_bh(&s->lock);
-	if (asked == RXS_ASKED_IN_VAIN)
+	if (sent == RXS_STCRW_CANCELLED)
 		rxs_req_cancelled(req, &a);
 	else if (unsent)
 		rxs_req_put(req);	/* the connection's end finds it waiting */
-	else if (asked == RXS_ASKED)
+	else if (sent == RXS_STCRW_POSTED)
 		rxp_count(&s->stats, reg_mr);
-	return asked;
+	return sent;
 }
 
 /* Take the translations that were granted.  If none were, rxs_req_sink() asks again. */
@@ -298,7 +298,7 @@ void rxs_req_fetch(struct rxs_req *req)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	u16 slot = req->slot;
-	enum rxs_asked asked;
+	enum rxs_stcrw_sent sent;
 	struct rxs_route route;
 	int ret;
 
@@ -325,14 +325,14 @@ void rxs_req_fetch(struct rxs_req *req)
 		}
 		rxs_stcrw_build(req, &route);
 		rxs_trace(stcrw_sent, req, req->bulk.length);
-		/* After this the request may be freed, except with RXS_ASKED_ELSEWHERE. */
-		asked = rxs_req_ask(req, &route);
+		/* After this the request may be freed, except with RXS_STCRW_UNBOUND. */
+		sent = rxs_req_send_stcrw(req, &route);
 		rdmafs_test_point("req_asked", slot);
-		if (asked == RXS_ASKED_ELSEWHERE) {
+		if (sent == RXS_STCRW_UNBOUND) {
 			rxs_req_drop_sink(req);
 			rxs_route_put(&route);
 		}
-	} while (asked == RXS_ASKED_ELSEWHERE);
+	} while (sent == RXS_STCRW_UNBOUND);
 	rxs_route_put(&route);
 }
 
