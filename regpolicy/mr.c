@@ -380,7 +380,7 @@ static int mr_get(struct rpol_member *mem, unsigned int class, u32 entries, unsi
  * @flags: 0 or RPOL_NOWAIT
  * @mr: out, valid if 0 is returned: an idle MR, which is bound now; or NULL: the
  *	caller is to make an MR, which is charged already.  If it can't, it calls
- *	rpol_release()
+ *	rpol_uncharge()
  *
  * Context: process, sleeps killably; with RPOL_NOWAIT any but hard interrupt.
  * Return: 0; -EAGAIN: the claim would have to wait, but has RPOL_NOWAIT; -EINTR: killed
@@ -617,18 +617,18 @@ static void uncharge(struct rpol_member *mem, u32 entries, bool bound)
 }
 
 /**
- * rpol_release - end the charge of a bound MR that is gone or was never made
+ * rpol_uncharge - end the charge of a bound MR that is gone or was never made
  * @mem: the member
  * @entries: entries that the MR was charged
  *
  * Context: any but hard interrupt; takes the member's lock, and may take the domain's
  * and make callbacks.
  */
-void rpol_release(struct rpol_member *mem, u32 entries)
+void rpol_uncharge(struct rpol_member *mem, u32 entries)
 {
 	uncharge(mem, entries, true);
 }
-EXPORT_SYMBOL_GPL(rpol_release);
+EXPORT_SYMBOL_GPL(rpol_uncharge);
 
 /**
  * rpol_mr_freed - end the charge of a victim that is gone

@@ -24,7 +24,7 @@
  *			 victims now, or to call some lent MRs back
  *	rpol_mr_reap()	 gives the owner a victim to deregister
  *	rpol_mr_freed()	 says that this was done, and ends the charge
- *	rpol_release()	 ends the charge of an MR that was destroyed while bound
+ *	rpol_uncharge()	 ends the charge of an MR that was destroyed while bound
  *
  * So no MR is bound without the policy's consent, not even one that its owner
  * has had all along.  Documentation/regpolicy.rst has the rules.
@@ -138,7 +138,7 @@ struct rpol_tunables {
 /**
  * enum rpol_mr_state - state of an MR in the policy
  * @RPOL_MR_BOUND:    the owner has it, for an I/O; the owner ends this by rpol_mr_idle(),
- *		      rpol_mr_lend() or rpol_release()
+ *		      rpol_mr_lend() or rpol_uncharge()
  * @RPOL_MR_IDLE:     on an idle list of its member; ends when the member binds it again, or
  *		      when the policy makes it a victim
  * @RPOL_MR_LENT:     the owner has it, but without an I/O, so that it counts as idle; the
@@ -391,7 +391,7 @@ struct rpol_mr *rpol_mr_reap(struct rpol_member *mem);
 void rpol_mr_freed(struct rpol_member *mem, u32 entries);
 void rpol_mr_flush(struct rpol_member *mem);
 
-void rpol_release(struct rpol_member *mem, u32 entries);
+void rpol_uncharge(struct rpol_member *mem, u32 entries);
 bool rpol_pressed(struct rpol_member *mem);
 bool rpol_capped(struct rpol_member *mem, u32 entries);
 u64 rpol_excess(struct rpol_member *mem);

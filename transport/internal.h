@@ -442,7 +442,7 @@ static inline bool rxp_mr_known(const struct rxp_mr *mr)
 }
 
 /* May the peer write to the MR now, or may it have done so a moment ago? */
-static inline bool rxp_mr_lent(const struct rxp_mr *mr)
+static inline bool rxp_mr_writable(const struct rxp_mr *mr)
 {
 	enum rxp_mr_state state = READ_ONCE(mr->state);
 

@@ -61,7 +61,7 @@ static struct rxp_mr *rxp_mr_make(struct rxp_pool *pool, int class)
 out_free:
 	kfree(mr);
 out_release:
-	rpol_release(pool->member, charge);
+	rpol_uncharge(pool->member, charge);
 	return ERR_PTR(ret);
 }
 
@@ -154,7 +154,7 @@ void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 	case RXP_MR_UNKNOWN:
 		rpol_mr_regain(pool->member, &mr->policy);
 		rxp_mr_destroy(pool, mr);
-		rpol_release(pool->member, entries);
+		rpol_uncharge(pool->member, entries);
 		break;
 	default:
 		/* Leak the MR rather than reuse it while a device may know its key. */

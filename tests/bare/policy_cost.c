@@ -59,7 +59,7 @@ static u64 one_round_new(struct rpol_member *mem)
 
 		if (rpol_mr_get(mem, 1, 33, RPOL_NOWAIT, &got) || got)
 			return U64_MAX;
-		rpol_release(mem, 33);
+		rpol_uncharge(mem, 33);
 	}
 	return ktime_get_ns() - start;
 }

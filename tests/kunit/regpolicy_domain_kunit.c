@@ -26,7 +26,7 @@ static void member_cleanup(void *mem)
 	struct rpol_member_stats st;
 
 	rpol_member_get_stats(mem, &st);
-	rpol_release(mem, st.charged);
+	rpol_uncharge(mem, st.charged);
 	rpol_member_destroy(mem);
 }
 
@@ -149,9 +149,9 @@ static void domain_charge_and_release(struct kunit *test)
 	rpol_domain_get_stats(dom, &dst);
 	KUNIT_EXPECT_EQ(test, dst.charged, 1000);
 
-	rpol_release(a, 400);
+	rpol_uncharge(a, 400);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 400), 0);
-	rpol_release(a, 1000);
+	rpol_uncharge(a, 1000);
 	rpol_member_get_stats(a, &st);
 	KUNIT_EXPECT_EQ(test, st.charged, 0);
 	KUNIT_EXPECT_EQ(test, st.in_use, 0);
@@ -173,11 +173,11 @@ static void domain_keeps_minima(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 1), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 600), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 1), -EAGAIN);
-	rpol_release(b, 100);
+	rpol_uncharge(b, 100);
 	/* Beyond its minimum a member takes common entries, and a release gives them back. */
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 100), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 1), -EAGAIN);
-	rpol_release(a, 700);
+	rpol_uncharge(a, 700);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 101), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 100), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 601), -EAGAIN);
@@ -198,9 +198,9 @@ static void domain_honours_maxima(struct kunit *test)
 	/* The maximum is below the charge now: nothing is granted until enough is released. */
 	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(a, &q), 0);
 	KUNIT_EXPECT_EQ(test, reserve_entries(a, 201, 0), -E2BIG);
-	rpol_release(a, 43);
+	rpol_uncharge(a, 43);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 1), -EAGAIN);
-	rpol_release(a, 257);
+	rpol_uncharge(a, 257);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 200), 0);
 }
 
@@ -219,11 +219,11 @@ static void domain_drains_after_capacity_cut(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 1), -EAGAIN);
 	/* b does not even get its minimum, because the RNIC does not have the entries. */
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 1), -EAGAIN);
-	rpol_release(a, 400);
+	rpol_uncharge(a, 400);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 101), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 100), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 1), -EAGAIN);
-	rpol_release(a, 100);
+	rpol_uncharge(a, 100);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 100), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 1), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(dom, 600), 0);
@@ -249,11 +249,11 @@ static void domain_returns_what_a_member_kept(struct kunit *test)
 	b = rpol_member_create(dom, &q, NULL, NULL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, b);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 1), -EAGAIN);
-	rpol_release(a, 300);
+	rpol_uncharge(a, 300);
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 1), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 300), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 1), -EAGAIN);
-	rpol_release(b, 300);
+	rpol_uncharge(b, 300);
 	rpol_member_destroy(b);
 }
 
@@ -269,7 +269,7 @@ static void domain_shut_down_member(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, try_reserve(a, 1), -ESHUTDOWN);
 	KUNIT_EXPECT_EQ(test, reserve_entries(a, 1, 0), -ESHUTDOWN);
 	rpol_member_shutdown(a);
-	rpol_release(a, 100);
+	rpol_uncharge(a, 100);
 	rpol_member_get_stats(a, &st);
 	KUNIT_EXPECT_EQ(test, st.charged, 0);
 	KUNIT_EXPECT_EQ(test, st.refused, 2);
@@ -294,13 +294,13 @@ static void domain_shut_down_keeps_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st.reserved_min, 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 901), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 900), 0);
-	rpol_release(b, 900);
+	rpol_uncharge(b, 900);
 
 	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(b, &q), 0);
 	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(a, &q), 0);
 	rpol_domain_get_stats(dom, &st);
 	KUNIT_EXPECT_EQ(test, st.reserved_min, 600);
-	rpol_release(a, 100);
+	rpol_uncharge(a, 100);
 	q.max = RPOL_NO_MAX;
 	KUNIT_EXPECT_EQ(test, rpol_member_set_quota(b, &q), 0);
 	KUNIT_EXPECT_EQ(test, try_reserve(b, 1000), 0);
@@ -368,7 +368,7 @@ static void walk_release(struct walk *w, int m)
 {
 	u32 n = walk_random(w, w->charged[m] + 1);
 
-	rpol_release(w->mem[m], n);
+	rpol_uncharge(w->mem[m], n);
 	w->charged[m] -= n;
 }
 

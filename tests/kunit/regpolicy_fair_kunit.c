@@ -335,7 +335,7 @@ static void give_late(struct stage_member *m, enum giving by)
 		list_del(&mr->link);
 		m->held -= mr->mr.entries;
 		s->stale = s->now - MS;
-		rpol_release(m->mem, mr->mr.entries);
+		rpol_uncharge(m->mem, mr->mr.entries);
 		kfree(mr);
 		break;
 	case BY_IDLE:

@@ -152,7 +152,7 @@ void stage_leave(struct stage *s, struct stage_member *m)
 	list_for_each_entry_safe(mr, mn, &m->busy, link) {
 		list_del(&mr->link);
 		m->held -= mr->mr.entries;
-		rpol_release(m->mem, mr->mr.entries);
+		rpol_uncharge(m->mem, mr->mr.entries);
 		kfree(mr);
 	}
 	list_for_each_entry_safe(mr, mn, &m->lent, link)

@@ -215,7 +215,7 @@ static void wait_exit(struct kunit *test)
 		put_task_struct(s->actor[i].task);
 	}
 	for (i = 0; i < s->nr_members; i++) {
-		rpol_release(s->mem[i], charged_of(s->mem[i]));
+		rpol_uncharge(s->mem[i], charged_of(s->mem[i]));
 		rpol_member_destroy(s->mem[i]);
 	}
 	if (s->dom)
@@ -251,10 +251,10 @@ static void wait_until_released(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, st.waiting, 100);
 	KUNIT_EXPECT_EQ(test, st.waits, 1);
 
-	rpol_release(a, 99);
+	rpol_uncharge(a, 99);
 	expect_still_waiting(test, w);
 	KUNIT_EXPECT_TRUE(test, rpol_pressed(a));
-	rpol_release(a, 1);
+	rpol_uncharge(a, 1);
 	expect_end(test, w, 0);
 	KUNIT_EXPECT_FALSE(test, rpol_pressed(a));
 	rpol_member_get_stats(b, &st);
@@ -284,19 +284,19 @@ static void wait_small_behind_large(struct kunit *test)
 	small = waiting_actor(test, c, 8);
 	own = waiting_actor(test, b, 8);
 
-	rpol_release(a, 256);
+	rpol_uncharge(a, 256);
 	expect_still_waiting(test, small);
 	expect_still_waiting(test, own);
 	KUNIT_EXPECT_EQ(test, reserve_entries(a, 1, RPOL_NOWAIT), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, reserve_entries(c, 1, RPOL_NOWAIT), -EAGAIN);
 
-	rpol_release(a, 1);
+	rpol_uncharge(a, 1);
 	expect_end(test, large, 0);
 	expect_still_waiting(test, small);
-	rpol_release(a, 8);
+	rpol_uncharge(a, 8);
 	expect_end(test, small, 0);
 	expect_still_waiting(test, own);
-	rpol_release(a, 8);
+	rpol_uncharge(a, 8);
 	expect_end(test, own, 0);
 	KUNIT_EXPECT_LT(test, large->place, small->place);
 	KUNIT_EXPECT_LT(test, small->place, own->place);
@@ -325,7 +325,7 @@ static void wait_in_order_of_arrival(struct kunit *test)
 	}
 	/* Release one entry at a time, so that no release can grant two reservations. */
 	for (i = 0; i < total; i++)
-		rpol_release(a, 1);
+		rpol_uncharge(a, 1);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++)
 		expect_end(test, w[i], 0);
 	KUNIT_EXPECT_EQ(test, waiters_of(((struct stage *)test->priv)->dom), 0);
@@ -349,7 +349,7 @@ static void wait_one_by_one(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(w); i++)
 		w[i] = waiting_actor(test, m[(i * 7) % ARRAY_SIZE(m)], 100);
 	for (i = 0; i < ARRAY_SIZE(w); i++) {
-		rpol_release(a, 100);
+		rpol_uncharge(a, 100);
 		expect_end(test, w[i], 0);
 		KUNIT_EXPECT_EQ(test, w[i]->place, (int)i + 1);
 		for (j = i + 1; j < ARRAY_SIZE(w); j++)
@@ -381,14 +381,14 @@ static void wait_for_own_maximum(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rpol_pressed(b));
 	KUNIT_EXPECT_TRUE(test, rpol_capped(a, 1));
 	KUNIT_EXPECT_FALSE(test, rpol_capped(b, 1));
-	rpol_release(b, 700);
+	rpol_uncharge(b, 700);
 	reserve(test, b, 257);
-	rpol_release(a, 49);
+	rpol_uncharge(a, 49);
 	expect_still_waiting(test, w);
 	/* One entry is below the maximum, but the claim would have to stand behind @w. */
 	KUNIT_EXPECT_TRUE(test, rpol_capped(a, 1));
 	KUNIT_EXPECT_FALSE(test, completion_done(&behind->ended));
-	rpol_release(a, 2);
+	rpol_uncharge(a, 2);
 	expect_end(test, w, 0);
 	expect_end(test, behind, 0);
 	KUNIT_EXPECT_EQ(test, charged_of(a), 300);
@@ -417,12 +417,12 @@ static void wait_minimum_needs_no_turn(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, reserve_entries(c, 1, RPOL_NOWAIT), -EAGAIN);
 	/* A release of c helps c's own claim, and does not help b. */
 	KUNIT_EXPECT_TRUE(test, rpol_pressed(c));
-	rpol_release(c, 1);
+	rpol_uncharge(c, 1);
 	expect_end(test, kept, 0);
 	KUNIT_EXPECT_FALSE(test, rpol_pressed(c));
 	KUNIT_EXPECT_TRUE(test, rpol_pressed(a));
 	expect_still_waiting(test, w);
-	rpol_release(a, 157);
+	rpol_uncharge(a, 157);
 	expect_end(test, w, 0);
 }
 
@@ -468,7 +468,7 @@ static void wait_killed_behind(struct kunit *test)
 	send_sig(SIGKILL, second->task, 1);
 	expect_end(test, second, -EINTR);
 	expect_still_waiting(test, first);
-	rpol_release(a, 100);
+	rpol_uncharge(a, 100);
 	expect_end(test, first, 0);
 	KUNIT_EXPECT_EQ(test, charged_of(b), 100);
 }
@@ -518,7 +518,7 @@ static void wait_capacity_changes(struct kunit *test)
 	/* Less than is charged: @w can be served after releases, @never cannot. */
 	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 500), 0);
 	expect_end(test, never, -E2BIG);
-	rpol_release(a, 500);
+	rpol_uncharge(a, 500);
 	expect_still_waiting(test, w);
 	KUNIT_EXPECT_EQ(test, rpol_domain_set_capacity(s->dom, 599), 0);
 	expect_still_waiting(test, w);
@@ -554,7 +554,7 @@ static void wait_quota_changes(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, c);
 	expect_end(test, never, -E2BIG);
 	w = waiting_actor(test, b, 600);
-	rpol_release(a, 400);
+	rpol_uncharge(a, 400);
 	expect_end(test, w, 0);
 	w = waiting_actor(test, b, 100);
 	drop_last_member(test->priv);
@@ -616,7 +616,7 @@ static int crowd_run(void *arg)
 			schedule();
 		atomic_sub(n, &c->held);
 		atomic_sub(n, &c->held_by[m]);
-		rpol_release(c->mem[m], n);
+		rpol_uncharge(c->mem[m], n);
 	}
 	if (atomic_dec_and_test(&c->running))
 		complete(&c->done);

@@ -6,7 +6,7 @@
 #include "regpolicy/regpolicy.h"
 
 /*
- * Charge a member as for a new MR, whatever MRs are idle.  rpol_release() ends the charge.
+ * Charge a member as for a new MR, whatever MRs are idle.  rpol_uncharge() ends the charge.
  * Context and result as of rpol_mr_get(); @flags is 0 or RPOL_NOWAIT.
  */
 static inline int reserve_entries(struct rpol_member *mem, u32 entries, unsigned int flags)

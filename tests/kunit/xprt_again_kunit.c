@@ -256,7 +256,7 @@ static void again_force_translations(struct kunit *test)
 	rdmafs_xprt_fail_outstanding(f->xprt);
 	again_submit_ends(test, &s, "call_pool", -EIO);
 	/* A call that comes after that waits as usual, and is served. */
-	rpol_release(f->xprt->pool->member, 33);
+	rpol_uncharge(f->xprt->pool->member, 33);
 	fake_submit(test, f, 0, FAKE_READ);
 	fake_serve(test, f, &f->call[0]);
 	fake_await(test, &f->call[0]);

@@ -292,7 +292,7 @@ static void binding_exit(struct kunit *test)
 	if (!st)
 		return;
 	rpol_mr_regain(st->pool.p.member, &st->mr.policy);
-	rpol_release(st->pool.p.member, ENTRIES);
+	rpol_uncharge(st->pool.p.member, ENTRIES);
 	rpol_member_destroy(st->pool.p.member);
 	rpol_domain_destroy(st->rdev.domain);
 	free_percpu(st->session.stats.v);

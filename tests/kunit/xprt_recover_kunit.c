@@ -427,11 +427,11 @@ static void recover_other_end(void)
 
 	if (!o->domain)
 		return;
-	rpol_release(o->own, o->rest);
+	rpol_uncharge(o->own, o->rest);
 	rpol_domain_set_capacity(o->domain, o->capacity);
 	flush_work(&o->work);
 	if (!o->ret)
-		rpol_release(o->member, o->entries);
+		rpol_uncharge(o->member, o->entries);
 	rpol_member_destroy(o->member);
 	o->domain = NULL;
 }
@@ -685,7 +685,7 @@ static void recover_fail_waiting(struct kunit *test)
 	}
 	for (i = 0; i < f->xprt->slot_account.nr; i++)
 		rxc_slots_put(&f->xprt->slot_account, i);
-	rpol_release(f->xprt->pool->member, 33);
+	rpol_uncharge(f->xprt->pool->member, 33);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(f->xprt->state), RXC_UP);
 	fake_submit(test, f, 0, FAKE_READ);
 	fake_serve(test, f, &f->call[0]);

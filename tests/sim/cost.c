@@ -28,7 +28,7 @@ static u64 cost_fast(void)
 		}
 		best = min(best, ktime_get_ns() - began);
 	}
-	rpol_release(mem, L);
+	rpol_uncharge(mem, L);
 	rpol_member_destroy(mem);
 	rpol_domain_destroy(dom);
 	return best * 10 / ROUNDS;

@@ -178,7 +178,7 @@ static void rxc_inv_done(struct rxp_chain *chain, bool ok)
 
 /**
  * rxc_io_invalidate - invalidate the key of a READ's MR by a LOCAL_INV
- * @io: of the READ, its MR lent to the server; the chain takes a reference on the call, which
+ * @io: of the READ; the server may write to its MR.  The chain takes a reference on the call, which
  *	ends only after the LOCAL_INV
  *
  * Context: softirq, without the session's lock.

@@ -400,10 +400,10 @@ void rxc_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 void rxc_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct rxc_slot *slot,
 		   bool plug);
 
-void rxc_calls_lose(struct rdmafs_xprt *x);
+void rxc_calls_unmap_lost(struct rdmafs_xprt *x);
 void rxc_calls_renumber(struct rdmafs_xprt *x, u32 data_max);
 u32 rxc_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr);
-bool rxc_calls_bound(struct rdmafs_xprt *x);
+bool rxc_calls_in_slots(struct rdmafs_xprt *x);
 int rxc_calls_fail(struct rdmafs_xprt *x, int err);
 
 void rxc_deferred_init(struct rdmafs_xprt *x);

@@ -42,7 +42,8 @@ static struct rdmafs_xprt_call *rxc_call_named(struct rdmafs_xprt *x, const stru
 		 * io->mr is looked at in no other state: a call that is ANSWERED may end at this
 		 * moment, and put its MR without the lock.
 		 */
-		fits = io && slot->state == RXC_CALL_CANCELLED && io->mr && rxp_mr_lent(io->mr) &&
+		fits = io && slot->state == RXC_CALL_CANCELLED && io->mr &&
+		       rxp_mr_writable(io->mr) &&
 		       (wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
 		       wc->ex.invalidate_rkey == io->mr->mr->rkey;
 		break;
@@ -102,10 +103,10 @@ static int rxc_reply_inv(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 			 const struct ib_wc *wc)
 {
 	struct rxc_io *io = call->x.io;
-	bool lent = io && io->mr && rxp_mr_lent(io->mr);
+	bool keyed = io && io->mr && rxp_mr_writable(io->mr);
 
 	if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
-		if (!lent || wc->ex.invalidate_rkey != io->mr->mr->rkey)
+		if (!keyed || wc->ex.invalidate_rkey != io->mr->mr->rkey)
 			return -EPROTO;
 		rxp_count(&x->stats, remote_inv);
 		/*
@@ -118,7 +119,7 @@ static int rxc_reply_inv(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
 			return 0;
 		}
 	}
-	if (lent)
+	if (keyed)
 		rxc_io_invalidate(io);
 	return 0;
 }
@@ -172,7 +173,7 @@ static const char *rxc_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
 		return wrong;
 	}
 	io = call->x.io;
-	keyed = io && io->mr && rxp_mr_lent(io->mr);
+	keyed = io && io->mr && rxp_mr_writable(io->mr);
 	/*
 	 * The time for the MR to come back (revoke.c) runs from the reply, unless a CANCEL has
 	 * started it: the reply does not start it anew.

@@ -4,7 +4,7 @@
  *
  * They are unmapped, then sent again on the next connections, or ended.  The recovery worker
  * (session.c) does all of this.  The connections have been taken from the session and drained,
- * so no other party touches such a call, except its submitter: rxc_calls_lose() waits for one
+ * so no other party touches such a call, except its submitter: rxc_calls_unmap_lost() waits for one
  * that still maps pages, and any may still drop its references.  The reply's reference, which
  * the worker drops when it fails a call, keeps the call.
  */
@@ -12,7 +12,7 @@
 #include "transport/client/client.h"
 
 /* The call in a slot that is in state LOST, or NULL. */
-static struct rdmafs_xprt_call *rxc_call_lost(struct rdmafs_xprt *x, u32 i)
+static struct rdmafs_xprt_call *rxc_slot_lost_call(struct rdmafs_xprt *x, u32 i)
 {
 	struct rdmafs_xprt_call *call;
 
@@ -22,7 +22,7 @@ static struct rdmafs_xprt_call *rxc_call_lost(struct rdmafs_xprt *x, u32 i)
 	return call;
 }
 
-static bool rxc_call_settled(struct rdmafs_xprt *x, const struct rxc_slot *slot)
+static bool rxc_call_mapping_over(struct rdmafs_xprt *x, const struct rxc_slot *slot)
 {
 	bool settled;
 
@@ -33,12 +33,12 @@ static bool rxc_call_settled(struct rdmafs_xprt *x, const struct rxc_slot *slot)
 }
 
 /**
- * rxc_calls_lose - unmap the unanswered calls, whose device can't use them any more
+ * rxc_calls_unmap_lost - unmap the unanswered calls, whose device can't use them any more
  * @x: the session; its connections are drained
  *
  * Context: process; sleeps until submitters that map pages have done so.  The recovery worker.
  */
-void rxc_calls_lose(struct rdmafs_xprt *x)
+void rxc_calls_unmap_lost(struct rdmafs_xprt *x)
 {
 	struct rdmafs_xprt_call *call;
 	u32 i;
@@ -53,15 +53,15 @@ void rxc_calls_lose(struct rdmafs_xprt *x)
 		 * A submitter that maps the pages sees that the connection is gone, and wakes
 		 * this.
 		 */
-		wait_event(x->wait, rxc_call_settled(x, slot));
-		call = rxc_call_lost(x, i);
+		wait_event(x->wait, rxc_call_mapping_over(x, slot));
+		call = rxc_slot_lost_call(x, i);
 		if (call && call->x.io)
 			rxc_io_unmap(call->x.io);
 	}
 }
 
 /* End a call that is LOST.  With -EAGAIN it is sent again, in whatever slot. */
-static void rxc_call_fail(struct rdmafs_xprt *x, struct rxc_slot *slot, int err)
+static void rxc_call_end_lost(struct rdmafs_xprt *x, struct rxc_slot *slot, int err)
 {
 	struct rdmafs_xprt_call *call = slot->call;
 
@@ -91,16 +91,16 @@ void rxc_calls_renumber(struct rdmafs_xprt *x, u32 data_max)
 	for (i = 0; i < x->slot_account.max; i++) {
 		struct rxc_slot *slot = &x->slots[i];
 
-		call = rxc_call_lost(x, i);
+		call = rxc_slot_lost_call(x, i);
 		slot->seq = rdmafs_test_knob(seq_before);
 		if (!call)
 			continue;
 		if (!(call->flags & RDMAFS_CALL_IDEMPOTENT))
-			rxc_call_fail(x, slot, -EREMOTEIO);
+			rxc_call_end_lost(x, slot, -EREMOTEIO);
 		else if (iov_iter_count(&call->iter) > data_max)
-			rxc_call_fail(x, slot, -E2BIG);
+			rxc_call_end_lost(x, slot, -E2BIG);
 		else if (i >= x->slot_account.nr)
-			rxc_call_fail(x, slot, -EAGAIN);
+			rxc_call_end_lost(x, slot, -EAGAIN);
 		else
 			slot->seq = rxp_seq_next(slot->seq);
 	}
@@ -172,7 +172,7 @@ u32 rxc_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 	int err;
 
 	for (i = 0; i < x->slot_account.max; i++) {
-		call = rxc_call_lost(x, i);
+		call = rxc_slot_lost_call(x, i);
 		if (!call)
 			continue;
 		err = call->x.io ? rxc_io_map(call->x.io, conns[i % nr]->pool, true) : 0;
@@ -189,7 +189,7 @@ u32 rxc_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
 }
 
 /**
- * rxc_calls_bound - test whether any call waits for its reply, or for the device
+ * rxc_calls_in_slots - test whether any call waits for its reply, or for the device
  * @x: the session, its lock held
  *
  * A call that is answered counts as well: it ends only when its connection's send queue is done
@@ -199,7 +199,7 @@ u32 rxc_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr)
  *
  * Return: true if so: only the end of the connections is certain to end such a call.
  */
-bool rxc_calls_bound(struct rdmafs_xprt *x)
+bool rxc_calls_in_slots(struct rdmafs_xprt *x)
 {
 	u32 i;
 
@@ -227,9 +227,9 @@ int rxc_calls_fail(struct rdmafs_xprt *x, int err)
 	u32 i;
 
 	for (i = 0; x->slots && i < x->slot_account.max; i++) {
-		if (!rxc_call_lost(x, i))
+		if (!rxc_slot_lost_call(x, i))
 			continue;
-		rxc_call_fail(x, &x->slots[i], err);
+		rxc_call_end_lost(x, &x->slots[i], err);
 		n++;
 	}
 	rxc_deferred_fail(x);

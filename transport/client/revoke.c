@@ -69,7 +69,7 @@ static bool rxc_slot_overdue(const struct rxc_slot *slot, bool wanted, unsigned 
 		return false;
 	switch (slot->state) {
 	case RXC_CALL_CANCELLED:
-		return rxp_mr_lent(io->mr);
+		return rxp_mr_writable(io->mr);
 	case RXC_CALL_FOLLOWED:
 	case RXC_CALL_REVOKED:
 		return wanted;

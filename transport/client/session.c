@@ -81,7 +81,7 @@ static void rxc_conns_end(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr
 	spin_lock_bh(&x->lock);
 	rxc_grants_drop(x);
 	spin_unlock_bh(&x->lock);
-	rxc_calls_lose(x);
+	rxc_calls_unmap_lost(x);
 	for (i = 0; i < nr; i++)
 		rxc_conn_end(x, conns[i]);
 }
@@ -520,7 +520,7 @@ void rdmafs_xprt_fail_outstanding(struct rdmafs_xprt *x)
 
 	spin_lock_bh(&x->lock);
 	WRITE_ONCE(x->epoch, x->epoch + 1);
-	if (rxc_calls_bound(x))
+	if (rxc_calls_in_slots(x))
 		recover = rxc_state_move(x, RXC_EV_FAIL);
 	pool = x->pool;
 	if (pool)

@@ -12,16 +12,16 @@
 #include "transport/server/server.h"
 
 /**
- * rxs_pages_lend - map pages for RDMA WRITEs to read
+ * rxs_pages_new - map pages for RDMA WRITEs to read
  * @pool: a pool of the device
  * @bv:	  the pages
  * @nr:	  number of pages, at least 1
  *
  * Context: process, may sleep for memory.
- * Return: the pages with their references, to be given to rxs_pages_release(); or
+ * Return: the pages with their references, to be given to rxs_pages_free(); or
  * ERR_PTR(-ENOMEM), and the caller keeps the references.
  */
-struct rxp_sg *rxs_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr)
+struct rxp_sg *rxs_pages_new(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr)
 {
 	struct rxp_sg *pages;
 	u32 i;
@@ -44,13 +44,13 @@ struct rxp_sg *rxs_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u
 }
 
 /**
- * rxs_pages_release - unmap and put pages that the device does not read any more
- * @pool:  as for rxs_pages_lend()
+ * rxs_pages_free - unmap and put pages that the device does not read any more
+ * @pool:  as for rxs_pages_new()
  * @pages: the pages
  *
  * Context: any but hard interrupt; does not sleep.
  */
-void rxs_pages_release(struct rxp_pool *pool, struct rxp_sg *pages)
+void rxs_pages_free(struct rxp_pool *pool, struct rxp_sg *pages)
 {
 	u32 i;
 

@@ -474,7 +474,7 @@ int rdmafs_xprt_req_pages(struct rdmafs_xprt_req *r, const struct bio_vec *bv, u
 	    !rxs_req_charge(req, held, more))
 		return -ENOMEM;
 	rxs_req_trim(req);
-	pages = rxs_pages_lend(req->pool, bv, nr);
+	pages = rxs_pages_new(req->pool, bv, nr);
 	if (IS_ERR(pages)) {
 		rxs_req_uncharge(req);
 		return PTR_ERR(pages);

@@ -94,7 +94,7 @@ static void rxs_req_free(struct rxs_req *req)
 	if (req->buf)
 		rxp_buf_put(req->pool, req->buf);
 	if (req->pages)
-		rxs_pages_release(req->pool, req->pages);
+		rxs_pages_free(req->pool, req->pages);
 	rxs_req_uncharge(req);
 	if (req->pool)
 		rxp_pool_put(req->pool);

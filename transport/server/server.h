@@ -594,8 +594,8 @@ void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a);
 void rxs_answer_cancelled(struct rxs_req *req, struct rxs_answer *a);
 void rxs_req_finish(struct rxs_req *req, u32 status, u16 reply_len, u32 data_len, bool cache);
 
-struct rxp_sg *rxs_pages_lend(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr);
-void rxs_pages_release(struct rxp_pool *pool, struct rxp_sg *pages);
+struct rxp_sg *rxs_pages_new(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr);
+void rxs_pages_free(struct rxp_pool *pool, struct rxp_sg *pages);
 
 struct rxp_pool *rxs_pool_create(struct rxp_device *rdev, struct rxs_account *account,
 				 struct rxp_stats *stats);
