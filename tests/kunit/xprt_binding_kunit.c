@@ -401,7 +401,7 @@ static const char *binding_give(struct rxp_conn *conn, u32 rkey)
 	} __packed body = { .keys.nr = cpu_to_le16(1), .rkey = cpu_to_le32(rkey) };
 	struct rxp_frame f = { .nr_keys = 1, .body = &body };
 
-	return rxs_grants_returned(conn, &f);
+	return rxs_return_arrived(conn, &f);
 }
 
 static bool binding_tick(struct binding_stage *st)

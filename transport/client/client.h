@@ -356,7 +356,7 @@ bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, const struct rxc_slot *slot,
 		    struct rxc_held_grant *out);
 void rxc_grants_drop(struct rdmafs_xprt *x);
 void rxc_grants_return_due(struct rdmafs_xprt *x);
-void rxc_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f);
+void rxc_recall_arrived(struct rdmafs_xprt *x, const struct rxp_frame *f);
 
 int rxc_io_pools_init(struct rdmafs_xprt *x);
 void rxc_io_pools_destroy(struct rdmafs_xprt *x);

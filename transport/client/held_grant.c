@@ -153,7 +153,7 @@ void rxc_grants_return_due(struct rdmafs_xprt *x)
 }
 
 /**
- * rxc_grants_recalled - return the grants that a server's RECALL names
+ * rxc_recall_arrived - return the grants that a server's RECALL names
  * @x: the session
  * @f: the RECALL
  *
@@ -161,7 +161,7 @@ void rxc_grants_return_due(struct rdmafs_xprt *x)
  *
  * Context: softirq; takes the session's lock.
  */
-void rxc_grants_recalled(struct rdmafs_xprt *x, const struct rxp_frame *f)
+void rxc_recall_arrived(struct rdmafs_xprt *x, const struct rxp_frame *f)
 {
 	u32 i, k;
 

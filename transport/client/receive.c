@@ -47,7 +47,7 @@ static struct rdmafs_xprt_call *rxc_call_named(struct rdmafs_xprt *x, const stru
 		       (wc->wc_flags & IB_WC_WITH_INVALIDATE) &&
 		       wc->ex.invalidate_rkey == io->mr->mr->rkey;
 		break;
-	default:		/* RXC_CALL_EV_REPLY, _CANCELLED: rxc_reply() checks the contents */
+	default:	/* RXC_CALL_EV_REPLY, _CANCELLED: rxc_reply_arrived() checks the contents */
 		*wrong = "a reply to no call";
 		fits = true;
 		break;
@@ -153,8 +153,8 @@ static int rxc_reply_status(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call
 	}
 }
 
-static const char *rxc_reply(struct rdmafs_xprt *x, struct rxp_conn *conn,
-			     const struct rxp_frame *f, const struct ib_wc *wc)
+static const char *rxc_reply_arrived(struct rdmafs_xprt *x, struct rxp_conn *conn,
+				     const struct rxp_frame *f, const struct ib_wc *wc)
 {
 	enum rxc_call_event event = f->status == RXP_STATUS_CANCELLED ? RXC_CALL_EV_CANCELLED :
 									RXC_CALL_EV_REPLY;
@@ -264,7 +264,7 @@ static const char *rxc_revoked_arrived(struct rdmafs_xprt *x, const struct rxp_f
  * WELCOME must be the first message, and must not come before HELLO was sent: what may follow
  * depends on the session that the connection is bound to.
  */
-static const char *rxc_welcome(struct rxp_conn *conn, const struct rxp_frame *f)
+static const char *rxc_welcome_arrived(struct rxp_conn *conn, const struct rxp_frame *f)
 {
 	struct rxc_conn *cc = rxc_conn(conn);
 
@@ -292,16 +292,16 @@ static const char *rxc_frame_arrived(struct rxp_conn *conn, const struct rxp_fra
 	    !(f->type == RXP_REPLY && f->alone) && f->op != RXP_NOTIFY_REVOKED)
 		return "an invalidation out of place";
 	if (!rxc_conn(conn)->welcome_seen)
-		return rxc_welcome(conn, f);
+		return rxc_welcome_arrived(conn, f);
 	if (f->type == RXP_REPLY)
-		return rxc_reply(x, conn, f, wc);
+		return rxc_reply_arrived(x, conn, f, wc);
 	switch (f->op) {
 	case RXP_NOTIFY_STCRW:
 		return rxc_stcrw_arrived(x, conn, f, wc);
 	case RXP_NOTIFY_REVOKED:
 		return rxc_revoked_arrived(x, f, wc);
 	case RXP_NOTIFY_RECALL:
-		rxc_grants_recalled(x, f);
+		rxc_recall_arrived(x, f);
 		return NULL;
 	case RXP_NOTIFY_WELCOME:
 		return "a second WELCOME";

@@ -284,7 +284,7 @@ static int rxs_conn_begin(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 }
 
 /* Send a WELCOME.  The connection's worker calls this, so its session does not change. */
-static int rxs_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 status)
+static int rxs_welcome_send(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 status)
 {
 	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
 	struct rxp_wire_welcome welcome = {
@@ -348,7 +348,7 @@ int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 		if (ret)
 			return ret;
 		rxs_conn_settled(server, conn);
-		return rxs_welcome(server, conn, RXP_WELCOME_BOUND);
+		return rxs_welcome_send(server, conn, RXP_WELCOME_BOUND);
 	}
 	ret = sc->next_of ? 0 : rxs_conn_become_next(server, conn);
 	if (!ret)
@@ -358,7 +358,7 @@ int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 	if (!ret) {
 		rxs_conn_settled(server, conn);
 		status = sc->session->incarnation == 1 ? RXP_WELCOME_NEW : RXP_WELCOME_BOUND;
-		return rxs_welcome(server, conn, status);
+		return rxs_welcome_send(server, conn, status);
 	}
 	rxs_conn_unset_next(conn);
 	if (ret != -EBUSY && ret != -EUSERS)
@@ -366,5 +366,5 @@ int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 	/* -EUSERS: the client has as many sessions as it may; -EBUSY: it tries again. */
 	status = ret == -EUSERS ? RXP_WELCOME_LIMIT : RXP_WELCOME_REFUSED;
 	ret = rxp_conn_move(conn, RXP_CONN_REFUSE);
-	return ret ?: rxs_welcome(server, conn, status);
+	return ret ?: rxs_welcome_send(server, conn, status);
 }

@@ -372,14 +372,14 @@ static const char *rxs_grant_return(struct rxp_conn *conn, u32 rkey)
 }
 
 /**
- * rxs_grants_returned - take back the grants that a client's RETURN names
+ * rxs_return_arrived - take back the grants that a client's RETURN names
  * @conn: the connection it came on, not necessarily the one that registered them
  * @f:	  the RETURN
  *
  * Context: process; takes the session's lock.
  * Return: NULL, or what is wrong: the client has returned too many grants that are not there.
  */
-const char *rxs_grants_returned(struct rxp_conn *conn, const struct rxp_frame *f)
+const char *rxs_return_arrived(struct rxp_conn *conn, const struct rxp_frame *f)
 {
 	const char *wrong = NULL;
 	u32 i;

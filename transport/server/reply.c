@@ -212,7 +212,7 @@ static void rxs_req_write_cancelled(struct rxs_req *req)
 }
 
 /**
- * rxs_answer_cancelled - take a request from its slot that its client has cancelled
+ * rxs_answer_take_cancelled - take a request from its slot that its client has cancelled
  * @req: the request, @req->cancelled set
  * @a:	 out: for rxs_answer_post(), which follows without the lock
  *
@@ -221,7 +221,7 @@ static void rxs_req_write_cancelled(struct rxs_req *req)
  *
  * Context: any but hard interrupt; the session's lock held since @req->cancelled was read.
  */
-void rxs_answer_cancelled(struct rxs_req *req, struct rxs_answer *a)
+void rxs_answer_take_cancelled(struct rxs_req *req, struct rxs_answer *a)
 {
 	rxs_req_write_cancelled(req);
 	rxs_answer_take(req, 0, false, a);

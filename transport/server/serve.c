@@ -51,7 +51,7 @@ static struct rxs_req *rxs_req_named(struct rxp_conn *conn, const struct rxp_fra
 }
 
 /* An STCRW: the client's memory is registered; if the reply is held for that, post it. */
-static const char *rxs_req_stcrw(struct rxp_conn *conn, const struct rxp_frame *f)
+static const char *rxs_stcrw_arrived(struct rxp_conn *conn, const struct rxp_frame *f)
 {
 	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
 	const char *wrong = NULL;
@@ -125,7 +125,7 @@ static void rxs_req_ack_revoke(struct rxs_req *req, struct rxp_conn *conn)
  * A CANCEL: the client could not map memory for the CALL; or it has named memory for it and
  * wants that back (the client's revoke.c).
  */
-static const char *rxs_req_cancel(struct rxp_conn *conn, const struct rxp_frame *f)
+static const char *rxs_cancel_arrived(struct rxp_conn *conn, const struct rxp_frame *f)
 {
 	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
 	const char *wrong = NULL;
@@ -147,15 +147,15 @@ static const char *rxs_req_cancel(struct rxp_conn *conn, const struct rxp_frame 
 	}
 	req->cancelled = true;
 	if (req->state == RXS_REQ_HELD) {
-		rxs_answer_cancelled(req, &a);
+		rxs_answer_take_cancelled(req, &a);
 		spin_unlock_bh(&s->lock);
 		rxs_answer_post(req, &a);
 		return NULL;
 	}
 	if (rxs_req_unclaim(req)) {
-		rxs_answer_cancelled(req, &a);
+		rxs_answer_take_cancelled(req, &a);
 		spin_unlock_bh(&s->lock);
-		rxs_req_cancelled(req, &a);
+		rxs_req_post_cancelled(req, &a);
 		return NULL;
 	}
 	if (req->state != RXS_REQ_WAITING)
@@ -359,15 +359,15 @@ static const char *rxs_control(struct rxp_conn *conn, const struct rxp_frame *f,
 		return "no HELLO";
 	switch (f->op) {
 	case RXP_CONTROL_DATA:
-		return rxs_req_data(conn, f, wc);
+		return rxs_data_arrived(conn, f, wc);
 	case RXP_CONTROL_STCRW:
-		return rxs_req_stcrw(conn, f);
+		return rxs_stcrw_arrived(conn, f);
 	case RXP_CONTROL_CANCEL:
 		if (rdmafs_test_fail("cancel_unheard", f->slot))
 			return NULL;
-		return rxs_req_cancel(conn, f);
+		return rxs_cancel_arrived(conn, f);
 	case RXP_CONTROL_RETURN:
-		return rxs_grants_returned(conn, f);
+		return rxs_return_arrived(conn, f);
 	case RXP_CONTROL_PING:
 		rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_PONG, NULL, 0);
 		return NULL;

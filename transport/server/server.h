@@ -591,7 +591,7 @@ void rxs_reply_post(struct rxs_req *req, struct rxs_route *route, u32 head_len, 
 		    struct rxp_sg *sg, u32 nr_wr, u32 inv_rkey, struct rxs_grant *grant);
 void rxs_answer_take(struct rxs_req *req, u32 data_len, bool cache, struct rxs_answer *a);
 void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a);
-void rxs_answer_cancelled(struct rxs_req *req, struct rxs_answer *a);
+void rxs_answer_take_cancelled(struct rxs_req *req, struct rxs_answer *a);
 void rxs_req_finish(struct rxs_req *req, u32 status, u16 reply_len, u32 data_len, bool cache);
 
 struct rxp_sg *rxs_pages_new(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr);
@@ -608,7 +608,7 @@ struct rxs_grant *rxs_grant_offer(struct rxs_req *req, struct rxp_conn *conn,
 int rxs_grant_post(struct rxs_grant *g, struct rxp_chain *chain);
 void rxs_grant_drop(struct rxs_grant *g);
 bool rxs_grant_use(struct rxs_req *req, struct rxp_conn *conn);
-const char *rxs_grants_returned(struct rxp_conn *conn, const struct rxp_frame *f);
+const char *rxs_return_arrived(struct rxp_conn *conn, const struct rxp_frame *f);
 void rxs_pool_bind(struct rxp_pool *pool, struct rdmafs_xprt_session *s);
 void rxs_grants_drop(struct rdmafs_xprt_session *s, struct rxp_conn *conn);
 
@@ -643,13 +643,13 @@ void rxs_domains_free(struct rxs_threads *ts);
 void rxs_req_run(struct rxs_req *req);
 void rxs_req_claim_init(struct rxs_req *req);
 bool rxs_req_unclaim(struct rxs_req *req);
-void rxs_req_cancelled(struct rxs_req *req, struct rxs_answer *a);
+void rxs_req_post_cancelled(struct rxs_req *req, struct rxs_answer *a);
 void rxs_req_fetch(struct rxs_req *req);
 void rxs_sink_inv(struct rxs_req *req);
 bool rxs_sink_invalid(struct rxs_req *req, const struct ib_wc *wc, bool own);
 void rxs_req_data_in_grant(struct rxs_req *req, bool invalid);
-const char *rxs_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
-			 const struct ib_wc *wc);
+const char *rxs_data_arrived(struct rxp_conn *conn, const struct rxp_frame *f,
+			     const struct ib_wc *wc);
 void rxs_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 struct rxp_pool *rxs_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn);

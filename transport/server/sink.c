@@ -140,13 +140,13 @@ void rxs_req_claim_init(struct rxs_req *req)
 }
 
 /**
- * rxs_req_cancelled - answer a WRITE that its client has cancelled
+ * rxs_req_post_cancelled - answer a WRITE that its client has cancelled
  * @req: the WRITE; no sink is bound for it any more
- * @a:	 filled in by rxs_answer_cancelled()
+ * @a:	 filled in by rxs_answer_take_cancelled()
  *
  * Context: process; @req may be freed.
  */
-void rxs_req_cancelled(struct rxs_req *req, struct rxs_answer *a)
+void rxs_req_post_cancelled(struct rxs_req *req, struct rxs_answer *a)
 {
 	/* Before the reply, which gives the client the credit for this receive again. */
 	rxp_rx_put(req->rx);
@@ -171,7 +171,7 @@ static void rxs_req_claim(struct rxs_req *req)
 	spin_lock_bh(&s->lock);
 	cancelled = req->cancelled;
 	if (cancelled) {
-		rxs_answer_cancelled(req, &a);
+		rxs_answer_take_cancelled(req, &a);
 	} else {
 		/* One step: a CANCEL sets @cancelled before, or finds the claim after it. */
 		rxs_req_move(req, RXS_REQ_CLAIM);
@@ -181,7 +181,7 @@ static void rxs_req_claim(struct rxs_req *req)
 	spin_unlock_bh(&s->lock);
 	if (cancelled) {
 		atomic_dec(&rxs_pool(req->pool)->claims);
-		rxs_req_cancelled(req, &a);
+		rxs_req_post_cancelled(req, &a);
 	}
 }
 
@@ -239,7 +239,7 @@ static enum rxs_stcrw_sent rxs_req_send_stcrw(struct rxs_req *req, struct rxs_ro
 		sent = RXS_STCRW_UNBOUND;
 	} else if (req->cancelled) {
 		sent = RXS_STCRW_CANCELLED;
-		rxs_answer_cancelled(req, &a);
+		rxs_answer_take_cancelled(req, &a);
 	} else {
 		rxs_req_move(req, RXS_REQ_SEND_STCRW);
 		rxs_route_sync(s, route, RXP_MSG_MAX, RXP_CTL_MAX);
@@ -249,7 +249,7 @@ static enum rxs_stcrw_sent rxs_req_send_stcrw(struct rxs_req *req, struct rxs_ro
 	}
 	spin_unlock_bh(&s->lock);
 	if (sent == RXS_STCRW_CANCELLED)
-		rxs_req_cancelled(req, &a);
+		rxs_req_post_cancelled(req, &a);
 	else if (unsent)
 		rxs_req_put(req);	/* the connection's end finds it waiting */
 	else if (sent == RXS_STCRW_POSTED)
@@ -349,7 +349,7 @@ static void rxs_req_claimed(struct rxs_req *req)
  * The sink's key is invalid, so its pages no longer change: queue the WRITE to be served.  The
  * request keeps the MR while no other party needs it: it may become a grant.
  */
-static void rxs_req_fetched(struct rxs_req *req)
+static void rxs_req_data_ready(struct rxs_req *req)
 {
 	rxs_req_lend_mr(req);
 	rxp_buf_sync_for_cpu(req->pool, req->buf);
@@ -373,16 +373,16 @@ static void rxs_sink_inv_done(struct rxp_chain *chain, bool ok)
 	if (!ok)
 		rxs_req_forget(req, RXS_REQ_FORGET);
 	else if (cancelled)
-		rxs_answer_cancelled(req, &a);
+		rxs_answer_take_cancelled(req, &a);
 	else
 		rxs_req_move(req, RXS_REQ_INVALIDATED);
 	spin_unlock_bh(&s->lock);
 	if (!ok)
 		rxs_req_put(req);
 	else if (cancelled)
-		rxs_req_cancelled(req, &a);
+		rxs_req_post_cancelled(req, &a);
 	else
-		rxs_req_fetched(req);
+		rxs_req_data_ready(req);
 	rxs_req_put(req);
 }
 
@@ -424,7 +424,7 @@ bool rxs_sink_invalid(struct rxs_req *req, const struct ib_wc *wc, bool own)
 }
 
 /**
- * rxs_req_data - handle a DATA: the client says that it has written the data of a WRITE to the sink
+ * rxs_data_arrived - handle a DATA: the client says that it has written a WRITE's data to the sink
  * @conn: the connection that it came on
  * @f:	  the message
  * @wc:	  its completion
@@ -432,8 +432,8 @@ bool rxs_sink_invalid(struct rxs_req *req, const struct ib_wc *wc, bool own)
  * Context: process, the completion queue's worker; takes the session's lock.
  * Return: NULL, or what is wrong with the message.
  */
-const char *rxs_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
-			 const struct ib_wc *wc)
+const char *rxs_data_arrived(struct rxp_conn *conn, const struct rxp_frame *f,
+			     const struct ib_wc *wc)
 {
 	bool invalid = false, claimed = wc->wc_flags & IB_WC_WITH_INVALIDATE;
 	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
@@ -456,7 +456,7 @@ const char *rxs_req_data(struct rxp_conn *conn, const struct rxp_frame *f,
 	spin_unlock_bh(&s->lock);
 
 	if (invalid) {
-		rxs_req_fetched(req);
+		rxs_req_data_ready(req);
 		rxs_req_put(req);
 	} else {
 		rxs_sink_inv(req);
@@ -475,7 +475,7 @@ void rxs_req_data_in_grant(struct rxs_req *req, bool invalid)
 {
 	rxp_count(&req->session->stats, write_granted);
 	if (invalid) {
-		rxs_req_fetched(req);
+		rxs_req_data_ready(req);
 	} else {
 		kref_get(&req->ref);
 		rxs_sink_inv(req);

@@ -189,7 +189,7 @@ static void rxs_thread_flush(struct rxs_thread *t, struct blk_plug *plug)
  * The bytes that a request moves if it does little else, so that other replies may wait for it;
  * else 0.  A large WRITE gives 0: its reply has no data to be posted with that of others.
  */
-static u32 rxs_req_moves(const struct rxs_req *req)
+static u32 rxs_req_data_bytes(const struct rxs_req *req)
 {
 	if (req->flags & RXP_F_READ)
 		return req->bulk.length;
@@ -208,7 +208,7 @@ static void rxs_thread_burst(struct rxs_thread *t)
 
 	blk_start_plug(&plug);
 	while ((req = rxs_thread_next(t))) {
-		len = rxs_req_moves(req);
+		len = rxs_req_data_bytes(req);
 		if (!len || n == RXS_BURST || moved + len > RXP_PLUG_MAX ||
 		    (len > RDMAFS_XPRT_INLINE_MAX && before <= RDMAFS_XPRT_INLINE_MAX)) {
 			rxs_thread_flush(t, &plug);
