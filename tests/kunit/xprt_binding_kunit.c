@@ -138,7 +138,7 @@ void rxs_session_put(struct rdmafs_xprt_session *session)
 	stage->session_refs--;
 }
 
-void rxs_session_lose(struct rdmafs_xprt_session *session)
+void rxs_session_lose_conns(struct rdmafs_xprt_session *session)
 {
 	stage->lost++;
 }
@@ -153,7 +153,7 @@ bool rxs_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 	return false;
 }
 
-void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
+void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool overdrawn)
 {
 	atomic64_sub(bytes, &s->data_bytes);
 }

@@ -205,8 +205,8 @@ static u64 pages_total(struct limits *t)
 	spin_lock_bh(&b->lock);
 	total = b->data;
 	list_for_each_entry(k, &b->accounts, link)
-		sum += k->data + k->beyond;
-	total += b->beyond;
+		sum += k->data + k->overdraft;
+	total += b->overdraft;
 	spin_unlock_bh(&b->lock);
 	return sum == total ? total : U64_MAX;
 }
@@ -309,7 +309,7 @@ static void pages_share(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, raw_route("fd09::2", "fd09::1"), 0);
 	third = pages_session(test);
 	pages_take(test, third, 0, 1);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 3 * SZ_1M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, 3 * SZ_1M);
 	limits_leave(test, 3);
 	pages_wait_total(test, 12 * SZ_1M);
 	limits_leave(test, 2);
@@ -469,7 +469,7 @@ static void pages_share_large(struct kunit *test)
 	other = pages_session(test);
 	pages_take(test, other, 0, 5);
 	pages_no_more(test, other, 5, 1);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_2M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, SZ_2M);
 }
 
 /*
@@ -494,7 +494,7 @@ static void pages_beyond_share(struct kunit *test)
 			raw[i] = pages_session(test);
 		pages_take(test, raw[i], 8, 1);
 	}
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_8M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, SZ_8M);
 	raw[8] = pages_session(test);
 	pages_no_more(test, raw[8], 8, 1);
 
@@ -505,12 +505,12 @@ static void pages_beyond_share(struct kunit *test)
 	limits_other(test);
 	other = pages_session(test);
 	pages_take(test, other, 0, 5);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 9 * SZ_1M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, 9 * SZ_1M);
 	KUNIT_ASSERT_EQ(test, raw_route("fd09::2", "fd09::1"), 0);
 	pages_take(test, pages_session(test), 0, 1);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 9 * SZ_1M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, 9 * SZ_1M);
 	pages_take(test, pages_session(test), 0, 1);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 10 * SZ_1M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, 10 * SZ_1M);
 
 	/* A part is a quarter of all now: the first client has more while its requests last. */
 	for (i = 7; i > 3; i--)
@@ -541,16 +541,16 @@ static void pages_beyond_alone(struct kunit *test)
 		busy[i] = pages_session(test);
 		pages_take(test, busy[i], 0, 1);
 	}
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 0);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, 0);
 	for (i = 0; i < 4; i++)
 		pages_take(test, busy[i], 1, 1);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_4M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, SZ_4M);
 	pages_no_more(test, busy[4], 1, 1);
 	for (i = 0; i < 4; i++) {
 		alone[i] = pages_session(test);
 		pages_take(test, alone[i], 0, 1);
 	}
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_8M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, SZ_8M);
 	alone[4] = pages_session(test);
 	pages_no_more(test, alone[4], 0, 1);
 
@@ -570,10 +570,10 @@ static void pages_beyond_alone(struct kunit *test)
 	pages_wait_total(test, 14 * SZ_1M);
 	pages_call(test, busy[4], 1, 5, RXP_F_READ, SZ_1M);
 	pages_wait_total(test, 15 * SZ_1M);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 7 * SZ_1M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, 7 * SZ_1M);
 	pages_call(test, busy[5], 0, 2, RXP_F_READ, SZ_1M);
 	pages_wait_total(test, SZ_16M);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_8M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, SZ_8M);
 }
 
 /*
@@ -602,7 +602,7 @@ static void pages_beyond_large(struct kunit *test)
 		pages_no_more(test, raw[i], 1, 1);
 		pages_no_more(test, second, 0, 5 - 2 * i);
 	}
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 3 * SZ_1M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, 3 * SZ_1M);
 }
 
 /*
@@ -621,7 +621,7 @@ static void pages_beyond_moved(struct kunit *test)
 	pages_take(test, one, 0, 7);
 	t->reserves = SZ_512K;
 	pages_take(test, one, 7, 1);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 0);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, 0);
 	pages_call_off(test, one, 7, 1);
 	pages_wait_total(test, 7 * SZ_1M);
 	pages_call(test, one, 8, 1, RXP_F_READ, SZ_512K);
@@ -631,7 +631,7 @@ static void pages_beyond_moved(struct kunit *test)
 	pages_wait_total(test, SZ_8M + SZ_512K);
 	pages_wait_held(test, 7);
 	KUNIT_EXPECT_EQ(test, t->server->budget->data, 7 * SZ_1M + SZ_512K);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_1M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, SZ_1M);
 	/*
 	 * The session has its one request beyond: the next one gets nothing, and keeps nothing
 	 * of what it reserved.
@@ -640,7 +640,7 @@ static void pages_beyond_moved(struct kunit *test)
 	pages_wait_total(test, SZ_8M + SZ_512K);
 	pages_call_off(test, one, 7, 2);
 	pages_wait_total(test, 7 * SZ_1M + SZ_512K);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 0);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, 0);
 	limits_leave(test, 0);
 	pages_wait_total(test, 0);
 }
@@ -855,7 +855,7 @@ static void pages_beyond_vain(struct kunit *test)
 	pages_wait_total(test, SZ_512K);
 	pages_call(test, pages_session(test), 0, 1, RXP_F_READ, SZ_32K);
 	pages_wait_total(test, SZ_512K + SZ_32K);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_32K);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, SZ_32K);
 	KUNIT_EXPECT_FALSE(test, pages_stream_read(test, &st, PAGES_LARGE, SZ_1M));
 	pages_wanted(test, RXS_WANTED_MS, 0);
 	KUNIT_EXPECT_TRUE(test, pages_stream_read(test, &st, PAGES_SMALL, SZ_32K));
@@ -879,7 +879,7 @@ static void pages_lowered(struct kunit *test)
 	limits_other(test);
 	other = pages_session(test);
 	pages_take(test, other, 0, 8);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, 0);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, 0);
 	l.data_total_mib = 16;
 	rdmafs_xprt_set_limits(t->server, &l);
 	/* Each session may have one request beyond. */
@@ -887,7 +887,7 @@ static void pages_lowered(struct kunit *test)
 	pages_no_more(test, one, 13, 1);
 	pages_take(test, other, 8, 1);
 	pages_no_more(test, other, 9, 1);
-	KUNIT_EXPECT_EQ(test, t->server->budget->beyond, SZ_2M);
+	KUNIT_EXPECT_EQ(test, t->server->budget->overdraft, SZ_2M);
 	for (i = 0; i < 8; i++)
 		pages_call_off(test, one, i, 1);
 	pages_wait_total(test, 14 * SZ_1M);

@@ -24,12 +24,12 @@ static struct rdmafs_xprt_call *rxc_slot_lost_call(struct rdmafs_xprt *x, u32 i)
 
 static bool rxc_call_mapping_over(struct rdmafs_xprt *x, const struct rxc_slot *slot)
 {
-	bool settled;
+	bool over;
 
 	spin_lock_bh(&x->lock);
-	settled = slot->state != RXC_CALL_LOST_MAPPING;
+	over = slot->state != RXC_CALL_LOST_MAPPING;
 	spin_unlock_bh(&x->lock);
-	return settled;
+	return over;
 }
 
 /**

@@ -207,7 +207,7 @@ static int rxs_conn_become_next(struct rdmafs_xprt_server *server, struct rxp_co
 			ret = rxs_admit_session(server, s);
 			if (ret)
 				break;
-			rxs_session_start(s);
+			rxs_session_enlist(s);
 			spin_lock(&s->lock);
 			rxs_session_set_next(s, conn);
 			spin_unlock(&s->lock);
@@ -239,7 +239,7 @@ static int rxs_conn_turn(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	if (!s->nr_bound)
 		return 0;
 	/* The last of them wakes our worker when it is drained and unbound. */
-	rxs_session_lose(s);
+	rxs_session_lose_conns(s);
 	return -EAGAIN;
 }
 
@@ -347,7 +347,7 @@ int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 		ret = rxs_conn_join(server, conn);
 		if (ret)
 			return ret;
-		rxs_conn_settled(server, conn);
+		rxs_unbound_uncount(server, conn);
 		return rxs_welcome_send(server, conn, RXP_WELCOME_BOUND);
 	}
 	ret = sc->next_of ? 0 : rxs_conn_become_next(server, conn);
@@ -356,7 +356,7 @@ int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 	if (ret == -EAGAIN)
 		return 0;
 	if (!ret) {
-		rxs_conn_settled(server, conn);
+		rxs_unbound_uncount(server, conn);
 		status = sc->session->incarnation == 1 ? RXP_WELCOME_NEW : RXP_WELCOME_BOUND;
 		return rxs_welcome_send(server, conn, status);
 	}

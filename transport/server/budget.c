@@ -17,10 +17,11 @@
  * few pages is answered RETRY_LATER.
  *
  * One request at a time of each session may go beyond the bound, whatever other sessions of its
- * client hold: so requests that hang in one session do not stop another.  All pages beyond the
- * bound are at most as many as the bound once more.  A client may have a part of them by the
- * same rule, and the last of them are kept for sessions that hold no other pages.  Pages beyond
- * the bound do not count for a client's part within it, and do not become a grant.
+ * client hold: so requests that hang in one session do not stop another.  Its pages are its
+ * session's overdraft.  All pages beyond the bound are at most as many as the bound once more.  A
+ * client may have a part of them by the same rule, and the last of them are kept for sessions
+ * that hold no other pages.  Pages beyond the bound do not count for a client's part within it,
+ * and do not become a grant.
  *
  * Grants (grant.c) may take half of a client's part.  If they take more because the part has
  * shrunk, the oldest grants are recalled.  Idle pages are kept for seconds; idle pages and pages
@@ -161,7 +162,7 @@ void rxs_account_put(struct rxs_account *t)
 	last = !--t->refs;
 	if (last) {
 		WARN_ON_ONCE(t->ring || t->data || t->granted || t->recalled || t->idle ||
-			     t->beyond);
+			     t->overdraft);
 		list_del(&t->link);
 		b->nr_accounts--;
 	}
@@ -328,7 +329,7 @@ static bool rxs_account_data_fits(const struct rxs_account *t, u32 bytes)
 static u64 rxs_session_own(const struct rdmafs_xprt_session *s)
 {
 	lockdep_assert_held(&s->account->budget->lock);
-	return atomic64_read(&s->data_bytes) - s->beyond;
+	return atomic64_read(&s->data_bytes) - s->overdraft;
 }
 
 static void rxs_session_data_add(struct rdmafs_xprt_session *s, s64 bytes)
@@ -338,16 +339,16 @@ static void rxs_session_data_add(struct rdmafs_xprt_session *s, s64 bytes)
 	s->account->budget->data += bytes;
 }
 
-static void rxs_session_beyond_add(struct rdmafs_xprt_session *s, s64 bytes)
+static void rxs_session_overdraft_add(struct rdmafs_xprt_session *s, s64 bytes)
 {
 	lockdep_assert_held(&s->account->budget->lock);
-	s->beyond += bytes;
-	s->account->beyond += bytes;
-	s->account->budget->beyond += bytes;
+	s->overdraft += bytes;
+	s->account->overdraft += bytes;
+	s->account->budget->overdraft += bytes;
 }
 
 /* The bytes, of so many beyond the bounds, that are kept for sessions that hold nothing else. */
-static u64 rxs_beyond_kept(u64 bytes)
+static u64 rxs_overdraft_kept(u64 bytes)
 {
 	return min(bytes, max(bytes / RXS_DATA_SPARE, RDMAFS_XPRT_DATA_MAX));
 }
@@ -383,19 +384,19 @@ static u64 rxs_beyond_kept(u64 bytes)
  * hold nothing else, of so many clients that a share of the rest is too small for a request.
  * Which of several sessions that hold nothing else finds room first is chance.
  */
-static bool rxs_account_beyond_fits(const struct rxs_account *t, u64 bytes, bool alone)
+static bool rxs_account_overdraft_fits(const struct rxs_account *t, u64 bytes, bool alone)
 {
 	const struct rxs_budget *b = t->budget;
-	u64 all = b->data_max, part = rxs_budget_part(b, b->beyond, t->beyond, bytes);
+	u64 all = b->data_max, part = rxs_budget_part(b, b->overdraft, t->overdraft, bytes);
 
 	lockdep_assert_held(&b->lock);
 	if (!alone) {
-		all -= rxs_beyond_kept(all);
-		part -= rxs_beyond_kept(part);
-	} else if (!t->beyond) {
+		all -= rxs_overdraft_kept(all);
+		part -= rxs_overdraft_kept(part);
+	} else if (!t->overdraft) {
 		part = all;
 	}
-	return b->beyond + bytes <= all && t->beyond + bytes <= part;
+	return b->overdraft + bytes <= all && t->overdraft + bytes <= part;
 }
 
 /* Is a request that was put off still repeated, and have others not given way for too long? */
@@ -444,28 +445,28 @@ static void rxs_session_put_off(struct rdmafs_xprt_session *s, u64 bytes, u32 ha
  * the room of others by requests that found none.  All bytes beyond are bounded by the same
  * maximum, or memory would be bounded only by the number of sessions.
  */
-static bool rxs_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u32 has,
-				    bool alone, bool *beyond)
+static bool rxs_session_overdraw(struct rdmafs_xprt_session *s, u32 bytes, u32 has,
+				 bool alone, bool *overdrawn)
 {
-	u32 moved = *beyond ? 0 : has;
+	u32 moved = *overdrawn ? 0 : has;
 
 	lockdep_assert_held(&s->account->budget->lock);
-	if ((s->beyond && !*beyond) || (u64)has + bytes > RDMAFS_XPRT_DATA_MAX ||
-	    !rxs_account_beyond_fits(s->account, (u64)bytes + moved, alone))
+	if ((s->overdraft && !*overdrawn) || (u64)has + bytes > RDMAFS_XPRT_DATA_MAX ||
+	    !rxs_account_overdraft_fits(s->account, (u64)bytes + moved, alone))
 		return false;
 	rxs_session_data_add(s, -(s64)moved);
-	rxs_session_beyond_add(s, (s64)bytes + moved);
-	*beyond = true;
+	rxs_session_overdraft_add(s, (s64)bytes + moved);
+	*overdrawn = true;
 	return true;
 }
 
 /**
  * rxs_session_charge - charge a session for pages for a request's data
- * @s:	    the session
- * @bytes:  how many bytes more
- * @has:    bytes that the request is charged for already
- * @within: whether the request can do without: it may not go beyond the bounds
- * @beyond: in: whether the @has bytes are beyond the bounds; out: whether all of them are
+ * @s:	       the session
+ * @bytes:     how many bytes more
+ * @has:       bytes that the request is charged for already
+ * @within:    whether the request can do without: it may not go beyond the bounds
+ * @overdrawn: in: whether the @has bytes are beyond the bounds; out: whether all of them are
  *
  * This is one step, and never charges too much even for a moment: that would take the room of
  * another request.  One request of a session may have up to RDMAFS_XPRT_DATA_MAX bytes whatever
@@ -477,7 +478,7 @@ static bool rxs_session_goes_beyond(struct rdmafs_xprt_session *s, u32 bytes, u3
  * Return: true: @bytes are charged; false: there are not so many for this request.
  */
 bool rxs_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool within,
-			bool *beyond)
+			bool *overdrawn)
 {
 	u64 max = (u64)READ_ONCE(s->server->limits.data_mib) << 20;
 	/*
@@ -494,15 +495,15 @@ bool rxs_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 		return false;
 	}
 	/* Grants don't count: the client returns them when they are recalled. */
-	alone = rxs_session_own(s) == s->grant_bytes + (*beyond ? 0 : has);
+	alone = rxs_session_own(s) == s->grant_bytes + (*overdrawn ? 0 : has);
 	/* @alone: the session's maximum may have been lowered below its grants. */
 	own = rxs_session_own(s) + bytes <= max || alone;
-	fits = !*beyond && rxs_session_own(s) + bytes <= max &&
+	fits = !*overdrawn && rxs_session_own(s) + bytes <= max &&
 	       rxs_account_data_fits(s->account, bytes);
 	if (fits)
 		rxs_session_data_add(s, bytes);
 	else if (own && !within)
-		fits = rxs_session_goes_beyond(s, bytes, has, alone, beyond);
+		fits = rxs_session_overdraw(s, bytes, has, alone, overdrawn);
 	refused = own && !fits;
 	b->refused_data += refused;
 	if (fits) {
@@ -522,13 +523,13 @@ bool rxs_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool 
 
 /**
  * rxs_session_uncharge - give back bytes of data pages
- * @s:	    the session
- * @bytes:  how many, or 0
- * @beyond: whether they are beyond the bounds
+ * @s:	       the session
+ * @bytes:     how many, or 0
+ * @overdrawn: whether they are beyond the bounds
  *
  * Context: any but hard interrupt; takes the budget's lock.
  */
-void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
+void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool overdrawn)
 {
 	struct rxs_budget *b = s->account->budget;
 
@@ -537,8 +538,8 @@ void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond)
 		return;
 	spin_lock_bh(&b->lock);
 	atomic64_sub(bytes, &s->data_bytes);
-	if (beyond)
-		rxs_session_beyond_add(s, -(s64)bytes);
+	if (overdrawn)
+		rxs_session_overdraft_add(s, -(s64)bytes);
 	else
 		rxs_session_data_add(s, -(s64)bytes);
 	spin_unlock_bh(&b->lock);

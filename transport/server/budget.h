@@ -40,8 +40,8 @@ struct rxp_conn;
  * @share:     percent of what other clients leave that one client may take, of either kind
  * @refused:   connections and sessions that found too few bytes for message buffers
  * @data:      bytes of pages behind large READs and WRITEs, within the bounds
- * @data_max:  upper bound of @data, and of @beyond
- * @beyond:    bytes of requests that found no room within the bounds, one request for each
+ * @data_max:  upper bound of @data, and of @overdraft
+ * @overdraft: bytes of requests that found no room within the bounds, one request for each
  *	       session at most; not part of @data
  * @idle:      bytes of idle pages kept for later requests; not part of @data
  * @refused_data: times that a client found too few pages
@@ -59,7 +59,7 @@ struct rxs_budget {
 	u64 refused;
 	u64 data;
 	u64 data_max;
-	u64 beyond;
+	u64 overdraft;
 	u64 idle;
 	u64 refused_data;
 	struct list_head accounts;
@@ -76,9 +76,9 @@ struct rxs_budget {
  * @large:    part of @ring that is in large receives
  * @data:     bytes of pages for data, of all its sessions, within the bounds
  * @granted:  part of @data that is in grants
- * @recalled: part of @granted whose grants are being called back
+ * @recalled: part of @granted whose grants are being recalled
  * @idle:     bytes of idle pages that its sessions' pools keep; not part of @data
- * @beyond:   bytes of its sessions' requests beyond the bounds; not part of @data
+ * @overdraft: bytes of its sessions' requests beyond the bounds; not part of @data
  * @unbound:  its connections that belong to no session yet; the server's lock
  */
 struct rxs_account {
@@ -92,7 +92,7 @@ struct rxs_account {
 	u64 granted;
 	u64 recalled;
 	u64 idle;
-	u64 beyond;
+	u64 overdraft;
 	u32 unbound;
 };
 
@@ -109,8 +109,8 @@ void rxs_account_unidle(struct rxs_account *t, u32 bytes);
 int rxs_receives(struct rxp_conn *conn, u32 size);
 
 bool rxs_session_charge(struct rdmafs_xprt_session *s, u32 bytes, u32 has, bool within,
-			bool *beyond);
-void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool beyond);
+			bool *overdrawn);
+void rxs_session_uncharge(struct rdmafs_xprt_session *s, u32 bytes, bool overdrawn);
 void rxs_session_count_recall(struct rdmafs_xprt_session *s, u32 bytes);
 u64 rxs_session_excess(struct rdmafs_xprt_session *s);
 bool rxs_session_spares(struct rdmafs_xprt_session *s, u32 more);

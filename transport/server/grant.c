@@ -208,7 +208,7 @@ struct rxs_grant *rxs_grant_offer(struct rxs_req *req, struct rxp_conn *conn,
 	bool room;
 	u32 len;
 
-	if (!(req->flags & RXP_F_WRITE) || !req->buf || req->beyond || req->pool != conn->pool ||
+	if (!(req->flags & RXP_F_WRITE) || !req->buf || req->overdrawn || req->pool != conn->pool ||
 	    READ_ONCE(s->nr_grants) >= READ_ONCE(rxs_grants_max) ||
 	    rxs_grants_short(req->pool))
 		return NULL;
@@ -560,12 +560,12 @@ bool rxs_sessions_tick(struct rdmafs_xprt_server *server)
 		if (rxs_session_overdue(s, &more)) {
 			pr_warn_ratelimited("rdmafs: %s leaves requests half done: disconnecting\n",
 					    s->member.name);
-			rxs_session_lose(s);
+			rxs_session_lose_conns(s);
 		}
 		if (rxs_grants_overdue(s, &more) && s->nr_bound) {
 			pr_warn_ratelimited("rdmafs: %s does not return grants: disconnecting\n",
 					    s->member.name);
-			rxs_session_lose(s);
+			rxs_session_lose_conns(s);
 		}
 		spin_unlock_bh(&s->lock);
 	}

@@ -102,7 +102,7 @@ void rdmafs_xprt_set_limits(struct rdmafs_xprt_server *server,
 EXPORT_SYMBOL_GPL(rdmafs_xprt_set_limits);
 
 /* Count a connection as unbound no more. */
-static void rxs_conn_settle(struct rdmafs_xprt_server *server, struct rxs_conn *conn)
+static void rxs_unbound_uncount_locked(struct rdmafs_xprt_server *server, struct rxs_conn *conn)
 {
 	lockdep_assert_held(&server->lock);
 	if (!conn->unbound)
@@ -113,16 +113,16 @@ static void rxs_conn_settle(struct rdmafs_xprt_server *server, struct rxs_conn *
 }
 
 /**
- * rxs_conn_settled - count a connection as unbound no more, as it is bound now or has ended
+ * rxs_unbound_uncount - count a connection as unbound no more, as it is bound now or has ended
  * @server: the server
  * @conn:   the connection
  *
  * Context: any but hard interrupt; takes the server's lock.
  */
-void rxs_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
+void rxs_unbound_uncount(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
 	spin_lock_bh(&server->lock);
-	rxs_conn_settle(server, rxs_conn(conn));
+	rxs_unbound_uncount_locked(server, rxs_conn(conn));
 	spin_unlock_bh(&server->lock);
 }
 
@@ -189,7 +189,7 @@ static bool rxs_admit_unbound(struct rdmafs_xprt_server *server, const struct rx
 	if (!victim)
 		return false;
 	server->unbound_dropped++;
-	rxs_conn_settle(server, victim);
+	rxs_unbound_uncount_locked(server, victim);
 	rxp_conn_lost(&victim->conn);
 	return true;
 }
@@ -287,8 +287,8 @@ void rxs_limits_show(struct seq_file *m, void *owner)
 		   b->ring_max, b->refused);
 	seq_printf(m, "large_bytes %llu\nmax_large_bytes %llu\n", b->large, b->large_max);
 	seq_printf(m, "data_total_bytes %llu\nmax_data_total_bytes %llu\nrefused_data %llu\n",
-		   b->data + b->beyond, b->data_max, b->refused_data);
-	seq_printf(m, "beyond_data_bytes %llu\nidle_data_bytes %llu\n", b->beyond, b->idle);
+		   b->data + b->overdraft, b->data_max, b->refused_data);
+	seq_printf(m, "beyond_data_bytes %llu\nidle_data_bytes %llu\n", b->overdraft, b->idle);
 	spin_unlock_bh(&b->lock);
 	if (server->service->show_limits)
 		server->service->show_limits(m, server->ctx);

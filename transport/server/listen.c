@@ -86,7 +86,7 @@ static void rxs_conn_end(struct rxp_conn *conn)
 	conn->stats = &server->stats;
 	if (s)
 		rxs_session_put(s);
-	rxs_conn_settled(server, conn);
+	rxs_unbound_uncount(server, conn);
 	spin_lock_bh(&server->lock);
 	list_del(&rxs_conn(conn)->link);
 	server->nr_conns--;

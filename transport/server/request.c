@@ -28,15 +28,15 @@ static struct kmem_cache *rxs_req_cache;
  */
 bool rxs_req_charge(struct rxs_req *req, u32 bytes, bool within)
 {
-	if (within && req->beyond)
+	if (within && req->overdrawn)
 		return false;
 	if (bytes > req->charged) {
 		if (rdmafs_test_fail("req_charge", req->slot) ||
 		    !rxs_session_charge(req->session, bytes - req->charged, req->charged,
-					within, &req->beyond))
+					within, &req->overdrawn))
 			return false;
 	} else {
-		rxs_session_uncharge(req->session, req->charged - bytes, req->beyond);
+		rxs_session_uncharge(req->session, req->charged - bytes, req->overdrawn);
 	}
 	req->charged = bytes;
 	return true;
@@ -82,9 +82,9 @@ bool rxs_req_buf_get(struct rxs_req *req, u32 len)
  */
 void rxs_req_uncharge(struct rxs_req *req)
 {
-	rxs_session_uncharge(req->session, req->charged, req->beyond);
+	rxs_session_uncharge(req->session, req->charged, req->overdrawn);
 	req->charged = 0;
-	req->beyond = false;
+	req->overdrawn = false;
 }
 
 static void rxs_req_free(struct rxs_req *req)
@@ -170,7 +170,7 @@ void rxs_slot_leave(struct rdmafs_xprt_session *s, struct rxs_slot *slot,
 	slot->state = state;
 	slot->req = NULL;
 	s->requests--;
-	rxs_session_settle(s);
+	rxs_session_end_if_empty(s);
 }
 
 /**
@@ -295,10 +295,10 @@ void rxs_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	s->nr_bound--;
 	s->last_seen = jiffies;
 	/* The session's others are lost, too: the client sends its CALLs again on new ones. */
-	rxs_session_lose(s);
+	rxs_session_lose_conns(s);
 	if (!s->nr_bound && s->next)
 		rxs_conn_wake(s->next);
-	rxs_session_settle(s);
+	rxs_session_end_if_empty(s);
 	spin_unlock_bh(&s->lock);
 	list_for_each_entry_safe(req, next, &gone, link)
 		rxs_req_put(req);

@@ -173,7 +173,7 @@ struct rxs_grant {
  * @claim_work: takes it on once translations were granted or refused
  * @free_work: frees it if that may sleep
  * @charged:  bytes that its session is charged for its pages
- * @beyond:   these are beyond the bounds: rxs_session_charge()
+ * @overdrawn: these are beyond the bounds: rxs_session_charge()
  * @put_off:  there were too few pages: it is answered RETRY_LATER
  * @reg:      REG_MR of its sink, or of the grant
  * @inv:      LOCAL_INV of a sink; REVOKED of a READ
@@ -231,7 +231,7 @@ struct rxs_req {
 	struct work_struct claim_work;
 	struct work_struct free_work;
 	u32 charged;
-	bool beyond;
+	bool overdrawn;
 	bool put_off;
 	struct ib_reg_wr reg;
 	struct ib_send_wr inv;
@@ -335,7 +335,7 @@ struct rxs_turns {
  * @grant_bytes: bytes of @data_bytes that are of grants; budget's lock, as the next five; /proc
  *	      reads it without
  * @grant_recalled: bytes of @grant_bytes that are of grants to come back
- * @beyond:   bytes of @data_bytes that are of its request beyond the bounds
+ * @overdraft: bytes of @data_bytes that are of its request beyond the bounds
  * @wanted:   bytes of the largest request that was put off, or 0
  * @wanted_since: when that was put off first, in jiffies
  * @wanted_last: when that was put off last, in jiffies
@@ -378,7 +378,7 @@ struct rdmafs_xprt_session {
 	u32 nr_grants;
 	u64 grant_bytes;
 	u64 grant_recalled;
-	u64 beyond;
+	u64 overdraft;
 	u64 wanted;
 	unsigned long wanted_since;
 	unsigned long wanted_last;
@@ -654,7 +654,7 @@ void rxs_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 le
 struct rxp_pool *rxs_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 void rxs_conn_unset_next(struct rxp_conn *conn);
-void rxs_conn_settled(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
+void rxs_unbound_uncount(struct rdmafs_xprt_server *server, struct rxp_conn *conn);
 u16 rxs_admit_conn(struct rdmafs_xprt_server *server, struct rxs_conn *conn, u32 *limit);
 int rxs_admit_session(struct rdmafs_xprt_server *server,
 		      const struct rdmafs_xprt_session *session);
@@ -662,13 +662,13 @@ void rxs_limits_show(struct seq_file *m, void *owner);
 void rxs_conn_wake(struct rxp_conn *conn);
 void rxs_session_get(struct rdmafs_xprt_session *session);
 void rxs_session_put(struct rdmafs_xprt_session *session);
-void rxs_session_lose(struct rdmafs_xprt_session *session);
+void rxs_session_lose_conns(struct rdmafs_xprt_session *session);
 void rxs_session_close(struct rdmafs_xprt_session *session);
 void rxs_session_close_locked(struct rdmafs_xprt_session *session);
-void rxs_session_settle(struct rdmafs_xprt_session *session);
+void rxs_session_end_if_empty(struct rdmafs_xprt_session *session);
 struct rdmafs_xprt_session *rxs_session_alloc(struct rdmafs_xprt_server *server,
 					      struct rxp_conn *conn);
 void rxs_session_free(struct rdmafs_xprt_session *session);
-void rxs_session_start(struct rdmafs_xprt_session *session);
+void rxs_session_enlist(struct rdmafs_xprt_session *session);
 
 #endif

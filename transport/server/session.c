@@ -49,7 +49,7 @@ static void rxs_session_release(struct kref *ref)
 	struct rdmafs_xprt_session *s = container_of(ref, struct rdmafs_xprt_session, ref);
 	struct rdmafs_xprt_server *server = s->server;
 
-	WARN_ON_ONCE(s->beyond || s->grant_bytes || s->grant_recalled ||
+	WARN_ON_ONCE(s->overdraft || s->grant_bytes || s->grant_recalled ||
 		     atomic64_read(&s->data_bytes));
 	rxs_turns_exit(&s->turns);
 	kvfree(s->slots);
@@ -88,14 +88,14 @@ static void rxs_session_move(struct rdmafs_xprt_session *s, enum rxs_session_eve
 }
 
 /**
- * rxs_session_settle - queue the end of a session that is closing, if nothing is left of it
+ * rxs_session_end_if_empty - queue the end of a session that is closing, if nothing is left of it
  * @session: the session
  *
  * To be called after a request or a connection has left it.
  *
  * Context: any but hard interrupt; the session's lock held.
  */
-void rxs_session_settle(struct rdmafs_xprt_session *session)
+void rxs_session_end_if_empty(struct rdmafs_xprt_session *session)
 {
 	lockdep_assert_held(&session->lock);
 	if (session->state != RXS_SESSION_CLOSING || session->nr_bound || session->requests)
@@ -105,12 +105,12 @@ void rxs_session_settle(struct rdmafs_xprt_session *session)
 }
 
 /**
- * rxs_session_lose - close all connections of a session
+ * rxs_session_lose_conns - close all connections of a session
  * @session: the session
  *
  * Context: any but hard interrupt; the session's lock held.
  */
-void rxs_session_lose(struct rdmafs_xprt_session *session)
+void rxs_session_lose_conns(struct rdmafs_xprt_session *session)
 {
 	u32 i;
 
@@ -132,11 +132,11 @@ void rxs_session_close_locked(struct rdmafs_xprt_session *session)
 	if (rxs_session_closes(session))
 		return;
 	rxs_session_move(session, RXS_SESSION_CLOSE);
-	rxs_session_lose(session);
+	rxs_session_lose_conns(session);
 	/* The worker of the connection that waits for a place will see that there is none. */
 	if (session->next)
 		rxs_conn_wake(session->next);
-	rxs_session_settle(session);
+	rxs_session_end_if_empty(session);
 }
 
 /**
@@ -272,7 +272,7 @@ static void rxs_session_make_work(struct work_struct *work)
 	if (s->next)
 		rxs_conn_wake(s->next);
 	/* It may have been closed meanwhile. */
-	rxs_session_settle(s);
+	rxs_session_end_if_empty(s);
 	spin_unlock_bh(&s->lock);
 	rxs_session_put(s);	/* the work's */
 }
@@ -282,7 +282,7 @@ static void rxs_session_make_work(struct work_struct *work)
  * @server: the server
  * @conn:   connection 0, its HELLO received
  *
- * The session is in no list yet: the caller calls rxs_session_start() or rxs_session_free() next.
+ * The session is in no list yet: the caller calls rxs_session_enlist() or rxs_session_free() next.
  *
  * Context: process, may sleep.
  * Return: the session with the reference for the server's list, or NULL.
@@ -343,12 +343,12 @@ void rxs_session_free(struct rdmafs_xprt_session *session)
 }
 
 /**
- * rxs_session_start - list a new session and have a worker make it
+ * rxs_session_enlist - list a new session and have a worker make it
  * @session: from rxs_session_alloc()
  *
  * Context: any but hard interrupt; the server's lock held.
  */
-void rxs_session_start(struct rdmafs_xprt_session *session)
+void rxs_session_enlist(struct rdmafs_xprt_session *session)
 {
 	struct rdmafs_xprt_server *server = session->server;
 	struct rdmafs_xprt_session *s;
