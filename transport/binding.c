@@ -131,14 +131,14 @@ void rxp_mr_posted(struct rxp_mr *mr, struct rxp_conn *conn)
 }
 
 /**
- * rxp_mr_over - note that a chain that registers or invalidates an MR is over
+ * rxp_mr_chain_done - note that a chain that registers or invalidates an MR is over
  * @mr:  the MR
  * @inv: the chain invalidates it
  * @ok:  the chain was executed
  *
  * Context: Any but hard interrupt, before the chain's own done().  Takes the pool's lock.
  */
-void rxp_mr_over(struct rxp_mr *mr, bool inv, bool ok)
+void rxp_mr_chain_done(struct rxp_mr *mr, bool inv, bool ok)
 {
 	struct rxp_conn *conn = NULL;
 
@@ -218,6 +218,6 @@ int rxp_mr_invalidate(struct rxp_mr *mr, struct rxp_chain *chain, struct ib_send
 	/* @mr->conn's reference is kept until the MR is idle or destroyed. */
 	ret = rxp_post_behind(conn, chain);
 	if (ret)
-		rxp_mr_over(mr, true, false);
+		rxp_mr_chain_done(mr, true, false);
 	return ret;
 }

@@ -129,7 +129,7 @@ int rxp_ctl_send(struct rxp_conn *conn, u8 type, u8 op, const void *body, u32 le
 		spin_unlock_bh(&conn->sq_lock);
 		return PTR_ERR(ctl);
 	}
-	rxp_frame_put_hdr(ctl->msg, type, op, 0, 0);
+	rxp_frame_write_hdr(ctl->msg, type, op, 0, 0);
 	if (len)
 		memcpy(ctl->msg + sizeof(struct rxp_wire_hdr), body, len);
 	ib_dma_sync_single_for_device(conn->rdev->ib, ctl->dma, sizeof(ctl->msg), DMA_TO_DEVICE);

@@ -102,7 +102,7 @@ static int check_reply(const void *p, u32 left, u32 data_max, struct rxp_frame *
 	f->data = f->body + f->body_len + grant;
 	if (grant) {
 		t = f->body + f->body_len;
-		f->grant = rxp_segment_get(t);
+		f->grant = rxp_segment_decode(t);
 		if (f->status != RXP_STATUS_OK || !f->grant.length || !f->grant.rkey ||
 		    f->grant.length > RDMAFS_XPRT_DATA_MAX || rxp_segment_wraps(&f->grant))
 			return -EBADMSG;
@@ -190,7 +190,7 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 	f->rpc = rpc;
 	f->body = p;
 	if (tag) {
-		f->bulk = rxp_segment_get(p);
+		f->bulk = rxp_segment_decode(p);
 		if (from_client && f->op == RXP_CONTROL_DATA && f->bulk.iova)
 			return -EBADMSG;
 	}
@@ -298,7 +298,7 @@ int rxp_frame_check_cm(const void *data, u32 len, u32 data_limit, struct rxp_wir
 }
 
 /**
- * rxp_frame_put_hdr - write the header of a CONTROL or NOTIFY
+ * rxp_frame_write_hdr - write the header of a CONTROL or NOTIFY
  * @head: destination
  * @type: RXP_CONTROL or RXP_NOTIFY
  * @op:   its op
@@ -307,7 +307,7 @@ int rxp_frame_check_cm(const void *data, u32 len, u32 data_limit, struct rxp_wir
  *
  * Context: Any.
  */
-void rxp_frame_put_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq)
+void rxp_frame_write_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq)
 {
 	struct rxp_wire_hdr *h = head;
 
@@ -318,15 +318,15 @@ void rxp_frame_put_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq)
 	h->seq = cpu_to_le32(seq);
 }
 
-static void put_common(struct rxp_wire_hdr *h, u8 type, const struct rxp_frame *f)
+static void write_common(struct rxp_wire_hdr *h, u8 type, const struct rxp_frame *f)
 {
-	rxp_frame_put_hdr(h, type, 0, f->slot, f->seq);
+	rxp_frame_write_hdr(h, type, 0, f->slot, f->seq);
 	h->body_len = cpu_to_le16(f->body_len);
 	h->data_len = cpu_to_le32(f->data_len);
 }
 
 /**
- * rxp_frame_put_call - write the head of a CALL
+ * rxp_frame_write_call - write the head of a CALL
  * @head: destination, RXP_HEAD_MAX bytes
  * @f:    slot, seq, flags, body, body_len, data_len, bulk
  *
@@ -334,12 +334,12 @@ static void put_common(struct rxp_wire_hdr *h, u8 type, const struct rxp_frame *
  *
  * Return: bytes of the head; f->data_len bytes of data follow it.
  */
-u32 rxp_frame_put_call(void *head, const struct rxp_frame *f)
+u32 rxp_frame_write_call(void *head, const struct rxp_frame *f)
 {
 	struct rxp_wire_hdr *h = head;
 	struct rxp_wire_call *c = head + sizeof(*h);
 
-	put_common(h, RXP_CALL, f);
+	write_common(h, RXP_CALL, f);
 	h->flags = cpu_to_le16(f->flags);
 	c->bulk_len = cpu_to_le32(f->bulk.length);
 	c->rkey = cpu_to_le32(f->bulk.rkey);
@@ -349,7 +349,7 @@ u32 rxp_frame_put_call(void *head, const struct rxp_frame *f)
 }
 
 /**
- * rxp_frame_put_reply - write the head of a REPLY around its body
+ * rxp_frame_write_reply - write the head of a REPLY around its body
  * @head: destination; the body is at RXP_BODY_OFFSET already
  * @f:    slot, seq, body_len, data_len, bulk.length, status, service_us
  *
@@ -357,13 +357,13 @@ u32 rxp_frame_put_call(void *head, const struct rxp_frame *f)
  *
  * Return: bytes of the head; f->data_len bytes of data follow it.
  */
-u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f)
+u32 rxp_frame_write_reply(void *head, const struct rxp_frame *f)
 {
 	struct rxp_wire_hdr *h = head;
 	struct rxp_wire_reply *r = head + sizeof(*h);
 
 	static_assert(sizeof(*r) == sizeof(struct rxp_wire_call));
-	put_common(h, RXP_REPLY, f);
+	write_common(h, RXP_REPLY, f);
 	r->status = cpu_to_le32(f->status);
 	r->bulk_len = cpu_to_le32(f->bulk.length);
 	r->service_us = cpu_to_le32(f->service_us);
@@ -372,30 +372,30 @@ u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f)
 }
 
 /**
- * rxp_frame_put_grant - append a grant to a reply
- * @head:  the reply's head, from rxp_frame_put_reply()
+ * rxp_frame_write_grant - append a grant to a reply
+ * @head:  the reply's head, from rxp_frame_write_reply()
  * @len:   its length; it is sizeof(struct rxp_wire_tag) bytes longer now
  * @grant: the grant
  *
  * Context: Any.
  */
-void rxp_frame_put_grant(void *head, u32 len, const struct rxp_segment *grant)
+void rxp_frame_write_grant(void *head, u32 len, const struct rxp_segment *grant)
 {
 	struct rxp_wire_hdr *h = head;
 	struct rxp_wire_tag tag;
 
 	h->flags = cpu_to_le16(RXP_F_GRANT);
-	rxp_segment_put(&tag, grant);
+	rxp_segment_encode(&tag, grant);
 	memcpy(head + len, &tag, sizeof(tag));
 }
 
 /**
- * rxp_frame_drop_grant - remove the grant from a reply
+ * rxp_frame_clear_grant - remove the grant from a reply
  * @head: the reply's head, with or without a grant
  *
  * Context: Any.
  */
-void rxp_frame_drop_grant(void *head)
+void rxp_frame_clear_grant(void *head)
 {
 	struct rxp_wire_hdr *h = head;
 
@@ -403,7 +403,7 @@ void rxp_frame_drop_grant(void *head)
 }
 
 /**
- * rxp_frame_put_ctl - write a CONTROL or NOTIFY of an RPC
+ * rxp_frame_write_ctl - write a CONTROL or NOTIFY of an RPC
  * @msg: destination
  * @f:   type, op, slot, seq; bulk of an STCRW or DATA, else its length is 0
  *
@@ -411,13 +411,13 @@ void rxp_frame_drop_grant(void *head)
  *
  * Return: its bytes.
  */
-u32 rxp_frame_put_ctl(void *msg, const struct rxp_frame *f)
+u32 rxp_frame_write_ctl(void *msg, const struct rxp_frame *f)
 {
 	struct rxp_wire_tag *tag = msg + sizeof(struct rxp_wire_hdr);
 
-	rxp_frame_put_hdr(msg, f->type, f->op, f->slot, f->seq);
+	rxp_frame_write_hdr(msg, f->type, f->op, f->slot, f->seq);
 	if (!f->bulk.length)
 		return sizeof(struct rxp_wire_hdr);
-	rxp_segment_put(tag, &f->bulk);
+	rxp_segment_encode(tag, &f->bulk);
 	return sizeof(struct rxp_wire_hdr) + sizeof(*tag);
 }

@@ -40,7 +40,7 @@ static inline bool rxp_segment_wraps(const struct rxp_segment *seg)
 	return seg->iova + seg->length < seg->iova;
 }
 
-static inline struct rxp_segment rxp_segment_get(const struct rxp_wire_tag *tag)
+static inline struct rxp_segment rxp_segment_decode(const struct rxp_wire_tag *tag)
 {
 	return (struct rxp_segment) {
 		.rkey = le32_to_cpu(tag->rkey),
@@ -49,7 +49,7 @@ static inline struct rxp_segment rxp_segment_get(const struct rxp_wire_tag *tag)
 	};
 }
 
-static inline void rxp_segment_put(struct rxp_wire_tag *tag, const struct rxp_segment *seg)
+static inline void rxp_segment_encode(struct rxp_wire_tag *tag, const struct rxp_segment *seg)
 {
 	tag->length = cpu_to_le32(seg->length);
 	tag->rkey = cpu_to_le32(seg->rkey);
@@ -112,12 +112,12 @@ int rxp_frame_check(const void *msg, u32 len, u32 at, bool from_client, u32 slot
 		    u32 data_max, struct rxp_frame *f);
 int rxp_frame_check_cm(const void *data, u32 len, u32 data_limit, struct rxp_wire_cm *out);
 
-u32 rxp_frame_put_call(void *head, const struct rxp_frame *f);
-u32 rxp_frame_put_reply(void *head, const struct rxp_frame *f);
-void rxp_frame_put_grant(void *head, u32 len, const struct rxp_segment *grant);
-void rxp_frame_drop_grant(void *head);
-void rxp_frame_put_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq);
-u32 rxp_frame_put_ctl(void *msg, const struct rxp_frame *f);
+u32 rxp_frame_write_call(void *head, const struct rxp_frame *f);
+u32 rxp_frame_write_reply(void *head, const struct rxp_frame *f);
+void rxp_frame_write_grant(void *head, u32 len, const struct rxp_segment *grant);
+void rxp_frame_clear_grant(void *head);
+void rxp_frame_write_hdr(void *head, u8 type, u8 op, u16 slot, u32 seq);
+u32 rxp_frame_write_ctl(void *msg, const struct rxp_frame *f);
 
 /* The sequence number after @seq in a slot: it wraps, and skips 0, which means none. */
 static inline u32 rxp_seq_next(u32 seq)

@@ -420,7 +420,7 @@ int rxp_mr_map_buf(struct rxp_pool *pool, struct rxp_mr *mr, struct rxp_buf *buf
 
 enum rxp_mr_state rxp_mr_next(enum rxp_mr_state state, enum rxp_mr_event event);
 void rxp_mr_posted(struct rxp_mr *mr, struct rxp_conn *conn);
-void rxp_mr_over(struct rxp_mr *mr, bool inv, bool ok);
+void rxp_mr_chain_done(struct rxp_mr *mr, bool inv, bool ok);
 bool rxp_mr_remote_inv(struct rxp_mr *mr, bool waits);
 int rxp_mr_invalidate(struct rxp_mr *mr, struct rxp_chain *chain, struct ib_send_wr *wr,
 		      void (*done)(struct rxp_chain *chain, bool ok));

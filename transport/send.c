@@ -121,10 +121,10 @@ static void rxp_chain_enter(struct rxp_conn *conn, struct rxp_chain *chain)
 }
 
 /* End a chain.  When this returns, its owner may have used it again or freed it. */
-static void rxp_chain_over(struct rxp_chain *chain, bool ok)
+static void rxp_chain_finish(struct rxp_chain *chain, bool ok)
 {
 	if (chain->mr)
-		rxp_mr_over(chain->mr, chain->inv, ok);
+		rxp_mr_chain_done(chain->mr, chain->inv, ok);
 	chain->done(chain, ok);
 }
 
@@ -214,7 +214,7 @@ int rxp_post(struct rxp_conn *conn, struct rxp_chain *chain)
 	posted = rxp_post_or_queue(conn, chain);
 	spin_unlock_bh(&conn->sq_lock);
 	if (posted == RXP_POSTED_OVER)
-		rxp_chain_over(chain, true);
+		rxp_chain_finish(chain, true);
 	else if (posted == RXP_POSTED_LOST)
 		rxp_conn_lost(conn);
 	return 0;
@@ -265,7 +265,7 @@ static void rxp_chains_done(struct list_head *list, bool ok)
 
 	list_for_each_entry_safe(chain, tmp, list, link) {
 		list_del(&chain->link);
-		rxp_chain_over(chain, ok);
+		rxp_chain_finish(chain, ok);
 	}
 }
 
@@ -544,7 +544,7 @@ static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
 	if (rdmafs_test_fail("wc_chain", chain->conn->slots))
 		return;
 	rxp_sq_room(chain->conn, chain, chain->frees, !ok);
-	rxp_chain_over(chain, ok);
+	rxp_chain_finish(chain, ok);
 }
 
 /* Frees the room of the @sq_quiet_max quiet chains before the signaled one, with its own. */

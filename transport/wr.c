@@ -41,7 +41,7 @@ void rxp_fill_inv(struct ib_send_wr *wr, u32 rkey)
  * @pool:     the pool whose local key is used
  * @buf:      the slot's buffer; the message goes to its end
  * @dma:      its address for the device
- * @f:	      the message, see rxp_frame_put_ctl()
+ * @f:	      the message, see rxp_frame_write_ctl()
  * @sge:      room for the message's place; both this and @wr stay until the device is done
  * @wr:	      the work request to fill in
  * @inv_rkey: key of the peer's to invalidate with the SEND, 0 for none
@@ -54,7 +54,7 @@ void rxp_build_ctl(const struct rxp_pool *pool, void *buf, u64 dma, const struct
 		   struct ib_sge *sge, struct ib_send_wr *wr, u32 inv_rkey)
 {
 	sge->addr = dma + RXP_MSG_MAX;
-	sge->length = rxp_frame_put_ctl(buf + RXP_MSG_MAX, f);
+	sge->length = rxp_frame_write_ctl(buf + RXP_MSG_MAX, f);
 	sge->lkey = pool->pd->local_dma_lkey;
 	rxp_fill_send(wr, sge, 1, inv_rkey);
 }

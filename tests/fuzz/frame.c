@@ -162,24 +162,24 @@ static void check_rpc(const u8 *m, const struct rxp_frame *f)
 	if (m[0] == CALL) {
 		FUZZ_ASSERT(f->data == grant && f->bulk.length == le(m + 16, 4));
 		FUZZ_ASSERT(f->bulk.rkey == le(m + 20, 4) && f->bulk.iova == le(m + 24, 8));
-		len = rxp_frame_put_call(head, f);
+		len = rxp_frame_write_call(head, f);
 	} else {
 		FUZZ_ASSERT(f->status == le(m + 16, 4) && f->bulk.length == le(m + 20, 4));
 		FUZZ_ASSERT(f->service_us == le(m + 24, 4));
 		FUZZ_ASSERT(f->data == grant + (f->flags ? TAG : 0));
 		memcpy(head + HEAD, body, f->body_len);
-		len = rxp_frame_put_reply(head, f);
+		len = rxp_frame_write_reply(head, f);
 		if (f->flags) {
 			FUZZ_ASSERT(f->grant.length == le(grant, 4));
 			FUZZ_ASSERT(f->grant.rkey == le(grant + 4, 4));
 			FUZZ_ASSERT(f->grant.iova == le(grant + 8, 8));
-			rxp_frame_put_grant(head, len, &f->grant);
+			rxp_frame_write_grant(head, len, &f->grant);
 			len += TAG;
 		}
 	}
 	FUZZ_ASSERT(m + len == f->data && !memcmp(head, m, len));
 	if (m[0] == REPLY) {
-		rxp_frame_drop_grant(head);
+		rxp_frame_clear_grant(head);
 		FUZZ_ASSERT(!le(head + 10, 2));
 	}
 }
@@ -191,7 +191,7 @@ static void check_control(const u8 *m, const struct rxp_frame *f)
 	u32 i;
 
 	FUZZ_ASSERT(f->alone && f->body == p && !f->flags && !f->body_len && !f->data_len);
-	rxp_frame_put_hdr(head, f->type, f->op, f->slot, f->seq);
+	rxp_frame_write_hdr(head, f->type, f->op, f->slot, f->seq);
 	FUZZ_ASSERT(!memcmp(head, m, sizeof(head)));
 	for (i = 0; ops[i].type != m[0] || ops[i].op != m[1]; i++)
 		;

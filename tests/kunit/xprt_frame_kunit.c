@@ -86,7 +86,7 @@ static void frame_call_golden(struct kunit *test)
 	struct rxp_frame out;
 
 	KUNIT_ASSERT_NOT_NULL(test, head);
-	KUNIT_ASSERT_EQ(test, rxp_frame_put_call(head, &in), sizeof(golden_call));
+	KUNIT_ASSERT_EQ(test, rxp_frame_write_call(head, &in), sizeof(golden_call));
 	KUNIT_EXPECT_MEMEQ(test, head, golden_call, sizeof(golden_call));
 	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_call, sizeof(golden_call), 0, true, SLOTS,
 					      DATA_MAX, &out), 0);
@@ -111,7 +111,7 @@ static void frame_reply_golden(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, head);
 	memcpy(head + RXP_BODY_OFFSET, "de", 2);
-	KUNIT_ASSERT_EQ(test, rxp_frame_put_reply(head, &in), sizeof(golden_reply));
+	KUNIT_ASSERT_EQ(test, rxp_frame_write_reply(head, &in), sizeof(golden_reply));
 	KUNIT_EXPECT_MEMEQ(test, head, golden_reply, sizeof(golden_reply));
 	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_reply, sizeof(golden_reply), 0, false, SLOTS,
 					      DATA_MAX, &out), 0);
@@ -138,14 +138,14 @@ static void frame_stcrw_golden(struct kunit *test)
 	in.slot = 3;
 	in.seq = out.seq;
 	in.bulk = out.bulk;
-	KUNIT_ASSERT_EQ(test, rxp_frame_put_ctl(msg, &in), sizeof(golden_stcrw));
+	KUNIT_ASSERT_EQ(test, rxp_frame_write_ctl(msg, &in), sizeof(golden_stcrw));
 	KUNIT_EXPECT_MEMEQ(test, msg, golden_stcrw, sizeof(golden_stcrw));
 
 	/* A REVOKED or CANCEL names no memory, so it is only a header. */
 	in.op = RXP_NOTIFY_REVOKED;
 	in.bulk = (struct rxp_segment) {};
 	memset(msg, 0xff, sizeof(msg));
-	KUNIT_ASSERT_EQ(test, rxp_frame_put_ctl(msg, &in), sizeof(struct rxp_wire_hdr));
+	KUNIT_ASSERT_EQ(test, rxp_frame_write_ctl(msg, &in), sizeof(struct rxp_wire_hdr));
 	KUNIT_EXPECT_EQ(test, msg[sizeof(struct rxp_wire_hdr)], 0xff);
 	KUNIT_ASSERT_EQ(test, rxp_frame_check(msg, sizeof(struct rxp_wire_hdr), 0, false, SLOTS,
 					      DATA_MAX, &out), 0);
@@ -193,8 +193,8 @@ static void frame_grant(struct kunit *test)
 	u32 len;
 
 	KUNIT_ASSERT_NOT_NULL(test, head);
-	len = rxp_frame_put_reply(head, &in);
-	rxp_frame_put_grant(head, len, &sink);
+	len = rxp_frame_write_reply(head, &in);
+	rxp_frame_write_grant(head, len, &sink);
 	KUNIT_ASSERT_EQ(test, rxp_frame_check(head, len + sizeof(*at), 0, false, SLOTS, DATA_MAX,
 					      &out), 0);
 	KUNIT_EXPECT_EQ(test, out.body_len, 2);
@@ -215,7 +215,7 @@ static void frame_grant(struct kunit *test)
 	at->iova = cpu_to_le64(U64_MAX - 1);
 	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len + sizeof(*at), 0, false, SLOTS, DATA_MAX,
 					      &out), -EBADMSG);
-	rxp_frame_drop_grant(head);
+	rxp_frame_clear_grant(head);
 	KUNIT_EXPECT_EQ(test, check_all(head, len + sizeof(*at), false), -EBADMSG);
 	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len, 0, false, SLOTS, DATA_MAX, &out), 0);
 }
@@ -256,7 +256,7 @@ static void frame_keys(struct kunit *test)
 	keys->pad = cpu_to_le16(1);
 	KUNIT_EXPECT_EQ(test, check_all(msg, head + sizeof(__le32), true), -EBADMSG);
 	keys->pad = 0;
-	rxp_frame_put_hdr(msg, RXP_CONTROL, RXP_CONTROL_RETURN, 1, 0);
+	rxp_frame_write_hdr(msg, RXP_CONTROL, RXP_CONTROL_RETURN, 1, 0);
 	KUNIT_EXPECT_EQ(test, check_all(msg, head + sizeof(__le32), true), -EBADMSG);
 }
 
@@ -306,7 +306,7 @@ static void frame_unused(struct kunit *test)
 	const u32 data = sizeof(msg.hdr) + sizeof(msg.tag);
 	const u32 welcome = sizeof(msg.hdr) + sizeof(msg.welcome);
 
-	rxp_frame_put_hdr(&msg, RXP_CONTROL, RXP_CONTROL_DATA, 3, 7);
+	rxp_frame_write_hdr(&msg, RXP_CONTROL, RXP_CONTROL_DATA, 3, 7);
 	msg.tag.length = cpu_to_le32(8192);
 	msg.tag.rkey = cpu_to_le32(1);
 	KUNIT_EXPECT_EQ(test, check_all(&msg, data, true), 1);
@@ -314,7 +314,7 @@ static void frame_unused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, check_all(&msg, data, true), -EBADMSG);
 
 	memset(&msg, 0xff, sizeof(msg));
-	rxp_frame_put_hdr(&msg, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
+	rxp_frame_write_hdr(&msg, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
 	msg.welcome.pad = 0;
 	KUNIT_EXPECT_EQ(test, check_all(&msg, welcome, false), 1);
 	msg.welcome.pad = cpu_to_le32(1);

@@ -60,7 +60,7 @@ bool rxc_call_move(struct rdmafs_xprt *x, struct rxc_slot *slot, enum rxc_call_e
 /* -------------------------------------------------------------- end of a call */
 
 /* The last access to @x: rdmafs_xprt_close() takes the lock once more before it frees @x. */
-static void rxc_flight_over(struct rdmafs_xprt *x)
+static void rxc_flight_end(struct rdmafs_xprt *x)
 {
 	spin_lock_bh(&x->lock);
 	if (!--x->in_flight && wq_has_sleeper(&x->wait))
@@ -69,12 +69,12 @@ static void rxc_flight_over(struct rdmafs_xprt *x)
 }
 
 /**
- * rxc_call_done - tell the caller that its call is over
+ * rxc_call_finish - tell the caller that its call is over
  * @call: the call, in no slot, with @call->status set
  *
  * Context: any but hard interrupt; no lock held.  The caller may free @call.
  */
-void rxc_call_done(struct rdmafs_xprt_call *call)
+void rxc_call_finish(struct rdmafs_xprt_call *call)
 {
 	struct rdmafs_xprt *x = call->x.xprt;
 
@@ -83,7 +83,7 @@ void rxc_call_done(struct rdmafs_xprt_call *call)
 	call->x.io = NULL;
 	rxp_add(&x->stats, rpc_us, div_u64(ktime_get_ns() - call->x.submitted_ns, NSEC_PER_USEC));
 	call->done(call);
-	rxc_flight_over(x);
+	rxc_flight_end(x);
 }
 
 /* The slot is freed first, because done() may make the caller submit again at once. */
@@ -114,7 +114,7 @@ static void rxc_call_end(struct rdmafs_xprt_call *call)
 		rxc_deferred_room(x);
 	spin_unlock_bh(&x->lock);
 	if (!deferred)
-		rxc_call_done(call);
+		rxc_call_finish(call);
 }
 
 static void rxc_io_work(struct work_struct *work)
@@ -148,7 +148,7 @@ void rxc_call_put(struct rdmafs_xprt_call *call)
 
 /* -------------------------------------------------------------------- sending */
 
-static void rxc_call_sent(struct rxp_chain *chain, bool ok)
+static void rxc_call_chain_done(struct rxp_chain *chain, bool ok)
 {
 	struct rxc_slot *slot = container_of(chain, struct rxc_slot, chain);
 
@@ -273,12 +273,12 @@ void rxc_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs
 		nr_sge = 2;
 	}
 	slot->sge[0].addr = dma;
-	slot->sge[0].length = rxp_frame_put_call(buf, &f);
+	slot->sge[0].length = rxp_frame_write_call(buf, &f);
 	slot->sge[0].lkey = lkey;
 	ib_dma_sync_single_for_device(conn->rdev->ib, dma, RXP_SLOT_BUF, DMA_TO_DEVICE);
 
 	rxp_fill_send(&slot->wr, slot->sge, nr_sge, grant ? grant->sink.rkey : 0);
-	rxp_chain_init(&slot->chain, rxc_call_sent);
+	rxp_chain_init(&slot->chain, rxc_call_chain_done);
 	if (grant)
 		rxc_add_writes(x, &slot->chain, io, &grant->sink);
 	if (io && io->mr && mapped) {
@@ -664,7 +664,7 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	if (ret) {
 		if (call->x.io)
 			rxc_io_free(call->x.io);
-		rxc_flight_over(x);
+		rxc_flight_end(x);
 	}
 	return ret;
 }

@@ -391,7 +391,7 @@ void rxc_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *i
 void rxc_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io);
 void rxc_calls_revoke(struct rdmafs_xprt *x);
 int rxc_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);
-void rxc_call_done(struct rdmafs_xprt_call *call);
+void rxc_call_finish(struct rdmafs_xprt_call *call);
 void rxc_call_put(struct rdmafs_xprt_call *call);
 void rxc_io_invalidate(struct rxc_io *io);
 void rxc_call_encode(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rdmafs_xprt_call *call,

@@ -174,7 +174,7 @@ static int rxc_deferred_send(struct rdmafs_xprt *x)
 	ret = rxc_call_send(x, call, true);
 	if (ret && ret != -EAGAIN) {
 		call->status = ret;
-		rxc_call_done(call);
+		rxc_call_finish(call);
 	}
 	cond_resched();
 	spin_lock_bh(&x->lock);
@@ -249,7 +249,7 @@ static void rxc_deferred_reads(struct work_struct *work)
 		ret = rxc_call_send(x, call, false);
 		if (ret) {
 			call->status = ret;
-			rxc_call_done(call);
+			rxc_call_finish(call);
 		}
 	}
 }
@@ -278,7 +278,7 @@ void rxc_deferred_fail(struct rdmafs_xprt *x)
 	spin_unlock_bh(&x->lock);
 	list_for_each_entry_safe(call, tmp, &calls, x.link) {
 		list_del_init(&call->x.link);
-		rxc_call_done(call);
+		rxc_call_finish(call);
 	}
 }
 

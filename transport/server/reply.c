@@ -142,7 +142,7 @@ void rxs_answer_take(struct rxs_req *req, u32 data_len, bool cache, struct rxs_a
 	a->grant = a->send && req->grant && a->route.conn == req->conn;
 	/* The grant was made for a connection that is gone. */
 	if (req->grant && !a->grant)
-		rxp_frame_drop_grant(rxs_req_buf(req));
+		rxp_frame_clear_grant(rxs_req_buf(req));
 	if (a->send)
 		rxs_route_sync(s, &a->route, 0, RXP_SLOT_BUF);
 	a->keyed = req->keyed;
@@ -207,7 +207,7 @@ static void rxs_req_write_cancelled(struct rxs_req *req)
 		.status = RXP_STATUS_CANCELLED,
 	};
 
-	req->head_len = rxp_frame_put_reply(rxs_req_buf(req), &f);
+	req->head_len = rxp_frame_write_reply(rxs_req_buf(req), &f);
 	req->out_len = 0;
 }
 
@@ -256,12 +256,12 @@ void rxs_req_finish(struct rxs_req *req, u32 status, u16 reply_len, u32 data_len
 	if (req->arrived_ns)
 		f.service_us = min_t(u64, U32_MAX,
 				     div_u64(ktime_get_ns() - req->arrived_ns, NSEC_PER_USEC));
-	req->head_len = rxp_frame_put_reply(rxs_req_buf(req), &f);
+	req->head_len = rxp_frame_write_reply(rxs_req_buf(req), &f);
 	req->out_len = f.bulk.length;
 	if (status == RXP_STATUS_OK)
 		req->grant = rxs_grant_offer(req, req->conn, &sink);
 	if (req->grant)
-		rxp_frame_put_grant(rxs_req_buf(req), req->head_len, &sink);
+		rxp_frame_write_grant(rxs_req_buf(req), req->head_len, &sink);
 
 	/* Before the reply, which gives the client the credit for this receive again. */
 	rxp_rx_put(req->rx);

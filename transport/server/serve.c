@@ -294,7 +294,7 @@ static const char *rxs_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 		head_len = slot->head_len;
 		data_len = slot->data_len;
 		if (rxs_route_get(s, rxs_conn(conn)->serial, req->slot, &route)) {
-			rxp_frame_drop_grant(rxs_req_buf(req));
+			rxp_frame_clear_grant(rxs_req_buf(req));
 			rxs_route_sync(s, &route, 0, RXP_SLOT_BUF);
 		} else {
 			arrival = RXS_ARRIVAL_CLOSING;
