@@ -4,17 +4,17 @@
  *
  *	idle          no queue pair knows the key; the MR may be mapped, registered, freed
  *	registering   its REG_MR is in a queue, and may have been executed or not
- *	bound         the device has reported that the REG_MR was executed
+ *	valid         the device has reported that the REG_MR was executed
  *	returned      the peer has invalidated the key, but the device has not reported yet
  *	              that the chain with the REG_MR is over
  *	invalidating  a LOCAL_INV is in the queue behind the REG_MR
  *	unknown       its queue pair has failed: the MR can only be deregistered
  *
- * In the normal case an MR goes from idle to registering to bound, and back to idle when the peer
+ * In the normal case an MR goes from idle to registering to valid, and back to idle when the peer
  * invalidates its key, or by way of invalidating when we do.
  *
  * A peer may guess a key before it is told of it: only the last byte changes from one use to the
- * next.  So a message about a key that is not bound proves nothing.  Then our LOCAL_INV is posted
+ * next.  So a message about a key that is not valid proves nothing.  Then our LOCAL_INV is posted
  * behind the REG_MR, on the connection that the REG_MR is on, whichever connection the message
  * came on.
  *
@@ -24,7 +24,7 @@
  * already; siw does not check), so the peer may have sent its invalidation too early.  There we
  * always invalidate the key as well.
  *
- * The owner of an MR must not give it up between registering and bound or unknown, nor while it
+ * The owner of an MR must not give it up between registering and valid or unknown, nor while it
  * is invalidating.  For that, rxp_mr_invalidate() has its done() called after that of the
  * registration, even if the connection dies.
  *
@@ -46,7 +46,7 @@ static const u8 rxp_mr_table[RXP_MR_NR_STATES][RXP_MR_NR_EVENTS] = {
 	},
 	[RXP_MR_REGISTERING] = {
 		[RXP_MR_POSTED]      = NEVER,
-		[RXP_MR_REGISTERED]  = RXP_MR_BOUND,
+		[RXP_MR_REGISTERED]  = RXP_MR_VALID,
 		[RXP_MR_REMOTE_INV]  = RXP_MR_RETURNED,
 		[RXP_MR_LOCAL_INV]   = RXP_MR_INVALIDATING,
 		[RXP_MR_INVALIDATED] = NEVER,
@@ -60,7 +60,7 @@ static const u8 rxp_mr_table[RXP_MR_NR_STATES][RXP_MR_NR_EVENTS] = {
 		[RXP_MR_INVALIDATED] = NEVER,
 		[RXP_MR_FAILED]      = RXP_MR_UNKNOWN,
 	},
-	[RXP_MR_BOUND] = {
+	[RXP_MR_VALID] = {
 		[RXP_MR_POSTED]      = NEVER,
 		[RXP_MR_REGISTERED]  = NEVER,
 		[RXP_MR_REMOTE_INV]  = RXP_MR_IDLE,
@@ -171,7 +171,7 @@ bool rxp_mr_remote_inv(struct rxp_mr *mr, bool waits)
 
 	spin_lock_bh(&mr->pool->lock);
 	believed = mr->pool->rdev->checks_inv &&
-		   (mr->state == RXP_MR_BOUND || (waits && mr->state == RXP_MR_REGISTERING));
+		   (mr->state == RXP_MR_VALID || (waits && mr->state == RXP_MR_REGISTERING));
 	if (believed)
 		rxp_mr_move(mr, RXP_MR_REMOTE_INV);
 	if (mr->state == RXP_MR_IDLE)
@@ -203,7 +203,7 @@ int rxp_mr_invalidate(struct rxp_mr *mr, struct rxp_chain *chain, struct ib_send
 	int ret = -ENOTCONN;
 
 	spin_lock_bh(&mr->pool->lock);
-	if (mr->state == RXP_MR_REGISTERING || mr->state == RXP_MR_BOUND) {
+	if (mr->state == RXP_MR_REGISTERING || mr->state == RXP_MR_VALID) {
 		rxp_mr_move(mr, RXP_MR_LOCAL_INV);
 		conn = mr->conn;
 	}

@@ -255,7 +255,7 @@ void rxp_device_put(struct rxp_device *rdev);
  * @RXP_MR_IDLE:         no queue pair knows the key; left when a REG_MR is handed over
  * @RXP_MR_REGISTERING:  the REG_MR is in a queue; left when its chain is over, or when the key is
  *			 invalidated
- * @RXP_MR_BOUND:        the REG_MR was executed; left when either side invalidates the key
+ * @RXP_MR_VALID:        the REG_MR was executed; left when either side invalidates the key
  * @RXP_MR_RETURNED:     the peer has invalidated the key, but the chain of the REG_MR is not
  *			 over; left when it is
  * @RXP_MR_INVALIDATING: a LOCAL_INV is in the queue behind the REG_MR; left when that is over
@@ -265,7 +265,7 @@ void rxp_device_put(struct rxp_device *rdev);
 enum rxp_mr_state {
 	RXP_MR_IDLE,
 	RXP_MR_REGISTERING,
-	RXP_MR_BOUND,
+	RXP_MR_VALID,
 	RXP_MR_RETURNED,
 	RXP_MR_INVALIDATING,
 	RXP_MR_UNKNOWN,
@@ -446,7 +446,7 @@ static inline bool rxp_mr_writable(const struct rxp_mr *mr)
 {
 	enum rxp_mr_state state = READ_ONCE(mr->state);
 
-	return state == RXP_MR_REGISTERING || state == RXP_MR_BOUND || state == RXP_MR_UNKNOWN;
+	return state == RXP_MR_REGISTERING || state == RXP_MR_VALID || state == RXP_MR_UNKNOWN;
 }
 
 void rxp_buf_decay(struct work_struct *work);
@@ -752,7 +752,7 @@ enum rxp_posted {
 void rxp_send_init(struct rxp_conn *conn);
 void rxp_send_limit(struct rxp_conn *conn);
 u64 rxp_send_oldest(struct rxp_conn *conn);
-u64 rxp_send_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever);
+u64 rxp_send_stalled(struct rxp_conn *conn, unsigned long before, unsigned long ever);
 void rxp_send_end(struct rxp_conn *conn);
 void rxp_chain_init(struct rxp_chain *chain,
 		    void (*done)(struct rxp_chain *chain, bool ok));

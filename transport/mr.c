@@ -150,7 +150,7 @@ void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
 	case RXP_MR_IDLE:
 		rpol_mr_idle(pool->member, &mr->policy);
 		break;
-	case RXP_MR_BOUND:
+	case RXP_MR_VALID:
 	case RXP_MR_UNKNOWN:
 		rpol_mr_regain(pool->member, &mr->policy);
 		rxp_mr_destroy(pool, mr);

@@ -618,7 +618,7 @@ u64 rxp_send_oldest(struct rxp_conn *conn)
 }
 
 /**
- * rxp_send_stands - has the peer let the oldest chain stand for too long?
+ * rxp_send_stalled - has the peer let the oldest chain stand for too long?
  * @conn:   the connection
  * @before: in jiffies: the chain was handed over before this time, and nothing of the connection
  *	    has completed since; on iWARP each RDMA WRITE counts as a completion
@@ -630,7 +630,7 @@ u64 rxp_send_oldest(struct rxp_conn *conn)
  *
  * Return: the chain's serial number if either is true, else 0.
  */
-u64 rxp_send_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever)
+u64 rxp_send_stalled(struct rxp_conn *conn, unsigned long before, unsigned long ever)
 {
 	const struct rxp_chain *chain;
 	u64 serial = 0;

@@ -59,7 +59,7 @@ TRACE_EVENT(rdmafs_conn_state,
 
 #define RDMAFS_MR_STATES						\
 	{ RXP_MR_IDLE, "idle" }, { RXP_MR_REGISTERING, "registering" },	\
-	{ RXP_MR_BOUND, "bound" }, { RXP_MR_RETURNED, "returned" },	\
+	{ RXP_MR_VALID, "valid" }, { RXP_MR_RETURNED, "returned" },	\
 	{ RXP_MR_INVALIDATING, "invalidating" },	\
 	{ RXP_MR_UNKNOWN, "unknown" }
 

@@ -312,13 +312,13 @@ static void binding_table(struct kunit *test)
 {
 	static const char want[RXP_MR_NR_STATES][RXP_MR_NR_EVENTS + 1] = {
 		[RXP_MR_IDLE]	      = "R.....",
-		[RXP_MR_REGISTERING]  = ".BTV.U",
-		[RXP_MR_BOUND]	      = "..IV..",
+		[RXP_MR_REGISTERING]  = ".VTL.U",
+		[RXP_MR_VALID]	      = "..IL..",
 		[RXP_MR_RETURNED]     = ".I...U",
-		[RXP_MR_INVALIDATING] = ".V..IU",
+		[RXP_MR_INVALIDATING] = ".L..IU",
 		[RXP_MR_UNKNOWN]      = "....UU",
 	};
-	static const char name[RXP_MR_NR_STATES + 2] = "IRBTVU.";
+	static const char name[RXP_MR_NR_STATES + 2] = "IRVTLU.";
 	int s, e;
 
 	for (s = 0; s < RXP_MR_NR_STATES; s++)
@@ -441,7 +441,7 @@ static void binding_return_bound(struct kunit *test)
 
 	binding_run(st, 1, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, st->valid, key);
-	KUNIT_EXPECT_EQ(test, st->mr.state, RXP_MR_BOUND);
+	KUNIT_EXPECT_EQ(test, st->mr.state, RXP_MR_VALID);
 	KUNIT_EXPECT_NULL(test, binding_give(st->conn[0], key));
 	KUNIT_EXPECT_EQ(test, st->queue[0].nr, 0);
 	binding_expect_nothing_back(test);
@@ -581,7 +581,7 @@ static void binding_remote(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, st->mr.state, RXP_MR_REGISTERING);
 		binding_run(st, 1, IB_WC_SUCCESS);
 		KUNIT_EXPECT_EQ(test, rxp_mr_remote_inv(&st->mr, true), checks);
-		KUNIT_EXPECT_EQ(test, st->mr.state, checks ? RXP_MR_IDLE : RXP_MR_BOUND);
+		KUNIT_EXPECT_EQ(test, st->mr.state, checks ? RXP_MR_IDLE : RXP_MR_VALID);
 		if (!checks) {
 			KUNIT_EXPECT_EQ(test, rxp_mr_invalidate(&st->mr, &st->req.inv_chain,
 								&st->req.inv, binding_replied), 0);

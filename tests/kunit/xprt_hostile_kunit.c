@@ -252,7 +252,7 @@ static bool hostile_bound(struct kunit *test, const struct raw *raw)
 			continue;
 		spin_lock(&s->lock);
 		if (s->slots[2].req && s->slots[2].req->mr)
-			bound = READ_ONCE(s->slots[2].req->mr->state) == RXP_MR_BOUND;
+			bound = READ_ONCE(s->slots[2].req->mr->state) == RXP_MR_VALID;
 		spin_unlock(&s->lock);
 	}
 	spin_unlock_bh(&h->server->lock);

@@ -328,30 +328,30 @@ static void send_stands(struct kunit *test)
 	unsigned long now = jiffies;
 
 	st->conn.moved = now - 90;
-	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now, now));
+	KUNIT_EXPECT_FALSE(test, rxp_send_stalled(&st->conn, now, now));
 	st->conn.sq_free = 2;
 	rxp_post(&st->conn, &m[0].chain);
 	rxp_post(&st->conn, &m[1].chain);
 	m[0].chain.since = now - 50;
 	m[1].chain.since = now - 40;
-	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now - 50, now - 90));
-	KUNIT_EXPECT_TRUE(test, rxp_send_stands(&st->conn, now - 49, now - 90));
+	KUNIT_EXPECT_FALSE(test, rxp_send_stalled(&st->conn, now - 50, now - 90));
+	KUNIT_EXPECT_TRUE(test, rxp_send_stalled(&st->conn, now - 49, now - 90));
 	/* An RDMA WRITE of the chain, on devices where each has a completion. */
 	send_complete(st, &st->conn.err_cqe, IB_WC_SUCCESS);
-	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now - 10, now - 50));
-	KUNIT_EXPECT_TRUE(test, rxp_send_stands(&st->conn, now - 10, now - 49));
+	KUNIT_EXPECT_FALSE(test, rxp_send_stalled(&st->conn, now - 10, now - 50));
+	KUNIT_EXPECT_TRUE(test, rxp_send_stalled(&st->conn, now - 10, now - 49));
 	/*
 	 * The whole chain is done: the next one has waited behind it, and stands only from now
 	 * on.
 	 */
 	st->conn.moved = now - 90;
 	send_complete(st, &m[0].chain.cqe, IB_WC_SUCCESS);
-	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now - 10, now - 40));
+	KUNIT_EXPECT_FALSE(test, rxp_send_stalled(&st->conn, now - 10, now - 40));
 	st->conn.moved = now - 20;
-	KUNIT_EXPECT_TRUE(test, rxp_send_stands(&st->conn, now - 10, now - 40));
+	KUNIT_EXPECT_TRUE(test, rxp_send_stalled(&st->conn, now - 10, now - 40));
 	send_complete(st, &m[1].chain.cqe, IB_WC_SUCCESS);
 	st->conn.moved = now - 20;
-	KUNIT_EXPECT_FALSE(test, rxp_send_stands(&st->conn, now, now));
+	KUNIT_EXPECT_FALSE(test, rxp_send_stalled(&st->conn, now, now));
 }
 
 /*

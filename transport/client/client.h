@@ -288,14 +288,14 @@ struct rdmafs_xprt {
  * struct rxc_conn - a connection of a mount
  * @conn:       what the server's has as well
  * @seen:       rxp_conn.received at the last heartbeat; the mount's lock, as for all down to
- *		@stood
+ *		@stalled_beats
  * @said:       rxp_conn.sent at the last heartbeat
  * @pinged:     rxp_conn.chains with the first PING since the server was heard; 0: none
  * @silent:     heartbeats without a message from the server
  * @missed:     the latest of @silent, in which a message could have come
  * @oldest:     rxp_send_oldest() at the last heartbeat
  * @same:       heartbeats with the same @oldest
- * @stood:      the latest of @same, in which nothing moved
+ * @stalled_beats: the latest of @same, in which nothing moved
  * @cm_done:    a step of the connection manager has ended
  * @cm_status:  how it has ended; written before @cm_done is completed, read after that
  * @limit:      connections that the server allows, if it refused for that; as @cm_status
@@ -312,7 +312,7 @@ struct rxc_conn {
 	u32 missed;
 	u64 oldest;
 	u32 same;
-	u32 stood;
+	u32 stalled_beats;
 
 	struct completion cm_done;
 	int cm_status;

@@ -254,10 +254,10 @@ static bool rxc_conn_beats(const struct rdmafs_xprt *x, struct rxp_conn *conn)
 	cc->silent = heard ? 0 : cc->silent + 1;
 	cc->missed = heard || (behind && moves) ? 0 : cc->missed + 1;
 	cc->same = same ? cc->same + 1 : 0;
-	cc->stood = same && !moves ? cc->stood + 1 : 0;
+	cc->stalled_beats = same && !moves ? cc->stalled_beats + 1 : 0;
 	if (heard)
 		cc->pinged = 0;
-	beats = max(cc->missed, cc->stood) <= RXC_MISSED_MAX &&
+	beats = max(cc->missed, cc->stalled_beats) <= RXC_MISSED_MAX &&
 		max(cc->silent, cc->same) <= RXC_MISSED_MAX * conn->slots;
 	if (!beats) {
 		rxp_conn_lost(conn);

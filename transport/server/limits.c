@@ -9,7 +9,7 @@
  * of a client that has fewer.  If a client at its limit connects again, the server closes the
  * client's oldest connection that is silent: the client has most likely lost it.  A connection
  * that is lost no longer counts for its client, as it is about to end; but a connection that
- * its client keeps from ending (unheard, listen.c) counts until it is gone.
+ * its client keeps from ending (pending, listen.c) counts until it is gone.
  *
  * Their message buffers and data pages are bounded as well: budget.c.
  */
@@ -154,7 +154,7 @@ static bool rxs_admit_client(struct rdmafs_xprt_server *server, const struct rxs
 
 	lockdep_assert_held(&server->lock);
 	list_for_each_entry(conn, &server->conns, link) {
-		bool stays = READ_ONCE(conn->unheard);
+		bool stays = READ_ONCE(conn->cm_pending);
 
 		if (conn->account != new->account || (rxp_conn_is_lost(&conn->conn) && !stays))
 			continue;

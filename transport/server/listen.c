@@ -9,7 +9,7 @@
  *
  * On iWARP the connection manager may wait for the client's first message after the accept (MPA's
  * peer-to-peer mode, RFC 6581).  Until that comes, a task that ends the connection sleeps for as
- * long as the client likes, so no worker tries.  Such a connection is *unheard*.  It is lost when
+ * long as the client likes, so no worker tries.  Such a connection is *pending*.  It is lost when
  * its time is over, as any other, but is ended only when the manager reports that it is
  * established or has failed.  Until then it counts for its client (limits.c).
  *
@@ -174,12 +174,12 @@ static int rxs_conn_accept(struct rdmafs_xprt_server *server, struct rxp_conn *c
 	rxp_conn_tune(conn);
 	rdma_lock_handler(conn->id);
 	/* Set first: the event that clears it may come once the handler's lock is released. */
-	WRITE_ONCE(rxs_conn(conn)->unheard,
+	WRITE_ONCE(rxs_conn(conn)->cm_pending,
 		   rdma_protocol_iwarp(conn->id->device, conn->id->port_num));
-	/* A connection that is lost counts no more, and would again if it became unheard. */
+	/* A connection that is lost counts no more, and would again if it became pending. */
 	ret = rxp_conn_is_lost(conn) ? -ENOTCONN : rdma_accept(conn->id, &param);
 	if (ret)
-		WRITE_ONCE(rxs_conn(conn)->unheard, false);
+		WRITE_ONCE(rxs_conn(conn)->cm_pending, false);
 	rdma_unlock_handler(conn->id);
 	rdmafs_test_point("conn_accepted", conn->index);
 	return ret;
@@ -212,8 +212,8 @@ static void rxs_conn_work(struct work_struct *work)
 			rxp_conn_lost(conn);
 		break;
 	case RXP_CONN_LOST:
-		/* If it is unheard, the event that ends that wakes the worker again. */
-		if (!READ_ONCE(rxs_conn(conn)->unheard))
+		/* If it is pending, the event that ends that wakes the worker again. */
+		if (!READ_ONCE(rxs_conn(conn)->cm_pending))
 			rxs_conn_end(conn);
 		break;
 	default:
@@ -223,14 +223,14 @@ static void rxs_conn_work(struct work_struct *work)
 }
 
 /* The connection manager no longer waits for the client: the connection can be ended. */
-static void rxs_conn_heard(struct rxp_conn *conn)
+static void rxs_conn_cm_ended(struct rxp_conn *conn)
 {
 	struct rxs_conn *sc = rxs_conn(conn);
 
-	if (!sc->unheard)
+	if (!sc->cm_pending)
 		return;
-	WRITE_ONCE(sc->unheard, false);
-	/* If it is lost from now on, the worker sees that it is not unheard. */
+	WRITE_ONCE(sc->cm_pending, false);
+	/* If it is lost from now on, the worker sees that it is not pending. */
 	smp_mb();
 	if (rxp_conn_is_lost(conn))
 		rxs_conn_wake(conn);
@@ -242,16 +242,16 @@ static int rxs_conn_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ESTABLISHED:
-		rxs_conn_heard(conn);
+		rxs_conn_cm_ended(conn);
 		return 0;
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_REJECTED:
-		rxs_conn_heard(conn);
+		rxs_conn_cm_ended(conn);
 		rxp_conn_lost(conn);
 		return 0;
-	/* This does not come while a connection is unheard: it keeps its device. */
+	/* This does not come while a connection is pending: it keeps its device. */
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:

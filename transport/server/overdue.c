@@ -52,12 +52,12 @@ static bool rxs_req_held_too_long(const struct rxs_req *req, u32 held_ms)
 /*
  * Does a send queue stand at two looks, RXS_LOOK_AGAIN apart?  At the first alone its
  * completions may not have been handled yet: this machine may have stood still.  @before and
- * @ever: rxp_send_stands(); @more is set if it is to be looked at again.
+ * @ever: rxp_send_stalled(); @more is set if it is to be looked at again.
  */
-static bool rxs_conn_stands(struct rxp_conn *conn, unsigned long before, unsigned long ever,
-			    bool *more)
+static bool rxs_conn_stalled(struct rxp_conn *conn, unsigned long before, unsigned long ever,
+			     bool *more)
 {
-	u64 first = rxp_send_stands(conn, before, ever);
+	u64 first = rxp_send_stalled(conn, before, ever);
 	struct rxs_conn *sc = rxs_conn(conn);
 
 	if (first && !sc->oldest)
@@ -72,7 +72,7 @@ static bool rxs_conn_stands(struct rxp_conn *conn, unsigned long before, unsigne
  * On iWARP that may last for ever: TCP takes a window that is shut, or nearly, for a peer that
  * lives, and the client is heard.  The time is the same as for requests that are held.
  */
-static bool rxs_session_stands(const struct rdmafs_xprt_session *s, u32 held_ms, bool *more)
+static bool rxs_session_stalled(const struct rdmafs_xprt_session *s, u32 held_ms, bool *more)
 {
 	unsigned long held = msecs_to_jiffies(held_ms);
 	unsigned long ever = jiffies - held * s->nr_slots;
@@ -85,7 +85,7 @@ static bool rxs_session_stands(const struct rdmafs_xprt_session *s, u32 held_ms,
 		before = ever;
 	for (i = 0; i < s->nr_conns; i++)
 		if (s->conns[i] && !rxp_conn_is_lost(s->conns[i]))
-			stands |= rxs_conn_stands(s->conns[i], before, ever, more);
+			stands |= rxs_conn_stalled(s->conns[i], before, ever, more);
 	return stands;
 }
 
@@ -121,7 +121,7 @@ bool rxs_session_overdue(struct rdmafs_xprt_session *s, bool *more)
 		if (wanted && rxs_req_overdue(s->slots[i].req, before))
 			return true;
 	}
-	if (!rxs_session_stands(s, held_ms, more))
+	if (!rxs_session_stalled(s, held_ms, more))
 		return false;
 	s->server->held_dropped++;
 	return true;

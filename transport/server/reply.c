@@ -28,20 +28,20 @@ static void rxs_reply_done(struct rxp_chain *chain, bool ok)
 
 /**
  * rxs_route_get - get the connection that a reply can go on now
- * @s:	   the session
- * @bound: serial number of the connection that the last CALL came on
- * @slot:  the slot
- * @route: out: the connection, to be put by rxs_route_put()
+ * @s:		 the session
+ * @conn_serial: serial number of the connection that the last CALL came on
+ * @slot:	 the slot
+ * @route:	 out: the connection, to be put by rxs_route_put()
  *
  * Context: any but hard interrupt; the session's lock held.
  * Return: whether the connection is still bound.
  */
-bool rxs_route_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
+bool rxs_route_get(struct rdmafs_xprt_session *s, u64 conn_serial, u16 slot,
 		   struct rxs_route *route)
 {
 	struct rxp_conn *conn = rxs_slot_conn(s, slot);
 
-	if (!conn || rxs_conn(conn)->serial != bound)
+	if (!conn || rxs_conn(conn)->serial != conn_serial)
 		return false;
 	route->conn = conn;
 	route->pool = conn->pool;
@@ -138,7 +138,7 @@ void rxs_answer_take(struct rxs_req *req, u32 data_len, bool cache, struct rxs_a
 	slot->head_len = req->head_len;
 	slot->data_len = data_len;
 	rxs_slot_leave(s, slot, cache ? RXS_SLOT_CACHED : RXS_SLOT_FREE);
-	a->send = rxs_route_get(s, req->bound, req->slot, &a->route);
+	a->send = rxs_route_get(s, req->conn_serial, req->slot, &a->route);
 	a->grant = a->send && req->grant && a->route.conn == req->conn;
 	/* The grant was made for a connection that is gone. */
 	if (req->grant && !a->grant)

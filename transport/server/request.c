@@ -202,7 +202,7 @@ struct rxs_req *rxs_req_new(struct rxp_conn *conn, struct rxp_rx *rx, const stru
 		req->arrived_ns = ktime_get_ns();
 	rxp_conn_get(conn);
 	req->conn = conn;
-	req->bound = rxs_conn(conn)->serial;
+	req->conn_serial = rxs_conn(conn)->serial;
 	req->rx = rx;
 	req->state = RXS_REQ_QUEUED;
 	INIT_LIST_HEAD(&req->lent);
@@ -282,7 +282,7 @@ void rxs_session_unbind(struct rdmafs_xprt_session *s, struct rxp_conn *conn)
 	spin_lock_bh(&s->lock);
 	for (i = conn->index; i < s->nr_slots; i += s->nr_conns) {
 		req = s->slots[i].req;
-		if (!req || req->bound != rxs_conn(conn)->serial)
+		if (!req || req->conn_serial != rxs_conn(conn)->serial)
 			continue;
 		if (rxs_req_next(req->state, RXS_REQ_UNBIND) == RXS_REQ_GONE) {
 			rxs_req_forget(req, RXS_REQ_UNBIND);

@@ -45,7 +45,7 @@ static struct rxs_req *rxs_req_named(struct rxp_conn *conn, const struct rxp_fra
 		return NULL;
 	/* The CONTROL may cross the reply, but must not follow the slot's next CALL. */
 	if (!f->seq || f->seq != slot->seq ||
-	    (req && (req->seq != f->seq || req->bound != sc->serial)))
+	    (req && (req->seq != f->seq || req->conn_serial != sc->serial)))
 		*wrong = "a CONTROL for no RPC";
 	return *wrong ? NULL : req;
 }
@@ -209,12 +209,12 @@ static enum rxs_arrival rxs_slot_take(struct rdmafs_xprt_session *s, struct rxs_
 			return rxs_slot_count(slot, req, RXS_ARRIVAL_CACHED);
 		if (slot->state == RXS_SLOT_EXECUTING) {
 			/* A READ that named no memory (overlapped) names it when sent again. */
-			if (old->bound == req->bound ||
+			if (old->conn_serial == req->conn_serial ||
 			    ((old->flags ^ req->flags) & ~RXP_F_RKEY) ||
 			    old->bulk.length != req->bulk.length ||
 			    rxs_req_move(old, RXS_REQ_REPLAY))
 				return RXS_ARRIVAL_WRONG;
-			old->bound = req->bound;
+			old->conn_serial = req->conn_serial;
 			old->keyed = req->keyed;
 			old->cancelled = false;
 			old->bulk.rkey = req->bulk.rkey;

@@ -65,13 +65,13 @@ static inline struct rxs_pool *rxs_pool(struct rxp_pool *pool)
  * @account:  the account of the client, a reference; constant
  * @asked:    when the connection was requested, in jiffies; constant
  * @unbound:  it is counted in @account's @unbound; the server's lock
- * @unheard:  accepted, but the CM waits for the client: not to be ended yet (listen.c); written in
- *	      the CM's handler, or with its lock held (rdma_lock_handler()), read without
+ * @cm_pending: accepted, but the CM waits for the client: not to be ended yet (listen.c); written
+ *	      in the CM's handler, or with its lock held (rdma_lock_handler()), read without
  * @work:     its worker
  * @hello:    the HELLO, written by the receive handler before state HELLO
  * @next_of:  the session whose place 0 it waits for, a reference; set by its worker
  * @strays:   RETURNs of grants that were not there; receive handler only
- * @oldest:   rxp_send_stands() at the last look; the session's lock, as @found_at
+ * @oldest:   rxp_send_stalled() at the last look; the session's lock, as @found_at
  * @found_at: since when @oldest has not been 0, in jiffies
  * @ring_charged: bytes charged to @account for receives; constant once they are made
  * @large_charged: part of @ring_charged that is for large ones; likewise
@@ -84,7 +84,7 @@ struct rxs_conn {
 	struct rxs_account *account;
 	unsigned long asked;
 	bool unbound;
-	bool unheard;
+	bool cm_pending;
 	struct work_struct work;
 	struct rxp_wire_hello hello;
 	struct rdmafs_xprt_session *next_of;
@@ -150,7 +150,7 @@ struct rxs_grant {
  * @arrived_ns: when the CALL came, or 0: not measured; constant
  * @conn:     the connection whose receive buffer @rx it reads; a reference
  * @rx:	      the receive, until the reply is built
- * @bound:    serial number of the connection that its last CALL came on.  Not a pointer: the
+ * @conn_serial: serial number of the connection that its last CALL came on.  Not a pointer: the
  *	      connection's memory may be another's by now; session lock, as the next four
  * @keyed:    the key and the address of @bulk are known; also read without the lock, as a hint
  * @cancelled: the client has sent a CANCEL: it takes its data, or the room for it, back
@@ -209,7 +209,7 @@ struct rxs_req {
 	struct rxp_conn *conn;
 	struct rxp_rx *rx;
 
-	u64 bound;
+	u64 conn_serial;
 	bool keyed;
 	bool cancelled;
 	unsigned long since;
@@ -411,7 +411,7 @@ static inline bool rxs_req_connected(const struct rxs_req *req)
 {
 	const struct rxp_conn *conn = rxs_slot_conn(req->session, req->slot);
 
-	return conn && rxs_conn(conn)->serial == req->bound;
+	return conn && rxs_conn(conn)->serial == req->conn_serial;
 }
 
 /**
@@ -584,7 +584,7 @@ extern unsigned int rxs_conns_max;
 int rxs_init(void);
 void rxs_exit(void);
 
-bool rxs_route_get(struct rdmafs_xprt_session *s, u64 bound, u16 slot,
+bool rxs_route_get(struct rdmafs_xprt_session *s, u64 conn_serial, u16 slot,
 		   struct rxs_route *route);
 void rxs_route_put(struct rxs_route *route);
 void rxs_reply_post(struct rxs_req *req, struct rxs_route *route, u32 head_len, u32 data_len,

@@ -234,7 +234,7 @@ static enum rxs_stcrw_sent rxs_req_send_stcrw(struct rxs_req *req, struct rxs_ro
 	bool unsent = false;
 
 	spin_lock_bh(&s->lock);
-	if (req->bound != rxs_conn(route->conn)->serial ||
+	if (req->conn_serial != rxs_conn(route->conn)->serial ||
 	    rxs_slot_conn(s, req->slot) != route->conn) {
 		sent = RXS_STCRW_UNBOUND;
 	} else if (req->cancelled) {
@@ -276,7 +276,7 @@ static bool rxs_req_fetch_route(struct rxs_req *req, struct rxs_route *route)
 	bool alive;
 
 	spin_lock_bh(&s->lock);
-	alive = rxs_route_get(s, req->bound, req->slot, route);
+	alive = rxs_route_get(s, req->conn_serial, req->slot, route);
 	if (!alive)
 		rxs_req_forget(req, RXS_REQ_FORGET);
 	spin_unlock_bh(&s->lock);
@@ -443,7 +443,7 @@ const char *rxs_data_arrived(struct rxp_conn *conn, const struct rxp_frame *f,
 	spin_lock_bh(&s->lock);
 	req = slot->req;
 	if (!req || req->seq != f->seq || req->state != RXS_REQ_WAITING ||
-	    req->bound != rxs_conn(conn)->serial || f->bulk.length != req->bulk.length ||
+	    req->conn_serial != rxs_conn(conn)->serial || f->bulk.length != req->bulk.length ||
 	    f->bulk.rkey != req->mr->mr->rkey ||
 	    (claimed && wc->ex.invalidate_rkey != f->bulk.rkey)) {
 		spin_unlock_bh(&s->lock);
