@@ -380,7 +380,7 @@ static int rdmafsd_cfg_start(struct rdmafsd_cfg *cfg)
 		pr_err("%s: set a path before enabling the export\n", cfg->p.name);
 		return -EINVAL;
 	}
-	if (rdmafsd_known_unknown(&cfg->known))
+	if (rdmafsd_known_take_note_lost(&cfg->known))
 		cfg->p.unknown = true;
 	exp = rdmafsd_export_start(&cfg->p, cfg->path);
 	if (IS_ERR(exp))
@@ -389,7 +389,7 @@ static int rdmafsd_cfg_start(struct rdmafsd_cfg *cfg)
 	 * Until the export was live, notes of opens in it could give way: those opens are
 	 * unknown now.
 	 */
-	if (rdmafsd_known_unknown(&cfg->known))
+	if (rdmafsd_known_take_note_lost(&cfg->known))
 		WRITE_ONCE(exp->unknown, true);
 	WRITE_ONCE(cfg->live, exp);
 	return 0;

@@ -23,7 +23,7 @@
  * give way to opens for which there is no room (rdmafsd_cuts_give_way()).
  *
  * If there is no memory for a note, or one has given way, the export's next life keeps files that
- * are removed, as after a crash of the server (rdmafsd_known_lost()).
+ * are removed, as after a crash of the server (rdmafsd_known_set_note_lost()).
  *
  * rdmafsd_cut_lock guards all notes.
  */
@@ -122,7 +122,7 @@ static void rdmafsd_cuts_reap(struct work_struct *work)
 
 	spin_lock(&rdmafsd_cut_lock);
 	now = jiffies;
-	/* Read under the lock, or the former time might re-arm what rdmafsd_cuts_look() armed. */
+	/* Read under the lock, or the former time might re-arm what rdmafsd_cuts_rearm() armed. */
 	time = rdmafsd_reclaim_time();
 	while ((cut = list_first_entry_or_null(&rdmafsd_cuts_left, struct rdmafsd_cut, link))) {
 		due = cut->since + time;
@@ -142,13 +142,13 @@ static void rdmafsd_cuts_reap(struct work_struct *work)
 }
 
 /**
- * rdmafsd_cuts_look - apply a new time for which clients may come back
+ * rdmafsd_cuts_rearm - apply a new time for which clients may come back
  *
  * Notes whose time is over by the new setting are freed at once.
  *
  * Context: process; does not sleep.
  */
-void rdmafsd_cuts_look(void)
+void rdmafsd_cuts_rearm(void)
 {
 	spin_lock(&rdmafsd_cut_lock);
 	if (!list_empty(&rdmafsd_cuts_left))
@@ -197,7 +197,7 @@ bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 		return rdmafsd_state_remove(ses, st);
 	cut = kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
 	if (!cut) {
-		rdmafsd_known_lost(st->exp->p.id);
+		rdmafsd_known_set_note_lost(st->exp->p.id);
 		return rdmafsd_state_remove(ses, st);
 	}
 	rdmafsd_cut_init(cut, st->exp, st->claim, inode);
@@ -240,7 +240,7 @@ void rdmafsd_cut_left(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
 		return;
 	cut = kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
 	if (!cut) {
-		rdmafsd_known_lost(exp->p.id);
+		rdmafsd_known_set_note_lost(exp->p.id);
 		return;
 	}
 	rdmafsd_cut_init(cut, exp, claim, inode);
@@ -352,7 +352,7 @@ bool rdmafsd_cuts_give_way(struct rdmafsd_client *client)
 		if ((!client || cut->client == client) &&
 		    time_after_eq(jiffies, cut->left + time) &&
 		    rdmafsd_export_off(cut->export)) {
-			rdmafsd_known_lost(cut->export);
+			rdmafsd_known_set_note_lost(cut->export);
 			rdmafsd_cut_drop_locked(cut, &gone);
 		}
 	spin_unlock(&rdmafsd_cut_lock);
@@ -393,7 +393,7 @@ void rdmafsd_cuts_exit(void)
 {
 	LIST_HEAD(gone);
 
-	/* reclaim_s may still be written: rdmafsd_cuts_look() finds no note, and does not arm. */
+	/* reclaim_s may still be written: rdmafsd_cuts_rearm() finds no note, and does not arm. */
 	spin_lock(&rdmafsd_cut_lock);
 	list_splice_init(&rdmafsd_cuts_left, &gone);
 	spin_unlock(&rdmafsd_cut_lock);
@@ -424,7 +424,7 @@ static bool rdmafsd_cut_is(const struct rdmafsd_cut *cut, struct rdmafsd_export 
  * @exp:   the export
  * @inode: the file
  *
- * That is once for each note in each life of the export: see rdmafsd_cut_waited().
+ * That is once for each note in each life of the export: see rdmafsd_cut_set_claimed().
  *
  * Context: process; takes rdmafsd_cut_lock.
  * Return: true if so.
@@ -444,7 +444,7 @@ bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode)
 }
 
 /**
- * rdmafsd_cut_waited - note that a file has got a claim for its notes
+ * rdmafsd_cut_set_claimed - note that a file has got a claim for its notes
  * @exp:   the export
  * @inode: the file
  *
@@ -453,7 +453,7 @@ bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode)
  *
  * Context: process; takes rdmafsd_cut_lock.
  */
-void rdmafsd_cut_waited(struct rdmafsd_export *exp, struct inode *inode)
+void rdmafsd_cut_set_claimed(struct rdmafsd_export *exp, struct inode *inode)
 {
 	struct rdmafsd_cut *cut;
 

@@ -305,7 +305,7 @@ void rdmafsd_handle(struct rdmafs_xprt_req *req, void *ctx)
 	 * twice the client is told to send it again: the data of a WRITE would be lost
 	 * otherwise.
 	 */
-	if (err == -ENOSPC && rq.exp && rdmafsd_left_full(rq.exp) && rq.again)
+	if (err == -ENOSPC && rq.exp && rdmafsd_left_make_room(rq.exp) && rq.again)
 		err = -EAGAIN;
 	if (rq.state)
 		rdmafsd_state_put(rq.state);

@@ -82,14 +82,14 @@ void rdmafsd_known_remove(struct rdmafsd_known *known)
 }
 
 /**
- * rdmafsd_known_lost - remember that a note of an open in an export was lost
+ * rdmafsd_known_set_note_lost - remember that a note of an open in an export was lost
  * @id: the export's id
  *
  * If configfs has the export, its next life assumes that there may be opens it does not know of.
  *
  * Context: any but interrupt; takes rdmafsd_known_lock.
  */
-void rdmafsd_known_lost(u32 id)
+void rdmafsd_known_set_note_lost(u32 id)
 {
 	struct rdmafsd_known *known;
 
@@ -101,13 +101,13 @@ void rdmafsd_known_lost(u32 id)
 }
 
 /**
- * rdmafsd_known_unknown - tell whether a note was lost since the last call, and reset that
+ * rdmafsd_known_take_note_lost - tell whether a note was lost since the last call, and reset that
  * @known: the export's entry
  *
  * Context: process; takes rdmafsd_known_lock.
  * Return: true if so.
  */
-bool rdmafsd_known_unknown(struct rdmafsd_known *known)
+bool rdmafsd_known_take_note_lost(struct rdmafsd_known *known)
 {
 	bool unknown;
 
@@ -233,7 +233,7 @@ u64 rdmafsd_export_domain(u32 id)
  * They may come back within the usual time from the export's start on.  If the secret was made
  * since the module was loaded, no client has a proof from before.  When an export is disabled,
  * files that are open or were left are noted (cut.c), unless a note was lost
- * (rdmafsd_known_lost()).
+ * (rdmafsd_known_set_note_lost()).
  *
  * Context: any; does not sleep.
  * Return: true if so.
@@ -348,14 +348,14 @@ ssize_t rdmafsd_exports_ending(char *page)
 }
 
 /**
- * rdmafsd_exports_look - apply a new time for which clients may come back to all exports
+ * rdmafsd_exports_rearm - apply a new time for which clients may come back to all exports
  *
  * Each export looks at once for claims whose time is over.
  *
  * Context: process, may sleep; takes rdmafsd_exports_lock.  The lock of the module's parameters is
  * held.
  */
-void rdmafsd_exports_look(void)
+void rdmafsd_exports_rearm(void)
 {
 	struct rdmafsd_export *exp;
 	unsigned long id;
@@ -365,7 +365,7 @@ void rdmafsd_exports_look(void)
 		/* In flight, it does not end: its worker must not be armed after its end. */
 		if (!percpu_ref_tryget_live(&exp->inflight))
 			continue;
-		rdmafsd_left_look(exp);
+		rdmafsd_left_rearm(exp);
 		rdmafsd_export_put(exp);
 	}
 	mutex_unlock(&rdmafsd_exports_lock);

@@ -120,8 +120,8 @@ int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struc
 	 * If there is no memory, the file is removed as if no client had it open.
 	 */
 	if (rdmafsd_reclaim_time() && rdmafsd_cut_claims(rq->exp, d_inode(obj)) &&
-	    !rdmafsd_opened_wait(rq->exp, d_inode(obj), false))
-		rdmafsd_cut_waited(rq->exp, d_inode(obj));
+	    !rdmafsd_opened_keep(rq->exp, d_inode(obj), false))
+		rdmafsd_cut_set_claimed(rq->exp, d_inode(obj));
 	l->guess = rdmafsd_leaving_guess(rq, d_inode(obj));
 	l->naming = rdmafsd_naming_of(rq->exp, d_inode(obj));
 	down_write(l->naming);

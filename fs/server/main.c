@@ -21,8 +21,8 @@ static int rdmafsd_reclaim_set(const char *val, const struct kernel_param *kp)
 
 	if (err)
 		return err;
-	rdmafsd_cuts_look();
-	rdmafsd_exports_look();
+	rdmafsd_cuts_rearm();
+	rdmafsd_exports_rearm();
 	return 0;
 }
 

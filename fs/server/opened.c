@@ -524,7 +524,7 @@ void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, 
 }
 
 /**
- * rdmafsd_opened_wait - keep a file for clients that may come back for it
+ * rdmafsd_opened_keep - keep a file for clients that may come back for it
  * @exp:    the export
  * @inode:  the file
  * @orphan: it has a name as an orphan
@@ -535,7 +535,7 @@ void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, 
  * Context: process, may sleep; takes the file's naming semaphore.
  * Return: 0, or a negative errno of rdmafsd_claim_new() or rdmafsd_claim_open().
  */
-int rdmafsd_opened_wait(struct rdmafsd_export *exp, struct inode *inode, bool orphan)
+int rdmafsd_opened_keep(struct rdmafsd_export *exp, struct inode *inode, bool orphan)
 {
 	struct rdmafsd_claim *claim = rdmafsd_claim_new(NULL, false);
 	int err;
@@ -698,7 +698,7 @@ static void rdmafsd_claims_reap(struct work_struct *work)
 		rdmafsd_claim_free(claim);
 		if (of)
 			rdmafsd_opened_end(exp, of, orphan);
-		rdmafsd_left_gone(exp);
+		rdmafsd_left_ended(exp);
 		/* Many may be due at once. */
 		cond_resched();
 	}

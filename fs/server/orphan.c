@@ -406,7 +406,7 @@ static int rdmafsd_orphan_found(struct rdmafsd_export *exp, struct dentry *dir, 
 		pr_warn_ratelimited("%s: '%s/%s' is none of the server's\n", exp->p.name,
 				    RDMAFSD_ORPHANS, found);
 	else if (d_inode(dentry)->i_nlink < 2 || !rdmafsd_orphan_remove(exp, d_inode(dentry)))
-		err = rdmafsd_opened_wait(exp, d_inode(dentry), true);
+		err = rdmafsd_opened_keep(exp, d_inode(dentry), true);
 	dput(dentry);
 	return err;
 }

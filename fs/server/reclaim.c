@@ -167,7 +167,7 @@ void rdmafsd_left_started(struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_left_look - apply a new time for which clients may come back
+ * rdmafsd_left_rearm - apply a new time for which clients may come back
  * @exp: the export, in flight: it does not end before this returns
  *
  * All that arm the worker read the time under exp->opened_lock, which is taken here.  So a timer
@@ -175,7 +175,7 @@ void rdmafsd_left_started(struct rdmafsd_export *exp)
  *
  * Context: process; does not sleep.
  */
-void rdmafsd_left_look(struct rdmafsd_export *exp)
+void rdmafsd_left_rearm(struct rdmafsd_export *exp)
 {
 	spin_lock(&exp->opened_lock);
 	if (!list_empty(&exp->left))
@@ -207,7 +207,7 @@ static bool rdmafsd_guesses_left(struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_left_full - make room if a client's write found none
+ * rdmafsd_left_make_room - make room if a client's write found none
  * @exp: the export
  *
  * If the file system is full all guesses end, and with them the orphans that no client is known
@@ -216,7 +216,7 @@ static bool rdmafsd_guesses_left(struct rdmafsd_export *exp)
  * Context: process, may sleep, the server's own credentials.
  * Return: true: there is room, or will soon be, so the write can be repeated.
  */
-bool rdmafsd_left_full(struct rdmafsd_export *exp)
+bool rdmafsd_left_make_room(struct rdmafsd_export *exp)
 {
 	bool guesses, full, goes;
 
@@ -242,14 +242,14 @@ bool rdmafsd_left_full(struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_left_gone - note that a claim has ended that was due, with all that it kept
+ * rdmafsd_left_ended - note that a claim that was due has ended, with all that it kept
  * @exp: the export
  *
  * If the claim was a guess the room of its file is free now.
  *
  * Context: process, does not sleep.
  */
-void rdmafsd_left_gone(struct rdmafsd_export *exp)
+void rdmafsd_left_ended(struct rdmafsd_export *exp)
 {
 	spin_lock(&exp->opened_lock);
 	if (exp->going)

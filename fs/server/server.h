@@ -288,14 +288,14 @@ void rdmafsd_known_change(struct rdmafsd_known *known, u32 id);
 void rdmafsd_known_remove(struct rdmafsd_known *known);
 bool rdmafsd_export_off(u32 id);
 int rdmafsd_export_missing(u32 id);
-void rdmafsd_known_lost(u32 id);
-bool rdmafsd_known_unknown(struct rdmafsd_known *known);
+void rdmafsd_known_set_note_lost(u32 id);
+bool rdmafsd_known_take_note_lost(struct rdmafsd_known *known);
 
 struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *p,
 					    const char *path);
 void rdmafsd_export_end(struct rdmafsd_export *exp);
 ssize_t rdmafsd_exports_ending(char *page);
-void rdmafsd_exports_look(void);
+void rdmafsd_exports_rearm(void);
 struct rdmafsd_export *rdmafsd_export_find_id(u32 id);
 u64 rdmafsd_export_domain(u32 id);
 bool rdmafsd_export_unknown(struct rdmafsd_export *exp);
@@ -593,11 +593,11 @@ void rdmafsd_cut_closed(struct rdmafsd_session *ses, u64 id);
 void rdmafsd_cut_again(struct rdmafsd_export *exp, struct inode *inode, u64 claim);
 void rdmafsd_cut_end(struct rdmafsd_session *ses);
 bool rdmafsd_cut_claims(struct rdmafsd_export *exp, struct inode *inode);
-void rdmafsd_cut_waited(struct rdmafsd_export *exp, struct inode *inode);
+void rdmafsd_cut_set_claimed(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_cut_keeps(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_cuts_give_way(struct rdmafsd_client *client);
 void rdmafsd_cuts_start(struct rdmafsd_export *exp);
-void rdmafsd_cuts_look(void);
+void rdmafsd_cuts_rearm(void);
 void rdmafsd_cuts_exit(void);
 u32 rdmafsd_cuts_left_now(void);
 
@@ -610,9 +610,9 @@ void rdmafsd_left_add_guess(struct rdmafsd_export *exp, struct rdmafsd_claim *cl
 void rdmafsd_left_del(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);
 struct rdmafsd_claim *rdmafsd_left_due(struct rdmafsd_export *exp);
 void rdmafsd_left_started(struct rdmafsd_export *exp);
-void rdmafsd_left_look(struct rdmafsd_export *exp);
-bool rdmafsd_left_full(struct rdmafsd_export *exp);
-void rdmafsd_left_gone(struct rdmafsd_export *exp);
+void rdmafsd_left_rearm(struct rdmafsd_export *exp);
+bool rdmafsd_left_make_room(struct rdmafsd_export *exp);
+void rdmafsd_left_ended(struct rdmafsd_export *exp);
 u32 rdmafsd_left_now(void);
 int rdmafsd_reap_init(void);
 void rdmafsd_reap_exit(void);
@@ -633,7 +633,7 @@ struct rdmafsd_opened *rdmafsd_opened_make(struct rdmafsd_export *exp, struct in
 void rdmafsd_opened_put(struct rdmafsd_export *exp, struct rdmafsd_opened *of);
 void rdmafsd_opened_rename(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
 			   enum rdmafsd_opened_name to);
-int rdmafsd_opened_wait(struct rdmafsd_export *exp, struct inode *inode, bool orphan);
+int rdmafsd_opened_keep(struct rdmafsd_export *exp, struct inode *inode, bool orphan);
 void rdmafsd_opened_made(struct rdmafsd_export *exp, const struct inode *inode);
 bool rdmafsd_opened_is_made(struct rdmafsd_export *exp, const struct inode *inode);
 bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);
