@@ -43,7 +43,7 @@ static bool rdmafs_commit_idle_locked(struct rdmafs_inode *ri)
 }
 
 /* Give the subrequest back to netfs; the inode may be gone after this. */
-static void rdmafs_commit_done(struct rdmafs_op *op, int err)
+static void rdmafs_commit_end_subreq(struct rdmafs_op *op, int err)
 {
 	struct netfs_io_subrequest *subreq = op->io.priv;
 	ssize_t done = op->io.done;
@@ -77,7 +77,7 @@ static void rdmafs_commit_finish(struct rdmafs_op *op, int err)
 		queue_delayed_work(op->mnt->io_wq, &ri->commit_work, RDMAFS_COMMIT_DELAY);
 	spin_unlock_irqrestore(&ri->lock, irq);
 	if (!unstable)
-		rdmafs_commit_done(op, err);
+		rdmafs_commit_end_subreq(op, err);
 }
 
 /* Send a write from its beginning; it counts in @inflight already. */
@@ -280,7 +280,7 @@ void rdmafs_commit_work(struct work_struct *work)
 			spin_unlock_irq(&ri->lock);
 			rdmafs_commit_write(op, RFP_DATA_SYNC);
 		} else {
-			rdmafs_commit_done(op, err);
+			rdmafs_commit_end_subreq(op, err);
 		}
 	}
 }

@@ -39,7 +39,7 @@
  *	  v
  *	freed				with the last reference
  *
- * If the submitter's count is the last, nothing is to be settled and libaio can't cancel the
+ * If the submitter's count is the last, nothing has to be waited for and libaio can't cancel the
  * request yet, the system call returns the result itself, and the iocb is not completed.
  *
  * The life of a part, struct rdmafs_dio_part: its pages are pinned, referenced or copied
@@ -305,7 +305,7 @@ static void rdmafs_dio_longer(struct inode *inode, bool append, loff_t pos, loff
 }
 
 /* Do all that a write waits for before it is over.  Process context, a worker of dio_wq. */
-static void rdmafs_dio_settle(struct rdmafs_dio *dio)
+static void rdmafs_dio_before_finish(struct rdmafs_dio *dio)
 {
 	struct inode *inode = dio->inode;
 	struct address_space *mapping = inode->i_mapping;
@@ -329,10 +329,11 @@ static void rdmafs_dio_settle(struct rdmafs_dio *dio)
 }
 
 /*
- * Is there something to settle, which may wait for the server, for pages, or for stores into
- * them?  There is not if nothing was written: a caller that may not wait gets its -EAGAIN at
- * once, and asks again where it may.  There is not if the file has no cached pages, either: a
- * page that is read in from now on is asked for after the data was written.
+ * Is there something to do in rdmafs_dio_before_finish(), which may wait for the server, for
+ * pages, or for stores into them?  There is not if nothing was written: a caller that may not
+ * wait gets its -EAGAIN at once, and asks again where it may.  There is not if the file has no
+ * cached pages, either: a page that is read in from now on is asked for after the data was
+ * written.
  *
  * @parts is 0, or the submitter's count is the last.  Any context.
  */
@@ -350,7 +351,7 @@ static void rdmafs_dio_work(struct work_struct *work)
 {
 	struct rdmafs_dio *dio = container_of(work, struct rdmafs_dio, work);
 
-	rdmafs_dio_settle(dio);
+	rdmafs_dio_before_finish(dio);
 	rdmafs_dio_finish(dio, false);
 }
 
@@ -539,10 +540,10 @@ ssize_t rdmafs_dio_end(struct rdmafs_dio *dio)
 
 	rdmafs_test_point("dio_submitted", dio->inode->i_ino);
 	/*
-	 * If all parts have ended, the submitter is the only owner.  Whether there is something to
-	 * settle is asked once, before the count is dropped: cached pages come and go, and the
-	 * answer must be the same below.  A request that has to be settled waits for the server
-	 * yet, so that it can be cancelled like one that is in flight.
+	 * If all parts have ended, the submitter is the only owner.  Whether the request waits for
+	 * more is asked once, before the count is dropped: cached pages come and go, and the
+	 * answer must be the same below.  A request that waits needs the server yet, so that it
+	 * can be cancelled like one that is in flight.
 	 */
 	answered = atomic_read_acquire(&dio->parts) == 1;
 	waits = answered && rdmafs_dio_waits(dio);
@@ -577,7 +578,7 @@ ssize_t rdmafs_dio_end(struct rdmafs_dio *dio)
 }
 
 /* Send all of @iter, and wait unless the request is asynchronous. */
-static ssize_t rdmafs_dio_submit(struct rdmafs_dio *dio, struct iov_iter *iter, bool nowait)
+static ssize_t rdmafs_dio_run(struct rdmafs_dio *dio, struct iov_iter *iter, bool nowait)
 {
 	struct rdmafs_dio_part *part;
 	size_t len;
@@ -645,7 +646,7 @@ ssize_t rdmafs_direct_read(struct kiocb *iocb, struct iov_iter *iter)
 	dio = rdmafs_dio_new(iocb, false, false);
 	if (!dio)
 		goto out;
-	ret = rdmafs_dio_submit(dio, iter, nowait);
+	ret = rdmafs_dio_run(dio, iter, nowait);
 	/* An asynchronous @iocb may be completed, and gone. */
 	if (sync && ret > 0)
 		iocb->ki_pos += ret;
@@ -711,7 +712,7 @@ ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from)
 	if (iocb->ki_pos + iov_iter_count(from) > i_size_read(inode))
 		dio->work_needed = true;
 	spin_unlock_irq(&RDMAFS_I(inode)->lock);
-	ret = rdmafs_dio_submit(dio, from, nowait);
+	ret = rdmafs_dio_run(dio, from, nowait);
 	/* An asynchronous @iocb may be completed, and gone. */
 	if (sync && ret > 0)
 		iocb->ki_pos += ret;

@@ -62,7 +62,7 @@ enum rdmafs_dio_left {
  * @nr_parts: parts submitted; the submitter's
  * @result:  what the system call returns; set by rdmafs_dio_finish()
  * @done:    @result is valid
- * @work:    settles and finishes the request, on dio_wq
+ * @work:    rdmafs_dio_work(), on dio_wq: does what the request waits for, and finishes it
  */
 struct rdmafs_dio {
 	struct inode *inode;

@@ -62,7 +62,7 @@ struct rdmafs_io_result {
 static void rdmafs_io_work(struct work_struct *work);
 
 /* The op has ended; @attr came with the reply to a WRITE, or is NULL.  Any context. */
-static void rdmafs_io_end(struct rdmafs_op *op, int err, const struct rfp_attr *attr)
+static void rdmafs_io_finish(struct rdmafs_op *op, int err, const struct rfp_attr *attr)
 {
 	if (op->call.dir == RDMAFS_XPRT_WRITE) {
 		if (op->io.stable < RFP_FILE_SYNC)
@@ -111,10 +111,10 @@ static void rdmafs_io_go_on(struct rdmafs_op *op, const struct rdmafs_io_result 
 
 	switch (rdmafs_io_decide(op, res, &delay)) {
 	case RDMAFS_IO_END:
-		rdmafs_io_end(op, res->err, res->attr);
+		rdmafs_io_finish(op, res->err, res->attr);
 		return;
 	case RDMAFS_IO_GIVE_UP:
-		rdmafs_io_end(op, -EIO, NULL);
+		rdmafs_io_finish(op, -EIO, NULL);
 		return;
 	case RDMAFS_IO_MORE:
 		/* Something was done, so the tries begin anew. */
