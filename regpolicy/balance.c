@@ -229,7 +229,7 @@ static void share_publish(struct rpol_domain *dom, struct rpol_member *mem, u64 
 		trace_rdmafs_policy_window(mem, window, why);
 	mem->window = window;
 	spin_unlock(&mem->lock);
-	rpol_over_update_locked(dom, mem, now);
+	rpol_donor_update_locked(dom, mem, now);
 }
 
 /**

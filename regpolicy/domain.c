@@ -157,7 +157,7 @@ struct rpol_domain *rpol_domain_create(u64 capacity, const struct rpol_domain_op
 	INIT_LIST_HEAD(&dom->members);
 	dom->owed = RB_ROOT_CACHED;
 	dom->rest = RB_ROOT_CACHED;
-	INIT_LIST_HEAD(&dom->over);
+	INIT_LIST_HEAD(&dom->donors);
 	INIT_LIST_HEAD(&dom->ended);
 	INIT_LIST_HEAD(&dom->asked);
 	dom->ops = ops;

@@ -125,7 +125,7 @@ enum rpol_revoke_why {
  * @owed:	members that wait and whose first claim is within their entitlement, by
  *		rpol_member.order; the one with the largest deficit comes first
  * @rest:	all other members that stand in line, likewise
- * @over:	members, by rpol_member.over, that have idle or lent MRs which others
+ * @donors:	members, by rpol_member.donor, that have idle or lent MRs which others
  *		may get
  * @ended:	claims, by rpol_waiter.link, that have ended and whose done() is still to
  *		be called
@@ -165,7 +165,7 @@ struct rpol_domain {
 	struct list_head members;
 	struct rb_root_cached owed;
 	struct rb_root_cached rest;
-	struct list_head over;
+	struct list_head donors;
 	struct list_head ended;
 	struct list_head asked;
 	bool telling;
@@ -248,8 +248,8 @@ struct rpol_deficit {
  * @line:	rpol_domain.owed or rest; NULL while the member stands in neither
  * @rank:	its deficit when it was put into @line
  * @placed:	its part of rpol_domain.wanted
- * @over:	on rpol_domain.over
- * @keep:	entries that it keeps while it is on rpol_domain.over
+ * @donor:	on rpol_domain.donors
+ * @keep:	entries that it keeps while it is on rpol_domain.donors
  * @ask:	on rpol_domain.asked
  * @deficit:	how far it is behind its entitlement
  * @claim:	its part in the computation of entitlements
@@ -294,7 +294,7 @@ struct rpol_member {
 	struct rb_root_cached *line;
 	s64 rank;
 	u64 placed;
-	struct list_head over;
+	struct list_head donor;
 	u64 keep;
 	struct list_head ask;
 	struct rpol_deficit deficit;
@@ -428,8 +428,8 @@ bool rpol_idle_beyond_max(const struct rpol_member *mem);
 void rpol_idle_trim_locked(struct rpol_domain *dom, struct rpol_member *mem);
 void rpol_idle_expire_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now);
 void rpol_idle_overdue_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now);
-void rpol_over_update_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now);
-void rpol_over_revoke_locked(struct rpol_domain *dom, u64 entries, u64 now);
+void rpol_donor_update_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now);
+void rpol_donors_revoke_locked(struct rpol_domain *dom, u64 entries, u64 now);
 void rpol_watermark_locked(struct rpol_domain *dom, u64 now);
 
 #endif

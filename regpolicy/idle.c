@@ -387,7 +387,7 @@ static u64 idle_since(const struct rpol_member *mem)
  * Puts a member on the list of the members that others may take MRs from, or takes it off;
  * see may_take().  Both locks are held.
  */
-static void over_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep, u64 before)
+static void donor_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep, u64 before)
 {
 	bool over = false;
 
@@ -399,36 +399,36 @@ static void over_set(struct rpol_domain *dom, struct rpol_member *mem, u64 keep,
 			idle_since(mem) < before);
 
 	mem->keep = keep;
-	if (over && list_empty(&mem->over))
-		list_add_tail(&mem->over, &dom->over);
+	if (over && list_empty(&mem->donor))
+		list_add_tail(&mem->donor, &dom->donors);
 	else if (!over)
-		list_del_init(&mem->over);
+		list_del_init(&mem->donor);
 }
 
 /**
- * rpol_over_update_locked - note whether a member has idle or lent MRs that others may get
+ * rpol_donor_update_locked - note whether a member has idle or lent MRs that others may get
  * @dom: the domain
  * @mem: the member, whose account or entitlement has changed
  * @now: time in ns
  *
  * Context: any but hard interrupt; @dom's lock held; takes @mem's.
  */
-void rpol_over_update_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
+void rpol_donor_update_locked(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
 {
 	lockdep_assert_held(&dom->lock);
 	spin_lock(&mem->lock);
-	over_set(dom, mem, rpol_member_keeps(mem), now - HOLD_NS);
+	donor_set(dom, mem, rpol_member_keeps(mem), now - HOLD_NS);
 	spin_unlock(&mem->lock);
 }
 
 /* The member on the list whose MR the replacement policy would choose, or NULL. */
-static struct rpol_member *over_choose(struct rpol_domain *dom)
+static struct rpol_member *donor_choose(struct rpol_domain *dom)
 {
 	struct rpol_member *mem, *best = NULL;
 	struct rpol_mr *mr, best_mr;
 	u32 n = 0;
 
-	list_for_each_entry(mem, &dom->over, over) {
+	list_for_each_entry(mem, &dom->donors, donor) {
 		if (n++ == CANDIDATES_OF_MEMBERS)
 			break;
 		if (dom->tun.replacement == RPOL_RANDOM) {
@@ -452,29 +452,29 @@ static struct rpol_member *over_choose(struct rpol_domain *dom)
  * Takes MRs of the members on the list until they have @entries.  Each step takes an MR, or a
  * member off the list, so this ends.
  */
-static void over_revoke(struct rpol_domain *dom, u64 entries, u64 before,
-			enum rpol_revoke_why why)
+static void donors_revoke(struct rpol_domain *dom, u64 entries, u64 before,
+			  enum rpol_revoke_why why)
 {
 	struct rpol_member *mem;
 	u64 got;
 
 	lockdep_assert_held(&dom->lock);
-	while (entries && !list_empty(&dom->over)) {
-		mem = over_choose(dom);
+	while (entries && !list_empty(&dom->donors)) {
+		mem = donor_choose(dom);
 		if (!mem)
-			mem = list_first_entry(&dom->over, struct rpol_member, over);
+			mem = list_first_entry(&dom->donors, struct rpol_member, donor);
 		got = rpol_idle_revoke_locked(dom, mem, 1, mem->keep, before, why);
 		entries -= min(entries, got);
 		spin_lock(&mem->lock);
-		over_set(dom, mem, mem->keep, before);
+		donor_set(dom, mem, mem->keep, before);
 		spin_unlock(&mem->lock);
 		if (!got)
-			list_del_init(&mem->over);
+			list_del_init(&mem->donor);
 	}
 }
 
 /**
- * rpol_over_revoke_locked - take idle and lent MRs for claims that wait
+ * rpol_donors_revoke_locked - take idle and lent MRs for claims that wait
  * @dom: the domain
  * @entries: number of entries to take, at least, if there are so many
  * @now: time in ns
@@ -484,9 +484,9 @@ static void over_revoke(struct rpol_domain *dom, u64 entries, u64 before,
  *
  * Context: any but hard interrupt; @dom's lock held; takes the members'.
  */
-void rpol_over_revoke_locked(struct rpol_domain *dom, u64 entries, u64 now)
+void rpol_donors_revoke_locked(struct rpol_domain *dom, u64 entries, u64 now)
 {
-	over_revoke(dom, entries, now - HOLD_NS, RPOL_REVOKE_OTHERS);
+	donors_revoke(dom, entries, now - HOLD_NS, RPOL_REVOKE_OTHERS);
 }
 
 /**
@@ -511,11 +511,11 @@ void rpol_watermark_locked(struct rpol_domain *dom, u64 now)
 	list_for_each_entry(mem, &dom->members, link) {
 		spin_lock(&mem->lock);
 		keep = rpol_peak_read(&mem->demand, now, mem->bound + mem->waiting);
-		over_set(dom, mem, max(keep, mem->acct.min), 0);
+		donor_set(dom, mem, max(keep, mem->acct.min), 0);
 		spin_unlock(&mem->lock);
 	}
-	over_revoke(dom, (s64)dom->tun.high - left, 0, RPOL_REVOKE_LOW);
+	donors_revoke(dom, (s64)dom->tun.high - left, 0, RPOL_REVOKE_LOW);
 	/* The list is for claims that wait, and then members keep their entitlements instead. */
 	list_for_each_entry(mem, &dom->members, link)
-		list_del_init(&mem->over);
+		list_del_init(&mem->donor);
 }

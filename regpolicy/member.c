@@ -54,7 +54,7 @@ static struct rpol_member *member_alloc(const struct rpol_quota *quota)
 	INIT_LIST_HEAD(&mem->recalled);
 	INIT_LIST_HEAD(&mem->victims);
 	INIT_LIST_HEAD(&mem->waiters);
-	INIT_LIST_HEAD(&mem->over);
+	INIT_LIST_HEAD(&mem->donor);
 	INIT_LIST_HEAD(&mem->ask);
 	refcount_set(&mem->pins, 1);
 	init_completion(&mem->unpinned);
@@ -252,7 +252,7 @@ void rpol_member_destroy(struct rpol_member *mem)
 	atomic64_add(rpol_account_held(&mem->acct), &dom->common);
 	dom->sum_min -= mem->acct.min;
 	dom->nr_members--;
-	list_del(&mem->over);
+	list_del(&mem->donor);
 	list_del(&mem->link);
 	limits_changed_locked(dom);
 	rpol_domain_unlock(dom);

@@ -433,7 +433,7 @@ static void offer(struct rpol_member *mem)
 	rpol_domain_lock(dom);
 	now = rpol_now(dom);
 	rpol_idle_trim_locked(dom, mem);
-	rpol_over_update_locked(dom, mem, now);
+	rpol_donor_update_locked(dom, mem, now);
 	rpol_order_own_locked(dom, mem, now);
 	serve_locked(dom, now);
 	rpol_domain_unlock(dom);

@@ -256,7 +256,7 @@ static enum rpol_verdict serve_first(struct rpol_domain *dom, struct rpol_member
 	} else if (lack > 0) {
 		rpol_idle_revoke_locked(dom, mem, lack, 0, 0, RPOL_REVOKE_OWN);
 	}
-	rpol_over_update_locked(dom, mem, now);
+	rpol_donor_update_locked(dom, mem, now);
 	return verdict;
 }
 
@@ -355,7 +355,7 @@ void rpol_order_serve_locked(struct rpol_domain *dom, u64 now)
 	}
 	lack = (s64)dom->wanted - rpol_free_soon(dom);
 	if (lack > 0)
-		rpol_over_revoke_locked(dom, lack, now);
+		rpol_donors_revoke_locked(dom, lack, now);
 	tighten(dom, now);
 }
 
