@@ -48,6 +48,41 @@ static void sessionstate_made_once(struct kunit *test)
 	}
 }
 
+/*
+ * While a worker makes a session nothing else ends that: a session that is closed meanwhile must
+ * not end before its worker is done.  Where no worker makes it, none may be waited for.
+ */
+static void sessionstate_worker(struct kunit *test)
+{
+	int state, event, next;
+
+	for (state = 0; state < RXS_NR_SESSION_STATES; state++) {
+		for (event = 0; event < RXS_NR_SESSION_EVENTS; event++) {
+			next = rxs_session_next(state, event);
+			if (next < 0 || event == RXS_SESSION_MADE || event == RXS_SESSION_FAIL)
+				continue;
+			KUNIT_EXPECT_EQ_MSG(test, state_made_now(next), state_made_now(state),
+					    "state %d, event %d", state, event);
+		}
+	}
+}
+
+/* A session opens if its worker has made it, and only then, and only if it is not closed. */
+static void sessionstate_open(struct kunit *test)
+{
+	int state, event, next;
+
+	for (state = 0; state < RXS_NR_SESSION_STATES; state++) {
+		for (event = 0; event < RXS_NR_SESSION_EVENTS; event++) {
+			next = rxs_session_next(state, event);
+			KUNIT_EXPECT_EQ_MSG(test, next == RXS_SESSION_OPEN,
+					    state == RXS_SESSION_MAKING &&
+					    event == RXS_SESSION_MADE,
+					    "state %d, event %d", state, event);
+		}
+	}
+}
+
 /* A session may be closed in any state, and then takes no connections and requests. */
 static void sessionstate_close(struct kunit *test)
 {
@@ -76,6 +111,8 @@ static void sessionstate_end(struct kunit *test)
 static struct kunit_case sessionstate_cases[] = {
 	KUNIT_CASE(sessionstate_one_way),
 	KUNIT_CASE(sessionstate_made_once),
+	KUNIT_CASE(sessionstate_worker),
+	KUNIT_CASE(sessionstate_open),
 	KUNIT_CASE(sessionstate_close),
 	KUNIT_CASE(sessionstate_end),
 	{}
