@@ -13,7 +13,14 @@
 #include <linux/tracepoint.h>
 #include "coherence.h"
 
-#define rdmafs_show_dev(entry)	MAJOR((entry)->dev), MINOR((entry)->dev)
+/* Not of the whole entry: a program that reads the format can't parse "(REC)->dev". */
+#define rdmafs_show_dev(dev)	MAJOR(dev), MINOR(dev)
+
+/* TRACE_DEFINE_ENUM: a program that reads the format is told numbers instead of names. */
+TRACE_DEFINE_ENUM(RDMAFS_PAGES_VALID);
+TRACE_DEFINE_ENUM(RDMAFS_PAGES_STALE);
+TRACE_DEFINE_ENUM(RDMAFS_PAGES_DROPPING);
+TRACE_DEFINE_ENUM(RDMAFS_PAGES_DROPPING_AGAIN);
 
 #define rdmafs_pages_names						\
 	{ RDMAFS_PAGES_VALID,		"valid" },			\
@@ -37,7 +44,7 @@ TRACE_EVENT(rdmafs_pages,
 		__entry->old = old;
 		__entry->now = now;
 	),
-	TP_printk("dev=%u:%u ino=%llu %s -> %s", rdmafs_show_dev(__entry),
+	TP_printk("dev=%u:%u ino=%llu %s -> %s", rdmafs_show_dev(__entry->dev),
 		  __entry->ino, __print_symbolic(__entry->old, rdmafs_pages_names),
 		  __print_symbolic(__entry->now, rdmafs_pages_names))
 );
@@ -81,6 +88,9 @@ enum rdmafs_cache {
 };
 #endif
 
+#define rdmafs_cache_define(name, text)	TRACE_DEFINE_ENUM(RDMAFS_CACHE_##name);
+rdmafs_cache_list(rdmafs_cache_define, rdmafs_cache_define)
+
 #define rdmafs_cache_name(name, text)	{ RDMAFS_CACHE_##name, text },
 #define rdmafs_cache_last(name, text)	{ RDMAFS_CACHE_##name, text }
 
@@ -105,8 +115,9 @@ TRACE_EVENT(rdmafs_cache,
 		__entry->size = READ_ONCE(inode->i_size);
 		__entry->did = did;
 	),
-	TP_printk("dev=%u:%u ino=%llu pos=%lld len=%llu size=%lld: %s", rdmafs_show_dev(__entry),
-		  __entry->ino, __entry->pos, __entry->len, __entry->size,
+	TP_printk("dev=%u:%u ino=%llu pos=%lld len=%llu size=%lld: %s",
+		  rdmafs_show_dev(__entry->dev), __entry->ino, __entry->pos, __entry->len,
+		  __entry->size,
 		  __print_symbolic(__entry->did,
 				   rdmafs_cache_list(rdmafs_cache_name, rdmafs_cache_last)))
 );
@@ -135,8 +146,9 @@ TRACE_EVENT(rdmafs_attrs,
 		__entry->changed = v->changed;
 		__entry->size = v->size;
 	),
-	TP_printk("dev=%u:%u ino=%llu cookie=%llu %s: %s, %s, size %s%s", rdmafs_show_dev(__entry),
-		  __entry->ino, __entry->change, __entry->own ? "own" : "asked for",
+	TP_printk("dev=%u:%u ino=%llu cookie=%llu %s: %s, %s, size %s%s",
+		  rdmafs_show_dev(__entry->dev), __entry->ino, __entry->change,
+		  __entry->own ? "own" : "asked for",
 		  __entry->use ? "used" : "not used",
 		  __entry->believe ? "believed" : "to be asked for again",
 		  __print_symbolic(__entry->size,

@@ -5,6 +5,7 @@
 
 #include <linux/kernel.h>
 
+#define TRACE_DEFINE_ENUM(name)
 #define TP_PROTO(args...)	args
 #define TRACE_EVENT(name, proto, args, fields, assign, print)		\
 	static inline void trace_##name(proto) { }			\
