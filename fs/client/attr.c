@@ -210,7 +210,7 @@ void rdmafs_attr_fresh(struct inode *inode, const struct rfp_attr *attr, u64 clo
 	old = ri->coh.pages;
 	now = rdmafs_attr_tick(inode);
 	v = rdmafs_coh_fresh(&ri->coh, le64_to_cpu(attr->change), clock, now);
-	trace_rdmafs_attrs(inode, false, le64_to_cpu(attr->change), &v);
+	trace_rdmafs_attrs(inode, false, attr, &v);
 	rdmafs_pages_moved_locked(ri, old);
 	if (v.changed)
 		ri->timeo = 0;
@@ -264,7 +264,7 @@ static struct rdmafs_verdict rdmafs_own_locked(struct rdmafs_inode *ri,
 		told.after = le64_to_cpu(attr->change);
 	}
 	v = rdmafs_coh_own_end(&ri->coh, attr ? &told : NULL, clock, now);
-	trace_rdmafs_attrs(inode, true, attr ? told.after : 0, &v);
+	trace_rdmafs_attrs(inode, true, attr, &v);
 	rdmafs_pages_moved_locked(ri, old);
 	if (v.changed) {
 		ri->timeo = 0;

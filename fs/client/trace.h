@@ -12,6 +12,7 @@
 #include <linux/fs.h>
 #include <linux/tracepoint.h>
 #include "coherence.h"
+#include "fs/proto/rdmafs_proto.h"
 
 /* Not of the whole entry: a program that reads the format can't parse "(REC)->dev". */
 #define rdmafs_show_dev(dev)	MAJOR(dev), MINOR(dev)
@@ -21,6 +22,9 @@ TRACE_DEFINE_ENUM(RDMAFS_PAGES_VALID);
 TRACE_DEFINE_ENUM(RDMAFS_PAGES_STALE);
 TRACE_DEFINE_ENUM(RDMAFS_PAGES_DROPPING);
 TRACE_DEFINE_ENUM(RDMAFS_PAGES_DROPPING_AGAIN);
+TRACE_DEFINE_ENUM(RDMAFS_SIZE_KEEP);
+TRACE_DEFINE_ENUM(RDMAFS_SIZE_GROW);
+TRACE_DEFINE_ENUM(RDMAFS_SIZE_SET);
 
 #define rdmafs_pages_names						\
 	{ RDMAFS_PAGES_VALID,		"valid" },			\
@@ -122,10 +126,18 @@ TRACE_EVENT(rdmafs_cache,
 				   rdmafs_cache_list(rdmafs_cache_name, rdmafs_cache_last)))
 );
 
-/* Attributes have come; @own: with the reply to a change of ours.  See coherence.c. */
+/*
+ * A verdict on attributes (coherence.c): of the reply to a change of ours, if @own; @attr is NULL
+ * if no sound ones came with it.
+ *
+ * What they may do to the size is not always done.  Data that the server does not have yet is not
+ * cut off, and a page of the end that is dirty keeps the size from being raised (NO_GROW).
+ * Attributes of the reply to a write may be stashed first, and are given up if newer ones come.
+ */
 TRACE_EVENT(rdmafs_attrs,
-	TP_PROTO(const struct inode *inode, bool own, u64 change, const struct rdmafs_verdict *v),
-	TP_ARGS(inode, own, change, v),
+	TP_PROTO(const struct inode *inode, bool own, const struct rfp_attr *attr,
+		 const struct rdmafs_verdict *v),
+	TP_ARGS(inode, own, attr, v),
 	TP_STRUCT__entry(
 		__field(dev_t, dev)
 		__field(u64, ino)
@@ -133,28 +145,32 @@ TRACE_EVENT(rdmafs_attrs,
 		__field(bool, own)
 		__field(bool, use)
 		__field(bool, believe)
+		__field(bool, ask)
 		__field(bool, changed)
 		__field(unsigned int, size)
 	),
 	TP_fast_assign(
 		__entry->dev = inode->i_sb->s_dev;
 		__entry->ino = inode->i_ino;
-		__entry->change = change;
+		__entry->change = attr ? le64_to_cpu(attr->change) : 0;
 		__entry->own = own;
 		__entry->use = v->use;
 		__entry->believe = v->believe;
+		/* An own change of which we hear late changes nothing in what is known. */
+		__entry->ask = !v->believe && !(own && attr);
 		__entry->changed = v->changed;
 		__entry->size = v->size;
 	),
 	TP_printk("dev=%u:%u ino=%llu cookie=%llu %s: %s, %s, size %s%s",
 		  rdmafs_show_dev(__entry->dev), __entry->ino, __entry->change,
 		  __entry->own ? "own" : "asked for",
-		  __entry->use ? "used" : "not used",
-		  __entry->believe ? "believed" : "to be asked for again",
+		  __entry->use ? "to be used" : "not used",
+		  __entry->believe ? "believed" :
+		  __entry->ask ? "to be asked for again" : "older than what is known",
 		  __print_symbolic(__entry->size,
 				   { RDMAFS_SIZE_KEEP, "stays" },
-				   { RDMAFS_SIZE_GROW, "may grow" },
-				   { RDMAFS_SIZE_SET, "is set" }),
+				   { RDMAFS_SIZE_GROW, "may be raised" },
+				   { RDMAFS_SIZE_SET, "may be raised or lowered" }),
 		  __entry->changed ? ", there was a foreign change" : "")
 );
 
