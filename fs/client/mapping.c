@@ -190,7 +190,10 @@ static bool rdmafs_pages_renew(struct inode *inode, int *err)
 	if (ours)
 		rdmafs_pages_event_locked(ri, RDMAFS_PAGES_DROP);
 	spin_unlock_irq(&ri->lock);
-	trace_rdmafs_cache(inode, ours ? RDMAFS_CACHE_DROP : RDMAFS_CACHE_WAIT, 0, 0);
+	if (ours)
+		trace_rdmafs_cache(inode, RDMAFS_CACHE_DROP, 0, 0);
+	else if (trace_rdmafs_cache_enabled() && rdmafs_pages_dropping(ri))
+		trace_rdmafs_cache(inode, RDMAFS_CACHE_WAIT, 0, 0);
 	if (!ours) {
 		*err = wait_var_event_killable(&ri->coh.pages, !rdmafs_pages_dropping(ri));
 		return *err;

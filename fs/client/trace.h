@@ -54,15 +54,15 @@ TRACE_EVENT(rdmafs_pages,
 );
 
 /*
- * What the client decides about a file's pages or size: a name in enum rdmafs_cache, and what the
- * trace says.
+ * What the client decides about a file's pages or size, or about any object's attributes: a name
+ * in enum rdmafs_cache, and what the trace says.
  */
 #define rdmafs_cache_list(MORE, LAST)							\
 	MORE(EXPIRED,	"attributes have expired: the server is asked")			\
 	MORE(ASK,	"attributes are not enough: the server is asked")		\
-	MORE(KEEP,	"pages are valid: they are used")				\
+	MORE(KEEP,	"pages are valid: those that are cached may be used")		\
 	MORE(DROP,	"pages are stale: this task drops them")			\
-	MORE(WAIT,	"pages are stale: this task waits for the one that drops them")	\
+	MORE(WAIT,	"pages are being dropped by another task: this one waits")	\
 	MORE(BUSY,	"pages are stale, and stay: a mapping uses them")		\
 	MORE(UNKNOWN,	"a change has had an unknown effect: pages and size are in doubt") \
 	MORE(GROW,	"the server has more: size raised, pages stale")		\
@@ -73,14 +73,14 @@ TRACE_EVENT(rdmafs_pages,
 	MORE(APPEND,	"write: past the page cache (O_APPEND), to where the server says") \
 	MORE(APART,	"write: the page has another dirty part, which is written back first") \
 	MORE(NO_DIRECT,	"direct read: of kernel memory, so through the page cache")	\
-	MORE(CLEAR,	"direct write: pages of its range are dropped before it")	\
-	MORE(FLUSH,	"direct read: dirty pages are written back before it")		\
+	MORE(CLEAR,	"direct write: pages of its range are to be dropped before it")	\
+	MORE(FLUSH,	"direct read: dirty pages from its start on are written back before it") \
 	MORE(TAIL_KEEP,	"a hole behind the end: the last page may stay")		\
 	MORE(TAIL_DROP,	"a hole behind the end: the last page was dropped")		\
 	MORE(TAIL_ZERO,	"a hole behind the end: the last page is in use, and was cleared") \
 	MORE(APPENDED,	"append: the server has put it here")				\
-	MORE(EXTEND,	"the file is longer: the last page was dropped, the size raised") \
-	LAST(NO_EXTEND,	"the file is longer: the last page is dirty again, size in doubt")
+	MORE(EXTEND,	"the file is longer: the size here has been raised")		\
+	LAST(NO_EXTEND,	"the file is longer: a page could not be dropped, size in doubt")
 
 /* This header is read several times, and the enum may be there only once. */
 #ifndef RDMAFS_CLIENT_TRACE_ENUM

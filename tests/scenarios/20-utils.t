@@ -376,14 +376,14 @@ is "$rc $(echo "$out" | grep session)" "0 session 00c0ffee slot 3 seq 9: 65536 b
 cat >>"$tmp/trace" <<'END'
   kworker/0:1-8       [000] ...1.   100.000070: rdmafs_grant_made: session=00c0ffee key=00001234 len=65536 conn=1 slot=3 seq=9
           fio-77      [000] ...1.   100.000060: rdmafs_policy_window: session=00c0ffee member=2 window=257 was=-1 in_use=514 why=entitlement
-          fio-77      [000] ...1.   100.000065: rdmafs_cache: dev=0:41 ino=12 pos=0 len=0 size=7: pages are valid: they are used
+          fio-77      [000] ...1.   100.000065: rdmafs_cache: dev=0:41 ino=12 pos=0 len=0 size=7: pages are valid: those that are cached may be used
           fio-77      [000] ...1.   100.000066: rdmafs_mr: mr=001234 posted: idle -> registering
           fio-77      [000] ...1.   100.000068: rdmafs_call_state: session=00c0ffee slot=4 seq=2 free send -> sent
           fio-77      [000] ...1.   100.000069: rdmafs_unknown: session=00c0ffee
 END
 t -e grants,policy,pages "$tmp/trace"
 is "$rc $(echo "$out" | tr -s ' ')" "0  100.000060 session 00c0ffee policy window member=2 window=257 was=-1 in_use=514 why=entitlement
- 100.000065 mount 0:41 client cache ino=12 pos=0 len=0 size=7: pages are valid: they are used
+ 100.000065 mount 0:41 client cache ino=12 pos=0 len=0 size=7: pages are valid: those that are cached may be used
  100.000070 session 00c0ffee server grant made key=00001234 len=65536 conn=1 slot=3 seq=9" \
 	"events in a line each, in the order of time"
 t -e states -e calls -n 1 "$tmp/trace"
