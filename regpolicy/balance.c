@@ -215,7 +215,7 @@ static void share_publish(struct rpol_domain *dom, struct rpol_member *mem, u64 
 	 */
 	share = (mem->claim.share + (1 << (RPOL_FRAC_BITS - 1))) >> RPOL_FRAC_BITS;
 	spin_lock(&mem->lock);
-	if (share != mem->share)
+	if (trace_rdmafs_policy_share_enabled() && share != mem->share)
 		trace_rdmafs_policy_share(mem, share);
 	WRITE_ONCE(mem->share, share);
 	WRITE_ONCE(mem->curbed, mem->claim.share < mem->claim.ceil);

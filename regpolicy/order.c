@@ -223,7 +223,7 @@ void rpol_order_dequeue_locked(struct rpol_domain *dom, struct rpol_waiter *w, i
 	if (!ret && now > w->since)
 		account_wait(mem, now - w->since);
 	spin_unlock(&mem->lock);
-	if (now > w->since)
+	if (trace_rdmafs_policy_waited_enabled() && now > w->since)
 		trace_rdmafs_policy_waited(w, now);
 	rpol_order_line_up_locked(dom, mem);
 }

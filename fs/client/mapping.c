@@ -39,7 +39,7 @@
 void rdmafs_pages_moved_locked(struct rdmafs_inode *ri, enum rdmafs_pages old)
 {
 	lockdep_assert_held(&ri->lock);
-	if (ri->coh.pages != old)
+	if (trace_rdmafs_pages_enabled() && ri->coh.pages != old)
 		trace_rdmafs_pages(&ri->netfs.inode, old, ri->coh.pages);
 }
 
@@ -238,7 +238,7 @@ int rdmafs_revalidate_mapping(struct inode *inode, bool attrs)
 			return err;
 	}
 	err = 0;
-	if (rdmafs_pages_valid(inode))
+	if (trace_rdmafs_cache_enabled() && rdmafs_pages_valid(inode))
 		trace_rdmafs_cache(inode, RDMAFS_CACHE_KEEP, 0, 0);
 	while (!rdmafs_pages_valid(inode) && !rdmafs_pages_renew(inode, &err))
 		;

@@ -99,8 +99,9 @@ void rxc_grants_drop(struct rdmafs_xprt *x)
 	u32 i;
 
 	lockdep_assert_held(&x->lock);
-	for (i = 0; i < x->nr_grants; i++)
-		rxc_grant_trace(forgotten, x, &x->grants[i]);
+	if (trace_rdmafs_held_grant_forgotten_enabled())
+		for (i = 0; i < x->nr_grants; i++)
+			rxc_grant_trace(forgotten, x, &x->grants[i]);
 	x->nr_grants = 0;
 }
 
