@@ -474,7 +474,7 @@ static void donors_revoke(struct rpol_domain *dom, u64 entries, u64 before,
 }
 
 /**
- * rpol_donors_revoke_locked - take idle and lent MRs for claims that wait
+ * rpol_donors_revoke_locked - take idle and lent MRs for claims that wait, or to pay a debt
  * @dom: the domain
  * @entries: number of entries to take, at least, if there are so many
  * @now: time in ns
@@ -486,7 +486,8 @@ static void donors_revoke(struct rpol_domain *dom, u64 entries, u64 before,
  */
 void rpol_donors_revoke_locked(struct rpol_domain *dom, u64 entries, u64 now)
 {
-	donors_revoke(dom, entries, now - HOLD_NS, RPOL_REVOKE_OTHERS);
+	donors_revoke(dom, entries, now - HOLD_NS,
+		      dom->wanted ? RPOL_REVOKE_OTHERS : RPOL_REVOKE_EXCESS);
 }
 
 /**
