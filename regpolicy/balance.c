@@ -203,10 +203,32 @@ static void claim_fill(struct rpol_member *mem, u64 now, bool anew, bool overdue
 		mem->deficit.value = 0;
 }
 
-/* Publishes a member's entitlement, and cuts its window to it. */
-static void share_publish(struct rpol_domain *dom, struct rpol_member *mem, u64 now)
+/*
+ * Traces that a member's window is about to change to @window; @calm: until now no claim had
+ * waited, so that it may have grown since it was cut.  Both locks are held.
+ */
+static void window_trace(const struct rpol_domain *dom, const struct rpol_member *mem,
+			 u64 window, u64 now, bool calm)
 {
-	enum rpol_window_why why = RPOL_WINDOW_FIFO;
+	enum rpol_window_why why = RPOL_WINDOW_MIN;
+	u64 was = mem->window;
+
+	if (calm && was != RPOL_NO_WINDOW)
+		was = rpol_window_grown(was, dom->capacity,
+					now > dom->calm_since ? now - dom->calm_since : 0);
+	/* The steps in which it has grown were not traced. */
+	if (window == was && window == mem->window)
+		return;
+	if (window == RPOL_NO_WINDOW)
+		why = RPOL_WINDOW_FIFO;
+	else if (window == mem->share)
+		why = RPOL_WINDOW_SHARE;
+	trace_rdmafs_policy_window(mem, was, window, why);
+}
+
+/* Publishes a member's entitlement, and cuts its window to it; @calm as for window_trace(). */
+static void share_publish(struct rpol_domain *dom, struct rpol_member *mem, u64 now, bool calm)
+{
 	u64 window = RPOL_NO_WINDOW, share;
 
 	/*
@@ -219,14 +241,12 @@ static void share_publish(struct rpol_domain *dom, struct rpol_member *mem, u64 
 		trace_rdmafs_policy_share(mem, share);
 	WRITE_ONCE(mem->share, share);
 	WRITE_ONCE(mem->curbed, mem->claim.share < mem->claim.ceil);
-	if (dom->tun.discipline == RPOL_FAIR) {
+	if (dom->tun.discipline == RPOL_FAIR)
 		window = rpol_member_keeps(mem);
-		why = window == share ? RPOL_WINDOW_SHARE : RPOL_WINDOW_MIN;
-	}
 	if (window < mem->window && window < mem->bound)
 		mem->stats.cuts++;
-	if (window != mem->window)
-		trace_rdmafs_policy_window(mem, window, why);
+	if (trace_rdmafs_policy_window_enabled())
+		window_trace(dom, mem, window, now, calm);
 	mem->window = window;
 	spin_unlock(&mem->lock);
 	rpol_donor_update_locked(dom, mem, now);
@@ -246,7 +266,8 @@ static void share_publish(struct rpol_domain *dom, struct rpol_member *mem, u64 
  */
 void rpol_balance_locked(struct rpol_domain *dom, u64 now)
 {
-	bool anew = !dom->contended && now - dom->calm_since >= RPOL_DEMAND_NS;
+	bool calm = !dom->contended;
+	bool anew = calm && now - dom->calm_since >= RPOL_DEMAND_NS;
 	u64 used = 0, entitled = 0;
 	struct rpol_member *mem, *overdue;
 	LIST_HEAD(claims);
@@ -270,7 +291,7 @@ void rpol_balance_locked(struct rpol_domain *dom, u64 now)
 	WRITE_ONCE(dom->contended, true);
 	list_for_each_entry(mem, &dom->members, link) {
 		entitled += mem->claim.share;
-		share_publish(dom, mem, now);
+		share_publish(dom, mem, now, calm);
 	}
 	vtime_set_rate(dom, now, used << RPOL_FRAC_BITS, entitled);
 	dom->balanced_at = now;

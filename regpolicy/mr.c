@@ -145,7 +145,7 @@ u64 rpol_member_window_locked(struct rpol_member *mem, u64 now)
 	window = rpol_window_grown(mem->window, READ_ONCE(dom->capacity),
 				   now > since ? now - since : 0);
 	if (window == RPOL_NO_WINDOW) {
-		trace_rdmafs_policy_window(mem, window, RPOL_WINDOW_CALM);
+		trace_rdmafs_policy_window(mem, mem->window, window, RPOL_WINDOW_CALM);
 		mem->window = window;
 	}
 	return window;

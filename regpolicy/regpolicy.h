@@ -264,7 +264,8 @@ struct rpol_waiter {
  *		were cancelled or dismissed, or the member was shut down
  * @reclaims:	number of times that reclaim() was due
  * @revoked:	idle MRs that became victims, and lent MRs that were called back
- * @cuts:	number of times that its window was cut below what it had in use
+ * @cuts:	number of times that its window was cut below what it had in use, except back
+ *		to where it was cut before, or to more, after it had grown
  * @charged_us: entry-microseconds charged: the sum of the next four
  * @bound_us:	entry-microseconds bound, mostly to I/Os
  * @converting_us: entry-microseconds on the way from this member to others: of victims, and

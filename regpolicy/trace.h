@@ -59,10 +59,10 @@ TRACE_EVENT(rdmafs_policy_share,
 		  __entry->member, __entry->now, __entry->old, __entry->demand)
 );
 
-/* A member's window is about to change to @window; -1: it is not bounded. */
+/* A member's window is about to change from @was to @window; -1: it is not bounded. */
 TRACE_EVENT(rdmafs_policy_window,
-	TP_PROTO(const struct rpol_member *mem, u64 window, enum rpol_window_why why),
-	TP_ARGS(mem, window, why),
+	TP_PROTO(const struct rpol_member *mem, u64 was, u64 window, enum rpol_window_why why),
+	TP_ARGS(mem, was, window, why),
 	TP_STRUCT__entry(
 		__field(u32, session)
 		__field(u32, member)
@@ -74,7 +74,7 @@ TRACE_EVENT(rdmafs_policy_window,
 	TP_fast_assign(
 		__entry->session = READ_ONCE(mem->label);
 		__entry->member = mem->number;
-		__entry->old = mem->window;
+		__entry->old = was;
 		__entry->now = window;
 		__entry->bound = mem->bound;
 		__entry->why = why;
