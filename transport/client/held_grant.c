@@ -122,11 +122,16 @@ static bool rxc_grants_send_return(struct rdmafs_xprt *x, unsigned long old)
 		rkeys[nr] = h->sink.rkey;
 		at[nr++] = i;
 	}
-	if (!nr || rxp_ctl_send_keys(x->conns[0], RXP_CONTROL, RXP_CONTROL_RETURN, rkeys, nr))
+	if (!nr)
+		return false;
+	/* Before the server can trace that it came. */
+	if (trace_rdmafs_held_grant_returned_enabled())
+		for (i = 0; i < nr; i++)
+			rxc_grant_trace(returned, x, &x->grants[at[i]]);
+	if (rxp_ctl_send_keys(x->conns[0], RXP_CONTROL, RXP_CONTROL_RETURN, rkeys, nr))
 		return false;
 	/* From the last one on, so that the others stay where they are. */
 	for (i = nr; i--;) {
-		rxc_grant_trace(returned, x, &x->grants[at[i]]);
 		x->nr_grants--;
 		memmove(&x->grants[at[i]], &x->grants[at[i] + 1],
 			(x->nr_grants - at[i]) * sizeof(*x->grants));

@@ -440,14 +440,17 @@ static bool rxs_grants_send_recall(struct rdmafs_xprt_session *s, struct rxp_con
 		batch[nr] = g;
 		rkeys[nr++] = g->mr->mr->rkey;
 	}
-	if (!nr || rdmafs_test_fail("recall", 0) ||
-	    rxp_ctl_send_keys(conn, RXP_NOTIFY, RXP_NOTIFY_RECALL, rkeys, nr))
+	if (!nr || rdmafs_test_fail("recall", 0))
+		return false;
+	/* Before the client can trace that it came. */
+	if (trace_rdmafs_grant_recalled_enabled())
+		for (i = 0; i < nr; i++)
+			rxs_grant_trace(recalled, batch[i], NULL);
+	if (rxp_ctl_send_keys(conn, RXP_NOTIFY, RXP_NOTIFY_RECALL, rkeys, nr))
 		return false;
 	now = ktime_get_ns();
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr; i++)
 		batch[i]->told_ns = now;
-		rxs_grant_trace(recalled, batch[i], NULL);
-	}
 	rxp_count(&s->stats, recalls);
 	rxp_add(&s->stats, grants_recalled, nr);
 	return true;

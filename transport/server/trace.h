@@ -130,7 +130,7 @@ RDMAFS_GRANT_CLASS(rdmafs_grant_step);
 RDMAFS_GRANT_STEP(rdmafs_grant_made);		/* a WRITE's reply is going to bring it */
 RDMAFS_GRANT_STEP(rdmafs_grant_used);		/* a WRITE came into it */
 RDMAFS_GRANT_STEP(rdmafs_grant_wanted);	/* it is to come back: policy or memory wants it */
-RDMAFS_GRANT_STEP(rdmafs_grant_recalled);	/* a RECALL with its key was sent */
+RDMAFS_GRANT_STEP(rdmafs_grant_recalled);	/* a RECALL with its key is about to be sent */
 RDMAFS_GRANT_STEP(rdmafs_grant_returned);	/* a RETURN with its key came */
 RDMAFS_GRANT_STEP(rdmafs_grant_ended);		/* returned, and its LOCAL_INV is over */
 RDMAFS_GRANT_STEP(rdmafs_grant_dropped);	/* its connection is gone */
