@@ -131,10 +131,16 @@ static size_t nr_steps, step_room;
 static struct note *notes;
 static size_t nr_notes, note_room;
 static bool wanted[NR_GROUPS];
+static bool recording;		/* the instance is there, and must not stay */
 
 static void die(const char *what)
 {
 	fprintf(stderr, "rdmafs-trace: %s: %s\n", what, strerror(errno));
+	if (recording) {
+		/* A file of it that is open would keep it. */
+		fcloseall();
+		rmdir(INSTANCE);
+	}
 	exit(2);
 }
 
@@ -407,13 +413,8 @@ static void tell(const char *file, const char *value)
 
 	snprintf(path, sizeof(path), INSTANCE "/%s", file);
 	f = fopen(path, "w");
-	if (!f || fputs(value, f) < 0 || fclose(f)) {
-		int err = errno;
-
-		rmdir(INSTANCE);
-		errno = err;
+	if (!f || fputs(value, f) < 0 || fclose(f))
 		die(path);
-	}
 }
 
 /* Enable the events that are wanted, or disable them.  Returns how many there are. */
@@ -461,16 +462,21 @@ static void record(double seconds)
 	sigprocmask(SIG_BLOCK, &ends, NULL);
 	if (mkdir(INSTANCE, 0700))
 		die(INSTANCE);
+	recording = true;
 	tell("trace_clock", "mono");
+	/* All events begin at one time, and end at one: no step is missing between two others. */
+	tell("tracing_on", "0");
 	if (!enable("1")) {
-		rmdir(INSTANCE);
 		errno = ENOENT;
 		die("events of rdmafs");
 	}
+	tell("tracing_on", "1");
 	while (sigtimedwait(&ends, NULL, &period) < 0 && errno == EINTR)
 		;
+	tell("tracing_on", "0");
 	enable("0");
 	read_trace(INSTANCE "/trace");
+	recording = false;
 	if (rmdir(INSTANCE))
 		die(INSTANCE);
 	sigprocmask(SIG_UNBLOCK, &ends, NULL);
@@ -498,10 +504,14 @@ static void usage(FILE *f)
 /* Note which groups the words of @text name. */
 static void choose(char *text)
 {
-	char *word;
+	char *word = strtok(text, ",");
 	int g;
 
-	for (word = strtok(text, ","); word; word = strtok(NULL, ",")) {
+	if (!word) {
+		fputs("rdmafs-trace: --events: what is to be shown?\n", stderr);
+		exit(1);
+	}
+	for (; word; word = strtok(NULL, ",")) {
 		for (g = 0; g < NR_GROUPS; g++)
 			if (!strcmp(word, group_names[g]))
 				break;

@@ -401,7 +401,7 @@ t -l 70000 "$tmp/trace"
 is "$rc" 2 "nothing to draw"
 t "$tmp/nothing"
 is "$rc" 2 "no such file"
-for words in "-e frob" "-e calls,frob" "-n x" "-l -1" "-t 0" "-t 1e9" "-t 1 $tmp/trace" --unknown; do
+for words in "-e frob" "-e calls,frob" "-e ," --events= "-n x" "-l -1" "-t 0" "-t 1e9" "-t 1 $tmp/trace" --unknown; do
 	# shellcheck disable=SC2086 # words
 	t $words
 	is "$rc" 1 "wrong usage: '$words'"
