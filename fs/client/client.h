@@ -2,6 +2,20 @@
 /*
  * The client file system: the header that its files share.
  *
+ *	super.c		mounting; options.c the options, umount.c the end of a mount and umount -f
+ *	op.c		from a request body to an errno; io.c READ and WRITE of file data
+ *	cred.c		credentials of callers; access.c what they may do, without asking
+ *	inode.c		inodes; attr.c their attributes, by the rules of coherence.c
+ *	namei.c		names; by_name.c opening a file by its name; dir.c reading directories,
+ *			listing.c replies that are kept for it
+ *	open.c		opens at the server; reclaim.c opening again what a lost session had open
+ *	file.c		open files but reading and writing; lock.c the locks for these
+ *	buffered.c	through the page cache; mapping.c which cached pages are valid; flush.c
+ *			waiting for writeback; commit.c when a page is clean
+ *	direct.c	O_DIRECT; direct_part.c the pages of one part; append.c O_APPEND
+ *	fence.c		changes that a killed task has left; program.c is a program at its end?
+ *	xattr.c, acl.c	extended attributes and ACLs
+ *
  * How a request travels.  A &struct rdmafs_op holds one request and one reply
  * body and the transport's call.  A task that runs a synchronous operation
  * (op.c) waits for it killably.  If the task is killed it detaches, and the op
