@@ -161,12 +161,13 @@ TRACE_EVENT(rdmafs_attrs,
 		__entry->changed = v->changed;
 		__entry->size = v->size;
 	),
+	/* A program that reads the format misreads a ?: in a ?: that has no parentheses. */
 	TP_printk("dev=%u:%u ino=%llu cookie=%llu %s: %s, %s, size %s%s",
 		  rdmafs_show_dev(__entry->dev), __entry->ino, __entry->change,
 		  __entry->own ? "own" : "asked for",
 		  __entry->use ? "to be used" : "not used",
 		  __entry->believe ? "believed" :
-		  __entry->ask ? "to be asked for again" : "older than what is known",
+		  (__entry->ask ? "to be asked for again" : "older than what is known"),
 		  __print_symbolic(__entry->size,
 				   { RDMAFS_SIZE_KEEP, "stays" },
 				   { RDMAFS_SIZE_GROW, "may be raised" },
