@@ -132,13 +132,15 @@ static struct note *notes;
 static size_t nr_notes, note_room;
 static bool wanted[NR_GROUPS];
 static bool recording;		/* the instance is there, and must not stay */
+static FILE *reading;		/* the trace that is being read, or NULL */
 
 static void die(const char *what)
 {
 	fprintf(stderr, "rdmafs-trace: %s: %s\n", what, strerror(errno));
 	if (recording) {
 		/* A file of it that is open would keep it. */
-		fcloseall();
+		if (reading)
+			fclose(reading);
 		rmdir(INSTANCE);
 	}
 	exit(2);
@@ -262,19 +264,21 @@ static void parse_line(char *line)
 
 static void read_trace(const char *path)
 {
-	FILE *f = strcmp(path, "-") ? fopen(path, "r") : stdin;
 	char *line = NULL;
 	size_t size = 0;
 
-	if (!f)
+	reading = strcmp(path, "-") ? fopen(path, "r") : stdin;
+	if (!reading)
 		die(path);
-	while (getline(&line, &size, f) > 0)
+	while (getline(&line, &size, reading) > 0)
 		parse_line(line);
-	if (ferror(f))
+	/* Not ferror(): a line for which there is no memory is no error of the file. */
+	if (!feof(reading))
 		die(path);
 	free(line);
-	if (f != stdin)
-		fclose(f);
+	if (reading != stdin)
+		fclose(reading);
+	reading = NULL;
 }
 
 static int by_rpc(const void *a, const void *b)
@@ -409,11 +413,15 @@ static bool draw_all(unsigned long most, uint32_t min_len, bool slowest)
 static void tell(const char *file, const char *value)
 {
 	char path[256];
+	bool written;
 	FILE *f;
 
 	snprintf(path, sizeof(path), INSTANCE "/%s", file);
 	f = fopen(path, "w");
-	if (!f || fputs(value, f) < 0 || fclose(f))
+	if (!f)
+		die(path);
+	written = fputs(value, f) >= 0;
+	if (fclose(f) || !written)
 		die(path);
 }
 
