@@ -2,12 +2,12 @@
 /*
  * Memory regions (MRs): taking one, mapping pages into it, and giving it back.
  *
- * An MR is bound from the REG_MR of one I/O until that I/O is over: then the peer has invalidated
- * it with its last message, or we do (Documentation/architecture.rst, "States of an MR";
- * binding.c).  It goes back to the policy, which keeps it idle, still charged to the member.  The
- * policy has it destroyed when its entries are needed elsewhere or it was idle for too long.  If
- * the queue pair of an MR fails, the state of its key is unknown: the MR is deregistered, and its
- * charge is returned only then.
+ * An MR's key is valid from the REG_MR of one I/O until that I/O is over: then the peer has
+ * invalidated it with its last message, or we do (Documentation/architecture.rst, "States of an
+ * MR"; binding.c).  The MR goes back to the policy, which keeps it idle, still charged to the
+ * member.  The policy has it destroyed when its entries are needed elsewhere or it was idle for
+ * too long.  If the queue pair of an MR fails, the state of its key is unknown: the MR is
+ * deregistered, and its charge is returned only then.
  *
  * rxp_pool.lock guards the states of MRs.  An MR that is not idle belongs to the I/O that took it.
  */

@@ -434,7 +434,7 @@ static void binding_return(struct kunit *test)
 }
 
 /* A grant is returned when it is registered: it must still be invalidated on its own connection. */
-static void binding_return_bound(struct kunit *test)
+static void binding_return_valid(struct kunit *test)
 {
 	struct binding_stage *st = test->priv;
 	u32 key = binding_granted(test);
@@ -784,7 +784,7 @@ static struct kunit_case binding_cases[] = {
 	KUNIT_CASE(binding_table),
 	KUNIT_CASE(binding_no_short_cut),
 	KUNIT_CASE(binding_return),
-	KUNIT_CASE(binding_return_bound),
+	KUNIT_CASE(binding_return_valid),
 	KUNIT_CASE(binding_return_stuck),
 	KUNIT_CASE(binding_return_dead),
 	KUNIT_CASE(binding_return_silent),

@@ -239,12 +239,12 @@ static struct rxp_wire_tag hostile_sink(struct kunit *test, struct raw *raw)
 	return *(struct rxp_wire_tag *)raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_STCRW, 2, 1);
 }
 
-/* Has the server seen that the sink of slot 2 is registered? */
-static bool hostile_bound(struct kunit *test, const struct raw *raw)
+/* Has the server seen that the key of slot 2's sink is valid? */
+static bool hostile_valid(struct kunit *test, const struct raw *raw)
 {
 	struct hostile *h = test->priv;
 	struct rdmafs_xprt_session *s;
-	bool bound = false;
+	bool valid = false;
 
 	spin_lock_bh(&h->server->lock);
 	list_for_each_entry(s, &h->server->sessions, link) {
@@ -252,11 +252,11 @@ static bool hostile_bound(struct kunit *test, const struct raw *raw)
 			continue;
 		spin_lock(&s->lock);
 		if (s->slots[2].req && s->slots[2].req->mr)
-			bound = READ_ONCE(s->slots[2].req->mr->state) == RXP_MR_VALID;
+			valid = READ_ONCE(s->slots[2].req->mr->state) == RXP_MR_VALID;
 		spin_unlock(&s->lock);
 	}
 	spin_unlock_bh(&h->server->lock);
-	return bound;
+	return valid;
 }
 
 /* Do a large WRITE in slot 2 to its end.  Returns the grant that comes with the reply. */
@@ -272,9 +272,9 @@ static struct rxp_wire_tag hostile_grant(struct kunit *test, struct raw *raw)
 	 * If the sink comes back before the server has seen its registration complete, no
 	 * grant is made of it.
 	 */
-	while (!hostile_bound(test, raw) && time_before(jiffies, end))
+	while (!hostile_valid(test, raw) && time_before(jiffies, end))
 		usleep_range(1000, 2000);
-	KUNIT_ASSERT_TRUE(test, hostile_bound(test, raw));
+	KUNIT_ASSERT_TRUE(test, hostile_valid(test, raw));
 	KUNIT_ASSERT_EQ(test, raw_control(raw, RXP_CONTROL_DATA, 2, 1, &tag, rkey), 0);
 	reply = raw_reply(test, raw, 2, 1);
 	KUNIT_ASSERT_EQ(test, le16_to_cpu(((struct rxp_wire_hdr *)reply - 1)->flags), RXP_F_GRANT);

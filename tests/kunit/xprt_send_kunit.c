@@ -318,10 +318,10 @@ static void send_oldest(struct kunit *test)
 }
 
 /*
- * A chain stands if it was posted before one time and nothing has moved since, or if it was
+ * A chain is stalled if it was posted before one time and nothing has moved since, or if it was
  * posted before a much earlier time though something moves.
  */
-static void send_stands(struct kunit *test)
+static void send_stalled(struct kunit *test)
 {
 	struct send_stage *st = test->priv;
 	struct send_msg *m = send_msgs(test, 2, 64, true);
@@ -341,8 +341,8 @@ static void send_stands(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rxp_send_stalled(&st->conn, now - 10, now - 50));
 	KUNIT_EXPECT_TRUE(test, rxp_send_stalled(&st->conn, now - 10, now - 49));
 	/*
-	 * The whole chain is done: the next one has waited behind it, and stands only from now
-	 * on.
+	 * The whole chain is done: the next one has waited behind it, and can be stalled only
+	 * from now on.
 	 */
 	st->conn.moved = now - 90;
 	send_complete(st, &m[0].chain.cqe, IB_WC_SUCCESS);
@@ -861,7 +861,7 @@ static struct kunit_case send_cases[] = {
 	KUNIT_CASE(send_room),
 	KUNIT_CASE(send_quiet),
 	KUNIT_CASE(send_oldest),
-	KUNIT_CASE(send_stands),
+	KUNIT_CASE(send_stalled),
 	KUNIT_CASE(send_no_completion),
 	KUNIT_CASE(send_failed),
 	KUNIT_CASE(send_refused),

@@ -178,14 +178,14 @@ static void slot_start(struct kunit *test, struct slot_thread *t, struct rxc_slo
 		usleep_range(100, 1000);
 }
 
-static bool slot_granted(struct slot_thread *t)
+static bool slot_got(struct slot_thread *t)
 {
 	return wait_for_completion_timeout(&t->done, 10 * HZ);
 }
 
 /*
  * So many slots must be free, and so many calls of a kind must wait, right after a put: a
- * thread that was granted a slot may take long to say so.
+ * thread that was given a slot may take long to say so.
  */
 static void slot_left(struct kunit *test, struct rxc_slots *s, u32 free, enum rxc_slot_kind kind,
 		      u32 waiting)
@@ -201,8 +201,8 @@ static void slot_left(struct kunit *test, struct rxc_slots *s, u32 free, enum rx
 }
 
 /*
- * Calls of each kind wait for a slot.  An urgent call must be granted the first one, a normal
- * call only if two are left, and a bulk call only if ten are left; calls of one kind in order.
+ * Calls of each kind wait for a slot.  An urgent call must get the first one, a normal call only
+ * if two are left, and a bulk call only if ten are left; calls of one kind in order.
  */
 static void slot_order(struct kunit *test)
 {
@@ -218,24 +218,24 @@ static void slot_order(struct kunit *test)
 	slot_start(test, &urgent, &s, RXC_SLOT_URGENT);
 
 	rxc_slots_put(&s, 0);
-	KUNIT_EXPECT_TRUE(test, slot_granted(&urgent));
+	KUNIT_EXPECT_TRUE(test, slot_got(&urgent));
 	KUNIT_EXPECT_EQ(test, urgent.got, 0);
 	for (i = 1; i <= 2; i++)
 		rxc_slots_put(&s, i);
 	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 2);
 	rxc_slots_put(&s, 3);
 	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
-	KUNIT_EXPECT_TRUE(test, slot_granted(&first));
+	KUNIT_EXPECT_TRUE(test, slot_got(&first));
 	rxc_slots_put(&s, 4);
 	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 0);
-	KUNIT_EXPECT_TRUE(test, slot_granted(&second));
+	KUNIT_EXPECT_TRUE(test, slot_got(&second));
 	for (i = 5; i < 13; i++)
 		rxc_slots_put(&s, i);
 	slot_left(test, &s, 10, RXC_SLOT_BULK, 1);
 	for (; i < NR; i++)
 		rxc_slots_put(&s, i);
 	slot_left(test, &s, 12, RXC_SLOT_BULK, 0);
-	KUNIT_EXPECT_TRUE(test, slot_granted(&bulk));
+	KUNIT_EXPECT_TRUE(test, slot_got(&bulk));
 	rxc_slots_destroy(&s);
 }
 
@@ -249,7 +249,7 @@ static void slot_shutdown(struct kunit *test)
 	slot_take_all(&s, RXC_SLOT_URGENT);
 	slot_start(test, &waiting, &s, RXC_SLOT_NORMAL);
 	rxc_slots_shutdown(&s, -ESHUTDOWN);
-	KUNIT_EXPECT_TRUE(test, slot_granted(&waiting));
+	KUNIT_EXPECT_TRUE(test, slot_got(&waiting));
 	KUNIT_EXPECT_EQ(test, waiting.got, -ESHUTDOWN);
 	KUNIT_EXPECT_EQ(test, rxc_slots_get_since(&s, RXC_SLOT_URGENT, false,
 						  rxc_slots_dismissals(&s)), -ESHUTDOWN);

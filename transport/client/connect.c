@@ -290,7 +290,7 @@ static int rxc_pool_take(struct rdmafs_xprt *x, struct rxp_conn *conn)
 
 /*
  * Slots to ask for.  Connection 0 asks for as many as there is memory for, once that is
- * allocated: the server may be one that grants more than the last did.  The others join with as
+ * allocated: the server may be one that gives more than the last did.  The others join with as
  * many as the session has.
  */
 static u32 rxc_wants(const struct rdmafs_xprt *x, u32 index)
@@ -302,29 +302,29 @@ static u32 rxc_wants(const struct rdmafs_xprt *x, u32 index)
 
 static int rxc_accept_apply(struct rdmafs_xprt *x, struct rxp_conn *conn)
 {
-	u32 granted = le16_to_cpu(conn->cm.slots), i;
+	u32 slots = le16_to_cpu(conn->cm.slots), i;
 	int ret;
 
-	if (granted > rxc_wants(x, conn->index) || conn->cm.index != conn->index ||
+	if (slots > rxc_wants(x, conn->index) || conn->cm.index != conn->index ||
 	    conn->cm.count != conn->count || conn->cm.heartbeat_ms ||
-	    (conn->index && granted != x->slot_account.nr))
+	    (conn->index && slots != x->slot_account.nr))
 		return -EPROTO;
 	if (x->slots)
 		goto out;
-	ret = rxp_ring_init(&x->tx_ring, granted, RXP_SLOT_BUF, DMA_TO_DEVICE, true);
+	ret = rxp_ring_init(&x->tx_ring, slots, RXP_SLOT_BUF, DMA_TO_DEVICE, true);
 	if (!ret)
-		ret = rxc_slots_init(&x->slot_account, granted);
+		ret = rxc_slots_init(&x->slot_account, slots);
 	if (ret)
 		return ret;
-	x->slots = kvcalloc(granted, sizeof(*x->slots), GFP_KERNEL);
+	x->slots = kvcalloc(slots, sizeof(*x->slots), GFP_KERNEL);
 	if (!x->slots)
 		return -ENOMEM;
-	for (i = 0; i < granted; i++) {
+	for (i = 0; i < slots; i++) {
 		x->slots[i].index = i;
 		x->slots[i].seq = rdmafs_test_knob(seq_before);
 	}
 out:
-	conn->slots = granted;
+	conn->slots = slots;
 	/*
 	 * conn->data_max bounds what the server may say; x->data_max, what calls may ask for,
 	 * is also bounded by the size of the device's MRs.

@@ -141,7 +141,7 @@ void rxs_req_claim_init(struct rxs_req *req)
 
 /**
  * rxs_req_post_cancelled - answer a WRITE that its client has cancelled
- * @req: the WRITE; no sink is bound for it any more
+ * @req: the WRITE, which has no sink any more
  * @a:	 filled in by rxs_answer_take_cancelled()
  *
  * Context: process; @req may be freed.
