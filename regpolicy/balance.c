@@ -219,10 +219,15 @@ static void window_trace(const struct rpol_domain *dom, const struct rpol_member
 	/* The steps in which it has grown were not traced. */
 	if (window == was && window == mem->window)
 		return;
-	if (window == RPOL_NO_WINDOW)
+	if (window == RPOL_NO_WINDOW && window == was) {
+		/* As rpol_member_window_locked() does, had it looked at the window before. */
+		why = RPOL_WINDOW_CALM;
+		was = mem->window;
+	} else if (window == RPOL_NO_WINDOW) {
 		why = RPOL_WINDOW_FIFO;
-	else if (window == mem->share)
+	} else if (window == mem->share) {
 		why = RPOL_WINDOW_SHARE;
+	}
 	trace_rdmafs_policy_window(mem, was, window, why);
 }
 

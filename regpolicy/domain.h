@@ -80,8 +80,9 @@ enum rpol_window_why {
  * @RPOL_REVOKE_OWN:	a claim of the member itself lacks the entries
  * @RPOL_REVOKE_MAX:	the member is above its maximum
  * @RPOL_REVOKE_OTHERS: claims of other members lack the entries
- * @RPOL_REVOKE_EXCESS: no claim stands in line, but more is charged and kept for members than
- *			the capacity, as a limit was changed
+ * @RPOL_REVOKE_EXCESS: no claim stands in line, though one that its member's maximum holds up may
+ *			wait; but more is charged and kept for members than the capacity, as a
+ *			limit was changed, or a member with a minimum has joined
  * @RPOL_REVOKE_LOW:	fewer entries are free than the low watermark
  * @RPOL_REVOKE_AGE:	the MR has been idle for too long
  * @RPOL_REVOKE_ALL:	the member's owner asks for it

@@ -59,7 +59,10 @@ TRACE_EVENT(rdmafs_policy_share,
 		  __entry->member, __entry->now, __entry->old, __entry->demand)
 );
 
-/* A member's window is about to change from @was to @window; -1: it is not bounded. */
+/*
+ * A member's window is about to change from @was to @window; -1: it is not bounded.  If it has
+ * grown since it was cut (RPOL_WINDOW_CALM), @was is what it was cut to.
+ */
 TRACE_EVENT(rdmafs_policy_window,
 	TP_PROTO(const struct rpol_member *mem, u64 was, u64 window, enum rpol_window_why why),
 	TP_ARGS(mem, was, window, why),

@@ -156,7 +156,10 @@ TRACE_EVENT(rdmafs_attrs,
 		__entry->own = own;
 		__entry->use = v->use;
 		__entry->believe = v->believe;
-		/* An own change of which we hear late changes nothing in what is known. */
+		/*
+		 * Attributes that come late with the reply to an own change are older than what
+		 * is known.  They may tell of a foreign change all the same.
+		 */
 		__entry->ask = !v->believe && !(own && attr);
 		__entry->changed = v->changed;
 		__entry->size = v->size;
