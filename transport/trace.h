@@ -12,6 +12,33 @@
 #include <linux/tracepoint.h>
 #include "transport/connstate.h"
 
+/* A program that reads the format of an event is told numbers instead of these names. */
+TRACE_DEFINE_ENUM(RXP_CONN_NEW);
+TRACE_DEFINE_ENUM(RXP_CONN_OPEN);
+TRACE_DEFINE_ENUM(RXP_CONN_HELLO);
+TRACE_DEFINE_ENUM(RXP_CONN_REFUSED);
+TRACE_DEFINE_ENUM(RXP_CONN_BOUND);
+TRACE_DEFINE_ENUM(RXP_CONN_LOST);
+TRACE_DEFINE_ENUM(RXP_CONN_DEAD);
+TRACE_DEFINE_ENUM(RXP_CONN_MADE);
+TRACE_DEFINE_ENUM(RXP_CONN_GREET);
+TRACE_DEFINE_ENUM(RXP_CONN_REFUSE);
+TRACE_DEFINE_ENUM(RXP_CONN_BIND);
+TRACE_DEFINE_ENUM(RXP_CONN_LOSE);
+TRACE_DEFINE_ENUM(RXP_CONN_KILL);
+TRACE_DEFINE_ENUM(RXP_MR_IDLE);
+TRACE_DEFINE_ENUM(RXP_MR_REGISTERING);
+TRACE_DEFINE_ENUM(RXP_MR_VALID);
+TRACE_DEFINE_ENUM(RXP_MR_RETURNED);
+TRACE_DEFINE_ENUM(RXP_MR_INVALIDATING);
+TRACE_DEFINE_ENUM(RXP_MR_UNKNOWN);
+TRACE_DEFINE_ENUM(RXP_MR_POSTED);
+TRACE_DEFINE_ENUM(RXP_MR_REGISTERED);
+TRACE_DEFINE_ENUM(RXP_MR_REMOTE_INV);
+TRACE_DEFINE_ENUM(RXP_MR_LOCAL_INV);
+TRACE_DEFINE_ENUM(RXP_MR_INVALIDATED);
+TRACE_DEFINE_ENUM(RXP_MR_FAILED);
+
 /* The state of a connection, on either side; @to is an errno if the event was refused. */
 TRACE_EVENT(rdmafs_conn_state,
 	TP_PROTO(const void *conn, u32 index, int from, int event, int to),
@@ -28,7 +55,8 @@ TRACE_EVENT(rdmafs_conn_state,
 		__entry->index = index;
 		__entry->from = from;
 		__entry->event = event;
-		__entry->to = to;
+		/* A positive errno: programs that read the format can't match a negative one. */
+		__entry->to = abs(to);
 	),
 	TP_printk("conn=%p index=%u from=%s event=%s to=%s", __entry->conn, __entry->index,
 		  __print_symbolic(__entry->from,
@@ -53,8 +81,8 @@ TRACE_EVENT(rdmafs_conn_state,
 				   { RXP_CONN_BOUND, "bound" },
 				   { RXP_CONN_LOST, "lost" },
 				   { RXP_CONN_DEAD, "dead" },
-				   { -EPROTO, "never" },
-				   { -ENOTCONN, "too late" }))
+				   { EPROTO, "never" },
+				   { ENOTCONN, "too late" }))
 );
 
 #define RDMAFS_MR_STATES						\

@@ -13,6 +13,48 @@
 #include "transport/client/state.h"
 #include "transport/trace_rpc.h"
 
+/* A program that reads the format of an event is told numbers instead of these names. */
+TRACE_DEFINE_ENUM(RXC_CONNECTING);
+TRACE_DEFINE_ENUM(RXC_UP);
+TRACE_DEFINE_ENUM(RXC_DOWN);
+TRACE_DEFINE_ENUM(RXC_FAILING);
+TRACE_DEFINE_ENUM(RXC_ENDED);
+TRACE_DEFINE_ENUM(RXC_ABORTED);
+TRACE_DEFINE_ENUM(RXC_EV_BOUND);
+TRACE_DEFINE_ENUM(RXC_EV_LOST);
+TRACE_DEFINE_ENUM(RXC_EV_FAIL);
+TRACE_DEFINE_ENUM(RXC_EV_FAILED);
+TRACE_DEFINE_ENUM(RXC_EV_END);
+TRACE_DEFINE_ENUM(RXC_EV_ABORT);
+TRACE_DEFINE_ENUM(RXC_CALL_FREE);
+TRACE_DEFINE_ENUM(RXC_CALL_SENT);
+TRACE_DEFINE_ENUM(RXC_CALL_MAPPING);
+TRACE_DEFINE_ENUM(RXC_CALL_TAGGED);
+TRACE_DEFINE_ENUM(RXC_CALL_HELD);
+TRACE_DEFINE_ENUM(RXC_CALL_FOLLOWED);
+TRACE_DEFINE_ENUM(RXC_CALL_CANCELLED);
+TRACE_DEFINE_ENUM(RXC_CALL_REVOKED);
+TRACE_DEFINE_ENUM(RXC_CALL_LOST);
+TRACE_DEFINE_ENUM(RXC_CALL_LOST_MAPPING);
+TRACE_DEFINE_ENUM(RXC_CALL_ANSWERED);
+TRACE_DEFINE_ENUM(RXC_CALL_ANSWERED_MAPPING);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_SEND);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_HOLD);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_OPEN);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_VOID);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_MAPPED);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_REGISTERED);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_UNMAPPABLE);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_FOLLOWED);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_CANCEL);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_LOSE);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_FAIL);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_END);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_STCRW);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_REVOKED);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_CANCELLED);
+TRACE_DEFINE_ENUM(RXC_CALL_EV_REPLY);
+
 #define rdmafs_show_state(state)			\
 	__print_symbolic(state,				\
 		{ RXC_CONNECTING,	"connecting" },	\
@@ -66,9 +108,9 @@ TRACE_EVENT(rdmafs_session_state,
 		{ RXC_CALL_LOST_MAPPING,	"lost-mapping" },	\
 		{ RXC_CALL_ANSWERED,		"answered" },		\
 		{ RXC_CALL_ANSWERED_MAPPING,	"answered-mapping" },	\
-		{ -EPROTO,			"never" })
+		{ EPROTO,			"never" })
 
-/* The state of the call in a client's slot. */
+/* The state of the call in a client's slot; @to is -EPROTO if the event has no place there. */
 TRACE_EVENT(rdmafs_call_state,
 	TP_PROTO(const u8 *id, u16 slot, u32 seq, int from, int event, int to),
 	TP_ARGS(id, slot, seq, from, event, to),
@@ -85,7 +127,8 @@ TRACE_EVENT(rdmafs_call_state,
 		__entry->seq = seq;
 		__entry->from = from;
 		__entry->event = event;
-		__entry->to = to;
+		/* A positive errno: programs that read the format can't match a negative one. */
+		__entry->to = abs(to);
 		__entry->slot = slot;
 	),
 	TP_printk("session=%08x slot=%u seq=%u %s %s -> %s", __entry->session, __entry->slot,

@@ -14,13 +14,46 @@
 #include "transport/server/sessionstate.h"
 #include "transport/trace_rpc.h"
 
+/* A program that reads the format of an event is told numbers instead of these names. */
+TRACE_DEFINE_ENUM(RXS_SESSION_MAKING);
+TRACE_DEFINE_ENUM(RXS_SESSION_OPEN);
+TRACE_DEFINE_ENUM(RXS_SESSION_ABANDONED);
+TRACE_DEFINE_ENUM(RXS_SESSION_CLOSING);
+TRACE_DEFINE_ENUM(RXS_SESSION_ENDING);
+TRACE_DEFINE_ENUM(RXS_SESSION_MADE);
+TRACE_DEFINE_ENUM(RXS_SESSION_FAIL);
+TRACE_DEFINE_ENUM(RXS_SESSION_CLOSE);
+TRACE_DEFINE_ENUM(RXS_SESSION_EMPTY);
+TRACE_DEFINE_ENUM(RXS_REQ_QUEUED);
+TRACE_DEFINE_ENUM(RXS_REQ_FETCHING);
+TRACE_DEFINE_ENUM(RXS_REQ_CLAIMING);
+TRACE_DEFINE_ENUM(RXS_REQ_WAITING);
+TRACE_DEFINE_ENUM(RXS_REQ_INVALIDATING);
+TRACE_DEFINE_ENUM(RXS_REQ_READY);
+TRACE_DEFINE_ENUM(RXS_REQ_SERVING);
+TRACE_DEFINE_ENUM(RXS_REQ_HELD);
+TRACE_DEFINE_ENUM(RXS_REQ_ANSWERED);
+TRACE_DEFINE_ENUM(RXS_REQ_GONE);
+TRACE_DEFINE_ENUM(RXS_REQ_FETCH);
+TRACE_DEFINE_ENUM(RXS_REQ_CLAIM);
+TRACE_DEFINE_ENUM(RXS_REQ_SEND_STCRW);
+TRACE_DEFINE_ENUM(RXS_REQ_DATA);
+TRACE_DEFINE_ENUM(RXS_REQ_INVALIDATE);
+TRACE_DEFINE_ENUM(RXS_REQ_INVALIDATED);
+TRACE_DEFINE_ENUM(RXS_REQ_SERVE);
+TRACE_DEFINE_ENUM(RXS_REQ_HOLD);
+TRACE_DEFINE_ENUM(RXS_REQ_ANSWER);
+TRACE_DEFINE_ENUM(RXS_REQ_REPLAY);
+TRACE_DEFINE_ENUM(RXS_REQ_UNBIND);
+TRACE_DEFINE_ENUM(RXS_REQ_FORGET);
+
 #define RDMAFS_SERVER_SESSION_STATES			\
 	{ RXS_SESSION_MAKING, "making" },		\
 	{ RXS_SESSION_OPEN, "open" },			\
 	{ RXS_SESSION_ABANDONED, "abandoned" },		\
 	{ RXS_SESSION_CLOSING, "closing" },		\
 	{ RXS_SESSION_ENDING, "ending" },		\
-	{ -EPROTO, "never" }
+	{ EPROTO, "never" }
 
 /* The state of a session on a server; @to is -EPROTO if the event can't happen. */
 TRACE_EVENT(rdmafs_server_session_state,
@@ -36,7 +69,8 @@ TRACE_EVENT(rdmafs_server_session_state,
 		__entry->session = get_unaligned_be32(id);
 		__entry->from = from;
 		__entry->event = event;
-		__entry->to = to;
+		/* A positive errno: programs that read the format can't match a negative one. */
+		__entry->to = abs(to);
 	),
 	TP_printk("session=%08x from=%s event=%s to=%s", __entry->session,
 		  __print_symbolic(__entry->from, RDMAFS_SERVER_SESSION_STATES),
@@ -66,7 +100,8 @@ TRACE_EVENT(rdmafs_req_state,
 		__entry->slot = slot;
 		__entry->from = from;
 		__entry->event = event;
-		__entry->to = to;
+		/* A positive errno: programs that read the format can't match a negative one. */
+		__entry->to = abs(to);
 	),
 	TP_printk("session=%08x slot=%u seq=%u from=%s event=%s to=%s",
 		  __entry->session, __entry->slot, __entry->seq,
@@ -105,7 +140,7 @@ TRACE_EVENT(rdmafs_req_state,
 				   { RXS_REQ_HELD, "held" },
 				   { RXS_REQ_ANSWERED, "answered" },
 				   { RXS_REQ_GONE, "gone" },
-				   { -EPROTO, "never" }))
+				   { EPROTO, "never" }))
 );
 
 RDMAFS_RPC_CLASS(rdmafs_req_step);
