@@ -504,10 +504,12 @@ class Counts:
                 self.files[name] = open(f"{self.log}/{name}", "rb")
                 self.rest[name], self.calls[name] = b"", collections.Counter()
         for name, f in self.files.items():
-            *lines, self.rest[name] = (self.rest[name] + f.read()).split(b"\n")
-            self.acked += sum(int(line.split()[3]) for line in lines if line.startswith((b"C ", b"X ")))
-            self.calls[name].update(line.split()[2] for line in lines if line.startswith(b"C "))
-            self.failed[name] += sum(line.startswith(b"X ") for line in lines)
+            # A log may be larger than what a process should have in memory.
+            while data := f.read(1 << 20):
+                *lines, self.rest[name] = (self.rest[name] + data).split(b"\n")
+                self.acked += sum(int(line.split()[3]) for line in lines if line.startswith((b"C ", b"X ")))
+                self.calls[name].update(line.split()[2] for line in lines if line.startswith(b"C "))
+                self.failed[name] += sum(line.startswith(b"X ") for line in lines)
 
 
 def more(log, n, writers):
