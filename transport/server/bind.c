@@ -159,7 +159,7 @@ static void rxs_session_set_next(struct rdmafs_xprt_session *s, struct rxp_conn 
  * session that a closed one still executes, and these must not be executed twice: so while there
  * is a closed one @ret is -EBUSY, and the client has to wait.
  */
-static bool rxs_session_found(struct rdmafs_xprt_server *server, struct rxp_conn *conn, int *ret)
+static bool rxs_session_resume(struct rdmafs_xprt_server *server, struct rxp_conn *conn, int *ret)
 {
 	const struct rxs_conn *sc = rxs_conn(conn);
 	struct rdmafs_xprt_session *s;
@@ -198,7 +198,7 @@ static int rxs_conn_become_next(struct rdmafs_xprt_server *server, struct rxp_co
 	int ret;
 
 	spin_lock_bh(&server->lock);
-	while (!rxs_session_found(server, conn, &ret)) {
+	while (!rxs_session_resume(server, conn, &ret)) {
 		if (server->stopping) {
 			ret = -EBUSY;
 			break;
