@@ -228,7 +228,7 @@ void rxs_answer_take_cancelled(struct rxs_req *req, struct rxs_answer *a)
 }
 
 /**
- * rxs_req_finish - reply to a request that is served, or hold the reply until it can be sent
+ * rxs_req_answer - reply to a request that is served, or hold the reply until it can be sent
  * @req:       the request; not to be touched any more
  * @status:    RXP_STATUS_*
  * @reply_len: bytes of the reply's body, which stands in the slot's buffer
@@ -237,7 +237,7 @@ void rxs_answer_take_cancelled(struct rxs_req *req, struct rxs_answer *a)
  *
  * Context: process; takes the session's lock.
  */
-void rxs_req_finish(struct rxs_req *req, u32 status, u16 reply_len, u32 data_len, bool cache)
+void rxs_req_answer(struct rxs_req *req, u32 status, u16 reply_len, u32 data_len, bool cache)
 {
 	struct rdmafs_xprt_session *s = req->session;
 	struct rxp_frame f = {
@@ -307,10 +307,10 @@ void rdmafs_xprt_req_reply(struct rdmafs_xprt_req *r, u16 reply_len, u32 data_le
 
 	if (req->put_off) {
 		rxp_count(&req->session->stats, retry_later);
-		rxs_req_finish(req, RXP_STATUS_RETRY_LATER, 0, 0, false);
+		rxs_req_answer(req, RXP_STATUS_RETRY_LATER, 0, 0, false);
 		return;
 	}
-	rxs_req_finish(req, RXP_STATUS_OK, reply_len, data_len, cache);
+	rxs_req_answer(req, RXP_STATUS_OK, reply_len, data_len, cache);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_req_reply);
 

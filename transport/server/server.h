@@ -592,7 +592,7 @@ void rxs_reply_post(struct rxs_req *req, struct rxs_route *route, u32 head_len, 
 void rxs_answer_take(struct rxs_req *req, u32 data_len, bool cache, struct rxs_answer *a);
 void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a);
 void rxs_answer_take_cancelled(struct rxs_req *req, struct rxs_answer *a);
-void rxs_req_finish(struct rxs_req *req, u32 status, u16 reply_len, u32 data_len, bool cache);
+void rxs_req_answer(struct rxs_req *req, u32 status, u16 reply_len, u32 data_len, bool cache);
 
 struct rxp_sg *rxs_pages_new(struct rxp_pool *pool, const struct bio_vec *bv, u32 nr);
 void rxs_pages_free(struct rxp_pool *pool, struct rxp_sg *pages);

@@ -319,7 +319,7 @@ void rxs_req_fetch(struct rxs_req *req)
 			/* A WRITE that is put off keeps nothing, however long its reply takes. */
 			if (req->pool)
 				rxs_req_drop_sink(req);
-			rxs_req_finish(req, ret == -E2BIG ? RXP_STATUS_TOO_LARGE :
+			rxs_req_answer(req, ret == -E2BIG ? RXP_STATUS_TOO_LARGE :
 				       RXP_STATUS_RETRY_LATER, 0, 0, false);
 			return;
 		}
