@@ -138,7 +138,7 @@ static int rxp_buf_fill(struct rxp_pool *pool, struct rxp_buf *buf)
 		buf->sg.nents = i;
 	}
 	sg_mark_end(&buf->sg.sgl[i - 1]);
-	if (rdmafs_test_fail("buf_dma_map", 0))
+	if (rdmafs_test_fails("buf_dma_map", 0))
 		return -ENOMEM;
 	return rxp_sg_map(pool, &buf->sg, DMA_BIDIRECTIONAL);
 }

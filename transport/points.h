@@ -63,7 +63,7 @@ extern struct rdmafs_test_knobs rdmafs_test_knobs;
 extern bool rdmafs_points_armed;
 
 void rdmafs_point_hold(const char *name, u64 key);
-bool rdmafs_point_fail(const char *name, u64 key);
+bool rdmafs_point_fails(const char *name, u64 key);
 void rdmafs_test_delay(u32 us);
 void rdmafs_test_give(const struct bio_vec *bv, u32 nr);
 void rdmafs_test_take(const struct bio_vec *bv, u32 nr);
@@ -79,15 +79,15 @@ do {										\
 } while (0)
 
 /* Does a test want the next step to fail?  Any context. */
-#define rdmafs_test_fail(name, key)						\
-	(unlikely(READ_ONCE(rdmafs_points_armed)) && rdmafs_point_fail(name, key))
+#define rdmafs_test_fails(name, key)						\
+	(unlikely(READ_ONCE(rdmafs_points_armed)) && rdmafs_point_fails(name, key))
 
 #define rdmafs_test_knob(name)	READ_ONCE(rdmafs_test_knobs.name)
 
 #else
 
 static inline void rdmafs_test_point(const char *name, u64 key) { }
-static inline bool rdmafs_test_fail(const char *name, u64 key) { return false; }
+static inline bool rdmafs_test_fails(const char *name, u64 key) { return false; }
 static inline void rdmafs_test_delay(u32 us) { }
 static inline void rdmafs_test_give(const struct bio_vec *bv, u32 nr) { }
 static inline void rdmafs_test_take(const struct bio_vec *bv, u32 nr) { }

@@ -26,7 +26,7 @@ static int rxp_ring_fill(struct rxp_ring *ring, u32 nr, u32 size, u32 order, gfp
 	if (!ring->chunk)
 		return -ENOMEM;
 	for (i = 0; i < chunks; i++) {
-		if (!rdmafs_test_fail("ring_chunk", order))
+		if (!rdmafs_test_fails("ring_chunk", order))
 			ring->chunk[i] = (void *)__get_free_pages(gfp | __GFP_COMP, order);
 		if (!ring->chunk[i]) {
 			rxp_ring_destroy(ring);

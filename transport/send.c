@@ -541,7 +541,7 @@ static void rxp_wc_chain(struct ib_cq *cq, struct ib_wc *wc)
 	bool ok = wc->status == IB_WC_SUCCESS;
 
 	/* For tests: as if no completion had come.  The chain stays until its connection ends. */
-	if (rdmafs_test_fail("wc_chain", chain->conn->slots))
+	if (rdmafs_test_fails("wc_chain", chain->conn->slots))
 		return;
 	rxp_sq_room(chain->conn, chain, chain->frees, !ok);
 	rxp_chain_finish(chain, ok);

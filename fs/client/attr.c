@@ -658,7 +658,7 @@ static int rdmafs_setattr_send(struct inode *inode, struct iattr *attr, loff_t *
 	if (attr->ia_valid & ATTR_SIZE)
 		op->fence = inode;
 	rdmafs_attr_own_begin(inode);
-	err = rdmafs_test_fail("setattr_send", inode->i_ino) ? -EPERM : rdmafs_op_run(op);
+	err = rdmafs_test_fails("setattr_send", inode->i_ino) ? -EPERM : rdmafs_op_run(op);
 	rdmafs_test_point("setattr_send_end", inode->i_ino);
 	if (!err) {
 		rdmafs_op_reply(op, &dec, sizeof(struct rfp_rep));

@@ -288,7 +288,7 @@ static void rdmafs_dio_longer(struct inode *inode, bool append, loff_t pos, loff
 	from = min(pos, i_size_read(inode));
 	if (!append && from < pos && !rdmafs_tail_keep(inode, from))
 		from = pos;
-	if (rdmafs_test_fail("dio_longer", inode->i_ino) ||
+	if (rdmafs_test_fails("dio_longer", inode->i_ino) ||
 	    rdmafs_drop_range(inode, from, end - 1)) {
 		/* The page is dirty again: the server is asked for the size when it is clean. */
 		trace_rdmafs_cache(inode, RDMAFS_CACHE_NO_EXTEND, pos, end - pos);
@@ -463,7 +463,7 @@ static struct rdmafs_op *rdmafs_dio_op(struct rdmafs_dio *dio, bool nowait)
 	if (!dio->write)
 		return rdmafs_io_new(dio->open, false, RDMAFS_POOL_COMMON);
 	while (true) {
-		op = rdmafs_test_fail("dio_op", dio->inode->i_ino) ? NULL :
+		op = rdmafs_test_fails("dio_op", dio->inode->i_ino) ? NULL :
 		     rdmafs_io_new(dio->open, true, RDMAFS_POOL_NONE);
 		if (op)
 			return op;

@@ -264,7 +264,7 @@ static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker)
 			op->call.flags |= RDMAFS_CALL_NOWAIT;
 		else
 			op->call.flags &= ~RDMAFS_CALL_NOWAIT;
-		if (rdmafs_test_fail("io_submit", op->call.dir))
+		if (rdmafs_test_fails("io_submit", op->call.dir))
 			res.err = -ENOMEM;
 		else
 			res.err = rdmafs_errno(rdmafs_xprt_submit(op->mnt->xprt, &op->call));

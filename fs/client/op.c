@@ -44,7 +44,7 @@ static struct kmem_cache *rdmafs_op_cache;
 /* As mempool_alloc_slab(); a test can make it fail, so that the reserve is used. */
 static void *rdmafs_op_mem(gfp_t gfp, void *cache)
 {
-	return rdmafs_test_fail("op_mem", 0) ? NULL : kmem_cache_alloc(cache, gfp);
+	return rdmafs_test_fails("op_mem", 0) ? NULL : kmem_cache_alloc(cache, gfp);
 }
 
 /* Operations that may reach a restarted server a second time without harm. */
@@ -327,7 +327,7 @@ int rdmafs_op_status(struct rdmafs_op *op)
 	/* SETCRED, BADCRED and BADSTATE are answered even while the export is not served. */
 	if (!op->bare && status != RFP_BADCRED && status != RFP_BADSTATE)
 		rdmafs_heard_export(op->mnt, status == RFP_OFFLINE);
-	if (rdmafs_test_fail("op_nomem", le16_to_cpu(req->op)))
+	if (rdmafs_test_fails("op_nomem", le16_to_cpu(req->op)))
 		return -ENOMEM;
 	if (!rdmafs_op_bare_sound(op, status))
 		return -EIO;

@@ -202,7 +202,7 @@ static int rdmafsd_run(struct rdmafsd_rq *rq, unsigned int *flags)
 	rq->access = le16_to_cpu(head->flags) & RFP_REQ_ACCESS;
 	rq->cred_id = le32_to_cpu(head->cred);
 	*flags = op->flags;
-	if (rdmafs_test_fail("op_run", le16_to_cpu(head->op)))
+	if (rdmafs_test_fails("op_run", le16_to_cpu(head->op)))
 		return -ENOMEM;
 	rdmafs_test_point("op_begin", le16_to_cpu(head->op));
 	err = rdmafsd_begin(rq, op, false);
@@ -232,7 +232,7 @@ static void rdmafsd_answer(struct rdmafsd_rq *rq, u16 len, unsigned int flags)
 	const struct rfp_req *head = rq->req->body;
 
 	if (rq->req->body_len >= sizeof(*head) &&
-	    rdmafs_test_fail("reply_spoil", le16_to_cpu(head->op)))
+	    rdmafs_test_fails("reply_spoil", le16_to_cpu(head->op)))
 		len = rdmafs_test_spoil(rq->req->reply, len);
 	rdmafs_xprt_req_reply(rq->req, len, rq->data_len, flags);
 }

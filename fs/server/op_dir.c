@@ -185,7 +185,7 @@ static bool rdmafsd_readdir_actor(struct dir_context *ctx, const char *name, int
 		r->full = true;
 		return false;
 	}
-	if (r->used && rdmafs_test_fail("readdir_alike", d_inode(r->dir)->i_ino))
+	if (r->used && rdmafs_test_fails("readdir_alike", d_inode(r->dir)->i_ino))
 		pos = last->pos;
 	raw->ino = ino;
 	raw->pos = pos;
@@ -286,7 +286,7 @@ static int rdmafsd_readdir_iterate(struct rdmafsd_readdir *r)
 	 * As if the rest of the directory could not be read and were stepped over, as ext2 does
 	 * it.
 	 */
-	if (r->used && rdmafs_test_fail("readdir_last", d_inode(r->dir)->i_ino))
+	if (r->used && rdmafs_test_fails("readdir_last", d_inode(r->dir)->i_ino))
 		return -EIO;
 	return err;
 }

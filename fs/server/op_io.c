@@ -206,9 +206,9 @@ static ssize_t rdmafsd_append_do(struct rdmafsd_rq *rq, struct kiocb *kiocb, u32
 		return done;
 	err = vfs_fsync_range(kiocb->ki_filp, kiocb->ki_pos - done, kiocb->ki_pos - 1,
 			      stable < RFP_FILE_SYNC);
-	if (rdmafs_test_fail("append_sync", inode->i_ino))
+	if (rdmafs_test_fails("append_sync", inode->i_ino))
 		err = -ENOMEM;
-	if (rdmafs_test_fail("append_full", inode->i_ino))
+	if (rdmafs_test_fails("append_full", inode->i_ino))
 		err = -ENOSPC;
 	return err ? rdmafsd_append_error(err) : done;
 }

@@ -334,9 +334,9 @@ static int rdmafsd_remove_vfs(struct rdmafsd_rq *rq, struct dentry *dir, bool rm
 		return -ENOENT;
 	rdmafsd_change_begin(rq, dir, &n->dchg);
 	rdmafsd_change_begin(rq, n->obj, &n->ochg);
-	if (rdmafs_test_fail("remove_vfs", d_inode(n->obj)->i_ino))
+	if (rdmafs_test_fails("remove_vfs", d_inode(n->obj)->i_ino))
 		err = -EIO;
-	else if (rdmafs_test_fail("remove_later", d_inode(n->obj)->i_ino))
+	else if (rdmafs_test_fails("remove_later", d_inode(n->obj)->i_ino))
 		err = -EAGAIN;
 	else if (rmdir)
 		err = vfs_rmdir(&nop_mnt_idmap, d_inode(dir), n->obj);
@@ -368,7 +368,7 @@ static int rdmafsd_remove_locked(struct rdmafsd_rq *rq, struct dentry *dir,
 	 */
 	n->obj = dget(dentry);
 	n->other = (!rmdir && !rdmafsd_leaving_is(l, dentry)) ||
-		   rdmafs_test_fail("name_moved", d_inode(dir)->i_ino);
+		   rdmafs_test_fails("name_moved", d_inode(dir)->i_ino);
 	err = n->other ? -EAGAIN : rdmafsd_remove_vfs(rq, dir, rmdir, n, delegated);
 	dput(dentry);
 	return err;

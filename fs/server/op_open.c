@@ -223,7 +223,7 @@ static int rdmafsd_open_reply(struct rdmafsd_rq *rq, struct dentry *dentry,
 	rep->stateid = cpu_to_le64(o->stateid);
 	rep->flags = cpu_to_le32(created ? RFP_OPEN_CREATED : 0);
 	err = rdmafsd_open_proof(rq, dentry, o->flags & ~RFP_OPEN_TRUNC, o->number, &rep->proof);
-	if (rdmafs_test_fail("open_reply", d_inode(dentry)->i_ino))
+	if (rdmafs_test_fails("open_reply", d_inode(dentry)->i_ino))
 		err = -EIO;
 	return err ? err : rdmafsd_rep_attr(rq, dentry);
 }

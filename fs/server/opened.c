@@ -416,7 +416,7 @@ static struct rdmafsd_claim *rdmafsd_claim_take(struct rdmafsd_export *exp,
 	}
 	claim->id = id && !old ? id : get_random_u64() ?: 1;
 	claim->of = of;
-	err = rdmafs_test_fail("claim_insert", of->inode->i_ino) ? -ENOMEM :
+	err = rdmafs_test_fails("claim_insert", of->inode->i_ino) ? -ENOMEM :
 		rhashtable_insert_fast(&exp->claims, &claim->node, rdmafsd_claims_params);
 	if (err)
 		return ERR_PTR(err == -EEXIST ? -ENOMEM : err);

@@ -302,7 +302,7 @@ int rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode)
 	int err = PTR_ERR_OR_ZERO(dir);
 
 	if (!err) {
-		err = rdmafs_test_fail("orphan_undo", inode->i_ino) ? -EAGAIN :
+		err = rdmafs_test_fails("orphan_undo", inode->i_ino) ? -EAGAIN :
 			rdmafsd_orphan_unlink(exp, dir, inode);
 		dput(dir);
 	}

@@ -191,14 +191,14 @@ void rdmafs_point_hold(const char *name, u64 key)
 EXPORT_SYMBOL_GPL(rdmafs_point_hold);
 
 /**
- * rdmafs_point_fail - ask whether a test wants an operation to fail
+ * rdmafs_point_fails - ask whether a test wants an operation to fail
  * @name: the point
  * @key:  identifies the object that the caller works on
  *
  * Context: any but hard interrupt.  Takes points_lock.
  * Return: true if the caller is to fail.
  */
-bool rdmafs_point_fail(const char *name, u64 key)
+bool rdmafs_point_fails(const char *name, u64 key)
 {
 	bool fails = false;
 	struct point *p;
@@ -213,7 +213,7 @@ bool rdmafs_point_fail(const char *name, u64 key)
 	spin_unlock_bh(&points_lock);
 	return fails;
 }
-EXPORT_SYMBOL_GPL(rdmafs_point_fail);
+EXPORT_SYMBOL_GPL(rdmafs_point_fails);
 
 /**
  * rdmafs_test_delay - sleep, so that the caller takes longer

@@ -43,7 +43,7 @@ static size_t rxc_io_size(u32 segs)
 /* As mempool_kvmalloc(), but a test can make it fail, so that the mempool's reserve is used. */
 static void *rxc_io_mem(gfp_t gfp, void *size)
 {
-	return rdmafs_test_fail("io_mem", 0) ? NULL : kvmalloc((size_t)size, gfp);
+	return rdmafs_test_fails("io_mem", 0) ? NULL : kvmalloc((size_t)size, gfp);
 }
 
 /**
@@ -167,7 +167,7 @@ static int rxc_io_map_sg(struct rxc_io *io)
 		return -EINVAL;
 	sg_mark_end(&got.sgl[got.nents - 1]);
 	io->sg.nents = got.nents;
-	if (rdmafs_test_fail("io_dma_map", io->call->dir))
+	if (rdmafs_test_fails("io_dma_map", io->call->dir))
 		return -ENOMEM;
 	return rxp_sg_map(io->pool, &io->sg, rxc_io_dma_dir(io));
 }

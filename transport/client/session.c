@@ -247,7 +247,7 @@ static bool rxc_conn_beats(const struct rdmafs_xprt *x, struct rxp_conn *conn)
 	bool beats;
 
 	lockdep_assert_held(&x->lock);
-	if (rdmafs_test_fail("client_beat", conn->index)) {
+	if (rdmafs_test_fails("client_beat", conn->index)) {
 		rxp_conn_lost(conn);
 		return true;
 	}

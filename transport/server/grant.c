@@ -440,7 +440,7 @@ static bool rxs_grants_send_recall(struct rdmafs_xprt_session *s, struct rxp_con
 		batch[nr] = g;
 		rkeys[nr++] = g->mr->mr->rkey;
 	}
-	if (!nr || rdmafs_test_fail("recall", 0))
+	if (!nr || rdmafs_test_fails("recall", 0))
 		return false;
 	/* Before the client can trace that it came. */
 	if (trace_rdmafs_grant_recalled_enabled())

@@ -36,7 +36,7 @@ struct rxp_sg *rxs_pages_new(struct rxp_pool *pool, const struct bio_vec *bv, u3
 	sg_init_table(pages->sgl, nr);
 	for (i = 0; i < nr; i++)
 		sg_set_page(&pages->sgl[i], bv[i].bv_page, bv[i].bv_len, bv[i].bv_offset);
-	if (rdmafs_test_fail("lend_dma_map", 0) || rxp_sg_map(pool, pages, DMA_TO_DEVICE)) {
+	if (rdmafs_test_fails("lend_dma_map", 0) || rxp_sg_map(pool, pages, DMA_TO_DEVICE)) {
 		kfree(pages);
 		return ERR_PTR(-ENOMEM);
 	}

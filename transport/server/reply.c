@@ -182,7 +182,7 @@ void rxs_answer_post(struct rxs_req *req, struct rxs_answer *a)
 		nr_wr = rxp_build_writes(a->route.pool, sg, req->out_len);
 		rxp_aim_writes(sg, nr_wr, &a->bulk);
 		/* A test lets the reply claim data that was not written. */
-		if (rdmafs_test_fail("reply_unwritten", req->slot))
+		if (rdmafs_test_fails("reply_unwritten", req->slot))
 			nr_wr = 0;
 	}
 	if (a->send) {

@@ -31,7 +31,7 @@ bool rxs_req_charge(struct rxs_req *req, u32 bytes, bool within)
 	if (within && req->overdrawn)
 		return false;
 	if (bytes > req->charged) {
-		if (rdmafs_test_fail("req_charge", req->slot) ||
+		if (rdmafs_test_fails("req_charge", req->slot) ||
 		    !rxs_session_charge(req->session, bytes - req->charged, req->charged,
 					within, &req->overdrawn))
 			return false;

@@ -363,7 +363,7 @@ static const char *rxs_control(struct rxp_conn *conn, const struct rxp_frame *f,
 	case RXP_CONTROL_STCRW:
 		return rxs_stcrw_arrived(conn, f);
 	case RXP_CONTROL_CANCEL:
-		if (rdmafs_test_fail("cancel_unheard", f->slot))
+		if (rdmafs_test_fails("cancel_unheard", f->slot))
 			return NULL;
 		return rxs_cancel_arrived(conn, f);
 	case RXP_CONTROL_RETURN:
