@@ -658,7 +658,7 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	call->x.epoch = x->epoch;
 	x->in_flight++;
 	spin_unlock_bh(&x->lock);
-	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && rxc_deferred_behind(x, call))
+	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && rxc_deferred_queue(x, call))
 		return 0;
 	ret = rxc_call_send(x, call, call->flags & RDMAFS_CALL_NOWAIT);
 	if (ret) {

@@ -409,7 +409,7 @@ int rxc_calls_fail(struct rdmafs_xprt *x, int err);
 void rxc_deferred_init(struct rdmafs_xprt *x);
 void rxc_deferred_stop(struct rdmafs_xprt *x);
 void rxc_deferred_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
-bool rxc_deferred_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
+bool rxc_deferred_queue(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
 void rxc_deferred_room(struct rdmafs_xprt *x);
 void rxc_deferred_fail(struct rdmafs_xprt *x);
 

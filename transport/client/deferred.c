@@ -92,7 +92,7 @@ void rxc_deferred_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 }
 
 /**
- * rxc_deferred_behind - queue a new WRITE if others wait
+ * rxc_deferred_queue - queue a new WRITE if others wait
  * @x:    the session
  * @call: the WRITE, counted in flight, not sent
  *
@@ -103,18 +103,18 @@ void rxc_deferred_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
  *
  * Return: true if it was queued, and will be sent or ended from here.
  */
-bool rxc_deferred_behind(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
+bool rxc_deferred_queue(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 {
 	struct rxc_deferred *deferred = &x->deferred;
-	bool behind;
+	bool queued;
 
 	spin_lock_bh(&x->lock);
-	behind = (!list_empty(&deferred->writes) || deferred->sending) && !x->nr_grants &&
+	queued = (!list_empty(&deferred->writes) || deferred->sending) && !x->nr_grants &&
 		 x->state == RXC_UP;
-	if (behind)
+	if (queued)
 		list_add_tail(&call->x.link, &deferred->writes);
 	spin_unlock_bh(&x->lock);
-	return behind;
+	return queued;
 }
 
 /**
