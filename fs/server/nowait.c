@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Serving a request where it arrives, without ever blocking.
+ * Read bytes and attributes of an open file that are in memory, without ever blocking.
  *
- * This file alone decides for which operations, on which files and file systems, that is
- * possible (Documentation/architecture.rst, "Where completions are handled").
+ * READ and GETATTR that need no more are served where they arrive, not on a thread.  This file
+ * alone decides on which files and file systems that is possible (Documentation/architecture.rst,
+ * "Where completions are handled").
  *
  * Reading from the page cache.  The mapping must be the inode's own, and ->read_iter() of the
  * file system must take no lock and do nothing but copy from up-to-date folios and touch the
@@ -99,7 +100,7 @@ static struct folio *rdmafsd_cached_folio(struct address_space *mapping, loff_t 
 }
 
 /**
- * rdmafsd_cached_pages - get pages of a file from the page cache
+ * rdmafsd_cached_get_pages - get pages of a file from the page cache, with references
  * @file: a file open for reading
  * @pos:  offset of the first byte, not negative
  * @len:  bytes wanted
@@ -111,8 +112,8 @@ static struct folio *rdmafsd_cached_folio(struct address_space *mapping, loff_t 
  * Return: bytes, fewer than @len only at the end of the file, where it may be 0 with @nr 0;
  * -EAGAIN: not all of it can be read without blocking, and @nr is 0.
  */
-ssize_t rdmafsd_cached_pages(struct file *file, loff_t pos, size_t len, struct bio_vec *bv,
-			     u32 max, u32 *nr)
+ssize_t rdmafsd_cached_get_pages(struct file *file, loff_t pos, size_t len, struct bio_vec *bv,
+				 u32 max, u32 *nr)
 {
 	struct inode *inode = file_inode(file);
 	size_t done = 0;
@@ -171,7 +172,7 @@ ssize_t rdmafsd_cached_read(struct file *file, loff_t pos, struct iov_iter *to)
 	ssize_t got;
 	u32 nr, i;
 
-	got = rdmafsd_cached_pages(file, pos, iov_iter_count(to), bv, ARRAY_SIZE(bv), &nr);
+	got = rdmafsd_cached_get_pages(file, pos, iov_iter_count(to), bv, ARRAY_SIZE(bv), &nr);
 	for (i = 0; i < nr; i++) {
 		if (copy_folio_to_iter(page_folio(bv[i].bv_page), bv[i].bv_offset, bv[i].bv_len,
 				       to) != bv[i].bv_len)

@@ -82,7 +82,7 @@ static ssize_t rdmafsd_read_pages(struct rdmafsd_rq *rq, loff_t pos, u32 len)
 	got = rw_verify_area(READ, rq->state->file, &at, len);
 	rdmafsd_rq_leave(rq);
 	if (!got)
-		got = rdmafsd_cached_pages(rq->state->file, pos, len, bv, max, &nr);
+		got = rdmafsd_cached_get_pages(rq->state->file, pos, len, bv, max, &nr);
 	if (nr && (got <= RDMAFS_XPRT_INLINE_MAX ||
 		   rdmafs_xprt_req_pages(rq->req, bv, nr, got))) {
 		while (nr)

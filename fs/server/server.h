@@ -23,7 +23,7 @@
  *	leaving.c	names that are being removed, of such files above all
  *	cut.c		notes of opens that an export's end has closed
  *	orphan.c	the directory that holds files whose last name was removed
- *	nowait.c	what can be served without blocking
+ *	nowait.c	READ and GETATTR of what is in memory, without blocking
  *	waits.c		the file system that any other request may block on
  *	session.c	what belongs to one session of a client
  *	export.c	exports that are live
@@ -671,8 +671,8 @@ u64 rdmafsd_cookie_from(struct inode *inode, u64 base, const struct kstat *stat)
 ssize_t rdmafsd_cached_read(struct file *file, loff_t pos, struct iov_iter *to);
 void rdmafsd_attrs_seen(struct rdmafsd_state *st, const struct rfp_attr *attr);
 int rdmafsd_getattr_now(struct rdmafsd_state *st, struct rfp_attr *attr);
-ssize_t rdmafsd_cached_pages(struct file *file, loff_t pos, size_t len, struct bio_vec *bv,
-			     u32 max, u32 *nr);
+ssize_t rdmafsd_cached_get_pages(struct file *file, loff_t pos, size_t len, struct bio_vec *bv,
+				 u32 max, u32 *nr);
 
 int rdmafsd_cookie(const struct path *path, u64 *cookie, u64 *size);
 /* The attributes that an rfp_attr is made of. */
