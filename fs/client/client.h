@@ -588,7 +588,7 @@ int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp)
 struct rdmafs_open *rdmafs_open_get(struct rdmafs_open *open);
 struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags);
 struct rdmafs_open *rdmafs_open_late(struct inode *inode);
-void rdmafs_open_late_forget(struct rdmafs_inode *ri);
+void rdmafs_open_late_drop(struct rdmafs_inode *ri);
 int rdmafs_open_ready(struct rdmafs_open *open, int forced);
 void rdmafs_open_unknown(struct rdmafs_open *open, int session, u64 stateid);
 int rdmafs_open_again(struct rdmafs_open *open);

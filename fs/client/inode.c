@@ -71,7 +71,7 @@ void rdmafs_evict_inode(struct inode *inode)
 	truncate_inode_pages_final(&inode->i_data);
 	if (S_ISREG(inode->i_mode)) {
 		netfs_clear_inode_writeback(inode, NULL);
-		rdmafs_open_late_forget(ri);
+		rdmafs_open_late_drop(ri);
 	}
 	clear_inode(inode);
 }

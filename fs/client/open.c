@@ -141,12 +141,12 @@ struct rdmafs_open *rdmafs_open_late(struct inode *inode)
 }
 
 /**
- * rdmafs_open_late_forget - drop what an inode keeps for rdmafs_open_late()
+ * rdmafs_open_late_drop - drop what an inode keeps for rdmafs_open_late()
  * @ri: the inode, which is being evicted
  *
  * Context: process.
  */
-void rdmafs_open_late_forget(struct rdmafs_inode *ri)
+void rdmafs_open_late_drop(struct rdmafs_inode *ri)
 {
 	if (ri->late.cred)
 		rdmafs_cred_put(ri->late.cred);
