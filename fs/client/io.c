@@ -140,7 +140,7 @@ static void rdmafs_io_go_on(struct rdmafs_op *op, const struct rdmafs_io_result 
 }
 
 /* Take the answer to a READ; 0 or -EIO; @more: the rest is to be asked for. */
-static int rdmafs_io_read_done(struct rdmafs_op *op, bool *more)
+static int rdmafs_io_read_answered(struct rdmafs_op *op, bool *more)
 {
 	struct rdmafs_io *io = &op->io;
 	const struct rfp_read_rep *rep;
@@ -167,7 +167,7 @@ static int rdmafs_io_read_done(struct rdmafs_op *op, bool *more)
 }
 
 /* Take the answer to a WRITE; 0 or -EIO; @more: the rest is to be sent; @attr may be NULL. */
-static int rdmafs_io_write_done(struct rdmafs_op *op, bool *more, const struct rfp_attr **attr)
+static int rdmafs_io_write_answered(struct rdmafs_op *op, bool *more, const struct rfp_attr **attr)
 {
 	struct rdmafs_io *io = &op->io;
 	const struct rfp_write_rep *rep;
@@ -217,9 +217,9 @@ static void rdmafs_io_done(struct rdmafs_xprt_call *call)
 
 	res.err = rdmafs_op_status(op);
 	if (!res.err && call->dir == RDMAFS_XPRT_READ)
-		res.err = rdmafs_io_read_done(op, &res.more);
+		res.err = rdmafs_io_read_answered(op, &res.more);
 	else if (!res.err)
-		res.err = rdmafs_io_write_done(op, &res.more, &res.attr);
+		res.err = rdmafs_io_write_answered(op, &res.more, &res.attr);
 	rdmafs_io_go_on(op, &res);
 }
 
