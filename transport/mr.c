@@ -38,7 +38,7 @@ static u32 rxp_mr_charge(const struct rxp_pool *pool, int class)
 }
 
 /* Make an MR whose entries are charged already.  On failure they are released. */
-static struct rxp_mr *rxp_mr_make(struct rxp_pool *pool, int class)
+static struct rxp_mr *rxp_mr_create(struct rxp_pool *pool, int class)
 {
 	u32 charge = rxp_mr_charge(pool, class);
 	struct rxp_mr *mr = kzalloc(sizeof(*mr), GFP_NOFS);
@@ -68,7 +68,7 @@ out_release:
 /* The policy has granted the entries: return the idle MR that came with them, or a new one. */
 static struct rxp_mr *rxp_mr_idle_or_new(struct rxp_pool *pool, int class, struct rpol_mr *idle)
 {
-	return idle ? container_of(idle, struct rxp_mr, policy) : rxp_mr_make(pool, class);
+	return idle ? container_of(idle, struct rxp_mr, policy) : rxp_mr_create(pool, class);
 }
 
 /**
