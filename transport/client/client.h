@@ -407,7 +407,7 @@ bool rxc_calls_in_slots(struct rdmafs_xprt *x);
 int rxc_calls_fail(struct rdmafs_xprt *x, int err);
 
 void rxc_deferred_init(struct rdmafs_xprt *x);
-void rxc_deferred_stop(struct rdmafs_xprt *x);
+void rxc_deferred_exit(struct rdmafs_xprt *x);
 void rxc_deferred_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
 bool rxc_deferred_queue(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
 void rxc_deferred_room(struct rdmafs_xprt *x);

@@ -300,12 +300,12 @@ void rxc_deferred_init(struct rdmafs_xprt *x)
 }
 
 /**
- * rxc_deferred_stop - stop the workers
+ * rxc_deferred_exit - undo rxc_deferred_init(): stop the workers
  * @x: a session without calls, to be freed
  *
  * Context: process, sleeps.
  */
-void rxc_deferred_stop(struct rdmafs_xprt *x)
+void rxc_deferred_exit(struct rdmafs_xprt *x)
 {
 	cancel_delayed_work_sync(&x->deferred.write_work);
 	cancel_delayed_work_sync(&x->deferred.read_work);
