@@ -412,7 +412,7 @@ bool rxp_mr_capped(struct rxp_pool *pool, u32 entries);
 struct rxp_mr *rxp_mr_wait(struct rxp_pool *pool, u32 entries, u32 since);
 void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr);
 void rxp_mr_claim(struct rxp_pool *pool, u32 entries, struct rpol_waiter *w);
-struct rxp_mr *rxp_mr_claimed(struct rxp_pool *pool, const struct rpol_waiter *w);
+struct rxp_mr *rxp_mr_get_claimed(struct rxp_pool *pool, const struct rpol_waiter *w);
 int rxp_mr_map(struct rxp_mr *mr, struct scatterlist *sgl, int nents, u32 len,
 	       struct ib_reg_wr *wr);
 int rxp_mr_map_buf(struct rxp_pool *pool, struct rxp_mr *mr, struct rxp_buf *buf, u32 len,

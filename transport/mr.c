@@ -169,7 +169,7 @@ void rxp_mr_put(struct rxp_pool *pool, struct rxp_mr *mr)
  * @w:       its done() is set; the policy's until done() is called, then its owner's again
  *
  * done() is called in any case, perhaps before this returns.  It is called in any context but
- * hard interrupt, with locks held.  If its result is 0, rxp_mr_claimed() has to follow.
+ * hard interrupt, with locks held.  If its result is 0, rxp_mr_get_claimed() has to follow.
  *
  * Context: Any but hard interrupt; does not sleep.
  */
@@ -186,7 +186,7 @@ void rxp_mr_claim(struct rxp_pool *pool, u32 entries, struct rpol_waiter *w)
 }
 
 /**
- * rxp_mr_claimed - take the MR that a claim was granted
+ * rxp_mr_get_claimed - get the MR that a claim was granted
  * @pool: the pool
  * @w:    done() was called for it with 0
  *
@@ -194,7 +194,7 @@ void rxp_mr_claim(struct rxp_pool *pool, u32 entries, struct rpol_waiter *w)
  *
  * Return: an MR that is idle, or an ERR_PTR: -ENOMEM, or an error of the device.
  */
-struct rxp_mr *rxp_mr_claimed(struct rxp_pool *pool, const struct rpol_waiter *w)
+struct rxp_mr *rxp_mr_get_claimed(struct rxp_pool *pool, const struct rpol_waiter *w)
 {
 	return rxp_mr_idle_or_new(pool, w->class, w->mr);
 }

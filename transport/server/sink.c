@@ -264,7 +264,7 @@ static void rxs_req_take_claim(struct rxs_req *req)
 
 	if (!req->claim_granted)
 		return;
-	mr = rxp_mr_claimed(req->pool, &req->claim);
+	mr = rxp_mr_get_claimed(req->pool, &req->claim);
 	if (!IS_ERR(mr))
 		req->mr = mr;
 }
