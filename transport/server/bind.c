@@ -38,8 +38,8 @@ static bool rxs_join_fits(const struct rdmafs_xprt_session *s, const struct rxp_
 }
 
 /* Find the session that a connection wants to join; a reference, or NULL. */
-static struct rdmafs_xprt_session *rxs_session_joined(struct rdmafs_xprt_server *server,
-						      const struct rxp_wire_cm *cm)
+static struct rdmafs_xprt_session *rxs_session_find(struct rdmafs_xprt_server *server,
+						    const struct rxp_wire_cm *cm)
 {
 	struct rdmafs_xprt_session *s, *found = NULL;
 
@@ -65,7 +65,7 @@ static struct rdmafs_xprt_session *rxs_session_joined(struct rdmafs_xprt_server 
  */
 struct rxp_pool *rxs_join_pool(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
-	struct rdmafs_xprt_session *s = rxs_session_joined(server, &conn->cm);
+	struct rdmafs_xprt_session *s = rxs_session_find(server, &conn->cm);
 	struct rxp_pool *pool = NULL;
 
 	if (!s)
@@ -102,7 +102,7 @@ static int rxs_conn_take_place(struct rxp_conn *conn, struct rdmafs_xprt_session
 static int rxs_conn_join(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 {
 	const struct rxp_wire_hello *hello = &rxs_conn(conn)->hello;
-	struct rdmafs_xprt_session *s = rxs_session_joined(server, &conn->cm);
+	struct rdmafs_xprt_session *s = rxs_session_find(server, &conn->cm);
 	int ret = -ESTALE;
 
 	if (!s)
