@@ -5,7 +5,7 @@
  * A REPLY ends a call, an STCRW asks for the data of a WRITE, a REVOKED gives back the key of a
  * READ that was cancelled, a RECALL wants grants back, and the first message is the WELCOME.
  *
- * The peer may send anything.  rxc_call_named() says whether a message fits the call that it names;
+ * The peer may send anything.  rxc_call_find() tests whether a message fits the call that it names;
  * one that does not ends the connection.
  */
 #include <linux/slab.h>
@@ -20,9 +20,9 @@
  * the reply.  So a frame that fits no call is never just late, unless the connection is lost, which
  * rxc_recv() looks at.  Which frames may cross ours on the way is in the table of states (state.c).
  */
-static struct rdmafs_xprt_call *rxc_call_named(struct rdmafs_xprt *x, const struct rxp_frame *f,
-					       const struct ib_wc *wc, enum rxc_call_event event,
-					       const char **wrong)
+static struct rdmafs_xprt_call *rxc_call_find(struct rdmafs_xprt *x, const struct rxp_frame *f,
+					      const struct ib_wc *wc, enum rxc_call_event event,
+					      const char **wrong)
 {
 	struct rxc_slot *slot = &x->slots[f->slot];
 	struct rdmafs_xprt_call *call = slot->call;
@@ -167,7 +167,7 @@ static const char *rxc_reply_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 
 	spin_lock_bh(&x->lock);
 	old = x->slots[f->slot].state;
-	call = rxc_call_named(x, f, wc, event, &wrong);
+	call = rxc_call_find(x, f, wc, event, &wrong);
 	if (!call) {
 		spin_unlock_bh(&x->lock);
 		return wrong;
@@ -205,7 +205,7 @@ static const char *rxc_stcrw_arrived(struct rdmafs_xprt *x, struct rxp_conn *con
 	bool fire;
 
 	spin_lock_bh(&x->lock);
-	call = rxc_call_named(x, f, wc, RXC_CALL_EV_STCRW, &wrong);
+	call = rxc_call_find(x, f, wc, RXC_CALL_EV_STCRW, &wrong);
 	if (!call) {
 		spin_unlock_bh(&x->lock);
 		return wrong;
@@ -236,7 +236,7 @@ static const char *rxc_revoked_arrived(struct rdmafs_xprt *x, const struct rxp_f
 	struct rxp_mr *mr;
 
 	spin_lock_bh(&x->lock);
-	call = rxc_call_named(x, f, wc, RXC_CALL_EV_REVOKED, &wrong);
+	call = rxc_call_find(x, f, wc, RXC_CALL_EV_REVOKED, &wrong);
 	if (!call) {
 		spin_unlock_bh(&x->lock);
 		return wrong;
