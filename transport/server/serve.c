@@ -31,8 +31,8 @@
  * Find the request of the RPC that a CONTROL names.  NULL: there is none (it may be answered
  * already), or the message breaks the protocol, and @wrong says how.
  */
-static struct rxs_req *rxs_req_named(struct rxp_conn *conn, const struct rxp_frame *f,
-				     const char **wrong)
+static struct rxs_req *rxs_req_find(struct rxp_conn *conn, const struct rxp_frame *f,
+				    const char **wrong)
 {
 	const struct rxs_conn *sc = rxs_conn(conn);
 	struct rdmafs_xprt_session *s = sc->session;
@@ -59,7 +59,7 @@ static const char *rxs_stcrw_arrived(struct rxp_conn *conn, const struct rxp_fra
 	struct rxs_req *req;
 
 	spin_lock_bh(&s->lock);
-	req = rxs_req_named(conn, f, &wrong);
+	req = rxs_req_find(conn, f, &wrong);
 	if (!req)
 		goto out;
 	if (!(req->flags & RXP_F_READ) || req->keyed || req->cancelled ||
@@ -133,7 +133,7 @@ static const char *rxs_cancel_arrived(struct rxp_conn *conn, const struct rxp_fr
 	struct rxs_req *req;
 
 	spin_lock_bh(&s->lock);
-	req = rxs_req_named(conn, f, &wrong);
+	req = rxs_req_find(conn, f, &wrong);
 	if (!req)
 		goto out;
 	if (req->cancelled || !(req->flags & (RXP_F_READ | RXP_F_WRITE)) ||
