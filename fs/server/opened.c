@@ -648,8 +648,8 @@ static bool rdmafsd_claim_kept(struct rdmafsd_export *exp, const struct rdmafsd_
 }
 
 /* Take out a claim that no client came back for in time; @of: its entry if that ends, or NULL. */
-static struct rdmafsd_claim *rdmafsd_claim_overdue(struct rdmafsd_export *exp,
-						   struct rdmafsd_opened **of, bool *orphan)
+static struct rdmafsd_claim *rdmafsd_claim_take_overdue(struct rdmafsd_export *exp,
+							struct rdmafsd_opened **of, bool *orphan)
 {
 	struct rdmafsd_claim *claim;
 
@@ -691,7 +691,7 @@ static void rdmafsd_claims_reap(struct work_struct *work)
 
 	for (;;) {
 		spin_lock(&exp->opened_lock);
-		claim = rdmafsd_claim_overdue(exp, &of, &orphan);
+		claim = rdmafsd_claim_take_overdue(exp, &of, &orphan);
 		spin_unlock(&exp->opened_lock);
 		if (!claim)
 			return;
