@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls: from submit to done.
+ * A call's life: it is submitted and sent, its answer comes, and its submitter is told.
  *
  * A submitter acquires translations (for a READ whose data does not fit a message), then a slot;
  * then it posts (Documentation/architecture.rst, "Order of acquisition").  If the send queue has

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One attempt to connect a mount to its server.
+ * Make one attempt to connect a mount to its server.  session.c says when.
  *
  * For each connection in turn: the address, the route, the queues, the server's accept, then
  * HELLO and WELCOME, each step bounded in time.  Connection 0 makes or resumes the session.

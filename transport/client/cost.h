@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The estimate of what one message costs, which cost.c makes and io.c uses.  Pure.
+ */
 #ifndef RDMAFS_TRANSPORT_COST_H
 #define RDMAFS_TRANSPORT_COST_H
 

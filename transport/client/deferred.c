@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls that can't be sent again yet.
+ * Calls that can't be sent yet wait here, and are sent when there is room for them.
  *
- * WRITEs for which the server had neither a sink nor a place in line for one (RETRY_LATER).
- * They are kept in the order in which they were submitted, and later ones queue behind them.
- * The client knows only from the server's answers what the server has room for.  A WRITE that
- * was served leaves room for one, so each one that comes back lets one more be sent.  So as
- * many WRITEs stay on their way as the server has sinks and places for this session, and hardly
- * any is refused.  To find out when there is room for more, a few are sent in addition every
- * now and then, and twice as many each time that none was refused.
+ * Some are WRITEs for which the server had neither a sink nor a place in line for one
+ * (RETRY_LATER).  They are kept in the order in which they were submitted, and later ones queue
+ * behind them.  The client knows only from the server's answers what the server has room for.
+ * A WRITE that was served leaves room for one, so each one that comes back lets one more be
+ * sent.  So as many WRITEs stay on their way as the server has sinks and places for this session,
+ * and hardly any is refused.  To find out when there is room for more, a few are sent in addition
+ * every now and then, and twice as many each time that none was refused.
  *
- * READs whose translations were taken back (revoke.c), or that the server refused.  They stand
- * in line for new translations one after the other, which sleeps: on a workqueue of their own,
- * not on the one that writeback needs, and not in front of WRITEs.
+ * The others are READs whose translations were taken back (revoke.c), or that the server refused.
+ * They stand in line for new translations one after the other, which sleeps: on a workqueue of
+ * their own, not on the one that writeback needs, and not in front of WRITEs.
  *
  * Such a call has left its slot.  It still counts as in flight, so the session is not freed
  * before it.

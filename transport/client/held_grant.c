@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Grants that a mount holds: sinks of its server that it may write to without asking, each for
- * one WRITE (the server's grant.c has their whole story).
+ * Keep the grants that a mount holds: sinks of its server that it may write to without asking,
+ * each for one WRITE (the server's grant.c has their whole story).
  *
  * A reply brings a grant, and a WRITE takes it.  The mount returns grants that the server recalls,
  * and those that it has not used for some seconds, several in one message.  A grant ends with the

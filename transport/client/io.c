@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The data of a call that does not travel inside its messages: the caller's pages, mapped for
- * the device, and for a READ the MR over them.
+ * Map the data of a call that does not travel inside its messages: the caller's pages, for the
+ * device, and for a READ the MR over them.
  *
  * Mapping comes before the CALL (direct), or after the CALL has been sent, while the server is
  * at work already (overlapped: Ou et al., FRRWP).  Overlapped, the translations are reserved

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state of a mount's session: when a call may be sent, and when it must not wait any longer.
+ * The state of a mount's session says when a call may be sent, and when it must not wait any
+ * longer.  It is changed and waited for here.
  *
  * A submitter waits for the connection, then for translations, then for a slot.  It may have to
  * stop in each of these places, and between any two: by umount -f, which ends the calls submitted

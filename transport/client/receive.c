@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages from the server.
+ * Handle the messages that come from the server.
  *
  * A REPLY ends a call, an STCRW asks for the data of a WRITE, a REVOKED gives back the key of a
  * READ that was cancelled, a RECALL wants grants back, and the first message is the WELCOME.

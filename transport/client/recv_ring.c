@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The receive buffers of mounts' connections.
+ * Allocate the buffers that mounts' connections receive messages in, and bound their memory.
  *
  * They are large only as long as all large ones of this machine's mounts together take no more
  * than 1/RXC_LARGE_PART of its memory, and there is memory without reclaim.  A mount has to connect

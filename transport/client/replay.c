@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls that have no reply when their connection is lost.
+ * Calls that have no reply when their connection is lost are sent again here, or ended.
  *
- * They are unmapped, then sent again on the next connections, or ended.  The recovery worker
+ * They are unmapped first, and sent on the next connections.  The recovery worker
  * (session.c) does all of this.  The connections have been taken from the session and drained,
  * so no other party touches such a call, except its submitter: rxc_calls_unmap_lost() waits for one
  * that still maps pages, and any may still drop its references.  The reply's reference, which

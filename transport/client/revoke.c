@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Translations that are bound to a READ, are needed elsewhere, and do not come back.
+ * Take translations back that are bound to a READ, are needed elsewhere, and do not come back.
  *
  * A member that is entitled to translations waits at most until the READs that hold them are
  * answered.  A server whose disk hangs would make that for ever.  So a READ that has waited for

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A mount's session: connecting, losing a connection, connecting again.
+ * Make a mount's session, connect it again when a connection is lost, and close it.
  *
  * mount(8) makes the first connections.  After that one worker per mount, @recover, does all of
  * this, so that nothing of it runs twice at once; a party that finds a connection broken only

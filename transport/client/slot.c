@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The account of slots.  A freed slot goes straight to the first waiter that may have it, so no
- * later caller can take it first.  slot.h has the rules.
+ * Give slots to calls, by the rules that slot.h has.  A freed slot goes straight to the first
+ * waiter that may have it, so no later caller can take it first.
  */
 #include <linux/bitmap.h>
 #include <linux/errno.h>

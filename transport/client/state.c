@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tables of states, and the timing of attempts to connect.
+ * These tables say which event takes a session, or a call, from which state to which; the last
+ * functions say when to try to connect again, and for how long.
  *
  * An event that the table of sessions does not name leaves the state as it is: events may come
  * late, as when a session is aborted while it is being connected.  An event that the table of

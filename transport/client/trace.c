@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Definitions of the client's tracepoints. */
+/* This file makes the tracepoints of the client's half that trace.h declares. */
 #define CREATE_TRACE_POINTS
 #include "transport/client/trace.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints of the client: the states of a mount's session and of its calls, and the steps of
- * a call's life and of a grant's.
+ * The client's tracepoints tell the states of a mount's session and of its calls, and the steps
+ * of a call's life and of a grant's.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdmafs
