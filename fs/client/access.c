@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * May the caller do this?
+ * Decide what a caller may do with an object, without asking the server if that can be.
  *
  * The client knows an object's owner, mode and ACL.  These settle it for most
  * callers: a caller that may not pass is refused without a request, and the server

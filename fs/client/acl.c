@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * POSIX ACLs: read and written as extended attributes, cached by the VFS.
+ * POSIX ACLs are read and written as extended attributes here; the VFS caches them.
  *
  * The cache is dropped whenever another client has changed the object (attr.c).
  * The server makes a new object inherit the default ACL of its directory.

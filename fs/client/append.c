@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * O_APPEND: writes behind the end of the file, wherever that is at the server.
+ * With O_APPEND, write behind the end of the file, wherever that is at the server.
  *
  * The server picks the offset of each part, so that clients that append to one file
  * do not overwrite each other.  The page cache is flushed before a part is sent and dropped

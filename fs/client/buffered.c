@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading and writing through the page cache, and stores of mappings.
+ * Read and write through the page cache, and let mappings store into it.
  *
  * netfs does most of it.  A read or a write takes its locks (lock.c), makes cached
  * pages fit to be used (mapping.c), and calls netfs or the VFS.  netfs cuts what it

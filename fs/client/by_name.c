@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Opening a file by its name, in one request, and making it in the same.
+ * Open a file by its name, in one request, and make it in the same if need be.
  *
  * The last component of an open is never just believed, since the open must see another client's
  * rename that came before it.  A regular file is opened by its name; anything else is looked up

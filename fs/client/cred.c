@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Credentials: a 32-bit id for the credentials of a caller.
+ * Give the credentials of each caller a 32-bit id, by which requests name them.
  *
  * The client tells the server the user, group and supplementary groups of a task
  * once (SETCRED) and names them by an id from then on.  An entry is found by its

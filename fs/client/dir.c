@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading directories.
+ * Read directories, and seek in them.
  *
  * Positions.  "." is 0, ".." is 1.  A cookie of the server stands for the place
  * after an entry.  The client's position for that place is cookie + 2, so that the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * O_DIRECT, and appending writes (append.c): from the user's pages to transport.
+ * Read and write with O_DIRECT, and append (append.c): from the user's pages to transport.
  *
  * A request is cut into parts of at most one RPC; each part pins its own pages (direct_part.c)
  * and is one READ or WRITE (io.c).  The last part to end finishes the request: where it ends if

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Direct requests and their parts, shared by direct.c, which has their life, direct_part.c and
- * append.c.
+ * This header declares direct requests and their parts, for direct.c, which has their life,
+ * direct_part.c and append.c.
  */
 #ifndef RDMAFS_CLIENT_DIRECT_H
 #define RDMAFS_CLIENT_DIRECT_H

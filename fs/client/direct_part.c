@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pages of one part of a direct request: pinned, referenced, or copied.
+ * Make the next part of a direct request, and free it.  The pages of its data are pinned,
+ * referenced or lent, or the data is copied: enum rdmafs_dio_hold.
  */
 #include <linux/bvec.h>
 #include <linux/mm.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The fence: changes that a killed task has left, and the changes that wait for them.
+ * The fence counts the changes that a killed task has left, and has later changes wait for them.
  *
  * A task that is killed in a truncate, in fallocate(2) or in a direct write leaves the
  * request to transport, which sends it again when the connection is lost, and in a new

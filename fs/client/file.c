@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Regular files: opening, closing, and everything on an open file that is not
+ * Open and close regular files, and do everything on an open file that is not
  * reading or writing.
  *
  * Close-to-open: open(2) gets fresh attributes, and drops cached pages if there

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Waiting for writeback, killably.
+ * Write back and read in, and wait for both killably.
  *
  * The kernel's own waits for writeback and for a folio's lock are deaf to signals, and
  * without a server they last.  So a worker of the mount does them for the task, in an

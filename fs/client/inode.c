@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Inodes: making a VFS inode for a handle, and freeing it.
+ * Make a VFS inode for a handle, and free it.
  *
  * The inode number is the server's.  An object is identified by its handle, which
  * contains a generation: if the server uses the number again for another object,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * READ and WRITE of file data, without waiting for the answer.
+ * Send READ and WRITE of file data, without waiting for the answer.
  *
  * rdmafs_io_start() sends as much as the op's iterator holds (at most what one RPC
  * carries) and returns.  op->io.finish is called once, in process or softirq

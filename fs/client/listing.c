@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Replies to READDIR, kept for a moment.
+ * Keep replies to READDIR for a moment, in case the directory is read again.
  *
  * A directory is often read twice in a row: rm -r first looks whether it is
  * empty, a shell expands the same pattern twice.  If the second open confirms, by

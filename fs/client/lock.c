@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Locks of a file that is read or written, and what has to be clean or known under them.
+ * Take the locks of a file that is read or written, and see to what has to be clean or known
+ * under them.
  *
  * The locks are those of netfs and of the VFS, but they are taken killably.  i_rwsem is held
  * exclusively by a write through the page cache and by an append, and shared by a read through

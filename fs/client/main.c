@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The client file system's module: caches, registration. */
+/* Load and unload the client file system: its caches of ops and inodes, its name in the VFS. */
 #include <linux/module.h>
 #include "client.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cached pages of a file: whether they are valid, which task drops them, and which tasks wait.
+ * Tell whether cached pages of a file are valid, which task drops them, and which tasks wait.
  *
  * Pages that a foreign change (coherence.h) has made stale are dropped by the first task that
  * wants to use them; coherence.h has the states.  Other tasks wait for it: until it is done, a

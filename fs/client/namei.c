@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names: looking them up, believing them for a while, changing them.
+ * Look names up, believe them for a while, and change them.
  *
  * A cached name, positive or negative, is believed without a request as long as
  * the attributes of its directory are believed and no other client has changed

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Operations: from a request body to an errno.
+ * Run an operation: make its request, send it, wait, and return the reply or an errno.
  *
  * A caller makes an op, fills in the request through op->enc, runs it, and
  * takes the reply apart.  rdmafs_op_run() sends the op and waits.  If the server

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Opens: the server's open state, as long as anything needs it.
+ * Keep files open at the server, for as long as anything needs that.
  *
  * Every open(2) of a regular file has an open of its own.  Reads and writes
  * name it and are done with the credentials of the opener, so that the server

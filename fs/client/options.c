@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mount options: what each may be, which may change in a remount, and how they are shown.
+ * Parse, check and show mount options, and refuse a remount that changes what has to stay.
  */
 #include <linux/in.h>
 #include <linux/in6.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A mount or remount that is being prepared, and its options (options.c).
+ * This header declares a mount or remount that is being prepared, and its options (options.c).
  */
 #ifndef RDMAFS_CLIENT_OPTIONS_H
 #define RDMAFS_CLIENT_OPTIONS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Is a program at its end?
+ * Tell whether a program is at its end, so that no task will use its memory any more.
  *
  * A program is all tasks that share one memory (mm): its threads, and processes that were made with
  * CLONE_VM, or by vfork(2) and have not called execve(2) yet.  A request that one task has begun

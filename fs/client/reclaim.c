@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Opening again all that a lost session had open.
+ * Open again all that a lost session had open.
  *
  * A user of an open opens it again before it uses it (rdmafs_open_ready()).  But
  * after the loss of a session the server keeps a file that has no name any more,

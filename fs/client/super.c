@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Mounting: connecting, the superblock, unmounting.  options.c has the options.
+ * Mount and unmount: connect to the server, make the superblock, and undo both.  options.c has
+ * the options.
  *
  * Every mount has a session and a superblock of its own.  mount.rdmafs resolves
  * the server's name and passes the address in addr=.  Without addr= the host in

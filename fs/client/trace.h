@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tracepoints of the client: what it decides about what it has cached.  The tracepoints of RPCs
- * are transport's.
+ * The tracepoints of the client file system tell what it decides about what it has cached.  The
+ * tracepoints of RPCs are transport's.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM rdmafs_client

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The end of a mount, and umount -f: which operations wait for the server, and until when.
+ * At the end of a mount, and with umount -f, decide which operations wait for the server, and
+ * until when.
  *
  * Operations wait for a server that can't be reached, and for one that answers
  * but does not serve the export at present (RFP_OFFLINE), because its

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Extended attributes: passed through to the server.
+ * Pass extended attributes through to the server.
  *
  * The attributes of an object say whether it has any extended attributes.  If it
  * has none, a lookup is answered without a request.  This matters because the
