@@ -253,7 +253,8 @@ struct rfp_time {
  * @before: in the reply to an operation that changes this object (WRITE,
  *	    SETATTR, CREATE, UNLINK, RENAME...): the object's change cookie just
  *	    before the change, by which a client tells its own changes from those
- *	    of others; 0 if the server does not tell it
+ *	    of others; 0 if the server does not tell it: others may have changed
+ *	    the object, too
  * @pad:    0
  */
 struct rfp_attr {

@@ -27,12 +27,22 @@
  * Every change that a client asks for stands between rdmafsd_change_begin() and
  * rdmafsd_change_end(), which read the cookie before and after it.  If only that client's
  * session has changed the object in between, the reply says so by telling the cookie of before,
- * and the client keeps what it has cached.  Names are made and removed with the i_rwsem of their
- * directory held from begin to end, so for the directory this is exact.  Several requests may write
- * to a file at a time, so the inode's entry of the table counts the changes under way.  If changes
- * of two sessions overlap, neither reply tells the cookie of before.  A write that a local process
- * of the server makes at the same time to the same file can't be told from the client's; nor can a
- * local change of a directory while a client changes its attributes or xattrs, or moves it.
+ * and the client keeps what it has cached.  Several requests may write to a file at a time, so the
+ * inode's entry of the table counts the changes under way.  If changes of two sessions overlap,
+ * neither reply tells the cookie of before.
+ *
+ * Local processes of the server are in no such table.  But they need the i_rwsem of a directory to
+ * change its names, attributes and xattrs.  So for a directory this is exact if its i_rwsem is
+ * held from begin to end: it is where names are made and removed in it, and where its attributes
+ * and xattrs change.  Some functions of the VFS take the lock of what they change themselves: those
+ * that set and remove ACLs and file capabilities, and vfs_rmdir(), for the directory that it
+ * removes.  vfs_rename() takes that of a directory that it moves only if the parent changes; if it
+ * were taken here otherwise, two directories could be locked without the superblock's rename mutex.
+ * The cookie of before such a change of a directory is never told
+ * (rdmafsd_change_begin_unlocked()), so its client asks for the names in it again.
+ *
+ * A write that a local process of the server makes to a file while a client writes to it can't be
+ * told from the client's.
  */
 #include <linux/fs.h>
 #include <linux/hash.h>
@@ -170,17 +180,8 @@ static u64 rdmafsd_change_sample(struct rdmafsd_change *chg)
 	return rdmafsd_cookie(&chg->path, &cookie, &size) ? 0 : cookie;
 }
 
-/**
- * rdmafsd_change_begin - note that a change is about to be made for a client
- * @rq:     the request
- * @dentry: the object, positive; held by the caller until the end
- * @chg:    filled in; to be given to rdmafsd_change_end(), which must follow
- *
- * Context: process, may sleep.  If a name is made or removed in a directory, the i_rwsem of that is
- * held, until the end.
- */
-void rdmafsd_change_begin(struct rdmafsd_rq *rq, struct dentry *dentry,
-			  struct rdmafsd_change *chg)
+static void rdmafsd_change_count(struct rdmafsd_rq *rq, struct dentry *dentry,
+				 struct rdmafsd_change *chg)
 {
 	struct rdmafsd_changing *now = rdmafsd_changing_of(d_inode(dentry));
 
@@ -194,7 +195,41 @@ void rdmafsd_change_begin(struct rdmafsd_rq *rq, struct dentry *dentry,
 		now->mixed = true;
 	}
 	spin_unlock(&now->lock);
+}
+
+/**
+ * rdmafsd_change_begin - note that a change is about to be made for a client
+ * @rq:     the request
+ * @dentry: the object, positive; held by the caller until the end
+ * @chg:    filled in; to be given to rdmafsd_change_end(), which must follow
+ *
+ * Context: process, may sleep.  If the object is a directory its i_rwsem is held, until the end.
+ */
+void rdmafsd_change_begin(struct rdmafsd_rq *rq, struct dentry *dentry,
+			  struct rdmafsd_change *chg)
+{
+	if (d_is_dir(dentry))
+		lockdep_assert_held_write(&d_inode(dentry)->i_rwsem);
+	rdmafsd_change_count(rq, dentry, chg);
 	chg->before = rdmafsd_change_sample(chg);
+}
+
+/**
+ * rdmafsd_change_begin_unlocked - likewise, if the caller can't hold the object's lock to the end
+ * @rq:     the request
+ * @dentry: the object, positive; held by the caller until the end
+ * @chg:    filled in; to be given to rdmafsd_change_end(), which must follow
+ *
+ * A local process may change a directory before the VFS has its lock, or after that: the reply
+ * does not tell a directory's cookie of before.
+ *
+ * Context: process, may sleep.
+ */
+void rdmafsd_change_begin_unlocked(struct rdmafsd_rq *rq, struct dentry *dentry,
+				   struct rdmafsd_change *chg)
+{
+	rdmafsd_change_count(rq, dentry, chg);
+	chg->before = d_is_dir(dentry) ? 0 : rdmafsd_change_sample(chg);
 }
 
 /**
@@ -233,7 +268,8 @@ void rdmafsd_change_made(struct inode *inode)
  * @chg: the change; gets @after, and @before becomes 0 if another session changed the object
  *       meanwhile
  *
- * Context: process, may sleep; with the lock held that rdmafsd_change_begin() names.
+ * Context: process, may sleep; with the lock held that rdmafsd_change_begin() names, if the change
+ * began with that.
  */
 void rdmafsd_change_end(struct rdmafsd_change *chg)
 {
@@ -248,4 +284,20 @@ void rdmafsd_change_end(struct rdmafsd_change *chg)
 		chg->before = 0;
 	now->nr--;
 	spin_unlock(&now->lock);
+}
+
+/**
+ * rdmafsd_change_join - have a change begin with another one that the same request made before it
+ * @chg:    the change, ended
+ * @before: cookie of before the other one, 0 if not told
+ * @after:  cookie of after it
+ *
+ * If anything came between the two, @chg stays as it is: its client sees a gap.
+ *
+ * Context: any.
+ */
+void rdmafsd_change_join(struct rdmafsd_change *chg, u64 before, u64 after)
+{
+	if (chg->before == after)
+		chg->before = before;
 }

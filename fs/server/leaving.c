@@ -159,8 +159,8 @@ bool rdmafsd_leaving_is(const struct rdmafsd_leaving *l, struct dentry *dentry)
  */
 void rdmafsd_leaving_change(const struct rdmafsd_leaving *l, struct rdmafsd_change *chg)
 {
-	if (l->kept && chg->before == l->after)
-		chg->before = l->before;
+	if (l->kept)
+		rdmafsd_change_join(chg, l->before, l->after);
 }
 
 /**

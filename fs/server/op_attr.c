@@ -4,7 +4,8 @@
  *
  * If a size is among the changes, SETATTR sets the size first and then the rest, since file
  * systems do not expect both in one call.  notify_change() and the file system check the
- * caller's rights, under the caller's credentials.
+ * caller's rights, under the caller's credentials.  The cookies around the rest are read with the
+ * object's i_rwsem held (change.c).
  *
  * A stateid beside the handle finds the file also when its last name is gone.
  */
@@ -164,10 +165,16 @@ static int rdmafsd_iattr_kill_only(struct rdmafsd_rq *rq, struct inode *inode, s
 	return 0;
 }
 
+/*
+ * Change all but the size.  On success @chg is the change, also if there is nothing to change.  If
+ * the size was set, @chg is that change before, and both of them after.
+ */
 static int rdmafsd_setattr_rest(struct rdmafsd_rq *rq, struct dentry *dentry,
-				const struct rfp_setattr_req *sreq, u32 valid)
+				const struct rfp_setattr_req *sreq, u32 valid,
+				struct rdmafsd_change *chg)
 {
 	struct inode *inode = d_inode(dentry), *delegated = NULL;
+	struct rdmafsd_change rest;
 	struct iattr ia = {};
 	int err;
 
@@ -178,17 +185,25 @@ static int rdmafsd_setattr_rest(struct rdmafsd_rq *rq, struct dentry *dentry,
 		err = rdmafsd_iattr_kill_only(rq, inode, &ia);
 	if (err)
 		return err;
-	if (!ia.ia_valid && !(valid & (RFP_SET_MODE | RFP_SET_KILL_SUID)))
+	if (!ia.ia_valid && !(valid & (RFP_SET_MODE | RFP_SET_KILL_SUID))) {
+		if (!(valid & RFP_SET_SIZE))
+			rdmafsd_change_none(rq, dentry, chg);
 		return 0;
+	}
 	ia.ia_valid |= ATTR_CTIME;
 
 	err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
 	inode_lock(inode);
+	rdmafsd_change_begin(rq, dentry, &rest);
 	rdmafsd_iattr_mode(inode, valid, le32_to_cpu(sreq->mode), &ia);
 	err = notify_change(&nop_mnt_idmap, dentry, &ia, &delegated);
+	rdmafsd_change_end(&rest);
 	inode_unlock(inode);
+	if (valid & RFP_SET_SIZE)
+		rdmafsd_change_join(&rest, chg->before, chg->after);
+	*chg = rest;
 	rdmafsd_rq_drop_write(rq);
 	return rdmafsd_deleg_end(&delegated, err);
 }
@@ -245,14 +260,14 @@ static int rdmafsd_op_setattr(struct rdmafsd_rq *rq)
 	bool half = false;
 	int err = 0, err2;
 
-	rdmafsd_change_begin(rq, dentry, &chg);
 	if (valid & RFP_SET_SIZE) {
+		rdmafsd_change_begin_unlocked(rq, dentry, &chg);
 		err = rdmafsd_setattr_size(rq, dentry, le64_to_cpu(sreq->size));
+		rdmafsd_change_end(&chg);
 		half = !err;
 	}
 	if (!err)
-		err = rdmafsd_setattr_rest(rq, dentry, sreq, valid);
-	rdmafsd_change_end(&chg);
+		err = rdmafsd_setattr_rest(rq, dentry, sreq, valid, &chg);
 	/* Also when the second half has failed, for the first half is done. */
 	if (!err || half) {
 		err2 = rdmafsd_commit(rq->exp, dentry);

@@ -273,7 +273,7 @@ static int rdmafsd_link_do(struct rdmafsd_rq *rq, struct dentry *dir, struct rdm
 	err = PTR_ERR_OR_ZERO(dentry);
 	if (!err) {
 		rdmafsd_change_begin(rq, dir, &n->dchg);
-		rdmafsd_change_begin(rq, n->obj, &n->ochg);
+		rdmafsd_change_begin_unlocked(rq, n->obj, &n->ochg);
 		err = vfs_link(n->obj, &nop_mnt_idmap, d_inode(dir), dentry, &delegated);
 		rdmafsd_change_end(&n->ochg);
 		rdmafsd_change_end(&n->dchg);
@@ -333,7 +333,7 @@ static int rdmafsd_remove_vfs(struct rdmafsd_rq *rq, struct dentry *dir, bool rm
 	if (d_really_is_negative(n->obj))
 		return -ENOENT;
 	rdmafsd_change_begin(rq, dir, &n->dchg);
-	rdmafsd_change_begin(rq, n->obj, &n->ochg);
+	rdmafsd_change_begin_unlocked(rq, n->obj, &n->ochg);
 	if (rdmafs_test_fails("remove_vfs", d_inode(n->obj)->i_ino))
 		err = -EIO;
 	else if (rdmafs_test_fails("remove_later", d_inode(n->obj)->i_ino))
@@ -529,9 +529,9 @@ static int rdmafsd_rename_vfs(struct rdmafsd_rq *rq, struct rdmafsd_rename *r,
 	rdmafsd_change_begin(rq, r->od, &r->ochg);
 	if (r->nd != r->od)
 		rdmafsd_change_begin(rq, r->nd, &r->nchg);
-	rdmafsd_change_begin(rq, old, &r->mchg);
+	rdmafsd_change_begin_unlocked(rq, old, &r->mchg);
 	if (other)
-		rdmafsd_change_begin(rq, new, &replaced);
+		rdmafsd_change_begin_unlocked(rq, new, &replaced);
 	err = vfs_rename(&rd);
 	if (other)
 		rdmafsd_change_end(&replaced);

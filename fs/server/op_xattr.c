@@ -23,11 +23,13 @@
  * @dentry: the object, a reference of the request
  * @name:   the attribute's name, terminated
  * @acl:    it is a POSIX ACL
+ * @chg:    the change of the object, once the attribute is set or removed
  */
 struct rdmafsd_xattr {
 	struct dentry *dentry;
 	char name[RFP_XATTR_NAME_MAX + 1];
 	bool acl;
+	struct rdmafsd_change chg;
 };
 
 /**
@@ -158,64 +160,85 @@ static int rdmafsd_xattr_ask(struct rdmafsd_xattr *x)
 	return break_deleg(inode, O_WRONLY | O_NONBLOCK);
 }
 
-static int rdmafsd_xattr_put(struct rdmafsd_xattr *x, const void *value, size_t size, int flags)
+/*
+ * Set file capabilities.  Only vfs_setxattr() checks whether the caller may do so, and converts
+ * the value.  It takes the lock itself.
+ */
+static int rdmafsd_xattr_set_caps(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x,
+				  const void *value, size_t size, int flags)
 {
-	struct inode *inode = d_inode(x->dentry), *delegated = NULL;
 	int err;
 
-	/*
-	 * Only vfs_setxattr() checks whether the caller may set file capabilities, and converts
-	 * the value.
-	 */
+	rdmafsd_change_begin_unlocked(rq, x->dentry, &x->chg);
+	err = vfs_setxattr(&nop_mnt_idmap, x->dentry, x->name, value, size, flags);
+	rdmafsd_change_end(&x->chg);
+	return err;
+}
+
+/*
+ * Set an ACL, or remove it.  vfs_set_acl() and vfs_remove_acl() take the lock themselves, and what
+ * they do with it held can't be done here: modules have no access to the checks of security
+ * modules.
+ */
+static int rdmafsd_xattr_set_acl(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x,
+				 struct posix_acl *acl, bool remove)
+{
+	int err;
+
+	rdmafsd_change_begin_unlocked(rq, x->dentry, &x->chg);
+	err = remove ? vfs_remove_acl(&nop_mnt_idmap, x->dentry, x->name) :
+		       vfs_set_acl(&nop_mnt_idmap, x->dentry, x->name, acl);
+	rdmafsd_change_end(&x->chg);
+	return err;
+}
+
+static int rdmafsd_xattr_set(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x, const void *value,
+			     size_t size, int flags)
+{
+	struct inode *inode = d_inode(x->dentry), *delegated = NULL;
+	struct posix_acl *acl = NULL;
+	int err;
+
 	if (size && !strcmp(x->name, XATTR_NAME_CAPS))
-		return vfs_setxattr(&nop_mnt_idmap, x->dentry, x->name, value, size, flags);
+		return rdmafsd_xattr_set_caps(rq, x, value, size, flags);
+	if (x->acl) {
+		if (size)
+			acl = posix_acl_from_xattr(&init_user_ns, value, size);
+		if (IS_ERR(acl))
+			return PTR_ERR(acl);
+		err = rdmafsd_xattr_set_acl(rq, x, acl, false);
+		posix_acl_release(acl);
+		return err;
+	}
 	inode_lock(inode);
+	rdmafsd_change_begin(rq, x->dentry, &x->chg);
 	err = __vfs_setxattr_locked(&nop_mnt_idmap, x->dentry, x->name, value, size, flags,
 				    &delegated);
+	rdmafsd_change_end(&x->chg);
 	inode_unlock(inode);
 	return rdmafsd_deleg_end(&delegated, err);
 }
 
-static int rdmafsd_xattr_set(struct rdmafsd_xattr *x, const void *value, size_t size, int flags)
+static int rdmafsd_xattr_changed(struct rdmafsd_rq *rq, const struct rdmafsd_xattr *x)
 {
-	struct posix_acl *acl = NULL;
-	int err;
+	int err = rdmafsd_commit(rq->exp, x->dentry);
 
-	if (!x->acl)
-		return rdmafsd_xattr_put(x, value, size, flags);
-	if (size)
-		acl = posix_acl_from_xattr(&init_user_ns, value, size);
-	if (IS_ERR(acl))
-		return PTR_ERR(acl);
-	err = vfs_set_acl(&nop_mnt_idmap, x->dentry, x->name, acl);
-	posix_acl_release(acl);
-	return err;
-}
-
-static int rdmafsd_xattr_changed(struct rdmafsd_rq *rq, const struct rdmafsd_change *chg)
-{
-	int err = rdmafsd_commit(rq->exp, chg->path.dentry);
-
-	return err ? err : rdmafsd_reply_changed(rq, chg);
+	return err ? err : rdmafsd_reply_changed(rq, &x->chg);
 }
 
 static int rdmafsd_setxattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x,
 				const void *value, size_t size, int flags)
 {
-	struct rdmafsd_change chg;
 	int err;
 
 	err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
 	err = rdmafsd_xattr_ask(x);
-	if (!err) {
-		rdmafsd_change_begin(rq, x->dentry, &chg);
-		err = rdmafsd_xattr_set(x, value, size, flags);
-		rdmafsd_change_end(&chg);
-	}
+	if (!err)
+		err = rdmafsd_xattr_set(rq, x, value, size, flags);
 	rdmafsd_rq_drop_write(rq);
-	return err ? err : rdmafsd_xattr_changed(rq, &chg);
+	return err ? err : rdmafsd_xattr_changed(rq, x);
 }
 
 static int rdmafsd_xattr_flags(u32 wire, int *flags)
@@ -265,22 +288,23 @@ const struct rdmafsd_op rdmafsd_setxattr_op = {
 	.fn = rdmafsd_op_setxattr,
 };
 
-static int rdmafsd_xattr_remove(struct rdmafsd_xattr *x)
+static int rdmafsd_xattr_remove(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
 {
 	struct inode *inode = d_inode(x->dentry), *delegated = NULL;
 	int err;
 
 	if (x->acl)
-		return vfs_remove_acl(&nop_mnt_idmap, x->dentry, x->name);
+		return rdmafsd_xattr_set_acl(rq, x, NULL, true);
 	inode_lock(inode);
+	rdmafsd_change_begin(rq, x->dentry, &x->chg);
 	err = __vfs_removexattr_locked(&nop_mnt_idmap, x->dentry, x->name, &delegated);
+	rdmafsd_change_end(&x->chg);
 	inode_unlock(inode);
 	return rdmafsd_deleg_end(&delegated, err);
 }
 
 static int rdmafsd_op_removexattr(struct rdmafsd_rq *rq)
 {
-	struct rdmafsd_change chg;
 	struct rdmafsd_xattr x;
 	int err;
 
@@ -290,13 +314,10 @@ static int rdmafsd_op_removexattr(struct rdmafsd_rq *rq)
 	if (err)
 		return err;
 	err = rdmafsd_xattr_ask(&x);
-	if (!err) {
-		rdmafsd_change_begin(rq, x.dentry, &chg);
-		err = rdmafsd_xattr_remove(&x);
-		rdmafsd_change_end(&chg);
-	}
+	if (!err)
+		err = rdmafsd_xattr_remove(rq, &x);
 	rdmafsd_rq_drop_write(rq);
-	return err ? err : rdmafsd_xattr_changed(rq, &chg);
+	return err ? err : rdmafsd_xattr_changed(rq, &x);
 }
 
 const struct rdmafsd_op rdmafsd_removexattr_op = {

@@ -51,8 +51,8 @@ struct rdmafsd_rq {
  * struct rdmafsd_change - a change of an object that is made for a client
  * @path:   the object; its dentry is held by the caller of rdmafsd_change_begin(), until the
  *          reply tells the change
- * @before: its cookie before the change; 0 if that could not be read, or if another session
- *          changed the object meanwhile
+ * @before: its cookie before the change; 0 if that could not be read, if another session changed
+ *          the object meanwhile, or if a local process may have done so without being seen
  * @after:  its cookie after the change
  */
 struct rdmafsd_change {
@@ -188,7 +188,10 @@ int rdmafsd_rq_data_put(struct rdmafsd_rq *rq, const void *data, size_t len);
 
 void rdmafsd_change_begin(struct rdmafsd_rq *rq, struct dentry *dentry,
 			  struct rdmafsd_change *chg);
+void rdmafsd_change_begin_unlocked(struct rdmafsd_rq *rq, struct dentry *dentry,
+				   struct rdmafsd_change *chg);
 void rdmafsd_change_end(struct rdmafsd_change *chg);
+void rdmafsd_change_join(struct rdmafsd_change *chg, u64 before, u64 after);
 void rdmafsd_change_none(struct rdmafsd_rq *rq, struct dentry *dentry,
 			 struct rdmafsd_change *chg);
 
