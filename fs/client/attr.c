@@ -266,10 +266,11 @@ static struct rdmafs_verdict rdmafs_own_locked(struct rdmafs_inode *ri,
 	v = rdmafs_coh_own_end(&ri->coh, attr ? &told : NULL, clock, now);
 	trace_rdmafs_attrs(inode, true, attr, &v);
 	rdmafs_pages_moved_locked(ri, old);
-	if (v.changed) {
+	if (v.changed)
 		ri->timeo = 0;
+	/* A change by others that the reply hides may have been one of an ACL. */
+	if (v.changed || (attr && !attr->before))
 		forget_all_cached_acls(inode);
-	}
 	if (v.use)
 		rdmafs_attr_timeo_locked(inode, true);
 	else if (!attr)
