@@ -6,7 +6,7 @@
  *
  * Test points hold the server's workers where it matters: when a connection has been accepted;
  * when it has its place in its session but no WELCOME yet; when it is drained but has not left
- * its session.
+ * its session; when a session has been made but is not open yet.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -33,6 +33,9 @@ struct bind {
 	struct rdmafs_xprt_server *server;
 	struct raw **raw;
 	u32 nr;
+	int refusal;		/* what the service says to a new session, or 0 */
+	atomic_t opened;	/* sessions that it has taken */
+	atomic_t closed;	/* and closed */
 };
 
 static void bind_handle(struct rdmafs_xprt_req *req, void *ctx)
@@ -42,11 +45,18 @@ static void bind_handle(struct rdmafs_xprt_req *req, void *ctx)
 
 static int bind_session_open(struct rdmafs_xprt_session *s, void *ctx)
 {
-	return 0;
+	struct bind *b = ctx;
+
+	if (!b->refusal)
+		atomic_inc(&b->opened);
+	return b->refusal;
 }
 
 static void bind_session_close(struct rdmafs_xprt_session *s, void *ctx)
 {
+	struct bind *b = ctx;
+
+	atomic_inc(&b->closed);
 }
 
 static const struct rdmafs_xprt_service bind_service = {
@@ -399,6 +409,86 @@ static void bind_waiting_leaves(struct kunit *test)
 	bind_works(test, after, 1);
 }
 
+/* The state of the server's only session; -1: it has none, or several. */
+static int bind_session_state(struct bind *b)
+{
+	struct rdmafs_xprt_session *s;
+	int state = -1;
+
+	spin_lock_bh(&b->server->lock);
+	s = list_first_entry_or_null(&b->server->sessions, struct rdmafs_xprt_session, link);
+	if (s && list_is_singular(&b->server->sessions)) {
+		spin_lock(&s->lock);
+		state = s->state;
+		spin_unlock(&s->lock);
+	}
+	spin_unlock_bh(&b->server->lock);
+	return state;
+}
+
+/* Wait until no session is left. */
+static bool bind_sessions_end(struct bind *b)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	u32 nr;
+
+	do {
+		spin_lock_bh(&b->server->lock);
+		nr = b->server->nr_sessions;
+		spin_unlock_bh(&b->server->lock);
+		if (!nr)
+			return true;
+		usleep_range(1000, 2000);
+	} while (time_before(jiffies, end));
+	return false;
+}
+
+static const int bind_refusals[] = { 0, -ENOMEM };
+
+static void bind_refusal_desc(const int *refusal, char *desc)
+{
+	strscpy(desc, *refusal ? "refused" : "opened", KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(bind_refusal, bind_refusals, bind_refusal_desc);
+
+/*
+ * A session is closed while a worker makes it, as its client says HELLO on another connection.  It
+ * must stay until that worker is done, and must end then, whether the service has opened it or
+ * has refused to.  The client must be told on both connections to come again, and must get
+ * another session when it does.
+ */
+static void bind_closed_while_made(struct kunit *test)
+{
+	struct raw *first, *second, *third;
+	struct bind *b = test->priv;
+
+	b->refusal = *(const int *)test->param_value;
+	bind_hold(test, "hold session_made 1");
+	first = bind_open(test);
+	bind_hello(test, first, NULL);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("session_made", 1, 20));
+	KUNIT_EXPECT_EQ(test, bind_session_state(b), RXS_SESSION_MAKING);
+	second = bind_open(test);
+	bind_hello(test, second, first);
+	bind_welcome(test, second, RXP_WELCOME_REFUSED);
+	bind_welcome(test, first, RXP_WELCOME_REFUSED);
+	bind_leave(test, second);
+	KUNIT_EXPECT_EQ(test, bind_session_state(b), RXS_SESSION_ABANDONED);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->opened), !b->refusal);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->closed), 0);
+	KUNIT_EXPECT_TRUE(test, rdmafs_point_wait("session_made", 1, 0));
+
+	bind_hold(test, "release session_made");
+	KUNIT_ASSERT_TRUE(test, bind_sessions_end(b));
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->closed), !b->refusal);
+	b->refusal = 0;
+	third = bind_open(test);
+	bind_hello(test, third, first);
+	bind_welcome(test, third, RXP_WELCOME_NEW);
+	bind_works(test, third, 1);
+}
+
 /*
  * The address has gone to another port, as when a bond fails over.  The server must end the
  * connection, and the client can come back.
@@ -724,6 +814,7 @@ static void bind_exit(struct kunit *test)
 	rdmafs_points_command("release conn_drained");
 	rdmafs_points_command("release req_claim");
 	rdmafs_points_command("release req_run");
+	rdmafs_points_command("release session_made");
 	for (i = 0; i < b->nr; i++)
 		if (b->raw[i])
 			raw_close(b->raw[i]);
@@ -740,6 +831,7 @@ static struct kunit_case bind_cases[] = {
 	KUNIT_CASE(bind_late_new),
 	KUNIT_CASE(bind_many),
 	KUNIT_CASE(bind_waiting_leaves),
+	KUNIT_CASE_PARAM(bind_closed_while_made, bind_refusal_gen_params),
 	KUNIT_CASE(bind_address_changes),
 	KUNIT_CASE(bind_joiner_leaves),
 	KUNIT_CASE(bind_recall_before_welcome),

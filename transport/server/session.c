@@ -265,6 +265,7 @@ static void rxs_session_make_work(struct work_struct *work)
 	struct rdmafs_xprt_session *s = container_of(work, struct rdmafs_xprt_session, make);
 	int ret = rxs_session_make(s);
 
+	rdmafs_test_point("session_made", s->want_slots);
 	spin_lock_bh(&s->lock);
 	if (!ret)
 		s->nr_slots = s->want_slots;
