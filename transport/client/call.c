@@ -476,6 +476,42 @@ static enum rxc_call_event rxc_call_begins(const struct rdmafs_xprt_call *call, 
 	return RXC_CALL_EV_SEND;
 }
 
+/* Is there a grant that a call's data can go to?  Only a large WRITE's does. */
+static bool rxc_call_has_grant(struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
+{
+	bool fits;
+
+	if (call->dir != RDMAFS_XPRT_WRITE)
+		return false;
+	spin_lock_bh(&x->lock);
+	fits = rxc_grant_fits(x, call->x.io->len);
+	spin_unlock_bh(&x->lock);
+	return fits;
+}
+
+/*
+ * Bind a call to its slot, and write its CALL, which is to be posted next: from now on the call
+ * belongs to the session.  @grant: the granted sink that its data goes to, or NULL.
+ */
+static void rxc_call_bind(struct rdmafs_xprt *x, struct rxp_conn *conn,
+			  struct rdmafs_xprt_call *call, struct rxc_slot *slot, bool overlap,
+			  const struct rxc_held_grant *grant)
+{
+	lockdep_assert_held(&x->lock);
+	if (call->x.io)
+		call->x.io->map_err = 0;
+	rxc_call_encode(x, conn, call, slot, rxp_seq_next(slot->seq), !overlap, grant);
+	slot->seq = rxp_seq_next(slot->seq);
+	slot->sent = jiffies;
+	slot->sent_ns = rxc_message_time(call, slot->seq);
+	slot->call = call;
+	call->x.slot = slot;
+	rxc_call_move(x, slot, rxc_call_begins(call, overlap, grant));
+	/* One reference each for the reply, the CALL's chain and the submitter. */
+	refcount_set(&call->x.pending, 3);
+	rxc_trace(sent, call);
+}
+
 /**
  * rxc_call_send - acquire what a call needs in order, bind it to the session, post it
  * @x:      the session
@@ -503,12 +539,13 @@ again:
 	rdmafs_test_point("call_pool", call->dir);
 	if (io) {
 		/* With a granted sink the data goes with the CALL, so it is mapped before. */
-		grant = call->dir == RDMAFS_XPRT_WRITE && READ_ONCE(x->nr_grants);
+		grant = rxc_call_has_grant(x, call);
 		overlap = !grant && rxc_io_overlaps(x, io) && !rxc_io_reserve(io, pool);
 		ret = overlap ? 0 : rxc_io_map(io, pool, nowait);
 		if (ret)
 			goto out_pool;
 	}
+again_slot:
 	ret = rxc_slots_get_since(&x->slot_account, rxc_call_kind(call, grant), nowait,
 				  call->x.slot_dismissals);
 	if (ret < 0) {
@@ -538,23 +575,21 @@ again:
 		ret = -E2BIG;
 		goto out_pool;
 	}
+	/*
+	 * The grant may be gone: used by another WRITE, or recalled.  Then the CRW is held for an
+	 * STCRW, which the server may take long to send, and the slot may be one of those that are
+	 * kept for other calls.  So it goes to whoever waits for it, and the WRITE waits for one as
+	 * a WRITE without a grant does.
+	 */
+	if (grant && !rxc_grant_take(x, io->len, slot, &held)) {
+		spin_unlock_bh(&x->lock);
+		rxc_slots_put(&x->slot_account, slot->index);
+		grant = false;
+		goto again_slot;
+	}
 	conn = x->conns[slot->index % x->nr_conns];
 	rxp_conn_get(conn);
-	if (io)
-		io->map_err = 0;
-	/* If the grants are gone, or all too small, the CRW is held for an STCRW. */
-	grant = grant && rxc_grant_take(x, io->len, slot, &held);
-	rxc_call_encode(x, conn, call, slot, rxp_seq_next(slot->seq), !overlap,
-			grant ? &held : NULL);
-	slot->seq = rxp_seq_next(slot->seq);
-	slot->sent = jiffies;
-	slot->sent_ns = rxc_message_time(call, slot->seq);
-	slot->call = call;
-	call->x.slot = slot;
-	rxc_call_move(x, slot, rxc_call_begins(call, overlap, grant));
-	/* One reference each for the reply, the CALL's chain and this function. */
-	refcount_set(&call->x.pending, 3);
-	rxc_trace(sent, call);
+	rxc_call_bind(x, conn, call, slot, overlap, grant ? &held : NULL);
 	/*
 	 * A reply may come from here on, even one from a server that can't have seen the CALL.
 	 * It must find the MR in state REGISTERING, so that its LOCAL_INV is queued behind the

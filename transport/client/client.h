@@ -227,7 +227,7 @@ struct rxc_held_grant {
  * @message_ns:   what a message costs, ns, 0: not known (cost.c); likewise
  * @message_guess: what it is taken to cost then, ns; written by the worker, read without a lock
  * @grants:       sinks that the server has granted, oldest first; the lock
- * @nr_grants:    number of @grants; the lock, or READ_ONCE() as a hint
+ * @nr_grants:    number of @grants; the lock
  * @in_flight:    calls from submit until after done(); the lock
  */
 struct rdmafs_xprt {
@@ -352,6 +352,7 @@ extern struct workqueue_struct *rxc_turn_wq;
 extern unsigned int rxc_heartbeat_ms;
 
 bool rxc_grant_keep(struct rdmafs_xprt *x, const struct rxp_conn *conn, const struct rxp_frame *f);
+bool rxc_grant_fits(struct rdmafs_xprt *x, u32 len);
 bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, const struct rxc_slot *slot,
 		    struct rxc_held_grant *out);
 void rxc_grants_drop(struct rdmafs_xprt *x);

@@ -92,7 +92,7 @@ void rxc_deferred_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 }
 
 /**
- * rxc_deferred_queue - queue a new WRITE if others wait
+ * rxc_deferred_queue - queue a new large WRITE if others wait
  * @x:    the session
  * @call: the WRITE, counted in flight, not sent
  *
@@ -109,9 +109,9 @@ bool rxc_deferred_queue(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	bool queued;
 
 	spin_lock_bh(&x->lock);
-	queued = (!list_empty(&deferred->writes) || deferred->sending) && !x->nr_grants &&
-		 x->state == RXC_UP;
-	if (queued)
+	behind = (!list_empty(&deferred->writes) || deferred->sending) && x->state == RXC_UP &&
+		 !rxc_grant_fits(x, call->x.io->len);
+	if (behind)
 		list_add_tail(&call->x.link, &deferred->writes);
 	spin_unlock_bh(&x->lock);
 	return queued;

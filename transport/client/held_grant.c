@@ -51,6 +51,41 @@ bool rxc_grant_keep(struct rdmafs_xprt *x, const struct rxp_conn *conn, const st
 	return room;
 }
 
+/*
+ * The grant that a WRITE of @len bytes is to take, or NULL.  It is the smallest that fits, and the
+ * youngest of these, so that grants which are not needed grow old and are returned.
+ */
+static struct rxc_held_grant *rxc_grant_best(struct rdmafs_xprt *x, u32 len)
+{
+	struct rxc_held_grant *best = NULL;
+	u32 i;
+
+	lockdep_assert_held(&x->lock);
+	for (i = 0; i < x->nr_grants; i++) {
+		struct rxc_held_grant *h = &x->grants[i];
+
+		if (h->sink.length >= len && !h->recalled &&
+		    (!best || h->sink.length <= best->sink.length))
+			best = h;
+	}
+	return best;
+}
+
+/**
+ * rxc_grant_fits - tell whether a WRITE could take a grant now
+ * @x:	 the session
+ * @len: bytes to be written
+ *
+ * When the lock is dropped, another WRITE may take the grant, or the server may recall it.
+ *
+ * Context: any but hard interrupt; the session's lock held.
+ * Return: whether rxc_grant_take() would find one.
+ */
+bool rxc_grant_fits(struct rdmafs_xprt *x, u32 len)
+{
+	return rxc_grant_best(x, len);
+}
+
 /**
  * rxc_grant_take - take a grant for a WRITE, if there is one
  * @x:	  the session
@@ -58,33 +93,21 @@ bool rxc_grant_keep(struct rdmafs_xprt *x, const struct rxp_conn *conn, const st
  * @slot: the WRITE's slot, with the sequence number of the call before
  * @out:  out: the grant, no longer held
  *
- * It takes the smallest that fits, and the youngest of these, so that grants which are not
- * needed grow old and are returned.
- *
  * Context: any but hard interrupt; the session's lock held.
  * Return: whether there was one.
  */
 bool rxc_grant_take(struct rdmafs_xprt *x, u32 len, const struct rxc_slot *slot,
 		    struct rxc_held_grant *out)
 {
-	u32 i, best = U32_MAX;
+	struct rxc_held_grant *best = rxc_grant_best(x, len);
 
-	lockdep_assert_held(&x->lock);
-	for (i = 0; i < x->nr_grants; i++) {
-		const struct rxc_held_grant *h = &x->grants[i];
-
-		if (h->sink.length >= len && !h->recalled &&
-		    (best == U32_MAX || h->sink.length <= x->grants[best].sink.length))
-			best = i;
-	}
-	if (best == U32_MAX)
+	if (!best)
 		return false;
-	*out = x->grants[best];
+	*out = *best;
 	trace_rdmafs_held_grant_used(x->session, out->conn, out->sink.rkey, out->sink.length,
 				     slot->index, rxp_seq_next(slot->seq));
 	x->nr_grants--;
-	memmove(&x->grants[best], &x->grants[best + 1],
-		(x->nr_grants - best) * sizeof(*x->grants));
+	memmove(best, best + 1, (x->grants + x->nr_grants - best) * sizeof(*best));
 	return true;
 }
 
