@@ -2,7 +2,7 @@
 /*
  * Suite rdmafs_xprt_hostile_server: a server that speaks to the client in bare verbs and
  * breaks the protocol: replies to no call, of another length, with foreign keys, RDMA WRITEs
- * where it may no longer write, STCRWs and grants out of place.
+ * where it may no longer write, STCRWs, REVOKEDs and grants out of place.
  *
  * In each case one call is the victim, and three others are bystanders: a large READ, a call
  * without data and a large WRITE, all of them unanswered.  The server sends one message.  If the
@@ -434,6 +434,42 @@ static void bad_stcrw_invalidates(struct kunit *test, struct fake *f, struct fak
 	fake_notify(f, RXP_NOTIFY_STCRW, v->slot, v->seq, &tag, bystander(f)->rkey);
 }
 
+/* -------------------------------------------------------------------- REVOKEDs */
+
+/*
+ * A READ's key is given back, though the client has not asked for it with a CANCEL.  A CANCEL for
+ * a READ that has a key needs another mount: see recover_revoked_other().
+ */
+#define BAD_REVOKED(name, change...)						\
+static void bad_revoked_##name(struct kunit *test, struct fake *f, struct fake_call *v)	\
+{										\
+	u32 inv = v->keyed ? v->rkey : bystander(f)->rkey;			\
+	struct rxp_wire_tag *tag = NULL;					\
+	u32 seq = v->seq;							\
+	u16 slot = v->slot;							\
+										\
+	change;									\
+	fake_notify(f, RXP_NOTIFY_REVOKED, slot, seq, tag, inv);		\
+}
+
+BAD_REVOKED(unasked)
+BAD_REVOKED(free, slot = RAW_SLOTS - 1, seq = 1)
+BAD_REVOKED(no_slot, slot = RAW_SLOTS)
+BAD_REVOKED(older, seq--)
+BAD_REVOKED(other_key, inv = bystander(f)->rkey)
+BAD_REVOKED(no_key, inv = 0)
+BAD_REVOKED(tagged, tag = &(struct rxp_wire_tag) { .length = cpu_to_le32(FAKE_LEN) })
+
+/* The READ is answered; the key that the REVOKED gives back is a bystander's. */
+static void bad_revoked_late(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	u32 seq = v->seq;
+	u16 slot = v->slot;
+
+	good_no_data(test, f, v);
+	fake_notify(f, RXP_NOTIFY_REVOKED, slot, seq, NULL, bystander(f)->rkey);
+}
+
 /* ---------------------------------------------------------------------- grants */
 
 #define BAD_GRANT(name, change...)						\
@@ -717,6 +753,19 @@ static const struct bad_case {
 	{ "STCRW after the REPLY", bad_stcrw_late, FAKE_WRITE, BAD_JUDGED },
 	{ "STCRW for a granted WRITE", bad_stcrw_granted, FAKE_WRITE_GRANTED, BAD_JUDGED },
 	{ "STCRW that invalidates", bad_stcrw_invalidates, FAKE_WRITE, BAD_JUDGED },
+
+	{ "REVOKED for a call without data", bad_revoked_unasked, FAKE_ECHO, BAD_JUDGED },
+	{ "REVOKED for a WRITE", bad_revoked_unasked, FAKE_WRITE, BAD_JUDGED },
+	{ "REVOKED for a READ not cancelled", bad_revoked_unasked, FAKE_READ, BAD_JUDGED },
+	{ "the same, registered late", bad_revoked_unasked, FAKE_READ_LATE, BAD_JUDGED },
+	{ "REVOKED for a READ that has no key", bad_revoked_unasked, FAKE_READ_GAPS, BAD_JUDGED },
+	{ "REVOKED for a free slot", bad_revoked_free, FAKE_READ, BAD_JUDGED },
+	{ "REVOKED for a slot that there is not", bad_revoked_no_slot, FAKE_READ, BAD_JUDGED },
+	{ "REVOKED for an older call", bad_revoked_older, FAKE_READ, BAD_JUDGED },
+	{ "REVOKED with another READ's key", bad_revoked_other_key, FAKE_READ, BAD_JUDGED },
+	{ "REVOKED that gives no key back", bad_revoked_no_key, FAKE_READ, BAD_JUDGED },
+	{ "REVOKED of another length", bad_revoked_tagged, FAKE_READ, BAD_JUDGED },
+	{ "REVOKED after the REPLY", bad_revoked_late, FAKE_READ, BAD_JUDGED },
 
 	{ "a grant to a READ", bad_grant_to_other, FAKE_READ, BAD_JUDGED, -EPROTO },
 	{ "a grant to a small WRITE", bad_grant_to_other, FAKE_WRITE_SMALL, BAD_JUDGED, -EPROTO },

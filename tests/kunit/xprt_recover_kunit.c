@@ -659,6 +659,46 @@ static void recover_wanted_once(struct kunit *test)
 }
 
 /*
+ * The client asked the server to let go of a READ.  The REVOKED names that READ and invalidates the
+ * key of another one.  The client must end the connection, not give the first READ's translations
+ * to others while the server may write there.  Both READs are read again.
+ */
+static void recover_revoked_other(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	u32 i;
+
+	fake_start(test, f);
+	for (i = 0; i < 2; i++) {
+		fake_submit(test, f, i, FAKE_READ);
+		fake_take_call(test, f, &f->call[i]);
+	}
+	recover_grace(100);
+	recover_other_begin(test, f, 1);
+	while (!f->call[0].cancelled && !f->call[1].cancelled)
+		fake_take(test, f);
+	recover_grace(60000);
+	i = f->call[0].cancelled ? 0 : 1;
+	KUNIT_ASSERT_EQ(test, fake_notify(f, RXP_NOTIFY_REVOKED, f->call[i].slot, f->call[i].seq,
+					  NULL, f->call[!i].rkey), 0);
+	KUNIT_EXPECT_TRUE_MSG(test, raw_wait_cut(f->raw), "still connected");
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_protocol_errors), 1);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_remote_inv), 0);
+	recover_grace(0);
+	recover_other_end();
+	fake_drop(f);
+	fake_untouched(test, f);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	for (i = 0; i < 2; i++) {
+		fake_serve(test, f, &f->call[i]);
+		fake_await(test, &f->call[i]);
+		KUNIT_EXPECT_EQ(test, f->call[i].call.status, 0);
+		fake_check(test, &f->call[i]);
+	}
+	fake_idle(test, f);
+}
+
+/*
  * One call waits for translations and one for a slot, and all calls are failed.  Both must be
  * refused with -EIO.  As nothing was sent the session must go on: no new session.
  */
@@ -1037,6 +1077,7 @@ static struct kunit_case recover_cases[] = {
 	KUNIT_CASE_SLOW(recover_wanted_fresh),
 	KUNIT_CASE_SLOW(recover_wanted_revoked),
 	KUNIT_CASE_SLOW(recover_wanted_once),
+	KUNIT_CASE_SLOW(recover_revoked_other),
 	KUNIT_CASE(recover_fail_waiting),
 	KUNIT_CASE(recover_short),
 	KUNIT_CASE(recover_too_big),
