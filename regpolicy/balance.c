@@ -210,7 +210,7 @@ static void claim_fill(struct rpol_member *mem, u64 now, bool anew, bool overdue
 static void window_trace(const struct rpol_domain *dom, const struct rpol_member *mem,
 			 u64 window, u64 now, bool calm)
 {
-	enum rpol_window_why why = RPOL_WINDOW_MIN;
+	enum rpol_window_why why = RPOL_WINDOW_SHARE;
 	u64 was = mem->window;
 
 	if (calm && was != RPOL_NO_WINDOW)
@@ -225,8 +225,6 @@ static void window_trace(const struct rpol_domain *dom, const struct rpol_member
 		was = mem->window;
 	} else if (window == RPOL_NO_WINDOW) {
 		why = RPOL_WINDOW_FIFO;
-	} else if (window == mem->share) {
-		why = RPOL_WINDOW_SHARE;
 	}
 	trace_rdmafs_policy_window(mem, was, window, why);
 }

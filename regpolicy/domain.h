@@ -63,14 +63,12 @@ enum rpol_line {
 
 /**
  * enum rpol_window_why - why a member's window changes; for traces
- * @RPOL_WINDOW_SHARE: claims wait: it becomes the member's entitlement
- * @RPOL_WINDOW_MIN:   claims wait: it becomes the member's minimum, which is more
+ * @RPOL_WINDOW_SHARE: claims wait: it becomes the member's entitlement, its minimum at least
  * @RPOL_WINDOW_FIFO:  the discipline has no windows
  * @RPOL_WINDOW_CALM:  no claim has waited for so long that it has grown back
  */
 enum rpol_window_why {
 	RPOL_WINDOW_SHARE,
-	RPOL_WINDOW_MIN,
 	RPOL_WINDOW_FIFO,
 	RPOL_WINDOW_CALM,
 };

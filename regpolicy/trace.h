@@ -17,7 +17,6 @@
 
 /* A program that reads the format of an event is told numbers instead of these names. */
 TRACE_DEFINE_ENUM(RPOL_WINDOW_SHARE);
-TRACE_DEFINE_ENUM(RPOL_WINDOW_MIN);
 TRACE_DEFINE_ENUM(RPOL_WINDOW_FIFO);
 TRACE_DEFINE_ENUM(RPOL_WINDOW_CALM);
 TRACE_DEFINE_ENUM(RPOL_REVOKE_OWN);
@@ -86,7 +85,6 @@ TRACE_EVENT(rdmafs_policy_window,
 		  __entry->session, __entry->member, __entry->now, __entry->old, __entry->bound,
 		  __print_symbolic(__entry->why,
 				   { RPOL_WINDOW_SHARE, "entitlement" },
-				   { RPOL_WINDOW_MIN, "minimum" },
 				   { RPOL_WINDOW_FIFO, "fifo" },
 				   { RPOL_WINDOW_CALM, "calm" }))
 );
