@@ -466,10 +466,14 @@ static void limits_last(struct kunit *test, u32 *slots, u32 *recv_size)
 	spin_unlock_bh(&t->server->lock);
 }
 
-/* A client gets as many slots as it asks for, up to the administrator's limit. */
+/*
+ * A client gets as many slots as it asks for, up to the administrator's limit, which stays as it
+ * was when the server began: a session whose client came back to another limit would be lost.
+ */
 static void limits_slots(struct kunit *test)
 {
 	struct rdmafs_xprt_limits l = limits_default();
+	struct limits *t = test->priv;
 	u32 slots, size;
 	u16 reason;
 
@@ -481,6 +485,11 @@ static void limits_slots(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, limits_try(test, 20, &reason));
 	limits_last(test, &slots, &size);
 	KUNIT_EXPECT_EQ(test, slots, 20);
+	l.slots = 16;
+	rdmafs_xprt_set_limits(t->server, &l);
+	KUNIT_ASSERT_NOT_NULL(test, limits_try(test, RDMAFS_XPRT_SLOTS_MAX, &reason));
+	limits_last(test, &slots, &size);
+	KUNIT_EXPECT_EQ(test, slots, 128);
 }
 
 /*

@@ -89,12 +89,17 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_limits_default);
 void rdmafs_xprt_set_limits(struct rdmafs_xprt_server *server,
 			    const struct rdmafs_xprt_limits *limits)
 {
-	u32 slots = server->limits.slots, threads = server->limits.threads;
+	struct rdmafs_xprt_limits new = *limits;
 
 	spin_lock_bh(&server->lock);
-	server->limits = *limits;
-	server->limits.slots = slots;
-	server->limits.threads = threads;
+	/*
+	 * rxs_conn_accept() reads @slots without the lock, so there must be no moment in which it
+	 * finds another number: a client that gets fewer slots than its session has, or at its
+	 * next reconnect fewer than it got now, loses the session.
+	 */
+	new.slots = server->limits.slots;
+	new.threads = server->limits.threads;
+	server->limits = new;
 	spin_unlock_bh(&server->lock);
 	rxs_budget_set(server->budget, limits);
 	mod_delayed_work(rxp_wq, &server->recall, 0);

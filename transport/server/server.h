@@ -455,8 +455,8 @@ struct rxs_threads {
  * @service:  what serves the requests; constant
  * @ctx:      the service's; constant
  * @boot:     random, not 0: tells clients whether the server is the one that they knew; constant
- * @limits:   what clients are allowed; @lock, but @limits.slots and @limits.data_mib are also read
- *	      without
+ * @limits:   what clients are allowed; @lock, but @limits.slots, which never changes, and
+ *	      @limits.data_mib are also read without
  * @stats:    counters of connections without a session, per CPU
  * @id:	      identifiers that listen: IPv4, IPv6; only rdmafs_xprt_listen() and
  *	      rdmafs_xprt_unlisten() use them, as @proc
