@@ -110,9 +110,9 @@ bool rxc_deferred_queue(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	bool queued;
 
 	spin_lock_bh(&x->lock);
-	behind = (!list_empty(&deferred->writes) || deferred->sending) && x->state == RXC_UP &&
+	queued = (!list_empty(&deferred->writes) || deferred->sending) && x->state == RXC_UP &&
 		 (deferred->slotless || !rxc_grant_fits(x, call->x.io->len));
-	if (behind)
+	if (queued)
 		list_add_tail(&call->x.link, &deferred->writes);
 	spin_unlock_bh(&x->lock);
 	return queued;
