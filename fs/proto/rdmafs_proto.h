@@ -96,6 +96,9 @@
  *	rfp_rep, attr
  * @RFP_FALLOCATE: struct rfp_fallocate_req -> struct rfp_fallocate_rep, attr
  * @RFP_SEEK:	 struct rfp_seek_req -> struct rfp_seek_rep
+ * @RFP_GETFLAGS: struct rfp_req, fh -> struct rfp_getflags_rep.  The status is
+ *	RFP_EOPNOTSUPP if the object has no such attributes.
+ * @RFP_SETFLAGS: struct rfp_setflags_req, fh -> struct rfp_rep, attr
  * @RFP_NR_OPS:	 one more than the last
  */
 enum rfp_op {
@@ -126,6 +129,8 @@ enum rfp_op {
 	RFP_REMOVEXATTR	= 25,
 	RFP_FALLOCATE	= 26,
 	RFP_SEEK	= 27,
+	RFP_GETFLAGS	= 31,
+	RFP_SETFLAGS	= 32,
 	RFP_NR_OPS
 };
 
@@ -223,6 +228,19 @@ struct rfp_time {
 
 #define RFP_ATTR_XATTRS	0x1	/* the object has, or may have, extended attributes */
 #define RFP_ATTR_ACL	0x2	/* the object has, or may have, a POSIX ACL */
+
+/* What statx(2) tells in stx_attributes, by the same values. */
+#define RFP_ATTR_COMPRESSED	0x00000004
+#define RFP_ATTR_IMMUTABLE	0x00000010
+#define RFP_ATTR_APPEND		0x00000020
+#define RFP_ATTR_NODUMP		0x00000040
+#define RFP_ATTR_ENCRYPTED	0x00000800
+#define RFP_ATTR_VERITY		0x00100000
+#define RFP_ATTR_STATX		0x00100874	/* all of these */
+/* Shifted to the left by this much: the server's file system can tell it of the object. */
+#define RFP_ATTR_TOLD_SHIFT	8
+#define RFP_ATTR_ALL	(RFP_ATTR_XATTRS | RFP_ATTR_ACL | RFP_ATTR_STATX | \
+			 (RFP_ATTR_STATX << RFP_ATTR_TOLD_SHIFT))
 
 #define RFP_ACCESS_EXEC	0x1	/* the caller may execute or search the object */
 #define RFP_ACCESS_WRITE 0x2	/* the caller may write it */
@@ -766,6 +784,55 @@ struct rfp_seek_req {
 struct rfp_seek_rep {
 	struct rfp_rep rep;
 	__le64 offset;
+} __packed;
+
+#define RFP_FLAGS_ALL	0xf2ffffffU	/* the FS_*_FL that Linux 6.12 defines */
+#define RFP_XFLAGS_ALL	0x8001fffbU	/* the FS_XFLAG_* that Linux 6.12 defines */
+
+/**
+ * struct rfp_fileattr - the attributes that chattr(1) sets; 24 bytes
+ * @flags:	FS_*_FL of ioctl_iflags(2), same values, within RFP_FLAGS_ALL
+ * @xflags:	FS_XFLAG_* of ioctl_xfs_fsgetxattr(2), same values, within RFP_XFLAGS_ALL
+ * @extsize:	extent size hint, in bytes
+ * @nextents:	number of extents; means nothing in RFP_SETFLAGS
+ * @projid:	id of the project that space is accounted to
+ * @cowextsize: extent size hint for what is copied on write, in bytes
+ */
+struct rfp_fileattr {
+	__le32 flags;
+	__le32 xflags;
+	__le32 extsize;
+	__le32 nextents;
+	__le32 projid;
+	__le32 cowextsize;
+} __packed;
+
+/**
+ * struct rfp_getflags_rep - 32 bytes
+ * @rep:  common part
+ * @attr: all of its fields count
+ */
+struct rfp_getflags_rep {
+	struct rfp_rep rep;
+	struct rfp_fileattr attr;
+} __packed;
+
+/* struct rfp_setflags_req.valid, of which one is set */
+#define RFP_SETFLAGS_FLAGS	0x1	/* set @flags, as FS_IOC_SETFLAGS does */
+#define RFP_SETFLAGS_FSX	0x2	/* set the other fields, as FS_IOC_FSSETXATTR does */
+
+/**
+ * struct rfp_setflags_req - 40 bytes; then fh
+ * @req:   common part
+ * @valid: RFP_SETFLAGS_FLAGS or RFP_SETFLAGS_FSX: the fields of @attr that count
+ * @pad:   0
+ * @attr:  the new values
+ */
+struct rfp_setflags_req {
+	struct rfp_req req;
+	__le32 valid;
+	__le32 pad;
+	struct rfp_fileattr attr;
 } __packed;
 
 #endif

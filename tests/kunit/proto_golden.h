@@ -406,6 +406,33 @@ static void fill_seek_req(void *body)
 	b->whence = cpu_to_le32(0x34333231);
 }
 
+static const u8 gold_setflags_req[] = {
+	0x20, 0x00,	/* op: SETFLAGS */
+	0x00, 0x00,	/* flags */
+	0xc1, 0xc2, 0xc3, 0xc4,	/* cred */
+	0x11, 0x12, 0x13, 0x14,	/* valid */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x21, 0x22, 0x23, 0x24,	/* attr: flags */
+	0x31, 0x32, 0x33, 0x34,	/* xflags */
+	0x41, 0x42, 0x43, 0x44,	/* extsize */
+	0x51, 0x52, 0x53, 0x54,	/* nextents */
+	0x61, 0x62, 0x63, 0x64,	/* projid */
+	0x71, 0x72, 0x73, 0x74,	/* cowextsize */
+};
+
+static void fill_setflags_req(void *body)
+{
+	struct rfp_setflags_req *b = body;
+
+	b->valid = cpu_to_le32(0x14131211);
+	b->attr.flags = cpu_to_le32(0x24232221);
+	b->attr.xflags = cpu_to_le32(0x34333231);
+	b->attr.extsize = cpu_to_le32(0x44434241);
+	b->attr.nextents = cpu_to_le32(0x54535251);
+	b->attr.projid = cpu_to_le32(0x64636261);
+	b->attr.cowextsize = cpu_to_le32(0x74737271);
+}
+
 static const u8 gold_attach_rep[] = {
 	0x00, 0x00, 0x00, 0x00,	/* status */
 	0x00, 0x00, 0x00, 0x00,	/* pad */
@@ -609,6 +636,29 @@ static void fill_seek_rep(void *body)
 	b->offset = cpu_to_le64(0x1817161514131211ULL);
 }
 
+static const u8 gold_getflags_rep[] = {
+	0x00, 0x00, 0x00, 0x00,	/* status */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x11, 0x12, 0x13, 0x14,	/* attr: flags */
+	0x21, 0x22, 0x23, 0x24,	/* xflags */
+	0x31, 0x32, 0x33, 0x34,	/* extsize */
+	0x41, 0x42, 0x43, 0x44,	/* nextents */
+	0x51, 0x52, 0x53, 0x54,	/* projid */
+	0x61, 0x62, 0x63, 0x64,	/* cowextsize */
+};
+
+static void fill_getflags_rep(void *body)
+{
+	struct rfp_getflags_rep *b = body;
+
+	b->attr.flags = cpu_to_le32(0x14131211);
+	b->attr.xflags = cpu_to_le32(0x24232221);
+	b->attr.extsize = cpu_to_le32(0x34333231);
+	b->attr.nextents = cpu_to_le32(0x44434241);
+	b->attr.projid = cpu_to_le32(0x54535251);
+	b->attr.cowextsize = cpu_to_le32(0x64636261);
+}
+
 /**
  * struct gold_body - one kind of body
  * @desc:  its name
@@ -654,6 +704,7 @@ static const struct gold_body gold_bodies[] __maybe_unused = {
 	GOLD_REQ(setxattr_req, RFP_SETXATTR, rfp_setxattr_req, fill_setxattr_req, "fs"),
 	GOLD_REQ(fallocate_req, RFP_FALLOCATE, rfp_fallocate_req, fill_fallocate_req, ""),
 	GOLD_REQ(seek_req, RFP_SEEK, rfp_seek_req, fill_seek_req, ""),
+	GOLD_REQ(setflags_req, RFP_SETFLAGS, rfp_setflags_req, fill_setflags_req, "f"),
 	GOLD_REP(attach_rep, rfp_attach_rep, fill_attach_rep, "fa"),
 	GOLD_REP(lookup_rep, rfp_rep, NULL, "afa"),
 	GOLD_REP(open_rep, rfp_open_rep, fill_open_rep, "a"),
@@ -666,6 +717,7 @@ static const struct gold_body gold_bodies[] __maybe_unused = {
 	GOLD_REP(xattr_rep, rfp_xattr_rep, fill_xattr_rep, ""),
 	GOLD_REP(fallocate_rep, rfp_fallocate_rep, fill_fallocate_rep, "a"),
 	GOLD_REP(seek_rep, rfp_seek_rep, fill_seek_rep, ""),
+	GOLD_REP(getflags_rep, rfp_getflags_rep, fill_getflags_rep, ""),
 };
 
 #endif
