@@ -89,12 +89,23 @@ static u64 rdmafsd_ino(const struct kstat *stat)
 	return stat->ino ^ swab64(stat->subvol);
 }
 
+static_assert(RFP_ATTR_STATX ==
+	      (STATX_ATTR_COMPRESSED | STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND |
+	       STATX_ATTR_NODUMP | STATX_ATTR_ENCRYPTED | STATX_ATTR_VERITY));
+
+/* What the file system has told of chattr's flags, and which of them it can tell. */
+static u32 rdmafsd_attr_statx(const struct kstat *stat)
+{
+	return (stat->attributes & RFP_ATTR_STATX) |
+	       (stat->attributes_mask & RFP_ATTR_STATX) << RFP_ATTR_TOLD_SHIFT;
+}
+
 /**
  * rdmafsd_attr_fill - put attributes into the form that goes on the wire
  * @inode:  the object
  * @stat:   its attributes, as the file system tells them
  * @cookie: its change cookie, of rdmafsd_cookie_from() @stat
- * @flags:  RFP_ATTR_*
+ * @flags:  RFP_ATTR_XATTRS and RFP_ATTR_ACL, as far as they hold; other bits mean nothing
  * @attr:   gets the attributes
  *
  * Context: any.
@@ -118,7 +129,8 @@ void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u64 cookie
 		.rdev_minor = cpu_to_le32(MINOR(stat->rdev)),
 		.blksize = cpu_to_le32(stat->blksize),
 		.gen = cpu_to_le32(inode->i_generation),
-		.flags = cpu_to_le32(flags),
+		.flags = cpu_to_le32((flags & (RFP_ATTR_XATTRS | RFP_ATTR_ACL)) |
+				     rdmafsd_attr_statx(stat)),
 	};
 	if (stat->result_mask & STATX_BTIME)
 		attr->btime = rdmafsd_time(&stat->btime);

@@ -9,9 +9,9 @@
  *
  * A cred differs from the server's own in fsuid, fsgid and groups, as nfsd's do.  It has no
  * capability at all unless its user is root after squashing.  Root has the capabilities that
- * concern files (CAP_NFSD_SET), not those over the machine.  If the export offers all extended
- * attributes root also has the two capabilities that these ask for.  Ids are those of the
- * initial user namespace.
+ * concern files (CAP_NFSD_SET, and CAP_LINUX_IMMUTABLE for chattr(1)), not those over the machine.
+ * If the export offers all extended attributes root also has the two capabilities that these ask
+ * for.  Ids are those of the initial user namespace.
  *
  * A session's table is bounded by the number of identities and by the number of their groups.
  * Beyond that the identities that have been unused longest are evicted.  A request that uses an
@@ -248,6 +248,7 @@ static kernel_cap_t rdmafsd_cred_caps(const struct rdmafsd_export *exp, kuid_t u
 
 	if (!uid_eq(uid, GLOBAL_ROOT_UID))
 		return CAP_EMPTY_SET;
+	cap_raise(caps, CAP_LINUX_IMMUTABLE);
 	if (exp->p.all_xattrs) {
 		cap_raise(caps, CAP_SYS_ADMIN);
 		cap_raise(caps, CAP_SETFCAP);

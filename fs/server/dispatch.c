@@ -61,6 +61,8 @@ static const struct rdmafsd_op * const rdmafsd_ops[RFP_NR_OPS] = {
 	[RFP_REMOVEXATTR] = &rdmafsd_removexattr_op,
 	[RFP_FALLOCATE] = &rdmafsd_fallocate_op,
 	[RFP_SEEK]	= &rdmafsd_seek_op,
+	[RFP_GETFLAGS]	= &rdmafsd_getflags_op,
+	[RFP_SETFLAGS]	= &rdmafsd_setflags_op,
 };
 
 /**

@@ -244,5 +244,7 @@ extern const struct rdmafsd_op rdmafsd_listxattr_op;
 extern const struct rdmafsd_op rdmafsd_removexattr_op;
 extern const struct rdmafsd_op rdmafsd_fallocate_op;
 extern const struct rdmafsd_op rdmafsd_seek_op;
+extern const struct rdmafsd_op rdmafsd_getflags_op;
+extern const struct rdmafsd_op rdmafsd_setflags_op;
 
 #endif

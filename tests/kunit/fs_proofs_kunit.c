@@ -287,6 +287,7 @@ static const struct fs_pad_param {
 	FS_PAD(LISTXATTR, rfp_getxattr_req, 1),
 	FS_PAD(FALLOCATE, rfp_fallocate_req),
 	FS_PAD(SEEK, rfp_seek_req),
+	FS_PAD(SETFLAGS, rfp_setflags_req, 1),
 };
 
 static void fs_pad_desc(const struct fs_pad_param *p, char *desc)
