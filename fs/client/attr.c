@@ -53,7 +53,7 @@ int rdmafs_attr_check(struct super_block *sb, const struct rfp_attr *attr)
 		return -EIO;
 	}
 	if (le32_to_cpu(attr->mode) & ~(S_IFMT | S_IALLUGO) ||
-	    le32_to_cpu(attr->flags) & ~(RFP_ATTR_XATTRS | RFP_ATTR_ACL) ||
+	    le32_to_cpu(attr->flags) & ~RFP_ATTR_ALL ||
 	    le32_to_cpu(attr->access) & ~RFP_ACCESS_ALL || attr->pad ||
 	    le64_to_cpu(attr->size) > LLONG_MAX || le64_to_cpu(attr->blocks) > LLONG_MAX ||
 	    le32_to_cpu(attr->atime.nsec) >= NSEC_PER_SEC ||
@@ -531,6 +531,35 @@ int rdmafs_revalidate(struct inode *inode, bool force)
 	return rdmafs_attr_fetch(inode, &access);
 }
 
+/* Fill in what only statx(2), or only the kernel, asks for. */
+static void rdmafs_getattr_more(struct inode *inode, struct kstat *stat, u32 request_mask)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	u32 flags = READ_ONCE(ri->attr_flags);
+
+	/* The VFS takes this bit from a mount that does not set access times itself. */
+	stat->result_mask |= STATX_ATIME;
+	stat->attributes |= flags & RFP_ATTR_STATX;
+	stat->attributes_mask |= (flags >> RFP_ATTR_TOLD_SHIFT) & RFP_ATTR_STATX;
+	if (ri->btime.tv_sec || ri->btime.tv_nsec) {
+		stat->btime = ri->btime;
+		stat->result_mask |= STATX_BTIME;
+	}
+	/* O_DIRECT takes any address, offset and length (direct_part.c). */
+	if ((request_mask & STATX_DIOALIGN) && S_ISREG(inode->i_mode)) {
+		stat->dio_mem_align = 1;
+		stat->dio_offset_align = 1;
+		stat->result_mask |= STATX_DIOALIGN;
+	}
+	/* Not STATX_ATTR_CHANGE_MONOTONIC: it falls if the server's clock is set back. */
+	if (request_mask & STATX_CHANGE_COOKIE) {
+		spin_lock_irq(&ri->lock);
+		stat->change_cookie = ri->coh.seen;
+		spin_unlock_irq(&ri->lock);
+		stat->result_mask |= STATX_CHANGE_COOKIE;
+	}
+}
+
 /**
  * rdmafs_getattr - fill in what stat(2) returns
  * @idmap:	 of the mount
@@ -546,7 +575,6 @@ int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct ksta
 		   u32 request_mask, unsigned int query_flags)
 {
 	struct inode *inode = d_inode(path->dentry);
-	struct rdmafs_inode *ri = RDMAFS_I(inode);
 	bool force = query_flags & AT_STATX_FORCE_SYNC;
 	int err = 0;
 
@@ -555,7 +583,8 @@ int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct ksta
 	 * first.  An error stays with the mapping, for fsync(2) and close(2).
 	 */
 	if (S_ISREG(inode->i_mode) && !(query_flags & AT_STATX_DONT_SYNC) &&
-	    (request_mask & (STATX_CTIME | STATX_MTIME | STATX_SIZE | STATX_BLOCKS)) &&
+	    (request_mask & (STATX_CTIME | STATX_MTIME | STATX_SIZE | STATX_BLOCKS |
+			     STATX_CHANGE_COOKIE)) &&
 	    rdmafs_busy(inode)) {
 		err = rdmafs_flush(inode);
 		if (err)
@@ -571,10 +600,7 @@ int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct ksta
 
 	generic_fillattr(idmap, request_mask, inode, stat);
 	stat->blksize = RDMAFS_BLKSIZE;
-	if (ri->btime.tv_sec || ri->btime.tv_nsec) {
-		stat->btime = ri->btime;
-		stat->result_mask |= STATX_BTIME;
-	}
+	rdmafs_getattr_more(inode, stat, request_mask);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
  *	direct.c	O_DIRECT; direct_part.c the pages of one part; append.c O_APPEND
  *	fence.c		changes that a killed task has left; program.c is a program at its end?
  *	xattr.c, acl.c	extended attributes and ACLs
+ *	fileattr.c	what chattr(1) sets
  *
  * How a request travels.  A &struct rdmafs_op holds one request and one reply
  * body and the transport's call.  A task that runs a synchronous operation
@@ -792,6 +793,12 @@ int rdmafs_getxattr(struct inode *inode, const char *name, void *value, size_t s
 int rdmafs_setxattr(struct inode *inode, const char *name, const void *value, size_t size,
 		    u32 flags);
 int rdmafs_removexattr(struct inode *inode, const char *name);
+int rdmafs_change_run(struct rdmafs_op *op, struct inode *inode);
+
+/* fileattr.c */
+struct fileattr;
+int rdmafs_fileattr_get(struct dentry *dentry, struct fileattr *fa);
+int rdmafs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct fileattr *fa);
 
 /* acl.c */
 struct posix_acl *rdmafs_get_inode_acl(struct inode *inode, int type, bool rcu);

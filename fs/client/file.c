@@ -51,9 +51,22 @@ void rdmafs_file_attach(struct file *file, struct rdmafs_open *open)
 	file->private_data = open;
 }
 
+/* As far as attributes tell: by writes the file can only grow. */
+static bool rdmafs_append_only(struct inode *inode)
+{
+	return READ_ONCE(RDMAFS_I(inode)->attr_flags) & RFP_ATTR_APPEND;
+}
+
 /* The server has granted the open, and its attributes have been taken over. */
 static int rdmafs_file_opened(struct inode *inode, struct file *file)
 {
+	/*
+	 * The server was not told how the file is to be written.  It would refuse any write but an
+	 * append, though only after the page cache has taken the data.
+	 */
+	if ((file->f_mode & FMODE_WRITE) && !(file->f_flags & O_APPEND) &&
+	    rdmafs_append_only(inode))
+		return -EPERM;
 	file->f_mode |= FMODE_CAN_ODIRECT | FMODE_NOWAIT;
 	return rdmafs_open_mapping(inode);
 }
@@ -175,6 +188,9 @@ static int rdmafs_file_mmap(struct file *file, struct vm_area_struct *vma)
 	err = rdmafs_revalidate_mapping(file_inode(file), true);
 	if (err)
 		return err;
+	/* What a mapping stores is not appended. */
+	if ((vma->vm_flags & VM_SHARED) && rdmafs_append_only(file_inode(file)))
+		return -EACCES;
 	vma->vm_ops = &rdmafs_vm_ops;
 	return 0;
 }
@@ -373,6 +389,8 @@ const struct inode_operations rdmafs_file_iops = {
 	.listxattr	= rdmafs_listxattr,
 	.get_inode_acl	= rdmafs_get_inode_acl,
 	.set_acl	= rdmafs_set_acl,
+	.fileattr_get	= rdmafs_fileattr_get,
+	.fileattr_set	= rdmafs_fileattr_set,
 };
 
 const struct inode_operations rdmafs_special_iops = {

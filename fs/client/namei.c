@@ -654,6 +654,8 @@ const struct inode_operations rdmafs_dir_iops = {
 	.listxattr	= rdmafs_listxattr,
 	.get_inode_acl	= rdmafs_get_inode_acl,
 	.set_acl	= rdmafs_set_acl,
+	.fileattr_get	= rdmafs_fileattr_get,
+	.fileattr_set	= rdmafs_fileattr_set,
 };
 
 const struct inode_operations rdmafs_symlink_iops = {

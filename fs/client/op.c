@@ -67,6 +67,8 @@ static bool rdmafs_op_idempotent(enum rfp_op nr)
 	case RFP_GETXATTR:
 	case RFP_LISTXATTR:
 	case RFP_SEEK:
+	case RFP_GETFLAGS:
+	case RFP_SETFLAGS:
 		return true;
 	default:
 		return false;

@@ -66,8 +66,15 @@ int rdmafs_getxattr(struct inode *inode, const char *name, void *value, size_t s
 	return err;
 }
 
-/* Send a request that changes @inode and whose reply consists of its attributes. */
-static int rdmafs_xattr_change(struct rdmafs_op *op, struct inode *inode)
+/**
+ * rdmafs_change_run - send a request whose reply consists of the attributes of what it changes
+ * @op:    the request
+ * @inode: the object that it changes; neither its size nor its data
+ *
+ * Context: process, may sleep; the wait is killable.
+ * Return: 0; -EINTR if killed, and the change may be made yet; or another negative errno.
+ */
+int rdmafs_change_run(struct rdmafs_op *op, struct inode *inode)
 {
 	const struct rfp_attr *attr = NULL;
 	struct rfp_dec dec;
@@ -121,7 +128,7 @@ int rdmafs_setxattr(struct inode *inode, const char *name, const void *value, si
 			memcpy(op->buf, value, size);
 	}
 	if (!err)
-		err = rdmafs_xattr_change(op, inode);
+		err = rdmafs_change_run(op, inode);
 	rdmafs_op_put(op);
 	return err;
 }
@@ -144,7 +151,7 @@ int rdmafs_removexattr(struct inode *inode, const char *name)
 		return PTR_ERR(op);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
 	rfp_enc_str(&op->enc, name, strlen(name), RFP_XATTR_NAME_MAX);
-	err = rdmafs_xattr_change(op, inode);
+	err = rdmafs_change_run(op, inode);
 	rdmafs_op_put(op);
 	return err;
 }
