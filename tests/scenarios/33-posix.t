@@ -3,7 +3,8 @@
 #
 # What system calls promise, one by one: names, links, modes, owners, times,
 # attributes, ACLs, sizes, holes, directories that change while they are read,
-# locks, two mounts of one export, and a disk that is full.
+# locks, two mounts of one export, chattr, statx, what is refused, a disk that is full and a user
+# over quota.
 set -uo pipefail
 # shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
@@ -17,4 +18,8 @@ scenario ext4 --backing ext4 --size 600M -- posix all
 		t_fallocate t_chattr t_chattr_supported t_immutable t_append_only t_statx t_whiteout
 done
 scenario full --backing ext4 --size 48M -- full
+scenario quota --backing ext4 --size 200M -- quota
+[ "$scenario_scale" -gt 1 ] || for backing in xfs tmpfs; do
+	scenario "quota $backing" --backing $backing --size 400M -- quota
+done
 tap_done
