@@ -99,6 +99,12 @@
  * @RFP_GETFLAGS: struct rfp_req, fh -> struct rfp_getflags_rep.  The status is
  *	RFP_EOPNOTSUPP if the object has no such attributes.
  * @RFP_SETFLAGS: struct rfp_setflags_req, fh -> struct rfp_rep, attr
+ * @RFP_TMPFILE: struct rfp_create_req, fh of the directory -> struct rfp_open_rep,
+ *	attr and fh of the file.  Makes a file without a name and opens it; @flags has
+ *	RFP_OPEN_WRITE, and besides it RFP_OPEN_READ at most.  With RFP_CREATE_EXCL,
+ *	which alone may be in @how, the file can never get a name; else LINK can give
+ *	it one, once.  The status is RFP_EOPNOTSUPP where the server can't make such a
+ *	file, or can't keep it.
  * @RFP_NR_OPS:	 one more than the last
  */
 enum rfp_op {
@@ -131,6 +137,7 @@ enum rfp_op {
 	RFP_SEEK	= 27,
 	RFP_GETFLAGS	= 31,
 	RFP_SETFLAGS	= 32,
+	RFP_TMPFILE	= 28,
 	RFP_NR_OPS
 };
 
@@ -424,10 +431,10 @@ struct rfp_open_req {
 #define RFP_OPEN_CREATED 0x1
 
 /**
- * struct rfp_open_rep - 40 bytes; then attr, and for CREATE fh and attr
+ * struct rfp_open_rep - 40 bytes; then attr, for CREATE fh and attr, for TMPFILE fh
  * @rep:     common part
  * @stateid: id of this open until RFP_CLOSE; never 0
- * @flags:   RFP_OPEN_CREATED: CREATE made the file
+ * @flags:   RFP_OPEN_CREATED: CREATE or TMPFILE made the file
  * @pad:     0
  * @proof:   proof of this open for struct rfp_open_req, in another session
  */
@@ -439,17 +446,17 @@ struct rfp_open_rep {
 	struct rfp_proof proof;
 } __packed;
 
-#define RFP_CREATE_EXCL	0x1	/* the name must be new */
+#define RFP_CREATE_EXCL	0x1	/* the name must be new; TMPFILE: there will never be one */
 #define RFP_CREATE_NOT	0x2	/* the name must exist; mode and umask mean nothing */
 #define RFP_CREATE_AGAIN 0x4	/* sent before, in a session that was lost with the reply */
 
 /**
- * struct rfp_create_req - 24 bytes; then fh, name
+ * struct rfp_create_req - 24 bytes; then fh, and for CREATE name
  * @req:   common part
  * @mode:  permissions; the umask may be applied already if the file system has no POSIX ACLs
  * @umask: the caller's umask, which the server applies if there is no default ACL
  * @flags: RFP_OPEN_*
- * @how:   RFP_CREATE_EXCL, RFP_CREATE_NOT, RFP_CREATE_AGAIN or 0
+ * @how:   RFP_CREATE_EXCL, RFP_CREATE_NOT, RFP_CREATE_AGAIN or 0; TMPFILE: RFP_CREATE_EXCL or 0
  */
 struct rfp_create_req {
 	struct rfp_req req;

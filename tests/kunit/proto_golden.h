@@ -199,6 +199,16 @@ static void fill_create_req(void *body)
 	b->how = cpu_to_le32(0x44434241);
 }
 
+static const u8 gold_tmpfile_req[] = {
+	0x1c, 0x00,	/* op: TMPFILE */
+	0x00, 0x00,	/* flags */
+	0xc1, 0xc2, 0xc3, 0xc4,	/* cred */
+	0x11, 0x12, 0x13, 0x14,	/* mode */
+	0x21, 0x22, 0x23, 0x24,	/* umask */
+	0x31, 0x32, 0x33, 0x34,	/* flags */
+	0x41, 0x42, 0x43, 0x44,	/* how */
+};
+
 static const u8 gold_close_req[] = {
 	0x08, 0x00,	/* op: CLOSE */
 	0x00, 0x00,	/* flags */
@@ -504,6 +514,16 @@ static void fill_create_rep(void *body)
 	b->proof.mac = cpu_to_le64(0x4847464544434241ULL);
 }
 
+static const u8 gold_tmpfile_rep[] = {
+	0x00, 0x00, 0x00, 0x00,	/* status */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* stateid */
+	0x21, 0x22, 0x23, 0x24,	/* flags */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,	/* proof: claim */
+	0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,	/* mac */
+};
+
 static const u8 gold_read_rep[] = {
 	0x00, 0x00, 0x00, 0x00,	/* status */
 	0x00, 0x00, 0x00, 0x00,	/* pad */
@@ -705,10 +725,12 @@ static const struct gold_body gold_bodies[] __maybe_unused = {
 	GOLD_REQ(fallocate_req, RFP_FALLOCATE, rfp_fallocate_req, fill_fallocate_req, ""),
 	GOLD_REQ(seek_req, RFP_SEEK, rfp_seek_req, fill_seek_req, ""),
 	GOLD_REQ(setflags_req, RFP_SETFLAGS, rfp_setflags_req, fill_setflags_req, "f"),
+	GOLD_REQ(tmpfile_req, RFP_TMPFILE, rfp_create_req, fill_create_req, "f"),
 	GOLD_REP(attach_rep, rfp_attach_rep, fill_attach_rep, "fa"),
 	GOLD_REP(lookup_rep, rfp_rep, NULL, "afa"),
 	GOLD_REP(open_rep, rfp_open_rep, fill_open_rep, "a"),
 	GOLD_REP(create_rep, rfp_open_rep, fill_create_rep, "afa"),
+	GOLD_REP(tmpfile_rep, rfp_open_rep, fill_create_rep, "af"),
 	GOLD_REP(read_rep, rfp_read_rep, fill_read_rep, ""),
 	GOLD_REP(write_rep, rfp_write_rep, fill_write_rep, "a"),
 	GOLD_REP(commit_rep, rfp_commit_rep, fill_commit_rep, "a"),
