@@ -63,6 +63,7 @@ static const struct rdmafsd_op * const rdmafsd_ops[RFP_NR_OPS] = {
 	[RFP_SEEK]	= &rdmafsd_seek_op,
 	[RFP_GETFLAGS]	= &rdmafsd_getflags_op,
 	[RFP_SETFLAGS]	= &rdmafsd_setflags_op,
+	[RFP_TMPFILE]	= &rdmafsd_tmpfile_op,
 };
 
 /**

@@ -61,7 +61,7 @@ static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
 	if (l->denied)
 		return 0;
 	rdmafsd_change_begin(rq, l->obj, &chg);
-	err = rdmafsd_orphan_add(rq->exp, l->obj, delegated);
+	err = rdmafsd_orphan_add(rq->exp, l->obj, false, delegated);
 	if (!err)
 		rdmafsd_opened_rename(rq->exp, l->of, RDMAFSD_ORPHAN);
 	rdmafsd_change_end(&chg);
@@ -120,7 +120,7 @@ int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struc
 	 * If there is no memory, the file is removed as if no client had it open.
 	 */
 	if (rdmafsd_reclaim_time() && rdmafsd_cut_claims(rq->exp, d_inode(obj)) &&
-	    !rdmafsd_opened_keep(rq->exp, d_inode(obj), false))
+	    !rdmafsd_opened_keep(rq->exp, d_inode(obj), RDMAFSD_NAMED))
 		rdmafsd_cut_set_claimed(rq->exp, d_inode(obj));
 	l->guess = rdmafsd_leaving_guess(rq, d_inode(obj));
 	l->naming = rdmafsd_naming_of(rq->exp, d_inode(obj));

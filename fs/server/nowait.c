@@ -237,7 +237,7 @@ int rdmafsd_getattr_now(struct rdmafsd_state *st, struct rfp_attr *attr)
 	spin_unlock(&st->lock);
 	if (!seen)
 		return -EAGAIN;
-	if (stat.nlink && READ_ONCE(st->claim->of->name) == RDMAFSD_ORPHAN)
+	if (stat.nlink && rdmafsd_name_hidden(READ_ONCE(st->claim->of->name)))
 		stat.nlink--;
 	rdmafsd_attr_fill(inode, &stat, cookie, flags, attr);
 	return 0;

@@ -287,18 +287,22 @@ static int rdmafsd_op_link(struct rdmafsd_rq *rq)
 {
 	struct dentry *obj = rq->obj[0], *dir = rq->obj[1];
 	struct rdmafsd_named n = { .obj = obj };
+	struct rdmafsd_linking l;
 	int err;
 
-	/* To clients it has no name left, so it can't get another one. */
-	if (rdmafsd_is_orphan(rq->exp, d_inode(obj)) && d_inode(obj)->i_nlink < 2)
-		return -ENOENT;
 	err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	err = rdmafsd_link_do(rq, dir, &n);
+	err = rdmafsd_linking_begin(rq, obj, &l);
+	if (!err)
+		err = rdmafsd_link_do(rq, dir, &n);
+	rdmafsd_linking_end(rq, &l, !err);
 	rdmafsd_rq_drop_write(rq);
 	if (!err)
 		err = rdmafsd_name_commit(rq, obj, dir);
+	if (!err)
+		rdmafsd_linking_stable(rq, &l, &n.ochg);
+	rdmafsd_linking_put(rq, &l);
 	if (!err)
 		err = rdmafsd_reply_changed(rq, &n.ochg, &n.dchg);
 	return err;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * OPEN, CREATE, CLOSE.
+ * OPEN, CREATE, TMPFILE, CLOSE.
  *
  * dentry_open() checks no permission, so the checks that open(2) makes on its way are made here.
  * CREATE opens the file that it has just made without a check, since the mode that a file is
@@ -537,6 +537,63 @@ const struct rdmafsd_op rdmafsd_create_op = {
 	.as = RDMAFSD_AS_CALLER,
 	.check = rdmafsd_check_create,
 	.fn = rdmafsd_op_create,
+};
+
+static int rdmafsd_check_tmpfile(struct rdmafsd_rq *rq)
+{
+	const struct rfp_create_req *creq = rq->args;
+	u32 flags = le32_to_cpu(creq->flags);
+
+	if ((le32_to_cpu(creq->how) & ~RFP_CREATE_EXCL) || !(flags & RFP_OPEN_WRITE) ||
+	    (flags & ~(RFP_OPEN_READ | RFP_OPEN_WRITE)))
+		return -EINVAL;
+	return 0;
+}
+
+static int rdmafsd_tmpfile_reply(struct rdmafsd_rq *rq, struct dentry *dentry,
+				 const struct rdmafsd_opening *o)
+{
+	int err = rdmafsd_open_reply(rq, dentry, o, true);
+
+	return err ? err : rdmafsd_rep_fh(rq, dentry);
+}
+
+static int rdmafsd_op_tmpfile(struct rdmafsd_rq *rq)
+{
+	const struct rfp_create_req *creq = rq->args;
+	struct rdmafsd_opening o = { .flags = le32_to_cpu(creq->flags), .made = true };
+	struct rdmafsd_tmpfile t = {
+		.dir = rq->obj[0],
+		.mode = le32_to_cpu(creq->mode),
+		.umask = le32_to_cpu(creq->umask),
+		.linkable = !creq->how,
+	};
+	int err;
+
+	err = rdmafsd_open_begin(rq, &o);
+	if (err)
+		return err;
+	err = rdmafsd_tmpfile_make(rq, &t);
+	if (!err)
+		err = rdmafsd_open_do(rq, t.obj, o.flags, &o);
+	rdmafs_test_point("tmpfile_opened", d_inode(t.dir)->i_ino);
+	if (err) {
+		rdmafsd_open_fail(rq, &o);
+	} else {
+		err = rdmafsd_tmpfile_reply(rq, t.obj, &o);
+		if (err)
+			rdmafsd_open_undo(rq, &o);
+	}
+	rdmafsd_tmpfile_put(rq, &t);
+	return err;
+}
+
+const struct rdmafsd_op rdmafsd_tmpfile_op = {
+	RDMAFSD_FIXED(struct rfp_create_req),
+	.parts = { RDMAFSD_PART_DIR },
+	.as = RDMAFSD_AS_CALLER,
+	.check = rdmafsd_check_tmpfile,
+	.fn = rdmafsd_op_tmpfile,
 };
 
 static int rdmafsd_op_close(struct rdmafsd_rq *rq)

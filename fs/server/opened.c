@@ -31,6 +31,7 @@
  *	NAMED	the file has its names as users see them
  *	ORPHAN	the file's only name, or one more, is in the directory of orphans; also while that
  *		name can't be removed, because an NFS client has a delegation of the file
+ *	TMPFILE	likewise its only name, and it may get its first real one (tmpfile.c)
  *	GONE	that name is being removed.  An open has to be repeated, and then finds no file,
  *		or the entry as an ORPHAN again, or the file by another name
  *
@@ -97,10 +98,8 @@ static void rdmafsd_opened_move(struct rdmafsd_export *exp, struct rdmafsd_opene
 				enum rdmafsd_opened_name to)
 {
 	lockdep_assert_held(&exp->opened_lock);
-	if (to == RDMAFSD_ORPHAN)
-		WRITE_ONCE(exp->nr_orphans, exp->nr_orphans + 1);
-	else if (of->name == RDMAFSD_ORPHAN)
-		WRITE_ONCE(exp->nr_orphans, exp->nr_orphans - 1);
+	WRITE_ONCE(exp->nr_orphans, exp->nr_orphans + rdmafsd_name_hidden(to) -
+		   rdmafsd_name_hidden(of->name));
 	WRITE_ONCE(of->name, to);
 }
 
@@ -247,7 +246,7 @@ static bool rdmafsd_opened_ends(struct rdmafsd_export *exp, struct rdmafsd_opene
 	list_del_init(&of->late);
 	/* This comes before another entry of the file can be made. */
 	rdmafsd_opened_last_wb(exp, of);
-	*orphan = of->name == RDMAFSD_ORPHAN;
+	*orphan = rdmafsd_name_hidden(of->name);
 	if (*orphan)
 		rdmafsd_opened_move(exp, of, RDMAFSD_GONE);
 	else
@@ -527,7 +526,7 @@ void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, 
  * rdmafsd_opened_keep - keep a file for clients that may come back for it
  * @exp:    the export
  * @inode:  the file
- * @orphan: it has a name as an orphan
+ * @name:   what it was found to be; RDMAFSD_NAMED: it has no name as an orphan that is known of
  *
  * The server does not know how many clients may come back.  So a claim keeps the file that counts
  * for no client.
@@ -535,7 +534,8 @@ void rdmafsd_claim_put(struct rdmafsd_export *exp, struct rdmafsd_claim *claim, 
  * Context: process, may sleep; takes the file's naming semaphore.
  * Return: 0, or a negative errno of rdmafsd_claim_new() or rdmafsd_claim_open().
  */
-int rdmafsd_opened_keep(struct rdmafsd_export *exp, struct inode *inode, bool orphan)
+int rdmafsd_opened_keep(struct rdmafsd_export *exp, struct inode *inode,
+			enum rdmafsd_opened_name name)
 {
 	struct rdmafsd_claim *claim = rdmafsd_claim_new(NULL, false);
 	int err;
@@ -543,10 +543,10 @@ int rdmafsd_opened_keep(struct rdmafsd_export *exp, struct inode *inode, bool or
 	if (IS_ERR(claim))
 		return PTR_ERR(claim);
 	err = rdmafsd_claim_open(exp, inode, &claim, 0);
-	if (!err && orphan) {
+	if (!err) {
 		spin_lock(&exp->opened_lock);
 		if (claim->of->name == RDMAFSD_NAMED)
-			rdmafsd_opened_move(exp, claim->of, RDMAFSD_ORPHAN);
+			rdmafsd_opened_move(exp, claim->of, name);
 		spin_unlock(&exp->opened_lock);
 	}
 	rdmafsd_claim_put(exp, claim, true);
@@ -635,7 +635,7 @@ bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode)
 		return false;
 	rcu_read_lock();
 	of = rdmafsd_opened_lookup(exp, inode);
-	orphan = of && READ_ONCE(of->name) == RDMAFSD_ORPHAN;
+	orphan = of && rdmafsd_name_hidden(READ_ONCE(of->name));
 	rcu_read_unlock();
 	return orphan;
 }

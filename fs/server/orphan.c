@@ -11,6 +11,10 @@
  * exports of one directory share its root, and none must take another's orphans for its own.  So
  * another export may remove the directory at any time that it is empty.
  *
+ * A file that was made without a name (tmpfile.c) has its only name there.  While it may still get
+ * its first real name there is a plus in place of the first dash.  So the next start of the export
+ * knows that, too.
+ *
  * Some files can't be kept so: those on a file system that is full or has no links (vfat), in
  * another subvolume, of another project's quota, or immutable.  They are removed at once, as if no
  * client had them open.  (On a read-only file system no name is removed anyway.)
@@ -28,7 +32,7 @@
 #include "server.h"
 
 #define RDMAFSD_ORPHANS		".rdmafs-orphans"
-#define RDMAFSD_ORPHAN_LEN	34	/* 16 digits, and twice a dash and 8 digits */
+#define RDMAFSD_ORPHAN_LEN	34	/* 16 digits, and twice a dash (or plus) and 8 digits */
 #define RDMAFSD_ORPHAN_TAIL	9	/* the last of these name the export */
 #define RDMAFSD_ORPHAN_TRIES	8
 
@@ -90,10 +94,11 @@ struct dentry *rdmafsd_lookup_there(struct rdmafsd_export *exp, struct dentry *d
 									dir, name->len));
 }
 
-static void rdmafsd_orphan_name(struct rdmafsd_export *exp, struct inode *inode, char *name)
+static void rdmafsd_orphan_name(struct rdmafsd_export *exp, struct inode *inode, bool linkable,
+				char *name)
 {
-	snprintf(name, RDMAFSD_ORPHAN_LEN + 1, "%016llx-%08x-%08x", (u64)inode->i_ino,
-		 inode->i_generation, exp->p.id);
+	snprintf(name, RDMAFSD_ORPHAN_LEN + 1, "%016llx%c%08x-%08x", (u64)inode->i_ino,
+		 linkable ? '+' : '-', inode->i_generation, exp->p.id);
 }
 
 /* Get the directory's dentry, positive.  The i_rwsem of the export's root is held. */
@@ -197,13 +202,13 @@ static void rdmafsd_orphan_stays(struct rdmafsd_export *exp, struct inode *inode
 
 /* If the name is there already for this file, it could not be removed when it should have been. */
 static int rdmafsd_orphan_link(struct rdmafsd_export *exp, struct dentry *dir,
-			       struct dentry *obj, struct inode **delegated)
+			       struct dentry *obj, bool linkable, struct inode **delegated)
 {
 	char name[RDMAFSD_ORPHAN_LEN + 1];
 	struct dentry *dentry;
 	int err;
 
-	rdmafsd_orphan_name(exp, d_inode(obj), name);
+	rdmafsd_orphan_name(exp, d_inode(obj), linkable, name);
 	inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
 	dentry = lookup_one(&nop_mnt_idmap, name, dir, RDMAFSD_ORPHAN_LEN);
 	err = PTR_ERR_OR_ZERO(dentry);
@@ -219,7 +224,7 @@ static int rdmafsd_orphan_link(struct rdmafsd_export *exp, struct dentry *dir,
 }
 
 /* @gone: whether the directory was removed before it was locked, so that the caller tries again. */
-static int rdmafsd_orphan_add_try(struct rdmafsd_export *exp, struct dentry *obj,
+static int rdmafsd_orphan_add_try(struct rdmafsd_export *exp, struct dentry *obj, bool linkable,
 				  struct inode **delegated, bool *gone)
 {
 	struct dentry *dir = rdmafsd_orphans(exp, true);
@@ -228,7 +233,7 @@ static int rdmafsd_orphan_add_try(struct rdmafsd_export *exp, struct dentry *obj
 	*gone = false;
 	if (IS_ERR(dir))
 		return PTR_ERR(dir);
-	err = rdmafsd_orphan_link(exp, dir, obj, delegated);
+	err = rdmafsd_orphan_link(exp, dir, obj, linkable, delegated);
 	if (!err) {
 		err = rdmafsd_commit(exp, dir);
 		if (err && rdmafsd_orphan_undo(exp, d_inode(obj)))
@@ -244,12 +249,14 @@ static int rdmafsd_orphan_add_try(struct rdmafsd_export *exp, struct dentry *obj
  * rdmafsd_orphan_add - give a file a name as an orphan
  * @exp:       the export, its mount held for writing
  * @obj:       the file; neither it nor its directory locked
+ * @linkable:  it has no name yet, and may get one: the name as an orphan says so
  * @delegated: out: an inode whose leases have to be broken first
  *
  * Context: process, may sleep.
  * Return: 0: the name is on stable storage; or a negative errno.
  */
-int rdmafsd_orphan_add(struct rdmafsd_export *exp, struct dentry *obj, struct inode **delegated)
+int rdmafsd_orphan_add(struct rdmafsd_export *exp, struct dentry *obj, bool linkable,
+		       struct inode **delegated)
 {
 	const struct cred *saved = override_creds(rdmafsd_own_cred);
 	unsigned int tries = 0;
@@ -257,31 +264,42 @@ int rdmafsd_orphan_add(struct rdmafsd_export *exp, struct dentry *obj, struct in
 	int err;
 
 	do {
-		err = rdmafsd_orphan_add_try(exp, obj, delegated, &gone);
+		err = rdmafsd_orphan_add_try(exp, obj, linkable, delegated, &gone);
 	} while (gone && ++tries < RDMAFSD_ORPHAN_TRIES);
 	revert_creds(saved);
+	return err;
+}
+
+/* Remove one of the two names that a file may have; the caller has locked the directory. */
+static int rdmafsd_orphan_unlink_locked(struct rdmafsd_export *exp, struct dentry *dir,
+					struct inode *inode, bool linkable,
+					struct inode **delegated)
+{
+	char name[RDMAFSD_ORPHAN_LEN + 1];
+	struct dentry *dentry;
+	int err = -ENOENT;
+
+	lockdep_assert_held_write(&d_inode(dir)->i_rwsem);
+	rdmafsd_orphan_name(exp, inode, linkable, name);
+	dentry = lookup_one(&nop_mnt_idmap, name, dir, RDMAFSD_ORPHAN_LEN);
+	if (IS_ERR(dentry))
+		return PTR_ERR(dentry);
+	if (d_inode(dentry) == inode)
+		err = vfs_unlink(&nop_mnt_idmap, d_inode(dir), dentry, delegated);
+	dput(dentry);
 	return err;
 }
 
 static int rdmafsd_orphan_unlink(struct rdmafsd_export *exp, struct dentry *dir,
 				 struct inode *inode)
 {
-	char name[RDMAFSD_ORPHAN_LEN + 1];
 	struct inode *delegated = NULL;
-	struct dentry *dentry;
 	int err;
 
-	rdmafsd_orphan_name(exp, inode, name);
 	inode_lock_nested(d_inode(dir), I_MUTEX_PARENT);
-	dentry = lookup_one(&nop_mnt_idmap, name, dir, RDMAFSD_ORPHAN_LEN);
-	err = PTR_ERR_OR_ZERO(dentry);
-	if (!err) {
-		if (d_inode(dentry) == inode)
-			err = vfs_unlink(&nop_mnt_idmap, d_inode(dir), dentry, &delegated);
-		else
-			err = -ENOENT;
-		dput(dentry);
-	}
+	err = rdmafsd_orphan_unlink_locked(exp, dir, inode, false, &delegated);
+	if (err == -ENOENT)
+		err = rdmafsd_orphan_unlink_locked(exp, dir, inode, true, &delegated);
 	inode_unlock(d_inode(dir));
 	return rdmafsd_deleg_end(&delegated, err);
 }
@@ -391,22 +409,39 @@ static int rdmafsd_orphans_list(struct rdmafsd_export *exp, struct dentry *dir,
 	return err ? err : f->err;
 }
 
-static int rdmafsd_orphan_found(struct rdmafsd_export *exp, struct dentry *dir, const char *found)
+/* What is a file that was found by this name?  NAMED: the name is none that the server gives it. */
+static enum rdmafsd_opened_name rdmafsd_orphan_is(struct rdmafsd_export *exp,
+						  struct dentry *dentry, const char *found)
 {
 	char name[RDMAFSD_ORPHAN_LEN + 1];
+
+	if (!d_is_reg(dentry))
+		return RDMAFSD_NAMED;
+	rdmafsd_orphan_name(exp, d_inode(dentry), false, name);
+	if (!strcmp(name, found))
+		return RDMAFSD_ORPHAN;
+	rdmafsd_orphan_name(exp, d_inode(dentry), true, name);
+	return strcmp(name, found) ? RDMAFSD_NAMED : RDMAFSD_TMPFILE;
+}
+
+static int rdmafsd_orphan_found(struct rdmafsd_export *exp, struct dentry *dir, const char *found)
+{
+	enum rdmafsd_opened_name what;
 	struct dentry *dentry;
 	int err = 0;
 
 	dentry = lookup_one_positive_unlocked(&nop_mnt_idmap, found, dir, RDMAFSD_ORPHAN_LEN);
 	if (IS_ERR(dentry))
 		return PTR_ERR(dentry) == -ENOENT ? 0 : PTR_ERR(dentry);
-	rdmafsd_orphan_name(exp, d_inode(dentry), name);
+	what = rdmafsd_orphan_is(exp, dentry, found);
 	/* With another name besides, it is no orphan: the server died before it removed that. */
-	if (!d_is_reg(dentry) || strcmp(name, found))
+	if (what == RDMAFSD_NAMED)
 		pr_warn_ratelimited("%s: '%s/%s' is none of the server's\n", exp->p.name,
 				    RDMAFSD_ORPHANS, found);
-	else if (d_inode(dentry)->i_nlink < 2 || !rdmafsd_orphan_remove(exp, d_inode(dentry)))
-		err = rdmafsd_opened_keep(exp, d_inode(dentry), true);
+	else if (d_inode(dentry)->i_nlink < 2)
+		err = rdmafsd_opened_keep(exp, d_inode(dentry), what);
+	else if (!rdmafsd_orphan_remove(exp, d_inode(dentry)))
+		err = rdmafsd_opened_keep(exp, d_inode(dentry), RDMAFSD_ORPHAN);
 	dput(dentry);
 	return err;
 }

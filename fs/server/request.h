@@ -87,6 +87,41 @@ struct rdmafsd_leaving {
 	u64 after;
 };
 
+/**
+ * struct rdmafsd_tmpfile - a file that is made without a name, on the stack of the request
+ * @dir:      the directory that it is made for, a reference of the request
+ * @mode:     permissions, before the umask
+ * @umask:    the caller's umask
+ * @linkable: it may get a name later
+ * @obj:      the file, once it is made, a reference
+ * @of:       its entry, in which the request counts as an open; NULL: it has none yet
+ */
+struct rdmafsd_tmpfile {
+	struct dentry *dir;
+	u32 mode;
+	u32 umask;
+	bool linkable;
+	struct dentry *obj;
+	struct rdmafsd_opened *of;
+};
+
+/**
+ * struct rdmafsd_linking - a file that gets another name, on the stack of the request
+ * @obj:    the file, a reference of the request
+ * @naming: held for writing until rdmafsd_linking_end(), so that no request removes a name of the
+ *          file meanwhile; NULL: the file has no name as an orphan
+ * @of:     the file's entry, in which this request counts as an open; NULL: it has none
+ * @first:  the file was made without a name, and gets, or has got, its first one
+ *
+ * Filled by rdmafsd_linking_begin().
+ */
+struct rdmafsd_linking {
+	struct dentry *obj;
+	struct rw_semaphore *naming;
+	struct rdmafsd_opened *of;
+	bool first;
+};
+
 /*
  * A step of an operation, called in process context, nothing of the VFS locked.  It returns 0; a
  * negative errno; or a positive status that no errno stands for (RFP_BADCRED and the like).  In
@@ -202,6 +237,14 @@ void rdmafsd_leaving_change(const struct rdmafsd_leaving *l, struct rdmafsd_chan
 void rdmafsd_leaving_end(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l, bool removed);
 void rdmafsd_leaving_put(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l);
 
+int rdmafsd_tmpfile_make(struct rdmafsd_rq *rq, struct rdmafsd_tmpfile *t);
+void rdmafsd_tmpfile_put(struct rdmafsd_rq *rq, struct rdmafsd_tmpfile *t);
+int rdmafsd_linking_begin(struct rdmafsd_rq *rq, struct dentry *obj, struct rdmafsd_linking *l);
+void rdmafsd_linking_end(struct rdmafsd_rq *rq, struct rdmafsd_linking *l, bool linked);
+void rdmafsd_linking_stable(struct rdmafsd_rq *rq, struct rdmafsd_linking *l,
+			    struct rdmafsd_change *chg);
+void rdmafsd_linking_put(struct rdmafsd_rq *rq, struct rdmafsd_linking *l);
+
 int rdmafsd_truncate(struct rdmafsd_rq *rq, struct dentry *dentry, struct file *file, loff_t size,
 		     unsigned int extra);
 
@@ -246,5 +289,6 @@ extern const struct rdmafsd_op rdmafsd_fallocate_op;
 extern const struct rdmafsd_op rdmafsd_seek_op;
 extern const struct rdmafsd_op rdmafsd_getflags_op;
 extern const struct rdmafsd_op rdmafsd_setflags_op;
+extern const struct rdmafsd_op rdmafsd_tmpfile_op;
 
 #endif

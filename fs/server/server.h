@@ -23,7 +23,8 @@
  *	leaving.c	names that are being removed, of such files above all
  *	cut.c		notes of opens that an export's end has closed
  *	orphan.c	the directory that holds files whose last name was removed
- *	nowait.c	READ and GETATTR of what is in memory, without blocking
+ *	tmpfile.c	files that are made without a name
+ *	nowait.c	what can be served without blocking
  *	waits.c		the file system that any other request may block on
  *	session.c	what belongs to one session of a client
  *	export.c	exports that are live
@@ -214,7 +215,8 @@ struct rdmafsd_export_params {
  * @room:	until this time, in 64-bit jiffies, the file system may get the room of a guess
  *		that was removed
  * @late:	the entries of @opened whose names as orphans could not be removed yet
- * @nr_orphans:	number of the entries of @opened that are an ORPHAN; also read without the lock
+ * @nr_orphans:	number of the entries of @opened that are an ORPHAN or a TMPFILE; also read without
+ *		the lock
  * @reap:	ends the claims that no client has come back for in time
  * @reap_at:	when @reap is to run, in jiffies; under @opened_lock
  * @later:	removes the names of the entries in @late
@@ -507,14 +509,23 @@ void rdmafsd_file_close(struct file *file);
  * @RDMAFSD_NAMED:  where users see it; left for ORPHAN when its last name is about to be removed
  * @RDMAFSD_ORPHAN: in the directory of orphans, perhaps besides a name that users see; left for
  *                  GONE when no open or claim is left, for NAMED when the removal failed
+ * @RDMAFSD_TMPFILE: there, and its client may give it its first name; left for NAMED when it has
+ *                   got that (ORPHAN if the other name stays), for GONE as an ORPHAN
  * @RDMAFSD_GONE:   the name in the directory of orphans is being removed; the entry is freed
  *                  then, or goes back to ORPHAN if the name could not be removed yet
  */
 enum rdmafsd_opened_name {
 	RDMAFSD_NAMED,
 	RDMAFSD_ORPHAN,
+	RDMAFSD_TMPFILE,
 	RDMAFSD_GONE,
 };
+
+/* Does a file have a name that clients do not see, so that they are told one link less? */
+static inline bool rdmafsd_name_hidden(enum rdmafsd_opened_name name)
+{
+	return name == RDMAFSD_ORPHAN || name == RDMAFSD_TMPFILE;
+}
 
 /**
  * struct rdmafsd_opened - a file that clients have open, or may open again
@@ -633,7 +644,8 @@ struct rdmafsd_opened *rdmafsd_opened_make(struct rdmafsd_export *exp, struct in
 void rdmafsd_opened_put(struct rdmafsd_export *exp, struct rdmafsd_opened *of);
 void rdmafsd_opened_rename(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
 			   enum rdmafsd_opened_name to);
-int rdmafsd_opened_keep(struct rdmafsd_export *exp, struct inode *inode, bool orphan);
+int rdmafsd_opened_keep(struct rdmafsd_export *exp, struct inode *inode,
+			enum rdmafsd_opened_name name);
 void rdmafsd_opened_made(struct rdmafsd_export *exp, const struct inode *inode);
 bool rdmafsd_opened_is_made(struct rdmafsd_export *exp, const struct inode *inode);
 bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);
@@ -650,7 +662,8 @@ struct dentry *rdmafsd_lookup(struct rdmafsd_export *exp, struct dentry *dir,
 			      const struct rfp_str *name);
 struct dentry *rdmafsd_lookup_there(struct rdmafsd_export *exp, struct dentry *dir,
 				    const struct rfp_str *name);
-int rdmafsd_orphan_add(struct rdmafsd_export *exp, struct dentry *obj, struct inode **delegated);
+int rdmafsd_orphan_add(struct rdmafsd_export *exp, struct dentry *obj, bool linkable,
+		       struct inode **delegated);
 int rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode);
 int rdmafsd_orphans_start(struct rdmafsd_export *exp);
