@@ -9,6 +9,7 @@
  *	namei.c		names; by_name.c opening a file by its name; dir.c reading directories,
  *			listing.c replies that are kept for it
  *	open.c		opens at the server; reclaim.c opening again what a lost session had open
+ *	tmpfile.c	files that are made without a name
  *	file.c		open files but reading and writing; lock.c the locks for these
  *	buffered.c	through the page cache; mapping.c which cached pages are valid; flush.c
  *			waiting for writeback; commit.c when a page is clean
@@ -481,7 +482,7 @@ struct rdmafs_io {
  *		credential: when the op was made that needs it
  * @pool:	where its memory came from
  * @patient:	it is tried until the shortage is over, because giving up would lose data
- * @closes:	an OPEN or CREATE: if its task is gone, what it opens is closed
+ * @closes:	an OPEN, CREATE or TMPFILE: if its task is gone, what it opens is closed
  * @fence:	an inode whose size or contents the op changes, or NULL: if its task is gone,
  *		later changes wait for the op (fence.c)
  * @once:	if the server answers EAGAIN the op fails, as its maker can't wait
@@ -696,6 +697,8 @@ bool rdmafs_same_fh(struct inode *inode, const struct rfp_fh *fh);
 extern const struct inode_operations rdmafs_dir_iops;
 extern const struct inode_operations rdmafs_symlink_iops;
 extern const struct dentry_operations rdmafs_dentry_ops;
+/* Instead of a verifier, which never comes that far: the file was made without a name. */
+#define RDMAFS_NAME_NEVER	ULONG_MAX
 void rdmafs_dentry_fresh(struct dentry *dentry, unsigned long verifier);
 unsigned long rdmafs_dir_verifier(struct inode *dir);
 int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp);
@@ -804,6 +807,9 @@ int rdmafs_fileattr_set(struct mnt_idmap *idmap, struct dentry *dentry, struct f
 struct posix_acl *rdmafs_get_inode_acl(struct inode *inode, int type, bool rcu);
 int rdmafs_set_acl(struct mnt_idmap *idmap, struct dentry *dentry, struct posix_acl *acl,
 		   int type);
+
+/* tmpfile.c */
+int rdmafs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *file, umode_t mode);
 
 /* super.c */
 extern struct file_system_type rdmafs_type;

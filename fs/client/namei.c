@@ -217,6 +217,37 @@ static bool rdmafs_d_believed(struct inode *dir, struct dentry *dentry, struct i
 	       !(inode && test_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags));
 }
 
+/*
+ * The walk has jumped to the object (/proc/self/fd, "."), so that no name was looked up: ask for
+ * the object.  A directory that is opened this way is asked for in any case, so that it is not
+ * read as it was before the open.
+ */
+static int rdmafs_d_weak_revalidate(struct dentry *dentry, unsigned int flags)
+{
+	struct inode *inode = d_inode(dentry);
+	int err;
+
+	if (!inode)
+		return 1;
+	err = rdmafs_revalidate(inode, (flags & LOOKUP_OPEN) && S_ISDIR(inode->i_mode));
+	return err == -ESTALE ? 0 : err ? err : 1;
+}
+
+/*
+ * The dentry that a file without a name was made with (tmpfile.c): there is no name to ask for.
+ * An overlayfs above goes on with it, also when the file has got a name.
+ */
+static int rdmafs_d_revalidate_nameless(struct dentry *dentry, unsigned int flags)
+{
+	struct inode *inode;
+
+	if (!(flags & LOOKUP_RCU))
+		return rdmafs_d_weak_revalidate(dentry, flags);
+	inode = d_inode_rcu(dentry);
+	return !inode || rdmafs_attr_expired(inode) ||
+	       test_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags) ? -ECHILD : 1;
+}
+
 static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
 {
 	struct dentry *parent;
@@ -224,6 +255,8 @@ static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
 	bool valid;
 	int ret;
 
+	if ((unsigned long)READ_ONCE(dentry->d_fsdata) == RDMAFS_NAME_NEVER)
+		return rdmafs_d_revalidate_nameless(dentry, flags);
 	if (flags & LOOKUP_RCU) {
 		dir = d_inode_rcu(READ_ONCE(dentry->d_parent));
 		inode = d_inode_rcu(dentry);
@@ -244,22 +277,6 @@ static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
 	ret = valid ? 1 : rdmafs_reval_ask(dir, dentry);
 	dput(parent);
 	return ret;
-}
-
-/*
- * The walk has jumped to the object (/proc/self/fd, "."), so that no name was looked up: ask for
- * the object.  A directory that is opened this way is asked for in any case, so that it is not
- * read as it was before the open.
- */
-static int rdmafs_d_weak_revalidate(struct dentry *dentry, unsigned int flags)
-{
-	struct inode *inode = d_inode(dentry);
-	int err;
-
-	if (!inode)
-		return 1;
-	err = rdmafs_revalidate(inode, (flags & LOOKUP_OPEN) && S_ISDIR(inode->i_mode));
-	return err == -ESTALE ? 0 : err ? err : 1;
 }
 
 /**
@@ -420,6 +437,23 @@ static int rdmafs_attrs(struct rdmafs_op *op, struct super_block *sb,
 	return -EIO;
 }
 
+/*
+ * The file has got a name.  If it had none before (tmpfile.c), it must not be without a link here,
+ * also if it has changed since and the attributes of the reply were not taken over.
+ */
+static void rdmafs_linked(struct inode *inode)
+{
+	bool told;
+
+	spin_lock(&inode->i_lock);
+	told = inode->i_nlink;
+	if (!told)
+		set_nlink(inode, 1);
+	spin_unlock(&inode->i_lock);
+	if (!told)
+		rdmafs_attr_expire(inode);
+}
+
 static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *dentry)
 {
 	unsigned long verifier = rdmafs_dir_verifier(dir);
@@ -449,6 +483,7 @@ static int rdmafs_link(struct dentry *old, struct inode *dir, struct dentry *den
 		d_drop(dentry);
 		return err;
 	}
+	rdmafs_linked(inode);
 	ihold(inode);
 	rdmafs_dentry_fresh(dentry, verifier);
 	if (d_unhashed(dentry))
@@ -648,6 +683,7 @@ const struct inode_operations rdmafs_dir_iops = {
 	.rmdir		= rdmafs_rmdir,
 	.mknod		= rdmafs_mknod,
 	.rename		= rdmafs_rename,
+	.tmpfile	= rdmafs_tmpfile,
 	.permission	= rdmafs_permission,
 	.getattr	= rdmafs_getattr,
 	.setattr	= rdmafs_setattr,

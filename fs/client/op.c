@@ -69,6 +69,7 @@ static bool rdmafs_op_idempotent(enum rfp_op nr)
 	case RFP_SEEK:
 	case RFP_GETFLAGS:
 	case RFP_SETFLAGS:
+	case RFP_TMPFILE:	/* makes another file, which nobody knows of */
 		return true;
 	default:
 		return false;

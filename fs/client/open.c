@@ -543,7 +543,7 @@ static void rdmafs_close_work(struct work_struct *work)
 
 /**
  * rdmafs_open_undo - have a worker close what an op has opened and no task will use
- * @op: an OPEN or CREATE that was answered
+ * @op: an OPEN, CREATE or TMPFILE that was answered
  *
  * Only the stateid of the reply need be sound.  The server keeps the open until the client
  * closes it, or until the session ends.
