@@ -368,6 +368,82 @@ static void fs_not_removed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_close(test, one, &o), 0);
 }
 
+static u32 fs_tmpfile(struct kunit *test, struct fs_client *c, u32 flags, u32 how,
+		      struct fs_open *o)
+{
+	struct rfp_create_req *req;
+	struct rfp_enc enc;
+	u32 status;
+
+	req = fs_req(c, &enc, RFP_TMPFILE, FS_USER, sizeof(*req));
+	req->mode = cpu_to_le32(0600);
+	req->flags = cpu_to_le32(flags);
+	req->how = cpu_to_le32(how);
+	rfp_enc_fh(&enc, &c->root);
+	status = fs_call(test, c, &enc);
+	if (!status)
+		fs_take_open(c, o, true);
+	return status;
+}
+
+static u32 fs_link(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh,
+		   const char *name)
+{
+	struct rfp_enc enc;
+
+	fs_req(c, &enc, RFP_LINK, FS_USER, sizeof(struct rfp_req));
+	rfp_enc_fh(&enc, fh);
+	rfp_enc_fh(&enc, &c->root);
+	rfp_enc_str(&enc, name, strlen(name), RFP_NAME_MAX);
+	return fs_call(test, c, &enc);
+}
+
+static u32 fs_links(struct kunit *test, struct fs_client *c, const struct fs_open *o)
+{
+	struct rfp_attr attr;
+
+	fs_getattr(test, c, &o->fh, &attr);
+	return le32_to_cpu(attr.nlink);
+}
+
+/*
+ * Whether a file that was made without a name may get one is the server's to say, whatever its
+ * client believes: never if it was made so, else once, also in another session.  Requests that
+ * make no sense are refused.
+ */
+static void fs_nameless(struct kunit *test)
+{
+	const u32 rw = RFP_OPEN_READ | RFP_OPEN_WRITE;
+	struct fs_client *c = fs_client(test);
+	struct fs_open o = {};
+
+	KUNIT_EXPECT_EQ(test, fs_tmpfile(test, c, RFP_OPEN_READ, 0, &o), RFP_EINVAL);
+	KUNIT_EXPECT_EQ(test, fs_tmpfile(test, c, rw | RFP_OPEN_TRUNC, 0, &o), RFP_EINVAL);
+	KUNIT_EXPECT_EQ(test, fs_tmpfile(test, c, rw | RFP_OPEN_EXEC, 0, &o), RFP_EINVAL);
+	KUNIT_EXPECT_EQ(test, fs_tmpfile(test, c, rw, RFP_CREATE_NOT, &o), RFP_EINVAL);
+	KUNIT_EXPECT_EQ(test, fs_tmpfile(test, c, rw, RFP_CREATE_AGAIN, &o), RFP_EINVAL);
+
+	KUNIT_ASSERT_EQ(test, fs_tmpfile(test, c, rw, RFP_CREATE_EXCL, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_links(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_link(test, c, &o.fh, "nameless"), RFP_ENOENT);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_link(test, c, &o.fh, "nameless"), RFP_ESTALE);
+
+	KUNIT_ASSERT_EQ(test, fs_tmpfile(test, c, rw, 0, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_links(test, c, &o), 0);
+	fs_end(test, c);
+	fs_begin(test, c);
+	KUNIT_ASSERT_EQ(test, fs_open_as(test, c, &o.fh, &o.proof, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_link(test, c, &o.fh, "nameless"), 0);
+	KUNIT_EXPECT_EQ(test, fs_links(test, c, &o), 1);
+	KUNIT_EXPECT_EQ(test, fs_link(test, c, &o.fh, "nameless"), RFP_EEXIST);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "nameless"), 0);
+	KUNIT_EXPECT_EQ(test, fs_links(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_link(test, c, &o.fh, "nameless"), RFP_ENOENT);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_link(test, c, &o.fh, "nameless"), RFP_ESTALE);
+}
+
 /* The write verifier of the export. */
 static u64 fs_verifier(struct kunit *test, struct fs_client *c)
 {
@@ -493,6 +569,7 @@ static struct kunit_case fs_cases[] = {
 	KUNIT_CASE(fs_not_removed),
 	KUNIT_CASE(fs_lost_once),
 	KUNIT_CASE(fs_goes_on),
+	KUNIT_CASE(fs_nameless),
 	KUNIT_CASE(fs_ends_apart),
 	{}
 };

@@ -9,10 +9,10 @@ set -uo pipefail
 
 only_on rdmafs
 # Nothing is seen because it has expired.
-scenario ext4 --backing ext4 --size 300M --mount-opts actimeo=600 -- opens proofs orphans forgotten identity limits
-scenario tmpfs --backing tmpfs --size 100M --mount-opts actimeo=600 -- opens orphans forgotten
+scenario ext4 --backing ext4 --size 300M --mount-opts actimeo=600 -- opens proofs orphans forgotten tmpfile identity limits
+scenario tmpfs --backing tmpfs --size 100M --mount-opts actimeo=600 -- opens orphans forgotten tmpfile
 if [ "$scenario_scale" -eq 1 ]; then
-	scenario xfs --backing xfs --size 400M --mount-opts actimeo=600 -- opens orphans forgotten
-	scenario btrfs --backing btrfs --size 400M --mount-opts actimeo=600 -- opens orphans forgotten
+	scenario xfs --backing xfs --size 400M --mount-opts actimeo=600 -- opens orphans forgotten tmpfile
+	scenario btrfs --backing btrfs --size 400M --mount-opts actimeo=600 -- opens orphans forgotten tmpfile
 fi
 tap_done
