@@ -15,7 +15,8 @@ scenario ext4 --backing ext4 --size 600M -- posix all
 # What depends on the kind of the backing alone.
 [ "$scenario_scale" -gt 1 ] || for backing in xfs btrfs f2fs; do
 	scenario $backing --backing $backing --size 400M -- \
-		posix some t_supported t_rename_flags t_fallocate t_tmpfile t_tmpfile_excl t_tmpfile_given
+		posix some t_supported t_rename_flags t_fallocate t_chattr t_chattr_supported t_immutable \
+		t_append_only t_statx t_whiteout t_tmpfile t_tmpfile_excl t_tmpfile_given
 done
 scenario full --backing ext4 --size 48M -- full
 scenario quota --backing ext4 --size 200M -- quota
