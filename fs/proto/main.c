@@ -45,6 +45,9 @@ static_assert(sizeof(struct rfp_seek_rep) == 16);
 static_assert(sizeof(struct rfp_fileattr) == 24);
 static_assert(sizeof(struct rfp_getflags_rep) == 32);
 static_assert(sizeof(struct rfp_setflags_req) == 40);
+static_assert(sizeof(struct rfp_copy_req) == 56);
+static_assert(sizeof(struct rfp_copy_rep) == 32);
+static_assert(sizeof(struct rfp_clone_rep) == 16);
 
 MODULE_DESCRIPTION("rdmafs file protocol: bounded encoding and decoding");
 MODULE_LICENSE("GPL");

@@ -105,6 +105,12 @@
  *	which alone may be in @how, the file can never get a name; else LINK can give
  *	it one, once.  The status is RFP_EOPNOTSUPP where the server can't make such a
  *	file, or can't keep it.
+ * @RFP_COPY:	 struct rfp_copy_req -> struct rfp_copy_rep, attr of the target.  Copies data
+ *	between two opens, which may be of one file if the ranges do not overlap.  The status
+ *	RFP_BADSOURCE is to @source what RFP_BADSTATE is to @stateid.
+ * @RFP_CLONE:	 struct rfp_copy_req -> struct rfp_clone_rep, attr of the target.  Has two
+ *	ranges share their storage, as FICLONERANGE does, or FIDEDUPERANGE with
+ *	RFP_CLONE_DEDUPE.  The status is RFP_EOPNOTSUPP if the file system can't.
  * @RFP_NR_OPS:	 one more than the last
  */
 enum rfp_op {
@@ -138,6 +144,8 @@ enum rfp_op {
 	RFP_GETFLAGS	= 31,
 	RFP_SETFLAGS	= 32,
 	RFP_TMPFILE	= 28,
+	RFP_COPY	= 29,
+	RFP_CLONE	= 30,
 	RFP_NR_OPS
 };
 
@@ -158,6 +166,7 @@ enum rfp_op {
  * @RFP_BADPROTO: the request can't be parsed or names an unknown operation
  * @RFP_OFFLINE:  the server knows the export and does not serve it at present; nothing has
  *		  been executed, and the client sends the request again in a moment
+ * @RFP_BADSOURCE: as RFP_BADSTATE, for the stateid of the source of a COPY or CLONE
  */
 enum rfp_status {
 	RFP_OK		= 0,
@@ -193,10 +202,12 @@ enum rfp_status {
 	RFP_ENFILE	= 30,
 	RFP_EBADF	= 31,
 	RFP_EILSEQ	= 32,
+	RFP_EBADE	= 33,
 	RFP_BADCRED	= 100,
 	RFP_BADSTATE	= 101,
 	RFP_BADPROTO	= 102,
 	RFP_OFFLINE	= 103,
+	RFP_BADSOURCE	= 104,
 };
 
 #define RFP_REQ_ACCESS	0x1	/* the attributes are to tell what the caller may do */
@@ -840,6 +851,61 @@ struct rfp_setflags_req {
 	__le32 valid;
 	__le32 pad;
 	struct rfp_fileattr attr;
+} __packed;
+
+#define RFP_CLONE_DEDUPE 0x1	/* only if the bytes are equal; RFP_EBADE: they are not */
+
+/**
+ * struct rfp_copy_req - COPY and CLONE; 56 bytes
+ * @req:	   common part
+ * @source:	   an open for reading
+ * @source_offset: in bytes
+ * @stateid:	   the target, an open for writing in the same export; with RFP_CLONE_DEDUPE any
+ *		   open of a file that the caller owns or may write
+ * @offset:	   in the target, in bytes
+ * @count:	   in bytes, at least 1; of CLONE without RFP_CLONE_DEDUPE also 0: up to the end of
+ *		   the source
+ * @flags:	   of CLONE RFP_CLONE_DEDUPE or 0; of COPY 0
+ * @pad:	   0
+ */
+struct rfp_copy_req {
+	struct rfp_req req;
+	__le64 source;
+	__le64 source_offset;
+	__le64 stateid;
+	__le64 offset;
+	__le64 count;
+	__le32 flags;
+	__le32 pad;
+} __packed;
+
+/**
+ * struct rfp_copy_rep - 32 bytes; then attr
+ * @rep:      common part
+ * @count:    bytes copied; if they are fewer than asked for, the client asks for the rest; 0: the
+ *	      source ends at, or before, its offset
+ * @verifier: as in struct rfp_write_rep
+ * @stable:   the stability of these bytes
+ * @pad:      0
+ */
+struct rfp_copy_rep {
+	struct rfp_rep rep;
+	__le64 count;
+	__le64 verifier;
+	__le32 stable;
+	__le32 pad;
+} __packed;
+
+/**
+ * struct rfp_clone_rep - 16 bytes; then attr
+ * @rep:  common part
+ * @done: bytes that share their storage now, which is on stable storage.  With RFP_CLONE_DEDUPE
+ *	  they may be fewer than asked for, and the client asks for the rest; 0: the rest is no
+ *	  whole block, and can't be shared
+ */
+struct rfp_clone_rep {
+	struct rfp_rep rep;
+	__le64 done;
 } __packed;
 
 #endif

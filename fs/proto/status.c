@@ -59,6 +59,7 @@ static const struct status_errno one_to_one[] = {
 	{ RFP_ENFILE,		-ENFILE },
 	{ RFP_EBADF,		-EBADF },
 	{ RFP_EILSEQ,		-EILSEQ },
+	{ RFP_EBADE,		-EBADE },
 };
 
 static const struct status_errno client_only[] = {
@@ -66,6 +67,7 @@ static const struct status_errno client_only[] = {
 	{ RFP_BADSTATE,		-EBADFD },
 	{ RFP_BADPROTO,		-EPROTO },
 	{ RFP_OFFLINE,		-ENONET },
+	{ RFP_BADSOURCE,	-EBADR },
 };
 
 static const struct status_errno server_only[] = {

@@ -679,6 +679,75 @@ static void fill_getflags_rep(void *body)
 	b->attr.cowextsize = cpu_to_le32(0x64636261);
 }
 
+static const u8 gold_copy_req[] = {
+	0x1d, 0x00,	/* op: COPY */
+	0x00, 0x00,	/* flags */
+	0xc1, 0xc2, 0xc3, 0xc4,	/* cred */
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* source */
+	0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,	/* source_offset */
+	0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,	/* stateid */
+	0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,	/* offset */
+	0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58,	/* count */
+	0x61, 0x62, 0x63, 0x64,	/* flags */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+};
+
+static const u8 gold_clone_req[] = {
+	0x1e, 0x00,	/* op: CLONE */
+	0x00, 0x00,	/* flags */
+	0xc1, 0xc2, 0xc3, 0xc4,	/* cred */
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* source */
+	0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,	/* source_offset */
+	0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,	/* stateid */
+	0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,	/* offset */
+	0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58,	/* count */
+	0x61, 0x62, 0x63, 0x64,	/* flags */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+};
+
+static void fill_copy_req(void *body)
+{
+	struct rfp_copy_req *b = body;
+
+	b->source = cpu_to_le64(0x1817161514131211ULL);
+	b->source_offset = cpu_to_le64(0x2827262524232221ULL);
+	b->stateid = cpu_to_le64(0x3837363534333231ULL);
+	b->offset = cpu_to_le64(0x4847464544434241ULL);
+	b->count = cpu_to_le64(0x5857565554535251ULL);
+	b->flags = cpu_to_le32(0x64636261);
+}
+
+static const u8 gold_copy_rep[] = {
+	0x00, 0x00, 0x00, 0x00,	/* status */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* count */
+	0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,	/* verifier */
+	0x31, 0x32, 0x33, 0x34,	/* stable */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+};
+
+static void fill_copy_rep(void *body)
+{
+	struct rfp_copy_rep *b = body;
+
+	b->count = cpu_to_le64(0x1817161514131211ULL);
+	b->verifier = cpu_to_le64(0x2827262524232221ULL);
+	b->stable = cpu_to_le32(0x34333231);
+}
+
+static const u8 gold_clone_rep[] = {
+	0x00, 0x00, 0x00, 0x00,	/* status */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* done */
+};
+
+static void fill_clone_rep(void *body)
+{
+	struct rfp_clone_rep *b = body;
+
+	b->done = cpu_to_le64(0x1817161514131211ULL);
+}
+
 /**
  * struct gold_body - one kind of body
  * @desc:  its name
@@ -726,6 +795,8 @@ static const struct gold_body gold_bodies[] __maybe_unused = {
 	GOLD_REQ(seek_req, RFP_SEEK, rfp_seek_req, fill_seek_req, ""),
 	GOLD_REQ(setflags_req, RFP_SETFLAGS, rfp_setflags_req, fill_setflags_req, "f"),
 	GOLD_REQ(tmpfile_req, RFP_TMPFILE, rfp_create_req, fill_create_req, "f"),
+	GOLD_REQ(copy_req, RFP_COPY, rfp_copy_req, fill_copy_req, ""),
+	GOLD_REQ(clone_req, RFP_CLONE, rfp_copy_req, fill_copy_req, ""),
 	GOLD_REP(attach_rep, rfp_attach_rep, fill_attach_rep, "fa"),
 	GOLD_REP(lookup_rep, rfp_rep, NULL, "afa"),
 	GOLD_REP(open_rep, rfp_open_rep, fill_open_rep, "a"),
@@ -740,6 +811,8 @@ static const struct gold_body gold_bodies[] __maybe_unused = {
 	GOLD_REP(fallocate_rep, rfp_fallocate_rep, fill_fallocate_rep, "a"),
 	GOLD_REP(seek_rep, rfp_seek_rep, fill_seek_rep, ""),
 	GOLD_REP(getflags_rep, rfp_getflags_rep, fill_getflags_rep, ""),
+	GOLD_REP(copy_rep, rfp_copy_rep, fill_copy_rep, "a"),
+	GOLD_REP(clone_rep, rfp_clone_rep, fill_clone_rep, "a"),
 };
 
 #endif

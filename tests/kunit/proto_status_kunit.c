@@ -24,7 +24,7 @@ static const struct status_case status_cases[] = {
 	STATUS(EFBIG), STATUS(ENOSPC), STATUS(EROFS), STATUS(EMLINK), STATUS(ENAMETOOLONG),
 	STATUS(ENOTEMPTY), STATUS(ELOOP), STATUS(ENODATA), STATUS(EOVERFLOW),
 	STATUS(EOPNOTSUPP), STATUS(ESTALE), STATUS(EDQUOT), STATUS(ERANGE), STATUS(E2BIG),
-	STATUS(ENFILE), STATUS(EBADF), STATUS(EILSEQ),
+	STATUS(ENFILE), STATUS(EBADF), STATUS(EILSEQ), STATUS(EBADE),
 };
 
 /* Statuses of the protocol itself; no errno of a file system may be sent as one of them. */
@@ -33,6 +33,7 @@ static const struct status_case status_own[] = {
 	{ "BADSTATE", RFP_BADSTATE, -EBADFD },
 	{ "BADPROTO", RFP_BADPROTO, -EPROTO },
 	{ "OFFLINE", RFP_OFFLINE, -ENONET },
+	{ "BADSOURCE", RFP_BADSOURCE, -EBADR },
 };
 
 static void status_desc(const struct status_case *c, char *desc)
