@@ -7,10 +7,10 @@
  * or in another order (its export, its open, its credentials), it does not declare.
  *
  * A request takes, in this order: the in-flight count of its export (with the first handle or
- * stateid), the open or the objects that it names, the caller's credentials, and the locks and
+ * stateid), the opens or the objects that it names, the caller's credentials, and the locks and
  * references that its operation takes and gives back itself.  struct rdmafsd_rq holds all but
  * the last.  They are given back here before the reply goes out: the objects while the
- * credentials are still on, then the credentials, the open and the in-flight count.  After
+ * credentials are still on, then the credentials, the opens and the in-flight count.  After
  * rdmafs_xprt_req_reply() the request belongs to transport again.
  *
  * Transport's reply cache keeps the replies to operations that change something, so these must
@@ -28,6 +28,7 @@ static_assert(sizeof(struct rfp_open_rep) + 2 * sizeof(struct rfp_attr) +
 	      sizeof(__le16) + RFP_FH_MAX <= RDMAFS_XPRT_CACHE_MAX);
 static_assert(sizeof(struct rfp_rep) + 3 * sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
 static_assert(sizeof(struct rfp_write_rep) + sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
+static_assert(sizeof(struct rfp_copy_rep) + sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
 
 /*
  * The operations by number.  What each needs before it is called, and with which credentials, it
@@ -64,6 +65,8 @@ static const struct rdmafsd_op * const rdmafsd_ops[RFP_NR_OPS] = {
 	[RFP_GETFLAGS]	= &rdmafsd_getflags_op,
 	[RFP_SETFLAGS]	= &rdmafsd_setflags_op,
 	[RFP_TMPFILE]	= &rdmafsd_tmpfile_op,
+	[RFP_COPY]	= &rdmafsd_copy_op,
+	[RFP_CLONE]	= &rdmafsd_clone_op,
 };
 
 /**
@@ -120,13 +123,15 @@ static int rdmafsd_decode(struct rdmafsd_rq *rq, const struct rdmafsd_op *op, st
 	return reserved ? -EACCES : 0;
 }
 
-/* Find the open of the stateid, and enter its export. */
+/* Find the open of the stateid, enter its export, and find the open to copy from. */
 static int rdmafsd_find_open(struct rdmafsd_rq *rq, const struct rdmafsd_op *op, u64 id)
 {
 	int err = rdmafsd_rq_state(rq, id);
 
 	if (!err && (op->mode & ~rq->state->file->f_mode))
 		err = -EBADF;
+	if (!err && op->source)
+		err = rdmafsd_rq_source(rq, get_unaligned_le64(rq->args + op->source));
 	return err;
 }
 
@@ -218,15 +223,22 @@ static int rdmafsd_run(struct rdmafsd_rq *rq, unsigned int *flags)
 	return err;
 }
 
+/* Put a state and the @inflight of its export that rdmafsd_state_get() has raised. */
+static void rdmafsd_put_state(struct rdmafsd_state *st)
+{
+	struct rdmafsd_export *exp = st->exp;
+
+	rdmafsd_state_put(st);
+	rdmafsd_export_put(exp);
+}
+
 /* Put the state that rdmafsd_handle_now() could not put without blocking, and its export. */
 static void rdmafsd_put_late(struct rdmafs_xprt_req *req)
 {
 	struct rdmafsd_state *st = req->priv;
-	struct rdmafsd_export *exp = st->exp;
 
 	req->priv = NULL;
-	rdmafsd_state_put(st);
-	rdmafsd_export_put(exp);
+	rdmafsd_put_state(st);
 }
 
 /* Send the reply; the request is transport's again.  A test may have the reply spoilt. */
@@ -310,6 +322,8 @@ void rdmafsd_handle(struct rdmafs_xprt_req *req, void *ctx)
 	 */
 	if (err == -ENOSPC && rq.exp && rdmafsd_left_make_room(rq.exp) && rq.again)
 		err = -EAGAIN;
+	if (rq.source)
+		rdmafsd_put_state(rq.source);
 	if (rq.state)
 		rdmafsd_state_put(rq.state);
 	rdmafsd_export_put(rq.exp);

@@ -294,7 +294,19 @@ const struct rdmafsd_op rdmafsd_write_op = {
 	.fn = rdmafsd_op_write,
 };
 
-static int rdmafsd_commit_range(struct rdmafsd_state *st, loff_t start, loff_t end, int datasync)
+/**
+ * rdmafsd_commit_range - bring the data of an open file to stable storage
+ * @st:	      the open
+ * @start:    first byte
+ * @end:      last byte
+ * @datasync: only the metadata that is needed to find the data
+ *
+ * If that fails, or an error of writeback is found, the export's verifier becomes another one.
+ *
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int rdmafsd_commit_range(struct rdmafsd_state *st, loff_t start, loff_t end, int datasync)
 {
 	bool moved;
 	int err = 0;

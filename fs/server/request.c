@@ -75,6 +75,34 @@ int rdmafsd_rq_state(struct rdmafsd_rq *rq, u64 id)
 }
 
 /**
+ * rdmafsd_rq_source - find the open that a request copies from
+ * @rq: the request, with its state; gets @source, to be put with its export also on an error
+ * @id: the stateid, from the wire
+ *
+ * Context: process, does not sleep.
+ * Return: 0; RFP_BADSOURCE: there is no such open; -EXDEV: it is in another export; -EBADF: it is
+ * not for reading; or as rdmafsd_rq_state().
+ */
+int rdmafsd_rq_source(struct rdmafsd_rq *rq, u64 id)
+{
+	u64 domain = rdmafsd_state_domain(rq->ses, id);
+	int err;
+
+	/*
+	 * The thread was given to the request for the target's file system (waits.c).  The last put
+	 * of a state closes its file, so it must not be that of a file in another one.
+	 */
+	if (domain && domain != rq->exp->domain)
+		return -EXDEV;
+	err = rdmafsd_state_get(rq->ses, id, &rq->source);
+	if (err)
+		return err == RFP_BADSTATE ? RFP_BADSOURCE : err;
+	if (rq->source->exp != rq->exp)
+		return -EXDEV;
+	return rq->source->file->f_mode & FMODE_READ ? 0 : -EBADF;
+}
+
+/**
  * rdmafsd_rq_want_write - take the write counts of the mount
  * @rq: the request, in its export
  *

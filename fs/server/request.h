@@ -27,6 +27,8 @@
  * @cred:     credentials put on, a reference; NULL while the server's own are in use
  * @saved:    the credentials to go back to
  * @state:    state in use, a reference; NULL if none
+ * @source:   state of the file that is copied from, a reference, with an @inflight of its own;
+ *            NULL if none
  * @data_len: bytes of data put into the reply's room
  */
 struct rdmafsd_rq {
@@ -44,6 +46,7 @@ struct rdmafsd_rq {
 	const struct cred *cred;
 	const struct cred *saved;
 	struct rdmafsd_state *state;
+	struct rdmafsd_state *source;
 	u32 data_len;
 };
 
@@ -172,6 +175,8 @@ enum rdmafsd_as {
  * @pad_len:   length of that part; 0: there is none
  * @stateid:   offset in it of a stateid; 0: there is none.  If the request has a handle, too, the
  *             stateid 0 means the handle
+ * @source:    offset in it of the stateid of the file to copy from, an open for reading in the
+ *             export of @stateid; 0: there is none
  * @closes:    the stateid is not looked up: the operation takes the open from the session
  * @parts:     what follows the fixed part
  * @mode:      FMODE_* that the open must have; -EBADF: it lacks one
@@ -193,6 +198,7 @@ struct rdmafsd_op {
 	u16 pad;
 	u16 pad_len;
 	u16 stateid;
+	u16 source;
 	bool closes;
 	u8 parts[2 * RDMAFSD_HANDLES];
 	fmode_t mode;
@@ -215,6 +221,7 @@ int rdmafsd_rq_enter(struct rdmafsd_rq *rq);
 void rdmafsd_rq_enter_opener(struct rdmafsd_rq *rq);
 void rdmafsd_rq_leave(struct rdmafsd_rq *rq);
 int rdmafsd_rq_state(struct rdmafsd_rq *rq, u64 id);
+int rdmafsd_rq_source(struct rdmafsd_rq *rq, u64 id);
 int rdmafsd_rq_fh(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry);
 int rdmafsd_rq_dir(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry);
 int rdmafsd_rq_want_write(struct rdmafsd_rq *rq);
@@ -247,6 +254,8 @@ void rdmafsd_linking_put(struct rdmafsd_rq *rq, struct rdmafsd_linking *l);
 
 int rdmafsd_truncate(struct rdmafsd_rq *rq, struct dentry *dentry, struct file *file, loff_t size,
 		     unsigned int extra);
+
+int rdmafsd_commit_range(struct rdmafsd_state *st, loff_t start, loff_t end, int datasync);
 
 int rdmafsd_open_proof(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, u64 claim,
 		       struct rfp_proof *proof);
@@ -290,5 +299,7 @@ extern const struct rdmafsd_op rdmafsd_seek_op;
 extern const struct rdmafsd_op rdmafsd_getflags_op;
 extern const struct rdmafsd_op rdmafsd_setflags_op;
 extern const struct rdmafsd_op rdmafsd_tmpfile_op;
+extern const struct rdmafsd_op rdmafsd_copy_op;
+extern const struct rdmafsd_op rdmafsd_clone_op;
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_fs_proofs: hostile clients, in bare verbs, of a real server on the same machine.
- * They claim any identity, show proofs of opens that other clients were given, and set pad fields
- * that must be 0.
+ * They claim any identity, show proofs of opens that other clients were given, copy between opens
+ * that are not theirs, and set pad fields that must be 0.
  *
  * The server must have exports with the names in the module parameters, and any user may make files
  * in their roots.
@@ -34,6 +34,284 @@ MODULE_PARM_DESC(opens, "the server's max_opens_client");
 static uint callers = 4096;
 module_param(callers, uint, 0444);
 MODULE_PARM_DESC(callers, "the server's max_credentials");
+
+/**
+ * struct fs_client - a client with a session
+ * @raw:    its connection, NULL without one
+ * @id:	    the name that it gives itself
+ * @seq:    sequence number of the last call
+ * @req:    the next request's body
+ * @rep:    the last reply's body
+ * @rep_len: its length
+ * @root:   handle of the export's root
+ */
+struct fs_client {
+	struct raw *raw;
+	u8 id[16];
+	u32 seq;
+	u8 req[FS_BODY];
+	u8 rep[FS_BODY];
+	u32 rep_len;
+	struct rfp_fh root;
+};
+
+struct fs_test {
+	struct fs_client client[FS_CLIENTS];
+	u32 nr;
+};
+
+/* An open, as a client knows it. */
+struct fs_open {
+	struct rfp_fh fh;
+	u64 stateid;
+	struct rfp_proof proof;
+};
+
+/* A message that is no reply: the server recalls grants, and the client returns them. */
+static void fs_notified(struct kunit *test, struct fs_client *c, struct raw_msg *m)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)m->buf;
+	struct rxp_wire_keys *keys = (struct rxp_wire_keys *)(hdr + 1);
+	u32 len = struct_size(keys, rkey, le16_to_cpu(keys->nr));
+
+	KUNIT_ASSERT_EQ(test, hdr->type, RXP_NOTIFY);
+	KUNIT_ASSERT_EQ(test, hdr->op, RXP_NOTIFY_RECALL);
+	KUNIT_ASSERT_LE(test, le16_to_cpu(keys->nr), RXP_WIRE_KEYS);
+	KUNIT_ASSERT_EQ(test, raw_say(c->raw, RXP_CONTROL, RXP_CONTROL_RETURN, 0, 0, keys, len, 0),
+			0);
+	KUNIT_ASSERT_EQ(test, raw_repost(c->raw, m), 0);
+}
+
+/* Sends the request in @enc, with @data bytes of data. */
+static void fs_send(struct kunit *test, struct fs_client *c, struct rfp_enc *enc, u32 data)
+{
+	struct rxp_frame f = { .body = c->req, .data_len = data };
+	u8 *buf = c->raw->send->buf;
+	int len = rfp_enc_len(enc);
+
+	KUNIT_ASSERT_GT(test, len, 0);
+	f.body_len = len;
+	f.seq = ++c->seq;
+	len = raw_put_call(buf, &f);
+	memset(buf + len, 'd', data);
+	KUNIT_ASSERT_EQ(test, raw_send(c->raw, len + data, 0), 0);
+}
+
+/* Waits for the reply to the last request; returns its status. */
+static u32 fs_reply(struct kunit *test, struct fs_client *c)
+{
+	struct rxp_wire_hdr *hdr;
+	struct raw_msg *m;
+
+	for (;;) {
+		m = raw_next_msg(c->raw);
+		KUNIT_ASSERT_NOT_NULL_MSG(test, m, "no reply to call %u, cut: %d", c->seq,
+					  c->raw->cut);
+		hdr = (struct rxp_wire_hdr *)m->buf;
+		if (hdr->type == RXP_REPLY)
+			break;
+		fs_notified(test, c, m);
+	}
+	KUNIT_ASSERT_EQ(test, le32_to_cpu(hdr->seq), c->seq);
+	c->rep_len = le16_to_cpu(hdr->body_len);
+	KUNIT_ASSERT_GE(test, c->rep_len, sizeof(struct rfp_rep));
+	KUNIT_ASSERT_LE(test, c->rep_len, sizeof(c->rep));
+	memcpy(c->rep, (void *)(hdr + 1) + sizeof(struct rxp_wire_reply), c->rep_len);
+	KUNIT_ASSERT_EQ(test, raw_repost(c->raw, m), 0);
+	return le32_to_cpu(((struct rfp_rep *)c->rep)->status);
+}
+
+static u32 fs_call_data(struct kunit *test, struct fs_client *c, struct rfp_enc *enc, u32 data)
+{
+	fs_send(test, c, enc, data);
+	return fs_reply(test, c);
+}
+
+static u32 fs_call(struct kunit *test, struct fs_client *c, struct rfp_enc *enc)
+{
+	return fs_call_data(test, c, enc, 0);
+}
+
+static void *fs_req(struct fs_client *c, struct rfp_enc *enc, enum rfp_op op, u32 cred,
+		    size_t size)
+{
+	rfp_enc_init(enc, c->req, sizeof(c->req));
+	return rfp_enc_req(enc, op, cred, size);
+}
+
+static u32 fs_attach(struct kunit *test, struct fs_client *c, const char *name)
+{
+	struct rfp_enc enc;
+	struct rfp_dec dec;
+	u32 status;
+
+	fs_req(c, &enc, RFP_ATTACH, 0, sizeof(struct rfp_req));
+	rfp_enc_str(&enc, name, strlen(name), RFP_EXPORT_NAME_MAX);
+	status = fs_call(test, c, &enc);
+	rfp_dec_init(&dec, c->rep, c->rep_len);
+	rfp_dec_fixed(&dec, sizeof(struct rfp_attach_rep));
+	rfp_dec_fh(&dec, &c->root);
+	return status;
+}
+
+static u32 fs_setcred(struct kunit *test, struct fs_client *c, u32 id, u32 uid)
+{
+	struct rfp_setcred_req *req;
+	struct rfp_enc enc;
+
+	req = fs_req(c, &enc, RFP_SETCRED, 0, sizeof(*req));
+	req->id = cpu_to_le32(id);
+	req->uid = cpu_to_le32(uid);
+	req->gid = cpu_to_le32(uid);
+	return fs_call(test, c, &enc);
+}
+
+/* Makes a session for a client that has none.  The client keeps its name of former sessions. */
+static void fs_begin(struct kunit *test, struct fs_client *c)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	struct rxp_wire_hello hello = {};
+	struct rxp_wire_welcome *w;
+
+	memcpy(hello.client, c->id, sizeof(hello.client));
+	for (;;) {
+		c->raw = raw_open(FS_PORT);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(c->raw));
+		KUNIT_ASSERT_EQ(test, raw_say(c->raw, RXP_CONTROL, RXP_CONTROL_HELLO, 0, 0, &hello,
+					      sizeof(hello), 0), 0);
+		w = raw_expect(test, c->raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
+		if (le32_to_cpu(w->status) == RXP_WELCOME_NEW) {
+			KUNIT_ASSERT_EQ(test, raw_repost(c->raw, &c->raw->recv[0]), 0);
+			break;
+		}
+		/* The former session of this name has not quite ended. */
+		KUNIT_ASSERT_EQ(test, le32_to_cpu(w->status), RXP_WELCOME_REFUSED);
+		KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
+		raw_close(c->raw);
+		c->raw = NULL;
+		msleep(20);
+	}
+	c->seq = 0;
+	KUNIT_ASSERT_EQ(test, fs_attach(test, c, export), 0);
+	KUNIT_ASSERT_EQ(test, fs_setcred(test, c, FS_ROOT, 0), 0);
+	KUNIT_ASSERT_EQ(test, fs_setcred(test, c, FS_USER, FS_UID), 0);
+}
+
+static struct fs_client *fs_client(struct kunit *test)
+{
+	struct fs_test *t = test->priv;
+	struct fs_client *c = &t->client[t->nr];
+
+	KUNIT_ASSERT_LT(test, t->nr, FS_CLIENTS);
+	get_random_bytes(c->id, sizeof(c->id));
+	fs_begin(test, c);
+	t->nr++;
+	return c;
+}
+
+/* Ends a client's session; its opens are not closed before. */
+static void fs_end(struct kunit *test, struct fs_client *c)
+{
+	raw_say(c->raw, RXP_CONTROL, RXP_CONTROL_BYE, 0, 0, NULL, 0, 0);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(c->raw));
+	raw_close(c->raw);
+	c->raw = NULL;
+}
+
+static void fs_take_open(struct fs_client *c, struct fs_open *o, bool create)
+{
+	const struct rfp_open_rep *rep;
+	struct rfp_dec dec;
+
+	rfp_dec_init(&dec, c->rep, c->rep_len);
+	rep = rfp_dec_fixed(&dec, sizeof(*rep));
+	if (!rep)
+		return;
+	o->stateid = le64_to_cpu(rep->stateid);
+	o->proof = rep->proof;
+	if (!create)
+		return;
+	rfp_dec_fixed(&dec, sizeof(struct rfp_attr));
+	rfp_dec_fh(&dec, &o->fh);
+}
+
+static u32 fs_create(struct kunit *test, struct fs_client *c, const char *name, u32 mode,
+		     struct fs_open *o)
+{
+	struct rfp_create_req *req;
+	struct rfp_enc enc;
+	u32 status;
+
+	req = fs_req(c, &enc, RFP_CREATE, FS_USER, sizeof(*req));
+	req->mode = cpu_to_le32(mode);
+	req->flags = cpu_to_le32(RFP_OPEN_READ | RFP_OPEN_WRITE);
+	req->how = cpu_to_le32(RFP_CREATE_EXCL);
+	rfp_enc_fh(&enc, &c->root);
+	rfp_enc_str(&enc, name, strlen(name), RFP_NAME_MAX);
+	status = fs_call(test, c, &enc);
+	if (!status)
+		fs_take_open(c, o, true);
+	return status;
+}
+
+/* Opens by handle, with @proof if not NULL; @o gets the stateid and the proof of the new open. */
+static u32 fs_open_for(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh, u32 flags,
+		       const struct rfp_proof *proof, struct fs_open *o)
+{
+	struct rfp_open_req *req;
+	struct rfp_enc enc;
+	u32 status;
+
+	req = fs_req(c, &enc, RFP_OPEN, FS_USER, sizeof(*req));
+	req->flags = cpu_to_le32(flags);
+	if (proof)
+		req->proof = *proof;
+	rfp_enc_fh(&enc, fh);
+	status = fs_call(test, c, &enc);
+	if (!status) {
+		o->fh = *fh;
+		fs_take_open(c, o, false);
+	}
+	return status;
+}
+
+static u32 fs_open_as(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh,
+		      const struct rfp_proof *proof, struct fs_open *o)
+{
+	return fs_open_for(test, c, fh, RFP_OPEN_READ | RFP_OPEN_WRITE, proof, o);
+}
+
+static void fs_close_send(struct kunit *test, struct fs_client *c, const struct fs_open *o)
+{
+	struct rfp_close_req *req;
+	struct rfp_enc enc;
+
+	req = fs_req(c, &enc, RFP_CLOSE, FS_USER, sizeof(*req));
+	req->stateid = cpu_to_le64(o->stateid);
+	fs_send(test, c, &enc, 0);
+}
+
+static u32 fs_close(struct kunit *test, struct fs_client *c, const struct fs_open *o)
+{
+	fs_close_send(test, c, o);
+	return fs_reply(test, c);
+}
+
+static void fs_unlink_send(struct kunit *test, struct fs_client *c, const char *name)
+{
+	struct rfp_enc enc;
+
+	fs_req(c, &enc, RFP_UNLINK, FS_ROOT, sizeof(struct rfp_req));
+	rfp_enc_fh(&enc, &c->root);
+	rfp_enc_str(&enc, name, strlen(name), RFP_NAME_MAX);
+	fs_send(test, c, &enc, 0);
+}
+
+static u32 fs_unlink(struct kunit *test, struct fs_client *c, const char *name)
+{
+	fs_unlink_send(test, c, name);
+	return fs_reply(test, c);
+}
 
 static void fs_getattr(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh,
 		       struct rfp_attr *attr)
@@ -288,6 +566,8 @@ static const struct fs_pad_param {
 	FS_PAD(FALLOCATE, rfp_fallocate_req),
 	FS_PAD(SEEK, rfp_seek_req),
 	FS_PAD(SETFLAGS, rfp_setflags_req, 1),
+	FS_PAD(COPY, rfp_copy_req),
+	FS_PAD(CLONE, rfp_copy_req),
 };
 
 static void fs_pad_desc(const struct fs_pad_param *p, char *desc)
@@ -527,6 +807,138 @@ static void fs_goes_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, two, "goes_on"), 0);
 }
 
+static u32 fs_write(struct kunit *test, struct fs_client *c, const struct fs_open *o, u32 count)
+{
+	struct rfp_write_req *req;
+	struct rfp_enc enc;
+
+	req = fs_req(c, &enc, RFP_WRITE, FS_USER, sizeof(*req));
+	req->stateid = cpu_to_le64(o->stateid);
+	req->count = cpu_to_le32(count);
+	return fs_call_data(test, c, &enc, count);
+}
+
+/* COPY or CLONE between two stateids, with what @like says of ranges and flags. */
+static u32 fs_copy(struct kunit *test, struct fs_client *c, enum rfp_op op, u64 source, u64 target,
+		   const struct rfp_copy_req *like)
+{
+	struct rfp_copy_req *req;
+	struct rfp_enc enc;
+
+	req = fs_req(c, &enc, op, FS_USER, sizeof(*req));
+	req->source = cpu_to_le64(source);
+	req->source_offset = like->source_offset;
+	req->stateid = cpu_to_le64(target);
+	req->offset = like->offset;
+	req->count = like->count;
+	req->flags = like->flags;
+	return fs_call(test, c, &enc);
+}
+
+/* How many bytes the reply to COPY tells. */
+static u64 fs_copied(struct fs_client *c)
+{
+	const struct rfp_copy_rep *rep = (const struct rfp_copy_rep *)c->rep;
+
+	return c->rep_len == sizeof(*rep) + sizeof(struct rfp_attr) ? le64_to_cpu(rep->count) : 0;
+}
+
+/*
+ * A copy names two opens.  Each must be the session's own and fit for its part, both must be in one
+ * export, and the status must say which of the two is not known.
+ */
+static void fs_copy_names(struct kunit *test)
+{
+	static const struct rfp_copy_req eight = { .count = cpu_to_le64(8) };
+	struct fs_client *c = fs_client(test), *two = fs_client(test);
+	struct fs_open a = {}, b = {}, far = {}, its = {}, reads = {}, writes = {};
+	u64 unknown;
+	size_t i;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "copy_a", 0666, &a), 0);
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "copy_b", 0666, &b), 0);
+	KUNIT_ASSERT_EQ(test, fs_open_for(test, c, &a.fh, RFP_OPEN_READ, NULL, &reads), 0);
+	KUNIT_ASSERT_EQ(test, fs_open_for(test, c, &a.fh, RFP_OPEN_WRITE, NULL, &writes), 0);
+	KUNIT_ASSERT_EQ(test, fs_open_as(test, two, &a.fh, NULL, &its), 0);
+	KUNIT_ASSERT_EQ(test, fs_unlink(test, c, "copy_a"), 0);
+	KUNIT_ASSERT_EQ(test, fs_unlink(test, c, "copy_b"), 0);
+	KUNIT_ASSERT_EQ(test, fs_attach(test, c, other), 0);
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "copy_far", 0666, &far), 0);
+	KUNIT_ASSERT_EQ(test, fs_unlink(test, c, "copy_far"), 0);
+	KUNIT_ASSERT_EQ(test, fs_write(test, c, &a, 8), 0);
+	unknown = a.stateid ^ 1ULL << 63;
+
+	KUNIT_EXPECT_EQ(test, fs_copy(test, c, RFP_COPY, a.stateid, b.stateid, &eight), 0);
+	KUNIT_EXPECT_EQ(test, fs_copied(c), 8);
+	{
+		const struct {
+			enum rfp_op op;
+			u64 source, target;
+			u32 status;
+		} lies[] = {
+			{ RFP_COPY, unknown, b.stateid, RFP_BADSOURCE },
+			{ RFP_COPY, 0, b.stateid, RFP_BADSOURCE },
+			{ RFP_COPY, its.stateid, b.stateid, RFP_BADSOURCE },
+			{ RFP_CLONE, unknown, b.stateid, RFP_BADSOURCE },
+			{ RFP_COPY, a.stateid, unknown, RFP_BADSTATE },
+			{ RFP_COPY, unknown, unknown, RFP_BADSTATE },
+			{ RFP_CLONE, a.stateid, unknown, RFP_BADSTATE },
+			{ RFP_COPY, a.stateid, far.stateid, RFP_EXDEV },
+			{ RFP_COPY, far.stateid, b.stateid, RFP_EXDEV },
+			{ RFP_CLONE, far.stateid, b.stateid, RFP_EXDEV },
+			{ RFP_COPY, writes.stateid, b.stateid, RFP_EBADF },
+			{ RFP_COPY, b.stateid, reads.stateid, RFP_EBADF },
+			/* The ranges overlap. */
+			{ RFP_COPY, reads.stateid, writes.stateid, RFP_EINVAL },
+		};
+
+		for (i = 0; i < ARRAY_SIZE(lies); i++)
+			KUNIT_EXPECT_EQ_MSG(test, fs_copy(test, c, lies[i].op, lies[i].source,
+							  lies[i].target, &eight),
+					    lies[i].status, "%zu", i);
+	}
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &far), 0);
+	KUNIT_EXPECT_EQ(test, fs_copy(test, c, RFP_COPY, far.stateid, b.stateid, &eight),
+			RFP_BADSOURCE);
+}
+
+#define FS_RANGE(op, from, to, bytes, what)	\
+	{ RFP_ ## op, { .source_offset = cpu_to_le64(from), .offset = cpu_to_le64(to),	\
+			.count = cpu_to_le64(bytes), .flags = cpu_to_le32(what) } }
+
+/* Ranges beyond all files, of no byte, and flags that there are not, must be refused. */
+static void fs_copy_ranges(struct kunit *test)
+{
+	static const struct {
+		enum rfp_op op;
+		struct rfp_copy_req like;
+	} bad[] = {
+		FS_RANGE(COPY, 0, 0, 0, 0),
+		FS_RANGE(COPY, 0, 0, 8, RFP_CLONE_DEDUPE),
+		FS_RANGE(COPY, 1ULL << 63, 0, 8, 0),
+		FS_RANGE(COPY, 0, 1ULL << 63, 8, 0),
+		FS_RANGE(COPY, LLONG_MAX - 7, 0, 8, 0),
+		FS_RANGE(COPY, 0, LLONG_MAX - 7, 8, 0),
+		FS_RANGE(COPY, 8, 0, U64_MAX, 0),
+		FS_RANGE(CLONE, 0, 0, 0, RFP_CLONE_DEDUPE),
+		FS_RANGE(CLONE, 0, 0, 8, RFP_CLONE_DEDUPE << 1),
+		FS_RANGE(CLONE, U64_MAX, 0, 0, 0),
+		FS_RANGE(CLONE, 0, 8, LLONG_MAX, 0),
+	};
+	struct fs_client *c = fs_client(test);
+	struct fs_open a = {}, b = {};
+	size_t i;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "copy_from", 0666, &a), 0);
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "copy_to", 0666, &b), 0);
+	KUNIT_ASSERT_EQ(test, fs_unlink(test, c, "copy_from"), 0);
+	KUNIT_ASSERT_EQ(test, fs_unlink(test, c, "copy_to"), 0);
+	KUNIT_ASSERT_EQ(test, fs_write(test, c, &a, 8), 0);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		KUNIT_EXPECT_EQ_MSG(test, fs_copy(test, c, bad[i].op, a.stateid, b.stateid,
+						  &bad[i].like), RFP_EINVAL, "%zu", i);
+}
+
 /*
  * A session has files open in two exports; it ends, and the close of the first file is held.  The
  * script tests/scenarios/inside/proofs looks whether the other export goes on meanwhile, and then
@@ -570,6 +982,8 @@ static struct kunit_case fs_cases[] = {
 	KUNIT_CASE(fs_lost_once),
 	KUNIT_CASE(fs_goes_on),
 	KUNIT_CASE(fs_nameless),
+	KUNIT_CASE(fs_copy_names),
+	KUNIT_CASE(fs_copy_ranges),
 	KUNIT_CASE(fs_ends_apart),
 	{}
 };
