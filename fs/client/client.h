@@ -14,6 +14,7 @@
  *	buffered.c	through the page cache; mapping.c which cached pages are valid; flush.c
  *			waiting for writeback; commit.c when a page is clean
  *	direct.c	O_DIRECT; direct_part.c the pages of one part; append.c O_APPEND
+ *	copy.c		copy_file_range(2), FICLONE, FIDEDUPERANGE: the server does it
  *	fence.c		changes that a killed task has left; program.c is a program at its end?
  *	xattr.c, acl.c	extended attributes and ACLs
  *	fileattr.c	what chattr(1) sets
@@ -45,7 +46,7 @@
  *		go on after their task was killed (nr_opens).
  *
  * Lock order
- *	inode->i_rwsem
+ *	inode->i_rwsem (of two files: rdmafs_lock_copy())
  *	  rdmafs_inode.stores
  *	    mapping->invalidate_lock
  *	      netfs_inode.wb_lock
@@ -200,11 +201,12 @@ struct rdmafs_reclaim {
  * @forced:	how often umount -f was called
  * @given_up:	start_boottime of the task that called umount -f while the export was not
  *		served; 0 if no task did, or if the export has been served since.  No lock:
- *		READ_ONCE() and WRITE_ONCE(), as for the next four
+ *		READ_ONCE() and WRITE_ONCE(), as for the next five
  * @offline:	the last answer that says anything about the export says that it is not served
  * @ending:	the task of @given_up ends the mount: an operation does not wait any longer until
  *		the export is served
  * @heard:	when the server answered last, in jiffies
+ * @no_clone:	the session in which the server has said that its file system can't share storage
  * @no_late:	the mount ends, and rdmafs_open_late() makes no more opens
  * @nr_opens:	opens that are not closed yet, and works that hold inodes or the mount
  * @opens_wait:	woken when @nr_opens falls to 0
@@ -241,6 +243,7 @@ struct rdmafs_mount {
 	u64 given_up;
 	bool offline;
 	bool ending;
+	int no_clone;
 	bool no_late;
 	unsigned long heard;
 	atomic_t nr_opens;
@@ -471,6 +474,8 @@ struct rdmafs_io {
  * @bare:	a SETCRED: @cred need not be known to the server first
  * @open:	the open whose stateid it names, referenced, or NULL
  * @stateid:	where the stateid stands in the request
+ * @source:	the open that it copies from, referenced, or NULL
+ * @source_id:	where the stateid of @source stands in the request
  * @session:	the session whose ids were filled in last
  * @answered:	the session in which a synchronous op was answered
  * @clock:	the mount's clock when the op was prepared last
@@ -508,6 +513,8 @@ struct rdmafs_op {
 	struct rdmafs_open *open;
 	struct inode *fence;
 	__le64 *stateid;
+	struct rdmafs_open *source;
+	__le64 *source_id;
 	int session;
 	int answered;
 	u64 clock;
@@ -561,6 +568,7 @@ struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_mount *mnt, enum rfp_op nr, s
 void rdmafs_op_put(struct rdmafs_op *op);
 int rdmafs_op_buf(struct rdmafs_op *op, enum rdmafs_xprt_dir dir, size_t size);
 void rdmafs_op_use_open(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *where);
+void rdmafs_op_use_source(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *where);
 int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait);
 int rdmafs_op_status(struct rdmafs_op *op);
 bool rdmafs_op_mend(struct rdmafs_op *op, int err);
@@ -574,6 +582,7 @@ int rdmafs_errno(int err);
 #define RDMAFS_EBADCRED		10001
 #define RDMAFS_EBADSTATE	10002
 #define RDMAFS_EOFFLINE		10003
+#define RDMAFS_EBADSOURCE	10004
 
 /* cred.c */
 struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt);
@@ -616,6 +625,8 @@ void rdmafs_umount_wait(struct rdmafs_mount *mnt);
 int rdmafs_lock_read(struct inode *inode);
 int rdmafs_lock_write(struct inode *inode);
 void rdmafs_unlock_write(struct inode *inode);
+int rdmafs_lock_copy(struct inode *from, struct inode *to);
+void rdmafs_unlock_copy(struct inode *from, struct inode *to);
 int rdmafs_dio_lock(struct inode *inode, bool write, bool nowait);
 int rdmafs_dio_clear(struct kiocb *iocb, size_t count, bool write);
 int rdmafs_dio_privs(struct kiocb *iocb);
@@ -777,6 +788,12 @@ vm_fault_t rdmafs_page_mkwrite(struct vm_fault *vmf);
 /* direct.c */
 ssize_t rdmafs_direct_read(struct kiocb *iocb, struct iov_iter *iter);
 ssize_t rdmafs_direct_write(struct kiocb *iocb, struct iov_iter *from);
+
+/* copy.c */
+ssize_t rdmafs_copy_file_range(struct file *from, loff_t pos, struct file *to, loff_t at,
+			       size_t count, unsigned int flags);
+loff_t rdmafs_remap_file_range(struct file *from, loff_t pos, struct file *to, loff_t at,
+			       loff_t len, unsigned int flags);
 
 /* append.c */
 ssize_t rdmafs_append_write(struct kiocb *iocb, struct iov_iter *from);

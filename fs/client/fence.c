@@ -2,7 +2,7 @@
 /*
  * The fence counts the changes that a killed task has left, and has later changes wait for them.
  *
- * A task that is killed in a truncate, in fallocate(2) or in a direct write leaves the
+ * A task that is killed in a truncate, in fallocate(2), in a copy or in a direct write leaves the
  * request to transport, which sends it again when the connection is lost, and in a new
  * session if need be.  The request must not overtake the next change of the file: the data
  * of that change would be cut off, or be overwritten with older data.  So the request
@@ -12,8 +12,8 @@
  * When the request has been answered, its task is not there to say what it did.  So all that
  * is cached counts as older than the change: rdmafs_change_unknown().
  *
- * Writeback does not wait for the fence.  All pages are clean when a truncate or fallocate(2)
- * begins, and no page becomes dirty without having waited: i_rwsem and invalidate_lock are
+ * Writeback does not wait for the fence.  All pages are clean when a truncate, fallocate(2) or
+ * a copy begins, and no page becomes dirty without having waited: i_rwsem and invalidate_lock are
  * held when the fence is raised, and writers and stores look at it under these locks.  (A
  * direct write may be left with neither of them held; but a change that comes after the end
  * of its task sees the fence.)

@@ -414,6 +414,8 @@ const struct file_operations rdmafs_file_fops = {
 	.splice_read	= rdmafs_file_splice_read,
 	.splice_write	= iter_file_splice_write,
 	.fallocate	= rdmafs_file_fallocate,
+	.copy_file_range = rdmafs_copy_file_range,
+	.remap_file_range = rdmafs_remap_file_range,
 	/* An open by another client would have to break a lease, and this client hears of none. */
 	.setlease	= simple_nosetlease,
 };

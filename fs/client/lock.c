@@ -4,11 +4,12 @@
  * under them.
  *
  * The locks are those of netfs and of the VFS, but they are taken killably.  i_rwsem is held
- * exclusively by a write through the page cache and by an append, and shared by a read through
- * the page cache and by direct I/O.  NETFS_ICTX_ODIRECT, which only changes with i_rwsem held
- * exclusively, tells which of the last two may share it.  While it is clear, no direct I/O is
- * under way.  An append does not set it: it holds i_rwsem exclusively, and if its task is
- * killed, others wait for the fence (fence.c).
+ * exclusively by a write through the page cache, by an append and for the target of a copy, and
+ * shared by a read through the page cache, for the source of a copy, and by direct I/O.
+ * NETFS_ICTX_ODIRECT, which only changes with i_rwsem held exclusively, tells whether direct I/O
+ * or the others may share it.  While it is clear, no direct I/O is under way.  An append does not
+ * set it: it holds i_rwsem exclusively, and if its task is killed, others wait for the fence
+ * (fence.c).
  */
 #include <linux/mm.h>
 #include <linux/pagemap.h>
@@ -70,6 +71,27 @@ static int rdmafs_dio_block(struct inode *inode)
 	return err;
 }
 
+/* rdmafs_lock_read(); @subclass: lockdep's, if i_rwsem of another file is held. */
+static int rdmafs_lock_read_nested(struct inode *inode, int subclass)
+{
+	int err;
+
+	if (down_read_killable_nested(&inode->i_rwsem, subclass))
+		return -EINTR;
+	if (!test_bit(NETFS_ICTX_ODIRECT, &netfs_inode(inode)->flags))
+		return 0;
+	inode_unlock_shared(inode);
+	if (down_write_killable_nested(&inode->i_rwsem, subclass))
+		return -EINTR;
+	err = rdmafs_dio_block(inode);
+	if (err) {
+		inode_unlock(inode);
+		return err;
+	}
+	downgrade_write(&inode->i_rwsem);
+	return 0;
+}
+
 /**
  * rdmafs_lock_read - take i_rwsem for reading through the page cache
  * @inode: the file
@@ -84,22 +106,7 @@ static int rdmafs_dio_block(struct inode *inode)
  */
 int rdmafs_lock_read(struct inode *inode)
 {
-	int err;
-
-	if (down_read_killable(&inode->i_rwsem))
-		return -EINTR;
-	if (!test_bit(NETFS_ICTX_ODIRECT, &netfs_inode(inode)->flags))
-		return 0;
-	inode_unlock_shared(inode);
-	if (down_write_killable(&inode->i_rwsem))
-		return -EINTR;
-	err = rdmafs_dio_block(inode);
-	if (err) {
-		inode_unlock(inode);
-		return err;
-	}
-	downgrade_write(&inode->i_rwsem);
-	return 0;
+	return rdmafs_lock_read_nested(inode, I_MUTEX_NORMAL);
 }
 
 /*
@@ -139,6 +146,41 @@ static bool rdmafs_write_begin(struct rdmafs_inode *ri, bool stale)
 	return may;
 }
 
+/* rdmafs_lock_write(); @subclass: lockdep's, if i_rwsem of another file is held. */
+static int rdmafs_lock_write_nested(struct inode *inode, int subclass)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	unsigned int unknown, stale = 0;
+	int err;
+
+	while (true) {
+		err = rdmafs_fence_wait(inode);
+		/* Pairs with the release in rdmafs_change_unknown(): pages are seen stale, too. */
+		unknown = smp_load_acquire(&ri->unknown);
+		if (!err)
+			err = rdmafs_revalidate_mapping(inode, false);
+		if (err)
+			return err;
+		/* Pages that are stale a second time are in use by a mapping: go on with them. */
+		stale = rdmafs_pages_valid(inode) ? 0 : stale + 1;
+		rdmafs_test_point("lock_write", inode->i_ino);
+		if (down_write_killable_nested(&inode->i_rwsem, subclass))
+			return -EINTR;
+		if (!rdmafs_fenced(inode)) {
+			/* Pairs with rdmafs_fence_end(), which raises @unknown before that. */
+			smp_rmb();
+			if (READ_ONCE(ri->unknown) == unknown) {
+				err = rdmafs_lock_alone(inode);
+				if (!err && rdmafs_write_begin(ri, stale > 1))
+					return 0;
+			}
+		}
+		up_write(&inode->i_rwsem);
+		if (err)
+			return err;
+	}
+}
+
 /**
  * rdmafs_lock_write - take i_rwsem for writing through the page cache
  * @inode: the file
@@ -160,36 +202,7 @@ static bool rdmafs_write_begin(struct rdmafs_inode *ri, bool stale)
  */
 int rdmafs_lock_write(struct inode *inode)
 {
-	struct rdmafs_inode *ri = RDMAFS_I(inode);
-	unsigned int unknown, stale = 0;
-	int err;
-
-	while (true) {
-		err = rdmafs_fence_wait(inode);
-		/* Pairs with the release in rdmafs_change_unknown(): pages are seen stale, too. */
-		unknown = smp_load_acquire(&ri->unknown);
-		if (!err)
-			err = rdmafs_revalidate_mapping(inode, false);
-		if (err)
-			return err;
-		/* Pages that are stale a second time are in use by a mapping: go on with them. */
-		stale = rdmafs_pages_valid(inode) ? 0 : stale + 1;
-		rdmafs_test_point("lock_write", inode->i_ino);
-		if (down_write_killable(&inode->i_rwsem))
-			return -EINTR;
-		if (!rdmafs_fenced(inode)) {
-			/* Pairs with rdmafs_fence_end(), which raises @unknown before that. */
-			smp_rmb();
-			if (READ_ONCE(ri->unknown) == unknown) {
-				err = rdmafs_lock_alone(inode);
-				if (!err && rdmafs_write_begin(ri, stale > 1))
-					return 0;
-			}
-		}
-		up_write(&inode->i_rwsem);
-		if (err)
-			return err;
-	}
+	return rdmafs_lock_write_nested(inode, I_MUTEX_NORMAL);
 }
 
 /**
@@ -203,6 +216,55 @@ void rdmafs_unlock_write(struct inode *inode)
 	/* Pairs with the acquire in rdmafs_tail_dirty(), which sees the page dirty after this. */
 	clear_bit_unlock(RDMAFS_I_WRITING, &RDMAFS_I(inode)->flags);
 	inode_unlock(inode);
+}
+
+/**
+ * rdmafs_lock_copy - take i_rwsem of two files, to copy from one to the other
+ * @from: the source, locked as by rdmafs_lock_read()
+ * @to:   the target, locked as by rdmafs_lock_write(); may be @from
+ *
+ * Two tasks that copy between the same files in opposite directions take the locks in the same
+ * order, which is that of the addresses, as in lock_two_nondirectories().
+ *
+ * Context: process; waits killably.  No folio lock, nor invalidate_lock, is held.
+ * Return: 0: rdmafs_unlock_copy() undoes it; or as rdmafs_lock_write().
+ */
+int rdmafs_lock_copy(struct inode *from, struct inode *to)
+{
+	int err;
+
+	if (from == to)
+		return rdmafs_lock_write(to);
+	if (from < to) {
+		err = rdmafs_lock_read(from);
+		if (err)
+			return err;
+		err = rdmafs_lock_write_nested(to, I_MUTEX_NONDIR2);
+		if (err)
+			netfs_end_io_read(from);
+		return err;
+	}
+	err = rdmafs_lock_write(to);
+	if (err)
+		return err;
+	err = rdmafs_lock_read_nested(from, I_MUTEX_NONDIR2);
+	if (err)
+		rdmafs_unlock_write(to);
+	return err;
+}
+
+/**
+ * rdmafs_unlock_copy - undo rdmafs_lock_copy()
+ * @from: the source
+ * @to:   the target
+ *
+ * Context: process.
+ */
+void rdmafs_unlock_copy(struct inode *from, struct inode *to)
+{
+	if (from != to)
+		netfs_end_io_read(from);
+	rdmafs_unlock_write(to);
 }
 
 /*

@@ -70,6 +70,8 @@ static bool rdmafs_op_idempotent(enum rfp_op nr)
 	case RFP_GETFLAGS:
 	case RFP_SETFLAGS:
 	case RFP_TMPFILE:	/* makes another file, which nobody knows of */
+	case RFP_COPY:
+	case RFP_CLONE:
 		return true;
 	default:
 		return false;
@@ -80,6 +82,8 @@ static void rdmafs_op_release(struct rdmafs_op *op)
 {
 	if (op->open)
 		rdmafs_open_put(op->open);
+	if (op->source)
+		rdmafs_open_put(op->source);
 	rdmafs_cred_put(op->cred);
 	kfree(op->buf);
 	if (op->pool == RDMAFS_POOL_NONE)
@@ -179,6 +183,20 @@ void rdmafs_op_use_open(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *
 }
 
 /**
+ * rdmafs_op_use_source - name the open that a request copies from
+ * @op:    the op, which names an open by rdmafs_op_use_open(), too
+ * @open:  the open; a reference is taken
+ * @where: as for rdmafs_op_use_open()
+ *
+ * Context: any.
+ */
+void rdmafs_op_use_source(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *where)
+{
+	op->source = rdmafs_open_get(open);
+	op->source_id = where;
+}
+
+/**
  * rdmafs_op_new_open - make an op on an open, on behalf of its opener
  * @open: the open; a reference is taken
  * @nr:	  operation
@@ -249,6 +267,13 @@ int rdmafs_errno(int err)
 	}
 }
 
+/* Is an open that an op names, or NULL, known in this session? */
+static bool rdmafs_op_open_known(const struct rdmafs_open *open, int session)
+{
+	/* Pairs with the release in rdmafs_open_renew(): the stateid is of that session. */
+	return !open || smp_load_acquire(&open->session) == session;
+}
+
 /**
  * rdmafs_op_prepare - fill in the ids that belong to the session
  * @op:	    the op
@@ -268,10 +293,9 @@ int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait)
 	op->call.req_len = len;
 again:
 	op->session = atomic_read(&op->mnt->session);
-	if (nowait &&
-	    ((!op->bare && READ_ONCE(op->cred->session) != op->session) ||
-	     /* Pairs with the release in rdmafs_open_renew(): the stateid is of that session. */
-	     (op->open && smp_load_acquire(&op->open->session) != op->session)))
+	if (nowait && ((!op->bare && READ_ONCE(op->cred->session) != op->session) ||
+		       !rdmafs_op_open_known(op->open, op->session) ||
+		       !rdmafs_op_open_known(op->source, op->session)))
 		return -EAGAIN;
 	rdmafs_test_point("op_prepare", le16_to_cpu(req->op));
 	/* Without waiting they are not asked: the session may be a new one by now. */
@@ -285,9 +309,16 @@ again:
 		if (err)
 			return err;
 	}
+	if (op->source && !nowait) {
+		err = rdmafs_open_ready(op->source, op->forced);
+		if (err)
+			return err;
+	}
 	if (op->open)
 		*op->stateid = cpu_to_le64(READ_ONCE(op->open->stateid));
-	/* Each of the two may have waited until there was a new session. */
+	if (op->source)
+		*op->source_id = cpu_to_le64(READ_ONCE(op->source->stateid));
+	/* Each of the three may have waited until there was a new session. */
 	if (op->session != atomic_read(&op->mnt->session))
 		goto again;
 	op->clock = atomic64_read(&op->mnt->clock);
@@ -313,7 +344,8 @@ static bool rdmafs_op_bare_sound(const struct rdmafs_op *op, u32 status)
  * @op: an op whose done has been called
  *
  * Context: any.
- * Return: 0, a negative errno, -RDMAFS_EBADCRED, -RDMAFS_EBADSTATE or -RDMAFS_EOFFLINE.
+ * Return: 0, a negative errno, -RDMAFS_EBADCRED, -RDMAFS_EBADSTATE, -RDMAFS_EOFFLINE, or, for an
+ * op with a source, -RDMAFS_EBADSOURCE.
  */
 int rdmafs_op_status(struct rdmafs_op *op)
 {
@@ -327,8 +359,9 @@ int rdmafs_op_status(struct rdmafs_op *op)
 		return -EIO;
 	status = le32_to_cpu(rep->status);
 	rdmafs_heard(op->mnt);
-	/* SETCRED, BADCRED and BADSTATE are answered even while the export is not served. */
-	if (!op->bare && status != RFP_BADCRED && status != RFP_BADSTATE)
+	/* SETCRED, BADCRED, BADSTATE... are answered even while the export is not served. */
+	if (!op->bare && status != RFP_BADCRED && status != RFP_BADSTATE &&
+	    status != RFP_BADSOURCE)
 		rdmafs_heard_export(op->mnt, status == RFP_OFFLINE);
 	if (rdmafs_test_fails("op_nomem", le16_to_cpu(req->op)))
 		return -ENOMEM;
@@ -343,6 +376,8 @@ int rdmafs_op_status(struct rdmafs_op *op)
 		return -RDMAFS_EBADSTATE;
 	case RFP_OFFLINE:
 		return -RDMAFS_EOFFLINE;
+	case RFP_BADSOURCE:
+		return op->source ? -RDMAFS_EBADSOURCE : -EIO;
 	default:
 		return rdmafs_errno(rfp_errno_from_status(status));
 	}
@@ -360,7 +395,7 @@ int rdmafs_op_status(struct rdmafs_op *op)
  */
 bool rdmafs_op_mend(struct rdmafs_op *op, int err)
 {
-	if (err != -RDMAFS_EBADCRED && err != -RDMAFS_EBADSTATE)
+	if (err != -RDMAFS_EBADCRED && err != -RDMAFS_EBADSTATE && err != -RDMAFS_EBADSOURCE)
 		return false;
 	if (++op->tries >= RDMAFS_OP_TRIES)
 		return false;
@@ -371,6 +406,10 @@ bool rdmafs_op_mend(struct rdmafs_op *op, int err)
 	}
 	if (err == -RDMAFS_EBADSTATE && op->open) {
 		rdmafs_open_unknown(op->open, op->session, le64_to_cpu(*op->stateid));
+		return true;
+	}
+	if (err == -RDMAFS_EBADSOURCE && op->source) {
+		rdmafs_open_unknown(op->source, op->session, le64_to_cpu(*op->source_id));
 		return true;
 	}
 	return false;
@@ -543,7 +582,8 @@ int rdmafs_op_run(struct rdmafs_op *op)
 	/* This op would have waited: umount -f has ended it. */
 	if (err == -EAGAIN && !nowait && !op->brief && !op->once)
 		return -EIO;
-	if (err == -RDMAFS_EBADCRED || err == -RDMAFS_EBADSTATE || err == -RDMAFS_EOFFLINE)
+	if (err == -RDMAFS_EBADCRED || err == -RDMAFS_EBADSTATE || err == -RDMAFS_EOFFLINE ||
+	    err == -RDMAFS_EBADSOURCE)
 		return -EIO;
 	return err;
 }

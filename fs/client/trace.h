@@ -71,6 +71,7 @@ TRACE_EVENT(rdmafs_pages,
 	MORE(SYNC,	"write: into the page cache, and through it (O_SYNC, O_DSYNC)")	\
 	MORE(DIRECT,	"write: past the page cache (O_DIRECT)")			\
 	MORE(APPEND,	"write: past the page cache (O_APPEND), to where the server says") \
+	MORE(COPY,	"copy: the server does it, past the page cache")		\
 	MORE(APART,	"write: the page has another dirty part, which is written back first") \
 	MORE(NO_DIRECT,	"direct read: of kernel memory, so through the page cache")	\
 	MORE(CLEAR,	"direct write: pages of its range are to be dropped before it")	\
