@@ -303,6 +303,38 @@ u32 fs_create(struct kunit *test, struct fs_client *c, const char *name, u32 mod
 }
 
 /**
+ * fs_open_for - open a file by handle
+ * @test:  the case
+ * @c:     the client
+ * @fh:    the handle
+ * @flags: RFP_OPEN_*
+ * @proof: proof of a former open, or NULL
+ * @o:     gets the stateid and the proof of the new open
+ *
+ * Context: process, may sleep.
+ * Return: the reply's status.
+ */
+u32 fs_open_for(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh, u32 flags,
+		const struct rfp_proof *proof, struct fs_open *o)
+{
+	struct rfp_open_req *req;
+	struct rfp_enc enc;
+	u32 status;
+
+	req = fs_req(c, &enc, RFP_OPEN, FS_USER, sizeof(*req));
+	req->flags = cpu_to_le32(flags);
+	if (proof)
+		req->proof = *proof;
+	rfp_enc_fh(&enc, fh);
+	status = fs_call(test, c, &enc);
+	if (!status) {
+		o->fh = *fh;
+		fs_take_open(c, o, false);
+	}
+	return status;
+}
+
+/**
  * fs_open_as - open a file by handle, for reading and writing
  * @test:  the case
  * @c:     the client
@@ -316,21 +348,7 @@ u32 fs_create(struct kunit *test, struct fs_client *c, const char *name, u32 mod
 u32 fs_open_as(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh,
 	       const struct rfp_proof *proof, struct fs_open *o)
 {
-	struct rfp_open_req *req;
-	struct rfp_enc enc;
-	u32 status;
-
-	req = fs_req(c, &enc, RFP_OPEN, FS_USER, sizeof(*req));
-	req->flags = cpu_to_le32(RFP_OPEN_READ | RFP_OPEN_WRITE);
-	if (proof)
-		req->proof = *proof;
-	rfp_enc_fh(&enc, fh);
-	status = fs_call(test, c, &enc);
-	if (!status) {
-		o->fh = *fh;
-		fs_take_open(c, o, false);
-	}
-	return status;
+	return fs_open_for(test, c, fh, RFP_OPEN_READ | RFP_OPEN_WRITE, proof, o);
 }
 
 /**

@@ -68,6 +68,8 @@ u32 fs_setcred(struct kunit *test, struct fs_client *c, u32 id, u32 uid);
 void fs_take_open(struct fs_client *c, struct fs_open *o, bool create);
 u32 fs_create(struct kunit *test, struct fs_client *c, const char *name, u32 mode,
 	      struct fs_open *o);
+u32 fs_open_for(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh, u32 flags,
+		const struct rfp_proof *proof, struct fs_open *o);
 u32 fs_open_as(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh,
 	       const struct rfp_proof *proof, struct fs_open *o);
 void fs_close_send(struct kunit *test, struct fs_client *c, const struct fs_open *o);

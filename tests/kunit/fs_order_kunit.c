@@ -71,6 +71,11 @@ static const struct order_body {
 	ORDER(REMOVEXATTR, rfp_req, "hx", EOPNOTSUPP),
 	ORDER(FALLOCATE, rfp_fallocate_req, "", EINVAL),
 	ORDER(SEEK, rfp_seek_req, "", BADSTATE),
+	ORDER(TMPFILE, rfp_create_req, "h", EINVAL),
+	ORDER(COPY, rfp_copy_req, "", EINVAL),
+	ORDER(CLONE, rfp_copy_req, "", BADSTATE),
+	ORDER(GETFLAGS, rfp_req, "h", OK),
+	ORDER(SETFLAGS, rfp_setflags_req, "h", EINVAL),
 };
 
 static_assert(ARRAY_SIZE(order_bodies) == RFP_NR_OPS - 1);

@@ -3,7 +3,8 @@
 #
 # What system calls promise, one by one: names, links, modes, owners, times,
 # attributes, ACLs, sizes, holes, directories that change while they are read,
-# copies that the server makes, locks, two mounts of one export, and a disk that is full.
+# copies that the server makes, locks, two mounts of one export, chattr, statx, what is refused, a
+# disk that is full and a user over quota.
 set -uo pipefail
 # shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
@@ -13,7 +14,8 @@ scenario ext4 --backing ext4 --size 600M -- posix all
 [ "$scenario_scale" -gt 1 ] || scenario tmpfs --backing tmpfs -- posix some
 # What depends on the kind of the backing alone.
 [ "$scenario_scale" -gt 1 ] || for backing in xfs btrfs f2fs; do
-	only=(t_supported t_rename_flags t_fallocate t_copy_ranges t_clone)
+	only=(t_supported t_rename_flags t_fallocate t_chattr t_chattr_supported t_immutable t_append_only
+		t_statx t_whiteout t_tmpfile t_tmpfile_excl t_tmpfile_given t_copy_ranges t_clone)
 	# These share storage.
 	[ $backing = f2fs ] || only+=(t_copy_lost t_clone_copy t_dedupe)
 	scenario $backing --backing $backing --size 400M -- posix some "${only[@]}"
