@@ -740,9 +740,6 @@ int rdmafs_made(struct inode *dir, struct dentry *dentry, struct rdmafs_found *f
 int rdmafs_atomic_open(struct inode *dir, struct dentry *dentry, struct file *file,
 		       unsigned int flags, umode_t mode);
 
-/* dir.c */
-extern const struct file_operations rdmafs_dir_fops;
-
 /* listing.c */
 #define RDMAFS_LISTING_NONE	ULONG_MAX	/* no place is known, or the reply is not kept */
 
@@ -769,6 +766,10 @@ struct rdmafs_listing {
 u64 rdmafs_listing_change(struct inode *dir);
 int rdmafs_listing_load(struct inode *dir, struct rdmafs_listing *l);
 void rdmafs_listing_keep(struct inode *dir, struct rdmafs_listing *l, unsigned long sent);
+
+/* dir.c */
+extern const struct file_operations rdmafs_dir_fops;
+int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct rdmafs_listing *l);
 
 /* file.c */
 extern const struct inode_operations rdmafs_file_iops;

@@ -137,17 +137,38 @@ static void rdmafs_dir_prime_all(struct dentry *parent, const struct rdmafs_list
 	}
 }
 
-/*
- * Send READDIR; @l gets the reply, and the op's data buffer.  The op itself is not kept while the
- * directory is open, since other operations need its memory.
+/**
+ * rdmafs_dir_ask - send READDIR, and take over the directory's attributes
+ * @dir:   the directory
+ * @op:	   a new RFP_READDIR
+ * @large: ask for RDMAFS_DIR_LARGE bytes, memory allowing, not for those that fit a message
+ * @l:	   in: @cookie.  Out: @data, @count, @eof, @change; @data is to be freed by kvfree()
+ *
+ * The op itself is not kept while the directory is open, since other operations need its memory.
+ *
+ * Context: process, may sleep; the wait is killable.
+ * Return: 0: @l has an entry or the end; or a negative errno.
  */
-static int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, struct rdmafs_listing *l)
+int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct rdmafs_listing *l)
 {
+	struct rfp_readdir_req *req = (struct rfp_readdir_req *)op->req;
+	u32 size = large ? RDMAFS_DIR_LARGE : RDMAFS_DIR_SMALL;
 	const struct rfp_readdir_rep *rep;
 	const struct rfp_attr *attr;
 	struct rfp_dec dec;
 	int err;
 
+	err = rdmafs_op_buf(op, RDMAFS_XPRT_READ, size);
+	if (err && large) {
+		size = RDMAFS_DIR_SMALL;
+		err = rdmafs_op_buf(op, RDMAFS_XPRT_READ, size);
+	}
+	if (err)
+		return err;
+	req->cookie = cpu_to_le64(l->cookie);
+	req->count = cpu_to_le32(size);
+	req->flags = cpu_to_le32(RFP_READDIR_PLUS);
+	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
 	err = rdmafs_op_run(op);
 	if (err)
 		return err;
@@ -171,26 +192,11 @@ static int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, struct rdmafs
 static int rdmafs_dir_fetch(struct inode *dir, struct rdmafs_dir *d, struct rdmafs_op *op,
 			    struct rdmafs_listing *l)
 {
-	struct rfp_readdir_req *req = (struct rfp_readdir_req *)op->req;
+	u64 change = rdmafs_listing_change(dir);
 	unsigned long sent = jiffies;
-	u64 change;
-	u32 size;
 	int err;
 
-	size = d->fetches < RDMAFS_DIR_SMALL_FETCHES ? RDMAFS_DIR_SMALL : RDMAFS_DIR_LARGE;
-	err = rdmafs_op_buf(op, RDMAFS_XPRT_READ, size);
-	if (err && size > RDMAFS_DIR_SMALL) {
-		size = RDMAFS_DIR_SMALL;
-		err = rdmafs_op_buf(op, RDMAFS_XPRT_READ, size);
-	}
-	if (err)
-		return err;
-	req->cookie = cpu_to_le64(d->cookie);
-	req->count = cpu_to_le32(size);
-	req->flags = cpu_to_le32(RFP_READDIR_PLUS);
-	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
-	change = rdmafs_listing_change(dir);
-	err = rdmafs_dir_ask(dir, op, l);
+	err = rdmafs_dir_ask(dir, op, d->fetches >= RDMAFS_DIR_SMALL_FETCHES, l);
 	if (err)
 		return err;
 	if (l->index != RDMAFS_LISTING_NONE && l->change == change)
