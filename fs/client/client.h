@@ -6,6 +6,7 @@
  *	op.c		from a request body to an errno; io.c READ and WRITE of file data
  *	cred.c		credentials of callers; access.c what they may do, without asking
  *	inode.c		inodes; attr.c their attributes, by the rules of coherence.c
+ *	export.c	handles of them for programs, and for servers that export the mount again
  *	namei.c		names; by_name.c opening a file by its name; dir.c reading directories,
  *			listing.c replies that are kept for it
  *	open.c		opens at the server; reclaim.c opening again what a lost session had open
@@ -702,6 +703,8 @@ void rdmafs_free_inode(struct inode *inode);
 void rdmafs_evict_inode(struct inode *inode);
 struct inode *rdmafs_iget(struct super_block *sb, const struct rfp_fh *fh,
 			  const struct rfp_attr *attr, u64 clock);
+struct inode *rdmafs_ilookup(struct super_block *sb, const struct rfp_fh *fh, u64 ino,
+			     umode_t type);
 bool rdmafs_same_fh(struct inode *inode, const struct rfp_fh *fh);
 
 /* namei.c */
@@ -770,6 +773,11 @@ void rdmafs_listing_keep(struct inode *dir, struct rdmafs_listing *l, unsigned l
 /* dir.c */
 extern const struct file_operations rdmafs_dir_fops;
 int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct rdmafs_listing *l);
+
+/* export.c */
+extern const struct export_operations rdmafs_export_ops;
+int rdmafs_export_init(void);
+void rdmafs_export_exit(void);
 
 /* file.c */
 extern const struct inode_operations rdmafs_file_iops;

@@ -170,6 +170,24 @@ struct inode *rdmafs_iget(struct super_block *sb, const struct rfp_fh *fh,
 }
 
 /**
+ * rdmafs_ilookup - find the inode of a handle in memory
+ * @sb:	  the mount
+ * @fh:	  the handle
+ * @ino:  its inode number
+ * @type: type of the object, bits of S_IFMT
+ *
+ * Context: process, may sleep.
+ * Return: the inode, referenced; NULL if there is none of this handle, number and type.
+ */
+struct inode *rdmafs_ilookup(struct super_block *sb, const struct rfp_fh *fh, u64 ino,
+			     umode_t type)
+{
+	struct rdmafs_iget want = { .fh = fh, .type = type };
+
+	return ilookup5(sb, (unsigned long)ino, rdmafs_iget_test, &want);
+}
+
+/**
  * rdmafs_same_fh - tell whether an inode has a handle
  * @inode: the object
  * @fh:	   the handle

@@ -13,11 +13,16 @@ static int __init rdmafs_init(void)
 	err = rdmafs_inode_init();
 	if (err)
 		goto err_op;
-	err = register_filesystem(&rdmafs_type);
+	err = rdmafs_export_init();
 	if (err)
 		goto err_inode;
+	err = register_filesystem(&rdmafs_type);
+	if (err)
+		goto err_export;
 	return 0;
 
+err_export:
+	rdmafs_export_exit();
 err_inode:
 	rdmafs_inode_exit();
 err_op:
@@ -28,6 +33,7 @@ err_op:
 static void __exit rdmafs_exit(void)
 {
 	unregister_filesystem(&rdmafs_type);
+	rdmafs_export_exit();
 	rdmafs_inode_exit();
 	rdmafs_op_exit();
 }

@@ -224,7 +224,11 @@ static int rdmafs_statfs(struct dentry *dentry, struct kstatfs *st)
 	st->f_bavail = le64_to_cpu(rep->bavail);
 	st->f_files = le64_to_cpu(rep->files);
 	st->f_ffree = le64_to_cpu(rep->ffree);
-	st->f_fsid = u64_to_fsid(huge_encode_dev(dentry->d_sb->s_dev));
+	/* mountd(8) puts it into handles: if it can be, it is the same in the next mount. */
+	if (dentry->d_sb->s_uuid_len)
+		st->f_fsid = uuid_to_fsid(dentry->d_sb->s_uuid.b);
+	else
+		st->f_fsid = u64_to_fsid(huge_encode_dev(dentry->d_sb->s_dev));
 	err = 0;
 out:
 	rdmafs_op_put(op);
@@ -286,6 +290,8 @@ static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, struct r
 		errorfc(fc, "%s sent an unsound answer", mnt->opts.host);
 		return -EIO;
 	}
+	if (memchr_inv(rep->fsid, 0, sizeof(rep->fsid)))
+		super_set_uuid(sb, rep->fsid, sizeof(rep->fsid));
 	mnt->export_flags = le32_to_cpu(rep->flags);
 	gran = le32_to_cpu(rep->time_gran);
 	sb->s_time_gran = gran && gran <= NSEC_PER_SEC ? gran : 1;
@@ -311,6 +317,7 @@ static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
 	sb->s_op = &rdmafs_super_ops;
 	sb->s_d_op = &rdmafs_dentry_ops;
 	sb->s_xattr = rdmafs_xattr_handlers;
+	sb->s_export_op = &rdmafs_export_ops;
 	sb->s_blocksize = PAGE_SIZE;
 	sb->s_blocksize_bits = PAGE_SHIFT;
 	/* Pages that the device reads must not change under way: iWARP checks a CRC. */
