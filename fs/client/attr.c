@@ -560,6 +560,22 @@ static void rdmafs_getattr_more(struct inode *inode, struct kstat *stat, u32 req
 	}
 }
 
+/*
+ * The change cookie of the attributes that were taken over last, for a server that exports the
+ * mount.  Who has seen it is shown no older attributes, nor older pages: these are dropped before
+ * they are read.
+ */
+static u64 rdmafs_attr_cookie(struct inode *inode)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	u64 cookie;
+
+	spin_lock_irq(&ri->lock);
+	cookie = ri->coh.seen;
+	spin_unlock_irq(&ri->lock);
+	return cookie;
+}
+
 /**
  * rdmafs_getattr - fill in what stat(2) returns
  * @idmap:	 of the mount
@@ -598,6 +614,11 @@ int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct ksta
 	if (err)
 		return err;
 
+	/* Before the attributes: those of a cookie may be newer than it is, but not older. */
+	if (request_mask & STATX_CHANGE_COOKIE) {
+		stat->change_cookie = rdmafs_attr_cookie(inode);
+		stat->result_mask |= STATX_CHANGE_COOKIE;
+	}
 	generic_fillattr(idmap, request_mask, inode, stat);
 	stat->blksize = RDMAFS_BLKSIZE;
 	rdmafs_getattr_more(inode, stat, request_mask);
