@@ -551,19 +551,12 @@ static void rdmafs_getattr_more(struct inode *inode, struct kstat *stat, u32 req
 		stat->dio_offset_align = 1;
 		stat->result_mask |= STATX_DIOALIGN;
 	}
-	/* Not STATX_ATTR_CHANGE_MONOTONIC: it falls if the server's clock is set back. */
-	if (request_mask & STATX_CHANGE_COOKIE) {
-		spin_lock_irq(&ri->lock);
-		stat->change_cookie = ri->coh.seen;
-		spin_unlock_irq(&ri->lock);
-		stat->result_mask |= STATX_CHANGE_COOKIE;
-	}
 }
 
 /*
  * The change cookie of the attributes that were taken over last, for a server that exports the
  * mount.  Who has seen it is shown no older attributes, nor older pages: these are dropped before
- * they are read.
+ * they are read.  It is not monotonic: it falls if the server's clock is set back.
  */
 static u64 rdmafs_attr_cookie(struct inode *inode)
 {

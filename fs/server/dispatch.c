@@ -62,11 +62,11 @@ static const struct rdmafsd_op * const rdmafsd_ops[RFP_NR_OPS] = {
 	[RFP_REMOVEXATTR] = &rdmafsd_removexattr_op,
 	[RFP_FALLOCATE] = &rdmafsd_fallocate_op,
 	[RFP_SEEK]	= &rdmafsd_seek_op,
-	[RFP_GETFLAGS]	= &rdmafsd_getflags_op,
-	[RFP_SETFLAGS]	= &rdmafsd_setflags_op,
 	[RFP_TMPFILE]	= &rdmafsd_tmpfile_op,
 	[RFP_COPY]	= &rdmafsd_copy_op,
 	[RFP_CLONE]	= &rdmafsd_clone_op,
+	[RFP_GETFLAGS]	= &rdmafsd_getflags_op,
+	[RFP_SETFLAGS]	= &rdmafsd_setflags_op,
 };
 
 /**
