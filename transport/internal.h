@@ -142,6 +142,7 @@ enum rxp_stat {
 	RXP_STAT_replays,
 	RXP_STAT_reconnects,
 	RXP_STAT_session_resets,
+	RXP_STAT_timed_out,
 	RXP_STAT_protocol_errors,
 	RXP_STAT_rpc_us,
 	RXP_STAT_poll_hits,

@@ -44,6 +44,7 @@ static const char * const rxp_stat_names[RXP_NR_STATS] = {
 	[RXP_STAT_replays] = "replays",
 	[RXP_STAT_reconnects] = "reconnects",
 	[RXP_STAT_session_resets] = "session_resets",
+	[RXP_STAT_timed_out] = "timed_out",
 	[RXP_STAT_protocol_errors] = "protocol_errors",
 	[RXP_STAT_rpc_us] = "rpc_us",
 	[RXP_STAT_poll_hits] = "poll_hits",

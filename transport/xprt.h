@@ -82,10 +82,12 @@ enum rdmafs_xprt_dir {
  *		count 0..RDMAFS_XPRT_DATA_MAX; never user-backed.  For
  *		RDMAFS_XPRT_READ it is an ITER_DEST, else an ITER_SOURCE.
  *		Not advanced by transport.
+ * @deadline:	when the call is given up if it has no answer by then, in jiffies; 0: never
  * @done:	called exactly once after a successful submit, in process or
  *		softirq context: must not sleep; may free the call
  * @status:	out: 0 if a reply is there, else a negative errno: -EIO (given
- *		up), -ESHUTDOWN (aborted), -EPROTO (the peer broke the
+ *		up), -ETIMEDOUT (given up at its @deadline; whether it was
+ *		executed is unknown), -ESHUTDOWN (aborted), -EPROTO (the peer broke the
  *		protocol), -EREMOTEIO (the server restarted and the call is
  *		not idempotent: whether it was executed is unknown)
  * @reply_len:	out: bytes at @reply; a longer reply is -EPROTO
@@ -99,6 +101,7 @@ struct rdmafs_xprt_call {
 	enum rdmafs_xprt_dir dir;
 	unsigned int flags;
 	struct iov_iter iter;
+	unsigned long deadline;
 	void (*done)(struct rdmafs_xprt_call *call);
 	int status;
 	u16 reply_len;
@@ -106,6 +109,7 @@ struct rdmafs_xprt_call {
 	/* private: transport's, from submit to done; what says nothing else does not change */
 	struct {
 		struct list_head link;	/* of calls that wait (deferred.c); the session's lock */
+		struct list_head timed;	/* of calls with a deadline (ready.c); likewise */
 		struct rdmafs_xprt *xprt;
 		struct rxc_slot *slot;	/* while it has one; changed under the session's lock */
 		struct rxc_io *io;

@@ -81,6 +81,7 @@ void rxc_call_finish(struct rdmafs_xprt_call *call)
 	if (call->x.io)
 		rxc_io_free(call->x.io);
 	call->x.io = NULL;
+	rxc_timed_del(x, call, call->status);
 	rxp_add(&x->stats, rpc_us, div_u64(ktime_get_ns() - call->x.submitted_ns, NSEC_PER_USEC));
 	call->done(call);
 	rxc_flight_end(x);
@@ -664,9 +665,10 @@ static void rxc_count_data(struct rdmafs_xprt *x, const struct rdmafs_xprt_call 
  *
  * Return: 0: @call->done will be called, or was already; else a negative errno, and it will not
  * be called: -EINTR (killed), -EAGAIN (RDMAFS_CALL_NOWAIT), -ESHUTDOWN (aborted), -EIO
- * (rdmafs_xprt_fail_outstanding() was called while the call waited), -EINVAL (the call is
- * malformed), -E2BIG (the data is more than the quota allows, or than rdmafs_xprt_data_max() is
- * by now: ask for less), -ENOMEM, -EFAULT.
+ * (rdmafs_xprt_fail_outstanding() was called while the call waited), -ETIMEDOUT (the deadline
+ * passed while it waited, or had passed before), -EINVAL (the call is malformed), -E2BIG (the
+ * data is more than the quota allows, or than rdmafs_xprt_data_max() is by now: ask for less),
+ * -ENOMEM, -EFAULT.
  */
 int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 {
@@ -703,6 +705,7 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	spin_lock_bh(&x->lock);
 	call->x.epoch = x->epoch;
 	x->in_flight++;
+	rxc_timed_add(x, call);
 	spin_unlock_bh(&x->lock);
 	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && rxc_deferred_queue(x, call))
 		return 0;
@@ -710,6 +713,7 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	if (ret) {
 		if (call->x.io)
 			rxc_io_free(call->x.io);
+		rxc_timed_del(x, call, ret);
 		rxc_flight_end(x);
 	}
 	return ret;

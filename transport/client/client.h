@@ -3,7 +3,8 @@
  * The client's side of a session, shared by session.c (its life), connect.c (connecting),
  * recv_ring.c (memory for what comes), ready.c (when a call may be sent), call.c (calls), receive.c
  * (what the server sends), io.c (data of calls), deferred.c (calls that wait), revoke.c (calls
- * that take too long), replay.c (recovery of calls), held_grant.c (granted sinks) and poll.c.
+ * that take too long), expire.c (calls whose time is over), replay.c (recovery of calls),
+ * held_grant.c (granted sinks) and poll.c.
  *
  * "The worker" is the recovery worker, rdmafs_xprt.recover; in its place mount(8) makes the
  * first connections and rdmafs_xprt_close() takes the last step.  "The lock" is
@@ -203,7 +204,8 @@ struct rxc_held_grant {
  * @pool:         protection domain and share of translations; stays over reconnects through the
  *	same device.  A reference; written with the lock held, by the worker alone, and a new one
  *	with the member's lock held, too
- * @wait:         wakes for @state, @epoch, @in_flight and for a call that leaves LOST_MAPPING
+ * @wait:         wakes for @state, @epoch, @in_flight, for a deadline that has passed, and for a
+ *	call that leaves LOST_MAPPING
  * @slot_account: which slots are free; has a lock of its own
  * @slots:        slot_account.max slots, NULL until the first connection is accepted
  * @tx_ring:      message buffers, made with @slots; each is with its slot's owner
@@ -221,6 +223,11 @@ struct rxc_held_grant {
  * @heartbeat:    looks whether the connections live, on rxp_wq
  * @beat_at:      when @heartbeat last ran, in jiffies; its own
  * @deferred:     calls that can't be sent yet; the lock
+ * @timed:        calls with a deadline, from submit until they are over, the earliest deadline
+ *	first; the lock
+ * @expire:       ends the calls whose deadline has passed (expire.c), on rxp_wq
+ * @expire_at:    when @expire is due, in jiffies, if @expire_armed; the lock
+ * @expire_armed: @expire is queued, and has not looked at @timed since; the lock
  * @poll_us:      how long rdmafs_xprt_poll() spins, microseconds, 0: never; no lock
  * @poll_score:   whether spinning has paid (poll.c); no lock, an update may be lost
  * @poll_rested:  waits without a spin; likewise
@@ -270,6 +277,11 @@ struct rdmafs_xprt {
 	unsigned long beat_at;
 
 	struct rxc_deferred deferred;
+
+	struct list_head timed;
+	struct delayed_work expire;
+	unsigned long expire_at;
+	bool expire_armed;
 
 	u32 poll_us;
 	int poll_score;
@@ -378,7 +390,11 @@ u64 rxc_message_time(const struct rdmafs_xprt_call *call, u32 seq);
 void rxc_message_seen(struct rdmafs_xprt *x, const struct rxc_slot *slot, u32 us);
 
 bool rxc_state_move(struct rdmafs_xprt *x, enum rxc_session_event event);
+bool rxc_call_expired(const struct rdmafs_xprt_call *call);
 int rxc_call_given_up(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call);
+void rxc_expire_arm(struct rdmafs_xprt *x, unsigned long at);
+void rxc_timed_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
+void rxc_timed_del(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, int status);
 struct rxp_pool *rxc_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);
 bool rxc_call_fits(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call,
 		   const struct rxp_pool *pool, const struct rxc_slot *slot);
@@ -407,7 +423,8 @@ void rxc_calls_unmap_lost(struct rdmafs_xprt *x);
 void rxc_calls_renumber(struct rdmafs_xprt *x, u32 data_max);
 u32 rxc_calls_replay(struct rdmafs_xprt *x, struct rxp_conn **conns, u32 nr);
 bool rxc_calls_in_slots(struct rdmafs_xprt *x);
-int rxc_calls_fail(struct rdmafs_xprt *x, int err);
+bool rxc_calls_given_up(const struct rdmafs_xprt *x);
+int rxc_calls_fail(struct rdmafs_xprt *x);
 
 void rxc_deferred_init(struct rdmafs_xprt *x);
 void rxc_deferred_exit(struct rdmafs_xprt *x);
@@ -415,5 +432,9 @@ void rxc_deferred_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
 bool rxc_deferred_queue(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
 void rxc_deferred_room(struct rdmafs_xprt *x);
 void rxc_deferred_fail(struct rdmafs_xprt *x);
+
+void rxc_waiters_dismiss(struct rdmafs_xprt *x);
+void rxc_expire_init(struct rdmafs_xprt *x);
+void rxc_expire_stop(struct rdmafs_xprt *x);
 
 #endif

@@ -5,13 +5,15 @@
  *
  * A submitter waits for the connection, then for translations, then for a slot.  It may have to
  * stop in each of these places, and between any two: by umount -f, which ends the calls submitted
- * before (their epoch); by the abort file; and by a device that is removed, of which it must hold
- * nothing while it waits.
+ * before (their epoch); by the abort file; at its own deadline; and by a device that is removed, of
+ * which it must hold nothing while it waits.
  *
  * The task that stops it first changes, under the session's lock, the state that is tested here,
  * and then wakes all waiters.  A submitter may test before the change and begin to wait after the
  * wakeup.  So the call remembers how often waiters had been dismissed when it tested, and the wait
- * ends at once if that has changed.
+ * ends at once if that has changed.  A deadline passes without any task changing anything: the work
+ * that then dismisses the waiters (expire.c) takes the lock first, so a test before that is of the
+ * time before the dismissal, too.
  */
 #include <linux/sched/signal.h>
 #include "transport/client/client.h"
@@ -37,27 +39,103 @@ bool rxc_state_move(struct rdmafs_xprt *x, enum rxc_session_event event)
 }
 
 /**
+ * rxc_call_expired - tell whether a call's deadline has passed
+ * @call: the call
+ *
+ * Context: any.
+ * Return: true if it has one and it has passed.
+ */
+bool rxc_call_expired(const struct rdmafs_xprt_call *call)
+{
+	return call->deadline && time_after_eq(jiffies, call->deadline);
+}
+
+/**
+ * rxc_expire_arm - have the session look for calls whose deadline has passed
+ * @x:  the session, its lock held
+ * @at: no later than at that time, in jiffies
+ *
+ * Context: any but hard interrupt.
+ */
+void rxc_expire_arm(struct rdmafs_xprt *x, unsigned long at)
+{
+	unsigned long now = jiffies;
+
+	lockdep_assert_held(&x->lock);
+	if (x->expire_armed && !time_before(at, x->expire_at))
+		return;
+	x->expire_armed = true;
+	x->expire_at = at;
+	mod_delayed_work(rxp_wq, &x->expire, time_after(at, now) ? at - now : 0);
+}
+
+/**
+ * rxc_timed_add - begin to watch a call's deadline, if it has one
+ * @x:    the session, its lock held
+ * @call: the call, which counts in flight
+ *
+ * Calls of one mount have about the same time, so that a new one mostly comes last.
+ *
+ * Context: any but hard interrupt.
+ */
+void rxc_timed_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
+{
+	struct rdmafs_xprt_call *c;
+
+	lockdep_assert_held(&x->lock);
+	if (!call->deadline)
+		return;
+	list_for_each_entry_reverse(c, &x->timed, x.timed)
+		if (!time_after(c->deadline, call->deadline))
+			break;
+	list_add(&call->x.timed, &c->x.timed);
+	rxc_expire_arm(x, call->deadline);
+}
+
+/**
+ * rxc_timed_del - end what rxc_timed_add() began
+ * @x:      the session
+ * @call:   the call, about to end
+ * @status: with which it ends; -ETIMEDOUT is counted
+ *
+ * Context: any but hard interrupt; takes the session's lock if the call has a deadline.
+ */
+void rxc_timed_del(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, int status)
+{
+	if (!call->deadline)
+		return;
+	if (status == -ETIMEDOUT)
+		rxp_count(&x->stats, timed_out);
+	spin_lock_bh(&x->lock);
+	list_del(&call->x.timed);
+	spin_unlock_bh(&x->lock);
+}
+
+/**
  * rxc_call_given_up - tell whether a call has to end instead of being sent
  * @x:	  its session
  * @call: the call, not sent
  *
  * Context: any but hard interrupt; the session's lock held.
  * Return: 0: it does not; -ESHUTDOWN: the session is aborted; -EIO: all calls that were
- * outstanding have been given up since it was submitted.
+ * outstanding have been given up since it was submitted; -ETIMEDOUT: its deadline has passed.
  */
 int rxc_call_given_up(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
 {
 	lockdep_assert_held(&x->lock);
 	if (x->state == RXC_ABORTED)
 		return -ESHUTDOWN;
-	return call->x.epoch == x->epoch ? 0 : -EIO;
+	if (call->x.epoch != x->epoch)
+		return -EIO;
+	return rxc_call_expired(call) ? -ETIMEDOUT : 0;
 }
 
 static bool rxc_call_may_go(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
 {
 	enum rxc_session_state state = READ_ONCE(x->state);
 
-	return state == RXC_UP || state == RXC_ABORTED || call->x.epoch != READ_ONCE(x->epoch);
+	return state == RXC_UP || state == RXC_ABORTED || call->x.epoch != READ_ONCE(x->epoch) ||
+	       rxc_call_expired(call);
 }
 
 /**

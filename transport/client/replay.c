@@ -210,24 +210,53 @@ bool rxc_calls_in_slots(struct rdmafs_xprt *x)
 	return false;
 }
 
+/* Why the call in a slot is to end, if it is LOST and given up; else 0.  The lock is held. */
+static int rxc_slot_given_up(const struct rdmafs_xprt *x, const struct rxc_slot *slot)
+{
+	lockdep_assert_held(&x->lock);
+	return slot->state == RXC_CALL_LOST ? rxc_call_given_up(x, slot->call) : 0;
+}
+
 /**
- * rxc_calls_fail - end all calls that have no reply
- * @x:   the session, without a connection
- * @err: the status of calls in slots, negative
+ * rxc_calls_given_up - test whether rxc_calls_fail() would end any call in a slot
+ * @x: the session, its lock held, without a connection
  *
- * Calls that wait to be sent again end as well, if they are given up (deferred.c).
+ * Context: process.  The recovery worker.
+ *
+ * Return: true if it would.
+ */
+bool rxc_calls_given_up(const struct rdmafs_xprt *x)
+{
+	u32 i;
+
+	for (i = 0; x->slots && i < x->slot_account.max; i++)
+		if (rxc_slot_given_up(x, &x->slots[i]))
+			return true;
+	return false;
+}
+
+/**
+ * rxc_calls_fail - end the calls that have no reply and are given up
+ * @x: the session, without a connection
+ *
+ * After an abort, or rdmafs_xprt_fail_outstanding(), these are all calls that are in slots.  Calls
+ * whose deadline has not passed stay, and are sent again.  Calls that wait to be sent again end as
+ * well, if they are given up (deferred.c).
  *
  * Context: process.  The recovery worker.
  *
  * Return: number of calls that were in slots: the server may still serve them.
  */
-int rxc_calls_fail(struct rdmafs_xprt *x, int err)
+int rxc_calls_fail(struct rdmafs_xprt *x)
 {
-	int n = 0;
+	int n = 0, err;
 	u32 i;
 
 	for (i = 0; x->slots && i < x->slot_account.max; i++) {
-		if (!rxc_slot_lost_call(x, i))
+		spin_lock_bh(&x->lock);
+		err = rxc_slot_given_up(x, &x->slots[i]);
+		spin_unlock_bh(&x->lock);
+		if (!err)
 			continue;
 		rxc_call_end_lost(x, &x->slots[i], err);
 		n++;

@@ -12,8 +12,8 @@
  * sends the unanswered calls again and lets submitters in.
  *
  * umount -f has the worker fail the calls that were outstanding before it connects again; the
- * abort file has it fail all calls.  A heartbeat on each connection finds a server that is
- * dead, or that does not take what is sent to it.
+ * deadline of a call has it fail that call (expire.c), and the abort file all calls.  A heartbeat
+ * on each connection finds a server that is dead, or that does not take what is sent to it.
  *
  * The states are in state.h; their lock is rdmafs_xprt.lock.
  */
@@ -108,20 +108,27 @@ static void rxc_pool_leave(struct rdmafs_xprt *x, bool aborted)
 }
 
 /*
- * End the calls that were outstanding when rdmafs_xprt_fail_outstanding() was called.  The
- * server may still execute them, or receive them late.  So the session ends with them: the
- * server begins a new one only when it is done with the old one, and no such call is executed
- * after one that follows.
+ * End the calls that were outstanding when rdmafs_xprt_fail_outstanding() was called, or whose
+ * deadline has passed.  The server may still execute them, or receive them late.  So the session
+ * ends with them: the server begins a new one only when it is done with the old one, and no such
+ * call is executed after one that follows.
  */
 static void rxc_recover_fail(struct rdmafs_xprt *x)
 {
-	int failed = rxc_calls_fail(x, -EIO);
+	int failed = 0;
+	bool more;
 
-	spin_lock_bh(&x->lock);
-	if (failed)
-		memset(x->session, 0, sizeof(x->session));
-	rxc_state_move(x, RXC_EV_FAILED);
-	spin_unlock_bh(&x->lock);
+	do {
+		failed += rxc_calls_fail(x);
+		spin_lock_bh(&x->lock);
+		/* Others may have been given up meanwhile, which changes nothing in this state. */
+		more = rxc_calls_given_up(x);
+		if (!more && failed)
+			memset(x->session, 0, sizeof(x->session));
+		if (!more)
+			rxc_state_move(x, RXC_EV_FAILED);
+		spin_unlock_bh(&x->lock);
+	} while (more);
 	wake_up_all(&x->wait);
 }
 
@@ -183,7 +190,7 @@ static void rxc_recover_step(struct rdmafs_xprt *x)
 	if (state == RXC_FAILING)
 		rxc_recover_fail(x);
 	if (state == RXC_ABORTED)
-		rxc_calls_fail(x, -ESHUTDOWN);
+		rxc_calls_fail(x);
 	else if (state != RXC_ENDED && !up)
 		rxc_recover_connect(x, lost);
 	else if (up && x->unsent)
@@ -476,6 +483,7 @@ struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
 	INIT_DELAYED_WORK(&x->recover, rxc_recover);
 	INIT_DELAYED_WORK(&x->heartbeat, rxc_heartbeat);
 	rxc_deferred_init(x);
+	rxc_expire_init(x);
 	get_random_bytes(x->client, sizeof(x->client));
 
 	ret = rxc_io_pools_init(x);
@@ -515,25 +523,14 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_connect);
  */
 void rdmafs_xprt_fail_outstanding(struct rdmafs_xprt *x)
 {
-	struct rxp_pool *pool;
 	bool recover = false;
 
 	spin_lock_bh(&x->lock);
 	WRITE_ONCE(x->epoch, x->epoch + 1);
 	if (rxc_calls_in_slots(x))
 		recover = rxc_state_move(x, RXC_EV_FAIL);
-	pool = x->pool;
-	if (pool)
-		rxp_pool_get(pool);
 	spin_unlock_bh(&x->lock);
-	wake_up_all(&x->wait);
-	/* Waiters for a slot and for translations look again whether they are to go on. */
-	rxc_slots_dismiss_all(&x->slot_account);
-	if (pool) {
-		rpol_member_dismiss(pool->member, -EAGAIN);
-		rxp_pool_put(pool);
-	}
-	rxc_deferred_fail(x);
+	rxc_waiters_dismiss(x);
 	if (recover)
 		mod_delayed_work(rxc_recover_wq, &x->recover, 0);
 }
@@ -607,6 +604,7 @@ void rdmafs_xprt_close(struct rdmafs_xprt *x)
 	disable_delayed_work_sync(&x->recover);
 	rxc_recover_step(x);
 	rxc_deferred_exit(x);
+	rxc_expire_stop(x);
 	rxc_free(x);
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_close);
