@@ -95,6 +95,18 @@
 #define RDMAFS_POLL_US_MAX	1000
 
 /**
+ * enum rdmafs_late - what becomes of a request that has had no answer for the time of the mount
+ * @RDMAFS_HARD: it is waited for
+ * @RDMAFS_SOFT: it fails with EIO
+ * @RDMAFS_SOFTERR: it fails with ETIMEDOUT
+ */
+enum rdmafs_late {
+	RDMAFS_HARD,
+	RDMAFS_SOFT,
+	RDMAFS_SOFTERR,
+};
+
+/**
  * struct rdmafs_opts - the options of a mount
  * @addr:	the server's address, with the port
  * @host:	what stands before the colon of the source
@@ -104,6 +116,9 @@
  * @reg:	when large READs register their memory
  * @poll_us:	microseconds for which a synchronous caller polls
  * @connect_s:	seconds that the first connect may take
+ * @late:	what becomes of a request that has no answer after @timeo times (@retrans + 1)
+ * @timeo:	tenths of a second
+ * @retrans:	how many times more than once @timeo passes
  * @rsize:	most bytes that one RPC reads
  * @wsize:	most bytes that one RPC writes
  * @acregmin:	seconds for which the attributes of a file are believed at least
@@ -114,7 +129,7 @@
  *		the present one
  *
  * The mount context owns them until the mount has taken them.  A remount, which holds s_umount,
- * changes @reg, @poll_us and @ac*; the others stay as they are.
+ * changes @reg, @poll_us, @late, @timeo, @retrans and @ac*; the others stay as they are.
  */
 struct rdmafs_opts {
 	struct sockaddr_storage addr;
@@ -125,6 +140,9 @@ struct rdmafs_opts {
 	enum rdmafs_xprt_reg reg;
 	u32 poll_us;
 	u32 connect_s;
+	enum rdmafs_late late;
+	u32 timeo;
+	u32 retrans;
 	u32 rsize;
 	u32 wsize;
 	u32 acregmin;
@@ -208,6 +226,8 @@ struct rdmafs_reclaim {
  *		the export is served
  * @heard:	when the server answered last, in jiffies
  * @no_clone:	the session in which the server has said that its file system can't share storage
+ * @timeout:	for how long a new op is waited for, in jiffies, never 0 on a soft mount; 0: without
+ *		end.  Set with @opts
  * @no_late:	the mount ends, and rdmafs_open_late() makes no more opens
  * @nr_opens:	opens that are not closed yet, and works that hold inodes or the mount
  * @opens_wait:	woken when @nr_opens falls to 0
@@ -244,9 +264,9 @@ struct rdmafs_mount {
 	u64 given_up;
 	bool offline;
 	bool ending;
-	int no_clone;
-	bool no_late;
 	unsigned long heard;
+	unsigned long timeout;
+	bool no_late;
 	atomic_t nr_opens;
 	wait_queue_head_t opens_wait;
 	struct rdmafs_reclaim reclaim[RDMAFS_NR_RECLAIM];
@@ -468,7 +488,9 @@ struct rdmafs_io {
 
 /**
  * struct rdmafs_op - one operation
- * @call:	transport's part; transport's from submit to done
+ * @call:	transport's part; transport's from submit to done.  Its deadline is that of all that
+ *		is done for the op: each time that it is sent, and what has to be asked for before,
+ *		as the ops that renew an open or a credential take it over, like @forced
  * @mnt:	the mount
  * @enc:	encoder of the request
  * @cred:	credentials with which it is executed, referenced
@@ -577,7 +599,8 @@ unsigned long rdmafs_backoff(unsigned int *waits);
 unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int err);
 int rdmafs_op_run(struct rdmafs_op *op);
 const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t size);
-int rdmafs_errno(int err);
+void rdmafs_op_time(struct rdmafs_op *op);
+int rdmafs_op_errno(const struct rdmafs_op *op, int err);
 
 /* rdmafs_op_status() returns these besides errnos; they do not leave op.c and io.c. */
 #define RDMAFS_EBADCRED		10001
@@ -589,7 +612,7 @@ int rdmafs_errno(int err);
 struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt);
 struct rdmafs_cred *rdmafs_cred_get(struct rdmafs_cred *cred);
 void rdmafs_cred_put(struct rdmafs_cred *cred);
-int rdmafs_cred_ready(struct rdmafs_cred *cred, int forced);
+int rdmafs_cred_ready(struct rdmafs_cred *cred, const struct rdmafs_op *user);
 void rdmafs_cred_init(struct rdmafs_mount *mnt);
 void rdmafs_cred_destroy(struct rdmafs_mount *mnt);
 
@@ -601,7 +624,7 @@ struct rdmafs_open *rdmafs_open_get(struct rdmafs_open *open);
 struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags);
 struct rdmafs_open *rdmafs_open_late(struct inode *inode);
 void rdmafs_open_late_drop(struct rdmafs_inode *ri);
-int rdmafs_open_ready(struct rdmafs_open *open, int forced);
+int rdmafs_open_ready(struct rdmafs_open *open, const struct rdmafs_op *user);
 void rdmafs_open_unknown(struct rdmafs_open *open, int session, u64 stateid);
 int rdmafs_open_again(struct rdmafs_open *open);
 void rdmafs_open_put(struct rdmafs_open *open);

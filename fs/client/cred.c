@@ -154,7 +154,7 @@ void rdmafs_cred_put(struct rdmafs_cred *cred)
 	spin_unlock_irqrestore(&mnt->cred_lock, flags);
 }
 
-static int rdmafs_cred_register(struct rdmafs_cred *cred, int forced)
+static int rdmafs_cred_register(struct rdmafs_cred *cred, const struct rdmafs_op *user)
 {
 	struct group_info *gi = cred->groups;
 	struct rfp_setcred_req *req;
@@ -164,7 +164,8 @@ static int rdmafs_cred_register(struct rdmafs_cred *cred, int forced)
 
 	/* The op's reference to @cred keeps the id from being given to another entry. */
 	op = rdmafs_op_new_cred(cred->mnt, RFP_SETCRED, sizeof(*req), cred, RDMAFS_POOL_CRED);
-	op->forced = forced;
+	op->forced = user->forced;
+	op->call.deadline = user->call.deadline;
 	req = (struct rfp_setcred_req *)op->req;
 	req->id = cpu_to_le32(cred->id);
 	req->uid = cpu_to_le32(from_kuid(&init_user_ns, cred->uid));
@@ -186,14 +187,14 @@ out:
 
 /**
  * rdmafs_cred_ready - make sure that the server knows an entry
- * @cred:   the entry
- * @forced: rdmafs_mount.forced when the op was made that needs @cred: an umount -f since then
- *	    ends the wait
+ * @cred: the entry
+ * @user: the op that needs it, not sent: an umount -f since it was made ends the wait, and so does
+ *	  its deadline
  *
  * Context: process, may sleep; takes cred->lock.
  * Return: 0, -EINTR, or the errno with which registering failed.
  */
-int rdmafs_cred_ready(struct rdmafs_cred *cred, int forced)
+int rdmafs_cred_ready(struct rdmafs_cred *cred, const struct rdmafs_op *user)
 {
 	int session = atomic_read(&cred->mnt->session);
 	int was = atomic_read(&cred->mnt->forced);
@@ -207,7 +208,7 @@ int rdmafs_cred_ready(struct rdmafs_cred *cred, int forced)
 	if (cred->session != session) {
 		/* umount -f ends waiters: it was called while this task waited for the lock. */
 		err = was != atomic_read(&cred->mnt->forced) ? -EIO :
-		      rdmafs_cred_register(cred, forced);
+		      rdmafs_cred_register(cred, user);
 		if (!err)
 			WRITE_ONCE(cred->session, session);
 	}

@@ -31,8 +31,9 @@
  * @RDMAFS_IO_AGAIN:   the worker sends the same again.  Either there was a shortage, and it waits
  *	for a while before; writeback goes on with that until umount -f, as data that it gives up
  *	is lost, and other requests for as long as a task may be kept waiting
- *	(rdmafs_op_backoff()).  Or the task was killed, and can't wait for a slot any more; what
- *	it was about to send may be the data of other tasks (writeback, readahead)
+ *	(rdmafs_op_backoff()); on a soft mount none goes on after its deadline.  Or the task was
+ *	killed, and can't wait for a slot any more; what it was about to send may be the data of
+ *	other tasks (writeback, readahead)
  */
 enum rdmafs_io_next {
 	RDMAFS_IO_END,
@@ -102,6 +103,13 @@ static enum rdmafs_io_next rdmafs_io_decide(struct rdmafs_op *op,
 	return err == -RDMAFS_EOFFLINE || err == -EAGAIN ? RDMAFS_IO_GIVE_UP : RDMAFS_IO_END;
 }
 
+/* Have a worker send the op after @delay jiffies; it must not be touched then.  Any context. */
+static void rdmafs_io_later(struct rdmafs_op *op, unsigned long delay)
+{
+	INIT_DELAYED_WORK(&op->io.later, rdmafs_io_work);
+	queue_delayed_work(op->mnt->io_wq, &op->io.later, delay);
+}
+
 /* End an op, or have a worker send it again: it must not be touched after this.  Any context. */
 static void rdmafs_io_go_on(struct rdmafs_op *op, const struct rdmafs_io_result *res)
 {
@@ -117,9 +125,10 @@ static void rdmafs_io_go_on(struct rdmafs_op *op, const struct rdmafs_io_result 
 		rdmafs_io_finish(op, -EIO, NULL);
 		return;
 	case RDMAFS_IO_MORE:
-		/* Something was done, so the tries begin anew. */
+		/* Something was done, so the tries begin anew, and so does the time. */
 		op->tries = 0;
 		op->waits = 0;
+		rdmafs_op_time(op);
 		if (res->attr) {
 			rdmafs_attr_own_end_atomic(op->open->inode, res->attr, op->clock);
 			rdmafs_attr_own_begin(op->open->inode);
@@ -135,8 +144,7 @@ static void rdmafs_io_go_on(struct rdmafs_op *op, const struct rdmafs_io_result 
 	case RDMAFS_IO_AGAIN:
 		break;
 	}
-	INIT_DELAYED_WORK(&io->later, rdmafs_io_work);
-	queue_delayed_work(op->mnt->io_wq, &io->later, delay);
+	rdmafs_io_later(op, delay);
 }
 
 /* Take the answer to a READ; 0 or -EIO; @more: the rest is to be asked for. */
@@ -267,7 +275,8 @@ static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker)
 		if (rdmafs_test_fails("io_submit", op->call.dir))
 			res.err = -ENOMEM;
 		else
-			res.err = rdmafs_errno(rdmafs_xprt_submit(op->mnt->xprt, &op->call));
+			res.err = rdmafs_op_errno(op, rdmafs_xprt_submit(op->mnt->xprt,
+									 &op->call));
 	}
 	/* An op that was sent may be over by now. */
 	if (res.err)
@@ -328,11 +337,19 @@ struct rdmafs_op *rdmafs_io_new(struct rdmafs_open *open, bool write, enum rdmaf
  */
 void rdmafs_io_start(struct rdmafs_op *op, bool nowait)
 {
+	rdmafs_op_time(op);
 	if (op->call.dir == RDMAFS_XPRT_WRITE) {
 		rdmafs_attr_own_begin(op->open->inode);
 		/* An append that may have been executed must not be repeated. */
 		if (op->io.flags & RFP_WRITE_APPEND)
 			op->call.flags &= ~RDMAFS_CALL_IDEMPOTENT;
 	}
-	rdmafs_io_try(op, nowait, false);
+	/*
+	 * Without a connection a task would wait here to the deadline of each of its ops in turn,
+	 * for all the dirty data of a file, say: so workers wait, for all of them at a time.
+	 */
+	if (!nowait && op->call.deadline && !rdmafs_xprt_connected(op->mnt->xprt))
+		rdmafs_io_later(op, 0);
+	else
+		rdmafs_io_try(op, nowait, false);
 }

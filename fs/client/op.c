@@ -14,6 +14,9 @@
  * that the server does not serve at present, are waited for until umount -f by
  * every op whose maker can wait: see rdmafs_op_backoff().
  *
+ * Soft mounts.  An op has one deadline for all of this.  The loops here do not look at it: they
+ * send the op again at the latest when it has passed, and transport refuses the op then.
+ *
  * Recovery: transport deals with a disconnect.  When the server has lost the
  * session, transport calls session_reset(), and ids of the old session are
  * renewed when they are next used.
@@ -105,6 +108,20 @@ void rdmafs_op_put(struct rdmafs_op *op)
 }
 
 /**
+ * rdmafs_op_time - begin the time for which an op is waited for
+ * @op: the op, not sent
+ *
+ * Context: any.
+ */
+void rdmafs_op_time(struct rdmafs_op *op)
+{
+	unsigned long timeout = READ_ONCE(op->mnt->timeout);
+
+	/* 0 stands for "never". */
+	op->call.deadline = timeout ? jiffies + timeout ?: 1 : 0;
+}
+
+/**
  * rdmafs_op_new_cred - make an op on behalf of given credentials
  * @mnt:  the mount
  * @nr:   operation
@@ -132,6 +149,7 @@ struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_mount *mnt, enum rfp_op nr, s
 	op->cred = rdmafs_cred_get(cred);
 	op->bare = nr == RFP_SETCRED;
 	op->forced = atomic_read(&mnt->forced);
+	rdmafs_op_time(op);
 	refcount_set(&op->ref, 1);
 	init_completion(&op->done);
 	rfp_enc_init(&op->enc, op->req, sizeof(op->req));
@@ -245,14 +263,8 @@ int rdmafs_op_buf(struct rdmafs_op *op, enum rdmafs_xprt_dir dir, size_t size)
 	return 0;
 }
 
-/**
- * rdmafs_errno - turn an errno of transport into one that a system call may return
- * @err: 0 or a negative errno of transport
- *
- * Context: any.
- * Return: 0 or a negative errno.
- */
-int rdmafs_errno(int err)
+/* Turn an errno of transport, or of the server, into one that a system call may return. */
+static int rdmafs_errno(int err)
 {
 	switch (err) {
 	case -ESHUTDOWN:
@@ -272,6 +284,22 @@ static bool rdmafs_op_open_known(const struct rdmafs_open *open, int session)
 {
 	/* Pairs with the release in rdmafs_open_renew(): the stateid is of that session. */
 	return !open || smp_load_acquire(&open->session) == session;
+}
+
+/**
+ * rdmafs_op_errno - turn the errno with which transport ended an op into one for a system call
+ * @op:  the op
+ * @err: 0 or a negative errno of transport
+ *
+ * Context: any.
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_op_errno(const struct rdmafs_op *op, int err)
+{
+	/* The mount may have been made a hard one since. */
+	if (err == -ETIMEDOUT && READ_ONCE(op->mnt->opts.late) != RDMAFS_SOFTERR)
+		return -EIO;
+	return rdmafs_errno(err);
 }
 
 /**
@@ -300,12 +328,12 @@ again:
 	rdmafs_test_point("op_prepare", le16_to_cpu(req->op));
 	/* Without waiting they are not asked: the session may be a new one by now. */
 	if (!op->bare && !nowait) {
-		err = rdmafs_cred_ready(op->cred, op->forced);
+		err = rdmafs_cred_ready(op->cred, op);
 		if (err)
 			return err;
 	}
 	if (op->open && !nowait) {
-		err = rdmafs_open_ready(op->open, op->forced);
+		err = rdmafs_open_ready(op->open, op);
 		if (err)
 			return err;
 	}
@@ -354,7 +382,7 @@ int rdmafs_op_status(struct rdmafs_op *op)
 	u32 status;
 
 	if (op->call.status)
-		return rdmafs_errno(op->call.status);
+		return rdmafs_op_errno(op, op->call.status);
 	if (op->call.reply_len < sizeof(*rep))
 		return -EIO;
 	status = le32_to_cpu(rep->status);
@@ -462,7 +490,7 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 	err = rdmafs_xprt_submit(op->mnt->xprt, &op->call);
 	if (err) {
 		rdmafs_op_put(op);
-		return rdmafs_errno(err);
+		return rdmafs_op_errno(op, err);
 	}
 	op->sent = true;
 	rdmafs_xprt_poll(op->mnt->xprt, &op->done);
@@ -501,6 +529,14 @@ unsigned long rdmafs_backoff(unsigned int *waits)
 	return msecs_to_jiffies(RDMAFS_BACKOFF_MS << n);
 }
 
+/* Wait no longer than to the op's deadline: then transport refuses it.  @delay in jiffies. */
+static unsigned long rdmafs_op_in_time(const struct rdmafs_op *op, unsigned long delay)
+{
+	long left = op->call.deadline - jiffies;
+
+	return op->call.deadline ? clamp_t(long, left, 1, delay) : delay;
+}
+
 /**
  * rdmafs_op_backoff - tell how long to wait before an op is sent again after a shortage
  * @op:	 the op
@@ -511,7 +547,7 @@ unsigned long rdmafs_backoff(unsigned int *waits)
  * first, a lease, say, which may take the better part of a minute.  An export that is not served
  * is waited for until umount -f, too, as a server is that can't be reached; but not when the
  * mount ends (@ending).  An op whose maker can't wait fails instead: @brief in each of these cases,
- * @once after -EAGAIN.
+ * @once after -EAGAIN.  The deadline of an op on a soft mount ends all of this.
  *
  * Context: any.
  * Return: jiffies; 0: the op has failed.
@@ -532,7 +568,7 @@ unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int err)
 		return 0;
 	if (!patient && op->waits >= RDMAFS_OP_WAITS)
 		return 0;
-	return rdmafs_backoff(&op->waits);
+	return rdmafs_op_in_time(op, rdmafs_backoff(&op->waits));
 }
 
 /**

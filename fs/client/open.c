@@ -234,10 +234,10 @@ out:
 
 /*
  * Open @open again if the server does not know it in the present session.
- * @brief:  return -EAGAIN rather than wait for anything but the answer.
- * @forced: rdmafs_mount.forced when the op was made that needs the open.
+ * @user: the op that needs the open, not sent.  NULL: none does yet, so return -EAGAIN rather than
+ * wait for anything but the answer.
  */
-static int rdmafs_open_renew(struct rdmafs_open *open, bool brief, int forced)
+static int rdmafs_open_renew(struct rdmafs_open *open, const struct rdmafs_op *user)
 {
 	struct inode *inode = open->inode;
 	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
@@ -247,7 +247,7 @@ static int rdmafs_open_renew(struct rdmafs_open *open, bool brief, int forced)
 	struct rdmafs_op *op;
 	int err = 0;
 
-	if (brief) {
+	if (!user) {
 		if (!mutex_trylock(&open->lock))
 			return -EAGAIN;
 	} else if (mutex_lock_killable(&open->lock)) {
@@ -262,8 +262,12 @@ static int rdmafs_open_renew(struct rdmafs_open *open, bool brief, int forced)
 	}
 	op = rdmafs_op_new_cred(mnt, RFP_OPEN, sizeof(struct rfp_open_req), open->cred,
 				RDMAFS_POOL_REOPEN);
-	op->brief = brief;
-	op->forced = forced;
+	if (user) {
+		op->forced = user->forced;
+		op->call.deadline = user->call.deadline;
+	} else {
+		op->brief = true;
+	}
 	err = rdmafs_open_ask(op, inode, open->flags, open->proof, &rep, &attr);
 	if (!err) {
 		spin_lock_irq(&RDMAFS_I(inode)->lock);
@@ -283,21 +287,21 @@ out:
 
 /**
  * rdmafs_open_ready - make sure that the server knows an open
- * @open:   the open
- * @forced: rdmafs_mount.forced when the op was made that needs @open: an umount -f since then
- *	    ends the wait
+ * @open: the open
+ * @user: the op that needs it, not sent: an umount -f since it was made ends the wait, and so does
+ *	  its deadline
  *
  * Context: process, may sleep; takes open->lock.
  * Return: 0, -EINTR, or the errno with which opening it again failed.
  */
-int rdmafs_open_ready(struct rdmafs_open *open, int forced)
+int rdmafs_open_ready(struct rdmafs_open *open, const struct rdmafs_op *user)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
 
 	/* Pairs with the release in rdmafs_open_renew(): the stateid is of that session. */
 	if (likely(smp_load_acquire(&open->session) == atomic_read(&mnt->session)))
 		return 0;
-	return rdmafs_open_renew(open, false, forced);
+	return rdmafs_open_renew(open, user);
 }
 
 /**
@@ -332,9 +336,7 @@ void rdmafs_open_unknown(struct rdmafs_open *open, int session, u64 stateid)
  */
 int rdmafs_open_again(struct rdmafs_open *open)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
-
-	return rdmafs_open_renew(open, true, atomic_read(&mnt->forced));
+	return rdmafs_open_renew(open, NULL);
 }
 
 /**

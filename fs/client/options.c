@@ -4,16 +4,22 @@
  */
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/jiffies.h>
 #include <linux/log2.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/time64.h>
 #include "client.h"
 #include "options.h"
 
 #define RDMAFS_CONNECT_DEFAULT	5	/* seconds */
 #define RDMAFS_CONNECT_MAX	600
+#define RDMAFS_TIMEO_DEFAULT	600	/* tenths of a second */
+#define RDMAFS_TIMEO_MAX	36000
+#define RDMAFS_RETRANS_DEFAULT	2
+#define RDMAFS_RETRANS_MAX	100
 #define RDMAFS_IO_SIZE		SZ_1M		/* bytes of one READ or WRITE, by default */
 #define RDMAFS_AC_MAX		86400
 
@@ -36,6 +42,11 @@ const struct fs_parameter_spec rdmafs_params[] = {
 	fsparam_u32("port",		RDMAFS_OPT_PORT),
 	fsparam_u32("slots",		RDMAFS_OPT_SLOTS),
 	fsparam_u32("connect_timeout",	RDMAFS_OPT_CONNECT_TIMEOUT),
+	fsparam_flag("hard",		RDMAFS_OPT_HARD),
+	fsparam_flag("soft",		RDMAFS_OPT_SOFT),
+	fsparam_flag("softerr",		RDMAFS_OPT_SOFTERR),
+	fsparam_u32("timeo",		RDMAFS_OPT_TIMEO),
+	fsparam_u32("retrans",		RDMAFS_OPT_RETRANS),
 	fsparam_u32("rsize",		RDMAFS_OPT_RSIZE),
 	fsparam_u32("wsize",		RDMAFS_OPT_WSIZE),
 	fsparam_u32("acregmin",		RDMAFS_OPT_ACREGMIN),
@@ -93,6 +104,8 @@ void rdmafs_opts_default(struct rdmafs_opts *opts)
 	opts->slots = RDMAFS_XPRT_SLOTS_DEFAULT;
 	opts->nconnect = 1;
 	opts->connect_s = RDMAFS_CONNECT_DEFAULT;
+	opts->timeo = RDMAFS_TIMEO_DEFAULT;
+	opts->retrans = RDMAFS_RETRANS_DEFAULT;
 	opts->rsize = RDMAFS_IO_SIZE;
 	opts->wsize = RDMAFS_IO_SIZE;
 	opts->acregmin = RDMAFS_ACREGMIN;
@@ -198,6 +211,20 @@ int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param)
 	case RDMAFS_OPT_CONNECT_TIMEOUT:
 		return rdmafs_parse_range(fc, key, res.uint_32, 1, RDMAFS_CONNECT_MAX,
 					  &opts->connect_s);
+	case RDMAFS_OPT_HARD:
+		opts->late = RDMAFS_HARD;
+		return 0;
+	case RDMAFS_OPT_SOFT:
+		opts->late = RDMAFS_SOFT;
+		return 0;
+	case RDMAFS_OPT_SOFTERR:
+		opts->late = RDMAFS_SOFTERR;
+		return 0;
+	case RDMAFS_OPT_TIMEO:
+		return rdmafs_parse_range(fc, key, res.uint_32, 1, RDMAFS_TIMEO_MAX, &opts->timeo);
+	case RDMAFS_OPT_RETRANS:
+		return rdmafs_parse_range(fc, key, res.uint_32, 0, RDMAFS_RETRANS_MAX,
+					  &opts->retrans);
 	case RDMAFS_OPT_RSIZE:
 	case RDMAFS_OPT_WSIZE:
 		err = rdmafs_parse_range(fc, key, res.uint_32, PAGE_SIZE, RDMAFS_XPRT_DATA_MAX,
@@ -317,6 +344,21 @@ int rdmafs_opts_fixed(struct fs_context *fc, const struct rdmafs_mount *mnt)
 }
 
 /**
+ * rdmafs_opts_timeout - tell for how long a request of a mount is waited for
+ * @opts: the mount's options
+ *
+ * Context: any.
+ * Return: jiffies, at least 1; 0: without end.
+ */
+unsigned long rdmafs_opts_timeout(const struct rdmafs_opts *opts)
+{
+	if (opts->late == RDMAFS_HARD)
+		return 0;
+	/* 101 hours at most. */
+	return msecs_to_jiffies(opts->timeo * (MSEC_PER_SEC / 10) * (opts->retrans + 1));
+}
+
+/**
  * rdmafs_opts_show - write a mount's options, as /proc/mounts shows them
  * @m:    the file
  * @root: the root of the mount's superblock
@@ -335,6 +377,11 @@ int rdmafs_opts_show(struct seq_file *m, struct dentry *root)
 	seq_printf(m, ",addr=%pISc,port=%u", addr, rdmafs_addr_port(addr));
 	seq_printf(m, ",slots=%u,connect_timeout=%u,rsize=%u,wsize=%u", opts->slots,
 		   opts->connect_s, mnt->rsize, mnt->wsize);
+	if (opts->late != RDMAFS_HARD)
+		seq_puts(m, opts->late == RDMAFS_SOFT ? ",soft" : ",softerr");
+	if (opts->late != RDMAFS_HARD || opts->timeo != RDMAFS_TIMEO_DEFAULT ||
+	    opts->retrans != RDMAFS_RETRANS_DEFAULT)
+		seq_printf(m, ",timeo=%u,retrans=%u", opts->timeo, opts->retrans);
 	if (!opts->acregmax && !opts->acdirmax)
 		seq_puts(m, ",noac");
 	else

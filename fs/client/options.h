@@ -16,6 +16,11 @@ enum rdmafs_param {
 	RDMAFS_OPT_PORT,
 	RDMAFS_OPT_SLOTS,
 	RDMAFS_OPT_CONNECT_TIMEOUT,
+	RDMAFS_OPT_HARD,
+	RDMAFS_OPT_SOFT,
+	RDMAFS_OPT_SOFTERR,
+	RDMAFS_OPT_TIMEO,
+	RDMAFS_OPT_RETRANS,
 	RDMAFS_OPT_RSIZE,
 	RDMAFS_OPT_WSIZE,
 	RDMAFS_OPT_ACREGMIN,
@@ -61,6 +66,7 @@ u16 rdmafs_addr_port(const struct sockaddr_storage *addr);
 int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param);
 int rdmafs_opts_check(struct fs_context *fc);
 int rdmafs_opts_fixed(struct fs_context *fc, const struct rdmafs_mount *mnt);
+unsigned long rdmafs_opts_timeout(const struct rdmafs_opts *opts);
 int rdmafs_opts_show(struct seq_file *m, struct dentry *root);
 
 #endif

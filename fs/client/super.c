@@ -181,6 +181,7 @@ static int rdmafs_connect(struct fs_context *fc)
 	mnt->opts = ctx->opts;
 	ctx->opts.host = NULL;
 	ctx->opts.export = NULL;
+	mnt->timeout = rdmafs_opts_timeout(&mnt->opts);
 	mnt->rsize = min(mnt->opts.rsize, rounddown_pow_of_two(rdmafs_xprt_data_max(mnt->xprt)));
 	mnt->wsize = min(mnt->opts.wsize, rounddown_pow_of_two(rdmafs_xprt_data_max(mnt->xprt)));
 	ctx->mnt = mnt;
@@ -413,6 +414,11 @@ static int rdmafs_reconfigure(struct fs_context *fc)
 	mnt->opts.reg = new->reg;
 	rdmafs_xprt_set_poll(mnt->xprt, new->poll_us);
 	mnt->opts.poll_us = new->poll_us;
+	/* Of requests that begin from here on; those that are waited for keep their time. */
+	WRITE_ONCE(mnt->opts.late, new->late);
+	mnt->opts.timeo = new->timeo;
+	mnt->opts.retrans = new->retrans;
+	WRITE_ONCE(mnt->timeout, rdmafs_opts_timeout(&mnt->opts));
 	mnt->opts.acregmin = new->acregmin;
 	mnt->opts.acregmax = new->acregmax;
 	mnt->opts.acdirmin = new->acdirmin;
