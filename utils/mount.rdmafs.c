@@ -8,8 +8,9 @@
  * the user would see "Invalid argument".
  *
  * If a name has several addresses they are tried one after the other, as long as
- * the address is to blame for the failure.  An answer such as "no such export" is
- * final.  No address is tried twice.
+ * the address is to blame for the failure.  If the server may just not be there yet, all
+ * are tried again, for retry= minutes; with bg, in the background.  An answer such as "no
+ * such export" is final.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,6 +25,8 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 #include "mountopts.h"
 
@@ -34,20 +37,39 @@
 /* the longest string that fsconfig(2) takes */
 #define PARAM_MAX 255
 
+/* minutes for which a server is tried that is not there, in the foreground and in the background */
+#define RETRY_FG 2
+#define RETRY_BG 10000
+#define RETRY_MAX 1000000
+
+/* seconds from one attempt to the next: doubled from 1 up to this */
+#define PAUSE_FG 10
+#define PAUSE_BG 60
+
 /* exit statuses, those of mount(8) */
 enum {
 	EX_USAGE = 1,
 	EX_SYSERR = 2,
 	EX_FAIL = 32,
+	EX_ADDRESS = -1,	/* internal: this address failed, there was no message yet */
+	EX_LATER = -2,		/* internal: the server is not there now, likewise */
 };
 
 static const char *source, *target;
-static bool fake, no_mtab, sloppy, verbose;
+static bool fake, no_mtab, sloppy, verbose, background;
 
 static void __attribute__((format(printf, 1, 2))) complain(const char *format, ...)
 {
+	char text[2048];
 	va_list ap;
 
+	if (background) {
+		va_start(ap, format);
+		vsnprintf(text, sizeof(text), format, ap);
+		va_end(ap);
+		syslog(LOG_ERR, "%s: %s", source ? source : "", text);
+		return;
+	}
 	fprintf(stderr, "mount.rdmafs: ");
 	if (source)
 		fprintf(stderr, "%s: ", source);
@@ -272,13 +294,16 @@ static int attach(int fd, uint64_t attr)
 	return rc;
 }
 
-/* Could another address succeed after this error? */
-static bool is_address_error(int err)
+/* What the kernel said of the address that was tried last. */
+static struct failure {
+	struct fsmsg msg;
+	int err;
+} last_failure;
+
+/* May the same succeed later, without anybody changing anything here? */
+static bool is_passing_error(int err)
 {
 	switch (err) {
-	case ENODEV:
-	case EADDRNOTAVAIL:
-	case EAFNOSUPPORT:
 	case ECONNREFUSED:
 	case ECONNRESET:
 	case EHOSTDOWN:
@@ -291,16 +316,22 @@ static bool is_address_error(int err)
 	return false;
 }
 
-/*
- * Mount by one address: 0, or an exit status after a message.  If the next address should be
- * tried @again is set and there is no message.
- */
-static int mount_address(const struct mount_options *mo, const char *addr, bool last, bool *again)
+/* Could another address succeed after this error? */
+static bool is_address_error(int err)
 {
-	struct fsmsg msg;
-	int rc, err, fd = open_fs();
+	return err == ENODEV || err == EADDRNOTAVAIL || err == EAFNOSUPPORT ||
+	       is_passing_error(err);
+}
 
-	*again = false;
+/*
+ * Mount by one address: 0, or an exit status after a message, or EX_ADDRESS: the address is to
+ * blame, there is no message, and @last_failure says why.
+ */
+static int mount_address(const struct mount_options *mo, const char *addr)
+{
+	struct failure *f = &last_failure;
+	int rc, fd = open_fs();
+
 	if (fd < 0)
 		return EX_SYSERR;
 	tell("trying %s", addr);
@@ -310,14 +341,15 @@ static int mount_address(const struct mount_options *mo, const char *addr, bool 
 	if (!rc)
 		rc = set_string(fd, "addr", addr);
 	if (!rc && fsconfig(fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0)) {
-		rc = EX_FAIL;
-		err = errno;
-		read_messages(fd, &msg);
-		*again = !last && is_address_error(err);
-		if (*again)
-			tell("%s: %s", addr, msg.text[0] ? msg.text : explain(err));
-		else
-			complain_kernel(NULL, &msg, err);
+		f->err = errno;
+		read_messages(fd, &f->msg);
+		if (is_address_error(f->err)) {
+			rc = EX_ADDRESS;
+			tell("%s: %s", addr, f->msg.text[0] ? f->msg.text : explain(f->err));
+		} else {
+			rc = EX_FAIL;
+			complain_kernel(NULL, &f->msg, f->err);
+		}
 	}
 	if (!rc)
 		rc = attach(fd, mo->attr);
@@ -362,14 +394,15 @@ static int remount(const struct mount_options *mo)
 
 /* -------------------------------------------------------------- user space */
 
+/* 0, or an exit status after a message, or EX_LATER: see last_failure. */
 static int mount_resolved(const struct mount_options *mo, const struct addrinfo *list)
 {
 	const struct addrinfo *ai;
 	char addr[NI_MAXHOST];
+	bool later = false;
 	int rc = EX_FAIL, err;
-	bool again = true;
 
-	for (ai = list; ai && again; ai = ai->ai_next) {
+	for (ai = list; ai; ai = ai->ai_next) {
 		err = getnameinfo(ai->ai_addr, ai->ai_addrlen, addr, sizeof(addr), NULL, 0,
 				  NI_NUMERICHOST);
 		if (err) {
@@ -381,33 +414,124 @@ static int mount_resolved(const struct mount_options *mo, const struct addrinfo 
 			rc = 0;
 			continue;
 		}
-		rc = mount_address(mo, addr, !ai->ai_next, &again);
+		rc = mount_address(mo, addr);
+		if (rc != EX_ADDRESS)
+			return rc;
+		later |= is_passing_error(last_failure.err);
 	}
-	return rc;
+	if (rc != EX_ADDRESS)
+		return rc;
+	if (later)
+		return EX_LATER;
+	complain_kernel(NULL, &last_failure.msg, last_failure.err);
+	return EX_FAIL;
 }
 
+/* One attempt by all addresses, as mount_resolved(). */
 static int do_mount(const struct mount_options *mo, const char *host)
 {
 	struct addrinfo hints = {
 		.ai_family = AF_UNSPEC,
 		.ai_socktype = SOCK_STREAM,
 	};
+	const char *name = mo->addr ? mo->addr : host;
 	struct addrinfo *list;
 	int err, rc;
 
-	if (mo->addr && !*mo->addr) {
-		complain("option addr= has no value");
-		return EX_FAIL;
-	}
-	err = getaddrinfo(mo->addr ? mo->addr : host, NULL, &hints, &list);
+	err = getaddrinfo(name, NULL, &hints, &list);
 	if (err) {
-		complain("host %s: %s", mo->addr ? mo->addr : host,
+		snprintf(last_failure.msg.text, sizeof(last_failure.msg.text), "host %s: %s", name,
 			 err == EAI_SYSTEM ? strerror(errno) : gai_strerror(err));
+		/* The name server is not there, perhaps as the network is not yet. */
+		if (err == EAI_AGAIN && !fake)
+			return EX_LATER;
+		complain("%s", last_failure.msg.text);
 		return EX_FAIL;
 	}
 	rc = mount_resolved(mo, list);
 	freeaddrinfo(list);
 	return rc;
+}
+
+/* Minutes for which a server is tried that is not there; -1 after a message. */
+static long retry_minutes(const struct mount_options *mo)
+{
+	char *end;
+	long n;
+
+	if (!mo->retry)
+		return mo->bg ? RETRY_BG : RETRY_FG;
+	errno = 0;
+	n = strtol(mo->retry, &end, 10);
+	if (errno || end == mo->retry || *end || n < 0 || n > RETRY_MAX) {
+		complain("option retry=%s: not a number of minutes, 0 to %d", mo->retry, RETRY_MAX);
+		return -1;
+	}
+	return n;
+}
+
+/* Go on in a child, with its messages in the system's log; the parent exits with success. */
+static int go_to_background(void)
+{
+	char *path = realpath(target, NULL);
+
+	if (!path) {
+		complain("%s: %s", target, strerror(errno));
+		return EX_FAIL;
+	}
+	target = path;	/* the child is in another directory; kept until it ends */
+	fprintf(stderr, "mount.rdmafs: %s: %s; trying again in the background\n", source,
+		last_failure.msg.text[0] ? last_failure.msg.text : explain(last_failure.err));
+	fflush(NULL);
+	if (daemon(0, 0)) {
+		complain("no process for the background: %s", strerror(errno));
+		return EX_SYSERR;
+	}
+	openlog("mount.rdmafs", LOG_PID, LOG_DAEMON);
+	background = true;
+	return 0;
+}
+
+static time_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
+
+/* Mount, and try again while the server is not there; 0, or an exit status after a message. */
+static int mount_in_time(const struct mount_options *mo, const char *host)
+{
+	long minutes = retry_minutes(mo);
+	time_t end = now() + minutes * 60;
+	unsigned int gap = 1;
+	int rc;
+
+	if (minutes < 0)
+		return EX_USAGE;
+	if (mo->addr && !*mo->addr) {
+		complain("option addr= has no value");
+		return EX_FAIL;
+	}
+	rc = do_mount(mo, host);
+	if (rc == EX_LATER && mo->bg && minutes) {
+		rc = go_to_background();
+		if (rc)
+			return rc;
+		rc = EX_LATER;
+	}
+	while (rc == EX_LATER && now() < end) {
+		sleep(gap);
+		gap *= 2;
+		if (gap > (background ? PAUSE_BG : PAUSE_FG))
+			gap = background ? PAUSE_BG : PAUSE_FG;
+		rc = do_mount(mo, host);
+	}
+	if (rc != EX_LATER)
+		return rc;
+	complain_kernel(NULL, &last_failure.msg, last_failure.err);
+	return EX_FAIL;
 }
 
 /*
@@ -448,6 +572,8 @@ static void tell_options(const struct mount_options *mo, const char *host, const
 		tell("kernel option %s%s%s", mo->params[i].name, mo->params[i].value ? "=" : "",
 		     mo->params[i].value ? mo->params[i].value : "");
 	tell("mount attributes 0x%llx", (unsigned long long)mo->attr);
+	if (mo->bg)
+		tell("in the background if the server is not there");
 	if (mo->user)
 		tell("kept in user space: %s", mo->user);
 }
@@ -480,7 +606,7 @@ static int mount_with(const struct mount_options *mo)
 	} else {
 		if (!fake)
 			load_module();
-		rc = do_mount(mo, host);
+		rc = mount_in_time(mo, host);
 		if (!rc && !fake && !no_mtab)
 			record(mo);
 	}
@@ -499,7 +625,7 @@ static void usage(FILE *f)
 	      "  -n          do not record the mount in /run/mount\n"
 	      "  -s          ignore options that the kernel does not know\n"
 	      "  -v          say what is done\n"
-	      "  -o OPTIONS  see mount.rdmafs(8); port=N, ro, slots=N, rsize=N, wsize=N, ...\n"
+	      "  -o OPTIONS  see mount.rdmafs(8); port=N, ro, soft, bg, slots=N, rsize=N, ...\n"
 	      "  -t TYPE     rdmafs; for mount(8), which says so\n"
 	      "  -h, --help  this text\n"
 	      "  -V, --version\n", f);

@@ -2,9 +2,10 @@
 /*
  * Sorts mount options, and takes a source (host:/export) apart.
  *
- * This file knows only the options that every file system has.  Options of rdmafs
- * are passed to the kernel as they are.  Only the kernel knows which there are and
- * what values they take, and its message names the option that it refuses.
+ * This file knows only the options that every file system has, and those that tell
+ * mount.rdmafs what to do (bg, fg, retry=).  Options of rdmafs are passed to the kernel
+ * as they are.  Only the kernel knows which there are and what values they take, and its
+ * message names the option that it refuses.
  *
  * libmount splits the string, but its tables (mnt_get_builtin_optmap()) are of no use here: they
  * give the flags of mount(2), while fsmount(2) takes attributes of the mount, and fsconfig(2) the
@@ -173,6 +174,12 @@ static int parse_one(struct mount_options *mo, const char *name, size_t namesz,
 		mo->remount = true;
 		return 0;
 	}
+	if (!value && (is(name, namesz, "bg") || is(name, namesz, "fg"))) {
+		mo->bg = *name == 'b';
+		return 0;
+	}
+	if (value && is(name, namesz, "retry"))
+		return keep(&mo->retry, value, valsz);
 	if (value && is(name, namesz, "addr"))
 		return keep(&mo->addr, value, valsz);
 	if (value && is(name, namesz, "port") && keep(&mo->port, value, valsz))
@@ -235,6 +242,7 @@ void mount_options_free(struct mount_options *mo)
 	free(mo->user);
 	free(mo->addr);
 	free(mo->port);
+	free(mo->retry);
 	memset(mo, 0, sizeof(*mo));
 }
 

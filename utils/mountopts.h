@@ -29,6 +29,8 @@ struct param {
  * @user:     options for user space, as an option string; NULL if there are none
  * @addr:     value of addr=, NULL if not given; not among @params
  * @port:     value of port=, NULL if not given; among @params as well
+ * @retry:    value of retry=, NULL if not given
+ * @bg:       bg was given, and no fg behind it
  * @remount:  change a mount rather than make one
  */
 struct mount_options {
@@ -38,6 +40,8 @@ struct mount_options {
 	char *user;
 	char *addr;
 	char *port;
+	char *retry;
+	bool bg;
 	bool remount;
 };
 
