@@ -54,6 +54,23 @@ m 127.0.0.1:/x "$tmp" -o 'context="system_u:object_r:tmp_t:s0:c1,c2",rw'
 like "$out" 'kernel option context=system_u:object_r:tmp_t:s0:c1,c2'$'\n''kernel option rw' \
 	"a quoted value keeps its comma"
 
+m 127.0.0.1:/x "$tmp" -o bg,retry=5,soft,timeo=7
+is "$rc $out" "0 host=127.0.0.1 export=x port=20060
+kernel option soft
+kernel option timeo=7
+mount attributes 0x0
+in the background if the server is not there
+addr=127.0.0.1" "bg and retry= are the helper's, soft and timeo= the kernel's"
+m 127.0.0.1:/x "$tmp" -o bg,fg
+is "$out" "host=127.0.0.1 export=x port=20060
+mount attributes 0x0
+addr=127.0.0.1" "the last of bg and fg counts"
+for value in -1 1000001 '' x 3x 99999999999999999999; do
+	m 127.0.0.1:/x "$tmp" -o "retry=$value"
+	is "$rc $err" "1 mount.rdmafs: 127.0.0.1:/x: option retry=$value: not a number of minutes, 0 to 1000000" \
+		"refused: retry=$value"
+done
+
 m no.such.host.invalid:/x "$tmp" -o addr=fe80::1%lo
 like "$out" 'addr=fe80::1%(lo|1)$' "addr= takes the place of the host's name"
 
