@@ -735,6 +735,132 @@ static void recover_fail_waiting(struct kunit *test)
 	fake_idle(test, f);
 }
 
+/* A deadline that passes only when the case says so. */
+static void recover_far_deadline(struct fake_call *c)
+{
+	c->call.deadline = jiffies + 1000 * HZ;
+}
+
+/* The deadline of the only call that has one passes now. */
+static void recover_deadline(struct fake *f, struct fake_call *c)
+{
+	struct rdmafs_xprt *x = f->xprt;
+
+	spin_lock_bh(&x->lock);
+	c->call.deadline = jiffies;
+	spin_unlock_bh(&x->lock);
+	mod_delayed_work(system_wq, &x->expire, 0);
+}
+
+/*
+ * The server has calls on a connection that lives, and the deadline of one passes.  It must end
+ * with -ETIMEDOUT, when the server can't write to its memory any more; the others must be sent
+ * again in a new session.
+ */
+static void recover_expire_sent(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	static const u8 none[16];
+	struct rxp_wire_cm cm;
+	u32 i;
+
+	fake_start(test, f);
+	recover_far_deadline(&f->call[0]);
+	fake_submit_all(test, f, FAKE_READ_LATE);
+	recover_deadline(f, &f->call[0]);
+	fake_await(test, &f->call[0]);
+	KUNIT_EXPECT_EQ(test, f->call[0].call.status, -ETIMEDOUT);
+	fake_check(test, &f->call[0]);
+	for (i = 1; i < FAKE_CALLS; i++)
+		KUNIT_EXPECT_FALSE_MSG(test, fake_has_ended(&f->call[i]), "call %u", i);
+	fake_drop(f);
+	raw_fill_cm(&cm);
+	KUNIT_ASSERT_TRUE_MSG(test, fake_accept(f, &cm), "no connection");
+	fake_take_hello(test, f);
+	KUNIT_EXPECT_MEMEQ(test, f->hello.session, none, sizeof(none));
+	KUNIT_ASSERT_EQ(test, fake_welcome(f, RXP_WELCOME_NEW), 0);
+	fake_serve_all(test, f);
+	for (i = 1; i < FAKE_CALLS; i++) {
+		KUNIT_EXPECT_EQ(test, f->call[i].call.status, 0);
+		fake_check(test, &f->call[i]);
+	}
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 1);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_timed_out), 1);
+	fake_idle(test, f);
+}
+
+/*
+ * Without a connection two calls wait for one, and the deadline of one passes.  It must be refused;
+ * nothing was sent, so the other one is sent in the same session.
+ */
+static void recover_expire_down(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct recover_submit s[2];
+	u32 i;
+
+	fake_start(test, f);
+	fake_drop(f);
+	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXC_DOWN));
+	recover_far_deadline(&f->call[0]);
+	for (i = 0; i < ARRAY_SIZE(s); i++)
+		recover_submit_later(f, &s[i], i, FAKE_READ);
+	KUNIT_EXPECT_TRUE(test, recover_has_calls(f->xprt, 2));
+	recover_deadline(f, &f->call[0]);
+	flush_work(&s[0].work);
+	destroy_work_on_stack(&s[0].work);
+	KUNIT_EXPECT_EQ(test, s[0].ret, -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(s[1].ret), 1);
+	/* What is late already is not begun. */
+	KUNIT_EXPECT_EQ(test, rdmafs_xprt_submit(f->xprt, &f->call[0].call), -ETIMEDOUT);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	flush_work(&s[1].work);
+	destroy_work_on_stack(&s[1].work);
+	KUNIT_EXPECT_EQ(test, s[1].ret, 0);
+	fake_serve(test, f, &f->call[1]);
+	fake_await(test, &f->call[1]);
+	KUNIT_EXPECT_EQ(test, f->call[1].call.status, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 0);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_timed_out), 2);
+	fake_idle(test, f);
+}
+
+/* The same for calls that wait for translations and for a slot, one after the other. */
+static void recover_expire_waiting(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct recover_submit s;
+	u32 i;
+
+	fake_start(test, f);
+	recover_quota(test, f, 33);
+	KUNIT_ASSERT_EQ(test, reserve_entries(f->xprt->pool->member, 33, RPOL_NOWAIT), 0);
+	for (i = 0; i < 2; i++) {
+		recover_far_deadline(&f->call[i]);
+		recover_submit_later(f, &s, i, i ? FAKE_ECHO : FAKE_READ);
+		KUNIT_EXPECT_TRUE(test, i ? recover_wants_slot(f->xprt) :
+					    recover_lines_up(f->xprt));
+		recover_deadline(f, &f->call[i]);
+		flush_work(&s.work);
+		destroy_work_on_stack(&s.work);
+		KUNIT_EXPECT_EQ(test, s.ret, -ETIMEDOUT);
+		while (!i && fake_get_slot(f, RXC_SLOT_URGENT) >= 0)
+			;
+	}
+	for (i = 0; i < f->xprt->slot_account.nr; i++)
+		rxc_slots_put(&f->xprt->slot_account, i);
+	rpol_uncharge(f->xprt->pool->member, 33);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(f->xprt->state), RXC_UP);
+	f->call[0].call.deadline = 0;
+	fake_submit(test, f, 0, FAKE_READ);
+	fake_serve(test, f, &f->call[0]);
+	fake_await(test, &f->call[0]);
+	KUNIT_EXPECT_EQ(test, f->call[0].call.status, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 0);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_timed_out), 2);
+	fake_idle(test, f);
+}
+
 /* Take all slots but three, so that one call at a time can have one. */
 static void recover_take_slots(struct kunit *test, struct fake *f)
 {
@@ -1079,6 +1205,9 @@ static struct kunit_case recover_cases[] = {
 	KUNIT_CASE_SLOW(recover_wanted_once),
 	KUNIT_CASE_SLOW(recover_revoked_other),
 	KUNIT_CASE(recover_fail_waiting),
+	KUNIT_CASE(recover_expire_sent),
+	KUNIT_CASE(recover_expire_down),
+	KUNIT_CASE(recover_expire_waiting),
 	KUNIT_CASE(recover_short),
 	KUNIT_CASE(recover_too_big),
 	KUNIT_CASE(recover_unposted_small),
