@@ -107,6 +107,18 @@ enum rdmafs_late {
 };
 
 /**
+ * enum rdmafs_names - which cached names are believed without asking the server
+ * @RDMAFS_NAMES_ALL: all, as long as the attributes of their directory are
+ * @RDMAFS_NAMES_POSITIVE: those of which an object is known, likewise
+ * @RDMAFS_NAMES_NONE: none
+ */
+enum rdmafs_names {
+	RDMAFS_NAMES_ALL,
+	RDMAFS_NAMES_POSITIVE,
+	RDMAFS_NAMES_NONE,
+};
+
+/**
  * struct rdmafs_opts - the options of a mount
  * @addr:	the server's address, with the port
  * @host:	what stands before the colon of the source
@@ -125,11 +137,12 @@ enum rdmafs_late {
  * @acregmax:	seconds for which the attributes of a file are believed at most
  * @acdirmin:	the same as @acregmin, for a directory
  * @acdirmax:	the same as @acregmax, for a directory
+ * @names:	which cached names are believed
  * @quota:	the share of the RNIC's translations with which the mount begins; transport keeps
  *		the present one
  *
  * The mount context owns them until the mount has taken them.  A remount, which holds s_umount,
- * changes @reg, @poll_us, @late, @timeo, @retrans and @ac*; the others stay as they are.
+ * changes @reg, @poll_us, @late, @timeo, @retrans, @ac* and @names; the others stay as they are.
  */
 struct rdmafs_opts {
 	struct sockaddr_storage addr;
@@ -149,6 +162,7 @@ struct rdmafs_opts {
 	u32 acregmax;
 	u32 acdirmin;
 	u32 acdirmax;
+	enum rdmafs_names names;
 	struct rpol_quota quota;
 };
 

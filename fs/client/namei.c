@@ -5,8 +5,9 @@
  * A cached name, positive or negative, is believed without a request as long as
  * the attributes of its directory are believed and no other client has changed
  * the directory since the name was looked up: d_fsdata holds the directory's
- * verifier of that time.  Otherwise the name is looked up again, which refreshes
- * the attributes of the object and of the directory.
+ * verifier of that time.  (The mount may say that no name is believed, or no
+ * negative one.)  Otherwise the name is looked up again, which refreshes the
+ * attributes of the object and of the directory.
  *
  * The last component of an open is never just believed, since the open must see
  * another client's rename that came before it: by_name.c.
@@ -206,12 +207,16 @@ static int rdmafs_reval_ask(struct inode *dir, struct dentry *dentry)
 static bool rdmafs_d_believed(struct inode *dir, struct dentry *dentry, struct inode *inode,
 			      unsigned int flags)
 {
+	enum rdmafs_names names = READ_ONCE(RDMAFS_M(dir->i_sb)->opts.names);
+
 	if (flags & LOOKUP_REVAL)
 		return false;
 	/* Opening a regular file by its name confirms the name: rdmafs_open_dentry(). */
 	if (flags & LOOKUP_OPEN)
 		return inode && S_ISREG(inode->i_mode) &&
 		       !(flags & (LOOKUP_EXCL | LOOKUP_DIRECTORY));
+	if (names == RDMAFS_NAMES_NONE || (names == RDMAFS_NAMES_POSITIVE && !inode))
+		return false;
 	return !rdmafs_attr_expired(dir) &&
 	       (unsigned long)READ_ONCE(dentry->d_fsdata) == rdmafs_dir_verifier(dir) &&
 	       !(inode && test_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags));

@@ -36,6 +36,14 @@ static const struct constant_table rdmafs_reg_names[] = {
 	{}
 };
 
+static const struct constant_table rdmafs_names_names[] = {
+	{ "all",	RDMAFS_NAMES_ALL },
+	{ "positive",	RDMAFS_NAMES_POSITIVE },
+	{ "none",	RDMAFS_NAMES_NONE },
+	{ "pos",	RDMAFS_NAMES_POSITIVE },
+	{}
+};
+
 const struct fs_parameter_spec rdmafs_params[] = {
 	fsparam_string("source",	RDMAFS_OPT_SOURCE),
 	fsparam_string("addr",		RDMAFS_OPT_ADDR),
@@ -55,6 +63,7 @@ const struct fs_parameter_spec rdmafs_params[] = {
 	fsparam_u32("acdirmax",		RDMAFS_OPT_ACDIRMAX),
 	fsparam_u32("actimeo",		RDMAFS_OPT_ACTIMEO),
 	fsparam_flag("noac",		RDMAFS_OPT_NOAC),
+	fsparam_enum("lookupcache",	RDMAFS_OPT_LOOKUPCACHE, rdmafs_names_names),
 	fsparam_u64("min",		RDMAFS_OPT_MIN),
 	fsparam_u64("max",		RDMAFS_OPT_MAX),
 	fsparam_u32("weight",		RDMAFS_OPT_WEIGHT),
@@ -256,6 +265,9 @@ int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param)
 		opts->acdirmin = n;
 		opts->acdirmax = n;
 		return 0;
+	case RDMAFS_OPT_LOOKUPCACHE:
+		opts->names = res.uint_32;
+		return 0;
 	case RDMAFS_OPT_MIN:
 		opts->quota.min = res.uint_64;
 		return 0;
@@ -387,6 +399,8 @@ int rdmafs_opts_show(struct seq_file *m, struct dentry *root)
 	else
 		seq_printf(m, ",acregmin=%u,acregmax=%u,acdirmin=%u,acdirmax=%u", opts->acregmin,
 			   opts->acregmax, opts->acdirmin, opts->acdirmax);
+	if (opts->names != RDMAFS_NAMES_ALL)
+		seq_printf(m, ",lookupcache=%s", rdmafs_names_names[opts->names].name);
 	if (quota.min)
 		seq_printf(m, ",min=%llu", quota.min);
 	if (quota.max != RPOL_NO_MAX)

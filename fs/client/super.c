@@ -419,6 +419,7 @@ static int rdmafs_reconfigure(struct fs_context *fc)
 	mnt->opts.timeo = new->timeo;
 	mnt->opts.retrans = new->retrans;
 	WRITE_ONCE(mnt->timeout, rdmafs_opts_timeout(&mnt->opts));
+	WRITE_ONCE(mnt->opts.names, new->names);
 	mnt->opts.acregmin = new->acregmin;
 	mnt->opts.acregmax = new->acregmax;
 	mnt->opts.acdirmin = new->acdirmin;
