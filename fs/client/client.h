@@ -212,6 +212,7 @@ struct rdmafs_reclaim {
  * struct rdmafs_mount - one mount
  * @xprt:	its session; set before the mount has a superblock, constant
  * @sb:		its superblock; set by fill_super, constant
+ * @rcu:	frees it: an RCU walk that meets an umount may still read it
  * @opts:	its options; see there which of them a remount changes
  * @root_fh:	handle of the export's root; set by fill_super, constant
  * @export_flags: RFP_EXPORT_*; set by fill_super, constant
@@ -261,6 +262,7 @@ struct rdmafs_reclaim {
 struct rdmafs_mount {
 	struct rdmafs_xprt *xprt;
 	struct super_block *sb;
+	struct rcu_head rcu;
 	struct rdmafs_opts opts;
 	struct rfp_fh root_fh;
 	u32 export_flags;

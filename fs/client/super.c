@@ -44,7 +44,8 @@ static void rdmafs_mount_free(struct rdmafs_mount *mnt)
 	rdmafs_cred_destroy(mnt);
 	rdmafs_op_pools_destroy(mnt);
 	rdmafs_opts_clear(&mnt->opts);
-	kfree(mnt);
+	/* rdmafs_permission() and rdmafs_d_revalidate() read it in RCU mode. */
+	kfree_rcu(mnt, rcu);
 }
 
 /* Transport calls this when the server has lost the session: its ids and stateids are void. */
