@@ -281,6 +281,7 @@ struct rdmafs_mount {
 	bool offline;
 	bool ending;
 	unsigned long heard;
+	int no_clone;
 	unsigned long timeout;
 	bool no_late;
 	atomic_t nr_opens;

@@ -338,7 +338,7 @@ again:
 			return err;
 	}
 	if (op->source && !nowait) {
-		err = rdmafs_open_ready(op->source, op->forced);
+		err = rdmafs_open_ready(op->source, op);
 		if (err)
 			return err;
 	}
