@@ -565,6 +565,27 @@ static u64 fs_copied(struct fs_client *c)
 	return c->rep_len == sizeof(*rep) + sizeof(struct rfp_attr) ? le64_to_cpu(rep->count) : 0;
 }
 
+/* The opens that a copy is asked for between. */
+struct fs_copy_opens {
+	struct fs_open a, b, far, its, reads, writes;
+};
+
+static noinline_for_stack void fs_copy_make(struct kunit *test, struct fs_client *c,
+					    struct fs_client *two, struct fs_copy_opens *o)
+{
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "copy_a", 0666, &o->a), 0);
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "copy_b", 0666, &o->b), 0);
+	KUNIT_ASSERT_EQ(test, fs_open_for(test, c, &o->a.fh, RFP_OPEN_READ, NULL, &o->reads), 0);
+	KUNIT_ASSERT_EQ(test, fs_open_for(test, c, &o->a.fh, RFP_OPEN_WRITE, NULL, &o->writes), 0);
+	KUNIT_ASSERT_EQ(test, fs_open_as(test, two, &o->a.fh, NULL, &o->its), 0);
+	KUNIT_ASSERT_EQ(test, fs_unlink(test, c, "copy_a"), 0);
+	KUNIT_ASSERT_EQ(test, fs_unlink(test, c, "copy_b"), 0);
+	KUNIT_ASSERT_EQ(test, fs_attach(test, c, other), 0);
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "copy_far", 0666, &o->far), 0);
+	KUNIT_ASSERT_EQ(test, fs_unlink(test, c, "copy_far"), 0);
+	KUNIT_ASSERT_EQ(test, fs_write(test, c, &o->a, 8), 0);
+}
+
 /*
  * A copy names two opens.  Each must be the session's own and fit for its part, both must be in one
  * export, and the status must say which of the two is not known.
@@ -573,54 +594,42 @@ static void fs_copy_names(struct kunit *test)
 {
 	static const struct rfp_copy_req eight = { .count = cpu_to_le64(8) };
 	struct fs_client *c = fs_client(test), *two = fs_client(test);
-	struct fs_open a = {}, b = {}, far = {}, its = {}, reads = {}, writes = {};
+	struct fs_copy_opens *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
+	const struct {
+		enum rfp_op op;
+		const u64 *source, *target;
+		u32 status;
+	} lies[] = {
+		{ RFP_COPY, NULL, &o->b.stateid, RFP_BADSOURCE },
+		{ RFP_COPY, &o->its.stateid, &o->b.stateid, RFP_BADSOURCE },
+		{ RFP_CLONE, NULL, &o->b.stateid, RFP_BADSOURCE },
+		{ RFP_COPY, &o->a.stateid, NULL, RFP_BADSTATE },
+		{ RFP_COPY, NULL, NULL, RFP_BADSTATE },
+		{ RFP_CLONE, &o->a.stateid, NULL, RFP_BADSTATE },
+		{ RFP_COPY, &o->a.stateid, &o->far.stateid, RFP_EXDEV },
+		{ RFP_COPY, &o->far.stateid, &o->b.stateid, RFP_EXDEV },
+		{ RFP_CLONE, &o->far.stateid, &o->b.stateid, RFP_EXDEV },
+		{ RFP_COPY, &o->writes.stateid, &o->b.stateid, RFP_EBADF },
+		{ RFP_COPY, &o->b.stateid, &o->reads.stateid, RFP_EBADF },
+		/* The ranges overlap. */
+		{ RFP_COPY, &o->reads.stateid, &o->writes.stateid, RFP_EINVAL },
+	};
 	u64 unknown;
 	size_t i;
 
-	KUNIT_ASSERT_EQ(test, fs_create(test, c, "copy_a", 0666, &a), 0);
-	KUNIT_ASSERT_EQ(test, fs_create(test, c, "copy_b", 0666, &b), 0);
-	KUNIT_ASSERT_EQ(test, fs_open_for(test, c, &a.fh, RFP_OPEN_READ, NULL, &reads), 0);
-	KUNIT_ASSERT_EQ(test, fs_open_for(test, c, &a.fh, RFP_OPEN_WRITE, NULL, &writes), 0);
-	KUNIT_ASSERT_EQ(test, fs_open_as(test, two, &a.fh, NULL, &its), 0);
-	KUNIT_ASSERT_EQ(test, fs_unlink(test, c, "copy_a"), 0);
-	KUNIT_ASSERT_EQ(test, fs_unlink(test, c, "copy_b"), 0);
-	KUNIT_ASSERT_EQ(test, fs_attach(test, c, other), 0);
-	KUNIT_ASSERT_EQ(test, fs_create(test, c, "copy_far", 0666, &far), 0);
-	KUNIT_ASSERT_EQ(test, fs_unlink(test, c, "copy_far"), 0);
-	KUNIT_ASSERT_EQ(test, fs_write(test, c, &a, 8), 0);
-	unknown = a.stateid ^ 1ULL << 63;
-
-	KUNIT_EXPECT_EQ(test, fs_copy(test, c, RFP_COPY, a.stateid, b.stateid, &eight), 0);
+	KUNIT_ASSERT_NOT_NULL(test, o);
+	fs_copy_make(test, c, two, o);
+	unknown = o->a.stateid ^ 1ULL << 63;
+	KUNIT_EXPECT_EQ(test, fs_copy(test, c, RFP_COPY, o->a.stateid, o->b.stateid, &eight), 0);
 	KUNIT_EXPECT_EQ(test, fs_copied(c), 8);
-	{
-		const struct {
-			enum rfp_op op;
-			u64 source, target;
-			u32 status;
-		} lies[] = {
-			{ RFP_COPY, unknown, b.stateid, RFP_BADSOURCE },
-			{ RFP_COPY, 0, b.stateid, RFP_BADSOURCE },
-			{ RFP_COPY, its.stateid, b.stateid, RFP_BADSOURCE },
-			{ RFP_CLONE, unknown, b.stateid, RFP_BADSOURCE },
-			{ RFP_COPY, a.stateid, unknown, RFP_BADSTATE },
-			{ RFP_COPY, unknown, unknown, RFP_BADSTATE },
-			{ RFP_CLONE, a.stateid, unknown, RFP_BADSTATE },
-			{ RFP_COPY, a.stateid, far.stateid, RFP_EXDEV },
-			{ RFP_COPY, far.stateid, b.stateid, RFP_EXDEV },
-			{ RFP_CLONE, far.stateid, b.stateid, RFP_EXDEV },
-			{ RFP_COPY, writes.stateid, b.stateid, RFP_EBADF },
-			{ RFP_COPY, b.stateid, reads.stateid, RFP_EBADF },
-			/* The ranges overlap. */
-			{ RFP_COPY, reads.stateid, writes.stateid, RFP_EINVAL },
-		};
-
-		for (i = 0; i < ARRAY_SIZE(lies); i++)
-			KUNIT_EXPECT_EQ_MSG(test, fs_copy(test, c, lies[i].op, lies[i].source,
-							  lies[i].target, &eight),
-					    lies[i].status, "%zu", i);
-	}
-	KUNIT_EXPECT_EQ(test, fs_close(test, c, &far), 0);
-	KUNIT_EXPECT_EQ(test, fs_copy(test, c, RFP_COPY, far.stateid, b.stateid, &eight),
+	KUNIT_EXPECT_EQ(test, fs_copy(test, c, RFP_COPY, 0, o->b.stateid, &eight), RFP_BADSOURCE);
+	for (i = 0; i < ARRAY_SIZE(lies); i++)
+		KUNIT_EXPECT_EQ_MSG(test, fs_copy(test, c, lies[i].op,
+						  lies[i].source ? *lies[i].source : unknown,
+						  lies[i].target ? *lies[i].target : unknown,
+						  &eight), lies[i].status, "%zu", i);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o->far), 0);
+	KUNIT_EXPECT_EQ(test, fs_copy(test, c, RFP_COPY, o->far.stateid, o->b.stateid, &eight),
 			RFP_BADSOURCE);
 }
 
