@@ -183,8 +183,14 @@ struct inode *rdmafs_ilookup(struct super_block *sb, const struct rfp_fh *fh, u6
 			     umode_t type)
 {
 	struct rdmafs_iget want = { .fh = fh, .type = type };
+	struct inode *inode = ilookup5(sb, (unsigned long)ino, rdmafs_iget_test, &want);
 
-	return ilookup5(sb, (unsigned long)ino, rdmafs_iget_test, &want);
+	/* The number only says where to look, among inodes of others. */
+	if (inode && inode->i_ino != (unsigned long)ino) {
+		iput(inode);
+		inode = NULL;
+	}
+	return inode;
 }
 
 /**
