@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages that belong to no slot: WELCOME, PONG and RECALL of a server; HELLO, PING, BYE and
- * RETURN of a client.
+ * Messages that belong to no slot: WELCOME, PONG, RECALL and EVENT of a server; HELLO, PING, BYE
+ * and RETURN of a client.
  *
  * A connection has RXP_RECV_RESERVE buffers for them, as many as the peer has receives for them
  * beyond those of its slots.  A buffer is busy from when its message is handed over until the

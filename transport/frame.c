@@ -176,6 +176,7 @@ static int check_op(const void *p, u32 left, bool from_client, struct rxp_frame 
 			rpc = true;
 			break;
 		case RXP_NOTIFY_PONG:
+		case RXP_NOTIFY_EVENT:
 			want = 0;
 			break;
 		default:

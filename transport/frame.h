@@ -18,7 +18,7 @@
 #define RXP_RECV_MAX	32768
 /*
  * Receives beyond two for each slot of a connection: for HELLO, PING, BYE and RETURN, and the
- * server's WELCOME, PONG and RECALL.
+ * server's WELCOME, PONG, RECALL and EVENT.
  */
 #define RXP_RECV_RESERVE 8
 

@@ -136,6 +136,7 @@ enum rxp_stat {
 	RXP_STAT_grants_recalled,
 	RXP_STAT_grants_recalled_us,
 	RXP_STAT_recalls,
+	RXP_STAT_events,
 	RXP_STAT_returns,
 	RXP_STAT_retry_later,
 	RXP_STAT_cancelled,
@@ -680,8 +681,8 @@ struct rxp_conn {
  * A buffer for a message that belongs to no slot.
  *
  * There are RXP_RECV_RESERVE of them.  Most kinds of message need no buffer if none is free: the
- * same message is on its way already.  For RECALL and RETURN, ops->room() tells the owner when
- * one is free again.  All grants that a session can have fit into all of these buffers together.
+ * same message is on its way already.  For RECALL, RETURN and EVENT, ops->room() tells the owner
+ * when one is free again.  All grants that a session can have fit into all of these buffers together.
  */
 #define RXP_CTL_MSG	(sizeof(struct rxp_wire_hdr) + sizeof(struct rxp_wire_keys) +	\
 			 RXP_WIRE_KEYS * sizeof(__le32))

@@ -38,6 +38,7 @@ static const char * const rxp_stat_names[RXP_NR_STATS] = {
 	[RXP_STAT_grants_recalled] = "sinks_recalled",
 	[RXP_STAT_grants_recalled_us] = "sinks_recalled_us",
 	[RXP_STAT_recalls] = "recalls",
+	[RXP_STAT_events] = "events",
 	[RXP_STAT_returns] = "returns",
 	[RXP_STAT_retry_later] = "retry_later",
 	[RXP_STAT_cancelled] = "cancelled",

@@ -107,6 +107,7 @@ enum rxp_wire_type {
 #define RXP_NOTIFY_PONG		3	/* nothing follows: answer to a PING */
 #define RXP_NOTIFY_RECALL	4	/* struct rxp_wire_keys: use these grants or return them */
 #define RXP_NOTIFY_REVOKED	5	/* nothing follows: no data for (slot, seq); key invalid */
+#define RXP_NOTIFY_EVENT	6	/* nothing follows: the service has something to tell */
 
 /* struct rxp_wire_hdr.flags of a CALL */
 #define RXP_F_READ		0x1	/* the client has room for bulk_len bytes of data */

@@ -164,9 +164,13 @@ struct rdmafs_xprt_params {
  *	while the link was down) and a new one was made: credentials, stateids and the write
  *	verifier are void.  Called in process context, before any call travels in the new
  *	session; must not submit calls itself.  May be NULL.
+ * @event: the server's service has something to tell and waits to be asked by a call; or it may
+ *	have said so on a connection that was lost.  Any context, must not sleep; may be called
+ *	when there is nothing, and after rdmafs_xprt_connect() has begun.  May be NULL.
  */
 struct rdmafs_xprt_client_ops {
 	void (*session_reset)(void *ctx);
+	void (*event)(void *ctx);
 };
 
 struct rdmafs_xprt *rdmafs_xprt_connect(const struct rdmafs_xprt_params *params,
@@ -311,6 +315,7 @@ struct rdmafs_xprt_source {
 
 void rdmafs_xprt_session_set_priv(struct rdmafs_xprt_session *session, void *priv);
 void *rdmafs_xprt_session_priv(struct rdmafs_xprt_session *session);
+void rdmafs_xprt_session_ring(struct rdmafs_xprt_session *session);
 void rdmafs_xprt_session_client(const struct rdmafs_xprt_session *session, u8 *client);
 void rdmafs_xprt_session_source(const struct rdmafs_xprt_session *session,
 				struct rdmafs_xprt_source *source);

@@ -485,6 +485,7 @@ static void rxc_adopt(struct rdmafs_xprt *x, struct rxp_conn *conn)
 /* All connections are bound: send the unanswered calls again, then let submitters in. */
 static void rxc_bind(struct rdmafs_xprt *x, struct rxc_attempt *a)
 {
+	bool again = READ_ONCE(x->state) != RXC_CONNECTING;
 	bool lost = false;
 	u32 i;
 
@@ -492,7 +493,7 @@ static void rxc_bind(struct rdmafs_xprt *x, struct rxc_attempt *a)
 	/* This may be another path, or another device: forget what a message costs. */
 	WRITE_ONCE(x->message_ns, 0);
 	WRITE_ONCE(x->message_guess, x->pool->rdev->quirks.message_ns);
-	if (READ_ONCE(x->state) != RXC_CONNECTING) {
+	if (again) {
 		rxp_count(&x->stats, reconnects);
 		x->unsent = rxc_calls_replay(x, a->conns, a->count);
 		lost = x->unsent;
@@ -507,6 +508,9 @@ static void rxc_bind(struct rdmafs_xprt *x, struct rxc_attempt *a)
 		lost |= rxp_conn_is_lost(a->conns[i]);
 	spin_unlock_bh(&x->lock);
 	wake_up_all(&x->wait);
+	/* An EVENT may have been lost with the connections. */
+	if (again && x->ops && x->ops->event)
+		x->ops->event(x->ctx);
 	/*
 	 * A connection may have been lost before the session knew it, or a call not have been
 	 * sent.

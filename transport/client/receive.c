@@ -3,7 +3,8 @@
  * Handle the messages that come from the server.
  *
  * A REPLY ends a call, an STCRW asks for the data of a WRITE, a REVOKED gives back the key of a
- * READ that was cancelled, a RECALL wants grants back, and the first message is the WELCOME.
+ * READ that was cancelled, a RECALL wants grants back, an EVENT is handed on to the mount, and the
+ * first message is the WELCOME.
  *
  * The peer may send anything.  rxc_call_find() tests whether a message fits the call that it names;
  * one that does not ends the connection.
@@ -302,6 +303,11 @@ static const char *rxc_frame_arrived(struct rxp_conn *conn, const struct rxp_fra
 		return rxc_revoked_arrived(x, f, wc);
 	case RXP_NOTIFY_RECALL:
 		rxc_recall_arrived(x, f);
+		return NULL;
+	case RXP_NOTIFY_EVENT:
+		rxp_count(&x->stats, events);
+		if (x->ops && x->ops->event)
+			x->ops->event(x->ctx);
 		return NULL;
 	case RXP_NOTIFY_WELCOME:
 		return "a second WELCOME";

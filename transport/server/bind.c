@@ -302,6 +302,16 @@ static int rxs_welcome_send(struct rdmafs_xprt_server *server, struct rxp_conn *
 	return rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_WELCOME, &welcome, sizeof(welcome));
 }
 
+/* Send the WELCOME of a connection that has its place: from now on EVENTs may follow. */
+static int rxs_conn_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 status)
+{
+	int ret = rxs_welcome_send(server, conn, status);
+
+	if (!ret)
+		WRITE_ONCE(rxs_conn(conn)->welcomed, true);
+	return ret;
+}
+
 /**
  * rxs_conn_unset_next - end a connection's wait for a place, if it waits
  * @conn: the connection; nothing of the session was ever sent on it, or it is drained
@@ -348,7 +358,7 @@ int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 		if (ret)
 			return ret;
 		rxs_unbound_uncount(server, conn);
-		return rxs_welcome_send(server, conn, RXP_WELCOME_BOUND);
+		return rxs_conn_welcome(server, conn, RXP_WELCOME_BOUND);
 	}
 	ret = sc->next_of ? 0 : rxs_conn_become_next(server, conn);
 	if (!ret)
@@ -358,7 +368,7 @@ int rxs_conn_bind(struct rdmafs_xprt_server *server, struct rxp_conn *conn)
 	if (!ret) {
 		rxs_unbound_uncount(server, conn);
 		status = sc->session->incarnation == 1 ? RXP_WELCOME_NEW : RXP_WELCOME_BOUND;
-		return rxs_welcome_send(server, conn, status);
+		return rxs_conn_welcome(server, conn, status);
 	}
 	rxs_conn_unset_next(conn);
 	if (ret != -EBUSY && ret != -EUSERS)

@@ -65,6 +65,7 @@ static inline struct rxs_pool *rxs_pool(struct rxp_pool *pool)
  * @account:  the account of the client, a reference; constant
  * @asked:    when the connection was requested, in jiffies; constant
  * @unbound:  it is counted in @account's @unbound; the server's lock
+ * @welcomed: its WELCOME is posted, so that an EVENT may follow; written by its worker, read without
  * @cm_pending: accepted, but the CM waits for the client: not to be ended yet (listen.c); written
  *	      in the CM's handler, or with its lock held (rdma_lock_handler()), read without
  * @work:     its worker
@@ -84,6 +85,7 @@ struct rxs_conn {
 	struct rxs_account *account;
 	unsigned long asked;
 	bool unbound;
+	bool welcomed;
 	bool cm_pending;
 	struct work_struct work;
 	struct rxp_wire_hello hello;
@@ -339,6 +341,7 @@ struct rxs_turns {
  * @wanted:   bytes of the largest request that was put off, or 0
  * @wanted_since: when that was put off first, in jiffies
  * @wanted_last: when that was put off last, in jiffies
+ * @rings:    an EVENT is to be sent when there is a buffer for it; @lock
  * @data_bytes: bytes of pages of its requests and grants; changed under the budget's lock
  * @last_seen: when a connection was bound or unbound last, in jiffies; @lock
  * @progress: when its data made progress last, in jiffies; rxs_session_progress()
@@ -382,6 +385,7 @@ struct rdmafs_xprt_session {
 	u64 wanted;
 	unsigned long wanted_since;
 	unsigned long wanted_last;
+	bool rings;
 	atomic64_t data_bytes;
 	unsigned long last_seen;
 	unsigned long progress;
@@ -661,6 +665,7 @@ int rxs_admit_session(struct rdmafs_xprt_server *server,
 void rxs_limits_show(struct seq_file *m, void *owner);
 void rxs_conn_wake(struct rxp_conn *conn);
 void rxs_session_get(struct rdmafs_xprt_session *session);
+void rxs_session_event_again(struct rdmafs_xprt_session *s);
 void rxs_session_put(struct rdmafs_xprt_session *session);
 void rxs_session_lose_conns(struct rdmafs_xprt_session *session);
 void rxs_session_close(struct rdmafs_xprt_session *session);

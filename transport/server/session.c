@@ -393,6 +393,66 @@ void *rdmafs_xprt_session_priv(struct rdmafs_xprt_session *session)
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_session_priv);
 
+/*
+ * Send the EVENT that the service wants sent, if it does.  A client that connects again asks what
+ * there is without an EVENT, so a session without a connection need not remember it, and neither
+ * need one whose connection is about to get its WELCOME.
+ */
+static void rxs_session_send_event(struct rdmafs_xprt_session *s)
+{
+	struct rxp_conn *conn;
+	int err = 0;
+	u32 i;
+
+	lockdep_assert_held(&s->lock);
+	if (!s->rings)
+		return;
+	for (i = 0; i < s->nr_conns; i++) {
+		conn = s->conns[i];
+		if (!conn || !READ_ONCE(rxs_conn(conn)->welcomed))
+			continue;
+		err = rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_EVENT, NULL, 0);
+		if (!err) {
+			rxp_count(&s->stats, events);
+			break;
+		}
+	}
+	/* -EBUSY: the connection's room() has this called again. */
+	s->rings = err == -EBUSY;
+}
+
+/**
+ * rxs_session_event_again - send the EVENT that found no buffer, if there is one
+ * @s: the session
+ *
+ * Context: any but hard interrupt; takes the session's lock.
+ */
+void rxs_session_event_again(struct rdmafs_xprt_session *s)
+{
+	spin_lock_bh(&s->lock);
+	rxs_session_send_event(s);
+	spin_unlock_bh(&s->lock);
+}
+
+/**
+ * rdmafs_xprt_session_ring - send a client an EVENT: the service has something to tell
+ * @s: the session, which session_close() has not been called for, or has not returned from
+ *
+ * The client asks by a call.  It also asks when it has connected again, so that the service need
+ * not care whether the EVENT arrives.  Until it has been asked a service sends no second one: a
+ * client has receives for a few.
+ *
+ * Context: any but hard interrupt; does not sleep; takes the session's lock.
+ */
+void rdmafs_xprt_session_ring(struct rdmafs_xprt_session *s)
+{
+	spin_lock_bh(&s->lock);
+	s->rings = true;
+	rxs_session_send_event(s);
+	spin_unlock_bh(&s->lock);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_session_ring);
+
 /**
  * rdmafs_xprt_session_client - get what the client calls itself
  * @session: the session
