@@ -111,6 +111,19 @@
  * @RFP_CLONE:	 struct rfp_copy_req -> struct rfp_clone_rep, attr of the target.  Has two
  *	ranges share their storage, as FICLONERANGE does, or FIDEDUPERANGE with
  *	RFP_CLONE_DEDUPE.  The status is RFP_EOPNOTSUPP if the file system can't.
+ * @RFP_LOCK:	 struct rfp_lock_req -> struct rfp_lock_rep.  Takes a lock, or changes its
+ *	type.  With RFP_LOCK_WAIT the server goes on trying if the lock can't be had
+ *	at once, and makes an event when it has it; the client then sends the
+ *	request again, with the same @token, and is told.
+ * @RFP_UNLOCK:	 struct rfp_unlock_req -> struct rfp_rep
+ * @RFP_LOCKCANCEL: struct rfp_lockcancel_req -> struct rfp_lock_rep.  The client no
+ *	longer waits for the lock.  @state is RFP_LOCK_HELD if the server has the lock
+ *	for the client already, which then holds it; else RFP_LOCK_DENIED.
+ * @RFP_TESTLOCK: struct rfp_lock_req -> struct rfp_testlock_rep.  Tells a lock that
+ *	would be in the way.  Not for RFP_LOCK_FLOCK.
+ * @RFP_EVENTS:	 struct rfp_req -> struct rfp_events_rep, then @nr times struct rfp_event.
+ *	The client sends it when transport has brought an EVENT, and whenever it has
+ *	connected again.
  * @RFP_NR_OPS:	 one more than the last
  */
 enum rfp_op {
@@ -146,6 +159,11 @@ enum rfp_op {
 	RFP_CLONE	= 30,
 	RFP_GETFLAGS	= 31,
 	RFP_SETFLAGS	= 32,
+	RFP_LOCK	= 33,
+	RFP_UNLOCK	= 34,
+	RFP_LOCKCANCEL	= 35,
+	RFP_TESTLOCK	= 36,
+	RFP_EVENTS	= 37,
 	RFP_NR_OPS
 };
 
@@ -203,6 +221,8 @@ enum rfp_status {
 	RFP_EBADF	= 31,
 	RFP_EILSEQ	= 32,
 	RFP_EBADE	= 33,
+	RFP_ENOLCK	= 34,
+	RFP_EDEADLK	= 35,
 	RFP_BADCRED	= 100,
 	RFP_BADSTATE	= 101,
 	RFP_BADPROTO	= 102,
@@ -906,6 +926,146 @@ struct rfp_copy_rep {
 struct rfp_clone_rep {
 	struct rfp_rep rep;
 	__le64 done;
+} __packed;
+
+/* struct rfp_lock_req.type, and that of struct rfp_testlock_rep */
+#define RFP_LOCK_READ	0	/* shared with others that are for reading */
+#define RFP_LOCK_WRITE	1	/* exclusive */
+#define RFP_LOCK_NONE	2	/* in a reply only: there is no such lock */
+
+/* struct rfp_lock_req.kind */
+#define RFP_LOCK_POSIX	0	/* of a process, as by fcntl(2) */
+#define RFP_LOCK_OFD	1	/* of an open file description, as by fcntl(2) */
+#define RFP_LOCK_FLOCK	2	/* of the open that @stateid names, for the whole file, as by flock(2) */
+
+#define RFP_LOCK_WAIT	0x1	/* struct rfp_lock_req.flags */
+
+/* struct rfp_lock_rep.state */
+#define RFP_LOCK_HELD	0
+#define RFP_LOCK_WAITING 1
+#define RFP_LOCK_DENIED	2
+
+/**
+ * struct rfp_lock_req - 64 bytes
+ * @req:     common part
+ * @stateid: an open of the file: for reading if @type is RFP_LOCK_READ, for writing if it is
+ *	     RFP_LOCK_WRITE; for either if @kind is RFP_LOCK_FLOCK
+ * @owner:   names the process or open file description to which the lock belongs; the
+ *	     client's own choice
+ * @start:   first byte, at most 2^63 - 1
+ * @end:     last byte, from @start to 2^63 - 1, which stands for the end of all files
+ * @token:   names this request for a lock as long as it waits; the client's own choice.  0
+ *	     without RFP_LOCK_WAIT
+ * @pid:     the process, for those who look at the lock; at most 2^31 - 1
+ * @type:    RFP_LOCK_READ or RFP_LOCK_WRITE
+ * @kind:    RFP_LOCK_POSIX, RFP_LOCK_OFD, RFP_LOCK_FLOCK
+ * @flags:   RFP_LOCK_WAIT or 0; with RFP_TESTLOCK 0
+ * @pad:     0
+ */
+struct rfp_lock_req {
+	struct rfp_req req;
+	__le64 stateid;
+	__le64 owner;
+	__le64 start;
+	__le64 end;
+	__le32 token;
+	__le32 pid;
+	__le32 type;
+	__le32 kind;
+	__le32 flags;
+	__le32 pad;
+} __packed;
+
+/**
+ * struct rfp_lock_rep - 16 bytes
+ * @rep:   common part
+ * @state: RFP_LOCK_HELD: the client has the lock; RFP_LOCK_WAITING: not yet, and an event comes;
+ *	   RFP_LOCK_DENIED: others have it
+ * @pad:   0
+ */
+struct rfp_lock_rep {
+	struct rfp_rep rep;
+	__le32 state;
+	__le32 pad;
+} __packed;
+
+/**
+ * struct rfp_unlock_req - 48 bytes
+ * @req:     common part
+ * @stateid: an open of the file
+ * @owner:   as in struct rfp_lock_req
+ * @start:   first byte, at most 2^63 - 1
+ * @end:     last byte, from @start to 2^63 - 1
+ * @kind:    as in struct rfp_lock_req
+ * @pad:     0
+ */
+struct rfp_unlock_req {
+	struct rfp_req req;
+	__le64 stateid;
+	__le64 owner;
+	__le64 start;
+	__le64 end;
+	__le32 kind;
+	__le32 pad;
+} __packed;
+
+/**
+ * struct rfp_lockcancel_req - 16 bytes
+ * @req:   common part
+ * @token: of a struct rfp_lock_req
+ * @pad:   0
+ */
+struct rfp_lockcancel_req {
+	struct rfp_req req;
+	__le32 token;
+	__le32 pad;
+} __packed;
+
+/**
+ * struct rfp_testlock_rep - 32 bytes
+ * @rep:   common part
+ * @start: first byte of a lock that is in the way
+ * @end:   its last byte
+ * @type:  RFP_LOCK_READ, RFP_LOCK_WRITE; RFP_LOCK_NONE: none is, and the other fields are 0
+ * @pid:   the process that has it: on the server, or, if the number is negative, its negative
+ *	   on a client; -1 if it belongs to an open file description
+ */
+struct rfp_testlock_rep {
+	struct rfp_rep rep;
+	__le64 start;
+	__le64 end;
+	__le32 type;
+	__le32 pid;
+} __packed;
+
+#define RFP_EVENTS_MAX	30	/* events in one reply */
+
+#define RFP_EVENT_LOCK	1	/* struct rfp_event.type: a request for a lock waits no longer */
+
+/**
+ * struct rfp_event - what has become of something that the client waits for; 16 bytes
+ * @type: RFP_EVENT_*
+ * @pad:  0
+ * @id:	  RFP_EVENT_LOCK: the token
+ */
+struct rfp_event {
+	__le32 type;
+	__le32 pad;
+	__le64 id;
+} __packed;
+
+#define RFP_EVENTS_MORE	0x1	/* struct rfp_events_rep.flags: there are more events */
+
+/**
+ * struct rfp_events_rep - 16 bytes; then @nr times struct rfp_event
+ * @rep:   common part
+ * @nr:	   number of events, 0..RFP_EVENTS_MAX
+ * @flags: RFP_EVENTS_MORE or 0
+ */
+struct rfp_events_rep {
+	struct rfp_rep rep;
+	__le32 nr;
+	__le32 flags;
 } __packed;
 
 #endif

@@ -60,6 +60,8 @@ static const struct status_errno one_to_one[] = {
 	{ RFP_EBADF,		-EBADF },
 	{ RFP_EILSEQ,		-EILSEQ },
 	{ RFP_EBADE,		-EBADE },
+	{ RFP_ENOLCK,		-ENOLCK },
+	{ RFP_EDEADLK,		-EDEADLK },
 };
 
 static const struct status_errno client_only[] = {

@@ -67,6 +67,11 @@ static const struct rdmafsd_op * const rdmafsd_ops[RFP_NR_OPS] = {
 	[RFP_CLONE]	= &rdmafsd_clone_op,
 	[RFP_GETFLAGS]	= &rdmafsd_getflags_op,
 	[RFP_SETFLAGS]	= &rdmafsd_setflags_op,
+	[RFP_LOCK]	= &rdmafsd_lock_op,
+	[RFP_UNLOCK]	= &rdmafsd_unlock_op,
+	[RFP_LOCKCANCEL] = &rdmafsd_lockcancel_op,
+	[RFP_TESTLOCK]	= &rdmafsd_testlock_op,
+	[RFP_EVENTS]	= &rdmafsd_events_op,
 };
 
 /**

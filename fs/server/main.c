@@ -53,11 +53,16 @@ static int __init rdmafsd_init(void)
 	err = rdmafsd_sessions_init();
 	if (err)
 		goto out_exports;
-	err = rdmafsd_configfs_init();
+	err = rdmafsd_locks_init();
 	if (err)
 		goto out_sessions;
+	err = rdmafsd_configfs_init();
+	if (err)
+		goto out_locks;
 	return 0;
 
+out_locks:
+	rdmafsd_locks_exit();
 out_sessions:
 	rdmafsd_sessions_exit();
 out_exports:
@@ -72,6 +77,7 @@ out_creds:
 static void __exit rdmafsd_exit(void)
 {
 	rdmafsd_configfs_exit();
+	rdmafsd_locks_exit();
 	rdmafsd_sessions_exit();
 	rdmafsd_exports_exit();
 	rdmafsd_cuts_exit();

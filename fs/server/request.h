@@ -301,5 +301,10 @@ extern const struct rdmafsd_op rdmafsd_setflags_op;
 extern const struct rdmafsd_op rdmafsd_tmpfile_op;
 extern const struct rdmafsd_op rdmafsd_copy_op;
 extern const struct rdmafsd_op rdmafsd_clone_op;
+extern const struct rdmafsd_op rdmafsd_lock_op;
+extern const struct rdmafsd_op rdmafsd_unlock_op;
+extern const struct rdmafsd_op rdmafsd_lockcancel_op;
+extern const struct rdmafsd_op rdmafsd_testlock_op;
+extern const struct rdmafsd_op rdmafsd_events_op;
 
 #endif

@@ -400,6 +400,9 @@ struct rdmafsd_claim *rdmafsd_claim_guess(struct rdmafsd_client *by);
 void rdmafsd_opens_uncharge(struct rdmafsd_client *client);
 void rdmafsd_claim_free(struct rdmafsd_claim *claim);
 
+/* Chains of a session's table of owners of locks. */
+#define RDMAFSD_OWNER_CHAINS	64
+
 /**
  * struct rdmafsd_session - one session of a client
  * @serial:      its index in the table of all sessions; constant
@@ -413,6 +416,14 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim);
  * @states:      &struct rdmafsd_state by the low half of the stateid; read under RCU
  * @next_state:  index to try next in @states; guarded by the lock of @states
  * @client:      the client that its opens count for; constant, a reference
+ * @xs:          transport's; constant, valid until session_close() returns
+ * @locks:       &struct rdmafsd_lock by token
+ * @locks_lock:  guards the next three; a leaf
+ * @owners:      &struct rdmafsd_owner, by a hash of the client's names for them
+ * @events:      &struct rdmafsd_lock whose client is to be told
+ * @rung:        the client was told to ask for @events, and has not asked yet
+ * @nr_locks:    locks that the VFS has for it, and copies of them that processes look at; atomic
+ * @nr_waits:    locks in @locks, and those that are being ended; atomic
  * @cut:         &struct rdmafsd_cut, notes of its opens; guarded by the lock in cut.c
  * @ended:       the session ends, @cut gets no more notes; written under the same lock
  * @refs:        keeps this memory: one until session_close, one for each export that ends and
@@ -431,6 +442,14 @@ struct rdmafsd_session {
 	struct xarray states;
 	u32 next_state;
 	struct rdmafsd_client *client;
+	struct rdmafs_xprt_session *xs;
+	struct xarray locks;
+	spinlock_t locks_lock;		/* @owners, @events, @rung */
+	struct hlist_head owners[RDMAFSD_OWNER_CHAINS];
+	struct list_head events;
+	bool rung;
+	atomic_t nr_locks;
+	atomic_t nr_waits;
 	struct list_head cut;
 	bool ended;
 	refcount_t refs;
@@ -443,6 +462,7 @@ void rdmafsd_handle(struct rdmafs_xprt_req *req, void *ctx);
 bool rdmafsd_handle_now(struct rdmafs_xprt_req *req, void *ctx);
 u64 rdmafsd_waits_for(struct rdmafs_xprt_req *req, void *ctx);
 
+void rdmafsd_session_put(struct rdmafsd_session *ses);
 void rdmafsd_sessions_close_export(struct rdmafsd_export *exp);
 int rdmafsd_sessions_init(void);
 void rdmafsd_sessions_exit(void);
@@ -472,7 +492,8 @@ extern const struct cred *rdmafsd_own_cred;
  * @closed: the client will not open the file again for this claim: it has closed it, or does not
  *          learn that it was opened; set before the table's reference is put
  * @id:     the whole stateid; constant
- * @refs:   one for the session's table, one for each request at work with it
+ * @refs:   one for the session's table, one for each request at work with it, one for each lock
+ *          that waits
  * @rcu:    defers its freeing
  * @lock:   guards @seen and @flags; a leaf
  * @seen:   the file's change cookie when @flags were last looked up, or 0
@@ -597,6 +618,13 @@ struct rdmafsd_claim {
 	struct list_head left;
 	struct rcu_head rcu;
 };
+
+void rdmafsd_locks_end(struct rdmafsd_session *ses, const struct rdmafsd_export *exp);
+void rdmafsd_locks_release(struct file *file);
+void rdmafsd_locks_kick(const struct inode *inode);
+void rdmafsd_locks_show(struct seq_file *m);
+int rdmafsd_locks_init(void);
+void rdmafsd_locks_exit(void);
 
 bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st);
 void rdmafsd_cut_left(struct rdmafsd_export *exp, struct rdmafsd_claim *claim);

@@ -39,11 +39,18 @@ struct rdmafsd_closing {
 	struct rdmafsd_export *exp;
 };
 
-static void rdmafsd_session_put(struct rdmafsd_session *ses)
+/**
+ * rdmafsd_session_put - drop a reference to a session's memory
+ * @ses: the session
+ *
+ * Context: process.
+ */
+void rdmafsd_session_put(struct rdmafsd_session *ses)
 {
 	if (!refcount_dec_and_test(&ses->refs))
 		return;
 	xa_destroy(&ses->states);
+	xa_destroy(&ses->locks);
 	mutex_destroy(&ses->idents_lock);
 	rdmafsd_client_put(ses->client);
 	kfree_rcu(ses, rcu);
@@ -72,6 +79,10 @@ static int rdmafsd_session_open(struct rdmafs_xprt_session *xs, void *ctx)
 	spin_lock_init(&ses->lru_lock);
 	xa_init_flags(&ses->states, XA_FLAGS_ALLOC1);
 	INIT_LIST_HEAD(&ses->cut);
+	ses->xs = xs;
+	xa_init(&ses->locks);
+	spin_lock_init(&ses->locks_lock);
+	INIT_LIST_HEAD(&ses->events);
 
 	err = xa_alloc(&rdmafsd_sessions, &ses->serial, ses, xa_limit_32b, GFP_KERNEL);
 	if (err) {
@@ -157,6 +168,8 @@ static void rdmafsd_session_close(struct rdmafs_xprt_session *xs, void *ctx)
 	 * session, and get no note (cut.c).
 	 */
 	rdmafsd_cut_end(ses);
+	/* A lock that waits keeps its open. */
+	rdmafsd_locks_end(ses, NULL);
 	rdmafsd_session_close_files(ses);
 	xa_erase(&rdmafsd_sessions, ses->serial);
 	rdmafs_xprt_session_set_priv(xs, NULL);
@@ -193,6 +206,7 @@ void rdmafsd_sessions_close_export(struct rdmafsd_export *exp)
 	unsigned long serial = 0;
 
 	while ((ses = rdmafsd_session_next(&serial))) {
+		rdmafsd_locks_end(ses, exp);
 		rdmafsd_states_close(ses, exp);
 		rdmafsd_session_put(ses);
 		serial++;
@@ -234,6 +248,7 @@ static void rdmafsd_limits_show(struct seq_file *m, void *ctx)
 {
 	rdmafsd_opens_show(m);
 	rdmafsd_idents_show(m);
+	rdmafsd_locks_show(m);
 }
 
 const struct rdmafs_xprt_service rdmafsd_service = {

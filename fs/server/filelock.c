@@ -1,0 +1,740 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Locks of files, as by fcntl(2) and flock(2), for clients.
+ *
+ * The server takes each lock through the VFS, on the struct file of the client's open.  So clients,
+ * and the processes of this machine that use the file system, see each other's locks, and the VFS
+ * finds deadlocks between all of them.
+ *
+ * An owner of the VFS's locks is a &struct rdmafsd_owner here: what a client has named by a number.
+ * Each lock of the VFS holds a reference to its owner, so the number of references of a session's
+ * owners is the number of its locks, which is bounded.
+ *
+ * A lock that can't be had at once waits as a &struct rdmafsd_lock.  No slot and no thread wait
+ * with it.  The VFS keeps it in the queue of the lock that is in its way, and tells when that is
+ * gone (lm_notify); a work then tries again.  So waiters take their turns as local processes do.
+ * When the server has the lock, or has found that it can't be had, the client gets an event, and
+ * asks.  Until then, the lock is the client's already: if the client does not ask, CANCEL, the end
+ * of its session or the end of the export gives the lock back.
+ *
+ * The VFS does not offer its queue for flock(2), nor do file systems that keep locks themselves.
+ * Such a lock is tried again after a pause, and when a client gives back one of that file.
+ *
+ * The end of an open: the VFS forgets what a struct file has locked by flock(2), but not what was
+ * locked by fcntl(2) for other owners than processes.  So rdmafsd_locks_release() gives these back
+ * before the file is closed.
+ *
+ * Locks: rdmafsd_lock.mutex; in it the VFS's, in those rdmafsd_session.locks_lock (a leaf).  A task
+ * that holds the mutex does not wait for the work, which takes it.
+ */
+#include <linux/file.h>
+#include <linux/filelock.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <linux/workqueue.h>
+#include "transport/points.h"
+#include "filelock.h"
+
+/* Locks of one session, each a struct file_lock of the VFS. */
+#define RDMAFSD_LOCKS_MAX	16384
+/* Locks of one session that wait. */
+#define RDMAFSD_WAITS_MAX	4096
+
+/* Pauses between tries where the VFS does not tell when a lock may be had, in jiffies. */
+#define RDMAFSD_LOCK_PAUSE	(HZ / 50 ?: 1)
+#define RDMAFSD_LOCK_PAUSES	6	/* each is twice the one before, until there were so many */
+
+static struct workqueue_struct *rdmafsd_lock_wq;	/* runs rdmafsd_lock.work */
+
+/* Locks that the VFS does not queue, oldest first, so that they are tried in that order. */
+static LIST_HEAD(rdmafsd_polled);
+static DEFINE_SPINLOCK(rdmafsd_polled_lock);
+
+/* ------------------------------------------------------------------ owners */
+
+/**
+ * struct rdmafsd_owner - to whom locks of the VFS belong
+ * @link: in the session's table; guarded by its @locks_lock
+ * @ses:  the session; constant, a reference to its memory
+ * @id:   the client's name for it; constant
+ * @refs: one for each lock of the VFS, one for each request at work, and each lock that waits
+ */
+struct rdmafsd_owner {
+	struct hlist_node link;
+	struct rdmafsd_session *ses;
+	u64 id;
+	refcount_t refs;
+};
+
+static struct hlist_head *rdmafsd_owner_chain(struct rdmafsd_session *ses, u64 id)
+{
+	return &ses->owners[hash_64(id, ilog2(ARRAY_SIZE(ses->owners)))];
+}
+
+static struct rdmafsd_owner *rdmafsd_owner_find(struct rdmafsd_session *ses, u64 id)
+{
+	struct rdmafsd_owner *owner;
+
+	lockdep_assert_held(&ses->locks_lock);
+	hlist_for_each_entry(owner, rdmafsd_owner_chain(ses, id), link)
+		if (owner->id == id && refcount_inc_not_zero(&owner->refs))
+			return owner;
+	return NULL;
+}
+
+/* The owner of that name, a reference; NULL: there is no memory. */
+static struct rdmafsd_owner *rdmafsd_owner_get(struct rdmafsd_session *ses, u64 id)
+{
+	struct rdmafsd_owner *owner, *new;
+
+	spin_lock(&ses->locks_lock);
+	owner = rdmafsd_owner_find(ses, id);
+	spin_unlock(&ses->locks_lock);
+	if (owner)
+		return owner;
+	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
+	if (!new)
+		return NULL;
+	new->id = id;
+	refcount_set(&new->refs, 1);
+	spin_lock(&ses->locks_lock);
+	owner = rdmafsd_owner_find(ses, id);
+	if (!owner) {
+		new->ses = ses;
+		refcount_inc(&ses->refs);
+		hlist_add_head(&new->link, rdmafsd_owner_chain(ses, id));
+		/* A process that looks at a lock keeps its owner for a moment. */
+		__module_get(THIS_MODULE);
+		owner = new;
+		new = NULL;
+	}
+	spin_unlock(&ses->locks_lock);
+	kfree(new);
+	return owner;
+}
+
+static void rdmafsd_owner_put(struct rdmafsd_owner *owner)
+{
+	struct rdmafsd_session *ses = owner->ses;
+
+	if (!refcount_dec_and_test(&owner->refs))
+		return;
+	spin_lock(&ses->locks_lock);
+	hlist_del(&owner->link);
+	spin_unlock(&ses->locks_lock);
+	kfree(owner);
+	rdmafsd_session_put(ses);
+	module_put(THIS_MODULE);
+}
+
+/* The VFS makes a lock of this owner; called under its spin locks. */
+static fl_owner_t rdmafsd_lm_get_owner(fl_owner_t who)
+{
+	struct rdmafsd_owner *owner = who;
+
+	atomic_inc(&owner->ses->nr_locks);
+	refcount_inc(&owner->refs);
+	return who;
+}
+
+static void rdmafsd_lm_put_owner(fl_owner_t who)
+{
+	struct rdmafsd_owner *owner = who;
+
+	atomic_dec(&owner->ses->nr_locks);
+	rdmafsd_owner_put(owner);
+}
+
+static void rdmafsd_lm_notify(struct file_lock *fl);
+
+static const struct lock_manager_operations rdmafsd_lm_ops = {
+	.lm_mod_owner	= THIS_MODULE,
+	.lm_get_owner	= rdmafsd_lm_get_owner,
+	.lm_put_owner	= rdmafsd_lm_put_owner,
+	.lm_notify	= rdmafsd_lm_notify,
+};
+
+/* ------------------------------------------------------------ locks of the VFS */
+
+/* Fill in a lock of the VFS.  It takes no reference: the caller keeps owner and open meanwhile. */
+static void rdmafsd_lock_fill(struct file_lock *fl, const struct rdmafsd_range *r,
+			      struct rdmafsd_owner *owner, struct file *file, unsigned char type)
+{
+	locks_init_lock(fl);
+	fl->c.flc_type = type;
+	fl->c.flc_flags = r->kind == RFP_LOCK_FLOCK ? FL_FLOCK : FL_POSIX;
+	if (r->kind == RFP_LOCK_OFD)
+		fl->c.flc_flags |= FL_OFDLCK;
+	fl->c.flc_owner = owner;
+	fl->c.flc_file = file;
+	/* Those who look at the lock see by the sign that it is a process of another machine. */
+	fl->c.flc_pid = -(pid_t)r->pid;
+	fl->fl_start = r->start;
+	fl->fl_end = r->end;
+	fl->fl_lmops = &rdmafsd_lm_ops;
+}
+
+/* Does the VFS queue the lock, and tell when it may be tried again? */
+static bool rdmafsd_lock_queues(const struct file_lock *fl)
+{
+	return (fl->c.flc_flags & FL_POSIX) && !fl->c.flc_file->f_op->lock;
+}
+
+/*
+ * Try once; does not wait for other locks.  0; -EAGAIN: others have it; FILE_LOCK_DEFERRED: they
+ * do, and the VFS has queued it (only with FL_SLEEP); or another errno.
+ */
+static int rdmafsd_lock_vfs(struct file_lock *fl)
+{
+	struct file *file = fl->c.flc_file;
+	int err;
+
+	if (fl->c.flc_flags & FL_POSIX) {
+		err = vfs_lock_file(file, F_SETLK, fl, NULL);
+		return err == -EACCES ? -EAGAIN : err;
+	}
+	if (file->f_op->flock)
+		return file->f_op->flock(file, F_SETLK, fl);
+	return locks_lock_file_wait(file, fl);
+}
+
+/**
+ * rdmafsd_locks_kick - try the locks again that the VFS does not queue: one may have gone
+ * @inode: the file, compared by address only
+ *
+ * Context: any but interrupt; takes rdmafsd_polled_lock.
+ */
+void rdmafsd_locks_kick(const struct inode *inode)
+{
+	struct rdmafsd_lock *lk;
+
+	spin_lock(&rdmafsd_polled_lock);
+	list_for_each_entry(lk, &rdmafsd_polled, polled)
+		if (file_inode(lk->fl.c.flc_file) == inode)
+			mod_delayed_work(rdmafsd_lock_wq, &lk->work, 0);
+	spin_unlock(&rdmafsd_polled_lock);
+}
+
+/* ------------------------------------------------------------------- events */
+
+/* The client is to ask what has become of a lock; it is told once until it has asked. */
+static void rdmafsd_lock_event(struct rdmafsd_lock *lk)
+{
+	struct rdmafsd_session *ses = lk->ses;
+	bool ring;
+
+	spin_lock(&ses->locks_lock);
+	if (list_empty(&lk->event))
+		list_add_tail(&lk->event, &ses->events);
+	ring = !ses->rung;
+	ses->rung = true;
+	spin_unlock(&ses->locks_lock);
+	if (ring)
+		rdmafs_xprt_session_ring(ses->xs);
+}
+
+/**
+ * rdmafsd_events_take - take events that the client is to be told
+ * @ses:    the session of the request
+ * @events: out: the events
+ * @max:    room for so many
+ * @more:   out: there are others
+ *
+ * When there are none left, the next event rings again.
+ *
+ * Context: process; takes the session's locks_lock.
+ * Return: number of events.
+ */
+u32 rdmafsd_events_take(struct rdmafsd_session *ses, struct rfp_event *events, u32 max, bool *more)
+{
+	struct rdmafsd_lock *lk;
+	u32 nr = 0;
+
+	spin_lock(&ses->locks_lock);
+	while (nr < max && (lk = list_first_entry_or_null(&ses->events, struct rdmafsd_lock,
+							  event))) {
+		list_del_init(&lk->event);
+		events[nr++] = (struct rfp_event) {
+			.type = cpu_to_le32(RFP_EVENT_LOCK),
+			.id = cpu_to_le64(lk->token),
+		};
+	}
+	*more = !list_empty(&ses->events);
+	ses->rung = *more;
+	spin_unlock(&ses->locks_lock);
+	return nr;
+}
+
+/* ----------------------------------------------------------- locks that wait */
+
+static void rdmafsd_lock_put(struct rdmafsd_lock *lk)
+{
+	if (!refcount_dec_and_test(&lk->refs))
+		return;
+	rdmafsd_owner_put(lk->owner);
+	rdmafsd_state_put(lk->st);
+	mutex_destroy(&lk->mutex);
+	kfree(lk);
+}
+
+/* Try to get the lock, or to get it into the VFS's queue. */
+static void rdmafsd_lock_try(struct rdmafsd_lock *lk)
+{
+	unsigned int n;
+	int err;
+
+	lockdep_assert_held(&lk->mutex);
+	if (lk->ended || lk->state != RFP_LOCK_WAITING)
+		return;
+	rdmafs_test_point("lock_try", lk->token);
+	err = rdmafsd_lock_vfs(&lk->fl);
+	if (err == FILE_LOCK_DEFERRED)
+		return;
+	if (err == -EAGAIN) {
+		n = min(lk->tries++, RDMAFSD_LOCK_PAUSES);
+		queue_delayed_work(rdmafsd_lock_wq, &lk->work, RDMAFSD_LOCK_PAUSE << n);
+		return;
+	}
+	lk->state = RFP_LOCK_HELD;
+	lk->err = err;
+}
+
+static void rdmafsd_lock_work(struct work_struct *work)
+{
+	struct rdmafsd_lock *lk = container_of(to_delayed_work(work), struct rdmafsd_lock, work);
+	const struct cred *saved = override_creds(rdmafsd_own_cred);
+	bool waits;
+
+	mutex_lock(&lk->mutex);
+	rdmafsd_lock_try(lk);
+	waits = lk->ended || lk->state == RFP_LOCK_WAITING;
+	mutex_unlock(&lk->mutex);
+	if (!waits)
+		rdmafsd_lock_event(lk);
+	revert_creds(saved);
+}
+
+/* What was in the way is gone, or is another now; called with a spin lock of the VFS held. */
+static void rdmafsd_lm_notify(struct file_lock *fl)
+{
+	struct rdmafsd_lock *lk = container_of(fl, struct rdmafsd_lock, fl);
+
+	mod_delayed_work(rdmafsd_lock_wq, &lk->work, 0);
+}
+
+/*
+ * Take a lock out of its session's table.  True: the caller has, and is to end it; the table's
+ * reference is the caller's then.
+ */
+static bool rdmafsd_lock_remove(struct rdmafsd_session *ses, struct rdmafsd_lock *lk)
+{
+	return xa_cmpxchg(&ses->locks, lk->token, lk, NULL, 0) == lk;
+}
+
+/*
+ * End a lock that the caller has taken out of the table: nothing tries it any more, and the VFS
+ * does not know the request.  What has become of it is told by its state, which is constant now.
+ */
+static void rdmafsd_lock_end(struct rdmafsd_lock *lk)
+{
+	struct rdmafsd_session *ses = lk->ses;
+
+	mutex_lock(&lk->mutex);
+	lk->ended = true;
+	mutex_unlock(&lk->mutex);
+	/* No try is under way or comes, so the VFS does not queue it again, nor call lm_notify. */
+	locks_delete_block(&lk->fl);
+	spin_lock(&rdmafsd_polled_lock);
+	list_del_init(&lk->polled);
+	spin_unlock(&rdmafsd_polled_lock);
+	disable_delayed_work_sync(&lk->work);
+	spin_lock(&ses->locks_lock);
+	list_del_init(&lk->event);
+	spin_unlock(&ses->locks_lock);
+	if (atomic_dec_and_test(&ses->nr_waits))
+		wake_up_var(&ses->nr_waits);
+}
+
+/* Give back what a lock that has ended holds, since the client does not learn that it has it. */
+static void rdmafsd_lock_undo(struct rdmafsd_lock *lk)
+{
+	struct file_lock fl;
+
+	if (lk->state != RFP_LOCK_HELD || lk->err)
+		return;
+	rdmafsd_lock_fill(&fl, &lk->range, lk->owner, lk->st->file, F_UNLCK);
+	rdmafsd_lock_vfs(&fl);
+	rdmafsd_locks_kick(file_inode(lk->st->file));
+}
+
+static struct rdmafsd_lock *rdmafsd_lock_find(struct rdmafsd_session *ses, u32 token)
+{
+	struct rdmafsd_lock *lk;
+
+	xa_lock(&ses->locks);
+	lk = xa_load(&ses->locks, token);
+	if (lk)
+		refcount_inc(&lk->refs);
+	xa_unlock(&ses->locks);
+	return lk;
+}
+
+/* Put a new lock into its session's table.  The table and the caller have a reference each. */
+static int rdmafsd_lock_add(struct rdmafsd_session *ses, struct rdmafsd_lock *lk)
+{
+	int err;
+
+	if (!atomic_add_unless(&ses->nr_waits, 1, RDMAFSD_WAITS_MAX))
+		return -ENOLCK;
+	err = xa_insert(&ses->locks, lk->token, lk, GFP_KERNEL_ACCOUNT);
+	if (!err)
+		return 0;
+	atomic_dec(&ses->nr_waits);
+	/* A client that sends one token twice at a time waits for neither. */
+	return err == -EBUSY ? -EINVAL : err;
+}
+
+static int rdmafsd_lock_new(struct rdmafsd_session *ses, struct rdmafsd_state *st,
+			    const struct rdmafsd_range *r, unsigned char type, u32 token,
+			    struct rdmafsd_lock **lkp)
+{
+	struct rdmafsd_lock *lk;
+	int err;
+
+	lk = kzalloc(sizeof(*lk), GFP_KERNEL_ACCOUNT);
+	if (!lk)
+		return -ENOMEM;
+	lk->owner = rdmafsd_owner_get(ses, r->owner);
+	if (!lk->owner) {
+		kfree(lk);
+		return -ENOMEM;
+	}
+	lk->ses = ses;
+	lk->st = st;
+	refcount_inc(&st->refs);
+	lk->range = *r;
+	lk->token = token;
+	lk->state = RFP_LOCK_WAITING;
+	refcount_set(&lk->refs, 2);
+	mutex_init(&lk->mutex);
+	INIT_LIST_HEAD(&lk->event);
+	INIT_LIST_HEAD(&lk->polled);
+	INIT_DELAYED_WORK(&lk->work, rdmafsd_lock_work);
+	rdmafsd_lock_fill(&lk->fl, r, lk->owner, st->file, type);
+	if (rdmafsd_lock_queues(&lk->fl)) {
+		lk->fl.c.flc_flags |= FL_SLEEP;
+	} else {
+		spin_lock(&rdmafsd_polled_lock);
+		list_add_tail(&lk->polled, &rdmafsd_polled);
+		spin_unlock(&rdmafsd_polled_lock);
+	}
+	err = rdmafsd_lock_add(ses, lk);
+	if (err) {
+		spin_lock(&rdmafsd_polled_lock);
+		list_del_init(&lk->polled);
+		spin_unlock(&rdmafsd_polled_lock);
+		disable_delayed_work_sync(&lk->work);
+		refcount_set(&lk->refs, 1);
+		rdmafsd_lock_put(lk);
+		return err;
+	}
+	*lkp = lk;
+	return 0;
+}
+
+/* Is this the request with which the client asked for the lock first? */
+static bool rdmafsd_lock_same(const struct rdmafsd_lock *lk, const struct rdmafsd_state *st,
+			      const struct rdmafsd_range *r, unsigned char type)
+{
+	return lk->st == st && lk->range.owner == r->owner && lk->fl.c.flc_type == type &&
+	       lk->range.start == r->start && lk->range.end == r->end;
+}
+
+/**
+ * rdmafsd_lock_wait - take a lock for a client, or go on trying
+ * @ses:   the session of the request
+ * @st:	   the open
+ * @r:	   the range, the owner and the kind
+ * @type:  F_RDLCK or F_WRLCK
+ * @token: the client's name for the request, not 0; the same again: it asks what has become of it
+ *
+ * Context: process, may sleep; with the server's own credentials, or the opener's.
+ * Return: RFP_LOCK_HELD; RFP_LOCK_WAITING: an event comes; or a negative errno, -EDEADLK or
+ * -ENOLCK for instance.
+ */
+int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,
+		      const struct rdmafsd_range *r, unsigned char type, u32 token)
+{
+	struct rdmafsd_lock *lk = rdmafsd_lock_find(ses, token);
+	int ret;
+
+	if (!lk) {
+		/* The client may have lost an EVENT when it waited for nothing: tell it anew. */
+		spin_lock(&ses->locks_lock);
+		ses->rung = false;
+		spin_unlock(&ses->locks_lock);
+		if (atomic_read(&ses->nr_locks) >= RDMAFSD_LOCKS_MAX)
+			return -ENOLCK;
+		ret = rdmafsd_lock_new(ses, st, r, type, token, &lk);
+		if (ret)
+			return ret;
+		mutex_lock(&lk->mutex);
+		rdmafsd_lock_try(lk);
+	} else if (rdmafsd_lock_same(lk, st, r, type)) {
+		mutex_lock(&lk->mutex);
+	} else {
+		rdmafsd_lock_put(lk);
+		return -EINVAL;
+	}
+	ret = lk->err ?: lk->state;
+	mutex_unlock(&lk->mutex);
+	if (ret != RFP_LOCK_WAITING) {
+		/* Another task that ends it may give the lock back: then it is not held. */
+		if (rdmafsd_lock_remove(ses, lk)) {
+			rdmafsd_lock_end(lk);
+			rdmafsd_lock_put(lk);
+		} else if (ret == RFP_LOCK_HELD) {
+			ret = -EAGAIN;
+		}
+	}
+	rdmafsd_lock_put(lk);
+	return ret;
+}
+
+/**
+ * rdmafsd_lock_once - take a lock for a client if it can be had at once
+ * @ses:  the session of the request
+ * @st:	  the open
+ * @r:	  the range, the owner and the kind
+ * @type: F_RDLCK or F_WRLCK
+ *
+ * Context: process, may sleep; with the server's own credentials, or the opener's.
+ * Return: RFP_LOCK_HELD, RFP_LOCK_DENIED or a negative errno.
+ */
+int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
+		      const struct rdmafsd_range *r, unsigned char type)
+{
+	struct rdmafsd_owner *owner;
+	struct file_lock fl;
+	int err;
+
+	if (atomic_read(&ses->nr_locks) >= RDMAFSD_LOCKS_MAX)
+		return -ENOLCK;
+	owner = rdmafsd_owner_get(ses, r->owner);
+	if (!owner)
+		return -ENOMEM;
+	rdmafsd_lock_fill(&fl, r, owner, st->file, type);
+	err = rdmafsd_lock_vfs(&fl);
+	/* A lock may have become one for reading: flock(2) gives up one type for the other. */
+	rdmafsd_locks_kick(file_inode(st->file));
+	rdmafsd_owner_put(owner);
+	return err == -EAGAIN ? RFP_LOCK_DENIED : err;
+}
+
+/**
+ * rdmafsd_lock_cancel - end the wait for a lock
+ * @ses:   the session of the request
+ * @token: the client's name for it
+ *
+ * Context: process, may sleep.
+ * Return: RFP_LOCK_HELD: the client has it now; else RFP_LOCK_DENIED.
+ */
+int rdmafsd_lock_cancel(struct rdmafsd_session *ses, u32 token)
+{
+	struct rdmafsd_lock *lk = rdmafsd_lock_find(ses, token);
+	int ret = RFP_LOCK_DENIED;
+
+	if (!lk)
+		return ret;
+	if (rdmafsd_lock_remove(ses, lk)) {
+		rdmafsd_lock_end(lk);
+		if (lk->state == RFP_LOCK_HELD && !lk->err)
+			ret = RFP_LOCK_HELD;
+		rdmafsd_lock_put(lk);
+	}
+	rdmafsd_lock_put(lk);
+	return ret;
+}
+
+/**
+ * rdmafsd_unlock - give back a lock, or a part of one
+ * @ses: the session of the request
+ * @st:	 the open
+ * @r:	 the range, the owner and the kind
+ *
+ * Context: process, may sleep; with the server's own credentials, or the opener's.
+ * Return: 0, also if the client had no such lock; -ENOLCK: a lock would be cut in two, and the
+ * session has too many; or another negative errno.
+ */
+int rdmafsd_unlock(struct rdmafsd_session *ses, struct rdmafsd_state *st,
+		   const struct rdmafsd_range *r)
+{
+	struct rdmafsd_owner *owner;
+	struct file_lock fl;
+	int err;
+
+	if ((r->start || r->end != OFFSET_MAX) &&
+	    atomic_read(&ses->nr_locks) >= 2 * RDMAFSD_LOCKS_MAX)
+		return -ENOLCK;
+	owner = rdmafsd_owner_get(ses, r->owner);
+	if (!owner)
+		return -ENOMEM;
+	rdmafsd_lock_fill(&fl, r, owner, st->file, F_UNLCK);
+	err = rdmafsd_lock_vfs(&fl);
+	rdmafsd_locks_kick(file_inode(st->file));
+	rdmafsd_owner_put(owner);
+	return err;
+}
+
+/**
+ * rdmafsd_lock_test - find a lock that would be in the way
+ * @ses:  the session of the request
+ * @st:	  the open
+ * @r:	  the range, the owner and the kind, which is not RFP_LOCK_FLOCK
+ * @type: F_RDLCK or F_WRLCK
+ * @rep:  out: the fields but its @rep
+ *
+ * Context: process, may sleep; with the server's own credentials, or the opener's.
+ * Return: 0 or a negative errno.
+ */
+int rdmafsd_lock_test(struct rdmafsd_session *ses, struct rdmafsd_state *st,
+		      const struct rdmafsd_range *r, unsigned char type,
+		      struct rfp_testlock_rep *rep)
+{
+	struct rdmafsd_owner *owner = rdmafsd_owner_get(ses, r->owner);
+	struct file_lock fl;
+	bool found;
+	int err;
+
+	if (!owner)
+		return -ENOMEM;
+	rdmafsd_lock_fill(&fl, r, owner, st->file, type);
+	/* The VFS puts those of the lock that it finds there. */
+	fl.fl_lmops = NULL;
+	err = vfs_test_lock(st->file, &fl);
+	found = !err && fl.c.flc_type != F_UNLCK;
+	rep->type = cpu_to_le32(!found ? RFP_LOCK_NONE :
+				fl.c.flc_type == F_RDLCK ? RFP_LOCK_READ : RFP_LOCK_WRITE);
+	if (found) {
+		rep->start = cpu_to_le64(fl.fl_start);
+		rep->end = cpu_to_le64(fl.fl_end);
+		rep->pid = cpu_to_le32(fl.c.flc_flags & FL_OFDLCK ? -1 : fl.c.flc_pid);
+		/* The VFS has copied the lock that it found, with a reference to its owner. */
+		locks_release_private(&fl);
+	}
+	rdmafsd_owner_put(owner);
+	return err;
+}
+
+/* --------------------------------------------------------------------- end */
+
+/**
+ * rdmafsd_locks_end - give up what a session waits for, and what it has not learnt that it has
+ * @ses: the session, kept from being freed by the caller
+ * @exp: the locks in this export only; NULL: all
+ *
+ * Context: process, may sleep.  No request of the session is at work in @exp, and none comes.
+ */
+void rdmafsd_locks_end(struct rdmafsd_session *ses, const struct rdmafsd_export *exp)
+{
+	struct rdmafsd_lock *lk;
+	unsigned long index;
+
+	for (index = 0;; index++) {
+		xa_lock(&ses->locks);
+		lk = xa_find(&ses->locks, &index, ULONG_MAX, XA_PRESENT);
+		if (lk)
+			refcount_inc(&lk->refs);
+		xa_unlock(&ses->locks);
+		if (!lk)
+			break;
+		if ((!exp || lk->st->exp == exp) && rdmafsd_lock_remove(ses, lk)) {
+			rdmafsd_lock_end(lk);
+			rdmafsd_lock_undo(lk);
+			rdmafsd_lock_put(lk);
+		}
+		rdmafsd_lock_put(lk);
+		cond_resched();
+	}
+	/* The end of an export may be at work with some of them, which may still ring. */
+	if (!exp)
+		wait_var_event(&ses->nr_waits, !atomic_read(&ses->nr_waits));
+}
+
+/* The owner of a lock that was taken with a file, a reference; NULL: there is none. */
+static struct rdmafsd_owner *rdmafsd_lock_of_file(struct file *file)
+{
+	struct file_lock_context *ctx = locks_inode_context(file_inode(file));
+	struct rdmafsd_owner *owner = NULL;
+	struct file_lock *fl;
+
+	if (!ctx)
+		return NULL;
+	spin_lock(&ctx->flc_lock);
+	list_for_each_entry(fl, &ctx->flc_posix, c.flc_list) {
+		if (fl->c.flc_file != file || fl->fl_lmops != &rdmafsd_lm_ops)
+			continue;
+		owner = fl->c.flc_owner;
+		refcount_inc(&owner->refs);
+		break;
+	}
+	spin_unlock(&ctx->flc_lock);
+	return owner;
+}
+
+/**
+ * rdmafsd_locks_release - give back all locks that were taken with a file
+ * @file: the file, which is about to be closed
+ *
+ * Context: process, may sleep.
+ */
+void rdmafsd_locks_release(struct file *file)
+{
+	const struct rdmafsd_range all = { .end = OFFSET_MAX };
+	struct rdmafsd_owner *owner;
+	struct file_lock fl;
+	int err = 0;
+
+	/* An owner's locks are given back all at once, whichever file they were taken with. */
+	while (!err && (owner = rdmafsd_lock_of_file(file))) {
+		rdmafsd_lock_fill(&fl, &all, owner, file, F_UNLCK);
+		err = vfs_lock_file(file, F_SETLK, &fl, NULL);
+		rdmafsd_owner_put(owner);
+	}
+}
+
+/**
+ * rdmafsd_locks_show - write how many locks a session may have
+ * @m: the file
+ *
+ * Context: process.
+ */
+void rdmafsd_locks_show(struct seq_file *m)
+{
+	seq_printf(m, "session_locks %u\nsession_lock_waits %u\n", RDMAFSD_LOCKS_MAX,
+		   RDMAFSD_WAITS_MAX);
+}
+
+/**
+ * rdmafsd_locks_init - make the queue that tries locks again
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int rdmafsd_locks_init(void)
+{
+	rdmafsd_lock_wq = alloc_workqueue("rdmafsd_lock", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return rdmafsd_lock_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * rdmafsd_locks_exit - undo rdmafsd_locks_init(), once there are no sessions
+ *
+ * Context: process, may sleep.
+ */
+void rdmafsd_locks_exit(void)
+{
+	destroy_workqueue(rdmafsd_lock_wq);
+}

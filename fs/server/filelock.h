@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Locks of files for clients (filelock.c).
+ */
+#ifndef RDMAFSD_FILELOCK_H
+#define RDMAFSD_FILELOCK_H
+
+#include <linux/filelock.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
+#include "server.h"
+
+/**
+ * struct rdmafsd_range - which part of a file a lock is for, and whose lock it is
+ * @owner: the client's name for its owner
+ * @start: first byte
+ * @end:   last byte; OFFSET_MAX stands for the end of all files
+ * @kind:  RFP_LOCK_POSIX, RFP_LOCK_OFD or RFP_LOCK_FLOCK
+ * @pid:   the owner's process, a number of the client's
+ */
+struct rdmafsd_range {
+	u64 owner;
+	loff_t start;
+	loff_t end;
+	u32 kind;
+	u32 pid;
+};
+
+struct rdmafsd_owner;
+
+/**
+ * struct rdmafsd_lock - a lock that waits, or whose client has not learnt that it has it
+ * @fl:     the VFS's request; when the lock is there the VFS has joined its range with others
+ * @ses:    the session; constant; lives longer, as it ends only when it has no such lock
+ * @st:     the open, a reference; constant
+ * @owner:  its owner, a reference; constant
+ * @range:  what the client has asked for; constant
+ * @token:  the client's name for the request, the index in the session's @locks; constant
+ * @mutex:  serialises tries; guards the next four
+ * @ended:  nothing tries it any more
+ * @state:  RFP_LOCK_WAITING; then RFP_LOCK_HELD, and @err tells whether it is
+ * @err:    0, or why the lock can't be had
+ * @tries:  how often it was tried without being queued by the VFS
+ * @work:   tries it again
+ * @event:  in the session's @events; guarded by its @locks_lock
+ * @polled: in the list of those that the VFS does not queue; guarded by that list's lock
+ * @refs:   one of the session's table, one for each request at work with it
+ */
+struct rdmafsd_lock {
+	struct file_lock fl;
+	struct rdmafsd_session *ses;
+	struct rdmafsd_state *st;
+	struct rdmafsd_owner *owner;
+	struct rdmafsd_range range;
+	u32 token;
+	struct mutex mutex;	/* serialises tries */
+	bool ended;
+	u32 state;
+	int err;
+	unsigned int tries;
+	struct delayed_work work;
+	struct list_head event;
+	struct list_head polled;
+	refcount_t refs;
+};
+
+int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
+		      const struct rdmafsd_range *r, unsigned char type);
+int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,
+		      const struct rdmafsd_range *r, unsigned char type, u32 token);
+int rdmafsd_lock_cancel(struct rdmafsd_session *ses, u32 token);
+int rdmafsd_lock_test(struct rdmafsd_session *ses, struct rdmafsd_state *st,
+		      const struct rdmafsd_range *r, unsigned char type,
+		      struct rfp_testlock_rep *rep);
+int rdmafsd_unlock(struct rdmafsd_session *ses, struct rdmafsd_state *st,
+		   const struct rdmafsd_range *r);
+u32 rdmafsd_events_take(struct rdmafsd_session *ses, struct rfp_event *events, u32 max, bool *more);
+
+#endif

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * LOCK, UNLOCK, LOCKCANCEL, TESTLOCK and EVENTS.
+ *
+ * Their replies are cached: a lock that is taken twice is taken once, but one that is cancelled
+ * twice may have been asked for again in between, and events are told once.
+ */
+#include <linux/build_bug.h>
+#include <linux/fcntl.h>
+#include "request.h"
+#include "filelock.h"
+
+static_assert(sizeof(struct rfp_events_rep) + RFP_EVENTS_MAX * sizeof(struct rfp_event) <=
+	      RDMAFS_XPRT_CACHE_MAX);
+
+static bool rdmafsd_range_sound(u64 start, u64 end, u32 kind)
+{
+	if (start > end || end > OFFSET_MAX || kind > RFP_LOCK_FLOCK)
+		return false;
+	return kind != RFP_LOCK_FLOCK || (!start && end == OFFSET_MAX);
+}
+
+static int rdmafsd_check_lock(struct rdmafsd_rq *rq)
+{
+	const struct rfp_lock_req *lreq = rq->args;
+	u32 flags = le32_to_cpu(lreq->flags), type = le32_to_cpu(lreq->type);
+
+	if (!rdmafsd_range_sound(le64_to_cpu(lreq->start), le64_to_cpu(lreq->end),
+				 le32_to_cpu(lreq->kind)))
+		return -EINVAL;
+	if ((type != RFP_LOCK_READ && type != RFP_LOCK_WRITE) || (flags & ~RFP_LOCK_WAIT))
+		return -EINVAL;
+	if (!(flags & RFP_LOCK_WAIT) != !lreq->token || le32_to_cpu(lreq->pid) > INT_MAX)
+		return -EINVAL;
+	return 0;
+}
+
+static int rdmafsd_check_testlock(struct rdmafsd_rq *rq)
+{
+	const struct rfp_lock_req *lreq = rq->args;
+
+	if (lreq->flags || le32_to_cpu(lreq->kind) == RFP_LOCK_FLOCK)
+		return -EINVAL;
+	return rdmafsd_check_lock(rq);
+}
+
+static int rdmafsd_check_unlock(struct rdmafsd_rq *rq)
+{
+	const struct rfp_unlock_req *ureq = rq->args;
+
+	return rdmafsd_range_sound(le64_to_cpu(ureq->start), le64_to_cpu(ureq->end),
+				   le32_to_cpu(ureq->kind)) ? 0 : -EINVAL;
+}
+
+static struct rdmafsd_range rdmafsd_range_of(const struct rfp_lock_req *lreq)
+{
+	return (struct rdmafsd_range) {
+		.owner = le64_to_cpu(lreq->owner),
+		.start = le64_to_cpu(lreq->start),
+		.end = le64_to_cpu(lreq->end),
+		.kind = le32_to_cpu(lreq->kind),
+		.pid = le32_to_cpu(lreq->pid),
+	};
+}
+
+static unsigned char rdmafsd_lock_type(const struct rfp_lock_req *lreq)
+{
+	return le32_to_cpu(lreq->type) == RFP_LOCK_READ ? F_RDLCK : F_WRLCK;
+}
+
+static void rdmafsd_lock_reply(struct rdmafsd_rq *rq, u32 state)
+{
+	struct rfp_lock_rep *rep = rdmafsd_rep(rq, sizeof(*rep));
+
+	rep->state = cpu_to_le32(state);
+}
+
+static int rdmafsd_op_lock(struct rdmafsd_rq *rq)
+{
+	const struct rfp_lock_req *lreq = rq->args;
+	struct rdmafsd_range r = rdmafsd_range_of(lreq);
+	unsigned char type = rdmafsd_lock_type(lreq);
+	u32 token = le32_to_cpu(lreq->token);
+	int ret;
+
+	/* fcntl(2) looks at this where the lock is made; flock(2) allows any open. */
+	if (r.kind != RFP_LOCK_FLOCK &&
+	    !(rq->state->file->f_mode & (type == F_RDLCK ? FMODE_READ : FMODE_WRITE)))
+		return -EBADF;
+	ret = token ? rdmafsd_lock_wait(rq->ses, rq->state, &r, type, token) :
+		      rdmafsd_lock_once(rq->ses, rq->state, &r, type);
+	if (ret < 0)
+		return ret;
+	rdmafsd_lock_reply(rq, ret);
+	return 0;
+}
+
+const struct rdmafsd_op rdmafsd_lock_op = {
+	RDMAFSD_PADDED(struct rfp_lock_req),
+	.stateid = offsetof(struct rfp_lock_req, stateid),
+	.as = RDMAFSD_AS_OPENER,
+	.check = rdmafsd_check_lock,
+	.fn = rdmafsd_op_lock,
+};
+
+static int rdmafsd_op_unlock(struct rdmafsd_rq *rq)
+{
+	const struct rfp_unlock_req *ureq = rq->args;
+	const struct rdmafsd_range r = {
+		.owner = le64_to_cpu(ureq->owner),
+		.start = le64_to_cpu(ureq->start),
+		.end = le64_to_cpu(ureq->end),
+		.kind = le32_to_cpu(ureq->kind),
+	};
+	int err = rdmafsd_unlock(rq->ses, rq->state, &r);
+
+	if (!err)
+		rdmafsd_rep(rq, sizeof(struct rfp_rep));
+	return err;
+}
+
+const struct rdmafsd_op rdmafsd_unlock_op = {
+	RDMAFSD_PADDED(struct rfp_unlock_req),
+	.stateid = offsetof(struct rfp_unlock_req, stateid),
+	.as = RDMAFSD_AS_OPENER,
+	.check = rdmafsd_check_unlock,
+	.fn = rdmafsd_op_unlock,
+};
+
+static int rdmafsd_op_lockcancel(struct rdmafsd_rq *rq)
+{
+	const struct rfp_lockcancel_req *creq = rq->args;
+
+	rdmafsd_lock_reply(rq, rdmafsd_lock_cancel(rq->ses, le32_to_cpu(creq->token)));
+	return 0;
+}
+
+const struct rdmafsd_op rdmafsd_lockcancel_op = {
+	RDMAFSD_PADDED(struct rfp_lockcancel_req),
+	.fn = rdmafsd_op_lockcancel,
+};
+
+static int rdmafsd_op_testlock(struct rdmafsd_rq *rq)
+{
+	const struct rfp_lock_req *lreq = rq->args;
+	struct rdmafsd_range r = rdmafsd_range_of(lreq);
+	struct rfp_testlock_rep *rep = rdmafsd_rep(rq, sizeof(*rep));
+
+	return rdmafsd_lock_test(rq->ses, rq->state, &r, rdmafsd_lock_type(lreq), rep);
+}
+
+const struct rdmafsd_op rdmafsd_testlock_op = {
+	RDMAFSD_PADDED(struct rfp_lock_req),
+	.stateid = offsetof(struct rfp_lock_req, stateid),
+	.as = RDMAFSD_AS_OPENER,
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.check = rdmafsd_check_testlock,
+	.fn = rdmafsd_op_testlock,
+};
+
+static int rdmafsd_op_events(struct rdmafsd_rq *rq)
+{
+	struct rfp_events_rep *rep = rdmafsd_rep(rq, sizeof(*rep));
+	struct rfp_event *events;
+	bool more;
+	u32 nr;
+
+	/* Room for as many as can be told; what is not used is taken off the reply again. */
+	events = rfp_enc_fixed(&rq->enc, RFP_EVENTS_MAX * sizeof(*events));
+	if (!events)
+		return -EIO;
+	nr = rdmafsd_events_take(rq->ses, events, RFP_EVENTS_MAX, &more);
+	rq->enc.p -= (RFP_EVENTS_MAX - nr) * sizeof(*events);
+	rep->nr = cpu_to_le32(nr);
+	rep->flags = cpu_to_le32(more ? RFP_EVENTS_MORE : 0);
+	return 0;
+}
+
+const struct rdmafsd_op rdmafsd_events_op = {
+	RDMAFSD_FIXED(struct rfp_req),
+	.fn = rdmafsd_op_events,
+};
