@@ -69,6 +69,7 @@
 #include <linux/mempool.h>
 #include <linux/netfs.h>
 #include <linux/pagemap.h>
+#include <linux/siphash.h>
 #include <linux/workqueue.h>
 #include "coherence.h"
 #include "fs/proto/codec.h"
@@ -93,6 +94,11 @@
 
 /* With longer polling than this, the cost of sleeping no longer matters. */
 #define RDMAFS_POLL_US_MAX	1000
+
+/* struct rdmafs_opts.local_lock: locks that the server is not asked for */
+#define RDMAFS_LOCAL_FLOCK	0x1	/* those of flock(2) */
+#define RDMAFS_LOCAL_POSIX	0x2	/* those of fcntl(2) */
+#define RDMAFS_LOCAL_ALL	0x3
 
 /**
  * enum rdmafs_late - what becomes of a request that has had no answer for the time of the mount
@@ -138,6 +144,7 @@ enum rdmafs_names {
  * @acdirmin:	the same as @acregmin, for a directory
  * @acdirmax:	the same as @acregmax, for a directory
  * @names:	which cached names are believed
+ * @local_lock:	RDMAFS_LOCAL_*
  * @quota:	the share of the RNIC's translations with which the mount begins; transport keeps
  *		the present one
  *
@@ -163,6 +170,7 @@ struct rdmafs_opts {
 	u32 acdirmin;
 	u32 acdirmax;
 	enum rdmafs_names names;
+	u32 local_lock;
 	struct rpol_quota quota;
 };
 
@@ -252,6 +260,11 @@ struct rdmafs_reclaim {
  * @opens:	all opens that are not in @opens_later; opens that have been asked for in the
  *		present session come last
  * @opens_later: opens that the workers ask for when no open in @opens has to be (reclaim.c)
+ * @lock_key:	hides from the server how the kernel names the owners of locks; constant
+ * @lock_lock:	protects the next two; irqsave, a leaf
+ * @lock_waits:	&struct rdmafs_lock_wait of tasks that wait for locks
+ * @lock_token:	the last token that was given
+ * @events_work: asks the server what it has to tell
  * @cred_lock:	protects @creds and all that follows it
  * @creds:	known credentials by hash
  * @cred_idle:	credentials without a reference, the least recently used first
@@ -290,6 +303,12 @@ struct rdmafs_mount {
 	spinlock_t opens_lock;	/* protects the opens' lists; a leaf */
 	struct list_head opens;
 	struct list_head opens_later;
+
+	siphash_key_t lock_key;
+	spinlock_t lock_lock;	/* protects the next two; a leaf */
+	struct list_head lock_waits;
+	u32 lock_token;
+	struct work_struct events_work;
 
 	spinlock_t cred_lock; /* protects what follows; see the lock order */
 	struct hlist_head creds[RDMAFS_CRED_HASH];
@@ -351,6 +370,9 @@ struct rdmafs_cred {
  *		raised under @lock; atomic, as the three before and @fence
  * @fence:	number of changes whose task was killed and that are not answered yet; other
  *		changes wait for them (fence.c)
+ * @locking:	serialises requests for locks and their record (filelock.c); outside of
+ *		rdmafs_open.lock
+ * @lock_strays: requests for locks that killed tasks have left; others wait for them; atomic
  * @stores:	held for reading by a mapping that stores, until the page is dirty.  Held for
  *		writing by appends, by direct writes that lengthen the file (direct.c) and by
  *		writes behind a hole.  Between i_rwsem and invalidate_lock
@@ -391,6 +413,8 @@ struct rdmafs_inode {
 	atomic64_t written;
 	atomic64_t synced;
 	atomic_t fence;
+	struct mutex locking;
+	atomic_t lock_strays;
 	struct rw_semaphore stores;
 
 	spinlock_t lock; /* protects what follows; see the lock order */
@@ -438,6 +462,7 @@ struct rdmafs_inode {
  * @session:	the session that @stateid belongs to, 0 if the server forgot it; changed under
  *		rdmafs_inode.lock
  * @forgot:	the last session in which the server forgot it; under rdmafs_inode.lock
+ * @lock_lost:	a lock was lost with a session: reads and writes fail
  * @lock:	serialises opening it again
  * @work:	closes it
  */
@@ -454,6 +479,7 @@ struct rdmafs_open {
 	struct rfp_proof proof;
 	int session;
 	int forgot;
+	bool lock_lost;
 	struct mutex lock; /* serialises opening it again */
 	struct work_struct work;
 };
@@ -530,6 +556,8 @@ struct rdmafs_io {
  * @closes:	an OPEN, CREATE or TMPFILE: if its task is gone, what it opens is closed
  * @fence:	an inode whose size or contents the op changes, or NULL: if its task is gone,
  *		later changes wait for the op (fence.c)
+ * @locks:	a LOCK or UNLOCK: if its task is gone, a worker makes the server's locks those
+ *		that are recorded here (filelock.c)
  * @once:	if the server answers EAGAIN the op fails, as its maker can't wait
  * @brief:	its maker tries again later, so that it waits for nothing but the answer
  * @sent:	the last rdmafs_op_send() has handed it to transport
@@ -567,6 +595,7 @@ struct rdmafs_op {
 	bool bare;
 	bool patient;
 	bool closes;
+	bool locks;
 	bool once;
 	bool brief;
 	bool sent;
@@ -615,6 +644,7 @@ bool rdmafs_op_mend(struct rdmafs_op *op, int err);
 unsigned long rdmafs_backoff(unsigned int *waits);
 unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int err);
 int rdmafs_op_run(struct rdmafs_op *op);
+bool rdmafs_op_left(struct rdmafs_op *op);
 const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t size);
 void rdmafs_op_time(struct rdmafs_op *op);
 int rdmafs_op_errno(const struct rdmafs_op *op, int err);
@@ -818,6 +848,20 @@ int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct r
 extern const struct export_operations rdmafs_export_ops;
 int rdmafs_export_init(void);
 void rdmafs_export_exit(void);
+
+/* filelock.c */
+int rdmafs_file_lock(struct file *file, int cmd, struct file_lock *fl);
+int rdmafs_file_flock(struct file *file, int cmd, struct file_lock *fl);
+bool rdmafs_write_through(struct inode *inode);
+void rdmafs_lock_leave(struct rdmafs_op *op);
+void rdmafs_lock_stay(struct rdmafs_op *op);
+void rdmafs_lock_left(struct rdmafs_op *op);
+void rdmafs_locks_wake(struct rdmafs_mount *mnt);
+void rdmafs_events(struct rdmafs_mount *mnt);
+int rdmafs_locks_ready(struct rdmafs_open *asks, int session, int forced);
+int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session, bool brief,
+			 int forced);
+void rdmafs_locks_init(struct rdmafs_mount *mnt);
 
 /* file.c */
 extern const struct inode_operations rdmafs_file_iops;

@@ -140,6 +140,8 @@ static ssize_t rdmafs_file_read_iter(struct kiocb *iocb, struct iov_iter *iter)
 {
 	if (!iov_iter_count(iter))
 		return 0;
+	if (READ_ONCE(rdmafs_file_open(iocb->ki_filp)->lock_lost))
+		return -EIO;
 	if (iocb->ki_flags & IOCB_DIRECT)
 		return rdmafs_direct_read(iocb, iter);
 	return rdmafs_buffered_read(iocb, iter);
@@ -149,10 +151,12 @@ static ssize_t rdmafs_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
 	if (!iov_iter_count(from))
 		return 0;
+	if (READ_ONCE(rdmafs_file_open(iocb->ki_filp)->lock_lost))
+		return -EIO;
 	/* An append is atomic between clients only if the server picks the offset. */
 	if (iocb->ki_flags & IOCB_APPEND)
 		return rdmafs_append_write(iocb, from);
-	if (iocb->ki_flags & IOCB_DIRECT)
+	if ((iocb->ki_flags & IOCB_DIRECT) || rdmafs_write_through(file_inode(iocb->ki_filp)))
 		return rdmafs_direct_write(iocb, from);
 	return rdmafs_buffered_write(iocb, from);
 }
@@ -416,6 +420,8 @@ const struct file_operations rdmafs_file_fops = {
 	.fallocate	= rdmafs_file_fallocate,
 	.copy_file_range = rdmafs_copy_file_range,
 	.remap_file_range = rdmafs_remap_file_range,
+	.lock		= rdmafs_file_lock,
+	.flock		= rdmafs_file_flock,
 	/* An open by another client would have to break a lease, and this client hears of none. */
 	.setlease	= simple_nosetlease,
 };

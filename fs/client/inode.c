@@ -34,6 +34,7 @@ struct inode *rdmafs_alloc_inode(struct super_block *sb)
 	memset_after(ri, 0, netfs);
 	spin_lock_init(&ri->lock);
 	init_rwsem(&ri->stores);
+	mutex_init(&ri->locking);
 	rdmafs_coh_init(&ri->coh);
 	INIT_LIST_HEAD(&ri->opens);
 	INIT_LIST_HEAD(&ri->uncommitted);

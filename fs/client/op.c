@@ -75,6 +75,11 @@ static bool rdmafs_op_idempotent(enum rfp_op nr)
 	case RFP_TMPFILE:	/* makes another file, which nobody knows of */
 	case RFP_COPY:
 	case RFP_CLONE:
+	case RFP_LOCK:
+	case RFP_UNLOCK:
+	case RFP_LOCKCANCEL:
+	case RFP_TESTLOCK:
+	case RFP_EVENTS:
 		return true;
 	default:
 		return false;
@@ -160,7 +165,8 @@ struct rdmafs_op *rdmafs_op_new_cred(struct rdmafs_mount *mnt, enum rfp_op nr, s
 	op->call.dir = RDMAFS_XPRT_NODATA;
 	if (rdmafs_op_idempotent(nr))
 		op->call.flags |= RDMAFS_CALL_IDEMPOTENT;
-	if (nr == RFP_CLOSE || nr == RFP_COMMIT)
+	if (nr == RFP_CLOSE || nr == RFP_COMMIT || nr == RFP_UNLOCK || nr == RFP_LOCKCANCEL ||
+	    nr == RFP_EVENTS)
 		op->call.flags |= RDMAFS_CALL_URGENT;
 	return op;
 }
@@ -312,7 +318,7 @@ int rdmafs_op_errno(const struct rdmafs_op *op, int err)
  */
 int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait)
 {
-	const struct rfp_req *req __maybe_unused = (const struct rfp_req *)op->req;
+	const struct rfp_req *req = (const struct rfp_req *)op->req;
 	int len, err;
 
 	len = rfp_enc_len(&op->enc);
@@ -333,12 +339,9 @@ again:
 			return err;
 	}
 	if (op->open && !nowait) {
-		err = rdmafs_open_ready(op->open, op);
-		if (err)
-			return err;
-	}
-	if (op->source && !nowait) {
-		err = rdmafs_open_ready(op->source, op);
+		err = rdmafs_open_ready(op->open, op->forced);
+		if (!err && le16_to_cpu(req->op) == RFP_LOCK)
+			err = rdmafs_locks_ready(op->open, op->session, op->forced);
 		if (err)
 			return err;
 	}
@@ -362,7 +365,8 @@ static bool rdmafs_op_bare_sound(const struct rdmafs_op *op, u32 status)
 	u16 nr = le16_to_cpu(((const struct rfp_req *)op->req)->op);
 	const struct rfp_rep *rep = (const struct rfp_rep *)op->rep;
 
-	if (status == RFP_OK ? nr != RFP_CLOSE && nr != RFP_SETCRED : nr == RFP_LOOKUP)
+	if (status == RFP_OK ? nr != RFP_CLOSE && nr != RFP_SETCRED && nr != RFP_UNLOCK :
+			       nr == RFP_LOOKUP)
 		return true;
 	return !rep->pad && op->call.reply_len == sizeof(*rep);
 }
@@ -469,6 +473,9 @@ static void rdmafs_op_done(struct rdmafs_xprt_call *call)
 	op->answered = atomic_read(&op->mnt->session);
 	if (atomic_cmpxchg(&op->state, RDMAFS_OP_WAITED, RDMAFS_OP_DONE) == RDMAFS_OP_WAITED) {
 		complete(&op->done);
+	} else if (op->locks) {
+		rdmafs_lock_left(op);
+		return;
 	} else if (op->closes || op->fence) {
 		INIT_WORK(&op->work, op->closes ? rdmafs_op_stray_work : rdmafs_op_fence_work);
 		queue_work(op->mnt->io_wq, &op->work);
@@ -501,10 +508,14 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 		atomic_inc(&op->mnt->nr_opens);
 	if (op->fence)
 		rdmafs_fence_op(op);
+	if (op->locks)
+		rdmafs_lock_leave(op);
 	if (atomic_cmpxchg(&op->state, RDMAFS_OP_WAITED, RDMAFS_OP_DETACHED) == RDMAFS_OP_WAITED)
 		return -EINTR;
 	if (op->closes)
 		rdmafs_opens_dec(op->mnt);
+	if (op->locks)
+		rdmafs_lock_stay(op);
 	if (op->fence) {
 		refcount_inc(&op->ref);
 		rdmafs_fence_op_put(op);
@@ -512,6 +523,18 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 	/* The op was answered before this task could detach. */
 	wait_for_completion(&op->done);
 	return rdmafs_op_status(op);
+}
+
+/**
+ * rdmafs_op_left - tell whether its task has left an op, which is in flight or a worker's
+ * @op: an op that rdmafs_op_run() has returned from
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool rdmafs_op_left(struct rdmafs_op *op)
+{
+	return atomic_read(&op->state) == RDMAFS_OP_DETACHED;
 }
 
 /**

@@ -270,6 +270,12 @@ static int rdmafs_open_renew(struct rdmafs_open *open, const struct rdmafs_op *u
 	}
 	err = rdmafs_open_ask(op, inode, open->flags, open->proof, &rep, &attr);
 	if (!err) {
+		err = rdmafs_locks_reclaim(open, le64_to_cpu(rep->stateid), op->answered, brief,
+					   forced);
+		if (err)
+			rdmafs_open_undo(op);
+	}
+	if (!err) {
 		spin_lock_irq(&RDMAFS_I(inode)->lock);
 		WRITE_ONCE(open->stateid, le64_to_cpu(rep->stateid));
 		open->proof = rep->proof;

@@ -44,6 +44,14 @@ static const struct constant_table rdmafs_names_names[] = {
 	{}
 };
 
+static const struct constant_table rdmafs_local_names[] = {
+	{ "none",	0 },
+	{ "flock",	RDMAFS_LOCAL_FLOCK },
+	{ "posix",	RDMAFS_LOCAL_POSIX },
+	{ "all",	RDMAFS_LOCAL_ALL },
+	{}
+};
+
 const struct fs_parameter_spec rdmafs_params[] = {
 	fsparam_string("source",	RDMAFS_OPT_SOURCE),
 	fsparam_string("addr",		RDMAFS_OPT_ADDR),
@@ -70,7 +78,7 @@ const struct fs_parameter_spec rdmafs_params[] = {
 	fsparam_enum("reg",		RDMAFS_OPT_REG, rdmafs_reg_names),
 	fsparam_u32("poll_us",		RDMAFS_OPT_POLL_US),
 	fsparam_u32("nconnect",		RDMAFS_OPT_NCONNECT),
-	fsparam_string("local_lock",	RDMAFS_OPT_LOCAL_LOCK),
+	fsparam_enum("local_lock",	RDMAFS_OPT_LOCAL_LOCK, rdmafs_local_names),
 	{}
 };
 
@@ -287,9 +295,7 @@ int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param)
 		return rdmafs_parse_range(fc, key, res.uint_32, 1, RDMAFS_XPRT_CONNS_MAX,
 					  &opts->nconnect);
 	case RDMAFS_OPT_LOCAL_LOCK:
-		/* The only kind there is.  It may be given, because show_options() shows it. */
-		if (strcmp(param->string, "all"))
-			return invalfc(fc, "local_lock=%s: only 'all' is there yet", param->string);
+		opts->local_lock = res.uint_32;
 		return 0;
 	default:
 		return -EINVAL;
@@ -344,6 +350,8 @@ int rdmafs_opts_fixed(struct fs_context *fc, const struct rdmafs_mount *mnt)
 		what = "rsize";
 	else if (new->wsize != old->wsize && new->wsize != mnt->wsize)
 		what = "wsize";
+	else if (new->local_lock != old->local_lock)
+		what = "local_lock";
 	else if ((ctx->seen & BIT(RDMAFS_OPT_ADDR)) &&
 		 memcmp(&new->addr, &old->addr, sizeof(old->addr)))
 		what = "addr or port";
@@ -413,7 +421,7 @@ int rdmafs_opts_show(struct seq_file *m, struct dentry *root)
 		seq_printf(m, ",nconnect=%u", opts->nconnect);
 	if (opts->poll_us)
 		seq_printf(m, ",poll_us=%u", opts->poll_us);
-	/* As NFS shows it: locks are not seen by other mounts, here and on other clients. */
-	seq_puts(m, ",local_lock=all");
+	/* As NFS shows it. */
+	seq_printf(m, ",local_lock=%s", rdmafs_local_names[opts->local_lock].name);
 	return 0;
 }

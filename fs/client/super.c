@@ -57,10 +57,17 @@ static void rdmafs_session_reset(void *p)
 	if (!atomic_inc_return(&mnt->session))
 		atomic_inc(&mnt->session);
 	rdmafs_opens_reclaim(mnt);
+	rdmafs_locks_wake(mnt);
+}
+
+static void rdmafs_xprt_event(void *p)
+{
+	rdmafs_events(p);
 }
 
 static const struct rdmafs_xprt_client_ops rdmafs_xprt_ops = {
 	.session_reset = rdmafs_session_reset,
+	.event = rdmafs_xprt_event,
 };
 
 static int rdmafs_connect_failed(struct fs_context *fc, int err)
@@ -140,6 +147,7 @@ static struct rdmafs_mount *rdmafs_mount_alloc(const char *host)
 	atomic_set(&mnt->session, 1);
 	rdmafs_opens_init(mnt);
 	rdmafs_cred_init(mnt);
+	rdmafs_locks_init(mnt);
 	/* WQ_MEM_RECLAIM: writeback depends on them. */
 	mnt->io_wq = alloc_workqueue("rdmafs-io-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);
 	mnt->fill_wq = alloc_workqueue("rdmafs-fill-%s", WQ_MEM_RECLAIM | WQ_UNBOUND, 0, host);

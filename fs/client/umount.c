@@ -68,6 +68,7 @@ void rdmafs_umount_begin(struct super_block *sb)
 	/* Before the calls fail: an op that finds its call failed must not be tried again. */
 	atomic_inc(&mnt->forced);
 	rdmafs_xprt_fail_outstanding(mnt->xprt);
+	rdmafs_locks_wake(mnt);
 	/* If this umount ends the mount, this task calls rdmafs_umount_wait(). */
 	WRITE_ONCE(mnt->given_up, rdmafs_served(mnt) ? 0 : current->start_boottime);
 }

@@ -1,0 +1,946 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Locks of files: fcntl(2) and flock(2).
+ *
+ * The server has all locks, and decides.  What it has granted is also recorded here, in the VFS,
+ * which shows it in /proc/locks and tells what a process that ends has to give back.  A lock is
+ * recorded after the server has granted it, and taken off the record before the server is told, so
+ * that no two processes here are recorded with locks that exclude each other.
+ *
+ * Waiting takes no slot: the server answers that the lock is not to be had yet, and transport
+ * brings an EVENT when the server has something to tell.  Then events_work asks what, wakes the
+ * tasks that wait, and each asks for its lock again, under the same token.  All of them ask, too,
+ * after a new connection or session, and now and then without a reason.
+ *
+ * A lock makes what it covers coherent: before the lock is taken all that is cached is put in
+ * doubt, and before it is given back what is dirty is written.  While a range is locked write(2)
+ * writes just the bytes that it is given (rdmafs_write_through()): a page may have ranges that
+ * other clients have locked.
+ *
+ * Order: rdmafs_inode.locking is held from a request to its record, so that requests for one file
+ * reach the server in the order of the record.  A task that was killed leaves its request; then a
+ * worker makes the server's locks the same as the record (rdmafs_lock_left_work()), and other
+ * tasks wait for it before they ask (@lock_strays).
+ *
+ * A lost session: the server has forgotten all locks.  An open that is opened again takes its locks
+ * again (rdmafs_locks_reclaim()) before it is used.  If another client was faster, reads and writes
+ * of that open fail with EIO until it is closed.
+ *
+ * Locks: rdmafs_inode.locking, outside of rdmafs_open.lock; rdmafs_mount.lock_lock is a leaf.
+ */
+#include <linux/filelock.h>
+#include <linux/random.h>
+#include <linux/sched/signal.h>
+#include <linux/siphash.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include "client.h"
+#include "transport/points.h"
+
+/* A task that waits asks again after this time, in jiffies, though no event has come. */
+#define RDMAFS_LOCK_PATIENCE	(30 * HZ)
+
+/**
+ * struct rdmafs_lock_wait - a task that waits for a lock
+ * @link:  in rdmafs_mount.lock_waits; under lock_lock
+ * @token: names its request
+ * @event: the server is to be asked again
+ *
+ * On the stack of the task.
+ */
+struct rdmafs_lock_wait {
+	struct list_head link;
+	u32 token;
+	struct completion event;
+};
+
+/**
+ * struct rdmafs_range - what a request is about
+ * @owner: names the owner on the wire
+ * @start: first byte
+ * @end:   last byte
+ * @type:  F_RDLCK, F_WRLCK or F_UNLCK
+ * @kind:  RFP_LOCK_POSIX, _OFD or _FLOCK
+ * @pid:   the owner's process
+ */
+struct rdmafs_range {
+	u64 owner;
+	loff_t start;
+	loff_t end;
+	unsigned char type;
+	u32 kind;
+	pid_t pid;
+};
+
+/* What the kernel knows an owner by, as a number that tells the server nothing about it. */
+static u64 rdmafs_owner_id(struct rdmafs_mount *mnt, const void *who)
+{
+	return siphash_1u64((unsigned long)who, &mnt->lock_key);
+}
+
+static struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_lock *fl)
+{
+	const struct file_lock_core *flc = &fl->c;
+	bool flock = flc->flc_flags & FL_FLOCK;
+
+	return (struct rdmafs_range) {
+		/* flock(2) has no other owner than the open file description. */
+		.owner = rdmafs_owner_id(mnt, flock ? (void *)flc->flc_file : flc->flc_owner),
+		.start = flock ? 0 : fl->fl_start,
+		.end = flock ? OFFSET_MAX : fl->fl_end,
+		.type = flc->flc_type,
+		.kind = flock ? RFP_LOCK_FLOCK :
+			flc->flc_flags & FL_OFDLCK ? RFP_LOCK_OFD : RFP_LOCK_POSIX,
+		.pid = flc->flc_pid,
+	};
+}
+
+/* ------------------------------------------------------------------ requests */
+
+static void rdmafs_lock_req(struct rdmafs_op *op, const struct rdmafs_range *r, u32 token)
+{
+	struct rfp_lock_req *req = (struct rfp_lock_req *)op->req;
+
+	req->owner = cpu_to_le64(r->owner);
+	req->start = cpu_to_le64(r->start);
+	req->end = cpu_to_le64(r->end);
+	req->token = cpu_to_le32(token);
+	req->pid = cpu_to_le32(max(r->pid, 0));
+	req->type = cpu_to_le32(r->type == F_RDLCK ? RFP_LOCK_READ : RFP_LOCK_WRITE);
+	req->kind = cpu_to_le32(r->kind);
+	req->flags = cpu_to_le32(token ? RFP_LOCK_WAIT : 0);
+}
+
+/* The state in the reply to LOCK or LOCKCANCEL, or -EIO. */
+static int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait)
+{
+	const struct rfp_lock_rep *rep;
+	struct rfp_dec dec;
+	u32 state;
+
+	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+	if (rfp_dec_end(&dec) || rep->pad)
+		return -EIO;
+	state = le32_to_cpu(rep->state);
+	if (state > RFP_LOCK_DENIED || (state == RFP_LOCK_WAITING && !may_wait))
+		return -EIO;
+	return state;
+}
+
+/*
+ * Run an op that changes locks.  If it may yet be executed, or has to be, though this task does
+ * not wait for it any more, a worker sees to it that the server has the locks of the record.
+ * @final: this is that worker: what it can't do is not done.
+ */
+static int rdmafs_lock_run(struct rdmafs_op *op, bool final)
+{
+	int err;
+
+	op->locks = !final;
+	err = rdmafs_op_run(op);
+	if (final)
+		return err;
+	/* If it was left in flight, its worker was told when it was left. */
+	if (err && !rdmafs_op_left(op) && (!op->sent || op->call.status)) {
+		refcount_inc(&op->ref);
+		rdmafs_lock_leave(op);
+		rdmafs_lock_left(op);
+	}
+	return err;
+}
+
+/* Ask for a lock; RFP_LOCK_*, or a negative errno.  @session: that in which it was answered. */
+static int rdmafs_lock_ask(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token,
+			   bool final, int *session)
+{
+	struct rdmafs_op *op;
+	int ret;
+
+	op = rdmafs_op_new_open(open, RFP_LOCK, sizeof(struct rfp_lock_req),
+				offsetof(struct rfp_lock_req, stateid), RDMAFS_POOL_COMMON);
+	rdmafs_lock_req(op, r, token);
+	ret = rdmafs_lock_run(op, final);
+	if (!ret)
+		ret = rdmafs_lock_state(op, token);
+	*session = op->answered;
+	rdmafs_op_put(op);
+	return ret;
+}
+
+static struct rdmafs_op *rdmafs_unlock_op(struct rdmafs_open *open, const struct rdmafs_range *r)
+{
+	struct rfp_unlock_req *req;
+	struct rdmafs_op *op;
+
+	op = rdmafs_op_new_open(open, RFP_UNLOCK, sizeof(*req),
+				offsetof(struct rfp_unlock_req, stateid), RDMAFS_POOL_COMMON);
+	req = (struct rfp_unlock_req *)op->req;
+	req->owner = cpu_to_le64(r->owner);
+	req->start = cpu_to_le64(r->start);
+	req->end = cpu_to_le64(r->end);
+	req->kind = cpu_to_le32(r->kind);
+	return op;
+}
+
+static int rdmafs_unlock_send(struct rdmafs_open *open, const struct rdmafs_range *r, bool final)
+{
+	struct rdmafs_op *op = rdmafs_unlock_op(open, r);
+	int err = rdmafs_lock_run(op, final);
+
+	rdmafs_op_put(op);
+	return err;
+}
+
+/* End the wait for a lock; RFP_LOCK_HELD: the server has granted it meanwhile. */
+static int rdmafs_lock_cancel(struct rdmafs_open *open, u32 token)
+{
+	struct rfp_lockcancel_req *req;
+	struct rdmafs_op *op;
+	int ret;
+
+	op = rdmafs_op_new_cred(RDMAFS_M(open->inode->i_sb), RFP_LOCKCANCEL, sizeof(*req),
+				open->cred, RDMAFS_POOL_COMMON);
+	req = (struct rfp_lockcancel_req *)op->req;
+	req->token = cpu_to_le32(token);
+	ret = rdmafs_op_run(op);
+	if (!ret)
+		ret = rdmafs_lock_state(op, false);
+	rdmafs_op_put(op);
+	return ret;
+}
+
+/* --------------------------------------------------------- what killed tasks leave */
+
+/**
+ * rdmafs_lock_leave - count an op whose task no longer waits for it
+ * @op: a LOCK or UNLOCK
+ *
+ * To be followed by rdmafs_lock_left() when it is answered, or rdmafs_lock_stay().
+ *
+ * Context: process.
+ */
+void rdmafs_lock_leave(struct rdmafs_op *op)
+{
+	atomic_inc(&op->mnt->nr_opens);
+	atomic_inc(&RDMAFS_I(op->open->inode)->lock_strays);
+}
+
+/**
+ * rdmafs_lock_stay - undo rdmafs_lock_leave()
+ * @op: the op, whose open the caller keeps
+ *
+ * Context: process.
+ */
+void rdmafs_lock_stay(struct rdmafs_op *op)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(op->open->inode);
+
+	if (atomic_dec_and_test(&ri->lock_strays))
+		wake_up_var(&ri->lock_strays);
+	rdmafs_opens_dec(op->mnt);
+}
+
+/*
+ * Find out what is recorded for an owner from @r->start on: the piece from there that is locked in
+ * one way, or not at all.  @r->type becomes that, and @r->end is lowered to the end of the piece.
+ */
+static void rdmafs_lock_piece(struct rdmafs_mount *mnt, struct file_lock_context *ctx,
+			      struct rdmafs_range *r)
+{
+	struct list_head *list;
+	struct file_lock *fl;
+
+	r->type = F_UNLCK;
+	if (!ctx)
+		return;
+	list = r->kind == RFP_LOCK_FLOCK ? &ctx->flc_flock : &ctx->flc_posix;
+	spin_lock(&ctx->flc_lock);
+	list_for_each_entry(fl, list, c.flc_list) {
+		struct rdmafs_range have = rdmafs_range_of(mnt, fl);
+
+		/* An owner's locks are sorted and do not overlap. */
+		if (have.owner != r->owner || have.end < r->start || have.start > r->end)
+			continue;
+		if (have.start > r->start) {
+			r->end = have.start - 1;
+		} else {
+			r->type = have.type;
+			r->pid = have.pid;
+			r->end = min(r->end, have.end);
+		}
+		break;
+	}
+	spin_unlock(&ctx->flc_lock);
+}
+
+/*
+ * Make the server's locks in a range the same as those of the record.  What an owner has locked is
+ * not given up in between.
+ */
+static void rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_range *range)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+	struct rdmafs_range r = *range;
+	int session;
+
+	lockdep_assert_held(&RDMAFS_I(open->inode)->locking);
+	for (;;) {
+		rdmafs_lock_piece(mnt, locks_inode_context(open->inode), &r);
+		if (r.type == F_UNLCK)
+			rdmafs_unlock_send(open, &r, true);
+		else
+			rdmafs_lock_ask(open, &r, 0, true, &session);
+		if (r.end >= range->end)
+			break;
+		r.start = r.end + 1;
+		r.end = range->end;
+	}
+}
+
+static void rdmafs_lock_left_work(struct work_struct *work)
+{
+	struct rdmafs_op *op = container_of(work, struct rdmafs_op, work);
+	const struct rfp_lock_req *lreq = (const struct rfp_lock_req *)op->req;
+	const struct rfp_unlock_req *ureq = (const struct rfp_unlock_req *)op->req;
+	bool lock = le16_to_cpu(lreq->req.op) == RFP_LOCK;
+	struct rdmafs_open *open = rdmafs_open_get(op->open);
+	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
+	struct rdmafs_mount *mnt = op->mnt;
+	/* LOCK and UNLOCK have these three at the same place. */
+	struct rdmafs_range r = {
+		.owner = le64_to_cpu(lreq->owner),
+		.start = le64_to_cpu(lreq->start),
+		.end = le64_to_cpu(lreq->end),
+		.kind = le32_to_cpu(lock ? lreq->kind : ureq->kind),
+	};
+
+	rdmafs_test_point("lock_left", open->inode->i_ino);
+	if (lock && lreq->token)
+		rdmafs_lock_cancel(open, le32_to_cpu(lreq->token));
+	/*
+	 * Two of these workers, or a worker and a task that unlocks, may have the record change
+	 * meanwhile.  The one that comes last finds the record as it stays.
+	 */
+	mutex_lock(&ri->locking);
+	rdmafs_lock_restore(open, &r);
+	mutex_unlock(&ri->locking);
+	if (atomic_dec_and_test(&ri->lock_strays))
+		wake_up_var(&ri->lock_strays);
+	rdmafs_op_put(op);
+	rdmafs_open_put(open);
+	rdmafs_opens_dec(mnt);
+}
+
+/**
+ * rdmafs_lock_left - have a worker see to the locks that an op was to change
+ * @op: an op for which rdmafs_lock_leave() was called, and that is not in flight; its reference
+ *	is the worker's
+ *
+ * Context: any.
+ */
+void rdmafs_lock_left(struct rdmafs_op *op)
+{
+	INIT_WORK(&op->work, rdmafs_lock_left_work);
+	queue_work(op->mnt->io_wq, &op->work);
+}
+
+/*
+ * Take @locking to ask for a lock, when what killed tasks have left is done: an UNLOCK that is still
+ * on its way would undo the lock.  0 or -EINTR.
+ */
+static int rdmafs_locking_begin(struct rdmafs_inode *ri)
+{
+	for (;;) {
+		if (mutex_lock_killable(&ri->locking))
+			return -EINTR;
+		if (!atomic_read(&ri->lock_strays))
+			return 0;
+		mutex_unlock(&ri->locking);
+		if (wait_var_event_killable(&ri->lock_strays, !atomic_read(&ri->lock_strays)))
+			return -EINTR;
+	}
+}
+
+/* -------------------------------------------------------------------- events */
+
+/**
+ * rdmafs_locks_wake - have all tasks that wait for locks ask again
+ * @mnt: the mount
+ *
+ * Context: any; takes lock_lock.
+ */
+void rdmafs_locks_wake(struct rdmafs_mount *mnt)
+{
+	struct rdmafs_lock_wait *w;
+	unsigned long irq;
+
+	spin_lock_irqsave(&mnt->lock_lock, irq);
+	list_for_each_entry(w, &mnt->lock_waits, link)
+		complete(&w->event);
+	spin_unlock_irqrestore(&mnt->lock_lock, irq);
+}
+
+static void rdmafs_lock_wake(struct rdmafs_mount *mnt, u64 token)
+{
+	struct rdmafs_lock_wait *w;
+
+	spin_lock_irq(&mnt->lock_lock);
+	list_for_each_entry(w, &mnt->lock_waits, link) {
+		if (w->token == token) {
+			complete(&w->event);
+			break;
+		}
+	}
+	spin_unlock_irq(&mnt->lock_lock);
+}
+
+/* Take the events of a reply; true if there are more. */
+static bool rdmafs_events_told(struct rdmafs_mount *mnt, struct rdmafs_op *op)
+{
+	const struct rfp_events_rep *rep;
+	const struct rfp_event *event;
+	struct rfp_dec dec;
+	u32 nr, i;
+
+	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+	nr = rep ? le32_to_cpu(rep->nr) : 0;
+	event = nr <= RFP_EVENTS_MAX ? rfp_dec_fixed(&dec, nr * sizeof(*event)) : NULL;
+	if (!event || rfp_dec_end(&dec)) {
+		rdmafs_locks_wake(mnt);
+		return false;
+	}
+	for (i = 0; i < nr; i++)
+		if (le32_to_cpu(event[i].type) == RFP_EVENT_LOCK)
+			rdmafs_lock_wake(mnt, le64_to_cpu(event[i].id));
+	return nr && (le32_to_cpu(rep->flags) & RFP_EVENTS_MORE);
+}
+
+static void rdmafs_events_work(struct work_struct *work)
+{
+	struct rdmafs_mount *mnt = container_of(work, struct rdmafs_mount, events_work);
+	struct rdmafs_op *op;
+	bool more;
+
+	do {
+		more = false;
+		op = rdmafs_op_new(mnt, RFP_EVENTS, sizeof(struct rfp_req));
+		if (!IS_ERR(op) && !rdmafs_op_run(op))
+			more = rdmafs_events_told(mnt, op);
+		else
+			rdmafs_locks_wake(mnt);
+		if (!IS_ERR(op))
+			rdmafs_op_put(op);
+	} while (more);
+}
+
+/**
+ * rdmafs_events - ask the server what it has to tell
+ * @mnt: the mount
+ *
+ * Context: any.
+ */
+void rdmafs_events(struct rdmafs_mount *mnt)
+{
+	unsigned long irq;
+	bool any;
+
+	/* Nothing is told but what tasks wait for. */
+	spin_lock_irqsave(&mnt->lock_lock, irq);
+	any = !list_empty(&mnt->lock_waits);
+	spin_unlock_irqrestore(&mnt->lock_lock, irq);
+	if (any)
+		queue_work(mnt->io_wq, &mnt->events_work);
+}
+
+/* --------------------------------------------------------------- taking a lock */
+
+/* Is the lock kept here alone, as local_lock= wants it? */
+static bool rdmafs_lock_local(struct file *file, const struct file_lock *fl)
+{
+	u32 local = RDMAFS_M(file_inode(file)->i_sb)->opts.local_lock;
+
+	return local & (fl->c.flc_flags & FL_FLOCK ? RDMAFS_LOCAL_FLOCK : RDMAFS_LOCAL_POSIX);
+}
+
+/*
+ * Record what the server has granted.  This does not wait: no other owner here is recorded with a
+ * lock that excludes it, as the server would have refused it.
+ */
+static int rdmafs_lock_record(struct file *file, struct file_lock *fl)
+{
+	unsigned int flags = fl->c.flc_flags;
+	int err;
+
+	fl->c.flc_flags &= ~FL_SLEEP;
+	err = locks_lock_file_wait(file, fl);
+	fl->c.flc_flags = flags;
+	return err;
+}
+
+/*
+ * Ask for a lock, and record it if the server has granted it.  RFP_LOCK_*; or a negative errno, and
+ * the server's locks are those of the record, or a worker makes them so.
+ */
+static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
+{
+	struct inode *inode = file_inode(file);
+	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
+	struct rdmafs_range r = rdmafs_range_of(mnt, fl);
+	struct rdmafs_open *open = rdmafs_file_open(file);
+	struct file_lock lost;
+	int ret, err, session;
+
+	ret = rdmafs_locking_begin(RDMAFS_I(inode));
+	if (ret)
+		return ret;
+	do {
+		ret = rdmafs_lock_ask(open, &r, token, false, &session);
+		if (ret == RFP_LOCK_DENIED && r.kind == RFP_LOCK_FLOCK) {
+			/* The lock that was to be changed has been given up for that. */
+			locks_init_lock(&lost);
+			locks_copy_lock(&lost, fl);
+			lost.c.flc_type = F_UNLCK;
+			rdmafs_lock_record(file, &lost);
+		}
+		if (ret != RFP_LOCK_HELD)
+			break;
+		err = rdmafs_lock_record(file, fl);
+		if (err) {
+			rdmafs_lock_restore(open, &r);
+			ret = err;
+		}
+		/* If the session was lost before it was recorded, it was not reclaimed. */
+	} while (ret == RFP_LOCK_HELD && session != atomic_read(&mnt->session));
+	mutex_unlock(&RDMAFS_I(inode)->locking);
+	return ret;
+}
+
+static void rdmafs_lock_wait_begin(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w)
+{
+	init_completion(&w->event);
+	spin_lock_irq(&mnt->lock_lock);
+	do {
+		w->token = ++mnt->lock_token;
+	} while (!w->token);
+	list_add_tail(&w->link, &mnt->lock_waits);
+	spin_unlock_irq(&mnt->lock_lock);
+}
+
+/* The task does not wait any more: make an end of its request.  True: it has the lock after all. */
+static bool rdmafs_lock_give_up(struct file *file, struct file_lock *fl, u32 token)
+{
+	struct rdmafs_open *open = rdmafs_file_open(file);
+	struct rdmafs_range r = rdmafs_range_of(RDMAFS_M(file_inode(file)->i_sb), fl);
+	struct rdmafs_op *op;
+	int ret;
+
+	if (!fatal_signal_pending(current)) {
+		ret = rdmafs_lock_cancel(open, token);
+		/* Asking once more takes it, and records it. */
+		if (ret == RFP_LOCK_HELD)
+			return rdmafs_lock_try(file, fl, 0) == RFP_LOCK_HELD;
+		if (ret == RFP_LOCK_DENIED)
+			return false;
+	}
+	op = rdmafs_op_new_open(open, RFP_LOCK, sizeof(struct rfp_lock_req),
+				offsetof(struct rfp_lock_req, stateid), RDMAFS_POOL_COMMON);
+	rdmafs_lock_req(op, &r, token);
+	rdmafs_lock_leave(op);
+	rdmafs_lock_left(op);
+	return false;
+}
+
+/* Take a lock, and wait for it if @wait.  0, -EAGAIN, -ERESTARTSYS, or another negative errno. */
+static int rdmafs_lock_take(struct file *file, struct file_lock *fl, bool wait)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(file_inode(file)->i_sb);
+	int forced = atomic_read(&mnt->forced);
+	struct rdmafs_lock_wait w;
+	long left;
+	int ret;
+
+	if (!wait) {
+		ret = rdmafs_lock_try(file, fl, 0);
+		return ret == RFP_LOCK_DENIED ? -EAGAIN : ret;
+	}
+	rdmafs_lock_wait_begin(mnt, &w);
+	for (;;) {
+		ret = rdmafs_lock_try(file, fl, w.token);
+		if (ret != RFP_LOCK_WAITING)
+			break;
+		rdmafs_test_point("lock_waits", file_inode(file)->i_ino);
+		left = wait_for_completion_interruptible_timeout(&w.event, RDMAFS_LOCK_PATIENCE);
+		/* The tries of one event are one. */
+		reinit_completion(&w.event);
+		if (left >= 0 && forced == atomic_read(&mnt->forced))
+			continue;
+		ret = left < 0 ? -ERESTARTSYS : -EIO;
+		if (rdmafs_lock_give_up(file, fl, w.token))
+			ret = 0;
+		break;
+	}
+	spin_lock_irq(&mnt->lock_lock);
+	list_del(&w.link);
+	spin_unlock_irq(&mnt->lock_lock);
+	/* A server that denies what it was asked to wait for. */
+	return ret == RFP_LOCK_DENIED ? -EAGAIN : ret;
+}
+
+static int rdmafs_lock_set(struct file *file, struct file_lock *fl, bool wait)
+{
+	struct inode *inode = file_inode(file);
+	int err;
+
+	/* Pages that are dirty now would be written back over what others write under their locks. */
+	err = rdmafs_flush(inode);
+	if (!err)
+		err = rdmafs_lock_take(file, fl, wait);
+	if (err)
+		return err;
+	/*
+	 * What is cached may be from before the lock.  Only attributes that are asked for from now
+	 * on say whether it is, which reads do; mappings are looked after here.
+	 */
+	rdmafs_attr_expire(inode);
+	rdmafs_revalidate_mapping(inode, true);
+	return 0;
+}
+
+static int rdmafs_lock_drop(struct file *file, struct file_lock *fl)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(file_inode(file));
+	struct rdmafs_range r = rdmafs_range_of(RDMAFS_M(file_inode(file)->i_sb), fl);
+	bool thread = current->flags & PF_KTHREAD, exits = current->flags & PF_EXITING;
+	struct rdmafs_open *open = rdmafs_file_open(file);
+	unsigned int flags = fl->c.flc_flags;
+	struct rdmafs_op *op;
+	bool alone;
+	int err;
+
+	/* The next owner of the lock is to see it.  Errors stay with the mapping, for fsync(2). */
+	if (!thread)
+		rdmafs_flush(&ri->netfs.inode);
+	/* A task that ends, or was killed, does not wait for one that waits for the server. */
+	alone = thread || exits ? mutex_trylock(&ri->locking) :
+				  !mutex_lock_killable(&ri->locking);
+	fl->c.flc_flags |= FL_EXISTS;
+	err = locks_lock_file_wait(file, fl);
+	fl->c.flc_flags = flags;
+	if (!err && alone && !thread) {
+		err = rdmafs_unlock_send(open, &r, false);
+	} else if (!err) {
+		/* One kernel thread may close files of all mounts: it must not wait for a server. */
+		op = rdmafs_unlock_op(open, &r);
+		rdmafs_lock_leave(op);
+		rdmafs_lock_left(op);
+	}
+	if (alone)
+		mutex_unlock(&ri->locking);
+	/* There was nothing to give back; or a worker does it. */
+	return err == -ENOENT || err == -EINTR || exits ? 0 : err;
+}
+
+/* -------------------------------------------------------------------- F_GETLK */
+
+static int rdmafs_lock_test_reply(struct rdmafs_op *op, struct file_lock *fl)
+{
+	const struct rfp_testlock_rep *rep;
+	struct rfp_dec dec;
+	u64 start, end;
+	u32 type;
+	s32 pid;
+
+	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
+	if (rfp_dec_end(&dec))
+		return -EIO;
+	type = le32_to_cpu(rep->type);
+	start = le64_to_cpu(rep->start);
+	end = le64_to_cpu(rep->end);
+	pid = le32_to_cpu(rep->pid);
+	if (type > RFP_LOCK_NONE || start > end || end > OFFSET_MAX || pid == S32_MIN)
+		return -EIO;
+	fl->c.flc_type = F_UNLCK;
+	if (type == RFP_LOCK_NONE)
+		return 0;
+	fl->c.flc_type = type == RFP_LOCK_READ ? F_RDLCK : F_WRLCK;
+	fl->fl_start = start;
+	fl->fl_end = end;
+	/* Not one of this machine's, which a number that is not negative would be taken for. */
+	fl->c.flc_pid = -abs(pid);
+	return 0;
+}
+
+static int rdmafs_lock_test(struct file *file, struct file_lock *fl)
+{
+	unsigned char type = fl->c.flc_type;
+	struct rdmafs_range r;
+	struct rdmafs_op *op;
+	int err;
+
+	/* The record tells a process of this machine by the number that it has here. */
+	posix_test_lock(file, fl);
+	/* F_OFD_GETLK with F_UNLCK asks for the owner's own locks. */
+	if (fl->c.flc_type != F_UNLCK || type == F_UNLCK)
+		return 0;
+	fl->c.flc_type = type;
+	r = rdmafs_range_of(RDMAFS_M(file_inode(file)->i_sb), fl);
+	op = rdmafs_op_new_open(rdmafs_file_open(file), RFP_TESTLOCK, sizeof(struct rfp_lock_req),
+				offsetof(struct rfp_lock_req, stateid), RDMAFS_POOL_COMMON);
+	rdmafs_lock_req(op, &r, 0);
+	err = rdmafs_op_run(op);
+	if (!err)
+		err = rdmafs_lock_test_reply(op, fl);
+	rdmafs_op_put(op);
+	return err;
+}
+
+/* -------------------------------------------------------------- lost sessions */
+
+/* An open that has locks of the record, and that the server does not know yet; a reference. */
+static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int session)
+{
+	struct file_lock_context *ctx = locks_inode_context(asks->inode);
+	struct rdmafs_open *open, *found = NULL;
+	struct file_lock *fl;
+	int i;
+
+	if (!ctx)
+		return NULL;
+	spin_lock(&ctx->flc_lock);
+	for (i = 0; i < 2 && !found; i++)
+		list_for_each_entry(fl, i ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
+			/* The file has the lock, so that it has not been released. */
+			open = fl->c.flc_file->private_data;
+			if (open == asks || READ_ONCE(open->session) == session ||
+			    READ_ONCE(open->lock_lost))
+				continue;
+			found = rdmafs_open_get(open);
+			break;
+		}
+	spin_unlock(&ctx->flc_lock);
+	return found;
+}
+
+/**
+ * rdmafs_locks_ready - have the locks of a file taken again before others are asked for
+ * @asks:    the open with which a lock is to be asked for
+ * @session: the session in which it is to be
+ * @forced:  as in rdmafs_open_ready()
+ *
+ * Else one process of this machine could be granted what another has, in a new session.
+ *
+ * Context: process, may sleep; takes rdmafs_open.lock of other opens.
+ * Return: 0, -EINTR or -ENOMEM.
+ */
+int rdmafs_locks_ready(struct rdmafs_open *asks, int session, int forced)
+{
+	struct rdmafs_open *open;
+	int err = 0;
+
+	while (!err && (open = rdmafs_locks_behind(asks, session))) {
+		err = rdmafs_open_ready(open, forced);
+		if (err && err != -EINTR && err != -ENOMEM) {
+			WRITE_ONCE(open->lock_lost, true);
+			err = 0;
+		}
+		rdmafs_open_put(open);
+		/* It may be ready in a session that has come since: the caller looks at that. */
+		if (session != atomic_read(&RDMAFS_M(asks->inode->i_sb)->session))
+			break;
+	}
+	return err;
+}
+
+/* Copy the locks that were taken with an open; NULL with *@nr 0: none, or -ENOMEM. */
+static struct rdmafs_range *rdmafs_locks_copy(struct rdmafs_open *open, u32 *nr)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+	struct file_lock_context *ctx = locks_inode_context(open->inode);
+	struct rdmafs_range *copy = NULL;
+	u32 room = 0, n;
+	struct file_lock *fl;
+	int i;
+
+	*nr = 0;
+	if (!ctx)
+		return NULL;
+	do {
+		n = 0;
+		spin_lock(&ctx->flc_lock);
+		for (i = 0; i < 2; i++)
+			list_for_each_entry(fl, i ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
+				if (READ_ONCE(fl->c.flc_file->private_data) != open ||
+				    rdmafs_lock_local(fl->c.flc_file, fl))
+					continue;
+				if (n < room)
+					copy[n] = rdmafs_range_of(mnt, fl);
+				n++;
+			}
+		spin_unlock(&ctx->flc_lock);
+		if (n <= room)
+			break;
+		kvfree(copy);
+		room = n + 16;
+		copy = kvmalloc_array(room, sizeof(*copy), GFP_NOFS);
+	} while (copy);
+	if (!copy && n)
+		return ERR_PTR(-ENOMEM);
+	*nr = n;
+	return copy;
+}
+
+/* Take one lock again; RFP_LOCK_*, or a negative errno. */
+static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_range *r, u64 stateid,
+			       bool brief, int forced)
+{
+	struct rfp_lock_req *req;
+	struct rdmafs_op *op;
+	int ret;
+
+	/* Without a reserve: ops that have one may be waiting for this open. */
+	op = rdmafs_op_new_cred(RDMAFS_M(open->inode->i_sb), RFP_LOCK, sizeof(*req), open->cred,
+				RDMAFS_POOL_NONE);
+	if (!op)
+		return -ENOMEM;
+	op->brief = brief;
+	op->forced = forced;
+	rdmafs_lock_req(op, r, 0);
+	req = (struct rfp_lock_req *)op->req;
+	req->stateid = cpu_to_le64(stateid);
+	ret = rdmafs_op_run(op);
+	if (!ret)
+		ret = rdmafs_lock_state(op, false);
+	rdmafs_op_put(op);
+	return ret;
+}
+
+/**
+ * rdmafs_locks_reclaim - take the locks again that a lost session had
+ * @open:    an open that has just been opened again
+ * @stateid: its new stateid, which no other task knows yet
+ * @session: the session in which it was opened again
+ * @brief:   wait for nothing but the answers
+ * @forced:  as in rdmafs_open_ready()
+ *
+ * If a lock is not to be had any more, the open is of no use for what the lock was for, and its
+ * reads and writes fail (@lock_lost).
+ *
+ * Context: process, may sleep; rdmafs_open.lock is held.
+ * Return: 0; or a negative errno: the open has to be opened again once more.
+ */
+int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session, bool brief, int forced)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+	struct rdmafs_range *copy;
+	int ret = 0;
+	u32 nr, i;
+
+	copy = rdmafs_locks_copy(open, &nr);
+	if (IS_ERR(copy))
+		return PTR_ERR(copy);
+	for (i = 0; i < nr && !ret; i++) {
+		ret = rdmafs_lock_reclaim(open, &copy[i], stateid, brief, forced);
+		/* The next session has its own reclaim. */
+		if (session != atomic_read(&mnt->session)) {
+			ret = 0;
+			break;
+		}
+		if (ret == RFP_LOCK_DENIED || ret == -ENOLCK) {
+			WRITE_ONCE(open->lock_lost, true);
+			pr_warn_ratelimited("rdmafs: %s:/%s: inode %lu: a lock was lost\n",
+					    mnt->opts.host, mnt->opts.export,
+					    open->inode->i_ino);
+			ret = 0;
+		}
+	}
+	kvfree(copy);
+	return ret;
+}
+
+/* ------------------------------------------------------------- file operations */
+
+/**
+ * rdmafs_write_through - tell whether write(2) is to write its bytes and no others
+ * @inode: a regular file
+ *
+ * Writing back writes whole pages.  A process that has locked a range may write just that range,
+ * while another client writes the rest of the page.
+ *
+ * Context: any; takes the lock of the VFS's locks.
+ * Return: true if a range is locked that is not the whole file.
+ */
+bool rdmafs_write_through(struct inode *inode)
+{
+	struct file_lock_context *ctx = locks_inode_context(inode);
+	struct file_lock *fl;
+	bool ranges = false;
+
+	if (likely(!ctx) || list_empty_careful(&ctx->flc_posix) ||
+	    (RDMAFS_M(inode->i_sb)->opts.local_lock & RDMAFS_LOCAL_POSIX))
+		return false;
+	spin_lock(&ctx->flc_lock);
+	list_for_each_entry(fl, &ctx->flc_posix, c.flc_list) {
+		ranges = fl->c.flc_type == F_WRLCK && (fl->fl_start || fl->fl_end != OFFSET_MAX);
+		if (ranges)
+			break;
+	}
+	spin_unlock(&ctx->flc_lock);
+	return ranges;
+}
+
+/**
+ * rdmafs_file_lock - fcntl(2) with F_SETLK and the like
+ * @file: the file
+ * @cmd:	  F_GETLK, F_SETLK or F_SETLKW
+ * @fl:	  the lock
+ *
+ * Context: process; waits for the server killably, and for other locks interruptibly.
+ * Return: 0; -EAGAIN: others have it; -EDEADLK; -ENOLCK: there are too many; -ERESTARTSYS: a signal;
+ * -EINTR: killed; -EIO: umount -f; or another negative errno.
+ */
+int rdmafs_file_lock(struct file *file, int cmd, struct file_lock *fl)
+{
+	if (rdmafs_lock_local(file, fl)) {
+		if (cmd != F_GETLK)
+			return locks_lock_file_wait(file, fl);
+		posix_test_lock(file, fl);
+		return 0;
+	}
+	if (cmd == F_GETLK)
+		return rdmafs_lock_test(file, fl);
+	if (fl->c.flc_type == F_UNLCK)
+		return rdmafs_lock_drop(file, fl);
+	return rdmafs_lock_set(file, fl, fl->c.flc_flags & FL_SLEEP);
+}
+
+/**
+ * rdmafs_file_flock - flock(2)
+ * @file: the file
+ * @cmd:  F_SETLK or F_SETLKW
+ * @fl:	  the lock
+ *
+ * Context: as rdmafs_file_lock().
+ * Return: as rdmafs_file_lock().
+ */
+int rdmafs_file_flock(struct file *file, int cmd, struct file_lock *fl)
+{
+	if (rdmafs_lock_local(file, fl))
+		return locks_lock_file_wait(file, fl);
+	if (fl->c.flc_type == F_UNLCK)
+		return rdmafs_lock_drop(file, fl);
+	return rdmafs_lock_set(file, fl, cmd == F_SETLKW);
+}
+
+/**
+ * rdmafs_locks_init - begin without locks
+ * @mnt: the mount
+ *
+ * Context: process.
+ */
+void rdmafs_locks_init(struct rdmafs_mount *mnt)
+{
+	spin_lock_init(&mnt->lock_lock);
+	INIT_LIST_HEAD(&mnt->lock_waits);
+	INIT_WORK(&mnt->events_work, rdmafs_events_work);
+	get_random_bytes(&mnt->lock_key, sizeof(mnt->lock_key));
+}
