@@ -12,6 +12,7 @@
  *	open.c		opens at the server; reclaim.c opening again what a lost session had open
  *	tmpfile.c	files that are made without a name
  *	file.c		open files but reading and writing; lock.c the locks for these
+ *	filelock.c	fcntl(2)'s and flock(2)'s locks; lock_reclaim.c those of a lost session
  *	buffered.c	through the page cache; mapping.c which cached pages are valid; flush.c
  *			waiting for writeback; commit.c when a page is clean
  *	direct.c	O_DIRECT; direct_part.c the pages of one part; append.c O_APPEND
@@ -34,8 +35,9 @@
  *		place until the callback has run: folios that are under
  *		writeback or locked for reading, pages that direct.c has pinned.
  *	open	refs: one of the struct file, one of each op that names its
- *		stateid.  It holds a reference to the inode.  The last put has
- *		CLOSE sent, by a worker unless the caller may sleep.
+ *		stateid, one of a task that has its locks taken again.  It holds
+ *		a reference to the inode.  The last put has CLOSE sent, by a
+ *		worker unless the caller may sleep.
  *	cred	refs: of opens and of ops.  Its id is given to other
  *		credentials only when it has no reference, so that an id in a
  *		detached op keeps its meaning.
@@ -45,6 +47,9 @@
  *	mount	from fill_super to kill_sb.  Before kill_sb closes the transport
  *		it waits until opens are closed and until works have ended that
  *		go on after their task was killed (nr_opens).
+ *	lock	the record is the VFS's (struct file_lock), and its file keeps the open.  A
+ *		request that waits is on the stack of its task (filelock.c); one that a
+ *		killed task has left is a LOCK or UNLOCK op, which a worker puts.
  *
  * Lock order
  *	inode->i_rwsem (of two files: rdmafs_lock_copy())
@@ -58,7 +63,10 @@
  *			rdmafs_inode.lock (irqsave)
  *			  rdmafs_mount.cred_lock (irqsave)
  *	Of these a done callback takes the last two only.
- *	rdmafs_mount.opens_lock is a leaf, taken in process context only.
+ *	rdmafs_inode.locking is outside of rdmafs_open.lock too, and is taken with none of the locks
+ *	before that one held.  A task that holds it waits for the server.
+ *	rdmafs_mount.opens_lock is a leaf, taken in process context only; lock_lock (irqsave) is one,
+ *	too.
  */
 #ifndef RDMAFS_CLIENT_H
 #define RDMAFS_CLIENT_H
@@ -858,10 +866,12 @@ void rdmafs_lock_stay(struct rdmafs_op *op);
 void rdmafs_lock_left(struct rdmafs_op *op);
 void rdmafs_locks_wake(struct rdmafs_mount *mnt);
 void rdmafs_events(struct rdmafs_mount *mnt);
+void rdmafs_locks_init(struct rdmafs_mount *mnt);
+
+/* lock_reclaim.c */
 int rdmafs_locks_ready(struct rdmafs_open *asks, int session, int forced);
 int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session, bool brief,
 			 int forced);
-void rdmafs_locks_init(struct rdmafs_mount *mnt);
 
 /* file.c */
 extern const struct inode_operations rdmafs_file_iops;

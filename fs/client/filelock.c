@@ -22,9 +22,7 @@
  * worker makes the server's locks the same as the record (rdmafs_lock_left_work()), and other
  * tasks wait for it before they ask (@lock_strays).
  *
- * A lost session: the server has forgotten all locks.  An open that is opened again takes its locks
- * again (rdmafs_locks_reclaim()) before it is used.  If another client was faster, reads and writes
- * of that open fail with EIO until it is closed.
+ * What becomes of the locks of a lost session is in lock_reclaim.c.
  *
  * Locks: rdmafs_inode.locking, outside of rdmafs_open.lock; rdmafs_mount.lock_lock is a leaf.
  */
@@ -35,6 +33,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "client.h"
+#include "filelock.h"
 #include "transport/points.h"
 
 /* A task that waits asks again after this time, in jiffies, though no event has come. */
@@ -54,31 +53,21 @@ struct rdmafs_lock_wait {
 	struct completion event;
 };
 
-/**
- * struct rdmafs_range - what a request is about
- * @owner: names the owner on the wire
- * @start: first byte
- * @end:   last byte
- * @type:  F_RDLCK, F_WRLCK or F_UNLCK
- * @kind:  RFP_LOCK_POSIX, _OFD or _FLOCK
- * @pid:   the owner's process
- */
-struct rdmafs_range {
-	u64 owner;
-	loff_t start;
-	loff_t end;
-	unsigned char type;
-	u32 kind;
-	pid_t pid;
-};
-
 /* What the kernel knows an owner by, as a number that tells the server nothing about it. */
 static u64 rdmafs_owner_id(struct rdmafs_mount *mnt, const void *who)
 {
 	return siphash_1u64((unsigned long)who, &mnt->lock_key);
 }
 
-static struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_lock *fl)
+/**
+ * rdmafs_range_of - tell how a lock of the VFS is named on the wire
+ * @mnt: the mount
+ * @fl:	 the lock
+ *
+ * Context: any.
+ * Return: its range, owner, type and kind.
+ */
+struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_lock *fl)
 {
 	const struct file_lock_core *flc = &fl->c;
 	bool flock = flc->flc_flags & FL_FLOCK;
@@ -97,7 +86,15 @@ static struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struc
 
 /* ------------------------------------------------------------------ requests */
 
-static void rdmafs_lock_req(struct rdmafs_op *op, const struct rdmafs_range *r, u32 token)
+/**
+ * rdmafs_lock_req - fill in a LOCK or TESTLOCK but for its stateid
+ * @op:	   the op
+ * @r:	   what it is about
+ * @token: names the request if the server is to go on trying, else 0
+ *
+ * Context: any.
+ */
+void rdmafs_lock_req(struct rdmafs_op *op, const struct rdmafs_range *r, u32 token)
 {
 	struct rfp_lock_req *req = (struct rfp_lock_req *)op->req;
 
@@ -111,8 +108,15 @@ static void rdmafs_lock_req(struct rdmafs_op *op, const struct rdmafs_range *r, 
 	req->flags = cpu_to_le32(token ? RFP_LOCK_WAIT : 0);
 }
 
-/* The state in the reply to LOCK or LOCKCANCEL, or -EIO. */
-static int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait)
+/**
+ * rdmafs_lock_state - read the reply to LOCK or LOCKCANCEL
+ * @op:	      the op, which was answered without an error
+ * @may_wait: the server may answer that the lock is not to be had yet
+ *
+ * Context: any.
+ * Return: RFP_LOCK_*, or -EIO: the reply makes no sense.
+ */
+int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait)
 {
 	const struct rfp_lock_rep *rep;
 	struct rfp_dec dec;
@@ -345,8 +349,8 @@ void rdmafs_lock_left(struct rdmafs_op *op)
 }
 
 /*
- * Take @locking to ask for a lock, when what killed tasks have left is done: an UNLOCK that is still
- * on its way would undo the lock.  0 or -EINTR.
+ * Take @locking to ask for a lock, when what killed tasks have left is done: an UNLOCK that is
+ * still on its way would undo the lock.  0 or -EINTR.
  */
 static int rdmafs_locking_begin(struct rdmafs_inode *ri)
 {
@@ -454,8 +458,15 @@ void rdmafs_events(struct rdmafs_mount *mnt)
 
 /* --------------------------------------------------------------- taking a lock */
 
-/* Is the lock kept here alone, as local_lock= wants it? */
-static bool rdmafs_lock_local(struct file *file, const struct file_lock *fl)
+/**
+ * rdmafs_lock_local - tell whether a lock is kept here alone, as local_lock= wants it
+ * @file: the file
+ * @fl:	  the lock
+ *
+ * Context: any.
+ * Return: true if the server is not asked for it.
+ */
+bool rdmafs_lock_local(const struct file *file, const struct file_lock *fl)
 {
 	u32 local = RDMAFS_M(file_inode(file)->i_sb)->opts.local_lock;
 
@@ -694,169 +705,6 @@ static int rdmafs_lock_test(struct file *file, struct file_lock *fl)
 	return err;
 }
 
-/* -------------------------------------------------------------- lost sessions */
-
-/* An open that has locks of the record, and that the server does not know yet; a reference. */
-static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int session)
-{
-	struct file_lock_context *ctx = locks_inode_context(asks->inode);
-	struct rdmafs_open *open, *found = NULL;
-	struct file_lock *fl;
-	int i;
-
-	if (!ctx)
-		return NULL;
-	spin_lock(&ctx->flc_lock);
-	for (i = 0; i < 2 && !found; i++)
-		list_for_each_entry(fl, i ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
-			/* The file has the lock, so that it has not been released. */
-			open = fl->c.flc_file->private_data;
-			if (open == asks || READ_ONCE(open->session) == session ||
-			    READ_ONCE(open->lock_lost))
-				continue;
-			found = rdmafs_open_get(open);
-			break;
-		}
-	spin_unlock(&ctx->flc_lock);
-	return found;
-}
-
-/**
- * rdmafs_locks_ready - have the locks of a file taken again before others are asked for
- * @asks:    the open with which a lock is to be asked for
- * @session: the session in which it is to be
- * @forced:  as in rdmafs_open_ready()
- *
- * Else one process of this machine could be granted what another has, in a new session.
- *
- * Context: process, may sleep; takes rdmafs_open.lock of other opens.
- * Return: 0, -EINTR or -ENOMEM.
- */
-int rdmafs_locks_ready(struct rdmafs_open *asks, int session, int forced)
-{
-	struct rdmafs_open *open;
-	int err = 0;
-
-	while (!err && (open = rdmafs_locks_behind(asks, session))) {
-		err = rdmafs_open_ready(open, forced);
-		if (err && err != -EINTR && err != -ENOMEM) {
-			WRITE_ONCE(open->lock_lost, true);
-			err = 0;
-		}
-		rdmafs_open_put(open);
-		/* It may be ready in a session that has come since: the caller looks at that. */
-		if (session != atomic_read(&RDMAFS_M(asks->inode->i_sb)->session))
-			break;
-	}
-	return err;
-}
-
-/* Copy the locks that were taken with an open; NULL with *@nr 0: none, or -ENOMEM. */
-static struct rdmafs_range *rdmafs_locks_copy(struct rdmafs_open *open, u32 *nr)
-{
-	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
-	struct file_lock_context *ctx = locks_inode_context(open->inode);
-	struct rdmafs_range *copy = NULL;
-	u32 room = 0, n;
-	struct file_lock *fl;
-	int i;
-
-	*nr = 0;
-	if (!ctx)
-		return NULL;
-	do {
-		n = 0;
-		spin_lock(&ctx->flc_lock);
-		for (i = 0; i < 2; i++)
-			list_for_each_entry(fl, i ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
-				if (READ_ONCE(fl->c.flc_file->private_data) != open ||
-				    rdmafs_lock_local(fl->c.flc_file, fl))
-					continue;
-				if (n < room)
-					copy[n] = rdmafs_range_of(mnt, fl);
-				n++;
-			}
-		spin_unlock(&ctx->flc_lock);
-		if (n <= room)
-			break;
-		kvfree(copy);
-		room = n + 16;
-		copy = kvmalloc_array(room, sizeof(*copy), GFP_NOFS);
-	} while (copy);
-	if (!copy && n)
-		return ERR_PTR(-ENOMEM);
-	*nr = n;
-	return copy;
-}
-
-/* Take one lock again; RFP_LOCK_*, or a negative errno. */
-static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_range *r, u64 stateid,
-			       bool brief, int forced)
-{
-	struct rfp_lock_req *req;
-	struct rdmafs_op *op;
-	int ret;
-
-	/* Without a reserve: ops that have one may be waiting for this open. */
-	op = rdmafs_op_new_cred(RDMAFS_M(open->inode->i_sb), RFP_LOCK, sizeof(*req), open->cred,
-				RDMAFS_POOL_NONE);
-	if (!op)
-		return -ENOMEM;
-	op->brief = brief;
-	op->forced = forced;
-	rdmafs_lock_req(op, r, 0);
-	req = (struct rfp_lock_req *)op->req;
-	req->stateid = cpu_to_le64(stateid);
-	ret = rdmafs_op_run(op);
-	if (!ret)
-		ret = rdmafs_lock_state(op, false);
-	rdmafs_op_put(op);
-	return ret;
-}
-
-/**
- * rdmafs_locks_reclaim - take the locks again that a lost session had
- * @open:    an open that has just been opened again
- * @stateid: its new stateid, which no other task knows yet
- * @session: the session in which it was opened again
- * @brief:   wait for nothing but the answers
- * @forced:  as in rdmafs_open_ready()
- *
- * If a lock is not to be had any more, the open is of no use for what the lock was for, and its
- * reads and writes fail (@lock_lost).
- *
- * Context: process, may sleep; rdmafs_open.lock is held.
- * Return: 0; or a negative errno: the open has to be opened again once more.
- */
-int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session, bool brief, int forced)
-{
-	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
-	struct rdmafs_range *copy;
-	int ret = 0;
-	u32 nr, i;
-
-	copy = rdmafs_locks_copy(open, &nr);
-	if (IS_ERR(copy))
-		return PTR_ERR(copy);
-	for (i = 0; i < nr && !ret; i++) {
-		ret = rdmafs_lock_reclaim(open, &copy[i], stateid, brief, forced);
-		/* The next session has its own reclaim. */
-		if (session != atomic_read(&mnt->session)) {
-			ret = 0;
-			break;
-		}
-		if (ret == RFP_LOCK_DENIED || ret == -ENOLCK) {
-			WRITE_ONCE(open->lock_lost, true);
-			pr_warn_ratelimited("rdmafs: %s:/%s: inode %lu: a lock was lost\n",
-					    mnt->opts.host, mnt->opts.export,
-					    open->inode->i_ino);
-			ret = 0;
-		}
-	}
-	kvfree(copy);
-	return ret;
-}
-
 /* ------------------------------------------------------------- file operations */
 
 /**
@@ -895,8 +743,8 @@ bool rdmafs_write_through(struct inode *inode)
  * @fl:	  the lock
  *
  * Context: process; waits for the server killably, and for other locks interruptibly.
- * Return: 0; -EAGAIN: others have it; -EDEADLK; -ENOLCK: there are too many; -ERESTARTSYS: a signal;
- * -EINTR: killed; -EIO: umount -f; or another negative errno.
+ * Return: 0; -EAGAIN: others have it; -EDEADLK; -ENOLCK: there are too many; -ERESTARTSYS: a
+ * signal; -EINTR: killed; -EIO: umount -f; or another negative errno.
  */
 int rdmafs_file_lock(struct file *file, int cmd, struct file_lock *fl)
 {

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the files about locks share: a lock as the server is asked for it, for the first time
+ * (filelock.c) or again after a lost session (lock_reclaim.c).
+ */
+#ifndef RDMAFS_FILELOCK_H
+#define RDMAFS_FILELOCK_H
+
+#include <linux/filelock.h>
+#include "client.h"
+
+/**
+ * struct rdmafs_range - what a request is about
+ * @owner: names the owner on the wire
+ * @start: first byte
+ * @end:   last byte
+ * @type:  F_RDLCK, F_WRLCK or F_UNLCK
+ * @kind:  RFP_LOCK_POSIX, _OFD or _FLOCK
+ * @pid:   the owner's process
+ */
+struct rdmafs_range {
+	u64 owner;
+	loff_t start;
+	loff_t end;
+	unsigned char type;
+	u32 kind;
+	pid_t pid;
+};
+
+struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_lock *fl);
+bool rdmafs_lock_local(const struct file *file, const struct file_lock *fl);
+void rdmafs_lock_req(struct rdmafs_op *op, const struct rdmafs_range *r, u32 token);
+int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait);
+
+#endif

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Locks of files after a lost session: the server has forgotten all of them.
+ *
+ * An open that is opened again takes the locks again that are recorded for it in the VFS, before it
+ * is used (rdmafs_locks_reclaim()).  Before a process asks for a lock in the new session, all other
+ * opens of that file that have locks are opened again (rdmafs_locks_ready()).  Else the process
+ * could be granted what another one of this machine has.
+ *
+ * If another client was faster, or the open can't be opened again, the lock is lost.  What the lock
+ * was to protect may have changed: reads and writes of that open fail with EIO until it is closed
+ * (@lock_lost).
+ *
+ * Locks: rdmafs_open.lock, which the caller holds or which rdmafs_open_ready() takes; the VFS's
+ * flc_lock, a leaf.
+ */
+#include <linux/filelock.h>
+#include <linux/slab.h>
+#include "client.h"
+#include "filelock.h"
+
+/* An open that has locks of the record, and that the server does not know yet; a reference. */
+static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int session)
+{
+	struct file_lock_context *ctx = locks_inode_context(asks->inode);
+	struct rdmafs_open *open, *found = NULL;
+	struct file_lock *fl;
+	int i;
+
+	if (!ctx)
+		return NULL;
+	spin_lock(&ctx->flc_lock);
+	for (i = 0; i < 2 && !found; i++)
+		list_for_each_entry(fl, i ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
+			/* The file has the lock, so that it has not been released. */
+			open = fl->c.flc_file->private_data;
+			if (open == asks || READ_ONCE(open->session) == session ||
+			    READ_ONCE(open->lock_lost))
+				continue;
+			found = rdmafs_open_get(open);
+			break;
+		}
+	spin_unlock(&ctx->flc_lock);
+	return found;
+}
+
+/**
+ * rdmafs_locks_ready - have the locks of a file taken again before others are asked for
+ * @asks:    the open with which a lock is to be asked for
+ * @session: the session in which it is to be
+ * @forced:  as in rdmafs_open_ready()
+ *
+ * Else one process of this machine could be granted what another has, in a new session.
+ *
+ * Context: process, may sleep; takes rdmafs_open.lock of other opens.
+ * Return: 0, -EINTR or -ENOMEM.
+ */
+int rdmafs_locks_ready(struct rdmafs_open *asks, int session, int forced)
+{
+	struct rdmafs_open *open;
+	int err = 0;
+
+	while (!err && (open = rdmafs_locks_behind(asks, session))) {
+		err = rdmafs_open_ready(open, forced);
+		if (err && err != -EINTR && err != -ENOMEM) {
+			WRITE_ONCE(open->lock_lost, true);
+			err = 0;
+		}
+		rdmafs_open_put(open);
+		/* It may be ready in a session that has come since: the caller looks at that. */
+		if (session != atomic_read(&RDMAFS_M(asks->inode->i_sb)->session))
+			break;
+	}
+	return err;
+}
+
+/* Copy the locks that were taken with an open; NULL with *@nr 0: none, or -ENOMEM. */
+static struct rdmafs_range *rdmafs_locks_copy(struct rdmafs_open *open, u32 *nr)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+	struct file_lock_context *ctx = locks_inode_context(open->inode);
+	struct rdmafs_range *copy = NULL;
+	u32 room = 0, n;
+	struct file_lock *fl;
+	int i;
+
+	*nr = 0;
+	if (!ctx)
+		return NULL;
+	do {
+		n = 0;
+		spin_lock(&ctx->flc_lock);
+		for (i = 0; i < 2; i++)
+			list_for_each_entry(fl, i ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
+				if (READ_ONCE(fl->c.flc_file->private_data) != open ||
+				    rdmafs_lock_local(fl->c.flc_file, fl))
+					continue;
+				if (n < room)
+					copy[n] = rdmafs_range_of(mnt, fl);
+				n++;
+			}
+		spin_unlock(&ctx->flc_lock);
+		if (n <= room)
+			break;
+		kvfree(copy);
+		room = n + 16;
+		copy = kvmalloc_array(room, sizeof(*copy), GFP_NOFS);
+	} while (copy);
+	if (!copy && n)
+		return ERR_PTR(-ENOMEM);
+	*nr = n;
+	return copy;
+}
+
+/* Take one lock again; RFP_LOCK_*, or a negative errno. */
+static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_range *r, u64 stateid,
+			       bool brief, int forced)
+{
+	struct rfp_lock_req *req;
+	struct rdmafs_op *op;
+	int ret;
+
+	/* Without a reserve: ops that have one may be waiting for this open. */
+	op = rdmafs_op_new_cred(RDMAFS_M(open->inode->i_sb), RFP_LOCK, sizeof(*req), open->cred,
+				RDMAFS_POOL_NONE);
+	if (!op)
+		return -ENOMEM;
+	op->brief = brief;
+	op->forced = forced;
+	rdmafs_lock_req(op, r, 0);
+	req = (struct rfp_lock_req *)op->req;
+	req->stateid = cpu_to_le64(stateid);
+	ret = rdmafs_op_run(op);
+	if (!ret)
+		ret = rdmafs_lock_state(op, false);
+	rdmafs_op_put(op);
+	return ret;
+}
+
+/**
+ * rdmafs_locks_reclaim - take the locks again that a lost session had
+ * @open:    an open that has just been opened again
+ * @stateid: its new stateid, which no other task knows yet
+ * @session: the session in which it was opened again
+ * @brief:   wait for nothing but the answers
+ * @forced:  as in rdmafs_open_ready()
+ *
+ * If a lock is not to be had any more, the open is of no use for what the lock was for, and its
+ * reads and writes fail (@lock_lost).
+ *
+ * Context: process, may sleep; rdmafs_open.lock is held.
+ * Return: 0; or a negative errno: the open has to be opened again once more.
+ */
+int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session, bool brief, int forced)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+	struct rdmafs_range *copy;
+	int ret = 0;
+	u32 nr, i;
+
+	copy = rdmafs_locks_copy(open, &nr);
+	if (IS_ERR(copy))
+		return PTR_ERR(copy);
+	for (i = 0; i < nr && !ret; i++) {
+		ret = rdmafs_lock_reclaim(open, &copy[i], stateid, brief, forced);
+		/* The next session has its own reclaim. */
+		if (session != atomic_read(&mnt->session)) {
+			ret = 0;
+			break;
+		}
+		if (ret == RFP_LOCK_DENIED || ret == -ENOLCK) {
+			WRITE_ONCE(open->lock_lost, true);
+			pr_warn_ratelimited("rdmafs: %s:/%s: inode %lu: a lock was lost\n",
+					    mnt->opts.host, mnt->opts.export,
+					    open->inode->i_ino);
+			ret = 0;
+		}
+	}
+	kvfree(copy);
+	return ret;
+}
