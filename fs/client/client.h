@@ -65,8 +65,8 @@
  *	Of these a done callback takes the last two only.
  *	rdmafs_inode.locking is outside of rdmafs_open.lock too, and is taken with none of the locks
  *	before that one held.  A task that holds it waits for the server.
- *	rdmafs_mount.opens_lock is a leaf, taken in process context only; lock_lock (irqsave) is one,
- *	too.
+ *	rdmafs_mount.opens_lock is a leaf, taken in process context only.  lock_lock (irqsave) is
+ *	a leaf, too.
  */
 #ifndef RDMAFS_CLIENT_H
 #define RDMAFS_CLIENT_H

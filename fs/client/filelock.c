@@ -132,6 +132,17 @@ int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait)
 }
 
 /*
+ * What an op has changed is not known: a worker sees to it that the server has the locks of the
+ * record.
+ */
+static void rdmafs_lock_unknown(struct rdmafs_op *op)
+{
+	refcount_inc(&op->ref);
+	rdmafs_lock_leave(op);
+	rdmafs_lock_left(op);
+}
+
+/*
  * Run an op that changes locks.  If it may yet be executed, or has to be, though this task does
  * not wait for it any more, a worker sees to it that the server has the locks of the record.
  * @final: this is that worker: what it can't do is not done.
@@ -145,11 +156,8 @@ static int rdmafs_lock_run(struct rdmafs_op *op, bool final)
 	if (final)
 		return err;
 	/* If it was left in flight, its worker was told when it was left. */
-	if (err && !rdmafs_op_left(op) && (!op->sent || op->call.status)) {
-		refcount_inc(&op->ref);
-		rdmafs_lock_leave(op);
-		rdmafs_lock_left(op);
-	}
+	if (err && !rdmafs_op_left(op) && (!op->sent || op->call.status || err == -EIO))
+		rdmafs_lock_unknown(op);
 	return err;
 }
 
@@ -164,8 +172,11 @@ static int rdmafs_lock_ask(struct rdmafs_open *open, const struct rdmafs_range *
 				offsetof(struct rfp_lock_req, stateid), RDMAFS_POOL_COMMON);
 	rdmafs_lock_req(op, r, token);
 	ret = rdmafs_lock_run(op, final);
-	if (!ret)
+	if (!ret) {
 		ret = rdmafs_lock_state(op, token);
+		if (ret == -EIO && !final)
+			rdmafs_lock_unknown(op);
+	}
 	*session = op->answered;
 	rdmafs_op_put(op);
 	return ret;
@@ -384,39 +395,51 @@ void rdmafs_locks_wake(struct rdmafs_mount *mnt)
 	spin_unlock_irqrestore(&mnt->lock_lock, irq);
 }
 
-static void rdmafs_lock_wake(struct rdmafs_mount *mnt, u64 token)
+/* Have the task with that token ask again; false if there is none. */
+static bool rdmafs_lock_wake(struct rdmafs_mount *mnt, u64 token)
 {
 	struct rdmafs_lock_wait *w;
+	bool found = false;
 
 	spin_lock_irq(&mnt->lock_lock);
 	list_for_each_entry(w, &mnt->lock_waits, link) {
-		if (w->token == token) {
+		found = w->token == token;
+		if (found) {
 			complete(&w->event);
 			break;
 		}
 	}
 	spin_unlock_irq(&mnt->lock_lock);
+	return found;
 }
 
-/* Take the events of a reply; true if there are more. */
+/*
+ * Take the events of a reply; true if there are more.  All tasks ask if the reply makes no sense,
+ * or if events may have been in an earlier reply, which was an error.
+ */
 static bool rdmafs_events_told(struct rdmafs_mount *mnt, struct rdmafs_op *op)
 {
 	const struct rfp_events_rep *rep;
 	const struct rfp_event *event;
 	struct rfp_dec dec;
-	u32 nr, i;
+	u32 nr, flags, i;
+	bool clear;
 
 	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
 	nr = rep ? le32_to_cpu(rep->nr) : 0;
+	flags = rep ? le32_to_cpu(rep->flags) : 0;
 	event = nr <= RFP_EVENTS_MAX ? rfp_dec_fixed(&dec, nr * sizeof(*event)) : NULL;
-	if (!event || rfp_dec_end(&dec)) {
+	if (!event || rfp_dec_end(&dec) || (flags & ~RFP_EVENTS_MORE)) {
 		rdmafs_locks_wake(mnt);
 		return false;
 	}
-	for (i = 0; i < nr; i++)
-		if (le32_to_cpu(event[i].type) == RFP_EVENT_LOCK)
+	clear = !op->tries && !op->waits;
+	for (i = 0; i < nr && clear; i++)
+		clear = le32_to_cpu(event[i].type) == RFP_EVENT_LOCK && !event[i].pad &&
 			rdmafs_lock_wake(mnt, le64_to_cpu(event[i].id));
-	return nr && (le32_to_cpu(rep->flags) & RFP_EVENTS_MORE);
+	if (!clear)
+		rdmafs_locks_wake(mnt);
+	return nr && flags;
 }
 
 static void rdmafs_events_work(struct work_struct *work)
@@ -602,7 +625,7 @@ static int rdmafs_lock_set(struct file *file, struct file_lock *fl, bool wait)
 	struct inode *inode = file_inode(file);
 	int err;
 
-	/* Pages that are dirty now would be written back over what others write under their locks. */
+	/* Dirty pages would be written back over what others write under their locks. */
 	err = rdmafs_flush(inode);
 	if (!err)
 		err = rdmafs_lock_take(file, fl, wait);
@@ -640,7 +663,7 @@ static int rdmafs_lock_drop(struct file *file, struct file_lock *fl)
 	if (!err && alone && !thread) {
 		err = rdmafs_unlock_send(open, &r, false);
 	} else if (!err) {
-		/* One kernel thread may close files of all mounts: it must not wait for a server. */
+		/* A kernel thread may close files of all mounts: it must not wait for a server. */
 		op = rdmafs_unlock_op(open, &r);
 		rdmafs_lock_leave(op);
 		rdmafs_lock_left(op);

@@ -936,7 +936,7 @@ struct rfp_clone_rep {
 /* struct rfp_lock_req.kind */
 #define RFP_LOCK_POSIX	0	/* of a process, as by fcntl(2) */
 #define RFP_LOCK_OFD	1	/* of an open file description, as by fcntl(2) */
-#define RFP_LOCK_FLOCK	2	/* of the open that @stateid names, for the whole file, as by flock(2) */
+#define RFP_LOCK_FLOCK	2	/* of the open that @stateid names, for all of the file: flock(2) */
 
 #define RFP_LOCK_WAIT	0x1	/* struct rfp_lock_req.flags */
 
