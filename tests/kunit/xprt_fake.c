@@ -33,8 +33,16 @@ static void fake_session_reset(void *ctx)
 	f->noio = current->flags & PF_MEMALLOC_NOIO;
 }
 
+static void fake_event(void *ctx)
+{
+	struct fake *f = ctx;
+
+	atomic_inc(&f->events);
+}
+
 static const struct rdmafs_xprt_client_ops fake_client_ops = {
 	.session_reset = fake_session_reset,
+	.event = fake_event,
 };
 
 /* ------------------------------------------------------------------- connecting */

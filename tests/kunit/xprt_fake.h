@@ -101,6 +101,7 @@ struct fake_call {
  * @xprt:    the session under test
  * @resets:  times that the client was told of a new session
  * @noio:    at the last of these, memory was allocated without I/O
+ * @events:  times that the client was told to ask what the service has to tell
  * @call:    the calls
  * @pages:   memory of all sinks
  * @sg:      the same
@@ -129,6 +130,7 @@ struct fake {
 	struct rdmafs_xprt *xprt;
 	atomic_t resets;
 	bool noio;
+	atomic_t events;
 
 	struct fake_call call[FAKE_CALLS];
 

@@ -220,6 +220,35 @@ static void frame_grant(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rxp_frame_check(head, len, 0, false, SLOTS, DATA_MAX, &out), 0);
 }
 
+/* An EVENT is a header of the server's, and belongs to no slot. */
+static void frame_event(struct kunit *test)
+{
+	static const u8 golden_event[] = {
+		0x04, 0x06, 0x00, 0x00,	/* type, op, slot */
+		0x00, 0x00, 0x00, 0x00,	/* seq */
+		0x00, 0x00, 0x00, 0x00,	/* flags, body_len */
+		0x00, 0x00, 0x00, 0x00,	/* data_len */
+	};
+	u8 msg[sizeof(golden_event) + 4] = {};
+	struct rxp_frame out;
+
+	rxp_frame_write_hdr(msg, RXP_NOTIFY, RXP_NOTIFY_EVENT, 0, 0);
+	KUNIT_EXPECT_MEMEQ(test, msg, golden_event, sizeof(golden_event));
+	KUNIT_ASSERT_EQ(test, rxp_frame_check(golden_event, sizeof(golden_event), 0, false, SLOTS,
+					      DATA_MAX, &out), 0);
+	KUNIT_EXPECT_EQ(test, out.op, RXP_NOTIFY_EVENT);
+	KUNIT_EXPECT_FALSE(test, out.rpc);
+	KUNIT_EXPECT_EQ(test, check_all(msg, sizeof(golden_event), true), -EBADMSG);
+	KUNIT_EXPECT_EQ(test, check_all(msg, sizeof(msg), false), -EBADMSG);
+	KUNIT_EXPECT_EQ(test, check_all(msg, sizeof(golden_event) - 1, false), -EBADMSG);
+	rxp_frame_write_hdr(msg, RXP_NOTIFY, RXP_NOTIFY_EVENT, 1, 0);
+	KUNIT_EXPECT_EQ(test, check_all(msg, sizeof(golden_event), false), -EBADMSG);
+	rxp_frame_write_hdr(msg, RXP_NOTIFY, RXP_NOTIFY_EVENT, 0, 1);
+	KUNIT_EXPECT_EQ(test, check_all(msg, sizeof(golden_event), false), -EBADMSG);
+	rxp_frame_write_hdr(msg, RXP_NOTIFY, RXP_NOTIFY_EVENT + 1, 0, 0);
+	KUNIT_EXPECT_EQ(test, check_all(msg, sizeof(golden_event), false), -EBADMSG);
+}
+
 /* A RECALL and a RETURN must have as many keys as they say, 1 to 32. */
 static void frame_keys(struct kunit *test)
 {
@@ -557,6 +586,7 @@ static struct kunit_case frame_cases[] = {
 	KUNIT_CASE(frame_stcrw_golden),
 	KUNIT_CASE(frame_overlapped),
 	KUNIT_CASE(frame_grant),
+	KUNIT_CASE(frame_event),
 	KUNIT_CASE(frame_keys),
 	KUNIT_CASE(frame_lengths),
 	KUNIT_CASE(frame_unused),

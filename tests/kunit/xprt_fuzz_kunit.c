@@ -429,6 +429,7 @@ static u32 fuzz_frame(struct fuzz *z, struct raw *raw, const u8 *buf, u32 len)
 	case RXP_NOTIFY_WELCOME:
 		return sizeof(*hdr) + sizeof(struct rxp_wire_welcome);
 	case RXP_NOTIFY_PONG:
+	case RXP_NOTIFY_EVENT:
 	case RXP_NOTIFY_REVOKED:
 		return sizeof(*hdr);
 	default:

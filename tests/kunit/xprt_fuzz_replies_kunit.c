@@ -329,8 +329,11 @@ static void replies_stray(struct replies *z)
 		replies_notify(z, RXP_NOTIFY_RECALL, 0, 0, &recall,
 			       sizeof(recall.keys) + sizeof(recall.rkey[0]));
 		break;
-	case 4 ... 5:
+	case 4:
 		replies_notify(z, RXP_NOTIFY_PONG, 0, 0, NULL, 0);
+		break;
+	case 5:
+		replies_notify(z, RXP_NOTIFY_EVENT, 0, 0, NULL, 0);
 		break;
 	case 6:
 		if (!lot_once_in(&z->lots, 4))

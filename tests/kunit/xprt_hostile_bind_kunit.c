@@ -623,6 +623,106 @@ static void bind_recall_before_welcome(struct kunit *test)
 	bind_works(test, raw, 1);
 }
 
+/* The session of the last client that came; valid as long as that client stays. */
+static struct rdmafs_xprt_session *bind_last(struct kunit *test)
+{
+	struct bind *b = test->priv;
+	struct rdmafs_xprt_session *s;
+
+	spin_lock_bh(&b->server->lock);
+	s = list_last_entry(&b->server->sessions, struct rdmafs_xprt_session, link);
+	spin_unlock_bh(&b->server->lock);
+	return s;
+}
+
+static u32 bind_busy(struct rdmafs_xprt_session *s)
+{
+	u32 i, nr = 0;
+
+	spin_lock_bh(&s->lock);
+	for (i = 0; s->conns[0] && i < RXP_RECV_RESERVE; i++)
+		nr += test_bit(0, &s->conns[0]->ctl[i].busy);
+	spin_unlock_bh(&s->lock);
+	return nr;
+}
+
+static bool bind_rings(struct rdmafs_xprt_session *s)
+{
+	bool rings;
+
+	spin_lock_bh(&s->lock);
+	rings = s->rings;
+	spin_unlock_bh(&s->lock);
+	return rings;
+}
+
+/*
+ * A client posts no receives, and the service rings until no buffer is free.  When the client posts
+ * receives, one more EVENT must come, for all that found no buffer, and no other.
+ */
+static void bind_event_later(struct kunit *test)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	struct rdmafs_xprt_session *s;
+	struct rxp_wire_cm cm;
+	struct raw *raw;
+	u32 i;
+
+	raw_fill_cm(&cm);
+	/* The one is for the WELCOME. */
+	raw = bind_keep(test, raw_open_standing(BIND_PORT, &cm, 1));
+	if (raw_iwarp(raw))
+		kunit_skip(test, "on iWARP no queue stands so");
+	bind_hello(test, raw, NULL);
+	bind_welcome(test, raw, RXP_WELCOME_NEW);
+	s = bind_last(test);
+	while (bind_busy(s) && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_ASSERT_EQ(test, bind_busy(s), 0);
+	for (i = 0; i < RXP_RECV_RESERVE; i++) {
+		rdmafs_xprt_session_ring(s);
+		KUNIT_EXPECT_FALSE(test, bind_rings(s));
+	}
+	for (i = 0; i < 3; i++) {
+		rdmafs_xprt_session_ring(s);
+		KUNIT_EXPECT_TRUE(test, bind_rings(s));
+	}
+	for (i = 1; i < RAW_RECVS; i++)
+		KUNIT_ASSERT_EQ(test, raw_repost(raw, &raw->recv[i]), 0);
+	for (i = 0; i <= RXP_RECV_RESERVE; i++)
+		raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_EVENT, 0, 0);
+	KUNIT_EXPECT_FALSE(test, bind_rings(s));
+	bind_works(test, raw, 1);
+}
+
+/*
+ * The service rings while the WELCOME is not sent yet.  The EVENT must come, but behind the WELCOME.
+ */
+static void bind_event_before_welcome(struct kunit *test)
+{
+	struct rdmafs_xprt_session *s;
+	struct raw *raw;
+	u32 i;
+
+	raw = bind_open(test);
+	bind_hold(test, "hold conn_placed 1");
+	bind_hello(test, raw, NULL);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("conn_placed", 1, 20));
+	s = bind_last(test);
+	for (i = 0; i < 3; i++) {
+		rdmafs_xprt_session_ring(s);
+		KUNIT_EXPECT_TRUE(test, bind_rings(s));
+	}
+	bind_hold(test, "release conn_placed");
+	bind_welcome(test, raw, RXP_WELCOME_NEW);
+	raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_EVENT, 0, 0);
+	KUNIT_EXPECT_FALSE(test, bind_rings(s));
+	bind_works(test, raw, 1);
+	rdmafs_xprt_session_ring(s);
+	raw_expect(test, raw, RXP_NOTIFY, RXP_NOTIFY_EVENT, 0, 0);
+	bind_works(test, raw, 2);
+}
+
 /* Grants may take half of the pages that a session may have, and no more. */
 static void bind_grants_half(struct kunit *test)
 {
@@ -645,18 +745,6 @@ static void bind_grants_half(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->nr_grants, 4);
 	KUNIT_EXPECT_EQ(test, s->grant_bytes, 4 * BIND_LARGE);
 	spin_unlock_bh(&s->lock);
-}
-
-/* The session of the last client that came; valid as long as that client stays. */
-static struct rdmafs_xprt_session *bind_last(struct kunit *test)
-{
-	struct bind *b = test->priv;
-	struct rdmafs_xprt_session *s;
-
-	spin_lock_bh(&b->server->lock);
-	s = list_last_entry(&b->server->sessions, struct rdmafs_xprt_session, link);
-	spin_unlock_bh(&b->server->lock);
-	return s;
 }
 
 /* Change a session's quota as a write to /proc does. */
@@ -835,6 +923,8 @@ static struct kunit_case bind_cases[] = {
 	KUNIT_CASE(bind_address_changes),
 	KUNIT_CASE(bind_joiner_leaves),
 	KUNIT_CASE(bind_recall_before_welcome),
+	KUNIT_CASE(bind_event_later),
+	KUNIT_CASE(bind_event_before_welcome),
 	KUNIT_CASE(bind_grants_half),
 	KUNIT_CASE(bind_quota_stays),
 	KUNIT_CASE(bind_quota_taken),

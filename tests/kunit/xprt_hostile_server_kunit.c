@@ -107,6 +107,24 @@ static void good_pong(struct kunit *test, struct fake *f, struct fake_call *v)
 	fake_notify(f, RXP_NOTIFY_PONG, 0, 0, NULL, 0);
 }
 
+static void bad_event_slot(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	fake_notify(f, RXP_NOTIFY_EVENT, v->slot, v->seq, NULL, 0);
+}
+
+/* As many as there are receives for them; the client asks each time. */
+static void good_events(struct kunit *test, struct fake *f, struct fake_call *v)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	u32 i;
+
+	for (i = 0; i < RXP_RECV_RESERVE; i++)
+		KUNIT_ASSERT_EQ(test, fake_notify(f, RXP_NOTIFY_EVENT, 0, 0, NULL, 0), 0);
+	while (atomic_read(&f->events) < RXP_RECV_RESERVE && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->events), RXP_RECV_RESERVE);
+}
+
 /* -------------------------------------------------------------------- replies */
 
 #define BAD_REPLY(name, change...)						\
@@ -675,6 +693,8 @@ static const struct bad_case {
 	{ "a PONG that invalidates", bad_notify_invalidates, FAKE_ECHO, BAD_JUDGED },
 	{ "a second WELCOME", bad_second_welcome, FAKE_ECHO, BAD_JUDGED },
 	{ "a PONG unasked", good_pong, FAKE_ECHO, BAD_LIVES },
+	{ "an EVENT with a slot", bad_event_slot, FAKE_ECHO, BAD_JUDGED },
+	{ "EVENTs without an event", good_events, FAKE_ECHO, BAD_LIVES },
 
 	{ "a REPLY in a free slot", bad_free_slot, FAKE_ECHO, BAD_JUDGED },
 	{ "a REPLY in a slot that there is not", bad_no_slot, FAKE_ECHO, BAD_JUDGED },
@@ -835,6 +855,9 @@ static void hostile_server_says(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_protocol_errors), c->end == BAD_JUDGED);
 	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_reconnects), c->end != BAD_LIVES);
 	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 0);
+	/* A client that has connected again asks without an EVENT, too. */
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->events),
+			fake_stat(f, RXP_STAT_events) + (c->end != BAD_LIVES));
 }
 
 static int hostile_server_init(struct kunit *test)

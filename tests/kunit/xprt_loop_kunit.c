@@ -38,8 +38,10 @@ enum { LOOP_ECHO = 1, LOOP_READ, LOOP_WRITE, LOOP_HOLD };
 struct loop {
 	struct rdmafs_xprt_server *server;
 	struct rdmafs_xprt *xprt;
+	struct rdmafs_xprt_session *xs;		/* the last that was made, or NULL */
 	atomic_t sessions;
 	atomic_t resets;
+	atomic_t events;
 	atomic_t held;
 	struct completion release;
 };
@@ -83,6 +85,7 @@ static int loop_session_open(struct rdmafs_xprt_session *s, void *ctx)
 	struct loop *loop = ctx;
 
 	atomic_inc(&loop->sessions);
+	WRITE_ONCE(loop->xs, s);
 	return 0;
 }
 
@@ -90,6 +93,7 @@ static void loop_session_close(struct rdmafs_xprt_session *s, void *ctx)
 {
 	struct loop *loop = ctx;
 
+	cmpxchg(&loop->xs, s, NULL);
 	atomic_dec(&loop->sessions);
 }
 
@@ -138,8 +142,16 @@ static void loop_reset(void *ctx)
 	atomic_inc(&loop->resets);
 }
 
+static void loop_event(void *ctx)
+{
+	struct loop *loop = ctx;
+
+	atomic_inc(&loop->events);
+}
+
 static const struct rdmafs_xprt_client_ops loop_client_ops = {
 	.session_reset = loop_reset,
+	.event = loop_event,
 };
 
 struct loop_call {
@@ -863,6 +875,50 @@ static void loop_nconnect_restart(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, loop_comes_up(loop, 4, 0));
 }
 
+/* Wait until the client was told to ask for EVENTs and reconnects, and for no other reason. */
+static bool loop_told(struct loop *loop, u32 events, u32 reconnects)
+{
+	unsigned long end = jiffies + 60 * HZ;
+	u64 came, again;
+
+	do {
+		came = loop_count(loop, RXP_STAT_events);
+		again = loop_count(loop, RXP_STAT_reconnects);
+		if (came >= events && again >= reconnects &&
+		    atomic_read(&loop->events) == came + again)
+			return true;
+		usleep_range(1000, 2000);
+	} while (time_before(jiffies, end));
+	return false;
+}
+
+/*
+ * The service has something to tell.  The client must be told once, by one of its connections; and
+ * once when it has connected again, as the EVENT may have been lost.
+ */
+static void loop_rings(struct kunit *test)
+{
+	struct loop *loop = test->priv;
+	struct rdmafs_xprt_session *xs;
+	u32 i;
+
+	loop_reconnect(test, 4);
+	atomic_set(&loop->events, 0);
+	KUNIT_EXPECT_TRUE(test, loop_told(loop, 0, 0));
+	for (i = 1; i <= 3; i++) {
+		xs = READ_ONCE(loop->xs);
+		KUNIT_ASSERT_NOT_NULL(test, xs);
+		rdmafs_xprt_session_ring(xs);
+		KUNIT_EXPECT_TRUE_MSG(test, loop_told(loop, i, 0), "EVENT %u: told %d times", i,
+				      atomic_read(&loop->events));
+	}
+	KUNIT_EXPECT_EQ(test, rdma_disconnect(loop->xprt->conns[1]->id), 0);
+	KUNIT_EXPECT_TRUE_MSG(test, loop_told(loop, 3, 1), "connected again: told %d times",
+			      atomic_read(&loop->events));
+	KUNIT_EXPECT_TRUE(test, loop_comes_up(loop, 4, 1));
+	KUNIT_EXPECT_EQ(test, loop_count(loop, RXP_STAT_protocol_errors), 0);
+}
+
 static struct kunit_case loop_cases[] = {
 	KUNIT_CASE(loop_echo),
 	KUNIT_CASE(loop_read),
@@ -879,6 +935,7 @@ static struct kunit_case loop_cases[] = {
 	KUNIT_CASE_SLOW(loop_restart),
 	KUNIT_CASE_SLOW(loop_restart_overlapped),
 	KUNIT_CASE(loop_seq_wraps),
+	KUNIT_CASE(loop_rings),
 	KUNIT_CASE_SLOW(loop_lose_one),
 	KUNIT_CASE_SLOW(loop_nconnect_restart),
 	{}

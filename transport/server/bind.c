@@ -302,13 +302,15 @@ static int rxs_welcome_send(struct rdmafs_xprt_server *server, struct rxp_conn *
 	return rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_WELCOME, &welcome, sizeof(welcome));
 }
 
-/* Send the WELCOME of a connection that has its place: from now on EVENTs may follow. */
+/* Send the WELCOME of a connection that has its place; then the EVENT that had to wait for it. */
 static int rxs_conn_welcome(struct rdmafs_xprt_server *server, struct rxp_conn *conn, u32 status)
 {
 	int ret = rxs_welcome_send(server, conn, status);
 
-	if (!ret)
+	if (!ret) {
 		WRITE_ONCE(rxs_conn(conn)->welcomed, true);
+		rxs_session_event_again(rxs_conn(conn)->session);
+	}
 	return ret;
 }
 

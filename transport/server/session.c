@@ -395,8 +395,9 @@ EXPORT_SYMBOL_GPL(rdmafs_xprt_session_priv);
 
 /*
  * Send the EVENT that the service wants sent, if it does.  A client that connects again asks what
- * there is without an EVENT, so a session without a connection need not remember it, and neither
- * need one whose connection is about to get its WELCOME.
+ * there is without an EVENT, so a session without a connection need not remember it.  One whose
+ * connection is about to get its WELCOME must: the client may have asked before the service wants
+ * the EVENT sent, as the WELCOME arrives before @welcomed is set.
  */
 static void rxs_session_send_event(struct rdmafs_xprt_session *s)
 {
@@ -409,15 +410,19 @@ static void rxs_session_send_event(struct rdmafs_xprt_session *s)
 		return;
 	for (i = 0; i < s->nr_conns; i++) {
 		conn = s->conns[i];
-		if (!conn || !READ_ONCE(rxs_conn(conn)->welcomed))
+		if (!conn)
 			continue;
+		if (!READ_ONCE(rxs_conn(conn)->welcomed)) {
+			err = -EBUSY;
+			continue;
+		}
 		err = rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_EVENT, NULL, 0);
 		if (!err) {
 			rxp_count(&s->stats, events);
 			break;
 		}
 	}
-	/* -EBUSY: the connection's room() has this called again. */
+	/* -EBUSY: the connection's room(), or its WELCOME, has this called again. */
 	s->rings = err == -EBUSY;
 }
 
