@@ -748,6 +748,157 @@ static void fill_clone_rep(void *body)
 	b->done = cpu_to_le64(0x1817161514131211ULL);
 }
 
+static const u8 gold_lock_req[] = {
+	0x21, 0x00,	/* op: LOCK */
+	0x00, 0x00,	/* flags */
+	0xc1, 0xc2, 0xc3, 0xc4,	/* cred */
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* stateid */
+	0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,	/* owner */
+	0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,	/* start */
+	0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,	/* end */
+	0x51, 0x52, 0x53, 0x54,	/* token */
+	0x61, 0x62, 0x63, 0x64,	/* pid */
+	0x71, 0x72, 0x73, 0x74,	/* type */
+	0x81, 0x82, 0x83, 0x84,	/* kind */
+	0x91, 0x92, 0x93, 0x94,	/* flags */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+};
+
+static void fill_lock_req(void *body)
+{
+	struct rfp_lock_req *b = body;
+
+	b->stateid = cpu_to_le64(0x1817161514131211ULL);
+	b->owner = cpu_to_le64(0x2827262524232221ULL);
+	b->start = cpu_to_le64(0x3837363534333231ULL);
+	b->end = cpu_to_le64(0x4847464544434241ULL);
+	b->token = cpu_to_le32(0x54535251);
+	b->pid = cpu_to_le32(0x64636261);
+	b->type = cpu_to_le32(0x74737271);
+	b->kind = cpu_to_le32(0x84838281);
+	b->flags = cpu_to_le32(0x94939291);
+}
+
+static const u8 gold_unlock_req[] = {
+	0x22, 0x00,	/* op: UNLOCK */
+	0x00, 0x00,	/* flags */
+	0xc1, 0xc2, 0xc3, 0xc4,	/* cred */
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* stateid */
+	0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,	/* owner */
+	0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,	/* start */
+	0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,	/* end */
+	0x51, 0x52, 0x53, 0x54,	/* kind */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+};
+
+static void fill_unlock_req(void *body)
+{
+	struct rfp_unlock_req *b = body;
+
+	b->stateid = cpu_to_le64(0x1817161514131211ULL);
+	b->owner = cpu_to_le64(0x2827262524232221ULL);
+	b->start = cpu_to_le64(0x3837363534333231ULL);
+	b->end = cpu_to_le64(0x4847464544434241ULL);
+	b->kind = cpu_to_le32(0x54535251);
+}
+
+static const u8 gold_lockcancel_req[] = {
+	0x23, 0x00,	/* op: LOCKCANCEL */
+	0x00, 0x00,	/* flags */
+	0xc1, 0xc2, 0xc3, 0xc4,	/* cred */
+	0x11, 0x12, 0x13, 0x14,	/* token */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+};
+
+static void fill_lockcancel_req(void *body)
+{
+	struct rfp_lockcancel_req *b = body;
+
+	b->token = cpu_to_le32(0x14131211);
+}
+
+/* As that of LOCK, but for the operation. */
+static const u8 gold_testlock_req[] = {
+	0x24, 0x00,	/* op: TESTLOCK */
+	0x00, 0x00,	/* flags */
+	0xc1, 0xc2, 0xc3, 0xc4,	/* cred */
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* stateid */
+	0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,	/* owner */
+	0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38,	/* start */
+	0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,	/* end */
+	0x51, 0x52, 0x53, 0x54,	/* token */
+	0x61, 0x62, 0x63, 0x64,	/* pid */
+	0x71, 0x72, 0x73, 0x74,	/* type */
+	0x81, 0x82, 0x83, 0x84,	/* kind */
+	0x91, 0x92, 0x93, 0x94,	/* flags */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+};
+
+static const u8 gold_events_req[] = {
+	0x25, 0x00,	/* op: EVENTS */
+	0x00, 0x00,	/* flags */
+	0xc1, 0xc2, 0xc3, 0xc4,	/* cred */
+};
+
+static const u8 gold_lock_rep[] = {
+	0x00, 0x00, 0x00, 0x00,	/* status */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x11, 0x12, 0x13, 0x14,	/* state */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+};
+
+static void fill_lock_rep(void *body)
+{
+	struct rfp_lock_rep *b = body;
+
+	b->state = cpu_to_le32(0x14131211);
+}
+
+static const u8 gold_testlock_rep[] = {
+	0x00, 0x00, 0x00, 0x00,	/* status */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* start */
+	0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28,	/* end */
+	0x31, 0x32, 0x33, 0x34,	/* type */
+	0x41, 0x42, 0x43, 0x44,	/* pid */
+};
+
+static void fill_testlock_rep(void *body)
+{
+	struct rfp_testlock_rep *b = body;
+
+	b->start = cpu_to_le64(0x1817161514131211ULL);
+	b->end = cpu_to_le64(0x2827262524232221ULL);
+	b->type = cpu_to_le32(0x34333231);
+	b->pid = cpu_to_le32(0x44434241);
+}
+
+/* One event, and there are more; the struct is taken with the event behind it. */
+struct gold_events {
+	struct rfp_events_rep rep;
+	struct rfp_event event;
+} __packed;
+
+static const u8 gold_events_rep[] = {
+	0x00, 0x00, 0x00, 0x00,	/* status */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x01, 0x00, 0x00, 0x00,	/* nr */
+	0x01, 0x00, 0x00, 0x00,	/* flags */
+	0x01, 0x00, 0x00, 0x00,	/* type */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68,	/* id */
+};
+
+static void fill_events_rep(void *body)
+{
+	struct gold_events *b = body;
+
+	b->rep.nr = cpu_to_le32(1);
+	b->rep.flags = cpu_to_le32(RFP_EVENTS_MORE);
+	b->event.type = cpu_to_le32(RFP_EVENT_LOCK);
+	b->event.id = cpu_to_le64(0x6867666564636261ULL);
+}
+
 /**
  * struct gold_body - one kind of body
  * @desc:  its name
@@ -797,6 +948,11 @@ static const struct gold_body gold_bodies[] __maybe_unused = {
 	GOLD_REQ(tmpfile_req, RFP_TMPFILE, rfp_create_req, fill_create_req, "f"),
 	GOLD_REQ(copy_req, RFP_COPY, rfp_copy_req, fill_copy_req, ""),
 	GOLD_REQ(clone_req, RFP_CLONE, rfp_copy_req, fill_copy_req, ""),
+	GOLD_REQ(lock_req, RFP_LOCK, rfp_lock_req, fill_lock_req, ""),
+	GOLD_REQ(unlock_req, RFP_UNLOCK, rfp_unlock_req, fill_unlock_req, ""),
+	GOLD_REQ(lockcancel_req, RFP_LOCKCANCEL, rfp_lockcancel_req, fill_lockcancel_req, ""),
+	GOLD_REQ(testlock_req, RFP_TESTLOCK, rfp_lock_req, fill_lock_req, ""),
+	GOLD_REQ(events_req, RFP_EVENTS, rfp_req, NULL, ""),
 	GOLD_REP(attach_rep, rfp_attach_rep, fill_attach_rep, "fa"),
 	GOLD_REP(lookup_rep, rfp_rep, NULL, "afa"),
 	GOLD_REP(open_rep, rfp_open_rep, fill_open_rep, "a"),
@@ -813,6 +969,9 @@ static const struct gold_body gold_bodies[] __maybe_unused = {
 	GOLD_REP(getflags_rep, rfp_getflags_rep, fill_getflags_rep, ""),
 	GOLD_REP(copy_rep, rfp_copy_rep, fill_copy_rep, "a"),
 	GOLD_REP(clone_rep, rfp_clone_rep, fill_clone_rep, "a"),
+	GOLD_REP(lock_rep, rfp_lock_rep, fill_lock_rep, ""),
+	GOLD_REP(testlock_rep, rfp_testlock_rep, fill_testlock_rep, ""),
+	GOLD_REP(events_rep, gold_events, fill_events_rep, ""),
 };
 
 #endif
