@@ -869,7 +869,7 @@ void rdmafs_events(struct rdmafs_mount *mnt);
 void rdmafs_locks_init(struct rdmafs_mount *mnt);
 
 /* lock_reclaim.c */
-int rdmafs_locks_ready(struct rdmafs_open *asks, int session, int forced);
+int rdmafs_locks_ready(const struct rdmafs_op *op);
 int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session, bool brief,
 			 int forced);
 

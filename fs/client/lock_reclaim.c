@@ -46,29 +46,27 @@ static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int ses
 
 /**
  * rdmafs_locks_ready - have the locks of a file taken again before others are asked for
- * @asks:    the open with which a lock is to be asked for
- * @session: the session in which it is to be
- * @forced:  as in rdmafs_open_ready()
+ * @op: a LOCK that is being prepared, with its open and its session
  *
  * Else one process of this machine could be granted what another has, in a new session.
  *
  * Context: process, may sleep; takes rdmafs_open.lock of other opens.
  * Return: 0, -EINTR or -ENOMEM.
  */
-int rdmafs_locks_ready(struct rdmafs_open *asks, int session, int forced)
+int rdmafs_locks_ready(const struct rdmafs_op *op)
 {
 	struct rdmafs_open *open;
 	int err = 0;
 
-	while (!err && (open = rdmafs_locks_behind(asks, session))) {
-		err = rdmafs_open_ready(open, forced);
+	while (!err && (open = rdmafs_locks_behind(op->open, op->session))) {
+		err = rdmafs_open_ready(open, op);
 		if (err && err != -EINTR && err != -ENOMEM) {
 			WRITE_ONCE(open->lock_lost, true);
 			err = 0;
 		}
 		rdmafs_open_put(open);
 		/* It may be ready in a session that has come since: the caller looks at that. */
-		if (session != atomic_read(&RDMAFS_M(asks->inode->i_sb)->session))
+		if (op->session != atomic_read(&op->mnt->session))
 			break;
 	}
 	return err;

@@ -339,9 +339,14 @@ again:
 			return err;
 	}
 	if (op->open && !nowait) {
-		err = rdmafs_open_ready(op->open, op->forced);
+		err = rdmafs_open_ready(op->open, op);
 		if (!err && le16_to_cpu(req->op) == RFP_LOCK)
-			err = rdmafs_locks_ready(op->open, op->session, op->forced);
+			err = rdmafs_locks_ready(op);
+		if (err)
+			return err;
+	}
+	if (op->source && !nowait) {
+		err = rdmafs_open_ready(op->source, op);
 		if (err)
 			return err;
 	}
