@@ -449,7 +449,8 @@ static bool rdmafsd_lock_same(const struct rdmafsd_lock *lk, const struct rdmafs
 			      const struct rdmafsd_range *r, unsigned char type)
 {
 	return lk->st == st && lk->range.owner == r->owner && lk->fl.c.flc_type == type &&
-	       lk->range.start == r->start && lk->range.end == r->end;
+	       lk->range.start == r->start && lk->range.end == r->end &&
+	       lk->range.kind == r->kind;
 }
 
 /**

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Suite rdmafs_fs_proofs: hostile clients, in bare verbs, of a real server on the same machine.
- * They claim any identity, show proofs of opens that other clients were given, copy between opens
- * that are not theirs, and set pad fields that must be 0.
+ * They claim any identity, show proofs of opens that other clients were given, set pad fields that
+ * must be 0, and ask for locks as no client would.
  *
  * The server must have exports with the names in the module parameters, and any user may make files
  * in their roots.
@@ -19,6 +19,21 @@
 #include "tests/points/points.h"
 #include "xprt_raw.h"
 
+#define FS_PORT		20060
+#define FS_BODY		2048
+#define FS_CLIENTS	8
+
+/* Locks of one session that wait, at most: "session_lock_waits" of the port's limits. */
+#define FS_WAITS	4096
+
+/* Ids of the two credentials that each client registers. */
+enum { FS_ROOT = 1, FS_USER = 2 };
+#define FS_UID		1000
+
+static char *export = "export";
+module_param(export, charp, 0444);
+MODULE_PARM_DESC(export, "name of the export");
+
 static char *other = "scratch";
 module_param(other, charp, 0444);
 MODULE_PARM_DESC(other, "name of another one");
@@ -34,6 +49,294 @@ MODULE_PARM_DESC(opens, "the server's max_opens_client");
 static uint callers = 4096;
 module_param(callers, uint, 0444);
 MODULE_PARM_DESC(callers, "the server's max_credentials");
+
+/**
+ * struct fs_client - a client with a session
+ * @raw:    its connection, NULL without one
+ * @id:	    the name that it gives itself
+ * @seq:    sequence number of the last call
+ * @req:    the next request's body
+ * @rep:    the last reply's body
+ * @rep_len: its length
+ * @root:   handle of the export's root
+ * @rings:  EVENTs that came
+ */
+struct fs_client {
+	struct raw *raw;
+	u8 id[16];
+	u32 seq;
+	u32 rings;
+	u8 req[FS_BODY];
+	u8 rep[FS_BODY];
+	u32 rep_len;
+	struct rfp_fh root;
+};
+
+struct fs_test {
+	struct fs_client client[FS_CLIENTS];
+	u32 nr;
+};
+
+/* An open, as a client knows it. */
+struct fs_open {
+	struct rfp_fh fh;
+	u64 stateid;
+	struct rfp_proof proof;
+};
+
+/*
+ * A message that is no reply: an EVENT, which the cases do not wait for; or the server recalls
+ * grants, and the client returns them.
+ */
+static void fs_notified(struct kunit *test, struct fs_client *c, struct raw_msg *m)
+{
+	struct rxp_wire_hdr *hdr = (struct rxp_wire_hdr *)m->buf;
+	struct rxp_wire_keys *keys = (struct rxp_wire_keys *)(hdr + 1);
+	u32 len = struct_size(keys, rkey, le16_to_cpu(keys->nr));
+
+	KUNIT_ASSERT_EQ(test, hdr->type, RXP_NOTIFY);
+	if (hdr->op == RXP_NOTIFY_EVENT) {
+		c->rings++;
+		KUNIT_ASSERT_EQ(test, raw_repost(c->raw, m), 0);
+		return;
+	}
+	KUNIT_ASSERT_EQ(test, hdr->op, RXP_NOTIFY_RECALL);
+	KUNIT_ASSERT_LE(test, le16_to_cpu(keys->nr), RXP_WIRE_KEYS);
+	KUNIT_ASSERT_EQ(test, raw_say(c->raw, RXP_CONTROL, RXP_CONTROL_RETURN, 0, 0, keys, len, 0),
+			0);
+	KUNIT_ASSERT_EQ(test, raw_repost(c->raw, m), 0);
+}
+
+/* Sends the request in @enc, with @data bytes of data. */
+static void fs_send(struct kunit *test, struct fs_client *c, struct rfp_enc *enc, u32 data)
+{
+	struct rxp_frame f = { .body = c->req, .data_len = data };
+	u8 *buf = c->raw->send->buf;
+	int len = rfp_enc_len(enc);
+
+	KUNIT_ASSERT_GT(test, len, 0);
+	f.body_len = len;
+	f.seq = ++c->seq;
+	len = raw_put_call(buf, &f);
+	memset(buf + len, 'd', data);
+	KUNIT_ASSERT_EQ(test, raw_send(c->raw, len + data, 0), 0);
+}
+
+/* Waits for the reply to the last request; returns its status. */
+static u32 fs_reply(struct kunit *test, struct fs_client *c)
+{
+	struct rxp_wire_hdr *hdr;
+	struct raw_msg *m;
+
+	for (;;) {
+		m = raw_next_msg(c->raw);
+		KUNIT_ASSERT_NOT_NULL_MSG(test, m, "no reply to call %u, cut: %d", c->seq,
+					  c->raw->cut);
+		hdr = (struct rxp_wire_hdr *)m->buf;
+		if (hdr->type == RXP_REPLY)
+			break;
+		fs_notified(test, c, m);
+	}
+	KUNIT_ASSERT_EQ(test, le32_to_cpu(hdr->seq), c->seq);
+	c->rep_len = le16_to_cpu(hdr->body_len);
+	KUNIT_ASSERT_GE(test, c->rep_len, sizeof(struct rfp_rep));
+	KUNIT_ASSERT_LE(test, c->rep_len, sizeof(c->rep));
+	memcpy(c->rep, (void *)(hdr + 1) + sizeof(struct rxp_wire_reply), c->rep_len);
+	KUNIT_ASSERT_EQ(test, raw_repost(c->raw, m), 0);
+	return le32_to_cpu(((struct rfp_rep *)c->rep)->status);
+}
+
+static u32 fs_call_data(struct kunit *test, struct fs_client *c, struct rfp_enc *enc, u32 data)
+{
+	fs_send(test, c, enc, data);
+	return fs_reply(test, c);
+}
+
+static u32 fs_call(struct kunit *test, struct fs_client *c, struct rfp_enc *enc)
+{
+	return fs_call_data(test, c, enc, 0);
+}
+
+static void *fs_req(struct fs_client *c, struct rfp_enc *enc, enum rfp_op op, u32 cred,
+		    size_t size)
+{
+	rfp_enc_init(enc, c->req, sizeof(c->req));
+	return rfp_enc_req(enc, op, cred, size);
+}
+
+static u32 fs_attach(struct kunit *test, struct fs_client *c, const char *name)
+{
+	struct rfp_enc enc;
+	struct rfp_dec dec;
+	u32 status;
+
+	fs_req(c, &enc, RFP_ATTACH, 0, sizeof(struct rfp_req));
+	rfp_enc_str(&enc, name, strlen(name), RFP_EXPORT_NAME_MAX);
+	status = fs_call(test, c, &enc);
+	rfp_dec_init(&dec, c->rep, c->rep_len);
+	rfp_dec_fixed(&dec, sizeof(struct rfp_attach_rep));
+	rfp_dec_fh(&dec, &c->root);
+	return status;
+}
+
+static u32 fs_setcred(struct kunit *test, struct fs_client *c, u32 id, u32 uid)
+{
+	struct rfp_setcred_req *req;
+	struct rfp_enc enc;
+
+	req = fs_req(c, &enc, RFP_SETCRED, 0, sizeof(*req));
+	req->id = cpu_to_le32(id);
+	req->uid = cpu_to_le32(uid);
+	req->gid = cpu_to_le32(uid);
+	return fs_call(test, c, &enc);
+}
+
+/* Makes a session for a client that has none.  The client keeps its name of former sessions. */
+static void fs_begin(struct kunit *test, struct fs_client *c)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	struct rxp_wire_hello hello = {};
+	struct rxp_wire_welcome *w;
+
+	memcpy(hello.client, c->id, sizeof(hello.client));
+	for (;;) {
+		c->raw = raw_open(FS_PORT);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(c->raw));
+		KUNIT_ASSERT_EQ(test, raw_say(c->raw, RXP_CONTROL, RXP_CONTROL_HELLO, 0, 0, &hello,
+					      sizeof(hello), 0), 0);
+		w = raw_expect(test, c->raw, RXP_NOTIFY, RXP_NOTIFY_WELCOME, 0, 0);
+		if (le32_to_cpu(w->status) == RXP_WELCOME_NEW) {
+			KUNIT_ASSERT_EQ(test, raw_repost(c->raw, &c->raw->recv[0]), 0);
+			break;
+		}
+		/* The former session of this name has not quite ended. */
+		KUNIT_ASSERT_EQ(test, le32_to_cpu(w->status), RXP_WELCOME_REFUSED);
+		KUNIT_ASSERT_TRUE(test, time_before(jiffies, end));
+		raw_close(c->raw);
+		c->raw = NULL;
+		msleep(20);
+	}
+	c->seq = 0;
+	KUNIT_ASSERT_EQ(test, fs_attach(test, c, export), 0);
+	KUNIT_ASSERT_EQ(test, fs_setcred(test, c, FS_ROOT, 0), 0);
+	KUNIT_ASSERT_EQ(test, fs_setcred(test, c, FS_USER, FS_UID), 0);
+}
+
+static struct fs_client *fs_client(struct kunit *test)
+{
+	struct fs_test *t = test->priv;
+	struct fs_client *c = &t->client[t->nr];
+
+	KUNIT_ASSERT_LT(test, t->nr, FS_CLIENTS);
+	get_random_bytes(c->id, sizeof(c->id));
+	fs_begin(test, c);
+	t->nr++;
+	return c;
+}
+
+/* Ends a client's session; its opens are not closed before. */
+static void fs_end(struct kunit *test, struct fs_client *c)
+{
+	raw_say(c->raw, RXP_CONTROL, RXP_CONTROL_BYE, 0, 0, NULL, 0, 0);
+	KUNIT_EXPECT_TRUE(test, raw_wait_cut(c->raw));
+	raw_close(c->raw);
+	c->raw = NULL;
+}
+
+static void fs_take_open(struct fs_client *c, struct fs_open *o, bool create)
+{
+	const struct rfp_open_rep *rep;
+	struct rfp_dec dec;
+
+	rfp_dec_init(&dec, c->rep, c->rep_len);
+	rep = rfp_dec_fixed(&dec, sizeof(*rep));
+	if (!rep)
+		return;
+	o->stateid = le64_to_cpu(rep->stateid);
+	o->proof = rep->proof;
+	if (!create)
+		return;
+	rfp_dec_fixed(&dec, sizeof(struct rfp_attr));
+	rfp_dec_fh(&dec, &o->fh);
+}
+
+static u32 fs_create(struct kunit *test, struct fs_client *c, const char *name, u32 mode,
+		     struct fs_open *o)
+{
+	struct rfp_create_req *req;
+	struct rfp_enc enc;
+	u32 status;
+
+	req = fs_req(c, &enc, RFP_CREATE, FS_USER, sizeof(*req));
+	req->mode = cpu_to_le32(mode);
+	req->flags = cpu_to_le32(RFP_OPEN_READ | RFP_OPEN_WRITE);
+	req->how = cpu_to_le32(RFP_CREATE_EXCL);
+	rfp_enc_fh(&enc, &c->root);
+	rfp_enc_str(&enc, name, strlen(name), RFP_NAME_MAX);
+	status = fs_call(test, c, &enc);
+	if (!status)
+		fs_take_open(c, o, true);
+	return status;
+}
+
+/* Opens by handle, with @proof if not NULL; @o gets the stateid and the proof of the new open. */
+static u32 fs_open_for(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh, u32 flags,
+		       const struct rfp_proof *proof, struct fs_open *o)
+{
+	struct rfp_open_req *req;
+	struct rfp_enc enc;
+	u32 status;
+
+	req = fs_req(c, &enc, RFP_OPEN, FS_USER, sizeof(*req));
+	req->flags = cpu_to_le32(flags);
+	if (proof)
+		req->proof = *proof;
+	rfp_enc_fh(&enc, fh);
+	status = fs_call(test, c, &enc);
+	if (!status) {
+		o->fh = *fh;
+		fs_take_open(c, o, false);
+	}
+	return status;
+}
+
+static u32 fs_open_as(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh,
+		      const struct rfp_proof *proof, struct fs_open *o)
+{
+	return fs_open_for(test, c, fh, RFP_OPEN_READ | RFP_OPEN_WRITE, proof, o);
+}
+
+static void fs_close_send(struct kunit *test, struct fs_client *c, const struct fs_open *o)
+{
+	struct rfp_close_req *req;
+	struct rfp_enc enc;
+
+	req = fs_req(c, &enc, RFP_CLOSE, FS_USER, sizeof(*req));
+	req->stateid = cpu_to_le64(o->stateid);
+	fs_send(test, c, &enc, 0);
+}
+
+static u32 fs_close(struct kunit *test, struct fs_client *c, const struct fs_open *o)
+{
+	fs_close_send(test, c, o);
+	return fs_reply(test, c);
+}
+
+static void fs_unlink_send(struct kunit *test, struct fs_client *c, const char *name)
+{
+	struct rfp_enc enc;
+
+	fs_req(c, &enc, RFP_UNLINK, FS_ROOT, sizeof(struct rfp_req));
+	rfp_enc_fh(&enc, &c->root);
+	rfp_enc_str(&enc, name, strlen(name), RFP_NAME_MAX);
+	fs_send(test, c, &enc, 0);
+}
+
+static u32 fs_unlink(struct kunit *test, struct fs_client *c, const char *name)
+{
+	fs_unlink_send(test, c, name);
+	return fs_reply(test, c);
+}
 
 static void fs_getattr(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh,
 		       struct rfp_attr *attr)
@@ -290,6 +593,10 @@ static const struct fs_pad_param {
 	FS_PAD(COPY, rfp_copy_req),
 	FS_PAD(CLONE, rfp_copy_req),
 	FS_PAD(SETFLAGS, rfp_setflags_req, 1),
+	FS_PAD(LOCK, rfp_lock_req),
+	FS_PAD(UNLOCK, rfp_unlock_req),
+	FS_PAD(LOCKCANCEL, rfp_lockcancel_req),
+	FS_PAD(TESTLOCK, rfp_lock_req),
 };
 
 static void fs_pad_desc(const struct fs_pad_param *p, char *desc)
@@ -701,6 +1008,414 @@ static void fs_ends_apart(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rdmafs_point_wait("state_close", 1, 0));
 }
 
+/* A lock as a client asks for it; all fields go on the wire as they are. */
+struct fs_lock {
+	u64 owner, start, end;
+	u32 token, pid, type, kind, flags;
+};
+
+#define FS_LOCK_END	((u64)LLONG_MAX)
+
+/* Sends a LOCK or TESTLOCK, and returns its status. */
+static u32 fs_lock_ask(struct kunit *test, struct fs_client *c, enum rfp_op op,
+		       const struct fs_open *o, const struct fs_lock *l)
+{
+	struct rfp_lock_req *req;
+	struct rfp_enc enc;
+
+	req = fs_req(c, &enc, op, FS_USER, sizeof(*req));
+	req->stateid = cpu_to_le64(o->stateid);
+	req->owner = cpu_to_le64(l->owner);
+	req->start = cpu_to_le64(l->start);
+	req->end = cpu_to_le64(l->end);
+	req->token = cpu_to_le32(l->token);
+	req->pid = cpu_to_le32(l->pid);
+	req->type = cpu_to_le32(l->type);
+	req->kind = cpu_to_le32(l->kind);
+	req->flags = cpu_to_le32(l->flags);
+	return fs_call(test, c, &enc);
+}
+
+static u32 fs_unlock(struct kunit *test, struct fs_client *c, const struct fs_open *o,
+		     const struct fs_lock *l)
+{
+	struct rfp_unlock_req *req;
+	struct rfp_enc enc;
+
+	req = fs_req(c, &enc, RFP_UNLOCK, FS_USER, sizeof(*req));
+	req->stateid = cpu_to_le64(o->stateid);
+	req->owner = cpu_to_le64(l->owner);
+	req->start = cpu_to_le64(l->start);
+	req->end = cpu_to_le64(l->end);
+	req->kind = cpu_to_le32(l->kind);
+	return fs_call(test, c, &enc);
+}
+
+/* The state in the last reply, which must be one to LOCK or LOCKCANCEL. */
+static u32 fs_lock_state(struct kunit *test, struct fs_client *c)
+{
+	const struct rfp_lock_rep *rep = (const struct rfp_lock_rep *)c->rep;
+
+	KUNIT_ASSERT_EQ(test, c->rep_len, sizeof(*rep));
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rep->pad), 0);
+	return le32_to_cpu(rep->state);
+}
+
+/* The lock must be asked for without an error; returns its state. */
+static u32 fs_lock(struct kunit *test, struct fs_client *c, const struct fs_open *o,
+		   const struct fs_lock *l)
+{
+	KUNIT_ASSERT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, o, l), 0);
+	return fs_lock_state(test, c);
+}
+
+static u32 fs_lockcancel(struct kunit *test, struct fs_client *c, u32 token)
+{
+	struct rfp_lockcancel_req *req;
+	struct rfp_enc enc;
+
+	req = fs_req(c, &enc, RFP_LOCKCANCEL, FS_USER, sizeof(*req));
+	req->token = cpu_to_le32(token);
+	KUNIT_ASSERT_EQ(test, fs_call(test, c, &enc), 0);
+	return fs_lock_state(test, c);
+}
+
+/* What is in the way of @l: RFP_LOCK_READ, _WRITE or _NONE. */
+static u32 fs_testlock(struct kunit *test, struct fs_client *c, const struct fs_open *o,
+		       const struct fs_lock *l)
+{
+	const struct rfp_testlock_rep *rep = (const struct rfp_testlock_rep *)c->rep;
+
+	KUNIT_ASSERT_EQ(test, fs_lock_ask(test, c, RFP_TESTLOCK, o, l), 0);
+	KUNIT_ASSERT_EQ(test, c->rep_len, sizeof(*rep));
+	return le32_to_cpu(rep->type);
+}
+
+/* Asks for events; returns how many there are. */
+static u32 fs_events(struct kunit *test, struct fs_client *c)
+{
+	const struct rfp_events_rep *rep = (const struct rfp_events_rep *)c->rep;
+	struct rfp_enc enc;
+	u32 nr;
+
+	fs_req(c, &enc, RFP_EVENTS, FS_USER, sizeof(struct rfp_req));
+	KUNIT_ASSERT_EQ(test, fs_call(test, c, &enc), 0);
+	KUNIT_ASSERT_GE(test, c->rep_len, sizeof(*rep));
+	nr = le32_to_cpu(rep->nr);
+	KUNIT_ASSERT_LE(test, nr, RFP_EVENTS_MAX);
+	KUNIT_ASSERT_EQ(test, c->rep_len, sizeof(*rep) + nr * sizeof(struct rfp_event));
+	return nr;
+}
+
+/* Waits for an event, which must be the only one, and about this token. */
+static void fs_lock_event(struct kunit *test, struct fs_client *c, u32 token)
+{
+	const struct rfp_event *event = (void *)c->rep + sizeof(struct rfp_events_rep);
+	unsigned long end = jiffies + 60 * HZ;
+	u32 nr;
+
+	while (!(nr = fs_events(test, c)) && time_before(jiffies, end))
+		msleep(20);
+	KUNIT_ASSERT_EQ(test, nr, 1);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(event->type), RFP_EVENT_LOCK);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(event->pad), 0);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(event->id), token);
+	/* Nothing else is told.  The EVENT of transport may be behind the reply. */
+	do {
+		KUNIT_EXPECT_EQ(test, fs_events(test, c), 0);
+	} while (!c->rings && time_before(jiffies, end));
+	KUNIT_EXPECT_GT(test, c->rings, 0);
+	c->rings = 0;
+}
+
+#define FS_WRONG(_name, _start, _end, _type, _kind, ...)			\
+	{ _name, { .owner = 1, .start = _start, .end = _end, .type = _type,	\
+		   .kind = _kind, __VA_ARGS__ } }
+#define FS_WRONG_RANGE(_name, _start, _end, _kind)	\
+	FS_WRONG(_name, _start, _end, RFP_LOCK_WRITE, _kind)
+#define FS_WRONG_OTHER(_name, ...)	\
+	FS_WRONG(_name, 0, 9, RFP_LOCK_WRITE, RFP_LOCK_POSIX, __VA_ARGS__)
+
+/* Locks that no client may ask for; those of which UNLOCK has the fields come first. */
+static const struct fs_wrong_param {
+	const char *name;
+	struct fs_lock lock;
+} fs_wrong_params[] = {
+	FS_WRONG_RANGE("the start is behind the end", 10, 9, RFP_LOCK_POSIX),
+	FS_WRONG_RANGE("the end is beyond all files", 0, FS_LOCK_END + 1, RFP_LOCK_OFD),
+	FS_WRONG_RANGE("the range is all ones", U64_MAX, U64_MAX, RFP_LOCK_POSIX),
+	FS_WRONG_RANGE("an unknown kind", 0, FS_LOCK_END, RFP_LOCK_FLOCK + 1),
+	FS_WRONG_RANGE("flock with a start", 1, FS_LOCK_END, RFP_LOCK_FLOCK),
+	FS_WRONG_RANGE("flock with an end", 0, 9, RFP_LOCK_FLOCK),
+#define FS_WRONG_UNLOCKS	6
+	FS_WRONG("an unknown type", 0, 9, RFP_LOCK_NONE, RFP_LOCK_POSIX),
+	FS_WRONG("a type that is all ones", 0, 9, U32_MAX, RFP_LOCK_POSIX),
+	FS_WRONG_OTHER("an unknown flag", .flags = 2),
+	FS_WRONG_OTHER("an unknown flag and WAIT", .flags = 3, .token = 1),
+	FS_WRONG_OTHER("a token without WAIT", .token = 1),
+	FS_WRONG_OTHER("WAIT without a token", .flags = RFP_LOCK_WAIT),
+	FS_WRONG_OTHER("a process that there can't be", .pid = (u32)INT_MAX + 1),
+};
+
+/*
+ * A client asks for locks that make no sense.  Each must be refused with EINVAL by all operations
+ * that know the field, and must leave nothing locked.
+ */
+static void fs_lock_wrong(struct kunit *test)
+{
+	const struct fs_lock all = { .owner = 2, .end = FS_LOCK_END, .type = RFP_LOCK_WRITE };
+	struct fs_lock wait = all, flock = all;
+	struct fs_client *c = fs_client(test);
+	const struct fs_wrong_param *p;
+	struct fs_open o = {};
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "wrong", 0666, &o), 0);
+	for (i = 0; i < ARRAY_SIZE(fs_wrong_params); i++) {
+		p = &fs_wrong_params[i];
+		KUNIT_EXPECT_EQ_MSG(test, fs_lock_ask(test, c, RFP_LOCK, &o, &p->lock), RFP_EINVAL,
+				    "LOCK: %s", p->name);
+		KUNIT_EXPECT_EQ_MSG(test, fs_lock_ask(test, c, RFP_TESTLOCK, &o, &p->lock),
+				    RFP_EINVAL, "TESTLOCK: %s", p->name);
+		if (i < FS_WRONG_UNLOCKS)
+			KUNIT_EXPECT_EQ_MSG(test, fs_unlock(test, c, &o, &p->lock), RFP_EINVAL,
+					    "UNLOCK: %s", p->name);
+		KUNIT_EXPECT_EQ_MSG(test, fs_testlock(test, c, &o, &all), RFP_LOCK_NONE,
+				    "locked: %s", p->name);
+	}
+	/* TESTLOCK does not wait, and flock(2) has no such question. */
+	wait.flags = RFP_LOCK_WAIT;
+	wait.token = 1;
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_TESTLOCK, &o, &wait), RFP_EINVAL);
+	flock.kind = RFP_LOCK_FLOCK;
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_TESTLOCK, &o, &flock), RFP_EINVAL);
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &flock), RFP_LOCK_HELD);
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &all), RFP_LOCK_HELD);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &o, &all), RFP_BADSTATE);
+	KUNIT_EXPECT_EQ(test, fs_unlock(test, c, &o, &all), RFP_BADSTATE);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "wrong"), 0);
+}
+
+/*
+ * fcntl(2) needs an open for reading or for writing, as the lock is; flock(2) does not care.  A
+ * lock that is refused must not be there.
+ */
+static void fs_lock_modes(struct kunit *test)
+{
+	struct fs_lock l = { .owner = 1, .end = 9 }, other = { .owner = 2, .end = 9 };
+	struct fs_client *c = fs_client(test);
+	struct fs_open o = {}, r = {}, w = {};
+
+	other.type = RFP_LOCK_WRITE;
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "modes", 0666, &o), 0);
+	KUNIT_ASSERT_EQ(test, fs_open_for(test, c, &o.fh, RFP_OPEN_READ, NULL, &r), 0);
+	KUNIT_ASSERT_EQ(test, fs_open_for(test, c, &o.fh, RFP_OPEN_WRITE, NULL, &w), 0);
+	for (l.kind = RFP_LOCK_POSIX; l.kind <= RFP_LOCK_OFD; l.kind++) {
+		l.type = RFP_LOCK_READ;
+		KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &w, &l), RFP_EBADF);
+		l.type = RFP_LOCK_WRITE;
+		KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &r, &l), RFP_EBADF);
+		KUNIT_EXPECT_EQ(test, fs_testlock(test, c, &o, &other), RFP_LOCK_NONE);
+		KUNIT_EXPECT_EQ(test, fs_lock(test, c, &w, &l), RFP_LOCK_HELD);
+		KUNIT_EXPECT_EQ(test, fs_testlock(test, c, &r, &other), RFP_LOCK_WRITE);
+		/* Any open of the file gives it back. */
+		KUNIT_EXPECT_EQ(test, fs_unlock(test, c, &r, &l), 0);
+		KUNIT_EXPECT_EQ(test, fs_testlock(test, c, &o, &other), RFP_LOCK_NONE);
+	}
+	l.kind = RFP_LOCK_FLOCK;
+	l.end = FS_LOCK_END;
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &r, &l), RFP_LOCK_HELD);
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &w, &l), RFP_LOCK_DENIED);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &r), 0);
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &w, &l), RFP_LOCK_HELD);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &w), 0);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "modes"), 0);
+}
+
+/*
+ * A lock waits, and the client uses its token for other requests.  Each of these must be refused,
+ * and the lock that waits must come in the end: the client gets one event, and then the lock.
+ */
+static void fs_lock_token(struct kunit *test)
+{
+	const struct fs_lock held = { .owner = 1, .end = FS_LOCK_END, .type = RFP_LOCK_WRITE };
+	struct fs_lock l = { .owner = 2, .end = FS_LOCK_END, .type = RFP_LOCK_WRITE, .token = 7,
+			     .flags = RFP_LOCK_WAIT };
+	struct fs_client *c = fs_client(test);
+	struct fs_open o = {}, second = {};
+	struct fs_lock other[5];
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "token", 0666, &o), 0);
+	KUNIT_ASSERT_EQ(test, fs_open_as(test, c, &o.fh, NULL, &second), 0);
+	KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o, &held), RFP_LOCK_HELD);
+	KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_WAITING);
+	for (i = 0; i < ARRAY_SIZE(other); i++)
+		other[i] = l;
+	other[0].start = 1;
+	other[1].end--;
+	other[2].owner = 3;
+	other[3].type = RFP_LOCK_READ;
+	other[4].kind = RFP_LOCK_FLOCK;
+	for (i = 0; i < ARRAY_SIZE(other); i++)
+		KUNIT_EXPECT_EQ_MSG(test, fs_lock_ask(test, c, RFP_LOCK, &o, &other[i]), RFP_EINVAL,
+				    "request %u", i);
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &second, &l), RFP_EINVAL);
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_WAITING);
+	KUNIT_EXPECT_EQ(test, fs_events(test, c), 0);
+	KUNIT_ASSERT_EQ(test, fs_unlock(test, c, &o, &held), 0);
+	fs_lock_event(test, c, l.token);
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_HELD);
+	/* The token is free again: this is a new request, of an owner that has the lock. */
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_HELD);
+	KUNIT_EXPECT_EQ(test, fs_testlock(test, c, &o, &held), RFP_LOCK_WRITE);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_testlock(test, c, &second, &held), RFP_LOCK_NONE);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &second), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "token"), 0);
+}
+
+/*
+ * LOCKCANCEL and UNLOCK of what is not there change nothing.  A wait that was cancelled must not
+ * get the lock later; one that was cancelled after the lock had come must have it.
+ */
+static void fs_lock_cancel(struct kunit *test)
+{
+	const struct fs_lock held = { .owner = 1, .end = 9, .type = RFP_LOCK_WRITE };
+	const struct fs_lock other = { .owner = 3, .end = 9, .type = RFP_LOCK_WRITE };
+	struct fs_lock l = { .owner = 2, .end = 9, .type = RFP_LOCK_WRITE, .token = 7,
+			     .flags = RFP_LOCK_WAIT };
+	struct fs_client *c = fs_client(test), *two = fs_client(test);
+	struct fs_open o = {}, theirs = {};
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "cancel", 0666, &o), 0);
+	KUNIT_ASSERT_EQ(test, fs_open_as(test, two, &o.fh, NULL, &theirs), 0);
+	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, c, 0), RFP_LOCK_DENIED);
+	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, c, U32_MAX), RFP_LOCK_DENIED);
+	KUNIT_EXPECT_EQ(test, fs_unlock(test, c, &o, &held), 0);
+
+	KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o, &held), RFP_LOCK_HELD);
+	KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_WAITING);
+	/* Another client's token is not this one, and its owners are others. */
+	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, two, l.token), RFP_LOCK_DENIED);
+	KUNIT_EXPECT_EQ(test, fs_unlock(test, two, &theirs, &held), 0);
+	KUNIT_EXPECT_EQ(test, fs_testlock(test, two, &theirs, &held), RFP_LOCK_WRITE);
+	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, c, l.token), RFP_LOCK_DENIED);
+	KUNIT_EXPECT_EQ(test, fs_unlock(test, c, &o, &held), 0);
+	KUNIT_EXPECT_EQ(test, fs_lock(test, two, &theirs, &other), RFP_LOCK_HELD);
+
+	KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_WAITING);
+	KUNIT_EXPECT_EQ(test, fs_unlock(test, two, &theirs, &other), 0);
+	fs_lock_event(test, c, l.token);
+	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, c, l.token), RFP_LOCK_HELD);
+	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, c, l.token), RFP_LOCK_DENIED);
+	KUNIT_EXPECT_EQ(test, fs_testlock(test, two, &theirs, &other), RFP_LOCK_WRITE);
+	KUNIT_EXPECT_EQ(test, fs_unlock(test, c, &o, &l), 0);
+	KUNIT_EXPECT_EQ(test, fs_testlock(test, two, &theirs, &other), RFP_LOCK_NONE);
+	KUNIT_EXPECT_EQ(test, fs_close(test, two, &theirs), 0);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "cancel"), 0);
+}
+
+/*
+ * A client has more locks wait than it may.  It must be refused, until one of them waits no more.
+ * When its session ends another client must get the lock: nothing of all that stays behind.
+ */
+static void fs_lock_waits(struct kunit *test)
+{
+	const struct fs_lock held = { .owner = 1, .end = FS_LOCK_END, .type = RFP_LOCK_WRITE };
+	struct fs_lock l = { .owner = 2, .type = RFP_LOCK_WRITE, .flags = RFP_LOCK_WAIT };
+	struct fs_client *c = fs_client(test), *two = fs_client(test);
+	unsigned long end = jiffies + 120 * HZ;
+	struct fs_open o = {}, theirs = {};
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "waits", 0666, &o), 0);
+	KUNIT_ASSERT_EQ(test, fs_open_as(test, two, &o.fh, NULL, &theirs), 0);
+	KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o, &held), RFP_LOCK_HELD);
+	for (l.token = 1; l.token <= FS_WAITS; l.token++) {
+		l.start = 2 * l.token;
+		l.end = l.start;
+		KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_WAITING);
+	}
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &o, &l), RFP_ENOLCK);
+	/* Each client has a limit of its own. */
+	KUNIT_EXPECT_EQ(test, fs_lock(test, two, &theirs, &l), RFP_LOCK_WAITING);
+	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, two, l.token), RFP_LOCK_DENIED);
+	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, c, 1), RFP_LOCK_DENIED);
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_WAITING);
+	l.token++;
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &o, &l), RFP_ENOLCK);
+	/* A request that is there already needs no room. */
+	l.token--;
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_WAITING);
+	fs_end(test, c);
+	while (fs_lock(test, two, &theirs, &held) != RFP_LOCK_HELD && time_before(jiffies, end))
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, fs_lock(test, two, &theirs, &held), RFP_LOCK_HELD);
+	KUNIT_EXPECT_EQ(test, fs_close(test, two, &theirs), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, two, "waits"), 0);
+}
+
+/*
+ * An open is closed while a lock waits with it.  The open's number must be void at once, while the
+ * request can still be cancelled.  If the lock comes all the same, it must go with the request.
+ */
+static void fs_lock_closed(struct kunit *test)
+{
+	const struct fs_lock held = { .owner = 1, .end = FS_LOCK_END, .type = RFP_LOCK_WRITE };
+	struct fs_client *c = fs_client(test), *two = fs_client(test);
+	struct fs_open o = {}, theirs = {}, closed = {};
+	struct fs_lock l = held;
+
+	l.owner = 2;
+	l.flags = RFP_LOCK_WAIT;
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "closed", 0666, &o), 0);
+	KUNIT_ASSERT_EQ(test, fs_open_as(test, two, &o.fh, NULL, &theirs), 0);
+	for (l.token = 1; l.token <= 2; l.token++) {
+		KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o, &held), RFP_LOCK_HELD);
+		KUNIT_ASSERT_EQ(test, fs_open_as(test, c, &o.fh, NULL, &closed), 0);
+		KUNIT_ASSERT_EQ(test, fs_lock(test, c, &closed, &l), RFP_LOCK_WAITING);
+		KUNIT_EXPECT_EQ(test, fs_close(test, c, &closed), 0);
+		KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &closed, &l), RFP_BADSTATE);
+		if (l.token == 1) {
+			KUNIT_EXPECT_EQ(test, fs_lockcancel(test, c, l.token), RFP_LOCK_DENIED);
+			KUNIT_EXPECT_EQ(test, fs_unlock(test, c, &o, &held), 0);
+		} else {
+			KUNIT_EXPECT_EQ(test, fs_unlock(test, c, &o, &held), 0);
+			fs_lock_event(test, c, l.token);
+			KUNIT_EXPECT_EQ(test, fs_testlock(test, two, &theirs, &held),
+					RFP_LOCK_WRITE);
+			KUNIT_EXPECT_EQ(test, fs_lockcancel(test, c, l.token), RFP_LOCK_HELD);
+		}
+		KUNIT_EXPECT_EQ(test, fs_testlock(test, two, &theirs, &held), RFP_LOCK_NONE);
+	}
+	KUNIT_EXPECT_EQ(test, fs_close(test, two, &theirs), 0);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "closed"), 0);
+}
+
+static int fs_init(struct kunit *test)
+{
+	test->priv = kunit_kzalloc(test, sizeof(struct fs_test), GFP_KERNEL);
+	return test->priv ? 0 : -ENOMEM;
+}
+
+static void fs_exit(struct kunit *test)
+{
+	struct fs_test *t = test->priv;
+	u32 i;
+
+	raw_route(NULL, NULL);
+	rdmafs_points_command("reset");
+	for (i = 0; t && i < FS_CLIENTS; i++)
+		if (!IS_ERR_OR_NULL(t->client[i].raw)) {
+			raw_say(t->client[i].raw, RXP_CONTROL, RXP_CONTROL_BYE, 0, 0, NULL, 0, 0);
+			raw_close(t->client[i].raw);
+		}
+}
+
 static struct kunit_case fs_cases[] = {
 	KUNIT_CASE(fs_proof_of_another),
 	KUNIT_CASE(fs_counted_once),
@@ -709,6 +1424,12 @@ static struct kunit_case fs_cases[] = {
 	KUNIT_CASE(fs_left_counts),
 	KUNIT_CASE(fs_callers),
 	KUNIT_CASE_PARAM(fs_pad, fs_pad_gen_params),
+	KUNIT_CASE(fs_lock_wrong),
+	KUNIT_CASE(fs_lock_modes),
+	KUNIT_CASE(fs_lock_token),
+	KUNIT_CASE(fs_lock_cancel),
+	KUNIT_CASE(fs_lock_waits),
+	KUNIT_CASE(fs_lock_closed),
 	KUNIT_CASE(fs_not_removed),
 	KUNIT_CASE(fs_lost_once),
 	KUNIT_CASE(fs_goes_on),

@@ -657,8 +657,8 @@ static bool bind_rings(struct rdmafs_xprt_session *s)
 }
 
 /*
- * A client posts no receives, and the service rings until no buffer is free.  When the client posts
- * receives, one more EVENT must come, for all that found no buffer, and no other.
+ * A client posts no receives, and the service rings until no buffer is free.  When the client
+ * posts receives, one more EVENT must come, for all that found no buffer, and no other.
  */
 static void bind_event_later(struct kunit *test)
 {
@@ -696,7 +696,7 @@ static void bind_event_later(struct kunit *test)
 }
 
 /*
- * The service rings while the WELCOME is not sent yet.  The EVENT must come, but behind the WELCOME.
+ * The service rings while the WELCOME is not sent yet.  The EVENT must come, behind the WELCOME.
  */
 static void bind_event_before_welcome(struct kunit *test)
 {

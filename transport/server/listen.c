@@ -30,7 +30,7 @@
 /* How often connections are checked that are not bound to a session yet. */
 #define RXS_UNBOUND_TICK	(HZ / 4)
 
-/* A connection has a buffer for a message again: send the RECALLs, or the EVENT, that found none. */
+/* A connection has a buffer for a message again: send the RECALLs and EVENT that found none. */
 static void rxs_conn_room(struct rxp_conn *conn)
 {
 	struct rdmafs_xprt_session *s = READ_ONCE(rxs_conn(conn)->session);
