@@ -17,6 +17,7 @@
  *	change.c	the change cookie, and which session's changes moved it
  *	cred.c		SETCRED's identities, squashing, struct cred
  *	state.c		stateids: opens
+ *	filelock.c	locks of files for clients (filelock.h); op_lock.c the operations
  *	clients.c	how many opens a client may have
  *	opened.c	the files that clients have open, or may open again
  *	reclaim.c	for how long they may
@@ -46,6 +47,13 @@
  *		takes the state out of the table (for CLOSE, disable or
  *		session_close) puts the table's reference.  The last put closes
  *		the file, at once and in process context.
+ *	struct rdmafsd_lock	a lock that waits.  @refs: one of the session's table, one for
+ *		each request at work with it.  The task that takes it out of the table
+ *		ends it, and is sure then that nothing tries it.  It keeps its state and
+ *		its owner; the session ends when it has none (@nr_waits).
+ *	struct rdmafsd_owner	@refs: one for each lock of the VFS, and each copy of one
+ *		that a process looks at; one for each request at work, and each lock that
+ *		waits.  It keeps the memory of the session, and the module.
  *	struct rdmafsd_ident	@refs: one reference for the table of the session,
  *		one for each request that is making its credentials.
  *	struct rdmafsd_opened, struct rdmafsd_claim	within the life of their
@@ -67,6 +75,10 @@
  *	    the lock of known exports	(export.c)
  *	session->idents_lock
  *	  session->lru_lock
+ *	rdmafsd_lock.mutex		(filelock.c; its holder takes the VFS's locks of locks)
+ *	  the VFS's flc_lock, blocked_lock_lock
+ *	    session->locks_lock
+ *	the lock of polled locks	(filelock.c)
  *	ident->lock, state->lock, the lock of clients, the locks of change.c
  *
  * The locks of the first tree come before those of the others.  Under exp->opened_lock, and
