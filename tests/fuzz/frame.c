@@ -61,6 +61,7 @@ static const struct {
 	{ NOTIFY, 3, 0, false },
 	{ NOTIFY, 4, KEYS, false },
 	{ NOTIFY, 5, 0, true },
+	{ NOTIFY, 6, 0, false },
 };
 
 struct agreed {

@@ -112,7 +112,7 @@ def controls():
             (client, CONTROL, 7, keys(1, 2, 3), 0), (client, CONTROL, 7, keys(*range(32)), 0),
             (server, NOTIFY, 1, b"s" * 36 + bytes(4), 0), (server, NOTIFY, 2, tag(), 7),
             (server, NOTIFY, 3, b"", 0), (server, NOTIFY, 4, keys(9), 0),
-            (server, NOTIFY, 5, b"", 7)):
+            (server, NOTIFY, 5, b"", 7), (server, NOTIFY, 6, b"", 0)):
         sound = header(kind, op, 0, rpc) + body
         yield SOUND, who + sound
         yield BAD, who + sound + b"\0"
@@ -133,7 +133,7 @@ def controls():
     yield BAD, client + header(CONTROL, 0)
     yield BAD, client + header(CONTROL, 8)
     yield BAD, server + header(NOTIFY, 0)
-    yield BAD, server + header(NOTIFY, 6)
+    yield BAD, server + header(NOTIFY, 7)
     yield BAD, client + header(5)
 
 
@@ -230,7 +230,7 @@ def listings():
 def codec():
     yield from bodies()
     yield from listings()
-    for status in (0, 1, 2, 5, 11, 513, 0xffffffff):
+    for status in (0, 1, 2, 5, 11, 34, 35, 36, 513, 0xffffffff):
         yield None, b"\xff" + struct.pack("<I", status)
 
 
