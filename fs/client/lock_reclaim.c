@@ -35,7 +35,7 @@ static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int ses
 			/* The file has the lock, so that it has not been released. */
 			open = fl->c.flc_file->private_data;
 			if (open == asks || READ_ONCE(open->session) == session ||
-			    READ_ONCE(open->lock_lost))
+			    READ_ONCE(open->lock_lost) || rdmafs_lock_local(fl->c.flc_file, fl))
 				continue;
 			found = rdmafs_open_get(open);
 			break;
