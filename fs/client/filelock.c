@@ -529,8 +529,8 @@ static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
 		return ret;
 	do {
 		ret = rdmafs_lock_ask(open, &r, token, false, &session);
-		if (ret == RFP_LOCK_DENIED && r.kind == RFP_LOCK_FLOCK) {
-			/* The lock that was to be changed has been given up for that. */
+		if (ret > RFP_LOCK_HELD && r.kind == RFP_LOCK_FLOCK) {
+			/* WAITING or DENIED: the lock that is to be changed has been given up. */
 			locks_init_lock(&lost);
 			locks_copy_lock(&lost, fl);
 			lost.c.flc_type = F_UNLCK;
