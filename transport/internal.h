@@ -682,7 +682,8 @@ struct rxp_conn {
  *
  * There are RXP_RECV_RESERVE of them.  Most kinds of message need no buffer if none is free: the
  * same message is on its way already.  For RECALL, RETURN and EVENT, ops->room() tells the owner
- * when one is free again.  All grants that a session can have fit into all of these buffers together.
+ * when one is free again.  All grants that a session can have fit into all of these buffers
+ * together.
  */
 #define RXP_CTL_MSG	(sizeof(struct rxp_wire_hdr) + sizeof(struct rxp_wire_keys) +	\
 			 RXP_WIRE_KEYS * sizeof(__le32))

@@ -65,7 +65,7 @@ static inline struct rxs_pool *rxs_pool(struct rxp_pool *pool)
  * @account:  the account of the client, a reference; constant
  * @asked:    when the connection was requested, in jiffies; constant
  * @unbound:  it is counted in @account's @unbound; the server's lock
- * @welcomed: its WELCOME is posted, so that an EVENT may follow; written by its worker, read without
+ * @welcomed: its WELCOME is posted, so that an EVENT may follow; its worker writes it
  * @cm_pending: accepted, but the CM waits for the client: not to be ended yet (listen.c); written
  *	      in the CM's handler, or with its lock held (rdma_lock_handler()), read without
  * @work:     its worker
