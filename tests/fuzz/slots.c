@@ -66,7 +66,6 @@ static void check(void)
 	granted = a.s.max - bitmap_weight(a.s.map, a.s.max) - bitmap_weight(a.taken, a.s.max);
 	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
 		line += waiters(k);
-		FUZZ_ASSERT(rxc_slots_awaited(&a.s, k) == (waiters(k) > 0));
 		FUZZ_ASSERT(!waiters(k) || a.s.free <= rxc_slots_kept(a.s.nr, k));
 	}
 	FUZZ_ASSERT(granted + line <= a.depth);

@@ -9,9 +9,6 @@
 #include "tests/points/points.h"
 #include "xprt_fake.h"
 
-/* Bytes of the WRITEs that are shorter than the others. */
-#define GRANTS_SHORT	(FAKE_LEN / 2)
-
 /* A key that was never given out: no WRITE fits in the grant that has it. */
 #define GRANTS_KEY	0x77777777
 
@@ -52,17 +49,6 @@ static int grants_submit_now(struct fake *f, u32 id, enum fake_kind kind)
 {
 	struct fake_call *c = fake_describe(f, id, kind);
 
-	c->call.flags |= RDMAFS_CALL_NOWAIT;
-	return rdmafs_xprt_submit(f->xprt, &c->call);
-}
-
-/* The same for a WRITE of GRANTS_SHORT bytes. */
-static int grants_short_now(struct fake *f, u32 id)
-{
-	struct fake_call *c = fake_describe(f, id, FAKE_WRITE);
-
-	c->len = GRANTS_SHORT;
-	iov_iter_truncate(&c->call.iter, GRANTS_SHORT);
 	c->call.flags |= RDMAFS_CALL_NOWAIT;
 	return rdmafs_xprt_submit(f->xprt, &c->call);
 }
@@ -293,123 +279,6 @@ static void grants_behind(struct kunit *test)
 	fake_idle(test, f);
 }
 
-/*
- * A WRITE waits for a slot, and then a grant comes.  The next WRITE must not take a slot before it,
- * though the next WRITE has the grant: WRITEs with grants could keep those that wait from a slot
- * for ever.
- */
-static void grants_in_line(struct kunit *test)
-{
-	struct fake *f = test->priv;
-	int slots[GRANTS_BULK];
-
-	fake_start(test, f);
-	fake_submit(test, f, 0, FAKE_WRITE);
-	fake_take_call(test, f, &f->call[0]);
-	/* One more than large WRITEs may have: when the WRITE ends there still is none for them. */
-	grants_take(test, f, RXC_SLOT_BULK, GRANTS_BULK - 1, slots);
-	grants_take(test, f, RXC_SLOT_NORMAL, 1, slots + GRANTS_BULK - 1);
-	grants_submit_later(f, 1);
-	KUNIT_ASSERT_TRUE_MSG(test, grants_waits(f), "%u slots are left", grants_free(f));
-	f->grant = true;
-	grants_written(test, f, 0, RXP_F_WRITE);
-	KUNIT_ASSERT_EQ(test, grants_held(f), 1);
-	KUNIT_ASSERT_EQ(test, grants_waiting(f, RXC_SLOT_BULK), 1);
-	KUNIT_EXPECT_EQ(test, grants_submit_now(f, 2, FAKE_WRITE), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, grants_held(f), 1);
-	grants_put(f, slots, 1);
-	/* There was no grant when it came, and it does not look again. */
-	grants_written(test, f, 1, RXP_F_WRITE);
-	flush_work(&grants_later.work);
-	KUNIT_EXPECT_EQ(test, grants_later.ret, 0);
-	/* Nobody waits any more, and the slot goes to the WRITE with the grant. */
-	KUNIT_ASSERT_EQ(test, grants_submit_now(f, 2, FAKE_WRITE), 0);
-	grants_written(test, f, 2, RXP_F_WRITE | RXP_F_RKEY);
-	grants_put(f, slots + 1, GRANTS_BULK - 1);
-	fake_idle(test, f);
-}
-
-static bool grants_slotless(struct fake *f)
-{
-	unsigned long end = jiffies + RAW_WAIT;
-
-	while (!READ_ONCE(f->xprt->deferred.slotless) && time_before(jiffies, end))
-		usleep_range(1000, 2000);
-	return READ_ONCE(f->xprt->deferred.slotless);
-}
-
-/* The WRITE waits to be sent again, or for the first time, behind others. */
-static bool grants_deferred(struct fake *f, const struct fake_call *c)
-{
-	bool deferred;
-
-	spin_lock_bh(&f->xprt->lock);
-	deferred = !list_empty(&c->call.x.link);
-	spin_unlock_bh(&f->xprt->lock);
-	return deferred;
-}
-
-/*
- * WRITE @id is answered, and nobody looks at its data: all sinks are the same memory, and another
- * WRITE may have its data there.
- */
-static void grants_answered(struct kunit *test, struct fake *f, u32 id, u16 flags)
-{
-	struct fake_call *c = &f->call[id];
-	struct fake_reply r;
-
-	fake_take_call(test, f, c);
-	KUNIT_EXPECT_EQ(test, c->flags, flags);
-	r = fake_ok(c);
-	KUNIT_ASSERT_EQ(test, fake_reply(f, &r), 0);
-	fake_await(test, c);
-	KUNIT_EXPECT_EQ(test, c->call.status, 0);
-}
-
-/*
- * The server had no sink for a WRITE, and there is no slot to send it again.  A shorter WRITE that
- * fits in the grant which the mount holds must queue behind it, and not take the next slot.
- */
-static void grants_behind_slotless(struct kunit *test)
-{
-	struct fake *f = test->priv;
-	struct fake_reply r;
-	int slots[GRANTS_BULK];
-
-	fake_start(test, f);
-	fake_submit(test, f, 0, FAKE_WRITE);
-	fake_take_call(test, f, &f->call[0]);
-	r = fake_ok(&f->call[0]);
-	r.flags = RXP_F_GRANT;
-	r.grant = fake_sink(test, f);
-	r.grant.length = cpu_to_le32(GRANTS_SHORT);
-	KUNIT_ASSERT_EQ(test, fake_reply(f, &r), 0);
-	f->call[0].seen = false;
-	fake_await(test, &f->call[0]);
-	KUNIT_ASSERT_EQ(test, grants_held(f), 1);
-
-	fake_submit(test, f, 1, FAKE_WRITE);
-	fake_take_call(test, f, &f->call[1]);
-	grants_take(test, f, RXC_SLOT_BULK, GRANTS_BULK - 1, slots);
-	grants_take(test, f, RXC_SLOT_NORMAL, 1, slots + GRANTS_BULK - 1);
-	r = fake_ok(&f->call[1]);
-	r.status = RXP_STATUS_RETRY_LATER;
-	r.body_len = 0;
-	KUNIT_ASSERT_EQ(test, fake_reply(f, &r), 0);
-	f->call[1].seen = false;
-	KUNIT_ASSERT_TRUE_MSG(test, grants_slotless(f), "%u slots are left", grants_free(f));
-
-	KUNIT_ASSERT_EQ(test, grants_short_now(f, 2), 0);
-	KUNIT_EXPECT_TRUE(test, grants_deferred(f, &f->call[2]));
-	KUNIT_EXPECT_EQ(test, grants_held(f), 1);
-	grants_small_goes(test, f, 3);
-	KUNIT_EXPECT_FALSE(test, f->call[1].seen || f->call[2].seen);
-	grants_put(f, slots, GRANTS_BULK);
-	grants_answered(test, f, 1, RXP_F_WRITE);
-	grants_answered(test, f, 2, RXP_F_WRITE | RXP_F_RKEY);
-	fake_idle(test, f);
-}
-
 static int grants_init(struct kunit *test)
 {
 	INIT_WORK(&grants_later.work, grants_submit_work);
@@ -432,8 +301,6 @@ static struct kunit_case grants_cases[] = {
 	KUNIT_CASE(grants_fitting),
 	KUNIT_CASE(grants_lost),
 	KUNIT_CASE(grants_behind),
-	KUNIT_CASE(grants_in_line),
-	KUNIT_CASE(grants_behind_slotless),
 	{}
 };
 

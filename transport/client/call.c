@@ -313,19 +313,11 @@ void rxc_call_post(struct rxp_conn *conn, struct rdmafs_xprt_call *call, struct 
 		rxc_call_put(call);
 }
 
-/*
- * A WRITE with a grant waits for nothing at the server, so it may have a slot that other WRITEs
- * must leave alone.  But it may not overtake WRITEs that wait for a slot: those that come one after
- * the other with grants would keep so many slots that those that wait never get one.
- */
-static enum rxc_slot_kind rxc_call_kind(struct rdmafs_xprt *x,
-					const struct rdmafs_xprt_call *call, bool granted)
+static enum rxc_slot_kind rxc_call_kind(const struct rdmafs_xprt_call *call, bool granted)
 {
 	if (call->flags & RDMAFS_CALL_URGENT)
 		return RXC_SLOT_URGENT;
-	if (!call->x.io || call->dir != RDMAFS_XPRT_WRITE)
-		return RXC_SLOT_NORMAL;
-	if (!granted || rxc_slots_awaited(&x->slot_account, RXC_SLOT_BULK))
+	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && !granted)
 		return RXC_SLOT_BULK;
 	return RXC_SLOT_NORMAL;
 }
@@ -536,7 +528,6 @@ int rxc_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool now
 	struct rxc_io *io = call->x.io;
 	bool overlap = false, grant = false;
 	struct rxc_held_grant held;
-	enum rxc_slot_kind kind;
 	struct rxp_conn *conn;
 	struct rxp_pool *pool;
 	struct rxc_slot *slot;
@@ -556,8 +547,8 @@ again:
 			goto out_pool;
 	}
 again_slot:
-	kind = rxc_call_kind(x, call, grant);
-	ret = rxc_slots_get_since(&x->slot_account, kind, nowait, call->x.slot_dismissals);
+	ret = rxc_slots_get_since(&x->slot_account, rxc_call_kind(call, grant), nowait,
+				  call->x.slot_dismissals);
 	if (ret < 0) {
 		if (io)
 			rxc_io_unmap(io);
@@ -587,17 +578,15 @@ again_slot:
 	}
 	/*
 	 * The grant may be gone: used by another WRITE, or recalled.  Then the CRW is held for an
-	 * STCRW, which the server may take long to send.  If the slot may be one of those that are
-	 * kept for other calls it goes to whoever waits for it, and the WRITE waits for one as a
-	 * WRITE without a grant does.
+	 * STCRW, which the server may take long to send, and the slot may be one of those that are
+	 * kept for other calls.  So it goes to whoever waits for it, and the WRITE waits for one as
+	 * a WRITE without a grant does.
 	 */
 	if (grant && !rxc_grant_take(x, io->len, slot, &held)) {
+		spin_unlock_bh(&x->lock);
+		rxc_slots_put(&x->slot_account, slot->index);
 		grant = false;
-		if (kind == RXC_SLOT_NORMAL) {
-			spin_unlock_bh(&x->lock);
-			rxc_slots_put(&x->slot_account, slot->index);
-			goto again_slot;
-		}
+		goto again_slot;
 	}
 	conn = x->conns[slot->index % x->nr_conns];
 	rxp_conn_get(conn);

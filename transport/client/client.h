@@ -135,7 +135,6 @@ struct rxc_cost {
  * @writes:       WRITEs that the server had no room for, oldest first
  * @write_work:   sends them again
  * @sending:      @write_work is sending now
- * @slotless:     the oldest of @writes could not be sent, as it found no slot (or no connection)
  * @room:         number of WRITEs that may be sent, as others came back served
  * @probe:        number of WRITEs that may be sent in addition at @probe_at
  * @probe_at:     jiffies
@@ -153,7 +152,6 @@ struct rxc_deferred {
 	struct list_head writes;
 	struct delayed_work write_work;
 	bool sending;
-	bool slotless;
 	u32 room;
 	u32 probe;
 	unsigned long probe_at;

@@ -96,8 +96,7 @@ void rxc_deferred_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
  * @x:    the session
  * @call: the WRITE, counted in flight, not sent
  *
- * A WRITE does not queue if there is a granted sink for it, unless those that wait here found no
- * slot: it would take the next one before them.  It does not queue either if the session has no
+ * A WRITE does not queue if there is a granted sink for it, or if the session has no
  * connection: it waits for that as any call does.
  *
  * Context: any but hard interrupt; takes the session's lock.
@@ -111,7 +110,7 @@ bool rxc_deferred_queue(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 
 	spin_lock_bh(&x->lock);
 	queued = (!list_empty(&deferred->writes) || deferred->sending) && x->state == RXC_UP &&
-		 (deferred->slotless || !rxc_grant_fits(x, call->x.io->len));
+		 !rxc_grant_fits(x, call->x.io->len);
 	if (queued)
 		list_add_tail(&call->x.link, &deferred->writes);
 	spin_unlock_bh(&x->lock);
@@ -206,7 +205,6 @@ static void rxc_deferred_writes(struct work_struct *work)
 		else
 			probe--;
 		ret = rxc_deferred_send(x);
-		deferred->slotless = ret == -EAGAIN;
 		if (ret == -EAGAIN) {
 			/*
 			 * There is no slot, or no connection: that says nothing of the server's

@@ -200,25 +200,6 @@ int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowai
 }
 
 /**
- * rxc_slots_awaited - tell whether calls of a kind wait for a slot
- * @s:    the account
- * @kind: the kind
- *
- * Context: any but hard interrupt.
- *
- * Return: true if so, which may have changed when the caller looks at it.
- */
-bool rxc_slots_awaited(struct rxc_slots *s, enum rxc_slot_kind kind)
-{
-	bool awaited;
-
-	spin_lock_bh(&s->lock);
-	awaited = !list_empty(&s->waiters[kind]);
-	spin_unlock_bh(&s->lock);
-	return awaited;
-}
-
-/**
  * rxc_slots_put - give a slot back; the first waiter that may have one gets it
  * @s:    the account
  * @slot: the slot

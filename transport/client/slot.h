@@ -6,8 +6,7 @@
  * resources.  Large WRITEs may wait for the server's translations: they leave a quarter of the
  * slots (at least eight) and two more alone.  All other calls leave two, but for urgent ones
  * (COMMIT, CLOSE and the like), which may take the last slot.  Within a kind the order is first
- * come, first served.  A large WRITE that goes to a grant does not wait at the server, and counts
- * among the other calls as long as no large WRITE waits for a slot.
+ * come, first served.
  *
  * All messages of a slot travel on one of the session's connections: that of the slot's number
  * modulo the number of connections.  So calls are spread over the connections by the slot that
@@ -77,7 +76,6 @@ void rxc_slots_destroy(struct rxc_slots *s);
 u32 rxc_slots_dismissals(const struct rxc_slots *s);
 int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowait, u32 since);
 void rxc_slots_spread(struct rxc_slots *s, u32 nr, u32 conns);
-bool rxc_slots_awaited(struct rxc_slots *s, enum rxc_slot_kind kind);
 void rxc_slots_put(struct rxc_slots *s, u16 slot);
 void rxc_slots_dismiss_all(struct rxc_slots *s);
 void rxc_slots_shutdown(struct rxc_slots *s, int error);
