@@ -168,6 +168,8 @@ static ssize_t rdmafs_file_splice_read(struct file *in, loff_t *ppos,
 	struct inode *inode = file_inode(in);
 	ssize_t ret;
 
+	if (READ_ONCE(rdmafs_file_open(in)->lock_lost))
+		return -EIO;
 	ret = rdmafs_revalidate_mapping(inode, true);
 	if (ret)
 		return ret;

@@ -155,8 +155,13 @@ static int rdmafs_lock_run(struct rdmafs_op *op, bool final)
 	err = rdmafs_op_run(op);
 	if (final)
 		return err;
-	/* If it was left in flight, its worker was told when it was left. */
-	if (err && !rdmafs_op_left(op) && (!op->sent || op->call.status || err == -EIO))
+	/*
+	 * If it was left in flight, its worker was told when it was left.  A LOCK that the server has
+	 * refused changes nothing; but what is no longer recorded has to be given back.
+	 */
+	if (err && !rdmafs_op_left(op) &&
+	    (!op->sent || op->call.status || err == -EIO || err == -EINTR ||
+	     le16_to_cpu(((const struct rfp_req *)op->req)->op) == RFP_UNLOCK))
 		rdmafs_lock_unknown(op);
 	return err;
 }
@@ -292,21 +297,23 @@ static void rdmafs_lock_piece(struct rdmafs_mount *mnt, struct file_lock_context
  * Make the server's locks in a range the same as those of the record.  What an owner has locked is
  * not given up in between.
  */
-static void rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_range *range)
+static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_range *range)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
 	struct rdmafs_range r = *range;
-	int session;
+	int session, ret;
 
 	lockdep_assert_held(&RDMAFS_I(open->inode)->locking);
 	for (;;) {
 		rdmafs_lock_piece(mnt, locks_inode_context(open->inode), &r);
 		if (r.type == F_UNLCK)
-			rdmafs_unlock_send(open, &r, true);
+			ret = rdmafs_unlock_send(open, &r, true);
 		else
-			rdmafs_lock_ask(open, &r, 0, true, &session);
+			ret = rdmafs_lock_ask(open, &r, 0, true, &session);
+		if (ret < 0)
+			return ret;
 		if (r.end >= range->end)
-			break;
+			return 0;
 		r.start = r.end + 1;
 		r.end = range->end;
 	}
@@ -320,6 +327,7 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 	bool lock = le16_to_cpu(lreq->req.op) == RFP_LOCK;
 	struct rdmafs_open *open = rdmafs_open_get(op->open);
 	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
+	u32 token = lock ? le32_to_cpu(lreq->token) : 0;
 	struct rdmafs_mount *mnt = op->mnt;
 	/* LOCK and UNLOCK have these three at the same place. */
 	struct rdmafs_range r = {
@@ -328,20 +336,31 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 		.end = le64_to_cpu(lreq->end),
 		.kind = le32_to_cpu(lock ? lreq->kind : ureq->kind),
 	};
+	unsigned int waits = 0;
+	int err;
 
+	/* The ops that are made now may need its memory. */
+	rdmafs_op_put(op);
 	rdmafs_test_point("lock_left", open->inode->i_ino);
-	if (lock && lreq->token)
-		rdmafs_lock_cancel(open, le32_to_cpu(lreq->token));
-	/*
-	 * Two of these workers, or a worker and a task that unlocks, may have the record change
-	 * meanwhile.  The one that comes last finds the record as it stays.
-	 */
-	mutex_lock(&ri->locking);
-	rdmafs_lock_restore(open, &r);
-	mutex_unlock(&ri->locking);
+	if (token)
+		rdmafs_lock_cancel(open, token);
+	/* What the killed task has written, or left to be written, comes before its UNLOCK. */
+	filemap_fdatawrite(open->inode->i_mapping);
+	filemap_fdatawait_keep_errors(open->inode->i_mapping);
+	rdmafs_fence_wait(open->inode);
+	do {
+		/*
+		 * Two of these workers, or a worker and a task that unlocks, may have the record
+		 * change meanwhile.  The one that comes last finds the record as it stays.
+		 */
+		mutex_lock(&ri->locking);
+		err = rdmafs_lock_restore(open, &r);
+		mutex_unlock(&ri->locking);
+		if (err == -ENOMEM || err == -ENOLCK)
+			schedule_timeout_uninterruptible(rdmafs_backoff(&waits));
+	} while ((err == -ENOMEM || err == -ENOLCK) && waits < 4 * RDMAFS_OP_WAITS);
 	if (atomic_dec_and_test(&ri->lock_strays))
 		wake_up_var(&ri->lock_strays);
-	rdmafs_op_put(op);
 	rdmafs_open_put(open);
 	rdmafs_opens_dec(mnt);
 }
@@ -356,7 +375,8 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 void rdmafs_lock_left(struct rdmafs_op *op)
 {
 	INIT_WORK(&op->work, rdmafs_lock_left_work);
-	queue_work(op->mnt->io_wq, &op->work);
+	/* It waits for folios. */
+	queue_work(op->mnt->file_wq, &op->work);
 }
 
 /*
@@ -458,6 +478,8 @@ static void rdmafs_events_work(struct work_struct *work)
 		if (!IS_ERR(op))
 			rdmafs_op_put(op);
 	} while (more);
+	/* The mount may be gone after this. */
+	rdmafs_opens_dec(mnt);
 }
 
 /**
@@ -475,8 +497,12 @@ void rdmafs_events(struct rdmafs_mount *mnt)
 	spin_lock_irqsave(&mnt->lock_lock, irq);
 	any = !list_empty(&mnt->lock_waits);
 	spin_unlock_irqrestore(&mnt->lock_lock, irq);
-	if (any)
-		queue_work(mnt->io_wq, &mnt->events_work);
+	if (!any)
+		return;
+	/* Unmounting waits for the work, which sends a call. */
+	atomic_inc(&mnt->nr_opens);
+	if (!queue_work(mnt->io_wq, &mnt->events_work))
+		rdmafs_opens_dec(mnt);
 }
 
 /* --------------------------------------------------------------- taking a lock */
@@ -511,6 +537,23 @@ static int rdmafs_lock_record(struct file *file, struct file_lock *fl)
 	return err;
 }
 
+/* Take a range off the record that the server does not have for the owner any more. */
+static void rdmafs_lock_unrecord(struct file *file, const struct file_lock *fl,
+				 const struct rdmafs_range *r)
+{
+	struct file_lock lost;
+
+	locks_init_lock(&lost);
+	lost.c.flc_owner = fl->c.flc_owner;
+	lost.c.flc_file = fl->c.flc_file;
+	lost.c.flc_pid = fl->c.flc_pid;
+	lost.c.flc_flags = fl->c.flc_flags & ~FL_SLEEP;
+	lost.c.flc_type = F_UNLCK;
+	lost.fl_start = r->start;
+	lost.fl_end = r->end;
+	locks_lock_file_wait(file, &lost);
+}
+
 /*
  * Ask for a lock, and record it if the server has granted it.  RFP_LOCK_*; or a negative errno, and
  * the server's locks are those of the record, or a worker makes them so.
@@ -521,7 +564,7 @@ static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
 	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
 	struct rdmafs_range r = rdmafs_range_of(mnt, fl);
 	struct rdmafs_open *open = rdmafs_file_open(file);
-	struct file_lock lost;
+	bool recorded = false;
 	int ret, err, session;
 
 	ret = rdmafs_locking_begin(RDMAFS_I(inode));
@@ -529,16 +572,16 @@ static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
 		return ret;
 	do {
 		ret = rdmafs_lock_ask(open, &r, token, false, &session);
-		if (ret > RFP_LOCK_HELD && r.kind == RFP_LOCK_FLOCK) {
-			/* WAITING or DENIED: the lock that is to be changed has been given up. */
-			locks_init_lock(&lost);
-			locks_copy_lock(&lost, fl);
-			lost.c.flc_type = F_UNLCK;
-			rdmafs_lock_record(file, &lost);
-		}
+		/*
+		 * WAITING or DENIED: flock(2) has given up the lock that is to be changed.  And what
+		 * was granted in a session that is lost is not held.
+		 */
+		if (ret != RFP_LOCK_HELD && (recorded || (ret > 0 && r.kind == RFP_LOCK_FLOCK)))
+			rdmafs_lock_unrecord(file, fl, &r);
 		if (ret != RFP_LOCK_HELD)
 			break;
 		err = rdmafs_lock_record(file, fl);
+		recorded = !err;
 		if (err) {
 			rdmafs_lock_restore(open, &r);
 			ret = err;
@@ -560,27 +603,38 @@ static void rdmafs_lock_wait_begin(struct rdmafs_mount *mnt, struct rdmafs_lock_
 	spin_unlock_irq(&mnt->lock_lock);
 }
 
-/* The task does not wait any more: make an end of its request.  True: it has the lock after all. */
-static bool rdmafs_lock_give_up(struct file *file, struct file_lock *fl, u32 token)
+/* Leave a request for a lock to a worker, which ends it. */
+static void rdmafs_lock_abandon(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token)
 {
-	struct rdmafs_open *open = rdmafs_file_open(file);
-	struct rdmafs_range r = rdmafs_range_of(RDMAFS_M(file_inode(file)->i_sb), fl);
 	struct rdmafs_op *op;
-	int ret;
 
-	if (!fatal_signal_pending(current)) {
-		ret = rdmafs_lock_cancel(open, token);
-		/* Asking once more takes it, and records it. */
-		if (ret == RFP_LOCK_HELD)
-			return rdmafs_lock_try(file, fl, 0) == RFP_LOCK_HELD;
-		if (ret == RFP_LOCK_DENIED)
-			return false;
-	}
 	op = rdmafs_op_new_open(open, RFP_LOCK, sizeof(struct rfp_lock_req),
 				offsetof(struct rfp_lock_req, stateid), RDMAFS_POOL_COMMON);
-	rdmafs_lock_req(op, &r, token);
+	rdmafs_lock_req(op, r, token);
 	rdmafs_lock_leave(op);
 	rdmafs_lock_left(op);
+}
+
+/*
+ * The task does not wait any more: make an end of its request.  @wait: for the server's answer.
+ * True: the task has the lock after all.
+ */
+static bool rdmafs_lock_give_up(struct file *file, struct file_lock *fl, u32 token, bool wait)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(file_inode(file)->i_sb);
+	struct rdmafs_range r = rdmafs_range_of(mnt, fl);
+	struct rdmafs_open *open = rdmafs_file_open(file);
+	int ret;
+
+	if (wait && !fatal_signal_pending(current) && rdmafs_served(mnt)) {
+		ret = rdmafs_lock_cancel(open, token);
+		if (ret == RFP_LOCK_DENIED)
+			return false;
+		/* Asking once more takes it, and records it. */
+		if (ret == RFP_LOCK_HELD && rdmafs_lock_try(file, fl, 0) == RFP_LOCK_HELD)
+			return true;
+	}
+	rdmafs_lock_abandon(open, &r, token);
 	return false;
 }
 
@@ -590,6 +644,7 @@ static int rdmafs_lock_take(struct file *file, struct file_lock *fl, bool wait)
 	struct rdmafs_mount *mnt = RDMAFS_M(file_inode(file)->i_sb);
 	int forced = atomic_read(&mnt->forced);
 	struct rdmafs_lock_wait w;
+	bool waits = false;
 	long left;
 	int ret;
 
@@ -600,8 +655,12 @@ static int rdmafs_lock_take(struct file *file, struct file_lock *fl, bool wait)
 	rdmafs_lock_wait_begin(mnt, &w);
 	for (;;) {
 		ret = rdmafs_lock_try(file, fl, w.token);
+		/* It was killed before it could ask again, and the server may go on trying. */
+		if (ret < 0 && waits)
+			rdmafs_lock_give_up(file, fl, w.token, false);
 		if (ret != RFP_LOCK_WAITING)
 			break;
+		waits = true;
 		rdmafs_test_point("lock_waits", file_inode(file)->i_ino);
 		left = wait_for_completion_interruptible_timeout(&w.event, RDMAFS_LOCK_PATIENCE);
 		/* The tries of one event are one. */
@@ -609,7 +668,7 @@ static int rdmafs_lock_take(struct file *file, struct file_lock *fl, bool wait)
 		if (left >= 0 && forced == atomic_read(&mnt->forced))
 			continue;
 		ret = left < 0 ? -ERESTARTSYS : -EIO;
-		if (rdmafs_lock_give_up(file, fl, w.token))
+		if (rdmafs_lock_give_up(file, fl, w.token, left < 0))
 			ret = 0;
 		break;
 	}
@@ -632,11 +691,12 @@ static int rdmafs_lock_set(struct file *file, struct file_lock *fl, bool wait)
 	if (err)
 		return err;
 	/*
-	 * What is cached may be from before the lock.  Only attributes that are asked for from now
-	 * on say whether it is, which reads do; mappings are looked after here.
+	 * What is cached may be from before the lock.  Attributes that are asked for from now on say
+	 * whether it is, as when a file is opened; if they can't be had, it is taken for stale.
 	 */
 	rdmafs_attr_expire(inode);
-	rdmafs_revalidate_mapping(inode, true);
+	if (rdmafs_revalidate(inode, true) || rdmafs_open_mapping(inode))
+		rdmafs_pages_stale(inode);
 	return 0;
 }
 
@@ -648,19 +708,22 @@ static int rdmafs_lock_drop(struct file *file, struct file_lock *fl)
 	struct rdmafs_open *open = rdmafs_file_open(file);
 	unsigned int flags = fl->c.flc_flags;
 	struct rdmafs_op *op;
-	bool alone;
+	bool alone, late;
 	int err;
 
-	/* The next owner of the lock is to see it.  Errors stay with the mapping, for fsync(2). */
-	if (!thread)
-		rdmafs_flush(&ri->netfs.inode);
+	/*
+	 * The next owner of the lock is to see it.  Errors stay with the mapping, for fsync(2).  If
+	 * what was written is still on its way, a worker waits for it, and gives back the lock.
+	 */
+	late = thread || rdmafs_flush(&ri->netfs.inode) == -EINTR ||
+	       rdmafs_fenced(&ri->netfs.inode);
 	/* A task that ends, or was killed, does not wait for one that waits for the server. */
 	alone = thread || exits ? mutex_trylock(&ri->locking) :
 				  !mutex_lock_killable(&ri->locking);
 	fl->c.flc_flags |= FL_EXISTS;
 	err = locks_lock_file_wait(file, fl);
 	fl->c.flc_flags = flags;
-	if (!err && alone && !thread) {
+	if (!err && alone && !late) {
 		err = rdmafs_unlock_send(open, &r, false);
 	} else if (!err) {
 		/* A kernel thread may close files of all mounts: it must not wait for a server. */

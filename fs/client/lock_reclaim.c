@@ -51,7 +51,7 @@ static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int ses
  * Else one process of this machine could be granted what another has, in a new session.
  *
  * Context: process, may sleep; takes rdmafs_open.lock of other opens.
- * Return: 0, -EINTR or -ENOMEM.
+ * Return: 0, or a negative errno: the lock can't be asked for yet.
  */
 int rdmafs_locks_ready(const struct rdmafs_op *op)
 {
@@ -60,7 +60,8 @@ int rdmafs_locks_ready(const struct rdmafs_op *op)
 
 	while (!err && (open = rdmafs_locks_behind(op->open, op->session))) {
 		err = rdmafs_open_ready(open, op);
-		if (err && err != -EINTR && err != -ENOMEM) {
+		/* It can't be opened any more, so its locks are lost. */
+		if (err == -ESTALE || err == -EACCES || err == -EPERM || err == -EROFS) {
 			WRITE_ONCE(open->lock_lost, true);
 			err = 0;
 		}

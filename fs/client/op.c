@@ -86,6 +86,13 @@ static bool rdmafs_op_idempotent(enum rfp_op nr)
 	}
 }
 
+/* Operations on data, for which a lock may have been taken. */
+static bool rdmafs_op_needs_lock(enum rfp_op nr)
+{
+	return nr == RFP_READ || nr == RFP_WRITE || nr == RFP_FALLOCATE || nr == RFP_COPY ||
+	       nr == RFP_CLONE;
+}
+
 static void rdmafs_op_release(struct rdmafs_op *op)
 {
 	if (op->open)
@@ -350,6 +357,8 @@ again:
 		if (err)
 			return err;
 	}
+	if (op->open && READ_ONCE(op->open->lock_lost) && rdmafs_op_needs_lock(le16_to_cpu(req->op)))
+		return -EIO;
 	if (op->open)
 		*op->stateid = cpu_to_le64(READ_ONCE(op->open->stateid));
 	if (op->source)

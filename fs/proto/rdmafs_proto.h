@@ -27,6 +27,7 @@
 #endif
 
 #define RFP_FH_MAX		128	/* bytes of a file handle */
+#define RFP_FH_EXPORT		4	/* of these, the first, by which exports differ */
 #define RFP_NAME_MAX		255
 #define RFP_SYMLINK_MAX		4095
 #define RFP_XATTR_NAME_MAX	255
