@@ -185,12 +185,14 @@ struct rdmafs_opts {
 /**
  * enum rdmafs_pool - reserve from which an op gets memory when the allocator has none
  * @RDMAFS_POOL_COMMON: for operations that wait for the server and for ops of the pools REOPEN,
- *		STRAY and CRED only
+ *		STRAY, CRED and RELOCK only
  * @RDMAFS_POOL_WRITE:	for writes, which may also wait for a COMMIT, an op of COMMON
  * @RDMAFS_POOL_REOPEN:	for OPEN of a file that was open, which any of the above may need first
  * @RDMAFS_POOL_STRAY:	for CLOSE of an open that has no user; it is made while the op that
  *		opened it still exists
  * @RDMAFS_POOL_CRED:	for SETCRED, which any of the above may need first
+ * @RDMAFS_POOL_RELOCK:	for LOCK of what a lost session had locked, which an OPEN of REOPEN may
+ *		need before it is of use
  * @RDMAFS_NR_POOLS:	number of pools
  * @RDMAFS_POOL_NONE:	no reserve: making the op may fail.  For a maker that holds other ops
  *		which can't end before it has made this one, or that must not wait for memory
@@ -201,6 +203,7 @@ enum rdmafs_pool {
 	RDMAFS_POOL_REOPEN,
 	RDMAFS_POOL_STRAY,
 	RDMAFS_POOL_CRED,
+	RDMAFS_POOL_RELOCK,
 	RDMAFS_NR_POOLS,
 	RDMAFS_POOL_NONE = RDMAFS_NR_POOLS
 };
@@ -470,6 +473,9 @@ struct rdmafs_inode {
  * @session:	the session that @stateid belongs to, 0 if the server forgot it; changed under
  *		rdmafs_inode.lock
  * @forgot:	the last session in which the server forgot it; under rdmafs_inode.lock
+ * @half:	the session in which it was opened again, but not all of its locks were taken
+ *		again yet; under @lock, or the closing task's
+ * @half_id:	the stateid that it has in that session; likewise
  * @lock_lost:	a lock was lost with a session: reads and writes fail
  * @lock:	serialises opening it again
  * @work:	closes it
@@ -487,6 +493,8 @@ struct rdmafs_open {
 	struct rfp_proof proof;
 	int session;
 	int forgot;
+	int half;
+	u64 half_id;
 	bool lock_lost;
 	struct mutex lock; /* serialises opening it again */
 	struct work_struct work;
@@ -870,8 +878,8 @@ void rdmafs_locks_init(struct rdmafs_mount *mnt);
 
 /* lock_reclaim.c */
 int rdmafs_locks_ready(const struct rdmafs_op *op);
-int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session, bool brief,
-			 int forced);
+int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session,
+			 const struct rdmafs_op *user);
 
 /* file.c */
 extern const struct inode_operations rdmafs_file_iops;

@@ -113,19 +113,20 @@ static struct rdmafs_range *rdmafs_locks_copy(struct rdmafs_open *open, u32 *nr)
 
 /* Take one lock again; RFP_LOCK_*, or a negative errno. */
 static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_range *r, u64 stateid,
-			       bool brief, int forced)
+			       const struct rdmafs_op *user)
 {
 	struct rfp_lock_req *req;
 	struct rdmafs_op *op;
 	int ret;
 
-	/* Without a reserve: ops that have one may be waiting for this open. */
 	op = rdmafs_op_new_cred(RDMAFS_M(open->inode->i_sb), RFP_LOCK, sizeof(*req), open->cred,
-				RDMAFS_POOL_NONE);
-	if (!op)
-		return -ENOMEM;
-	op->brief = brief;
-	op->forced = forced;
+				RDMAFS_POOL_RELOCK);
+	if (user) {
+		op->forced = user->forced;
+		op->call.deadline = user->call.deadline;
+	} else {
+		op->brief = true;
+	}
 	rdmafs_lock_req(op, r, 0);
 	req = (struct rfp_lock_req *)op->req;
 	req->stateid = cpu_to_le64(stateid);
@@ -141,16 +142,17 @@ static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_ran
  * @open:    an open that has just been opened again
  * @stateid: its new stateid, which no other task knows yet
  * @session: the session in which it was opened again
- * @brief:   wait for nothing but the answers
- * @forced:  as in rdmafs_open_ready()
+ * @user:    the op that needs the open, as in rdmafs_open_ready(); NULL: wait for nothing but the
+ *	     answers
  *
  * If a lock is not to be had any more, the open is of no use for what the lock was for, and its
  * reads and writes fail (@lock_lost).
  *
  * Context: process, may sleep; rdmafs_open.lock is held.
- * Return: 0; or a negative errno: the open has to be opened again once more.
+ * Return: 0; or a negative errno: not all locks were asked for, and this has to be called again.
  */
-int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session, bool brief, int forced)
+int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session,
+			 const struct rdmafs_op *user)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
 	struct rdmafs_range *copy;
@@ -161,7 +163,7 @@ int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session, boo
 	if (IS_ERR(copy))
 		return PTR_ERR(copy);
 	for (i = 0; i < nr && !ret; i++) {
-		ret = rdmafs_lock_reclaim(open, &copy[i], stateid, brief, forced);
+		ret = rdmafs_lock_reclaim(open, &copy[i], stateid, user);
 		/* The next session has its own reclaim. */
 		if (session != atomic_read(&mnt->session)) {
 			ret = 0;

@@ -233,6 +233,42 @@ out:
 }
 
 /*
+ * Have the server open @open again, unless it has done so in this session, and the open's locks
+ * could not all be taken again then.  @user: as below.
+ */
+static int rdmafs_open_renew_ask(struct rdmafs_open *open, const struct rdmafs_op *user)
+{
+	struct inode *inode = open->inode;
+	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
+	const struct rfp_open_rep *rep;
+	const struct rfp_attr *attr;
+	struct rdmafs_op *op;
+	int err;
+
+	lockdep_assert_held(&open->lock);
+	if (open->half && open->half == atomic_read(&mnt->session))
+		return 0;
+	op = rdmafs_op_new_cred(mnt, RFP_OPEN, sizeof(struct rfp_open_req), open->cred,
+				RDMAFS_POOL_REOPEN);
+	if (user) {
+		op->forced = user->forced;
+		op->call.deadline = user->call.deadline;
+	} else {
+		op->brief = true;
+	}
+	err = rdmafs_open_ask(op, inode, open->flags, open->proof, &rep, &attr);
+	if (!err) {
+		spin_lock_irq(&RDMAFS_I(inode)->lock);
+		open->proof = rep->proof;
+		spin_unlock_irq(&RDMAFS_I(inode)->lock);
+		open->half_id = le64_to_cpu(rep->stateid);
+		open->half = op->answered;
+	}
+	rdmafs_op_put(op);
+	return err;
+}
+
+/*
  * Open @open again if the server does not know it in the present session.
  * @user: the op that needs the open, not sent.  NULL: none does yet, so return -EAGAIN rather than
  * wait for anything but the answer.
@@ -241,10 +277,7 @@ static int rdmafs_open_renew(struct rdmafs_open *open, const struct rdmafs_op *u
 {
 	struct inode *inode = open->inode;
 	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
-	const struct rfp_open_rep *rep;
-	const struct rfp_attr *attr;
 	int was = atomic_read(&mnt->forced);
-	struct rdmafs_op *op;
 	int err = 0;
 
 	if (!user) {
@@ -260,32 +293,21 @@ static int rdmafs_open_renew(struct rdmafs_open *open, const struct rdmafs_op *u
 		err = -EIO;
 		goto out;
 	}
-	op = rdmafs_op_new_cred(mnt, RFP_OPEN, sizeof(struct rfp_open_req), open->cred,
-				RDMAFS_POOL_REOPEN);
-	if (user) {
-		op->forced = user->forced;
-		op->call.deadline = user->call.deadline;
-	} else {
-		op->brief = true;
-	}
-	err = rdmafs_open_ask(op, inode, open->flags, open->proof, &rep, &attr);
-	if (!err) {
-		err = rdmafs_locks_reclaim(open, le64_to_cpu(rep->stateid), op->answered, brief,
-					   forced);
-		if (err)
-			rdmafs_open_undo(op);
-	}
+	err = rdmafs_open_renew_ask(open, user);
+	if (!err)
+		err = rdmafs_locks_reclaim(open, open->half_id, open->half, user);
+	if (err && err != -EINTR && err != -ENOMEM && err != -EAGAIN)
+		open->half = 0;	/* the server may not know it any more */
 	if (!err) {
 		spin_lock_irq(&RDMAFS_I(inode)->lock);
-		WRITE_ONCE(open->stateid, le64_to_cpu(rep->stateid));
-		open->proof = rep->proof;
+		WRITE_ONCE(open->stateid, open->half_id);
 		/* Pairs with the acquire in rdmafs_open_ready(). */
-		smp_store_release(&open->session, op->answered);
+		smp_store_release(&open->session, open->half);
 		spin_unlock_irq(&RDMAFS_I(inode)->lock);
+		open->half = 0;
 		/* Other clients may have changed the file while it was not open. */
 		rdmafs_attr_expire(inode);
 	}
-	rdmafs_op_put(op);
 out:
 	mutex_unlock(&open->lock);
 	return err;
@@ -454,6 +476,11 @@ static bool rdmafs_open_end(struct rdmafs_open *open, bool wait)
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
 	int session = atomic_read(&mnt->session);
 
+	/* It was opened again, but was of no use yet when its last user put it. */
+	if (open->session != session && open->half == session) {
+		open->stateid = open->half_id;
+		open->session = session;
+	}
 	/*
 	 * CLOSE can't name an open of an older session.  But the server keeps the file of an open
 	 * that it forgot in the present session, for the client to open it again: CLOSE tells it
