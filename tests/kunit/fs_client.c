@@ -22,6 +22,11 @@ static void fs_notified(struct kunit *test, struct fs_client *c, struct raw_msg 
 	u32 len = struct_size(keys, rkey, le16_to_cpu(keys->nr));
 
 	KUNIT_ASSERT_EQ(test, hdr->type, RXP_NOTIFY);
+	if (hdr->op == RXP_NOTIFY_EVENT) {
+		c->rings++;
+		KUNIT_ASSERT_EQ(test, raw_repost(c->raw, m), 0);
+		return;
+	}
 	KUNIT_ASSERT_EQ(test, hdr->op, RXP_NOTIFY_RECALL);
 	KUNIT_ASSERT_LE(test, le16_to_cpu(keys->nr), RXP_WIRE_KEYS);
 	KUNIT_ASSERT_EQ(test, raw_say(c->raw, RXP_CONTROL, RXP_CONTROL_RETURN, 0, 0, keys, len, 0),

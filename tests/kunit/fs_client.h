@@ -28,6 +28,7 @@ enum { FS_ROOT = 1, FS_USER = 2 };
  * @rep:    the last reply's body
  * @rep_len: its length
  * @root:   handle of the export's root
+ * @rings:  EVENTs that came
  */
 struct fs_client {
 	struct raw *raw;
@@ -37,6 +38,7 @@ struct fs_client {
 	u8 rep[FS_BODY];
 	u32 rep_len;
 	struct rfp_fh root;
+	u32 rings;
 };
 
 struct fs_test {

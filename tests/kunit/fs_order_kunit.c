@@ -76,6 +76,11 @@ static const struct order_body {
 	ORDER(CLONE, rfp_copy_req, "", BADSTATE),
 	ORDER(GETFLAGS, rfp_req, "h", OK),
 	ORDER(SETFLAGS, rfp_setflags_req, "h", EINVAL),
+	ORDER(LOCK, rfp_lock_req, "", BADSTATE),
+	ORDER(UNLOCK, rfp_unlock_req, "", BADSTATE),
+	ORDER(LOCKCANCEL, rfp_lockcancel_req, "", OK),
+	ORDER(TESTLOCK, rfp_lock_req, "", BADSTATE),
+	ORDER(EVENTS, rfp_req, "", OK),
 };
 
 static_assert(ARRAY_SIZE(order_bodies) == RFP_NR_OPS - 1);
