@@ -89,11 +89,18 @@ struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cre
 static struct rdmafs_open *rdmafs_open_find_locked(struct rdmafs_inode *ri, u32 flags)
 {
 	struct rdmafs_open *open;
+	bool lost;
+	int i;
 
 	lockdep_assert_held(&ri->lock);
-	list_for_each_entry(open, &ri->opens, link)
-		if ((open->flags & flags) && refcount_inc_not_zero(&open->ref))
-			return open;
+	/* One that has lost a lock is of no use, but tells the errno if there is no other. */
+	for (i = 0; i < 2; i++) {
+		list_for_each_entry(open, &ri->opens, link) {
+			lost = READ_ONCE(open->lock_lost);
+			if ((open->flags & flags) && lost == i && refcount_inc_not_zero(&open->ref))
+				return open;
+		}
+	}
 	return NULL;
 }
 
