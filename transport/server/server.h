@@ -341,7 +341,7 @@ struct rxs_turns {
  * @wanted:   bytes of the largest request that was put off, or 0
  * @wanted_since: when that was put off first, in jiffies
  * @wanted_last: when that was put off last, in jiffies
- * @rings:    an EVENT is to be sent when there is a buffer for it; @lock
+ * @rings:    an EVENT is to be sent once there is a connection with a buffer for it; @lock
  * @data_bytes: bytes of pages of its requests and grants; changed under the budget's lock
  * @last_seen: when a connection was bound or unbound last, in jiffies; @lock
  * @progress: when its data made progress last, in jiffies; rxs_session_progress()

@@ -394,40 +394,30 @@ void *rdmafs_xprt_session_priv(struct rdmafs_xprt_session *session)
 EXPORT_SYMBOL_GPL(rdmafs_xprt_session_priv);
 
 /*
- * Send the EVENT that the service wants sent, if it does.  A client that connects again asks what
- * there is without an EVENT, so a session without a connection need not remember it.  One whose
- * connection is about to get its WELCOME must: the client may have asked before the service wants
- * the EVENT sent, as the WELCOME arrives before @welcomed is set.
+ * Send the EVENT that the service wants sent, if it does.  The wish stays until an EVENT is posted:
+ * a connection's room() has this called again, and so has the WELCOME of the next connection.  A
+ * client that connects again asks what there is without an EVENT, but it may do so before the
+ * service wants the EVENT sent, and the WELCOME arrives before @welcomed is set.  So it may get an
+ * EVENT for what it has asked already, which does no harm.
  */
 static void rxs_session_send_event(struct rdmafs_xprt_session *s)
 {
 	struct rxp_conn *conn;
-	int err = 0;
 	u32 i;
 
 	lockdep_assert_held(&s->lock);
-	if (!s->rings)
-		return;
-	for (i = 0; i < s->nr_conns; i++) {
+	for (i = 0; s->rings && i < s->nr_conns; i++) {
 		conn = s->conns[i];
-		if (!conn)
+		if (!conn || !READ_ONCE(rxs_conn(conn)->welcomed) ||
+		    rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_EVENT, NULL, 0))
 			continue;
-		if (!READ_ONCE(rxs_conn(conn)->welcomed)) {
-			err = -EBUSY;
-			continue;
-		}
-		err = rxp_ctl_send(conn, RXP_NOTIFY, RXP_NOTIFY_EVENT, NULL, 0);
-		if (!err) {
-			rxp_count(&s->stats, events);
-			break;
-		}
+		rxp_count(&s->stats, events);
+		s->rings = false;
 	}
-	/* -EBUSY: the connection's room(), or its WELCOME, has this called again. */
-	s->rings = err == -EBUSY;
 }
 
 /**
- * rxs_session_event_again - send the EVENT that found no buffer, if there is one
+ * rxs_session_event_again - send the EVENT that could not be sent, if there is one
  * @s: the session
  *
  * Context: any but hard interrupt; takes the session's lock.
