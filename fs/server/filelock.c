@@ -176,6 +176,25 @@ static void rdmafsd_lock_fill(struct file_lock *fl, const struct rdmafsd_range *
 	fl->fl_lmops = &rdmafsd_lm_ops;
 }
 
+/**
+ * rdmafsd_lock_offered - tell whether clients can lock a file
+ * @file: the file, open
+ * @kind: RFP_LOCK_POSIX, RFP_LOCK_OFD or RFP_LOCK_FLOCK
+ *
+ * Some file systems have locks of their own (NFS, fuse, ceph and ocfs2, for instance).  Of these no
+ * lock is taken for a client.  They keep what they need in the request, or by the address of its
+ * owner, and not always in a lock of the VFS.  So it can't be known for how long they need the
+ * owner, nor which locks are to be given back when a client goes; and each of them has rules of
+ * its own for a request that is not to wait.
+ *
+ * Context: any.
+ * Return: true: the VFS itself decides about locks of the file.
+ */
+bool rdmafsd_lock_offered(const struct file *file, u32 kind)
+{
+	return kind == RFP_LOCK_FLOCK ? !file->f_op->flock : !file->f_op->lock;
+}
+
 /* Does the VFS queue the lock, and tell when it may be tried again? */
 static bool rdmafsd_lock_queues(const struct file_lock *fl)
 {

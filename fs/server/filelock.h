@@ -64,6 +64,7 @@ struct rdmafsd_lock {
 	refcount_t refs;
 };
 
+bool rdmafsd_lock_offered(const struct file *file, u32 kind);
 int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		      const struct rdmafsd_range *r, unsigned char type);
 int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,

@@ -83,6 +83,8 @@ static int rdmafsd_op_lock(struct rdmafsd_rq *rq)
 	u32 token = le32_to_cpu(lreq->token);
 	int ret;
 
+	if (!rdmafsd_lock_offered(rq->state->file, r.kind))
+		return -ENOLCK;
 	/* fcntl(2) looks at this where the lock is made; flock(2) allows any open. */
 	if (r.kind != RFP_LOCK_FLOCK &&
 	    !(rq->state->file->f_mode & (type == F_RDLCK ? FMODE_READ : FMODE_WRITE)))
@@ -112,8 +114,11 @@ static int rdmafsd_op_unlock(struct rdmafsd_rq *rq)
 		.end = le64_to_cpu(ureq->end),
 		.kind = le32_to_cpu(ureq->kind),
 	};
-	int err = rdmafsd_unlock(rq->ses, rq->state, &r);
+	int err;
 
+	if (!rdmafsd_lock_offered(rq->state->file, r.kind))
+		return -ENOLCK;
+	err = rdmafsd_unlock(rq->ses, rq->state, &r);
 	if (!err)
 		rdmafsd_rep(rq, sizeof(struct rfp_rep));
 	return err;
@@ -144,8 +149,11 @@ static int rdmafsd_op_testlock(struct rdmafsd_rq *rq)
 {
 	const struct rfp_lock_req *lreq = rq->args;
 	struct rdmafsd_range r = rdmafsd_range_of(lreq);
-	struct rfp_testlock_rep *rep = rdmafsd_rep(rq, sizeof(*rep));
+	struct rfp_testlock_rep *rep;
 
+	if (!rdmafsd_lock_offered(rq->state->file, r.kind))
+		return -ENOLCK;
+	rep = rdmafsd_rep(rq, sizeof(*rep));
 	return rdmafsd_lock_test(rq->ses, rq->state, &r, rdmafsd_lock_type(lreq), rep);
 }
 
