@@ -17,18 +17,20 @@
  * asks.  Until then, the lock is the client's already: if the client does not ask, CANCEL, the end
  * of its session or the end of the export gives the lock back.
  *
- * The VFS does not offer its queue for flock(2), nor do file systems that keep locks themselves.
- * Such a lock is tried again after a pause, and when a client gives back one of that file.
+ * The VFS does not offer its queue for flock(2).  Such a lock is tried again after a pause, and in
+ * its turn when a client gives back one of that file.
  *
  * The end of an open: the VFS forgets what a struct file has locked by flock(2), but not what was
  * locked by fcntl(2) for other owners than processes.  So rdmafsd_locks_release() gives these back
  * before the file is closed.
  *
- * Locks: rdmafsd_lock.mutex; in it the VFS's, in those rdmafsd_session.locks_lock (a leaf).  A task
- * that holds the mutex does not wait for the work, which takes it.
+ * Locks: rdmafsd_lock.mutex; in it the VFS's, in those rdmafsd_session.locks_lock (a leaf).  Also
+ * in the mutex, but not in the VFS's: rdmafsd_polled.lock.  A task that holds the mutex does not
+ * wait for the work, which takes it.
  */
 #include <linux/file.h>
 #include <linux/filelock.h>
+#include <linux/hash.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -48,9 +50,17 @@
 
 static struct workqueue_struct *rdmafsd_lock_wq;	/* runs rdmafsd_lock.work */
 
-/* Locks that the VFS does not queue, oldest first, so that they are tried in that order. */
-static LIST_HEAD(rdmafsd_polled);
-static DEFINE_SPINLOCK(rdmafsd_polled_lock);
+#define RDMAFSD_POLLED_BITS	8	/* log2 of the number of chains */
+
+/**
+ * struct rdmafsd_polled - locks by flock(2) that wait, of the files of one hash of the inode
+ * @lock:    guards the lists; under it no lock is taken but those of workqueues
+ * @waiters: &struct rdmafsd_lock: those that wait to read; to write.  The first waits longest
+ */
+static struct rdmafsd_polled {
+	spinlock_t lock;
+	struct list_head waiters[2];
+} rdmafsd_polled[1 << RDMAFSD_POLLED_BITS];
 
 /* ------------------------------------------------------------------ owners */
 
@@ -195,12 +205,6 @@ bool rdmafsd_lock_offered(const struct file *file, u32 kind)
 	return kind == RFP_LOCK_FLOCK ? !file->f_op->flock : !file->f_op->lock;
 }
 
-/* Does the VFS queue the lock, and tell when it may be tried again? */
-static bool rdmafsd_lock_queues(const struct file_lock *fl)
-{
-	return (fl->c.flc_flags & FL_POSIX) && !fl->c.flc_file->f_op->lock;
-}
-
 /*
  * Try once; does not wait for other locks.  0; -EAGAIN: others have it; FILE_LOCK_DEFERRED: they
  * do, and the VFS has queued it (only with FL_SLEEP); or another errno.
@@ -208,32 +212,82 @@ static bool rdmafsd_lock_queues(const struct file_lock *fl)
 static int rdmafsd_lock_vfs(struct file_lock *fl)
 {
 	struct file *file = fl->c.flc_file;
-	int err;
 
-	if (fl->c.flc_flags & FL_POSIX) {
-		err = vfs_lock_file(file, F_SETLK, fl, NULL);
-		return err == -EACCES ? -EAGAIN : err;
-	}
-	if (file->f_op->flock)
-		return file->f_op->flock(file, F_SETLK, fl);
+	if (fl->c.flc_flags & FL_POSIX)
+		return posix_lock_file(file, fl, NULL);
 	return locks_lock_file_wait(file, fl);
 }
 
+/* ------------------------------------------------------------- locks of flock(2) that wait */
+
+static struct rdmafsd_polled *rdmafsd_polled_of(const struct inode *inode)
+{
+	return &rdmafsd_polled[hash_ptr(inode, RDMAFSD_POLLED_BITS)];
+}
+
+static struct list_head *rdmafsd_polled_list(struct rdmafsd_polled *p,
+					     const struct rdmafsd_lock *lk)
+{
+	return &p->waiters[lk->fl.c.flc_type == F_WRLCK];
+}
+
 /**
- * rdmafsd_locks_kick - try the locks again that the VFS does not queue: one may have gone
+ * rdmafsd_locks_kick - a lock by flock(2) may have gone: have those tried again that wait for it
  * @inode: the file, compared by address only
  *
- * Context: any but interrupt; takes rdmafsd_polled_lock.
+ * Only the first of those that wait to write is tried, and the first of those that wait to read.
+ * When one of them waits no more the next is tried (rdmafsd_polled_del()).
+ *
+ * Context: any but interrupt; takes the lock of a chain of those that wait.
  */
 void rdmafsd_locks_kick(const struct inode *inode)
 {
+	struct rdmafsd_polled *p = rdmafsd_polled_of(inode);
 	struct rdmafsd_lock *lk;
+	size_t i;
 
-	spin_lock(&rdmafsd_polled_lock);
-	list_for_each_entry(lk, &rdmafsd_polled, polled)
-		if (file_inode(lk->fl.c.flc_file) == inode)
-			mod_delayed_work(rdmafsd_lock_wq, &lk->work, 0);
-	spin_unlock(&rdmafsd_polled_lock);
+	/* Who comes later tries after what the caller has given back was free. */
+	if (list_empty_careful(&p->waiters[0]) && list_empty_careful(&p->waiters[1]))
+		return;
+	spin_lock(&p->lock);
+	for (i = 0; i < ARRAY_SIZE(p->waiters); i++) {
+		list_for_each_entry(lk, &p->waiters[i], polled) {
+			if (file_inode(lk->st->file) == inode) {
+				mod_delayed_work(rdmafsd_lock_wq, &lk->work, 0);
+				break;
+			}
+		}
+	}
+	spin_unlock(&p->lock);
+}
+
+/* To be called before a lock is tried, so that none that goes meanwhile is missed. */
+static void rdmafsd_polled_add(struct rdmafsd_lock *lk)
+{
+	struct rdmafsd_polled *p = rdmafsd_polled_of(file_inode(lk->st->file));
+
+	lockdep_assert_held(&lk->mutex);
+	spin_lock(&p->lock);
+	if (list_empty(&lk->polled))
+		list_add_tail(&lk->polled, rdmafsd_polled_list(p, lk));
+	spin_unlock(&p->lock);
+}
+
+/* A lock waits no more, if it did: it is the turn of the next. */
+static void rdmafsd_polled_del(struct rdmafsd_lock *lk)
+{
+	const struct inode *inode = file_inode(lk->st->file);
+	struct rdmafsd_polled *p = rdmafsd_polled_of(inode);
+	bool was;
+
+	if (!(lk->fl.c.flc_flags & FL_FLOCK))
+		return;
+	spin_lock(&p->lock);
+	was = !list_empty(&lk->polled);
+	list_del_init(&lk->polled);
+	spin_unlock(&p->lock);
+	if (was)
+		rdmafsd_locks_kick(inode);
 }
 
 /* ------------------------------------------------------------------- events */
@@ -308,9 +362,13 @@ static void rdmafsd_lock_try(struct rdmafsd_lock *lk)
 	if (lk->ended || lk->state != RFP_LOCK_WAITING)
 		return;
 	rdmafs_test_point("lock_try", lk->token);
+	if (lk->fl.c.flc_flags & FL_FLOCK)
+		rdmafsd_polled_add(lk);
 	err = rdmafsd_lock_vfs(&lk->fl);
 	if (err == FILE_LOCK_DEFERRED)
 		return;
+	/* The VFS may have queued others beneath this one while that waited: they are to go on. */
+	locks_delete_block(&lk->fl);
 	if (err == -EAGAIN) {
 		n = min(lk->tries++, RDMAFSD_LOCK_PAUSES);
 		queue_delayed_work(rdmafsd_lock_wq, &lk->work, RDMAFSD_LOCK_PAUSE << n);
@@ -318,12 +376,12 @@ static void rdmafsd_lock_try(struct rdmafsd_lock *lk)
 	}
 	lk->state = RFP_LOCK_HELD;
 	lk->err = err;
+	rdmafsd_polled_del(lk);
 }
 
 static void rdmafsd_lock_work(struct work_struct *work)
 {
 	struct rdmafsd_lock *lk = container_of(to_delayed_work(work), struct rdmafsd_lock, work);
-	const struct cred *saved = override_creds(rdmafsd_own_cred);
 	bool waits;
 
 	mutex_lock(&lk->mutex);
@@ -332,7 +390,6 @@ static void rdmafsd_lock_work(struct work_struct *work)
 	mutex_unlock(&lk->mutex);
 	if (!waits)
 		rdmafsd_lock_event(lk);
-	revert_creds(saved);
 }
 
 /* What was in the way is gone, or is another now; called with a spin lock of the VFS held. */
@@ -365,9 +422,8 @@ static void rdmafsd_lock_end(struct rdmafsd_lock *lk)
 	mutex_unlock(&lk->mutex);
 	/* No try is under way or comes, so the VFS does not queue it again, nor call lm_notify. */
 	locks_delete_block(&lk->fl);
-	spin_lock(&rdmafsd_polled_lock);
-	list_del_init(&lk->polled);
-	spin_unlock(&rdmafsd_polled_lock);
+	/* No one kicks it any more, and if one has, it is the turn of the next now. */
+	rdmafsd_polled_del(lk);
 	disable_delayed_work_sync(&lk->work);
 	spin_lock(&ses->locks_lock);
 	list_del_init(&lk->event);
@@ -384,8 +440,10 @@ static void rdmafsd_lock_undo(struct rdmafsd_lock *lk)
 	if (lk->state != RFP_LOCK_HELD || lk->err)
 		return;
 	rdmafsd_lock_fill(&fl, &lk->range, lk->owner, lk->st->file, F_UNLCK);
+	/* If a part of a lock can't be given back, it is with the open, which is closed next. */
 	rdmafsd_lock_vfs(&fl);
-	rdmafsd_locks_kick(file_inode(lk->st->file));
+	if (lk->range.kind == RFP_LOCK_FLOCK)
+		rdmafsd_locks_kick(file_inode(lk->st->file));
 }
 
 static struct rdmafsd_lock *rdmafsd_lock_find(struct rdmafsd_session *ses, u32 token)
@@ -442,19 +500,11 @@ static int rdmafsd_lock_new(struct rdmafsd_session *ses, struct rdmafsd_state *s
 	INIT_LIST_HEAD(&lk->polled);
 	INIT_DELAYED_WORK(&lk->work, rdmafsd_lock_work);
 	rdmafsd_lock_fill(&lk->fl, r, lk->owner, st->file, type);
-	if (rdmafsd_lock_queues(&lk->fl)) {
+	if (lk->fl.c.flc_flags & FL_POSIX)
 		lk->fl.c.flc_flags |= FL_SLEEP;
-	} else {
-		spin_lock(&rdmafsd_polled_lock);
-		list_add_tail(&lk->polled, &rdmafsd_polled);
-		spin_unlock(&rdmafsd_polled_lock);
-	}
 	err = rdmafsd_lock_add(ses, lk);
 	if (err) {
-		spin_lock(&rdmafsd_polled_lock);
-		list_del_init(&lk->polled);
-		spin_unlock(&rdmafsd_polled_lock);
-		disable_delayed_work_sync(&lk->work);
+		/* No one has seen it: it is in no list, and was not tried. */
 		refcount_set(&lk->refs, 1);
 		rdmafsd_lock_put(lk);
 		return err;
@@ -547,8 +597,9 @@ int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		return -ENOMEM;
 	rdmafsd_lock_fill(&fl, r, owner, st->file, type);
 	err = rdmafsd_lock_vfs(&fl);
-	/* A lock may have become one for reading: flock(2) gives up one type for the other. */
-	rdmafsd_locks_kick(file_inode(st->file));
+	/* flock(2) gives up one type for the other, also if it does not get that. */
+	if (r->kind == RFP_LOCK_FLOCK)
+		rdmafsd_locks_kick(file_inode(st->file));
 	rdmafsd_owner_put(owner);
 	return err == -EAGAIN ? RFP_LOCK_DENIED : err;
 }
@@ -603,7 +654,8 @@ int rdmafsd_unlock(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		return -ENOMEM;
 	rdmafsd_lock_fill(&fl, r, owner, st->file, F_UNLCK);
 	err = rdmafsd_lock_vfs(&fl);
-	rdmafsd_locks_kick(file_inode(st->file));
+	if (r->kind == RFP_LOCK_FLOCK)
+		rdmafsd_locks_kick(file_inode(st->file));
 	rdmafsd_owner_put(owner);
 	return err;
 }
@@ -705,24 +757,34 @@ static struct rdmafsd_owner *rdmafsd_lock_of_file(struct file *file)
 }
 
 /**
- * rdmafsd_locks_release - give back all locks that were taken with a file
+ * rdmafsd_locks_release - give back all locks by fcntl(2) that were taken with a file
  * @file: the file, which is about to be closed
  *
  * Context: process, may sleep.
+ * Return: true: the file may be locked by flock(2), too, which its end will give back.
  */
-void rdmafsd_locks_release(struct file *file)
+bool rdmafsd_locks_release(struct file *file)
 {
 	const struct rdmafsd_range all = { .end = OFFSET_MAX };
+	struct file_lock_context *ctx;
 	struct rdmafsd_owner *owner;
 	struct file_lock fl;
 	int err = 0;
 
-	/* An owner's locks are given back all at once, whichever file they were taken with. */
+	/*
+	 * An owner's locks are given back all at once, whichever file they were taken with.  This
+	 * needs no memory and no file system: there are no such locks where a file system has its
+	 * own.  So each turn leaves an owner less.
+	 */
 	while (!err && (owner = rdmafsd_lock_of_file(file))) {
 		rdmafsd_lock_fill(&fl, &all, owner, file, F_UNLCK);
-		err = vfs_lock_file(file, F_SETLK, &fl, NULL);
+		err = posix_lock_file(file, &fl, NULL);
 		rdmafsd_owner_put(owner);
+		WARN_ON_ONCE(err);
+		cond_resched();
 	}
+	ctx = locks_inode_context(file_inode(file));
+	return ctx && !list_empty_careful(&ctx->flc_flock);
 }
 
 /**
@@ -745,6 +807,13 @@ void rdmafsd_locks_show(struct seq_file *m)
  */
 int rdmafsd_locks_init(void)
 {
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rdmafsd_polled); i++) {
+		spin_lock_init(&rdmafsd_polled[i].lock);
+		INIT_LIST_HEAD(&rdmafsd_polled[i].waiters[0]);
+		INIT_LIST_HEAD(&rdmafsd_polled[i].waiters[1]);
+	}
 	rdmafsd_lock_wq = alloc_workqueue("rdmafsd_lock", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return rdmafsd_lock_wq ? 0 : -ENOMEM;
 }

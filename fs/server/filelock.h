@@ -43,7 +43,8 @@ struct rdmafsd_owner;
  * @tries:  how often it was tried without being queued by the VFS
  * @work:   tries it again
  * @event:  in the session's @events; guarded by its @locks_lock
- * @polled: in the list of those that the VFS does not queue; guarded by that list's lock
+ * @polled: in the list of those that the VFS does not queue, once it was tried, while it waits;
+ *	    guarded by that list's lock
  * @refs:   one of the session's table, one for each request at work with it
  */
 struct rdmafsd_lock {
@@ -65,6 +66,7 @@ struct rdmafsd_lock {
 };
 
 bool rdmafsd_lock_offered(const struct file *file, u32 kind);
+
 int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		      const struct rdmafsd_range *r, unsigned char type);
 int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,

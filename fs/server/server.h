@@ -78,7 +78,7 @@
  *	rdmafsd_lock.mutex		(filelock.c; its holder takes the VFS's locks of locks)
  *	  the VFS's flc_lock, blocked_lock_lock
  *	    session->locks_lock
- *	the lock of polled locks	(filelock.c)
+ *	  the lock of a chain of polled locks
  *	ident->lock, state->lock, the lock of clients, the locks of change.c
  *
  * The locks of the first tree come before those of the others.  Under exp->opened_lock, and
@@ -632,7 +632,7 @@ struct rdmafsd_claim {
 };
 
 void rdmafsd_locks_end(struct rdmafsd_session *ses, const struct rdmafsd_export *exp);
-void rdmafsd_locks_release(struct file *file);
+bool rdmafsd_locks_release(struct file *file);
 void rdmafsd_locks_kick(const struct inode *inode);
 void rdmafsd_locks_show(struct seq_file *m);
 int rdmafsd_locks_init(void);

@@ -150,14 +150,15 @@ u64 rdmafsd_state_domain(struct rdmafsd_session *ses, u64 id)
 void rdmafsd_state_put(struct rdmafsd_state *st)
 {
 	const struct inode *inode = file_inode(st->file);
+	bool flocks;
 
 	if (!refcount_dec_and_test(&st->refs))
 		return;
 	rdmafs_test_point("state_close", inode->i_ino);
-	rdmafsd_locks_release(st->file);
+	flocks = rdmafsd_locks_release(st->file);
 	rdmafsd_file_close(st->file);
-	/* It may have had a lock by flock(2). */
-	rdmafsd_locks_kick(inode);
+	if (flocks)
+		rdmafsd_locks_kick(inode);
 	rdmafsd_claim_put(st->exp, st->claim, !st->closed);
 	if (atomic_dec_and_test(&st->exp->nr_states))
 		wake_up_var(&st->exp->nr_states);
