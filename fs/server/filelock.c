@@ -6,9 +6,8 @@
  * and the processes of this machine that use the file system, see each other's locks, and the VFS
  * finds deadlocks between all of them.
  *
- * An owner of the VFS's locks is a &struct rdmafsd_owner here: what a client has named by a number.
- * Each lock of the VFS holds a reference to its owner, so the number of references of a session's
- * owners is the number of its locks, which is bounded.
+ * An owner of the VFS's locks is a &struct rdmafsd_owner here: what a client has named by a number
+ * (lockowner.c).
  *
  * A lock that can't be had at once waits as a &struct rdmafsd_lock.  No slot and no thread wait
  * with it.  The VFS keeps it in the queue of the lock that is in its way, and tells when that is
@@ -31,18 +30,11 @@
 #include <linux/file.h>
 #include <linux/filelock.h>
 #include <linux/hash.h>
-#include <linux/module.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include "transport/points.h"
 #include "filelock.h"
-
-/* Locks of one session, each a struct file_lock of the VFS. */
-#define RDMAFSD_LOCKS_MAX	16384
-/* Locks of one session that wait. */
-#define RDMAFSD_WAITS_MAX	4096
 
 /* Pauses between tries where the VFS does not tell when a lock may be had, in jiffies. */
 #define RDMAFSD_LOCK_PAUSE	(HZ / 50 ?: 1)
@@ -62,105 +54,9 @@ static struct rdmafsd_polled {
 	struct list_head waiters[2];
 } rdmafsd_polled[1 << RDMAFSD_POLLED_BITS];
 
-/* ------------------------------------------------------------------ owners */
-
-/**
- * struct rdmafsd_owner - to whom locks of the VFS belong
- * @link: in the session's table; guarded by its @locks_lock
- * @ses:  the session; constant, a reference to its memory
- * @id:   the client's name for it; constant
- * @refs: one for each lock of the VFS, one for each request at work, and each lock that waits
- */
-struct rdmafsd_owner {
-	struct hlist_node link;
-	struct rdmafsd_session *ses;
-	u64 id;
-	refcount_t refs;
-};
-
-static struct hlist_head *rdmafsd_owner_chain(struct rdmafsd_session *ses, u64 id)
-{
-	return &ses->owners[hash_64(id, ilog2(ARRAY_SIZE(ses->owners)))];
-}
-
-static struct rdmafsd_owner *rdmafsd_owner_find(struct rdmafsd_session *ses, u64 id)
-{
-	struct rdmafsd_owner *owner;
-
-	lockdep_assert_held(&ses->locks_lock);
-	hlist_for_each_entry(owner, rdmafsd_owner_chain(ses, id), link)
-		if (owner->id == id && refcount_inc_not_zero(&owner->refs))
-			return owner;
-	return NULL;
-}
-
-/* The owner of that name, a reference; NULL: there is no memory. */
-static struct rdmafsd_owner *rdmafsd_owner_get(struct rdmafsd_session *ses, u64 id)
-{
-	struct rdmafsd_owner *owner, *new;
-
-	spin_lock(&ses->locks_lock);
-	owner = rdmafsd_owner_find(ses, id);
-	spin_unlock(&ses->locks_lock);
-	if (owner)
-		return owner;
-	new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT);
-	if (!new)
-		return NULL;
-	new->id = id;
-	refcount_set(&new->refs, 1);
-	spin_lock(&ses->locks_lock);
-	owner = rdmafsd_owner_find(ses, id);
-	if (!owner) {
-		new->ses = ses;
-		refcount_inc(&ses->refs);
-		hlist_add_head(&new->link, rdmafsd_owner_chain(ses, id));
-		/* A process that looks at a lock keeps its owner for a moment. */
-		__module_get(THIS_MODULE);
-		owner = new;
-		new = NULL;
-	}
-	spin_unlock(&ses->locks_lock);
-	kfree(new);
-	return owner;
-}
-
-static void rdmafsd_owner_put(struct rdmafsd_owner *owner)
-{
-	struct rdmafsd_session *ses = owner->ses;
-
-	if (!refcount_dec_and_test(&owner->refs))
-		return;
-	spin_lock(&ses->locks_lock);
-	hlist_del(&owner->link);
-	spin_unlock(&ses->locks_lock);
-	kfree(owner);
-	rdmafsd_session_put(ses);
-	module_put(THIS_MODULE);
-}
-
-/* The VFS makes a lock of this owner; called under its spin locks. */
-static fl_owner_t rdmafsd_lm_get_owner(fl_owner_t who)
-{
-	struct rdmafsd_owner *owner = who;
-
-	atomic_inc(&owner->ses->nr_locks);
-	refcount_inc(&owner->refs);
-	return who;
-}
-
-static void rdmafsd_lm_put_owner(fl_owner_t who)
-{
-	struct rdmafsd_owner *owner = who;
-
-	atomic_dec(&owner->ses->nr_locks);
-	rdmafsd_owner_put(owner);
-}
-
 static void rdmafsd_lm_notify(struct file_lock *fl);
 
 static const struct lock_manager_operations rdmafsd_lm_ops = {
-	.lm_mod_owner	= THIS_MODULE,
 	.lm_get_owner	= rdmafsd_lm_get_owner,
 	.lm_put_owner	= rdmafsd_lm_put_owner,
 	.lm_notify	= rdmafsd_lm_notify,
@@ -179,8 +75,11 @@ static void rdmafsd_lock_fill(struct file_lock *fl, const struct rdmafsd_range *
 		fl->c.flc_flags |= FL_OFDLCK;
 	fl->c.flc_owner = owner;
 	fl->c.flc_file = file;
-	/* Those who look at the lock see by the sign that it is a process of another machine. */
-	fl->c.flc_pid = -(pid_t)r->pid;
+	/*
+	 * Those who look at the lock see by the sign that it is a process of another machine.  A
+	 * lock of process 0 would not be shown.
+	 */
+	fl->c.flc_pid = r->pid ? -(pid_t)r->pid : -1;
 	fl->fl_start = r->start;
 	fl->fl_end = r->end;
 	fl->fl_lmops = &rdmafsd_lm_ops;
@@ -428,8 +327,7 @@ static void rdmafsd_lock_end(struct rdmafsd_lock *lk)
 	spin_lock(&ses->locks_lock);
 	list_del_init(&lk->event);
 	spin_unlock(&ses->locks_lock);
-	if (atomic_dec_and_test(&ses->nr_waits))
-		wake_up_var(&ses->nr_waits);
+	rdmafsd_waits_uncharge(ses);
 }
 
 /* Give back what a lock that has ended holds, since the client does not learn that it has it. */
@@ -463,12 +361,12 @@ static int rdmafsd_lock_add(struct rdmafsd_session *ses, struct rdmafsd_lock *lk
 {
 	int err;
 
-	if (!atomic_add_unless(&ses->nr_waits, 1, RDMAFSD_WAITS_MAX))
+	if (!rdmafsd_waits_charge(ses))
 		return -ENOLCK;
 	err = xa_insert(&ses->locks, lk->token, lk, GFP_KERNEL_ACCOUNT);
 	if (!err)
 		return 0;
-	atomic_dec(&ses->nr_waits);
+	rdmafsd_waits_uncharge(ses);
 	/* A client that sends one token twice at a time waits for neither. */
 	return err == -EBUSY ? -EINVAL : err;
 }
@@ -545,7 +443,7 @@ int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		spin_lock(&ses->locks_lock);
 		ses->rung = false;
 		spin_unlock(&ses->locks_lock);
-		if (atomic_read(&ses->nr_locks) >= RDMAFSD_LOCKS_MAX)
+		if (!rdmafsd_locks_room(ses, 1))
 			return -ENOLCK;
 		ret = rdmafsd_lock_new(ses, st, r, type, token, &lk);
 		if (ret)
@@ -590,7 +488,7 @@ int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 	struct file_lock fl;
 	int err;
 
-	if (atomic_read(&ses->nr_locks) >= RDMAFSD_LOCKS_MAX)
+	if (!rdmafsd_locks_room(ses, 1))
 		return -ENOLCK;
 	owner = rdmafsd_owner_get(ses, r->owner);
 	if (!owner)
@@ -636,8 +534,8 @@ int rdmafsd_lock_cancel(struct rdmafsd_session *ses, u32 token)
  * @r:	 the range, the owner and the kind
  *
  * Context: process, may sleep; with the server's own credentials, or the opener's.
- * Return: 0, also if the client had no such lock; -ENOLCK: a lock would be cut in two, and the
- * session has too many; or another negative errno.
+ * Return: 0, also if the client had no such lock; -ENOLCK: a lock would be cut in two, and there
+ * are too many, or there is no memory.
  */
 int rdmafsd_unlock(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		   const struct rdmafsd_range *r)
@@ -646,12 +544,13 @@ int rdmafsd_unlock(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 	struct file_lock fl;
 	int err;
 
-	if ((r->start || r->end != OFFSET_MAX) &&
-	    atomic_read(&ses->nr_locks) >= 2 * RDMAFSD_LOCKS_MAX)
-		return -ENOLCK;
-	owner = rdmafsd_owner_get(ses, r->owner);
+	owner = rdmafsd_owner_find(ses, r->owner);
 	if (!owner)
-		return -ENOMEM;
+		return 0;
+	if ((r->start || r->end != OFFSET_MAX) && !rdmafsd_locks_room(ses, 2)) {
+		rdmafsd_owner_put(owner);
+		return -ENOLCK;
+	}
 	rdmafsd_lock_fill(&fl, r, owner, st->file, F_UNLCK);
 	err = rdmafsd_lock_vfs(&fl);
 	if (r->kind == RFP_LOCK_FLOCK)
@@ -788,19 +687,7 @@ bool rdmafsd_locks_release(struct file *file)
 }
 
 /**
- * rdmafsd_locks_show - write how many locks a session may have
- * @m: the file
- *
- * Context: process.
- */
-void rdmafsd_locks_show(struct seq_file *m)
-{
-	seq_printf(m, "session_locks %u\nsession_lock_waits %u\n", RDMAFSD_LOCKS_MAX,
-		   RDMAFSD_WAITS_MAX);
-}
-
-/**
- * rdmafsd_locks_init - make the queue that tries locks again
+ * rdmafsd_locks_init - make the queue that tries locks again, and set the limits of locks
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
@@ -814,6 +701,7 @@ int rdmafsd_locks_init(void)
 		INIT_LIST_HEAD(&rdmafsd_polled[i].waiters[0]);
 		INIT_LIST_HEAD(&rdmafsd_polled[i].waiters[1]);
 	}
+	rdmafsd_owners_init();
 	rdmafsd_lock_wq = alloc_workqueue("rdmafsd_lock", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return rdmafsd_lock_wq ? 0 : -ENOMEM;
 }
@@ -825,5 +713,6 @@ int rdmafsd_locks_init(void)
  */
 void rdmafsd_locks_exit(void)
 {
+	rdmafsd_owners_exit();
 	destroy_workqueue(rdmafsd_lock_wq);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Locks of files for clients (filelock.c).
+ * Locks of files for clients (filelock.c), and their owners (lockowner.c).
  */
 #ifndef RDMAFSD_FILELOCK_H
 #define RDMAFSD_FILELOCK_H
@@ -26,7 +26,30 @@ struct rdmafsd_range {
 	u32 pid;
 };
 
-struct rdmafsd_owner;
+/**
+ * struct rdmafsd_owner - to whom locks of the VFS belong
+ * @link: in the session's table; guarded by its @locks_lock
+ * @ses:  the session; constant, a reference to its memory
+ * @id:   the client's name for it; constant
+ * @refs: one for each lock of the VFS, one for each request at work, and each lock that waits
+ */
+struct rdmafsd_owner {
+	struct hlist_node link;
+	struct rdmafsd_session *ses;
+	u64 id;
+	refcount_t refs;
+};
+
+struct rdmafsd_owner *rdmafsd_owner_find(struct rdmafsd_session *ses, u64 id);
+struct rdmafsd_owner *rdmafsd_owner_get(struct rdmafsd_session *ses, u64 id);
+void rdmafsd_owner_put(struct rdmafsd_owner *owner);
+fl_owner_t rdmafsd_lm_get_owner(fl_owner_t who);
+void rdmafsd_lm_put_owner(fl_owner_t who);
+bool rdmafsd_locks_room(const struct rdmafsd_session *ses, u32 times);
+bool rdmafsd_waits_charge(struct rdmafsd_session *ses);
+void rdmafsd_waits_uncharge(struct rdmafsd_session *ses);
+void rdmafsd_owners_init(void);
+void rdmafsd_owners_exit(void);
 
 /**
  * struct rdmafsd_lock - a lock that waits, or whose client has not learnt that it has it

@@ -5,7 +5,8 @@
  * Nothing is served until the administrator enables it in configfs.  Each directory made there
  * holds a reference to the module, and so does each export that ends.  So when the module is
  * unloaded there are no exports, no ports and hence no sessions.  There may be notes of opens
- * that clients may come back for (cut.c), and memory that waits for an RCU grace period.
+ * that clients may come back for (cut.c), processes that just look at a client's lock
+ * (lockowner.c), and memory that waits for an RCU grace period.
  */
 #include <linux/module.h>
 #include "server.h"

@@ -18,6 +18,7 @@
  *	cred.c		SETCRED's identities, squashing, struct cred
  *	state.c		stateids: opens
  *	filelock.c	locks of files for clients (filelock.h); op_lock.c the operations
+ *	lockowner.c	whose they are, and how many there may be
  *	clients.c	how many opens a client may have
  *	opened.c	the files that clients have open, or may open again
  *	reclaim.c	for how long they may
@@ -53,7 +54,7 @@
  *		its owner; the session ends when it has none (@nr_waits).
  *	struct rdmafsd_owner	@refs: one for each lock of the VFS, and each copy of one
  *		that a process looks at; one for each request at work, and each lock that
- *		waits.  It keeps the memory of the session, and the module.
+ *		waits.  It keeps the memory of the session; the module's exit waits for it.
  *	struct rdmafsd_ident	@refs: one reference for the table of the session,
  *		one for each request that is making its credentials.
  *	struct rdmafsd_opened, struct rdmafsd_claim	within the life of their
@@ -389,6 +390,8 @@ extern struct rdmafsd_opens_limits rdmafsd_opens_limits;
  *               list
  * @opens:       claims of its opens, and notes of its opens that were cut off (cut.c)
  * @guesses:     claims for files that it has removed and that clients unknown may have open
+ * @nr_locks:    @nr_locks of all of its sessions together (lockowner.c)
+ * @nr_waits:    @nr_waits of all of its sessions together
  * @cuts_looked: when notes of this client were last searched for some that could give way, and
  *               none was found; in 64-bit jiffies.  Without a lock
  * @source:      the address that it comes from; constant
@@ -398,6 +401,8 @@ struct rdmafsd_client {
 	unsigned int refs;
 	atomic_t opens;
 	atomic_t guesses;
+	atomic_t nr_locks;
+	atomic_t nr_waits;
 	u64 cuts_looked;
 	struct rdmafs_xprt_source source;
 };
@@ -413,7 +418,7 @@ void rdmafsd_opens_uncharge(struct rdmafsd_client *client);
 void rdmafsd_claim_free(struct rdmafsd_claim *claim);
 
 /* Chains of a session's table of owners of locks. */
-#define RDMAFSD_OWNER_CHAINS	64
+#define RDMAFSD_OWNER_CHAINS	256
 
 /**
  * struct rdmafsd_session - one session of a client
@@ -431,7 +436,7 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim);
  * @xs:          transport's; constant, valid until session_close() returns
  * @locks:       &struct rdmafsd_lock by token
  * @locks_lock:  guards the next three; a leaf
- * @owners:      &struct rdmafsd_owner, by a hash of the client's names for them
+ * @owners:      &struct rdmafsd_owner, by a keyed hash of the client's names for them
  * @events:      &struct rdmafsd_lock whose client is to be told
  * @rung:        the client was told to ask for @events, and has not asked yet
  * @nr_locks:    locks that the VFS has for it, and copies of them that processes look at; atomic

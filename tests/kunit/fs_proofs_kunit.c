@@ -19,6 +19,21 @@
 #include "tests/points/points.h"
 #include "xprt_raw.h"
 
+#define FS_PORT		20060
+#define FS_BODY		2048
+#define FS_CLIENTS	8
+
+/* Locks of one session that wait, at most: "session_lock_waits" of the port's limits. */
+#define FS_WAITS	1024
+
+/* Ids of the two credentials that each client registers. */
+enum { FS_ROOT = 1, FS_USER = 2 };
+#define FS_UID		1000
+
+static char *export = "export";
+module_param(export, charp, 0444);
+MODULE_PARM_DESC(export, "name of the export");
+
 static char *other = "scratch";
 module_param(other, charp, 0444);
 MODULE_PARM_DESC(other, "name of another one");
