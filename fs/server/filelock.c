@@ -27,6 +27,7 @@
  * in the mutex, but not in the VFS's: rdmafsd_polled.lock.  A task that holds the mutex does not
  * wait for the work, which takes it.
  */
+#include <linux/err.h>
 #include <linux/file.h>
 #include <linux/filelock.h>
 #include <linux/hash.h>
@@ -248,7 +249,7 @@ static void rdmafsd_lock_put(struct rdmafsd_lock *lk)
 	rdmafsd_owner_put(lk->owner);
 	rdmafsd_state_put(lk->st);
 	mutex_destroy(&lk->mutex);
-	kfree(lk);
+	kfree_rcu(lk, rcu);
 }
 
 /* Try to get the lock, or to get it into the VFS's queue. */
@@ -344,13 +345,21 @@ static void rdmafsd_lock_undo(struct rdmafsd_lock *lk)
 		rdmafsd_locks_kick(file_inode(lk->st->file));
 }
 
-static struct rdmafsd_lock *rdmafsd_lock_find(struct rdmafsd_session *ses, u32 token)
+/*
+ * Find the lock of a token, with a reference.  If it is not of the open @st, which may be NULL, it
+ * is -EINVAL as an ERR_PTR: to put a lock may close its file, and block in another file system than
+ * the request's.
+ */
+static struct rdmafsd_lock *rdmafsd_lock_find(struct rdmafsd_session *ses, u32 token,
+					      const struct rdmafsd_state *st)
 {
 	struct rdmafsd_lock *lk;
 
 	xa_lock(&ses->locks);
 	lk = xa_load(&ses->locks, token);
-	if (lk)
+	if (lk && st && lk->st != st)
+		lk = ERR_PTR(-EINVAL);
+	else if (lk)
 		refcount_inc(&lk->refs);
 	xa_unlock(&ses->locks);
 	return lk;
@@ -412,10 +421,10 @@ static int rdmafsd_lock_new(struct rdmafsd_session *ses, struct rdmafsd_state *s
 }
 
 /* Is this the request with which the client asked for the lock first? */
-static bool rdmafsd_lock_same(const struct rdmafsd_lock *lk, const struct rdmafsd_state *st,
-			      const struct rdmafsd_range *r, unsigned char type)
+static bool rdmafsd_lock_same(const struct rdmafsd_lock *lk, const struct rdmafsd_range *r,
+			      unsigned char type)
 {
-	return lk->st == st && lk->range.owner == r->owner && lk->fl.c.flc_type == type &&
+	return lk->range.owner == r->owner && lk->fl.c.flc_type == type &&
 	       lk->range.start == r->start && lk->range.end == r->end &&
 	       lk->range.kind == r->kind;
 }
@@ -435,9 +444,11 @@ static bool rdmafsd_lock_same(const struct rdmafsd_lock *lk, const struct rdmafs
 int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		      const struct rdmafsd_range *r, unsigned char type, u32 token)
 {
-	struct rdmafsd_lock *lk = rdmafsd_lock_find(ses, token);
+	struct rdmafsd_lock *lk = rdmafsd_lock_find(ses, token, st);
 	int ret;
 
+	if (IS_ERR(lk))
+		return PTR_ERR(lk);
 	if (!lk) {
 		/* The client may have lost an EVENT when it waited for nothing: tell it anew. */
 		spin_lock(&ses->locks_lock);
@@ -450,7 +461,7 @@ int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 			return ret;
 		mutex_lock(&lk->mutex);
 		rdmafsd_lock_try(lk);
-	} else if (rdmafsd_lock_same(lk, st, r, type)) {
+	} else if (rdmafsd_lock_same(lk, r, type)) {
 		mutex_lock(&lk->mutex);
 	} else {
 		rdmafsd_lock_put(lk);
@@ -512,7 +523,7 @@ int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
  */
 int rdmafsd_lock_cancel(struct rdmafsd_session *ses, u32 token)
 {
-	struct rdmafsd_lock *lk = rdmafsd_lock_find(ses, token);
+	struct rdmafsd_lock *lk = rdmafsd_lock_find(ses, token, NULL);
 	int ret = RFP_LOCK_DENIED;
 
 	if (!lk)
@@ -632,6 +643,29 @@ void rdmafsd_locks_end(struct rdmafsd_session *ses, const struct rdmafsd_export 
 	/* The end of an export may be at work with some of them, which may still ring. */
 	if (!exp)
 		wait_var_event(&ses->nr_waits, !atomic_read(&ses->nr_waits));
+}
+
+/**
+ * rdmafsd_lock_domain - find the file system of a lock that a session waits for
+ * @ses:   the session
+ * @token: the client's name for it, from the wire
+ *
+ * The end of the wait may be the end of the open, too, which blocks in the file system.
+ *
+ * Context: any; does not sleep.
+ * Return: the number of the file system; 0: there is no such lock.
+ */
+u64 rdmafsd_lock_domain(struct rdmafsd_session *ses, u32 token)
+{
+	struct rdmafsd_lock *lk;
+	u64 domain;
+
+	/* A lock leaves the table before its open is put, so the open's memory is there as well. */
+	rcu_read_lock();
+	lk = xa_load(&ses->locks, token);
+	domain = lk ? lk->st->exp->domain : 0;
+	rcu_read_unlock();
+	return domain;
 }
 
 /* The owner of a lock that was taken with a file, a reference; NULL: there is none. */

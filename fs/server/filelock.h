@@ -69,6 +69,7 @@ void rdmafsd_owners_exit(void);
  * @polled: in the list of those that the VFS does not queue, once it was tried, while it waits;
  *	    guarded by that list's lock
  * @refs:   one of the session's table, one for each request at work with it
+ * @rcu:    defers its freeing, for rdmafsd_lock_domain()
  */
 struct rdmafsd_lock {
 	struct file_lock fl;
@@ -86,6 +87,7 @@ struct rdmafsd_lock {
 	struct list_head event;
 	struct list_head polled;
 	refcount_t refs;
+	struct rcu_head rcu;
 };
 
 bool rdmafsd_lock_offered(const struct file *file, u32 kind);

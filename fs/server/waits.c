@@ -11,8 +11,7 @@
  * (rdmafsd_rq_export()).  So the first handle or stateid tells the file system.  It is where the
  * operation says (struct rdmafsd_op); no name comes before the first handle.  It is not checked
  * here: if it is valid the request will block in that file system, if not the request will be
- * refused without blocking.  The file to copy from must be in the same file system
- * (rdmafsd_rq_source()).
+ * refused without blocking.  LOCKCANCEL has a token instead.
  */
 #include <linux/unaligned.h>
 #include "request.h"
@@ -52,6 +51,7 @@ static u64 rdmafsd_fh_domain(struct rfp_dec *dec)
 u64 rdmafsd_waits_for(struct rdmafs_xprt_req *req, void *ctx)
 {
 	struct rdmafsd_session *ses = rdmafs_xprt_session_priv(req->session);
+	const struct rfp_lockcancel_req *creq = req->body;
 	const struct rfp_req *head = req->body;
 	const struct rdmafsd_op *op;
 	struct rfp_dec dec;
@@ -68,6 +68,9 @@ u64 rdmafsd_waits_for(struct rdmafs_xprt_req *req, void *ctx)
 	op = rdmafsd_op_of(head);
 	if (!op)
 		return 0;
+	/* The lock that waits may be all that is left of its open. */
+	if (op == &rdmafsd_lockcancel_op && req->body_len >= sizeof(*creq))
+		return rdmafsd_lock_domain(ses, le32_to_cpu(creq->token));
 	if (op->stateid && req->body_len >= op->stateid + sizeof(id))
 		id = get_unaligned_le64(req->body + op->stateid);
 	if (id)
