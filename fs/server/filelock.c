@@ -625,14 +625,17 @@ void rdmafsd_locks_end(struct rdmafsd_session *ses, const struct rdmafsd_export 
 	unsigned long index;
 
 	for (index = 0;; index++) {
+		/* The last put of a lock closes a file: not one of another export. */
 		xa_lock(&ses->locks);
-		lk = xa_find(&ses->locks, &index, ULONG_MAX, XA_PRESENT);
+		while ((lk = xa_find(&ses->locks, &index, ULONG_MAX, XA_PRESENT)) && exp &&
+		       lk->st->exp != exp)
+			index++;
 		if (lk)
 			refcount_inc(&lk->refs);
 		xa_unlock(&ses->locks);
 		if (!lk)
 			break;
-		if ((!exp || lk->st->exp == exp) && rdmafsd_lock_remove(ses, lk)) {
+		if (rdmafsd_lock_remove(ses, lk)) {
 			rdmafsd_lock_end(lk);
 			rdmafsd_lock_undo(lk);
 			rdmafsd_lock_put(lk);
@@ -643,6 +646,30 @@ void rdmafsd_locks_end(struct rdmafsd_session *ses, const struct rdmafsd_export 
 	/* The end of an export may be at work with some of them, which may still ring. */
 	if (!exp)
 		wait_var_event(&ses->nr_waits, !atomic_read(&ses->nr_waits));
+}
+
+/**
+ * rdmafsd_locks_export - find the next export that a session waits for a lock in
+ * @ses:   the session, kept from being freed by the caller
+ * @index: where to begin in the session's table; moves behind the lock that was found
+ *
+ * Context: process, does not sleep.
+ * Return: the export, its memory to be put by rdmafsd_export_free(); NULL: there are no more locks.
+ */
+struct rdmafsd_export *rdmafsd_locks_export(struct rdmafsd_session *ses, unsigned long *index)
+{
+	struct rdmafsd_export *exp = NULL;
+	struct rdmafsd_lock *lk;
+
+	xa_lock(&ses->locks);
+	lk = xa_find(&ses->locks, index, ULONG_MAX, XA_PRESENT);
+	if (lk) {
+		exp = lk->st->exp;
+		refcount_inc(&exp->refs);
+		++*index;
+	}
+	xa_unlock(&ses->locks);
+	return exp;
 }
 
 /**
@@ -736,7 +763,8 @@ int rdmafsd_locks_init(void)
 		INIT_LIST_HEAD(&rdmafsd_polled[i].waiters[1]);
 	}
 	rdmafsd_owners_init();
-	rdmafsd_lock_wq = alloc_workqueue("rdmafsd_lock", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	rdmafsd_lock_wq = alloc_workqueue("rdmafsd_lock", WQ_UNBOUND | WQ_MEM_RECLAIM,
+					  WQ_UNBOUND_MAX_ACTIVE);
 	return rdmafsd_lock_wq ? 0 : -ENOMEM;
 }
 

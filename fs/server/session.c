@@ -11,8 +11,9 @@
  * and the task that has taken a state out closes it.  The export then waits until all of its
  * states are gone, also those that other tasks are closing.
  *
- * A session that ends closes the states of different exports in parallel, and stays in the table
- * until all are closed: no export waits for the file system of another.
+ * A session that ends closes the states of different exports in parallel, and ends its locks there
+ * that wait; it stays in the table until all are closed: no export waits for the file system of
+ * another.
  */
 #include <linux/list.h>
 #include <linux/slab.h>
@@ -25,7 +26,7 @@ static struct workqueue_struct *rdmafsd_close_wq;	/* runs &struct rdmafsd_closin
 
 /**
  * struct rdmafsd_closing - closes what a session that ends has open in one export
- * @work: calls rdmafsd_states_close()
+ * @work: calls rdmafsd_session_close_in()
  * @link: in the list of the session that ends
  * @ses:  the session
  * @exp:  the export, a reference to its memory
@@ -95,11 +96,19 @@ static int rdmafsd_session_open(struct rdmafs_xprt_session *xs, void *ctx)
 	return 0;
 }
 
+/* End what a session has in an export, or, if that is NULL, in all exports. */
+static void rdmafsd_session_close_in(struct rdmafsd_session *ses, struct rdmafsd_export *exp)
+{
+	/* A lock that waits keeps its open. */
+	rdmafsd_locks_end(ses, exp);
+	rdmafsd_states_close(ses, exp);
+}
+
 static void rdmafsd_closing_work(struct work_struct *work)
 {
 	struct rdmafsd_closing *c = container_of(work, struct rdmafsd_closing, work);
 
-	rdmafsd_states_close(c->ses, c->exp);
+	rdmafsd_session_close_in(c->ses, c->exp);
 }
 
 static bool rdmafsd_closing_is(const struct list_head *closings, const struct rdmafsd_export *exp)
@@ -129,6 +138,24 @@ static bool rdmafsd_closing_begin(struct rdmafsd_session *ses, struct rdmafsd_ex
 }
 
 /*
+ * The next export that a session has something in: an open, or else a lock that waits, which may be
+ * all that is left of its open.  @index and @locks tell where to go on.
+ */
+static struct rdmafsd_export *rdmafsd_session_export(struct rdmafsd_session *ses,
+						     unsigned long *index, bool *locks)
+{
+	struct rdmafsd_export *exp = NULL;
+
+	if (!*locks)
+		exp = rdmafsd_states_export(ses, index);
+	if (!exp && !*locks) {
+		*locks = true;
+		*index = 0;
+	}
+	return exp ?: rdmafsd_locks_export(ses, index);
+}
+
+/*
  * Most sessions have files in one export only: those files are closed by this task.  Files of
  * other exports are closed by works, or, if there is no memory for a work, by this task at the
  * end.
@@ -139,8 +166,9 @@ static void rdmafsd_session_close_files(struct rdmafsd_session *ses)
 	struct rdmafsd_closing *c, *next;
 	unsigned long index = 0;
 	LIST_HEAD(closings);
+	bool locks = false;
 
-	while ((exp = rdmafsd_states_export(ses, &index))) {
+	while ((exp = rdmafsd_session_export(ses, &index, &locks))) {
 		if (!first)
 			first = exp;
 		else if (exp == first || rdmafsd_closing_is(&closings, exp) ||
@@ -148,7 +176,7 @@ static void rdmafsd_session_close_files(struct rdmafsd_session *ses)
 			rdmafsd_export_free(exp);
 	}
 	if (first) {
-		rdmafsd_states_close(ses, first);
+		rdmafsd_session_close_in(ses, first);
 		rdmafsd_export_free(first);
 	}
 	list_for_each_entry_safe(c, next, &closings, link) {
@@ -156,7 +184,7 @@ static void rdmafsd_session_close_files(struct rdmafsd_session *ses)
 		rdmafsd_export_free(c->exp);
 		kfree(c);
 	}
-	rdmafsd_states_close(ses, NULL);
+	rdmafsd_session_close_in(ses, NULL);
 }
 
 static void rdmafsd_session_close(struct rdmafs_xprt_session *xs, void *ctx)
@@ -168,8 +196,6 @@ static void rdmafsd_session_close(struct rdmafs_xprt_session *xs, void *ctx)
 	 * session, and get no note (cut.c).
 	 */
 	rdmafsd_cut_end(ses);
-	/* A lock that waits keeps its open. */
-	rdmafsd_locks_end(ses, NULL);
 	rdmafsd_session_close_files(ses);
 	xa_erase(&rdmafsd_sessions, ses->serial);
 	rdmafs_xprt_session_set_priv(xs, NULL);
@@ -206,8 +232,7 @@ void rdmafsd_sessions_close_export(struct rdmafsd_export *exp)
 	unsigned long serial = 0;
 
 	while ((ses = rdmafsd_session_next(&serial))) {
-		rdmafsd_locks_end(ses, exp);
-		rdmafsd_states_close(ses, exp);
+		rdmafsd_session_close_in(ses, exp);
 		rdmafsd_session_put(ses);
 		serial++;
 	}
