@@ -957,7 +957,7 @@ struct rfp_clone_rep {
  * @end:     last byte, from @start to 2^63 - 1, which stands for the end of all files
  * @token:   names this request for a lock as long as it waits; the client's own choice.  0
  *	     without RFP_LOCK_WAIT
- * @pid:     the process, for those who look at the lock; at most 2^31 - 1
+ * @pid:     the process, for those who look at the lock; at most 2^31 - 1; 0 if it is not known
  * @type:    RFP_LOCK_READ or RFP_LOCK_WRITE
  * @kind:    RFP_LOCK_POSIX, RFP_LOCK_OFD, RFP_LOCK_FLOCK
  * @flags:   RFP_LOCK_WAIT or 0; with RFP_TESTLOCK 0
