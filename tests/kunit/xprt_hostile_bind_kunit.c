@@ -723,6 +723,33 @@ static void bind_event_before_welcome(struct kunit *test)
 	bind_works(test, raw, 2);
 }
 
+/*
+ * The service rings while the session has no connection.  One EVENT must come when the client has
+ * connected again, behind the WELCOME.
+ */
+static void bind_event_unconnected(struct kunit *test)
+{
+	struct raw *first = bind_session(test), *again;
+	struct rdmafs_xprt_session *s = bind_last(test);
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, rdma_disconnect(first->id), 0);
+	bind_left(test, 0);
+	for (i = 0; i < 3; i++) {
+		rdmafs_xprt_session_ring(s);
+		KUNIT_EXPECT_TRUE(test, bind_rings(s));
+	}
+	again = bind_open(test);
+	bind_hello(test, again, first);
+	bind_welcome(test, again, RXP_WELCOME_BOUND);
+	raw_expect(test, again, RXP_NOTIFY, RXP_NOTIFY_EVENT, 0, 0);
+	KUNIT_EXPECT_FALSE(test, bind_rings(s));
+	bind_works(test, again, 1);
+	rdmafs_xprt_session_ring(s);
+	raw_expect(test, again, RXP_NOTIFY, RXP_NOTIFY_EVENT, 0, 0);
+	bind_works(test, again, 2);
+}
+
 /* Grants may take half of the pages that a session may have, and no more. */
 static void bind_grants_half(struct kunit *test)
 {
@@ -925,6 +952,7 @@ static struct kunit_case bind_cases[] = {
 	KUNIT_CASE(bind_recall_before_welcome),
 	KUNIT_CASE(bind_event_later),
 	KUNIT_CASE(bind_event_before_welcome),
+	KUNIT_CASE(bind_event_unconnected),
 	KUNIT_CASE(bind_grants_half),
 	KUNIT_CASE(bind_quota_stays),
 	KUNIT_CASE(bind_quota_taken),
