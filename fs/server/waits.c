@@ -11,7 +11,8 @@
  * (rdmafsd_rq_export()).  So the first handle or stateid tells the file system.  It is where the
  * operation says (struct rdmafsd_op); no name comes before the first handle.  It is not checked
  * here: if it is valid the request will block in that file system, if not the request will be
- * refused without blocking.  LOCKCANCEL has a token instead.
+ * refused without blocking.  The file to copy from must be in the same file system
+ * (rdmafsd_rq_source()).  LOCKCANCEL has a token instead.
  */
 #include <linux/unaligned.h>
 #include "request.h"

@@ -12,7 +12,9 @@
 #include "fs_client.h"
 
 /* Locks of one session that wait, at most: "session_lock_waits" of the port's limits. */
-#define FS_WAITS	4096
+#define FS_WAITS	1024
+/* Those of all sessions of a client: "max_lock_waits_client". */
+#define FS_CLIENT_WAITS	4096
 
 /* A lock as a client asks for it; all fields go on the wire as they are. */
 struct fs_lock {
@@ -346,7 +348,7 @@ static void fs_lock_waits(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_WAITING);
 	}
 	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &o, &l), RFP_ENOLCK);
-	/* Each client has a limit of its own. */
+	/* Each session has a limit of its own. */
 	KUNIT_EXPECT_EQ(test, fs_lock(test, two, &theirs, &l), RFP_LOCK_WAITING);
 	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, two, l.token), RFP_LOCK_DENIED);
 	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, c, 1), RFP_LOCK_DENIED);
@@ -362,6 +364,137 @@ static void fs_lock_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_lock(test, two, &theirs, &held), RFP_LOCK_HELD);
 	KUNIT_EXPECT_EQ(test, fs_close(test, two, &theirs), 0);
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, two, "waits"), 0);
+}
+
+/*
+ * One client has sessions that all have as many locks wait as they may.  Together they must have no
+ * more than a client may, until one of these waits no more, or a session ends.
+ */
+static void fs_lock_waits_client(struct kunit *test)
+{
+	const struct fs_lock held = { .owner = 1, .end = FS_LOCK_END, .type = RFP_LOCK_WRITE };
+	struct fs_lock l = { .owner = 2, .type = RFP_LOCK_WRITE, .flags = RFP_LOCK_WAIT };
+	struct fs_client *c[FS_CLIENT_WAITS / FS_WAITS], *last = fs_client(test);
+	struct fs_open o = {}, theirs[ARRAY_SIZE(c)] = {};
+	unsigned long end = jiffies + 120 * HZ;
+	u32 i, status;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, last, "many waits", 0666, &o), 0);
+	KUNIT_ASSERT_EQ(test, fs_lock(test, last, &o, &held), RFP_LOCK_HELD);
+	for (i = 0; i < ARRAY_SIZE(c); i++) {
+		c[i] = fs_client(test);
+		KUNIT_ASSERT_EQ(test, fs_open_as(test, c[i], &o.fh, NULL, &theirs[i]), 0);
+		for (l.token = 1; l.token <= FS_WAITS; l.token++) {
+			l.start = 2 * (i * FS_WAITS + l.token);
+			l.end = l.start;
+			KUNIT_ASSERT_EQ(test, fs_lock(test, c[i], &theirs[i], &l),
+					RFP_LOCK_WAITING);
+		}
+		/* The waits keep the file open, and are all that the session has of it. */
+		KUNIT_EXPECT_EQ(test, fs_close(test, c[i], &theirs[i]), 0);
+	}
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, last, RFP_LOCK, &o, &l), RFP_ENOLCK);
+	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, c[0], 1), RFP_LOCK_DENIED);
+	KUNIT_EXPECT_EQ(test, fs_lock(test, last, &o, &l), RFP_LOCK_WAITING);
+	l.token++;
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, last, RFP_LOCK, &o, &l), RFP_ENOLCK);
+	fs_end(test, c[1]);
+	/* The server ends the session a little later. */
+	do {
+		status = fs_lock_ask(test, last, RFP_LOCK, &o, &l);
+		if (!status)
+			break;
+		msleep(20);
+	} while (time_before(jiffies, end));
+	KUNIT_EXPECT_EQ(test, status, 0);
+	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, last, l.token), RFP_LOCK_DENIED);
+	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, last, l.token - 1), RFP_LOCK_DENIED);
+	for (i = 0; i < ARRAY_SIZE(c); i++)
+		if (i != 1)
+			fs_end(test, c[i]);
+	KUNIT_EXPECT_EQ(test, fs_close(test, last, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, last, "many waits"), 0);
+}
+
+/*
+ * Locks by flock(2) wait to write and to read.  One that waited first and is cancelled must not get
+ * the lock, nor keep the next from getting it.  All that wait to read must get it together.
+ */
+static void fs_lock_turns(struct kunit *test)
+{
+	struct fs_lock l = { .end = FS_LOCK_END, .type = RFP_LOCK_WRITE, .kind = RFP_LOCK_FLOCK };
+	struct fs_client *c = fs_client(test);
+	unsigned long end = jiffies + 60 * HZ;
+	struct fs_open o[5] = {};
+	u32 i, nr = 0;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "turns", 0666, &o[0]), 0);
+	for (i = 1; i < ARRAY_SIZE(o); i++)
+		KUNIT_ASSERT_EQ(test, fs_open_as(test, c, &o[0].fh, NULL, &o[i]), 0);
+	KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o[0], &l), RFP_LOCK_HELD);
+	l.flags = RFP_LOCK_WAIT;
+	for (l.token = 1; l.token <= 2; l.token++) {
+		l.owner = l.token;
+		KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o[l.token], &l), RFP_LOCK_WAITING);
+	}
+	KUNIT_EXPECT_EQ(test, fs_lockcancel(test, c, 1), RFP_LOCK_DENIED);
+	l.owner = 0;
+	KUNIT_EXPECT_EQ(test, fs_unlock(test, c, &o[0], &l), 0);
+	fs_lock_event(test, c, 2);
+	l.owner = 2;
+	l.token = 2;
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o[2], &l), RFP_LOCK_HELD);
+
+	l.type = RFP_LOCK_READ;
+	for (l.token = 3; l.token <= 4; l.token++) {
+		l.owner = l.token;
+		KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o[l.token], &l), RFP_LOCK_WAITING);
+	}
+	/* A name that owns nothing gives nothing back. */
+	l.owner = 5;
+	KUNIT_EXPECT_EQ(test, fs_unlock(test, c, &o[2], &l), 0);
+	KUNIT_EXPECT_EQ(test, fs_events(test, c), 0);
+	/* The end of an open gives back what was locked with it. */
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o[2]), 0);
+	while (nr < 2 && time_before(jiffies, end)) {
+		nr += fs_events(test, c);
+		msleep(20);
+	}
+	KUNIT_EXPECT_EQ(test, nr, 2);
+	for (l.token = 3; l.token <= 4; l.token++) {
+		l.owner = l.token;
+		KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o[l.token], &l), RFP_LOCK_HELD);
+	}
+	for (i = 0; i < ARRAY_SIZE(o); i++)
+		if (i != 2)
+			KUNIT_EXPECT_EQ(test, fs_close(test, c, &o[i]), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "turns"), 0);
+}
+
+/* Who looks at a lock must see a process of another machine, also if the client names none. */
+static void fs_lock_pid(struct kunit *test)
+{
+	const struct rfp_testlock_rep *rep;
+	struct fs_lock l = { .owner = 1, .end = 9, .type = RFP_LOCK_WRITE };
+	const struct fs_lock other = { .owner = 2, .end = 9, .type = RFP_LOCK_READ };
+	static const struct { u32 pid; s32 shown; } pids[] = {
+		{ 0, -1 }, { 1, -1 }, { 7, -7 }, { INT_MAX, -INT_MAX },
+	};
+	struct fs_client *c = fs_client(test);
+	struct fs_open o = {};
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "pid", 0666, &o), 0);
+	for (i = 0; i < ARRAY_SIZE(pids); i++) {
+		l.pid = pids[i].pid;
+		KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_HELD);
+		KUNIT_EXPECT_EQ(test, fs_testlock(test, c, &o, &other), RFP_LOCK_WRITE);
+		rep = (const struct rfp_testlock_rep *)c->rep;
+		KUNIT_EXPECT_EQ(test, (s32)le32_to_cpu(rep->pid), pids[i].shown);
+		KUNIT_EXPECT_EQ(test, fs_unlock(test, c, &o, &l), 0);
+	}
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "pid"), 0);
 }
 
 /*
@@ -408,6 +541,9 @@ static struct kunit_case fs_lock_cases[] = {
 	KUNIT_CASE(fs_lock_token),
 	KUNIT_CASE(fs_lock_cancel),
 	KUNIT_CASE(fs_lock_waits),
+	KUNIT_CASE(fs_lock_waits_client),
+	KUNIT_CASE(fs_lock_turns),
+	KUNIT_CASE(fs_lock_pid),
 	KUNIT_CASE(fs_lock_closed),
 	{}
 };
