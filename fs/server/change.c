@@ -35,10 +35,10 @@
  * change its names, attributes and xattrs.  So for a directory this is exact if its i_rwsem is
  * held from begin to end: it is where names are made and removed in it, and where its attributes
  * and xattrs change.  Some functions of the VFS take the lock of what they change themselves: those
- * that set and remove ACLs and file capabilities, and vfs_rmdir(), for the directory that it
- * removes.  vfs_rename() takes that of a directory that it moves only if the parent changes; if it
- * were taken here otherwise, two directories could be locked without the superblock's rename mutex.
- * The cookie of before such a change of a directory is never told
+ * that set and remove ACLs and file capabilities, vfs_fileattr_set(), and vfs_rmdir(), for the
+ * directory that it removes.  vfs_rename() takes that of a directory that it moves only if the
+ * parent changes; if it were taken here otherwise, two directories could be locked without the
+ * superblock's rename mutex.  The cookie of before such a change of a directory is never told
  * (rdmafsd_change_begin_unlocked()), so its client asks for the names in it again.
  *
  * A write that a local process of the server makes to a file while a client writes to it can't be

@@ -94,7 +94,8 @@ static int rdmafsd_op_setflags(struct rdmafsd_rq *rq)
 		err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	rdmafsd_change_begin(rq, dentry, &chg);
+	/* vfs_fileattr_set() takes the lock of a directory itself. */
+	rdmafsd_change_begin_unlocked(rq, dentry, &chg);
 	err = vfs_fileattr_set(&nop_mnt_idmap, dentry, &fa);
 	rdmafsd_change_end(&chg);
 	rdmafsd_rq_drop_write(rq);
