@@ -93,13 +93,13 @@ static struct rdmafsd_opened *rdmafsd_opened_lookup(struct rdmafsd_export *exp,
 	return rhashtable_lookup_fast(&exp->opened, &inode, rdmafsd_opened_params);
 }
 
-/* The only place where @name changes. */
+/* The only place where @name changes; an entry that is GONE counts until it leaves the table. */
 static void rdmafsd_opened_move(struct rdmafsd_export *exp, struct rdmafsd_opened *of,
 				enum rdmafsd_opened_name to)
 {
 	lockdep_assert_held(&exp->opened_lock);
-	WRITE_ONCE(exp->nr_orphans, exp->nr_orphans + rdmafsd_name_hidden(to) -
-		   rdmafsd_name_hidden(of->name));
+	WRITE_ONCE(exp->nr_orphans, exp->nr_orphans + (to != RDMAFSD_NAMED) -
+		   (of->name != RDMAFSD_NAMED));
 	WRITE_ONCE(of->name, to);
 }
 
@@ -223,6 +223,7 @@ static void rdmafsd_opened_delete(struct rdmafsd_export *exp, struct rdmafsd_ope
 	spin_lock(&exp->opened_lock);
 	if (gone) {
 		rhashtable_remove_fast(&exp->opened, &of->node, rdmafsd_opened_params);
+		WRITE_ONCE(exp->nr_orphans, exp->nr_orphans - 1);
 	} else {
 		rdmafsd_opened_move(exp, of, RDMAFSD_ORPHAN);
 		/* While the entry was GONE clients were told the link count without the 1 less. */
@@ -619,25 +620,42 @@ bool rdmafsd_opened_is_made(struct rdmafsd_export *exp, const struct inode *inod
 }
 
 /**
+ * rdmafsd_opened_where - tell where the name of a file is
+ * @exp:   the export
+ * @inode: the file, open or not
+ *
+ * What was NAMED stays so while the caller holds the file's naming semaphore.
+ *
+ * Context: any; does not sleep.
+ * Return: where it is; RDMAFSD_NAMED also if the file has no entry.
+ */
+enum rdmafsd_opened_name rdmafsd_opened_where(struct rdmafsd_export *exp, struct inode *inode)
+{
+	enum rdmafsd_opened_name name;
+	struct rdmafsd_opened *of;
+
+	if (!READ_ONCE(exp->nr_orphans))
+		return RDMAFSD_NAMED;
+	rcu_read_lock();
+	of = rdmafsd_opened_lookup(exp, inode);
+	name = of ? READ_ONCE(of->name) : RDMAFSD_NAMED;
+	rcu_read_unlock();
+	return name;
+}
+
+/**
  * rdmafsd_is_orphan - tell whether a file has a name in the directory of orphans
  * @exp:   the export
  * @inode: the file
+ *
+ * While that name is being removed the file may have lost it already, so it does not count.
  *
  * Context: any; does not sleep.
  * Return: true: clients are told a link count that is one less than the file system says.
  */
 bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode)
 {
-	struct rdmafsd_opened *of;
-	bool orphan;
-
-	if (!READ_ONCE(exp->nr_orphans))
-		return false;
-	rcu_read_lock();
-	of = rdmafsd_opened_lookup(exp, inode);
-	orphan = of && rdmafsd_name_hidden(READ_ONCE(of->name));
-	rcu_read_unlock();
-	return orphan;
+	return rdmafsd_name_hidden(rdmafsd_opened_where(exp, inode));
 }
 
 /* The claim counts for no client, and its file is to be kept longer than its time (cut.c). */

@@ -228,8 +228,7 @@ struct rdmafsd_export_params {
  * @room:	until this time, in 64-bit jiffies, the file system may get the room of a guess
  *		that was removed
  * @late:	the entries of @opened whose names as orphans could not be removed yet
- * @nr_orphans:	number of the entries of @opened that are an ORPHAN or a TMPFILE; also read without
- *		the lock
+ * @nr_orphans:	number of the entries of @opened that are not NAMED; also read without the lock
  * @reap:	ends the claims that no client has come back for in time
  * @reap_at:	when @reap is to run, in jiffies; under @opened_lock
  * @later:	removes the names of the entries in @late
@@ -695,6 +694,7 @@ int rdmafsd_opened_keep(struct rdmafsd_export *exp, struct inode *inode,
 			enum rdmafsd_opened_name name);
 void rdmafsd_opened_made(struct rdmafsd_export *exp, const struct inode *inode);
 bool rdmafsd_opened_is_made(struct rdmafsd_export *exp, const struct inode *inode);
+enum rdmafsd_opened_name rdmafsd_opened_where(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);
 
 bool rdmafsd_name_reserved(const struct rfp_str *name);

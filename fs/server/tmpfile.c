@@ -150,7 +150,8 @@ int rdmafsd_linking_begin(struct rdmafsd_rq *rq, struct dentry *obj, struct rdma
 	struct rdmafsd_opened *of;
 
 	*l = (struct rdmafsd_linking){ .obj = obj };
-	if (!rdmafsd_is_orphan(rq->exp, inode))
+	/* Also while that name is being removed: a file that is unlinked must not get another. */
+	if (rdmafsd_opened_where(rq->exp, inode) == RDMAFSD_NAMED)
 		return 0;
 	l->naming = rdmafsd_naming_of(rq->exp, inode);
 	down_write(l->naming);
