@@ -55,17 +55,42 @@ static void rdmafsd_fileattr_from(const struct rfp_setflags_req *sreq, struct fi
 	fa->fsx_cowextsize = le32_to_cpu(attr->cowextsize);
 }
 
-/* Changes that the file system might make, but that clients or this server could not live with. */
-static int rdmafsd_fileattr_allowed(struct rdmafsd_rq *rq, struct inode *inode,
-				    const struct fileattr *fa)
+/* A change that the file system might make, but that clients could not live with. */
+static int rdmafsd_fileattr_allowed(struct inode *inode, const struct fileattr *fa)
 {
-	/* A client tells names from each other by their bytes. */
+	/* They tell names from each other by their bytes. */
 	if (fa->flags_valid && !(fa->flags & FS_CASEFOLD_FL) != !IS_CASEFOLDED(inode))
 		return -EOPNOTSUPP;
-	/* The server could not remove the file when it is closed. */
-	if ((fa->flags & (FS_IMMUTABLE_FL | FS_APPEND_FL)) && rdmafsd_is_orphan(rq->exp, inode))
-		return -EPERM;
 	return 0;
+}
+
+/*
+ * Make a file immutable or append-only.  The server could not remove the name as an orphan of such
+ * a file when it is closed.  The naming semaphore is held so that the file does not get that name
+ * meanwhile: its last name is removed before this, or can't be removed any more.
+ */
+static int rdmafsd_fileattr_seal(struct rdmafsd_rq *rq, struct dentry *dentry, struct fileattr *fa)
+{
+	struct rw_semaphore *naming = rdmafsd_naming_of(rq->exp, d_inode(dentry));
+	enum rdmafsd_opened_name where;
+	int err;
+
+	down_read(naming);
+	where = rdmafsd_opened_where(rq->exp, d_inode(dentry));
+	if (where == RDMAFSD_NAMED)
+		err = vfs_fileattr_set(&nop_mnt_idmap, dentry, fa);
+	else
+		/* When the name is removed the file may have another one. */
+		err = where == RDMAFSD_GONE ? -EAGAIN : -EPERM;
+	up_read(naming);
+	return err;
+}
+
+static int rdmafsd_fileattr_set(struct rdmafsd_rq *rq, struct dentry *dentry, struct fileattr *fa)
+{
+	if (d_is_reg(dentry) && (fa->flags & (FS_IMMUTABLE_FL | FS_APPEND_FL)))
+		return rdmafsd_fileattr_seal(rq, dentry, fa);
+	return vfs_fileattr_set(&nop_mnt_idmap, dentry, fa);
 }
 
 static int rdmafsd_check_setflags(struct rdmafsd_rq *rq)
@@ -89,14 +114,14 @@ static int rdmafsd_op_setflags(struct rdmafsd_rq *rq)
 	int err;
 
 	rdmafsd_fileattr_from(rq->args, &fa);
-	err = rdmafsd_fileattr_allowed(rq, d_inode(dentry), &fa);
+	err = rdmafsd_fileattr_allowed(d_inode(dentry), &fa);
 	if (!err)
 		err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
 	/* vfs_fileattr_set() takes the lock of a directory itself. */
 	rdmafsd_change_begin_unlocked(rq, dentry, &chg);
-	err = vfs_fileattr_set(&nop_mnt_idmap, dentry, &fa);
+	err = rdmafsd_fileattr_set(rq, dentry, &fa);
 	rdmafsd_change_end(&chg);
 	rdmafsd_rq_drop_write(rq);
 	if (!err)

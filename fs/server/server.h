@@ -241,7 +241,8 @@ struct rdmafsd_export_params {
  *		that still looks at the export
  * @rcu:	defers its freeing; in the first 4 KiB, as kfree_rcu() wants it
  * @naming:	held for writing while the name of a file is removed, for reading by an open for a
- *		moment; one of them by a hash of the inode, see opened.c
+ *		moment, and while a file is made immutable or append-only; one of them by a hash of
+ *		the inode, see opened.c
  */
 struct rdmafsd_export {
 	struct rdmafsd_export_params p;
