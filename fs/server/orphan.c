@@ -334,7 +334,8 @@ int rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode)
  * @inode: the file
  *
  * Context: process, may sleep; no VFS lock held.
- * Return: true: done, or it can't be; false: the caller has to try again later.
+ * Return: true: done, or it can't be; false: the caller has to try again later, also if the file
+ * system is read-only at present.
  */
 bool rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode)
 {
@@ -342,15 +343,15 @@ bool rdmafsd_orphan_remove(struct rdmafsd_export *exp, struct inode *inode)
 
 	rdmafs_test_point("orphan_remove", inode->i_ino);
 	err = mnt_want_write(exp->path.mnt);
-	if (err)
-		return true;
-	err = rdmafsd_orphan_undo(exp, inode);
-	mnt_drop_write(exp->path.mnt);
+	if (!err) {
+		err = rdmafsd_orphan_undo(exp, inode);
+		mnt_drop_write(exp->path.mnt);
+	}
 	/* The lookup takes memory, and the removal may take room: a shortage passes. */
 	if (err == -ENOSPC || err == -EDQUOT)
 		pr_warn_ratelimited("%s: no room to remove a file that has lost its name (%d), trying again\n",
 				    exp->p.name, err);
-	if (err == -EAGAIN || err == -ENOMEM || err == -ENOSPC || err == -EDQUOT)
+	if (err == -EAGAIN || err == -ENOMEM || err == -ENOSPC || err == -EDQUOT || err == -EROFS)
 		return false;
 	if (err)
 		rdmafsd_orphan_stays(exp, inode, err);

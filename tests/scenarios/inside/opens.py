@@ -627,6 +627,30 @@ def orphans_directory_removed():
     same(orphans(), [])
 
 
+def mount_read_only():
+    """one that is closed while the server's mount is read-only goes when it can be written again"""
+    path, fd = made("read_only")
+    with As(USER):
+        reader = os.open(path, os.O_RDONLY)
+    os.close(fd)
+    os.unlink(path)
+    same(len(orphans()), 1)
+    where = run("findmnt", "-no", "TARGET", "-T", ORPHANS).strip()
+
+    def mounted(how):
+        return not subprocess.run(["mount", "-o", f"remount,bind,{how}", where], check=False,
+                                  stderr=subprocess.DEVNULL).returncode
+    until("nobody writes there", lambda: mounted("ro"))
+    try:
+        os.close(reader)
+        # It is tried each second.
+        time.sleep(3)
+        same(len(orphans()), 1)
+    finally:
+        same(mounted("rw"), True)
+    no_orphans()
+
+
 class Twin:
     """Another export of the same directory, mounted, too."""
 
