@@ -186,6 +186,7 @@ static int rdmafs_copy_flush(struct rdmafs_copy *c)
 static int rdmafs_copy_prepare(struct rdmafs_copy *c, loff_t count)
 {
 	struct inode *to = file_inode(c->to);
+	loff_t size;
 	int err;
 
 	/* As in rdmafs_dio_privs(): the server may not see the caller as this machine does. */
@@ -200,11 +201,9 @@ static int rdmafs_copy_prepare(struct rdmafs_copy *c, loff_t count)
 	if (down_write_killable(&to->i_mapping->invalidate_lock))
 		return -EINTR;
 	err = rdmafs_flush(to);
-	c->old = i_size_read(to);
-	c->size = c->old;
-	c->unknown = false;
-	if (!err && (!count || count > c->old - c->at))
-		err = rdmafs_leave_hole(to, c->old);
+	size = i_size_read(to);
+	if (!err && (!count || count > size - c->at))
+		err = rdmafs_leave_hole(to, size);
 	if (err)
 		filemap_invalidate_unlock(to->i_mapping);
 	return err;
@@ -221,11 +220,16 @@ static int rdmafs_copy_begin(struct rdmafs_copy *c, loff_t count)
 		return err;
 	trace_rdmafs_cache(to, RDMAFS_CACHE_COPY, c->at, count);
 	err = rdmafs_copy_prepare(c, count);
-	if (err)
+	if (err) {
 		rdmafs_unlock_copy(from, to);
-	else
-		rdmafs_resize_begin(to);
-	return err;
+		return err;
+	}
+	rdmafs_resize_begin(to);
+	/* Only now: until then attributes may still tell that another client has cut the file. */
+	c->old = i_size_read(to);
+	c->size = c->old;
+	c->unknown = false;
+	return 0;
 }
 
 /* Undo rdmafs_copy_begin(), after @done bytes. */
