@@ -6,7 +6,8 @@
  * Both files are locked (rdmafs_lock_copy()), and what is dirty in the source is written back, as
  * the server knows only what it has.  For the target it is as in fallocate(2): invalidate_lock is
  * held from the flush before the change until pages are dropped after it, so that no page is read
- * in, written back or stored into meanwhile.
+ * in, written back or stored into meanwhile; but a direct read of another file into a mapping of
+ * the target takes no lock, so pages are dropped before the size is raised.
  *
  * The server does a copy piece by piece, and answers each when its data is unstable.  After a
  * batch of pieces COMMIT is sent, and all of the batch is copied again if the verifier says that
@@ -232,17 +233,35 @@ static int rdmafs_copy_begin(struct rdmafs_copy *c, loff_t count)
 	return 0;
 }
 
+/*
+ * Drop the pages of @done bytes that the server has copied, and the page of the old end if there is
+ * a hole behind it, as rdmafs_dio_longer() does: a direct read into a mapping may have made them
+ * dirty.  The size is the old one yet, so nothing behind the old end is written back.
+ */
+static int rdmafs_copy_drop(struct rdmafs_copy *c, u64 done)
+{
+	struct inode *to = file_inode(c->to);
+	loff_t from = c->at;
+
+	if (rdmafs_test_fails("copy_drop", to->i_ino))
+		return -EBUSY;
+	if (c->old < c->at && rdmafs_tail_keep(to, c->old))
+		from = c->old;
+	return rdmafs_drop_range(to, from, c->at + done - 1);
+}
+
 /* Undo rdmafs_copy_begin(), after @done bytes. */
 static void rdmafs_copy_end(struct rdmafs_copy *c, u64 done)
 {
 	struct inode *from = file_inode(c->from), *to = file_inode(c->to);
 	loff_t own = max_t(loff_t, c->old, done ? c->at + done : 0);
 
+	/* If a page is dirty again the server is asked for the size when it is clean. */
+	if (!c->unknown && done && rdmafs_copy_drop(c, done))
+		c->unknown = true;
 	rdmafs_resize_end(to, c->unknown ? -1 : own, c->size);
 	if (c->unknown)
 		rdmafs_change_unknown(to);
-	else if (done && rdmafs_drop_range(to, c->at, c->at + done - 1))
-		rdmafs_pages_stale(to);
 	filemap_invalidate_unlock(to->i_mapping);
 	rdmafs_unlock_copy(from, to);
 }
