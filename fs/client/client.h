@@ -577,6 +577,8 @@ struct rdmafs_io {
  * @once:	if the server answers EAGAIN the op fails, as its maker can't wait
  * @brief:	its maker tries again later, so that it waits for nothing but the answer
  * @sent:	the last rdmafs_op_send() has handed it to transport
+ * @twice:	it is synchronous, and may have been executed before it was answered last: it was
+ *		answered in another session than that whose ids it has, or sent again after an error
  * @done:	transport has completed it
  * @work:	does what a callback can't
  * @buf:	memory for the data of a synchronous operation; the op's own
@@ -615,6 +617,7 @@ struct rdmafs_op {
 	bool once;
 	bool brief;
 	bool sent;
+	bool twice;
 	struct completion done;
 	struct work_struct work;
 	void *buf;

@@ -61,10 +61,13 @@ struct rdmafs_copy {
 	u64 verifier;
 };
 
-/* Has the server refused a request before it did anything? */
-static bool rdmafs_copy_refused(int err)
+/*
+ * Has the server refused a request before it did anything?  If it was sent more than once, it may
+ * have been executed before, when the ranges still fitted the files.
+ */
+static bool rdmafs_copy_refused(const struct rdmafs_op *op, int err)
 {
-	return err == -EOPNOTSUPP || err == -EXDEV || err == -EINVAL;
+	return !op->twice && (err == -EOPNOTSUPP || err == -EXDEV || err == -EINVAL);
 }
 
 /* Take what all replies have in common: the attributes, or NULL if the reply is not sound. */
@@ -158,7 +161,7 @@ static int rdmafs_copy_send(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u6
 	}
 	if (err) {
 		*done = 0;
-		c->unknown |= !rdmafs_copy_refused(err);
+		c->unknown |= !rdmafs_copy_refused(op, err);
 	}
 	if (err == -EOPNOTSUPP && nr == RFP_CLONE)
 		WRITE_ONCE(op->mnt->no_clone, op->answered);

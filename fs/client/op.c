@@ -515,8 +515,10 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 	}
 	op->sent = true;
 	rdmafs_xprt_poll(op->mnt->xprt, &op->done);
-	if (!rdmafs_wait(op->mnt, &op->done))
+	if (!rdmafs_wait(op->mnt, &op->done)) {
+		op->twice |= op->answered != op->session;
 		return rdmafs_op_status(op);
+	}
 	/* Before the task detaches: unmounting waits until a worker has closed a stray open. */
 	if (op->closes)
 		atomic_inc(&op->mnt->nr_opens);
@@ -536,6 +538,7 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 	}
 	/* The op was answered before this task could detach. */
 	wait_for_completion(&op->done);
+	op->twice |= op->answered != op->session;
 	return rdmafs_op_status(op);
 }
 
@@ -645,6 +648,7 @@ int rdmafs_op_run(struct rdmafs_op *op)
 		delay = rdmafs_op_backoff(op, err);
 		if (!delay)
 			break;
+		op->twice |= op->sent && err != -RDMAFS_EOFFLINE;
 		schedule_timeout_killable(delay);
 		if (fatal_signal_pending(current))
 			return -EINTR;
