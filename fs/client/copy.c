@@ -421,6 +421,9 @@ static loff_t rdmafs_dedupe(struct rdmafs_copy *c, loff_t len)
 		done += piece;
 		if (!piece)
 			break;
+		/* An answer that comes at once ends the wait for it before the signal does. */
+		if (!err && fatal_signal_pending(current))
+			err = -EINTR;
 	}
 	return err ? err : done;
 }
