@@ -147,8 +147,31 @@ static ssize_t rdmafs_file_read_iter(struct kiocb *iocb, struct iov_iter *iter)
 	return rdmafs_buffered_read(iocb, iter);
 }
 
+/*
+ * May a write that is no append go on?  The file may have been opened before it became append-only,
+ * and fcntl(2) or RWF_NOAPPEND may have left O_APPEND.  The server would refuse such data, though
+ * only when it is written back.
+ */
+static int rdmafs_may_overwrite(struct kiocb *iocb)
+{
+	struct inode *inode = file_inode(iocb->ki_filp);
+	int err;
+
+	if (likely(!rdmafs_append_only(inode)))
+		return 0;
+	if (iocb->ki_flags & IOCB_NOWAIT)
+		return -EAGAIN;
+	/* As far as is known: another client may have taken the flag away. */
+	err = rdmafs_revalidate(inode, false);
+	if (err)
+		return err;
+	return rdmafs_append_only(inode) ? -EPERM : 0;
+}
+
 static ssize_t rdmafs_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 {
+	int err;
+
 	if (!iov_iter_count(from))
 		return 0;
 	if (READ_ONCE(rdmafs_file_open(iocb->ki_filp)->lock_lost))
@@ -156,6 +179,9 @@ static ssize_t rdmafs_file_write_iter(struct kiocb *iocb, struct iov_iter *from)
 	/* An append is atomic between clients only if the server picks the offset. */
 	if (iocb->ki_flags & IOCB_APPEND)
 		return rdmafs_append_write(iocb, from);
+	err = rdmafs_may_overwrite(iocb);
+	if (err)
+		return err;
 	if ((iocb->ki_flags & IOCB_DIRECT) || rdmafs_write_through(file_inode(iocb->ki_filp)))
 		return rdmafs_direct_write(iocb, from);
 	return rdmafs_buffered_write(iocb, from);
