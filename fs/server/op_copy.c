@@ -18,6 +18,7 @@
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include "request.h"
+#include "transport/points.h"
 
 /* The most bytes of which one request shares the storage in COPY. */
 #define RDMAFSD_SHARE_MAX	SZ_1G
@@ -49,7 +50,7 @@ static int rdmafsd_check_copy(struct rdmafsd_rq *rq)
 	return creq->count ? rdmafsd_check_ranges(rq, 0) : -EINVAL;
 }
 
-/* Returns bytes, 0 behind the end of the source, or a negative errno. */
+/* Returns bytes, 0 behind the end of the source, or a negative errno; the last is not -ENOMEM. */
 static ssize_t rdmafsd_copy_do(struct rdmafsd_rq *rq)
 {
 	const struct rfp_copy_req *creq = rq->args;
@@ -64,11 +65,16 @@ static ssize_t rdmafsd_copy_do(struct rdmafsd_rq *rq)
 	if (done > 0)
 		return done;
 	count = rdmafsd_copy_part(at, count, RDMAFSD_COPY_MAX);
-	done = vfs_copy_file_range(from, pos, to, at, count, 0);
+	done = rdmafs_test_fails("copy_nomem", file_inode(to)->i_ino) ? -ENOMEM :
+		vfs_copy_file_range(from, pos, to, at, count, 0);
 	/* A file system with a way of its own to copy refuses what it can't do in that way. */
 	if (done == -EOPNOTSUPP || done == -EXDEV)
 		done = vfs_copy_file_range(from, pos, to, at, count, COPY_FILE_SPLICE);
-	return done;
+	/*
+	 * There is no pipe: memory is short, or there are as many pages in pipes as
+	 * pipe-user-pages-hard allows, which may not pass.  The client can copy by itself.
+	 */
+	return done == -ENOMEM ? -EOPNOTSUPP : done;
 }
 
 static int rdmafsd_op_copy(struct rdmafsd_rq *rq)
