@@ -37,7 +37,8 @@
  *
  * The change from NAMED to ORPHAN comes with the removal of a name, and must not miss an open
  * made meanwhile: the task that removes a name holds the inode's naming semaphore for writing, and
- * a task that opens the file takes it for reading (rdmafsd_opened_get()).
+ * a task that opens the file takes it for reading (rdmafsd_opened_get()), and so does one that
+ * makes the file immutable or append-only (op_fileattr.c).
  *
  * An entry exists while @opens or @awaited (its claims that are LEFT) is not zero.  It holds the
  * inode.  It also remembers the last writeback error of the inode that moved the export's write
