@@ -565,8 +565,8 @@ struct rdmafs_io {
  * @state:	RDMAFS_OP_*: whether a task still waits for a synchronous op
  * @tries:	how often it failed because the server did not know an id
  * @waits:	how often it was sent again after a shortage
- * @forced:	rdmafs_mount.forced when the op was made.  For an op that renews an open or a
- *		credential: when the op was made that needs it
+ * @forced:	rdmafs_mount.forced when the op was made, or, for a READ or WRITE, started last.
+ *		For an op that renews an open or a credential: that of the op that needs it
  * @pool:	where its memory came from
  * @patient:	it is tried until the shortage is over, because giving up would lose data
  * @closes:	an OPEN, CREATE or TMPFILE: if its task is gone, what it opens is closed

@@ -283,7 +283,10 @@ static void rdmafs_io_try(struct rdmafs_op *op, bool nowait, bool worker)
 		rdmafs_io_go_on(op, &res);
 }
 
-/* A worker: renew the id that was not known, if there is one, and send the op again. */
+/*
+ * A worker: renew the id that was not known, if there is one, and send the op again.  An umount -f
+ * since it was started has ended what transport had by then; it ends the others here.
+ */
 static void rdmafs_io_work(struct work_struct *work)
 {
 	struct rdmafs_op *op = container_of(work, struct rdmafs_op, io.later.work);
@@ -291,7 +294,7 @@ static void rdmafs_io_work(struct work_struct *work)
 	int again = op->io.again;
 
 	op->io.again = 0;
-	if (again && !rdmafs_op_mend(op, again))
+	if (op->forced != atomic_read(&op->mnt->forced) || (again && !rdmafs_op_mend(op, again)))
 		rdmafs_io_go_on(op, &hopeless);
 	else
 		rdmafs_io_try(op, false, true);
@@ -337,6 +340,7 @@ struct rdmafs_op *rdmafs_io_new(struct rdmafs_open *open, bool write, enum rdmaf
  */
 void rdmafs_io_start(struct rdmafs_op *op, bool nowait)
 {
+	op->forced = atomic_read(&op->mnt->forced);
 	rdmafs_op_time(op);
 	if (op->call.dir == RDMAFS_XPRT_WRITE) {
 		rdmafs_attr_own_begin(op->open->inode);
