@@ -661,7 +661,7 @@ int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait);
 int rdmafs_op_status(struct rdmafs_op *op);
 bool rdmafs_op_mend(struct rdmafs_op *op, int err);
 unsigned long rdmafs_backoff(unsigned int *waits);
-unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int err);
+unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int *err);
 int rdmafs_op_run(struct rdmafs_op *op);
 bool rdmafs_op_left(struct rdmafs_op *op);
 const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t size);

@@ -76,10 +76,10 @@ static void rdmafs_io_finish(struct rdmafs_op *op, int err, const struct rfp_att
 /*
  * Decide what comes next for an op, and after how many jiffies.  Any context.
  *
- * @op's tries after a shortage are counted here (rdmafs_op_backoff()); nothing else changes.
+ * @op's tries after a shortage are counted here (rdmafs_op_backoff()), and if its deadline ends them
+ * that becomes @res->err; nothing else changes.
  */
-static enum rdmafs_io_next rdmafs_io_decide(struct rdmafs_op *op,
-					    const struct rdmafs_io_result *res,
+static enum rdmafs_io_next rdmafs_io_decide(struct rdmafs_op *op, struct rdmafs_io_result *res,
 					    unsigned long *delay)
 {
 	int err = res->err;
@@ -96,11 +96,12 @@ static enum rdmafs_io_next rdmafs_io_decide(struct rdmafs_op *op,
 		return RDMAFS_IO_AGAIN;
 	if (res->nowait)
 		return RDMAFS_IO_END;
-	*delay = rdmafs_op_backoff(op, err);
+	*delay = rdmafs_op_backoff(op, &res->err);
 	if (*delay)
 		return RDMAFS_IO_AGAIN;
-	/* After these two errors only umount -f, or the end of the mount, ends the tries. */
-	return err == -RDMAFS_EOFFLINE || err == -EAGAIN ? RDMAFS_IO_GIVE_UP : RDMAFS_IO_END;
+	/* These two errors stand only if umount -f, or the end of the mount, has ended the tries. */
+	return res->err == -RDMAFS_EOFFLINE || res->err == -EAGAIN ? RDMAFS_IO_GIVE_UP :
+								     RDMAFS_IO_END;
 }
 
 /* Have a worker send the op after @delay jiffies; it must not be touched then.  Any context. */
@@ -111,7 +112,7 @@ static void rdmafs_io_later(struct rdmafs_op *op, unsigned long delay)
 }
 
 /* End an op, or have a worker send it again: it must not be touched after this.  Any context. */
-static void rdmafs_io_go_on(struct rdmafs_op *op, const struct rdmafs_io_result *res)
+static void rdmafs_io_go_on(struct rdmafs_op *op, struct rdmafs_io_result *res)
 {
 	struct rdmafs_io *io = &op->io;
 	unsigned long delay;

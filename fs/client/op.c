@@ -14,8 +14,9 @@
  * that the server does not serve at present, are waited for until umount -f by
  * every op whose maker can wait: see rdmafs_op_backoff().
  *
- * Soft mounts.  An op has one deadline for all of this.  The loops here do not look at it: they
- * send the op again at the latest when it has passed, and transport refuses the op then.
+ * Soft mounts.  An op has one deadline for all of this.  Transport refuses an op, or gives it up,
+ * when it has passed; and an op that fails for a shortage before it comes to transport is not tried
+ * again then.
  *
  * Recovery: transport deals with a disconnect.  When the server has lost the
  * session, transport calls session_reset(), and ids of the old session are
@@ -569,7 +570,12 @@ unsigned long rdmafs_backoff(unsigned int *waits)
 	return msecs_to_jiffies(RDMAFS_BACKOFF_MS << n);
 }
 
-/* Wait no longer than to the op's deadline: then transport refuses it.  @delay in jiffies. */
+static bool rdmafs_op_late(const struct rdmafs_op *op)
+{
+	return op->call.deadline && time_after_eq(jiffies, op->call.deadline);
+}
+
+/* Wait no longer than to the op's deadline.  @delay in jiffies. */
 static unsigned long rdmafs_op_in_time(const struct rdmafs_op *op, unsigned long delay)
 {
 	long left = op->call.deadline - jiffies;
@@ -580,7 +586,7 @@ static unsigned long rdmafs_op_in_time(const struct rdmafs_op *op, unsigned long
 /**
  * rdmafs_op_backoff - tell how long to wait before an op is sent again after a shortage
  * @op:	 the op
- * @err: the errno with which it failed
+ * @err: the errno with which it failed; if its deadline ends the tries, that errno instead
  *
  * After -ENOMEM an op is tried again RDMAFS_OP_WAITS times, and a patient op until umount -f.
  * After -EAGAIN every op is tried until umount -f: a party on the server has to give something up
@@ -592,15 +598,19 @@ static unsigned long rdmafs_op_in_time(const struct rdmafs_op *op, unsigned long
  * Context: any.
  * Return: jiffies; 0: the op has failed.
  */
-unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int err)
+unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int *err)
 {
-	bool offline = err == -RDMAFS_EOFFLINE;
-	bool patient = op->patient || err == -EAGAIN || offline;
+	bool offline = *err == -RDMAFS_EOFFLINE;
+	bool patient = op->patient || *err == -EAGAIN || offline;
 
-	if ((err != -ENOMEM && err != -EAGAIN && !offline) || (err == -EAGAIN && op->once))
+	if ((*err != -ENOMEM && *err != -EAGAIN && !offline) || (*err == -EAGAIN && op->once))
 		return 0;
 	if (op->brief || (offline && READ_ONCE(op->mnt->ending)))
 		return 0;
+	if (rdmafs_op_late(op)) {
+		*err = rdmafs_op_errno(op, -ETIMEDOUT);
+		return 0;
+	}
 	/* An export that is served again knows no opens: BADSTATE follows, and is no failure. */
 	if (offline)
 		op->tries = 0;
@@ -645,7 +655,7 @@ int rdmafs_op_run(struct rdmafs_op *op)
 		if (nowait || (op->sent && err != -EAGAIN && err != -RDMAFS_EOFFLINE &&
 			       !(op->call.flags & RDMAFS_CALL_IDEMPOTENT)))
 			break;
-		delay = rdmafs_op_backoff(op, err);
+		delay = rdmafs_op_backoff(op, &err);
 		if (!delay)
 			break;
 		op->twice |= op->sent && err != -RDMAFS_EOFFLINE;
