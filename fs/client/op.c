@@ -666,6 +666,9 @@ int rdmafs_op_run(struct rdmafs_op *op)
 
 	if (op->brief && (err == -ENOMEM || err == -RDMAFS_EOFFLINE))
 		return -EAGAIN;
+	/* Its time is over; so it is not known whether it would have failed. */
+	if (op->brief && rdmafs_op_late(op) && (err == -EIO || err == -ETIMEDOUT))
+		return -EAGAIN;
 	/* This op would have waited: umount -f has ended it. */
 	if (err == -EAGAIN && !nowait && !op->brief && !op->once)
 		return -EIO;

@@ -366,8 +366,9 @@ void rdmafs_open_unknown(struct rdmafs_open *open, int session, u64 stateid)
  * @open: the open
  *
  * Context: a worker.
- * Return: 0; -EAGAIN if it is busy, if there is a shortage of memory, or if the export is not
- * served: try again later; or another errno with which opening it again failed.
+ * Return: 0; -EAGAIN if it is busy, if there is a shortage of memory, if the export is not served,
+ * or if the answer did not come in a soft mount's time: try again later; or another errno with
+ * which opening it again failed.
  */
 int rdmafs_open_again(struct rdmafs_open *open)
 {
