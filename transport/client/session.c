@@ -36,12 +36,21 @@
 
 /* ------------------------------------------------------------------- recovery */
 
+/*
+ * Try to connect again after a pause; but not if umount -f, a deadline or an abort has called for
+ * the worker meanwhile, for whom it would put itself off.  They change the state, with the lock
+ * held, before they queue it.
+ */
 static void rxc_recover_later(struct rdmafs_xprt *x)
 {
 	unsigned int delay = rxc_retry_delay(x->attempts, get_random_u32());
 
 	x->attempts++;
+	spin_lock_bh(&x->lock);
+	if (x->state == RXC_FAILING || x->state == RXC_ABORTED)
+		delay = 0;
 	mod_delayed_work(rxc_recover_wq, &x->recover, msecs_to_jiffies(delay));
+	spin_unlock_bh(&x->lock);
 }
 
 /*
