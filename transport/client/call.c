@@ -619,8 +619,8 @@ again_slot:
 out_pool:
 	rxp_pool_put(pool);
 	/*
-	 * -ESHUTDOWN on a session that is not aborted means that the device goes; -EAGAIN, that
-	 * waiters were dismissed.  Neither ends the call: it begins anew.
+	 * -ESHUTDOWN on a session that is not aborted means that the device goes, or that the
+	 * session has moved to another one; -EAGAIN, that waiters were dismissed.  Neither ends the call: it begins anew.
 	 */
 	if ((ret == -ESHUTDOWN && READ_ONCE(x->state) != RXC_ABORTED) ||
 	    (ret == -EAGAIN && !nowait))

@@ -400,6 +400,7 @@ bool rxc_call_fits(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *c
 int rxc_receives(struct rxp_conn *conn, u32 size);
 void rxc_receives_free(struct rxp_ring *ring);
 void rxc_conn_end(struct rdmafs_xprt *x, struct rxp_conn *conn);
+void rxc_pool_retire(struct rdmafs_xprt *x, struct rxp_pool *pool);
 int rxc_connect_once(struct rdmafs_xprt *x, unsigned int step_ms);
 void rxc_recv(struct rxp_conn *conn, struct rxp_rx *rx, struct ib_wc *wc, u32 len);
 bool rxc_call_move(struct rdmafs_xprt *x, struct rxc_slot *slot, enum rxc_call_event event);

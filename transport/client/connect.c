@@ -239,6 +239,25 @@ static struct rxp_pool *rxc_pool_create(struct rdmafs_xprt *x, struct rxp_device
 	return ERR_PTR(ret);
 }
 
+/**
+ * rxc_pool_retire - let go of a pool that the session has had
+ * @x:    the session, of which @pool is no more
+ * @pool: the pool; its reference is dropped
+ *
+ * Calls that wait for its translations, or hold some and wait for a slot, begin anew.  Deadlines,
+ * umount -f and an abort would not reach them: these look for waiters at the session's pool.
+ *
+ * Context: process, may sleep.  The recovery worker, or the task in its place.
+ */
+void rxc_pool_retire(struct rdmafs_xprt *x, struct rxp_pool *pool)
+{
+	rpol_member_shutdown(pool->member);
+	/* Before there are slots there are no calls. */
+	if (x->slots)
+		rxc_slots_dismiss_all(&x->slot_account);
+	rxp_pool_put(pool);
+}
+
 /*
  * Give a pool the mount's quota, and the mount the pool in place of the one that it may have.  If
  * the minimum can't be had, a mount that is in use goes on without it; a mount that connects for
@@ -256,8 +275,10 @@ static int rxc_pool_replace(struct rdmafs_xprt *x, struct rxp_pool *pool)
 		spin_unlock_bh(&x->lock);
 	}
 	mutex_unlock(&x->member.lock);
-	if (pool)
+	if (ret)
 		rxp_pool_put(pool);
+	else if (pool)
+		rxc_pool_retire(x, pool);
 	return ret;
 }
 

@@ -109,11 +109,8 @@ static void rxc_pool_leave(struct rdmafs_xprt *x, bool aborted)
 		x->pool = NULL;
 	}
 	spin_unlock_bh(&x->lock);
-	if (!pool)
-		return;
-	rpol_member_shutdown(pool->member);
-	rxc_slots_dismiss_all(&x->slot_account);
-	rxp_pool_put(pool);
+	if (pool)
+		rxc_pool_retire(x, pool);
 }
 
 /*
