@@ -76,8 +76,8 @@ static void rdmafs_io_finish(struct rdmafs_op *op, int err, const struct rfp_att
 /*
  * Decide what comes next for an op, and after how many jiffies.  Any context.
  *
- * @op's tries after a shortage are counted here (rdmafs_op_backoff()), and if its deadline ends them
- * that becomes @res->err; nothing else changes.
+ * @op's tries after a shortage are counted here (rdmafs_op_backoff()), and if its deadline ends
+ * them that becomes @res->err; nothing else changes.
  */
 static enum rdmafs_io_next rdmafs_io_decide(struct rdmafs_op *op, struct rdmafs_io_result *res,
 					    unsigned long *delay)
@@ -99,7 +99,7 @@ static enum rdmafs_io_next rdmafs_io_decide(struct rdmafs_op *op, struct rdmafs_
 	*delay = rdmafs_op_backoff(op, &res->err);
 	if (*delay)
 		return RDMAFS_IO_AGAIN;
-	/* These two errors stand only if umount -f, or the end of the mount, has ended the tries. */
+	/* These two errors are left only if umount -f, or the mount's end, has ended the tries. */
 	return res->err == -RDMAFS_EOFFLINE || res->err == -EAGAIN ? RDMAFS_IO_GIVE_UP :
 								     RDMAFS_IO_END;
 }

@@ -644,6 +644,7 @@ void fake_idle(struct kunit *test, struct fake *f)
 	KUNIT_EXPECT_EQ(test, x->slot_account.free, x->slot_account.nr);
 	KUNIT_EXPECT_TRUE(test, list_empty(&x->deferred.writes));
 	KUNIT_EXPECT_TRUE(test, list_empty(&x->deferred.reads));
+	KUNIT_EXPECT_TRUE(test, list_empty(&x->deferred.turn));
 }
 
 /**

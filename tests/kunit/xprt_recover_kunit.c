@@ -861,6 +861,82 @@ static void recover_expire_waiting(struct kunit *test)
 	fake_idle(test, f);
 }
 
+/*
+ * The server refuses two READs.  The worker that sends them again is held at the first one when the
+ * deadline of the other one passes, which must end then; the first one is read.
+ */
+static void recover_expire_turn(struct kunit *test)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	struct fake *f = test->priv;
+	struct fake_reply r;
+	u32 i;
+
+	fake_start(test, f);
+	recover_far_deadline(&f->call[1]);
+	for (i = 0; i < 2; i++) {
+		fake_submit(test, f, i, FAKE_READ);
+		fake_take_call(test, f, &f->call[i]);
+	}
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold call_pool 1"), 0);
+	for (i = 0; i < 2; i++) {
+		r = fake_ok(&f->call[i]);
+		r.status = RXP_STATUS_RETRY_LATER;
+		r.body_len = 0;
+		KUNIT_ASSERT_EQ(test, fake_reply(f, &r), 0);
+		f->call[i].seen = false;
+	}
+	while (READ_ONCE(f->call[1].call.x.slot) && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_ASSERT_NULL(test, READ_ONCE(f->call[1].call.x.slot));
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("call_pool", 1, 20));
+	recover_deadline(f, &f->call[1]);
+	fake_await(test, &f->call[1]);
+	KUNIT_EXPECT_EQ(test, f->call[1].call.status, -ETIMEDOUT);
+	KUNIT_EXPECT_FALSE(test, fake_has_ended(&f->call[0]));
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release call_pool"), 0);
+	fake_serve(test, f, &f->call[0]);
+	fake_await(test, &f->call[0]);
+	KUNIT_EXPECT_EQ(test, f->call[0].call.status, 0);
+	fake_check(test, &f->call[0]);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 0);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_timed_out), 1);
+	fake_idle(test, f);
+}
+
+/*
+ * A call whose deadline has passed does not come back for a while.  The calls that wait must lose
+ * their places in line once, not again and again.
+ */
+static void recover_expire_once(struct kunit *test)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+	struct fake *f = test->priv;
+	struct rpol_member *member;
+	struct recover_submit s;
+	u32 before;
+
+	fake_start(test, f);
+	member = f->xprt->pool->member;
+	before = rpol_member_dismissals(member);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold call_pool 1"), 0);
+	recover_far_deadline(&f->call[0]);
+	recover_submit_later(f, &s, 0, FAKE_READ);
+	KUNIT_EXPECT_TRUE(test, rdmafs_point_wait("call_pool", 1, 20));
+	recover_deadline(f, &f->call[0]);
+	while (rpol_member_dismissals(member) == before && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	msleep(1000);
+	KUNIT_EXPECT_EQ(test, rpol_member_dismissals(member), before + 1);
+	KUNIT_EXPECT_EQ(test, rdmafs_points_command("release call_pool"), 0);
+	flush_work(&s.work);
+	destroy_work_on_stack(&s.work);
+	KUNIT_EXPECT_EQ(test, s.ret, -ETIMEDOUT);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(f->xprt->state), RXC_UP);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_timed_out), 1);
+	fake_idle(test, f);
+}
+
 /* Take all slots but three, so that one call at a time can have one. */
 static void recover_take_slots(struct kunit *test, struct fake *f)
 {
@@ -1208,6 +1284,8 @@ static struct kunit_case recover_cases[] = {
 	KUNIT_CASE(recover_expire_sent),
 	KUNIT_CASE(recover_expire_down),
 	KUNIT_CASE(recover_expire_waiting),
+	KUNIT_CASE(recover_expire_turn),
+	KUNIT_CASE_SLOW(recover_expire_once),
 	KUNIT_CASE(recover_short),
 	KUNIT_CASE(recover_too_big),
 	KUNIT_CASE(recover_unposted_small),

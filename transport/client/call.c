@@ -620,7 +620,8 @@ out_pool:
 	rxp_pool_put(pool);
 	/*
 	 * -ESHUTDOWN on a session that is not aborted means that the device goes, or that the
-	 * session has moved to another one; -EAGAIN, that waiters were dismissed.  Neither ends the call: it begins anew.
+	 * session has moved to another one; -EAGAIN, that waiters were dismissed.  Neither ends
+	 * the call: it begins anew.
 	 */
 	if ((ret == -ESHUTDOWN && READ_ONCE(x->state) != RXC_ABORTED) ||
 	    (ret == -EAGAIN && !nowait))

@@ -142,6 +142,7 @@ struct rxc_cost {
  * @refused:      a WRITE was refused since the last @probe_at
  * @served:       a WRITE was served since then
  * @reads:        READs that have to stand in line for translations, oldest first
+ * @turn:         READs that @read_work has still to stand in line for in its present run
  * @read_work:    stands in line for them, one after the other
  * @read_ms:      delay of READs that the server refused, milliseconds
  * @read_refused: when the server last refused a READ, in jiffies
@@ -159,6 +160,7 @@ struct rxc_deferred {
 	bool refused;
 	bool served;
 	struct list_head reads;
+	struct list_head turn;
 	struct delayed_work read_work;
 	unsigned int read_ms;
 	unsigned long read_refused;

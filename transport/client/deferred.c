@@ -97,7 +97,8 @@ void rxc_deferred_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
  * @call: the WRITE, counted in flight, not sent
  *
  * A WRITE does not queue if there is a granted sink for it, or if the session has no
- * connection: it waits for that as any call does.
+ * connection: it waits for that as any call does.  Nor does one that has been given up already,
+ * which would not be looked for here any more.
  *
  * Context: any but hard interrupt; takes the session's lock.
  *
@@ -110,7 +111,7 @@ bool rxc_deferred_queue(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 
 	spin_lock_bh(&x->lock);
 	queued = (!list_empty(&deferred->writes) || deferred->sending) && x->state == RXC_UP &&
-		 !rxc_grant_fits(x, call->x.io->len);
+		 !rxc_call_given_up(x, call) && !rxc_grant_fits(x, call->x.io->len);
 	if (queued)
 		list_add_tail(&call->x.link, &deferred->writes);
 	spin_unlock_bh(&x->lock);
@@ -172,14 +173,19 @@ static int rxc_deferred_send(struct rdmafs_xprt *x)
 	spin_unlock_bh(&x->lock);
 	call->status = 0;
 	ret = rxc_call_send(x, call, true);
-	if (ret && ret != -EAGAIN) {
-		call->status = ret;
-		rxc_call_finish(call);
-	}
 	cond_resched();
 	spin_lock_bh(&x->lock);
-	if (ret == -EAGAIN)
+	if (!ret)
+		return 0;
+	/* rxc_deferred_fail() may have run meanwhile, and not found it in the list. */
+	call->status = ret == -EAGAIN ? rxc_call_given_up(x, call) : ret;
+	if (!call->status) {
 		rxc_deferred_insert(deferred, call);
+		return ret;
+	}
+	spin_unlock_bh(&x->lock);
+	rxc_call_finish(call);
+	spin_lock_bh(&x->lock);
 	return ret;
 }
 
@@ -188,7 +194,6 @@ static void rxc_deferred_writes(struct work_struct *work)
 	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, deferred.write_work.work);
 	struct rxc_deferred *deferred = &x->deferred;
 	struct blk_plug plug;
-	bool aborted;
 	int ret = 0;
 	u32 probe;
 
@@ -218,40 +223,37 @@ static void rxc_deferred_writes(struct work_struct *work)
 	deferred->sending = false;
 	if (list_empty(&deferred->writes))
 		deferred->room = 0;
-	/*
-	 * An aborted session sends nothing more.  rxc_deferred_fail() may have run before the
-	 * WRITE that was being sent came back to the list, so it is called once more below.
-	 */
-	aborted = x->state == RXC_ABORTED;
-	if (!aborted && !list_empty(&deferred->writes))
+	/* An aborted session sends nothing more. */
+	if (x->state != RXC_ABORTED && !list_empty(&deferred->writes))
 		queue_delayed_work(rxp_wq, &deferred->write_work,
 				   max_t(long, deferred->probe_at - jiffies, 1));
 	spin_unlock_bh(&x->lock);
 	blk_finish_plug(&plug);
-	if (aborted)
-		rxc_deferred_fail(x);
 }
 
 static void rxc_deferred_reads(struct work_struct *work)
 {
 	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, deferred.read_work.work);
-	struct rdmafs_xprt_call *call, *tmp;
-	LIST_HEAD(turn);
+	struct rxc_deferred *deferred = &x->deferred;
+	struct rdmafs_xprt_call *call;
 	int ret;
 
-	/* READs that are refused meanwhile wait for the next run. */
 	spin_lock_bh(&x->lock);
-	list_splice_init(&x->deferred.reads, &turn);
-	spin_unlock_bh(&x->lock);
-	list_for_each_entry_safe(call, tmp, &turn, x.link) {
+	/* READs that are refused meanwhile wait for the next run. */
+	list_splice_tail_init(&deferred->reads, &deferred->turn);
+	while (!list_empty(&deferred->turn)) {
+		call = list_first_entry(&deferred->turn, struct rdmafs_xprt_call, x.link);
 		list_del_init(&call->x.link);
+		spin_unlock_bh(&x->lock);
 		call->status = 0;
 		ret = rxc_call_send(x, call, false);
 		if (ret) {
 			call->status = ret;
 			rxc_call_finish(call);
 		}
+		spin_lock_bh(&x->lock);
 	}
+	spin_unlock_bh(&x->lock);
 }
 
 /**
@@ -262,7 +264,8 @@ static void rxc_deferred_reads(struct work_struct *work)
  */
 void rxc_deferred_fail(struct rdmafs_xprt *x)
 {
-	struct list_head *lists[] = { &x->deferred.writes, &x->deferred.reads };
+	struct rxc_deferred *deferred = &x->deferred;
+	struct list_head *lists[] = { &deferred->writes, &deferred->reads, &deferred->turn };
 	struct rdmafs_xprt_call *call, *tmp;
 	LIST_HEAD(calls);
 	int i;
@@ -292,6 +295,7 @@ void rxc_deferred_init(struct rdmafs_xprt *x)
 {
 	INIT_LIST_HEAD(&x->deferred.writes);
 	INIT_LIST_HEAD(&x->deferred.reads);
+	INIT_LIST_HEAD(&x->deferred.turn);
 	INIT_DELAYED_WORK(&x->deferred.write_work, rxc_deferred_writes);
 	INIT_DELAYED_WORK(&x->deferred.read_work, rxc_deferred_reads);
 	x->deferred.probe_at = jiffies - 2 * HZ;

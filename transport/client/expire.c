@@ -10,7 +10,9 @@
  * next session; those that must not be executed twice fail, as whenever a session is lost.
  *
  * The worker may be at work on an attempt to connect, which it does not interrupt.  So as long as
- * there is a call whose time is over, it is looked for again and again.
+ * there is a call whose time is over, it is looked for again and again.  But waiters are dismissed
+ * only once for each call that is not in a slot: the others lose their places in line by that, and
+ * would never get what they wait for.
  */
 #include <linux/jiffies.h>
 #include "transport/client/client.h"
@@ -47,10 +49,12 @@ static void rxc_expire(struct work_struct *work)
 			rxc_expire_arm(x, call->deadline);
 			break;
 		}
-		if (call->x.slot)
+		if (call->x.slot) {
 			stuck |= rxc_call_stuck(call);
-		else
+		} else if (!call->x.late) {
+			call->x.late = true;
 			waits = true;
+		}
 		rxc_expire_arm(x, jiffies + RXC_EXPIRE_AGAIN);
 	}
 	if (stuck)

@@ -13,7 +13,7 @@
  * wakeup.  So the call remembers how often waiters had been dismissed when it tested, and the wait
  * ends at once if that has changed.  A deadline passes without any task changing anything: the work
  * that then dismisses the waiters (expire.c) takes the lock first, so a test before that is of the
- * time before the dismissal, too.
+ * time before the dismissal, too.  It does so once for each call.
  */
 #include <linux/sched/signal.h>
 #include "transport/client/client.h"
@@ -83,6 +83,7 @@ void rxc_timed_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	struct rdmafs_xprt_call *c;
 
 	lockdep_assert_held(&x->lock);
+	call->x.late = false;
 	if (!call->deadline)
 		return;
 	list_for_each_entry_reverse(c, &x->timed, x.timed)
