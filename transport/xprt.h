@@ -110,7 +110,7 @@ struct rdmafs_xprt_call {
 	struct {
 		struct list_head link;	/* of calls that wait (deferred.c); the session's lock */
 		struct list_head timed;	/* of calls with a deadline (ready.c); likewise */
-		bool late;		/* it has been told that its deadline has passed; likewise */
+		bool late;		/* dismissed for its deadline (expire.c); likewise */
 		struct rdmafs_xprt *xprt;
 		struct rxc_slot *slot;	/* while it has one; changed under the session's lock */
 		struct rxc_io *io;

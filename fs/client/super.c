@@ -281,9 +281,17 @@ static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, struct r
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	*opp = op;
+	/* Whatever becomes of requests later: mount(8) has to say something, or to try elsewhere. */
+	op->call.deadline = jiffies + mnt->opts.connect_s * HZ ?: 1;
 	rfp_enc_str(&op->enc, mnt->opts.export, strlen(mnt->opts.export), RFP_EXPORT_NAME_MAX);
 	err = rdmafs_op_run(op);
-	if (err == -ENOENT)
+	/* A mount that is not a softerr one has made EIO of it. */
+	if (err == -EIO && time_after_eq(jiffies, op->call.deadline))
+		err = -ETIMEDOUT;
+	if (err == -ETIMEDOUT)
+		errorfc(fc, "no answer from %pISpc within %u s: it was asked for export '%s'",
+			&mnt->opts.addr, mnt->opts.connect_s, mnt->opts.export);
+	else if (err == -ENOENT)
 		errorfc(fc, "%s has no export '%s'", mnt->opts.host, mnt->opts.export);
 	else if (err == -EACCES || err == -EPERM)
 		errorfc(fc, "%s does not give export '%s' to this client", mnt->opts.host,
