@@ -82,7 +82,8 @@ enum rdmafs_xprt_dir {
  *		count 0..RDMAFS_XPRT_DATA_MAX; never user-backed.  For
  *		RDMAFS_XPRT_READ it is an ITER_DEST, else an ITER_SOURCE.
  *		Not advanced by transport.
- * @deadline:	when the call is given up if it has no answer by then, in jiffies; 0: never
+ * @deadline:	when the call is given up if it has no answer by then, in jiffies; 0: never.
+ *		See rdmafs_xprt_set_deadlines()
  * @done:	called exactly once after a successful submit, in process or
  *		softirq context: must not sleep; may free the call
  * @status:	out: 0 if a reply is there, else a negative errno: -EIO (given
@@ -181,6 +182,7 @@ void rdmafs_xprt_abort(struct rdmafs_xprt *xprt);
 void rdmafs_xprt_close(struct rdmafs_xprt *xprt);
 int rdmafs_xprt_submit(struct rdmafs_xprt *xprt, struct rdmafs_xprt_call *call);
 void rdmafs_xprt_set_poll(struct rdmafs_xprt *x, u32 us);
+void rdmafs_xprt_set_deadlines(struct rdmafs_xprt *x, bool count);
 bool rdmafs_xprt_poll(struct rdmafs_xprt *x, struct completion *done);
 void rdmafs_xprt_set_reg(struct rdmafs_xprt *x, enum rdmafs_xprt_reg reg);
 int rdmafs_xprt_set_quota(struct rdmafs_xprt *xprt, const struct rpol_quota *quota);

@@ -570,9 +570,15 @@ unsigned long rdmafs_backoff(unsigned int *waits)
 	return msecs_to_jiffies(RDMAFS_BACKOFF_MS << n);
 }
 
+/* Does the op's deadline count?  The mount may have been made a hard one since. */
+static bool rdmafs_op_timed(const struct rdmafs_op *op)
+{
+	return op->call.deadline && READ_ONCE(op->mnt->timeout);
+}
+
 static bool rdmafs_op_late(const struct rdmafs_op *op)
 {
-	return op->call.deadline && time_after_eq(jiffies, op->call.deadline);
+	return rdmafs_op_timed(op) && time_after_eq(jiffies, op->call.deadline);
 }
 
 /* Wait no longer than to the op's deadline.  @delay in jiffies. */
@@ -580,7 +586,7 @@ static unsigned long rdmafs_op_in_time(const struct rdmafs_op *op, unsigned long
 {
 	long left = op->call.deadline - jiffies;
 
-	return op->call.deadline ? clamp_t(long, left, 1, delay) : delay;
+	return rdmafs_op_timed(op) ? clamp_t(long, left, 1, delay) : delay;
 }
 
 /**

@@ -281,7 +281,7 @@ static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, struct r
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	*opp = op;
-	/* Whatever becomes of requests later: mount(8) has to say something, or to try elsewhere. */
+	/* On a hard mount as well: mount(8) has to say something, or to try elsewhere. */
 	op->call.deadline = jiffies + mnt->opts.connect_s * HZ ?: 1;
 	rfp_enc_str(&op->enc, mnt->opts.export, strlen(mnt->opts.export), RFP_EXPORT_NAME_MAX);
 	err = rdmafs_op_run(op);
@@ -431,11 +431,12 @@ static int rdmafs_reconfigure(struct fs_context *fc)
 	mnt->opts.reg = new->reg;
 	rdmafs_xprt_set_poll(mnt->xprt, new->poll_us);
 	mnt->opts.poll_us = new->poll_us;
-	/* Of requests that begin from here on; those that are waited for keep their time. */
+	/* Requests that are waited for keep their time, but on a hard mount that does not count. */
 	WRITE_ONCE(mnt->opts.late, new->late);
 	mnt->opts.timeo = new->timeo;
 	mnt->opts.retrans = new->retrans;
 	WRITE_ONCE(mnt->timeout, rdmafs_opts_timeout(&mnt->opts));
+	rdmafs_xprt_set_deadlines(mnt->xprt, mnt->timeout);
 	WRITE_ONCE(mnt->opts.names, new->names);
 	mnt->opts.acregmin = new->acregmin;
 	mnt->opts.acregmax = new->acregmax;

@@ -937,6 +937,45 @@ static void recover_expire_once(struct kunit *test)
 	fake_idle(test, f);
 }
 
+/*
+ * The deadlines of two calls pass while deadlines do not count: the server has one, the other waits
+ * for a connection.  Neither must end, until deadlines count again.
+ */
+static void recover_expire_never(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	struct recover_submit s;
+
+	fake_start(test, f);
+	rdmafs_xprt_set_deadlines(f->xprt, false);
+	recover_far_deadline(&f->call[0]);
+	fake_submit(test, f, 0, FAKE_READ);
+	fake_take_call(test, f, &f->call[0]);
+	recover_deadline(f, &f->call[0]);
+	msleep(500);
+	KUNIT_EXPECT_FALSE(test, fake_has_ended(&f->call[0]));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(f->xprt->state), RXC_UP);
+	fake_serve(test, f, &f->call[0]);
+	fake_await(test, &f->call[0]);
+	KUNIT_EXPECT_EQ(test, f->call[0].call.status, 0);
+	fake_drop(f);
+	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXC_DOWN));
+	recover_far_deadline(&f->call[1]);
+	recover_submit_later(f, &s, 1, FAKE_READ);
+	KUNIT_EXPECT_TRUE(test, recover_has_calls(f->xprt, 1));
+	recover_deadline(f, &f->call[1]);
+	msleep(100);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(s.ret), 1);
+	rdmafs_xprt_set_deadlines(f->xprt, true);
+	flush_work(&s.work);
+	destroy_work_on_stack(&s.work);
+	KUNIT_EXPECT_EQ(test, s.ret, -ETIMEDOUT);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 0);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_timed_out), 1);
+	fake_idle(test, f);
+}
+
 /* Take all slots but three, so that one call at a time can have one. */
 static void recover_take_slots(struct kunit *test, struct fake *f)
 {
@@ -1286,6 +1325,7 @@ static struct kunit_case recover_cases[] = {
 	KUNIT_CASE(recover_expire_waiting),
 	KUNIT_CASE(recover_expire_turn),
 	KUNIT_CASE_SLOW(recover_expire_once),
+	KUNIT_CASE_SLOW(recover_expire_never),
 	KUNIT_CASE(recover_short),
 	KUNIT_CASE(recover_too_big),
 	KUNIT_CASE(recover_unposted_small),

@@ -228,6 +228,7 @@ struct rxc_held_grant {
  * @expire:       ends the calls whose deadline has passed (expire.c), on rxp_wq
  * @expire_at:    when @expire is due, in jiffies, if @expire_armed; the lock
  * @expire_armed: @expire is queued, and has not looked at @timed since; the lock
+ * @timeless:     deadlines do not count; written with the lock held
  * @poll_us:      how long rdmafs_xprt_poll() spins, microseconds, 0: never; no lock
  * @poll_score:   whether spinning has paid (poll.c); no lock, an update may be lost
  * @poll_rested:  waits without a spin; likewise
@@ -282,6 +283,7 @@ struct rdmafs_xprt {
 	struct delayed_work expire;
 	unsigned long expire_at;
 	bool expire_armed;
+	bool timeless;
 
 	u32 poll_us;
 	int poll_score;
@@ -390,7 +392,7 @@ u64 rxc_message_time(const struct rdmafs_xprt_call *call, u32 seq);
 void rxc_message_seen(struct rdmafs_xprt *x, const struct rxc_slot *slot, u32 us);
 
 bool rxc_state_move(struct rdmafs_xprt *x, enum rxc_session_event event);
-bool rxc_call_expired(const struct rdmafs_xprt_call *call);
+bool rxc_call_expired(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call);
 int rxc_call_given_up(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call);
 void rxc_expire_arm(struct rdmafs_xprt *x, unsigned long at);
 void rxc_timed_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);

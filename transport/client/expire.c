@@ -13,7 +13,11 @@
  * there is a call whose time is over, it is looked for again and again.  But waiters are dismissed
  * only once for each call that is not in a slot: the others lose their places in line by that, and
  * would never get what they wait for.
+ *
+ * A soft mount may become a hard one, on which no call may suffer from the end of a session.  Then
+ * the deadlines of the calls that it has do not count any more.
  */
+#include <linux/export.h>
 #include <linux/jiffies.h>
 #include "transport/client/client.h"
 
@@ -45,7 +49,9 @@ static void rxc_expire(struct work_struct *work)
 	spin_lock_bh(&x->lock);
 	x->expire_armed = false;
 	list_for_each_entry(call, &x->timed, x.timed) {
-		if (!rxc_call_expired(call)) {
+		if (x->timeless)
+			break;
+		if (!rxc_call_expired(x, call)) {
 			rxc_expire_arm(x, call->deadline);
 			break;
 		}
@@ -93,6 +99,28 @@ void rxc_waiters_dismiss(struct rdmafs_xprt *x)
 	}
 	rxc_deferred_fail(x);
 }
+
+/**
+ * rdmafs_xprt_set_deadlines - say whether the deadlines of calls count
+ * @x:     the session, on which they do at first
+ * @count: they do, also those that have passed while they did not
+ *
+ * Context: any but hard interrupt; takes the session's lock.
+ */
+void rdmafs_xprt_set_deadlines(struct rdmafs_xprt *x, bool count)
+{
+	struct rdmafs_xprt_call *call;
+
+	spin_lock_bh(&x->lock);
+	WRITE_ONCE(x->timeless, !count);
+	/* Who was dismissed just before deadlines did not count waits again. */
+	list_for_each_entry(call, &x->timed, x.timed)
+		call->x.late = false;
+	if (count && !list_empty(&x->timed))
+		rxc_expire_arm(x, jiffies);
+	spin_unlock_bh(&x->lock);
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_set_deadlines);
 
 /**
  * rxc_expire_init - begin without calls that have a deadline

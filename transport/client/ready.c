@@ -40,14 +40,16 @@ bool rxc_state_move(struct rdmafs_xprt *x, enum rxc_session_event event)
 
 /**
  * rxc_call_expired - tell whether a call's deadline has passed
+ * @x:	  its session
  * @call: the call
  *
  * Context: any.
- * Return: true if it has one and it has passed.
+ * Return: true if it has one, if deadlines count, and if it has passed.
  */
-bool rxc_call_expired(const struct rdmafs_xprt_call *call)
+bool rxc_call_expired(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
 {
-	return call->deadline && time_after_eq(jiffies, call->deadline);
+	return call->deadline && time_after_eq(jiffies, call->deadline) &&
+	       !READ_ONCE(x->timeless);
 }
 
 /**
@@ -128,7 +130,7 @@ int rxc_call_given_up(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call
 		return -ESHUTDOWN;
 	if (call->x.epoch != x->epoch)
 		return -EIO;
-	return rxc_call_expired(call) ? -ETIMEDOUT : 0;
+	return rxc_call_expired(x, call) ? -ETIMEDOUT : 0;
 }
 
 static bool rxc_call_may_go(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
@@ -136,7 +138,7 @@ static bool rxc_call_may_go(const struct rdmafs_xprt *x, const struct rdmafs_xpr
 	enum rxc_session_state state = READ_ONCE(x->state);
 
 	return state == RXC_UP || state == RXC_ABORTED || call->x.epoch != READ_ONCE(x->epoch) ||
-	       rxc_call_expired(call);
+	       rxc_call_expired(x, call);
 }
 
 /**
