@@ -53,6 +53,7 @@ enum {
 	EX_FAIL = 32,
 	EX_ADDRESS = -1,	/* internal: this address failed, there was no message yet */
 	EX_LATER = -2,		/* internal: the server is not there now, likewise */
+	EX_THERE = -3,		/* internal: another process has mounted it meanwhile */
 };
 
 static const char *source, *target;
@@ -201,7 +202,10 @@ static void load_module(void)
 		waitpid(pid, NULL, 0);
 }
 
-/* set_string(), set_param(), set_params(), attach(): 0, or an exit status after a message. */
+/*
+ * set_string(), set_param(), set_params(), attach(): 0, or an exit status after a message; attach()
+ * also EX_THERE.
+ */
 
 static int set_string(int fd, const char *name, const char *value)
 {
@@ -277,10 +281,31 @@ static int open_fs(void)
 	return -1;
 }
 
+/*
+ * In the background: is the same already mounted there?  Each "mount -a" while the server is not
+ * there leaves a process, as does a mount by hand.  Without a lock between them two may still mount
+ * in the same moment, one over the other.
+ */
+static bool is_there(void)
+{
+	struct libmnt_table *tb;
+	bool found;
+
+	if (!background)
+		return false;
+	tb = mnt_new_table_from_file("/proc/self/mountinfo");
+	found = tb && mnt_table_find_pair(tb, source, target, MNT_ITER_BACKWARD);
+	mnt_unref_table(tb);
+	return found;
+}
+
 static int attach(int fd, uint64_t attr)
 {
-	int rc = 0, mnt = fsmount(fd, FSMOUNT_CLOEXEC, attr);
+	int rc = 0, mnt;
 
+	if (is_there())
+		return EX_THERE;
+	mnt = fsmount(fd, FSMOUNT_CLOEXEC, attr);
 	if (mnt < 0) {
 		complain("fsmount: %s", strerror(errno));
 		return EX_SYSERR;
@@ -324,8 +349,8 @@ static bool is_address_error(int err)
 }
 
 /*
- * Mount by one address: 0, or an exit status after a message, or EX_ADDRESS: the address is to
- * blame, there is no message, and @last_failure says why.
+ * Mount by one address: 0, or EX_THERE, or an exit status after a message, or EX_ADDRESS: the
+ * address is to blame, there is no message, and @last_failure says why.
  */
 static int mount_address(const struct mount_options *mo, const char *addr)
 {
@@ -394,7 +419,7 @@ static int remount(const struct mount_options *mo)
 
 /* -------------------------------------------------------------- user space */
 
-/* 0, or an exit status after a message, or EX_LATER: see last_failure. */
+/* 0, or EX_THERE, or an exit status after a message, or EX_LATER: see last_failure. */
 static int mount_resolved(const struct mount_options *mo, const struct addrinfo *list)
 {
 	const struct addrinfo *ai;
@@ -500,7 +525,10 @@ static time_t now(void)
 	return ts.tv_sec;
 }
 
-/* Mount, and try again while the server is not there; 0, or an exit status after a message. */
+/*
+ * Mount, and try again while the server is not there; 0, or EX_THERE, or an exit status after a
+ * message.
+ */
 static int mount_in_time(const struct mount_options *mo, const char *host)
 {
 	long minutes = retry_minutes(mo);
@@ -526,7 +554,7 @@ static int mount_in_time(const struct mount_options *mo, const char *host)
 		gap *= 2;
 		if (gap > (background ? PAUSE_BG : PAUSE_FG))
 			gap = background ? PAUSE_BG : PAUSE_FG;
-		rc = do_mount(mo, host);
+		rc = is_there() ? EX_THERE : do_mount(mo, host);
 	}
 	if (rc != EX_LATER)
 		return rc;
@@ -609,6 +637,8 @@ static int mount_with(const struct mount_options *mo)
 		rc = mount_in_time(mo, host);
 		if (!rc && !fake && !no_mtab)
 			record(mo);
+		if (rc == EX_THERE)
+			rc = 0;
 	}
 	free(host);
 	return rc;
