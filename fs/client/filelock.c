@@ -156,8 +156,8 @@ static int rdmafs_lock_run(struct rdmafs_op *op, bool final)
 	if (final)
 		return err;
 	/*
-	 * If it was left in flight, its worker was told when it was left.  A LOCK that the server has
-	 * refused changes nothing; but what is no longer recorded has to be given back.
+	 * If it was left in flight, its worker was told when it was left.  A LOCK that the server
+	 * has refused changes nothing; but what is no longer recorded has to be given back.
 	 */
 	if (err && !rdmafs_op_left(op) &&
 	    (!op->sent || op->call.status || err == -EIO || err == -EINTR ||
@@ -573,8 +573,8 @@ static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
 	do {
 		ret = rdmafs_lock_ask(open, &r, token, false, &session);
 		/*
-		 * WAITING or DENIED: flock(2) has given up the lock that is to be changed.  And what
-		 * was granted in a session that is lost is not held.
+		 * WAITING or DENIED: flock(2) has given up the lock that is to be changed.  And
+		 * what was granted in a session that is lost is not held.
 		 */
 		if (ret != RFP_LOCK_HELD && (recorded || (ret > 0 && r.kind == RFP_LOCK_FLOCK)))
 			rdmafs_lock_unrecord(file, fl, &r);
@@ -691,8 +691,8 @@ static int rdmafs_lock_set(struct file *file, struct file_lock *fl, bool wait)
 	if (err)
 		return err;
 	/*
-	 * What is cached may be from before the lock.  Attributes that are asked for from now on say
-	 * whether it is, as when a file is opened; if they can't be had, it is taken for stale.
+	 * What is cached may be from before the lock.  Attributes that are asked for from now on
+	 * say whether it is, as when a file is opened; if they can't be had, it is taken for stale.
 	 */
 	rdmafs_attr_expire(inode);
 	if (rdmafs_revalidate(inode, true) || rdmafs_open_mapping(inode))

@@ -358,7 +358,8 @@ again:
 		if (err)
 			return err;
 	}
-	if (op->open && READ_ONCE(op->open->lock_lost) && rdmafs_op_needs_lock(le16_to_cpu(req->op)))
+	if (op->open && READ_ONCE(op->open->lock_lost) &&
+	    rdmafs_op_needs_lock(le16_to_cpu(req->op)))
 		return -EIO;
 	if (op->open)
 		*op->stateid = cpu_to_le64(READ_ONCE(op->open->stateid));
