@@ -182,8 +182,8 @@ def answer_lost():
     points = ("tmpfile_opened", "conn_drained")
     overdue = {point: point_count(point, "overdue") for point in points}
     result = []
-    # A CLOSE that no task waits for may be on its way.
-    no_orphans()
+    # What was removed after the last start of the export is kept for a while.
+    settled()
 
     def make():
         try:
@@ -229,7 +229,7 @@ def answer_lost():
 def not_hidden():
     """its own name can't be removed when it gets its first: link counts are right, none follows"""
     path = new_path()
-    no_orphans()
+    settled()
     fd = tmpfile()
     point_fail("orphan_undo")
     try:
