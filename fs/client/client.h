@@ -424,7 +424,7 @@ struct rdmafs_inode {
 	atomic64_t written;
 	atomic64_t synced;
 	atomic_t fence;
-	struct mutex locking;
+	struct mutex locking; /* serialises requests for locks and their record */
 	atomic_t lock_strays;
 	struct rw_semaphore stores;
 

@@ -51,7 +51,7 @@ static struct workqueue_struct *rdmafsd_lock_wq;	/* runs rdmafsd_lock.work */
  * @waiters: &struct rdmafsd_lock: those that wait to read; to write.  The first waits longest
  */
 static struct rdmafsd_polled {
-	spinlock_t lock;
+	spinlock_t lock;	/* @waiters */
 	struct list_head waiters[2];
 } rdmafsd_polled[1 << RDMAFSD_POLLED_BITS];
 
