@@ -78,6 +78,10 @@ bench:
 bench-fairness:
 	tests/bench/fairness
 
+# tar, git, find, ls, rm and make on trees of files, beside NFS.
+bench-trees:
+	tests/bench/trees
+
 # Which lines of the modules the tests execute.
 coverage:
 	tests/coverage
@@ -114,12 +118,13 @@ help:
 	@echo 'check-faults    faults, a hundred to a thousand times each; about three to five hours'
 	@echo 'bench           compare with NFS/RDMA, NFS/TCP and NVMe-oF'
 	@echo 'bench-fairness  how mounts share translations when there are too few'
+	@echo 'bench-trees     trees of small files beside NFS/RDMA and NFS/TCP: time and requests'
 	@echo 'coverage        which lines the tests in UML execute; longer than check'
 	@echo 'sim             simulate the registration policy; tables and plots'
 	@echo 'fuzz            libFuzzer on what checks bytes off the wire, and on states; an hour or more'
 	@echo 'docs            HTML of Documentation/ in Documentation/_build/html; no warning is allowed'
 	@echo 'clean           remove what was built'
 
-.PHONY: all modules utils install modules_install lint check check-full check-faults demo bench bench-fairness coverage sim fuzz docs clean help
+.PHONY: all modules utils install modules_install lint check check-full check-faults demo bench bench-fairness bench-trees coverage sim fuzz docs clean help
 
 endif

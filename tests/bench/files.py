@@ -33,6 +33,13 @@ def drop_caches():
     write_text("/proc/sys/vm/drop_caches", 3)
 
 
+def timed(*command, **options):
+    """Seconds that a command takes. If it fails, so does all of this."""
+    start = time.monotonic()
+    subprocess.run(command, check=True, **options)
+    return time.monotonic() - start
+
+
 def write_file(path, mib, data):
     start = time.monotonic()
     with open(path, "wb", buffering=0) as f:
@@ -47,18 +54,6 @@ def read_file(path, buffer):
     with open(path, "rb", buffering=0) as f:
         while f.readinto(buffer):
             pass
-    return time.monotonic() - start
-
-
-def unpack(where):
-    start = time.monotonic()
-    subprocess.run(["tar", "xf", TAR, "-C", where], check=True)
-    return time.monotonic() - start
-
-
-def remove(where):
-    start = time.monotonic()
-    subprocess.run(["rm", "-r", where], check=True)
     return time.monotonic() - start
 
 
@@ -92,8 +87,8 @@ def main():
             took["read"] = read_file(large, buffer)
             os.unlink(large)
             drop_caches()
-            took["unpack"] = unpack(where)
-            took["remove"] = remove(f"{where}/{os.path.basename(tree)}")
+            took["unpack"] = timed("tar", "xf", TAR, "-C", where)
+            took["remove"] = timed("rm", "-r", f"{where}/{os.path.basename(tree)}")
             shutil.rmtree(where)
             runs.append({"round": number, "contender": name, "seconds": took})
         print(f"bench: {backing}: files: round {number + 1} of {rounds} done after"
@@ -103,4 +98,5 @@ def main():
     ios.contenders_sh("down")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -277,23 +277,27 @@ def apply(name, setting):
 
 
 def score(rates):
-    """One figure for I/Os a second of several kinds of I/O, in several rounds."""
+    """One figure for how often a second several kinds of work were done, in several rounds."""
     return statistics.geometric_mean([statistics.median(v) for v in rates.values()])
 
 
-def sweep(kinds, targets, local_of, shuffle, options):
-    """I/Os a second of every contender with each of its settings, by kind of I/O."""
-    kinds = [c for c in kinds if re.search(SWEPT, c[0])] or kinds
-    tried = {name: {setting: {} for setting in SETTINGS[server_of(name)]} for name in local_of}
-    for _ in range(options.sweep):
+def sweep(names, rounds, shuffle, rates_of):
+    """By contender and setting what rates_of(name) yields then: kinds of work, and how often a
+    second each was done, in several rounds."""
+    tried = {name: {setting: {} for setting in SETTINGS[server_of(name)]} for name in names}
+    for _ in range(rounds):
         for name, of in shuffle.sample(list(tried.items()), len(tried)):
             for setting, rates in shuffle.sample(list(of.items()), len(of)):
                 apply(name, setting)
-                for cell, rw, args in kinds:
-                    result = run_fio(targets[name], rw, args, options.mib,
-                                     limit_of(cell, options))
-                    rates.setdefault(cell, []).append(result["iops"])
+                for kind, rate in rates_of(name):
+                    rates.setdefault(kind, []).append(rate)
     return tried
+
+
+def iops_of(target, kinds, options):
+    """Kinds of I/O that settings are tried with, and what fio gets of each."""
+    for cell, rw, args in [c for c in kinds if re.search(SWEPT, c[0])] or kinds:
+        yield cell, run_fio(target, rw, args, options.mib, limit_of(cell, options))["iops"]
 
 
 def best_settings(tried, options):
@@ -328,7 +332,8 @@ def main():
     kprobes = kprobes_on()
     shuffle = random.Random(options.seed)
     runs, start = [], time.monotonic()
-    tried = sweep(kinds, targets, local_of, shuffle, options)
+    tried = sweep(local_of, options.sweep, shuffle,
+                  lambda name: iops_of(targets[name], kinds, options))
     settings = best_settings(tried, options)
     if options.sweep:
         print(f"bench: {options.backing}: after {time.monotonic() - start:.0f} s best: {settings}",

@@ -159,7 +159,7 @@ def files_times(raw):
 # What rdmafs and another one are compared by: what says that they are the same, and the words
 # for more and for less.
 COMPARED = {"speed": (1, "faster", "slower"), "cost": (0, "cheaper", "dearer"),
-            "files": (1, "faster", "slower")}
+            "files": (1, "faster", "slower"), "time": (1, "slower", "faster")}
 
 
 def comparisons(backing, measured):
@@ -298,15 +298,15 @@ def head_markdown(raw, judged, total, results):
     return lines + table(rows, others, get)
 
 
-def settings_markdown(raw):
+def settings_markdown(raw, rates="I/Os a second", kinds="kinds of I/O"):
     """What each contender was tried with, and what it was left at."""
     lines = ["### Settings", ""]
     if not raw["options"]["sweep"]:
         lines += ["As the test runner sets them up; nothing was tried.", ""]
     else:
         lines += [f"What did best in short runs before (rounds: {raw['options']['sweep']}), and"
-                  " what else was tried, with I/Os a second in relation to the best: geometric"
-                  " means over some kinds of I/O.", ""]
+                  f" what else was tried, with {rates} in relation to the best: geometric means"
+                  f" over some {kinds}.", ""]
     lines += ["| | taken | tried |", "| --- | --- | --- |"]
     for name in sorted(raw["settings"], key=ORDER.index):
         taken, tried = raw["settings"][name], raw["sweep"][name]
