@@ -108,13 +108,14 @@ is "$(echo "$out" | tail -n +3)" "$(printf '%s\n' made-here node1 1)" "two nodes
 is "$(echo "$out" | head -n 1)" 9000 "packets are as large as they are to be"
 like "$(echo "$out" | sed -n 2p)" '^[45][0-9]$' "a round trip takes twice the delay, and not three times"
 
-guest --nodes 3 --fs nfs-tcp -- bash -c '
+guest --nodes 4 --fs nfs-tcp -- bash -c '
 	echo one >f; guest-peer --node 3 bash -c "sleep 1000 >/dev/null 2>&1 & cat $RDMAFS_MNT/test/f; uname -n"
-	guest-peer uname -n; guest-peer --node 3 --kill; guest-peer --node 3 cat $RDMAFS_MNT/test/f &
-	guest-peer --node 3 --boot; wait $!; guest-peer --node 4 true; echo $?
+	guest-peer uname -n; guest-peer --node 4 cat $RDMAFS_MNT/test/f; guest-peer --node 4 uname -n
+	guest-peer --node 3 --kill; guest-peer --node 3 cat $RDMAFS_MNT/test/f &
+	guest-peer --node 3 --boot; wait $!; guest-peer --node 5 true; echo $?
 	guest-peer --node 3 bash -c "cd $RDMAFS_MNT && sleep 1000 >/dev/null 2>&1 &"'
-is "$rc $out" "0 $(printf '%s\n' one node3 node1 one 2)" \
-	"three nodes: another client, which loses its power, boots and does what it was asked for" "$err"
+is "$rc $out" "0 $(printf '%s\n' one node3 node1 one node4 one 2)" \
+	"four nodes: other clients, of which one loses its power, boots and does what it was asked for" "$err"
 guest --nodes 2 --fs nfs-tcp --kill-at 1:ran -- true
 is "$rc $(grep -c "no node came to 1:ran" "$tmp/stderr")" "125 1" "a kill that was not to be is noticed" "$err"
 
