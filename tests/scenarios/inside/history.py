@@ -26,6 +26,10 @@ Everything is a register: a place with one writer, whose values are versions 1, 
 	record	64 bytes that are appended to a file that all writers share: each version is
 		there once, and the last one is what is read
 
+Besides these all writers share some places, of which each changes one under a lock at a time
+(holders.py): check finds that each has found what the one before had left, and that no two had a
+lock at a time. LOG/outages has the times from when to when the export was off, which ends locks.
+
 A change is sent (S), and acknowledged (A) when it is on stable storage by the rules of the
 system call, or failed (F) if its call said EIO because the answer was lost with the session,
 or had an error that the disk's trouble brings: such a one may have been made or not; not all
@@ -52,7 +56,8 @@ import sys
 import time
 import traceback
 
-from guest import diag, measured, tap_done, until
+import holders
+from guest import diag, measured, proc_of, tap_done, until
 
 BLOCK = 4096
 BLOCKS = 256
@@ -62,7 +67,7 @@ SECTOR = 512
 # What is done with an open file does not fail when a session ends, but for what can't be
 # done twice (Documentation/architecture.rst).
 MAY_FAIL = ("names", "record", "xattr")
-KINDS = 8       # of calls, see Writer.run()
+KINDS = 9       # of calls, see Writer.run()
 PATIENCE = 600  # seconds, on a machine that has much else to do
 # A file's time is that of the last tick: it may be so many ns old.
 TICK = 10_000_000
@@ -160,6 +165,9 @@ class Writer:
         self.append = os.open(f"{where}/append", os.O_WRONLY | os.O_CREAT | APPEND, 0o644)
         self.memory = mmap.mmap(-1, 64 * BLOCK)
         self.versions = collections.Counter()
+        stats = f"{proc_of(where)}/stats" if os.environ.get("RDMAFS_FS") == "rdmafs" else None
+        self.holder = holders.Holder(self.log, where, name, stats, errors)
+        self.places = holders.places(4, 2)
         self.serial = self.failed = self.acked = 0
 
     def change(self, registers, call):
@@ -306,6 +314,11 @@ class Writer:
 
         self.change({register: version}, append)
 
+    def locked(self):
+        """The value of a place that all share is changed, under a lock."""
+        if not self.holder.section(self.rng.choice(self.places)):
+            self.failed += 1
+
     def look(self):
         """What is there now, of one's own or another's: who opens a file sees what was stable before."""
         # The file of sizes is the later one of the two that a writer makes.
@@ -341,7 +354,7 @@ class Writer:
 
     def run(self):
         kinds = [self.blocks_direct, self.blocks_sync, self.blocks_fsync, self.size, self.xattr,
-                 self.names, self.record, self.look]
+                 self.names, self.record, self.locked, self.look]
         while not os.path.exists(self.stop):
             # One of them is one of each: more().
             self.rng.shuffle(kinds)
@@ -470,7 +483,7 @@ def read_logs(log):
         with open(f"{log}/{name}", encoding="ascii") as f:
             for line in f:
                 event, at, register, version, *rest = line.split()
-                if event in "CX":
+                if event in "CX" or event.startswith("H"):
                     continue
                 r, at = registers[register], int(at) + late
                 versions = [int(v) for v in version.split(",")]
@@ -657,6 +670,27 @@ class Check:
             self.problems["read"] += [f"{register}: {why}" for why in r.wrong_reads()]
 
 
+def outages(log):
+    if not os.path.exists(f"{log}/outages"):
+        return []
+    times = [float(word) for word in read_bytes(f"{log}/outages").split()]
+    # One that has not ended goes on.
+    return list(itertools.zip_longest(times[::2], times[1::2], fillvalue=float("inf")))
+
+
+def check_locks(log, where, lost):
+    """lost: sessions may have been."""
+    proof = holders.Proof(clocks(log), lost, outages(log))
+    for name in sorted(os.listdir(log)):
+        if is_log(name):
+            proof.read(f"{log}/{name}")
+    proof.look(proof.finals(where))
+    firm = len(proof.firm())
+    measured(firm and not proof.problems, "who has had a lock has had it alone, and found what was left to him",
+             f"lock: {firm} looked at, {len(proof.problems)} wrong", *proof.problems[:20])
+    return proof
+
+
 def check(log, where, most=0):
     c = Check(read_logs(log), where)
     c.files()
@@ -672,12 +706,15 @@ def check(log, where, most=0):
         # Nothing looked at is nothing proved.
         measured(c.looked_at[kind] and not bad, what,
                  f"{kind}: {c.looked_at[kind]} looked at, {len(bad)} wrong", *bad[:20])
+    proof = check_locks(log, where, str(most) != "0")
+    c.looked_at["handed"] = proof.handed()
     clients = {name.split(":")[1].split(".")[0] for name in c.registers}
     if len(clients) > 1:
         diag(*(f"the clock of client {client} is {late / 1e6:.1f} ms behind, give or take {wrong / 1e6:.1f}"
                for client, (late, wrong) in clocks(log).items()))
         for how, what in (("cached", "through their page caches"), ("direct", "past their page caches"),
-                          ("asked", "their sizes, attributes and names")):
+                          ("asked", "their sizes, attributes and names"),
+                          ("handed", "under locks that these had before")):
             measured(c.looked_at[how], f"clients have read what others wrote, {what}",
                      f"{c.looked_at[how]} reads")
     sent = sum(len(r.sent) for r in c.registers.values())
