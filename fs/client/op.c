@@ -87,11 +87,29 @@ static bool rdmafs_op_idempotent(enum rfp_op nr)
 	}
 }
 
-/* Operations on data, for which a lock may have been taken. */
-static bool rdmafs_op_needs_lock(enum rfp_op nr)
+/* Does it read or change data by the right of its opens, for which a lock may have been taken? */
+static bool rdmafs_op_needs_lock(const struct rdmafs_op *op)
 {
-	return nr == RFP_READ || nr == RFP_WRITE || nr == RFP_FALLOCATE || nr == RFP_COPY ||
-	       nr == RFP_CLONE;
+	const struct rfp_setattr_req *req = (const struct rfp_setattr_req *)op->req;
+
+	switch (le16_to_cpu(req->req.op)) {
+	case RFP_READ:
+	case RFP_WRITE:
+	case RFP_FALLOCATE:
+	case RFP_COPY:
+	case RFP_CLONE:
+		return true;
+	case RFP_SETATTR:
+		return le32_to_cpu(req->valid) & RFP_SET_SIZE;
+	default:
+		return false;
+	}
+}
+
+/* Has an open that an op names, or NULL, lost a lock with a session? */
+static bool rdmafs_op_lock_lost(const struct rdmafs_open *open)
+{
+	return open && READ_ONCE(open->lock_lost);
 }
 
 static void rdmafs_op_release(struct rdmafs_op *op)
@@ -358,8 +376,8 @@ again:
 		if (err)
 			return err;
 	}
-	if (op->open && READ_ONCE(op->open->lock_lost) &&
-	    rdmafs_op_needs_lock(le16_to_cpu(req->op)))
+	if ((rdmafs_op_lock_lost(op->open) || rdmafs_op_lock_lost(op->source)) &&
+	    rdmafs_op_needs_lock(op))
 		return -EIO;
 	if (op->open)
 		*op->stateid = cpu_to_le64(READ_ONCE(op->open->stateid));
