@@ -664,11 +664,15 @@ unsigned long rdmafs_backoff(unsigned int *waits);
 unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int *err);
 int rdmafs_op_run(struct rdmafs_op *op);
 bool rdmafs_op_left(struct rdmafs_op *op);
+bool rdmafs_op_state_unknown(struct rdmafs_op *op);
 const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t size);
 void rdmafs_op_time(struct rdmafs_op *op);
 int rdmafs_op_errno(const struct rdmafs_op *op, int err);
 
-/* rdmafs_op_status() returns these besides errnos; they do not leave op.c and io.c. */
+/*
+ * rdmafs_op_status() returns these besides errnos; they do not leave op.c and io.c.  Only EBADSTATE
+ * is also what lock_reclaim.c tells open.c.
+ */
 #define RDMAFS_EBADCRED		10001
 #define RDMAFS_EBADSTATE	10002
 #define RDMAFS_EOFFLINE		10003
@@ -883,6 +887,7 @@ void rdmafs_locks_init(struct rdmafs_mount *mnt);
 int rdmafs_locks_ready(const struct rdmafs_op *op);
 int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session,
 			 const struct rdmafs_op *user);
+bool rdmafs_locks_again(struct rdmafs_open *open, int err);
 
 /* file.c */
 extern const struct inode_operations rdmafs_file_iops;

@@ -44,6 +44,12 @@ static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int ses
 	return found;
 }
 
+/* Can't an open that failed to be opened again be opened any more, so that its locks are lost? */
+static bool rdmafs_locks_gone(int err)
+{
+	return err == -ESTALE || err == -EACCES || err == -EPERM || err == -EROFS;
+}
+
 /**
  * rdmafs_locks_ready - have the locks of a file taken again before others are asked for
  * @op: a LOCK that is being prepared, with its open and its session
@@ -60,8 +66,7 @@ int rdmafs_locks_ready(const struct rdmafs_op *op)
 
 	while (!err && (open = rdmafs_locks_behind(op->open, op->session))) {
 		err = rdmafs_open_ready(open, op);
-		/* It can't be opened any more, so its locks are lost. */
-		if (err == -ESTALE || err == -EACCES || err == -EPERM || err == -EROFS) {
+		if (rdmafs_locks_gone(err)) {
 			WRITE_ONCE(open->lock_lost, true);
 			err = 0;
 		}
@@ -111,7 +116,7 @@ static struct rdmafs_range *rdmafs_locks_copy(struct rdmafs_open *open, u32 *nr)
 	return copy;
 }
 
-/* Take one lock again; RFP_LOCK_*, or a negative errno. */
+/* Take one lock again; RFP_LOCK_*, -RDMAFS_EBADSTATE, or a negative errno. */
 static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_range *r, u64 stateid,
 			       const struct rdmafs_op *user)
 {
@@ -133,6 +138,8 @@ static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_ran
 	ret = rdmafs_op_run(op);
 	if (!ret)
 		ret = rdmafs_lock_state(op, false);
+	else if (rdmafs_op_state_unknown(op))
+		ret = -RDMAFS_EBADSTATE;
 	rdmafs_op_put(op);
 	return ret;
 }
@@ -149,7 +156,8 @@ static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_ran
  * reads and writes fail (@lock_lost).
  *
  * Context: process, may sleep; rdmafs_open.lock is held.
- * Return: 0; or a negative errno: not all locks were asked for, and this has to be called again.
+ * Return: 0; or a negative errno: not all locks were asked for, and this has to be called again;
+ * -RDMAFS_EBADSTATE: the server does not know the stateid any more.
  */
 int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session,
 			 const struct rdmafs_op *user)
@@ -179,4 +187,36 @@ int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session,
 	}
 	kvfree(copy);
 	return ret;
+}
+
+/**
+ * rdmafs_locks_again - tell whether an open has to be opened again for its locks
+ * @open: the open, which could not be opened again
+ * @err:  the errno with which that failed
+ *
+ * A process that holds a lock need not use the file meanwhile, so that nothing else opens it again
+ * before others are granted the lock.
+ *
+ * Context: process; takes the lock of the VFS's locks.
+ * Return: true: it has locks, and may be opened some time.
+ */
+bool rdmafs_locks_again(struct rdmafs_open *open, int err)
+{
+	struct file_lock_context *ctx = locks_inode_context(open->inode);
+	struct file_lock *fl;
+	bool any = false;
+	int i;
+
+	if (!ctx || rdmafs_locks_gone(err))
+		return false;
+	spin_lock(&ctx->flc_lock);
+	for (i = 0; i < 2 && !any; i++)
+		list_for_each_entry(fl, i ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
+			any = READ_ONCE(fl->c.flc_file->private_data) == open &&
+			      !rdmafs_lock_local(fl->c.flc_file, fl);
+			if (any)
+				break;
+		}
+	spin_unlock(&ctx->flc_lock);
+	return any;
 }

@@ -311,6 +311,25 @@ static int rdmafs_errno(int err)
 	}
 }
 
+/**
+ * rdmafs_op_state_unknown - tell whether an op failed as the server does not know its open
+ * @op: an op that rdmafs_op_run() has returned from
+ *
+ * rdmafs_op_run() has such an open opened again if it is @open.  This is for an op that is part of
+ * opening one again.
+ *
+ * Context: any.
+ * Return: true if so; the op has changed nothing.
+ */
+bool rdmafs_op_state_unknown(struct rdmafs_op *op)
+{
+	const struct rfp_rep *rep = (const struct rfp_rep *)op->rep;
+
+	/* The reply of an op that was left in flight is not this task's. */
+	return op->sent && !rdmafs_op_left(op) && !op->call.status &&
+	       op->call.reply_len >= sizeof(*rep) && le32_to_cpu(rep->status) == RFP_BADSTATE;
+}
+
 /* Is an open that an op names, or NULL, known in this session? */
 static bool rdmafs_op_open_known(const struct rdmafs_open *open, int session)
 {

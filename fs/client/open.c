@@ -275,6 +275,39 @@ static int rdmafs_open_renew_ask(struct rdmafs_open *open, const struct rdmafs_o
 	return err;
 }
 
+/* The server does not know any more what it has opened again for @half. */
+static void rdmafs_open_half_unknown(struct rdmafs_open *open)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
+
+	lockdep_assert_held(&open->lock);
+	/* It keeps the file for a while, until CLOSE names this stateid (rdmafs_open_end()). */
+	spin_lock_irq(&ri->lock);
+	WRITE_ONCE(open->session, 0);
+	WRITE_ONCE(open->stateid, open->half_id);
+	open->forgot = open->half;
+	spin_unlock_irq(&ri->lock);
+	open->half = 0;
+}
+
+/* Have the server open @open again, and take its locks again.  @user: as below. */
+static int rdmafs_open_renew_locks(struct rdmafs_open *open, const struct rdmafs_op *user)
+{
+	unsigned int tries = 0;
+	int err;
+
+	do {
+		err = rdmafs_open_renew_ask(open, user);
+		if (!err)
+			err = rdmafs_locks_reclaim(open, open->half_id, open->half, user);
+		if (err != -RDMAFS_EBADSTATE)
+			return err;
+		/* Its export was disabled and enabled since. */
+		rdmafs_open_half_unknown(open);
+	} while (++tries < RDMAFS_OP_TRIES);
+	return user ? -EIO : -EAGAIN;
+}
+
 /*
  * Open @open again if the server does not know it in the present session.
  * @user: the op that needs the open, not sent.  NULL: none does yet, so return -EAGAIN rather than
@@ -300,9 +333,7 @@ static int rdmafs_open_renew(struct rdmafs_open *open, const struct rdmafs_op *u
 		err = -EIO;
 		goto out;
 	}
-	err = rdmafs_open_renew_ask(open, user);
-	if (!err)
-		err = rdmafs_locks_reclaim(open, open->half_id, open->half, user);
+	err = rdmafs_open_renew_locks(open, user);
 	if (err && err != -EINTR && err != -ENOMEM && err != -EAGAIN)
 		open->half = 0;	/* the server may not know it any more */
 	if (!err) {

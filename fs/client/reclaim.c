@@ -9,7 +9,7 @@
  * name first.  A worker waits for nothing but the answer.  An open that is busy (a
  * lease has to be given up first, or a user is opening it again) is put behind the
  * others and tried again after a pause.  If opening it again fails, its users find
- * that out when they use it.
+ * that out when they use it; but if it has locks, it is tried until it is closed.
  *
  * While the export is not served opening fails for every file.  A worker that is
  * told so stops.  One worker goes on asking, for one open at a time, with the pauses
@@ -121,7 +121,7 @@ static void rdmafs_reclaim_work(struct work_struct *work)
 			rdmafs_test_point("reclaim_nameless", open->inode->i_ino);
 		err = rdmafs_open_again(open);
 		offline = err == -EAGAIN && READ_ONCE(mnt->offline);
-		if (err == -EAGAIN)
+		if (err == -EAGAIN || (err && rdmafs_locks_again(open, err)))
 			rdmafs_reclaim_later(mnt, open, offline);
 		if (!offline && r->waits) {
 			r->waits = 0;
