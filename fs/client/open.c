@@ -334,8 +334,10 @@ static int rdmafs_open_renew(struct rdmafs_open *open, const struct rdmafs_op *u
 		goto out;
 	}
 	err = rdmafs_open_renew_locks(open, user);
-	if (err && err != -EINTR && err != -ENOMEM && err != -EAGAIN)
-		open->half = 0;	/* the server may not know it any more */
+	/*
+	 * After an error the server still has the file open for @half, with locks that were taken
+	 * again by now: flock(2)'s would be in the way if the file was opened yet another time.
+	 */
 	if (!err) {
 		spin_lock_irq(&RDMAFS_I(inode)->lock);
 		WRITE_ONCE(open->stateid, open->half_id);
