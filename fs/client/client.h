@@ -12,7 +12,8 @@
  *	open.c		opens at the server; reclaim.c opening again what a lost session had open
  *	tmpfile.c	files that are made without a name
  *	file.c		open files but reading and writing; lock.c the locks for these
- *	filelock.c	fcntl(2)'s and flock(2)'s locks; lock_reclaim.c those of a lost session
+ *	filelock.c	fcntl(2)'s and flock(2)'s locks; lock_record.c their record in the VFS;
+ *			lock_reclaim.c those of a lost session
  *	buffered.c	through the page cache; mapping.c which cached pages are valid; flush.c
  *			waiting for writeback; commit.c when a page is clean
  *	direct.c	O_DIRECT; direct_part.c the pages of one part; append.c O_APPEND
@@ -476,7 +477,7 @@ struct rdmafs_inode {
  * @half:	the session in which it was opened again, but not all of its locks were taken
  *		again yet; under @lock, or the closing task's
  * @half_id:	the stateid that it has in that session; likewise
- * @lock_lost:	a lock was lost with a session: reads and writes fail
+ * @lock_lost:	a lock was lost, with a session, say: reads and writes fail
  * @lock:	serialises opening it again
  * @work:	closes it
  */

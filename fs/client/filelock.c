@@ -71,10 +71,12 @@ struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_
 {
 	const struct file_lock_core *flc = &fl->c;
 	bool flock = flc->flc_flags & FL_FLOCK;
+	/* flock(2) has no other owner than the open file description. */
+	void *who = flock ? (void *)flc->flc_file : flc->flc_owner;
 
 	return (struct rdmafs_range) {
-		/* flock(2) has no other owner than the open file description. */
-		.owner = rdmafs_owner_id(mnt, flock ? (void *)flc->flc_file : flc->flc_owner),
+		.owner = rdmafs_owner_id(mnt, who),
+		.who = who,
 		.start = flock ? 0 : fl->fl_start,
 		.end = flock ? OFFSET_MAX : fl->fl_end,
 		.type = flc->flc_type,
@@ -263,16 +265,18 @@ void rdmafs_lock_stay(struct rdmafs_op *op)
 /*
  * Find out what is recorded for an owner from @r->start on: the piece from there that is locked in
  * one way, or not at all.  @r->type becomes that, and @r->end is lowered to the end of the piece.
+ * Returns the open that the lock was taken with, a reference; NULL if the piece is not locked.
  */
-static void rdmafs_lock_piece(struct rdmafs_mount *mnt, struct file_lock_context *ctx,
-			      struct rdmafs_range *r)
+static struct rdmafs_open *rdmafs_lock_piece(struct rdmafs_mount *mnt,
+					     struct file_lock_context *ctx, struct rdmafs_range *r)
 {
+	struct rdmafs_open *open = NULL;
 	struct list_head *list;
 	struct file_lock *fl;
 
 	r->type = F_UNLCK;
 	if (!ctx)
-		return;
+		return NULL;
 	list = r->kind == RFP_LOCK_FLOCK ? &ctx->flc_flock : &ctx->flc_posix;
 	spin_lock(&ctx->flc_lock);
 	list_for_each_entry(fl, list, c.flc_list) {
@@ -285,31 +289,41 @@ static void rdmafs_lock_piece(struct rdmafs_mount *mnt, struct file_lock_context
 			r->end = have.start - 1;
 		} else {
 			r->type = have.type;
+			r->who = have.who;
 			r->pid = have.pid;
 			r->end = min(r->end, have.end);
+			/* The file has the lock, so that it has not been released. */
+			open = rdmafs_open_get(fl->c.flc_file->private_data);
 		}
 		break;
 	}
 	spin_unlock(&ctx->flc_lock);
+	return open;
 }
 
 /*
  * Make the server's locks in a range the same as those of the record.  What an owner has locked is
- * not given up in between.
+ * not given up in between.  But the task that was killed may have done so: flock(2) gives up the
+ * lock that it changes.  If others have it now, it is lost.
  */
 static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_range *range)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
 	struct rdmafs_range r = *range;
+	struct rdmafs_open *holder;
 	int session, ret;
 
 	lockdep_assert_held(&RDMAFS_I(open->inode)->locking);
 	for (;;) {
-		rdmafs_lock_piece(mnt, locks_inode_context(open->inode), &r);
-		if (r.type == F_UNLCK)
-			ret = rdmafs_unlock_send(open, &r, true);
-		else
+		holder = rdmafs_lock_piece(mnt, locks_inode_context(open->inode), &r);
+		if (holder) {
 			ret = rdmafs_lock_ask(open, &r, 0, true, &session);
+			if (ret == RFP_LOCK_DENIED)
+				rdmafs_lock_lost(holder, &r);
+			rdmafs_open_put(holder);
+		} else {
+			ret = rdmafs_unlock_send(open, &r, true);
+		}
 		if (ret < 0)
 			return ret;
 		if (r.end >= range->end)
@@ -537,23 +551,6 @@ static int rdmafs_lock_record(struct file *file, struct file_lock *fl)
 	return err;
 }
 
-/* Take a range off the record that the server does not have for the owner any more. */
-static void rdmafs_lock_unrecord(struct file *file, const struct file_lock *fl,
-				 const struct rdmafs_range *r)
-{
-	struct file_lock lost;
-
-	locks_init_lock(&lost);
-	lost.c.flc_owner = fl->c.flc_owner;
-	lost.c.flc_file = fl->c.flc_file;
-	lost.c.flc_pid = fl->c.flc_pid;
-	lost.c.flc_flags = fl->c.flc_flags & ~FL_SLEEP;
-	lost.c.flc_type = F_UNLCK;
-	lost.fl_start = r->start;
-	lost.fl_end = r->end;
-	locks_lock_file_wait(file, &lost);
-}
-
 /*
  * Ask for a lock, and record it if the server has granted it.  RFP_LOCK_*; or a negative errno, and
  * the server's locks are those of the record, or a worker makes them so.
@@ -577,7 +574,7 @@ static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
 		 * what was granted in a session that is lost is not held.
 		 */
 		if (ret != RFP_LOCK_HELD && (recorded || (ret > 0 && r.kind == RFP_LOCK_FLOCK)))
-			rdmafs_lock_unrecord(file, fl, &r);
+			rdmafs_lock_unrecord(inode, &r);
 		if (ret != RFP_LOCK_HELD)
 			break;
 		err = rdmafs_lock_record(file, fl);

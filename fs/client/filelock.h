@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the files about locks share: a lock as the server is asked for it, for the first time
- * (filelock.c) or again after a lost session (lock_reclaim.c).
+ * (filelock.c) or again after a lost session (lock_reclaim.c), and as the VFS records it
+ * (lock_record.c).
  */
 #ifndef RDMAFS_FILELOCK_H
 #define RDMAFS_FILELOCK_H
@@ -12,6 +13,7 @@
 /**
  * struct rdmafs_range - what a request is about
  * @owner: names the owner on the wire
+ * @who:   names the owner in the VFS; not necessarily there any more, so compared only
  * @start: first byte
  * @end:   last byte
  * @type:  F_RDLCK, F_WRLCK or F_UNLCK
@@ -20,6 +22,7 @@
  */
 struct rdmafs_range {
 	u64 owner;
+	void *who;
 	loff_t start;
 	loff_t end;
 	unsigned char type;
@@ -31,5 +34,9 @@ struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_
 bool rdmafs_lock_local(const struct file *file, const struct file_lock *fl);
 void rdmafs_lock_req(struct rdmafs_op *op, const struct rdmafs_range *r, u32 token);
 int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait);
+
+/* lock_record.c */
+void rdmafs_lock_unrecord(struct inode *inode, const struct rdmafs_range *r);
+void rdmafs_lock_lost(struct rdmafs_open *open, const struct rdmafs_range *r);
 
 #endif

@@ -7,9 +7,8 @@
  * opens of that file that have locks are opened again (rdmafs_locks_ready()).  Else the process
  * could be granted what another one of this machine has.
  *
- * If another client was faster, or the open can't be opened again, the lock is lost.  What the lock
- * was to protect may have changed: reads and writes of that open fail with EIO until it is closed
- * (@lock_lost).
+ * If another client was faster, or the open can't be opened again, the lock is lost
+ * (rdmafs_lock_lost()).
  *
  * Locks: rdmafs_open.lock, which the caller holds or which rdmafs_open_ready() takes; the VFS's
  * flc_lock, a leaf.
@@ -42,40 +41,6 @@ static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int ses
 		}
 	spin_unlock(&ctx->flc_lock);
 	return found;
-}
-
-/* Can't an open that failed to be opened again be opened any more, so that its locks are lost? */
-static bool rdmafs_locks_gone(int err)
-{
-	return err == -ESTALE || err == -EACCES || err == -EPERM || err == -EROFS;
-}
-
-/**
- * rdmafs_locks_ready - have the locks of a file taken again before others are asked for
- * @op: a LOCK that is being prepared, with its open and its session
- *
- * Else one process of this machine could be granted what another has, in a new session.
- *
- * Context: process, may sleep; takes rdmafs_open.lock of other opens.
- * Return: 0, or a negative errno: the lock can't be asked for yet.
- */
-int rdmafs_locks_ready(const struct rdmafs_op *op)
-{
-	struct rdmafs_open *open;
-	int err = 0;
-
-	while (!err && (open = rdmafs_locks_behind(op->open, op->session))) {
-		err = rdmafs_open_ready(open, op);
-		if (rdmafs_locks_gone(err)) {
-			WRITE_ONCE(open->lock_lost, true);
-			err = 0;
-		}
-		rdmafs_open_put(open);
-		/* It may be ready in a session that has come since: the caller looks at that. */
-		if (op->session != atomic_read(&op->mnt->session))
-			break;
-	}
-	return err;
 }
 
 /* Copy the locks that were taken with an open; NULL with *@nr 0: none, or -ENOMEM. */
@@ -114,6 +79,53 @@ static struct rdmafs_range *rdmafs_locks_copy(struct rdmafs_open *open, u32 *nr)
 		return ERR_PTR(-ENOMEM);
 	*nr = n;
 	return copy;
+}
+
+/* Can't an open that failed to be opened again be opened any more, so that its locks are lost? */
+static bool rdmafs_locks_gone(int err)
+{
+	return err == -ESTALE || err == -EACCES || err == -EPERM || err == -EROFS;
+}
+
+/* An open can't be opened any more: all its locks are lost.  0 or -ENOMEM. */
+static int rdmafs_locks_lose(struct rdmafs_open *open)
+{
+	struct rdmafs_range *copy;
+	u32 nr, i;
+
+	copy = rdmafs_locks_copy(open, &nr);
+	if (IS_ERR(copy))
+		return PTR_ERR(copy);
+	for (i = 0; i < nr; i++)
+		rdmafs_lock_lost(open, &copy[i]);
+	kvfree(copy);
+	return 0;
+}
+
+/**
+ * rdmafs_locks_ready - have the locks of a file taken again before others are asked for
+ * @op: a LOCK that is being prepared, with its open and its session
+ *
+ * Else one process of this machine could be granted what another has, in a new session.
+ *
+ * Context: process, may sleep; takes rdmafs_open.lock of other opens.
+ * Return: 0, or a negative errno: the lock can't be asked for yet.
+ */
+int rdmafs_locks_ready(const struct rdmafs_op *op)
+{
+	struct rdmafs_open *open;
+	int err = 0;
+
+	while (!err && (open = rdmafs_locks_behind(op->open, op->session))) {
+		err = rdmafs_open_ready(open, op);
+		if (rdmafs_locks_gone(err))
+			err = rdmafs_locks_lose(open);
+		rdmafs_open_put(open);
+		/* It may be ready in a session that has come since: the caller looks at that. */
+		if (op->session != atomic_read(&op->mnt->session))
+			break;
+	}
+	return err;
 }
 
 /* Take one lock again; RFP_LOCK_*, -RDMAFS_EBADSTATE, or a negative errno. */
@@ -178,10 +190,7 @@ int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session,
 			break;
 		}
 		if (ret == RFP_LOCK_DENIED || ret == -ENOLCK) {
-			WRITE_ONCE(open->lock_lost, true);
-			pr_warn_ratelimited("rdmafs: %s:/%s: inode %lu: a lock was lost\n",
-					    mnt->opts.host, mnt->opts.export,
-					    open->inode->i_ino);
+			rdmafs_lock_lost(open, &copy[i]);
 			ret = 0;
 		}
 	}
