@@ -876,13 +876,15 @@ void rdmafs_export_exit(void);
 /* filelock.c */
 int rdmafs_file_lock(struct file *file, int cmd, struct file_lock *fl);
 int rdmafs_file_flock(struct file *file, int cmd, struct file_lock *fl);
-bool rdmafs_write_through(struct inode *inode);
 void rdmafs_lock_leave(struct rdmafs_op *op);
 void rdmafs_lock_stay(struct rdmafs_op *op);
 void rdmafs_lock_left(struct rdmafs_op *op);
 void rdmafs_locks_wake(struct rdmafs_mount *mnt);
 void rdmafs_events(struct rdmafs_mount *mnt);
 void rdmafs_locks_init(struct rdmafs_mount *mnt);
+
+/* lock_record.c */
+bool rdmafs_write_through(struct inode *inode);
 
 /* lock_reclaim.c */
 int rdmafs_locks_ready(const struct rdmafs_op *op);

@@ -22,14 +22,13 @@
  * worker makes the server's locks the same as the record (rdmafs_lock_left_work()), and other
  * tasks wait for it before they ask (@lock_strays).
  *
- * What becomes of the locks of a lost session is in lock_reclaim.c.
+ * The record is lock_record.c's.  What becomes of the locks of a lost session is in lock_reclaim.c.
  *
  * Locks: rdmafs_inode.locking, outside of rdmafs_open.lock; rdmafs_mount.lock_lock is a leaf.
  */
 #include <linux/filelock.h>
 #include <linux/random.h>
 #include <linux/sched/signal.h>
-#include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "client.h"
@@ -52,39 +51,6 @@ struct rdmafs_lock_wait {
 	u32 token;
 	struct completion event;
 };
-
-/* What the kernel knows an owner by, as a number that tells the server nothing about it. */
-static u64 rdmafs_owner_id(struct rdmafs_mount *mnt, const void *who)
-{
-	return siphash_1u64((unsigned long)who, &mnt->lock_key);
-}
-
-/**
- * rdmafs_range_of - tell how a lock of the VFS is named on the wire
- * @mnt: the mount
- * @fl:	 the lock
- *
- * Context: any.
- * Return: its range, owner, type and kind.
- */
-struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_lock *fl)
-{
-	const struct file_lock_core *flc = &fl->c;
-	bool flock = flc->flc_flags & FL_FLOCK;
-	/* flock(2) has no other owner than the open file description. */
-	void *who = flock ? (void *)flc->flc_file : flc->flc_owner;
-
-	return (struct rdmafs_range) {
-		.owner = rdmafs_owner_id(mnt, who),
-		.who = who,
-		.start = flock ? 0 : fl->fl_start,
-		.end = flock ? OFFSET_MAX : fl->fl_end,
-		.type = flc->flc_type,
-		.kind = flock ? RFP_LOCK_FLOCK :
-			flc->flc_flags & FL_OFDLCK ? RFP_LOCK_OFD : RFP_LOCK_POSIX,
-		.pid = flc->flc_pid,
-	};
-}
 
 /* ------------------------------------------------------------------ requests */
 
@@ -263,59 +229,19 @@ void rdmafs_lock_stay(struct rdmafs_op *op)
 }
 
 /*
- * Find out what is recorded for an owner from @r->start on: the piece from there that is locked in
- * one way, or not at all.  @r->type becomes that, and @r->end is lowered to the end of the piece.
- * Returns the open that the lock was taken with, a reference; NULL if the piece is not locked.
- */
-static struct rdmafs_open *rdmafs_lock_piece(struct rdmafs_mount *mnt,
-					     struct file_lock_context *ctx, struct rdmafs_range *r)
-{
-	struct rdmafs_open *open = NULL;
-	struct list_head *list;
-	struct file_lock *fl;
-
-	r->type = F_UNLCK;
-	if (!ctx)
-		return NULL;
-	list = r->kind == RFP_LOCK_FLOCK ? &ctx->flc_flock : &ctx->flc_posix;
-	spin_lock(&ctx->flc_lock);
-	list_for_each_entry(fl, list, c.flc_list) {
-		struct rdmafs_range have = rdmafs_range_of(mnt, fl);
-
-		/* An owner's locks are sorted and do not overlap. */
-		if (have.owner != r->owner || have.end < r->start || have.start > r->end)
-			continue;
-		if (have.start > r->start) {
-			r->end = have.start - 1;
-		} else {
-			r->type = have.type;
-			r->who = have.who;
-			r->pid = have.pid;
-			r->end = min(r->end, have.end);
-			/* The file has the lock, so that it has not been released. */
-			open = rdmafs_open_get(fl->c.flc_file->private_data);
-		}
-		break;
-	}
-	spin_unlock(&ctx->flc_lock);
-	return open;
-}
-
-/*
  * Make the server's locks in a range the same as those of the record.  What an owner has locked is
  * not given up in between.  But the task that was killed may have done so: flock(2) gives up the
  * lock that it changes.  If others have it now, it is lost.
  */
 static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_range *range)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
 	struct rdmafs_range r = *range;
 	struct rdmafs_open *holder;
 	int session, ret;
 
 	lockdep_assert_held(&RDMAFS_I(open->inode)->locking);
 	for (;;) {
-		holder = rdmafs_lock_piece(mnt, locks_inode_context(open->inode), &r);
+		holder = rdmafs_lock_piece(open->inode, &r);
 		if (holder) {
 			ret = rdmafs_lock_ask(open, &r, 0, true, &session);
 			if (ret == RFP_LOCK_DENIED)
@@ -520,21 +446,6 @@ void rdmafs_events(struct rdmafs_mount *mnt)
 }
 
 /* --------------------------------------------------------------- taking a lock */
-
-/**
- * rdmafs_lock_local - tell whether a lock is kept here alone, as local_lock= wants it
- * @file: the file
- * @fl:	  the lock
- *
- * Context: any.
- * Return: true if the server is not asked for it.
- */
-bool rdmafs_lock_local(const struct file *file, const struct file_lock *fl)
-{
-	u32 local = RDMAFS_M(file_inode(file)->i_sb)->opts.local_lock;
-
-	return local & (fl->c.flc_flags & FL_FLOCK ? RDMAFS_LOCAL_FLOCK : RDMAFS_LOCAL_POSIX);
-}
 
 /*
  * Record what the server has granted.  This does not wait: no other owner here is recorded with a
@@ -789,35 +700,6 @@ static int rdmafs_lock_test(struct file *file, struct file_lock *fl)
 }
 
 /* ------------------------------------------------------------- file operations */
-
-/**
- * rdmafs_write_through - tell whether write(2) is to write its bytes and no others
- * @inode: a regular file
- *
- * Writing back writes whole pages.  A process that has locked a range may write just that range,
- * while another client writes the rest of the page.
- *
- * Context: any; takes the lock of the VFS's locks.
- * Return: true if a range is locked that is not the whole file.
- */
-bool rdmafs_write_through(struct inode *inode)
-{
-	struct file_lock_context *ctx = locks_inode_context(inode);
-	struct file_lock *fl;
-	bool ranges = false;
-
-	if (likely(!ctx) || list_empty_careful(&ctx->flc_posix) ||
-	    (RDMAFS_M(inode->i_sb)->opts.local_lock & RDMAFS_LOCAL_POSIX))
-		return false;
-	spin_lock(&ctx->flc_lock);
-	list_for_each_entry(fl, &ctx->flc_posix, c.flc_list) {
-		ranges = fl->c.flc_type == F_WRLCK && (fl->fl_start || fl->fl_end != OFFSET_MAX);
-		if (ranges)
-			break;
-	}
-	spin_unlock(&ctx->flc_lock);
-	return ranges;
-}
 
 /**
  * rdmafs_file_lock - fcntl(2) with F_SETLK and the like

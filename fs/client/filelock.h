@@ -30,13 +30,18 @@ struct rdmafs_range {
 	pid_t pid;
 };
 
-struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_lock *fl);
-bool rdmafs_lock_local(const struct file *file, const struct file_lock *fl);
+/* filelock.c */
 void rdmafs_lock_req(struct rdmafs_op *op, const struct rdmafs_range *r, u32 token);
 int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait);
 
 /* lock_record.c */
+struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_lock *fl);
+bool rdmafs_lock_local(const struct file *file, const struct file_lock *fl);
+struct rdmafs_open *rdmafs_lock_piece(struct inode *inode, struct rdmafs_range *r);
 void rdmafs_lock_unrecord(struct inode *inode, const struct rdmafs_range *r);
 void rdmafs_lock_lost(struct rdmafs_open *open, const struct rdmafs_range *r);
+struct rdmafs_range *rdmafs_locks_copy(struct rdmafs_open *open, u32 *nr);
+bool rdmafs_locks_gone(int err);
+int rdmafs_locks_lose(struct rdmafs_open *open);
 
 #endif

@@ -43,65 +43,6 @@ static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int ses
 	return found;
 }
 
-/* Copy the locks that were taken with an open; NULL with *@nr 0: none, or -ENOMEM. */
-static struct rdmafs_range *rdmafs_locks_copy(struct rdmafs_open *open, u32 *nr)
-{
-	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
-	struct file_lock_context *ctx = locks_inode_context(open->inode);
-	struct rdmafs_range *copy = NULL;
-	u32 room = 0, n;
-	struct file_lock *fl;
-	int i;
-
-	*nr = 0;
-	if (!ctx)
-		return NULL;
-	do {
-		n = 0;
-		spin_lock(&ctx->flc_lock);
-		for (i = 0; i < 2; i++)
-			list_for_each_entry(fl, i ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
-				if (READ_ONCE(fl->c.flc_file->private_data) != open ||
-				    rdmafs_lock_local(fl->c.flc_file, fl))
-					continue;
-				if (n < room)
-					copy[n] = rdmafs_range_of(mnt, fl);
-				n++;
-			}
-		spin_unlock(&ctx->flc_lock);
-		if (n <= room)
-			break;
-		kvfree(copy);
-		room = n + 16;
-		copy = kvmalloc_array(room, sizeof(*copy), GFP_NOFS);
-	} while (copy);
-	if (!copy && n)
-		return ERR_PTR(-ENOMEM);
-	*nr = n;
-	return copy;
-}
-
-/* Can't an open that failed to be opened again be opened any more, so that its locks are lost? */
-static bool rdmafs_locks_gone(int err)
-{
-	return err == -ESTALE || err == -EACCES || err == -EPERM || err == -EROFS;
-}
-
-/* An open can't be opened any more: all its locks are lost.  0 or -ENOMEM. */
-static int rdmafs_locks_lose(struct rdmafs_open *open)
-{
-	struct rdmafs_range *copy;
-	u32 nr, i;
-
-	copy = rdmafs_locks_copy(open, &nr);
-	if (IS_ERR(copy))
-		return PTR_ERR(copy);
-	for (i = 0; i < nr; i++)
-		rdmafs_lock_lost(open, &copy[i]);
-	kvfree(copy);
-	return 0;
-}
-
 /**
  * rdmafs_locks_ready - have the locks of a file taken again before others are asked for
  * @op: a LOCK that is being prepared, with its open and its session
