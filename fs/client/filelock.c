@@ -5,7 +5,9 @@
  * The server has all locks, and decides.  What it has granted is also recorded here, in the VFS,
  * which shows it in /proc/locks and tells what a process that ends has to give back.  A lock is
  * recorded after the server has granted it, and taken off the record before the server is told, so
- * that no two processes here are recorded with locks that exclude each other.
+ * that no two processes here are recorded with locks that exclude each other.  If the record has
+ * locks that the server does not have any more, they are taken again or are lost, as soon as the
+ * server grants them to others here (rdmafs_lock_rivals()).
  *
  * Waiting takes no slot: the server answers that the lock is not to be had yet, and transport
  * brings an EVENT when the server has something to tell.  Then events_work asks what, wakes the
@@ -447,10 +449,19 @@ void rdmafs_events(struct rdmafs_mount *mnt)
 
 /* --------------------------------------------------------------- taking a lock */
 
-/*
- * Record what the server has granted.  This does not wait: no other owner here is recorded with a
- * lock that excludes it, as the server would have refused it.
- */
+/* Leave a request for a lock to a worker, which ends it. */
+static void rdmafs_lock_abandon(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token)
+{
+	struct rdmafs_op *op;
+
+	op = rdmafs_op_new_open(open, RFP_LOCK, sizeof(struct rfp_lock_req),
+				offsetof(struct rfp_lock_req, stateid), RDMAFS_POOL_COMMON);
+	rdmafs_lock_req(op, r, token);
+	rdmafs_lock_leave(op);
+	rdmafs_lock_left(op);
+}
+
+/* Record what the server has granted.  This does not wait; -EAGAIN: rdmafs_lock_rivals(). */
 static int rdmafs_lock_record(struct file *file, struct file_lock *fl)
 {
 	unsigned int flags = fl->c.flc_flags;
@@ -463,10 +474,46 @@ static int rdmafs_lock_record(struct file *file, struct file_lock *fl)
 }
 
 /*
- * Ask for a lock, and record it if the server has granted it.  RFP_LOCK_*; or a negative errno, and
- * the server's locks are those of the record, or a worker makes them so.
+ * The server has granted what others here are recorded with: it does not have their locks any more.
+ * Their export was disabled and enabled, say, and they have not used their opens since, so that
+ * nothing told this client.  Have their locks taken again, or find them lost, now that the server
+ * has been given back what it has granted.  0; -EAGAIN: begin again; or another negative errno.
  */
-static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
+static int rdmafs_lock_rivals(struct inode *inode, const struct rdmafs_range *r)
+{
+	struct rdmafs_range rival;
+	struct rdmafs_open *open;
+	int session, ret;
+	u32 nr = 0;
+
+	lockdep_assert_held(&RDMAFS_I(inode)->locking);
+	while ((open = rdmafs_lock_rival(inode, r, nr, &rival))) {
+		/* If the server does not know its open, it is opened again, and its locks taken. */
+		ret = rdmafs_lock_ask(open, &rival, 0, false, &session);
+		if (ret == RFP_LOCK_HELD && rdmafs_lock_recorded(inode, &rival)) {
+			nr++;
+		} else if (ret == RFP_LOCK_HELD) {
+			/* It was lost when its open was opened again, and then was free. */
+			rdmafs_lock_abandon(open, &rival, 0);
+			ret = -EAGAIN;
+		} else if (ret == RFP_LOCK_DENIED || ret == -ENOLCK) {
+			rdmafs_lock_lost(open, &rival);
+			ret = 0;
+		} else if (rdmafs_locks_gone(ret)) {
+			ret = rdmafs_locks_lose(open);
+		}
+		rdmafs_open_put(open);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+/*
+ * Ask for a lock, and record it if the server has granted it.  As rdmafs_lock_try(), but -EAGAIN:
+ * others here are recorded with that lock.
+ */
+static int rdmafs_lock_obtain(struct file *file, struct file_lock *fl, u32 token)
 {
 	struct inode *inode = file_inode(file);
 	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
@@ -475,9 +522,7 @@ static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
 	bool recorded = false;
 	int ret, err, session;
 
-	ret = rdmafs_locking_begin(RDMAFS_I(inode));
-	if (ret)
-		return ret;
+	lockdep_assert_held(&RDMAFS_I(inode)->locking);
 	do {
 		ret = rdmafs_lock_ask(open, &r, token, false, &session);
 		/*
@@ -491,13 +536,40 @@ static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
 		err = rdmafs_lock_record(file, fl);
 		recorded = !err;
 		if (err) {
-			rdmafs_lock_restore(open, &r);
+			rdmafs_lock_abandon(open, &r, 0);
 			ret = err;
 		}
 		/* If the session was lost before it was recorded, it was not reclaimed. */
 	} while (ret == RFP_LOCK_HELD && session != atomic_read(&mnt->session));
-	mutex_unlock(&RDMAFS_I(inode)->locking);
 	return ret;
+}
+
+/*
+ * Ask for a lock, and record it if the server has granted it.  RFP_LOCK_*; or a negative errno, and
+ * the server's locks are those of the record, or a worker makes them so.
+ */
+static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
+{
+	struct inode *inode = file_inode(file);
+	struct rdmafs_range r = rdmafs_range_of(RDMAFS_M(inode->i_sb), fl);
+	unsigned int tries;
+	int ret;
+
+	for (tries = 0; tries < RDMAFS_OP_TRIES; tries++) {
+		/* This waits for the worker that gives back what was granted in vain. */
+		ret = rdmafs_locking_begin(RDMAFS_I(inode));
+		if (ret)
+			return ret;
+		if (tries)
+			ret = rdmafs_lock_rivals(inode, &r);
+		if (!ret)
+			ret = rdmafs_lock_obtain(file, fl, token);
+		mutex_unlock(&RDMAFS_I(inode)->locking);
+		if (ret != -EAGAIN)
+			return ret;
+	}
+	/* The server grants one lock to several owners. */
+	return -EIO;
 }
 
 static void rdmafs_lock_wait_begin(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w)
@@ -509,18 +581,6 @@ static void rdmafs_lock_wait_begin(struct rdmafs_mount *mnt, struct rdmafs_lock_
 	} while (!w->token);
 	list_add_tail(&w->link, &mnt->lock_waits);
 	spin_unlock_irq(&mnt->lock_lock);
-}
-
-/* Leave a request for a lock to a worker, which ends it. */
-static void rdmafs_lock_abandon(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token)
-{
-	struct rdmafs_op *op;
-
-	op = rdmafs_op_new_open(open, RFP_LOCK, sizeof(struct rfp_lock_req),
-				offsetof(struct rfp_lock_req, stateid), RDMAFS_POOL_COMMON);
-	rdmafs_lock_req(op, r, token);
-	rdmafs_lock_leave(op);
-	rdmafs_lock_left(op);
 }
 
 /*

@@ -38,6 +38,9 @@ int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait);
 struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_lock *fl);
 bool rdmafs_lock_local(const struct file *file, const struct file_lock *fl);
 struct rdmafs_open *rdmafs_lock_piece(struct inode *inode, struct rdmafs_range *r);
+bool rdmafs_lock_recorded(struct inode *inode, const struct rdmafs_range *r);
+struct rdmafs_open *rdmafs_lock_rival(struct inode *inode, const struct rdmafs_range *r, u32 nr,
+				      struct rdmafs_range *rival);
 void rdmafs_lock_unrecord(struct inode *inode, const struct rdmafs_range *r);
 void rdmafs_lock_lost(struct rdmafs_open *open, const struct rdmafs_range *r);
 struct rdmafs_range *rdmafs_locks_copy(struct rdmafs_open *open, u32 *nr);

@@ -68,8 +68,8 @@ bool rdmafs_lock_local(const struct file *file, const struct file_lock *fl)
 /**
  * rdmafs_lock_piece - find out what is recorded for an owner from an offset on
  * @inode: the file
- * @r:	   its start is that offset; its end is lowered to the end of the piece that is locked in one
- *	   way, or not at all; type, @who and @pid become those of the lock
+ * @r:	   its start is that offset; its end is lowered to the end of the piece that is locked in
+ *	   one way, or not at all; type, @who and @pid become those of the lock
  *
  * Context: any but interrupt; takes the VFS's lock of the file's locks.
  * Return: the open that the lock was taken with, a reference; NULL if the piece is not locked.
@@ -104,6 +104,71 @@ struct rdmafs_open *rdmafs_lock_piece(struct inode *inode, struct rdmafs_range *
 			open = rdmafs_open_get(fl->c.flc_file->private_data);
 		}
 		break;
+	}
+	spin_unlock(&ctx->flc_lock);
+	return open;
+}
+
+/**
+ * rdmafs_lock_recorded - tell whether the record still has a lock
+ * @inode: the file
+ * @r:	   the lock
+ *
+ * Context: any but interrupt; as rdmafs_lock_piece().
+ * Return: true if its owner is recorded with all of it, in that type.
+ */
+bool rdmafs_lock_recorded(struct inode *inode, const struct rdmafs_range *r)
+{
+	struct rdmafs_range piece = *r;
+	struct rdmafs_open *open = rdmafs_lock_piece(inode, &piece);
+
+	if (!open)
+		return false;
+	rdmafs_open_put(open);
+	return piece.type == r->type && piece.end == r->end;
+}
+
+/* Does a lock of the record exclude what another owner has in that range? */
+static bool rdmafs_lock_excludes(const struct file_lock *fl, const struct rdmafs_range *r)
+{
+	const struct file_lock_core *flc = &fl->c;
+	void *who = flc->flc_flags & FL_FLOCK ? (void *)flc->flc_file : flc->flc_owner;
+
+	return who != r->who && fl->fl_end >= r->start && fl->fl_start <= r->end &&
+	       (flc->flc_type == F_WRLCK || r->type == F_WRLCK);
+}
+
+/**
+ * rdmafs_lock_rival - find a lock of the record that excludes what another owner has
+ * @inode: the file
+ * @r:	   what that owner has: range, @who, type and kind
+ * @nr:	   how many such locks to pass over
+ * @rival: out: the lock
+ *
+ * Context: any but interrupt; takes the VFS's lock of the file's locks.
+ * Return: the open that it was taken with, a reference; NULL: there are no more.
+ */
+struct rdmafs_open *rdmafs_lock_rival(struct inode *inode, const struct rdmafs_range *r, u32 nr,
+				      struct rdmafs_range *rival)
+{
+	struct file_lock_context *ctx = locks_inode_context(inode);
+	struct rdmafs_open *open = NULL;
+	struct list_head *list;
+	struct file_lock *fl;
+
+	if (!ctx)
+		return NULL;
+	list = r->kind == RFP_LOCK_FLOCK ? &ctx->flc_flock : &ctx->flc_posix;
+	spin_lock(&ctx->flc_lock);
+	list_for_each_entry(fl, list, c.flc_list) {
+		if (!rdmafs_lock_excludes(fl, r))
+			continue;
+		if (!nr) {
+			*rival = rdmafs_range_of(RDMAFS_M(inode->i_sb), fl);
+			open = rdmafs_open_get(fl->c.flc_file->private_data);
+			break;
+		}
+		nr--;
 	}
 	spin_unlock(&ctx->flc_lock);
 	return open;
