@@ -556,7 +556,8 @@ struct rdmafs_io {
  * @cred:	credentials with which it is executed, referenced
  * @bare:	a SETCRED: @cred need not be known to the server first
  * @open:	the open whose stateid it names, referenced, or NULL
- * @stateid:	where the stateid stands in the request
+ * @stateid:	where the stateid stands in the request; NULL if the op is part of opening @open
+ *		again, and names the stateid that it will have
  * @source:	the open that it copies from, referenced, or NULL
  * @source_id:	where the stateid of @source stands in the request
  * @session:	the session whose ids were filled in last

@@ -101,11 +101,14 @@ int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait)
 	return state;
 }
 
-/*
- * What an op has changed is not known: a worker sees to it that the server has the locks of the
- * record.
+/**
+ * rdmafs_lock_unknown - have a worker see to it that the server has the locks of the record
+ * @op: a LOCK or UNLOCK that is not in flight; what it has changed is not known, or should not have
+ *	been changed
+ *
+ * Context: process.
  */
-static void rdmafs_lock_unknown(struct rdmafs_op *op)
+void rdmafs_lock_unknown(struct rdmafs_op *op)
 {
 	refcount_inc(&op->ref);
 	rdmafs_lock_leave(op);

@@ -33,6 +33,7 @@ struct rdmafs_range {
 /* filelock.c */
 void rdmafs_lock_req(struct rdmafs_op *op, const struct rdmafs_range *r, u32 token);
 int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait);
+void rdmafs_lock_unknown(struct rdmafs_op *op);
 
 /* lock_record.c */
 struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_lock *fl);

@@ -10,6 +10,9 @@
  * If another client was faster, or the open can't be opened again, the lock is lost
  * (rdmafs_lock_lost()).
  *
+ * A process may give back such a lock by another descriptor, while it is taken again.  The LOCK may
+ * come to the server after the UNLOCK: so the record is looked at once more after the answer.
+ *
  * Locks: rdmafs_open.lock, which the caller holds or which rdmafs_open_ready() takes; the VFS's
  * flc_lock, a leaf.
  */
@@ -88,11 +91,21 @@ static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_ran
 	rdmafs_lock_req(op, r, 0);
 	req = (struct rfp_lock_req *)op->req;
 	req->stateid = cpu_to_le64(stateid);
+	/* For the worker that sees to the lock if this task is killed. */
+	op->open = rdmafs_open_get(open);
+	op->locks = true;
 	ret = rdmafs_op_run(op);
 	if (!ret)
 		ret = rdmafs_lock_state(op, false);
 	else if (rdmafs_op_state_unknown(op))
 		ret = -RDMAFS_EBADSTATE;
+	/*
+	 * A process may have given back its lock meanwhile, by another descriptor.  If the record
+	 * has the lock still, an UNLOCK comes after this.
+	 */
+	if (ret != RFP_LOCK_DENIED && ret != -RDMAFS_EBADSTATE && !rdmafs_op_left(op) &&
+	    !rdmafs_lock_recorded(open->inode, r))
+		rdmafs_lock_unknown(op);
 	rdmafs_op_put(op);
 	return ret;
 }

@@ -315,8 +315,7 @@ static int rdmafs_errno(int err)
  * rdmafs_op_state_unknown - tell whether an op failed as the server does not know its open
  * @op: an op that rdmafs_op_run() has returned from
  *
- * rdmafs_op_run() has such an open opened again if it is @open.  This is for an op that is part of
- * opening one again.
+ * rdmafs_op_run() has such an open opened again, but not for an op that is part of that itself.
  *
  * Context: any.
  * Return: true if so; the op has changed nothing.
@@ -335,6 +334,13 @@ static bool rdmafs_op_open_known(const struct rdmafs_open *open, int session)
 {
 	/* Pairs with the release in rdmafs_open_renew(): the stateid is of that session. */
 	return !open || smp_load_acquire(&open->session) == session;
+}
+
+/* The open that the server has to know before an op is sent, or NULL. */
+static struct rdmafs_open *rdmafs_op_needs_open(const struct rdmafs_op *op)
+{
+	/* A LOCK that is part of opening its open again has filled in the stateid itself. */
+	return op->stateid ? op->open : NULL;
 }
 
 /**
@@ -364,6 +370,7 @@ int rdmafs_op_errno(const struct rdmafs_op *op, int err)
 int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait)
 {
 	const struct rfp_req *req = (const struct rfp_req *)op->req;
+	struct rdmafs_open *open = rdmafs_op_needs_open(op);
 	int len, err;
 
 	len = rfp_enc_len(&op->enc);
@@ -373,7 +380,7 @@ int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait)
 again:
 	op->session = atomic_read(&op->mnt->session);
 	if (nowait && ((!op->bare && READ_ONCE(op->cred->session) != op->session) ||
-		       !rdmafs_op_open_known(op->open, op->session) ||
+		       !rdmafs_op_open_known(open, op->session) ||
 		       !rdmafs_op_open_known(op->source, op->session)))
 		return -EAGAIN;
 	rdmafs_test_point("op_prepare", le16_to_cpu(req->op));
@@ -383,8 +390,8 @@ again:
 		if (err)
 			return err;
 	}
-	if (op->open && !nowait) {
-		err = rdmafs_open_ready(op->open, op);
+	if (open && !nowait) {
+		err = rdmafs_open_ready(open, op);
 		if (!err && le16_to_cpu(req->op) == RFP_LOCK)
 			err = rdmafs_locks_ready(op);
 		if (err)
@@ -395,11 +402,11 @@ again:
 		if (err)
 			return err;
 	}
-	if ((rdmafs_op_lock_lost(op->open) || rdmafs_op_lock_lost(op->source)) &&
+	if ((rdmafs_op_lock_lost(open) || rdmafs_op_lock_lost(op->source)) &&
 	    rdmafs_op_needs_lock(op))
 		return -EIO;
-	if (op->open)
-		*op->stateid = cpu_to_le64(READ_ONCE(op->open->stateid));
+	if (open)
+		*op->stateid = cpu_to_le64(READ_ONCE(open->stateid));
 	if (op->source)
 		*op->source_id = cpu_to_le64(READ_ONCE(op->source->stateid));
 	/* Each of the three may have waited until there was a new session. */
@@ -489,7 +496,7 @@ bool rdmafs_op_mend(struct rdmafs_op *op, int err)
 		cmpxchg(&op->cred->session, op->session, 0);
 		return true;
 	}
-	if (err == -RDMAFS_EBADSTATE && op->open) {
+	if (err == -RDMAFS_EBADSTATE && rdmafs_op_needs_open(op)) {
 		rdmafs_open_unknown(op->open, op->session, le64_to_cpu(*op->stateid));
 		return true;
 	}
