@@ -248,7 +248,8 @@ static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_ran
 	for (;;) {
 		holder = rdmafs_lock_piece(open->inode, &r);
 		if (holder) {
-			ret = rdmafs_lock_ask(open, &r, 0, true, &session);
+			/* @open may be one for reading, and this a lock for writing. */
+			ret = rdmafs_lock_ask(holder, &r, 0, true, &session);
 			if (ret == RFP_LOCK_DENIED)
 				rdmafs_lock_lost(holder, &r);
 			rdmafs_open_put(holder);
