@@ -255,10 +255,12 @@ struct rdmafs_reclaim {
  * @forced:	how often umount -f was called
  * @given_up:	start_boottime of the task that called umount -f while the export was not
  *		served; 0 if no task did, or if the export has been served since.  No lock:
- *		READ_ONCE() and WRITE_ONCE(), as for the next five
+ *		READ_ONCE() and WRITE_ONCE(), as for the next six
  * @offline:	the last answer that says anything about the export says that it is not served
  * @ending:	the task of @given_up ends the mount: an operation does not wait any longer until
  *		the export is served
+ * @unused:	the mount ends, and no file is open: what a soft mount can't tell the server in its
+ *		time about locks stays untold
  * @heard:	when the server answered last, in jiffies
  * @no_clone:	the session in which the server has said that its file system can't share storage
  * @timeout:	for how long a new op is waited for, in jiffies, never 0 on a soft mount; 0: without
@@ -305,6 +307,7 @@ struct rdmafs_mount {
 	u64 given_up;
 	bool offline;
 	bool ending;
+	bool unused;
 	unsigned long heard;
 	int no_clone;
 	unsigned long timeout;

@@ -265,6 +265,61 @@ static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_ran
 	}
 }
 
+/**
+ * struct rdmafs_since - when something began that umount -f, or a soft mount's time, may end
+ * @forced: rdmafs_mount.forced then
+ * @time:   jiffies then
+ */
+struct rdmafs_since {
+	int forced;
+	unsigned long time;
+};
+
+static void rdmafs_since_now(struct rdmafs_mount *mnt, struct rdmafs_since *since)
+{
+	since->forced = atomic_read(&mnt->forced);
+	since->time = jiffies;
+}
+
+/* Has umount -f been called since, or has a soft mount's time passed?  0, or the errno for that. */
+static int rdmafs_since_over(struct rdmafs_mount *mnt, const struct rdmafs_since *since)
+{
+	unsigned long timeout = READ_ONCE(mnt->timeout);
+
+	if (since->forced != atomic_read(&mnt->forced))
+		return -EIO;
+	if (!timeout || time_before(jiffies, since->time + timeout))
+		return 0;
+	return READ_ONCE(mnt->opts.late) == RDMAFS_SOFTERR ? -ETIMEDOUT : -EIO;
+}
+
+/*
+ * Is a worker to try again what has failed?  After a shortage, a few times.  And if umount -f, or
+ * the time of a soft mount, has ended its request, until the mount ends: no one else gives back at
+ * the server what is no longer recorded here.  @waits: how often it has waited for memory.
+ */
+static bool rdmafs_lock_again(struct rdmafs_open *open, int err, unsigned int *waits,
+			      struct rdmafs_since *since)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
+	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+
+	if (err == -ENOMEM || err == -ENOLCK) {
+		if (*waits >= 4 * RDMAFS_OP_WAITS)
+			return false;
+		schedule_timeout_uninterruptible(rdmafs_backoff(waits));
+	} else {
+		if ((err != -EIO && err != -ETIMEDOUT) || !rdmafs_since_over(mnt, since))
+			return false;
+		if (READ_ONCE(mnt->ending) || (READ_ONCE(mnt->unused) && READ_ONCE(mnt->timeout)))
+			return false;
+	}
+	/* Tasks that wait for this worker have not asked for that: their wait ends. */
+	wake_up_var(&ri->lock_strays);
+	rdmafs_since_now(mnt, since);
+	return true;
+}
+
 static void rdmafs_lock_left_work(struct work_struct *work)
 {
 	struct rdmafs_op *op = container_of(work, struct rdmafs_op, work);
@@ -282,18 +337,25 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 		.end = le64_to_cpu(lreq->end),
 		.kind = le32_to_cpu(lock ? lreq->kind : ureq->kind),
 	};
+	struct rdmafs_since since;
 	unsigned int waits = 0;
-	int err;
+	int err = 0;
 
 	/* The ops that are made now may need its memory. */
 	rdmafs_op_put(op);
 	rdmafs_test_point("lock_left", open->inode->i_ino);
-	if (token)
-		rdmafs_lock_cancel(open, token);
+	rdmafs_since_now(mnt, &since);
+	do {
+		if (token)
+			err = rdmafs_lock_cancel(open, token);
+	} while (err < 0 && rdmafs_lock_again(open, err, &waits, &since));
 	/* What the killed task has written, or left to be written, comes before its UNLOCK. */
 	filemap_fdatawrite(open->inode->i_mapping);
 	filemap_fdatawait_keep_errors(open->inode->i_mapping);
 	rdmafs_fence_wait(open->inode);
+	waits = 0;
+	rdmafs_since_now(mnt, &since);
+	wake_up_var(&ri->lock_strays);
 	do {
 		/*
 		 * Two of these workers, or a worker and a task that unlocks, may have the record
@@ -302,9 +364,7 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 		mutex_lock(&ri->locking);
 		err = rdmafs_lock_restore(open, &r);
 		mutex_unlock(&ri->locking);
-		if (err == -ENOMEM || err == -ENOLCK)
-			schedule_timeout_uninterruptible(rdmafs_backoff(&waits));
-	} while ((err == -ENOMEM || err == -ENOLCK) && waits < 4 * RDMAFS_OP_WAITS);
+	} while (err && rdmafs_lock_again(open, err, &waits, &since));
 	if (atomic_dec_and_test(&ri->lock_strays))
 		wake_up_var(&ri->lock_strays);
 	rdmafs_open_put(open);
@@ -325,20 +385,35 @@ void rdmafs_lock_left(struct rdmafs_op *op)
 	queue_work(op->mnt->file_wq, &op->work);
 }
 
+static bool rdmafs_strays_waited(struct rdmafs_inode *ri, const struct rdmafs_since *since)
+{
+	return !atomic_read(&ri->lock_strays) ||
+	       rdmafs_since_over(RDMAFS_M(ri->netfs.inode.i_sb), since);
+}
+
 /*
  * Take @locking to ask for a lock, when what killed tasks have left is done: an UNLOCK that is
- * still on its way would undo the lock.  0 or -EINTR.
+ * still on its way would undo the lock.  0; -EINTR; or -EIO or -ETIMEDOUT: umount -f, or a soft
+ * mount's time, ends the wait.
  */
 static int rdmafs_locking_begin(struct rdmafs_inode *ri)
 {
+	struct rdmafs_mount *mnt = RDMAFS_M(ri->netfs.inode.i_sb);
+	struct rdmafs_since since;
+	int err;
+
+	rdmafs_since_now(mnt, &since);
 	for (;;) {
 		if (mutex_lock_killable(&ri->locking))
 			return -EINTR;
 		if (!atomic_read(&ri->lock_strays))
 			return 0;
 		mutex_unlock(&ri->locking);
-		if (wait_var_event_killable(&ri->lock_strays, !atomic_read(&ri->lock_strays)))
+		if (wait_var_event_killable(&ri->lock_strays, rdmafs_strays_waited(ri, &since)))
 			return -EINTR;
+		err = rdmafs_since_over(mnt, &since);
+		if (err && atomic_read(&ri->lock_strays))
+			return err;
 	}
 }
 
