@@ -456,7 +456,8 @@ static bool rdmafs_lock_wake(struct rdmafs_mount *mnt, u64 token)
 
 /*
  * Take the events of a reply; true if there are more.  All tasks ask if the reply makes no sense,
- * or if events may have been in an earlier reply, which was an error.
+ * or if events may have been in an earlier reply, which was an error; and if an event is for none
+ * of them, by which the server says that requests are gone with their export.
  */
 static bool rdmafs_events_told(struct rdmafs_mount *mnt, struct rdmafs_op *op)
 {

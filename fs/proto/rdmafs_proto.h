@@ -1047,7 +1047,7 @@ struct rfp_testlock_rep {
  * struct rfp_event - what has become of something that the client waits for; 16 bytes
  * @type: RFP_EVENT_*
  * @pad:  0
- * @id:	  RFP_EVENT_LOCK: the token
+ * @id:	  RFP_EVENT_LOCK: the token; 0: of several requests, whose export has ended
  */
 struct rfp_event {
 	__le32 type;

@@ -192,14 +192,19 @@ static void rdmafsd_polled_del(struct rdmafsd_lock *lk)
 
 /* ------------------------------------------------------------------- events */
 
-/* The client is to ask what has become of a lock; it is told once until it has asked. */
-static void rdmafsd_lock_event(struct rdmafsd_lock *lk)
+/*
+ * The client is to ask what has become of a lock; it is told once until it has asked.  If the lock
+ * ends with its export, it is to ask for all that it waits for: nothing is kept of the lock.
+ */
+static void rdmafsd_lock_event(struct rdmafsd_lock *lk, bool ended)
 {
 	struct rdmafsd_session *ses = lk->ses;
 	bool ring;
 
 	spin_lock(&ses->locks_lock);
-	if (list_empty(&lk->event))
+	if (ended)
+		ses->waits_ended = true;
+	else if (list_empty(&lk->event))
 		list_add_tail(&lk->event, &ses->events);
 	ring = !ses->rung;
 	ses->rung = true;
@@ -212,7 +217,7 @@ static void rdmafsd_lock_event(struct rdmafsd_lock *lk)
  * rdmafsd_events_take - take events that the client is to be told
  * @ses:    the session of the request
  * @events: out: the events
- * @max:    room for so many
+ * @max:    room for so many, at least 1
  * @more:   out: there are others
  *
  * When there are none left, the next event rings again.
@@ -226,6 +231,10 @@ u32 rdmafsd_events_take(struct rdmafsd_session *ses, struct rfp_event *events, u
 	u32 nr = 0;
 
 	spin_lock(&ses->locks_lock);
+	/* There is no token 0. */
+	if (ses->waits_ended)
+		events[nr++] = (struct rfp_event) { .type = cpu_to_le32(RFP_EVENT_LOCK) };
+	ses->waits_ended = false;
 	while (nr < max && (lk = list_first_entry_or_null(&ses->events, struct rdmafsd_lock,
 							  event))) {
 		list_del_init(&lk->event);
@@ -289,7 +298,7 @@ static void rdmafsd_lock_work(struct work_struct *work)
 	waits = lk->ended || lk->state == RFP_LOCK_WAITING;
 	mutex_unlock(&lk->mutex);
 	if (!waits)
-		rdmafsd_lock_event(lk);
+		rdmafsd_lock_event(lk, false);
 }
 
 /* What was in the way is gone, or is another now; called with a spin lock of the VFS held. */
@@ -617,12 +626,15 @@ int rdmafsd_lock_test(struct rdmafsd_session *ses, struct rdmafsd_state *st,
  * @ses: the session, kept from being freed by the caller
  * @exp: the locks in this export only; NULL: all
  *
+ * If only an export ends, the client is told: it asks anew when the export is served again.
+ *
  * Context: process, may sleep.  No request of the session is at work in @exp, and none comes.
  */
 void rdmafsd_locks_end(struct rdmafsd_session *ses, const struct rdmafsd_export *exp)
 {
 	struct rdmafsd_lock *lk;
 	unsigned long index;
+	bool told = false;
 
 	for (index = 0;; index++) {
 		/* The last put of a lock closes a file: not one of another export. */
@@ -636,6 +648,10 @@ void rdmafsd_locks_end(struct rdmafsd_session *ses, const struct rdmafsd_export 
 		if (!lk)
 			break;
 		if (rdmafsd_lock_remove(ses, lk)) {
+			/* Now, as the session stays only until the lock has ended. */
+			if (exp && !told)
+				rdmafsd_lock_event(lk, true);
+			told = true;
 			rdmafsd_lock_end(lk);
 			rdmafsd_lock_undo(lk);
 			rdmafsd_lock_put(lk);

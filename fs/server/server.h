@@ -435,9 +435,10 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim);
  * @client:      the client that its opens count for; constant, a reference
  * @xs:          transport's; constant, valid until session_close() returns
  * @locks:       &struct rdmafsd_lock by token
- * @locks_lock:  guards the next three; a leaf
+ * @locks_lock:  guards the next four; a leaf
  * @owners:      &struct rdmafsd_owner, by a keyed hash of the client's names for them
  * @events:      &struct rdmafsd_lock whose client is to be told
+ * @waits_ended: locks that waited are gone with their export, and the client is to be told
  * @rung:        the client was told to ask for @events, and has not asked yet
  * @nr_locks:    locks that the VFS has for it, and copies of them that processes look at; atomic
  * @nr_waits:    locks in @locks, and those that are being ended; atomic
@@ -461,9 +462,10 @@ struct rdmafsd_session {
 	struct rdmafsd_client *client;
 	struct rdmafs_xprt_session *xs;
 	struct xarray locks;
-	spinlock_t locks_lock;		/* @owners, @events, @rung */
+	spinlock_t locks_lock;		/* @owners, @events, @waits_ended, @rung */
 	struct hlist_head owners[RDMAFSD_OWNER_CHAINS];
 	struct list_head events;
+	bool waits_ended;
 	bool rung;
 	atomic_t nr_locks;
 	atomic_t nr_waits;
