@@ -13,7 +13,7 @@
  *	tmpfile.c	files that are made without a name
  *	file.c		open files but reading and writing; lock.c the locks for these
  *	filelock.c	fcntl(2)'s and flock(2)'s locks; lock_record.c their record in the VFS;
- *			lock_reclaim.c those of a lost session
+ *			lock_reclaim.c those of a lost session; events.c wakes who waits for one
  *	buffered.c	through the page cache; mapping.c which cached pages are valid; flush.c
  *			waiting for writeback; commit.c when a page is clean
  *	direct.c	O_DIRECT; direct_part.c the pages of one part; append.c O_APPEND
@@ -883,6 +883,8 @@ int rdmafs_file_flock(struct file *file, int cmd, struct file_lock *fl);
 void rdmafs_lock_leave(struct rdmafs_op *op);
 void rdmafs_lock_stay(struct rdmafs_op *op);
 void rdmafs_lock_left(struct rdmafs_op *op);
+
+/* events.c */
 void rdmafs_locks_wake(struct rdmafs_mount *mnt);
 void rdmafs_events(struct rdmafs_mount *mnt);
 void rdmafs_locks_init(struct rdmafs_mount *mnt);

@@ -10,9 +10,9 @@
  * server grants them to others here (rdmafs_lock_rivals()).
  *
  * Waiting takes no slot: the server answers that the lock is not to be had yet, and transport
- * brings an EVENT when the server has something to tell.  Then events_work asks what, wakes the
- * tasks that wait, and each asks for its lock again, under the same token.  All of them ask, too,
- * after a new connection or session, and now and then without a reason.
+ * brings an EVENT when the server has something to tell (events.c).  A task that is woken asks for
+ * its lock again, under the same token.  All of them ask, too, after a new connection or session,
+ * and now and then without a reason.
  *
  * A lock makes what it covers coherent: before the lock is taken all that is cached is put in
  * doubt, and before it is given back what is dirty is written.  While a range is locked write(2)
@@ -26,10 +26,9 @@
  *
  * The record is lock_record.c's.  What becomes of the locks of a lost session is in lock_reclaim.c.
  *
- * Locks: rdmafs_inode.locking, outside of rdmafs_open.lock; rdmafs_mount.lock_lock is a leaf.
+ * Locks: rdmafs_inode.locking, outside of rdmafs_open.lock.
  */
 #include <linux/filelock.h>
-#include <linux/random.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
@@ -39,20 +38,6 @@
 
 /* A task that waits asks again after this time, in jiffies, though no event has come. */
 #define RDMAFS_LOCK_PATIENCE	(30 * HZ)
-
-/**
- * struct rdmafs_lock_wait - a task that waits for a lock
- * @link:  in rdmafs_mount.lock_waits; under lock_lock
- * @token: names its request
- * @event: the server is to be asked again
- *
- * On the stack of the task.
- */
-struct rdmafs_lock_wait {
-	struct list_head link;
-	u32 token;
-	struct completion event;
-};
 
 /* ------------------------------------------------------------------ requests */
 
@@ -417,116 +402,6 @@ static int rdmafs_locking_begin(struct rdmafs_inode *ri)
 	}
 }
 
-/* -------------------------------------------------------------------- events */
-
-/**
- * rdmafs_locks_wake - have all tasks that wait for locks ask again
- * @mnt: the mount
- *
- * Context: any; takes lock_lock.
- */
-void rdmafs_locks_wake(struct rdmafs_mount *mnt)
-{
-	struct rdmafs_lock_wait *w;
-	unsigned long irq;
-
-	spin_lock_irqsave(&mnt->lock_lock, irq);
-	list_for_each_entry(w, &mnt->lock_waits, link)
-		complete(&w->event);
-	spin_unlock_irqrestore(&mnt->lock_lock, irq);
-}
-
-/* Have the task with that token ask again; false if there is none. */
-static bool rdmafs_lock_wake(struct rdmafs_mount *mnt, u64 token)
-{
-	struct rdmafs_lock_wait *w;
-	bool found = false;
-
-	spin_lock_irq(&mnt->lock_lock);
-	list_for_each_entry(w, &mnt->lock_waits, link) {
-		found = w->token == token;
-		if (found) {
-			complete(&w->event);
-			break;
-		}
-	}
-	spin_unlock_irq(&mnt->lock_lock);
-	return found;
-}
-
-/*
- * Take the events of a reply; true if there are more.  All tasks ask if the reply makes no sense,
- * or if events may have been in an earlier reply, which was an error; and if an event is for none
- * of them, by which the server says that requests are gone with their export.
- */
-static bool rdmafs_events_told(struct rdmafs_mount *mnt, struct rdmafs_op *op)
-{
-	const struct rfp_events_rep *rep;
-	const struct rfp_event *event;
-	struct rfp_dec dec;
-	u32 nr, flags, i;
-	bool clear;
-
-	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
-	nr = rep ? le32_to_cpu(rep->nr) : 0;
-	flags = rep ? le32_to_cpu(rep->flags) : 0;
-	event = nr <= RFP_EVENTS_MAX ? rfp_dec_fixed(&dec, nr * sizeof(*event)) : NULL;
-	if (!event || rfp_dec_end(&dec) || (flags & ~RFP_EVENTS_MORE)) {
-		rdmafs_locks_wake(mnt);
-		return false;
-	}
-	clear = !op->tries && !op->waits;
-	for (i = 0; i < nr && clear; i++)
-		clear = le32_to_cpu(event[i].type) == RFP_EVENT_LOCK && !event[i].pad &&
-			rdmafs_lock_wake(mnt, le64_to_cpu(event[i].id));
-	if (!clear)
-		rdmafs_locks_wake(mnt);
-	return nr && flags;
-}
-
-static void rdmafs_events_work(struct work_struct *work)
-{
-	struct rdmafs_mount *mnt = container_of(work, struct rdmafs_mount, events_work);
-	struct rdmafs_op *op;
-	bool more;
-
-	do {
-		more = false;
-		op = rdmafs_op_new(mnt, RFP_EVENTS, sizeof(struct rfp_req));
-		if (!IS_ERR(op) && !rdmafs_op_run(op))
-			more = rdmafs_events_told(mnt, op);
-		else
-			rdmafs_locks_wake(mnt);
-		if (!IS_ERR(op))
-			rdmafs_op_put(op);
-	} while (more);
-	/* The mount may be gone after this. */
-	rdmafs_opens_dec(mnt);
-}
-
-/**
- * rdmafs_events - ask the server what it has to tell
- * @mnt: the mount
- *
- * Context: any.
- */
-void rdmafs_events(struct rdmafs_mount *mnt)
-{
-	unsigned long irq;
-	bool any;
-
-	/* Nothing is told but what tasks wait for. */
-	spin_lock_irqsave(&mnt->lock_lock, irq);
-	any = !list_empty(&mnt->lock_waits);
-	spin_unlock_irqrestore(&mnt->lock_lock, irq);
-	if (!any)
-		return;
-	/* Unmounting waits for the work, which sends a call. */
-	atomic_inc(&mnt->nr_opens);
-	if (!queue_work(mnt->io_wq, &mnt->events_work))
-		rdmafs_opens_dec(mnt);
-}
-
 /* --------------------------------------------------------------- taking a lock */
 
 /* Leave a request for a lock to a worker, which ends it. */
@@ -652,17 +527,6 @@ static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
 	return -EIO;
 }
 
-static void rdmafs_lock_wait_begin(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w)
-{
-	init_completion(&w->event);
-	spin_lock_irq(&mnt->lock_lock);
-	do {
-		w->token = ++mnt->lock_token;
-	} while (!w->token);
-	list_add_tail(&w->link, &mnt->lock_waits);
-	spin_unlock_irq(&mnt->lock_lock);
-}
-
 /*
  * The task does not wait any more: make an end of its request.  @wait: for the server's answer.
  * True: the task has the lock after all.
@@ -720,9 +584,7 @@ static int rdmafs_lock_take(struct file *file, struct file_lock *fl, bool wait)
 			ret = 0;
 		break;
 	}
-	spin_lock_irq(&mnt->lock_lock);
-	list_del(&w.link);
-	spin_unlock_irq(&mnt->lock_lock);
+	rdmafs_lock_wait_end(mnt, &w);
 	/* A server that denies what it was asked to wait for. */
 	return ret == RFP_LOCK_DENIED ? -EAGAIN : ret;
 }
@@ -882,18 +744,4 @@ int rdmafs_file_flock(struct file *file, int cmd, struct file_lock *fl)
 	if (fl->c.flc_type == F_UNLCK)
 		return rdmafs_lock_drop(file, fl);
 	return rdmafs_lock_set(file, fl, cmd == F_SETLKW);
-}
-
-/**
- * rdmafs_locks_init - begin without locks
- * @mnt: the mount
- *
- * Context: process.
- */
-void rdmafs_locks_init(struct rdmafs_mount *mnt)
-{
-	spin_lock_init(&mnt->lock_lock);
-	INIT_LIST_HEAD(&mnt->lock_waits);
-	INIT_WORK(&mnt->events_work, rdmafs_events_work);
-	get_random_bytes(&mnt->lock_key, sizeof(mnt->lock_key));
 }

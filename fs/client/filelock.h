@@ -30,6 +30,24 @@ struct rdmafs_range {
 	pid_t pid;
 };
 
+/**
+ * struct rdmafs_lock_wait - a task that waits for a lock
+ * @link:  in rdmafs_mount.lock_waits; under lock_lock
+ * @token: names its request
+ * @event: the server is to be asked again
+ *
+ * On the stack of the task.
+ */
+struct rdmafs_lock_wait {
+	struct list_head link;
+	u32 token;
+	struct completion event;
+};
+
+/* events.c */
+void rdmafs_lock_wait_begin(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w);
+void rdmafs_lock_wait_end(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w);
+
 /* filelock.c */
 void rdmafs_lock_req(struct rdmafs_op *op, const struct rdmafs_range *r, u32 token);
 int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait);
