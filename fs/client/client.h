@@ -252,6 +252,8 @@ struct rdmafs_reclaim {
  * @clock:	advances with every change that this client makes, and with every answer about
  *		attributes; tells whether attributes may be older than what is known; atomic, as
  *		@session, @forced and @nr_opens
+ * @forgets:	how often it was seen that the server has forgotten opens within a session, as it
+ *		does when the export is disabled; atomic
  * @forced:	how often umount -f was called
  * @given_up:	start_boottime of the task that called umount -f while the export was not
  *		served; 0 if no task did, or if the export has been served since.  No lock:
@@ -303,6 +305,7 @@ struct rdmafs_mount {
 	mempool_t *op_pools[RDMAFS_NR_POOLS];
 	atomic_t session;
 	atomic64_t clock;
+	atomic_t forgets;
 	atomic_t forced;
 	u64 given_up;
 	bool offline;
@@ -477,6 +480,8 @@ struct rdmafs_inode {
  * @session:	the session that @stateid belongs to, 0 if the server forgot it; changed under
  *		rdmafs_inode.lock
  * @forgot:	the last session in which the server forgot it; under rdmafs_inode.lock
+ * @known_at:	rdmafs_mount.forgets before the last request that has shown that the server knows
+ *		it; no lock: READ_ONCE() and WRITE_ONCE()
  * @half:	the session in which it was opened again, but not all of its locks were taken
  *		again yet; under @lock, or the closing task's
  * @half_id:	the stateid that it has in that session; likewise
@@ -497,6 +502,7 @@ struct rdmafs_open {
 	struct rfp_proof proof;
 	int session;
 	int forgot;
+	int known_at;
 	int half;
 	u64 half_id;
 	bool lock_lost;

@@ -5,7 +5,10 @@
  * An open that is opened again takes the locks again that are recorded for it in the VFS, before it
  * is used (rdmafs_locks_reclaim()).  Before a process asks for a lock in the new session, all other
  * opens of that file that have locks are opened again (rdmafs_locks_ready()).  Else the process
- * could be granted what another one of this machine has.
+ * could be granted what another one of this machine has.  It is the same when the server has
+ * forgotten opens within the session, as it does when their export is disabled.  The client knows
+ * that only when an answer has said so, for any open (rdmafs_mount.forgets).  If it comes to know
+ * too late, see rdmafs_lock_rivals().
  *
  * If another client was faster, or the open can't be opened again, the lock is lost
  * (rdmafs_lock_lost()).
@@ -21,9 +24,20 @@
 #include "client.h"
 #include "filelock.h"
 
-/* An open that has locks of the record, and that the server does not know yet; a reference. */
-static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int session)
+/* Has nothing been seen since that lets the server forget an open that it knew? */
+static bool rdmafs_locks_sure(const struct rdmafs_open *open)
 {
+	return READ_ONCE(open->known_at) == atomic_read(&RDMAFS_M(open->inode->i_sb)->forgets);
+}
+
+/*
+ * An open that has locks of the record, and that the server does not know yet, or may have
+ * forgotten; a reference.  @lock: out: one of the locks.
+ */
+static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int session,
+					       struct rdmafs_range *lock)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(asks->inode->i_sb);
 	struct file_lock_context *ctx = locks_inode_context(asks->inode);
 	struct rdmafs_open *open, *found = NULL;
 	struct file_lock *fl;
@@ -36,40 +50,16 @@ static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int ses
 		list_for_each_entry(fl, i ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
 			/* The file has the lock, so that it has not been released. */
 			open = fl->c.flc_file->private_data;
-			if (open == asks || READ_ONCE(open->session) == session ||
-			    READ_ONCE(open->lock_lost) || rdmafs_lock_local(fl->c.flc_file, fl))
+			if (open == asks || READ_ONCE(open->lock_lost) ||
+			    (READ_ONCE(open->session) == session && rdmafs_locks_sure(open)) ||
+			    rdmafs_lock_local(fl->c.flc_file, fl))
 				continue;
+			*lock = rdmafs_range_of(mnt, fl);
 			found = rdmafs_open_get(open);
 			break;
 		}
 	spin_unlock(&ctx->flc_lock);
 	return found;
-}
-
-/**
- * rdmafs_locks_ready - have the locks of a file taken again before others are asked for
- * @op: a LOCK that is being prepared, with its open and its session
- *
- * Else one process of this machine could be granted what another has, in a new session.
- *
- * Context: process, may sleep; takes rdmafs_open.lock of other opens.
- * Return: 0, or a negative errno: the lock can't be asked for yet.
- */
-int rdmafs_locks_ready(const struct rdmafs_op *op)
-{
-	struct rdmafs_open *open;
-	int err = 0;
-
-	while (!err && (open = rdmafs_locks_behind(op->open, op->session))) {
-		err = rdmafs_open_ready(open, op);
-		if (rdmafs_locks_gone(err))
-			err = rdmafs_locks_lose(open);
-		rdmafs_open_put(open);
-		/* It may be ready in a session that has come since: the caller looks at that. */
-		if (op->session != atomic_read(&op->mnt->session))
-			break;
-	}
-	return err;
 }
 
 /* Take one lock again; RFP_LOCK_*, -RDMAFS_EBADSTATE, or a negative errno. */
@@ -108,6 +98,62 @@ static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_ran
 		rdmafs_lock_unknown(op);
 	rdmafs_op_put(op);
 	return ret;
+}
+
+/*
+ * The server may have forgotten an open within the session: have @lock, one of the open's, taken
+ * again with it.  If it has, the open is opened again, with all of its locks.  0 or a negative
+ * errno.
+ */
+static int rdmafs_locks_verify(struct rdmafs_open *open, const struct rdmafs_range *lock,
+			       const struct rdmafs_op *user)
+{
+	int forgets = atomic_read(&user->mnt->forgets);
+	u64 stateid = READ_ONCE(open->stateid);
+	int ret;
+
+	ret = rdmafs_lock_reclaim(open, lock, stateid, user);
+	if (ret == -RDMAFS_EBADSTATE) {
+		rdmafs_open_unknown(open, user->session, stateid);
+		return rdmafs_open_ready(open, user);
+	}
+	if (ret == RFP_LOCK_DENIED || ret == -ENOLCK) {
+		rdmafs_lock_lost(open, lock);
+		ret = 0;
+	}
+	if (!ret)
+		WRITE_ONCE(open->known_at, forgets);
+	return ret;
+}
+
+/**
+ * rdmafs_locks_ready - have the locks of a file taken again before others are asked for
+ * @op: a LOCK that is being prepared, with its open and its session
+ *
+ * Else one process of this machine could be granted what another has, in a new session, or when
+ * the export was disabled and enabled.
+ *
+ * Context: process, may sleep; takes rdmafs_open.lock of other opens.
+ * Return: 0, or a negative errno: the lock can't be asked for yet.
+ */
+int rdmafs_locks_ready(const struct rdmafs_op *op)
+{
+	struct rdmafs_range lock;
+	struct rdmafs_open *open;
+	int err = 0;
+
+	while (!err && (open = rdmafs_locks_behind(op->open, op->session, &lock))) {
+		err = rdmafs_open_ready(open, op);
+		if (!err && !rdmafs_locks_sure(open))
+			err = rdmafs_locks_verify(open, &lock, op);
+		if (rdmafs_locks_gone(err))
+			err = rdmafs_locks_lose(open);
+		rdmafs_open_put(open);
+		/* It may be ready in a session that has come since: the caller looks at that. */
+		if (op->session != atomic_read(&op->mnt->session))
+			break;
+	}
+	return err;
 }
 
 /**

@@ -66,6 +66,7 @@ struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cre
 	open->stateid = le64_to_cpu(rep->stateid);
 	open->proof = rep->proof;
 	open->session = session;
+	open->known_at = atomic_read(&mnt->forgets);
 	mutex_init(&open->lock);
 	INIT_WORK(&open->work, rdmafs_open_work);
 	atomic_inc(&mnt->nr_opens);
@@ -250,7 +251,7 @@ static int rdmafs_open_renew_ask(struct rdmafs_open *open, const struct rdmafs_o
 	const struct rfp_open_rep *rep;
 	const struct rfp_attr *attr;
 	struct rdmafs_op *op;
-	int err;
+	int err, forgets;
 
 	lockdep_assert_held(&open->lock);
 	if (open->half && open->half == atomic_read(&mnt->session))
@@ -263,8 +264,10 @@ static int rdmafs_open_renew_ask(struct rdmafs_open *open, const struct rdmafs_o
 	} else {
 		op->brief = true;
 	}
+	forgets = atomic_read(&mnt->forgets);
 	err = rdmafs_open_ask(op, inode, open->flags, open->proof, &rep, &attr);
 	if (!err) {
+		WRITE_ONCE(open->known_at, forgets);
 		spin_lock_irq(&RDMAFS_I(inode)->lock);
 		open->proof = rep->proof;
 		spin_unlock_irq(&RDMAFS_I(inode)->lock);
@@ -275,6 +278,18 @@ static int rdmafs_open_renew_ask(struct rdmafs_open *open, const struct rdmafs_o
 	return err;
 }
 
+/* The server has forgotten an open within a session; rdmafs_inode.lock is held. */
+static void rdmafs_open_forgot_locked(struct rdmafs_open *open, int session)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+
+	WRITE_ONCE(open->session, 0);
+	open->forgot = session;
+	/* And maybe others.  If it was in doubt already, so are they. */
+	if (READ_ONCE(open->known_at) == atomic_read(&mnt->forgets))
+		atomic_inc(&mnt->forgets);
+}
+
 /* The server does not know any more what it has opened again for @half. */
 static void rdmafs_open_half_unknown(struct rdmafs_open *open)
 {
@@ -283,9 +298,8 @@ static void rdmafs_open_half_unknown(struct rdmafs_open *open)
 	lockdep_assert_held(&open->lock);
 	/* It keeps the file for a while, until CLOSE names this stateid (rdmafs_open_end()). */
 	spin_lock_irq(&ri->lock);
-	WRITE_ONCE(open->session, 0);
 	WRITE_ONCE(open->stateid, open->half_id);
-	open->forgot = open->half;
+	rdmafs_open_forgot_locked(open, open->half);
 	spin_unlock_irq(&ri->lock);
 	open->half = 0;
 }
@@ -387,10 +401,8 @@ void rdmafs_open_unknown(struct rdmafs_open *open, int session, u64 stateid)
 	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
 
 	spin_lock_irq(&ri->lock);
-	if (open->session == session && open->stateid == stateid) {
-		WRITE_ONCE(open->session, 0);
-		open->forgot = session;
-	}
+	if (open->session == session && open->stateid == stateid)
+		rdmafs_open_forgot_locked(open, session);
 	spin_unlock_irq(&ri->lock);
 }
 

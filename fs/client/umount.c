@@ -35,8 +35,11 @@ void rdmafs_heard(struct rdmafs_mount *mnt)
  */
 void rdmafs_heard_export(struct rdmafs_mount *mnt, bool offline)
 {
-	if (unlikely(READ_ONCE(mnt->offline) != offline))
+	if (unlikely(READ_ONCE(mnt->offline) != offline)) {
 		WRITE_ONCE(mnt->offline, offline);
+		if (offline)
+			atomic_inc(&mnt->forgets);
+	}
 	if (unlikely(!offline && READ_ONCE(mnt->given_up)))
 		WRITE_ONCE(mnt->given_up, 0);
 }
