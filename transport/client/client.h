@@ -392,6 +392,7 @@ u64 rxc_message_time(const struct rdmafs_xprt_call *call, u32 seq);
 void rxc_message_seen(struct rdmafs_xprt *x, const struct rxc_slot *slot, u32 us);
 
 bool rxc_state_move(struct rdmafs_xprt *x, enum rxc_session_event event);
+struct rxp_pool *rxc_session_pool(struct rdmafs_xprt *x);
 bool rxc_call_expired(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call);
 int rxc_call_given_up(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call);
 void rxc_expire_arm(struct rdmafs_xprt *x, unsigned long at);

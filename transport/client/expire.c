@@ -84,13 +84,8 @@ static void rxc_expire(struct work_struct *work)
  */
 void rxc_waiters_dismiss(struct rdmafs_xprt *x)
 {
-	struct rxp_pool *pool;
+	struct rxp_pool *pool = rxc_session_pool(x);
 
-	spin_lock_bh(&x->lock);
-	pool = x->pool;
-	if (pool)
-		rxp_pool_get(pool);
-	spin_unlock_bh(&x->lock);
 	wake_up_all(&x->wait);
 	rxc_slots_dismiss_all(&x->slot_account);
 	if (pool) {

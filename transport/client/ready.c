@@ -39,6 +39,26 @@ bool rxc_state_move(struct rdmafs_xprt *x, enum rxc_session_event event)
 }
 
 /**
+ * rxc_session_pool - take a reference to the pool that a session has now
+ * @x: the session
+ *
+ * Context: any but hard interrupt; takes the session's lock.
+ *
+ * Return: the pool, for rxp_pool_put(); NULL if there is none.
+ */
+struct rxp_pool *rxc_session_pool(struct rdmafs_xprt *x)
+{
+	struct rxp_pool *pool;
+
+	spin_lock_bh(&x->lock);
+	pool = x->pool;
+	if (pool)
+		rxp_pool_get(pool);
+	spin_unlock_bh(&x->lock);
+	return pool;
+}
+
+/**
  * rxc_call_expired - tell whether a call's deadline has passed
  * @x:	  its session
  * @call: the call

@@ -328,15 +328,7 @@ static struct rdmafs_xprt *rxc_member_xprt(struct rxp_member *member)
 
 static struct rxp_pool *rxc_member_pool(struct rxp_member *member)
 {
-	struct rdmafs_xprt *x = rxc_member_xprt(member);
-	struct rxp_pool *pool;
-
-	spin_lock_bh(&x->lock);
-	pool = x->pool;
-	if (pool)
-		rxp_pool_get(pool);
-	spin_unlock_bh(&x->lock);
-	return pool;
+	return rxc_session_pool(rxc_member_xprt(member));
 }
 
 static int rxc_member_set_quota(struct rxp_member *member, const struct rpol_quota *quota)
@@ -556,11 +548,10 @@ void rdmafs_xprt_abort(struct rdmafs_xprt *x)
 
 	spin_lock_bh(&x->lock);
 	rxc_state_move(x, RXC_EV_ABORT);
-	pool = x->pool;
-	if (pool)
-		rxp_pool_get(pool);
 	spin_unlock_bh(&x->lock);
 	wake_up_all(&x->wait);
+	/* Who waits at a pool that the session has just left begins anew, and ends. */
+	pool = rxc_session_pool(x);
 	rxc_slots_shutdown(&x->slot_account, -ESHUTDOWN);
 	if (pool) {
 		rpol_member_shutdown(pool->member);
