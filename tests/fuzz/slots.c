@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Fuzz target: transport/client/slot.c under any sequence of calls.  No slot may be given to two
- * callers, none may get lost, and no caller may wait while there is a slot that it may have.
+ * callers, none may get lost, no caller may wait while there is a slot that it may have, and none
+ * may be overtaken by one that came later.
  *
  * Input: the number of slots and of connections, then a byte or two for each step.
  *
@@ -27,7 +28,9 @@ static struct account {
 	struct fuzz f;
 	struct rxc_slots s;
 	unsigned long taken[BITS_TO_LONGS(RDMAFS_XPRT_SLOTS_MAX)];	/* slots with callers */
+	unsigned long bulk[BITS_TO_LONGS(RDMAFS_XPRT_SLOTS_MAX)];	/* those of large WRITEs */
 	const struct completion *waiting[DEPTH];	/* of callers in their waits */
+	struct list_head *entry[DEPTH];	/* the list entries of these, by their arrival */
 	u32 depth;	/* length of @waiting; the last entry is the innermost caller */
 	u64 slept;	/* number of callers that ever began to wait */
 	bool killed;	/* the last caller that left its wait was killed */
@@ -54,6 +57,15 @@ static u32 waiters(enum rxc_slot_kind kind)
 	return line.nr;
 }
 
+/* May a caller have a slot, if @free of @nr are free, and @bulk are with large WRITEs? */
+static bool may_have(enum rxc_slot_kind kind, u32 free, u32 bulk, u32 nr)
+{
+	if (kind == RXC_SLOT_URGENT)
+		return free;
+	return free > RXC_SLOTS_URGENT &&
+	       (kind != RXC_SLOT_BULK || bulk < rxc_slots_bulk_max(nr));
+}
+
 /* Checks what holds between any two calls. */
 static void check(void)
 {
@@ -62,11 +74,18 @@ static void check(void)
 
 	FUZZ_ASSERT(find_first_and_bit(a.s.map, a.taken, a.s.max) == a.s.max);
 	FUZZ_ASSERT(a.s.free == bitmap_weight(a.s.map, a.s.nr));
+	FUZZ_ASSERT(a.s.bulk == bitmap_weight(a.s.bulk_map, a.s.nr));
+	for (i = 0; i < a.s.max; i++) {
+		if (test_bit(i, a.taken))
+			FUZZ_ASSERT(test_bit(i, a.bulk) == test_bit(i, a.s.bulk_map));
+		else if (test_bit(i, a.s.map))
+			FUZZ_ASSERT(!test_bit(i, a.s.bulk_map));
+	}
 	/* All other slots have been granted to callers that are still in their waits. */
 	granted = a.s.max - bitmap_weight(a.s.map, a.s.max) - bitmap_weight(a.taken, a.s.max);
 	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
 		line += waiters(k);
-		FUZZ_ASSERT(!waiters(k) || a.s.free <= rxc_slots_kept(a.s.nr, k));
+		FUZZ_ASSERT(!waiters(k) || !may_have(k, a.s.free, a.s.bulk, a.s.nr));
 	}
 	FUZZ_ASSERT(granted + line <= a.depth);
 	/* A caller that is no longer in line must have been woken. */
@@ -95,7 +114,7 @@ static u32 next_slot(void)
 static void take(enum rxc_slot_kind kind, bool nowait, bool stale)
 {
 	u32 dismissals = rxc_slots_dismissals(&a.s), free = a.s.free, waits = a.s.waits;
-	bool full = free <= rxc_slots_kept(a.s.nr, kind) || waiters(kind);
+	bool full = !may_have(kind, free, a.s.bulk, a.s.nr);
 	u32 next = full ? a.s.max : next_slot();
 	int slot, error = a.s.error;
 
@@ -121,28 +140,61 @@ static void take(enum rxc_slot_kind kind, bool nowait, bool stale)
 		return;
 	FUZZ_ASSERT((u32)slot < a.s.max && !test_bit(slot, a.taken));
 	__set_bit(slot, a.taken);
+	if (kind == RXC_SLOT_BULK)
+		__set_bit(slot, a.bulk);
+}
+
+/* How many of those that wait now came before the caller that has this entry? */
+static u32 arrival(const struct list_head *entry)
+{
+	u32 i;
+
+	for (i = 0; i < a.depth && a.entry[i] != entry; i++)
+		;
+	FUZZ_ASSERT(i < a.depth);
+	return i;
+}
+
+/* The kind of the caller that is to be served next; @at: how many of each kind have been served. */
+static enum rxc_slot_kind next_kind(const struct line *before, const u32 *at, u32 free, u32 bulk,
+				    u32 nr)
+{
+	enum rxc_slot_kind k, next = RXC_SLOT_KINDS;
+
+	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
+		if (at[k] == before[k].nr || !may_have(k, free, bulk, nr))
+			continue;
+		if (k == RXC_SLOT_URGENT)
+			return k;
+		if (next == RXC_SLOT_KINDS ||
+		    arrival(before[k].who[at[k]]) < arrival(before[next].who[at[next]]))
+			next = k;
+	}
+	return next;
 }
 
 /*
- * Checks the grants after slots became free: of @nr slots @free could be given, and the lines
- * were as in @before.  More urgent kinds are served first, and callers of one kind in the order
- * of their arrival.
+ * Checks the grants after slots became free: of @nr slots @free could be given, @bulk were with
+ * large WRITEs, and the lines were as in @before.  Urgent callers are served first, the others in
+ * the order of their arrival as far as they may have a slot.
  */
-static void check_grants(const struct line *before, u32 free, u32 nr)
+static void check_grants(const struct line *before, u32 free, u32 bulk, u32 nr)
 {
+	u32 at[RXC_SLOT_KINDS] = {};
 	enum rxc_slot_kind k;
 	struct line now;
-	u32 kept, granted;
 
-	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
-		kept = rxc_slots_kept(nr, k);
-		granted = min(free > kept ? free - kept : 0, before[k].nr);
-		free -= granted;
-		line_get(k, &now);
-		FUZZ_ASSERT(now.nr == before[k].nr - granted);
-		FUZZ_ASSERT(!memcmp(now.who, before[k].who + granted, now.nr * sizeof(now.who[0])));
+	while ((k = next_kind(before, at, free, bulk, nr)) != RXC_SLOT_KINDS) {
+		at[k]++;
+		free--;
+		bulk += k == RXC_SLOT_BULK;
 	}
-	FUZZ_ASSERT(a.s.free == free);
+	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
+		line_get(k, &now);
+		FUZZ_ASSERT(now.nr == before[k].nr - at[k]);
+		FUZZ_ASSERT(!memcmp(now.who, before[k].who + at[k], now.nr * sizeof(now.who[0])));
+	}
+	FUZZ_ASSERT(a.s.free == free && a.s.bulk == bulk);
 }
 
 static void lines_get(struct line *lines)
@@ -156,28 +208,30 @@ static void lines_get(struct line *lines)
 static void spread(u32 nr, u32 conns)
 {
 	struct line before[RXC_SLOT_KINDS];
-	u32 free = bitmap_weight(a.s.map, nr);
+	u32 free = bitmap_weight(a.s.map, nr), bulk = bitmap_weight(a.s.bulk_map, nr);
 
 	lines_get(before);
 	rxc_slots_spread(&a.s, nr, conns);
 	FUZZ_ASSERT(a.s.nr == nr && a.s.conns == conns);
-	check_grants(before, free, nr);
+	check_grants(before, free, bulk, nr);
 }
 
 /* A caller gives a slot back: the first one that is taken, counted from @from on. */
 static void put(u32 from)
 {
 	struct line before[RXC_SLOT_KINDS];
-	u32 i, free = a.s.free;
+	u32 i, free = a.s.free, bulk = a.s.bulk;
 
 	for (i = 0; i < a.s.max; i++) {
 		u32 slot = (from + i) % a.s.max;
+		bool counts = slot < a.s.nr;
 
 		if (test_bit(slot, a.taken)) {
 			lines_get(before);
 			__clear_bit(slot, a.taken);
+			bulk -= __test_and_clear_bit(slot, a.bulk) && counts;
 			rxc_slots_put(&a.s, slot);
-			check_grants(before, free + (slot < a.s.nr), a.s.nr);
+			check_grants(before, free + counts, bulk, a.s.nr);
 			return;
 		}
 	}
@@ -241,6 +295,7 @@ int shim_wait_killable(struct completion *c)
 	line_get(a.kind, &now);
 	FUZZ_ASSERT(now.nr == a.before.nr + 1);
 	FUZZ_ASSERT(!memcmp(now.who, a.before.who, a.before.nr * sizeof(now.who[0])));
+	a.entry[a.depth] = now.who[now.nr - 1];
 	a.waiting[a.depth++] = c;
 	a.slept++;
 	while (!c->done && a.f.left && step())

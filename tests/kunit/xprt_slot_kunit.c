@@ -12,12 +12,13 @@
 
 #define NR	16
 
-static void slot_kept(struct kunit *test)
+static void slot_bulk_max(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, rxc_slots_kept(NR, RXC_SLOT_URGENT), 0);
-	KUNIT_EXPECT_EQ(test, rxc_slots_kept(NR, RXC_SLOT_NORMAL), 2);
-	KUNIT_EXPECT_EQ(test, rxc_slots_kept(NR, RXC_SLOT_BULK), 10);
-	KUNIT_EXPECT_EQ(test, rxc_slots_kept(256, RXC_SLOT_BULK), 66);
+	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(256), 256 - 66);
+	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(NR), NR - 10);
+	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(11), 1);
+	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(10), 0);
+	KUNIT_EXPECT_EQ(test, rxc_slots_bulk_max(1), 0);
 }
 
 /* Take a slot without waiting. */
@@ -201,8 +202,8 @@ static void slot_left(struct kunit *test, struct rxc_slots *s, u32 free, enum rx
 }
 
 /*
- * Calls of each kind wait for a slot.  An urgent call must get the first one, a normal call only
- * if two are left, and a bulk call only if ten are left; calls of one kind in order.
+ * Calls of each kind wait for a slot.  An urgent call must get the first one, and the others get
+ * one only if two are left, in the order in which they came.
  */
 static void slot_order(struct kunit *test)
 {
@@ -212,8 +213,8 @@ static void slot_order(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
 	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_URGENT), NR);
-	slot_start(test, &bulk, &s, RXC_SLOT_BULK);
 	slot_start(test, &first, &s, RXC_SLOT_NORMAL);
+	slot_start(test, &bulk, &s, RXC_SLOT_BULK);
 	slot_start(test, &second, &s, RXC_SLOT_NORMAL);
 	slot_start(test, &urgent, &s, RXC_SLOT_URGENT);
 
@@ -223,19 +224,108 @@ static void slot_order(struct kunit *test)
 	for (i = 1; i <= 2; i++)
 		rxc_slots_put(&s, i);
 	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 2);
+	slot_left(test, &s, 2, RXC_SLOT_BULK, 1);
 	rxc_slots_put(&s, 3);
 	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
+	slot_left(test, &s, 2, RXC_SLOT_BULK, 1);
 	KUNIT_EXPECT_TRUE(test, slot_got(&first));
 	rxc_slots_put(&s, 4);
+	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
+	slot_left(test, &s, 2, RXC_SLOT_BULK, 0);
+	KUNIT_EXPECT_TRUE(test, slot_got(&bulk));
+	rxc_slots_put(&s, 5);
 	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 0);
 	KUNIT_EXPECT_TRUE(test, slot_got(&second));
-	for (i = 5; i < 13; i++)
+	for (i = 6; i < NR; i++)
 		rxc_slots_put(&s, i);
-	slot_left(test, &s, 10, RXC_SLOT_BULK, 1);
-	for (; i < NR; i++)
-		rxc_slots_put(&s, i);
-	slot_left(test, &s, 12, RXC_SLOT_BULK, 0);
+	slot_left(test, &s, 2 + NR - 6, RXC_SLOT_NORMAL, 0);
+	rxc_slots_destroy(&s);
+}
+
+/*
+ * Calls that are not large WRITEs keep all slots busy that they may have, and there are always more
+ * of them.  A large WRITE that waits must get the next slot nevertheless.
+ */
+static void slot_bulk_beside_busy(struct kunit *test)
+{
+	struct slot_thread bulk, normal;
+	struct rxc_slots s = {};
+
+	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
+	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_NORMAL), NR - 2);
+	slot_start(test, &bulk, &s, RXC_SLOT_BULK);
+	slot_start(test, &normal, &s, RXC_SLOT_NORMAL);
+	rxc_slots_put(&s, 0);
+	slot_left(test, &s, 2, RXC_SLOT_BULK, 0);
+	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
+	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_NORMAL), -EAGAIN);
+	rxc_slots_put(&s, 1);
+	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 0);
+	/* If one of them was not served it has to be sent away before its account goes. */
+	rxc_slots_shutdown(&s, -ESHUTDOWN);
 	KUNIT_EXPECT_TRUE(test, slot_got(&bulk));
+	KUNIT_EXPECT_EQ(test, bulk.got, 0);
+	KUNIT_EXPECT_TRUE(test, slot_got(&normal));
+	KUNIT_EXPECT_EQ(test, normal.got, 1);
+	rxc_slots_destroy(&s);
+}
+
+/*
+ * Large WRITEs have all slots that they may have, and one more waits.  Calls that come later must
+ * pass it, those that find a slot and those that wait for one; and it gets the slot of a large
+ * WRITE, before calls that came after it.
+ */
+static void slot_bulk_bound(struct kunit *test)
+{
+	struct slot_thread bulk, normal, last;
+	struct rxc_slots s = {};
+	int i;
+
+	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
+	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), NR - 10);
+	slot_start(test, &bulk, &s, RXC_SLOT_BULK);
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_NORMAL), NR - 10 + i);
+	slot_start(test, &normal, &s, RXC_SLOT_NORMAL);
+	slot_start(test, &last, &s, RXC_SLOT_NORMAL);
+	rxc_slots_put(&s, NR - 10);
+	slot_left(test, &s, 2, RXC_SLOT_BULK, 1);
+	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
+	rxc_slots_put(&s, 0);
+	slot_left(test, &s, 2, RXC_SLOT_BULK, 0);
+	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
+	rxc_slots_put(&s, 1);
+	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 0);
+	rxc_slots_shutdown(&s, -ESHUTDOWN);
+	KUNIT_EXPECT_TRUE(test, slot_got(&bulk));
+	KUNIT_EXPECT_EQ(test, bulk.got, 0);
+	KUNIT_EXPECT_TRUE(test, slot_got(&normal));
+	KUNIT_EXPECT_EQ(test, normal.got, NR - 10);
+	KUNIT_EXPECT_TRUE(test, slot_got(&last));
+	KUNIT_EXPECT_EQ(test, last.got, 1);
+	rxc_slots_destroy(&s);
+}
+
+/* Retired slots that large WRITEs have must not count as theirs, until there are more again. */
+static void slot_bulk_fewer(struct kunit *test)
+{
+	struct rxc_slots s = {};
+	int i;
+
+	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, 2 * NR), 0);
+	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), 2 * NR - 10);
+	rxc_slots_spread(&s, NR, 1);
+	KUNIT_EXPECT_EQ(test, s.bulk, NR);
+	for (i = 0; i < NR; i++)
+		rxc_slots_put(&s, i);
+	KUNIT_EXPECT_EQ(test, s.bulk, 0);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), NR - 10);
+	/* One of the retired ones comes back, and the others are in use again. */
+	rxc_slots_put(&s, NR);
+	KUNIT_EXPECT_EQ(test, s.bulk, NR - 10);
+	rxc_slots_spread(&s, 2 * NR, 1);
+	KUNIT_EXPECT_EQ(test, s.bulk, NR - 10 + NR - 10 - 1);
+	KUNIT_EXPECT_EQ(test, slot_take_all(&s, RXC_SLOT_BULK), 2 * NR - 10 - (2 * NR - 21));
 	rxc_slots_destroy(&s);
 }
 
@@ -257,12 +347,15 @@ static void slot_shutdown(struct kunit *test)
 }
 
 static struct kunit_case slot_cases[] = {
-	KUNIT_CASE(slot_kept),
+	KUNIT_CASE(slot_bulk_max),
 	KUNIT_CASE(slot_reserve),
 	KUNIT_CASE(slot_spread),
 	KUNIT_CASE(slot_carried),
 	KUNIT_CASE(slot_fewer),
 	KUNIT_CASE(slot_order),
+	KUNIT_CASE(slot_bulk_beside_busy),
+	KUNIT_CASE(slot_bulk_bound),
+	KUNIT_CASE(slot_bulk_fewer),
 	KUNIT_CASE(slot_shutdown),
 	{}
 };

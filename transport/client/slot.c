@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Give slots to calls, by the rules that slot.h has.  A freed slot goes straight to the first
- * waiter that may have it, so no later caller can take it first.
+ * waiter that may have it, so no later caller can take it first: a slot that waiters may have is
+ * never left free.
  */
 #include <linux/bitmap.h>
 #include <linux/errno.h>
@@ -11,31 +12,33 @@
 #include "transport/client/slot.h"
 #include "transport/xprt.h"
 
+/**
+ * struct rxc_slot_waiter - a caller that waits for a slot, on its task's stack
+ * @link:    in the line of its kind
+ * @kind:    its kind
+ * @arrival: the number of waiters until it came, itself among them
+ * @done:    it has left the line
+ * @slot:    what it has then: a slot, or a negative errno
+ */
 struct rxc_slot_waiter {
 	struct list_head link;
+	enum rxc_slot_kind kind;
+	u64 arrival;
 	struct completion done;
 	int slot;
 };
 
 /**
- * rxc_slots_kept - tell how many free slots a kind of caller must leave alone
- * @nr:   slots of the session
- * @kind: of the caller
+ * rxc_slots_bulk_max - tell how many slots large WRITEs may have at a time
+ * @nr: slots of the session
  *
  * Context: any; pure.
  *
  * Return: number of slots.
  */
-u32 rxc_slots_kept(u32 nr, enum rxc_slot_kind kind)
+u32 rxc_slots_bulk_max(u32 nr)
 {
-	switch (kind) {
-	case RXC_SLOT_URGENT:
-		return 0;
-	case RXC_SLOT_NORMAL:
-		return 2;
-	default:
-		return max_t(u32, 8, nr / 4) + 2;
-	}
+	return nr - min(nr, max_t(u32, 8, nr / 4) + RXC_SLOTS_URGENT);
 }
 
 /**
@@ -55,8 +58,9 @@ int rxc_slots_init(struct rxc_slots *s, u32 nr)
 	for (i = 0; i < RXC_SLOT_KINDS; i++)
 		INIT_LIST_HEAD(&s->waiters[i]);
 	s->map = bitmap_alloc(nr, GFP_KERNEL);
+	s->bulk_map = bitmap_zalloc(nr, GFP_KERNEL);
 	s->of = kcalloc(RDMAFS_XPRT_CONNS_MAX, BITS_TO_LONGS(nr) * sizeof(long), GFP_KERNEL);
-	if (!s->map || !s->of)
+	if (!s->map || !s->bulk_map || !s->of)
 		return -ENOMEM;
 	s->max = nr;
 	bitmap_fill(s->map, nr);
@@ -73,8 +77,10 @@ int rxc_slots_init(struct rxc_slots *s, u32 nr)
 void rxc_slots_destroy(struct rxc_slots *s)
 {
 	bitmap_free(s->map);
+	bitmap_free(s->bulk_map);
 	kfree(s->of);
 	s->map = NULL;
+	s->bulk_map = NULL;
 	s->of = NULL;
 }
 
@@ -83,8 +89,22 @@ static unsigned long *rxc_slots_of(const struct rxc_slots *s, u32 conn)
 	return s->of + conn * BITS_TO_LONGS(s->max);
 }
 
+/* May a caller of this kind have a slot, as far as those go that have one? */
+static bool rxc_slots_allow(const struct rxc_slots *s, enum rxc_slot_kind kind)
+{
+	lockdep_assert_held(&s->lock);
+	switch (kind) {
+	case RXC_SLOT_URGENT:
+		return s->free;
+	case RXC_SLOT_NORMAL:
+		return s->free > RXC_SLOTS_URGENT;
+	default:
+		return s->free > RXC_SLOTS_URGENT && s->bulk < rxc_slots_bulk_max(s->nr);
+	}
+}
+
 /* Take a free slot; there is at least one. */
-static int rxc_slots_take(struct rxc_slots *s)
+static int rxc_slots_take(struct rxc_slots *s, enum rxc_slot_kind kind)
 {
 	u32 slot;
 
@@ -96,25 +116,47 @@ static int rxc_slots_take(struct rxc_slots *s)
 	} while (slot >= s->nr);
 	__clear_bit(slot, s->map);
 	s->free--;
+	if (kind == RXC_SLOT_BULK) {
+		__set_bit(slot, s->bulk_map);
+		s->bulk++;
+	}
 	return slot;
 }
 
-/* Hand free slots to waiters, the more urgent kinds first. */
-static void rxc_slots_hand_out(struct rxc_slots *s)
+/* The waiter that a slot goes to now; NULL if none may have one. */
+static struct rxc_slot_waiter *rxc_slots_next(struct rxc_slots *s)
 {
+	struct rxc_slot_waiter *w, *next = NULL;
 	enum rxc_slot_kind k;
 
 	lockdep_assert_held(&s->lock);
 	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
-		while (s->free > rxc_slots_kept(s->nr, k) && !list_empty(&s->waiters[k])) {
-			struct rxc_slot_waiter *w;
-
-			w = list_first_entry(&s->waiters[k], struct rxc_slot_waiter, link);
-			list_del_init(&w->link);
-			w->slot = rxc_slots_take(s);
-			complete(&w->done);
-		}
+		w = list_first_entry_or_null(&s->waiters[k], struct rxc_slot_waiter, link);
+		if (!w || !rxc_slots_allow(s, k))
+			continue;
+		if (k == RXC_SLOT_URGENT)
+			return w;
+		if (!next || w->arrival < next->arrival)
+			next = w;
 	}
+	return next;
+}
+
+static void rxc_slots_release(struct rxc_slot_waiter *w, int slot)
+{
+	list_del_init(&w->link);
+	w->slot = slot;
+	complete(&w->done);
+}
+
+/* Hand free slots to waiters. */
+static void rxc_slots_hand_out(struct rxc_slots *s)
+{
+	struct rxc_slot_waiter *w;
+
+	lockdep_assert_held(&s->lock);
+	while ((w = rxc_slots_next(s)))
+		rxc_slots_release(w, rxc_slots_take(s, w->kind));
 }
 
 /**
@@ -134,6 +176,7 @@ void rxc_slots_spread(struct rxc_slots *s, u32 nr, u32 conns)
 	spin_lock_bh(&s->lock);
 	s->nr = nr;
 	s->free = bitmap_weight(s->map, nr);
+	s->bulk = bitmap_weight(s->bulk_map, nr);
 	s->conns = conns;
 	s->turn = 0;
 	for (i = 0; i < conns; i++)
@@ -171,20 +214,21 @@ u32 rxc_slots_dismissals(const struct rxc_slots *s)
  */
 int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowait, u32 since)
 {
-	struct rxc_slot_waiter w = { .slot = -EINTR };
+	struct rxc_slot_waiter w = { .kind = kind, .slot = -EINTR };
 	int ret;
 
 	spin_lock_bh(&s->lock);
 	if (s->error) {
 		ret = s->error;
-	} else if (s->free > rxc_slots_kept(s->nr, kind) && list_empty(&s->waiters[kind])) {
-		ret = rxc_slots_take(s);
+	} else if (rxc_slots_allow(s, kind)) {
+		/* Then nobody waits who may have it. */
+		ret = rxc_slots_take(s, kind);
 	} else if (nowait || s->dismissals != since) {
 		ret = -EAGAIN;
 	} else {
 		init_completion(&w.done);
 		list_add_tail(&w.link, &s->waiters[kind]);
-		s->waits++;
+		w.arrival = ++s->waits;
 		spin_unlock_bh(&s->lock);
 		ret = wait_for_completion_killable(&w.done);
 		spin_lock_bh(&s->lock);
@@ -208,10 +252,15 @@ int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowai
  */
 void rxc_slots_put(struct rxc_slots *s, u16 slot)
 {
+	bool bulk;
+
 	spin_lock_bh(&s->lock);
+	bulk = __test_and_clear_bit(slot, s->bulk_map);
 	__set_bit(slot, s->map);
-	if (slot < s->nr)
+	if (slot < s->nr) {
 		s->free++;
+		s->bulk -= bulk;
+	}
 	rxc_slots_hand_out(s);
 	spin_unlock_bh(&s->lock);
 }
@@ -219,19 +268,13 @@ void rxc_slots_put(struct rxc_slots *s, u16 slot)
 /* Dismiss all waiters with @error, negative.  The lock is held. */
 static void rxc_slots_dismiss_locked(struct rxc_slots *s, int error)
 {
+	struct rxc_slot_waiter *w, *tmp;
 	enum rxc_slot_kind k;
 
 	lockdep_assert_held(&s->lock);
-	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
-		while (!list_empty(&s->waiters[k])) {
-			struct rxc_slot_waiter *w;
-
-			w = list_first_entry(&s->waiters[k], struct rxc_slot_waiter, link);
-			list_del_init(&w->link);
-			w->slot = error;
-			complete(&w->done);
-		}
-	}
+	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++)
+		list_for_each_entry_safe(w, tmp, &s->waiters[k], link)
+			rxc_slots_release(w, error);
 }
 
 /**

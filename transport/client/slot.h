@@ -3,10 +3,13 @@
  * The account of a session's slots: which caller may take one, and in which order.
  *
  * There are three kinds of callers, so that callers that may block never starve those that free
- * resources.  Large WRITEs may wait for the server's translations: they leave a quarter of the
- * slots (at least eight) and two more alone.  All other calls leave two, but for urgent ones
- * (COMMIT, CLOSE and the like), which may take the last slot.  Within a kind the order is first
- * come, first served.
+ * resources.  Large WRITEs may wait for the server's translations: they never have more than all
+ * slots but a quarter (at least eight) and two.  Neither they nor other calls take the last two
+ * slots, but for urgent ones (COMMIT, CLOSE and the like).  So what large WRITEs may have depends
+ * on what they have themselves, and not on how busy the others are.
+ *
+ * Urgent callers that wait are served first, all others in the order in which they came; but large
+ * WRITEs that have all they may have let the others pass.
  *
  * All messages of a slot travel on one of the session's connections: that of the slot's number
  * modulo the number of connections.  So calls are spread over the connections by the slot that
@@ -24,11 +27,15 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+/* Slots that only urgent callers may take. */
+#define RXC_SLOTS_URGENT	2U
+
 /**
  * enum rxc_slot_kind - kinds of callers, the most urgent first
  * @RXC_SLOT_URGENT: frees resources of the server; may take the last slot
- * @RXC_SLOT_NORMAL: leaves two slots
- * @RXC_SLOT_BULK:   may wait for the server's translations; leaves a quarter and two more
+ * @RXC_SLOT_NORMAL: leaves RXC_SLOTS_URGENT slots
+ * @RXC_SLOT_BULK:   may wait for the server's translations; as NORMAL, but of all that are BULK no
+ *		     more than rxc_slots_bulk_max() have a slot
  * @RXC_SLOT_KINDS:  number of kinds
  */
 enum rxc_slot_kind {
@@ -45,13 +52,15 @@ enum rxc_slot_kind {
  * @nr:      number of these that the session has; those above are retired.  rxc_slots_spread() sets
  *	     it while the session is not UP, so it is also read without the lock
  * @free:    number of these that are free
+ * @bulk:    number of these that BULK callers have
  * @map:     a bit for each slot that is free, retired ones among them
+ * @bulk_map: a bit for each slot that a BULK caller has, likewise
  * @of:      for each connection a bitmap of its slots, free or not
  * @conns:   number of connections
  * @turn:    the connection that gives the next slot
  * @error:   if not 0, all callers are dismissed with it
  * @dismissals: how often the waiters were dismissed, to come back; also read without the lock
- * @waiters: by kind, the first to come first; each is on its task's stack
+ * @waiters: by kind, the first to come first
  * @waits:   how often a caller had to wait
  */
 struct rxc_slots {
@@ -59,7 +68,9 @@ struct rxc_slots {
 	u32 max;
 	u32 nr;
 	u32 free;
+	u32 bulk;
 	unsigned long *map;
+	unsigned long *bulk_map;
 	unsigned long *of;
 	u32 conns;
 	u32 turn;
@@ -69,7 +80,7 @@ struct rxc_slots {
 	u64 waits;
 };
 
-u32 rxc_slots_kept(u32 nr, enum rxc_slot_kind kind);
+u32 rxc_slots_bulk_max(u32 nr);
 
 int rxc_slots_init(struct rxc_slots *s, u32 nr);
 void rxc_slots_destroy(struct rxc_slots *s);

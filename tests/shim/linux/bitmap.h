@@ -24,6 +24,20 @@ static inline bool test_bit(u32 n, const unsigned long *map)
 	return map[n / BITS_PER_LONG] >> n % BITS_PER_LONG & 1;
 }
 
+static inline bool __test_and_clear_bit(u32 n, unsigned long *map)
+{
+	bool set = test_bit(n, map);
+
+	__clear_bit(n, map);
+	return set;
+}
+
+static inline unsigned long *bitmap_zalloc(u32 nr, int gfp)
+{
+	(void)gfp;
+	return calloc(BITS_TO_LONGS(nr), sizeof(long));
+}
+
 static inline unsigned long *bitmap_alloc(u32 nr, int gfp)
 {
 	(void)gfp;
