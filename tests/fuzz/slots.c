@@ -8,7 +8,8 @@
  *
  * All callers run in one thread.  When a caller waits, the following steps are executed inside
  * its wait (shim_wait_killable()), until it has a slot or a step kills it.  So callers that wait
- * are nested, and only the one that came last can go on.
+ * are nested, and only the one that came last can go on.  One more has a place in line without
+ * sleeping.
  */
 #include <linux/errno.h>
 #include <linux/bitmap.h>
@@ -20,7 +21,7 @@
 
 /* A copy of one of the lines of callers that struct rxc_slots has. */
 struct line {
-	struct list_head *who[DEPTH];	/* their list entries, in order */
+	struct list_head *who[DEPTH + 1];	/* their list entries, in order */
 	u32 nr;
 };
 
@@ -32,6 +33,8 @@ static struct account {
 	const struct completion *waiting[DEPTH];	/* of callers in their waits */
 	struct list_head *entry[DEPTH];	/* the list entries of these, by their arrival */
 	u32 depth;	/* length of @waiting; the last entry is the innermost caller */
+	struct rxc_slot_waiter turn;	/* the place in line of a caller that does not sleep */
+	u32 turn_at;	/* how many of those in their waits came before it */
 	u64 slept;	/* number of callers that ever began to wait */
 	bool killed;	/* the last caller that left its wait was killed */
 	enum rxc_slot_kind kind;	/* kind of slot that the last caller asked for */
@@ -44,7 +47,7 @@ static void line_get(enum rxc_slot_kind kind, struct line *line)
 
 	line->nr = 0;
 	for (p = a.s.waiters[kind].next; p != &a.s.waiters[kind]; p = p->next) {
-		FUZZ_ASSERT(line->nr < DEPTH);
+		FUZZ_ASSERT(line->nr < DEPTH + 1);
 		line->who[line->nr++] = p;
 	}
 }
@@ -83,16 +86,22 @@ static void check(void)
 	}
 	/* All other slots have been granted to callers that are still in their waits. */
 	granted = a.s.max - bitmap_weight(a.s.map, a.s.max) - bitmap_weight(a.taken, a.s.max);
+	FUZZ_ASSERT(a.turn.slot < 0 || list_empty(&a.turn.link));
+	if (a.turn.slot >= 0) {
+		FUZZ_ASSERT(!test_bit(a.turn.slot, a.taken) && test_bit(a.turn.slot, a.s.bulk_map));
+		granted--;
+	}
 	for (k = RXC_SLOT_URGENT; k < RXC_SLOT_KINDS; k++) {
 		line += waiters(k);
 		FUZZ_ASSERT(!waiters(k) || !may_have(k, a.s.free, a.s.bulk, a.s.nr));
 	}
+	line -= !list_empty(&a.turn.link);
 	FUZZ_ASSERT(granted + line <= a.depth);
 	/* A caller that is no longer in line must have been woken. */
 	for (i = 0; i < a.depth; i++)
 		asleep += !a.waiting[i]->done;
 	FUZZ_ASSERT(asleep == line && a.s.waits == a.slept);
-	FUZZ_ASSERT(!a.s.error || !line);
+	FUZZ_ASSERT(!a.s.error || (!line && list_empty(&a.turn.link)));
 }
 
 /*
@@ -144,15 +153,17 @@ static void take(enum rxc_slot_kind kind, bool nowait, bool stale)
 		__set_bit(slot, a.bulk);
 }
 
-/* How many of those that wait now came before the caller that has this entry? */
+/* A number that is higher the later the caller came that has this entry. */
 static u32 arrival(const struct list_head *entry)
 {
 	u32 i;
 
+	if (entry == &a.turn.link)
+		return 2 * a.turn_at;
 	for (i = 0; i < a.depth && a.entry[i] != entry; i++)
 		;
 	FUZZ_ASSERT(i < a.depth);
-	return i;
+	return 2 * i + 1;
 }
 
 /* The kind of the caller that is to be served next; @at: how many of each kind have been served. */
@@ -237,6 +248,62 @@ static void put(u32 from)
 	}
 }
 
+static void turn_come(struct rxc_slot_waiter *turn)
+{
+	FUZZ_ASSERT(turn == &a.turn && list_empty(&turn->link));
+}
+
+/* The caller that does not sleep asks for a slot. */
+static void turn_take(enum rxc_slot_kind kind)
+{
+	bool may = may_have(kind, a.s.free, a.s.bulk, a.s.nr), in = !list_empty(&a.turn.link);
+	u32 next = may ? next_slot() : a.s.max, free = a.s.free;
+	int slot, held = a.turn.slot, error = a.s.error;
+
+	slot = rxc_slots_get_turn(&a.s, kind, &a.turn);
+	if (error) {
+		FUZZ_ASSERT(slot == error && a.turn.slot == held);
+		return;
+	}
+	FUZZ_ASSERT(a.turn.slot == -EAGAIN);
+	if (held >= 0) {
+		FUZZ_ASSERT(slot == held && a.s.free == free);
+	} else if (may) {
+		FUZZ_ASSERT(slot == next && a.s.free == free - 1);
+		FUZZ_ASSERT(in == !list_empty(&a.turn.link));
+	} else {
+		FUZZ_ASSERT(slot == -EAGAIN && a.s.free == free && !list_empty(&a.turn.link));
+		if (in)
+			return;
+		/* It stands at the end. */
+		FUZZ_ASSERT(a.turn.link.next == &a.s.waiters[RXC_SLOT_BULK]);
+		a.turn_at = a.depth;
+		a.slept++;
+		return;
+	}
+	FUZZ_ASSERT((u32)slot < a.s.max && !test_bit(slot, a.taken));
+	__set_bit(slot, a.taken);
+	if (held >= 0 || kind == RXC_SLOT_BULK)
+		__set_bit(slot, a.bulk);
+}
+
+/* It does not want one any more. */
+static void turn_end(void)
+{
+	struct line before[RXC_SLOT_KINDS];
+	u32 free = a.s.free, bulk = a.s.bulk;
+	int held = a.turn.slot;
+	bool counts = held >= 0 && held < a.s.nr;
+
+	lines_get(before);
+	rxc_slots_end_turn(&a.s, &a.turn);
+	FUZZ_ASSERT(a.turn.slot < 0 && list_empty(&a.turn.link));
+	if (held >= 0)
+		check_grants(before, free + counts, bulk - counts, a.s.nr);
+	else
+		FUZZ_ASSERT(a.s.free == free && a.s.bulk == bulk);
+}
+
 static void dismiss_all(void)
 {
 	u32 dismissals = rxc_slots_dismissals(&a.s), free = a.s.free;
@@ -276,6 +343,10 @@ static bool step(void)
 	default:
 		if (what == 0xff)
 			rxc_slots_shutdown(&a.s, -ENOTCONN);
+		else if (what & 8)
+			turn_take(what & 0x10 ? RXC_SLOT_NORMAL : RXC_SLOT_BULK);
+		else
+			turn_end();
 	}
 	check();
 	return true;
@@ -308,6 +379,8 @@ int shim_wait_killable(struct completion *c)
 	for (more = killed ? fuzz_u8(&a.f) & 3 : 0; more; more--)
 		step();
 	a.depth--;
+	if (a.turn_at > a.depth)
+		a.turn_at = a.depth;
 	a.killed = killed;
 	return killed ? -ERESTARTSYS : 0;
 }
@@ -319,9 +392,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	memset(&a, 0, sizeof(a));
 	a.f = (struct fuzz){ .p = data, .left = size };
 	FUZZ_ASSERT(!rxc_slots_init(&a.s, fuzz_u8(&a.f) + 1));
+	rxc_slots_turn_init(&a.turn, turn_come);
 	spread(a.s.max, fuzz_u8(&a.f) % RDMAFS_XPRT_CONNS_MAX + 1);
 	while (a.f.left)
 		step();
+	turn_end();
 	for (i = 0; i < a.s.max; i++)
 		put(i);
 	check();

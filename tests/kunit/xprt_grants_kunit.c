@@ -279,8 +279,86 @@ static void grants_behind(struct kunit *test)
 	fake_idle(test, f);
 }
 
+/**
+ * struct grants_slot - a caller that waits for a slot, as small calls do
+ * @work: the caller
+ * @s:    the account
+ * @slot: what it got
+ */
+static struct grants_slot {
+	struct work_struct work;
+	struct rxc_slots *s;
+	int slot;
+} grants_slots[2];
+
+static void grants_slot_work(struct work_struct *work)
+{
+	struct grants_slot *g = container_of(work, struct grants_slot, work);
+
+	g->slot = rxc_slots_get_since(g->s, RXC_SLOT_NORMAL, false, rxc_slots_dismissals(g->s));
+}
+
+/* Wait until @nr callers of a kind wait for a slot. */
+static bool grants_lines_up(struct fake *f, enum rxc_slot_kind kind, u32 nr)
+{
+	unsigned long end = jiffies + RAW_WAIT;
+
+	while (grants_waiting(f, kind) != nr && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	return grants_waiting(f, kind) == nr;
+}
+
+static bool grants_slot_wait(struct fake *f, struct grants_slot *g)
+{
+	g->s = &f->xprt->slot_account;
+	g->slot = -EINPROGRESS;
+	queue_work(system_unbound_wq, &g->work);
+	return grants_lines_up(f, RXC_SLOT_NORMAL, 1);
+}
+
+/*
+ * The server had no sink for a WRITE, and there is no slot to send it again, as other calls always
+ * wait for one.  The WRITE must stand in line, and get its slot before those that came after it.
+ */
+static void grants_slotless(struct kunit *test)
+{
+	struct fake *f = test->priv;
+	int slots[RAW_SLOTS - 3];
+	struct fake_reply r;
+
+	fake_start(test, f);
+	fake_submit(test, f, 0, FAKE_WRITE);
+	fake_take_call(test, f, &f->call[0]);
+	grants_take(test, f, RXC_SLOT_NORMAL, ARRAY_SIZE(slots), slots);
+	KUNIT_ASSERT_TRUE(test, grants_slot_wait(f, &grants_slots[0]));
+	r = fake_ok(&f->call[0]);
+	r.status = RXP_STATUS_RETRY_LATER;
+	r.body_len = 0;
+	KUNIT_ASSERT_EQ(test, fake_reply(f, &r), 0);
+	f->call[0].seen = false;
+	flush_work(&grants_slots[0].work);
+	KUNIT_ASSERT_GE(test, grants_slots[0].slot, 0);
+	KUNIT_ASSERT_TRUE_MSG(test, grants_lines_up(f, RXC_SLOT_BULK, 1),
+			      "the WRITE does not wait for a slot; %u are left", grants_free(f));
+	KUNIT_ASSERT_TRUE(test, grants_slot_wait(f, &grants_slots[1]));
+	grants_put(f, slots, 1);
+	KUNIT_EXPECT_EQ(test, grants_waiting(f, RXC_SLOT_NORMAL), 1);
+	grants_written(test, f, 0, RXP_F_WRITE);
+	flush_work(&grants_slots[1].work);
+	KUNIT_ASSERT_GE(test, grants_slots[1].slot, 0);
+	rxc_slots_put(&f->xprt->slot_account, grants_slots[0].slot);
+	rxc_slots_put(&f->xprt->slot_account, grants_slots[1].slot);
+	grants_put(f, slots + 1, ARRAY_SIZE(slots) - 1);
+	KUNIT_EXPECT_EQ(test, grants_free(f), RAW_SLOTS);
+	fake_idle(test, f);
+}
+
 static int grants_init(struct kunit *test)
 {
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(grants_slots); i++)
+		INIT_WORK(&grants_slots[i].work, grants_slot_work);
 	INIT_WORK(&grants_later.work, grants_submit_work);
 	/* A slow machine could otherwise return a grant before it is looked at. */
 	rdmafs_test_knobs.grant_idle_s = 600;
@@ -289,7 +367,17 @@ static int grants_init(struct kunit *test)
 
 static void grants_exit(struct kunit *test)
 {
+	struct fake *f = test->priv;
+	u32 i;
+
 	rdmafs_points_command("reset");
+	/* After a failed test they may still wait for a slot of the session. */
+	for (i = 0; i < ARRAY_SIZE(grants_slots); i++) {
+		if (work_busy(&grants_slots[i].work)) {
+			rdmafs_xprt_abort(f->xprt);
+			flush_work(&grants_slots[i].work);
+		}
+	}
 	if (test->priv)
 		fake_free(test->priv);
 	flush_work(&grants_later.work);
@@ -301,6 +389,7 @@ static struct kunit_case grants_cases[] = {
 	KUNIT_CASE(grants_fitting),
 	KUNIT_CASE(grants_lost),
 	KUNIT_CASE(grants_behind),
+	KUNIT_CASE(grants_slotless),
 	{}
 };
 

@@ -329,6 +329,86 @@ static void slot_bulk_fewer(struct kunit *test)
 	rxc_slots_destroy(&s);
 }
 
+struct slot_turn {
+	struct rxc_slot_waiter waiter;
+	int came;
+};
+
+static void slot_turn_came(struct rxc_slot_waiter *waiter)
+{
+	container_of(waiter, struct slot_turn, waiter)->came++;
+}
+
+/* Who does not sleep must keep its place in line, be told of its turn, and have its slot then. */
+static void slot_turn(struct kunit *test)
+{
+	struct slot_thread normal;
+	struct rxc_slots s = {};
+	struct slot_turn t = {};
+
+	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
+	rxc_slots_turn_init(&t.waiter, slot_turn_came);
+	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_NORMAL), NR - 2);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), -EAGAIN);
+	slot_start(test, &normal, &s, RXC_SLOT_NORMAL);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), -EAGAIN);
+	slot_left(test, &s, 2, RXC_SLOT_BULK, 1);
+	KUNIT_EXPECT_EQ(test, t.came, 0);
+	rxc_slots_put(&s, 3);
+	KUNIT_EXPECT_EQ(test, t.came, 1);
+	slot_left(test, &s, 2, RXC_SLOT_BULK, 0);
+	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 1);
+	KUNIT_EXPECT_EQ(test, s.bulk, 1);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), 3);
+	rxc_slots_put(&s, 3);
+	slot_left(test, &s, 2, RXC_SLOT_NORMAL, 0);
+	KUNIT_EXPECT_EQ(test, s.bulk, 0);
+	rxc_slots_shutdown(&s, -ESHUTDOWN);
+	KUNIT_EXPECT_TRUE(test, slot_got(&normal));
+	KUNIT_EXPECT_EQ(test, normal.got, 3);
+	KUNIT_EXPECT_EQ(test, t.came, 1);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), -ESHUTDOWN);
+	rxc_slots_destroy(&s);
+}
+
+/* Who leaves the line must not get a slot, and a slot that nobody took must be free again. */
+static void slot_turn_ends(struct kunit *test)
+{
+	struct rxc_slots s = {};
+	struct slot_turn t = {};
+
+	KUNIT_ASSERT_EQ(test, rxc_slots_init(&s, NR), 0);
+	rxc_slots_turn_init(&t.waiter, slot_turn_came);
+	KUNIT_ASSERT_EQ(test, slot_take_all(&s, RXC_SLOT_NORMAL), NR - 2);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), -EAGAIN);
+	rxc_slots_put(&s, 0);
+	KUNIT_EXPECT_EQ(test, t.came, 1);
+	rxc_slots_end_turn(&s, &t.waiter);
+	slot_left(test, &s, 3, RXC_SLOT_BULK, 0);
+	KUNIT_EXPECT_EQ(test, s.bulk, 0);
+	rxc_slots_end_turn(&s, &t.waiter);
+	slot_left(test, &s, 3, RXC_SLOT_BULK, 0);
+
+	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_NORMAL), 0);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), -EAGAIN);
+	rxc_slots_end_turn(&s, &t.waiter);
+	rxc_slots_put(&s, 0);
+	KUNIT_EXPECT_EQ(test, t.came, 1);
+	slot_left(test, &s, 3, RXC_SLOT_BULK, 0);
+
+	/* Who is dismissed has to ask again. */
+	KUNIT_EXPECT_EQ(test, slot_get(&s, RXC_SLOT_NORMAL), 0);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), -EAGAIN);
+	rxc_slots_dismiss_all(&s);
+	KUNIT_EXPECT_EQ(test, t.came, 2);
+	slot_left(test, &s, 2, RXC_SLOT_BULK, 0);
+	KUNIT_EXPECT_EQ(test, rxc_slots_get_turn(&s, RXC_SLOT_BULK, &t.waiter), -EAGAIN);
+	slot_left(test, &s, 2, RXC_SLOT_BULK, 1);
+	rxc_slots_shutdown(&s, -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, t.came, 3);
+	rxc_slots_destroy(&s);
+}
+
 /* A shutdown must end a waiting call, and refuse new ones. */
 static void slot_shutdown(struct kunit *test)
 {
@@ -356,6 +436,8 @@ static struct kunit_case slot_cases[] = {
 	KUNIT_CASE(slot_bulk_beside_busy),
 	KUNIT_CASE(slot_bulk_bound),
 	KUNIT_CASE(slot_bulk_fewer),
+	KUNIT_CASE(slot_turn),
+	KUNIT_CASE(slot_turn_ends),
 	KUNIT_CASE(slot_shutdown),
 	{}
 };

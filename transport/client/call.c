@@ -513,17 +513,31 @@ static void rxc_call_bind(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	rxc_trace(sent, call);
 }
 
+/* The slot, or a negative errno: for -EAGAIN see rxc_call_send(). */
+static int rxc_call_get_slot(struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call,
+			     bool granted, bool nowait, struct rxc_slot_waiter *turn)
+{
+	enum rxc_slot_kind kind = rxc_call_kind(call, granted);
+
+	if (turn)
+		return rxc_slots_get_turn(&x->slot_account, kind, turn);
+	return rxc_slots_get_since(&x->slot_account, kind, nowait, call->x.slot_dismissals);
+}
+
 /**
  * rxc_call_send - acquire what a call needs in order, bind it to the session, post it
  * @x:      the session
  * @call:   the call, counted in flight, in no slot
  * @nowait: -EAGAIN rather than wait for the connection, translations or a slot
+ * @turn:   with @nowait: the caller's place in line for a slot, where it stands if it gets -EAGAIN
+ *	    for want of one; or NULL
  *
  * Context: process; without @nowait sleeps, killably, as rdmafs_xprt_submit() does.
  *
  * Return: 0: the call may be over by now; or a negative errno of rdmafs_xprt_submit().
  */
-int rxc_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait)
+int rxc_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait,
+		  struct rxc_slot_waiter *turn)
 {
 	struct rxc_io *io = call->x.io;
 	bool overlap = false, grant = false;
@@ -547,8 +561,7 @@ again:
 			goto out_pool;
 	}
 again_slot:
-	ret = rxc_slots_get_since(&x->slot_account, rxc_call_kind(call, grant), nowait,
-				  call->x.slot_dismissals);
+	ret = rxc_call_get_slot(x, call, grant, nowait, turn);
 	if (ret < 0) {
 		if (io)
 			rxc_io_unmap(io);
@@ -699,7 +712,7 @@ int rdmafs_xprt_submit(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 	spin_unlock_bh(&x->lock);
 	if (call->x.io && call->dir == RDMAFS_XPRT_WRITE && rxc_deferred_queue(x, call))
 		return 0;
-	ret = rxc_call_send(x, call, call->flags & RDMAFS_CALL_NOWAIT);
+	ret = rxc_call_send(x, call, call->flags & RDMAFS_CALL_NOWAIT, NULL);
 	if (ret) {
 		if (call->x.io)
 			rxc_io_free(call->x.io);

@@ -135,6 +135,7 @@ struct rxc_cost {
  * @writes:       WRITEs that the server had no room for, oldest first
  * @write_work:   sends them again
  * @sending:      @write_work is sending now
+ * @slot_turn:    their place in line for a slot; guarded by the account's lock, and read without it
  * @room:         number of WRITEs that may be sent, as others came back served
  * @probe:        number of WRITEs that may be sent in addition at @probe_at
  * @probe_at:     jiffies
@@ -147,12 +148,13 @@ struct rxc_cost {
  * @read_ms:      delay of READs that the server refused, milliseconds
  * @read_refused: when the server last refused a READ, in jiffies
  *
- * All of it is guarded by the session's lock.
+ * All else is guarded by the session's lock.
  */
 struct rxc_deferred {
 	struct list_head writes;
 	struct delayed_work write_work;
 	bool sending;
+	struct rxc_slot_waiter slot_turn;
 	u32 room;
 	u32 probe;
 	unsigned long probe_at;
@@ -413,7 +415,8 @@ void rxc_crw_fire(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *i
 		  const struct rxp_segment *sink);
 void rxc_cancel_send(struct rdmafs_xprt *x, struct rxp_conn *conn, struct rxc_io *io);
 void rxc_calls_revoke(struct rdmafs_xprt *x);
-int rxc_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);
+int rxc_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait,
+		  struct rxc_slot_waiter *turn);
 void rxc_call_finish(struct rdmafs_xprt_call *call);
 void rxc_call_put(struct rdmafs_xprt_call *call);
 void rxc_io_invalidate(struct rxc_io *io);

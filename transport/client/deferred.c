@@ -8,7 +8,8 @@
  * A WRITE that was served leaves room for one, so each one that comes back lets one more be
  * sent.  So as many WRITEs stay on their way as the server has sinks and places for this session,
  * and hardly any is refused.  To find out when there is room for more, a few are sent in addition
- * every now and then, and twice as many each time that none was refused.
+ * every now and then, and twice as many each time that none was refused.  If there is no slot for
+ * one that is to be sent, they stand in line for a slot like all others, but no task sleeps for it.
  *
  * The others are READs whose translations were taken back (revoke.c), or that the server refused.
  * They stand in line for new translations one after the other, which sleeps: on a workqueue of
@@ -172,7 +173,7 @@ static int rxc_deferred_send(struct rdmafs_xprt *x)
 	list_del_init(&call->x.link);
 	spin_unlock_bh(&x->lock);
 	call->status = 0;
-	ret = rxc_call_send(x, call, true);
+	ret = rxc_call_send(x, call, true, &deferred->slot_turn);
 	cond_resched();
 	spin_lock_bh(&x->lock);
 	if (!ret)
@@ -189,6 +190,14 @@ static int rxc_deferred_send(struct rdmafs_xprt *x)
 	return ret;
 }
 
+/* There is a slot for the oldest WRITE, or it has to ask for one again. */
+static void rxc_deferred_come(struct rxc_slot_waiter *turn)
+{
+	struct rdmafs_xprt *x = container_of(turn, struct rdmafs_xprt, deferred.slot_turn);
+
+	mod_delayed_work(rxp_wq, &x->deferred.write_work, 0);
+}
+
 static void rxc_deferred_writes(struct work_struct *work)
 {
 	struct rdmafs_xprt *x = container_of(work, struct rdmafs_xprt, deferred.write_work.work);
@@ -201,13 +210,15 @@ static void rxc_deferred_writes(struct work_struct *work)
 	spin_lock_bh(&x->lock);
 	deferred->sending = true;
 	probe = rxc_deferred_probe(deferred);
-	while ((deferred->room || probe) && !list_empty(&deferred->writes)) {
+	/* A WRITE that has stood in line for its slot was to be sent when it came there. */
+	while ((deferred->room || probe || READ_ONCE(deferred->slot_turn.slot) >= 0) &&
+	       !list_empty(&deferred->writes)) {
 		bool room = deferred->room;
 
 		/* The room is taken first: more may come while a WRITE is sent. */
 		if (room)
 			deferred->room--;
-		else
+		else if (probe)
 			probe--;
 		ret = rxc_deferred_send(x);
 		if (ret == -EAGAIN) {
@@ -221,8 +232,10 @@ static void rxc_deferred_writes(struct work_struct *work)
 		}
 	}
 	deferred->sending = false;
-	if (list_empty(&deferred->writes))
+	if (list_empty(&deferred->writes)) {
 		deferred->room = 0;
+		rxc_slots_end_turn(&x->slot_account, &deferred->slot_turn);
+	}
 	/* An aborted session sends nothing more. */
 	if (x->state != RXC_ABORTED && !list_empty(&deferred->writes))
 		queue_delayed_work(rxp_wq, &deferred->write_work,
@@ -246,7 +259,7 @@ static void rxc_deferred_reads(struct work_struct *work)
 		list_del_init(&call->x.link);
 		spin_unlock_bh(&x->lock);
 		call->status = 0;
-		ret = rxc_call_send(x, call, false);
+		ret = rxc_call_send(x, call, false, NULL);
 		if (ret) {
 			call->status = ret;
 			rxc_call_finish(call);
@@ -297,6 +310,7 @@ void rxc_deferred_init(struct rdmafs_xprt *x)
 	INIT_LIST_HEAD(&x->deferred.reads);
 	INIT_LIST_HEAD(&x->deferred.turn);
 	INIT_DELAYED_WORK(&x->deferred.write_work, rxc_deferred_writes);
+	rxc_slots_turn_init(&x->deferred.slot_turn, rxc_deferred_come);
 	INIT_DELAYED_WORK(&x->deferred.read_work, rxc_deferred_reads);
 	x->deferred.probe_at = jiffies - 2 * HZ;
 	x->deferred.read_ms = RXC_PROBE_MS_MIN;
@@ -311,6 +325,8 @@ void rxc_deferred_init(struct rdmafs_xprt *x)
  */
 void rxc_deferred_exit(struct rdmafs_xprt *x)
 {
+	/* After this nothing queues the work any more. */
+	rxc_slots_end_turn(&x->slot_account, &x->deferred.slot_turn);
 	cancel_delayed_work_sync(&x->deferred.write_work);
 	cancel_delayed_work_sync(&x->deferred.read_work);
 }

@@ -13,22 +13,6 @@
 #include "transport/xprt.h"
 
 /**
- * struct rxc_slot_waiter - a caller that waits for a slot, on its task's stack
- * @link:    in the line of its kind
- * @kind:    its kind
- * @arrival: the number of waiters until it came, itself among them
- * @done:    it has left the line
- * @slot:    what it has then: a slot, or a negative errno
- */
-struct rxc_slot_waiter {
-	struct list_head link;
-	enum rxc_slot_kind kind;
-	u64 arrival;
-	struct completion done;
-	int slot;
-};
-
-/**
  * rxc_slots_bulk_max - tell how many slots large WRITEs may have at a time
  * @nr: slots of the session
  *
@@ -142,11 +126,21 @@ static struct rxc_slot_waiter *rxc_slots_next(struct rxc_slots *s)
 	return next;
 }
 
+static void rxc_slots_join(struct rxc_slots *s, struct rxc_slot_waiter *w)
+{
+	lockdep_assert_held(&s->lock);
+	list_add_tail(&w->link, &s->waiters[w->kind]);
+	w->arrival = ++s->waits;
+}
+
 static void rxc_slots_release(struct rxc_slot_waiter *w, int slot)
 {
 	list_del_init(&w->link);
-	w->slot = slot;
-	complete(&w->done);
+	WRITE_ONCE(w->slot, slot);
+	if (w->come)
+		w->come(w);
+	else
+		complete(&w->done);
 }
 
 /* Hand free slots to waiters. */
@@ -227,8 +221,7 @@ int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowai
 		ret = -EAGAIN;
 	} else {
 		init_completion(&w.done);
-		list_add_tail(&w.link, &s->waiters[kind]);
-		w.arrival = ++s->waits;
+		rxc_slots_join(s, &w);
 		spin_unlock_bh(&s->lock);
 		ret = wait_for_completion_killable(&w.done);
 		spin_lock_bh(&s->lock);
@@ -243,6 +236,19 @@ int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowai
 	return ret;
 }
 
+static void rxc_slots_put_locked(struct rxc_slots *s, u16 slot)
+{
+	bool bulk = __test_and_clear_bit(slot, s->bulk_map);
+
+	lockdep_assert_held(&s->lock);
+	__set_bit(slot, s->map);
+	if (slot < s->nr) {
+		s->free++;
+		s->bulk -= bulk;
+	}
+	rxc_slots_hand_out(s);
+}
+
 /**
  * rxc_slots_put - give a slot back; the first waiter that may have one gets it
  * @s:    the account
@@ -252,16 +258,75 @@ int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowai
  */
 void rxc_slots_put(struct rxc_slots *s, u16 slot)
 {
-	bool bulk;
+	spin_lock_bh(&s->lock);
+	rxc_slots_put_locked(s, slot);
+	spin_unlock_bh(&s->lock);
+}
+
+/**
+ * rxc_slots_turn_init - begin without a place in line
+ * @turn: to fill in; it is of kind BULK
+ * @come: called when the turn has come, or was dismissed: then rxc_slots_get_turn() has an answer.
+ *	With the account's lock held, so it may only have somebody else call that
+ *
+ * Context: any.
+ */
+void rxc_slots_turn_init(struct rxc_slot_waiter *turn, void (*come)(struct rxc_slot_waiter *turn))
+{
+	INIT_LIST_HEAD(&turn->link);
+	turn->kind = RXC_SLOT_BULK;
+	turn->slot = -EAGAIN;
+	turn->come = come;
+}
+
+/**
+ * rxc_slots_get_turn - take a slot, or stand in line for one without sleeping
+ * @s:    the account
+ * @kind: of the caller
+ * @turn: its place in line.  One caller at a time
+ *
+ * Who is in line stays there if it asks again.
+ *
+ * Context: any but hard interrupt.
+ *
+ * Return: the slot; -EAGAIN: turn->come() will be called; or the error of rxc_slots_shutdown().
+ */
+int rxc_slots_get_turn(struct rxc_slots *s, enum rxc_slot_kind kind, struct rxc_slot_waiter *turn)
+{
+	int ret = -EAGAIN;
 
 	spin_lock_bh(&s->lock);
-	bulk = __test_and_clear_bit(slot, s->bulk_map);
-	__set_bit(slot, s->map);
-	if (slot < s->nr) {
-		s->free++;
-		s->bulk -= bulk;
+	if (s->error) {
+		ret = s->error;
+	} else if (turn->slot >= 0) {
+		ret = turn->slot;
+		WRITE_ONCE(turn->slot, -EAGAIN);
+	} else if (rxc_slots_allow(s, kind)) {
+		ret = rxc_slots_take(s, kind);
+	} else if (list_empty(&turn->link)) {
+		rxc_slots_join(s, turn);
 	}
-	rxc_slots_hand_out(s);
+	spin_unlock_bh(&s->lock);
+	return ret;
+}
+
+/**
+ * rxc_slots_end_turn - leave the line, and give back the slot that the turn has brought
+ * @s:    the account
+ * @turn: the place in line; it may have been left already
+ *
+ * Context: any but hard interrupt.
+ */
+void rxc_slots_end_turn(struct rxc_slots *s, struct rxc_slot_waiter *turn)
+{
+	int slot;
+
+	spin_lock_bh(&s->lock);
+	list_del_init(&turn->link);
+	slot = turn->slot;
+	WRITE_ONCE(turn->slot, -EAGAIN);
+	if (slot >= 0)
+		rxc_slots_put_locked(s, slot);
 	spin_unlock_bh(&s->lock);
 }
 

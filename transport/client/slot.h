@@ -9,7 +9,8 @@
  * on what they have themselves, and not on how busy the others are.
  *
  * Urgent callers that wait are served first, all others in the order in which they came; but large
- * WRITEs that have all they may have let the others pass.
+ * WRITEs that have all they may have let the others pass.  Who must not sleep can stand in line,
+ * too (rxc_slots_get_turn()).
  *
  * All messages of a slot travel on one of the session's connections: that of the slot's number
  * modulo the number of connections.  So calls are spread over the connections by the slot that
@@ -43,6 +44,27 @@ enum rxc_slot_kind {
 	RXC_SLOT_NORMAL,
 	RXC_SLOT_BULK,
 	RXC_SLOT_KINDS
+};
+
+/**
+ * struct rxc_slot_waiter - a caller that waits for a slot
+ * @link:    in the line of its kind, or empty
+ * @kind:    its kind
+ * @arrival: the number of waiters until it came, itself among them
+ * @done:    it has left the line; unless there is @come
+ * @come:    tells who does not sleep that it has left the line; the account's lock is held
+ * @slot:    what it has then: a slot, or a negative errno
+ *
+ * The account's lock guards what is not constant.  On the stack of the task that sleeps, or, with
+ * @come, in a struct that outlives the place in line.
+ */
+struct rxc_slot_waiter {
+	struct list_head link;
+	enum rxc_slot_kind kind;
+	u64 arrival;
+	struct completion done;
+	void (*come)(struct rxc_slot_waiter *w);
+	int slot;
 };
 
 /**
@@ -88,6 +110,9 @@ u32 rxc_slots_dismissals(const struct rxc_slots *s);
 int rxc_slots_get_since(struct rxc_slots *s, enum rxc_slot_kind kind, bool nowait, u32 since);
 void rxc_slots_spread(struct rxc_slots *s, u32 nr, u32 conns);
 void rxc_slots_put(struct rxc_slots *s, u16 slot);
+void rxc_slots_turn_init(struct rxc_slot_waiter *turn, void (*come)(struct rxc_slot_waiter *turn));
+int rxc_slots_get_turn(struct rxc_slots *s, enum rxc_slot_kind kind, struct rxc_slot_waiter *turn);
+void rxc_slots_end_turn(struct rxc_slots *s, struct rxc_slot_waiter *turn);
 void rxc_slots_dismiss_all(struct rxc_slots *s);
 void rxc_slots_shutdown(struct rxc_slots *s, int error);
 
