@@ -214,7 +214,7 @@ void rdmafs_lock_stay(struct rdmafs_op *op)
 	struct rdmafs_inode *ri = RDMAFS_I(op->open->inode);
 
 	if (atomic_dec_and_test(&ri->lock_strays))
-		wake_up_var(&ri->lock_strays);
+		wake_up_var(&op->mnt->forced);
 	rdmafs_opens_dec(op->mnt);
 }
 
@@ -351,7 +351,7 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 		mutex_unlock(&ri->locking);
 	} while (err && rdmafs_lock_again(open, err, &waits, &since));
 	if (atomic_dec_and_test(&ri->lock_strays))
-		wake_up_var(&ri->lock_strays);
+		wake_up_var(&mnt->forced);
 	rdmafs_open_put(open);
 	rdmafs_opens_dec(mnt);
 }
@@ -378,10 +378,11 @@ static bool rdmafs_strays_waited(struct rdmafs_inode *ri, const struct rdmafs_si
 
 /*
  * Take @locking to ask for a lock, when what killed tasks have left is done: an UNLOCK that is
- * still on its way would undo the lock.  0; -EINTR; or -EIO or -ETIMEDOUT: umount -f, or a soft
- * mount's time, ends the wait.
+ * still on its way would undo the lock.  0; -EINTR; or -EIO: umount -f was called after the caller
+ * had read @forced.  It ends who waits in line here, too: each would ask the server in its turn,
+ * and wait for the answer.
  */
-static int rdmafs_locking_begin(struct rdmafs_inode *ri)
+static int rdmafs_locking_begin(struct rdmafs_mount *mnt, struct rdmafs_inode *ri, int forced)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(ri->netfs.inode.i_sb);
 	struct rdmafs_since since;
@@ -391,18 +392,119 @@ static int rdmafs_locking_begin(struct rdmafs_inode *ri)
 	for (;;) {
 		if (mutex_lock_killable(&ri->locking))
 			return -EINTR;
-		if (!atomic_read(&ri->lock_strays))
+		if (forced == atomic_read(&mnt->forced) && !atomic_read(&ri->lock_strays))
 			return 0;
 		mutex_unlock(&ri->locking);
-		if (wait_var_event_killable(&ri->lock_strays, rdmafs_strays_waited(ri, &since)))
+		/* Whoever changes either wakes this. */
+		if (wait_var_event_killable(&mnt->forced, !atomic_read(&ri->lock_strays) ||
+					    forced != atomic_read(&mnt->forced)))
 			return -EINTR;
 		err = rdmafs_since_over(mnt, &since);
 		if (err && atomic_read(&ri->lock_strays))
 			return err;
+		if (forced != atomic_read(&mnt->forced))
+			return -EIO;
 	}
 }
 
 /* --------------------------------------------------------------- taking a lock */
+
+/**
+ * rdmafs_lock_local - tell whether a lock is kept here alone, as local_lock= wants it
+ * @file: the file
+ * @fl:	  the lock
+ *
+ * Context: any.
+ * Return: true if the server is not asked for it.
+ */
+bool rdmafs_lock_local(const struct file *file, const struct file_lock *fl)
+{
+	u32 local = RDMAFS_M(file_inode(file)->i_sb)->opts.local_lock;
+
+	return local & (fl->c.flc_flags & FL_FLOCK ? RDMAFS_LOCAL_FLOCK : RDMAFS_LOCAL_POSIX);
+}
+
+/*
+ * Record what the server has granted.  This does not wait: no other owner here is recorded with a
+ * lock that excludes it, as the server would have refused it.
+ */
+static int rdmafs_lock_record(struct file *file, struct file_lock *fl)
+{
+	unsigned int flags = fl->c.flc_flags;
+	int err;
+
+	fl->c.flc_flags &= ~FL_SLEEP;
+	err = locks_lock_file_wait(file, fl);
+	fl->c.flc_flags = flags;
+	return err;
+}
+
+/* Take a range off the record that the server does not have for the owner any more. */
+static void rdmafs_lock_unrecord(struct file *file, const struct file_lock *fl,
+				 const struct rdmafs_range *r)
+{
+	struct file_lock lost;
+
+	locks_init_lock(&lost);
+	lost.c.flc_owner = fl->c.flc_owner;
+	lost.c.flc_file = fl->c.flc_file;
+	lost.c.flc_pid = fl->c.flc_pid;
+	lost.c.flc_flags = fl->c.flc_flags & ~FL_SLEEP;
+	lost.c.flc_type = F_UNLCK;
+	lost.fl_start = r->start;
+	lost.fl_end = r->end;
+	locks_lock_file_wait(file, &lost);
+}
+
+/*
+ * Ask for a lock, and record it if the server has granted it.  RFP_LOCK_*; or a negative errno, and
+ * the server's locks are those of the record, or a worker makes them so.  @forced: how often
+ * umount -f had been called when the task began to wait.
+ */
+static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token, int forced)
+{
+	struct inode *inode = file_inode(file);
+	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
+	struct rdmafs_range r = rdmafs_range_of(mnt, fl);
+	struct rdmafs_open *open = rdmafs_file_open(file);
+	bool recorded = false;
+	int ret, err, session;
+
+	ret = rdmafs_locking_begin(mnt, RDMAFS_I(inode), forced);
+	if (ret)
+		return ret;
+	do {
+		ret = rdmafs_lock_ask(open, &r, token, false, &session);
+		/*
+		 * WAITING or DENIED: flock(2) has given up the lock that is to be changed.  And
+		 * what was granted in a session that is lost is not held.
+		 */
+		if (ret != RFP_LOCK_HELD && (recorded || (ret > 0 && r.kind == RFP_LOCK_FLOCK)))
+			rdmafs_lock_unrecord(file, fl, &r);
+		if (ret != RFP_LOCK_HELD)
+			break;
+		err = rdmafs_lock_record(file, fl);
+		recorded = !err;
+		if (err) {
+			rdmafs_lock_restore(open, &r);
+			ret = err;
+		}
+		/* If the session was lost before it was recorded, it was not reclaimed. */
+	} while (ret == RFP_LOCK_HELD && session != atomic_read(&mnt->session));
+	mutex_unlock(&RDMAFS_I(inode)->locking);
+	return ret;
+}
+
+static void rdmafs_lock_wait_begin(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w)
+{
+	init_completion(&w->event);
+	spin_lock_irq(&mnt->lock_lock);
+	do {
+		w->token = ++mnt->lock_token;
+	} while (!w->token);
+	list_add_tail(&w->link, &mnt->lock_waits);
+	spin_unlock_irq(&mnt->lock_lock);
+}
 
 /* Leave a request for a lock to a worker, which ends it. */
 static void rdmafs_lock_abandon(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token)
@@ -536,6 +638,7 @@ static bool rdmafs_lock_give_up(struct file *file, struct file_lock *fl, u32 tok
 	struct rdmafs_mount *mnt = RDMAFS_M(file_inode(file)->i_sb);
 	struct rdmafs_range r = rdmafs_range_of(mnt, fl);
 	struct rdmafs_open *open = rdmafs_file_open(file);
+	int forced = atomic_read(&mnt->forced);
 	int ret;
 
 	if (wait && !fatal_signal_pending(current) && rdmafs_served(mnt)) {
@@ -543,7 +646,7 @@ static bool rdmafs_lock_give_up(struct file *file, struct file_lock *fl, u32 tok
 		if (ret == RFP_LOCK_DENIED)
 			return false;
 		/* Asking once more takes it, and records it. */
-		if (ret == RFP_LOCK_HELD && rdmafs_lock_try(file, fl, 0) == RFP_LOCK_HELD)
+		if (ret == RFP_LOCK_HELD && rdmafs_lock_try(file, fl, 0, forced) == RFP_LOCK_HELD)
 			return true;
 	}
 	rdmafs_lock_abandon(open, &r, token);
@@ -561,13 +664,13 @@ static int rdmafs_lock_take(struct file *file, struct file_lock *fl, bool wait)
 	int ret;
 
 	if (!wait) {
-		ret = rdmafs_lock_try(file, fl, 0);
+		ret = rdmafs_lock_try(file, fl, 0, forced);
 		return ret == RFP_LOCK_DENIED ? -EAGAIN : ret;
 	}
 	rdmafs_lock_wait_begin(mnt, &w);
 	for (;;) {
-		ret = rdmafs_lock_try(file, fl, w.token);
-		/* It was killed before it could ask again, and the server may go on trying. */
+		ret = rdmafs_lock_try(file, fl, w.token, forced);
+		/* It could not ask again, and the server may go on trying. */
 		if (ret < 0 && waits)
 			rdmafs_lock_give_up(file, fl, w.token, false);
 		if (ret != RFP_LOCK_WAITING)
@@ -613,13 +716,14 @@ static int rdmafs_lock_set(struct file *file, struct file_lock *fl, bool wait)
 static int rdmafs_lock_drop(struct file *file, struct file_lock *fl)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(file_inode(file));
-	struct rdmafs_range r = rdmafs_range_of(RDMAFS_M(file_inode(file)->i_sb), fl);
+	struct rdmafs_mount *mnt = RDMAFS_M(file_inode(file)->i_sb);
+	struct rdmafs_range r = rdmafs_range_of(mnt, fl);
 	bool thread = current->flags & PF_KTHREAD, exits = current->flags & PF_EXITING;
 	struct rdmafs_open *open = rdmafs_file_open(file);
 	unsigned int flags = fl->c.flc_flags;
+	int forced = atomic_read(&mnt->forced), err;
 	struct rdmafs_op *op;
 	bool alone, late;
-	int err;
 
 	/*
 	 * The next owner of the lock is to see it.  Errors stay with the mapping, for fsync(2).  If
@@ -630,6 +734,8 @@ static int rdmafs_lock_drop(struct file *file, struct file_lock *fl)
 	/* A task that ends, or was killed, does not wait for one that waits for the server. */
 	alone = thread || exits ? mutex_trylock(&ri->locking) :
 				  !mutex_lock_killable(&ri->locking);
+	/* Nor does one that was in line when umount -f was called. */
+	late |= forced != atomic_read(&mnt->forced);
 	fl->c.flc_flags |= FL_EXISTS;
 	err = locks_lock_file_wait(file, fl);
 	fl->c.flc_flags = flags;

@@ -72,6 +72,9 @@ void rdmafs_umount_begin(struct super_block *sb)
 	atomic_inc(&mnt->forced);
 	rdmafs_xprt_fail_outstanding(mnt->xprt);
 	rdmafs_locks_wake(mnt);
+	/* Pairs with the barrier by which a task begins to wait in rdmafs_locking_begin(). */
+	smp_mb();
+	wake_up_var(&mnt->forced);
 	/* If this umount ends the mount, this task calls rdmafs_umount_wait(). */
 	WRITE_ONCE(mnt->given_up, rdmafs_served(mnt) ? 0 : current->start_boottime);
 }
