@@ -5,7 +5,8 @@
  *	super.c		mounting; options.c the options, umount.c the end of a mount and umount -f
  *	op.c		from a request body to an errno; io.c READ and WRITE of file data
  *	cred.c		credentials of callers; access.c what they may do, without asking
- *	inode.c		inodes; attr.c their attributes, by the rules of coherence.c
+ *	inode.c		inodes; attr.c their attributes, by the rules of coherence.c; setattr.c
+ *			changes of them
  *	export.c	handles of them for programs, and for servers that export the mount again
  *	namei.c		names; by_name.c opening a file by its name; dir.c reading directories,
  *			listing.c replies that are kept for it
@@ -782,6 +783,8 @@ bool rdmafs_attr_expired(struct inode *inode);
 int rdmafs_revalidate(struct inode *inode, bool force);
 int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct kstat *stat,
 		   u32 request_mask, unsigned int query_flags);
+
+/* setattr.c */
 int rdmafs_setattr(struct mnt_idmap *idmap, struct dentry *dentry, struct iattr *attr);
 
 /* mapping.c */
