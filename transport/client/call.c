@@ -524,6 +524,62 @@ static int rxc_call_get_slot(struct rdmafs_xprt *x, const struct rdmafs_xprt_cal
 	return rxc_slots_get_since(&x->slot_account, kind, nowait, call->x.slot_dismissals);
 }
 
+/* Map a call's data, or reserve what it will be mapped with (@overlap), for the device of @pool. */
+static int rxc_call_prepare(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
+			    struct rxp_pool *pool, bool nowait, bool *grant, bool *overlap)
+{
+	struct rxc_io *io = call->x.io;
+
+	*grant = false;
+	*overlap = false;
+	if (!io)
+		return 0;
+	/* With a granted sink the data goes with the CALL, so it is mapped before. */
+	*grant = rxc_call_has_grant(x, call);
+	*overlap = !*grant && rxc_io_overlaps(x, io) && !rxc_io_reserve(io, pool);
+	return *overlap ? 0 : rxc_io_map(io, pool, nowait);
+}
+
+/*
+ * Post a call, which may be sent with all that it has acquired, and map its data if that is to be
+ * done now.  @grant: the grant that its data goes to, or NULL.  The session's lock is held, and is
+ * dropped here.
+ */
+static void rxc_call_launch(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call,
+			    struct rxp_pool *pool, struct rxc_slot *slot, bool overlap,
+			    const struct rxc_held_grant *grant)
+	__releases(&x->lock)
+{
+	struct rxp_conn *conn = x->conns[slot->index % x->nr_conns];
+	struct rxc_io *io = call->x.io;
+
+	lockdep_assert_held(&x->lock);
+	rxp_conn_get(conn);
+	rxc_call_bind(x, conn, call, slot, overlap, grant);
+	/*
+	 * A reply may come from here on, even one from a server that can't have seen the CALL.
+	 * It must find the MR in state REGISTERING, so that its LOCAL_INV is queued behind the
+	 * REG_MR: hence the post with the lock held.  A CALL without an MR (a small one, or a
+	 * WRITE into a granted sink) does not need that, and may be plugged.
+	 */
+	if (io && !grant)
+		rxc_call_post(conn, call, slot, false);
+	spin_unlock_bh(&x->lock);
+
+	if (!io || grant) {
+		rdmafs_test_point("call_unposted", slot->index);
+		rxc_call_post(conn, call, slot, true);
+	}
+	if (grant)
+		rxp_count(&x->stats, write_granted);
+	if (overlap && call->dir == RDMAFS_XPRT_READ)
+		rxp_count(&x->stats, read_overlapped);
+	if (overlap)
+		rxc_call_map_late(x, pool, conn, call, slot);
+	rxc_call_put(call);
+	rxp_conn_put(conn);
+}
+
 /**
  * rxc_call_send - acquire what a call needs in order, bind it to the session, post it
  * @x:      the session
@@ -540,11 +596,10 @@ int rxc_call_send(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool now
 		  struct rxc_slot_waiter *turn)
 {
 	struct rxc_io *io = call->x.io;
-	bool overlap = false, grant = false;
 	struct rxc_held_grant held;
-	struct rxp_conn *conn;
 	struct rxp_pool *pool;
 	struct rxc_slot *slot;
+	bool overlap, grant;
 	int ret;
 
 again:
@@ -552,14 +607,9 @@ again:
 	if (IS_ERR(pool))
 		return PTR_ERR(pool);
 	rdmafs_test_point("call_pool", call->dir);
-	if (io) {
-		/* With a granted sink the data goes with the CALL, so it is mapped before. */
-		grant = rxc_call_has_grant(x, call);
-		overlap = !grant && rxc_io_overlaps(x, io) && !rxc_io_reserve(io, pool);
-		ret = overlap ? 0 : rxc_io_map(io, pool, nowait);
-		if (ret)
-			goto out_pool;
-	}
+	ret = rxc_call_prepare(x, call, pool, nowait, &grant, &overlap);
+	if (ret)
+		goto out_pool;
 again_slot:
 	ret = rxc_call_get_slot(x, call, grant, nowait, turn);
 	if (ret < 0) {
@@ -601,32 +651,8 @@ again_slot:
 		grant = false;
 		goto again_slot;
 	}
-	conn = x->conns[slot->index % x->nr_conns];
-	rxp_conn_get(conn);
-	rxc_call_bind(x, conn, call, slot, overlap, grant ? &held : NULL);
-	/*
-	 * A reply may come from here on, even one from a server that can't have seen the CALL.
-	 * It must find the MR in state REGISTERING, so that its LOCAL_INV is queued behind the
-	 * REG_MR: hence the post with the lock held.  A CALL without an MR (a small one, or a
-	 * WRITE into a granted sink) does not need that, and may be plugged.
-	 */
-	if (io && !grant)
-		rxc_call_post(conn, call, slot, false);
-	spin_unlock_bh(&x->lock);
-
-	if (!io || grant) {
-		rdmafs_test_point("call_unposted", slot->index);
-		rxc_call_post(conn, call, slot, true);
-	}
-	if (grant)
-		rxp_count(&x->stats, write_granted);
-	if (overlap && call->dir == RDMAFS_XPRT_READ)
-		rxp_count(&x->stats, read_overlapped);
-	if (overlap)
-		rxc_call_map_late(x, pool, conn, call, slot);
-	rxc_call_put(call);
+	rxc_call_launch(x, call, pool, slot, overlap, grant ? &held : NULL);
 	rxp_pool_put(pool);
-	rxp_conn_put(conn);
 	return 0;
 
 out_pool:
