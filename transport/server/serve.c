@@ -257,31 +257,53 @@ static bool rxs_req_now(struct rxs_req *req)
 	return false;
 }
 
-static const char *rxs_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
-				    const struct rxp_frame *f, const struct ib_wc *wc)
-{
-	bool granted = (f->flags & RXP_F_WRITE) && (f->flags & RXP_F_RKEY);
-	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
-	struct rxs_slot *slot = &s->slots[f->slot];
-	struct rxs_req *req = rxs_req_new(conn, rx, f);
-	u32 head_len = 0, data_len = 0;
-	bool invalid = false;
-	enum rxs_arrival arrival;
-	struct rxs_route route = {};
+/**
+ * struct rxs_cached - an answer that is in its slot, to be sent again
+ * @route:    how it goes
+ * @head_len: bytes of its head
+ * @data_len: bytes of its data
+ */
+struct rxs_cached {
+	struct rxs_route route;
+	u32 head_len;
+	u32 data_len;
+};
 
-	if (!req) {
-		/* The client sends it again on its next connection. */
-		rxp_conn_lost(conn);
-		return NULL;
-	}
-	rxs_req_claim_init(req);
+/* Prepare to send the answer in a slot again; false: the connection is gone.  The lock is held. */
+static bool rxs_call_cached(struct rxs_req *req, struct rxp_conn *conn, struct rxs_cached *cached)
+{
+	struct rdmafs_xprt_session *s = req->session;
+	struct rxs_slot *slot = &s->slots[req->slot];
+
+	lockdep_assert_held(&s->lock);
+	cached->head_len = slot->head_len;
+	cached->data_len = slot->data_len;
+	if (!rxs_route_get(s, rxs_conn(conn)->serial, req->slot, &cached->route))
+		return false;
+	rxp_frame_clear_grant(rxs_req_buf(req));
+	rxs_route_sync(s, &cached->route, 0, RXP_SLOT_BUF);
+	return true;
+}
+
+/*
+ * Find out what a CALL is in its slot.  @granted: its data is in a granted sink; then, if it is
+ * RXS_ARRIVAL_NEW, @invalid: the sink's key is invalid by now.  @cached: filled in if it is
+ * RXS_ARRIVAL_CACHED.
+ */
+static enum rxs_arrival rxs_call_take(struct rxs_req *req, struct rxp_conn *conn,
+				      const struct ib_wc *wc, bool granted, bool *invalid,
+				      struct rxs_cached *cached)
+{
+	struct rdmafs_xprt_session *s = req->session;
+	enum rxs_arrival arrival;
+
 	spin_lock_bh(&s->lock);
-	arrival = rxs_slot_take(s, slot, req);
+	arrival = rxs_slot_take(s, &s->slots[req->slot], req);
 	if (granted && arrival == RXS_ARRIVAL_NEW) {
 		if (rxs_grant_use(req, conn)) {
 			rxs_session_progress(s);
-			invalid = rxs_sink_invalid(req, wc, false);
-			rxs_req_move(req, invalid ? RXS_REQ_DATA : RXS_REQ_INVALIDATE);
+			*invalid = rxs_sink_invalid(req, wc, false);
+			rxs_req_move(req, *invalid ? RXS_REQ_DATA : RXS_REQ_INVALIDATE);
 		} else {
 			rxs_req_forget(req, RXS_REQ_FORGET);
 			arrival = RXS_ARRIVAL_WRONG;
@@ -290,19 +312,28 @@ static const char *rxs_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 		/* A grant ends with its connection, so no replay may name one. */
 		arrival = RXS_ARRIVAL_WRONG;
 	}
-	if (arrival == RXS_ARRIVAL_CACHED) {
-		head_len = slot->head_len;
-		data_len = slot->data_len;
-		if (rxs_route_get(s, rxs_conn(conn)->serial, req->slot, &route)) {
-			rxp_frame_clear_grant(rxs_req_buf(req));
-			rxs_route_sync(s, &route, 0, RXP_SLOT_BUF);
-		} else {
-			arrival = RXS_ARRIVAL_CLOSING;
-		}
-	}
+	if (arrival == RXS_ARRIVAL_CACHED && !rxs_call_cached(req, conn, cached))
+		arrival = RXS_ARRIVAL_CLOSING;
 	spin_unlock_bh(&s->lock);
+	return arrival;
+}
 
-	switch (arrival) {
+static const char *rxs_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
+				    const struct rxp_frame *f, const struct ib_wc *wc)
+{
+	bool granted = (f->flags & RXP_F_WRITE) && (f->flags & RXP_F_RKEY);
+	struct rdmafs_xprt_session *s = rxs_conn(conn)->session;
+	struct rxs_req *req = rxs_req_new(conn, rx, f);
+	struct rxs_cached cached = {};
+	bool invalid = false;
+
+	if (!req) {
+		/* The client sends it again on its next connection. */
+		rxp_conn_lost(conn);
+		return NULL;
+	}
+	rxs_req_claim_init(req);
+	switch (rxs_call_take(req, conn, wc, granted, &invalid, &cached)) {
 	case RXS_ARRIVAL_NEW:
 		rxp_count(&s->stats, calls);
 		rxs_trace(arrived, req, f->bulk.length + f->data_len);
@@ -316,8 +347,9 @@ static const char *rxs_call_arrived(struct rxp_conn *conn, struct rxp_rx *rx,
 	case RXS_ARRIVAL_CACHED:
 		rxp_count(&s->stats, replays);
 		rxp_rx_put(rx);
-		rxs_reply_post(req, &route, head_len, data_len, NULL, 0, 0, NULL);
-		rxs_route_put(&route);
+		rxs_reply_post(req, &cached.route, cached.head_len, cached.data_len, NULL, 0, 0,
+			       NULL);
+		rxs_route_put(&cached.route);
 		break;
 	case RXS_ARRIVAL_AGAIN:
 		rxp_count(&s->stats, replays);
