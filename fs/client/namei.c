@@ -560,22 +560,14 @@ static int rdmafs_rmdir(struct inode *dir, struct dentry *dentry)
 	return rdmafs_remove(dir, dentry, RFP_RMDIR);
 }
 
-static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct dentry *odentry,
-			 struct inode *ndir, struct dentry *ndentry, unsigned int flags)
+static struct rdmafs_op *rdmafs_rename_op(struct inode *odir, struct dentry *odentry,
+					  struct inode *ndir, struct dentry *ndentry,
+					  unsigned int flags)
 {
-	unsigned long verifier = rdmafs_dir_verifier(ndir);	/* as in rdmafs_remove() */
-	const struct rfp_attr *attrs[3] = {};	/* the object that is moved, both directories */
-	struct inode *inode = d_inode(odentry), *target = d_inode(ndentry);
 	struct rfp_rename_req *req;
 	struct rdmafs_op *op;
 	u32 how = 0;
-	bool same;
-	int err;
 
-	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT))
-		return -EINVAL;
-	if (odentry->d_name.len > RFP_NAME_MAX || ndentry->d_name.len > RFP_NAME_MAX)
-		return -ENAMETOOLONG;
 	if (flags & RENAME_NOREPLACE)
 		how |= RFP_RENAME_NOREPLACE;
 	if (flags & RENAME_EXCHANGE)
@@ -584,14 +576,48 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 		how |= RFP_RENAME_WHITEOUT;
 	op = rdmafs_op_new(RDMAFS_M(odir->i_sb), RFP_RENAME, sizeof(*req));
 	if (IS_ERR(op))
-		return PTR_ERR(op);
+		return op;
 	req = (struct rfp_rename_req *)op->req;
 	req->flags = cpu_to_le32(how);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(odir)->fh);
 	rfp_enc_str(&op->enc, odentry->d_name.name, odentry->d_name.len, RFP_NAME_MAX);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(ndir)->fh);
 	rfp_enc_str(&op->enc, ndentry->d_name.name, ndentry->d_name.len, RFP_NAME_MAX);
+	return op;
+}
 
+/*
+ * The server has moved a name to where the one of @target was.  Its change time and link count have
+ * changed, and the reply does not tell them.  @exchanged: it has the other name now.
+ */
+static void rdmafs_rename_over(struct inode *target, bool exchanged)
+{
+	rdmafs_attr_expire(target);
+	if (exchanged)
+		return;
+	if (S_ISDIR(target->i_mode))
+		clear_nlink(target);
+	else if (target->i_nlink)
+		drop_nlink(target);
+}
+
+static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct dentry *odentry,
+			 struct inode *ndir, struct dentry *ndentry, unsigned int flags)
+{
+	unsigned long verifier = rdmafs_dir_verifier(ndir);	/* as in rdmafs_remove() */
+	const struct rfp_attr *attrs[3] = {};	/* the object that is moved, both directories */
+	struct inode *inode = d_inode(odentry), *target = d_inode(ndentry);
+	struct rdmafs_op *op;
+	bool same;
+	int err;
+
+	if (flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT))
+		return -EINVAL;
+	if (odentry->d_name.len > RFP_NAME_MAX || ndentry->d_name.len > RFP_NAME_MAX)
+		return -ENAMETOOLONG;
+	op = rdmafs_rename_op(odir, odentry, ndir, ndentry, flags);
+	if (IS_ERR(op))
+		return PTR_ERR(op);
 	rdmafs_attr_own_begin(inode);
 	rdmafs_attr_own_begin(odir);
 	if (ndir != odir)
@@ -612,16 +638,8 @@ static int rdmafs_rename(struct mnt_idmap *idmap, struct inode *odir, struct den
 	}
 	if (err)
 		return err;
-	/* Its change time and link count have changed, and the reply does not tell them. */
-	if (target) {
-		rdmafs_attr_expire(target);
-		if (!(flags & RENAME_EXCHANGE)) {
-			if (S_ISDIR(target->i_mode))
-				clear_nlink(target);
-			else if (target->i_nlink)
-				drop_nlink(target);
-		}
-	}
+	if (target)
+		rdmafs_rename_over(target, flags & RENAME_EXCHANGE);
 	rdmafs_test_point("name_removed", odir->i_ino);
 	/*
 	 * Next, the VFS moves the names with the objects that they stand for here.  If the server
