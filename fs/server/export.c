@@ -412,6 +412,29 @@ static int rdmafsd_export_publish(struct rdmafsd_export *exp)
 	return err;
 }
 
+/* Find the directory of an export that is being made, and look whether it can be exported. */
+static int rdmafsd_export_find(struct rdmafsd_export *exp, const char *path)
+{
+	const struct rdmafsd_export_params *p = &exp->p;
+	int err;
+
+	err = kern_path(path, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &exp->path);
+	if (err) {
+		pr_err("%s: no directory at '%s' (%d)\n", p->name, path, err);
+		return err;
+	}
+	if (p->mountpoint && exp->path.dentry != exp->path.mnt->mnt_root) {
+		pr_err("%s: nothing is mounted at '%s': mount it first (mountpoint)\n", p->name,
+		       path);
+		err = -ENODEV;
+	} else {
+		err = rdmafsd_export_check(&exp->path, p->name);
+	}
+	if (err)
+		path_put(&exp->path);
+	return err;
+}
+
 /**
  * rdmafsd_export_start - make an export live
  * @p:	  its settings
@@ -451,20 +474,9 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 	init_completion(&exp->ended);
 	refcount_set(&exp->refs, 1);
 
-	err = kern_path(path, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &exp->path);
-	if (err) {
-		pr_err("%s: no directory at '%s' (%d)\n", p->name, path, err);
-		goto free;
-	}
-	if (p->mountpoint && exp->path.dentry != exp->path.mnt->mnt_root) {
-		pr_err("%s: nothing is mounted at '%s': mount it first (mountpoint)\n", p->name,
-		       path);
-		err = -ENODEV;
-		goto put_path;
-	}
-	err = rdmafsd_export_check(&exp->path, p->name);
+	err = rdmafsd_export_find(exp, path);
 	if (err)
-		goto put_path;
+		goto free;
 	exp->whole = IS_ROOT(exp->path.dentry);
 	exp->domain = exp->path.dentry->d_sb->s_dev;
 	rdmafsd_commit_init(exp);
