@@ -285,12 +285,36 @@ static bool rxs_retries_allowed(const struct rdma_conn_param *param)
 	return param->retry_count <= most && param->rnr_retry_count <= most;
 }
 
+/* Make the connection that a client asks for by @req; it is in no list.  NULL: no memory. */
+static struct rxs_conn *rxs_conn_new(struct rdmafs_xprt_server *server, struct rdma_cm_id *id,
+				     const struct rxp_wire_cm *req)
+{
+	struct rxs_conn *sc = kzalloc(sizeof(*sc), GFP_KERNEL);
+	struct rdmafs_xprt_source source;
+	struct rxp_conn *conn;
+
+	if (!sc)
+		return NULL;
+	conn = &sc->conn;
+	rxp_conn_init(conn, &rxs_conn_ops, server, &server->stats, req->index, req->count);
+	INIT_LIST_HEAD(&sc->link);
+	INIT_WORK(&sc->work, rxs_conn_work);
+	conn->cm = *req;
+	conn->id = id;
+	sc->asked = jiffies;
+	rxs_id_source(id, &source);
+	sc->account = rxs_account_get(server->budget, &source);
+	if (!sc->account) {
+		rxp_conn_put(conn);
+		return NULL;
+	}
+	return sc;
+}
+
 static int rxs_connect_request(struct rdmafs_xprt_server *server, struct rdma_cm_id *id,
 			       const struct rdma_cm_event *event)
 {
-	struct rdmafs_xprt_source source;
 	struct rxp_wire_cm req;
-	struct rxp_conn *conn;
 	struct rxs_conn *sc;
 	u32 limit = 0;
 	u16 reason;
@@ -310,22 +334,9 @@ static int rxs_connect_request(struct rdmafs_xprt_server *server, struct rdma_cm
 	/* Only connection 0 is refused: the others belong to a session that was let in. */
 	if (!req.index && req.count > rxs_conns_allowed())
 		return rxs_reject(id, RXP_REJECT_COUNT, rxs_conns_allowed());
-	sc = kzalloc(sizeof(*sc), GFP_KERNEL);
+	sc = rxs_conn_new(server, id, &req);
 	if (!sc)
 		return rxs_reject(id, RXP_REJECT_RESOURCES, 0);
-	conn = &sc->conn;
-	rxp_conn_init(conn, &rxs_conn_ops, server, &server->stats, req.index, req.count);
-	INIT_LIST_HEAD(&sc->link);
-	INIT_WORK(&sc->work, rxs_conn_work);
-	conn->cm = req;
-	conn->id = id;
-	sc->asked = jiffies;
-	rxs_id_source(id, &source);
-	sc->account = rxs_account_get(server->budget, &source);
-	if (!sc->account) {
-		rxp_conn_put(conn);
-		return rxs_reject(id, RXP_REJECT_RESOURCES, 0);
-	}
 
 	spin_lock_bh(&server->lock);
 	reason = rxs_admit_conn(server, sc, &limit);
@@ -340,7 +351,7 @@ static int rxs_connect_request(struct rdmafs_xprt_server *server, struct rdma_cm
 	}
 	spin_unlock_bh(&server->lock);
 	if (reason) {
-		rxp_conn_put(conn);
+		rxp_conn_put(&sc->conn);
 		if (reason != RXP_REJECT_STOPPING)
 			pr_warn_ratelimited("rdmafs: refused %pISpc: port %u has no room for more connections%s\n",
 					    &id->route.addr.dst_addr, server->port,
@@ -348,9 +359,9 @@ static int rxs_connect_request(struct rdmafs_xprt_server *server, struct rdma_cm
 		return rxs_reject(id, reason, limit);
 	}
 
-	id->context = conn;
+	id->context = &sc->conn;
 	id->event_handler = rxs_conn_event;
-	rxs_conn_wake(conn);
+	rxs_conn_wake(&sc->conn);
 	return 0;
 }
 
