@@ -541,6 +541,22 @@ static int rxc_call_prepare(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call
 }
 
 /*
+ * Can a call be sent in the slot that it has, with what it has acquired?  0; -ESHUTDOWN: it has to
+ * begin anew; -E2BIG.  The lock is held.
+ */
+static int rxc_call_check(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call,
+			  const struct rxp_pool *pool, const struct rxc_slot *slot)
+{
+	if (!rxc_call_fits(x, call, pool, slot))
+		return -ESHUTDOWN;
+	/*
+	 * The length was checked before the call waited; since then the mount may have
+	 * connected to a server, or through a device, that allows less.
+	 */
+	return call->x.io && call->x.io->len > x->data_max ? -E2BIG : 0;
+}
+
+/*
  * Post a call, which may be sent with all that it has acquired, and map its data if that is to be
  * done now.  @grant: the grant that its data goes to, or NULL.  The session's lock is held, and is
  * dropped here.
@@ -612,32 +628,16 @@ again:
 		goto out_pool;
 again_slot:
 	ret = rxc_call_get_slot(x, call, grant, nowait, turn);
-	if (ret < 0) {
-		if (io)
-			rxc_io_unmap(io);
-		goto out_pool;
-	}
+	if (ret < 0)
+		goto out_unmap;
 	slot = &x->slots[ret];
 	rdmafs_test_point("call_slot", ret);
 	spin_lock_bh(&x->lock);
-	if (!rxc_call_fits(x, call, pool, slot)) {
+	ret = rxc_call_check(x, call, pool, slot);
+	if (ret) {
 		spin_unlock_bh(&x->lock);
 		rxc_slots_put(&x->slot_account, slot->index);
-		if (io)
-			rxc_io_unmap(io);
-		rxp_pool_put(pool);
-		goto again;
-	}
-	/*
-	 * The length was checked before the call waited; since then the mount may have
-	 * connected to a server, or through a device, that allows less.
-	 */
-	if (io && io->len > x->data_max) {
-		spin_unlock_bh(&x->lock);
-		rxc_slots_put(&x->slot_account, slot->index);
-		rxc_io_unmap(io);
-		ret = -E2BIG;
-		goto out_pool;
+		goto out_unmap;
 	}
 	/*
 	 * The grant may be gone: used by another WRITE, or recalled.  Then the CRW is held for an
@@ -655,12 +655,15 @@ again_slot:
 	rxp_pool_put(pool);
 	return 0;
 
+out_unmap:
+	if (io)
+		rxc_io_unmap(io);
 out_pool:
 	rxp_pool_put(pool);
 	/*
 	 * -ESHUTDOWN on a session that is not aborted means that the device goes, or that the
-	 * session has moved to another one; -EAGAIN, that waiters were dismissed.  Neither ends
-	 * the call: it begins anew.
+	 * session has moved to another one or can't take the call now; -EAGAIN, that waiters were
+	 * dismissed.  Neither ends the call: it begins anew.
 	 */
 	if ((ret == -ESHUTDOWN && READ_ONCE(x->state) != RXC_ABORTED) ||
 	    (ret == -EAGAIN && !nowait))
