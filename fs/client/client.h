@@ -253,6 +253,8 @@ struct rdmafs_reclaim {
  * @clock:	advances with every change that this client makes, and with every answer about
  *		attributes; tells whether attributes may be older than what is known; atomic, as
  *		@session, @forced and @nr_opens
+ * @forgets:	how often it was seen that the server has forgotten opens within a session, as it
+ *		does when the export is disabled; atomic
  * @forced:	how often umount -f was called; tasks that wait for rdmafs_inode.lock_strays, too,
  *		are woken at its address
  * @given_up:	start_boottime of the task that called umount -f while the export was not

@@ -286,7 +286,6 @@ static int rdmafs_since_over(struct rdmafs_mount *mnt, const struct rdmafs_since
 static bool rdmafs_lock_again(struct rdmafs_open *open, int err, unsigned int *waits,
 			      struct rdmafs_since *since)
 {
-	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
 
 	if (err == -ENOMEM || err == -ENOLCK) {
@@ -300,7 +299,7 @@ static bool rdmafs_lock_again(struct rdmafs_open *open, int err, unsigned int *w
 			return false;
 	}
 	/* Tasks that wait for this worker have not asked for that: their wait ends. */
-	wake_up_var(&ri->lock_strays);
+	wake_up_var(&mnt->forced);
 	rdmafs_since_now(mnt, since);
 	return true;
 }
@@ -340,7 +339,7 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 	rdmafs_fence_wait(open->inode);
 	waits = 0;
 	rdmafs_since_now(mnt, &since);
-	wake_up_var(&ri->lock_strays);
+	wake_up_var(&mnt->forced);
 	do {
 		/*
 		 * Two of these workers, or a worker and a task that unlocks, may have the record
@@ -378,133 +377,34 @@ static bool rdmafs_strays_waited(struct rdmafs_inode *ri, const struct rdmafs_si
 
 /*
  * Take @locking to ask for a lock, when what killed tasks have left is done: an UNLOCK that is
- * still on its way would undo the lock.  0; -EINTR; or -EIO: umount -f was called after the caller
- * had read @forced.  It ends who waits in line here, too: each would ask the server in its turn,
- * and wait for the answer.
+ * still on its way would undo the lock.  0; -EINTR; or -EIO or -ETIMEDOUT: a soft mount's time is
+ * over, or umount -f was called after the caller had read @forced.  It ends who waits in line here,
+ * too: each would ask the server in its turn, and wait for the answer.
  */
-static int rdmafs_locking_begin(struct rdmafs_mount *mnt, struct rdmafs_inode *ri, int forced)
+static int rdmafs_locking_begin(struct rdmafs_inode *ri, int forced)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(ri->netfs.inode.i_sb);
 	struct rdmafs_since since;
 	int err;
 
 	rdmafs_since_now(mnt, &since);
+	since.forced = forced;
 	for (;;) {
 		if (mutex_lock_killable(&ri->locking))
 			return -EINTR;
 		if (forced == atomic_read(&mnt->forced) && !atomic_read(&ri->lock_strays))
 			return 0;
 		mutex_unlock(&ri->locking);
-		/* Whoever changes either wakes this. */
-		if (wait_var_event_killable(&mnt->forced, !atomic_read(&ri->lock_strays) ||
-					    forced != atomic_read(&mnt->forced)))
+		/* Whoever changes one of both wakes this. */
+		if (wait_var_event_killable(&mnt->forced, rdmafs_strays_waited(ri, &since)))
 			return -EINTR;
 		err = rdmafs_since_over(mnt, &since);
-		if (err && atomic_read(&ri->lock_strays))
+		if (err && (forced != atomic_read(&mnt->forced) || atomic_read(&ri->lock_strays)))
 			return err;
-		if (forced != atomic_read(&mnt->forced))
-			return -EIO;
 	}
 }
 
 /* --------------------------------------------------------------- taking a lock */
-
-/**
- * rdmafs_lock_local - tell whether a lock is kept here alone, as local_lock= wants it
- * @file: the file
- * @fl:	  the lock
- *
- * Context: any.
- * Return: true if the server is not asked for it.
- */
-bool rdmafs_lock_local(const struct file *file, const struct file_lock *fl)
-{
-	u32 local = RDMAFS_M(file_inode(file)->i_sb)->opts.local_lock;
-
-	return local & (fl->c.flc_flags & FL_FLOCK ? RDMAFS_LOCAL_FLOCK : RDMAFS_LOCAL_POSIX);
-}
-
-/*
- * Record what the server has granted.  This does not wait: no other owner here is recorded with a
- * lock that excludes it, as the server would have refused it.
- */
-static int rdmafs_lock_record(struct file *file, struct file_lock *fl)
-{
-	unsigned int flags = fl->c.flc_flags;
-	int err;
-
-	fl->c.flc_flags &= ~FL_SLEEP;
-	err = locks_lock_file_wait(file, fl);
-	fl->c.flc_flags = flags;
-	return err;
-}
-
-/* Take a range off the record that the server does not have for the owner any more. */
-static void rdmafs_lock_unrecord(struct file *file, const struct file_lock *fl,
-				 const struct rdmafs_range *r)
-{
-	struct file_lock lost;
-
-	locks_init_lock(&lost);
-	lost.c.flc_owner = fl->c.flc_owner;
-	lost.c.flc_file = fl->c.flc_file;
-	lost.c.flc_pid = fl->c.flc_pid;
-	lost.c.flc_flags = fl->c.flc_flags & ~FL_SLEEP;
-	lost.c.flc_type = F_UNLCK;
-	lost.fl_start = r->start;
-	lost.fl_end = r->end;
-	locks_lock_file_wait(file, &lost);
-}
-
-/*
- * Ask for a lock, and record it if the server has granted it.  RFP_LOCK_*; or a negative errno, and
- * the server's locks are those of the record, or a worker makes them so.  @forced: how often
- * umount -f had been called when the task began to wait.
- */
-static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token, int forced)
-{
-	struct inode *inode = file_inode(file);
-	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
-	struct rdmafs_range r = rdmafs_range_of(mnt, fl);
-	struct rdmafs_open *open = rdmafs_file_open(file);
-	bool recorded = false;
-	int ret, err, session;
-
-	ret = rdmafs_locking_begin(mnt, RDMAFS_I(inode), forced);
-	if (ret)
-		return ret;
-	do {
-		ret = rdmafs_lock_ask(open, &r, token, false, &session);
-		/*
-		 * WAITING or DENIED: flock(2) has given up the lock that is to be changed.  And
-		 * what was granted in a session that is lost is not held.
-		 */
-		if (ret != RFP_LOCK_HELD && (recorded || (ret > 0 && r.kind == RFP_LOCK_FLOCK)))
-			rdmafs_lock_unrecord(file, fl, &r);
-		if (ret != RFP_LOCK_HELD)
-			break;
-		err = rdmafs_lock_record(file, fl);
-		recorded = !err;
-		if (err) {
-			rdmafs_lock_restore(open, &r);
-			ret = err;
-		}
-		/* If the session was lost before it was recorded, it was not reclaimed. */
-	} while (ret == RFP_LOCK_HELD && session != atomic_read(&mnt->session));
-	mutex_unlock(&RDMAFS_I(inode)->locking);
-	return ret;
-}
-
-static void rdmafs_lock_wait_begin(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w)
-{
-	init_completion(&w->event);
-	spin_lock_irq(&mnt->lock_lock);
-	do {
-		w->token = ++mnt->lock_token;
-	} while (!w->token);
-	list_add_tail(&w->link, &mnt->lock_waits);
-	spin_unlock_irq(&mnt->lock_lock);
-}
 
 /* Leave a request for a lock to a worker, which ends it. */
 static void rdmafs_lock_abandon(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token)
@@ -603,9 +503,10 @@ static int rdmafs_lock_obtain(struct file *file, struct file_lock *fl, u32 token
 
 /*
  * Ask for a lock, and record it if the server has granted it.  RFP_LOCK_*; or a negative errno, and
- * the server's locks are those of the record, or a worker makes them so.
+ * the server's locks are those of the record, or a worker makes them so.  @forced: how often
+ * umount -f had been called when the task began to wait.
  */
-static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
+static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token, int forced)
 {
 	struct inode *inode = file_inode(file);
 	struct rdmafs_range r = rdmafs_range_of(RDMAFS_M(inode->i_sb), fl);
@@ -614,7 +515,7 @@ static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
 
 	for (tries = 0; tries < RDMAFS_OP_TRIES; tries++) {
 		/* This waits for the worker that gives back what was granted in vain. */
-		ret = rdmafs_locking_begin(RDMAFS_I(inode));
+		ret = rdmafs_locking_begin(RDMAFS_I(inode), forced);
 		if (ret)
 			return ret;
 		if (tries)

@@ -84,12 +84,15 @@ static int rdmafs_setattr_send(struct inode *inode, struct iattr *attr, loff_t *
 		if (open && (open->flags & RFP_OPEN_WRITE))
 			rdmafs_op_use_open(op, open, &req->stateid);
 	} else if (attr->ia_valid & ATTR_FORCE) {
-		/* A write takes set-id bits away, by the right of an open for writing. */
+		/*
+		 * A write takes set-id bits away, by the right of an open for writing.  truncate(2)
+		 * does so, too, but has nothing to do with a lock that the open has lost.
+		 */
 		open = rdmafs_open_find(inode, RFP_OPEN_WRITE);
-		if (open) {
+		if (open && !((attr->ia_valid & ATTR_SIZE) && READ_ONCE(open->lock_lost)))
 			rdmafs_op_use_open(op, open, &req->stateid);
+		if (open)
 			rdmafs_open_put_sync(open);
-		}
 	}
 	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
 
