@@ -172,20 +172,22 @@ int rdmafsd_getattr(struct rdmafsd_export *exp, struct dentry *dentry, struct rf
 
 /**
  * rdmafsd_access - find out what the current credentials allow
+ * @exp:   the export
  * @inode: the object
  *
  * Context: process, may sleep.
  * Return: RFP_ACCESS_*.
  */
-u32 rdmafsd_access(struct inode *inode)
+u32 rdmafsd_access(const struct rdmafsd_export *exp, struct inode *inode)
 {
+	struct mnt_idmap *idmap = rdmafsd_idmap(exp);
 	u32 access = RFP_ACCESS_TOLD;
 
-	if (!inode_permission(&nop_mnt_idmap, inode, MAY_READ))
+	if (!inode_permission(idmap, inode, MAY_READ))
 		access |= RFP_ACCESS_READ;
-	if (!inode_permission(&nop_mnt_idmap, inode, MAY_WRITE))
+	if (!inode_permission(idmap, inode, MAY_WRITE))
 		access |= RFP_ACCESS_WRITE;
-	if (!inode_permission(&nop_mnt_idmap, inode, MAY_EXEC))
+	if (!inode_permission(idmap, inode, MAY_EXEC))
 		access |= RFP_ACCESS_EXEC;
 	return access;
 }
@@ -231,6 +233,7 @@ int rdmafsd_deleg_end(struct inode **delegated, int err)
 int rdmafsd_truncate(struct rdmafsd_rq *rq, struct dentry *dentry, struct file *file, loff_t size,
 		     unsigned int extra)
 {
+	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
 	struct inode *inode = d_inode(dentry);
 	struct inode *delegated = NULL;
 	struct iattr ia = {
@@ -249,8 +252,8 @@ int rdmafsd_truncate(struct rdmafsd_rq *rq, struct dentry *dentry, struct file *
 	if (err)
 		return err;
 	inode_lock(inode);
-	ia.ia_valid |= setattr_should_drop_suidgid(&nop_mnt_idmap, inode);
-	err = notify_change(&nop_mnt_idmap, dentry, &ia, &delegated);
+	ia.ia_valid |= setattr_should_drop_suidgid(idmap, inode);
+	err = notify_change(idmap, dentry, &ia, &delegated);
 	inode_unlock(inode);
 	rdmafsd_rq_drop_write(rq);
 	return rdmafsd_deleg_end(&delegated, err);

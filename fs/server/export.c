@@ -283,7 +283,7 @@ struct rdmafsd_export *rdmafsd_export_find_name(const char *name, size_t len)
 	return exp;
 }
 
-/* Does the file system have handles that can be decoded, and is the mount not id-mapped? */
+/* Does the file system have handles that can be decoded? */
 static int rdmafsd_export_check(const struct path *path, const char *name)
 {
 	struct super_block *sb = path->dentry->d_sb;
@@ -292,11 +292,6 @@ static int rdmafsd_export_check(const struct path *path, const char *name)
 		pr_err("%s: a file system of type %s can't be exported: it has no file handles\n",
 		       name, sb->s_type->name);
 		return -EOPNOTSUPP;
-	}
-	if (is_idmapped_mnt(path->mnt)) {
-		pr_err("%s: an id-mapped mount can't be exported: export the file system's own mount\n",
-		       name);
-		return -EINVAL;
 	}
 	return 0;
 }
@@ -443,10 +438,9 @@ static int rdmafsd_export_find(struct rdmafsd_export *exp, const char *path)
  * Each failure but -EBUSY and -ENOMEM leaves a line in the log.
  *
  * Context: process, may sleep; takes rdmafsd_exports_lock.
- * Return: the export with the caller's reference, or an ERR_PTR: -EINVAL (bad settings, id-mapped
- * mount), -ENODEV (no mount point), -EEXIST (name or id is taken), -EBUSY (an export that had the
- * name or the id has not ended yet), -EOPNOTSUPP (no file handles), an error of path lookup, or
- * -ENOMEM.
+ * Return: the export with the caller's reference, or an ERR_PTR: -EINVAL (bad settings), -ENODEV
+ * (no mount point), -EEXIST (name or id is taken), -EBUSY (an export that had the name or the id
+ * has not ended yet), -EOPNOTSUPP (no file handles), an error of path lookup, or -ENOMEM.
  */
 struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *p,
 					    const char *path)

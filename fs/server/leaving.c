@@ -30,11 +30,13 @@
 #include "request.h"
 
 /* May the caller remove a name?  The VFS checks the same when the name is removed. */
-static bool rdmafsd_leaving_may(struct dentry *dir, struct inode *inode)
+static bool rdmafsd_leaving_may(struct rdmafsd_rq *rq, struct dentry *dir, struct inode *inode)
 {
-	return !inode_permission(&nop_mnt_idmap, d_inode(dir), MAY_WRITE | MAY_EXEC) &&
+	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
+
+	return !inode_permission(idmap, d_inode(dir), MAY_WRITE | MAY_EXEC) &&
 	       !IS_APPEND(d_inode(dir)) && !IS_APPEND(inode) && !IS_IMMUTABLE(inode) &&
-	       !check_sticky(&nop_mnt_idmap, d_inode(dir), inode);
+	       !HAS_UNMAPPED_ID(idmap, inode) && !check_sticky(idmap, d_inode(dir), inode);
 }
 
 /*
@@ -57,7 +59,7 @@ static int rdmafsd_leaving_keep(struct rdmafsd_rq *rq, struct dentry *dir,
 	}
 	if (l->of->name != RDMAFSD_NAMED || inode->i_nlink != 1)
 		return 0;
-	l->denied = !rdmafsd_leaving_may(dir, inode);
+	l->denied = !rdmafsd_leaving_may(rq, dir, inode);
 	if (l->denied)
 		return 0;
 	rdmafsd_change_begin(rq, l->obj, &chg);
@@ -130,6 +132,7 @@ int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struc
 
 /**
  * rdmafsd_leaving_is - check that a name still stands for what rdmafsd_leaving_begin() found
+ * @rq:	    the request, the caller's credentials on
  * @l:	    as rdmafsd_leaving_begin() left it
  * @dentry: what the name stands for now
  *
@@ -137,14 +140,15 @@ int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struc
  * Return: true if so, or if there is no file to be kept; false: the caller has to begin anew,
  * also if it may remove the name now and might not then.
  */
-bool rdmafsd_leaving_is(const struct rdmafsd_leaving *l, struct dentry *dentry)
+bool rdmafsd_leaving_is(struct rdmafsd_rq *rq, const struct rdmafsd_leaving *l,
+			struct dentry *dentry)
 {
 	lockdep_assert_held_write(&d_inode(dentry->d_parent)->i_rwsem);
 	if (d_really_is_negative(dentry) || !d_is_reg(dentry))
 		return true;
 	if (!l->obj || d_inode(l->obj) != d_inode(dentry))
 		return false;
-	return !l->denied || !rdmafsd_leaving_may(dentry->d_parent, d_inode(dentry));
+	return !l->denied || !rdmafsd_leaving_may(rq, dentry->d_parent, d_inode(dentry));
 }
 
 /**

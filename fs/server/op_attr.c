@@ -33,7 +33,7 @@ static int rdmafsd_op_getattr(struct rdmafsd_rq *rq)
 	if (!err && rq->access)
 		err = rdmafsd_rq_enter(rq);
 	if (!err && rq->access)
-		attr->access = cpu_to_le32(rdmafsd_access(d_inode(dentry)));
+		attr->access = cpu_to_le32(rdmafsd_access(rq->exp, d_inode(dentry)));
 	return err;
 }
 
@@ -107,17 +107,23 @@ static int rdmafsd_iattr_times(const struct rfp_setattr_req *sreq, u32 valid, st
 
 static int rdmafsd_iattr_owner(const struct rfp_setattr_req *sreq, u32 valid, struct iattr *ia)
 {
+	kuid_t uid;
+	kgid_t gid;
+
+	/* They are ids of the exported mount: notify_change() maps them. */
 	if (valid & RFP_SET_UID) {
-		ia->ia_uid = make_kuid(&init_user_ns, le32_to_cpu(sreq->uid));
-		ia->ia_valid |= ATTR_UID;
-		if (!uid_valid(ia->ia_uid))
+		uid = make_kuid(&init_user_ns, le32_to_cpu(sreq->uid));
+		if (!uid_valid(uid))
 			return -EINVAL;
+		ia->ia_vfsuid = VFSUIDT_INIT(uid);
+		ia->ia_valid |= ATTR_UID;
 	}
 	if (valid & RFP_SET_GID) {
-		ia->ia_gid = make_kgid(&init_user_ns, le32_to_cpu(sreq->gid));
-		ia->ia_valid |= ATTR_GID;
-		if (!gid_valid(ia->ia_gid))
+		gid = make_kgid(&init_user_ns, le32_to_cpu(sreq->gid));
+		if (!gid_valid(gid))
 			return -EINVAL;
+		ia->ia_vfsgid = VFSGIDT_INIT(gid);
+		ia->ia_valid |= ATTR_GID;
 	}
 	return 0;
 }
@@ -126,7 +132,8 @@ static int rdmafsd_iattr_owner(const struct rfp_setattr_req *sreq, u32 valid, st
  * Fill in what depends on the object's present mode; its i_rwsem is held.  notify_change() does
  * not take a change of mode together with the order to remove set-id bits.
  */
-static void rdmafsd_iattr_mode(struct inode *inode, u32 valid, u32 mode, struct iattr *ia)
+static void rdmafsd_iattr_mode(struct mnt_idmap *idmap, struct inode *inode, u32 valid, u32 mode,
+			       struct iattr *ia)
 {
 	bool chown = (ia->ia_valid & (ATTR_UID | ATTR_GID)) && !S_ISDIR(inode->i_mode);
 	bool kill = (valid & RFP_SET_KILL_SUID) && S_ISREG(inode->i_mode);
@@ -145,10 +152,9 @@ static void rdmafsd_iattr_mode(struct inode *inode, u32 valid, u32 mode, struct 
 		return;
 	}
 	if (chown)
-		ia->ia_valid |= ATTR_KILL_SUID | setattr_should_drop_sgid(&nop_mnt_idmap, inode);
+		ia->ia_valid |= ATTR_KILL_SUID | setattr_should_drop_sgid(idmap, inode);
 	if (kill)
-		ia->ia_valid |= setattr_should_drop_suidgid(&nop_mnt_idmap, inode) |
-				ATTR_KILL_PRIV;
+		ia->ia_valid |= setattr_should_drop_suidgid(idmap, inode) | ATTR_KILL_PRIV;
 }
 
 /*
@@ -160,7 +166,7 @@ static int rdmafsd_iattr_kill_only(struct rdmafsd_rq *rq, struct inode *inode, s
 {
 	if (rq->state && !(rq->state->file->f_mode & FMODE_WRITE))
 		return -EBADF;
-	if (rq->state || !inode_permission(&nop_mnt_idmap, inode, MAY_WRITE))
+	if (rq->state || !inode_permission(rdmafsd_idmap(rq->exp), inode, MAY_WRITE))
 		ia->ia_valid |= ATTR_FORCE;
 	return 0;
 }
@@ -174,6 +180,7 @@ static int rdmafsd_setattr_rest(struct rdmafsd_rq *rq, struct dentry *dentry,
 				struct rdmafsd_change *chg)
 {
 	struct inode *inode = d_inode(dentry), *delegated = NULL;
+	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
 	struct rdmafsd_change rest;
 	struct iattr ia = {};
 	int err;
@@ -197,8 +204,8 @@ static int rdmafsd_setattr_rest(struct rdmafsd_rq *rq, struct dentry *dentry,
 		return err;
 	inode_lock(inode);
 	rdmafsd_change_begin(rq, dentry, &rest);
-	rdmafsd_iattr_mode(inode, valid, le32_to_cpu(sreq->mode), &ia);
-	err = notify_change(&nop_mnt_idmap, dentry, &ia, &delegated);
+	rdmafsd_iattr_mode(idmap, inode, valid, le32_to_cpu(sreq->mode), &ia);
+	err = notify_change(idmap, dentry, &ia, &delegated);
 	rdmafsd_change_end(&rest);
 	inode_unlock(inode);
 	if (valid & RFP_SET_SIZE)
@@ -220,7 +227,7 @@ static int rdmafsd_setattr_size_path(struct rdmafsd_rq *rq, struct dentry *dentr
 		return -EINVAL;
 	if (rq->exp->p.read_only)
 		return -EROFS;
-	err = inode_permission(&nop_mnt_idmap, inode, MAY_WRITE);
+	err = inode_permission(rdmafsd_idmap(rq->exp), inode, MAY_WRITE);
 	if (err)
 		return err;
 	err = get_write_access(inode);

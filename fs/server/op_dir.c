@@ -30,7 +30,7 @@ static struct dentry *rdmafsd_lookup_parent(struct rdmafsd_rq *rq, struct dentry
 	struct dentry *parent;
 	int err;
 
-	err = inode_permission(&nop_mnt_idmap, d_inode(dir), MAY_EXEC);
+	err = inode_permission(rdmafsd_idmap(rq->exp), d_inode(dir), MAY_EXEC);
 	if (err)
 		return ERR_PTR(err);
 	if (dir == rq->exp->path.dentry)
@@ -228,7 +228,8 @@ static bool rdmafsd_readdir_plus(struct rdmafsd_readdir *r, const struct rdmafsd
 	struct dentry *dentry;
 	bool ok;
 
-	dentry = lookup_one_positive_unlocked(&nop_mnt_idmap, raw->name, r->dir, raw->len);
+	dentry = lookup_one_positive_unlocked(rdmafsd_idmap(r->rq->exp), raw->name, r->dir,
+					      raw->len);
 	if (IS_ERR(dentry))
 		return false;
 	ok = !rdmafsd_getattr(r->rq->exp, dentry, attr) &&
@@ -407,7 +408,7 @@ static int rdmafsd_op_readdir(struct rdmafsd_rq *rq)
 	int err;
 
 	r.plus = le32_to_cpu(rreq->flags) & RFP_READDIR_PLUS;
-	err = inode_permission(&nop_mnt_idmap, d_inode(r.dir), MAY_READ | MAY_OPEN);
+	err = inode_permission(rdmafsd_idmap(rq->exp), d_inode(r.dir), MAY_READ | MAY_OPEN);
 	if (err)
 		return err;
 	err = rdmafs_xprt_req_reserve(rq->req, room);

@@ -78,7 +78,7 @@ static int rdmafsd_fileattr_seal(struct rdmafsd_rq *rq, struct dentry *dentry, s
 	down_read(naming);
 	where = rdmafsd_opened_where(rq->exp, d_inode(dentry));
 	if (where == RDMAFSD_NAMED)
-		err = vfs_fileattr_set(&nop_mnt_idmap, dentry, fa);
+		err = vfs_fileattr_set(rdmafsd_idmap(rq->exp), dentry, fa);
 	else
 		/* When the name is removed the file may have another one. */
 		err = where == RDMAFSD_GONE ? -EAGAIN : -EPERM;
@@ -90,7 +90,7 @@ static int rdmafsd_fileattr_set(struct rdmafsd_rq *rq, struct dentry *dentry, st
 {
 	if (d_is_reg(dentry) && (fa->flags & (FS_IMMUTABLE_FL | FS_APPEND_FL)))
 		return rdmafsd_fileattr_seal(rq, dentry, fa);
-	return vfs_fileattr_set(&nop_mnt_idmap, dentry, fa);
+	return vfs_fileattr_set(rdmafsd_idmap(rq->exp), dentry, fa);
 }
 
 static int rdmafsd_check_setflags(struct rdmafsd_rq *rq)

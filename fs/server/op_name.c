@@ -65,21 +65,21 @@ struct rdmafsd_make {
 	struct rdmafsd_change chg;
 };
 
-static int rdmafsd_make_vfs(struct rdmafsd_make *m, struct dentry *dentry)
+static int rdmafsd_make_vfs(struct mnt_idmap *idmap, struct rdmafsd_make *m,
+			    struct dentry *dentry)
 {
 	struct inode *dir = d_inode(m->dir);
 	umode_t mode = rdmafsd_create_mode(m->dir, m->mode, m->umask);
 
 	switch (m->mode & S_IFMT) {
 	case S_IFDIR:
-		return vfs_mkdir(&nop_mnt_idmap, dir, dentry, mode);
+		return vfs_mkdir(idmap, dir, dentry, mode);
 	case S_IFLNK:
-		return vfs_symlink(&nop_mnt_idmap, dir, dentry, m->target);
+		return vfs_symlink(idmap, dir, dentry, m->target);
 	case S_IFREG:
-		return vfs_create(&nop_mnt_idmap, dir, dentry, mode | S_IFREG, true);
+		return vfs_create(idmap, dir, dentry, mode | S_IFREG, true);
 	default:
-		return vfs_mknod(&nop_mnt_idmap, dir, dentry,
-				 mode | (m->mode & S_IFMT), m->dev);
+		return vfs_mknod(idmap, dir, dentry, mode | (m->mode & S_IFMT), m->dev);
 	}
 }
 
@@ -105,11 +105,12 @@ static struct dentry *rdmafsd_make_locked(struct rdmafsd_rq *rq, struct rdmafsd_
 		err = -EPERM;
 	if (!err) {
 		rdmafsd_change_begin(rq, m->dir, &m->chg);
-		err = rdmafsd_make_vfs(m, dentry);
+		err = rdmafsd_make_vfs(rdmafsd_idmap(rq->exp), m, dentry);
 		rdmafsd_change_end(&m->chg);
 	}
 	if (!err) {
-		dentry = rdmafsd_lookup_again(m->dir, dentry, &rq->name[0]);
+		dentry = rdmafsd_lookup_again(rdmafsd_idmap(rq->exp), m->dir, dentry,
+					      &rq->name[0]);
 		if (!IS_ERR(dentry))
 			rdmafsd_opened_made(rq->exp, d_inode(dentry));
 		return dentry;
@@ -274,7 +275,7 @@ static int rdmafsd_link_do(struct rdmafsd_rq *rq, struct dentry *dir, struct rdm
 	if (!err) {
 		rdmafsd_change_begin(rq, dir, &n->dchg);
 		rdmafsd_change_begin_unlocked(rq, n->obj, &n->ochg);
-		err = vfs_link(n->obj, &nop_mnt_idmap, d_inode(dir), dentry, &delegated);
+		err = vfs_link(n->obj, rdmafsd_idmap(rq->exp), d_inode(dir), dentry, &delegated);
 		rdmafsd_change_end(&n->ochg);
 		rdmafsd_change_end(&n->dchg);
 		dput(dentry);
@@ -343,9 +344,9 @@ static int rdmafsd_remove_vfs(struct rdmafsd_rq *rq, struct dentry *dir, bool rm
 	else if (rdmafs_test_fails("remove_later", d_inode(n->obj)->i_ino))
 		err = -EAGAIN;
 	else if (rmdir)
-		err = vfs_rmdir(&nop_mnt_idmap, d_inode(dir), n->obj);
+		err = vfs_rmdir(rdmafsd_idmap(rq->exp), d_inode(dir), n->obj);
 	else
-		err = vfs_unlink(&nop_mnt_idmap, d_inode(dir), n->obj, delegated);
+		err = vfs_unlink(rdmafsd_idmap(rq->exp), d_inode(dir), n->obj, delegated);
 	rdmafsd_change_end(&n->ochg);
 	rdmafsd_change_end(&n->dchg);
 	return err;
@@ -371,7 +372,7 @@ static int rdmafsd_remove_locked(struct rdmafsd_rq *rq, struct dentry *dir,
 	 * the lock held, and the reply tells the object's attributes after the removal.
 	 */
 	n->obj = dget(dentry);
-	n->other = (!rmdir && !rdmafsd_leaving_is(l, dentry)) ||
+	n->other = (!rmdir && !rdmafsd_leaving_is(rq, l, dentry)) ||
 		   rdmafs_test_fails("name_moved", d_inode(dir)->i_ino);
 	err = n->other ? -EAGAIN : rdmafsd_remove_vfs(rq, dir, rmdir, n, delegated);
 	dput(dentry);
@@ -519,10 +520,10 @@ static int rdmafsd_rename_vfs(struct rdmafsd_rq *rq, struct rdmafsd_rename *r,
 	bool other = d_really_is_positive(new);
 	struct rdmafsd_change replaced;
 	struct renamedata rd = {
-		.old_mnt_idmap = &nop_mnt_idmap,
+		.old_mnt_idmap = rdmafsd_idmap(rq->exp),
 		.old_dir = d_inode(r->od),
 		.old_dentry = old,
-		.new_mnt_idmap = &nop_mnt_idmap,
+		.new_mnt_idmap = rdmafsd_idmap(rq->exp),
 		.new_dir = d_inode(r->nd),
 		.new_dentry = new,
 		.delegated_inode = delegated,
@@ -570,7 +571,7 @@ static int rdmafsd_rename_locked(struct rdmafsd_rq *rq, struct rdmafsd_rename *r
 	err = PTR_ERR_OR_ZERO(new);
 	if (!err) {
 		err = rdmafsd_rename_check(r, old, new, trap);
-		r->other = !err && rdmafsd_rename_replaces(r) && !rdmafsd_leaving_is(l, new);
+		r->other = !err && rdmafsd_rename_replaces(r) && !rdmafsd_leaving_is(rq, l, new);
 		if (r->other)
 			err = -EAGAIN;
 		if (!err)

@@ -91,7 +91,7 @@ static int rdmafsd_open_permission(struct rdmafsd_rq *rq, struct dentry *dentry,
 		return 0;
 	if ((flags & RFP_OPEN_TRUNC) && IS_APPEND(inode))
 		return -EPERM;
-	return inode_permission(&nop_mnt_idmap, inode, rdmafsd_open_mask(flags));
+	return inode_permission(rdmafsd_idmap(rq->exp), inode, rdmafsd_open_mask(flags));
 }
 
 static int rdmafsd_open_flags(u32 flags)
@@ -329,6 +329,7 @@ umode_t rdmafsd_create_mode(struct dentry *dir, u32 mode, u32 umask)
 
 /**
  * rdmafsd_lookup_again - get the dentry of an object that was just created
+ * @idmap:  the one that it was created with
  * @dir:    the directory
  * @dentry: the dentry that it was created with; the caller's reference goes
  * @name:   its name
@@ -338,14 +339,14 @@ umode_t rdmafsd_create_mode(struct dentry *dir, u32 mode, u32 umask)
  * Context: process, may sleep; the i_rwsem of @dir is held.
  * Return: a positive dentry, referenced, or an ERR_PTR.
  */
-struct dentry *rdmafsd_lookup_again(struct dentry *dir, struct dentry *dentry,
-				    const struct rfp_str *name)
+struct dentry *rdmafsd_lookup_again(struct mnt_idmap *idmap, struct dentry *dir,
+				    struct dentry *dentry, const struct rfp_str *name)
 {
 	lockdep_assert_held_write(&d_inode(dir)->i_rwsem);
 	if (!d_unhashed(dentry) && d_really_is_positive(dentry))
 		return dentry;
 	dput(dentry);
-	dentry = lookup_one(&nop_mnt_idmap, name->s, dir, name->len);
+	dentry = lookup_one(idmap, name->s, dir, name->len);
 	if (!IS_ERR(dentry) && d_really_is_negative(dentry)) {
 		dput(dentry);
 		dentry = ERR_PTR(-ENOENT);
@@ -378,12 +379,12 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 		goto put;
 	mode = S_IFREG | rdmafsd_create_mode(c->dir, c->mode, c->umask);
 	rdmafsd_change_begin(rq, c->dir, &c->chg);
-	err = vfs_create(&nop_mnt_idmap, dir, dentry, mode, true);
+	err = vfs_create(rdmafsd_idmap(rq->exp), dir, dentry, mode, true);
 	rdmafsd_change_end(&c->chg);
 	if (err)
 		goto put;
 	c->created = true;
-	dentry = rdmafsd_lookup_again(c->dir, dentry, &rq->name[0]);
+	dentry = rdmafsd_lookup_again(rdmafsd_idmap(rq->exp), c->dir, dentry, &rq->name[0]);
 	if (!IS_ERR(dentry))
 		rdmafsd_opened_made(rq->exp, d_inode(dentry));
 	return dentry;
@@ -420,12 +421,12 @@ static struct dentry *rdmafsd_create_do(struct rdmafsd_rq *rq, struct rdmafsd_cr
  * know.  But if the file is as that request would have made it, and belongs to the caller, then
  * to open it gives the caller no more than it has: an owner could change the file's mode.
  */
-static bool rdmafsd_create_was_done(struct dentry *dentry)
+static bool rdmafsd_create_was_done(struct rdmafsd_rq *rq, struct dentry *dentry)
 {
 	struct inode *inode = d_inode(dentry);
 
 	return d_is_reg(dentry) && !i_size_read(inode) &&
-	       uid_eq(inode->i_uid, current_fsuid());
+	       vfsuid_eq_kuid(i_uid_into_vfsuid(rdmafsd_idmap(rq->exp), inode), current_fsuid());
 }
 
 /* Check what binds the owner of a file, too, whatever mode the owner gives it. */
@@ -446,7 +447,7 @@ static int rdmafsd_create_open(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 	int err;
 
 	c->open.made = c->created;
-	if (!c->created && (c->how & RFP_CREATE_AGAIN) && rdmafsd_create_was_done(dentry)) {
+	if (!c->created && (c->how & RFP_CREATE_AGAIN) && rdmafsd_create_was_done(rq, dentry)) {
 		err = rdmafsd_create_done_permission(rq, dentry, c->open.flags);
 		if (err)
 			return err;

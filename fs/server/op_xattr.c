@@ -3,10 +3,11 @@
  * Extended attributes and ACLs.
  *
  * Clients are offered user. attributes and the two POSIX ACLs.  ACLs travel in the form of
- * xattrs, with ids of the initial user namespace, but are handed to the file system as ACLs.
- * Other attributes of "system." are private to a file system.  trusted. and security. belong to
- * the server: its overlays, its security modules and its file capabilities rest on them.  They
- * are offered only if the export says so, and then to those callers for whom the VFS allows it.
+ * xattrs, with ids of the exported mount (rdmafsd_idmap()) as the initial user namespace has them,
+ * but are handed to the file system as ACLs.  Other attributes of "system." are private to a file
+ * system.  trusted. and security. belong to the server: its overlays, its security modules and its
+ * file capabilities rest on them.  They are offered only if the export says so, and then to those
+ * callers for whom the VFS allows it.
  */
 #include <linux/filelock.h>
 #include <linux/fs.h>
@@ -65,15 +66,60 @@ static int rdmafsd_xattr_begin(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
 	return rdmafsd_xattr_offered(rq->exp, x->name) ? rdmafsd_rq_enter(rq) : -EOPNOTSUPP;
 }
 
-/* Get the size of the value, and if @size is not 0 the value; -ERANGE if @size is too little. */
-static int rdmafsd_xattr_get(struct rdmafsd_xattr *x, void *buf, size_t size)
+/* Who has no id in the mount is told as the overflow user or group, as an owner is. */
+static void rdmafsd_acl_map(struct mnt_idmap *idmap, struct user_namespace *ns,
+			    struct posix_acl *acl)
 {
+	struct posix_acl_entry *entry, *end;
+	uid_t uid;
+	gid_t gid;
+
+	FOREACH_ACL_ENTRY(entry, acl, end) {
+		switch (entry->e_tag) {
+		case ACL_USER:
+			uid = from_kuid_munged(&init_user_ns,
+					       vfsuid_into_kuid(make_vfsuid(idmap, ns,
+									    entry->e_uid)));
+			entry->e_uid = make_kuid(&init_user_ns, uid);
+			break;
+		case ACL_GROUP:
+			gid = from_kgid_munged(&init_user_ns,
+					       vfsgid_into_kgid(make_vfsgid(idmap, ns,
+									    entry->e_gid)));
+			entry->e_gid = make_kgid(&init_user_ns, gid);
+			break;
+		}
+	}
+}
+
+/*
+ * Get an ACL with ids of the exported mount, to be released.  The VFS has it with those of the file
+ * system, caches that, and maps only what it copies to a process itself.
+ */
+static struct posix_acl *rdmafsd_acl_get(struct mnt_idmap *idmap, struct rdmafsd_xattr *x)
+{
+	struct posix_acl *acl = vfs_get_acl(idmap, x->dentry, x->name), *mapped;
+
+	if (IS_ERR_OR_NULL(acl) || idmap == &nop_mnt_idmap)
+		return acl;
+	mapped = posix_acl_clone(acl, GFP_KERNEL);
+	posix_acl_release(acl);
+	if (!mapped)
+		return ERR_PTR(-ENOMEM);
+	rdmafsd_acl_map(idmap, i_user_ns(d_inode(x->dentry)), mapped);
+	return mapped;
+}
+
+/* Get the size of the value, and if @size is not 0 the value; -ERANGE if @size is too little. */
+static int rdmafsd_xattr_get(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x, void *buf, size_t size)
+{
+	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
 	struct posix_acl *acl;
 	int len;
 
 	if (!x->acl)
-		return vfs_getxattr(&nop_mnt_idmap, x->dentry, x->name, buf, size);
-	acl = vfs_get_acl(&nop_mnt_idmap, x->dentry, x->name);
+		return vfs_getxattr(idmap, x->dentry, x->name, buf, size);
+	acl = rdmafsd_acl_get(idmap, x);
 	if (IS_ERR(acl))
 		return PTR_ERR(acl);
 	if (!acl)
@@ -120,7 +166,7 @@ static int rdmafsd_op_getxattr(struct rdmafsd_rq *rq)
 		if (!buf)
 			return -ENOMEM;
 	}
-	len = rdmafsd_xattr_get(&x, buf, room);
+	len = rdmafsd_xattr_get(rq, &x, buf, room);
 	if (len >= 0)
 		len = rdmafsd_xattr_reply(rq, buf, len);
 	kvfree(buf);
@@ -140,8 +186,9 @@ const struct rdmafsd_op rdmafsd_getxattr_op = {
  * while, nor while it takes one back.  The holder is asked only if the caller may make the
  * change.
  */
-static int rdmafsd_xattr_ask(struct rdmafsd_xattr *x)
+static int rdmafsd_xattr_ask(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
 {
+	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
 	struct inode *inode = d_inode(x->dentry);
 
 	if (!S_ISREG(inode->i_mode))
@@ -150,10 +197,10 @@ static int rdmafsd_xattr_ask(struct rdmafsd_xattr *x)
 		/* The VFS would check this only after it has waited. */
 		if (!IS_POSIXACL(inode))
 			return -EOPNOTSUPP;
-		if (!inode_owner_or_capable(&nop_mnt_idmap, inode))
+		if (!inode_owner_or_capable(idmap, inode))
 			return -EPERM;
 	} else if (strcmp(x->name, XATTR_NAME_CAPS) ||
-		   !capable_wrt_inode_uidgid(&nop_mnt_idmap, inode, CAP_SETFCAP)) {
+		   !capable_wrt_inode_uidgid(idmap, inode, CAP_SETFCAP)) {
 		return 0;
 	}
 	/* -EWOULDBLOCK is -EAGAIN: the client sends the request again, see rdmafsd_deleg_end(). */
@@ -170,7 +217,7 @@ static int rdmafsd_xattr_set_caps(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x
 	int err;
 
 	rdmafsd_change_begin_unlocked(rq, x->dentry, &x->chg);
-	err = vfs_setxattr(&nop_mnt_idmap, x->dentry, x->name, value, size, flags);
+	err = vfs_setxattr(rdmafsd_idmap(rq->exp), x->dentry, x->name, value, size, flags);
 	rdmafsd_change_end(&x->chg);
 	return err;
 }
@@ -183,11 +230,12 @@ static int rdmafsd_xattr_set_caps(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x
 static int rdmafsd_xattr_set_acl(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x,
 				 struct posix_acl *acl, bool remove)
 {
+	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
 	int err;
 
 	rdmafsd_change_begin_unlocked(rq, x->dentry, &x->chg);
-	err = remove ? vfs_remove_acl(&nop_mnt_idmap, x->dentry, x->name) :
-		       vfs_set_acl(&nop_mnt_idmap, x->dentry, x->name, acl);
+	err = remove ? vfs_remove_acl(idmap, x->dentry, x->name) :
+		       vfs_set_acl(idmap, x->dentry, x->name, acl);
 	rdmafsd_change_end(&x->chg);
 	return err;
 }
@@ -212,8 +260,8 @@ static int rdmafsd_xattr_set(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x, con
 	}
 	inode_lock(inode);
 	rdmafsd_change_begin(rq, x->dentry, &x->chg);
-	err = __vfs_setxattr_locked(&nop_mnt_idmap, x->dentry, x->name, value, size, flags,
-				    &delegated);
+	err = __vfs_setxattr_locked(rdmafsd_idmap(rq->exp), x->dentry, x->name, value, size,
+				    flags, &delegated);
 	rdmafsd_change_end(&x->chg);
 	inode_unlock(inode);
 	return rdmafsd_deleg_end(&delegated, err);
@@ -234,7 +282,7 @@ static int rdmafsd_setxattr_run(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x,
 	err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	err = rdmafsd_xattr_ask(x);
+	err = rdmafsd_xattr_ask(rq, x);
 	if (!err)
 		err = rdmafsd_xattr_set(rq, x, value, size, flags);
 	rdmafsd_rq_drop_write(rq);
@@ -297,7 +345,7 @@ static int rdmafsd_xattr_remove(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
 		return rdmafsd_xattr_set_acl(rq, x, NULL, true);
 	inode_lock(inode);
 	rdmafsd_change_begin(rq, x->dentry, &x->chg);
-	err = __vfs_removexattr_locked(&nop_mnt_idmap, x->dentry, x->name, &delegated);
+	err = __vfs_removexattr_locked(rdmafsd_idmap(rq->exp), x->dentry, x->name, &delegated);
 	rdmafsd_change_end(&x->chg);
 	inode_unlock(inode);
 	return rdmafsd_deleg_end(&delegated, err);
@@ -313,7 +361,7 @@ static int rdmafsd_op_removexattr(struct rdmafsd_rq *rq)
 		err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
-	err = rdmafsd_xattr_ask(&x);
+	err = rdmafsd_xattr_ask(rq, &x);
 	if (!err)
 		err = rdmafsd_xattr_remove(rq, &x);
 	rdmafsd_rq_drop_write(rq);

@@ -75,7 +75,7 @@ struct dentry *rdmafsd_lookup(struct rdmafsd_export *exp, struct dentry *dir,
 			      const struct rfp_str *name)
 {
 	lockdep_assert_held_write(&d_inode(dir)->i_rwsem);
-	return rdmafsd_lookup_checked(exp, lookup_one(&nop_mnt_idmap, name->s, dir, name->len));
+	return rdmafsd_lookup_checked(exp, lookup_one(rdmafsd_idmap(exp), name->s, dir, name->len));
 }
 
 /**
@@ -90,8 +90,8 @@ struct dentry *rdmafsd_lookup(struct rdmafsd_export *exp, struct dentry *dir,
 struct dentry *rdmafsd_lookup_there(struct rdmafsd_export *exp, struct dentry *dir,
 				    const struct rfp_str *name)
 {
-	return rdmafsd_lookup_checked(exp, lookup_one_positive_unlocked(&nop_mnt_idmap, name->s,
-									dir, name->len));
+	return rdmafsd_lookup_checked(exp, lookup_one_positive_unlocked(rdmafsd_idmap(exp),
+									name->s, dir, name->len));
 }
 
 static void rdmafsd_orphan_name(struct rdmafsd_export *exp, struct inode *inode, bool linkable,
@@ -114,7 +114,7 @@ static struct dentry *rdmafsd_orphans_locked(struct rdmafsd_export *exp, bool ma
 		return dir;
 	err = make ? vfs_mkdir(&nop_mnt_idmap, d_inode(root), dir, 0700) : -ENOENT;
 	if (!err)
-		return rdmafsd_lookup_again(root, dir, &name);
+		return rdmafsd_lookup_again(&nop_mnt_idmap, root, dir, &name);
 	dput(dir);
 	return ERR_PTR(err);
 }

@@ -185,7 +185,7 @@ int rdmafsd_rep_attr(struct rdmafsd_rq *rq, struct dentry *dentry)
 		return -EIO;
 	err = rdmafsd_getattr(rq->exp, dentry, attr);
 	if (!err && rq->access)
-		attr->access = cpu_to_le32(rdmafsd_access(d_inode(dentry)));
+		attr->access = cpu_to_le32(rdmafsd_access(rq->exp, d_inode(dentry)));
 	return err;
 }
 

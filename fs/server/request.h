@@ -239,7 +239,8 @@ void rdmafsd_change_none(struct rdmafsd_rq *rq, struct dentry *dentry,
 
 int rdmafsd_leaving_begin(struct rdmafsd_rq *rq, struct dentry *dir, const struct rfp_str *name,
 			  struct rdmafsd_leaving *l, struct inode **delegated);
-bool rdmafsd_leaving_is(const struct rdmafsd_leaving *l, struct dentry *dentry);
+bool rdmafsd_leaving_is(struct rdmafsd_rq *rq, const struct rdmafsd_leaving *l,
+			struct dentry *dentry);
 void rdmafsd_leaving_change(const struct rdmafsd_leaving *l, struct rdmafsd_change *chg);
 void rdmafsd_leaving_end(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l, bool removed);
 void rdmafsd_leaving_put(struct rdmafsd_rq *rq, struct rdmafsd_leaving *l);

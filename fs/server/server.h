@@ -326,6 +326,16 @@ static inline bool rdmafsd_export_is_volatile(const struct rdmafsd_export *exp)
 	return exp->commit == RDMAFSD_COMMIT_NEVER;
 }
 
+/*
+ * The map of ids of the exported mount.  What clients name and are told are ids of that mount.  But
+ * what the server does for itself with its own credentials is done as the file system's root
+ * (nop_mnt_idmap), who may have no id in the mount.
+ */
+static inline struct mnt_idmap *rdmafsd_idmap(const struct rdmafsd_export *exp)
+{
+	return mnt_idmap(exp->path.mnt);
+}
+
 static inline u64 rdmafsd_export_verifier(struct rdmafsd_export *exp)
 {
 	return exp->verf + atomic64_read(&exp->verf_gen);
@@ -746,13 +756,13 @@ void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u64 cookie
 int rdmafsd_getattr(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_attr *attr);
 void rdmafsd_commit_init(struct rdmafsd_export *exp);
 int rdmafsd_commit(struct rdmafsd_export *exp, struct dentry *dentry);
-u32 rdmafsd_access(struct inode *inode);
+u32 rdmafsd_access(const struct rdmafsd_export *exp, struct inode *inode);
 int rdmafsd_deleg_end(struct inode **delegated, int err);
 
 bool rdmafsd_xattr_offered(const struct rdmafsd_export *exp, const char *name);
 umode_t rdmafsd_create_mode(struct dentry *dir, u32 mode, u32 umask);
-struct dentry *rdmafsd_lookup_again(struct dentry *dir, struct dentry *dentry,
-				    const struct rfp_str *name);
+struct dentry *rdmafsd_lookup_again(struct mnt_idmap *idmap, struct dentry *dir,
+				    struct dentry *dentry, const struct rfp_str *name);
 
 extern const struct config_item_type rdmafsd_exports_type;
 extern const struct config_item_type rdmafsd_ports_type;

@@ -38,8 +38,9 @@ static struct file *rdmafsd_tmpfile_open(struct rdmafsd_rq *rq, const struct rdm
 
 	/* The umask is this thread's alone (transport/server/threads.c), and 0 otherwise. */
 	current->fs->umask = t->umask & 0777;
-	file = kernel_tmpfile_open(&nop_mnt_idmap, &path, S_IFREG | (t->mode & S_IALLUGO),
-				   O_RDWR | O_LARGEFILE, current_cred());
+	file = kernel_tmpfile_open(rdmafsd_idmap(rq->exp), &path,
+				   S_IFREG | (t->mode & S_IALLUGO), O_RDWR | O_LARGEFILE,
+				   current_cred());
 	current->fs->umask = 0;
 	return file;
 }
