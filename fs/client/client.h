@@ -352,6 +352,7 @@ struct rdmafs_mount {
  * @lock:	serialises registration
  * @uid:	file system user; constant
  * @gid:	file system group; constant
+ * @capable:	not root, but with root's capabilities that concern files; constant
  * @groups:	supplementary groups; constant, referenced
  */
 struct rdmafs_cred {
@@ -365,6 +366,7 @@ struct rdmafs_cred {
 	struct mutex lock; /* serialises registration */
 	kuid_t uid;
 	kgid_t gid;
+	bool capable;
 	struct group_info *groups;
 };
 

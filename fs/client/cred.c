@@ -11,8 +11,13 @@
  * one, which is freed.  An entry with a request under way is not idle, so that no
  * request can be executed with the wrong credentials.
  *
+ * A caller that is not root may have root's capabilities for files, such as an overlayfs that
+ * makes a file for its user.  The server is told of that: it knows no more of a caller than ids.
+ *
  * Ids of users and groups on the wire are those of the initial user namespace.
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/jhash.h>
 #include <linux/slab.h>
 #include <linux/uidgid.h>
@@ -24,12 +29,23 @@ static u32 rdmafs_cred_hash(kuid_t uid, kgid_t gid, const struct group_info *gi)
 	       RDMAFS_CRED_HASH;
 }
 
-static bool rdmafs_cred_is(const struct rdmafs_cred *c, kuid_t uid, kgid_t gid,
-			   const struct group_info *gi)
+/*
+ * Does the caller lack nothing that root has, but the user id?  Capabilities over another user
+ * namespace say nothing about the server's files.
+ */
+static bool rdmafs_cred_capable(const struct cred *cred)
 {
+	return !uid_eq(cred->fsuid, GLOBAL_ROOT_UID) && cred->user_ns == &init_user_ns &&
+	       cap_issubset(CAP_FS_SET, cred->cap_effective);
+}
+
+static bool rdmafs_cred_is(const struct rdmafs_cred *c, const struct cred *cred)
+{
+	const struct group_info *gi = cred->group_info;
 	int i;
 
-	if (!uid_eq(c->uid, uid) || !gid_eq(c->gid, gid) || c->groups->ngroups != gi->ngroups)
+	if (!uid_eq(c->uid, cred->fsuid) || !gid_eq(c->gid, cred->fsgid) ||
+	    c->capable != rdmafs_cred_capable(cred) || c->groups->ngroups != gi->ngroups)
 		return false;
 	if (c->groups == gi)
 		return true;
@@ -39,14 +55,15 @@ static bool rdmafs_cred_is(const struct rdmafs_cred *c, kuid_t uid, kgid_t gid,
 	return true;
 }
 
-static struct rdmafs_cred *rdmafs_cred_find_locked(struct rdmafs_mount *mnt, kuid_t uid,
-						   kgid_t gid, const struct group_info *gi)
+static struct rdmafs_cred *rdmafs_cred_find_locked(struct rdmafs_mount *mnt,
+						   const struct cred *cred)
 {
+	u32 hash = rdmafs_cred_hash(cred->fsuid, cred->fsgid, cred->group_info);
 	struct rdmafs_cred *c;
 
 	lockdep_assert_held(&mnt->cred_lock);
-	hlist_for_each_entry(c, &mnt->creds[rdmafs_cred_hash(uid, gid, gi)], hash) {
-		if (!rdmafs_cred_is(c, uid, gid, gi))
+	hlist_for_each_entry(c, &mnt->creds[hash], hash) {
+		if (!rdmafs_cred_is(c, cred))
 			continue;
 		if (!c->ref++) {
 			list_del_init(&c->idle);
@@ -78,7 +95,7 @@ struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt)
 	unsigned long flags;
 
 	spin_lock_irqsave(&mnt->cred_lock, flags);
-	c = rdmafs_cred_find_locked(mnt, cred->fsuid, cred->fsgid, gi);
+	c = rdmafs_cred_find_locked(mnt, cred);
 	spin_unlock_irqrestore(&mnt->cred_lock, flags);
 	if (c)
 		return c;
@@ -90,12 +107,13 @@ struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt)
 	new->ref = 1;
 	new->uid = cred->fsuid;
 	new->gid = cred->fsgid;
+	new->capable = rdmafs_cred_capable(cred);
 	new->groups = get_group_info(gi);
 	INIT_LIST_HEAD(&new->idle);
 	mutex_init(&new->lock);
 
 	spin_lock_irqsave(&mnt->cred_lock, flags);
-	c = rdmafs_cred_find_locked(mnt, cred->fsuid, cred->fsgid, gi);
+	c = rdmafs_cred_find_locked(mnt, cred);
 	if (c) {
 		old = new;
 		new = c;
@@ -167,6 +185,8 @@ static int rdmafs_cred_register(struct rdmafs_cred *cred, const struct rdmafs_op
 	op->forced = user->forced;
 	op->call.deadline = user->call.deadline;
 	req = (struct rfp_setcred_req *)op->req;
+	if (cred->capable)
+		req->req.flags |= cpu_to_le16(RFP_REQ_CAPABLE);
 	req->id = cpu_to_le32(cred->id);
 	req->uid = cpu_to_le32(from_kuid(&init_user_ns, cred->uid));
 	req->gid = cpu_to_le32(from_kgid(&init_user_ns, cred->gid));

@@ -232,11 +232,12 @@ enum rfp_status {
 };
 
 #define RFP_REQ_ACCESS	0x1	/* the attributes are to tell what the caller may do */
+#define RFP_REQ_CAPABLE	0x2	/* the caller has root's capabilities for files, but is not root */
 
 /**
  * struct rfp_req - the beginning of every request; 8 bytes
  * @op:	   enum rfp_op
- * @flags: RFP_REQ_*, allowed in GETATTR and LOOKUP; else 0
+ * @flags: RFP_REQ_ACCESS, allowed in GETATTR and LOOKUP; RFP_REQ_CAPABLE, in SETCRED; else 0
  * @cred:  id of the caller's credentials, from RFP_SETCRED
  */
 struct rfp_req {

@@ -8,7 +8,9 @@
  * struct cred, each made for one export when the caller first used it.
  *
  * A cred differs from the server's own in fsuid, fsgid and groups, as nfsd's do.  It has no
- * capability at all unless its user is root after squashing.  Root has the capabilities that
+ * capability at all unless its user is root after squashing, or nobody is squashed and the client
+ * says that the caller is as capable as root (RFP_REQ_CAPABLE).  Such a client could as well name
+ * root itself; but what this caller makes belongs to the caller.  Root has the capabilities that
  * concern files (CAP_NFSD_SET, and CAP_LINUX_IMMUTABLE for chattr(1)), not those over the machine.
  * If the export offers all extended attributes root also has the two capabilities that these ask
  * for.  Ids are those of the initial user namespace.
@@ -145,6 +147,7 @@ static void rdmafsd_ident_evict(struct rdmafsd_session *ses, const struct rdmafs
  * @uid:    user, valid
  * @gid:    group, valid
  * @groups: supplementary groups, sorted; the caller's reference goes, also on failure
+ * @capable: it has root's capabilities for files on its machine
  *
  * May evict other identities.
  *
@@ -152,7 +155,7 @@ static void rdmafsd_ident_evict(struct rdmafsd_session *ses, const struct rdmafs
  * Return: 0 or -ENOMEM.
  */
 int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gid,
-		      struct group_info *groups)
+		      struct group_info *groups, bool capable)
 {
 	struct rdmafsd_ident *ident, *old;
 
@@ -163,6 +166,7 @@ int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gi
 	ident->uid = uid;
 	ident->gid = gid;
 	ident->groups = groups;
+	ident->capable = capable;
 	ident->used = jiffies;
 	/* Requests may find it in the table before it is in the LRU list. */
 	INIT_LIST_HEAD(&ident->lru);
@@ -242,11 +246,11 @@ static struct group_info *rdmafsd_squash_groups(struct group_info *from, kgid_t 
 	return to;
 }
 
-static kernel_cap_t rdmafsd_cred_caps(const struct rdmafsd_export *exp, kuid_t uid)
+static kernel_cap_t rdmafsd_cred_caps(const struct rdmafsd_export *exp, kuid_t uid, bool capable)
 {
 	kernel_cap_t caps = CAP_NFSD_SET;
 
-	if (!uid_eq(uid, GLOBAL_ROOT_UID))
+	if (!uid_eq(uid, GLOBAL_ROOT_UID) && !capable)
 		return CAP_EMPTY_SET;
 	cap_raise(caps, CAP_LINUX_IMMUTABLE);
 	if (exp->p.all_xattrs) {
@@ -262,6 +266,7 @@ static const struct cred *rdmafsd_cred_make(struct rdmafsd_ident *ident,
 	struct group_info *groups;
 	kuid_t uid = ident->uid;
 	kgid_t gid = ident->gid;
+	bool capable = false;
 	struct cred *cred;
 
 	switch (exp->p.squash) {
@@ -278,6 +283,7 @@ static const struct cred *rdmafsd_cred_make(struct rdmafsd_ident *ident,
 		groups = rdmafsd_squash_groups(ident->groups, exp->p.anongid);
 		break;
 	default:
+		capable = ident->capable;
 		groups = get_group_info(ident->groups);
 		break;
 	}
@@ -290,7 +296,7 @@ static const struct cred *rdmafsd_cred_make(struct rdmafsd_ident *ident,
 		cred->fsgid = gid;
 		set_groups(cred, groups);
 		cred->cap_inheritable = CAP_EMPTY_SET;
-		cred->cap_permitted = rdmafsd_cred_caps(exp, uid);
+		cred->cap_permitted = rdmafsd_cred_caps(exp, uid, capable);
 		cred->cap_effective = cred->cap_permitted;
 		cred->cap_ambient = CAP_EMPTY_SET;
 	}

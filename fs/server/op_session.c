@@ -111,7 +111,8 @@ static int rdmafsd_op_setcred(struct rdmafsd_rq *rq)
 	err = rdmafsd_groups_take(rq, n, &groups);
 	if (err)
 		return err;
-	err = rdmafsd_ident_set(rq->ses, le32_to_cpu(sreq->id), uid, gid, groups);
+	err = rdmafsd_ident_set(rq->ses, le32_to_cpu(sreq->id), uid, gid, groups,
+				le16_to_cpu(sreq->req.flags) & RFP_REQ_CAPABLE);
 	if (!err)
 		rdmafsd_rep(rq, sizeof(struct rfp_rep));
 	return err;
@@ -120,5 +121,6 @@ static int rdmafsd_op_setcred(struct rdmafsd_rq *rq)
 const struct rdmafsd_op rdmafsd_setcred_op = {
 	RDMAFSD_FIXED(struct rfp_setcred_req),
 	.flags = RDMAFS_REPLY_NOCACHE,
+	.req_flags = RFP_REQ_CAPABLE,
 	.fn = rdmafsd_op_setcred,
 };

@@ -353,6 +353,7 @@ static inline u64 rdmafsd_export_verifier(struct rdmafsd_export *exp)
  * @uid:    user; constant
  * @gid:    group; constant
  * @groups: supplementary groups, sorted; constant, a reference
+ * @capable: the client says that it has root's capabilities for files; constant
  * @used:   when a request last used it, in jiffies; without a lock
  * @lock:   guards @next and @creds; a leaf
  * @next:   index into @creds, modulo its size, of the entry to be replaced next
@@ -366,6 +367,7 @@ struct rdmafsd_ident {
 	kuid_t uid;
 	kgid_t gid;
 	struct group_info *groups;
+	bool capable;
 	unsigned long used;
 	spinlock_t lock;	/* @next, @creds */
 	unsigned int next;
@@ -499,7 +501,7 @@ void rdmafsd_sessions_exit(void);
 int rdmafsd_creds_init(void);
 void rdmafsd_creds_exit(void);
 int rdmafsd_ident_set(struct rdmafsd_session *ses, u32 id, kuid_t uid, kgid_t gid,
-		      struct group_info *groups);
+		      struct group_info *groups, bool capable);
 void rdmafsd_idents_free(struct rdmafsd_session *ses);
 void rdmafsd_idents_show(struct seq_file *m);
 const struct cred *rdmafsd_cred_get(struct rdmafsd_session *ses, u32 id,
