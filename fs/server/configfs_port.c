@@ -2,7 +2,7 @@
 /*
  * The administrator's interface: ports, below /sys/kernel/config/rdmafs/ports:
  *
- *	NUMBER/enable	1 listens there, on all addresses
+ *	NUMBER/enable	1 listens there, on all addresses of the writer's network namespace
  *	NUMBER/max_connections	of all clients together, and more limits
  *
  * Limits may be written at any time.
@@ -12,9 +12,10 @@
 #include <linux/configfs.h>
 #include <linux/kstrtox.h>
 #include <linux/module.h>
+#include <linux/nsproxy.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <net/net_namespace.h>
 #include "server.h"
 
 /**
@@ -50,7 +51,9 @@ static int rdmafsd_port_start(struct rdmafsd_port *port)
 	lockdep_assert_held(&port->lock);
 	if (port->server)
 		return 0;
-	server = rdmafs_xprt_listen(&init_net, port->port, &rdmafsd_service, NULL, &port->limits);
+	/* The server keeps the namespace until it ends. */
+	server = rdmafs_xprt_listen(current->nsproxy->net_ns, port->port, &rdmafsd_service, NULL,
+				    &port->limits);
 	if (IS_ERR(server)) {
 		pr_err("can't listen on port %u (%ld)\n", port->port, PTR_ERR(server));
 		return PTR_ERR(server);
