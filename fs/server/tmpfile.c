@@ -94,7 +94,8 @@ static int rdmafsd_tmpfile_hide(struct rdmafsd_rq *rq, struct rdmafsd_tmpfile *t
  * Context: a kthread with its own fs_struct and umask 0; may sleep; takes the file's naming
  * semaphore.
  * Return: 0: to be followed by rdmafsd_tmpfile_put() once the file is open; -EOPNOTSUPP: the file
- * system has no such files, or can't keep them; or another negative errno.  After an error
+ * system has no such files, or can't keep them; -EOVERFLOW: the caller has no id in the file
+ * system; or another negative errno.  After an error
  * rdmafsd_tmpfile_put() may be called, too.
  */
 int rdmafsd_tmpfile_make(struct rdmafsd_rq *rq, struct rdmafsd_tmpfile *t)
@@ -102,6 +103,9 @@ int rdmafsd_tmpfile_make(struct rdmafsd_rq *rq, struct rdmafsd_tmpfile *t)
 	struct file *file;
 	int err;
 
+	/* For files with names the VFS checks this. */
+	if (!fsuidgid_has_mapping(t->dir->d_sb, rdmafsd_idmap(rq->exp)))
+		return -EOVERFLOW;
 	err = rdmafsd_rq_want_write(rq);
 	if (err)
 		return err;
