@@ -211,21 +211,8 @@ static int rdmafs_open_denied(struct inode *inode, struct inode *dir, const stru
 	return err == -EACCES && search == -EACCES ? rdmafs_open_send(inode, flags, openp) : err;
 }
 
-/**
- * rdmafs_open_dentry - open a file that has been found by its name
- * @dentry: the file, positive
- * @flags:  RFP_OPEN_*
- * @openp:  out: the open, with a reference for the caller
- *
- * The file is opened by its name, which need not be confirmed before: this finds out whether the
- * name still stands for the file.  A file that has no name here, or that the caller can't have
- * found by its name, is opened by its handle.
- *
- * Context: process, may sleep; the wait is killable.
- * Return: 0; -EOPENSTALE: the name stands for another object or for none, and has been
- * dropped; or another negative errno.
- */
-int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp)
+/* Open a file by its name or, if the caller can't have found it by one, by its handle. */
+static int rdmafs_open_found(struct dentry *dentry, u32 flags, struct rdmafs_open **openp)
 {
 	struct inode *inode = d_inode(dentry);
 	struct rdmafs_by_name b = { .flags = flags, .how = RFP_CREATE_NOT };
@@ -277,6 +264,78 @@ int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **op
 	if (b.op)
 		rdmafs_op_put(b.op);
 	return err;
+}
+
+/**
+ * rdmafs_open_dentry - open a file that has been found by its name
+ * @dentry: the file, positive
+ * @flags:  RFP_OPEN_*
+ * @openp:  out: the open, with a reference for the caller
+ *
+ * The file is opened by its name, which need not be confirmed before: this finds out whether the
+ * name still stands for the file.  A file that has no name here, or that the caller can't have
+ * found by its name, is opened by its handle; so is one that the server refuses to a kernel
+ * thread which has made it for the same user.
+ *
+ * Context: process, may sleep; the wait is killable.
+ * Return: 0; -EOPENSTALE: the name stands for another object or for none, and has been
+ * dropped; or another negative errno.
+ */
+int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp)
+{
+	int err = rdmafs_open_found(dentry, flags, openp);
+
+	return err == -EACCES ? rdmafs_open_made(d_inode(dentry), flags, openp) : err;
+}
+
+/* Make a file by opening it, and keep the proof of that open: rdmafs_open_made(). */
+static int rdmafs_create_open(struct inode *dir, struct dentry *dentry, umode_t mode)
+{
+	unsigned long verifier = rdmafs_dir_verifier(dir);
+	struct rdmafs_by_name b = {
+		.flags = RDMAFS_OPEN_MADE, .how = RFP_CREATE_EXCL, .mode = mode, .locked = true,
+	};
+	int err;
+
+	if (dentry->d_name.len > RFP_NAME_MAX)
+		return -ENAMETOOLONG;
+	err = rdmafs_by_name_send(dir, &dentry->d_name, &b);
+	if (err) {
+		/* The file may have been made or not: the next use looks the name up. */
+		d_drop(dentry);
+	} else {
+		err = rdmafs_made(dir, dentry, &b.found, verifier);
+		if (!err && !d_is_reg(dentry))
+			err = -EIO;
+		if (!err)
+			rdmafs_open_made_note(d_inode(dentry), b.op->cred, b.rep);
+		/* Whether anybody opens the file next is not known. */
+		rdmafs_open_undo(b.op);
+	}
+	if (b.op)
+		rdmafs_op_put(b.op);
+	return err;
+}
+
+/**
+ * rdmafs_create - make a regular file: inode_operations.create
+ * @idmap:  of the mount
+ * @dir:    the directory
+ * @dentry: the name
+ * @mode:   permissions
+ * @excl:   it must be new, as in any case here
+ *
+ * Called by mknod(2), and by servers in the kernel; open(2) goes through atomic_open.
+ *
+ * Context: process, may sleep; the directory's lock held.
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry, umode_t mode,
+		  bool excl)
+{
+	if (current->flags & PF_KTHREAD)
+		return rdmafs_create_open(dir, dentry, mode);
+	return rdmafs_make_file(dir, dentry, mode);
 }
 
 /**

@@ -370,6 +370,9 @@ struct rdmafs_cred {
 	struct group_info *groups;
 };
 
+/* For what a file is opened that a kernel thread makes: it says that only after that. */
+#define RDMAFS_OPEN_MADE	(RFP_OPEN_READ | RFP_OPEN_WRITE)
+
 /* struct rdmafs_inode.flags; STASH and UNSURE change, and WRITING is set, under its lock */
 #define RDMAFS_I_STASH		0	/* @stash holds attributes */
 #define RDMAFS_I_STALE		1	/* the server no longer knows the handle */
@@ -417,6 +420,10 @@ struct rdmafs_cred {
  * @late.cred:	the opener's credentials, referenced; NULL if there was none
  * @late.proof:	proves to the server that it granted the open
  * @late.flags:	RFP_OPEN_*
+ * @made:	a kernel thread has made the file; see rdmafs_open_made()
+ * @made.proof:	of the open, RDMAFS_OPEN_MADE, with which the file was made; no claim: none
+ * @made.uid:	file system user of the thread
+ * @made.gid:	its file system group
  * @issuing:	calls of writepages under way
  * @held:	the last write of writepages, not sent yet: if it stays the only one it needs no
  *		COMMIT
@@ -457,6 +464,11 @@ struct rdmafs_inode {
 		struct rfp_proof proof;
 		u32 flags;
 	} late;
+	struct {
+		struct rfp_proof proof;
+		kuid_t uid;
+		kgid_t gid;
+	} made;
 
 	unsigned int issuing;
 	struct rdmafs_op *held;
@@ -705,6 +717,9 @@ void rdmafs_cred_destroy(struct rdmafs_mount *mnt);
 struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cred, u32 flags,
 				    const struct rfp_open_rep *rep, int session);
 int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp);
+void rdmafs_open_made_note(struct inode *inode, const struct rdmafs_cred *cred,
+			   const struct rfp_open_rep *rep);
+int rdmafs_open_made(struct inode *inode, u32 flags, struct rdmafs_open **openp);
 struct rdmafs_open *rdmafs_open_get(struct rdmafs_open *open);
 struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags);
 struct rdmafs_open *rdmafs_open_late(struct inode *inode);
@@ -848,10 +863,13 @@ int rdmafs_lookup_send(struct inode *dir, const struct qstr *name, struct rdmafs
 struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags);
 int rdmafs_made(struct inode *dir, struct dentry *dentry, struct rdmafs_found *found,
 		unsigned long verifier);
+int rdmafs_make_file(struct inode *dir, struct dentry *dentry, umode_t mode);
 
 /* by_name.c */
 int rdmafs_atomic_open(struct inode *dir, struct dentry *dentry, struct file *file,
 		       unsigned int flags, umode_t mode);
+int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry, umode_t mode,
+		  bool excl);
 
 /* listing.c */
 #define RDMAFS_LISTING_NONE	ULONG_MAX	/* no place is known, or the reply is not kept */

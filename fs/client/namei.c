@@ -400,9 +400,16 @@ static int rdmafs_mknod(struct mnt_idmap *idmap, struct inode *dir, struct dentr
 	return rdmafs_make(dir, dentry, &make);
 }
 
-/* Only for callers inside the kernel: open(2) goes through atomic_open. */
-static int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,
-			 umode_t mode, bool excl)
+/**
+ * rdmafs_make_file - make a regular file that need not be opened
+ * @dir:    the directory
+ * @dentry: the name
+ * @mode:   permissions
+ *
+ * Context: process, may sleep; the directory's lock held.
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_make_file(struct inode *dir, struct dentry *dentry, umode_t mode)
 {
 	struct rdmafs_make make = { .nr = RFP_MKNOD, .mode = mode | S_IFREG };
 

@@ -201,18 +201,9 @@ static int rdmafs_open_ask(struct rdmafs_op *op, struct inode *inode, u32 flags,
 	return -EIO;
 }
 
-/**
- * rdmafs_open_send - open a file by its handle
- * @inode: the file
- * @flags: RFP_OPEN_*
- * @openp: out: the open, with a reference for the caller
- *
- * Takes over the attributes that the server returns.
- *
- * Context: process, may sleep; the wait is killable.
- * Return: 0 or a negative errno.
- */
-int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp)
+/* Open a file by its handle, and take over the attributes that the server returns. */
+static int rdmafs_open_prove(struct inode *inode, u32 flags, struct rfp_proof proof,
+			     struct rdmafs_open **openp)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
 	const struct rfp_open_rep *rep;
@@ -224,7 +215,7 @@ int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp)
 	op = rdmafs_op_new(mnt, RFP_OPEN, sizeof(struct rfp_open_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
-	err = rdmafs_open_ask(op, inode, flags, (struct rfp_proof){}, &rep, &attr);
+	err = rdmafs_open_ask(op, inode, flags, proof, &rep, &attr);
 	if (err)
 		goto out;
 	rdmafs_attr_fresh(inode, attr, op->clock);
@@ -238,6 +229,71 @@ int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp)
 out:
 	rdmafs_op_put(op);
 	return err;
+}
+
+/**
+ * rdmafs_open_send - open a file by its handle
+ * @inode: the file
+ * @flags: RFP_OPEN_*
+ * @openp: out: the open, with a reference for the caller
+ *
+ * Takes over the attributes that the server returns.
+ *
+ * Context: process, may sleep; the wait is killable.
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp)
+{
+	return rdmafs_open_prove(inode, flags, (struct rfp_proof){}, openp);
+}
+
+/**
+ * rdmafs_open_made_note - note that a kernel thread has made a file
+ * @inode: the file
+ * @cred:  the thread's credentials
+ * @rep:   the reply that granted the open with which the file was made
+ *
+ * Context: process; takes rdmafs_inode.lock.
+ */
+void rdmafs_open_made_note(struct inode *inode, const struct rdmafs_cred *cred,
+			   const struct rfp_open_rep *rep)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+
+	spin_lock_irq(&ri->lock);
+	ri->made.proof = rep->proof;
+	ri->made.uid = cred->uid;
+	ri->made.gid = cred->gid;
+	spin_unlock_irq(&ri->lock);
+}
+
+/**
+ * rdmafs_open_made - open a file for the user that has made it
+ * @inode: the file
+ * @flags: RFP_OPEN_*, with which the server has refused to open it
+ * @openp: out: the open, with a reference for the caller
+ *
+ * A file is open for who makes it, whatever its mode.  knfsd makes a file first and opens it then,
+ * or opens it for each of NFSv3's writes: it has the file opened as it was made, by that open's
+ * proof.  knfsd has checked the owner's rights itself.
+ *
+ * Context: process, may sleep; the wait is killable.
+ * Return: 0; -EACCES: no kernel thread has made the file for this user; or another negative errno.
+ */
+int rdmafs_open_made(struct inode *inode, u32 flags, struct rdmafs_open **openp)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	struct rfp_proof proof = {};
+
+	if (!(current->flags & PF_KTHREAD) || (flags & ~RDMAFS_OPEN_MADE))
+		return -EACCES;
+	spin_lock_irq(&ri->lock);
+	if (uid_eq(ri->made.uid, current_fsuid()) && gid_eq(ri->made.gid, current_fsgid()))
+		proof = ri->made.proof;
+	spin_unlock_irq(&ri->lock);
+	if (!proof.claim)
+		return -EACCES;
+	return rdmafs_open_prove(inode, RDMAFS_OPEN_MADE, proof, openp);
 }
 
 /*
