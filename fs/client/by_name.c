@@ -288,7 +288,28 @@ int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **op
 	return err == -EACCES ? rdmafs_open_made(d_inode(dentry), flags, openp) : err;
 }
 
-/* Make a file by opening it, and keep the proof of that open: rdmafs_open_made(). */
+/* Enter the file that a kernel thread has made, and keep the open's proof. */
+static int rdmafs_create_opened(struct inode *dir, struct dentry *dentry, struct rdmafs_by_name *b,
+				unsigned long verifier)
+{
+	int err = rdmafs_made(dir, dentry, &b->found, verifier);
+
+	if (err)
+		return err;
+	/* The request could open nothing but a new file. */
+	if (!d_is_reg(dentry) || !(le32_to_cpu(b->rep->flags) & RFP_OPEN_CREATED))
+		return -EIO;
+	rdmafs_open_made_note(d_inode(dentry), b->op->cred, b->rep, b->found.attr);
+	return 0;
+}
+
+/*
+ * Make a file by opening it, and keep the proof of that open: rdmafs_open_made().
+ *
+ * EEXIST says that another client has made the file, of which this one did not know.  knfsd has
+ * looked the name up before, and would give that errno to its own client, which need not have asked
+ * for a new file.  With EAGAIN it has its client ask again, and finds the file then.
+ */
 static int rdmafs_create_open(struct inode *dir, struct dentry *dentry, umode_t mode)
 {
 	unsigned long verifier = rdmafs_dir_verifier(dir);
@@ -304,17 +325,13 @@ static int rdmafs_create_open(struct inode *dir, struct dentry *dentry, umode_t 
 		/* The file may have been made or not: the next use looks the name up. */
 		d_drop(dentry);
 	} else {
-		err = rdmafs_made(dir, dentry, &b.found, verifier);
-		if (!err && !d_is_reg(dentry))
-			err = -EIO;
-		if (!err)
-			rdmafs_open_made_note(d_inode(dentry), b.op->cred, b.rep);
+		err = rdmafs_create_opened(dir, dentry, &b, verifier);
 		/* Whether anybody opens the file next is not known. */
 		rdmafs_open_undo(b.op);
 	}
 	if (b.op)
 		rdmafs_op_put(b.op);
-	return err;
+	return err == -EEXIST ? -EAGAIN : err;
 }
 
 /**

@@ -424,6 +424,7 @@ struct rdmafs_cred {
  * @made.proof:	of the open, RDMAFS_OPEN_MADE, with which the file was made; no claim: none
  * @made.uid:	file system user of the thread
  * @made.gid:	its file system group
+ * @made.owner:	owner of the new file: the user that the server takes the thread's for
  * @issuing:	calls of writepages under way
  * @held:	the last write of writepages, not sent yet: if it stays the only one it needs no
  *		COMMIT
@@ -468,6 +469,7 @@ struct rdmafs_inode {
 		struct rfp_proof proof;
 		kuid_t uid;
 		kgid_t gid;
+		kuid_t owner;
 	} made;
 
 	unsigned int issuing;
@@ -718,7 +720,7 @@ struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cre
 				    const struct rfp_open_rep *rep, int session);
 int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp);
 void rdmafs_open_made_note(struct inode *inode, const struct rdmafs_cred *cred,
-			   const struct rfp_open_rep *rep);
+			   const struct rfp_open_rep *rep, const struct rfp_attr *attr);
 int rdmafs_open_made(struct inode *inode, u32 flags, struct rdmafs_open **openp);
 struct rdmafs_open *rdmafs_open_get(struct rdmafs_open *open);
 struct rdmafs_open *rdmafs_open_find(struct inode *inode, u32 flags);

@@ -252,11 +252,12 @@ int rdmafs_open_send(struct inode *inode, u32 flags, struct rdmafs_open **openp)
  * @inode: the file
  * @cred:  the thread's credentials
  * @rep:   the reply that granted the open with which the file was made
+ * @attr:  checked attributes of that reply
  *
  * Context: process; takes rdmafs_inode.lock.
  */
 void rdmafs_open_made_note(struct inode *inode, const struct rdmafs_cred *cred,
-			   const struct rfp_open_rep *rep)
+			   const struct rfp_open_rep *rep, const struct rfp_attr *attr)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 
@@ -264,7 +265,22 @@ void rdmafs_open_made_note(struct inode *inode, const struct rdmafs_cred *cred,
 	ri->made.proof = rep->proof;
 	ri->made.uid = cred->uid;
 	ri->made.gid = cred->gid;
+	ri->made.owner = make_kuid(&init_user_ns, le32_to_cpu(attr->uid));
 	spin_unlock_irq(&ri->lock);
+}
+
+/* The proof of the open with which the current task's user has made a file; false: he has not. */
+static bool rdmafs_open_made_proof(struct rdmafs_inode *ri, struct rfp_proof *proof, kuid_t *owner)
+{
+	bool his;
+
+	spin_lock_irq(&ri->lock);
+	his = ri->made.proof.claim && uid_eq(ri->made.uid, current_fsuid()) &&
+	      gid_eq(ri->made.gid, current_fsgid());
+	*proof = ri->made.proof;
+	*owner = ri->made.owner;
+	spin_unlock_irq(&ri->lock);
+	return his;
 }
 
 /**
@@ -275,23 +291,27 @@ void rdmafs_open_made_note(struct inode *inode, const struct rdmafs_cred *cred,
  *
  * A file is open for who makes it, whatever its mode.  knfsd makes a file first and opens it then,
  * or opens it for each of NFSv3's writes: it has the file opened as it was made, by that open's
- * proof.  knfsd has checked the owner's rights itself.
+ * proof.  The server does not check the user's rights then.  knfsd has done so, by what is known
+ * here: it lets the owner pass, whatever the mode.  So the server is asked before whether the file
+ * still has the owner of then; another client may have given it away.
  *
  * Context: process, may sleep; the wait is killable.
- * Return: 0; -EACCES: no kernel thread has made the file for this user; or another negative errno.
+ * Return: 0; -EACCES: no kernel thread has made the file for this user, or it has another owner by
+ * now; or another negative errno.
  */
 int rdmafs_open_made(struct inode *inode, u32 flags, struct rdmafs_open **openp)
 {
-	struct rdmafs_inode *ri = RDMAFS_I(inode);
-	struct rfp_proof proof = {};
+	struct rfp_proof proof;
+	kuid_t owner;
+	int err;
 
-	if (!(current->flags & PF_KTHREAD) || (flags & ~RDMAFS_OPEN_MADE))
+	if (!(current->flags & PF_KTHREAD) || (flags & ~RDMAFS_OPEN_MADE) ||
+	    !rdmafs_open_made_proof(RDMAFS_I(inode), &proof, &owner))
 		return -EACCES;
-	spin_lock_irq(&ri->lock);
-	if (uid_eq(ri->made.uid, current_fsuid()) && gid_eq(ri->made.gid, current_fsgid()))
-		proof = ri->made.proof;
-	spin_unlock_irq(&ri->lock);
-	if (!proof.claim)
+	err = rdmafs_revalidate(inode, true);
+	if (err)
+		return err;
+	if (!uid_eq(inode->i_uid, owner))
 		return -EACCES;
 	return rdmafs_open_prove(inode, RDMAFS_OPEN_MADE, proof, openp);
 }
