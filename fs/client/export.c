@@ -332,6 +332,9 @@ static int rdmafs_commit_metadata(struct inode *inode)
  * EXPORT_OP_REMOTE_FS is not set, remote though it is.  All that knfsd makes of it is that it does
  * not spare a thread that serves an NFS mount of this machine to wait for dirty pages of that
  * mount, which this thread is needed to clean.
+ *
+ * EXPORT_OP_ASYNC_LOCK is not set: so lock managers ask for a lock again when they do not get it,
+ * and never wait here (filelock.c).
  */
 const struct export_operations rdmafs_export_ops = {
 	.encode_fh	= rdmafs_encode_fh,
