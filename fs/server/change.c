@@ -11,6 +11,10 @@
  *   behind: after a crash of the server, or when the inode has left memory, i_version falls back
  *   and would repeat itself.  If the clock is set back the cookie falls back, too, until the
  *   clock has caught up.
+ *   ctime is as coarse as the timer: a directory could leave memory and be changed again within a
+ *   tick, and then have the cookie of before, by which clients believe its old names for ever.  So
+ *   what is raised here goes to the disk with the change, if that is one of a directory
+ *   (rdmafsd_change_keep()).  For files that would be a change of the inode more with each WRITE.
  * - Elsewhere ctime is the base.  It is as coarse as the timer.  So a counter is added that
  *   grows with each change made by a request; it is found in a table by a hash of the inode.  It
  *   begins at a value made of the time when the module was loaded, which is more than it can
@@ -254,13 +258,15 @@ void rdmafsd_change_none(struct rdmafsd_rq *rq, struct dentry *dentry,
  * @inode: the object
  *
  * Context: process, does not sleep.
+ * Return: true if i_version was raised in memory, and is not what the disk has.
  */
-void rdmafsd_change_made(struct inode *inode)
+bool rdmafsd_change_made(struct inode *inode)
 {
-	if (rdmafsd_has_version(inode))
-		inode_maybe_inc_iversion(inode, false);
+	bool raised = rdmafsd_has_version(inode) && inode_maybe_inc_iversion(inode, false);
+
 	/* The change comes before its count.  Pairs with the acquire in rdmafsd_cookie_base(). */
 	atomic64_inc_return_release(&rdmafsd_changing_of(inode)->count);
+	return raised;
 }
 
 /**
@@ -277,13 +283,30 @@ void rdmafsd_change_end(struct rdmafsd_change *chg)
 	struct rdmafsd_changing *now = rdmafsd_changing_of(inode);
 
 	rdmafs_test_point("change_end", inode->i_ino);
-	rdmafsd_change_made(inode);
+	chg->raised = rdmafsd_change_made(inode);
 	chg->after = rdmafsd_change_sample(chg);
 	spin_lock(&now->lock);
 	if (now->mixed || !chg->after)
 		chg->before = 0;
 	now->nr--;
 	spin_unlock(&now->lock);
+}
+
+/**
+ * rdmafsd_change_keep - have the disk keep the cookie of a directory
+ * @chg: a change that was made, not one that has failed; ended, and its dentry is held still
+ *
+ * Does nothing for other objects.
+ *
+ * Context: process, may sleep; the request has the mount's write counts
+ * (rdmafsd_rq_want_write()).
+ */
+void rdmafsd_change_keep(const struct rdmafsd_change *chg)
+{
+	struct inode *inode = d_inode(chg->path.dentry);
+
+	if (chg->raised && S_ISDIR(inode->i_mode) && inode->i_nlink)
+		mark_inode_dirty_sync(inode);
 }
 
 /**

@@ -207,6 +207,8 @@ static int rdmafsd_setattr_rest(struct rdmafsd_rq *rq, struct dentry *dentry,
 	rdmafsd_iattr_mode(idmap, inode, valid, le32_to_cpu(sreq->mode), &ia);
 	err = notify_change(idmap, dentry, &ia, &delegated);
 	rdmafsd_change_end(&rest);
+	if (!err)
+		rdmafsd_change_keep(&rest);
 	inode_unlock(inode);
 	if (valid & RFP_SET_SIZE)
 		rdmafsd_change_join(&rest, chg->before, chg->after);

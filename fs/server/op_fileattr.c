@@ -123,6 +123,8 @@ static int rdmafsd_op_setflags(struct rdmafsd_rq *rq)
 	rdmafsd_change_begin_unlocked(rq, dentry, &chg);
 	err = rdmafsd_fileattr_set(rq, dentry, &fa);
 	rdmafsd_change_end(&chg);
+	if (!err)
+		rdmafsd_change_keep(&chg);
 	rdmafsd_rq_drop_write(rq);
 	if (!err)
 		err = rdmafsd_commit(rq->exp, dentry);

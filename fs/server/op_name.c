@@ -107,6 +107,8 @@ static struct dentry *rdmafsd_make_locked(struct rdmafsd_rq *rq, struct rdmafsd_
 		rdmafsd_change_begin(rq, m->dir, &m->chg);
 		err = rdmafsd_make_vfs(rdmafsd_idmap(rq->exp), m, dentry);
 		rdmafsd_change_end(&m->chg);
+		if (!err)
+			rdmafsd_change_keep(&m->chg);
 	}
 	if (!err) {
 		dentry = rdmafsd_lookup_again(rdmafsd_idmap(rq->exp), m->dir, dentry,
@@ -278,6 +280,8 @@ static int rdmafsd_link_do(struct rdmafsd_rq *rq, struct dentry *dir, struct rdm
 		err = vfs_link(n->obj, rdmafsd_idmap(rq->exp), d_inode(dir), dentry, &delegated);
 		rdmafsd_change_end(&n->ochg);
 		rdmafsd_change_end(&n->dchg);
+		if (!err)
+			rdmafsd_change_keep(&n->dchg);
 		dput(dentry);
 	}
 	inode_unlock(d_inode(dir));
@@ -349,6 +353,8 @@ static int rdmafsd_remove_vfs(struct rdmafsd_rq *rq, struct dentry *dir, bool rm
 		err = vfs_unlink(rdmafsd_idmap(rq->exp), d_inode(dir), n->obj, delegated);
 	rdmafsd_change_end(&n->ochg);
 	rdmafsd_change_end(&n->dchg);
+	if (!err)
+		rdmafsd_change_keep(&n->dchg);
 	return err;
 }
 
@@ -545,6 +551,12 @@ static int rdmafsd_rename_vfs(struct rdmafsd_rq *rq, struct rdmafsd_rename *r,
 		rdmafsd_change_end(&r->nchg);
 	rdmafsd_change_end(&r->ochg);
 	if (!err) {
+		if (other)
+			rdmafsd_change_keep(&replaced);
+		rdmafsd_change_keep(&r->mchg);
+		rdmafsd_change_keep(&r->ochg);
+		if (r->nd != r->od)
+			rdmafsd_change_keep(&r->nchg);
 		r->moved = dget(old);
 		r->gone = dget(new);
 	}

@@ -383,6 +383,7 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	rdmafsd_change_end(&c->chg);
 	if (err)
 		goto put;
+	rdmafsd_change_keep(&c->chg);
 	c->created = true;
 	dentry = rdmafsd_lookup_again(rdmafsd_idmap(rq->exp), c->dir, dentry, &rq->name[0]);
 	if (!IS_ERR(dentry))

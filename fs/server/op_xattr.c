@@ -219,6 +219,8 @@ static int rdmafsd_xattr_set_caps(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x
 	rdmafsd_change_begin_unlocked(rq, x->dentry, &x->chg);
 	err = vfs_setxattr(rdmafsd_idmap(rq->exp), x->dentry, x->name, value, size, flags);
 	rdmafsd_change_end(&x->chg);
+	if (!err)
+		rdmafsd_change_keep(&x->chg);
 	return err;
 }
 
@@ -237,6 +239,8 @@ static int rdmafsd_xattr_set_acl(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x,
 	err = remove ? vfs_remove_acl(idmap, x->dentry, x->name) :
 		       vfs_set_acl(idmap, x->dentry, x->name, acl);
 	rdmafsd_change_end(&x->chg);
+	if (!err)
+		rdmafsd_change_keep(&x->chg);
 	return err;
 }
 
@@ -263,6 +267,8 @@ static int rdmafsd_xattr_set(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x, con
 	err = __vfs_setxattr_locked(rdmafsd_idmap(rq->exp), x->dentry, x->name, value, size,
 				    flags, &delegated);
 	rdmafsd_change_end(&x->chg);
+	if (!err)
+		rdmafsd_change_keep(&x->chg);
 	inode_unlock(inode);
 	return rdmafsd_deleg_end(&delegated, err);
 }
@@ -347,6 +353,8 @@ static int rdmafsd_xattr_remove(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x)
 	rdmafsd_change_begin(rq, x->dentry, &x->chg);
 	err = __vfs_removexattr_locked(rdmafsd_idmap(rq->exp), x->dentry, x->name, &delegated);
 	rdmafsd_change_end(&x->chg);
+	if (!err)
+		rdmafsd_change_keep(&x->chg);
 	inode_unlock(inode);
 	return rdmafsd_deleg_end(&delegated, err);
 }

@@ -57,11 +57,13 @@ struct rdmafsd_rq {
  * @before: its cookie before the change; 0 if that could not be read, if another session changed
  *          the object meanwhile, or if a local process may have done so without being seen
  * @after:  its cookie after the change
+ * @raised: i_version was raised in memory after the change (rdmafsd_change_keep())
  */
 struct rdmafsd_change {
 	struct path path;
 	u64 before;
 	u64 after;
+	bool raised;
 };
 
 /**
@@ -233,6 +235,7 @@ void rdmafsd_change_begin(struct rdmafsd_rq *rq, struct dentry *dentry,
 void rdmafsd_change_begin_unlocked(struct rdmafsd_rq *rq, struct dentry *dentry,
 				   struct rdmafsd_change *chg);
 void rdmafsd_change_end(struct rdmafsd_change *chg);
+void rdmafsd_change_keep(const struct rdmafsd_change *chg);
 void rdmafsd_change_join(struct rdmafsd_change *chg, u64 before, u64 after);
 void rdmafsd_change_none(struct rdmafsd_rq *rq, struct dentry *dentry,
 			 struct rdmafsd_change *chg);

@@ -739,7 +739,7 @@ void rdmafsd_keys_init(struct rdmafsd_export *exp);
 bool rdmafsd_dir_inside(struct rdmafsd_export *exp, struct dentry *dir);
 
 void rdmafsd_changes_init(void);
-void rdmafsd_change_made(struct inode *inode);
+bool rdmafsd_change_made(struct inode *inode);
 bool rdmafsd_has_version(struct inode *inode);
 u64 rdmafsd_cookie_base(struct inode *inode);
 u64 rdmafsd_cookie_from(struct inode *inode, u64 base, const struct kstat *stat);
