@@ -31,7 +31,7 @@
  * clients had before knfsd was started anew are refused to them: others may have had these locks
  * meanwhile.  (lockd does not tell which locks are such, so NFSv3 clients may take them again.)
  *
- * Locks: rdmafs_inode.locking, outside of rdmafs_open.lock; rdmafs_mount.lock_lock is a leaf.
+ * Locks: rdmafs_inode.locking, outside of rdmafs_open.lock.
  */
 #include <linux/filelock.h>
 #include <linux/sched/signal.h>
@@ -43,75 +43,6 @@
 
 /* A task that waits asks again after this time, in jiffies, though no event has come. */
 #define RDMAFS_LOCK_PATIENCE	(30 * HZ)
-
-/**
- * struct rdmafs_lock_wait - a task that waits for a lock
- * @link:  in rdmafs_mount.lock_waits; under lock_lock
- * @token: names its request
- * @event: the server is to be asked again
- *
- * On the stack of the task.
- */
-struct rdmafs_lock_wait {
-	struct list_head link;
-	u32 token;
-	struct completion event;
-};
-
-/* What the kernel knows an owner by, as a number that tells the server nothing about it. */
-static u64 rdmafs_owner_id(struct rdmafs_mount *mnt, const void *who)
-{
-	return siphash_1u64((unsigned long)who, &mnt->lock_key);
-}
-
-/**
- * rdmafs_range_of - tell how a lock of the VFS is named on the wire
- * @mnt: the mount
- * @fl:	 the lock
- *
- * Context: any.
- * Return: its range, owner, type and kind.
- */
-struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_lock *fl)
-{
-	const struct file_lock_core *flc = &fl->c;
-	bool flock = flc->flc_flags & FL_FLOCK;
-
-	return (struct rdmafs_range) {
-		/* flock(2) has no other owner than the open file description. */
-		.owner = rdmafs_owner_id(mnt, flock ? (void *)flc->flc_file : flc->flc_owner),
-		.start = flock ? 0 : fl->fl_start,
-		.end = flock ? OFFSET_MAX : fl->fl_end,
-		.type = flc->flc_type,
-		.kind = flock ? RFP_LOCK_FLOCK :
-			flc->flc_flags & FL_OFDLCK ? RFP_LOCK_OFD : RFP_LOCK_POSIX,
-		.pid = flc->flc_pid,
-	};
-}
-
-/*
- * knfsd may keep the locks of an NFS client that is gone until another owner wants them.  The
- * server would refuse these, and does not know that: have knfsd give them up first.  The caller
- * holds no lock, as knfsd flushes and closes files for that.
- */
-static void rdmafs_lock_expire(struct file *file, const struct file_lock *fl)
-{
-	struct file_lock wanted;
-
-	if (!(fl->c.flc_flags & FL_POSIX))
-		return;
-	locks_init_lock(&wanted);
-	wanted.c.flc_owner = fl->c.flc_owner;
-	wanted.c.flc_file = file;
-	wanted.c.flc_pid = fl->c.flc_pid;
-	wanted.c.flc_flags = fl->c.flc_flags;
-	wanted.c.flc_type = fl->c.flc_type;
-	wanted.fl_start = fl->fl_start;
-	wanted.fl_end = fl->fl_end;
-	posix_test_lock(file, &wanted);
-	/* If others have it, it has become a copy of their lock. */
-	locks_release_private(&wanted);
-}
 
 /* ------------------------------------------------------------------ requests */
 
@@ -480,101 +411,28 @@ static int rdmafs_locking_begin(struct rdmafs_inode *ri, int forced)
 
 /* --------------------------------------------------------------- taking a lock */
 
-/**
- * rdmafs_lock_local - tell whether a lock is kept here alone, as local_lock= wants it
- * @file: the file
- * @fl:	  the lock
- *
- * Context: any.
- * Return: true if the server is not asked for it.
- */
-bool rdmafs_lock_local(const struct file *file, const struct file_lock *fl)
-{
-	u32 local = RDMAFS_M(file_inode(file)->i_sb)->opts.local_lock;
-
-	return local & (fl->c.flc_flags & FL_FLOCK ? RDMAFS_LOCAL_FLOCK : RDMAFS_LOCAL_POSIX);
-}
-
 /*
- * Record what the server has granted.  This does not wait: no other owner here is recorded with a
- * lock that excludes it, as the server would have refused it.
+ * knfsd may keep the locks of an NFS client that is gone until another owner wants them.  The
+ * server would refuse these, and does not know that: have knfsd give them up first.  The caller
+ * holds no lock, as knfsd flushes and closes files for that.
  */
-static int rdmafs_lock_record(struct file *file, struct file_lock *fl)
+static void rdmafs_lock_expire(struct file *file, const struct file_lock *fl)
 {
-	unsigned int flags = fl->c.flc_flags;
-	int err;
+	struct file_lock wanted;
 
-	fl->c.flc_flags &= ~FL_SLEEP;
-	err = locks_lock_file_wait(file, fl);
-	fl->c.flc_flags = flags;
-	return err;
-}
-
-/* Take a range off the record that the server does not have for the owner any more. */
-static void rdmafs_lock_unrecord(struct file *file, const struct file_lock *fl,
-				 const struct rdmafs_range *r)
-{
-	struct file_lock lost;
-
-	locks_init_lock(&lost);
-	lost.c.flc_owner = fl->c.flc_owner;
-	lost.c.flc_file = fl->c.flc_file;
-	lost.c.flc_pid = fl->c.flc_pid;
-	lost.c.flc_flags = fl->c.flc_flags & ~FL_SLEEP;
-	lost.c.flc_type = F_UNLCK;
-	lost.fl_start = r->start;
-	lost.fl_end = r->end;
-	locks_lock_file_wait(file, &lost);
-}
-
-/*
- * Ask for a lock, and record it if the server has granted it.  RFP_LOCK_*; or a negative errno, and
- * the server's locks are those of the record, or a worker makes them so.
- */
-static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token)
-{
-	struct inode *inode = file_inode(file);
-	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
-	struct rdmafs_range r = rdmafs_range_of(mnt, fl);
-	struct rdmafs_open *open = rdmafs_file_open(file);
-	bool recorded = false;
-	int ret, err, session;
-
-	rdmafs_lock_expire(file, fl);
-	ret = rdmafs_locking_begin(RDMAFS_I(inode));
-	if (ret)
-		return ret;
-	do {
-		ret = rdmafs_lock_ask(open, &r, token, false, &session);
-		/*
-		 * WAITING or DENIED: flock(2) has given up the lock that is to be changed.  And
-		 * what was granted in a session that is lost is not held.
-		 */
-		if (ret != RFP_LOCK_HELD && (recorded || (ret > 0 && r.kind == RFP_LOCK_FLOCK)))
-			rdmafs_lock_unrecord(file, fl, &r);
-		if (ret != RFP_LOCK_HELD)
-			break;
-		err = rdmafs_lock_record(file, fl);
-		recorded = !err;
-		if (err) {
-			rdmafs_lock_restore(open, &r);
-			ret = err;
-		}
-		/* If the session was lost before it was recorded, it was not reclaimed. */
-	} while (ret == RFP_LOCK_HELD && session != atomic_read(&mnt->session));
-	mutex_unlock(&RDMAFS_I(inode)->locking);
-	return ret;
-}
-
-static void rdmafs_lock_wait_begin(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w)
-{
-	init_completion(&w->event);
-	spin_lock_irq(&mnt->lock_lock);
-	do {
-		w->token = ++mnt->lock_token;
-	} while (!w->token);
-	list_add_tail(&w->link, &mnt->lock_waits);
-	spin_unlock_irq(&mnt->lock_lock);
+	if (!(fl->c.flc_flags & FL_POSIX))
+		return;
+	locks_init_lock(&wanted);
+	wanted.c.flc_owner = fl->c.flc_owner;
+	wanted.c.flc_file = file;
+	wanted.c.flc_pid = fl->c.flc_pid;
+	wanted.c.flc_flags = fl->c.flc_flags;
+	wanted.c.flc_type = fl->c.flc_type;
+	wanted.fl_start = fl->fl_start;
+	wanted.fl_end = fl->fl_end;
+	posix_test_lock(file, &wanted);
+	/* If others have it, it has become a copy of their lock. */
+	locks_release_private(&wanted);
 }
 
 /* Leave a request for a lock to a worker, which ends it. */
@@ -684,6 +542,7 @@ static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token, i
 	unsigned int tries;
 	int ret;
 
+	rdmafs_lock_expire(file, fl);
 	for (tries = 0; tries < RDMAFS_OP_TRIES; tries++) {
 		/* This waits for the worker that gives back what was granted in vain. */
 		ret = rdmafs_locking_begin(RDMAFS_I(inode), forced);
@@ -788,12 +647,13 @@ static int rdmafs_lock_set(struct file *file, struct file_lock *fl, bool wait)
 static int rdmafs_lock_drop(struct file *file, struct file_lock *fl)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(file_inode(file));
-	struct rdmafs_range r = rdmafs_range_of(RDMAFS_M(file_inode(file)->i_sb), fl);
+	struct rdmafs_mount *mnt = RDMAFS_M(file_inode(file)->i_sb);
+	struct rdmafs_range r = rdmafs_range_of(mnt, fl);
 	struct rdmafs_open *open = rdmafs_file_open(file);
 	unsigned int flags = fl->c.flc_flags;
-	int forced = atomic_read(&mnt->forced), err;
 	bool thread = (current->flags & PF_KTHREAD) && (flags & FL_CLOSE);
 	bool exits = current->flags & PF_EXITING;
+	int forced = atomic_read(&mnt->forced), err;
 	struct rdmafs_op *op;
 	bool alone, late;
 
@@ -881,6 +741,16 @@ static int rdmafs_lock_test(struct file *file, struct file_lock *fl)
 
 /* ------------------------------------------------------------- file operations */
 
+static int rdmafs_lock_do(struct file *file, int cmd, struct file_lock *fl)
+{
+	if (cmd == F_GETLK)
+		return rdmafs_lock_test(file, fl);
+	if (fl->c.flc_type == F_UNLCK)
+		return rdmafs_lock_drop(file, fl);
+	/* F_SETLK with FL_SLEEP would be a lock manager's, which does not wait. */
+	return rdmafs_lock_set(file, fl, IS_SETLKW(cmd));
+}
+
 /**
  * rdmafs_file_lock - fcntl(2) with F_SETLK and the like
  * @file: the file
@@ -890,11 +760,12 @@ static int rdmafs_lock_test(struct file *file, struct file_lock *fl)
  * Context: process; waits for the server killably, and for other locks interruptibly.
  * Return: 0; -EAGAIN: others have it; -EDEADLK; -ENOLCK: there are too many; -ERESTARTSYS: a
  * signal; -EINTR: killed; -EIO: umount -f; -ENOGRACE: knfsd asks for a lock of before it was
- * started; or another negative errno.
+ * started; -EOPNOTSUPP instead of -ENOLCK for a lock manager; or another negative errno.
  */
 int rdmafs_file_lock(struct file *file, int cmd, struct file_lock *fl)
 {
 	bool local = rdmafs_lock_local(file, fl);
+	int err;
 
 	/* Only if the locks are local does knfsd's grace period keep others from the lock. */
 	if ((fl->c.flc_flags & FL_RECLAIM) && !local)
@@ -905,12 +776,9 @@ int rdmafs_file_lock(struct file *file, int cmd, struct file_lock *fl)
 		posix_test_lock(file, fl);
 		return 0;
 	}
-	if (cmd == F_GETLK)
-		return rdmafs_lock_test(file, fl);
-	if (fl->c.flc_type == F_UNLCK)
-		return rdmafs_lock_drop(file, fl);
-	/* F_SETLK with FL_SLEEP would be a lock manager's, which does not wait. */
-	return rdmafs_lock_set(file, fl, IS_SETLKW(cmd));
+	err = rdmafs_lock_do(file, cmd, fl);
+	/* NFSv4 has no such error, and knfsd warns of it. */
+	return err == -ENOLCK && (current->flags & PF_KTHREAD) ? -EOPNOTSUPP : err;
 }
 
 /**
