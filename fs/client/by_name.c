@@ -345,7 +345,8 @@ static int rdmafs_create_open(struct inode *dir, struct dentry *dentry, umode_t 
  * Called by mknod(2), and by servers in the kernel; open(2) goes through atomic_open.
  *
  * Context: process, may sleep; the directory's lock held.
- * Return: 0 or a negative errno.
+ * Return: 0; -EAGAIN for a kernel thread if the file exists, and is found when the name is looked
+ * up again; or another negative errno.
  */
 int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry, umode_t mode,
 		  bool excl)
