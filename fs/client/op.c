@@ -431,6 +431,19 @@ static bool rdmafs_op_bare_sound(const struct rdmafs_op *op, u32 status)
 	return !rep->pad && op->call.reply_len == sizeof(*rep);
 }
 
+/*
+ * Does the status of an answer tell whether the server serves the export?  SETCRED, and the ops
+ * that name neither a file nor an open, are answered even while it does not; and so is any op with
+ * BADCRED, BADSTATE or BADSOURCE.
+ */
+static bool rdmafs_op_tells_export(const struct rdmafs_op *op, u32 status)
+{
+	u16 nr = le16_to_cpu(((const struct rfp_req *)op->req)->op);
+
+	return !op->bare && nr != RFP_LOCKCANCEL && nr != RFP_EVENTS && status != RFP_BADCRED &&
+	       status != RFP_BADSTATE && status != RFP_BADSOURCE;
+}
+
 /**
  * rdmafs_op_status - tell how an answered op ended
  * @op: an op whose done has been called
@@ -451,9 +464,7 @@ int rdmafs_op_status(struct rdmafs_op *op)
 		return -EIO;
 	status = le32_to_cpu(rep->status);
 	rdmafs_heard(op->mnt);
-	/* SETCRED, BADCRED, BADSTATE... are answered even while the export is not served. */
-	if (!op->bare && status != RFP_BADCRED && status != RFP_BADSTATE &&
-	    status != RFP_BADSOURCE)
+	if (rdmafs_op_tells_export(op, status))
 		rdmafs_heard_export(op->mnt, status == RFP_OFFLINE);
 	if (rdmafs_test_fails("op_nomem", le16_to_cpu(req->op)))
 		return -ENOMEM;
