@@ -32,7 +32,9 @@ static bool rdmafs_locks_sure(const struct rdmafs_open *open)
 
 /*
  * An open that has locks of the record, and that the server does not know yet, or may have
- * forgotten; a reference.  @lock: out: one of the locks.
+ * forgotten; a reference.  @lock: out: one of the locks.  Of several, it is one of those that were
+ * known last the longest ago.  Each that was forgotten puts all others in doubt again: so each is
+ * asked for twice at most, if nothing else is forgotten meanwhile.
  */
 static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int session,
 					       struct rdmafs_range *lock)
@@ -41,12 +43,13 @@ static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int ses
 	struct file_lock_context *ctx = locks_inode_context(asks->inode);
 	struct rdmafs_open *open, *found = NULL;
 	struct file_lock *fl;
+	int known_at = 0;
 	int i;
 
 	if (!ctx)
 		return NULL;
 	spin_lock(&ctx->flc_lock);
-	for (i = 0; i < 2 && !found; i++)
+	for (i = 0; i < 2; i++)
 		list_for_each_entry(fl, i ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
 			/* The file has the lock, so that it has not been released. */
 			open = fl->c.flc_file->private_data;
@@ -54,10 +57,14 @@ static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int ses
 			    (READ_ONCE(open->session) == session && rdmafs_locks_sure(open)) ||
 			    rdmafs_lock_local(fl->c.flc_file, fl))
 				continue;
+			if (found && READ_ONCE(open->known_at) - known_at >= 0)
+				continue;
 			*lock = rdmafs_range_of(mnt, fl);
-			found = rdmafs_open_get(open);
-			break;
+			known_at = READ_ONCE(open->known_at);
+			found = open;
 		}
+	if (found)
+		rdmafs_open_get(found);
 	spin_unlock(&ctx->flc_lock);
 	return found;
 }

@@ -361,9 +361,11 @@ static void rdmafs_open_forgot_locked(struct rdmafs_open *open, int session)
 
 	WRITE_ONCE(open->session, 0);
 	open->forgot = session;
-	/* And maybe others.  If it was in doubt already, so are they. */
-	if (READ_ONCE(open->known_at) == atomic_read(&mnt->forgets))
-		atomic_inc(&mnt->forgets);
+	/*
+	 * And maybe others.  This one may have been in doubt already, but others have been known
+	 * since, and the export may have been disabled once more after that.
+	 */
+	atomic_inc(&mnt->forgets);
 }
 
 /* The server does not know any more what it has opened again for @half. */
