@@ -53,7 +53,8 @@ static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int ses
 		list_for_each_entry(fl, i ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
 			/* The file has the lock, so that it has not been released. */
 			open = fl->c.flc_file->private_data;
-			if (open == asks || READ_ONCE(open->lock_lost) ||
+			/* One that has lost a lock may have others. */
+			if (open == asks ||
 			    (READ_ONCE(open->session) == session && rdmafs_locks_sure(open)) ||
 			    rdmafs_lock_local(fl->c.flc_file, fl))
 				continue;
