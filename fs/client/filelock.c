@@ -129,9 +129,19 @@ static int rdmafs_lock_run(struct rdmafs_op *op, bool final)
 	return err;
 }
 
-/* Ask for a lock; RFP_LOCK_*, or a negative errno.  @session: that in which it was answered. */
+/**
+ * struct rdmafs_lock_at - where a LOCK was answered
+ * @session: the session
+ * @stateid: the name that the open has had there
+ */
+struct rdmafs_lock_at {
+	int session;
+	u64 stateid;
+};
+
+/* Ask for a lock; RFP_LOCK_*, or a negative errno.  @at: out: where it was answered; or NULL. */
 static int rdmafs_lock_ask(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token,
-			   bool final, int *session)
+			   bool final, struct rdmafs_lock_at *at)
 {
 	struct rdmafs_op *op;
 	int ret;
@@ -145,9 +155,24 @@ static int rdmafs_lock_ask(struct rdmafs_open *open, const struct rdmafs_range *
 		if (ret == -EIO && !final)
 			rdmafs_lock_unknown(op);
 	}
-	*session = op->answered;
+	if (at) {
+		at->session = op->answered;
+		at->stateid = le64_to_cpu(*op->stateid);
+	}
 	rdmafs_op_put(op);
 	return ret;
+}
+
+/*
+ * Does the server still know the open by which it has granted a lock, for all that is known here?
+ * If that ends after the lock was recorded, the lock is taken again with the open.
+ */
+static bool rdmafs_lock_stands(struct rdmafs_open *open, const struct rdmafs_lock_at *at)
+{
+	/* Pairs with the release in rdmafs_open_renew(). */
+	return at->session == smp_load_acquire(&open->session) &&
+	       at->stateid == READ_ONCE(open->stateid) &&
+	       at->session == atomic_read(&RDMAFS_M(open->inode->i_sb)->session);
 }
 
 static struct rdmafs_op *rdmafs_unlock_op(struct rdmafs_open *open, const struct rdmafs_range *r)
@@ -232,14 +257,14 @@ static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_ran
 {
 	struct rdmafs_range r = *range;
 	struct rdmafs_open *holder;
-	int session, ret;
+	int ret;
 
 	lockdep_assert_held(&RDMAFS_I(open->inode)->locking);
 	for (;;) {
 		holder = rdmafs_lock_piece(open->inode, &r);
 		if (holder) {
 			/* @open may be one for reading, and this a lock for writing. */
-			ret = rdmafs_lock_ask(holder, &r, 0, true, &session);
+			ret = rdmafs_lock_ask(holder, &r, 0, true, NULL);
 			if (ret == RFP_LOCK_DENIED)
 				rdmafs_lock_lost(holder, &r);
 			rdmafs_open_put(holder);
@@ -469,13 +494,13 @@ static int rdmafs_lock_rivals(struct inode *inode, const struct rdmafs_range *r)
 {
 	struct rdmafs_range rival;
 	struct rdmafs_open *open;
-	int session, ret;
 	u32 nr = 0;
+	int ret;
 
 	lockdep_assert_held(&RDMAFS_I(inode)->locking);
 	while ((open = rdmafs_lock_rival(inode, r, nr, &rival))) {
 		/* If the server does not know its open, it is opened again, and its locks taken. */
-		ret = rdmafs_lock_ask(open, &rival, 0, false, &session);
+		ret = rdmafs_lock_ask(open, &rival, 0, false, NULL);
 		if (ret == RFP_LOCK_HELD && rdmafs_lock_recorded(inode, &rival)) {
 			nr++;
 		} else if (ret == RFP_LOCK_HELD) {
@@ -505,15 +530,16 @@ static int rdmafs_lock_obtain(struct file *file, struct file_lock *fl, u32 token
 	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
 	struct rdmafs_range r = rdmafs_range_of(mnt, fl);
 	struct rdmafs_open *open = rdmafs_file_open(file);
+	struct rdmafs_lock_at at;
 	bool recorded = false;
-	int ret, err, session;
+	int ret, err;
 
 	lockdep_assert_held(&RDMAFS_I(inode)->locking);
 	do {
-		ret = rdmafs_lock_ask(open, &r, token, false, &session);
+		ret = rdmafs_lock_ask(open, &r, token, false, &at);
 		/*
 		 * WAITING or DENIED: flock(2) has given up the lock that is to be changed.  And
-		 * what was granted in a session that is lost is not held.
+		 * what was granted to an open that the server has forgotten since is not held.
 		 */
 		if (ret != RFP_LOCK_HELD && (recorded || (ret > 0 && r.kind == RFP_LOCK_FLOCK)))
 			rdmafs_lock_unrecord(inode, &r);
@@ -525,8 +551,11 @@ static int rdmafs_lock_obtain(struct file *file, struct file_lock *fl, u32 token
 			rdmafs_lock_abandon(open, &r, 0);
 			ret = err;
 		}
-		/* If the session was lost before it was recorded, it was not reclaimed. */
-	} while (ret == RFP_LOCK_HELD && session != atomic_read(&mnt->session));
+		/*
+		 * If the session was lost, or the open forgotten, before it was recorded, it was
+		 * not reclaimed.
+		 */
+	} while (ret == RFP_LOCK_HELD && !rdmafs_lock_stands(open, &at));
 	return ret;
 }
 
