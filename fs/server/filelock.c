@@ -118,6 +118,42 @@ static int rdmafsd_lock_vfs(struct file_lock *fl)
 	return locks_lock_file_wait(file, fl);
 }
 
+/* Is a lock of the VFS one of the owner's that has all of a range, in that type? */
+static bool rdmafsd_lock_covers(const struct file_lock *fl, const struct rdmafsd_range *r,
+				const struct rdmafsd_owner *owner, const struct file *file,
+				unsigned char type)
+{
+	if (fl->fl_lmops != &rdmafsd_lm_ops || fl->c.flc_owner != owner || fl->c.flc_type != type)
+		return false;
+	if (r->kind == RFP_LOCK_FLOCK)
+		return fl->c.flc_file == file;
+	return fl->fl_start <= r->start && fl->fl_end >= r->end;
+}
+
+/* Does the client have a lock already, so that it takes no room? */
+static bool rdmafsd_lock_had(struct rdmafsd_session *ses, struct rdmafsd_state *st,
+			     const struct rdmafsd_range *r, unsigned char type)
+{
+	struct file_lock_context *ctx = locks_inode_context(file_inode(st->file));
+	struct rdmafsd_owner *owner;
+	struct file_lock *fl;
+	bool had = false;
+
+	owner = ctx ? rdmafsd_owner_find(ses, r->owner) : NULL;
+	if (!owner)
+		return false;
+	spin_lock(&ctx->flc_lock);
+	list_for_each_entry(fl, r->kind == RFP_LOCK_FLOCK ? &ctx->flc_flock : &ctx->flc_posix,
+			    c.flc_list) {
+		had = rdmafsd_lock_covers(fl, r, owner, st->file, type);
+		if (had)
+			break;
+	}
+	spin_unlock(&ctx->flc_lock);
+	rdmafsd_owner_put(owner);
+	return had;
+}
+
 /* ------------------------------------------------------------- locks of flock(2) that wait */
 
 static struct rdmafsd_polled *rdmafsd_polled_of(const struct inode *inode)
@@ -464,7 +500,7 @@ int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		ses->rung = false;
 		spin_unlock(&ses->locks_lock);
 		if (!rdmafsd_locks_room(ses, 1))
-			return -ENOLCK;
+			return rdmafsd_lock_had(ses, st, r, type) ? RFP_LOCK_HELD : -ENOLCK;
 		ret = rdmafsd_lock_new(ses, st, r, type, token, &lk);
 		if (ret)
 			return ret;
@@ -508,8 +544,9 @@ int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 	struct file_lock fl;
 	int err;
 
+	/* A client that has the limit may ask for what it has, to be sure. */
 	if (!rdmafsd_locks_room(ses, 1))
-		return -ENOLCK;
+		return rdmafsd_lock_had(ses, st, r, type) ? RFP_LOCK_HELD : -ENOLCK;
 	owner = rdmafsd_owner_get(ses, r->owner);
 	if (!owner)
 		return -ENOMEM;
