@@ -509,6 +509,9 @@ static int rdmafs_lock_rivals(struct inode *inode, const struct rdmafs_range *r)
 			ret = -EAGAIN;
 		} else if (ret == RFP_LOCK_DENIED || ret == -ENOLCK) {
 			rdmafs_lock_lost(open, &rival);
+			/* The server may have a part of it. */
+			if (ret == -ENOLCK)
+				rdmafs_lock_abandon(open, &rival, 0);
 			ret = 0;
 		} else if (rdmafs_locks_gone(ret)) {
 			ret = rdmafs_locks_lose(open);

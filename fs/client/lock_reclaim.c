@@ -70,9 +70,12 @@ static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int ses
 	return found;
 }
 
-/* Take one lock again; RFP_LOCK_*, -RDMAFS_EBADSTATE, or a negative errno. */
+/*
+ * Take one lock again; RFP_LOCK_*, -RDMAFS_EBADSTATE, or a negative errno.  @anew: the session in
+ * which the open has been opened again, so that a lock for which there is no room is lost; or 0.
+ */
 static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_range *r, u64 stateid,
-			       const struct rdmafs_op *user)
+			       const struct rdmafs_op *user, int anew)
 {
 	struct rfp_lock_req *req;
 	struct rdmafs_op *op;
@@ -99,8 +102,11 @@ static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_ran
 		ret = -RDMAFS_EBADSTATE;
 	/*
 	 * A process may have given back its lock meanwhile, by another descriptor.  If the record
-	 * has the lock still, an UNLOCK comes after this.
+	 * has the lock still, an UNLOCK comes after this.  Of a lock that is lost for want of room
+	 * the server may have a part.
 	 */
+	if (ret == -ENOLCK && anew && anew == atomic_read(&op->mnt->session))
+		rdmafs_lock_lost(open, r);
 	if (ret != RFP_LOCK_DENIED && ret != -RDMAFS_EBADSTATE && !rdmafs_op_left(op) &&
 	    !rdmafs_lock_recorded(open->inode, r))
 		rdmafs_lock_unknown(op);
@@ -120,15 +126,16 @@ static int rdmafs_locks_verify(struct rdmafs_open *open, const struct rdmafs_ran
 	u64 stateid = READ_ONCE(open->stateid);
 	int ret;
 
-	ret = rdmafs_lock_reclaim(open, lock, stateid, user);
+	ret = rdmafs_lock_reclaim(open, lock, stateid, user, 0);
 	if (ret == -RDMAFS_EBADSTATE) {
 		rdmafs_open_unknown(open, user->session, stateid);
 		return rdmafs_open_ready(open, user);
 	}
-	if (ret == RFP_LOCK_DENIED || ret == -ENOLCK) {
+	if (ret == RFP_LOCK_DENIED)
 		rdmafs_lock_lost(open, lock);
+	/* That there is no room says that the open is known, and so it has its locks still. */
+	if (ret == RFP_LOCK_DENIED || ret == -ENOLCK)
 		ret = 0;
-	}
 	if (!ret)
 		WRITE_ONCE(open->known_at, forgets);
 	return ret;
@@ -191,16 +198,16 @@ int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session,
 	if (IS_ERR(copy))
 		return PTR_ERR(copy);
 	for (i = 0; i < nr && !ret; i++) {
-		ret = rdmafs_lock_reclaim(open, &copy[i], stateid, user);
+		ret = rdmafs_lock_reclaim(open, &copy[i], stateid, user, session);
 		/* The next session has its own reclaim. */
 		if (session != atomic_read(&mnt->session)) {
 			ret = 0;
 			break;
 		}
-		if (ret == RFP_LOCK_DENIED || ret == -ENOLCK) {
+		if (ret == RFP_LOCK_DENIED)
 			rdmafs_lock_lost(open, &copy[i]);
+		if (ret == RFP_LOCK_DENIED || ret == -ENOLCK)
 			ret = 0;
-		}
 	}
 	kvfree(copy);
 	return ret;
