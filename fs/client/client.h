@@ -67,6 +67,8 @@
  *	Of these a done callback takes the last two only.
  *	rdmafs_inode.locking is outside of rdmafs_open.lock too, and is taken with none of the locks
  *	before that one held.  A task that holds it waits for the server.
+ *	rdmafs_inode.recording is inside of both.  In it only the VFS's locks are taken, and
+ *	rdmafs_inode.lock (rdmafs_open_put()).
  *	rdmafs_mount.opens_lock is a leaf, taken in process context only.  lock_lock (irqsave) is
  *	a leaf, too.
  */
@@ -397,6 +399,8 @@ struct rdmafs_cred {
  *		changes wait for them (fence.c)
  * @locking:	serialises requests for locks and their record (filelock.c); outside of
  *		rdmafs_open.lock
+ * @recording:	serialises changes of the record of locks (lock_record.c), for which nothing is
+ *		waited; inside of @locking and of rdmafs_open.lock; no fs reclaim under it
  * @lock_strays: requests for locks that killed tasks have left; others wait for them; atomic
  * @stores:	held for reading by a mapping that stores, until the page is dirty.  Held for
  *		writing by appends, by direct writes that lengthen the file (direct.c) and by
@@ -444,6 +448,7 @@ struct rdmafs_inode {
 	atomic64_t synced;
 	atomic_t fence;
 	struct mutex locking; /* serialises requests for locks and their record */
+	struct mutex recording; /* serialises changes of the record of locks */
 	atomic_t lock_strays;
 	struct rw_semaphore stores;
 

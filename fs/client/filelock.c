@@ -479,7 +479,7 @@ static int rdmafs_lock_record(struct file *file, struct file_lock *fl)
 	int err;
 
 	fl->c.flc_flags &= ~FL_SLEEP;
-	err = locks_lock_file_wait(file, fl);
+	err = rdmafs_lock_record_change(file_inode(file), fl);
 	fl->c.flc_flags = flags;
 	return err;
 }
@@ -701,7 +701,7 @@ static int rdmafs_lock_drop(struct file *file, struct file_lock *fl)
 	/* Nor does one that was in line when umount -f was called. */
 	late |= forced != atomic_read(&mnt->forced);
 	fl->c.flc_flags |= FL_EXISTS;
-	err = locks_lock_file_wait(file, fl);
+	err = rdmafs_lock_record_change(&ri->netfs.inode, fl);
 	fl->c.flc_flags = flags;
 	if (!err && alone && !late) {
 		err = rdmafs_unlock_send(open, &r, false);

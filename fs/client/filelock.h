@@ -60,6 +60,7 @@ struct rdmafs_open *rdmafs_lock_piece(struct inode *inode, struct rdmafs_range *
 bool rdmafs_lock_recorded(struct inode *inode, const struct rdmafs_range *r);
 struct rdmafs_open *rdmafs_lock_rival(struct inode *inode, const struct rdmafs_range *r, u32 nr,
 				      struct rdmafs_range *rival);
+int rdmafs_lock_record_change(struct inode *inode, struct file_lock *fl);
 void rdmafs_lock_unrecord(struct inode *inode, const struct rdmafs_range *r);
 void rdmafs_lock_lost(struct rdmafs_open *open, const struct rdmafs_range *r);
 struct rdmafs_range *rdmafs_locks_copy(struct rdmafs_open *open, u32 *nr);

@@ -35,6 +35,7 @@ struct inode *rdmafs_alloc_inode(struct super_block *sb)
 	spin_lock_init(&ri->lock);
 	init_rwsem(&ri->stores);
 	mutex_init(&ri->locking);
+	mutex_init(&ri->recording);
 	rdmafs_coh_init(&ri->coh);
 	INIT_LIST_HEAD(&ri->opens);
 	INIT_LIST_HEAD(&ri->uncommitted);

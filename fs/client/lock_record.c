@@ -8,7 +8,7 @@
  * changed: reads and writes of the open that it was taken with fail with EIO until that is closed
  * (@lock_lost).
  *
- * Locks: the VFS's flc_lock, a leaf.
+ * Locks: rdmafs_inode.recording, while the record changes; in it the VFS's flc_lock, a leaf.
  */
 #include <linux/filelock.h>
 #include <linux/sched/mm.h>
@@ -174,18 +174,42 @@ struct rdmafs_open *rdmafs_lock_rival(struct inode *inode, const struct rdmafs_r
 	return open;
 }
 
+static int rdmafs_lock_record_locked(struct inode *inode, struct file_lock *fl)
+{
+	unsigned int nofs;
+	int err;
+
+	lockdep_assert_held(&RDMAFS_I(inode)->recording);
+	/* The VFS makes room for a lock, also for one that is cut in two. */
+	nofs = memalloc_nofs_save();
+	err = locks_lock_inode_wait(inode, fl);
+	memalloc_nofs_restore(nofs);
+	return err;
+}
+
 /**
- * rdmafs_lock_unrecord - take a range off the record that the server does not have for the owner
+ * rdmafs_lock_record_change - record a lock, or take it off the record
  * @inode: the file
- * @r:	   the range, with its owner; no other owner's locks change
+ * @fl:	   the lock, without FL_SLEEP
  *
- * Context: process, may sleep; takes the VFS's lock of the file's locks.
+ * Context: process, may sleep; takes rdmafs_inode.recording and the VFS's lock of the file's locks.
+ * Return: 0 or the negative errno of the VFS.
  */
-void rdmafs_lock_unrecord(struct inode *inode, const struct rdmafs_range *r)
+int rdmafs_lock_record_change(struct inode *inode, struct file_lock *fl)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	int err;
+
+	mutex_lock(&ri->recording);
+	err = rdmafs_lock_record_locked(inode, fl);
+	mutex_unlock(&ri->recording);
+	return err;
+}
+
+static void rdmafs_lock_unrecord_locked(struct inode *inode, const struct rdmafs_range *r)
 {
 	bool flock = r->kind == RFP_LOCK_FLOCK;
 	struct file_lock fl;
-	unsigned int nofs;
 
 	locks_init_lock(&fl);
 	fl.c.flc_type = F_UNLCK;
@@ -198,26 +222,61 @@ void rdmafs_lock_unrecord(struct inode *inode, const struct rdmafs_range *r)
 	fl.c.flc_pid = r->pid;
 	fl.fl_start = r->start;
 	fl.fl_end = r->end;
-	/* The VFS makes room for a lock that is cut in two.  The open's lock may be held here. */
-	nofs = memalloc_nofs_save();
-	locks_lock_inode_wait(inode, &fl);
-	memalloc_nofs_restore(nofs);
+	rdmafs_lock_record_locked(inode, &fl);
+}
+
+/**
+ * rdmafs_lock_unrecord - take a range off the record that the server does not have for the owner
+ * @inode: the file
+ * @r:	   the range, with its owner; no other owner's locks change
+ *
+ * Context: process, may sleep; as rdmafs_lock_record_change().
+ */
+void rdmafs_lock_unrecord(struct inode *inode, const struct rdmafs_range *r)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+
+	mutex_lock(&ri->recording);
+	rdmafs_lock_unrecord_locked(inode, r);
+	mutex_unlock(&ri->recording);
 }
 
 /**
  * rdmafs_lock_lost - note that the server does not have a lock of the record any more
  * @open: the open that it was taken with
- * @r:	  the lock, of the record, or a part of it
+ * @r:	  the lock, as it was recorded, or a part of it
  *
- * Context: process, may sleep; as rdmafs_lock_unrecord().
+ * The process may have given it back since, or changed it, by another descriptor, and even have
+ * taken it anew with that: what is not recorded as it was is not lost.
+ *
+ * Context: process, may sleep; as rdmafs_lock_record_change().
  */
 void rdmafs_lock_lost(struct rdmafs_open *open, const struct rdmafs_range *r)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
+	struct rdmafs_range piece = *r;
+	struct rdmafs_open *holder;
+	bool lost = false, more;
 
-	/* Before others here can get it. */
-	WRITE_ONCE(open->lock_lost, true);
-	rdmafs_lock_unrecord(open->inode, r);
+	mutex_lock(&ri->recording);
+	do {
+		holder = rdmafs_lock_piece(open->inode, &piece);
+		more = piece.end < r->end;
+		if (holder == open && piece.type == r->type) {
+			/* Before others here can get it. */
+			WRITE_ONCE(open->lock_lost, true);
+			rdmafs_lock_unrecord_locked(open->inode, &piece);
+			lost = true;
+		}
+		if (holder)
+			rdmafs_open_put(holder);
+		piece.start = more ? piece.end + 1 : piece.start;
+		piece.end = r->end;
+	} while (more);
+	mutex_unlock(&ri->recording);
+	if (!lost)
+		return;
 	pr_warn_ratelimited("rdmafs: %s:/%s: inode %lu: a lock was lost\n", mnt->opts.host,
 			    mnt->opts.export, open->inode->i_ino);
 }
