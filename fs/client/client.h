@@ -259,6 +259,8 @@ struct rdmafs_reclaim {
  *		does when the export is disabled; atomic
  * @forced:	how often umount -f was called; tasks that wait for rdmafs_inode.lock_strays, too,
  *		are woken at its address
+ * @forced_done: how often umount -f has failed the calls that were outstanding; atomic.  If it was
+ *		not yet @forced when a call was made, umount -f may have ended the call
  * @given_up:	start_boottime of the task that called umount -f while the export was not
  *		served; 0 if no task did, or if the export has been served since.  No lock:
  *		READ_ONCE() and WRITE_ONCE(), as for the next six
@@ -311,6 +313,7 @@ struct rdmafs_mount {
 	atomic64_t clock;
 	atomic_t forgets;
 	atomic_t forced;
+	atomic_t forced_done;
 	u64 given_up;
 	bool offline;
 	bool ending;

@@ -282,7 +282,7 @@ static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_ran
 
 /**
  * struct rdmafs_since - when something began that umount -f, or a soft mount's time, may end
- * @forced: rdmafs_mount.forced then
+ * @forced: rdmafs_mount.forced_done then: one that is under way may end what begins now
  * @time:   jiffies then
  */
 struct rdmafs_since {
@@ -292,7 +292,7 @@ struct rdmafs_since {
 
 static void rdmafs_since_now(struct rdmafs_mount *mnt, struct rdmafs_since *since)
 {
-	since->forced = atomic_read(&mnt->forced);
+	since->forced = atomic_read_acquire(&mnt->forced_done);
 	since->time = jiffies;
 }
 

@@ -71,6 +71,8 @@ void rdmafs_umount_begin(struct super_block *sb)
 	/* Before the calls fail: an op that finds its call failed must not be tried again. */
 	atomic_inc(&mnt->forced);
 	rdmafs_xprt_fail_outstanding(mnt->xprt);
+	/* Pairs with the acquire in rdmafs_since_now(): what is sent after it is not failed. */
+	atomic_inc_return_release(&mnt->forced_done);
 	rdmafs_locks_wake(mnt);
 	/* Pairs with the barrier by which a task begins to wait in rdmafs_locking_begin(). */
 	smp_mb();
