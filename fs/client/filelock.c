@@ -43,6 +43,8 @@
 
 /* A task that waits asks again after this time, in jiffies, though no event has come. */
 #define RDMAFS_LOCK_PATIENCE	(30 * HZ)
+/* A worker leaves rdmafs_inode.locking to others for this time, in jiffies, before it tries again. */
+#define RDMAFS_LOCK_PAUSE	(HZ / 4 ?: 1)
 
 /* ------------------------------------------------------------------ requests */
 
@@ -328,8 +330,12 @@ static bool rdmafs_lock_again(struct rdmafs_open *open, int err, unsigned int *w
 		if (READ_ONCE(mnt->ending) || (READ_ONCE(mnt->unused) && READ_ONCE(mnt->timeout)))
 			return false;
 	}
-	/* Tasks that wait for this worker have not asked for that: their wait ends. */
+	/*
+	 * Tasks that wait for this worker have not asked for that: their wait ends.  Those that
+	 * are in line for the mutex get it now: one that wakes is slower than this worker.
+	 */
 	wake_up_var(&mnt->forced);
+	schedule_timeout_uninterruptible(RDMAFS_LOCK_PAUSE);
 	rdmafs_since_now(mnt, since);
 	return true;
 }
@@ -406,6 +412,23 @@ static bool rdmafs_strays_waited(struct rdmafs_inode *ri, const struct rdmafs_si
 }
 
 /*
+ * Wait for workers, umount -f, or the end of a soft mount's time.  Whoever changes the first two
+ * wakes this; the time is looked at now and then.  0 or -EINTR.
+ */
+static int rdmafs_strays_wait(struct rdmafs_inode *ri, const struct rdmafs_since *since)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(ri->netfs.inode.i_sb);
+
+	while (!rdmafs_strays_waited(ri, since)) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		___wait_var_event(&mnt->forced, rdmafs_strays_waited(ri, since), TASK_KILLABLE, 0,
+				  HZ, if (!(__ret = schedule_timeout(__ret))) break);
+	}
+	return 0;
+}
+
+/*
  * Take @locking to ask for a lock, when what killed tasks have left is done: an UNLOCK that is
  * still on its way would undo the lock.  0; -EINTR; or -EIO or -ETIMEDOUT: a soft mount's time is
  * over, or umount -f was called after the caller had read @forced.  It ends who waits in line here,
@@ -420,13 +443,15 @@ static int rdmafs_locking_begin(struct rdmafs_inode *ri, int forced)
 	rdmafs_since_now(mnt, &since);
 	since.forced = forced;
 	for (;;) {
-		if (mutex_lock_killable(&ri->locking))
-			return -EINTR;
-		if (forced == atomic_read(&mnt->forced) && !atomic_read(&ri->lock_strays))
-			return 0;
-		mutex_unlock(&ri->locking);
-		/* Whoever changes one of both wakes this. */
-		if (wait_var_event_killable(&mnt->forced, rdmafs_strays_waited(ri, &since)))
+		/* A worker holds the mutex while it waits for the server: not in line behind it. */
+		if (!atomic_read(&ri->lock_strays)) {
+			if (mutex_lock_killable(&ri->locking))
+				return -EINTR;
+			if (forced == atomic_read(&mnt->forced) && !atomic_read(&ri->lock_strays))
+				return 0;
+			mutex_unlock(&ri->locking);
+		}
+		if (rdmafs_strays_wait(ri, &since))
 			return -EINTR;
 		err = rdmafs_since_over(mnt, &since);
 		if (err && (forced != atomic_read(&mnt->forced) || atomic_read(&ri->lock_strays)))
