@@ -253,9 +253,11 @@ void rdmafs_lock_stay(struct rdmafs_op *op)
 /*
  * Make the server's locks in a range the same as those of the record.  What an owner has locked is
  * not given up in between.  But the task that was killed may have done so: flock(2) gives up the
- * lock that it changes.  If others have it now, it is lost.
+ * lock that it changes.  If others have it now, it is lost; and so is what can't be had, if that is
+ * sure, or if this is the @last try.
  */
-static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_range *range)
+static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_range *range,
+			       bool last)
 {
 	struct rdmafs_range r = *range;
 	struct rdmafs_open *holder;
@@ -267,8 +269,12 @@ static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_ran
 		if (holder) {
 			/* @open may be one for reading, and this a lock for writing. */
 			ret = rdmafs_lock_ask(holder, &r, 0, true, NULL);
-			if (ret == RFP_LOCK_DENIED)
+			if (ret == RFP_LOCK_DENIED ||
+			    (ret < 0 && (last || rdmafs_locks_gone(ret))))
 				rdmafs_lock_lost(holder, &r);
+			/* The server may have it, or a part of it, all the same. */
+			if (ret < 0 && last)
+				ret = rdmafs_unlock_send(holder, &r, true);
 			rdmafs_open_put(holder);
 		} else {
 			ret = rdmafs_unlock_send(open, &r, true);
@@ -357,6 +363,7 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 		.end = le64_to_cpu(lreq->end),
 		.kind = le32_to_cpu(lock ? lreq->kind : ureq->kind),
 	};
+	bool again, last = false;
 	struct rdmafs_since since;
 	unsigned int waits = 0;
 	int err = 0;
@@ -382,9 +389,13 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 		 * change meanwhile.  The one that comes last finds the record as it stays.
 		 */
 		mutex_lock(&ri->locking);
-		err = rdmafs_lock_restore(open, &r);
+		err = rdmafs_lock_restore(open, &r, last);
 		mutex_unlock(&ri->locking);
-	} while (err && rdmafs_lock_again(open, err, &waits, &since));
+		again = err && rdmafs_lock_again(open, err, &waits, &since);
+		/* Once more: what is recorded and can't be had is lost then. */
+		if (err && !again && !last && !READ_ONCE(mnt->unused))
+			again = last = true;
+	} while (again);
 	if (atomic_dec_and_test(&ri->lock_strays))
 		wake_up_var(&mnt->forced);
 	rdmafs_open_put(open);
