@@ -43,7 +43,7 @@
 
 /* A task that waits asks again after this time, in jiffies, though no event has come. */
 #define RDMAFS_LOCK_PATIENCE	(30 * HZ)
-/* A worker leaves rdmafs_inode.locking to others for this time, in jiffies, before it tries again. */
+/* A worker leaves rdmafs_inode.locking to others for this time, in jiffies, then tries again. */
 #define RDMAFS_LOCK_PAUSE	(HZ / 4 ?: 1)
 
 /* ------------------------------------------------------------------ requests */
@@ -393,8 +393,10 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 		mutex_unlock(&ri->locking);
 		again = err && rdmafs_lock_again(open, err, &waits, &since);
 		/* Once more: what is recorded and can't be had is lost then. */
-		if (err && !again && !last && !READ_ONCE(mnt->unused))
-			again = last = true;
+		if (err && !again && !last && !READ_ONCE(mnt->unused)) {
+			last = true;
+			again = true;
+		}
 	} while (again);
 	if (atomic_dec_and_test(&ri->lock_strays))
 		wake_up_var(&mnt->forced);
@@ -433,8 +435,9 @@ static int rdmafs_strays_wait(struct rdmafs_inode *ri, const struct rdmafs_since
 	while (!rdmafs_strays_waited(ri, since)) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		___wait_var_event(&mnt->forced, rdmafs_strays_waited(ri, since), TASK_KILLABLE, 0,
-				  HZ, if (!(__ret = schedule_timeout(__ret))) break);
+		___wait_var_event(&mnt->forced,
+				  ___wait_cond_timeout(rdmafs_strays_waited(ri, since)),
+				  TASK_KILLABLE, 0, HZ, __ret = schedule_timeout(__ret));
 	}
 	return 0;
 }
