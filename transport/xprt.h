@@ -190,6 +190,7 @@ void rdmafs_xprt_get_quota(struct rdmafs_xprt *xprt, struct rpol_quota *quota);
 u32 rdmafs_xprt_read_max(struct rdmafs_xprt *xprt);
 u32 rdmafs_xprt_data_max(struct rdmafs_xprt *xprt);
 bool rdmafs_xprt_connected(struct rdmafs_xprt *xprt);
+bool rdmafs_xprt_aborted(struct rdmafs_xprt *xprt);
 
 /*
  * Make the directory @name under /proc/fs/rdmafs for this mount, with the files mount (one

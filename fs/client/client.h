@@ -2,7 +2,8 @@
 /*
  * The client file system: the header that its files share.
  *
- *	super.c		mounting; options.c the options, umount.c the end of a mount and umount -f
+ *	super.c		mounting; options.c the options, share.c mounts that share a superblock,
+ *			umount.c the end of a mount and umount -f
  *	op.c		from a request body to an errno; io.c READ and WRITE of file data
  *	cred.c		credentials of callers; access.c what they may do, without asking
  *	inode.c		inodes; attr.c their attributes, by the rules of coherence.c; setattr.c
@@ -70,7 +71,8 @@
  *	rdmafs_inode.recording is inside of both.  In it only the VFS's locks are taken, and
  *	rdmafs_inode.lock (rdmafs_open_put()).
  *	rdmafs_mount.opens_lock is a leaf, taken in process context only.  lock_lock (irqsave) is
- *	a leaf, too.
+ *	a leaf, too.  So is rdmafs_makings_lock (share.c); who looks there or makes a superblock may
+ *	take s_umount, but none waits for him with s_umount held.
  */
 #ifndef RDMAFS_CLIENT_H
 #define RDMAFS_CLIENT_H
@@ -157,11 +159,12 @@ enum rdmafs_names {
  * @acdirmax:	the same as @acregmax, for a directory
  * @names:	which cached names are believed
  * @local_lock:	RDMAFS_LOCAL_*
- * @quota:	the share of the RNIC's translations with which the mount begins; transport keeps
- *		the present one
+ * @unshared:	the mount shares its superblock with no other (nosharecache)
+ * @quota:	the share of the RNIC's translations that the mount, or a remount, has asked for;
+ *		transport keeps the present one, which can be changed by way of /proc
  *
- * The mount context owns them until the mount has taken them.  A remount, which holds s_umount,
- * changes @reg, @poll_us, @late, @timeo, @retrans, @ac* and @names; the others stay as they are.
+ * The mount context has its own, and the mount a copy.  A remount, which holds s_umount, changes
+ * @reg, @poll_us, @late, @timeo, @retrans, @ac*, @names and @quota; the others stay as they are.
  */
 struct rdmafs_opts {
 	struct sockaddr_storage addr;
@@ -183,6 +186,7 @@ struct rdmafs_opts {
 	u32 acdirmax;
 	enum rdmafs_names names;
 	u32 local_lock;
+	bool unshared;
 	struct rpol_quota quota;
 };
 
@@ -232,8 +236,9 @@ struct rdmafs_reclaim {
 };
 
 /**
- * struct rdmafs_mount - one mount
+ * struct rdmafs_mount - one superblock, and all mounts that share it
  * @xprt:	its session; set before the mount has a superblock, constant
+ * @net:	the network namespace, which the session holds; constant, as @xprt
  * @sb:		its superblock; set by fill_super, constant
  * @rcu:	frees it: an RCU walk that meets an umount may still read it
  * @opts:	its options; see there which of them a remount changes
@@ -296,6 +301,7 @@ struct rdmafs_reclaim {
  */
 struct rdmafs_mount {
 	struct rdmafs_xprt *xprt;
+	const struct net *net;
 	struct super_block *sb;
 	struct rcu_head rcu;
 	struct rdmafs_opts opts;
@@ -995,6 +1001,10 @@ int rdmafs_set_acl(struct mnt_idmap *idmap, struct dentry *dentry, struct posix_
 
 /* tmpfile.c */
 int rdmafs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *file, umode_t mode);
+
+/* share.c */
+int rdmafs_share_init(void);
+void rdmafs_share_exit(void);
 
 /* super.c */
 extern struct file_system_type rdmafs_type;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Load and unload the client file system: its caches of ops and inodes, its name in the VFS. */
+/* Load and unload the client file system: what all mounts have in common, its name in the VFS. */
 #include <linux/module.h>
 #include "client.h"
 
@@ -16,11 +16,16 @@ static int __init rdmafs_init(void)
 	err = rdmafs_export_init();
 	if (err)
 		goto err_inode;
-	err = register_filesystem(&rdmafs_type);
+	err = rdmafs_share_init();
 	if (err)
 		goto err_export;
+	err = register_filesystem(&rdmafs_type);
+	if (err)
+		goto err_share;
 	return 0;
 
+err_share:
+	rdmafs_share_exit();
 err_export:
 	rdmafs_export_exit();
 err_inode:
@@ -33,6 +38,7 @@ err_op:
 static void __exit rdmafs_exit(void)
 {
 	unregister_filesystem(&rdmafs_type);
+	rdmafs_share_exit();
 	rdmafs_export_exit();
 	rdmafs_inode_exit();
 	rdmafs_op_exit();

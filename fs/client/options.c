@@ -79,6 +79,7 @@ const struct fs_parameter_spec rdmafs_params[] = {
 	fsparam_u32("poll_us",		RDMAFS_OPT_POLL_US),
 	fsparam_u32("nconnect",		RDMAFS_OPT_NCONNECT),
 	fsparam_enum("local_lock",	RDMAFS_OPT_LOCAL_LOCK, rdmafs_local_names),
+	fsparam_flag_no("sharecache",	RDMAFS_OPT_SHARECACHE),
 	{}
 };
 
@@ -94,6 +95,25 @@ void rdmafs_opts_clear(struct rdmafs_opts *opts)
 	kfree(opts->export);
 	opts->host = NULL;
 	opts->export = NULL;
+}
+
+/**
+ * rdmafs_opts_copy - copy options, with their strings
+ * @to:   filled in; to be cleared by rdmafs_opts_clear()
+ * @from: the options, which have a host and an export
+ *
+ * Context: process, may sleep.
+ * Return: 0; or -ENOMEM: @to has no strings.
+ */
+int rdmafs_opts_copy(struct rdmafs_opts *to, const struct rdmafs_opts *from)
+{
+	*to = *from;
+	to->host = kstrdup(from->host, GFP_KERNEL);
+	to->export = kstrdup(from->export, GFP_KERNEL);
+	if (to->host && to->export)
+		return 0;
+	rdmafs_opts_clear(to);
+	return -ENOMEM;
 }
 
 /**
@@ -138,6 +158,7 @@ static int rdmafs_parse_source(struct fs_context *fc, const char *source)
 {
 	struct rdmafs_ctx *ctx = fc->fs_private;
 	const char *host = source, *end, *export;
+	size_t len;
 
 	if (*host == '[') {
 		host++;
@@ -159,12 +180,16 @@ static int rdmafs_parse_source(struct fs_context *fc, const char *source)
 		export++;
 	if (!*export)
 		return invalfc(fc, "source '%s' names no export", source);
-	if (strlen(export) > RFP_EXPORT_NAME_MAX)
+	/* Mounts that share a superblock are known by the name: slashes at its end say nothing. */
+	len = strlen(export);
+	while (export[len - 1] == '/')
+		len--;
+	if (len > RFP_EXPORT_NAME_MAX)
 		return invalfc(fc, "source: the export's name is longer than %u bytes",
 			       RFP_EXPORT_NAME_MAX);
 	rdmafs_opts_clear(&ctx->opts);
 	ctx->opts.host = kmemdup_nul(host, end - host, GFP_KERNEL);
-	ctx->opts.export = kstrdup(export, GFP_KERNEL);
+	ctx->opts.export = kmemdup_nul(export, len, GFP_KERNEL);
 	if (!ctx->opts.host || !ctx->opts.export)
 		return -ENOMEM;
 	return 0;
@@ -297,6 +322,9 @@ int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param)
 	case RDMAFS_OPT_LOCAL_LOCK:
 		opts->local_lock = res.uint_32;
 		return 0;
+	case RDMAFS_OPT_SHARECACHE:
+		opts->unshared = res.negated;
+		return 0;
 	default:
 		return -EINVAL;
 	}
@@ -352,6 +380,8 @@ int rdmafs_opts_fixed(struct fs_context *fc, const struct rdmafs_mount *mnt)
 		what = "wsize";
 	else if (new->local_lock != old->local_lock)
 		what = "local_lock";
+	else if (new->unshared != old->unshared)
+		what = "sharecache";
 	else if ((ctx->seen & BIT(RDMAFS_OPT_ADDR)) &&
 		 memcmp(&new->addr, &old->addr, sizeof(old->addr)))
 		what = "addr or port";
@@ -361,6 +391,41 @@ int rdmafs_opts_fixed(struct fs_context *fc, const struct rdmafs_mount *mnt)
 	if (what)
 		return invalfc(fc, "%s can't be changed by a remount", what);
 	return 0;
+}
+
+/**
+ * rdmafs_opts_same - tell whether two mounts may share a superblock, as far as options say
+ * @a: the options of one
+ * @b: the options of the other
+ *
+ * Nothing is said of rsize and wsize, in which the server and the device have a say, nor of the
+ * host's name, since the address tells what server it is.
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool rdmafs_opts_same(const struct rdmafs_opts *a, const struct rdmafs_opts *b)
+{
+	return !a->unshared && !b->unshared &&
+	       !memcmp(&a->addr, &b->addr, sizeof(a->addr)) &&
+	       !strcmp(a->export, b->export) &&
+	       a->slots == b->slots &&
+	       a->nconnect == b->nconnect &&
+	       a->reg == b->reg &&
+	       a->poll_us == b->poll_us &&
+	       a->connect_s == b->connect_s &&
+	       a->late == b->late &&
+	       a->timeo == b->timeo &&
+	       a->retrans == b->retrans &&
+	       a->acregmin == b->acregmin &&
+	       a->acregmax == b->acregmax &&
+	       a->acdirmin == b->acdirmin &&
+	       a->acdirmax == b->acdirmax &&
+	       a->names == b->names &&
+	       a->local_lock == b->local_lock &&
+	       a->quota.min == b->quota.min &&
+	       a->quota.max == b->quota.max &&
+	       a->quota.weight == b->quota.weight;
 }
 
 /**
@@ -423,5 +488,7 @@ int rdmafs_opts_show(struct seq_file *m, struct dentry *root)
 		seq_printf(m, ",poll_us=%u", opts->poll_us);
 	/* As NFS shows it. */
 	seq_printf(m, ",local_lock=%s", rdmafs_local_names[opts->local_lock].name);
+	if (opts->unshared)
+		seq_puts(m, ",nosharecache");
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * This header declares a mount or remount that is being prepared, and its options (options.c).
+ * This header declares a mount or remount that is being prepared, its options (options.c), and how
+ * it finds a superblock that is there already (share.c).
  */
 #ifndef RDMAFS_CLIENT_OPTIONS_H
 #define RDMAFS_CLIENT_OPTIONS_H
@@ -37,6 +38,7 @@ enum rdmafs_param {
 	RDMAFS_OPT_POLL_US,
 	RDMAFS_OPT_NCONNECT,
 	RDMAFS_OPT_LOCAL_LOCK,
+	RDMAFS_OPT_SHARECACHE,
 };
 
 /* Options that change the mount's share of the RNIC's translations. */
@@ -63,11 +65,19 @@ extern const struct fs_parameter_spec rdmafs_params[];
 
 void rdmafs_opts_default(struct rdmafs_opts *opts);
 void rdmafs_opts_clear(struct rdmafs_opts *opts);
+int rdmafs_opts_copy(struct rdmafs_opts *to, const struct rdmafs_opts *from);
 u16 rdmafs_addr_port(const struct sockaddr_storage *addr);
 int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param);
 int rdmafs_opts_check(struct fs_context *fc);
 int rdmafs_opts_fixed(struct fs_context *fc, const struct rdmafs_mount *mnt);
+bool rdmafs_opts_same(const struct rdmafs_opts *a, const struct rdmafs_opts *b);
 unsigned long rdmafs_opts_timeout(const struct rdmafs_opts *opts);
 int rdmafs_opts_show(struct seq_file *m, struct dentry *root);
+
+struct rdmafs_making *rdmafs_share_begin(struct fs_context *fc);
+void rdmafs_share_end(struct rdmafs_making *making, int err);
+bool rdmafs_share_fits(struct super_block *sb, struct fs_context *fc);
+void rdmafs_share_drop(struct rdmafs_making *making, struct super_block *sb);
+struct super_block *rdmafs_share_get(struct fs_context *fc);
 
 #endif

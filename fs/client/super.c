@@ -3,11 +3,12 @@
  * Mount and unmount: connect to the server, make the superblock, and undo both.  options.c has
  * the options.
  *
- * Every mount has a session and a superblock of its own.  mount.rdmafs resolves
+ * A superblock has a session of its own.  Mounts of one export with equal options share it
+ * (share.c); all of them are one struct rdmafs_mount.  mount.rdmafs resolves
  * the server's name and passes the address in addr=.  Without addr= the host in
  * the source has to be an address.
  *
- * Ownership: the context owns the options until the mount takes them
+ * Ownership: the context owns its options, of which the mount has a copy
  * (rdmafs_connect()), and the mount until fill_super gives it to the superblock.
  * kill_sb undoes what get_tree did, in reverse order, and waits for files that are
  * still being closed.
@@ -180,6 +181,11 @@ static int rdmafs_connect(struct fs_context *fc)
 	mnt = rdmafs_mount_alloc(ctx->opts.host);
 	if (!mnt)
 		return -ENOMEM;
+	err = rdmafs_opts_copy(&mnt->opts, &ctx->opts);
+	if (err) {
+		rdmafs_mount_free(mnt);
+		return err;
+	}
 	params.addr = ctx->opts.addr;
 	mnt->xprt = rdmafs_xprt_connect(&params, &rdmafs_xprt_ops, mnt);
 	if (IS_ERR(mnt->xprt)) {
@@ -187,9 +193,7 @@ static int rdmafs_connect(struct fs_context *fc)
 		rdmafs_mount_free(mnt);
 		return err;
 	}
-	mnt->opts = ctx->opts;
-	ctx->opts.host = NULL;
-	ctx->opts.export = NULL;
+	mnt->net = fc->net_ns;
 	mnt->timeout = rdmafs_opts_timeout(&mnt->opts);
 	mnt->rsize = min(mnt->opts.rsize, rounddown_pow_of_two(rdmafs_xprt_data_max(mnt->xprt)));
 	mnt->wsize = min(mnt->opts.wsize, rounddown_pow_of_two(rdmafs_xprt_data_max(mnt->xprt)));
@@ -263,32 +267,47 @@ static const struct super_operations rdmafs_super_ops = {
 	.umount_begin	= rdmafs_umount_begin,
 };
 
-/*
- * Ask for the export and take over what the server says of it.  *@attr lies in *@opp's reply; the
- * caller puts *@opp, if it is not NULL.
+/**
+ * struct rdmafs_attached - what the server says of an export
+ * @op:   has the reply, in which @rep and @attr lie; to be put if it is not NULL
+ * @rep:  the fixed part of the reply
+ * @root: handle of the root
+ * @attr: attributes of the root
  */
-static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, struct rdmafs_op **opp,
-			 const struct rfp_attr **attr)
+struct rdmafs_attached {
+	struct rdmafs_op *op;
+	const struct rfp_attach_rep *rep;
+	struct rfp_fh root;
+	const struct rfp_attr *attr;
+};
+
+/*
+ * Ask for the export.  If @first, the superblock has no mount yet, and is given up if the server
+ * does not answer in time.  If it has one, this call must not end by its deadline what that one has
+ * under way: ending a call that was sent takes the end of the session.
+ */
+static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, bool first,
+			 struct rdmafs_attached *at)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(sb);
-	const struct rfp_attach_rep *rep;
 	struct rdmafs_op *op;
 	struct rfp_dec dec;
-	u32 gran;
 	int err;
 
+	at->op = NULL;
 	op = rdmafs_op_new(mnt, RFP_ATTACH, sizeof(struct rfp_req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
-	*opp = op;
+	at->op = op;
 	/* On a hard mount as well: mount(8) has to say something, or to try elsewhere. */
-	op->call.deadline = jiffies + mnt->opts.connect_s * HZ ?: 1;
+	if (first)
+		op->call.deadline = jiffies + mnt->opts.connect_s * HZ ?: 1;
 	rfp_enc_str(&op->enc, mnt->opts.export, strlen(mnt->opts.export), RFP_EXPORT_NAME_MAX);
 	err = rdmafs_op_run(op);
 	/* A mount that is not a softerr one has made EIO of it. */
-	if (err == -EIO && time_after_eq(jiffies, op->call.deadline))
+	if (first && err == -EIO && time_after_eq(jiffies, op->call.deadline))
 		err = -ETIMEDOUT;
-	if (err == -ETIMEDOUT)
+	if (first && err == -ETIMEDOUT)
 		errorfc(fc, "no answer from %pISpc within %u s: it was asked for export '%s'",
 			&mnt->opts.addr, mnt->opts.connect_s, mnt->opts.export);
 	else if (err == -ENOENT)
@@ -300,36 +319,46 @@ static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, struct r
 		errorfc(fc, "export '%s' of %s: error %d", mnt->opts.export, mnt->opts.host, err);
 	if (err)
 		return err;
-	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
-	rfp_dec_fh(&dec, &mnt->root_fh);
-	*attr = rfp_dec_fixed(&dec, sizeof(**attr));
-	if (rfp_dec_end(&dec) || (le32_to_cpu(rep->flags) & ~RFP_EXPORT_ALL) ||
-	    rdmafs_attr_check(sb, *attr) || !S_ISDIR(le32_to_cpu((*attr)->mode))) {
+	at->rep = rdmafs_op_reply(op, &dec, sizeof(*at->rep));
+	rfp_dec_fh(&dec, &at->root);
+	at->attr = rfp_dec_fixed(&dec, sizeof(*at->attr));
+	if (rfp_dec_end(&dec) || (le32_to_cpu(at->rep->flags) & ~RFP_EXPORT_ALL) ||
+	    rdmafs_attr_check(sb, at->attr) || !S_ISDIR(le32_to_cpu(at->attr->mode))) {
 		errorfc(fc, "%s sent an unsound answer", mnt->opts.host);
 		return -EIO;
 	}
-	if (memchr_inv(rep->fsid, 0, sizeof(rep->fsid)))
-		super_set_uuid(sb, rep->fsid, sizeof(rep->fsid));
-	mnt->export_flags = le32_to_cpu(rep->flags);
-	gran = le32_to_cpu(rep->time_gran);
-	sb->s_time_gran = gran && gran <= NSEC_PER_SEC ? gran : 1;
-	sb->s_maxbytes = min_t(u64, le64_to_cpu(rep->maxbytes), MAX_LFS_FILESIZE);
 	return 0;
+}
+
+/* Take over what the server says of the export. */
+static void rdmafs_attach_take(struct super_block *sb, const struct rdmafs_attached *at)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(sb);
+	u32 gran = le32_to_cpu(at->rep->time_gran);
+
+	if (memchr_inv(at->rep->fsid, 0, sizeof(at->rep->fsid)))
+		super_set_uuid(sb, at->rep->fsid, sizeof(at->rep->fsid));
+	mnt->root_fh = at->root;
+	mnt->export_flags = le32_to_cpu(at->rep->flags);
+	sb->s_time_gran = gran && gran <= NSEC_PER_SEC ? gran : 1;
+	sb->s_maxbytes = min_t(u64, le64_to_cpu(at->rep->maxbytes), MAX_LFS_FILESIZE);
+	if (mnt->export_flags & RFP_EXPORT_ACL)
+		sb->s_flags |= SB_POSIXACL;
+	if (mnt->export_flags & RFP_EXPORT_RO)
+		sb->s_flags |= SB_RDONLY;
 }
 
 static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
 {
 	struct rdmafs_ctx *ctx = fc->fs_private;
 	struct rdmafs_mount *mnt = ctx->mnt;
-	const struct rfp_attr *attr;
-	struct rdmafs_op *op = NULL;
+	struct rdmafs_attached at;
 	struct inode *root;
 	char name[32];
 	int err;
 
-	/* From here on kill_sb ends the mount. */
+	/* From here on kill_sb ends the mount, which is s_fs_info already. */
 	ctx->mnt = NULL;
-	sb->s_fs_info = mnt;
 	mnt->sb = sb;
 	sb->s_magic = RDMAFS_MAGIC;
 	sb->s_op = &rdmafs_super_ops;
@@ -348,16 +377,11 @@ static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
 	sb->s_bdi->ra_pages = max(RDMAFS_READAHEAD, 4 * mnt->rsize) >> PAGE_SHIFT;
 	sb->s_bdi->io_pages = mnt->rsize >> PAGE_SHIFT;
 
-	err = rdmafs_attach(fc, sb, &op, &attr);
+	err = rdmafs_attach(fc, sb, true, &at);
 	if (err)
 		goto out;
-	if (mnt->export_flags & RFP_EXPORT_ACL)
-		sb->s_flags |= SB_POSIXACL;
-	if ((mnt->export_flags & RFP_EXPORT_RO) && !sb_rdonly(sb)) {
-		infofc(fc, "export '%s' is read-only", mnt->opts.export);
-		sb->s_flags |= SB_RDONLY;
-	}
-	root = rdmafs_iget(sb, &mnt->root_fh, attr, op->clock);
+	rdmafs_attach_take(sb, &at);
+	root = rdmafs_iget(sb, &mnt->root_fh, at.attr, at.op->clock);
 	if (IS_ERR(root)) {
 		err = PTR_ERR(root);
 		goto out;
@@ -370,14 +394,104 @@ static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
 	snprintf(name, sizeof(name), "%u:%u", MAJOR(sb->s_dev), MINOR(sb->s_dev));
 	err = rdmafs_xprt_proc_add(mnt->xprt, name, rdmafs_proc_show);
 out:
-	if (op)
-		rdmafs_op_put(op);
+	if (at.op)
+		rdmafs_op_put(at.op);
 	return err;
+}
+
+/* Make a session and a superblock. */
+static int rdmafs_make(struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	int err;
+
+	err = rdmafs_connect(fc);
+	if (err)
+		return err;
+	/* Other mounts can look at it as soon as the superblock is in fs_supers. */
+	fc->s_fs_info = ctx->mnt;
+	err = get_tree_nodev(fc, rdmafs_fill_super);
+	fc->s_fs_info = NULL;
+	return err;
+}
+
+/*
+ * Is the export still what the superblock was made of?  It may have been removed since, and another
+ * may have got its name; or its options were changed.  1: it is; 0: it is not; or an error.
+ */
+static int rdmafs_still_attached(struct fs_context *fc, struct super_block *sb)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(sb);
+	unsigned long end = jiffies + mnt->opts.connect_s * HZ;
+	struct rdmafs_attached at;
+	int ret;
+
+	/* As long as a mount that connects; the call would wait until there is a connection. */
+	while (!rdmafs_xprt_connected(mnt->xprt)) {
+		if (rdmafs_xprt_aborted(mnt->xprt))
+			return 0;
+		if (time_after_eq(jiffies, end))
+			return rdmafs_connect_failed(fc, -ETIMEDOUT);
+		schedule_timeout_killable(HZ / 20 ?: 1);
+		if (fatal_signal_pending(current))
+			return -EINTR;
+	}
+	ret = rdmafs_attach(fc, sb, false, &at);
+	if (!ret)
+		ret = rdmafs_same_fh(d_inode(sb->s_root), &at.root) &&
+		      le32_to_cpu(at.rep->flags) == mnt->export_flags;
+	if (at.op)
+		rdmafs_op_put(at.op);
+	return ret;
+}
+
+/* Share a superblock that fits.  1: done, s_umount is held; 0: there is none; or an error. */
+static int rdmafs_share(struct fs_context *fc, struct rdmafs_making *making)
+{
+	struct super_block *sb = rdmafs_share_get(fc);
+	int ret;
+
+	if (IS_ERR_OR_NULL(sb))
+		return PTR_ERR(sb);
+	/* Whoever needs s_umount, as sync(2) does, must not wait for the server with us. */
+	up_write(&sb->s_umount);
+	ret = rdmafs_still_attached(fc, sb);
+	if (ret > 0 && down_write_killable(&sb->s_umount))
+		ret = -EINTR;
+	if (ret > 0) {
+		if (rdmafs_share_fits(sb, fc)) {
+			fc->root = dget(sb->s_root);
+			return ret;
+		}
+		/* It was remounted, or aborted, before s_umount was got. */
+		up_write(&sb->s_umount);
+		ret = 0;
+	}
+	rdmafs_share_drop(making, sb);
+	return ret;
+}
+
+/* Share a superblock, or make one while no other mount does that might share it. */
+static int rdmafs_share_or_make(struct fs_context *fc)
+{
+	struct rdmafs_making *making = rdmafs_share_begin(fc);
+	int ret;
+
+	if (IS_ERR(making))
+		return PTR_ERR(making);
+	ret = rdmafs_share(fc, making);
+	if (!ret)
+		ret = rdmafs_make(fc);
+	else if (ret > 0)
+		ret = 0;
+	rdmafs_share_end(making, ret);
+	return ret;
 }
 
 static int rdmafs_get_tree(struct fs_context *fc)
 {
 	struct rdmafs_ctx *ctx = fc->fs_private;
+	const struct rdmafs_mount *mnt;
 	int err;
 
 	/* Ids on the wire are those of the initial user namespace. */
@@ -393,10 +507,13 @@ static int rdmafs_get_tree(struct fs_context *fc)
 	err = rdmafs_resolve(fc);
 	if (err)
 		return err;
-	err = rdmafs_connect(fc);
+	err = ctx->opts.unshared ? rdmafs_make(fc) : rdmafs_share_or_make(fc);
 	if (err)
 		return err;
-	return get_tree_nodev(fc, rdmafs_fill_super);
+	mnt = RDMAFS_M(fc->root->d_sb);
+	if ((mnt->export_flags & RFP_EXPORT_RO) && !(fc->sb_flags & SB_RDONLY))
+		infofc(fc, "export '%s' is read-only", mnt->opts.export);
+	return 0;
 }
 
 static int rdmafs_reconfigure(struct fs_context *fc)
@@ -426,6 +543,7 @@ static int rdmafs_reconfigure(struct fs_context *fc)
 			errorfc(fc, "min, max, weight: the RDMA device can't give that");
 			return err;
 		}
+		mnt->opts.quota = new->quota;
 	}
 	rdmafs_xprt_set_reg(mnt->xprt, new->reg);
 	mnt->opts.reg = new->reg;
@@ -477,11 +595,7 @@ static int rdmafs_init_fs_context(struct fs_context *fc)
 	if (fc->purpose == FS_CONTEXT_FOR_RECONFIGURE) {
 		const struct rdmafs_mount *mnt = RDMAFS_M(fc->root->d_sb);
 
-		*opts = mnt->opts;
-		opts->host = kstrdup(mnt->opts.host, GFP_KERNEL);
-		opts->export = kstrdup(mnt->opts.export, GFP_KERNEL);
-		if (!opts->host || !opts->export) {
-			rdmafs_opts_clear(opts);
+		if (rdmafs_opts_copy(opts, &mnt->opts)) {
 			kfree(ctx);
 			return -ENOMEM;
 		}
@@ -501,11 +615,9 @@ static void rdmafs_kill_sb(struct super_block *sb)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(sb);
 
-	if (mnt)
-		rdmafs_umount_wait(mnt);
+	rdmafs_umount_wait(mnt);
 	kill_anon_super(sb);
-	if (mnt)
-		rdmafs_mount_end(mnt);
+	rdmafs_mount_end(mnt);
 }
 
 struct file_system_type rdmafs_type = {

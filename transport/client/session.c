@@ -709,3 +709,17 @@ bool rdmafs_xprt_connected(struct rdmafs_xprt *x)
 	return READ_ONCE(x->state) == RXC_UP;
 }
 EXPORT_SYMBOL_GPL(rdmafs_xprt_connected);
+
+/**
+ * rdmafs_xprt_aborted - test whether every call fails, now and later
+ * @x: the session
+ *
+ * Context: any.
+ *
+ * Return: true if it was aborted, by rdmafs_xprt_abort() or by way of /proc.
+ */
+bool rdmafs_xprt_aborted(struct rdmafs_xprt *x)
+{
+	return READ_ONCE(x->state) == RXC_ABORTED;
+}
+EXPORT_SYMBOL_GPL(rdmafs_xprt_aborted);
