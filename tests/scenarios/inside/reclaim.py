@@ -182,7 +182,7 @@ def offline_end():
         finally:
             settings("export", enable="1")
             point_release("op_begin")
-        run("mount", "-t", "rdmafs", "10.9.0.1:/export", second.mnt)
+        run("mount", "-t", "rdmafs", "-o", opens.OPTS, "10.9.0.1:/export", second.mnt)
     for name in names:
         os.unlink(name)
 
