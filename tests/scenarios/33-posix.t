@@ -4,7 +4,7 @@
 # What system calls promise, one by one: names, links, modes, owners, times,
 # attributes, ACLs, sizes, holes, directories that change while they are read,
 # copies that the server makes, locks, two mounts of one export, chattr, statx, what is refused, a
-# disk that is full and a user over quota.
+# disk that is full and a user over quota.  Which mounts share a superblock, and which do not.
 set -uo pipefail
 # shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
@@ -20,6 +20,7 @@ scenario ext4 --backing ext4 --size 600M -- posix all
 	[ $backing = f2fs ] || only+=(t_copy_lost t_clone_copy t_clone_lost t_dedupe)
 	scenario $backing --backing $backing --size 400M -- posix some "${only[@]}"
 done
+[ "$scenario_fs" != rdmafs ] || scenario sharecache --backing ext4 --size 200M -- sharecache
 scenario full --backing ext4 --size 48M -- full
 scenario quota --backing ext4 --size 200M -- quota
 [ "$scenario_scale" -gt 1 ] || for backing in xfs tmpfs; do
