@@ -52,6 +52,7 @@ enum rdmafs_param {
  * @port: the server's port
  * @seen: options that were given, bits of enum rdmafs_param
  * @mnt:  connected, and not owned by a superblock yet; or NULL
+ * @found: a superblock that fits, with an active reference, or NULL; of rdmafs_share_get() only
  */
 struct rdmafs_ctx {
 	struct rdmafs_opts opts;
@@ -59,6 +60,7 @@ struct rdmafs_ctx {
 	u16 port;
 	unsigned long seen;
 	struct rdmafs_mount *mnt;
+	struct super_block *found;
 };
 
 extern const struct fs_parameter_spec rdmafs_params[];

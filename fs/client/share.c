@@ -4,9 +4,9 @@
  *
  * A mount looks for a superblock that fits before it connects, and connects only if there is
  * none.  Of all mounts that might share one, only one at a time does this (struct rdmafs_making),
- * so that no two of them make one.  The others wait for it, killably.  Without that they would
- * wait in sget_fc() for the superblock that it makes, as long as the server takes to answer,
- * and no signal would end that.
+ * so that no two of them make one.  The others wait for it, killably.  In sget_fc() they would
+ * wait for the superblock that it makes, as long as the server takes to answer, and no signal would
+ * end that.
  */
 #include <linux/completion.h>
 #include <linux/err.h>
@@ -192,12 +192,23 @@ bool rdmafs_share_fits(struct super_block *sb, struct fs_context *fc)
 }
 
 /*
- * Called with sb_lock held.  One whose last user has gone does not count: sget_fc() would wait
- * for its end, for which its own umount may have to wait for the server.
+ * Called with sb_lock held.  The reference is taken here, and none is said to fit: sget_fc() would
+ * wait for s_umount, deaf to SIGKILL, and who holds that may be waiting for the server, as sync(2)
+ * and the flusher do.  One whose last user has gone does not count.  One that is not born yet does:
+ * its maker has left rdmafs_makings, or this mount would wait for it there.
  */
 static int rdmafs_share_test(struct super_block *sb, struct fs_context *fc)
 {
-	return atomic_read(&sb->s_active) && rdmafs_share_fits(sb, fc);
+	struct rdmafs_ctx *ctx = fc->fs_private;
+
+	if (ctx->found || !rdmafs_share_fits(sb, fc))
+		return 0;
+	/* FSCONFIG_CMD_CREATE_EXCL: sget_fc() waits for nothing, and refuses it. */
+	if (fc->exclusive)
+		return atomic_read(&sb->s_active) > 0;
+	if (atomic_inc_not_zero(&sb->s_active))
+		ctx->found = sb;
+	return 0;
 }
 
 /**
@@ -229,16 +240,21 @@ static int rdmafs_share_none(struct super_block *sb, struct fs_context *fc)
  * rdmafs_share_get - find a superblock that fits
  * @fc: the context of the mount, which has called rdmafs_share_begin()
  *
- * The superblock may have been remounted, or aborted, before s_umount was got.
+ * The superblock may be remounted, or aborted, before its s_umount is got.
  *
- * Context: process, may sleep.
- * Return: the superblock, with an active reference and s_umount held; NULL: there is none; or an
- * error.
+ * Context: process, may sleep, but waits for no other mount.
+ * Return: the superblock, with an active reference; NULL: there is none; or an error.
  */
 struct super_block *rdmafs_share_get(struct fs_context *fc)
 {
-	struct super_block *sb = sget_fc(fc, rdmafs_share_test, rdmafs_share_none);
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct super_block *sb;
 
+	ctx->found = NULL;
+	sb = sget_fc(fc, rdmafs_share_test, rdmafs_share_none);
+	if (ctx->found)
+		sb = ctx->found;
+	ctx->found = NULL;
 	return sb == ERR_PTR(-ENOENT) ? NULL : sb;
 }
 

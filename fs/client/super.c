@@ -22,6 +22,7 @@
 #include <net/net_namespace.h>
 #include "client.h"
 #include "options.h"
+#include "transport/points.h"
 
 #define RDMAFS_READAHEAD	(4U << 20)	/* bytes: several RPCs under way */
 
@@ -454,8 +455,12 @@ static int rdmafs_share(struct fs_context *fc, struct rdmafs_making *making)
 	if (IS_ERR_OR_NULL(sb))
 		return PTR_ERR(sb);
 	/* Whoever needs s_umount, as sync(2) does, must not wait for the server with us. */
-	up_write(&sb->s_umount);
 	ret = rdmafs_still_attached(fc, sb);
+	rdmafs_test_point("share_lock", 0);
+	/*
+	 * Who holds it makes progress, as the server has just answered.  Only who waits in the queue
+	 * gets it while the flusher is busy, which is why this has no time limit.
+	 */
 	if (ret > 0 && down_write_killable(&sb->s_umount))
 		ret = -EINTR;
 	if (ret > 0) {
