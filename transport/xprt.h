@@ -69,6 +69,8 @@ enum rdmafs_xprt_dir {
 #define RDMAFS_CALL_IDEMPOTENT	0x2	/* may be executed twice, if the server restarts */
 /* fail with -EAGAIN rather than wait for a connection, translations or a slot */
 #define RDMAFS_CALL_NOWAIT	0x4
+/* the deadline ends its wait to be sent, in each case, and nothing after that */
+#define RDMAFS_CALL_UNTIL_SENT	0x8
 
 /**
  * struct rdmafs_xprt_call - one RPC, embedded in the caller's own object
@@ -83,7 +85,8 @@ enum rdmafs_xprt_dir {
  *		RDMAFS_XPRT_READ it is an ITER_DEST, else an ITER_SOURCE.
  *		Not advanced by transport.
  * @deadline:	when the call is given up if it has no answer by then, in jiffies; 0: never.
- *		See rdmafs_xprt_set_deadlines()
+ *		See rdmafs_xprt_set_deadlines().  With RDMAFS_CALL_UNTIL_SENT transport sets it to
+ *		0 when the call is sent
  * @done:	called exactly once after a successful submit, in process or
  *		softirq context: must not sleep; may free the call
  * @status:	out: 0 if a reply is there, else a negative errno: -EIO (given

@@ -595,7 +595,8 @@ struct rdmafs_io {
  * @mnt:	the mount
  * @enc:	encoder of the request
  * @cred:	credentials with which it is executed, referenced
- * @bare:	a SETCRED: @cred need not be known to the server first
+ * @bare:	@cred need not be known to the server first, and the answer does not tell whether it
+ *		serves the export: a SETCRED, or the ATTACH of a mount that may share
  * @open:	the open whose stateid it names, referenced, or NULL
  * @stateid:	where the stateid stands in the request; NULL if the op is part of opening @open
  *		again, and names the stateid that it will have
@@ -610,6 +611,8 @@ struct rdmafs_io {
  * @waits:	how often it was sent again after a shortage
  * @forced:	rdmafs_mount.forced when the op was made, or, for a READ or WRITE, started last.
  *		For an op that renews an open or a credential: that of the op that needs it
+ * @leave:	its task waits no longer than until then, in jiffies, and leaves it as if it were
+ *		killed; 0: the answer is waited for.  For a synchronous op
  * @pool:	where its memory came from
  * @patient:	it is tried until the shortage is over, because giving up would lose data
  * @closes:	an OPEN, CREATE or TMPFILE: if its task is gone, what it opens is closed
@@ -652,6 +655,7 @@ struct rdmafs_op {
 	unsigned int tries;
 	unsigned int waits;
 	int forced;
+	unsigned long leave;
 	enum rdmafs_pool pool;
 	bool bare;
 	bool patient;

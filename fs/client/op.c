@@ -37,7 +37,8 @@
  * struct rdmafs_op.state of a synchronous op.
  * WAITED:   a task waits.  Left when done is called, or when the task ends its wait unanswered.
  * DONE:     done has been called, and the task is woken.
- * DETACHED: the task was killed or exits, and has left; done ends the op or queues a worker.
+ * DETACHED: the task was killed or exits, or its time is over, and it has left; done ends the op or
+ *	     queues a worker.
  */
 #define RDMAFS_OP_WAITED	0
 #define RDMAFS_OP_DONE		1
@@ -555,6 +556,19 @@ static void rdmafs_op_done(struct rdmafs_xprt_call *call)
 	rdmafs_op_put(op);
 }
 
+/* 0: the op is done; -EINTR, -ETIMEDOUT: its task waits no longer. */
+static int rdmafs_op_wait(struct rdmafs_op *op)
+{
+	long left = op->leave - jiffies;
+
+	if (!op->leave)
+		return rdmafs_wait(op->mnt, &op->done);
+	left = wait_for_completion_killable_timeout(&op->done, max(left, 1L));
+	if (left > 0)
+		return 0;
+	return left ? -EINTR : -ETIMEDOUT;
+}
+
 /* Send once and wait, killably. */
 static int rdmafs_op_send(struct rdmafs_op *op)
 {
@@ -572,7 +586,8 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 	}
 	op->sent = true;
 	rdmafs_xprt_poll(op->mnt->xprt, &op->done);
-	if (!rdmafs_wait(op->mnt, &op->done)) {
+	err = rdmafs_op_wait(op);
+	if (!err) {
 		op->twice |= op->answered != op->session;
 		return rdmafs_op_status(op);
 	}
@@ -584,7 +599,7 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 	if (op->locks)
 		rdmafs_lock_leave(op);
 	if (atomic_cmpxchg(&op->state, RDMAFS_OP_WAITED, RDMAFS_OP_DETACHED) == RDMAFS_OP_WAITED)
-		return -EINTR;
+		return err;
 	if (op->closes)
 		rdmafs_opens_dec(op->mnt);
 	if (op->locks)
@@ -655,7 +670,8 @@ static unsigned long rdmafs_op_in_time(const struct rdmafs_op *op, unsigned long
  * first, a lease, say, which may take the better part of a minute.  An export that is not served
  * is waited for until umount -f, too, as a server is that can't be reached; but not when the
  * mount ends (@ending).  An op whose maker can't wait fails instead: @brief in each of these cases,
- * @once after -EAGAIN.  The deadline of an op on a soft mount ends all of this.
+ * @once after -EAGAIN.  The deadline of an op on a soft mount ends all of this, and so does the
+ * time at which its task leaves it.
  *
  * Context: any.
  * Return: jiffies; 0: the op has failed.
@@ -669,6 +685,10 @@ unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int *err)
 		return 0;
 	if (op->brief || (offline && READ_ONCE(op->mnt->ending)))
 		return 0;
+	if (op->leave && time_after_eq(jiffies, op->leave)) {
+		*err = -ETIMEDOUT;
+		return 0;
+	}
 	if (rdmafs_op_late(op)) {
 		*err = rdmafs_op_errno(op, -ETIMEDOUT);
 		return 0;
@@ -688,10 +708,10 @@ unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int *err)
  * @op: the op, its request encoded
  *
  * Context: process, may sleep; the wait is killable.
- * Return: 0: the reply is there for rdmafs_op_reply(); -EINTR: the task was
- * killed, and the op may still be executed; -EAGAIN: the op can't be sent at once,
- * and its task exits, or its maker can't wait (@once, @brief); else the errno of
- * the server or of transport.
+ * Return: 0: the reply is there for rdmafs_op_reply(); -EINTR: the task was killed, and the op may
+ * still be executed; -ETIMEDOUT: likewise, but its time is over (@leave); -EAGAIN: the op can't be
+ * sent at once, and its task exits, or its maker can't wait (@once, @brief); else the errno of the
+ * server or of transport.
  */
 int rdmafs_op_run(struct rdmafs_op *op)
 {

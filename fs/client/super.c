@@ -283,12 +283,14 @@ struct rdmafs_attached {
 };
 
 /*
- * Ask for the export.  If @first, the superblock has no mount yet, and is given up if the server
- * does not answer in time.  If it has one, this call must not end by its deadline what that one has
- * under way: ending a call that was sent takes the end of the session.
+ * Ask for the export, until @end (jiffies).  If @first, the superblock has no mount yet, and is
+ * given up if the server does not answer in time.  If it has one, this call must not end by its deadline
+ * what that one has under way: ending a call that was sent takes the end of the session.  So the
+ * call is left to transport, and it neither registers credentials, which others may be waiting for,
+ * nor does its answer count for the export of that mount: another may have got the name.
  */
 static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, bool first,
-			 struct rdmafs_attached *at)
+			 unsigned long end, struct rdmafs_attached *at)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(sb);
 	struct rdmafs_op *op;
@@ -301,14 +303,18 @@ static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, bool fir
 		return PTR_ERR(op);
 	at->op = op;
 	/* On a hard mount as well: mount(8) has to say something, or to try elsewhere. */
-	if (first)
-		op->call.deadline = jiffies + mnt->opts.connect_s * HZ ?: 1;
+	op->call.deadline = end ?: 1;
+	if (!first) {
+		op->call.flags |= RDMAFS_CALL_UNTIL_SENT;
+		op->leave = end ?: 1;
+		op->bare = true;
+	}
 	rfp_enc_str(&op->enc, mnt->opts.export, strlen(mnt->opts.export), RFP_EXPORT_NAME_MAX);
 	err = rdmafs_op_run(op);
 	/* A mount that is not a softerr one has made EIO of it. */
-	if (first && err == -EIO && time_after_eq(jiffies, op->call.deadline))
+	if (err == -EIO && time_after_eq(jiffies, end))
 		err = -ETIMEDOUT;
-	if (first && err == -ETIMEDOUT)
+	if (err == -ETIMEDOUT)
 		errorfc(fc, "no answer from %pISpc within %u s: it was asked for export '%s'",
 			&mnt->opts.addr, mnt->opts.connect_s, mnt->opts.export);
 	else if (err == -ENOENT)
@@ -378,7 +384,7 @@ static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
 	sb->s_bdi->ra_pages = max(RDMAFS_READAHEAD, 4 * mnt->rsize) >> PAGE_SHIFT;
 	sb->s_bdi->io_pages = mnt->rsize >> PAGE_SHIFT;
 
-	err = rdmafs_attach(fc, sb, true, &at);
+	err = rdmafs_attach(fc, sb, true, jiffies + mnt->opts.connect_s * HZ, &at);
 	if (err)
 		goto out;
 	rdmafs_attach_take(sb, &at);
@@ -427,7 +433,7 @@ static int rdmafs_still_attached(struct fs_context *fc, struct super_block *sb)
 	struct rdmafs_attached at;
 	int ret;
 
-	/* As long as a mount that connects; the call would wait until there is a connection. */
+	/* As long as a mount that connects, but this one may be aborted meanwhile. */
 	while (!rdmafs_xprt_connected(mnt->xprt)) {
 		if (rdmafs_xprt_aborted(mnt->xprt))
 			return 0;
@@ -437,7 +443,7 @@ static int rdmafs_still_attached(struct fs_context *fc, struct super_block *sb)
 		if (fatal_signal_pending(current))
 			return -EINTR;
 	}
-	ret = rdmafs_attach(fc, sb, false, &at);
+	ret = rdmafs_attach(fc, sb, false, end, &at);
 	if (!ret)
 		ret = rdmafs_same_fh(d_inode(sb->s_root), &at.root) &&
 		      le32_to_cpu(at.rep->flags) == mnt->export_flags;
@@ -458,8 +464,8 @@ static int rdmafs_share(struct fs_context *fc, struct rdmafs_making *making)
 	ret = rdmafs_still_attached(fc, sb);
 	rdmafs_test_point("share_lock", 0);
 	/*
-	 * Who holds it makes progress, as the server has just answered.  Only who waits in the queue
-	 * gets it while the flusher is busy, which is why this has no time limit.
+	 * Who holds it makes progress, as the server has just answered.  While the flusher is busy
+	 * only who waits in the queue gets it, which is why this has no time limit.
 	 */
 	if (ret > 0 && down_write_killable(&sb->s_umount))
 		ret = -EINTR;

@@ -976,6 +976,46 @@ static void recover_expire_never(struct kunit *test)
 	fake_idle(test, f);
 }
 
+/* Submit a call whose deadline counts until it is sent. */
+static int recover_submit_until_sent(struct fake *f, u32 id, unsigned long time)
+{
+	struct fake_call *c = fake_describe(f, id, FAKE_ECHO);
+
+	c->call.flags |= RDMAFS_CALL_UNTIL_SENT;
+	c->call.deadline = jiffies + time;
+	return rdmafs_xprt_submit(f->xprt, &c->call);
+}
+
+/*
+ * One call with such a deadline is sent, which must end the deadline; the other one waits for a
+ * connection, and must be refused in time, also if deadlines do not count otherwise.  Nobody must
+ * suffer from that.
+ */
+static void recover_expire_until_sent(struct kunit *test)
+{
+	struct fake *f = test->priv;
+
+	fake_start(test, f);
+	KUNIT_ASSERT_EQ(test, recover_submit_until_sent(f, 0, 1000 * HZ), 0);
+	fake_take_call(test, f, &f->call[0]);
+	KUNIT_EXPECT_EQ(test, f->call[0].call.deadline, 0);
+	spin_lock_bh(&f->xprt->lock);
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->xprt->timed));
+	spin_unlock_bh(&f->xprt->lock);
+	fake_serve(test, f, &f->call[0]);
+	fake_await(test, &f->call[0]);
+	KUNIT_EXPECT_EQ(test, f->call[0].call.status, 0);
+	fake_drop(f);
+	KUNIT_ASSERT_TRUE(test, recover_is(f->xprt, RXC_DOWN));
+	KUNIT_EXPECT_EQ(test, recover_submit_until_sent(f, 1, HZ / 10 ?: 1), -ETIMEDOUT);
+	rdmafs_xprt_set_deadlines(f->xprt, false);
+	KUNIT_EXPECT_EQ(test, recover_submit_until_sent(f, 1, HZ / 10 ?: 1), -ETIMEDOUT);
+	fake_again(test, f, RXP_WELCOME_BOUND);
+	KUNIT_EXPECT_EQ(test, atomic_read(&f->resets), 0);
+	KUNIT_EXPECT_EQ(test, fake_stat(f, RXP_STAT_timed_out), 2);
+	fake_idle(test, f);
+}
+
 /* Take all slots but three, so that one call at a time can have one. */
 static void recover_take_slots(struct kunit *test, struct fake *f)
 {
@@ -1326,6 +1366,7 @@ static struct kunit_case recover_cases[] = {
 	KUNIT_CASE(recover_expire_turn),
 	KUNIT_CASE_SLOW(recover_expire_once),
 	KUNIT_CASE_SLOW(recover_expire_never),
+	KUNIT_CASE(recover_expire_until_sent),
 	KUNIT_CASE(recover_short),
 	KUNIT_CASE(recover_too_big),
 	KUNIT_CASE(recover_unposted_small),

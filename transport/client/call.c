@@ -507,6 +507,7 @@ static void rxc_call_bind(struct rdmafs_xprt *x, struct rxp_conn *conn,
 	slot->sent_ns = rxc_message_time(call, slot->seq);
 	slot->call = call;
 	call->x.slot = slot;
+	rxc_timed_sent(x, call);
 	rxc_call_move(x, slot, rxc_call_begins(call, overlap, grant));
 	/* One reference each for the reply, the CALL's chain and the submitter. */
 	refcount_set(&call->x.pending, 3);

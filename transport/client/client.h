@@ -395,10 +395,12 @@ void rxc_message_seen(struct rdmafs_xprt *x, const struct rxc_slot *slot, u32 us
 
 bool rxc_state_move(struct rdmafs_xprt *x, enum rxc_session_event event);
 struct rxp_pool *rxc_session_pool(struct rdmafs_xprt *x);
+bool rxc_call_timed(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call);
 bool rxc_call_expired(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call);
 int rxc_call_given_up(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call);
 void rxc_expire_arm(struct rdmafs_xprt *x, unsigned long at);
 void rxc_timed_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
+void rxc_timed_sent(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call);
 void rxc_timed_del(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, int status);
 struct rxp_pool *rxc_call_pool(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call, bool nowait);
 bool rxc_call_fits(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call,

@@ -15,7 +15,8 @@
  * would never get what they wait for.
  *
  * A soft mount may become a hard one, on which no call may suffer from the end of a session.  Then
- * the deadlines of the calls that it has do not count any more.
+ * the deadlines of the calls that it has do not count any more, but those that end with the wait to
+ * be sent (RDMAFS_CALL_UNTIL_SENT), and with that no session.
  */
 #include <linux/export.h>
 #include <linux/jiffies.h>
@@ -49,8 +50,8 @@ static void rxc_expire(struct work_struct *work)
 	spin_lock_bh(&x->lock);
 	x->expire_armed = false;
 	list_for_each_entry(call, &x->timed, x.timed) {
-		if (x->timeless)
-			break;
+		if (!rxc_call_timed(x, call))
+			continue;
 		if (!rxc_call_expired(x, call)) {
 			rxc_expire_arm(x, call->deadline);
 			break;

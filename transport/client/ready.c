@@ -59,17 +59,29 @@ struct rxp_pool *rxc_session_pool(struct rdmafs_xprt *x)
 }
 
 /**
+ * rxc_call_timed - tell whether the deadline of a call counts
+ * @x:	  its session
+ * @call: the call
+ *
+ * Context: any.
+ * Return: true if it does, should the call have one.
+ */
+bool rxc_call_timed(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
+{
+	return !READ_ONCE(x->timeless) || (call->flags & RDMAFS_CALL_UNTIL_SENT);
+}
+
+/**
  * rxc_call_expired - tell whether a call's deadline has passed
  * @x:	  its session
  * @call: the call
  *
  * Context: any.
- * Return: true if it has one, if deadlines count, and if it has passed.
+ * Return: true if it has one, which counts and has passed.
  */
 bool rxc_call_expired(const struct rdmafs_xprt *x, const struct rdmafs_xprt_call *call)
 {
-	return call->deadline && time_after_eq(jiffies, call->deadline) &&
-	       !READ_ONCE(x->timeless);
+	return call->deadline && time_after_eq(jiffies, call->deadline) && rxc_call_timed(x, call);
 }
 
 /**
@@ -113,6 +125,22 @@ void rxc_timed_add(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
 			break;
 	list_add(&call->x.timed, &c->x.timed);
 	rxc_expire_arm(x, call->deadline);
+}
+
+/**
+ * rxc_timed_sent - end what rxc_timed_add() began, if the deadline is for the wait only
+ * @x:    the session, its lock held
+ * @call: the call, about to be sent for the first time
+ *
+ * Context: any but hard interrupt.
+ */
+void rxc_timed_sent(struct rdmafs_xprt *x, struct rdmafs_xprt_call *call)
+{
+	lockdep_assert_held(&x->lock);
+	if (!call->deadline || !(call->flags & RDMAFS_CALL_UNTIL_SENT))
+		return;
+	list_del(&call->x.timed);
+	call->deadline = 0;
 }
 
 /**
