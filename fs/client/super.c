@@ -445,8 +445,12 @@ static int rdmafs_still_attached(struct fs_context *fc, struct super_block *sb)
 	}
 	ret = rdmafs_attach(fc, sb, false, end, &at);
 	if (!ret)
-		ret = rdmafs_same_fh(d_inode(sb->s_root), &at.root) &&
-		      le32_to_cpu(at.rep->flags) == mnt->export_flags;
+		ret = rdmafs_same_fh(d_inode(sb->s_root), &at.root);
+	/* Only this answer says that the server serves what the superblock was made of. */
+	if (ret > 0) {
+		rdmafs_heard_export(mnt, false);
+		ret = le32_to_cpu(at.rep->flags) == mnt->export_flags;
+	}
 	if (at.op)
 		rdmafs_op_put(at.op);
 	return ret;
