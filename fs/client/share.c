@@ -142,7 +142,8 @@ struct rdmafs_making *rdmafs_share_begin(struct fs_context *fc)
 /**
  * rdmafs_share_end - let the next mount look for a superblock
  * @making: what rdmafs_share_begin() has returned
- * @err:    why this mount could make no superblock, or 0
+ * @err:    why others would fail likewise: the server does not answer, or this mount could make no
+ *	    superblock; or 0
  *
  * Context: process.
  */

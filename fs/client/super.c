@@ -311,6 +311,9 @@ static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, bool fir
 	}
 	rfp_enc_str(&op->enc, mnt->opts.export, strlen(mnt->opts.export), RFP_EXPORT_NAME_MAX);
 	err = rdmafs_op_run(op);
+	/* The caller makes another superblock. */
+	if (err && !first && rdmafs_xprt_aborted(mnt->xprt))
+		return err;
 	/* A mount that is not a softerr one has made EIO of it. */
 	if (err == -EIO && time_after_eq(jiffies, end))
 		err = -ETIMEDOUT;
@@ -444,7 +447,9 @@ static int rdmafs_still_attached(struct fs_context *fc, struct super_block *sb)
 			return -EINTR;
 	}
 	ret = rdmafs_attach(fc, sb, false, end, &at);
-	if (!ret)
+	if (ret && ret != -EINTR && rdmafs_xprt_aborted(mnt->xprt))
+		ret = 0;
+	else if (!ret)
 		ret = rdmafs_same_fh(d_inode(sb->s_root), &at.root);
 	/* Only this answer says that the server serves what the superblock was made of. */
 	if (ret > 0) {
@@ -490,17 +495,18 @@ static int rdmafs_share(struct fs_context *fc, struct rdmafs_making *making)
 static int rdmafs_share_or_make(struct fs_context *fc)
 {
 	struct rdmafs_making *making = rdmafs_share_begin(fc);
-	int ret;
+	int ret, err = 0;
 
 	if (IS_ERR(making))
 		return PTR_ERR(making);
 	ret = rdmafs_share(fc, making);
+	/* umount -f of that superblock, say, is no reason why others should fail. */
 	if (!ret)
-		ret = rdmafs_make(fc);
-	else if (ret > 0)
-		ret = 0;
-	rdmafs_share_end(making, ret);
-	return ret;
+		ret = err = rdmafs_make(fc);
+	else if (ret == -ETIMEDOUT)
+		err = ret;
+	rdmafs_share_end(making, err);
+	return min(ret, 0);
 }
 
 static int rdmafs_get_tree(struct fs_context *fc)
