@@ -63,11 +63,23 @@ static void rdmafs_drop_work(struct work_struct *work)
 }
 
 /*
- * A mount with which the one of @fc might share a superblock, with a reference, or NULL.  What may
- * turn out to be equal only when the server has been asked (the sizes of RPCs, a read-only export)
- * is not compared.
+ * Would the mounts fail alike?  Some of this may turn out to be equal only when the server has been
+ * asked (the sizes of RPCs, a read-only export), and labels are for the LSM to compare.
  */
-static struct rdmafs_making *rdmafs_making_find(struct fs_context *fc)
+static bool rdmafs_making_alike(const struct fs_context *a, const struct fs_context *b)
+{
+	const struct rdmafs_ctx *x = a->fs_private, *y = b->fs_private;
+
+	return !((a->sb_flags ^ b->sb_flags) & RDMAFS_SB_FLAGS) &&
+	       x->opts.rsize == y->opts.rsize && x->opts.wsize == y->opts.wsize &&
+	       !a->security && !b->security;
+}
+
+/*
+ * A mount with which the one of @fc might share a superblock, with a reference, or NULL.  @alike:
+ * whether both would fail for the same reasons.
+ */
+static struct rdmafs_making *rdmafs_making_find(struct fs_context *fc, bool *alike)
 {
 	const struct rdmafs_ctx *ctx = fc->fs_private, *other;
 	struct rdmafs_making *making;
@@ -78,6 +90,7 @@ static struct rdmafs_making *rdmafs_making_find(struct fs_context *fc)
 		if (making->fc->net_ns == fc->net_ns &&
 		    rdmafs_opts_same(&other->opts, &ctx->opts)) {
 			refcount_inc(&making->ref);
+			*alike = rdmafs_making_alike(making->fc, fc);
 			return making;
 		}
 	}
@@ -86,16 +99,16 @@ static struct rdmafs_making *rdmafs_making_find(struct fs_context *fc)
 
 /*
  * Wait for another mount, and put it.  If the server has refused that one, or has not answered, it
- * will not do better by this one: of many mounts that are waiting, the last would fail only
- * when the server has been waited for as many times.
+ * will not do better by this one if they are @alike: of many mounts that are waiting, the last
+ * would fail only when the server has been waited for as many times.
  */
-static int rdmafs_making_wait(struct fs_context *fc, struct rdmafs_making *making)
+static int rdmafs_making_wait(struct fs_context *fc, struct rdmafs_making *making, bool alike)
 {
 	const struct rdmafs_ctx *ctx = fc->fs_private;
 	int err = -EINTR;
 
 	if (!wait_for_completion_killable(&making->over)) {
-		err = making->err;
+		err = alike ? making->err : 0;
 		if (err)
 			errorfc(fc, "%s:/%s: another mount at the same time failed: error %d",
 				ctx->opts.host, ctx->opts.export, err);
@@ -115,6 +128,7 @@ static int rdmafs_making_wait(struct fs_context *fc, struct rdmafs_making *makin
 struct rdmafs_making *rdmafs_share_begin(struct fs_context *fc)
 {
 	struct rdmafs_making *making = kzalloc(sizeof(*making), GFP_KERNEL), *other;
+	bool alike = false;
 	int err;
 
 	if (!making)
@@ -125,13 +139,13 @@ struct rdmafs_making *rdmafs_share_begin(struct fs_context *fc)
 	INIT_WORK(&making->drop, rdmafs_drop_work);
 	for (;;) {
 		spin_lock(&rdmafs_makings_lock);
-		other = rdmafs_making_find(fc);
+		other = rdmafs_making_find(fc, &alike);
 		if (!other)
 			list_add(&making->list, &rdmafs_makings);
 		spin_unlock(&rdmafs_makings_lock);
 		if (!other)
 			return making;
-		err = rdmafs_making_wait(fc, other);
+		err = rdmafs_making_wait(fc, other, alike);
 		if (err) {
 			rdmafs_making_put(making);
 			return ERR_PTR(err);
