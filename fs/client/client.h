@@ -1009,6 +1009,7 @@ int rdmafs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *file
 /* share.c */
 int rdmafs_share_init(void);
 void rdmafs_share_exit(void);
+bool rdmafs_share_dropping(void);
 
 /* super.c */
 extern struct file_system_type rdmafs_type;

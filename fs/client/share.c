@@ -232,7 +232,8 @@ static int rdmafs_share_test(struct super_block *sb, struct fs_context *fc)
  * @sb:     the superblock, with an active reference of the mount
  *
  * Its last user may have unmounted it meanwhile, in the belief that its data was written by that.
- * So that this is done even if the task of this mount is killed, a worker does it.
+ * So that this is done even if the task of this mount is killed, a worker does it.  (A mount
+ * that fails later puts it as any last user does, see rdmafs_umount_wait().)
  *
  * Context: process; s_umount is not held.
  */
@@ -243,6 +244,19 @@ void rdmafs_share_drop(struct rdmafs_making *making, struct super_block *sb)
 	making->sb = sb;
 	refcount_inc(&making->ref);
 	queue_work(rdmafs_drop_wq, &making->drop);
+}
+
+/**
+ * rdmafs_share_dropping - tell whether this task is the worker of rdmafs_share_drop()
+ *
+ * Context: process.
+ * Return: true if so.
+ */
+bool rdmafs_share_dropping(void)
+{
+	const struct work_struct *work = current_work();
+
+	return work && work->func == rdmafs_drop_work;
 }
 
 /* There is no session yet with which a superblock could be made. */

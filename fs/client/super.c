@@ -469,6 +469,7 @@ static int rdmafs_share(struct fs_context *fc, struct rdmafs_making *making)
 
 	if (IS_ERR_OR_NULL(sb))
 		return PTR_ERR(sb);
+	rdmafs_test_point("share_found", 0);
 	/* Whoever needs s_umount, as sync(2) does, must not wait for the server with us. */
 	ret = rdmafs_still_attached(fc, sb);
 	rdmafs_test_point("share_lock", 0);

@@ -102,12 +102,15 @@ static void rdmafs_umount_opens(struct rdmafs_mount *mnt)
 void rdmafs_umount_wait(struct rdmafs_mount *mnt)
 {
 	WRITE_ONCE(mnt->unused, true);
+	u64 given_up = READ_ONCE(mnt->given_up);
+
 	/*
 	 * This task has called umount -f without a server, so that it must not wait for one now.
 	 * An umount -f of another task, when the mount was busy, says nothing about data that has
-	 * been written since.
+	 * been written since.  But the one that has left the superblock to a mount(2), which could
+	 * not share it, has returned, and nobody else can end the wait of this worker.
 	 */
-	if (READ_ONCE(mnt->given_up) == current->start_boottime) {
+	if (given_up && (given_up == current->start_boottime || rdmafs_share_dropping())) {
 		WRITE_ONCE(mnt->ending, true);
 		if (!rdmafs_xprt_connected(mnt->xprt))
 			rdmafs_xprt_abort(mnt->xprt);
