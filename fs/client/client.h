@@ -239,6 +239,7 @@ struct rdmafs_reclaim {
  * struct rdmafs_mount - one superblock, and all mounts that share it
  * @xprt:	its session; set before the mount has a superblock, constant
  * @net:	the network namespace, which the session holds; constant, as @xprt
+ * @labelled:	it was made with options of an LSM; constant, as @xprt
  * @sb:		its superblock; set by fill_super, constant
  * @rcu:	frees it: an RCU walk that meets an umount may still read it
  * @opts:	its options; see there which of them a remount changes
@@ -302,6 +303,7 @@ struct rdmafs_reclaim {
 struct rdmafs_mount {
 	struct rdmafs_xprt *xprt;
 	const struct net *net;
+	bool labelled;
 	struct super_block *sb;
 	struct rcu_head rcu;
 	struct rdmafs_opts opts;

@@ -174,6 +174,19 @@ void rdmafs_share_end(struct rdmafs_making *making, int err)
 	rdmafs_making_put(making);
 }
 
+/*
+ * Have both the same options of the LSM?  One that compares (SELinux) says that a superblock with
+ * options does not go with a mount that has none; one that does not (Smack) objects to nothing.
+ */
+static bool rdmafs_share_labels(struct super_block *sb, struct fs_context *fc)
+{
+	if (RDMAFS_M(sb)->labelled != !!fc->security)
+		return false;
+	if (fc->security && !security_sb_mnt_opts_compat(sb, NULL))
+		return false;
+	return !security_sb_mnt_opts_compat(sb, fc->security);
+}
+
 /**
  * rdmafs_share_fits - tell whether a mount may share a superblock
  * @sb: the superblock, with sb_lock or s_umount held
@@ -203,7 +216,7 @@ bool rdmafs_share_fits(struct super_block *sb, struct fs_context *fc)
 		flags |= SB_RDONLY;
 	if ((READ_ONCE(sb->s_flags) ^ flags) & RDMAFS_SB_FLAGS)
 		return false;
-	return !security_sb_mnt_opts_compat(sb, fc->security);
+	return rdmafs_share_labels(sb, fc);
 }
 
 /*

@@ -195,6 +195,7 @@ static int rdmafs_connect(struct fs_context *fc)
 		return err;
 	}
 	mnt->net = fc->net_ns;
+	mnt->labelled = fc->security;
 	mnt->timeout = rdmafs_opts_timeout(&mnt->opts);
 	mnt->rsize = min(mnt->opts.rsize, rounddown_pow_of_two(rdmafs_xprt_data_max(mnt->xprt)));
 	mnt->wsize = min(mnt->opts.wsize, rounddown_pow_of_two(rdmafs_xprt_data_max(mnt->xprt)));
