@@ -539,6 +539,19 @@ static int rdmafs_get_tree(struct fs_context *fc)
 	return 0;
 }
 
+/* What a remount does not name may have been set by way of /proc, and is not asked for. */
+static void rdmafs_quota_asked(struct rpol_quota *quota, const struct rdmafs_ctx *ctx)
+{
+	const struct rpol_quota *new = &ctx->opts.quota;
+
+	if (ctx->seen & BIT(RDMAFS_OPT_MIN))
+		quota->min = new->min;
+	if (ctx->seen & BIT(RDMAFS_OPT_MAX))
+		quota->max = new->max;
+	if (ctx->seen & BIT(RDMAFS_OPT_WEIGHT))
+		quota->weight = new->weight;
+}
+
 static int rdmafs_reconfigure(struct fs_context *fc)
 {
 	struct super_block *sb = fc->root->d_sb;
@@ -566,7 +579,7 @@ static int rdmafs_reconfigure(struct fs_context *fc)
 			errorfc(fc, "min, max, weight: the RDMA device can't give that");
 			return err;
 		}
-		mnt->opts.quota = new->quota;
+		rdmafs_quota_asked(&mnt->opts.quota, ctx);
 	}
 	rdmafs_xprt_set_reg(mnt->xprt, new->reg);
 	mnt->opts.reg = new->reg;
