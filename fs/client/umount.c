@@ -101,9 +101,9 @@ static void rdmafs_umount_opens(struct rdmafs_mount *mnt)
  */
 void rdmafs_umount_wait(struct rdmafs_mount *mnt)
 {
-	WRITE_ONCE(mnt->unused, true);
 	u64 given_up = READ_ONCE(mnt->given_up);
 
+	WRITE_ONCE(mnt->unused, true);
 	/*
 	 * This task has called umount -f without a server, so that it must not wait for one now.
 	 * An umount -f of another task, when the mount was busy, says nothing about data that has
