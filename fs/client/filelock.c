@@ -388,6 +388,8 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 		 * Two of these workers, or a worker and a task that unlocks, may have the record
 		 * change meanwhile.  The one that comes last finds the record as it stays.
 		 */
+		smp_mb();	/* @lock_strays was raised before: see rdmafs_locking_line() */
+		wait_var_event(&ri->lock_line, !atomic_read(&ri->lock_line));
 		mutex_lock(&ri->locking);
 		err = rdmafs_lock_restore(open, &r, last);
 		mutex_unlock(&ri->locking);
@@ -443,6 +445,25 @@ static int rdmafs_strays_wait(struct rdmafs_inode *ri, const struct rdmafs_since
 }
 
 /*
+ * Stand in line for @locking.  A worker that has something to do there lets those in line go first,
+ * as it holds the mutex until the server answers.  0; -EINTR; or, unless @always, -EBUSY: there is
+ * such a worker already.
+ */
+static int rdmafs_locking_line(struct rdmafs_inode *ri, bool always)
+{
+	int err = -EBUSY;
+
+	atomic_inc(&ri->lock_line);
+	/* Pairs with rdmafs_lock_left_work(): it sees this task, or this task sees it. */
+	smp_mb__after_atomic();
+	if (always || !atomic_read(&ri->lock_strays))
+		err = mutex_lock_killable(&ri->locking);
+	if (atomic_dec_and_test(&ri->lock_line))
+		wake_up_var(&ri->lock_line);
+	return err;
+}
+
+/*
  * Take @locking to ask for a lock, when what killed tasks have left is done: an UNLOCK that is
  * still on its way would undo the lock.  0; -EINTR; or -EIO or -ETIMEDOUT: a soft mount's time is
  * over, or umount -f was called after the caller had read @forced.  It ends who waits in line here,
@@ -458,9 +479,10 @@ static int rdmafs_locking_begin(struct rdmafs_inode *ri, int forced)
 	since.forced = forced;
 	for (;;) {
 		/* A worker holds the mutex while it waits for the server: not in line behind it. */
-		if (!atomic_read(&ri->lock_strays)) {
-			if (mutex_lock_killable(&ri->locking))
-				return -EINTR;
+		err = rdmafs_locking_line(ri, false);
+		if (err == -EINTR)
+			return err;
+		if (!err) {
 			if (forced == atomic_read(&mnt->forced) && !atomic_read(&ri->lock_strays))
 				return 0;
 			mutex_unlock(&ri->locking);
@@ -736,7 +758,7 @@ static int rdmafs_lock_drop(struct file *file, struct file_lock *fl)
 	       rdmafs_fenced(&ri->netfs.inode);
 	/* A task that ends, or was killed, does not wait for one that waits for the server. */
 	alone = thread || exits ? mutex_trylock(&ri->locking) :
-				  !mutex_lock_killable(&ri->locking);
+				  !rdmafs_locking_line(ri, true);
 	/* Nor does one that was in line when umount -f was called. */
 	late |= forced != atomic_read(&mnt->forced);
 	fl->c.flc_flags |= FL_EXISTS;

@@ -285,10 +285,11 @@ struct rdmafs_attached {
 
 /*
  * Ask for the export, until @end (jiffies).  If @first, the superblock has no mount yet, and is
- * given up if the server does not answer in time.  If it has one, this call must not end by its deadline
- * what that one has under way: ending a call that was sent takes the end of the session.  So the
- * call is left to transport, and it neither registers credentials, which others may be waiting for,
- * nor does its answer count for the export of that mount: another may have got the name.
+ * given up if the server does not answer in time.  If it has one, this call must not end by its
+ * deadline what that one has under way: ending a call that was sent takes the end of the session.
+ * So the call is left to transport, and it neither registers credentials, which others may be
+ * waiting for, nor does its answer count for the export of that mount: another may have got the
+ * name.
  */
 static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, bool first,
 			 unsigned long end, struct rdmafs_attached *at)
@@ -503,10 +504,12 @@ static int rdmafs_share_or_make(struct fs_context *fc)
 		return PTR_ERR(making);
 	ret = rdmafs_share(fc, making);
 	/* umount -f of that superblock, say, is no reason why others should fail. */
-	if (!ret)
-		ret = err = rdmafs_make(fc);
-	else if (ret == -ETIMEDOUT)
+	if (!ret) {
+		err = rdmafs_make(fc);
+		ret = err;
+	} else if (ret == -ETIMEDOUT) {
 		err = ret;
+	}
 	rdmafs_share_end(making, err);
 	return min(ret, 0);
 }

@@ -243,10 +243,12 @@ class Section:
 
 
 def overlaps(held):
-    """Those of (begin, end, name) that begin before one that began earlier has ended."""
-    held.sort()
+    """
+    Those of (begin, end, name) that begin before one that began earlier has ended.  One that ends
+    before it begins is shorter than what the clock may be wrong by: there is no time that it had.
+    """
     last = (float("-inf"), None)
-    for begin, end, name in held:
+    for begin, end, name in sorted(h for h in held if h[0] <= h[1]):
         if begin < last[0]:
             yield name, last[1]
         last = max(last, (end, name), key=lambda e: e[0])

@@ -393,6 +393,10 @@ def forge_late():
     f.end("1.1.1-abc:1", 6.9)
     f.whole("1.2.1-abc:1", 6.85)
     finds(f.proof(), "by one clock")
+    # The second is over before the first begins, by a clock that is wrong by more than that.
+    found = list(holders.overlaps([(2, 18, "long"), (12, -13, "short")]))
+    if found:
+        raise AssertionError(f"no time is sure of one, and yet: {found}")
 
 
 def forge_error():
