@@ -239,8 +239,9 @@ static int rdmafs_d_weak_revalidate(struct dentry *dentry, unsigned int flags)
 }
 
 /*
- * The dentry that a file without a name was made with (tmpfile.c): there is no name to ask for.
- * An overlayfs above goes on with it, also when the file has got a name.
+ * The dentry that a file without a name was made with (tmpfile.c), or one that an object has that
+ * was come to by its handle alone: there is no name to ask for.  An overlayfs above goes on with
+ * it, also when the file has got a name, or that is known.
  */
 static int rdmafs_d_revalidate_nameless(struct dentry *dentry, unsigned int flags)
 {
@@ -260,7 +261,7 @@ static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
 	bool valid;
 	int ret;
 
-	if ((unsigned long)READ_ONCE(dentry->d_fsdata) == RDMAFS_NAME_NEVER)
+	if (IS_ROOT(dentry) || (unsigned long)READ_ONCE(dentry->d_fsdata) == RDMAFS_NAME_NEVER)
 		return rdmafs_d_revalidate_nameless(dentry, flags);
 	if (flags & LOOKUP_RCU) {
 		dir = d_inode_rcu(READ_ONCE(dentry->d_parent));
