@@ -14,6 +14,7 @@
  */
 #include <linux/sched/signal.h>
 #include "client.h"
+#include "transport/points.h"
 
 /**
  * rdmafs_heard - note that the server has answered
@@ -104,6 +105,7 @@ void rdmafs_umount_wait(struct rdmafs_mount *mnt)
 	u64 given_up = READ_ONCE(mnt->given_up);
 
 	WRITE_ONCE(mnt->unused, true);
+	rdmafs_test_point("kill_sb", 0);
 	/*
 	 * This task has called umount -f without a server, so that it must not wait for one now.
 	 * An umount -f of another task, when the mount was busy, says nothing about data that has
