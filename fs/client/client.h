@@ -16,6 +16,7 @@
  *	file.c		open files but reading and writing; lock.c the locks for these
  *	filelock.c	fcntl(2)'s and flock(2)'s locks; lock_record.c their record in the VFS;
  *			lock_reclaim.c those of a lost session; events.c wakes who waits for one
+ *	grace.c		the time in which the server grants no others
  *	buffered.c	through the page cache; mapping.c which cached pages are valid; flush.c
  *			waiting for writeback; commit.c when a page is clean
  *	direct.c	O_DIRECT; direct_part.c the pages of one part; append.c O_APPEND
@@ -257,7 +258,9 @@ struct rdmafs_reclaim {
  *		program that is at its end
  * @op_pools:	reserves of memory for ops, by enum rdmafs_pool
  * @session:	generation of the session, never 0; ids and stateids of an older generation are
- *		void.  Only session_reset() changes it
+ *		void.  Only rdmafs_opens_lost() changes it
+ * @session_first: the first @session that is of the server's present session: an export that starts
+ *		again within it begins a generation, too; under @lock_lock
  * @clock:	advances with every change that this client makes, and with every answer about
  *		attributes; tells whether attributes may be older than what is known; atomic, as
  *		@session, @forced and @nr_opens
@@ -279,17 +282,22 @@ struct rdmafs_reclaim {
  * @no_clone:	the session in which the server has said that its file system can't share storage
  * @timeout:	for how long a new op is waited for, in jiffies, never 0 on a soft mount; 0: without
  *		end.  Set with @opts
- * @no_late:	the mount ends, and rdmafs_open_late() makes no more opens
+ * @no_late:	the mount ends: rdmafs_open_late() makes no more opens, and the server is told and
+ *		asked nothing more but what others wait for
  * @nr_opens:	opens that are not closed yet, and works that hold inodes or the mount
  * @opens_wait:	woken when @nr_opens falls to 0
  * @reclaim:	the workers that open files again
+ * @reclaiming:	how many of them are at work; atomic
+ * @recorded:	the server has recorded, once at least, that this client has locks; no lock, as the
+ *		next
+ * @told:	the last session in which the server was told that all locks were asked for again
  * @opens_lock:	protects @opens and @opens_later, and rdmafs_open's @all, @asked and @again; a
  *		leaf
  * @opens:	all opens that are not in @opens_later; opens that have been asked for in the
  *		present session come last
  * @opens_later: opens that the workers ask for when no open in @opens has to be (reclaim.c)
  * @lock_key:	hides from the server how the kernel names the owners of locks; constant
- * @lock_lock:	protects the next two; irqsave, a leaf
+ * @lock_lock:	protects the next two, @session_first and the writes of @session; irqsave, a leaf
  * @lock_waits:	&struct rdmafs_lock_wait of tasks that wait for locks
  * @lock_token:	the last token that was given
  * @events_work: asks the server what it has to tell
@@ -318,6 +326,7 @@ struct rdmafs_mount {
 	struct workqueue_struct *tell_wq;
 	mempool_t *op_pools[RDMAFS_NR_POOLS];
 	atomic_t session;
+	int session_first;
 	atomic64_t clock;
 	atomic_t forgets;
 	atomic_t forced;
@@ -333,12 +342,15 @@ struct rdmafs_mount {
 	atomic_t nr_opens;
 	wait_queue_head_t opens_wait;
 	struct rdmafs_reclaim reclaim[RDMAFS_NR_RECLAIM];
+	atomic_t reclaiming;
+	bool recorded;
+	int told;
 	spinlock_t opens_lock;	/* protects the opens' lists; a leaf */
 	struct list_head opens;
 	struct list_head opens_later;
 
 	siphash_key_t lock_key;
-	spinlock_t lock_lock;	/* protects the next two; a leaf */
+	spinlock_t lock_lock;	/* protects the next two, @session_first; a leaf */
 	struct list_head lock_waits;
 	u32 lock_token;
 	struct work_struct events_work;
@@ -349,6 +361,16 @@ struct rdmafs_mount {
 	unsigned int nr_idle;
 	u32 cred_next;
 	u64 cred_serial;
+};
+
+/**
+ * struct rdmafs_since - when something began that umount -f, or a soft mount's time, may end
+ * @forced: rdmafs_mount.forced_done then: one that is under way may end what begins now
+ * @time:   jiffies then
+ */
+struct rdmafs_since {
+	int forced;
+	unsigned long time;
 };
 
 /**
@@ -518,10 +540,12 @@ struct rdmafs_inode {
  * @forgot:	the last session in which the server forgot it; under rdmafs_inode.lock
  * @known_at:	rdmafs_mount.forgets before the last request that has shown that the server knows
  *		it; no lock: READ_ONCE() and WRITE_ONCE()
- * @half:	the session in which it was opened again, but not all of its locks were taken
- *		again yet; under @lock, or the closing task's
+ * @half:	the session in which it was opened again, or may be open still, but not all of
+ *		its locks were taken again yet; under @lock, or the closing task's
  * @half_id:	the stateid that it has in that session; likewise
  * @lock_lost:	a lock was lost, with a session, say: reads and writes fail
+ * @lock_record: by which record of the server's its locks were granted, which is shown to take them
+ *		again; changed under rdmafs_inode.lock, also read without
  * @lock:	serialises opening it again
  * @work:	closes it
  */
@@ -542,6 +566,7 @@ struct rdmafs_open {
 	int half;
 	u64 half_id;
 	bool lock_lost;
+	u32 lock_record;
 	struct mutex lock; /* serialises opening it again */
 	struct work_struct work;
 };
@@ -721,13 +746,16 @@ void rdmafs_op_time(struct rdmafs_op *op);
 int rdmafs_op_errno(const struct rdmafs_op *op, int err);
 
 /*
- * rdmafs_op_status() returns these besides errnos; they do not leave op.c and io.c.  Only EBADSTATE
- * is also what lock_reclaim.c tells open.c.
+ * rdmafs_op_status() returns these besides errnos; they do not leave op.c and io.c.  Only the last
+ * two are also what rdmafs_op_run() returns to those who ask for a lock, and EBADSTATE is also what
+ * lock_reclaim.c tells open.c.
  */
 #define RDMAFS_EBADCRED		10001
 #define RDMAFS_EBADSTATE	10002
 #define RDMAFS_EOFFLINE		10003
 #define RDMAFS_EBADSOURCE	10004
+#define RDMAFS_EGRACE		10005
+#define RDMAFS_ENOGRACE		10006
 
 /* cred.c */
 struct rdmafs_cred *rdmafs_cred_current(struct rdmafs_mount *mnt);
@@ -761,9 +789,17 @@ int rdmafs_open_rep_check(const struct rfp_open_rep *rep, u32 may);
 void rdmafs_opens_init(struct rdmafs_mount *mnt);
 void rdmafs_opens_exit(struct rdmafs_mount *mnt);
 void rdmafs_opens_reclaim(struct rdmafs_mount *mnt);
+void rdmafs_opens_lost(struct rdmafs_mount *mnt, bool reset);
+int rdmafs_session_same(struct rdmafs_mount *mnt, int session);
+bool rdmafs_opens_asked(struct rdmafs_mount *mnt, int session);
+
+/* grace.c */
+int rdmafs_reclaim_tell(struct rdmafs_mount *mnt, int session);
 
 /* umount.c */
 bool rdmafs_served(struct rdmafs_mount *mnt);
+void rdmafs_since_now(struct rdmafs_mount *mnt, struct rdmafs_since *since);
+int rdmafs_since_over(struct rdmafs_mount *mnt, const struct rdmafs_since *since);
 void rdmafs_heard(struct rdmafs_mount *mnt);
 void rdmafs_heard_export(struct rdmafs_mount *mnt, bool offline);
 void rdmafs_umount_begin(struct super_block *sb);

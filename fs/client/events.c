@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the server has to tell: that tasks which wait for locks are to ask for them again.
+ * What the server has to tell: that tasks which wait for locks are to ask for them again, or that
+ * the export was started again, and waits for this client to take its locks again.
  *
  * Transport brings an EVENT.  Then events_work asks what it is about, and wakes the tasks that
  * wait.  They are also woken when there is a new session, and by umount -f.
@@ -89,7 +90,7 @@ static bool rdmafs_events_told(struct rdmafs_mount *mnt, struct rdmafs_op *op)
 	const struct rfp_event *event;
 	struct rfp_dec dec;
 	u32 nr, flags, i;
-	bool clear;
+	bool clear, lost = false;
 
 	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
 	nr = rep ? le32_to_cpu(rep->nr) : 0;
@@ -100,10 +101,17 @@ static bool rdmafs_events_told(struct rdmafs_mount *mnt, struct rdmafs_op *op)
 		return false;
 	}
 	clear = !op->tries && !op->waits;
-	for (i = 0; i < nr && clear; i++)
-		clear = le32_to_cpu(event[i].type) == RFP_EVENT_LOCK && !event[i].pad &&
-			rdmafs_lock_wake(mnt, le64_to_cpu(event[i].id));
-	if (!clear)
+	for (i = 0; i < nr; i++) {
+		if (le32_to_cpu(event[i].type) == RFP_EVENT_RECLAIM && !event[i].pad &&
+		    !event[i].id)
+			lost = true;
+		else if (clear)
+			clear = le32_to_cpu(event[i].type) == RFP_EVENT_LOCK && !event[i].pad &&
+				rdmafs_lock_wake(mnt, le64_to_cpu(event[i].id));
+	}
+	if (lost)
+		rdmafs_opens_lost(mnt, false);
+	if (lost || !clear)
 		rdmafs_locks_wake(mnt);
 	return nr && flags;
 }
@@ -139,15 +147,17 @@ void rdmafs_events(struct rdmafs_mount *mnt)
 	unsigned long irq;
 	bool any;
 
-	/* Nothing is told but what tasks wait for. */
+	/* Nothing is told but what tasks wait for, and to those who are known to have locks. */
 	spin_lock_irqsave(&mnt->lock_lock, irq);
 	any = !list_empty(&mnt->lock_waits);
 	spin_unlock_irqrestore(&mnt->lock_lock, irq);
-	if (!any)
+	if (!any && !READ_ONCE(mnt->recorded))
 		return;
 	/* Unmounting waits for the work, which sends a call. */
 	atomic_inc(&mnt->nr_opens);
-	if (!queue_work(mnt->io_wq, &mnt->events_work))
+	/* Pairs with the barrier in rdmafs_umount_wait(). */
+	smp_mb__after_atomic();
+	if ((!any && READ_ONCE(mnt->no_late)) || !queue_work(mnt->io_wq, &mnt->events_work))
 		rdmafs_opens_dec(mnt);
 }
 

@@ -12,7 +12,8 @@
  * Waiting takes no slot: the server answers that the lock is not to be had yet, and transport
  * brings an EVENT when the server has something to tell (events.c).  A task that is woken asks for
  * its lock again, under the same token.  All of them ask, too, after a new connection or session,
- * and now and then without a reason.
+ * and now and then without a reason.  In its grace period the server grants no lock that nobody had
+ * before: a task asks again until that is over (grace.c).
  *
  * A lock makes what it covers coherent: before the lock is taken all that is cached is put in
  * doubt, and before it is given back what is dirty is written.  While a range is locked write(2)
@@ -85,10 +86,12 @@ int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait)
 	u32 state;
 
 	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
-	if (rfp_dec_end(&dec) || rep->pad)
+	if (rfp_dec_end(&dec))
 		return -EIO;
 	state = le32_to_cpu(rep->state);
 	if (state > RFP_LOCK_DENIED || (state == RFP_LOCK_WAITING && !may_wait))
+		return -EIO;
+	if (rep->record && state != RFP_LOCK_HELD)
 		return -EIO;
 	return state;
 }
@@ -132,8 +135,8 @@ static int rdmafs_lock_run(struct rdmafs_op *op, bool final)
 }
 
 /**
- * struct rdmafs_lock_at - where a LOCK was answered
- * @session: the session
+ * struct rdmafs_lock_at - where a LOCK was granted
+ * @session: the session of the open's stateid
  * @stateid: the name that the open has had there
  */
 struct rdmafs_lock_at {
@@ -141,28 +144,64 @@ struct rdmafs_lock_at {
 	u64 stateid;
 };
 
-/* Ask for a lock; RFP_LOCK_*, or a negative errno.  @at: out: where it was answered; or NULL. */
-static int rdmafs_lock_ask(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token,
-			   bool final, struct rdmafs_lock_at *at)
+static struct rdmafs_op *rdmafs_lock_op(struct rdmafs_open *open, const struct rdmafs_range *r,
+					u32 token)
 {
 	struct rdmafs_op *op;
-	int ret;
 
 	op = rdmafs_op_new_open(open, RFP_LOCK, sizeof(struct rfp_lock_req),
 				offsetof(struct rfp_lock_req, stateid), RDMAFS_POOL_COMMON);
 	rdmafs_lock_req(op, r, token);
-	ret = rdmafs_lock_run(op, final);
+	return op;
+}
+
+/* Run a LOCK, and put it; as rdmafs_lock_ask(), or -RDMAFS_ENOGRACE. */
+static int rdmafs_lock_answer(struct rdmafs_op *op, bool may_wait, bool final,
+			      struct rdmafs_lock_at *at)
+{
+	int ret = rdmafs_lock_run(op, final);
+
 	if (!ret) {
-		ret = rdmafs_lock_state(op, token);
+		ret = rdmafs_lock_state(op, may_wait);
 		if (ret == -EIO && !final)
 			rdmafs_lock_unknown(op);
+		if (ret == RFP_LOCK_HELD)
+			rdmafs_lock_granted(op);
 	}
 	if (at) {
-		at->session = op->answered;
+		at->session = op->session;
 		at->stateid = le64_to_cpu(*op->stateid);
 	}
 	rdmafs_op_put(op);
 	return ret;
+}
+
+/*
+ * Ask for a lock; RFP_LOCK_*, -RDMAFS_EGRACE or a negative errno.  @at: out: where it was granted;
+ * or NULL.
+ */
+static int rdmafs_lock_ask(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token,
+			   bool final, struct rdmafs_lock_at *at)
+{
+	return rdmafs_lock_answer(rdmafs_lock_op(open, r, token), token, final, at);
+}
+
+/*
+ * The lock was granted in a session that is lost, and recorded.  The open may have been opened
+ * again in between, so that the lock was not taken again with it: do so, though this is the grace
+ * period.  As rdmafs_lock_ask(); -RDMAFS_EGRACE: it is not to be had again.
+ */
+static int rdmafs_lock_ask_again(struct rdmafs_open *open, const struct rdmafs_range *r,
+				 struct rdmafs_lock_at *at)
+{
+	struct rdmafs_op *op = rdmafs_lock_op(open, r, 0);
+	struct rfp_lock_req *req = (struct rfp_lock_req *)op->req;
+	int ret;
+
+	req->flags = cpu_to_le32(RFP_LOCK_RECLAIM);
+	req->record = cpu_to_le32(READ_ONCE(open->lock_record));
+	ret = rdmafs_lock_answer(op, false, false, at);
+	return ret == RFP_LOCK_DENIED || ret == -RDMAFS_ENOGRACE ? -RDMAFS_EGRACE : ret;
 }
 
 /*
@@ -279,41 +318,14 @@ static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_ran
 		} else {
 			ret = rdmafs_unlock_send(open, &r, true);
 		}
-		if (ret < 0)
+		/* In the grace period what is recorded was taken again before this was sent. */
+		if (ret < 0 && ret != -RDMAFS_EGRACE)
 			return ret;
 		if (r.end >= range->end)
 			return 0;
 		r.start = r.end + 1;
 		r.end = range->end;
 	}
-}
-
-/**
- * struct rdmafs_since - when something began that umount -f, or a soft mount's time, may end
- * @forced: rdmafs_mount.forced_done then: one that is under way may end what begins now
- * @time:   jiffies then
- */
-struct rdmafs_since {
-	int forced;
-	unsigned long time;
-};
-
-static void rdmafs_since_now(struct rdmafs_mount *mnt, struct rdmafs_since *since)
-{
-	since->forced = atomic_read_acquire(&mnt->forced_done);
-	since->time = jiffies;
-}
-
-/* Has umount -f been called since, or has a soft mount's time passed?  0, or the errno for that. */
-static int rdmafs_since_over(struct rdmafs_mount *mnt, const struct rdmafs_since *since)
-{
-	unsigned long timeout = READ_ONCE(mnt->timeout);
-
-	if (since->forced != atomic_read(&mnt->forced))
-		return -EIO;
-	if (!timeout || time_before(jiffies, since->time + timeout))
-		return 0;
-	return READ_ONCE(mnt->opts.late) == RDMAFS_SOFTERR ? -ETIMEDOUT : -EIO;
 }
 
 /*
@@ -524,11 +536,8 @@ static void rdmafs_lock_expire(struct file *file, const struct file_lock *fl)
 /* Leave a request for a lock to a worker, which ends it. */
 static void rdmafs_lock_abandon(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token)
 {
-	struct rdmafs_op *op;
+	struct rdmafs_op *op = rdmafs_lock_op(open, r, token);
 
-	op = rdmafs_op_new_open(open, RFP_LOCK, sizeof(struct rfp_lock_req),
-				offsetof(struct rfp_lock_req, stateid), RDMAFS_POOL_COMMON);
-	rdmafs_lock_req(op, r, token);
 	rdmafs_lock_leave(op);
 	rdmafs_lock_left(op);
 }
@@ -549,7 +558,8 @@ static int rdmafs_lock_record(struct file *file, struct file_lock *fl)
  * The server has granted what others here are recorded with: it does not have their locks any more.
  * Their export was disabled and enabled, say, and they have not used their opens since, so that
  * nothing told this client.  Have their locks taken again, or find them lost, now that the server
- * has been given back what it has granted.  0; -EAGAIN: begin again; or another negative errno.
+ * has been given back what it has granted.  0; -EAGAIN: begin again; -RDMAFS_EGRACE or another
+ * negative errno.
  */
 static int rdmafs_lock_rivals(struct inode *inode, const struct rdmafs_range *r)
 {
@@ -562,6 +572,9 @@ static int rdmafs_lock_rivals(struct inode *inode, const struct rdmafs_range *r)
 	while ((open = rdmafs_lock_rival(inode, r, nr, &rival))) {
 		/* If the server does not know its open, it is opened again, and its locks taken. */
 		ret = rdmafs_lock_ask(open, &rival, 0, false, NULL);
+		/* The export has started once more, and the lock was taken again before that. */
+		if (ret == -RDMAFS_EGRACE && rdmafs_lock_recorded(inode, &rival))
+			ret = RFP_LOCK_HELD;
 		if (ret == RFP_LOCK_HELD && rdmafs_lock_recorded(inode, &rival)) {
 			nr++;
 		} else if (ret == RFP_LOCK_HELD) {
@@ -585,8 +598,8 @@ static int rdmafs_lock_rivals(struct inode *inode, const struct rdmafs_range *r)
 }
 
 /*
- * Ask for a lock, and record it if the server has granted it.  As rdmafs_lock_try(), but -EAGAIN:
- * others here are recorded with that lock.
+ * Ask for a lock, and record it if the server has granted it.  As rdmafs_lock_try_now(), but
+ * -EAGAIN: others here are recorded with that lock.
  */
 static int rdmafs_lock_obtain(struct file *file, struct file_lock *fl, u32 token)
 {
@@ -601,6 +614,8 @@ static int rdmafs_lock_obtain(struct file *file, struct file_lock *fl, u32 token
 	lockdep_assert_held(&RDMAFS_I(inode)->locking);
 	do {
 		ret = rdmafs_lock_ask(open, &r, token, false, &at);
+		if (ret == -RDMAFS_EGRACE && recorded)
+			ret = rdmafs_lock_ask_again(open, &r, &at);
 		/*
 		 * WAITING or DENIED: flock(2) has given up the lock that is to be changed.  And
 		 * what was granted to an open that the server has forgotten since is not held.
@@ -624,11 +639,11 @@ static int rdmafs_lock_obtain(struct file *file, struct file_lock *fl, u32 token
 }
 
 /*
- * Ask for a lock, and record it if the server has granted it.  RFP_LOCK_*; or a negative errno, and
- * the server's locks are those of the record, or a worker makes them so.  @forced: how often
- * umount -f had been called when the task began to wait.
+ * Ask for a lock, and record it if the server has granted it.  RFP_LOCK_*; or -RDMAFS_EGRACE or a
+ * negative errno, and the server's locks are those of the record, or a worker makes them so.
+ * @forced: how often umount -f had been called when the task began to wait.
  */
-static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token, int forced)
+static int rdmafs_lock_try_now(struct file *file, struct file_lock *fl, u32 token, int forced)
 {
 	struct inode *inode = file_inode(file);
 	struct rdmafs_range r = rdmafs_range_of(RDMAFS_M(inode->i_sb), fl);
@@ -651,6 +666,26 @@ static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token, i
 	}
 	/* The server grants one lock to several owners. */
 	return -EIO;
+}
+
+/* The same, once the server grants locks that nobody had before. */
+static int rdmafs_lock_try(struct file *file, struct file_lock *fl, u32 token, int forced)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(file_inode(file)->i_sb);
+	struct rdmafs_grace_wait w = { };
+	int ret;
+
+	rdmafs_since_now(mnt, &w.since);
+	w.since.forced = forced;
+	for (;;) {
+		ret = rdmafs_lock_try_now(file, fl, token, forced);
+		if (ret != -RDMAFS_EGRACE)
+			return ret;
+		rdmafs_test_point("lock_grace", file_inode(file)->i_ino);
+		ret = rdmafs_grace_wait(mnt, &w);
+		if (ret)
+			return ret;
+	}
 }
 
 /*
@@ -810,7 +845,9 @@ static int rdmafs_lock_test_reply(struct rdmafs_op *op, struct file_lock *fl)
 
 static int rdmafs_lock_test(struct file *file, struct file_lock *fl)
 {
+	struct rdmafs_mount *mnt = RDMAFS_M(file_inode(file)->i_sb);
 	unsigned char type = fl->c.flc_type;
+	struct rdmafs_grace_wait w = { };
 	struct rdmafs_range r;
 	struct rdmafs_op *op;
 	int err;
@@ -821,14 +858,21 @@ static int rdmafs_lock_test(struct file *file, struct file_lock *fl)
 	if (fl->c.flc_type != F_UNLCK || type == F_UNLCK)
 		return 0;
 	fl->c.flc_type = type;
-	r = rdmafs_range_of(RDMAFS_M(file_inode(file)->i_sb), fl);
-	op = rdmafs_op_new_open(rdmafs_file_open(file), RFP_TESTLOCK, sizeof(struct rfp_lock_req),
-				offsetof(struct rfp_lock_req, stateid), RDMAFS_POOL_COMMON);
-	rdmafs_lock_req(op, &r, 0);
-	err = rdmafs_op_run(op);
-	if (!err)
-		err = rdmafs_lock_test_reply(op, fl);
-	rdmafs_op_put(op);
+	r = rdmafs_range_of(mnt, fl);
+	rdmafs_since_now(mnt, &w.since);
+	do {
+		op = rdmafs_op_new_open(rdmafs_file_open(file), RFP_TESTLOCK,
+					sizeof(struct rfp_lock_req),
+					offsetof(struct rfp_lock_req, stateid), RDMAFS_POOL_COMMON);
+		rdmafs_lock_req(op, &r, 0);
+		err = rdmafs_op_run(op);
+		if (!err)
+			err = rdmafs_lock_test_reply(op, fl);
+		rdmafs_op_put(op);
+		if (err != -RDMAFS_EGRACE)
+			return err;
+		err = rdmafs_grace_wait(mnt, &w);
+	} while (!err);
 	return err;
 }
 

@@ -31,6 +31,16 @@ struct rdmafs_range {
 };
 
 /**
+ * struct rdmafs_grace_wait - a task waits for the end of the server's grace period
+ * @since: when it began
+ * @waits: how often it has waited
+ */
+struct rdmafs_grace_wait {
+	struct rdmafs_since since;
+	unsigned int waits;
+};
+
+/**
  * struct rdmafs_lock_wait - a task that waits for a lock
  * @link:  in rdmafs_mount.lock_waits; under lock_lock
  * @token: names its request
@@ -43,6 +53,10 @@ struct rdmafs_lock_wait {
 	u32 token;
 	struct completion event;
 };
+
+/* grace.c */
+int rdmafs_grace_wait(struct rdmafs_mount *mnt, struct rdmafs_grace_wait *w);
+void rdmafs_lock_granted(struct rdmafs_op *op);
 
 /* events.c */
 void rdmafs_lock_wait_begin(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w);

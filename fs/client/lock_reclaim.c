@@ -10,8 +10,9 @@
  * that only when an answer has said so, for any open (rdmafs_mount.forgets).  If it comes to know
  * too late, see rdmafs_lock_rivals().
  *
- * If another client was faster, or the open can't be opened again, the lock is lost
- * (rdmafs_lock_lost()).
+ * The server is shown by which of its records the locks were granted (rdmafs_open.lock_record).  If
+ * it finds that others may have had the lock meanwhile, or has given it to another client, or if
+ * the open can't be opened again, the lock is lost (rdmafs_lock_lost()).
  *
  * A process may give back such a lock by another descriptor, while it is taken again.  The LOCK may
  * come to the server after the UNLOCK: so the record is looked at once more after the answer.
@@ -70,12 +71,20 @@ static struct rdmafs_open *rdmafs_locks_behind(struct rdmafs_open *asks, int ses
 	return found;
 }
 
+/* Has the server answered that a lock is not to be had again? */
+static bool rdmafs_lock_refused(int ret)
+{
+	return ret == RFP_LOCK_DENIED || ret == -RDMAFS_ENOGRACE;
+}
+
 /*
- * Take one lock again; RFP_LOCK_*, -RDMAFS_EBADSTATE, or a negative errno.  @anew: the session in
- * which the open has been opened again, so that a lock for which there is no room is lost; or 0.
+ * Take one lock again; RFP_LOCK_*, -RDMAFS_EBADSTATE, -RDMAFS_ENOGRACE, or a negative errno.
+ * @anew: the session in which the open has been opened again, so that a lock for which there is no
+ * room is lost; or 0.  @record: that by which it was granted; out, with RFP_LOCK_HELD: by which it
+ * is now.
  */
 static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_range *r, u64 stateid,
-			       const struct rdmafs_op *user, int anew)
+			       const struct rdmafs_op *user, int anew, u32 *record)
 {
 	struct rfp_lock_req *req;
 	struct rdmafs_op *op;
@@ -92,6 +101,8 @@ static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_ran
 	rdmafs_lock_req(op, r, 0);
 	req = (struct rfp_lock_req *)op->req;
 	req->stateid = cpu_to_le64(stateid);
+	req->flags = cpu_to_le32(RFP_LOCK_RECLAIM);
+	req->record = cpu_to_le32(*record);
 	/* For the worker that sees to the lock if this task is killed. */
 	op->open = rdmafs_open_get(open);
 	op->locks = true;
@@ -107,9 +118,11 @@ static int rdmafs_lock_reclaim(struct rdmafs_open *open, const struct rdmafs_ran
 	 */
 	if (ret == -ENOLCK && anew && anew == atomic_read(&op->mnt->session))
 		rdmafs_lock_lost(open, r);
-	if (ret != RFP_LOCK_DENIED && ret != -RDMAFS_EBADSTATE && !rdmafs_op_left(op) &&
+	if (!rdmafs_lock_refused(ret) && ret != -RDMAFS_EBADSTATE && !rdmafs_op_left(op) &&
 	    !rdmafs_lock_recorded(open->inode, r))
 		rdmafs_lock_unknown(op);
+	if (ret == RFP_LOCK_HELD)
+		*record = le32_to_cpu(((const struct rfp_lock_rep *)op->rep)->record);
 	rdmafs_op_put(op);
 	return ret;
 }
@@ -124,17 +137,18 @@ static int rdmafs_locks_verify(struct rdmafs_open *open, const struct rdmafs_ran
 {
 	int forgets = atomic_read(&user->mnt->forgets);
 	u64 stateid = READ_ONCE(open->stateid);
+	u32 record = READ_ONCE(open->lock_record);
 	int ret;
 
-	ret = rdmafs_lock_reclaim(open, lock, stateid, user, 0);
+	ret = rdmafs_lock_reclaim(open, lock, stateid, user, 0, &record);
 	if (ret == -RDMAFS_EBADSTATE) {
 		rdmafs_open_unknown(open, user->session, stateid);
 		return rdmafs_open_ready(open, user);
 	}
-	if (ret == RFP_LOCK_DENIED)
+	if (rdmafs_lock_refused(ret))
 		rdmafs_lock_lost(open, lock);
 	/* That there is no room says that the open is known, and so it has its locks still. */
-	if (ret == RFP_LOCK_DENIED || ret == -ENOLCK)
+	if (rdmafs_lock_refused(ret) || ret == -ENOLCK)
 		ret = 0;
 	if (!ret)
 		WRITE_ONCE(open->known_at, forgets);
@@ -190,25 +204,35 @@ int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session,
 			 const struct rdmafs_op *user)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
+	u32 had = READ_ONCE(open->lock_record), has = had;
 	struct rdmafs_range *copy;
+	u32 nr, i, record;
 	int ret = 0;
-	u32 nr, i;
 
 	copy = rdmafs_locks_copy(open, &nr);
 	if (IS_ERR(copy))
 		return PTR_ERR(copy);
 	for (i = 0; i < nr && !ret; i++) {
-		ret = rdmafs_lock_reclaim(open, &copy[i], stateid, user, session);
+		record = had;
+		ret = rdmafs_lock_reclaim(open, &copy[i], stateid, user, session, &record);
+		if (ret == RFP_LOCK_HELD)
+			has = record;
 		/* The next session has its own reclaim. */
 		if (session != atomic_read(&mnt->session)) {
 			ret = 0;
 			break;
 		}
-		if (ret == RFP_LOCK_DENIED)
+		if (rdmafs_lock_refused(ret))
 			rdmafs_lock_lost(open, &copy[i]);
-		if (ret == RFP_LOCK_DENIED || ret == -ENOLCK)
+		if (rdmafs_lock_refused(ret) || ret == -ENOLCK)
 			ret = 0;
 	}
+	/* Until all were asked for, each of them has to be asked for by the former record. */
+	spin_lock_irq(&ri->lock);
+	if (!ret && session == atomic_read(&mnt->session))
+		WRITE_ONCE(open->lock_record, has);
+	spin_unlock_irq(&ri->lock);
 	kvfree(copy);
 	return ret;
 }

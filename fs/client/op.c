@@ -82,6 +82,7 @@ static bool rdmafs_op_idempotent(enum rfp_op nr)
 	case RFP_LOCKCANCEL:
 	case RFP_TESTLOCK:
 	case RFP_EVENTS:
+	case RFP_RECLAIM_DONE:
 		return true;
 	default:
 		return false;
@@ -111,6 +112,21 @@ static bool rdmafs_op_needs_lock(const struct rdmafs_op *op)
 static bool rdmafs_op_lock_lost(const struct rdmafs_open *open)
 {
 	return open && READ_ONCE(open->lock_lost);
+}
+
+/* What the server answers to those only who ask for a lock, for the first time or again. */
+static int rdmafs_op_grace(const struct rdmafs_op *op, u32 status)
+{
+	const struct rfp_lock_req *req = (const struct rfp_lock_req *)op->req;
+	u16 nr = le16_to_cpu(req->req.op);
+	bool again;
+
+	if (nr != RFP_LOCK && nr != RFP_TESTLOCK)
+		return -EIO;
+	again = !!(req->flags & cpu_to_le32(RFP_LOCK_RECLAIM));
+	if (status == RFP_GRACE)
+		return again ? -EIO : -RDMAFS_EGRACE;
+	return again ? -RDMAFS_ENOGRACE : -EIO;
 }
 
 static void rdmafs_op_release(struct rdmafs_op *op)
@@ -450,8 +466,9 @@ static bool rdmafs_op_tells_export(const struct rdmafs_op *op, u32 status)
  * @op: an op whose done has been called
  *
  * Context: any.
- * Return: 0, a negative errno, -RDMAFS_EBADCRED, -RDMAFS_EBADSTATE, -RDMAFS_EOFFLINE, or, for an
- * op with a source, -RDMAFS_EBADSOURCE.
+ * Return: 0, a negative errno, -RDMAFS_EBADCRED, -RDMAFS_EBADSTATE, -RDMAFS_EOFFLINE; for an op
+ * with a source, -RDMAFS_EBADSOURCE; for one that asks for a lock, -RDMAFS_EGRACE or
+ * -RDMAFS_ENOGRACE.
  */
 int rdmafs_op_status(struct rdmafs_op *op)
 {
@@ -482,6 +499,9 @@ int rdmafs_op_status(struct rdmafs_op *op)
 		return -RDMAFS_EOFFLINE;
 	case RFP_BADSOURCE:
 		return op->source ? -RDMAFS_EBADSOURCE : -EIO;
+	case RFP_GRACE:
+	case RFP_NO_GRACE:
+		return rdmafs_op_grace(op, status);
 	default:
 		return rdmafs_errno(rfp_errno_from_status(status));
 	}
@@ -710,8 +730,8 @@ unsigned long rdmafs_op_backoff(struct rdmafs_op *op, int *err)
  * Context: process, may sleep; the wait is killable.
  * Return: 0: the reply is there for rdmafs_op_reply(); -EINTR: the task was killed, and the op may
  * still be executed; -ETIMEDOUT: likewise, but its time is over (@leave); -EAGAIN: the op can't be
- * sent at once, and its task exits, or its maker can't wait (@once, @brief); else the errno of the
- * server or of transport.
+ * sent at once, and its task exits, or its maker can't wait (@once, @brief); -RDMAFS_EGRACE (LOCK,
+ * TESTLOCK), -RDMAFS_ENOGRACE (LOCK); else the errno of the server or of transport.
  */
 int rdmafs_op_run(struct rdmafs_op *op)
 {

@@ -382,6 +382,33 @@ static void rdmafs_open_half_unknown(struct rdmafs_open *open)
 	open->half = 0;
 }
 
+/*
+ * An export was started again within the session, maybe the open's (RFP_EVENT_RECLAIM).  If the
+ * server knows the open, which may have been opened again since, it is not opened yet another time:
+ * flock(2)'s locks would be in the way.  Taking its locks again tells.  What has no locks is found
+ * out when it is used, by BADSTATE.
+ */
+static void rdmafs_open_in_doubt(struct rdmafs_open *open)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
+	int session, now;
+	u64 stateid;
+
+	lockdep_assert_held(&open->lock);
+	spin_lock_irq(&ri->lock);
+	session = open->session;
+	stateid = open->stateid;
+	spin_unlock_irq(&ri->lock);
+	now = rdmafs_session_same(RDMAFS_M(open->inode->i_sb), open->half);
+	if (!now) {
+		now = rdmafs_session_same(RDMAFS_M(open->inode->i_sb), session);
+		if (!now)
+			return;
+		open->half_id = stateid;
+	}
+	open->half = now;
+}
+
 /* Have the server open @open again, and take its locks again.  @user: as below. */
 static int rdmafs_open_renew_locks(struct rdmafs_open *open, const struct rdmafs_op *user)
 {
@@ -425,6 +452,7 @@ static int rdmafs_open_renew(struct rdmafs_open *open, const struct rdmafs_op *u
 		err = -EIO;
 		goto out;
 	}
+	rdmafs_open_in_doubt(open);
 	err = rdmafs_open_renew_locks(open, user);
 	/*
 	 * After an error the server still has the file open for @half, with locks that were taken
@@ -608,7 +636,7 @@ static bool rdmafs_open_end(struct rdmafs_open *open, bool wait)
 	int session = atomic_read(&mnt->session);
 
 	/* It was opened again, but was of no use yet when its last user put it. */
-	if (open->session != session && open->half == session) {
+	if (open->session != session && rdmafs_session_same(mnt, open->half)) {
 		open->stateid = open->half_id;
 		open->session = session;
 	}
@@ -617,7 +645,7 @@ static bool rdmafs_open_end(struct rdmafs_open *open, bool wait)
 	 * that it forgot in the present session, for the client to open it again: CLOSE tells it
 	 * that the client will not.
 	 */
-	if (open->session != session && (open->session || open->forgot != session))
+	if (!rdmafs_session_same(mnt, open->session ?: open->forgot))
 		return true;
 	/* A killed task must not wait for memory, which others may hold for long; a worker may. */
 	if (wait || !open->inode->i_nlink)

@@ -15,6 +15,9 @@
  * told so stops.  One worker goes on asking, for one open at a time, with the pauses
  * of any op that waits for an export.  When the export is served, all workers go on.
  *
+ * When all have been asked for, the server is told that this client has taken again what locks it
+ * had (grace.c).
+ *
  * Locks: two lists, under rdmafs_mount.opens_lock.  An open begins in @opens,
  * where opens that have not been asked for in the present session come first.  If
  * it has a name, or is busy, it moves to @opens_later, and back when a worker asks
@@ -104,6 +107,38 @@ static void rdmafs_reclaim_later(struct rdmafs_mount *mnt, struct rdmafs_open *o
 	spin_unlock(&mnt->opens_lock);
 }
 
+/**
+ * rdmafs_opens_asked - tell whether all opens have been asked for
+ * @mnt:     the mount
+ * @session: the session in which they are to have been
+ *
+ * Context: process, does not sleep; takes opens_lock.
+ * Return: true: the server has answered for each of them in that session, which is still the
+ * present one.
+ */
+bool rdmafs_opens_asked(struct rdmafs_mount *mnt, int session)
+{
+	struct rdmafs_open *open;
+	bool all;
+
+	spin_lock(&mnt->opens_lock);
+	open = list_first_entry_or_null(&mnt->opens, struct rdmafs_open, all);
+	all = list_empty(&mnt->opens_later) && (!open || open->asked == session);
+	/* A worker that has taken one from a list was counted before. */
+	all = all && !atomic_read(&mnt->reclaiming) && session == atomic_read(&mnt->session);
+	spin_unlock(&mnt->opens_lock);
+	return all;
+}
+
+/* The last worker has no more to do. */
+static void rdmafs_reclaim_over(struct rdmafs_mount *mnt)
+{
+	int session = atomic_read(&mnt->session);
+
+	if (rdmafs_opens_asked(mnt, session) && rdmafs_reclaim_tell(mnt, session) == -EAGAIN)
+		queue_delayed_work(mnt->io_wq, &mnt->reclaim[0].work, RDMAFS_RECLAIM_PAUSE);
+}
+
 static void rdmafs_reclaim_work(struct work_struct *work)
 {
 	struct rdmafs_reclaim *r = container_of(to_delayed_work(work), struct rdmafs_reclaim,
@@ -114,6 +149,7 @@ static void rdmafs_reclaim_work(struct work_struct *work)
 	unsigned long delay;
 	int err;
 
+	atomic_inc(&mnt->reclaiming);
 	while (!offline && (open = rdmafs_reclaim_next(mnt, &delay))) {
 		if (open->inode->i_nlink)
 			rdmafs_test_point("reclaim_named", open->inode->i_ino);
@@ -135,6 +171,8 @@ static void rdmafs_reclaim_work(struct work_struct *work)
 	/* One worker is enough to wait for busy opens, and for the export. */
 	if (delay)
 		queue_delayed_work(mnt->io_wq, &mnt->reclaim[0].work, delay);
+	if (atomic_dec_and_test(&mnt->reclaiming) && !delay)
+		rdmafs_reclaim_over(mnt);
 }
 
 /**
@@ -184,4 +222,47 @@ void rdmafs_opens_reclaim(struct rdmafs_mount *mnt)
 
 	for (i = 0; i < RDMAFS_NR_RECLAIM; i++)
 		mod_delayed_work(mnt->io_wq, &mnt->reclaim[i].work, 0);
+}
+
+/**
+ * rdmafs_opens_lost - have all opened again: the server does not know what was open, nor who asks
+ * @mnt:   the mount
+ * @reset: the server has lost the session; else an export was started again within it
+ *
+ * Context: any; takes lock_lock.
+ */
+void rdmafs_opens_lost(struct rdmafs_mount *mnt, bool reset)
+{
+	unsigned long irq;
+
+	spin_lock_irqsave(&mnt->lock_lock, irq);
+	/* 0 is skipped: it stands for "in no session". */
+	if (!atomic_inc_return(&mnt->session))
+		atomic_inc(&mnt->session);
+	if (reset)
+		mnt->session_first = atomic_read(&mnt->session);
+	spin_unlock_irqrestore(&mnt->lock_lock, irq);
+	rdmafs_opens_reclaim(mnt);
+}
+
+/**
+ * rdmafs_session_same - tell whether the server's session is still that of a generation
+ * @mnt:     the mount
+ * @session: the generation, or 0
+ *
+ * Then the server may know the stateids of that generation.
+ *
+ * Context: any; takes lock_lock.
+ * Return: the present generation if so, else 0.
+ */
+int rdmafs_session_same(struct rdmafs_mount *mnt, int session)
+{
+	unsigned long irq;
+	u32 now, first;
+
+	spin_lock_irqsave(&mnt->lock_lock, irq);
+	now = atomic_read(&mnt->session);
+	first = mnt->session_first;
+	spin_unlock_irqrestore(&mnt->lock_lock, irq);
+	return session && now - (u32)session <= now - first ? now : 0;
 }

@@ -55,10 +55,7 @@ static void rdmafs_session_reset(void *p)
 {
 	struct rdmafs_mount *mnt = p;
 
-	/* 0 is skipped: it stands for "in no session". */
-	if (!atomic_inc_return(&mnt->session))
-		atomic_inc(&mnt->session);
-	rdmafs_opens_reclaim(mnt);
+	rdmafs_opens_lost(mnt, true);
 	rdmafs_locks_wake(mnt);
 }
 
@@ -147,6 +144,7 @@ static struct rdmafs_mount *rdmafs_mount_alloc(const char *host)
 	if (!mnt)
 		return NULL;
 	atomic_set(&mnt->session, 1);
+	mnt->session_first = 1;
 	rdmafs_opens_init(mnt);
 	rdmafs_cred_init(mnt);
 	rdmafs_locks_init(mnt);

@@ -58,6 +58,39 @@ bool rdmafs_served(struct rdmafs_mount *mnt)
 }
 
 /**
+ * rdmafs_since_now - begin something that umount -f, or a soft mount's time, may end
+ * @mnt:   the mount
+ * @since: out: now
+ *
+ * Context: any.
+ */
+void rdmafs_since_now(struct rdmafs_mount *mnt, struct rdmafs_since *since)
+{
+	since->forced = atomic_read_acquire(&mnt->forced_done);
+	since->time = jiffies;
+}
+
+/**
+ * rdmafs_since_over - tell whether it is over
+ * @mnt:   the mount
+ * @since: when it began
+ *
+ * Context: any.
+ * Return: 0: it is not; -EIO: umount -f was called since, or a soft mount's time has passed;
+ * -ETIMEDOUT: that of a softerr one.
+ */
+int rdmafs_since_over(struct rdmafs_mount *mnt, const struct rdmafs_since *since)
+{
+	unsigned long timeout = READ_ONCE(mnt->timeout);
+
+	if (since->forced != atomic_read(&mnt->forced))
+		return -EIO;
+	if (!timeout || time_before(jiffies, since->time + timeout))
+		return 0;
+	return READ_ONCE(mnt->opts.late) == RDMAFS_SOFTERR ? -ETIMEDOUT : -EIO;
+}
+
+/**
  * rdmafs_umount_begin - umount -f: end all operations that wait for the server, with an error
  * @sb: the mount
  *
@@ -122,5 +155,10 @@ void rdmafs_umount_wait(struct rdmafs_mount *mnt)
 	if (mnt->sb && mnt->sb->s_root)
 		sync_filesystem(mnt->sb);
 	WRITE_ONCE(mnt->no_late, true);
+	/*
+	 * Pairs with those in rdmafs_reclaim_tell() and rdmafs_events(): who comes sees this, or is
+	 * counted here.
+	 */
+	smp_mb();
 	rdmafs_umount_opens(mnt);
 }

@@ -125,6 +125,9 @@
  * @RFP_EVENTS:	 struct rfp_req -> struct rfp_events_rep, then @nr times struct rfp_event.
  *	The client sends it when transport has brought an EVENT, and whenever it has
  *	connected again.
+ * @RFP_RECLAIM_DONE: struct rfp_reclaim_req, fh of any object of the export -> struct
+ *	rfp_reclaim_rep.  The client has asked for all locks again that it had there in a lost
+ *	session.
  * @RFP_NR_OPS:	 one more than the last
  */
 enum rfp_op {
@@ -165,6 +168,7 @@ enum rfp_op {
 	RFP_LOCKCANCEL	= 35,
 	RFP_TESTLOCK	= 36,
 	RFP_EVENTS	= 37,
+	RFP_RECLAIM_DONE = 38,
 	RFP_NR_OPS
 };
 
@@ -178,6 +182,10 @@ enum rfp_op {
  *		  lease or a delegation on the server has to give it up first, and was asked
  *		  to; the client sends the request again in a moment.
  *		  Documentation/protocol.rst has all cases
+ * @RFP_GRACE:	  a LOCK or TESTLOCK came in the time in which clients take the locks again that
+ *		  they had before the export's start; the client sends it again in a moment
+ * @RFP_NO_GRACE: a LOCK with RFP_LOCK_RECLAIM: others may have had the lock since the client had
+ *		  it, so it is lost
  * @RFP_BADCRED:  the session does not know the credential id; the client sends SETCRED, and
  *		  then the request again
  * @RFP_BADSTATE: the session does not know the stateid; the client sends OPEN, and then the
@@ -224,6 +232,8 @@ enum rfp_status {
 	RFP_EBADE	= 33,
 	RFP_ENOLCK	= 34,
 	RFP_EDEADLK	= 35,
+	RFP_GRACE	= 36,
+	RFP_NO_GRACE	= 37,
 	RFP_BADCRED	= 100,
 	RFP_BADSTATE	= 101,
 	RFP_BADPROTO	= 102,
@@ -940,7 +950,9 @@ struct rfp_clone_rep {
 #define RFP_LOCK_OFD	1	/* of an open file description, as by fcntl(2) */
 #define RFP_LOCK_FLOCK	2	/* of the open that @stateid names, for all of the file: flock(2) */
 
-#define RFP_LOCK_WAIT	0x1	/* struct rfp_lock_req.flags */
+/* struct rfp_lock_req.flags */
+#define RFP_LOCK_WAIT	0x1	/* the server is to go on trying */
+#define RFP_LOCK_RECLAIM 0x2	/* the client had the lock in a session that is lost */
 
 /* struct rfp_lock_rep.state */
 #define RFP_LOCK_HELD	0
@@ -961,8 +973,8 @@ struct rfp_clone_rep {
  * @pid:     the process, for those who look at the lock; at most 2^31 - 1; 0 if it is not known
  * @type:    RFP_LOCK_READ or RFP_LOCK_WRITE
  * @kind:    RFP_LOCK_POSIX, RFP_LOCK_OFD, RFP_LOCK_FLOCK
- * @flags:   RFP_LOCK_WAIT or 0; with RFP_TESTLOCK 0
- * @pad:     0
+ * @flags:   RFP_LOCK_WAIT, RFP_LOCK_RECLAIM or 0; with RFP_TESTLOCK 0
+ * @record:  with RFP_LOCK_RECLAIM that of the reply by which the client last got the lock, else 0
  */
 struct rfp_lock_req {
 	struct rfp_req req;
@@ -975,7 +987,7 @@ struct rfp_lock_req {
 	__le32 type;
 	__le32 kind;
 	__le32 flags;
-	__le32 pad;
+	__le32 record;
 } __packed;
 
 /**
@@ -983,12 +995,14 @@ struct rfp_lock_req {
  * @rep:   common part
  * @state: RFP_LOCK_HELD: the client has the lock; RFP_LOCK_WAITING: not yet, and an event comes;
  *	   RFP_LOCK_DENIED: others have it
- * @pad:   0
+ * @record: with RFP_LOCK_HELD in the reply to LOCK: names the record, on the server's stable
+ *	   storage, of the client's having locks in the export; 0: there is none, or it is not LOCK
+ *	   that has got the lock
  */
 struct rfp_lock_rep {
 	struct rfp_rep rep;
 	__le32 state;
-	__le32 pad;
+	__le32 record;
 } __packed;
 
 /**
@@ -1042,13 +1056,16 @@ struct rfp_testlock_rep {
 
 #define RFP_EVENTS_MAX	30	/* events in one reply */
 
-#define RFP_EVENT_LOCK	1	/* struct rfp_event.type: a request for a lock waits no longer */
+/* struct rfp_event.type */
+#define RFP_EVENT_LOCK	1	/* a request for a lock waits no longer */
+#define RFP_EVENT_RECLAIM 2	/* the export was started again, and knows no open nor lock */
 
 /**
  * struct rfp_event - what has become of something that the client waits for; 16 bytes
  * @type: RFP_EVENT_*
  * @pad:  0
  * @id:	  RFP_EVENT_LOCK: the token; 0: of several requests, whose export has ended
+ *	  RFP_EVENT_RECLAIM: 0
  */
 struct rfp_event {
 	__le32 type;
@@ -1068,6 +1085,27 @@ struct rfp_events_rep {
 	struct rfp_rep rep;
 	__le32 nr;
 	__le32 flags;
+} __packed;
+
+/**
+ * struct rfp_reclaim_req - 16 bytes
+ * @req:   common part
+ * @token: 0: the client asks for the session's token; else that token: the client has asked for
+ *	   all of its locks again in the session that the token is of
+ */
+struct rfp_reclaim_req {
+	struct rfp_req req;
+	__le64 token;
+} __packed;
+
+/**
+ * struct rfp_reclaim_rep - 16 bytes
+ * @rep:   common part
+ * @token: that of the session, not 0
+ */
+struct rfp_reclaim_rep {
+	struct rfp_rep rep;
+	__le64 token;
 } __packed;
 
 #endif

@@ -70,6 +70,8 @@ static const struct status_errno client_only[] = {
 	{ RFP_BADPROTO,		-EPROTO },
 	{ RFP_OFFLINE,		-ENONET },
 	{ RFP_BADSOURCE,	-EBADR },
+	{ RFP_GRACE,		-EINPROGRESS },
+	{ RFP_NO_GRACE,		-ETIME },
 };
 
 static const struct status_errno server_only[] = {

@@ -14,6 +14,9 @@
  *	LABEL/anonuid	the user that squashed callers become
  *	LABEL/anongid	the group that squashed callers become
  *	LABEL/mountpoint 1: don't enable the export if nothing is mounted there
+ *	LABEL/grace_s	for so many seconds after the start clients take again the locks that they
+ *			had before, and no others are granted
+ *	LABEL/grace	read-only: how many clients are waited for so, and for how many seconds yet
  *	LABEL/enable	1 starts the export; 0 ends it: once no request is at work in it, the
  *			files that clients have open are closed; clients then wait until it is 1
  *			again (EBUSY before it has ended), or LABEL is removed
@@ -35,6 +38,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "server.h"
+#include "grace.h"
 
 #define RDMAFSD_ANON_ID	65534	/* "nobody" */
 
@@ -364,6 +368,40 @@ static ssize_t rdmafsd_cfg_anongid_store(struct config_item *item, const char *p
 	return count;
 }
 
+static ssize_t rdmafsd_cfg_grace_s_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", READ_ONCE(to_cfg(item)->p.grace_s));
+}
+
+static ssize_t rdmafsd_cfg_grace_s_store(struct config_item *item, const char *page, size_t count)
+{
+	struct rdmafsd_cfg *cfg = to_cfg(item);
+	u32 seconds;
+	int err;
+
+	err = kstrtou32(page, 0, &seconds);
+	if (!err && seconds > RDMAFSD_GRACE_MAX)
+		err = -EINVAL;
+	if (!err)
+		err = rdmafsd_cfg_lock_off(cfg);
+	if (err)
+		return err;
+	WRITE_ONCE(cfg->p.grace_s, seconds);
+	mutex_unlock(&cfg->lock);
+	return count;
+}
+
+static ssize_t rdmafsd_cfg_grace_show(struct config_item *item, char *page)
+{
+	struct rdmafsd_cfg *cfg = to_cfg(item);
+	ssize_t len;
+
+	mutex_lock(&cfg->lock);
+	len = rdmafsd_grace_show(cfg->live, page);
+	mutex_unlock(&cfg->lock);
+	return len;
+}
+
 static ssize_t rdmafsd_cfg_enable_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%d\n", !!READ_ONCE(to_cfg(item)->live));
@@ -438,6 +476,8 @@ CONFIGFS_ATTR(rdmafsd_cfg_, squash);
 CONFIGFS_ATTR(rdmafsd_cfg_, anonuid);
 CONFIGFS_ATTR(rdmafsd_cfg_, anongid);
 CONFIGFS_ATTR(rdmafsd_cfg_, mountpoint);
+CONFIGFS_ATTR(rdmafsd_cfg_, grace_s);
+CONFIGFS_ATTR_RO(rdmafsd_cfg_, grace);
 CONFIGFS_ATTR(rdmafsd_cfg_, enable);
 
 /* A process that can read it can make handles to every file of the file system. */
@@ -461,6 +501,8 @@ static struct configfs_attribute *rdmafsd_cfg_attrs[] = {
 	&rdmafsd_cfg_attr_anonuid,
 	&rdmafsd_cfg_attr_anongid,
 	&rdmafsd_cfg_attr_mountpoint,
+	&rdmafsd_cfg_attr_grace_s,
+	&rdmafsd_cfg_attr_grace,
 	&rdmafsd_cfg_attr_enable,
 	NULL,
 };
@@ -505,6 +547,7 @@ static struct config_item *rdmafsd_exports_make(struct config_group *group, cons
 	cfg->p.id = rdmafsd_default_id(label);
 	get_random_bytes(cfg->p.secret, sizeof(cfg->p.secret));
 	cfg->p.squash = RDMAFSD_SQUASH_ROOT;
+	cfg->p.grace_s = RDMAFSD_GRACE_USUAL;
 	cfg->p.anonuid = KUIDT_INIT(RDMAFSD_ANON_ID);
 	cfg->p.anongid = KGIDT_INIT(RDMAFSD_ANON_ID);
 	config_item_init_type_name(&cfg->item, label, &rdmafsd_cfg_type);

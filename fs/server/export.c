@@ -31,6 +31,7 @@
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
 #include "server.h"
+#include "grace.h"
 
 static DEFINE_MUTEX(rdmafsd_exports_lock);	/* to change the table, or to walk it and sleep */
 static DEFINE_XARRAY(rdmafsd_exports);		/* &struct rdmafsd_export by id */
@@ -170,8 +171,22 @@ static void rdmafsd_export_idle(struct percpu_ref *ref)
  */
 void rdmafsd_export_free(struct rdmafsd_export *exp)
 {
-	if (refcount_dec_and_test(&exp->refs))
-		kfree_rcu(exp, rcu);
+	if (!refcount_dec_and_test(&exp->refs))
+		return;
+	rdmafsd_grace_put(exp);
+	kfree_rcu(exp, rcu);
+}
+
+/**
+ * rdmafsd_export_get - keep an export in flight if it is live
+ * @exp: the export, whose memory the caller keeps
+ *
+ * Context: any.
+ * Return: true: to be put by rdmafsd_export_put(); false: it ends.
+ */
+bool rdmafsd_export_get(struct rdmafsd_export *exp)
+{
+	return percpu_ref_tryget_live(&exp->inflight);
 }
 
 /**
@@ -304,6 +319,7 @@ static void rdmafsd_export_ended(struct work_struct *work)
 	/* No request can add a state any more, so this closes all. */
 	rdmafsd_sessions_close_export(exp);
 	percpu_ref_exit(&exp->inflight);
+	rdmafsd_grace_exit(exp);
 	rdmafsd_opened_exit(exp);
 	path_put(&exp->path);
 
@@ -364,6 +380,38 @@ void rdmafsd_exports_rearm(void)
 		rdmafsd_export_put(exp);
 	}
 	mutex_unlock(&rdmafsd_exports_lock);
+}
+
+/* The first live export with an id of at least @id, in flight; NULL: there is none. */
+static struct rdmafsd_export *rdmafsd_export_next(unsigned long *id)
+{
+	struct rdmafsd_export *exp;
+
+	rcu_read_lock();
+	for (;; ++*id) {
+		exp = xa_find(&rdmafsd_exports, id, ULONG_MAX, XA_PRESENT);
+		if (!exp || percpu_ref_tryget_live(&exp->inflight))
+			break;
+	}
+	rcu_read_unlock();
+	return exp;
+}
+
+/**
+ * rdmafsd_exports_unused - note that a session has ended that has no locks any more
+ * @ses: the session
+ *
+ * Context: process, may sleep.
+ */
+void rdmafsd_exports_unused(struct rdmafsd_session *ses)
+{
+	struct rdmafsd_export *exp;
+	unsigned long id;
+
+	for (id = 0; (exp = rdmafsd_export_next(&id)); id++) {
+		rdmafsd_grace_unused(exp, ses);
+		rdmafsd_export_put(exp);
+	}
 }
 
 /* Is the name or the id taken?  An export that ends keeps both until it has ended. */
@@ -482,17 +530,25 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 	err = rdmafsd_orphans_start(exp);
 	if (err)
 		goto exit_opened;
+	err = rdmafsd_grace_init(exp);
+	if (err)
+		goto exit_grace;
 	err = percpu_ref_init(&exp->inflight, rdmafsd_export_idle, 0, GFP_KERNEL);
 	if (err)
-		goto exit_opened;
+		goto exit_grace;
 	rdmafsd_cuts_start(exp);
 	err = rdmafsd_export_publish(exp);
 	if (err)
 		goto exit_ref;
+	rdmafsd_grace_begin(exp);
+	rdmafsd_sessions_tell(exp);
 	return exp;
 
 exit_ref:
 	percpu_ref_exit(&exp->inflight);
+exit_grace:
+	rdmafsd_grace_exit(exp);
+	rdmafsd_grace_put(exp);
 exit_opened:
 	rdmafsd_opened_exit(exp);
 put_path:

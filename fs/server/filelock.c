@@ -23,9 +23,11 @@
  * locked by fcntl(2) for other owners than processes.  So rdmafsd_locks_release() gives these back
  * before the file is closed.
  *
- * Locks: rdmafsd_lock.mutex; in it the VFS's, in those rdmafsd_session.locks_lock (a leaf).  Also
- * in the mutex, but not in the VFS's: rdmafsd_polled.lock.  A task that holds the mutex does not
- * wait for the work, which takes it.
+ * Who may ask for a lock, and when, says grace.c.
+ *
+ * Locks: rdmafsd_lock.mutex; in it rdmafsd_grace.sem, which may wait for a file system; in that the
+ * VFS's, in those rdmafsd_session.locks_lock.  Also in the mutex, but not in the VFS's:
+ * rdmafsd_polled.lock.  A task that holds the mutex does not wait for the work, which takes it.
  */
 #include <linux/err.h>
 #include <linux/file.h>
@@ -36,6 +38,7 @@
 #include <linux/workqueue.h>
 #include "transport/points.h"
 #include "filelock.h"
+#include "grace.h"
 
 /* Pauses between tries where the VFS does not tell when a lock may be had, in jiffies. */
 #define RDMAFSD_LOCK_PAUSE	(HZ / 50 ?: 1)
@@ -279,7 +282,11 @@ u32 rdmafsd_events_take(struct rdmafsd_session *ses, struct rfp_event *events, u
 			.id = cpu_to_le64(lk->token),
 		};
 	}
-	*more = !list_empty(&ses->events);
+	if (nr < max && ses->reclaim) {
+		ses->reclaim = false;
+		events[nr++] = (struct rfp_event) { .type = cpu_to_le32(RFP_EVENT_RECLAIM) };
+	}
+	*more = !list_empty(&ses->events) || ses->reclaim;
 	ses->rung = *more;
 	spin_unlock(&ses->locks_lock);
 	return nr;
@@ -300,6 +307,8 @@ static void rdmafsd_lock_put(struct rdmafsd_lock *lk)
 /* Try to get the lock, or to get it into the VFS's queue. */
 static void rdmafsd_lock_try(struct rdmafsd_lock *lk)
 {
+	struct rdmafsd_asking a = { };
+	struct inode *inode = file_inode(lk->st->file);
 	unsigned int n;
 	int err;
 
@@ -309,7 +318,11 @@ static void rdmafsd_lock_try(struct rdmafsd_lock *lk)
 	rdmafs_test_point("lock_try", lk->token);
 	if (lk->fl.c.flc_flags & FL_FLOCK)
 		rdmafsd_polled_add(lk);
-	err = rdmafsd_lock_vfs(&lk->fl);
+	err = rdmafsd_grace_enter(lk->st->exp, lk->ses, inode, &a);
+	if (!err) {
+		err = rdmafsd_lock_vfs(&lk->fl);
+		rdmafsd_grace_leave(&a, inode, !err);
+	}
 	if (err == FILE_LOCK_DEFERRED)
 		return;
 	/* The VFS may have queued others beneath this one while that waited: they are to go on. */
@@ -321,6 +334,7 @@ static void rdmafsd_lock_try(struct rdmafsd_lock *lk)
 	}
 	lk->state = RFP_LOCK_HELD;
 	lk->err = err;
+	lk->record = a.record;
 	rdmafsd_polled_del(lk);
 }
 
@@ -481,13 +495,14 @@ static bool rdmafsd_lock_same(const struct rdmafsd_lock *lk, const struct rdmafs
  * @r:	   the range, the owner and the kind
  * @type:  F_RDLCK or F_WRLCK
  * @token: the client's name for the request, not 0; the same again: it asks what has become of it
+ * @record: out: with RFP_LOCK_HELD the number of the record of the client's locks
  *
  * Context: process, may sleep; with the server's own credentials, or the opener's.
  * Return: RFP_LOCK_HELD; RFP_LOCK_WAITING: an event comes; or a negative errno, -EDEADLK or
- * -ENOLCK for instance.
+ * -ENOLCK for instance, or as rdmafsd_grace_enter().
  */
 int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,
-		      const struct rdmafsd_range *r, unsigned char type, u32 token)
+		      const struct rdmafsd_range *r, unsigned char type, u32 token, u32 *record)
 {
 	struct rdmafsd_lock *lk = rdmafsd_lock_find(ses, token, st);
 	int ret;
@@ -513,6 +528,7 @@ int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		return -EINVAL;
 	}
 	ret = lk->err ?: lk->state;
+	*record = lk->record;
 	mutex_unlock(&lk->mutex);
 	if (ret != RFP_LOCK_WAITING) {
 		/* Another task that ends it may give the lock back: then it is not held. */
@@ -527,21 +543,54 @@ int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 	return ret;
 }
 
+/*
+ * Has another session of the same client, which is being closed, a lock of the file yet?  Its end
+ * gives it back.
+ */
+static bool rdmafsd_lock_before(const struct rdmafsd_session *ses, struct inode *inode)
+{
+	struct file_lock_context *ctx = locks_inode_context(inode);
+	const struct rdmafsd_owner *owner;
+	struct file_lock *fl;
+	bool before = false;
+	int i;
+
+	if (!ctx)
+		return false;
+	spin_lock(&ctx->flc_lock);
+	for (i = 0; i < 2 && !before; i++)
+		list_for_each_entry(fl, i ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
+			if (fl->fl_lmops != &rdmafsd_lm_ops)
+				continue;
+			owner = fl->c.flc_owner;
+			before = owner->ses != ses &&
+				 !memcmp(owner->ses->id, ses->id, sizeof(ses->id));
+			if (before)
+				break;
+		}
+	spin_unlock(&ctx->flc_lock);
+	return before;
+}
+
 /**
  * rdmafsd_lock_once - take a lock for a client if it can be had at once
  * @ses:  the session of the request
  * @st:	  the open
  * @r:	  the range, the owner and the kind
  * @type: F_RDLCK or F_WRLCK
+ * @a:	  as for rdmafsd_grace_enter()
  *
  * Context: process, may sleep; with the server's own credentials, or the opener's.
- * Return: RFP_LOCK_HELD, RFP_LOCK_DENIED or a negative errno.
+ * Return: RFP_LOCK_HELD, RFP_LOCK_DENIED or a negative errno, also as rdmafsd_grace_enter();
+ * -EAGAIN: the client is to ask again in a moment.
  */
 int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
-		      const struct rdmafsd_range *r, unsigned char type)
+		      const struct rdmafsd_range *r, unsigned char type, struct rdmafsd_asking *a)
 {
+	struct inode *inode = file_inode(st->file);
 	struct rdmafsd_owner *owner;
 	struct file_lock fl;
+	bool before;
 	int err;
 
 	/* A client that has the limit may ask for what it has, to be sure. */
@@ -551,12 +600,20 @@ int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 	if (!owner)
 		return -ENOMEM;
 	rdmafsd_lock_fill(&fl, r, owner, st->file, type);
-	err = rdmafsd_lock_vfs(&fl);
-	/* flock(2) gives up one type for the other, also if it does not get that. */
-	if (r->kind == RFP_LOCK_FLOCK)
-		rdmafsd_locks_kick(file_inode(st->file));
+	err = rdmafsd_grace_enter(st->exp, ses, inode, a);
+	if (!err) {
+		/* To be looked at first: if the other session ends in between, it is free. */
+		before = a->again && rdmafsd_lock_before(ses, inode);
+		err = rdmafsd_lock_vfs(&fl);
+		rdmafsd_grace_leave(a, inode, !err);
+		/* flock(2) gives up one type for the other, also if it does not get that. */
+		if (r->kind == RFP_LOCK_FLOCK)
+			rdmafsd_locks_kick(inode);
+		if (err == -EAGAIN && !before)
+			err = RFP_LOCK_DENIED;
+	}
 	rdmafsd_owner_put(owner);
-	return err == -EAGAIN ? RFP_LOCK_DENIED : err;
+	return err;
 }
 
 /**

@@ -59,10 +59,11 @@ void rdmafsd_owners_exit(void);
  * @owner:  its owner, a reference; constant
  * @range:  what the client has asked for; constant
  * @token:  the client's name for the request, the index in the session's @locks; constant
- * @mutex:  serialises tries; guards the next four
+ * @mutex:  serialises tries; guards the next five
  * @ended:  nothing tries it any more
  * @state:  RFP_LOCK_WAITING; then RFP_LOCK_HELD, and @err tells whether it is
  * @err:    0, or why the lock can't be had
+ * @record: with @state RFP_LOCK_HELD and no @err, the number of the record of the client's locks
  * @tries:  how often it was tried without being queued by the VFS
  * @work:   tries it again
  * @event:  in the session's @events; guarded by its @locks_lock
@@ -82,6 +83,7 @@ struct rdmafsd_lock {
 	bool ended;
 	u32 state;
 	int err;
+	u32 record;
 	unsigned int tries;
 	struct delayed_work work;
 	struct list_head event;
@@ -90,12 +92,14 @@ struct rdmafsd_lock {
 	struct rcu_head rcu;
 };
 
+struct rdmafsd_asking;
+
 bool rdmafsd_lock_offered(const struct file *file, u32 kind);
 
 int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
-		      const struct rdmafsd_range *r, unsigned char type);
+		      const struct rdmafsd_range *r, unsigned char type, struct rdmafsd_asking *a);
 int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,
-		      const struct rdmafsd_range *r, unsigned char type, u32 token);
+		      const struct rdmafsd_range *r, unsigned char type, u32 token, u32 *record);
 int rdmafsd_lock_cancel(struct rdmafsd_session *ses, u32 token);
 int rdmafsd_lock_test(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		      const struct rdmafsd_range *r, unsigned char type,

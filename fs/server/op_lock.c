@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LOCK, UNLOCK, LOCKCANCEL, TESTLOCK and EVENTS.
+ * LOCK, UNLOCK, LOCKCANCEL, TESTLOCK, EVENTS and RECLAIM_DONE.
  *
  * Their replies are cached: a lock that is taken twice is taken once, but one that is cancelled
  * twice may have been asked for again in between, and events are told once.
@@ -9,6 +9,7 @@
 #include <linux/fcntl.h>
 #include "request.h"
 #include "filelock.h"
+#include "grace.h"
 
 static_assert(sizeof(struct rfp_events_rep) + RFP_EVENTS_MAX * sizeof(struct rfp_event) <=
 	      RDMAFS_XPRT_CACHE_MAX);
@@ -28,7 +29,11 @@ static int rdmafsd_check_lock(struct rdmafsd_rq *rq)
 	if (!rdmafsd_range_sound(le64_to_cpu(lreq->start), le64_to_cpu(lreq->end),
 				 le32_to_cpu(lreq->kind)))
 		return -EINVAL;
-	if ((type != RFP_LOCK_READ && type != RFP_LOCK_WRITE) || (flags & ~RFP_LOCK_WAIT))
+	if (type != RFP_LOCK_READ && type != RFP_LOCK_WRITE)
+		return -EINVAL;
+	if (flags && flags != RFP_LOCK_WAIT && flags != RFP_LOCK_RECLAIM)
+		return -EINVAL;
+	if (flags != RFP_LOCK_RECLAIM && lreq->record)
 		return -EINVAL;
 	if (!(flags & RFP_LOCK_WAIT) != !lreq->token || le32_to_cpu(lreq->pid) > INT_MAX)
 		return -EINVAL;
@@ -68,11 +73,25 @@ static unsigned char rdmafsd_lock_type(const struct rfp_lock_req *lreq)
 	return le32_to_cpu(lreq->type) == RFP_LOCK_READ ? F_RDLCK : F_WRLCK;
 }
 
-static void rdmafsd_lock_reply(struct rdmafsd_rq *rq, u32 state)
+static void rdmafsd_lock_reply(struct rdmafsd_rq *rq, u32 state, u32 record)
 {
 	struct rfp_lock_rep *rep = rdmafsd_rep(rq, sizeof(*rep));
 
 	rep->state = cpu_to_le32(state);
+	rep->record = cpu_to_le32(state == RFP_LOCK_HELD ? record : 0);
+}
+
+/* What is no errno has a status of its own. */
+static int rdmafsd_lock_status(int err)
+{
+	switch (err) {
+	case -RDMAFSD_EGRACE:
+		return RFP_GRACE;
+	case -RDMAFSD_ENOGRACE:
+		return RFP_NO_GRACE;
+	default:
+		return err;
+	}
 }
 
 static int rdmafsd_op_lock(struct rdmafsd_rq *rq)
@@ -80,6 +99,10 @@ static int rdmafsd_op_lock(struct rdmafsd_rq *rq)
 	const struct rfp_lock_req *lreq = rq->args;
 	struct rdmafsd_range r = rdmafsd_range_of(lreq);
 	unsigned char type = rdmafsd_lock_type(lreq);
+	struct rdmafsd_asking a = {
+		.again = lreq->flags == cpu_to_le32(RFP_LOCK_RECLAIM),
+		.record = le32_to_cpu(lreq->record),
+	};
 	u32 token = le32_to_cpu(lreq->token);
 	int ret;
 
@@ -89,16 +112,16 @@ static int rdmafsd_op_lock(struct rdmafsd_rq *rq)
 	if (r.kind != RFP_LOCK_FLOCK &&
 	    !(rq->state->file->f_mode & (type == F_RDLCK ? FMODE_READ : FMODE_WRITE)))
 		return -EBADF;
-	ret = token ? rdmafsd_lock_wait(rq->ses, rq->state, &r, type, token) :
-		      rdmafsd_lock_once(rq->ses, rq->state, &r, type);
+	ret = token ? rdmafsd_lock_wait(rq->ses, rq->state, &r, type, token, &a.record) :
+		      rdmafsd_lock_once(rq->ses, rq->state, &r, type, &a);
 	if (ret < 0)
-		return ret;
-	rdmafsd_lock_reply(rq, ret);
+		return rdmafsd_lock_status(ret);
+	rdmafsd_lock_reply(rq, ret, a.record);
 	return 0;
 }
 
 const struct rdmafsd_op rdmafsd_lock_op = {
-	RDMAFSD_PADDED(struct rfp_lock_req),
+	RDMAFSD_FIXED(struct rfp_lock_req),
 	.stateid = offsetof(struct rfp_lock_req, stateid),
 	.as = RDMAFSD_AS_OPENER,
 	.check = rdmafsd_check_lock,
@@ -136,7 +159,7 @@ static int rdmafsd_op_lockcancel(struct rdmafsd_rq *rq)
 {
 	const struct rfp_lockcancel_req *creq = rq->args;
 
-	rdmafsd_lock_reply(rq, rdmafsd_lock_cancel(rq->ses, le32_to_cpu(creq->token)));
+	rdmafsd_lock_reply(rq, rdmafsd_lock_cancel(rq->ses, le32_to_cpu(creq->token)), 0);
 	return 0;
 }
 
@@ -153,12 +176,15 @@ static int rdmafsd_op_testlock(struct rdmafsd_rq *rq)
 
 	if (!rdmafsd_lock_offered(rq->state->file, r.kind))
 		return -ENOLCK;
+	/* What is in the way may not have been taken again yet. */
+	if (rdmafsd_grace_on(rq->exp))
+		return RFP_GRACE;
 	rep = rdmafsd_rep(rq, sizeof(*rep));
 	return rdmafsd_lock_test(rq->ses, rq->state, &r, rdmafsd_lock_type(lreq), rep);
 }
 
 const struct rdmafsd_op rdmafsd_testlock_op = {
-	RDMAFSD_PADDED(struct rfp_lock_req),
+	RDMAFSD_FIXED(struct rfp_lock_req),
 	.stateid = offsetof(struct rfp_lock_req, stateid),
 	.as = RDMAFSD_AS_OPENER,
 	.flags = RDMAFS_REPLY_NOCACHE,
@@ -187,4 +213,27 @@ static int rdmafsd_op_events(struct rdmafsd_rq *rq)
 const struct rdmafsd_op rdmafsd_events_op = {
 	RDMAFSD_FIXED(struct rfp_req),
 	.fn = rdmafsd_op_events,
+};
+
+static int rdmafsd_op_reclaim_done(struct rdmafsd_rq *rq)
+{
+	const struct rfp_reclaim_req *rreq = rq->args;
+	struct rfp_reclaim_rep *rep;
+
+	/* What it says of another session does not hold for this one. */
+	if (rreq->token && le64_to_cpu(rreq->token) != rq->ses->done_token)
+		return -EINVAL;
+	if (rreq->token)
+		rdmafsd_grace_done(rq->exp, rq->ses);
+	rep = rdmafsd_rep(rq, sizeof(*rep));
+	rep->token = cpu_to_le64(rq->ses->done_token);
+	return 0;
+}
+
+/* Its reply is the same each time. */
+const struct rdmafsd_op rdmafsd_reclaim_done_op = {
+	RDMAFSD_FIXED(struct rfp_reclaim_req),
+	.parts = { RDMAFSD_PART_FH },
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.fn = rdmafsd_op_reclaim_done,
 };

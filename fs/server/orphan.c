@@ -11,6 +11,8 @@
  * exports of one directory share its root, and none must take another's orphans for its own.  So
  * another export may remove the directory at any time that it is empty.
  *
+ * Records of who has locks are there, too (record.c).
+ *
  * A file that was made without a name (tmpfile.c) has its only name there.  While it may still get
  * its first real name there is a plus in place of the first dash.  So the next start of the export
  * knows that, too.
@@ -173,8 +175,15 @@ static struct dentry *rdmafsd_orphans_set(struct rdmafsd_export *exp, struct den
 	return old;
 }
 
-/* Get the directory, to be put.  With @make it is made; the mount has to be held for writing. */
-static struct dentry *rdmafsd_orphans(struct rdmafsd_export *exp, bool make)
+/**
+ * rdmafsd_orphans - get the directory of orphans
+ * @exp:  the export, its mount held for writing with @make
+ * @make: make it, on stable storage, if there is none
+ *
+ * Context: process, may sleep, the server's own credentials; no VFS lock held.
+ * Return: the directory, to be put, or an ERR_PTR: -ENOENT if there is none.
+ */
+struct dentry *rdmafsd_orphans(struct rdmafsd_export *exp, bool make)
 {
 	struct dentry *dir, *gone = NULL;
 

@@ -19,6 +19,8 @@
  *	state.c		stateids: opens
  *	filelock.c	locks of files for clients (filelock.h); op_lock.c the operations
  *	lockowner.c	whose they are, and how many there may be
+ *	grace.c		who may take them again after a lost session or a restart (grace.h)
+ *	record.c	records, on stable storage, of who has any (record.h); recordname.c
  *	clients.c	how many opens a client may have
  *	opened.c	the files that clients have open, or may open again
  *	reclaim.c	for how long they may
@@ -77,12 +79,14 @@
  *	session->idents_lock
  *	  session->lru_lock
  *	rdmafsd_lock.mutex		(filelock.c; its holder takes the VFS's locks of locks)
+ *	  rdmafsd_grace.sem		(grace.c; likewise)
  *	  the VFS's flc_lock, blocked_lock_lock
- *	    session->locks_lock
+ *	    session->locks_lock		(in it transport's lock of the session)
  *	  the lock of a chain of polled locks
  *	ident->lock, state->lock, the lock of clients, the locks of change.c
  *
- * The locks of the first tree come before those of the others.  Under exp->opened_lock, and
+ * The locks of the first tree come before those of the others, but for rdmafsd_grace.sem, and the
+ * mutex outside of it, which come before the mount's write counts.  Under exp->opened_lock, and
  * under each lock listed after it, no other lock is taken but those below it here and those of
  * the allocator, workqueues, hash tables and xarrays.
  *
@@ -165,6 +169,8 @@ enum rdmafsd_commit {
  * @secret:     signs handles and proofs
  * @read_only:  refuse changes
  * @devices:    let clients make device nodes
+ * @grace_s:    for so many seconds clients may take their locks again before others get any; 0:
+ *              they have no such time
  * @all_xattrs: offer trusted. and security. attributes, too
  * @mountpoint: refuse to start where no file system is mounted
  * @unknown:    clients may have files open that the server does not know of: the secret is older
@@ -186,6 +192,7 @@ struct rdmafsd_export_params {
 	bool all_xattrs;
 	bool mountpoint;
 	bool unknown;
+	u32 grace_s;
 	enum rdmafsd_squash squash;
 	kuid_t anonuid;
 	kgid_t anongid;
@@ -237,6 +244,7 @@ struct rdmafsd_export_params {
  * @orphans:	the directory of orphans, a reference; NULL until it is first needed
  * @orphans_inode: inode of @orphans, only to be compared with; read without a lock
  * @orphans_ino: inode number of @orphans; read without a lock
+ * @grace:	who has locks, see grace.c; constant
  * @refs:	keeps this memory: one until @end is done, one for each state and for each task
  *		that still looks at the export
  * @rcu:	defers its freeing; in the first 4 KiB, as kfree_rcu() wants it
@@ -279,6 +287,7 @@ struct rdmafsd_export {
 	struct dentry *orphans;
 	const struct inode *orphans_inode;
 	u64 orphans_ino;
+	struct rdmafsd_grace *grace;
 	refcount_t refs;
 	struct rcu_head rcu;
 	struct rw_semaphore naming[1 << RDMAFSD_NAMING_BITS];
@@ -315,6 +324,7 @@ struct rdmafsd_export *rdmafsd_export_find_id(u32 id);
 u64 rdmafsd_export_domain(u32 id);
 bool rdmafsd_export_unknown(struct rdmafsd_export *exp);
 struct rdmafsd_export *rdmafsd_export_find_name(const char *name, size_t len);
+bool rdmafsd_export_get(struct rdmafsd_export *exp);
 void rdmafsd_export_put(struct rdmafsd_export *exp);
 void rdmafsd_export_free(struct rdmafsd_export *exp);
 int rdmafsd_exports_init(void);
@@ -447,17 +457,21 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim);
  * @client:      the client that its opens count for; constant, a reference
  * @xs:          transport's; constant, valid until session_close() returns
  * @locks:       &struct rdmafsd_lock by token
- * @locks_lock:  guards the next four; a leaf
+ * @locks_lock:  guards the next six; in it only transport's lock of the session
  * @owners:      &struct rdmafsd_owner, by a keyed hash of the client's names for them
  * @events:      &struct rdmafsd_lock whose client is to be told
  * @waits_ended: locks that waited are gone with their export, and the client is to be told
  * @rung:        the client was told to ask for @events, and has not asked yet
+ * @reclaim:     the client is to be told that it has to take its locks again
+ * @gone:        the session ends, and transport's is not to be rung for @reclaim any more; also
+ *               read without the lock
  * @nr_locks:    locks that the VFS has for it, and copies of them that processes look at; atomic
  * @nr_waits:    locks in @locks, and those that are being ended; atomic
+ * @done_token:  tells its RECLAIM_DONE from those of other sessions; random, not 0; constant
  * @cut:         &struct rdmafsd_cut, notes of its opens; guarded by the lock in cut.c
  * @ended:       the session ends, @cut gets no more notes; written under the same lock
  * @refs:        keeps this memory: one until session_close, one for each export that ends and
- *               looks at it
+ *               looks at it, one for each owner of locks, one for each holder (grace.c)
  * @rcu:         defers its freeing
  */
 struct rdmafsd_session {
@@ -474,13 +488,16 @@ struct rdmafsd_session {
 	struct rdmafsd_client *client;
 	struct rdmafs_xprt_session *xs;
 	struct xarray locks;
-	spinlock_t locks_lock;		/* @owners, @events, @waits_ended, @rung */
+	spinlock_t locks_lock;		/* @owners, @events and the four after it */
 	struct hlist_head owners[RDMAFSD_OWNER_CHAINS];
 	struct list_head events;
 	bool waits_ended;
 	bool rung;
+	bool reclaim;
+	bool gone;
 	atomic_t nr_locks;
 	atomic_t nr_waits;
+	u64 done_token;
 	struct list_head cut;
 	bool ended;
 	refcount_t refs;
@@ -495,6 +512,8 @@ u64 rdmafsd_waits_for(struct rdmafs_xprt_req *req, void *ctx);
 
 void rdmafsd_session_put(struct rdmafsd_session *ses);
 void rdmafsd_sessions_close_export(struct rdmafsd_export *exp);
+void rdmafsd_sessions_tell(struct rdmafsd_export *exp);
+void rdmafsd_exports_unused(struct rdmafsd_session *ses);
 int rdmafsd_sessions_init(void);
 void rdmafsd_sessions_exit(void);
 
@@ -724,6 +743,7 @@ struct dentry *rdmafsd_lookup(struct rdmafsd_export *exp, struct dentry *dir,
 			      const struct rfp_str *name);
 struct dentry *rdmafsd_lookup_there(struct rdmafsd_export *exp, struct dentry *dir,
 				    const struct rfp_str *name);
+struct dentry *rdmafsd_orphans(struct rdmafsd_export *exp, bool make);
 int rdmafsd_orphan_add(struct rdmafsd_export *exp, struct dentry *obj, bool linkable,
 		       struct inode **delegated);
 int rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode);

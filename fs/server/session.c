@@ -16,10 +16,12 @@
  * another.
  */
 #include <linux/list.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include "server.h"
+#include "grace.h"
 
 static DEFINE_XARRAY_ALLOC1(rdmafsd_sessions);	/* &struct rdmafsd_session by serial */
 static struct workqueue_struct *rdmafsd_close_wq;	/* runs &struct rdmafsd_closing */
@@ -30,6 +32,7 @@ static struct workqueue_struct *rdmafsd_close_wq;	/* runs &struct rdmafsd_closin
  * @link: in the list of the session that ends
  * @ses:  the session
  * @exp:  the export, a reference to its memory
+ * @idle: the session has no locks
  *
  * Owned by the task that ends the session, which waits for @work and frees it.
  */
@@ -38,6 +41,7 @@ struct rdmafsd_closing {
 	struct list_head link;
 	struct rdmafsd_session *ses;
 	struct rdmafsd_export *exp;
+	bool idle;
 };
 
 /**
@@ -84,6 +88,9 @@ static int rdmafsd_session_open(struct rdmafs_xprt_session *xs, void *ctx)
 	xa_init(&ses->locks);
 	spin_lock_init(&ses->locks_lock);
 	INIT_LIST_HEAD(&ses->events);
+	do {
+		ses->done_token = get_random_u64();
+	} while (!ses->done_token);
 
 	err = xa_alloc(&rdmafsd_sessions, &ses->serial, ses, xa_limit_32b, GFP_KERNEL);
 	if (err) {
@@ -104,10 +111,24 @@ static void rdmafsd_session_close_in(struct rdmafsd_session *ses, struct rdmafsd
 	rdmafsd_states_close(ses, exp);
 }
 
+/* Before what a session that ends has locked in an export is free for others, note that. */
+static void rdmafsd_session_leave(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
+				  bool idle)
+{
+	/* If the export ends no other client gets a lock there. */
+	if (idle && rdmafsd_export_get(exp)) {
+		rdmafsd_grace_unused(exp, ses);
+		rdmafsd_export_put(exp);
+	} else {
+		rdmafsd_grace_lost(exp, ses);
+	}
+}
+
 static void rdmafsd_closing_work(struct work_struct *work)
 {
 	struct rdmafsd_closing *c = container_of(work, struct rdmafsd_closing, work);
 
+	rdmafsd_session_leave(c->ses, c->exp, c->idle);
 	rdmafsd_session_close_in(c->ses, c->exp);
 }
 
@@ -123,7 +144,7 @@ static bool rdmafsd_closing_is(const struct list_head *closings, const struct rd
 
 /* On success the caller's reference to the export's memory belongs to the closing. */
 static bool rdmafsd_closing_begin(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
-				  struct list_head *closings)
+				  bool idle, struct list_head *closings)
 {
 	struct rdmafsd_closing *c = kmalloc(sizeof(*c), GFP_KERNEL);
 
@@ -132,6 +153,7 @@ static bool rdmafsd_closing_begin(struct rdmafsd_session *ses, struct rdmafsd_ex
 	INIT_WORK(&c->work, rdmafsd_closing_work);
 	c->ses = ses;
 	c->exp = exp;
+	c->idle = idle;
 	list_add(&c->link, closings);
 	queue_work(rdmafsd_close_wq, &c->work);
 	return true;
@@ -162,6 +184,7 @@ static struct rdmafsd_export *rdmafsd_session_export(struct rdmafsd_session *ses
  */
 static void rdmafsd_session_close_files(struct rdmafsd_session *ses)
 {
+	bool idle = !atomic_read(&ses->nr_locks) && !atomic_read(&ses->nr_waits);
 	struct rdmafsd_export *exp, *first = NULL;
 	struct rdmafsd_closing *c, *next;
 	unsigned long index = 0;
@@ -169,13 +192,17 @@ static void rdmafsd_session_close_files(struct rdmafsd_session *ses)
 	bool locks = false;
 
 	while ((exp = rdmafsd_session_export(ses, &index, &locks))) {
-		if (!first)
+		if (!first) {
 			first = exp;
-		else if (exp == first || rdmafsd_closing_is(&closings, exp) ||
-			 !rdmafsd_closing_begin(ses, exp, &closings))
+		} else if (exp == first || rdmafsd_closing_is(&closings, exp)) {
 			rdmafsd_export_free(exp);
+		} else if (!rdmafsd_closing_begin(ses, exp, idle, &closings)) {
+			rdmafsd_session_leave(ses, exp, idle);
+			rdmafsd_export_free(exp);
+		}
 	}
 	if (first) {
+		rdmafsd_session_leave(ses, first, idle);
 		rdmafsd_session_close_in(ses, first);
 		rdmafsd_export_free(first);
 	}
@@ -185,6 +212,8 @@ static void rdmafsd_session_close_files(struct rdmafsd_session *ses)
 		kfree(c);
 	}
 	rdmafsd_session_close_in(ses, NULL);
+	/* Where it had nothing open it had no locks. */
+	rdmafsd_exports_unused(ses);
 }
 
 static void rdmafsd_session_close(struct rdmafs_xprt_session *xs, void *ctx)
@@ -196,6 +225,9 @@ static void rdmafsd_session_close(struct rdmafs_xprt_session *xs, void *ctx)
 	 * session, and get no note (cut.c).
 	 */
 	rdmafsd_cut_end(ses);
+	spin_lock(&ses->locks_lock);
+	WRITE_ONCE(ses->gone, true);
+	spin_unlock(&ses->locks_lock);
 	rdmafsd_session_close_files(ses);
 	xa_erase(&rdmafsd_sessions, ses->serial);
 	rdmafs_xprt_session_set_priv(xs, NULL);
@@ -237,6 +269,34 @@ void rdmafsd_sessions_close_export(struct rdmafsd_export *exp)
 		serial++;
 	}
 	wait_var_event(&exp->nr_states, !atomic_read(&exp->nr_states));
+}
+
+/**
+ * rdmafsd_sessions_tell - have clients that an export waits for take their locks again
+ * @exp: the export, which has just become live, and is kept so by the caller
+ *
+ * A client whose session has outlived the export's pause may not have noticed it.
+ *
+ * Context: process, may sleep.
+ */
+void rdmafsd_sessions_tell(struct rdmafsd_export *exp)
+{
+	struct rdmafsd_session *ses;
+	unsigned long serial = 0;
+
+	while ((ses = rdmafsd_session_next(&serial))) {
+		if (rdmafsd_grace_awaits(exp, ses)) {
+			spin_lock(&ses->locks_lock);
+			ses->reclaim = true;
+			ses->rung = true;
+			/* Transport's session is there until this one has gone. */
+			if (!ses->gone)
+				rdmafs_xprt_session_ring(ses->xs);
+			spin_unlock(&ses->locks_lock);
+		}
+		rdmafsd_session_put(ses);
+		serial++;
+	}
 }
 
 /**

@@ -19,7 +19,7 @@
 /* A lock as a client asks for it; all fields go on the wire as they are. */
 struct fs_lock {
 	u64 owner, start, end;
-	u32 token, pid, type, kind, flags;
+	u32 token, pid, type, kind, flags, record;
 };
 
 #define FS_LOCK_END	((u64)LLONG_MAX)
@@ -41,6 +41,7 @@ static u32 fs_lock_ask(struct kunit *test, struct fs_client *c, enum rfp_op op,
 	req->type = cpu_to_le32(l->type);
 	req->kind = cpu_to_le32(l->kind);
 	req->flags = cpu_to_le32(l->flags);
+	req->record = cpu_to_le32(l->record);
 	return fs_call(test, c, &enc);
 }
 
@@ -65,7 +66,9 @@ static u32 fs_lock_state(struct kunit *test, struct fs_client *c)
 	const struct rfp_lock_rep *rep = (const struct rfp_lock_rep *)c->rep;
 
 	KUNIT_ASSERT_EQ(test, c->rep_len, sizeof(*rep));
-	KUNIT_EXPECT_EQ(test, le32_to_cpu(rep->pad), 0);
+	/* Which record it is says nothing but with a lock. */
+	if (le32_to_cpu(rep->state) != RFP_LOCK_HELD)
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(rep->record), 0);
 	return le32_to_cpu(rep->state);
 }
 
@@ -158,8 +161,12 @@ static const struct fs_wrong_param {
 #define FS_WRONG_UNLOCKS	6
 	FS_WRONG("an unknown type", 0, 9, RFP_LOCK_NONE, RFP_LOCK_POSIX),
 	FS_WRONG("a type that is all ones", 0, 9, U32_MAX, RFP_LOCK_POSIX),
-	FS_WRONG_OTHER("an unknown flag", .flags = 2),
-	FS_WRONG_OTHER("an unknown flag and WAIT", .flags = 3, .token = 1),
+	FS_WRONG_OTHER("an unknown flag", .flags = 4),
+	FS_WRONG_OTHER("an unknown flag and WAIT", .flags = 5, .token = 1),
+	FS_WRONG_OTHER("RECLAIM and WAIT", .flags = RFP_LOCK_RECLAIM | RFP_LOCK_WAIT,
+		       .token = 1),
+	FS_WRONG_OTHER("RECLAIM and a token", .flags = RFP_LOCK_RECLAIM, .token = 1),
+	FS_WRONG_OTHER("a record without RECLAIM", .record = 1),
 	FS_WRONG_OTHER("a token without WAIT", .token = 1),
 	FS_WRONG_OTHER("WAIT without a token", .flags = RFP_LOCK_WAIT),
 	FS_WRONG_OTHER("a process that there can't be", .pid = (u32)INT_MAX + 1),
@@ -172,7 +179,7 @@ static const struct fs_wrong_param {
 static void fs_lock_wrong(struct kunit *test)
 {
 	const struct fs_lock all = { .owner = 2, .end = FS_LOCK_END, .type = RFP_LOCK_WRITE };
-	struct fs_lock wait = all, flock = all;
+	struct fs_lock wait = all, flock = all, again = all;
 	struct fs_client *c = fs_client(test);
 	const struct fs_wrong_param *p;
 	struct fs_open o = {};
@@ -191,7 +198,10 @@ static void fs_lock_wrong(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, fs_testlock(test, c, &o, &all), RFP_LOCK_NONE,
 				    "locked: %s", p->name);
 	}
-	/* TESTLOCK does not wait, and flock(2) has no such question. */
+	/* TESTLOCK takes nothing again and does not wait; flock(2) has no such question. */
+	again.flags = RFP_LOCK_RECLAIM;
+	again.record = 1;
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_TESTLOCK, &o, &again), RFP_EINVAL);
 	wait.flags = RFP_LOCK_WAIT;
 	wait.token = 1;
 	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_TESTLOCK, &o, &wait), RFP_EINVAL);
@@ -535,6 +545,68 @@ static void fs_lock_closed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "closed"), 0);
 }
 
+/* Sends RECLAIM_DONE, and returns its status. */
+static u32 fs_reclaim_done(struct kunit *test, struct fs_client *c, u64 token)
+{
+	struct rfp_reclaim_req *req;
+	struct rfp_enc enc;
+
+	req = fs_req(c, &enc, RFP_RECLAIM_DONE, FS_USER, sizeof(*req));
+	req->token = cpu_to_le64(token);
+	rfp_enc_fh(&enc, &c->root);
+	return fs_call(test, c, &enc);
+}
+
+/*
+ * A client says that it had a lock in a session that is lost.  It must get the lock by the number
+ * of its record, and by no other; one that has no record must not get it by any.
+ */
+static void fs_lock_reclaim(struct kunit *test)
+{
+	struct fs_lock l = { .owner = 2, .end = 9, .type = RFP_LOCK_WRITE }, again = l;
+	const struct rfp_lock_rep *rep;
+	struct fs_client *c = fs_client(test);
+	struct fs_open o = {};
+	u32 record;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "reclaim", 0666, &o), 0);
+	again.flags = RFP_LOCK_RECLAIM;
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &o, &again), RFP_NO_GRACE);
+	again.record = 1;
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &o, &again), RFP_NO_GRACE);
+	KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_HELD);
+	rep = (const struct rfp_lock_rep *)c->rep;
+	record = le32_to_cpu(rep->record);
+	KUNIT_ASSERT_NE(test, record, 0);
+	KUNIT_ASSERT_EQ(test, fs_unlock(test, c, &o, &l), 0);
+	again.record = record + 1;
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &o, &again), RFP_NO_GRACE);
+	again.record = 0;
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &o, &again), RFP_NO_GRACE);
+	again.record = record;
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &again), RFP_LOCK_HELD);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rep->record), record);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "reclaim"), 0);
+}
+
+/* That all was asked for must be believed in the session that the token is of, and in no other. */
+static void fs_lock_done(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test), *two = fs_client(test);
+	const struct rfp_reclaim_rep *rep = (const struct rfp_reclaim_rep *)c->rep;
+	u64 token;
+
+	KUNIT_ASSERT_EQ(test, fs_reclaim_done(test, c, 0), 0);
+	KUNIT_ASSERT_EQ(test, c->rep_len, sizeof(*rep));
+	token = le64_to_cpu(rep->token);
+	KUNIT_ASSERT_NE(test, token, 0);
+	KUNIT_EXPECT_EQ(test, fs_reclaim_done(test, c, token + 1 ?: 1), RFP_EINVAL);
+	KUNIT_EXPECT_EQ(test, fs_reclaim_done(test, two, token), RFP_EINVAL);
+	KUNIT_EXPECT_EQ(test, fs_reclaim_done(test, c, token), 0);
+	KUNIT_EXPECT_EQ(test, le64_to_cpu(rep->token), token);
+}
+
 static struct kunit_case fs_lock_cases[] = {
 	KUNIT_CASE(fs_lock_wrong),
 	KUNIT_CASE(fs_lock_modes),
@@ -545,6 +617,8 @@ static struct kunit_case fs_lock_cases[] = {
 	KUNIT_CASE(fs_lock_turns),
 	KUNIT_CASE(fs_lock_pid),
 	KUNIT_CASE(fs_lock_closed),
+	KUNIT_CASE(fs_lock_reclaim),
+	KUNIT_CASE(fs_lock_done),
 	{}
 };
 

@@ -81,6 +81,7 @@ static const struct order_body {
 	ORDER(LOCKCANCEL, rfp_lockcancel_req, "", OK),
 	ORDER(TESTLOCK, rfp_lock_req, "", BADSTATE),
 	ORDER(EVENTS, rfp_req, "", OK),
+	ORDER(RECLAIM_DONE, rfp_reclaim_req, "h", OK),
 };
 
 static_assert(ARRAY_SIZE(order_bodies) == RFP_NR_OPS - 1);

@@ -761,7 +761,7 @@ static const u8 gold_lock_req[] = {
 	0x71, 0x72, 0x73, 0x74,	/* type */
 	0x81, 0x82, 0x83, 0x84,	/* kind */
 	0x91, 0x92, 0x93, 0x94,	/* flags */
-	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0xa1, 0xa2, 0xa3, 0xa4,	/* record */
 };
 
 static void fill_lock_req(void *body)
@@ -777,6 +777,7 @@ static void fill_lock_req(void *body)
 	b->type = cpu_to_le32(0x74737271);
 	b->kind = cpu_to_le32(0x84838281);
 	b->flags = cpu_to_le32(0x94939291);
+	b->record = cpu_to_le32(0xa4a3a2a1);
 }
 
 static const u8 gold_unlock_req[] = {
@@ -831,7 +832,7 @@ static const u8 gold_testlock_req[] = {
 	0x71, 0x72, 0x73, 0x74,	/* type */
 	0x81, 0x82, 0x83, 0x84,	/* kind */
 	0x91, 0x92, 0x93, 0x94,	/* flags */
-	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0xa1, 0xa2, 0xa3, 0xa4,	/* record */
 };
 
 static const u8 gold_events_req[] = {
@@ -840,11 +841,25 @@ static const u8 gold_events_req[] = {
 	0xc1, 0xc2, 0xc3, 0xc4,	/* cred */
 };
 
+static const u8 gold_reclaim_done_req[] = {
+	0x26, 0x00,	/* op: RECLAIM_DONE */
+	0x00, 0x00,	/* flags */
+	0xc1, 0xc2, 0xc3, 0xc4,	/* cred */
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* token */
+};
+
+static void fill_reclaim_done_req(void *body)
+{
+	struct rfp_reclaim_req *b = body;
+
+	b->token = cpu_to_le64(0x1817161514131211ULL);
+}
+
 static const u8 gold_lock_rep[] = {
 	0x00, 0x00, 0x00, 0x00,	/* status */
 	0x00, 0x00, 0x00, 0x00,	/* pad */
 	0x11, 0x12, 0x13, 0x14,	/* state */
-	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x21, 0x22, 0x23, 0x24,	/* record */
 };
 
 static void fill_lock_rep(void *body)
@@ -852,6 +867,7 @@ static void fill_lock_rep(void *body)
 	struct rfp_lock_rep *b = body;
 
 	b->state = cpu_to_le32(0x14131211);
+	b->record = cpu_to_le32(0x24232221);
 }
 
 static const u8 gold_testlock_rep[] = {
@@ -897,6 +913,19 @@ static void fill_events_rep(void *body)
 	b->rep.flags = cpu_to_le32(RFP_EVENTS_MORE);
 	b->event.type = cpu_to_le32(RFP_EVENT_LOCK);
 	b->event.id = cpu_to_le64(0x6867666564636261ULL);
+}
+
+static const u8 gold_reclaim_done_rep[] = {
+	0x00, 0x00, 0x00, 0x00,	/* status */
+	0x00, 0x00, 0x00, 0x00,	/* pad */
+	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* token */
+};
+
+static void fill_reclaim_done_rep(void *body)
+{
+	struct rfp_reclaim_rep *b = body;
+
+	b->token = cpu_to_le64(0x1817161514131211ULL);
 }
 
 /**
@@ -953,6 +982,7 @@ static const struct gold_body gold_bodies[] __maybe_unused = {
 	GOLD_REQ(lockcancel_req, RFP_LOCKCANCEL, rfp_lockcancel_req, fill_lockcancel_req, ""),
 	GOLD_REQ(testlock_req, RFP_TESTLOCK, rfp_lock_req, fill_lock_req, ""),
 	GOLD_REQ(events_req, RFP_EVENTS, rfp_req, NULL, ""),
+	GOLD_REQ(reclaim_done_req, RFP_RECLAIM_DONE, rfp_reclaim_req, fill_reclaim_done_req, "f"),
 	GOLD_REP(attach_rep, rfp_attach_rep, fill_attach_rep, "fa"),
 	GOLD_REP(lookup_rep, rfp_rep, NULL, "afa"),
 	GOLD_REP(open_rep, rfp_open_rep, fill_open_rep, "a"),
@@ -972,6 +1002,7 @@ static const struct gold_body gold_bodies[] __maybe_unused = {
 	GOLD_REP(lock_rep, rfp_lock_rep, fill_lock_rep, ""),
 	GOLD_REP(testlock_rep, rfp_testlock_rep, fill_testlock_rep, ""),
 	GOLD_REP(events_rep, gold_events, fill_events_rep, ""),
+	GOLD_REP(reclaim_done_rep, rfp_reclaim_rep, fill_reclaim_done_rep, ""),
 };
 
 #endif

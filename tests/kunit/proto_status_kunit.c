@@ -35,6 +35,8 @@ static const struct status_case status_own[] = {
 	{ "BADPROTO", RFP_BADPROTO, -EPROTO },
 	{ "OFFLINE", RFP_OFFLINE, -ENONET },
 	{ "BADSOURCE", RFP_BADSOURCE, -EBADR },
+	{ "GRACE", RFP_GRACE, -EINPROGRESS },
+	{ "NO_GRACE", RFP_NO_GRACE, -ETIME },
 };
 
 static void status_desc(const struct status_case *c, char *desc)
