@@ -14,6 +14,7 @@
 #define DEFAULT_PORT	20060
 #define NAME_BYTES	255	/* longest name of an export, and of a file */
 #define ANON_ID		"65534"	/* nobody, nogroup */
+#define GRACE_S		"30"	/* the lease of a session */
 
 /* Attributes of an export, named as in configfs and in the file. */
 enum attr {
@@ -27,6 +28,7 @@ enum attr {
 	ATTR_DEVICES,
 	ATTR_XATTRS,
 	ATTR_MOUNTPOINT,
+	ATTR_GRACE,
 	NR_ATTRS
 };
 

@@ -54,7 +54,7 @@ static const char usage_text[] =
 	"                             export the directory PATH as NAME; options are\n"
 	"                             ro, rw, root_squash, no_root_squash, all_squash,\n"
 	"                             anonuid=N, anongid=N, id=N, dev, nodev,\n"
-	"                             xattrs=user|all, mountpoint\n"
+	"                             xattrs=user|all, mountpoint, grace_s=N\n"
 	"  export remove NAME|--all   end an export, or all\n"
 	"  export list [--json]       show what is exported\n"
 	"  start [--port P]           listen on P; else on the ports there are, or on 20060\n"
@@ -98,7 +98,7 @@ static const char *apply_option(struct export *exp, char *option)
 		{ "nomountpoint",   ATTR_MOUNTPOINT, "0" },
 	};
 	static const enum attr values[] = {
-		ATTR_ANONUID, ATTR_ANONGID, ATTR_ID, ATTR_XATTRS
+		ATTR_ANONUID, ATTR_ANONGID, ATTR_ID, ATTR_XATTRS, ATTR_GRACE
 	};
 	char *value = strchr(option, '=');
 	const char *why;
@@ -266,6 +266,8 @@ static void print_export(const struct export *exp)
 		printf(",xattrs=%s", exp->attr[ATTR_XATTRS]);
 	if (!strcmp(exp->attr[ATTR_MOUNTPOINT], "1"))
 		printf(",mountpoint");
+	if (strcmp(exp->attr[ATTR_GRACE], GRACE_S))
+		printf(",grace_s=%s", exp->attr[ATTR_GRACE]);
 	printf(",id=%s)%s\n", exp->attr[ATTR_ID], exp->enable ? "" : " not enabled");
 }
 
