@@ -229,69 +229,6 @@ static void rdmafsd_polled_del(struct rdmafsd_lock *lk)
 		rdmafsd_locks_kick(inode);
 }
 
-/* ------------------------------------------------------------------- events */
-
-/*
- * The client is to ask what has become of a lock; it is told once until it has asked.  If the lock
- * ends with its export, it is to ask for all that it waits for: nothing is kept of the lock.
- */
-static void rdmafsd_lock_event(struct rdmafsd_lock *lk, bool ended)
-{
-	struct rdmafsd_session *ses = lk->ses;
-	bool ring;
-
-	spin_lock(&ses->locks_lock);
-	if (ended)
-		ses->waits_ended = true;
-	else if (list_empty(&lk->event))
-		list_add_tail(&lk->event, &ses->events);
-	ring = !ses->rung;
-	ses->rung = true;
-	spin_unlock(&ses->locks_lock);
-	if (ring)
-		rdmafs_xprt_session_ring(ses->xs);
-}
-
-/**
- * rdmafsd_events_take - take events that the client is to be told
- * @ses:    the session of the request
- * @events: out: the events
- * @max:    room for so many, at least 1
- * @more:   out: there are others
- *
- * When there are none left, the next event rings again.
- *
- * Context: process; takes the session's locks_lock.
- * Return: number of events.
- */
-u32 rdmafsd_events_take(struct rdmafsd_session *ses, struct rfp_event *events, u32 max, bool *more)
-{
-	struct rdmafsd_lock *lk;
-	u32 nr = 0;
-
-	spin_lock(&ses->locks_lock);
-	/* There is no token 0. */
-	if (ses->waits_ended)
-		events[nr++] = (struct rfp_event) { .type = cpu_to_le32(RFP_EVENT_LOCK) };
-	ses->waits_ended = false;
-	while (nr < max && (lk = list_first_entry_or_null(&ses->events, struct rdmafsd_lock,
-							  event))) {
-		list_del_init(&lk->event);
-		events[nr++] = (struct rfp_event) {
-			.type = cpu_to_le32(RFP_EVENT_LOCK),
-			.id = cpu_to_le64(lk->token),
-		};
-	}
-	if (nr < max && ses->reclaim) {
-		ses->reclaim = false;
-		events[nr++] = (struct rfp_event) { .type = cpu_to_le32(RFP_EVENT_RECLAIM) };
-	}
-	*more = !list_empty(&ses->events) || ses->reclaim;
-	ses->rung = *more;
-	spin_unlock(&ses->locks_lock);
-	return nr;
-}
-
 /* ----------------------------------------------------------- locks that wait */
 
 static void rdmafsd_lock_put(struct rdmafsd_lock *lk)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Locks of files for clients (filelock.c), and their owners (lockowner.c).
+ * Locks of files for clients (filelock.c), their owners (lockowner.c), and what clients are told of
+ * them (events.c).
  */
 #ifndef RDMAFSD_FILELOCK_H
 #define RDMAFSD_FILELOCK_H
@@ -106,6 +107,10 @@ int rdmafsd_lock_test(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		      struct rfp_testlock_rep *rep);
 int rdmafsd_unlock(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		   const struct rdmafsd_range *r);
+
+/* events.c */
+void rdmafsd_lock_event(struct rdmafsd_lock *lk, bool ended);
+void rdmafsd_event_reclaim(struct rdmafsd_session *ses);
 u32 rdmafsd_events_take(struct rdmafsd_session *ses, struct rfp_event *events, u32 max, bool *more);
 
 #endif

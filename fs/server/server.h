@@ -18,6 +18,7 @@
  *	cred.c		SETCRED's identities, squashing, struct cred
  *	state.c		stateids: opens
  *	filelock.c	locks of files for clients (filelock.h); op_lock.c the operations
+ *	events.c	what clients are told of them without asking
  *	lockowner.c	whose they are, and how many there may be
  *	grace.c		who may take them again after a lost session or a restart (grace.h)
  *	record.c	records, on stable storage, of who has any (record.h); recordname.c

@@ -21,6 +21,7 @@
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include "server.h"
+#include "filelock.h"
 #include "grace.h"
 
 static DEFINE_XARRAY_ALLOC1(rdmafsd_sessions);	/* &struct rdmafsd_session by serial */
@@ -285,15 +286,8 @@ void rdmafsd_sessions_tell(struct rdmafsd_export *exp)
 	unsigned long serial = 0;
 
 	while ((ses = rdmafsd_session_next(&serial))) {
-		if (rdmafsd_grace_awaits(exp, ses)) {
-			spin_lock(&ses->locks_lock);
-			ses->reclaim = true;
-			ses->rung = true;
-			/* Transport's session is there until this one has gone. */
-			if (!ses->gone)
-				rdmafs_xprt_session_ring(ses->xs);
-			spin_unlock(&ses->locks_lock);
-		}
+		if (rdmafsd_grace_awaits(exp, ses))
+			rdmafsd_event_reclaim(ses);
 		rdmafsd_session_put(ses);
 		serial++;
 	}
