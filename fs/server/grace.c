@@ -34,9 +34,9 @@
  */
 #define pr_fmt(fmt) "rdmafsd: " fmt
 
-#include <linux/hash.h>
 #include <linux/jiffies.h>
 #include <linux/random.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/sysfs.h>
 #include "server.h"
@@ -103,7 +103,8 @@ struct rdmafsd_taken {
  * @end:	ends it then
  * @taken_lock:	guards the next two; a leaf
  * @seq:	counts the locks that were granted
- * @taken:	by a hash of the inode
+ * @taken:	by a hash of the file's number and generation
+ * @taken_key:	secret of that hash; constant
  */
 struct rdmafsd_grace {
 	struct rdmafsd_export *exp;
@@ -121,6 +122,7 @@ struct rdmafsd_grace {
 	spinlock_t taken_lock;		/* @seq, @taken */
 	u64 seq;
 	struct rdmafsd_taken taken[1 << RDMAFSD_TAKEN_BITS];
+	siphash_key_t taken_key;
 };
 
 /* ----------------------------------------------------------------- holders */
@@ -298,9 +300,15 @@ static int rdmafsd_holder_renew(struct rdmafsd_grace *g, struct rdmafsd_holder *
 
 /* ------------------------------------------------------------------- taken */
 
+/*
+ * Not by the address of the inode, which may leave memory and come back elsewhere.  The key keeps
+ * clients from choosing files that share a mark.
+ */
 static struct rdmafsd_taken *rdmafsd_taken_of(struct rdmafsd_grace *g, const struct inode *inode)
 {
-	return &g->taken[hash_ptr(inode, RDMAFSD_TAKEN_BITS)];
+	u64 hash = siphash_2u64(inode->i_ino, inode->i_generation, &g->taken_key);
+
+	return &g->taken[hash >> (64 - RDMAFSD_TAKEN_BITS)];
 }
 
 /* A holder was granted a lock that it did not have before. */
@@ -737,6 +745,7 @@ int rdmafsd_grace_init(struct rdmafsd_export *exp)
 	g->exp = exp;
 	init_rwsem(&g->sem);
 	spin_lock_init(&g->taken_lock);
+	get_random_bytes(&g->taken_key, sizeof(g->taken_key));
 	INIT_LIST_HEAD(&g->all);
 	INIT_DELAYED_WORK(&g->end, rdmafsd_grace_end_work);
 	g->none = exp->p.read_only || __mnt_is_readonly(exp->path.mnt);
