@@ -509,13 +509,35 @@ static bool rdmafsd_lock_before(const struct rdmafsd_session *ses, struct inode 
 	return before;
 }
 
+/* Has an owner that lock already?  Only its client can give it back. */
+static bool rdmafsd_lock_held(const struct file_lock *lock)
+{
+	struct file_lock_context *ctx = locks_inode_context(file_inode(lock->c.flc_file));
+	bool flock = lock->c.flc_flags & FL_FLOCK, held = false;
+	struct file_lock *fl;
+
+	if (!ctx)
+		return false;
+	spin_lock(&ctx->flc_lock);
+	list_for_each_entry(fl, flock ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
+		held = fl->c.flc_type == lock->c.flc_type && fl->fl_start <= lock->fl_start &&
+		       fl->fl_end >= lock->fl_end &&
+		       (flock ? fl->c.flc_file == lock->c.flc_file :
+				fl->c.flc_owner == lock->c.flc_owner);
+		if (held)
+			break;
+	}
+	spin_unlock(&ctx->flc_lock);
+	return held;
+}
+
 /**
  * rdmafsd_lock_once - take a lock for a client if it can be had at once
  * @ses:  the session of the request
  * @st:	  the open
  * @r:	  the range, the owner and the kind
  * @type: F_RDLCK or F_WRLCK
- * @a:	  as for rdmafsd_grace_enter()
+ * @a:	  as for rdmafsd_grace_enter(); gets @holds
  *
  * Context: process, may sleep; with the server's own credentials, or the opener's.
  * Return: RFP_LOCK_HELD, RFP_LOCK_DENIED or a negative errno, also as rdmafsd_grace_enter();
@@ -537,6 +559,7 @@ int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 	if (!owner)
 		return -ENOMEM;
 	rdmafsd_lock_fill(&fl, r, owner, st->file, type);
+	a->holds = a->again && rdmafsd_lock_held(&fl);
 	err = rdmafsd_grace_enter(st->exp, ses, inode, a);
 	if (!err) {
 		/* To be looked at first: if the other session ends in between, it is free. */

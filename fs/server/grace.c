@@ -62,6 +62,9 @@
  * @was:     number of the record that it had before; 0: none
  * @was_seq: rdmafsd_grace.seq when that was removed
  * @awaited: the grace period does not end before it has said that it has asked for all
+ * @done:    by @record it holds in its session all that it ever will: it has said that it has asked
+ *	     for all, or it has got the record in that session
+ * @done_seq: rdmafsd_grace.seq since then
  */
 struct rdmafsd_holder {
 	struct list_head link;
@@ -73,6 +76,8 @@ struct rdmafsd_holder {
 	u32 was;
 	u64 was_seq;
 	bool awaited;
+	bool done;
+	u64 done_seq;
 };
 
 /**
@@ -222,13 +227,28 @@ static struct rdmafsd_record rdmafsd_holder_record(const struct rdmafsd_holder *
 	return r;
 }
 
+static u64 rdmafsd_grace_seq(struct rdmafsd_grace *g)
+{
+	u64 seq;
+
+	spin_lock(&g->taken_lock);
+	seq = g->seq;
+	spin_unlock(&g->taken_lock);
+	return seq;
+}
+
+/* From now on others may get what a holder has by its record and does not hold. */
+static void rdmafsd_holder_done(struct rdmafsd_grace *g, struct rdmafsd_holder *h)
+{
+	h->done = true;
+	h->done_seq = rdmafsd_grace_seq(g);
+}
+
 /* A holder's record is gone from the disk. */
 static void rdmafsd_holder_retired(struct rdmafsd_grace *g, struct rdmafsd_holder *h, u32 record)
 {
 	h->was = h->record;
-	spin_lock(&g->taken_lock);
-	h->was_seq = g->seq;
-	spin_unlock(&g->taken_lock);
+	h->was_seq = rdmafsd_grace_seq(g);
 	rdmafsd_holder_set(g, h, h->ses, record);
 }
 
@@ -295,6 +315,7 @@ static int rdmafsd_holder_renew(struct rdmafsd_grace *g, struct rdmafsd_holder *
 		rdmafsd_holder_retired(g, h, nr);
 	else
 		rdmafsd_holder_set(g, h, h->ses, nr);
+	rdmafsd_holder_done(g, h);
 	return 0;
 }
 
@@ -339,15 +360,21 @@ static bool rdmafsd_taken_since(struct rdmafsd_grace *g, const struct inode *ino
 
 /* ------------------------------------------------------------------ asking */
 
-/* Does a holder still have what it had when it was told the number of a record? */
+/* Does a holder still have what it had when it was told the number of the record that it shows? */
 static bool rdmafsd_holder_had(struct rdmafsd_grace *g, const struct rdmafsd_holder *h,
-			       const struct inode *inode, u32 record)
+			       const struct rdmafsd_session *ses, const struct inode *inode,
+			       const struct rdmafsd_asking *a)
 {
-	if (!record)
-		return false;
-	if (record == h->record)
+	/* It only makes sure: there may have been others before it got the lock. */
+	if (a->holds)
 		return true;
-	return record == h->was && !rdmafsd_taken_since(g, inode, h->who, h->was_seq);
+	if (!a->record)
+		return false;
+	/* While it has no session others get nothing without its record's end. */
+	if (a->record == h->record)
+		return h->ses != ses || !h->done ||
+		       !rdmafsd_taken_since(g, inode, h->who, h->done_seq);
+	return a->record == h->was && !rdmafsd_taken_since(g, inode, h->who, h->was_seq);
 }
 
 /*
@@ -359,7 +386,7 @@ static int rdmafsd_grace_look(struct rdmafsd_grace *g, struct rdmafsd_session *s
 {
 	struct rdmafsd_holder *h = rdmafsd_holder_find(g, ses->id);
 
-	if (a->again && (!h || !rdmafsd_holder_had(g, h, inode, a->record)))
+	if (a->again && (!h || !rdmafsd_holder_had(g, h, ses, inode, a)))
 		return -RDMAFSD_ENOGRACE;
 	if (!a->again && g->on)
 		return -RDMAFSD_EGRACE;
@@ -579,9 +606,12 @@ void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
 
 	down_write(&g->sem);
 	h = rdmafsd_holder_find(g, ses->id);
-	if (h) {
+	/* What the client's next session has to ask for is not known to this one. */
+	if (h && (!h->ses || h->ses == ses)) {
 		rdmafsd_holder_await(g, h, false);
 		/* There is nothing more that it could ask for by that record. */
+		if (!h->done)
+			rdmafsd_holder_done(g, h);
 		if (rdmafsd_holder_left(h))
 			rdmafsd_holder_set(g, h, ses, h->record);
 	}

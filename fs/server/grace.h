@@ -25,12 +25,14 @@ struct rdmafsd_session;
  * @who:    the holder; 0: none is recorded in the export
  * @record: the number of its record; before rdmafsd_grace_enter() that which the client shows
  * @again:  the client says that it had the lock in a session that is lost
+ * @holds:  with @again: it holds the lock in this session
  */
 struct rdmafsd_asking {
 	struct rdmafsd_grace *grace;
 	u64 who;
 	u32 record;
 	bool again;
+	bool holds;
 };
 
 int rdmafsd_grace_enter(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
