@@ -524,7 +524,8 @@ void rdmafsd_grace_lost(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
 	h = rdmafsd_holder_find(g, ses->id);
 	/* The client may have begun another session already. */
 	if (h && h->ses == ses) {
-		if (g->on)
+		/* If it has said that it was done, others wait for it no longer. */
+		if (g->on && !h->done)
 			rdmafsd_holder_await(g, h, true);
 		rdmafsd_holder_set(g, h, NULL, h->record);
 	}
@@ -548,7 +549,7 @@ void rdmafsd_grace_unused(struct rdmafsd_export *exp, struct rdmafsd_session *se
 
 	down_write(&g->sem);
 	h = rdmafsd_holder_find(g, ses->id);
-	if (h && h->ses == ses && g->on) {
+	if (h && h->ses == ses && g->on && !h->done) {
 		/* It may have been lost before it has asked for any. */
 		rdmafsd_holder_await(g, h, true);
 		rdmafsd_holder_set(g, h, NULL, h->record);
