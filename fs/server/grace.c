@@ -252,10 +252,15 @@ static void rdmafsd_holder_retired(struct rdmafsd_grace *g, struct rdmafsd_holde
 	rdmafsd_holder_set(g, h, h->ses, record);
 }
 
-/* What can't be recorded is not granted; a file system that is frozen thaws. */
-static int rdmafsd_grace_errno(int err)
+/*
+ * What can't be recorded is not granted; a file system that is frozen thaws.  Who asks @again has a
+ * record that is valid: it is to ask later, as to be refused would lose the lock.
+ */
+static int rdmafsd_grace_errno(int err, bool again)
 {
-	return err && err != -EAGAIN ? -ENOLCK : err;
+	if (!err || err == -EAGAIN || err == -ENOMEM)
+		return err;
+	return again ? -EAGAIN : -ENOLCK;
 }
 
 /* Remove the records of all that are left, but that of @except.  Not 0: not all are gone. */
@@ -281,7 +286,7 @@ static int rdmafsd_holders_retire(struct rdmafsd_grace *g, const u8 *except)
 		pr_warn_ratelimited("%s: can't remove the record of a client's locks (%d)\n",
 				    g->exp->p.name, err);
 	if (err)
-		return rdmafsd_grace_errno(err);
+		return rdmafsd_grace_errno(err, false);
 	list_for_each_entry(h, &g->all, link)
 		if (h != own && rdmafsd_holder_left(h))
 			rdmafsd_holder_retired(g, h, 0);
@@ -446,7 +451,7 @@ static int rdmafsd_grace_change(struct rdmafsd_grace *g, struct rdmafsd_session 
 		return 0;
 	}
 	if (err)
-		return rdmafsd_grace_errno(err);
+		return rdmafsd_grace_errno(err, a->again);
 	rdmafsd_holder_set(g, h, ses, h->record);
 	/* What the client shows was looked at before it got another record. */
 	a->who = h->who;
@@ -464,7 +469,8 @@ static int rdmafsd_grace_change(struct rdmafsd_grace *g, struct rdmafsd_session 
  * Context: process, may sleep; waits for the export's file system if a record has to be written.
  * Return: 0: to be followed by rdmafsd_grace_leave(); -RDMAFSD_EGRACE: it is to ask later;
  * -RDMAFSD_ENOGRACE: it has not had the lock all the time; -ENOLCK: its having locks can't be
- * recorded; -EAGAIN: nor can it while the file system is frozen; -ENOMEM.
+ * recorded; -EAGAIN: nor can it now, because the file system is frozen, or it can't be recorded
+ * that the client has a lock again; -ENOMEM.
  */
 int rdmafsd_grace_enter(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
 			const struct inode *inode, struct rdmafsd_asking *a)
