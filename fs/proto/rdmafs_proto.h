@@ -1090,8 +1090,8 @@ struct rfp_events_rep {
 /**
  * struct rfp_reclaim_req - 16 bytes
  * @req:   common part
- * @token: 0: the client asks for the session's token; else that token: the client has asked for
- *	   all of its locks again in the session that the token is of
+ * @token: 0: the client asks for the token of the session and the export's start; else that token:
+ *	   the client has asked for all of its locks again in the session that the token is of
  */
 struct rfp_reclaim_req {
 	struct rfp_req req;
@@ -1101,7 +1101,7 @@ struct rfp_reclaim_req {
 /**
  * struct rfp_reclaim_rep - 16 bytes
  * @rep:   common part
- * @token: that of the session, not 0
+ * @token: that of the session and the export's start, not 0
  */
 struct rfp_reclaim_rep {
 	struct rfp_rep rep;

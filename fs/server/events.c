@@ -48,7 +48,7 @@ void rdmafsd_lock_event(struct rdmafsd_lock *lk, bool ended)
 void rdmafsd_event_reclaim(struct rdmafsd_session *ses)
 {
 	spin_lock(&ses->locks_lock);
-	ses->reclaim = true;
+	WRITE_ONCE(ses->reclaim, true);
 	ses->rung = true;
 	/* Transport's session is there until this one has gone. */
 	if (!ses->gone)
@@ -87,7 +87,7 @@ u32 rdmafsd_events_take(struct rdmafsd_session *ses, struct rfp_event *events, u
 		};
 	}
 	if (nr < max && ses->reclaim) {
-		ses->reclaim = false;
+		WRITE_ONCE(ses->reclaim, false);
 		events[nr++] = (struct rfp_event) { .type = cpu_to_le32(RFP_EVENT_RECLAIM) };
 	}
 	*more = !list_empty(&ses->events) || ses->reclaim;

@@ -217,16 +217,21 @@ const struct rdmafsd_op rdmafsd_events_op = {
 
 static int rdmafsd_op_reclaim_done(struct rdmafsd_rq *rq)
 {
+	/* Another one for each session, and for each life of an export within it; not 0. */
+	u64 token = (rq->ses->done_token ^ rq->exp->serial) ?: rq->ses->done_token;
 	const struct rfp_reclaim_req *rreq = rq->args;
 	struct rfp_reclaim_rep *rep;
 
-	/* What it says of another session does not hold for this one. */
-	if (rreq->token && le64_to_cpu(rreq->token) != rq->ses->done_token)
+	/* What it says of another one does not hold for this one. */
+	if (rreq->token && le64_to_cpu(rreq->token) != token)
 		return -EINVAL;
+	/* The client is to ask for all once more (RFP_EVENT_RECLAIM), and has not heard of it. */
+	if (READ_ONCE(rq->ses->reclaim))
+		return -EAGAIN;
 	if (rreq->token)
 		rdmafsd_grace_done(rq->exp, rq->ses);
 	rep = rdmafsd_rep(rq, sizeof(*rep));
-	rep->token = cpu_to_le64(rq->ses->done_token);
+	rep->token = cpu_to_le64(token);
 	return 0;
 }
 

@@ -463,12 +463,14 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim);
  * @events:      &struct rdmafsd_lock whose client is to be told
  * @waits_ended: locks that waited are gone with their export, and the client is to be told
  * @rung:        the client was told to ask for @events, and has not asked yet
- * @reclaim:     the client is to be told that it has to take its locks again
+ * @reclaim:     the client is to be told that it has to take its locks again; also read without
+ *               the lock
  * @gone:        the session ends, and transport's is not to be rung for @reclaim any more; also
  *               read without the lock
  * @nr_locks:    locks that the VFS has for it, and copies of them that processes look at; atomic
  * @nr_waits:    locks in @locks, and those that are being ended; atomic
- * @done_token:  tells its RECLAIM_DONE from those of other sessions; random, not 0; constant
+ * @done_token:  tells its RECLAIM_DONE from those of other sessions, with the export's serial from
+ *               those of other lives of it; random, not 0; constant
  * @cut:         &struct rdmafsd_cut, notes of its opens; guarded by the lock in cut.c
  * @ended:       the session ends, @cut gets no more notes; written under the same lock
  * @refs:        keeps this memory: one until session_close, one for each export that ends and
