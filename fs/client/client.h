@@ -288,8 +288,8 @@ struct rdmafs_reclaim {
  * @opens_wait:	woken when @nr_opens falls to 0
  * @reclaim:	the workers that open files again
  * @reclaiming:	how many of them are at work; atomic
- * @recorded:	the server has recorded, once at least, that this client has locks; no lock, as the
- *		next
+ * @recorded:	a LOCK was made: the server may have recorded that this client has locks; no lock,
+ *		as the next
  * @told:	the last session in which the server was told that all locks were asked for again
  * @opens_lock:	protects @opens and @opens_later, and rdmafs_open's @all, @asked and @again; a
  *		leaf

@@ -152,6 +152,8 @@ static struct rdmafs_op *rdmafs_lock_op(struct rdmafs_open *open, const struct r
 	op = rdmafs_op_new_open(open, RFP_LOCK, sizeof(struct rfp_lock_req),
 				offsetof(struct rfp_lock_req, stateid), RDMAFS_POOL_COMMON);
 	rdmafs_lock_req(op, r, token);
+	/* Whatever the answer is, and if there is none: the server may record first, then look. */
+	WRITE_ONCE(op->mnt->recorded, true);
 	return op;
 }
 

@@ -121,6 +121,4 @@ void rdmafs_lock_granted(struct rdmafs_op *op)
 	if (op->session == atomic_read(&op->mnt->session) || !op->open->lock_record)
 		WRITE_ONCE(op->open->lock_record, le32_to_cpu(rep->record));
 	spin_unlock_irq(&ri->lock);
-	if (rep->record)
-		WRITE_ONCE(op->mnt->recorded, true);
 }
