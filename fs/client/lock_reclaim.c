@@ -243,10 +243,11 @@ int rdmafs_locks_reclaim(struct rdmafs_open *open, u64 stateid, int session,
  * @err:  the errno with which that failed
  *
  * A process that holds a lock need not use the file meanwhile, so that nothing else opens it again
- * before others are granted the lock.
+ * before others are granted the lock.  If the open can't be opened any more its locks are lost now:
+ * the server is told next that all were asked for (RECLAIM_DONE).
  *
- * Context: process; takes the lock of the VFS's locks.
- * Return: true: it has locks, and may be opened some time.
+ * Context: process, may sleep; takes the lock of the VFS's locks.
+ * Return: true: it has locks, and may be opened some time; or there was no memory to lose them.
  */
 bool rdmafs_locks_again(struct rdmafs_open *open, int err)
 {
@@ -255,8 +256,10 @@ bool rdmafs_locks_again(struct rdmafs_open *open, int err)
 	bool any = false;
 	int i;
 
-	if (!ctx || rdmafs_locks_gone(err))
+	if (!ctx)
 		return false;
+	if (rdmafs_locks_gone(err))
+		return rdmafs_locks_lose(open);
 	spin_lock(&ctx->flc_lock);
 	for (i = 0; i < 2 && !any; i++)
 		list_for_each_entry(fl, i ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {

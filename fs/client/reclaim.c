@@ -9,7 +9,8 @@
  * name first.  A worker waits for nothing but the answer.  An open that is busy (a
  * lease has to be given up first, or a user is opening it again) is put behind the
  * others and tried again after a pause.  If opening it again fails, its users find
- * that out when they use it; but if it has locks, it is tried until it is closed.
+ * that out when they use it; but if it has locks, it is tried until it is closed, or they are lost
+ * when it can't be opened any more.
  *
  * While the export is not served opening fails for every file.  A worker that is
  * told so stops.  One worker goes on asking, for one open at a time, with the pauses
