@@ -189,12 +189,13 @@ static int rdmafs_lock_ask(struct rdmafs_open *open, const struct rdmafs_range *
 }
 
 /*
- * The lock was granted in a session that is lost, and recorded.  The open may have been opened
- * again in between, so that the lock was not taken again with it: do so, though this is the grace
- * period.  As rdmafs_lock_ask(); -RDMAFS_EGRACE: it is not to be had again.
+ * The lock is recorded.  It may have been granted in a session that is lost, and the open may have
+ * been opened again before the lock was recorded, so that the lock was not taken again with it: do
+ * so, or make sure of it, though this is the grace period.  As rdmafs_lock_ask(), but RFP_LOCK_*
+ * or a negative errno; RFP_LOCK_DENIED: it is not to be had again.
  */
 static int rdmafs_lock_ask_again(struct rdmafs_open *open, const struct rdmafs_range *r,
-				 struct rdmafs_lock_at *at)
+				 bool final, struct rdmafs_lock_at *at)
 {
 	struct rdmafs_op *op = rdmafs_lock_op(open, r, 0);
 	struct rfp_lock_req *req = (struct rfp_lock_req *)op->req;
@@ -202,8 +203,8 @@ static int rdmafs_lock_ask_again(struct rdmafs_open *open, const struct rdmafs_r
 
 	req->flags = cpu_to_le32(RFP_LOCK_RECLAIM);
 	req->record = cpu_to_le32(READ_ONCE(open->lock_record));
-	ret = rdmafs_lock_answer(op, false, false, at);
-	return ret == RFP_LOCK_DENIED || ret == -RDMAFS_ENOGRACE ? -RDMAFS_EGRACE : ret;
+	ret = rdmafs_lock_answer(op, false, final, at);
+	return ret == -RDMAFS_ENOGRACE ? RFP_LOCK_DENIED : ret;
 }
 
 /*
@@ -310,6 +311,8 @@ static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_ran
 		if (holder) {
 			/* @open may be one for reading, and this a lock for writing. */
 			ret = rdmafs_lock_ask(holder, &r, 0, true, NULL);
+			if (ret == -RDMAFS_EGRACE)
+				ret = rdmafs_lock_ask_again(holder, &r, true, NULL);
 			if (ret == RFP_LOCK_DENIED ||
 			    (ret < 0 && (last || rdmafs_locks_gone(ret))))
 				rdmafs_lock_lost(holder, &r);
@@ -320,8 +323,7 @@ static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_ran
 		} else {
 			ret = rdmafs_unlock_send(open, &r, true);
 		}
-		/* In the grace period what is recorded was taken again before this was sent. */
-		if (ret < 0 && ret != -RDMAFS_EGRACE)
+		if (ret < 0)
 			return ret;
 		if (r.end >= range->end)
 			return 0;
@@ -574,9 +576,9 @@ static int rdmafs_lock_rivals(struct inode *inode, const struct rdmafs_range *r)
 	while ((open = rdmafs_lock_rival(inode, r, nr, &rival))) {
 		/* If the server does not know its open, it is opened again, and its locks taken. */
 		ret = rdmafs_lock_ask(open, &rival, 0, false, NULL);
-		/* The export has started once more, and the lock was taken again before that. */
+		/* The export has started once more: did it take the lock again? */
 		if (ret == -RDMAFS_EGRACE && rdmafs_lock_recorded(inode, &rival))
-			ret = RFP_LOCK_HELD;
+			ret = rdmafs_lock_ask_again(open, &rival, false, NULL);
 		if (ret == RFP_LOCK_HELD && rdmafs_lock_recorded(inode, &rival)) {
 			nr++;
 		} else if (ret == RFP_LOCK_HELD) {
@@ -616,8 +618,12 @@ static int rdmafs_lock_obtain(struct file *file, struct file_lock *fl, u32 token
 	lockdep_assert_held(&RDMAFS_I(inode)->locking);
 	do {
 		ret = rdmafs_lock_ask(open, &r, token, false, &at);
-		if (ret == -RDMAFS_EGRACE && recorded)
-			ret = rdmafs_lock_ask_again(open, &r, &at);
+		if (ret == -RDMAFS_EGRACE && recorded) {
+			ret = rdmafs_lock_ask_again(open, &r, false, &at);
+			/* It is as any other now, for which this task comes again. */
+			if (ret == RFP_LOCK_DENIED)
+				ret = -RDMAFS_EGRACE;
+		}
 		/*
 		 * WAITING or DENIED: flock(2) has given up the lock that is to be changed.  And
 		 * what was granted to an open that the server has forgotten since is not held.
