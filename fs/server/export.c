@@ -382,38 +382,6 @@ void rdmafsd_exports_rearm(void)
 	mutex_unlock(&rdmafsd_exports_lock);
 }
 
-/* The first live export with an id of at least @id, in flight; NULL: there is none. */
-static struct rdmafsd_export *rdmafsd_export_next(unsigned long *id)
-{
-	struct rdmafsd_export *exp;
-
-	rcu_read_lock();
-	for (;; ++*id) {
-		exp = xa_find(&rdmafsd_exports, id, ULONG_MAX, XA_PRESENT);
-		if (!exp || percpu_ref_tryget_live(&exp->inflight))
-			break;
-	}
-	rcu_read_unlock();
-	return exp;
-}
-
-/**
- * rdmafsd_exports_unused - note that a session has ended that has no locks any more
- * @ses: the session
- *
- * Context: process, may sleep.
- */
-void rdmafsd_exports_unused(struct rdmafsd_session *ses)
-{
-	struct rdmafsd_export *exp;
-	unsigned long id;
-
-	for (id = 0; (exp = rdmafsd_export_next(&id)); id++) {
-		rdmafsd_grace_unused(exp, ses);
-		rdmafsd_export_put(exp);
-	}
-}
-
 /* Is the name or the id taken?  An export that ends keeps both until it has ended. */
 static int rdmafsd_export_taken(const struct rdmafsd_export_params *p)
 {

@@ -438,6 +438,9 @@ static int rdmafsd_grace_change(struct rdmafsd_grace *g, struct rdmafsd_session 
 	err = a->again ? 0 : rdmafsd_holders_retire(g, ses->id);
 	if (err)
 		return err;
+	err = rdmafsd_session_hold(ses, g->exp);
+	if (err)
+		return err;
 	h = rdmafsd_holder_find(g, ses->id);
 	if (!h)
 		h = rdmafsd_holder_new(g, ses->id);
@@ -622,7 +625,7 @@ void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
 		/* There is nothing more that it could ask for by that record. */
 		if (!h->done)
 			rdmafsd_holder_done(g, h);
-		if (rdmafsd_holder_left(h))
+		if (rdmafsd_holder_left(h) && !rdmafsd_session_hold(ses, exp))
 			rdmafsd_holder_set(g, h, ses, h->record);
 	}
 	if (g->on && !g->nr_awaited)

@@ -457,6 +457,8 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim);
  * @next_state:  index to try next in @states; guarded by the lock of @states
  * @client:      the client that its opens count for; constant, a reference
  * @xs:          transport's; constant, valid until session_close() returns
+ * @holds:       &struct rdmafsd_export by serial, references to memory: those in which it may be
+ *               recorded to have locks (grace.c)
  * @locks:       &struct rdmafsd_lock by token
  * @locks_lock:  guards the next six; in it only transport's lock of the session
  * @owners:      &struct rdmafsd_owner, by a keyed hash of the client's names for them
@@ -490,6 +492,7 @@ struct rdmafsd_session {
 	u32 next_state;
 	struct rdmafsd_client *client;
 	struct rdmafs_xprt_session *xs;
+	struct xarray holds;
 	struct xarray locks;
 	spinlock_t locks_lock;		/* @owners, @events and the four after it */
 	struct hlist_head owners[RDMAFSD_OWNER_CHAINS];
@@ -516,7 +519,7 @@ u64 rdmafsd_waits_for(struct rdmafs_xprt_req *req, void *ctx);
 void rdmafsd_session_put(struct rdmafsd_session *ses);
 void rdmafsd_sessions_close_export(struct rdmafsd_export *exp);
 void rdmafsd_sessions_tell(struct rdmafsd_export *exp);
-void rdmafsd_exports_unused(struct rdmafsd_session *ses);
+int rdmafsd_session_hold(struct rdmafsd_session *ses, struct rdmafsd_export *exp);
 int rdmafsd_sessions_init(void);
 void rdmafsd_sessions_exit(void);
 

@@ -12,8 +12,8 @@
  * states are gone, also those that other tasks are closing.
  *
  * A session that ends closes the states of different exports in parallel, and ends its locks there
- * that wait; it stays in the table until all are closed: no export waits for the file system of
- * another.
+ * that wait; and there it also takes off stable storage that it has locks (grace.c).  It stays in
+ * the table until all are closed: no export waits for the file system of another.
  */
 #include <linux/list.h>
 #include <linux/random.h>
@@ -33,7 +33,7 @@ static struct workqueue_struct *rdmafsd_close_wq;	/* runs &struct rdmafsd_closin
  * @link: in the list of the session that ends
  * @ses:  the session
  * @exp:  the export, a reference to its memory
- * @idle: the session has no locks
+ * @idle: the session has no locks there
  *
  * Owned by the task that ends the session, which waits for @work and frees it.
  */
@@ -57,6 +57,7 @@ void rdmafsd_session_put(struct rdmafsd_session *ses)
 		return;
 	xa_destroy(&ses->states);
 	xa_destroy(&ses->locks);
+	xa_destroy(&ses->holds);
 	mutex_destroy(&ses->idents_lock);
 	rdmafsd_client_put(ses->client);
 	kfree_rcu(ses, rcu);
@@ -87,6 +88,7 @@ static int rdmafsd_session_open(struct rdmafs_xprt_session *xs, void *ctx)
 	INIT_LIST_HEAD(&ses->cut);
 	ses->xs = xs;
 	xa_init(&ses->locks);
+	xa_init(&ses->holds);
 	spin_lock_init(&ses->locks_lock);
 	INIT_LIST_HEAD(&ses->events);
 	do {
@@ -104,12 +106,50 @@ static int rdmafsd_session_open(struct rdmafs_xprt_session *xs, void *ctx)
 	return 0;
 }
 
+/**
+ * rdmafsd_session_hold - note that a session may be recorded to have locks in an export
+ * @ses: the session, which does not end before the caller is done
+ * @exp: the export, the same
+ *
+ * Context: process, may sleep for memory.
+ * Return: 0 or -ENOMEM.
+ */
+int rdmafsd_session_hold(struct rdmafsd_session *ses, struct rdmafsd_export *exp)
+{
+	int err;
+
+	if (xa_load(&ses->holds, exp->serial))
+		return 0;
+	refcount_inc(&exp->refs);
+	err = xa_insert(&ses->holds, exp->serial, exp, GFP_KERNEL_ACCOUNT);
+	if (err)
+		rdmafsd_export_free(exp);
+	return err == -EBUSY ? 0 : err;
+}
+
+/* No lock of the session is tried there any more, nor will be.  @exp: as below. */
+static void rdmafsd_session_unhold(struct rdmafsd_session *ses, struct rdmafsd_export *exp)
+{
+	struct rdmafsd_export *held;
+	unsigned long serial;
+
+	if (exp) {
+		/* Two tasks may come here; the one that finds it has the reference. */
+		if (xa_erase(&ses->holds, exp->serial))
+			rdmafsd_export_free(exp);
+		return;
+	}
+	xa_for_each(&ses->holds, serial, held)
+		rdmafsd_session_unhold(ses, held);
+}
+
 /* End what a session has in an export, or, if that is NULL, in all exports. */
 static void rdmafsd_session_close_in(struct rdmafsd_session *ses, struct rdmafsd_export *exp)
 {
 	/* A lock that waits keeps its open. */
 	rdmafsd_locks_end(ses, exp);
 	rdmafsd_states_close(ses, exp);
+	rdmafsd_session_unhold(ses, exp);
 }
 
 /* Before what a session that ends has locked in an export is free for others, note that. */
@@ -160,22 +200,48 @@ static bool rdmafsd_closing_begin(struct rdmafsd_session *ses, struct rdmafsd_ex
 	return true;
 }
 
-/*
- * The next export that a session has something in: an open, or else a lock that waits, which may be
- * all that is left of its open.  @index and @locks tell where to go on.
- */
+/* What rdmafsd_session_export() looks through. */
+enum rdmafsd_has {
+	RDMAFSD_HAS_OPEN,
+	RDMAFSD_HAS_WAITING,	/* a lock that waits, which may be all that is left of its open */
+	RDMAFSD_HAS_RECORD,	/* and nothing else, if it comes only here: so it has no lock there */
+	RDMAFSD_HAS_NONE,
+};
+
+static struct rdmafsd_export *rdmafsd_session_held(struct rdmafsd_session *ses,
+						   unsigned long *index)
+{
+	struct rdmafsd_export *exp;
+
+	xa_lock(&ses->holds);
+	exp = xa_find(&ses->holds, index, ULONG_MAX, XA_PRESENT);
+	if (exp) {
+		refcount_inc(&exp->refs);
+		++*index;
+	}
+	xa_unlock(&ses->holds);
+	return exp;
+}
+
+/* The next export that a session has something in.  @index and @has tell where to go on. */
 static struct rdmafsd_export *rdmafsd_session_export(struct rdmafsd_session *ses,
-						     unsigned long *index, bool *locks)
+						     unsigned long *index, enum rdmafsd_has *has)
 {
 	struct rdmafsd_export *exp = NULL;
 
-	if (!*locks)
-		exp = rdmafsd_states_export(ses, index);
-	if (!exp && !*locks) {
-		*locks = true;
+	while (*has != RDMAFSD_HAS_NONE) {
+		if (*has == RDMAFSD_HAS_OPEN)
+			exp = rdmafsd_states_export(ses, index);
+		else if (*has == RDMAFSD_HAS_WAITING)
+			exp = rdmafsd_locks_export(ses, index);
+		else
+			exp = rdmafsd_session_held(ses, index);
+		if (exp)
+			break;
+		++*has;
 		*index = 0;
 	}
-	return exp ?: rdmafsd_locks_export(ses, index);
+	return exp;
 }
 
 /*
@@ -185,16 +251,18 @@ static struct rdmafsd_export *rdmafsd_session_export(struct rdmafsd_session *ses
  */
 static void rdmafsd_session_close_files(struct rdmafsd_session *ses)
 {
-	bool idle = !atomic_read(&ses->nr_locks) && !atomic_read(&ses->nr_waits);
+	bool idle = !atomic_read(&ses->nr_locks) && !atomic_read(&ses->nr_waits), idle_first = idle;
+	enum rdmafsd_has has = RDMAFSD_HAS_OPEN;
 	struct rdmafsd_export *exp, *first = NULL;
 	struct rdmafsd_closing *c, *next;
 	unsigned long index = 0;
 	LIST_HEAD(closings);
-	bool locks = false;
 
-	while ((exp = rdmafsd_session_export(ses, &index, &locks))) {
+	while ((exp = rdmafsd_session_export(ses, &index, &has))) {
+		idle |= has == RDMAFSD_HAS_RECORD;
 		if (!first) {
 			first = exp;
+			idle_first = idle;
 		} else if (exp == first || rdmafsd_closing_is(&closings, exp)) {
 			rdmafsd_export_free(exp);
 		} else if (!rdmafsd_closing_begin(ses, exp, idle, &closings)) {
@@ -203,7 +271,7 @@ static void rdmafsd_session_close_files(struct rdmafsd_session *ses)
 		}
 	}
 	if (first) {
-		rdmafsd_session_leave(ses, first, idle);
+		rdmafsd_session_leave(ses, first, idle_first);
 		rdmafsd_session_close_in(ses, first);
 		rdmafsd_export_free(first);
 	}
@@ -213,8 +281,6 @@ static void rdmafsd_session_close_files(struct rdmafsd_session *ses)
 		kfree(c);
 	}
 	rdmafsd_session_close_in(ses, NULL);
-	/* Where it had nothing open it had no locks. */
-	rdmafsd_exports_unused(ses);
 }
 
 static void rdmafsd_session_close(struct rdmafs_xprt_session *xs, void *ctx)
