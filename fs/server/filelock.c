@@ -241,10 +241,10 @@ static void rdmafsd_lock_put(struct rdmafsd_lock *lk)
 	kfree_rcu(lk, rcu);
 }
 
-/* Try to get the lock, or to get it into the VFS's queue. */
-static void rdmafsd_lock_try(struct rdmafsd_lock *lk)
+/* Try to get the lock, or to get it into the VFS's queue.  @work: as below. */
+static void rdmafsd_lock_try(struct rdmafsd_lock *lk, bool work)
 {
-	struct rdmafsd_asking a = { };
+	struct rdmafsd_asking a = { .nowait = work };
 	struct inode *inode = file_inode(lk->st->file);
 	unsigned int n;
 	int err;
@@ -280,8 +280,15 @@ static void rdmafsd_lock_work(struct work_struct *work)
 	struct rdmafsd_lock *lk = container_of(to_delayed_work(work), struct rdmafsd_lock, work);
 	bool waits;
 
-	mutex_lock(&lk->mutex);
-	rdmafsd_lock_try(lk);
+	/*
+	 * The queue runs only so many works at a time, for all exports.  So while a file system
+	 * does not answer, one work may stand there that writes a record, and others come again.
+	 */
+	if (!mutex_trylock(&lk->mutex)) {
+		queue_delayed_work(rdmafsd_lock_wq, &lk->work, RDMAFSD_LOCK_PAUSE);
+		return;
+	}
+	rdmafsd_lock_try(lk, true);
 	waits = lk->ended || lk->state == RFP_LOCK_WAITING;
 	mutex_unlock(&lk->mutex);
 	if (!waits)
@@ -457,7 +464,7 @@ int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		if (ret)
 			return ret;
 		mutex_lock(&lk->mutex);
-		rdmafsd_lock_try(lk);
+		rdmafsd_lock_try(lk, false);
 	} else if (rdmafsd_lock_same(lk, r, type)) {
 		mutex_lock(&lk->mutex);
 	} else {

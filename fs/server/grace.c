@@ -467,13 +467,14 @@ static int rdmafsd_grace_change(struct rdmafsd_grace *g, struct rdmafsd_session 
  * @exp:   the export; in flight, or kept from its end by an open of the session
  * @ses:   the client's session
  * @inode: the file
- * @a:	   @again and, with it, @record are set by the caller; out: @record of the client's locks
+ * @a:	   @again, @nowait and, with @again, @record and @holds are set by the caller; out: @record of
+ *	   the client's locks
  *
  * Context: process, may sleep; waits for the export's file system if a record has to be written.
  * Return: 0: to be followed by rdmafsd_grace_leave(); -RDMAFSD_EGRACE: it is to ask later;
  * -RDMAFSD_ENOGRACE: it has not had the lock all the time; -ENOLCK: its having locks can't be
- * recorded; -EAGAIN: nor can it now, because the file system is frozen, or it can't be recorded
- * that the client has a lock again; -ENOMEM.
+ * recorded; -EAGAIN: nor can it now, because the file system is frozen, or others write with
+ * @nowait, or it can't be recorded that the client has a lock again; -ENOMEM.
  */
 int rdmafsd_grace_enter(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
 			const struct inode *inode, struct rdmafsd_asking *a)
@@ -483,7 +484,10 @@ int rdmafsd_grace_enter(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
 
 	a->grace = g;
 	a->who = 0;
-	down_read(&g->sem);
+	if (!a->nowait)
+		down_read(&g->sem);
+	else if (!down_read_trylock(&g->sem))
+		return -EAGAIN;
 	if (g->none) {
 		a->record = 0;
 		return 0;
@@ -493,7 +497,10 @@ int rdmafsd_grace_enter(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
 		up_read(&g->sem);
 	if (err != -EAGAIN)
 		return err;
-	down_write(&g->sem);
+	if (!a->nowait)
+		down_write(&g->sem);
+	else if (!down_write_trylock(&g->sem))
+		return -EAGAIN;
 	err = rdmafsd_grace_change(g, ses, inode, a);
 	if (!err) {
 		downgrade_write(&g->sem);

@@ -26,6 +26,7 @@ struct rdmafsd_session;
  * @record: the number of its record; before rdmafsd_grace_enter() that which the client shows
  * @again:  the client says that it had the lock in a session that is lost
  * @holds:  with @again: it holds the lock in this session
+ * @nowait: set by the caller: do not wait for others who write a record
  */
 struct rdmafsd_asking {
 	struct rdmafsd_grace *grace;
@@ -33,6 +34,7 @@ struct rdmafsd_asking {
 	u32 record;
 	bool again;
 	bool holds;
+	bool nowait;
 };
 
 int rdmafsd_grace_enter(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
