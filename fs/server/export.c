@@ -316,6 +316,8 @@ static void rdmafsd_export_ended(struct work_struct *work)
 {
 	struct rdmafsd_export *exp = container_of(work, struct rdmafsd_export, end);
 
+	/* Before others can have, by another export, what is given back now. */
+	rdmafsd_grace_end(exp);
 	/* No request can add a state any more, so this closes all. */
 	rdmafsd_sessions_close_export(exp);
 	percpu_ref_exit(&exp->inflight);
@@ -508,7 +510,6 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 	err = rdmafsd_export_publish(exp);
 	if (err)
 		goto exit_ref;
-	rdmafsd_grace_begin(exp);
 	rdmafsd_sessions_tell(exp);
 	return exp;
 

@@ -21,8 +21,8 @@ struct rdmafsd_session;
 
 /**
  * struct rdmafsd_asking - a lock that is asked for, on the stack of the task
- * @grace:  of the export
- * @who:    the holder; 0: none is recorded in the export
+ * @grace:  of the export's file system
+ * @who:    the holder; 0: the client is not recorded
  * @record: the number of its record; before rdmafsd_grace_enter() that which the client shows
  * @again:  the client says that it had the lock in a session that is lost
  * @holds:  with @again: it holds the lock in this session
@@ -47,7 +47,7 @@ bool rdmafsd_grace_awaits(struct rdmafsd_export *exp, const struct rdmafsd_sessi
 bool rdmafsd_grace_on(const struct rdmafsd_export *exp);
 ssize_t rdmafsd_grace_show(const struct rdmafsd_export *exp, char *page);
 int rdmafsd_grace_init(struct rdmafsd_export *exp);
-void rdmafsd_grace_begin(struct rdmafsd_export *exp);
+void rdmafsd_grace_end(struct rdmafsd_export *exp);
 void rdmafsd_grace_exit(struct rdmafsd_export *exp);
 void rdmafsd_grace_put(struct rdmafsd_export *exp);
 

@@ -11,7 +11,8 @@
  * exports of one directory share its root, and none must take another's orphans for its own.  So
  * another export may remove the directory at any time that it is empty.
  *
- * Records of who has locks are there, too (record.c).
+ * Records of who has locks are in the directory of that name in the root of the file system
+ * (record.c), which is the same if that is exported.
  *
  * A file that was made without a name (tmpfile.c) has its only name there.  While it may still get
  * its first real name there is a plus in place of the first dash.  So the next start of the export
@@ -103,11 +104,11 @@ static void rdmafsd_orphan_name(struct rdmafsd_export *exp, struct inode *inode,
 		 linkable ? '+' : '-', inode->i_generation, exp->p.id);
 }
 
-/* Get the directory's dentry, positive.  The i_rwsem of the export's root is held. */
-static struct dentry *rdmafsd_orphans_locked(struct rdmafsd_export *exp, bool make)
+/* Get the directory's dentry, positive.  The i_rwsem of @root, in which it lies, is held. */
+static struct dentry *rdmafsd_orphans_locked(struct dentry *root, bool make)
 {
 	const struct rfp_str name = { .s = RDMAFSD_ORPHANS, .len = sizeof(RDMAFSD_ORPHANS) - 1 };
-	struct dentry *root = exp->path.dentry, *dir;
+	struct dentry *dir;
 	int err;
 
 	lockdep_assert_held_write(&d_inode(root)->i_rwsem);
@@ -130,15 +131,15 @@ static bool rdmafsd_orphans_fit(struct dentry *dir)
 	       uid_eq(inode->i_uid, GLOBAL_ROOT_UID);
 }
 
-static struct dentry *rdmafsd_orphans_find(struct rdmafsd_export *exp, bool make)
+static struct dentry *rdmafsd_orphans_find(struct rdmafsd_export *exp, struct dentry *root,
+					   bool make)
 {
-	struct inode *root = d_inode(exp->path.dentry);
 	struct dentry *dir;
 	int err = 0;
 
-	inode_lock_nested(root, I_MUTEX_PARENT);
-	dir = rdmafsd_orphans_locked(exp, make);
-	inode_unlock(root);
+	inode_lock_nested(d_inode(root), I_MUTEX_PARENT);
+	dir = rdmafsd_orphans_locked(root, make);
+	inode_unlock(d_inode(root));
 	if (IS_ERR(dir))
 		return dir;
 	if (!rdmafsd_orphans_fit(dir)) {
@@ -148,7 +149,7 @@ static struct dentry *rdmafsd_orphans_find(struct rdmafsd_export *exp, bool make
 	} else if (make) {
 		err = rdmafsd_commit(exp, dir);
 		if (!err)
-			err = rdmafsd_commit(exp, exp->path.dentry);
+			err = rdmafsd_commit(exp, root);
 	}
 	if (err) {
 		dput(dir);
@@ -192,7 +193,7 @@ struct dentry *rdmafsd_orphans(struct rdmafsd_export *exp, bool make)
 		gone = rdmafsd_orphans_set(exp, NULL);
 	dir = exp->orphans;
 	if (!dir) {
-		dir = rdmafsd_orphans_find(exp, make);
+		dir = rdmafsd_orphans_find(exp, exp->path.dentry, make);
 		if (!IS_ERR(dir))
 			rdmafsd_orphans_set(exp, dir);
 	}
@@ -201,6 +202,22 @@ struct dentry *rdmafsd_orphans(struct rdmafsd_export *exp, bool make)
 	mutex_unlock(&exp->orphans_lock);
 	dput(gone);
 	return dir;
+}
+
+/**
+ * rdmafsd_orphans_of_fs - get the directory of that name in the root of an export's file system
+ * @exp:  the export, its mount held for writing with @make
+ * @make: make it, on stable storage, if there is none
+ *
+ * Context: as rdmafsd_orphans().
+ * Return: as rdmafsd_orphans().
+ */
+struct dentry *rdmafsd_orphans_of_fs(struct rdmafsd_export *exp, bool make)
+{
+	struct dentry *root = exp->path.dentry->d_sb->s_root;
+
+	return root == exp->path.dentry ? rdmafsd_orphans(exp, make) :
+					  rdmafsd_orphans_find(exp, root, make);
 }
 
 static void rdmafsd_orphan_stays(struct rdmafsd_export *exp, struct inode *inode, int err)

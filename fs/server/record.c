@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Records of who has locks in an export, on the export's own storage: grace.c says when there has
- * to be one.
+ * Records of who has locks in the exports of a file system, on its own storage: grace.c says when
+ * there has to be one.
  *
- * They are empty files in the directory of orphans (orphan.c), which is hidden from clients,
- * belongs to root and moves with the storage.  A record is made, and is gone, with its name
- * (recordname.c).
+ * They are empty files in the directory of orphans (orphan.c) that an export of the whole file
+ * system has, which is hidden from clients, belongs to root and moves with the storage: all exports
+ * of the file system find those of one another there, also of such as are not live.  A record is
+ * made, and is gone, with its name (recordname.c).
  *
- * The caller serialises all of this for one export.  An error leaves it open whether the change of
- * a record is on stable storage; to do it again is no harm.
+ * The caller serialises all of this for one file system.  An error leaves it open whether the
+ * change of a record is on stable storage; to do it again is no harm.
  */
 #define pr_fmt(fmt) "rdmafsd: " fmt
 
@@ -24,7 +25,6 @@
 
 struct rdmafsd_records {
 	struct dir_context ctx;
-	u32 export;
 	rdmafsd_record_fn fn;
 	void *to;
 	bool enough;
@@ -36,7 +36,7 @@ static bool rdmafsd_records_actor(struct dir_context *ctx, const char *name, int
 	struct rdmafsd_records *rs = container_of(ctx, struct rdmafsd_records, ctx);
 	struct rdmafsd_record r;
 
-	if (rdmafsd_record_parse(name, len, rs->export, &r))
+	if (rdmafsd_record_parse(name, len, &r))
 		rs->enough = !rs->fn(&r, rs->to);
 	return !rs->enough;
 }
@@ -61,24 +61,24 @@ static int rdmafsd_records_list(struct rdmafsd_export *exp, struct dentry *dir,
 }
 
 /**
- * rdmafsd_records_read - read the records of an export
- * @exp: the export, not live yet
+ * rdmafsd_records_read - read the records of a file system
+ * @exp: an export of it, not live yet
  * @fn:	 called for each of them, in any order, until it returns false; may sleep for memory
  * @to:	 handed to it
  *
  * Context: process, may sleep.
- * Return: 0, also if there are none; or a negative errno: there may be others.
+ * Return: 0, also if there are none; -EPERM: there can't be any; or another negative errno: there
+ * may be others.
  */
 int rdmafsd_records_read(struct rdmafsd_export *exp, rdmafsd_record_fn fn, void *to)
 {
 	struct rdmafsd_records rs = {
 		.ctx.actor = rdmafsd_records_actor,
-		.export = exp->p.id,
 		.fn = fn,
 		.to = to,
 	};
 	const struct cred *saved = override_creds(rdmafsd_own_cred);
-	struct dentry *dir = rdmafsd_orphans(exp, false);
+	struct dentry *dir = rdmafsd_orphans_of_fs(exp, false);
 	int err = PTR_ERR_OR_ZERO(dir);
 
 	if (!err) {
@@ -134,7 +134,7 @@ static int rdmafsd_record_make_in(struct rdmafsd_export *exp, struct dentry *dir
 
 /**
  * rdmafsd_record_make - make a record, on stable storage
- * @exp: the export
+ * @exp: an export of the file system, which is kept from its end
  * @r:	 the record
  *
  * Context: process, may sleep.
@@ -149,13 +149,13 @@ int rdmafsd_record_make(struct rdmafsd_export *exp, const struct rdmafsd_record 
 	struct dentry *dir;
 	int err;
 
-	rdmafsd_record_name(r, exp->p.id, name);
+	rdmafsd_record_name(r, name);
 	err = rdmafs_test_fails("record_make", exp->p.id) ? -ENOSPC :
 		rdmafsd_record_want_write(exp);
 	if (err)
 		goto out;
 	do {
-		dir = rdmafsd_orphans(exp, true);
+		dir = rdmafsd_orphans_of_fs(exp, true);
 		err = PTR_ERR_OR_ZERO(dir);
 		if (err)
 			break;
@@ -190,7 +190,7 @@ static int rdmafsd_record_remove_in(struct dentry *dir, const char *name)
 
 /**
  * rdmafsd_record_remove - remove a record; rdmafsd_records_commit() brings that to stable storage
- * @exp: the export
+ * @exp: an export of the file system, which is kept from its end
  * @r:	 the record
  *
  * Context: process, may sleep.
@@ -203,11 +203,11 @@ int rdmafsd_record_remove(struct rdmafsd_export *exp, const struct rdmafsd_recor
 	struct dentry *dir;
 	int err;
 
-	rdmafsd_record_name(r, exp->p.id, name);
+	rdmafsd_record_name(r, name);
 	err = rdmafs_test_fails("record_remove", exp->p.id) ? -EIO :
 		rdmafsd_record_want_write(exp);
 	if (!err) {
-		dir = rdmafsd_orphans(exp, false);
+		dir = rdmafsd_orphans_of_fs(exp, false);
 		err = PTR_ERR_OR_ZERO(dir);
 		if (!err) {
 			err = rdmafsd_record_remove_in(dir, name);
@@ -221,7 +221,7 @@ int rdmafsd_record_remove(struct rdmafsd_export *exp, const struct rdmafsd_recor
 
 /**
  * rdmafsd_records_commit - bring the removal of records to stable storage
- * @exp: the export
+ * @exp: an export of the file system, which is kept from its end
  *
  * Context: process, may sleep.
  * Return: 0 or a negative errno.
@@ -229,7 +229,7 @@ int rdmafsd_record_remove(struct rdmafsd_export *exp, const struct rdmafsd_recor
 int rdmafsd_records_commit(struct rdmafsd_export *exp)
 {
 	const struct cred *saved = override_creds(rdmafsd_own_cred);
-	struct dentry *dir = rdmafsd_orphans(exp, false);
+	struct dentry *dir = rdmafsd_orphans_of_fs(exp, false);
 	int err = PTR_ERR_OR_ZERO(dir);
 
 	if (!err) {

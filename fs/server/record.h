@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Records, on stable storage, of who has locks in an export (record.c, recordname.c).
+ * Records, on stable storage, of who has locks in which export (record.c, recordname.c).
  */
 #ifndef RDMAFSD_RECORD_H
 #define RDMAFSD_RECORD_H
@@ -16,14 +16,16 @@ struct rdmafsd_export;
  * struct rdmafsd_record - says that a client has, or may have, locks in an export
  * @client: the id that the client's mount gives itself, the same in all of its sessions
  * @nr:	    tells it from other records of that client; not 0
+ * @export: the export's id
  */
 struct rdmafsd_record {
 	u8 client[RDMAFS_XPRT_CLIENT_ID];
 	u32 nr;
+	u32 export;
 };
 
-void rdmafsd_record_name(const struct rdmafsd_record *r, u32 export, char *name);
-bool rdmafsd_record_parse(const char *name, size_t len, u32 export, struct rdmafsd_record *r);
+void rdmafsd_record_name(const struct rdmafsd_record *r, char *name);
+bool rdmafsd_record_parse(const char *name, size_t len, struct rdmafsd_record *r);
 
 /* Takes a record that was found; false: no more. */
 typedef bool (*rdmafsd_record_fn)(const struct rdmafsd_record *r, void *to);

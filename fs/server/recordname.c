@@ -7,8 +7,8 @@
  *	locks-CLIENT-RECORD-EXPORT
  *
  * CLIENT has 32 hex digits, the id that the client gives itself; RECORD 8, which tell the record
- * from others of the same client, and are not 0; EXPORT 8, since exports may share a root.  What is
- * found on a disk may be anything.
+ * from others of the same client, and are not 0; EXPORT 8, since exports may share a file system.
+ * What is found on a disk may be anything.
  */
 #include <linux/hex.h>
 #include <linux/kernel.h>
@@ -24,16 +24,15 @@ static_assert(RDMAFSD_RECORD_LEN ==
 
 /**
  * rdmafsd_record_name - make the name of a record
- * @r:	    the record
- * @export: the export's id
- * @name:   out, RDMAFSD_RECORD_LEN bytes and a NUL
+ * @r:	  the record
+ * @name: out, RDMAFSD_RECORD_LEN bytes and a NUL
  *
  * Context: any.
  */
-void rdmafsd_record_name(const struct rdmafsd_record *r, u32 export, char *name)
+void rdmafsd_record_name(const struct rdmafsd_record *r, char *name)
 {
 	snprintf(name, RDMAFSD_RECORD_LEN + 1, RDMAFSD_RECORD_HEAD "%*phN-%08x-%08x",
-		 RDMAFS_XPRT_CLIENT_ID, r->client, r->nr, export);
+		 RDMAFS_XPRT_CLIENT_ID, r->client, r->nr, r->export);
 }
 
 /* Eight hex digits behind a dash. */
@@ -49,21 +48,19 @@ static bool rdmafsd_record_number(const char *text, u32 *nr)
 
 /**
  * rdmafsd_record_parse - read the name of a record
- * @name:   the name, not terminated
- * @len:    its length
- * @export: the export's id
- * @r:	    out: the record, if it is one
+ * @name: the name, not terminated
+ * @len:  its length
+ * @r:	  out: the record, if it is one
  *
  * Only the very name that rdmafsd_record_name() makes is one: no capitals, for instance.
  *
  * Context: any.
- * Return: true: it is the name of a record of that export.
+ * Return: true: it is the name of a record.
  */
-bool rdmafsd_record_parse(const char *name, size_t len, u32 export, struct rdmafsd_record *r)
+bool rdmafsd_record_parse(const char *name, size_t len, struct rdmafsd_record *r)
 {
 	char again[RDMAFSD_RECORD_LEN + 1];
 	const char *p = name;
-	u32 of;
 
 	if (len != RDMAFSD_RECORD_LEN ||
 	    memcmp(p, RDMAFSD_RECORD_HEAD, RDMAFSD_RECORD_HEAD_LEN))
@@ -75,8 +72,8 @@ bool rdmafsd_record_parse(const char *name, size_t len, u32 export, struct rdmaf
 	if (!rdmafsd_record_number(p, &r->nr) || !r->nr)
 		return false;
 	p += 1 + 2 * sizeof(u32);
-	if (!rdmafsd_record_number(p, &of) || of != export)
+	if (!rdmafsd_record_number(p, &r->export))
 		return false;
-	rdmafsd_record_name(r, export, again);
+	rdmafsd_record_name(r, again);
 	return !memcmp(again, name, len);
 }

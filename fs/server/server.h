@@ -21,6 +21,7 @@
  *	events.c	what clients are told of them without asking
  *	lockowner.c	whose they are, and how many there may be
  *	grace.c		who may take them again after a lost session or a restart (grace.h)
+ *	holder.c	who has, or had, any in a file system (holder.h)
  *	record.c	records, on stable storage, of who has any (record.h); recordname.c
  *	clients.c	how many opens a client may have
  *	opened.c	the files that clients have open, or may open again
@@ -245,7 +246,8 @@ struct rdmafsd_export_params {
  * @orphans:	the directory of orphans, a reference; NULL until it is first needed
  * @orphans_inode: inode of @orphans, only to be compared with; read without a lock
  * @orphans_ino: inode number of @orphans; read without a lock
- * @grace:	who has locks, see grace.c; constant
+ * @grace:	who has locks in its file system, see grace.c; constant
+ * @bare:	it is read-only: who has locks there is not recorded; constant
  * @refs:	keeps this memory: one until @end is done, one for each state and for each task
  *		that still looks at the export
  * @rcu:	defers its freeing; in the first 4 KiB, as kfree_rcu() wants it
@@ -289,6 +291,7 @@ struct rdmafsd_export {
 	const struct inode *orphans_inode;
 	u64 orphans_ino;
 	struct rdmafsd_grace *grace;
+	bool bare;
 	refcount_t refs;
 	struct rcu_head rcu;
 	struct rw_semaphore naming[1 << RDMAFSD_NAMING_BITS];
@@ -750,6 +753,7 @@ struct dentry *rdmafsd_lookup(struct rdmafsd_export *exp, struct dentry *dir,
 struct dentry *rdmafsd_lookup_there(struct rdmafsd_export *exp, struct dentry *dir,
 				    const struct rfp_str *name);
 struct dentry *rdmafsd_orphans(struct rdmafsd_export *exp, bool make);
+struct dentry *rdmafsd_orphans_of_fs(struct rdmafsd_export *exp, bool make);
 int rdmafsd_orphan_add(struct rdmafsd_export *exp, struct dentry *obj, bool linkable,
 		       struct inode **delegated);
 int rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode);

@@ -204,7 +204,7 @@ static bool rdmafsd_closing_begin(struct rdmafsd_session *ses, struct rdmafsd_ex
 enum rdmafsd_has {
 	RDMAFSD_HAS_OPEN,
 	RDMAFSD_HAS_WAITING,	/* a lock that waits, which may be all that is left of its open */
-	RDMAFSD_HAS_RECORD,	/* and nothing else, if it comes only here: so it has no lock there */
+	RDMAFSD_HAS_RECORD,	/* if that is all that it has, it has no lock there */
 	RDMAFSD_HAS_NONE,
 };
 

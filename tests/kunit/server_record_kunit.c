@@ -12,7 +12,7 @@
 
 static struct rdmafsd_record record_known(void)
 {
-	struct rdmafsd_record r = { .nr = 0x80000001 };
+	struct rdmafsd_record r = { .nr = 0x80000001, .export = RECORD_EXPORT };
 	size_t i;
 
 	for (i = 0; i < sizeof(r.client); i++)
@@ -28,7 +28,7 @@ static void record_named(struct kunit *test)
 	char name[RDMAFSD_RECORD_LEN + 2];
 
 	memset(name, 'x', sizeof(name));
-	rdmafsd_record_name(&r, RECORD_EXPORT, name);
+	rdmafsd_record_name(&r, name);
 	KUNIT_EXPECT_STREQ(test, name, RECORD_NAME);
 	KUNIT_EXPECT_EQ(test, strlen(name), RDMAFSD_RECORD_LEN);
 	KUNIT_EXPECT_EQ(test, name[RDMAFSD_RECORD_LEN + 1], 'x');
@@ -40,9 +40,9 @@ static void record_read(struct kunit *test)
 	struct rdmafsd_record r = record_known(), back;
 
 	memset(&back, 0, sizeof(back));
-	KUNIT_ASSERT_TRUE(test, rdmafsd_record_parse(RECORD_NAME, RDMAFSD_RECORD_LEN,
-						     RECORD_EXPORT, &back));
+	KUNIT_ASSERT_TRUE(test, rdmafsd_record_parse(RECORD_NAME, RDMAFSD_RECORD_LEN, &back));
 	KUNIT_EXPECT_EQ(test, back.nr, r.nr);
+	KUNIT_EXPECT_EQ(test, back.export, r.export);
 	KUNIT_EXPECT_MEMEQ(test, back.client, r.client, sizeof(r.client));
 }
 
@@ -57,9 +57,9 @@ static void record_bytes(struct kunit *test)
 		for (byte = 0; byte < 256; byte++) {
 			memcpy(name, RECORD_NAME, sizeof(name));
 			name[at] = byte;
-			if (!rdmafsd_record_parse(name, RDMAFSD_RECORD_LEN, RECORD_EXPORT, &back))
+			if (!rdmafsd_record_parse(name, RDMAFSD_RECORD_LEN, &back))
 				continue;
-			rdmafsd_record_name(&back, RECORD_EXPORT, again);
+			rdmafsd_record_name(&back, again);
 			KUNIT_EXPECT_MEMEQ_MSG(test, again, name, RDMAFSD_RECORD_LEN,
 					       "byte %u is 0x%02x", at, byte);
 		}
@@ -73,7 +73,6 @@ static void record_garbage(struct kunit *test)
 		"",
 		"locks-",
 		"locks-000102030405060708090a0b0c0d0eff-00000000-0a1b2c3d",
-		"locks-000102030405060708090a0b0c0d0eff-80000001-0a1b2c3e",
 		"locks-000102030405060708090A0B0C0D0EFF-80000001-0a1b2c3d",
 		"locks-000102030405060708090a0b0c0d0eff-80000001-0A1B2C3D",
 		"locks-000102030405060708090a0b0c0d0eff+80000001-0a1b2c3d",
@@ -88,15 +87,14 @@ static void record_garbage(struct kunit *test)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(none); i++)
-		KUNIT_EXPECT_FALSE_MSG(test, rdmafsd_record_parse(none[i], strlen(none[i]),
-								  RECORD_EXPORT, &back),
+		KUNIT_EXPECT_FALSE_MSG(test, rdmafsd_record_parse(none[i], strlen(none[i]), &back),
 				       "%s", none[i]);
 	/* Names are not terminated, and may hold any byte. */
 	memset(name, 0, sizeof(name));
-	KUNIT_EXPECT_FALSE(test, rdmafsd_record_parse(name, sizeof(name), RECORD_EXPORT, &back));
+	KUNIT_EXPECT_FALSE(test, rdmafsd_record_parse(name, sizeof(name), &back));
 	memset(name, 0xff, sizeof(name));
-	KUNIT_EXPECT_FALSE(test, rdmafsd_record_parse(name, sizeof(name), RECORD_EXPORT, &back));
-	KUNIT_EXPECT_FALSE(test, rdmafsd_record_parse(RECORD_NAME, 0, RECORD_EXPORT, &back));
+	KUNIT_EXPECT_FALSE(test, rdmafsd_record_parse(name, sizeof(name), &back));
+	KUNIT_EXPECT_FALSE(test, rdmafsd_record_parse(RECORD_NAME, 0, &back));
 }
 
 static struct kunit_case record_cases[] = {
