@@ -879,6 +879,7 @@ static int rdmafs_lock_test(struct file *file, struct file_lock *fl)
 		rdmafs_op_put(op);
 		if (err != -RDMAFS_EGRACE)
 			return err;
+		rdmafs_test_point("lock_grace", file_inode(file)->i_ino);
 		err = rdmafs_grace_wait(mnt, &w);
 	} while (!err);
 	return err;
