@@ -85,7 +85,8 @@
  *	  the VFS's flc_lock, blocked_lock_lock
  *	    session->locks_lock		(in it transport's lock of the session)
  *	  the lock of a chain of polled locks
- *	ident->lock, state->lock, the lock of clients, the locks of change.c
+ *	ident->lock, state->lock, the lock of clients, the locks of change.c,
+ *	rdmafsd_graces_lock (grace.c)
  *
  * The locks of the first tree come before those of the others, but for rdmafsd_grace.sem, and the
  * mutex outside of it, which come before the mount's write counts.  Under exp->opened_lock, and

@@ -156,7 +156,7 @@ static void rdmafsd_session_close_in(struct rdmafsd_session *ses, struct rdmafsd
 static void rdmafsd_session_leave(struct rdmafsd_session *ses, struct rdmafsd_export *exp,
 				  bool idle)
 {
-	/* If the export ends no other client gets a lock there. */
+	/* If the export ends nothing is written there any more for this. */
 	if (idle && rdmafsd_export_get(exp)) {
 		rdmafsd_grace_unused(exp, ses);
 		rdmafsd_export_put(exp);
