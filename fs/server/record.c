@@ -150,6 +150,7 @@ int rdmafsd_record_make(struct rdmafsd_export *exp, const struct rdmafsd_record 
 	int err;
 
 	rdmafsd_record_name(r, name);
+	rdmafs_test_point("record_write", exp->p.id);
 	err = rdmafs_test_fails("record_make", exp->p.id) ? -ENOSPC :
 		rdmafsd_record_want_write(exp);
 	if (err)

@@ -20,6 +20,7 @@
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
+#include "transport/points.h"
 #include "server.h"
 #include "filelock.h"
 #include "grace.h"
@@ -296,6 +297,7 @@ static void rdmafsd_session_close(struct rdmafs_xprt_session *xs, void *ctx)
 	WRITE_ONCE(ses->gone, true);
 	spin_unlock(&ses->locks_lock);
 	rdmafsd_session_close_files(ses);
+	rdmafs_test_point("session_closed", ses->serial);
 	xa_erase(&rdmafsd_sessions, ses->serial);
 	rdmafs_xprt_session_set_priv(xs, NULL);
 	rdmafsd_idents_free(ses);
