@@ -128,20 +128,28 @@ int rdmafsd_session_hold(struct rdmafsd_session *ses, struct rdmafsd_export *exp
 	return err == -EBUSY ? 0 : err;
 }
 
+/* Two tasks may come here for one export; the one that finds it has the reference. */
+static void rdmafsd_session_unhold_one(struct rdmafsd_session *ses, unsigned long serial)
+{
+	struct rdmafsd_export *held = xa_erase(&ses->holds, serial);
+
+	if (held)
+		rdmafsd_export_free(held);
+}
+
 /* No lock of the session is tried there any more, nor will be.  @exp: as below. */
-static void rdmafsd_session_unhold(struct rdmafsd_session *ses, struct rdmafsd_export *exp)
+static void rdmafsd_session_unhold(struct rdmafsd_session *ses, const struct rdmafsd_export *exp)
 {
 	struct rdmafsd_export *held;
 	unsigned long serial;
 
 	if (exp) {
-		/* Two tasks may come here; the one that finds it has the reference. */
-		if (xa_erase(&ses->holds, exp->serial))
-			rdmafsd_export_free(exp);
+		rdmafsd_session_unhold_one(ses, exp->serial);
 		return;
 	}
+	/* The export's memory may go meanwhile. */
 	xa_for_each(&ses->holds, serial, held)
-		rdmafsd_session_unhold(ses, held);
+		rdmafsd_session_unhold_one(ses, serial);
 }
 
 /* End what a session has in an export, or, if that is NULL, in all exports. */
