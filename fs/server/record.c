@@ -225,17 +225,24 @@ int rdmafsd_record_remove(struct rdmafsd_export *exp, const struct rdmafsd_recor
  * @exp: an export of the file system, which is kept from its end
  *
  * Context: process, may sleep.
- * Return: 0 or a negative errno.
+ * Return: 0; -EAGAIN: the file system is frozen; or another negative errno.
  */
 int rdmafsd_records_commit(struct rdmafsd_export *exp)
 {
 	const struct cred *saved = override_creds(rdmafsd_own_cred);
-	struct dentry *dir = rdmafsd_orphans_of_fs(exp, false);
-	int err = PTR_ERR_OR_ZERO(dir);
+	struct dentry *dir;
+	int err;
 
+	/* A file system that is frozen meanwhile may have the commit wait for its thaw. */
+	err = rdmafsd_record_want_write(exp);
 	if (!err) {
-		err = rdmafsd_commit(exp, dir);
-		dput(dir);
+		dir = rdmafsd_orphans_of_fs(exp, false);
+		err = PTR_ERR_OR_ZERO(dir);
+		if (!err) {
+			err = rdmafsd_commit(exp, dir);
+			dput(dir);
+		}
+		rdmafsd_record_drop_write(exp);
 	}
 	revert_creds(saved);
 	return err == -ENOENT ? 0 : err;
