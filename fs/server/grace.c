@@ -71,9 +71,6 @@ static bool rdmafsd_holder_had(struct rdmafsd_grace *g, const struct rdmafsd_hol
 			       const struct rdmafsd_session *ses, const struct inode *inode,
 			       const struct rdmafsd_asking *a)
 {
-	/* It only makes sure: there may have been others before it got the lock. */
-	if (a->holds)
-		return true;
 	if (!a->record)
 		return false;
 	/* While it has no session others get nothing without its record's end. */
@@ -109,7 +106,8 @@ static int rdmafsd_grace_look(struct rdmafsd_export *exp, struct rdmafsd_session
 
 	if (!h && exp->bare)
 		return rdmafsd_grace_look_bare(g, a);
-	if (a->again && (!h || !rdmafsd_holder_had(g, h, ses, inode, a)))
+	/* Who has it only makes sure: others may have had it before, and it may have no holder. */
+	if (a->again && !a->holds && (!h || !rdmafsd_holder_had(g, h, ses, inode, a)))
 		return -RDMAFSD_ENOGRACE;
 	if (!a->again && g->on)
 		return -RDMAFSD_EGRACE;
