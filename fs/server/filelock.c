@@ -458,8 +458,8 @@ int rdmafsd_lock_wait(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		spin_lock(&ses->locks_lock);
 		ses->rung = false;
 		spin_unlock(&ses->locks_lock);
-		if (!rdmafsd_locks_room(ses, 1))
-			return rdmafsd_lock_had(ses, st, r, type) ? RFP_LOCK_HELD : -ENOLCK;
+		if (!rdmafsd_locks_room(ses, 1) && !rdmafsd_lock_had(ses, st, r, type))
+			return -ENOLCK;
 		ret = rdmafsd_lock_new(ses, st, r, type, token, &lk);
 		if (ret)
 			return ret;
@@ -516,28 +516,6 @@ static bool rdmafsd_lock_before(const struct rdmafsd_session *ses, struct inode 
 	return before;
 }
 
-/* Has an owner that lock already?  Only its client can give it back. */
-static bool rdmafsd_lock_held(const struct file_lock *lock)
-{
-	struct file_lock_context *ctx = locks_inode_context(file_inode(lock->c.flc_file));
-	bool flock = lock->c.flc_flags & FL_FLOCK, held = false;
-	struct file_lock *fl;
-
-	if (!ctx)
-		return false;
-	spin_lock(&ctx->flc_lock);
-	list_for_each_entry(fl, flock ? &ctx->flc_flock : &ctx->flc_posix, c.flc_list) {
-		held = fl->c.flc_type == lock->c.flc_type && fl->fl_start <= lock->fl_start &&
-		       fl->fl_end >= lock->fl_end &&
-		       (flock ? fl->c.flc_file == lock->c.flc_file :
-				fl->c.flc_owner == lock->c.flc_owner);
-		if (held)
-			break;
-	}
-	spin_unlock(&ctx->flc_lock);
-	return held;
-}
-
 /**
  * rdmafsd_lock_once - take a lock for a client if it can be had at once
  * @ses:  the session of the request
@@ -554,19 +532,21 @@ int rdmafsd_lock_once(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		      const struct rdmafsd_range *r, unsigned char type, struct rdmafsd_asking *a)
 {
 	struct inode *inode = file_inode(st->file);
+	bool room = rdmafsd_locks_room(ses, 1), had, before;
 	struct rdmafsd_owner *owner;
 	struct file_lock fl;
-	bool before;
 	int err;
 
+	/* Only its client can give it back. */
+	had = (a->again || !room) && rdmafsd_lock_had(ses, st, r, type);
 	/* A client that has the limit may ask for what it has, to be sure. */
-	if (!rdmafsd_locks_room(ses, 1))
-		return rdmafsd_lock_had(ses, st, r, type) ? RFP_LOCK_HELD : -ENOLCK;
+	if (!room && !had)
+		return -ENOLCK;
+	a->holds = a->again && had;
 	owner = rdmafsd_owner_get(ses, r->owner);
 	if (!owner)
 		return -ENOMEM;
 	rdmafsd_lock_fill(&fl, r, owner, st->file, type);
-	a->holds = a->again && rdmafsd_lock_held(&fl);
 	err = rdmafsd_grace_enter(st->exp, ses, inode, a);
 	if (!err) {
 		/* To be looked at first: if the other session ends in between, it is free. */
