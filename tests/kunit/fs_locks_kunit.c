@@ -11,6 +11,8 @@
 #include <linux/limits.h>
 #include "fs_client.h"
 
+/* Locks of one session, at most: "session_locks" of the port's limits. */
+#define FS_LOCKS	16384
 /* Locks of one session that wait, at most: "session_lock_waits" of the port's limits. */
 #define FS_WAITS	1024
 /* Those of all sessions of a client: "max_lock_waits_client". */
@@ -590,6 +592,53 @@ static void fs_lock_reclaim(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "reclaim"), 0);
 }
 
+/*
+ * A client has as many locks as it may.  It must not get another one, but what it has when it asks
+ * for that in any way, and must be told by which record: a client that is told none, and believes
+ * it, loses its locks with the server's next restart.
+ */
+static void fs_lock_limit(struct kunit *test)
+{
+	struct fs_lock l = { .owner = 2, .type = RFP_LOCK_WRITE };
+	struct fs_client *c = fs_client(test);
+	const struct rfp_lock_rep *rep = (const struct rfp_lock_rep *)c->rep;
+	struct fs_open o = {};
+	u32 record, status;
+
+	KUNIT_ASSERT_EQ(test, fs_create(test, c, "limit", 0666, &o), 0);
+	KUNIT_ASSERT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_HELD);
+	record = le32_to_cpu(rep->record);
+	KUNIT_ASSERT_NE(test, record, 0);
+	do {
+		l.start += 2;
+		l.end = l.start;
+		status = fs_lock_ask(test, c, RFP_LOCK, &o, &l);
+	} while (!status && l.start < 4 * FS_LOCKS);
+	KUNIT_EXPECT_EQ(test, status, RFP_ENOLCK);
+	KUNIT_EXPECT_EQ(test, l.start, 2 * FS_LOCKS);
+	l.flags = RFP_LOCK_RECLAIM;
+	l.record = record;
+	KUNIT_EXPECT_EQ(test, fs_lock_ask(test, c, RFP_LOCK, &o, &l), RFP_ENOLCK);
+	l.start = 4;
+	l.end = 4;
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_HELD);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rep->record), record);
+	/* It holds that in this session, whatever it shows. */
+	l.record = record + 1;
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_HELD);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rep->record), record);
+	l.flags = 0;
+	l.record = 0;
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_HELD);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rep->record), record);
+	l.flags = RFP_LOCK_WAIT;
+	l.token = 1;
+	KUNIT_EXPECT_EQ(test, fs_lock(test, c, &o, &l), RFP_LOCK_HELD);
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(rep->record), record);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, "limit"), 0);
+}
+
 /* That all was asked for must be believed in the session that the token is of, and in no other. */
 static void fs_lock_done(struct kunit *test)
 {
@@ -618,6 +667,7 @@ static struct kunit_case fs_lock_cases[] = {
 	KUNIT_CASE(fs_lock_pid),
 	KUNIT_CASE(fs_lock_closed),
 	KUNIT_CASE(fs_lock_reclaim),
+	KUNIT_CASE(fs_lock_limit),
 	KUNIT_CASE(fs_lock_done),
 	{}
 };
