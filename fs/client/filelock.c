@@ -759,6 +759,24 @@ static int rdmafs_lock_take(struct file *file, struct file_lock *fl, bool wait)
 	return ret == RFP_LOCK_DENIED ? -EAGAIN : ret;
 }
 
+/*
+ * The lock is held: what is read from now on is to be what its holder before has left.
+ *
+ * Attributes that are asked for from now on tell whether cached pages are older than that, as when
+ * a file is opened.  But not of each page: a file system raises the version of a file before it
+ * takes over what is written.  A page that was read in between, for another range of the file or
+ * ahead, has what was there before, and attributes that fit.  The processes that wrote it under
+ * their locks had to be done for this one to be granted, so a page that is read now is right: those
+ * that the locked range touches are read again.
+ */
+static void rdmafs_lock_renew_pages(struct inode *inode, const struct file_lock *fl)
+{
+	rdmafs_attr_expire(inode);
+	if (rdmafs_revalidate(inode, true) || rdmafs_open_mapping(inode) ||
+	    rdmafs_drop_range(inode, fl->fl_start, fl->fl_end))
+		rdmafs_pages_stale(inode);
+}
+
 static int rdmafs_lock_set(struct file *file, struct file_lock *fl, bool wait)
 {
 	struct inode *inode = file_inode(file);
@@ -770,13 +788,7 @@ static int rdmafs_lock_set(struct file *file, struct file_lock *fl, bool wait)
 		err = rdmafs_lock_take(file, fl, wait);
 	if (err)
 		return err;
-	/*
-	 * What is cached may be from before the lock.  Attributes that are asked for from now on
-	 * say whether it is, as when a file is opened; if they can't be had, it is taken for stale.
-	 */
-	rdmafs_attr_expire(inode);
-	if (rdmafs_revalidate(inode, true) || rdmafs_open_mapping(inode))
-		rdmafs_pages_stale(inode);
+	rdmafs_lock_renew_pages(inode, fl);
 	return 0;
 }
 
