@@ -340,7 +340,7 @@ def session_lost(again, where):
 
 def no_orphans():
     """What had no memory to go is tried again each second."""
-    orphans = "/backing/export/.rdmafs-orphans/*"
+    orphans = "/backing/export/.rdmafs-orphans/[0-9a-f]*"
     until(lambda: not glob.glob(orphans), 30)
     report("no file without a name is left", " ".join(glob.glob(orphans)))
 

@@ -215,9 +215,9 @@ def orphans_in_the_end():
     write_text(ENABLE, "0")
     until(lambda: not read_text(ENDING))
     write_text(ENABLE, "1")
-    until(lambda: not glob.glob("/backing/export/.rdmafs-orphans/*"))
+    until(lambda: not glob.glob("/backing/export/.rdmafs-orphans/[0-9a-f]*"))
     write_text(RECLAIM, "90")
-    return glob.glob("/backing/export/.rdmafs-orphans/*")
+    return glob.glob("/backing/export/.rdmafs-orphans/[0-9a-f]*")
 
 
 def main():
