@@ -14,10 +14,10 @@ scenario checker --fs local --backing ext4 --size 100M -- torture checker
 on_disks=(--disks file --backing ext4 --size 400M --timeout 3600)
 # Guests in QEMU are two at most.
 if [[ $scenario_kernel != uml* ]]; then
-	scenario two-mounts --nodes 2 "${on_disks[@]}" -- torture kept lost
+	scenario two-mounts --nodes 2 "${on_disks[@]}" -- torture kept restarted lost
 elif [ "$scenario_scale" -gt 1 ] || with_checkers; then
-	scenario two-clients --nodes 3 --mem 1500M "${on_disks[@]}" -- torture kept lost
+	scenario two-clients --nodes 3 --mem 1500M "${on_disks[@]}" -- torture kept restarted lost
 else
-	scenario three-clients --nodes 4 --mem 1200M "${on_disks[@]}" -- torture kept:300 lost:300
+	scenario three-clients --nodes 4 --mem 1200M "${on_disks[@]}" -- torture kept:300 restarted:300 lost:300
 fi
 tap_done
