@@ -21,8 +21,8 @@ was taken with, through the page cache or past it by chance.  The log lies outsi
 with how many sessions the mount had lost before the lock was asked for, and at this line.
 
 A section is loose if what the file system promises of its lock does not hold: its session was lost
-before its last call, or its export was off meanwhile.  Another client may then be quicker to get
-the lock.  That the section is told (EIO) if another has the lock when it is taken again is no proof
+before its last call, or its export was off meanwhile, and that was no restart after which all who
+had locks have got them again before others.  Another client may then be quicker to get the lock.  That the section is told (EIO) if another has the lock when it is taken again is no proof
 that it was never another's.  So a loose section may find that its value was replaced, replace what
 others have written, or have an error, and its value may come late or twice.  All others hold: each
 value is replaced by one of them, they do not overlap in time, no value of theirs is lost, and they
@@ -258,11 +258,12 @@ class Proof:
     """
     Reads logs, and finds what is wrong with them: self.problems, a line each.  clock: of each
     client by how many ns its clock is behind, and by how many this may be wrong; lost: sessions may
-    have been lost; outages: times, by the clock of client 1, at which the export was off.
+    have been lost, and locks with them; sessions: sessions may have been lost; outages: times, by
+    the clock of client 1, at which the export was off.
     """
 
-    def __init__(self, clock, lost=False, outages=()):
-        self.clock, self.may_lose = clock, lost
+    def __init__(self, clock, lost=False, outages=(), sessions=False):
+        self.clock, self.may_lose, self.may_lose_sessions = clock, lost, lost or sessions
         late, wrong = clock.get("1", (0, 0))
         self.outages = [(begin + late - wrong, end + late + wrong) for begin, end in outages]
         self.sections = {}
@@ -372,7 +373,7 @@ class Proof:
             elif s.version != (before.version if before else 0) + 1:
                 yield f"{s.name} has found version {s.version - 1} of {s.before}, which had" \
                       f" {before.version if before else 0}"
-            if s.state != "open" and s.lost and not self.may_lose:
+            if s.state != "open" and s.lost and not self.may_lose_sessions:
                 yield f"{s.name} has lost its session, and no session was to be lost"
             if s.error and not s.loose and not loose.left(place, self.span(s)[1]):
                 yield f"{s.name} had {s.error}, and its session lived on"

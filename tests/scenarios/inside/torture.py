@@ -5,7 +5,7 @@
                                                 processes has come to the end of N more sections
        torture.py killed LOG N CLIENT...        waits until each CLIENT has killed N more processes
        torture.py total LOG CLIENT...           how many sections their runs have come to the end of
-       torture.py check LOG DIR kept|lost       by the logs no two were in a section at a time
+       torture.py check LOG DIR SESSIONS        by the logs no two were in a section at a time
        torture.py keep DIR READY                has three locks, when READY exists, for ever
        torture.py denied DIR                    whether these can't be had
        torture.py await DIR SAID                waits for them; the times of the first and the last
@@ -15,7 +15,8 @@ SLOTS processes of a CLIENT, which is a machine, are in sections under locks (ho
 in one of RANGES ranges of a file and of FILES files that are locked whole.  Each DIR is of another
 mount, and they take turns with these.  While LOG/kill exists one of them after the other is killed,
 and another takes its slot.  LOG is one for all clients, outside of the file system: what is in it
-outlasts the machine that wrote it.  kept: no session was lost; lost: some may have been.
+outlasts the machine that wrote it.  SESSIONS: kept: none was lost; restarted: some were, but no
+lock; lost: locks may have been lost with them.
 """
 
 import collections
@@ -186,8 +187,8 @@ def is_log(name):
     return name.count(".") == 2 and name[0].isdigit()
 
 
-def proof_of(log, lost):
-    proof = holders.Proof(clocks(log), lost)
+def proof_of(log, sessions):
+    proof = holders.Proof(clocks(log), lost=sessions == "lost", sessions=sessions == "restarted")
     for name in sorted(os.listdir(log)):
         if is_log(name):
             proof.read(f"{log}/{name}")
@@ -195,7 +196,7 @@ def proof_of(log, lost):
 
 
 def check(log, where, sessions):
-    proof = proof_of(log, {"kept": False, "lost": True}[sessions])
+    proof = proof_of(log, sessions)
     proof.look(proof.finals(where))
     firm, every = len(proof.firm()), proof.sections.values()
     states = collections.Counter(s.state for s in every)
@@ -211,8 +212,9 @@ def check(log, where, sessions):
     if len(proof.clock) > 1:
         measured(proof.handed(), "locks have gone from one client to another",
                  f"{proof.handed()} times")
-    if sessions == "lost":
-        measured(loose, "sessions were lost in the middle of it", f"{loose} times")
+    lost = loose if sessions == "lost" else sum(s.lost for s in every if s.state != "open")
+    if sessions != "kept":
+        measured(lost, "sessions were lost in the middle of it", f"{lost} times")
     tap_done()
 
 
@@ -291,7 +293,7 @@ class Forged:
         self.end(name, at + 0.5, known.get("resets", 0))
         return value
 
-    def proof(self, lost=False, outages=(), final=None, tail=""):
+    def proof(self, lost=False, outages=(), final=None, tail="", sessions=False):
         """What is wrong, by the proof."""
         where = "/tmp/forged"
         shutil.rmtree(where, ignore_errors=True)
@@ -302,7 +304,7 @@ class Forged:
         if tail:
             with open(f"{where}/{self.lines[0][0].partition(':')[0]}", "a", encoding="ascii") as f:
                 f.write(tail)
-        proof = holders.Proof({"1": (0, 10 ** 8), "2": (0, 10 ** 8)}, lost, outages)
+        proof = holders.Proof({"1": (0, 10 ** 8), "2": (0, 10 ** 8)}, lost, outages, sessions)
         for name in sorted(os.listdir(where)):
             proof.read(f"{where}/{name}")
         data = holders.value_bytes(self.place, *self.last) if self.last[0] else b""
@@ -432,6 +434,17 @@ def forge_left():
         finds(f.proof(lost=True), *words)
 
 
+def forge_restarted():
+    """a session was lost in a section, and no lock was to be: others may not be in one meanwhile"""
+    for at, words in ((6.8, ()), (6.1, ("while 1.1.1",))):
+        f = chain()
+        f.begin("1.1.1-abc:1", 6)
+        f.end("1.1.1-abc:1", 6.5, resets=1)
+        f.whole("2.1.1-abc:1", at)
+        finds(f.proof(), "no session was to be lost", *words)
+        finds(f.proof(sessions=True), *words)
+
+
 def forge_refused():
     """a lock that was waited for was refused"""
     f = chain()
@@ -532,9 +545,9 @@ def forge_lines():
 
 
 FORGED = (forge_good, forge_killed, forge_fork, forge_lost_value, forge_version, forge_unknown,
-          forge_late, forge_error, forge_error_loose, forge_left, forge_refused, forge_seen,
-          forge_damaged, forge_final, forge_session, forge_loose, forge_too_many, forge_outage,
-          forge_lines)
+          forge_late, forge_error, forge_error_loose, forge_left, forge_restarted, forge_refused,
+          forge_seen, forge_damaged, forge_final, forge_session, forge_loose, forge_too_many,
+          forge_outage, forge_lines)
 
 
 def real_problems(how, kill):
@@ -557,7 +570,7 @@ def real_problems(how, kill):
     good = good and more(log, 20, "1") == 0
     write_text(f"{log}/stop", "")
     status = os.waitpid(parent, 0)[1]
-    proof = proof_of(log, False)
+    proof = proof_of(log, "kept")
     proof.look(proof.finals(where))
     if not good or status:
         raise AssertionError(f"status {status}: {proof.problems[:5]}")
