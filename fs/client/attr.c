@@ -584,6 +584,8 @@ int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct ksta
 {
 	struct inode *inode = d_inode(path->dentry);
 	bool force = query_flags & AT_STATX_FORCE_SYNC;
+	unsigned long *flags = &RDMAFS_I(inode)->flags;
+	bool ask = !(query_flags & AT_STATX_SYNC_TYPE) && rdmafs_attr_expired(inode);
 	int err = 0;
 
 	/*
@@ -605,6 +607,10 @@ int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct ksta
 		err = rdmafs_revalidate(inode, force);
 	if (err)
 		return err;
+	if (ask)
+		rdmafs_ahead(path->dentry);
+	if (test_bit(RDMAFS_I_AHEAD, flags) && test_and_clear_bit(RDMAFS_I_AHEAD, flags) && !ask)
+		rdmafs_ahead_used(path->dentry);
 
 	/* Before the attributes: those of a cookie may be newer than it is, but not older. */
 	if (request_mask & STATX_CHANGE_COOKIE) {

@@ -408,7 +408,7 @@ int rdmafs_atomic_open(struct inode *dir, struct dentry *dentry, struct file *fi
 			return finish_no_open(file, NULL);
 		d_drop(dentry);
 	}
-	res = rdmafs_lookup(dir, dentry, 0);
+	res = rdmafs_lookup(dir, dentry, LOOKUP_OPEN);
 	if (IS_ERR(res))
 		return PTR_ERR(res);
 	return finish_no_open(file, res);

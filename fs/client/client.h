@@ -10,7 +10,7 @@
  *			changes of them
  *	export.c	handles of them for programs, and for servers that export the mount again
  *	namei.c		names; by_name.c opening a file by its name; dir.c reading directories,
- *			listing.c replies that are kept for it
+ *			listing.c replies that are kept for it, ahead.c because of single names
  *	open.c		opens at the server; reclaim.c opening again what a lost session had open
  *	tmpfile.c	files that are made without a name
  *	file.c		open files but reading and writing; lock.c the locks for these
@@ -414,8 +414,32 @@ struct rdmafs_cred {
 #define RDMAFS_I_STORED		2	/* a mapping has stored into the file; see @late */
 #define RDMAFS_I_UNSURE		3	/* the size is not known; see @unknown */
 #define RDMAFS_I_WRITING	4	/* i_rwsem is held by rdmafs_lock_write() */
+#define RDMAFS_I_LOOKED		5	/* a directory: a name in it was looked at; see dir.c */
+#define RDMAFS_I_AHEAD		6	/* attributes came ahead; nobody has looked at them yet */
 
 #define RDMAFS_NR_ACCESS	4	/* callers whose rights are kept */
+
+/**
+ * struct rdmafs_ahead - reading a directory because its names are asked for one by one (ahead.c)
+ * @ends:     jiffies when the present turn ends
+ * @verifier: that of the directory when @cookie was 0 last; 0: nothing has been asked for yet
+ * @cookie:   the next part begins after the entry with this cookie
+ * @index:    where the next part may be kept (listing.c)
+ * @asked:    requests about single names since the last part
+ * @owed:     entries that were read in this turn, and have not been earned yet
+ * @busy:     a task reads a part
+ * @over:     no more is to be read in this turn
+ */
+struct rdmafs_ahead {
+	unsigned long ends;
+	unsigned long verifier;
+	u64 cookie;
+	pgoff_t index;
+	unsigned int asked;
+	unsigned int owed;
+	bool busy;
+	bool over;
+};
 
 /**
  * struct rdmafs_inode - the client's part of an inode
@@ -450,6 +474,7 @@ struct rdmafs_cred {
  *		the newest answer comes first
  * @access.serial: rdmafs_cred.serial of the caller
  * @access.may:	RFP_ACCESS_* of the caller
+ * @ahead:	of a directory: its names are asked for one by one
  * @stash:	attributes from the reply to a write, to be taken over in process context
  * @stash_clock: the mount's clock when that write was sent
  * @opens:	opens of the file
@@ -497,6 +522,7 @@ struct rdmafs_inode {
 		u64 serial;
 		u32 may;
 	} access[RDMAFS_NR_ACCESS];
+	struct rdmafs_ahead ahead;
 	struct rfp_attr stash;
 	u64 stash_clock;
 	struct list_head opens;
@@ -938,19 +964,27 @@ int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *den
  * struct rdmafs_listing - a reply to READDIR, and where it is kept
  * @index:  first page of it in the directory's page cache, or RDMAFS_LISTING_NONE
  * @cookie: the reply begins after the entry with this cookie
+ * @last:   the cookie of its last entry, of a reply that rdmafs_dir_fetch() has got
  * @cred:   rdmafs_cred.serial of the caller that asked
  * @change: the directory's change cookie, which was the same before the request and in the reply
  * @data:   entries; to be freed by kvfree()
  * @count:  bytes of @data
+ * @plus:   the server is asked for attributes and handles, too
+ * @ahead:  nobody lists the directory (ahead.c)
+ * @fresh:  a kept reply is of use only if the attributes in it are still believed
  * @eof:    the directory ends with this reply
  */
 struct rdmafs_listing {
 	pgoff_t index;
 	u64 cookie;
+	u64 last;
 	u64 cred;
 	u64 change;
 	void *data;
 	u32 count;
+	bool plus;
+	bool ahead;
+	bool fresh;
 	bool eof;
 };
 
@@ -961,6 +995,13 @@ void rdmafs_listing_keep(struct inode *dir, struct rdmafs_listing *l, unsigned l
 /* dir.c */
 extern const struct file_operations rdmafs_dir_fops;
 int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct rdmafs_listing *l);
+int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
+		     struct rdmafs_listing *l);
+
+/* ahead.c */
+void rdmafs_ahead_locked(struct dentry *parent);
+void rdmafs_ahead(struct dentry *dentry);
+void rdmafs_ahead_used(struct dentry *dentry);
 
 /* export.c */
 extern const struct export_operations rdmafs_export_ops;

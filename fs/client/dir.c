@@ -12,10 +12,13 @@
  * place, or to the beginning, drops the reply.  The first fetch is small, so that it
  * needs no translation of the RNIC; further ones are large.  A reader that starts at
  * the beginning uses replies that were kept when the directory was read last
- * (listing.c).
+ * (listing.c), by a reader or because single names were asked for (ahead.c).
  *
  * Entries come with handles and attributes, which are entered in the dcache and the
- * inodes.  What usually follows (stat, rm -r, find) needs no request then.
+ * inodes.  What usually follows (stat, rm -r, find) needs no request then.  But each of them
+ * takes memory, and the server's time.  If a reader has got RDMAFS_DIR_UNLOOKED of them and
+ * nobody has looked at any name of the directory meanwhile, it gets names alone from then on,
+ * until somebody does.
  *
  * Locks: rdmafs_dir.lock is held while the server is asked.
  */
@@ -29,6 +32,9 @@
 #define RDMAFS_DIR_SMALL_FETCHES 1
 #define RDMAFS_DIR_LARGE	65536
 
+/* find(1) and others that use fts(3) read 100,000 names before they look at the first. */
+#define RDMAFS_DIR_UNLOOKED	131072U
+
 /**
  * struct rdmafs_dir - an open directory
  * @cred:    credentials of the task that opened it, referenced; requests are made with these, as
@@ -39,9 +45,11 @@
  * @pos:     the position of that place
  * @cookie:  the cookie of that place
  * @fetches: replies since the beginning
+ * @unlooked: entries that were entered in the dcache since a name was looked at
  * @index:   where the next reply may be kept, or RDMAFS_LISTING_NONE
  * @begun:   it was read from the beginning before
  * @ask:     the next reply has to come from the server
+ * @asked:   a reply has come from the server since the beginning
  * @eof:     nothing follows @reply
  */
 struct rdmafs_dir {
@@ -52,9 +60,11 @@ struct rdmafs_dir {
 	loff_t pos;
 	u64 cookie;
 	unsigned int fetches;
+	unsigned int unlooked;
 	pgoff_t index;
 	bool begun;
 	bool ask;
+	bool asked;
 	bool eof;
 };
 
@@ -72,9 +82,9 @@ static void rdmafs_dir_drop(struct rdmafs_dir *d)
 	d->eof = false;
 }
 
-/* Enter a name, with what the server said about it, in the dcache. */
+/* Enter a name, with what the server said about it, in the dcache.  @ahead: nobody lists it. */
 static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view *ent,
-			     unsigned long verifier, u64 clock)
+			     unsigned long verifier, u64 clock, bool ahead)
 {
 	struct qstr name = QSTR_INIT(ent->name.s, ent->name.len);
 	DECLARE_WAIT_QUEUE_HEAD_ONSTACK(wq);
@@ -89,6 +99,8 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 		if (inode && rdmafs_same_fh(inode, &ent->fh) && !rdmafs_attr_check(sb, ent->attr)) {
 			rdmafs_attr_fresh(inode, ent->attr, clock);
 			rdmafs_dentry_fresh(dentry, verifier);
+			if (ahead)
+				set_bit(RDMAFS_I_AHEAD, &RDMAFS_I(inode)->flags);
 			dput(dentry);
 			return;
 		}
@@ -113,6 +125,8 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 		dput(dentry);
 		return;
 	}
+	if (ahead)
+		set_bit(RDMAFS_I_AHEAD, &RDMAFS_I(inode)->flags);
 	rdmafs_dentry_fresh(dentry, verifier);
 	alias = d_splice_alias(inode, dentry);
 	d_lookup_done(dentry);
@@ -123,18 +137,23 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 	dput(dentry);
 }
 
-static void rdmafs_dir_prime_all(struct dentry *parent, const struct rdmafs_listing *l,
-				 unsigned long verifier, u64 clock)
+/* Enter all names of a reply; returns how many it has. */
+static int rdmafs_dir_prime_all(struct dentry *parent, struct rdmafs_listing *l,
+				unsigned long verifier, u64 clock)
 {
 	struct rfp_dirent_view ent;
 	struct rfp_dec dec;
+	int nr = 0;
 
 	rfp_dec_init(&dec, l->data, l->count);
 	while (rfp_dec_dirent(&dec, &ent) == 1) {
 		if (ent.attr && ent.fh.len)
-			rdmafs_dir_prime(parent, &ent, verifier, clock);
+			rdmafs_dir_prime(parent, &ent, verifier, clock, l->ahead);
+		l->last = ent.cookie;
+		nr++;
 		cond_resched();
 	}
+	return nr;
 }
 
 /**
@@ -142,7 +161,7 @@ static void rdmafs_dir_prime_all(struct dentry *parent, const struct rdmafs_list
  * @dir:   the directory
  * @op:	   a new RFP_READDIR
  * @large: ask for RDMAFS_DIR_LARGE bytes, memory allowing, not for those that fit a message
- * @l:	   in: @cookie.  Out: @data, @count, @eof, @change; @data is to be freed by kvfree()
+ * @l:	   in: @cookie, @plus.  Out: @data, @count, @eof, @change; @data is to be freed by kvfree()
  *
  * The op itself is not kept while the directory is open, since other operations need its memory.
  *
@@ -167,7 +186,7 @@ int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct r
 		return err;
 	req->cookie = cpu_to_le64(l->cookie);
 	req->count = cpu_to_le32(size);
-	req->flags = cpu_to_le32(RFP_READDIR_PLUS);
+	req->flags = cpu_to_le32(l->plus ? RFP_READDIR_PLUS : 0);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
 	err = rdmafs_op_run(op);
 	if (err)
@@ -189,33 +208,58 @@ int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct r
 	return 0;
 }
 
-static int rdmafs_dir_fetch(struct inode *dir, struct rdmafs_dir *d, struct rdmafs_op *op,
-			    struct rdmafs_listing *l)
+/**
+ * rdmafs_dir_fetch - have a part of a directory sent, keep it, and enter its names in the dcache
+ * @parent: the directory
+ * @op:	    a new RFP_READDIR, which is put
+ * @large:  as for rdmafs_dir_ask()
+ * @l:	    in: @cookie, @plus, @index.  Out: all; @data is to be freed by kvfree()
+ *
+ * Context: process, may sleep; the wait is killable.  The directory's lock is held, and no name of
+ * it that is being looked up.
+ * Return: the number of entries, or a negative errno.
+ */
+int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
+		     struct rdmafs_listing *l)
 {
+	struct inode *dir = d_inode(parent);
+	unsigned long verifier = rdmafs_dir_verifier(dir);
 	u64 change = rdmafs_listing_change(dir);
 	unsigned long sent = jiffies;
+	u64 clock;
 	int err;
 
-	err = rdmafs_dir_ask(dir, op, d->fetches >= RDMAFS_DIR_SMALL_FETCHES, l);
+	lockdep_assert_held(&dir->i_rwsem);
+	l->cred = op->cred->serial;
+	err = rdmafs_dir_ask(dir, op, large, l);
+	clock = op->clock;
+	rdmafs_op_put(op);
 	if (err)
 		return err;
 	if (l->index != RDMAFS_LISTING_NONE && l->change == change)
 		rdmafs_listing_keep(dir, l, sent);
 	else
 		l->index = RDMAFS_LISTING_NONE;
-	d->ask = false;
-	return 0;
+	return rdmafs_dir_prime_all(parent, l, verifier, clock);
+}
+
+/* Are attributes to come with the names? */
+static bool rdmafs_dir_plus(struct inode *dir, struct rdmafs_dir *d)
+{
+	if (test_and_clear_bit(RDMAFS_I_LOOKED, &RDMAFS_I(dir)->flags))
+		d->unlooked = 0;
+	return d->unlooked < RDMAFS_DIR_UNLOOKED;
 }
 
 /* Get the entries after d->cookie, kept ones or from the server. */
 static int rdmafs_dir_next(struct file *file, struct rdmafs_dir *d)
 {
-	struct rdmafs_listing l = { .index = d->index, .cookie = d->cookie };
+	struct rdmafs_listing l = {
+		.index = d->index, .cookie = d->cookie, .fresh = d->asked,
+	};
 	struct inode *dir = file_inode(file);
-	unsigned long verifier = rdmafs_dir_verifier(dir);
 	struct rdmafs_op *op;
-	u64 clock;
-	int err;
+	int nr;
 
 	rdmafs_dir_drop(d);
 	op = rdmafs_op_new_cred(RDMAFS_M(dir->i_sb), RFP_READDIR, sizeof(struct rfp_readdir_req),
@@ -224,12 +268,14 @@ static int rdmafs_dir_next(struct file *file, struct rdmafs_dir *d)
 	if (!d->ask && l.index != RDMAFS_LISTING_NONE && !rdmafs_listing_load(dir, &l)) {
 		rdmafs_op_put(op);
 	} else {
-		err = rdmafs_dir_fetch(dir, d, op, &l);
-		clock = op->clock;
-		rdmafs_op_put(op);
-		if (err)
-			return err;
-		rdmafs_dir_prime_all(file_dentry(file), &l, verifier, clock);
+		l.plus = rdmafs_dir_plus(dir, d);
+		nr = rdmafs_dir_fetch(file_dentry(file), op,
+				      d->fetches >= RDMAFS_DIR_SMALL_FETCHES, &l);
+		if (nr < 0)
+			return nr;
+		d->unlooked += l.plus ? nr : 0;
+		d->ask = false;
+		d->asked = true;
 	}
 	d->reply = l.data;
 	rfp_dec_init(&d->dec, l.data, l.count);
@@ -257,6 +303,7 @@ static void rdmafs_dir_seek(struct rdmafs_dir *d, loff_t pos)
 	 * promises the state of its own time.
 	 */
 	d->ask = d->begun;
+	d->asked = false;
 	d->begun = true;
 }
 

@@ -218,7 +218,7 @@ static int rdmafs_name_find(struct rdmafs_listing *l, struct inode *inode, char 
 static int rdmafs_get_name(struct dentry *parent, char *name, struct dentry *child)
 {
 	struct inode *dir = d_inode(parent);
-	struct rdmafs_listing l = {};
+	struct rdmafs_listing l = { .plus = true };
 	struct rdmafs_op *op;
 	int ret;
 

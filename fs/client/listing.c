@@ -17,7 +17,10 @@
  *	  is known, and its attributes are believed;
  *	- the credentials that asked: the server may refuse others;
  *	- until when the attributes are believed that came with the entries.  After
- *	  that one READDIR is cheaper than asking for the attributes of each entry.
+ *	  that one READDIR is cheaper than asking for the attributes of each entry.  So
+ *	  the listing is used further only if nobody has looked at a name since the
+ *	  directory was last read: it is the names that its readers want.  A reader
+ *	  that had to ask once asks for the rest, too.
  *
  * Locks: a folio is filled and read under its lock; no other lock is taken under it.
  */
@@ -26,8 +29,11 @@
 #include <linux/swap.h>
 #include "client.h"
 
-/* Most pages of one directory; a larger one is not likely to be read twice in a row. */
-#define RDMAFS_LISTING_PAGES	(SZ_1M >> PAGE_SHIFT)
+/*
+ * Most pages of one directory, for some 40,000 names, or 200,000 without attributes: a larger one
+ * would push out of memory what is more likely to be used again.  Its beginning is kept.
+ */
+#define RDMAFS_LISTING_PAGES	(SZ_8M >> PAGE_SHIFT)
 
 /*
  * The beginning of each page.  No two replies have the same @serial: it tells their pages apart
@@ -106,8 +112,8 @@ static bool rdmafs_listing_put(struct address_space *mapping, pgoff_t index,
 /**
  * rdmafs_listing_load - get a reply that was kept
  * @dir: the directory
- * @l:	 in: @index, @cookie and @cred.  Out: the rest; @index becomes that of the next reply,
- *	 @data is to be freed by kvfree()
+ * @l:	 in: @index, @cookie, @cred and @fresh.  Out: @data, which is to be freed by kvfree(),
+ *	 @count and @eof; @index becomes that of the next reply
  *
  * Context: process, may sleep; takes folio locks.
  * Return: 0, -ENOENT if there is none that may be used, or -ENOMEM.
@@ -123,7 +129,10 @@ int rdmafs_listing_load(struct inode *dir, struct rdmafs_listing *l)
 	    !rdmafs_listing_get(dir->i_mapping, index, &head, NULL, 0))
 		return -ENOENT;
 	if (head.change != rdmafs_listing_change(dir) || head.cookie != l->cookie ||
-	    head.cred != l->cred || time_after_eq(jiffies, head.expires))
+	    head.cred != l->cred)
+		return -ENOENT;
+	if (time_after_eq(jiffies, head.expires) &&
+	    (l->fresh || test_bit(RDMAFS_I_LOOKED, &RDMAFS_I(dir)->flags)))
 		return -ENOENT;
 	data = kvmalloc(max(head.count, 1U), GFP_KERNEL);
 	if (!data)

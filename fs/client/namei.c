@@ -122,6 +122,23 @@ int rdmafs_lookup_send(struct inode *dir, const struct qstr *name, struct rdmafs
 	return err;
 }
 
+/* Is a name looked up to be used as it is, and not to be opened, made or replaced? */
+static bool rdmafs_name_plain(unsigned int flags)
+{
+	return !(flags & (LOOKUP_OPEN | LOOKUP_CREATE | LOOKUP_EXCL | LOOKUP_RENAME_TARGET |
+			  LOOKUP_REVAL));
+}
+
+/* Whoever lists the directory needs attributes with the names: dir.c, listing.c. */
+static void rdmafs_dir_looked(struct inode *dir)
+{
+	unsigned long *flags = &RDMAFS_I(dir)->flags;
+
+	/* Most walks only read the word, which all of them share. */
+	if (!test_bit(RDMAFS_I_LOOKED, flags))
+		set_bit(RDMAFS_I_LOOKED, flags);
+}
+
 /**
  * rdmafs_lookup - look up a name: inode_operations.lookup
  * @dir:    the directory
@@ -167,6 +184,12 @@ struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned 
 	res = d_splice_alias(inode, dentry);
 	if (!IS_ERR_OR_NULL(res))
 		rdmafs_dentry_fresh(res, verifier);
+	if (!inode || IS_ERR(res))
+		return res;
+	rdmafs_dir_looked(dir);
+	/* Nobody waits for this name any more, so that this task may wait for others. */
+	if (rdmafs_name_plain(flags))
+		rdmafs_ahead_locked(dentry->d_parent);
 	return res;
 }
 
@@ -277,10 +300,14 @@ static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
 		parent = dget_parent(dentry);
 		dir = d_inode(parent);
 	}
+	if (dir && inode)
+		rdmafs_dir_looked(dir);
 	valid = dir && rdmafs_d_believed(dir, dentry, inode, flags);
 	if (flags & LOOKUP_RCU)
 		return valid ? 1 : -ECHILD;
 	ret = valid ? 1 : rdmafs_reval_ask(dir, dentry);
+	if (!valid && ret == 1 && inode && rdmafs_name_plain(flags))
+		rdmafs_ahead(dentry);
 	dput(parent);
 	return ret;
 }

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Read a directory because its names are asked for one by one.
+ *
+ * Some programs know the names that they look at and do not list the directory first: git(1) has
+ * them in its index.  Others, as find(1) does, list 100,000 names before they look at the first,
+ * and the attributes that came with the listing have expired by then.  Each of these looks would
+ * be a request.  READDIR brings the names, handles and attributes of some hundred entries in one.
+ * So a task that has just sent some requests about single names of one directory reads a part of
+ * that directory, and what it finds is entered in the dcache and the inodes, as it is for
+ * readdir(3) (dir.c).  Each part begins where the last one ended.
+ *
+ * Most of what is read may be read in vain: a program may look at few names of a large directory.
+ * So it has to be earned.  A request about one name is worth about as much of the server's time as
+ * RDMAFS_AHEAD_WORTH entries of a listing.  That many entries may be read for each such request,
+ * and as many for each that was spared, as somebody looked at an object that was found here.
+ * RDMAFS_AHEAD_CREDIT entries may be read before that in a turn, which takes some seconds.  So
+ * whatever a program does, it does not cost the server much more than twice what it would without.
+ *
+ * A directory is read to its end once in a turn, and no further if the server refuses it.  If
+ * another client changes the directory, all names in it have to be asked for again, so that it
+ * may be read again; what has been spent is not forgotten.
+ *
+ * Nothing depends on whether it succeeds, and its errors are told to nobody.
+ *
+ * Locks: the directory's i_rwsem is held, at least shared, while names are entered, as it is for
+ * readdir(3).  rdmafs_inode.lock protects struct rdmafs_ahead.  The task has no name of its own
+ * that others wait for (d_in_lookup()): it may have to wait for theirs.
+ */
+#include <linux/dcache.h>
+#include <linux/fs.h>
+#include "client.h"
+
+/* Requests about single names before each part: a part costs less than the next of these. */
+#define RDMAFS_AHEAD_ASKED	3U
+
+/* Entries of a listing that may be read for a request about one name, sent or spared. */
+#define RDMAFS_AHEAD_WORTH	16U
+
+/* Entries that may be read in a turn before they are earned: the whole of most directories. */
+#define RDMAFS_AHEAD_CREDIT	1024U
+
+/* A turn takes as long as attributes of files last at least, but no more seconds than this. */
+#define RDMAFS_AHEAD_TURN_MAX	3U
+
+/* For how long a turn lasts, in jiffies; 0: what comes ahead would not be believed. */
+static unsigned long rdmafs_ahead_turn(struct inode *dir)
+{
+	const struct rdmafs_opts *opts = &RDMAFS_M(dir->i_sb)->opts;
+
+	if (READ_ONCE(opts->names) == RDMAFS_NAMES_NONE || !READ_ONCE(opts->acdirmin))
+		return 0;
+	return min(READ_ONCE(opts->acregmin), RDMAFS_AHEAD_TURN_MAX) * HZ;
+}
+
+/* Count a request about one name; true if a part is to be read now, by this task alone. */
+static bool rdmafs_ahead_begin(struct inode *dir, unsigned long turn, struct rdmafs_listing *l)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(dir);
+	struct rdmafs_ahead *a = &ri->ahead;
+	bool due;
+
+	spin_lock_irq(&ri->lock);
+	if (!a->verifier || time_after_eq(jiffies, a->ends)) {
+		a->ends = jiffies + turn;
+		a->asked = 0;
+		a->owed = 0;
+		a->over = false;
+	}
+	if (a->verifier != ri->coh.verifier && !a->busy) {
+		a->verifier = ri->coh.verifier;
+		a->cookie = 0;
+		a->over = false;
+	}
+	a->asked++;
+	a->owed -= min(a->owed, RDMAFS_AHEAD_WORTH);
+	due = !a->busy && !a->over && a->asked >= RDMAFS_AHEAD_ASKED &&
+	      a->owed < RDMAFS_AHEAD_CREDIT;
+	if (due) {
+		a->busy = true;
+		a->asked = 0;
+		l->cookie = a->cookie;
+		l->index = a->cookie ? a->index : 0;
+	}
+	spin_unlock_irq(&ri->lock);
+	return due;
+}
+
+/* A part has been read, @nr entries, or a negative errno. */
+static void rdmafs_ahead_end(struct inode *dir, const struct rdmafs_listing *l, int nr)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(dir);
+	struct rdmafs_ahead *a = &ri->ahead;
+
+	spin_lock_irq(&ri->lock);
+	a->busy = false;
+	a->over = nr < 0 || l->eof;
+	a->cookie = a->over ? 0 : l->last;
+	a->index = l->index;
+	if (nr > 0)
+		a->owed += nr;
+	spin_unlock_irq(&ri->lock);
+}
+
+/*
+ * Read a part.  As for readdir(3), what fits a message comes first, so that in a small directory
+ * nobody waits for translations of the RNIC; if that is not all, more comes at once.
+ */
+static int rdmafs_ahead_read(struct dentry *parent, struct rdmafs_listing *l)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(parent->d_sb);
+	bool large = l->cookie;
+	struct rdmafs_op *op;
+	int nr, all = 0;
+
+	for (;;) {
+		op = rdmafs_op_new(mnt, RFP_READDIR, sizeof(struct rfp_readdir_req));
+		if (IS_ERR(op))
+			return PTR_ERR(op);
+		nr = rdmafs_dir_fetch(parent, op, large, l);
+		if (nr < 0)
+			return nr;
+		kvfree(l->data);
+		all += nr;
+		if (large || l->eof)
+			return all;
+		l->cookie = l->last;
+		large = true;
+	}
+}
+
+/**
+ * rdmafs_ahead_locked - a name was asked for: read a part of its directory if it is time
+ * @parent: the directory
+ *
+ * Context: process, may sleep; the wait is killable.  The directory's lock is held, and no op, nor
+ * a name of it that is being looked up.
+ */
+void rdmafs_ahead_locked(struct dentry *parent)
+{
+	struct inode *dir = d_inode(parent);
+	unsigned long turn = rdmafs_ahead_turn(dir);
+	struct rdmafs_listing l = { .plus = true, .ahead = true };
+
+	lockdep_assert_held(&dir->i_rwsem);
+	if (!turn || !rdmafs_ahead_begin(dir, turn, &l))
+		return;
+	rdmafs_ahead_end(dir, &l, rdmafs_ahead_read(parent, &l));
+}
+
+/**
+ * rdmafs_ahead - the same, for callers that do not hold the directory's lock, or not for sure
+ * @dentry: the name
+ *
+ * If the lock can't be had at once, the request does not count.
+ *
+ * Context: process, may sleep; the wait is killable.  No op is held, nor a name that is being
+ * looked up.
+ */
+void rdmafs_ahead(struct dentry *dentry)
+{
+	struct dentry *parent;
+	struct inode *dir;
+
+	if (IS_ROOT(dentry) || d_unhashed(dentry))
+		return;
+	parent = dget_parent(dentry);
+	dir = d_inode(parent);
+	if (inode_trylock_shared(dir)) {
+		rdmafs_ahead_locked(parent);
+		inode_unlock_shared(dir);
+	}
+	dput(parent);
+}
+
+/**
+ * rdmafs_ahead_used - somebody looks at an object whose attributes came ahead
+ * @dentry: its name
+ *
+ * Context: process; takes rdmafs_inode.lock of the directory.
+ */
+void rdmafs_ahead_used(struct dentry *dentry)
+{
+	struct dentry *parent = dget_parent(dentry);
+	struct rdmafs_inode *ri = RDMAFS_I(d_inode(parent));
+
+	spin_lock_irq(&ri->lock);
+	ri->ahead.owed -= min(ri->ahead.owed, RDMAFS_AHEAD_WORTH);
+	spin_unlock_irq(&ri->lock);
+	dput(parent);
+}
