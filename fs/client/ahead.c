@@ -23,13 +23,16 @@
  *
  * Nothing depends on whether it succeeds, and its errors are told to nobody.
  *
- * Locks: the directory's i_rwsem is held, at least shared, while names are entered, as it is for
- * readdir(3).  rdmafs_inode.lock protects struct rdmafs_ahead.  The task has no name of its own
- * that others wait for (d_in_lookup()): it may have to wait for theirs.
+ * Locks: the directory's i_rwsem is held shared while names are entered, as it is for readdir(3).
+ * It is not held exclusively: who does that is about to change a name, and entering what the
+ * server says may move that very name, or another in its place (d_splice_alias()).
+ * rdmafs_inode.lock protects struct rdmafs_ahead.  The task has no name of its own that others wait
+ * for (d_in_lookup()): it may have to wait for theirs.
  */
 #include <linux/dcache.h>
 #include <linux/fs.h>
 #include "client.h"
+#include "transport/points.h"
 
 /* Requests about single names before each part: a part costs less than the next of these. */
 #define RDMAFS_AHEAD_ASKED	3U
@@ -113,6 +116,7 @@ static int rdmafs_ahead_read(struct dentry *parent, struct rdmafs_listing *l)
 	struct rdmafs_op *op;
 	int nr, all = 0;
 
+	rdmafs_test_point("ahead_read", d_inode(parent)->i_ino);
 	for (;;) {
 		op = rdmafs_op_new(mnt, RFP_READDIR, sizeof(struct rfp_readdir_req));
 		if (IS_ERR(op))
@@ -133,8 +137,8 @@ static int rdmafs_ahead_read(struct dentry *parent, struct rdmafs_listing *l)
  * rdmafs_ahead_locked - a name was asked for: read a part of its directory if it is time
  * @parent: the directory
  *
- * Context: process, may sleep; the wait is killable.  The directory's lock is held, and no op, nor
- * a name of it that is being looked up.
+ * Context: process, may sleep; the wait is killable.  The directory's lock is held shared, and no
+ * op, nor a name of it that is being looked up.
  */
 void rdmafs_ahead_locked(struct dentry *parent)
 {
@@ -142,7 +146,7 @@ void rdmafs_ahead_locked(struct dentry *parent)
 	unsigned long turn = rdmafs_ahead_turn(dir);
 	struct rdmafs_listing l = { .plus = true, .ahead = true };
 
-	lockdep_assert_held(&dir->i_rwsem);
+	lockdep_assert_held_read(&dir->i_rwsem);
 	if (!turn || !rdmafs_ahead_begin(dir, turn, &l))
 		return;
 	rdmafs_ahead_end(dir, &l, rdmafs_ahead_read(parent, &l));
@@ -167,7 +171,8 @@ void rdmafs_ahead(struct dentry *dentry)
 	parent = dget_parent(dentry);
 	dir = d_inode(parent);
 	if (inode_trylock_shared(dir)) {
-		rdmafs_ahead_locked(parent);
+		if (!IS_DEADDIR(dir))
+			rdmafs_ahead_locked(parent);
 		inode_unlock_shared(dir);
 	}
 	dput(parent);

@@ -215,8 +215,8 @@ int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct r
  * @large:  as for rdmafs_dir_ask()
  * @l:	    in: @cookie, @plus, @index.  Out: all; @data is to be freed by kvfree()
  *
- * Context: process, may sleep; the wait is killable.  The directory's lock is held, and no name of
- * it that is being looked up.
+ * Context: process, may sleep; the wait is killable.  The directory's lock is held shared, and no
+ * name of it that is being looked up.
  * Return: the number of entries, or a negative errno.
  */
 int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
@@ -229,7 +229,7 @@ int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
 	u64 clock;
 	int err;
 
-	lockdep_assert_held(&dir->i_rwsem);
+	lockdep_assert_held_read(&dir->i_rwsem);
 	l->cred = op->cred->serial;
 	err = rdmafs_dir_ask(dir, op, large, l);
 	clock = op->clock;

@@ -145,11 +145,15 @@ static void rdmafs_dir_looked(struct inode *dir)
  * @dentry: the name, not hashed
  * @flags:  LOOKUP_*
  *
- * Context: process, may sleep; the directory's lock held.
+ * Context: process, may sleep; the directory's lock held: shared, if the name is in lookup and is
+ * not to be opened or made; else perhaps exclusively, by a caller that is about to change @dir.
  * Return: as for d_splice_alias().
  */
 struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags)
 {
+	bool parallel = d_in_lookup(dentry) && rdmafs_name_plain(flags);
+	/* A directory that is found may be moved as soon as it has its name. */
+	struct dentry *parent = dentry->d_parent;
 	unsigned long verifier;
 	struct rdmafs_found found;
 	struct inode *inode = NULL;
@@ -187,9 +191,13 @@ struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned 
 	if (!inode || IS_ERR(res))
 		return res;
 	rdmafs_dir_looked(dir);
-	/* Nobody waits for this name any more, so that this task may wait for others. */
-	if (rdmafs_name_plain(flags))
-		rdmafs_ahead_locked(dentry->d_parent);
+	/*
+	 * Nobody waits for this name any more, so that this task may wait for others.  A caller
+	 * that removes or renames the name holds the lock exclusively, and relies on the name
+	 * staying where it is.
+	 */
+	if (parallel)
+		rdmafs_ahead_locked(parent);
 	return res;
 }
 
