@@ -31,8 +31,8 @@
  */
 #include <linux/dcache.h>
 #include <linux/fs.h>
-#include "client.h"
 #include "transport/points.h"
+#include "client.h"
 
 /* Requests about single names before each part: a part costs less than the next of these. */
 #define RDMAFS_AHEAD_ASKED	3U

@@ -161,7 +161,7 @@ static int rdmafs_dir_prime_all(struct dentry *parent, struct rdmafs_listing *l,
  * @dir:   the directory
  * @op:	   a new RFP_READDIR
  * @large: ask for RDMAFS_DIR_LARGE bytes, memory allowing, not for those that fit a message
- * @l:	   in: @cookie, @plus.  Out: @data, @count, @eof, @change; @data is to be freed by kvfree()
+ * @l:	   in: @cookie, @plus, @ahead.  Out: @data, @count, @eof, @change; @data is to be freed by kvfree()
  *
  * The op itself is not kept while the directory is open, since other operations need its memory.
  *
@@ -186,7 +186,8 @@ int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct r
 		return err;
 	req->cookie = cpu_to_le64(l->cookie);
 	req->count = cpu_to_le32(size);
-	req->flags = cpu_to_le32(l->plus ? RFP_READDIR_PLUS : 0);
+	req->flags = cpu_to_le32((l->plus ? RFP_READDIR_PLUS : 0) |
+				 (l->ahead ? RFP_READDIR_NOATIME : 0));
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
 	err = rdmafs_op_run(op);
 	if (err)

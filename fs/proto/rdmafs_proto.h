@@ -661,13 +661,15 @@ struct rfp_rename_req {
 } __packed;
 
 #define RFP_READDIR_PLUS	0x1
+#define RFP_READDIR_NOATIME	0x2
 
 /**
  * struct rfp_readdir_req - 24 bytes; then fh
  * @req:    common part
  * @cookie: 0, or the cookie of the last entry that the client has
  * @count:  the most bytes of entries that are wanted
- * @flags:  RFP_READDIR_PLUS: with attributes and handles
+ * @flags:  RFP_READDIR_PLUS: with attributes and handles; RFP_READDIR_NOATIME: nobody lists the
+ *	    directory, so its access time stays
  */
 struct rfp_readdir_req {
 	struct rfp_req req;

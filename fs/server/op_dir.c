@@ -392,7 +392,7 @@ static int rdmafsd_check_readdir(struct rdmafsd_rq *rq)
 {
 	const struct rfp_readdir_req *rreq = rq->args;
 
-	if ((le32_to_cpu(rreq->flags) & ~RFP_READDIR_PLUS) ||
+	if ((le32_to_cpu(rreq->flags) & ~(RFP_READDIR_PLUS | RFP_READDIR_NOATIME)) ||
 	    le64_to_cpu(rreq->cookie) > LLONG_MAX)
 		return -EINVAL;
 	/* There is no room for a single entry. */
@@ -404,9 +404,12 @@ static int rdmafsd_op_readdir(struct rdmafsd_rq *rq)
 	const struct rfp_readdir_req *rreq = rq->args;
 	struct path path = { .mnt = rq->exp->path.mnt, .dentry = rq->obj[0] };
 	struct rdmafsd_readdir r = { .rq = rq, .dir = path.dentry };
+	int flags = O_RDONLY | O_DIRECTORY | O_LARGEFILE;
 	u32 room = rdmafsd_readdir_room(rq);
 	int err;
 
+	if (le32_to_cpu(rreq->flags) & RFP_READDIR_NOATIME)
+		flags |= O_NOATIME;
 	r.plus = le32_to_cpu(rreq->flags) & RFP_READDIR_PLUS;
 	err = inode_permission(rdmafsd_idmap(rq->exp), d_inode(r.dir), MAY_READ | MAY_OPEN);
 	if (err)
@@ -414,7 +417,7 @@ static int rdmafsd_op_readdir(struct rdmafsd_rq *rq)
 	err = rdmafs_xprt_req_reserve(rq->req, room);
 	if (err)
 		return err;
-	r.file = dentry_open(&path, O_RDONLY | O_DIRECTORY | O_LARGEFILE, current_cred());
+	r.file = dentry_open(&path, flags, current_cred());
 	if (IS_ERR(r.file))
 		return PTR_ERR(r.file);
 	/* ext4 and others use positions of 64 bits then, so that hardly any two names share one. */
