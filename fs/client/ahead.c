@@ -6,20 +6,22 @@
  * them in its index.  Others, as find(1) does, list 100,000 names before they look at the first,
  * and the attributes that came with the listing have expired by then.  Each of these looks would
  * be a request.  READDIR brings the names, handles and attributes of some hundred entries in one.
- * So a task that has just sent some requests about single names of one directory reads a part of
- * that directory, and what it finds is entered in the dcache and the inodes, as it is for
- * readdir(3) (dir.c).  Each part begins where the last one ended.
+ * So after some requests about names of one directory, by whichever tasks, the task that sent the
+ * last of them reads a part of the directory, and what it finds is entered in the dcache and the
+ * inodes, as it is for readdir(3) (dir.c).  Each part begins where the last one ended.
  *
  * Most of what is read may be read in vain: a program may look at few names of a large directory.
  * So it has to be earned.  A request about one name is worth about as much of the server's time as
  * RDMAFS_AHEAD_WORTH entries of a listing.  That many entries may be read for each such request,
  * and as many for each that was spared, as somebody looked at an object that was found here.
- * RDMAFS_AHEAD_CREDIT entries may be read before that in a turn, which takes some seconds.  So
- * whatever a program does, it does not cost the server much more than twice what it would without.
+ * RDMAFS_AHEAD_CREDIT entries may be read before that; half of what is owed is forgotten each
+ * RDMAFS_AHEAD_HALVE.  So whatever a program does, it does not cost the server much more than twice
+ * what it would without.
  *
- * A directory is read to its end once in a turn, and no further if the server refuses it.  If
- * another client changes the directory, all names in it have to be asked for again, so that it
- * may be read again; what has been spent is not forgotten.
+ * A directory is read to its end once in a turn, which takes some seconds, and no further in this
+ * turn if the server refuses it.  If another client changes the directory, all names in it have to
+ * be asked for again, so that it may be read again; what has been spent is not forgotten.  Where
+ * others change it all the time, more and more requests have to come before each part.
  *
  * Nothing depends on whether it succeeds, and its errors are told to nobody.
  *
@@ -40,8 +42,17 @@
 /* Entries of a listing that may be read for a request about one name, sent or spared. */
 #define RDMAFS_AHEAD_WORTH	16U
 
-/* Entries that may be read in a turn before they are earned: the whole of most directories. */
+/* Entries that may be read before they are earned: the whole of most directories. */
 #define RDMAFS_AHEAD_CREDIT	1024U
+
+/* What a part costs that did not come, in entries. */
+#define RDMAFS_AHEAD_PART	256U
+
+/* So many times the number of requests is doubled that have to come before a part. */
+#define RDMAFS_AHEAD_CALLS_MAX	6U
+
+/* After that time half of what is owed is forgotten, in jiffies. */
+#define RDMAFS_AHEAD_HALVE	(60 * HZ)
 
 /* A turn takes as long as attributes of files last at least, but no more seconds than this. */
 #define RDMAFS_AHEAD_TURN_MAX	3U
@@ -56,6 +67,38 @@ static unsigned long rdmafs_ahead_turn(struct inode *dir)
 	return min(READ_ONCE(opts->acregmin), RDMAFS_AHEAD_TURN_MAX) * HZ;
 }
 
+/* A turn has ended: forget what may be forgotten.  The caller holds rdmafs_inode.lock. */
+static void rdmafs_ahead_next_turn(struct rdmafs_ahead *a, unsigned long turn)
+{
+	a->ends = jiffies + turn;
+	a->asked = 0;
+	a->over = false;
+	a->refused = false;
+	if (!a->moved && a->calls)
+		a->calls--;
+	a->moved = false;
+	if (!a->verifier || time_after_eq(jiffies, a->halves)) {
+		a->halves = jiffies + RDMAFS_AHEAD_HALVE;
+		a->owed /= 2;
+	}
+}
+
+/*
+ * The names have to be asked for again, as another client has changed the directory.  If that was
+ * soon after a part had been read, the next one has to wait for twice as many requests.  The
+ * caller holds rdmafs_inode.lock.
+ */
+static void rdmafs_ahead_moved(struct rdmafs_ahead *a, unsigned long verifier)
+{
+	if (a->read && a->calls < RDMAFS_AHEAD_CALLS_MAX)
+		a->calls++;
+	a->moved = a->verifier != 0;
+	a->read = false;
+	a->verifier = verifier;
+	a->cookie = 0;
+	a->over = false;
+}
+
 /* Count a request about one name; true if a part is to be read now, by this task alone. */
 static bool rdmafs_ahead_begin(struct inode *dir, unsigned long turn, struct rdmafs_listing *l)
 {
@@ -64,23 +107,17 @@ static bool rdmafs_ahead_begin(struct inode *dir, unsigned long turn, struct rdm
 	bool due;
 
 	spin_lock_irq(&ri->lock);
-	if (!a->verifier || time_after_eq(jiffies, a->ends)) {
-		a->ends = jiffies + turn;
-		a->asked = 0;
-		a->owed = 0;
-		a->over = false;
-	}
-	if (a->verifier != ri->coh.verifier && !a->busy) {
-		a->verifier = ri->coh.verifier;
-		a->cookie = 0;
-		a->over = false;
-	}
+	if (!a->verifier || time_after_eq(jiffies, a->ends))
+		rdmafs_ahead_next_turn(a, turn);
+	if (a->verifier != ri->coh.verifier && !a->busy)
+		rdmafs_ahead_moved(a, ri->coh.verifier);
 	a->asked++;
 	a->owed -= min(a->owed, RDMAFS_AHEAD_WORTH);
-	due = !a->busy && !a->over && a->asked >= RDMAFS_AHEAD_ASKED &&
-	      a->owed < RDMAFS_AHEAD_CREDIT;
+	due = !a->busy && !a->over && !a->refused && a->owed < RDMAFS_AHEAD_CREDIT &&
+	      a->asked >= RDMAFS_AHEAD_ASKED << a->calls;
 	if (due) {
 		a->busy = true;
+		a->read = true;
 		a->asked = 0;
 		l->cookie = a->cookie;
 		l->index = a->cookie ? a->index : 0;
@@ -89,7 +126,10 @@ static bool rdmafs_ahead_begin(struct inode *dir, unsigned long turn, struct rdm
 	return due;
 }
 
-/* A part has been read, @nr entries, or a negative errno. */
+/*
+ * A part has been read, @nr entries, or a negative errno.  The server has had its work with one
+ * that it refused, too; it is likely to refuse the next as well, but not that of a killed task.
+ */
 static void rdmafs_ahead_end(struct inode *dir, const struct rdmafs_listing *l, int nr)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(dir);
@@ -97,11 +137,15 @@ static void rdmafs_ahead_end(struct inode *dir, const struct rdmafs_listing *l, 
 
 	spin_lock_irq(&ri->lock);
 	a->busy = false;
-	a->over = nr < 0 || l->eof;
-	a->cookie = a->over ? 0 : l->last;
-	a->index = l->index;
-	if (nr > 0)
+	if (nr < 0) {
+		a->refused = nr != -EINTR;
+		a->owed += RDMAFS_AHEAD_PART;
+	} else {
+		a->over = l->eof;
+		a->cookie = l->eof ? 0 : l->last;
+		a->index = l->index;
 		a->owed += nr;
+	}
 	spin_unlock_irq(&ri->lock);
 }
 
@@ -125,6 +169,9 @@ static int rdmafs_ahead_read(struct dentry *parent, struct rdmafs_listing *l)
 		if (nr < 0)
 			return nr;
 		kvfree(l->data);
+		/* Not all of the names have been entered then. */
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		all += nr;
 		if (large || l->eof)
 			return all;
@@ -137,8 +184,9 @@ static int rdmafs_ahead_read(struct dentry *parent, struct rdmafs_listing *l)
  * rdmafs_ahead_locked - a name was asked for: read a part of its directory if it is time
  * @parent: the directory
  *
- * Context: process, may sleep; the wait is killable.  The directory's lock is held shared, and no
- * op, nor a name of it that is being looked up.
+ * Context: process, may sleep.  The wait for the answer is killable; that for a name in it which
+ * another task looks up ends when that task's LOOKUP does.  The directory's lock is held shared,
+ * and no op, nor a name of it that is being looked up.
  */
 void rdmafs_ahead_locked(struct dentry *parent)
 {
@@ -158,8 +206,8 @@ void rdmafs_ahead_locked(struct dentry *parent)
  *
  * If the lock can't be had at once, the request does not count.
  *
- * Context: process, may sleep; the wait is killable.  No op is held, nor a name that is being
- * looked up.
+ * Context: process, may sleep, as in rdmafs_ahead_locked().  No op is held, nor a name that is
+ * being looked up.
  */
 void rdmafs_ahead(struct dentry *dentry)
 {

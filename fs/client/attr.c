@@ -607,7 +607,7 @@ int rdmafs_getattr(struct mnt_idmap *idmap, const struct path *path, struct ksta
 		err = rdmafs_revalidate(inode, force);
 	if (err)
 		return err;
-	if (ask)
+	if (ask && test_and_clear_bit(RDMAFS_I_WALKED, flags))
 		rdmafs_ahead(path->dentry);
 	if (test_bit(RDMAFS_I_AHEAD, flags) && test_and_clear_bit(RDMAFS_I_AHEAD, flags) && !ask)
 		rdmafs_ahead_used(path->dentry);

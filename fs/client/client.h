@@ -416,6 +416,7 @@ struct rdmafs_cred {
 #define RDMAFS_I_WRITING	4	/* i_rwsem is held by rdmafs_lock_write() */
 #define RDMAFS_I_LOOKED		5	/* a directory: a name in it was looked at; see dir.c */
 #define RDMAFS_I_AHEAD		6	/* attributes came ahead; nobody has looked at them yet */
+#define RDMAFS_I_WALKED		7	/* found by name; a GETATTR follows (ahead.c) */
 
 #define RDMAFS_NR_ACCESS	4	/* callers whose rights are kept */
 
@@ -425,20 +426,30 @@ struct rdmafs_cred {
  * @verifier: that of the directory when @cookie was 0 last; 0: nothing has been asked for yet
  * @cookie:   the next part begins after the entry with this cookie
  * @index:    where the next part may be kept (listing.c)
- * @asked:    requests about single names since the last part
- * @owed:     entries that were read in this turn, and have not been earned yet
+ * @halves:   jiffies when half of @owed is forgotten
+ * @asked:    requests about single names in this turn, since the last part
+ * @owed:     entries that were read, and have not been earned yet
+ * @calls:    RDMAFS_AHEAD_ASKED is doubled that often
  * @busy:     a task reads a part
- * @over:     no more is to be read in this turn
+ * @read:     a part was read since @verifier is the directory's
+ * @moved:    @verifier was replaced in this turn
+ * @over:     the end was reached in this turn
+ * @refused:  the server did not send a part in this turn
  */
 struct rdmafs_ahead {
 	unsigned long ends;
 	unsigned long verifier;
 	u64 cookie;
 	pgoff_t index;
+	unsigned long halves;
 	unsigned int asked;
 	unsigned int owed;
+	unsigned int calls;
 	bool busy;
+	bool read;
+	bool moved;
 	bool over;
+	bool refused;
 };
 
 /**

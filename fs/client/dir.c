@@ -137,7 +137,7 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 	dput(dentry);
 }
 
-/* Enter all names of a reply; returns how many it has. */
+/* Enter all names of a reply; returns how many it has, or less to a killed task. */
 static int rdmafs_dir_prime_all(struct dentry *parent, struct rdmafs_listing *l,
 				unsigned long verifier, u64 clock)
 {
@@ -151,6 +151,9 @@ static int rdmafs_dir_prime_all(struct dentry *parent, struct rdmafs_listing *l,
 			rdmafs_dir_prime(parent, &ent, verifier, clock, l->ahead);
 		l->last = ent.cookie;
 		nr++;
+		/* A name that another task looks up is waited for; what is left is not needed. */
+		if (fatal_signal_pending(current))
+			break;
 		cond_resched();
 	}
 	return nr;
@@ -161,7 +164,8 @@ static int rdmafs_dir_prime_all(struct dentry *parent, struct rdmafs_listing *l,
  * @dir:   the directory
  * @op:	   a new RFP_READDIR
  * @large: ask for RDMAFS_DIR_LARGE bytes, memory allowing, not for those that fit a message
- * @l:	   in: @cookie, @plus, @ahead.  Out: @data, @count, @eof, @change; @data is to be freed by kvfree()
+ * @l:	   in: @cookie, @plus, @ahead.  Out: @data, @count, @eof, @change; @data is to be freed by
+ *	   kvfree()
  *
  * The op itself is not kept while the directory is open, since other operations need its memory.
  *
@@ -216,8 +220,9 @@ int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct r
  * @large:  as for rdmafs_dir_ask()
  * @l:	    in: @cookie, @plus, @index.  Out: all; @data is to be freed by kvfree()
  *
- * Context: process, may sleep; the wait is killable.  The directory's lock is held shared, and no
- * name of it that is being looked up.
+ * Context: process, may sleep.  The wait for the answer is killable; that for a name in it which
+ * another task looks up ends when that task's LOOKUP does.  The directory's lock is held shared,
+ * and no name of it that is being looked up.
  * Return: the number of entries, or a negative errno.
  */
 int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,

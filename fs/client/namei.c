@@ -139,6 +139,15 @@ static void rdmafs_dir_looked(struct inode *dir)
 		set_bit(RDMAFS_I_LOOKED, flags);
 }
 
+/* A GETATTR that follows is about a name, and not about a file that is open: ahead.c. */
+static void rdmafs_walked(struct inode *inode)
+{
+	unsigned long *flags = &RDMAFS_I(inode)->flags;
+
+	if (!test_bit(RDMAFS_I_WALKED, flags))
+		set_bit(RDMAFS_I_WALKED, flags);
+}
+
 /**
  * rdmafs_lookup - look up a name: inode_operations.lookup
  * @dir:    the directory
@@ -311,6 +320,8 @@ static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
 	if (dir && inode)
 		rdmafs_dir_looked(dir);
 	valid = dir && rdmafs_d_believed(dir, dentry, inode, flags);
+	if (valid && inode && rdmafs_name_plain(flags) && rdmafs_attr_expired(inode))
+		rdmafs_walked(inode);
 	if (flags & LOOKUP_RCU)
 		return valid ? 1 : -ECHILD;
 	ret = valid ? 1 : rdmafs_reval_ask(dir, dentry);
