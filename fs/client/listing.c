@@ -20,7 +20,12 @@
  *	  that one READDIR is cheaper than asking for the attributes of each entry.  So
  *	  the listing is used further only if nobody has looked at a name since the
  *	  directory was last read: it is the names that its readers want.  A reader
- *	  that had to ask once asks for the rest, too.
+ *	  that had to ask once asks for the rest, too;
+ *	- until when it may be used in that way: for acdirmax at most, and not at all if
+ *	  the directory had just been changed.  The cookie of some file systems is made of
+ *	  a ctime that advances with the timer's ticks, so that another change in the same
+ *	  tick, after the names had been read, would leave the cookie as it is.  (The clocks
+ *	  of client and server are taken to agree, or the server's to be fast.)
  *
  * Locks: a folio is filled and read under its lock; no other lock is taken under it.
  */
@@ -45,6 +50,7 @@ struct rdmafs_listing_head {
 	u64 cred;
 	u64 serial;
 	unsigned long expires;
+	unsigned long until;
 	u32 count;
 	u32 eof;
 };
@@ -131,6 +137,8 @@ int rdmafs_listing_load(struct inode *dir, struct rdmafs_listing *l)
 	if (head.change != rdmafs_listing_change(dir) || head.cookie != l->cookie ||
 	    head.cred != l->cred)
 		return -ENOENT;
+	if (time_after_eq(jiffies, head.until))
+		return -ENOENT;
 	if (time_after_eq(jiffies, head.expires) &&
 	    (l->fresh || test_bit(RDMAFS_I_LOOKED, &RDMAFS_I(dir)->flags)))
 		return -ENOENT;
@@ -153,6 +161,15 @@ int rdmafs_listing_load(struct inode *dir, struct rdmafs_listing *l)
 	return 0;
 }
 
+/* Was the directory at rest for a second before the request was sent? */
+static bool rdmafs_listing_at_rest(struct inode *dir, unsigned long sent)
+{
+	s64 then = ktime_get_real_seconds() - (jiffies - sent) / HZ;
+
+	/* Both ends are cut to whole seconds, and so is the time since: two may be too many. */
+	return then - inode_get_ctime_sec(dir) > 2;
+}
+
 /**
  * rdmafs_listing_keep - keep a reply
  * @dir:  the directory
@@ -171,6 +188,7 @@ void rdmafs_listing_keep(struct inode *dir, struct rdmafs_listing *l, unsigned l
 		.cookie = l->cookie,
 		.cred = l->cred,
 		.expires = sent + life,
+		.until = sent + life,
 		.count = l->count,
 		.eof = l->eof,
 	};
@@ -180,6 +198,8 @@ void rdmafs_listing_keep(struct inode *dir, struct rdmafs_listing *l, unsigned l
 	l->index = RDMAFS_LISTING_NONE;
 	if (!life || index + l->count / RDMAFS_LISTING_ROOM >= RDMAFS_LISTING_PAGES)
 		return;
+	if (rdmafs_listing_at_rest(dir, sent))
+		head.until = sent + max(life, READ_ONCE(opts->acdirmax) * HZ);
 	head.serial = atomic64_inc_return(&rdmafs_listing_serial);
 	do {
 		len = min(RDMAFS_LISTING_ROOM, l->count - at);
