@@ -11,6 +11,7 @@ only_on rdmafs
 
 # Long names, so that the large directory is more than is kept of one.
 scenario short --backing ext4 -- directories 20000 247 100 60
+scenario ahead --backing ext4 -- ahead
 # Where two CPUs are emulated it would take a day.
 if [ "$scenario_scale" = 1 ] && [ "$scenario_kernel" = uml ]; then
 	scenario long --backing xfs --size 3000M --mem 3000M --timeout 7200 -- \
