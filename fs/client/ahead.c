@@ -26,10 +26,13 @@
  * Nothing depends on whether it succeeds, and its errors are told to nobody.
  *
  * Locks: the directory's i_rwsem is held shared while names are entered, as it is for readdir(3).
- * It is not held exclusively: who does that is about to change a name, and entering what the
- * server says may move that very name, or another in its place (d_splice_alias()).
- * rdmafs_inode.lock protects struct rdmafs_ahead.  The task has no name of its own that others wait
- * for (d_in_lookup()): it may have to wait for theirs.
+ * It must not be held exclusively: who does that is about to change a name, and entering what the
+ * server says may move that very name, or another in its place (d_splice_alias()).  How the caller
+ * holds it, if at all, can't be told from the name: knfsd and overlayfs look up what they are going
+ * to remove as others look up what they want to see.  So each part takes the lock once more, shared,
+ * if it can be had at once: that fails while anybody holds it exclusively, this task included, or
+ * waits to do so.  rdmafs_inode.lock protects struct rdmafs_ahead.  The task has no name of its own
+ * that others wait for (d_in_lookup()): it may have to wait for theirs.
  */
 #include <linux/dcache.h>
 #include <linux/fs.h>
@@ -181,48 +184,42 @@ static int rdmafs_ahead_read(struct dentry *parent, struct rdmafs_listing *l)
 }
 
 /**
- * rdmafs_ahead_locked - a name was asked for: read a part of its directory if it is time
- * @parent: the directory
+ * rdmafs_ahead_dir - a name was asked for: read a part of its directory if it is time
+ * @parent: the directory, referenced
+ *
+ * If the directory's lock can't be had shared at once, the request does not count.
  *
  * Context: process, may sleep.  The wait for the answer is killable; that for a name in it which
- * another task looks up ends when that task's LOOKUP does.  The directory's lock is held shared,
- * and no op, nor a name of it that is being looked up.
+ * another task looks up ends when that task's LOOKUP does.  The caller may hold the directory's
+ * lock, in either way; it holds no op, nor a name of the directory that is being looked up.
  */
-void rdmafs_ahead_locked(struct dentry *parent)
+void rdmafs_ahead_dir(struct dentry *parent)
 {
 	struct inode *dir = d_inode(parent);
 	unsigned long turn = rdmafs_ahead_turn(dir);
 	struct rdmafs_listing l = { .plus = true, .ahead = true };
 
-	lockdep_assert_held_read(&dir->i_rwsem);
-	if (!turn || !rdmafs_ahead_begin(dir, turn, &l))
+	if (!turn || !inode_trylock_shared(dir))
 		return;
-	rdmafs_ahead_end(dir, &l, rdmafs_ahead_read(parent, &l));
+	if (!IS_DEADDIR(dir) && rdmafs_ahead_begin(dir, turn, &l))
+		rdmafs_ahead_end(dir, &l, rdmafs_ahead_read(parent, &l));
+	inode_unlock_shared(dir);
 }
 
 /**
- * rdmafs_ahead - the same, for callers that do not hold the directory's lock, or not for sure
+ * rdmafs_ahead - the same, by the name that was asked for
  * @dentry: the name
  *
- * If the lock can't be had at once, the request does not count.
- *
- * Context: process, may sleep, as in rdmafs_ahead_locked().  No op is held, nor a name that is
- * being looked up.
+ * Context: as for rdmafs_ahead_dir().
  */
 void rdmafs_ahead(struct dentry *dentry)
 {
 	struct dentry *parent;
-	struct inode *dir;
 
 	if (IS_ROOT(dentry) || d_unhashed(dentry))
 		return;
 	parent = dget_parent(dentry);
-	dir = d_inode(parent);
-	if (inode_trylock_shared(dir)) {
-		if (!IS_DEADDIR(dir))
-			rdmafs_ahead_locked(parent);
-		inode_unlock_shared(dir);
-	}
+	rdmafs_ahead_dir(parent);
 	dput(parent);
 }
 

@@ -1010,7 +1010,7 @@ int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
 		     struct rdmafs_listing *l);
 
 /* ahead.c */
-void rdmafs_ahead_locked(struct dentry *parent);
+void rdmafs_ahead_dir(struct dentry *parent);
 void rdmafs_ahead(struct dentry *dentry);
 void rdmafs_ahead_used(struct dentry *dentry);
 

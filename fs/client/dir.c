@@ -221,8 +221,8 @@ int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct r
  * @l:	    in: @cookie, @plus, @index.  Out: all; @data is to be freed by kvfree()
  *
  * Context: process, may sleep.  The wait for the answer is killable; that for a name in it which
- * another task looks up ends when that task's LOOKUP does.  The directory's lock is held shared,
- * and no name of it that is being looked up.
+ * another task looks up ends when that task's LOOKUP does.  The directory's lock is held shared, by
+ * iterate_dir() or rdmafs_ahead_dir(), and no name of it that is being looked up.
  * Return: the number of entries, or a negative errno.
  */
 int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
@@ -235,6 +235,7 @@ int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
 	u64 clock;
 	int err;
 
+	/* So no task, this one included, is about to change a name of the directory (ahead.c). */
 	lockdep_assert_held_read(&dir->i_rwsem);
 	l->cred = op->cred->serial;
 	err = rdmafs_dir_ask(dir, op, large, l);

@@ -154,13 +154,13 @@ static void rdmafs_walked(struct inode *inode)
  * @dentry: the name, not hashed
  * @flags:  LOOKUP_*
  *
- * Context: process, may sleep; the directory's lock held: shared, if the name is in lookup and is
- * not to be opened or made; else perhaps exclusively, by a caller that is about to change @dir.
+ * Context: process, may sleep; the directory's lock held, shared or exclusively: also if the name
+ * is in lookup the caller may be about to remove or rename it (lookup_one()).
  * Return: as for d_splice_alias().
  */
 struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags)
 {
-	bool parallel = d_in_lookup(dentry) && rdmafs_name_plain(flags);
+	bool plain = d_in_lookup(dentry) && rdmafs_name_plain(flags);
 	/* A directory that is found may be moved as soon as it has its name. */
 	struct dentry *parent = dentry->d_parent;
 	unsigned long verifier;
@@ -202,11 +202,11 @@ struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned 
 	rdmafs_dir_looked(dir);
 	/*
 	 * Nobody waits for this name any more, so that this task may wait for others.  A caller
-	 * that removes or renames the name holds the lock exclusively, and relies on the name
-	 * staying where it is.
+	 * that is to remove or rename the name relies on the name staying where it is: it holds
+	 * the lock exclusively, so that nothing is read.
 	 */
-	if (parallel)
-		rdmafs_ahead_locked(parent);
+	if (plain)
+		rdmafs_ahead_dir(parent);
 	return res;
 }
 
