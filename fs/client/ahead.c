@@ -29,10 +29,11 @@
  * It must not be held exclusively: who does that is about to change a name, and entering what the
  * server says may move that very name, or another in its place (d_splice_alias()).  How the caller
  * holds it, if at all, can't be told from the name: knfsd and overlayfs look up what they are going
- * to remove as others look up what they want to see.  So each part takes the lock once more, shared,
- * if it can be had at once: that fails while anybody holds it exclusively, this task included, or
- * waits to do so.  rdmafs_inode.lock protects struct rdmafs_ahead.  The task has no name of its own
- * that others wait for (d_in_lookup()): it may have to wait for theirs.
+ * to remove as others look up what they want to see.  So each part takes the lock once more,
+ * shared, if it can be had at once: that fails while anybody holds it exclusively, this task
+ * included, or waits to do so.  rdmafs_inode.lock protects struct rdmafs_ahead.  The task has no
+ * name of its own that others wait for (d_in_lookup()).  Names that other tasks look up just then
+ * are left out, so that it does not wait for theirs (rdmafs_looking()).
  */
 #include <linux/dcache.h>
 #include <linux/fs.h>
@@ -189,9 +190,9 @@ static int rdmafs_ahead_read(struct dentry *parent, struct rdmafs_listing *l)
  *
  * If the directory's lock can't be had shared at once, the request does not count.
  *
- * Context: process, may sleep.  The wait for the answer is killable; that for a name in it which
- * another task looks up ends when that task's LOOKUP does.  The caller may hold the directory's
- * lock, in either way; it holds no op, nor a name of the directory that is being looked up.
+ * Context: process, may sleep; the wait for the answer is killable.  The caller may hold the
+ * directory's lock, in either way; it holds no op, nor a name of the directory that is being looked
+ * up.
  */
 void rdmafs_ahead_dir(struct dentry *parent)
 {

@@ -145,6 +145,7 @@ undo:
 static int rdmafs_open_new_name(struct inode *dir, struct dentry *dentry, struct file *file,
 				unsigned int flags, umode_t mode)
 {
+	atomic_t *looking = rdmafs_looking(dentry->d_name.hash);
 	unsigned long verifier = rdmafs_dir_verifier(dir);
 	struct rdmafs_by_name b = {
 		.flags = rdmafs_open_flags(file), .mode = mode, .locked = true,
@@ -155,6 +156,7 @@ static int rdmafs_open_new_name(struct inode *dir, struct dentry *dentry, struct
 		b.how = RFP_CREATE_NOT;
 	else if (flags & O_EXCL)
 		b.how = RFP_CREATE_EXCL;
+	atomic_inc(looking);
 	err = rdmafs_by_name_send(dir, &dentry->d_name, &b);
 	if (!err) {
 		err = rdmafs_by_name_attach(dir, dentry, file, &b, verifier);
@@ -164,6 +166,7 @@ static int rdmafs_open_new_name(struct inode *dir, struct dentry *dentry, struct
 		rdmafs_dentry_fresh(dentry, verifier);
 		d_splice_alias(NULL, dentry);
 	}
+	atomic_dec(looking);
 	if (b.op)
 		rdmafs_op_put(b.op);
 	return err;

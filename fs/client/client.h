@@ -957,6 +957,7 @@ int rdmafs_found_decode(struct rdmafs_op *op, struct rfp_dec *dec, struct super_
 			struct rdmafs_found *found);
 int rdmafs_lookup_send(struct inode *dir, const struct qstr *name, struct rdmafs_found *found,
 		       struct rdmafs_op **opp);
+atomic_t *rdmafs_looking(unsigned int hash);
 struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags);
 int rdmafs_made(struct inode *dir, struct dentry *dentry, struct rdmafs_found *found,
 		unsigned long verifier);

@@ -109,6 +109,13 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 		dentry = NULL;
 	}
 	if (!dentry) {
+		/*
+		 * d_alloc_parallel() would wait, whatever signals come, until the task that looks
+		 * the name up has its answer.  Who reads ahead goes on without it.  (That task may
+		 * begin between this test and d_alloc_parallel(), but hardly ever does.)
+		 */
+		if (ahead && atomic_read(rdmafs_looking(name.hash)))
+			return;
 		dentry = d_alloc_parallel(parent, &name, &wq);
 		if (IS_ERR(dentry))
 			return;
@@ -220,9 +227,10 @@ int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct r
  * @large:  as for rdmafs_dir_ask()
  * @l:	    in: @cookie, @plus, @index.  Out: all; @data is to be freed by kvfree()
  *
- * Context: process, may sleep.  The wait for the answer is killable; that for a name in it which
- * another task looks up ends when that task's LOOKUP does.  The directory's lock is held shared, by
- * iterate_dir() or rdmafs_ahead_dir(), and no name of it that is being looked up.
+ * Context: process, may sleep.  The wait for the answer is killable; that of readdir(3) for a name
+ * in it which another task looks up ends when that task's LOOKUP does.  Who reads ahead leaves such
+ * names out.  The directory's lock is held shared, by iterate_dir() or rdmafs_ahead_dir(), and no
+ * name of it that is being looked up.
  * Return: the number of entries, or a negative errno.
  */
 int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,

@@ -17,6 +17,7 @@
  * Ownership: the pointers of struct rdmafs_found lie in the op's reply, so the
  * op is put after their last use.
  */
+#include <linux/hash.h>
 #include <linux/namei.h>
 #include <linux/slab.h>
 #include "transport/points.h"
@@ -148,6 +149,27 @@ static void rdmafs_walked(struct inode *inode)
 		set_bit(RDMAFS_I_WALKED, flags);
 }
 
+#define RDMAFS_LOOKING_BITS	8
+
+/* Requests under way about names that others may wait for, by the names' hashes. */
+static atomic_t rdmafs_looking_nr[1 << RDMAFS_LOOKING_BITS];
+
+/**
+ * rdmafs_looking - get the number of requests under way about names that are in lookup
+ * @hash: the hash of a name, in which the one of its directory is
+ *
+ * Who enters a name by d_alloc_parallel() while another task looks it up waits for that task's
+ * request, and no signal ends this.  The names of all mounts share a few numbers: one that is not 0
+ * may be there because of another name.
+ *
+ * Context: any.
+ * Return: the number for the names with such hashes, to be raised during a request.
+ */
+atomic_t *rdmafs_looking(unsigned int hash)
+{
+	return &rdmafs_looking_nr[hash_32(hash, RDMAFS_LOOKING_BITS)];
+}
+
 /**
  * rdmafs_lookup - look up a name: inode_operations.lookup
  * @dir:    the directory
@@ -161,6 +183,7 @@ static void rdmafs_walked(struct inode *inode)
 struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags)
 {
 	bool plain = d_in_lookup(dentry) && rdmafs_name_plain(flags);
+	atomic_t *looking = rdmafs_looking(dentry->d_name.hash);
 	/* A directory that is found may be moved as soon as it has its name. */
 	struct dentry *parent = dentry->d_parent;
 	unsigned long verifier;
@@ -183,6 +206,7 @@ struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned 
 	    !inode_permission(&nop_mnt_idmap, dir, MAY_WRITE | MAY_EXEC))
 		return NULL;
 
+	atomic_inc(looking);
 	verifier = rdmafs_dir_verifier(dir);
 	err = rdmafs_lookup_send(dir, &dentry->d_name, &found, &op);
 	if (!err)
@@ -195,6 +219,7 @@ struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned 
 		rdmafs_op_put(op);
 	rdmafs_dentry_fresh(dentry, verifier);
 	res = d_splice_alias(inode, dentry);
+	atomic_dec(looking);
 	if (!IS_ERR_OR_NULL(res))
 		rdmafs_dentry_fresh(res, verifier);
 	if (!inode || IS_ERR(res))
