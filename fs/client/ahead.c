@@ -145,8 +145,8 @@ static void rdmafs_ahead_end(struct inode *dir, const struct rdmafs_listing *l, 
 		a->refused = nr != -EINTR;
 		a->owed += RDMAFS_AHEAD_PART;
 	} else {
-		a->over = l->eof;
-		a->cookie = l->eof ? 0 : l->last;
+		a->over = l->eof && !l->cut;
+		a->cookie = a->over ? 0 : l->last;
 		a->index = l->index;
 		a->owed += nr;
 	}
@@ -177,7 +177,7 @@ static int rdmafs_ahead_read(struct dentry *parent, struct rdmafs_listing *l)
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		all += nr;
-		if (large || l->eof)
+		if (large || l->eof || l->cut)
 			return all;
 		l->cookie = l->last;
 		large = true;

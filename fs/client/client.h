@@ -976,7 +976,7 @@ int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *den
  * struct rdmafs_listing - a reply to READDIR, and where it is kept
  * @index:  first page of it in the directory's page cache, or RDMAFS_LISTING_NONE
  * @cookie: the reply begins after the entry with this cookie
- * @last:   the cookie of its last entry, of a reply that rdmafs_dir_fetch() has got
+ * @last:   the cookie of the last entry that rdmafs_dir_fetch() has entered in the dcache
  * @cred:   rdmafs_cred.serial of the caller that asked
  * @change: the directory's change cookie, which was the same before the request and in the reply
  * @data:   entries; to be freed by kvfree()
@@ -985,6 +985,7 @@ int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *den
  * @ahead:  nobody lists the directory (ahead.c)
  * @fresh:  a kept reply is of use only if the attributes in it are still believed
  * @eof:    the directory ends with this reply
+ * @cut:    rdmafs_dir_fetch() has not entered what follows @last
  */
 struct rdmafs_listing {
 	pgoff_t index;
@@ -998,6 +999,7 @@ struct rdmafs_listing {
 	bool ahead;
 	bool fresh;
 	bool eof;
+	bool cut;
 };
 
 u64 rdmafs_listing_change(struct inode *dir);

@@ -32,6 +32,9 @@
 #define RDMAFS_DIR_SMALL_FETCHES 1
 #define RDMAFS_DIR_LARGE	65536
 
+/* For how long names of a reply are entered, in jiffies. */
+#define RDMAFS_DIR_PRIME	HZ
+
 /* find(1) and others that use fts(3) read 100,000 names before they look at the first. */
 #define RDMAFS_DIR_UNLOOKED	131072U
 
@@ -144,23 +147,30 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 	dput(dentry);
 }
 
-/* Enter all names of a reply; returns how many it has, or less to a killed task. */
+/*
+ * Enter the names of a reply that has just come; returns how many entries it has.  The rest is cut
+ * off if its attributes would be believed for long after their time, as other tasks that look names
+ * up have to be waited for, or if a signal has killed the task.
+ */
 static int rdmafs_dir_prime_all(struct dentry *parent, struct rdmafs_listing *l,
 				unsigned long verifier, u64 clock)
 {
+	unsigned long until = jiffies + RDMAFS_DIR_PRIME;
 	struct rfp_dirent_view ent;
 	struct rfp_dec dec;
 	int nr = 0;
 
+	l->last = l->cookie;
+	l->cut = false;
 	rfp_dec_init(&dec, l->data, l->count);
 	while (rfp_dec_dirent(&dec, &ent) == 1) {
+		nr++;
+		l->cut = l->cut || time_after(jiffies, until) || fatal_signal_pending(current);
+		if (l->cut)
+			continue;
 		if (ent.attr && ent.fh.len)
 			rdmafs_dir_prime(parent, &ent, verifier, clock, l->ahead);
 		l->last = ent.cookie;
-		nr++;
-		/* A name that another task looks up is waited for; what is left is not needed. */
-		if (fatal_signal_pending(current))
-			break;
 		cond_resched();
 	}
 	return nr;
@@ -221,7 +231,7 @@ int rdmafs_dir_ask(struct inode *dir, struct rdmafs_op *op, bool large, struct r
 }
 
 /**
- * rdmafs_dir_fetch - have a part of a directory sent, keep it, and enter its names in the dcache
+ * rdmafs_dir_fetch - have a part of a directory sent, enter its names in the dcache, and keep it
  * @parent: the directory
  * @op:	    a new RFP_READDIR, which is put
  * @large:  as for rdmafs_dir_ask()
@@ -240,8 +250,8 @@ int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
 	unsigned long verifier = rdmafs_dir_verifier(dir);
 	u64 change = rdmafs_listing_change(dir);
 	unsigned long sent = jiffies;
+	int err, nr;
 	u64 clock;
-	int err;
 
 	/* So no task, this one included, is about to change a name of the directory (ahead.c). */
 	lockdep_assert_held_read(&dir->i_rwsem);
@@ -251,11 +261,13 @@ int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
 	rdmafs_op_put(op);
 	if (err)
 		return err;
-	if (l->index != RDMAFS_LISTING_NONE && l->change == change)
+	nr = rdmafs_dir_prime_all(parent, l, verifier, clock);
+	/* Readers of what is kept take it that the names have been entered. */
+	if (l->index != RDMAFS_LISTING_NONE && l->change == change && !l->cut)
 		rdmafs_listing_keep(dir, l, sent);
 	else
 		l->index = RDMAFS_LISTING_NONE;
-	return rdmafs_dir_prime_all(parent, l, verifier, clock);
+	return nr;
 }
 
 /* Are attributes to come with the names? */
