@@ -148,10 +148,18 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 }
 
 /*
- * Enter the names of a reply that has just come; returns how many entries it has.  The rest is cut
- * off if its attributes would be believed for long after their time, as other tasks that look names
- * up have to be waited for, or if a signal has killed the task.
+ * Is the rest of a reply of no use any more?  So it is when all of its names have to be asked for
+ * again, as another client has changed the directory; when its attributes would be believed for
+ * long after their time, as other tasks that look names up had to be waited for; or when a signal
+ * has killed the task.
  */
+static bool rdmafs_dir_outdated(struct inode *dir, unsigned long verifier, unsigned long until)
+{
+	return rdmafs_dir_verifier(dir) != verifier || time_after(jiffies, until) ||
+	       fatal_signal_pending(current);
+}
+
+/* Enter the names of a reply that has just come; returns how many entries it has. */
 static int rdmafs_dir_prime_all(struct dentry *parent, struct rdmafs_listing *l,
 				unsigned long verifier, u64 clock)
 {
@@ -165,7 +173,7 @@ static int rdmafs_dir_prime_all(struct dentry *parent, struct rdmafs_listing *l,
 	rfp_dec_init(&dec, l->data, l->count);
 	while (rfp_dec_dirent(&dec, &ent) == 1) {
 		nr++;
-		l->cut = l->cut || time_after(jiffies, until) || fatal_signal_pending(current);
+		l->cut = l->cut || rdmafs_dir_outdated(d_inode(parent), verifier, until);
 		if (l->cut)
 			continue;
 		if (ent.attr && ent.fh.len)
