@@ -23,7 +23,12 @@
  * be asked for again, so that it may be read again; what has been spent is not forgotten.  Where
  * others change it all the time, more and more requests have to come before each part.
  *
- * Nothing depends on whether it succeeds, and its errors are told to nobody.
+ * Nothing depends on whether it succeeds, and its errors are told to nobody.  So a task that has
+ * the answer about its own name waits for more only if the server serves the export, and for no
+ * longer than RDMAFS_AHEAD_WAIT: the server may be gone by now, its disk may be slow, and while the
+ * task waits nobody can change a name in the directory.  A task that leaves its READDIR under way
+ * leaves a slot of the session to it.  So that these do not add up, nothing of the mount is read
+ * ahead for RDMAFS_AHEAD_PAUSE then.
  *
  * Locks: the directory's i_rwsem is held shared while names are entered, as it is for readdir(3).
  * It must not be held exclusively: who does that is about to change a name, and entering what the
@@ -58,6 +63,12 @@
 /* After that time half of what is owed is forgotten, in jiffies. */
 #define RDMAFS_AHEAD_HALVE	(60 * HZ)
 
+/* For so long a task waits for the replies of a part, all together, in jiffies. */
+#define RDMAFS_AHEAD_WAIT	(5 * HZ)
+
+/* For so long nothing is read ahead after a reply that did not come in time, in jiffies. */
+#define RDMAFS_AHEAD_PAUSE	(60 * HZ)
+
 /* A turn takes as long as attributes of files last at least, but no more seconds than this. */
 #define RDMAFS_AHEAD_TURN_MAX	3U
 
@@ -69,6 +80,14 @@ static unsigned long rdmafs_ahead_turn(struct inode *dir)
 	if (READ_ONCE(opts->names) == RDMAFS_NAMES_NONE || !READ_ONCE(opts->acdirmin))
 		return 0;
 	return min(READ_ONCE(opts->acregmin), RDMAFS_AHEAD_TURN_MAX) * HZ;
+}
+
+/* Did a reply not come in time, a short while ago? */
+static bool rdmafs_ahead_pauses(struct rdmafs_mount *mnt)
+{
+	unsigned long until = READ_ONCE(mnt->ahead_pause);
+
+	return until && time_before(jiffies, until);
 }
 
 /* A turn has ended: forget what may be forgotten.  The caller holds rdmafs_inode.lock. */
@@ -153,6 +172,21 @@ static void rdmafs_ahead_end(struct inode *dir, const struct rdmafs_listing *l, 
 	spin_unlock_irq(&ri->lock);
 }
 
+/* A READDIR that fails rather than wait for the export, memory, or, after @until, anything. */
+static struct rdmafs_op *rdmafs_ahead_op(struct rdmafs_mount *mnt, unsigned long until)
+{
+	struct rdmafs_op *op = rdmafs_op_new(mnt, RFP_READDIR, sizeof(struct rfp_readdir_req));
+
+	if (IS_ERR(op))
+		return op;
+	op->brief = true;
+	op->leave = until;
+	/* This does not end a call that was sent, and the session with it, on a soft mount. */
+	op->call.deadline = until;
+	op->call.flags |= RDMAFS_CALL_UNTIL_SENT;
+	return op;
+}
+
 /*
  * Read a part.  As for readdir(3), what fits a message comes first, so that in a small directory
  * nobody waits for translations of the RNIC; if that is not all, more comes at once.
@@ -160,16 +194,19 @@ static void rdmafs_ahead_end(struct inode *dir, const struct rdmafs_listing *l, 
 static int rdmafs_ahead_read(struct dentry *parent, struct rdmafs_listing *l)
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(parent->d_sb);
+	unsigned long until = jiffies + RDMAFS_AHEAD_WAIT ?: 1;
 	bool large = l->cookie;
 	struct rdmafs_op *op;
 	int nr, all = 0;
 
 	rdmafs_test_point("ahead_read", d_inode(parent)->i_ino);
 	for (;;) {
-		op = rdmafs_op_new(mnt, RFP_READDIR, sizeof(struct rfp_readdir_req));
+		op = rdmafs_ahead_op(mnt, until);
 		if (IS_ERR(op))
 			return PTR_ERR(op);
 		nr = rdmafs_dir_fetch(parent, op, large, l);
+		if (nr == -ETIMEDOUT)
+			WRITE_ONCE(mnt->ahead_pause, jiffies + RDMAFS_AHEAD_PAUSE ?: 1);
 		if (nr < 0)
 			return nr;
 		kvfree(l->data);
@@ -190,9 +227,9 @@ static int rdmafs_ahead_read(struct dentry *parent, struct rdmafs_listing *l)
  *
  * If the directory's lock can't be had shared at once, the request does not count.
  *
- * Context: process, may sleep; the wait for the answer is killable.  The caller may hold the
- * directory's lock, in either way; it holds no op, nor a name of the directory that is being looked
- * up.
+ * Context: process, may sleep; the wait for the answer is killable, and short.  The caller may
+ * hold the directory's lock, in either way; it holds no op, nor a name of the directory that is
+ * being looked up.
  */
 void rdmafs_ahead_dir(struct dentry *parent)
 {
@@ -200,7 +237,7 @@ void rdmafs_ahead_dir(struct dentry *parent)
 	unsigned long turn = rdmafs_ahead_turn(dir);
 	struct rdmafs_listing l = { .plus = true, .ahead = true };
 
-	if (!turn || !inode_trylock_shared(dir))
+	if (!turn || rdmafs_ahead_pauses(RDMAFS_M(dir->i_sb)) || !inode_trylock_shared(dir))
 		return;
 	if (!IS_DEADDIR(dir) && rdmafs_ahead_begin(dir, turn, &l))
 		rdmafs_ahead_end(dir, &l, rdmafs_ahead_read(parent, &l));

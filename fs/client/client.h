@@ -284,6 +284,7 @@ struct rdmafs_reclaim {
  *		end.  Set with @opts
  * @no_late:	the mount ends: rdmafs_open_late() makes no more opens, and the server is told and
  *		asked nothing more but what others wait for
+ * @ahead_pause: nothing is read ahead until then, in jiffies, as a reply to that was late, or 0
  * @nr_opens:	opens that are not closed yet, and works that hold inodes or the mount
  * @opens_wait:	woken when @nr_opens falls to 0
  * @reclaim:	the workers that open files again
@@ -339,6 +340,7 @@ struct rdmafs_mount {
 	int no_clone;
 	unsigned long timeout;
 	bool no_late;
+	unsigned long ahead_pause;
 	atomic_t nr_opens;
 	wait_queue_head_t opens_wait;
 	struct rdmafs_reclaim reclaim[RDMAFS_NR_RECLAIM];
@@ -678,7 +680,8 @@ struct rdmafs_io {
  * @forced:	rdmafs_mount.forced when the op was made, or, for a READ or WRITE, started last.
  *		For an op that renews an open or a credential: that of the op that needs it
  * @leave:	its task waits no longer than until then, in jiffies, and leaves it as if it were
- *		killed; 0: the answer is waited for.  For a synchronous op
+ *		killed; 0: the answer is waited for.  For a synchronous op, and the op that renews
+ *		its credential
  * @pool:	where its memory came from
  * @patient:	it is tried until the shortage is over, because giving up would lose data
  * @closes:	an OPEN, CREATE or TMPFILE: if its task is gone, what it opens is closed

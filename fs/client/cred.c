@@ -184,6 +184,8 @@ static int rdmafs_cred_register(struct rdmafs_cred *cred, const struct rdmafs_op
 	op = rdmafs_op_new_cred(cred->mnt, RFP_SETCRED, sizeof(*req), cred, RDMAFS_POOL_CRED);
 	op->forced = user->forced;
 	op->call.deadline = user->call.deadline;
+	op->call.flags |= user->call.flags & RDMAFS_CALL_UNTIL_SENT;
+	op->leave = user->leave;
 	req = (struct rfp_setcred_req *)op->req;
 	if (cred->capable)
 		req->req.flags |= cpu_to_le16(RFP_REQ_CAPABLE);
@@ -208,8 +210,8 @@ out:
 /**
  * rdmafs_cred_ready - make sure that the server knows an entry
  * @cred: the entry
- * @user: the op that needs it, not sent: an umount -f since it was made ends the wait, and so does
- *	  its deadline
+ * @user: the op that needs it, not sent: an umount -f since it was made ends the wait, and so do
+ *	  its deadline, and the time at which its task leaves it
  *
  * Context: process, may sleep; takes cred->lock.
  * Return: 0, -EINTR, or the errno with which registering failed.
