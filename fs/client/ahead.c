@@ -246,7 +246,11 @@ void rdmafs_ahead_dir(struct dentry *parent)
 
 /**
  * rdmafs_ahead - the same, by the name that was asked for
- * @dentry: the name
+ * @dentry: the name, positive
+ *
+ * Nothing is read while the object is locked.  That may be by this task, which is about to change
+ * it: knfsd asks for attributes of what it has locked, for a rename of two directories and with
+ * s_vfs_rename_mutex held.  Nobody else should wait for what is read ahead then.
  *
  * Context: as for rdmafs_ahead_dir().
  */
@@ -254,7 +258,7 @@ void rdmafs_ahead(struct dentry *dentry)
 {
 	struct dentry *parent;
 
-	if (IS_ROOT(dentry) || d_unhashed(dentry))
+	if (IS_ROOT(dentry) || d_unhashed(dentry) || inode_is_locked(d_inode(dentry)))
 		return;
 	parent = dget_parent(dentry);
 	rdmafs_ahead_dir(parent);
