@@ -113,7 +113,7 @@ help:
 	@echo 'install         modules, tools and man pages'
 	@echo 'demo            boot a guest, mount rdmafs over soft-RoCE, run fio on it'
 	@echo 'lint            style, and what files of one room include of others; builds nothing'
-	@echo 'check           the tests in UML, short forms of some elsewhere; about half an hour'
+	@echo 'check           the tests in UML, short forms of some elsewhere; about 25 minutes'
 	@echo 'check-full      all tests in full, on the slow kernels, too; about a day'
 	@echo 'check-faults    faults, a hundred to a thousand times each; about three to five hours'
 	@echo 'bench           compare with NFS/RDMA, NFS/TCP and NVMe-oF'
