@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Usage: steady.py FILE COUNT
+"""Usage: steady.py FILE COUNT [MS]
 
 Writes and reads FILE, directly, small and large, one I/O at a time, until there is
 /tmp/enough; what is read is what was written. The file COUNT has the number of I/Os so
-far. Prints how many there were and how long the longest of them took.
+far. After each that was read back it sleeps for MS milliseconds, or not at all. Prints how
+many there were and how long the longest of them took.
 """
 import mmap
 import os
@@ -15,7 +16,8 @@ SIZES = (4096, 65536, 262144)
 
 
 def main():
-    path, count = sys.argv[1:]
+    path, count = sys.argv[1:3]
+    pause = float(sys.argv[3]) / 1000 if len(sys.argv) > 3 else 0
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_DIRECT, 0o644)
     told = os.open(count, os.O_WRONLY)
     bufs = [mmap.mmap(-1, size) for size in SIZES]
@@ -41,6 +43,7 @@ def main():
                 sys.exit("a short read")
             if back[:] != buf[:]:
                 sys.exit(f"not what was written: {size} bytes")
+            time.sleep(pause)
     print(f"{n} I/Os, the longest {longest:.3f} s")
 
 
