@@ -15,6 +15,7 @@
 #   modules/<name>-<key>-<tree> our modules for that kernel, per checkout
 #   utils/<tree>                our user programs, per checkout
 #   faults/<sources>            what passed in make check-faults, a file for each guest
+#   style/<options>             files that checkpatch has no word about (tests/check/style)
 #   bench/tree-<files>-<key>.tar  what make bench-trees unpacks
 
 RDMAFS_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
