@@ -3,21 +3,22 @@
  * Locks of files, as by fcntl(2) and flock(2), for clients.
  *
  * The server takes each lock through the VFS, on the struct file of the client's open.  So clients,
- * and the processes of this machine that use the file system, see each other's locks, and the VFS
- * finds deadlocks between all of them.
+ * and the processes of this machine that use the file system, see each other's locks.
  *
  * An owner of the VFS's locks is a &struct rdmafsd_owner here: what a client has named by a number
  * (lockowner.c).
  *
  * A lock that can't be had at once waits as a &struct rdmafsd_lock.  No slot and no thread wait
- * with it.  The VFS keeps it in the queue of the lock that is in its way, and tells when that is
- * gone (lm_notify); a work then tries again.  So waiters take their turns as local processes do.
- * When the server has the lock, or has found that it can't be had, the client gets an event, and
- * asks.  Until then, the lock is the client's already: if the client does not ask, CANCEL, the end
- * of its session or the end of the export gives the lock back.
+ * with it, but for a few threads (below).  The VFS keeps it in the queue of the lock that is in its
+ * way, and tells when that is gone (lm_notify); a work then tries again.  So waiters take their
+ * turns as local processes do, and the VFS finds deadlocks between all of them.  When the server
+ * has the lock, or has found that it can't be had, the client gets an event, and asks.  Until then,
+ * the lock is the client's already: if the client does not ask, CANCEL, the end of its session or
+ * the end of the export gives the lock back.
  *
- * The VFS does not offer its queue for flock(2).  Such a lock is tried again after a pause, and in
- * its turn when a client gives back one of that file.
+ * For flock(2) the VFS offers its queue only to tasks that sleep.  A thread does so for a client if
+ * a process of this machine is in the way; else the lock is tried again when a client gives back
+ * one of that file (lockwait.c).
  *
  * The end of an open: the VFS forgets what a struct file has locked by flock(2), but not what was
  * locked by fcntl(2) for other owners than processes.  So rdmafsd_locks_release() gives these back
@@ -27,36 +28,18 @@
  *
  * Locks: rdmafsd_lock.mutex; in it rdmafsd_grace.sem, which may wait for a file system; in that the
  * VFS's, in those rdmafsd_session.locks_lock.  Also in the mutex, but not in the VFS's:
- * rdmafsd_polled.lock.  A task that holds the mutex does not wait for the work, which takes it.
+ * rdmafsd_polled.lock.  A task that holds the mutex does not wait for the work, which takes it; it
+ * may wait for the thread's end.
  */
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/filelock.h>
-#include <linux/hash.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include "transport/points.h"
 #include "filelock.h"
 #include "grace.h"
-
-/* Pauses between tries where the VFS does not tell when a lock may be had, in jiffies. */
-#define RDMAFSD_LOCK_PAUSE	(HZ / 50 ?: 1)
-#define RDMAFSD_LOCK_PAUSES	6	/* each is twice the one before, until there were so many */
-
-static struct workqueue_struct *rdmafsd_lock_wq;	/* runs rdmafsd_lock.work */
-
-#define RDMAFSD_POLLED_BITS	8	/* log2 of the number of chains */
-
-/**
- * struct rdmafsd_polled - locks by flock(2) that wait, of the files of one hash of the inode
- * @lock:    guards the lists; under it no lock is taken but those of workqueues
- * @waiters: &struct rdmafsd_lock: those that wait to read; to write.  The first waits longest
- */
-static struct rdmafsd_polled {
-	spinlock_t lock;	/* @waiters */
-	struct list_head waiters[2];
-} rdmafsd_polled[1 << RDMAFSD_POLLED_BITS];
 
 static void rdmafsd_lm_notify(struct file_lock *fl);
 
@@ -157,78 +140,6 @@ static bool rdmafsd_lock_had(struct rdmafsd_session *ses, struct rdmafsd_state *
 	return had;
 }
 
-/* ------------------------------------------------------------- locks of flock(2) that wait */
-
-static struct rdmafsd_polled *rdmafsd_polled_of(const struct inode *inode)
-{
-	return &rdmafsd_polled[hash_ptr(inode, RDMAFSD_POLLED_BITS)];
-}
-
-static struct list_head *rdmafsd_polled_list(struct rdmafsd_polled *p,
-					     const struct rdmafsd_lock *lk)
-{
-	return &p->waiters[lk->fl.c.flc_type == F_WRLCK];
-}
-
-/**
- * rdmafsd_locks_kick - a lock by flock(2) may have gone: have those tried again that wait for it
- * @inode: the file, compared by address only
- *
- * Only the first of those that wait to write is tried, and the first of those that wait to read.
- * When one of them waits no more the next is tried (rdmafsd_polled_del()).
- *
- * Context: any but interrupt; takes the lock of a chain of those that wait.
- */
-void rdmafsd_locks_kick(const struct inode *inode)
-{
-	struct rdmafsd_polled *p = rdmafsd_polled_of(inode);
-	struct rdmafsd_lock *lk;
-	size_t i;
-
-	/* Who comes later tries after what the caller has given back was free. */
-	if (list_empty_careful(&p->waiters[0]) && list_empty_careful(&p->waiters[1]))
-		return;
-	spin_lock(&p->lock);
-	for (i = 0; i < ARRAY_SIZE(p->waiters); i++) {
-		list_for_each_entry(lk, &p->waiters[i], polled) {
-			if (file_inode(lk->st->file) == inode) {
-				mod_delayed_work(rdmafsd_lock_wq, &lk->work, 0);
-				break;
-			}
-		}
-	}
-	spin_unlock(&p->lock);
-}
-
-/* To be called before a lock is tried, so that none that goes meanwhile is missed. */
-static void rdmafsd_polled_add(struct rdmafsd_lock *lk)
-{
-	struct rdmafsd_polled *p = rdmafsd_polled_of(file_inode(lk->st->file));
-
-	lockdep_assert_held(&lk->mutex);
-	spin_lock(&p->lock);
-	if (list_empty(&lk->polled))
-		list_add_tail(&lk->polled, rdmafsd_polled_list(p, lk));
-	spin_unlock(&p->lock);
-}
-
-/* A lock waits no more, if it did: it is the turn of the next. */
-static void rdmafsd_polled_del(struct rdmafsd_lock *lk)
-{
-	const struct inode *inode = file_inode(lk->st->file);
-	struct rdmafsd_polled *p = rdmafsd_polled_of(inode);
-	bool was;
-
-	if (!(lk->fl.c.flc_flags & FL_FLOCK))
-		return;
-	spin_lock(&p->lock);
-	was = !list_empty(&lk->polled);
-	list_del_init(&lk->polled);
-	spin_unlock(&p->lock);
-	if (was)
-		rdmafsd_locks_kick(inode);
-}
-
 /* ----------------------------------------------------------- locks that wait */
 
 static void rdmafsd_lock_put(struct rdmafsd_lock *lk)
@@ -241,44 +152,104 @@ static void rdmafsd_lock_put(struct rdmafsd_lock *lk)
 	kfree_rcu(lk, rcu);
 }
 
-/* Try to get the lock, or to get it into the VFS's queue.  @work: as below. */
-static void rdmafsd_lock_try(struct rdmafsd_lock *lk, bool work)
+/* Give back what the client has not learnt that it has, and does not get. */
+static void rdmafsd_lock_give_back(struct rdmafsd_lock *lk)
 {
-	struct rdmafsd_asking a = { .nowait = work };
+	struct file_lock fl;
+
+	rdmafsd_lock_fill(&fl, &lk->range, lk->owner, lk->st->file, F_UNLCK);
+	/* If a part of a lock can't be given back, it is with the open, which is closed next. */
+	rdmafsd_lock_vfs(&fl);
+	if (lk->range.kind == RFP_LOCK_FLOCK)
+		rdmafsd_locks_kick(file_inode(lk->st->file));
+}
+
+/*
+ * Ask the VFS for the lock, if the client may have it now.  As rdmafsd_lock_vfs() or
+ * rdmafsd_grace_enter().  @denied: out: others have it.
+ */
+static int rdmafsd_lock_ask(struct rdmafsd_lock *lk, bool nowait, bool *denied)
+{
+	struct rdmafsd_asking a = { .nowait = nowait };
 	struct inode *inode = file_inode(lk->st->file);
-	unsigned int n;
+	int err;
+
+	lockdep_assert_held(&lk->mutex);
+	*denied = false;
+	err = rdmafsd_grace_enter(lk->st->exp, lk->ses, inode, &a);
+	if (err)
+		return err;
+	err = rdmafsd_lock_vfs(&lk->fl);
+	rdmafsd_grace_leave(&a, inode, !err);
+	lk->record = a.record;
+	*denied = err == -EAGAIN;
+	return err;
+}
+
+/* The lock waits no more: it is there, or can't be had.  Then others may, if a thread has it. */
+static void rdmafsd_lock_settle(struct rdmafsd_lock *lk, int err)
+{
+	if (rdmafsd_sleeper_end(lk) && err)
+		rdmafsd_lock_give_back(lk);
+	lk->state = RFP_LOCK_HELD;
+	lk->err = err;
+	rdmafsd_polled_del(lk);
+}
+
+/*
+ * The lock could not be had now, and is not in the VFS's queue: see to it that it is tried again.
+ * @denied: because others have it.
+ */
+static void rdmafsd_lock_later(struct rdmafsd_lock *lk, bool denied)
+{
+	if (lk->sleeper && !READ_ONCE(lk->slept))
+		return;
+	if (lk->sleeper) {
+		/* The thread had no memory, or the client may not have now what it has got. */
+		if (rdmafsd_sleeper_end(lk))
+			rdmafsd_lock_give_back(lk);
+		denied = false;
+	}
+	if (denied && rdmafsd_sleeper_begin(lk))
+		lk->tries = 0;
+	else
+		rdmafsd_lock_pause(lk);
+}
+
+/*
+ * Try to get the lock, or to get it into the VFS's queue.  @work: as below.  True: it waits no more
+ * since.
+ */
+static bool rdmafsd_lock_try(struct rdmafsd_lock *lk, bool work)
+{
+	bool denied;
 	int err;
 
 	lockdep_assert_held(&lk->mutex);
 	if (lk->ended || lk->state != RFP_LOCK_WAITING)
-		return;
+		return false;
 	rdmafs_test_point("lock_try", lk->token);
 	if (lk->fl.c.flc_flags & FL_FLOCK)
 		rdmafsd_polled_add(lk);
-	err = rdmafsd_grace_enter(lk->st->exp, lk->ses, inode, &a);
-	if (!err) {
-		err = rdmafsd_lock_vfs(&lk->fl);
-		rdmafsd_grace_leave(&a, inode, !err);
+	err = rdmafsd_lock_ask(lk, work, &denied);
+	if (err == FILE_LOCK_DEFERRED) {
+		lk->tries = 0;
+		return false;
 	}
-	if (err == FILE_LOCK_DEFERRED)
-		return;
 	/* The VFS may have queued others beneath this one while that waited: they are to go on. */
 	locks_delete_block(&lk->fl);
 	if (err == -EAGAIN) {
-		n = min(lk->tries++, RDMAFSD_LOCK_PAUSES);
-		queue_delayed_work(rdmafsd_lock_wq, &lk->work, RDMAFSD_LOCK_PAUSE << n);
-		return;
+		rdmafsd_lock_later(lk, denied);
+		return false;
 	}
-	lk->state = RFP_LOCK_HELD;
-	lk->err = err;
-	lk->record = a.record;
-	rdmafsd_polled_del(lk);
+	rdmafsd_lock_settle(lk, err);
+	return true;
 }
 
 static void rdmafsd_lock_work(struct work_struct *work)
 {
 	struct rdmafsd_lock *lk = container_of(to_delayed_work(work), struct rdmafsd_lock, work);
-	bool waits;
+	bool tell;
 
 	/*
 	 * The queue runs only so many works at a time, for all exports.  So while a file system
@@ -288,18 +259,23 @@ static void rdmafsd_lock_work(struct work_struct *work)
 		queue_delayed_work(rdmafsd_lock_wq, &lk->work, RDMAFSD_LOCK_PAUSE);
 		return;
 	}
-	rdmafsd_lock_try(lk, true);
-	waits = lk->ended || lk->state == RFP_LOCK_WAITING;
+	tell = rdmafsd_lock_try(lk, true);
 	mutex_unlock(&lk->mutex);
-	if (!waits)
+	if (tell)
 		rdmafsd_lock_event(lk, false);
 }
 
 /* What was in the way is gone, or is another now; called with a spin lock of the VFS held. */
 static void rdmafsd_lm_notify(struct file_lock *fl)
 {
-	struct rdmafsd_lock *lk = container_of(fl, struct rdmafsd_lock, fl);
+	struct rdmafsd_lock *lk;
 
+	/* It is on the stack of a thread that sleeps (lockwait.c). */
+	if (fl->c.flc_flags & FL_FLOCK) {
+		locks_wake_up(fl);
+		return;
+	}
+	lk = container_of(fl, struct rdmafsd_lock, fl);
 	mod_delayed_work(rdmafsd_lock_wq, &lk->work, 0);
 }
 
@@ -319,9 +295,20 @@ static bool rdmafsd_lock_remove(struct rdmafsd_session *ses, struct rdmafsd_lock
 static void rdmafsd_lock_end(struct rdmafsd_lock *lk)
 {
 	struct rdmafsd_session *ses = lk->ses;
+	bool denied;
 
 	mutex_lock(&lk->mutex);
 	lk->ended = true;
+	/*
+	 * A thread may have got it, and the work have not come yet.  It is not just given back: the
+	 * open may have got it in another way since.
+	 */
+	if (lk->state == RFP_LOCK_WAITING && rdmafsd_sleeper_end(lk)) {
+		lk->state = RFP_LOCK_HELD;
+		lk->err = rdmafsd_lock_ask(lk, true, &denied);
+		if (lk->err)
+			rdmafsd_lock_give_back(lk);
+	}
 	mutex_unlock(&lk->mutex);
 	/* No try is under way or comes, so the VFS does not queue it again, nor call lm_notify. */
 	locks_delete_block(&lk->fl);
@@ -337,15 +324,8 @@ static void rdmafsd_lock_end(struct rdmafsd_lock *lk)
 /* Give back what a lock that has ended holds, since the client does not learn that it has it. */
 static void rdmafsd_lock_undo(struct rdmafsd_lock *lk)
 {
-	struct file_lock fl;
-
-	if (lk->state != RFP_LOCK_HELD || lk->err)
-		return;
-	rdmafsd_lock_fill(&fl, &lk->range, lk->owner, lk->st->file, F_UNLCK);
-	/* If a part of a lock can't be given back, it is with the open, which is closed next. */
-	rdmafsd_lock_vfs(&fl);
-	if (lk->range.kind == RFP_LOCK_FLOCK)
-		rdmafsd_locks_kick(file_inode(lk->st->file));
+	if (lk->state == RFP_LOCK_HELD && !lk->err)
+		rdmafsd_lock_give_back(lk);
 }
 
 /*
@@ -805,24 +785,15 @@ bool rdmafsd_locks_release(struct file *file)
 }
 
 /**
- * rdmafsd_locks_init - make the queue that tries locks again, and set the limits of locks
+ * rdmafsd_locks_init - make what locks that wait need, and set the limits of locks
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int rdmafsd_locks_init(void)
 {
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(rdmafsd_polled); i++) {
-		spin_lock_init(&rdmafsd_polled[i].lock);
-		INIT_LIST_HEAD(&rdmafsd_polled[i].waiters[0]);
-		INIT_LIST_HEAD(&rdmafsd_polled[i].waiters[1]);
-	}
 	rdmafsd_owners_init();
-	rdmafsd_lock_wq = alloc_workqueue("rdmafsd_lock", WQ_UNBOUND | WQ_MEM_RECLAIM,
-					  WQ_UNBOUND_MAX_ACTIVE);
-	return rdmafsd_lock_wq ? 0 : -ENOMEM;
+	return rdmafsd_lockwait_init();
 }
 
 /**
@@ -833,5 +804,5 @@ int rdmafsd_locks_init(void)
 void rdmafsd_locks_exit(void)
 {
 	rdmafsd_owners_exit();
-	destroy_workqueue(rdmafsd_lock_wq);
+	rdmafsd_lockwait_exit();
 }

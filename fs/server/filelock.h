@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Locks of files for clients (filelock.c), their owners (lockowner.c), and what clients are told of
- * them (events.c).
+ * Locks of files for clients (filelock.c), their owners (lockowner.c), when those that wait are
+ * tried (lockwait.c), and what clients are told of them (events.c).
  */
 #ifndef RDMAFSD_FILELOCK_H
 #define RDMAFSD_FILELOCK_H
@@ -49,6 +49,8 @@ void rdmafsd_lm_put_owner(fl_owner_t who);
 bool rdmafsd_locks_room(const struct rdmafsd_session *ses, u32 times);
 bool rdmafsd_waits_charge(struct rdmafsd_session *ses);
 void rdmafsd_waits_uncharge(struct rdmafsd_session *ses);
+bool rdmafsd_sleepers_charge(struct rdmafsd_client *client);
+void rdmafsd_sleepers_uncharge(struct rdmafsd_client *client);
 void rdmafsd_owners_init(void);
 void rdmafsd_owners_exit(void);
 
@@ -60,16 +62,19 @@ void rdmafsd_owners_exit(void);
  * @owner:  its owner, a reference; constant
  * @range:  what the client has asked for; constant
  * @token:  the client's name for the request, the index in the session's @locks; constant
- * @mutex:  serialises tries; guards the next five
+ * @mutex:  serialises tries; guards the next six
  * @ended:  nothing tries it any more
  * @state:  RFP_LOCK_WAITING; then RFP_LOCK_HELD, and @err tells whether it is
  * @err:    0, or why the lock can't be had
  * @record: with @state RFP_LOCK_HELD and no @err, the number of the record of the client's locks
- * @tries:  how often it was tried without being queued by the VFS
+ * @tries:  how often it was tried since it was last in the VFS's queue
+ * @sleeper: the thread that waits for it in that queue (lockwait.c), a reference, or NULL
+ * @slept:  that thread waits no longer
  * @work:   tries it again
  * @event:  in the session's @events; guarded by its @locks_lock
  * @polled: in the list of those that the VFS does not queue, once it was tried, while it waits;
  *	    guarded by that list's lock
+ * @sleeps: there is a thread, or will be; guarded by the same lock
  * @refs:   one of the session's table, one for each request at work with it
  * @rcu:    defers its freeing, for rdmafsd_lock_domain()
  */
@@ -86,9 +91,12 @@ struct rdmafsd_lock {
 	int err;
 	u32 record;
 	unsigned int tries;
+	struct task_struct *sleeper;
+	bool slept;
 	struct delayed_work work;
 	struct list_head event;
 	struct list_head polled;
+	bool sleeps;
 	refcount_t refs;
 	struct rcu_head rcu;
 };
@@ -107,6 +115,21 @@ int rdmafsd_lock_test(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		      struct rfp_testlock_rep *rep);
 int rdmafsd_unlock(struct rdmafsd_session *ses, struct rdmafsd_state *st,
 		   const struct rdmafsd_range *r);
+
+/* lockwait.c */
+
+/* The first pause between tries where the VFS does not tell when a lock may be had, in jiffies. */
+#define RDMAFSD_LOCK_PAUSE	(HZ / 50 ?: 1)
+
+extern struct workqueue_struct *rdmafsd_lock_wq;	/* runs rdmafsd_lock.work */
+
+void rdmafsd_polled_add(struct rdmafsd_lock *lk);
+void rdmafsd_polled_del(struct rdmafsd_lock *lk);
+void rdmafsd_lock_pause(struct rdmafsd_lock *lk);
+bool rdmafsd_sleeper_begin(struct rdmafsd_lock *lk);
+bool rdmafsd_sleeper_end(struct rdmafsd_lock *lk);
+int rdmafsd_lockwait_init(void);
+void rdmafsd_lockwait_exit(void);
 
 /* events.c */
 void rdmafsd_lock_event(struct rdmafsd_lock *lk, bool ended);

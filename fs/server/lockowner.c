@@ -31,6 +31,10 @@
 #define RDMAFSD_CLIENT_WAITS	4096
 #define RDMAFSD_CLIENT_PART	4
 
+/* Threads that wait for locks by flock(2) in the VFS's queue (lockwait.c); those of one client. */
+#define RDMAFSD_SLEEPERS	64
+#define RDMAFSD_CLIENT_SLEEPERS	16
+
 /* Memory that a lock takes, with an owner of its own; and one that waits. */
 #define RDMAFSD_LOCK_BYTES	256
 #define RDMAFSD_WAIT_BYTES	1024
@@ -45,6 +49,7 @@ static u32 rdmafsd_waits_max;
 
 static atomic_t rdmafsd_nr_locks;		/* sum of rdmafsd_session.nr_locks */
 static atomic_t rdmafsd_nr_waits;		/* sum of rdmafsd_session.nr_waits */
+static atomic_t rdmafsd_nr_sleepers;		/* sum of rdmafsd_client.nr_sleepers */
 static atomic64_t rdmafsd_locks_refused;
 
 static atomic_t rdmafsd_nr_owners;		/* rdmafsd_owners_exit() waits until it is 0 */
@@ -242,6 +247,35 @@ void rdmafsd_waits_uncharge(struct rdmafsd_session *ses)
 }
 
 /**
+ * rdmafsd_sleepers_charge - count a thread that is to wait for a lock
+ * @client: for which client
+ *
+ * Context: any.
+ * Return: true: it is counted; false: there are too many.
+ */
+bool rdmafsd_sleepers_charge(struct rdmafsd_client *client)
+{
+	if (!atomic_add_unless(&client->nr_sleepers, 1, RDMAFSD_CLIENT_SLEEPERS))
+		return false;
+	if (atomic_add_unless(&rdmafsd_nr_sleepers, 1, RDMAFSD_SLEEPERS))
+		return true;
+	atomic_dec(&client->nr_sleepers);
+	return false;
+}
+
+/**
+ * rdmafsd_sleepers_uncharge - stop counting a thread, which has ended
+ * @client: for which client it has waited
+ *
+ * Context: any.
+ */
+void rdmafsd_sleepers_uncharge(struct rdmafsd_client *client)
+{
+	atomic_dec(&rdmafsd_nr_sleepers);
+	atomic_dec(&client->nr_sleepers);
+}
+
+/**
  * rdmafsd_locks_show - write the number of locks, and their limits, to /proc
  * @m: the file limits of a port; the figures are those of all ports together
  *
@@ -256,6 +290,8 @@ void rdmafsd_locks_show(struct seq_file *m)
 		   atomic_read(&rdmafsd_nr_waits), rdmafsd_waits_max, RDMAFSD_CLIENT_WAITS);
 	seq_printf(m, "session_lock_waits %u\nrefused_locks %lld\n", RDMAFSD_SESSION_WAITS,
 		   atomic64_read(&rdmafsd_locks_refused));
+	seq_printf(m, "lock_threads %u\nmax_lock_threads %u\nmax_lock_threads_client %u\n",
+		   atomic_read(&rdmafsd_nr_sleepers), RDMAFSD_SLEEPERS, RDMAFSD_CLIENT_SLEEPERS);
 }
 
 static u32 rdmafsd_locks_part(u32 bytes, u32 least)

@@ -20,6 +20,7 @@
  *	filelock.c	locks of files for clients (filelock.h); op_lock.c the operations
  *	events.c	what clients are told of them without asking
  *	lockowner.c	whose they are, and how many there may be
+ *	lockwait.c	when those that wait are tried again
  *	grace.c		who may take them again after a lost session or a restart (grace.h)
  *	holder.c	who has, or had, any in a file system (holder.h)
  *	record.c	records, on stable storage, of who has any (record.h); recordname.c
@@ -54,8 +55,9 @@
  *		the file, at once and in process context.
  *	struct rdmafsd_lock	a lock that waits.  @refs: one of the session's table, one for
  *		each request at work with it.  The task that takes it out of the table
- *		ends it, and is sure then that nothing tries it.  It keeps its state and
- *		its owner; the session ends when it has none (@nr_waits).
+ *		ends it, and is sure then that nothing tries it, nor a thread sleeps for
+ *		it (lockwait.c).  It keeps its state and its owner; the session ends when
+ *		it has none (@nr_waits).
  *	struct rdmafsd_owner	@refs: one for each lock of the VFS, and each copy of one
  *		that a process looks at; one for each request at work, and each lock that
  *		waits.  It keeps the memory of the session; the module's exit waits for it.
@@ -419,6 +421,7 @@ extern struct rdmafsd_opens_limits rdmafsd_opens_limits;
  * @guesses:     claims for files that it has removed and that clients unknown may have open
  * @nr_locks:    @nr_locks of all of its sessions together (lockowner.c)
  * @nr_waits:    @nr_waits of all of its sessions together
+ * @nr_sleepers: threads that wait for locks of its sessions (lockwait.c)
  * @cuts_looked: when notes of this client were last searched for some that could give way, and
  *               none was found; in 64-bit jiffies.  Without a lock
  * @source:      the address that it comes from; constant
@@ -430,6 +433,7 @@ struct rdmafsd_client {
 	atomic_t guesses;
 	atomic_t nr_locks;
 	atomic_t nr_waits;
+	atomic_t nr_sleepers;
 	u64 cuts_looked;
 	struct rdmafs_xprt_source source;
 };
