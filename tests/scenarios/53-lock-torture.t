@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Locks beside troubles: processes of several clients count under locks of fcntl(2) and flock(2)
-# while connections and sessions are lost, processes are killed, and machines lose their power.  The
-# long form has eight processes on each of three clients' machines, 64 ranges of a file and eight
-# files, for ten minutes and more.
+# Locks beside troubles: processes of several clients, and of the server's machine, count under
+# locks of fcntl(2) and flock(2) while connections and sessions are lost, processes are killed, and
+# machines lose their power.  The long form has eight processes on each of three clients' machines,
+# 64 ranges of a file and eight files, for ten minutes and more.
 set -uo pipefail
 # shellcheck source=tests/lib/scenario.sh
 . "$(dirname "$0")/../lib/scenario.sh"
