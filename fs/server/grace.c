@@ -149,11 +149,12 @@ static int rdmafsd_grace_record(struct rdmafsd_export *exp, struct rdmafsd_sessi
 		h = rdmafsd_holder_new(g, ses->id, exp->p.id);
 	if (IS_ERR(h))
 		return PTR_ERR(h);
-	/* In the grace period others get nothing, so what the record says stays true. */
-	if (!h->record || (h->ses != ses && !g->on))
+	/*
+	 * While others wait for this client they get nothing, so what the record says stays true;
+	 * and if it does not say that it has asked for all, it is left when they wait no longer.
+	 */
+	if (!h->record || (h->ses != ses && !(g->on && h->awaited)))
 		err = rdmafsd_holder_renew(exp, h);
-	else if (h->ses != ses && h->done)
-		rdmafsd_holder_done(g, h);
 	if (err)
 		return err;
 	rdmafsd_holder_set(g, h, ses, h->record);
