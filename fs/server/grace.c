@@ -350,6 +350,18 @@ static void rdmafsd_grace_end_work(struct work_struct *work)
 	up_write(&g->sem);
 }
 
+/*
+ * A client that has none of its locks again says that it has asked for all.  So it needs no record;
+ * and if it is wrong, no record must stay valid while others get locks.  What can't be removed now
+ * is removed before that.  But where nothing can be removed others are not to wait for it.
+ */
+static void rdmafsd_grace_nothing(struct rdmafsd_export *exp, struct rdmafsd_session *ses,
+				  struct rdmafsd_holder *h)
+{
+	if (rdmafsd_holder_retire(exp, h) && exp->bare && !rdmafsd_session_hold(ses, exp))
+		rdmafsd_holder_set(exp->grace, h, ses, h->record);
+}
+
 /**
  * rdmafsd_grace_done - a client has asked again for all locks that it had in an export
  * @exp: the export, in flight
@@ -370,8 +382,8 @@ void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
 		/* There is nothing more that it could ask for by that record. */
 		if (!h->done)
 			rdmafsd_holder_done(g, h);
-		if (rdmafsd_holder_left(h) && !rdmafsd_session_hold(ses, exp))
-			rdmafsd_holder_set(g, h, ses, h->record);
+		if (rdmafsd_holder_left(h))
+			rdmafsd_grace_nothing(exp, ses, h);
 	}
 	if (g->on && !g->nr_awaited)
 		rdmafsd_grace_over(g);

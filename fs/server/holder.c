@@ -195,6 +195,24 @@ static void rdmafsd_holder_retired(struct rdmafsd_grace *g, struct rdmafsd_holde
 }
 
 /**
+ * rdmafsd_holder_retire - remove the record of a holder
+ * @exp: the export in which the caller is at work
+ * @h:	 the holder, which has one
+ *
+ * Context: process, may sleep; @sem is held for writing.
+ * Return: 0, or a negative errno: it has it still, as far as is known.
+ */
+int rdmafsd_holder_retire(struct rdmafsd_export *exp, struct rdmafsd_holder *h)
+{
+	struct rdmafsd_record r = rdmafsd_holder_record(h, h->record);
+	int err = rdmafsd_record_remove(exp, &r) ?: rdmafsd_records_commit(exp);
+
+	if (!err)
+		rdmafsd_holder_retired(exp->grace, h, 0);
+	return err;
+}
+
+/**
  * rdmafsd_holders_retire - remove the records of all that are left, but of one
  * @exp: the export in which the caller is at work
  * @own: keeps its record; may be NULL

@@ -129,6 +129,7 @@ void rdmafsd_holder_await(struct rdmafsd_grace *g, struct rdmafsd_holder *h, boo
 void rdmafsd_holder_done(struct rdmafsd_grace *g, struct rdmafsd_holder *h);
 void rdmafsd_holder_free(struct rdmafsd_grace *g, struct rdmafsd_holder *h);
 struct rdmafsd_record rdmafsd_holder_record(const struct rdmafsd_holder *h, u32 nr);
+int rdmafsd_holder_retire(struct rdmafsd_export *exp, struct rdmafsd_holder *h);
 int rdmafsd_holders_retire(struct rdmafsd_export *exp, const struct rdmafsd_holder *own);
 int rdmafsd_holder_renew(struct rdmafsd_export *exp, struct rdmafsd_holder *h);
 
