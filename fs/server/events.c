@@ -48,12 +48,31 @@ void rdmafsd_lock_event(struct rdmafsd_lock *lk, bool ended)
 void rdmafsd_event_reclaim(struct rdmafsd_session *ses)
 {
 	spin_lock(&ses->locks_lock);
-	WRITE_ONCE(ses->reclaim, true);
+	ses->reclaim = true;
+	ses->reclaim_told = false;
 	ses->rung = true;
 	/* Transport's session is there until this one has gone. */
 	if (!ses->gone)
 		rdmafs_xprt_session_ring(ses->xs);
 	spin_unlock(&ses->locks_lock);
+}
+
+/**
+ * rdmafsd_event_reclaim_due - tell whether the client may not know that it has to take its locks
+ *			       again
+ * @ses: the session of a request
+ *
+ * Context: process; takes the session's locks_lock.
+ * Return: true if so; false: it has heard of all that came before the request's export was live.
+ */
+bool rdmafsd_event_reclaim_due(struct rdmafsd_session *ses)
+{
+	bool due;
+
+	spin_lock(&ses->locks_lock);
+	due = ses->reclaim;
+	spin_unlock(&ses->locks_lock);
+	return due;
 }
 
 /**
@@ -63,7 +82,8 @@ void rdmafsd_event_reclaim(struct rdmafsd_session *ses)
  * @max:    room for so many, at least 1
  * @more:   out: there are others
  *
- * When there are none left, the next event rings again.
+ * When there are none left, the next event rings again.  The client has the reply with which it was
+ * told to take its locks again when it asks the next time, which it does at once (@more).
  *
  * Context: process; takes the session's locks_lock.
  * Return: number of events.
@@ -86,8 +106,11 @@ u32 rdmafsd_events_take(struct rdmafsd_session *ses, struct rfp_event *events, u
 			.id = cpu_to_le64(lk->token),
 		};
 	}
+	if (ses->reclaim_told)
+		ses->reclaim = false;
+	ses->reclaim_told = false;
 	if (nr < max && ses->reclaim) {
-		WRITE_ONCE(ses->reclaim, false);
+		ses->reclaim_told = true;
 		events[nr++] = (struct rfp_event) { .type = cpu_to_le32(RFP_EVENT_RECLAIM) };
 	}
 	*more = !list_empty(&ses->events) || ses->reclaim;

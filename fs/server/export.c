@@ -507,10 +507,11 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 	if (err)
 		goto exit_grace;
 	rdmafsd_cuts_start(exp);
+	/* If it does not become live clients look for nothing what they have. */
+	rdmafsd_sessions_tell(exp);
 	err = rdmafsd_export_publish(exp);
 	if (err)
 		goto exit_ref;
-	rdmafsd_sessions_tell(exp);
 	return exp;
 
 exit_ref:

@@ -391,24 +391,27 @@ void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
 }
 
 /**
- * rdmafsd_grace_awaits - tell whether an export waits for the client of a session
- * @exp: the export, kept from its end by the caller
+ * rdmafsd_grace_tells - tell whether the client of a session is to take its locks again
+ * @exp: the export, which is about to become live
  * @ses: the session
+ *
+ * Also who has no record any more may have a lock again that nobody has had since.  Where nobody is
+ * waited for a client finds out by itself.
  *
  * Context: process, may sleep.
  * Return: true if so.
  */
-bool rdmafsd_grace_awaits(struct rdmafsd_export *exp, const struct rdmafsd_session *ses)
+bool rdmafsd_grace_tells(struct rdmafsd_export *exp, const struct rdmafsd_session *ses)
 {
 	struct rdmafsd_grace *g = exp->grace;
 	struct rdmafsd_holder *h;
-	bool awaits;
+	bool tells;
 
 	down_read(&g->sem);
 	h = rdmafsd_holder_find(g, ses->id, exp->p.id);
-	awaits = h && h->awaited;
+	tells = h && (h->awaited || (exp->p.grace_s && !h->ses));
 	up_read(&g->sem);
-	return awaits;
+	return tells;
 }
 
 /**

@@ -43,7 +43,7 @@ void rdmafsd_grace_leave(const struct rdmafsd_asking *a, const struct inode *ino
 void rdmafsd_grace_lost(struct rdmafsd_export *exp, struct rdmafsd_session *ses);
 void rdmafsd_grace_unused(struct rdmafsd_export *exp, struct rdmafsd_session *ses);
 void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses);
-bool rdmafsd_grace_awaits(struct rdmafsd_export *exp, const struct rdmafsd_session *ses);
+bool rdmafsd_grace_tells(struct rdmafsd_export *exp, const struct rdmafsd_session *ses);
 bool rdmafsd_grace_on(const struct rdmafsd_export *exp);
 ssize_t rdmafsd_grace_show(const struct rdmafsd_export *exp, char *page);
 int rdmafsd_grace_init(struct rdmafsd_export *exp);

@@ -468,13 +468,14 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim);
  * @holds:       &struct rdmafsd_export by serial, references to memory: those in which it may be
  *               recorded to have locks (grace.c)
  * @locks:       &struct rdmafsd_lock by token
- * @locks_lock:  guards the next six; in it only transport's lock of the session
+ * @locks_lock:  guards the next seven; in it only transport's lock of the session
  * @owners:      &struct rdmafsd_owner, by a keyed hash of the client's names for them
  * @events:      &struct rdmafsd_lock whose client is to be told
  * @waits_ended: locks that waited are gone with their export, and the client is to be told
  * @rung:        the client was told to ask for @events, and has not asked yet
- * @reclaim:     the client is to be told that it has to take its locks again; also read without
- *               the lock
+ * @reclaim:     the client is to be told that it has to take its locks again, or may not have got
+ *               that reply yet
+ * @reclaim_told: the reply to its last EVENTS says so
  * @gone:        the session ends, and transport's is not to be rung for @reclaim any more; also
  *               read without the lock
  * @nr_locks:    locks that the VFS has for it, and copies of them that processes look at; atomic
@@ -502,12 +503,13 @@ struct rdmafsd_session {
 	struct rdmafs_xprt_session *xs;
 	struct xarray holds;
 	struct xarray locks;
-	spinlock_t locks_lock;		/* @owners, @events and the four after it */
+	spinlock_t locks_lock;		/* @owners, @events and the five after it */
 	struct hlist_head owners[RDMAFSD_OWNER_CHAINS];
 	struct list_head events;
 	bool waits_ended;
 	bool rung;
 	bool reclaim;
+	bool reclaim_told;
 	bool gone;
 	atomic_t nr_locks;
 	atomic_t nr_waits;

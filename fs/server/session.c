@@ -349,10 +349,11 @@ void rdmafsd_sessions_close_export(struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_sessions_tell - have clients that an export waits for take their locks again
- * @exp: the export, which has just become live, and is kept so by the caller
+ * rdmafsd_sessions_tell - have clients that had locks in an export take them again
+ * @exp: the export, which is about to become live
  *
- * A client whose session has outlived the export's pause may not have noticed it.
+ * A client whose session has outlived the export's pause may not have noticed it.  Before it has
+ * heard of it nothing that it says of its locks is believed of this life of the export.
  *
  * Context: process, may sleep.
  */
@@ -362,7 +363,7 @@ void rdmafsd_sessions_tell(struct rdmafsd_export *exp)
 	unsigned long serial = 0;
 
 	while ((ses = rdmafsd_session_next(&serial))) {
-		if (rdmafsd_grace_awaits(exp, ses))
+		if (rdmafsd_grace_tells(exp, ses))
 			rdmafsd_event_reclaim(ses);
 		rdmafsd_session_put(ses);
 		serial++;
