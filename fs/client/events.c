@@ -12,6 +12,9 @@
 #include "client.h"
 #include "filelock.h"
 
+/* If what the server has told is lost it is asked again after this pause, in jiffies. */
+#define RDMAFS_EVENTS_PAUSE	HZ
+
 /**
  * rdmafs_lock_wait_begin - begin to wait for a lock
  * @mnt: the mount
@@ -80,9 +83,28 @@ static bool rdmafs_lock_wake(struct rdmafs_mount *mnt, u64 token)
 }
 
 /*
- * Take the events of a reply; true if there are more.  All tasks ask if the reply makes no sense,
- * or if events may have been in an earlier reply, which was an error; and if an event is for none
- * of them, by which the server says that requests are gone with their export.
+ * What the server had to tell may have been told in a reply that is lost.  All that it tells is
+ * done: who waits for a lock asks, and locks that the server may have recorded are taken again.
+ * True: after a pause the server is to be asked once more, as it believes that its last reply has
+ * come.  It is anyway when there is another connection, and a mount that ends need not ask.
+ */
+static bool rdmafs_events_missed(struct rdmafs_mount *mnt)
+{
+	bool recorded = READ_ONCE(mnt->recorded);
+
+	if (recorded)
+		rdmafs_opens_lost(mnt, false);
+	rdmafs_locks_wake(mnt);
+	if (!recorded || READ_ONCE(mnt->unused) || !rdmafs_xprt_connected(mnt->xprt))
+		return false;
+	schedule_timeout_uninterruptible(RDMAFS_EVENTS_PAUSE);
+	return !READ_ONCE(mnt->unused) && rdmafs_xprt_connected(mnt->xprt);
+}
+
+/*
+ * Take the events of a reply; true if the server is to be asked once more.  All tasks ask if events
+ * may have been in an earlier reply, which was an error; and if an event is for none of them, by
+ * which the server says that requests are gone with their export.
  */
 static bool rdmafs_events_told(struct rdmafs_mount *mnt, struct rdmafs_op *op)
 {
@@ -96,10 +118,8 @@ static bool rdmafs_events_told(struct rdmafs_mount *mnt, struct rdmafs_op *op)
 	nr = rep ? le32_to_cpu(rep->nr) : 0;
 	flags = rep ? le32_to_cpu(rep->flags) : 0;
 	event = nr <= RFP_EVENTS_MAX ? rfp_dec_fixed(&dec, nr * sizeof(*event)) : NULL;
-	if (!event || rfp_dec_end(&dec) || (flags & ~RFP_EVENTS_MORE)) {
-		rdmafs_locks_wake(mnt);
-		return false;
-	}
+	if (!event || rfp_dec_end(&dec) || (flags & ~RFP_EVENTS_MORE))
+		return rdmafs_events_missed(mnt);
 	clear = !op->tries && !op->waits;
 	for (i = 0; i < nr; i++) {
 		if (le32_to_cpu(event[i].type) == RFP_EVENT_RECLAIM && !event[i].pad &&
@@ -123,12 +143,11 @@ static void rdmafs_events_work(struct work_struct *work)
 	bool more;
 
 	do {
-		more = false;
 		op = rdmafs_op_new(mnt, RFP_EVENTS, sizeof(struct rfp_req));
 		if (!IS_ERR(op) && !rdmafs_op_run(op))
 			more = rdmafs_events_told(mnt, op);
 		else
-			rdmafs_locks_wake(mnt);
+			more = rdmafs_events_missed(mnt);
 		if (!IS_ERR(op))
 			rdmafs_op_put(op);
 	} while (more);
