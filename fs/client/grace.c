@@ -72,7 +72,7 @@ static int rdmafs_reclaim_ask(struct rdmafs_mount *mnt, u64 *token, int *session
  * @session: the session in which they were
  *
  * Context: a worker.
- * Return: 0: it was told, or need not be; -EAGAIN: try again later; or another negative errno.
+ * Return: 0: it was told, or need not be; -EAGAIN: try again soon; or another negative errno.
  */
 int rdmafs_reclaim_tell(struct rdmafs_mount *mnt, int session)
 {

@@ -31,6 +31,9 @@
 /* A busy open is tried again after this pause, in jiffies. */
 #define RDMAFS_RECLAIM_PAUSE	(HZ / 5)
 
+/* If the server can't be told that all were asked for it is tried again after this pause. */
+#define RDMAFS_RECLAIM_TELL	(5 * HZ)
+
 /* Opens that are moved from one list to the other before the lock is given back. */
 #define RDMAFS_RECLAIM_BATCH	64
 
@@ -135,9 +138,15 @@ bool rdmafs_opens_asked(struct rdmafs_mount *mnt, int session)
 static void rdmafs_reclaim_over(struct rdmafs_mount *mnt)
 {
 	int session = atomic_read(&mnt->session);
+	int err;
 
-	if (rdmafs_opens_asked(mnt, session) && rdmafs_reclaim_tell(mnt, session) == -EAGAIN)
-		queue_delayed_work(mnt->io_wq, &mnt->reclaim[0].work, RDMAFS_RECLAIM_PAUSE);
+	if (!rdmafs_opens_asked(mnt, session))
+		return;
+	err = rdmafs_reclaim_tell(mnt, session);
+	/* Nobody else tells it in this session, and others may wait for that. */
+	if (err && !READ_ONCE(mnt->no_late))
+		queue_delayed_work(mnt->io_wq, &mnt->reclaim[0].work,
+				   err == -EAGAIN ? RDMAFS_RECLAIM_PAUSE : RDMAFS_RECLAIM_TELL);
 }
 
 static void rdmafs_reclaim_work(struct work_struct *work)
