@@ -345,7 +345,8 @@ static void rdmafsd_grace_end_work(struct work_struct *work)
 	struct rdmafsd_grace *g = container_of(to_delayed_work(work), struct rdmafsd_grace, end);
 
 	down_write(&g->sem);
-	if (g->on)
+	/* It may have been due for an earlier end, and have waited; then it is queued again. */
+	if (g->on && get_jiffies_64() >= g->until)
 		rdmafsd_grace_over(g);
 	up_write(&g->sem);
 }
