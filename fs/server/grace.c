@@ -149,6 +149,9 @@ static int rdmafsd_grace_record(struct rdmafsd_export *exp, struct rdmafsd_sessi
 		h = rdmafsd_holder_new(g, ses->id, exp->p.id);
 	if (IS_ERR(h))
 		return PTR_ERR(h);
+	/* A request of a session that transport has begun to end: the client has another one. */
+	if (h->ses && h->ses->age > ses->age)
+		return -EAGAIN;
 	/*
 	 * While others wait for this client they get nothing, so what the record says stays true;
 	 * and if it does not say that it has asked for all, it is left when they wait no longer.

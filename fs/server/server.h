@@ -455,6 +455,7 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim);
  * struct rdmafsd_session - one session of a client
  * @serial:      its index in the table of all sessions; constant
  * @id:          what the client calls itself, the same in its next session; constant
+ * @age:         greater than those of all sessions that began before it; constant
  * @idents:      &struct rdmafsd_ident by the id that the client chose; read under RCU
  * @idents_lock: serialises changes of @idents; guards @nr_idents and @nr_groups
  * @idents_lru:  the same identities, the one used last at the end
@@ -491,6 +492,7 @@ void rdmafsd_claim_free(struct rdmafsd_claim *claim);
 struct rdmafsd_session {
 	u32 serial;
 	u8 id[RDMAFS_XPRT_CLIENT_ID];
+	u64 age;
 	struct xarray idents;
 	struct mutex idents_lock;	/* changes of @idents, @nr_* */
 	struct list_head idents_lru;

@@ -26,6 +26,7 @@
 #include "grace.h"
 
 static DEFINE_XARRAY_ALLOC1(rdmafsd_sessions);	/* &struct rdmafsd_session by serial */
+static atomic64_t rdmafsd_session_age;
 static struct workqueue_struct *rdmafsd_close_wq;	/* runs &struct rdmafsd_closing */
 
 /**
@@ -80,6 +81,7 @@ static int rdmafsd_session_open(struct rdmafs_xprt_session *xs, void *ctx)
 		kfree(ses);
 		return -ENOMEM;
 	}
+	ses->age = atomic64_inc_return(&rdmafsd_session_age);
 	refcount_set(&ses->refs, 1);
 	xa_init(&ses->idents);
 	mutex_init(&ses->idents_lock);
