@@ -483,6 +483,9 @@ static bool rdmafsd_grace_take(const struct rdmafsd_record *r, void *to)
 		rdmafsd_holder_set(g, h, NULL, r->nr);
 		return true;
 	}
+	/* A directory that is changed meanwhile may show a name twice. */
+	if (h && h->record == r->nr)
+		return true;
 	/* The server died when it had made the new record and the old one was still there. */
 	if (h && !h->was)
 		h->was = r->nr;
