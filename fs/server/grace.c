@@ -298,7 +298,8 @@ void rdmafsd_grace_lost(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
  * @exp: the export, in flight
  * @ses: the session
  *
- * Its record goes: it would be waited for after a restart, and has nothing to come back for.
+ * Its record goes: it would be waited for after a restart, and has nothing to come back for.  But
+ * what it has not asked for again yet it may ask for in its next session by the former record.
  *
  * Context: process, may sleep.
  */
@@ -316,10 +317,12 @@ void rdmafsd_grace_unused(struct rdmafsd_export *exp, struct rdmafsd_session *se
 		rdmafsd_holder_set(g, h, NULL, h->record);
 	} else if (h && h->ses == ses) {
 		r = rdmafsd_holder_record(h, h->record);
-		if (!h->record || !rdmafsd_record_remove(exp, &r))
-			rdmafsd_holder_free(g, h);
-		else
+		if (h->record && rdmafsd_record_remove(exp, &r))
 			rdmafsd_holder_set(g, h, NULL, h->record);
+		else if (h->was && !h->told)
+			rdmafsd_holder_set(g, h, NULL, 0);
+		else
+			rdmafsd_holder_free(g, h);
 	}
 	up_write(&g->sem);
 }
@@ -386,6 +389,7 @@ void rdmafsd_grace_done(struct rdmafsd_export *exp, struct rdmafsd_session *ses)
 		/* There is nothing more that it could ask for by that record. */
 		if (!h->done)
 			rdmafsd_holder_done(g, h);
+		h->told = h->ses;
 		if (rdmafsd_holder_left(h))
 			rdmafsd_grace_nothing(exp, ses, h);
 	}

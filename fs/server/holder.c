@@ -286,6 +286,7 @@ int rdmafsd_holder_renew(struct rdmafsd_export *exp, struct rdmafsd_holder *h)
 	else
 		rdmafsd_holder_set(g, h, h->ses, nr);
 	rdmafsd_holder_done(g, h);
+	h->told = false;
 	return 0;
 }
 

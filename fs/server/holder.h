@@ -40,6 +40,7 @@ struct super_block;
  * @done:    by @record it holds in its session all that it ever will: it has said that it has asked
  *	     for all, or it has got the record in that session
  * @done_seq: rdmafsd_grace.seq since then
+ * @told:    it has said since it got @record that it has asked for all, so it shows @was no more
  */
 struct rdmafsd_holder {
 	struct list_head link;
@@ -54,6 +55,7 @@ struct rdmafsd_holder {
 	bool awaited;
 	bool done;
 	u64 done_seq;
+	bool told;
 };
 
 /**
