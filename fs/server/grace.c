@@ -578,7 +578,7 @@ static void rdmafsd_grace_begin(struct rdmafsd_export *exp, bool first)
 
 static struct rdmafsd_grace *rdmafsd_grace_new(struct super_block *sb)
 {
-	struct rdmafsd_grace *g = kzalloc(sizeof(*g), GFP_KERNEL);
+	struct rdmafsd_grace *g = kvzalloc(sizeof(*g), GFP_KERNEL);
 
 	if (!g)
 		return NULL;
@@ -610,7 +610,7 @@ static struct rdmafsd_grace *rdmafsd_grace_join(struct super_block *sb)
 		swap(found, new);
 	}
 	mutex_unlock(&rdmafsd_graces_lock);
-	kfree(new);
+	kvfree(new);
 	return found;
 }
 
@@ -699,5 +699,5 @@ void rdmafsd_grace_exit(struct rdmafsd_export *exp)
 void rdmafsd_grace_put(struct rdmafsd_export *exp)
 {
 	if (exp->grace && refcount_dec_and_test(&exp->grace->refs))
-		kfree(exp->grace);
+		kvfree_rcu(exp->grace, rcu);
 }

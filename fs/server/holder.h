@@ -6,6 +6,7 @@
 #define RDMAFSD_HOLDER_H
 
 #include <linux/list.h>
+#include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/rwsem.h>
 #include <linux/siphash.h>
@@ -22,7 +23,7 @@ struct super_block;
 #define RDMAFSD_HOLDERS_MAX	4096
 
 #define RDMAFSD_HOLDER_CHAINS	128
-#define RDMAFSD_TAKEN_BITS	8	/* log2 of the number of marks */
+#define RDMAFSD_TAKEN_BITS	12	/* log2 of the number of marks */
 
 /**
  * struct rdmafsd_holder - a client that has, or had, locks in an export of the file system
@@ -76,6 +77,7 @@ struct rdmafsd_taken {
  * @sb:		the file system; constant; there while @users is not 0
  * @users:	exports of it that are not at their end; guarded by rdmafsd_graces_lock
  * @refs:	exports whose memory is there
+ * @rcu:	defers its freeing, which may sleep
  * @sem:	see above
  * @found:	what records there are was read
  * @all:	&struct rdmafsd_holder, those that are there longest first
@@ -99,6 +101,7 @@ struct rdmafsd_grace {
 	struct super_block *sb;
 	unsigned int users;
 	refcount_t refs;
+	struct rcu_head rcu;
 	struct rw_semaphore sem;	/* see above */
 	bool found;
 	struct list_head all;
