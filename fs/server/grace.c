@@ -352,7 +352,7 @@ static void rdmafsd_grace_end_work(struct work_struct *work)
 
 	down_write(&g->sem);
 	/* It may have been due for an earlier end, and have waited; then it is queued again. */
-	if (g->on && get_jiffies_64() >= g->until)
+	if (g->on && !time_before64(get_jiffies_64(), g->until))
 		rdmafsd_grace_over(g);
 	up_write(&g->sem);
 }

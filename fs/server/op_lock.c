@@ -225,7 +225,7 @@ static int rdmafsd_op_reclaim_done(struct rdmafsd_rq *rq)
 	/* What it says of another one does not hold for this one. */
 	if (rreq->token && le64_to_cpu(rreq->token) != token)
 		return -EINVAL;
-	/* The client is to ask for all once more (RFP_EVENT_RECLAIM), and may not have heard of it. */
+	/* The client is to ask for all once more (RFP_EVENT_RECLAIM), and may not know that. */
 	if (rdmafsd_event_reclaim_due(rq->ses))
 		return -EAGAIN;
 	if (rreq->token)
