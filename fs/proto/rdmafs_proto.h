@@ -128,6 +128,11 @@
  * @RFP_RECLAIM_DONE: struct rfp_reclaim_req, fh of any object of the export -> struct
  *	rfp_reclaim_rep.  The client has asked for all locks again that it had there in a lost
  *	session.
+ * @RFP_CROSS:	 struct rfp_req, fh of a directory with RFP_ATTR_CROSSING -> struct
+ *	rfp_attach_rep, fh, attr: of the root of the file system that is mounted there, or of the
+ *	subvolume of which the directory is the root.  The status is RFP_ESTALE if there is none,
+ *	RFP_EOPNOTSUPP if it can't be exported, RFP_EOVERFLOW if it lies too deep, RFP_ENFILE
+ *	if there are too many.
  * @RFP_NR_OPS:	 one more than the last
  */
 enum rfp_op {
@@ -169,6 +174,7 @@ enum rfp_op {
 	RFP_TESTLOCK	= 36,
 	RFP_EVENTS	= 37,
 	RFP_RECLAIM_DONE = 38,
+	RFP_CROSS	= 39,
 	RFP_NR_OPS
 };
 
@@ -278,6 +284,7 @@ struct rfp_time {
 
 #define RFP_ATTR_XATTRS	0x1	/* the object has, or may have, extended attributes */
 #define RFP_ATTR_ACL	0x2	/* the object has, or may have, a POSIX ACL */
+#define RFP_ATTR_CROSSING 0x8	/* RFP_CROSS leads from this directory to another file system */
 
 /* What statx(2) tells in stx_attributes, by the same values. */
 #define RFP_ATTR_COMPRESSED	0x00000004
@@ -289,7 +296,7 @@ struct rfp_time {
 #define RFP_ATTR_STATX		0x00100874	/* all of these */
 /* Shifted to the left by this much: the server's file system can tell it of the object. */
 #define RFP_ATTR_TOLD_SHIFT	8
-#define RFP_ATTR_ALL	(RFP_ATTR_XATTRS | RFP_ATTR_ACL | RFP_ATTR_STATX | \
+#define RFP_ATTR_ALL	(RFP_ATTR_XATTRS | RFP_ATTR_ACL | RFP_ATTR_CROSSING | RFP_ATTR_STATX | \
 			 (RFP_ATTR_STATX << RFP_ATTR_TOLD_SHIFT))
 
 #define RFP_ACCESS_EXEC	0x1	/* the caller may execute or search the object */

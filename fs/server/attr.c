@@ -73,6 +73,8 @@ static u32 rdmafsd_attr_flags(const struct rdmafsd_export *exp, struct dentry *d
 	    (rdmafsd_has_acl(inode, ACL_TYPE_ACCESS) ||
 	     (S_ISDIR(inode->i_mode) && rdmafsd_has_acl(inode, ACL_TYPE_DEFAULT))))
 		flags |= RFP_ATTR_ACL;
+	if (rdmafsd_is_crossing(exp, dentry))
+		flags |= RFP_ATTR_CROSSING;
 	return flags;
 }
 
@@ -105,7 +107,8 @@ static u32 rdmafsd_attr_statx(const struct kstat *stat)
  * @inode:  the object
  * @stat:   its attributes, as the file system tells them
  * @cookie: its change cookie, of rdmafsd_cookie_from() @stat
- * @flags:  RFP_ATTR_XATTRS and RFP_ATTR_ACL, as far as they hold; other bits mean nothing
+ * @flags:  RFP_ATTR_XATTRS, RFP_ATTR_ACL and RFP_ATTR_CROSSING, as far as they hold; other bits
+ *          mean nothing
  * @attr:   gets the attributes
  *
  * Context: any.
@@ -129,7 +132,8 @@ void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u64 cookie
 		.rdev_minor = cpu_to_le32(MINOR(stat->rdev)),
 		.blksize = cpu_to_le32(stat->blksize),
 		.gen = cpu_to_le32(inode->i_generation),
-		.flags = cpu_to_le32((flags & (RFP_ATTR_XATTRS | RFP_ATTR_ACL)) |
+		.flags = cpu_to_le32((flags & (RFP_ATTR_XATTRS | RFP_ATTR_ACL |
+					       RFP_ATTR_CROSSING)) |
 				     rdmafsd_attr_statx(stat)),
 	};
 	if (stat->result_mask & STATX_BTIME)

@@ -14,6 +14,10 @@
  *	LABEL/anonuid	the user that squashed callers become
  *	LABEL/anongid	the group that squashed callers become
  *	LABEL/mountpoint 1: don't enable the export if nothing is mounted there
+ *	LABEL/crossmnt	1: clients may cross into file systems that are mounted below it, and into
+ *			subvolumes of btrfs
+ *	LABEL/crossed	how many of these are in use; if it is written those are let go that are not
+ *			used now, so that they can be unmounted
  *	LABEL/grace_s	for so many seconds after the start clients take again the locks that they
  *			had before, and no others are granted
  *	LABEL/grace	read-only: how many clients are waited for so, and for how many seconds yet
@@ -289,6 +293,45 @@ static ssize_t rdmafsd_cfg_mountpoint_store(struct config_item *item, const char
 	return rdmafsd_cfg_bool_store(to_cfg(item), page, count, &to_cfg(item)->p.mountpoint);
 }
 
+static ssize_t rdmafsd_cfg_crossmnt_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_cfg(item)->p.crossmnt));
+}
+
+static ssize_t rdmafsd_cfg_crossmnt_store(struct config_item *item, const char *page, size_t count)
+{
+	return rdmafsd_cfg_bool_store(to_cfg(item), page, count, &to_cfg(item)->p.crossmnt);
+}
+
+static ssize_t rdmafsd_cfg_crossed_show(struct config_item *item, char *page)
+{
+	struct rdmafsd_cfg *cfg = to_cfg(item);
+	int nr;
+
+	mutex_lock(&cfg->lock);
+	nr = cfg->live ? atomic_read(&cfg->live->nr_crossed) : 0;
+	mutex_unlock(&cfg->lock);
+	return sysfs_emit(page, "%d\n", nr);
+}
+
+static ssize_t rdmafsd_cfg_crossed_store(struct config_item *item, const char *page, size_t count)
+{
+	struct rdmafsd_cfg *cfg = to_cfg(item);
+	unsigned int nr;
+	int err;
+
+	err = kstrtouint(page, 0, &nr);
+	if (!err && nr)
+		err = -EINVAL;
+	if (err)
+		return err;
+	mutex_lock(&cfg->lock);
+	if (cfg->live)
+		rdmafsd_crossed_drop(cfg->live);
+	mutex_unlock(&cfg->lock);
+	return count;
+}
+
 static const char * const rdmafsd_squash_names[] = {
 	[RDMAFSD_SQUASH_NONE] = "none",
 	[RDMAFSD_SQUASH_ROOT] = "root",
@@ -476,6 +519,8 @@ CONFIGFS_ATTR(rdmafsd_cfg_, squash);
 CONFIGFS_ATTR(rdmafsd_cfg_, anonuid);
 CONFIGFS_ATTR(rdmafsd_cfg_, anongid);
 CONFIGFS_ATTR(rdmafsd_cfg_, mountpoint);
+CONFIGFS_ATTR(rdmafsd_cfg_, crossmnt);
+CONFIGFS_ATTR(rdmafsd_cfg_, crossed);
 CONFIGFS_ATTR(rdmafsd_cfg_, grace_s);
 CONFIGFS_ATTR_RO(rdmafsd_cfg_, grace);
 CONFIGFS_ATTR(rdmafsd_cfg_, enable);
@@ -501,6 +546,8 @@ static struct configfs_attribute *rdmafsd_cfg_attrs[] = {
 	&rdmafsd_cfg_attr_anonuid,
 	&rdmafsd_cfg_attr_anongid,
 	&rdmafsd_cfg_attr_mountpoint,
+	&rdmafsd_cfg_attr_crossmnt,
+	&rdmafsd_cfg_attr_crossed,
 	&rdmafsd_cfg_attr_grace_s,
 	&rdmafsd_cfg_attr_grace,
 	&rdmafsd_cfg_attr_enable,

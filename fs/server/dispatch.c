@@ -73,6 +73,7 @@ static const struct rdmafsd_op * const rdmafsd_ops[RFP_NR_OPS] = {
 	[RFP_TESTLOCK]	= &rdmafsd_testlock_op,
 	[RFP_EVENTS]	= &rdmafsd_events_op,
 	[RFP_RECLAIM_DONE] = &rdmafsd_reclaim_done_op,
+	[RFP_CROSS]	= &rdmafsd_cross_op,
 };
 
 /**

@@ -171,10 +171,14 @@ static void rdmafsd_export_idle(struct percpu_ref *ref)
  */
 void rdmafsd_export_free(struct rdmafsd_export *exp)
 {
-	if (!refcount_dec_and_test(&exp->refs))
-		return;
-	rdmafsd_grace_put(exp);
-	kfree_rcu(exp, rcu);
+	struct rdmafsd_export *parent;
+
+	/* Crossed into from one another: not many, as their handles have to fit into one. */
+	for (; exp && refcount_dec_and_test(&exp->refs); exp = parent) {
+		parent = exp->parent;
+		rdmafsd_grace_put(exp);
+		kfree_rcu(exp, rcu);
+	}
 }
 
 /**
@@ -266,7 +270,7 @@ bool rdmafsd_export_unknown(struct rdmafsd_export *exp)
 
 static bool rdmafsd_name_is(const struct rdmafsd_export *exp, const char *name, size_t len)
 {
-	return strlen(exp->p.name) == len && !memcmp(exp->p.name, name, len);
+	return !exp->p.top && strlen(exp->p.name) == len && !memcmp(exp->p.name, name, len);
 }
 
 /**
@@ -316,6 +320,8 @@ static void rdmafsd_export_ended(struct work_struct *work)
 {
 	struct rdmafsd_export *exp = container_of(work, struct rdmafsd_export, end);
 
+	rdmafsd_crossed_end_below(exp);
+	disable_delayed_work_sync(&exp->idle);
 	/* Before others can have, by another export, what is given back now. */
 	rdmafsd_grace_end(exp);
 	/* No request can add a state any more, so this closes all. */
@@ -330,7 +336,9 @@ static void rdmafsd_export_ended(struct work_struct *work)
 	mutex_lock(&rdmafsd_exports_lock);
 	xa_erase(&rdmafsd_exports, exp->p.id);
 	mutex_unlock(&rdmafsd_exports_lock);
-	complete(&exp->ended);
+	/* From now on it may be crossed into anew. */
+	rdmafsd_crossed_ended(exp);
+	complete_all(&exp->ended);
 	rdmafsd_export_free(exp);
 }
 
@@ -349,7 +357,8 @@ ssize_t rdmafsd_exports_ending(char *page)
 
 	mutex_lock(&rdmafsd_exports_lock);
 	xa_for_each(&rdmafsd_exports, id, exp)
-		if (percpu_ref_is_dying(&exp->inflight)) {
+		/* The end of one that was crossed into is waited for by that of the one above. */
+		if (!exp->p.top && percpu_ref_is_dying(&exp->inflight)) {
 			if (len > PAGE_SIZE - 32) {
 				len += sysfs_emit_at(page, len, "more\n");
 				break;
@@ -393,7 +402,7 @@ static int rdmafsd_export_taken(const struct rdmafsd_export_params *p)
 
 	lockdep_assert_held(&rdmafsd_exports_lock);
 	xa_for_each(&rdmafsd_exports, id, other) {
-		if (id != p->id && strcmp(other->p.name, p->name))
+		if (id != p->id && (other->p.top || p->top || strcmp(other->p.name, p->name)))
 			continue;
 		if (percpu_ref_is_dying(&other->inflight)) {
 			err = -EBUSY;
@@ -449,6 +458,83 @@ static int rdmafsd_export_find(struct rdmafsd_export *exp, const char *path)
 }
 
 /**
+ * rdmafsd_export_new - make the memory of an export
+ * @p: its settings
+ *
+ * Context: process, may sleep.
+ * Return: the export, not live, without a path, with the caller's reference; or NULL: no memory.
+ */
+struct rdmafsd_export *rdmafsd_export_new(const struct rdmafsd_export_params *p)
+{
+	struct rdmafsd_export *exp = kzalloc(sizeof(*exp), GFP_KERNEL);
+
+	if (!exp)
+		return NULL;
+	exp->p = *p;
+	exp->serial = atomic64_inc_return(&rdmafsd_export_serial);
+	exp->unknown = p->unknown;
+	exp->verf = get_random_u64();
+	INIT_WORK(&exp->end, rdmafsd_export_ended);
+	INIT_DELAYED_WORK(&exp->idle, rdmafsd_crossed_idle_work);
+	INIT_LIST_HEAD(&exp->crossed);
+	INIT_LIST_HEAD(&exp->sibling);
+	init_completion(&exp->ended);
+	refcount_set(&exp->refs, 1);
+	return exp;
+}
+
+/**
+ * rdmafsd_export_begin - make an export live
+ * @exp: the export, with its settings and its path
+ *
+ * One that was crossed into is in flight then, to be put by the caller.
+ *
+ * Context: process, may sleep; takes rdmafsd_exports_lock.
+ * Return: 0; or -EEXIST, -EBUSY or -ENOMEM as rdmafsd_export_start(), or another negative errno:
+ * the caller still has path and memory.
+ */
+int rdmafsd_export_begin(struct rdmafsd_export *exp)
+{
+	int err;
+
+	exp->whole = IS_ROOT(exp->path.dentry);
+	exp->domain = exp->path.dentry->d_sb->s_dev;
+	rdmafsd_commit_init(exp);
+
+	rdmafsd_keys_init(exp);
+	err = rdmafsd_opened_init(exp);
+	if (err)
+		return err;
+	err = rdmafsd_orphans_start(exp);
+	if (err)
+		goto exit_opened;
+	err = rdmafsd_grace_init(exp);
+	if (err)
+		goto exit_grace;
+	err = percpu_ref_init(&exp->inflight, rdmafsd_export_idle, 0, GFP_KERNEL);
+	if (err)
+		goto exit_grace;
+	if (exp->p.top)
+		percpu_ref_get(&exp->inflight);
+	rdmafsd_cuts_start(exp);
+	err = rdmafsd_export_publish(exp);
+	if (err)
+		goto exit_ref;
+	rdmafsd_sessions_tell(exp);
+	return 0;
+
+exit_ref:
+	percpu_ref_exit(&exp->inflight);
+exit_grace:
+	rdmafsd_grace_exit(exp);
+	rdmafsd_grace_put(exp);
+	exp->grace = NULL;
+exit_opened:
+	rdmafsd_opened_exit(exp);
+	return err;
+}
+
+/**
  * rdmafsd_export_start - make an export live
  * @p:	  its settings
  * @path: its root, as the calling process sees it
@@ -475,53 +561,15 @@ struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *
 	mutex_unlock(&rdmafsd_exports_lock);
 	if (err)
 		return ERR_PTR(err);
-	exp = kzalloc(sizeof(*exp), GFP_KERNEL);
+	exp = rdmafsd_export_new(p);
 	if (!exp)
 		return ERR_PTR(-ENOMEM);
-	exp->p = *p;
-	exp->serial = atomic64_inc_return(&rdmafsd_export_serial);
-	exp->unknown = p->unknown;
-	exp->verf = get_random_u64();
-	INIT_WORK(&exp->end, rdmafsd_export_ended);
-	init_completion(&exp->ended);
-	refcount_set(&exp->refs, 1);
-
 	err = rdmafsd_export_find(exp, path);
 	if (err)
 		goto free;
-	exp->whole = IS_ROOT(exp->path.dentry);
-	exp->domain = exp->path.dentry->d_sb->s_dev;
-	rdmafsd_commit_init(exp);
-
-	rdmafsd_keys_init(exp);
-	err = rdmafsd_opened_init(exp);
-	if (err)
-		goto put_path;
-	err = rdmafsd_orphans_start(exp);
-	if (err)
-		goto exit_opened;
-	err = rdmafsd_grace_init(exp);
-	if (err)
-		goto exit_grace;
-	err = percpu_ref_init(&exp->inflight, rdmafsd_export_idle, 0, GFP_KERNEL);
-	if (err)
-		goto exit_grace;
-	rdmafsd_cuts_start(exp);
-	/* If it does not become live clients look for nothing what they have. */
-	rdmafsd_sessions_tell(exp);
-	err = rdmafsd_export_publish(exp);
-	if (err)
-		goto exit_ref;
-	return exp;
-
-exit_ref:
-	percpu_ref_exit(&exp->inflight);
-exit_grace:
-	rdmafsd_grace_exit(exp);
-	rdmafsd_grace_put(exp);
-exit_opened:
-	rdmafsd_opened_exit(exp);
-put_path:
+	err = rdmafsd_export_begin(exp);
+	if (!err)
+		return exp;
 	path_put(&exp->path);
 free:
 	kfree(exp);

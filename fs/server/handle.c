@@ -5,8 +5,11 @@
  *	__le32	id of the export
  *	u8	exportfs's type of the part that follows; 0: the root of the export
  *	u8	length of that part, in 32-bit words
- *	__le16	0
+ *	u8	length of the handle that follows it, in bytes; 0: none
+ *	u8	0
  *	...	exportfs's handle
+ *	...	in a file system that was crossed into (crossed.c): the handle of the directory at
+ *		which it was, as the export above would give it
  *	8 bytes	SipHash-2-4 of all of the above, under a key made of the secret and
  *		of the identity of the file system
  *
@@ -18,6 +21,10 @@
  * A directory is accepted only while it lies under the root of the export.  For other objects
  * that is not checked at each request (nfsd calls this no_subtree_check): a file that a local
  * process has moved out of the export stays reachable for clients that hold its handle.
+ *
+ * The handle inside of a handle says where to look for the file system after a restart.  It is
+ * checked as any other, and has to lead to an export of the same id, whose key the outer one is
+ * signed under.
  *
  * SipHash is made for keyed MACs of short inputs, against attackers that see and choose the
  * inputs.  HMAC-SHA256, of which 8 bytes would be kept as well, takes ten times as long, for
@@ -38,7 +45,8 @@ struct rdmafsd_fh_head {
 	__le32 id;
 	u8 type;
 	u8 words;
-	__le16 pad;
+	u8 via;
+	u8 pad;
 } __packed;
 
 #define RDMAFSD_FID_MAX \
@@ -58,8 +66,9 @@ static_assert(sizeof_field(struct rdmafsd_export, fsid) == 2 * sizeof(__le64));
 enum {
 	RDMAFSD_USE_HANDLE = 0,
 	RDMAFSD_USE_PROOF = 2,
-	RDMAFSD_USE_FSID = 4,
-	RDMAFSD_NR_USES = 6,
+	RDMAFSD_USE_CROSS = 4,
+	RDMAFSD_USE_FSID = 6,
+	RDMAFSD_NR_USES = 8,
 };
 
 static siphash_key_t rdmafsd_key(const u8 *half)
@@ -97,7 +106,7 @@ static void rdmafsd_fs_identity(const struct path *path, u8 *identity)
 
 /**
  * rdmafsd_keys_init - derive keys and fsid from the secret of an export
- * @exp: the export, with settings and path; gets @key, @proof_key and @fsid
+ * @exp: the export, with settings and path; gets @key, @proof_key, @cross_key and @fsid
  *
  * All of them depend also on the file system that is exported.  So handles and proofs made for
  * one file system are refused when another is found at the same path, such as the directory
@@ -126,10 +135,38 @@ void rdmafsd_keys_init(struct rdmafsd_export *exp)
 	}
 	exp->key = (siphash_key_t){ { out[RDMAFSD_USE_HANDLE], out[RDMAFSD_USE_HANDLE + 1] } };
 	exp->proof_key = (siphash_key_t){ { out[RDMAFSD_USE_PROOF], out[RDMAFSD_USE_PROOF + 1] } };
+	exp->cross_key = (siphash_key_t){ { out[RDMAFSD_USE_CROSS], out[RDMAFSD_USE_CROSS + 1] } };
 	fsid[0] = cpu_to_le64(out[RDMAFSD_USE_FSID]);
 	fsid[1] = cpu_to_le64(out[RDMAFSD_USE_FSID + 1]);
 	memcpy(exp->fsid, fsid, sizeof(fsid));
 	memzero_explicit(out, sizeof(out));
+}
+
+/**
+ * rdmafsd_crossed_id - make the id of an export that is crossed into
+ * @parent: the export above
+ * @via:    handle of the directory, in @parent
+ * @path:   root of the new export
+ *
+ * It is the same after a restart, and another one if another file system is mounted there.  (That
+ * two have one id is as good as impossible; the second could not start then.)
+ *
+ * Context: process, may sleep.
+ * Return: the id, not 0.
+ */
+u32 rdmafsd_crossed_id(struct rdmafsd_export *parent, const struct rfp_fh *via,
+		       const struct path *path)
+{
+	struct {
+		u8 identity[UUID_SIZE];
+		u8 fh[RFP_FH_MAX];
+	} what = {};
+	u32 id;
+
+	rdmafsd_fs_identity(path, what.identity);
+	memcpy(what.fh, via->data, via->len);
+	id = lower_32_bits(siphash(&what, sizeof(what), &parent->cross_key));
+	return id ?: 1;
 }
 
 /**
@@ -181,6 +218,38 @@ int rdmafsd_open_proof(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, 
 	return 0;
 }
 
+/* Make exportfs's part of a handle.  Its type, or a negative errno: there is no room for it, say. */
+static int rdmafsd_fid_encode(const struct rdmafsd_export *exp, struct dentry *dentry,
+			      union rdmafsd_fid *fid, int *words)
+{
+	int room = RDMAFSD_FID_MAX - DIV_ROUND_UP(exp->via.len, sizeof(u32)), type;
+
+	if (room <= 0)
+		return -EOVERFLOW;
+	*words = room;
+	type = exportfs_encode_fh(dentry, &fid->fid, words, 0);
+	if (type <= FILEID_ROOT || type >= FILEID_INVALID || *words <= 0 || *words > room)
+		return type < 0 ? type : -EOVERFLOW;
+	return type;
+}
+
+/**
+ * rdmafsd_fh_fits - tell whether the handles of an export are short enough
+ * @exp: the export, with path and @via; not live yet
+ *
+ * Handles of one file system have one length, as a rule.
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EOVERFLOW: they are not; or another negative errno.
+ */
+int rdmafsd_fh_fits(struct rdmafsd_export *exp)
+{
+	union rdmafsd_fid fid;
+	int words;
+
+	return min(rdmafsd_fid_encode(exp, exp->path.dentry, &fid, &words), 0);
+}
+
 /**
  * rdmafsd_fh_encode - make the handle of an object
  * @exp:    the export
@@ -193,21 +262,19 @@ int rdmafsd_open_proof(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, 
  */
 int rdmafsd_fh_encode(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_fh *fh)
 {
-	struct rdmafsd_fh_head head = { .id = cpu_to_le32(exp->p.id) };
-	int words = RDMAFSD_FID_MAX;
+	struct rdmafsd_fh_head head = { .id = cpu_to_le32(exp->p.id), .via = exp->via.len };
 	union rdmafsd_fid fid;
+	int words = 0;
 	__le64 mac;
 	size_t len;
 
 	if (dentry == exp->path.dentry) {
 		head.type = FILEID_ROOT;
-		words = 0;
 	} else {
-		int type = exportfs_encode_fh(dentry, &fid.fid, &words, 0);
+		int type = rdmafsd_fid_encode(exp, dentry, &fid, &words);
 
-		if (type <= FILEID_ROOT || type >= FILEID_INVALID ||
-		    words <= 0 || words > RDMAFSD_FID_MAX)
-			return type < 0 ? type : -EOVERFLOW;
+		if (type < 0)
+			return type;
 		head.type = type;
 	}
 	head.words = words;
@@ -215,6 +282,8 @@ int rdmafsd_fh_encode(struct rdmafsd_export *exp, struct dentry *dentry, struct 
 	memcpy(fh->data, &head, sizeof(head));
 	len = sizeof(head) + words * sizeof(u32);
 	memcpy(fh->data + sizeof(head), fid.words, words * sizeof(u32));
+	memcpy(fh->data + len, exp->via.data, exp->via.len);
+	len += exp->via.len;
 	mac = rdmafsd_mac(exp, fh->data, len);
 	memcpy(fh->data + len, &mac, RDMAFSD_MAC_LEN);
 	fh->len = len + RDMAFSD_MAC_LEN;
@@ -241,30 +310,133 @@ static int rdmafsd_fh_acceptable(void *ctx, struct dentry *dentry)
 	return !d_is_dir(dentry) || rdmafsd_dir_inside(exp, dentry);
 }
 
+/* Read the head of a handle, which is not checked but for its length; false: it is malformed. */
+static bool rdmafsd_fh_parse(const struct rfp_fh *fh, struct rdmafsd_fh_head *head)
+{
+	if (fh->len < sizeof(*head) + RDMAFSD_MAC_LEN || fh->len > RFP_FH_MAX)
+		return false;
+	memcpy(head, fh->data, sizeof(*head));
+	return !head->pad && fh->len == sizeof(*head) + head->words * sizeof(u32) + head->via +
+					RDMAFSD_MAC_LEN;
+}
+
+/* Take out the handle inside of a handle. */
+static void rdmafsd_fh_via(const struct rfp_fh *fh, const struct rdmafsd_fh_head *head,
+			   struct rfp_fh *via)
+{
+	via->len = head->via;
+	memcpy(via->data, fh->data + sizeof(*head) + head->words * sizeof(u32), head->via);
+}
+
 /**
- * rdmafsd_fh_export - read the id of the export in a handle, which is not checked
- * @fh: the handle, from the wire
+ * rdmafsd_fh_domain - find the file system that a request with a handle may block on
+ * @fh: the handle, from the wire, not checked
  *
- * Context: any.
- * Return: the id, which may be of no export, or 0: the handle is too short.
+ * Context: any; does not sleep.
+ * Return: its number.  If its export is not live: that of the one above it, in which the search
+ * for it begins.  0: there is none, the request will be refused.
  */
-u32 rdmafsd_fh_export(const struct rfp_fh *fh)
+u64 rdmafsd_fh_domain(const struct rfp_fh *fh)
 {
 	struct rdmafsd_fh_head head;
+	struct rfp_fh at = *fh, via;
+	u64 domain;
 
-	if (fh->len < sizeof(head))
-		return 0;
-	memcpy(&head, fh->data, sizeof(head));
-	return le32_to_cpu(head.id);
+	while (rdmafsd_fh_parse(&at, &head)) {
+		domain = rdmafsd_export_domain(le32_to_cpu(head.id));
+		if (domain || !head.via)
+			return domain;
+		rdmafsd_fh_via(&at, &head, &via);
+		at = via;
+	}
+	return 0;
+}
+
+static int rdmafsd_fh_find(struct rdmafsd_export **exp, const struct rfp_fh *fh,
+			   struct dentry **dentry);
+
+/*
+ * Make an export live again that was crossed into.  Each handle is at least 16 bytes longer than
+ * the one inside of it, which bounds this.
+ */
+static noinline_for_stack int rdmafsd_fh_cross(const struct rfp_fh *fh,
+					       const struct rdmafsd_fh_head *head,
+					       struct rdmafsd_export **exp)
+{
+	struct rdmafsd_export *above = NULL;
+	struct dentry *dir = NULL;
+	struct rfp_fh via;
+	int err;
+
+	rdmafsd_fh_via(fh, head, &via);
+	err = rdmafsd_fh_find(&above, &via, &dir);
+	if (!err)
+		err = rdmafsd_is_crossing(above, dir) ? rdmafsd_crossed_get(above, dir, exp) : -ESTALE;
+	dput(dir);
+	rdmafsd_export_put(above);
+	/* What is mounted there now is another file system. */
+	if (!err && (*exp)->p.id != le32_to_cpu(head->id)) {
+		rdmafsd_export_put(*exp);
+		*exp = NULL;
+		err = -ESTALE;
+	}
+	return err;
 }
 
 /* Enter the export of a handle; -EXDEV if the request is in another export already. */
-static int rdmafsd_rq_export(struct rdmafsd_rq *rq, u32 id)
+static int rdmafsd_fh_enter(struct rdmafsd_export **exp, const struct rfp_fh *fh,
+			    const struct rdmafsd_fh_head *head)
 {
-	if (rq->exp)
-		return rq->exp->p.id == id ? 0 : -EXDEV;
-	rq->exp = rdmafsd_export_find_id(id);
-	return rq->exp ? 0 : rdmafsd_export_missing(id);
+	u32 id = le32_to_cpu(head->id);
+	int err;
+
+	if (*exp)
+		return (*exp)->p.id == id ? 0 : -EXDEV;
+	*exp = rdmafsd_export_find_id(id);
+	if (!*exp)
+		return head->via ? rdmafsd_fh_cross(fh, head, exp) : rdmafsd_export_missing(id);
+	err = rdmafsd_crossed_check(*exp);
+	if (err) {
+		rdmafsd_export_put(*exp);
+		*exp = NULL;
+	}
+	return err;
+}
+
+/* Find the object of a handle, and its export, which stays entered also on an error. */
+static int rdmafsd_fh_find(struct rdmafsd_export **exp, const struct rfp_fh *fh,
+			   struct dentry **dentry)
+{
+	struct rdmafsd_fh_head head;
+	union rdmafsd_fid fid;
+	struct dentry *d;
+	__le64 mac;
+	int err;
+
+	if (!rdmafsd_fh_parse(fh, &head))
+		return -ESTALE;
+	err = rdmafsd_fh_enter(exp, fh, &head);
+	if (err)
+		return err;
+	memcpy(&mac, fh->data + fh->len - RDMAFSD_MAC_LEN, RDMAFSD_MAC_LEN);
+	if (mac != rdmafsd_mac(*exp, fh->data, fh->len - RDMAFSD_MAC_LEN))
+		return -ESTALE;
+
+	if (head.type == FILEID_ROOT) {
+		*dentry = dget((*exp)->path.dentry);
+		return 0;
+	}
+	memcpy(fid.words, fh->data + sizeof(head), head.words * sizeof(u32));
+	d = exportfs_decode_fh((*exp)->path.mnt, &fid.fid, head.words, head.type,
+			       rdmafsd_fh_acceptable, *exp);
+	if (IS_ERR(d))
+		return PTR_ERR(d);
+	if (d_really_is_negative(d)) {
+		dput(d);
+		return -ESTALE;
+	}
+	*dentry = d;
+	return 0;
 }
 
 /**
@@ -282,41 +454,7 @@ static int rdmafsd_rq_export(struct rdmafsd_rq *rq, u32 id)
  */
 int rdmafsd_rq_fh(struct rdmafsd_rq *rq, const struct rfp_fh *fh, struct dentry **dentry)
 {
-	struct rdmafsd_fh_head head;
-	union rdmafsd_fid fid;
-	struct dentry *d;
-	__le64 mac;
-	size_t len;
-	int err;
-
-	if (fh->len < sizeof(head) + RDMAFSD_MAC_LEN || fh->len > RFP_FH_MAX)
-		return -ESTALE;
-	memcpy(&head, fh->data, sizeof(head));
-	len = sizeof(head) + head.words * sizeof(u32);
-	if (head.pad || fh->len != len + RDMAFSD_MAC_LEN)
-		return -ESTALE;
-	err = rdmafsd_rq_export(rq, le32_to_cpu(head.id));
-	if (err)
-		return err;
-	memcpy(&mac, fh->data + len, RDMAFSD_MAC_LEN);
-	if (mac != rdmafsd_mac(rq->exp, fh->data, len))
-		return -ESTALE;
-
-	if (head.type == FILEID_ROOT) {
-		*dentry = dget(rq->exp->path.dentry);
-		return 0;
-	}
-	memcpy(fid.words, fh->data + sizeof(head), head.words * sizeof(u32));
-	d = exportfs_decode_fh(rq->exp->path.mnt, &fid.fid, head.words, head.type,
-			       rdmafsd_fh_acceptable, rq->exp);
-	if (IS_ERR(d))
-		return PTR_ERR(d);
-	if (d_really_is_negative(d)) {
-		dput(d);
-		return -ESTALE;
-	}
-	*dentry = d;
-	return 0;
+	return rdmafsd_fh_find(&rq->exp, fh, dentry);
 }
 
 /**

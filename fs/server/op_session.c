@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ATTACH and SETCRED: entering an export, and registering the users of a client.
+ * ATTACH, CROSS and SETCRED: entering an export, and what is mounted below it, and registering the
+ * users of a client.
  */
 #include <linux/cred.h>
 #include <linux/mm.h>
@@ -55,6 +56,35 @@ const struct rdmafsd_op rdmafsd_attach_op = {
 	.parts = { RDMAFSD_PART_EXPORT },
 	.flags = RDMAFS_REPLY_NOCACHE,
 	.fn = rdmafsd_op_attach,
+};
+
+static int rdmafsd_op_cross(struct rdmafsd_rq *rq)
+{
+	struct rdmafsd_export *above = rq->exp, *exp;
+	struct dentry *dir = rq->obj[0];
+	int err;
+
+	if (!rdmafsd_is_crossing(above, dir))
+		return -ESTALE;
+	err = rdmafsd_crossed_get(above, dir, &exp);
+	if (err)
+		return err;
+	/* This one keeps the mount of the directory, of which the request has a dentry. */
+	rq->exp = exp;
+	rdmafsd_export_put(above);
+	rdmafsd_attach_fill(exp, rdmafsd_rep(rq, sizeof(struct rfp_attach_rep)));
+	err = rdmafsd_rep_fh(rq, exp->path.dentry);
+	if (!err)
+		err = rdmafsd_rep_attr(rq, exp->path.dentry);
+	return err;
+}
+
+/* Needs no credentials, as ATTACH: the root's own permissions say who may do what there. */
+const struct rdmafsd_op rdmafsd_cross_op = {
+	RDMAFSD_FIXED(struct rfp_req),
+	.parts = { RDMAFSD_PART_DIR },
+	.flags = RDMAFS_REPLY_NOCACHE,
+	.fn = rdmafsd_op_cross,
 };
 
 static int rdmafsd_groups_take(struct rdmafsd_rq *rq, u32 n, struct group_info **groups)

@@ -311,5 +311,6 @@ extern const struct rdmafsd_op rdmafsd_lockcancel_op;
 extern const struct rdmafsd_op rdmafsd_testlock_op;
 extern const struct rdmafsd_op rdmafsd_events_op;
 extern const struct rdmafsd_op rdmafsd_reclaim_done_op;
+extern const struct rdmafsd_op rdmafsd_cross_op;
 
 #endif

@@ -35,6 +35,7 @@
  *	waits.c		the file system that any other request may block on
  *	session.c	what belongs to one session of a client
  *	export.c	exports that are live
+ *	crossed.c	file systems that are mounted below them (crossmnt)
  *	configfs.c	the administrator's interface
  *	configfs_export.c, configfs_port.c	exports and ports there
  *
@@ -87,7 +88,7 @@
  *	  the VFS's flc_lock, blocked_lock_lock
  *	    session->locks_lock		(in it transport's lock of the session)
  *	  the lock of a chain of polled locks
- *	ident->lock, state->lock, the lock of clients, the locks of change.c,
+ *	ident->lock, state->lock, the lock of clients, the locks of change.c, rdmafsd_crossed_lock,
  *	rdmafsd_graces_lock (grace.c)
  *
  * The locks of the first tree come before those of the others, but for rdmafsd_grace.sem, and the
@@ -178,6 +179,8 @@ enum rdmafsd_commit {
  *              they have no such time
  * @all_xattrs: offer trusted. and security. attributes, too
  * @mountpoint: refuse to start where no file system is mounted
+ * @crossmnt:   clients may cross into what is mounted below it
+ * @top:        of one that was crossed into: @id of the configured export above it; else 0
  * @unknown:    clients may have files open that the server does not know of: the secret is older
  *              than this module's memory, or notes of opens were lost; see
  *              rdmafsd_export_unknown()
@@ -186,7 +189,7 @@ enum rdmafsd_commit {
  * @anongid:    group that squashed callers become
  * @name:       the name by which clients mount it, without slashes at its ends
  *
- * The administrator sets all but @unknown.  Guarded by the lock of the item in configfs,
+ * The administrator sets all but @unknown and @top.  Guarded by the lock of the item in configfs,
  * constant in a live export's copy.
  */
 struct rdmafsd_export_params {
@@ -196,7 +199,9 @@ struct rdmafsd_export_params {
 	bool devices;
 	bool all_xattrs;
 	bool mountpoint;
+	bool crossmnt;
 	bool unknown;
+	u32 top;
 	u32 grace_s;
 	enum rdmafsd_squash squash;
 	kuid_t anonuid;
@@ -222,6 +227,18 @@ struct rdmafsd_export_params {
  * @fsid:	names the file system to clients, the same after a restart; constant
  * @key:	signs handles; constant
  * @proof_key:	signs proofs of opens; constant
+ * @cross_key:	makes the ids of exports that are crossed into from it; constant
+ * @parent:	the export from which it was crossed into, a reference to its memory; NULL: an
+ *		administrator has configured it; constant, as the next
+ * @via:	handle of the directory at which it was crossed into, in @parent
+ * @over:	that directory, a reference until it has ended; constant
+ * @crossed:	&struct rdmafsd_export that were crossed into from it; guarded by
+ *		rdmafsd_crossed_lock (crossed.c), as @sibling
+ * @sibling:	in the list @crossed of @parent, from its start to its end
+ * @nr_crossed:	of one without @parent: how many live ones there are below it
+ * @ending:	of one with @parent: its end has begun; atomic
+ * @used:	when a handle of it was last used, in jiffies; without a lock
+ * @idle:	ends it when it is unused
  * @verf:	base of the write verifier, random; constant
  * @verf_gen:	added to @verf; grows whenever unstable data may have been lost
  * @inflight:	requests at work; killed when the export ends
@@ -251,8 +268,8 @@ struct rdmafsd_export_params {
  * @orphans_ino: inode number of @orphans; read without a lock
  * @grace:	who has locks in its file system, see grace.c; constant
  * @bare:	it is read-only: who has locks there is not recorded; constant
- * @refs:	keeps this memory: one until @end is done, one for each state and for each task
- *		that still looks at the export
+ * @refs:	keeps this memory: one until @end is done, one for each state, for each export with
+ *		this @parent, and for each task that still looks at the export
  * @rcu:	defers its freeing; in the first 4 KiB, as kfree_rcu() wants it
  * @naming:	held for writing while the name of a file is removed, for reading by an open for a
  *		moment, and while a file is made immutable or append-only; one of them by a hash of
@@ -270,6 +287,16 @@ struct rdmafsd_export {
 	u8 fsid[16];
 	siphash_key_t key;
 	siphash_key_t proof_key;
+	siphash_key_t cross_key;
+	struct rdmafsd_export *parent;
+	struct rfp_fh via;
+	struct path over;
+	struct list_head crossed;
+	struct list_head sibling;
+	atomic_t nr_crossed;
+	atomic_t ending;
+	unsigned long used;
+	struct delayed_work idle;
 	u64 verf;
 	atomic64_t verf_gen;
 	struct percpu_ref inflight;
@@ -322,6 +349,8 @@ int rdmafsd_export_missing(u32 id);
 void rdmafsd_known_set_note_lost(u32 id);
 bool rdmafsd_known_take_note_lost(struct rdmafsd_known *known);
 
+struct rdmafsd_export *rdmafsd_export_new(const struct rdmafsd_export_params *p);
+int rdmafsd_export_begin(struct rdmafsd_export *exp);
 struct rdmafsd_export *rdmafsd_export_start(const struct rdmafsd_export_params *p,
 					    const char *path);
 void rdmafsd_export_end(struct rdmafsd_export *exp);
@@ -336,6 +365,15 @@ void rdmafsd_export_put(struct rdmafsd_export *exp);
 void rdmafsd_export_free(struct rdmafsd_export *exp);
 int rdmafsd_exports_init(void);
 void rdmafsd_exports_exit(void);
+
+bool rdmafsd_is_crossing(const struct rdmafsd_export *exp, struct dentry *dentry);
+int rdmafsd_crossed_check(struct rdmafsd_export *exp);
+int rdmafsd_crossed_get(struct rdmafsd_export *parent, struct dentry *dentry,
+			struct rdmafsd_export **found);
+void rdmafsd_crossed_drop(struct rdmafsd_export *top);
+void rdmafsd_crossed_end_below(struct rdmafsd_export *exp);
+void rdmafsd_crossed_ended(struct rdmafsd_export *exp);
+void rdmafsd_crossed_idle_work(struct work_struct *work);
 
 /* The file system has no stable storage: what is written is as stable as it will ever be. */
 static inline bool rdmafsd_export_is_volatile(const struct rdmafsd_export *exp)
@@ -772,7 +810,10 @@ void rdmafsd_orphans_exit(struct rdmafsd_export *exp);
 
 /* ----------------------------------------------------- handles, attributes */
 
-u32 rdmafsd_fh_export(const struct rfp_fh *fh);
+u64 rdmafsd_fh_domain(const struct rfp_fh *fh);
+int rdmafsd_fh_fits(struct rdmafsd_export *exp);
+u32 rdmafsd_crossed_id(struct rdmafsd_export *parent, const struct rfp_fh *via,
+		       const struct path *path);
 int rdmafsd_fh_encode(struct rdmafsd_export *exp, struct dentry *dentry, struct rfp_fh *fh);
 void rdmafsd_keys_init(struct rdmafsd_export *exp);
 bool rdmafsd_dir_inside(struct rdmafsd_export *exp, struct dentry *dir);

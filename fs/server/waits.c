@@ -32,12 +32,12 @@ static u64 rdmafsd_attach_domain(struct rfp_dec *dec)
 	return domain;
 }
 
-static u64 rdmafsd_fh_domain(struct rfp_dec *dec)
+static u64 rdmafsd_handle_domain(struct rfp_dec *dec)
 {
 	struct rfp_fh fh;
 
 	rfp_dec_fh(dec, &fh);
-	return dec->bad ? 0 : rdmafsd_export_domain(rdmafsd_fh_export(&fh));
+	return dec->bad ? 0 : rdmafsd_fh_domain(&fh);
 }
 
 /**
@@ -81,7 +81,7 @@ u64 rdmafsd_waits_for(struct rdmafs_xprt_req *req, void *ctx)
 	switch (op->parts[0]) {
 	case RDMAFSD_PART_FH:
 	case RDMAFSD_PART_DIR:
-		return rdmafsd_fh_domain(&dec);
+		return rdmafsd_handle_domain(&dec);
 	case RDMAFSD_PART_EXPORT:
 		return rdmafsd_attach_domain(&dec);
 	}

@@ -82,6 +82,7 @@ static const struct order_body {
 	ORDER(TESTLOCK, rfp_lock_req, "", BADSTATE),
 	ORDER(EVENTS, rfp_req, "", OK),
 	ORDER(RECLAIM_DONE, rfp_reclaim_req, "h", OK),
+	ORDER(CROSS, rfp_req, "h", ESTALE),
 };
 
 static_assert(ARRAY_SIZE(order_bodies) == RFP_NR_OPS - 1);

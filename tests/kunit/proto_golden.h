@@ -855,6 +855,12 @@ static void fill_reclaim_done_req(void *body)
 	b->token = cpu_to_le64(0x1817161514131211ULL);
 }
 
+static const u8 gold_cross_req[] = {
+	0x27, 0x00,	/* op: CROSS */
+	0x00, 0x00,	/* flags */
+	0xc1, 0xc2, 0xc3, 0xc4,	/* cred */
+};
+
 static const u8 gold_lock_rep[] = {
 	0x00, 0x00, 0x00, 0x00,	/* status */
 	0x00, 0x00, 0x00, 0x00,	/* pad */
@@ -983,6 +989,7 @@ static const struct gold_body gold_bodies[] __maybe_unused = {
 	GOLD_REQ(testlock_req, RFP_TESTLOCK, rfp_lock_req, fill_lock_req, ""),
 	GOLD_REQ(events_req, RFP_EVENTS, rfp_req, NULL, ""),
 	GOLD_REQ(reclaim_done_req, RFP_RECLAIM_DONE, rfp_reclaim_req, fill_reclaim_done_req, "f"),
+	GOLD_REQ(cross_req, RFP_CROSS, rfp_req, NULL, "f"),
 	GOLD_REP(attach_rep, rfp_attach_rep, fill_attach_rep, "fa"),
 	GOLD_REP(lookup_rep, rfp_rep, NULL, "afa"),
 	GOLD_REP(open_rep, rfp_open_rep, fill_open_rep, "a"),
