@@ -29,9 +29,9 @@ static bool rdmafs_access_differs(struct rdmafs_mount *mnt)
 	const struct cred *cred = current_cred();
 	bool root = uid_eq(cred->fsuid, GLOBAL_ROOT_UID);
 
-	if (mnt->export_flags & RFP_EXPORT_SQUASH)
+	if (mnt->super.export_flags & RFP_EXPORT_SQUASH)
 		return true;
-	if ((mnt->export_flags & RFP_EXPORT_ROOT_SQUASH) &&
+	if ((mnt->super.export_flags & RFP_EXPORT_ROOT_SQUASH) &&
 	    (root || in_group_p(GLOBAL_ROOT_GID)))
 		return true;
 	return !root && (cap_raised(cred->cap_effective, CAP_DAC_OVERRIDE) ||

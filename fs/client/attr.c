@@ -124,6 +124,9 @@ static void rdmafs_attr_copy(struct inode *inode, const struct rfp_attr *attr,
 	ri->btime = rdmafs_time(&attr->btime);
 	inode->i_blocks = le64_to_cpu(attr->blocks);
 	WRITE_ONCE(ri->attr_flags, le32_to_cpu(attr->flags));
+	if (S_ISDIR(inode->i_mode))
+		inode_set_flags(inode, ri->attr_flags & RFP_ATTR_CROSSING ? S_AUTOMOUNT : 0,
+				S_AUTOMOUNT);
 	/* Data that the server does not have yet is not cut off, whatever size it says. */
 	if (S_ISREG(inode->i_mode) && how == RDMAFS_SIZE_SET && rdmafs_busy(inode))
 		how = RDMAFS_SIZE_GROW;

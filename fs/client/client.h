@@ -3,7 +3,8 @@
  * The client file system: the header that its files share.
  *
  *	super.c		mounting; options.c the options, share.c mounts that share a superblock,
- *			umount.c the end of a mount and umount -f
+ *			submount.c file systems below a mount, umount.c the end of a mount and
+ *			umount -f
  *	op.c		from a request body to an errno; io.c READ and WRITE of file data
  *	cred.c		credentials of callers; access.c what they may do, without asking
  *	inode.c		inodes; attr.c their attributes, by the rules of coherence.c; setattr.c
@@ -51,6 +52,8 @@
  *	mount	from fill_super to kill_sb.  Before kill_sb closes the transport
  *		it waits until opens are closed and until works have ended that
  *		go on after their task was killed (nr_opens).
+ *	submount	likewise (struct rdmafs_super); it has a reference to the superblock
+ *		above, and so to the mount, whose session it uses.
  *	lock	the record is the VFS's (struct file_lock), and its file keeps the open.  A
  *		request that waits is on the stack of its task (filelock.c); one that a
  *		killed task has left is a LOCK or UNLOCK op, which a worker puts.
@@ -71,8 +74,10 @@
  *	before that one held.  A task that holds it waits for the server.
  *	rdmafs_inode.recording is inside of both.  In it only the VFS's locks are taken, and
  *	rdmafs_inode.lock (rdmafs_open_put()).
- *	rdmafs_mount.opens_lock is a leaf, taken in process context only.  lock_lock (irqsave) is
- *	a leaf, too.  So is rdmafs_makings_lock (share.c); who looks there or makes a superblock may
+ *	rdmafs_mount.opens_lock is a leaf, taken in process context only.  lock_lock (irqsave) and
+ *	supers_lock are leaves, too.  supers_mutex is outside of s_umount of a superblock that is
+ *	being made; its holder does not wait for the server.
+ *	rdmafs_makings_lock (share.c) is a leaf; who looks there or makes a superblock may
  *	take s_umount, but none waits for him with s_umount held.
  */
 #ifndef RDMAFS_CLIENT_H
@@ -237,15 +242,61 @@ struct rdmafs_reclaim {
 };
 
 /**
- * struct rdmafs_mount - one superblock, and all mounts that share it
+ * struct rdmafs_super - a superblock: that of a mount, or of a file system below it (submount.c)
+ * @mnt:	the mount; constant, as all down to @from
+ * @sb:		the superblock; set by fill_super
+ * @above:	of a file system below: the superblock from which it was crossed into, an active
+ *		reference; else NULL
+ * @root_fh:	handle of its root; set by fill_super
+ * @export_flags: RFP_EXPORT_*; set by fill_super
+ * @from:	of a file system below: its place below the mount's root, for /proc/mounts
+ * @link:	in rdmafs_mount.supers; guarded by supers_lock
+ * @told:	the last session in which the server was told that all locks were asked for again;
+ *		guarded by supers_lock
+ * @nr_opens:	opens that are not closed yet, and works that hold inodes, or, in that of the mount,
+ *		the mount; atomic
+ * @opens_wait:	woken when @nr_opens falls to 0
+ * @given_up:	as in struct rdmafs_mount, of an umount -f of this file system below
+ * @unused:	it ends, and no file is open: what a soft mount can't tell the server in its time
+ *		about locks stays untold.  No lock: READ_ONCE() and WRITE_ONCE(), as the next two
+ * @no_late:	it ends: rdmafs_open_late() makes no more opens, and the server is told and asked
+ *		nothing more but what others wait for
+ * @no_clone:	the session in which the server has said that its file system can't share storage
+ * @drop:	puts the last reference to @sb for a task that was killed
+ * @rcu:	frees that of a file system below: an RCU walk may still read it
+ */
+struct rdmafs_super {
+	struct rdmafs_mount *mnt;
+	struct super_block *sb;
+	struct super_block *above;
+	struct rfp_fh root_fh;
+	u32 export_flags;
+	char *from;
+	struct list_head link;
+	int told;
+	atomic_t nr_opens;
+	wait_queue_head_t opens_wait;
+	u64 given_up;
+	bool unused;
+	bool no_late;
+	int no_clone;
+	struct work_struct drop;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct rdmafs_mount - one superblock, all mounts that share it, and file systems below it
  * @xprt:	its session; set before the mount has a superblock, constant
  * @net:	the network namespace, which the session holds; constant, as @xprt
  * @labelled:	it was made with options of an LSM; constant, as @xprt
- * @sb:		its superblock; set by fill_super, constant
+ * @super:	its superblock
+ * @supers:	@super, and those of file systems below, each &struct rdmafs_super
+ * @supers_lock: guards @supers and rdmafs_super.told; a leaf
+ * @supers_mutex: held while a superblock below is looked for and made, so that there is one
+ * @submounts:	mounts of file systems below that expire; the VFS's
+ * @expire:	has those expire that are idle
  * @rcu:	frees it: an RCU walk that meets an umount may still read it
  * @opts:	its options; see there which of them a remount changes
- * @root_fh:	handle of the export's root; set by fill_super, constant
- * @export_flags: RFP_EXPORT_*; set by fill_super, constant
  * @rsize:	most bytes of one READ; constant
  * @wsize:	most bytes of one WRITE; constant
  * @io_wq:	for works that wait for the server and for no other work: sending
@@ -263,7 +314,7 @@ struct rdmafs_reclaim {
  *		again within it begins a generation, too; under @lock_lock
  * @clock:	advances with every change that this client makes, and with every answer about
  *		attributes; tells whether attributes may be older than what is known; atomic, as
- *		@session, @forced and @nr_opens
+ *		@session and @forced
  * @forgets:	how often it was seen that the server has forgotten opens within a session, as it
  *		does when the export is disabled; atomic
  * @forced:	how often umount -f was called; tasks that wait for rdmafs_inode.lock_strays, too,
@@ -272,26 +323,16 @@ struct rdmafs_reclaim {
  *		not yet @forced when a call was made, umount -f may have ended the call
  * @given_up:	start_boottime of the task that called umount -f while the export was not
  *		served; 0 if no task did, or if the export has been served since.  No lock:
- *		READ_ONCE() and WRITE_ONCE(), as for the next six
+ *		READ_ONCE() and WRITE_ONCE(), as for the next four
  * @offline:	the last answer that says anything about the export says that it is not served
  * @ending:	the task of @given_up ends the mount: an operation does not wait any longer until
  *		the export is served
- * @unused:	the mount ends, and no file is open: what a soft mount can't tell the server in its
- *		time about locks stays untold
  * @heard:	when the server answered last, in jiffies
- * @no_clone:	the session in which the server has said that its file system can't share storage
  * @timeout:	for how long a new op is waited for, in jiffies, never 0 on a soft mount; 0: without
  *		end.  Set with @opts
- * @no_late:	the mount ends: rdmafs_open_late() makes no more opens, and the server is told and
- *		asked nothing more but what others wait for
- * @ahead_pause: nothing is read ahead until then, in jiffies, as a reply to that was late, or 0
- * @nr_opens:	opens that are not closed yet, and works that hold inodes or the mount
- * @opens_wait:	woken when @nr_opens falls to 0
  * @reclaim:	the workers that open files again
  * @reclaiming:	how many of them are at work; atomic
- * @recorded:	a LOCK was made: the server may have recorded that this client has locks; no lock,
- *		as the next
- * @told:	the last session in which the server was told that all locks were asked for again
+ * @recorded:	a LOCK was made: the server may have recorded that this client has locks; no lock
  * @opens_lock:	protects @opens and @opens_later, and rdmafs_open's @all, @asked and @again; a
  *		leaf
  * @opens:	all opens that are not in @opens_later; opens that have been asked for in the
@@ -313,11 +354,14 @@ struct rdmafs_mount {
 	struct rdmafs_xprt *xprt;
 	const struct net *net;
 	bool labelled;
-	struct super_block *sb;
+	struct rdmafs_super super;
+	struct list_head supers;
+	spinlock_t supers_lock;	/* protects @supers; a leaf */
+	struct mutex supers_mutex; /* serialises those who make superblocks below */
+	struct list_head submounts;
+	struct delayed_work expire;
 	struct rcu_head rcu;
 	struct rdmafs_opts opts;
-	struct rfp_fh root_fh;
-	u32 export_flags;
 	u32 rsize;
 	u32 wsize;
 	struct workqueue_struct *io_wq;
@@ -335,18 +379,11 @@ struct rdmafs_mount {
 	u64 given_up;
 	bool offline;
 	bool ending;
-	bool unused;
 	unsigned long heard;
-	int no_clone;
 	unsigned long timeout;
-	bool no_late;
-	unsigned long ahead_pause;
-	atomic_t nr_opens;
-	wait_queue_head_t opens_wait;
 	struct rdmafs_reclaim reclaim[RDMAFS_NR_RECLAIM];
 	atomic_t reclaiming;
 	bool recorded;
-	int told;
 	spinlock_t opens_lock;	/* protects the opens' lists; a leaf */
 	struct list_head opens;
 	struct list_head opens_later;
@@ -748,9 +785,14 @@ static inline struct rdmafs_inode *RDMAFS_I(struct inode *inode)
 	return container_of(inode, struct rdmafs_inode, netfs.inode);
 }
 
-static inline struct rdmafs_mount *RDMAFS_M(struct super_block *sb)
+static inline struct rdmafs_super *RDMAFS_S(struct super_block *sb)
 {
 	return sb->s_fs_info;
+}
+
+static inline struct rdmafs_mount *RDMAFS_M(struct super_block *sb)
+{
+	return RDMAFS_S(sb)->mnt;
 }
 
 /* The rdmafs_open of @file, an open regular file. */
@@ -820,7 +862,7 @@ int rdmafs_open_ready(struct rdmafs_open *open, const struct rdmafs_op *user);
 void rdmafs_open_unknown(struct rdmafs_open *open, int session, u64 stateid);
 int rdmafs_open_again(struct rdmafs_open *open);
 void rdmafs_open_put(struct rdmafs_open *open);
-void rdmafs_opens_dec(struct rdmafs_mount *mnt);
+void rdmafs_opens_dec(struct rdmafs_super *super);
 void rdmafs_open_put_sync(struct rdmafs_open *open);
 void rdmafs_open_undo(struct rdmafs_op *op);
 int rdmafs_open_rep_check(const struct rfp_open_rep *rep, u32 may);
@@ -843,7 +885,7 @@ int rdmafs_since_over(struct rdmafs_mount *mnt, const struct rdmafs_since *since
 void rdmafs_heard(struct rdmafs_mount *mnt);
 void rdmafs_heard_export(struct rdmafs_mount *mnt, bool offline);
 void rdmafs_umount_begin(struct super_block *sb);
-void rdmafs_umount_wait(struct rdmafs_mount *mnt);
+void rdmafs_umount_wait(struct rdmafs_super *super);
 
 /* lock.c */
 int rdmafs_lock_read(struct inode *inode);
@@ -1108,6 +1150,16 @@ int rdmafs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *file
 int rdmafs_share_init(void);
 void rdmafs_share_exit(void);
 bool rdmafs_share_dropping(void);
+void rdmafs_share_drop_later(struct work_struct *drop);
+
+/* submount.c */
+struct vfsmount *rdmafs_d_automount(struct path *path);
+void rdmafs_dentry_crossing(struct dentry *dentry);
+bool rdmafs_dentry_crosses(const struct dentry *dentry, const struct inode *inode);
+void rdmafs_super_init(struct rdmafs_super *super, struct rdmafs_mount *mnt);
+void rdmafs_supers_init(struct rdmafs_mount *mnt);
+void rdmafs_supers_exit(struct rdmafs_mount *mnt);
+void rdmafs_submount_ended(struct rdmafs_super *super);
 
 /* super.c */
 extern struct file_system_type rdmafs_type;

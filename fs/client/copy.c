@@ -164,7 +164,7 @@ static int rdmafs_copy_send(struct rdmafs_copy *c, enum rfp_op nr, u32 flags, u6
 		c->unknown |= !rdmafs_copy_refused(op, err);
 	}
 	if (err == -EOPNOTSUPP && nr == RFP_CLONE)
-		WRITE_ONCE(op->mnt->no_clone, op->answered);
+		WRITE_ONCE(RDMAFS_S(inode->i_sb)->no_clone, op->answered);
 	atomic64_inc(&RDMAFS_I(inode)->written);
 	rdmafs_attr_own_end(inode, attr, op->clock);
 	rdmafs_op_put(op);
@@ -443,10 +443,10 @@ loff_t rdmafs_remap_file_range(struct file *from, loff_t pos, struct file *to, l
 			       loff_t len, unsigned int flags)
 {
 	struct rdmafs_copy c = { .from = from, .to = to, .pos = pos, .at = at };
-	struct rdmafs_mount *mnt = RDMAFS_M(file_inode(to)->i_sb);
+	struct rdmafs_super *super = RDMAFS_S(file_inode(to)->i_sb);
 
 	/* cp(1) tries it with each file before it copies. */
-	if (READ_ONCE(mnt->no_clone) == atomic_read(&mnt->session))
+	if (READ_ONCE(super->no_clone) == atomic_read(&super->mnt->session))
 		return -EOPNOTSUPP;
 	if (flags & ~(REMAP_FILE_DEDUP | REMAP_FILE_ADVISORY))
 		return -EINVAL;

@@ -180,7 +180,7 @@ static void rdmafs_dio_look_work(struct work_struct *work)
 	}
 	mmdrop(dio->mm);
 	rdmafs_dio_put(dio);
-	rdmafs_opens_dec(mnt);
+	rdmafs_opens_dec(&mnt->super);
 }
 
 /*
@@ -198,7 +198,7 @@ static int rdmafs_dio_cancel(struct kiocb *iocb)
 
 	refcount_inc(&dio->ref);
 	mmgrab(dio->mm);
-	atomic_inc(&dio->mnt->nr_opens);
+	atomic_inc(&dio->mnt->super.nr_opens);
 	WRITE_ONCE(dio->cancelled, true);
 	queue_delayed_work(dio->mnt->tell_wq, &dio->look, 0);
 	return -EINVAL;

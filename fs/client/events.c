@@ -152,7 +152,7 @@ static void rdmafs_events_work(struct work_struct *work)
 			rdmafs_op_put(op);
 	} while (more);
 	/* The mount may be gone after this. */
-	rdmafs_opens_dec(mnt);
+	rdmafs_opens_dec(&mnt->super);
 }
 
 /**
@@ -173,11 +173,11 @@ void rdmafs_events(struct rdmafs_mount *mnt)
 	if (!any && !READ_ONCE(mnt->recorded))
 		return;
 	/* Unmounting waits for the work, which sends a call. */
-	atomic_inc(&mnt->nr_opens);
+	atomic_inc(&mnt->super.nr_opens);
 	/* Pairs with the barrier in rdmafs_umount_wait(). */
 	smp_mb__after_atomic();
-	if ((!any && READ_ONCE(mnt->no_late)) || !queue_work(mnt->io_wq, &mnt->events_work))
-		rdmafs_opens_dec(mnt);
+	if ((!any && READ_ONCE(mnt->super.no_late)) || !queue_work(mnt->io_wq, &mnt->events_work))
+		rdmafs_opens_dec(&mnt->super);
 }
 
 /**

@@ -111,7 +111,7 @@ static bool rdmafs_fid_decode(struct super_block *sb, const u32 *raw, int words,
 	f->fh.len = (words - RDMAFS_FID_INO_WORDS) * sizeof(u32) - pad;
 	memcpy(f->fh.data, raw + RDMAFS_FID_INO_WORDS, f->fh.len);
 	/* The server would find an object of another export by it, too. */
-	if (f->fh.len < RFP_FH_EXPORT || memcmp(f->fh.data, RDMAFS_M(sb)->root_fh.data,
+	if (f->fh.len < RFP_FH_EXPORT || memcmp(f->fh.data, RDMAFS_S(sb)->root_fh.data,
 						RFP_FH_EXPORT))
 		return false;
 	return !memchr_inv((const u8 *)(raw + words) - pad, 0, pad);

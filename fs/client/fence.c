@@ -133,7 +133,7 @@ int rdmafs_fence_wait(struct inode *inode)
 void rdmafs_fence_op(struct rdmafs_op *op)
 {
 	ihold(op->fence);
-	atomic_inc(&op->mnt->nr_opens);
+	atomic_inc(&RDMAFS_S(op->fence->i_sb)->nr_opens);
 	rdmafs_fence_begin(op->fence);
 }
 
@@ -145,12 +145,12 @@ void rdmafs_fence_op(struct rdmafs_op *op)
  */
 void rdmafs_fence_op_put(struct rdmafs_op *op)
 {
-	struct rdmafs_mount *mnt = op->mnt;
 	struct inode *inode = op->fence;
+	struct rdmafs_super *super = RDMAFS_S(inode->i_sb);
 
 	rdmafs_op_put(op);
 	rdmafs_fence_end(inode);
 	rdmafs_test_point("fence_over", inode->i_ino);
 	iput(inode);
-	rdmafs_opens_dec(mnt);
+	rdmafs_opens_dec(super);
 }

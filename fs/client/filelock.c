@@ -273,7 +273,7 @@ static int rdmafs_lock_cancel(struct rdmafs_open *open, u32 token)
  */
 void rdmafs_lock_leave(struct rdmafs_op *op)
 {
-	atomic_inc(&op->mnt->nr_opens);
+	atomic_inc(&op->mnt->super.nr_opens);
 	atomic_inc(&RDMAFS_I(op->open->inode)->lock_strays);
 }
 
@@ -289,7 +289,7 @@ void rdmafs_lock_stay(struct rdmafs_op *op)
 
 	if (atomic_dec_and_test(&ri->lock_strays))
 		wake_up_var(&op->mnt->forced);
-	rdmafs_opens_dec(op->mnt);
+	rdmafs_opens_dec(&op->mnt->super);
 }
 
 /*
@@ -340,7 +340,8 @@ static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_ran
 static bool rdmafs_lock_again(struct rdmafs_open *open, int err, unsigned int *waits,
 			      struct rdmafs_since *since)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+	struct rdmafs_super *super = RDMAFS_S(open->inode->i_sb);
+	struct rdmafs_mount *mnt = super->mnt;
 
 	if (err == -ENOMEM || err == -ENOLCK) {
 		if (*waits >= 4 * RDMAFS_OP_WAITS)
@@ -349,7 +350,8 @@ static bool rdmafs_lock_again(struct rdmafs_open *open, int err, unsigned int *w
 	} else {
 		if ((err != -EIO && err != -ETIMEDOUT) || !rdmafs_since_over(mnt, since))
 			return false;
-		if (READ_ONCE(mnt->ending) || (READ_ONCE(mnt->unused) && READ_ONCE(mnt->timeout)))
+		if (READ_ONCE(mnt->ending) ||
+		    (READ_ONCE(super->unused) && READ_ONCE(mnt->timeout)))
 			return false;
 	}
 	/*
@@ -411,7 +413,8 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 		mutex_unlock(&ri->locking);
 		again = err && rdmafs_lock_again(open, err, &waits, &since);
 		/* Once more: what is recorded and can't be had is lost then. */
-		if (err && !again && !last && !READ_ONCE(mnt->unused)) {
+		if (err && !again && !last &&
+		    !READ_ONCE(RDMAFS_S(open->inode->i_sb)->unused)) {
 			last = true;
 			again = true;
 		}
@@ -419,7 +422,7 @@ static void rdmafs_lock_left_work(struct work_struct *work)
 	if (atomic_dec_and_test(&ri->lock_strays))
 		wake_up_var(&mnt->forced);
 	rdmafs_open_put(open);
-	rdmafs_opens_dec(mnt);
+	rdmafs_opens_dec(&mnt->super);
 }
 
 /**

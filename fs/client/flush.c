@@ -108,7 +108,7 @@ static void rdmafs_errand_put(struct rdmafs_errand *e)
 static void rdmafs_errand_work(struct work_struct *work)
 {
 	struct rdmafs_errand *e = container_of(work, struct rdmafs_errand, work);
-	struct rdmafs_mount *mnt = RDMAFS_M(e->inode->i_sb);
+	struct rdmafs_super *super = RDMAFS_S(e->inode->i_sb);
 
 	e->err = rdmafs_errand_do(e->inode, e->start, e->end, e->drop);
 	/* Before the task goes on: if it closes the file next, its open is to be the last. */
@@ -116,7 +116,7 @@ static void rdmafs_errand_work(struct work_struct *work)
 		rdmafs_open_put(e->open);
 	complete(&e->done);
 	iput(e->inode);
-	rdmafs_opens_dec(mnt);
+	rdmafs_opens_dec(super);
 	rdmafs_errand_put(e);
 }
 
@@ -124,7 +124,7 @@ static void rdmafs_errand_work(struct work_struct *work)
 static void rdmafs_errand_start(struct rdmafs_errand *e, struct inode *inode,
 				struct rdmafs_open *open, loff_t start, loff_t end, bool drop)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
+	struct rdmafs_super *super = RDMAFS_S(inode->i_sb);
 
 	INIT_WORK(&e->work, rdmafs_errand_work);
 	init_completion(&e->done);
@@ -135,8 +135,8 @@ static void rdmafs_errand_start(struct rdmafs_errand *e, struct inode *inode,
 	e->start = start;
 	e->end = end;
 	e->drop = drop;
-	atomic_inc(&mnt->nr_opens);
-	queue_work(mnt->file_wq, &e->work);
+	atomic_inc(&super->nr_opens);
+	queue_work(super->mnt->file_wq, &e->work);
 }
 
 /* Have a worker do an errand, and wait; without memory for it the task does it itself. */

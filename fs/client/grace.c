@@ -9,6 +9,8 @@
  * That it is told may take long, and what is true of one session is not true of the next.  So the
  * server gives a token first, in the session in which all was opened again, and does not believe
  * who shows it in another one.
+ *
+ * Each file system below the mount is another export of the server's, which is told, too.
  */
 #include <linux/sched/signal.h>
 #include "client.h"
@@ -38,7 +40,8 @@ int rdmafs_grace_wait(struct rdmafs_mount *mnt, struct rdmafs_grace_wait *w)
 }
 
 /* Send RECLAIM_DONE.  0, with the answer's token and session, or a negative errno. */
-static int rdmafs_reclaim_ask(struct rdmafs_mount *mnt, u64 *token, int *session)
+static int rdmafs_reclaim_ask(struct rdmafs_mount *mnt, const struct rfp_fh *fh, u64 *token,
+			      int *session)
 {
 	const struct rfp_reclaim_rep *rep;
 	struct rfp_reclaim_req *req;
@@ -51,7 +54,7 @@ static int rdmafs_reclaim_ask(struct rdmafs_mount *mnt, u64 *token, int *session
 		return PTR_ERR(op);
 	req = (struct rfp_reclaim_req *)op->req;
 	req->token = cpu_to_le64(*token);
-	rfp_enc_fh(&op->enc, &mnt->root_fh);
+	rfp_enc_fh(&op->enc, fh);
 	op->brief = true;
 	err = rdmafs_op_run(op);
 	if (!err) {
@@ -66,6 +69,55 @@ static int rdmafs_reclaim_ask(struct rdmafs_mount *mnt, u64 *token, int *session
 	return err;
 }
 
+/* The handle of a root whose export was not told yet; false: all were. */
+static bool rdmafs_reclaim_untold(struct rdmafs_mount *mnt, int session, struct rfp_fh *root)
+{
+	struct rdmafs_super *super;
+	bool found = false;
+
+	spin_lock(&mnt->supers_lock);
+	list_for_each_entry(super, &mnt->supers, link)
+		if (super->told != session) {
+			*root = super->root_fh;
+			found = true;
+			break;
+		}
+	spin_unlock(&mnt->supers_lock);
+	return found;
+}
+
+/* The export of this root was told, or is gone. */
+static void rdmafs_reclaim_set_told(struct rdmafs_mount *mnt, int session,
+				    const struct rfp_fh *root)
+{
+	struct rdmafs_super *super;
+
+	spin_lock(&mnt->supers_lock);
+	list_for_each_entry(super, &mnt->supers, link)
+		if (super->root_fh.len == root->len &&
+		    !memcmp(super->root_fh.data, root->data, root->len))
+			super->told = session;
+	spin_unlock(&mnt->supers_lock);
+}
+
+/* 0: the export was told; 1: not, as it is too late for that; or a negative errno. */
+static int rdmafs_reclaim_tell_one(struct rdmafs_mount *mnt, int session,
+				   const struct rfp_fh *root)
+{
+	int answered = 0, err;
+	u64 token = 0;
+
+	err = rdmafs_reclaim_ask(mnt, root, &token, &answered);
+	/*
+	 * What was opened again in this session is open in that of the token.  If one has to be
+	 * opened again since, the worker that does so comes here again.
+	 */
+	if (err || answered != session || !rdmafs_opens_asked(mnt, session))
+		return err ?: 1;
+	err = rdmafs_reclaim_ask(mnt, root, &token, &answered);
+	return err ?: answered != session;
+}
+
 /**
  * rdmafs_reclaim_tell - tell the server that all locks of a lost session were asked for again
  * @mnt:     the mount
@@ -76,30 +128,26 @@ static int rdmafs_reclaim_ask(struct rdmafs_mount *mnt, u64 *token, int *session
  */
 int rdmafs_reclaim_tell(struct rdmafs_mount *mnt, int session)
 {
-	int answered = 0, err = 0;
-	u64 token = 0;
+	struct rfp_fh root;
+	int err = 0;
 
-	if (!READ_ONCE(mnt->recorded) || READ_ONCE(mnt->told) == session)
+	if (!READ_ONCE(mnt->recorded) || !rdmafs_reclaim_untold(mnt, session, &root))
 		return 0;
 	/* Unmounting waits for the calls. */
-	atomic_inc(&mnt->nr_opens);
+	atomic_inc(&mnt->super.nr_opens);
 	/* Pairs with the barrier in rdmafs_umount_wait(). */
 	smp_mb__after_atomic();
-	if (READ_ONCE(mnt->no_late))
-		goto out;
-	err = rdmafs_reclaim_ask(mnt, &token, &answered);
-	/*
-	 * What was opened again in this session is open in that of the token.  If one has to be
-	 * opened again since, the worker that does so comes here again.
-	 */
-	if (err || answered != session || !rdmafs_opens_asked(mnt, session))
-		goto out;
-	err = rdmafs_reclaim_ask(mnt, &token, &answered);
-	if (!err && answered == session)
-		WRITE_ONCE(mnt->told, session);
-out:
-	rdmafs_opens_dec(mnt);
-	return err;
+	while (!READ_ONCE(mnt->super.no_late) && !err &&
+	       rdmafs_reclaim_untold(mnt, session, &root)) {
+		err = rdmafs_reclaim_tell_one(mnt, session, &root);
+		/* What is mounted there no more on the server must not keep the others waiting. */
+		if (err == -ESTALE)
+			err = 0;
+		if (!err)
+			rdmafs_reclaim_set_told(mnt, session, &root);
+	}
+	rdmafs_opens_dec(&mnt->super);
+	return min(err, 0);
 }
 
 /**

@@ -186,7 +186,7 @@ static int rdmafs_io_write_answered(struct rdmafs_op *op, bool *more, const stru
 
 	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
 	*attr = rep ? rfp_dec_fixed(&dec, sizeof(**attr)) : NULL;
-	if (!*attr || rfp_dec_end(&dec) || rdmafs_attr_check(op->mnt->sb, *attr)) {
+	if (!*attr || rfp_dec_end(&dec) || rdmafs_attr_check(op->mnt->super.sb, *attr)) {
 		*attr = NULL;
 		return -EIO;
 	}

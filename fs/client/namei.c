@@ -232,6 +232,8 @@ struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned 
 	 */
 	if (plain)
 		rdmafs_ahead_dir(parent);
+	if (!IS_ERR(res))
+		rdmafs_dentry_crossing(res ?: dentry);
 	return res;
 }
 
@@ -348,10 +350,12 @@ static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
 	if (valid && inode && rdmafs_name_plain(flags) && rdmafs_attr_expired(inode))
 		rdmafs_walked(inode);
 	if (flags & LOOKUP_RCU)
-		return valid ? 1 : -ECHILD;
+		return valid && rdmafs_dentry_crosses(dentry, inode) ? 1 : -ECHILD;
 	ret = valid ? 1 : rdmafs_reval_ask(dir, dentry);
 	if (!valid && ret == 1 && inode && rdmafs_name_plain(flags))
 		rdmafs_ahead(dentry);
+	if (ret == 1 && !rdmafs_dentry_crosses(dentry, inode))
+		rdmafs_dentry_crossing(dentry);
 	dput(parent);
 	return ret;
 }
@@ -807,4 +811,5 @@ const struct inode_operations rdmafs_symlink_iops = {
 const struct dentry_operations rdmafs_dentry_ops = {
 	.d_revalidate	= rdmafs_d_revalidate,
 	.d_weak_revalidate = rdmafs_d_weak_revalidate,
+	.d_automount	= rdmafs_d_automount,
 };

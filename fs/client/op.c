@@ -83,6 +83,7 @@ static bool rdmafs_op_idempotent(enum rfp_op nr)
 	case RFP_TESTLOCK:
 	case RFP_EVENTS:
 	case RFP_RECLAIM_DONE:
+	case RFP_CROSS:
 		return true;
 	default:
 		return false;
@@ -547,7 +548,7 @@ static void rdmafs_op_stray_work(struct work_struct *work)
 
 	rdmafs_open_undo(op);
 	rdmafs_op_put(op);
-	rdmafs_opens_dec(mnt);
+	rdmafs_opens_dec(&mnt->super);
 }
 
 /* A worker: the task of this op was killed, so end the fence of its change. */
@@ -613,7 +614,7 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 	}
 	/* Before the task detaches: unmounting waits until a worker has closed a stray open. */
 	if (op->closes)
-		atomic_inc(&op->mnt->nr_opens);
+		atomic_inc(&op->mnt->super.nr_opens);
 	if (op->fence)
 		rdmafs_fence_op(op);
 	if (op->locks)
@@ -621,7 +622,7 @@ static int rdmafs_op_send(struct rdmafs_op *op)
 	if (atomic_cmpxchg(&op->state, RDMAFS_OP_WAITED, RDMAFS_OP_DETACHED) == RDMAFS_OP_WAITED)
 		return err;
 	if (op->closes)
-		rdmafs_opens_dec(op->mnt);
+		rdmafs_opens_dec(&op->mnt->super);
 	if (op->locks)
 		rdmafs_lock_stay(op);
 	if (op->fence) {

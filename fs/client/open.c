@@ -18,7 +18,7 @@
  * sent at once, or for which there is no memory, is left to a worker: a killed
  * task must not wait, and a caller in atomic context can't.
  *
- * Ownership: an open holds its inode, and counts in rdmafs_mount.nr_opens.
+ * Ownership: an open holds its inode, and counts in rdmafs_super.nr_opens.
  */
 #include <linux/slab.h>
 #include "client.h"
@@ -26,15 +26,22 @@
 static void rdmafs_open_work(struct work_struct *work);
 
 /**
- * rdmafs_opens_dec - drop a count in rdmafs_mount.nr_opens, for which unmounting waits
- * @mnt: the mount, whose nr_opens the caller has raised; may be gone after this
+ * rdmafs_opens_dec - drop a count in rdmafs_super.nr_opens, for which unmounting waits
+ * @super: the superblock, whose nr_opens the caller has raised; may be gone after this
  *
  * Context: any.
  */
-void rdmafs_opens_dec(struct rdmafs_mount *mnt)
+void rdmafs_opens_dec(struct rdmafs_super *super)
 {
-	if (atomic_dec_and_test(&mnt->nr_opens))
-		wake_up_all(&mnt->opens_wait);
+	unsigned long irq;
+
+	if (atomic_add_unless(&super->nr_opens, -1, 1))
+		return;
+	/* It may be freed by whoever finds 0, who takes this lock before that. */
+	spin_lock_irqsave(&super->opens_wait.lock, irq);
+	if (atomic_dec_and_test(&super->nr_opens))
+		wake_up_all_locked(&super->opens_wait);
+	spin_unlock_irqrestore(&super->opens_wait.lock, irq);
 }
 
 /**
@@ -69,7 +76,7 @@ struct rdmafs_open *rdmafs_open_new(struct inode *inode, struct rdmafs_cred *cre
 	open->known_at = atomic_read(&mnt->forgets);
 	mutex_init(&open->lock);
 	INIT_WORK(&open->work, rdmafs_open_work);
-	atomic_inc(&mnt->nr_opens);
+	atomic_inc(&RDMAFS_S(inode->i_sb)->nr_opens);
 
 	open->asked = session;
 	spin_lock(&mnt->opens_lock);
@@ -118,11 +125,12 @@ static struct rdmafs_open *rdmafs_open_find_locked(struct rdmafs_inode *ri, u32 
  */
 struct rdmafs_open *rdmafs_open_late(struct inode *inode)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(inode->i_sb);
+	struct rdmafs_super *super = RDMAFS_S(inode->i_sb);
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
+	struct rdmafs_mount *mnt = super->mnt;
 	struct rdmafs_open *open, *found;
 
-	if (READ_ONCE(mnt->no_late) || !test_bit(RDMAFS_I_STORED, &ri->flags) || !igrab(inode))
+	if (READ_ONCE(super->no_late) || !test_bit(RDMAFS_I_STORED, &ri->flags) || !igrab(inode))
 		return rdmafs_open_find(inode, RFP_OPEN_WRITE);
 	open = kzalloc(sizeof(*open), GFP_NOFS | __GFP_NOFAIL);
 	refcount_set(&open->ref, 1);
@@ -131,7 +139,7 @@ struct rdmafs_open *rdmafs_open_late(struct inode *inode)
 	INIT_LIST_HEAD(&open->all);
 	mutex_init(&open->lock);
 	INIT_WORK(&open->work, rdmafs_open_work);
-	atomic_inc(&mnt->nr_opens);
+	atomic_inc(&super->nr_opens);
 	spin_lock_irq(&ri->lock);
 	/* Another caller may have made one meanwhile. */
 	found = rdmafs_open_find_locked(ri, RFP_OPEN_WRITE);
@@ -617,7 +625,8 @@ static bool rdmafs_open_close_nowait(struct rdmafs_mount *mnt, struct rdmafs_ope
 
 static void rdmafs_open_free(struct rdmafs_open *open)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(open->inode->i_sb);
+	struct rdmafs_super *super = RDMAFS_S(open->inode->i_sb);
+	struct rdmafs_mount *mnt = super->mnt;
 
 	spin_lock(&mnt->opens_lock);
 	list_del(&open->all);
@@ -626,7 +635,7 @@ static void rdmafs_open_free(struct rdmafs_open *open)
 		rdmafs_cred_put(open->cred);
 	iput(open->inode);
 	kfree(open);
-	rdmafs_opens_dec(mnt);
+	rdmafs_opens_dec(super);
 }
 
 /* Send CLOSE if there is anything to close.  @wait: a worker.  False: left to a worker. */
@@ -732,7 +741,7 @@ static void rdmafs_close_work(struct work_struct *work)
 
 	rdmafs_op_run(op);
 	rdmafs_op_put(op);
-	rdmafs_opens_dec(mnt);
+	rdmafs_opens_dec(&mnt->super);
 }
 
 /**
@@ -754,7 +763,7 @@ void rdmafs_open_undo(struct rdmafs_op *op)
 		return;
 	close = rdmafs_close_new(mnt, op->cred, le64_to_cpu(rep->stateid), RDMAFS_POOL_STRAY);
 
-	atomic_inc(&mnt->nr_opens);
+	atomic_inc(&mnt->super.nr_opens);
 	INIT_WORK(&close->work, rdmafs_close_work);
 	queue_work(mnt->io_wq, &close->work);
 }

@@ -53,6 +53,10 @@ enum rdmafs_param {
  * @seen: options that were given, bits of enum rdmafs_param
  * @mnt:  connected, and not owned by a superblock yet; or NULL
  * @found: a superblock that fits, with an active reference, or NULL; of rdmafs_share_get() only
+ * @cross: the directory at which a file system below a mount is crossed into, for the time of
+ *         rdmafs_d_automount(); NULL: a mount or remount.  Of submount.c, as the next two
+ * @super: the superblock below, not owned by the VFS yet; or NULL
+ * @at:    what the server says of that
  */
 struct rdmafs_ctx {
 	struct rdmafs_opts opts;
@@ -61,6 +65,23 @@ struct rdmafs_ctx {
 	unsigned long seen;
 	struct rdmafs_mount *mnt;
 	struct super_block *found;
+	struct dentry *cross;
+	struct rdmafs_super *super;
+	const struct rdmafs_attached *at;
+};
+
+/**
+ * struct rdmafs_attached - what the server says of an export
+ * @op:   has the reply, in which @rep and @attr lie; to be put if it is not NULL
+ * @rep:  the fixed part of the reply
+ * @root: handle of the root
+ * @attr: attributes of the root
+ */
+struct rdmafs_attached {
+	struct rdmafs_op *op;
+	const struct rfp_attach_rep *rep;
+	struct rfp_fh root;
+	const struct rfp_attr *attr;
 };
 
 extern const struct fs_parameter_spec rdmafs_params[];
@@ -75,6 +96,11 @@ int rdmafs_opts_fixed(struct fs_context *fc, const struct rdmafs_mount *mnt);
 bool rdmafs_opts_same(const struct rdmafs_opts *a, const struct rdmafs_opts *b);
 unsigned long rdmafs_opts_timeout(const struct rdmafs_opts *opts);
 int rdmafs_opts_show(struct seq_file *m, struct dentry *root);
+
+int rdmafs_attach_decode(struct rdmafs_attached *at);
+int rdmafs_super_setup(struct super_block *sb);
+int rdmafs_super_root(struct super_block *sb, const struct rdmafs_attached *at);
+int rdmafs_submount_get_tree(struct fs_context *fc);
 
 struct rdmafs_making *rdmafs_share_begin(struct fs_context *fc);
 void rdmafs_share_end(struct rdmafs_making *making, int err);

@@ -195,7 +195,6 @@ void rdmafs_opens_init(struct rdmafs_mount *mnt)
 {
 	int i;
 
-	init_waitqueue_head(&mnt->opens_wait);
 	spin_lock_init(&mnt->opens_lock);
 	INIT_LIST_HEAD(&mnt->opens);
 	INIT_LIST_HEAD(&mnt->opens_later);

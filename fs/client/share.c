@@ -202,6 +202,9 @@ bool rdmafs_share_fits(struct super_block *sb, struct fs_context *fc)
 	const struct rdmafs_opts *old = &mnt->opts, *new = &ctx->opts;
 	unsigned int flags = fc->sb_flags;
 
+	/* What is below a mount has the mount's options, and another root. */
+	if (RDMAFS_S(sb) != &mnt->super)
+		return false;
 	/* Whoever writes 1 to /proc/fs/rdmafs/<st_dev>/abort may mount anew. */
 	if (mnt->net != fc->net_ns || rdmafs_xprt_aborted(mnt->xprt))
 		return false;
@@ -212,7 +215,7 @@ bool rdmafs_share_fits(struct super_block *sb, struct fs_context *fc)
 	if ((new->rsize != old->rsize && new->rsize != mnt->rsize) ||
 	    (new->wsize != old->wsize && new->wsize != mnt->wsize))
 		return false;
-	if (mnt->export_flags & RFP_EXPORT_RO)
+	if (mnt->super.export_flags & RFP_EXPORT_RO)
 		flags |= SB_RDONLY;
 	if ((READ_ONCE(sb->s_flags) ^ flags) & RDMAFS_SB_FLAGS)
 		return false;
@@ -270,6 +273,17 @@ bool rdmafs_share_dropping(void)
 	const struct work_struct *work = current_work();
 
 	return work && work->func == rdmafs_drop_work;
+}
+
+/**
+ * rdmafs_share_drop_later - have a worker put the last reference to a superblock
+ * @drop: work that does so, with the memory of what it puts
+ *
+ * Context: process.
+ */
+void rdmafs_share_drop_later(struct work_struct *drop)
+{
+	queue_work(rdmafs_drop_wq, drop);
 }
 
 /* There is no session yet with which a superblock could be made. */

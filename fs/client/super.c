@@ -31,6 +31,7 @@
 /* Free a mount that has no session (any more). */
 static void rdmafs_mount_free(struct rdmafs_mount *mnt)
 {
+	rdmafs_supers_exit(mnt);
 	/* Works of dio_wq, file_wq and fill_wq may queue works to io_wq as they end. */
 	if (mnt->dio_wq)
 		destroy_workqueue(mnt->dio_wq);
@@ -143,6 +144,7 @@ static struct rdmafs_mount *rdmafs_mount_alloc(const char *host)
 
 	if (!mnt)
 		return NULL;
+	rdmafs_supers_init(mnt);
 	atomic_set(&mnt->session, 1);
 	mnt->session_first = 1;
 	rdmafs_opens_init(mnt);
@@ -268,18 +270,24 @@ static const struct super_operations rdmafs_super_ops = {
 };
 
 /**
- * struct rdmafs_attached - what the server says of an export
- * @op:   has the reply, in which @rep and @attr lie; to be put if it is not NULL
- * @rep:  the fixed part of the reply
- * @root: handle of the root
- * @attr: attributes of the root
+ * rdmafs_attach_decode - read what the server says of an export
+ * @at: its @op, an ATTACH or CROSS, was answered; gets the rest
+ *
+ * Context: process.
+ * Return: 0 or -EIO.
  */
-struct rdmafs_attached {
-	struct rdmafs_op *op;
-	const struct rfp_attach_rep *rep;
-	struct rfp_fh root;
-	const struct rfp_attr *attr;
-};
+int rdmafs_attach_decode(struct rdmafs_attached *at)
+{
+	struct rfp_dec dec;
+
+	at->rep = rdmafs_op_reply(at->op, &dec, sizeof(*at->rep));
+	rfp_dec_fh(&dec, &at->root);
+	at->attr = rfp_dec_fixed(&dec, sizeof(*at->attr));
+	if (rfp_dec_end(&dec) || (le32_to_cpu(at->rep->flags) & ~RFP_EXPORT_ALL) ||
+	    rdmafs_attr_check(NULL, at->attr) || !S_ISDIR(le32_to_cpu(at->attr->mode)))
+		return -EIO;
+	return 0;
+}
 
 /*
  * Ask for the export, until @end (jiffies).  If @first, the superblock has no mount yet, and is
@@ -294,7 +302,6 @@ static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, bool fir
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(sb);
 	struct rdmafs_op *op;
-	struct rfp_dec dec;
 	int err;
 
 	at->op = NULL;
@@ -329,47 +336,57 @@ static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, bool fir
 		errorfc(fc, "export '%s' of %s: error %d", mnt->opts.export, mnt->opts.host, err);
 	if (err)
 		return err;
-	at->rep = rdmafs_op_reply(op, &dec, sizeof(*at->rep));
-	rfp_dec_fh(&dec, &at->root);
-	at->attr = rfp_dec_fixed(&dec, sizeof(*at->attr));
-	if (rfp_dec_end(&dec) || (le32_to_cpu(at->rep->flags) & ~RFP_EXPORT_ALL) ||
-	    rdmafs_attr_check(sb, at->attr) || !S_ISDIR(le32_to_cpu(at->attr->mode))) {
+	err = rdmafs_attach_decode(at);
+	if (err)
 		errorfc(fc, "%s sent an unsound answer", mnt->opts.host);
-		return -EIO;
-	}
-	return 0;
+	return err;
 }
 
-/* Take over what the server says of the export. */
-static void rdmafs_attach_take(struct super_block *sb, const struct rdmafs_attached *at)
+/**
+ * rdmafs_super_root - take over what the server says of the export, and make the root
+ * @sb: a superblock that is being made, after rdmafs_super_setup()
+ * @at: what the server says
+ *
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_super_root(struct super_block *sb, const struct rdmafs_attached *at)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(sb);
+	struct rdmafs_super *super = RDMAFS_S(sb);
+	struct inode *root;
 	u32 gran = le32_to_cpu(at->rep->time_gran);
 
 	if (memchr_inv(at->rep->fsid, 0, sizeof(at->rep->fsid)))
 		super_set_uuid(sb, at->rep->fsid, sizeof(at->rep->fsid));
-	mnt->root_fh = at->root;
-	mnt->export_flags = le32_to_cpu(at->rep->flags);
+	super->root_fh = at->root;
+	super->export_flags = le32_to_cpu(at->rep->flags);
 	sb->s_time_gran = gran && gran <= NSEC_PER_SEC ? gran : 1;
 	sb->s_maxbytes = min_t(u64, le64_to_cpu(at->rep->maxbytes), MAX_LFS_FILESIZE);
-	if (mnt->export_flags & RFP_EXPORT_ACL)
+	if (super->export_flags & RFP_EXPORT_ACL)
 		sb->s_flags |= SB_POSIXACL;
-	if (mnt->export_flags & RFP_EXPORT_RO)
+	if (super->export_flags & RFP_EXPORT_RO)
 		sb->s_flags |= SB_RDONLY;
+	root = rdmafs_iget(sb, &super->root_fh, at->attr, at->op->clock);
+	if (IS_ERR(root))
+		return PTR_ERR(root);
+	sb->s_root = d_make_root(root);
+	return sb->s_root ? 0 : -ENOMEM;
 }
 
-static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
+/**
+ * rdmafs_super_setup - set up all of a superblock that does not depend on the export
+ * @sb: the superblock, which is being made, with its s_fs_info
+ *
+ * Context: process, may sleep.
+ * Return: 0 or a negative errno.
+ */
+int rdmafs_super_setup(struct super_block *sb)
 {
-	struct rdmafs_ctx *ctx = fc->fs_private;
-	struct rdmafs_mount *mnt = ctx->mnt;
-	struct rdmafs_attached at;
-	struct inode *root;
-	char name[32];
+	struct rdmafs_super *super = RDMAFS_S(sb);
+	u32 rsize = super->mnt->rsize;
 	int err;
 
-	/* From here on kill_sb ends the mount, which is s_fs_info already. */
-	ctx->mnt = NULL;
-	mnt->sb = sb;
+	super->sb = sb;
 	sb->s_magic = RDMAFS_MAGIC;
 	sb->s_op = &rdmafs_super_ops;
 	sb->s_d_op = &rdmafs_dentry_ops;
@@ -384,23 +401,30 @@ static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
 	err = super_setup_bdi(sb);
 	if (err)
 		return err;
-	sb->s_bdi->ra_pages = max(RDMAFS_READAHEAD, 4 * mnt->rsize) >> PAGE_SHIFT;
-	sb->s_bdi->io_pages = mnt->rsize >> PAGE_SHIFT;
+	sb->s_bdi->ra_pages = max(RDMAFS_READAHEAD, 4 * rsize) >> PAGE_SHIFT;
+	sb->s_bdi->io_pages = rsize >> PAGE_SHIFT;
+	return 0;
+}
 
+static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_mount *mnt = ctx->mnt;
+	struct rdmafs_attached at;
+	char name[32];
+	int err;
+
+	/* From here on kill_sb ends the mount, which is s_fs_info already. */
+	ctx->mnt = NULL;
+	err = rdmafs_super_setup(sb);
+	if (err)
+		return err;
 	err = rdmafs_attach(fc, sb, true, jiffies + mnt->opts.connect_s * HZ, &at);
 	if (err)
 		goto out;
-	rdmafs_attach_take(sb, &at);
-	root = rdmafs_iget(sb, &mnt->root_fh, at.attr, at.op->clock);
-	if (IS_ERR(root)) {
-		err = PTR_ERR(root);
+	err = rdmafs_super_root(sb, &at);
+	if (err)
 		goto out;
-	}
-	sb->s_root = d_make_root(root);
-	if (!sb->s_root) {
-		err = -ENOMEM;
-		goto out;
-	}
 	snprintf(name, sizeof(name), "%u:%u", MAJOR(sb->s_dev), MINOR(sb->s_dev));
 	err = rdmafs_xprt_proc_add(mnt->xprt, name, rdmafs_proc_show);
 out:
@@ -419,7 +443,7 @@ static int rdmafs_make(struct fs_context *fc)
 	if (err)
 		return err;
 	/* Other mounts can look at it as soon as the superblock is in fs_supers. */
-	fc->s_fs_info = ctx->mnt;
+	fc->s_fs_info = &ctx->mnt->super;
 	err = get_tree_nodev(fc, rdmafs_fill_super);
 	fc->s_fs_info = NULL;
 	return err;
@@ -454,7 +478,7 @@ static int rdmafs_still_attached(struct fs_context *fc, struct super_block *sb)
 	/* Only this answer says that the server serves what the superblock was made of. */
 	if (ret > 0) {
 		rdmafs_heard_export(mnt, false);
-		ret = le32_to_cpu(at.rep->flags) == mnt->export_flags;
+		ret = le32_to_cpu(at.rep->flags) == mnt->super.export_flags;
 	}
 	if (at.op)
 		rdmafs_op_put(at.op);
@@ -518,6 +542,8 @@ static int rdmafs_get_tree(struct fs_context *fc)
 	const struct rdmafs_mount *mnt;
 	int err;
 
+	if (ctx->cross)
+		return rdmafs_submount_get_tree(fc);
 	/* Ids on the wire are those of the initial user namespace. */
 	if (fc->user_ns != &init_user_ns) {
 		errorfc(fc, "only the initial user namespace can mount");
@@ -535,7 +561,7 @@ static int rdmafs_get_tree(struct fs_context *fc)
 	if (err)
 		return err;
 	mnt = RDMAFS_M(fc->root->d_sb);
-	if ((mnt->export_flags & RFP_EXPORT_RO) && !(fc->sb_flags & SB_RDONLY))
+	if ((mnt->super.export_flags & RFP_EXPORT_RO) && !(fc->sb_flags & SB_RDONLY))
 		infofc(fc, "export '%s' is read-only", mnt->opts.export);
 	return 0;
 }
@@ -556,7 +582,8 @@ static void rdmafs_quota_asked(struct rpol_quota *quota, const struct rdmafs_ctx
 static int rdmafs_reconfigure(struct fs_context *fc)
 {
 	struct super_block *sb = fc->root->d_sb;
-	struct rdmafs_mount *mnt = RDMAFS_M(sb);
+	struct rdmafs_super *super = RDMAFS_S(sb);
+	struct rdmafs_mount *mnt = super->mnt;
 	struct rdmafs_ctx *ctx = fc->fs_private;
 	const struct rdmafs_opts *new = &ctx->opts;
 	int err;
@@ -568,12 +595,15 @@ static int rdmafs_reconfigure(struct fs_context *fc)
 		err = rdmafs_opts_fixed(fc, mnt);
 	if (err)
 		return err;
-	if ((mnt->export_flags & RFP_EXPORT_RO) && (fc->sb_flags_mask & SB_RDONLY) &&
+	if ((super->export_flags & RFP_EXPORT_RO) && (fc->sb_flags_mask & SB_RDONLY) &&
 	    !(fc->sb_flags & SB_RDONLY)) {
 		errorfc(fc, "export '%s' is read-only", mnt->opts.export);
 		return -EROFS;
 	}
 	sync_filesystem(sb);
+	/* The options are those of the mount above, whose remount changes them. */
+	if (super->above)
+		return 0;
 	if (ctx->seen & RDMAFS_OPTS_QUOTA) {
 		err = rdmafs_xprt_set_quota(mnt->xprt, &new->quota);
 		if (err) {
@@ -650,11 +680,15 @@ static int rdmafs_init_fs_context(struct fs_context *fc)
 
 static void rdmafs_kill_sb(struct super_block *sb)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(sb);
+	struct rdmafs_super *super = RDMAFS_S(sb);
+	struct rdmafs_mount *mnt = super->mnt;
 
-	rdmafs_umount_wait(mnt);
+	rdmafs_umount_wait(super);
 	kill_anon_super(sb);
-	rdmafs_mount_end(mnt);
+	if (super == &mnt->super)
+		rdmafs_mount_end(mnt);
+	else
+		rdmafs_submount_ended(super);
 }
 
 struct file_system_type rdmafs_type = {

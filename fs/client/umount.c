@@ -11,6 +11,10 @@
  * A mount that is busy outlives umount -f, and operations that begin later are
  * not affected.  If the mount ends with that umount, dirty data is sent once more
  * if the server answers, and is given up if it does not.
+ *
+ * A file system below a mount uses the mount's session, which is not ended for it: if nothing else
+ * is unmounted, umount -f ends what waits for the server, SIGKILL does not, and data that is dirty
+ * is waited for.
  */
 #include <linux/sched/signal.h>
 #include "client.h"
@@ -90,18 +94,9 @@ int rdmafs_since_over(struct rdmafs_mount *mnt, const struct rdmafs_since *since
 	return READ_ONCE(mnt->opts.late) == RDMAFS_SOFTERR ? -ETIMEDOUT : -EIO;
 }
 
-/**
- * rdmafs_umount_begin - umount -f: end all operations that wait for the server, with an error
- * @sb: the mount
- *
- * A mount that is busy stays, and goes on when the server or the export is back.
- *
- * Context: process.
- */
-void rdmafs_umount_begin(struct super_block *sb)
+/* End all operations of a mount that wait for the server. */
+static void rdmafs_umount_force(struct rdmafs_mount *mnt)
 {
-	struct rdmafs_mount *mnt = RDMAFS_M(sb);
-
 	/* Before the calls fail: an op that finds its call failed must not be tried again. */
 	atomic_inc(&mnt->forced);
 	rdmafs_xprt_fail_outstanding(mnt->xprt);
@@ -111,54 +106,95 @@ void rdmafs_umount_begin(struct super_block *sb)
 	/* Pairs with the barrier by which a task begins to wait in rdmafs_locking_begin(). */
 	smp_mb();
 	wake_up_var(&mnt->forced);
+}
+
+/**
+ * rdmafs_umount_begin - umount -f: end all operations that wait for the server, with an error
+ * @sb: the mount, or a file system below it: those of the mount are ended, too
+ *
+ * A mount that is busy stays, and goes on when the server or the export is back.
+ *
+ * Context: process.
+ */
+void rdmafs_umount_begin(struct super_block *sb)
+{
+	struct rdmafs_super *super = RDMAFS_S(sb);
+	struct rdmafs_mount *mnt = super->mnt;
+	u64 given_up;
+
+	rdmafs_umount_force(mnt);
 	/* If this umount ends the mount, this task calls rdmafs_umount_wait(). */
-	WRITE_ONCE(mnt->given_up, rdmafs_served(mnt) ? 0 : current->start_boottime);
+	given_up = rdmafs_served(mnt) ? 0 : current->start_boottime;
+	if (super->above)
+		WRITE_ONCE(super->given_up, given_up);
+	else
+		WRITE_ONCE(mnt->given_up, given_up);
 }
 
 /*
  * Wait for files that are still being closed, which hold inodes.  Closing takes an answer of the
  * server: SIGKILL makes all calls fail instead, which ends the session.
+ *
+ * The session of a file system below a mount is that of others, whose calls must not fail as this
+ * task was killed.  So only umount -f ends what waits, this one (@force) or another.
  */
-static void rdmafs_umount_opens(struct rdmafs_mount *mnt)
+static void rdmafs_umount_opens(struct rdmafs_super *super, bool force)
 {
-	if (wait_event_killable(mnt->opens_wait, !atomic_read(&mnt->nr_opens))) {
-		rdmafs_xprt_abort(mnt->xprt);
-		wait_event(mnt->opens_wait, !atomic_read(&mnt->nr_opens));
+	struct rdmafs_mount *mnt = super->mnt;
+
+	while (force && atomic_read(&super->nr_opens)) {
+		rdmafs_umount_force(mnt);
+		/* What is begun only now, the CLOSE of a file say, waits for the next time. */
+		wait_event_timeout(super->opens_wait, !atomic_read(&super->nr_opens), HZ);
 	}
+	if (super->above) {
+		wait_event(super->opens_wait, !atomic_read(&super->nr_opens));
+	} else if (wait_event_killable(super->opens_wait, !atomic_read(&super->nr_opens))) {
+		rdmafs_xprt_abort(mnt->xprt);
+		wait_event(super->opens_wait, !atomic_read(&super->nr_opens));
+	}
+	/* Whoever has made it 0 holds this lock until it has done with the superblock. */
+	spin_lock_irq(&super->opens_wait.lock);
+	spin_unlock_irq(&super->opens_wait.lock);
 }
 
 /**
  * rdmafs_umount_wait - wait for all that holds inodes of a mount that ends
- * @mnt: the mount, which has no user any more
+ * @super: the mount, or a file system below one, which has no user any more
  *
  * Context: process, may sleep; kill_sb.
  */
-void rdmafs_umount_wait(struct rdmafs_mount *mnt)
+void rdmafs_umount_wait(struct rdmafs_super *super)
 {
+	struct rdmafs_mount *mnt = super->mnt;
 	u64 given_up = READ_ONCE(mnt->given_up);
+	bool force;
 
-	WRITE_ONCE(mnt->unused, true);
+	WRITE_ONCE(super->unused, true);
 	rdmafs_test_point("kill_sb", 0);
+	force = super->above && (given_up == current->start_boottime ||
+				 READ_ONCE(super->given_up) == current->start_boottime);
 	/*
 	 * This task has called umount -f without a server, so that it must not wait for one now.
 	 * An umount -f of another task, when the mount was busy, says nothing about data that has
 	 * been written since.  But the one that has left the superblock to a mount(2), which could
 	 * not share it, has returned, and nobody else can end the wait of this worker.
 	 */
-	if (given_up && (given_up == current->start_boottime || rdmafs_share_dropping())) {
+	if (!super->above && given_up &&
+	    (given_up == current->start_boottime || rdmafs_share_dropping())) {
 		WRITE_ONCE(mnt->ending, true);
 		if (!rdmafs_xprt_connected(mnt->xprt))
 			rdmafs_xprt_abort(mnt->xprt);
 	}
-	rdmafs_umount_opens(mnt);
+	rdmafs_umount_opens(super, force);
 	/* Writeback may make opens (rdmafs_open_late()), whose end has to be waited for, too. */
-	if (mnt->sb && mnt->sb->s_root)
-		sync_filesystem(mnt->sb);
-	WRITE_ONCE(mnt->no_late, true);
+	if (super->sb && super->sb->s_root)
+		sync_filesystem(super->sb);
+	WRITE_ONCE(super->no_late, true);
 	/*
 	 * Pairs with those in rdmafs_reclaim_tell() and rdmafs_events(): who comes sees this, or is
 	 * counted here.
 	 */
 	smp_mb();
-	rdmafs_umount_opens(mnt);
+	rdmafs_umount_opens(super, force);
 }

@@ -227,7 +227,7 @@ static int rdmafs_xattr_get(const struct xattr_handler *handler, struct dentry *
 		return err;
 	if (!(READ_ONCE(RDMAFS_I(inode)->attr_flags) & RFP_ATTR_XATTRS)) {
 		if (handler->flags == RFP_EXPORT_XATTR &&
-		    !(RDMAFS_M(inode->i_sb)->export_flags & RFP_EXPORT_XATTR))
+		    !(RDMAFS_S(inode->i_sb)->export_flags & RFP_EXPORT_XATTR))
 			return -EOPNOTSUPP;
 		return -ENODATA;
 	}

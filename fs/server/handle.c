@@ -218,7 +218,7 @@ int rdmafsd_open_proof(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, 
 	return 0;
 }
 
-/* Make exportfs's part of a handle.  Its type, or a negative errno: there is no room for it, say. */
+/* Make exportfs's part of a handle.  Its type, or a negative errno: it does not fit, say. */
 static int rdmafsd_fid_encode(const struct rdmafsd_export *exp, struct dentry *dentry,
 			      union rdmafsd_fid *fid, int *words)
 {
@@ -370,8 +370,10 @@ static noinline_for_stack int rdmafsd_fh_cross(const struct rfp_fh *fh,
 
 	rdmafsd_fh_via(fh, head, &via);
 	err = rdmafsd_fh_find(&above, &via, &dir);
+	if (!err && !rdmafsd_is_crossing(above, dir))
+		err = -ESTALE;
 	if (!err)
-		err = rdmafsd_is_crossing(above, dir) ? rdmafsd_crossed_get(above, dir, exp) : -ESTALE;
+		err = rdmafsd_crossed_get(above, dir, exp);
 	dput(dir);
 	rdmafsd_export_put(above);
 	/* What is mounted there now is another file system. */

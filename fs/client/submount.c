@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * File systems that are mounted below the export on the server, and subvolumes of btrfs there.
+ *
+ * The server says in the attributes of a directory that another file system begins there
+ * (RFP_ATTR_CROSSING).  A walk that comes to the directory has d_automount mount that, as with NFS:
+ * it has a superblock of its own, and so a device number, inode numbers and figures of its own, and
+ * nothing is renamed or linked over the border.  It uses the session of the mount, and has its
+ * options.  So all superblocks of a mount have one struct rdmafs_mount, and each has a struct
+ * rdmafs_super.
+ *
+ * Nothing else of the client knows of this: names of the directory that is covered are those of the
+ * superblock above, and the way up from a root is the VFS's.  If the server can't let the client
+ * cross, the directory itself is seen.
+ *
+ * Such mounts are unmounted when they have been idle for submount_s seconds, or twice as long,
+ * and with the mount above if they are idle then (MNT_SHRINKABLE).  While the server is not there
+ * none expires: the worker that ends it would wait for the server, and others wait for that worker.
+ *
+ * One superblock serves all mounts of one root in one struct rdmafs_mount, which a file system may
+ * have in several namespaces.  It has an active reference to that above, which may so outlive its
+ * last umount.
+ */
+#include <linux/dcache.h>
+#include <linux/fs_context.h>
+#include <linux/module.h>
+#include <linux/mount.h>
+#include <linux/moduleparam.h>
+#include <linux/slab.h>
+#include "client.h"
+#include "options.h"
+
+#define RDMAFS_SUBMOUNT_S	300
+
+static unsigned int rdmafs_submount_s = RDMAFS_SUBMOUNT_S;
+module_param_named(submount_s, rdmafs_submount_s, uint, 0644);
+MODULE_PARM_DESC(submount_s, "seconds after which an idle file system below a mount is unmounted; 0: never");
+
+/* What a superblock below takes over from the one above. */
+#define RDMAFS_SUBMOUNT_FLAGS	(SB_RDONLY | SB_SYNCHRONOUS | SB_DIRSYNC | SB_LAZYTIME)
+
+/**
+ * rdmafs_dentry_crosses - tell whether a name knows whether another file system begins there
+ * @dentry: the name
+ * @inode:  its object, or NULL
+ *
+ * Context: any, RCU walk included.
+ * Return: false: rdmafs_dentry_crossing() has to be called.
+ */
+bool rdmafs_dentry_crosses(const struct dentry *dentry, const struct inode *inode)
+{
+	bool crossing = inode && IS_AUTOMOUNT(inode);
+
+	return crossing == !!(READ_ONCE(dentry->d_flags) & DCACHE_NEED_AUTOMOUNT);
+}
+
+/**
+ * rdmafs_dentry_crossing - have a name know whether another file system begins there
+ * @dentry: the name
+ *
+ * The VFS looks only when a dentry gets an inode; the attributes may have changed since, or the
+ * directory may be gone.
+ *
+ * Context: process.
+ */
+void rdmafs_dentry_crossing(struct dentry *dentry)
+{
+	struct inode *inode;
+
+	spin_lock(&dentry->d_lock);
+	inode = d_inode(dentry);
+	if (!rdmafs_dentry_crosses(dentry, inode))
+		dentry->d_flags ^= DCACHE_NEED_AUTOMOUNT;
+	spin_unlock(&dentry->d_lock);
+}
+
+/* ---------------------------------------------------------- the superblock */
+
+static void rdmafs_super_drop_work(struct work_struct *work)
+{
+	/* This ends the superblock, and frees the work. */
+	deactivate_super(container_of(work, struct rdmafs_super, drop)->sb);
+}
+
+/**
+ * rdmafs_super_init - begin with a superblock
+ * @super: its memory, zeroed
+ * @mnt:   the mount
+ *
+ * Context: any.
+ */
+void rdmafs_super_init(struct rdmafs_super *super, struct rdmafs_mount *mnt)
+{
+	super->mnt = mnt;
+	INIT_LIST_HEAD(&super->link);
+	init_waitqueue_head(&super->opens_wait);
+	INIT_WORK(&super->drop, rdmafs_super_drop_work);
+}
+
+static void rdmafs_submount_free(struct rdmafs_super *super)
+{
+	kfree(super->from);
+	/* RDMAFS_M() reads it in RCU mode. */
+	kfree_rcu(super, rcu);
+}
+
+/**
+ * rdmafs_submount_ended - free what a superblock below has left, and let go of the one above
+ * @super: its memory; kill_anon_super() was called
+ *
+ * Context: process, may sleep; s_umount is not held.  The mount may end by this.
+ */
+void rdmafs_submount_ended(struct rdmafs_super *super)
+{
+	struct super_block *above = super->above;
+	struct rdmafs_mount *mnt = super->mnt;
+
+	spin_lock(&mnt->supers_lock);
+	list_del_init(&super->link);
+	spin_unlock(&mnt->supers_lock);
+	deactivate_super(above);
+	/* This comes last: until kill_sb returns other mounts find the superblock (share.c). */
+	rdmafs_submount_free(super);
+}
+
+/* The superblock of a root that was crossed into, with an active reference; or NULL. */
+static struct rdmafs_super *rdmafs_submount_find(struct rdmafs_mount *mnt,
+						 const struct rfp_fh *root)
+{
+	struct rdmafs_super *super, *found = NULL;
+
+	spin_lock(&mnt->supers_lock);
+	list_for_each_entry(super, &mnt->supers, link) {
+		if (super != &mnt->super && super->root_fh.len == root->len &&
+		    !memcmp(super->root_fh.data, root->data, root->len) &&
+		    atomic_inc_not_zero(&super->sb->s_active)) {
+			found = super;
+			break;
+		}
+	}
+	spin_unlock(&mnt->supers_lock);
+	return found;
+}
+
+/* Take the s_umount of a superblock that was found; if killed, put it. */
+static int rdmafs_submount_lock(struct rdmafs_super *super)
+{
+	struct super_block *sb = super->sb;
+
+	if (!down_write_killable(&sb->s_umount))
+		return 0;
+	/* Its last user may believe that it was unmounted with all data: a worker does that. */
+	if (!atomic_add_unless(&sb->s_active, -1, 1))
+		rdmafs_share_drop_later(&super->drop);
+	return -EINTR;
+}
+
+static int rdmafs_submount_fill(struct super_block *sb, struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_super *super = ctx->super;
+	struct rdmafs_mount *mnt = super->mnt;
+	int err;
+
+	/* From here on kill_sb ends it. */
+	ctx->super = NULL;
+	super->above = ctx->cross->d_sb;
+	atomic_inc(&super->above->s_active);
+	err = rdmafs_super_setup(sb);
+	if (!err)
+		err = rdmafs_super_root(sb, ctx->at);
+	if (err)
+		return err;
+	spin_lock(&mnt->supers_lock);
+	list_add_tail(&super->link, &mnt->supers);
+	spin_unlock(&mnt->supers_lock);
+	return 0;
+}
+
+/* Make the superblock of a root; nothing is waited for. */
+static int rdmafs_submount_make(struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_super *super;
+	int err;
+
+	super = kzalloc(sizeof(*super), GFP_KERNEL);
+	if (!super)
+		return -ENOMEM;
+	rdmafs_super_init(super, RDMAFS_M(ctx->cross->d_sb));
+	super->from = kstrdup(fc->source, GFP_KERNEL);
+	if (!super->from) {
+		kfree(super);
+		return -ENOMEM;
+	}
+	ctx->super = super;
+	fc->s_fs_info = super;
+	err = get_tree_nodev(fc, rdmafs_submount_fill);
+	fc->s_fs_info = NULL;
+	if (ctx->super)
+		rdmafs_submount_free(super);
+	ctx->super = NULL;
+	return err;
+}
+
+/* Send CROSS. */
+static int rdmafs_submount_ask(struct inode *dir, struct rdmafs_attached *at)
+{
+	struct rdmafs_op *op;
+	int err;
+
+	at->op = NULL;
+	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_CROSS, sizeof(struct rfp_req));
+	if (IS_ERR(op))
+		return PTR_ERR(op);
+	at->op = op;
+	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
+	err = rdmafs_op_run(op);
+	return err ?: rdmafs_attach_decode(at);
+}
+
+/**
+ * rdmafs_submount_get_tree - find or make the superblock below: fs_context_operations.get_tree
+ * @fc: the context, whose fs_private says where it is
+ *
+ * Context: process, waits killably for the server; in rdmafs_d_automount().
+ * Return: 0: s_umount is held; or a negative errno.
+ */
+int rdmafs_submount_get_tree(struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct rdmafs_mount *mnt = RDMAFS_M(ctx->cross->d_sb);
+	struct rdmafs_super *found = NULL;
+	struct rdmafs_attached at;
+	int err;
+
+	err = rdmafs_submount_ask(d_inode(ctx->cross), &at);
+	if (!err)
+		err = mutex_lock_killable(&mnt->supers_mutex);
+	if (!err) {
+		found = rdmafs_submount_find(mnt, &at.root);
+		ctx->at = &at;
+		if (!found)
+			err = rdmafs_submount_make(fc);
+		ctx->at = NULL;
+		mutex_unlock(&mnt->supers_mutex);
+	}
+	if (at.op)
+		rdmafs_op_put(at.op);
+	if (!found)
+		return err;
+	err = rdmafs_submount_lock(found);
+	if (!err)
+		fc->root = dget(found->sb->s_root);
+	return err;
+}
+
+/* --------------------------------------------------------------- the mount */
+
+static unsigned long rdmafs_submount_time(void)
+{
+	return min_t(u64, (u64)READ_ONCE(rdmafs_submount_s) * HZ, MAX_JIFFY_OFFSET);
+}
+
+static void rdmafs_submounts_expire(struct work_struct *work)
+{
+	struct rdmafs_mount *mnt = container_of(to_delayed_work(work), struct rdmafs_mount, expire);
+	unsigned long time = rdmafs_submount_time();
+
+	if (time && rdmafs_served(mnt))
+		mark_mounts_for_expiry(&mnt->submounts);
+	if (!list_empty(&mnt->submounts))
+		queue_delayed_work(system_unbound_wq, &mnt->expire, time ?: 60 * HZ);
+}
+
+/* What /proc/mounts shows as the source: the place on the server. */
+static char *rdmafs_submount_source(struct dentry *dentry)
+{
+	const struct rdmafs_super *super = RDMAFS_S(dentry->d_sb);
+	const struct rdmafs_opts *opts = &super->mnt->opts;
+	char *buf, *path, *source = NULL;
+
+	buf = kmalloc(PATH_MAX, GFP_KERNEL);
+	if (!buf)
+		return NULL;
+	path = dentry_path_raw(dentry, buf, PATH_MAX);
+	/* It is for users to read only. */
+	if (IS_ERR(path))
+		path = "";
+	if (super->from)
+		source = kasprintf(GFP_KERNEL, "%s%s", super->from, path);
+	else
+		source = kasprintf(GFP_KERNEL, "%s:/%s%s", opts->host, opts->export, path);
+	kfree(buf);
+	return source;
+}
+
+static struct vfsmount *rdmafs_submount(struct fs_context *fc, const struct path *path)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct dentry *dentry = path->dentry;
+
+	ctx->cross = dentry;
+	fc->sb_flags_mask |= RDMAFS_SUBMOUNT_FLAGS;
+	fc->sb_flags = (fc->sb_flags & ~RDMAFS_SUBMOUNT_FLAGS) |
+		       (READ_ONCE(dentry->d_sb->s_flags) & RDMAFS_SUBMOUNT_FLAGS);
+	fc->source = rdmafs_submount_source(dentry);
+	if (!fc->source)
+		return ERR_PTR(-ENOMEM);
+	return fc_mount(fc);
+}
+
+/**
+ * rdmafs_d_automount - mount what begins at a directory: dentry_operations.d_automount
+ * @path: the directory
+ *
+ * Context: process, waits killably for the server.
+ * Return: the mount, with two references; ERR_PTR(-EISDIR): there is none, the directory itself is
+ * to be used; or another error.
+ */
+struct vfsmount *rdmafs_d_automount(struct path *path)
+{
+	struct rdmafs_mount *mnt = RDMAFS_M(path->dentry->d_sb);
+	struct vfsmount *new;
+	struct fs_context *fc;
+
+	/* An object that was come to by its handle has no place yet; and a root is no border. */
+	if (IS_ROOT(path->dentry) || d_really_is_negative(path->dentry))
+		return ERR_PTR(-EISDIR);
+	fc = fs_context_for_submount(path->mnt->mnt_sb->s_type, path->dentry);
+	if (IS_ERR(fc))
+		return ERR_CAST(fc);
+	new = rdmafs_submount(fc, path);
+	put_fs_context(fc);
+	if (new == ERR_PTR(-ESTALE))
+		rdmafs_attr_expire(d_inode(path->dentry));
+	if (new == ERR_PTR(-ESTALE) || new == ERR_PTR(-EOPNOTSUPP) || new == ERR_PTR(-EOVERFLOW))
+		return ERR_PTR(-EISDIR);
+	if (IS_ERR(new))
+		return new;
+	/* The one of the caller, and one that keeps it from expiring before it is mounted. */
+	mntget(new);
+	mnt_set_expiry(new, &mnt->submounts);
+	queue_delayed_work(system_unbound_wq, &mnt->expire, rdmafs_submount_time() ?: 60 * HZ);
+	return new;
+}
+
+/**
+ * rdmafs_supers_init - begin with the superblock of a mount alone
+ * @mnt: the mount, zeroed
+ *
+ * Context: any.
+ */
+void rdmafs_supers_init(struct rdmafs_mount *mnt)
+{
+	INIT_LIST_HEAD(&mnt->supers);
+	spin_lock_init(&mnt->supers_lock);
+	mutex_init(&mnt->supers_mutex);
+	INIT_LIST_HEAD(&mnt->submounts);
+	INIT_DELAYED_WORK(&mnt->expire, rdmafs_submounts_expire);
+	rdmafs_super_init(&mnt->super, mnt);
+	list_add(&mnt->super.link, &mnt->supers);
+}
+
+/**
+ * rdmafs_supers_exit - undo rdmafs_supers_init()
+ * @mnt: the mount, which has no superblock any more
+ *
+ * Context: process, may sleep.
+ */
+void rdmafs_supers_exit(struct rdmafs_mount *mnt)
+{
+	disable_delayed_work_sync(&mnt->expire);
+	mutex_destroy(&mnt->supers_mutex);
+}
