@@ -35,6 +35,7 @@ const char *const attr_names[NR_ATTRS] = {
 	[ATTR_DEVICES]	 = "devices",
 	[ATTR_XATTRS]	 = "xattrs",
 	[ATTR_MOUNTPOINT] = "mountpoint",
+	[ATTR_CROSSMNT]	 = "crossmnt",
 	[ATTR_GRACE]	 = "grace_s",
 };
 
@@ -242,6 +243,7 @@ void export_fill_defaults(struct export *exp)
 		[ATTR_DEVICES]	 = "0",
 		[ATTR_XATTRS]	 = "user",
 		[ATTR_MOUNTPOINT] = "0",
+		[ATTR_CROSSMNT] = "0",
 		[ATTR_GRACE]	 = GRACE_S,
 	};
 	int a;
@@ -322,6 +324,8 @@ const char *attr_check(enum attr a, const char *value)
 		return NULL;
 	case ATTR_MOUNTPOINT:
 		return is_number(value, 0, 1) ? NULL : "mountpoint is 0 or 1";
+	case ATTR_CROSSMNT:
+		return is_number(value, 0, 1) ? NULL : "crossmnt is 0 or 1";
 	case ATTR_GRACE:
 		return is_number(value, 0, 3600) ? NULL : "grace_s is a number from 0 to 3600";
 	case ATTR_SQUASH:
