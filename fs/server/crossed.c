@@ -140,10 +140,13 @@ int rdmafsd_crossed_check(struct rdmafsd_export *exp)
 	return RFP_OFFLINE;
 }
 
-/* Nobody has anything open or locked there, or may come back for it.  No lock: it may change. */
+/*
+ * Nobody has anything open there, and so nothing is locked; nor may anybody come back for it.  No
+ * lock: it may change.
+ */
 static bool rdmafsd_crossed_unused(const struct rdmafsd_export *exp)
 {
-	return refcount_read(&exp->refs) == 1 && !atomic_read(&exp->opened.nelems) &&
+	return !atomic_read(&exp->nr_states) && !atomic_read(&exp->opened.nelems) &&
 	       list_empty_careful(&exp->crossed);
 }
 

@@ -322,6 +322,9 @@ static void rdmafsd_export_ended(struct work_struct *work)
 
 	rdmafsd_crossed_end_below(exp);
 	disable_delayed_work_sync(&exp->idle);
+	/* Whoever had locks there has given them back: it is not to be waited for the next time. */
+	if (exp->parent && !atomic_read(&exp->nr_states))
+		rdmafsd_sessions_unused(exp);
 	/* Before others can have, by another export, what is given back now. */
 	rdmafsd_grace_end(exp);
 	/* No request can add a state any more, so this closes all. */

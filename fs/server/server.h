@@ -568,6 +568,7 @@ u64 rdmafsd_waits_for(struct rdmafs_xprt_req *req, void *ctx);
 
 void rdmafsd_session_put(struct rdmafsd_session *ses);
 void rdmafsd_sessions_close_export(struct rdmafsd_export *exp);
+void rdmafsd_sessions_unused(struct rdmafsd_export *exp);
 void rdmafsd_sessions_tell(struct rdmafsd_export *exp);
 int rdmafsd_session_hold(struct rdmafsd_session *ses, struct rdmafsd_export *exp);
 int rdmafsd_sessions_init(void);

@@ -351,8 +351,29 @@ void rdmafsd_sessions_close_export(struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_sessions_tell - have clients that had locks in an export take them again
- * @exp: the export, which is about to become live
+ * rdmafsd_sessions_unused - take off stable storage which clients have had locks in an export
+ * @exp: the export, which ends; no request is at work in it, and nothing is open there
+ *
+ * A session that ends at the same time may leave its record.
+ *
+ * Context: process, may sleep; waits for the export's file system.
+ */
+void rdmafsd_sessions_unused(struct rdmafsd_export *exp)
+{
+	struct rdmafsd_session *ses;
+	unsigned long serial = 0;
+
+	while ((ses = rdmafsd_session_next(&serial))) {
+		if (xa_load(&ses->holds, exp->serial))
+			rdmafsd_grace_unused(exp, ses);
+		rdmafsd_session_put(ses);
+		serial++;
+	}
+}
+
+/**
+ * rdmafsd_sessions_tell - have clients that an export waits for take their locks again
+ * @exp: the export, which has just become live, and is kept so by the caller
  *
  * A client whose session has outlived the export's pause may not have noticed it.  Before it has
  * heard of it nothing that it says of its locks is believed of this life of the export.
