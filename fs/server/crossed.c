@@ -312,18 +312,21 @@ static int rdmafsd_crossed_find(struct rdmafsd_export *parent, const struct dent
 static int rdmafsd_crossed_describe(struct rdmafsd_export *parent, struct dentry *dentry,
 				    const struct path *path, struct rdmafsd_export **expp)
 {
+	struct rdmafsd_export *top = rdmafsd_crossed_top(parent), *exp;
 	struct rdmafsd_export_params p = parent->p;
-	struct rdmafsd_export *exp;
 	struct rfp_fh via;
 	int err;
 
 	err = rdmafsd_fh_encode(parent, dentry, &via);
 	if (err)
 		return err;
-	p.top = rdmafsd_crossed_top(parent)->p.id;
+	p.top = top->p.id;
 	p.id = rdmafsd_crossed_id(parent, &via, path);
-	/* Notes of opens from before its last end may be lost: that is not known of it. */
-	p.unknown = true;
+	/*
+	 * Who had something open there before the server's restart comes back as soon as to the
+	 * export above.  When this one ended since, what was open was noted, as far as known.
+	 */
+	p.unknown = rdmafsd_export_unknown(top) || rdmafsd_known_has_note_lost(p.top);
 	exp = rdmafsd_export_new(&p);
 	if (!exp)
 		return -ENOMEM;

@@ -197,7 +197,7 @@ bool rdmafsd_cut_off(struct rdmafsd_session *ses, struct rdmafsd_state *st)
 		return rdmafsd_state_remove(ses, st);
 	cut = kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
 	if (!cut) {
-		rdmafsd_known_set_note_lost(st->exp->p.id);
+		rdmafsd_known_set_note_lost(rdmafsd_export_known(st->exp));
 		return rdmafsd_state_remove(ses, st);
 	}
 	rdmafsd_cut_init(cut, st->exp, st->claim, inode);
@@ -240,7 +240,7 @@ void rdmafsd_cut_left(struct rdmafsd_export *exp, struct rdmafsd_claim *claim)
 		return;
 	cut = kzalloc(sizeof(*cut), GFP_KERNEL_ACCOUNT);
 	if (!cut) {
-		rdmafsd_known_set_note_lost(exp->p.id);
+		rdmafsd_known_set_note_lost(rdmafsd_export_known(exp));
 		return;
 	}
 	rdmafsd_cut_init(cut, exp, claim, inode);

@@ -102,6 +102,25 @@ void rdmafsd_known_set_note_lost(u32 id)
 }
 
 /**
+ * rdmafsd_known_has_note_lost - tell whether a note was lost since the export was last started
+ * @id: the export's id
+ *
+ * Context: any but interrupt; takes rdmafsd_known_lock.
+ * Return: true if so.
+ */
+bool rdmafsd_known_has_note_lost(u32 id)
+{
+	struct rdmafsd_known *known;
+	bool unknown = false;
+
+	spin_lock(&rdmafsd_known_lock);
+	list_for_each_entry(known, &rdmafsd_known, link)
+		unknown |= known->id == id && known->unknown;
+	spin_unlock(&rdmafsd_known_lock);
+	return unknown;
+}
+
+/**
  * rdmafsd_known_take_note_lost - tell whether a note was lost since the last call, and reset that
  * @known: the export's entry
  *

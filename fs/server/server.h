@@ -348,6 +348,7 @@ bool rdmafsd_export_off(u32 id);
 int rdmafsd_export_missing(u32 id);
 void rdmafsd_known_set_note_lost(u32 id);
 bool rdmafsd_known_take_note_lost(struct rdmafsd_known *known);
+bool rdmafsd_known_has_note_lost(u32 id);
 
 struct rdmafsd_export *rdmafsd_export_new(const struct rdmafsd_export_params *p);
 int rdmafsd_export_begin(struct rdmafsd_export *exp);
@@ -374,6 +375,12 @@ void rdmafsd_crossed_drop(struct rdmafsd_export *top);
 void rdmafsd_crossed_end_below(struct rdmafsd_export *exp);
 void rdmafsd_crossed_ended(struct rdmafsd_export *exp);
 void rdmafsd_crossed_idle_work(struct work_struct *work);
+
+/* The id by which configfs knows an export, or the one from which it was crossed into. */
+static inline u32 rdmafsd_export_known(const struct rdmafsd_export *exp)
+{
+	return exp->p.top ?: exp->p.id;
+}
 
 /* The file system has no stable storage: what is written is as stable as it will ever be. */
 static inline bool rdmafsd_export_is_volatile(const struct rdmafsd_export *exp)

@@ -106,7 +106,7 @@ int rdmafsd_state_get(struct rdmafsd_session *ses, u64 id, struct rdmafsd_state 
 	if (!st || st->id != id) {
 		err = RFP_BADSTATE;
 	} else if (!percpu_ref_tryget_live(&st->exp->inflight)) {
-		err = rdmafsd_export_missing(st->exp->p.top ?: st->exp->p.id);
+		err = rdmafsd_export_missing(rdmafsd_export_known(st->exp));
 	} else if (!refcount_inc_not_zero(&st->refs)) {
 		percpu_ref_put(&st->exp->inflight);
 		err = RFP_BADSTATE;
