@@ -15,7 +15,7 @@
  * before any work was done for it.
  *
  * No name leads out of an export: ".." of its root is the root, and mount points are seen as the
- * directories they cover.
+ * directories they cover, with an attribute that says so (crossed.c).
  */
 #include <linux/dcache.h>
 #include <linux/mm.h>

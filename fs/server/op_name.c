@@ -7,8 +7,8 @@
  * reads their attributes.  If another server holds a delegation of an object, that server is
  * asked to return it, and the client to send the request again.
  *
- * Names never cross a mount: at a mount point of the server clients see the directory that is
- * covered, not the file system that is mounted there.  A directory that is a mount point can't
+ * Names never cross a mount: at a mount point of the server they mean the directory that is
+ * covered, not the file system that is mounted there (crossed.c).  A directory that is a mount point can't
  * be removed or replaced (the VFS says EBUSY).
  *
  * Before a file that is open, or may be, loses its last name by a removal or by a rename of
