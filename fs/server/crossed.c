@@ -276,11 +276,12 @@ void rdmafsd_crossed_ended(struct rdmafsd_export *exp)
 {
 	if (!exp->parent)
 		return;
+	/* All of it before the end of the one above may go on, so that its mount is free then. */
+	path_put(&exp->over);
+	atomic_dec(&rdmafsd_crossed_top(exp)->nr_crossed);
 	spin_lock(&rdmafsd_crossed_lock);
 	list_del_init(&exp->sibling);
 	spin_unlock(&rdmafsd_crossed_lock);
-	path_put(&exp->over);
-	atomic_dec(&rdmafsd_crossed_top(exp)->nr_crossed);
 }
 
 /* The live export at @dentry, in flight.  1: there is none; 0; RFP_OFFLINE: come again. */
