@@ -202,9 +202,6 @@ bool rdmafs_share_fits(struct super_block *sb, struct fs_context *fc)
 	const struct rdmafs_opts *old = &mnt->opts, *new = &ctx->opts;
 	unsigned int flags = fc->sb_flags;
 
-	/* What is below a mount has the mount's options, and another root. */
-	if (RDMAFS_S(sb) != &mnt->super)
-		return false;
 	/* Whoever writes 1 to /proc/fs/rdmafs/<st_dev>/abort may mount anew. */
 	if (mnt->net != fc->net_ns || rdmafs_xprt_aborted(mnt->xprt))
 		return false;
@@ -232,7 +229,8 @@ static int rdmafs_share_test(struct super_block *sb, struct fs_context *fc)
 {
 	struct rdmafs_ctx *ctx = fc->fs_private;
 
-	if (ctx->found || !rdmafs_share_fits(sb, fc))
+	/* What is below a mount has another root; and s_fs_info may be gone (submount.c). */
+	if (ctx->found || (READ_ONCE(sb->s_flags) & SB_SUBMOUNT) || !rdmafs_share_fits(sb, fc))
 		return 0;
 	/* FSCONFIG_CMD_CREATE_EXCL: sget_fc() waits for nothing, and refuses it. */
 	if (fc->exclusive)

@@ -119,7 +119,6 @@ void rdmafs_submount_ended(struct rdmafs_super *super)
 	list_del_init(&super->link);
 	spin_unlock(&mnt->supers_lock);
 	deactivate_super(above);
-	/* This comes last: until kill_sb returns other mounts find the superblock (share.c). */
 	rdmafs_submount_free(super);
 }
 
@@ -304,6 +303,8 @@ static struct vfsmount *rdmafs_submount(struct fs_context *fc, const struct path
 	fc->sb_flags_mask |= RDMAFS_SUBMOUNT_FLAGS;
 	fc->sb_flags = (fc->sb_flags & ~RDMAFS_SUBMOUNT_FLAGS) |
 		       (READ_ONCE(dentry->d_sb->s_flags) & RDMAFS_SUBMOUNT_FLAGS);
+	/* By this other mounts know it (share.c), for as long as they find it. */
+	fc->sb_flags |= SB_SUBMOUNT;
 	fc->source = rdmafs_submount_source(dentry);
 	if (!fc->source)
 		return ERR_PTR(-ENOMEM);
