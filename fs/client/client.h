@@ -332,6 +332,7 @@ struct rdmafs_super {
  *		end.  Set with @opts
  * @reclaim:	the workers that open files again
  * @reclaiming:	how many of them are at work; atomic
+ * @ahead_pause: nothing is read ahead until then, in jiffies, as a reply to that was late, or 0
  * @recorded:	a LOCK was made: the server may have recorded that this client has locks; no lock
  * @opens_lock:	protects @opens and @opens_later, and rdmafs_open's @all, @asked and @again; a
  *		leaf
@@ -383,6 +384,7 @@ struct rdmafs_mount {
 	unsigned long timeout;
 	struct rdmafs_reclaim reclaim[RDMAFS_NR_RECLAIM];
 	atomic_t reclaiming;
+	unsigned long ahead_pause;
 	bool recorded;
 	spinlock_t opens_lock;	/* protects the opens' lists; a leaf */
 	struct list_head opens;
