@@ -539,10 +539,11 @@ int rdmafsd_export_begin(struct rdmafsd_export *exp)
 	if (exp->p.top)
 		percpu_ref_get(&exp->inflight);
 	rdmafsd_cuts_start(exp);
+	/* If it does not become live clients look for nothing what they have. */
+	rdmafsd_sessions_tell(exp);
 	err = rdmafsd_export_publish(exp);
 	if (err)
 		goto exit_ref;
-	rdmafsd_sessions_tell(exp);
 	return 0;
 
 exit_ref:

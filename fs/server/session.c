@@ -372,8 +372,8 @@ void rdmafsd_sessions_unused(struct rdmafsd_export *exp)
 }
 
 /**
- * rdmafsd_sessions_tell - have clients that an export waits for take their locks again
- * @exp: the export, which has just become live, and is kept so by the caller
+ * rdmafsd_sessions_tell - have clients that had locks in an export take them again
+ * @exp: the export, which is about to become live
  *
  * A client whose session has outlived the export's pause may not have noticed it.  Before it has
  * heard of it nothing that it says of its locks is believed of this life of the export.
