@@ -364,8 +364,8 @@ void rdmafs_supers_init(struct rdmafs_mount *mnt)
 }
 
 /**
- * rdmafs_supers_exit - undo rdmafs_supers_init()
- * @mnt: the mount, which has no superblock any more
+ * rdmafs_supers_exit - end what rdmafs_d_automount() has begun
+ * @mnt: the mount, which has no superblock any more, but still its session
  *
  * Context: process, may sleep.
  */

@@ -31,7 +31,6 @@
 /* Free a mount that has no session (any more). */
 static void rdmafs_mount_free(struct rdmafs_mount *mnt)
 {
-	rdmafs_supers_exit(mnt);
 	/* Works of dio_wq, file_wq and fill_wq may queue works to io_wq as they end. */
 	if (mnt->dio_wq)
 		destroy_workqueue(mnt->dio_wq);
@@ -205,6 +204,8 @@ static int rdmafs_connect(struct fs_context *fc)
 
 static void rdmafs_mount_end(struct rdmafs_mount *mnt)
 {
+	/* Its worker may be about to look at the session. */
+	rdmafs_supers_exit(mnt);
 	/* Ends calls that killed tasks left behind; no call is under way after this. */
 	rdmafs_xprt_close(mnt->xprt);
 	rdmafs_mount_free(mnt);
