@@ -53,7 +53,7 @@
  *		it waits until opens are closed and until works have ended that
  *		go on after their task was killed (nr_opens).
  *	submount	likewise (struct rdmafs_super); it has a reference to the superblock
- *		above, and so to the mount, whose session it uses.
+ *		of the mount, and so to the mount, whose session it uses.
  *	lock	the record is the VFS's (struct file_lock), and its file keeps the open.  A
  *		request that waits is on the stack of its task (filelock.c); one that a
  *		killed task has left is a LOCK or UNLOCK op, which a worker puts.
@@ -245,11 +245,10 @@ struct rdmafs_reclaim {
  * struct rdmafs_super - a superblock: that of a mount, or of a file system below it (submount.c)
  * @mnt:	the mount; constant, as all down to @from
  * @sb:		the superblock; set by fill_super
- * @above:	of a file system below: the superblock from which it was crossed into, an active
- *		reference; else NULL
+ * @above:	of a file system below: the superblock of the mount, an active reference; else NULL
  * @root_fh:	handle of its root; set by fill_super
  * @export_flags: RFP_EXPORT_*; set by fill_super
- * @from:	of a file system below: its place below the mount's root, for /proc/mounts
+ * @from:	of a file system below: its source, for /proc/mounts and for those below it
  * @link:	in rdmafs_mount.supers; guarded by supers_lock
  * @told:	the last session in which the server was told that all locks were asked for again;
  *		guarded by supers_lock

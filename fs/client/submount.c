@@ -18,8 +18,9 @@
  * none expires: the worker that ends it would wait for the server, and others wait for that worker.
  *
  * One superblock serves all mounts of one root in one struct rdmafs_mount, which a file system may
- * have in several namespaces.  It has an active reference to that above, which may so outlive its
- * last umount.
+ * have in several namespaces.  It has an active reference to the superblock of the mount, which may
+ * so outlive its last umount; and none to one between them, as the end of each would be nested in
+ * that of the next, however many of them a server claims.
  */
 #include <linux/dcache.h>
 #include <linux/fs_context.h>
@@ -105,7 +106,7 @@ static void rdmafs_submount_free(struct rdmafs_super *super)
 }
 
 /**
- * rdmafs_submount_ended - free what a superblock below has left, and let go of the one above
+ * rdmafs_submount_ended - free what a superblock below has left, and let go of the mount's
  * @super: its memory; kill_anon_super() was called
  *
  * Context: process, may sleep; s_umount is not held.  The mount may end by this.
@@ -163,7 +164,8 @@ static int rdmafs_submount_fill(struct super_block *sb, struct fs_context *fc)
 
 	/* From here on kill_sb ends it. */
 	ctx->super = NULL;
-	super->above = ctx->cross->d_sb;
+	/* The one that was crossed from is that, or has such a reference itself. */
+	super->above = mnt->super.sb;
 	atomic_inc(&super->above->s_active);
 	err = rdmafs_super_setup(sb);
 	if (!err)
