@@ -255,9 +255,11 @@ struct rdmafs_reclaim {
  * @nr_opens:	opens that are not closed yet, and works that hold inodes, or, in that of the mount,
  *		the mount; atomic
  * @opens_wait:	woken when @nr_opens falls to 0
- * @given_up:	as in struct rdmafs_mount, of an umount -f of this file system below
+ * @given_up:	as in struct rdmafs_mount, of an umount -f of this file system below; it counts
+ *		while @returns is the mount's.  No lock, as the next four
+ * @returns:	rdmafs_mount.returns then
  * @unused:	it ends, and no file is open: what a soft mount can't tell the server in its time
- *		about locks stays untold.  No lock: READ_ONCE() and WRITE_ONCE(), as the next two
+ *		about locks stays untold
  * @no_late:	it ends: rdmafs_open_late() makes no more opens, and the server is told and asked
  *		nothing more but what others wait for
  * @no_clone:	the session in which the server has said that its file system can't share storage
@@ -276,6 +278,7 @@ struct rdmafs_super {
 	atomic_t nr_opens;
 	wait_queue_head_t opens_wait;
 	u64 given_up;
+	int returns;
 	bool unused;
 	bool no_late;
 	int no_clone;
@@ -322,7 +325,9 @@ struct rdmafs_super {
  *		not yet @forced when a call was made, umount -f may have ended the call
  * @given_up:	start_boottime of the task that called umount -f while the export was not
  *		served; 0 if no task did, or if the export has been served since.  No lock:
- *		READ_ONCE() and WRITE_ONCE(), as for the next four
+ *		READ_ONCE() and WRITE_ONCE(), as for the next six
+ * @given_up_below: the same was done to a file system below, and the export was not served since
+ * @returns:	how often it was served again after that
  * @offline:	the last answer that says anything about the export says that it is not served
  * @ending:	the task of @given_up ends the mount: an operation does not wait any longer until
  *		the export is served
@@ -377,6 +382,8 @@ struct rdmafs_mount {
 	atomic_t forced;
 	atomic_t forced_done;
 	u64 given_up;
+	bool given_up_below;
+	int returns;
 	bool offline;
 	bool ending;
 	unsigned long heard;
@@ -1151,7 +1158,8 @@ int rdmafs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *file
 int rdmafs_share_init(void);
 void rdmafs_share_exit(void);
 bool rdmafs_share_dropping(void);
-void rdmafs_share_drop_later(struct work_struct *drop);
+void rdmafs_share_drop_super(struct work_struct *work);
+void rdmafs_share_drop_later(struct rdmafs_super *super);
 
 /* submount.c */
 struct vfsmount *rdmafs_d_automount(struct path *path);

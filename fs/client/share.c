@@ -261,7 +261,20 @@ void rdmafs_share_drop(struct rdmafs_making *making, struct super_block *sb)
 }
 
 /**
- * rdmafs_share_dropping - tell whether this task is the worker of rdmafs_share_drop()
+ * rdmafs_share_drop_super - the work of rdmafs_share_drop_later()
+ * @work: rdmafs_super.drop
+ *
+ * Context: process, may sleep.
+ */
+void rdmafs_share_drop_super(struct work_struct *work)
+{
+	/* This ends the superblock, and frees the work. */
+	deactivate_super(container_of(work, struct rdmafs_super, drop)->sb);
+}
+
+/**
+ * rdmafs_share_dropping - tell whether this task is the worker of rdmafs_share_drop(), or of
+ *			   rdmafs_share_drop_later()
  *
  * Context: process.
  * Return: true if so.
@@ -270,18 +283,18 @@ bool rdmafs_share_dropping(void)
 {
 	const struct work_struct *work = current_work();
 
-	return work && work->func == rdmafs_drop_work;
+	return work && (work->func == rdmafs_drop_work || work->func == rdmafs_share_drop_super);
 }
 
 /**
- * rdmafs_share_drop_later - have a worker put the last reference to a superblock
- * @drop: work that does so, with the memory of what it puts
+ * rdmafs_share_drop_later - have a worker put the last reference to a superblock below a mount
+ * @super: its memory
  *
  * Context: process.
  */
-void rdmafs_share_drop_later(struct work_struct *drop)
+void rdmafs_share_drop_later(struct rdmafs_super *super)
 {
-	queue_work(rdmafs_drop_wq, drop);
+	queue_work(rdmafs_drop_wq, &super->drop);
 }
 
 /* There is no session yet with which a superblock could be made. */

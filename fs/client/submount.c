@@ -77,12 +77,6 @@ void rdmafs_dentry_crossing(struct dentry *dentry)
 
 /* ---------------------------------------------------------- the superblock */
 
-static void rdmafs_super_drop_work(struct work_struct *work)
-{
-	/* This ends the superblock, and frees the work. */
-	deactivate_super(container_of(work, struct rdmafs_super, drop)->sb);
-}
-
 /**
  * rdmafs_super_init - begin with a superblock
  * @super: its memory, zeroed
@@ -95,7 +89,7 @@ void rdmafs_super_init(struct rdmafs_super *super, struct rdmafs_mount *mnt)
 	super->mnt = mnt;
 	INIT_LIST_HEAD(&super->link);
 	init_waitqueue_head(&super->opens_wait);
-	INIT_WORK(&super->drop, rdmafs_super_drop_work);
+	INIT_WORK(&super->drop, rdmafs_share_drop_super);
 }
 
 static void rdmafs_submount_free(struct rdmafs_super *super)
@@ -151,7 +145,7 @@ static int rdmafs_submount_lock(struct rdmafs_super *super)
 		return 0;
 	/* Its last user may believe that it was unmounted with all data: a worker does that. */
 	if (!atomic_add_unless(&sb->s_active, -1, 1))
-		rdmafs_share_drop_later(&super->drop);
+		rdmafs_share_drop_later(super);
 	return -EINTR;
 }
 

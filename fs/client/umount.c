@@ -12,11 +12,13 @@
  * not affected.  If the mount ends with that umount, dirty data is sent once more
  * if the server answers, and is given up if it does not.
  *
- * A file system below a mount uses the mount's session, which is not ended for it: if nothing else
- * is unmounted, umount -f ends what waits for the server, SIGKILL does not, and data that is dirty
- * is waited for.
+ * A file system below a mount uses the mount's session, which is not ended for it.  SIGKILL does
+ * not end its umount.  If that is an umount -f, which has found the server away, all that waits for
+ * the server in the mount is ended again and again, until the server is back: so data that is dirty
+ * is given up here, too, after a second in which it might have been written.
  */
 #include <linux/sched/signal.h>
+#include <linux/workqueue.h>
 #include "client.h"
 #include "transport/points.h"
 
@@ -47,6 +49,10 @@ void rdmafs_heard_export(struct rdmafs_mount *mnt, bool offline)
 	}
 	if (unlikely(!offline && READ_ONCE(mnt->given_up)))
 		WRITE_ONCE(mnt->given_up, 0);
+	if (unlikely(!offline && READ_ONCE(mnt->given_up_below))) {
+		WRITE_ONCE(mnt->given_up_below, false);
+		WRITE_ONCE(mnt->returns, READ_ONCE(mnt->returns) + 1);
+	}
 }
 
 /**
@@ -125,10 +131,35 @@ void rdmafs_umount_begin(struct super_block *sb)
 	rdmafs_umount_force(mnt);
 	/* If this umount ends the mount, this task calls rdmafs_umount_wait(). */
 	given_up = rdmafs_served(mnt) ? 0 : current->start_boottime;
-	if (super->above)
+	if (super->above) {
+		WRITE_ONCE(super->returns, READ_ONCE(mnt->returns));
 		WRITE_ONCE(super->given_up, given_up);
-	else
+		if (given_up)
+			WRITE_ONCE(mnt->given_up_below, true);
+	} else {
 		WRITE_ONCE(mnt->given_up, given_up);
+	}
+}
+
+/**
+ * struct rdmafs_push - has the umount -f of a file system below a mount go on without a server
+ * @work: runs once a second
+ * @mnt:  the mount
+ */
+struct rdmafs_push {
+	struct delayed_work work;
+	struct rdmafs_mount *mnt;
+};
+
+static void rdmafs_push_work(struct work_struct *work)
+{
+	struct rdmafs_push *push = container_of(to_delayed_work(work), struct rdmafs_push, work);
+
+	/* A server that is there answers, and with it calls that fail would end the session. */
+	if (!rdmafs_served(push->mnt))
+		rdmafs_umount_force(push->mnt);
+	/* What is begun only now, the CLOSE of a file say, waits for the next time. */
+	queue_delayed_work(system_unbound_wq, &push->work, HZ);
 }
 
 /*
@@ -136,17 +167,12 @@ void rdmafs_umount_begin(struct super_block *sb)
  * server: SIGKILL makes all calls fail instead, which ends the session.
  *
  * The session of a file system below a mount is that of others, whose calls must not fail as this
- * task was killed.  So only umount -f ends what waits, this one (@force) or another.
+ * task was killed.  So only umount -f ends what waits, this one (struct rdmafs_push) or another.
  */
-static void rdmafs_umount_opens(struct rdmafs_super *super, bool force)
+static void rdmafs_umount_opens(struct rdmafs_super *super)
 {
 	struct rdmafs_mount *mnt = super->mnt;
 
-	while (force && atomic_read(&super->nr_opens)) {
-		rdmafs_umount_force(mnt);
-		/* What is begun only now, the CLOSE of a file say, waits for the next time. */
-		wait_event_timeout(super->opens_wait, !atomic_read(&super->nr_opens), HZ);
-	}
 	if (super->above) {
 		wait_event(super->opens_wait, !atomic_read(&super->nr_opens));
 	} else if (wait_event_killable(super->opens_wait, !atomic_read(&super->nr_opens))) {
@@ -158,35 +184,28 @@ static void rdmafs_umount_opens(struct rdmafs_super *super, bool force)
 	spin_unlock_irq(&super->opens_wait.lock);
 }
 
-/**
- * rdmafs_umount_wait - wait for all that holds inodes of a mount that ends
- * @super: the mount, or a file system below one, which has no user any more
- *
- * Context: process, may sleep; kill_sb.
+/*
+ * Has this task called umount -f without a server, so that it must not wait for one now?  An
+ * umount -f of another task, when the mount was busy, says nothing about data that has been written
+ * since.  But the one that has left the superblock to a task that could not use it, as it was
+ * killed say, has returned, and nobody else can end the wait of the worker that puts it.
  */
-void rdmafs_umount_wait(struct rdmafs_super *super)
+static bool rdmafs_umount_given_up(u64 by)
 {
-	struct rdmafs_mount *mnt = super->mnt;
-	u64 given_up = READ_ONCE(mnt->given_up);
-	bool force;
+	return by && (by == current->start_boottime || rdmafs_share_dropping());
+}
 
-	WRITE_ONCE(super->unused, true);
-	rdmafs_test_point("kill_sb", 0);
-	force = super->above && (given_up == current->start_boottime ||
-				 READ_ONCE(super->given_up) == current->start_boottime);
-	/*
-	 * This task has called umount -f without a server, so that it must not wait for one now.
-	 * An umount -f of another task, when the mount was busy, says nothing about data that has
-	 * been written since.  But the one that has left the superblock to a mount(2), which could
-	 * not share it, has returned, and nobody else can end the wait of this worker.
-	 */
-	if (!super->above && given_up &&
-	    (given_up == current->start_boottime || rdmafs_share_dropping())) {
-		WRITE_ONCE(mnt->ending, true);
-		if (!rdmafs_xprt_connected(mnt->xprt))
-			rdmafs_xprt_abort(mnt->xprt);
-	}
-	rdmafs_umount_opens(super, force);
+/* The same, of a file system below a mount only. */
+static bool rdmafs_umount_given_up_below(const struct rdmafs_super *super)
+{
+	return super->above && rdmafs_umount_given_up(READ_ONCE(super->given_up)) &&
+	       READ_ONCE(super->returns) == READ_ONCE(super->mnt->returns);
+}
+
+/* Wait for all that holds inodes, and write back in between. */
+static void rdmafs_umount_drain(struct rdmafs_super *super)
+{
+	rdmafs_umount_opens(super);
 	/* Writeback may make opens (rdmafs_open_late()), whose end has to be waited for, too. */
 	if (super->sb && super->sb->s_root)
 		sync_filesystem(super->sb);
@@ -196,5 +215,37 @@ void rdmafs_umount_wait(struct rdmafs_super *super)
 	 * counted here.
 	 */
 	smp_mb();
-	rdmafs_umount_opens(super, force);
+	rdmafs_umount_opens(super);
+}
+
+/**
+ * rdmafs_umount_wait - wait for all that holds inodes of a mount that ends
+ * @super: the mount, or a file system below one, which has no user any more
+ *
+ * Context: process, may sleep; kill_sb.
+ */
+void rdmafs_umount_wait(struct rdmafs_super *super)
+{
+	struct rdmafs_push push = { .mnt = super->mnt };
+	struct rdmafs_mount *mnt = super->mnt;
+	bool given_up;
+
+	WRITE_ONCE(super->unused, true);
+	rdmafs_test_point("kill_sb", 0);
+	given_up = rdmafs_umount_given_up(READ_ONCE(mnt->given_up)) ||
+		   rdmafs_umount_given_up_below(super);
+	if (given_up && super->above) {
+		INIT_DELAYED_WORK_ONSTACK(&push.work, rdmafs_push_work);
+		queue_delayed_work(system_unbound_wq, &push.work, HZ);
+		rdmafs_umount_drain(super);
+		cancel_delayed_work_sync(&push.work);
+		destroy_delayed_work_on_stack(&push.work);
+		return;
+	}
+	if (given_up) {
+		WRITE_ONCE(mnt->ending, true);
+		if (!rdmafs_xprt_connected(mnt->xprt))
+			rdmafs_xprt_abort(mnt->xprt);
+	}
+	rdmafs_umount_drain(super);
 }
