@@ -256,8 +256,10 @@ struct rdmafs_reclaim {
  *		the mount; atomic
  * @opens_wait:	woken when @nr_opens falls to 0
  * @given_up:	as in struct rdmafs_mount, of an umount -f of this file system below; it counts
- *		while @returns is the mount's.  No lock, as the next four
+ *		while @returns is the mount's.  No lock, as the next five
  * @returns:	rdmafs_mount.returns then
+ * @ending:	it ends by that umount -f, or by one of the mount: workers do not try again what
+ *		umount -f has ended
  * @unused:	it ends, and no file is open: what a soft mount can't tell the server in its time
  *		about locks stays untold
  * @no_late:	it ends: rdmafs_open_late() makes no more opens, and the server is told and asked
@@ -279,6 +281,7 @@ struct rdmafs_super {
 	wait_queue_head_t opens_wait;
 	u64 given_up;
 	int returns;
+	bool ending;
 	bool unused;
 	bool no_late;
 	int no_clone;

@@ -350,7 +350,7 @@ static bool rdmafs_lock_again(struct rdmafs_open *open, int err, unsigned int *w
 	} else {
 		if ((err != -EIO && err != -ETIMEDOUT) || !rdmafs_since_over(mnt, since))
 			return false;
-		if (READ_ONCE(mnt->ending) ||
+		if (READ_ONCE(mnt->ending) || READ_ONCE(super->ending) ||
 		    (READ_ONCE(super->unused) && READ_ONCE(mnt->timeout)))
 			return false;
 	}

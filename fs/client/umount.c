@@ -235,6 +235,7 @@ void rdmafs_umount_wait(struct rdmafs_super *super)
 	given_up = rdmafs_umount_given_up(READ_ONCE(mnt->given_up)) ||
 		   rdmafs_umount_given_up_below(super);
 	if (given_up && super->above) {
+		WRITE_ONCE(super->ending, true);
 		INIT_DELAYED_WORK_ONSTACK(&push.work, rdmafs_push_work);
 		queue_delayed_work(system_unbound_wq, &push.work, HZ);
 		rdmafs_umount_drain(super);
