@@ -24,15 +24,15 @@
  * Does the server see another caller than the client does?  Then only the server can tell what the
  * current task may do.  Process context, RCU walk included.
  */
-static bool rdmafs_access_differs(struct rdmafs_mount *mnt)
+static bool rdmafs_access_differs(struct super_block *sb)
 {
+	u32 flags = RDMAFS_S(sb)->export_flags;
 	const struct cred *cred = current_cred();
 	bool root = uid_eq(cred->fsuid, GLOBAL_ROOT_UID);
 
-	if (mnt->super.export_flags & RFP_EXPORT_SQUASH)
+	if (flags & RFP_EXPORT_SQUASH)
 		return true;
-	if ((mnt->super.export_flags & RFP_EXPORT_ROOT_SQUASH) &&
-	    (root || in_group_p(GLOBAL_ROOT_GID)))
+	if ((flags & RFP_EXPORT_ROOT_SQUASH) && (root || in_group_p(GLOBAL_ROOT_GID)))
 		return true;
 	return !root && (cap_raised(cred->cap_effective, CAP_DAC_OVERRIDE) ||
 			 cap_raised(cred->cap_effective, CAP_DAC_READ_SEARCH));
@@ -41,16 +41,17 @@ static bool rdmafs_access_differs(struct rdmafs_mount *mnt)
 /**
  * rdmafs_access_ask - have the reply to a request tell what its caller may do
  * @op: a LOOKUP or GETATTR, for the current task
+ * @sb: where the object is
  *
  * Does nothing if the client can tell itself.
  *
  * Context: process.
  */
-void rdmafs_access_ask(struct rdmafs_op *op)
+void rdmafs_access_ask(struct rdmafs_op *op, struct super_block *sb)
 {
 	struct rfp_req *req = (struct rfp_req *)op->req;
 
-	if (rdmafs_access_differs(op->mnt))
+	if (rdmafs_access_differs(sb))
 		req->flags |= cpu_to_le16(RFP_REQ_ACCESS);
 }
 
@@ -140,7 +141,7 @@ int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask)
 
 	if ((mask & MAY_OPEN) && S_ISREG(inode->i_mode))
 		return 0;
-	if (rdmafs_access_differs(RDMAFS_M(inode->i_sb)))
+	if (rdmafs_access_differs(inode->i_sb))
 		return mask & MAY_NOT_BLOCK ? -ECHILD : rdmafs_access_check(inode, mask);
 	if (rdmafs_attr_expired(inode) || test_bit(RDMAFS_I_STASH, &RDMAFS_I(inode)->flags)) {
 		if (mask & MAY_NOT_BLOCK)

@@ -449,7 +449,7 @@ static int rdmafs_attr_ask(struct inode *inode, struct rdmafs_open *open, u32 *a
 	req = (struct rfp_getattr_req *)op->req;
 	if (open)
 		rdmafs_op_use_open(op, open, &req->stateid);
-	rdmafs_access_ask(op);
+	rdmafs_access_ask(op, inode->i_sb);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(inode)->fh);
 	err = rdmafs_op_run(op);
 	if (err)

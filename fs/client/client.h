@@ -936,7 +936,7 @@ struct rdmafs_op *rdmafs_io_new(struct rdmafs_open *open, bool write, enum rdmaf
 void rdmafs_io_start(struct rdmafs_op *op, bool nowait);
 
 /* access.c */
-void rdmafs_access_ask(struct rdmafs_op *op);
+void rdmafs_access_ask(struct rdmafs_op *op, struct super_block *sb);
 void rdmafs_access_note(struct inode *inode, struct rdmafs_op *op, const struct rfp_attr *attr);
 int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask);
 

@@ -99,7 +99,7 @@ int rdmafs_lookup_send(struct inode *dir, const struct qstr *name, struct rdmafs
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	*opp = op;
-	rdmafs_access_ask(op);
+	rdmafs_access_ask(op, dir->i_sb);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
 	rfp_enc_str(&op->enc, name->name, name->len, RFP_NAME_MAX);
 	err = rdmafs_op_run(op);
