@@ -140,8 +140,11 @@ int rdmafs_reclaim_tell(struct rdmafs_mount *mnt, int session)
 	while (!READ_ONCE(mnt->super.no_late) && !err &&
 	       rdmafs_reclaim_untold(mnt, session, &root)) {
 		err = rdmafs_reclaim_tell_one(mnt, session, &root);
-		/* What is mounted there no more on the server must not keep the others waiting. */
-		if (err == -ESTALE)
+		/*
+		 * What is mounted there no more on the server must not keep the others waiting.
+		 * Nor must one for which there is no room: where a file is open again there is.
+		 */
+		if (err == -ESTALE || err == -ENFILE)
 			err = 0;
 		if (!err)
 			rdmafs_reclaim_set_told(mnt, session, &root);
