@@ -95,10 +95,10 @@ static bool rdmafs_events_missed(struct rdmafs_mount *mnt)
 	if (recorded)
 		rdmafs_opens_lost(mnt, false);
 	rdmafs_locks_wake(mnt);
-	if (!recorded || READ_ONCE(mnt->unused) || !rdmafs_xprt_connected(mnt->xprt))
+	if (!recorded || READ_ONCE(mnt->super.unused) || !rdmafs_xprt_connected(mnt->xprt))
 		return false;
 	schedule_timeout_uninterruptible(RDMAFS_EVENTS_PAUSE);
-	return !READ_ONCE(mnt->unused) && rdmafs_xprt_connected(mnt->xprt);
+	return !READ_ONCE(mnt->super.unused) && rdmafs_xprt_connected(mnt->xprt);
 }
 
 /*

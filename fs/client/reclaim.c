@@ -144,7 +144,7 @@ static void rdmafs_reclaim_over(struct rdmafs_mount *mnt)
 		return;
 	err = rdmafs_reclaim_tell(mnt, session);
 	/* Nobody else tells it in this session, and others may wait for that. */
-	if (err && !READ_ONCE(mnt->no_late))
+	if (err && !READ_ONCE(mnt->super.no_late))
 		queue_delayed_work(mnt->io_wq, &mnt->reclaim[0].work,
 				   err == -EAGAIN ? RDMAFS_RECLAIM_PAUSE : RDMAFS_RECLAIM_TELL);
 }
