@@ -207,16 +207,18 @@ static struct rdmafsd_export *rdmafsd_crossed_find_unused(struct rdmafsd_export 
  * rdmafsd_crossed_drop - let go of all file systems below an export that are not used now
  * @top: the export, as configured, live, kept by the caller
  *
- * Waits for the end of each, a second at most.
+ * Waits for the end of each, a second at most.  Clients may come back to each at once, so it lets go
+ * of no more than there were.
  *
  * Context: process, may sleep.
  */
 void rdmafsd_crossed_drop(struct rdmafsd_export *top)
 {
+	int nr = atomic_read(&top->nr_crossed);
 	struct rdmafsd_export *exp;
 	unsigned long left = 1;
 
-	while (left && (exp = rdmafsd_crossed_find_unused(top))) {
+	while (left && nr-- > 0 && (exp = rdmafsd_crossed_find_unused(top))) {
 		rdmafsd_crossed_end(exp);
 		left = wait_for_completion_timeout(&exp->ended, HZ);
 		rdmafsd_export_free(exp);
