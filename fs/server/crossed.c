@@ -94,8 +94,9 @@ static struct rdmafsd_export *rdmafsd_crossed_top(struct rdmafsd_export *exp)
 }
 
 /*
- * Is its file system still where it was crossed into?  A subvolume is in the directory itself, and
- * gone when that has been removed.
+ * Is its file system still where it was crossed into, and that below the root of the export above?
+ * The directory, or one above it, may have been moved out.  A subvolume is in the directory itself,
+ * and gone when that has been removed.
  */
 static bool rdmafsd_crossed_there(const struct rdmafsd_export *exp)
 {
@@ -103,7 +104,8 @@ static bool rdmafsd_crossed_there(const struct rdmafsd_export *exp)
 	bool there;
 
 	path_get(&path);
-	there = !follow_down(&path, 0) && path_equal(&path, &exp->path);
+	there = !follow_down(&path, 0) && path_equal(&path, &exp->path) &&
+		rdmafsd_dir_inside(exp->parent, exp->over.dentry);
 	if (path_equal(&exp->over, &exp->path) && d_unhashed(exp->path.dentry))
 		there = false;
 	path_put(&path);
@@ -124,18 +126,28 @@ static void rdmafsd_crossed_end(struct rdmafsd_export *exp)
  * rdmafsd_crossed_check - see to it that an export is still what is mounted there, for a request
  * @exp: the export, in flight
  *
+ * So must be those that it was crossed into by: what is mounted in a file system moves with it.
+ * None of them has ended, as each waits for those below it.
+ *
  * Context: process, may sleep.
  * Return: 0, also if it is one that an administrator has configured; RFP_OFFLINE: it is not, and
  * ends.
  */
 int rdmafsd_crossed_check(struct rdmafsd_export *exp)
 {
+	struct rdmafsd_export *at;
+
 	if (!exp->parent)
 		return 0;
 	if (time_after(jiffies, READ_ONCE(exp->used)))
 		WRITE_ONCE(exp->used, jiffies);
-	if (rdmafsd_crossed_there(exp))
+	for (at = exp; at->parent; at = at->parent)
+		if (!rdmafsd_crossed_there(at))
+			break;
+	if (!at->parent)
 		return 0;
+	/* It ends what is below it, too, but only when no request is at work in it. */
+	rdmafsd_crossed_end(at);
 	rdmafsd_crossed_end(exp);
 	return RFP_OFFLINE;
 }
@@ -207,8 +219,8 @@ static struct rdmafsd_export *rdmafsd_crossed_find_unused(struct rdmafsd_export 
  * rdmafsd_crossed_drop - let go of all file systems below an export that are not used now
  * @top: the export, as configured, live, kept by the caller
  *
- * Waits for the end of each, a second at most.  Clients may come back to each at once, so it lets go
- * of no more than there were.
+ * Waits for the end of each, a second at most.  Clients may come back to each at once, so it lets
+ * go of no more than there were.
  *
  * Context: process, may sleep.
  */
