@@ -11,8 +11,9 @@
  *
  * Nothing has to be remembered over a restart: a handle in such an export holds the whole handle of
  * that directory in the export above (handle.c).  If the export is not there the request makes it
- * anew.  Its id is made of that handle and of the identity of the file system, and so are its keys:
- * a handle is ESTALE if another file system is mounted there meanwhile, or none.
+ * anew.  Its id is made of that handle, of the identity of the file system and of the directory in
+ * it that is mounted; and so are its keys.  So a handle is ESTALE if another file system is mounted
+ * there meanwhile, another directory of the same one, or none.
  *
  * While it is live it keeps the mount, so that umount(8) on this machine says EBUSY, as it does
  * where knfsd has crossed.  When nothing is open or locked there, no client may come back for

@@ -148,8 +148,9 @@ void rdmafsd_keys_init(struct rdmafsd_export *exp)
  * @via:    handle of the directory, in @parent
  * @path:   root of the new export
  *
- * It is the same after a restart, and another one if another file system is mounted there.  (That
- * two have one id is as good as impossible; the second could not start then.)
+ * It is the same after a restart, and another one if another file system is mounted there, or
+ * another directory of the same one: handles of files do not say in which directory these lie.
+ * (That two have one id is as good as impossible; the second could not start then.)
  *
  * Context: process, may sleep.
  * Return: the id, not 0.
@@ -160,11 +161,18 @@ u32 rdmafsd_crossed_id(struct rdmafsd_export *parent, const struct rfp_fh *via,
 	struct {
 		u8 identity[UUID_SIZE];
 		u8 fh[RFP_FH_MAX];
-	} what = {};
+		union rdmafsd_fid root;
+	} what;
+	int words = RDMAFSD_FID_MAX, type;
 	u32 id;
 
+	memset(&what, 0, sizeof(what));
 	rdmafsd_fs_identity(path, what.identity);
 	memcpy(what.fh, via->data, via->len);
+	type = exportfs_encode_fh(path->dentry, &what.root.fid, &words, 0);
+	/* Without a handle of its root the export does not start (rdmafsd_fh_fits()). */
+	if (type < 0 || type >= FILEID_INVALID)
+		memset(&what.root, 0, sizeof(what.root));
 	id = lower_32_bits(siphash(&what, sizeof(what), &parent->cross_key));
 	return id ?: 1;
 }
