@@ -49,6 +49,7 @@
  * @left:	when the note was left, in jiffies
  * @since:	when the client's time began: @left, or later if the export was off, in jiffies
  * @export:	id of the export; constant
+ * @known:	the id by which configfs knows it (rdmafsd_export_known()); constant
  * @ino:	the file's inode number; constant
  * @generation:	the file's generation; constant
  * @stateid:	the stateid that the client has; constant, of no meaning once the note is left
@@ -64,6 +65,7 @@ struct rdmafsd_cut {
 	unsigned long left;
 	unsigned long since;
 	u32 export;
+	u32 known;
 	u32 generation;
 	u64 ino;
 	u64 stateid;
@@ -131,7 +133,7 @@ static void rdmafsd_cuts_reap(struct work_struct *work)
 					 round_jiffies_up_relative(due - now));
 			break;
 		}
-		if (time && rdmafsd_export_off(cut->export))
+		if (time && rdmafsd_export_off(cut->known))
 			rdmafsd_cut_again_later_locked(cut);
 		else
 			rdmafsd_cut_drop_locked(cut, &gone);
@@ -161,6 +163,7 @@ static void rdmafsd_cut_init(struct rdmafsd_cut *cut, const struct rdmafsd_expor
 {
 	cut->client = claim->client;
 	cut->export = exp->p.id;
+	cut->known = rdmafsd_export_known(exp);
 	cut->ino = inode->i_ino;
 	cut->generation = inode->i_generation;
 	cut->claim = claim->id;
@@ -351,8 +354,8 @@ bool rdmafsd_cuts_give_way(struct rdmafsd_client *client)
 	list_for_each_entry_safe(cut, next, &rdmafsd_cuts_left, link)
 		if ((!client || cut->client == client) &&
 		    time_after_eq(jiffies, cut->left + time) &&
-		    rdmafsd_export_off(cut->export)) {
-			rdmafsd_known_set_note_lost(cut->export);
+		    rdmafsd_export_off(cut->known)) {
+			rdmafsd_known_set_note_lost(cut->known);
 			rdmafsd_cut_drop_locked(cut, &gone);
 		}
 	spin_unlock(&rdmafsd_cut_lock);
@@ -367,6 +370,9 @@ bool rdmafsd_cuts_give_way(struct rdmafsd_client *client)
  * rdmafsd_cuts_start - begin the time of left notes anew, as their export starts
  * @exp: the export, about to be live
  *
+ * So it does for all that were crossed into from it.  It does not when one of these starts: as long
+ * as the export above is live clients may come back to it at any time, and make it start by that.
+ *
  * Context: process; takes rdmafsd_cut_lock.
  */
 void rdmafsd_cuts_start(struct rdmafsd_export *exp)
@@ -377,7 +383,7 @@ void rdmafsd_cuts_start(struct rdmafsd_export *exp)
 	spin_lock(&rdmafsd_cut_lock);
 	list_splice_init(&rdmafsd_cuts_left, &left);
 	list_for_each_entry_safe(cut, next, &left, link)
-		if (cut->export != exp->p.id)
+		if (cut->known != exp->p.id)
 			list_move_tail(&cut->link, &rdmafsd_cuts_left);
 	list_for_each_entry_safe(cut, next, &left, link)
 		rdmafsd_cut_again_later_locked(cut);

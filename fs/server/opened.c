@@ -677,7 +677,7 @@ static struct rdmafsd_claim *rdmafsd_claim_take_overdue(struct rdmafsd_export *e
 	if (percpu_ref_is_dying(&exp->inflight))
 		return NULL;
 	/* The export is not live yet: no client can come back, so the time does not run. */
-	if (rdmafsd_export_off(exp->p.id)) {
+	if (rdmafsd_export_off(rdmafsd_export_known(exp))) {
 		mod_delayed_work(rdmafsd_reap_wq, &exp->reap, HZ);
 		return NULL;
 	}
