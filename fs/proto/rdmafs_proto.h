@@ -132,7 +132,7 @@
  *	rfp_attach_rep, fh, attr: of the root of the file system that is mounted there, or of the
  *	subvolume of which the directory is the root.  The status is RFP_ESTALE if there is none,
  *	RFP_EOPNOTSUPP if it can't be exported, RFP_EOVERFLOW if it lies too deep, RFP_ENFILE
- *	if there are too many.
+ *	if there are too many, RFP_EAGAIN if others wait for it.
  * @RFP_NR_OPS:	 one more than the last
  */
 enum rfp_op {

@@ -32,19 +32,26 @@ static void rdmafsd_attach_fill(struct rdmafsd_export *exp, struct rfp_attach_re
 	rep->verifier = cpu_to_le64(rdmafsd_export_verifier(exp));
 }
 
-static int rdmafsd_op_attach(struct rdmafsd_rq *rq)
+/* Reply with what an export is, and with its root. */
+static int rdmafsd_attach_reply(struct rdmafsd_rq *rq)
 {
+	struct rdmafsd_export *exp = rq->exp;
 	int err;
 
+	rdmafsd_attach_fill(exp, rdmafsd_rep(rq, sizeof(struct rfp_attach_rep)));
+	err = rdmafsd_rep_fh(rq, exp->path.dentry);
+	if (!err)
+		err = rdmafsd_rep_attr(rq, exp->path.dentry);
+	return err;
+}
+
+static int rdmafsd_op_attach(struct rdmafsd_rq *rq)
+{
 	rq->exp = rdmafsd_export_find_name(rq->name[0].s, rq->name[0].len);
 	if (!rq->exp)
 		return -ENOENT;
 
-	rdmafsd_attach_fill(rq->exp, rdmafsd_rep(rq, sizeof(struct rfp_attach_rep)));
-	err = rdmafsd_rep_fh(rq, rq->exp->path.dentry);
-	if (!err)
-		err = rdmafsd_rep_attr(rq, rq->exp->path.dentry);
-	return err;
+	return rdmafsd_attach_reply(rq);
 }
 
 /*
@@ -57,6 +64,13 @@ const struct rdmafsd_op rdmafsd_attach_op = {
 	.flags = RDMAFS_REPLY_NOCACHE,
 	.fn = rdmafsd_op_attach,
 };
+
+/*
+ * So many requests at a time may read what a file system below an export tells of its root.  They
+ * have their threads for the file system above (waits.c), which one below that hangs must not take
+ * all threads from.
+ */
+#define RDMAFSD_ARRIVING_MAX	4
 
 static int rdmafsd_op_cross(struct rdmafsd_rq *rq)
 {
@@ -72,10 +86,9 @@ static int rdmafsd_op_cross(struct rdmafsd_rq *rq)
 	/* This one keeps the mount of the directory, of which the request has a dentry. */
 	rq->exp = exp;
 	rdmafsd_export_put(above);
-	rdmafsd_attach_fill(exp, rdmafsd_rep(rq, sizeof(struct rfp_attach_rep)));
-	err = rdmafsd_rep_fh(rq, exp->path.dentry);
-	if (!err)
-		err = rdmafsd_rep_attr(rq, exp->path.dentry);
+	err = atomic_inc_return(&exp->nr_arriving) > RDMAFSD_ARRIVING_MAX ?
+		-EAGAIN : rdmafsd_attach_reply(rq);
+	atomic_dec(&exp->nr_arriving);
 	return err;
 }
 

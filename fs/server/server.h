@@ -237,6 +237,7 @@ struct rdmafsd_export_params {
  * @sibling:	in the list @crossed of @parent, from its start to its end
  * @nr_crossed:	of one without @parent: how many live ones there are below it
  * @ending:	of one with @parent: its end has begun; atomic
+ * @nr_arriving: of one with @parent: how many CROSSes read its root, see op_session.c
  * @used:	when a handle of it was last used, in jiffies; without a lock
  * @idle:	ends it when it is unused
  * @verf:	base of the write verifier, random; constant
@@ -295,6 +296,7 @@ struct rdmafsd_export {
 	struct list_head sibling;
 	atomic_t nr_crossed;
 	atomic_t ending;
+	atomic_t nr_arriving;
 	unsigned long used;
 	struct delayed_work idle;
 	u64 verf;

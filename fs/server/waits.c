@@ -12,7 +12,8 @@
  * operation says (struct rdmafsd_op); no name comes before the first handle.  It is not checked
  * here: if it is valid the request will block in that file system, if not the request will be
  * refused without blocking.  The file to copy from must be in the same file system
- * (rdmafsd_rq_source()).  LOCKCANCEL has a token instead.
+ * (rdmafsd_rq_source()).  LOCKCANCEL has a token instead.  CROSS may block below the export of its
+ * handle as well, so there are few of these at a time (op_session.c).
  */
 #include <linux/unaligned.h>
 #include "request.h"
