@@ -62,12 +62,15 @@ union rdmafsd_fid {
 static_assert(RDMAFSD_SECRET_LEN == 2 * sizeof(siphash_key_t));
 static_assert(sizeof_field(struct rdmafsd_export, fsid) == 2 * sizeof(__le64));
 
-/* The values derived from the secret, two 64-bit words for each use. */
+/*
+ * The values derived from the secret, two 64-bit words for each use.  The numbers stay: clients'
+ * handles, and fsids, outlast the server's next version.
+ */
 enum {
 	RDMAFSD_USE_HANDLE = 0,
 	RDMAFSD_USE_PROOF = 2,
-	RDMAFSD_USE_CROSS = 4,
-	RDMAFSD_USE_FSID = 6,
+	RDMAFSD_USE_FSID = 4,
+	RDMAFSD_USE_CROSS = 6,
 	RDMAFSD_NR_USES = 8,
 };
 
@@ -126,12 +129,15 @@ void rdmafsd_keys_init(struct rdmafsd_export *exp)
 	siphash_key_t name = rdmafsd_key(exp->p.secret + sizeof(sign));
 	u64 out[RDMAFSD_NR_USES];
 	__le64 fsid[2];
+	bool fsid_use;
 	u32 use;
 
 	rdmafsd_fs_identity(&exp->path, seed.identity);
 	for (use = 0; use < RDMAFSD_NR_USES; use++) {
 		seed.use = cpu_to_le32(use);
-		out[use] = siphash(&seed, sizeof(seed), use < RDMAFSD_USE_FSID ? &sign : &name);
+		/* Clients are told the fsid: the half that signs has no part in it. */
+		fsid_use = use == RDMAFSD_USE_FSID || use == RDMAFSD_USE_FSID + 1;
+		out[use] = siphash(&seed, sizeof(seed), fsid_use ? &name : &sign);
 	}
 	exp->key = (siphash_key_t){ { out[RDMAFSD_USE_HANDLE], out[RDMAFSD_USE_HANDLE + 1] } };
 	exp->proof_key = (siphash_key_t){ { out[RDMAFSD_USE_PROOF], out[RDMAFSD_USE_PROOF + 1] } };

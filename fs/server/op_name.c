@@ -8,8 +8,8 @@
  * asked to return it, and the client to send the request again.
  *
  * Names never cross a mount: at a mount point of the server they mean the directory that is
- * covered, not the file system that is mounted there (crossed.c).  A directory that is a mount point can't
- * be removed or replaced (the VFS says EBUSY).
+ * covered, not the file system that is mounted there (crossed.c).  A directory that is a mount
+ * point can't be removed or replaced (the VFS says EBUSY).
  *
  * Before a file that is open, or may be, loses its last name by a removal or by a rename of
  * another object over it, the file gets another name, which clients do not see: leaving.c.
