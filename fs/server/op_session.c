@@ -92,10 +92,14 @@ static int rdmafsd_op_cross(struct rdmafsd_rq *rq)
 	return err;
 }
 
-/* Needs no credentials, as ATTACH: the root's own permissions say who may do what there. */
+/*
+ * Needs no credentials, as ATTACH: the root's own permissions say who may do what there.  The
+ * directory may be one in which nothing can be looked up: some file systems (NFS) have such where
+ * they mount others by themselves.
+ */
 const struct rdmafsd_op rdmafsd_cross_op = {
 	RDMAFSD_FIXED(struct rfp_req),
-	.parts = { RDMAFSD_PART_DIR },
+	.parts = { RDMAFSD_PART_FH },
 	.flags = RDMAFS_REPLY_NOCACHE,
 	.fn = rdmafsd_op_cross,
 };
