@@ -433,8 +433,8 @@ static int rdmafsd_export_taken(const struct rdmafsd_export_params *p)
 		if (id != p->id)
 			pr_err("%s: another export has this name already\n", p->name);
 		else
-			pr_err("%s: another export has the id %u already: set another one\n",
-			       p->name, p->id);
+			pr_err_ratelimited("%s: another export has the id %u already: set another one\n",
+					   p->name, p->id);
 		return -EEXIST;
 	}
 	return err;

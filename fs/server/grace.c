@@ -128,8 +128,8 @@ static bool rdmafsd_grace_none(struct rdmafsd_export *exp)
 		if (h->record)
 			return false;
 	g->none = true;
-	pr_warn("%s: who has locks can't be recorded: after a restart others may be quicker\n",
-		exp->p.name);
+	pr_warn_ratelimited("%s: who has locks can't be recorded: after a restart others may be quicker\n",
+			    exp->p.name);
 	return true;
 }
 
@@ -533,14 +533,15 @@ static int rdmafsd_grace_read(struct rdmafsd_export *exp)
 	if (err)
 		rdmafsd_grace_free(g);
 	else if (nr)
-		pr_warn("%s: %u records of clients' locks were too many\n", exp->p.name, nr);
+		pr_warn_ratelimited("%s: %u records of clients' locks were too many\n",
+				    exp->p.name, nr);
 	if (err == -EPERM) {
 		g->none = true;
 		err = 0;
 	}
 	if (err && err != -ENOMEM)
-		pr_err("%s: can't read which clients had locks, so it is not started (%d)\n",
-		       exp->p.name, err);
+		pr_err_ratelimited("%s: can't read which clients had locks, so it is not started (%d)\n",
+				   exp->p.name, err);
 	g->found = !err;
 	return err;
 }
