@@ -15,7 +15,8 @@
  *	open.c		opens at the server; reclaim.c opening again what a lost session had open
  *	tmpfile.c	files that are made without a name
  *	file.c		open files but reading and writing; lock.c the locks for these
- *	filelock.c	fcntl(2)'s and flock(2)'s locks; lock_record.c their record in the VFS;
+ *	filelock.c	fcntl(2)'s and flock(2)'s locks; lock_request.c the requests for them, and
+ *			those that killed tasks leave; lock_record.c their record in the VFS;
  *			lock_reclaim.c those of a lost session; events.c wakes who waits for one
  *	grace.c		the time in which the server grants no others
  *	buffered.c	through the page cache; mapping.c which cached pages are valid; flush.c
@@ -736,7 +737,7 @@ struct rdmafs_io {
  * @fence:	an inode whose size or contents the op changes, or NULL: if its task is gone,
  *		later changes wait for the op (fence.c)
  * @locks:	a LOCK or UNLOCK: if its task is gone, a worker makes the server's locks those
- *		that are recorded here (filelock.c)
+ *		that are recorded here (lock_request.c)
  * @once:	if the server answers EAGAIN the op fails, as its maker can't wait
  * @brief:	its maker tries again later, so that it waits for nothing but the answer
  * @sent:	the last rdmafs_op_send() has handed it to transport
@@ -1081,6 +1082,8 @@ void rdmafs_export_exit(void);
 /* filelock.c */
 int rdmafs_file_lock(struct file *file, int cmd, struct file_lock *fl);
 int rdmafs_file_flock(struct file *file, int cmd, struct file_lock *fl);
+
+/* lock_request.c */
 void rdmafs_lock_leave(struct rdmafs_op *op);
 void rdmafs_lock_stay(struct rdmafs_op *op);
 void rdmafs_lock_left(struct rdmafs_op *op);

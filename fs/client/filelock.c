@@ -21,11 +21,11 @@
  * other clients have locked.
  *
  * Order: rdmafs_inode.locking is held from a request to its record, so that requests for one file
- * reach the server in the order of the record.  A task that was killed leaves its request; then a
- * worker makes the server's locks the same as the record (rdmafs_lock_left_work()), and other
- * tasks wait for it before they ask (@lock_strays).
+ * reach the server in the order of the record.  A task that was killed leaves its request to a
+ * worker, and other tasks wait for that worker before they ask (@lock_strays).
  *
- * The record is lock_record.c's.  What becomes of the locks of a lost session is in lock_reclaim.c.
+ * The requests, and that worker, are lock_request.c's; the record is lock_record.c's.  What becomes
+ * of the locks of a lost session is in lock_reclaim.c.
  *
  * A lock manager that exports the mount again (knfsd, lockd) takes locks here as processes do.  It
  * never waits for one, and its threads wait for the server as for anything else.  Locks that NFS
@@ -36,7 +36,6 @@
  */
 #include <linux/filelock.h>
 #include <linux/sched/signal.h>
-#include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include "client.h"
 #include "filelock.h"
@@ -44,400 +43,8 @@
 
 /* A task that waits asks again after this time, in jiffies, though no event has come. */
 #define RDMAFS_LOCK_PATIENCE	(30 * HZ)
-/* A worker leaves rdmafs_inode.locking to others for this time, in jiffies, then tries again. */
-#define RDMAFS_LOCK_PAUSE	(HZ / 4 ?: 1)
 
-/* ------------------------------------------------------------------ requests */
-
-/**
- * rdmafs_lock_req - fill in a LOCK or TESTLOCK but for its stateid
- * @op:	   the op
- * @r:	   what it is about
- * @token: names the request if the server is to go on trying, else 0
- *
- * Context: any.
- */
-void rdmafs_lock_req(struct rdmafs_op *op, const struct rdmafs_range *r, u32 token)
-{
-	struct rfp_lock_req *req = (struct rfp_lock_req *)op->req;
-
-	req->owner = cpu_to_le64(r->owner);
-	req->start = cpu_to_le64(r->start);
-	req->end = cpu_to_le64(r->end);
-	req->token = cpu_to_le32(token);
-	req->pid = cpu_to_le32(max(r->pid, 0));
-	req->type = cpu_to_le32(r->type == F_RDLCK ? RFP_LOCK_READ : RFP_LOCK_WRITE);
-	req->kind = cpu_to_le32(r->kind);
-	req->flags = cpu_to_le32(token ? RFP_LOCK_WAIT : 0);
-}
-
-/**
- * rdmafs_lock_state - read the reply to LOCK or LOCKCANCEL
- * @op:	      the op, which was answered without an error
- * @may_wait: the server may answer that the lock is not to be had yet
- *
- * Context: any.
- * Return: RFP_LOCK_*, or -EIO: the reply makes no sense.
- */
-int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait)
-{
-	const struct rfp_lock_rep *rep;
-	struct rfp_dec dec;
-	u32 state;
-
-	rep = rdmafs_op_reply(op, &dec, sizeof(*rep));
-	if (rfp_dec_end(&dec))
-		return -EIO;
-	state = le32_to_cpu(rep->state);
-	if (state > RFP_LOCK_DENIED || (state == RFP_LOCK_WAITING && !may_wait))
-		return -EIO;
-	if (rep->record && state != RFP_LOCK_HELD)
-		return -EIO;
-	return state;
-}
-
-/**
- * rdmafs_lock_unknown - have a worker see to it that the server has the locks of the record
- * @op: a LOCK or UNLOCK that is not in flight; what it has changed is not known, or should not have
- *	been changed
- *
- * Context: process.
- */
-void rdmafs_lock_unknown(struct rdmafs_op *op)
-{
-	refcount_inc(&op->ref);
-	rdmafs_lock_leave(op);
-	rdmafs_lock_left(op);
-}
-
-/*
- * Run an op that changes locks.  If it may yet be executed, or has to be, though this task does
- * not wait for it any more, a worker sees to it that the server has the locks of the record.
- * @final: this is that worker: what it can't do is not done.
- */
-static int rdmafs_lock_run(struct rdmafs_op *op, bool final)
-{
-	int err;
-
-	op->locks = !final;
-	err = rdmafs_op_run(op);
-	if (final)
-		return err;
-	/*
-	 * If it was left in flight, its worker was told when it was left.  A LOCK that the server
-	 * has refused changes nothing; but what is no longer recorded has to be given back.
-	 */
-	if (err && !rdmafs_op_left(op) &&
-	    (!op->sent || op->call.status || err == -EIO || err == -EINTR ||
-	     le16_to_cpu(((const struct rfp_req *)op->req)->op) == RFP_UNLOCK))
-		rdmafs_lock_unknown(op);
-	return err;
-}
-
-/**
- * struct rdmafs_lock_at - where a LOCK was granted
- * @session: the session of the open's stateid
- * @stateid: the name that the open has had there
- */
-struct rdmafs_lock_at {
-	int session;
-	u64 stateid;
-};
-
-static struct rdmafs_op *rdmafs_lock_op(struct rdmafs_open *open, const struct rdmafs_range *r,
-					u32 token)
-{
-	struct rdmafs_op *op;
-
-	op = rdmafs_op_new_open(open, RFP_LOCK, sizeof(struct rfp_lock_req),
-				offsetof(struct rfp_lock_req, stateid), RDMAFS_POOL_COMMON);
-	rdmafs_lock_req(op, r, token);
-	/* Whatever the answer is, and if there is none: the server may record first, then look. */
-	WRITE_ONCE(op->mnt->recorded, true);
-	return op;
-}
-
-/* Run a LOCK, and put it; as rdmafs_lock_ask(), or -RDMAFS_ENOGRACE. */
-static int rdmafs_lock_answer(struct rdmafs_op *op, bool may_wait, bool final,
-			      struct rdmafs_lock_at *at)
-{
-	int ret = rdmafs_lock_run(op, final);
-
-	if (!ret) {
-		ret = rdmafs_lock_state(op, may_wait);
-		if (ret == -EIO && !final)
-			rdmafs_lock_unknown(op);
-		if (ret == RFP_LOCK_HELD)
-			rdmafs_lock_granted(op);
-	}
-	if (at) {
-		at->session = op->session;
-		at->stateid = le64_to_cpu(*op->stateid);
-	}
-	rdmafs_op_put(op);
-	return ret;
-}
-
-/*
- * Ask for a lock; RFP_LOCK_*, -RDMAFS_EGRACE or a negative errno.  @at: out: where it was granted;
- * or NULL.
- */
-static int rdmafs_lock_ask(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token,
-			   bool final, struct rdmafs_lock_at *at)
-{
-	return rdmafs_lock_answer(rdmafs_lock_op(open, r, token), token, final, at);
-}
-
-/*
- * The lock is recorded.  It may have been granted in a session that is lost, and the open may have
- * been opened again before the lock was recorded, so that the lock was not taken again with it: do
- * so, or make sure of it, though this is the grace period.  As rdmafs_lock_ask(), but RFP_LOCK_*
- * or a negative errno; RFP_LOCK_DENIED: it is not to be had again.
- */
-static int rdmafs_lock_ask_again(struct rdmafs_open *open, const struct rdmafs_range *r,
-				 bool final, struct rdmafs_lock_at *at)
-{
-	struct rdmafs_op *op = rdmafs_lock_op(open, r, 0);
-	struct rfp_lock_req *req = (struct rfp_lock_req *)op->req;
-	int ret;
-
-	req->flags = cpu_to_le32(RFP_LOCK_RECLAIM);
-	req->record = cpu_to_le32(READ_ONCE(open->lock_record));
-	ret = rdmafs_lock_answer(op, false, final, at);
-	return ret == -RDMAFS_ENOGRACE ? RFP_LOCK_DENIED : ret;
-}
-
-/*
- * Does the server still know the open by which it has granted a lock, for all that is known here?
- * If that ends after the lock was recorded, the lock is taken again with the open.
- */
-static bool rdmafs_lock_stands(struct rdmafs_open *open, const struct rdmafs_lock_at *at)
-{
-	/* Pairs with the release in rdmafs_open_renew(). */
-	return at->session == smp_load_acquire(&open->session) &&
-	       at->stateid == READ_ONCE(open->stateid) &&
-	       at->session == atomic_read(&RDMAFS_M(open->inode->i_sb)->session);
-}
-
-static struct rdmafs_op *rdmafs_unlock_op(struct rdmafs_open *open, const struct rdmafs_range *r)
-{
-	struct rfp_unlock_req *req;
-	struct rdmafs_op *op;
-
-	op = rdmafs_op_new_open(open, RFP_UNLOCK, sizeof(*req),
-				offsetof(struct rfp_unlock_req, stateid), RDMAFS_POOL_COMMON);
-	req = (struct rfp_unlock_req *)op->req;
-	req->owner = cpu_to_le64(r->owner);
-	req->start = cpu_to_le64(r->start);
-	req->end = cpu_to_le64(r->end);
-	req->kind = cpu_to_le32(r->kind);
-	return op;
-}
-
-static int rdmafs_unlock_send(struct rdmafs_open *open, const struct rdmafs_range *r, bool final)
-{
-	struct rdmafs_op *op = rdmafs_unlock_op(open, r);
-	int err = rdmafs_lock_run(op, final);
-
-	rdmafs_op_put(op);
-	return err;
-}
-
-/* End the wait for a lock; RFP_LOCK_HELD: the server has granted it meanwhile. */
-static int rdmafs_lock_cancel(struct rdmafs_open *open, u32 token)
-{
-	struct rfp_lockcancel_req *req;
-	struct rdmafs_op *op;
-	int ret;
-
-	op = rdmafs_op_new_cred(RDMAFS_M(open->inode->i_sb), RFP_LOCKCANCEL, sizeof(*req),
-				open->cred, RDMAFS_POOL_COMMON);
-	req = (struct rfp_lockcancel_req *)op->req;
-	req->token = cpu_to_le32(token);
-	ret = rdmafs_op_run(op);
-	if (!ret)
-		ret = rdmafs_lock_state(op, false);
-	rdmafs_op_put(op);
-	return ret;
-}
-
-/* --------------------------------------------------------- what killed tasks leave */
-
-/**
- * rdmafs_lock_leave - count an op whose task no longer waits for it
- * @op: a LOCK or UNLOCK
- *
- * To be followed by rdmafs_lock_left() when it is answered, or rdmafs_lock_stay().
- *
- * Context: process.
- */
-void rdmafs_lock_leave(struct rdmafs_op *op)
-{
-	atomic_inc(&op->mnt->super.nr_opens);
-	atomic_inc(&RDMAFS_I(op->open->inode)->lock_strays);
-}
-
-/**
- * rdmafs_lock_stay - undo rdmafs_lock_leave()
- * @op: the op, whose open the caller keeps
- *
- * Context: process.
- */
-void rdmafs_lock_stay(struct rdmafs_op *op)
-{
-	struct rdmafs_inode *ri = RDMAFS_I(op->open->inode);
-
-	if (atomic_dec_and_test(&ri->lock_strays))
-		wake_up_var(&op->mnt->forced);
-	rdmafs_opens_dec(&op->mnt->super);
-}
-
-/*
- * Make the server's locks in a range the same as those of the record.  What an owner has locked is
- * not given up in between.  But the task that was killed may have done so: flock(2) gives up the
- * lock that it changes.  If others have it now, it is lost; and so is what can't be had, if that is
- * sure, or if this is the @last try.
- */
-static int rdmafs_lock_restore(struct rdmafs_open *open, const struct rdmafs_range *range,
-			       bool last)
-{
-	struct rdmafs_range r = *range;
-	struct rdmafs_open *holder;
-	int ret;
-
-	lockdep_assert_held(&RDMAFS_I(open->inode)->locking);
-	for (;;) {
-		holder = rdmafs_lock_piece(open->inode, &r);
-		if (holder) {
-			/* @open may be one for reading, and this a lock for writing. */
-			ret = rdmafs_lock_ask(holder, &r, 0, true, NULL);
-			if (ret == -RDMAFS_EGRACE)
-				ret = rdmafs_lock_ask_again(holder, &r, true, NULL);
-			if (ret == RFP_LOCK_DENIED ||
-			    (ret < 0 && (last || rdmafs_locks_gone(ret))))
-				rdmafs_lock_lost(holder, &r);
-			/* The server may have it, or a part of it, all the same. */
-			if (ret < 0 && last)
-				ret = rdmafs_unlock_send(holder, &r, true);
-			rdmafs_open_put(holder);
-		} else {
-			ret = rdmafs_unlock_send(open, &r, true);
-		}
-		if (ret < 0)
-			return ret;
-		if (r.end >= range->end)
-			return 0;
-		r.start = r.end + 1;
-		r.end = range->end;
-	}
-}
-
-/*
- * Is a worker to try again what has failed?  After a shortage, a few times.  And if umount -f, or
- * the time of a soft mount, has ended its request, until the mount ends: no one else gives back at
- * the server what is no longer recorded here.  @waits: how often it has waited for memory.
- */
-static bool rdmafs_lock_again(struct rdmafs_open *open, int err, unsigned int *waits,
-			      struct rdmafs_since *since)
-{
-	struct rdmafs_super *super = RDMAFS_S(open->inode->i_sb);
-	struct rdmafs_mount *mnt = super->mnt;
-
-	if (err == -ENOMEM || err == -ENOLCK) {
-		if (*waits >= 4 * RDMAFS_OP_WAITS)
-			return false;
-		schedule_timeout_uninterruptible(rdmafs_backoff(waits));
-	} else {
-		if ((err != -EIO && err != -ETIMEDOUT) || !rdmafs_since_over(mnt, since))
-			return false;
-		if (READ_ONCE(mnt->ending) || READ_ONCE(super->ending) ||
-		    (READ_ONCE(super->unused) && READ_ONCE(mnt->timeout)))
-			return false;
-	}
-	/*
-	 * Tasks that wait for this worker have not asked for that: their wait ends.  Those that
-	 * are in line for the mutex get it now: one that wakes is slower than this worker.
-	 */
-	wake_up_var(&mnt->forced);
-	schedule_timeout_uninterruptible(RDMAFS_LOCK_PAUSE);
-	rdmafs_since_now(mnt, since);
-	return true;
-}
-
-static void rdmafs_lock_left_work(struct work_struct *work)
-{
-	struct rdmafs_op *op = container_of(work, struct rdmafs_op, work);
-	const struct rfp_lock_req *lreq = (const struct rfp_lock_req *)op->req;
-	const struct rfp_unlock_req *ureq = (const struct rfp_unlock_req *)op->req;
-	bool lock = le16_to_cpu(lreq->req.op) == RFP_LOCK;
-	struct rdmafs_open *open = rdmafs_open_get(op->open);
-	struct rdmafs_inode *ri = RDMAFS_I(open->inode);
-	u32 token = lock ? le32_to_cpu(lreq->token) : 0;
-	struct rdmafs_mount *mnt = op->mnt;
-	/* LOCK and UNLOCK have these three at the same place. */
-	struct rdmafs_range r = {
-		.owner = le64_to_cpu(lreq->owner),
-		.start = le64_to_cpu(lreq->start),
-		.end = le64_to_cpu(lreq->end),
-		.kind = le32_to_cpu(lock ? lreq->kind : ureq->kind),
-	};
-	bool again, last = false;
-	struct rdmafs_since since;
-	unsigned int waits = 0;
-	int err = 0;
-
-	/* The ops that are made now may need its memory. */
-	rdmafs_op_put(op);
-	rdmafs_test_point("lock_left", open->inode->i_ino);
-	rdmafs_since_now(mnt, &since);
-	do {
-		if (token)
-			err = rdmafs_lock_cancel(open, token);
-	} while (err < 0 && rdmafs_lock_again(open, err, &waits, &since));
-	/* What the killed task has written, or left to be written, comes before its UNLOCK. */
-	filemap_fdatawrite(open->inode->i_mapping);
-	filemap_fdatawait_keep_errors(open->inode->i_mapping);
-	rdmafs_fence_wait(open->inode);
-	waits = 0;
-	rdmafs_since_now(mnt, &since);
-	wake_up_var(&mnt->forced);
-	do {
-		/*
-		 * Two of these workers, or a worker and a task that unlocks, may have the record
-		 * change meanwhile.  The one that comes last finds the record as it stays.
-		 */
-		smp_mb();	/* @lock_strays was raised before: see rdmafs_locking_line() */
-		wait_var_event(&ri->lock_line, !atomic_read(&ri->lock_line));
-		mutex_lock(&ri->locking);
-		err = rdmafs_lock_restore(open, &r, last);
-		mutex_unlock(&ri->locking);
-		again = err && rdmafs_lock_again(open, err, &waits, &since);
-		/* Once more: what is recorded and can't be had is lost then. */
-		if (err && !again && !last &&
-		    !READ_ONCE(RDMAFS_S(open->inode->i_sb)->unused)) {
-			last = true;
-			again = true;
-		}
-	} while (again);
-	if (atomic_dec_and_test(&ri->lock_strays))
-		wake_up_var(&mnt->forced);
-	rdmafs_open_put(open);
-	rdmafs_opens_dec(&mnt->super);
-}
-
-/**
- * rdmafs_lock_left - have a worker see to the locks that an op was to change
- * @op: an op for which rdmafs_lock_leave() was called, and that is not in flight; its reference
- *	is the worker's
- *
- * Context: any.
- */
-void rdmafs_lock_left(struct rdmafs_op *op)
-{
-	INIT_WORK(&op->work, rdmafs_lock_left_work);
-	/* It waits for folios. */
-	queue_work(op->mnt->file_wq, &op->work);
-}
+/* ----------------------------------------------------- in line for rdmafs_inode.locking */
 
 static bool rdmafs_strays_waited(struct rdmafs_inode *ri, const struct rdmafs_since *since)
 {
@@ -538,15 +145,6 @@ static void rdmafs_lock_expire(struct file *file, const struct file_lock *fl)
 	posix_test_lock(file, &wanted);
 	/* If others have it, it has become a copy of their lock. */
 	locks_release_private(&wanted);
-}
-
-/* Leave a request for a lock to a worker, which ends it. */
-static void rdmafs_lock_abandon(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token)
-{
-	struct rdmafs_op *op = rdmafs_lock_op(open, r, token);
-
-	rdmafs_lock_leave(op);
-	rdmafs_lock_left(op);
 }
 
 /* Record what the server has granted.  This does not wait; -EAGAIN: rdmafs_lock_rivals(). */
@@ -805,7 +403,6 @@ static int rdmafs_lock_drop(struct file *file, struct file_lock *fl)
 	bool thread = (current->flags & PF_KTHREAD) && (flags & FL_CLOSE);
 	bool exits = current->flags & PF_EXITING;
 	int forced = atomic_read(&mnt->forced), err;
-	struct rdmafs_op *op;
 	bool alone, late;
 
 	/*
@@ -826,9 +423,7 @@ static int rdmafs_lock_drop(struct file *file, struct file_lock *fl)
 		err = rdmafs_unlock_send(open, &r, false);
 	} else if (!err) {
 		/* A kernel thread may close files of all mounts: it must not wait for a server. */
-		op = rdmafs_unlock_op(open, &r);
-		rdmafs_lock_leave(op);
-		rdmafs_lock_left(op);
+		rdmafs_unlock_leave(open, &r);
 	}
 	if (alone)
 		mutex_unlock(&ri->locking);

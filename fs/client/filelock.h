@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the files about locks share: a lock as the server is asked for it, for the first time
- * (filelock.c) or again after a lost session (lock_reclaim.c), and as the VFS records it
+ * What the files about locks share: a lock as the server is asked for it (lock_request.c), for the
+ * first time (filelock.c) or again after a lost session (lock_reclaim.c), and as the VFS records it
  * (lock_record.c).
  */
 #ifndef RDMAFS_FILELOCK_H
@@ -54,6 +54,16 @@ struct rdmafs_lock_wait {
 	struct completion event;
 };
 
+/**
+ * struct rdmafs_lock_at - where a LOCK was granted
+ * @session: the session of the open's stateid
+ * @stateid: the name that the open has had there
+ */
+struct rdmafs_lock_at {
+	int session;
+	u64 stateid;
+};
+
 /* grace.c */
 int rdmafs_grace_wait(struct rdmafs_mount *mnt, struct rdmafs_grace_wait *w);
 void rdmafs_lock_granted(struct rdmafs_op *op);
@@ -62,10 +72,19 @@ void rdmafs_lock_granted(struct rdmafs_op *op);
 void rdmafs_lock_wait_begin(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w);
 void rdmafs_lock_wait_end(struct rdmafs_mount *mnt, struct rdmafs_lock_wait *w);
 
-/* filelock.c */
+/* lock_request.c */
 void rdmafs_lock_req(struct rdmafs_op *op, const struct rdmafs_range *r, u32 token);
 int rdmafs_lock_state(struct rdmafs_op *op, bool may_wait);
 void rdmafs_lock_unknown(struct rdmafs_op *op);
+int rdmafs_lock_ask(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token, bool final,
+		    struct rdmafs_lock_at *at);
+int rdmafs_lock_ask_again(struct rdmafs_open *open, const struct rdmafs_range *r, bool final,
+			  struct rdmafs_lock_at *at);
+bool rdmafs_lock_stands(struct rdmafs_open *open, const struct rdmafs_lock_at *at);
+int rdmafs_unlock_send(struct rdmafs_open *open, const struct rdmafs_range *r, bool final);
+int rdmafs_lock_cancel(struct rdmafs_open *open, u32 token);
+void rdmafs_lock_abandon(struct rdmafs_open *open, const struct rdmafs_range *r, u32 token);
+void rdmafs_unlock_leave(struct rdmafs_open *open, const struct rdmafs_range *r);
 
 /* lock_record.c */
 struct rdmafs_range rdmafs_range_of(struct rdmafs_mount *mnt, const struct file_lock *fl);
