@@ -5,7 +5,8 @@
  *	super.c		mounting; options.c the options, share.c mounts that share a superblock,
  *			submount.c file systems below a mount, umount.c the end of a mount and
  *			umount -f
- *	op.c		from a request body to an errno; io.c READ and WRITE of file data
+ *	op.c		from a request body to an errno; op_make.c makes what it runs; io.c READ
+ *			and WRITE of file data
  *	cred.c		credentials of callers; access.c what they may do, without asking
  *	inode.c		inodes; attr.c their attributes, by the rules of coherence.c; setattr.c
  *			changes of them
@@ -813,7 +814,7 @@ static inline struct rdmafs_open *rdmafs_file_open(struct file *file)
 	return file->private_data;
 }
 
-/* op.c */
+/* op_make.c */
 int rdmafs_op_init(void);
 void rdmafs_op_exit(void);
 int rdmafs_op_pools_init(struct rdmafs_mount *mnt);
@@ -827,6 +828,9 @@ void rdmafs_op_put(struct rdmafs_op *op);
 int rdmafs_op_buf(struct rdmafs_op *op, enum rdmafs_xprt_dir dir, size_t size);
 void rdmafs_op_use_open(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *where);
 void rdmafs_op_use_source(struct rdmafs_op *op, struct rdmafs_open *open, __le64 *where);
+void rdmafs_op_time(struct rdmafs_op *op);
+
+/* op.c */
 int rdmafs_op_prepare(struct rdmafs_op *op, bool nowait);
 int rdmafs_op_status(struct rdmafs_op *op);
 bool rdmafs_op_mend(struct rdmafs_op *op, int err);
@@ -836,7 +840,6 @@ int rdmafs_op_run(struct rdmafs_op *op);
 bool rdmafs_op_left(struct rdmafs_op *op);
 bool rdmafs_op_state_unknown(struct rdmafs_op *op);
 const void *rdmafs_op_reply(struct rdmafs_op *op, struct rfp_dec *dec, size_t size);
-void rdmafs_op_time(struct rdmafs_op *op);
 int rdmafs_op_errno(const struct rdmafs_op *op, int err);
 
 /*

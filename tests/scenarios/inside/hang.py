@@ -111,7 +111,7 @@ class Kinds:
 
     def stats(self):
         """So many that they have all the memory that is set aside for operations."""
-        with open(os.environ["RDMAFS_TOP"] + "/fs/client/op.c", encoding="ascii") as f:
+        with open(os.environ["RDMAFS_TOP"] + "/fs/client/op_make.c", encoding="ascii") as f:
             set_aside = int(re.search(r"define RDMAFS_POOL_MIN\s+(\d+)", f.read())[1])
         for _ in range(set_aside - 1):
             if not os.fork():
