@@ -36,6 +36,7 @@ const char *const attr_names[NR_ATTRS] = {
 	[ATTR_XATTRS]	 = "xattrs",
 	[ATTR_MOUNTPOINT] = "mountpoint",
 	[ATTR_CROSSMNT]	 = "crossmnt",
+	[ATTR_SECLABEL]	 = "security_label",
 	[ATTR_GRACE]	 = "grace_s",
 };
 
@@ -244,6 +245,7 @@ void export_fill_defaults(struct export *exp)
 		[ATTR_XATTRS]	 = "user",
 		[ATTR_MOUNTPOINT] = "0",
 		[ATTR_CROSSMNT] = "0",
+		[ATTR_SECLABEL] = "0",
 		[ATTR_GRACE]	 = GRACE_S,
 	};
 	int a;
@@ -326,6 +328,8 @@ const char *attr_check(enum attr a, const char *value)
 		return is_number(value, 0, 1) ? NULL : "mountpoint is 0 or 1";
 	case ATTR_CROSSMNT:
 		return is_number(value, 0, 1) ? NULL : "crossmnt is 0 or 1";
+	case ATTR_SECLABEL:
+		return is_number(value, 0, 1) ? NULL : "security_label is 0 or 1";
 	case ATTR_GRACE:
 		return is_number(value, 0, 3600) ? NULL : "grace_s is a number from 0 to 3600";
 	case ATTR_SQUASH:

@@ -54,7 +54,8 @@ static const char usage_text[] =
 	"                             export the directory PATH as NAME; options are\n"
 	"                             ro, rw, root_squash, no_root_squash, all_squash,\n"
 	"                             anonuid=N, anongid=N, id=N, dev, nodev,\n"
-	"                             xattrs=user|all, mountpoint, crossmnt, grace_s=N\n"
+	"                             xattrs=user|all, mountpoint, crossmnt, grace_s=N,\n"
+	"                             security_label\n"
 	"  export remove NAME|--all   end an export, or all\n"
 	"  export list [--json]       show what is exported\n"
 	"  start [--port P]           listen on P; else on the ports there are, or on 20060\n"
@@ -98,6 +99,8 @@ static const char *apply_option(struct export *exp, char *option)
 		{ "nomountpoint",   ATTR_MOUNTPOINT, "0" },
 		{ "crossmnt",	    ATTR_CROSSMNT, "1" },
 		{ "nocrossmnt",	    ATTR_CROSSMNT, "0" },
+		{ "security_label", ATTR_SECLABEL, "1" },
+		{ "nosecurity_label", ATTR_SECLABEL, "0" },
 	};
 	static const enum attr values[] = {
 		ATTR_ANONUID, ATTR_ANONGID, ATTR_ID, ATTR_XATTRS, ATTR_GRACE
@@ -270,6 +273,8 @@ static void print_export(const struct export *exp)
 		printf(",mountpoint");
 	if (!strcmp(exp->attr[ATTR_CROSSMNT], "1"))
 		printf(",crossmnt");
+	if (!strcmp(exp->attr[ATTR_SECLABEL], "1"))
+		printf(",security_label");
 	if (strcmp(exp->attr[ATTR_GRACE], GRACE_S))
 		printf(",grace_s=%s", exp->attr[ATTR_GRACE]);
 	printf(",id=%s)%s\n", exp->attr[ATTR_ID], exp->enable ? "" : " not enabled");
@@ -291,7 +296,7 @@ static void print_exports_json(const struct config *cfg)
 				continue;
 			printf(", \"%s\": ", attr_names[a]);
 			if (a == ATTR_READ_ONLY || a == ATTR_DEVICES || a == ATTR_MOUNTPOINT ||
-			    a == ATTR_CROSSMNT)
+			    a == ATTR_CROSSMNT || a == ATTR_SECLABEL)
 				fputs(strcmp(exp->attr[a], "1") ? "false" : "true", stdout);
 			else if (a == ATTR_PATH)
 				json_string(stdout, exp->attr[a]);

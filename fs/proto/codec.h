@@ -69,6 +69,8 @@ void rfp_enc_init(struct rfp_enc *e, void *buf, size_t size);
 void *rfp_enc_fixed(struct rfp_enc *e, size_t size);
 void rfp_enc_fh(struct rfp_enc *e, const struct rfp_fh *fh);
 void rfp_enc_str(struct rfp_enc *e, const char *s, size_t len, size_t max);
+/* A label of @len bytes; 0: none. */
+void rfp_enc_label(struct rfp_enc *e, const void *label, size_t len);
 /* The length of the body, or -EMSGSIZE. */
 int rfp_enc_len(const struct rfp_enc *e);
 
@@ -82,6 +84,8 @@ void rfp_dec_fh(struct rfp_dec *d, struct rfp_fh *fh);
 void rfp_dec_name(struct rfp_dec *d, struct rfp_str *name, bool dotdot_ok);
 /* A string of 1..@max bytes, none of them NUL. */
 void rfp_dec_str(struct rfp_dec *d, struct rfp_str *str, size_t max);
+/* A label of 0..RFP_LABEL_MAX bytes, any of which may be NUL. */
+void rfp_dec_label(struct rfp_dec *d, struct rfp_str *label);
 /* 0 if all fields were sound and nothing is left over, else -EBADMSG. */
 int rfp_dec_end(const struct rfp_dec *d);
 

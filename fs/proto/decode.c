@@ -172,6 +172,27 @@ void rfp_dec_str(struct rfp_dec *d, struct rfp_str *str, size_t max)
 EXPORT_SYMBOL_GPL(rfp_dec_str);
 
 /**
+ * rfp_dec_label - take the next security label
+ * @d: decoder, bad afterwards if the label is too long
+ * @label: filled in; its length is 0 if there is none, and once @d is bad.  Its bytes mean
+ * nothing here: a security module finds out whether they are a label
+ *
+ * Context: any.
+ */
+void rfp_dec_label(struct rfp_dec *d, struct rfp_str *label)
+{
+	const u8 *p = dec_take(d, sizeof(__le16));
+	u16 len = p ? get_unaligned_le16(p) : 0;
+
+	if (len > RFP_LABEL_MAX)
+		d->bad = true;
+	p = dec_take(d, len);
+	label->s = (const char *)p;
+	label->len = p ? len : 0;
+}
+EXPORT_SYMBOL_GPL(rfp_dec_label);
+
+/**
  * rfp_dec_end - test whether the whole body was sound
  * @d: decoder
  *

@@ -110,6 +110,23 @@ void rfp_enc_str(struct rfp_enc *e, const char *s, size_t len, size_t max)
 EXPORT_SYMBOL_GPL(rfp_enc_str);
 
 /**
+ * rfp_enc_label - append a security label
+ * @e: encoder, bad afterwards if the label is longer than RFP_LABEL_MAX, or does not fit
+ * @label: its first byte; may be NULL if there is none
+ * @len: length of the label in bytes; 0: there is none
+ *
+ * Context: any.
+ */
+void rfp_enc_label(struct rfp_enc *e, const void *label, size_t len)
+{
+	if (len)
+		enc_counted(e, label, len, RFP_LABEL_MAX);
+	else
+		rfp_enc_fixed(e, sizeof(__le16));
+}
+EXPORT_SYMBOL_GPL(rfp_enc_label);
+
+/**
  * rfp_enc_len - end a body
  * @e: encoder
  *

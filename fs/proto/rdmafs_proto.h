@@ -12,10 +12,14 @@
  *	name	__le16 length (1..RFP_NAME_MAX), then that many bytes; no NUL,
  *		no '/', neither "." nor ".."
  *	attr	struct rfp_attr
+ *	label	__le16 length (0..RFP_LABEL_MAX; 0: none, or none is told), then that many
+ *		bytes: a security label, as security.selinux has it
  *
  * Bytes after the last field are an error.  Every request begins with struct
  * rfp_req, and every reply with struct rfp_rep.  If the status of a reply is not
- * RFP_OK nothing follows struct rfp_rep, except where an operation says so.
+ * RFP_OK nothing follows struct rfp_rep, except where an operation says so.  If a
+ * request has the flag RFP_REQ_LABEL, a label ends the reply whose status is RFP_OK,
+ * and the request itself unless it is a LOOKUP.
  */
 #ifndef RDMAFS_PROTO_H
 #define RDMAFS_PROTO_H
@@ -34,6 +38,7 @@
 #define RFP_XATTR_SIZE_MAX	65536
 #define RFP_EXPORT_NAME_MAX	255
 #define RFP_GROUPS_MAX		65536
+#define RFP_LABEL_MAX		512	/* bytes of a security label */
 
 /**
  * enum rfp_op - operations
@@ -249,11 +254,13 @@ enum rfp_status {
 
 #define RFP_REQ_ACCESS	0x1	/* the attributes are to tell what the caller may do */
 #define RFP_REQ_CAPABLE	0x2	/* the caller has root's capabilities for files, but is not root */
+#define RFP_REQ_LABEL	0x4	/* a label ends the body: of what is made, and in the reply */
 
 /**
  * struct rfp_req - the beginning of every request; 8 bytes
  * @op:	   enum rfp_op
- * @flags: RFP_REQ_ACCESS, allowed in GETATTR and LOOKUP; RFP_REQ_CAPABLE, in SETCRED; else 0
+ * @flags: RFP_REQ_ACCESS, allowed in GETATTR and LOOKUP; RFP_REQ_CAPABLE, in SETCRED;
+ *	   RFP_REQ_LABEL, in LOOKUP, CREATE, TMPFILE, MKDIR, MKNOD and SYMLINK; else 0
  * @cred:  id of the caller's credentials, from RFP_SETCRED
  */
 struct rfp_req {
@@ -285,6 +292,7 @@ struct rfp_time {
 #define RFP_ATTR_XATTRS	0x1	/* the object has, or may have, extended attributes */
 #define RFP_ATTR_ACL	0x2	/* the object has, or may have, a POSIX ACL */
 #define RFP_ATTR_CROSSING 0x8	/* RFP_CROSS leads from this directory to another file system */
+#define RFP_ATTR_LABEL	0x80	/* the object has, or may have, a security label */
 
 /* What statx(2) tells in stx_attributes, by the same values. */
 #define RFP_ATTR_COMPRESSED	0x00000004
@@ -296,8 +304,8 @@ struct rfp_time {
 #define RFP_ATTR_STATX		0x00100874	/* all of these */
 /* Shifted to the left by this much: the server's file system can tell it of the object. */
 #define RFP_ATTR_TOLD_SHIFT	8
-#define RFP_ATTR_ALL	(RFP_ATTR_XATTRS | RFP_ATTR_ACL | RFP_ATTR_CROSSING | RFP_ATTR_STATX | \
-			 (RFP_ATTR_STATX << RFP_ATTR_TOLD_SHIFT))
+#define RFP_ATTR_ALL	(RFP_ATTR_XATTRS | RFP_ATTR_ACL | RFP_ATTR_CROSSING | RFP_ATTR_LABEL | \
+			 RFP_ATTR_STATX | (RFP_ATTR_STATX << RFP_ATTR_TOLD_SHIFT))
 
 #define RFP_ACCESS_EXEC	0x1	/* the caller may execute or search the object */
 #define RFP_ACCESS_WRITE 0x2	/* the caller may write it */
@@ -360,7 +368,8 @@ struct rfp_attr {
 #define RFP_EXPORT_XATTR 0x4	/* the file system has user. xattrs */
 #define RFP_EXPORT_SQUASH 0x8	/* all callers are one user: only the server knows their rights */
 #define RFP_EXPORT_ROOT_SQUASH 0x10	/* user and group 0 have other ids: likewise for them */
-#define RFP_EXPORT_ALL	0x1f
+#define RFP_EXPORT_LABEL 0x20	/* clients may set security labels, and are told them */
+#define RFP_EXPORT_ALL	0x3f
 
 /**
  * struct rfp_attach_rep - 48 bytes

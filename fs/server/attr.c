@@ -39,22 +39,28 @@ static bool rdmafsd_has_acl(struct inode *inode, int type)
 
 /*
  * Does the object have an xattr that a client may ask for?  The names of a security module,
- * which are on every file, do not count unless they are offered.
+ * which are on every file, do not count unless they are offered; and if that is for security
+ * labels, these have a flag of their own, so that clients without such a module ask no more.
  */
-static bool rdmafsd_has_xattrs(const struct rdmafsd_export *exp, struct dentry *dentry)
+static u32 rdmafsd_has_xattrs(const struct rdmafsd_export *exp, struct dentry *dentry)
 {
+	const u32 all = RFP_ATTR_XATTRS | (exp->p.seclabel ? RFP_ATTR_LABEL : 0);
 	char names[RDMAFSD_NAMES_MAX];
 	ssize_t len, at;
+	u32 flags = 0;
 
 	if (!d_inode(dentry)->i_op->listxattr)
-		return false;
+		return 0;
 	len = vfs_listxattr(dentry, names, sizeof(names));
 	if (len < 0)
-		return len != -EOPNOTSUPP;
-	for (at = 0; at < len; at += strnlen(names + at, len - at) + 1)
-		if (rdmafsd_xattr_offered(exp, names + at))
-			return true;
-	return false;
+		return len != -EOPNOTSUPP ? all : 0;
+	for (at = 0; at < len && flags != all; at += strnlen(names + at, len - at) + 1) {
+		if (rdmafsd_seclabel_is(exp, names + at))
+			flags |= RFP_ATTR_LABEL;
+		else if (rdmafsd_xattr_offered(exp, names + at))
+			flags |= RFP_ATTR_XATTRS;
+	}
+	return flags;
 }
 
 /*
@@ -65,10 +71,8 @@ static bool rdmafsd_has_xattrs(const struct rdmafsd_export *exp, struct dentry *
 static u32 rdmafsd_attr_flags(const struct rdmafsd_export *exp, struct dentry *dentry)
 {
 	struct inode *inode = d_inode(dentry);
-	u32 flags = 0;
+	u32 flags = rdmafsd_has_xattrs(exp, dentry);
 
-	if (rdmafsd_has_xattrs(exp, dentry))
-		flags |= RFP_ATTR_XATTRS;
 	if (IS_POSIXACL(inode) && !S_ISLNK(inode->i_mode) &&
 	    (rdmafsd_has_acl(inode, ACL_TYPE_ACCESS) ||
 	     (S_ISDIR(inode->i_mode) && rdmafsd_has_acl(inode, ACL_TYPE_DEFAULT))))
@@ -107,8 +111,8 @@ static u32 rdmafsd_attr_statx(const struct kstat *stat)
  * @inode:  the object
  * @stat:   its attributes, as the file system tells them
  * @cookie: its change cookie, of rdmafsd_cookie_from() @stat
- * @flags:  RFP_ATTR_XATTRS, RFP_ATTR_ACL and RFP_ATTR_CROSSING, as far as they hold; other bits
- *          mean nothing
+ * @flags:  RFP_ATTR_XATTRS, _ACL, _CROSSING and _LABEL, as far as they hold; other bits mean
+ *          nothing
  * @attr:   gets the attributes
  *
  * Context: any.
@@ -133,7 +137,7 @@ void rdmafsd_attr_fill(struct inode *inode, const struct kstat *stat, u64 cookie
 		.blksize = cpu_to_le32(stat->blksize),
 		.gen = cpu_to_le32(inode->i_generation),
 		.flags = cpu_to_le32((flags & (RFP_ATTR_XATTRS | RFP_ATTR_ACL |
-					       RFP_ATTR_CROSSING)) |
+					       RFP_ATTR_CROSSING | RFP_ATTR_LABEL)) |
 				     rdmafsd_attr_statx(stat)),
 	};
 	if (stat->result_mask & STATX_BTIME)

@@ -10,6 +10,7 @@
  *	LABEL/read_only	0 or 1
  *	LABEL/devices	1: clients may make device nodes there
  *	LABEL/xattrs	user: user. attributes and ACLs; all: also trusted. and security.
+ *	LABEL/security_label 1: clients are told security labels, and may set them
  *	LABEL/squash	none, root or all
  *	LABEL/anonuid	the user that squashed callers become
  *	LABEL/anongid	the group that squashed callers become
@@ -282,6 +283,17 @@ static ssize_t rdmafsd_cfg_xattrs_store(struct config_item *item, const char *pa
 	return count;
 }
 
+static ssize_t rdmafsd_cfg_security_label_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_cfg(item)->p.seclabel));
+}
+
+static ssize_t rdmafsd_cfg_security_label_store(struct config_item *item, const char *page,
+						size_t count)
+{
+	return rdmafsd_cfg_bool_store(to_cfg(item), page, count, &to_cfg(item)->p.seclabel);
+}
+
 static ssize_t rdmafsd_cfg_mountpoint_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%d\n", READ_ONCE(to_cfg(item)->p.mountpoint));
@@ -515,6 +527,7 @@ CONFIGFS_ATTR(rdmafsd_cfg_, id);
 CONFIGFS_ATTR(rdmafsd_cfg_, read_only);
 CONFIGFS_ATTR(rdmafsd_cfg_, devices);
 CONFIGFS_ATTR(rdmafsd_cfg_, xattrs);
+CONFIGFS_ATTR(rdmafsd_cfg_, security_label);
 CONFIGFS_ATTR(rdmafsd_cfg_, squash);
 CONFIGFS_ATTR(rdmafsd_cfg_, anonuid);
 CONFIGFS_ATTR(rdmafsd_cfg_, anongid);
@@ -542,6 +555,7 @@ static struct configfs_attribute *rdmafsd_cfg_attrs[] = {
 	&rdmafsd_cfg_attr_read_only,
 	&rdmafsd_cfg_attr_devices,
 	&rdmafsd_cfg_attr_xattrs,
+	&rdmafsd_cfg_attr_security_label,
 	&rdmafsd_cfg_attr_squash,
 	&rdmafsd_cfg_attr_anonuid,
 	&rdmafsd_cfg_attr_anongid,

@@ -25,7 +25,7 @@
 #include "transport/points.h"
 
 static_assert(sizeof(struct rfp_open_rep) + 2 * sizeof(struct rfp_attr) +
-	      sizeof(__le16) + RFP_FH_MAX <= RDMAFS_XPRT_CACHE_MAX);
+	      2 * sizeof(__le16) + RFP_FH_MAX <= RDMAFS_XPRT_CACHE_MAX);
 static_assert(sizeof(struct rfp_rep) + 3 * sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
 static_assert(sizeof(struct rfp_write_rep) + sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
 static_assert(sizeof(struct rfp_copy_rep) + sizeof(struct rfp_attr) <= RDMAFS_XPRT_CACHE_MAX);
@@ -123,6 +123,10 @@ static int rdmafsd_decode(struct rdmafsd_rq *rq, const struct rdmafsd_op *op, st
 		case RDMAFSD_PART_EXPORT:
 			rfp_dec_str(&dec, name++, RFP_EXPORT_NAME_MAX);
 			break;
+		case RDMAFSD_PART_LABEL:
+			if (rq->labels)
+				rfp_dec_label(&dec, &rq->label);
+			break;
 		}
 	}
 	if (rfp_dec_end(&dec))
@@ -215,12 +219,16 @@ static int rdmafsd_run(struct rdmafsd_rq *rq, unsigned int *flags)
 	if (!op || (le16_to_cpu(head->flags) & ~op->req_flags))
 		return RFP_BADPROTO;
 	rq->access = le16_to_cpu(head->flags) & RFP_REQ_ACCESS;
+	rq->labels = le16_to_cpu(head->flags) & RFP_REQ_LABEL;
 	rq->cred_id = le32_to_cpu(head->cred);
 	*flags = op->flags;
 	if (rdmafs_test_fails("op_run", le16_to_cpu(head->op)))
 		return -ENOMEM;
 	rdmafs_test_point("op_begin", le16_to_cpu(head->op));
 	err = rdmafsd_begin(rq, op, false);
+	/* Before anything is made that would lack its label. */
+	if (!err && rq->label.len && !rdmafsd_seclabel_able(rq->exp))
+		err = -EOPNOTSUPP;
 	if (!err)
 		err = rdmafsd_put_on(rq, op->as);
 	if (!err)

@@ -71,6 +71,8 @@ static int rdmafsd_op_lookup(struct rdmafsd_rq *rq)
 		err = rdmafsd_rep_fh(rq, obj);
 	if (!err)
 		err = rdmafsd_rep_attr(rq, dir);
+	if (!err)
+		rdmafsd_rep_label(rq, obj, RDMAFS_XPRT_BODY_MAX);
 	dput(obj);
 	return err;
 }
@@ -80,7 +82,7 @@ const struct rdmafsd_op rdmafsd_lookup_op = {
 	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME_UP },
 	.as = RDMAFSD_AS_CALLER,
 	.flags = RDMAFS_REPLY_NOCACHE,
-	.req_flags = RFP_REQ_ACCESS,
+	.req_flags = RFP_REQ_ACCESS | RFP_REQ_LABEL,
 	.fn = rdmafsd_op_lookup,
 };
 

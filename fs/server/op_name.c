@@ -113,9 +113,12 @@ static struct dentry *rdmafsd_make_locked(struct rdmafsd_rq *rq, struct rdmafsd_
 	if (!err) {
 		dentry = rdmafsd_lookup_again(rdmafsd_idmap(rq->exp), m->dir, dentry,
 					      &rq->name[0]);
-		if (!IS_ERR(dentry))
-			rdmafsd_opened_made(rq->exp, d_inode(dentry));
-		return dentry;
+		if (IS_ERR(dentry))
+			return dentry;
+		rdmafsd_opened_made(rq->exp, d_inode(dentry));
+		err = rdmafsd_seclabel_made(rq, m->dir, dentry);
+		if (!err)
+			return dentry;
 	}
 	dput(dentry);
 	return ERR_PTR(err);
@@ -133,6 +136,8 @@ static int rdmafsd_make_reply(struct rdmafsd_rq *rq, struct dentry *obj,
 		err = rdmafsd_rep_fh(rq, obj);
 	if (!err)
 		err = rdmafsd_rep_attr_changed(rq, &m->chg);
+	if (!err)
+		rdmafsd_rep_label(rq, obj, RDMAFS_XPRT_CACHE_MAX);
 	return err;
 }
 
@@ -190,8 +195,9 @@ static int rdmafsd_op_mkdir(struct rdmafsd_rq *rq)
 
 const struct rdmafsd_op rdmafsd_mkdir_op = {
 	RDMAFSD_FIXED(struct rfp_mknod_req),
-	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME },
+	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME, RDMAFSD_PART_LABEL },
 	.as = RDMAFSD_AS_CALLER,
+	.req_flags = RFP_REQ_LABEL,
 	.check = rdmafsd_check_make,
 	.fn = rdmafsd_op_mkdir,
 };
@@ -222,8 +228,9 @@ static int rdmafsd_op_mknod(struct rdmafsd_rq *rq)
 
 const struct rdmafsd_op rdmafsd_mknod_op = {
 	RDMAFSD_FIXED(struct rfp_mknod_req),
-	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME },
+	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME, RDMAFSD_PART_LABEL },
 	.as = RDMAFSD_AS_CALLER,
+	.req_flags = RFP_REQ_LABEL,
 	.check = rdmafsd_check_mknod,
 	.fn = rdmafsd_op_mknod,
 };
@@ -259,8 +266,9 @@ static int rdmafsd_op_symlink(struct rdmafsd_rq *rq)
 
 const struct rdmafsd_op rdmafsd_symlink_op = {
 	RDMAFSD_FIXED(struct rfp_mknod_req),
-	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME },
+	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME, RDMAFSD_PART_LABEL },
 	.as = RDMAFSD_AS_CALLER,
+	.req_flags = RFP_REQ_LABEL,
 	.check = rdmafsd_check_symlink,
 	.fn = rdmafsd_op_symlink,
 };

@@ -386,9 +386,13 @@ static struct dentry *rdmafsd_create_locked(struct rdmafsd_rq *rq, struct rdmafs
 	rdmafsd_change_keep(&c->chg);
 	c->created = true;
 	dentry = rdmafsd_lookup_again(rdmafsd_idmap(rq->exp), c->dir, dentry, &rq->name[0]);
-	if (!IS_ERR(dentry))
-		rdmafsd_opened_made(rq->exp, d_inode(dentry));
-	return dentry;
+	if (IS_ERR(dentry))
+		return dentry;
+	rdmafsd_opened_made(rq->exp, d_inode(dentry));
+	err = rdmafsd_seclabel_made(rq, c->dir, dentry);
+	if (!err)
+		return dentry;
+	c->created = false;
 
 put:
 	dput(dentry);
@@ -475,6 +479,8 @@ static int rdmafsd_create_reply(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 		err = rdmafsd_rep_fh(rq, dentry);
 	if (!err)
 		err = rdmafsd_rep_attr_changed(rq, &c->chg);
+	if (!err)
+		rdmafsd_rep_label(rq, dentry, RDMAFS_XPRT_CACHE_MAX);
 	return err;
 }
 
@@ -535,8 +541,9 @@ static int rdmafsd_op_create(struct rdmafsd_rq *rq)
 
 const struct rdmafsd_op rdmafsd_create_op = {
 	RDMAFSD_FIXED(struct rfp_create_req),
-	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME_ANY },
+	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_NAME_ANY, RDMAFSD_PART_LABEL },
 	.as = RDMAFSD_AS_CALLER,
+	.req_flags = RFP_REQ_LABEL,
 	.check = rdmafsd_check_create,
 	.fn = rdmafsd_op_create,
 };
@@ -557,7 +564,11 @@ static int rdmafsd_tmpfile_reply(struct rdmafsd_rq *rq, struct dentry *dentry,
 {
 	int err = rdmafsd_open_reply(rq, dentry, o, true);
 
-	return err ? err : rdmafsd_rep_fh(rq, dentry);
+	if (!err)
+		err = rdmafsd_rep_fh(rq, dentry);
+	if (!err)
+		rdmafsd_rep_label(rq, dentry, RDMAFS_XPRT_CACHE_MAX);
+	return err;
 }
 
 static int rdmafsd_op_tmpfile(struct rdmafsd_rq *rq)
@@ -592,8 +603,9 @@ static int rdmafsd_op_tmpfile(struct rdmafsd_rq *rq)
 
 const struct rdmafsd_op rdmafsd_tmpfile_op = {
 	RDMAFSD_FIXED(struct rfp_create_req),
-	.parts = { RDMAFSD_PART_DIR },
+	.parts = { RDMAFSD_PART_DIR, RDMAFSD_PART_LABEL },
 	.as = RDMAFSD_AS_CALLER,
+	.req_flags = RFP_REQ_LABEL,
 	.check = rdmafsd_check_tmpfile,
 	.fn = rdmafsd_op_tmpfile,
 };

@@ -25,6 +25,8 @@ static void rdmafsd_attach_fill(struct rdmafsd_export *exp, struct rfp_attach_re
 		flags |= RFP_EXPORT_SQUASH;
 	if (exp->p.squash == RDMAFSD_SQUASH_ROOT)
 		flags |= RFP_EXPORT_ROOT_SQUASH;
+	if (rdmafsd_seclabel_able(exp))
+		flags |= RFP_EXPORT_LABEL;
 	memcpy(rep->fsid, exp->fsid, sizeof(rep->fsid));
 	rep->flags = cpu_to_le32(flags);
 	rep->time_gran = cpu_to_le32(sb->s_time_gran);

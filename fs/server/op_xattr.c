@@ -7,7 +7,8 @@
  * but are handed to the file system as ACLs.  Other attributes of "system." are private to a file
  * system.  trusted. and security. belong to the server: its overlays, its security modules and its
  * file capabilities rest on them.  They are offered only if the export says so, and then to those
- * callers for whom the VFS allows it.
+ * callers for whom the VFS allows it.  The exception is security.selinux: an export may leave it to
+ * clients (seclabel.c).
  */
 #include <linux/filelock.h>
 #include <linux/fs.h>
@@ -45,6 +46,8 @@ bool rdmafsd_xattr_offered(const struct rdmafsd_export *exp, const char *name)
 {
 	if (is_posix_acl_xattr(name) ||
 	    !strncmp(name, XATTR_USER_PREFIX, XATTR_USER_PREFIX_LEN))
+		return true;
+	if (rdmafsd_seclabel_is(exp, name))
 		return true;
 	return exp->p.all_xattrs &&
 	       (!strncmp(name, XATTR_TRUSTED_PREFIX, XATTR_TRUSTED_PREFIX_LEN) ||
@@ -264,8 +267,11 @@ static int rdmafsd_xattr_set(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x, con
 	}
 	inode_lock(inode);
 	rdmafsd_change_begin(rq, x->dentry, &x->chg);
-	err = __vfs_setxattr_locked(rdmafsd_idmap(rq->exp), x->dentry, x->name, value, size,
-				    flags, &delegated);
+	if (rdmafsd_seclabel_is(rq->exp, x->name))
+		err = rdmafsd_seclabel_set(rq, x->dentry, value, size, flags, &delegated);
+	else
+		err = __vfs_setxattr_locked(rdmafsd_idmap(rq->exp), x->dentry, x->name, value,
+					    size, flags, &delegated);
 	rdmafsd_change_end(&x->chg);
 	if (!err)
 		rdmafsd_change_keep(&x->chg);

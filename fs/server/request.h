@@ -21,6 +21,8 @@
  * @enc:      the reply's body, as far as it is built
  * @cred_id:  the caller's credentials, as the client named them
  * @access:   attributes in the reply are to tell what the caller may do
+ * @labels:   the request has RFP_REQ_LABEL: a label ends the reply
+ * @label:    the label in the body, of what is to be made; @len 0: none
  * @again:    the request may be executed twice, so that it may be answered -EAGAIN when it fails
  * @exp:      export in use, its @inflight held; NULL until the first handle or stateid is
  *            looked up
@@ -41,6 +43,8 @@ struct rdmafsd_rq {
 	struct rfp_enc enc;
 	u32 cred_id;
 	bool access;
+	bool labels;
+	struct rfp_str label;
 	bool again;
 	struct rdmafsd_export *exp;
 	const struct cred *cred;
@@ -145,6 +149,7 @@ typedef int (*rdmafsd_op_fn)(struct rdmafsd_rq *rq);
  *                         server's own
  * @RDMAFSD_PART_XATTR:    the name of an extended attribute
  * @RDMAFSD_PART_EXPORT:   the name of an export
+ * @RDMAFSD_PART_LABEL:    a security label, if the request has RFP_REQ_LABEL, else nothing
  */
 enum rdmafsd_part {
 	RDMAFSD_PART_NONE,
@@ -155,6 +160,7 @@ enum rdmafsd_part {
 	RDMAFSD_PART_NAME_ANY,
 	RDMAFSD_PART_XATTR,
 	RDMAFSD_PART_EXPORT,
+	RDMAFSD_PART_LABEL,
 };
 
 /**
@@ -263,6 +269,12 @@ int rdmafsd_commit_range(struct rdmafsd_state *st, loff_t start, loff_t end, int
 
 int rdmafsd_open_proof(struct rdmafsd_rq *rq, struct dentry *dentry, u32 flags, u64 claim,
 		       struct rfp_proof *proof);
+int rdmafsd_seclabel_set(struct rdmafsd_rq *rq, struct dentry *dentry, const void *label,
+			 size_t size, int flags, struct inode **delegated);
+int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry);
+int rdmafsd_seclabel_made(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *dentry);
+void rdmafsd_rep_label(struct rdmafsd_rq *rq, struct dentry *dentry, size_t max);
+
 void *rdmafsd_rep(struct rdmafsd_rq *rq, size_t size);
 int rdmafsd_rep_attr(struct rdmafsd_rq *rq, struct dentry *dentry);
 int rdmafsd_rep_attr_changed(struct rdmafsd_rq *rq, const struct rdmafsd_change *chg);

@@ -12,7 +12,7 @@
  *	op_*.c		the operations
  *	request.c	what operations do with the request that they serve (request.h)
  *	handle.c	file handle <-> dentry
- *	attr.c		attributes
+ *	attr.c		attributes; seclabel.c security labels
  *	commit.c	bringing changes to stable storage
  *	change.c	the change cookie, and which session's changes moved it
  *	cred.c		SETCRED's identities, squashing, struct cred
@@ -178,6 +178,7 @@ enum rdmafsd_commit {
  * @grace_s:    for so many seconds clients may take their locks again before others get any; 0:
  *              they have no such time
  * @all_xattrs: offer trusted. and security. attributes, too
+ * @seclabel:   clients are told the security labels of objects, and may set them
  * @mountpoint: refuse to start where no file system is mounted
  * @crossmnt:   clients may cross into what is mounted below it
  * @top:        of one that was crossed into: @id of the configured export above it; else 0
@@ -198,6 +199,7 @@ struct rdmafsd_export_params {
 	bool read_only;
 	bool devices;
 	bool all_xattrs;
+	bool seclabel;
 	bool mountpoint;
 	bool crossmnt;
 	bool unknown;
@@ -852,6 +854,8 @@ u32 rdmafsd_access(const struct rdmafsd_export *exp, struct inode *inode);
 int rdmafsd_deleg_end(struct inode **delegated, int err);
 
 bool rdmafsd_xattr_offered(const struct rdmafsd_export *exp, const char *name);
+bool rdmafsd_seclabel_is(const struct rdmafsd_export *exp, const char *name);
+bool rdmafsd_seclabel_able(const struct rdmafsd_export *exp);
 umode_t rdmafsd_create_mode(struct dentry *dir, u32 mode, u32 umask);
 struct dentry *rdmafsd_lookup_again(struct mnt_idmap *idmap, struct dentry *dir,
 				    struct dentry *dentry, const struct rfp_str *name);

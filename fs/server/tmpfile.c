@@ -113,7 +113,9 @@ int rdmafsd_tmpfile_make(struct rdmafsd_rq *rq, struct rdmafsd_tmpfile *t)
 	err = PTR_ERR_OR_ZERO(file);
 	if (!err) {
 		t->obj = dget(file->f_path.dentry);
-		err = rdmafsd_tmpfile_hide(rq, t);
+		err = rdmafsd_seclabel_first(rq, t->obj);
+		if (!err)
+			err = rdmafsd_tmpfile_hide(rq, t);
 		rdmafsd_file_close(file);
 	}
 	rdmafsd_rq_drop_write(rq);

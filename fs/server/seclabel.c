@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Security labels of objects (security.selinux): clients are told them, and set them, if the export
+ * says so (security_label).
+ *
+ * The policy that gives labels their meaning is the clients'.  The server keeps them: it needs no
+ * security module for that, and one that it has is not asked whether its own policy would let the
+ * caller set such a label.  So this is done with the server's own credentials.  What the server
+ * checks itself is that the caller is the object's owner, or may act as one.
+ *
+ * A new object has its label before the client learns of the object.  If it can't have it the
+ * object goes again, and the request fails: an object with another label than the client's policy
+ * wants may be open to those who must not see it.
+ */
+#include <linux/cred.h>
+#include <linux/fs.h>
+#include <linux/xattr.h>
+#include "request.h"
+
+/**
+ * rdmafsd_seclabel_is - tell whether an attribute is the security label that clients may set
+ * @exp:  the export
+ * @name: full name of the attribute
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool rdmafsd_seclabel_is(const struct rdmafsd_export *exp, const char *name)
+{
+	return exp->p.seclabel && !strcmp(name, XATTR_NAME_SELINUX);
+}
+
+/**
+ * rdmafsd_seclabel_able - tell whether objects of an export can have labels that clients may set
+ * @exp: the export
+ *
+ * Context: any.
+ * Return: true if so.
+ */
+bool rdmafsd_seclabel_able(const struct rdmafsd_export *exp)
+{
+	return exp->p.seclabel && (d_inode(exp->path.dentry)->i_opflags & IOP_XATTR);
+}
+
+/**
+ * rdmafsd_seclabel_set - set an object's label
+ * @rq:        the request, with the caller's credentials on
+ * @dentry:    the object, its i_rwsem held for writing
+ * @label:     the label
+ * @size:      its length in bytes
+ * @flags:     XATTR_CREATE, XATTR_REPLACE or 0
+ * @delegated: as of __vfs_setxattr_locked(), for rdmafsd_deleg_end()
+ *
+ * Context: process, may sleep; the mount's write counts are held.
+ * Return: 0; -EPERM: the caller is not the owner; -E2BIG: the label is too long; or another
+ * negative errno.
+ */
+int rdmafsd_seclabel_set(struct rdmafsd_rq *rq, struct dentry *dentry, const void *label,
+			 size_t size, int flags, struct inode **delegated)
+{
+	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
+	const struct cred *caller;
+	int err;
+
+	lockdep_assert_held_write(&d_inode(dentry)->i_rwsem);
+	if (!inode_owner_or_capable(idmap, d_inode(dentry)))
+		return -EPERM;
+	if (!size)
+		return -EINVAL;
+	if (size > RFP_LABEL_MAX)
+		return -E2BIG;
+	caller = override_creds(rdmafsd_own_cred);
+	err = __vfs_setxattr_locked(idmap, dentry, XATTR_NAME_SELINUX, label, size, flags,
+				    delegated);
+	revert_creds(caller);
+	return err;
+}
+
+/**
+ * rdmafsd_seclabel_first - give a new object the label that came with the request, if one did
+ * @rq:     the request, with the caller's credentials on
+ * @dentry: the object, not locked
+ *
+ * Context: process, may sleep; the mount's write counts are held; takes the object's i_rwsem.
+ * Return: 0 or a negative errno.
+ */
+int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry)
+{
+	struct inode *inode = d_inode(dentry), *delegated = NULL;
+	int err;
+
+	if (!rq->label.len)
+		return 0;
+	inode_lock(inode);
+	err = rdmafsd_seclabel_set(rq, dentry, rq->label.s, rq->label.len, 0, &delegated);
+	inode_unlock(inode);
+	return rdmafsd_deleg_end(&delegated, err);
+}
+
+/**
+ * rdmafsd_seclabel_made - as rdmafsd_seclabel_first(), for an object that was made with a name
+ * @rq:     the request, with the caller's credentials on
+ * @dir:    the directory, its i_rwsem held for writing
+ * @dentry: the object, made under that lock
+ *
+ * If the object can't get the label its name is removed again.
+ *
+ * Context: as rdmafsd_seclabel_first().
+ * Return: 0 or a negative errno.
+ */
+int rdmafsd_seclabel_made(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *dentry)
+{
+	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
+	int err = rdmafsd_seclabel_first(rq, dentry);
+	struct rdmafsd_change chg;
+	const struct cred *caller;
+
+	lockdep_assert_held_write(&d_inode(dir)->i_rwsem);
+	if (!err)
+		return 0;
+	caller = override_creds(rdmafsd_own_cred);
+	rdmafsd_change_begin(rq, dir, &chg);
+	/* That it fails is told by nothing but the name, which stays. */
+	if (d_is_dir(dentry))
+		vfs_rmdir(idmap, d_inode(dir), dentry);
+	else
+		vfs_unlink(idmap, d_inode(dir), dentry, NULL);
+	rdmafsd_change_end(&chg);
+	revert_creds(caller);
+	return err;
+}
+
+/**
+ * rdmafsd_rep_label - append an object's label to the reply, if the request asks for it
+ * @rq:     the request
+ * @dentry: the object, positive
+ * @max:    the most bytes that the reply may have, at least two more than it has
+ *
+ * A label that finds no room, or that can't be read, is not told: the client asks for it by
+ * GETXATTR, and gets the label or the error.
+ *
+ * Context: process, may sleep.
+ */
+noinline_for_stack void rdmafsd_rep_label(struct rdmafsd_rq *rq, struct dentry *dentry, size_t max)
+{
+	char label[RFP_LABEL_MAX];
+	const struct cred *saved;
+	int used, len = 0;
+	ssize_t room;
+
+	if (!rq->labels)
+		return;
+	used = rfp_enc_len(&rq->enc);
+	room = used < 0 ? 0 : (ssize_t)max - used - (ssize_t)sizeof(__le16);
+	room = min_t(ssize_t, room, sizeof(label));
+	/* As attributes, it must not depend on which caller asks. */
+	if (rq->exp->p.seclabel && room > 0) {
+		saved = override_creds(rdmafsd_own_cred);
+		len = vfs_getxattr(rdmafsd_idmap(rq->exp), dentry, XATTR_NAME_SELINUX, label,
+				   room);
+		revert_creds(saved);
+	}
+	rfp_enc_label(&rq->enc, label, len > 0 ? len : 0);
+}
