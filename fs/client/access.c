@@ -143,7 +143,9 @@ int rdmafs_permission(struct mnt_idmap *idmap, struct inode *inode, int mask)
 		return 0;
 	if (rdmafs_access_differs(inode->i_sb))
 		return mask & MAY_NOT_BLOCK ? -ECHILD : rdmafs_access_check(inode, mask);
-	if (rdmafs_attr_expired(inode) || test_bit(RDMAFS_I_STASH, &RDMAFS_I(inode)->flags)) {
+	/* Of the label a security module makes use as soon as this has returned. */
+	if (rdmafs_attr_expired(inode) || (READ_ONCE(RDMAFS_I(inode)->flags) &
+					   (BIT(RDMAFS_I_STASH) | BIT(RDMAFS_I_RELABEL)))) {
 		if (mask & MAY_NOT_BLOCK)
 			return -ECHILD;
 		err = rdmafs_revalidate(inode, false);

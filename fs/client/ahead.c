@@ -23,6 +23,9 @@
  * be asked for again, so that it may be read again; what has been spent is not forgotten.  Where
  * others change it all the time, more and more requests have to come before each part.
  *
+ * On a mount with security labels, which entries of a listing lack, only names that the dcache has
+ * are entered (dir.c).  So a name that is looked up there for the first time does not count.
+ *
  * Nothing depends on whether it succeeds, and its errors are told to nobody.  So a task that has
  * the answer about its own name waits for more only if the server serves the export, and for no
  * longer than RDMAFS_AHEAD_WAIT: the server may be gone by now, its disk may be slow, and while the

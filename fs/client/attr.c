@@ -214,8 +214,10 @@ void rdmafs_attr_fresh(struct inode *inode, const struct rfp_attr *attr, u64 clo
 	v = rdmafs_coh_fresh(&ri->coh, le64_to_cpu(attr->change), clock, now);
 	trace_rdmafs_attrs(inode, false, attr, &v);
 	rdmafs_pages_moved_locked(ri, old);
-	if (v.changed)
+	if (v.changed) {
 		ri->timeo = 0;
+		rdmafs_seclabel_doubt(inode);
+	}
 	if (v.believe)
 		rdmafs_attr_timeo_locked(inode, v.changed);
 	else
@@ -230,6 +232,7 @@ void rdmafs_attr_fresh(struct inode *inode, const struct rfp_attr *attr, u64 clo
 	spin_unlock(&inode->i_lock);
 	if (acl || v.changed)
 		forget_all_cached_acls(inode);
+	rdmafs_seclabel_settle(inode);
 }
 
 /**
@@ -270,9 +273,11 @@ static struct rdmafs_verdict rdmafs_own_locked(struct rdmafs_inode *ri,
 	rdmafs_pages_moved_locked(ri, old);
 	if (v.changed)
 		ri->timeo = 0;
-	/* A change by others that the reply hides may have been one of an ACL. */
-	if (v.changed || (attr && !attr->before))
+	/* A change by others that the reply hides may have been one of an ACL, or of the label. */
+	if (v.changed || (attr && !attr->before)) {
 		forget_all_cached_acls(inode);
+		rdmafs_seclabel_doubt(inode);
+	}
 	if (v.use)
 		rdmafs_attr_timeo_locked(inode, true);
 	else if (!attr)
@@ -308,6 +313,7 @@ void rdmafs_attr_own_end(struct inode *inode, const struct rfp_attr *attr, u64 c
 	spin_unlock(&inode->i_lock);
 	if (acl)
 		forget_all_cached_acls(inode);
+	rdmafs_seclabel_settle(inode);
 }
 
 /**
@@ -339,6 +345,7 @@ static void rdmafs_attr_unstash(struct inode *inode)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 
+	rdmafs_seclabel_settle(inode);
 	if (!test_bit(RDMAFS_I_STASH, &ri->flags))
 		return;
 	spin_lock(&inode->i_lock);

@@ -15,6 +15,7 @@
  * @flags: RFP_OPEN_*
  * @how:   RFP_CREATE_*
  * @mode:  permissions of a new file
+ * @label: security label of a new file
  * @locked: the caller holds the directory's lock, so that the op must not wait until another
  *	   client has given up a lease
  * @op:	   the request, whose reply @rep and @found point into; the caller puts it, if not NULL
@@ -25,6 +26,7 @@ struct rdmafs_by_name {
 	u32 flags;
 	u32 how;
 	umode_t mode;
+	struct rdmafs_seclabel label;
 	bool locked;
 	struct rdmafs_op *op;
 	const struct rfp_open_rep *rep;
@@ -53,6 +55,8 @@ static int rdmafs_by_name_ask(struct inode *dir, const struct qstr *name,
 	req->how = cpu_to_le32(b->how);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
 	rfp_enc_str(&op->enc, name->name, name->len, RFP_NAME_MAX);
+	if (b->found.labels)
+		rdmafs_seclabel_send(op, dir->i_sb, &b->label);
 	op->closes = true;
 	op->once = b->locked;
 	/* Without O_EXCL a restarted server may execute it a second time. */
@@ -104,41 +108,62 @@ static struct rdmafs_open *rdmafs_by_name_open(struct inode *inode, const struct
 	return rdmafs_open_new(inode, b->op->cred, b->flags, b->rep, b->op->answered);
 }
 
+/* The inode of the file that was opened, or an ERR_PTR: then the next use looks the name up. */
+static struct inode *rdmafs_by_name_inode(struct inode *dir, struct dentry *dentry,
+					  const struct rdmafs_by_name *b)
+{
+	struct inode *inode = rdmafs_found_inode(dir->i_sb, &b->found);
+
+	if (!IS_ERR(inode) && !S_ISREG(inode->i_mode)) {
+		iput(inode);
+		inode = ERR_PTR(-EIO);
+	}
+	if (IS_ERR(inode))
+		d_drop(dentry);
+	return inode;
+}
+
 static int rdmafs_by_name_attach(struct inode *dir, struct dentry *dentry, struct file *file,
 				 struct rdmafs_by_name *b, unsigned long verifier)
 {
 	struct rdmafs_open *open;
+	struct inode *inode;
+	bool created;
 	int err;
 
-	err = rdmafs_made(dir, dentry, &b->found, verifier);
-	if (!err && !d_is_reg(dentry))
-		err = -EIO;
-	if (err)
-		goto undo;
-	open = rdmafs_by_name_open(d_inode(dentry), b);
-	if (IS_ERR(open)) {
-		err = PTR_ERR(open);
-		goto undo;
+	inode = rdmafs_by_name_inode(dir, dentry, b);
+	if (IS_ERR(inode)) {
+		rdmafs_open_undo(b->op);
+		return PTR_ERR(inode);
 	}
-	if (le32_to_cpu(b->rep->flags) & RFP_OPEN_CREATED)
-		file->f_mode |= FMODE_CREATED;
-	rdmafs_file_attach(file, open);
+	open = rdmafs_by_name_open(inode, b);
+	if (IS_ERR(open)) {
+		rdmafs_open_undo(b->op);
+		d_drop(dentry);
+		iput(inode);
+		return PTR_ERR(open);
+	}
+	created = le32_to_cpu(b->rep->flags) & RFP_OPEN_CREATED;
 	/*
-	 * finish_open() may need ops.  A task must not hold an op while it waits for another one
+	 * What follows may need ops.  A task must not hold an op while it waits for another one
 	 * of the same pool.
 	 */
 	rdmafs_op_put(b->op);
 	b->op = NULL;
+	err = rdmafs_made(dir, dentry, inode, verifier);
+	if (err) {
+		rdmafs_open_put_sync(open);
+		return err;
+	}
+	if (created)
+		file->f_mode |= FMODE_CREATED;
+	rdmafs_file_attach(file, open);
 	/* Once finish_open() has opened the file, its release puts the open. */
 	err = finish_open(file, dentry, rdmafs_file_open_atomic);
 	if (err && !(file->f_mode & FMODE_OPENED)) {
 		rdmafs_file_attach(file, NULL);
 		rdmafs_open_put_sync(open);
 	}
-	return err;
-
-undo:
-	rdmafs_open_undo(b->op);
 	return err;
 }
 
@@ -149,15 +174,21 @@ static int rdmafs_open_new_name(struct inode *dir, struct dentry *dentry, struct
 	unsigned long verifier = rdmafs_dir_verifier(dir);
 	struct rdmafs_by_name b = {
 		.flags = rdmafs_open_flags(file), .mode = mode, .locked = true,
+		.found.labels = true,
 	};
-	int err;
+	int err = 0;
 
 	if (!(flags & O_CREAT))
 		b.how = RFP_CREATE_NOT;
 	else if (flags & O_EXCL)
 		b.how = RFP_CREATE_EXCL;
+	if (b.how != RFP_CREATE_NOT)
+		err = rdmafs_seclabel_new(dentry, S_IFREG, &b.label);
+	if (err)
+		return err;
 	atomic_inc(looking);
 	err = rdmafs_by_name_send(dir, &dentry->d_name, &b);
+	rdmafs_seclabel_free(&b.label);
 	if (!err) {
 		err = rdmafs_by_name_attach(dir, dentry, file, &b, verifier);
 	} else if (err == -EIO || err == -EINTR) {
@@ -200,7 +231,7 @@ static int rdmafs_search_known(struct inode *dir)
 static int rdmafs_open_denied(struct inode *inode, struct inode *dir, const struct qstr *name,
 			      int search, u32 flags, struct rdmafs_open **openp)
 {
-	struct rdmafs_found found;
+	struct rdmafs_found found = {};
 	struct rdmafs_op *op;
 	int err;
 
@@ -291,19 +322,22 @@ int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **op
 	return err == -EACCES ? rdmafs_open_made(d_inode(dentry), flags, openp) : err;
 }
 
-/* Enter the file that a kernel thread has made, and keep the open's proof. */
-static int rdmafs_create_opened(struct inode *dir, struct dentry *dentry, struct rdmafs_by_name *b,
-				unsigned long verifier)
+/* The inode of the file that a kernel thread has made, which keeps the open's proof. */
+static struct inode *rdmafs_create_opened(struct inode *dir, struct dentry *dentry,
+					  struct rdmafs_by_name *b)
 {
-	int err = rdmafs_made(dir, dentry, &b->found, verifier);
+	struct inode *inode = rdmafs_by_name_inode(dir, dentry, b);
 
-	if (err)
-		return err;
+	if (IS_ERR(inode))
+		return inode;
 	/* The request could open nothing but a new file. */
-	if (!d_is_reg(dentry) || !(le32_to_cpu(b->rep->flags) & RFP_OPEN_CREATED))
-		return -EIO;
-	rdmafs_open_made_note(d_inode(dentry), b->op->cred, b->rep, b->found.attr);
-	return 0;
+	if (!(le32_to_cpu(b->rep->flags) & RFP_OPEN_CREATED)) {
+		d_drop(dentry);
+		iput(inode);
+		return ERR_PTR(-EIO);
+	}
+	rdmafs_open_made_note(inode, b->op->cred, b->rep, b->found.attr);
+	return inode;
 }
 
 /*
@@ -318,22 +352,31 @@ static int rdmafs_create_open(struct inode *dir, struct dentry *dentry, umode_t 
 	unsigned long verifier = rdmafs_dir_verifier(dir);
 	struct rdmafs_by_name b = {
 		.flags = RDMAFS_OPEN_MADE, .how = RFP_CREATE_EXCL, .mode = mode, .locked = true,
+		.found.labels = true,
 	};
+	struct inode *inode = NULL;
 	int err;
 
 	if (dentry->d_name.len > RFP_NAME_MAX)
 		return -ENAMETOOLONG;
+	err = rdmafs_seclabel_new(dentry, S_IFREG, &b.label);
+	if (err)
+		return err;
 	err = rdmafs_by_name_send(dir, &dentry->d_name, &b);
+	rdmafs_seclabel_free(&b.label);
 	if (err) {
 		/* The file may have been made or not: the next use looks the name up. */
 		d_drop(dentry);
 	} else {
-		err = rdmafs_create_opened(dir, dentry, &b, verifier);
+		inode = rdmafs_create_opened(dir, dentry, &b);
+		err = PTR_ERR_OR_ZERO(inode);
 		/* Whether anybody opens the file next is not known. */
 		rdmafs_open_undo(b.op);
 	}
 	if (b.op)
 		rdmafs_op_put(b.op);
+	if (!err)
+		err = rdmafs_made(dir, dentry, inode, verifier);
 	return err == -EEXIST ? -EAGAIN : err;
 }
 

@@ -27,6 +27,7 @@
  *	fence.c		changes that a killed task has left; program.c is a program at its end?
  *	xattr.c, acl.c	extended attributes and ACLs
  *	fileattr.c	what chattr(1) sets
+ *	seclabel.c	labels of SELinux that the server keeps
  *
  * How a request travels.  A &struct rdmafs_op holds one request and one reply
  * body and the transport's call.  A task that runs a synchronous operation
@@ -168,6 +169,7 @@ enum rdmafs_names {
  * @names:	which cached names are believed
  * @local_lock:	RDMAFS_LOCAL_*
  * @unshared:	the mount shares its superblock with no other (nosharecache)
+ * @seclabel:	security labels are the server's (security_label)
  * @quota:	the share of the RNIC's translations that the mount, or a remount, has asked for;
  *		transport keeps the present one, which can be changed by way of /proc
  *
@@ -195,6 +197,7 @@ struct rdmafs_opts {
 	enum rdmafs_names names;
 	u32 local_lock;
 	bool unshared;
+	bool seclabel;
 	struct rpol_quota quota;
 };
 
@@ -250,6 +253,7 @@ struct rdmafs_reclaim {
  * @above:	of a file system below: the superblock of the mount, an active reference; else NULL
  * @root_fh:	handle of its root; set by fill_super
  * @export_flags: RFP_EXPORT_*; set by fill_super
+ * @seclabel:	a security module takes the server's labels (seclabel.c); set before it is used
  * @from:	of a file system below: its source, for /proc/mounts and for those below it
  * @link:	in rdmafs_mount.supers; guarded by supers_lock
  * @told:	the last session in which the server was told that all locks were asked for again;
@@ -276,6 +280,7 @@ struct rdmafs_super {
 	struct super_block *above;
 	struct rfp_fh root_fh;
 	u32 export_flags;
+	bool seclabel;
 	char *from;
 	struct list_head link;
 	int told;
@@ -469,6 +474,7 @@ struct rdmafs_cred {
 #define RDMAFS_I_LOOKED		5	/* a directory: a name in it was looked at; see dir.c */
 #define RDMAFS_I_AHEAD		6	/* attributes came ahead; nobody has looked at them yet */
 #define RDMAFS_I_WALKED		7	/* found by name; a GETATTR follows (ahead.c) */
+#define RDMAFS_I_RELABEL	8	/* another client may have changed the security label */
 
 #define RDMAFS_NR_ACCESS	4	/* callers whose rights are kept */
 
@@ -984,7 +990,7 @@ struct inode *rdmafs_alloc_inode(struct super_block *sb);
 void rdmafs_free_inode(struct inode *inode);
 void rdmafs_evict_inode(struct inode *inode);
 struct inode *rdmafs_iget(struct super_block *sb, const struct rfp_fh *fh,
-			  const struct rfp_attr *attr, u64 clock);
+			  const struct rfp_attr *attr, const struct rfp_str *label, u64 clock);
 struct inode *rdmafs_ilookup(struct super_block *sb, const struct rfp_fh *fh, u64 ino,
 			     umode_t type);
 bool rdmafs_same_fh(struct inode *inode, const struct rfp_fh *fh);
@@ -999,17 +1005,46 @@ void rdmafs_dentry_fresh(struct dentry *dentry, unsigned long verifier);
 unsigned long rdmafs_dir_verifier(struct inode *dir);
 int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp);
 
+/* seclabel.c */
+
+/**
+ * struct rdmafs_seclabel - the security label of a new object
+ * @text: its first byte, memory of the security module; NULL: there is none
+ * @len:  its length in bytes
+ */
+struct rdmafs_seclabel {
+	void *text;
+	u32 len;
+};
+
+int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb);
+int rdmafs_seclabel_below(struct fs_context *fc, const struct super_block *above);
+void rdmafs_seclabel_first(struct inode *inode, const struct rfp_str *label);
+void rdmafs_seclabel_doubt(struct inode *inode);
+void rdmafs_seclabel_settle(struct inode *inode);
+int rdmafs_seclabel_new(struct dentry *dentry, umode_t mode, struct rdmafs_seclabel *label);
+void rdmafs_seclabel_free(struct rdmafs_seclabel *label);
+void rdmafs_seclabel_ask(struct rdmafs_op *op, struct super_block *sb);
+void rdmafs_seclabel_send(struct rdmafs_op *op, struct super_block *sb,
+			  const struct rdmafs_seclabel *label);
+void rdmafs_seclabel_decode(const struct rdmafs_op *op, struct rfp_dec *dec,
+			    struct rfp_str *label);
+
 /**
  * struct rdmafs_found - an object and its directory, from a reply
+ * @labels: in: the reply is to tell the object's security label, if the mount has labels
  * @fh:	   handle of the object
  * @attr:  attributes of the object; inside the op's reply
  * @dir:   attributes of the directory; inside the op's reply
+ * @label: the object's security label, or empty; inside the op's reply
  * @clock: op->clock of the request
  */
 struct rdmafs_found {
+	bool labels;
 	struct rfp_fh fh;
 	const struct rfp_attr *attr;
 	const struct rfp_attr *dir;
+	struct rfp_str label;
 	u64 clock;
 };
 
@@ -1019,7 +1054,8 @@ int rdmafs_lookup_send(struct inode *dir, const struct qstr *name, struct rdmafs
 		       struct rdmafs_op **opp);
 atomic_t *rdmafs_looking(unsigned int hash);
 struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags);
-int rdmafs_made(struct inode *dir, struct dentry *dentry, struct rdmafs_found *found,
+struct inode *rdmafs_found_inode(struct super_block *sb, const struct rdmafs_found *found);
+int rdmafs_made(struct inode *dir, struct dentry *dentry, struct inode *inode,
 		unsigned long verifier);
 int rdmafs_make_file(struct inode *dir, struct dentry *dentry, umode_t mode);
 

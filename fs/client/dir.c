@@ -111,6 +111,9 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 		dput(dentry);
 		dentry = NULL;
 	}
+	/* Entries have no labels, for which SELinux would send a request for each, at once. */
+	if (!dentry && RDMAFS_S(sb)->seclabel)
+		return;
 	if (!dentry) {
 		/*
 		 * d_alloc_parallel() would wait, whatever signals come, until the task that looks
@@ -128,7 +131,7 @@ static void rdmafs_dir_prime(struct dentry *parent, const struct rfp_dirent_view
 		dput(dentry);
 		return;
 	}
-	inode = rdmafs_iget(sb, &ent->fh, ent->attr, clock);
+	inode = rdmafs_iget(sb, &ent->fh, ent->attr, NULL, clock);
 	if (IS_ERR(inode)) {
 		/* The name is not hashed, so that a lookup will ask again. */
 		d_lookup_done(dentry);

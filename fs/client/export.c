@@ -143,7 +143,7 @@ static struct inode *rdmafs_fid_ask(struct super_block *sb, const struct rdmafs_
 		 (le32_to_cpu(attr->mode) & S_IFMT) != f->type || !attr->nlink)
 		inode = ERR_PTR(-ESTALE);
 	else
-		inode = rdmafs_iget(sb, &f->fh, attr, op->clock);
+		inode = rdmafs_iget(sb, &f->fh, attr, NULL, op->clock);
 out:
 	rdmafs_op_put(op);
 	return inode;
@@ -165,7 +165,7 @@ static struct dentry *rdmafs_get_parent(struct dentry *child)
 {
 	static const struct qstr up = QSTR_INIT("..", 2);
 	struct inode *dir = d_inode(child), *inode;
-	struct rdmafs_found found;
+	struct rdmafs_found found = { .labels = true };
 	struct rdmafs_op *op;
 	int err;
 
@@ -175,7 +175,7 @@ static struct dentry *rdmafs_get_parent(struct dentry *child)
 	else if (!S_ISDIR(le32_to_cpu(found.attr->mode)))
 		inode = ERR_PTR(-EIO);
 	else
-		inode = rdmafs_iget(dir->i_sb, &found.fh, found.attr, found.clock);
+		inode = rdmafs_found_inode(dir->i_sb, &found);
 	if (op)
 		rdmafs_op_put(op);
 	return d_obtain_alias(inode);

@@ -142,13 +142,14 @@ static void rdmafs_inode_setup(struct inode *inode, const struct rfp_attr *attr)
  * @sb:	   the mount
  * @fh:	   the handle
  * @attr:  attributes off the wire, unchecked
+ * @label: the security label that came with them, or NULL
  * @clock: op->clock of the request that returned them
  *
  * Context: process, may sleep.
  * Return: the inode, referenced, its attributes taken over; or -EIO or -ENOMEM.
  */
 struct inode *rdmafs_iget(struct super_block *sb, const struct rfp_fh *fh,
-			  const struct rfp_attr *attr, u64 clock)
+			  const struct rfp_attr *attr, const struct rfp_str *label, u64 clock)
 {
 	struct rdmafs_iget want = { .fh = fh };
 	struct inode *inode;
@@ -162,6 +163,7 @@ struct inode *rdmafs_iget(struct super_block *sb, const struct rfp_fh *fh,
 		return ERR_PTR(-ENOMEM);
 	if (inode->i_state & I_NEW) {
 		rdmafs_inode_setup(inode, attr);
+		rdmafs_seclabel_first(inode, label);
 		unlock_new_inode(inode);
 	} else {
 		/* The server knows the handle (again). */

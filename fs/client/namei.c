@@ -70,6 +70,7 @@ int rdmafs_found_decode(struct rdmafs_op *op, struct rfp_dec *dec, struct super_
 	rfp_dec_fh(dec, &found->fh);
 	found->dir = rfp_dec_fixed(dec, sizeof(*found->dir));
 	found->clock = op->clock;
+	rdmafs_seclabel_decode(op, dec, &found->label);
 	if (rfp_dec_end(dec) || rdmafs_attr_check(sb, found->attr) ||
 	    rdmafs_attr_check(sb, found->dir))
 		return -EIO;
@@ -80,7 +81,7 @@ int rdmafs_found_decode(struct rdmafs_op *op, struct rfp_dec *dec, struct super_
  * rdmafs_lookup_send - send LOOKUP, and take over the directory's attributes
  * @dir:   the directory
  * @name:  the name
- * @found: out: the object
+ * @found: @labels is set; out: the object
  * @opp:   out: the op, which the caller puts after it has used @found; or NULL
  *
  * Context: process, may sleep.
@@ -100,6 +101,8 @@ int rdmafs_lookup_send(struct inode *dir, const struct qstr *name, struct rdmafs
 		return PTR_ERR(op);
 	*opp = op;
 	rdmafs_access_ask(op, dir->i_sb);
+	if (found->labels)
+		rdmafs_seclabel_ask(op, dir->i_sb);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
 	rfp_enc_str(&op->enc, name->name, name->len, RFP_NAME_MAX);
 	err = rdmafs_op_run(op);
@@ -187,7 +190,7 @@ struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned 
 	/* A directory that is found may be moved as soon as it has its name. */
 	struct dentry *parent = dentry->d_parent;
 	unsigned long verifier;
-	struct rdmafs_found found;
+	struct rdmafs_found found = { .labels = true };
 	struct inode *inode = NULL;
 	struct dentry *res;
 	struct rdmafs_op *op;
@@ -210,7 +213,7 @@ struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned 
 	verifier = rdmafs_dir_verifier(dir);
 	err = rdmafs_lookup_send(dir, &dentry->d_name, &found, &op);
 	if (!err)
-		inode = rdmafs_iget(dir->i_sb, &found.fh, found.attr, found.clock);
+		inode = rdmafs_found_inode(dir->i_sb, &found);
 	else if (err != -ENOENT)
 		inode = ERR_PTR(err);
 	if (!IS_ERR_OR_NULL(inode))
@@ -228,9 +231,10 @@ struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned 
 	/*
 	 * Nobody waits for this name any more, so that this task may wait for others.  A caller
 	 * that is to remove or rename the name relies on the name staying where it is: it holds
-	 * the lock exclusively, so that nothing is read.
+	 * the lock exclusively, so that nothing is read.  Where there are labels, names that the
+	 * dcache does not have are not entered (rdmafs_dir_prime()).
 	 */
-	if (plain)
+	if (plain && !RDMAFS_S(dir->i_sb)->seclabel)
 		rdmafs_ahead_dir(parent);
 	if (!IS_ERR(res))
 		rdmafs_dentry_crossing(res ?: dentry);
@@ -242,7 +246,7 @@ static int rdmafs_reval_ask(struct inode *dir, struct dentry *dentry)
 {
 	unsigned long verifier = rdmafs_dir_verifier(dir);
 	struct inode *inode = d_inode(dentry);
-	struct rdmafs_found found;
+	struct rdmafs_found found = {};
 	struct name_snapshot name;
 	struct rdmafs_op *op;
 	int err;
@@ -366,36 +370,46 @@ static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
  * @mode:   type and permissions
  * @dev:    number of a device node
  * @target: target of a symbolic link, else NULL
+ * @label:  its security label; rdmafs_make() sets it
  */
 struct rdmafs_make {
 	enum rfp_op nr;
 	umode_t mode;
 	dev_t dev;
 	const char *target;
+	struct rdmafs_seclabel label;
 };
+
+/**
+ * rdmafs_found_inode - get the inode of an object that a reply tells
+ * @sb:    the mount
+ * @found: of rdmafs_found_decode()
+ *
+ * Context: process, may sleep.
+ * Return: as rdmafs_iget().
+ */
+struct inode *rdmafs_found_inode(struct super_block *sb, const struct rdmafs_found *found)
+{
+	return rdmafs_iget(sb, &found->fh, found->attr, &found->label, found->clock);
+}
 
 /**
  * rdmafs_made - enter an object that has been made, or opened by its name, in the dcache
  * @dir:      its directory
  * @dentry:   its name
- * @found:    the object
+ * @inode:    the object; the caller's reference goes
  * @verifier: rdmafs_dir_verifier() of @dir, from before the request
  *
- * Context: process, may sleep; the directory's lock held.
+ * Context: process, may sleep; the directory's lock held, and no op: a security module may ask for
+ * the object's label.
  * Return: 0 or a negative errno.
  */
-int rdmafs_made(struct inode *dir, struct dentry *dentry, struct rdmafs_found *found,
+int rdmafs_made(struct inode *dir, struct dentry *dentry, struct inode *inode,
 		unsigned long verifier)
 {
-	struct inode *inode;
 	struct dentry *res;
 
 	lockdep_assert_held(&dir->i_rwsem);
-	inode = rdmafs_iget(dir->i_sb, &found->fh, found->attr, found->clock);
-	if (IS_ERR(inode)) {
-		d_drop(dentry);
-		return PTR_ERR(inode);
-	}
 	rdmafs_dentry_fresh(dentry, verifier);
 	if (!d_unhashed(dentry)) {
 		d_instantiate(dentry, inode);
@@ -409,38 +423,49 @@ int rdmafs_made(struct inode *dir, struct dentry *dentry, struct rdmafs_found *f
 	return 0;
 }
 
-static int rdmafs_make(struct inode *dir, struct dentry *dentry, const struct rdmafs_make *make)
+/* Build the request that makes an object. */
+static int rdmafs_make_request(struct rdmafs_op *op, struct inode *dir, struct dentry *dentry,
+			       const struct rdmafs_make *make)
 {
-	unsigned long verifier = rdmafs_dir_verifier(dir);
-	const struct rfp_attr *dattr = NULL;
-	struct rfp_mknod_req *req;
-	struct rdmafs_found found;
-	struct rdmafs_op *op;
-	struct rfp_dec dec;
+	struct rfp_mknod_req *req = (struct rfp_mknod_req *)op->req;
 	size_t len;
 	int err;
 
-	if (dentry->d_name.len > RFP_NAME_MAX)
-		return -ENAMETOOLONG;
-	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), make->nr, sizeof(*req));
-	if (IS_ERR(op))
-		return PTR_ERR(op);
-	req = (struct rfp_mknod_req *)op->req;
 	req->mode = cpu_to_le32(make->mode);
 	req->umask = cpu_to_le32(current_umask());
 	req->rdev_major = cpu_to_le32(MAJOR(make->dev));
 	req->rdev_minor = cpu_to_le32(MINOR(make->dev));
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
 	rfp_enc_str(&op->enc, dentry->d_name.name, dentry->d_name.len, RFP_NAME_MAX);
-	if (make->target) {
-		len = strlen(make->target);
-		err = len > RFP_SYMLINK_MAX ? -ENAMETOOLONG :
-		      rdmafs_op_buf(op, RDMAFS_XPRT_WRITE, len);
-		if (err)
-			goto out;
+	rdmafs_seclabel_send(op, dir->i_sb, &make->label);
+	if (!make->target)
+		return 0;
+	len = strlen(make->target);
+	err = len > RFP_SYMLINK_MAX ? -ENAMETOOLONG : rdmafs_op_buf(op, RDMAFS_XPRT_WRITE, len);
+	if (!err)
 		memcpy(op->buf, make->target, len);
-	}
+	return err;
+}
 
+/* Have the server make an object: its inode, or an ERR_PTR. */
+static struct inode *rdmafs_make_ask(struct inode *dir, struct dentry *dentry,
+				     const struct rdmafs_make *make)
+{
+	const struct rfp_attr *dattr = NULL;
+	struct rdmafs_found found;
+	struct inode *inode;
+	struct rdmafs_op *op;
+	struct rfp_dec dec;
+	int err;
+
+	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), make->nr, sizeof(struct rfp_mknod_req));
+	if (IS_ERR(op))
+		return ERR_CAST(op);
+	err = rdmafs_make_request(op, dir, dentry, make);
+	if (err) {
+		rdmafs_op_put(op);
+		return ERR_PTR(err);
+	}
 	rdmafs_attr_own_begin(dir);
 	err = rdmafs_op_run(op);
 	if (!err) {
@@ -450,14 +475,28 @@ static int rdmafs_make(struct inode *dir, struct dentry *dentry, const struct rd
 			dattr = found.dir;
 	}
 	rdmafs_attr_own_end(dir, dattr, op->clock);
-	if (!err)
-		err = rdmafs_made(dir, dentry, &found, verifier);
-	else
-		/* The object may have been made or not: the next use looks the name up. */
+	inode = err ? ERR_PTR(err) : rdmafs_found_inode(dir->i_sb, &found);
+	/* The object may have been made or not: the next use looks the name up. */
+	if (IS_ERR(inode))
 		d_drop(dentry);
-out:
 	rdmafs_op_put(op);
-	return err;
+	return inode;
+}
+
+static int rdmafs_make(struct inode *dir, struct dentry *dentry, struct rdmafs_make *make)
+{
+	unsigned long verifier = rdmafs_dir_verifier(dir);
+	struct inode *inode;
+	int err;
+
+	if (dentry->d_name.len > RFP_NAME_MAX)
+		return -ENAMETOOLONG;
+	err = rdmafs_seclabel_new(dentry, make->mode, &make->label);
+	if (err)
+		return err;
+	inode = rdmafs_make_ask(dir, dentry, make);
+	rdmafs_seclabel_free(&make->label);
+	return IS_ERR(inode) ? PTR_ERR(inode) : rdmafs_made(dir, dentry, inode, verifier);
 }
 
 static int rdmafs_mkdir(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry,

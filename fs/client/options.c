@@ -80,6 +80,7 @@ const struct fs_parameter_spec rdmafs_params[] = {
 	fsparam_u32("nconnect",		RDMAFS_OPT_NCONNECT),
 	fsparam_enum("local_lock",	RDMAFS_OPT_LOCAL_LOCK, rdmafs_local_names),
 	fsparam_flag_no("sharecache",	RDMAFS_OPT_SHARECACHE),
+	fsparam_flag_no("security_label", RDMAFS_OPT_SECLABEL),
 	{}
 };
 
@@ -325,6 +326,9 @@ int rdmafs_opts_parse(struct fs_context *fc, struct fs_parameter *param)
 	case RDMAFS_OPT_SHARECACHE:
 		opts->unshared = res.negated;
 		return 0;
+	case RDMAFS_OPT_SECLABEL:
+		opts->seclabel = !res.negated;
+		return 0;
 	default:
 		return -EINVAL;
 	}
@@ -382,6 +386,8 @@ int rdmafs_opts_fixed(struct fs_context *fc, const struct rdmafs_mount *mnt)
 		what = "local_lock";
 	else if (new->unshared != old->unshared)
 		what = "sharecache";
+	else if (new->seclabel != old->seclabel)
+		what = "security_label";
 	else if ((ctx->seen & BIT(RDMAFS_OPT_ADDR)) &&
 		 memcmp(&new->addr, &old->addr, sizeof(old->addr)))
 		what = "addr or port";
@@ -423,6 +429,7 @@ bool rdmafs_opts_same(const struct rdmafs_opts *a, const struct rdmafs_opts *b)
 	       a->acdirmax == b->acdirmax &&
 	       a->names == b->names &&
 	       a->local_lock == b->local_lock &&
+	       a->seclabel == b->seclabel &&
 	       a->quota.min == b->quota.min &&
 	       a->quota.max == b->quota.max &&
 	       a->quota.weight == b->quota.weight;
@@ -490,5 +497,7 @@ int rdmafs_opts_show(struct seq_file *m, struct dentry *root)
 	seq_printf(m, ",local_lock=%s", rdmafs_local_names[opts->local_lock].name);
 	if (opts->unshared)
 		seq_puts(m, ",nosharecache");
+	if (opts->seclabel)
+		seq_puts(m, ",security_label");
 	return 0;
 }

@@ -39,6 +39,7 @@ enum rdmafs_param {
 	RDMAFS_OPT_NCONNECT,
 	RDMAFS_OPT_LOCAL_LOCK,
 	RDMAFS_OPT_SHARECACHE,
+	RDMAFS_OPT_SECLABEL,
 };
 
 /* Options that change the mount's share of the RNIC's translations. */

@@ -13,6 +13,9 @@
  * superblock above, and the way up from a root is the VFS's.  If the server can't let the client
  * cross, the directory itself is seen.
  *
+ * Each superblock has security options of its own, copied from the one above, and labels if its
+ * export has (seclabel.c).
+ *
  * Such mounts are unmounted when they have been idle for submount_s seconds, or twice as long,
  * and with the mount above if they are idle then (MNT_SHRINKABLE).  While the server is not there
  * none expires: the worker that ends it would wait for the server, and others wait for that worker.
@@ -198,6 +201,22 @@ static int rdmafs_submount_make(struct fs_context *fc)
 	return err;
 }
 
+/* Have the security module begin with the new superblock; it may ask the server for a label. */
+static int rdmafs_submount_labels(struct fs_context *fc)
+{
+	struct rdmafs_ctx *ctx = fc->fs_private;
+	struct super_block *sb = fc->root->d_sb;
+	int err;
+
+	err = rdmafs_seclabel_below(fc, ctx->cross->d_sb);
+	if (err) {
+		dput(fc->root);
+		fc->root = NULL;
+		deactivate_locked_super(sb);
+	}
+	return err;
+}
+
 /* Send CROSS. */
 static int rdmafs_submount_ask(struct inode *dir, struct rdmafs_attached *at)
 {
@@ -242,8 +261,10 @@ int rdmafs_submount_get_tree(struct fs_context *fc)
 	}
 	if (at.op)
 		rdmafs_op_put(at.op);
-	if (!found)
+	if (err)
 		return err;
+	if (!found)
+		return rdmafs_submount_labels(fc);
 	err = rdmafs_submount_lock(found);
 	if (!err)
 		fc->root = dget(found->sb->s_root);

@@ -367,7 +367,7 @@ int rdmafs_super_root(struct super_block *sb, const struct rdmafs_attached *at)
 		sb->s_flags |= SB_POSIXACL;
 	if (super->export_flags & RFP_EXPORT_RO)
 		sb->s_flags |= SB_RDONLY;
-	root = rdmafs_iget(sb, &super->root_fh, at->attr, at->op->clock);
+	root = rdmafs_iget(sb, &super->root_fh, at->attr, NULL, at->op->clock);
 	if (IS_ERR(root))
 		return PTR_ERR(root);
 	sb->s_root = d_make_root(root);
@@ -424,6 +424,11 @@ static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
 	if (err)
 		goto out;
 	err = rdmafs_super_root(sb, &at);
+	if (!err && mnt->opts.seclabel && !(mnt->super.export_flags & RFP_EXPORT_LABEL)) {
+		errorfc(fc, "export '%s' of %s has no security labels (security_label)",
+			mnt->opts.export, mnt->opts.host);
+		err = -EOPNOTSUPP;
+	}
 	if (err)
 		goto out;
 	snprintf(name, sizeof(name), "%u:%u", MAJOR(sb->s_dev), MINOR(sb->s_dev));
@@ -431,6 +436,8 @@ static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
 out:
 	if (at.op)
 		rdmafs_op_put(at.op);
+	if (!err && mnt->opts.seclabel)
+		err = rdmafs_seclabel_begin(fc, sb);
 	return err;
 }
 

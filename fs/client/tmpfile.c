@@ -19,12 +19,16 @@
  * @rep:   the reply that granted the open, inside the op
  * @fh:    handle of the file
  * @attr:  its attributes, checked, inside the op
+ * @label: its security label; @told what the server says of it, inside the op
+ * @told:  likewise
  */
 struct rdmafs_tmpfile {
 	u32 flags;
 	const struct rfp_open_rep *rep;
 	struct rfp_fh fh;
 	const struct rfp_attr *attr;
+	struct rdmafs_seclabel label;
+	struct rfp_str told;
 };
 
 /* Take the reply apart: 0 or -EIO. */
@@ -36,6 +40,7 @@ static int rdmafs_tmpfile_decode(struct rdmafs_op *op, struct super_block *sb,
 	t->rep = rdmafs_op_reply(op, &dec, sizeof(*t->rep));
 	t->attr = rfp_dec_fixed(&dec, sizeof(*t->attr));
 	rfp_dec_fh(&dec, &t->fh);
+	rdmafs_seclabel_decode(op, &dec, &t->told);
 	if (rfp_dec_end(&dec) || rdmafs_attr_check(sb, t->attr) ||
 	    !S_ISREG(le32_to_cpu(t->attr->mode)))
 		return -EIO;
@@ -54,6 +59,7 @@ static int rdmafs_tmpfile_ask(struct rdmafs_op *op, struct inode *dir, umode_t m
 	req->flags = cpu_to_le32(t->flags);
 	req->how = cpu_to_le32(excl ? RFP_CREATE_EXCL : 0);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
+	rdmafs_seclabel_send(op, dir->i_sb, &t->label);
 	op->closes = true;
 	err = rdmafs_op_run(op);
 	if (err)
@@ -69,7 +75,7 @@ static struct inode *rdmafs_tmpfile_inode(struct super_block *sb, struct rdmafs_
 					  const struct rdmafs_tmpfile *t,
 					  struct rdmafs_open **openp)
 {
-	struct inode *inode = rdmafs_iget(sb, &t->fh, t->attr, op->clock);
+	struct inode *inode = rdmafs_iget(sb, &t->fh, t->attr, &t->told, op->clock);
 	int err;
 
 	if (IS_ERR(inode)) {
@@ -103,10 +109,16 @@ int rdmafs_tmpfile(struct mnt_idmap *idmap, struct inode *dir, struct file *file
 	struct rdmafs_op *op;
 	int err;
 
+	err = rdmafs_seclabel_new(file->f_path.dentry, S_IFREG, &t.label);
+	if (err)
+		return err;
 	op = rdmafs_op_new(RDMAFS_M(dir->i_sb), RFP_TMPFILE, sizeof(struct rfp_create_req));
-	if (IS_ERR(op))
+	if (IS_ERR(op)) {
+		rdmafs_seclabel_free(&t.label);
 		return PTR_ERR(op);
+	}
 	err = rdmafs_tmpfile_ask(op, dir, mode, file->f_flags & O_EXCL, &t);
+	rdmafs_seclabel_free(&t.label);
 	inode = err ? ERR_PTR(err) : rdmafs_tmpfile_inode(dir->i_sb, op, &t, &open);
 	/* What follows may need ops, and a task must not hold one while it waits for another. */
 	rdmafs_op_put(op);

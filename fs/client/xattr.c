@@ -198,7 +198,8 @@ ssize_t rdmafs_listxattr(struct dentry *dentry, char *list, size_t size)
 	ret = rdmafs_revalidate(inode, false);
 	if (ret)
 		return ret;
-	if (!(READ_ONCE(RDMAFS_I(inode)->attr_flags) & (RFP_ATTR_XATTRS | RFP_ATTR_ACL)))
+	if (!(READ_ONCE(RDMAFS_I(inode)->attr_flags) &
+	      (RFP_ATTR_XATTRS | RFP_ATTR_ACL | RFP_ATTR_LABEL)))
 		return 0;
 	op = rdmafs_op_new(RDMAFS_M(inode->i_sb), RFP_LISTXATTR, sizeof(*req));
 	if (IS_ERR(op))
@@ -220,18 +221,29 @@ ssize_t rdmafs_listxattr(struct dentry *dentry, char *list, size_t size)
 static int rdmafs_xattr_get(const struct xattr_handler *handler, struct dentry *dentry,
 			    struct inode *inode, const char *name, void *value, size_t size)
 {
+	const char *full = xattr_full_name(handler, name);
+	bool label = !strcmp(full, XATTR_NAME_SELINUX);
+	u32 flags = RFP_ATTR_XATTRS;
 	int err;
 
+	/*
+	 * SELinux asks, and the server in any case.  Attributes that arrived meanwhile could say
+	 * that the label is in doubt, and SELinux would not take the answer.
+	 */
+	if (label && RDMAFS_S(inode->i_sb)->seclabel)
+		return rdmafs_getxattr(inode, full, value, size);
+	if (label)
+		flags |= RFP_ATTR_LABEL;
 	err = rdmafs_revalidate(inode, false);
 	if (err)
 		return err;
-	if (!(READ_ONCE(RDMAFS_I(inode)->attr_flags) & RFP_ATTR_XATTRS)) {
+	if (!(READ_ONCE(RDMAFS_I(inode)->attr_flags) & flags)) {
 		if (handler->flags == RFP_EXPORT_XATTR &&
 		    !(RDMAFS_S(inode->i_sb)->export_flags & RFP_EXPORT_XATTR))
 			return -EOPNOTSUPP;
 		return -ENODATA;
 	}
-	return rdmafs_getxattr(inode, xattr_full_name(handler, name), value, size);
+	return rdmafs_getxattr(inode, full, value, size);
 }
 
 static int rdmafs_xattr_set(const struct xattr_handler *handler, struct mnt_idmap *idmap,

@@ -228,7 +228,7 @@ static int rdmafsd_run(struct rdmafsd_rq *rq, unsigned int *flags)
 	err = rdmafsd_begin(rq, op, false);
 	/* Before anything is made that would lack its label. */
 	if (!err && rq->label.len && !rdmafsd_seclabel_able(rq->exp))
-		err = -EOPNOTSUPP;
+		err = -EPERM;
 	if (!err)
 		err = rdmafsd_put_on(rq, op->as);
 	if (!err)

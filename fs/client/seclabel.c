@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Security labels of objects that the server keeps (mount option security_label).
+ *
+ * SELinux has the label of each inode in memory.  For a mount that has native labels it gets the
+ * label in one of three ways:
+ *	- A reply that leads to a new inode tells it (RFP_REQ_LABEL), and SELinux is told before
+ *	  anybody finds the inode.
+ *	- SELinux asks for security.selinux when it needs a label that it does not have: the reply
+ *	  told none (it was too long, or the inode comes from a handle), it is no label by the
+ *	  policy that is loaded, or another client has changed the object.  In the last case
+ *	  rdmafs_seclabel_settle() has said that the label may be another by now.  A label is
+ *	  thus believed for as long as the attributes are.
+ *	- A process on this machine has set it, by setxattr(2).
+ *
+ * A new object gets the label that the policy here wants, with the request that makes it.
+ *
+ * SELinux may ask wherever it looks at an inode.  So a task that holds an op, of which the pool may
+ * have but one, must not enter an inode in the dcache before it has put the op.
+ */
+#include <linux/fs_context.h>
+#include <linux/security.h>
+#include <linux/string.h>
+#include <linux/xattr.h>
+#include "client.h"
+#include "options.h"
+
+/**
+ * rdmafs_seclabel_begin - have the security module take the labels of the server
+ * @fc: the context of the mount
+ * @sb: the superblock, which has its root, and nobody uses it yet
+ *
+ * For a mount with the option security_label, or a file system below one, whose export has labels.
+ * The module does not, if there is none that knows such labels, or if the mount gives all objects
+ * one label (context=).
+ *
+ * Context: process, waits killably for the server, which is asked for the root's label; no op is
+ * held.
+ * Return: 0, or an errno of the module: it refuses the options that it has of this mount.
+ */
+int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb)
+{
+	struct rdmafs_super *super = RDMAFS_S(sb);
+	unsigned long taken = 0;
+	int err;
+
+	super->seclabel = true;
+	err = security_sb_set_mnt_opts(sb, fc->security, SECURITY_LSM_NATIVE_LABELS, &taken);
+	if (!(taken & SECURITY_LSM_NATIVE_LABELS)) {
+		super->seclabel = false;
+		if (!err)
+			infofc(fc, "security_label: no security module here takes such labels");
+	}
+	return err;
+}
+
+/**
+ * rdmafs_seclabel_below - give a file system below a mount the security options of the one above
+ * @fc:    the context of the file system below, with its root; s_umount is held
+ * @above: the superblock that was crossed from
+ *
+ * Options (context= and others) are copied: that is the business of no permission of the task,
+ * which does no more than walk.  If there are none, or only one for the root of the mount
+ * (rootcontext=), the module begins anew; from a copy of that one the VFS, which tells the module
+ * the options that @fc has, would conclude that others were meant.
+ *
+ * There are labels if the mount has them, and the export below says so itself: its file system may
+ * be one that can't have them, and then its objects have the label that the policy has for such.
+ *
+ * Who has found the same superblock meanwhile waits for s_umount, and uses it also if this fails.
+ *
+ * Context: as of rdmafs_seclabel_begin().
+ * Return: as of rdmafs_seclabel_begin().
+ */
+int rdmafs_seclabel_below(struct fs_context *fc, const struct super_block *above)
+{
+	struct super_block *sb = fc->root->d_sb;
+	struct rdmafs_super *super = RDMAFS_S(sb);
+	unsigned long ask = 0, taken = 0;
+	int err;
+
+	if (super->mnt->super.seclabel && (super->export_flags & RFP_EXPORT_LABEL))
+		ask = SECURITY_LSM_NATIVE_LABELS;
+	if (!fc->security)
+		return ask ? rdmafs_seclabel_begin(fc, sb) : 0;
+	super->seclabel = ask;
+	err = security_sb_clone_mnt_opts(above, sb, ask, &taken);
+	super->seclabel = taken & SECURITY_LSM_NATIVE_LABELS;
+	return err;
+}
+
+/**
+ * rdmafs_seclabel_first - tell the security module the first label of an inode
+ * @inode: the inode, I_NEW
+ * @label: what a reply told, or NULL
+ *
+ * If this is no label by the policy here the module asks for it later, and does with it what it
+ * does with such a label on a disk.
+ *
+ * Context: process, may sleep.
+ */
+void rdmafs_seclabel_first(struct inode *inode, const struct rfp_str *label)
+{
+	if (label && label->len && RDMAFS_S(inode->i_sb)->seclabel)
+		security_inode_notifysecctx(inode, (void *)label->s, label->len);
+}
+
+/**
+ * rdmafs_seclabel_doubt - note that another client may have changed an object's label
+ * @inode: the object
+ *
+ * To be followed by rdmafs_seclabel_settle(), here or when its attributes are next looked at.
+ *
+ * Context: any.
+ */
+void rdmafs_seclabel_doubt(struct inode *inode)
+{
+	if (RDMAFS_S(inode->i_sb)->seclabel)
+		set_bit(RDMAFS_I_RELABEL, &RDMAFS_I(inode)->flags);
+}
+
+/**
+ * rdmafs_seclabel_settle - have the security module ask for a label again that is in doubt
+ * @inode: the object
+ *
+ * Context: process, no spin lock held.
+ */
+void rdmafs_seclabel_settle(struct inode *inode)
+{
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+
+	if (test_bit(RDMAFS_I_RELABEL, &ri->flags) &&
+	    test_and_clear_bit(RDMAFS_I_RELABEL, &ri->flags))
+		security_inode_invalidate_secctx(inode);
+}
+
+/**
+ * rdmafs_seclabel_new - find out which label a new object is to have
+ * @dentry: its name, or the dentry of a file without one
+ * @mode:   its type; the other bits mean nothing
+ * @label:  out: the label, to be given to rdmafs_seclabel_free()
+ *
+ * Context: process, may wait killably for the server, which is asked for the label of the
+ * directory; no op is held.
+ * Return: 0; @label is empty if the server is to be sent none; -E2BIG: the label is too long; or
+ * an errno of the security module.
+ */
+int rdmafs_seclabel_new(struct dentry *dentry, umode_t mode, struct rdmafs_seclabel *label)
+{
+	const char *name = NULL;
+	bool sound;
+	int err;
+
+	*label = (struct rdmafs_seclabel){};
+	if (!RDMAFS_S(dentry->d_sb)->seclabel)
+		return 0;
+	err = security_dentry_init_security(dentry, mode, &dentry->d_name, &name, &label->text,
+					    &label->len);
+	if (err) {
+		*label = (struct rdmafs_seclabel){};
+		return err == -EOPNOTSUPP ? 0 : err;
+	}
+	/* Before SELinux has a policy it knows names of its own, which mean nothing to others. */
+	sound = name && !strcmp(name, XATTR_NAME_SELINUX) && label->len &&
+		memchr(label->text, ':', label->len);
+	if (sound && label->len <= RFP_LABEL_MAX)
+		return 0;
+	rdmafs_seclabel_free(label);
+	return sound ? -E2BIG : 0;
+}
+
+/**
+ * rdmafs_seclabel_free - give back a label
+ * @label: of rdmafs_seclabel_new(); empty after this
+ *
+ * Context: process.
+ */
+void rdmafs_seclabel_free(struct rdmafs_seclabel *label)
+{
+	if (label->text)
+		security_release_secctx(label->text, label->len);
+	*label = (struct rdmafs_seclabel){};
+}
+
+/**
+ * rdmafs_seclabel_ask - have the reply to a request tell the label of the object
+ * @op: the request, which leads to an inode that may be new
+ * @sb: where the object is
+ *
+ * Does nothing on a mount without labels.
+ *
+ * Context: any.
+ */
+void rdmafs_seclabel_ask(struct rdmafs_op *op, struct super_block *sb)
+{
+	struct rfp_req *req = (struct rfp_req *)op->req;
+
+	if (RDMAFS_S(sb)->seclabel)
+		req->flags |= cpu_to_le16(RFP_REQ_LABEL);
+}
+
+/**
+ * rdmafs_seclabel_send - likewise, and end the request with the label of what it makes
+ * @op:    the request, whose body is complete but for this
+ * @sb:    where the object is to be
+ * @label: of rdmafs_seclabel_new(), or empty
+ *
+ * Context: any.
+ */
+void rdmafs_seclabel_send(struct rdmafs_op *op, struct super_block *sb,
+			  const struct rdmafs_seclabel *label)
+{
+	if (!RDMAFS_S(sb)->seclabel)
+		return;
+	rdmafs_seclabel_ask(op, sb);
+	rfp_enc_label(&op->enc, label->text, label->len);
+}
+
+/**
+ * rdmafs_seclabel_decode - take the label that ends a reply
+ * @op:    the request, answered
+ * @dec:   its reply, before the label
+ * @label: out: the label, inside the reply; empty if none was asked for, or none is told
+ *
+ * Context: any.
+ */
+void rdmafs_seclabel_decode(const struct rdmafs_op *op, struct rfp_dec *dec,
+			    struct rfp_str *label)
+{
+	const struct rfp_req *req = (const struct rfp_req *)op->req;
+
+	*label = (struct rfp_str){};
+	if (req->flags & cpu_to_le16(RFP_REQ_LABEL))
+		rfp_dec_label(dec, label);
+}
