@@ -253,7 +253,7 @@ struct rdmafs_reclaim {
  * @above:	of a file system below: the superblock of the mount, an active reference; else NULL
  * @root_fh:	handle of its root; set by fill_super
  * @export_flags: RFP_EXPORT_*; set by fill_super
- * @seclabel:	a security module takes the server's labels (seclabel.c); set before it is used
+ * @seclabel:	a security module takes the labels of the server; set before it is used
  * @from:	of a file system below: its source, for /proc/mounts and for those below it
  * @link:	in rdmafs_mount.supers; guarded by supers_lock
  * @told:	the last session in which the server was told that all locks were asked for again;

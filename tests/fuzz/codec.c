@@ -65,6 +65,13 @@ static void step(struct rfp_dec *d, struct rfp_enc *e, u8 what, u8 size)
 		}
 		return;
 	default:
+		if (what & 8) {
+			rfp_dec_label(d, &str);
+			FUZZ_ASSERT(str.len <= RFP_LABEL_MAX && (!str.s == d->bad));
+			if (!d->bad)
+				rfp_enc_label(e, str.s, str.len);
+			return;
+		}
 		rfp_dec_str(d, &str, size + 1);
 		FUZZ_ASSERT(!str.len == d->bad && !str.s == d->bad);
 		if (!d->bad) {

@@ -421,6 +421,61 @@ static void codec_encoder_refuses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rfp_enc_len(&e), -EMSGSIZE);
 }
 
+/* A label may be empty, have any bytes, and be RFP_LABEL_MAX bytes long, but not longer. */
+static void codec_labels(struct kunit *test)
+{
+	static const size_t sizes[] = { 0, 1, 2, 255, RFP_LABEL_MAX };
+	u8 *label = kunit_kzalloc(test, RFP_LABEL_MAX + 1, GFP_KERNEL);
+	u8 *body = kunit_kzalloc(test, BODY_MAX, GFP_KERNEL), *copy;
+	struct rfp_str got;
+	struct rfp_enc e;
+	struct rfp_dec d;
+	size_t i, cut;
+
+	KUNIT_ASSERT_NOT_NULL(test, label);
+	KUNIT_ASSERT_NOT_NULL(test, body);
+	for (i = 0; i <= RFP_LABEL_MAX; i++)
+		label[i] = i * 7;
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		rfp_enc_init(&e, body, BODY_MAX);
+		rfp_enc_label(&e, sizes[i] ? label : NULL, sizes[i]);
+		KUNIT_ASSERT_EQ(test, rfp_enc_len(&e), (int)(sizeof(__le16) + sizes[i]));
+		KUNIT_EXPECT_EQ(test, get_unaligned_le16(body), sizes[i]);
+		for (cut = 0; cut <= sizeof(__le16) + sizes[i]; cut++) {
+			copy = kmemdup(body, max_t(size_t, cut, 1), GFP_KERNEL);
+			KUNIT_ASSERT_NOT_NULL(test, copy);
+			rfp_dec_init(&d, copy, cut);
+			rfp_dec_label(&d, &got);
+			if (cut < sizeof(__le16) + sizes[i]) {
+				KUNIT_EXPECT_EQ_MSG(test, rfp_dec_end(&d), -EBADMSG,
+						    "%zu of label %zu", cut, sizes[i]);
+				KUNIT_EXPECT_EQ(test, got.len, 0);
+			} else {
+				KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), 0);
+				KUNIT_EXPECT_EQ(test, got.len, sizes[i]);
+				KUNIT_EXPECT_EQ(test, memcmp(got.s, label, got.len), 0);
+			}
+			kfree(copy);
+		}
+	}
+
+	rfp_enc_init(&e, body, BODY_MAX);
+	rfp_enc_label(&e, label, RFP_LABEL_MAX + 1);
+	KUNIT_EXPECT_EQ(test, rfp_enc_len(&e), -EMSGSIZE);
+	rfp_enc_init(&e, body, sizeof(__le16) + 9);
+	rfp_enc_label(&e, label, 10);
+	KUNIT_EXPECT_EQ(test, rfp_enc_len(&e), -EMSGSIZE);
+	rfp_enc_init(&e, body, 1);
+	rfp_enc_label(&e, NULL, 0);
+	KUNIT_EXPECT_EQ(test, rfp_enc_len(&e), -EMSGSIZE);
+	put_unaligned_le16(RFP_LABEL_MAX + 1, body);
+	rfp_dec_init(&d, body, BODY_MAX);
+	rfp_dec_label(&d, &got);
+	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), -EBADMSG);
+	KUNIT_EXPECT_EQ(test, got.len, 0);
+	KUNIT_EXPECT_NULL(test, got.s);
+}
+
 /* After the first failure a decoder or encoder must not move, and must return nothing. */
 static void codec_sticky(struct kunit *test)
 {
@@ -645,6 +700,7 @@ static struct kunit_case codec_cases[] = {
 	KUNIT_CASE(codec_lengths),
 	KUNIT_CASE(codec_wrap_around),
 	KUNIT_CASE(codec_encoder_refuses),
+	KUNIT_CASE(codec_labels),
 	KUNIT_CASE(codec_sticky),
 	KUNIT_CASE(codec_empty),
 	KUNIT_CASE(codec_pad),

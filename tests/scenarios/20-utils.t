@@ -136,9 +136,9 @@ is "$(cd "$cfs/exports/$label" && cat name path id read_only squash anonuid anon
 	"data/a.b%c /srv/data 17 1 none 99 65534 1" "its values"
 c export add data/a.b%c /srv/other
 is "$rc $err" "2 rdmafsctl: export data/a.b%c: there is one already" "a second one of that name"
-c export add .hidden '/srv/with blank' -o all_squash,mountpoint,crossmnt,grace_s=0
+c export add .hidden '/srv/with blank' -o all_squash,mountpoint,crossmnt,grace_s=0,security_label
 kernel_defaults %2Ehidden
-is "$rc $(cat "$cfs/exports/%2Ehidden/"{name,path,squash,mountpoint,crossmnt,grace_s} | tr '\n' ' ')" "0 .hidden /srv/with blank all 1 1 0 " \
+is "$rc $(cat "$cfs/exports/%2Ehidden/"{name,path,squash,mountpoint,crossmnt,grace_s,security_label} | tr '\n' ' ')" "0 .hidden /srv/with blank all 1 1 0 1 " \
 	"a name with a dot, a path with a blank"
 
 while IFS='|' read -r name path options what; do
@@ -166,7 +166,7 @@ c export add "$(printf '/%.0s' {1..90})$(printf 'a/%.0s' {1..90})z" /srv
 is "$rc $(find "$cfs/exports" -mindepth 1 -maxdepth 1 | wc -l)" "2 2" "refused: a label that is too long"
 
 c export list
-is "$out" ".hidden              /srv/with blank (rw,all_squash,mountpoint,crossmnt,grace_s=0,id=4711)
+is "$out" ".hidden              /srv/with blank (rw,all_squash,mountpoint,crossmnt,security_label,grace_s=0,id=4711)
 data/a.b%c           /srv/data (ro,no_root_squash,anonuid=99,id=17)" "export list"
 c export list --json
 is "$(echo "$out" | python3 -c 'import json, sys
