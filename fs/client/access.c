@@ -106,6 +106,7 @@ static int rdmafs_access_check(struct inode *inode, int mask)
 
 	if (IS_ERR(cred))
 		return PTR_ERR(cred);
+	rdmafs_seclabel_settle(inode);
 	if (!rdmafs_attr_expired(inode))
 		may = rdmafs_access_of(inode, cred->serial);
 	if (!may)
