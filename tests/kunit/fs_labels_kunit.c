@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite rdmafs_fs_labels: security labels that a client sends to a real server on the same machine,
+ * and gets from it.  The first export has none; tests/scenarios/inside/proofs has given them to the
+ * second one.  The kernel needs no security module for this.
+ */
+#include <kunit/test.h>
+#include <linux/string.h>
+#include "fs_client.h"
+
+#define LABELS_EXPORT	"scratch"
+#define LABELS_NAME	"labelled"
+#define LABELS_XATTR	"security.selinux"
+
+/* Another user, and the id of his credentials. */
+#define LABELS_OTHER	3
+#define LABELS_UID	1001
+
+/* Begin a request that makes a regular file, as far as its label. */
+static void labels_make(struct fs_client *c, struct rfp_enc *enc)
+{
+	struct rfp_mknod_req *req;
+
+	req = fs_req(c, enc, RFP_MKNOD, FS_USER, sizeof(*req));
+	req->req.flags = cpu_to_le16(RFP_REQ_LABEL);
+	req->mode = cpu_to_le32(S_IFREG | 0666);
+	rfp_enc_fh(enc, &c->root);
+	rfp_enc_str(enc, LABELS_NAME, strlen(LABELS_NAME), RFP_NAME_MAX);
+}
+
+/* Look the file up, with flags, and a label in the request if @extra. */
+static u32 labels_lookup(struct kunit *test, struct fs_client *c, u16 flags, bool extra)
+{
+	struct rfp_enc enc;
+	struct rfp_req *req;
+
+	req = fs_req(c, &enc, RFP_LOOKUP, FS_USER, sizeof(*req));
+	req->flags = cpu_to_le16(flags);
+	rfp_enc_fh(&enc, &c->root);
+	rfp_enc_str(&enc, LABELS_NAME, strlen(LABELS_NAME), RFP_NAME_MAX);
+	if (extra)
+		rfp_enc_label(&enc, "a", 1);
+	return fs_call(test, c, &enc);
+}
+
+/* The file and its label, from the last reply, to LOOKUP or MKNOD. */
+static void labels_told(struct kunit *test, struct fs_client *c, struct rfp_fh *fh,
+			struct rfp_str *label)
+{
+	struct rfp_dec dec;
+
+	rfp_dec_init(&dec, c->rep, c->rep_len);
+	rfp_dec_fixed(&dec, sizeof(struct rfp_rep));
+	rfp_dec_fixed(&dec, sizeof(struct rfp_attr));
+	rfp_dec_fh(&dec, fh);
+	rfp_dec_fixed(&dec, sizeof(struct rfp_attr));
+	rfp_dec_label(&dec, label);
+	KUNIT_EXPECT_EQ(test, rfp_dec_end(&dec), 0);
+}
+
+/* In an export without labels nothing is made with one, and none is told. */
+static void labels_without(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test);
+	struct rfp_str label;
+	struct rfp_enc enc;
+	struct rfp_fh fh;
+
+	labels_make(c, &enc);
+	rfp_enc_label(&enc, "a:b", 3);
+	KUNIT_EXPECT_EQ(test, fs_call(test, c, &enc), RFP_EPERM);
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, c, RFP_REQ_LABEL, false), RFP_ENOENT);
+	labels_make(c, &enc);
+	rfp_enc_label(&enc, NULL, 0);
+	KUNIT_ASSERT_EQ(test, fs_call(test, c, &enc), 0);
+	labels_told(test, c, &fh, &label);
+	KUNIT_EXPECT_EQ(test, label.len, 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, LABELS_NAME), 0);
+}
+
+/* Make the file with @len bytes of a label in an export that has labels, and look it up. */
+static void labels_keep(struct kunit *test, struct fs_client *c, const u8 *bytes, size_t len)
+{
+	struct rfp_str label;
+	struct rfp_enc enc;
+	struct rfp_fh fh;
+
+	labels_make(c, &enc);
+	rfp_enc_label(&enc, bytes, len);
+	KUNIT_ASSERT_EQ_MSG(test, fs_call(test, c, &enc), 0, "%zu bytes", len);
+	KUNIT_EXPECT_LE(test, c->rep_len, RDMAFS_XPRT_CACHE_MAX);
+	labels_told(test, c, &fh, &label);
+	/* It is told, or does not fit. */
+	if (label.len || len < 64) {
+		KUNIT_EXPECT_EQ(test, label.len, len);
+		KUNIT_EXPECT_EQ(test, memcmp(label.s, bytes, label.len), 0);
+	}
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, c, RFP_REQ_LABEL, false), 0);
+	labels_told(test, c, &fh, &label);
+	KUNIT_EXPECT_EQ(test, label.len, len);
+	KUNIT_EXPECT_EQ(test, memcmp(label.s, bytes, min_t(size_t, label.len, len)), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, LABELS_NAME), 0);
+}
+
+/* A new file must have the label of its request, whatever its bytes are, and a LOOKUP tell it. */
+static void labels_kept(struct kunit *test)
+{
+	static const size_t sizes[] = { 1, 3, 63, 64, 200, RFP_LABEL_MAX };
+	u8 *bytes = kunit_kzalloc(test, RFP_LABEL_MAX + 1, GFP_KERNEL);
+	struct fs_client *c = fs_client(test);
+	struct rfp_enc enc;
+	size_t i;
+
+	KUNIT_ASSERT_NOT_NULL(test, bytes);
+	for (i = 0; i <= RFP_LABEL_MAX; i++)
+		bytes[i] = i * 11;
+	KUNIT_ASSERT_EQ(test, fs_attach(test, c, LABELS_EXPORT), 0);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		labels_keep(test, c, bytes, sizes[i]);
+
+	labels_make(c, &enc);
+	rfp_enc_str(&enc, bytes, RFP_LABEL_MAX + 1, RFP_LABEL_MAX + 1);
+	KUNIT_EXPECT_EQ(test, fs_call(test, c, &enc), RFP_BADPROTO);
+	labels_make(c, &enc);
+	KUNIT_EXPECT_EQ(test, fs_call(test, c, &enc), RFP_BADPROTO);
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, c, 0, false), RFP_ENOENT);
+}
+
+/* Only requests that lead to an object by its name, or make it, have the flag. */
+static void labels_flag(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test);
+	struct rfp_getattr_req *req;
+	struct rfp_enc enc;
+
+	KUNIT_ASSERT_EQ(test, fs_attach(test, c, LABELS_EXPORT), 0);
+	req = fs_req(c, &enc, RFP_GETATTR, FS_USER, sizeof(*req));
+	req->req.flags = cpu_to_le16(RFP_REQ_LABEL);
+	rfp_enc_fh(&enc, &c->root);
+	KUNIT_EXPECT_EQ(test, fs_call(test, c, &enc), RFP_BADPROTO);
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, c, RFP_REQ_LABEL, true), RFP_BADPROTO);
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, c, RFP_REQ_LABEL, false), RFP_ENOENT);
+}
+
+static u32 labels_set(struct kunit *test, struct fs_client *c, const struct rfp_fh *fh, u32 cred,
+		      u32 size)
+{
+	struct rfp_setxattr_req *req;
+	struct rfp_enc enc;
+
+	req = fs_req(c, &enc, RFP_SETXATTR, cred, sizeof(*req));
+	req->size = cpu_to_le32(size);
+	rfp_enc_fh(&enc, fh);
+	rfp_enc_str(&enc, LABELS_XATTR, strlen(LABELS_XATTR), RFP_XATTR_NAME_MAX);
+	return fs_call_data(test, c, &enc, size);
+}
+
+/* The owner may set a label, and no other user, though anybody may write to the file. */
+static void labels_owner(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test);
+	struct rfp_str label;
+	struct rfp_enc enc;
+	struct rfp_fh fh;
+
+	KUNIT_ASSERT_EQ(test, fs_attach(test, c, LABELS_EXPORT), 0);
+	KUNIT_ASSERT_EQ(test, fs_setcred(test, c, LABELS_OTHER, LABELS_UID), 0);
+	labels_make(c, &enc);
+	rfp_enc_label(&enc, "first", 5);
+	KUNIT_ASSERT_EQ(test, fs_call(test, c, &enc), 0);
+	labels_told(test, c, &fh, &label);
+	KUNIT_EXPECT_EQ(test, labels_set(test, c, &fh, LABELS_OTHER, 8), RFP_EPERM);
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, c, RFP_REQ_LABEL, false), 0);
+	labels_told(test, c, &fh, &label);
+	KUNIT_EXPECT_EQ(test, label.len, 5);
+	KUNIT_EXPECT_EQ(test, labels_set(test, c, &fh, FS_USER, RFP_LABEL_MAX + 1), RFP_E2BIG);
+	KUNIT_EXPECT_EQ(test, labels_set(test, c, &fh, FS_USER, 8), 0);
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, c, RFP_REQ_LABEL, false), 0);
+	labels_told(test, c, &fh, &label);
+	KUNIT_EXPECT_EQ(test, label.len, 8);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, LABELS_NAME), 0);
+}
+
+static struct kunit_case labels_cases[] = {
+	KUNIT_CASE(labels_without),
+	KUNIT_CASE(labels_kept),
+	KUNIT_CASE(labels_flag),
+	KUNIT_CASE(labels_owner),
+	{}
+};
+
+static struct kunit_suite labels_suite = {
+	.name = "rdmafs_fs_labels",
+	.init = fs_init,
+	.exit = fs_exit,
+	.test_cases = labels_cases,
+};
+
+kunit_test_suite(labels_suite);
