@@ -9,8 +9,10 @@
  * checks itself is that the caller is the object's owner, or may act as one.
  *
  * A new object has its label before the client learns of the object.  If it can't have it the
- * object goes again, and the request fails: an object with another label than the client's policy
- * wants may be open to those who must not see it.
+ * request fails, and the object is removed again: an object with another label than the client's
+ * policy wants may be open to those who must not see it.  Others see the name as soon as the object
+ * is made.  So it can't be removed, and stays without that label, if another client has a lease of
+ * it by then, or has put something into the new directory.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -103,7 +105,8 @@ int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry)
  * @dir:    the directory, its i_rwsem held for writing
  * @dentry: the object, made under that lock
  *
- * If the object can't get the label its name is removed again.
+ * If the object can't get the label its name is removed again, unless what others have done with
+ * it meanwhile forbids that: a lease of the file, an entry in the directory.
  *
  * Context: as rdmafsd_seclabel_first().
  * Return: 0 or a negative errno.
@@ -111,7 +114,7 @@ int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry)
 int rdmafsd_seclabel_made(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *dentry)
 {
 	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
-	int err = rdmafsd_seclabel_first(rq, dentry);
+	int err = rdmafsd_seclabel_first(rq, dentry), stays;
 	struct rdmafsd_change chg;
 	const struct cred *caller;
 
@@ -122,10 +125,12 @@ int rdmafsd_seclabel_made(struct rdmafsd_rq *rq, struct dentry *dir, struct dent
 	rdmafsd_change_begin(rq, dir, &chg);
 	/* That it fails is told by nothing but the name, which stays. */
 	if (d_is_dir(dentry))
-		vfs_rmdir(idmap, d_inode(dir), dentry);
+		stays = vfs_rmdir(idmap, d_inode(dir), dentry);
 	else
-		vfs_unlink(idmap, d_inode(dir), dentry, NULL);
+		stays = vfs_unlink(idmap, d_inode(dir), dentry, NULL);
 	rdmafsd_change_end(&chg);
+	if (!stays)
+		rdmafsd_change_keep(&chg);
 	revert_creds(caller);
 	return err;
 }
