@@ -30,7 +30,7 @@
 #include <unistd.h>
 #include "mountopts.h"
 
-#define VERSION "draft-8"
+#define VERSION "draft-9"
 #define FSTYPE "rdmafs"
 #define DEFAULT_PORT "20060"
 

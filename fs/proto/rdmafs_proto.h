@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The file protocol of rdmafs, draft-8: the contents of the bodies of
+ * The file protocol of rdmafs, draft-9: the contents of the bodies of
  * transport's requests and replies.  Documentation/protocol.rst says the same
  * in prose.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Golden bytes, as of draft-8: one body of every kind, as it is on the wire.
+ * Golden bytes, as of draft-9: one body of every kind, as it is on the wire.
  *
  * The bytes follow Documentation/protocol.rst, field by field; the functions beside them fill
  * the same values into the structs by name.  If a field moves, grows or changes its byte order,
