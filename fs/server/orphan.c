@@ -391,16 +391,15 @@ struct rdmafsd_found {
 };
 
 struct rdmafsd_finding {
-	struct dir_context ctx;
+	struct rdmafsd_orphans_list list;
 	struct list_head found;
 	char tail[RDMAFSD_ORPHAN_TAIL + 1];	/* of names that are the export's */
-	int err;
 };
 
 static bool rdmafsd_orphans_actor(struct dir_context *ctx, const char *name, int len,
 				  loff_t pos, u64 ino, unsigned int type)
 {
-	struct rdmafsd_finding *f = container_of(ctx, struct rdmafsd_finding, ctx);
+	struct rdmafsd_finding *f = container_of(ctx, struct rdmafsd_finding, list.ctx);
 	struct rdmafsd_found *found;
 
 	if (len != RDMAFSD_ORPHAN_LEN ||
@@ -408,7 +407,7 @@ static bool rdmafsd_orphans_actor(struct dir_context *ctx, const char *name, int
 		return true;
 	found = kmalloc(sizeof(*found), GFP_KERNEL);
 	if (!found) {
-		f->err = -ENOMEM;
+		f->list.enough = true;
 		return false;
 	}
 	memcpy(found->name, name, len);
@@ -417,8 +416,17 @@ static bool rdmafsd_orphans_actor(struct dir_context *ctx, const char *name, int
 	return true;
 }
 
-static int rdmafsd_orphans_list(struct rdmafsd_export *exp, struct dentry *dir,
-				struct rdmafsd_finding *f)
+/**
+ * rdmafsd_orphans_list - read the directory of orphans
+ * @exp:  an export of its file system
+ * @dir:  the directory
+ * @list: its actor is called for each name, in any order, until it has set @list->enough
+ *
+ * Context: process, may sleep; the server's own credentials.
+ * Return: 0, or a negative errno: the actor may not have been called for all names.
+ */
+int rdmafsd_orphans_list(struct rdmafsd_export *exp, struct dentry *dir,
+			 struct rdmafsd_orphans_list *list)
 {
 	struct path path = { .mnt = exp->path.mnt, .dentry = dir };
 	struct file *file;
@@ -430,10 +438,10 @@ static int rdmafsd_orphans_list(struct rdmafsd_export *exp, struct dentry *dir,
 		return PTR_ERR(file);
 	do {
 		pos = file->f_pos;
-		err = iterate_dir(file, &f->ctx);
-	} while (!err && !f->err && file->f_pos != pos);
+		err = iterate_dir(file, &list->ctx);
+	} while (!err && !list->enough && file->f_pos != pos);
 	rdmafsd_file_close(file);
-	return err ? err : f->err;
+	return err;
 }
 
 /* What is a file that was found by this name?  NAMED: the name is none that the server gives it. */
@@ -482,7 +490,7 @@ static int rdmafsd_orphan_found(struct rdmafsd_export *exp, struct dentry *dir, 
  */
 int rdmafsd_orphans_start(struct rdmafsd_export *exp)
 {
-	struct rdmafsd_finding f = { .ctx.actor = rdmafsd_orphans_actor };
+	struct rdmafsd_finding f = { .list.ctx.actor = rdmafsd_orphans_actor };
 	struct rdmafsd_found *found, *next;
 	const struct cred *saved;
 	struct dentry *dir;
@@ -497,7 +505,9 @@ int rdmafsd_orphans_start(struct rdmafsd_export *exp)
 	err = PTR_ERR_OR_ZERO(dir);
 	/* If nothing can be changed the directory is only hidden from clients. */
 	if (!err && !ro)
-		err = rdmafsd_orphans_list(exp, dir, &f);
+		err = rdmafsd_orphans_list(exp, dir, &f.list);
+	if (!err && f.list.enough)
+		err = -ENOMEM;
 	list_for_each_entry_safe(found, next, &f.found, link) {
 		if (!err)
 			err = rdmafsd_orphan_found(exp, dir, found->name);

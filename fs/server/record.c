@@ -24,40 +24,20 @@
 #define RDMAFSD_RECORD_TRIES	8
 
 struct rdmafsd_records {
-	struct dir_context ctx;
+	struct rdmafsd_orphans_list list;
 	rdmafsd_record_fn fn;
 	void *to;
-	bool enough;
 };
 
 static bool rdmafsd_records_actor(struct dir_context *ctx, const char *name, int len, loff_t pos,
 				  u64 ino, unsigned int type)
 {
-	struct rdmafsd_records *rs = container_of(ctx, struct rdmafsd_records, ctx);
+	struct rdmafsd_records *rs = container_of(ctx, struct rdmafsd_records, list.ctx);
 	struct rdmafsd_record r;
 
 	if (rdmafsd_record_parse(name, len, &r))
-		rs->enough = !rs->fn(&r, rs->to);
-	return !rs->enough;
-}
-
-static int rdmafsd_records_list(struct rdmafsd_export *exp, struct dentry *dir,
-				struct rdmafsd_records *rs)
-{
-	struct path path = { .mnt = exp->path.mnt, .dentry = dir };
-	struct file *file;
-	loff_t pos;
-	int err;
-
-	file = dentry_open(&path, O_RDONLY | O_DIRECTORY | O_LARGEFILE, rdmafsd_own_cred);
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	do {
-		pos = file->f_pos;
-		err = iterate_dir(file, &rs->ctx);
-	} while (!err && !rs->enough && file->f_pos != pos);
-	rdmafsd_file_close(file);
-	return err;
+		rs->list.enough = !rs->fn(&r, rs->to);
+	return !rs->list.enough;
 }
 
 /**
@@ -73,7 +53,7 @@ static int rdmafsd_records_list(struct rdmafsd_export *exp, struct dentry *dir,
 int rdmafsd_records_read(struct rdmafsd_export *exp, rdmafsd_record_fn fn, void *to)
 {
 	struct rdmafsd_records rs = {
-		.ctx.actor = rdmafsd_records_actor,
+		.list.ctx.actor = rdmafsd_records_actor,
 		.fn = fn,
 		.to = to,
 	};
@@ -82,7 +62,7 @@ int rdmafsd_records_read(struct rdmafsd_export *exp, rdmafsd_record_fn fn, void 
 	int err = PTR_ERR_OR_ZERO(dir);
 
 	if (!err) {
-		err = rdmafsd_records_list(exp, dir, &rs);
+		err = rdmafsd_orphans_list(exp, dir, &rs.list);
 		dput(dir);
 	}
 	revert_creds(saved);

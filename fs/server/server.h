@@ -813,6 +813,15 @@ struct dentry *rdmafsd_lookup_there(struct rdmafsd_export *exp, struct dentry *d
 				    const struct rfp_str *name);
 struct dentry *rdmafsd_orphans(struct rdmafsd_export *exp, bool make);
 struct dentry *rdmafsd_orphans_of_fs(struct rdmafsd_export *exp, bool make);
+
+/* Reads their directory: the actor of @ctx sets @enough when it wants no more names. */
+struct rdmafsd_orphans_list {
+	struct dir_context ctx;
+	bool enough;
+};
+
+int rdmafsd_orphans_list(struct rdmafsd_export *exp, struct dentry *dir,
+			 struct rdmafsd_orphans_list *list);
 int rdmafsd_orphan_add(struct rdmafsd_export *exp, struct dentry *obj, bool linkable,
 		       struct inode **delegated);
 int rdmafsd_orphan_undo(struct rdmafsd_export *exp, struct inode *inode);
