@@ -11,8 +11,9 @@
  *	inode.c		inodes; attr.c their attributes, by the rules of coherence.c; setattr.c
  *			changes of them
  *	export.c	handles of them for programs, and for servers that export the mount again
- *	namei.c		names; by_name.c opening a file by its name; dir.c reading directories,
- *			listing.c replies that are kept for it, ahead.c because of single names
+ *	lookup.c	names that are looked up, or believed; namei.c changes of names; by_name.c
+ *			opening a file by its name; dir.c reading directories, listing.c replies
+ *			that are kept for it, ahead.c because of single names
  *	open.c		opens at the server; reclaim.c opening again what a lost session had open
  *	tmpfile.c	files that are made without a name
  *	file.c		open files but reading and writing; lock.c the locks for these
@@ -995,15 +996,14 @@ struct inode *rdmafs_ilookup(struct super_block *sb, const struct rfp_fh *fh, u6
 			     umode_t type);
 bool rdmafs_same_fh(struct inode *inode, const struct rfp_fh *fh);
 
-/* namei.c */
-extern const struct inode_operations rdmafs_dir_iops;
-extern const struct inode_operations rdmafs_symlink_iops;
+/* lookup.c: struct rdmafs_found is below */
 extern const struct dentry_operations rdmafs_dentry_ops;
+/* A name with this verifier, which no directory ever has, is asked for at its next use. */
+#define RDMAFS_NAME_UNKNOWN	0
 /* Instead of a verifier, which never comes that far: the file was made without a name. */
 #define RDMAFS_NAME_NEVER	ULONG_MAX
 void rdmafs_dentry_fresh(struct dentry *dentry, unsigned long verifier);
 unsigned long rdmafs_dir_verifier(struct inode *dir);
-int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp);
 
 /* seclabel.c */
 
@@ -1055,11 +1055,16 @@ int rdmafs_lookup_send(struct inode *dir, const struct qstr *name, struct rdmafs
 atomic_t *rdmafs_looking(unsigned int hash);
 struct dentry *rdmafs_lookup(struct inode *dir, struct dentry *dentry, unsigned int flags);
 struct inode *rdmafs_found_inode(struct super_block *sb, const struct rdmafs_found *found);
+
+/* namei.c */
+extern const struct inode_operations rdmafs_dir_iops;
+extern const struct inode_operations rdmafs_symlink_iops;
 int rdmafs_made(struct inode *dir, struct dentry *dentry, struct inode *inode,
 		unsigned long verifier);
 int rdmafs_make_file(struct inode *dir, struct dentry *dentry, umode_t mode);
 
 /* by_name.c */
+int rdmafs_open_dentry(struct dentry *dentry, u32 flags, struct rdmafs_open **openp);
 int rdmafs_atomic_open(struct inode *dir, struct dentry *dentry, struct file *file,
 		       unsigned int flags, umode_t mode);
 int rdmafs_create(struct mnt_idmap *idmap, struct inode *dir, struct dentry *dentry, umode_t mode,
