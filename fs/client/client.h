@@ -476,6 +476,7 @@ struct rdmafs_cred {
 #define RDMAFS_I_AHEAD		6	/* attributes came ahead; nobody has looked at them yet */
 #define RDMAFS_I_WALKED		7	/* found by name; a GETATTR follows (ahead.c) */
 #define RDMAFS_I_RELABEL	8	/* another client may have changed the security label */
+#define RDMAFS_I_LABEL_KEPT	9	/* a root: only this machine changes its security label */
 
 #define RDMAFS_NR_ACCESS	4	/* callers whose rights are kept */
 

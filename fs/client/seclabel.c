@@ -15,6 +15,11 @@
  *
  * A new object gets the label that the policy here wants, with the request that makes it.
  *
+ * The root of a superblock that has options of the module (rootcontext= and others) keeps the label
+ * that it got when it was mounted.  The module looks at that label with spin locks held, when
+ * another mount may share the superblock, and under locks of the VFS that others wait for, when
+ * /proc/mounts is read: it must have no reason to ask then.  And rootcontext= is to hold.
+ *
  * SELinux may ask wherever it looks at an inode.  So a task that holds an op, of which the pool may
  * have but one, must not enter an inode in the dcache before it has put the op.
  */
@@ -24,6 +29,12 @@
 #include <linux/xattr.h>
 #include "client.h"
 #include "options.h"
+
+/* The options of the mount say how its root is labelled, or may be shown with its label. */
+static void rdmafs_seclabel_keep(struct super_block *sb)
+{
+	set_bit(RDMAFS_I_LABEL_KEPT, &RDMAFS_I(d_inode(sb->s_root))->flags);
+}
 
 /**
  * rdmafs_seclabel_begin - have the security module take the labels of the server
@@ -45,6 +56,8 @@ int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb)
 	int err;
 
 	super->seclabel = true;
+	if (fc->security)
+		rdmafs_seclabel_keep(sb);
 	err = security_sb_set_mnt_opts(sb, fc->security, SECURITY_LSM_NATIVE_LABELS, &taken);
 	if (!(taken & SECURITY_LSM_NATIVE_LABELS)) {
 		super->seclabel = false;
@@ -84,6 +97,7 @@ int rdmafs_seclabel_below(struct fs_context *fc, const struct super_block *above
 	if (!fc->security)
 		return ask ? rdmafs_seclabel_begin(fc, sb) : 0;
 	super->seclabel = ask;
+	rdmafs_seclabel_keep(sb);
 	err = security_sb_clone_mnt_opts(above, sb, ask, &taken);
 	super->seclabel = taken & SECURITY_LSM_NATIVE_LABELS;
 	return err;
@@ -115,8 +129,10 @@ void rdmafs_seclabel_first(struct inode *inode, const struct rfp_str *label)
  */
 void rdmafs_seclabel_doubt(struct inode *inode)
 {
-	if (RDMAFS_S(inode->i_sb)->seclabel)
-		set_bit(RDMAFS_I_RELABEL, &RDMAFS_I(inode)->flags);
+	struct rdmafs_inode *ri = RDMAFS_I(inode);
+
+	if (RDMAFS_S(inode->i_sb)->seclabel && !test_bit(RDMAFS_I_LABEL_KEPT, &ri->flags))
+		set_bit(RDMAFS_I_RELABEL, &ri->flags);
 }
 
 /**
