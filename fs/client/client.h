@@ -531,6 +531,7 @@ struct rdmafs_ahead {
  *		waited; inside of @locking and of rdmafs_open.lock; no fs reclaim under it
  * @lock_strays: requests for locks that killed tasks have left; others wait for them; atomic
  * @lock_line:	tasks in line for @locking, for which the workers of @lock_strays wait; atomic
+ * @relabels:	how often the security module was told that its label may be wrong; atomic
  * @stores:	held for reading by a mapping that stores, until the page is dirty.  Held for
  *		writing by appends, by direct writes that lengthen the file (direct.c) and by
  *		writes behind a hole.  Between i_rwsem and invalidate_lock
@@ -581,6 +582,7 @@ struct rdmafs_inode {
 	struct mutex recording; /* serialises changes of the record of locks */
 	atomic_t lock_strays;
 	atomic_t lock_line;
+	atomic_t relabels;
 	struct rw_semaphore stores;
 
 	spinlock_t lock; /* protects what follows; see the lock order */

@@ -135,6 +135,17 @@ void rdmafs_seclabel_doubt(struct inode *inode)
 		set_bit(RDMAFS_I_RELABEL, &ri->flags);
 }
 
+/*
+ * The count comes first, for those whose request is under way (rdmafs_xattr_label()): they ask
+ * again.  An answer that had come before this is dropped by the module, as it was told in the
+ * meantime; unless the task stands still between the two until another one asks the server.
+ */
+static void rdmafs_seclabel_invalidate(struct inode *inode)
+{
+	atomic_inc_return(&RDMAFS_I(inode)->relabels);
+	security_inode_invalidate_secctx(inode);
+}
+
 /**
  * rdmafs_seclabel_settle - have the security module ask for a label again that is in doubt
  * @inode: the object
@@ -145,9 +156,13 @@ void rdmafs_seclabel_settle(struct inode *inode)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 
-	if (test_bit(RDMAFS_I_RELABEL, &ri->flags) &&
-	    test_and_clear_bit(RDMAFS_I_RELABEL, &ri->flags))
-		security_inode_invalidate_secctx(inode);
+	if (!test_bit(RDMAFS_I_RELABEL, &ri->flags))
+		return;
+	/* Before the bit is cleared: who finds it clear goes on, and uses the label. */
+	rdmafs_seclabel_invalidate(inode);
+	/* The module may have asked since, and the bit have been set again after that. */
+	if (test_and_clear_bit(RDMAFS_I_RELABEL, &ri->flags))
+		rdmafs_seclabel_invalidate(inode);
 }
 
 /**

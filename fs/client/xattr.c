@@ -218,6 +218,29 @@ ssize_t rdmafs_listxattr(struct dentry *dentry, char *list, size_t size)
 	return ret;
 }
 
+/* A label is asked for so often if others change it all the time. */
+#define RDMAFS_LABEL_TRIES	8
+
+/*
+ * Get a label for SELinux.  While the answer was under way the label may have been put in doubt,
+ * and another task may have begun to ask again: SELinux would take the answer that comes first, and
+ * this one may be the older.  So it is asked for once more then.
+ */
+static int rdmafs_xattr_label(struct inode *inode, void *value, size_t size)
+{
+	atomic_t *relabels = &RDMAFS_I(inode)->relabels;
+	int before, ret, tries = RDMAFS_LABEL_TRIES;
+
+	do {
+		/* Before the request is sent, and again after its answer is there. */
+		before = atomic_read_acquire(relabels);
+		ret = rdmafs_getxattr(inode, XATTR_NAME_SELINUX, value, size);
+		smp_rmb(); /* pairs with rdmafs_seclabel_invalidate() */
+	} while (atomic_read(relabels) != before && --tries &&
+		 (ret >= 0 || ret == -ENODATA || ret == -ERANGE));
+	return ret;
+}
+
 static int rdmafs_xattr_get(const struct xattr_handler *handler, struct dentry *dentry,
 			    struct inode *inode, const char *name, void *value, size_t size)
 {
@@ -231,7 +254,7 @@ static int rdmafs_xattr_get(const struct xattr_handler *handler, struct dentry *
 	 * that the label is in doubt, and SELinux would not take the answer.
 	 */
 	if (label && RDMAFS_S(inode->i_sb)->seclabel)
-		return rdmafs_getxattr(inode, full, value, size);
+		return rdmafs_xattr_label(inode, value, size);
 	if (label)
 		flags |= RFP_ATTR_LABEL;
 	err = rdmafs_revalidate(inode, false);
@@ -252,6 +275,7 @@ static int rdmafs_xattr_set(const struct xattr_handler *handler, struct mnt_idma
 {
 	const char *full = xattr_full_name(handler, name);
 	u32 how = 0;
+	int err;
 
 	if (!value)
 		return rdmafs_removexattr(inode, full);
@@ -259,7 +283,11 @@ static int rdmafs_xattr_set(const struct xattr_handler *handler, struct mnt_idma
 		how |= RFP_XATTR_CREATE;
 	if (flags & XATTR_REPLACE)
 		how |= RFP_XATTR_REPLACE;
-	return rdmafs_setxattr(inode, full, value, size, how);
+	err = rdmafs_setxattr(inode, full, value, size, how);
+	/* SELinux takes this label now, though another client may have set another since. */
+	if (!strcmp(full, XATTR_NAME_SELINUX))
+		rdmafs_seclabel_doubt(inode);
+	return err;
 }
 
 static const struct xattr_handler rdmafs_xattr_user = {
