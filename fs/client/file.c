@@ -84,8 +84,28 @@ int rdmafs_file_open_atomic(struct inode *inode, struct file *file)
 	return rdmafs_file_opened(inode, file);
 }
 
+/*
+ * The answer to the open has put the security label in doubt: have the module decide again, by the
+ * label that the server has.  It looked at the one of before, and a mapping would be checked by
+ * that, too.
+ */
+static int rdmafs_file_relabelled(struct inode *inode, struct file *file)
+{
+	int mask = MAY_OPEN;
+
+	if (file->f_flags & __FMODE_EXEC)
+		mask |= MAY_EXEC;
+	else if (file->f_mode & FMODE_READ)
+		mask |= MAY_READ;
+	if (file->f_mode & FMODE_WRITE)
+		mask |= file->f_flags & O_APPEND ? MAY_WRITE | MAY_APPEND : MAY_WRITE;
+	return inode_permission(file_mnt_idmap(file), inode, mask);
+}
+
 static int rdmafs_file_open_cb(struct inode *inode, struct file *file)
 {
+	atomic_t *relabels = &RDMAFS_I(inode)->relabels;
+	int before = atomic_read(relabels);
 	struct rdmafs_open *open;
 	int err;
 
@@ -93,6 +113,8 @@ static int rdmafs_file_open_cb(struct inode *inode, struct file *file)
 	if (err)
 		return err;
 	err = rdmafs_file_opened(inode, file);
+	if (!err && atomic_read(relabels) != before)
+		err = rdmafs_file_relabelled(inode, file);
 	if (err) {
 		rdmafs_open_put_sync(open);
 		return err;

@@ -280,6 +280,12 @@ static int rdmafs_reval_ask(struct inode *dir, struct dentry *dentry)
 	return err;
 }
 
+/* Is the security module to be told first that a label is in doubt?  RCU walk included. */
+static bool rdmafs_relabel(struct inode *inode)
+{
+	return inode && test_bit(RDMAFS_I_RELABEL, &RDMAFS_I(inode)->flags);
+}
+
 /* May the name be used without a request? */
 static bool rdmafs_d_believed(struct inode *dir, struct dentry *dentry, struct inode *inode,
 			      unsigned int flags)
@@ -287,6 +293,12 @@ static bool rdmafs_d_believed(struct inode *dir, struct dentry *dentry, struct i
 	enum rdmafs_names names = READ_ONCE(RDMAFS_M(dir->i_sb)->opts.names);
 
 	if (flags & LOOKUP_REVAL)
+		return false;
+	/*
+	 * A security module decides by the label before anybody looks at the attributes, which say
+	 * whether it may have changed.
+	 */
+	if (inode && RDMAFS_S(inode->i_sb)->seclabel && rdmafs_attr_expired(inode))
 		return false;
 	/* Opening a regular file by its name confirms the name: rdmafs_open_dentry(). */
 	if (flags & LOOKUP_OPEN)
@@ -327,7 +339,7 @@ static int rdmafs_d_revalidate_nameless(struct dentry *dentry, unsigned int flag
 	if (!(flags & LOOKUP_RCU))
 		return rdmafs_d_weak_revalidate(dentry, flags);
 	inode = d_inode_rcu(dentry);
-	return !inode || rdmafs_attr_expired(inode) ||
+	return !inode || rdmafs_attr_expired(inode) || rdmafs_relabel(inode) ||
 	       test_bit(RDMAFS_I_STALE, &RDMAFS_I(inode)->flags) ? -ECHILD : 1;
 }
 
@@ -360,7 +372,10 @@ static int rdmafs_d_revalidate(struct dentry *dentry, unsigned int flags)
 	if (valid && inode && rdmafs_name_plain(flags) && rdmafs_attr_expired(inode))
 		rdmafs_walked(inode);
 	if (flags & LOOKUP_RCU)
-		return valid && rdmafs_dentry_crosses(dentry, inode) ? 1 : -ECHILD;
+		return valid && rdmafs_dentry_crosses(dentry, inode) && !rdmafs_relabel(inode) ?
+		       1 : -ECHILD;
+	if (valid && inode)
+		rdmafs_seclabel_settle(inode);
 	ret = valid ? 1 : rdmafs_reval_ask(dir, dentry);
 	if (!valid && ret == 1 && inode && rdmafs_name_plain(flags))
 		rdmafs_ahead(dentry);
