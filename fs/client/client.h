@@ -255,6 +255,7 @@ struct rdmafs_reclaim {
  * @root_fh:	handle of its root; set by fill_super
  * @export_flags: RFP_EXPORT_*; set by fill_super
  * @seclabel:	a security module takes the labels of the server; set before it is used
+ * @root_label:	while the module begins: the root's label, inside a reply; else NULL
  * @from:	of a file system below: its source, for /proc/mounts and for those below it
  * @link:	in rdmafs_mount.supers; guarded by supers_lock
  * @told:	the last session in which the server was told that all locks were asked for again;
@@ -282,6 +283,7 @@ struct rdmafs_super {
 	struct rfp_fh root_fh;
 	u32 export_flags;
 	bool seclabel;
+	const struct rfp_str *root_label;
 	char *from;
 	struct list_head link;
 	int told;
@@ -477,6 +479,7 @@ struct rdmafs_cred {
 #define RDMAFS_I_WALKED		7	/* found by name; a GETATTR follows (ahead.c) */
 #define RDMAFS_I_RELABEL	8	/* another client may have changed the security label */
 #define RDMAFS_I_LABEL_KEPT	9	/* a root: only this machine changes its security label */
+#define RDMAFS_I_UNLABELLED	10	/* the server has said that it has no security label */
 
 #define RDMAFS_NR_ACCESS	4	/* callers whose rights are kept */
 
@@ -1020,8 +1023,10 @@ struct rdmafs_seclabel {
 	u32 len;
 };
 
-int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb);
-int rdmafs_seclabel_below(struct fs_context *fc, const struct super_block *above);
+int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb,
+			  const struct rfp_str *label);
+int rdmafs_seclabel_below(struct fs_context *fc, const struct super_block *above,
+			  const struct rfp_str *label);
 void rdmafs_seclabel_first(struct inode *inode, const struct rfp_str *label);
 void rdmafs_seclabel_doubt(struct inode *inode);
 void rdmafs_seclabel_settle(struct inode *inode);
@@ -1039,7 +1044,7 @@ void rdmafs_seclabel_decode(const struct rdmafs_op *op, struct rfp_dec *dec,
  * @fh:	   handle of the object
  * @attr:  attributes of the object; inside the op's reply
  * @dir:   attributes of the directory; inside the op's reply
- * @label: the object's security label, or empty; inside the op's reply
+ * @label: the object's security label, as of rfp_dec_label_told(); inside the op's reply
  * @clock: op->clock of the request
  */
 struct rdmafs_found {

@@ -77,12 +77,14 @@ struct rdmafs_ctx {
  * @rep:  the fixed part of the reply
  * @root: handle of the root
  * @attr: attributes of the root
+ * @label: its security label, as of rfp_dec_label_told(); not told if none was asked for
  */
 struct rdmafs_attached {
 	struct rdmafs_op *op;
 	const struct rfp_attach_rep *rep;
 	struct rfp_fh root;
 	const struct rfp_attr *attr;
+	struct rfp_str label;
 };
 
 extern const struct fs_parameter_spec rdmafs_params[];

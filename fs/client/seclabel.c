@@ -5,7 +5,8 @@
  * SELinux has the label of each inode in memory.  For a mount that has native labels it gets the
  * label in one of three ways:
  *	- A reply that leads to a new inode tells it (RFP_REQ_LABEL), and SELinux is told before
- *	  anybody finds the inode.
+ *	  anybody finds the inode.  Of a root, SELinux asks when it begins with the superblock, and
+ *	  gets what the reply told.
  *	- SELinux asks for security.selinux when it needs a label that it does not have: the reply
  *	  told none (it was too long, or the inode comes from a handle), it is no label by the
  *	  policy that is loaded, or another client has changed the object.  In the last case
@@ -40,16 +41,21 @@ static void rdmafs_seclabel_keep(struct super_block *sb)
  * rdmafs_seclabel_begin - have the security module take the labels of the server
  * @fc: the context of the mount
  * @sb: the superblock, which has its root, and nobody uses it yet
+ * @label: the root's label, as ATTACH or CROSS has told it
  *
  * For a mount with the option security_label, or a file system below one, whose export has labels.
  * The module does not, if there is none that knows such labels, or if the mount gives all objects
  * one label (context=).
  *
- * Context: process, waits killably for the server, which is asked for the root's label; no op is
- * held.
- * Return: 0, or an errno of the module: it refuses the options that it has of this mount.
+ * It asks for the root's label, and is given @label: s_umount is held, and each sync(2) would wait
+ * for the server otherwise.
+ *
+ * Context: process, may sleep.  The server is not asked.
+ * Return: 0; -EIO: the server could not tell the root's label; or an errno of the module: it
+ * refuses the options that it has of this mount.
  */
-int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb)
+int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb,
+			  const struct rfp_str *label)
 {
 	struct rdmafs_super *super = RDMAFS_S(sb);
 	unsigned long taken = 0;
@@ -58,7 +64,11 @@ int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb)
 	super->seclabel = true;
 	if (fc->security)
 		rdmafs_seclabel_keep(sb);
+	super->root_label = label;
 	err = security_sb_set_mnt_opts(sb, fc->security, SECURITY_LSM_NATIVE_LABELS, &taken);
+	super->root_label = NULL;
+	if (err == -EIO && !label->s)
+		errorfc(fc, "the server can't tell the security label of the root");
 	if (!(taken & SECURITY_LSM_NATIVE_LABELS)) {
 		super->seclabel = false;
 		if (!err)
@@ -71,6 +81,7 @@ int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb)
  * rdmafs_seclabel_below - give a file system below a mount the security options of the one above
  * @fc:    the context of the file system below, with its root; s_umount is held
  * @above: the superblock that was crossed from
+ * @label: the root's label, as CROSS has told it, if the mount has labels
  *
  * Options (context= and others) are copied: that is the business of no permission of the task,
  * which does no more than walk.  If there are none, or only one for the root of the mount
@@ -85,7 +96,8 @@ int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb)
  * Context: as of rdmafs_seclabel_begin().
  * Return: as of rdmafs_seclabel_begin().
  */
-int rdmafs_seclabel_below(struct fs_context *fc, const struct super_block *above)
+int rdmafs_seclabel_below(struct fs_context *fc, const struct super_block *above,
+			  const struct rfp_str *label)
 {
 	struct super_block *sb = fc->root->d_sb;
 	struct rdmafs_super *super = RDMAFS_S(sb);
@@ -95,28 +107,38 @@ int rdmafs_seclabel_below(struct fs_context *fc, const struct super_block *above
 	if (super->mnt->super.seclabel && (super->export_flags & RFP_EXPORT_LABEL))
 		ask = SECURITY_LSM_NATIVE_LABELS;
 	if (!fc->security)
-		return ask ? rdmafs_seclabel_begin(fc, sb) : 0;
+		return ask ? rdmafs_seclabel_begin(fc, sb, label) : 0;
 	super->seclabel = ask;
 	rdmafs_seclabel_keep(sb);
+	super->root_label = label;
 	err = security_sb_clone_mnt_opts(above, sb, ask, &taken);
+	super->root_label = NULL;
 	super->seclabel = taken & SECURITY_LSM_NATIVE_LABELS;
+	/* The module does not tell, and would ask for the label later, wherever that may be. */
+	if (!err && super->seclabel && !label->s)
+		err = -EIO;
 	return err;
 }
 
 /**
  * rdmafs_seclabel_first - tell the security module the first label of an inode
  * @inode: the inode, I_NEW
- * @label: what a reply told, or NULL
+ * @label: what a reply told, as of rfp_dec_label_told(), or NULL
  *
  * If this is no label by the policy here the module asks for it later, and does with it what it
- * does with such a label on a disk.
+ * does with such a label on a disk.  That there is none it can't be told, and asks, too; but the
+ * server need not be asked then.
  *
  * Context: process, may sleep.
  */
 void rdmafs_seclabel_first(struct inode *inode, const struct rfp_str *label)
 {
-	if (label && label->len && RDMAFS_S(inode->i_sb)->seclabel)
+	if (!label || !label->s || !RDMAFS_S(inode->i_sb)->seclabel)
+		return;
+	if (label->len)
 		security_inode_notifysecctx(inode, (void *)label->s, label->len);
+	else
+		set_bit(RDMAFS_I_UNLABELLED, &RDMAFS_I(inode)->flags);
 }
 
 /**
@@ -131,7 +153,10 @@ void rdmafs_seclabel_doubt(struct inode *inode)
 {
 	struct rdmafs_inode *ri = RDMAFS_I(inode);
 
-	if (RDMAFS_S(inode->i_sb)->seclabel && !test_bit(RDMAFS_I_LABEL_KEPT, &ri->flags))
+	if (!RDMAFS_S(inode->i_sb)->seclabel)
+		return;
+	clear_bit(RDMAFS_I_UNLABELLED, &ri->flags);
+	if (!test_bit(RDMAFS_I_LABEL_KEPT, &ri->flags))
 		set_bit(RDMAFS_I_RELABEL, &ri->flags);
 }
 
@@ -251,7 +276,8 @@ void rdmafs_seclabel_send(struct rdmafs_op *op, struct super_block *sb,
  * rdmafs_seclabel_decode - take the label that ends a reply
  * @op:    the request, answered
  * @dec:   its reply, before the label
- * @label: out: the label, inside the reply; empty if none was asked for, or none is told
+ * @label: out: the label, inside the reply, as of rfp_dec_label_told(); not told if none was asked
+ *	   for
  *
  * Context: any.
  */
@@ -262,5 +288,5 @@ void rdmafs_seclabel_decode(const struct rdmafs_op *op, struct rfp_dec *dec,
 
 	*label = (struct rfp_str){};
 	if (req->flags & cpu_to_le16(RFP_REQ_LABEL))
-		rfp_dec_label(dec, label);
+		rfp_dec_label_told(dec, label);
 }

@@ -201,20 +201,14 @@ static int rdmafs_submount_make(struct fs_context *fc)
 	return err;
 }
 
-/* Have the security module begin with the new superblock; it may ask the server for a label. */
-static int rdmafs_submount_labels(struct fs_context *fc)
+/* Give up the new superblock. */
+static void rdmafs_submount_unmake(struct fs_context *fc)
 {
-	struct rdmafs_ctx *ctx = fc->fs_private;
 	struct super_block *sb = fc->root->d_sb;
-	int err;
 
-	err = rdmafs_seclabel_below(fc, ctx->cross->d_sb);
-	if (err) {
-		dput(fc->root);
-		fc->root = NULL;
-		deactivate_locked_super(sb);
-	}
-	return err;
+	dput(fc->root);
+	fc->root = NULL;
+	deactivate_locked_super(sb);
 }
 
 /* Send CROSS. */
@@ -228,6 +222,7 @@ static int rdmafs_submount_ask(struct inode *dir, struct rdmafs_attached *at)
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	at->op = op;
+	rdmafs_seclabel_ask(op, RDMAFS_M(dir->i_sb)->super.sb);
 	rfp_enc_fh(&op->enc, &RDMAFS_I(dir)->fh);
 	err = rdmafs_op_run(op);
 	return err ?: rdmafs_attach_decode(at);
@@ -259,12 +254,15 @@ int rdmafs_submount_get_tree(struct fs_context *fc)
 		ctx->at = NULL;
 		mutex_unlock(&mnt->supers_mutex);
 	}
+	if (!err && !found)
+		err = rdmafs_seclabel_below(fc, ctx->cross->d_sb, &at.label);
 	if (at.op)
 		rdmafs_op_put(at.op);
-	if (err)
+	/* That may need ops. */
+	if (err && fc->root)
+		rdmafs_submount_unmake(fc);
+	if (err || !found)
 		return err;
-	if (!found)
-		return rdmafs_submount_labels(fc);
 	err = rdmafs_submount_lock(found);
 	if (!err)
 		fc->root = dget(found->sb->s_root);

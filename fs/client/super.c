@@ -272,7 +272,7 @@ static const struct super_operations rdmafs_super_ops = {
 
 /**
  * rdmafs_attach_decode - read what the server says of an export
- * @at: its @op, an ATTACH or CROSS, was answered; gets the rest
+ * @at: its @op, an ATTACH or CROSS, was answered; gets the rest, in part inside the reply
  *
  * Context: process.
  * Return: 0 or -EIO.
@@ -284,6 +284,7 @@ int rdmafs_attach_decode(struct rdmafs_attached *at)
 	at->rep = rdmafs_op_reply(at->op, &dec, sizeof(*at->rep));
 	rfp_dec_fh(&dec, &at->root);
 	at->attr = rfp_dec_fixed(&dec, sizeof(*at->attr));
+	rdmafs_seclabel_decode(at->op, &dec, &at->label);
 	if (rfp_dec_end(&dec) || (le32_to_cpu(at->rep->flags) & ~RFP_EXPORT_ALL) ||
 	    rdmafs_attr_check(NULL, at->attr) || !S_ISDIR(le32_to_cpu(at->attr->mode)))
 		return -EIO;
@@ -303,13 +304,17 @@ static int rdmafs_attach(struct fs_context *fc, struct super_block *sb, bool fir
 {
 	struct rdmafs_mount *mnt = RDMAFS_M(sb);
 	struct rdmafs_op *op;
+	struct rfp_req *req;
 	int err;
 
 	at->op = NULL;
-	op = rdmafs_op_new(mnt, RFP_ATTACH, sizeof(struct rfp_req));
+	op = rdmafs_op_new(mnt, RFP_ATTACH, sizeof(*req));
 	if (IS_ERR(op))
 		return PTR_ERR(op);
 	at->op = op;
+	req = (struct rfp_req *)op->req;
+	if (first && mnt->opts.seclabel)
+		req->flags |= cpu_to_le16(RFP_REQ_LABEL);
 	/* On a hard mount as well: mount(8) has to say something, or to try elsewhere. */
 	op->call.deadline = end ?: 1;
 	if (!first) {
@@ -433,11 +438,11 @@ static int rdmafs_fill_super(struct super_block *sb, struct fs_context *fc)
 		goto out;
 	snprintf(name, sizeof(name), "%u:%u", MAJOR(sb->s_dev), MINOR(sb->s_dev));
 	err = rdmafs_xprt_proc_add(mnt->xprt, name, rdmafs_proc_show);
+	if (!err && mnt->opts.seclabel)
+		err = rdmafs_seclabel_begin(fc, sb, &at.label);
 out:
 	if (at.op)
 		rdmafs_op_put(at.op);
-	if (!err && mnt->opts.seclabel)
-		err = rdmafs_seclabel_begin(fc, sb);
 	return err;
 }
 

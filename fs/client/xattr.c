@@ -221,6 +221,20 @@ ssize_t rdmafs_listxattr(struct dentry *dentry, char *list, size_t size)
 /* A label is asked for so often if others change it all the time. */
 #define RDMAFS_LABEL_TRIES	8
 
+/* The root's label as ATTACH or CROSS has told it: SELinux begins with the superblock. */
+static int rdmafs_xattr_root_label(const struct rfp_str *label, void *value, size_t size)
+{
+	if (!label->s)
+		return -EIO;
+	if (!label->len)
+		return -ENODATA;
+	if (size && size < label->len)
+		return -ERANGE;
+	if (size)
+		memcpy(value, label->s, label->len);
+	return label->len;
+}
+
 /*
  * Get a label for SELinux.  While the answer was under way the label may have been put in doubt,
  * and another task may have begun to ask again: SELinux would take the answer that comes first, and
@@ -228,9 +242,15 @@ ssize_t rdmafs_listxattr(struct dentry *dentry, char *list, size_t size)
  */
 static int rdmafs_xattr_label(struct inode *inode, void *value, size_t size)
 {
+	const struct rfp_str *root = RDMAFS_S(inode->i_sb)->root_label;
 	atomic_t *relabels = &RDMAFS_I(inode)->relabels;
 	int before, ret, tries = RDMAFS_LABEL_TRIES;
 
+	/* Nobody else uses the superblock then, which has no other inode. */
+	if (root)
+		return rdmafs_xattr_root_label(root, value, size);
+	if (test_bit(RDMAFS_I_UNLABELLED, &RDMAFS_I(inode)->flags))
+		return -ENODATA;
 	do {
 		/* Before the request is sent, and again after its answer is there. */
 		before = atomic_read_acquire(relabels);

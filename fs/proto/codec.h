@@ -71,6 +71,8 @@ void rfp_enc_fh(struct rfp_enc *e, const struct rfp_fh *fh);
 void rfp_enc_str(struct rfp_enc *e, const char *s, size_t len, size_t max);
 /* A label of @len bytes; 0: none. */
 void rfp_enc_label(struct rfp_enc *e, const void *label, size_t len);
+/* In a reply: the object has no label. */
+void rfp_enc_label_none(struct rfp_enc *e);
 /* The length of the body, or -EMSGSIZE. */
 int rfp_enc_len(const struct rfp_enc *e);
 
@@ -86,6 +88,8 @@ void rfp_dec_name(struct rfp_dec *d, struct rfp_str *name, bool dotdot_ok);
 void rfp_dec_str(struct rfp_dec *d, struct rfp_str *str, size_t max);
 /* A label of 0..RFP_LABEL_MAX bytes, any of which may be NUL. */
 void rfp_dec_label(struct rfp_dec *d, struct rfp_str *label);
+/* Likewise, of a reply: @label->s is NULL if none is told, else a length of 0 says: it has none. */
+void rfp_dec_label_told(struct rfp_dec *d, struct rfp_str *label);
 /* 0 if all fields were sound and nothing is left over, else -EBADMSG. */
 int rfp_dec_end(const struct rfp_dec *d);
 

@@ -193,6 +193,29 @@ void rfp_dec_label(struct rfp_dec *d, struct rfp_str *label)
 EXPORT_SYMBOL_GPL(rfp_dec_label);
 
 /**
+ * rfp_dec_label_told - take the security label that ends a reply
+ * @d: decoder, bad afterwards if the label is too long
+ * @label: filled in as by rfp_dec_label(); @s is NULL if the reply tells none.  Else a length of 0
+ * says that the object has none
+ *
+ * Context: any.
+ */
+void rfp_dec_label_told(struct rfp_dec *d, struct rfp_str *label)
+{
+	const u8 *p = d->p;
+
+	if (!d->bad && d->end - p >= sizeof(__le16) && get_unaligned_le16(p) == RFP_LABEL_NONE) {
+		dec_take(d, sizeof(__le16));
+		*label = (struct rfp_str){ .s = (const char *)p };
+		return;
+	}
+	rfp_dec_label(d, label);
+	if (!label->len)
+		label->s = NULL;
+}
+EXPORT_SYMBOL_GPL(rfp_dec_label_told);
+
+/**
  * rfp_dec_end - test whether the whole body was sound
  * @d: decoder
  *

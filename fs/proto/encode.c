@@ -127,6 +127,21 @@ void rfp_enc_label(struct rfp_enc *e, const void *label, size_t len)
 EXPORT_SYMBOL_GPL(rfp_enc_label);
 
 /**
+ * rfp_enc_label_none - append that an object has no security label
+ * @e: encoder of a reply, bad afterwards if that does not fit
+ *
+ * Context: any.
+ */
+void rfp_enc_label_none(struct rfp_enc *e)
+{
+	u8 *p = rfp_enc_fixed(e, sizeof(__le16));
+
+	if (p)
+		put_unaligned_le16(RFP_LABEL_NONE, p);
+}
+EXPORT_SYMBOL_GPL(rfp_enc_label_none);
+
+/**
  * rfp_enc_len - end a body
  * @e: encoder
  *

@@ -13,13 +13,14 @@
  *		no '/', neither "." nor ".."
  *	attr	struct rfp_attr
  *	label	__le16 length (0..RFP_LABEL_MAX; 0: none, or none is told), then that many
- *		bytes: a security label, as security.selinux has it
+ *		bytes: a security label, as security.selinux has it.  In a reply also
+ *		RFP_LABEL_NONE, and no bytes: the object has none
  *
  * Bytes after the last field are an error.  Every request begins with struct
  * rfp_req, and every reply with struct rfp_rep.  If the status of a reply is not
  * RFP_OK nothing follows struct rfp_rep, except where an operation says so.  If a
  * request has the flag RFP_REQ_LABEL, a label ends the reply whose status is RFP_OK,
- * and the request itself unless it is a LOOKUP.
+ * and the request itself unless it is an ATTACH, a LOOKUP or a CROSS.
  */
 #ifndef RDMAFS_PROTO_H
 #define RDMAFS_PROTO_H
@@ -39,6 +40,7 @@
 #define RFP_EXPORT_NAME_MAX	255
 #define RFP_GROUPS_MAX		65536
 #define RFP_LABEL_MAX		512	/* bytes of a security label */
+#define RFP_LABEL_NONE		0xffff	/* in place of a length: the object has no label */
 
 /**
  * enum rfp_op - operations
@@ -260,7 +262,8 @@ enum rfp_status {
  * struct rfp_req - the beginning of every request; 8 bytes
  * @op:	   enum rfp_op
  * @flags: RFP_REQ_ACCESS, allowed in GETATTR and LOOKUP; RFP_REQ_CAPABLE, in SETCRED;
- *	   RFP_REQ_LABEL, in LOOKUP, CREATE, TMPFILE, MKDIR, MKNOD and SYMLINK; else 0
+ *	   RFP_REQ_LABEL, in ATTACH, LOOKUP, CREATE, TMPFILE, MKDIR, MKNOD, SYMLINK and CROSS;
+ *	   else 0
  * @cred:  id of the caller's credentials, from RFP_SETCRED
  */
 struct rfp_req {

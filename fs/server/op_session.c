@@ -10,6 +10,10 @@
 #include <linux/xattr.h>
 #include "request.h"
 
+/* The label of a root always has room. */
+static_assert(sizeof(struct rfp_attach_rep) + sizeof(struct rfp_attr) + 2 * sizeof(__le16) +
+	      RFP_FH_MAX + RFP_LABEL_MAX <= RDMAFS_XPRT_BODY_MAX);
+
 static void rdmafsd_attach_fill(struct rdmafsd_export *exp, struct rfp_attach_rep *rep)
 {
 	struct super_block *sb = exp->path.dentry->d_sb;
@@ -44,6 +48,8 @@ static int rdmafsd_attach_reply(struct rdmafsd_rq *rq)
 	err = rdmafsd_rep_fh(rq, exp->path.dentry);
 	if (!err)
 		err = rdmafsd_rep_attr(rq, exp->path.dentry);
+	if (!err)
+		rdmafsd_rep_label(rq, exp->path.dentry, RDMAFS_XPRT_BODY_MAX);
 	return err;
 }
 
@@ -64,6 +70,7 @@ const struct rdmafsd_op rdmafsd_attach_op = {
 	RDMAFSD_FIXED(struct rfp_req),
 	.parts = { RDMAFSD_PART_EXPORT },
 	.flags = RDMAFS_REPLY_NOCACHE,
+	.req_flags = RFP_REQ_LABEL,
 	.fn = rdmafsd_op_attach,
 };
 
@@ -103,6 +110,7 @@ const struct rdmafsd_op rdmafsd_cross_op = {
 	RDMAFSD_FIXED(struct rfp_req),
 	.parts = { RDMAFSD_PART_FH },
 	.flags = RDMAFS_REPLY_NOCACHE,
+	.req_flags = RFP_REQ_LABEL,
 	.fn = rdmafsd_op_cross,
 };
 

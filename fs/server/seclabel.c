@@ -142,7 +142,7 @@ int rdmafsd_seclabel_made(struct rdmafsd_rq *rq, struct dentry *dir, struct dent
  * @max:    the most bytes that the reply may have, at least two more than it has
  *
  * A label that finds no room, or that can't be read, is not told: the client asks for it by
- * GETXATTR, and gets the label or the error.
+ * GETXATTR, and gets the label or the error.  That there is none is told.
  *
  * Context: process, may sleep.
  */
@@ -165,5 +165,8 @@ noinline_for_stack void rdmafsd_rep_label(struct rdmafsd_rq *rq, struct dentry *
 				   room);
 		revert_creds(saved);
 	}
-	rfp_enc_label(&rq->enc, label, len > 0 ? len : 0);
+	if (len == -ENODATA || len == -EOPNOTSUPP)
+		rfp_enc_label_none(&rq->enc);
+	else
+		rfp_enc_label(&rq->enc, label, max(len, 0));
 }

@@ -66,9 +66,17 @@ static void step(struct rfp_dec *d, struct rfp_enc *e, u8 what, u8 size)
 		return;
 	default:
 		if (what & 8) {
-			rfp_dec_label(d, &str);
-			FUZZ_ASSERT(str.len <= RFP_LABEL_MAX && (!str.s == d->bad));
-			if (!d->bad)
+			bool told = what & 4;
+
+			if (told)
+				rfp_dec_label_told(d, &str);
+			else
+				rfp_dec_label(d, &str);
+			FUZZ_ASSERT(str.len <= RFP_LABEL_MAX && (!str.s || !d->bad));
+			FUZZ_ASSERT(told ? str.s || !str.len : !str.s == d->bad);
+			if (!d->bad && told && str.s && !str.len)
+				rfp_enc_label_none(e);
+			else if (!d->bad)
 				rfp_enc_label(e, str.s, str.len);
 			return;
 		}

@@ -188,6 +188,14 @@ def bodies():
     yield SOUND, program((padded, 16)) + b"abcdefgh\0\0\0\0ijkl"
     for at in range(8, 12):
         yield BAD, program((padded, 16)) + b"abcdefgh" + bytes(at - 8) + b"x" + bytes(15 - at)
+    label, told, none = 11, 15, b"\xff\xff"
+    for what in label, told:
+        for it in b"", b"l" * 512, b"\0":
+            yield SOUND, program((what, 0)) + counted(it)
+        yield BAD, program((what, 0)) + counted(b"l" * 513)
+    yield SOUND, program((told, 0)) + none
+    yield BAD, program((told, 0)) + none + b"l"
+    yield BAD, program((label, 0)) + none
     yield SOUND, program()
     yield BAD, program() + b"a"
     for what, sound, wrong in (

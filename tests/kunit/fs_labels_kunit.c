@@ -60,7 +60,7 @@ static u32 labels_lookup(struct kunit *test, struct fs_client *c, u16 flags, boo
 	return fs_call(test, c, &enc);
 }
 
-/* The file and its label, from the last reply, to LOOKUP or MKNOD. */
+/* The file and its label, as of rfp_dec_label_told(), from the last reply, to LOOKUP or MKNOD. */
 static void labels_told(struct kunit *test, struct fs_client *c, struct rfp_fh *fh,
 			struct rfp_str *label)
 {
@@ -71,7 +71,7 @@ static void labels_told(struct kunit *test, struct fs_client *c, struct rfp_fh *
 	rfp_dec_fixed(&dec, sizeof(struct rfp_attr));
 	rfp_dec_fh(&dec, fh);
 	rfp_dec_fixed(&dec, sizeof(struct rfp_attr));
-	rfp_dec_label(&dec, label);
+	rfp_dec_label_told(&dec, label);
 	KUNIT_EXPECT_EQ(test, rfp_dec_end(&dec), 0);
 }
 
@@ -91,8 +91,58 @@ static void labels_without(struct kunit *test)
 	rfp_enc_label(&enc, NULL, 0);
 	KUNIT_ASSERT_EQ(test, fs_call(test, c, &enc), 0);
 	labels_told(test, c, &fh, &label);
+	KUNIT_EXPECT_NULL(test, label.s);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, LABELS_NAME), 0);
+}
+
+/* Attach with the flag; the root's label, as of rfp_dec_label_told(). */
+static void labels_of_root(struct kunit *test, struct fs_client *c, const char *export,
+			   struct rfp_str *label)
+{
+	struct rfp_enc enc;
+	struct rfp_dec dec;
+	struct rfp_req *req;
+
+	req = fs_req(c, &enc, RFP_ATTACH, 0, sizeof(*req));
+	req->flags = cpu_to_le16(RFP_REQ_LABEL);
+	rfp_enc_str(&enc, export, strlen(export), RFP_EXPORT_NAME_MAX);
+	KUNIT_ASSERT_EQ(test, fs_call(test, c, &enc), 0);
+	rfp_dec_init(&dec, c->rep, c->rep_len);
+	rfp_dec_fixed(&dec, sizeof(struct rfp_attach_rep));
+	rfp_dec_fh(&dec, &c->root);
+	rfp_dec_fixed(&dec, sizeof(struct rfp_attr));
+	rfp_dec_label_told(&dec, label);
+	KUNIT_EXPECT_EQ(test, rfp_dec_end(&dec), 0);
+}
+
+/* That an object has no label is told, where objects can have one: of a root, and of a file. */
+static void labels_none(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test);
+	struct rfp_str label;
+	struct rfp_enc enc;
+	struct rfp_fh fh;
+
+	KUNIT_ASSERT_EQ(test, labels_attach(test, c), 0);
+	labels_of_root(test, c, LABELS_EXPORT, &label);
+	KUNIT_EXPECT_NOT_NULL(test, label.s);
+	KUNIT_EXPECT_EQ(test, label.len, 0);
+	labels_make(c, &enc);
+	rfp_enc_label(&enc, NULL, 0);
+	KUNIT_ASSERT_EQ(test, fs_call(test, c, &enc), 0);
+	labels_told(test, c, &fh, &label);
+	KUNIT_EXPECT_NOT_NULL(test, label.s);
+	KUNIT_EXPECT_EQ(test, label.len, 0);
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, c, RFP_REQ_LABEL, false), 0);
+	labels_told(test, c, &fh, &label);
+	KUNIT_EXPECT_NOT_NULL(test, label.s);
 	KUNIT_EXPECT_EQ(test, label.len, 0);
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, LABELS_NAME), 0);
+
+	/* A request can't say it. */
+	labels_make(c, &enc);
+	rfp_enc_label_none(&enc);
+	KUNIT_EXPECT_EQ(test, fs_call(test, c, &enc), RFP_BADPROTO);
 }
 
 /* Make the file with @len bytes of a label in an export that has labels, and look it up. */
@@ -143,7 +193,7 @@ static void labels_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, labels_lookup(test, c, 0, false), RFP_ENOENT);
 }
 
-/* Only requests that lead to an object by its name, or make it, have the flag. */
+/* Only requests that lead to an object by a name, or to a root, or make one, have the flag. */
 static void labels_flag(struct kunit *test)
 {
 	struct fs_client *c = fs_client(test);
@@ -200,6 +250,7 @@ static void labels_owner(struct kunit *test)
 
 static struct kunit_case labels_cases[] = {
 	KUNIT_CASE(labels_without),
+	KUNIT_CASE(labels_none),
 	KUNIT_CASE(labels_kept),
 	KUNIT_CASE(labels_flag),
 	KUNIT_CASE(labels_owner),

@@ -476,6 +476,52 @@ static void codec_labels(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, got.s);
 }
 
+/* A reply may tell a label, or that there is none, or nothing of it; a request only the first. */
+static void codec_labels_told(struct kunit *test)
+{
+	struct rfp_str got;
+	struct rfp_enc e;
+	struct rfp_dec d;
+	u8 body[8];
+
+	rfp_enc_init(&e, body, sizeof(body));
+	rfp_enc_label_none(&e);
+	KUNIT_ASSERT_EQ(test, rfp_enc_len(&e), (int)sizeof(__le16));
+	KUNIT_EXPECT_EQ(test, get_unaligned_le16(body), RFP_LABEL_NONE);
+	rfp_dec_init(&d, body, sizeof(__le16));
+	rfp_dec_label_told(&d, &got);
+	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), 0);
+	KUNIT_EXPECT_NOT_NULL(test, got.s);
+	KUNIT_EXPECT_EQ(test, got.len, 0);
+	rfp_dec_init(&d, body, sizeof(__le16));
+	rfp_dec_label(&d, &got);
+	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), -EBADMSG);
+	rfp_dec_init(&d, body, 1);
+	rfp_dec_label_told(&d, &got);
+	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), -EBADMSG);
+	KUNIT_EXPECT_NULL(test, got.s);
+
+	rfp_enc_init(&e, body, sizeof(body));
+	rfp_enc_label(&e, NULL, 0);
+	rfp_dec_init(&d, body, sizeof(__le16));
+	rfp_dec_label_told(&d, &got);
+	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), 0);
+	KUNIT_EXPECT_NULL(test, got.s);
+	KUNIT_EXPECT_EQ(test, got.len, 0);
+
+	rfp_enc_init(&e, body, sizeof(body));
+	rfp_enc_label(&e, "a:b", 3);
+	rfp_dec_init(&d, body, sizeof(__le16) + 3);
+	rfp_dec_label_told(&d, &got);
+	KUNIT_EXPECT_EQ(test, rfp_dec_end(&d), 0);
+	KUNIT_ASSERT_EQ(test, got.len, 3);
+	KUNIT_EXPECT_EQ(test, memcmp(got.s, "a:b", 3), 0);
+
+	rfp_enc_init(&e, body, 1);
+	rfp_enc_label_none(&e);
+	KUNIT_EXPECT_EQ(test, rfp_enc_len(&e), -EMSGSIZE);
+}
+
 /* After the first failure a decoder or encoder must not move, and must return nothing. */
 static void codec_sticky(struct kunit *test)
 {
@@ -701,6 +747,7 @@ static struct kunit_case codec_cases[] = {
 	KUNIT_CASE(codec_wrap_around),
 	KUNIT_CASE(codec_encoder_refuses),
 	KUNIT_CASE(codec_labels),
+	KUNIT_CASE(codec_labels_told),
 	KUNIT_CASE(codec_sticky),
 	KUNIT_CASE(codec_empty),
 	KUNIT_CASE(codec_pad),
