@@ -120,6 +120,8 @@ static int rdmafsd_xattr_get(struct rdmafsd_rq *rq, struct rdmafsd_xattr *x, voi
 	struct posix_acl *acl;
 	int len;
 
+	if (rdmafsd_seclabel_is(rq->exp, x->name))
+		return rdmafsd_seclabel_get(rq->exp, x->dentry, buf, size);
 	if (!x->acl)
 		return vfs_getxattr(idmap, x->dentry, x->name, buf, size);
 	acl = rdmafsd_acl_get(idmap, x);

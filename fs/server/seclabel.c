@@ -33,15 +33,49 @@ bool rdmafsd_seclabel_is(const struct rdmafsd_export *exp, const char *name)
 }
 
 /**
+ * rdmafsd_seclabel_get - get an object's label
+ * @exp:    the export
+ * @dentry: the object, positive
+ * @label:  room for the label, or NULL
+ * @size:   bytes of room, 0 to learn how much is needed
+ *
+ * As attributes, it must not depend on which caller asks: a security module of the server shows a
+ * label that it does not know to some only.
+ *
+ * Context: process, may sleep.
+ * Return: bytes of the label, or a negative errno.
+ */
+int rdmafsd_seclabel_get(struct rdmafsd_export *exp, struct dentry *dentry, void *label,
+			 size_t size)
+{
+	const struct cred *caller = override_creds(rdmafsd_own_cred);
+	int len;
+
+	len = vfs_getxattr(rdmafsd_idmap(exp), dentry, XATTR_NAME_SELINUX, label, size);
+	revert_creds(caller);
+	return len;
+}
+
+/**
  * rdmafsd_seclabel_able - tell whether objects of an export can have labels that clients may set
  * @exp: the export
  *
- * Context: any.
+ * A file system may have attributes, and none of security modules: it is asked once.
+ *
+ * Context: process, may sleep.
  * Return: true if so.
  */
-bool rdmafsd_seclabel_able(const struct rdmafsd_export *exp)
+bool rdmafsd_seclabel_able(struct rdmafsd_export *exp)
 {
-	return exp->p.seclabel && (d_inode(exp->path.dentry)->i_opflags & IOP_XATTR);
+	s8 able = READ_ONCE(exp->seclabel);
+
+	if (!exp->p.seclabel || !(d_inode(exp->path.dentry)->i_opflags & IOP_XATTR))
+		return false;
+	if (!able) {
+		able = rdmafsd_seclabel_get(exp, exp->path.dentry, NULL, 0) == -EOPNOTSUPP ? -1 : 1;
+		WRITE_ONCE(exp->seclabel, able);
+	}
+	return able > 0;
 }
 
 /**
@@ -149,7 +183,6 @@ int rdmafsd_seclabel_made(struct rdmafsd_rq *rq, struct dentry *dir, struct dent
 noinline_for_stack void rdmafsd_rep_label(struct rdmafsd_rq *rq, struct dentry *dentry, size_t max)
 {
 	char label[RFP_LABEL_MAX];
-	const struct cred *saved;
 	int used, len = 0;
 	ssize_t room;
 
@@ -158,13 +191,8 @@ noinline_for_stack void rdmafsd_rep_label(struct rdmafsd_rq *rq, struct dentry *
 	used = rfp_enc_len(&rq->enc);
 	room = used < 0 ? 0 : (ssize_t)max - used - (ssize_t)sizeof(__le16);
 	room = min_t(ssize_t, room, sizeof(label));
-	/* As attributes, it must not depend on which caller asks. */
-	if (rq->exp->p.seclabel && room > 0) {
-		saved = override_creds(rdmafsd_own_cred);
-		len = vfs_getxattr(rdmafsd_idmap(rq->exp), dentry, XATTR_NAME_SELINUX, label,
-				   room);
-		revert_creds(saved);
-	}
+	if (rq->exp->p.seclabel && room > 0)
+		len = rdmafsd_seclabel_get(rq->exp, dentry, label, room);
 	if (len == -ENODATA || len == -EOPNOTSUPP)
 		rfp_enc_label_none(&rq->enc);
 	else

@@ -271,6 +271,8 @@ struct rdmafsd_export_params {
  * @orphans_ino: inode number of @orphans; read without a lock
  * @grace:	who has locks in its file system, see grace.c; constant
  * @bare:	it is read-only: who has locks there is not recorded; constant
+ * @seclabel:	1: its file system has security labels; -1: it has none; 0: it was not asked yet.
+ *		Without a lock
  * @refs:	keeps this memory: one until @end is done, one for each state, for each export with
  *		this @parent, and for each task that still looks at the export
  * @rcu:	defers its freeing; in the first 4 KiB, as kfree_rcu() wants it
@@ -326,6 +328,7 @@ struct rdmafsd_export {
 	u64 orphans_ino;
 	struct rdmafsd_grace *grace;
 	bool bare;
+	s8 seclabel;
 	refcount_t refs;
 	struct rcu_head rcu;
 	struct rw_semaphore naming[1 << RDMAFSD_NAMING_BITS];
@@ -864,7 +867,9 @@ int rdmafsd_deleg_end(struct inode **delegated, int err);
 
 bool rdmafsd_xattr_offered(const struct rdmafsd_export *exp, const char *name);
 bool rdmafsd_seclabel_is(const struct rdmafsd_export *exp, const char *name);
-bool rdmafsd_seclabel_able(const struct rdmafsd_export *exp);
+bool rdmafsd_seclabel_able(struct rdmafsd_export *exp);
+int rdmafsd_seclabel_get(struct rdmafsd_export *exp, struct dentry *dentry, void *label,
+			 size_t size);
 umode_t rdmafsd_create_mode(struct dentry *dir, u32 mode, u32 umask);
 struct dentry *rdmafsd_lookup_again(struct mnt_idmap *idmap, struct dentry *dir,
 				    struct dentry *dentry, const struct rfp_str *name);
