@@ -446,6 +446,21 @@ static int rdmafsd_create_done_permission(struct rdmafsd_rq *rq, struct dentry *
 	return rdmafsd_open_permission(rq, dentry, flags, true);
 }
 
+/* The request that has made the file may have ended before the file had its label. */
+static int rdmafsd_create_done_label(struct rdmafsd_rq *rq, struct dentry *dentry)
+{
+	int err;
+
+	if (!rq->label.len)
+		return 0;
+	err = rdmafsd_rq_want_write(rq);
+	if (err)
+		return err;
+	err = rdmafsd_seclabel_first(rq, dentry);
+	rdmafsd_rq_drop_write(rq);
+	return err;
+}
+
 static int rdmafsd_create_open(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 			       struct dentry *dentry)
 {
@@ -454,6 +469,8 @@ static int rdmafsd_create_open(struct rdmafsd_rq *rq, struct rdmafsd_create *c,
 	c->open.made = c->created;
 	if (!c->created && (c->how & RFP_CREATE_AGAIN) && rdmafsd_create_was_done(rq, dentry)) {
 		err = rdmafsd_create_done_permission(rq, dentry, c->open.flags);
+		if (!err)
+			err = rdmafsd_create_done_label(rq, dentry);
 		if (err)
 			return err;
 		c->created = true;

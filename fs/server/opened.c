@@ -621,6 +621,19 @@ bool rdmafsd_opened_is_made(struct rdmafsd_export *exp, const struct inode *inod
 }
 
 /**
+ * rdmafsd_opened_has - tell whether a client has a file open, or may come back for an open of it
+ * @exp:   the export
+ * @inode: the file
+ *
+ * Context: any; does not sleep.  The file's naming semaphore is held for writing: so it stays.
+ * Return: true if so.
+ */
+bool rdmafsd_opened_has(struct rdmafsd_export *exp, struct inode *inode)
+{
+	return rdmafsd_opened_lookup(exp, inode);
+}
+
+/**
  * rdmafsd_opened_where - tell where the name of a file is
  * @exp:   the export
  * @inode: the file, open or not

@@ -11,13 +11,17 @@
  * A new object has its label before the client learns of the object.  If it can't have it the
  * request fails, and the object is removed again: an object with another label than the client's
  * policy wants may be open to those who must not see it.  Others see the name as soon as the object
- * is made.  So it can't be removed, and stays without that label, if another client has a lease of
- * it by then, or has put something into the new directory.
+ * is made.  So it stays, without that label, if another client has it open by then, or a lease of
+ * it, or has put something into the new directory.
+ *
+ * That others have done something to it in between, by which they learned its change cookie, makes
+ * the label a change like any other: the cookie moves.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/xattr.h>
 #include "request.h"
+#include "transport/points.h"
 
 /**
  * rdmafsd_seclabel_is - tell whether an attribute is the security label that clients may set
@@ -112,25 +116,71 @@ int rdmafsd_seclabel_set(struct rdmafsd_rq *rq, struct dentry *dentry, const voi
 	return err;
 }
 
+/*
+ * What a request that makes an object says if the object can't have its label.  Other errnos would
+ * mean something else to the client: that there is no regular file by this name (EOPNOTSUPP), or
+ * that nothing was begun (EAGAIN).
+ */
+static int rdmafsd_seclabel_errno(int err)
+{
+	switch (err) {
+	case 0:
+	case -ENOSPC:
+	case -EDQUOT:
+	case -ENOMEM:
+	case -EIO:
+		return err;
+	}
+	return -EPERM;
+}
+
 /**
  * rdmafsd_seclabel_first - give a new object the label that came with the request, if one did
  * @rq:     the request, with the caller's credentials on
  * @dentry: the object, not locked
  *
  * Context: process, may sleep; the mount's write counts are held; takes the object's i_rwsem.
- * Return: 0 or a negative errno.
+ * Return: 0; -ENOSPC, -EDQUOT, -ENOMEM, -EIO; -EPERM: it can't have the label.
  */
 int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry)
 {
 	struct inode *inode = d_inode(dentry), *delegated = NULL;
-	int err;
+	struct rdmafsd_change chg;
+	int err = -EOPNOTSUPP;
 
 	if (!rq->label.len)
 		return 0;
+	rdmafs_test_point("seclabel_first", inode->i_ino);
 	inode_lock(inode);
-	err = rdmafsd_seclabel_set(rq, dentry, rq->label.s, rq->label.len, 0, &delegated);
+	rdmafsd_change_begin(rq, dentry, &chg);
+	if (!rdmafs_test_fails("seclabel_set", inode->i_ino))
+		err = rdmafsd_seclabel_set(rq, dentry, rq->label.s, rq->label.len, 0, &delegated);
+	rdmafsd_change_end(&chg);
+	if (!err)
+		rdmafsd_change_keep(&chg);
 	inode_unlock(inode);
-	return rdmafsd_deleg_end(&delegated, err);
+	return rdmafsd_seclabel_errno(rdmafsd_deleg_end(&delegated, err));
+}
+
+/*
+ * Remove the name of a new object that can't have its label; true: it is gone.  A file that a
+ * client has open by now would have to become an orphan (leaving.c): its name stays.  The naming
+ * semaphore comes before the directory's lock, which is held here: so it is not waited for.
+ */
+static bool rdmafsd_seclabel_undo(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *dentry)
+{
+	struct rw_semaphore *naming = rdmafsd_naming_of(rq->exp, d_inode(dentry));
+	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
+	int err = -EBUSY;
+
+	if (d_is_dir(dentry))
+		return !vfs_rmdir(idmap, d_inode(dir), dentry);
+	if (!down_write_trylock(naming))
+		return false;
+	if (!rdmafsd_opened_has(rq->exp, d_inode(dentry)))
+		err = vfs_unlink(idmap, d_inode(dir), dentry, NULL);
+	up_write(naming);
+	return !err;
 }
 
 /**
@@ -140,17 +190,17 @@ int rdmafsd_seclabel_first(struct rdmafsd_rq *rq, struct dentry *dentry)
  * @dentry: the object, made under that lock
  *
  * If the object can't get the label its name is removed again, unless what others have done with
- * it meanwhile forbids that: a lease of the file, an entry in the directory.
+ * it meanwhile forbids that: an open or a lease of the file, an entry in the directory.
  *
  * Context: as rdmafsd_seclabel_first().
- * Return: 0 or a negative errno.
+ * Return: as rdmafsd_seclabel_first().
  */
 int rdmafsd_seclabel_made(struct rdmafsd_rq *rq, struct dentry *dir, struct dentry *dentry)
 {
-	struct mnt_idmap *idmap = rdmafsd_idmap(rq->exp);
-	int err = rdmafsd_seclabel_first(rq, dentry), stays;
+	int err = rdmafsd_seclabel_first(rq, dentry);
 	struct rdmafsd_change chg;
 	const struct cred *caller;
+	bool gone;
 
 	lockdep_assert_held_write(&d_inode(dir)->i_rwsem);
 	if (!err)
@@ -158,12 +208,9 @@ int rdmafsd_seclabel_made(struct rdmafsd_rq *rq, struct dentry *dir, struct dent
 	caller = override_creds(rdmafsd_own_cred);
 	rdmafsd_change_begin(rq, dir, &chg);
 	/* That it fails is told by nothing but the name, which stays. */
-	if (d_is_dir(dentry))
-		stays = vfs_rmdir(idmap, d_inode(dir), dentry);
-	else
-		stays = vfs_unlink(idmap, d_inode(dir), dentry, NULL);
+	gone = rdmafsd_seclabel_undo(rq, dir, dentry);
 	rdmafsd_change_end(&chg);
-	if (!stays)
+	if (gone)
 		rdmafsd_change_keep(&chg);
 	revert_creds(caller);
 	return err;

@@ -799,6 +799,7 @@ int rdmafsd_opened_keep(struct rdmafsd_export *exp, struct inode *inode,
 			enum rdmafsd_opened_name name);
 void rdmafsd_opened_made(struct rdmafsd_export *exp, const struct inode *inode);
 bool rdmafsd_opened_is_made(struct rdmafsd_export *exp, const struct inode *inode);
+bool rdmafsd_opened_has(struct rdmafsd_export *exp, struct inode *inode);
 enum rdmafsd_opened_name rdmafsd_opened_where(struct rdmafsd_export *exp, struct inode *inode);
 bool rdmafsd_is_orphan(struct rdmafsd_export *exp, struct inode *inode);
 

@@ -9,6 +9,7 @@
 #include <linux/jiffies.h>
 #include <linux/string.h>
 #include "fs_client.h"
+#include "tests/points/points.h"
 
 #define LABELS_EXPORT	"scratch"
 #define LABELS_NAME	"labelled"
@@ -248,12 +249,105 @@ static void labels_owner(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, LABELS_NAME), 0);
 }
 
+/* The root's change cookie, from the reply that there is no such name. */
+static u64 labels_cookie(struct kunit *test, struct fs_client *c)
+{
+	const struct rfp_attr *attr;
+	struct rfp_dec dec;
+
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, c, 0, false), RFP_ENOENT);
+	rfp_dec_init(&dec, c->rep, c->rep_len);
+	rfp_dec_fixed(&dec, sizeof(struct rfp_rep));
+	attr = rfp_dec_fixed(&dec, sizeof(*attr));
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	return le64_to_cpu(attr->change);
+}
+
+/* If a file can't have its label there is none, and the directory has changed meanwhile. */
+static void labels_refused(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test);
+	struct rfp_enc enc;
+	u64 before;
+
+	KUNIT_ASSERT_EQ(test, labels_attach(test, c), 0);
+	before = labels_cookie(test, c);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail seclabel_set"), 0);
+	labels_make(c, &enc);
+	rfp_enc_label(&enc, "a:b", 3);
+	KUNIT_EXPECT_EQ(test, fs_call(test, c, &enc), RFP_EPERM);
+	KUNIT_EXPECT_NE(test, labels_cookie(test, c), before);
+}
+
+/* But a file that another client has opened before that was known keeps its name. */
+static void labels_opened(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test), *other = fs_client(test);
+	struct fs_open o = {};
+	struct rfp_str label;
+	struct rfp_enc enc;
+	struct rfp_fh fh;
+
+	KUNIT_ASSERT_EQ(test, labels_attach(test, c), 0);
+	KUNIT_ASSERT_EQ(test, labels_attach(test, other), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("fail seclabel_set"), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("hold seclabel_first"), 0);
+	labels_make(c, &enc);
+	rfp_enc_label(&enc, "a:b", 3);
+	fs_send(test, c, &enc, 0);
+	KUNIT_ASSERT_TRUE(test, rdmafs_point_wait("seclabel_first", 1, 60));
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, other, RFP_REQ_LABEL, false), 0);
+	labels_told(test, other, &fh, &label);
+	KUNIT_EXPECT_EQ(test, label.len, 0);
+	KUNIT_EXPECT_EQ(test, fs_open_for(test, other, &fh, RFP_OPEN_READ, NULL, &o), 0);
+	KUNIT_ASSERT_EQ(test, rdmafs_points_command("release seclabel_first"), 0);
+	KUNIT_EXPECT_EQ(test, fs_reply(test, c), RFP_EPERM);
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, other, RFP_REQ_LABEL, false), 0);
+	KUNIT_EXPECT_EQ(test, fs_close(test, other, &o), 0);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, other, LABELS_NAME), 0);
+}
+
+/* A CREATE that is sent again gives the file the label that the first one may not have got to. */
+static void labels_again(struct kunit *test)
+{
+	struct fs_client *c = fs_client(test);
+	struct rfp_create_req *req;
+	struct fs_open o = {};
+	struct rfp_str label;
+	struct rfp_enc enc;
+	struct rfp_fh fh;
+
+	KUNIT_ASSERT_EQ(test, labels_attach(test, c), 0);
+	labels_make(c, &enc);
+	rfp_enc_label(&enc, NULL, 0);
+	KUNIT_ASSERT_EQ(test, fs_call(test, c, &enc), 0);
+
+	req = fs_req(c, &enc, RFP_CREATE, FS_USER, sizeof(*req));
+	req->req.flags = cpu_to_le16(RFP_REQ_LABEL);
+	req->mode = cpu_to_le32(0600);
+	req->flags = cpu_to_le32(RFP_OPEN_READ | RFP_OPEN_WRITE);
+	req->how = cpu_to_le32(RFP_CREATE_AGAIN);
+	rfp_enc_fh(&enc, &c->root);
+	rfp_enc_str(&enc, LABELS_NAME, strlen(LABELS_NAME), RFP_NAME_MAX);
+	rfp_enc_label(&enc, "a:b", 3);
+	KUNIT_ASSERT_EQ(test, fs_call(test, c, &enc), 0);
+	fs_take_open(c, &o, true);
+	KUNIT_EXPECT_EQ(test, fs_close(test, c, &o), 0);
+	KUNIT_EXPECT_EQ(test, labels_lookup(test, c, RFP_REQ_LABEL, false), 0);
+	labels_told(test, c, &fh, &label);
+	KUNIT_EXPECT_EQ(test, label.len, 3);
+	KUNIT_EXPECT_EQ(test, fs_unlink(test, c, LABELS_NAME), 0);
+}
+
 static struct kunit_case labels_cases[] = {
 	KUNIT_CASE(labels_without),
 	KUNIT_CASE(labels_none),
 	KUNIT_CASE(labels_kept),
 	KUNIT_CASE(labels_flag),
 	KUNIT_CASE(labels_owner),
+	KUNIT_CASE(labels_refused),
+	KUNIT_CASE(labels_opened),
+	KUNIT_CASE(labels_again),
 	{}
 };
 
