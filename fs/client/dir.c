@@ -281,11 +281,16 @@ int rdmafs_dir_fetch(struct dentry *parent, struct rdmafs_op *op, bool large,
 	return nr;
 }
 
-/* Are attributes to come with the names? */
+/*
+ * Are attributes to come with the names?  On a mount with security labels they are of use only for
+ * names that the dcache has (rdmafs_dir_prime()): so not before somebody has looked at one.
+ */
 static bool rdmafs_dir_plus(struct inode *dir, struct rdmafs_dir *d)
 {
 	if (test_and_clear_bit(RDMAFS_I_LOOKED, &RDMAFS_I(dir)->flags))
 		d->unlooked = 0;
+	else if (!d->asked && RDMAFS_S(dir->i_sb)->seclabel)
+		d->unlooked = RDMAFS_DIR_UNLOOKED;
 	return d->unlooked < RDMAFS_DIR_UNLOOKED;
 }
 

@@ -71,7 +71,9 @@ int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb,
 		errorfc(fc, "the server can't tell the security label of the root");
 	if (!(taken & SECURITY_LSM_NATIVE_LABELS)) {
 		super->seclabel = false;
-		if (!err)
+		if (!err && fc->security)
+			infofc(fc, "security_label: other options give the mount labels of its own");
+		else if (!err)
 			infofc(fc, "security_label: no security module here takes such labels");
 	}
 	return err;

@@ -239,6 +239,9 @@ static int rdmafs_xattr_root_label(const struct rfp_str *label, void *value, siz
  * Get a label for SELinux.  While the answer was under way the label may have been put in doubt,
  * and another task may have begun to ask again: SELinux would take the answer that comes first, and
  * this one may be the older.  So it is asked for once more then.
+ *
+ * Where the server has no such attributes any more SELinux would log each attempt.  An object
+ * without a label is nothing to it.
  */
 static int rdmafs_xattr_label(struct inode *inode, void *value, size_t size)
 {
@@ -258,7 +261,7 @@ static int rdmafs_xattr_label(struct inode *inode, void *value, size_t size)
 		smp_rmb(); /* pairs with rdmafs_seclabel_invalidate() */
 	} while (atomic_read(relabels) != before && --tries &&
 		 (ret >= 0 || ret == -ENODATA || ret == -ERANGE));
-	return ret;
+	return ret == -EOPNOTSUPP ? -ENODATA : ret;
 }
 
 static int rdmafs_xattr_get(const struct xattr_handler *handler, struct dentry *dentry,
