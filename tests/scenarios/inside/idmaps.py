@@ -54,10 +54,10 @@ def syscall(number, *args):
                                   for a in (number, *args))), f"system call {number}")
 
 
-def outcome(call, *args):
+def outcome(call, *args, **kwargs):
     """A result, or the name of an errno."""
     try:
-        return call(*args)
+        return call(*args, **kwargs)
     except OSError as e:
         return errno.errorcode.get(e.errno, e.errno)
 
