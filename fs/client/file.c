@@ -402,6 +402,12 @@ static long rdmafs_file_fallocate(struct file *file, int mode, loff_t offset, lo
 	err = rdmafs_lock_write(inode);
 	if (err)
 		return err;
+	/* As in rdmafs_dio_privs(): the server may not see the caller as this machine does. */
+	if (inode->i_mode & (S_ISUID | S_ISGID)) {
+		err = file_remove_privs(file);
+		if (err)
+			goto out;
+	}
 	size = i_size_read(inode);
 	grows = !(mode & FALLOC_FL_KEEP_SIZE) && end > size;
 	if (grows) {
