@@ -72,7 +72,7 @@ int rdmafs_seclabel_begin(struct fs_context *fc, struct super_block *sb,
 	if (!(taken & SECURITY_LSM_NATIVE_LABELS)) {
 		super->seclabel = false;
 		if (!err && fc->security)
-			infofc(fc, "security_label: other options give the mount labels of its own");
+			infofc(fc, "security_label: other options give this mount its labels");
 		else if (!err)
 			infofc(fc, "security_label: no security module here takes such labels");
 	}
